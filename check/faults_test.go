@@ -290,7 +290,7 @@ func TestData(t *testing.T) {
 	says(t, r, "data", "h", Fail, "beyond the tolerance 0.15, first row 5 with 0.21")
 	near := []float64{0, 1, 0, -1, -1, 0, 0.6, 0.8, 0, 1.002}
 	r = run(t, Input{Process: p, Data: near})
-	says(t, r, "data", "h", Warn, "1 of 5 rows are beside Σ", "row 4 the most, 0.002 away, 0.3 %", "data refine")
+	says(t, r, "data", "h", Warn, "1 of 5 rows are beside Σ", "row 4 the most, 0.002 away, 0.3 %", "landing refine")
 	for i := range data {
 		data[i] *= 57.3
 	}

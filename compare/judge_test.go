@@ -26,7 +26,7 @@ func small(t *testing.T, pool *parallel.Pool) (*experiment.Run, *experiment.Trai
 	if err != nil {
 		t.Fatal(err)
 	}
-	l, err := experiment.Load(p, pool)
+	l, err := experiment.Load(t.Context(), p, pool, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

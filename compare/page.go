@@ -153,7 +153,7 @@ func (g *Group) pictures(page *figure.Report) (notes []string) {
 	for i := range g.Lines {
 		l := &g.Lines[i]
 		for _, e := range l.Entries {
-			files := figures(e.Folder, e.Drawn)
+			files := Figures(e.Folder, e.Drawn)
 			if len(files) == 0 {
 				continue
 			}
@@ -206,8 +206,8 @@ func (g *Group) pictures(page *figure.Report) (notes []string) {
 	return notes
 }
 
-// figures returns the paths of the drawings of a run's report, in order.
-func figures(folder, drawn string) (paths []string) {
+// Figures returns the paths of the drawings of a run's report, in order.
+func Figures(folder, drawn string) (paths []string) {
 	if folder == "" {
 		return nil
 	}

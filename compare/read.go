@@ -119,7 +119,7 @@ func (r *Reader) sweep(dir string, list *List) (out []Entry, err error) {
 
 // run returns the entry of a run.
 func (r *Reader) run(ctx context.Context, dir string) ([]Entry, error) {
-	opened, err := experiment.Open(dir, "", r.Pool)
+	opened, err := experiment.Open(ctx, dir, "", r.Pool, nil)
 	if err != nil {
 		return nil, err
 	}

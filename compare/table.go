@@ -11,6 +11,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/landing-diffusion/landing/figure"
 	"github.com/landing-diffusion/landing/metric"
 )
 
@@ -361,10 +362,7 @@ func (g *Group) legend() []string {
 
 // WriteText writes the comparison for a terminal of so many characters a line; 0: 120.
 func (c *Comparison) WriteText(w io.Writer, columns int) error {
-	if columns <= 0 {
-		columns = wide
-	}
-	columns = max(columns, narrow)
+	columns = widthOf(columns)
 	for i := range c.Groups {
 		g := &c.Groups[i]
 		if i > 0 {
@@ -403,6 +401,13 @@ func header(head []string, rows [][]string) [][]string { return append([][]strin
 
 // How many characters wide a table may be where nothing is said, and is at least.
 const wide, narrow = 120, 40
+
+func widthOf(columns int) int {
+	if columns <= 0 {
+		return wide
+	}
+	return max(columns, narrow)
+}
 
 // writeBlocks writes a table, in blocks of columns where it is too wide, each with the first column; the last column
 // may go on as long as it is.
@@ -463,20 +468,60 @@ func wrap(s string, most int) string {
 	return b.String()
 }
 
+// A Table is a table with remarks below it.
+type Table struct {
+	figure.Table
+	Notes []string
+}
+
+// WriteText writes the table for a terminal of so many characters a line; 0: 120.
+func (t *Table) WriteText(w io.Writer, columns int) error {
+	fmt.Fprintln(w, t.Title)
+	if err := writeBlocks(w, widthOf(columns), header(t.Header, t.Rows)); err != nil {
+		return err
+	}
+	for _, n := range t.Notes {
+		fmt.Fprintln(w, wrap(n, widthOf(columns)-2))
+	}
+	return nil
+}
+
+// WriteMarkdown writes the table as one of Markdown, its title as a heading of level 2.
+func (t *Table) WriteMarkdown(w io.Writer) error {
+	var b strings.Builder
+	fmt.Fprintf(&b, "## %s\n", t.Title)
+	if t.Note != "" {
+		fmt.Fprintf(&b, "%s\n", t.Note)
+	}
+	b.WriteString("\n")
+	markdown(&b, t.Header, t.Rows)
+	for _, n := range t.Notes {
+		fmt.Fprintf(&b, "\n%s\n", n)
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// escape keeps what would end a cell of a table of Markdown, or be no text in it.
+var escape = strings.NewReplacer("|", `\|`, "\n", " ", "<", "&lt;", "*", `\*`, "_", `\_`, "`", "'")
+
+func markdown(b *strings.Builder, head []string, rows [][]string) {
+	for k, row := range header(head, rows) {
+		for _, cell := range row {
+			b.WriteString("| " + escape.Replace(cell) + " ")
+		}
+		b.WriteString("|\n")
+		if k == 0 {
+			b.WriteString(strings.Repeat("| --- ", len(head)) + "|\n")
+		}
+	}
+}
+
 // WriteMarkdown writes the comparison as tables of Markdown.
 func (c *Comparison) WriteMarkdown(w io.Writer) error {
 	var b strings.Builder
-	escape := strings.NewReplacer("|", `\|`, "\n", " ", "<", "&lt;", "*", `\*`, "_", `\_`, "`", "'")
 	table := func(head []string, rows [][]string) {
-		for k, row := range header(head, rows) {
-			for _, cell := range row {
-				b.WriteString("| " + escape.Replace(cell) + " ")
-			}
-			b.WriteString("|\n")
-			if k == 0 {
-				b.WriteString(strings.Repeat("| --- ", len(head)) + "|\n")
-			}
-		}
+		markdown(&b, head, rows)
 		b.WriteString("\n")
 	}
 	for i := range c.Groups {

@@ -2,6 +2,7 @@ package dataset
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 
 	"gonum.org/v1/gonum/mat"
@@ -28,8 +29,8 @@ type RotationMixture struct {
 const maxRotations = 1e8 // numbers in a generated set
 
 // Generate returns the matrices, row-major, and the mode of each. Matrix i and centre j depend on the seed and on i and
-// j alone. The error is an *Error that names a field, or a matrix that round-off made singular.
-func (r RotationMixture) Generate() (*Points, []int, error) {
+// j alone. The error is that of ctx, or an *Error that names a field, or a matrix that round-off made singular.
+func (r RotationMixture) Generate(ctx context.Context) (*Points, []int, error) {
 	r = r.resolved()
 	if _, err := r.group(); err != nil {
 		return nil, nil, err
@@ -46,6 +47,9 @@ func (r RotationMixture) Generate() (*Points, []int, error) {
 	p := &Points{Name: fmt.Sprintf("so%d-%d", r.N, r.Modes), N: r.Count, D: d, X: make([]float64, r.Count*d)}
 	modes := make([]int, r.Count)
 	for i := range modes {
+		if err := ctx.Err(); err != nil {
+			return nil, nil, err
+		}
 		if modes[i], err = draw(p.X[i*d:(i+1)*d], uint64(i)); err != nil {
 			return nil, nil, err
 		}

@@ -14,7 +14,7 @@ import (
 
 func mixture(t *testing.T, r RotationMixture) (*Points, []int) {
 	t.Helper()
-	p, modes, err := r.Generate()
+	p, modes, err := r.Generate(t.Context())
 	testkit.OK(t, err)
 	return p, modes
 }
@@ -132,7 +132,7 @@ func TestRotationFaults(t *testing.T) {
 	for field, r := range map[string]RotationMixture{
 		"n": {N: 1}, "modes": {Modes: -1}, "sd": {SD: math.NaN()}, "count": {Count: 10_000_000},
 	} {
-		_, _, err := r.Generate()
+		_, _, err := r.Generate(t.Context())
 		var e *Error
 		if !errors.As(err, &e) || e.Column != field {
 			t.Errorf("%s: %v", field, err)

@@ -2,6 +2,7 @@ package discover
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -51,42 +52,25 @@ func (x index) add(n int) string {
 	return b.String()
 }
 
+var placed = regexp.MustCompile(`@(\d)(\+\d+)?`)
+
 // write puts indices into a text.
 func write(text string, at []index) string {
-	var b strings.Builder
-	for {
-		k := strings.IndexByte(text, '@')
-		if k < 0 {
-			b.WriteString(text)
-			return b.String()
-		}
-		b.WriteString(text[:k])
-		which := int(text[k+1] - '0')
-		text = text[k+2:]
-		plus := 0
-		if strings.HasPrefix(text, "+") {
-			end := 1
-			for end < len(text) && text[end] >= '0' && text[end] <= '9' {
-				end++
-			}
-			plus, _ = strconv.Atoi(text[1:end])
-			text = text[end:]
-		}
-		b.WriteString(at[which].add(plus))
-	}
+	return placed.ReplaceAllStringFunc(text, func(place string) string {
+		plus, _ := strconv.Atoi(place[2:]) // 0 if nothing is there
+		return at[place[1]-'0'].add(plus)
+	})
 }
 
 // relation makes a relation of a form.
 func relation(kind string, value float64, text, name string, at ...int) *Relation {
 	fixed := make([]index, len(at))
-	var label []string
 	for k, a := range at {
 		fixed[k] = index{base: a}
-		label = append(label, strconv.Itoa(a))
 	}
 	r := &Relation{Kind: kind, Value: value, Expr: write(text, fixed), Name: name, form: form{text, name, at}}
 	if len(at) > 0 {
-		r.Name = fmt.Sprintf("%s[%s]", name, strings.Join(label, ","))
+		r.Name += strings.ReplaceAll(fmt.Sprint(at), " ", ",")
 	}
 	return r
 }
@@ -105,14 +89,14 @@ type Family struct {
 func Families(relations []Relation) []Family {
 	var out []Family
 	done := make([]bool, len(relations))
-	for i := range relations {
+	for i, r := range relations {
 		if done[i] {
 			continue
 		}
 		group := []int{i}
 		for k := i + 1; k < len(relations); k++ {
-			if a, b := relations[i].form, relations[k].form; !done[k] && len(a.at) > 0 && a.text == b.text &&
-				len(a.at) == len(b.at) && relations[i].Exact == relations[k].Exact {
+			if a, b := r.form, relations[k].form; !done[k] && len(a.at) > 0 && a.text == b.text &&
+				len(a.at) == len(b.at) && r.Exact == relations[k].Exact {
 				group = append(group, k)
 			}
 		}

@@ -1,6 +1,7 @@
 package discover
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -83,34 +84,25 @@ func (s *search) orthonormal(m *Orthogonal) bool {
 	if count > length {
 		return false
 	}
-	rows := some(s.fit, screened)
 	u, v := make([]float64, length), make([]float64, length)
 	m.Scale = 0
 	bad := 0
-	for _, i := range rows {
-		x := s.X[i*s.D : (i+1)*s.D]
-		ok := true
-	vectors:
+rows:
+	for _, i := range some(s.fit, screened) {
 		for a := range count {
-			m.vector(u, x, a)
-			size := dense.Norm(u)
-			if m.Scale == 0 {
-				m.Scale = size
-			}
+			m.vector(u, s.row(i), a)
+			m.Scale = cmp.Or(m.Scale, dense.Norm(u))
 			for b := range a + 1 {
-				m.vector(v, x, b)
+				m.vector(v, s.row(i), b)
 				want := 0.0
 				if a == b {
 					want = m.Scale * m.Scale
 				}
 				if !(math.Abs(dense.Dot(u, v)-want) <= 3*Near*m.Scale*m.Scale) {
-					ok = false
-					break vectors
+					bad++
+					continue rows
 				}
 			}
-		}
-		if !ok {
-			bad++
 		}
 	}
 	return bad <= 2 && m.Scale > 0
@@ -123,7 +115,7 @@ func (s *search) take(m *Orthogonal) bool {
 	u := make([]float64, length)
 	for _, i := range s.fit {
 		for a := range count {
-			m.vector(u, s.X[i*s.D:(i+1)*s.D], a)
+			m.vector(u, s.row(i), a)
 			size = append(size, dense.Norm(u))
 		}
 	}
@@ -154,10 +146,7 @@ func (s *search) take(m *Orthogonal) bool {
 	// Unit vectors first: a family stands together.
 	slices.SortStableFunc(out, func(a, b *Relation) int { return len(a.form.at) - len(b.form.at) })
 	before := len(s.exact)
-	if s.offerAll(out); len(s.exact) == before {
-		return false
-	}
-	if whole := len(s.exact)-before == len(out); !whole {
+	if s.offerAll(out); len(s.exact)-before != len(out) {
 		for _, r := range s.exact[before:] {
 			r.Matrix = nil
 		}

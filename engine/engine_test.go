@@ -22,7 +22,7 @@ func ready(t *testing.T, e *Engine, dir string) (*Run, *experiment.Run, *experim
 	t.Helper()
 	pool := parallel.New(2)
 	t.Cleanup(pool.Close)
-	alone, err := experiment.OpenToDraw(dir, "", pool)
+	alone, err := experiment.OpenToDraw(t.Context(), dir, "", pool, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

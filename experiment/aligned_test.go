@@ -72,7 +72,7 @@ func conformations(t *testing.T, data string, settings ...string) (*Run, error) 
 	if err != nil {
 		t.Fatal(err)
 	}
-	l, err := Load(p, pool)
+	l, err := Load(t.Context(), p, pool, nil)
 	if err != nil {
 		return nil, err
 	}

@@ -18,6 +18,7 @@ import (
 	"github.com/landing-diffusion/landing/langevin"
 	"github.com/landing-diffusion/landing/molecule"
 	"github.com/landing-diffusion/landing/parallel"
+	"github.com/landing-diffusion/landing/problem/settle"
 	"github.com/landing-diffusion/landing/run"
 )
 
@@ -74,17 +75,18 @@ const bareStates = 1000
 // OpenToDraw is Open for drawing samples alone. If the data is not where it was, the run is
 // opened without it (Bare): then it can generate what its folder, its set and its prior
 // tell, and no more. An *AbsentError says that this is not enough.
-func OpenToDraw(dir, dataPath string, pool *parallel.Pool) (*Run, error) {
+func OpenToDraw(ctx context.Context, dir, dataPath string, pool *parallel.Pool, report func(doing string)) (*Run,
+	error) {
 	if dataPath == "" {
-		if r, err := openBare(dir, pool); r != nil || err != nil {
+		if r, err := openBare(ctx, dir, pool, report); r != nil || err != nil {
 			return r, err
 		}
 	}
-	return Open(dir, dataPath, pool)
+	return Open(ctx, dir, dataPath, pool, report)
 }
 
 // openBare opens a run whose data is not there; nil if it is there, or if the run does not say where.
-func openBare(dir string, pool *parallel.Pool) (*Run, error) {
+func openBare(ctx context.Context, dir string, pool *parallel.Pool, report func(string)) (*Run, error) {
 	f, m, p, err := openProblem(dir)
 	if err != nil {
 		return nil, err
@@ -104,10 +106,11 @@ func openBare(dir string, pool *parallel.Pool) (*Run, error) {
 	}
 	l := &Loaded{Pool: pool, Bare: true,
 		Data: &dataset.Points{Name: m.Data.Name, SHA256: m.Data.SHA256, D: proc.Set.Dim()}}
-	l.Problem, l.Process, l.Chosen = resolve(context.TODO(), p.Problem, proc, nil, pool)
-	if l.Method, err = l.Problem.Method(l.Process); err != nil {
+	settled, err := settle.Settle(ctx, settle.Case{Problem: p.Problem, Process: proc}, pool, report)
+	if err != nil {
 		return nil, err
 	}
+	l.Problem, l.Process, l.Method, l.Chosen = settled.Problem, settled.Process, settled.Method, settled.Chosen
 	r := &Run{Loaded: l, Folder: f, Warning: p.warning(m), config: m.Config}
 	free := constraint.At(proc.Set, make([]float64, len(p.Given())))
 	if len(p.Given()) > 0 {
@@ -119,7 +122,7 @@ func openBare(dir string, pool *parallel.Pool) (*Run, error) {
 		}
 		free = constraint.At(proc.Set, l.Condition.Read.Mean)
 	}
-	some, err := r.standIns()
+	some, err := r.standIns(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -130,19 +133,19 @@ func openBare(dir string, pool *parallel.Pool) (*Run, error) {
 func (l *Loaded) absent(what string) error { return &AbsentError{l.Problem.Data.Path, what} }
 
 // standIns returns some states of the prior.
-func (r *Run) standIns() ([]float64, error) {
+func (r *Run) standIns(ctx context.Context) ([]float64, error) {
 	d := r.Process.Set.Dim()
 	if own := r.Method.Prior(); own != nil {
-		return draws(r.Pool, own, d, keyed.StartDraws.Stream(r.Problem.Seed, 0), bareStates), nil
+		return langevin.SamplePrior(r.Pool, own, d, keyed.StartDraws.Stream(r.Problem.Seed, 0), bareStates), nil
 	}
-	prior, err := r.Prior(context.Background(), nil)
+	prior, err := r.Prior(ctx, nil)
 	if err != nil {
 		return nil, err
 	}
 	if states := prior.states(); states != nil {
 		return langevin.Starts(states, d, min(bareStates, len(states)/d)), nil
 	}
-	return draws(r.Pool, prior, d, keyed.StartDraws.Stream(r.Problem.Seed, 0), bareStates), nil
+	return langevin.SamplePrior(r.Pool, prior, d, keyed.StartDraws.Stream(r.Problem.Seed, 0), bareStates), nil
 }
 
 // bareDomain makes the domain from stand-ins. Of it only what does not depend on data is of

@@ -81,7 +81,7 @@ func TestGenerateWithoutData(t *testing.T) {
 			trainTo(t, e, Observer{})
 			draw := func(r *Run) []float64 {
 				t.Helper()
-				r, err := r.Redraw(problem.ParseSettings("process.steps=3"))
+				r, err := r.Redraw(t.Context(), problem.ParseSettings("process.steps=3"), nil)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -123,7 +123,7 @@ func TestGenerateWithoutData(t *testing.T) {
 			if err := os.Rename(data, data+".moved"); err != nil {
 				t.Fatal(err)
 			}
-			bare, err := OpenToDraw(e.Folder.Dir, "", e.Pool)
+			bare, err := OpenToDraw(t.Context(), e.Folder.Dir, "", e.Pool, nil)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -131,14 +131,14 @@ func TestGenerateWithoutData(t *testing.T) {
 				t.Error("other samples than with the data")
 			}
 			var absent *AbsentError
-			if _, err := bare.Redraw(problem.ParseSettings("prior=auto")); !errors.As(err, &absent) {
+			if _, err := bare.Redraw(t.Context(), problem.ParseSettings("prior=auto"), nil); !errors.As(err, &absent) {
 				t.Errorf("prior: auto: %v", err)
 			}
-			if _, err := Open(e.Folder.Dir, "", e.Pool); !errors.As(err, &absent) || absent.Path != data ||
+			if _, err := Open(t.Context(), e.Folder.Dir, "", e.Pool, nil); !errors.As(err, &absent) || absent.Path != data ||
 				!strings.Contains(err.Error(), "--data FILE") {
 				t.Errorf("all of the run: %v", err)
 			}
-			there, err := OpenToDraw(e.Folder.Dir, data+".moved", e.Pool)
+			there, err := OpenToDraw(t.Context(), e.Folder.Dir, data+".moved", e.Pool, nil)
 			if err == nil || there != nil { // no CSV by its name
 				t.Error("a file of another kind was read")
 			}
@@ -148,7 +148,7 @@ func TestGenerateWithoutData(t *testing.T) {
 			if err := os.Remove(e.Folder.Path(c.kept)); err != nil {
 				t.Fatal(err)
 			}
-			if _, err := OpenToDraw(e.Folder.Dir, "", e.Pool); !errors.As(err, &absent) ||
+			if _, err := OpenToDraw(t.Context(), e.Folder.Dir, "", e.Pool, nil); !errors.As(err, &absent) ||
 				!strings.Contains(err.Error(), c.why) || !strings.Contains(err.Error(), "--data FILE") {
 				t.Errorf("without %s: %v", c.kept, err)
 			}
@@ -175,7 +175,7 @@ func TestDamagedEndsAndCondition(t *testing.T) {
 			t.Fatal(err)
 		}
 		var fault *run.FolderError
-		if _, err := OpenToDraw(e.Folder.Dir, "", e.Pool); !errors.As(err, &fault) ||
+		if _, err := OpenToDraw(t.Context(), e.Folder.Dir, "", e.Pool, nil); !errors.As(err, &fault) ||
 			!strings.Contains(err.Error(), name+": is damaged") {
 			t.Errorf("%s: %v", name, err)
 		}

@@ -147,7 +147,7 @@ func TestBudgetSurvivesKill(t *testing.T) {
 		t.Fatalf("%d checkpoints were seen", len(killed))
 	}
 	for epoch, dir := range killed {
-		r, err := Open(dir, "", e.Pool)
+		r, err := Open(t.Context(), dir, "", e.Pool, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -163,7 +163,7 @@ func TestBudgetSurvivesKill(t *testing.T) {
 		if m := manifestOf(t, r); len(m.Clock) != len(s.Clock) {
 			t.Errorf("killed after epoch %d: the manifest has %v", epoch, m.Clock)
 		}
-		slow, err := Open(copyRun(t, r), "", e.Pool) // all trained: nothing is done
+		slow, err := Open(t.Context(), copyRun(t, r), "", e.Pool, nil) // all trained: nothing is done
 		if err != nil {
 			t.Fatal(err)
 		}

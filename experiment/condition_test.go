@@ -89,7 +89,7 @@ func TestUnseenConditions(t *testing.T) {
 		if part := draw(17, 40); !slices.Equal(part.X, s.X[40*5:57*5]) {
 			t.Errorf("%s: samples 40 to 56 alone are others", m)
 		}
-		q, err := r.Redraw(problem.ParseSettings("generate.guidance=2"))
+		q, err := r.Redraw(t.Context(), problem.ParseSettings("generate.guidance=2"), nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -387,7 +387,7 @@ func TestConditionFiles(t *testing.T) {
 		}
 		pool := parallel.New(1)
 		t.Cleanup(pool.Close)
-		return Load(p, pool)
+		return Load(t.Context(), p, pool, nil)
 	}
 	a, err := load("data.path=" + both)
 	if err != nil {

@@ -32,7 +32,7 @@ func (l *Loaded) learned() []float64 {
 }
 
 // taught returns the rows of data.train; nil without.
-func taught(p *problem.Problem, set constraint.Set, pool *parallel.Pool) ([]float64, error) {
+func taught(ctx context.Context, p *problem.Problem, set constraint.Set, pool *parallel.Pool) ([]float64, error) {
 	path := p.Data.Train
 	if path == "" {
 		return nil, nil
@@ -45,7 +45,7 @@ func taught(p *problem.Problem, set constraint.Set, pool *parallel.Pool) ([]floa
 		return nil, &DataError{path, fmt.Sprintf("has %d points of %d coordinates; expected points of %d (%s)",
 			points.N, points.D, d, problem.TaughtKey)}
 	}
-	if fault, _ := judge(context.TODO(), p, set, points, pool); fault != "" {
+	if fault, _ := judge(ctx, p, set, points, pool); fault != "" {
 		return nil, &DataError{path, fault}
 	}
 	return points.X, nil

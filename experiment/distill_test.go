@@ -37,7 +37,7 @@ func lesson(t *testing.T, r *Run, s Student) *Lesson {
 // enrol begins the run of a student.
 func enrol(t *testing.T, l *Lesson, r *Run) *Run {
 	t.Helper()
-	loaded, err := Load(l.Problem, r.Pool)
+	loaded, err := Load(t.Context(), l.Problem, r.Pool, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -83,7 +83,7 @@ func TestDistill(t *testing.T) {
 		t.Fatal(err)
 	}
 	student.Folder.Unlock()
-	opened, err := Open(student.Folder.Dir, "", r.Pool)
+	opened, err := Open(t.Context(), student.Folder.Dir, "", r.Pool, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -93,7 +93,7 @@ func TestDistill(t *testing.T) {
 	}
 	const n = 50
 	for evaluations := 1; evaluations <= 4; evaluations++ {
-		q, err := opened.Redraw(problem.ParseSettings("generate.evaluations=" + string('0'+rune(evaluations))))
+		q, err := opened.Redraw(t.Context(), problem.ParseSettings("generate.evaluations="+string('0'+rune(evaluations))), nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -117,12 +117,12 @@ func TestDistill(t *testing.T) {
 		"generate.evaluations=5": "generate.evaluations", "process.steps=40": "process.steps",
 	} {
 		var e *problem.KeyError
-		if _, err := opened.Redraw(problem.ParseSettings(setting)); !errors.As(err, &e) || e.Key != key {
+		if _, err := opened.Redraw(t.Context(), problem.ParseSettings(setting), nil); !errors.As(err, &e) || e.Key != key {
 			t.Errorf("%s: %v", setting, err)
 		}
 	}
 	var e *problem.KeyError
-	if _, err := r.Redraw(problem.ParseSettings("generate.evaluations=2")); !errors.As(err, &e) ||
+	if _, err := r.Redraw(t.Context(), problem.ParseSettings("generate.evaluations=2"), nil); !errors.As(err, &e) ||
 		e.Key != "generate.evaluations" {
 		t.Errorf("the teacher in 2 evaluations: %v", err)
 	}
@@ -143,7 +143,7 @@ func TestDistillResumes(t *testing.T) {
 		t.Fatalf("%v; want an interruption", err)
 	}
 	parts.Folder.Unlock()
-	parts, err = Open(parts.Folder.Dir, "", r.Pool)
+	parts, err = Open(ctx, parts.Folder.Dir, "", r.Pool, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -216,7 +216,7 @@ func TestTaughtRows(t *testing.T) {
 			t.Fatal(err)
 		}
 		var e *DataError
-		if _, err := Load(p, begin(t).Pool); !errors.As(err, &e) || e.Path != path {
+		if _, err := Load(t.Context(), p, begin(t).Pool, nil); !errors.As(err, &e) || e.Path != path {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

@@ -10,7 +10,6 @@ import (
 	"github.com/landing-diffusion/landing/langevin"
 	"github.com/landing-diffusion/landing/method"
 	"github.com/landing-diffusion/landing/metric"
-	"github.com/landing-diffusion/landing/parallel"
 	"github.com/landing-diffusion/landing/problem"
 	"github.com/landing-diffusion/landing/train"
 	"github.com/landing-diffusion/landing/verdict"
@@ -213,7 +212,7 @@ func (l *Loaded) jsd(ref *compared, marks []float64, n int) *JSD {
 	}
 	if prior, err := langevin.UniformPrior(l.Process); err == nil {
 		d := l.Data.D
-		out.Uniform = ref.To(draws(l.Pool, prior, d, keyed.UniformScore.Stream(l.Problem.Seed, 0), n))
+		out.Uniform = ref.To(langevin.SamplePrior(l.Pool, prior, d, keyed.UniformScore.Stream(l.Problem.Seed, 0), n))
 	}
 	return out
 }
@@ -226,17 +225,6 @@ func (c *compared) score(marks []float64, seed uint64) *JSD {
 		out.Parts = append(out.Parts, Part{Name: name, Score: parts[k]})
 	}
 	return out
-}
-
-// draws returns n draws of a prior of points of dimension d.
-func draws(pool *parallel.Pool, prior langevin.Prior, d int, st keyed.Stream, n int) []float64 {
-	y := make([]float64, n*d)
-	domain.EachBlock(pool, n, func(lo, hi int) {
-		for i := lo; i < hi; i++ {
-			prior.Sample(y[i*d:(i+1)*d], st, uint64(i))
-		}
-	})
-	return y
 }
 
 // CheckViolation summarises the violations of the samples that did not fail, by

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/landing-diffusion/landing/check"
+	"github.com/landing-diffusion/landing/choose"
 	"github.com/landing-diffusion/landing/constraint"
 	"github.com/landing-diffusion/landing/constraint/trajectory"
 	"github.com/landing-diffusion/landing/dataset"
@@ -14,6 +15,7 @@ import (
 	"github.com/landing-diffusion/landing/langevin"
 	"github.com/landing-diffusion/landing/parallel"
 	"github.com/landing-diffusion/landing/problem"
+	"github.com/landing-diffusion/landing/problem/settle"
 )
 
 // A CheckError says that the doctor found something that cannot work.
@@ -56,8 +58,9 @@ func examinable(proc *langevin.Process) error {
 // Examine has the doctor look at the problem: its set, its data if it names any,
 // and its process, which need not be able to run. It writes nothing. A
 // *CheckError, returned beside the report, says that something failed; other
-// errors are those of New that leave nothing to look at.
-func Examine(ctx context.Context, p *problem.Problem, pool *parallel.Pool) (*check.Report, error) {
+// errors are those of New that leave nothing to look at. It calls report, if that is not nil, with what it does next.
+func Examine(ctx context.Context, p *problem.Problem, pool *parallel.Pool, report func(doing string)) (*check.Report,
+	error) {
 	proc, err := p.Assemble()
 	if err != nil {
 		return nil, err
@@ -80,51 +83,44 @@ func Examine(ctx context.Context, p *problem.Problem, pool *parallel.Pool) (*che
 			return nil, err
 		}
 	}
-	var x []float64
+	c := settle.Case{Problem: p, Process: proc, Lenient: true}
+	var split dataset.Split
 	if data != nil {
-		x = data.X
-	}
-	var notes []string
-	if data != nil {
-		split := dataset.RandomSplit(data.N, p.Data.SplitSeed)
-		if p, proc, notes, err = tune(ctx, p, proc, data.Rows(split.Train), len(split.Val), pool); err != nil {
-			return nil, err
+		split = dataset.RandomSplit(data.N, p.Data.SplitSeed)
+		rows := data.Rows(split.Train)
+		c.Rows = &settle.Rows{All: data.X, Train: rows, Learned: rows, Validation: len(split.Val)}
+		if proc.Validate() == nil {
+			if _, err := p.Build(); err != nil { // keys of training
+				return nil, err
+			}
 		}
 	}
-	p, proc, chosen := resolve(ctx, p, proc, x, pool)
-	in := check.Input{Process: proc, Data: x, Seed: p.Seed}
+	settled, err := settle.Settle(ctx, c, pool, report)
+	if errors.As(err, new(*choose.MeasureError)) {
+		err = &DataError{Problem: err.Error()}
+	}
+	if err != nil {
+		return nil, err
+	}
+	p, proc = settled.Problem, settled.Process
+	chosen, notes := settled.Chosen, settled.Notes
+	in := check.Input{Process: proc, Seed: p.Seed, Method: settled.Method}
 	if !p.Data.Tolerance.IsAuto() {
 		in.Tolerance = float64(p.Data.Tolerance)
-	}
-	if proc.Validate() == nil {
-		if in.Method, err = p.Method(proc); err != nil {
-			return nil, err
-		}
 	}
 	for _, key := range p.Idle() {
 		notes = append(notes, fmt.Sprintf("%s means nothing to the method %s", key, p.Process.Method))
 	}
-	if data != nil && proc.Validate() == nil {
-		if _, err := p.Build(); err != nil { // keys of training
-			return nil, err
-		}
-		m, err := p.Method(proc)
+	if data != nil {
+		in.Data = data.X
+	}
+	if data != nil && in.Method != nil {
+		network, err := prepared(p.NetworkConfig(in.Method, proc.Set), p, proc, data, split.Train)
 		if err != nil {
 			return nil, err
 		}
-		split := dataset.RandomSplit(data.N, p.Data.SplitSeed)
-		rows := split.Train
-		chosen = append(chosen, settleStop(p, split)...)
-		network, err := prepared(p.NetworkConfig(m, proc.Set), p, proc, data, rows)
-		if err != nil {
-			return nil, err
-		}
-		// A process that breaks down has nothing to choose; the findings say where it does.
-		if choice, _ := settleStart(ctx, p, m, proc, data.Rows(rows), data.N, pool); choice != nil {
-			chosen = append(chosen, *choice)
-		}
-		in.Training = &check.Training{Config: p.TrainConfig(), Rows: len(rows), Method: m, Network: network,
-			Budget: p.Train.MaxSeconds, Judged: p.Train.HeldOut()}
+		in.Training = &check.Training{Config: p.TrainConfig(), Rows: len(split.Train), Method: in.Method,
+			Network: network, Budget: p.Train.MaxSeconds, Judged: p.Train.HeldOut()}
 	}
 	in.Uniform = p.Prior != "empirical"
 	r, err := check.Run(ctx, in, pool)

@@ -25,7 +25,7 @@ func TestExamineTellsMeshes(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		r, err := Examine(t.Context(), p, pool)
+		r, err := Examine(t.Context(), p, pool, nil)
 		if r == nil {
 			t.Fatal(err)
 		}

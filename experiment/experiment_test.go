@@ -98,7 +98,7 @@ func TestFormulaWithoutValueAtData(t *testing.T) {
 	}
 	pool := parallel.New(1)
 	defer pool.Close()
-	_, err = Load(p, pool)
+	_, err = Load(t.Context(), p, pool, nil)
 	var bad *DataError
 	if !errors.As(err, &bad) || !strings.Contains(err.Error(), `row 0 (from 0): constraint "root": sqrt(-`) ||
 		!strings.Contains(err.Error(), `is NaN, at column 1 of "sqrt(x[0] - 5)"`) {

@@ -88,7 +88,7 @@ func TestExtendAFinishedRun(t *testing.T) {
 		t.Errorf("%+v", m.Extensions)
 	}
 	for name, dir := range map[string]string{"before": noted, "on the way": half} {
-		r, err := Open(dir, "", e.Pool)
+		r, err := Open(t.Context(), dir, "", e.Pool, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -148,7 +148,7 @@ func TestExtendForATime(t *testing.T) {
 	if state.Spent > 28 || state.Spent < 26 || len(m.Clock) == 0 || m.Clock[0].After > 10 {
 		t.Fatalf("%d epochs in %v s, %+v", state.Epoch, state.Spent, m.Clock)
 	}
-	r, err := Open(plain, "", e.Pool)
+	r, err := Open(t.Context(), plain, "", e.Pool, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -43,8 +43,10 @@ process: {method: flow, steps: 40, friction: 2, options: {order: 4}}
 network: {width: 48, layers: 3, time_octaves: 2}
 train: {epochs: 40, batch: 200, times_per_path: 8, learning_rate: 5e-3, anneal: 0.5, average: 0.99, optimizer: muon}
 `)
-	return job.New[*Run](t, func(p *problem.Problem, _ *parallel.Pool) (*Loaded, error) { return Load(p, pool) }, text,
-		"flowing.yaml", append([]string{"data.path=" + path}, settings...)...)
+	load := func(ctx context.Context, p *problem.Problem, _ *parallel.Pool, report func(string)) (*Loaded, error) {
+		return Load(ctx, p, pool, report)
+	}
+	return job.New[*Run](t, load, text, "flowing.yaml", append([]string{"data.path=" + path}, settings...)...)
 }
 
 // A flow learns a law that is known: test rows are as likely as under it, to 0.05 nats (the uniform law
@@ -96,7 +98,7 @@ func TestFlowLearns(t *testing.T) {
 	if page := reportOf(t, r, s, v); !strings.Contains(page, ">flow on ") || !strings.Contains(page, "log-likelihood") {
 		t.Error("the report names neither method nor likelihood")
 	}
-	few, err := r.Redraw(problem.ParseSettings("process.steps=8"))
+	few, err := r.Redraw(t.Context(), problem.ParseSettings("process.steps=8"), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -111,7 +113,7 @@ func TestFlowLearns(t *testing.T) {
 	if far == 0 || far > 0.05 {
 		t.Errorf("by 8 steps samples are %v from those by 40", far)
 	}
-	corrected, err := r.Redraw(problem.ParseSettings("process.options={order: 1, correct: 1}"))
+	corrected, err := r.Redraw(t.Context(), problem.ParseSettings("process.options={order: 1, correct: 1}"), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -124,7 +126,7 @@ func TestFlowLearns(t *testing.T) {
 		{"process.method=ULLA", "ULLA"}, {"prior=empirical", "it changes nothing"},
 		{"process.repulsion=0.1", "it changes nothing"},
 	} {
-		if _, err := r.Redraw(problem.ParseSettings(c.setting)); err == nil || !strings.Contains(err.Error(), c.want) {
+		if _, err := r.Redraw(t.Context(), problem.ParseSettings(c.setting), nil); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v", c.setting, err)
 		}
 	}
@@ -134,7 +136,7 @@ func TestFlowLearns(t *testing.T) {
 // data and without; what a file leaves open follows from the data, without what is of noise.
 func TestFlowExamined(t *testing.T) {
 	r := flowing(t, 1)
-	report, err := Examine(context.Background(), r.Problem, r.Pool)
+	report, err := Examine(context.Background(), r.Problem, r.Pool, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -150,7 +152,7 @@ func TestFlowExamined(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Examine(context.Background(), p, r.Pool); err == nil || !strings.Contains(err.Error(), "geodesics") {
+	if _, err := Examine(context.Background(), p, r.Pool, nil); err == nil || !strings.Contains(err.Error(), "geodesics") {
 		t.Errorf("a torus without data: %v", err)
 	}
 	open := flowing(t, 1, "defaults=auto")

@@ -24,7 +24,7 @@ func begun(t *testing.T, long string) (*Run, *Loaded, *run.Folder) {
 	}
 	pool := parallel.New(2)
 	t.Cleanup(pool.Close)
-	l, err := Load(p, pool)
+	l, err := Load(t.Context(), p, pool, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

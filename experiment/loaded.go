@@ -13,6 +13,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"slices"
 	"strings"
 	"time"
 
@@ -27,7 +28,9 @@ import (
 	"github.com/landing-diffusion/landing/molecule/files"
 	"github.com/landing-diffusion/landing/parallel"
 	"github.com/landing-diffusion/landing/problem"
+	"github.com/landing-diffusion/landing/problem/settle"
 	"github.com/landing-diffusion/landing/run"
+	"github.com/landing-diffusion/landing/train"
 )
 
 // Loaded is a problem with its data at hand: all that is known before anything is
@@ -76,10 +79,33 @@ func (e *DataError) Error() string {
 
 func (e *DataError) Place() fault.Place { return fault.Place{Kind: fault.Data, File: e.Path} }
 
-// Load builds the problem's process and reads its data. Errors are *KeyError,
-// *dataset.Error, *files.Error, *DataError and those of the file system.
-func Load(p *problem.Problem, pool *parallel.Pool) (*Loaded, error) {
+// Load builds the problem's process, reads its data and settles what is auto. It calls report, if that is not nil,
+// with what it does next, such as "reading the data". A budget (train.max_seconds) ends it with a *train.BudgetError.
+// Other errors are the context's, *KeyError, *dataset.Error, *files.Error, *DataError and those of the file system.
+func Load(ctx context.Context, p *problem.Problem, pool *parallel.Pool, report func(doing string)) (*Loaded, error) {
+	budget, doing := p.Train.MaxSeconds, ""
+	if budget == 0 {
+		return load(ctx, p, pool, report)
+	}
+	within, cancel := context.WithTimeout(ctx, time.Duration(min(budget, 1e9)*float64(time.Second)))
+	defer cancel()
+	l, err := load(within, p, pool, func(next string) {
+		if doing = next; report != nil {
+			report(next)
+		}
+	})
+	if within.Err() != nil && ctx.Err() == nil && err != nil {
+		return nil, &train.BudgetError{Seconds: budget, Doing: doing}
+	}
+	return l, err
+}
+
+// load is Load without a budget, which a run that was trained has used.
+func load(ctx context.Context, p *problem.Problem, pool *parallel.Pool, report func(doing string)) (*Loaded, error) {
 	start := time.Now()
+	if report == nil {
+		report = func(string) {}
+	}
 	proc, err := p.Build()
 	if err != nil {
 		return nil, err
@@ -90,74 +116,87 @@ func Load(p *problem.Problem, pool *parallel.Pool) (*Loaded, error) {
 		return nil, &DataError{Problem: fmt.Sprintf("the problem cannot be written to %s and read back (%v); "+
 			"plainer text in title and data.path helps", run.ConfigFile, err)}
 	}
+	report("reading the data")
 	kind, data, err := readData(p, proc.Set)
 	if err != nil {
 		return nil, err
 	}
-	remark, err := checkFeasible(context.TODO(), p, proc.Set, data, pool)
+	report("checking the rows against the set")
+	remark, err := checkFeasible(ctx, p, proc.Set, data, pool)
 	if err != nil {
 		return nil, err
 	}
 	l := &Loaded{Data: data, Split: dataset.RandomSplit(data.N, p.Data.SplitSeed), Pool: pool}
-	l.TrainRows = data.Rows(l.Split.Train)
-	var notes []string
-	if p, proc, notes, err = tune(context.TODO(), p, proc, l.TrainRows, len(l.Split.Val), pool); err != nil {
+	l.TrainRows, l.ValRows = data.Rows(l.Split.Train), data.Rows(l.Split.Val)
+	if l.Taught, err = taught(ctx, p, proc.Set, pool); err != nil {
 		return nil, err
 	}
-	l.Problem, l.Process, l.Chosen = resolve(context.TODO(), p, proc, data.X, pool)
-	l.Chosen = append(l.Chosen, settleStop(l.Problem, l.Split)...)
-	if l.Method, err = l.Problem.Method(l.Process); err != nil {
-		return nil, err
+	settled, err := settle.Settle(ctx, settle.Case{Problem: p, Process: proc, Rows: l.rows()}, pool, report)
+	if errors.As(err, new(*choose.MeasureError)) {
+		err = &DataError{Problem: err.Error()}
 	}
-	if l.Taught, err = taught(p, proc.Set, pool); err != nil {
-		return nil, err
-	}
-	if err := p.CheckPaths(proc, len(l.learned())/data.D); err != nil {
-		return nil, err
-	}
-	choice, err := settleStart(context.Background(), l.Problem, l.Method, l.Process, l.learned(), data.N, pool)
 	if err != nil {
 		return nil, err
 	}
-	if choice != nil {
-		l.Chosen = append(l.Chosen, *choice)
-	}
-	l.ValRows = data.Rows(l.Split.Val)
+	l.Problem, l.Process, l.Method, l.Chosen = settled.Problem, settled.Process, settled.Method, settled.Chosen
 	held := l.Split.Test
 	if !l.Problem.Train.HeldOut() {
-		held = append(append([]int(nil), l.Split.Val...), held...)
+		held = slices.Concat(l.Split.Val, held)
 	}
 	l.HeldOutRows = data.Rows(held)
-	set, all, train := proc.Set, data.X, l.TrainRows
-	if names := p.Given(); len(names) > 0 {
-		l.Condition = newCondition(names, l.TrainRows, data.D)
-		set = constraint.At(proc.Set, l.Condition.Read.Mean)
-		all, train = l.Condition.points(all), l.Condition.points(train)
-	}
-	if l.points, err = kind.New(domain.Input{Set: set, Data: all, Train: train, Files: p.Files(),
-		Pool: pool, Molecule: data.Molecule, Remarks: data.Remarks}); err != nil {
+	report("comparing the data with itself")
+	if err := l.domains(kind, append(settled.Notes, remarks(l.Problem, proc.Set, kind, data, remark)...)); err != nil {
 		return nil, err
 	}
-	l.points.Faults = append(l.points.Faults, notes...)
-	if k, ok := kinds.WithEnds(proc.Set); ok && k.Data != kind.Data {
-		l.points.Faults = append(l.points.Faults, fmt.Sprintf("data.kind is %s, so that samples are compared, drawn "+
+	if err := l.compare(); err != nil {
+		return nil, err
+	}
+	l.loading = time.Since(start)
+	return l, ctx.Err()
+}
+
+// rows are what is settled by.
+func (l *Loaded) rows() *settle.Rows {
+	return &settle.Rows{All: l.Data.X, Train: l.TrainRows, Learned: l.learned(), Validation: len(l.Split.Val)}
+}
+
+// remarks says what of data that can be learned is odd, after what was remarked of its rows.
+func remarks(p *problem.Problem, set constraint.Set, kind domain.Kind, data *dataset.Points, rows string) (
+	out []string) {
+	if k, ok := kinds.WithEnds(set); ok && k.Data != kind.Data {
+		out = append(out, fmt.Sprintf("data.kind is %s, so that samples are compared, drawn "+
 			"and written as plain numbers; data.kind=%s knows what the set's are", kind.Data, k.Data))
 	}
-	if remark != "" {
-		l.points.Faults = append(l.points.Faults, remark)
+	if rows != "" {
+		out = append(out, rows)
 	}
-	_, angles := seams(l.Problem, proc.Set, data)
-	for _, remark := range []string{onEdges(proc.Set, data), atOnePoint(data), angles} {
+	_, angles := seams(p, set, data)
+	for _, remark := range []string{onEdges(set, data), atOnePoint(data), angles} {
 		if remark != "" {
-			l.points.Faults = append(l.points.Faults, dataName(p, data)+": "+remark)
+			out = append(out, dataName(p, data)+": "+remark)
 		}
 	}
+	return out
+}
+
+// domains makes the domain of x, with the faults that were found, and that of (x, c) where there is a condition.
+func (l *Loaded) domains(kind domain.Kind, faults []string) (err error) {
+	set, all, train := l.Process.Set, l.Data.X, l.TrainRows
+	if names := l.Problem.Given(); len(names) > 0 {
+		l.Condition = newCondition(names, l.TrainRows, l.Data.D)
+		set = constraint.At(set, l.Condition.Read.Mean)
+		all, train = l.Condition.points(all), l.Condition.points(train)
+	}
+	l.points, err = kind.New(domain.Input{Set: set, Data: all, Train: train, Files: l.Problem.Files(), Pool: l.Pool,
+		Molecule: l.Data.Molecule, Remarks: l.Data.Remarks})
+	if err != nil {
+		return err
+	}
+	l.points.Faults = append(l.points.Faults, faults...)
 	if l.Domain = l.points; l.Condition != nil {
 		l.Domain = l.Condition.domain(l.points, l.TrainRows)
 	}
-	err = l.compare()
-	l.loading = time.Since(start)
-	return l, err
+	return nil
 }
 
 // readData reads the problem's data, and refuses what does not fit the set.

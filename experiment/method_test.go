@@ -50,8 +50,10 @@ process: {method: denoising, steps: 120, horizon: 3}
 network: {kind: polynomial, options: {degree: 5, horizon: 3}}
 train: {epochs: 30, batch: 100, times_per_path: 8, learning_rate: 1e-2, anneal: 0.5, average: 0.99}
 `)
-	return job.New[*Run](t, func(p *problem.Problem, _ *parallel.Pool) (*Loaded, error) { return Load(p, pool) }, text,
-		"gaussian.yaml", append([]string{"data.path=" + path}, settings...)...)
+	load := func(ctx context.Context, p *problem.Problem, _ *parallel.Pool, report func(string)) (*Loaded, error) {
+		return Load(ctx, p, pool, report)
+	}
+	return job.New[*Run](t, load, text, "gaussian.yaml", append([]string{"data.path=" + path}, settings...)...)
 }
 
 // A method and a network that no package of this module lists train, generate,
@@ -141,7 +143,7 @@ func TestMethodOfOnesOwnResumes(t *testing.T) {
 		t.Fatal(err)
 	}
 	half.Folder.Unlock()
-	again, err := Open(half.Folder.Dir, "", parallel.New(1))
+	again, err := Open(ctx, half.Folder.Dir, "", parallel.New(1), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -160,7 +162,7 @@ func TestExamineMethodOfOnesOwn(t *testing.T) {
 		"process.horizon=3": check.Pass, "process.horizon=0.2": check.Warn,
 	} {
 		r := denoised(t, steps)
-		report, err := Examine(context.Background(), r.Problem, r.Pool)
+		report, err := Examine(context.Background(), r.Problem, r.Pool, nil)
 		if err != nil {
 			t.Fatal(err)
 		}

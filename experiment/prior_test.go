@@ -50,7 +50,7 @@ func ofRows(t *testing.T, text string, rows [][]float64, settings ...string) (*L
 	}
 	pool := parallel.New(2)
 	t.Cleanup(pool.Close)
-	return Load(p, pool)
+	return Load(t.Context(), p, pool, nil)
 }
 
 // The prior is a function of the seed, whatever the number of workers; training
@@ -123,7 +123,7 @@ func keptPrior(t *testing.T, f *run.Folder, want []float64) {
 			t.Fatal(err)
 		}
 		damaged := name != "whole"
-		e, err := Open(f.Dir, "", pool)
+		e, err := Open(t.Context(), f.Dir, "", pool, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -201,7 +201,7 @@ set:
 		m.Chosen[1].Key != "process.repulsion" || m.Chosen[1].Value != ε || m.Chosen[1].Reason == "" {
 		t.Errorf("manifest %+v", m.Chosen)
 	}
-	again, err := Open(e.Folder.Dir, "", e.Pool)
+	again, err := Open(t.Context(), e.Folder.Dir, "", e.Pool, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -235,7 +235,7 @@ set:
 	f.Unlock()
 	open := func(want langevin.Walls) {
 		t.Helper()
-		if r, err := Open(f.Dir, "", l.Pool); err != nil || r.Process.Walls != want {
+		if r, err := Open(t.Context(), f.Dir, "", l.Pool, nil); err != nil || r.Process.Walls != want {
 			t.Errorf("%v, want %v walls", err, want)
 		}
 	}

@@ -1,6 +1,7 @@
 package experiment
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"math"
@@ -173,7 +174,7 @@ func Follow(g ranks.Group, pool func(workers int) *parallel.Pool) {
 
 // follower loads an assignment and tells rank 0 what came of it; the trainer is nil if that is a fault.
 func follower(g ranks.Group, text []byte, pool func(workers int) *parallel.Pool) *train.Trainer[float32] {
-	t, j, err := enlist(text, pool)
+	t, j, err := enlist(context.Background(), text, pool) // rank 0 alone heeds an interruption
 	said := muster{Version: run.Version()}
 	if err != nil {
 		said.Host, _ = os.Hostname()
@@ -193,7 +194,7 @@ func follower(g ranks.Group, text []byte, pool func(workers int) *parallel.Pool)
 }
 
 // enlist makes the trainer of an assignment.
-func enlist(text []byte, pool func(workers int) *parallel.Pool) (*training, assignment, error) {
+func enlist(ctx context.Context, text []byte, pool func(workers int) *parallel.Pool) (*training, assignment, error) {
 	var j assignment
 	if err := json.Unmarshal(text, &j); err != nil {
 		return nil, j, err
@@ -212,7 +213,7 @@ func enlist(text []byte, pool func(workers int) *parallel.Pool) (*training, assi
 	if workers < 0 || workers > math.MaxInt32 {
 		workers = 0
 	}
-	l, err := Load(p, pool(workers))
+	l, err := load(ctx, p, pool(workers), nil)
 	if err != nil {
 		return nil, j, err
 	}

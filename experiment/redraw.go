@@ -6,16 +6,18 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/landing-diffusion/landing/choose"
+	"github.com/landing-diffusion/landing/langevin"
+	"github.com/landing-diffusion/landing/method"
 	"github.com/landing-diffusion/landing/problem"
+	"github.com/landing-diffusion/landing/problem/settle"
 	"github.com/landing-diffusion/landing/run"
 )
 
 // Redraw returns the run as it generates with settings which need
 // no training (problem.Problem.Redraw); without settings, the run itself. What the run
 // has learned, and where its forward paths end, stays as it is. Errors are
-// *problem.KeyError.
-func (r *Run) Redraw(settings problem.Settings) (*Run, error) {
+// *problem.KeyError and the context's. It calls report, if that is not nil, with what it does next.
+func (r *Run) Redraw(ctx context.Context, settings problem.Settings, report func(doing string)) (*Run, error) {
 	if len(settings) == 0 {
 		return r, nil
 	}
@@ -37,19 +39,19 @@ func (r *Run) Redraw(settings problem.Settings) (*Run, error) {
 	}
 	l, q := *r.Loaded, *r
 	q.asked = r.asked || prior || repulsion
-	var chosen []choose.Choice
-	l.Problem, l.Process, chosen = resolve(context.TODO(), p, proc, r.Data.X, r.Pool)
-	if l.Method, err = l.Problem.Redrawn(r.Method, l.Process); err != nil {
-		return nil, err
+	c := settle.Case{Problem: p, Process: proc, Method: func(p *problem.Problem, proc *langevin.Process) (method.Method,
+		error) {
+		return p.Redrawn(r.Method, proc)
+	}}
+	if !r.Bare {
+		c.Rows = r.rows()
 	}
-	choice, err := settleStart(context.Background(), l.Problem, l.Method, l.Process, r.learned(), r.Data.N, r.Pool)
+	settled, err := settle.Settle(ctx, c, r.Pool, report)
 	if err != nil {
 		return nil, err
 	}
-	if choice != nil {
-		chosen = append(chosen, *choice)
-	}
-	l.Chosen = append(slices.Clone(r.Chosen), chosen...)
+	l.Problem, l.Process, l.Method = settled.Problem, settled.Process, settled.Method
+	l.Chosen = slices.Concat(r.Chosen, settled.Chosen)
 	q.Loaded = &l
 	q.Drawn, err = r.Problem.Drawn(l.Problem, l.Process)
 	return &q, err

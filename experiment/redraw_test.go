@@ -49,7 +49,7 @@ func TestRedraw(t *testing.T) {
 		"process.landing.mode=implicit": false, "process.terminal_projection=false": false,
 		"process.curvature=true": false, "prior=uniform": false, "prior=auto": true,
 	} {
-		q, err := r.Redraw(problem.ParseSettings(setting))
+		q, err := r.Redraw(t.Context(), problem.ParseSettings(setting), nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -80,11 +80,11 @@ func priorStates(t *testing.T, r *Run) []float64 {
 // Without settings a run is itself; a method with no ways to draw but one says so.
 func TestRedrawOfOnesOwnMethod(t *testing.T) {
 	r := denoised(t)
-	if q, err := r.Redraw(nil); q != r || err != nil {
+	if q, err := r.Redraw(t.Context(), nil, nil); q != r || err != nil {
 		t.Errorf("%v, %v", q, err)
 	}
 	var e *problem.KeyError
-	if _, err := r.Redraw(problem.ParseSettings("process.steps=60")); !errors.As(err, &e) ||
+	if _, err := r.Redraw(t.Context(), problem.ParseSettings("process.steps=60"), nil); !errors.As(err, &e) ||
 		!strings.Contains(err.Error(), "the method "+newmethod.Kind.Name+" draws samples in one way only") {
 		t.Errorf("%v", err)
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/landing-diffusion/landing/method"
 	"github.com/landing-diffusion/landing/method/methods"
 	"github.com/landing-diffusion/landing/problem"
+	"github.com/landing-diffusion/landing/problem/settle"
 	"github.com/landing-diffusion/landing/run"
 	"github.com/landing-diffusion/landing/train"
 	"github.com/landing-diffusion/landing/verdict"
@@ -109,7 +110,7 @@ func (m *remedies) longer() []string {
 	if err != nil || !(l.Spread > 0) {
 		return nil
 	}
-	now := given(m.Problem, proc.Method.Underdamped())
+	now := settle.Noise(m.Problem, proc.Method.Underdamped())
 	if !choose.Short(l, now) {
 		return nil
 	}
@@ -178,7 +179,7 @@ func (m *remedies) draw(setting string) string {
 			all = append(all, s.String())
 		}
 	}
-	to, err := m.Redraw(problem.ParseSettings(all...))
+	to, err := m.Redraw(context.TODO(), problem.ParseSettings(all...), nil)
 	if err != nil {
 		return m.train(setting)
 	}

@@ -14,7 +14,6 @@ import (
 	"github.com/landing-diffusion/landing/choose"
 	"github.com/landing-diffusion/landing/internal/testkit/job"
 	"github.com/landing-diffusion/landing/keyed"
-	"github.com/landing-diffusion/landing/parallel"
 	"github.com/landing-diffusion/landing/problem"
 	"github.com/landing-diffusion/landing/verdict"
 )
@@ -43,8 +42,7 @@ func bowl(t *testing.T, set string, settings ...string) *Run {
 		t.Fatal(err)
 	}
 	text := []byte("name: bowl\nset: " + set + "\nnetwork: {width: 16, layers: 1}\ntrain: {epochs: 1}\n")
-	return job.New[*Run](t, func(p *problem.Problem, pool *parallel.Pool) (*Loaded, error) { return Load(p, pool) },
-		text, "bowl.yaml", append([]string{"data.path=" + path}, settings...)...)
+	return job.New[*Run](t, Load, text, "bowl.yaml", append([]string{"data.path=" + path}, settings...)...)
 }
 
 // chosenOf returns the value that was chosen for a key, nil if it was not.
@@ -89,7 +87,7 @@ func TestRivals(t *testing.T) {
 		{"lagrangian", true, n * r.Process.Schedule.N}, {"guided", false, 0},
 		{"corrected", true, n * (r.Process.Schedule.N + 1)},
 	} {
-		q, err := r.Redraw(problem.ParseSettings("process.method=" + c.method))
+		q, err := r.Redraw(t.Context(), problem.ParseSettings("process.method="+c.method), nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -130,7 +128,7 @@ func TestRivals(t *testing.T) {
 // The doctor says of these methods what it can, and uniform priors are refused.
 func TestExamineRivals(t *testing.T) {
 	r := bowl(t, bowlSet, "process.method=projected")
-	report, err := Examine(context.Background(), r.Problem, r.Pool)
+	report, err := Examine(context.Background(), r.Problem, r.Pool, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

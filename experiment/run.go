@@ -1,6 +1,7 @@
 package experiment
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -102,7 +103,7 @@ func setFiles(p *problem.Problem) map[string]string {
 // the path that the run was started with; the data must be the same bytes. The
 // files of the set are those that the folder keeps, or in a folder of a version
 // that kept none, those that config.yaml names.
-func Open(dir, dataPath string, pool *parallel.Pool) (*Run, error) {
+func Open(ctx context.Context, dir, dataPath string, pool *parallel.Pool, report func(doing string)) (*Run, error) {
 	f, m, p, err := openProblem(dir)
 	if err != nil {
 		return nil, err
@@ -113,7 +114,7 @@ func Open(dir, dataPath string, pool *parallel.Pool) (*Run, error) {
 	if err := extendedBy(f, m, &p.Problem); err != nil {
 		return nil, err
 	}
-	l, err := Load(p.Problem, pool)
+	l, err := load(ctx, p.Problem, pool, report)
 	if _, gone := os.Stat(p.Data.Path); err != nil && dataPath == "" && p.Data.Path != "" &&
 		errors.Is(gone, fs.ErrNotExist) {
 		return nil, &AbsentError{Path: p.Data.Path}

@@ -53,7 +53,7 @@ func levelSetRun(t *testing.T) (e *Run, files string) {
 	}
 	pool := parallel.New(1)
 	t.Cleanup(pool.Close)
-	l, err := Load(p, pool)
+	l, err := Load(t.Context(), p, pool, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -99,7 +99,7 @@ func TestRunOnALevelSetMoves(t *testing.T) {
 	if err := os.RemoveAll(files); err != nil {
 		t.Fatal(err)
 	}
-	again, err := Open(moved, data, e.Pool)
+	again, err := Open(t.Context(), moved, data, e.Pool, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -115,7 +115,7 @@ func TestRunOnALevelSetMoves(t *testing.T) {
 		t.Fatal(err)
 	}
 	var fault *DataError
-	if _, err := Open(moved, data, e.Pool); !errors.As(err, &fault) || fault.Path != mesh ||
+	if _, err := Open(t.Context(), moved, data, e.Pool, nil); !errors.As(err, &fault) || fault.Path != mesh ||
 		!strings.Contains(err.Error(), "is not the set.mesh of this run") {
 		t.Errorf("a changed copy: %v", err)
 	}
@@ -132,7 +132,7 @@ func TestRunThatKeptNoFiles(t *testing.T) {
 		}
 		m.Kept = nil
 	})
-	again, err := Open(e.Folder.Dir, "", e.Pool)
+	again, err := Open(t.Context(), e.Folder.Dir, "", e.Pool, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -157,7 +157,7 @@ func TestManifestFaults(t *testing.T) {
 	} {
 		changeManifest(t, e.Folder, c.change)
 		var fault *run.FolderError
-		if _, err := Open(e.Folder.Dir, "", e.Pool); !errors.As(err, &fault) || !strings.Contains(err.Error(), c.want) {
+		if _, err := Open(t.Context(), e.Folder.Dir, "", e.Pool, nil); !errors.As(err, &fault) || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%v; want %q", err, c.want)
 		}
 	}

@@ -24,6 +24,7 @@ import (
 	"github.com/landing-diffusion/landing/metric"
 	"github.com/landing-diffusion/landing/parallel"
 	"github.com/landing-diffusion/landing/problem"
+	"github.com/landing-diffusion/landing/problem/settle"
 	"github.com/landing-diffusion/landing/run"
 )
 
@@ -77,7 +78,6 @@ func (*ChainsError) Place() fault.Place { return fault.Place{Kind: fault.Check} 
 const (
 	defaultMaxFailed = 0.01
 	defaultMaxRhat   = 1.1
-	spreadPoints     = 100 // that the step's scale is taken from
 )
 
 // Sample runs the problem's chains from starts on Σ, with sample.step chosen where it
@@ -89,17 +89,11 @@ const (
 func Sample(
 	ctx context.Context, p *problem.Problem, pool *parallel.Pool, tick func(step int),
 ) (*SampleReport, error) {
-	c, err := p.BuildChains()
+	p, c, err := settle.Chains(ctx, p, pool)
 	if err != nil {
 		return nil, err
 	}
-	if p.StepIsAuto() {
-		if err := chooseStep(ctx, p, c, pool); err != nil {
-			return nil, err
-		}
-	}
 	c.Progress = tick
-	p, c.Process, _ = resolve(ctx, p, c.Process, nil, pool)
 	start := time.Now()
 	x0, err := langevin.Start(ctx, c.Process, c.Count, p.Seed)
 	if err != nil {
@@ -194,23 +188,6 @@ func observe(p *problem.Problem, of *domain.Domain, pool *parallel.Pool, draws *
 			overChains("sin "+v.Name, series(func(x float64) float64 { return math.Sin(turn * x) })))
 	}
 	return out, nil
-}
-
-// chooseStep sets the step of chains: from the spread of points on Σ, then tuned.
-func chooseStep(ctx context.Context, p *problem.Problem, c *langevin.Chains, pool *parallel.Pool) error {
-	points, err := langevin.Start(ctx, c.Process, spreadPoints, p.Seed)
-	if err != nil {
-		return err
-	}
-	c.Process.Schedule.T = c.StepOf(points)
-	tuned := *c
-	_, tuned.Process, _ = resolve(ctx, p, c.Process, nil, pool)
-	x0, err := langevin.Start(ctx, tuned.Process, c.Count, p.Seed)
-	if err != nil {
-		return err
-	}
-	c.Process.Schedule.T, err = tuned.Tune(ctx, pool, x0)
-	return err
 }
 
 // settled returns a *ChainsError if the chains failed too often, or have not mixed.

@@ -39,12 +39,12 @@ func TestSeams(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		r, err := Examine(t.Context(), p, pool)
+		r, err := Examine(t.Context(), p, pool, nil)
 		if r == nil {
 			t.Fatal(err)
 		}
 		told := warned(r, "angles")
-		l, err := Load(p, pool)
+		l, err := Load(t.Context(), p, pool, nil)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -18,7 +18,7 @@ import (
 
 func rotations(t *testing.T, pool *parallel.Pool, change func(x []float64)) (*Loaded, error) {
 	t.Helper()
-	data, _, err := dataset.RotationMixture{N: 3, Modes: 2, Count: 40, Seed: 1}.Generate()
+	data, _, err := dataset.RotationMixture{N: 3, Modes: 2, Count: 40, Seed: 1}.Generate(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -36,7 +36,7 @@ func rotations(t *testing.T, pool *parallel.Pool, change func(x []float64)) (*Lo
 		t.Fatal(err)
 	}
 	p.Data.Path = file
-	return Load(p, pool)
+	return Load(t.Context(), p, pool, nil)
 }
 
 // Data with det < 0 is refused with its row; samples there are lost, counted and

@@ -4,7 +4,9 @@ import (
 	"context"
 
 	"github.com/landing-diffusion/landing/keyed"
+	"github.com/landing-diffusion/landing/langevin"
 	"github.com/landing-diffusion/landing/metric"
+	"github.com/landing-diffusion/landing/problem/settle"
 	"github.com/landing-diffusion/landing/verdict"
 )
 
@@ -38,10 +40,7 @@ func (s *Start) judge() {
 	}
 }
 
-const (
-	startPaths  = 2000 // at most
-	startFloors = 5    // pairs of sets of prior draws
-)
+const startFloors = 5 // pairs of sets of prior draws
 
 // CompareStart compares 2000 forward paths, or where these are dear as many as there are
 // samples and no more than that, with the prior: by the data's histogram distance where there is one, its floor
@@ -55,13 +54,13 @@ func (l *Loaded) CompareStart(ctx context.Context, prior *Prior, samples int) (*
 		return s, nil
 	}
 	d, seed := l.Process.Set.Dim(), l.Problem.Seed
-	ends, t, err := startTest(ctx, l.Method, prior, l.learned(), d, startCount(l.Process, samples), seed, l.Pool)
+	ends, t, err := settle.CompareStart(ctx, l.Method, prior, l.learned(), d, settle.PathCount(l.Process, samples), seed, l.Pool)
 	if err != nil || len(ends) == 0 { // all failed
 		return s, err
 	}
 	s.Paths = len(ends) / d
 	drawn := func(set uint64) []float64 {
-		return draws(l.Pool, prior, d, keyed.StartDraws.Stream(seed, set), s.Paths)
+		return langevin.SamplePrior(l.Pool, prior, d, keyed.StartDraws.Stream(seed, set), s.Paths)
 	}
 	u := drawn(0)
 	s.Apart = metric.Float(verdict.Apart(ends, u, d))

@@ -6,6 +6,8 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+
+	"github.com/landing-diffusion/landing/problem/settle"
 )
 
 // compareStart is CompareStart with the problem's prior.
@@ -75,7 +77,7 @@ func TestStartCount(t *testing.T) {
 	} {
 		proc := *e.Process
 		proc.Schedule.N = c.steps
-		if got := startCount(&proc, c.samples); got != c.want {
+		if got := settle.PathCount(&proc, c.samples); got != c.want {
 			t.Errorf("%d steps, %d samples: %d paths, want %d", c.steps, c.samples, got, c.want)
 		}
 	}

@@ -36,7 +36,7 @@ func TestPriorIsAuto(t *testing.T) {
 			!strings.Contains(m.Chosen[0].Reason, c.reason) || e.Problem.Prior != c.want {
 			t.Errorf("%v: chosen %+v, prior %q; want %s: %s", c.settings, m.Chosen, e.Problem.Prior, c.want, c.reason)
 		}
-		again, err := Open(e.Folder.Dir, "", e.Pool)
+		again, err := Open(t.Context(), e.Folder.Dir, "", e.Pool, nil)
 		if err != nil || again.Problem.Prior != c.want || len(again.Chosen) != 0 {
 			t.Errorf("%v: opened with %+v, %v", c.settings, again, err)
 		}
@@ -74,7 +74,7 @@ func TestPriorByWorkers(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		l, err := Load(p, pool)
+		l, err := Load(t.Context(), p, pool, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -107,7 +107,7 @@ func TestExamineAutoPrior(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		r, err := Examine(context.Background(), p, pool)
+		r, err := Examine(context.Background(), p, pool, nil)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -7,13 +7,9 @@ import (
 	"slices"
 	"time"
 
-	"github.com/landing-diffusion/landing/choose"
-	"github.com/landing-diffusion/landing/dataset"
-	"github.com/landing-diffusion/landing/internal/text"
 	"github.com/landing-diffusion/landing/keyed"
 	"github.com/landing-diffusion/landing/langevin"
 	"github.com/landing-diffusion/landing/metric"
-	"github.com/landing-diffusion/landing/problem"
 	"github.com/landing-diffusion/landing/run"
 	"github.com/landing-diffusion/landing/train"
 )
@@ -31,35 +27,6 @@ type HeldOutRecord struct {
 	train.Measured
 	Seconds float64 `json:"seconds"`         // that it took
 	Fault   string  `json:"fault,omitempty"` // why there is no distance
-}
-
-// settleStop says what becomes of train.stop: held_out on this data. Validation rows that are too
-// few to judge by leave the epochs of the problem, or the default.
-func settleStop(p *problem.Problem, split dataset.Split) []choose.Choice {
-	t := &p.Train
-	if !t.HeldOut() {
-		return nil
-	}
-	if n := len(split.Val); n < train.FewestJudged {
-		t.Stop = "epochs"
-		if t.Epochs == 0 && t.MaxSeconds == 0 {
-			t.Epochs = problem.Defaults().Train.Epochs
-		}
-		return []choose.Choice{{Key: problem.KeyTrainStop, Value: t.Stop, Reason: tooFew(n)}}
-	}
-	if t.Epochs == 0 && t.MaxSeconds == 0 {
-		t.Epochs = train.MostJudged
-		return []choose.Choice{{Key: problem.KeyTrainEpochs, Value: t.Epochs,
-			Reason: "held-out distances end the training; " +
-				"this bounds it"}}
-	}
-	return nil
-}
-
-// tooFew says why so many validation rows do not end a training.
-func tooFew(held int) string {
-	return fmt.Sprintf("%s are too few to judge by, fewer than %d", text.Plural(held, "validation row"),
-		train.FewestJudged)
 }
 
 // judgedStarts returns the points that paths begin at by whose losses a training is judged: validation

@@ -141,7 +141,7 @@ func TestHeldOutDistancesEndTraining(t *testing.T) {
 		}
 
 		for _, epoch := range stages(killed, verdict) {
-			r, err := Open(killed[epoch], "", e.Pool)
+			r, err := Open(t.Context(), killed[epoch], "", e.Pool, nil)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -420,7 +420,7 @@ func TestHeldOutLossEndsTraining(t *testing.T) {
 		t.Errorf("%+v", m.Weights)
 	}
 	for _, epoch := range stages(killed, verdict)[1:2] {
-		again, err := Open(killed[epoch], "", e.Pool)
+		again, err := Open(t.Context(), killed[epoch], "", e.Pool, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -478,7 +478,7 @@ func TestRecordsOnce(t *testing.T) {
 		t.Errorf("%v, want %v", got, want)
 	}
 	for _, dir := range []string{early, late} {
-		again, err := Open(dir, "", e.Pool)
+		again, err := Open(ctx, dir, "", e.Pool, nil)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -14,6 +14,7 @@ import (
 	"github.com/landing-diffusion/landing/method/methods"
 	"github.com/landing-diffusion/landing/parallel"
 	"github.com/landing-diffusion/landing/problem"
+	"github.com/landing-diffusion/landing/problem/settle"
 	"github.com/landing-diffusion/landing/train"
 )
 
@@ -61,7 +62,7 @@ func TestTuneIsRecorded(t *testing.T) {
 	if p.Train.Optimizer != "muon" || p.Network.Unit != value(t, l.Chosen, "network.unit") {
 		t.Errorf("%+v %+v", p.Train, p.Network)
 	}
-	again, err := Open(e.Folder.Dir, "", e.Pool)
+	again, err := Open(t.Context(), e.Folder.Dir, "", e.Pool, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -139,7 +140,7 @@ func TestTuneIsChecked(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := Examine(t.Context(), p, l.Pool)
+	r, err := Examine(t.Context(), p, l.Pool, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -168,7 +169,7 @@ func TestTuneNotes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := Examine(t.Context(), p, l.Pool)
+	r, err := Examine(t.Context(), p, l.Pool, nil)
 	if r == nil || !slices.ContainsFunc(r.Findings, func(f check.Finding) bool {
 		return f.Status == check.Warn && told(f.Message)
 	}) {
@@ -185,7 +186,8 @@ func TestTuneStops(t *testing.T) {
 		{nil, "held_out_loss"}, {[]string{"train.max_seconds=60"}, "held_out_loss"}, {[]string{"train.epochs=7"}, ""},
 		{[]string{"train.max_seconds=60", "train.stop=epochs"}, "epochs"},
 	} {
-		p, err := problem.Load([]byte("set: {kind: sphere, dim: 3}\n"), "", "", problem.ParseSettings(c.settings...))
+		p, err := problem.Load([]byte("set: {kind: sphere, dim: 3}\n"), "", "",
+			problem.ParseSettings(append(c.settings, "prior=empirical")...))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -195,10 +197,11 @@ func TestTuneStops(t *testing.T) {
 		}
 		pool := parallel.New(1)
 		t.Cleanup(pool.Close)
-		q, _, _, err := tune(t.Context(), p, proc, []float64{1, 0, 0, 0, 1, 0, 0, 0, 1, 0.6, 0.8, 0}, train.FewestJudged,
-			pool)
-		if err != nil || q.Train.Stop != c.want {
-			t.Errorf("%v: train.stop is %q, want %q; %v", c.settings, q.Train.Stop, c.want, err)
+		rows := []float64{1, 0, 0, 0, 1, 0, 0, 0, 1, 0.6, 0.8, 0}
+		q, err := settle.Settle(t.Context(), settle.Case{Problem: p, Process: proc,
+			Rows: &settle.Rows{All: rows, Train: rows, Learned: rows, Validation: train.FewestJudged}}, pool, nil)
+		if err != nil || q.Problem.Train.Stop != c.want {
+			t.Errorf("%v: train.stop is %q, want %q; %v", c.settings, q.Problem.Train.Stop, c.want, err)
 		}
 	}
 }

@@ -45,7 +45,7 @@ func TestRunOfAnotherVersion(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		return Open(e.Folder.Dir, "", e.Pool)
+		return Open(t.Context(), e.Folder.Dir, "", e.Pool, nil)
 	}
 	learned := func(r *Run) []arrayfile.Named {
 		t.Helper()

@@ -130,7 +130,7 @@ func TestBoard(t *testing.T) {
 			whole := testkit.Must(os.Stat(events))
 			testkit.OK(t, os.Truncate(events, whole.Size()-5))
 		}
-		again := testkit.Must(experiment.Open(dir, "", r.Pool))
+		again := testkit.Must(experiment.Open(t.Context(), dir, "", r.Pool, nil))
 		on := board(t, again, nil)
 		if on == nil || on.Dir != filepath.Join(dir, run.EventsDir) {
 			t.Fatalf("events of a run that goes on: %+v", on)
@@ -278,7 +278,7 @@ func TestBoardRead(t *testing.T) {
 		}
 	}
 	trainOn(t, r, b, o)
-	again := testkit.Must(experiment.Open(dir, "", r.Pool))
+	again := testkit.Must(experiment.Open(t.Context(), dir, "", r.Pool, nil))
 	on := board(t, again, nil)
 	trainOn(t, again, on, on.Observer(experiment.Observer{}))
 	want := testkit.Must(eventfile.Read(on.Dir))

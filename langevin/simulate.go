@@ -624,3 +624,16 @@ func UniformPrior(p *Process) (Prior, error) {
 	}
 	return Uniform(draw), nil
 }
+
+// SamplePrior returns n draws of a prior of points of dimension d: those of the samples 0 … n−1 of a stream.
+func SamplePrior(pool *parallel.Pool, prior Prior, d int, s keyed.Stream, n int) []float64 {
+	const rows = 1024
+	y := make([]float64, n*d)
+	pool.Do(parallel.Blocks(n, rows), func(_, b int) {
+		lo, hi := parallel.Block(b, n, rows)
+		for i := lo; i < hi; i++ {
+			prior.Sample(y[i*d:(i+1)*d], s, uint64(i))
+		}
+	})
+	return y
+}

@@ -2,17 +2,20 @@ package paper
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 
 	"github.com/landing-diffusion/landing/arrayfile"
 	"github.com/landing-diffusion/landing/dataset"
 	"github.com/landing-diffusion/landing/internal/fault"
 	"github.com/landing-diffusion/landing/run"
+	"github.com/landing-diffusion/landing/sweep"
 )
 
 // A DataError says that a file behind a cell is not there, and where to get it.
@@ -25,7 +28,7 @@ type DataError struct {
 func (e *DataError) Error() string {
 	where := "is not in " + e.Folder + " nor in its folders earth, mesh, alanine, robot"
 	if e.Folder == "" {
-		where = "is needed: --data names the folder that has it"
+		where = "is needed: --data-dir names the folder that has it"
 	}
 	return fmt.Sprintf("recipe %s: %s %s. It is in the data folder of github.com/KraitGit/"+
 		"efficient-constrained-diffusion (docs/data.md)", e.Recipe, e.File, where)
@@ -33,44 +36,40 @@ func (e *DataError) Error() string {
 
 func (*DataError) Place() fault.Place { return fault.Place{Kind: fault.Config} }
 
-// files returns the data file of a cell, empty for data in the binary, and the settings that name other files.
-// Mixtures of rotations, which the paper's authors drew and did not publish, are drawn into the folder made.
-// Errors are *DataError and those of files.
-func (c *Cell) files(folder, made string) (data string, settings []string, err error) {
-	find := func(name string) string {
-		path, e := lookup(folder, name)
-		if e != nil && err == nil {
+// find names the files of a problem of the paper's sweeps in it. Mixtures of rotations, which the paper's authors drew
+// and did not publish, are drawn into the folder made. Errors are *DataError and those of files.
+func (c *Config) find(p *sweep.Problem, made string) (err error) {
+	file := func(name string) string {
+		path, e := lookup(c.Data, name)
+		if errors.Is(e, fs.ErrNotExist) {
+			e = &DataError{p.Name, name, c.Data}
+		}
+		if err == nil {
 			err = e
-			if errors.Is(e, fs.ErrNotExist) {
-				err = &DataError{c.Recipe, name, folder}
-			}
 		}
 		return path
 	}
-	switch {
-	case c.Recipe == "demo":
-		return "", nil, nil
-	case strings.HasPrefix(c.Recipe, "so10-"):
-		data, err = rotations(made, c.Recipe)
-	case c.Recipe == "alanine":
-		data = find("dipeptide_refined_phi_psiwin.npy")
-		settings = []string{"data.reference=" + find("dipeptide_center.npy")}
-	case c.Recipe == "arm":
-		waypoints := "10"
-		for _, s := range c.Settings {
-			if w, ok := strings.CutPrefix(s, "set.waypoints="); ok {
-				waypoints = w
-			}
-		}
-		data = find("L" + waypoints + "_paths.npy")
-	case strings.HasPrefix(c.Recipe, "bunny"), strings.HasPrefix(c.Recipe, "spot"):
-		body := strings.TrimRight(c.Recipe, "0123456789")
-		data = find(body + "_eigfn" + c.Recipe[len(body):] + ".npy")
-		settings = []string{"set.weights=" + find(body+"_sdf.npz"), "set.mesh=" + find(body+".ply")}
-	default:
-		data = find(c.Recipe + ".csv")
+	set := func(key, name string) {
+		p.Set = append(p.Set, sweep.Setting{Text: key + "=" + strconv.Quote(file(name))})
 	}
-	return data, settings, err
+	body := strings.TrimRight(p.Name, "0123456789")
+	switch {
+	case p.Name == "demo":
+	case strings.HasPrefix(p.Name, "so10-"):
+		p.Data, err = rotations(made, p.Name)
+	case p.Name == "alanine":
+		p.Data = file("dipeptide_refined_phi_psiwin.npy")
+		set("data.reference", "dipeptide_center.npy")
+	case body == "arm":
+		p.Data = file("L" + p.Name[len(body):] + "_paths.npy")
+	case body == "bunny" || body == "spot":
+		p.Data = file(body + "_eigfn" + p.Name[len(body):] + ".npy")
+		set("set.weights", body+"_sdf.npz")
+		set("set.mesh", body+".ply")
+	default:
+		p.Data = file(p.Name + ".csv")
+	}
+	return err
 }
 
 // lookup finds a file in a folder, or in the folders that the paper's repository has.
@@ -89,11 +88,8 @@ func lookup(folder, name string) (string, error) {
 	return "", fs.ErrNotExist
 }
 
-// rotations returns the file of a mixture on SO(10), as landing make so draws it by default; none without a folder.
+// rotations returns the file of a mixture on SO(10), as landing make so draws it by default.
 func rotations(made, recipe string) (string, error) {
-	if made == "" {
-		return "", nil
-	}
 	file, err := filepath.Abs(filepath.Join(made, recipe+".npy"))
 	if err != nil {
 		return "", err
@@ -101,7 +97,7 @@ func rotations(made, recipe string) (string, error) {
 	if _, err := os.Stat(file); err == nil {
 		return file, nil
 	}
-	p, _, err := dataset.RotationMixture{Modes: map[string]int{"so10-3": 3, "so10-5": 5}[recipe], Seed: 1}.Generate()
+	p, _, err := dataset.RotationMixture{Modes: map[string]int{"so10-3": 3, "so10-5": 5}[recipe], Seed: 1}.Generate(context.Background())
 	if err != nil {
 		return "", err
 	}

@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/landing-diffusion/landing/compare"
 	"github.com/landing-diffusion/landing/experiment"
 	"github.com/landing-diffusion/landing/method"
 	"github.com/landing-diffusion/landing/parallel"
@@ -105,7 +106,16 @@ func norms(ctx context.Context, r *experiment.Run, t *experiment.Trained, prior 
 // jacobianFile is the norms of a run, in its folder.
 const jacobianFile = "jacobian.json"
 
-func (f figures) jacobian(ctx context.Context, d *sweep.Drawing) error {
+// jacobian measures a cell as measured does, and the norms.
+func jacobian(ctx context.Context, d *sweep.Drawing) (*compare.Entry, error) {
+	e, err := measured(ctx, d)
+	if err != nil {
+		return nil, err
+	}
+	return e, addNorms(ctx, d, e.Figures)
+}
+
+func addNorms(ctx context.Context, d *sweep.Drawing, f map[string]float64) error {
 	prior, err := d.Run.Prior(ctx, nil)
 	if err != nil {
 		return err

@@ -11,11 +11,12 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/landing-diffusion/landing/compare"
 	"github.com/landing-diffusion/landing/constraint"
 	"github.com/landing-diffusion/landing/constraint/zoo"
-	"github.com/landing-diffusion/landing/experiment"
 	"github.com/landing-diffusion/landing/metric"
 	"github.com/landing-diffusion/landing/run"
+	"github.com/landing-diffusion/landing/sweep"
 )
 
 // affine is the score s = A x + B p, whose Jacobians are A and B.
@@ -85,8 +86,8 @@ func TestViolations(t *testing.T) {
 		e.Values(values, x[3*i:3*i+3], 1)
 		abs, square = abs+math.Abs(values[0])/3, square+values[0]*values[0]/3
 	}
-	f := figures{}
-	f.violations(set, x)
+	f := map[string]float64{}
+	violations(f, set, x)
 	// Beyond the walls are 0.5; 1.5 and 0.5; nothing.
 	if got := f[GPlus]; math.Abs(got-2.5/3) > 1e-15 {
 		t.Errorf("g⁺ is %v, want %v", got, 2.5/3)
@@ -95,8 +96,8 @@ func TestViolations(t *testing.T) {
 		math.Abs(square-abs*abs) < 0.1 {
 		t.Errorf("|h| is %v, want %v; Σh² %v, want %v", f[AbsH], abs, f[SquareH], square)
 	}
-	f = figures{}
-	f.violations(ball, x)
+	f = map[string]float64{}
+	violations(f, ball, x)
 	if _, ok := f[GPlus]; ok {
 		t.Error("a set without inequalities has a figure of them")
 	}
@@ -106,48 +107,46 @@ func TestViolations(t *testing.T) {
 // to get it, once for each.
 func TestFiles(t *testing.T) {
 	dir := t.TempDir()
-	put := func(name string) {
-		t.Helper()
+	for _, name := range []string{"earth/flood.csv", "L20_paths.npy", "mesh/spot_sdf.npz", "mesh/spot.ply",
+		"spot_eigfn50.npy"} {
 		path := filepath.Join(dir, name)
 		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o777), os.WriteFile(path, nil, 0o666)); err != nil {
 			t.Fatal(err)
 		}
 	}
-	put("earth/flood.csv")
-	put("L20_paths.npy")
-	put("mesh/spot_sdf.npz")
-	put("mesh/spot.ply")
-	for cell, want := range map[string]string{"flood/ULLA": "earth/flood.csv", "arm20/ULLA": "L20_paths.npy",
-		"demo/ULLA/N=20": ""} {
-		data, _, err := cells[cell].files(dir, "")
+	c := Config{Data: dir}
+	for name, want := range map[string]string{"flood": "earth/flood.csv", "arm20": "L20_paths.npy", "demo": "",
+		"spot50": "spot_eigfn50.npy"} {
 		if want != "" {
 			want = filepath.Join(dir, want)
 		}
-		if err != nil || data != want {
-			t.Errorf("%s: %q, %v; want %q", cell, data, err, want)
+		p := sweep.Problem{Name: name}
+		if err := c.find(&p, ""); err != nil || p.Data != want {
+			t.Errorf("%s: %q, %v; want %q", name, p.Data, err, want)
+		}
+		if name == "spot50" && (len(p.Set) != 2 || p.Set[0].Text != fmt.Sprintf("set.weights=%q",
+			filepath.Join(dir, "mesh/spot_sdf.npz"))) {
+			t.Errorf("spot50: %v", p.Set)
 		}
 	}
-	put("spot_eigfn50.npy")
-	data, settings, err := cells["spot50/OLLA"].files(dir, "")
-	if err != nil || data != filepath.Join(dir, "spot_eigfn50.npy") || len(settings) != 2 ||
-		settings[0] != "set.weights="+filepath.Join(dir, "mesh/spot_sdf.npz") {
-		t.Errorf("spot50: %q, %q, %v", data, settings, err)
-	}
-	due := func(names ...string) (out []Due) {
-		for _, name := range names {
-			out = append(out, Due{cells[name], 1})
+	plans := func(c *Config, exhibits ...string) error {
+		e, err := Named(exhibits)
+		if err != nil {
+			t.Fatal(err)
 		}
-		return out
+		_, err = c.Plans(e, nil, t.TempDir())
+		return err
 	}
 	var e *DataError
-	_, err = (&Config{Data: dir}).Plan(due("fire/ULLA", "fire/OLLA", "alanine/ULLA", "so10-3/ULLA"), false)
-	if !errors.As(err, &e) || e.File != "fire.csv" || strings.Count(err.Error(), "recipe ") != 2 ||
+	c.Only = []string{"fire/ULLA$", "fire/OLLA", "alanine/ULLA$", "so10-3/ULLA$"}
+	if err := plans(&c, "table1", "table7", "figure-8"); !errors.As(err, &e) || e.File != "fire.csv" ||
+		strings.Count(err.Error(), "recipe ") != 2 ||
 		!strings.Contains(e.Error(), "github.com/KraitGit/efficient-constrained-diffusion") ||
 		!strings.Contains(err.Error(), "dipeptide_refined_phi_psiwin.npy is not in "+dir) {
 		t.Errorf("needs %v", err)
 	}
-	if _, err := new(Config).Plan(due("fire/ULLA"), false); !errors.As(err, &e) ||
-		!strings.Contains(err.Error(), "fire.csv is needed: --data names the folder") {
+	if err := plans(&Config{Only: []string{"fire/ULLA$"}}, "table1"); !errors.As(err, &e) ||
+		!strings.Contains(err.Error(), "fire.csv is needed: --data-dir names the folder") {
 		t.Errorf("without a folder: %v", err)
 	}
 }
@@ -172,32 +171,21 @@ func TestBuild(t *testing.T) {
 }
 
 // Each figure is the one of its name, and what is not known is none.
-func TestJudged(t *testing.T) {
-	v := &experiment.Evaluation{Epoch: 7, Samples: 200, Failed: 5, Network: 51,
-		JSD: &experiment.JSD{Score: metric.Score{Full: 0.1, HeldOut: 0.2, Floor: metric.Floor{Mean: 0.3, SD: 0.4},
-			HeldOutFloor: 0.5}, Parts: []experiment.Part{{Name: Psi, Score: metric.Score{Full: 0.6}},
-			{Name: "another", Score: metric.Score{Full: 9}}, {Name: RMSD, Score: metric.Score{Full: 0.7}}}},
-		Nearest: metric.Copies{Ratio: 0.8}, MMD: metric.TwoSample{Statistic: metric.NaN},
-		Seconds: experiment.Seconds{Train: 11, Simulate: 12, Generate: 13},
-		Steps:   &experiment.Steps{Equalities: 0.9, Inequalities: 0.95}}
-	want := figures{Distance: 0.1, HeldOut: 0.2, Floor: 0.3, FloorSD: 0.4, HeldOutFloor: 0.5, Psi: 0.6, RMSD: 0.7,
-		Copies: 0.8, Evaluations: 51, Failed: 0.025, Samples: 200, Epochs: 7, Train: 11, Simulate: 12, Generate: 13,
-		AreaH: 0.9, AreaG: 0.95}
-	got := figures{}
-	got.judged(v)
-	for name, x := range got {
-		if math.Abs(x-want[name]) > 1e-7 || x == 0 {
-			t.Errorf("%s is %v, want %v", name, x, want[name])
+func TestValue(t *testing.T) {
+	r := Row{Entry: compare.Entry{Row: compare.Row{Samples: 200, Failed: 5, Copies: metric.Copies{Ratio: 0.8},
+		Distance: &compare.Distance{Score: metric.Score{Full: 0.1, HeldOut: 0.2, Floor: metric.Floor{Mean: 0.3, SD: 0.4},
+			HeldOutFloor: 0.5}}}, Cost: compare.Cost{Train: 11, Simulate: 12, Generate: 13},
+		Figures: map[string]float64{Psi: 0.6}}}
+	for name, want := range map[string]float64{Distance: 0.1, HeldOut: 0.2, Floor: 0.3, HeldOutFloor: 0.5, Psi: 0.6,
+		Copies: 0.8, Failed: 0.025, Train: 11, Simulate: 12} {
+		if got, ok := r.value(name); !ok || math.Abs(got-want) > 1e-7 {
+			t.Errorf("%s is %v, want %v", name, got, want)
 		}
 	}
-	if len(got) != len(want) {
-		t.Errorf("%d figures, want %d: %v", len(got), len(want), got)
-	}
-	got = figures{}
-	if got.judged(&experiment.Evaluation{Samples: 1}); got[Samples] != 1 {
-		t.Errorf("%v", got)
-	}
-	if _, ok := got[Distance]; ok {
-		t.Error("a distance where none is defined")
+	none := Row{Entry: compare.Entry{Row: compare.NoRow("", compare.Label{}, "", "", ""), Cost: compare.NoCost()}}
+	for _, name := range []string{Distance, Floor, HeldOut, HeldOutFloor, Psi, Copies, Failed, Train, Simulate, AbsH} {
+		if got, ok := none.value(name); ok {
+			t.Errorf("%s is %v where nothing is known", name, got)
+		}
 	}
 }

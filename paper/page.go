@@ -3,67 +3,54 @@ package paper
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
 
+	"github.com/landing-diffusion/landing/compare"
 	"github.com/landing-diffusion/landing/figure"
+	"github.com/landing-diffusion/landing/internal/fault"
 	"github.com/landing-diffusion/landing/internal/text"
 )
 
-// Page makes the HTML page of an exhibit: its tables, and of a figure the pictures that its cells left in the
-// folder of runs. What there is not is told in its notes.
-func (c *Config) Page(e *Exhibit, rows []Row) ([]byte, error) {
+// Page makes the HTML page of an exhibit: its tables, and of a figure the pictures that its cells left in the folders
+// of runs. What there is not is told in its notes.
+func (c *Config) Page(e *Exhibit, tables []Table, rows []Row) ([]byte, error) {
 	r := &figure.Report{Title: e.Title, Subtitle: "The paper's numbers and ours. " + Legend}
-	tables := e.Tables(rows, c.Settings)
 	for i := range tables {
-		t := &tables[i]
-		out := figure.Table{Title: t.Title, Header: append([]string{t.Corner}, t.Columns...), Note: t.Says}
-		for _, line := range t.Rows {
-			cells := []string{line.Name}
-			for _, p := range line.Places {
-				cells = append(cells, p.text())
-			}
-			out.Rows = append(out.Rows, cells)
-		}
-		r.Tables = append(r.Tables, out)
-		r.Notes = append(r.Notes, t.Notes...)
+		r.Tables = append(r.Tables, tables[i].Written().Table)
+		r.Notes = append(r.Notes, tables[i].Notes...)
 	}
-	if err := c.draw(e, tables, r); err != nil {
+	var err error
+	switch {
+	case e.Pictures != nil:
+		err = c.pictures(e, rows, r)
+	case e.Name == "figure-5":
+		err = c.curves(e, rows, r)
+	case e.Name == "figure-1" || e.Extra:
+		err = byN(&tables[0], r)
+	}
+	if err != nil {
 		return nil, err
 	}
 	var b bytes.Buffer
-	if err := r.WriteHTML(&b); err != nil {
-		return nil, err
-	}
-	return b.Bytes(), nil
-}
-
-func (c *Config) draw(e *Exhibit, tables []Table, r *figure.Report) error {
-	switch {
-	case len(e.Drawing) > 0:
-		return c.pictures(e, r)
-	case e.Name == "figure-5":
-		return c.curves(e, r)
-	case e.Name == "figure-1" || e.Extra:
-		return byN(&tables[0], r)
-	}
-	return nil
+	err = r.WriteHTML(&b)
+	return b.Bytes(), err
 }
 
 // add puts a chart on a page.
 func add(r *figure.Report, ref figure.FigureRef, chart *figure.Chart) error {
 	var b bytes.Buffer
-	if err := chart.WriteSVG(&b); err != nil {
-		return err
-	}
+	err := chart.WriteSVG(&b)
 	ref.SVG = b.Bytes()
 	r.Figures = append(r.Figures, ref)
-	return nil
+	return err
 }
 
 // byN draws distances against N, a curve for each method.
@@ -92,19 +79,27 @@ func byN(t *Table, r *figure.Report) error {
 		figure.Lines(figure.LineOptions{XLabel: "N", YLabel: "distance to all data", LogX: true}, curves...))
 }
 
-// curves draws the norms of Jacobians over time.
-func (c *Config) curves(e *Exhibit, r *figure.Report) error {
-	var curves []figure.Series
-	var seen []string
-	for _, entry := range e.Entries {
-		if slices.Contains(seen, entry.Row) {
-			continue
+// folder returns the run folder of a cell's first seed, and where its samples lie in it; empty if there is none here.
+func (c *Config) folder(cell string, rows []Row) (folder, drawn string) {
+	for i := range rows {
+		r := &rows[i]
+		if r.Cell == cell && r.Row.Seed == 1 && r.Folder != "" && r.budget() == c.Budget.Seconds() {
+			folder, drawn = filepath.Join(c.Out, filepath.FromSlash(r.Folder)), r.Drawn
 		}
-		seen = append(seen, entry.Row)
-		file := filepath.Join(c.shown(Due{cells[entry.Cells[0]], 1}), jacobianFile)
+	}
+	return folder, drawn
+}
+
+// curves draws the norms of Jacobians over time.
+func (c *Config) curves(e *Exhibit, rows []Row, r *figure.Report) error {
+	var curves []figure.Series
+	for _, line := range e.Rows {
+		cell := line.entries(&e.Columns[0])[0].cells[0]
+		folder, drawn := c.folder(cell, rows)
+		file := filepath.Join(folder, filepath.FromSlash(drawn), jacobianFile)
 		data, err := os.ReadFile(file)
-		if os.IsNotExist(err) {
-			r.Notes = append(r.Notes, absent(entry.Cells[0]))
+		if folder == "" || errors.Is(err, fs.ErrNotExist) {
+			r.Notes = append(r.Notes, absent(cell))
 			continue
 		}
 		if err != nil {
@@ -112,9 +107,9 @@ func (c *Config) curves(e *Exhibit, r *figure.Report) error {
 		}
 		var norms []Norm
 		if err := json.Unmarshal(data, &norms); err != nil {
-			return &RowsError{File: file, Fault: err.Error()}
+			return fault.Errorf(fault.Config, file, "%v", err)
 		}
-		s := figure.Series{Name: entry.Row}
+		s := figure.Series{Name: line.Name}
 		for _, n := range norms {
 			s.X, s.Y = append(s.X, n.T), append(s.Y, n.Norm)
 		}
@@ -133,26 +128,27 @@ func absent(cell string) string {
 }
 
 // pictures puts what reports of cells have drawn on the page.
-func (c *Config) pictures(e *Exhibit, r *figure.Report) error {
-	for _, d := range e.Drawing {
-		dir := c.shown(Due{cells[d.Cell], 1})
-		files, err := fs.Glob(os.DirFS(dir), d.Picture+".svg")
-		if err != nil {
-			return err
-		}
-		if len(files) == 0 {
-			r.Notes = append(r.Notes, absent(d.Cell))
-		}
-		for _, file := range files {
-			svg, err := os.ReadFile(filepath.Join(dir, file))
-			if err != nil {
-				return err
+func (c *Config) pictures(e *Exhibit, rows []Row, r *figure.Report) error {
+	for _, p := range e.Pictures {
+		for _, cell := range p.Cells {
+			files := slices.DeleteFunc(compare.Figures(c.folder(cell, rows)), func(file string) bool {
+				is, err := path.Match(p.Picture+".svg", filepath.Base(file))
+				return err != nil || !is
+			})
+			if len(files) == 0 {
+				r.Notes = append(r.Notes, absent(cell))
 			}
-			title := d.Cell
-			if len(files) > 1 {
-				title += ", " + strings.TrimSuffix(file, ".svg")
+			for _, file := range files {
+				svg, err := os.ReadFile(file)
+				if err != nil {
+					return err
+				}
+				title := cell
+				if len(files) > 1 {
+					title += ", " + strings.TrimSuffix(filepath.Base(file), ".svg")
+				}
+				r.Figures = append(r.Figures, figure.FigureRef{Title: title, SVG: svg, Wide: p.Picture == "map-panels"})
 			}
-			r.Figures = append(r.Figures, figure.FigureRef{Title: title, SVG: svg, Wide: d.Picture == "map-panels"})
 		}
 	}
 	return nil

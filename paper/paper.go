@@ -1,12 +1,10 @@
-// Package paper is the paper's tables and figures: the numbers that it prints, the runs that stand
-// behind each of ours, their rows, and tables that have both in one cell.
+// Package paper is the paper's tables and figures: the numbers that it prints, and ours in the same places.
 //
-// An exhibit is a table or a figure. Its cells name what is trained and drawn: a recipe, its variants,
-// settings over them. A row is what one cell gave with one seed and budget. Rows are facts of a day and
-// a machine, and are kept in a file; tables are made of rows and of nothing else, so what was not run has
-// no number.
+// An exhibit is a table or a figure. exhibits.yaml says which numbers of which cells stand where; the cells are those of
+// the sweep files paper-… of package sweep. A row is what one cell gave with one seed and budget. Tables are made of
+// rows and of nothing else, so what was not run has no number.
 //
-// The package does not decide how a method learns: recipes do, and the catalogue here says which.
+// The measures of this package take what the paper prints and a sweep's row does not have.
 package paper
 
 import (

@@ -2,9 +2,6 @@ package paper
 
 import (
 	"encoding/json"
-	"errors"
-	"fmt"
-	"maps"
 	"math"
 	"os"
 	"path/filepath"
@@ -15,11 +12,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/goccy/go-yaml"
-
 	"github.com/landing-diffusion/landing/internal/testkit"
 	"github.com/landing-diffusion/landing/method/methods"
-	"github.com/landing-diffusion/landing/problem"
 	"github.com/landing-diffusion/landing/sweep"
 )
 
@@ -75,7 +69,7 @@ func targets(t *testing.T) map[[3]string]float64 {
 		}
 		return *v
 	}
-	for _, row := range tableMethods3 {
+	for _, row := range rowsOf("table3") {
 		var of struct {
 			Robot    []float64
 			Psi      *float64 `json:"alanine_psi"`
@@ -201,61 +195,81 @@ func TestPrintedErrors(t *testing.T) {
 			t.Errorf("%s, %s: %d errors here, %d in the paper", exhibit, name, k, len(got))
 		}
 	}
-	printed := slices.DeleteFunc(slices.Clone(tableMethods), func(m string) bool { return slices.Contains(ours, m) })
-	for _, m := range printed {
-		check("table1", m, slices.Concat(earths, meshes), row("tab:unified_results", `\ `+m))
+	sets := []string{"volcano", "earthquake", "flood", "fire", "bunny50", "bunny100", "spot50", "spot100"}
+	for _, m := range rowsOf("table1")[:9] { // the others are ours
+		check("table1", m, sets, row("tab:unified_results", `\ `+m))
 	}
-	for _, m := range tableMethods3 {
+	for _, m := range rowsOf("table3") {
 		check("table3", m, []string{"arm 140", "arm 280", "arm 420", "arm 560", Psi, RMSD}, row("tab:mixed_constraints",
 			`\ `+m))
 	}
-	for letter, values := range map[string][]string{"α": rates, "ε": repulsions} {
-		for _, v := range values {
-			tex := map[string]string{"α": `\alpha`, "ε": `\epsilon`}[letter] + "=" + v
-			if letter == "α" && !strings.Contains(v, ".") {
-				tex += ".0"
-			}
-			if letter == "ε" && (v == "1" || v == "5" || v == "10") {
-				tex += ".0"
-			}
-			check("table11", letter+" = "+v, []string{Psi, RMSD},
-				row("app:tab:effect-alpha-epsilon-dipeptide", "$"+tex+"$"))
+	for _, name := range rowsOf("table11") {
+		letter, v, _ := strings.Cut(name, " = ")
+		tex := map[string]string{"α": `\alpha`, "ε": `\epsilon`}[letter] + "=" + v
+		if letter == "α" && !strings.Contains(v, ".") || letter == "ε" && (v == "1" || v == "5" || v == "10") {
+			tex += ".0"
 		}
+		check("table11", name, []string{Psi, RMSD}, row("app:tab:effect-alpha-epsilon-dipeptide", "$"+tex+"$"))
 	}
 	if want := 72 + 24 + 37; checked != want {
 		t.Errorf("%d errors checked, want %d", checked, want)
 	}
 }
 
+// rowsOf are the names of an exhibit's rows.
+func rowsOf(exhibit string) (names []string) {
+	e, err := Named([]string{exhibit})
+	if err != nil {
+		panic(err)
+	}
+	for _, l := range e[0].Rows {
+		names = append(names, l.Name)
+	}
+	return names
+}
+
+// all are the cells of all exhibits, by name, each with one seed.
+func all(t *testing.T) map[string]*sweep.Cell {
+	t.Helper()
+	cells, _, err := (&Config{Seeds: 1}).Cells(Exhibits, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := map[string]*sweep.Cell{}
+	for _, c := range cells {
+		if out[Name(c.Label)] != nil {
+			t.Errorf("%s is defined twice", Name(c.Label))
+		}
+		out[Name(c.Label)] = c
+	}
+	return out
+}
+
 // Every number that the paper prints has its place in a table here, and every place a cell that there is and a
-// figure that rows hold.
+// figure that rows can have.
 func TestEveryPlaceHasACell(t *testing.T) {
-	places := map[[3]string]bool{}
+	cells := all(t)
+	figures := []string{Distance, Floor, HeldOut, HeldOutFloor, Copies, Failed, Train, Simulate, AbsH, SquareH, GPlus, Psi,
+		RMSD, AreaH, AreaG, FailedPaths, Milliseconds, Projection, Share, JacobianNear, JacobianMid}
+	places, used := map[[3]string]bool{}, map[string]bool{}
 	for _, x := range Exhibits {
 		for _, e := range []*Exhibit{x, x.Beside} {
 			if e == nil {
 				continue
 			}
-			for _, entry := range e.Entries {
-				places[[3]string{e.Name, entry.Row, entry.Column}] = true
-				if !slices.Contains(e.Rows, entry.Row) || !slices.Contains(e.Columns, entry.Column) {
-					t.Errorf("%s has no place %s, %s", e.Name, entry.Row, entry.Column)
-				}
-				if !slices.Contains(columns, entry.Figure) {
-					t.Errorf("%s: rows have no figure %q", e.Name, entry.Figure)
-				}
-				if len(entry.Cells) == 0 {
-					t.Errorf("%s, %s, %s: no cell", e.Name, entry.Row, entry.Column)
-				}
-				for _, c := range entry.Cells {
-					if cells[c] == nil {
-						t.Errorf("%s, %s, %s: there is no cell %q", e.Name, entry.Row, entry.Column, c)
+			for _, l := range e.Rows {
+				for _, c := range e.Columns {
+					for _, entry := range l.entries(&c) {
+						places[[3]string{e.Name, l.Name, c.Name}] = true
+						if !slices.Contains(figures, entry.figure) || len(entry.cells) == 0 {
+							t.Errorf("%s, %s, %s: figure %q of %q", e.Name, l.Name, c.Name, entry.figure, entry.cells)
+						}
+						for _, cell := range entry.cells {
+							if used[cell] = true; cells[cell] == nil {
+								t.Errorf("%s, %s, %s: there is no cell %q", e.Name, l.Name, c.Name, cell)
+							}
+						}
 					}
-				}
-			}
-			for _, d := range e.Drawing {
-				if cells[d.Cell] == nil {
-					t.Errorf("%s draws of a cell %q", e.Name, d.Cell)
 				}
 			}
 		}
@@ -265,88 +279,76 @@ func TestEveryPlaceHasACell(t *testing.T) {
 			t.Errorf("%v has no cell", place)
 		}
 	}
+	if len(used) != len(cells) || len(cells) != 214 {
+		t.Errorf("%d of %d cells are used; expected 214", len(used), len(cells))
+	}
 }
 
-// The cells are those of the paper's settings: methods' N, and seeds.
+// The cells are those of the paper's settings.
 func TestCells(t *testing.T) {
+	const wide, fast = "generate.max_failed=1", "train.precision=\"bfloat16\""
+	cells := all(t)
 	for name, want := range map[string]string{
-		"volcano/ULLA": "volcano fast  ULLA 3",
-		"bunny100/RDDPM": "bunny100 olla-p,fast train.precision=bfloat16 train.paths=4000 train.times_per_path=10 " +
-			"train.refresh=40 OLLA-P 0",
-		"fire/RDDPM":   "fire rddpm,fast train.precision=bfloat16 OLLA-P 0",
-		"arm40/ULLA":   "arm fast set.waypoints=40 ULLA 0",
-		"alanine/OLLA": "alanine olla,guarded,fast train.precision=bfloat16 train.max_failed=0.05 OLLA 0",
-		"flood/ULLA-P/N=150": "flood ulla-p,fast train.precision=bfloat16 process.steps=150 train.max_failed=1 " +
-			"generate.max_failed=1 ULLA-P 0",
-		"fire/Guided": "fire olla,fast train.precision=bfloat16 process.method=euclidean process.steps=50 guided 0",
-		"spot50/RFM": "spot50 fast train.precision=bfloat16 process.method=flow process.steps=1000 train.window=0 " +
-			"network.octaves_of=point network.output=plain train.refresh=40 flow 0",
-		"fire/RFM": "fire fast train.precision=bfloat16 process.method=flow process.steps=1000 train.window=0 " +
-			"network.octaves_of=point network.output=plain network.octaves=6 network.time_octaves=5 flow 0",
-		"arm20/Projected":   "arm fast set.waypoints=20 process.method=euclidean projected 0",
-		"alanine/Projected": "alanine olla,guarded,fast train.precision=bfloat16 process.method=euclidean projected 0",
+		"volcano/ULLA": "fast " + wide + ";",
+		"bunny100/RDDPM": "olla-p,fast " + wide + " train.paths=4000 train.times_per_path=10 train.refresh=40 " + fast +
+			";",
+		"fire/RDDPM":         "rddpm,fast " + wide + " " + fast + ";",
+		"arm40/ULLA":         "fast " + wide + " set.waypoints=40;",
+		"alanine/OLLA":       "olla,guarded,fast " + fast + " " + wide + " train.max_failed=0.05;",
+		"flood/ULLA-P/N=150": "ulla-p,fast " + fast + " " + wide + " train.max_failed=1 process.steps=150;",
+		"fire/Guided": "olla,fast process.method=\"euclidean\" " + wide + " process.steps=50 " + fast +
+			"; process.method=\"guided\"",
+		"spot50/RFM": "fast process.method=\"flow\" " + wide + " process.steps=1000 train.window=0 " +
+			"network.octaves_of=\"point\" network.output=\"plain\" train.refresh=40 " + fast + ";",
+		"fire/RFM": "fast process.method=\"flow\" " + wide + " process.steps=1000 train.window=0 " +
+			"network.octaves_of=\"point\" network.output=\"plain\" network.octaves=6 network.time_octaves=5 " + fast +
+			";",
+		"volcano/ULLA/auto":      "alone " + wide + ";",
+		"volcano/ULLA/auto/long": "alone " + wide + " train.stop=\"epochs\";",
+		"alanine/timed":          "guarded,fast " + fast + " " + wide + ";",
+		"volcano/RDDPM":          "rddpm,fast " + wide + ";",
 	} {
-		c := cells[name]
-		if got := fmt.Sprintf("%s %s %s %s %d", c.Recipe, c.Variants, joined(c.Settings, nil), c.Method,
-			c.Seeds); got != want {
-			t.Errorf("%s is %q, want %q", name, got, want)
+		if got := cells[name].Definition(); got != want {
+			t.Errorf("%s is\n%q, want\n%q", name, got, want)
 		}
 	}
-	if d := joined(cells["fire/Guided"].Draw, nil); d != "process.method=guided" {
-		t.Errorf("fire/Guided is drawn by %q", d)
+	for name, want := range map[string]string{"volcano/RDDPM": "jacobian", "volcano/ULLA-P": "jacobian",
+		"fire/RDDPM": "paper", "alanine/timed": "processor-time", "alanine/ULLA": "paper"} {
+		if got := cells[name].Measure; got != want {
+			t.Errorf("%s is measured by %q, want %q", name, got, want)
+		}
 	}
-	for name, c := range cells {
+	for name := range cells {
 		if strings.ContainsAny(name, ", '\\$") { // --only lists names with commas between, and ends whole ones by $
 			t.Errorf("a cell is called %q", name)
 		}
-		source, variants, err := c.source()
-		if err != nil {
-			t.Errorf("%s: %v", name, err)
-			continue
-		}
-		p, err := problem.Load(source, c.Recipe, variants, problem.ParseSettings(c.Settings...))
-		if err != nil {
-			t.Errorf("%s: %v", name, err)
-			continue
-		}
-		drawn := p.Process.Method
-		for _, s := range c.Draw {
-			if m, ok := strings.CutPrefix(s, "process.method="); ok {
-				drawn = m
-			}
-		}
-		says, ok := methods.Of(c.Method)
-		if got, known := methods.Of(drawn); !ok || !known || got.Name != says.Name {
-			t.Errorf("%s is drawn by %s, and the catalogue says %s", name, drawn, c.Method)
-		}
 	}
 }
 
-// What cannot be run is refused before anything runs, with the cells that it holds for.
-func TestRefusedCells(t *testing.T) {
-	base := *cells["demo/ULLA/N=20"]
-	for want, change := range map[string]func(c *Cell, by *Config){
-		`demo/ULLA/N=20, seed 3: --set process.step=3: process.step`: func(c *Cell, _ *Config) {
-			c.Settings = []string{"process.step=3"}
-		},
-		`demo/ULLA/N=20, seed 3: demo: variant is "quick"`: func(c *Cell, _ *Config) { c.Variants = "quick" },
-		`seed 3: --set network.breadth=3: network.breadth`: func(_ *Cell, by *Config) {
-			by.Settings = []string{"network.breadth=3"}
-		},
-		"": func(c *Cell, by *Config) {
-			by.Settings, c.Draw = []string{"network.width=3"}, []string{"process.steps=12"}
-		},
-	} {
-		c, by := base, Config{Out: t.TempDir(), Budget: time.Minute}
-		change(&c, &by)
-		p, err := by.Plan([]Due{{&c, 3}}, false)
-		if want == "" {
-			if err != nil || len(p.Cells) != 1 || p.Cells[0].Training != filepath.Base(by.Folder(Due{&c, 3})) {
-				t.Errorf("%v, %+v", err, p)
+// Every cell can be, with the paper's data; cells of one training share it; draws are keys of generation that can be,
+// but for those of a landing that diverges, as in the paper.
+func TestCellsCanBe(t *testing.T) {
+	c := Config{Data: filepath.Dir(filepath.Dir(testkit.Shared(t, "data/earth/volcano.csv"))), Out: t.TempDir(),
+		Budget: 5 * time.Minute, Processor: true, Seeds: 1}
+	plans, err := c.Plans(Exhibits, nil, t.TempDir())
+	if err != nil || len(plans) != len(sweeps) {
+		t.Fatalf("%d plans, %v", len(plans), err)
+	}
+	trainings, units := map[string]bool{}, map[string]bool{}
+	for _, p := range plans {
+		for _, cell := range p.Cells {
+			trainings[cell.Training] = true
+			if cell.Unit == nil || units[cell.Name] {
+				t.Errorf("%s has no unit of its own", cell)
 			}
-		} else if e := new(sweep.RefusedError); !errors.As(err, &e) || !strings.Contains(err.Error(), want) {
-			t.Errorf("got %v, want %q", err, want)
+			units[cell.Name] = true
+			if _, ok := methods.Of(cell.Label.Method); cell.Label.Problem == "flood" && cell.Label.Settings != "" && !ok {
+				t.Errorf("%s is of no method", cell)
+			}
 		}
+	}
+	if len(trainings) < 90 || len(trainings) >= len(units) {
+		t.Errorf("%d trainings of %d cells", len(trainings), len(units))
 	}
 }
 
@@ -368,74 +370,6 @@ func TestNamed(t *testing.T) {
 	}
 }
 
-// Every cell can be, with the paper's data: values, sets that methods serve, keys of generation.
-func TestCellsCanBe(t *testing.T) {
-	c := Config{Data: filepath.Dir(filepath.Dir(testkit.Shared(t, "data/earth/volcano.csv"))), Out: t.TempDir(),
-		Budget: 5 * time.Minute, Processor: true}
-	var all []Due
-	for _, name := range slices.Sorted(maps.Keys(cells)) {
-		all = append(all, Due{cells[name], 1})
-	}
-	p, err := c.Plan(all, false)
-	if err != nil {
-		t.Error(err)
-	}
-	trainings, units := map[string]bool{}, map[string]bool{}
-	for _, cell := range p.Cells {
-		trainings[cell.Training] = true
-		if cell.Unit == nil || units[cell.Name] {
-			t.Errorf("%s has no unit of its own", cell)
-		}
-		units[cell.Name] = true
-	}
-	if len(trainings) < 90 || len(trainings) >= len(units) {
-		t.Errorf("%d trainings of %d cells", len(trainings), len(units))
-	}
-}
-
-// Alone, a recipe keeps its data and set, and nothing of how it learns.
-func TestAlone(t *testing.T) {
-	for _, recipe := range []string{"volcano", "bunny100", "so10-3", "alanine", "arm"} {
-		whole, _, err := (&Training{Recipe: recipe}).source()
-		if err != nil {
-			t.Fatal(err)
-		}
-		text, variants, err := (&Training{Recipe: recipe, Variants: alone}).source()
-		if err != nil || variants != "" {
-			t.Fatalf("%s: variants %q, %v", recipe, variants, err)
-		}
-		p, err := problem.Load(text, recipe, "", nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		full, err := problem.Load(whole, recipe, "", nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got, want := settled(t, p), settled(t, full); got != want {
-			t.Errorf("%s alone has set and data\n%s\nexpected\n%s", recipe, got, want)
-		}
-		for _, key := range []string{"process.steps", "network.width", "train.epochs", "train.learning_rate", "prior"} {
-			if !p.Left(key) {
-				t.Errorf("%s alone still says %s", recipe, key)
-			}
-		}
-		if full.Left("process.steps") {
-			t.Errorf("%s leaves process.steps open: nothing was tested", recipe)
-		}
-	}
-}
-
-// settled writes a problem's title, data and set.
-func settled(t *testing.T, p *problem.Problem) string {
-	t.Helper()
-	text, err := yaml.Marshal([]any{p.Title, p.Data, p.Set})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(text)
-}
-
 // The cells of exhibits are those of each, once: table 2 tells of table 1's.
 func TestCellsOf(t *testing.T) {
 	named := func(names ...string) []string {
@@ -443,11 +377,7 @@ func TestCellsOf(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		var out []string
-		for _, c := range CellsOf(e) {
-			out = append(out, c.Name)
-		}
-		return out
+		return CellsOf(e)
 	}
 	one := named("table1")
 	if len(one) < 8*9 || !slices.Contains(one, "volcano/ULLA") || !slices.Contains(one, "spot100/RFM") {
@@ -460,15 +390,5 @@ func TestCellsOf(t *testing.T) {
 	}
 	if both := named("table1", "table2"); !slices.Equal(both, one) {
 		t.Errorf("table 2 adds %d cells", len(both)-len(one))
-	}
-}
-
-// By data and set alone a training ends by held-out losses, and the long one with its budget.
-func TestAloneEnds(t *testing.T) {
-	for name, want := range map[string]string{"volcano/ULLA/auto": "", "volcano/ULLA/auto/long": "train.stop=epochs"} {
-		c := cells[name]
-		if c == nil || strings.Join(c.Settings, " ") != want {
-			t.Errorf("%s: %+v", name, c)
-		}
 	}
 }

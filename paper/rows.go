@@ -1,110 +1,44 @@
 package paper
 
 import (
-	"bytes"
-	"encoding/csv"
+	"cmp"
+	"encoding/json"
 	"errors"
-	"fmt"
 	"io/fs"
-	"maps"
-	"math"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 
+	"github.com/landing-diffusion/landing/compare"
 	"github.com/landing-diffusion/landing/internal/fault"
 	"github.com/landing-diffusion/landing/internal/input"
 	"github.com/landing-diffusion/landing/run"
 )
 
-// A Row is a finished cell: what one seed gave within one budget, when and where.
+// A Row is a cell that has ended: what one seed gave within one budget, when and where.
 type Row struct {
-	Cell     string  `json:"cell"`
-	Recipe   string  `json:"recipe"`
-	Variants string  `json:"variants,omitempty"`
-	Settings string  `json:"settings,omitempty"` // of training, key=value with spaces between
-	Draw     string  `json:"draw,omitempty"`     // of generation, alike
-	Budget   float64 `json:"budget_seconds"`     // of training; 0: the recipe's own epochs
-	Seed     uint64  `json:"seed"`
-	Commit   string  `json:"commit,omitempty"`        // of the program
-	Config   string  `json:"config_sha256,omitempty"` // of the run's config.yaml
-	Machine  string  `json:"machine,omitempty"`
-	Day      string  `json:"day,omitempty"`
-	Note     string  `json:"note,omitempty"`  // such as: beside other work
-	Failure  string  `json:"error,omitempty"` // why there are no samples; there are no figures then
-
-	Figures map[string]float64 `json:"figures,omitempty"` // by the names of Columns; what was not measured is not there
+	Cell       string `json:"cell"`             // volcano/ULLA
+	Definition string `json:"definition"`       // sweep.Cell.Definition
+	Folder     string `json:"folder,omitempty"` // of the run, in the folder of the paper's runs
+	compare.Entry
 }
 
-// Names of figures that rows of any cell may have. Parts of a distance have their own names beside them.
-const (
-	Distance     = "distance" // to all data, as docs/conventions.md says
-	Floor        = "floor"    // of draws from the training rows
-	FloorSD      = "floor sd"
-	HeldOut      = "held-out distance"
-	HeldOutFloor = "held-out floor"
-	Copies       = "copies"              // median distance to the nearest training row, over that of held-out rows
-	MMD          = "MMD"                 // to held-out rows, of a Gaussian kernel (metric.MMDTest)
-	Evaluations  = "network evaluations" // a sample
-	AbsH         = "|h|"                 // mean over samples of Σ|h_i|
-	SquareH      = "Σh²"                 // mean over samples of Σ h_i²
-	GPlus        = "g⁺"                  // mean over samples of Σ max(g_j, 0)
-	Failed       = "failed"              // share of the samples
-	FailedPaths  = "failed paths"
-	Train        = "training s" // simulation included
-	Simulate     = "simulation s"
-	Generate     = "generation s"
-	Epochs       = "epochs"
-	Samples      = "samples"
-	AreaH        = "area |h|" // under the mean over samples of Σ|h_i| along t
-	AreaG        = "area g⁺"
-	Milliseconds = "ms" // of processor time a sample
-	Projection   = "of it projection"
-	Share        = "share %" // of projection
-	JacobianNear = "‖∇s‖ at Δt"
-	JacobianMid  = "‖∇s‖, median"
-	Psi          = "ψ"
-	RMSD         = "RMSD"
-)
-
-// columns are the figures in the order of a file of rows.
-var columns = []string{
-	Distance, Floor, FloorSD, Psi, RMSD, HeldOut, HeldOutFloor, Copies, MMD, Evaluations,
-	AbsH, SquareH, GPlus, AreaH, AreaG, Failed, FailedPaths, Samples, Epochs, Train, Simulate, Generate,
-	Milliseconds, Projection, Share, JacobianNear, JacobianMid,
-}
-
-var identity = []string{"cell", "recipe", "variants", "settings", "draw", "budget s", "seed", "commit", "config",
-	"machine", "day", "note", "failure"}
-
-// A RowsError is a file of rows that cannot be one.
-type RowsError struct {
-	File   string
-	Line   int // 0: the file
-	Column string
-	Fault  string
-}
-
-func (e *RowsError) Error() string {
-	s := e.File
-	if e.Line > 0 {
-		s += fmt.Sprintf(":%d", e.Line)
+// budget returns the seconds of training; 0: the recipe's own epochs.
+func (r *Row) budget() float64 {
+	s, err := strconv.ParseFloat(strings.TrimSuffix(r.Row.Budget, "s"), 64)
+	if err != nil {
+		return 0
 	}
-	if e.Column != "" {
-		s += fmt.Sprintf(": column %q", e.Column)
-	}
-	return s + ": " + e.Fault
+	return s
 }
 
-func (*RowsError) Place() fault.Place { return fault.Place{Kind: fault.Config} }
+// maxRows bounds a file of rows in bytes.
+const maxRows = 1 << 26
 
-const maxRows = 1 << 24 // bytes of a file of rows
-
-// ReadRows reads a file of rows; none where there is no file. Errors are *RowsError and those of the file
-// system.
-func ReadRows(file string) ([]Row, error) {
+// ReadRows reads a file of rows; none where there is no file.
+func ReadRows(file string) (rows []Row, err error) {
 	data, err := input.Read(file, maxRows)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
@@ -112,94 +46,33 @@ func ReadRows(file string) ([]Row, error) {
 	if err != nil {
 		return nil, err
 	}
-	return parseRows(file, data)
-}
-
-func parseRows(file string, data []byte) ([]Row, error) {
-	r := csv.NewReader(bytes.NewReader(data))
-	head, err := r.Read()
-	if err != nil {
-		return nil, &RowsError{File: file, Fault: fmt.Sprintf("has no header of rows of cells (%v)", err)}
+	if err := json.Unmarshal(data, &rows); err != nil {
+		return nil, fault.Errorf(fault.Config, file, "it is no file of rows: %v (an earlier version wrote CSV)", err)
 	}
-	for _, name := range identity {
-		if !slices.Contains(head, name) {
-			return nil, &RowsError{File: file, Line: 1, Fault: fmt.Sprintf("has no column %q", name)}
+	for i := range rows {
+		if rows[i].Cell == "" || rows[i].Row.Verdict == "" && rows[i].Figures == nil {
+			return nil, fault.Errorf(fault.Config, file, "row %d names no cell, or has no numbers", i+1)
 		}
-	}
-	for i, name := range head {
-		switch {
-		case slices.Contains(head[:i], name):
-			return nil, &RowsError{File: file, Line: 1, Column: name, Fault: "is there twice"}
-		case !slices.Contains(identity, name) && !slices.Contains(columns, name):
-			return nil, &RowsError{File: file, Line: 1, Column: name,
-				Fault: "is no figure of a cell; expected some of " + strings.Join(columns, ", ")}
-		}
-	}
-	var rows []Row
-	for {
-		f, err := r.Read()
-		if err != nil {
-			if errors.Is(err, csv.ErrFieldCount) {
-				line, _ := r.FieldPos(0)
-				return nil, &RowsError{File: file, Line: line, Fault: fmt.Sprintf("has %d columns; expected %d", len(f),
-					len(head))}
-			}
-			var bad *csv.ParseError
-			if errors.As(err, &bad) {
-				return nil, &RowsError{File: file, Line: bad.Line, Fault: bad.Err.Error()}
-			}
-			break
-		}
-		line, _ := r.FieldPos(0)
-		row := Row{Figures: map[string]float64{}}
-		for i, text := range f {
-			if err := row.set(head[i], text); err != nil {
-				return nil, &RowsError{File: file, Line: line, Column: head[i], Fault: err.Error()}
-			}
-		}
-		rows = append(rows, row)
 	}
 	return rows, nil
 }
 
-func (r *Row) set(column, text string) error {
-	words := map[string]*string{"cell": &r.Cell, "recipe": &r.Recipe, "variants": &r.Variants,
-		"settings": &r.Settings, "draw": &r.Draw, "commit": &r.Commit, "config": &r.Config, "machine": &r.Machine,
-		"day": &r.Day, "note": &r.Note, "failure": &r.Failure}
-	if w, ok := words[column]; ok {
-		*w = text
-		return nil
-	}
-	if column == "seed" {
-		seed, err := strconv.ParseUint(text, 10, 64)
-		if err != nil {
-			return fmt.Errorf("is %q; expected a seed, a whole number", text)
-		}
-		r.Seed = seed
-		return nil
-	}
-	if text == "" && column != "budget s" {
-		return nil
-	}
-	v, err := strconv.ParseFloat(text, 64)
-	if err != nil || math.IsNaN(v) || math.IsInf(v, 0) || column == "budget s" && v < 0 {
-		return fmt.Errorf("is %q; expected a number", text)
-	}
-	if column == "budget s" {
-		r.Budget = v
-	} else {
-		r.Figures[column] = v
-	}
-	return nil
-}
-
-// WriteRows writes rows to a file, whole or not at all, in the order of their cells, budgets and seeds.
+// WriteRows writes rows to a file, whole or not at all, in the order of their cells, budgets and seeds, each on a line.
 func WriteRows(file string, rows []Row) error {
-	data, err := formatRows(rows)
-	if err != nil {
-		return err
+	rows = slices.Clone(rows)
+	slices.SortStableFunc(rows, func(a, b Row) int {
+		return cmp.Or(cmp.Compare(a.Cell, b.Cell), cmp.Compare(a.Definition, b.Definition),
+			cmp.Compare(a.budget(), b.budget()), cmp.Compare(a.Row.Seed, b.Row.Seed))
+	})
+	var lines []string
+	for _, r := range rows {
+		line, err := json.Marshal(r)
+		if err != nil {
+			return err
+		}
+		lines = append(lines, string(line))
 	}
-	return run.WriteFile(file, data, true)
+	return run.WriteFile(file, []byte("[\n"+strings.Join(lines, ",\n")+"\n]\n"), true)
 }
 
 // How often, and after which pause, Keep asks for a file that another process may be writing.
@@ -208,11 +81,12 @@ const (
 	keepPause = 20 * time.Millisecond
 )
 
-// Keep puts a row into a file of rows, beside what other processes have put there.
+// Keep puts a row into a file of rows, beside what other processes have put there, in place of one of the same cell,
+// definition, budget and seed.
 func Keep(file string, r Row) error {
 	f := &run.Folder{Dir: filepath.Dir(file)}
 	err := f.Lock()
-	for try := 1; is[*run.FolderError](err) && try < keepTries; try++ {
+	for try := 1; errors.As(err, new(*run.FolderError)) && try < keepTries; try++ {
 		time.Sleep(keepPause)
 		err = f.Lock()
 	}
@@ -224,88 +98,21 @@ func Keep(file string, r Row) error {
 	if err != nil {
 		return err
 	}
-	return WriteRows(file, Add(rows, r))
+	rows = slices.DeleteFunc(rows, func(o Row) bool {
+		return o.Cell == r.Cell && o.Definition == r.Definition && o.Row.Budget == r.Row.Budget &&
+			o.Row.Seed == r.Row.Seed
+	})
+	return WriteRows(file, append(rows, r))
 }
 
-func formatRows(rows []Row) ([]byte, error) {
-	rows = slices.Clone(rows)
-	slices.SortStableFunc(rows, func(a, b Row) int {
-		return strings.Compare(fmt.Sprintf("%s\x00%s\x00%s\x00%012.1f\x00%020d", a.Cell, a.Settings, a.Draw, a.Budget,
-			a.Seed), fmt.Sprintf("%s\x00%s\x00%s\x00%012.1f\x00%020d", b.Cell, b.Settings, b.Draw, b.Budget, b.Seed))
-	})
-	var b bytes.Buffer
-	w := csv.NewWriter(&b)
-	head := slices.Concat(identity, columns)
-	if err := w.Write(head); err != nil {
-		return nil, err
-	}
+// best returns the rows of a cell by which it is shown: those of its largest budget, one a seed. A row of another
+// definition is not the cell's.
+func best(rows []Row, cell, definition string) (out []Row) {
 	for _, r := range rows {
-		f := []string{r.Cell, r.Recipe, r.Variants, r.Settings, r.Draw, number(r.Budget),
-			strconv.FormatUint(r.Seed, 10), r.Commit, r.Config, r.Machine, r.Day, r.Note, r.Failure}
-		for _, name := range slices.Collect(maps.Keys(r.Figures)) {
-			if !slices.Contains(columns, name) {
-				return nil, fmt.Errorf("paper: rows have no column for the figure %q", name)
-			}
-		}
-		for _, name := range columns {
-			v, ok := r.Figures[name]
-			if !ok || math.IsNaN(v) || math.IsInf(v, 0) {
-				f = append(f, "")
-				continue
-			}
-			f = append(f, number(v))
-		}
-		if err := w.Write(f); err != nil {
-			return nil, err
-		}
-	}
-	w.Flush()
-	return b.Bytes(), w.Error()
-}
-
-// number writes six digits: rows are figures, not checkpoints.
-func number(v float64) string { return strconv.FormatFloat(v, 'g', 6, 64) }
-
-// of reports whether the row is of the cell as the catalogue has it today, with these settings besides: a
-// cell that was defined otherwise has no row.
-func (r *Row) of(c *Cell, extra []string) bool {
-	return r.Cell == c.Name && r.Recipe == c.Recipe && r.Variants == c.Variants &&
-		r.Settings == joined(c.Settings, extra) && r.Draw == joined(c.Draw, nil)
-}
-
-func joined(settings, extra []string) string {
-	return strings.Join(slices.Concat(settings, extra), " ")
-}
-
-// Done reports whether a cell has a row of the seed with at least this budget; one that failed counts unless
-// retry is set.
-func Done(rows []Row, c *Cell, extra []string, budget float64, seed uint64, retry bool) bool {
-	return slices.ContainsFunc(rows, func(r Row) bool {
-		return r.of(c, extra) && !(retry && r.Failure != "") && r.Seed == seed && r.Budget >= budget &&
-			(budget > 0 || r.Budget == 0)
-	})
-}
-
-// Add puts a row among rows, in place of one of the same cell, budget and seed.
-func Add(rows []Row, r Row) []Row {
-	rows = slices.DeleteFunc(slices.Clone(rows), func(o Row) bool {
-		return o.Cell == r.Cell && o.Recipe == r.Recipe && o.Variants == r.Variants && o.Settings == r.Settings &&
-			o.Draw == r.Draw && o.Budget == r.Budget && o.Seed == r.Seed
-	})
-	return append(rows, r)
-}
-
-// best returns the rows of a cell by which it is shown: those of its largest budget, one a seed.
-func best(rows []Row, c *Cell, extra []string) []Row {
-	var out []Row
-	for _, r := range rows {
-		if !r.of(c, extra) {
+		if r.Cell != cell || r.Definition != definition || len(out) > 0 && r.budget() < out[0].budget() {
 			continue
 		}
-		if len(out) > 0 && r.Budget < out[0].Budget {
-			continue
-		}
-		if len(out) > 0 && r.Budget > out[0].Budget {
+		if len(out) > 0 && r.budget() > out[0].budget() {
 			out = nil
 		}
 		out = append(out, r)

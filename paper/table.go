@@ -2,14 +2,14 @@ package paper
 
 import (
 	"fmt"
-	"io"
 	"maps"
 	"math"
 	"slices"
 	"strconv"
 	"strings"
-	"text/tabwriter"
 
+	"github.com/landing-diffusion/landing/compare"
+	"github.com/landing-diffusion/landing/figure"
 	"github.com/landing-diffusion/landing/internal/text"
 	"github.com/landing-diffusion/landing/metric"
 )
@@ -21,12 +21,12 @@ type Table struct {
 	Says    string   `json:"says,omitempty"`
 	Corner  string   `json:"corner"`
 	Columns []string `json:"columns"`
-	Rows    []Line   `json:"rows"`
-	Notes   []string `json:"notes,omitempty"` // why cells failed; by how long those that were run were trained
+	Rows    []Places `json:"rows"`
+	Notes   []string `json:"notes,omitempty"` // why cells failed; how long those that were run were trained
 }
 
-// A Line is a row of a Table, a place for each of its columns.
-type Line struct {
+// Places are a row of a Table, one for each of its columns.
+type Places struct {
 	Name   string  `json:"row"`
 	Places []Place `json:"places"`
 }
@@ -49,48 +49,64 @@ type Number struct {
 	Budget float64      `json:"budget_seconds,omitempty"`
 }
 
-// Tables makes an exhibit of rows, those of the settings extra; and of what is to be read beside it.
-func (e *Exhibit) Tables(rows []Row, extra []string) []Table {
-	out := []Table{e.table(rows, extra)}
-	if e.Beside != nil {
-		b := e.Beside.table(rows, extra)
-		b.Notes = nil // the same again
-		if e.Beside.Until {
-			b.Notes = b.steady()
-		}
-		out = append(out, b)
+// Tables makes the tables of exhibits of rows, with those that are to be read beside them, an entry an exhibit.
+func (c *Config) Tables(exhibits []*Exhibit, rows []Row) ([][]Table, error) {
+	all := *c
+	all.Only = nil
+	_, cells, err := all.files(exhibits)
+	if err != nil {
+		return nil, err
 	}
-	return out
+	own := map[string][]Row{} // by cell
+	for _, cell := range cells {
+		if name := Name(cell.Label); own[name] == nil {
+			own[name] = best(rows, name, cell.Definition())
+		}
+	}
+	var out [][]Table
+	for _, e := range exhibits {
+		tables := []Table{e.table(own)}
+		if e.Beside != nil {
+			b := e.Beside.table(own)
+			b.Notes = nil // the same again
+			if e.Beside.Until {
+				b.Notes = b.steady()
+			}
+			tables = append(tables, b)
+		}
+		out = append(out, tables)
+	}
+	return out, nil
 }
 
-func (e *Exhibit) table(rows []Row, extra []string) Table {
-	t := Table{Exhibit: e.Name, Title: e.Title, Says: e.Says, Corner: e.Corner, Columns: e.Columns}
+func (e *Exhibit) table(own map[string][]Row) Table {
+	t := Table{Exhibit: e.Name, Title: e.Title, Says: e.Says, Corner: e.Corner}
+	for _, c := range e.Columns {
+		t.Columns = append(t.Columns, c.Name)
+	}
 	budgets := map[float64]span{}
 	for _, row := range e.Rows {
-		line := Line{Name: row}
+		line := Places{Name: row.Name}
 		for _, column := range e.Columns {
 			var p Place
 			var mean, sd float64
-			for _, entry := range e.Entries {
-				if entry.Row != row || entry.Column != column {
-					continue
-				}
+			for _, entry := range row.entries(&column) {
 				p.Asked = true
-				n := entry.number(rows, extra)
+				n := entry.number(own)
 				if n.failure != "" && p.Failure == "" {
 					p.Failure = n.failure
-					note := fmt.Sprintf("%s, %s: %s", row, column, strings.ReplaceAll(n.failure, "\n", "; "))
+					note := fmt.Sprintf("%s, %s: %s", row.Name, column.Name, strings.ReplaceAll(n.failure, "\n", "; "))
 					if !slices.Contains(t.Notes, note) {
 						t.Notes = append(t.Notes, note)
 					}
 				}
 				if n.Runs > 0 {
-					n.Figure, mean, sd = entry.Figure, float64(n.Mean), n.sd
+					n.Figure, mean, sd = entry.figure, float64(n.Mean), n.sd
 					p.Ours = append(p.Ours, n.Number)
 					budgets[n.Budget] = budgets[n.Budget].over(n.seconds)
 				}
 			}
-			if printed, ok := PrintedAt(e.Name, row, column); ok {
+			if printed, ok := PrintedAt(e.Name, row.Name, column.Name); ok {
 				p.Paper = &Number{Mean: metric.Float(printed.Value), SE: metric.Float(printed.SE)}
 				if e.Marked && len(p.Ours) == 1 {
 					p.Mark = printed.compare(mean, sd, p.Ours[0].Runs)
@@ -168,67 +184,50 @@ func trained(budgets map[float64]span) string {
 	return "Training of each network: " + strings.Join(says, "; ") + "."
 }
 
-// measured is a number of ours.
-type measured struct {
+// A mean is a number of ours.
+type mean struct {
 	Number
 	sd      float64 // of a run
 	seconds span    // of training
 	failure string
 }
 
-// number is the mean of an entry over its cells, and of each over seeds; without runs where one of them has
-// no row.
-func (e *Entry) number(rows []Row, extra []string) measured {
-	m := measured{Number: Number{Mean: metric.NaN, SE: metric.NaN}, sd: math.NaN()}
-	times := e.Times
-	if times == 0 {
-		times = 1
-	}
+// number is the mean of an entry over its cells, and of each over seeds; without runs where one of them has no row.
+func (e *entry) number(own map[string][]Row) mean {
+	m := mean{Number: Number{Mean: metric.NaN, SE: metric.NaN}, sd: math.NaN()}
 	sum, runs := 0.0, math.MaxInt
 	var budget float64
-	for _, name := range e.Cells {
+	for _, name := range e.cells {
 		var values []float64
-		for _, r := range best(rows, cells[name], extra) {
-			if r.Failure != "" {
-				m.failure = r.Failure
+		for _, r := range own[name] {
+			if r.Row.Failure != "" {
+				m.failure = r.Row.Failure
 				continue
 			}
-			if v, ok := r.Figures[e.Figure]; ok {
-				values = append(values, times*v)
-				m.seconds = m.seconds.over(span{r.Figures[Train], r.Figures[Train]})
-				budget = max(budget, r.Budget)
+			if v, ok := r.value(e.figure); ok {
+				values = append(values, e.times*v)
+				if s, ok := r.value(Train); ok {
+					m.seconds = m.seconds.over(span{s, s})
+				}
+				budget = max(budget, r.budget())
 			}
 		}
 		if len(values) == 0 {
 			return m
 		}
-		mean, sd := moments(values)
-		sum += mean
-		if len(e.Cells) == 1 {
-			m.sd = sd
+		floor := metric.NewFloor(values) // mean and standard deviation
+		sum += float64(floor.Mean)
+		if len(e.cells) == 1 {
+			m.sd = float64(floor.SD)
 		}
 		runs = min(runs, len(values))
 	}
 	m.failure = ""
-	m.Mean, m.Runs, m.Budget = metric.Float(sum/float64(len(e.Cells))), runs, budget
+	m.Mean, m.Runs, m.Budget = metric.Float(sum/float64(len(e.cells))), runs, budget
 	if runs > 1 {
 		m.SE = metric.Float(m.sd / math.Sqrt(float64(runs)))
 	}
 	return m
-}
-
-// moments returns the mean and the standard deviation, NaN of one value.
-func moments(v []float64) (mean, sd float64) {
-	for _, x := range v {
-		mean += x / float64(len(v))
-	}
-	if len(v) < 2 {
-		return mean, math.NaN()
-	}
-	for _, x := range v {
-		sd += (x - mean) * (x - mean) / float64(len(v)-1)
-	}
-	return mean, math.Sqrt(sd)
 }
 
 // Signs of marks, and of what there is not.
@@ -310,56 +309,16 @@ func (n Number) printed() string {
 	return mantissa + "×10" + text.Superscript(-power)
 }
 
-// Markdown writes a table, its title as a heading of level 2.
-func (t *Table) Markdown(w io.Writer) error {
-	var b strings.Builder
-	fmt.Fprintf(&b, "## %s\n", t.Title)
-	if t.Says != "" {
-		fmt.Fprintf(&b, "%s\n", t.Says)
-	}
-	fmt.Fprintf(&b, "\n| %s | %s |\n|%s\n", cell(t.Corner), strings.Join(mapped(t.Columns, cell), " | "),
-		strings.Repeat(" --- |", len(t.Columns)+1))
-	for _, r := range t.Rows {
-		fmt.Fprintf(&b, "| %s |", cell(r.Name))
-		for _, p := range r.Places {
-			fmt.Fprintf(&b, " %s |", cell(p.text()))
+// Written returns the table in words.
+func (t *Table) Written() compare.Table {
+	out := compare.Table{Table: figure.Table{Title: t.Title, Header: append([]string{t.Corner}, t.Columns...),
+		Note: t.Says}, Notes: t.Notes}
+	for _, line := range t.Rows {
+		cells := []string{line.Name}
+		for _, p := range line.Places {
+			cells = append(cells, p.text())
 		}
-		b.WriteByte('\n')
-	}
-	for _, n := range t.Notes {
-		fmt.Fprintf(&b, "\n%s\n", n)
-	}
-	_, err := io.WriteString(w, b.String())
-	return err
-}
-
-func mapped(of []string, f func(string) string) []string {
-	var out []string
-	for _, s := range of {
-		out = append(out, f(s))
+		out.Rows = append(out.Rows, cells)
 	}
 	return out
-}
-
-// cell keeps what would end a cell of a Markdown table.
-func cell(s string) string {
-	return strings.NewReplacer("|", `\|`, "\n", " ").Replace(s)
-}
-
-// Terminal writes a table for a terminal.
-func (t *Table) Terminal(w io.Writer) error {
-	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintf(tw, "%s\n", t.Title)
-	fmt.Fprintf(tw, "%s\t%s\n", t.Corner, strings.Join(t.Columns, "\t"))
-	for _, r := range t.Rows {
-		fmt.Fprint(tw, r.Name)
-		for _, p := range r.Places {
-			fmt.Fprintf(tw, "\t%s", p.text())
-		}
-		fmt.Fprintln(tw)
-	}
-	for _, n := range t.Notes {
-		fmt.Fprintln(tw, n)
-	}
-	return tw.Flush()
 }

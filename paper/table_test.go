@@ -3,16 +3,19 @@ package paper
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
 	"flag"
 	"fmt"
 	"math"
 	"os"
+	"path/filepath"
 	"reflect"
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/landing-diffusion/landing/compare"
 	"github.com/landing-diffusion/landing/metric"
+	"github.com/landing-diffusion/landing/sweep"
 )
 
 // Marks at the edge of two standard errors of the difference.
@@ -47,44 +50,55 @@ func TestMarks(t *testing.T) {
 	}
 }
 
-// row is a finished cell of the catalogue.
-func row(cell string, budget float64, seed uint64, figures map[string]float64) Row {
-	c := cells[cell]
-	return Row{Cell: cell, Recipe: c.Recipe, Variants: c.Variants, Settings: joined(c.Settings, nil),
-		Draw: joined(c.Draw, nil), Budget: budget, Seed: seed, Figures: figures}
+// row is a finished cell of the paper's sweeps.
+func row(t *testing.T, cell string, budget float64, seed uint64, figures map[string]float64) Row {
+	t.Helper()
+	c := all(t)[cell]
+	l := c.Label
+	l.Seed, l.Budget = seed, sweep.Budget{Seconds: budget}.String()
+	return Row{Cell: cell, Definition: c.Definition(), Entry: compare.Entry{Row: compare.NoRow(cell, l, "", "", ""),
+		Cost: compare.NoCost(), Figures: figures}}
+}
+
+// tables are those of an exhibit.
+func tables(t *testing.T, e *Exhibit, rows []Row, set ...string) []Table {
+	t.Helper()
+	out, err := (&Config{Set: set}).Tables([]*Exhibit{e}, rows)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out[0]
 }
 
 // A small table, letter by letter: means of seeds, the longest budget, a failure, marks, what was not run, what the
 // paper has as NaN, means over cells that are all there.
 func TestMarkdown(t *testing.T) {
-	e := &Exhibit{Name: "table1", Title: "T", Says: "S.", Corner: "method", Marked: true,
-		Rows: []string{"ULLA", "OLLA", "RFM"}, Columns: []string{"volcano", "earthquake", "|h| earth"}}
-	for _, m := range e.Rows {
-		for _, set := range []string{"volcano", "earthquake"} {
-			e.Entries = append(e.Entries, Entry{Row: m, Column: set, Cells: []string{set + "/" + m}, Figure: Distance})
-		}
-		e.Entries = append(e.Entries, Entry{Row: m, Column: "|h| earth",
-			Cells: []string{"volcano/" + m, "earthquake/" + m}, Figure: AbsH})
-	}
-	own := row("volcano/Guided", 0, 1, map[string]float64{Distance: 0.15, Train: 41.2})
-	failed := row("earthquake/OLLA", 300, 1, nil)
-	failed.Failure = "its paths diverged,\nall of them"
-	other := row("volcano/RFM", 300, 1, map[string]float64{Distance: 0.001})
-	other.Settings += " network.width=8"
+	e := &Exhibit{Name: "table1", Title: "T", Says: "S.", Corner: "method", Marked: true, Cells: []string{"COL/ROW"},
+		Figures: []string{Distance}, Rows: []Line{{Name: "ULLA"}, {Name: "OLLA"}, {Name: "RFM"}},
+		Columns: []Column{{Name: "volcano"}, {Name: "earthquake"}, {Name: "|h| earth",
+			Cells: []string{"volcano/ROW", "earthquake/ROW"}, Figures: []string{AbsH}}}}
+	e.fill()
+	own := row(t, "volcano/Guided", 0, 1, map[string]float64{Distance: 0.15, Train: 41.2})
+	failed := row(t, "earthquake/OLLA", 300, 1, nil)
+	failed.Row.Failure = "its paths diverged,\nall of them"
+	other := row(t, "volcano/RFM", 300, 1, map[string]float64{Distance: 0.001})
+	other.Definition = "fast process.method=\"flow\" " + strings.TrimPrefix(strings.TrimSuffix(other.Definition, ";"),
+		"fast process.method=\"flow\" ") + " network.width=8;"
 	rows := []Row{
-		row("volcano/ULLA", 60, 4, map[string]float64{Distance: 0.3}), // shorter
-		row("volcano/ULLA", 900, 1, map[string]float64{Distance: 0.100, AbsH: 2e-16}),
-		row("volcano/ULLA", 900, 2, map[string]float64{Distance: 0.104, AbsH: 4e-16}),
-		row("volcano/ULLA", 900, 3, map[string]float64{Distance: 0.102, AbsH: 3e-16}),
-		row("earthquake/ULLA", 900, 1, map[string]float64{Distance: 0.120, AbsH: 1e-16}),
-		row("volcano/OLLA", 300, 1, map[string]float64{Distance: 0.128, AbsH: 0}),
+		row(t, "volcano/ULLA", 60, 4, map[string]float64{Distance: 0.3}), // shorter
+		row(t, "volcano/ULLA", 900, 1, map[string]float64{Distance: 0.100, AbsH: 2e-16}),
+		row(t, "volcano/ULLA", 900, 2, map[string]float64{Distance: 0.104, AbsH: 4e-16}),
+		row(t, "volcano/ULLA", 900, 3, map[string]float64{Distance: 0.102, AbsH: 3e-16}),
+		row(t, "earthquake/ULLA", 900, 1, map[string]float64{Distance: 0.120, AbsH: 1e-16}),
+		row(t, "volcano/OLLA", 300, 1, map[string]float64{Distance: 0.128, AbsH: 0}),
 		failed, other, own,
-		row("earthquake/RFM", 900, 1, map[string]float64{Distance: 0.070}), // too far apart to tell
-		row("earthquake/RFM", 900, 2, map[string]float64{Distance: 0.100}),
+		row(t, "earthquake/RFM", 900, 1, map[string]float64{Distance: 0.070}), // too far apart to tell
+		row(t, "earthquake/RFM", 900, 2, map[string]float64{Distance: 0.100}),
 	}
 	var b bytes.Buffer
-	tables := e.Tables(rows, nil)
-	if err := tables[0].Markdown(&b); err != nil {
+	made := tables(t, e, rows)
+	written := made[0].Written()
+	if err := written.WriteMarkdown(&b); err != nil {
 		t.Fatal(err)
 	}
 	want := `## T
@@ -106,24 +120,22 @@ OLLA, |h| earth: its paths diverged,; all of them
 		t.Errorf("got\n%s\nwant\n%s", b.String(), want)
 	}
 	b.Reset()
-	if err := tables[0].Terminal(&b); err != nil || !strings.Contains(b.String(), "ULLA    0.1020 ± 0.0012 ✓ / 0.125") {
+	if err := written.WriteText(&b, 0); err != nil || !strings.Contains(b.String(), "ULLA    0.1020 ± 0.0012 ✓ / 0.125") {
 		t.Errorf("%v:\n%s", err, b.String())
 	}
-	e.Rows = append(e.Rows, "Guided")
-	e.Entries = append(e.Entries, Entry{Row: "Guided", Column: "volcano", Cells: []string{"volcano/Guided"},
-		Figure: Distance})
+	e.Rows = append(e.Rows, Line{Name: "Guided", Cell: "Guided", Instead: map[string]string{AbsH: ""}})
 	note := "Training of each network: the recipe's own epochs, 41 s; 300 s; 900 s."
-	if got := e.Tables(rows, nil)[0].Notes[0]; got != note {
+	if got := tables(t, e, rows)[0].Notes[0]; got != note {
 		t.Errorf("got %q, want %q", got, note)
 	}
-	tables = e.Tables(rows, []string{"network.width=8"}) // settings of one's own have rows of their own
-	if p := tables[0].Rows[2].Places[0]; len(p.Ours) != 1 || p.Ours[0].Mean != 0.001 || p.Mark != Better {
+	made = tables(t, e, rows, "network.width=8") // settings of one's own have rows of their own
+	if p := made[0].Rows[2].Places[0]; len(p.Ours) != 1 || p.Ours[0].Mean != 0.001 || p.Mark != Better {
 		t.Errorf("with another width: %+v", p)
 	}
-	if p := tables[0].Rows[0].Places[0]; len(p.Ours) != 0 {
+	if p := made[0].Rows[0].Places[0]; len(p.Ours) != 0 {
 		t.Errorf("a row of other settings stands for the cell: %+v", p)
 	}
-	if _, err := json.Marshal(tables); err != nil {
+	if _, err := json.Marshal(made); err != nil {
 		t.Error(err)
 	}
 }
@@ -131,7 +143,7 @@ OLLA, |h| earth: its paths diverged,; all of them
 // With no rows at all, no table has a number of ours or a mark.
 func TestNothingRun(t *testing.T) {
 	for _, e := range Exhibits {
-		for _, table := range e.Tables(nil, nil) {
+		for _, table := range tables(t, e, nil) {
 			for _, line := range table.Rows {
 				for i, p := range line.Places {
 					if len(p.Ours) > 0 || p.Mark != NoMark || !strings.HasPrefix(p.text(), notRun) && p.text() != "" {
@@ -145,16 +157,21 @@ func TestNothingRun(t *testing.T) {
 
 // Figure 1 says from which N on no path fails, of methods that were run at all N.
 func TestFailuresByN(t *testing.T) {
+	e, err := Named([]string{"figure-1"})
+	if err != nil {
+		t.Fatal(err)
+	}
 	failed := map[string][]float64{"OLLA-P": {0.3, 0.1, 0, 0.01, 0, 0}, "OLLA": {0, 0, 0, 0, 0, 0},
 		"ULLA-P": {0, 0, 0, 0, 0, 0.2}, "ULLA": {0, 0, 0}}
 	var rows []Row
+	lengths := []int{20, 40, 60, 100, 150, 200}
 	for m, shares := range failed {
 		for i, v := range shares {
-			rows = append(rows, row(fmt.Sprintf("flood/%s/N=%d", m, lengths[i]), 60, 1,
+			rows = append(rows, row(t, fmt.Sprintf("flood/%s/N=%d", m, lengths[i]), 60, 1,
 				map[string]float64{Distance: 0.2, FailedPaths: v}))
 		}
 	}
-	table := figure1("figure-1", "flood").Tables(rows, nil)[1]
+	table := tables(t, e[0], rows)[1]
 	want := "No path is lost: OLLA-P from N = 150 on; OLLA at every N of these; ULLA-P at no N of these."
 	if len(table.Notes) != 1 || table.Notes[0] != want {
 		t.Errorf("got %q, want %q", table.Notes, want)
@@ -186,126 +203,91 @@ func TestNumbers(t *testing.T) {
 	}
 }
 
-// Rows are there again after writing, in an order of their own, and a second writing has the same bytes.
+// Rows are there again after writing, in an order of their own, and a second writing has the same bytes. A row takes
+// the place of one of the same cell, budget and seed.
 func TestRowsThereAndBack(t *testing.T) {
-	failed := row("flood/OLLA", 0, 2, map[string]float64{})
-	failed.Failure, failed.Note = "of 5 \"paths\", none,\nis left", "beside other work"
-	rows := []Row{failed, row("alanine/ε=0.01", 600, 1, map[string]float64{Psi: 0.0381, RMSD: 1e-12, Failed: 0}),
-		row("alanine/ULLA", 600, 2, map[string]float64{Distance: 0.25, Copies: 1.04}),
-		row("alanine/ULLA", 600, 1, map[string]float64{AreaG: 6.2e-6})}
-	data, err := formatRows(rows)
-	if err != nil {
-		t.Fatal(err)
-	}
-	back, err := parseRows("f", data)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if want := []Row{rows[3], rows[2], rows[1], rows[0]}; !reflect.DeepEqual(back, want) {
-		t.Errorf("got %+v\nwant %+v", back, want)
-	}
-	again, err := formatRows(back)
-	if err != nil || !bytes.Equal(again, data) {
-		t.Errorf("%v: other bytes", err)
-	}
-	if _, err := formatRows([]Row{{Figures: map[string]float64{"beauty": 1}}}); err == nil {
-		t.Error("a figure that has no column is dropped")
-	}
-}
-
-func TestDone(t *testing.T) {
-	c := cells["volcano/ULLA"]
-	rows := []Row{row("volcano/ULLA", 300, 1, nil), row("volcano/ULLA", 0, 2, nil)}
-	rows[0].Failure = "x"
-	for _, at := range []struct {
-		budget float64
-		seed   uint64
-		extra  []string
-		retry  bool
-		want   bool
-	}{{300, 1, nil, false, true}, {100, 1, nil, false, true}, {301, 1, nil, false, false}, {300, 2, nil, false, false},
-		{0, 2, nil, false, true}, {0, 1, nil, false, false}, {300, 1, []string{"seed=1"}, false, false},
-		{300, 1, nil, true, false}} {
-		if got := Done(rows, c, at.extra, at.budget, at.seed, at.retry); got != at.want {
-			t.Errorf("%+v: %v", at, got)
+	failed := row(t, "flood/OLLA", 0, 2, nil)
+	failed.Row.Failure, failed.Note = "of 5 \"paths\", none,\nis left", "beside other work"
+	rows := []Row{failed, row(t, "alanine/ε=0.01", 600, 1, map[string]float64{Psi: 0.0381, RMSD: 1e-12}),
+		row(t, "alanine/ULLA", 600, 2, map[string]float64{Distance: 0.25}),
+		row(t, "alanine/ULLA", 600, 1, map[string]float64{AreaG: 6.2e-6})}
+	file := filepath.Join(t.TempDir(), "rows.json")
+	for _, r := range rows {
+		if err := Keep(file, r); err != nil {
+			t.Fatal(err)
 		}
 	}
-	changed := *c
-	changed.Variants = "fine"
-	if Done(rows, &changed, nil, 300, 1, false) {
-		t.Error("a row of another definition of the cell counts")
-	}
-	if got := Add(rows, row("volcano/ULLA", 300, 1, map[string]float64{Distance: 1})); len(got) != 2 ||
-		got[1].Figures[Distance] != 1 {
-		t.Errorf("a row is not replaced: %+v", got)
-	}
-}
-
-func TestRowsThatCannotBe(t *testing.T) {
-	good, err := formatRows([]Row{row("volcano/ULLA", 300, 1, map[string]float64{Distance: 0.1})})
+	data, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
 	}
-	change := func(old, new string) string { return strings.Replace(string(good), old, new, 1) }
-	for want, text := range map[string]string{
-		"has no header of rows":                "",
-		`f:1: has no column "seed"`:            change(",seed,", ",weed,"),
-		`f:1: column "charm": is no figure`:    change("copies", "charm"),
-		`f:1: column "RMSD": is there twice`:   change("ψ,", "RMSD,"),
-		`f:2: column "budget s": is "300 s"`:   change(",300,", ",300 s,"),
-		`f:2: column "budget s": is "-1"`:      change(",300,", ",-1,"),
-		`f:2: column "seed": is "-1"`:          change(",300,1,", ",300,-1,"),
-		`f:2: column "distance": is "NaN"`:     change(",0.1,", ",NaN,"),
-		"f:2: has 41 columns; expected 40":     strings.TrimSpace(string(good)) + ",1\n",
-		`f:2: extraneous or missing " in quot`: change(",0.1,", ",\"0.1\"x,"),
-	} {
-		_, err := parseRows("f", []byte(text))
-		var e *RowsError
-		if !errors.As(err, &e) || !strings.Contains(err.Error(), want) {
+	back, err := ReadRows(file)
+	if err != nil || len(back) != 4 {
+		t.Fatalf("%d rows, %v", len(back), err)
+	}
+	for i, want := range []Row{rows[3], rows[2], rows[1], rows[0]} {
+		if back[i].Cell != want.Cell || back[i].Row.Seed != want.Row.Seed || back[i].Row.Failure != want.Row.Failure ||
+			!reflect.DeepEqual(back[i].Figures, want.Figures) {
+			t.Errorf("got %+v\nwant %+v", back[i], want)
+		}
+	}
+	back[1].Figures = map[string]float64{Distance: 0.5}
+	if err := Keep(file, back[1]); err != nil {
+		t.Fatal(err)
+	}
+	if again, err := ReadRows(file); err != nil || len(again) != 4 || again[1].Figures[Distance] != 0.5 {
+		t.Errorf("a row is not replaced: %v", err)
+	}
+	if err := Keep(file, rows[2]); err != nil {
+		t.Fatal(err)
+	}
+	if again, err := os.ReadFile(file); err != nil || !bytes.Equal(again, data) {
+		t.Errorf("%v: other bytes", err)
+	}
+	for want, text := range map[string]string{"it is no file of rows": "cell,recipe\n",
+		"row 1 names no cell": `[{"cell": ""}]`, "has no numbers": `[{"cell": "flood/OLLA"}]`} {
+		if err := os.WriteFile(file, []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := ReadRows(file); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("got %v, want %q", err, want)
 		}
 	}
 }
 
-// Any file is rows or a *RowsError, and rows go there and back.
-func FuzzRows(f *testing.F) {
-	good, err := formatRows([]Row{row("alanine/ULLA", 300, 1, map[string]float64{Distance: 0.1})})
-	if err != nil {
-		f.Fatal(err)
+func TestDone(t *testing.T) {
+	cell := all(t)["volcano/ULLA"]
+	rows := []Row{row(t, "volcano/ULLA", 300, 1, nil), row(t, "volcano/ULLA", 0, 2, nil)}
+	rows[0].Row.Failure = "x"
+	for _, at := range []struct {
+		budget float64
+		seed   uint64
+		retry  bool
+		want   bool
+	}{{300, 1, false, true}, {100, 1, false, true}, {301, 1, false, false}, {300, 2, false, false},
+		{0, 2, false, true}, {0, 1, false, false}, {300, 1, true, false}} {
+		c := Config{Budget: time.Duration(at.budget * float64(time.Second)), Retry: at.retry}
+		of := *cell
+		of.Label.Seed = at.seed
+		if got := c.done(&of, rows); got != at.want {
+			t.Errorf("%+v: %v", at, got)
+		}
 	}
-	f.Add(good)
-	f.Add([]byte("cell,recipe\n"))
-	f.Fuzz(func(t *testing.T, data []byte) {
-		rows, err := parseRows("f", data)
-		if err != nil {
-			if !errors.As(err, new(*RowsError)) {
-				t.Fatalf("%T: %v", err, err)
-			}
-			return
-		}
-		first, err := formatRows(rows)
-		if err != nil {
-			t.Fatal(err)
-		}
-		back, err := parseRows("f", first)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if again, err := formatRows(back); err != nil || !bytes.Equal(again, first) {
-			t.Fatalf("%v: other bytes", err)
-		}
-	})
+	rows[0].Definition = "fine;"
+	if (&Config{Budget: time.Second}).done(cell, rows) {
+		t.Error("a row of another definition of the cell counts")
+	}
 }
 
-var update = flag.Bool("update", false, "write the tables of docs/paper.md anew from docs/paper-cells.csv")
+var update = flag.Bool("update", false, "write the tables of docs/paper.md anew from docs/paper-rows.json")
 
 // marker ends what is written by hand in docs/paper.md.
-const marker = "<!-- landing reproduce all --rows docs/paper-cells.csv --show --markdown -->\n"
+const marker = "<!-- landing paper all --rows docs/paper-rows.json --show --markdown -->\n"
 
 // The tables of docs/paper.md are made of the committed rows, letter by letter; the rows are as the program writes
 // them, and each is of a cell of the catalogue.
 func TestDocs(t *testing.T) {
-	const page, file = "../docs/paper.md", "../docs/paper-cells.csv"
+	const page, file = "../docs/paper.md", "../docs/paper-rows.json"
 	data, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
@@ -314,31 +296,37 @@ func TestDocs(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if again, err := formatRows(rows); err != nil || !bytes.Equal(again, data) {
+	again := filepath.Join(t.TempDir(), "rows.json")
+	if err := WriteRows(again, rows); err != nil {
+		t.Fatal(err)
+	}
+	if wrote, err := os.ReadFile(again); err != nil || !bytes.Equal(wrote, data) {
 		t.Errorf("%s is not as the program writes it: %v", file, err)
 	}
+	cells := all(t)
 	for _, r := range rows {
-		if c := cells[r.Cell]; c == nil || !r.of(c, nil) {
-			t.Errorf("the row of %s, seed %d, is of no cell as the catalogue has it: no table shows it", r.Cell, r.Seed)
+		if c := cells[r.Cell]; c == nil || r.Definition != c.Definition() {
+			t.Errorf("the row of %s, seed %d, is of no cell as the sweeps have it: no table shows it", r.Cell, r.Row.Seed)
 		}
 	}
 	text, err := os.ReadFile(page)
 	if err != nil {
 		t.Fatal(err)
 	}
-	prose, tables, ok := strings.Cut(string(text), marker)
+	prose, written, ok := strings.Cut(string(text), marker)
 	if !ok {
 		t.Fatalf("%s has no line %s", page, marker)
 	}
-	all, err := Named([]string{"all"})
+	exhibits, err := Named([]string{"all"})
 	if err != nil {
 		t.Fatal(err)
 	}
 	var b strings.Builder
-	for _, e := range all {
-		for _, table := range e.Tables(rows, nil) {
+	for _, e := range exhibits {
+		for _, table := range tables(t, e, rows) {
 			b.WriteString("\n")
-			if err := table.Markdown(&b); err != nil {
+			w := table.Written()
+			if err := w.WriteMarkdown(&b); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -349,7 +337,7 @@ func TestDocs(t *testing.T) {
 		}
 		return
 	}
-	if b.String() != tables {
+	if b.String() != written {
 		t.Errorf("the tables of %s are not those of %s: go test ./paper -run Docs -update writes them", page, file)
 	}
 }

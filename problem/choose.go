@@ -3,11 +3,17 @@ package problem
 import (
 	"fmt"
 	"maps"
+	"path/filepath"
 	"reflect"
 	"slices"
 	"strings"
 
 	"github.com/landing-diffusion/landing/choose"
+	"github.com/landing-diffusion/landing/constraint"
+	"github.com/landing-diffusion/landing/constraint/conformation"
+	"github.com/landing-diffusion/landing/domain/kinds"
+	"github.com/landing-diffusion/landing/domain/molecules"
+	formats "github.com/landing-diffusion/landing/molecule/files"
 	"github.com/landing-diffusion/landing/score"
 )
 
@@ -75,3 +81,58 @@ func (p *Problem) choose(c choose.Choice) {
 func appended(chosen []choose.Choice, c choose.Choice) []choose.Choice {
 	return append(slices.DeleteFunc(chosen, func(old choose.Choice) bool { return old.Key == c.Key }), c)
 }
+
+// kind gives data.kind, where nothing is written, the kind that the points of the set are of: motions of an arm, or
+// of a molecule conformations, where the file is of a format that only these have. Run folders hold the key.
+func (p *Problem) kind(set constraint.Set) {
+	if !p.silent(KeyDataKind) {
+		return
+	}
+	free := constraint.At(set, make([]float64, len(set.Capabilities().Held)))
+	if k, ok := kinds.WithEnds(set); ok {
+		if _, fits := kinds.Of(k.Data, free); fits {
+			p.choose(choose.Choice{Key: KeyDataKind, Value: k.Data, Reason: "points of the set are motions of an arm"})
+		}
+		return
+	}
+	ext := strings.ToLower(filepath.Ext(p.Data.Path))
+	frames := slices.Contains(formats.Extensions, ext) && ext != ".npy" && ext != ".npz"
+	if _, ok := constraint.As[*conformation.Set](free); ok && frames {
+		if _, fits := kinds.Of(molecules.Kind.Data, free); fits {
+			p.choose(choose.Choice{Key: KeyDataKind, Value: molecules.Kind.Data,
+				Reason: "points of the set are conformations of a molecule, and the file has frames"})
+		}
+	}
+}
+
+// sequence gives points that are steps of a sequence, as their set says, other defaults: a network of convolutions
+// over the steps, and what learns with it (docs/robots.md has both measured). Keys that are written stay, and with
+// one of the MLP's, network.width or network.layers, everything does; so do run folders, which hold all keys.
+// Lengths, the window and how far paths go, are of cosines and sines.
+func (p *Problem) sequence(set constraint.Set) {
+	if !p.Leaves() || set.Capabilities().Steps < 2 || !p.silent(KeyNetworkWidth) ||
+		!p.silent(KeyNetworkLayers) || !p.silent(KeyNetworkKind) && p.Network.Kind != "temporal" {
+		return
+	}
+	times := 16
+	if !p.silent(KeyProcessSteps) {
+		times = min(times, p.Process.Steps)
+	}
+	for _, d := range []struct {
+		key   string
+		value any
+	}{
+		{KeyNetworkKind, "temporal"}, {KeyNetworkTimeOctaves, 5}, {KeyNetworkOutput, "balanced"},
+		{KeyProcessSteps, 100}, {KeyProcessHorizon, 0.2},
+		{KeyTrainEpochs, 300}, {KeyTrainBatch, 80}, {KeyTrainRefresh, 20}, {KeyTrainTimesPerPath, times},
+		{KeyTrainWindow, 0.1}, {KeyTrainOptimizer, "muon"}, {KeyTrainPrecision, "bfloat16"},
+		{"train.learning_rate", 0.005}, {KeyTrainAnneal, 0.7},
+	} {
+		if d.key != KeyTrainEpochs || p.Train.Epochs > 0 { // else something else ends the training
+			p.choose(choose.Choice{Key: d.key, Value: d.value, Reason: "points of the set are steps of a sequence"})
+		}
+	}
+}
+
+// Chosen are the keys whose values follow from the set, of a problem that was built.
+func (p *Problem) Chosen() []choose.Choice { return p.chosen }

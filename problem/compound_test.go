@@ -26,8 +26,7 @@ set:
 process: {method: OLLA}
 `
 
-// Products and intersections load, nested too, survive their resolved form, and take
-// settings like other keys.
+// Products and intersections load, nested too, survive their resolved form, and take settings like other keys.
 func TestCompoundSets(t *testing.T) {
 	for _, c := range []struct{ set, name, components string }{
 		{"product: [{kind: sphere, dim: 3}, {kind: box, lower: [0], upper: [1]}]",

@@ -9,8 +9,7 @@ import (
 	"github.com/landing-diffusion/landing/train"
 )
 
-// The zero values of networks and of trainings mean what the problem file's defaults
-// mean.
+// The zero values of networks and of trainings mean what the problem file's defaults mean.
 func TestZeroValuesAreDefaults(t *testing.T) {
 	n := Defaults().Network
 	zero, err := networks.New(score.Config{Dim: 3})

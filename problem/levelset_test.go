@@ -38,8 +38,7 @@ func files(t *testing.T) (weights, octahedron string) {
 	return weights, octahedron
 }
 
-// The four recipes on meshes carry the paper's hyper-parameters and survive a
-// round trip through their resolved form.
+// The four recipes on meshes carry the paper's hyper-parameters and survive a round trip through their resolved form.
 func TestMeshRecipes(t *testing.T) {
 	weights, octahedron := files(t)
 	set := []string{"set.weights=" + weights, "set.mesh=" + octahedron}
@@ -70,9 +69,8 @@ func TestMeshRecipes(t *testing.T) {
 				t.Fatal(err)
 			}
 			if proc.Schedule != v.schedule || proc.Method != v.method || proc.Friction != 20 &&
-				v.method.Underdamped() ||
-				v.method == langevin.ULLA && proc.Landing != (langevin.Landing{Explicit: true, Rate: 25}) ||
-				v.method == langevin.OLLA && proc.Landing.Explicit {
+				v.method.Underdamped() || v.method == langevin.ULLA && proc.Landing != (langevin.Landing{Explicit: true,
+				Rate: 25}) || v.method == langevin.OLLA && proc.Landing.Explicit {
 				t.Errorf("%s %s: %v %+v %+v", name, variant, proc.Method, proc.Schedule, proc.Landing)
 			}
 			if tr := p.Train; p.Network.Width != 256 || p.Network.Layers != 5 || p.Network.Octaves != 0 ||

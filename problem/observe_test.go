@@ -20,8 +20,7 @@ observe:
 prior: empirical
 `
 
-// Entries have their defaults, formulas see the definitions of the set, and the
-// resolved problem is the same again.
+// Entries have their defaults, formulas see the definitions of the set, and the resolved problem is the same again.
 func TestObserve(t *testing.T) {
 	p, err := Load([]byte(observed), "torus.yaml", "", nil)
 	if err != nil {

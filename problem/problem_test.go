@@ -44,8 +44,7 @@ func TestGoodProblem(t *testing.T) {
 	}
 }
 
-// Every fault of a file is one line with file, line, key, value and what was
-// expected.
+// Every fault of a file is one line with file, line, key, value and what was expected.
 func TestFaults(t *testing.T) {
 	for _, c := range []struct{ from, to, want string }{
 		{"steps: 10", "steps: 0", `mine.yaml:5: process.steps is 0; expected a number of steps N ≥ 1`},
@@ -194,8 +193,7 @@ func TestSettingFaults(t *testing.T) {
 	}
 }
 
-// A set of formulas loads, keeps the order of its definitions, and survives its
-// resolved form.
+// A set of formulas loads, keeps the order of its definitions, and survives its resolved form.
 func TestFormulas(t *testing.T) {
 	p, err := load(t, `
 prior: empirical
@@ -235,8 +233,7 @@ set:
 	}
 }
 
-// Recipes build, carry the paper's hyper-parameters, and survive a round trip
-// through their resolved form.
+// Recipes build, carry the paper's hyper-parameters, and survive a round trip through their resolved form.
 func TestRecipes(t *testing.T) {
 	paper := map[string]struct {
 		steps     int

@@ -50,8 +50,7 @@ func redrawn(p *Problem, settings ...string) (*Problem, method.Method, []Drawn, 
 const sphere = "prior: uniform\nset: {kind: sphere, dim: 3}\nprocess: {method: ULLA, steps: 50}\n" +
 	"train: {times_per_path: 9}\n"
 
-// Keys of generation are taken, noted with the run's own, and leave the run's problem as
-// it is.
+// Keys of generation are taken, noted with the run's own, and leave the run's problem as it is.
 func TestRedraw(t *testing.T) {
 	p := trainedProblem(t, sphere)
 	before := string(p.Resolved())

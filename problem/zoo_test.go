@@ -65,9 +65,8 @@ func TestZooSets(t *testing.T) {
 	}
 }
 
-// The SO(10) recipes carry the paper's hyper-parameters, build, and land with
-// ρ_k = ασ_k²Δt < 2 at every step; the published rate of ULLA does not, and is
-// refused with its ρ.
+// The SO(10) recipes carry the paper's hyper-parameters, build, and land with ρ_k = ασ_k²Δt < 2 at every step; the
+// published rate of ULLA does not, and is refused with its ρ.
 func TestSO10Recipes(t *testing.T) {
 	for name, batch := range map[string]int{"so10-3": 128, "so10-5": 512} {
 		data, origin, err := Source(name)
@@ -95,10 +94,9 @@ func TestSO10Recipes(t *testing.T) {
 			}
 			s := proc.Schedule
 			if s.N != want.steps || s.T != want.horizon || s.SigmaMin != 0.2 || s.SigmaMax != 2 ||
-				s.Geometric != want.geometric ||
-				proc.Friction != want.friction || p.Train.Batch != batch || p.Train.Epochs != 2000 ||
-				p.Train.Refresh != 5 ||
-				!reflect.DeepEqual(p.Network, Network{Width: 1024, Layers: 5, Wavelength: 2, Output: "plain"}) {
+				s.Geometric != want.geometric || proc.Friction != want.friction || p.Train.Batch != batch ||
+				p.Train.Epochs != 2000 || p.Train.Refresh != 5 || !reflect.DeepEqual(p.Network, Network{Width: 1024,
+				Layers: 5, Wavelength: 2, Output: "plain"}) {
 				t.Errorf("%s %s: %+v", name, variant, p)
 			}
 			if ρ := proc.Landing.Rate * s.Tau(s.N-1); want.ρ > 0 && math.Abs(ρ-want.ρ) > 0.005 {
@@ -119,8 +117,7 @@ func TestSO10Recipes(t *testing.T) {
 	}
 }
 
-// Sets whose Jacobians no memory holds are refused; sparse ones count only what
-// their groups of components touch.
+// Sets whose Jacobians no memory holds are refused; sparse ones count only what their groups of components touch.
 func TestLargeSets(t *testing.T) {
 	for text, want := range map[string]string{
 		"{kind: orthogonal, n: 100}": "p.yaml:1: set: the first derivatives of O(100) at 64 points have 3.2e+09 " +

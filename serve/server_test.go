@@ -87,7 +87,7 @@ func loader(e *engine.Engine, dirs map[string]string) func(context.Context) ([]*
 	return func(ctx context.Context) ([]*engine.Run, error) {
 		var out []*engine.Run
 		for name, dir := range dirs {
-			r, err := experiment.OpenToDraw(dir, "", parallel.New(1))
+			r, err := experiment.OpenToDraw(ctx, dir, "", parallel.New(1), nil)
 			if err != nil {
 				return nil, err
 			}
@@ -202,7 +202,7 @@ func generated(t *testing.T, dir string, n int, first, seed uint64, given []floa
 	t.Helper()
 	pool := parallel.New(2)
 	defer pool.Close()
-	r, err := experiment.OpenToDraw(dir, "", pool)
+	r, err := experiment.OpenToDraw(t.Context(), dir, "", pool, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,6 +1,7 @@
 package sweep
 
 import (
+	"context"
 	"github.com/landing-diffusion/landing/experiment"
 	"github.com/landing-diffusion/landing/metric"
 	"github.com/landing-diffusion/landing/parallel"
@@ -21,7 +22,7 @@ const operations = 6
 // Costs reads the data of each cell that is to be run and says what its training takes. Errors are those of Load, as
 // *RefusedError: what Plan could not see without the data. seconds are what Status of the folder dir knows of cells
 // that ended; dir may be empty.
-func (p *Plan) Costs(dir string, pool *parallel.Pool) (map[string]Cost, error) {
+func (p *Plan) Costs(ctx context.Context, dir string, pool *parallel.Pool) (map[string]Cost, error) {
 	s := p.session(Runner{Dir: dir})
 	if err := s.look(); err != nil {
 		return nil, err
@@ -41,7 +42,7 @@ func (p *Plan) Costs(dir string, pool *parallel.Pool) (map[string]Cost, error) {
 		line := c.line()
 		l, ok := known[line]
 		if !ok {
-			l.parameters, l.rows, l.epochs, l.err = c.measure(pool)
+			l.parameters, l.rows, l.epochs, l.err = c.measure(ctx, pool)
 			known[line] = l
 		}
 		if l.err != nil {
@@ -73,12 +74,12 @@ func (p *Plan) Costs(dir string, pool *parallel.Pool) (map[string]Cost, error) {
 
 // measure reads a cell's data, and returns the size of its network, the rows of an epoch and the epochs that its
 // problem says, 0 where it says none.
-func (c *Cell) measure(pool *parallel.Pool) (parameters int, rows int64, epochs int, err error) {
+func (c *Cell) measure(ctx context.Context, pool *parallel.Pool) (parameters int, rows int64, epochs int, err error) {
 	p, err := c.load()
 	if err != nil {
 		return 0, 0, 0, err
 	}
-	l, err := experiment.Load(p, pool)
+	l, err := experiment.Load(ctx, p, pool, nil)
 	if err != nil {
 		return 0, 0, 0, err
 	}

@@ -9,9 +9,12 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/goccy/go-yaml"
+
 	"github.com/landing-diffusion/landing/compare"
 	"github.com/landing-diffusion/landing/experiment"
 	"github.com/landing-diffusion/landing/parallel"
+	"github.com/landing-diffusion/landing/problem"
 	"github.com/landing-diffusion/landing/run"
 	"github.com/landing-diffusion/landing/train"
 	"github.com/landing-diffusion/landing/work"
@@ -84,7 +87,7 @@ func TestDraws(t *testing.T) {
 	if err != nil || alone.Entries()[0].Row.SampleSHA != hashes[0] {
 		t.Errorf("without draws other samples: %v", err)
 	}
-	cost, err := p.Costs(dir, pool)
+	cost, err := p.Costs(t.Context(), dir, pool)
 	if err != nil || cost[p.Cells[0].Name].Rows == 0 || cost[p.Cells[1].Name].Rows != 0 {
 		t.Errorf("the training is counted %v, %v", cost, err)
 	}
@@ -134,16 +137,14 @@ func TestSharedTraining(t *testing.T) {
 		}
 	}
 	for what, c := range map[string]struct {
-		leave      func(dir string)
-		epochs     int
-		anyVersion bool
+		leave  func(dir string)
+		epochs int
 	}{
-		"trained":                     {func(string) {}, 0, false},
-		"trained by another version":  {other, 0, false},
-		"unfinished":                  {unfinished, 1, false},
-		"unfinished by another":       {func(dir string) { other(dir); unfinished(dir) }, 2, false},
-		"unfinished by any":           {func(dir string) { other(dir); unfinished(dir) }, 1, true},
-		"begun, and without manifest": {bare, 2, false},
+		"trained":                     {func(string) {}, 0},
+		"trained by another version":  {other, 0},
+		"unfinished":                  {unfinished, 1},
+		"unfinished by another":       {func(dir string) { other(dir); unfinished(dir) }, 2},
+		"begun, and without manifest": {bare, 2},
 	} {
 		dir, epochs := filepath.Join(t.TempDir(), "copy"), 0
 		if err := os.CopyFS(dir, os.DirFS(whole)); err != nil {
@@ -153,8 +154,7 @@ func TestSharedTraining(t *testing.T) {
 			t.Fatal(err)
 		}
 		c.leave(dir)
-		again, err := p.Run(t.Context(), Runner{Dir: dir, Pool: pool, Observer: trainings(&epochs),
-			AnyVersion: c.anyVersion})
+		again, err := p.Run(t.Context(), Runner{Dir: dir, Pool: pool, Observer: trainings(&epochs)})
 		if err != nil || !again.Complete || epochs != c.epochs {
 			t.Errorf("%s: %v, %d epochs, want %d", what, err, epochs, c.epochs)
 			continue
@@ -227,5 +227,87 @@ func TestDrawsRefused(t *testing.T) {
 	if _, err := Parse([]byte("problems: [demo]\ndraws: [{set: {}}]"), "s.yaml"); err == nil ||
 		!strings.Contains(err.Error(), "draws[0].name: the key is missing") {
 		t.Errorf("a draw without a name: %v", err)
+	}
+}
+
+// A method that is alone keeps name, data and set of a recipe, and nothing of how it learns.
+func TestAlone(t *testing.T) {
+	for _, recipe := range []string{"volcano", "bunny100", "so10-3", "alanine", "arm"} {
+		whole, _, err := problem.Source(recipe)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, err := alone(whole)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p, err := problem.Load(text, recipe, "", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		full, err := problem.Load(whole, recipe, "", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		written := func(p *problem.Problem) string {
+			text, err := yaml.Marshal([]any{p.Title, p.Data, p.Set})
+			if err != nil {
+				t.Fatal(err)
+			}
+			return string(text)
+		}
+		if got, want := written(p), written(full); got != want {
+			t.Errorf("%s alone has set and data\n%s\nexpected\n%s", recipe, got, want)
+		}
+		for _, key := range []string{"process.steps", "network.width", "train.epochs", "train.learning_rate", "prior"} {
+			if !p.Left(key) {
+				t.Errorf("%s alone still says %s", recipe, key)
+			}
+		}
+		if full.Left("process.steps") {
+			t.Errorf("%s leaves process.steps open: nothing was tested", recipe)
+		}
+	}
+}
+
+// A method may have seeds of its own, a draw its problems and its measure, and a rule a measure. Options.Keep leaves
+// cells to another plan, and the sweep is complete when these have ended too.
+func TestCellsOfTheirOwn(t *testing.T) {
+	Measures["own"], Measures["other"] = Measures[""], Measures[""]
+	defer func() { delete(Measures, "own"); delete(Measures, "other") }()
+	f, err := Parse([]byte(`
+problems: [demo, {problem: demo, name: again, set: {network.width: 8}}]
+methods:
+  - {name: A/1, method: ULLA, seeds: [1, 2], draws: [{name: a, set: {}}, {name: b, set: {}, problem: again, measure: other}]}
+  - {name: B, alone: true}
+measure: own
+cells: [{method: B, measure: other}]
+`), "s.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := f.Plan(Options{Keep: func(c *Cell) bool { return c.Label.Method == "B" }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, c := range p.Cells {
+		got = append(got, fmt.Sprintf("%s %s %t", c.Name, c.Measure, c.Unit != nil))
+	}
+	want := []string{"demo-A-1-s1-a own false", "demo-A-1-s2-a own false", "demo-B-s1 other true",
+		"again-A-1-s1-a own false", "again-A-1-s1-b other false", "again-A-1-s2-a own false", "again-A-1-s2-b other false",
+		"again-B-s1 other true"}
+	if !slices.Equal(got, want) {
+		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+	if out, err := p.Status(t.TempDir()); err != nil || out.Complete || out.Cells[0].State != work.Waiting {
+		t.Errorf("%v, %+v", err, out)
+	}
+	f, err = Parse([]byte("problems: [demo]\nmeasure: none"), "s.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := f.Plan(Options{}); err == nil || !strings.Contains(err.Error(), `measure is "none"; expected one of other, own`) {
+		t.Errorf("a measure that there is not: %v", err)
 	}
 }

@@ -37,6 +37,7 @@ type File struct {
 	Rules    []Rule    // in order
 	Samples  int       // of each cell; 0: as many as an evaluation takes
 	Report   bool      // figures and a page of each cell
+	Measure  string    // by the registry Measures; "": what a row has
 
 	origin string
 	source []byte
@@ -66,14 +67,18 @@ type Method struct {
 	Variant string // after that of the grid
 	Set     []Setting
 	Draws   []Settings // nil: the problem's, or the sweep's
+	Seeds   []uint64   // likewise
+	Alone   bool       // of the problem only name, data and set
 	line    int
 }
 
 // Settings are keys under a name, a part of the grid.
 type Settings struct {
-	Name string
-	Set  []Setting
-	line int
+	Name     string
+	Set      []Setting
+	Problems []string // of draws: of which problems; nil: all
+	Measure  string   // of draws: in place of the file's
+	line     int
 }
 
 // A Budget says how long a cell trains: one of the three, or as the problem says.
@@ -111,6 +116,7 @@ type Rule struct {
 	Set                                   []Setting
 	Budget                                *Budget
 	Skip                                  string // why these cells are left out; "": they are not
+	Measure                               string // in place of the file's
 	line                                  int
 }
 

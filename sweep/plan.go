@@ -8,9 +8,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/goccy/go-yaml"
 
 	"github.com/landing-diffusion/landing/compare"
 	"github.com/landing-diffusion/landing/internal/input"
@@ -25,63 +28,58 @@ type Options struct {
 	Dir  string   // folder that data paths of the file start from; "": that of the file
 	Base string   // likewise paths of problem files
 	Set  []string // key=value of all cells, over all else
+
+	Budgets []Budget         // in place of the file's; nil: those
+	Seeds   []uint64         // likewise
+	Keep    func(*Cell) bool // which cells are planned; nil: all
 }
 
 // A Cell is what a row is made of: samples of a trained network. Cells of one training share it, and its run folder.
 type Cell struct {
 	Name     string // of the cell's unit too
-	Title    string // for people; "": the name
 	Training string // name of the run folder: that of the cell, unless others can share it
 	Label    compare.Label
 	Budget   Budget
 	Skipped  string     // why it is left out; "": it is not
-	Unit     *work.Unit // nil of a cell that is left out
+	Left     bool       // Options.Keep leaves it to another plan
+	Unit     *work.Unit // nil of a cell that is left out or left
 
 	Draw     []string // keys of generation, key=value, over those of the training
 	Samples  int      // 0: as many as an evaluation takes
 	Report   bool     // figures and a page
 	Diagnose bool     // with violations on the way
 	Measure  string   // by the registry Measures; "": what a row has
-	Of       []byte   // JSON for the measure
 
 	variant  string // the problem's variants
 	method   string
 	entry    *Problem
+	alone    bool
 	settings []Setting // in order, without those of budget and seed
 	drawn    []Setting // Draw
 
 	load   func(more ...string) (*problem.Problem, error) // the problem, with settings over its own
 	source []byte
-	origin string   // of source
-	set    []string // settings over it, in order
 }
 
-func (c *Cell) String() string { return cmp.Or(c.Title, c.Name) }
+func (c *Cell) String() string { return c.Name }
 
 // shares reports whether other cells can share the training.
 func (c *Cell) shares() bool { return c.Training != c.Name }
 
-// A Source is what the problem of a cell is made of.
-type Source struct {
-	Text     []byte
-	Origin   string   // names the text in messages
-	Variants string   // with commas between
-	Settings []string // over the text, in order
-	Data     string   // path of the data, in place of the text's; "": that
-}
-
-// Of makes a cell that no file names. Budget and seed are those of c, whose other fields are as the caller wants them.
-func Of(c Cell, s Source) *Cell {
-	c.source, c.origin, c.variant = s.Text, s.Origin, s.Variants
-	c.set = slices.Concat([]string{fmt.Sprintf("seed=%d", c.Label.Seed)}, s.Settings, c.Budget.settings())
-	c.load = func(more ...string) (*problem.Problem, error) {
-		p, err := problem.Load(s.Text, s.Origin, s.Variants, problem.ParseSettings(slices.Concat(c.set, more)...))
-		if err == nil {
-			p.Data.Path = cmp.Or(s.Data, p.Data.Path)
-		}
-		return p, err
+// Definition says what the cell is made of, beside problem, budget and seed: the keys that differ from the problem's.
+func (c *Cell) Definition() string {
+	variant := c.variant
+	if c.alone {
+		variant = "alone"
 	}
-	return &c
+	var texts []string
+	if c.method != "" {
+		texts = append(texts, "process.method="+quoted(c.method))
+	}
+	for _, s := range c.settings {
+		texts = append(texts, s.Text)
+	}
+	return strings.TrimSpace(fmt.Sprintf("%s %s; %s", variant, strings.Join(texts, " "), strings.Join(c.Draw, " ")))
 }
 
 // settings are those of a training that ends with the budget; that of rows needs the data.
@@ -97,34 +95,9 @@ func (b Budget) settings() []string {
 
 // A Plan is the cells of a sweep, all of which can be.
 type Plan struct {
-	File  *File   // nil: cells that no file names
+	File  *File
 	Cells []*Cell // in the order of the file, those that are left out too
 }
-
-// PlanOf makes a plan of cells that Of made; origin names them in messages. Two of them may be the same work: units
-// are named by their content too, so that a folder may have cells of one name with other contents. Keys of
-// generation are not looked at: that a landing diverges by them is what a cell may be there to show. Errors are
-// *RefusedError.
-func PlanOf(cells []*Cell, origin string) (*Plan, error) {
-	p := &Plan{Cells: cells}
-	look := newLooker(nil, Options{})
-	refused := refusals{RefusedError: &RefusedError{Origin: origin}, at: map[string]int{}}
-	for _, c := range cells {
-		if err := look.unitOf(c); err != nil {
-			refused.add(c.String(), err)
-			continue
-		}
-		c.Name += "-" + c.Unit.Content()[:contentDigits]
-		c.Unit.Name = c.Name
-	}
-	if len(refused.Refused) > 0 {
-		return p, refused.RefusedError
-	}
-	return p, nil
-}
-
-// contentDigits of a unit's content are enough to tell those of one name apart.
-const contentDigits = 8
 
 // The parts of the grid for a problem: one entry at least in each.
 type axes struct {
@@ -137,52 +110,25 @@ type axes struct {
 }
 
 func (f *File) axes(p *Problem) axes {
-	a := axes{f.Variants, f.Methods, f.Settings, f.Draws, f.Budgets, f.Seeds}
-	if p.Variants != nil {
-		a.variants = p.Variants
-	}
-	if p.Methods != nil {
-		a.methods = p.Methods
-	}
-	if p.Settings != nil {
-		a.settings = p.Settings
-	}
-	if p.Draws != nil {
-		a.draws = p.Draws
-	}
-	if p.Budgets != nil {
-		a.budgets = p.Budgets
-	}
-	if p.Seeds != nil {
-		a.seeds = p.Seeds
-	}
-	if a.variants == nil {
-		a.variants = []string{""}
-	}
-	if a.methods == nil {
-		a.methods = []Method{{}}
-	}
-	if a.settings == nil {
-		a.settings = []Settings{{}}
-	}
-	if a.draws == nil {
-		a.draws = []Settings{{}}
-	}
-	if a.budgets == nil {
-		a.budgets = []Budget{{}}
-	}
-	if a.seeds == nil {
-		a.seeds = []uint64{problem.Defaults().Seed}
-	}
-	return a
+	return axes{either(p.Variants, f.Variants, ""), either(p.Methods, f.Methods, Method{}),
+		either(p.Settings, f.Settings, Settings{}), either(p.Draws, f.Draws, Settings{}),
+		either(p.Budgets, f.Budgets, Budget{}), either(p.Seeds, f.Seeds, problem.Defaults().Seed)}
 }
 
-func (a *axes) drawsOf(m *Method) []Settings {
-	if m.Draws != nil {
-		return m.Draws
+// either returns the first list that is not nil, or one of the default alone.
+func either[T any](own, all []T, otherwise T) []T {
+	switch {
+	case own != nil:
+		return own
+	case all != nil:
+		return all
 	}
-	return a.draws
+	return []T{otherwise}
 }
+
+func (a *axes) drawsOf(m *Method) []Settings { return either(m.Draws, a.draws, Settings{}) }
+
+func (a *axes) seedsOf(m *Method) []uint64 { return either(m.Seeds, a.seeds, 0) }
 
 // size returns a *problem.KeyError of a grid of too many cells, before any is made.
 func (f *File) size() error {
@@ -190,11 +136,11 @@ func (f *File) size() error {
 	for i := range f.Problems {
 		a := f.axes(&f.Problems[i])
 		n := 1.0
-		for _, k := range []int{len(a.variants), len(a.settings), len(a.budgets), len(a.seeds)} {
+		for _, k := range []int{len(a.variants), len(a.settings), len(a.budgets)} {
 			n *= float64(k)
 		}
 		for _, m := range a.methods {
-			total += n * float64(len(a.drawsOf(&m)))
+			total += n * float64(len(a.seedsOf(&m))) * float64(len(a.drawsOf(&m)))
 		}
 	}
 	if total > MaxCells {
@@ -204,21 +150,28 @@ func (f *File) size() error {
 	return nil
 }
 
-// expand makes the cells of the grid.
-func (f *File) expand(o Options) (cells []*Cell, err error) {
+// Cells makes the cells of the grid. None is asked whether it can be, and none has a unit.
+func (f *File) Cells(o Options) (cells []*Cell, err error) {
 	matched := make([]bool, len(f.Rules))
 	for i := range f.Problems {
 		p := &f.Problems[i]
 		a := f.axes(p)
+		if o.Budgets != nil {
+			a.budgets = o.Budgets
+		}
 		for _, v := range a.variants {
 			for _, m := range a.methods {
+				seeds := a.seedsOf(&m)
+				if o.Seeds != nil {
+					seeds = o.Seeds
+				}
 				for _, s := range a.settings {
 					for _, b := range a.budgets {
-						for _, seed := range a.seeds {
-							of := Cell{Budget: b, variant: join(v, m.Variant), method: m.Method, entry: p,
-								Label: compare.Label{Problem: p.Name, Variant: v, Method: m.Name, Settings: s.Name,
-									Budget: b.String(), Seed: seed},
-								Samples: f.Samples, Report: f.Report, Diagnose: f.Report}
+						for _, seed := range seeds {
+							of := Cell{Budget: b, variant: join(v, m.Variant), method: m.Method, alone: m.Alone,
+								entry: p, Label: compare.Label{Problem: p.Name, Variant: v, Method: m.Name,
+									Settings: s.Name, Budget: b.String(), Seed: seed},
+								Samples: f.Samples, Report: f.Report, Diagnose: f.Report, Measure: f.Measure}
 							of.settings = slices.Concat(f.Set, p.Set, m.Set, s.Set)
 							f.rules(&of, matched)
 							cells = append(cells, of.each(a.drawsOf(&m))...)
@@ -259,9 +212,8 @@ func (f *File) rules(c *Cell, matched []bool) {
 			c.Budget = *r.Budget
 			c.Label.Budget = r.Budget.String()
 		}
-		if c.Skipped == "" {
-			c.Skipped = r.Skip
-		}
+		c.Skipped = cmp.Or(c.Skipped, r.Skip)
+		c.Measure = cmp.Or(r.Measure, c.Measure)
 	}
 	l := c.Label
 	var parts []string
@@ -275,16 +227,20 @@ func (f *File) rules(c *Cell, matched []bool) {
 }
 
 // inName replaces what names of cells do not have.
-var inName = strings.NewReplacer(" ", "-", ",", "+")
+var inName = strings.NewReplacer(" ", "-", ",", "+", "/", "-")
 
 // each returns the cells of a training.
 func (c *Cell) each(draws []Settings) (out []*Cell) {
 	for _, d := range draws {
+		if d.Problems != nil && !slices.Contains(d.Problems, c.Label.Problem) {
+			continue
+		}
 		of := *c
 		of.settings = slices.Clone(c.settings)
 		if of.Label.Draw, of.drawn = d.Name, d.Set; d.Name != "" {
 			of.Name += "-" + inName.Replace(d.Name)
 		}
+		of.Measure = cmp.Or(d.Measure, c.Measure)
 		for _, s := range d.Set {
 			of.Draw = append(of.Draw, s.Text)
 		}
@@ -304,7 +260,7 @@ func (r *Rule) matches(l compare.Label) bool {
 // Plan makes the cells of the file and asks of each whether it can be, without reading rows of data. Errors are
 // *RefusedError, which has all that cannot, and *problem.KeyError.
 func (f *File) Plan(o Options) (*Plan, error) {
-	cells, err := f.expand(o)
+	cells, err := f.Cells(o)
 	if err != nil {
 		return nil, err
 	}
@@ -323,7 +279,7 @@ func (f *File) Plan(o Options) (*Plan, error) {
 	var units []*work.Unit
 	trainings := map[string]string{}
 	for _, c := range cells {
-		if c.Skipped != "" {
+		if c.Left = o.Keep != nil && !o.Keep(c); c.Left || c.Skipped != "" {
 			continue
 		}
 		name, what := strings.ToLower(c.Training), fmt.Sprint(c.line(), c.Budget.String(), c.Label.Seed, c.Training)
@@ -417,6 +373,16 @@ func (l *looker) at(c *Cell) error {
 		return src.err
 	}
 	c.source = src.data
+	if c.alone {
+		var err error
+		if c.source, err = alone(src.data); err != nil {
+			return err
+		}
+	}
+	if Measures[c.Measure] == nil {
+		return &problem.KeyError{Origin: l.file.origin, Key: "measure", Value: c.Measure, Want: "one of " +
+			strings.Join(slices.Sorted(maps.Keys(Measures))[1:], ", ")}
+	}
 	if err := l.file.clash(c); err != nil {
 		return err
 	}
@@ -428,19 +394,13 @@ func (l *looker) at(c *Cell) error {
 		settings = append(settings, s.Text)
 	}
 	settings = append(settings, fmt.Sprintf("seed=%d", c.Label.Seed))
-	c.origin, c.set = src.origin, settings
 	c.load = func(more ...string) (*problem.Problem, error) {
-		p, err := problem.Load(src.data, src.origin, c.variant, problem.ParseSettings(slices.Concat(settings, more)...))
+		p, err := problem.Load(c.source, src.origin, c.variant, problem.ParseSettings(slices.Concat(settings, more)...))
 		if err != nil {
 			return nil, l.named(c, err)
 		}
 		return p, l.paths(c, p, src.from)
 	}
-	return l.unitOf(c)
-}
-
-// unitOf makes the unit of a cell that can be, or says why it cannot.
-func (l *looker) unitOf(c *Cell) error {
 	p, err := c.load()
 	if err != nil {
 		return err
@@ -487,7 +447,7 @@ func (f *File) settingOrigin(s Setting) string {
 // named puts the line of the sweep file in place of that of a setting which Load was given.
 func (l *looker) named(c *Cell, err error) error {
 	var e *problem.KeyError
-	if !errors.As(err, &e) || c.entry == nil {
+	if !errors.As(err, &e) {
 		return err
 	}
 	told := *e
@@ -549,17 +509,14 @@ func (l *looker) paths(c *Cell, p *problem.Problem, from string) error {
 
 // line names what cells that differ in seed, budget and draw alone have in common.
 func (c *Cell) line() string {
-	if c.entry == nil {
-		return c.Training
-	}
-	return fmt.Sprintf("%q %q %q %v", c.entry.Name, c.variant, c.method, c.settings)
+	return fmt.Sprintf("%q %q %t %q %v", c.entry.Name, c.variant, c.alone, c.method, c.settings)
 }
 
 // build asks whether the problem's process and method can be, and can draw as the cell says: once of cells that differ
-// in seed and budget alone.
+// in seed and budget alone. With a measure of its own, a cell may be there to show that a way to draw breaks down.
 func (l *looker) build(c *Cell, p *problem.Problem) error {
 	draw := c.Draw
-	if c.entry == nil {
+	if c.Measure != "" {
 		draw = nil
 	}
 	id := c.line() + fmt.Sprintf(" %q", draw)
@@ -569,15 +526,6 @@ func (l *looker) build(c *Cell, p *problem.Problem) error {
 		l.built[id] = err
 	}
 	return err
-}
-
-// Drawable says why the problem or keys of generation of a cell that Of made cannot be.
-func (c *Cell) Drawable() error {
-	p, err := c.load()
-	if err != nil {
-		return err
-	}
-	return drawable(p, c.Draw)
 }
 
 func drawable(p *problem.Problem, draw []string) error {
@@ -611,12 +559,14 @@ type task struct {
 	Budget  string   `json:"budget,omitempty"`
 	Samples int      `json:"samples,omitempty"`
 	Draw    []string `json:"draw,omitempty"`
+	Measure string   `json:"measure,omitempty"`
 }
 
 // unit describes a cell's work by content: paths do not count, the bytes of files do.
 func (l *looker) unit(c *Cell, p *problem.Problem) (*work.Unit, error) {
 	bare := *p
-	t := task{Variant: c.variant, Budget: c.Budget.String(), Samples: c.Samples, Written: []string{}, Draw: c.Draw}
+	t := task{Variant: c.variant, Budget: c.Budget.String(), Samples: c.Samples, Written: []string{}, Draw: c.Draw,
+		Measure: c.Measure}
 	inputs := map[string]string{}
 	for key, path := range p.Files() {
 		if path == "" {
@@ -660,4 +610,16 @@ func (l *looker) hash(path string) (string, error) {
 	sum := hex.EncodeToString(h.Sum(nil))
 	l.hashes[path] = sum
 	return sum, nil
+}
+
+// alone returns of a problem's text what says data and set: all else follows from the rows, as for any problem that a
+// user writes down.
+func alone(text []byte) ([]byte, error) {
+	var keys yaml.MapSlice
+	if err := yaml.UnmarshalWithOptions(text, &keys, yaml.UseOrderedMap()); err != nil {
+		return nil, err
+	}
+	return yaml.Marshal(slices.DeleteFunc(keys, func(k yaml.MapItem) bool {
+		return !slices.Contains([]any{"name", "title", "data", "set"}, k.Key)
+	}))
 }

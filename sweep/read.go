@@ -44,7 +44,7 @@ func stem(name string) string {
 
 func (f *File) read(body ast.Node) error {
 	keys := []string{"name", "title", "problems", "variants", "methods", "settings", "draws", "budget", "seeds", "set",
-		"cells", "samples", "report"}
+		"cells", "samples", "report", "measure"}
 	return f.each(body, "", keys, func(key string, n ast.Node) (err error) {
 		switch key {
 		case "name":
@@ -65,7 +65,7 @@ func (f *File) read(body ast.Node) error {
 		case "settings":
 			f.Settings, err = f.settings(n, key)
 		case "draws":
-			f.Draws, err = f.settings(n, key)
+			f.Draws, err = f.draws(n, key)
 		case "budget":
 			f.Budgets, err = f.budgets(n, key)
 		case "seeds":
@@ -79,11 +79,9 @@ func (f *File) read(body ast.Node) error {
 			v, err = f.integer(n, key, 1, 1e9)
 			f.Samples = int(v)
 		case "report":
-			b, ok := n.(*ast.BoolNode)
-			if !ok {
-				return f.bad(n, key, "true or false")
-			}
-			f.Report = b.Value
+			f.Report, err = f.bool(n, key)
+		case "measure":
+			f.Measure, err = f.text(n, key)
 		}
 		return err
 	}, "problems")
@@ -122,7 +120,7 @@ func (f *File) problem(n ast.Node, key string) (p Problem, err error) {
 		case "settings":
 			p.Settings, err = f.settings(n, key)
 		case "draws":
-			p.Draws, err = f.settings(n, key)
+			p.Draws, err = f.draws(n, key)
 		case "budget":
 			p.Budgets, err = f.budgets(n, key)
 		case "seeds":
@@ -159,7 +157,7 @@ func (f *File) methods(n ast.Node, key string) ([]Method, error) {
 			m.Method, err = f.text(n, key)
 			m.Name = m.Method
 		} else {
-			keys := []string{"name", "method", "variant", "set", "draws"}
+			keys := []string{"name", "method", "variant", "alone", "set", "draws", "seeds"}
 			err = f.each(n, key, keys, func(name string, n ast.Node) (err error) {
 				key := key + "." + name
 				switch name {
@@ -169,10 +167,14 @@ func (f *File) methods(n ast.Node, key string) ([]Method, error) {
 					m.Method, err = f.text(n, key)
 				case "variant":
 					m.Variant, err = f.text(n, key)
+				case "alone":
+					m.Alone, err = f.bool(n, key)
 				case "set":
 					m.Set, err = f.set(n, key)
 				case "draws":
-					m.Draws, err = f.settings(n, key)
+					m.Draws, err = f.draws(n, key)
+				case "seeds":
+					m.Seeds, err = f.seeds(n, key)
 				}
 				return err
 			})
@@ -194,16 +196,30 @@ func (f *File) methods(n ast.Node, key string) ([]Method, error) {
 }
 
 func (f *File) settings(n ast.Node, key string) ([]Settings, error) {
+	return f.groups(n, key, "name", "set")
+}
+
+func (f *File) draws(n ast.Node, key string) ([]Settings, error) {
+	return f.groups(n, key, "name", "set", "problem", "measure")
+}
+
+// groups reads a list of settings under names, with some of their keys.
+func (f *File) groups(n ast.Node, key string, keys ...string) ([]Settings, error) {
 	out, err := list(f, n, key, func(n ast.Node, key string) (s Settings, err error) {
 		s.line = line(n)
-		err = f.each(n, key, []string{"name", "set"}, func(name string, n ast.Node) (err error) {
+		err = f.each(n, key, keys, func(name string, n ast.Node) (err error) {
 			key := key + "." + name
-			if name == "name" {
+			switch name {
+			case "name":
 				if s.Name, err = f.text(n, key); err == nil {
 					err = f.named(n, key, s.Name)
 				}
-			} else {
+			case "set":
 				s.Set, err = f.set(n, key)
+			case "problem":
+				s.Problems, err = some(f, n, key, f.text)
+			case "measure":
+				s.Measure, err = f.text(n, key)
 			}
 			return err
 		}, "name")
@@ -279,7 +295,7 @@ func (f *File) seeds(n ast.Node, key string) ([]uint64, error) {
 func (f *File) rule(n ast.Node, key string) (r Rule, err error) {
 	r.line = line(n)
 	does := false
-	keys := []string{"problem", "variant", "method", "settings", "budget", "seed", "set", "train", "skip"}
+	keys := []string{"problem", "variant", "method", "settings", "budget", "seed", "set", "train", "measure", "skip"}
 	err = f.each(n, key, keys, func(name string, n ast.Node) (err error) {
 		key := key + "." + name
 		switch name {
@@ -311,6 +327,9 @@ func (f *File) rule(n ast.Node, key string) (r Rule, err error) {
 			if b, err = f.budget(n, key); err == nil {
 				r.Budget = &b
 			}
+		case "measure":
+			does = true
+			r.Measure, err = f.text(n, key)
 		case "skip":
 			does = true
 			if r.Skip, err = f.text(n, key); err == nil && r.Skip == "" {
@@ -320,7 +339,7 @@ func (f *File) rule(n ast.Node, key string) (r Rule, err error) {
 		return err
 	})
 	if err == nil && !does {
-		return r, f.bad(n, key, "what to do with the cells: set, train or skip")
+		return r, f.bad(n, key, "what to do with the cells: set, train, measure or skip")
 	}
 	return r, err
 }
@@ -484,6 +503,13 @@ func once[T any](f *File, n ast.Node, key string, entries []T, name func(T) stri
 	return nil
 }
 
+func (f *File) bool(n ast.Node, key string) (bool, error) {
+	if b, ok := n.(*ast.BoolNode); ok {
+		return b.Value, nil
+	}
+	return false, f.bad(n, key, "true or false")
+}
+
 func (f *File) text(n ast.Node, key string) (string, error) {
 	switch n := n.(type) {
 	case *ast.StringNode:
@@ -497,10 +523,10 @@ func (f *File) text(n ast.Node, key string) (string, error) {
 // named returns a *problem.KeyError unless a name can be a part of that of a folder.
 func (f *File) named(n ast.Node, key, name string) error {
 	bad := func(r rune) bool {
-		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("-_.+=, ", r)
+		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("-_.+=, /", r)
 	}
 	if name == "" || len(name) > maxLabel || name[0] == '.' || name[0] == '-' || strings.ContainsFunc(name, bad) {
-		return f.key(line(n), key, name, fmt.Sprintf("a name of letters, digits, spaces and any of -_.+=, of at most "+
+		return f.key(line(n), key, name, fmt.Sprintf("a name of letters, digits, spaces and any of -_.+=/, of at most "+
 			"%d bytes", maxLabel))
 	}
 	return nil

@@ -36,9 +36,6 @@ type Runner struct {
 	Command []string   // for the manifests
 	Observer
 
-	// AnyVersion: trainings that cells share and another version of the program began are gone on with, not begun anew.
-	AnyVersion bool
-
 	// Record puts down what became of each cell of the part that has ended, by whichever process; its error ends the
 	// sweep. Foreign reports whether an error is no fault of a cell's, and ends the sweep as those of a full disk do.
 	// Both may be nil.
@@ -135,9 +132,6 @@ const (
 
 // open makes the sweep's folder, or takes up one that is this sweep's.
 func (p *Plan) open(dir string) error {
-	if p.File == nil {
-		return os.MkdirAll(dir, 0o777)
-	}
 	list, err := compare.ReadList(dir)
 	switch {
 	case err != nil:
@@ -218,6 +212,9 @@ func (s *session) look() error {
 	takes := s.Shard.ByName()
 	for i, c := range s.plan.Cells {
 		st := CellStatus{Name: c.Name, State: Skipped, Reason: c.Skipped}
+		if c.Left {
+			st.State = work.Waiting
+		}
 		if c.Unit != nil {
 			if takes(c.Training) {
 				s.mine = append(s.mine, i)
@@ -393,7 +390,7 @@ type Drawing struct {
 // Measure makes the entry of a cell.
 type Measure func(ctx context.Context, d *Drawing) (*compare.Entry, error)
 
-// Measures are the ways to measure a cell by Cell.Measure, to which others may add rows: other machines go by names.
+// Measures are the ways to measure a cell by Cell.Measure, to which others may add rows.
 var Measures = map[string]Measure{"": func(ctx context.Context, d *Drawing) (*compare.Entry, error) {
 	e, _, _, err := d.Judge(ctx)
 	return e, err
@@ -414,16 +411,12 @@ func (s *session) do(ctx context.Context, c *Cell, again bool) (*compare.Entry, 
 	if d.Trained, err = r.Trained(""); err != nil {
 		return nil, err
 	}
-	if d.Run, err = r.Redraw(problem.ParseSettings(c.Draw...)); err != nil {
+	if d.Run, err = r.Redraw(ctx, problem.ParseSettings(c.Draw...), nil); err != nil {
 		return nil, err
 	}
 	// The result is recorded last: without it, what is there is what a process left that was killed.
 	d.Run.Folder.Force = true
-	measure := Measures[c.Measure]
-	if measure == nil {
-		return nil, fmt.Errorf("this program has no way %q to measure a cell", c.Measure)
-	}
-	e, err := measure(ctx, d)
+	e, err := Measures[c.Measure](ctx, d)
 	if err != nil {
 		return nil, err
 	}
@@ -470,7 +463,7 @@ func (s *session) trained(ctx context.Context, c *Cell, again bool) (*experiment
 	if err := s.lost[c.Training]; err != nil {
 		return nil, err
 	}
-	r, err := s.begun(c, again)
+	r, err := s.begun(ctx, c, again)
 	if err != nil {
 		return nil, err
 	}
@@ -516,11 +509,11 @@ func (s *session) stale(f *run.Folder, again bool) (bool, error) {
 	}
 	var m run.Manifest
 	err := f.ReadJSON(run.ManifestFile, &m)
-	return !s.AnyVersion && m.Version != run.Version(), err
+	return m.Version != run.Version(), err
 }
 
 // begun returns the cell's run, locked: the one that was begun, or a new one.
-func (s *session) begun(c *Cell, again bool) (*experiment.Run, error) {
+func (s *session) begun(ctx context.Context, c *Cell, again bool) (*experiment.Run, error) {
 	dir := s.folder(c)
 	p, err := c.load()
 	if err != nil {
@@ -540,7 +533,7 @@ func (s *session) begun(c *Cell, again bool) (*experiment.Run, error) {
 		return nil, err
 	}
 	if _, err := os.Stat(dir); err == nil {
-		r, err := experiment.Open(dir, p.Data.Path, s.Pool)
+		r, err := experiment.Open(ctx, dir, p.Data.Path, s.Pool, nil)
 		if err != nil {
 			return nil, err
 		}
@@ -564,7 +557,7 @@ func (s *session) begun(c *Cell, again bool) (*experiment.Run, error) {
 	} else if !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}
-	l, err := experiment.Load(p, s.Pool)
+	l, err := experiment.Load(ctx, p, s.Pool, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -573,7 +566,7 @@ func (s *session) begun(c *Cell, again bool) (*experiment.Run, error) {
 		if err != nil {
 			return nil, err
 		}
-		if l, err = experiment.Load(p, s.Pool); err != nil {
+		if l, err = experiment.Load(ctx, p, s.Pool, nil); err != nil {
 			return nil, err
 		}
 	}
@@ -688,7 +681,7 @@ func (s *session) outcome() (*Outcome, error) {
 		}
 	}
 	out := s.status()
-	if !out.Complete || s.plan.File == nil {
+	if !out.Complete {
 		return out, nil
 	}
 	rows := []compare.Row{}

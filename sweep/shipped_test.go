@@ -4,6 +4,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 )
 
@@ -23,6 +24,9 @@ func TestShipped(t *testing.T) {
 		f, err := Read(name)
 		if err != nil {
 			t.Error(err)
+			continue
+		}
+		if strings.HasPrefix(name, "paper-") { // package paper tests them, which has their measures
 			continue
 		}
 		p, err := f.Plan(Options{Dir: dir})

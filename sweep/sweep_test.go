@@ -394,7 +394,7 @@ func TestEpochsOf(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		l, err := experiment.Load(p, pool)
+		l, err := experiment.Load(t.Context(), p, pool, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -422,7 +422,7 @@ func FuzzParse(f *testing.F) {
 			}
 			return
 		}
-		cells, err := file.expand(Options{})
+		cells, err := file.Cells(Options{})
 		if err == nil && (len(cells) == 0 || len(cells) > MaxCells) {
 			t.Fatalf("%d cells", len(cells))
 		}

@@ -86,7 +86,7 @@ func TestForward(t *testing.T) {
 // Rotations in parts are those of one call.
 func TestRotations(t *testing.T) {
 	mix := dataset.RotationMixture{N: 4, Modes: 3, SD: 0.2, Count: 37, Seed: 5}
-	want, _, err := mix.Generate()
+	want, _, err := mix.Generate(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -130,7 +130,7 @@ func TestNeedsData(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		l, err := Generation(r, GenerateOptions{Count: 5, Settings: c.redo})
+		l, err := Generation(t.Context(), r, GenerateOptions{Count: 5, Settings: c.redo})
 		if err != nil {
 			t.Fatal(err)
 		}

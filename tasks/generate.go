@@ -58,12 +58,12 @@ const MaxRows = 1 << 40
 
 // Generation returns the samples of a run as a list, after all that can be refused has been. Errors are those of
 // experiment.OpenToDraw and what follows it, and a *TaskError.
-func Generation(r *experiment.Run, o GenerateOptions) (*List, error) {
+func Generation(ctx context.Context, r *experiment.Run, o GenerateOptions) (*List, error) {
 	g := generation{Seed: r.Problem.Seed, Settings: o.Settings, Condition: o.Condition, Start: o.Start, Goal: o.Goal}
 	if o.Seed != nil {
 		g.Seed = *o.Seed
 	}
-	drawn, err := r.Redraw(problem.ParseSettings(o.Settings...))
+	drawn, err := r.Redraw(ctx, problem.ParseSettings(o.Settings...), nil)
 	if err != nil {
 		return nil, err
 	}
@@ -292,7 +292,7 @@ func joinGenerate(ctx context.Context, j *Joint) (*Form, error) {
 	if err := j.Task(&g); err != nil {
 		return nil, err
 	}
-	r, err := g.opened(j)
+	r, err := g.opened(ctx, j)
 	if err != nil {
 		return nil, err
 	}
@@ -355,7 +355,7 @@ func joinGenerate(ctx context.Context, j *Joint) (*Form, error) {
 }
 
 // opened returns the run that drew, as it drew.
-func (g *generation) opened(j *Joint) (*experiment.Run, error) {
+func (g *generation) opened(ctx context.Context, j *Joint) (*experiment.Run, error) {
 	if j.drawn != nil {
 		return j.drawn, nil
 	}
@@ -363,11 +363,11 @@ func (g *generation) opened(j *Joint) (*experiment.Run, error) {
 	if err != nil {
 		return nil, err
 	}
-	r, err := experiment.OpenToDraw(dir, data, j.Pool)
+	r, err := experiment.OpenToDraw(ctx, dir, data, j.Pool, nil)
 	if err != nil {
 		return nil, err
 	}
-	return r.Redraw(problem.ParseSettings(g.Settings...))
+	return r.Redraw(ctx, problem.ParseSettings(g.Settings...), nil)
 }
 
 // freeRecord returns an error if what lies in the place of a file's record is none.

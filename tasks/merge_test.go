@@ -66,7 +66,7 @@ func TestMerge(t *testing.T) {
 	r := trained(t, "demo", "prior=uniform")
 	const n = 23
 	seed := uint64(3)
-	list, err := Generation(r, GenerateOptions{Count: n, First: 100, Seed: &seed})
+	list, err := Generation(t.Context(), r, GenerateOptions{Count: n, First: 100, Seed: &seed})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -396,7 +396,7 @@ func TestMergeAlone(t *testing.T) {
 // The run that says how rows are written is found where the parts were made, or where --run says, and is the parts'.
 func TestMergeRun(t *testing.T) {
 	r := trained(t, "demo", "prior=uniform")
-	list, err := Generation(r, GenerateOptions{Count: 6})
+	list, err := Generation(t.Context(), r, GenerateOptions{Count: 6})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -455,7 +455,7 @@ func TestVerdict(t *testing.T) {
 // Samples that fail are NaN in a part and in no file, and the file is judged as one call judges it.
 func TestMergeBroken(t *testing.T) {
 	r := trained(t, "demo", "prior=uniform")
-	list, err := Generation(r, GenerateOptions{Count: 6})
+	list, err := Generation(t.Context(), r, GenerateOptions{Count: 6})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,7 +1,7 @@
 // Package tasks makes numbered rows in parts that join to the bytes of one process: samples of a run, its forward paths,
 // rotation matrices.
 //
-//	list, err := tasks.Generation(r, tasks.GenerateOptions{Count: 1e7}) // rows, and what they are made of
+//	list, err := tasks.Generation(ctx, r, tasks.GenerateOptions{Count: 1e7}) // rows, and what they are made of
 //	result, status, err := list.Part(ctx, store, work.Shard{I: 2, N: 8}, nil) // its files lie in a folder of the store
 //	parts, err := tasks.Parts([]string{store.Dir})
 //	merged, err := tasks.Merge(ctx, parts, "samples.npy", tasks.MergeOptions{Pool: pool})

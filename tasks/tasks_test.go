@@ -73,7 +73,7 @@ func readRows(t *testing.T, dir string) arrayfile.Array {
 func TestGeneration(t *testing.T) {
 	r := trained(t, "demo", "prior=uniform")
 	seed := uint64(7)
-	list, err := Generation(r, GenerateOptions{Count: 60, First: 5, Seed: &seed})
+	list, err := Generation(t.Context(), r, GenerateOptions{Count: 60, First: 5, Seed: &seed})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -130,7 +130,7 @@ func TestGeneration(t *testing.T) {
 			t.Errorf("a damaged part: %v", err)
 		}
 	}
-	other, err := Generation(r, GenerateOptions{Count: 60, First: 5})
+	other, err := Generation(t.Context(), r, GenerateOptions{Count: 60, First: 5})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -162,7 +162,7 @@ func inRange(t *testing.T, result *Result, u *work.Unit) {
 func TestGenerationUnderConditions(t *testing.T) {
 	pool := parallel.New(1)
 	defer pool.Close()
-	r, err := experiment.OpenToDraw(testrun.Conditional(t), "", pool)
+	r, err := experiment.OpenToDraw(t.Context(), testrun.Conditional(t), "", pool, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -176,14 +176,14 @@ func TestGenerationUnderConditions(t *testing.T) {
 	}{{"r=1.2,c=0.5", 1}, {file, 2}} {
 		const each = 3
 		last := math.MaxUint64 - each*c.rows
-		l, err := Generation(r, GenerateOptions{Condition: c.condition, Count: each, First: last})
+		l, err := Generation(t.Context(), r, GenerateOptions{Condition: c.condition, Count: each, First: last})
 		if err != nil {
 			t.Fatal(err)
 		}
 		if g := l.task.(generation); l.Count != each*c.rows || g.Each != each {
 			t.Errorf("%d samples, %d of each; expected %d of %d rows", l.Count, g.Each, each, c.rows)
 		}
-		_, err = Generation(r, GenerateOptions{Condition: c.condition, Count: each, First: last + 1})
+		_, err = Generation(t.Context(), r, GenerateOptions{Condition: c.condition, Count: each, First: last + 1})
 		if !errors.As(err, new(*TaskError)) {
 			t.Errorf("numbers beyond 64 bits: %v", err)
 		}

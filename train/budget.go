@@ -46,10 +46,15 @@ func (d Decision) String() string {
 // A BudgetError says that the budget ended within the first epoch.
 type BudgetError struct {
 	Seconds     float64
-	Batches, Of int // of the epoch
+	Batches, Of int    // of the epoch
+	Doing       string // before the first epoch, such as "reading the data"; empty: the epoch itself
 }
 
 func (e *BudgetError) Error() string {
+	if e.Doing != "" {
+		return fmt.Sprintf("the budget of %.4g s ended before the training, while %s; a larger train.max_seconds "+
+			"(--for) helps", e.Seconds, e.Doing)
+	}
 	if e.Batches == 0 {
 		return fmt.Sprintf("the budget of %.4g s ended in the first epoch, before its first batch: loading, the prior "+
 			"or forward paths took it; a larger train.max_seconds (--for) helps", e.Seconds)
@@ -270,7 +275,7 @@ func (t *Trainer[T]) Extend(seconds float64) {
 func (t *Trainer[T]) Exhausted() (Decision, error) {
 	s := &t.State
 	if s.Epoch == 0 {
-		return Decision{}, &BudgetError{s.Budget, s.Step, t.batches()}
+		return Decision{}, &BudgetError{Seconds: s.Budget, Batches: s.Step, Of: t.batches()}
 	}
 	d := Decision{After: s.Epoch, Plan: t.Plan().Until(s.Epoch, s.Epoch), Budget: s.Budget, Spent: s.Spent,
 		Why: fmt.Sprintf("the budget ended in epoch %d", s.Epoch+1), Within: s.Step > 0}

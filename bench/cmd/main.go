@@ -140,11 +140,11 @@ func generate(ctx context.Context, c *call, args []string) error {
 	}
 	pool := parallel.New(slices.Max(*cores))
 	defer pool.Close()
-	r, err := experiment.Open(args[0], "", pool)
+	r, err := experiment.Open(ctx, args[0], "", pool, nil)
 	if err != nil {
 		return err
 	}
-	if r, err = r.Redraw(problem.ParseSettings(settings...)); err != nil {
+	if r, err = r.Redraw(ctx, problem.ParseSettings(settings...), nil); err != nil {
 		return err
 	}
 	network, err := r.Trained("")

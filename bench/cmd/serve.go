@@ -62,7 +62,7 @@ func service(ctx context.Context, c *call, args []string) error {
 		if !given {
 			name, at = filepath.Base(arg), arg
 		}
-		r, err := experiment.OpenToDraw(at, "", pool)
+		r, err := experiment.OpenToDraw(ctx, at, "", pool, nil)
 		if err != nil {
 			return err
 		}

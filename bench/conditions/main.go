@@ -44,7 +44,7 @@ func main() {
 func compare(ctx context.Context, w io.Writer, dir, file string, seed uint64) error {
 	pool := parallel.New(0)
 	defer pool.Close()
-	r, err := experiment.Open(dir, "", pool)
+	r, err := experiment.Open(ctx, dir, "", pool, nil)
 	if err != nil {
 		return err
 	}

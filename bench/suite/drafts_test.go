@@ -85,7 +85,7 @@ func drafted(t *testing.T, file, refused string, pool *parallel.Pool) {
 	if err != nil {
 		t.Fatalf("%v\n%s", err, d.YAML)
 	}
-	r, err := experiment.Examine(t.Context(), p, pool)
+	r, err := experiment.Examine(t.Context(), p, pool, nil)
 	if r == nil || err != nil {
 		t.Errorf("the doctor: %v", err)
 		for i := 0; r != nil && i < len(r.Findings); i++ {

@@ -214,7 +214,7 @@ func (c *Config) train(ctx context.Context, p *problems.Problem, r *Result, prog
 		return nil, err
 	}
 	loaded.Data.Path = filepath.Join(r.Folder, p.DataFile())
-	l, err := experiment.Load(loaded, c.Pool)
+	l, err := experiment.Load(ctx, loaded, c.Pool, nil)
 	if err != nil {
 		return nil, err
 	}

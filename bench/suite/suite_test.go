@@ -71,7 +71,7 @@ func TestMeasure(t *testing.T) {
 	if _, err := json.Marshal(r); err != nil {
 		t.Error(err)
 	}
-	again, err := experiment.Open(filepath.Join(r.Folder, "run"), "", c.Pool)
+	again, err := experiment.Open(t.Context(), filepath.Join(r.Folder, "run"), "", c.Pool, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -44,7 +44,7 @@ var answers = map[string][]any{
 	"dev man":            {pages{}},
 	"recipes":            {recipeList{}, recipe{}},
 	"report":             {evaluated{}},
-	"reproduce":          {reproduced{}, exhibitList{}, plannedPaper{}},
+	"paper":              {paperTables{}, exhibitList{}, plannedPaper{}},
 	"mcmc":               {experiment.SampleReport{}},
 	"dev schema":         {schemaList{}, printedSchema{}, writtenFile{}},
 	"serve":              {serviceAt{}},

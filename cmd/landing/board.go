@@ -32,8 +32,8 @@ func (b *board) Set(dir string) error {
 }
 
 func (b *board) flags(f *pflag.FlagSet) {
-	f.Var(b, "tensorboard", "write events for TensorBoard into the run folder, or into a new folder in DIR (default of "+
-		"a run folder: where they were written)")
+	f.Var(b, "tensorboard", "write events for TensorBoard into the run folder, or into a new folder in DIR "+
+		"(default of a run folder: where they were written)")
 	f.Lookup("tensorboard").NoOptDefVal = inRun
 }
 

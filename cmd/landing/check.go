@@ -48,7 +48,9 @@ func runCheck(ctx context.Context, a *app, o *checkOptions, args []string) (answ
 	if err != nil {
 		return answer{}, err
 	}
-	r, failed := experiment.Examine(ctx, p, a.workersPool())
+	report, done := a.preparing()
+	r, failed := experiment.Examine(ctx, p, a.workersPool(), report)
+	done()
 	if r == nil {
 		return answer{}, failed
 	}

@@ -30,10 +30,12 @@ const mostFolders = 1000
 func completion(root *cobra.Command) {
 	arguments := map[string]completer{"RUN": completeRun, "RUN|SWEEP": completeRun, "PROBLEM": completeProblem,
 		"PROBLEM|RUN": completeProblemOrRun,
-		"DIR":         completeFolder, "PART": completeFolder, "NAME": completeRecipe, "TABLE-OR-FIGURE": completeExhibit,
+		"DIR":         completeFolder, "PART": completeFolder, "NAME": completeRecipe,
+		"TABLE-OR-FIGURE":                     completeExhibit,
 		"problem|error|progress|metrics|VERB": completeSchema, "FILE": completeYAML}
 	flags := map[string]completer{"set": completeSetting, "variant": completeVariant, "checkpoint": completeCheckpoint,
-		"out": completeFolder, "runs": completeFolder, "data-dir": completeFolder, "sort": completeWords(inventory.Orders()...),
+		"out": completeFolder, "runs": completeFolder, "data-dir": completeFolder,
+		"sort":     completeWords(inventory.Orders()...),
 		"progress": completeWords(sayText, sayJSON)}
 	var visit func(cmd *cobra.Command)
 	visit = func(cmd *cobra.Command) {

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/landing-diffusion/landing/internal/testkit"
 )
 
 // offers returns what the program offers for the last word of a command line, and cobra's directive.
@@ -30,10 +32,8 @@ func TestCompletion(t *testing.T) {
 	dir := t.TempDir()
 	ok(t, dir, append([]string{"train", "demo"}, tiny...)...)
 	for _, name := range []string{"mine.yaml", "other.csv"} {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte("set: {kind: sphere, dim: 3}\nvariants: {quick: {}}"),
-			0o666); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, os.WriteFile(filepath.Join(dir, name), []byte("set: {kind: sphere, dim: 3}\nvariants: {quick: {}}"),
+			0o666))
 	}
 	has := func(want []string, words ...string) {
 		t.Helper()
@@ -107,9 +107,7 @@ func TestCompletionScripts(t *testing.T) {
 			continue
 		}
 		file := filepath.Join(dir, shell)
-		if err := os.WriteFile(file, []byte(r.stdout), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, os.WriteFile(file, []byte(r.stdout), 0o666))
 		if out, err := exec.Command(shell, check, file).CombinedOutput(); err != nil {
 			t.Errorf("%s: %v\n%s", shell, err, out)
 		}
@@ -134,24 +132,15 @@ func TestBash(t *testing.T) {
 	if err != nil {
 		t.Skip("there is no bash here")
 	}
-	exe, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	exe := testkit.Must(os.Executable())
 	dir := t.TempDir()
 	for _, name := range []string{"demo-001", "it is-001"} {
-		if err := os.MkdirAll(filepath.Join(dir, "runs", name), 0o777); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(filepath.Join(dir, "runs", name, "manifest.json"), nil, 0o666); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, os.MkdirAll(filepath.Join(dir, "runs", name), 0o777))
+		testkit.OK(t, os.WriteFile(filepath.Join(dir, "runs", name, "manifest.json"), nil, 0o666))
 	}
 	for name, text := range map[string]string{"landing.bash": ok(t, dir, "completion", "bash").stdout,
 		"asks.bash": bashAsks, "landing": "#!" + bash + "\nLANDING_TEST_MAIN=1 exec '" + exe + "' \"$@\"\n"} {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o777); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o777))
 	}
 	var lines, want []string
 	for _, c := range [][2]string{{"gener", "generate"}, {"generate runs/", "runs/demo-001|runs/it is-001"},

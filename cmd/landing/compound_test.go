@@ -9,6 +9,7 @@ import (
 
 	"github.com/landing-diffusion/landing/constraint"
 	"github.com/landing-diffusion/landing/constraint/zoo"
+	"github.com/landing-diffusion/landing/internal/testkit"
 	"github.com/landing-diffusion/landing/keyed"
 )
 
@@ -28,9 +29,7 @@ func TestProductRun(t *testing.T) {
 	}
 	write := func(name, text string) {
 		t.Helper()
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o666))
 	}
 	write("points.csv", "a,b,c,d,e,f\n"+rows.String())
 	product := `{product: [{kind: torus, major: 2, minor: 0.6}, {kind: sphere, dim: 3}], names: [ring, ball]}`
@@ -78,18 +77,14 @@ generate: {max_failed: 0.5}
 // folder where a setting does.
 func TestNestedFile(t *testing.T) {
 	dir := t.TempDir()
-	if err := os.Mkdir(filepath.Join(dir, "sub"), 0o777); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.Mkdir(filepath.Join(dir, "sub"), 0o777))
 	const product = "[{kind: level-set, weights: none.npz}]"
 	for _, c := range []struct{ text, setting, want string }{
 		{"set: {product: " + product + "}", "seed=2", filepath.Join("sub", "none.npz")},
 		{"seed: 2", "set.product=" + product, "none.npz"},
 		{"seed: 2", "set={product: " + product + "}", "none.npz"},
 	} {
-		if err := os.WriteFile(filepath.Join(dir, "sub", "p.yaml"), []byte(c.text), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, os.WriteFile(filepath.Join(dir, "sub", "p.yaml"), []byte(c.text), 0o666))
 		r := do(t, dir, "check", "sub/p.yaml", "--set", c.setting)
 		want := "set.product[0].weights: open " + filepath.Join(dir, c.want)
 		if r.code != exitConfig || !strings.Contains(r.stderr, want) {

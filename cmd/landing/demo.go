@@ -30,7 +30,7 @@ them, and leaves a run folder with a map and a report. It takes half a minute on
 }
 
 func runDemo(ctx context.Context, a *app, o *demoOptions, _ []string) (answer, error) {
-	r, err := a.begin("demo", &o.source, &o.place)
+	r, err := a.begin(ctx, "demo", &o.source, &o.place)
 	if err != nil {
 		return answer{}, err
 	}

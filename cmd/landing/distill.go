@@ -173,7 +173,7 @@ func runDistill(ctx context.Context, a *app, o *distillOptions, args []string) (
 		return answer{}, err
 	}
 	dir := args[0]
-	teacher, err := experiment.Open(dir, o.data, a.workersPool())
+	teacher, err := experiment.Open(ctx, dir, o.data, a.workersPool(), nil)
 	if err != nil {
 		return answer{}, err
 	}
@@ -192,7 +192,7 @@ func runDistill(ctx context.Context, a *app, o *distillOptions, args []string) (
 	from := lesson.Teacher
 	a.say("drew %d samples of %s in %.1f s, %.4g evaluations each", from.Samples-from.Failed, dir, from.Seconds,
 		from.Each)
-	l, err := experiment.Load(lesson.Problem, a.workersPool())
+	l, err := experiment.Load(ctx, lesson.Problem, a.workersPool(), nil)
 	if err != nil {
 		return answer{}, err
 	}
@@ -303,7 +303,7 @@ func compareCounts(ctx context.Context, teacher, student *experiment.Run, checkp
 		return nil, err
 	}
 	for _, n := range slices.Backward(steps) {
-		q, err := student.Redraw(problem.Settings{{Key: problem.KeyGenerateEvaluations, Value: n}})
+		q, err := student.Redraw(ctx, problem.Settings{{Key: problem.KeyGenerateEvaluations, Value: n}}, nil)
 		if err != nil {
 			return nil, err
 		}

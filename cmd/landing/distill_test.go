@@ -38,17 +38,18 @@ func TestDistill(t *testing.T) {
 	if own := v["teacher_samples"].(map[string]any); own["evaluations"] != 50.0 {
 		t.Errorf("the teacher takes %v evaluations", own["evaluations"])
 	}
-	scored := wantJSON(t, ok(t, dir, "report", "s", "--text", "--json"))
+	scored := wantJSON(t, ok(t, dir, "report", "s", "--text", "-n", "100", "--json"))
 	if scored["network_evaluations"] != 4.0 {
 		t.Errorf("eval says %v evaluations", scored["network_evaluations"])
 	}
-	scored = wantJSON(t, ok(t, dir, "report", "s", "--text", "--set", "generate.evaluations=1", "--json"))
+	scored = wantJSON(t, ok(t, dir, "report", "s", "--text", "-n", "100", "--set", "generate.evaluations=1",
+		"--json"))
 	if scored["network_evaluations"] != 1.0 {
 		t.Errorf("with one evaluation eval says %v", scored["network_evaluations"])
 	}
 	ok(t, dir, "generate", "s", "-n", "20", "-o", "x.npy")
 	ok(t, dir, "show", "s")
-	ok(t, dir, "report", "s")
+	ok(t, dir, "report", "s", "-n", "100")
 	ok(t, dir, "train", "s", "--set", "train.epochs=3")
 	if _, err := os.Stat(filepath.Join(dir, "s", "report.html")); err != nil {
 		t.Error(err)

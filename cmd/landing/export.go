@@ -170,7 +170,7 @@ func runExport(ctx context.Context, a *app, o *exportOptions, args []string) (an
 	if err := cmp.Or(o.check(), o.free()); err != nil {
 		return answer{}, err
 	}
-	r, err := a.openToDraw(args[0], o.data)
+	r, err := a.openToDraw(ctx, args[0], o.data)
 	if err != nil {
 		return answer{}, err
 	}

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/landing-diffusion/landing/internal/testkit"
 	"github.com/landing-diffusion/landing/internal/testkit/onnxrun"
 	"github.com/landing-diffusion/landing/run"
 )
@@ -19,10 +20,7 @@ func TestExport(t *testing.T) {
 	if written := v["written"].([]any); len(written) != 2 || written[0].(map[string]any)["path"] != "a.onnx" {
 		t.Errorf("got %v", v)
 	}
-	file, err := os.ReadFile(filepath.Join(dir, "a.onnx"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	file := testkit.Must(os.ReadFile(filepath.Join(dir, "a.onnx")))
 	m, err := onnxrun.Decode(file)
 	if err != nil || m.Metadata["license"] != "mit" || len(m.Inputs) != 3 || m.Inputs[0].Type != 11 {
 		t.Errorf("%v, %v, %v", m.Metadata, m.Inputs, err)
@@ -72,18 +70,13 @@ func TestExport(t *testing.T) {
 		t.Errorf("events of two sessions are in %v, %v", files, err)
 	}
 	f := &run.Folder{Dir: filepath.Join(dir, "r")}
-	if err := f.Lock(); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, f.Lock())
 	defer f.Unlock()
 	busy := do(t, dir, "export", "r", "--onnx", "b.onnx")
 	if busy.code != exitConfig || !strings.Contains(busy.stderr, "--checkpoint") {
 		t.Errorf("a run at work: exit %d\n%s", busy.code, busy.stderr)
 	}
-	names, err := f.Checkpoints()
-	if err != nil {
-		t.Fatal(err)
-	}
+	names := testkit.Must(f.Checkpoints())
 	for _, left := range []string{"b.onnx", "h"} {
 		if _, err := os.Lstat(filepath.Join(dir, left)); err == nil {
 			t.Errorf("%s was written by a command that failed", left)

@@ -65,7 +65,8 @@ func extension(flag, path string, known ...string) (string, error) {
 
 // noWriter is the usage error of an output file that a kind of data is not written to.
 func noWriter(path string) error {
-	return &usageError{fmt.Errorf("-o is %q; this kind of data is not written to such files, but to .npy or .csv", path)}
+	return &usageError{fmt.Errorf("-o is %q; this kind of data is not written to such files, but to .npy or .csv",
+		path)}
 }
 
 // output checks that a file may be written.

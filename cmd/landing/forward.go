@@ -72,7 +72,7 @@ func runForward(ctx context.Context, a *app, o *forwardOptions, args []string) (
 	if err := o.check(); err != nil {
 		return answer{}, err
 	}
-	r, err := a.open(args[0], o.data)
+	r, err := a.open(ctx, args[0], o.data)
 	if err != nil {
 		return answer{}, err
 	}

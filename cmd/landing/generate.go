@@ -108,7 +108,7 @@ func runGenerate(ctx context.Context, a *app, o *generateOptions, args []string)
 	if err != nil {
 		return answer{}, err
 	}
-	r, l, err := a.generation(args[0], o)
+	r, l, err := a.generation(ctx, args[0], o)
 	if err != nil {
 		return answer{}, err
 	}
@@ -127,7 +127,7 @@ func runGenerate(ctx context.Context, a *app, o *generateOptions, args []string)
 
 // generation opens the run, and returns with it the samples that are asked of it, after all that can be refused has
 // been.
-func (a *app) generation(dir string, o *generateOptions) (*experiment.Run, *tasks.List, error) {
+func (a *app) generation(ctx context.Context, dir string, o *generateOptions) (*experiment.Run, *tasks.List, error) {
 	usage := func(format string, v ...any) (*experiment.Run, *tasks.List, error) {
 		return nil, nil, &usageError{fmt.Errorf(format, v...)}
 	}
@@ -146,14 +146,14 @@ func (a *app) generation(dir string, o *generateOptions) (*experiment.Run, *task
 		return usage("--first is %d; expected at most %d, for the numbers of %d samples to fit in 64 bits", o.First,
 			math.MaxUint64-o.Count, o.Count)
 	}
-	r, err := a.openToDraw(dir, o.data)
+	r, err := a.openToDraw(ctx, dir, o.data)
 	if err != nil {
 		return nil, nil, err
 	}
 	if r.Domain.Writer(ext) == nil {
 		return nil, nil, noWriter(o.out)
 	}
-	l, err := tasks.Generation(r, o.GenerateOptions)
+	l, err := tasks.Generation(ctx, r, o.GenerateOptions)
 	if errors.As(err, new(*tasks.TaskError)) || r.Condition != nil && o.Condition+o.Start+o.Goal == "" {
 		return nil, nil, &usageError{err}
 	}

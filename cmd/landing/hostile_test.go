@@ -16,6 +16,7 @@ import (
 	"testing"
 
 	"github.com/landing-diffusion/landing/experiment"
+	"github.com/landing-diffusion/landing/internal/testkit"
 	"github.com/landing-diffusion/landing/run"
 	"github.com/landing-diffusion/landing/train"
 )
@@ -25,42 +26,28 @@ import (
 func TestForgedRuns(t *testing.T) {
 	dir := t.TempDir()
 	demoRun(t, dir)
-	f, err := run.Open(filepath.Join(dir, "r"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := testkit.Must(run.Open(filepath.Join(dir, "r")))
 	var m run.Manifest
-	if err := f.ReadJSON(run.ManifestFile, &m); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, f.ReadJSON(run.ManifestFile, &m))
 	for _, name := range []string{"notes", "99999999-old"} {
-		if err := os.Mkdir(filepath.Join(dir, "r", "checkpoints", name), 0o777); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, os.Mkdir(filepath.Join(dir, "r", "checkpoints", name), 0o777))
 	}
 	copies := 0
 	copied := func() string { // the test's process still holds the lock of r
 		copies++
 		name := fmt.Sprintf("r%d", copies)
-		if err := os.CopyFS(filepath.Join(dir, name), os.DirFS(filepath.Join(dir, "r"))); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, os.CopyFS(filepath.Join(dir, name), os.DirFS(filepath.Join(dir, "r"))))
 		return name
 	}
 	ok(t, dir, "train", copied())
 	ok(t, dir, "generate", "r", "-n", "5")
 	var state train.State
-	arrays, err := f.LoadCheckpoint("", m.Config, &state)
-	if err != nil {
-		t.Fatal(err)
-	}
+	arrays := testkit.Must(f.LoadCheckpoint("", m.Config, &state))
 	number := state.Updates
 	refused := func(state train.State, want string) {
 		t.Helper()
 		number++
-		if err := f.SaveCheckpoint(number, arrays, state, m.Config); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, f.SaveCheckpoint(number, arrays, state, m.Config))
 		for _, args := range [][]string{{"train", copied()}, {"generate", "r", "-n", "5", "--force"}} {
 			if r := do(t, dir, args...); r.code != 3 || !strings.Contains(r.stderr, want) ||
 				strings.Contains(r.stderr, "goroutine") {
@@ -93,9 +80,7 @@ func TestLinksOut(t *testing.T) {
 		".lock":   {"train", "r"},
 	} {
 		path := filepath.Join(dir, "r", link)
-		if err := os.RemoveAll(path); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, os.RemoveAll(path))
 		if err := os.Symlink(filepath.Join(out, link), path); err != nil {
 			t.Skip(err)
 		}
@@ -114,9 +99,7 @@ func TestLinksOut(t *testing.T) {
 func TestErrorsAsJSON(t *testing.T) {
 	dir := t.TempDir()
 	write := func(name, text string) {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o666))
 	}
 	write("bad.yaml", "name: x\nset: {kind: sphere, dim: 3}\nprocess:\n  steps: 0\n")
 	write("not.yaml", "name: x\nset: [\n")
@@ -189,9 +172,7 @@ func TestErrorsAsJSON(t *testing.T) {
 func TestShowWithoutStatus(t *testing.T) {
 	dir := t.TempDir()
 	demoRun(t, dir)
-	if err := os.Remove(filepath.Join(dir, "r", "status.json")); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.Remove(filepath.Join(dir, "r", "status.json")))
 	if r := ok(t, dir, "show", "r"); !strings.Contains(r.stdout, "state        unknown\n") {
 		t.Errorf("got %s", r.stdout)
 	}
@@ -277,7 +258,8 @@ func TestFull(t *testing.T) {
 		t.Skip(err)
 	}
 	defer full.Close()
-	for _, args := range [][]string{{"recipes"}, {"recipes", "--json"}, {"--help"}, {"--version"}, {"version", "--help"}} {
+	for _, args := range [][]string{{"recipes"}, {"recipes", "--json"}, {"--help"}, {"--version"},
+		{"version", "--help"}} {
 		var stderr bytes.Buffer
 		if code := Main(t.Context(), args, full, &stderr); code != exitFailure || !strings.Contains(stderr.String(),
 			"no space left") {
@@ -296,9 +278,7 @@ func TestClosedPipe(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := r.Close(); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, r.Close())
 	defer w.Close()
 	silent := self(t, "", "recipes")
 	var said bytes.Buffer
@@ -331,9 +311,7 @@ func TestFewRows(t *testing.T) {
 			"layers: 1}\ntrain: {epochs: 2}\n",
 		"two.csv": "1,0,0\n0,1,0\n", "earth.csv": "10,20\n30,40\n",
 	} {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o666))
 	}
 	warning := "warning: 2 data points are too few to hold any out"
 	for run, args := range map[string][]string{"r": {"p.yaml"}, "e": append([]string{"volcano", "--data", "earth.csv"},

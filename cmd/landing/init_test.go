@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/landing-diffusion/landing/internal/testkit"
 	"github.com/landing-diffusion/landing/keyed"
 )
 
@@ -26,9 +27,7 @@ func TestInit(t *testing.T) {
 	}
 	write := func(name, text string) {
 		t.Helper()
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o666))
 	}
 	write("two.csv", b.String())
 	r := ok(t, dir, "init", "two.csv")
@@ -47,10 +46,7 @@ func TestInit(t *testing.T) {
 	}
 	ok(t, dir, append([]string{"train", "problem.yaml"}, tiny...)...)
 
-	before, err := os.ReadFile(filepath.Join(dir, "problem.yaml"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	before := testkit.Must(os.ReadFile(filepath.Join(dir, "problem.yaml")))
 	r = do(t, dir, "init", "two.csv", "--json")
 	if e := wantJSON(t, r)["error"].(map[string]any); r.code != exitConfig || e["kind"] != "exists" ||
 		e["file"] != "problem.yaml" || strings.Contains(r.stderr, "--force") {

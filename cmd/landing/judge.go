@@ -57,7 +57,7 @@ func (a *app) judgeFile(ctx context.Context, r *experiment.Run, file string) (an
 			experiment.RecordName(file))
 	} else {
 		state.Epoch = record.Epoch
-		if r, err = r.Redraw(problem.ParseSettings(record.Settings()...)); err != nil {
+		if r, err = r.Redraw(ctx, problem.ParseSettings(record.Settings()...), nil); err != nil {
 			return answer{}, err
 		}
 	}

@@ -243,7 +243,7 @@ the landing dynamics OLLA and ULLA.`,
 		{"runs", "Runs:", []*cobra.Command{a.ls(), a.show(), a.export(), a.serve()}},
 		{"data", "Data:", []*cobra.Command{a.refine(), a.make()}},
 		{"machines", "Many machines:", []*cobra.Command{a.sweep(), a.merge()}},
-		{"other", "Other:", []*cobra.Command{a.mcmc(), a.reproduce(), a.recipes(), a.version()}},
+		{"other", "Other:", []*cobra.Command{a.mcmc(), a.paper(), a.recipes(), a.version()}},
 	} {
 		root.AddGroup(&cobra.Group{ID: g.id, Title: g.title})
 		for _, verb := range g.verbs {

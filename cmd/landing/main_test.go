@@ -114,9 +114,7 @@ func demoRun(t *testing.T, dir string, settings ...string) {
 		ok(t, shared, args...)
 	}
 	t.Chdir(dir)
-	if err := os.CopyFS(filepath.Join(dir, "r"), os.DirFS(filepath.Join(shared, "r"))); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.CopyFS(filepath.Join(dir, "r"), os.DirFS(filepath.Join(shared, "r"))))
 }
 
 // demo leaves everything that it promises, and prints the promised keys.
@@ -158,10 +156,12 @@ func TestVerbs(t *testing.T) {
 	dir := t.TempDir()
 	demoRun(t, dir, "prior=uniform")
 	for _, args := range [][]string{
-		{"report", "r", "--text"}, {"show", "r"}, {"version"}, {"recipes"}, {"recipes", "volcano"}, {"report", "r", "-n", "200"},
+		{"report", "r", "--text", "-n", "200"}, {"show", "r"}, {"recipes"}, {"recipes", "volcano"},
+		{"report", "r", "-n", "200"},
 		{"generate", "r", "-n", "20", "-o", "a.npy"}, {"generate", "r", "-n", "20", "-o", "a.csv"},
 		{"mcmc", "demo", "-o", "d.npy", "--set", "sample.draws=20", "--set", "sample.max_rhat=100"},
-		{"train", "r"}, {"dev", "forward", "r", "-n", "20", "-o", "f.npy"}, {"export", "r", "--network"}, {"version"}, {"ls"}, {"dev", "man", "m"},
+		{"train", "r"}, {"dev", "forward", "r", "-n", "20", "-o", "f.npy"}, {"export", "r", "--network"},
+		{"version"}, {"ls"}, {"dev", "man", "m"},
 	} {
 		r := ok(t, dir, append(args, "--json")...)
 		wantJSON(t, r)
@@ -182,9 +182,7 @@ func TestVerbs(t *testing.T) {
 	if v["loss"].(float64) == 0 || v["epochs"].(float64) != 3 {
 		t.Errorf("a finished run reports %v", v)
 	}
-	if err := os.Remove(filepath.Join(dir, "r", "report.html")); err != nil { // an unfinished report
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.Remove(filepath.Join(dir, "r", "report.html")))
 	ok(t, dir, "report", "r", "-n", "200")
 	text := ok(t, dir, "report", "r", "--text", "-n", "200")
 	if !strings.Contains(text.stdout, "distance (JSD) to all data") || !strings.Contains(text.stdout,
@@ -202,10 +200,7 @@ func TestGenerateIsAddressed(t *testing.T) {
 	ok(t, dir, "generate", "r", "-n", "20", "-o", "first.npy", "--workers", "7")
 	ok(t, dir, "generate", "r", "-n", "30", "--first", "20", "-o", "rest.npy")
 	read := func(name string) []float64 {
-		a, err := arrayfile.ReadNPY(filepath.Join(dir, name))
-		if err != nil {
-			t.Fatal(err)
-		}
+		a := testkit.Must(arrayfile.ReadNPY(filepath.Join(dir, name)))
 		return a.Float64
 	}
 	got := append(read("first.npy"), read("rest.npy")...)
@@ -222,10 +217,7 @@ func TestGenerateFlags(t *testing.T) {
 	ok(t, dir, append([]string{"train", "demo", "--out", "r", "--set", "train.checkpoint_every=0"}, tiny...)...)
 	file := func(name string, flags ...string) string {
 		ok(t, dir, append([]string{"generate", "r", "-n", "5", "-o", name}, flags...)...)
-		data, err := os.ReadFile(filepath.Join(dir, name))
-		if err != nil {
-			t.Fatal(err)
-		}
+		data := testkit.Must(os.ReadFile(filepath.Join(dir, name)))
 		return string(data)
 	}
 	plain := file("a.npy")
@@ -250,9 +242,7 @@ func TestGenerateFlags(t *testing.T) {
 func TestFaults(t *testing.T) {
 	dir := t.TempDir()
 	write := func(name, text string) {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o666))
 	}
 	write("bad.yaml", "name: x\nset: {kind: sphere, dim: 3}\nprocess:\n  steps: 0\n")
 	write("long.yaml", "name: x\nset: {kind: sphere, dim: 300}\nprocess: {steps: 1000000}\n")
@@ -366,14 +356,10 @@ func TestDevices(t *testing.T) {
 		if err := os.Remove(filepath.Join(dir, link)); err != nil && !os.IsNotExist(err) {
 			t.Fatal(err)
 		}
-		if err := os.Symlink("/dev/zero", filepath.Join(dir, link)); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, os.Symlink("/dev/zero", filepath.Join(dir, link)))
 	}
 	level := "name: l\nset: {kind: level-set, weights: zero.npz}\n"
-	if err := os.WriteFile(filepath.Join(dir, "level.yaml"), []byte(level), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.WriteFile(filepath.Join(dir, "level.yaml"), []byte(level), 0o666))
 	regular := "is a device, a pipe or a socket; expected a regular file"
 	for _, c := range []struct {
 		want string
@@ -398,41 +384,29 @@ func TestForeignRuns(t *testing.T) {
 	dir := t.TempDir()
 	data := filepath.Join(dir, "d.csv")
 	places := func(extra string) {
-		if err := os.WriteFile(data, []byte("lat,lon\n"+strings.Repeat("10,20\n30,40\n-50,60\n", 10)+extra),
-			0o666); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, os.WriteFile(data, []byte("lat,lon\n"+strings.Repeat("10,20\n30,40\n-50,60\n", 10)+extra),
+			0o666))
 	}
 	places("")
 	ok(t, dir, append([]string{"train", "volcano", "--data", "d.csv", "--out", "r"}, tiny...)...)
 	ok(t, dir, append([]string{"train", "demo", "--out", "other"}, tiny...)...)
 	places("1,2\n")
-	if r := do(t, dir, "report", "r", "--text"); r.code != 3 || !strings.Contains(r.stderr, "is not the data of this run") {
+	if r := do(t, dir, "report", "r", "--text"); r.code != 3 ||
+		!strings.Contains(r.stderr, "is not the data of this run") {
 		t.Errorf("exit %d, %s", r.code, r.stderr)
 	}
 	places("")
 	config := filepath.Join(dir, "r", "config.yaml")
-	old, err := os.ReadFile(config)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(config, bytes.Replace(old, []byte("width: 8"), []byte("width: 9"), 1), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	old := testkit.Must(os.ReadFile(config))
+	testkit.OK(t, os.WriteFile(config, bytes.Replace(old, []byte("width: 8"), []byte("width: 9"), 1), 0o666))
 	if r := do(t, dir, "report", "r", "--text"); r.code != 3 || !strings.Contains(r.stderr,
 		"was changed or belongs to another problem") {
 		t.Errorf("exit %d, %s", r.code, r.stderr)
 	}
-	if err := os.WriteFile(config, old, 0o666); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.RemoveAll(filepath.Join(dir, "r", "checkpoints")); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Rename(filepath.Join(dir, "other", "checkpoints"),
-		filepath.Join(dir, "r", "checkpoints")); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.WriteFile(config, old, 0o666))
+	testkit.OK(t, os.RemoveAll(filepath.Join(dir, "r", "checkpoints")))
+	testkit.OK(t, os.Rename(filepath.Join(dir, "other", "checkpoints"),
+		filepath.Join(dir, "r", "checkpoints")))
 	for _, verb := range []string{"report", "train"} {
 		if r := do(t, dir, verb, "r"); r.code != 3 || !strings.Contains(r.stderr, "belongs to another problem") {
 			t.Errorf("%s: exit %d, %s", verb, r.code, r.stderr)
@@ -479,9 +453,7 @@ func TestInterruptAndKill(t *testing.T) {
 	for name, signal := range map[string]os.Signal{"stopped": os.Interrupt, "killed": os.Kill} {
 		c := process.Start(t, self(t, dir, append([]string{"train", "demo", "--out", name}, settings...)...))
 		wait(name, 5)
-		if err := c.Process.Signal(signal); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, c.Process.Signal(signal))
 		err := c.Wait()
 		if signal == os.Interrupt {
 			if c.ProcessState.ExitCode() != 130 || !strings.Contains(c.Said.String(), "landing train "+name) {
@@ -504,10 +476,7 @@ func TestInterruptAndKill(t *testing.T) {
 // The paper's volcano recipe starts on the real data.
 func TestVolcanoRecipe(t *testing.T) {
 	data := testkit.Shared(t, "data/earth/volcano.csv")
-	abs, err := filepath.Abs(data)
-	if err != nil {
-		t.Fatal(err)
-	}
+	abs := testkit.Must(filepath.Abs(data))
 	dir := t.TempDir()
 	for _, variant := range []string{"", "olla", "ulla-p"} {
 		args := append([]string{"train", "volcano", "--data", abs, "--json", "--variant", variant}, tiny...)
@@ -582,9 +551,7 @@ func TestResumeLonger(t *testing.T) {
 	copied := func(from string) string { // this process holds the lock of what it trained
 		copies++
 		to := "copy" + strconv.Itoa(copies)
-		if err := os.CopyFS(filepath.Join(dir, to), os.DirFS(filepath.Join(dir, from))); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, os.CopyFS(filepath.Join(dir, to), os.DirFS(filepath.Join(dir, from))))
 		return to
 	}
 	r := copied("r")

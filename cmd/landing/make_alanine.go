@@ -207,8 +207,8 @@ func window(text string) (lo, hi float64, err error) {
 		hi, err = strconv.ParseFloat(b, 64)
 	}
 	if err != nil || !(lo < hi && hi < lo+360 && math.Abs(lo) <= 360) {
-		return 0, 0, badFlag("psi", text, "free, or LOW:HIGH in degrees, less than a turn apart (130:170; 160:200 goes "+
-			"across 180)")
+		return 0, 0, badFlag("psi", text, "free, or LOW:HIGH in degrees, less than a turn apart (130:170; 160:200 "+
+			"goes across 180)")
 	}
 	return lo * math.Pi / 180, hi * math.Pi / 180, nil
 }

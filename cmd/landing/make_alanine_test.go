@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/landing-diffusion/landing/arrayfile"
+	"github.com/landing-diffusion/landing/internal/testkit"
 	"github.com/landing-diffusion/landing/molecule"
 	"github.com/landing-diffusion/landing/molecule/files"
 )
@@ -46,10 +47,7 @@ func TestDataAlanine(t *testing.T) {
 	if !strings.Contains(r.stdout, "96 frames of 22 atoms in all.pdb, how they were made in all.json") {
 		t.Errorf("%s", r.stdout)
 	}
-	f, err := files.Read(filepath.Join(dir, "all.pdb"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := testkit.Must(files.Read(filepath.Join(dir, "all.pdb")))
 	if len(f.X) != 96*66 {
 		t.Errorf("%d numbers", len(f.X))
 	}
@@ -67,16 +65,11 @@ func TestDataAlanine(t *testing.T) {
 func TestDataAlanineFaults(t *testing.T) {
 	dir := t.TempDir()
 	for name, from := range map[string]string{"a.prmtop": "dipeptide.prmtop", "a.rst7": "dipeptide.rst7"} {
-		b, err := os.ReadFile(filepath.Join("..", "..", "molecule", "amber", "testdata", from))
-		if err != nil {
-			t.Fatal(err)
-		}
+		b := testkit.Must(os.ReadFile(filepath.Join("..", "..", "molecule", "amber", "testdata", from)))
 		for copy, text := range map[string]string{name: string(b),
 			"other" + name: strings.Replace(string(b), "NME", "NMA", 1),
 			"cut" + name:   string(b[:len(b)/2])} {
-			if err := os.WriteFile(filepath.Join(dir, copy), []byte(text), 0o600); err != nil {
-				t.Fatal(err)
-			}
+			testkit.OK(t, os.WriteFile(filepath.Join(dir, copy), []byte(text), 0o600))
 		}
 	}
 	own := append(shortChains, "--prmtop", "a.prmtop", "--coordinates", "a.rst7", "--json")
@@ -117,13 +110,8 @@ func TestDataAlanineFaults(t *testing.T) {
 func TestForceFieldInARun(t *testing.T) {
 	dir := t.TempDir()
 	for _, name := range []string{"dipeptide.prmtop", "dipeptide.rst7"} {
-		b, err := os.ReadFile(filepath.Join("..", "..", "molecule", "amber", "testdata", name))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(filepath.Join(dir, name), b, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		b := testkit.Must(os.ReadFile(filepath.Join("..", "..", "molecule", "amber", "testdata", name)))
+		testkit.OK(t, os.WriteFile(filepath.Join(dir, name), b, 0o600))
 	}
 	ok(t, dir, append(shortChains, "--atoms", "all", "-o", "all.npy")...)
 	text := "name: p\ndata: {kind: molecule, path: all.npy}\nset: {kind: molecule, atoms: 22, dihedrals: " +
@@ -132,13 +120,9 @@ func TestForceFieldInARun(t *testing.T) {
 		"observe: [{name: psi, expr: \"dihedral(x[18:21], x[24:27], x[42:45], x[48:51])\"}]\n" +
 		"process: {steps: 5, horizon: 0.1, sigma: {min: 0.05, max: 0.3}}\nprior: empirical\n" +
 		"sample: {measure: level, step: 0.012, chains: 8, burn: 200, draws: 40, thin: 20, max_rhat: 10}\n"
-	if err := os.WriteFile(filepath.Join(dir, "p.yaml"), []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.WriteFile(filepath.Join(dir, "p.yaml"), []byte(text), 0o600))
 	ok(t, dir, append([]string{"train", "p.yaml", "--out", "r"}, tiny...)...)
-	if err := os.Remove(filepath.Join(dir, "dipeptide.prmtop")); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.Remove(filepath.Join(dir, "dipeptide.prmtop")))
 	ok(t, dir, "generate", "r", "-n", "10", "-o", "x.npy")
 	if r := do(t, dir, "mcmc", "p.yaml"); r.code != exitConfig || !strings.Contains(r.stderr, "dipeptide.prmtop") {
 		t.Errorf("without its file: exit %d, %s", r.code, r.stderr)

@@ -49,8 +49,8 @@ func (o *eigenOptions) flags(f *pflag.FlagSet) {
 
 func (o *eigenOptions) check() error {
 	if o.K < 1 || o.Count < 1 || o.Count > maxNumbers/3 {
-		return &usageError{fmt.Errorf("--k %d -n %d; expected an eigenfunction from 1 on and 1 to %d points", o.K, o.Count,
-			maxNumbers/3)}
+		return &usageError{fmt.Errorf("--k %d -n %d; expected an eigenfunction from 1 on and 1 to %d points", o.K,
+			o.Count, maxNumbers/3)}
 	}
 	return output(o.out, ".npy", o.force)
 }

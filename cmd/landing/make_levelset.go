@@ -88,7 +88,7 @@ func (o *levelSetOptions) flags(f *pflag.FlagSet) {
 
 func (o *levelSetOptions) check() error {
 	if err := bounds(positive("steps", o.Steps), positive("batch", o.Batch), positive("width", o.Width),
-		positive("layers", o.Layers), positive("rate", o.Rate)); err != nil { // zero stands for a default in the library
+		positive("layers", o.Layers), positive("rate", o.Rate)); err != nil { // in the library zero is a default
 		return err
 	}
 	if err := o.Options.Check(); err != nil {
@@ -159,8 +159,8 @@ func runMakeLevelSet(ctx context.Context, a *app, o *levelSetOptions, args []str
 func (o *levelSetOptions) moved(given string) (string, error) {
 	path := strings.TrimSuffix(o.out, filepath.Ext(o.out)) + ".ply"
 	if same(path, given) {
-		return "", badFlag("output", o.out, fmt.Sprintf("another name, since the mesh in its new place would go to %s, "+
-			"over the one given", path))
+		return "", badFlag("output", o.out, fmt.Sprintf("another name, since the mesh in its new place would go to "+
+			"%s, over the one given", path))
 	}
 	return path, output(path, ".ply", o.force)
 }

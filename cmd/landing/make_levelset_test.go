@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/landing-diffusion/landing/arrayfile"
+	"github.com/landing-diffusion/landing/internal/testkit"
 	"github.com/landing-diffusion/landing/internal/testkit/ball"
 	"github.com/landing-diffusion/landing/mesh"
 )
@@ -18,14 +19,10 @@ import (
 func TestMeshFromRawToReport(t *testing.T) {
 	dir := t.TempDir()
 	var ply bytes.Buffer
-	if err := ball.Mesh(3).Scaled([3]float64{1, 2, 3}, 100).WritePLY(&ply); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, ball.Mesh(3).Scaled([3]float64{1, 2, 3}, 100).WritePLY(&ply))
 	write := func(name, text string) {
 		t.Helper()
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o666))
 	}
 	write("big.ply", ply.String())
 	fit := []string{"make", "level-set", "big.ply", "-o", "s.npz", "--width", "16", "--layers", "2", "--steps", "200",
@@ -78,13 +75,12 @@ func TestMeshFromRawToReport(t *testing.T) {
 		t.Error(err)
 	}
 	var moved bytes.Buffer
-	if err := ball.Mesh(2).WritePLY(&moved); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, ball.Mesh(2).WritePLY(&moved))
 	write("s.ply", moved.String()) // the run has its own
 	ok(t, dir, "report", "r", "--text")
 	write("r/set.mesh.ply", moved.String())
-	if r := do(t, dir, "report", "r", "--text"); r.code != 3 || !strings.Contains(r.stderr, "is not the set.mesh of this run") {
+	if r := do(t, dir, "report", "r", "--text"); r.code != 3 ||
+		!strings.Contains(r.stderr, "is not the set.mesh of this run") {
 		t.Errorf("another mesh: exit %d, %s", r.code, r.stderr)
 	}
 }
@@ -94,16 +90,10 @@ func TestMeshFromRawToReport(t *testing.T) {
 func TestMeshGivenIsKept(t *testing.T) {
 	dir := t.TempDir()
 	var ply bytes.Buffer
-	if err := ball.Mesh(1).Scaled([3]float64{}, 100).WritePLY(&ply); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, ball.Mesh(1).Scaled([3]float64{}, 100).WritePLY(&ply))
 	big := filepath.Join(dir, "big.ply")
-	if err := os.WriteFile(big, ply.Bytes(), 0o666); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Mkdir(filepath.Join(dir, "sub"), 0o777); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.WriteFile(big, ply.Bytes(), 0o666))
+	testkit.OK(t, os.Mkdir(filepath.Join(dir, "sub"), 0o777))
 	if err := os.Symlink(big, filepath.Join(dir, "sub", "link.ply")); err != nil {
 		t.Skip(err)
 	}
@@ -127,9 +117,7 @@ func TestMeshFaults(t *testing.T) {
 	files := map[string]string{}
 	add := func(name string) {
 		var b bytes.Buffer
-		if err := m.WritePLY(&b); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, m.WritePLY(&b))
 		files[name] = b.String()
 	}
 	add("good.ply")
@@ -148,9 +136,7 @@ func TestMeshFaults(t *testing.T) {
 	files["empty.obj"] = "v 0 0 0\n"
 	files["net.npz"] = "no network"
 	for name, text := range files {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o666))
 	}
 	for _, c := range []struct {
 		code int
@@ -222,12 +208,8 @@ func TestFaultsOfSetMesh(t *testing.T) {
 	write := func(name string, m *mesh.Mesh) {
 		t.Helper()
 		var b bytes.Buffer
-		if err := m.WritePLY(&b); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(filepath.Join(dir, name), b.Bytes(), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, m.WritePLY(&b))
+		testkit.OK(t, os.WriteFile(filepath.Join(dir, name), b.Bytes(), 0o666))
 	}
 	m := ball.Mesh(3)
 	write("s.ply", m)
@@ -240,9 +222,7 @@ func TestFaultsOfSetMesh(t *testing.T) {
 	write("bad.ply", m)
 	yaml := "name: p\ndata: {path: x.npy}\nset: {kind: level-set, weights: s.npz, mesh: bad.ply}\n" +
 		"process: {steps: 5, horizon: 1, sigma: {min: 0.2, max: 0.5}}\n"
-	if err := os.WriteFile(filepath.Join(dir, "p.yaml"), []byte(yaml), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.WriteFile(filepath.Join(dir, "p.yaml"), []byte(yaml), 0o666))
 	want := []string{"the mesh has holes: ", "faces are oriented against each other along 3 edges"}
 	told := func(r transcript, verb, mesh string) {
 		t.Helper()

@@ -56,8 +56,8 @@ func (o *armOptions) flags(f *pflag.FlagSet) {
 	f.IntVar(&o.shortcuts, "shortcuts", 50, "shortcuts that are tried")
 	f.IntVar(&o.smooth, "smooth", 10, "passes of smoothing")
 	f.Float64Var(&o.Options.Step, "step", 0.2, "length of a step of the trees, in joint space")
-	f.Float64Var(&o.reserve, "reserve", 0.02, "clearance that the search keeps beyond the margin, in metres: waypoints "+
-		"cut corners")
+	f.Float64Var(&o.reserve, "reserve", 0.02, "clearance that the search keeps beyond the margin, in metres: "+
+		"waypoints cut corners")
 	f.BoolVar(&o.graze, "graze", false, "keep rows that are clear at waypoints alone, not all the way between them")
 	f.IntVar(&o.Options.Nodes, "nodes", 20_000, "nodes of the trees after which a query fails")
 	f.BoolVar(&o.free, "free-tip", false, "the tip itself may enter obstacles, where the set does not forbid it")

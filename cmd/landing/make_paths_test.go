@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/landing-diffusion/landing/arrayfile"
+	"github.com/landing-diffusion/landing/internal/testkit"
 	"github.com/landing-diffusion/landing/robot"
 )
 
@@ -41,10 +42,7 @@ func TestDataArm(t *testing.T) {
 	ok(t, dir, "refine", "arm", "--data", "p.npy", "-o", "r.npy") // Σ as the recipe reads it
 	// starts about those of other rows
 	ok(t, dir, "make", "arm", "-n", "2", "--near", "p.npy", "--sd", "0", "-o", "n.npy")
-	n, err := arrayfile.ReadNPY(filepath.Join(dir, "n.npy"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	n := testkit.Must(arrayfile.ReadNPY(filepath.Join(dir, "n.npy")))
 	for j := range 14 {
 		if math.Abs(n.Float64[j]-x.Float64[j]) > 1e-9 {
 			t.Errorf("a start that is not drawn about its row: %v, %v", n.Float64[j], x.Float64[j])
@@ -100,12 +98,8 @@ func TestArmByStart(t *testing.T) {
 		alone.Float64 = append(alone.Float64, x.Float64[i*143:i*143+140]...)
 	}
 	var b bytes.Buffer
-	if err := arrayfile.EncodeNPY(&b, alone); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(dir, "alone.npy"), b.Bytes(), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, arrayfile.EncodeNPY(&b, alone))
+	testkit.OK(t, os.WriteFile(filepath.Join(dir, "alone.npy"), b.Bytes(), 0o600))
 	for data, out := range map[string]string{"p.npy": "run", "alone.npy": "other"} {
 		ok(t, dir, slices.Concat([]string{"train", "arm", "--set", "train.epochs=1", "--set", "network.width=16",
 			"--set", "network.layers=2", "--set", "process.sigma.max=1", "--set", "train.max_failed=0.2",
@@ -128,10 +122,7 @@ func TestArmByStart(t *testing.T) {
 		}
 	}
 	ok(t, dir, "generate", "other", "--start", "0.4,-0.52,0.205", "-n", "3", "-o", "o.npy")
-	o, err := arrayfile.ReadNPY(filepath.Join(dir, "o.npy"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	o := testkit.Must(arrayfile.ReadNPY(filepath.Join(dir, "o.npy")))
 	arm := robot.Panda()
 	k := arm.NewKinematics()
 	for i := range 3 {
@@ -160,9 +151,7 @@ set:
       goal: {joints: [0.2, 0, 0, -1.5, 0, 1.5, 0]}
     - {dim: 56, inequality: [{name: still, expr: "x[21] - x[7] <= 0.01"}]}
 `} {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
 	}
 	for _, c := range []struct {
 		code int

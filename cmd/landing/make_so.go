@@ -102,7 +102,7 @@ func runMakeSO(ctx context.Context, a *app, o *soOptions, _ []string) (answer, e
 		}
 		return a.makePart(ctx, l, o.part, o.out, nil)
 	}
-	p, modes, err := o.mix.Generate()
+	p, modes, err := o.mix.Generate(ctx)
 	if err != nil {
 		return answer{}, o.fault(err)
 	}

@@ -6,6 +6,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/landing-diffusion/landing/internal/testkit"
 )
 
 // What goes wrong of moves is told, and only what can: the splitting refuses nothing, its flights
@@ -17,9 +19,7 @@ func TestSampleTells(t *testing.T) {
 		"cap.yaml":    "set: {kind: cap, axis: [0, 0, 1], height: 0.3}\n",
 		"sphere.yaml": "set: {kind: sphere, dim: 3}\n",
 	} {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text+rest), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, os.WriteFile(filepath.Join(dir, name), []byte(text+rest), 0o600))
 	}
 	for _, c := range []struct{ problem, method, potential, want string }{
 		{"cap.yaml", "splitting", "", `^step 0.2; [1-9][0-9.]* % of flights turned back$`},
@@ -49,9 +49,7 @@ set:
 potential: {kind: quadratic, center: [0, 0, 0, 1, 1, 1, 2, 0, 0]}
 sample: {step: 0.1, chains: 2, draws: 3, burn: 5, thin: 1, max_rhat: 1e9}
 `
-	if err := os.WriteFile(filepath.Join(dir, "p.yaml"), []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.WriteFile(filepath.Join(dir, "p.yaml"), []byte(text), 0o600))
 	for ext, rounds := range map[string]bool{"pdb": true, "PDB": true, "xyz": false, "npy": false} {
 		r := ok(t, dir, "mcmc", "p.yaml", "-o", "draws."+ext)
 		if told := strings.Contains(r.stderr, "note: draws."+ext+` rounds coordinates: in it "bond" is violated by `+

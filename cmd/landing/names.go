@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// renamed are verbs of earlier versions, each with what does its work now. Those of the queue, which is gone, have none.
+// renamed are verbs of earlier versions, each with what does its work now. Those of the queue have nothing.
 var renamed = map[string]string{
 	"fetch":     "",
 	"forget":    "",
@@ -38,6 +38,7 @@ var renamedFlags = map[string]map[string]string{
 	"make alanine": {"n": "-n"},
 	"make arm":     {"n": "-n"},
 	"make so":      {"n": "--size", "count": "-n"},
+	"paper":        {"budget": "--for", "data": "--data-dir"},
 	"sweep":        {"data": "--data-dir"},
 }
 

@@ -9,8 +9,10 @@ import (
 func TestOldNames(t *testing.T) {
 	dir := t.TempDir()
 	lines := map[string]string{"train demo --max-time 8h": "--timeout", "sweep f.yaml --data d": "--data-dir",
-		"make so --count 3": "-n", "make so --n 3": "--size", "distill r --samples 8": "-n", "resume r --for 5m": "train RUN",
-		"eval r --help": "report RUN --text", "data so --json": "landing make", "--workers 1 env": "landing version"}
+		"make so --count 3": "-n", "make so --n 3": "--size",
+		"distill r --samples 8": "-n",
+		"resume r --for 5m":     "train RUN",
+		"eval r --help":         "report RUN --text", "data so --json": "landing make", "--workers 1 env": "landing version"}
 	root := (&app{}).root()
 	for old, now := range renamed {
 		if c, _, err := root.Find([]string{old}); err == nil && !c.DisableFlagParsing {

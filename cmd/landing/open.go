@@ -1,14 +1,18 @@
 package main
 
 import (
+	"context"
+
 	"github.com/spf13/pflag"
 
 	"github.com/landing-diffusion/landing/experiment"
 )
 
 // open loads a run and says what the user should know of it.
-func (a *app) open(dir, data string) (*experiment.Run, error) {
-	r, err := experiment.Open(dir, data, a.workersPool())
+func (a *app) open(ctx context.Context, dir, data string) (*experiment.Run, error) {
+	report, done := a.preparing()
+	r, err := experiment.Open(ctx, dir, data, a.workersPool(), report)
+	done()
 	if err != nil {
 		return nil, err
 	}
@@ -20,8 +24,10 @@ func (a *app) open(dir, data string) (*experiment.Run, error) {
 }
 
 // openToDraw is open for drawing samples, which may do without the data.
-func (a *app) openToDraw(dir, data string) (*experiment.Run, error) {
-	r, err := experiment.OpenToDraw(dir, data, a.workersPool())
+func (a *app) openToDraw(ctx context.Context, dir, data string) (*experiment.Run, error) {
+	report, done := a.preparing()
+	r, err := experiment.OpenToDraw(ctx, dir, data, a.workersPool(), report)
+	done()
 	if err != nil {
 		return nil, err
 	}

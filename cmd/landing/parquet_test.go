@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/landing-diffusion/landing/dataset"
+	"github.com/landing-diffusion/landing/internal/testkit"
 )
 
 // Samples as Parquet are those as NPY, at any number of workers and in parts too, and init, train and eval take
@@ -20,19 +21,13 @@ func TestParquet(t *testing.T) {
 	ok(t, dir, "generate", "r", "-n", "300", "-o", "b.parquet", "--workers", "3")
 	ok(t, dir, "generate", "r", "-n", "300", "-o", "a.npy")
 	file := func(name string) []byte {
-		b, err := os.ReadFile(filepath.Join(dir, name))
-		if err != nil {
-			t.Fatal(err)
-		}
+		b := testkit.Must(os.ReadFile(filepath.Join(dir, name)))
 		return b
 	}
 	if !bytes.Equal(file("a.parquet"), file("b.parquet")) {
 		t.Error("the bytes depend on the workers")
 	}
-	p, err := dataset.ReadPoints(filepath.Join(dir, "a.parquet"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := testkit.Must(dataset.ReadPoints(filepath.Join(dir, "a.parquet")))
 	q, err := dataset.ReadPoints(filepath.Join(dir, "a.npy"))
 	if err != nil || !slices.Equal(p.X, q.X) {
 		t.Errorf("other points as Parquet than as NPY, %v", err)

@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"strings"
+	"sync"
 	"time"
 
 	"golang.org/x/term"
@@ -169,6 +170,40 @@ func (p *progress) done() {
 	if p.shown {
 		fmt.Fprintln(p.w)
 		p.shown = false
+	}
+}
+
+// patience is how long preparation is silent.
+const patience = 500 * time.Millisecond
+
+// preparing shows what is done before a call has progress of its own, if it takes longer than a moment. report says
+// what comes next; done ends the display.
+func (a *app) preparing() (report func(doing string), done func()) {
+	var mu sync.Mutex
+	bar, doing, late := a.progress(), "", false
+	show := func() {
+		if late && doing != "" {
+			bar.update(true, func() string { return doing })
+		}
+	}
+	timer := time.AfterFunc(patience, func() {
+		mu.Lock()
+		defer mu.Unlock()
+		late = true
+		show()
+	})
+	report = func(next string) {
+		mu.Lock()
+		defer mu.Unlock()
+		doing = next
+		show()
+	}
+	return report, func() {
+		timer.Stop()
+		mu.Lock()
+		defer mu.Unlock()
+		late = false
+		bar.clear()
 	}
 }
 

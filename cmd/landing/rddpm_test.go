@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/landing-diffusion/landing/internal/testkit"
 	"github.com/landing-diffusion/landing/langevin"
 	"github.com/landing-diffusion/landing/problem"
 )
@@ -25,23 +26,15 @@ func TestRDDPM(t *testing.T) {
 	for i := range 40 {
 		fmt.Fprintf(&csv, "%.2f,%.2f\n", 50*math.Sin(float64(i)), 170*math.Sin(float64(3*i)))
 	}
-	if err := os.WriteFile(filepath.Join(dir, "places.csv"), []byte(csv.String()), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.WriteFile(filepath.Join(dir, "places.csv"), []byte(csv.String()), 0o666))
 	ok(t, dir, "make", "so", "--modes", "3", "-n", "12", "-o", "so.npy")
 	for _, name := range []string{"volcano", "earthquake", "flood", "fire", "so10-3", "so10-5"} {
 		data, origin, err := problem.Source(name)
 		if err != nil {
 			t.Fatal(err)
 		}
-		p, err := problem.Load(data, origin, "rddpm", nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		proc, err := p.Build()
-		if err != nil {
-			t.Fatal(err)
-		}
+		p := testkit.Must(problem.Load(data, origin, "rddpm", nil))
+		proc := testkit.Must(p.Build())
 		if s := proc.Schedule; proc.Method != langevin.OLLAP || s.N != 400 || s.Geometric {
 			t.Errorf("%s: %v, %+v", name, proc.Method, s)
 		}

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/landing-diffusion/landing/internal/testkit"
 	"github.com/landing-diffusion/landing/problem"
 )
 
@@ -18,10 +19,7 @@ func TestDrawnByOtherKeys(t *testing.T) {
 	demoRun(t, dir)
 	read := func(name string) []byte {
 		t.Helper()
-		data, err := os.ReadFile(filepath.Join(dir, name))
-		if err != nil {
-			t.Fatal(err)
-		}
+		data := testkit.Must(os.ReadFile(filepath.Join(dir, name)))
 		return data
 	}
 	generate := func(out string, more ...string) map[string]any {
@@ -45,9 +43,7 @@ func TestDrawnByOtherKeys(t *testing.T) {
 		SHA256  string
 		Steps   struct{ Times []float64 }
 	}
-	if err := json.Unmarshal(read("fewer.npy.json"), &record); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, json.Unmarshal(read("fewer.npy.json"), &record))
 	for what, v := range map[string]any{"the result": fewer["drawn_by"], "the record": record.Drawn} {
 		if got, _ := json.Marshal(v); string(got) != want {
 			t.Errorf("%s says %s, want %s", what, got, want)
@@ -76,24 +72,23 @@ func TestDrawnByOtherKeys(t *testing.T) {
 	}
 
 	generate("places.csv") // latitude and longitude
-	if v := wantJSON(t, ok(t, dir, "report", "r", "--text", "--samples", "places.csv", "--json")); v["samples"].(float64) != 30 ||
+	if v := wantJSON(t, ok(t, dir, "report", "r", "--samples", "places.csv", "--json")); v["samples"].(float64) != 30 ||
 		v["violation"].(map[string]any)["worst"].(float64) > 1e-12 {
 		t.Errorf("samples of a catalogue: %v", v["violation"])
 	}
 
 	// The record is of one file and one run.
-	if err := os.WriteFile(filepath.Join(dir, "plain.npy"), read("fewer.npy"), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.WriteFile(filepath.Join(dir, "plain.npy"), read("fewer.npy"), 0o666))
 	ok(t, dir, append([]string{"train", "demo", "--out", "other", "--set", "seed=2"}, tiny...)...)
 	for _, c := range []struct {
 		args []string
 		code int
 		want string
 	}{
-		{[]string{"report", "r", "--text", "--samples", "plain.npy"}, 3, "is not the file that plain.npy.json describes"},
+		{[]string{"report", "r", "--samples", "plain.npy"}, 3, "is not the file that plain.npy.json describes"},
 		{[]string{"report", "other", "--text", "--samples", "fewer.npy"}, 3, "holds samples of another run, r"},
-		{[]string{"report", "r", "--text", "--samples", "fewer.npy", "--seed", "2"}, 2, "--samples and --seed do not go together"},
+		{[]string{"report", "r", "--samples", "fewer.npy", "--seed", "2"}, 2,
+			"--samples and --seed do not go together"},
 		{[]string{"report", "r", "--text", "--set", "train.epochs=5"}, 3, "it takes another training"},
 		{[]string{"generate", "r", "-o", "fewer.npy", "--set", "process.steps=10"}, 3, "fewer.npy exists already"},
 	} {
@@ -102,21 +97,15 @@ func TestDrawnByOtherKeys(t *testing.T) {
 			t.Errorf("landing %v: exit %d, %s", c.args, r.code, r.stderr)
 		}
 	}
-	if err := os.Remove(filepath.Join(dir, "plain.npy.json")); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.Remove(filepath.Join(dir, "plain.npy.json")))
 	if r := ok(t, dir, "report", "r", "--text", "--samples", "plain.npy"); !strings.Contains(r.stderr,
 		"there is no plain.npy.json") {
 		t.Errorf("a file without record: %s", r.stderr)
 	}
 	// A record whose samples are gone is in nobody's way; another file of that name is.
-	if err := os.Remove(filepath.Join(dir, "fewer.npy")); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.Remove(filepath.Join(dir, "fewer.npy")))
 	generate("fewer.npy")
-	if err := os.WriteFile(filepath.Join(dir, "mine.npy.json"), []byte("{}"), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.WriteFile(filepath.Join(dir, "mine.npy.json"), []byte("{}"), 0o666))
 	if r := do(t, dir, "generate", "r", "-n", "3", "-o", "mine.npy"); r.code != 3 ||
 		!strings.Contains(r.stderr, "mine.npy.json exists already") {
 		t.Errorf("exit %d, %s", r.code, r.stderr)

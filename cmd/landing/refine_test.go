@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/landing-diffusion/landing/internal/testkit"
 )
 
 // Frames of all atoms, in another order and to three decimals, become frames of the set's
@@ -40,9 +42,7 @@ train: {epochs: 1, batch: 8}
 prior: empirical
 `
 	for name, text := range map[string]string{"p.yaml": problem, "all.pdb": pdb.String()} {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o666))
 	}
 	if r := do(t, dir, "train", "p.yaml", "--data", "all.pdb"); r.code != exitConfig || !strings.Contains(r.stderr,
 		`violates "bond" by 0.03`) || !strings.Contains(r.stderr, "landing refine brings") {

@@ -76,14 +76,14 @@ func runReport(ctx context.Context, a *app, o *reportOptions, args []string) (an
 	if err := o.check(); err != nil {
 		return answer{}, err
 	}
-	r, err := a.open(args[0], o.data)
+	r, err := a.open(ctx, args[0], o.data)
 	if err != nil {
 		return answer{}, err
 	}
 	if o.samples != "" {
 		return a.judgeFile(ctx, r, o.samples)
 	}
-	if r, err = r.Redraw(problem.ParseSettings(o.settings...)); err != nil {
+	if r, err = r.Redraw(ctx, problem.ParseSettings(o.settings...), nil); err != nil {
 		return answer{}, err
 	}
 	if o.report {

@@ -15,6 +15,7 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 	"github.com/spf13/cobra"
 
+	"github.com/landing-diffusion/landing/internal/testkit"
 	"github.com/landing-diffusion/landing/problem"
 	"github.com/landing-diffusion/landing/problem/schema"
 )
@@ -30,10 +31,7 @@ func resolvedSchema(t *testing.T, of string, build func() (*jsonschema.Schema, e
 		if err != nil {
 			t.Fatalf("%v. A verb that prints JSON has a row in answers, cmd/landing/answers.go", err)
 		}
-		r, err := made.Resolve(nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		r := testkit.Must(made.Resolve(nil))
 		s, _ = resolvedSchemas.LoadOrStore(of, r)
 	}
 	return s.(*jsonschema.Resolved)
@@ -124,10 +122,7 @@ func checkOutput(t *testing.T, args []string, r transcript) {
 // checkMetrics holds the lines of a run's metrics.jsonl against their schema.
 func checkMetrics(t *testing.T, run string) {
 	t.Helper()
-	data, err := os.ReadFile(filepath.Join(run, "metrics.jsonl"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := testkit.Must(os.ReadFile(filepath.Join(run, "metrics.jsonl")))
 	for line := range bytes.Lines(data) {
 		valid(t, "metrics", line)
 	}
@@ -178,10 +173,7 @@ func TestEveryVerbHasASchema(t *testing.T) {
 
 // The table of README.md has every verb.
 func TestReadmeHasEveryVerb(t *testing.T) {
-	readme, err := os.ReadFile("../../README.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	readme := testkit.Must(os.ReadFile("../../README.md"))
 	for name := range answers {
 		verb, of, two := strings.Cut(name, " ")
 		if two {
@@ -213,22 +205,14 @@ func TestEveryVerbsFailure(t *testing.T) {
 
 // A schema is strict enough to see that a key is missing, is of another type, or is not known.
 func TestSchemasSeeFaults(t *testing.T) {
-	s, err := answerSchema("ls")
-	if err != nil {
-		t.Fatal(err)
-	}
-	r, err := s.Resolve(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := testkit.Must(answerSchema("ls"))
+	r := testkit.Must(s.Resolve(nil))
 	for text, ok := range map[string]bool{
 		`{"runs": [], "notes": []}`: true, `{"runs": []}`: false, `{"runs": 3, "notes": []}`: false,
 		`{"runs": [], "notes": [], "more": 1}`: false, `{"runs": [{}], "notes": []}`: false,
 	} {
 		var v any
-		if err := json.Unmarshal([]byte(text), &v); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, json.Unmarshal([]byte(text), &v))
 		if err := r.Validate(v); (err == nil) != ok {
 			t.Errorf("%s: %v", text, err)
 		}
@@ -241,7 +225,8 @@ func TestSchema(t *testing.T) {
 	dir := t.TempDir()
 	for _, s := range wantJSON(t, ok(t, dir, "dev", "schema", "--json"))["schemas"].([]any) {
 		name := s.(map[string]any)["name"].(string)
-		if r := ok(t, dir, append([]string{"dev", "schema"}, strings.Fields(name)...)...); wantJSON(t, r)["$schema"] == nil {
+		r := ok(t, dir, append([]string{"dev", "schema"}, strings.Fields(name)...)...)
+		if wantJSON(t, r)["$schema"] == nil {
 			t.Errorf("%s: %.100s", name, r.stdout)
 		}
 	}
@@ -262,14 +247,10 @@ func TestSchema(t *testing.T) {
 	}
 
 	sub := filepath.Join(dir, "sub")
-	if err := os.Mkdir(sub, 0o777); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.Mkdir(sub, 0o777))
 	points := filepath.Join(sub, "points.csv")
 	rows := "0,1\n1,0\n0.6,0.8\n-1,0\n0,-1\n0.8,0.6\n-0.6,0.8\n0.28,0.96\n"
-	if err := os.WriteFile(points, []byte(rows), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.WriteFile(points, []byte(rows), 0o666))
 	ok(t, dir, "init", "sub/points.csv", "-o", "sub/problem.yaml")
 	draft, err := os.ReadFile(filepath.Join(sub, "problem.yaml"))
 	if err != nil || !strings.HasPrefix(string(draft), problem.SchemaLine+"\n") {
@@ -279,9 +260,7 @@ func TestSchema(t *testing.T) {
 		t.Errorf("%d bytes, %v", len(got), err)
 	}
 	// One of another version stays, and is named.
-	if err := os.WriteFile(filepath.Join(sub, problem.SchemaFile), []byte("{}"), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.WriteFile(filepath.Join(sub, problem.SchemaFile), []byte("{}"), 0o666))
 	if r := ok(t, dir, "init", "sub/points.csv", "-o", "sub/other.yaml"); !strings.Contains(r.stderr,
 		"is of another version: landing dev schema problem -o sub/"+problem.SchemaFile+" --force renews it") {
 		t.Errorf("got %s", r.stderr)

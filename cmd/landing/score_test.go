@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/landing-diffusion/landing/arrayfile"
+	"github.com/landing-diffusion/landing/internal/testkit"
 )
 
 // landing export --network describes a network, evaluates it, and says what is wrong with rows.
@@ -24,9 +25,7 @@ func TestScoreVerb(t *testing.T) {
 		t.Errorf("got %s", r.stdout)
 	}
 	write := func(name, text string) {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o666))
 	}
 	write("rows.csv", "0,0,1,0.1,0.2,0,0.04\n1,0,0,0,0.2,0.3,2\n")
 	ok(t, dir, "export", "r", "--scores", "rows.csv", "--precision", "float32", "--json")

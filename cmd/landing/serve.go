@@ -206,7 +206,7 @@ func (o *serving) load(ctx context.Context) ([]*engine.Run, error) {
 	var out []*engine.Run
 	for _, s := range o.runs {
 		// Calls of a domain share a pool of one worker: answers are written side by side.
-		r, err := o.openServed(s, parallel.New(1))
+		r, err := o.openServed(ctx, s, parallel.New(1))
 		if err != nil {
 			return nil, err
 		}
@@ -253,8 +253,8 @@ func (o *serving) standing(r *engine.Run) serve.Standing {
 }
 
 // openServed reads a run, and says what there is to say of it.
-func (a *app) openServed(s servedRun, pool *parallel.Pool) (*experiment.Run, error) {
-	r, err := experiment.OpenToDraw(s.dir, "", pool)
+func (a *app) openServed(ctx context.Context, s servedRun, pool *parallel.Pool) (*experiment.Run, error) {
+	r, err := experiment.OpenToDraw(ctx, s.dir, "", pool, nil)
 	if err == nil && r.Warning != "" {
 		a.say("note: %s: %s", s.name, r.Warning)
 	}

@@ -24,6 +24,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/landing-diffusion/landing/internal/testkit"
 	"github.com/landing-diffusion/landing/run"
 	"github.com/landing-diffusion/landing/serve"
 )
@@ -34,21 +35,11 @@ func TestServe(t *testing.T) {
 	dir := t.TempDir()
 	demoRun(t, dir)
 	ok(t, dir, "generate", "r", "-n", "70", "--seed", "3", "-o", "want.npy")
-	want, err := os.ReadFile("want.npy")
-	if err != nil {
-		t.Fatal(err)
-	}
-	taken, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	want := testkit.Must(os.ReadFile("want.npy"))
+	taken := testkit.Must(net.Listen("tcp", "127.0.0.1:0"))
 	defer taken.Close()
-	if err := os.WriteFile("tokens", []byte("ada short\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile("x.pem", []byte("x"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.WriteFile("tokens", []byte("ada short\n"), 0o600))
+	testkit.OK(t, os.WriteFile("x.pem", []byte("x"), 0o600))
 	for _, c := range []struct {
 		code int
 		says string
@@ -79,27 +70,16 @@ func TestServe(t *testing.T) {
 		}
 	}
 
-	if err := os.WriteFile("tokens", []byte("ada 0123456789abcdef\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.CopyFS("unjudged", os.DirFS("r")); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.WriteFile("tokens", []byte("ada 0123456789abcdef\n"), 0o600))
+	testkit.OK(t, os.CopyFS("unjudged", os.DirFS("r")))
 	const judged = `{"config_sha256": "", "updates": 1, "verdict": {"good": false, "findings": [{"code": "walls",
 		"says": "too few there"}]}}`
-	if err := os.WriteFile(filepath.Join("r", run.EvaluationFile), []byte(judged), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.WriteFile(filepath.Join("r", run.EvaluationFile), []byte(judged), 0o600))
 	cmd := self(t, "", "serve", "runs.one=r", "unjudged", "--listen", "127.0.0.1:0", "--tokens", "tokens", "--json")
 	var log bytes.Buffer
 	cmd.Stderr = &log
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	out := testkit.Must(cmd.StdoutPipe())
+	testkit.OK(t, cmd.Start())
 	defer cmd.Process.Kill()
 	line := make([]byte, 100)
 	n, err := out.Read(line)
@@ -114,24 +94,15 @@ func TestServe(t *testing.T) {
 	}
 	call := func(method, path, token, body string) (int, []byte) {
 		t.Helper()
-		r, err := http.NewRequest(method, at+path, strings.NewReader(body))
-		if err != nil {
-			t.Fatal(err)
-		}
+		r := testkit.Must(http.NewRequest(method, at+path, strings.NewReader(body)))
 		r.Header.Set("Authorization", "Bearer "+token)
 		if body != "" {
 			r.Header.Set("Content-Type", "application/json")
 			r.Header.Set("Accept", "application/x-npy")
 		}
-		w, err := http.DefaultClient.Do(r)
-		if err != nil {
-			t.Fatal(err)
-		}
+		w := testkit.Must(http.DefaultClient.Do(r))
 		defer w.Body.Close()
-		b, err := io.ReadAll(w.Body)
-		if err != nil {
-			t.Fatal(err)
-		}
+		b := testkit.Must(io.ReadAll(w.Body))
 		return w.StatusCode, b
 	}
 	ask := func(token string) (int, []byte) {
@@ -169,19 +140,13 @@ func TestServe(t *testing.T) {
 		!strings.Contains(info.Cautions[0], "other weights") {
 		t.Errorf("%v, it tells %+v", err, info)
 	}
-	if err := os.WriteFile(filepath.Join(dir, "tokens"), []byte("bob fedcba9876543210\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Process.Signal(syscall.SIGHUP); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.WriteFile(filepath.Join(dir, "tokens"), []byte("bob fedcba9876543210\n"), 0o600))
+	testkit.OK(t, cmd.Process.Signal(syscall.SIGHUP))
 	until(401, "0123456789abcdef")
 	if got := until(200, "fedcba9876543210"); !bytes.Equal(got, want) {
 		t.Error("after SIGHUP: not the bytes of generate")
 	}
-	if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, cmd.Process.Signal(syscall.SIGTERM))
 	if err := cmd.Wait(); err != nil {
 		t.Errorf("after SIGTERM: %v\n%s", err, log.String())
 	}
@@ -203,14 +168,9 @@ func TestServeCertificates(t *testing.T) {
 	pair := ca.sign(t, "localhost")
 	write := func(name, kind string, der []byte) {
 		t.Helper()
-		if err := os.WriteFile(name, pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: der}), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, os.WriteFile(name, pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: der}), 0o600))
 	}
-	key, err := x509.MarshalPKCS8PrivateKey(pair.PrivateKey)
-	if err != nil {
-		t.Fatal(err)
-	}
+	key := testkit.Must(x509.MarshalPKCS8PrivateKey(pair.PrivateKey))
 	write("cert.pem", "CERTIFICATE", pair.Certificate[0])
 	write("key.pem", "PRIVATE KEY", key)
 	write("ca.pem", "CERTIFICATE", ca.cert.Raw)
@@ -224,9 +184,7 @@ func TestServeCertificates(t *testing.T) {
 			"--tls-key", "key.pem", "--client-ca", "ca.pem"}, in, &stderr)
 	}()
 	var at serviceAt
-	if err := json.NewDecoder(out).Decode(&at); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, json.NewDecoder(out).Decode(&at))
 	_, port, err := net.SplitHostPort(strings.TrimPrefix(at.Address, "https://"))
 	if err != nil {
 		t.Fatal(at, err)
@@ -289,19 +247,13 @@ func (a *authority) sign(t *testing.T, name string) tls.Certificate {
 // certificate makes one that an authority signs, or itself if that has none yet.
 func certificate(t *testing.T, c *x509.Certificate, by *authority) ([]byte, *ecdsa.PrivateKey) {
 	t.Helper()
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
+	key := testkit.Must(ecdsa.GenerateKey(elliptic.P256(), rand.Reader))
 	c.SerialNumber = big.NewInt(1)
 	c.NotBefore, c.NotAfter = time.Now().Add(-time.Hour), time.Now().Add(time.Hour)
 	parent, signer := by.cert, by.key
 	if parent == nil {
 		parent, signer = c, key
 	}
-	der, err := x509.CreateCertificate(rand.Reader, c, parent, &key.PublicKey, signer)
-	if err != nil {
-		t.Fatal(err)
-	}
+	der := testkit.Must(x509.CreateCertificate(rand.Reader, c, parent, &key.PublicKey, signer))
 	return der, key
 }

@@ -11,20 +11,15 @@ import (
 	"testing"
 	"time"
 
+	"github.com/landing-diffusion/landing/internal/testkit"
 	"github.com/landing-diffusion/landing/internal/testkit/process"
 )
 
 // sameFiles holds two files of a folder against each other.
 func sameFiles(t *testing.T, dir, got, want string) {
 	t.Helper()
-	a, err := os.ReadFile(filepath.Join(dir, got))
-	if err != nil {
-		t.Fatal(err)
-	}
-	b, err := os.ReadFile(filepath.Join(dir, want))
-	if err != nil {
-		t.Fatal(err)
-	}
+	a := testkit.Must(os.ReadFile(filepath.Join(dir, got)))
+	b := testkit.Must(os.ReadFile(filepath.Join(dir, want)))
 	if !bytes.Equal(a, b) {
 		t.Errorf("%s has %d bytes, others than the %d of %s", got, len(a), len(b), want)
 	}
@@ -100,14 +95,9 @@ func TestGenerateInParts(t *testing.T) {
 		}
 	}
 	path := filepath.Join(dir, "all.csv.parts/generate-7-11/rows.npy")
-	rows, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	rows := testkit.Must(os.ReadFile(path))
 	rows[len(rows)-1] ^= 1
-	if err := os.WriteFile(path, rows, 0o666); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.WriteFile(path, rows, 0o666))
 	for _, args := range [][]string{with("-o", "all.csv", "--shard", "2/3"), {"merge", "all.csv.parts", "--force"}} {
 		r := do(t, dir, args...)
 		if r.code != 3 || !strings.Contains(r.stderr, "generate-7-11 the part is made again") {
@@ -165,9 +155,7 @@ func TestOthersInParts(t *testing.T) {
 	for name, text := range map[string]string{"circle.csv": points.String(), "asked.csv": "r\n1.1\n1.4\n1.8\n",
 		"circle.yaml": "name: circle\ndata: {kind: points, path: circle.csv}\ncondition: {columns: [r]}\nset:\n" +
 			"  dim: 2\n  equality: [{name: circle, expr: \"norm(x) = r\"}]\nprocess: {steps: 10, horizon: 1}\n"} {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o666))
 	}
 	ok(t, dir, append([]string{"train", "circle.yaml", "--out", "r"}, tiny...)...)
 	for _, c := range []struct {

@@ -116,7 +116,8 @@ func (s shown) print(w io.Writer) {
 		row("drawn by", "%s: %s", name, filepath.Join(s.Run, run.DrawnDir, name))
 	}
 	for _, x := range m.Extensions {
-		row("gone on with", "%s after epoch %d (checkpoint %s stays)", strings.Join(x.Settings, " "), x.After, x.Checkpoint)
+		row("gone on with", "%s after epoch %d (checkpoint %s stays)", strings.Join(x.Settings, " "), x.After,
+			x.Checkpoint)
 	}
 	for _, c := range m.Clock {
 		row("from a clock", "%s is %v since epoch %d: %s", c.Key, c.Value, c.After, c.Reason)

@@ -70,7 +70,7 @@ func runSweep(ctx context.Context, a *app, o *sweepOptions, args []string) (answ
 	dir := cmp.Or(o.out, filepath.Join("sweeps", f.Name))
 	plan, err := f.Plan(o.Options)
 	if o.dry {
-		return answer{}, a.dryRun(plan, part, dir, err)
+		return answer{}, a.dryRun(ctx, plan, part, dir, err)
 	}
 	if err != nil {
 		return answer{}, err
@@ -88,7 +88,7 @@ func runSweep(ctx context.Context, a *app, o *sweepOptions, args []string) (answ
 }
 
 // dryRun lists what a sweep would do; refused is the error of its plan.
-func (a *app) dryRun(plan *sweep.Plan, part work.Shard, dir string, refused error) error {
+func (a *app) dryRun(ctx context.Context, plan *sweep.Plan, part work.Shard, dir string, refused error) error {
 	var of *sweep.RefusedError
 	if refused != nil && (!errors.As(refused, &of) || plan == nil) {
 		return refused
@@ -100,7 +100,7 @@ func (a *app) dryRun(plan *sweep.Plan, part work.Shard, dir string, refused erro
 		if state, err = plan.Status(dir); err != nil {
 			return err
 		}
-		costs, refused = plan.Costs(dir, a.workersPool())
+		costs, refused = plan.Costs(ctx, dir, a.workersPool())
 		if refused != nil && !errors.As(refused, &of) {
 			return refused
 		}
@@ -128,7 +128,7 @@ func (a *app) dryRun(plan *sweep.Plan, part work.Shard, dir string, refused erro
 		if cost, ok := costs[c.Name]; ok {
 			e.Cost = &cost
 		}
-		if c.Skipped == "" && !takes(c.Training) {
+		if c.Left || c.Skipped == "" && !takes(c.Training) {
 			continue
 		}
 		if e.Cost != nil && (e.State == work.Waiting || e.State == work.Begun) {

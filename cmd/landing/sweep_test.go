@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/landing-diffusion/landing/internal/testkit"
 	"github.com/landing-diffusion/landing/internal/testkit/process"
 )
 
@@ -35,9 +36,7 @@ func TestSweepKilled(t *testing.T) {
 		t.Skip("starts processes")
 	}
 	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, "short.yaml"), []byte(shortSweep), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.WriteFile(filepath.Join(dir, "short.yaml"), []byte(shortSweep), 0o666))
 	command := func(args ...string) *exec.Cmd {
 		return self(t, dir, append([]string{"sweep", "short.yaml"}, args...)...)
 	}
@@ -95,24 +94,15 @@ func ends(t *testing.T, dir string) map[string][]byte {
 		if len(paths) == 0 {
 			t.Fatalf("%s has no %s", dir, name)
 		}
-		data, err := os.ReadFile(paths[len(paths)-1])
-		if err != nil {
-			t.Fatal(err)
-		}
+		data := testkit.Must(os.ReadFile(paths[len(paths)-1]))
 		out[name] = data
 	}
 	add("rows", filepath.Join(dir, "rows.json"))
-	cells, err := os.ReadDir(filepath.Join(dir, "runs"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	cells := testkit.Must(os.ReadDir(filepath.Join(dir, "runs")))
 	for _, c := range cells {
 		at := filepath.Join(dir, "runs", c.Name())
 		add(c.Name()+" samples", filepath.Join(at, "samples.npy"))
-		weights, err := filepath.Glob(filepath.Join(at, "checkpoints", "*", "weights.safetensors"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		weights := testkit.Must(filepath.Glob(filepath.Join(at, "checkpoints", "*", "weights.safetensors")))
 		add(c.Name()+" weights", weights...)
 	}
 	return out
@@ -135,9 +125,7 @@ func TestSweepShards(t *testing.T) {
 	dir := t.TempDir()
 	small := strings.NewReplacer("seeds: [3]", "seeds: [3, 4]", "epochs: 12", "epochs: 1", "rows: 20000",
 		"rows: 2000").Replace(shortSweep)
-	if err := os.WriteFile(filepath.Join(dir, "short.yaml"), []byte(small), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.WriteFile(filepath.Join(dir, "short.yaml"), []byte(small), 0o666))
 	ok(t, dir, "sweep", "short.yaml", "--dry-run", "--json")
 	ok(t, dir, "sweep", "short.yaml", "--out", "whole")
 	for i, want := range []string{"demo-ULLA-1epochs-s3", "demo-ULLA-1epochs-s4", "demo-other-2000rows-s3"} {
@@ -177,17 +165,12 @@ func TestSweepShards(t *testing.T) {
 	}
 	// a run by itself: judged once, kept, and read again
 	run := filepath.Join("whole", "runs", "demo-ULLA-1epochs-s3")
-	if err := os.Remove(filepath.Join(dir, run, "evaluation.json")); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.Remove(filepath.Join(dir, run, "evaluation.json")))
 	first := ok(t, dir, "compare", run, filepath.Join("whole", "runs", "demo-ULLA-1epochs-s4"), "--json")
 	if !strings.Contains(first.stderr, "kept as evaluation.json") {
 		t.Errorf("got %s", first.stderr)
 	}
-	kept, err := os.ReadFile(filepath.Join(dir, run, "evaluation.json"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	kept := testkit.Must(os.ReadFile(filepath.Join(dir, run, "evaluation.json")))
 	again := ok(t, dir, "compare", run, filepath.Join("whole", "runs", "demo-ULLA-1epochs-s4"), "--json")
 	if again.stdout != first.stdout || strings.Contains(again.stderr, "kept as") {
 		t.Errorf("a second time other figures\n%s\n%s", first.stdout, again.stdout)
@@ -234,9 +217,7 @@ func TestSweepFaults(t *testing.T) {
 		{"problems: [demo]\nbudget: &b {seconds: 3}", "expected"},
 		{"", "expected one YAML document"},
 	} {
-		if err := os.WriteFile(filepath.Join(dir, "s.yaml"), []byte(c.file), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, os.WriteFile(filepath.Join(dir, "s.yaml"), []byte(c.file), 0o666))
 		for _, args := range [][]string{{"sweep", "s.yaml"}, {"sweep", "s.yaml", "--dry-run"}} {
 			r := do(t, dir, args...)
 			if r.code != 3 || !strings.Contains(r.stderr, c.want) {
@@ -256,9 +237,7 @@ func TestSweepFaults(t *testing.T) {
 	for i := range 1000 {
 		grid = strings.Replace(grid, "NUMBER", fmt.Sprintf("x%d", i), 1)
 	}
-	if err := os.WriteFile(filepath.Join(dir, "s.yaml"), []byte(grid), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.WriteFile(filepath.Join(dir, "s.yaml"), []byte(grid), 0o666))
 	if r := do(t, dir, "sweep", "s.yaml"); r.code != 3 ||
 		!strings.Contains(r.stderr, "of 1001000 cells; expected at most") {
 		t.Errorf("exit %d, %s", r.code, r.stderr)
@@ -273,9 +252,7 @@ func TestSweepFaults(t *testing.T) {
 	failing := strings.Replace(shortSweep, "epochs: 12", "epochs: 1", 1)
 	failing = strings.Replace(failing, "  - {method: other, train: {rows: 20000}}",
 		"  - {method: ULLA, set: {train.learning_rate: 1e15, train.clip: 1e15, train.batch: 8}}", 1)
-	if err := os.WriteFile(filepath.Join(dir, "f.yaml"), []byte(failing), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.WriteFile(filepath.Join(dir, "f.yaml"), []byte(failing), 0o666))
 	r := do(t, dir, "sweep", "f.yaml", "--json")
 	if r.code != 1 || !strings.Contains(r.stderr, "1 cell failed") {
 		t.Fatalf("exit %d, %s", r.code, r.stderr)
@@ -295,10 +272,8 @@ func TestSweepFaults(t *testing.T) {
 	if text := ok(t, dir, "compare", "sweeps/short").stdout; !strings.Contains(text, "0 of 1") {
 		t.Errorf("got %s", text)
 	}
-	if err := os.WriteFile(filepath.Join(dir, "f.yaml"), []byte(strings.Replace(failing, "width: 8", "width: 9", 1)),
-		0o666); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.WriteFile(filepath.Join(dir, "f.yaml"), []byte(strings.Replace(failing, "width: 8", "width: 9", 1)),
+		0o666))
 	if r := do(t, dir, "sweep", "f.yaml"); r.code != 3 || !strings.Contains(r.stderr, "with another task") {
 		t.Errorf("another network in the same folder: exit %d, %s", r.code, r.stderr)
 	}
@@ -312,9 +287,7 @@ func TestSweepTogether(t *testing.T) {
 	dir := t.TempDir()
 	small := strings.NewReplacer("seeds: [3]", "seeds: [3, 4]", "epochs: 12", "epochs: 1", "rows: 20000",
 		"rows: 2000").Replace(shortSweep)
-	if err := os.WriteFile(filepath.Join(dir, "short.yaml"), []byte(small), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.WriteFile(filepath.Join(dir, "short.yaml"), []byte(small), 0o666))
 	var all []*process.Child
 	for range 3 {
 		all = append(all, process.Start(t, self(t, dir, "sweep", "short.yaml", "--out", "together", "-q", "--workers",

@@ -228,23 +228,26 @@ func runTrain(ctx context.Context, a *app, o *trainOptions, args []string) (answ
 	var r *experiment.Run
 	var err error
 	if resumed {
-		r, err = a.reopen(args[0], o)
+		r, err = a.reopen(ctx, args[0], o)
 	} else {
-		r, err = a.begin(args[0], &o.source, &o.place)
+		r, err = a.begin(ctx, args[0], &o.source, &o.place)
 	}
 	if err != nil {
+		if cause := context.Cause(ctx); cause != nil && train.Interrupted(err) {
+			err = cause // which says that --timeout ended it
+		}
 		return answer{}, err
 	}
 	return a.finish(ctx, r, o)
 }
 
 // reopen opens a run to continue its training, by other settings if some are given.
-func (a *app) reopen(dir string, o *trainOptions) (*experiment.Run, error) {
+func (a *app) reopen(ctx context.Context, dir string, o *trainOptions) (*experiment.Run, error) {
 	settings, err := withBudget(o.budget, o.settings)
 	if err != nil {
 		return nil, err
 	}
-	r, err := a.open(dir, o.data)
+	r, err := a.open(ctx, dir, o.data)
 	if err != nil {
 		return nil, err
 	}
@@ -259,12 +262,14 @@ func (a *app) reopen(dir string, o *trainOptions) (*experiment.Run, error) {
 
 // begin makes a run folder for a problem. Nothing is made if the problem or its
 // data is at fault.
-func (a *app) begin(name string, src *source, at *place) (*experiment.Run, error) {
+func (a *app) begin(ctx context.Context, name string, src *source, at *place) (*experiment.Run, error) {
 	p, verbatim, err := src.load(name)
 	if err != nil {
 		return nil, err
 	}
-	l, err := experiment.Load(p, a.workersPool())
+	report, done := a.preparing()
+	l, err := experiment.Load(ctx, p, a.workersPool(), report)
+	done()
 	if err != nil {
 		return nil, err
 	}
@@ -359,11 +364,8 @@ func asking(r *experiment.Run) string {
 
 // fit trains with progress, and says how to go on if it is interrupted.
 func (a *app) fit(ctx context.Context, r *experiment.Run, checkpoint string, events board) (train.Epoch, error) {
-	var last train.Epoch
 	r.Among(a.group)
 	r.Workers = a.workers
-	bar := a.progress()
-	judge := train.Judge(r.Problem.Train.ByLoss())
 	held := fmt.Sprintf("and %d held-out", r.Data.N-len(r.Split.Train))
 	if r.Problem.Train.HeldOut() {
 		held = fmt.Sprintf("%d validation and %d test", len(r.Split.Val), len(r.Split.Test))
@@ -378,92 +380,111 @@ func (a *app) fit(ctx context.Context, r *experiment.Run, checkpoint string, eve
 		}
 		a.say("%d ranks, %s", a.group.Size(), how)
 	}
-	start, first, rows, epochs := time.Now(), -1, int64(0), 0
-	o, done, err := events.observe(a, r, experiment.Observer{
-		Begin: func(n int) { epochs = n },
-		Clock: func(d train.Decision) {
-			epochs = d.Plan.Epochs
-			bar.line(d.String())
-		},
-		HeldOut: func(m train.Measured, fault string) {
-			if fault != "" {
-				bar.line(fmt.Sprintf("epoch %d: no %s: %s", m.Epoch, judge, fault))
-				return
-			}
-			bar.line(fmt.Sprintf("epoch %d: %s %.4g ± %.2g", m.Epoch, judge, m.Distance, m.Noise))
-		},
-		Verdict: func(v train.Verdict) {
-			epochs = v.Plan.Epochs
-			bar.line(v.String())
-			if v.From < v.After { // its epochs come again
-				first = -1
-			}
-		},
-		Epoch: func(t train.Epoch) {
-			if first < 0 {
-				first, rows, start = t.Epoch, t.Rows, time.Now()
-			}
-			last = t
-			bar.show(t.Epoch == epochs, inNumbers(t, epochs), func() string {
-				return epochLine(t, epochs, first, rows, time.Since(start))
-			})
-		},
-		Mixing: func(steps, most int) {
-			if time.Since(start) > time.Second {
-				bar.update(false,
-					func() string { return fmt.Sprintf("prior: chains at step %d of at most %d", steps, most) })
-			}
-		},
-		Prior: func(p experiment.Prior) {
-			m := p.Mixing
-			bar.clear()
-			a.say("prior: uniform, from %d chains of %d steps: split-R̂ %.3f, %.0f effective draws", m.Chains, m.Steps,
-				float64(m.Rhat), float64(m.ESS))
-			if m.Lost > 0 {
-				a.say("note: %d of %d draws of the chains could not be projected and are left out", m.Lost, m.Draws)
-			}
-			for _, note := range []string{r.Warning, p.Warning} {
-				if note != "" {
-					a.say("note: %s", note)
-				}
-			}
-		},
-		Evaluation: func(p experiment.Progress) {
-			if p.Fault != "" {
-				bar.line(fmt.Sprintf("epoch %d, after %s: no evaluation: %s", p.Epoch, clock(p.Seconds), p.Fault))
-				return
-			}
-			bar.line(fmt.Sprintf("epoch %d, after %s: distance to the data %.4f, worst violation %.2g, %d failed",
-				p.Epoch, clock(p.Seconds), float64(p.JSD), float64(p.Violation), p.Failed))
-		},
-	})
+	c := &course{app: a, run: r, bar: a.progress(), judge: train.Judge(r.Problem.Train.ByLoss()), start: time.Now(),
+		first: -1}
+	o, done, err := events.observe(a, r, c.observer())
 	if err != nil {
-		return last, err
+		return train.Epoch{}, err
 	}
 	err = r.Train(ctx, checkpoint, o)
 	done()
-	bar.done()
+	c.bar.done()
 	if train.Interrupted(err) {
-		if last.Epoch == 0 { // of this call; an earlier one may have trained some
+		if c.last.Epoch == 0 { // of this call; an earlier one may have trained some
 			if was, e := r.LastEpoch(); e == nil {
-				last = was
+				c.last = was
 			}
 		}
 		why := "interrupted"
 		if up := new(timeUpError); errors.As(context.Cause(ctx), &up) {
 			why = up.Error()
-			err = &timeUpError{up.most, fmt.Sprintf(" after epoch %d; landing train %s goes on", last.Epoch,
+			err = &timeUpError{up.most, fmt.Sprintf(" after epoch %d; landing train %s goes on", c.last.Epoch,
 				text.Shell(r.Folder.Dir))}
 		}
-		a.say("%s after epoch %d; all is kept. Go on with:\n  landing train %s", why, last.Epoch,
+		a.say("%s after epoch %d; all is kept. Go on with:\n  landing train %s", why, c.last.Epoch,
 			text.Shell(r.Folder.Dir))
-		return last, &said{err}
+		return c.last, &said{err}
 	}
-	if err == nil && last.Epoch == 0 {
-		a.say("all %d epochs were trained before", epochs)
+	if err == nil && c.last.Epoch == 0 {
+		a.say("all %d epochs were trained before", c.epochs)
 		return r.LastEpoch()
 	}
-	return last, err
+	return c.last, err
+}
+
+// A course is how far a training has come, as it is shown.
+type course struct {
+	*app
+	run    *experiment.Run
+	bar    *progress
+	judge  string
+	last   train.Epoch
+	epochs int // 0: a clock will decide
+
+	start time.Time // of the epochs that the rate is measured over, from first on
+	first int
+	rows  int64
+}
+
+func (c *course) observer() experiment.Observer {
+	return experiment.Observer{
+		Begin: func(n int) { c.epochs = n },
+		Clock: func(d train.Decision) {
+			c.epochs = d.Plan.Epochs
+			c.bar.line(d.String())
+		},
+		HeldOut: func(m train.Measured, fault string) {
+			if fault != "" {
+				c.bar.line(fmt.Sprintf("epoch %d: no %s: %s", m.Epoch, c.judge, fault))
+				return
+			}
+			c.bar.line(fmt.Sprintf("epoch %d: %s %.4g ± %.2g", m.Epoch, c.judge, m.Distance, m.Noise))
+		},
+		Verdict: func(v train.Verdict) {
+			c.epochs = v.Plan.Epochs
+			c.bar.line(v.String())
+			if v.From < v.After { // its epochs come again
+				c.first = -1
+			}
+		},
+		Epoch: func(t train.Epoch) {
+			if c.first < 0 {
+				c.first, c.rows, c.start = t.Epoch, t.Rows, time.Now()
+			}
+			c.last = t
+			c.bar.show(t.Epoch == c.epochs, inNumbers(t, c.epochs), func() string {
+				return epochLine(t, c.epochs, c.first, c.rows, time.Since(c.start))
+			})
+		},
+		Mixing: func(steps, most int) {
+			if time.Since(c.start) > time.Second {
+				c.bar.update(false,
+					func() string { return fmt.Sprintf("prior: chains at step %d of at most %d", steps, most) })
+			}
+		},
+		Prior: func(p experiment.Prior) {
+			m := p.Mixing
+			c.bar.clear()
+			c.say("prior: uniform, from %d chains of %d steps: split-R̂ %.3f, %.0f effective draws", m.Chains, m.Steps,
+				float64(m.Rhat), float64(m.ESS))
+			if m.Lost > 0 {
+				c.say("note: %d of %d draws of the chains could not be projected and are left out", m.Lost, m.Draws)
+			}
+			for _, note := range []string{c.run.Warning, p.Warning} {
+				if note != "" {
+					c.say("note: %s", note)
+				}
+			}
+		},
+		Evaluation: func(p experiment.Progress) {
+			if p.Fault != "" {
+				c.bar.line(fmt.Sprintf("epoch %d, after %s: no evaluation: %s", p.Epoch, clock(p.Seconds), p.Fault))
+				return
+			}
+			c.bar.line(fmt.Sprintf("epoch %d, after %s: distance to the data %.4f, worst violation %.2g, %d failed",
+				p.Epoch, clock(p.Seconds), float64(p.JSD), float64(p.Violation), p.Failed))
+		},
+	}
 }
 
 // inNumbers says how far a training is.

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/landing-diffusion/landing/experiment"
+	"github.com/landing-diffusion/landing/internal/testkit"
 	"github.com/landing-diffusion/landing/parallel"
 	"github.com/landing-diffusion/landing/problem"
 	"github.com/landing-diffusion/landing/verdict"
@@ -53,9 +54,7 @@ func capCSV(t *testing.T, path string) {
 		r, a := math.Sqrt(1-z*z), 2.4*float64(i)
 		fmt.Fprintf(&b, "%v,%v,%v\n", r*math.Cos(a), r*math.Sin(a), z)
 	}
-	if err := os.WriteFile(path, []byte(b.String()), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.WriteFile(path, []byte(b.String()), 0o600))
 }
 
 // Every code has a remedy, in whatever state a run is, and the command runs: flags are the
@@ -67,9 +66,7 @@ func TestRemediesRun(t *testing.T) {
 	small := append(slices.Clone(tiny), "--set", "process.steps=10")
 	file := filepath.Join(dir, "cap.yaml")
 	text := "name: cap\ndata: {path: 'the rows.csv'}\nset: {kind: cap, axis: [0, 0, 1], height: 0.2}\n"
-	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.WriteFile(file, []byte(text), 0o600))
 	train := func(name string, settings ...string) {
 		ok(t, dir, append(append([]string{"train", "cap.yaml", "-q", "--out", name}, small...), settings...)...)
 	}
@@ -90,17 +87,14 @@ func TestRemediesRun(t *testing.T) {
 	}{{"it's uniform", nil}, {"it's uniform", []string{"process.steps=5"}}, {"paths", nil}, {"watched", nil},
 		{"demo", nil}, {"silent", nil}} {
 		t.Chdir(dir)
-		r, err := experiment.Open(c.run, "", pool)
+		r, err := experiment.Open(t.Context(), c.run, "", pool, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if r, err = r.Redraw(problem.ParseSettings(c.settings...)); err != nil {
+		if r, err = r.Redraw(t.Context(), problem.ParseSettings(c.settings...), nil); err != nil {
 			t.Fatal(err)
 		}
-		last, err := r.LastEpoch()
-		if err != nil {
-			t.Fatal(err)
-		}
+		last := testkit.Must(r.LastEpoch())
 		for _, code := range verdict.All() {
 			command := r.Remedy(code, &experiment.Evaluation{Epoch: last.Epoch})
 			if command == "" {
@@ -114,10 +108,7 @@ func TestRemediesRun(t *testing.T) {
 	// was left to it follows again.
 	of := func(name string) *experiment.Run {
 		t.Helper()
-		r, err := experiment.Open(name, "", pool)
-		if err != nil {
-			t.Fatal(err)
-		}
+		r := testkit.Must(experiment.Open(t.Context(), name, "", pool, nil))
 		return r
 	}
 	silent := of("silent")
@@ -150,10 +141,7 @@ func TestRemediesRun(t *testing.T) {
 		verb := parsed(t, args)
 		verbs[verb.Name()]++
 		if verb.Name() == "train" && verb.Flags().Changed("for") && resumes(verb.Flags().Arg(0)) { // takes its time
-			r, err := experiment.Open(verb.Flags().Arg(0), "", pool)
-			if err != nil {
-				t.Fatal(err)
-			}
+			r := testkit.Must(experiment.Open(t.Context(), verb.Flags().Arg(0), "", pool, nil))
 			if _, x, err := r.Problem.Extend(problem.ParseSettings("train.max_seconds=60")); err != nil || !x.Longer {
 				t.Errorf("%s: %v", command, err)
 			}
@@ -190,10 +178,7 @@ func TestVerdictShows(t *testing.T) {
 		t.Errorf("as JSON: %v", v)
 	}
 	ok(t, dir, "report", "r", "-n", "600", "-q")
-	page, err := os.ReadFile(filepath.Join(dir, "r", "report.html"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	page := testkit.Must(os.ReadFile(filepath.Join(dir, "r", "report.html")))
 	at := strings.Index(string(page), `<section class="judged bad"`)
 	if at < 0 || at > strings.Index(string(page), `class="facts"`) ||
 		!strings.Contains(string(page), "landing report r --set prior=empirical") {
@@ -207,9 +192,7 @@ func TestShowWhy(t *testing.T) {
 	capCSV(t, filepath.Join(dir, "x.csv"))
 	text := "data: {path: x.csv}\ndefaults: fixed\nset: {kind: cap, axis: [0, 0, 1], height: 0.2}\n" +
 		"process:\n  walls: paper\n  sigma: {min: 0.125}\n"
-	if err := os.WriteFile(filepath.Join(dir, "p.yaml"), []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.WriteFile(filepath.Join(dir, "p.yaml"), []byte(text), 0o600))
 	ok(t, dir, append([]string{"train", "p.yaml", "--out", "r"}, tiny...)...)
 	told := ok(t, dir, "show", "r", "--why").stdout
 	for _, want := range []string{"chosen\n  process.repulsion  0.", "  prior ", "given\n", "process.sigma.min",

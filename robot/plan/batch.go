@@ -104,7 +104,7 @@ func (b *Batch) Run(ctx context.Context, pool *parallel.Pool) (*Paths, error) {
 			results := make([]result, n)
 			pool.Do(n, func(worker, i int) {
 				if ctx.Err() == nil {
-					results[i] = workers[worker].query(b.From + uint64((next+i)*len(modes)+k))
+					results[i] = workers[worker].query(ctx, b.From+uint64((next+i)*len(modes)+k))
 				}
 			})
 			if err := ctx.Err(); err != nil {
@@ -222,7 +222,7 @@ func (b *Batch) worker(p Problem, o Options) (*worker, error) {
 	return &worker{b, p, pl, b.Set.NewEvaluator(1), names, make([]float64, len(names))}, err
 }
 
-func (w *worker) query(id uint64) result {
+func (w *worker) query(ctx context.Context, id uint64) result {
 	b := w.b
 	lost := func(reason string, err error) result { return result{reason: reason, err: err} }
 	start, goal, given := b.open(id)
@@ -233,7 +233,10 @@ func (w *worker) query(id uint64) result {
 		}
 		w.planner.retarget(p)
 	}
-	path, err := w.planner.Plan(b.Seed, id)
+	path, err := w.planner.Plan(ctx, b.Seed, id)
+	if ctx.Err() != nil {
+		return result{} // the batch ends
+	}
 	if err != nil {
 		var e *Error
 		errors.As(err, &e)

@@ -14,6 +14,7 @@
 package plan
 
 import (
+	"context"
 	"fmt"
 	"math"
 	"strings"
@@ -222,6 +223,7 @@ type Planner struct {
 	draw                 drawer
 	out                  Path
 	began                time.Time
+	ctx                  context.Context // of Plan
 }
 
 // New makes a Planner. The error says what of the problem cannot be.
@@ -287,11 +289,16 @@ func (pl *Planner) retarget(p Problem) {
 	pl.goal = newSolver(pl.arm, p.Goal, p.Limits)
 }
 
-// Plan answers a query: a function of (seed, query) alone, unless Options.Limit ends it. The error is an *Error.
-func (pl *Planner) Plan(seed, query uint64) (*Path, error) {
+// Plan answers a query: a function of (seed, query) alone, unless Options.Limit or ctx ends it. The error is an *Error,
+// or that of ctx.
+func (pl *Planner) Plan(ctx context.Context, seed, query uint64) (*Path, error) {
+	pl.ctx = ctx
 	pl.draw = drawer{stream: keyed.ArmPaths.Stream(seed, 0), query: query}
 	pl.out, pl.began = Path{}, time.Now()
 	if err := pl.search(query); err != nil {
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
 		err.Query = query
 		return nil, err
 	}
@@ -299,6 +306,9 @@ func (pl *Planner) Plan(seed, query uint64) (*Path, error) {
 	way := pl.way()
 	way = pl.shortcut(way)
 	pl.smooth(way)
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
 	if err := pl.waypoints(way); err != nil {
 		err.Query = query
 		return nil, err
@@ -321,7 +331,7 @@ func (pl *Planner) search(query uint64) *Error {
 		err = pl.connect(start, goal, min(budget, pl.o.Nodes-used))
 		used += pl.trees[0].n() + pl.trees[1].n()
 		pl.out.Nodes = used
-		if err == nil || err.Reason == OutOfTime {
+		if err == nil || err.Reason == OutOfTime || pl.ctx.Err() != nil {
 			return err
 		}
 		if used+first/2 > pl.o.Nodes {
@@ -341,7 +351,7 @@ func (pl *Planner) ends(query uint64) (start, goal []float64, err *Error) {
 		near = pl.o.Near[query%k]
 	}
 	var seen [2]misses
-	for try := 0; try < pl.o.Tries && seen[1].total() < 2*pl.o.Tries; try++ {
+	for try := 0; try < pl.o.Tries && seen[1].total() < 2*pl.o.Tries && pl.ctx.Err() == nil; try++ {
 		pl.around(start, near, pl.o.Sd)
 		if try > pl.o.Tries/2 && seen[0].reason() == Unreachable {
 			pl.around(start, nil, 0)
@@ -360,6 +370,9 @@ func (pl *Planner) ends(query uint64) (start, goal []float64, err *Error) {
 	name, m := "goal", &seen[1]
 	if m.total() == 0 {
 		name, m = "start", &seen[0]
+	}
+	if pl.ctx.Err() != nil {
+		return nil, nil, &Error{Reason: OutOfTime, Detail: pl.ctx.Err().Error()}
 	}
 	e := m.best[m.reason()]
 	e.End, e.Reason = name, m.reason()

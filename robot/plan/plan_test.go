@@ -78,7 +78,7 @@ func TestPaths(t *testing.T) {
 			pl := planner(t, spec, robot.Point{Link: 7}, plan.Options{Sides: sides, Segments: true})
 			var path *plan.Path
 			for q := uint64(0); path == nil; q++ { // a query may be refused: too coarse
-				if path, err = pl.Plan(3, 10*uint64(k)+q); err != nil && q > 5 {
+				if path, err = pl.Plan(t.Context(), 3, 10*uint64(k)+q); err != nil && q > 5 {
 					t.Fatal(err)
 				}
 			}
@@ -140,7 +140,7 @@ func TestStraight(t *testing.T) {
 				spec.Arm.Joints[i].Lower, spec.Arm.Joints[i].Upper = -3.1, 3.1
 			}
 		}
-		path := testkit.Must(planner(t, spec, planarTip, plan.Options{Shortcuts: 200, Smooth: 100}).Plan(1, 0))
+		path := testkit.Must(planner(t, spec, planarTip, plan.Options{Shortcuts: 200, Smooth: 100}).Plan(t.Context(), 1, 0))
 		n := len(path.Q)
 		got := path.Q[n-3] - path.Q[0]
 		if math.Abs(got-turn) > 1e-9 {
@@ -156,10 +156,10 @@ func TestStraight(t *testing.T) {
 func TestReplay(t *testing.T) {
 	spec := planar([]float64{0, 0.1, 0.1}, []float64{2, 0.2, 0.1}, ball(0.2, 0.6, 0.6, 0))
 	pl := planner(t, spec, planarTip, plan.Options{})
-	first := testkit.Must(pl.Plan(7, 4))
-	other := testkit.Must(pl.Plan(7, 5))
-	again := testkit.Must(pl.Plan(7, 4))
-	seed := testkit.Must(pl.Plan(8, 4))
+	first := testkit.Must(pl.Plan(t.Context(), 7, 4))
+	other := testkit.Must(pl.Plan(t.Context(), 7, 5))
+	again := testkit.Must(pl.Plan(t.Context(), 7, 4))
+	seed := testkit.Must(pl.Plan(t.Context(), 8, 4))
 	if !slices.Equal(first.X, again.X) || first.Nodes != again.Nodes {
 		t.Error("a query's second answer differs from its first")
 	}
@@ -172,7 +172,7 @@ func TestReplay(t *testing.T) {
 func TestFaults(t *testing.T) {
 	ask := func(spec trajectory.Spec, tip robot.Point, o plan.Options) *plan.Error {
 		t.Helper()
-		_, err := planner(t, spec, tip, o).Plan(1, 0)
+		_, err := planner(t, spec, tip, o).Plan(t.Context(), 1, 0)
 		e := new(plan.Error)
 		if !errors.As(err, &e) {
 			t.Fatalf("%v; expected a *plan.Error", err)
@@ -265,7 +265,7 @@ func TestSides(t *testing.T) {
 	for _, side := range []plan.Side{plan.Left, plan.Right} {
 		pl := planner(t, spec, planarTip, plan.Options{Sides: []plan.Side{side}, Waypoints: 60})
 		for q := range uint64(5) {
-			path, err := pl.Plan(2, q)
+			path, err := pl.Plan(t.Context(), 2, q)
 			if err != nil {
 				t.Errorf("%c, query %d: %v", side, q, err)
 				continue
@@ -399,7 +399,7 @@ func TestNear(t *testing.T) {
 	near := [][]float64{{-1, 0.3, 0.3}, {2, -0.3, -0.3}}
 	pl := planner(t, spec, planarTip, plan.Options{Near: near, Sd: 0.01})
 	for q := range uint64(4) {
-		path := testkit.Must(pl.Plan(1, q))
+		path := testkit.Must(pl.Plan(t.Context(), 1, q))
 		for j, v := range near[q%2] {
 			if math.Abs(path.Q[j]-v) > 0.06 || path.Q[j] == v {
 				t.Errorf("query %d starts at %v, near %v", q, path.Q[:3], near[q%2])
@@ -430,7 +430,7 @@ func TestEnds(t *testing.T) {
 		from, to float64
 		end      string
 	}{{0.2, 1, "start"}, {1, 2.3, "goal"}, {1, 0.2, "goal"}} {
-		_, err := planner(t, one(c.from, c.to), tip, plan.Options{Tries: 5}).Plan(1, 0)
+		_, err := planner(t, one(c.from, c.to), tip, plan.Options{Tries: 5}).Plan(t.Context(), 1, 0)
 		e := new(plan.Error)
 		if !errors.As(err, &e) || e.Reason != plan.Outside || e.End != c.end || e.What != "joint1" ||
 			math.Abs(e.Short-0.3) > 1e-9 {
@@ -440,13 +440,13 @@ func TestEnds(t *testing.T) {
 	near := one(1, 1.5)
 	sin, cos := math.Sincos(1)
 	near.Obstacles = append(near.Obstacles, ball(0.1, 1.12*cos, 1.12*sin, 0)) // room 0.02 at the start
-	_, err := planner(t, near, tip, plan.Options{Tries: 5, Reserve: 0.05}).Plan(1, 0)
+	_, err := planner(t, near, tip, plan.Options{Tries: 5, Reserve: 0.05}).Plan(t.Context(), 1, 0)
 	e := new(plan.Error)
 	if !errors.As(err, &e) || e.Reason != plan.Blocked || e.End != "start" || math.Abs(e.Short-0.02) > 1e-9 ||
 		!strings.Contains(err.Error(), "expected 0.06 m") {
 		t.Errorf("a start without the reserve: %v", err)
 	}
-	if _, err := planner(t, near, tip, plan.Options{Tries: 5, Reserve: plan.None}).Plan(1, 0); err != nil {
+	if _, err := planner(t, near, tip, plan.Options{Tries: 5, Reserve: plan.None}).Plan(t.Context(), 1, 0); err != nil {
 		t.Errorf("a start with the margin: %v", err)
 	}
 }

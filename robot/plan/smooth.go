@@ -11,7 +11,7 @@ import (
 // shortcut joins pairs of configurations of the way by steps on Σ wherever that is clear and shorter.
 func (pl *Planner) shortcut(way [][]float64) [][]float64 {
 	for range max(pl.o.Shortcuts, 0) {
-		if len(way) < 3 {
+		if len(way) < 3 || pl.ctx.Err() != nil {
 			break
 		}
 		i, j := pl.draw.index(len(way)), pl.draw.index(len(way))
@@ -61,7 +61,7 @@ func (pl *Planner) length(way [][]float64) (sum float64) {
 func (pl *Planner) smooth(way [][]float64) {
 	mid := make([]float64, pl.m)
 	for range max(pl.o.Smooth, 0) {
-		for i := 1; i < len(way)-1; i++ {
+		for i := 1; i < len(way)-1 && pl.ctx.Err() == nil; i++ {
 			pl.delta(pl.dir, way[i-1], way[i+1])
 			for j, v := range way[i-1] {
 				mid[j] = v + pl.dir[j]/2

@@ -128,6 +128,9 @@ func (pl *Planner) connect(start, goal []float64, nodes int) *Error {
 			return &Error{Reason: OutOfTime, Detail: fmt.Sprintf("no path within %v: %d and %d nodes from start "+
 				"and goal", pl.o.Limit, pl.trees[0].n(), pl.trees[1].n())}
 		}
+		if turn%16 == 0 && pl.ctx.Err() != nil {
+			break
+		}
 		pl.anywhere(random)
 		from := pl.nearest(a, random)
 		if ok, _ := pl.step(a.at(from), random, false); ok {

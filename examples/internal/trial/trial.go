@@ -41,7 +41,7 @@ func Run(t *testing.T, file, path string) *experiment.Samples {
 	p.Data.Path = path
 	pool := parallel.New(2)
 	defer pool.Close()
-	l, err := experiment.Load(p, pool)
+	l, err := experiment.Load(t.Context(), p, pool, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -3,6 +3,7 @@
 package job
 
 import (
+	"context"
 	"path/filepath"
 	"testing"
 
@@ -33,8 +34,8 @@ func Begin[R any](t testing.TB, l Loaded[R], text []byte) R {
 
 // New reads a problem file with keys set over it, loads it with load, which is
 // experiment.Load, on two workers, and begins a run of it.
-func New[R any, L Loaded[R]](t testing.TB, load func(*problem.Problem, *parallel.Pool) (L, error), text []byte,
-	origin string, settings ...string) R {
+func New[R any, L Loaded[R]](t testing.TB, load func(context.Context, *problem.Problem, *parallel.Pool,
+	func(string)) (L, error), text []byte, origin string, settings ...string) R {
 	t.Helper()
 	p, err := problem.Load(text, origin, "", problem.ParseSettings(settings...))
 	if err != nil {
@@ -42,7 +43,7 @@ func New[R any, L Loaded[R]](t testing.TB, load func(*problem.Problem, *parallel
 	}
 	pool := parallel.New(2)
 	t.Cleanup(pool.Close)
-	l, err := load(p, pool)
+	l, err := load(t.Context(), p, pool, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

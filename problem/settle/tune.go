@@ -1,4 +1,4 @@
-package experiment
+package settle
 
 import (
 	"context"
@@ -15,43 +15,39 @@ import (
 	"github.com/landing-diffusion/landing/train"
 )
 
-// tune returns the problem with numbers for what its file leaves to the program, and the
-// process with them: package choose says which, from the training rows (n×d) and the set. What the
-// file says stays, and the rest follows from it. Notes are what could not be measured, or was left out.
-// There are held validation rows, of the rows that it does not see the training may be judged by.
-func tune(ctx context.Context, p *problem.Problem, proc *langevin.Process, rows []float64, held int, pool *parallel.Pool) (
-	tuned *problem.Problem, next *langevin.Process, notes []string, err error) {
+// tune gives what the file leaves to the program the numbers that package choose says, from the training rows and
+// the set. What the file says stays, and the rest follows from it.
+func (s *Settled) tune(ctx context.Context, rows *Rows, pool *parallel.Pool, report func(string)) error {
+	p := s.Problem
 	kind, _ := methods.Of(p.Process.Method)
 	if kind.Forward == nil && !kind.Velocity || len(p.Chosen()) > 0 || !p.Leaves() {
-		return p, proc, nil, nil // another kind of process; a sequence, which has rules of its own; nothing is left
+		return nil // another kind of process; a sequence, which has rules of its own; nothing is left
 	}
-	forward := *proc
+	report("measuring the rows and the set")
+	forward := *s.Process
 	if kind.Forward != nil {
-		forward = kind.Forward(*proc)
+		forward = kind.Forward(forward)
 	}
-	m, err := choose.Measure(ctx, forward.Set, rows, p.Seed, pool)
-	if ctx.Err() != nil {
-		return nil, nil, nil, ctx.Err()
-	}
+	m, err := choose.Measure(ctx, forward.Set, rows.Train, p.Seed, pool)
 	if err != nil {
-		return nil, nil, nil, &DataError{Problem: err.Error()}
+		return err
 	}
 	for _, note := range m.Notes {
-		notes = append(notes, "what follows from the data: "+note)
+		s.Notes = append(s.Notes, "what follows from the data: "+note)
 	}
 	if !(m.Spread > 0) { // one point has no lengths
-		return p, proc, notes, nil
+		return nil
 	}
 	var chosen, learning []choose.Choice
 	if kind.Velocity {
 		learning = choose.Velocity(m, kind.Kept/2, forward.Set.NewEvaluator(1).Exp == nil)
 	} else {
-		open := given(p, forward.Method.Underdamped())
+		open := Noise(p, forward.Method.Underdamped())
 		open.Far = p.Prior == "uniform" || len(forward.Set.Capabilities().Held) > 0
 		open.Projected = forward.Method.Projected()
 		var noise choose.Noise
 		noise, chosen = choose.Schedule(m, open)
-		notes = append(notes, choose.Strain(m, open, noise)...)
+		s.Notes = append(s.Notes, choose.Strain(m, open, noise)...)
 		if learning = choose.Learning(m, noise); kind.Draws {
 			learning = choose.Draws(m, noise, int(p.Process.Options["levels"]))
 		}
@@ -62,13 +58,13 @@ func tune(ctx context.Context, p *problem.Problem, proc *langevin.Process, rows 
 			learning[i].Value = center[:p.Free(m.Coordinates)]
 		}
 	}
-	last, note := ends(p, m.Rows, held, learning)
-	if learning = append(learning, last...); note != "" {
-		notes = append(notes, note)
+	last, note := ends(p, m.Rows, rows.Validation, learning)
+	if note != "" {
+		s.Notes = append(s.Notes, note)
 	}
-	tuned = p.With(append(chosen, learning...))
-	next, err = tuned.Build()
-	return tuned, next, notes, err
+	s.Problem = p.With(slices.Concat(chosen, learning, last))
+	s.Process, err = s.Problem.Build()
+	return err
 }
 
 // fewestUpdates is how many updates a training has at least that nothing judges, where neither epochs nor a time are
@@ -114,8 +110,8 @@ func ends(p *problem.Problem, rows, held int, learning []choose.Choice) (chosen 
 			"%d rows by heart, and nothing can tell", rows)}), ""
 }
 
-// given returns what a problem's file says of its schedule and friction.
-func given(p *problem.Problem, underdamped bool) choose.Noise {
+// Noise returns what a problem's file says of its schedule and friction.
+func Noise(p *problem.Problem, underdamped bool) choose.Noise {
 	n := choose.Noise{Steps: p.Process.Steps, Horizon: p.Process.Horizon, Min: p.Process.Sigma.Min,
 		Max: p.Process.Sigma.Max, Friction: p.Process.Friction, Geometric: p.Process.Sigma.Schedule == "geometric",
 		Underdamped: underdamped, Splits: splits(p)}

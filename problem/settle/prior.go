@@ -1,10 +1,9 @@
-package experiment
+package settle
 
 import (
 	"context"
 	"fmt"
 
-	"github.com/landing-diffusion/landing/choose"
 	"github.com/landing-diffusion/landing/keyed"
 	"github.com/landing-diffusion/landing/langevin"
 	"github.com/landing-diffusion/landing/method"
@@ -14,7 +13,8 @@ import (
 )
 
 // startDoubt is the p-value up to which prior: auto does without the uniform law. It is far
-// above startAlarm: an empirical prior that need not be costs little, while a small difference
+// above the level at which a verdict rejects a prior: an empirical prior that need not be costs little, while a small
+// difference
 // that a test of so many points hardly sees is seen in the samples.
 const startDoubt = 0.05
 
@@ -23,37 +23,60 @@ const startDoubt = 0.05
 const (
 	startCheap   = 1e7
 	startNumbers = 1e8
+	mostPaths    = 2000
+	blockRows    = 128 // paths that are simulated at a time
 )
 
-// startCount returns how many forward paths a comparison takes, of so many samples: at least
-// startPaths where they are cheap, since a few do not show that they remember the rows. They may be
+// TestPoints bounds the points of the energy test on each side; its p-value is of so many Permutations.
+const (
+	TestPoints   = 1000
+	Permutations = 999
+)
+
+// PathCount returns how many forward paths a comparison takes, of so many samples: at least
+// mostPaths where they are cheap, since a few do not show that they remember the rows. They may be
 // more than the rows: it is from ends like these, of the same rows, that the network learns.
-func startCount(proc *langevin.Process, samples int) int {
+func PathCount(proc *langevin.Process, samples int) int {
 	path := float64(proc.Schedule.N+1) * float64(proc.Set.Dim())
-	return min(max(samples, int(startCheap/path)), startPaths, max(1, int(startNumbers/path)))
+	return min(max(samples, int(startCheap/path)), mostPaths, max(1, int(startNumbers/path)))
 }
 
-// startTest simulates so many forward paths from the training rows and holds their
+// CompareStart simulates so many forward paths from the training rows and holds their
 // ends, which it returns, against as many draws of a prior, by the energy test. Its
 // p-value is NaN if no path kept its projection.
-func startTest(ctx context.Context, m method.Method, prior method.Prior, train []float64, d, paths int, seed uint64,
+func CompareStart(ctx context.Context, m method.Method, prior method.Prior, train []float64, d, paths int, seed uint64,
 	pool *parallel.Pool) (ends []float64, t metric.TwoSample, err error) {
 	starts := langevin.Starts(train, d, paths)
-	ends, err = m.Sampler(generateRows, pool).Ends(ctx, starts, seed, keyed.StartPaths.At(0))
+	ends, err = m.Sampler(blockRows, pool).Ends(ctx, starts, seed, keyed.StartPaths.At(0))
 	if err != nil || len(ends) == 0 {
 		return nil, metric.NoTest(), err
 	}
-	u := draws(pool, prior, d, keyed.StartDraws.Stream(seed, 0), len(ends)/d)
-	return ends, metric.EnergyTest(ends, u, d, testPoints, permutations, seed), nil
+	u := langevin.SamplePrior(pool, prior, d, keyed.StartDraws.Stream(seed, 0), len(ends)/d)
+	return ends, metric.EnergyTest(ends, u, d, TestPoints, Permutations, seed), nil
+}
+
+// start settles prior: auto.
+func (s *Settled) start(ctx context.Context, rows *Rows, pool *parallel.Pool, report func(string)) error {
+	if s.Problem.Prior != problem.AutoPrior {
+		return nil
+	}
+	samples := len(rows.All) / s.Process.Set.Dim()
+	prior, reason, err := startLaw(ctx, s.Problem, s.Method, s.Process, rows.Learned, samples, pool, report)
+	if err != nil {
+		return err
+	}
+	s.Problem.Prior = prior // of resolve's copy
+	s.choose(problem.KeyPrior, prior, reason)
+	return nil
 }
 
 // startLaw says what prior: auto becomes. The uniform law holds nothing of the training
 // rows, so it is taken where generation may begin with it: where it can be drawn
 // from and forward paths end in it as far as their test can tell, which is the one by
-// which CompareStart judges a run by as many paths. Else generation begins where paths
+// which an evaluation judges a run by as many paths. Else generation begins where paths
 // end.
 func startLaw(ctx context.Context, p *problem.Problem, m method.Method, proc *langevin.Process, train []float64,
-	samples int, pool *parallel.Pool) (prior, reason string, err error) {
+	samples int, pool *parallel.Pool, report func(string)) (prior, reason string, err error) {
 	d := proc.Set.Dim()
 	switch {
 	case m.Prior() != nil:
@@ -69,7 +92,8 @@ func startLaw(ctx context.Context, p *problem.Problem, m method.Method, proc *la
 	if err != nil {
 		return "empirical", "the uniform law of the set has no closed form", nil
 	}
-	ends, t, err := startTest(ctx, m, u, train, d, startCount(proc, samples), p.Seed, pool)
+	report(fmt.Sprintf("simulating %d paths, to see whether they end in the uniform law", PathCount(proc, samples)))
+	ends, t, err := CompareStart(ctx, m, u, train, d, PathCount(proc, samples), p.Seed, pool)
 	if err != nil {
 		return "", "", err
 	}
@@ -81,18 +105,4 @@ func startLaw(ctx context.Context, p *problem.Problem, m method.Method, proc *la
 		return "empirical", "forward paths do not end in " + told, nil
 	}
 	return "uniform", "forward paths cannot be told to end elsewhere than in " + told, nil
-}
-
-// settleStart replaces prior: auto in p by what startLaw says; nil where it is not auto.
-func settleStart(ctx context.Context, p *problem.Problem, m method.Method, proc *langevin.Process, train []float64,
-	samples int, pool *parallel.Pool) (*choose.Choice, error) {
-	if p.Prior != problem.AutoPrior {
-		return nil, nil
-	}
-	prior, reason, err := startLaw(ctx, p, m, proc, train, samples, pool)
-	if err != nil {
-		return nil, err
-	}
-	p.Prior = prior
-	return &choose.Choice{Key: problem.KeyPrior, Value: prior, Reason: reason}, nil
 }

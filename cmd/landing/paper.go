@@ -1,0 +1,295 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/landing-diffusion/landing/paper"
+	"github.com/landing-diffusion/landing/run"
+	"github.com/landing-diffusion/landing/sweep"
+)
+
+// paperOptions are the options of paper.
+type paperOptions struct {
+	paper.Config
+	shard                     string
+	list, dry, show, markdown bool
+}
+
+func (a *app) paper() *cobra.Command {
+	return command(a, &cobra.Command{
+		Use:   "paper TABLE-OR-FIGURE...",
+		Short: "Run the paper's tables and figures, and print ours beside the paper's numbers",
+		Long: `paper runs the cells behind tables and figures of the paper, one after the other, and prints the
+tables with the paper's numbers in the same places. A dash stands for a cell that was not run. "all"
+are all exhibits of the paper; "demo" is like figure 1 and needs no data.
+
+The cells are those of the sweeps paper-… in the binary; landing sweep runs these too. Each cell trains
+as long as --for says. A finished cell is a row of a file (--rows): a later call continues with the
+cells that have no row. The folder (--out) keeps a folder for each sweep, and a page for each exhibit.
+
+--data-dir names a folder with the paper's data files, in folders as published or side by side;
+docs/data.md says where they are.`,
+		Example: "  landing paper --list\n  landing paper demo --for 20s\n" +
+			"  landing paper table1 --only volcano/ULLA --for 5m --data-dir data",
+		Args: cobra.ArbitraryArgs,
+	}, new(paperOptions), func(ctx context.Context, a *app, o *paperOptions, args []string) (answer, error) {
+		if o.list {
+			args = append(args, "all", "demo")
+		}
+		return answer{}, a.runPaper(ctx, o, args)
+	})
+}
+
+func (o *paperOptions) flags(f *pflag.FlagSet) {
+	f.DurationVar(&o.Budget, "for", 15*time.Minute, "training of each cell; 0: the recipes' own epochs")
+	f.BoolVar(&o.Processor, "processor", false, "the budget is of processor time over workers, train.clock: "+
+		"processor, as other programs use the machine too")
+	f.StringVar(&o.Data, "data-dir", "", "folder with the paper's data files")
+	f.StringVar(&o.Out, "out", filepath.Join("runs", "paper"), "folder of sweeps, rows and pages, new or to go on in")
+	f.StringVar(&o.File, "rows", "", "file of finished cells, read and written (default: rows.json in --out)")
+	f.StringSliceVar(&o.Only, "only", nil, "cells to run, by beginnings of names, as in "+
+		"volcano/ULLA or flood, or by whole names, with a $ at the end: 'volcano/ULLA$'")
+	f.IntVar(&o.Seeds, "seeds", 0, "trainings of each cell, with seeds 1, 2, … (default: what --list says)")
+	f.StringArrayVar(&o.Set, "set", nil, "replace one key in all trainings, as in network.width=64 (repeatable)")
+	f.StringVar(&o.Note, "note", "", "what to keep in the rows, such as: beside other work")
+	shardFlag(f, &o.shard, "run part i of n of the trainings, as another process or machine runs the others")
+	f.BoolVar(&o.Retry, "retry", false, "run cells that failed again")
+	f.BoolVar(&o.list, "list", false, "list tables and figures with what they cost, and do nothing else")
+	f.BoolVar(&o.dry, "dry-run", false, "list the cells that would be run, and why some cannot be, and run nothing")
+	f.BoolVar(&o.show, "show", false, "print tables of what is finished, and run nothing")
+	f.BoolVar(&o.markdown, "markdown", false, "print tables as Markdown")
+}
+
+const mostSeeds = 1000
+
+// check looks at flags.
+func (o *paperOptions) check() (err error) {
+	switch {
+	case o.Budget < 0 || o.Budget > mostBudget || o.Budget > 0 && o.Budget < leastBudget:
+		err = fmt.Errorf("--for is %v; expected 0 or a time from %v to %v", o.Budget, leastBudget, mostBudget)
+	case o.Out == "":
+		err = errors.New("--out is empty; expected a folder")
+	case o.Seeds < 0 || o.Seeds > mostSeeds:
+		err = fmt.Errorf("--seeds is %d; expected 1 to %d", o.Seeds, mostSeeds)
+	}
+	for _, s := range o.Set {
+		if key, _, _ := strings.Cut(s, "="); key == "seed" {
+			err = fmt.Errorf("--set %s: rows tell cells by their seed; expected --seeds N for seeds 1 to N", s)
+		}
+	}
+	if err != nil {
+		return &usageError{err}
+	}
+	if o.File == "" {
+		o.File = filepath.Join(o.Out, "rows.json")
+	}
+	o.Config.Shard, err = shard(o.shard)
+	return err
+}
+
+func (a *app) runPaper(ctx context.Context, o *paperOptions, names []string) error {
+	if len(names) == 0 {
+		return &usageError{errors.New("expected a table or a figure, such as table1, figure-5, demo or all; " +
+			"landing paper --list lists them")}
+	}
+	exhibits, err := paper.Named(names)
+	if err != nil {
+		return &usageError{err}
+	}
+	if err := o.check(); err != nil {
+		return err
+	}
+	rows, err := paper.ReadRows(o.File)
+	if err != nil {
+		return err
+	}
+	switch {
+	case o.list:
+		return a.listExhibits(o, exhibits, rows)
+	case o.dry:
+		return a.dryPaper(o, exhibits, rows)
+	case !o.show:
+		err = a.runCells(ctx, o, exhibits, rows)
+		if e := new(paper.NoCellError); errors.As(err, &e) {
+			return &usageError{fmt.Errorf("--only: %w", err)}
+		}
+		if err != nil {
+			return err
+		}
+		if rows, err = paper.ReadRows(o.File); err != nil {
+			return err
+		}
+	}
+	return a.showExhibits(o, exhibits, rows)
+}
+
+// runCells runs what is left, after everything that can be refused has been.
+func (a *app) runCells(ctx context.Context, o *paperOptions, exhibits []*paper.Exhibit, rows []paper.Row) error {
+	plans, err := o.Plans(exhibits, rows, filepath.Join(o.Out, "data"))
+	if err != nil {
+		return err
+	}
+	if len(plans) == 0 {
+		a.say("all cells are finished: %s", o.File)
+		return nil
+	}
+	for _, dir := range []string{o.Out, filepath.Dir(o.File)} {
+		if err := os.MkdirAll(dir, 0o777); err != nil {
+			return err
+		}
+	}
+	by := sweep.Runner{Pool: a.workersPool(), Retry: o.Retry, Command: append([]string{"landing"}, a.args...)}
+	a.watch(&by)
+	if err = o.Run(ctx, plans, by); err != nil && ctx.Err() != nil {
+		a.say("interrupted; finished cells are kept in %s. Go on with the same command", o.File)
+		return &said{err}
+	}
+	return err
+}
+
+// What paper prints: of tables, of --list and of --dry-run.
+type (
+	paperTables struct {
+		Rows   string        `json:"rows"` // the file that holds them
+		Tables []paper.Table `json:"tables"`
+		Pages  []string      `json:"pages"`
+		Legend string        `json:"legend"`
+	}
+	exhibitList struct {
+		Exhibits []listedExhibit `json:"exhibits"`
+		Budget   float64         `json:"budget_seconds"`
+	}
+	listedExhibit struct {
+		Name    string  `json:"name"`
+		Alias   string  `json:"alias,omitempty"`
+		Title   string  `json:"title"`
+		Runs    int     `json:"runs"` // cells, with seeds
+		Nets    int     `json:"trainings"`
+		Left    int     `json:"left"`
+		Seconds float64 `json:"seconds_left"`
+	}
+	plannedPaper struct {
+		Cells []plannedPaperCell `json:"cells"`
+	}
+	plannedPaperCell struct {
+		Cell       string `json:"cell"`
+		Seed       uint64 `json:"seed"`
+		Definition string `json:"definition"` // variants and keys of training; keys of generation
+		Run        string `json:"run"`        // name of the run folder
+	}
+)
+
+func (a *app) showExhibits(o *paperOptions, exhibits []*paper.Exhibit, rows []paper.Row) error {
+	of, err := o.Tables(exhibits, rows)
+	if err != nil {
+		return err
+	}
+	var tables []paper.Table
+	pages := []string{}
+	for i, e := range exhibits {
+		tables = append(tables, of[i]...)
+		if o.show {
+			continue
+		}
+		page, err := o.Page(e, of[i], rows)
+		if err != nil {
+			return err
+		}
+		file := filepath.Join(o.Out, e.Name+".html")
+		if err := run.WriteFile(file, page, true); err != nil {
+			return err
+		}
+		pages = append(pages, file)
+	}
+	return a.result(paperTables{o.File, tables, pages, paper.Legend}, func(w io.Writer) {
+		for i := range tables {
+			if i > 0 {
+				fmt.Fprintln(w)
+			}
+			t := tables[i].Written()
+			if o.markdown {
+				t.WriteMarkdown(w)
+			} else {
+				t.WriteText(w, a.columns())
+			}
+		}
+		if !o.markdown {
+			fmt.Fprintf(w, "\n%s\n", paper.Legend)
+		}
+		for _, p := range pages {
+			fmt.Fprintf(w, "page: %s\n", p)
+		}
+	})
+}
+
+func (a *app) listExhibits(o *paperOptions, exhibits []*paper.Exhibit, rows []paper.Row) error {
+	o.Only = nil
+	list := []listedExhibit{}
+	for _, e := range exhibits {
+		all, left, err := o.Cells([]*paper.Exhibit{e}, rows)
+		if err != nil {
+			return err
+		}
+		list = append(list, listedExhibit{e.Name, e.Alias, e.Title, len(all), trainings(all), len(left),
+			float64(trainings(left)) * o.Budget.Seconds()})
+	}
+	return a.result(exhibitList{list, o.Budget.Seconds()}, func(w io.Writer) {
+		t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+		fmt.Fprintf(t, "name\talso\tcells with seeds\tto run\ttrainings\ttraining left at %v each\t\n", o.Budget)
+		for _, e := range list {
+			fmt.Fprintf(t, "%s\t%s\t%d\t%d\t%d\t%s\t%s\n", e.Name, e.Alias, e.Runs, e.Left, e.Nets,
+				clock(e.Seconds), e.Title)
+		}
+		t.Flush()
+		fmt.Fprintln(w, "\nTables and figures that share a training run it once.")
+	})
+}
+
+// trainings returns how many trainings cells have.
+func trainings(cells []*sweep.Cell) int {
+	names := map[string]bool{}
+	for _, c := range cells {
+		names[c.Training] = true
+	}
+	return len(names)
+}
+
+func (a *app) dryPaper(o *paperOptions, exhibits []*paper.Exhibit, rows []paper.Row) error {
+	scratch, err := os.MkdirTemp("", "landing-paper-") // for data that nobody published
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(scratch)
+	_, left, err := o.Cells(exhibits, rows)
+	if e := new(paper.NoCellError); errors.As(err, &e) {
+		return &usageError{fmt.Errorf("--only: %w", err)}
+	}
+	if err != nil {
+		return err
+	}
+	list := []plannedPaperCell{}
+	for _, c := range left {
+		list = append(list, plannedPaperCell{paper.Name(c.Label), c.Label.Seed, c.Definition(), c.Training})
+	}
+	_, refused := o.Plans(exhibits, rows, scratch)
+	err = a.result(plannedPaper{list}, func(w io.Writer) {
+		t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+		for _, e := range list {
+			fmt.Fprintf(t, "%s\tseed %d\t%s\n", e.Cell, e.Seed, e.Definition)
+		}
+		t.Flush()
+		fmt.Fprintf(w, "%s to run\n", plural(len(list), "cell"))
+	})
+	return errors.Join(refused, err)
+}
