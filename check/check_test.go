@@ -8,9 +8,9 @@ import (
 
 	"github.com/landing-diffusion/landing/constraint"
 	"github.com/landing-diffusion/landing/internal/dense"
+	"github.com/landing-diffusion/landing/internal/testkit"
 	"github.com/landing-diffusion/landing/internal/testkit/sets"
 	"github.com/landing-diffusion/landing/langevin"
-	"github.com/landing-diffusion/landing/parallel"
 )
 
 // A term is a function of one point with its gradient.
@@ -134,8 +134,7 @@ func gentle(s constraint.Set) *langevin.Process {
 
 func run(t *testing.T, in Input) *Report {
 	t.Helper()
-	pool := parallel.New(2)
-	defer pool.Close()
+	pool := testkit.Pool(t, 2)
 	r, err := Run(context.Background(), in, pool)
 	if err != nil {
 		t.Fatal(err)

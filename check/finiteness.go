@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/landing-diffusion/landing/evidence"
+	"github.com/landing-diffusion/landing/internal/text"
 )
 
 // finiteness looks for values, gradients and second derivatives that are NaN or infinite: at data, on Σ and along
@@ -45,10 +46,7 @@ func finiteness(e *Evidence) []Finding {
 			}
 		}
 	}
-	look(e.everyRow(), Fail)
-	look(e.On, Fail)
-	look(e.Boundary, Fail)
-	look(e.States(200), Fail)
+	look(slices.Concat(e.everyRow(), e.On, e.Boundary, e.States(200)), Fail)
 	look(e.Near, Warn)
 	var out []Finding
 	for i, f := range first {
@@ -69,7 +67,7 @@ func finiteness(e *Evidence) []Finding {
 	}
 	if out == nil {
 		out = []Finding{{Status: Pass, Message: fmt.Sprintf("values and derivatives are finite at %s",
-			count(len(e.Data)/e.D+len(e.On)+len(e.Near)+len(e.Boundary)+len(e.States(200)), "point", "points"))}}
+			text.Counted(len(e.Data)/e.D+len(e.On)+len(e.Near)+len(e.Boundary)+len(e.States(200)), "point", "points"))}}
 	}
 	return out
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/landing-diffusion/landing/constraint"
 	"github.com/landing-diffusion/landing/constraint/levelset"
+	"github.com/landing-diffusion/landing/internal/text"
 	"github.com/landing-diffusion/landing/keyed"
 	"github.com/landing-diffusion/landing/mesh"
 )
@@ -38,7 +39,7 @@ func meshes(e *Evidence) []Finding {
 		_, faces := surface.Mesh.N()
 		out = append(out, Finding{Numbers: Numbers{"faces": float64(faces)},
 			Message: fmt.Sprintf("%d faces, closed and oriented alike, in %s", faces,
-				count(surface.Mesh.Components(), "part", "parts"))})
+				text.Counted(surface.Mesh.Components(), "part", "parts"))})
 	}
 	return append(append(out, e.meshNear(surface)), e.meshUnder(surface)...)
 }

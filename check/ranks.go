@@ -11,6 +11,7 @@ import (
 	"github.com/landing-diffusion/landing/evidence"
 	"github.com/landing-diffusion/landing/geometry"
 	"github.com/landing-diffusion/landing/internal/dense"
+	"github.com/landing-diffusion/landing/internal/text"
 )
 
 // ranks examines the rank of ∇J, the unit gradients of h and of the inequalities that are active: on Σ, on its edges,
@@ -171,7 +172,7 @@ func (t *tally) finding(e *Evidence, i int) (Finding, bool) {
 		f.say(Warn, "is nearly dependent on %s: the sine of the angle is %.2g at %s", others, c.nearest, c.at)
 	default:
 		f.Message = fmt.Sprintf("independent of the components before it (least sine %.2g of %s)", c.nearest,
-			count(seen, "point", "points"))
+			text.Counted(seen, "point", "points"))
 	}
 	return f, true
 }

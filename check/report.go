@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/landing-diffusion/landing/internal/text"
 )
 
 // A Report is everything that was found.
@@ -47,8 +49,8 @@ const shown = 4
 // the rest are counted. Chosen keys stand together, by the part of the problem file they are of, unless Why is set.
 func (r *Report) Write(w io.Writer, color bool) error {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s: d = %d, %s, %s, %s\n\n", r.Set, r.Dim, count(r.Equalities, "equality", "equalities"),
-		count(r.Inequalities, "inequality", "inequalities"), count(r.Points, "data point", "data points"))
+	fmt.Fprintf(&b, "%s: d = %d, %s, %s, %s\n\n", r.Set, r.Dim, text.Counted(r.Equalities, "equality", "equalities"),
+		text.Counted(r.Inequalities, "inequality", "inequalities"), text.Counted(r.Points, "data point", "data points"))
 	lines := r.lines()
 	if !r.Why {
 		lines = together(lines)
@@ -102,7 +104,7 @@ func short(v any) string {
 	case float64:
 		return fmt.Sprintf("%.3g", v)
 	case []float64:
-		return fmt.Sprintf("(%s)", count(len(v), "number", "numbers"))
+		return fmt.Sprintf("(%s)", text.Counted(len(v), "number", "numbers"))
 	}
 	return fmt.Sprint(v)
 }
@@ -138,7 +140,7 @@ func (r *Report) lines() []Finding {
 				}
 			}
 			if len(rest) > 0 {
-				out[len(out)-1].Message += fmt.Sprintf(" (and %s alike)", count(len(rest), "other", "others"))
+				out[len(out)-1].Message += fmt.Sprintf(" (and %s alike)", text.Counted(len(rest), "other", "others"))
 			}
 		}
 		lo = hi
@@ -151,11 +153,4 @@ func painted(s Status, color bool) string {
 		return s.String()
 	}
 	return fmt.Sprintf("\x1b[%dm%s\x1b[0m", [...]int{36, 32, 33, 31}[s-Skip], s)
-}
-
-func count(n int, one, many string) string {
-	if n == 1 {
-		return "1 " + one
-	}
-	return fmt.Sprintf("%d %s", n, many)
 }

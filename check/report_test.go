@@ -8,9 +8,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/landing-diffusion/landing/internal/testkit"
 	"github.com/landing-diffusion/landing/langevin"
 	"github.com/landing-diffusion/landing/method/pathmatch"
-	"github.com/landing-diffusion/landing/parallel"
 	"github.com/landing-diffusion/landing/score"
 	"github.com/landing-diffusion/landing/train"
 )
@@ -108,8 +108,7 @@ FAIL  data  d4  bad (and 2 others alike)
 func TestWorkers(t *testing.T) {
 	s := arm(3, false)
 	findings := func(workers int) []Finding {
-		pool := parallel.New(workers)
-		defer pool.Close()
+		pool := testkit.Pool(t, workers)
 		r, err := Run(context.Background(), Input{Process: gentle(s), Tolerance: 1e-3, Seed: 3}, pool)
 		if err != nil {
 			t.Fatal(err)

@@ -24,8 +24,7 @@ func gathered(t *testing.T, in Input, pool *parallel.Pool) *Evidence {
 
 func terminalFinding(t *testing.T, p *langevin.Process, data []float64) Finding {
 	t.Helper()
-	pool := parallel.New(2)
-	defer pool.Close()
+	pool := testkit.Pool(t, 2)
 	return terminalLaw(gathered(t, Input{Process: p, Data: data, Uniform: true, Seed: 1}, pool))[0]
 }
 
@@ -189,8 +188,7 @@ func TestReach(t *testing.T) {
 // Where a shift decays as exp(−λv/2), what is recommended leaves 0.1 standard deviations: a friction if there is one,
 // else a longer time. Nearly free flight and walls are left alone.
 func TestFarther(t *testing.T) {
-	pool := parallel.New(1)
-	defer pool.Close()
+	pool := testkit.Pool(t, 1)
 	advise := func(p *langevin.Process, λ float64) (left float64, n Numbers, text string) {
 		e := gathered(t, Input{Process: p, Uniform: true}, pool)
 		T, γ := p.Schedule.T, p.Friction // σ = 1: t = T

@@ -8,6 +8,7 @@ import (
 
 	"github.com/landing-diffusion/landing/constraint/formula"
 	"github.com/landing-diffusion/landing/constraint/zoo"
+	"github.com/landing-diffusion/landing/internal/testkit"
 	"github.com/landing-diffusion/landing/langevin"
 	"github.com/landing-diffusion/landing/parallel"
 )
@@ -15,13 +16,10 @@ import (
 // A narrow window caps ε at a quarter of its depth, below a step's 0.1, which throws
 // points 0.2 beyond it; without inequalities it is 0.
 func TestRepulsionReasons(t *testing.T) {
-	pool := parallel.New(1)
-	defer pool.Close()
+	pool := testkit.Pool(t, 1)
 	process := func(lower, upper []float64) *langevin.Process {
 		box, err := zoo.NewBox(lower, upper)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, err)
 		p := interval{Method: langevin.OLLA, Tau: 0.01, Rho: 1, Friction: 1}.Process()
 		p.Set = box
 		return p
@@ -40,15 +38,12 @@ func TestRepulsionReasons(t *testing.T) {
 
 // Inequalities that no point comes near, or that no step along Σ moves, have no say.
 func TestRepulsionOfSome(t *testing.T) {
-	pool := parallel.New(1)
-	defer pool.Close()
+	pool := testkit.Pool(t, 1)
 	circle := func(inequalities ...formula.Component) *langevin.Process {
 		set, err := formula.New(formula.Spec{
 			Dim: 2, Equality: []formula.Component{{Name: "r", Expr: "norm(x) - 1"}}, Inequality: inequalities,
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, err)
 		p := interval{Method: langevin.ULLA, Tau: 0.01, Rho: 1, Friction: 1}.Process()
 		p.Set = set
 		return p
@@ -90,8 +85,7 @@ func TestRate(t *testing.T) {
 // independent draws, so the noise of a distance is about 0.01; a false alarm needs
 // five of those, a rate below 1e-6. The seeds are fixed.
 func TestRecommendedRepulsion(t *testing.T) {
-	pool := parallel.New(2)
-	defer pool.Close()
+	pool := testkit.Pool(t, 2)
 	for _, c := range []interval{
 		{Method: langevin.OLLA, Tau: 0.0025, Rho: 1, Friction: 1},
 		{Method: langevin.OLLA, Tau: 0.0025, Rho: 0.3, Friction: 1},
@@ -153,9 +147,7 @@ func (c interval) Distance(t *testing.T, ε float64, draws int, pool *parallel.P
 		x0[i] = (float64(i) + 0.5) / count
 	}
 	d, err := chains.Run(t.Context(), pool, x0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	n := float64(len(d.X))
 	for i, v := range slices.Sorted(slices.Values(d.X)) {
 		v = min(max(v, 0), 1)

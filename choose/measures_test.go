@@ -12,20 +12,17 @@ import (
 	"github.com/landing-diffusion/landing/constraint/formula"
 	"github.com/landing-diffusion/landing/constraint/zoo"
 	"github.com/landing-diffusion/landing/internal/dense"
+	"github.com/landing-diffusion/landing/internal/testkit"
 	"github.com/landing-diffusion/landing/internal/testkit/sets"
 	"github.com/landing-diffusion/landing/keyed"
 	"github.com/landing-diffusion/landing/metric"
-	"github.com/landing-diffusion/landing/parallel"
 )
 
 func measure(t *testing.T, set constraint.Set, rows []float64) *Measures {
 	t.Helper()
-	pool := parallel.New(1)
-	defer pool.Close()
+	pool := testkit.Pool(t, 1)
 	m, err := Measure(t.Context(), set, rows, 1, pool)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	return m
 }
 
@@ -56,9 +53,7 @@ func normals(n int) []float64 {
 func box(t *testing.T, lower, upper []float64) constraint.Set {
 	t.Helper()
 	set, err := zoo.NewBox(lower, upper)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	return set
 }
 
@@ -76,9 +71,7 @@ func within(t *testing.T, what string, got, want, by float64) {
 // in 10⁵.
 func TestRound(t *testing.T) {
 	o3, err := zoo.NewOrthogonal(3, zoo.OrthogonalOptions{Special: true})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	const n = 2000
 	for _, c := range []struct {
 		name   string
@@ -187,9 +180,7 @@ func TestCurved(t *testing.T) {
 // SO(10): II(XΩ, XΩ) = XΩ² with ‖Ω‖ = 1, of radii between √2 and √10.
 func TestSO10(t *testing.T) {
 	set, err := zoo.NewOrthogonal(10, zoo.OrthogonalOptions{Special: true})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	m := measure(t, set, uniform(set, 300))
 	m.quiet(t)
 	if m.Dim != 45 || !(m.Radius > math.Sqrt2 && m.Radius < m.RadiusMedian && m.RadiusMedian < math.Sqrt(10)) {
@@ -267,9 +258,7 @@ func TestWindowOfSlab(t *testing.T) {
 		Dim: 3, Equality: []formula.Component{{Name: "r", Expr: "norm(x) - 1"}},
 		Inequality: []formula.Component{{Name: "up", Expr: "x[2] <= 0.5"}, {Name: "down", Expr: "50*x[2] >= -25"}},
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	var rows, want []float64
 	for i, x := 0, uniform(zoo.Sphere{D: 3}, 1000); len(want) < visited; i++ {
 		if z := x[3*i+2]; math.Abs(z) < 0.5 {
@@ -293,9 +282,7 @@ func TestWindowOfSlab(t *testing.T) {
 
 	// Half a sphere has one wall.
 	half, err := zoo.NewCap([]float64{0, 0, 1}, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	m = measure(t, half, uniform(half, 200))
 	m.quiet(t)
 	if !math.IsInf(m.Window, 1) {
@@ -467,8 +454,7 @@ func TestMeasuresAreOfRowsAsASet(t *testing.T) {
 	for _, i := range order {
 		shuffled = append(shuffled, x[3*i:3*i+3]...)
 	}
-	pool := parallel.New(3)
-	defer pool.Close()
+	pool := testkit.Pool(t, 3)
 	second, err := Measure(t.Context(), zoo.Torus{Major: 2, Minor: 0.5}, shuffled, 1, pool)
 	if err != nil || !reflect.DeepEqual(first, second) {
 		t.Errorf("%+v is not %+v (%v)", second, first, err)
@@ -552,9 +538,7 @@ func TestConstantCoordinates(t *testing.T) {
 	circle := func(more ...formula.Component) constraint.Set {
 		set, err := formula.New(formula.Spec{Dim: 4,
 			Equality: append([]formula.Component{{Name: "r", Expr: "norm(x[0:2]) = 1"}}, more...)})
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, err)
 		return set
 	}
 	for want, set := range map[string]constraint.Set{
@@ -611,9 +595,7 @@ func TestDirtyRows(t *testing.T) {
 	quadric, err := formula.New(formula.Spec{
 		Dim: 3, Equality: []formula.Component{{Name: "r", Expr: "dot(x, x) = 4"}},
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	for i := range noise {
 		noise[i] = 1.05 * x[i]
 	}
@@ -644,8 +626,7 @@ func TestFewRows(t *testing.T) {
 		}
 		within(t, "radius at one point", m.Radius, 2, 1e-9)
 	}
-	pool := parallel.New(1)
-	defer pool.Close()
+	pool := testkit.Pool(t, 1)
 	for _, rows := range [][]float64{nil, {math.Inf(1), 0, 0}} {
 		_, err := Measure(t.Context(), sphere, rows, 1, pool)
 		var e *MeasureError
@@ -660,9 +641,7 @@ func TestHeldCoordinates(t *testing.T) {
 	b, err := formula.New(formula.Spec{
 		Dim: 3, Equality: []formula.Component{{Name: "r", Expr: "norm(x[0:2]) - x[2]"}},
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	set := constraint.Hold(b, []int{2})
 	circle := uniform(zoo.Sphere{D: 2, R: 1}, 1000)
 	var rows []float64
@@ -693,9 +672,7 @@ func TestUnmeasurable(t *testing.T) {
 	squared, err := formula.New(formula.Spec{
 		Dim: 2, Equality: []formula.Component{{Name: "r", Expr: "(norm(x) - 1)^2"}},
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	m = measure(t, squared, uniform(zoo.Sphere{D: 2}, 100))
 	if notes := strings.Join(m.Notes, ";"); !strings.Contains(notes, "gradient of the equalities vanishes") {
 		t.Errorf("squared constraint: %+v", m)

@@ -56,11 +56,10 @@ func TestJudge(t *testing.T) {
 	defer pool.Close()
 	r, trained := small(t, pool)
 	drawn := 0
-	x, v, fault, err := Judge(t.Context(), r, trained, 60, true, func(done, of int) {
-		if drawn = done; of != 60 {
-			t.Errorf("of %d samples", of)
-		}
-	})
+	by := experiment.Judging{Trained: trained, Samples: 60, Seed: r.Problem.Seed}
+	asked := by
+	asked.Diagnose, asked.Tick = true, func(done int) { drawn = done }
+	x, v, fault, err := experiment.Judge(t.Context(), r, asked)
 	if err != nil || fault != nil || x.N() != 60 || v.Samples != 60 || drawn != 60 {
 		t.Fatalf("%v, %v, %d drawn, %+v", err, fault, drawn, v)
 	}
@@ -71,15 +70,16 @@ func TestJudge(t *testing.T) {
 		c.Simulate != s.Simulate || c.Generate != s.Generate {
 		t.Errorf("a cost of %+v, of seconds %+v", c, s)
 	}
-	if _, v, _, err := Judge(t.Context(), r, trained, 60, false, func(int, int) {}); err != nil || v.Steps != nil {
+	if _, v, _, err := experiment.Judge(t.Context(), r, by); err != nil || v.Steps != nil {
 		t.Errorf("nobody asked for steps: %v, %v", err, v)
 	}
 	ctx, stop := context.WithCancel(t.Context())
-	if _, _, _, err := Judge(ctx, r, trained, 60, false, func(done, of int) {
-		if done == of {
+	by.Tick = func(done int) {
+		if done == by.Samples {
 			stop()
 		}
-	}); !errors.Is(err, context.Canceled) {
+	}
+	if _, _, _, err := experiment.Judge(ctx, r, by); !errors.Is(err, context.Canceled) {
 		t.Errorf("interrupted after the last sample: %v", err)
 	}
 }

@@ -4,13 +4,13 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/landing-diffusion/landing/experiment"
+	"github.com/landing-diffusion/landing/experiment/judge"
 	"github.com/landing-diffusion/landing/metric"
 	"github.com/landing-diffusion/landing/parallel"
 	"github.com/landing-diffusion/landing/run"
@@ -23,6 +23,7 @@ type Reader struct {
 	Pool  *parallel.Pool
 	Say   func(remark string)                 // what somebody should know
 	Drawn func(dir string, done, samples int) // samples of a run without an evaluation
+	Line  experiment.CommandLine
 }
 
 // UnitsDir and RunsDir are the folders of units and of runs in that of a sweep.
@@ -127,7 +128,7 @@ func (r *Reader) run(ctx context.Context, dir string) ([]Entry, error) {
 	if err != nil {
 		return nil, err
 	}
-	kept, stale, err := opened.KeptEvaluation()
+	kept, stale, err := experiment.KeptEvaluation(opened)
 	if err != nil {
 		return nil, err
 	}
@@ -139,17 +140,18 @@ func (r *Reader) run(ctx context.Context, dir string) ([]Entry, error) {
 		if stale != "" {
 			r.say("%s: judged anew, for the evaluation that it keeps is none of it now: %s", dir, stale)
 		}
-		tick := func(done, of int) {
-			if r.Drawn != nil {
-				r.Drawn(dir, done, of)
-			}
-		}
-		_, v, fault, err := Judge(ctx, opened, t, opened.SampleCount(), false, tick)
+		n := opened.SampleCount()
+		_, v, fault, err := experiment.Judge(ctx, opened, experiment.Judging{Trained: t, Samples: n,
+			Seed: opened.Problem.Seed, Line: r.Line, Tick: func(done int) {
+				if r.Drawn != nil {
+					r.Drawn(dir, done, n)
+				}
+			}})
 		if err != nil {
 			return nil, err
 		}
 		if kept == nil {
-			if err := opened.KeepEvaluation(v, t.State, opened.Problem.Seed, fault); err != nil {
+			if err := experiment.KeepEvaluation(opened, v, t.State, opened.Problem.Seed, fault); err != nil {
 				r.say("%s: judged, and not kept: %v", dir, err)
 			} else {
 				r.say("%s: judged; kept as %s", dir, run.EvaluationFile)
@@ -166,30 +168,6 @@ func said(fault error) string {
 		return ""
 	}
 	return fault.Error()
-}
-
-// Judge draws n samples of a run and evaluates them; diagnose tells of steps on the way too. fault says what is wrong
-// with samples that there are.
-func Judge(ctx context.Context, r *experiment.Run, t *experiment.Trained, n int, diagnose bool,
-	tick func(done, of int)) (x *experiment.Samples, v *experiment.Evaluation, fault, err error) {
-	prior, err := r.Prior(ctx, nil)
-	if err != nil {
-		return nil, nil, nil, err
-	}
-	draw := r.Generate
-	if diagnose {
-		draw = r.Diagnose
-	}
-	x, fault = draw(ctx, t, prior, n, 0, r.Problem.Seed, func(done int) { tick(done, n) })
-	if x == nil {
-		return nil, nil, nil, fault
-	}
-	start, err := r.CompareStart(ctx, prior, n)
-	if err != nil {
-		return nil, nil, nil, err
-	}
-	v, off := r.Evaluate(x, t.State, start)
-	return x, v, errors.Join(fault, off), ctx.Err()
 }
 
 // given returns what somebody wrote of a run's problem, but for seed and names; nil if the folder does not tell.
@@ -237,7 +215,7 @@ func (e *Entry) Curve() (seconds, distance []float64) {
 				last = t.Seconds
 			}
 		case "evaluation":
-			p := experiment.Progress{JSD: metric.NaN}
+			p := judge.Progress{JSD: metric.NaN}
 			if json.Unmarshal(rec.Data, &p) == nil && !p.JSD.IsNaN() {
 				seconds, distance = append(seconds, max(p.Seconds, last)), append(distance, float64(p.JSD))
 			}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/landing-diffusion/landing/constraint"
 	"github.com/landing-diffusion/landing/experiment"
+	"github.com/landing-diffusion/landing/experiment/judge"
 	"github.com/landing-diffusion/landing/method"
 	"github.com/landing-diffusion/landing/metric"
 	"github.com/landing-diffusion/landing/run"
@@ -143,7 +144,7 @@ const heldOut = "validation and test rows"
 
 // Of makes the entry of a run from the evaluation of its samples by a network in a state; fault is the error that
 // came with samples or evaluation.
-func Of(r *experiment.Run, v *experiment.Evaluation, state train.State, fault string) Entry {
+func Of(r *experiment.Run, v *judge.Evaluation, state train.State, fault string) Entry {
 	row := Row{Name: r.Folder.Dir, Version: run.Version(), Label: labelOf(r),
 		Data: Data{Name: filepath.Base(r.Data.Name), SHA256: r.Data.SHA256, Points: r.Data.N, Dim: r.Data.D,
 			Set: constraint.Name(r.Process.Set), Split: r.Problem.Data.SplitSeed, HeldOut: v.HeldOut},
@@ -177,7 +178,7 @@ func (c *Cost) Here() {
 	c.Ended = time.Now().UTC().Round(time.Second)
 }
 
-func distanceOf(j *experiment.JSD) *Distance {
+func distanceOf(j *judge.JSD) *Distance {
 	if j == nil {
 		return nil
 	}

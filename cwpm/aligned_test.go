@@ -4,6 +4,7 @@ import (
 	"math"
 	"testing"
 
+	"github.com/landing-diffusion/landing/internal/testkit"
 	"github.com/landing-diffusion/landing/internal/testkit/golden"
 	"github.com/landing-diffusion/landing/internal/testkit/reference"
 	"github.com/landing-diffusion/landing/keyed"
@@ -59,9 +60,7 @@ func TestLossOfAlignedNetwork(t *testing.T) {
 	pass := func(paths *langevin.Paths, last LastMomentum) (loss float64, grad []float32) {
 		l, ws := NewLoss[float32](p, m, n, Options{}), m.Pack(true).NewWorkspace(n, true)
 		in, err := l.Prepare(paths, terms, last)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, err)
 		ds := make([]float32, n*d)
 		loss = l.Evaluate(ds, ws.Forward(in, n))
 		grad = make([]float32, len(m.Parameters()))

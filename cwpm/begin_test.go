@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/landing-diffusion/landing/constraint/formula"
+	"github.com/landing-diffusion/landing/internal/testkit"
 	"github.com/landing-diffusion/landing/langevin"
 )
 
@@ -21,9 +22,7 @@ func TestWhereWindowsBegin(t *testing.T) {
 			{Name: "rim", Expr: "dot(x, x) <= 4"},
 		},
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	p := &langevin.Process{
 		Set: set, Method: langevin.OLLAP, Walls: langevin.PaperWalls, Repulsion: 0.02,
 		Schedule: langevin.Schedule{N: 5, T: 0.02, SigmaMin: 0.5, SigmaMax: 1},
@@ -53,9 +52,7 @@ func TestWhereWindowsBegin(t *testing.T) {
 			for i := lo; i < min(lo+l.Rows(), paths.Count); i++ {
 				terms = append(terms, Term{Item: i, K: k})
 			}
-			if err := l.load(paths, terms, nil); err != nil {
-				t.Fatal(err)
-			}
+			testkit.OK(t, l.load(paths, terms, nil))
 			l.begin(terms)
 			for i, term := range terms {
 				x := paths.At(term.Item, k+1)

@@ -7,6 +7,7 @@ import (
 	"github.com/landing-diffusion/landing/constraint"
 	"github.com/landing-diffusion/landing/constraint/zoo"
 	"github.com/landing-diffusion/landing/geometry"
+	"github.com/landing-diffusion/landing/internal/testkit"
 	"github.com/landing-diffusion/landing/internal/testkit/sets"
 	"github.com/landing-diffusion/landing/keyed"
 	"github.com/landing-diffusion/landing/langevin"
@@ -17,9 +18,7 @@ import (
 func TestFormsOfCells(t *testing.T) {
 	e := zoo.Ellipsoid{Axes: []float64{1, 0.6, 0.2}}
 	k, err := geometry.NewCurvature(e, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	g, want := geometry.New(e, 1, 0), make([]float64, 9)
 	const n, length = 300, 0.4
 	for _, limit := range []int{maxCells, 40} {
@@ -44,9 +43,7 @@ func TestFormsOfCells(t *testing.T) {
 				if i == odd {
 					continue
 				}
-				if err := g.At(centre, 1); err != nil {
-					t.Fatal(err)
-				}
+				testkit.OK(t, g.At(centre, 1))
 				k.Square(want, g)
 				for j := range want {
 					if got[j] != want[j] {
@@ -89,9 +86,7 @@ func TestBendOfAWindow(t *testing.T) {
 		const k = 3
 		copy(paths.At(0, k+1), []float64{axes[0], 0}) // k + 1 = 4: the end of the axis
 		terms := []Term{{K: k}}
-		if err := l.load(paths, terms, nil); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, l.load(paths, terms, nil))
 		l.lookBack(paths, terms)
 		κ := func(j int) float64 { return axes[0] / (axes[j] * axes[j]) }
 		want := 1 / (1 + κ(1)*κ(1)*l.v[1]*l.v[1])
@@ -135,9 +130,7 @@ func TestBendOfNoMove(t *testing.T) {
 		x[i*d] = 1.5
 	}
 	v[1], v[2*d+2] = 0.2, 0.3
-	if err := g.At(x, n); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, g.At(x, n))
 	b.along(got, g, v)
 	κ := func(a float64) float64 { return 1.5 / (a * a) }
 	for i, want := range []float64{κ(0.8) * κ(0.8) * 0.04, 0, κ(0.7) * κ(0.7) * 0.09} {
@@ -160,9 +153,7 @@ func TestGradientWhereWindowsBegin(t *testing.T) {
 		paths.X[i] = math.Sin(float64(i * i))
 	}
 	terms := []Term{{K: 3}, {Item: 1, K: 1}, {Item: 1, K: 4}, {K: 2}}
-	if err := l.load(paths, terms, nil); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, l.load(paths, terms, nil))
 	l.lookBack(paths, terms)
 	for i, term := range terms {
 		for j, v := range paths.At(term.Item, l.from[i]) {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/landing-diffusion/landing/constraint/zoo"
 	"github.com/landing-diffusion/landing/internal/dense"
+	"github.com/landing-diffusion/landing/internal/testkit"
 	"github.com/landing-diffusion/landing/langevin"
 )
 
@@ -32,9 +33,7 @@ func TestForceOfAWindowIsUnfolded(t *testing.T) {
 				for i := lo; i < min(lo+9, paths.Count); i++ {
 					terms = append(terms, Term{Item: i, K: k})
 				}
-				if err := l.load(paths, terms, last); err != nil {
-					t.Fatal(err)
-				}
+				testkit.OK(t, l.load(paths, terms, last))
 				l.lookBack(paths, terms)
 				for i, term := range terms {
 					j := l.from[i]
@@ -76,9 +75,7 @@ func TestWindowsAreTangent(t *testing.T) {
 			Schedule: langevin.Schedule{N: 20, T: 0.6, SigmaMin: 0.4, SigmaMax: 0.8},
 		}
 		starts, err := langevin.Start(t.Context(), p, 12, 1)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, err)
 		paths, last := forward(t, p, starts, 5)
 		l := NewLoss(p, reads[float64](p), 12, Options{Window: 0.12})
 		l.SetWindows(make([]Window, p.Schedule.N))
@@ -93,9 +90,7 @@ func TestWindowsAreTangent(t *testing.T) {
 		if len(terms) < 12 {
 			t.Fatalf("%v: windows begin at %v", m, l.start)
 		}
-		if err := l.load(paths, terms, last); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, l.load(paths, terms, last))
 		l.lookBack(paths, terms)
 		moving := 0.0
 		for i := range terms {

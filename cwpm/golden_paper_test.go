@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/landing-diffusion/landing/cwpm"
+	"github.com/landing-diffusion/landing/internal/testkit"
 	"github.com/landing-diffusion/landing/internal/testkit/golden"
 	"github.com/landing-diffusion/landing/internal/testkit/papercase"
 	"github.com/landing-diffusion/landing/internal/testkit/reference"
@@ -19,9 +20,7 @@ func TestGoldenPaperLoss(t *testing.T) {
 	golden.ReadJSON(t, "paper.json", &want)
 	for _, c := range reference.PaperCases() {
 		p, err := papercase.Process(c)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, err)
 		const d, N = reference.PaperDim, reference.PaperSteps
 		n := len(want.Start)
 		paths := &langevin.Paths{Count: n, Steps: N, Dim: d, Failed: make([]bool, n)}
@@ -37,9 +36,7 @@ func TestGoldenPaperLoss(t *testing.T) {
 		l := cwpm.NewLoss(p, score.NewReader[float64](score.Reading{}, d, p.Method.Underdamped()), len(terms),
 			cwpm.Options{})
 		in, err := l.Prepare(paths, terms, func(dst []float64, path int) { copy(dst, reference.PaperNoise(path, N)) })
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, err)
 		s, width := make([]float64, 0, len(terms)*d), len(in)/len(terms)
 		for i := range terms { // a row is x, p̃, t
 			row, momentum := in[i*width:(i+1)*width], []float64(nil)

@@ -10,9 +10,9 @@ import (
 	"github.com/landing-diffusion/landing/constraint/formula"
 	"github.com/landing-diffusion/landing/constraint/zoo"
 	"github.com/landing-diffusion/landing/expr"
+	"github.com/landing-diffusion/landing/internal/testkit"
 	"github.com/landing-diffusion/landing/keyed"
 	"github.com/landing-diffusion/landing/langevin"
-	"github.com/landing-diffusion/landing/parallel"
 	"github.com/landing-diffusion/landing/score"
 )
 
@@ -24,9 +24,7 @@ func TestHeldLossIsThatOfTheSlice(t *testing.T) {
 	b.Equality("radius", expr.Norm(b.X().Slice(0, 4)).Sub(b.X().At(4)))
 	b.Inequality("wall", b.X().At(2).Sub(b.X().At(5)))
 	set, err := b.Set()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	held, c := constraint.Hold(set, []int{4, 5}), []float64{1.5, 0.6}
 	for name, pair := range map[string][2]constraint.Set{
 		"formulas": {held, constraint.Slice(held, c)},
@@ -58,8 +56,7 @@ func heldLoss(t *testing.T, name string, pair [2]constraint.Set, c []float64, m 
 	window float64) {
 	t.Helper()
 	const count, d = 150, 4
-	pool := parallel.New(1)
-	defer pool.Close()
+	pool := testkit.Pool(t, 1)
 	process := func(s constraint.Set) *langevin.Process {
 		return &langevin.Process{Set: s, Method: m, Friction: 3, Walls: walls, Repulsion: 0.01,
 			Schedule: langevin.Schedule{N: 8, T: 1, SigmaMin: 0.3, SigmaMax: 1}}

@@ -48,9 +48,7 @@ func TestGoldenLoss(t *testing.T) {
 		NewGeometry: reference.NewRidge(reference.Alanine, 1e-6, 0),
 		Schedule:    langevin.Schedule{N: 3, T: 0.006, SigmaMin: 0.5, SigmaMax: 2}}
 	group, err := reference.NewGroup(10, zoo.OrthogonalOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	so10 := langevin.Process{
 		Set: group, Friction: 10,
 		Schedule: langevin.Schedule{N: 3, T: 0.15, SigmaMin: 0.3, SigmaMax: 0.9, Geometric: true},
@@ -71,9 +69,7 @@ func TestGoldenLoss(t *testing.T) {
 			p := &c.process
 			if p.Set == nil {
 				network, err := levelset.ReadNetwork(testkit.Shared(t, "data/mesh/bunny_sdf.npz"))
-				if err != nil {
-					t.Fatal(err)
-				}
+				testkit.OK(t, err)
 				p.Set = levelset.New(network)
 			}
 			p.Method, p.Landing = c.method, langevin.Landing{Explicit: true, Rate: 10}
@@ -88,15 +84,11 @@ func TestGoldenLoss(t *testing.T) {
 				}
 			}
 			net, err := score.FromLayers[float64](g, "net_layer_")
-			if err != nil {
-				t.Fatal(err)
-			}
+			testkit.OK(t, err)
 			model, terms := net.Model(score.Reading{}, kernel.Float32), allTerms(paths)
 			l, ws := NewLoss(p, model, len(terms), Options{}), model.Pack(true).NewWorkspace(len(terms), true)
 			in, err := l.Prepare(paths, terms, func(dst []float64, path int) { copy(dst, f("loss_vN")[path*d:]) })
-			if err != nil {
-				t.Fatal(err)
-			}
+			testkit.OK(t, err)
 			ds, grad := make([]float64, len(terms)*d), make([]float64, len(net.Params))
 			loss := l.Evaluate(ds, ws.Forward(in, len(terms)))
 			if want := f("loss")[0]; math.Abs(loss-want) > 1e-9*(1+want) {
@@ -108,15 +100,11 @@ func TestGoldenLoss(t *testing.T) {
 			for _, term := range terms {
 				x = append(x, paths.At(term.Item, term.K+1)...)
 			}
-			if err := at.At(x, len(terms)); err != nil {
-				t.Fatal(err)
-			}
+			testkit.OK(t, at.At(x, len(terms)))
 			at.Tangent(ds, ds)
 			ws.Backward(grad, ds, len(terms), false)
 			want, err := score.FromLayers[float64](g, "lossgrad_layer_")
-			if err != nil {
-				t.Fatal(err)
-			}
+			testkit.OK(t, err)
 			for i, v := range want.Params {
 				if math.Abs(grad[i]-v) > 1e-9*(1+math.Abs(v)) {
 					t.Fatalf("gradient %d is %.15g, want %.15g", i, grad[i], v)
@@ -255,9 +243,7 @@ func TestLossMatchesBackwardStep(t *testing.T) {
 				next := make([]float64, 3)
 				x, after, still := paths.At(0, k+1), paths.At(0, k+2), make([]float64, 3)
 				_, err := st.Backward(next, x, after, still, make([]bool, 1), 1, k, constant(s))
-				if err != nil {
-					t.Fatal(err)
-				}
+				testkit.OK(t, err)
 				copy(paths.At(0, k), next)
 				l := NewLoss(p, reads[float64](p), 1, Options{})
 				if _, err := l.Prepare(paths, []Term{{Item: 0, K: k, Weight: 1}}, noise); err != nil {

@@ -15,7 +15,6 @@ import (
 	"github.com/landing-diffusion/landing/internal/testkit"
 	"github.com/landing-diffusion/landing/keyed"
 	"github.com/landing-diffusion/landing/langevin"
-	"github.com/landing-diffusion/landing/parallel"
 )
 
 // A slope is that of u on û over some rows.
@@ -54,8 +53,7 @@ func measureSlopes(t *testing.T, p *langevin.Process, starts []float64, window f
 	const block = 10_000
 	d := p.Set.Dim()
 	fitted := (1<<17 + d - 1) / d
-	pool := parallel.New(0)
-	defer pool.Close()
+	pool := testkit.Pool(t, 0)
 	sim := langevin.NewSimulator(p, pool, 64)
 	var paths langevin.Paths
 	forward := func(n int, refresh uint64) LastMomentum {
@@ -223,13 +221,9 @@ func TestSlopeByCurvature(t *testing.T) {
 	for _, name := range []string{"bunny", "spot"} {
 		t.Run(name, func(t *testing.T) {
 			net, err := levelset.ReadNetwork(testkit.Shared(t, "data/mesh/"+name+"_sdf.npz"))
-			if err != nil {
-				t.Fatal(err)
-			}
+			testkit.OK(t, err)
 			data, err := arrayfile.ReadNPY(testkit.Shared(t, "data/mesh/"+name+"_eigfn100.npy"))
-			if err != nil {
-				t.Fatal(err)
-			}
+			testkit.OK(t, err)
 			testSlopes(t, levelset.New(net), data.AsFloat64(), 0.1, 10_000, 0.02)
 		})
 	}

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/landing-diffusion/landing/constraint/zoo"
+	"github.com/landing-diffusion/landing/internal/testkit"
 	"github.com/landing-diffusion/landing/langevin"
 	"github.com/landing-diffusion/landing/parallel"
 )
@@ -14,18 +15,14 @@ import (
 // that left x is (−z − x)/τ and the backward step from z aims at −x.
 func TestLossAtABounce(t *testing.T) {
 	half, err := zoo.NewBox([]float64{0}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	for _, m := range []langevin.Method{langevin.OLLA, langevin.ULLA, langevin.OLLAP, langevin.ULLAP} {
 		for _, c := range []langevin.Convention{langevin.Reference, langevin.Paper} {
 			p := &langevin.Process{
 				Set: half, Method: m, Friction: 2, Convention: c, Potential: langevin.Quadratic{},
 				Schedule: langevin.Schedule{N: 6, T: 0.6, SigmaMin: 0.5, SigmaMax: 1.5},
 			}
-			if err := p.Validate(); err != nil {
-				t.Fatal(err)
-			}
+			testkit.OK(t, p.Validate())
 			pool := parallel.New(1)
 			var paths langevin.Paths
 			x0 := make([]float64, 40)

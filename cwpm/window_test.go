@@ -9,10 +9,10 @@ import (
 	"github.com/landing-diffusion/landing/constraint/zoo"
 	"github.com/landing-diffusion/landing/dataset"
 	"github.com/landing-diffusion/landing/internal/dense"
+	"github.com/landing-diffusion/landing/internal/testkit"
 	"github.com/landing-diffusion/landing/internal/testkit/sets"
 	"github.com/landing-diffusion/landing/keyed"
 	"github.com/landing-diffusion/landing/langevin"
-	"github.com/landing-diffusion/landing/parallel"
 )
 
 var schedule = langevin.Schedule{N: 9, T: 1.2, SigmaMin: 0.2, SigmaMax: 1.1}
@@ -68,9 +68,7 @@ func targets(
 	if opt.Window > 0 {
 		windows := make([]Window, p.Schedule.N)
 		w, err := l.FitWindow(paths, k, last)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, err)
 		windows[k] = w
 		l.SetWindows(windows)
 	}
@@ -350,9 +348,7 @@ func TestWindowAlongCircle(t *testing.T) {
 				l := NewLoss(p, reads[float64](p), 1, Options{Window: 1})
 				l.start[k] = from
 				terms := []Term{{K: k}}
-				if err := l.load(paths, terms, last); err != nil {
-					t.Fatal(err)
-				}
+				testkit.OK(t, l.load(paths, terms, last))
 				l.lookBack(paths, terms)
 				x, r := paths.At(0, k+1), angle(k+1)-angle(from)
 				bound := 1e-14
@@ -394,8 +390,7 @@ func TestWindowOnSphere(t *testing.T) {
 	for i := range n {
 		start[3*i] = 1
 	}
-	pool := parallel.New(0)
-	defer pool.Close()
+	pool := testkit.Pool(t, 0)
 	for _, m := range []langevin.Method{langevin.OLLA, langevin.ULLA} {
 		p := &langevin.Process{Set: zoo.Sphere{D: 3}, Method: m, Friction: 3,
 			Schedule: langevin.Schedule{N: 9, T: 1.2, SigmaMin: 0.05, SigmaMax: 0.5}}
@@ -447,13 +442,9 @@ func TestWindowOnRotations(t *testing.T) {
 	}
 	const n, d = 1000, 100
 	data, _, err := dataset.RotationMixture{Modes: 1, Count: n}.Generate(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	set, err := zoo.NewOrthogonal(10, zoo.OrthogonalOptions{Special: true})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	centre := make([]float64, d)
 	for i, v := range data.X {
 		centre[i%d] += v / n
@@ -461,8 +452,7 @@ func TestWindowOnRotations(t *testing.T) {
 	if !set.Retract(centre, centre, make([]float64, d)) {
 		t.Fatal("no centre")
 	}
-	pool := parallel.New(0)
-	defer pool.Close()
+	pool := testkit.Pool(t, 0)
 	p := &langevin.Process{
 		Set: set, Method: langevin.ULLA, Friction: 10,
 		Schedule: langevin.Schedule{N: 50, T: 2.5, SigmaMin: 0.4, SigmaMax: 2.4},
@@ -566,13 +556,9 @@ func TestFitWindowLeavesFailedPathsOut(t *testing.T) {
 		l := NewLoss(p, reads[float64](p), 200, Options{Window: 0.4})
 		for k := range p.Schedule.N {
 			want, err := l.FitWindow(good, k, last)
-			if err != nil {
-				t.Fatal(err)
-			}
+			testkit.OK(t, err)
 			got, err := l.FitWindow(mixed, k, func(dst []float64, path int) { last(dst, path/2) })
-			if err != nil {
-				t.Fatal(err)
-			}
+			testkit.OK(t, err)
 			if got != want {
 				t.Errorf("%v, k = %d: with failed paths %v, without %v", m, k, got, want)
 			}
@@ -612,9 +598,7 @@ func TestFitWindowLeavesWildStepsOut(t *testing.T) {
 		l := NewLoss(p, reads[float64](p), 200, Options{Window: 0.4})
 		for k := range p.Schedule.N {
 			want, err := l.FitWindow(good, k, last)
-			if err != nil {
-				t.Fatal(err)
-			}
+			testkit.OK(t, err)
 			if got, err := l.FitWindow(mixed, k, last); err != nil || got != want {
 				t.Errorf("%v, k = %d: with a wild path %v, without %v, %v", m, k, got, want, err)
 			}
@@ -638,9 +622,7 @@ func TestWindowHasNoTermOfLastMomentum(t *testing.T) {
 		l := NewLoss(p, reads[float64](p), paths.Count, Options{Window: 1})
 		for _, k := range []int{N - 2, N - 1} {
 			w, err := l.FitWindow(paths, k, alike)
-			if err != nil {
-				t.Fatal(err)
-			}
+			testkit.OK(t, err)
 			if w.OneStep {
 				t.Fatalf("%v: term %d has no window", m, k)
 			}

@@ -9,20 +9,17 @@ import (
 	"github.com/landing-diffusion/landing/constraint/zoo"
 	"github.com/landing-diffusion/landing/geometry"
 	"github.com/landing-diffusion/landing/internal/dense"
+	"github.com/landing-diffusion/landing/internal/testkit"
 	"github.com/landing-diffusion/landing/internal/testkit/sets"
 	"github.com/landing-diffusion/landing/keyed"
 	"github.com/landing-diffusion/landing/langevin"
-	"github.com/landing-diffusion/landing/parallel"
 )
 
 // forward simulates a path from each start, and returns the last momenta that go with them.
 func forward(t *testing.T, p *langevin.Process, starts []float64, seed uint64) (*langevin.Paths, LastMomentum) {
 	t.Helper()
-	if err := p.Validate(); err != nil {
-		t.Fatal(err)
-	}
-	pool := parallel.New(0)
-	defer pool.Close()
+	testkit.OK(t, p.Validate())
+	pool := testkit.Pool(t, 0)
 	var paths langevin.Paths
 	if _, err := langevin.NewSimulator(p, pool, 64).Forward(t.Context(), &paths, starts, seed, 0); err != nil {
 		t.Fatal(err)
@@ -34,9 +31,7 @@ func forward(t *testing.T, p *langevin.Process, starts []float64, seed uint64) (
 func box(t *testing.T, lower, upper []float64) constraint.Set {
 	t.Helper()
 	set, err := zoo.NewBox(lower, upper)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	return set
 }
 
@@ -174,9 +169,7 @@ func TestWindowAtAWallByQuadrature(t *testing.T) {
 		far := min(upper, 9)
 		for _, k := range []int{2, 5, 8} {
 			w, err := l.FitWindow(exact, k, last)
-			if err != nil {
-				t.Fatal(err)
-			}
+			testkit.OK(t, err)
 			before, step := 0., p.Schedule.Tau(k)
 			for i := range k {
 				before += p.Schedule.Tau(i)
@@ -327,9 +320,7 @@ func TestWindowAtAHoleInATorus(t *testing.T) {
 		Equality:   []formula.Component{{Name: "tube", Expr: "norm([norm(x[0:2]) - 2, x[2]]) = 0.8"}},
 		Inequality: []formula.Component{{Name: "hole", Expr: "distance(x, [1.8, -1.8, 0.6]) >= 0.8"}},
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	p := &langevin.Process{
 		Set: set, Friction: 20,
 		Schedule: langevin.Schedule{N: 20, T: 1.2, SigmaMin: 0.1, SigmaMax: 0.8},
@@ -485,9 +476,7 @@ func TestNearThePapersWalls(t *testing.T) {
 		for i := range terms {
 			terms[i] = Term{Item: i, K: k}
 		}
-		if err := l.load(fill(80), terms, noise); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, l.load(fill(80), terms, noise))
 		l.begin(terms)
 		for i, from := range l.from {
 			if want := map[bool]int{true: k, false: j}[i < 80]; from != want || j == k {

@@ -19,6 +19,7 @@ import (
 	"golang.org/x/sync/semaphore"
 
 	"github.com/landing-diffusion/landing/experiment"
+	"github.com/landing-diffusion/landing/experiment/judge"
 	"github.com/landing-diffusion/landing/parallel"
 	"github.com/landing-diffusion/landing/score"
 )
@@ -116,15 +117,15 @@ func (e *PanicError) Error() string { return fmt.Sprintf("internal error: %v", e
 // Draw draws samples of a run and hands them on in order, in parts: emit gets the samples lo, lo+1, …, those that
 // failed marked. The sum, without points, is returned. The error is that of the context, of emit, or of the
 // sampler; a share of failed samples above the allowed one is the caller's to judge (Loaded.CheckFailed).
-func (e *Engine) Draw(ctx context.Context, r *Run, q Request, emit func(lo int, s *experiment.Samples) error) (
-	*experiment.Samples, error) {
+func (e *Engine) Draw(ctx context.Context, r *Run, q Request, emit func(lo int, s *judge.Samples) error) (
+	*judge.Samples, error) {
 	start := time.Now()
 	ctx, cancel := context.WithCancel(ctx)
 	prior := r.prior
 	if q.Conditions != nil {
 		prior = prior.Under(q.Conditions, q.Each)
 	}
-	sum := &experiment.Samples{Dim: r.Process.Set.Dim(), Lost: make([]bool, q.N)}
+	sum := &judge.Samples{Dim: r.Process.Set.Dim(), Lost: make([]bool, q.N)}
 	size, places := e.part(q.N), e.large
 	if size <= smallRows {
 		places = e.small
@@ -134,7 +135,7 @@ func (e *Engine) Draw(ctx context.Context, r *Run, q Request, emit func(lo int, 
 		e.large.Release(1)
 	}
 	type result struct {
-		s   *experiment.Samples
+		s   *judge.Samples
 		err error
 	}
 	var running sync.WaitGroup
@@ -189,7 +190,7 @@ func (e *Engine) part(n int) int {
 
 // one draws the samples lo … hi−1 of a request, which have their places.
 func (e *Engine) one(ctx context.Context, r *Run, prior *experiment.Prior, q Request, lo, hi int) (
-	s *experiment.Samples, err error) {
+	s *judge.Samples, err error) {
 	d := r.drawer(e, hi-lo)
 	d.acquire()
 	held := true

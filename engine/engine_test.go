@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/landing-diffusion/landing/experiment"
+	"github.com/landing-diffusion/landing/experiment/judge"
 	"github.com/landing-diffusion/landing/internal/testkit/trained"
 	"github.com/landing-diffusion/landing/parallel"
 )
@@ -52,10 +53,10 @@ func (e *Engine) idle() bool {
 }
 
 // draw returns all samples of a request.
-func draw(ctx context.Context, e *Engine, r *Run, q Request) ([]float64, *experiment.Samples, error) {
+func draw(ctx context.Context, e *Engine, r *Run, q Request) ([]float64, *judge.Samples, error) {
 	x := make([]float64, q.N*r.Process.Set.Dim())
 	at := 0
-	sum, err := e.Draw(ctx, r, q, func(lo int, s *experiment.Samples) error {
+	sum, err := e.Draw(ctx, r, q, func(lo int, s *judge.Samples) error {
 		if lo != at {
 			return fmt.Errorf("samples from %d on follow %d", lo, at)
 		}
@@ -93,7 +94,7 @@ func TestRequestsDoNotTouchEachOther(t *testing.T) {
 		}
 		all = append(all, all...)
 		got := make([][]float64, len(all))
-		sums := make([]*experiment.Samples, len(all))
+		sums := make([]*judge.Samples, len(all))
 		var group sync.WaitGroup
 		for i, a := range all {
 			group.Go(func() {
@@ -186,7 +187,7 @@ func TestCancelled(t *testing.T) {
 		t.Errorf("after its deadline: %v", err)
 	}
 	stop := errors.New("stop")
-	_, err = e.Draw(t.Context(), r, Request{N: 1000}, func(int, *experiment.Samples) error { return stop })
+	_, err = e.Draw(t.Context(), r, Request{N: 1000}, func(int, *judge.Samples) error { return stop })
 	if err != stop {
 		t.Errorf("%v; expected what emit said", err)
 	}

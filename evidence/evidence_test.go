@@ -7,19 +7,16 @@ import (
 	"testing"
 
 	"github.com/landing-diffusion/landing/constraint/zoo"
+	"github.com/landing-diffusion/landing/internal/testkit"
 	"github.com/landing-diffusion/landing/keyed"
 	"github.com/landing-diffusion/landing/langevin"
-	"github.com/landing-diffusion/landing/parallel"
 )
 
 func capOf(t *testing.T, workers int) *Evidence {
 	t.Helper()
 	set, err := zoo.NewCap([]float64{0, 0, 1}, 0.2)
-	if err != nil {
-		t.Fatal(err)
-	}
-	pool := parallel.New(workers)
-	defer pool.Close()
+	testkit.OK(t, err)
+	pool := testkit.Pool(t, workers)
 	data := make([]float64, 3*100)
 	for i := range 100 {
 		set.SampleUniform(data[3*i:3*i+3], keyed.New(1, keyed.Probe, 90), uint64(i))
@@ -116,11 +113,8 @@ func TestFirstIsClipped(t *testing.T) {
 // Points that were not brought to Σ are kept, with the least violation found.
 func TestStuck(t *testing.T) {
 	set, err := zoo.NewBox([]float64{0, 0}, []float64{1, 1})
-	if err != nil {
-		t.Fatal(err)
-	}
-	pool := parallel.New(1)
-	defer pool.Close()
+	testkit.OK(t, err)
+	pool := testkit.Pool(t, 1)
 	data := []float64{math.NaN(), 0, 0.5, 0.5}
 	p := &langevin.Process{Set: set, Schedule: langevin.Schedule{N: 2, T: 1, SigmaMin: 1, SigmaMax: 1}}
 	e := Gather(t.Context(), Case{Process: p, Data: data, Seed: 1}, pool)
@@ -156,11 +150,8 @@ func TestProbe(t *testing.T) {
 // different ones for each inequality.
 func TestWithoutData(t *testing.T) {
 	set, err := zoo.NewBox([]float64{0, 0}, []float64{1, 1})
-	if err != nil {
-		t.Fatal(err)
-	}
-	pool := parallel.New(1)
-	defer pool.Close()
+	testkit.OK(t, err)
+	pool := testkit.Pool(t, 1)
 	p := &langevin.Process{Set: set, Schedule: langevin.Schedule{N: 2, T: 1, SigmaMin: 1, SigmaMax: 1}}
 	e := Gather(t.Context(), Case{Process: p, Seed: 1}, pool)
 	if len(e.Typical()) != len(e.On) || len(e.On) < 40 || e.Rows.Tried != 0 || len(e.Boundary) != 12 {
@@ -224,8 +215,7 @@ func TestStarts(t *testing.T) {
 // A process that no mending makes run, and a set that nothing reaches, have no
 // paths.
 func TestNoPaths(t *testing.T) {
-	pool := parallel.New(1)
-	defer pool.Close()
+	pool := testkit.Pool(t, 1)
 	s := langevin.Schedule{N: 2, T: 1, SigmaMin: 1, SigmaMax: 1}
 	bad := &langevin.Process{Set: zoo.Sphere{D: 3}, Method: langevin.ULLA, Friction: -1, Schedule: s}
 	e := Gather(t.Context(), Case{Process: bad, Seed: 1}, pool)

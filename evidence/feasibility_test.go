@@ -9,7 +9,7 @@ import (
 	"github.com/landing-diffusion/landing/constraint"
 	"github.com/landing-diffusion/landing/constraint/formula"
 	"github.com/landing-diffusion/landing/constraint/zoo"
-	"github.com/landing-diffusion/landing/parallel"
+	"github.com/landing-diffusion/landing/internal/testkit"
 )
 
 // beside returns n points of the circle of radius r in the plane, the last of them off by δ
@@ -33,8 +33,7 @@ func TestFeasible(t *testing.T) {
 	for _, r := range []float64{1, 1e3, 1e-3, 1e9, 1e-9} {
 		var first *Feasibility
 		for _, workers := range []int{1, 3} {
-			pool := parallel.New(workers)
-			defer pool.Close()
+			pool := testkit.Pool(t, workers)
 			f := Feasible(t.Context(), zoo.Sphere{D: 2, R: r}, beside(n, r, δ), pool)
 			if want := δ * math.Sqrt2; math.Abs(f.Share(n-1)-want) > 2*δ*δ {
 				t.Errorf("radius %g: share %v, want %v", r, f.Share(n-1), want)
@@ -60,8 +59,7 @@ func TestFeasible(t *testing.T) {
 // A share is of what a coordinate varies by where one component is violated, and of what rows
 // do, √d times as much, where many are; coordinates that are held count for nothing.
 func TestShares(t *testing.T) {
-	pool := parallel.New(1)
-	defer pool.Close()
+	pool := testkit.Pool(t, 1)
 	const n = 50
 	var flat, held []float64
 	for i := range n {
@@ -111,8 +109,7 @@ func TestShares(t *testing.T) {
 
 // What single precision makes of numbers that lie far from 0 is no fault of the rows.
 func TestRounded(t *testing.T) {
-	pool := parallel.New(1)
-	defer pool.Close()
+	pool := testkit.Pool(t, 1)
 	for _, shift := range []float64{0, 1, 1e3, 1e4} {
 		x := beside(100, 1, 0)
 		for i := range x {
@@ -174,9 +171,7 @@ func TestOnWalls(t *testing.T) {
 			x = append(x, unit*a, unit*b)
 		}
 		box, err := zoo.NewBox([]float64{0, 0}, []float64{unit, unit})
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, err)
 		on, looked := OnWalls(box, x)
 		if looked != 200 {
 			t.Errorf("%d rows of 200", looked)
@@ -190,9 +185,7 @@ func TestOnWalls(t *testing.T) {
 	}
 	flat, err := formula.New(formula.Spec{Dim: 1, Inequality: []formula.Component{{Name: "g",
 		Expr: "relu(x[0])^2 <= 0"}}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	if on, _ := OnWalls(flat, []float64{-1, -2, -3, -4, -5, -6, -7}); on[0] != 0 {
 		t.Errorf("%d rows on the edge of what has none", on[0])
 	}

@@ -23,10 +23,10 @@ type Ahead struct {
 // pathNumbersAtOnce bounds the numbers of paths that are held at once: 32 MB.
 const pathNumbersAtOnce = 1 << 22
 
-// Ahead returns the forward paths 0 … total−1. Of fewer paths than training rows, they begin at rows at equal
+// NewAhead returns the forward paths 0 … total−1. Of fewer paths than training rows, they begin at rows at equal
 // distances; of more, at all rows again and again. The error is a *problem.KeyError where the method noises points by
 // no process of package langevin.
-func (l *Loaded) Ahead(total uint64) (*Ahead, error) {
+func NewAhead(l *Loaded, total uint64) (*Ahead, error) {
 	proc := l.Method.Capabilities().Noising
 	if proc == nil {
 		return nil, &problem.KeyError{Key: problem.KeyProcessMethod, Value: l.Problem.Process.Method,

@@ -116,7 +116,7 @@ func TestAlignedRun(t *testing.T) {
 
 	// A trainer of a network with another reference does not go on from it.
 	var state train.State
-	arrays, err := r.Folder.LoadCheckpoint("", r.config, &state)
+	arrays, err := r.Folder.LoadCheckpoint("", r.Config, &state)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -130,7 +130,7 @@ func TestAlignedRun(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := (&training{Run: r}).trains(other).Restore(arrays, state); fault.KindOf(err) != fault.Run {
+	if err := (&training{run: r}).trains(other).Restore(arrays, state); fault.KindOf(err) != fault.Run {
 		t.Errorf("another reference: %v", err)
 	}
 

@@ -111,7 +111,7 @@ func openBare(ctx context.Context, dir string, pool *parallel.Pool, report func(
 		return nil, err
 	}
 	l.Problem, l.Process, l.Method, l.Chosen = settled.Problem, settled.Process, settled.Method, settled.Chosen
-	r := &Run{Loaded: l, Folder: f, Warning: p.warning(m), config: m.Config}
+	r := &Run{Loaded: l, Folder: f, Warning: p.warning(m), Config: m.Config}
 	free := constraint.At(proc.Set, make([]float64, len(p.Given())))
 	if len(p.Given()) > 0 {
 		if l.Condition, err = readCondition(f, p.Given(), proc.Set.Dim()); err != nil {

@@ -46,7 +46,7 @@ func TestBlockRows(t *testing.T) {
 		pool := parallel.New(workers)
 		l := &Loaded{Pool: pool}
 		for n := 1; n < 1500; n++ {
-			rows := l.blockRows(n)
+			rows := blockRows(l, n)
 			blocks := parallel.Blocks(n, rows)
 			if rows < 1 || rows > generateRows {
 				t.Fatalf("%d samples, %d workers: %d rows", n, workers, rows)
@@ -63,7 +63,7 @@ func TestBlockRows(t *testing.T) {
 	defer pool.Close()
 	l := &Loaded{Pool: pool}
 	for n, want := range map[int]int{1: 1, 2: 1, 3: 2, 64: 32, 256: 128, 257: 65, 100000: 128} {
-		if got := l.blockRows(n); got != want {
+		if got := blockRows(l, n); got != want {
 			t.Errorf("%d samples: %d rows, want %d", n, got, want)
 		}
 	}

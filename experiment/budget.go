@@ -39,20 +39,19 @@ func (l limited) Err() error {
 	return nil
 }
 
-// within returns the context of a training within its budget, if it has one.
-func (t *training) within(ctx context.Context) context.Context {
-	budget := t.trainer.State.Budget
+// limitedTo returns the context of a training within its budget, if that is not 0.
+func limitedTo(ctx context.Context, budget float64, w *stopwatch) context.Context {
 	if budget == 0 {
 		return ctx
 	}
-	return limited{ctx, func() bool { return t.watch.spent() >= budget }}
+	return limited{ctx, func() bool { return w.spent() >= budget }}
 }
 
 // pace begins to time epochs, where there is a budget.
 func (t *training) pace() {
 	if s := t.trainer.State; s.Budget > 0 {
-		k := t.Problem.Train
-		t.pacer = train.NewPacer(s.Budget, k.Refresh, k.EvaluateEvery, t.Problem.TrainConfig().Epochs, s.Epoch,
+		k := t.run.Problem.Train
+		t.pacer = train.NewPacer(s.Budget, k.Refresh, k.EvaluateEvery, t.run.Problem.TrainConfig().Epochs, s.Epoch,
 			t.trainer.Reading(t.watch.spent(), t.watch.evaluated, t.watch.judged))
 	}
 }
@@ -89,22 +88,21 @@ func (t *training) decided(d train.Decision) error {
 	if t.observer.Clock != nil {
 		t.observer.Clock(d)
 	}
-	return t.clocked()
+	return clocked(t.run.Folder, t.run.Problem, t.trainer.State)
 }
 
 // clocked brings the manifest up to the decisions of the trainer's state.
-func (t *training) clocked() error {
-	decisions := t.trainer.State.Clock
-	return t.Folder.AmendManifest(func(m *run.Manifest) {
+func clocked(f *run.Folder, p *problem.Problem, s train.State) error {
+	return f.AmendManifest(func(m *run.Manifest) {
 		m.Clock = nil
-		for _, d := range decisions {
+		for _, d := range s.Clock {
 			c := run.Clocked{Key: problem.KeyTrainEpochs, Value: d.Plan.Epochs, After: d.After,
 				Reason: fmt.Sprintf("%.4g s at %.3g s an epoch, %.4g s of them spent: %s", d.Budget, d.Pace, d.Spent,
 					d.Why)}
 			if d.Repeats() {
 				c.Repeat = fmt.Sprintf("train.max_seconds=0 train.epochs=%d train.anneal=%v", d.Plan.Epochs,
 					d.Plan.Anneal)
-				if t.Problem.Train.HeldOut() {
+				if p.Train.HeldOut() {
 					c.Repeat += " train.stop=epochs"
 				}
 			}

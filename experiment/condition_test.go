@@ -14,6 +14,7 @@ import (
 	"github.com/landing-diffusion/landing/arrayfile"
 	"github.com/landing-diffusion/landing/constraint"
 	"github.com/landing-diffusion/landing/dataset"
+	"github.com/landing-diffusion/landing/experiment/judge"
 	"github.com/landing-diffusion/landing/internal/testkit"
 	"github.com/landing-diffusion/landing/internal/testkit/job"
 	"github.com/landing-diffusion/landing/keyed"
@@ -68,7 +69,7 @@ func TestUnseenConditions(t *testing.T) {
 		net, prior := learned(t, r)
 		asked := []float64{1.234, 0.5, 1.9, 1.77, 2.05, 0.1}
 		prior = prior.Under(asked, 30)
-		draw := func(n int, first uint64) *Samples {
+		draw := func(n int, first uint64) *judge.Samples {
 			s, err := r.Generate(context.Background(), net, prior, n, first, 5, nil)
 			if err != nil {
 				t.Fatal(m, err)
@@ -83,7 +84,7 @@ func TestUnseenConditions(t *testing.T) {
 				t.Fatalf("%s: sample %d has the condition %v, asked %v", m, i, row[3:], c)
 			}
 		}
-		if v := worstOf(violations(r.Process.Set, s.X)); s.Failed() > 0 || v.Worst > 1e-12 {
+		if v := judge.Largest(judge.Violations(r.Process.Set, s.X)); s.Failed() > 0 || v.Worst > 1e-12 {
 			t.Errorf("%s: %d failed, %q is violated by %v", m, s.Failed(), v.Component, v.Worst)
 		}
 		if part := draw(17, 40); !slices.Equal(part.X, s.X[40*5:57*5]) {
@@ -97,7 +98,7 @@ func TestUnseenConditions(t *testing.T) {
 		if err != nil || slices.Equal(g.X, s.X) {
 			t.Errorf("%s: guidance changes nothing (%v)", m, err)
 		}
-		if v := worstOf(violations(r.Process.Set, g.X)); v.Worst > 1e-12 {
+		if v := judge.Largest(judge.Violations(r.Process.Set, g.X)); v.Worst > 1e-12 {
 			t.Errorf("%s: guided samples violate %q by %v", m, v.Component, v.Worst)
 		}
 	}
@@ -129,7 +130,7 @@ func TestUnreachableCondition(t *testing.T) {
 	r := job.Begin[*Run](t, l, []byte(disc))
 	net, prior := learned(t, r)
 	s, err := r.Generate(context.Background(), net, prior.Under([]float64{1, 3, 1.5, 0.1}, 10), 20, 0, 5, nil)
-	var failed *FailedError
+	var failed *judge.FailedError
 	if !errors.As(err, &failed) || failed.Begun != 10 || s.Begun != 10 || s.Failed() != 10 || !s.Lost[3] ||
 		s.Lost[13] ||
 		!strings.Contains(err.Error(), "no point of the set under their condition") {
@@ -434,7 +435,7 @@ func TestEvaluateUnderCondition(t *testing.T) {
 		t.Fatal(err)
 	}
 	r := job.Begin[*Run](t, l, []byte(disc))
-	right := &Samples{X: slices.Clone(l.HeldOutRows), Dim: 5, Lost: make([]bool, len(l.HeldOutRows)/5)}
+	right := &judge.Samples{X: slices.Clone(l.HeldOutRows), Dim: 5, Lost: make([]bool, len(l.HeldOutRows)/5)}
 	// Others of the same law given the condition: the data's own way to draw, with new numbers.
 	for i := range right.N() {
 		row := right.X[i*5 : (i+1)*5]
@@ -455,15 +456,15 @@ func TestEvaluateUnderCondition(t *testing.T) {
 			t.Errorf("%s: %+v", b, b)
 		}
 	}
-	wrong := &Samples{X: slices.Clone(right.X), Dim: 5, Lost: make([]bool, right.N())}
+	wrong := &judge.Samples{X: slices.Clone(right.X), Dim: 5, Lost: make([]bool, right.N())}
 	for i := range right.N() { // a quarter turn off
 		wrong.X[i*5], wrong.X[i*5+1] = right.X[i*5+1], -right.X[i*5]
 	}
-	if g := r.conditional(wrong); g.Pairs.PValue > 0.001 || g.Warning == "" {
+	if g := r.Reference().Conditional(wrong); g.Pairs.PValue > 0.001 || g.Warning == "" {
 		t.Errorf("samples of another law given the condition: %+v", g.Pairs)
 	}
 	right.Lost[3] = true
-	if g := r.conditional(right); g.Pairs.N != 199 {
+	if g := r.Reference().Conditional(right); g.Pairs.N != 199 {
 		t.Errorf("with one lost there are %d pairs", g.Pairs.N)
 	}
 	page := reportOf(t, r, right, v)

@@ -45,7 +45,7 @@ func taught(ctx context.Context, p *problem.Problem, set constraint.Set, pool *p
 		return nil, &DataError{path, fmt.Sprintf("has %d points of %d coordinates; expected points of %d (%s)",
 			points.N, points.D, d, problem.TaughtKey)}
 	}
-	if fault, _ := judge(ctx, p, set, points, pool); fault != "" {
+	if fault, _ := offSet(ctx, p, set, points, pool); fault != "" {
 		return nil, &DataError{path, fault}
 	}
 	return points.X, nil
@@ -86,8 +86,8 @@ func (s Student) resolved(path int) Student {
 	return s
 }
 
-// CanTeach returns an error if the run has no few-step students.
-func (r *Run) CanTeach() error {
+// canTeach returns an error if the run has no few-step students.
+func canTeach(r *Run) error {
 	p := r.Problem
 	if _, err := langevin.ParseMethod(p.Process.Method); err != nil {
 		why := fmt.Sprintf("its method is %s; students are of runs of ULLA, OLLA, ULLA-P or OLLA-P", r.Method.Name())
@@ -103,17 +103,14 @@ func (r *Run) CanTeach() error {
 	return nil
 }
 
-// pathNumbers returns how many numbers a forward path has.
-func (r *Run) pathNumbers() int { return r.Process.Schedule.N * r.Process.Set.Dim() }
-
 // keys are those of a student that are not its teacher's, as settings: rows is the file of samples. The network sees
 // noise in the place of a momentum, its outputs have a unit of their own, and there is no window to average over.
 func (s Student) keys(r *Run, rows string) []string {
 	p, net := r.Problem, r.Problem.Network
 	levels, batch := s.Steps[0]-1, choose.DrawBatch(s.Samples)
-	coarse, fine := choose.Levels(r.spread(), r.Process.Spread(r.Process.Schedule.N), r.directions(), levels)
+	coarse, fine := choose.Levels(spread(r), r.Process.Spread(r.Process.Schedule.N), directions(r), levels)
 	updates, stop := learnedUpdates, "epochs"
-	if choose.ManyDirections(r.directions()) {
+	if choose.ManyDirections(directions(r)) {
 		updates, stop = fewerUpdates, "held_out_loss"
 	}
 	keys := []string{
@@ -138,7 +135,7 @@ func (s Student) keys(r *Run, rows string) []string {
 }
 
 // spread returns the root mean square distance of the training rows from their mean, a direction of Σ.
-func (r *Run) spread() float64 {
+func spread(r *Run) float64 {
 	d := r.Process.Set.Dim()
 	n, mean, sum := len(r.TrainRows)/d, make([]float64, d), 0.0
 	for i, v := range r.TrainRows {
@@ -147,11 +144,11 @@ func (r *Run) spread() float64 {
 	for i, v := range r.TrainRows {
 		sum += (v - mean[i%d]) * (v - mean[i%d])
 	}
-	return math.Sqrt(sum / float64(n*r.directions()))
+	return math.Sqrt(sum / float64(n*directions(r)))
 }
 
 // directions returns how many there are along Σ.
-func (r *Run) directions() int { return max(1, r.Process.Set.Dim()-len(r.Process.Set.Equalities())) }
+func directions(r *Run) int { return max(1, r.Process.Set.Dim()-len(r.Process.Set.Equalities())) }
 
 // A Lesson is what a student is begun with.
 type Lesson struct {
@@ -164,12 +161,13 @@ type Lesson struct {
 func (l *Lesson) Remove() { os.RemoveAll(l.dir) }
 
 // Teach draws samples of the run into a file and returns the problem of a student that learns them.
-// tick, if not nil, hears how many are drawn. Nothing is drawn if the problem is at fault.
-func (r *Run) Teach(ctx context.Context, s Student, checkpoint string, tick func(done, of int)) (*Lesson, error) {
-	if err := r.CanTeach(); err != nil {
+// tick, if not nil, hears how many are drawn. Errors are *TeacherError, *problem.KeyError, those of Trained
+// and of Generate; nothing is drawn if the problem is at fault.
+func Teach(ctx context.Context, r *Run, s Student, checkpoint string, tick func(done, of int)) (*Lesson, error) {
+	if err := canTeach(r); err != nil {
 		return nil, err
 	}
-	s = s.resolved(r.pathNumbers())
+	s = s.resolved(r.Process.Schedule.N * r.Process.Set.Dim())
 	t, err := r.Trained(checkpoint)
 	if err != nil {
 		return nil, err
@@ -179,14 +177,14 @@ func (r *Run) Teach(ctx context.Context, s Student, checkpoint string, tick func
 		return nil, err
 	}
 	l := &Lesson{dir: dir}
-	if err := r.teach(ctx, s, t, l, tick); err != nil {
+	if err := teach(ctx, r, s, t, l, tick); err != nil {
 		l.Remove()
 		return nil, err
 	}
 	return l, nil
 }
 
-func (r *Run) teach(ctx context.Context, s Student, t *Trained, l *Lesson, tick func(done, of int)) (err error) {
+func teach(ctx context.Context, r *Run, s Student, t *Trained, l *Lesson, tick func(done, of int)) (err error) {
 	file := filepath.Join(l.dir, "learned.npy")
 	keys := problem.ParseSettings(s.keys(r, file)...)
 	if l.Problem, err = problem.Load(r.Problem.Resolved(), run.ConfigFile, "", keys); err != nil {
@@ -201,7 +199,7 @@ func (r *Run) teach(ctx context.Context, s Student, t *Trained, l *Lesson, tick 
 	if _, err := l.Problem.Build(); err != nil {
 		return err
 	}
-	if l.Teacher, err = r.teacher(run.CheckpointName(t.State.Updates)); err != nil {
+	if l.Teacher, err = teacher(r, run.CheckpointName(t.State.Updates)); err != nil {
 		return err
 	}
 	prior, err := r.Prior(ctx, nil)
@@ -233,8 +231,8 @@ func (r *Run) teach(ctx context.Context, s Student, t *Trained, l *Lesson, tick 
 const lessons = 1 << 40
 
 // teacher says which run, and which weights of it, drew.
-func (r *Run) teacher(checkpoint string) (run.Teacher, error) {
-	t := run.Teacher{Method: r.Method.Name(), Checkpoint: checkpoint, Config: r.config}
+func teacher(r *Run, checkpoint string) (run.Teacher, error) {
+	t := run.Teacher{Method: r.Method.Name(), Checkpoint: checkpoint, Config: r.Config}
 	var err error
 	if t.Run, err = filepath.Abs(r.Folder.Dir); err != nil {
 		return t, err
@@ -246,12 +244,4 @@ func (r *Run) teacher(checkpoint string) (run.Teacher, error) {
 	t.Manifest = run.Hash(manifest)
 	t.Weights, err = r.Folder.WeightsHash(checkpoint)
 	return t, err
-}
-
-// Distance returns that of points to all data, by which the run is judged; false if none is defined.
-func (l *Loaded) Distance(x []float64) (float64, bool) {
-	if l.distance == nil || len(x) == 0 {
-		return 0, false
-	}
-	return float64(l.distance.To(x)), true
 }

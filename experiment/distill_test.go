@@ -26,7 +26,7 @@ var small = []string{"train.epochs=3", "train.batch=8", "network.width=8", "netw
 func lesson(t *testing.T, r *Run, s Student) *Lesson {
 	t.Helper()
 	s.Settings = append(slices.Clone(small), s.Settings...)
-	l, err := r.Teach(context.Background(), s, "", nil)
+	l, err := Teach(context.Background(), r, s, "", nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -63,7 +63,7 @@ func TestDistill(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if from.Samples != 60 || from.Each != 50 || from.Method != "ULLA" || from.Config != r.config ||
+	if from.Samples != 60 || from.Each != 50 || from.Method != "ULLA" || from.Config != r.Config ||
 		from.Checkpoint != run.CheckpointName(teacher.State.Updates) || len(from.Weights) != 64 {
 		t.Errorf("taught by %+v", from)
 	}
@@ -177,16 +177,16 @@ func TestNoStudent(t *testing.T) {
 	m.Problem = &p
 	other.Loaded = &m
 	for name, r := range map[string]*Run{"condition": &conditional, "student": student, "method": &other} {
-		if _, err := r.Teach(context.Background(), Student{}, "", nil); err == nil ||
+		if _, err := Teach(context.Background(), r, Student{}, "", nil); err == nil ||
 			!strings.Contains(err.Error(), " cannot be distilled: ") {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	if _, err := begin(t).Teach(context.Background(), Student{}, "", nil); err == nil {
+	if _, err := Teach(context.Background(), begin(t), Student{}, "", nil); err == nil {
 		t.Error("a run without a checkpoint has a student")
 	}
 	var e *problem.KeyError
-	_, err := r.Teach(context.Background(), Student{Samples: 20, Settings: []string{"train.window=0.1"}}, "", nil)
+	_, err := Teach(context.Background(), r, Student{Samples: 20, Settings: []string{"train.window=0.1"}}, "", nil)
 	if !errors.As(err, &e) || e.Key != "train.window" {
 		t.Errorf("a student with windows: %v", err)
 	}

@@ -2,16 +2,16 @@ package experiment
 
 import (
 	"errors"
-	"fmt"
 	"math"
 	"slices"
 	"testing"
 
 	"github.com/landing-diffusion/landing/constraint/zoo"
+	"github.com/landing-diffusion/landing/experiment/judge"
 	"github.com/landing-diffusion/landing/keyed"
 	"github.com/landing-diffusion/landing/metric"
 	"github.com/landing-diffusion/landing/parallel"
-	"github.com/landing-diffusion/landing/problem"
+	"github.com/landing-diffusion/landing/problem/settle"
 	"github.com/landing-diffusion/landing/train"
 )
 
@@ -20,7 +20,7 @@ import (
 func TestEvaluationByParts(t *testing.T) {
 	e := begin(t)
 	const n = 1100 // more than a block of uniform samples
-	s := &Samples{X: make([]float64, 3*n), Dim: 3, Lost: make([]bool, n), Wrong: 1}
+	s := &judge.Samples{X: make([]float64, 3*n), Dim: 3, Lost: make([]bool, n), Wrong: 1}
 	for i := range n {
 		e.Process.Set.Capabilities().SampleUniform(s.X[3*i:3*i+3], keyed.New(1, keyed.Probe, 0), uint64(i))
 	}
@@ -42,8 +42,8 @@ func TestEvaluationByParts(t *testing.T) {
 			func(y []float64) float64 { return metric.EarthJSD(y, data) })
 	}
 	copies := metric.CountCopies(good, e.HeldOutRows, e.TrainRows, 3)
-	test := metric.EnergyTest(good, e.HeldOutRows, 3, testPoints, permutations, e.Problem.Seed)
-	all := metric.EnergyTest(good, e.Data.X, 3, testPoints, permutations, e.Problem.Seed)
+	test := metric.EnergyTest(good, e.HeldOutRows, 3, settle.TestPoints, settle.Permutations, e.Problem.Seed)
+	all := metric.EnergyTest(good, e.Data.X, 3, settle.TestPoints, settle.Permutations, e.Problem.Seed)
 	mean := 0.0
 	for i := 0; i < len(good); i += 3 {
 		mean += math.Abs(math.Sqrt(good[i]*good[i]+good[i+1]*good[i+1]+good[i+2]*good[i+2])-1) / float64(n-2)
@@ -81,7 +81,7 @@ func TestViolationOfSeveral(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := metric.MeanLargest(excess(box, []float64{0.5, 2, -0.25, 0.5, 0.5, 0.5})); got != 0.5 { // 1 and 0
+	if got := metric.MeanLargest(judge.Excess(box, []float64{0.5, 2, -0.25, 0.5, 0.5, 0.5})); got != 0.5 { // 1 and 0
 		t.Errorf("mean violation %v, want 0.5", got)
 	}
 	simplex, err := zoo.NewSimplex(3)
@@ -89,7 +89,7 @@ func TestViolationOfSeveral(t *testing.T) {
 		t.Fatal(err)
 	}
 	// both the sum
-	if got := metric.MeanLargest(excess(simplex, []float64{0.25, 0.25, 0, 1.5, -0.25, 0.25})); got != 0.5 {
+	if got := metric.MeanLargest(judge.Excess(simplex, []float64{0.25, 0.25, 0, 1.5, -0.25, 0.25})); got != 0.5 {
 		t.Errorf("mean violation %v, want 0.5", got)
 	}
 	pool := parallel.New(1)
@@ -99,69 +99,28 @@ func TestViolationOfSeveral(t *testing.T) {
 		t.Fatal(err)
 	}
 	r := &Run{Loaded: l, Folder: begin(t).Folder}
-	s := &Samples{X: append([]float64(nil), r.Data.X...), Dim: 9, Lost: make([]bool, 40)}
+	s := &judge.Samples{X: append([]float64(nil), r.Data.X...), Dim: 9, Lost: make([]bool, 40)}
 	for j := range 3 { // the first column of sample 5 is a tenth too long: 0.21 in gram[0,0], the first of six
 		s.X[9*5+3*j] *= 1.1
 	}
 	v, err := r.Evaluate(s, train.State{}, nil)
-	var bad *ViolationError
+	var bad *judge.ViolationError
 	if !errors.As(err, &bad) || bad.Sample != 5 || math.Abs(float64(v.Violation.Worst)-0.21) > 1e-12 ||
 		math.Abs(float64(v.Violation.Mean)-0.21/40) > 1e-12 {
 		t.Errorf("%+v, %v", v.Violation, err)
 	}
 	// The bound itself is allowed, and without projection there is none.
 	r.Problem.Generate.MaxViolation = float64(v.Violation.Worst)
-	if _, err := r.CheckViolation(s); err != nil {
+	if _, err := judge.CheckViolation(r.Process.Set, s, r.Reference().Limit()); err != nil {
 		t.Error(err)
 	}
 	r.Problem.Generate.MaxViolation = 1e-9
-	if _, err := r.CheckViolation(s); err == nil {
+	if _, err := judge.CheckViolation(r.Process.Set, s, r.Reference().Limit()); err == nil {
 		t.Error("a violation above the bound passes")
 	}
 	r.Process.NoTerminal = true
-	if _, err := r.CheckViolation(s); err != nil {
+	if _, err := judge.CheckViolation(r.Process.Set, s, r.Reference().Limit()); err != nil {
 		t.Errorf("without projection: %v", err)
-	}
-}
-
-// A sample may violate a constraint by the round-off of its terms, in large units, and by no more; the worst that
-// does is named. With a support, derivatives are of each component's own coordinates.
-func TestInfeasible(t *testing.T) {
-	const big = 1e6
-	circle := func(at int) string {
-		return fmt.Sprintf(`{name: "r%d", expr: "x[%d]^2 + x[%d]^2 = 1e12"}`, at, at, at+1)
-	}
-	for dim, equalities := range map[int]string{2: circle(0), 4: circle(2) + ", " + circle(0), 40: circle(38) + ", " +
-		circle(0)} {
-		p, err := problem.Load(fmt.Appendf(nil, "set: {dim: %d, equality: [%s]}", dim, equalities), "p.yaml", "", nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		proc, err := p.Build()
-		if err != nil {
-			t.Fatal(err)
-		}
-		component := len(proc.Set.Equalities()) - 1 // of x[0] and x[1]
-		x := make([]float64, 3*dim)
-		for i, off := range []float64{1e-11, 1e-10, -2e-10} { // h is 2·10¹² times that, and its terms
-			at := 0.3 + float64(i)
-			r := big * (1 + 1e-4*off)
-			x[i*dim], x[i*dim+1] = r*math.Cos(at), r*math.Sin(at)
-		}
-		if row, worst := infeasible(proc.Set, x, component, 1e-9); row != -1 {
-			t.Errorf("dim %d: row %d has more than round-off, %v", dim, row, worst)
-		}
-		for i, off := range []float64{1e-11, 1e-10, -2e-10} {
-			at := 0.3 + float64(i)
-			r := big * (1 + off)
-			x[i*dim], x[i*dim+1] = r*math.Cos(at), r*math.Sin(at)
-		}
-		if row, worst := infeasible(proc.Set, x, component, 1e-9); row != 2 || math.Abs(worst-400) > 1 {
-			t.Errorf("dim %d: row %d has %v, want row 2 and 400", dim, row, worst)
-		}
-		if row, _ := infeasible(proc.Set, x, component, 401); row != -1 {
-			t.Errorf("dim %d: row %d is above the limit", dim, row)
-		}
 	}
 }
 
@@ -174,7 +133,7 @@ func TestLaid(t *testing.T) {
 	for i := range mirrored {
 		mirrored[i] *= -1
 	}
-	s := &Samples{X: mirrored, Dim: 3, Lost: make([]bool, n)}
+	s := &judge.Samples{X: mirrored, Dim: 3, Lost: make([]bool, n)}
 	v, err := e.Evaluate(s, train.State{}, nil)
 	if err != nil || v.Nearest.Copied > 0.1 || v.TwoSample.PValue > 0.01 {
 		t.Fatalf("as they are: %+v, %+v, %v", v.Nearest, v.TwoSample, err)

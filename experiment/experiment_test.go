@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/landing-diffusion/landing/experiment/judge"
 	"github.com/landing-diffusion/landing/internal/testkit/job"
 	"github.com/landing-diffusion/landing/metric"
 	"github.com/landing-diffusion/landing/parallel"
@@ -28,7 +29,7 @@ func begin(t *testing.T, settings ...string) *Run {
 }
 
 // drawn are samples of a model, with the problem's prior.
-func drawn(t *testing.T, e *Run, model *Trained, n int) (*Samples, error) {
+func drawn(t *testing.T, e *Run, model *Trained, n int) (*judge.Samples, error) {
 	t.Helper()
 	prior, err := e.Prior(context.Background(), nil)
 	if err != nil {
@@ -41,7 +42,7 @@ func drawn(t *testing.T, e *Run, model *Trained, n int) (*Samples, error) {
 func TestMemoriserShows(t *testing.T) {
 	e := begin(t)
 	x := append([]float64(nil), e.TrainRows...)
-	v, err := e.Evaluate(&Samples{X: x, Dim: 3, Lost: make([]bool, len(x)/3)}, train.State{}, nil)
+	v, err := e.Evaluate(&judge.Samples{X: x, Dim: 3, Lost: make([]bool, len(x)/3)}, train.State{}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -51,7 +52,7 @@ func TestMemoriserShows(t *testing.T) {
 	if f := v.Verdict.Findings; len(f) == 0 || f[0].Code != verdict.Copies {
 		t.Errorf("no word of it: %+v", f)
 	}
-	if held, err := e.Evaluate(&Samples{X: e.HeldOutRows, Dim: 3, Lost: make([]bool, len(e.HeldOutRows)/3)},
+	if held, err := e.Evaluate(&judge.Samples{X: e.HeldOutRows, Dim: 3, Lost: make([]bool, len(e.HeldOutRows)/3)},
 		train.State{}, nil); err != nil || held.Verdict.Has(verdict.Copies) {
 		t.Errorf("of held-out rows: %+v, %v", held.Verdict, err)
 	}
@@ -176,7 +177,7 @@ func TestTrainingIgnoresHeldOut(t *testing.T) {
 // samples.
 func TestTooManyLost(t *testing.T) {
 	e := begin(t, "process.method=OLLA-P", "process.steps=4", "process.horizon=4", "process.sigma={min: 1, max: 2}")
-	var bad *FailedError
+	var bad *judge.FailedError
 	model, err := e.model()
 	if err != nil {
 		t.Fatal(err)
@@ -191,7 +192,7 @@ func TestTooManyLost(t *testing.T) {
 func TestFloor(t *testing.T) {
 	e := begin(t)
 	n := 300
-	v, err := e.Evaluate(&Samples{X: e.Data.X[:3*n], Dim: 3, Lost: make([]bool, n)}, train.State{}, nil)
+	v, err := e.Evaluate(&judge.Samples{X: e.Data.X[:3*n], Dim: 3, Lost: make([]bool, n)}, train.State{}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -208,8 +209,8 @@ func TestChecks(t *testing.T) {
 	e := begin(t)
 	x := append([]float64(nil), e.TrainRows[:30]...)
 	x[9] += 1e-6
-	s := &Samples{X: x, Dim: 3, Lost: make([]bool, 10)}
-	var bad *ViolationError
+	s := &judge.Samples{X: x, Dim: 3, Lost: make([]bool, 10)}
+	var bad *judge.ViolationError
 	if _, err := e.Evaluate(s, train.State{}, nil); !errors.As(err, &bad) || bad.Sample != 3 ||
 		bad.Component != "radius" {
 		t.Errorf("got %v", err)

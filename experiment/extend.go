@@ -30,7 +30,7 @@ func (r *Run) Extend(settings problem.Settings, checkpoint string, command []str
 		checkpoint = names[len(names)-1]
 	}
 	if checkpoint != "" {
-		if _, err := r.Folder.LoadCheckpoint(checkpoint, r.config, &state); err != nil {
+		if _, err := r.Folder.LoadCheckpoint(checkpoint, r.Config, &state); err != nil {
 			return nil, err
 		}
 		if err := r.Folder.KeepCheckpoint(checkpoint); err != nil {
@@ -56,12 +56,12 @@ func (r *Run) Extend(settings problem.Settings, checkpoint string, command []str
 // extend takes up the extensions of the manifest that the trainer's state does not know.
 func (t *training) extend() error {
 	var m run.Manifest
-	if err := t.Folder.ReadJSON(run.ManifestFile, &m); err != nil {
+	if err := t.run.Folder.ReadJSON(run.ManifestFile, &m); err != nil {
 		return err
 	}
 	for t.trainer.State.Extended < len(m.Extensions) {
 		settings := problem.ParseSettings(m.Extensions[t.trainer.State.Extended].Settings...)
-		_, x, err := t.Problem.Extend(settings)
+		_, x, err := t.run.Problem.Extend(settings)
 		if err != nil {
 			return err
 		}

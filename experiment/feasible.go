@@ -9,6 +9,8 @@ import (
 	"github.com/landing-diffusion/landing/constraint"
 	"github.com/landing-diffusion/landing/dataset"
 	"github.com/landing-diffusion/landing/evidence"
+	"github.com/landing-diffusion/landing/experiment/judge"
+	"github.com/landing-diffusion/landing/internal/text"
 	"github.com/landing-diffusion/landing/metric"
 	"github.com/landing-diffusion/landing/parallel"
 	"github.com/landing-diffusion/landing/problem"
@@ -22,7 +24,7 @@ func checkFeasible(
 	ctx context.Context, p *problem.Problem, set constraint.Set, data *dataset.Points, pool *parallel.Pool,
 ) (remark string, err error) {
 	name := dataName(p, data)
-	fault, remark := judge(ctx, p, set, data, pool)
+	fault, remark := offSet(ctx, p, set, data, pool)
 	if i := unselected(set, data.X); fault == "" && i >= 0 {
 		fault = fmt.Sprintf("row %d (from 0) is not in %s, where %s", i, constraint.Name(set),
 			set.Capabilities().Selection)
@@ -39,10 +41,11 @@ func checkFeasible(
 	return remark, nil
 }
 
-// judge says which row is the first that is further from Σ than data.tolerance, in the
+// offSet says which row is the first that is further from Σ than data.tolerance, in the
 // components' own units, or where that is auto than a share of the data's spread; or else what
 // is to be remarked of rows that are nearer, but not there to rounding.
-func judge(ctx context.Context, p *problem.Problem, set constraint.Set, data *dataset.Points, pool *parallel.Pool) (fault, remark string) {
+func offSet(ctx context.Context, p *problem.Problem, set constraint.Set, data *dataset.Points,
+	pool *parallel.Pool) (fault, remark string) {
 	if p.Data.Tolerance.IsAuto() {
 		return apart(ctx, set, data, pool)
 	}
@@ -51,10 +54,10 @@ func judge(ctx context.Context, p *problem.Problem, set constraint.Set, data *da
 
 // within says which rows violate a component by more than tol, "" if none does.
 func within(set constraint.Set, data *dataset.Points, tol float64) string {
-	names, values := values(set, data.X)
+	names, values := constraint.Components(set), constraint.Values(set, data.X)
 	rows, first, worst := 0, metric.Violation{}, metric.Violation{}
 	for i := range data.N {
-		v := worstOf(metric.Violations(names, values[i*len(names):(i+1)*len(names)], 1, len(set.Equalities())))
+		v := judge.Largest(metric.Violations(names, values[i*len(names):(i+1)*len(names)], 1, len(set.Equalities())))
 		if v.WorstSample = i; !(float64(v.Worst) > tol) {
 			continue
 		}
@@ -186,31 +189,28 @@ func unselected(set constraint.Set, x []float64) int {
 	return -1
 }
 
-// worstOf returns the component that is violated most, the first of equals.
-func worstOf(v []metric.Violation) (worst metric.Violation) {
-	for _, c := range v {
-		if c.Worst > worst.Worst {
-			worst = c
+// onEdges tells of inequalities on whose edges rows of the data lie, "" where none do: their law has parts without
+// a density, which samples smear.
+func onEdges(set constraint.Set, data *dataset.Points) string {
+	const nearly = 0.9 // of an inequality that acts as an equality, of which landing check tells
+	names, worst, many, most := set.Inequalities(), -1, 0, 0
+	all, n := evidence.OnWalls(set, data.X)
+	for j, on := range all {
+		if !evidence.Walled(on, n) || float64(on) > nearly*float64(n) {
+			continue
+		}
+		if many++; on > most {
+			worst, most = j, on
 		}
 	}
-	return worst
-}
-
-// violations summarises how far the rows of x are from Σ, by component.
-func violations(set constraint.Set, x []float64) []metric.Violation {
-	names, values := values(set, x)
-	return metric.Violations(names, values, len(x)/set.Dim(), len(set.Equalities()))
-}
-
-// excess returns how far each component is from being satisfied at the rows of x,
-// and the number of components.
-func excess(set constraint.Set, x []float64) (excess []float64, components int) {
-	names, values := values(set, x)
-	metric.Excess(values, len(names), len(set.Equalities()))
-	return values, len(names)
-}
-
-// values returns the components' names, and their values at the rows of x.
-func values(set constraint.Set, x []float64) (names []string, values []float64) {
-	return constraint.Components(set), constraint.Values(set, x)
+	if worst < 0 {
+		return ""
+	}
+	more := ""
+	if many > 1 {
+		more = fmt.Sprintf(", and rows on those of %d more", many-1)
+	}
+	return fmt.Sprintf("%s of the rows lie exactly on the edge of %q%s: samples have a density and will lie beside "+
+		"it. Where that matters, learn such rows apart, on the set with an equality in its place",
+		text.Percent(float64(most)/float64(n)), names[worst], more)
 }

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/landing-diffusion/landing/constraint/zoo"
+	"github.com/landing-diffusion/landing/experiment/judge"
 	"github.com/landing-diffusion/landing/internal/testkit/job"
 	"github.com/landing-diffusion/landing/keyed"
 	"github.com/landing-diffusion/landing/parallel"
@@ -61,12 +62,12 @@ func TestFlowLearns(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	l, err := r.Likelihood(context.Background(), trained)
+	l, err := Likelihood(context.Background(), r.Loaded, trained)
 	if err != nil || l == nil {
 		t.Fatal(l, err)
 	}
 	// Its times run to 1, whatever process.horizon is.
-	if n, err := r.Network(""); err != nil || len(n.Times) != 40 || math.Abs(n.Times[39]-1) > 1e-12 {
+	if n, err := Describe(r, ""); err != nil || len(n.Times) != 40 || math.Abs(n.Times[39]-1) > 1e-12 {
 		t.Errorf("other programs are told of times %v, %v", n.Times, err)
 	}
 	want, test := 0.0, r.Data.Rows(r.Split.Test)
@@ -76,7 +77,7 @@ func TestFlowLearns(t *testing.T) {
 		want -= math.Log((1-z0*z0)/(1-z*z)/(4*math.Pi)) / float64(len(test)/3)
 	}
 	if math.Abs(float64(l.NLL)-want) > 0.05 || l.Rows != len(test)/3 || l.Lost != 0 ||
-		math.Abs(float64(l.Change)) > likelihoodChange || math.Abs(float64(l.Uniform)-math.Log(4*math.Pi)) > 1e-12 {
+		math.Abs(float64(l.Change)) > judge.LikelihoodChange || math.Abs(float64(l.Uniform)-math.Log(4*math.Pi)) > 1e-12 {
 		t.Errorf("%+v, want %v", *l, want)
 	}
 	if told := l.String(); !strings.Contains(told, "nats") || strings.Contains(told, "WARN") {

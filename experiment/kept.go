@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 
+	"github.com/landing-diffusion/landing/experiment/judge"
 	"github.com/landing-diffusion/landing/run"
 	"github.com/landing-diffusion/landing/train"
 )
@@ -15,14 +16,14 @@ type Kept struct {
 	Config  string `json:"config_sha256"` // of config.yaml
 	Updates int    `json:"updates"`       // of the network
 	Seed    uint64 `json:"seed"`          // of the samples
-	*Evaluation
+	*judge.Evaluation
 	Fault string `json:"fault,omitempty"` // why samples are not what they should be: FailedError, ViolationError
 }
 
 // KeepEvaluation writes the evaluation of samples of a seed and of a network in a state to the run folder (Out), with
 // the error that came with samples or evaluation, if one did.
-func (r *Run) KeepEvaluation(v *Evaluation, state train.State, seed uint64, fault error) error {
-	k := Kept{Version: run.Version(), Config: r.config, Updates: state.Updates, Seed: seed, Evaluation: v}
+func KeepEvaluation(r *Run, v *judge.Evaluation, state train.State, seed uint64, fault error) error {
+	k := Kept{Version: run.Version(), Config: r.Config, Updates: state.Updates, Seed: seed, Evaluation: v}
 	if fault != nil {
 		k.Fault = fault.Error()
 	}
@@ -31,7 +32,7 @@ func (r *Run) KeepEvaluation(v *Evaluation, state train.State, seed uint64, faul
 
 // Standing says what is known to be wrong with samples by weights of the run, a sentence each: that the training has
 // not come to its end, and that the evaluation which the folder keeps found them bad.
-func (r *Run) Standing(t *Trained) (says []string) {
+func Standing(r *Run, t *Trained) (says []string) {
 	var s run.Status
 	if err := r.Folder.ReadJSON(run.StatusFile, &s); err == nil && s.State != "trained" && s.State != "" {
 		state := s.State
@@ -40,8 +41,8 @@ func (r *Run) Standing(t *Trained) (says []string) {
 		}
 		says = append(says, fmt.Sprintf("the training is %s: these are weights of epoch %d", state, t.State.Epoch))
 	}
-	k := &Kept{Evaluation: &Evaluation{}}
-	if err := r.Folder.ReadJSON(r.Out(run.EvaluationFile), k); err != nil || k.Config != r.config ||
+	k := &Kept{Evaluation: &judge.Evaluation{}}
+	if err := r.Folder.ReadJSON(r.Out(run.EvaluationFile), k); err != nil || k.Config != r.Config ||
 		k.Updates != t.State.Updates || k.Verdict.Good {
 		return says
 	}
@@ -54,8 +55,8 @@ func (r *Run) Standing(t *Trained) (says []string) {
 
 // KeptEvaluation returns the evaluation that the folder keeps; nil if there is none. stale says why it is none of
 // the run with its present weights; it is empty if it is.
-func (r *Run) KeptEvaluation() (k *Kept, stale string, err error) {
-	k = &Kept{Evaluation: &Evaluation{}}
+func KeptEvaluation(r *Run) (k *Kept, stale string, err error) {
+	k = &Kept{Evaluation: &judge.Evaluation{}}
 	switch err := r.Folder.ReadJSON(r.Out(run.EvaluationFile), k); {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil, "", nil
@@ -67,7 +68,7 @@ func (r *Run) KeptEvaluation() (k *Kept, stale string, err error) {
 		return k, "", err
 	}
 	switch {
-	case k.Config != r.config:
+	case k.Config != r.Config:
 		stale = "it is of another problem"
 	case k.Updates != t.State.Updates:
 		stale = fmt.Sprintf("it is of weights after %d updates, the newest have %d", k.Updates, t.State.Updates)

@@ -46,7 +46,7 @@ func TestKeptEvaluation(t *testing.T) {
 	if err := r.Train(t.Context(), "", Observer{}); err != nil {
 		t.Fatal(err)
 	}
-	if k, stale, err := r.KeptEvaluation(); k != nil || stale != "" || err != nil {
+	if k, stale, err := KeptEvaluation(r); k != nil || stale != "" || err != nil {
 		t.Fatalf("before any: %+v, %q, %v", k, stale, err)
 	}
 	trained, err := r.Trained("")
@@ -68,26 +68,26 @@ func TestKeptEvaluation(t *testing.T) {
 	if v.Network != 50 || v.MMD.N != 40 || !(v.MMD.Statistic > v.MMD.Mean) {
 		t.Errorf("%v evaluations a sample of 50 steps; MMD %+v", v.Network, v.MMD)
 	}
-	if err := r.KeepEvaluation(v, trained.State, 1, errors.New("something")); err != nil {
+	if err := KeepEvaluation(r, v, trained.State, 1, errors.New("something")); err != nil {
 		t.Fatal(err)
 	}
-	k, stale, err := r.KeptEvaluation()
+	k, stale, err := KeptEvaluation(r)
 	if err != nil || stale != "" || k.Fault != "something" || k.Samples != 40 || k.JSD.Full != v.JSD.Full ||
 		k.JSD.Mean != v.JSD.Mean || k.Seed != 1 || k.MMD.Statistic != v.MMD.Statistic ||
 		k.MMD.PValue != v.MMD.PValue || k.Network != 50 ||
 		k.Component[0] != v.Component[0] || k.Verdict.Title() != v.Verdict.Title() {
 		t.Errorf("read back %+v, %q, %v", k, stale, err)
 	}
-	if err := r.KeepEvaluation(v, trained.State, 1, nil); !errors.As(err, new(*run.ExistsError)) {
+	if err := KeepEvaluation(r, v, trained.State, 1, nil); !errors.As(err, new(*run.ExistsError)) {
 		t.Errorf("written over: %v", err)
 	}
-	if says := r.Standing(trained); v.Verdict.Good || len(says) != 1 || !strings.Contains(says[0], "not good (") {
+	if says := Standing(r, trained); v.Verdict.Good || len(says) != 1 || !strings.Contains(says[0], "not good (") {
 		t.Errorf("samples of one update: %+v, %q", v.Verdict, says)
 	}
 	if err := f.SetStatus(run.Status{State: "interrupted"}); err != nil {
 		t.Fatal(err)
 	}
-	if says := r.Standing(trained); len(says) != 2 || !strings.Contains(says[0], "interrupted: these are weights of "+
+	if says := Standing(r, trained); len(says) != 2 || !strings.Contains(says[0], "interrupted: these are weights of "+
 		"epoch 1") {
 		t.Errorf("a training that was stopped: %q", says)
 	}
@@ -107,14 +107,14 @@ func TestKeptEvaluation(t *testing.T) {
 		if err := os.WriteFile(path, []byte(strings.Replace(string(whole), from, to, 1)), 0o666); err != nil {
 			t.Fatal(err)
 		}
-		if _, stale, err := r.KeptEvaluation(); err != nil || !strings.Contains(stale, want) {
+		if _, stale, err := KeptEvaluation(r); err != nil || !strings.Contains(stale, want) {
 			t.Errorf("%s: %q, %v", to, stale, err)
 		}
 	}
 	if err := os.WriteFile(path, whole[:len(whole)/2], 0o666); err != nil {
 		t.Fatal(err)
 	}
-	if _, _, err := r.KeptEvaluation(); !errors.As(err, new(*run.FolderError)) {
+	if _, _, err := KeptEvaluation(r); !errors.As(err, new(*run.FolderError)) {
 		t.Errorf("half a file: %v", err)
 	}
 }

@@ -22,6 +22,7 @@ import (
 	"github.com/landing-diffusion/landing/dataset"
 	"github.com/landing-diffusion/landing/domain"
 	"github.com/landing-diffusion/landing/domain/kinds"
+	"github.com/landing-diffusion/landing/experiment/judge"
 	"github.com/landing-diffusion/landing/internal/fault"
 	"github.com/landing-diffusion/landing/langevin"
 	"github.com/landing-diffusion/landing/method"
@@ -51,17 +52,10 @@ type Loaded struct {
 	Pool        *parallel.Pool
 	Bare        bool // the data is not there (OpenToDraw)
 
-	loading  time.Duration  // that Load took
-	distance *compared      // the distance of the run; nil where none is defined
-	points   *domain.Domain // of x alone: Domain unless there is a condition
-	observed *compared      // of observables beside a published distance; nil where there are none
-}
-
-// compared is the data as a distance sees it.
-type compared struct {
-	*domain.Reference
-	observables *domain.Observables // whose laws the parts of the distance compare; nil: it is another
-	drawn       bool                // by the domain
+	loading  time.Duration   // that Load took
+	distance *judge.Compared // the distance of the run; nil where none is defined
+	points   *domain.Domain  // of x alone: Domain unless there is a condition
+	observed *judge.Compared // of observables beside a published distance; nil where there are none
 }
 
 // A DataError says that the data cannot be read or does not fit the problem.
@@ -290,37 +284,27 @@ func (l *Loaded) SampleCount() int {
 	return min(l.Data.N, mostSamples)
 }
 
-// compare makes the references that samples are held against: the domain's own
-// distance is that of the run, and what the problem observes, or else the domain if its
-// distance is of something else, stands beside it; a domain without one is compared by
-// what the problem observes, or else by the domain's observables.
+// compare makes the distances that samples are held against the data by.
 func (l *Loaded) compare() error {
 	observables, err := l.Problem.Observables(l.Data.D)
 	if err != nil {
 		return err
 	}
-	own := l.Domain.Distance
-	if observables == nil && (own == nil || len(own.Parts) == 0) {
-		observables = l.Domain.Observables
-	}
-	if own != nil {
-		l.distance = &compared{Reference: own.Against(l.Data.X, l.TrainRows, l.HeldOutRows), drawn: true}
-		if of := l.Domain.Observables; of != nil && len(own.Parts) == len(of.List) {
-			l.distance.observables = of
-		}
-	}
-	if observables == nil {
-		return nil
-	}
-	if observables, err = observables.Over(l.Data.X, l.Data.D, l.Pool); err != nil {
+	l.distance, l.observed, err = judge.Compare(l.Domain, observables, l.Data.X, l.TrainRows, l.HeldOutRows, l.Data.D,
+		l.Pool)
+	if err != nil {
 		return &DataError{dataName(l.Problem, l.Data), err.Error()}
 	}
-	by := &compared{Reference: observables.Distance(l.Data.D, l.Pool).Against(l.Data.X, l.TrainRows, l.HeldOutRows),
-		observables: observables}
-	if own != nil {
-		l.observed = by
-	} else {
-		l.distance = by
-	}
 	return nil
+}
+
+// Reference returns what samples are held against.
+func (l *Loaded) Reference() *judge.Reference {
+	r := &judge.Reference{Problem: l.Problem, Process: l.Process, Method: l.Method, Domain: l.Domain, Points: l.points,
+		Dim: l.Data.D, All: l.Data.X, Train: l.TrainRows, HeldOut: l.HeldOutRows, Distance: l.distance,
+		Observables: l.observed, Pool: l.Pool}
+	if l.Condition != nil {
+		r.Given = l.Condition.Names
+	}
+	return r
 }

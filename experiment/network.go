@@ -51,8 +51,8 @@ type Network struct {
 	Start [][2]float64 `json:"start"` // b(t) and v(t); null where waves are of x
 }
 
-// Network describes the network of a checkpoint, chosen as Trained chooses it.
-func (r *Run) Network(checkpoint string) (*Network, error) {
+// Describe describes the network of a checkpoint, chosen as Trained chooses it.
+func Describe(r *Run, checkpoint string) (*Network, error) {
 	t, err := r.Trained(checkpoint)
 	if err != nil {
 		return nil, err
@@ -75,7 +75,7 @@ func (r *Run) Network(checkpoint string) (*Network, error) {
 	if n.Unit == 0 {
 		n.Unit = 1
 	}
-	times := r.Times()
+	times := Times(r)
 	for k := 1; k <= times.N; k++ {
 		at, gain := float64(k)*times.Step, 1.0
 		if read.Gain != nil {
@@ -107,7 +107,7 @@ func (e *RowsError) Error() string {
 // Scores evaluates s_θ at rows (x, p̃, t), of width numbers each, p̃ of underdamped processes alone: a row of d
 // numbers for each. Products are of the given precision, and nothing is guided; with hidden the network does not see
 // the condition, if it can do without. The error is a *RowsError, or that of ctx.
-func (r *Run) Scores(ctx context.Context, t *Trained, precision kernel.Precision, rows []float64, width int,
+func Scores(ctx context.Context, r *Run, t *Trained, precision kernel.Precision, rows []float64, width int,
 	hidden bool) ([]float64, error) {
 	c := r.network()
 	d := c.Dim
@@ -118,7 +118,7 @@ func (r *Run) Scores(ctx context.Context, t *Trained, precision kernel.Precision
 	if width != want {
 		return nil, &RowsError{Width: width, Want: want}
 	}
-	model, err := r.exactly(t, precision)
+	model, err := exactly(r, t, precision)
 	if err != nil {
 		return nil, err
 	}
@@ -168,7 +168,7 @@ func (r *Run) Scores(ctx context.Context, t *Trained, precision kernel.Precision
 }
 
 // exactly returns a trained model whose products have another precision.
-func (r *Run) exactly(t *Trained, precision kernel.Precision) (score.Model[float32], error) {
+func exactly(r *Run, t *Trained, precision kernel.Precision) (score.Model[float32], error) {
 	c := r.network()
 	c.Precision = precision
 	model, err := networks.New(c)

@@ -33,14 +33,14 @@ func askedRows(r *Run, n int) []float64 {
 // network describes is the network: gains, starts, and arrays that are in the file that it names.
 func TestNetworkOfRun(t *testing.T) {
 	r, model := trainedRun(t, "network.octaves=2", "network.octaves_of=start", "network.output=balanced")
-	n, err := r.Network("")
+	n, err := Describe(r, "")
 	if err != nil {
 		t.Fatal(err)
 	}
 	const many = 2*scoreRows + 7
 	rows, d := askedRows(r, many), r.Data.D
 	w := 2*d + 1
-	got, err := r.Scores(context.Background(), model, model.Model.Precision(), rows, w, false)
+	got, err := Scores(context.Background(), r, model, model.Model.Precision(), rows, w, false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -83,13 +83,13 @@ func TestNetworkOfRun(t *testing.T) {
 	}
 
 	var fault *RowsError
-	if _, err := r.Scores(context.Background(), model, kernel.Float32, rows, w-1, false); !errors.As(err, &fault) ||
+	if _, err := Scores(context.Background(), r, model, kernel.Float32, rows, w-1, false); !errors.As(err, &fault) ||
 		fault.Want != w {
 		t.Errorf("rows without a time: %v", err)
 	}
 	ended, cancel := context.WithCancel(context.Background())
 	cancel()
-	if _, err := r.Scores(ended, model, kernel.Float32, rows, w, false); !errors.Is(err, context.Canceled) {
+	if _, err := Scores(ended, r, model, kernel.Float32, rows, w, false); !errors.Is(err, context.Canceled) {
 		t.Errorf("after its end: %v", err)
 	}
 }
@@ -105,11 +105,11 @@ func TestScoreOfAligned(t *testing.T) {
 		t.Fatal(err)
 	}
 	rows, d := askedRows(r, 3), r.Data.D
-	own, err := r.Scores(context.Background(), model, kernel.Float32, rows, 2*d+1, false)
+	own, err := Scores(context.Background(), r, model, kernel.Float32, rows, 2*d+1, false)
 	if err != nil {
 		t.Fatal(err)
 	}
-	low, err := r.Scores(context.Background(), model, kernel.BFloat16, rows, 2*d+1, false)
+	low, err := Scores(context.Background(), r, model, kernel.BFloat16, rows, 2*d+1, false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -122,7 +122,7 @@ func TestScoreOfAligned(t *testing.T) {
 		rows[2*d+1+j] = float64(j / 3)
 	}
 	var fault *RowsError
-	_, err = r.Scores(context.Background(), model, kernel.Float32, rows, 2*d+1, false)
+	_, err = Scores(context.Background(), r, model, kernel.Float32, rows, 2*d+1, false)
 	if !errors.As(err, &fault) || fault.Row != 1 {
 		t.Errorf("atoms on a line: %v", err)
 	}

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/landing-diffusion/landing/experiment/judge"
+	"github.com/landing-diffusion/landing/experiment/report"
 	"github.com/landing-diffusion/landing/internal/testkit/job"
 	"github.com/landing-diffusion/landing/metric"
 	"github.com/landing-diffusion/landing/train"
@@ -24,8 +26,8 @@ func around(n int, by float64) (rows [][]float64) {
 	return rows
 }
 
-func flat(rows [][]float64) *Samples {
-	return &Samples{X: slices.Concat(rows...), Dim: len(rows[0]), Lost: make([]bool, len(rows))}
+func flat(rows [][]float64) *judge.Samples {
+	return &judge.Samples{X: slices.Concat(rows...), Dim: len(rows[0]), Lost: make([]bool, len(rows))}
 }
 
 // What a problem observes is the distance of a run without a published one: each number
@@ -114,8 +116,8 @@ func TestComponentsByDefault(t *testing.T) {
 // observes nothing, it is latitude and longitude.
 func TestObservedBesidePublished(t *testing.T) {
 	plain, more := begin(t), begin(t, `observe=[{name: height, expr: "x[2]"}]`)
-	s := &Samples{X: plain.Data.X[:300], Dim: 3, Lost: make([]bool, 100)}
-	var got [2]*Evaluation
+	s := &judge.Samples{X: plain.Data.X[:300], Dim: 3, Lost: make([]bool, 100)}
+	var got [2]*judge.Evaluation
 	for i, r := range []*Run{plain, more} {
 		v, err := r.Evaluate(s, train.State{}, nil)
 		if err != nil {
@@ -154,7 +156,7 @@ func TestEvaluationsLeaveTrainingAlone(t *testing.T) {
 		r := job.Begin[*Run](t, l, []byte(text))
 		if slices.Contains(settings, "stop") {
 			ctx, cancel := context.WithCancel(context.Background())
-			err := r.Train(ctx, "", Observer{Evaluation: func(Progress) { cancel() }})
+			err := r.Train(ctx, "", Observer{Evaluation: func(judge.Progress) { cancel() }})
 			if !train.Interrupted(err) {
 				t.Fatalf("got %v", err)
 			}
@@ -166,7 +168,7 @@ func TestEvaluationsLeaveTrainingAlone(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, evaluations := decode(records); len(settings) > 0 {
+		if _, evaluations := report.Decode(records); len(settings) > 0 {
 			if len(evaluations) != 2 || len(evaluations[1].Observables) != 2 || evaluations[1].JSD.IsNaN() {
 				t.Errorf("%+v", evaluations)
 			}

@@ -44,12 +44,12 @@ func (l *Loaded) Prior(ctx context.Context, progress func(steps, most int)) (*Pr
 		return &Prior{Prior: own, Kind: l.Method.Name()}, nil
 	}
 	if l.Problem.Prior != "uniform" {
-		return l.empiricalPrior(ctx)
+		return empiricalPrior(ctx, l)
 	}
 	if p, err := langevin.UniformPrior(l.Process); err == nil {
 		return &Prior{Prior: p, Kind: "uniform"}, nil
 	}
-	return l.chainPrior(ctx, progress)
+	return chainPrior(ctx, l, progress)
 }
 
 // Prior is that of the problem; draws of chains and ends of forward paths that the folder
@@ -65,7 +65,7 @@ func (r *Run) Prior(ctx context.Context, progress func(steps, most int)) (*Prior
 			return nil, err
 		}
 		if kept != nil {
-			return r.fromEnds(kept), nil
+			return fromEnds(r.Loaded, kept), nil
 		}
 		if r.Bare {
 			return nil, r.absent("generation begins where forward paths from it end, which the folder does not keep")
@@ -123,7 +123,7 @@ const (
 // priorPaths returns how many paths an empirical prior takes: as many from each
 // training row, more than one where rows are few, for samples that begin at one state are
 // not independent; and from some of the rows where paths from all would take minutes.
-func (l *Loaded) priorPaths() int {
+func priorPaths(l *Loaded) int {
 	rows := len(l.learned()) / l.Data.D
 	path := l.Process.Set.Capabilities().Work * float64(l.Process.Schedule.N)
 	if float64(rows)*path > priorWork && rows > priorEnds {
@@ -134,8 +134,8 @@ func (l *Loaded) priorPaths() int {
 }
 
 // empiricalPrior returns the ends of forward paths from the training rows.
-func (l *Loaded) empiricalPrior(ctx context.Context) (*Prior, error) {
-	d, paths := l.Data.D, l.priorPaths()
+func empiricalPrior(ctx context.Context, l *Loaded) (*Prior, error) {
+	d, paths := l.Data.D, priorPaths(l)
 	starts := langevin.Starts(l.learned(), d, paths)
 	states, err := l.Method.Sampler(generateRows, l.Pool).Ends(ctx, starts, l.Problem.Seed, keyed.PriorPaths.At(0))
 	if err != nil {
@@ -146,22 +146,22 @@ func (l *Loaded) empiricalPrior(ctx context.Context) (*Prior, error) {
 		problem.KeyTrainMaxFailed); err != nil {
 		return nil, err
 	}
-	return l.fromEnds(states), nil
+	return fromEnds(l, states), nil
 }
 
 // fromEnds returns the empirical prior of ends of forward paths: with a condition, under those
 // that samples are judged by.
-func (l *Loaded) fromEnds(states []float64) *Prior {
+func fromEnds(l *Loaded, states []float64) *Prior {
 	p := &Prior{Prior: langevin.Empirical{States: states}, Kind: "empirical"}
 	if l.Condition != nil && !l.Bare {
-		p = p.Under(l.Condition.Of(l.held()), 1)
+		p = p.Under(l.Condition.Of(held(l)), 1)
 	}
 	return p
 }
 
 // held are the rows whose conditions samples are judged under: those held out, or of data
 // too little to hold any out, all.
-func (l *Loaded) held() []float64 {
+func held(l *Loaded) []float64 {
 	if len(l.HeldOutRows) > 0 {
 		return l.HeldOutRows
 	}
@@ -198,7 +198,7 @@ func (e *MixingError) Error() string {
 func (*MixingError) Place() fault.Place { return fault.Place{Kind: fault.Check} }
 
 // chainPrior draws from the uniform law on Σ by chains from training rows.
-func (l *Loaded) chainPrior(ctx context.Context, progress func(steps, most int)) (*Prior, error) {
+func chainPrior(ctx context.Context, l *Loaded, progress func(steps, most int)) (*Prior, error) {
 	limits := l.Problem.Uniform
 	c := uniform.Config{Set: l.Process.Set, Starts: l.TrainRows, Seed: l.Problem.Seed, MaxRhat: limits.MaxRhat,
 		MaxSteps: limits.MaxSteps, Pool: l.Pool}
@@ -228,17 +228,13 @@ func (l *Loaded) chainPrior(ctx context.Context, progress func(steps, most int))
 // maxKept bounds the numbers of the ends that a run folder keeps: 64 MiB.
 const maxKept = 1 << 23
 
-// savePrior keeps the draws of chains in the run folder: they may have taken minutes.
-func (r *Run) savePrior(p *Prior) error { return r.saveStates(run.PriorFile, p) }
-
-func (r *Run) saveStates(name string, p *Prior) error {
+// saveStates keeps the states of a prior in a file of the run folder: they may have taken minutes.
+func saveStates(f *run.Folder, name string, states []float64, d int) error {
 	var b bytes.Buffer
-	d := r.Process.Set.Dim()
-	if err := arrayfile.EncodeNPY(&b, arrayfile.Array{Shape: []int{len(p.states()) / d, d},
-		Float64: p.states()}); err != nil {
+	if err := arrayfile.EncodeNPY(&b, arrayfile.Array{Shape: []int{len(states) / d, d}, Float64: states}); err != nil {
 		return err
 	}
-	return r.Folder.Write(name, b.Bytes())
+	return f.Write(name, b.Bytes())
 }
 
 // readStates returns the states of a prior, points of dimension d, that a folder keeps in a file;

@@ -325,7 +325,7 @@ func TestPriorPaths(t *testing.T) {
 		if c.want == 0 {
 			c.want = c.rows * (1 + 9999/c.rows)
 		}
-		if got := e.priorPaths(); got != c.want {
+		if got := priorPaths(e.Loaded); got != c.want {
 			t.Errorf("%d rows, %d steps: %d paths, want %d", c.rows, c.steps, got, c.want)
 		}
 	}
@@ -333,7 +333,7 @@ func TestPriorPaths(t *testing.T) {
 	e.Process.Schedule.N = 50
 	rows = e.TrainRows
 	all := len(rows) / 3
-	if got := e.priorPaths(); got != all {
+	if got := priorPaths(e.Loaded); got != all {
 		t.Errorf("%d paths from %d rows", got, all)
 	}
 	// Of a set whose paths take long, 2³⁹ multiply-adds, or 10 000 ends.
@@ -349,7 +349,7 @@ func TestPriorPaths(t *testing.T) {
 		{400, priorWork, 400 * 25},
 	} {
 		e.TrainRows, e.Process.Set = rows[:3*c.rows], constrainttest.Working(set, c.work)
-		if got := e.priorPaths(); got != c.want {
+		if got := priorPaths(e.Loaded); got != c.want {
 			t.Errorf("%d rows, %g multiply-adds a step: %d paths, want %d", c.rows, c.work, got, c.want)
 		}
 	}

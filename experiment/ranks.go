@@ -24,10 +24,6 @@ const (
 	opDone                       // it is over
 )
 
-// Among has Train divide its work among the ranks of a group, the others of which are in Follow. Nil: all is done
-// here.
-func (r *Run) Among(g ranks.Group) { r.group = g }
-
 // An assignment is what rank 0 tells of a training, so that others can load it.
 type assignment struct {
 	Problem string            `json:"problem"` // resolved
@@ -49,8 +45,8 @@ type muster struct {
 	Fault      string `json:"fault,omitempty"` // why this rank cannot take part
 }
 
-// muster describes this rank for a training of m.
-func (l *Loaded) muster(m score.Model[float32]) muster {
+// musterOf describes this rank for a training of m.
+func musterOf(l *Loaded, m score.Model[float32]) muster {
 	machine := run.ThisMachine()
 	host, _ := os.Hostname()
 	s := muster{Version: run.Version(), Kernel: machine.Kernel, Products: machine.Products[l.Problem.Train.Precision],
@@ -101,13 +97,13 @@ func (m muster) differs(o muster) string {
 // lead has the other ranks load what is trained, and divides the trainer's work among them. The error is a *RankError;
 // whatever it is, the ranks wait for the next order afterwards.
 func (t *training) lead() error {
-	g := t.group
+	g := t.run.Group
 	if g == nil {
 		return nil
 	}
-	p := t.Problem
-	j := assignment{Problem: string(p.Resolved()), Files: map[string]string{}, Exact: p.MPI.Exact, Workers: t.Workers,
-		Said: t.muster(t.trainer.Average())}
+	p := t.run.Problem
+	j := assignment{Problem: string(p.Resolved()), Files: map[string]string{}, Exact: p.MPI.Exact, Workers: t.run.Workers,
+		Said: musterOf(t.run.Loaded, t.trainer.Average())}
 	for key, path := range p.Files() {
 		if path == "" {
 			continue
@@ -134,10 +130,10 @@ func (t *training) lead() error {
 		}
 	}
 	if err == nil {
-		err = t.Folder.AmendManifest(func(m *run.Manifest) { m.Ranks = &run.Ranks{Count: g.Size(), Exact: j.Exact} })
+		err = t.run.Folder.AmendManifest(func(m *run.Manifest) { m.Ranks = &run.Ranks{Count: g.Size(), Exact: j.Exact} })
 	}
 	if err != nil {
-		t.dismiss()
+		dismiss(g)
 		return err
 	}
 	t.trainer.Among(g, j.Exact)
@@ -145,9 +141,9 @@ func (t *training) lead() error {
 }
 
 // dismiss ends the training of the other ranks.
-func (t *training) dismiss() {
-	if t.group != nil {
-		ranks.Tell(t.group, ranks.Order{Op: opDone})
+func dismiss(g ranks.Group) {
+	if g != nil {
+		ranks.Tell(g, ranks.Order{Op: opDone})
 	}
 }
 
@@ -180,7 +176,7 @@ func follower(g ranks.Group, text []byte, pool func(workers int) *parallel.Pool)
 		said.Host, _ = os.Hostname()
 		said.Fault = err.Error()
 	} else {
-		said = t.muster(t.trainer.Average())
+		said = musterOf(t.run.Loaded, t.trainer.Average())
 	}
 	told, err := json.Marshal(said)
 	if err != nil {
@@ -217,8 +213,8 @@ func enlist(ctx context.Context, text []byte, pool func(workers int) *parallel.P
 	if err != nil {
 		return nil, j, err
 	}
-	t := &training{Run: &Run{Loaded: l}}
-	m, err := t.model()
+	t := &training{run: &Run{Loaded: l}}
+	m, err := t.run.model()
 	if err != nil {
 		return nil, j, err
 	}

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/landing-diffusion/landing/experiment/report"
 	"github.com/landing-diffusion/landing/parallel"
 	"github.com/landing-diffusion/landing/ranks"
 	"github.com/landing-diffusion/landing/train"
@@ -50,7 +51,7 @@ func keptBytes(t *testing.T, r *Run) (weights []byte, told []train.Epoch) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	told, _ = decode(records)
+	told, _ = report.Decode(records)
 	for i := range told {
 		told[i].Seconds, told[i].Simulated = 0, 0
 	}
@@ -76,7 +77,7 @@ func TestRanksMakeTheSameRun(t *testing.T) {
 		for _, size := range []int{3, 2}[:1+len(name)%2] { // plain: both
 			led(size, func(g ranks.Group) {
 				r := begin(t, settings...)
-				r.Among(g)
+				r.Group = g
 				ctx, cancel := context.WithCancel(t.Context())
 				stop := Observer{Epoch: func(e train.Epoch) {
 					if e.Epoch == 2 {
@@ -112,13 +113,13 @@ func TestRanksThatDiffer(t *testing.T) {
 	} {
 		led(3, func(g ranks.Group) {
 			r := begin(t, "train.window=0")
-			r.Among(g)
+			r.Group = g
 			err := r.Train(t.Context(), "", Observer{})
 			if !errors.As(err, &unlike) || unlike.Rank != 2 || !strings.Contains(unlike.What, what) {
 				t.Errorf("got %v", err)
 			}
 			again := begin(t, "train.window=0")
-			again.Among(g)
+			again.Group = g
 			if err := again.Train(t.Context(), "", Observer{}); err != nil {
 				t.Errorf("after it: %v", err)
 			}

@@ -12,6 +12,7 @@ import (
 	"github.com/landing-diffusion/landing/constraint"
 	"github.com/landing-diffusion/landing/dataset"
 	"github.com/landing-diffusion/landing/domain/kinds"
+	"github.com/landing-diffusion/landing/experiment/judge"
 	"github.com/landing-diffusion/landing/internal/input"
 	"github.com/landing-diffusion/landing/problem"
 	"github.com/landing-diffusion/landing/run"
@@ -35,7 +36,7 @@ type Record struct {
 	Wrong   int             `json:"wrong_component"`  // of them
 	Broken  int             `json:"broken,omitempty"` // of them, whose simulation broke down
 	Seconds float64         `json:"seconds"`          // of generation
-	Steps   *Steps          `json:"steps,omitempty"`  // of Diagnose
+	Steps   *judge.Steps    `json:"steps,omitempty"`  // of Diagnose
 }
 
 // Asked is the conditions that samples were drawn under: Rows of them, by names or from a
@@ -62,8 +63,8 @@ func (rec *Record) Settings() []string {
 func RecordName(file string) string { return file + ".json" }
 
 // Record returns the record of samples that are written as file.
-func (r *Run) Record(s *Samples, state train.State, first, seed uint64, file []byte) *Record {
-	rec := &Record{SHA256: run.Hash(file), Version: run.Version(), Run: r.Folder.Dir, Config: r.config,
+func (r *Run) Record(s *judge.Samples, state train.State, first, seed uint64, file []byte) *Record {
+	rec := &Record{SHA256: run.Hash(file), Version: run.Version(), Run: r.Folder.Dir, Config: r.Config,
 		Epoch: state.Epoch, Drawn: append([]problem.Drawn{}, r.Drawn...), Seed: seed, First: first,
 		Samples: s.N(), Failed: []uint64{}, Wrong: s.Wrong, Broken: s.Broken,
 		Seconds: s.Time.Seconds(), Steps: s.Steps}
@@ -107,7 +108,7 @@ func ReadRecord(file string) (*Record, error) {
 
 // ReadSamples reads samples that Generate made and a file holds, and their record; nil if
 // there is none. The samples that failed are marked, and nothing else is known of them.
-func (r *Run) ReadSamples(file string) (*Samples, *Record, error) {
+func (r *Run) ReadSamples(file string) (*judge.Samples, *Record, error) {
 	read := dataset.ReadPoints
 	var fit func(set constraint.Set, data *dataset.Points) (*dataset.Points, error)
 	if ext := strings.ToLower(filepath.Ext(file)); ext != ".npy" && ext != ".parquet" { // the domain's own files
@@ -146,22 +147,22 @@ func (r *Run) ReadSamples(file string) (*Samples, *Record, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	s := &Samples{X: points.X, Dim: d, Lost: make([]bool, points.N)}
+	s := &judge.Samples{X: points.X, Dim: d, Lost: make([]bool, points.N)}
 	if rec == nil {
-		s.reject(r.Process.Set, 0, points.N)
+		s.Reject(r.Process.Set, 0, points.N)
 		return s, nil, nil
 	}
 	switch {
 	case rec.SHA256 != points.SHA256:
 		return nil, nil, &DataError{file, fmt.Sprintf("is not the file that %s describes: its SHA-256 is %.12s…, "+
 			"expected %.12s…", RecordName(file), points.SHA256, rec.SHA256)}
-	case rec.Config != r.config:
+	case rec.Config != r.Config:
 		return nil, nil, &DataError{file, fmt.Sprintf("holds samples of another run, %s", rec.Run)}
 	case rec.Samples < 0 || rec.Samples != points.N+len(rec.Failed):
 		return nil, nil, &DataError{RecordName(file), fmt.Sprintf("says that %d of %d samples failed; the file has %d",
 			len(rec.Failed), rec.Samples, points.N)}
 	}
-	all := &Samples{X: make([]float64, rec.Samples*d), Dim: d, Lost: make([]bool, rec.Samples), Wrong: rec.Wrong,
+	all := &judge.Samples{X: make([]float64, rec.Samples*d), Dim: d, Lost: make([]bool, rec.Samples), Wrong: rec.Wrong,
 		Broken: rec.Broken,
 		Steps:  rec.Steps}
 	for _, number := range rec.Failed {

@@ -57,25 +57,13 @@ func (r *Run) Redraw(ctx context.Context, settings problem.Settings, report func
 	return &q, err
 }
 
-// changed says by which keys samples are drawn that are not the run's, as key=value; none
-// if they are drawn as the run says.
-func changed(drawn []problem.Drawn) []string {
-	var out []string
-	for _, s := range drawn {
-		if s.Changed() {
-			out = append(out, s.String())
-		}
-	}
-	return out
-}
-
 // maxFolder bounds the keys in the name of a folder of samples, in bytes.
 const maxFolder = 180
 
 // Out returns the name in the run folder of a file that is made of samples: name, or if they
 // are drawn by other keys than the run's, that in a folder named by these.
 func (r *Run) Out(name string) string {
-	keys := changed(r.Drawn)
+	keys := problem.Changed(r.Drawn)
 	if len(keys) == 0 {
 		return name
 	}

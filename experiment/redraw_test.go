@@ -59,7 +59,7 @@ func TestRedraw(t *testing.T) {
 		if setting != "prior=uniform" && !slices.Equal(priorStates(t, q), ends) {
 			t.Errorf("%s: the prior is another", setting)
 		}
-		if len(q.Drawn) == 0 || (len(changed(q.Drawn)) == 0) != (same && setting != "generate.max_failed=0.5") {
+		if len(q.Drawn) == 0 || (len(problem.Changed(q.Drawn)) == 0) != (same && setting != "generate.max_failed=0.5") {
 			t.Errorf("%s: drawn by %v", setting, q.Drawn)
 		}
 	}
@@ -102,7 +102,9 @@ func TestDiagnose(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := r.Diagnose(context.Background(), model, prior, 40, 0, 1, nil)
+	d := NewDrawer(r.Loaded, model, 40)
+	d.Diagnose()
+	s, err := d.Draw(context.Background(), prior, 40, 0, 1, nil)
 	if err != nil || !slices.Equal(s.X, plain.X) {
 		t.Fatalf("watched samples are others: %v", err)
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/landing-diffusion/landing/dataset"
 	"github.com/landing-diffusion/landing/domain"
 	"github.com/landing-diffusion/landing/evidence"
+	"github.com/landing-diffusion/landing/experiment/judge"
 	"github.com/landing-diffusion/landing/geometry"
 	"github.com/landing-diffusion/landing/metric"
 	"github.com/landing-diffusion/landing/parallel"
@@ -93,10 +94,10 @@ func Refine(ctx context.Context, p *problem.Problem, within float64, pool *paral
 		return nil, &DataError{r.Data, fmt.Sprintf("none of %d rows can be brought to Σ: %s", r.Points, r.Losses())}
 	}
 	r.Moved.Median, r.Moved.Worst = metric.Float(metric.Median(moved)), metric.Float(slices.Max(moved))
-	names, v := values(set, r.X)
-	r.Violation = worstOf(metric.Violations(names, v, r.Kept, len(set.Equalities()))).Worst
+	names, v := constraint.Components(set), constraint.Values(set, r.X)
+	r.Violation = judge.Largest(metric.Violations(names, v, r.Kept, len(set.Equalities()))).Worst
 	brought := &dataset.Points{X: r.X, N: r.Kept, D: r.Dim}
-	if fault, _ := judge(ctx, p, set, brought, pool); fault != "" {
+	if fault, _ := offSet(ctx, p, set, brought, pool); fault != "" {
 		return nil, &DataError{r.Data, "of the rows that were brought to Σ, " + fault}
 	}
 	if ctx.Err() != nil {
@@ -109,7 +110,7 @@ func Refine(ctx context.Context, p *problem.Problem, within float64, pool *paral
 
 // near returns the rows that are to be brought to Σ, and counts the others.
 func (r *Refined) near(p *problem.Problem, set constraint.Set, x []float64, within float64) (rows []int) {
-	names, v := values(set, x)
+	names, v := constraint.Components(set), constraint.Values(set, x)
 	m, c := len(set.Equalities()), len(names)
 	auto, ruler, far := p.Data.Tolerance.IsAuto(), geometry.NewRuler(set), evidence.FarOf(set, x)
 	left := map[int]*Left{}

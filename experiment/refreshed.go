@@ -4,7 +4,9 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/landing-diffusion/landing/experiment/report"
 	"github.com/landing-diffusion/landing/metric"
+	"github.com/landing-diffusion/landing/run"
 	"github.com/landing-diffusion/landing/train"
 )
 
@@ -65,13 +67,13 @@ func atLeast(k, n int) (p float64) {
 	return p
 }
 
-// Remembered says in a line that the training learns its forward paths by heart, and what
-// helps; "" if it does not.
-func (r *Run) Remembered() string {
-	records, err := r.Folder.Metrics()
+// Remembered says in a line that a training, which draws its forward paths afresh so often, learns them by heart, and
+// what helps; "" if it does not.
+func Remembered(f *run.Folder, refresh int) string {
+	records, err := f.Metrics()
 	if err != nil {
 		return ""
 	}
-	epochs, _ := decode(records)
-	return remembered(epochs, r.Problem.Train.Refresh)
+	epochs, _ := report.Decode(records)
+	return remembered(epochs, refresh)
 }

@@ -118,8 +118,8 @@ func TestRivals(t *testing.T) {
 			t.Errorf("%s: the report and programs", c.method)
 		}
 		for _, f := range v.Verdict.Findings {
-			if f.Code == verdict.Violation && !strings.Contains(f.Remedy, "process.method=ULLA") {
-				t.Errorf("%s: remedy %q", c.method, f.Remedy)
+			if f.Code == verdict.Violation && !slices.Contains(f.Remedy.Settings, "process.method=ULLA") {
+				t.Errorf("%s: remedy %+v", c.method, f.Remedy)
 			}
 		}
 	}

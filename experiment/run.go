@@ -26,12 +26,13 @@ type Run struct {
 	Folder  *run.Folder
 	Warning string          // something about the folder that the user should know; may be empty
 	Drawn   []problem.Drawn // of Redraw: how samples are drawn, where not only as the run says
-	Workers int             // that other ranks of Among are to have; 0: one for each of their cores
+	Workers int             // that other ranks of Group are to have; 0: one for each of their cores
 
-	group  ranks.Group      // of Among
-	config string           // hash of config.yaml
-	asked  bool             // Redraw chose keys by the data
-	now    func() time.Time // the clock of trainings; nil is time.Now
+	Group  ranks.Group // among which Train divides its work: the others are in Follow; nil: all is done here
+	Config string      // hash of config.yaml, which tells runs apart
+
+	asked bool             // Redraw chose keys by the data
+	now   func() time.Time // the clock of trainings; nil is time.Now
 }
 
 // Begin fills a new folder: config, verbatim problem, the files of the set and the
@@ -64,13 +65,27 @@ func (l *Loaded) Begin(f *run.Folder, source []byte, command []string) (*Run, er
 			return nil, err
 		}
 	}
-	r := &Run{Loaded: l, Folder: f, config: run.Hash(config)}
+	r := &Run{Loaded: l, Folder: f, Config: run.Hash(config)}
 	return r, f.WriteJSON(run.ManifestFile, run.Manifest{
 		Version: run.Version(), Go: runtime.Version(), Created: time.Now().UTC().Round(time.Second), Command: command,
-		Seed: l.Problem.Seed, Data: data, Config: r.config, Files: hashes, Kept: kept, Chosen: l.Chosen,
+		Asked: askedOf(l.Problem), Seed: l.Problem.Seed, Data: data, Config: r.Config, Files: hashes, Kept: kept, Chosen: l.Chosen,
 		Given:   l.Problem.Written(),
 		Machine: run.ThisMachine(),
 	})
+}
+
+// askedOf says what a problem was asked for with.
+func askedOf(p *problem.Problem) *run.Asked {
+	variant, settings := p.Asked()
+	a := &run.Asked{Variant: variant}
+	for _, s := range settings {
+		if strings.HasPrefix(s, "train.max_seconds=") {
+			a.Timed = true
+		} else {
+			a.Settings = append(a.Settings, s)
+		}
+	}
+	return a
 }
 
 // keepFiles copies the files that the set is read from into the folder, so that
@@ -126,7 +141,7 @@ func Open(ctx context.Context, dir, dataPath string, pool *parallel.Pool, report
 		return nil, &DataError{dataName(p.Problem, l.Data), fmt.Sprintf("is not the data of this run: its SHA-256 is "+
 			"%.12s…, expected %.12s…", l.Data.SHA256, m.Data.SHA256)}
 	}
-	return &Run{Loaded: l, Folder: f, Warning: p.warning(m), config: m.Config}, nil
+	return &Run{Loaded: l, Folder: f, Warning: p.warning(m), Config: m.Config}, nil
 }
 
 // opened is the problem of a run folder, and the keys that it was written without: this version has

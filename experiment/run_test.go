@@ -103,7 +103,7 @@ func TestRunOnALevelSetMoves(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if again.config != e.config || !slices.Equal(again.distance.Full, e.distance.Full) {
+	if again.Config != e.Config || !slices.Equal(again.distance.Full, e.distance.Full) {
 		t.Error("the moved run is another one")
 	}
 	mesh := filepath.Join(moved, "set.mesh.ply")

@@ -19,6 +19,7 @@ import (
 	"github.com/landing-diffusion/landing/constraint"
 	"github.com/landing-diffusion/landing/domain"
 	"github.com/landing-diffusion/landing/domain/kinds"
+	"github.com/landing-diffusion/landing/experiment/judge"
 	"github.com/landing-diffusion/landing/internal/fault"
 	"github.com/landing-diffusion/landing/langevin"
 	"github.com/landing-diffusion/landing/metric"
@@ -38,10 +39,10 @@ type SampleReport struct {
 	FailedShare float64      `json:"failed_share"`      // of projections
 	Turned      float64      `json:"turned,omitempty"`  // share of flights that turned back
 	Refused     float64      `json:"refused,omitempty"` // share of moves that Metropolis refused
-	Violation   Worst        `json:"violation"`         // of the kept draws
+	Violation   judge.Worst  `json:"violation"`         // of the kept draws
 	Coordinates []Coordinate `json:"coordinates"`
 	Observables []Coordinate `json:"observables,omitempty"` // of the problem; of a circular one cosine and sine
-	Walls       []Wall       `json:"walls,omitempty"`
+	Walls       []judge.Wall `json:"walls,omitempty"`
 	Seconds     float64      `json:"seconds"`
 
 	set    constraint.Set
@@ -118,17 +119,17 @@ func Sample(
 		return nil, err
 	}
 	var check error
-	for _, v := range violations(c.Process.Set, draws.X) {
+	for _, v := range judge.Violations(c.Process.Set, draws.X) {
 		r.Violation.Worst = max(r.Violation.Worst, v.Worst)
 		if worst, limit := float64(v.Worst), p.Sample.MaxViolation; limit > 0 && worst > limit {
-			check = &ViolationError{Component: v.Component, Sample: uint64(v.WorstSample), Worst: worst, Limit: limit,
+			check = &judge.ViolationError{Component: v.Component, Sample: uint64(v.WorstSample), Worst: worst, Limit: limit,
 				Key: "sample.max_violation"}
 		}
 	}
-	if r.Walls, err = chainWalls(ctx, p, c, pool, draws); err != nil {
+	if r.Walls, err = judge.ChainWalls(ctx, p.Seed, c, pool, draws); err != nil {
 		return nil, err
 	}
-	r.Violation.Mean = metric.Float(metric.MeanLargest(excess(c.Process.Set, draws.X)))
+	r.Violation.Mean = metric.Float(metric.MeanLargest(judge.Excess(c.Process.Set, draws.X)))
 	r.Seconds = time.Since(start).Seconds()
 	return r, errors.Join(check, r.settled(p, c))
 }
@@ -252,7 +253,7 @@ func (r *SampleReport) Rounded(ext string) (worst metric.Violation, rounds bool)
 	if r.domain == nil {
 		return worst, false
 	}
-	return rounded(r.domain, r.set, ext, r.draws.X)
+	return judge.Rounded(r.domain, r.set, ext, r.draws.X)
 }
 
 // Write saves the draws: in an NPY file chains × draws × dimension, in one of the kind of

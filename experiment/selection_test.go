@@ -11,6 +11,7 @@ import (
 
 	"github.com/landing-diffusion/landing/arrayfile"
 	"github.com/landing-diffusion/landing/dataset"
+	"github.com/landing-diffusion/landing/experiment/judge"
 	"github.com/landing-diffusion/landing/metric"
 	"github.com/landing-diffusion/landing/parallel"
 	"github.com/landing-diffusion/landing/problem"
@@ -58,13 +59,13 @@ func TestWrongComponent(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &Samples{X: append([]float64(nil), e.Data.X...), Dim: 9, Lost: make([]bool, 40)}
+	s := &judge.Samples{X: append([]float64(nil), e.Data.X...), Dim: 9, Lost: make([]bool, 40)}
 	flip(s.X[9*3:])
 	flip(s.X[9*30:])
 	flip(s.X[9*31:])
 	s.Lost[3] = true // a projection was lost there already
-	s.reject(e.Process.Set, 0, 31)
-	s.reject(e.Process.Set, 31, 40)
+	s.Reject(e.Process.Set, 0, 31)
+	s.Reject(e.Process.Set, 31, 40)
 	if s.Wrong != 2 || s.Failed() != 3 || len(s.Good()) != 37*9 {
 		t.Errorf("%d on a wrong component, %d lost, %d numbers left", s.Wrong, s.Failed(), len(s.Good()))
 	}
@@ -72,7 +73,7 @@ func TestWrongComponent(t *testing.T) {
 		!slices.Equal(s.Lost[29:33], []bool{false, true, true, false}) {
 		t.Errorf("the first on a wrong component is %d, lost are %v", unselected(e.Process.Set, s.X), s.Lost)
 	}
-	if text := (&FailedError{Failed: 5, Samples: 40, Limit: 0.01, Wrong: 2}).Error(); !strings.HasPrefix(text,
+	if text := (&judge.FailedError{Failed: 5, Samples: 40, Limit: 0.01, Wrong: 2}).Error(); !strings.HasPrefix(text,
 		"3 of 40 samples failed a projection and 2 are on a wrong component") {
 		t.Error(text)
 	}
@@ -94,7 +95,7 @@ func TestPowerTraceHistogram(t *testing.T) {
 		e.SampleCount() != 40 {
 		t.Fatalf("the marks are not the power traces: %+v", h)
 	}
-	j := e.jsd(h, h.Marks(some), len(some)/9)
+	j := e.Reference().Scores(h, h.Marks(some), len(some)/9)
 	if len(j.Parts) != 4 || j.Parts[0].Name != "tr X" || j.Parts[3].Name != "tr X⁵" {
 		t.Fatalf("parts %+v", j.Parts)
 	}

@@ -3,42 +3,13 @@ package experiment
 import (
 	"context"
 
+	"github.com/landing-diffusion/landing/experiment/judge"
 	"github.com/landing-diffusion/landing/keyed"
 	"github.com/landing-diffusion/landing/langevin"
 	"github.com/landing-diffusion/landing/metric"
 	"github.com/landing-diffusion/landing/problem/settle"
 	"github.com/landing-diffusion/landing/verdict"
 )
-
-// Start compares where forward paths from the training rows end with the prior
-// that backward paths start from. What is above the floor no network makes good:
-// the paths have not forgotten the data.
-type Start struct {
-	Prior    string       `json:"prior"`    // Prior.Kind
-	Metric   string       `json:"metric"`   // the histogram's, else the energy distance
-	Distance metric.Float `json:"distance"` // null for an empirical prior: it is made of such ends
-	Floor    metric.Float `json:"floor"`    // two sets of draws of one law: mean
-	FloorSD  metric.Float `json:"floor_sd"`
-	PValue   metric.Float `json:"p_value"`           // of the energy test, which sees what a histogram may not
-	Apart    metric.Float `json:"apart"`             // largest distance of distribution functions along a direction
-	Paths    int          `json:"paths"`             // that did not fail; the prior gives as many draws
-	Warning  string       `json:"warning,omitempty"` // where the energy test rejects the prior, with the remedy
-}
-
-// startAlarm is the p-value up to which the prior is rejected, the least that the test
-// can give: one false alarm in a thousand.
-var startAlarm = metric.Float(verdict.Level(verdict.StartLaw))
-
-// judge sets the warning.
-func (s *Start) judge() {
-	if !(s.PValue <= startAlarm) {
-		return
-	}
-	s.Warning = "generation starts where forward paths do not end, so the network never learned from there"
-	if s.Prior == "uniform" || s.Prior == "chains" {
-		s.Warning += "; --set prior=empirical, which takes no training, or a longer process.horizon mend it"
-	}
-}
 
 const startFloors = 5 // pairs of sets of prior draws
 
@@ -47,8 +18,8 @@ const startFloors = 5 // pairs of sets of prior draws
 // being that of two sets of prior draws; else by the energy distance, its floor
 // being that of relabelled points. The p-value is that of metric.EnergyTest in
 // either case. Errors are those of forward paths.
-func (l *Loaded) CompareStart(ctx context.Context, prior *Prior, samples int) (*Start, error) {
-	s := &Start{Prior: prior.Kind, Distance: metric.NaN, Floor: metric.NaN, FloorSD: metric.NaN, PValue: metric.NaN,
+func (l *Loaded) CompareStart(ctx context.Context, prior *Prior, samples int) (*judge.Start, error) {
+	s := &judge.Start{Prior: prior.Kind, Distance: metric.NaN, Floor: metric.NaN, FloorSD: metric.NaN, PValue: metric.NaN,
 		Apart: metric.NaN}
 	if s.Prior == "empirical" || samples < 1 {
 		return s, nil
@@ -75,6 +46,6 @@ func (l *Loaded) CompareStart(ctx context.Context, prior *Prior, samples int) (*
 			floor.Mean,
 			floor.SD
 	}
-	s.judge()
+	s.Judge()
 	return s, nil
 }

@@ -7,11 +7,12 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/landing-diffusion/landing/experiment/judge"
 	"github.com/landing-diffusion/landing/problem/settle"
 )
 
 // compareStart is CompareStart with the problem's prior.
-func compareStart(t *testing.T, e *Run, n int) (*Start, error) {
+func compareStart(t *testing.T, e *Run, n int) (*judge.Start, error) {
 	t.Helper()
 	prior, err := e.Prior(context.Background(), nil)
 	if err != nil {
@@ -24,7 +25,7 @@ func compareStart(t *testing.T, e *Run, n int) (*Start, error) {
 // data is at the floor: its energy test passes at the level 0.001, which is its
 // false-alarm rate. Nothing depends on the call before.
 func TestStart(t *testing.T) {
-	compare := func(settings ...string) *Start {
+	compare := func(settings ...string) *judge.Start {
 		e := begin(t, settings...)
 		s, err := compareStart(t, e, 800)
 		if err != nil {

@@ -7,9 +7,11 @@ import (
 	"slices"
 	"time"
 
+	"github.com/landing-diffusion/landing/experiment/judge"
 	"github.com/landing-diffusion/landing/keyed"
 	"github.com/landing-diffusion/landing/langevin"
 	"github.com/landing-diffusion/landing/metric"
+	"github.com/landing-diffusion/landing/problem"
 	"github.com/landing-diffusion/landing/run"
 	"github.com/landing-diffusion/landing/train"
 )
@@ -31,13 +33,13 @@ type HeldOutRecord struct {
 
 // judgedStarts returns the points that paths begin at by whose losses a training is judged: validation
 // rows, and where these are few several times.
-func (l *Loaded) judgedStarts() []float64 {
-	rows, paths := l.judgedBy()
+func judgedStarts(l *Loaded) []float64 {
+	rows, paths := judgedBy(l)
 	return langevin.Starts(l.ValRows[:rows*l.Data.D], l.Data.D, paths)
 }
 
 // judgedBy returns of how many validation rows there are how many such paths.
-func (l *Loaded) judgedBy() (rows, paths int) {
+func judgedBy(l *Loaded) (rows, paths int) {
 	rows = min(len(l.ValRows)/l.Data.D, judgedRows)
 	paths = min(judgedPaths*rows, judgedRows)
 	if few := l.Problem.Train.Paths; few > 0 {
@@ -47,9 +49,9 @@ func (l *Loaded) judgedBy() (rows, paths int) {
 }
 
 // judgedWork returns the network rows, and steps, of a held-out distance, or the rows of a loss.
-func (l *Loaded) judgedWork() float64 {
+func judgedWork(l *Loaded) float64 {
 	if l.Problem.Train.ByLoss() {
-		_, paths := l.judgedBy()
+		_, paths := judgedBy(l)
 		return float64(paths) * train.HeldTimes
 	}
 	rows := 1.0
@@ -61,7 +63,7 @@ func (l *Loaded) judgedWork() float64 {
 
 // due reports whether the held-out distance is to be measured now.
 func (t *training) due() bool {
-	return t.Problem.Train.HeldOut() && t.trainer.Due(t.judgedWork())
+	return t.run.Problem.Train.HeldOut() && t.trainer.Due(judgedWork(t.run.Loaded))
 }
 
 // heldOut measures the held-out distance, if it is time to, and does what follows from it: which
@@ -73,7 +75,7 @@ func (t *training) heldOut(ctx context.Context) error {
 	}
 	start := t.watch.now()
 	estimate := t.estimate
-	if t.Problem.Train.ByLoss() {
+	if t.run.Problem.Train.ByLoss() {
 		estimate = t.lossEstimate
 	}
 	e, fault, err := estimate(ctx)
@@ -91,10 +93,10 @@ func (t *training) heldOut(ctx context.Context) error {
 		err = t.save() // a record without a checkpoint is dropped when the run is opened
 	}
 	if err == nil {
-		err = t.mark()
+		err = mark(t.run.Folder, t.trainer.State)
 	}
 	if err == nil {
-		err = t.tellJudged()
+		err = tellJudged(t.run.Folder, t.run.Problem, t.trainer.State)
 	}
 	if err == nil {
 		err = t.status("training", "")
@@ -114,31 +116,31 @@ func (t *training) heldOut(ctx context.Context) error {
 // estimate returns the distance of samples by the averaged weights to the validation rows, and why
 // there is none if more of them failed than a run accepts.
 func (t *training) estimate(ctx context.Context) (e metric.Estimate, fault string, err error) {
-	d := t.Data.D
+	d := t.run.Data.D
 	if t.judgedTo == nil {
-		rows := t.ValRows[:min(len(t.ValRows), judgedRows*d)]
-		t.judgedTo = metric.NewEnergyTo(t.laid(rows), d)
+		rows := t.run.ValRows[:min(len(t.run.ValRows), judgedRows*d)]
+		t.judgedTo = metric.NewEnergyTo(t.run.Reference().Laid(rows), d)
 	}
 	if t.prior == nil {
-		if t.prior, err = t.Prior(ctx, nil); err != nil {
+		if t.prior, err = t.run.Prior(ctx, nil); err != nil {
 			return e, "", err
 		}
 	}
 	prior := t.prior
-	if t.Condition != nil {
-		prior = prior.Under(t.Condition.Of(t.ValRows), 1)
+	if t.run.Condition != nil {
+		prior = prior.Under(t.run.Condition.Of(t.run.ValRows), 1)
 	}
 	average := &Trained{Model: t.trainer.Average()}
-	s, err := t.Generate(ctx, average, prior, judgedSamples, judgedFirst, t.Problem.Seed, nil)
-	var failed *FailedError
+	s, err := t.run.Generate(ctx, average, prior, judgedSamples, judgedFirst, t.run.Problem.Seed, nil)
+	var failed *judge.FailedError
 	if errors.As(err, &failed) {
 		return metric.NoEstimate(), err.Error(), nil
 	}
 	if err != nil {
 		return e, "", err
 	}
-	t.drawn(s)
-	return t.judgedTo.Of(t.laid(s.Good())).Numbered(s.Lost), "", nil
+	t.observer.drawn(t.trainer.State.Epoch, s)
+	return t.judgedTo.Of(t.run.Reference().Laid(s.Good())).Numbered(s.Lost), "", nil
 }
 
 // lossEstimate returns the mean loss of the averaged weights on paths of validation rows, always the
@@ -149,7 +151,7 @@ func (t *training) lossEstimate(ctx context.Context) (e metric.Estimate, fault s
 		return e, "", err
 	}
 	average := t.trainer.Average()
-	rows, _ := t.Loaded.judgedBy()
+	rows, _ := judgedBy(t.run.Loaded)
 	own := make([][]float64, rows)
 	for i, v := range t.held.Losses(average) {
 		own[i%rows] = append(own[i%rows], v)
@@ -167,15 +169,15 @@ func (t *training) lossEstimate(ctx context.Context) (e metric.Estimate, fault s
 // hold makes the paths by whose losses a training is judged, if it is. That is done before epochs are timed:
 // it is not what an estimate takes.
 func (t *training) hold(ctx context.Context) (err error) {
-	if !t.Problem.Train.ByLoss() || t.held != nil {
+	if !t.run.Problem.Train.ByLoss() || t.held != nil {
 		return nil
 	}
-	starts := t.judgedStarts()
-	src := t.Method.Source(starts, t.Pool)
+	starts := judgedStarts(t.run.Loaded)
+	src := t.run.Method.Source(starts, t.run.Pool)
 	if beside := t.source.Capabilities().Beside; beside != nil {
 		src = beside(starts)
 	}
-	t.held, err = train.NewHeld(ctx, src, t.trainer.Average(), t.Problem.Seed, keyed.HeldPaths.At(0), t.Pool)
+	t.held, err = train.NewHeld(ctx, src, t.trainer.Average(), t.run.Problem.Seed, keyed.HeldPaths.At(0), t.run.Pool)
 	return err
 }
 
@@ -184,17 +186,17 @@ func (t *training) hold(ctx context.Context) (err error) {
 func (t *training) goBack(v train.Verdict) error {
 	name := run.CheckpointName(t.trainer.State.Judged.ChosenUpdates)
 	var state train.State
-	arrays, err := t.Folder.LoadCheckpoint(name, t.config, &state)
+	arrays, err := t.run.Folder.LoadCheckpoint(name, t.run.Config, &state)
 	if err != nil {
 		return err
 	}
 	if err := t.trainer.Back(v, arrays, state); err != nil {
 		return err
 	}
-	if err := t.Folder.SetAside(name); err != nil {
+	if err := t.run.Folder.SetAside(name); err != nil {
 		return err
 	}
-	if err := t.Folder.RewindMetrics(v.From, nil); err != nil {
+	if err := t.run.Folder.RewindMetrics(v.From, nil); err != nil {
 		return err
 	}
 	if t.observer.From != nil {
@@ -208,12 +210,12 @@ func (t *training) goBack(v train.Verdict) error {
 }
 
 // mark marks the checkpoint with the chosen weights, which then stays.
-func (t *training) mark() error {
-	j := t.trainer.State.Judged
+func mark(f *run.Folder, s train.State) error {
+	j := s.Judged
 	if j == nil || j.Chosen == 0 {
 		return nil
 	}
-	return t.Folder.MarkBest(run.CheckpointName(j.ChosenUpdates))
+	return f.MarkBest(run.CheckpointName(j.ChosenUpdates))
 }
 
 // remark makes the marks those of the trainer's state, as it was loaded. A chosen checkpoint that
@@ -223,23 +225,22 @@ func (t *training) remark() error {
 	if j == nil || j.Chosen == 0 {
 		return nil
 	}
-	names, err := t.Folder.Checkpoints()
+	names, err := t.run.Folder.Checkpoints()
 	if err != nil {
 		return err
 	}
 	if !slices.Contains(names, run.CheckpointName(j.ChosenUpdates)) {
 		t.trainer.Forget()
 	}
-	return t.mark()
+	return mark(t.run.Folder, t.trainer.State)
 }
 
 // tellJudged brings the manifest up to what held-out distances said.
-func (t *training) tellJudged() error {
-	s := t.trainer.State
+func tellJudged(f *run.Folder, p *problem.Problem, s train.State) error {
 	if s.Judged == nil {
 		return nil
 	}
-	return t.Folder.AmendManifest(func(m *run.Manifest) {
+	return f.AmendManifest(func(m *run.Manifest) {
 		m.Stopped, m.Weights = nil, nil
 		if v := s.Judged.Verdict; v != nil {
 			m.Stopped = &run.Stopped{Epochs: v.Plan.Epochs, After: v.After, Reason: v.String()}
@@ -253,7 +254,7 @@ func (t *training) tellJudged() error {
 		}
 		if j := s.Judged; j.Chosen > 0 {
 			m.Weights = &run.Weights{Checkpoint: run.CheckpointName(j.ChosenUpdates), Epoch: j.Chosen,
-				Reason: whyChosen(j, t.Problem.Train.ByLoss())}
+				Reason: whyChosen(j, p.Train.ByLoss())}
 		}
 	})
 }
@@ -279,9 +280,9 @@ func whyChosen(j *train.Judged, loss bool) string {
 }
 
 // ended says why a training that held-out distances judge has come to its end; empty for others.
-func (t *training) ended() string {
-	s := t.trainer.State
-	if !t.Problem.Train.HeldOut() || !t.trainer.Done() || s.Judged == nil {
+func ended(p *problem.Problem, t *train.Trainer[float32]) string {
+	s := t.State
+	if !p.Train.HeldOut() || !t.Done() || s.Judged == nil {
 		return ""
 	}
 	j := s.Judged
@@ -295,7 +296,7 @@ func (t *training) ended() string {
 	if j.Reference == 0 {
 		return by + ", too few for held-out rows to tell whether more are of use"
 	}
-	if t.Problem.Train.ByLoss() {
+	if p.Train.ByLoss() {
 		return by + " before the held-out loss rose: more may be of use"
 	}
 	return by + " before the held-out distance stopped to fall: more may be of use"

@@ -42,7 +42,7 @@ func newest(t *testing.T, r *Run) (string, train.State) {
 		t.Fatal(err)
 	}
 	var s train.State
-	if _, err := r.Folder.LoadCheckpoint(name, r.config, &s); err != nil {
+	if _, err := r.Folder.LoadCheckpoint(name, r.Config, &s); err != nil {
 		t.Fatal(err)
 	}
 	return run.Hash(data), s
@@ -132,7 +132,7 @@ func TestHeldOutDistancesEndTraining(t *testing.T) {
 			if v.TwoSample.M != rows || (v.HeldOut != "") != judged || (v.Weights != "") != judged {
 				t.Errorf("rate %v: held against %d rows, %q, %q", rate, v.TwoSample.M, v.HeldOut, v.Weights)
 			}
-			if _, err := r.Report(s, v); err != nil {
+			if _, err := r.Report(s, v, nil); err != nil {
 				t.Fatal(err)
 			}
 			if _, err := os.Stat(r.Folder.Path("figures/held-out.png")); (err == nil) != judged {

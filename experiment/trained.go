@@ -35,13 +35,13 @@ func (t *Trained) packed() score.Packed[float32] {
 // held-out distances chose; or of the newest.
 func (r *Run) Trained(checkpoint string) (*Trained, error) {
 	var state train.State
-	arrays, err := r.Folder.LoadCheckpoint(checkpoint, r.config, &state)
+	arrays, err := r.Folder.LoadCheckpoint(checkpoint, r.Config, &state)
 	if err != nil {
 		return nil, err
 	}
 	if j := state.Judged; checkpoint == "" && j != nil && j.Chosen > 0 && j.ChosenUpdates != state.Updates {
 		state = train.State{}
-		arrays, err = r.Folder.LoadCheckpoint(run.CheckpointName(j.ChosenUpdates), r.config, &state)
+		arrays, err = r.Folder.LoadCheckpoint(run.CheckpointName(j.ChosenUpdates), r.Config, &state)
 		if err != nil {
 			return nil, err
 		}
@@ -58,16 +58,6 @@ func (r *Run) Trained(checkpoint string) (*Trained, error) {
 		return nil, err
 	}
 	return &Trained{Model: model, State: state}, nil
-}
-
-// Weights returns what held-out distances chose, as the manifest has it; nil if they chose
-// nothing.
-func (r *Run) Weights() *run.Weights {
-	var m run.Manifest
-	if r.Folder.ReadJSON(run.ManifestFile, &m) != nil {
-		return nil
-	}
-	return m.Weights
 }
 
 // network describes the problem's network, but for what it takes from data.

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"time"
 
+	"github.com/landing-diffusion/landing/experiment/judge"
+	"github.com/landing-diffusion/landing/experiment/report"
 	"github.com/landing-diffusion/landing/internal/processor"
 	"github.com/landing-diffusion/landing/method"
 	"github.com/landing-diffusion/landing/metric"
@@ -26,26 +28,22 @@ type Observer struct {
 	Begin      func(epochs int)                  // that it will have; 0: a clock or held-out distances will decide
 	Epoch      func(train.Epoch)
 	Clock      func(train.Decision)
-	Evaluation func(Progress)
+	Evaluation func(judge.Progress)
 	HeldOut    func(m train.Measured, fault string) // fault: why there are no samples
 	Verdict    func(train.Verdict)                  // held-out distances end the training
 	Checkpoint func(epoch int)
 }
 
-// Progress is an evaluation in the course of training.
-type Progress struct {
-	Epoch       int          `json:"epoch"`
-	Seconds     float64      `json:"seconds"`               // trained, without evaluations
-	JSD         metric.Float `json:"jsd"`                   // against the full set; null where it is not defined
-	Observables []Part       `json:"observables,omitempty"` // each with its floors
-	Violation   metric.Float `json:"violation"`             // null if no sample was left
-	Failed      int          `json:"failed"`
-	Fault       string       `json:"fault,omitempty"` // why there are no samples: the simulation broke down
+// drawn gives samples by the weights of an epoch.
+func (o *Observer) drawn(epoch int, s *judge.Samples) {
+	if o.Drawn != nil {
+		o.Drawn(epoch, s.Good())
+	}
 }
 
 // training is one call of Train.
 type training struct {
-	*Run
+	run      *Run
 	prior    *Prior // once made
 	trainer  *train.Trainer[float32]
 	source   method.Source[float32] // of the trainer
@@ -65,7 +63,7 @@ type training struct {
 // broke down, a checkpoint holds all that was trained. When ctx is done the error
 // is the context's.
 func (r *Run) Train(ctx context.Context, checkpoint string, o Observer) error {
-	t, err := r.restore(checkpoint)
+	t, err := restore(r, checkpoint)
 	if err != nil {
 		return err
 	}
@@ -76,19 +74,19 @@ func (r *Run) Train(ctx context.Context, checkpoint string, o Observer) error {
 	if o.From != nil {
 		o.From(t.stays())
 	}
-	err = t.end(t.run(ctx))
-	t.dismiss() // not after a panic: the others are anywhere
+	err = t.end(t.loop(ctx))
+	dismiss(r.Group) // not after a panic: the others are anywhere
 	return err
 }
 
 // restore makes a trainer and puts it, and the folder's metrics, where the
 // checkpoint left off.
-func (r *Run) restore(checkpoint string) (*training, error) {
+func restore(r *Run, checkpoint string) (*training, error) {
 	names, err := r.Folder.Checkpoints()
 	if err != nil {
 		return nil, err
 	}
-	t := &training{Run: r, watch: stopwatch{now: r.now}}
+	t := &training{run: r, watch: stopwatch{now: r.now}}
 	switch {
 	case t.watch.now != nil:
 	case r.Problem.Train.Clock == "processor":
@@ -128,39 +126,32 @@ func (t *training) stays() int {
 
 // record adds a line to metrics.jsonl, and tells of it.
 func (t *training) record(kind string, epoch int, data any) error {
-	line, err := t.Folder.AppendMetric(kind, epoch, data)
+	line, err := t.run.Folder.AppendMetric(kind, epoch, data)
 	if err == nil && t.observer.Record != nil {
 		t.observer.Record(line)
 	}
 	return err
 }
 
-// drawn tells of samples by the present weights.
-func (t *training) drawn(s *Samples) {
-	if t.observer.Drawn != nil {
-		t.observer.Drawn(t.trainer.State.Epoch, s.Good())
-	}
-}
-
 // begin makes a trainer of an untrained network.
 func (t *training) begin() error {
-	model, err := t.model()
+	model, err := t.run.model()
 	if err != nil {
 		return err
 	}
 	t.trainer = t.trains(model)
-	t.trainer.State.Budget = t.Problem.Train.MaxSeconds
+	t.trainer.State.Budget = t.run.Problem.Train.MaxSeconds
 	return t.extend()
 }
 
 // resume makes a trainer, and puts it where a checkpoint left off.
 func (t *training) resume(checkpoint string) error {
 	var state train.State
-	arrays, err := t.Folder.LoadCheckpoint(checkpoint, t.config, &state)
+	arrays, err := t.run.Folder.LoadCheckpoint(checkpoint, t.run.Config, &state)
 	if err != nil {
 		return err
 	}
-	model, err := networks.New(t.network())
+	model, err := networks.New(t.run.network())
 	if err != nil {
 		return err
 	}
@@ -175,24 +166,24 @@ func (t *training) resume(checkpoint string) error {
 }
 
 func (t *training) trains(m score.Model[float32]) *train.Trainer[float32] {
-	t.source = t.Method.Source(t.learned(), t.Pool)
-	tr := train.New(t.Problem.TrainConfig(), t.source, m, t.Pool)
+	t.source = t.run.Method.Source(t.run.learned(), t.run.Pool)
+	tr := train.New(t.run.Problem.TrainConfig(), t.source, m, t.run.Pool)
 	tr.Now = t.watch.now
 	return tr
 }
 
-// run makes the prior and trains the epochs that are left, or those that the budget holds.
-func (t *training) run(ctx context.Context) error {
-	t.watch.start, t.watch.before = t.watch.now(), t.trainer.State.Spent+t.loading.Seconds()
+// loop makes the prior and trains the epochs that are left, or those that the budget holds.
+func (t *training) loop(ctx context.Context) error {
+	t.watch.start, t.watch.before = t.watch.now(), t.trainer.State.Spent+t.run.loading.Seconds()
 	if err := t.status("training", ""); err != nil {
 		return err
 	}
 	if len(t.trainer.State.Clock) > 0 { // of a process that was killed before it wrote them
-		if err := t.clocked(); err != nil {
+		if err := clocked(t.run.Folder, t.run.Problem, t.trainer.State); err != nil {
 			return err
 		}
 	}
-	if err := t.tellJudged(); err != nil {
+	if err := tellJudged(t.run.Folder, t.run.Problem, t.trainer.State); err != nil {
 		return err
 	}
 	t.tellEpochs(true)
@@ -210,10 +201,10 @@ func (t *training) train(ctx context.Context) error {
 	if t.trainer.Done() && !t.due() {
 		return nil
 	}
-	if err := t.arrive(t.within(ctx)); err != nil {
+	if err := t.arrive(limitedTo(ctx, t.trainer.State.Budget, &t.watch)); err != nil {
 		return err
 	}
-	if err := t.hold(t.within(ctx)); err != nil {
+	if err := t.hold(limitedTo(ctx, t.trainer.State.Budget, &t.watch)); err != nil {
 		return err
 	}
 	t.saved = time.Now()
@@ -243,7 +234,7 @@ func (t *training) tellEpochs(begin bool) {
 // epochs returns how many epochs the training will have; 0 if that is not known yet.
 func (t *training) epochs() int {
 	s, plan := t.trainer.State, t.trainer.Plan()
-	open := t.Problem.Train.HeldOut() && (s.Judged == nil || s.Judged.Verdict == nil) &&
+	open := t.run.Problem.Train.HeldOut() && (s.Judged == nil || s.Judged.Verdict == nil) &&
 		!plan.Falling(s.Epoch) && s.Epoch < plan.Epochs
 	if s.Budget > 0 && s.Plan == nil || open {
 		return 0
@@ -276,7 +267,7 @@ func (t *training) end(err error) error {
 
 // epoch trains one epoch, records it, evaluates and saves where it is time to.
 func (t *training) epoch(ctx context.Context) error {
-	epoch, err := t.trainer.Epoch(t.within(ctx))
+	epoch, err := t.trainer.Epoch(limitedTo(ctx, t.trainer.State.Budget, &t.watch))
 	t.unsaved = err == nil || train.Interrupted(err)
 	if err != nil {
 		return err
@@ -287,7 +278,7 @@ func (t *training) epoch(ctx context.Context) error {
 	if t.observer.Epoch != nil {
 		t.observer.Epoch(epoch)
 	}
-	if every := t.Problem.Train.EvaluateEvery; every > 0 && epoch.Epoch%every == 0 {
+	if every := t.run.Problem.Train.EvaluateEvery; every > 0 && epoch.Epoch%every == 0 {
 		start := t.watch.now()
 		if err := t.evaluate(ctx); err != nil && !train.Interrupted(err) { // the next epoch sees the interruption
 			return err
@@ -302,7 +293,7 @@ func (t *training) epoch(ctx context.Context) error {
 		return nil
 	}
 	// The first epoch is saved at once.
-	if t.trainer.Done() || t.fresh || time.Since(t.saved).Seconds() >= t.Problem.Train.CheckpointEvery {
+	if t.trainer.Done() || t.fresh || time.Since(t.saved).Seconds() >= t.run.Problem.Train.CheckpointEvery {
 		if err := t.save(); err != nil {
 			return err
 		}
@@ -315,10 +306,10 @@ func (t *training) epoch(ctx context.Context) error {
 // that chains that do not mix are known at once. A fresh run records how far they
 // came in its metrics.
 func (t *training) arrive(ctx context.Context) (err error) {
-	if t.Problem.Prior != "uniform" {
+	if t.run.Problem.Prior != "uniform" {
 		return t.keepEnds(ctx)
 	}
-	if t.prior, err = t.Prior(ctx, t.observer.Mixing); err != nil || t.prior.Mixing == nil {
+	if t.prior, err = t.run.Prior(ctx, t.observer.Mixing); err != nil || t.prior.Mixing == nil {
 		return err
 	}
 	if t.observer.Prior != nil {
@@ -330,17 +321,17 @@ func (t *training) arrive(ctx context.Context) (err error) {
 	if err := t.record("prior", 0, *t.prior.Mixing); err != nil {
 		return err
 	}
-	return t.savePrior(t.prior)
+	return saveStates(t.run.Folder, run.PriorFile, t.prior.states(), t.run.Process.Set.Dim())
 }
 
 // keepEnds makes an empirical prior before any training, and keeps it in the folder if it is
 // not too large, so that samples can be drawn without the data. Forward paths that fail or
 // break down are those of training too, which says so.
 func (t *training) keepEnds(ctx context.Context) error {
-	if t.Method.Prior() != nil {
+	if t.run.Method.Prior() != nil {
 		return nil
 	}
-	prior, err := t.Prior(ctx, nil)
+	prior, err := t.run.Prior(ctx, nil)
 	if train.Interrupted(err) || errors.As(err, new(*run.FolderError)) {
 		return err
 	}
@@ -348,56 +339,34 @@ func (t *training) keepEnds(ctx context.Context) error {
 		return nil
 	}
 	t.prior = prior
-	if len(prior.states()) > maxKept || t.Folder.Free(run.EndsFile) != nil {
+	if len(prior.states()) > maxKept || t.run.Folder.Free(run.EndsFile) != nil {
 		return nil
 	}
-	return t.saveStates(run.EndsFile, prior)
+	return saveStates(t.run.Folder, run.EndsFile, prior.states(), t.run.Process.Set.Dim())
 }
 
 // evaluate records an evaluation. That all backward paths break down, as those of a
 // network at the start of its training may, is recorded too: the training goes on.
 func (t *training) evaluate(ctx context.Context) (err error) {
-	p := Progress{Epoch: t.trainer.State.Epoch, Seconds: t.trainer.State.Seconds, JSD: metric.NaN,
-		Violation: metric.NaN}
 	if t.prior == nil {
-		if t.prior, err = t.Prior(ctx, nil); err != nil {
+		if t.prior, err = t.run.Prior(ctx, nil); err != nil {
 			return err
 		}
 	}
-	average := &Trained{Model: t.trainer.Average()}
-	s, err := NewDrawer(t.Loaded, average, t.SampleCount()).Draw(ctx, t.prior, t.SampleCount(), 0, t.Problem.Seed, nil)
+	average, n := &Trained{Model: t.trainer.Average()}, t.run.SampleCount()
+	s, err := NewDrawer(t.run.Loaded, average, n).Draw(ctx, t.prior, n, 0, t.run.Problem.Seed, nil)
 	if err != nil {
 		return err
 	}
-	if t.judge(&p, s); s.Broken == s.N() {
-		p.Fault = s.Break.Error()
-	}
+	p := t.run.Reference().Progress(s, t.trainer.State)
 	if err := t.record("evaluation", p.Epoch, p); err != nil {
 		return err
 	}
-	t.drawn(s)
+	t.observer.drawn(p.Epoch, s)
 	if t.observer.Evaluation != nil {
 		t.observer.Evaluation(p)
 	}
 	return nil
-}
-
-// judge fills in what the samples that are left say.
-func (l *Loaded) judge(p *Progress, s *Samples) {
-	p.Failed = s.Failed()
-	good := s.Good()
-	if len(good) == 0 {
-		return
-	}
-	if l.distance != nil {
-		p.JSD = l.distance.To(good)
-	}
-	for _, c := range []*compared{l.distance, l.observed} {
-		if c != nil && c.observables != nil {
-			p.Observables = append(p.Observables, c.score(c.Marks(good), l.Problem.Seed).Parts...)
-		}
-	}
-	p.Violation = worstOf(violations(l.Process.Set, good)).Worst
 }
 
 // save writes a checkpoint. It is tried once for each state.
@@ -405,7 +374,7 @@ func (t *training) save() error {
 	t.unsaved = false
 	t.trainer.State.Spent = t.watch.spent()
 	state := t.trainer.State
-	if err := t.Folder.SaveCheckpoint(state.Updates, t.trainer.Snapshot(), state, t.config); err != nil {
+	if err := t.run.Folder.SaveCheckpoint(state.Updates, t.trainer.Snapshot(), state, t.run.Config); err != nil {
 		return err
 	}
 	t.saved, t.fresh = time.Now(), false
@@ -417,18 +386,17 @@ func (t *training) save() error {
 
 func (t *training) status(state, message string) error {
 	s := run.Status{State: state, Epoch: t.trainer.State.Epoch, Epochs: t.epochs(), Message: message,
-		Stopped: t.ended()}
+		Stopped: ended(t.run.Problem, t.trainer)}
 	if j := t.trainer.State.Judged; j != nil && j.Chosen > 0 {
 		s.Checkpoint = run.CheckpointName(j.ChosenUpdates)
 	}
-	return t.Folder.SetStatus(s)
+	return t.run.Folder.SetStatus(s)
 }
 
-// LastEpoch returns the last recorded epoch of the run; its Epoch is 0 if there
-// is none.
-func (r *Run) LastEpoch() (train.Epoch, error) {
-	records, err := r.Folder.Metrics()
-	epochs, _ := decode(records)
+// LastEpoch returns the last recorded epoch of a run; its Epoch is 0 if there is none.
+func LastEpoch(f *run.Folder) (train.Epoch, error) {
+	records, err := f.Metrics()
+	epochs, _ := report.Decode(records)
 	if err != nil || len(epochs) == 0 {
 		return train.Epoch{}, err
 	}

@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/landing-diffusion/landing/langevin"
-	"github.com/landing-diffusion/landing/metric"
+	"github.com/landing-diffusion/landing/experiment/judge"
+	"github.com/landing-diffusion/landing/experiment/report"
 	"github.com/landing-diffusion/landing/run"
 	"github.com/landing-diffusion/landing/train"
 )
@@ -43,7 +43,7 @@ func TestInterruptedTraining(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	epochs, evaluations := decode(records)
+	epochs, evaluations := report.Decode(records)
 	if len(epochs) != 5 || epochs[4].Epoch != 5 || len(evaluations) < 4 || math.IsNaN(float64(evaluations[0].JSD)) {
 		t.Errorf("%d epochs and %d evaluations are recorded", len(epochs), len(evaluations))
 	}
@@ -52,12 +52,11 @@ func TestInterruptedTraining(t *testing.T) {
 // An evaluation of which no sample is left has neither distance nor violation.
 func TestProgressWithoutSamples(t *testing.T) {
 	e := begin(t)
-	p := Progress{JSD: metric.NaN, Violation: metric.NaN}
-	e.judge(&p, &Samples{X: make([]float64, 6), Dim: 3, Lost: []bool{true, true}})
+	p := e.Reference().Progress(&judge.Samples{X: make([]float64, 6), Dim: 3, Lost: []bool{true, true}}, train.State{})
 	if p.Failed != 2 || !math.IsNaN(float64(p.JSD)) || !math.IsNaN(float64(p.Violation)) {
 		t.Errorf("%+v", p)
 	}
-	e.judge(&p, &Samples{X: []float64{0, 0, 1, 0, 0, 2}, Dim: 3, Lost: []bool{false, false}})
+	p = e.Reference().Progress(&judge.Samples{X: []float64{0, 0, 1, 0, 0, 2}, Dim: 3, Lost: make([]bool, 2)}, train.State{})
 	if p.Failed != 0 || math.IsNaN(float64(p.JSD)) || p.Violation != 1 {
 		t.Errorf("%+v", p)
 	}
@@ -82,11 +81,11 @@ func statusOf(t *testing.T, e *Run) run.Status {
 // on to its end.
 func TestEvaluationThatBreaksDown(t *testing.T) {
 	e := byChains(t, "train.evaluate_every=1")
-	if err := e.savePrior(&Prior{Prior: langevin.Empirical{States: []float64{math.MaxFloat64, 0, 1}}}); err != nil {
+	if err := saveStates(e.Folder, run.PriorFile, []float64{math.MaxFloat64, 0, 1}, 3); err != nil {
 		t.Fatal(err)
 	}
-	var heard []Progress
-	if err := e.Train(context.Background(), "", Observer{Evaluation: func(p Progress) {
+	var heard []judge.Progress
+	if err := e.Train(context.Background(), "", Observer{Evaluation: func(p judge.Progress) {
 		heard = append(heard,
 			p)
 	}}); err != nil {
@@ -96,7 +95,7 @@ func TestEvaluationThatBreaksDown(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, evaluations := decode(records)
+	_, evaluations := report.Decode(records)
 	if len(evaluations) != 2 || len(heard) != 2 {
 		t.Fatalf("%d evaluations are recorded, %d heard of", len(evaluations), len(heard))
 	}

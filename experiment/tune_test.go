@@ -255,7 +255,7 @@ func TestTuneServesMethods(t *testing.T) {
 			if !k.Draws {
 				return
 			}
-			ℓ := r.spread()
+			ℓ := spread(r)
 			for option, want := range map[string]float64{"coarse": 0.16 * ℓ, "fine": 0.045 * ℓ} {
 				got, _ := value(t, l.Chosen, "process.options."+option).(float64)
 				if math.Abs(got-want) > 1e-9*want || p.Process.Options[option] != got {

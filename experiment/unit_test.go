@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/landing-diffusion/landing/experiment/judge"
 	"github.com/landing-diffusion/landing/internal/testkit/job"
 )
 
@@ -117,7 +118,7 @@ func TestAnotherUnit(t *testing.T) {
 type outcome struct {
 	x []float64
 	θ []float32
-	v *Evaluation
+	v *judge.Evaluation
 }
 
 func (c *scaled) run(t *testing.T, unit float64) outcome {

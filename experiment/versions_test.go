@@ -51,7 +51,7 @@ func TestRunOfAnotherVersion(t *testing.T) {
 		t.Helper()
 		trainTo(t, r, Observer{})
 		var state train.State
-		arrays, err := r.Folder.LoadCheckpoint("", r.config, &state)
+		arrays, err := r.Folder.LoadCheckpoint("", r.Config, &state)
 		if err != nil {
 			t.Fatal(err)
 		}

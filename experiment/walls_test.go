@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/landing-diffusion/landing/experiment/judge"
 	"github.com/landing-diffusion/landing/keyed"
 	"github.com/landing-diffusion/landing/parallel"
 	"github.com/landing-diffusion/landing/problem"
@@ -70,18 +71,18 @@ func TestRepulsionIsAuto(t *testing.T) {
 // data's own law are not. By Fisher's test at 1e-3 the latter is a false alarm with odds
 // below 1e-3; the shares are exact.
 func TestWallsOfSamples(t *testing.T) {
-	stuck := func(l *Loaded, share int) []Wall {
+	stuck := func(l *Loaded, share int) []judge.Wall {
 		x := append([]float64(nil), l.Data.X...)
 		for i := range share {
 			row := x[3*i : 3*i+3]
 			r := math.Hypot(row[0], row[1])
 			row[0], row[1], row[2] = row[0]/r*math.Sqrt(0.96), row[1]/r*math.Sqrt(0.96), 0.2
 		}
-		return l.walls(x)
+		return l.Reference().Walls(x)
 	}
 	l := capRun(t, "process.repulsion=0")
 	w := stuck(l, 0)
-	if len(w) != 1 || w[0].Warning != "" || w[0].PValue < 0.999999 || w[0].verdict() != "alike" {
+	if len(w) != 1 || w[0].Warning != "" || w[0].PValue < 0.999999 || w[0].Judged() != "alike" {
 		t.Fatalf("the data itself: %+v", w)
 	}
 	// A step of the last step of generation: τ_0 of an underdamped method, times

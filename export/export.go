@@ -26,14 +26,14 @@ type Source struct {
 }
 
 func (s *Source) properties() ([]onnx.Property, error) {
-	weights, err := s.Run.WeightsHash(s.Trained)
+	weights, err := s.Run.Folder.WeightsHash(run.CheckpointName(s.Trained.State.Updates))
 	if err != nil {
 		return nil, err
 	}
-	r, times := s.Run, s.Run.Times()
+	r, times := s.Run, experiment.Times(s.Run)
 	list := []onnx.Property{
 		{Key: "landing.version", Value: run.Version()},
-		{Key: "landing.run", Value: r.ConfigHash()},
+		{Key: "landing.run", Value: r.Config},
 		{Key: "landing.weights", Value: weights},
 		{Key: "landing.epoch", Value: strconv.Itoa(s.Trained.State.Epoch)},
 		{Key: "landing.problem", Value: r.Problem.Name},
@@ -60,7 +60,7 @@ func (s *Source) graph() (*onnx.Graph, error) {
 	if s.Narrow {
 		wide = onnx.Float
 	}
-	g, err := s.Run.Graph(s.Trained, wide)
+	g, err := experiment.Graph(s.Run, s.Trained, wide)
 	if err != nil {
 		return nil, err
 	}

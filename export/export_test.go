@@ -160,7 +160,7 @@ func (e example) trained(t *testing.T, settings ...string) *Source {
 // probes are n points and times at which a network of s is asked, as its sampler asks.
 func probes(s *Source, n int) (x, p, t []float64) {
 	draw := rand.New(rand.NewPCG(1, 2))
-	d, times := s.Run.Process.Set.Dim(), s.Run.Times()
+	d, times := s.Run.Process.Set.Dim(), experiment.Times(s.Run)
 	for range n {
 		row := s.Run.Data.X[draw.IntN(s.Run.Data.N)*d:]
 		for j := range d {
@@ -269,7 +269,7 @@ func TestScores(t *testing.T) {
 				file := testkit.Must(s.ONNX())
 				m := testkit.Must(onnxrun.Decode(file))
 				if m.IR != 8 || m.Opset != 17 || m.Producer != "landing" || m.Metadata["landing.run"] !=
-					s.Run.ConfigHash() || m.Metadata["landing.method"] != s.Run.Method.Name() {
+					s.Run.Config || m.Metadata["landing.method"] != s.Run.Method.Name() {
 					t.Errorf("the model says of itself: version %d, opset %d, %q, %v", m.IR, m.Opset,
 						m.Producer, m.Metadata)
 				}

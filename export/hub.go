@@ -14,11 +14,13 @@ import (
 
 	"github.com/landing-diffusion/landing/constraint"
 	"github.com/landing-diffusion/landing/experiment"
+	"github.com/landing-diffusion/landing/experiment/judge"
 	"github.com/landing-diffusion/landing/internal/fault"
 	"github.com/landing-diffusion/landing/internal/text"
 	"github.com/landing-diffusion/landing/metric"
 	"github.com/landing-diffusion/landing/onnx"
 	"github.com/landing-diffusion/landing/run"
+	"github.com/landing-diffusion/landing/score/networks"
 )
 
 // Names of the files of Hub, besides those of Torch.
@@ -33,11 +35,11 @@ const (
 func (s *Source) Hub(keep bool) (Files, error) {
 	r := s.Run
 	refuse := func(format string, v ...any) error { return fault.Errorf(fault.Run, r.Folder.Dir, format, v...) }
-	if r.KeepsRow() && !keep {
+	if keepsRow(r) && !keep {
 		return nil, refuse("the network lays conformations on one of the training data, which would be published; " +
 			"--with-reference agrees to that, and network.reference names another one before training")
 	}
-	v, stale, err := r.KeptEvaluation()
+	v, stale, err := experiment.KeptEvaluation(r)
 	switch {
 	case err != nil:
 		return nil, err
@@ -151,7 +153,7 @@ func (s *Source) card(v *experiment.Kept) ([]byte, error) {
 		rows = append(rows, row{name, told})
 		figures = append(figures, figure{kind, float64(v), name})
 	}
-	for _, d := range []*experiment.JSD{v.JSD, v.Observed} {
+	for _, d := range []*judge.JSD{v.JSD, v.Observed} {
 		if d == nil {
 			continue
 		}
@@ -202,7 +204,7 @@ func (s *Source) card(v *experiment.Kept) ([]byte, error) {
 		}
 		inputs, call = append(inputs, fmt.Sprintf("`%s` (%s)", p.Name, of)), append(call, p.Name)
 	}
-	times := r.Times()
+	times := experiment.Times(r)
 	data := fmt.Sprintf("%s (%d points; SHA-256 %.12s…)", inline(r.Data.Name), r.Data.N, r.Data.SHA256)
 	var limits, findings []string
 	if c := r.Condition; c != nil {
@@ -248,8 +250,8 @@ func (s *Source) card(v *experiment.Kept) ([]byte, error) {
 		"Verdict": strings.ToUpper(title[:1]) + title[1:], "Findings": findings, "Skipped": skipped,
 		"Samples": v.Samples, "Seed": v.Seed, "Epoch": v.Epoch, "Failed": v.Failed, "Rows": rows,
 		"Chance": fmt.Sprintf("%g %%", 100*(1-v.Verdict.Alarm)), "Opset": onnx.Opset,
-		"Inputs": strings.Join(inputs, ", "), "Call": strings.Join(call, ", "), "Row": r.KeepsRow(),
-		"Run": r.ConfigHash()[:12], "First": "0", "Last": fmt.Sprintf("%.6g", times.Step*float64(times.N)),
+		"Inputs": strings.Join(inputs, ", "), "Call": strings.Join(call, ", "), "Row": keepsRow(r),
+		"Run": r.Config[:12], "First": "0", "Last": fmt.Sprintf("%.6g", times.Step*float64(times.N)),
 		"Limits": limits, "Licence": inline(told),
 	})
 	return b.Bytes(), err
@@ -263,3 +265,9 @@ func inline(s string) string {
 
 var marks = strings.NewReplacer(`\`, `\\`, "`", "\\`", "*", `\*`, "_", `\_`, "[", `\[`, "]", `\]`, "<", "&lt;", ">",
 	"&gt;", "|", `\|`, "#", `\#`)
+
+// keepsRow reports whether the network holds a row of the training data: the conformation that it lays points on, where
+// the problem names no file of one.
+func keepsRow(r *experiment.Run) bool {
+	return networks.Refers(r.Problem.Network.Kind) && r.Problem.Network.Reference == ""
+}

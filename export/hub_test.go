@@ -15,6 +15,7 @@ import (
 
 	"github.com/landing-diffusion/landing/arrayfile"
 	"github.com/landing-diffusion/landing/experiment"
+	"github.com/landing-diffusion/landing/experiment/judge"
 	"github.com/landing-diffusion/landing/internal/fault"
 	"github.com/landing-diffusion/landing/internal/testkit"
 	"github.com/landing-diffusion/landing/metric"
@@ -32,7 +33,7 @@ func (e example) evaluated(t *testing.T, settings ...string) *Source {
 		t.Fatal("no samples")
 	}
 	v, _ := s.Run.Evaluate(samples, s.Trained.State, nil)
-	testkit.OK(t, s.Run.KeepEvaluation(v, s.Trained.State, 1, nil))
+	testkit.OK(t, experiment.KeepEvaluation(s.Run, v, s.Trained.State, 1, nil))
 	return s
 }
 
@@ -69,7 +70,7 @@ func TestHub(t *testing.T) {
 		} `yaml:"model-index"`
 	}
 	testkit.OK(t, yaml.Unmarshal([]byte(parts[1]), &head))
-	k, _, err := s.Run.KeptEvaluation()
+	k, _, err := experiment.KeptEvaluation(s.Run)
 	testkit.OK(t, err)
 	if head.Library != "landing" || head.Licence != "apache-2.0" || len(head.Tags) == 0 {
 		t.Errorf("the head is %+v", head)
@@ -79,7 +80,7 @@ func TestHub(t *testing.T) {
 		t.Errorf("the metrics are %+v, the evaluation says %v and %v", m, k.JSD.Full, k.JSD.HeldOut)
 	}
 	for _, want := range []string{k.Verdict.Title()[1:], fmt.Sprintf("%.4f, floor", k.JSD.Full), "Licence: Apache-2.0",
-		"60 samples of seed 1", s.Run.ConfigHash()[:12], "score.onnx", "of kind `mlp`"} {
+		"60 samples of seed 1", s.Run.Config[:12], "score.onnx", "of kind `mlp`"} {
 		if !strings.Contains(parts[2], want) {
 			t.Errorf("the card does not say %q:\n%s", want, parts[2])
 		}
@@ -178,9 +179,9 @@ print(c.data.library_name, c.data.license, len(c.data.eval_results) > 2, c.data.
 // A divergence is not told as a distance.
 func TestHubDivergence(t *testing.T) {
 	s := ballExample.evaluated(t)
-	v, _, err := s.Run.KeptEvaluation()
+	v, _, err := experiment.KeptEvaluation(s.Run)
 	testkit.OK(t, err)
-	v.JSD = &experiment.JSD{Metric: "Jensen–Shannon divergence", Score: metric.Score{Full: 0.25, HeldOut: 0.5}}
+	v.JSD = &judge.JSD{Metric: "Jensen–Shannon divergence", Score: metric.Score{Full: 0.25, HeldOut: 0.5}}
 	card, err := s.card(v)
 	testkit.OK(t, err)
 	for _, want := range []string{"type: jensen-shannon-divergence\n      value: 0.25\n",

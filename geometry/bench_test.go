@@ -7,6 +7,7 @@ import (
 
 	"github.com/landing-diffusion/landing/constraint"
 	"github.com/landing-diffusion/landing/constraint/zoo"
+	"github.com/landing-diffusion/landing/internal/testkit"
 	"github.com/landing-diffusion/landing/internal/testkit/sets"
 )
 
@@ -20,9 +21,7 @@ func BenchmarkEvaluation(b *testing.B) {
 			block := New(s, n, 0.1)
 			v, out := normals(n*d, 3, 1), make([]float64, n*d)
 			for b.Loop() {
-				if err := block.At(x, n); err != nil {
-					b.Fatal(err)
-				}
+				testkit.OK(b, block.At(x, n))
 				block.Tangent(out, v)
 				block.Landing(out)
 			}

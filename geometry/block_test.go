@@ -7,6 +7,7 @@ import (
 
 	"github.com/landing-diffusion/landing/constraint"
 	"github.com/landing-diffusion/landing/internal/dense"
+	"github.com/landing-diffusion/landing/internal/testkit"
 	"github.com/landing-diffusion/landing/internal/testkit/sets"
 	"github.com/landing-diffusion/landing/keyed"
 )
@@ -76,9 +77,7 @@ func (b *tested) project(dst, y []float64, ok []bool, margin float64) {
 func at(t *testing.T, s constraint.Set, ε float64, x ...float64) *tested {
 	t.Helper()
 	b := newTested(s, 1, ε)
-	if err := b.At(x, 1); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, b.At(x, 1))
 	return b
 }
 
@@ -249,9 +248,7 @@ func TestRowsAreIndependent(t *testing.T) {
 	keyed.New(1, keyed.Probe, 8).Normals(x, 0, 0)
 	keyed.New(1, keyed.Probe, 8).Normals(p, 1, 0)
 	all := newTested(s, n, 0.1)
-	if err := all.At(x, n); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, all.At(x, n))
 	tangent, landing := make([]float64, 3*n), make([]float64, 3*n)
 	all.Tangent(tangent, p)
 	all.Landing(landing)

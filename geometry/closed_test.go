@@ -8,6 +8,7 @@ import (
 	"github.com/landing-diffusion/landing/constraint"
 	"github.com/landing-diffusion/landing/constraint/zoo"
 	"github.com/landing-diffusion/landing/internal/dense"
+	"github.com/landing-diffusion/landing/internal/testkit"
 	"github.com/landing-diffusion/landing/internal/testkit/sets"
 	"github.com/landing-diffusion/landing/keyed"
 )
@@ -23,9 +24,7 @@ func (s noRetract) NewEvaluator(rows int) constraint.Evaluator {
 func orthogonal(t testing.TB, n int) *zoo.Orthogonal {
 	t.Helper()
 	s, err := zoo.NewOrthogonal(n, zoo.OrthogonalOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	return s
 }
 
@@ -92,12 +91,8 @@ func TestIrregularPoints(t *testing.T) {
 	}
 	copy(x[9:], []float64{1, 1e-9, 0, 1, -1e-9, 0, 0, 0, 1}) // nearly
 	whole := newTested(sets.Plain(s), 3, 0)
-	if err := b.At(x, 3); err != nil {
-		t.Fatal(err)
-	}
-	if err := whole.At(x, 3); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, b.At(x, 3))
+	testkit.OK(t, whole.At(x, 3))
 	if regular := b.Geometry.(*closed).regular; regular[1] || !regular[0] {
 		t.Fatalf("regular points: %v", regular)
 	}
@@ -117,9 +112,7 @@ func TestIrregularPoints(t *testing.T) {
 		}
 	}
 	quick := newTested(noRetract{s}, 3, 0)
-	if err := quick.At(x, 3); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, quick.At(x, 3))
 	okA, okB := make([]bool, 3), make([]bool, 3)
 	quick.project(got, x, okA, 0)
 	whole.project(want, x, okB, 0)
@@ -145,9 +138,7 @@ func TestNoStaleGeometry(t *testing.T) {
 		d := set.Dim()
 		fresh := func(x []float64) (out [][]float64) {
 			b := newTested(set, 2, 0.1)
-			if err := b.At(x, 1); err != nil {
-				t.Fatal(err)
-			}
+			testkit.OK(t, b.At(x, 1))
 			return everything(b, d)
 		}
 		same := func(what string, a, b [][]float64) {
@@ -163,15 +154,11 @@ func TestNoStaleGeometry(t *testing.T) {
 		x := normals(d, 1, 0.7)
 		first := fresh(x)
 		b := newTested(set, 2, 0.1)
-		if err := b.At(x, 1); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, b.At(x, 1))
 		x[0] += 1e-9
 		same("after the points changed", everything(b, d), first)
 		for range 2 {
-			if err := b.At(x, 1); err != nil {
-				t.Fatal(err)
-			}
+			testkit.OK(t, b.At(x, 1))
 			same("at the changed points", everything(b, d), fresh(x))
 			x[0] += 1e-12 // what a cache by approximate equality would miss
 		}
@@ -200,21 +187,15 @@ func everything(b *tested, d int) [][]float64 {
 // it, that of the sphere.
 func TestCurvatureOfTheRim(t *testing.T) {
 	s, err := zoo.NewCap([]float64{0, 0, 1}, 0.6)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	for _, c := range []struct{ x, want []float64 }{
 		{[]float64{0.48, 0.64, 0.6}, []float64{-0.48 / 0.64, -0.64 / 0.64, 0}}, // ρ = 0.8
 		{[]float64{0.36, 0.48, 0.8}, []float64{-0.72, -0.96, -1.6}},
 	} {
 		b, got := New(s, 1, 0), make([]float64, 3)
 		k, err := NewCurvature(s, 1)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := b.At(c.x, 1); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, err)
+		testkit.OK(t, b.At(c.x, 1))
 		k.Mean(got, b)
 		if distance(got, c.want) > 1e-14 {
 			t.Errorf("𝓗(%v) = %v with %d active, want %v", c.x, got, b.Active(0), c.want)
@@ -231,9 +212,7 @@ func TestClosedFormTakesLittleRoom(t *testing.T) {
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
 	b := newTested(s, rows, 0)
-	if err := b.At(x, rows); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, b.At(x, rows))
 	ok := make([]bool, rows)
 	b.project(x, x, ok, 0)
 	runtime.ReadMemStats(&after)
@@ -255,9 +234,7 @@ func TestChordGivesUpWhole(t *testing.T) {
 	y := append([]float64(nil), x...)
 	dense.Axpy(y, 0.3, normals(len(y), 3, 1))
 	g, p, ok, o := New(s, k, 0).(*closed), NewProjection(s, k), make([]bool, k), Outcome{}
-	if err := g.At(x, k); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, g.At(x, k))
 	p.room()
 	copy(p.y, y)
 	for i := range k {

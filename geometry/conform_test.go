@@ -8,6 +8,7 @@ import (
 	"github.com/landing-diffusion/landing/constraint"
 	"github.com/landing-diffusion/landing/constraint/zoo"
 	"github.com/landing-diffusion/landing/internal/dense"
+	"github.com/landing-diffusion/landing/internal/testkit"
 	"github.com/landing-diffusion/landing/internal/testkit/sets"
 )
 
@@ -135,9 +136,7 @@ func TestOneCoordinate(t *testing.T) {
 		d := s.Dim()
 		b := newTested(s, 1, 0)
 		x := []float64{0.7, 3}[:d]
-		if err := b.At(x, 1); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, b.At(x, 1))
 		v, landing := []float64{4, 5}[:d], make([]float64, d)
 		b.Tangent(v, v)
 		b.Landing(landing)
@@ -158,9 +157,7 @@ func TestProjectFromForeignGeometry(t *testing.T) {
 	y := append([]float64(nil), x...)
 	dense.Axpy(y, 0.1, normals(4*n, 10, 1))
 	g, a, b, okA, okB := New(s, n, 0), make([]float64, 4*n), make([]float64, 4*n), make([]bool, n), make([]bool, n)
-	if err := g.At(x, n); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, g.At(x, n))
 	p := NewProjection(s, n)
 	one := p.Project(g, a, y, okA, 0.01)
 	two := p.Project(foreign{g}, b, y, okB, 0.01)
@@ -187,9 +184,7 @@ func TestOutcomes(t *testing.T) {
 	var projected []float64
 	for name, set := range map[string]constraint.Set{"retraction": s, "chord": noRetract{s}, "newton": sets.Plain(s)} {
 		g, p, ok := New(set, 2, 0), NewProjection(set, 2), make([]bool, 2)
-		if err := g.At(x, 2); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, g.At(x, 2))
 		var sum Outcome
 		for range 2 {
 			z := make([]float64, 18)
@@ -258,8 +253,6 @@ func TestAllocatesNothing(t *testing.T) {
 func simplexOf(t *testing.T, d int) constraint.Set {
 	t.Helper()
 	s, err := zoo.NewSimplex(d)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	return s
 }

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/landing-diffusion/landing/constraint"
+	"github.com/landing-diffusion/landing/internal/testkit"
 	"github.com/landing-diffusion/landing/internal/testkit/sets"
 	"github.com/landing-diffusion/landing/keyed"
 )
@@ -212,9 +213,7 @@ func TestGroups(t *testing.T) {
 		}
 		results := func(set constraint.Set, x, y, v, u []float64, n int) map[string][]float64 {
 			b := newTested(set, n, 0.05)
-			if err := b.At(x, n); err != nil {
-				t.Fatal(err)
-			}
+			testkit.OK(t, b.At(x, n))
 			out := map[string][]float64{"values": append([]float64(nil), b.Values()...)}
 			make1 := func(name string, f func(dst []float64)) {
 				dst := make([]float64, n*d)
@@ -228,9 +227,7 @@ func TestGroups(t *testing.T) {
 			make1("landing", b.Landing)
 			make1("normal", func(dst []float64) { b.Normal(dst, u) })
 			k, err := NewCurvature(set, n)
-			if err != nil {
-				t.Fatal(err)
-			}
+			testkit.OK(t, err)
 			make1("mean curvature", func(dst []float64) { k.Mean(dst, b) })
 			make1("momentum curvature", func(dst []float64) { k.Momentum(dst, b, v, 2) })
 			ok, ranks := make([]bool, n), []float64{}

@@ -9,6 +9,7 @@ import (
 	"github.com/landing-diffusion/landing/constraint"
 	"github.com/landing-diffusion/landing/constraint/zoo"
 	"github.com/landing-diffusion/landing/internal/dense"
+	"github.com/landing-diffusion/landing/internal/testkit"
 )
 
 // woven has equalities x₀²x₁ − 1 and x₂ sin x₃ − 1/2 and the inequality x₀x₁ ≤ 1, which belongs to
@@ -115,14 +116,10 @@ func TestCurvatureTerms(t *testing.T) {
 	set := woven{}
 	for name, s := range map[string]constraint.Set{"support": quick{set}, "whole": whole{set}} {
 		k, err := NewCurvature(s, n)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, err)
 		for _, n := range []int{n, 1, n} {
 			g := New(s, n, 0.3)
-			if err := g.At(x[:d*n], n); err != nil {
-				t.Fatal(err)
-			}
+			testkit.OK(t, g.At(x[:d*n], n))
 			form := func(i, a int, u, v []float64) float64 { // uᵀ∇²c_a v
 				at := set.Capabilities().Support[a]
 				xx, xy, yy := set.hessian(a, x[d*i:])
@@ -173,14 +170,10 @@ func TestCurvatureTerms(t *testing.T) {
 func TestSquareAllocatesOnce(t *testing.T) {
 	set := zoo.Ellipsoid{Axes: []float64{1, 0.6, 0.3}}
 	k, err := NewCurvature(set, 2)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	for _, n := range []int{2, 1} {
 		g, x, out := New(set, n, 0), []float64{1, 0.1, 0, 0, 0.5, 0.1}, make([]float64, n*9)
-		if err := g.At(x, n); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, g.At(x, n))
 		if a := testing.AllocsPerRun(10, func() { k.Square(out, g) }); a != 0 {
 			t.Errorf("%v allocations for %d points", a, n)
 		}
@@ -195,9 +188,7 @@ func TestUntouchedCoordinates(t *testing.T) {
 	} {
 		d, c := s.Dim(), len(constraint.Components(s))
 		g, v := New(s, 1, 0.1), normals(d, 2, 1)
-		if err := g.At(normals(d, 1, 1), 1); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, g.At(normals(d, 1, 1), 1))
 		landing, normal, tangent := unwritten(d), unwritten(d), unwritten(d)
 		g.Landing(landing)
 		g.Normal(normal, normals(c, 3, 1))
@@ -330,9 +321,7 @@ func TestClosedFormIsAskedAtRegularPoints(t *testing.T) {
 				ones++
 			}
 		}
-		if err := g.At(x, n); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, g.At(x, n))
 		tangent, landing, normal := unwritten(3*n), unwritten(3*n), unwritten(3*n)
 		v, u := slices.Clip(normals(3*n, 1, 1)), slices.Clip(normals(2*n, 2, 1))
 		calls = nil

@@ -9,6 +9,7 @@ import (
 	"github.com/landing-diffusion/landing/constraint/formula"
 	"github.com/landing-diffusion/landing/constraint/zoo"
 	"github.com/landing-diffusion/landing/geometry"
+	"github.com/landing-diffusion/landing/internal/testkit"
 )
 
 func formulas(t *testing.T, dim int, equalities, inequalities []string) constraint.Set {
@@ -21,9 +22,7 @@ func formulas(t *testing.T, dim int, equalities, inequalities []string) constrai
 		spec.Inequality = append(spec.Inequality, formula.Component{Name: fmt.Sprint("g", i), Expr: e})
 	}
 	s, err := formula.New(spec)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	return s
 }
 
@@ -96,9 +95,7 @@ func TestGapOfGroups(t *testing.T) {
 		t.Errorf("%+v; want %v", g, want)
 	}
 	o, err := zoo.NewOrthogonal(3, zoo.OrthogonalOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	// A rotation times 1 + δ: XᵀX − I = (2δ + δ²) I, and the nearest point is δ away from each column.
 	const δ = 1e-6
 	scaled := []float64{1 + δ, 0, 0, 0, 0, 1 + δ, 0, -1 - δ, 0}

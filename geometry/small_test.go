@@ -6,6 +6,7 @@ import (
 
 	"github.com/landing-diffusion/landing/constraint"
 	"github.com/landing-diffusion/landing/constraint/zoo"
+	"github.com/landing-diffusion/landing/internal/testkit"
 )
 
 // ballWithWall is {‖x‖² = r², x_0 ≥ r/2} in the unit r.
@@ -110,9 +111,7 @@ func TestTermsOfNothing(t *testing.T) {
 		set := makeSet(1, 1, h)
 		for _, from := range []float64{1, 1e-3, 1e-6} {
 			g, out, ok := New(set, 1, 0), []float64{0}, []bool{false}
-			if err := g.At([]float64{from / 2}, 1); err != nil {
-				t.Fatal(err)
-			}
+			testkit.OK(t, g.At([]float64{from / 2}, 1))
 			if o := NewProjection(set, 1).Project(g, out, []float64{from}, ok, 0); o.Failed() > 0 ||
 				!(math.Abs(out[0]) <= 1e-13) || o.Iterations > 12 {
 				t.Errorf("%s: from %v to %v, %+v", name, from, out, o)
@@ -146,9 +145,7 @@ func TestPolish(t *testing.T) {
 	} {
 		set := makeSet(1, 1, c.h)
 		g, out, ok := New(set, 1, 0), []float64{0}, []bool{false}
-		if err := g.At([]float64{1}, 1); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, g.At([]float64{1}, 1))
 		o := NewProjection(set, 1).Project(g, out, []float64{c.from}, ok, 0)
 		if !ok[0] || o.Failed() > 0 || o.Iterations != c.iterations {
 			t.Errorf("%s: at %v, %+v", name, out, o)

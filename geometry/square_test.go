@@ -7,6 +7,7 @@ import (
 	"github.com/landing-diffusion/landing/constraint"
 	"github.com/landing-diffusion/landing/constraint/zoo"
 	"github.com/landing-diffusion/landing/internal/dense"
+	"github.com/landing-diffusion/landing/internal/testkit"
 	"github.com/landing-diffusion/landing/keyed"
 )
 
@@ -15,9 +16,7 @@ import (
 // curves in space, off Σ, where it is that of the level set there, and on a block of points.
 func TestSquare(t *testing.T) {
 	curve, err := zoo.NewOrthogonal(2, zoo.OrthogonalOptions{}) // a circle in R⁴
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	for name, set := range map[string]constraint.Set{
 		"ellipsoid": zoo.Ellipsoid{Axes: []float64{1, 0.6, 0.3}}, "torus": zoo.Torus{Major: 2, Minor: 0.6},
 		"five": zoo.Ellipsoid{Axes: []float64{1, 0.6, 0.3, 0.8, 2}}, "circle": curve,
@@ -40,24 +39,18 @@ func TestSquare(t *testing.T) {
 			}
 		}
 		k, err := NewCurvature(set, n)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, err)
 		g, other := New(set, n, 0), New(set, 1, 0)
 		square := make([]float64, n*d*d)
 		for range 2 { // scratch is used again
-			if err := g.At(x, n); err != nil {
-				t.Fatal(err)
-			}
+			testkit.OK(t, g.At(x, n))
 			k.Square(square, g)
 		}
 		g.Tangent(v, v)
 		turned := func(i int, s float64) (π []float64) {
 			y := append([]float64(nil), x[i*d:(i+1)*d]...)
 			dense.Axpy(y, s, v[i*d:(i+1)*d])
-			if err := other.At(y, 1); err != nil {
-				t.Fatal(err)
-			}
+			testkit.OK(t, other.At(y, 1))
 			for e := range d {
 				unit := make([]float64, d)
 				unit[e] = 1

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/landing-diffusion/landing/experiment"
+	"github.com/landing-diffusion/landing/experiment/judge"
 	"github.com/landing-diffusion/landing/internal/input"
 	"github.com/landing-diffusion/landing/metric"
 	"github.com/landing-diffusion/landing/problem"
@@ -222,7 +223,7 @@ func (e *Entry) distance(f *run.Folder, m *run.Manifest, checkpoints []string) e
 
 func evaluated(k *experiment.Kept) *Distance {
 	d := &Distance{Value: metric.NaN, Floor: metric.NaN, Epoch: k.Epoch, From: Evaluated}
-	for _, j := range []*experiment.JSD{k.JSD, k.Observed} {
+	for _, j := range []*judge.JSD{k.JSD, k.Observed} {
 		if j != nil {
 			d.Value, d.Floor, d.Metric = j.Full, j.Mean, j.Metric
 			break
@@ -254,7 +255,7 @@ func drawnWith(m *run.Manifest, checkpoints []string) int {
 }
 
 // lastEvaluation returns the last evaluation at the end of metrics.jsonl, or nil.
-func lastEvaluation(f *run.Folder) (*experiment.Progress, error) {
+func lastEvaluation(f *run.Folder) (*judge.Progress, error) {
 	file, err := input.Open(f.Path(run.MetricsFile), math.MaxInt64)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
@@ -274,7 +275,7 @@ func lastEvaluation(f *run.Folder) (*experiment.Progress, error) {
 	lines := bytes.Split(tail, []byte("\n"))
 	for _, line := range slices.Backward(lines) {
 		var r run.Record
-		var p experiment.Progress
+		var p judge.Progress
 		if json.Unmarshal(line, &r) == nil && r.Kind == "evaluation" && json.Unmarshal(r.Data, &p) == nil {
 			return &p, nil
 		}

@@ -9,6 +9,7 @@ import (
 
 	"golang.org/x/sys/cpu"
 
+	"github.com/landing-diffusion/landing/internal/testkit"
 	"github.com/landing-diffusion/landing/kernel/internal/amxtest"
 )
 
@@ -26,9 +27,7 @@ func TestTilesUnderEmulation(t *testing.T) {
 		t.Skip("the layout for tiles needs AVX512_BF16, which is not emulated")
 	}
 	out, err := os.CreateTemp(t.TempDir(), "out")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	defer out.Close()
 	const tests = "^(TestLinear|TestPrecisionIsAPermission|TestBadShapes|TestNothingAllocates|TestErrorOfProducts|" +
 		"TestPeakOfTiles|TestProductsInParallel)$"
@@ -37,16 +36,12 @@ func TestTilesUnderEmulation(t *testing.T) {
 	if errors.Is(err, amxtest.ErrPermission) {
 		t.Skip(err)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	if _, err := out.Seek(0, io.SeekStart); err != nil {
 		t.Fatal(err)
 	}
 	text, err := io.ReadAll(out)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	if report.ExitCode != 0 || strings.Count(string(text), "\n--- PASS: Test") != 7 {
 		t.Errorf("exit code %d:\n%s", report.ExitCode, text)
 	}

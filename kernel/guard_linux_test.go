@@ -5,6 +5,8 @@ import (
 	"syscall"
 	"testing"
 	"unsafe"
+
+	"github.com/landing-diffusion/landing/internal/testkit"
 )
 
 // fence returns n numbers that an inaccessible page follows: an access past
@@ -14,12 +16,8 @@ func fence(t testing.TB, n int) []float32 {
 	size := roundUp(4*n, page)
 	mem, err := syscall.Mmap(-1, 0, size+page, syscall.PROT_READ|syscall.PROT_WRITE,
 		syscall.MAP_ANON|syscall.MAP_PRIVATE)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	t.Cleanup(func() { _ = syscall.Munmap(mem) })
-	if err := syscall.Mprotect(mem[size:], syscall.PROT_NONE); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, syscall.Mprotect(mem[size:], syscall.PROT_NONE))
 	return unsafe.Slice((*float32)(unsafe.Pointer(&mem[size-4*n])), n)
 }

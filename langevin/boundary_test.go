@@ -4,8 +4,8 @@ import (
 	"math"
 	"testing"
 
+	"github.com/landing-diffusion/landing/internal/testkit"
 	"github.com/landing-diffusion/landing/langevin"
-	"github.com/landing-diffusion/landing/parallel"
 )
 
 // The laws of OLLA, ULLA and their projected variants with inequalities: last
@@ -30,8 +30,7 @@ func TestBoundedLaws(t *testing.T) {
 		τ     float64 // of OLLA
 		count int
 	}{"half line": {0.005, 1000}, "box": {0.005, 600}, "cap": {0.003, 600}, "simplex": {0.001, 1200}}
-	pool := parallel.New(0)
-	defer pool.Close()
+	pool := testkit.Pool(t, 0)
 	for _, m := range []langevin.Method{langevin.OLLA, langevin.ULLA, langevin.OLLAP, langevin.ULLAP} {
 		r := chainRun{Method: m, Walls: langevin.PaperWalls, Count: 1000, Seed: 11}
 		for i, b := range allBounded(1) {
@@ -43,9 +42,7 @@ func TestBoundedLaws(t *testing.T) {
 			r.Repulsion = r.Length() / 2
 			b = allBounded(r.Temperature())[i]
 			last, err := r.Last(t.Context(), b, pool)
-			if err != nil {
-				t.Fatal(err)
-			}
+			testkit.OK(t, err)
 			for j, u := range last {
 				if dist := kolmogorov(u); dist > critical {
 					t.Errorf("%v on the %s, coordinate %d: KS distance %.3f, critical %.3f", m, b.Name, j, dist,

@@ -7,24 +7,20 @@ import (
 	"testing"
 
 	"github.com/landing-diffusion/landing/constraint/zoo"
+	"github.com/landing-diffusion/landing/internal/testkit"
 	"github.com/landing-diffusion/landing/keyed"
-	"github.com/landing-diffusion/landing/parallel"
 )
 
 // Samples that break down are marked and told, the first of them by number and step; those
 // beside them are what they would have been, to the bit, and so is all that is counted of them.
 func TestTolerateBackward(t *testing.T) {
 	half, err := zoo.NewCap([]float64{0, 0, 1}, 0.2)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	for _, m := range []Method{OLLA, ULLA, OLLAP, ULLAP} {
 		p := process(half, m)
 		p.Walls = PaperWalls // elastic ones turn back what is no number
 		prior, err := UniformPrior(p)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, err)
 		const n, first = 30, 7
 		for _, bad := range [][]int{nil, {9}, {0, 1, 2, 3, 17}, {29}} {
 			score := func(spoil bool) func(int) Score {
@@ -46,16 +42,13 @@ func TestTolerateBackward(t *testing.T) {
 				}
 			}
 			for _, workers := range []int{1, 3} {
-				pool := parallel.New(workers)
-				defer pool.Close()
+				pool := testkit.Pool(t, workers)
 				draw := func(spoil bool) ([]float64, []bool, Report, *Trace) {
 					x, failed, trace := make([]float64, 3*n), make([]bool, n), NewTrace(p)
 					sim := NewSimulator(p, pool, 8).Tolerate()
 					sim.Watch(trace)
 					r, err := sim.Backward(t.Context(), x, failed, first, 1, prior, score(spoil))
-					if err != nil {
-						t.Fatal(err)
-					}
+					testkit.OK(t, err)
 					return x, failed, r, trace
 				}
 				want, lost, _, _ := draw(false)
@@ -90,9 +83,7 @@ func TestTolerateBackward(t *testing.T) {
 // The same of forward paths, with the folds of those that walls send back.
 func TestTolerateForward(t *testing.T) {
 	box, err := zoo.NewBox([]float64{0, 0}, []float64{1, 1})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	const n = 30
 	x0 := make([]float64, 2*n)
 	for i := range x0 {
@@ -101,8 +92,7 @@ func TestTolerateForward(t *testing.T) {
 	for _, m := range []Method{OLLA, ULLA} {
 		p := process(box, m)
 		for _, workers := range []int{1, 2} {
-			pool := parallel.New(workers)
-			defer pool.Close()
+			pool := testkit.Pool(t, workers)
 			const bad = 21
 			run := func(spoil bool) (*Paths, Report) {
 				x := slices.Clone(x0)
@@ -111,9 +101,7 @@ func TestTolerateForward(t *testing.T) {
 				}
 				var paths Paths
 				r, err := NewSimulator(p, pool, 16).Tolerate().Forward(t.Context(), &paths, x, 3, 1)
-				if err != nil {
-					t.Fatal(err)
-				}
+				testkit.OK(t, err)
 				return &paths, r
 			}
 			want, whole := run(false)
@@ -149,8 +137,7 @@ func TestTolerateForward(t *testing.T) {
 	}
 	// Who does not ask for it is stopped.
 	x0[9] = math.Inf(1)
-	pool := parallel.New(1)
-	defer pool.Close()
+	pool := testkit.Pool(t, 1)
 	var paths Paths
 	_, err = NewSimulator(process(box, OLLA), pool, 16).Forward(t.Context(), &paths, x0, 3, 1)
 	if !errors.As(err, new(*DivergedError)) {

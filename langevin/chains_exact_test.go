@@ -10,8 +10,8 @@ import (
 	"github.com/landing-diffusion/landing/constraint"
 	"github.com/landing-diffusion/landing/constraint/zoo"
 	"github.com/landing-diffusion/landing/geometry"
+	"github.com/landing-diffusion/landing/internal/testkit"
 	"github.com/landing-diffusion/landing/keyed"
-	"github.com/landing-diffusion/landing/parallel"
 )
 
 // Chains of every kind keep the draws that they say, and count what they do: of burn + keep·thin
@@ -38,9 +38,7 @@ func TestChainsCount(t *testing.T) {
 			p.Schedule.T = 0.01
 		}
 		x0, err := Start(t.Context(), p, count, 1)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, err)
 		var heard []int
 		base := Chains{Process: p, Symmetric: c.symmetric, Leaps: c.leaps, Count: count, Seed: 3}
 		thinned, all := base, base
@@ -100,8 +98,7 @@ func TestRefusedMovesAreNone(t *testing.T) {
 // A context that is done stops chains at the next look, after 256 steps, and before the first.
 func TestChainsStop(t *testing.T) {
 	p := &Process{Set: zoo.Sphere{D: 3}, Method: OLLA, Schedule: Schedule{N: 1, T: 0.01, SigmaMin: 1, SigmaMax: 1}}
-	pool := parallel.New(1)
-	defer pool.Close()
+	pool := testkit.Pool(t, 1)
 	ctx, cancel := context.WithCancel(t.Context())
 	heard := 0
 	c := &Chains{Process: p, Count: 1, Keep: 2000, Seed: 1, Progress: func(step int) {
@@ -170,9 +167,7 @@ func TestHowFarFlightsGo(t *testing.T) {
 	}{{0, 0.999, true}, {0, 1.001, false}, {0.9e-10, 1.001, false}, {1.1e-10, 1.001, true}, {-1.1e-10, 50, true},
 		{-0.9e-10, 50, false}} {
 		x, momentum := []float64{0, 0, 7, c.off, 0, 0}, []float64{0, 0, 3, 4, 0, 0}
-		if err := s.set.At(x, 3); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, s.set.At(x, 3))
 		copy(s.y, x)
 		s.y[2] += c.times * far
 		var o geometry.Outcome
@@ -270,9 +265,7 @@ func TestFlightsThatDoNotLeadBack(t *testing.T) {
 		copy(h.y, []float64{cos, sin, 0, 1})
 		copy(h.ok, []bool{true, true})
 		var o geometry.Outcome
-		if err := h.returns(x, 2, &o); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, h.returns(x, 2, &o))
 		if h.ok[0] != back || !h.ok[1] || o.Points != 2 {
 			t.Errorf("by %v degrees: %v, %+v", degrees, h.ok, o)
 		}

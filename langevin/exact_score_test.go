@@ -10,6 +10,7 @@ import (
 
 	"github.com/landing-diffusion/landing/constraint"
 	"github.com/landing-diffusion/landing/constraint/zoo"
+	"github.com/landing-diffusion/landing/internal/testkit"
 	"github.com/landing-diffusion/landing/langevin"
 )
 
@@ -54,9 +55,7 @@ func circle() wrapped {
 func interval(t *testing.T) wrapped {
 	t.Helper()
 	box, err := zoo.NewBox([]float64{0}, []float64{1})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	return wrapped{
 		set: box, walls: true, L: 2, μ: 0.05, v: 0.02, S: 0.4, γ: 4, modes: 12, powers: 10,
 		point:      func(x []float64, y float64) { x[0] = y },
@@ -220,9 +219,7 @@ func (w wrapped) back(t *testing.T, p *langevin.Process, s *langevin.Stepper, q 
 			}
 		}
 		info, err := s.Backward(out, x, next, ζ, failed, rows, k, score)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, err)
 		info.Folds.Carry(x)
 		for a, v := range q.p {
 			hermite(h, v)
@@ -295,9 +292,7 @@ func (w wrapped) err(t *testing.T, p langevin.Process, N int) float64 {
 		sum += p.Schedule.Tau(k)
 	}
 	p.Schedule.T = w.S / sum
-	if err := p.Validate(); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, p.Validate())
 	q, M := w.nodes(p.Method), w.exact(p.Method, w.S)
 	s := p.NewStepper(len(q.p) * len(q.ζ))
 	for k := N - 1; k >= 0; k-- {

@@ -9,17 +9,15 @@ import (
 
 	"github.com/landing-diffusion/landing/constraint/zoo"
 	"github.com/landing-diffusion/landing/internal/dense"
+	"github.com/landing-diffusion/landing/internal/testkit"
 	"github.com/landing-diffusion/landing/keyed"
-	"github.com/landing-diffusion/landing/parallel"
 )
 
 // The gradient of every potential with values is theirs, by central differences, at every row.
 func TestGradientsOfEnergies(t *testing.T) {
 	const n = 3
 	three, err := zoo.NewOrthogonal(2, zoo.OrthogonalOptions{}) // three equations in R⁴
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	centred := Quadratic{Center: []float64{1, -2, 0.3, 0.7}, Weight: []float64{1, 2, 0.5, 3}}
 	energies := map[string]Potential{
 		"quadratic": Quadratic{}, "centred": Quadratic{Center: centred.Center}, "weighted": centred,
@@ -219,9 +217,7 @@ func TestRefusalsAreOfTheFlight(t *testing.T) {
 		s, y, q = newSplitting(proc, n), append([]float64(nil), x...), append([]float64(nil), p...)
 		e, _ := f.(Energy)
 		s.watched = energies{true, e, make([]float64, n), make([]float64, n), 0, 0}
-		if err := s.set.At(y, n); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, s.set.At(y, n))
 		if _, err := s.step(y, q, ζ, make([]bool, n), n); err != nil {
 			t.Fatal(err)
 		}
@@ -302,8 +298,7 @@ func TestUnprojectedDrawByDraw(t *testing.T) {
 func TestTuneLengthensLeaps(t *testing.T) {
 	proc := &Process{Set: zoo.Euclidean{D: 2}, Method: ULLAP, Friction: 1,
 		Schedule: Schedule{N: 1, T: 0.5, SigmaMin: 1, SigmaMax: 1}}
-	pool := parallel.New(1)
-	defer pool.Close()
+	pool := testkit.Pool(t, 1)
 	c := &Chains{Process: proc, Leaps: 2, Count: 2, Keep: 1, Seed: 1}
 	if got, err := c.Tune(context.Background(), pool, make([]float64, 4)); err != nil || got != 0.5*math.Pow(1.5, 5) {
 		t.Errorf("the step is %v, want %v; %v", got, 0.5*math.Pow(1.5, 5), err)

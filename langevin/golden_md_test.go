@@ -7,6 +7,7 @@ import (
 	"github.com/landing-diffusion/landing/constraint"
 	"github.com/landing-diffusion/landing/constraint/conformation"
 	"github.com/landing-diffusion/landing/geometry"
+	"github.com/landing-diffusion/landing/internal/testkit"
 	"github.com/landing-diffusion/landing/internal/testkit/golden"
 	"github.com/landing-diffusion/landing/internal/testkit/reference"
 	"github.com/landing-diffusion/landing/molecule"
@@ -27,9 +28,7 @@ func TestGoldenAlanineOps(t *testing.T) {
 	for _, where := range []string{"on", "off"} {
 		x := f("x_" + where)
 		b := reference.NewRidge(set, 1e-6, ε)(n)
-		if err := b.At(x, n); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, b.At(x, n))
 		v, jac := make([]float64, 2*n), make([]float64, 60*n)
 		set.Jacobians(v, jac, x, n)
 		golden.Near(t, "h", split(v, 1, 0), f("h_"+where))
@@ -67,9 +66,7 @@ func TestGoldenAlanineOps(t *testing.T) {
 		// Ours moves along the normals at the base point: the same to second
 		// order, and on Σ.
 		b, ok := geometry.New(set, n, ε), make([]bool, n)
-		if err := b.At(f(c.base), n); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, b.At(f(c.base), n))
 		ours, v := make([]float64, len(y)), make([]float64, 2*n)
 		geometry.NewProjection(set, n).Project(b, ours, y, ok, 0)
 		set.Values(v, ours, n)
@@ -96,9 +93,7 @@ func referenceProjection(t *testing.T, x []float64) {
 	for i := range n {
 		xi := x[30*i : 30*i+30]
 		for range 50 {
-			if err := b.At(xi, 1); err != nil {
-				t.Fatal(err)
-			}
+			testkit.OK(t, b.At(xi, 1))
 			if c := b.Values(); math.Abs(c[0]) < 1e-12 && c[1] < 1e-12 {
 				break
 			}
@@ -120,9 +115,7 @@ func TestGoldenAlanineTrajectories(t *testing.T) {
 	}
 	ours, err := conformation.New(conformation.Spec{Molecule: molecule.Anonymous(10), Max: true,
 		Conditions: []conformation.Condition{dihedral(-70, -70, 1, 3, 4, 6), dihedral(130, 170, 3, 4, 6, 8)}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	for name, set := range map[string]constraint.Set{"reference": reference.Alanine, "conformation": ours} {
 		for _, c := range goldenCases("md") {
 			t.Run(name+"/"+c.name, func(t *testing.T) {
@@ -148,9 +141,7 @@ func replayLanding(t *testing.T, c goldenCase, p *Process, project func(x, base 
 	t.Helper()
 	g := golden.Read(t, c.file)
 	f := func(name string) []float64 { return g[name].AsFloat64() }
-	if err := p.Validate(); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, p.Validate())
 	d := p.Set.Dim()
 	n := len(f("x_init")) / d
 	s, net := p.NewStepper(n), goldenNet(t, g)
@@ -174,9 +165,7 @@ func replayLanding(t *testing.T, c goldenCase, p *Process, project func(x, base 
 			} else {
 				_, err = s.Backward(y, x, prev, row("noise_z", j), failed, n, 2-j, net)
 			}
-			if err != nil {
-				t.Fatal(err)
-			}
+			testkit.OK(t, err)
 			if p.Method.Projected() { // back to the proposal
 				for i, v := range s.move {
 					y[i] = x[i] + v

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/landing-diffusion/landing/geometry"
+	"github.com/landing-diffusion/landing/internal/testkit"
 	"github.com/landing-diffusion/landing/internal/testkit/golden"
 	"github.com/landing-diffusion/landing/internal/testkit/papercase"
 	"github.com/landing-diffusion/landing/internal/testkit/reference"
@@ -19,9 +20,7 @@ func TestGoldenPaper(t *testing.T) {
 	for _, c := range reference.PaperCases() {
 		t.Run(c.Name, func(t *testing.T) {
 			p, err := papercase.Process(c)
-			if err != nil {
-				t.Fatal(err)
-			}
+			testkit.OK(t, err)
 			const d, N = reference.PaperDim, reference.PaperSteps
 			n := len(want.Start)
 			s, at := p.NewStepper(n), geometry.New(p.Set, n, p.Repulsion)
@@ -33,9 +32,7 @@ func TestGoldenPaper(t *testing.T) {
 				return ζ
 			}
 			pseudo := func(c float64) []float64 {
-				if err := at.At(start, n); err != nil {
-					t.Fatal(err)
-				}
+				testkit.OK(t, at.At(start, n))
 				v := noise(N)
 				at.Tangent(v, v)
 				for i := range v {

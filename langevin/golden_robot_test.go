@@ -6,6 +6,7 @@ import (
 
 	"github.com/landing-diffusion/landing/constraint"
 	"github.com/landing-diffusion/landing/constraint/trajectory"
+	"github.com/landing-diffusion/landing/internal/testkit"
 	"github.com/landing-diffusion/landing/internal/testkit/golden"
 	"github.com/landing-diffusion/landing/internal/testkit/reference"
 	"github.com/landing-diffusion/landing/keyed"
@@ -34,9 +35,7 @@ func summedArms(t *testing.T) map[string]constraint.Set {
 		spec.Volume = append(spec.Volume, robot.Sphere{Link: link})
 	}
 	ours, err := trajectory.New(spec)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	return map[string]constraint.Set{"reference": reference.SummedArm{}, "trajectory": ours}
 }
 
@@ -59,9 +58,7 @@ func TestGoldenArmOps(t *testing.T) {
 			for _, where := range []string{"on", "off"} {
 				x := f("x_" + where)
 				b := reference.NewRidge(set, 1e-6, ε)(n)
-				if err := b.At(x, n); err != nil {
-					t.Fatal(err)
-				}
+				testkit.OK(t, b.At(x, n))
 				v, jac := make([]float64, 2*n), make([]float64, 2*d*n)
 				set.NewEvaluator(n).Jacobians(v, jac, x, n)
 				for i := range n {
@@ -129,9 +126,7 @@ func projectSums(t *testing.T, set constraint.Set, x, base []float64) (ok []bool
 	n := len(x) / d
 	b, v := reference.NewRidge(set, 1e-6, 0)(n), make([]float64, len(x))
 	at := func(limit float64) (all bool) {
-		if err := b.At(x, n); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, b.At(x, n))
 		ok, all = ok[:0], true
 		for c := b.Values(); len(c) > 0; c = c[2:] {
 			ok = append(ok, c[0] <= limit && c[1] <= limit)

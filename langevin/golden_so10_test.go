@@ -10,6 +10,7 @@ import (
 	"github.com/landing-diffusion/landing/constraint"
 	"github.com/landing-diffusion/landing/constraint/zoo"
 	"github.com/landing-diffusion/landing/geometry"
+	"github.com/landing-diffusion/landing/internal/testkit"
 	"github.com/landing-diffusion/landing/internal/testkit/golden"
 	"github.com/landing-diffusion/landing/internal/testkit/reference"
 )
@@ -18,9 +19,7 @@ import (
 func referenceO10(t *testing.T) reference.Group {
 	t.Helper()
 	set, err := reference.NewGroup(10, zoo.OrthogonalOptions{Special: true})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	return set
 }
 
@@ -35,9 +34,7 @@ func TestGoldenSO10Ops(t *testing.T) {
 	for _, where := range []string{"on", "off"} {
 		x := f("x_" + where)
 		b := geometry.New(set, n, 0)
-		if err := b.At(x, n); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, b.At(x, n))
 		golden.Near(t, "h", b.Values(), f("h_"+where))
 		jac, v := make([]float64, n*m*d), make([]float64, n*m)
 		set.NewEvaluator(n).Jacobians(v, jac, x, n)
@@ -116,14 +113,10 @@ func TestReferenceProjectorIsInexact(t *testing.T) {
 	g := golden.Read(t, "so10_ops.npz")
 	x, y := g["x_off"].AsFloat64(), g["y"].AsFloat64()
 	exact, err := zoo.NewOrthogonal(10, zoo.OrthogonalOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	left := func(set constraint.Set) float64 {
 		b := geometry.New(set, 4, 0)
-		if err := b.At(x, 4); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, b.At(x, 4))
 		once, twice := make([]float64, 400), make([]float64, 400)
 		b.Tangent(once, y)
 		b.Tangent(twice, once)

@@ -7,6 +7,7 @@ import (
 	"github.com/landing-diffusion/landing/arrayfile"
 	"github.com/landing-diffusion/landing/constraint/zoo"
 	"github.com/landing-diffusion/landing/geometry"
+	"github.com/landing-diffusion/landing/internal/testkit"
 	"github.com/landing-diffusion/landing/internal/testkit/golden"
 	"github.com/landing-diffusion/landing/internal/testkit/reference"
 	"github.com/landing-diffusion/landing/kernel"
@@ -23,9 +24,7 @@ func TestGoldenSphereOps(t *testing.T) {
 	const α, τ = 10.0, 0.8 * 0.04
 	for _, where := range []string{"on", "off"} {
 		b := geometry.New(set, n, 0)
-		if err := b.At(f("x_"+where), n); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, b.At(f("x_"+where), n))
 		golden.Near(t, "h", b.Values(), f("h_"+where))
 		jac, v := make([]float64, 3*n), make([]float64, n)
 		set.Jacobians(v, jac, f("x_"+where), n)
@@ -41,9 +40,7 @@ func TestGoldenSphereOps(t *testing.T) {
 func goldenNet(t *testing.T, g map[string]arrayfile.Array) Score {
 	t.Helper()
 	net, err := score.FromLayers[float64](g, "net_layer_")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	return score.NewField(net.Model(score.Reading{}, kernel.Float32), 8)
 }
 
@@ -85,9 +82,7 @@ func replay(t *testing.T, c goldenCase, p *Process) {
 	t.Helper()
 	g := golden.Read(t, c.file)
 	f := func(name string) []float64 { return g[name].AsFloat64() }
-	if err := p.Validate(); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, p.Validate())
 	d := p.Set.Dim()
 	n := len(f("x_init")) / d
 	s := p.NewStepper(n)
@@ -99,9 +94,7 @@ func replay(t *testing.T, c goldenCase, p *Process) {
 	}
 	pseudo := func(c float64) []float64 { // x + c p̃ with p̃ = Π noise_v0
 		x := f("x_init")
-		if err := s.at.At(x, n); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, s.at.At(x, n))
 		v := make([]float64, len(x))
 		s.at.Tangent(v, f("noise_v0"))
 		for i := range v {
@@ -114,9 +107,7 @@ func replay(t *testing.T, c goldenCase, p *Process) {
 		hist := c.name + "_" + direction + "_hist"
 		x, next := append([]float64(nil), f("x_init")...), make([]float64, d*n)
 		for j := range 3 {
-			if err := step(next, x, prev, j); err != nil {
-				t.Fatal(err)
-			}
+			testkit.OK(t, step(next, x, prev, j))
 			if j == 2 && !p.Method.Projected() {
 				if _, err := s.Terminal(next, failed, n); err != nil {
 					t.Fatal(err)

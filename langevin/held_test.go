@@ -10,9 +10,9 @@ import (
 	"github.com/landing-diffusion/landing/constraint/formula"
 	"github.com/landing-diffusion/landing/constraint/zoo"
 	"github.com/landing-diffusion/landing/expr"
+	"github.com/landing-diffusion/landing/internal/testkit"
 	"github.com/landing-diffusion/landing/keyed"
 	"github.com/landing-diffusion/landing/langevin"
-	"github.com/landing-diffusion/landing/parallel"
 )
 
 // conditioned is {‖x‖ = c_0, x_2 ≤ c_1} in R^(4+2), with c = (x_4, x_5) held.
@@ -23,9 +23,7 @@ func conditioned(t *testing.T) constraint.Set {
 	b.Equality("radius", expr.Norm(x.Slice(0, 4)).Sub(x.At(4)))
 	b.Inequality("wall", x.At(2).Sub(x.At(5)))
 	s, err := b.Set()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	return constraint.Hold(s, []int{4, 5})
 }
 
@@ -163,8 +161,7 @@ func TestHeldStepsAreThoseOfTheSlice(t *testing.T) {
 // Whole paths of every process, chains of the splitting and of HMC too, keep each sample's
 // own condition bit for bit.
 func TestHeldPathsKeepTheirCondition(t *testing.T) {
-	pool := parallel.New(2)
-	defer pool.Close()
+	pool := testkit.Pool(t, 2)
 	const n = 40
 	for _, set := range []constraint.Set{conditioned(t), constraint.Given(zoo.Sphere{D: 4, R: 1.5}, 2)} {
 		x0, st := make([]float64, n*6), keyed.New(2, keyed.Probe, 9)
@@ -211,9 +208,7 @@ func TestHeldPathsKeepTheirCondition(t *testing.T) {
 				Set: set, Friction: 2, Schedule: langevin.Schedule{N: 1, T: 0.1, SigmaMin: 1, SigmaMax: 1},
 			}, Symmetric: true, Leaps: leaps, Count: n, Burn: 20, Keep: 5, Seed: 1}
 			draws, err := chains.Run(context.Background(), pool, x0)
-			if err != nil {
-				t.Fatal(err)
-			}
+			testkit.OK(t, err)
 			same(fmt.Sprintf("chains of %d leaps", leaps), draws.X, func(row int) int { return row / 5 })
 		}
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/landing-diffusion/landing/constraint"
 	"github.com/landing-diffusion/landing/constraint/zoo"
+	"github.com/landing-diffusion/landing/internal/testkit"
 	"github.com/landing-diffusion/landing/internal/testkit/sets"
 	"github.com/landing-diffusion/landing/keyed"
 	"github.com/landing-diffusion/landing/parallel"
@@ -66,9 +67,7 @@ func TestDecayWithInequalities(t *testing.T) {
 					} else {
 						_, err = s.Forward(y, x, prev, ζ, make([]bool, 1), 1, k)
 					}
-					if err != nil {
-						t.Fatal(err)
-					}
+					testkit.OK(t, err)
 					if implicit { // the landing term is that of the proposal
 						for j, v := range s.move {
 							x[j] += v
@@ -118,9 +117,7 @@ func TestProjectedStepsStayInside(t *testing.T) {
 			p.Walls, p.Repulsion = PaperWalls, ε
 			p.Schedule = Schedule{N: 200, T: 20, SigmaMin: 0.7, SigmaMax: 0.7}
 			x0, err := Start(t.Context(), p, 8, 5)
-			if err != nil {
-				t.Fatal(err)
-			}
+			testkit.OK(t, err)
 			pool := parallel.New(2)
 			var paths Paths
 			sim := NewSimulator(p, pool, 4)
@@ -129,9 +126,7 @@ func TestProjectedStepsStayInside(t *testing.T) {
 			}
 			report, err := sim.Forward(context.Background(), &paths, x0, 1, 0)
 			pool.Close()
-			if err != nil {
-				t.Fatal(err)
-			}
+			testkit.OK(t, err)
 			if report.Projections.Points != 8*p.Schedule.N || report.NewtonIterations == 0 ||
 				report.Projections.Failed() > 8*p.Schedule.N/20 {
 				t.Errorf("%s %v: %+v", name, m, report.Projections)
@@ -236,9 +231,7 @@ func TestRepeatedConstraintsChangeNothing(t *testing.T) {
 			m, walls := Method(c%4), Walls(c/4)
 			var results [2][]float64
 			x0, err := Start(t.Context(), &Process{Set: set, Repulsion: 0.05}, n, 4)
-			if err != nil {
-				t.Fatal(err)
-			}
+			testkit.OK(t, err)
 			for e, s := range []constraint.Set{set, again{set}} {
 				p := process(s, m)
 				p.Walls, p.Repulsion, p.NoTerminal = walls, 0.05, false
@@ -274,8 +267,7 @@ func TestRedundantAxisIsALine(t *testing.T) {
 	p.Repulsion, p.Landing.Explicit, p.NoTerminal = 0, false, false
 	p.Schedule.N = 40
 	x0 := make([]float64, 3*n)
-	pool := parallel.New(2)
-	defer pool.Close()
+	pool := testkit.Pool(t, 2)
 	var paths Paths
 	report, err := NewSimulator(p, pool, 4).Forward(context.Background(), &paths, x0, 5, 2)
 	if err != nil || report.Failed > 0 {
@@ -299,9 +291,7 @@ func TestRedundantAxisIsALine(t *testing.T) {
 func polarCap(t *testing.T) zoo.Cap {
 	t.Helper()
 	s, err := zoo.NewCap([]float64{0, 0, 1}, 0.2)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	return s
 }
 
@@ -311,9 +301,7 @@ func polarCap(t *testing.T) zoo.Cap {
 func TestSplittingTurnsBackAtWalls(t *testing.T) {
 	const n = 4000
 	box, err := zoo.NewBox([]float64{0, 0}, []float64{1, 1})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	for name, c := range map[string]struct {
 		set constraint.Set
 		u   func(x []float64) float64 // uniform on [0, 1]
@@ -324,9 +312,7 @@ func TestSplittingTurnsBackAtWalls(t *testing.T) {
 		p := &Process{Set: c.set, Method: ULLAP, Friction: 1, Schedule: Schedule{N: 1, T: 0.4, SigmaMin: 1,
 			SigmaMax: 1}}
 		x0, err := Start(t.Context(), p, n, 9)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, err)
 		d := c.set.Dim()
 		draws := chains(t, Chains{Process: p, Symmetric: true, Count: n, Keep: 15, Seed: 3}, x0)
 		u, met := make([]float64, n), 0

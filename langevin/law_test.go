@@ -11,6 +11,7 @@ import (
 
 	"github.com/landing-diffusion/landing/constraint"
 	"github.com/landing-diffusion/landing/constraint/zoo"
+	"github.com/landing-diffusion/landing/internal/testkit"
 	"github.com/landing-diffusion/landing/parallel"
 )
 
@@ -79,9 +80,7 @@ func TestStationaryCovariance(t *testing.T) {
 				var A, B *mat.Dense
 				want := 1.0
 				check := func(err error) {
-					if err != nil {
-						t.Fatal(err)
-					}
+					testkit.OK(t, err)
 				}
 				switch m {
 				case "OLLA":
@@ -128,12 +127,9 @@ func TestStationaryCovariance(t *testing.T) {
 
 func chains(t *testing.T, c Chains, x0 []float64) *Draws {
 	t.Helper()
-	pool := parallel.New(0)
-	defer pool.Close()
+	pool := testkit.Pool(t, 0)
 	draws, err := c.Run(context.Background(), pool, x0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	return draws
 }
 
@@ -148,9 +144,7 @@ func TestCurvatureOffset(t *testing.T) {
 			Schedule: Schedule{N: 1, T: τ, SigmaMin: 1, SigmaMax: 1}, NoTerminal: true,
 		}
 		x0, err := Start(t.Context(), p, 64, 1)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, err)
 		draws := chains(t, Chains{Process: p, Count: 64, Burn: 200, Keep: 4000, Seed: 1}, x0)
 		sum := 0.0
 		for i := 0; i < len(draws.X); i += 3 {
@@ -241,9 +235,7 @@ func TestUniformLawOfChains(t *testing.T) {
 				Set: law.set, Method: c.method, Friction: 1, Landing: Landing{Explicit: true, Rate: 4}, Curvature: true,
 				Schedule: Schedule{N: 1, T: c.τ, SigmaMin: 1, SigmaMax: 1}, NoTerminal: true,
 			}
-			if err := p.Validate(); err != nil {
-				t.Fatal(err)
-			}
+			testkit.OK(t, p.Validate())
 			x0 := make([]float64, 0, count*law.set.Dim())
 			for range count {
 				x0 = append(x0, law.x0...)
@@ -449,9 +441,7 @@ func TestChainsAreReproducible(t *testing.T) {
 	projected := *p
 	projected.Method = ULLAP
 	x0, err := Start(t.Context(), p, 40, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	for name, c := range map[string]Chains{
 		"ULLA": {Process: p}, "ULLA-P": {Process: &projected}, "splitting": {Process: &projected, Symmetric: true},
 		"chmc": {Process: &projected, Leaps: 8},
@@ -462,9 +452,7 @@ func TestChainsAreReproducible(t *testing.T) {
 			pool := parallel.New(workers)
 			draws, err := c.Run(context.Background(), pool, x0)
 			pool.Close()
-			if err != nil {
-				t.Fatal(err)
-			}
+			testkit.OK(t, err)
 			if first == nil {
 				first = draws
 			}

@@ -6,39 +6,30 @@ import (
 	"testing"
 
 	"github.com/landing-diffusion/landing/constraint/zoo"
+	"github.com/landing-diffusion/landing/internal/testkit"
 	"github.com/landing-diffusion/landing/keyed"
-	"github.com/landing-diffusion/landing/parallel"
 )
 
 // Partway keeps of forward paths what Forward keeps, bit for bit: whatever the levels, blocks and
 // workers, at walls too; rows are numbered from first.
 func TestPartwayIsForward(t *testing.T) {
 	hemisphere, err := zoo.NewCap([]float64{0, 0, 1}, 0.2)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	for _, method := range []Method{ULLA, OLLA, ULLAP, OLLAP} {
 		p := &Process{Set: hemisphere, Method: method, Friction: 3,
 			Schedule: Schedule{N: 12, T: 2, SigmaMin: 0.3, SigmaMax: 1.3}}
 		const n, skip, d, seed, refresh = 40, 7, 3, 5, 4
 		x0, err := Start(t.Context(), p, n, 1)
-		if err != nil {
-			t.Fatal(err)
-		}
-		pool := parallel.New(2)
-		defer pool.Close()
+		testkit.OK(t, err)
+		pool := testkit.Pool(t, 2)
 		var paths Paths
 		want, err := NewSimulator(p, pool, 64).Forward(context.Background(), &paths, x0, seed, refresh)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, err)
 		for _, ks := range [][]int{{12}, {1, 5, 12}, {3}} {
 			got, failed := make([]float64, (n-skip)*len(ks)*d), make([]bool, n-skip)
 			r, err := NewSimulator(p, pool, 5).Partway(context.Background(), got, failed, x0[skip*d:], ks, skip,
 				keyed.PathNoise.Stream(seed, refresh), keyed.PathMomentum.Stream(seed, refresh))
-			if err != nil {
-				t.Fatal(err)
-			}
+			testkit.OK(t, err)
 			lost := 0
 			for i := range n - skip {
 				for l, k := range ks {
@@ -67,12 +58,9 @@ func TestPartwayIsForward(t *testing.T) {
 func TestPartwayTolerates(t *testing.T) {
 	p := &Process{Set: zoo.Sphere{D: 3}, Method: OLLA, Schedule: Schedule{N: 4, T: 1, SigmaMin: 1, SigmaMax: 1}}
 	x0, err := Start(t.Context(), p, 6, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	clear(x0[3:6]) // the centre, where the sphere's gradient vanishes
-	pool := parallel.New(1)
-	defer pool.Close()
+	pool := testkit.Pool(t, 1)
 	got, failed := make([]float64, 6*2*3), make([]bool, 6)
 	r, err := NewSimulator(p, pool, 4).Tolerate().Partway(context.Background(), got, failed, x0, []int{2, 4}, 0,
 		keyed.PathNoise.Stream(1, 0), keyed.PathMomentum.Stream(1, 0))

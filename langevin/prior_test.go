@@ -7,14 +7,13 @@ import (
 	"testing"
 
 	"github.com/landing-diffusion/landing/constraint/zoo"
-	"github.com/landing-diffusion/landing/parallel"
+	"github.com/landing-diffusion/landing/internal/testkit"
 )
 
 // The empirical prior holds the terminal states of the forward paths that did not
 // fail, in order; if none is left, it says so.
 func TestEmpiricalPrior(t *testing.T) {
-	pool := parallel.New(2)
-	defer pool.Close()
+	pool := testkit.Pool(t, 2)
 	x0 := make([]float64, 0, 3*40)
 	for range 40 {
 		x0 = append(x0, 0, 0, 1)
@@ -25,9 +24,7 @@ func TestEmpiricalPrior(t *testing.T) {
 	}{{1, true}, {20, true}, {0.1, false}} {
 		p := &Process{Set: zoo.Sphere{D: 3}, Method: OLLAP,
 			Schedule: Schedule{N: 4, T: 1, SigmaMin: c.σ, SigmaMax: c.σ}}
-		if err := p.Validate(); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, p.Validate())
 		sim := NewSimulator(p, pool, 16)
 		var paths Paths
 		if _, err := sim.Forward(context.Background(), &paths, x0, 3, 5); err != nil {
@@ -59,11 +56,8 @@ func TestEmpiricalPriorInParts(t *testing.T) {
 	p := &Process{Set: zoo.Sphere{D: d}, Method: ULLA, Friction: 3,
 		Schedule: Schedule{N: N, T: 1, SigmaMin: 0.2, SigmaMax: 1}}
 	x0, err := Start(t.Context(), p, rows, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
-	pool := parallel.New(2)
-	defer pool.Close()
+	testkit.OK(t, err)
+	pool := testkit.Pool(t, 2)
 	s := NewSimulator(p, pool, 16)
 	var paths Paths
 	if _, err := s.Forward(context.Background(), &paths, x0, 3, 7); err != nil {

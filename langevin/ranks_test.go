@@ -11,6 +11,7 @@ import (
 
 	"github.com/landing-diffusion/landing/constraint"
 	"github.com/landing-diffusion/landing/constraint/zoo"
+	"github.com/landing-diffusion/landing/internal/testkit"
 	"github.com/landing-diffusion/landing/keyed"
 	"github.com/landing-diffusion/landing/parallel"
 	"github.com/landing-diffusion/landing/ranks"
@@ -58,9 +59,7 @@ func (c cracked) NewEvaluator(rows int) constraint.Evaluator {
 // break down included, and so is the report.
 func TestForwardAmongRanks(t *testing.T) {
 	hemisphere, err := zoo.NewCap([]float64{0, 0, 1}, 0.2)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	const n, seed, refresh = 50, 5, 4
 	for name, set := range map[string]constraint.Set{"walls": hemisphere, "breaks": cracked{zoo.Sphere{D: 3}, 0.97}} {
 		p := &Process{Set: set, Method: ULLA, Friction: 3,
@@ -70,13 +69,10 @@ func TestForwardAmongRanks(t *testing.T) {
 			x0 = append(x0, 0, 0, 0)
 			hemisphere.Capabilities().SampleUniform(x0[3*i:], keyed.New(1, keyed.Probe, 3), uint64(i))
 		}
-		pool := parallel.New(2)
-		defer pool.Close()
+		pool := testkit.Pool(t, 2)
 		var want Paths
 		told, err := NewSimulator(p, pool, 8).Tolerate().Forward(t.Context(), &want, x0, seed, refresh)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, err)
 		if name == "walls" && told.Reflected == 0 || name == "breaks" && (told.Broken == 0 || told.Broken == n) {
 			t.Fatalf("%s: nothing happens: %+v", name, told)
 		}
@@ -144,8 +140,7 @@ func TestForwardAmongRanksEnds(t *testing.T) {
 			t.Errorf("rank %d: %v", g.Rank(), err)
 		}
 	})
-	pool := parallel.New(1)
-	defer pool.Close()
+	pool := testkit.Pool(t, 1)
 	var paths Paths
 	_, want := NewSimulator(p, pool, 1).Forward(t.Context(), &paths, x0, 1, 1)
 	var broke *DivergedError

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/landing-diffusion/landing/constraint/zoo"
+	"github.com/landing-diffusion/landing/internal/testkit"
 )
 
 // gaussian is the best score of p, on its own grid, for data N(0, v) on the line: that
@@ -102,9 +103,7 @@ func TestScoreOnCoarserGrid(t *testing.T) {
 		}{{40, 0.1}, {25, 0.2}, {10, 0.7}} {
 			coarse := *fine
 			coarse.Schedule.N = c.n
-			if err := fine.CanDraw(&coarse); err != nil {
-				t.Fatal(err)
-			}
+			testkit.OK(t, fine.CanDraw(&coarse))
 			own := learned(&coarse, v)
 			got, best := spread(t, &coarse, own.end, score)/v, spread(t, &coarse, own.end, own)/v
 			t.Logf("%v, %d steps: %.3f; learned on them %.3f", m, c.n, got, best)

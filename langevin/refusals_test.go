@@ -11,8 +11,8 @@ import (
 	"github.com/landing-diffusion/landing/constraint"
 	"github.com/landing-diffusion/landing/constraint/zoo"
 	"github.com/landing-diffusion/landing/geometry"
+	"github.com/landing-diffusion/landing/internal/testkit"
 	"github.com/landing-diffusion/landing/keyed"
-	"github.com/landing-diffusion/landing/parallel"
 )
 
 // Of an overdamped step all that is known of its noise is its share of the displacement:
@@ -127,8 +127,7 @@ func (s spoiled) Value(dst, _ []float64, _ int) { clear(dst) }
 // A state that no constraint looks at is looked at in the end, by sample and coordinate; one that a
 // constraint sees stops the chain or path at the step, by sample, also in a later block.
 func TestWhereStatesBreakDown(t *testing.T) {
-	pool := parallel.New(2)
-	defer pool.Close()
+	pool := testkit.Pool(t, 2)
 	starts := make([]float64, 3*40)
 	for i := range 40 {
 		starts[3*i] = float64(i)
@@ -198,8 +197,7 @@ func TestWhereStatesBreakDown(t *testing.T) {
 // A generated state that breaks down in the last step is of step 0, told by sample: of a free space by
 // its coordinate, of a plane by the component, watched or not.
 func TestWhereSamplesBreakDown(t *testing.T) {
-	pool := parallel.New(2)
-	defer pool.Close()
+	pool := testkit.Pool(t, 2)
 	plane := zoo.Affine{A: [][]float64{{0, 1, 1}}, B: []float64{0}}
 	for _, watched := range []bool{false, true} {
 		for _, noTerminal := range []bool{false, true} {
@@ -248,13 +246,10 @@ func (n numbered) Sample(dst []float64, s keyed.Stream, sample uint64) {
 // A prior of terminal states leaves out paths that failed, and says so where all did; of a set
 // without a uniform law there is no uniform prior.
 func TestPriorsThatAreNone(t *testing.T) {
-	pool := parallel.New(1)
-	defer pool.Close()
+	pool := testkit.Pool(t, 1)
 	p := &Process{Set: zoo.Sphere{D: 3}, Method: OLLAP, Schedule: Schedule{N: 4, T: 400, SigmaMin: 1, SigmaMax: 1.3}}
 	x0, err := Start(t.Context(), p, 20, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	sim := NewSimulator(p, pool, 8)
 	var none *PriorError
 	if _, err := sim.EmpiricalPrior(t.Context(), x0, 1, 0); !errors.As(err, &none) || none.Paths != 20 ||
@@ -287,9 +282,7 @@ func TestPriorsThatAreNone(t *testing.T) {
 func TestLevelWhereTheRankDrops(t *testing.T) {
 	f := Quadratic{Center: []float64{1, 0}}
 	level, err := Level(zoo.Ellipsoid{Axes: []float64{1, 1}}, f)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	x, value, force := []float64{0, 0, 3, 4}, make([]float64, 2), make([]float64, 4)
 	level.(Energy).Value(value, x, 2)
 	level.Gradient(force, x, 2)
@@ -320,9 +313,7 @@ func TestFirstKick(t *testing.T) {
 	p := process(zoo.Euclidean{D: 1}, ULLAP)
 	p.Potential = Linear{[]float64{3}}
 	s := newSplitting(p, 1)
-	if err := s.set.At([]float64{0}, 1); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, s.set.At([]float64{0}, 1))
 	momentum := []float64{0}
 	if s.kick([]float64{0}, momentum, 1); momentum[0] != 3*s.τ/2 {
 		t.Errorf("the momentum is %v, want %v", momentum[0], 3*s.τ/2)

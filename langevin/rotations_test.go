@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/landing-diffusion/landing/constraint/zoo"
-	"github.com/landing-diffusion/landing/parallel"
+	"github.com/landing-diffusion/landing/internal/testkit"
 )
 
 // From the identity, all methods reach Haar measure on SO(n): traces of the last
@@ -23,9 +23,7 @@ func TestHaarFromAPoint(t *testing.T) {
 	}
 	const n, count = 5, 1200
 	group, err := zoo.NewOrthogonal(n, zoo.OrthogonalOptions{Special: true})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	x0 := make([]float64, count*n*n)
 	for i := range count {
 		for j := range n {
@@ -41,9 +39,7 @@ func TestHaarFromAPoint(t *testing.T) {
 			Set: group, Method: c.method, Friction: c.γ, NoTerminal: true,
 			Schedule: Schedule{N: 1, T: c.τ, SigmaMin: 1, SigmaMax: 1},
 		}
-		if err := p.Validate(); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, p.Validate())
 		draws := chains(t, Chains{Process: p, Count: count, Burn: c.steps - 1, Keep: 1, Seed: 21}, x0)
 		if draws.Report.Failed > 0 {
 			t.Errorf("%v: %d failed chains", c.method, draws.Report.Failed)
@@ -79,20 +75,15 @@ func TestHaarFromAPoint(t *testing.T) {
 
 func BenchmarkSO10Forward(b *testing.B) {
 	group, err := zoo.NewOrthogonal(10, zoo.OrthogonalOptions{Special: true})
-	if err != nil {
-		b.Fatal(err)
-	}
+	testkit.OK(b, err)
 	const count = 200
 	p := &Process{
 		Set: group, Method: ULLA, Friction: 10, Landing: Landing{Explicit: true, Rate: 10},
 		Schedule: Schedule{N: 50, T: 2.5, SigmaMin: 0.2, SigmaMax: 2, Geometric: true},
 	}
 	x0, err := Start(b.Context(), p, count, 1)
-	if err != nil {
-		b.Fatal(err)
-	}
-	pool := parallel.New(2)
-	defer pool.Close()
+	testkit.OK(b, err)
+	pool := testkit.Pool(b, 2)
 	sim := NewSimulator(p, pool, 50)
 	var paths Paths
 	for b.Loop() {

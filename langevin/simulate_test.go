@@ -9,6 +9,7 @@ import (
 
 	"github.com/landing-diffusion/landing/constraint"
 	"github.com/landing-diffusion/landing/constraint/zoo"
+	"github.com/landing-diffusion/landing/internal/testkit"
 	"github.com/landing-diffusion/landing/keyed"
 	"github.com/landing-diffusion/landing/parallel"
 )
@@ -33,9 +34,7 @@ func TestSimulationIsReproducible(t *testing.T) {
 		p.NoTerminal = false
 		p.Split = i == 4
 		x0, err := Start(t.Context(), p, n, 1)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, err)
 		prior, _ := UniformPrior(p)
 		var forward, backward []float64
 		for _, workers := range []int{1, 2, 7} {
@@ -84,14 +83,11 @@ func TestForwardPathsFollowTheStepper(t *testing.T) {
 	p := process(zoo.Sphere{D: 3}, ULLA)
 	p.NoTerminal = false
 	x0, _ := Start(t.Context(), p, 5, 1)
-	pool := parallel.New(2)
-	defer pool.Close()
+	pool := testkit.Pool(t, 2)
 	var paths Paths
 	sim := NewSimulator(p, pool, 2)
 	report, err := sim.Forward(context.Background(), &paths, x0, 9, 4)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	s, N := p.NewStepper(1), p.Schedule.N
 	ζ, y := make([]float64, 3), make([]float64, 3)
 	worst := 0.0
@@ -104,9 +100,7 @@ func TestForwardPathsFollowTheStepper(t *testing.T) {
 		// x_{−1} = x_0 − τ_0 p̃_0
 		before := make([]float64, 3)
 		keyed.New(9, keyed.ForwardMomentum, 4).Normals(before, uint64(i), 0)
-		if err := s.at.At(x0[3*i:3*i+3], 1); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, s.at.At(x0[3*i:3*i+3], 1))
 		s.at.Tangent(before, before)
 		for j := range before {
 			before[j] = x0[3*i+j] - p.Schedule.Tau(0)*before[j]
@@ -165,9 +159,7 @@ func TestBackwardPathsFollowTheStepper(t *testing.T) {
 				x, next, y, ζ := make([]float64, 3), make([]float64, 3), make([]float64, 3), make([]float64, 3)
 				prior.Sample(x, keyed.New(8, keyed.Prior, 0), uint64(3+i))
 				keyed.New(8, keyed.Prior, 1).Normals(next, uint64(3+i), 0)
-				if err := s.at.At(x, 1); err != nil {
-					t.Fatal(err)
-				}
+				testkit.OK(t, s.at.At(x, 1))
 				s.at.Tangent(next, next)
 				for j := range next {
 					next[j] = x[j] + p.MomentumTau(N-1)*next[j]
@@ -219,14 +211,11 @@ func TestFailuresAreCounted(t *testing.T) {
 	p := process(zoo.Sphere{D: 3}, OLLAP)
 	p.Schedule.SigmaMin, p.Schedule.SigmaMax = 2, 2 // steps of 0.6 radii: some leave the ball
 	x0, _ := Start(t.Context(), p, 200, 1)
-	pool := parallel.New(2)
-	defer pool.Close()
+	pool := testkit.Pool(t, 2)
 	sim := NewSimulator(p, pool, 64)
 	var paths Paths
 	report, err := sim.Forward(context.Background(), &paths, x0, 1, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	count := 0
 	for _, f := range paths.Failed {
 		if f {
@@ -256,9 +245,7 @@ func TestRunsAreApart(t *testing.T) {
 		forward := func(sim *Simulator, x []float64) Report {
 			t.Helper()
 			r, err := sim.Forward(context.Background(), &paths, x, 1, 0)
-			if err != nil {
-				t.Fatal(err)
-			}
+			testkit.OK(t, err)
 			return r
 		}
 		sim := NewSimulator(rough, pool, 16)
@@ -305,8 +292,7 @@ func TestRunsAreApart(t *testing.T) {
 func TestErrorOfABlock(t *testing.T) {
 	p := process(zoo.Sphere{D: 3}, OLLA)
 	x0, _ := Start(t.Context(), p, 40, 1)
-	pool := parallel.New(2)
-	defer pool.Close()
+	pool := testkit.Pool(t, 2)
 	sim := NewSimulator(p, pool, 8)
 	for _, bad := range [][]int{{3}, {39}, {13, 30}, {17, 18, 2}} {
 		x, first := append([]float64(nil), x0...), 40
@@ -343,8 +329,7 @@ func TestEmpiricalTakesAny(t *testing.T) {
 // step and component. The sample is named by its number, whatever the first is.
 func TestDivergence(t *testing.T) {
 	p := process(zoo.Sphere{D: 3}, ULLA)
-	pool := parallel.New(1)
-	defer pool.Close()
+	pool := testkit.Pool(t, 1)
 	prior, _ := UniformPrior(p)
 	target := make([]float64, 3)
 	nan := scoreFunc(func(dst, x, _ []float64, _ float64) {
@@ -379,8 +364,7 @@ func BenchmarkVolcanoForward(b *testing.B) {
 		Schedule: Schedule{N: 50, T: 2, SigmaMin: 0.1, SigmaMax: 2},
 	}
 	x0, _ := Start(b.Context(), p, 663, 1)
-	pool := parallel.New(2)
-	defer pool.Close()
+	pool := testkit.Pool(b, 2)
 	sim := NewSimulator(p, pool, 64)
 	var paths Paths
 	refresh := uint64(0)
@@ -409,9 +393,7 @@ func TestProjectedDraws(t *testing.T) {
 		p := process(zoo.Torus{Major: 2, Minor: 0.6}, m)
 		p.Schedule = Schedule{N: 1, T: 0.02, SigmaMin: 1, SigmaMax: 1}
 		x0, err := Start(t.Context(), p, 20, 1)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, err)
 		c := Chains{Process: p, Count: 20, Burn: 5, Keep: 4, Thin: 3, Seed: 1}
 		plain := chains(t, c, x0)
 		on := *p

@@ -6,8 +6,8 @@ import (
 	"testing"
 
 	"github.com/landing-diffusion/landing/constraint/zoo"
+	"github.com/landing-diffusion/landing/internal/testkit"
 	"github.com/landing-diffusion/landing/keyed"
-	"github.com/landing-diffusion/landing/parallel"
 )
 
 // Gaussian data N(0, w²) beside paths that travel √2, with the best score of each step: the law of
@@ -41,8 +41,7 @@ func TestSplitNoiseOfSamples(t *testing.T) {
 	p := &Process{Set: zoo.Euclidean{D: 1}, Method: ULLA, Friction: math.Sqrt(13), Split: true,
 		Schedule: Schedule{N: 50, T: 1, SigmaMin: 0.165, SigmaMax: 3.3}}
 	score := learned(p, w*w)
-	pool := parallel.New(2)
-	defer pool.Close()
+	pool := testkit.Pool(t, 2)
 	x, sum := make([]float64, n), 0.0
 	if _, err := NewSimulator(p, pool, 500).Backward(t.Context(), x, make([]bool, n), 0, 1,
 		normal(math.Sqrt(score.end)), func(int) Score { return score }); err != nil {
@@ -96,9 +95,7 @@ func TestSplitStep(t *testing.T) {
 	step := func(ζ, η [3]float64) []float64 {
 		y := make([]float64, 3)
 		noise := append(ζ[:], η[:]...)
-		if err := s.start(x, 1); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, s.start(x, 1))
 		s.ullaBackward(x, next, noise, 1, k, score)
 		copy(y, s.move)
 		return y

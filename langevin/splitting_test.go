@@ -6,6 +6,7 @@ import (
 
 	"github.com/landing-diffusion/landing/constraint/conformation"
 	"github.com/landing-diffusion/landing/constraint/zoo"
+	"github.com/landing-diffusion/landing/internal/testkit"
 	"github.com/landing-diffusion/landing/molecule"
 )
 
@@ -14,9 +15,7 @@ import (
 // box, so that the gradient is that of the wall that was met. To round-off, for any wall.
 func TestFlightTurnsAtEachWall(t *testing.T) {
 	box, err := zoo.NewBox([]float64{-1, -1, -1}, []float64{1, 1, 1})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	p := &Process{Set: box, Method: ULLAP, Friction: 1, Schedule: Schedule{N: 1, T: 0.2, SigmaMin: 1, SigmaMax: 1}}
 	for wall := range 6 {
 		j, side := wall/2, float64(2*(wall%2)-1)
@@ -24,9 +23,7 @@ func TestFlightTurnsAtEachWall(t *testing.T) {
 		x[j], momentum[j] = 0.95*side, 0.9*side
 		s := newSplitting(p, 1)
 		at, q := append([]float64(nil), x...), append([]float64(nil), momentum...)
-		if err := s.set.At(at, 1); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, s.set.At(at, 1))
 		failed, report := []bool{false}, Report{}
 		if err := s.flight(at, q, failed, 1, &report.Projections); err != nil || failed[0] {
 			t.Fatalf("wall %d: %v, %v", wall, failed, err)
@@ -47,9 +44,7 @@ func TestFlightTurnsAtEachWall(t *testing.T) {
 // turns round, whichever walls these are; the flights beside it do what they do alone.
 func TestFlightTurnsInCorners(t *testing.T) {
 	box, err := zoo.NewBox([]float64{-1, -1, -1}, []float64{1, 1, 1})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	p := &Process{Set: box, Method: ULLAP, Friction: 1, Schedule: Schedule{N: 1, T: 0.2, SigmaMin: 1, SigmaMax: 1}}
 	for met := range 6 {
 		for other := range 6 {
@@ -61,9 +56,7 @@ func TestFlightTurnsInCorners(t *testing.T) {
 			x[a], momentum[a], x[b], momentum[b] = 0.95*sideA, 0.9*sideA, 0.95*sideB, -1.5*sideB
 			s := newSplitting(p, 2)
 			at, q := append([]float64(nil), x...), append([]float64(nil), momentum...)
-			if err := s.set.At(at, 2); err != nil {
-				t.Fatal(err)
-			}
+			testkit.OK(t, s.set.At(at, 2))
 			failed, report := make([]bool, 2), Report{}
 			if err := s.flight(at, q, failed, 2, &report.Projections); err != nil || failed[0] || failed[1] {
 				t.Fatalf("walls %d and %d: %v, %v", met, other, err, failed)
@@ -89,15 +82,11 @@ func TestFlightsEndNearby(t *testing.T) {
 	φ := conformation.Coordinate{Kind: conformation.Dihedral, Atoms: []int{0, 1, 2, 3}}
 	set, err := conformation.New(conformation.Spec{Molecule: molecule.Anonymous(5),
 		Conditions: []conformation.Condition{{Low: 2.7, High: 2.7, Coordinate: φ}}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	p := &Process{Set: set, Method: ULLAP, Friction: 5, Potential: Quadratic{},
 		Schedule: Schedule{N: 1, T: 0.1, SigmaMin: 1, SigmaMax: 1}}
 	x0, err := Start(t.Context(), p, 8, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	draws := chains(t, Chains{Process: p, Symmetric: true, Count: 8, Burn: 500, Keep: 1500, Thin: 2, Seed: 1}, x0)
 	worst := 0.0
 	for _, v := range draws.X {
@@ -113,9 +102,7 @@ func TestFlightsEndNearby(t *testing.T) {
 // turn; even if each counted ten times, the bound is six standard deviations.
 func TestTurnedShare(t *testing.T) {
 	set, err := zoo.NewBox([]float64{0}, []float64{1})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	p := &Process{Set: set, Method: ULLAP, Friction: 50, Schedule: Schedule{N: 1, T: 0.1, SigmaMin: 1, SigmaMax: 1}}
 	x0 := make([]float64, 100)
 	for i := range x0 {

@@ -11,6 +11,7 @@ import (
 	"github.com/landing-diffusion/landing/constraint/formula"
 	"github.com/landing-diffusion/landing/constraint/zoo"
 	"github.com/landing-diffusion/landing/geometry"
+	"github.com/landing-diffusion/landing/internal/testkit"
 	"github.com/landing-diffusion/landing/internal/testkit/sets"
 	"github.com/landing-diffusion/landing/keyed"
 )
@@ -27,9 +28,7 @@ func longChain(t *testing.T) constraint.Set {
 		},
 		Inequality: []formula.Component{{Name: "ball[i]", For: "i in 0..7", Expr: "norm(bead[i]) >= 1.05"}},
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	return s
 }
 
@@ -41,18 +40,14 @@ func TestStartByLanding(t *testing.T) {
 	x := make([]float64, 24)
 	for try := range 20 {
 		keyed.ChainPoints.Stream(3, 0).Normals(x, 0, try)
-		if err := b.At(x, 1); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, b.At(x, 1))
 		if newton.Project(b, x, x, ok, 0); ok[0] {
 			t.Fatal("Newton's method finds a start: the test says nothing")
 		}
 	}
 	p := &Process{Set: set, Repulsion: 0.02}
 	starts, err := Start(t.Context(), p, 4, 3)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	for i := range 4 {
 		values := constraint.Values(set, starts[24*i:24*i+24])
 		for a, v := range values {
@@ -73,9 +68,7 @@ func TestStartByLanding(t *testing.T) {
 func TestStartByNewton(t *testing.T) {
 	set := sets.Plain(zoo.Ellipsoid{Axes: []float64{1, 0.3, 2}})
 	got, err := Start(t.Context(), &Process{Set: set}, 20, 5)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	b, newton, ok := geometry.New(set, 1, 0), geometry.NewProjection(set, 1), make([]bool, 1)
 	later, x := 0, make([]float64, 3)
 	for i := range 20 {
@@ -103,9 +96,7 @@ func TestNoStart(t *testing.T) {
 	set, err := formula.New(formula.Spec{Dim: 2, Equality: []formula.Component{
 		{Name: "unit", Expr: "dot(x, x) = 1"}, {Name: "far", Expr: "x[0] = 5"},
 	}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	_, err = Start(t.Context(), &Process{Set: set}, 2, 1)
 	var none *StartError
 	if !errors.As(err, &none) || none.Chain != 0 || none.Component == "" || none.Violation < 1 ||
@@ -128,15 +119,11 @@ func TestStartWhereThePotentialSays(t *testing.T) {
 		p := &Process{Set: set, Potential: known{point: []float64{0, 0, 3}}}
 		if level {
 			f, err := Level(set, p.Potential)
-			if err != nil {
-				t.Fatal(err)
-			}
+			testkit.OK(t, err)
 			p.Potential = f
 		}
 		x, err := Start(t.Context(), p, 3, 1)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, err)
 		for i := range 3 {
 			if r := math.Abs(x[3*i]) + math.Abs(x[3*i+1]) + math.Abs(x[3*i+2]-1); r > 1e-12 {
 				t.Errorf("level %v: chain %d begins at %v", level, i, x[3*i:3*i+3])

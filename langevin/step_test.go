@@ -8,6 +8,7 @@ import (
 	"github.com/landing-diffusion/landing/constraint"
 	"github.com/landing-diffusion/landing/constraint/zoo"
 	"github.com/landing-diffusion/landing/geometry"
+	"github.com/landing-diffusion/landing/internal/testkit"
 	"github.com/landing-diffusion/landing/internal/testkit/sets"
 	"github.com/landing-diffusion/landing/keyed"
 )
@@ -35,9 +36,7 @@ func process(set constraint.Set, m Method) *Process {
 func pointOn(t *testing.T, p *Process) []float64 {
 	t.Helper()
 	x, err := Start(t.Context(), &Process{Set: p.Set}, 1, 3)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	return x
 }
 
@@ -46,9 +45,7 @@ func tangentMatrix(t *testing.T, set constraint.Set, x []float64) []float64 {
 	t.Helper()
 	d := len(x)
 	b := geometry.New(set, 1, 0)
-	if err := b.At(x, 1); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, b.At(x, 1))
 	π, e := make([]float64, d*d), make([]float64, d)
 	for j := range d {
 		clear(e)
@@ -87,9 +84,7 @@ func TestStepCovariance(t *testing.T) {
 						} else {
 							_, err = s.Backward(y, x, x, ζ, failed, 1, k, zeroScore{})
 						}
-						if err != nil {
-							t.Fatal(err)
-						}
+						testkit.OK(t, err)
 						return y
 					}
 					τ := p.Schedule.Tau(k)
@@ -227,9 +222,7 @@ func TestULLACurvatureTerm(t *testing.T) {
 				} else {
 					_, err = s.Backward(y, x, near, ζ, make([]bool, 1), 1, k, zeroScore{})
 				}
-				if err != nil {
-					t.Fatal(err)
-				}
+				testkit.OK(t, err)
 				if implicit { // undo landing: the proposal before it
 					for j := range y {
 						y[j] = x[j] + s.move[j]
@@ -241,9 +234,7 @@ func TestULLACurvatureTerm(t *testing.T) {
 				return y
 			}
 			b := geometry.New(set, 1, 0)
-			if err := b.At(x, 1); err != nil {
-				t.Fatal(err)
-			}
+			testkit.OK(t, b.At(x, 1))
 			b.Tangent(momentum, momentum)
 			α := p.Landing.Rate
 			if implicit {
@@ -251,9 +242,7 @@ func TestULLACurvatureTerm(t *testing.T) {
 			}
 			κ := make([]float64, 3)
 			curved, err := geometry.NewCurvature(set, 1)
-			if err != nil {
-				t.Fatal(err)
-			}
+			testkit.OK(t, err)
 			curved.Momentum(κ, b, momentum, sign*α)
 			with, without := step(true), step(false)
 			for j := range κ {
@@ -299,13 +288,9 @@ func TestSplittingTurnsBack(t *testing.T) {
 	s := newSplitting(p, 1)
 	x, failed := []float64{1, 0, 0}, make([]bool, 1)
 	v := []float64{0, 5 / s.τ, 0}
-	if err := s.set.At(x, 1); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, s.set.At(x, 1))
 	var o geometry.Outcome
-	if err := s.flight(x, v, failed, 1, &o); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, s.flight(x, v, failed, 1, &o))
 	if o != (geometry.Outcome{Points: 1, Unreachable: 1}) {
 		t.Errorf("the flight's projection ends as %+v", o)
 	}
@@ -545,9 +530,7 @@ func TestValidate(t *testing.T) {
 		{"Landing.Rate", func(p *Process) { p.Landing.Rate = 2 / (0.81 * 0.1) }},
 	} {
 		p := process(zoo.Sphere{D: 3}, ULLA)
-		if err := p.Validate(); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, p.Validate())
 		c.edit(p)
 		e, ok := p.Validate().(*ConfigError)
 		if !ok || e.Field != c.field {
@@ -600,9 +583,7 @@ func stepBenchmarks() []stepBenchmark {
 							p.Landing.Explicit, p.Curvature = v != "implicit", v == "curvature"
 							s := p.NewStepper(n)
 							x, err := Start(t.Context(), p, n, 1)
-							if err != nil {
-								t.Fatal(err)
-							}
+							testkit.OK(t, err)
 							ζ, y, failed := make([]float64, len(x)), make([]float64, len(x)), make([]bool, n)
 							keyed.New(1, keyed.Probe, 0).Normals(ζ, 0, 0)
 							return func() {
@@ -612,9 +593,7 @@ func stepBenchmarks() []stepBenchmark {
 								} else {
 									_, err = s.Backward(y, x, x, ζ, failed, n, 1, zeroScore{})
 								}
-								if err != nil {
-									t.Fatal(err)
-								}
+								testkit.OK(t, err)
 							}
 						}})
 				}
@@ -656,9 +635,7 @@ func TestTerminalBesideATip(t *testing.T) {
 	s := process(set, OLLA).NewStepper(2)
 	start := []float64{1.05, 0.2, 0.3, 0.12}
 	b := geometry.New(set, 2, 0)
-	if err := b.At(start, 2); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, b.At(start, 2))
 	newton, ok := make([]float64, 4), make([]bool, 2)
 	geometry.NewProjection(set, 2).Project(b, newton, start, ok, 0)
 	if ok[0] || !ok[1] {

@@ -9,7 +9,7 @@ import (
 
 	"github.com/landing-diffusion/landing/constraint"
 	"github.com/landing-diffusion/landing/constraint/zoo"
-	"github.com/landing-diffusion/landing/parallel"
+	"github.com/landing-diffusion/landing/internal/testkit"
 )
 
 // spy is a score that keeps where it was asked, by time.
@@ -32,21 +32,16 @@ func (s *spy) Eval(dst, x, p []float64, n int, t float64) {
 func TestTrace(t *testing.T) {
 	const n, d = 41, 3
 	cap, err := zoo.NewCap([]float64{0, 0, 1}, 0.2)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	for _, m := range []Method{ULLA, OLLA, ULLAP} {
 		for _, walls := range []Walls{ElasticWalls, PaperWalls} {
 			p := &Process{Set: cap, Method: m, Friction: 3, Walls: walls,
 				Landing:  Landing{Explicit: true, Rate: 0.8},
 				Schedule: Schedule{N: 6, T: 1.5, SigmaMin: 0.3, SigmaMax: 1.1}}
 			prior, err := UniformPrior(p)
-			if err != nil {
-				t.Fatal(err)
-			}
+			testkit.OK(t, err)
 			run := func(rows, workers int, trace *Trace, s *spy) ([]float64, []bool) {
-				pool := parallel.New(workers)
-				defer pool.Close()
+				pool := testkit.Pool(t, workers)
 				sim := NewSimulator(p, pool, rows)
 				sim.Watch(trace)
 				x, failed := make([]float64, n*d), make([]bool, n)
@@ -112,18 +107,13 @@ func TestTrace(t *testing.T) {
 func TestTraceLeavesOutFailed(t *testing.T) {
 	p := &Process{Set: zoo.Sphere{D: 3}, Method: OLLAP, Schedule: Schedule{N: 4, T: 4, SigmaMin: 1, SigmaMax: 2}}
 	prior, err := UniformPrior(p)
-	if err != nil {
-		t.Fatal(err)
-	}
-	pool := parallel.New(1)
-	defer pool.Close()
+	testkit.OK(t, err)
+	pool := testkit.Pool(t, 1)
 	sim, trace := NewSimulator(p, pool, 16), NewTrace(p)
 	sim.Watch(trace)
 	x, failed := make([]float64, 3*50), make([]bool, 50)
 	r, err := sim.Backward(context.Background(), x, failed, 0, 1, prior, func(int) Score { return zeroScore{} })
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	if last := trace.Count(5); r.Failed == 0 || last != 50-r.Failed || trace.Count(4) < last {
 		t.Errorf("%d of 50 failed; %d count at the start and %d in the end", r.Failed, trace.Count(4), last)
 	}

@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/landing-diffusion/landing/constraint/zoo"
-	"github.com/landing-diffusion/landing/parallel"
+	"github.com/landing-diffusion/landing/internal/testkit"
 )
 
 // quartic is f = Σ x_j⁴.
@@ -35,8 +35,7 @@ func TestTuneByDirections(t *testing.T) {
 	if testing.Short() {
 		t.Skip("a law, for seconds")
 	}
-	pool := parallel.New(2)
-	defer pool.Close()
+	pool := testkit.Pool(t, 2)
 	var steps []float64
 	for _, directions := range []int{1, 64} {
 		row := make([]float64, directions+1)
@@ -47,15 +46,11 @@ func TestTuneByDirections(t *testing.T) {
 		count := 4096 / directions
 		c := &Chains{Process: p, Symmetric: true, Count: count, Burn: 50, Keep: 50, Thin: 10, Seed: 3}
 		τ, err := c.Tune(t.Context(), pool, make([]float64, count*(directions+1)))
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, err)
 		steps = append(steps, τ)
 		p.Schedule.T = τ
 		draws, err := c.Run(t.Context(), pool, make([]float64, count*(directions+1)))
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, err)
 		moment := 0.0
 		for _, v := range draws.X {
 			moment += v * v / float64(4096*c.Keep)

@@ -8,8 +8,8 @@ import (
 
 	"github.com/landing-diffusion/landing/constraint"
 	"github.com/landing-diffusion/landing/constraint/zoo"
+	"github.com/landing-diffusion/landing/internal/testkit"
 	"github.com/landing-diffusion/landing/keyed"
-	"github.com/landing-diffusion/landing/parallel"
 )
 
 // within is no force up to a distance, and NaN beyond it; it counts its calls.
@@ -40,8 +40,7 @@ func tuned(set constraint.Set, m Method, f Potential, τ float64) *Chains {
 // one did, with noise of its own: the first of T, T/2, T/4, … with which 50 steps from there do
 // not break down is the one. So it is for steps of a point (OLLA) and of a point and a momentum (the splitting).
 func TestTuneHalves(t *testing.T) {
-	pool := parallel.New(1)
-	defer pool.Close()
+	pool := testkit.Pool(t, 1)
 	line := zoo.Affine{A: [][]float64{{0, 1}}, B: []float64{0}}
 	for _, symmetric := range []bool{false, true} {
 		calls := 0
@@ -52,9 +51,7 @@ func TestTuneHalves(t *testing.T) {
 			x0[2*i] = 0.01 * float64(i)
 		}
 		got, err := c.Tune(t.Context(), pool, x0)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, err)
 		want, halved := 64.0, 0
 		for ; ; halved++ {
 			round := tuned(line, OLLA, within{1, &calls}, want)
@@ -107,8 +104,7 @@ func (unknown) Value(dst, _ []float64, n int) {
 // of the splitting stays, and that of HMC grows by halves as long as it is at most ten times the
 // first.
 func TestTuneWithoutForce(t *testing.T) {
-	pool := parallel.New(1)
-	defer pool.Close()
+	pool := testkit.Pool(t, 1)
 	x0 := make([]float64, 16)
 	for _, c := range []struct {
 		leaps, calls int
@@ -153,12 +149,9 @@ func (blind) Gradient(dst, x []float64, _ int) { copy(dst, x) }
 // interval, projections that fail on a flat ellipsoid, moves that Metropolis refuses. Shares of
 // rounds scatter: a tenth of a share at either side, for failures all of it.
 func TestTunedShares(t *testing.T) {
-	pool := parallel.New(1)
-	defer pool.Close()
+	pool := testkit.Pool(t, 1)
 	interval, err := zoo.NewBox([]float64{0}, []float64{1})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	ellipsoid := zoo.Ellipsoid{Axes: []float64{1, 0.6, 0.2}}
 	turned := func(d *Draws) float64 { return d.Turned }
 	refused := func(d *Draws) float64 { return d.Refused }
@@ -187,18 +180,14 @@ func TestTunedShares(t *testing.T) {
 			x0 = append(x0, c.start...)
 		}
 		τ, err := chains.Tune(t.Context(), pool, x0)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, err)
 		at := func(τ float64) float64 {
 			p := *chains.Process
 			p.Schedule.T = τ
 			long := &Chains{Process: &p, Symmetric: true, Leaps: c.leaps, Count: 64, Burn: 50, Keep: 1, Thin: 300,
 				Seed: 9, watch: true}
 			draws, err := long.Run(t.Context(), pool, x0)
-			if err != nil {
-				t.Fatal(err)
-			}
+			testkit.OK(t, err)
 			return c.share(draws)
 		}
 		here, there := at(τ), at(c.factor*τ)

@@ -4,8 +4,8 @@ import (
 	"math"
 	"testing"
 
+	"github.com/landing-diffusion/landing/internal/testkit"
 	"github.com/landing-diffusion/landing/langevin"
-	"github.com/landing-diffusion/landing/parallel"
 )
 
 // Chains with elastic walls keep the law of half line, box, cap (uniform and with a
@@ -16,8 +16,7 @@ import (
 // with a density, where the gradient of f gives 0.03 at the first friction. The
 // paper's walls are off by 0.05 to 0.4 in the mean for γτ ≤ 0.05.
 func TestElasticLaws(t *testing.T) {
-	pool := parallel.New(0)
-	defer pool.Close()
+	pool := testkit.Pool(t, 0)
 	all := allWalled()
 	if testing.Short() {
 		all = all[1:3]
@@ -34,9 +33,7 @@ func TestElasticLaws(t *testing.T) {
 		} {
 			r.Count, r.Step, r.Seed = 200, 4, 7
 			m, err := wallChain{chainRun: r, Burn: 300, Keep: 100}.Stationary(t.Context(), b, pool)
-			if err != nil {
-				t.Fatal(err)
-			}
+			testkit.OK(t, err)
 			if math.Abs(m.Mean-0.5) > 5.5*m.MeanError+bias || math.Abs(m.Edge-0.05) > 5.5*m.EdgeError+bias/4 {
 				t.Errorf("%s, %v τ=%v γ=%v: mean %.4f ± %.4f, %.4f ± %.4f at the wall", b.Name, r.Method, r.Tau,
 					r.Friction, m.Mean, m.MeanError, m.Edge, m.EdgeError)
@@ -56,16 +53,13 @@ func TestElasticErrorFalls(t *testing.T) {
 	if testing.Short() {
 		t.Skip("a law, for seconds")
 	}
-	pool := parallel.New(0)
-	defer pool.Close()
+	pool := testkit.Pool(t, 0)
 	b := allWalled()[3]
 	var off []float64
 	for i, τ := range []float64{0.1, 0.05, 0.025} {
 		r := chainRun{Method: langevin.ULLA, Tau: τ, Friction: 0.2, Count: 400, Step: 4, Seed: 7}
 		m, err := wallChain{chainRun: r, Burn: 200 << i, Keep: 75 << i}.Stationary(t.Context(), b, pool)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, err)
 		if e := math.Abs(m.Mean - 0.5 + 0.6*τ); e > 5*m.MeanError {
 			t.Errorf("τ = %v: mean %.4f ± %.4f, expected %.4f", τ, m.Mean, m.MeanError, 0.5-0.6*τ)
 		}
@@ -85,8 +79,7 @@ func TestElasticErrorFalls(t *testing.T) {
 // momenta that are forgotten in a step and ε half a step, and are off by what falls
 // like √τ: up to 0.025 at the edge (history/benchmarks.md).
 func TestBackwardKeepsTheLaw(t *testing.T) {
-	pool := parallel.New(0)
-	defer pool.Close()
+	pool := testkit.Pool(t, 0)
 	elastic := []chainRun{
 		{Method: langevin.ULLA, Tau: 0.05, Friction: 0.2}, {Method: langevin.ULLA, Tau: 0.05, Friction: 100},
 		{Method: langevin.ULLAP, Tau: 0.05, Friction: 1}, {Method: langevin.OLLA, Tau: 0.005},
@@ -115,9 +108,7 @@ func TestBackwardKeepsTheLaw(t *testing.T) {
 		for _, r := range runs {
 			r.Count, r.Step, r.Seed = 2000, 80, 7
 			m, err := wallChain{chainRun: r}.Backward(t.Context(), b, pool)
-			if err != nil {
-				t.Fatal(err)
-			}
+			testkit.OK(t, err)
 			mean, edge := mean, edge
 			if r.Walls == langevin.PaperWalls {
 				mean, edge = 0.02, 0.025

@@ -9,6 +9,7 @@ import (
 	"github.com/landing-diffusion/landing/constraint"
 	"github.com/landing-diffusion/landing/constraint/zoo"
 	"github.com/landing-diffusion/landing/internal/dense"
+	"github.com/landing-diffusion/landing/internal/testkit"
 	"github.com/landing-diffusion/landing/internal/testkit/sets"
 	"github.com/landing-diffusion/landing/keyed"
 	"github.com/landing-diffusion/landing/parallel"
@@ -26,9 +27,7 @@ func flying(set constraint.Set, m Method, τ float64, steps int) *Process {
 func boxOf(t *testing.T, lower, upper []float64) constraint.Set {
 	t.Helper()
 	set, err := zoo.NewBox(lower, upper)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	return set
 }
 
@@ -211,9 +210,7 @@ func TestBouncesReverse(t *testing.T) {
 			path = append(path, slices.Clone(x))
 			y := make([]float64, d)
 			info, err := s.Forward(y, x, prev, zero, failed, 1, k)
-			if err != nil {
-				t.Fatal(err)
-			}
+			testkit.OK(t, err)
 			bounces += info.Reflected
 			info.Folds.Carry(x)
 			prev, x = x, y
@@ -226,9 +223,7 @@ func TestBouncesReverse(t *testing.T) {
 		for k := steps - 1; k >= 0; k-- {
 			y := make([]float64, d)
 			info, err := s.Backward(y, x, next, zero, failed, 1, k, zeroScore{})
-			if err != nil {
-				t.Fatal(err)
-			}
+			testkit.OK(t, err)
 			bounces -= info.Reflected
 			info.Folds.Carry(x)
 			next, x = x, y
@@ -291,9 +286,7 @@ func TestWhereMirrorsEnd(t *testing.T) {
 		p := flying(c.set, ULLA, 1, 1)
 		y, failed, x := make([]float64, 1), make([]bool, 1), []float64{c.x}
 		info, err := p.NewStepper(1).Forward(y, x, []float64{c.x - c.v}, []float64{0}, failed, 1, 0)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, err)
 		if math.Abs(y[0]-c.want) > 1e-9 || info.Bounces != c.what || failed[0] != c.failed {
 			t.Errorf("%s: to %v %+v failed %v, want %v %+v", name, y, info.Bounces, failed, c.want, c.what)
 		}
@@ -315,16 +308,12 @@ func TestUnfold(t *testing.T) {
 			p := process(set, m)
 			p.Landing.Explicit = false
 			x0, err := Start(t.Context(), p, 40, 6)
-			if err != nil {
-				t.Fatal(err)
-			}
+			testkit.OK(t, err)
 			pool := parallel.New(1)
 			var paths Paths
 			r, err := NewSimulator(p, pool, 16).Forward(t.Context(), &paths, x0, 8, 1)
 			pool.Close()
-			if err != nil {
-				t.Fatal(err)
-			}
+			testkit.OK(t, err)
 			if (name == "thin") != (r.TurnedBack > 0) {
 				t.Errorf("%s %v: %+v", name, m, r.Bounces)
 			}
@@ -392,9 +381,7 @@ func TestElasticPathsAreReproducible(t *testing.T) {
 			p.NoTerminal, p.Landing.Explicit = false, false
 			l := len(set.Inequalities())
 			x0, err := Start(t.Context(), p, 40, 6)
-			if err != nil {
-				t.Fatal(err)
-			}
+			testkit.OK(t, err)
 			var first []float64
 			var count Bounces
 			for _, c := range []struct{ workers, rows int }{{1, 40}, {2, 7}, {7, 3}} {
@@ -405,15 +392,11 @@ func TestElasticPathsAreReproducible(t *testing.T) {
 					t.Fatal(err)
 				}
 				r, err := sim.Forward(t.Context(), &paths, x0, 5, 2)
-				if err != nil {
-					t.Fatal(err)
-				}
+				testkit.OK(t, err)
 				out, failed := make([]float64, len(x0)), make([]bool, 40)
 				score := func(int) Score { return smooth }
 				back, err := sim.Backward(t.Context(), out, failed, 0, 5, Empirical{x0}, score)
-				if err != nil {
-					t.Fatal(err)
-				}
+				testkit.OK(t, err)
 				pool.Close()
 				all, folded := append(slices.Clone(paths.X), out...), 0
 				for i := range 40 {
@@ -480,8 +463,7 @@ func TestBackwardBetweenWalls(t *testing.T) {
 		t.Skip("a law, for seconds")
 	}
 	const n, c = 2000, 0.4
-	pool := parallel.New(0)
-	defer pool.Close()
+	pool := testkit.Pool(t, 0)
 	for _, walls := range []Walls{ElasticWalls, PaperWalls} {
 		p := &Process{
 			Set: boxOf(t, []float64{0}, []float64{1}), Method: OLLA, Walls: walls, Repulsion: 0.03,
@@ -491,9 +473,7 @@ func TestBackwardBetweenWalls(t *testing.T) {
 		score := cosines(p, c)
 		_, err := NewSimulator(p, pool, 64).Backward(context.Background(), x, failed, 0, 3,
 			Uniform(p.Set.Capabilities().SampleUniform), func(int) Score { return score })
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, err)
 		u, low := make([]float64, n), 0
 		for i, v := range x {
 			if u[i] = min(v/c, 1); v < 0.02 {
@@ -517,8 +497,7 @@ func TestEndsAgreeInsideWalls(t *testing.T) {
 		t.Skip("a law, for seconds")
 	}
 	const n = 1000
-	pool := parallel.New(0)
-	defer pool.Close()
+	pool := testkit.Pool(t, 0)
 	for name, c := range map[string]struct {
 		set  constraint.Set
 		from []float64
@@ -549,9 +528,7 @@ func TestEndsAgreeInsideWalls(t *testing.T) {
 					x0 = append(x0, c.from...)
 				}
 				ends, err := sim.EmpiricalPrior(t.Context(), x0, 2, 0)
-				if err != nil {
-					t.Fatal(err)
-				}
+				testkit.OK(t, err)
 				if D := distance(ends.States); !(D < 0.095) {
 					t.Errorf("%s %v γ=%v: forward paths end at distance %.3f", name, m, γ, D)
 				}

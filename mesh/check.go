@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/landing-diffusion/landing/internal/fault"
+	"github.com/landing-diffusion/landing/internal/text"
 )
 
 // A Kind is a kind of fault.
@@ -54,24 +55,17 @@ func (f Fault) Name() string {
 	case NonManifold:
 		return fmt.Sprintf("%s more than two faces%s", has(f.Count, "edge"), first)
 	case Flipped:
-		return fmt.Sprintf("faces are oriented against each other along %s%s", plural(f.Count, "edge", "edges"), first)
+		return fmt.Sprintf("faces are oriented against each other along %s%s", text.Counted(f.Count, "edge", "edges"), first)
 	case InsideOut:
 		return "all normals point inwards"
 	case Degenerate:
 		return fmt.Sprintf("%s area zero%s", has(f.Count, "face"), first)
 	default:
-		return fmt.Sprintf("%s to no face%s", plural(f.Count, "vertex belongs", "vertices belong"), first)
+		return fmt.Sprintf("%s to no face%s", text.Counted(f.Count, "vertex belongs", "vertices belong"), first)
 	}
 }
 
-func plural(n int, one, many string) string {
-	if n == 1 {
-		return "1 " + one
-	}
-	return fmt.Sprintf("%d %s", n, many)
-}
-
-func has(n int, what string) string { return plural(n, what+" has", what+"s have") }
+func has(n int, what string) string { return text.Counted(n, what+" has", what+"s have") }
 
 // Check returns the mesh's faults, one of each kind at most.
 func (m *Mesh) Check() []Fault {

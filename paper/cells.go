@@ -141,8 +141,8 @@ type Plan struct {
 }
 
 // Plans plans what is left of the cells of exhibits, a sweep for each file. made is a folder for the data that the
-// paper's authors did not publish. Errors are *sweep.RefusedError, of all that cannot be, *DataError of data that is not
-// there, and *NoCellError.
+// paper's authors did not publish. Errors are *sweep.RefusedError, of all that cannot be, *DataError of data that is
+// not there, and *NoCellError.
 func (c *Config) Plans(exhibits []*Exhibit, rows []Row, made string) (plans []*Plan, err error) {
 	files, all, err := c.files(exhibits)
 	if err != nil {

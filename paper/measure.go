@@ -195,7 +195,8 @@ func timed(ctx context.Context, d *sweep.Drawing) (*compare.Entry, error) {
 	projection := max(0, least[1]-least[0])
 	f[Milliseconds], f[Projection] = least[1], projection
 	f[Share], f[Samples] = 100*projection/least[1], float64(n)
-	e := &compare.Entry{Row: compare.NoRow("", compare.Label{}, "", run.Version(), ""), Cost: compare.NoCost(), Figures: f}
+	e := &compare.Entry{Row: compare.NoRow("", compare.Label{}, "", run.Version(), ""), Cost: compare.NoCost(),
+		Figures: f}
 	e.Row.Verdict = "timed"
 	return e, nil
 }

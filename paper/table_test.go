@@ -120,7 +120,8 @@ OLLA, |h| earth: its paths diverged,; all of them
 		t.Errorf("got\n%s\nwant\n%s", b.String(), want)
 	}
 	b.Reset()
-	if err := written.WriteText(&b, 0); err != nil || !strings.Contains(b.String(), "ULLA    0.1020 ± 0.0012 ✓ / 0.125") {
+	want = "ULLA    0.1020 ± 0.0012 ✓ / 0.125"
+	if err := written.WriteText(&b, 0); err != nil || !strings.Contains(b.String(), want) {
 		t.Errorf("%v:\n%s", err, b.String())
 	}
 	e.Rows = append(e.Rows, Line{Name: "Guided", Cell: "Guided", Instead: map[string]string{AbsH: ""}})
@@ -306,7 +307,8 @@ func TestDocs(t *testing.T) {
 	cells := all(t)
 	for _, r := range rows {
 		if c := cells[r.Cell]; c == nil || r.Definition != c.Definition() {
-			t.Errorf("the row of %s, seed %d, is of no cell as the sweeps have it: no table shows it", r.Cell, r.Row.Seed)
+			t.Errorf("the row of %s, seed %d, is of no cell as the sweeps have it: no table shows it", r.Cell,
+				r.Row.Seed)
 		}
 	}
 	text, err := os.ReadFile(page)

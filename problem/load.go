@@ -166,7 +166,7 @@ func Source(name string) (data []byte, origin string, err error) {
 // those of variants that are not applied too; values are not: Build does that.
 func Load(data []byte, origin, variant string, settings Settings) (*Problem, error) {
 	p := Defaults()
-	p.origin, p.file = map[string]string{}, origin
+	p.origin, p.file, p.variant, p.settings = map[string]string{}, origin, variant, settings.Texts()
 	if err := p.merge(data, func(line int) string { return fmt.Sprintf("%s:%d", origin, line) }); err != nil {
 		return nil, err
 	}

@@ -37,7 +37,12 @@ type Problem struct {
 	file       string
 	written    map[string]map[string]string // the origins of the keys of each variant
 	chosen     []choose.Choice              // keys that follow from the set
+	variant    string                       // of Load
+	settings   []string                     // of Load
 }
+
+// Asked returns the variant and the settings that Load read the problem with.
+func (p *Problem) Asked() (variant string, settings []string) { return p.variant, p.settings }
 
 // Data says where the data is.
 type Data struct {

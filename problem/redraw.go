@@ -60,6 +60,17 @@ func (d Drawn) Changed() bool { return d.Value != d.Own }
 
 func (d Drawn) String() string { return fmt.Sprintf("%s=%v", d.Key, d.Value) }
 
+// Changed returns those that are not the run's, as key=value.
+func Changed(drawn []Drawn) []string {
+	var out []string
+	for _, d := range drawn {
+		if d.Changed() {
+			out = append(out, d.String())
+		}
+	}
+	return out
+}
+
 // Redraw returns the problem, which is that of a run, with settings that need no training. Other keys are a *KeyError.
 func (p *Problem) Redraw(settings Settings) (*Problem, error) {
 	q := p.trained()

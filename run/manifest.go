@@ -18,6 +18,7 @@ type Manifest struct {
 	Go      string    `json:"go"`
 	Created time.Time `json:"created"`
 	Command []string  `json:"command"`
+	Asked   *Asked    `json:"asked,omitempty"` // nil in folders of older versions
 	Seed    uint64    `json:"seed"`
 	Data    Data      `json:"data"`
 	Config  string    `json:"config_sha256"` // of config.yaml
@@ -37,6 +38,13 @@ type Manifest struct {
 	Ranks      *Ranks      `json:"ranks,omitempty"` // of the MPI job that trained last
 	// Events is where the events of the training go: EventsDir, or an absolute path outside of the folder
 	Events string `json:"events,omitempty"`
+}
+
+// Asked is what somebody asked for beside a problem file.
+type Asked struct {
+	Variant  string   `json:"variant,omitempty"`
+	Settings []string `json:"settings,omitempty"` // key=value, but for train.max_seconds
+	Timed    bool     `json:"timed,omitempty"`    // a training of so many seconds
 }
 
 // Ranks says among how many processes a training was divided. The weights depend on it unless it was exact.
@@ -96,6 +104,15 @@ type Extension struct {
 	Created    time.Time `json:"created"`
 	Command    []string  `json:"command"`
 	Clock      []Clocked `json:"clock,omitempty"` // of before
+}
+
+// ChosenWeights returns what held-out distances chose, as the manifest has it; nil if they chose nothing.
+func (f *Folder) ChosenWeights() *Weights {
+	var m Manifest
+	if f.ReadJSON(ManifestFile, &m) != nil {
+		return nil
+	}
+	return m.Weights
 }
 
 // AmendManifest changes manifest.json.

@@ -11,21 +11,18 @@ import (
 
 	"github.com/landing-diffusion/landing/arrayfile"
 	"github.com/landing-diffusion/landing/internal/fault"
+	"github.com/landing-diffusion/landing/internal/testkit"
 )
 
 func TestNothingIsWrittenOver(t *testing.T) {
 	dir := t.TempDir()
 	f, err := CreateNumbered(dir, "x")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	g, err := CreateNumbered(dir, "x")
 	if err != nil || f.Dir == g.Dir || filepath.Base(g.Dir) != "x-002" {
 		t.Fatalf("%v and %v, %v", f, g, err)
 	}
-	if err := f.Write("a/b.txt", []byte("one")); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, f.Write("a/b.txt", []byte("one")))
 	var exists *ExistsError
 	if err := f.Write("a/b.txt", []byte("two")); !errors.As(err, &exists) || !strings.Contains(err.Error(), "--force") {
 		t.Errorf("got %v", err)
@@ -48,27 +45,19 @@ func TestNothingIsWrittenOver(t *testing.T) {
 		t.Errorf("a folder that is no run is moved: %v", err)
 	}
 	for _, name := range []string{ConfigFile, ManifestFile} {
-		if err := f.Write(name, []byte("{}")); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, f.Write(name, []byte("{}")))
 	}
-	if err := f.Lock(); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, f.Lock())
 	if _, err := Create(f.Dir, true); !errors.As(err, &bad) || !strings.Contains(err.Error(), "another process") {
 		t.Errorf("a run at work is moved: %v", err)
 	}
 	f.Unlock()
-	if err := os.Remove(f.Path(".lock")); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.Remove(f.Path(".lock")))
 	made, err := Create(f.Dir, true)
 	if err != nil || made.Moved != f.Dir+".old-001" {
 		t.Fatalf("%v, %v", made, err)
 	}
-	if err := os.Remove(made.Moved + "/.lock"); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.Remove(made.Moved+"/.lock"))
 	if data, err := os.ReadFile(f.Dir + ".old-001/a/b.txt"); string(data) != "two" {
 		t.Errorf("the old run is gone: %v", err)
 	}
@@ -81,9 +70,7 @@ func TestNothingIsWrittenOver(t *testing.T) {
 func TestOpen(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, "file")
-	if err := os.WriteFile(file, nil, 0o666); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.WriteFile(file, nil, 0o666))
 	for path, want := range map[string]string{
 		filepath.Join(dir, "nosuch"): "there is no such run folder",
 		file:                         "is a file",
@@ -97,13 +84,9 @@ func TestOpen(t *testing.T) {
 
 func TestLock(t *testing.T) {
 	f, err := Create(filepath.Join(t.TempDir(), "r"), false)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	g := &Folder{Dir: f.Dir}
-	if err := f.Lock(); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, f.Lock())
 	if err := g.Lock(); err == nil {
 		t.Error("two locks at once")
 	}
@@ -126,15 +109,11 @@ func (s state) Validate() error {
 func checkpoint(t *testing.T) *Folder {
 	t.Helper()
 	f, err := Create(filepath.Join(t.TempDir(), "r"), false)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	for i := 1; i <= 5; i++ {
 		arrays := []arrayfile.Named{{Name: "w",
 			Array: arrayfile.Array{Shape: []int{3}, Float32: []float32{float32(i), 2, 3}}}}
-		if err := f.SaveCheckpoint(10*i, arrays, state{i}, "abc"); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, f.SaveCheckpoint(10*i, arrays, state{i}, "abc"))
 	}
 	return f
 }
@@ -162,9 +141,7 @@ func TestCheckpoint(t *testing.T) {
 			t.Errorf("got %v", err)
 		}
 	}
-	if err := f.SetAside("00000030"); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, f.SetAside("00000030"))
 	if names, _ := f.Checkpoints(); strings.Join(names, " ") != "00000030" {
 		t.Errorf("left %v", names)
 	}
@@ -177,15 +154,9 @@ func TestCheckpoint(t *testing.T) {
 func TestStaleCheckpoint(t *testing.T) {
 	f := &Folder{Dir: filepath.Join(t.TempDir(), "run[1]")}
 	stale := f.Path("checkpoints/.tmp-7/state.json")
-	if err := os.MkdirAll(filepath.Dir(stale), 0o777); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(stale, []byte("{"), 0o666); err != nil {
-		t.Fatal(err)
-	}
-	if err := f.SaveCheckpoint(10, nil, state{}, "abc"); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.MkdirAll(filepath.Dir(stale), 0o777))
+	testkit.OK(t, os.WriteFile(stale, []byte("{"), 0o666))
+	testkit.OK(t, f.SaveCheckpoint(10, nil, state{}, "abc"))
 	entries, err := os.ReadDir(f.Path("checkpoints"))
 	if err != nil || len(entries) != 1 || entries[0].Name() != CheckpointName(10) {
 		t.Errorf("left %v, %v", entries, err)
@@ -200,9 +171,7 @@ func TestBestCheckpoint(t *testing.T) {
 		t.Helper()
 		for _, step := range steps {
 			arrays := []arrayfile.Named{{Name: "w", Array: arrayfile.Array{Shape: []int{1}, Float32: []float32{1}}}}
-			if err := f.SaveCheckpoint(step, arrays, state{step}, "abc"); err != nil {
-				t.Fatal(err)
-			}
+			testkit.OK(t, f.SaveCheckpoint(step, arrays, state{step}, "abc"))
 		}
 	}
 	have := func(want string) {
@@ -213,9 +182,7 @@ func TestBestCheckpoint(t *testing.T) {
 	}
 	mark := func(name string, how func(string) error) {
 		t.Helper()
-		if err := how(name); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, how(name))
 	}
 	mark("00000030", f.MarkBest)
 	save(60, 70, 80, 90)
@@ -238,29 +205,21 @@ func TestBestCheckpoint(t *testing.T) {
 func TestStrayNames(t *testing.T) {
 	f := checkpoint(t)
 	for _, name := range []string{"notes", "00000060-old", "60", "0000000060", "00000061.bak"} {
-		if err := os.Mkdir(f.Path(checkpointDir+"/"+name), 0o777); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, os.Mkdir(f.Path(checkpointDir+"/"+name), 0o777))
 	}
-	if err := os.WriteFile(f.Path(checkpointDir+"/00000070"), nil, 0o666); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.WriteFile(f.Path(checkpointDir+"/00000070"), nil, 0o666))
 	var s state
 	if _, err := f.LoadCheckpoint("", "abc", &s); err != nil || s.Epoch != 5 {
 		t.Errorf("%v, %v", s, err)
 	}
 	arrays := []arrayfile.Named{{Name: "w", Array: arrayfile.Array{Shape: []int{1}, Float32: []float32{1}}}}
 	for _, step := range []int{99_999_999, 100_000_000} {
-		if err := f.SaveCheckpoint(step, arrays, state{step}, "abc"); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, f.SaveCheckpoint(step, arrays, state{step}, "abc"))
 	}
 	if names, _ := f.Checkpoints(); strings.Join(names, " ") != "00000050 99999999 100000000" {
 		t.Errorf("kept %v", names)
 	}
-	if err := f.SetAside("99999999"); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, f.SetAside("99999999"))
 	if names, _ := f.Checkpoints(); strings.Join(names, " ") != "00000050 99999999" {
 		t.Errorf("left %v", names)
 	}
@@ -275,9 +234,7 @@ func TestForgedCheckpoint(t *testing.T) {
 	f := checkpoint(t)
 	nan := float32(math.NaN())
 	arrays := []arrayfile.Named{{Name: "w", Array: arrayfile.Array{Shape: []int{2}, Float32: []float32{1, nan}}}}
-	if err := f.SaveCheckpoint(60, arrays, state{6}, "abc"); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, f.SaveCheckpoint(60, arrays, state{6}, "abc"))
 	damaged := func(want string) {
 		t.Helper()
 		var s state
@@ -288,9 +245,7 @@ func TestForgedCheckpoint(t *testing.T) {
 	}
 	damaged(`weights.safetensors: is damaged: element 1 of "w" is not a finite number; the one before it is 00000050`)
 	arrays[0].Array.Float32[1] = 2
-	if err := f.SaveCheckpoint(61, arrays, state{-1}, "abc"); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, f.SaveCheckpoint(61, arrays, state{-1}, "abc"))
 	damaged("state.json: is damaged: epoch is -1; the one before it is 00000060")
 }
 
@@ -316,18 +271,14 @@ func TestLinksOut(t *testing.T) {
 		StatusFile: func(f *Folder) error { return f.SetStatus(Status{}) },
 	} {
 		f, err := Create(filepath.Join(t.TempDir(), "r"), false)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, err)
 		out := t.TempDir()
 		if err := os.Symlink(filepath.Join(out, "x"), f.Path(name)); err != nil {
 			t.Skip(err)
 		}
 		for _, there := range []bool{false, true} { // where the link leads
 			if there {
-				if err := os.Mkdir(filepath.Join(out, "x"), 0o777); err != nil {
-					t.Fatal(err)
-				}
+				testkit.OK(t, os.Mkdir(filepath.Join(out, "x"), 0o777))
 			}
 			var bad *FolderError
 			if err := write(f); !errors.As(err, &bad) || !strings.Contains(err.Error(), name) ||
@@ -338,18 +289,12 @@ func TestLinksOut(t *testing.T) {
 		if left, _ := filepath.Glob(filepath.Join(out, "x", "*")); len(left) > 0 {
 			t.Errorf("%s: written outside: %v", name, left)
 		}
-		if err := os.Remove(f.Path(name)); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, os.Remove(f.Path(name)))
 		if name != "figures" {
 			continue
 		}
-		if err := os.Mkdir(f.Path("drawn"), 0o777); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.Symlink("drawn", f.Path(name)); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, os.Mkdir(f.Path("drawn"), 0o777))
+		testkit.OK(t, os.Symlink("drawn", f.Path(name)))
 		if err := write(f); err != nil {
 			t.Errorf("a link within the folder: %v", err)
 		}
@@ -363,16 +308,12 @@ func TestFlippedBits(t *testing.T) {
 	for _, name := range []string{weightsFile, stateFile} {
 		path := f.Path(checkpointDir + "/00000050/" + name)
 		data, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, err)
 		for i := range data {
 			for _, bit := range []byte{1, 0x10, 0x80} {
 				broken := append([]byte(nil), data...)
 				broken[i] ^= bit
-				if err := os.WriteFile(path, broken, 0o666); err != nil {
-					t.Fatal(err)
-				}
+				testkit.OK(t, os.WriteFile(path, broken, 0o666))
 				var s state
 				arrays, err := f.LoadCheckpoint("", "abc", &s)
 				switch {
@@ -384,46 +325,34 @@ func TestFlippedBits(t *testing.T) {
 				}
 			}
 		}
-		if err := os.WriteFile(path, data[:len(data)/2], 0o666); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, os.WriteFile(path, data[:len(data)/2], 0o666))
 		if _, err := f.LoadCheckpoint("", "abc", &state{}); err == nil ||
 			!strings.Contains(err.Error(), "--checkpoint 00000040") {
 			t.Errorf("%s cut in half: %v", name, err)
 		}
-		if err := os.WriteFile(path, data, 0o666); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, os.WriteFile(path, data, 0o666))
 	}
 }
 
 func TestMetrics(t *testing.T) {
 	f, err := Create(filepath.Join(t.TempDir(), "r"), false)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	for i := range 5 {
 		if _, err := f.AppendMetric("epoch", i, map[string]int{"v": i}); err != nil {
 			t.Fatal(err)
 		}
 	}
 	file, err := os.OpenFile(f.Path(MetricsFile), os.O_APPEND|os.O_WRONLY, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	if _, err := file.WriteString(`{"kind":"epo`); err != nil { // a crash while writing
 		t.Fatal(err)
 	}
 	file.Close()
 	// no records
 	for _, line := range []string{"\n", strings.Repeat("a", 1<<25) + "\n", "\x00\xff\n", "[]\n", `{"kind":3}` + "\n"} {
-		if err := os.WriteFile(f.Path(MetricsFile), append(intact(t, f), line...), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, os.WriteFile(f.Path(MetricsFile), append(intact(t, f), line...), 0o666))
 	}
-	if err := f.RewindMetrics(2, func(r Record) bool { return r.Epoch == 1 }); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, f.RewindMetrics(2, func(r Record) bool { return r.Epoch == 1 }))
 	records, err := f.Metrics()
 	if err != nil || len(records) != 2 || string(records[1].Data) != `{"v":2}` {
 		t.Errorf("%v %v", records, err)
@@ -434,8 +363,6 @@ func TestMetrics(t *testing.T) {
 func intact(t *testing.T, f *Folder) []byte {
 	t.Helper()
 	data, err := os.ReadFile(f.Path(MetricsFile))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	return data
 }

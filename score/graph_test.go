@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/landing-diffusion/landing/internal/testkit"
 	"github.com/landing-diffusion/landing/internal/testkit/onnxrun"
 	"github.com/landing-diffusion/landing/kernel"
 	"github.com/landing-diffusion/landing/onnx"
@@ -34,23 +35,15 @@ func TestCourse(t *testing.T) {
 			for _, wide := range []onnx.Type{onnx.Double, onnx.Float} {
 				g := onnx.New("course", wide)
 				v, err := Symbols{Graph: g, T: g.Input("t", onnx.Batch), Times: times}.Course("f", f)
-				if err != nil {
-					t.Fatal(err)
-				}
+				testkit.OK(t, err)
 				g.Output("f", v, onnx.Batch)
 				file, err := g.Encode("", nil)
-				if err != nil {
-					t.Fatal(err)
-				}
+				testkit.OK(t, err)
 				m, err := onnxrun.Decode(file)
-				if err != nil {
-					t.Fatal(err)
-				}
+				testkit.OK(t, err)
 				at := []float64{0.25, 0.5, 0.51, 0.75, 0.8, 1, 1.0009765625, 1.1, 1.25, 1.5, 1.75, 1.9, 1.99, 2}
 				out, err := m.Run(map[string]*onnxrun.Tensor{"t": {Type: int64(wide), Dims: []int{len(at)}, X: at}})
-				if err != nil {
-					t.Fatal(err)
-				}
+				testkit.OK(t, err)
 				tolerance := 1e-14
 				if wide == onnx.Float {
 					tolerance = 1e-6

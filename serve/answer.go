@@ -11,7 +11,7 @@ import (
 
 	"github.com/landing-diffusion/landing/arrayfile"
 	"github.com/landing-diffusion/landing/engine"
-	"github.com/landing-diffusion/landing/experiment"
+	"github.com/landing-diffusion/landing/experiment/judge"
 	"github.com/landing-diffusion/landing/metric"
 )
 
@@ -58,7 +58,7 @@ type gatherer struct {
 }
 
 // part takes the samples lo, lo+1, ….
-func (g *gatherer) part(lo int, s *experiment.Samples) error {
+func (g *gatherer) part(lo int, s *judge.Samples) error {
 	err := g.s.engine.Compute(g.r.Context(), func() error {
 		g.look(lo, s)
 		g.x, g.lost = append(g.x, s.X...), append(g.lost, s.Lost...)
@@ -77,7 +77,7 @@ func (g *gatherer) part(lo int, s *experiment.Samples) error {
 
 // encode writes the first n samples that are held to buf, but for those that failed.
 func (g *gatherer) encode(n int) error {
-	s := experiment.Samples{X: g.x[:n*g.answer.Dim], Lost: g.lost[:n], Dim: g.answer.Dim}
+	s := judge.Samples{X: g.x[:n*g.answer.Dim], Lost: g.lost[:n], Dim: g.answer.Dim}
 	good := s.Good()
 	var err error
 	switch g.media {
@@ -177,8 +177,8 @@ func headerRune(r rune) rune {
 }
 
 // finish ends the answer, when all samples have come.
-func (g *gatherer) finish(sum *experiment.Samples) error {
-	failed := g.run.CheckFailed(sum)
+func (g *gatherer) finish(sum *judge.Samples) error {
+	failed := sum.CheckFailed(g.run.Problem.Generate.MaxFailed)
 	if failed != nil && g.chunk == 0 {
 		return failedSamples.fault("%v", failed)
 	}
@@ -220,14 +220,14 @@ func (g *gatherer) fail(f *fault) {
 }
 
 // look notes which samples failed, and the violation of the others.
-func (g *gatherer) look(lo int, s *experiment.Samples) {
+func (g *gatherer) look(lo int, s *judge.Samples) {
 	for i, lost := range s.Lost {
 		if lost {
 			g.answer.Failed = append(g.answer.Failed, g.q.First+uint64(lo+i))
 		}
 	}
-	components, err := g.run.CheckViolation(s)
-	var off *experiment.ViolationError
+	components, err := judge.CheckViolation(g.run.Process.Set, s, g.run.Reference().Limit())
+	var off *judge.ViolationError
 	if errors.As(err, &off) && !g.off { // the first alone: there may be many
 		g.off = true
 		off.Sample += g.q.First + uint64(lo) // as failed ones are numbered

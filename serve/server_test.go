@@ -30,6 +30,7 @@ import (
 	"github.com/landing-diffusion/landing/arrayfile"
 	"github.com/landing-diffusion/landing/engine"
 	"github.com/landing-diffusion/landing/experiment"
+	"github.com/landing-diffusion/landing/experiment/judge"
 	"github.com/landing-diffusion/landing/internal/testkit/trained"
 	"github.com/landing-diffusion/landing/parallel"
 )
@@ -918,7 +919,7 @@ func TestViolationOfParts(t *testing.T) {
 	for k, far := range []float64{1e-12, 0.1, 0.3, 0.2} {
 		x := []float64{1, 0, 0, 0, 1 + far, 0, 0, 0, 1}
 		lost := []bool{k == 1, false, false}
-		g.look(64*k, &experiment.Samples{X: x, Lost: lost, Dim: 3})
+		g.look(64*k, &judge.Samples{X: x, Lost: lost, Dim: 3})
 	}
 	if a := g.answer; math.Abs(float64(a.Violation)-0.3) > 1e-9 || a.Component != "radius" ||
 		!slices.Equal(a.Failed, []uint64{1064}) {

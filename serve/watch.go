@@ -14,7 +14,7 @@ import (
 	"github.com/landing-diffusion/landing/constraint"
 	"github.com/landing-diffusion/landing/domain"
 	"github.com/landing-diffusion/landing/engine"
-	"github.com/landing-diffusion/landing/experiment"
+	"github.com/landing-diffusion/landing/experiment/judge"
 	"github.com/landing-diffusion/landing/figure"
 	"github.com/landing-diffusion/landing/metric"
 )
@@ -100,7 +100,7 @@ func (s *Server) watch(ctx context.Context, r *engine.Run) (*watched, error) {
 	if c := r.Condition; c != nil {
 		q.Conditions, q.Each = c.Read.Mean, sceneSamples
 	}
-	if _, err := s.engine.Draw(ctx, r, q, func(_ int, s *experiment.Samples) error {
+	if _, err := s.engine.Draw(ctx, r, q, func(_ int, s *judge.Samples) error {
 		x = append(x, s.Good()...)
 		return nil
 	}); err != nil {
@@ -131,7 +131,7 @@ var countOf = regexp.MustCompile(`samples, \d+( of \d+)?`)
 func (w *watched) look(x []float64) error {
 	c, r := &canvas{}, w.run
 	if len(x) > 0 {
-		r.Scene(c, x, true)
+		r.Reference().Scene(c, x, true)
 	}
 	if c.err != nil {
 		return c.err
@@ -140,7 +140,7 @@ func (w *watched) look(x []float64) error {
 		c.live.HTML = countOf.ReplaceAllString(c.live.HTML, "samples")
 	}
 	d := r.Process.Set.Dim()
-	if w.observed = r.Observed(); w.observed == nil { // the coordinates themselves
+	if w.observed = r.Reference().Observed(); w.observed == nil { // the coordinates themselves
 		o := &domain.Observables{Values: func(dst, x []float64, n int) {
 			for i := range n {
 				copy(dst[i*min(d, mostObserved):(i+1)*min(d, mostObserved)], x[i*d:])
@@ -224,7 +224,7 @@ func (w *watched) frame(x []float64, step, of int) (*Frame, error) {
 		f.Layer = figure.OnSurface(w.surface.Mesh, x)
 	case w.spaced:
 		var see canvas
-		if w.run.Scene(&see, x, false); see.err != nil {
+		if w.run.Reference().Scene(&see, x, false); see.err != nil {
 			return nil, see.err
 		}
 		if see.live != nil {
@@ -325,7 +325,7 @@ func (s *Server) paths(_ http.ResponseWriter, r *http.Request) {
 		last, failed := make([]float64, 0, q.N*d), error(nil)
 		go func() {
 			defer close(rec.ready)
-			_, failed = s.engine.Draw(a.r.Context(), run, q, func(_ int, s *experiment.Samples) error {
+			_, failed = s.engine.Draw(a.r.Context(), run, q, func(_ int, s *judge.Samples) error {
 				last = append(last, s.Good()...)
 				return nil
 			})

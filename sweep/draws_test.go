@@ -278,7 +278,10 @@ func TestCellsOfTheirOwn(t *testing.T) {
 	f, err := Parse([]byte(`
 problems: [demo, {problem: demo, name: again, set: {network.width: 8}}]
 methods:
-  - {name: A/1, method: ULLA, seeds: [1, 2], draws: [{name: a, set: {}}, {name: b, set: {}, problem: again, measure: other}]}
+  - name: A/1
+    method: ULLA
+    seeds: [1, 2]
+    draws: [{name: a, set: {}}, {name: b, set: {}, problem: again, measure: other}]
   - {name: B, alone: true}
 measure: own
 cells: [{method: B, measure: other}]
@@ -295,8 +298,8 @@ cells: [{method: B, measure: other}]
 		got = append(got, fmt.Sprintf("%s %s %t", c.Name, c.Measure, c.Unit != nil))
 	}
 	want := []string{"demo-A-1-s1-a own false", "demo-A-1-s2-a own false", "demo-B-s1 other true",
-		"again-A-1-s1-a own false", "again-A-1-s1-b other false", "again-A-1-s2-a own false", "again-A-1-s2-b other false",
-		"again-B-s1 other true"}
+		"again-A-1-s1-a own false", "again-A-1-s1-b other false", "again-A-1-s2-a own false",
+		"again-A-1-s2-b other false", "again-B-s1 other true"}
 	if !slices.Equal(got, want) {
 		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
@@ -307,7 +310,8 @@ cells: [{method: B, measure: other}]
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := f.Plan(Options{}); err == nil || !strings.Contains(err.Error(), `measure is "none"; expected one of other, own`) {
+	_, err = f.Plan(Options{})
+	if err == nil || !strings.Contains(err.Error(), `measure is "none"; expected one of other, own`) {
 		t.Errorf("a measure that there is not: %v", err)
 	}
 }

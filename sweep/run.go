@@ -18,6 +18,7 @@ import (
 
 	"github.com/landing-diffusion/landing/compare"
 	"github.com/landing-diffusion/landing/experiment"
+	"github.com/landing-diffusion/landing/experiment/judge"
 	"github.com/landing-diffusion/landing/internal/fault"
 	"github.com/landing-diffusion/landing/metric"
 	"github.com/landing-diffusion/landing/parallel"
@@ -34,6 +35,7 @@ type Runner struct {
 	Shard   work.Shard // the cells to run; zero: all
 	Retry   bool       // those too that failed before
 	Command []string   // for the manifests
+	Line    experiment.CommandLine
 	Observer
 
 	// Record puts down what became of each cell of the part that has ended, by whichever process; its error ends the
@@ -385,6 +387,7 @@ type Drawing struct {
 	Trained *experiment.Trained
 	Own     *experiment.Run // as it was trained
 	Tick    func(done, of int)
+	Line    experiment.CommandLine
 }
 
 // Measure makes the entry of a cell.
@@ -403,7 +406,7 @@ func (s *session) do(ctx context.Context, c *Cell, again bool) (*compare.Entry, 
 		return nil, err
 	}
 	defer r.Folder.Unlock()
-	d := &Drawing{Cell: c, Own: r, Tick: func(done, of int) {
+	d := &Drawing{Cell: c, Own: r, Line: s.Line, Tick: func(done, of int) {
 		if s.Drawn != nil {
 			s.Drawn(c, done, of)
 		}
@@ -426,25 +429,26 @@ func (s *session) do(ctx context.Context, c *Cell, again bool) (*compare.Entry, 
 }
 
 // Judge draws the cell's samples, judges them, leaves both in the run folder and makes an entry of them.
-func (d *Drawing) Judge(ctx context.Context) (e *compare.Entry, x *experiment.Samples, v *experiment.Evaluation,
+func (d *Drawing) Judge(ctx context.Context) (e *compare.Entry, x *judge.Samples, v *judge.Evaluation,
 	err error) {
 	r, c, state := d.Run, d.Cell, d.Trained.State
 	n := c.Samples
 	if n == 0 {
 		n = r.SampleCount()
 	}
-	x, v, fault, err := compare.Judge(ctx, r, d.Trained, n, c.Diagnose, d.Tick)
+	x, v, fault, err := experiment.Judge(ctx, r, experiment.Judging{Trained: d.Trained, Samples: n, Seed: r.Problem.Seed,
+		Diagnose: c.Diagnose, Line: d.Line, Tick: func(done int) { d.Tick(done, n) }})
 	if err != nil {
 		return nil, nil, nil, err
 	}
 	if err := r.SaveSamples(x, state, c.Label.Seed); err != nil {
 		return nil, nil, nil, err
 	}
-	if err := r.KeepEvaluation(v, state, c.Label.Seed, fault); err != nil {
+	if err := experiment.KeepEvaluation(r, v, state, c.Label.Seed, fault); err != nil {
 		return nil, nil, nil, err
 	}
 	if c.Report {
-		if _, err := r.Report(x, v); err != nil {
+		if _, err := r.Report(x, v, d.Line); err != nil {
 			return nil, nil, nil, err
 		}
 	}

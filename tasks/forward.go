@@ -34,7 +34,7 @@ func Forward(r *experiment.Run, o ForwardOptions) (*List, error) {
 	if o.Count < 1 || o.Count > MaxRows {
 		return nil, &TaskError{"forward", fmt.Sprintf("%d paths; expected 1 to %d", o.Count, uint64(MaxRows))}
 	}
-	paths, err := r.Ahead(o.Count)
+	paths, err := experiment.NewAhead(r.Loaded, o.Count)
 	if err != nil {
 		return nil, err
 	}

@@ -15,6 +15,7 @@ import (
 
 	"github.com/landing-diffusion/landing/arrayfile"
 	"github.com/landing-diffusion/landing/experiment"
+	"github.com/landing-diffusion/landing/experiment/judge"
 	"github.com/landing-diffusion/landing/internal/fault"
 	"github.com/landing-diffusion/landing/metric"
 	"github.com/landing-diffusion/landing/problem"
@@ -94,10 +95,10 @@ func Generation(ctx context.Context, r *experiment.Run, o GenerateOptions) (*Lis
 	if err != nil {
 		return nil, err
 	}
-	if w := r.Weights(); o.Checkpoint == "" && w != nil {
+	if w := r.Folder.ChosenWeights(); o.Checkpoint == "" && w != nil {
 		say("weights: of epoch %d, checkpoint %s: %s", w.Epoch, w.Checkpoint, w.Reason)
 	}
-	for _, says := range r.Standing(trained) {
+	for _, says := range experiment.Standing(r, trained) {
 		say("note: %s", says)
 	}
 	g.Checkpoint = run.CheckpointName(trained.State.Updates)
@@ -208,7 +209,7 @@ type Drawn struct {
 	Epoch      int     `json:"epoch"`   // of the network
 	Seconds    float64 `json:"seconds"` // that drawing took
 
-	Steps *experiment.Steps `json:"steps,omitempty"` // of GenerateOptions.Diagnose
+	Steps *judge.Steps `json:"steps,omitempty"` // of GenerateOptions.Diagnose
 
 	// Of all parts, once they are joined:
 	Seed  uint64            `json:"-"`
@@ -258,9 +259,9 @@ func (d *drawer) draw(ctx context.Context, m *making) (any, error) {
 }
 
 // add takes account of the samples from number first on, and makes those that failed NaN.
-func (o *Drawn) add(r *experiment.Run, s *experiment.Samples, first uint64) {
-	components, violated := r.CheckViolation(s)
-	var v *experiment.ViolationError
+func (o *Drawn) add(r *experiment.Run, s *judge.Samples, first uint64) {
+	components, violated := judge.CheckViolation(r.Process.Set, s, r.Reference().Limit())
+	var v *judge.ViolationError
 	if errors.As(violated, &v) && (o.Infeasible == nil || float64(o.Infeasible.Worst) < v.Worst) {
 		o.Infeasible = &Worst{v.Component, metric.Float(v.Worst), first + v.Sample, v.Limit, v.Key}
 	}
@@ -315,7 +316,7 @@ func joinGenerate(ctx context.Context, j *Joint) (*Form, error) {
 		var worst metric.Violation
 		form.Write = func(w io.Writer, rows arrayfile.Rows) error {
 			return write(w, rows.Map(rows.D, func(x []float64) []float64 {
-				off, _ := r.Rounded(ext, &experiment.Samples{X: x, Dim: rows.D, Lost: make([]bool, len(x)/rows.D)})
+				off, _ := judge.Rounded(r.Domain, r.Process.Set, ext, x)
 				if off.Worst > worst.Worst {
 					worst = off
 				}
@@ -412,7 +413,7 @@ func (o *Drawn) join(d *Drawn) {
 func (o *Drawn) verdict(r *experiment.Run, all Range) error {
 	var errs []error
 	if limit := r.Problem.Generate.MaxFailed; float64(o.Failed) > limit*float64(all.Total) {
-		failed := &experiment.FailedError{Failed: int(o.Failed), Samples: int(all.Total), Limit: limit, Wrong: o.Wrong,
+		failed := &judge.FailedError{Failed: int(o.Failed), Samples: int(all.Total), Limit: limit, Wrong: o.Wrong,
 			Begun: o.Begun, Broken: o.Broken}
 		if o.Break != "" {
 			failed.Break = errors.New(o.Break)
@@ -420,7 +421,7 @@ func (o *Drawn) verdict(r *experiment.Run, all Range) error {
 		errs = append(errs, failed)
 	}
 	if v := o.Infeasible; v != nil {
-		errs = append(errs, &experiment.ViolationError{Component: v.Component, Sample: v.Sample - all.From,
+		errs = append(errs, &judge.ViolationError{Component: v.Component, Sample: v.Sample - all.From,
 			Worst: float64(v.Worst), Limit: v.Limit, Key: v.Key})
 	}
 	return errors.Join(errs...)

@@ -17,6 +17,7 @@ import (
 
 	"github.com/landing-diffusion/landing/arrayfile"
 	"github.com/landing-diffusion/landing/experiment"
+	"github.com/landing-diffusion/landing/experiment/judge"
 	"github.com/landing-diffusion/landing/internal/fault"
 	"github.com/landing-diffusion/landing/parallel"
 	"github.com/landing-diffusion/landing/run"
@@ -433,8 +434,8 @@ func TestVerdict(t *testing.T) {
 	o.join(&Drawn{Rows: Rows{3, 1}, Wrong: 1, Components: []Worst{{"h", 1e-3, 11, 0, ""}}})
 	o.join(&Drawn{Rows: Rows{3, 2}, Broken: 1, Break: "far away", Components: []Worst{{"h", 1e-2, 17, 0, ""}},
 		Infeasible: &Worst{"h", 1e-2, 17, 1e-9, "generate.max_violation"}})
-	if err := o.verdict(r, all); !errors.As(err, new(*experiment.ViolationError)) ||
-		errors.As(err, new(*experiment.FailedError)) ||
+	if err := o.verdict(r, all); !errors.As(err, new(*judge.ViolationError)) ||
+		errors.As(err, new(*judge.FailedError)) ||
 		!strings.HasPrefix(err.Error(), `sample 7 violates "h" by 0.01`) {
 		t.Errorf("got %v", err)
 	}
@@ -442,7 +443,7 @@ func TestVerdict(t *testing.T) {
 		t.Errorf("%+v", o)
 	}
 	o.join(&Drawn{Rows: Rows{3, 1}})
-	var failed *experiment.FailedError
+	var failed *judge.FailedError
 	if err := o.verdict(r, all); !errors.As(err, &failed) || failed.Failed != 4 || failed.Samples != 10 ||
 		failed.Wrong != 1 || failed.Break.Error() != "far away" {
 		t.Errorf("got %v", err)
@@ -484,7 +485,7 @@ func TestMergeBroken(t *testing.T) {
 	}
 	out := filepath.Join(t.TempDir(), "x.csv")
 	m, err := join2(t, out, dir, r.Pool)
-	var failed *experiment.FailedError
+	var failed *judge.FailedError
 	if m == nil || len(m.Failed) != 6 || !errors.As(err, &failed) || failed.Failed != 6 || failed.Broken != 6 {
 		t.Errorf("%+v, %v", m, err)
 	}

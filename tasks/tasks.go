@@ -1,8 +1,8 @@
-// Package tasks makes numbered rows in parts that join to the bytes of one process: samples of a run, its forward paths,
-// rotation matrices.
+// Package tasks makes numbered rows in parts that join to the bytes of one process: samples of a run, its forward
+// paths, rotation matrices.
 //
 //	list, err := tasks.Generation(ctx, r, tasks.GenerateOptions{Count: 1e7}) // rows, and what they are made of
-//	result, status, err := list.Part(ctx, store, work.Shard{I: 2, N: 8}, nil) // its files lie in a folder of the store
+//	result, status, err := list.Part(ctx, store, work.Shard{I: 2, N: 8}, nil) // its files are in the store
 //	parts, err := tasks.Parts([]string{store.Dir})
 //	merged, err := tasks.Merge(ctx, parts, "samples.npy", tasks.MergeOptions{Pool: pool})
 //	// or all of it in this process:
@@ -127,8 +127,8 @@ func (*KindError) Place() fault.Place { return fault.Place{Kind: fault.Config} }
 
 // otherVersion is the error of a part that another version made, which may give other bytes.
 func otherVersion(unit, version, here string) error {
-	return fault.Errorf(fault.Config, "", "%s is of version %s of the program, this is %s, which may give other bytes; "+
-		"expected the same", unit, version, here)
+	return fault.Errorf(fault.Config, "", "%s is of version %s of the program, this is %s, which may give other "+
+		"bytes; expected the same", unit, version, here)
 }
 
 // A TaskError says what of a unit's task cannot be done.
@@ -159,8 +159,9 @@ func (m *making) write(name string, write func(w io.Writer) error) error {
 }
 
 // Part makes a part of the rows in a store, in the part's own folder, unless it is there: what is whole is not made
-// again. The status is that before; tick hears of rows, and may be nil. The result is nil of a part without rows. Errors
-// are the context's, those of the kind and of work.Store.Claim, and a configuration fault where another version made it.
+// again. The status is that before; tick hears of rows, and may be nil. The result is nil of a part without rows.
+// Errors are the context's, those of the kind and of work.Store.Claim, and a configuration fault where another version
+// made it.
 func (l *List) Part(ctx context.Context, s *work.Store, part work.Shard, tick func(done, of uint64)) (*Result,
 	work.Status, error) {
 	u := l.Shard(part)

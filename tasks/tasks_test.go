@@ -15,6 +15,7 @@ import (
 
 	"github.com/landing-diffusion/landing/arrayfile"
 	"github.com/landing-diffusion/landing/experiment"
+	"github.com/landing-diffusion/landing/experiment/judge"
 	"github.com/landing-diffusion/landing/internal/testkit/job"
 	testrun "github.com/landing-diffusion/landing/internal/testkit/trained"
 	"github.com/landing-diffusion/landing/parallel"
@@ -101,16 +102,17 @@ func TestGeneration(t *testing.T) {
 	}
 	newer := *units[0]
 	newer.Version = "0"
-	if _, _, err := list.into(t.Context(), store, &newer, nil); err == nil || !strings.Contains(err.Error(), "is of version") {
+	_, _, err = list.into(t.Context(), store, &newer, nil)
+	if err == nil || !strings.Contains(err.Error(), "is of version") {
 		t.Errorf("a part of another version: %v", err)
 	}
 	var far Drawn // of two samples, of which the second is not on the sphere
-	far.add(r, &experiment.Samples{X: []float64{1, 0, 0, 0, 2, 0}, Dim: 3, Lost: make([]bool, 2)}, 100)
+	far.add(r, &judge.Samples{X: []float64{1, 0, 0, 0, 2, 0}, Dim: 3, Lost: make([]bool, 2)}, 100)
 	if far.Infeasible == nil || far.Infeasible.Sample != 101 || far.Components[0].Sample != 101 {
 		t.Errorf("%+v", far)
 	}
 	for k, x := range []float64{4, 3} { // further off, and nearer again
-		far.add(r, &experiment.Samples{X: []float64{0, x, 0}, Dim: 3, Lost: make([]bool, 1)}, uint64(200+k))
+		far.add(r, &judge.Samples{X: []float64{0, x, 0}, Dim: 3, Lost: make([]bool, 1)}, uint64(200+k))
 	}
 	if w := far.Infeasible; w.Sample != 200 || w.Worst != 3 || far.Components[0].Sample != 200 {
 		t.Errorf("of violations of 1, 3 and 2 it tells %+v", w)

@@ -6,10 +6,10 @@ import (
 	"testing"
 
 	"github.com/landing-diffusion/landing/constraint/zoo"
+	"github.com/landing-diffusion/landing/internal/testkit"
 	"github.com/landing-diffusion/landing/kernel"
 	"github.com/landing-diffusion/landing/langevin"
 	"github.com/landing-diffusion/landing/method/pathmatch"
-	"github.com/landing-diffusion/landing/parallel"
 	"github.com/landing-diffusion/landing/score"
 )
 
@@ -21,9 +21,7 @@ func BenchmarkStep(b *testing.B) {
 		Schedule: langevin.Schedule{N: 50, T: 2, SigmaMin: 0.5, SigmaMax: 1},
 	}
 	x0, err := langevin.Start(b.Context(), proc, 128, 1)
-	if err != nil {
-		b.Fatal(err)
-	}
+	testkit.OK(b, err)
 	cfg := Config{Epochs: 1, Batch: 128, Refresh: 1, LearningRate: 1e-4, Clip: 10, Average: 0.999, Seed: 1}
 	sizes := []int{7, 512, 512, 512, 512, 512, 3}
 	for i := range 2 * (kernel.BFloat16 + 1) {
@@ -32,19 +30,14 @@ func BenchmarkStep(b *testing.B) {
 			continue
 		}
 		b.Run(fmt.Sprintf("%s/%v/%dworkers", kernel.Name(), p, workers), func(b *testing.B) {
-			pool := parallel.New(workers)
-			defer pool.Close()
+			pool := testkit.Pool(b, workers)
 			source := pathmatch.NewSource[float32](pathmatch.New(proc, pathmatch.Options{}), x0, pool)
 			t := New(cfg, source, score.NewMLP[float32](sizes, 1).Model(score.Reading{}, p), pool)
-			if err := t.prepare(context.Background()); err != nil {
-				b.Fatal(err)
-			}
+			testkit.OK(b, t.prepare(context.Background()))
 			t.State.Epoch = 1 // with the moving average
 			for b.Loop() {
 				t.State.Step = 0
-				if err := t.batch(); err != nil {
-					b.Fatal(err)
-				}
+				testkit.OK(b, t.batch())
 			}
 			products := 0 // forward, and backward for weights and for inputs
 			for l := range len(sizes) - 1 {

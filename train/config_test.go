@@ -6,19 +6,18 @@ import (
 	"math"
 	"testing"
 
+	"github.com/landing-diffusion/landing/internal/testkit"
 	"github.com/landing-diffusion/landing/kernel"
 	"github.com/landing-diffusion/landing/langevin"
 	"github.com/landing-diffusion/landing/method"
 	"github.com/landing-diffusion/landing/method/pathmatch"
-	"github.com/landing-diffusion/landing/parallel"
 	"github.com/landing-diffusion/landing/score"
 )
 
 // The zero Config trains, with the numbers that are documented.
 func TestZeroConfig(t *testing.T) {
 	proc, data := gaussian(langevin.OLLA, 150)
-	pool := parallel.New(1)
-	defer pool.Close()
+	pool := testkit.Pool(t, 1)
 	net := model(score.Reading{}, kernel.Float32, false)
 	tr := trainer(Config{}, proc, pathmatch.Options{}, data, net, pool)
 	want := Config{Epochs: 1000, Batch: 128, Refresh: 1, TimesPerPath: proc.Schedule.N, LearningRate: 2e-3}
@@ -62,8 +61,7 @@ func (p *prepared) Prepare(ctx context.Context, seed uint64) error {
 
 func TestSourceIsPreparedOnce(t *testing.T) {
 	proc, data := gaussian(langevin.OLLA, 50)
-	pool := parallel.New(1)
-	defer pool.Close()
+	pool := testkit.Pool(t, 1)
 	src := &prepared{Source: pathmatch.New(proc, pathmatch.Options{}).Source(data, pool)}
 	tr := New(smallConfig, src, model(score.Reading{}, kernel.Float32, false), pool)
 	for range 3 {

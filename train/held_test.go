@@ -8,13 +8,13 @@ import (
 	"testing"
 
 	"github.com/landing-diffusion/landing/constraint/zoo"
+	"github.com/landing-diffusion/landing/internal/testkit"
 	"github.com/landing-diffusion/landing/kernel"
 	"github.com/landing-diffusion/landing/keyed"
 	"github.com/landing-diffusion/landing/langevin"
 	"github.com/landing-diffusion/landing/method"
 	"github.com/landing-diffusion/landing/method/fewstep"
 	"github.com/landing-diffusion/landing/method/pathmatch"
-	"github.com/landing-diffusion/landing/parallel"
 	"github.com/landing-diffusion/landing/score"
 	"github.com/landing-diffusion/landing/score/networks"
 )
@@ -35,21 +35,14 @@ func TestHeldLosses(t *testing.T) {
 			Schedule: langevin.Schedule{N: N, T: 1, SigmaMin: 0.2, SigmaMax: 1},
 		}
 		data, err := langevin.Start(t.Context(), p, 12, 1)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, err)
 		model, err := networks.New(score.Config{Dim: 3, Momentum: true, Width: 8, Layers: 2, Seed: 4})
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, err)
 		by := func(workers int) []float64 {
-			pool := parallel.New(workers)
-			defer pool.Close()
+			pool := testkit.Pool(t, workers)
 			src := lame{pathmatch.NewSource[float32](pathmatch.New(p, pathmatch.Options{}), data, pool)}
 			h, err := NewHeld(context.Background(), src, model, 5, 7, pool)
-			if err != nil {
-				t.Fatal(err)
-			}
+			testkit.OK(t, err)
 			first := h.Losses(model)
 			if again := h.Losses(model); !same(first, again) {
 				t.Error("the second time it has another loss")
@@ -60,8 +53,7 @@ func TestHeldLosses(t *testing.T) {
 		if !same(got, by(3)) {
 			t.Errorf("%d steps: with more workers the losses are others", N)
 		}
-		pool := parallel.New(1)
-		defer pool.Close()
+		pool := testkit.Pool(t, 1)
 		src := pathmatch.NewSource[float32](pathmatch.New(p, pathmatch.Options{}), data, pool)
 		l, ws := src.NewLoss(model, 1), model.Pack(false).NewWorkspace(1, false)
 		if _, err := src.Refresh(context.Background(), 5, 7); err != nil {
@@ -79,9 +71,7 @@ func TestHeldLosses(t *testing.T) {
 			for j := range n {
 				k := int((float64(j) + 0.5) * float64(N) / float64(n))
 				in, err := l.Prepare([]method.Term{{Item: item, K: k, Weight: 1}})
-				if err != nil {
-					t.Fatal(err)
-				}
+				testkit.OK(t, err)
 				want += l.Evaluate(make([]float32, 3), ws.Forward(in, 1)) / float64(n)
 			}
 			if math.Abs(v-want) > 1e-5*math.Abs(want) {
@@ -98,23 +88,14 @@ func TestHeldLossesOfSeveral(t *testing.T) {
 		Schedule: langevin.Schedule{N: 20, T: 1, SigmaMin: 0.2, SigmaMax: 1},
 	}
 	data, err := langevin.Start(t.Context(), p, 12, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	m, err := fewstep.New(p, fewstep.Options{Levels: 2, Draws: 3, Coarse: 0.2, Fine: 0.05})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	model, err := networks.New(score.Config{Dim: 3, Momentum: true, Width: 8, Layers: 2, Seed: 4})
-	if err != nil {
-		t.Fatal(err)
-	}
-	pool := parallel.New(2)
-	defer pool.Close()
+	testkit.OK(t, err)
+	pool := testkit.Pool(t, 2)
 	h, err := NewHeld(context.Background(), m.Source(data, pool), model, 5, keyed.HeldPaths.At(0), pool)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	src := m.Source(data, pool)
 	l, ws := src.NewLoss(model, 3), model.Pack(false).NewWorkspace(3, false)
 	if _, err := src.Refresh(context.Background(), 5, keyed.HeldPaths.At(0)); err != nil {
@@ -125,9 +106,7 @@ func TestHeldLossesOfSeveral(t *testing.T) {
 		want := 0.0
 		for k := range 3 {
 			in, err := l.Prepare([]method.Term{{Item: item, K: k, Weight: 1}})
-			if err != nil {
-				t.Fatal(err)
-			}
+			testkit.OK(t, err)
 			want += l.Evaluate(make([]float32, 9), ws.Forward(in, 3)) / 3
 		}
 		if !(math.Abs(v-want) <= 1e-5*math.Abs(want)) {
@@ -164,8 +143,7 @@ func (s *told) arrange(seed, epoch uint64) {
 // goes on within a refresh makes it first, and then arranges the epoch alone.
 func TestArrangesEachEpoch(t *testing.T) {
 	p, data := gaussian(langevin.OLLA, 12)
-	pool := parallel.New(1)
-	defer pool.Close()
+	pool := testkit.Pool(t, 1)
 	begin := func() (*Trainer[float32], *told) {
 		src := &told{Source: pathmatch.NewSource[float32](pathmatch.New(p, pathmatch.Options{}), data, pool)}
 		cfg := smallConfig

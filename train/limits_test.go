@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/landing-diffusion/landing/internal/testkit"
 	"github.com/landing-diffusion/landing/kernel"
 	"github.com/landing-diffusion/landing/keyed"
 	"github.com/landing-diffusion/landing/langevin"
@@ -163,9 +164,7 @@ func TestTermsWithoutRows(t *testing.T) {
 func TestGradientThatIsNotFinite(t *testing.T) {
 	cfg := smallConfig
 	tr, src := lossy(t, cfg, 0)
-	if err := tr.prepare(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, tr.prepare(t.Context()))
 	src.steep = true
 	tr.State.Epoch, tr.State.Step = 3, 1
 	loss, norm, err := tr.gradient(tr.order[:16])
@@ -330,9 +329,7 @@ func TestDrawsOfTraining(t *testing.T) {
 	tr, _ := lossy(t, cfg, 0)
 	for _, epoch := range []int{0, 5} {
 		tr.State.Epoch = epoch
-		if err := tr.prepare(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, tr.prepare(t.Context()))
 		order := make([]int, 50)
 		keyed.RowOrder.Stream(cfg.Seed, uint64(epoch)).Permutation(order, 0, 0)
 		if !slices.Equal(tr.order, order) {

@@ -7,6 +7,7 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
+	"github.com/landing-diffusion/landing/internal/testkit"
 	"github.com/landing-diffusion/landing/kernel"
 	"github.com/landing-diffusion/landing/keyed"
 	"github.com/landing-diffusion/landing/langevin"
@@ -119,18 +120,14 @@ func TestMuonIsAveraged(t *testing.T) {
 	cfg := smallConfig
 	cfg.Optimizer = Muon
 	tr := small(t, cfg, 2, langevin.ULLA)
-	if err := tr.prepare(context.Background()); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, tr.prepare(context.Background()))
 	tr.State.Epoch = 1
 	want := make([]float64, len(tr.opt.params))
 	for i, v := range tr.opt.params {
 		want[i] = float64(v)
 	}
 	for n := range 3 {
-		if err := tr.batch(); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, tr.batch())
 		decay := averageDecay(cfg.Average, n+1)
 		for i, v := range tr.opt.params {
 			want[i] = decay*want[i] + (1-decay)*float64(v)

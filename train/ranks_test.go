@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/landing-diffusion/landing/constraint/zoo"
+	"github.com/landing-diffusion/landing/internal/testkit"
 	"github.com/landing-diffusion/landing/kernel"
 	"github.com/landing-diffusion/landing/langevin"
 	"github.com/landing-diffusion/landing/method"
@@ -35,15 +36,11 @@ const crewOps = Orders // that a rank 0 of these tests ends with
 func newCrew(t *testing.T) *crew {
 	t.Helper()
 	hemisphere, err := zoo.NewCap([]float64{0, 0, 1}, 0.2)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	p := &langevin.Process{Set: hemisphere, Method: langevin.ULLA, Friction: 3,
 		Schedule: langevin.Schedule{N: 12, T: 2, SigmaMin: 0.3, SigmaMax: 1.3}}
 	data, err := langevin.Start(t.Context(), p, 70, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	return &crew{proc: p, data: data, cfg: Config{Epochs: 4, Batch: 20, Refresh: 2, TimesPerPath: 5, Clip: 0.5,
 		Average: 0.9, Anneal: 0.5, MaxFailed: 0.5, Seed: 3}}
 }
@@ -124,8 +121,7 @@ func TestRanksGiveTheSameBytes(t *testing.T) {
 	for _, optimizer := range []Optimizer{Adam, Muon} {
 		c := newCrew(t)
 		c.cfg.Optimizer = optimizer
-		pool := parallel.New(2)
-		defer pool.Close()
+		pool := testkit.Pool(t, 2)
 		alone := c.trainer(0, pool)
 		want := epochs(t, alone, c.cfg.Epochs)
 		for _, size := range []int{1, 2, 3, 4, 19} {
@@ -186,8 +182,7 @@ func (f *faulty) Broadcast(from int, b []byte) {
 // rank and not one after the other, and one that is missed.
 func TestRanksSeeFaultySums(t *testing.T) {
 	c := newCrew(t)
-	pool := parallel.New(1)
-	defer pool.Close()
+	pool := testkit.Pool(t, 1)
 	alone := c.trainer(0, pool)
 	epochs(t, alone, 1)
 	for fault, f := range map[string]func(tr *Trainer[float32]){
@@ -214,8 +209,7 @@ func TestRanksSeeFaultySums(t *testing.T) {
 			wait.Add(1)
 			go func() {
 				defer wait.Done()
-				pool := parallel.New(1)
-				defer pool.Close()
+				pool := testkit.Pool(t, 1)
 				tr := c.trainer(rank, pool)
 				if tr.Among(g, true); rank == 1 && fault == "sums of sums" {
 					tr.total = tr.grads[0]
@@ -240,8 +234,7 @@ func TestRanksSeeFaultySums(t *testing.T) {
 // Sums in an order of the group's own give about the same training, and the same weights on all ranks.
 func TestRanksWithoutOrder(t *testing.T) {
 	c := newCrew(t)
-	pool := parallel.New(2)
-	defer pool.Close()
+	pool := testkit.Pool(t, 2)
 	alone := c.trainer(0, pool)
 	want := epochs(t, alone, c.cfg.Epochs)
 	for _, size := range []int{1, 2, 3, 19} {
@@ -348,8 +341,7 @@ func TestRanksThatFail(t *testing.T) {
 // bytes.
 func TestRanksInterrupted(t *testing.T) {
 	c := newCrew(t)
-	pool := parallel.New(1)
-	defer pool.Close()
+	pool := testkit.Pool(t, 1)
 	alone := c.trainer(0, pool)
 	epochs(t, alone, c.cfg.Epochs)
 	c.run(3, true, func(tr *Trainer[float32]) {
@@ -386,8 +378,7 @@ func (c *counted) Err() error {
 }
 
 func TestObeyRefuses(t *testing.T) {
-	pool := parallel.New(1)
-	defer pool.Close()
+	pool := testkit.Pool(t, 1)
 	tr := newCrew(t).trainer(0, pool)
 	defer func() {
 		if recover() == nil {

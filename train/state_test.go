@@ -8,10 +8,10 @@ import (
 
 	"github.com/landing-diffusion/landing/arrayfile"
 	"github.com/landing-diffusion/landing/internal/fault"
+	"github.com/landing-diffusion/landing/internal/testkit"
 	"github.com/landing-diffusion/landing/kernel"
 	"github.com/landing-diffusion/landing/langevin"
 	"github.com/landing-diffusion/landing/method/pathmatch"
-	"github.com/landing-diffusion/landing/parallel"
 	"github.com/landing-diffusion/landing/score"
 )
 
@@ -77,8 +77,7 @@ func TestStateValidate(t *testing.T) {
 // cannot be in, is refused as damaged.
 func TestRestoreRefuses(t *testing.T) {
 	proc, data := gaussian(langevin.ULLA, 50)
-	pool := parallel.New(1)
-	defer pool.Close()
+	pool := testkit.Pool(t, 1)
 	small := model(score.Reading{}, kernel.Float32, true)
 	make := func() *Trainer[float32] { return trainer(smallConfig, proc, pathmatch.Options{}, data, small, pool) }
 	first := make()
@@ -86,9 +85,7 @@ func TestRestoreRefuses(t *testing.T) {
 		t.Fatal(err)
 	}
 	arrays, state := first.Snapshot(), first.State
-	if err := make().Restore(arrays, state); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, make().Restore(arrays, state))
 	far := state
 	far.Step, far.Updates = 1000, 5000
 	other := slices.Clone(arrays)

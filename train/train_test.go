@@ -13,6 +13,7 @@ import (
 	"github.com/landing-diffusion/landing/arrayfile"
 	"github.com/landing-diffusion/landing/constraint/zoo"
 	"github.com/landing-diffusion/landing/cwpm"
+	"github.com/landing-diffusion/landing/internal/testkit"
 	"github.com/landing-diffusion/landing/internal/testkit/golden"
 	"github.com/landing-diffusion/landing/kernel"
 	"github.com/landing-diffusion/landing/keyed"
@@ -61,16 +62,13 @@ func (l givenLoss) Prepare(terms []method.Term) ([]float64, error) {
 func TestGoldenOptimiser(t *testing.T) {
 	g, under := golden.Read(t, "optim.npz"), golden.Read(t, "sphere_under.npz")
 	net, err := score.FromLayers[float64](g, "init_layer_")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	proc := &langevin.Process{
 		Set: zoo.Sphere{D: 3}, Method: langevin.ULLA, Friction: 5,
 		Landing:  langevin.Landing{Explicit: true, Rate: 10},
 		Schedule: langevin.Schedule{N: 3, T: 0.12, SigmaMin: 0.5, SigmaMax: 1},
 	}
-	pool := parallel.New(2)
-	defer pool.Close()
+	pool := testkit.Pool(t, 2)
 	cfg := Config{Epochs: 6, Batch: 4, Refresh: 1, LearningRate: 0.01, Clip: 0.05, Average: 0.999}
 	src := &given{proc: proc, paths: langevin.Paths{Count: 4, Steps: 3, Dim: 3, X: make([]float64, 48)}}
 	for k := range 4 {
@@ -83,9 +81,7 @@ func TestGoldenOptimiser(t *testing.T) {
 	tr.order = []int{0, 1, 2, 3}
 	for i, want := range g["losses"].AsFloat64() {
 		tr.State.Epoch, tr.State.Step, tr.State.NormSum = i, 0, 0
-		if err := tr.batch(); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, tr.batch())
 		if math.Abs(tr.State.LastLoss-want) > 1e-9 {
 			t.Fatalf("loss %d is %.15g, want %.15g", i, tr.State.LastLoss, want)
 		}
@@ -94,9 +90,7 @@ func TestGoldenOptimiser(t *testing.T) {
 		}
 	}
 	final, err := score.FromLayers[float64](g, "final_layer_")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	var average []float64
 	for i := range 6 {
 		average = append(average, g[fmt.Sprintf("ema_%d", i)].AsFloat64()...)
@@ -236,9 +230,7 @@ func TestResumeIsExact(t *testing.T) {
 					copied = append(copied, a)
 				}
 				second := begin(1 + workers%3)
-				if err := second.Restore(copied, first.State); err != nil {
-					t.Fatal(err)
-				}
+				testkit.OK(t, second.Restore(copied, first.State))
 				got := finish(second)
 				for i := range want {
 					if got[i] != want[i] {
@@ -279,9 +271,7 @@ func TestResumeWithWindows(t *testing.T) {
 	epoch(whole)
 	epoch(whole)
 	second := make()
-	if err := second.Restore(whole.Snapshot(), whole.State); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, second.Restore(whole.Snapshot(), whole.State))
 	epoch(whole)
 	epoch(second)
 	for i, v := range whole.opt.params {
@@ -307,13 +297,9 @@ func TestAnneal(t *testing.T) {
 	const batches = 3
 	for n := range cfg.Epochs * batches {
 		if n%batches == 0 {
-			if err := tr.prepare(context.Background()); err != nil {
-				t.Fatal(err)
-			}
+			testkit.OK(t, tr.prepare(context.Background()))
 		}
-		if err := tr.batch(); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, tr.batch())
 		if tr.State.Step == batches {
 			tr.State.Step, tr.State.Epoch = 0, tr.State.Epoch+1
 		}
@@ -366,9 +352,7 @@ func TestGenerationUsesAverage(t *testing.T) {
 	check := func(want []float32) {
 		t.Helper()
 		loaded, err := Load(tr.model, tr.Snapshot(), tr.State)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, err)
 		for i, v := range want {
 			if l, a := loaded.Parameters()[i], tr.Average().Parameters()[i]; l != v || a != v {
 				t.Fatalf("parameter %d: loaded %v, averaged %v, want %v", i, l, a, v)
@@ -404,9 +388,7 @@ func TestEpochs(t *testing.T) {
 	var path, last []float64
 	for epoch := range 4 {
 		e, err := tr.Epoch(context.Background())
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, err)
 		updates := 3 * (epoch + 1) // 50 paths in batches of 16
 		if tr.State.Updates != updates || e.Rows != int64(updates*16*3) {
 			t.Errorf("epoch %d: %d updates on %d rows", epoch, tr.State.Updates, e.Rows)
@@ -459,9 +441,7 @@ func (u untilStep) Err() error {
 func TestEpochMeans(t *testing.T) {
 	whole, parts := small(t, smallConfig, 1, langevin.ULLA), small(t, smallConfig, 1, langevin.ULLA)
 	want, err := whole.Epoch(context.Background())
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	loss := 0.0
 	for step := 1; step < 3; step++ { // 50 paths in batches of 16
 		if _, err := parts.Epoch(untilStep{context.Background(), parts, step}); !Interrupted(err) {
@@ -470,9 +450,7 @@ func TestEpochMeans(t *testing.T) {
 		loss += parts.State.LastLoss
 	}
 	got, err := parts.Epoch(context.Background())
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	if mean := (loss + got.LastLoss) / 3; math.Abs(want.Loss-mean) > 1e-12*mean || got.Loss != want.Loss {
 		t.Errorf("loss %v and %v, of the batches %v", want.Loss, got.Loss, mean)
 	}
@@ -512,9 +490,7 @@ func TestStateSurvivesJSON(t *testing.T) {
 	}
 	fill(reflect.ValueOf(&s).Elem())
 	data, err := json.Marshal(s)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	var back State
 	if err := json.Unmarshal(data, &back); err != nil || !reflect.DeepEqual(s, back) {
 		t.Errorf("%+v became %+v, %v", s, back, err)
@@ -591,29 +567,22 @@ func TestTimeSubsetIsUnbiased(t *testing.T) {
 // 50 and of 200 times one, in which most lanes are empty.
 func TestGradientIsMeanOverPaths(t *testing.T) {
 	proc, data := gaussian(langevin.ULLA, 200)
-	pool := parallel.New(2)
-	defer pool.Close()
+	pool := testkit.Pool(t, 2)
 	cfg := smallConfig
 	cfg.Batch, cfg.TimesPerPath = 200, 0
 	for _, times := range []int{0, 3} {
 		cfg.TimesPerPath = times
 		net := score.NewMLP[float64]([]int{5, 8, 8, 2}, 4).Model(score.Reading{}, kernel.Float32)
 		tr := trainer(cfg, proc, pathmatch.Options{}, data, net, pool)
-		if err := tr.prepare(context.Background()); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, tr.prepare(context.Background()))
 		whole, _, err := tr.gradient(tr.order)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, err)
 		want := append([]float64(nil), tr.grads[0]...)
 		for _, size := range []int{50, 1} {
 			mean, sum := make([]float64, len(want)), 0.0
 			for lo := 0; lo < 200; lo += size {
 				loss, _, err := tr.gradient(tr.order[lo : lo+size])
-				if err != nil {
-					t.Fatal(err)
-				}
+				testkit.OK(t, err)
 				sum += loss * float64(size) / 200
 				for i, v := range tr.grads[0] {
 					mean[i] += v * float64(size) / 200
@@ -653,14 +622,10 @@ func TestBatchAllocatesNothing(t *testing.T) {
 		cfg := smallConfig
 		cfg.Optimizer = o
 		tr := small(t, cfg, 2, langevin.ULLA)
-		if err := tr.prepare(context.Background()); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, tr.prepare(context.Background()))
 		if n := testing.AllocsPerRun(10, func() {
 			tr.State.Step = 0
-			if err := tr.batch(); err != nil {
-				t.Fatal(err)
-			}
+			testkit.OK(t, tr.batch())
 		}); n != 0 {
 			t.Errorf("%v: %v allocations", o, n)
 		}
@@ -670,9 +635,7 @@ func TestBatchAllocatesNothing(t *testing.T) {
 // A loss that is not finite stops with the sample and step named.
 func TestLossError(t *testing.T) {
 	tr := small(t, smallConfig, 1, langevin.ULLA)
-	if err := tr.prepare(context.Background()); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, tr.prepare(context.Background()))
 	tr.opt.params[len(tr.opt.params)-1] = float32(math.Inf(1)) // a bias of the output
 	var e *LossError
 	if err := tr.batch(); !errors.As(err, &e) || e.Epoch != 1 || e.Step != 1 || e.Path < 0 || e.Unread {
@@ -711,8 +674,7 @@ func (m unread) Row(dst []float32, at score.Input) {
 // learning rate.
 func TestUnreadPoint(t *testing.T) {
 	proc, data := gaussian(langevin.ULLA, 12)
-	pool := parallel.New(1)
-	defer pool.Close()
+	pool := testkit.Pool(t, 1)
 	m := unread{model(score.Reading{}, kernel.Float32, true)}
 	cfg := Config{Epochs: 1, Batch: 12, LearningRate: 1e-3}
 	tr := trainer[float32](cfg, proc, pathmatch.Options{}, data, m, pool)
@@ -729,11 +691,8 @@ func TestFailedPathsStopTraining(t *testing.T) {
 		Schedule: langevin.Schedule{N: 4, T: 0.4, SigmaMin: 1, SigmaMax: 1.3},
 	}
 	x0, err := langevin.Start(t.Context(), proc, 40, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
-	pool := parallel.New(1)
-	defer pool.Close()
+	testkit.OK(t, err)
+	pool := testkit.Pool(t, 1)
 	var e *FailedError
 	cfg := Config{Epochs: 1, Batch: 4, Refresh: 1, LearningRate: 1e-3, MaxFailed: 0.05}
 	begin := func() *Trainer[float32] {
@@ -868,9 +827,7 @@ func bestLinear(t *testing.T, proc *langevin.Process, tr *Trainer[float32]) (flo
 			terms = append(terms, cwpm.Term{Item: i, K: k, Weight: 1 / float64(paths.Count)})
 		}
 		in, err := l.Prepare(paths, terms, last)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, err)
 		n, w := len(terms), len(in)/len(terms)
 		s, ds := make([]float64, 2*n), make([]float64, 2*n)
 		value := l.Evaluate(ds, s)

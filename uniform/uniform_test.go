@@ -11,16 +11,15 @@ import (
 
 	"github.com/landing-diffusion/landing/constraint"
 	"github.com/landing-diffusion/landing/constraint/zoo"
+	"github.com/landing-diffusion/landing/internal/testkit"
 	"github.com/landing-diffusion/landing/keyed"
 	"github.com/landing-diffusion/landing/langevin"
-	"github.com/landing-diffusion/landing/parallel"
 )
 
 // draw runs the chains and returns the rows of their states.
 func draw(t *testing.T, set constraint.Set, starts []float64) (*Draws, [][]float64) {
 	t.Helper()
-	pool := parallel.New(2)
-	defer pool.Close()
+	pool := testkit.Pool(t, 2)
 	heard, last := 0, 0
 	out, err := Draw(context.Background(), Config{Set: set, Starts: starts, Seed: 1, MaxSteps: 100_000, Pool: pool,
 		Progress: func(steps int) {
@@ -29,9 +28,7 @@ func draw(t *testing.T, set constraint.Set, starts []float64) (*Draws, [][]float
 			}
 			last = steps
 		}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	if most := out.Steps / 256; heard > most || most > 0 && (heard == 0 || last > out.Steps) {
 		t.Errorf("heard of %d steps at last, %d times, of %d", last, heard, out.Steps)
 	}
@@ -80,9 +77,7 @@ func TestTorus(t *testing.T) {
 // second moment, by 128 chains: odds of 1.5e-5 each.
 func TestCap(t *testing.T) {
 	set, err := zoo.NewCap([]float64{0, 0, 1}, 0.2)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	starts := []float64{0, 0, 1, 0.6, 0, 0.8, 0, 0.6, 0.8, 0, -0.6, 0.8}
 	got, se := mean(t, set, starts, 4, func(x []float64) float64 {
 		if x[2] < 0.2 || math.Abs(math.Hypot(math.Hypot(x[0], x[1]), x[2])-1) > 1e-12 {
@@ -104,9 +99,7 @@ func TestCap(t *testing.T) {
 // count.
 func TestNarrowStarts(t *testing.T) {
 	set, err := zoo.NewCap([]float64{1, 0}, -0.5)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	var starts []float64
 	for i := range 20 {
 		θ := 0.01 * float64(i-10)
@@ -132,9 +125,7 @@ func TestNarrowStarts(t *testing.T) {
 // holds constant does not count for mixing.
 func TestLostAndConstant(t *testing.T) {
 	circle, err := zoo.NewCurve([]zoo.Term{{Coefficient: 1, X: 2}, {Coefficient: 1, Y: 2}, {Coefficient: -1}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	x, n := projected(t.Context(), circle, []float64{3, 0, 0, 0, 0, -0.5, math.NaN(), 1}) // the gradient vanishes at 0
 	if n != 2 || len(x) != 4 || math.Abs(x[0]-1) > 1e-12 || math.Abs(x[3]+1) > 1e-12 {
 		t.Errorf("%d lost, left are %v", n, x)
@@ -210,14 +201,11 @@ func TestScale(t *testing.T) {
 // Chains go on until split-R̂ is below 1.01, or below what is asked for if that is less; a larger
 // number asks for nothing. All is bounded by the steps allowed, and the round that did is returned.
 func TestHowFarChainsMix(t *testing.T) {
-	pool := parallel.New(2)
-	defer pool.Close()
+	pool := testkit.Pool(t, 2)
 	run := func(most float64, steps int) *Draws {
 		out, err := Draw(t.Context(), Config{Set: zoo.Sphere{D: 2}, Starts: []float64{1, 0, -1, 0, 0, 1, 0, -1},
 			Seed: 1, MaxRhat: most, MaxSteps: steps, Pool: pool})
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, err)
 		return out
 	}
 	plain, loose, strict := run(0, 60_000), run(1.5, 60_000), run(1.0005, 60_000)
@@ -239,15 +227,12 @@ func TestHowFarChainsMix(t *testing.T) {
 // A round begins where the one before ended, each chain at its own last draw: the states are those of rounds run by
 // hand.
 func TestRoundsGoOn(t *testing.T) {
-	pool := parallel.New(2)
-	defer pool.Close()
+	pool := testkit.Pool(t, 2)
 	set := zoo.Torus{Major: 2, Minor: 0.6}
 	starts := []float64{2.6, 0, 0} // one point: the first round has not mixed
 	c := Config{Set: set, Starts: starts, Seed: 1, MaxSteps: 3 * keep * 2, Pool: pool}
 	got, err := Draw(context.Background(), c)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	if got.Steps != 3*keep*2 {
 		t.Fatalf("%d steps, want those of two rounds", got.Steps)
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/landing-diffusion/landing/constraint"
 	"github.com/landing-diffusion/landing/constraint/formula"
 	"github.com/landing-diffusion/landing/constraint/zoo"
+	"github.com/landing-diffusion/landing/internal/testkit"
 	"github.com/landing-diffusion/landing/parallel"
 )
 
@@ -26,9 +27,7 @@ func mean(
 	for seed := range seeds {
 		c := Config{Set: set, Starts: starts, Seed: uint64(seed + 1), MaxSteps: 20_000, Pool: pool}
 		out, err := Draw(context.Background(), c)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, err)
 		if !out.Mixed() || out.Lost != 0 {
 			t.Fatalf("split-R̂ %v, %v effective draws after %d steps, %d lost", out.Rhat, out.ESS, out.Steps, out.Lost)
 		}
@@ -58,25 +57,17 @@ func indicator(b bool) float64 {
 // errors are held to what such a layer allows: it could not hide those numbers.
 func TestWalls(t *testing.T) {
 	sphereCap, err := zoo.NewCap([]float64{0, 0, 1}, 0.2)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	box, err := zoo.NewBox([]float64{0, 0, 0}, []float64{1, 1, 1})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	torus, err := formula.New(formula.Spec{
 		Dim:        3,
 		Equality:   []formula.Component{{Name: "tube", Expr: "(sqrt(x[0]^2 + x[1]^2) - 2)^2 + x[2]^2 - 0.36"}},
 		Inequality: []formula.Component{{Name: "half", Expr: "-x[1]"}},
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	simplex, err := zoo.NewSimplex(4)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	for _, c := range []struct {
 		name        string
 		set         constraint.Set
@@ -111,16 +102,11 @@ func TestWalls(t *testing.T) {
 // is a hundred times as long as it is wide.
 func TestThin(t *testing.T) {
 	box, err := zoo.NewBox([]float64{0, 0}, []float64{1, 0.01})
-	if err != nil {
-		t.Fatal(err)
-	}
-	pool := parallel.New(2)
-	defer pool.Close()
+	testkit.OK(t, err)
+	pool := testkit.Pool(t, 2)
 	c := Config{Set: box, Starts: []float64{0.1, 0.003, 0.9, 0.007}, Seed: 1, MaxSteps: 100_000, Pool: pool}
 	out, err := Draw(context.Background(), c)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	if out.Rhat > 1.05 || out.Step > 0.015 {
 		t.Errorf("split-R̂ %v, %v effective draws after %d steps of %v", out.Rhat, out.ESS, out.Steps, out.Step)
 	}
@@ -146,21 +132,16 @@ func TestRing(t *testing.T) {
 			{Name: "narrow0", Expr: "1.5 - angle(atom(5), atom(0), atom(1))"},
 		},
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	var start []float64
 	for i := range 6 {
 		sin, cos := math.Sincos(float64(i) * math.Pi / 3)
 		start = append(start, cos, sin, 0)
 	}
-	pool := parallel.New(2)
-	defer pool.Close()
+	pool := testkit.Pool(t, 2)
 	c := Config{Set: ring, Starts: start, Seed: 1, MaxRhat: 1.2, MaxSteps: 5_000, Pool: pool}
 	out, err := Draw(context.Background(), c)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	if !(out.Rhat < 1.2) || out.Lost != 0 {
 		t.Errorf("split-R̂ %v, %v effective draws after %d steps of %v, %d lost",
 			out.Rhat, out.ESS, out.Steps, out.Step, out.Lost)

@@ -58,7 +58,7 @@ type Finding struct {
 	Code   Code         `json:"code"`
 	Effect metric.Float `json:"effect"` // about which share of the samples it puts in a wrong place, 0 to 1
 	Says   string       `json:"says"`   // a sentence, without its full stop
-	Remedy string       `json:"remedy,omitempty"`
+	Remedy *Remedy      `json:"remedy,omitempty"`
 }
 
 // A Skip is something that was not judged, or less sharply than it should be.

@@ -10,6 +10,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/landing-diffusion/landing/internal/testkit"
 )
 
 func unit(name, task string) *Unit {
@@ -97,9 +99,7 @@ func TestShards(t *testing.T) {
 			owners := make([]int, units)
 			for i := 1; i <= n; i++ {
 				s, err := ParseShard(fmt.Sprintf("%d/%d", i, n))
-				if err != nil {
-					t.Fatal(err)
-				}
+				testkit.OK(t, err)
 				size := 0
 				for k := range owners {
 					if s.Takes(k) {
@@ -165,9 +165,7 @@ func TestClaims(t *testing.T) {
 	}
 	c.Release()
 	half := filepath.Join(s.Dir, "a", ".rows.npy.tmp-1") // of a process that was killed
-	if err := os.WriteFile(half, []byte("half"), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.WriteFile(half, []byte("half"), 0o666))
 	c, _, err = s.Claim(u, false, clear)
 	if err != nil || !c.Resumes || cleared != 1 {
 		t.Fatalf("gone on with: %+v, %v, cleared %d times", c, err, cleared)
@@ -175,9 +173,7 @@ func TestClaims(t *testing.T) {
 	if _, err := os.Stat(half); err == nil {
 		t.Error("what was half written stays")
 	}
-	if err := c.Fail("it broke"); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, c.Fail("it broke"))
 	if st := state(Failed); st.Reason != "it broke" {
 		t.Errorf("%+v", st)
 	}
@@ -193,9 +189,7 @@ func TestClaims(t *testing.T) {
 		t.Fatalf("again: %+v, %v, cleared %d times", c, err, cleared)
 	}
 	state(Begun)
-	if err := c.Finish(map[string]int{"y": 7}); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, c.Finish(map[string]int{"y": 7}))
 	if st := state(Done); string(st.Result) == "" || !strings.Contains(string(st.Result), "7") {
 		t.Errorf("%+v", st)
 	}
@@ -228,9 +222,7 @@ func TestAnotherVersion(t *testing.T) {
 	s := &Store{t.TempDir()}
 	u := unit("a", "1")
 	c, _, err := s.Claim(u, false, nothing)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	c.Release()
 	u.Version = "2"
 	if st, err := s.Status(u); err != nil || st.State != Begun || st.Version != "1" {
@@ -252,22 +244,14 @@ func TestDamage(t *testing.T) {
 	s := &Store{t.TempDir()}
 	u := unit("a", "1")
 	c, _, err := s.Claim(u, false, nothing)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := c.Finish([]int{1234}); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
+	testkit.OK(t, c.Finish([]int{1234}))
 	path := filepath.Join(s.Dir, "a", resultFile)
 	whole, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	for _, damage := range []string{strings.Replace(string(whole), "1234", "1235", 1), string(whole[:len(whole)/2]), "",
 		strings.Replace(string(whole), `"result_sha256"`, `"result_shaX56"`, 1)} {
-		if err := os.WriteFile(path, []byte(damage), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, os.WriteFile(path, []byte(damage), 0o666))
 		if st, err := s.Status(u); err == nil || !strings.Contains(err.Error(), resultFile) {
 			t.Errorf("%q: %+v, %v", damage, st, err)
 		}
@@ -275,9 +259,7 @@ func TestDamage(t *testing.T) {
 			t.Errorf("%q: claimed, %v", damage, err)
 		}
 	}
-	if err := os.WriteFile(filepath.Join(s.Dir, "a", unitFile), []byte(`{"name":"b","task":1}`), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.WriteFile(filepath.Join(s.Dir, "a", unitFile), []byte(`{"name":"b","task":1}`), 0o666))
 	var damaged *DamagedError
 	if _, err := s.Unit("a"); !errors.As(err, &damaged) {
 		t.Errorf("got %v", err)

@@ -26,6 +26,7 @@ import (
 
 	"github.com/landing-diffusion/landing/bench"
 	"github.com/landing-diffusion/landing/experiment"
+	"github.com/landing-diffusion/landing/experiment/judge"
 	"github.com/landing-diffusion/landing/internal/text"
 	"github.com/landing-diffusion/landing/parallel"
 	"github.com/landing-diffusion/landing/problem"
@@ -167,7 +168,7 @@ func generate(ctx context.Context, c *call, args []string) error {
 				if s != nil {
 					w.Failed += s.Failed()
 				}
-				if first += uint64(n); errors.As(err, new(*experiment.FailedError)) {
+				if first += uint64(n); errors.As(err, new(*judge.FailedError)) {
 					return nil
 				}
 				return err

@@ -11,6 +11,7 @@ import (
 	"github.com/landing-diffusion/landing/bench/problems"
 	"github.com/landing-diffusion/landing/check"
 	"github.com/landing-diffusion/landing/experiment"
+	"github.com/landing-diffusion/landing/experiment/judge"
 	"github.com/landing-diffusion/landing/internal/testkit"
 	"github.com/landing-diffusion/landing/internal/testkit/job"
 	"github.com/landing-diffusion/landing/parallel"
@@ -110,8 +111,8 @@ func drafted(t *testing.T, file, refused string, pool *parallel.Pool) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var off *experiment.ViolationError
-	if _, err := run.CheckViolation(s); errors.As(err, &off) {
+	var off *judge.ViolationError
+	if _, err := judge.CheckViolation(run.Process.Set, s, run.Reference().Limit()); errors.As(err, &off) {
 		t.Error(err)
 	}
 	if s.Failed() > 10 {

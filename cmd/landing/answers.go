@@ -11,6 +11,7 @@ import (
 	"github.com/landing-diffusion/landing/check"
 	"github.com/landing-diffusion/landing/compare"
 	"github.com/landing-diffusion/landing/experiment"
+	"github.com/landing-diffusion/landing/experiment/judge"
 	"github.com/landing-diffusion/landing/internal/fault"
 	"github.com/landing-diffusion/landing/inventory"
 	"github.com/landing-diffusion/landing/kernel"
@@ -71,7 +72,7 @@ type metricLine[T any] struct {
 var lineTypes = map[string][]any{
 	"error":    {failed{}},
 	"progress": {event{}},
-	"metrics": {metricLine[train.Epoch]{}, metricLine[experiment.Progress]{}, metricLine[experiment.HeldOutRecord]{},
+	"metrics": {metricLine[train.Epoch]{}, metricLine[judge.Progress]{}, metricLine[experiment.HeldOutRecord]{},
 		metricLine[experiment.Mixing]{}},
 }
 
@@ -117,7 +118,7 @@ func schemaOf(name string, types []any) (*jsonschema.Schema, error) {
 			s.Required = []string{"$schema"}
 		case metricLine[train.Epoch]:
 			s.Properties["kind"] = oneOf("epoch")
-		case metricLine[experiment.Progress]:
+		case metricLine[judge.Progress]:
 			s.Properties["kind"] = oneOf("evaluation")
 		case metricLine[experiment.HeldOutRecord]:
 			s.Properties["kind"] = oneOf("held-out")

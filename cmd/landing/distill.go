@@ -15,10 +15,12 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/landing-diffusion/landing/experiment"
+	"github.com/landing-diffusion/landing/experiment/judge"
 	"github.com/landing-diffusion/landing/internal/text"
 	"github.com/landing-diffusion/landing/metric"
 	"github.com/landing-diffusion/landing/problem"
 	"github.com/landing-diffusion/landing/run"
+	"github.com/landing-diffusion/landing/verdict"
 )
 
 // mostLearned bounds -n.
@@ -43,11 +45,11 @@ type distilled struct {
 		Draw  float64 `json:"draw"`
 		Train float64 `json:"train"`
 	} `json:"seconds"`
-	Of      counted   `json:"teacher_samples"`
-	Samples []counted `json:"samples"`
-	Good    bool      `json:"good"` // what Verdict is of
-	Verdict string    `json:"verdict"`
-	Remedy  string    `json:"remedy,omitempty"` // a command
+	Of      counted         `json:"teacher_samples"`
+	Samples []counted       `json:"samples"`
+	Good    bool            `json:"good"` // what Verdict is of
+	Verdict string          `json:"verdict"`
+	Remedy  *verdict.Remedy `json:"remedy,omitempty"`
 }
 
 // faithful is how far from the data, in distances of the teacher's, samples of a good student are at most.
@@ -73,7 +75,7 @@ func (d *distilled) judge(p *problem.Problem, ended bool) {
 			float64(d.Of.Violation))
 	case c.Ratio != c.Ratio:
 		d.Verdict = "no distance is defined for these data: landing report --text says what samples are worth"
-		d.Remedy = "landing report " + text.Shell(d.Run) + " --text"
+		d.Remedy = &verdict.Remedy{Verb: verdict.Evaluate, Run: d.Run}
 		return
 	case c.Ratio > faithful:
 		d.Verdict = fmt.Sprintf("%s are %.2f times as far from the data as the teacher's, above %v: ", of(c),
@@ -86,15 +88,15 @@ func (d *distilled) judge(p *problem.Problem, ended bool) {
 		}
 		if n := int(math.Round(best.Evaluations)); best.Ratio <= faithful {
 			d.Verdict += fmt.Sprintf("take %d, whose samples are %.2f times as far", n, float64(best.Ratio))
-			d.Remedy = fmt.Sprintf("landing generate %s --set generate.evaluations=%d -n 10000 -o samples.npy",
-				text.Shell(d.Run), n)
+			d.Remedy = &verdict.Remedy{Verb: verdict.Generate, Run: d.Run,
+				Settings: []string{fmt.Sprintf("generate.evaluations=%d", n)}}
 			return
 		}
 		mends := "longer training"
 		if ended {
 			mends = "shorter training"
-			d.Remedy = fmt.Sprintf("landing distill %s --set train.stop=epochs --set train.epochs=%d",
-				text.Shell(d.Teacher.Run), max(1, d.Epochs/2))
+			d.Remedy = &verdict.Remedy{Verb: verdict.Distill, Run: d.Teacher.Run,
+				Settings: []string{"train.stop=epochs", fmt.Sprintf("train.epochs=%d", max(1, d.Epochs/2))}}
 		}
 		d.Verdict += fmt.Sprintf("%s may bring them nearer, or a student of more evaluations (--steps %d)", mends,
 			2*int(math.Round(c.Evaluations)))
@@ -104,14 +106,12 @@ func (d *distilled) judge(p *problem.Problem, ended bool) {
 			float64(c.Ratio), faithful)
 		return
 	}
-	if d.Remedy != "" {
+	if d.Remedy != nil {
 		return
 	}
-	d.Remedy = "landing train " + text.Shell(d.Run)
-	if s := p.Train.MaxSeconds; s > 0 {
-		d.Remedy += fmt.Sprintf(" --for %.0fs", math.Ceil(2*s))
-	} else {
-		d.Remedy += fmt.Sprintf(" --set train.epochs=%d", 3*p.Train.Epochs)
+	d.Remedy = &verdict.Remedy{Verb: verdict.GoOn, Run: d.Run, Seconds: math.Ceil(2 * p.Train.MaxSeconds)}
+	if p.Train.MaxSeconds == 0 {
+		d.Remedy.Settings = []string{fmt.Sprintf("train.epochs=%d", 3*p.Train.Epochs)}
 	}
 }
 
@@ -181,7 +181,7 @@ func runDistill(ctx context.Context, a *app, o *distillOptions, args []string) (
 		a.say("note: %s", teacher.Warning)
 	}
 	bar := a.progress()
-	lesson, err := teacher.Teach(ctx, o.Student, o.checkpoint, func(done, of int) {
+	lesson, err := experiment.Teach(ctx, teacher, o.Student, o.checkpoint, func(done, of int) {
 		bar.count(done, of, func() string { return fmt.Sprintf("drew %d of %d samples of %s", done, of, dir) })
 	})
 	bar.done()
@@ -207,7 +207,7 @@ func runDistill(ctx context.Context, a *app, o *distillOptions, args []string) (
 	if err != nil {
 		return answer{}, err
 	}
-	if err := f.AmendManifest(func(m *run.Manifest) { m.Teacher = &from }); err != nil {
+	if err := f.AmendManifest(func(m *run.Manifest) { m.Teacher, m.Asked = &from, nil }); err != nil {
 		return answer{}, err
 	}
 	last, err := a.fit(ctx, r, "", board{})
@@ -224,7 +224,9 @@ func runDistill(ctx context.Context, a *app, o *distillOptions, args []string) (
 	if err := f.ReadJSON(run.ManifestFile, &m); err != nil {
 		return answer{}, err
 	}
-	result.judge(r.Problem, m.Stopped != nil)
+	if result.judge(r.Problem, m.Stopped != nil); result.Remedy != nil {
+		result.Remedy.Command = commandLine(result.Remedy)
+	}
 	return answer{result, func(w io.Writer) {
 		fmt.Fprintf(w, "trained %d epochs in %s\n", last.Epoch, clock(last.Seconds))
 		result.print(w)
@@ -244,10 +246,10 @@ func (d *distilled) print(w io.Writer) {
 	}
 	tw.Flush()
 	fmt.Fprintf(w, "%s\n", d.Verdict)
-	if d.Remedy != "" {
+	if d.Remedy != nil {
 		fmt.Fprintf(w, "try:   %s\n", d.Remedy)
 	}
-	fmt.Fprintf(w, "next:  landing generate %s -n 10000 -o samples.npy\n", text.Shell(d.Run))
+	fmt.Fprintf(w, "next:  %s\n", suggest(verdict.Generate, d.Run))
 }
 
 // parseSteps reads numbers of evaluations.
@@ -284,15 +286,11 @@ func compareCounts(ctx context.Context, teacher, student *experiment.Run, checkp
 		if s == nil {
 			return failed
 		}
-		c := counted{Evaluations: float64(s.Evaluated) / float64(n), Distance: metric.NaN, Ratio: metric.NaN,
-			Failed:  s.Failed(),
-			Seconds: s.Time.Seconds()}
-		if d, ok := r.Distance(s.Good()); ok {
-			c.Distance = metric.Float(d)
-		}
-		components, _ := r.CheckViolation(s)
-		for _, v := range components {
-			c.Violation = max(c.Violation, v.Worst)
+		good := s.Good()
+		c := counted{Evaluations: float64(s.Evaluated) / float64(n), Ratio: metric.NaN, Failed: s.Failed(),
+			Distance: r.Reference().DistanceTo(good), Seconds: s.Time.Seconds()}
+		if len(good) > 0 {
+			c.Violation = judge.Largest(judge.Violations(r.Process.Set, good)).Worst
 		}
 		if table = append(table, c); table[0].Distance > 0 {
 			table[len(table)-1].Ratio = c.Distance / table[0].Distance

@@ -175,7 +175,7 @@ func runExport(ctx context.Context, a *app, o *exportOptions, args []string) (an
 		return answer{}, err
 	}
 	if o.network {
-		n, err := r.Network(o.checkpoint)
+		n, err := experiment.Describe(r, o.checkpoint)
 		if err != nil {
 			return answer{}, err
 		}
@@ -248,7 +248,7 @@ func (o *exportOptions) make(s *export.Source) ([]exported, error) {
 
 // score evaluates the network at the rows of a file and returns the bytes of an NPY file.
 func (o *exportOptions) score(ctx context.Context, r *experiment.Run, t *experiment.Trained) ([]byte, *scored, error) {
-	n, err := r.Network(o.checkpoint)
+	n, err := experiment.Describe(r, o.checkpoint)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -263,7 +263,7 @@ func (o *exportOptions) score(ctx context.Context, r *experiment.Run, t *experim
 		return nil, nil, err
 	}
 	begun := time.Now()
-	scores, err := r.Scores(ctx, t, p, rows.X, rows.D, o.hidden)
+	scores, err := experiment.Scores(ctx, r, t, p, rows.X, rows.D, o.hidden)
 	if fault := new(experiment.RowsError); errors.As(err, &fault) {
 		return nil, nil, &experiment.DataError{Path: o.scores, Problem: err.Error()}
 	}

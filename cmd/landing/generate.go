@@ -14,6 +14,7 @@ import (
 
 	"github.com/landing-diffusion/landing/domain/kinds"
 	"github.com/landing-diffusion/landing/experiment"
+	"github.com/landing-diffusion/landing/experiment/judge"
 	"github.com/landing-diffusion/landing/metric"
 	"github.com/landing-diffusion/landing/problem"
 	"github.com/landing-diffusion/landing/tasks"
@@ -42,7 +43,7 @@ type generated struct {
 	Drawn       []problem.Drawn   `json:"drawn_by,omitempty"`
 	Under       *experiment.Asked `json:"condition,omitempty"`
 	Unreachable int               `json:"unreachable,omitempty"`
-	Steps       *experiment.Steps `json:"steps,omitempty"`
+	Steps       *judge.Steps      `json:"steps,omitempty"`
 }
 
 // generateOptions are the flags of generate.

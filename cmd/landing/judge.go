@@ -3,7 +3,6 @@ package main
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -14,6 +13,7 @@ import (
 
 	"github.com/landing-diffusion/landing/domain"
 	"github.com/landing-diffusion/landing/experiment"
+	"github.com/landing-diffusion/landing/experiment/judge"
 	"github.com/landing-diffusion/landing/metric"
 	"github.com/landing-diffusion/landing/problem"
 	"github.com/landing-diffusion/landing/run"
@@ -65,7 +65,16 @@ func (a *app) judgeFile(ctx context.Context, r *experiment.Run, file string) (an
 	if err != nil {
 		return answer{}, err
 	}
-	return a.score(ctx, r, s, state, prior, &judgement{}, nil)
+	start, err := r.CompareStart(ctx, prior, s.N())
+	if err != nil {
+		return answer{}, err
+	}
+	v, fault := r.Evaluate(s, state, start)
+	if err := ctx.Err(); err != nil {
+		return answer{}, err
+	}
+	v.Verdict.WriteCommands(commandLine)
+	return answer{evaluated{Evaluation: v}, func(w io.Writer) { printEvaluation(w, v, "") }}, fault
 }
 
 // judge generates, evaluates and reports if asked to. A failed check is returned after everything is written.
@@ -85,66 +94,39 @@ func (a *app) judge(ctx context.Context, r *experiment.Run, j *judgement) (answe
 	if j.seed != nil {
 		seed = *j.seed
 	}
-	prior, err := r.Prior(ctx, nil)
-	if err != nil {
-		return answer{}, err
-	}
 	bar := a.progress()
-	draw := r.Generate
-	if j.diagnose || j.report {
-		draw = r.Diagnose
-	}
-	s, failed := draw(ctx, t, prior, n, 0, seed, func(done int) {
-		bar.count(done, n, func() string { return fmt.Sprintf("generated %d of %d", done, n) })
-	})
+	s, v, fault, err := experiment.Judge(ctx, r, experiment.Judging{Trained: t, Samples: n, Seed: seed,
+		Diagnose: j.diagnose || j.report, Likelihood: true, Line: commandLine, Tick: func(done int) {
+			bar.count(done, n, func() string { return fmt.Sprintf("generated %d of %d", done, n) })
+		}})
 	bar.done()
-	if s == nil {
-		return answer{}, failed
-	}
-	if s.Likelihood, err = r.Likelihood(ctx, t); err != nil {
-		return answer{}, err
-	}
-	if j.report {
-		if err := r.SaveSamples(s, t.State, seed); err != nil {
-			return answer{}, err
-		}
-	}
-	j.seed = &seed
-	return a.score(ctx, r, s, t.State, prior, j, failed)
-}
-
-// evaluated is what report and demo print.
-type evaluated struct {
-	*experiment.Evaluation
-	Report string `json:"report,omitempty"`
-}
-
-// score evaluates samples of a network in a state. failed is the error that came with them.
-func (a *app) score(ctx context.Context, r *experiment.Run, s *experiment.Samples, state train.State,
-	prior *experiment.Prior, j *judgement, failed error) (answer, error) {
-	start, err := r.CompareStart(ctx, prior, s.N())
 	if err != nil {
-		return answer{}, err
-	}
-	v, violated := r.Evaluate(s, state, start)
-	if err := ctx.Err(); err != nil {
 		return answer{}, err
 	}
 	out := evaluated{Evaluation: v}
 	if j.report {
-		k, _, err := r.KeptEvaluation()
-		if err == nil && k != nil && (k.Samples != v.Samples || k.Seed != *j.seed) {
-			a.say("note: %s was of %d samples of seed %d; it is now of %d of seed %d", run.EvaluationFile, k.Samples,
-				k.Seed, v.Samples, *j.seed)
-		}
-		if err := r.KeepEvaluation(v, state, *j.seed, errors.Join(failed, violated)); err != nil {
+		if err := r.SaveSamples(s, t.State, seed); err != nil {
 			return answer{}, err
 		}
-		if out.Report, err = r.Report(s, v); err != nil {
+		k, _, err := experiment.KeptEvaluation(r)
+		if err == nil && k != nil && (k.Samples != v.Samples || k.Seed != seed) {
+			a.say("note: %s was of %d samples of seed %d; it is now of %d of seed %d", run.EvaluationFile, k.Samples,
+				k.Seed, v.Samples, seed)
+		}
+		if err := experiment.KeepEvaluation(r, v, t.State, seed, fault); err != nil {
+			return answer{}, err
+		}
+		if out.Report, err = r.Report(s, v, commandLine); err != nil {
 			return answer{}, err
 		}
 	}
-	return answer{out, func(w io.Writer) { printEvaluation(w, v, out.Report) }}, errors.Join(failed, violated)
+	return answer{out, func(w io.Writer) { printEvaluation(w, v, out.Report) }}, fault
+}
+
+// evaluated is what report and demo print.
+type evaluated struct {
+	*judge.Evaluation
+	Report string `json:"report,omitempty"`
 }
 
 // unitOf is a unit after a number.
@@ -155,7 +137,7 @@ func unitOf(unit string) string {
 	return " " + unit
 }
 
-func printEvaluation(w io.Writer, v *experiment.Evaluation, report string) {
+func printEvaluation(w io.Writer, v *judge.Evaluation, report string) {
 	printVerdict(w, &v.Verdict)
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	row := func(cells ...string) { fmt.Fprintln(t, strings.Join(cells, "\t")) }
@@ -201,7 +183,7 @@ func printEvaluation(w io.Writer, v *experiment.Evaluation, report string) {
 			p.Points, float64(p.Iterations)/float64(p.Points), p.Failed))
 	}
 	printSteps(row, v.Steps)
-	distances := func(what string, d *experiment.JSD) {
+	distances := func(what string, d *judge.JSD) {
 		if d == nil {
 			return
 		}
@@ -267,10 +249,11 @@ func printVerdict(w io.Writer, v *verdict.Verdict) {
 			share = ", " + share
 		}
 		fmt.Fprintf(w, "  %d. %s%s: %s\n", i+1, f.Code, share, f.Says)
-		if !told[f.Remedy] {
-			fmt.Fprintf(w, "     %s\n", f.Remedy)
+		command := f.Remedy.String()
+		if !told[command] {
+			fmt.Fprintf(w, "     %s\n", command)
 		}
-		told[f.Remedy] = true
+		told[command] = true
 	}
 	for _, s := range v.Grouped() {
 		fmt.Fprintf(w, "  not judged: %s\n", s)
@@ -301,7 +284,7 @@ func printFinding(row func(cells ...string), f domain.Finding) {
 }
 
 // printConditional shows how near samples are to the data given the condition.
-func printConditional(row func(cells ...string), g *experiment.Conditional) {
+func printConditional(row func(cells ...string), g *judge.Conditional) {
 	if g == nil {
 		return
 	}
@@ -336,7 +319,7 @@ func drawnBy(drawn []problem.Drawn) string {
 }
 
 // printSteps shows the areas under the curves of violations on the way.
-func printSteps(row func(cells ...string), s *experiment.Steps) {
+func printSteps(row func(cells ...string), s *judge.Steps) {
 	if s != nil && len(s.Component) > 0 {
 		row("violation on the way", fmt.Sprintf("area under its mean over t: equalities %.3g, inequalities %.3g",
 			s.Equalities, s.Inequalities))
@@ -344,7 +327,7 @@ func printSteps(row func(cells ...string), s *experiment.Steps) {
 }
 
 // printWalls shows the walls that are warned of, and the first of the others.
-func printWalls(row func(cells ...string), walls []experiment.Wall) {
+func printWalls(row func(cells ...string), walls []judge.Wall) {
 	alike := 0
 	for _, w := range walls {
 		if w.Warning == "" {
@@ -360,7 +343,7 @@ func printWalls(row func(cells ...string), walls []experiment.Wall) {
 }
 
 // copies compares samples with held-out points.
-func copies(row func(cells ...string), v *experiment.Evaluation) {
+func copies(row func(cells ...string), v *judge.Evaluation) {
 	ratio := fmt.Sprintf("ratio %.2f", v.Nearest.Ratio)
 	if v.Nearest.HeldOut == 0 {
 		ratio = "no ratio: most held-out points repeat a training point"
@@ -383,7 +366,7 @@ func against(distance, floor, sd metric.Float) string {
 }
 
 // whereStarts says how far the prior is from where forward paths end.
-func whereStarts(s *experiment.Start) string {
+func whereStarts(s *judge.Start) string {
 	switch {
 	case s.Prior == "empirical":
 		return "where forward paths end: the prior is empirical"

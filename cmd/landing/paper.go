@@ -149,7 +149,8 @@ func (a *app) runCells(ctx context.Context, o *paperOptions, exhibits []*paper.E
 			return err
 		}
 	}
-	by := sweep.Runner{Pool: a.workersPool(), Retry: o.Retry, Command: append([]string{"landing"}, a.args...)}
+	by := sweep.Runner{Pool: a.workersPool(), Line: commandLine, Retry: o.Retry,
+		Command: append([]string{"landing"}, a.args...)}
 	a.watch(&by)
 	if err = o.Run(ctx, plans, by); err != nil && ctx.Err() != nil {
 		a.say("interrupted; finished cells are kept in %s. Go on with the same command", o.File)

@@ -28,6 +28,7 @@ var slowCommands = []struct {
 	{[]string{"refine", "dense.yaml", "--within", "1e9", "-o", "near.csv"}, ""},
 	{[]string{"mcmc", "so16.yaml", "-o", "draws.npy"}, ""},
 	{[]string{"train", "demo", "--out", "learned"}, "learned"},
+	{[]string{"train", "so16.yaml", "--out", "rotated"}, "rotated"},
 	{[]string{"generate", "run", "-n", "100000000", "-o", "samples.npy"}, ""},
 	{[]string{"report", "run", "-n", "10000000"}, "run"},
 	{[]string{"distill", "run", "--out", "student"}, "student"},

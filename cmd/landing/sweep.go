@@ -75,7 +75,7 @@ func runSweep(ctx context.Context, a *app, o *sweepOptions, args []string) (answ
 	if err != nil {
 		return answer{}, err
 	}
-	r := sweep.Runner{Dir: dir, Pool: a.workersPool(), Shard: part, Retry: o.retry,
+	r := sweep.Runner{Dir: dir, Pool: a.workersPool(), Line: commandLine, Shard: part, Retry: o.retry,
 		Command: append([]string{"landing"}, a.args...)}
 	a.watch(&r)
 	a.say("sweep: %s", dir)

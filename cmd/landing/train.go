@@ -16,11 +16,13 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/landing-diffusion/landing/experiment"
+	"github.com/landing-diffusion/landing/experiment/judge"
 	"github.com/landing-diffusion/landing/internal/text"
 	"github.com/landing-diffusion/landing/metric"
 	"github.com/landing-diffusion/landing/problem"
 	"github.com/landing-diffusion/landing/run"
 	"github.com/landing-diffusion/landing/train"
+	"github.com/landing-diffusion/landing/verdict"
 )
 
 // source is the problem that a verb names, with its changes.
@@ -294,13 +296,13 @@ func (a *app) begin(ctx context.Context, name string, src *source, at *place) (*
 
 // trained is what train prints.
 type trained struct {
-	Run     string             `json:"run"`
-	Epochs  int                `json:"epochs"`
-	Loss    metric.Float       `json:"loss"`
-	Worst   []metric.Float     `json:"worst_violation"`   // on forward paths, by component
-	Stopped string             `json:"stopped,omitempty"` // why, where held-out distances are looked at
-	Weights *run.Weights       `json:"weights,omitempty"` // that they chose
-	Seconds experiment.Seconds `json:"seconds"`
+	Run     string         `json:"run"`
+	Epochs  int            `json:"epochs"`
+	Loss    metric.Float   `json:"loss"`
+	Worst   []metric.Float `json:"worst_violation"`   // on forward paths, by component
+	Stopped string         `json:"stopped,omitempty"` // why, where held-out distances are looked at
+	Weights *run.Weights   `json:"weights,omitempty"` // that they chose
+	Seconds judge.Seconds  `json:"seconds"`
 
 	Remembered string `json:"remembered,omitempty"` // that the loss jumps where paths are drawn afresh
 }
@@ -313,7 +315,7 @@ func (a *app) finish(ctx context.Context, r *experiment.Run, o *trainOptions) (a
 		return answer{}, err
 	}
 	t := trained{Run: r.Folder.Dir, Epochs: last.Epoch, Loss: metric.Float(last.Loss), Worst: []metric.Float{},
-		Seconds: experiment.Seconds{Train: metric.Float(last.Seconds), Simulate: metric.Float(last.Simulated)}}
+		Seconds: judge.Seconds{Train: metric.Float(last.Seconds), Simulate: metric.Float(last.Simulated)}}
 	for _, v := range last.Worst {
 		t.Worst = append(t.Worst, metric.Float(v))
 	}
@@ -321,8 +323,8 @@ func (a *app) finish(ctx context.Context, r *experiment.Run, o *trainOptions) (a
 	if err := r.Folder.ReadJSON(run.StatusFile, &status); err != nil {
 		return answer{}, err
 	}
-	t.Stopped, t.Weights = status.Stopped, r.Weights()
-	if t.Remembered = r.Remembered(); t.Remembered != "" {
+	t.Stopped, t.Weights = status.Stopped, r.Folder.ChosenWeights()
+	if t.Remembered = experiment.Remembered(r.Folder, r.Problem.Train.Refresh); t.Remembered != "" {
 		a.say("note: %s", t.Remembered)
 	}
 	return answer{t, func(w io.Writer) {
@@ -364,7 +366,7 @@ func asking(r *experiment.Run) string {
 
 // fit trains with progress, and says how to go on if it is interrupted.
 func (a *app) fit(ctx context.Context, r *experiment.Run, checkpoint string, events board) (train.Epoch, error) {
-	r.Among(a.group)
+	r.Group = a.group
 	r.Workers = a.workers
 	held := fmt.Sprintf("and %d held-out", r.Data.N-len(r.Split.Train))
 	if r.Problem.Train.HeldOut() {
@@ -391,23 +393,23 @@ func (a *app) fit(ctx context.Context, r *experiment.Run, checkpoint string, eve
 	c.bar.done()
 	if train.Interrupted(err) {
 		if c.last.Epoch == 0 { // of this call; an earlier one may have trained some
-			if was, e := r.LastEpoch(); e == nil {
+			if was, e := experiment.LastEpoch(r.Folder); e == nil {
 				c.last = was
 			}
 		}
 		why := "interrupted"
 		if up := new(timeUpError); errors.As(context.Cause(ctx), &up) {
 			why = up.Error()
-			err = &timeUpError{up.most, fmt.Sprintf(" after epoch %d; landing train %s goes on", c.last.Epoch,
-				text.Shell(r.Folder.Dir))}
+			err = &timeUpError{up.most, fmt.Sprintf(" after epoch %d; %s goes on", c.last.Epoch,
+				suggest(verdict.GoOn, r.Folder.Dir))}
 		}
-		a.say("%s after epoch %d; all is kept. Go on with:\n  landing train %s", why, c.last.Epoch,
-			text.Shell(r.Folder.Dir))
+		a.say("%s after epoch %d; all is kept. Go on with:\n  %s", why, c.last.Epoch,
+			suggest(verdict.GoOn, r.Folder.Dir))
 		return c.last, &said{err}
 	}
 	if err == nil && c.last.Epoch == 0 {
 		a.say("all %d epochs were trained before", c.epochs)
-		return r.LastEpoch()
+		return experiment.LastEpoch(r.Folder)
 	}
 	return c.last, err
 }
@@ -476,7 +478,7 @@ func (c *course) observer() experiment.Observer {
 				}
 			}
 		},
-		Evaluation: func(p experiment.Progress) {
+		Evaluation: func(p judge.Progress) {
 			if p.Fault != "" {
 				c.bar.line(fmt.Sprintf("epoch %d, after %s: no evaluation: %s", p.Epoch, clock(p.Seconds), p.Fault))
 				return

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/landing-diffusion/landing/experiment"
+	"github.com/landing-diffusion/landing/experiment/judge"
 	"github.com/landing-diffusion/landing/internal/testkit"
 	"github.com/landing-diffusion/landing/parallel"
 	"github.com/landing-diffusion/landing/problem"
@@ -94,9 +95,9 @@ func TestRemediesRun(t *testing.T) {
 		if r, err = r.Redraw(t.Context(), problem.ParseSettings(c.settings...), nil); err != nil {
 			t.Fatal(err)
 		}
-		last := testkit.Must(r.LastEpoch())
+		last := testkit.Must(experiment.LastEpoch(r.Folder))
 		for _, code := range verdict.All() {
-			command := r.Remedy(code, &experiment.Evaluation{Epoch: last.Epoch})
+			command := commandLine(experiment.Remedy(r, code, &judge.Evaluation{Epoch: last.Epoch}))
 			if command == "" {
 				t.Errorf("%s has no remedy for %s", c.run, code)
 			}
@@ -113,13 +114,13 @@ func TestRemediesRun(t *testing.T) {
 	}
 	silent := of("silent")
 	for name, want := range map[string]string{"paths": "train.stop=held_out_loss", "silent": "train.epochs=1"} {
-		if got := words(t, of(name).Remedy(verdict.Copies, &experiment.Evaluation{})); got[len(got)-1] != want {
+		if got := words(t, commandLine(experiment.Remedy(of(name), verdict.Copies, &judge.Evaluation{}))); got[len(got)-1] != want {
 			t.Errorf("%s: %v, want %s", name, got, want)
 		}
 	}
 	train("brief", "--set", "process.horizon=1e-6", "--set", "process.friction=9", "--set",
 		"process.sigma={min: 0.1, max: 1}")
-	longer := of("brief").Remedy(verdict.Overfit, &experiment.Evaluation{})
+	longer := commandLine(experiment.Remedy(of("brief"), verdict.Overfit, &judge.Evaluation{}))
 	args := words(t, longer)
 	if !strings.HasPrefix(longer, "landing train brief/problem.yaml --data ") {
 		t.Errorf("for longer paths: %s", longer)
@@ -174,7 +175,7 @@ func TestVerdictShows(t *testing.T) {
 	v := wantJSON(t, ok(t, dir, "report", "r", "--text", "-n", "600", "--json"))["verdict"].(map[string]any)
 	first := v["findings"].([]any)[0].(map[string]any)
 	if v["good"] != false || v["false_alarms"] != verdict.Alarm || first["code"] != "start_law" ||
-		first["remedy"] != "landing report r --set prior=empirical" || first["effect"].(float64) <= 0 {
+		first["remedy"].(map[string]any)["command"] != "landing report r --set prior=empirical" || first["effect"].(float64) <= 0 {
 		t.Errorf("as JSON: %v", v)
 	}
 	ok(t, dir, "report", "r", "-n", "600", "-q")

@@ -11,6 +11,7 @@ import (
 
 	"github.com/landing-diffusion/landing/constraint"
 	"github.com/landing-diffusion/landing/expr"
+	"github.com/landing-diffusion/landing/internal/text"
 )
 
 // MaxComponents bounds the components of one set.
@@ -276,7 +277,7 @@ type Set struct {
 
 func (s *Set) String() string {
 	return fmt.Sprintf("set of formulas in R^%d with %s and %s", s.dim,
-		count(len(s.equalities), "equality", "equalities"), count(len(s.inequalities), "inequality", "inequalities"))
+		text.Counted(len(s.equalities), "equality", "equalities"), text.Counted(len(s.inequalities), "inequality", "inequalities"))
 }
 
 func (s *Set) Capabilities() constraint.Capabilities {
@@ -288,13 +289,6 @@ func (s *Set) NewEvaluator(int) constraint.Evaluator {
 	return constraint.Evaluator{
 		Values: e.Values, Jacobians: e.Jacobians, HessianVectors: e.HessianVectors, SparseJacobians: e.SparseJacobians,
 	}
-}
-
-func count(n int, one, many string) string {
-	if n == 1 {
-		return "1 " + one
-	}
-	return fmt.Sprintf("%d %s", n, many)
 }
 
 // Dim returns d.

@@ -13,6 +13,7 @@ import (
 	"github.com/landing-diffusion/landing/arrayfile"
 	"github.com/landing-diffusion/landing/domain/kinds"
 	"github.com/landing-diffusion/landing/experiment"
+	"github.com/landing-diffusion/landing/experiment/judge"
 	"github.com/landing-diffusion/landing/internal/testkit"
 	"github.com/landing-diffusion/landing/internal/testkit/job"
 	"github.com/landing-diffusion/landing/problem"
@@ -38,8 +39,8 @@ func TestClock(t *testing.T) {
 	testkit.OK(t, os.WriteFile(path, []byte(file.String()), 0o600))
 	r := job.New[*experiment.Run](t, experiment.Load, []byte(strings.Replace(text, "PATH", path, 1)), "rush.yaml")
 	ctx := context.Background()
-	var heard []experiment.Progress
-	if err := r.Train(ctx, "", experiment.Observer{Evaluation: func(p experiment.Progress) {
+	var heard []judge.Progress
+	if err := r.Train(ctx, "", experiment.Observer{Evaluation: func(p judge.Progress) {
 		heard = append(heard, p)
 	}}); err != nil {
 		t.Fatal(err)
@@ -56,7 +57,7 @@ func TestClock(t *testing.T) {
 		len(v.JSD.Parts[0].Histogram.Samples) != 24 {
 		t.Errorf("scored by %+v", v.JSD)
 	}
-	page := testkit.Must(r.Report(samples, v))
+	page := testkit.Must(r.Report(samples, v, nil))
 	html := testkit.Must(os.ReadFile(page))
 	for _, want := range []string{"<h2>On the dial</h2>", "<h2>hour</h2>", "Circular: 0 and 24 are one place."} {
 		if !bytes.Contains(html, []byte(want)) {

@@ -63,7 +63,7 @@ var without = map[string]string{
 	"the command makes usage errors of them": `cmd/landing.renamedError
 		bench/problems.UnknownError bench/problems.ViewError
 		compare.AgainstError constraint/levelset/fit.OptionError molecule/files.FormatError
-		paper.NameError problem/draft.OptionError work.ListError`,
+		paper.NoCellError paper.NameError problem/draft.OptionError work.ListError`,
 	"they wrap others": `cmd/landing.kept cmd/landing.keptFolder sweep.Refusal sweep.RefusedError
 		serve.sendError`,
 	"the service answers with them": `engine.PanicError serve.fault`,

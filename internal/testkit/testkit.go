@@ -6,6 +6,8 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+
+	"github.com/landing-diffusion/landing/parallel"
 )
 
 // Shared returns the path of a file of the reference data.
@@ -50,6 +52,13 @@ func OK(t interface {
 	if err != nil {
 		t.Fatal(err)
 	}
+}
+
+// Pool starts a pool of so many workers, which ends with the test.
+func Pool(t interface{ Cleanup(f func()) }, workers int) *parallel.Pool {
+	p := parallel.New(workers)
+	t.Cleanup(p.Close)
+	return p
 }
 
 // Must returns v, and panics at an error.

@@ -31,6 +31,14 @@ func Plural(n int, noun string) string {
 	return fmt.Sprintf("%d %s", n, noun)
 }
 
+// Counted is Plural for things whose plural is not the name with an s: 1 vertex, 3 vertices.
+func Counted(n int, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %s", n, many)
+}
+
 // Number writes three digits, and small and large numbers as 2.2×10⁻¹⁶.
 func Number[F ~float64](f F) string {
 	v := float64(f)

@@ -11,6 +11,7 @@ import (
 	"github.com/landing-diffusion/landing/constraint/formula"
 	"github.com/landing-diffusion/landing/constraint/zoo"
 	"github.com/landing-diffusion/landing/geometry"
+	"github.com/landing-diffusion/landing/internal/testkit"
 	"github.com/landing-diffusion/landing/keyed"
 	"github.com/landing-diffusion/landing/langevin"
 	"github.com/landing-diffusion/landing/method"
@@ -30,9 +31,7 @@ func bowl(t testing.TB) constraint.Set {
 		Inequality: []formula.Component{{Name: "rim", Expr: "x[2] <= 0.7"}, {Name: "left", Expr: "x[0] >= -0.4"},
 			{Name: "far", Expr: "log(4 + x[1]) <= 2"}},
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	return s
 }
 
@@ -77,9 +76,7 @@ func TestConforms(t *testing.T) {
 	}
 	for v, kind := range []method.Kind{EuclideanKind, ProjectedKind, LagrangianKind, GuidedKind, CorrectedKind} {
 		options, err := score.Options{}.Resolve(kind.Name, kind.Options)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, err)
 		c := method.Config{Name: kind.Name, Process: process(bowl(t)), Output: "scaled", Options: options}
 		m, err := kind.New(c)
 		if err != nil || kind.Name != names[v] || m.Name() != names[v] || m.Momentum() || m.Gain() == nil ||
@@ -113,15 +110,12 @@ func (e exact) Eval(dst, x, _ []float64, n int, t float64) {
 
 func generate(t testing.TB, m method.Method, n, workers int, s method.Score) ([]float64, []bool, method.Report) {
 	t.Helper()
-	pool := parallel.New(workers)
-	defer pool.Close()
+	pool := testkit.Pool(t, workers)
 	set := m.Capabilities().Noising.Set
 	x, failed := make([]float64, n*set.Dim()), make([]bool, n)
 	r, err := m.Sampler(16, pool).Generate(context.Background(), x, failed, 0, 5, prior{},
 		func(int) method.Score { return s })
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	return x, failed, r
 }
 
@@ -146,8 +140,7 @@ func TestUnconstrainedVariantsAgree(t *testing.T) {
 		}
 	}
 	const n = 20_000
-	pool := parallel.New(2)
-	defer pool.Close()
+	pool := testkit.Pool(t, 2)
 	m := New(Plain, p, pathmatch.Options{}, Options{})
 	s := m.Sampler(128, pool)
 	data := make([]float64, 2*n)
@@ -201,12 +194,9 @@ func TestRecast(t *testing.T) {
 		if !slices.Equal(got, want) || r.Programs != s.Programs {
 			t.Errorf("%s: other samples than of its own", names[v])
 		}
-		pool := parallel.New(1)
-		defer pool.Close()
+		pool := testkit.Pool(t, 1)
 		ends, err := m.Sampler(8, pool).Ends(context.Background(), data, 1, 2)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, err)
 		if want, _ := own.Sampler(8, pool).Ends(context.Background(), data, 1, 2); !slices.Equal(ends, want) {
 			t.Errorf("%s: paths end elsewhere", names[v])
 		}
@@ -229,9 +219,7 @@ func TestRecast(t *testing.T) {
 func TestAffine(t *testing.T) {
 	set, err := formula.New(formula.Spec{Dim: 3,
 		Equality: []formula.Component{{Name: "plane", Expr: "2*x[0] - x[1] + 2*x[2] = 3"}}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	p := process(set)
 	project := func(x []float64) {
 		off := (2*x[0] - x[1] + 2*x[2] - 3) / 9
@@ -340,9 +328,7 @@ func TestGuidedDrift(t *testing.T) {
 func TestCorrectedEnds(t *testing.T) {
 	set, err := formula.New(formula.Spec{Dim: 2,
 		Equality: []formula.Component{{Name: "line", Expr: "x[0] + x[1] = 1"}}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	for _, f := range []langevin.Potential{nil, langevin.Quadratic{}} {
 		p := process(set)
 		p.Potential = f
@@ -420,9 +406,7 @@ func TestLosses(t *testing.T) {
 	none, err := formula.New(formula.Spec{Dim: 2,
 		Equality:   []formula.Component{{Name: "circle", Expr: "dot(x, x) = 1"}},
 		Inequality: []formula.Component{{Name: "beyond", Expr: "x[0] >= 3"}}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	p = process(none)
 	for _, v := range variants {
 		_, _, r := generate(t, New(v, p, pathmatch.Options{}, Options{}), 20, 1, exact{p})
@@ -441,9 +425,7 @@ func TestLosses(t *testing.T) {
 func TestTrace(t *testing.T) {
 	set, err := formula.New(formula.Spec{Dim: 2,
 		Equality: []formula.Component{{Name: "line", Expr: "x[0] + x[1] = 1"}}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	p, pool := process(set), parallel.New(2)
 	defer pool.Close()
 	for _, v := range []Variant{Projected, Corrected, Plain} {

@@ -6,10 +6,10 @@ import (
 	"testing"
 
 	"github.com/landing-diffusion/landing/constraint/zoo"
+	"github.com/landing-diffusion/landing/internal/testkit"
 	"github.com/landing-diffusion/landing/keyed"
 	"github.com/landing-diffusion/landing/langevin"
 	"github.com/landing-diffusion/landing/method"
-	"github.com/landing-diffusion/landing/parallel"
 	"github.com/landing-diffusion/landing/score"
 )
 
@@ -76,11 +76,8 @@ func TestScoreIsProper(t *testing.T) {
 	p := &langevin.Process{Set: zoo.Sphere{D: 2}, Method: langevin.OLLA,
 		Schedule: langevin.Schedule{N: 4, T: 1, SigmaMin: 1, SigmaMax: 1}}
 	m, err := New(p, Options{Draws: 2})
-	if err != nil {
-		t.Fatal(err)
-	}
-	pool := parallel.New(1)
-	defer pool.Close()
+	testkit.OK(t, err)
+	pool := testkit.Pool(t, 1)
 	src := NewSource[float64](m, []float64{1, 0}, pool)
 	reader := score.NewReader[float64](score.Reading{}, 2, true)
 	l := newLoss(src, reader, 2)
@@ -111,16 +108,11 @@ func TestDrawsDifferAndFailedStay(t *testing.T) {
 	p := &langevin.Process{Set: zoo.Sphere{D: 3}, Method: langevin.OLLA,
 		Schedule: langevin.Schedule{N: 8, T: 8, SigmaMin: 1, SigmaMax: 1}}
 	m, err := New(p, Options{Levels: 1, Draws: 3, Coarse: 1, Fine: 1})
-	if err != nil {
-		t.Fatal(err)
-	}
-	pool := parallel.New(1)
-	defer pool.Close()
+	testkit.OK(t, err)
+	pool := testkit.Pool(t, 1)
 	const n, d = 40, 3
 	data, err := langevin.Start(t.Context(), p, n, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	s := NewSource[float64](m, data, pool)
 	if _, err := s.Refresh(t.Context(), 3, 2); err != nil {
 		t.Fatal(err)
@@ -129,9 +121,7 @@ func TestDrawsDifferAndFailedStay(t *testing.T) {
 	reader := score.NewReader[float64](score.Reading{}, d, true)
 	l := newLoss(s, reader, 12)
 	rows, err := l.Prepare([]method.Term{{Item: 4, K: 0}, {Item: 4, K: 1}, {Item: 5, K: 0}, {Item: 5, K: 1}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	seen := map[float64]bool{}
 	for i := range 12 {
 		seen[rows[i*reader.In()+d]] = true // the first number of ξ
@@ -195,16 +185,11 @@ func TestRowsOfLevels(t *testing.T) {
 	p := &langevin.Process{Set: zoo.Sphere{D: 3}, Method: langevin.OLLA,
 		Schedule: langevin.Schedule{N: 32, T: 8, SigmaMin: 1, SigmaMax: 1}}
 	m, err := New(p, Options{Levels: 2, Draws: 2, Coarse: 1, Fine: 0.5})
-	if err != nil {
-		t.Fatal(err)
-	}
-	pool := parallel.New(1)
-	defer pool.Close()
+	testkit.OK(t, err)
+	pool := testkit.Pool(t, 1)
 	const n, d, L, seed, refresh, epoch = 30, 3, 3, 3, 1, 5
 	data, err := langevin.Start(t.Context(), p, n, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	s := NewSource[float64](m, data, pool)
 	if _, err := s.Refresh(t.Context(), seed, refresh); err != nil {
 		t.Fatal(err)

@@ -10,21 +10,19 @@ import (
 	"github.com/landing-diffusion/landing/constraint"
 	"github.com/landing-diffusion/landing/constraint/formula"
 	"github.com/landing-diffusion/landing/constraint/zoo"
+	"github.com/landing-diffusion/landing/internal/testkit"
 	"github.com/landing-diffusion/landing/keyed"
 	"github.com/landing-diffusion/landing/langevin"
 	"github.com/landing-diffusion/landing/method"
 	"github.com/landing-diffusion/landing/method/fewstep"
 	"github.com/landing-diffusion/landing/method/methods"
 	"github.com/landing-diffusion/landing/method/methodtest"
-	"github.com/landing-diffusion/landing/parallel"
 )
 
 // The methods of all processes conform, on a set with a wall and with paths that fail too.
 func TestConforms(t *testing.T) {
 	hemisphere, err := zoo.NewCap([]float64{0, 0, 1}, 0.2)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	for _, c := range []struct {
 		name string
 		set  constraint.Set
@@ -38,20 +36,14 @@ func TestConforms(t *testing.T) {
 		*p = kind.Forward(*p)
 		options := map[string]float64{"levels": 2, "coarse": 0.4, "fine": 0.1}
 		m, err := methods.New(method.Config{Name: c.name, Process: p, Options: options})
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, err)
 		if m.Name() != c.name {
 			t.Errorf("%s is called %s", c.name, m.Name())
 		}
 		data, err := langevin.Start(t.Context(), p, 30, 1)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, err)
 		prior, err := langevin.UniformPrior(p)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, err)
 		t.Run(c.name, func(t *testing.T) { methodtest.Run(t, m, data, 3, prior) })
 	}
 }
@@ -70,9 +62,7 @@ func TestRefusals(t *testing.T) {
 		}
 	}
 	m, err := fewstep.New(p, fewstep.Options{Levels: 2, Draws: 2, Coarse: 0.5, Fine: 0.3})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	for _, n := range []int{0, 4} {
 		var e *method.ConfigError
 		if _, err := m.With(n); !errors.As(err, &e) || e.Field != "Evaluations" {
@@ -92,9 +82,7 @@ func TestRefusals(t *testing.T) {
 func TestLevels(t *testing.T) {
 	p := line()
 	m, err := fewstep.New(p, fewstep.Options{Levels: 3, Draws: 2, Coarse: 1, Fine: 0.25})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	// τ = 1/16: s_k = √k/4, so that 1, 1/2 and 1/4 are steps 16, 4 and 1.
 	if got := m.Levels(); !slices.Equal(got, []int{64, 16, 4, 1}) {
 		t.Fatalf("levels %v", got)
@@ -147,17 +135,12 @@ func (gaussian) Sample(dst []float64, s keyed.Stream, sample uint64) {
 func TestSampleOfExactMap(t *testing.T) {
 	p := line()
 	m, err := fewstep.New(p, fewstep.Options{Levels: 3, Draws: 2, Coarse: 1, Fine: 0.25})
-	if err != nil {
-		t.Fatal(err)
-	}
-	pool := parallel.New(2)
-	defer pool.Close()
+	testkit.OK(t, err)
+	pool := testkit.Pool(t, 2)
 	const n, first, seed = 9, 70, 5
 	for evaluations, levels := range map[int][]int{1: {64}, 2: {64, 4}, 3: {64, 16, 4}, 4: {64, 16, 4, 1}} {
 		by, err := m.With(evaluations)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, err)
 		got, failed := make([]float64, 2*n), make([]bool, n)
 		r, err := by.Sampler(4, pool).Generate(context.Background(), got, failed, first, seed, gaussian{},
 			func(int) method.Score { return exact{p} })
@@ -193,18 +176,13 @@ func TestSampleOfExactMap(t *testing.T) {
 func TestLawOfExactMap(t *testing.T) {
 	p := line()
 	m, err := fewstep.New(p, fewstep.Options{Levels: 3, Draws: 2, Coarse: 1, Fine: 0.25})
-	if err != nil {
-		t.Fatal(err)
-	}
-	pool := parallel.New(2)
-	defer pool.Close()
+	testkit.OK(t, err)
+	pool := testkit.Pool(t, 2)
 	const n = 40_000
 	x, failed := make([]float64, 2*n), make([]bool, n)
 	for evaluations := 1; evaluations <= 4; evaluations++ {
 		by, err := m.With(evaluations)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, err)
 		if _, err := by.Sampler(128, pool).Generate(context.Background(), x, failed, 0, 1, gaussian{},
 			func(int) method.Score { return exact{p} }); err != nil {
 			t.Fatal(err)
@@ -242,30 +220,19 @@ func (w wild) Eval(dst, x, ξ []float64, n int, t float64) {
 func TestSamplesAreFeasible(t *testing.T) {
 	torus, err := formula.New(formula.Spec{Dim: 3, Equality: []formula.Component{
 		{Name: "torus", Expr: "(sqrt(x[0]^2 + x[1]^2) - 1)^2 + x[2]^2 - 0.16"}}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	lid, err := zoo.NewCap([]float64{0, 0, 1}, 0.2)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	rotations, err := zoo.NewOrthogonal(3, zoo.OrthogonalOptions{Special: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	pool := parallel.New(2)
-	defer pool.Close()
+	testkit.OK(t, err)
+	pool := testkit.Pool(t, 2)
 	for name, set := range map[string]constraint.Set{"torus": torus, "SO(3)": rotations, "cap": lid} {
 		p := &langevin.Process{Set: set, Method: langevin.OLLA,
 			Schedule: langevin.Schedule{N: 20, T: 1, SigmaMin: 0.5, SigmaMax: 0.5}}
 		m, err := fewstep.New(p, fewstep.Options{Levels: 2, Draws: 2, Coarse: 0.3, Fine: 0.15})
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, err)
 		start, err := langevin.Start(t.Context(), p, 100, 1)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, err)
 		const n = 500
 		d := set.Dim()
 		x, failed := make([]float64, n*d), make([]bool, n)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/landing-diffusion/landing/constraint/formula"
 	"github.com/landing-diffusion/landing/constraint/zoo"
+	"github.com/landing-diffusion/landing/internal/testkit"
 	"github.com/landing-diffusion/landing/keyed"
 	"github.com/landing-diffusion/landing/langevin"
 	"github.com/landing-diffusion/landing/parallel"
@@ -17,14 +18,10 @@ func TestDealsEachLevel(t *testing.T) {
 	p := &langevin.Process{Set: zoo.Sphere{D: 3}, Method: langevin.OLLA,
 		Schedule: langevin.Schedule{N: 32, T: 8, SigmaMin: 1, SigmaMax: 1}}
 	m, err := New(p, Options{Levels: 2, Draws: 2, Coarse: 1, Fine: 0.5})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	const n, d, L = 2500, 3, 3
 	data, err := langevin.Start(t.Context(), p, n, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	var states []float64
 	for workers := 1; workers <= 3; workers += 2 {
 		pool := parallel.New(workers)
@@ -50,8 +47,7 @@ func TestDealsEachLevel(t *testing.T) {
 		}
 		pool.Close()
 	}
-	pool := parallel.New(2)
-	defer pool.Close()
+	pool := testkit.Pool(t, 2)
 	raw, failed, ks := make([]float64, n*L*d), make([]bool, n), m.Levels()
 	slices.Reverse(ks)
 	sim := langevin.NewSimulator(p, pool, 100)
@@ -88,17 +84,12 @@ func TestDealsEachLevel(t *testing.T) {
 // of 16, parts that deviate by 1 s_k, or by another level's, more is left than the bounds.
 func TestDealsTheMonotoneMap(t *testing.T) {
 	set, err := formula.New(formula.Spec{Dim: 2, Equality: []formula.Component{{Name: "flat", Expr: "x[1]"}}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	p := &langevin.Process{Set: set, Method: langevin.OLLA,
 		Schedule: langevin.Schedule{N: 256, T: 1, SigmaMin: 1, SigmaMax: 1}}
 	m, err := New(p, Options{Levels: 2, Draws: 2, Coarse: 0.5, Fine: 0.0625})
-	if err != nil {
-		t.Fatal(err)
-	}
-	pool := parallel.New(2)
-	defer pool.Close()
+	testkit.OK(t, err)
+	pool := testkit.Pool(t, 2)
 	const n = 4096
 	data := make([]float64, 2*n)
 	for i := range n {
@@ -130,11 +121,8 @@ func TestParts(t *testing.T) {
 	p := &langevin.Process{Set: zoo.Sphere{D: 2}, Method: langevin.OLLA,
 		Schedule: langevin.Schedule{N: 4, T: 4, SigmaMin: 1, SigmaMax: 1}}
 	m, err := New(p, Options{Draws: 2})
-	if err != nil {
-		t.Fatal(err)
-	}
-	pool := parallel.New(1)
-	defer pool.Close()
+	testkit.OK(t, err)
+	pool := testkit.Pool(t, 1)
 	const n, size = 1000, 10
 	data, one := make([]float64, 2*n), make([]float64, 2*n)
 	for i := range n {

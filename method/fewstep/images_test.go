@@ -6,29 +6,24 @@ import (
 
 	"github.com/landing-diffusion/landing/constraint/zoo"
 	"github.com/landing-diffusion/landing/internal/dense"
+	"github.com/landing-diffusion/landing/internal/testkit"
 	"github.com/landing-diffusion/landing/keyed"
 	"github.com/landing-diffusion/landing/langevin"
 	"github.com/landing-diffusion/landing/method"
-	"github.com/landing-diffusion/landing/parallel"
 	"github.com/landing-diffusion/landing/score"
 )
 
 // The image of a row near a wall lies beyond it, as far as the row is before it, and P_Σ mirrors it to the row; rows
 // far from the wall have none, nor have sets without walls.
 func TestImages(t *testing.T) {
-	pool := parallel.New(2)
-	defer pool.Close()
+	pool := testkit.Pool(t, 2)
 	const height = 0.2
 	set, err := zoo.NewCap([]float64{0, 0, 1}, height)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	p := &langevin.Process{Set: set, Method: langevin.ULLA, Friction: 3,
 		Schedule: langevin.Schedule{N: 40, T: 1.5, SigmaMin: 0.1, SigmaMax: 1.3}}
 	m, err := New(p, Options{Levels: 2, Draws: 2, Coarse: 0.2, Fine: 0.05})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	var data []float64
 	wall := math.Acos(height)
 	for i := range 400 {

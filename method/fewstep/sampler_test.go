@@ -6,6 +6,7 @@ import (
 
 	"github.com/landing-diffusion/landing/constraint"
 	"github.com/landing-diffusion/landing/constraint/formula"
+	"github.com/landing-diffusion/landing/internal/testkit"
 )
 
 // retracted is where a set's retraction takes a point of the plane.
@@ -13,9 +14,7 @@ func retracted(t *testing.T, spec formula.Spec, y ...float64) []float64 {
 	t.Helper()
 	spec.Dim = 2
 	set, err := formula.New(spec)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	ok := make([]bool, 1)
 	newRetraction(set, 4).block(y, ok, 1)
 	if !ok[0] {

@@ -7,7 +7,6 @@ import (
 	"github.com/landing-diffusion/landing/constraint/levelset"
 	"github.com/landing-diffusion/landing/internal/testkit"
 	"github.com/landing-diffusion/landing/mesh"
-	"github.com/landing-diffusion/landing/parallel"
 )
 
 // A refresh of the paths to 1000 points of the bunny, on one core.
@@ -15,19 +14,14 @@ func BenchmarkPathsOnBunny(b *testing.B) {
 	s := must(levelset.NewSurface(must(levelset.ReadNetwork(testkit.Shared(b, "data/mesh/bunny_sdf.npz"))),
 		must(mesh.Read(testkit.Shared(b, "data/mesh/bunny.ply")))))
 	m := must(New(s, nil, Options{}))
-	pool := parallel.New(1)
-	defer pool.Close()
+	pool := testkit.Pool(b, 1)
 	const n = 1000
 	src := NewSource[float32](m, rows(m, n), pool)
-	if err := src.Prepare(context.Background(), 1); err != nil {
-		b.Fatal(err)
-	}
+	testkit.OK(b, src.Prepare(context.Background(), 1))
 	failed := 0
 	for i := 0; b.Loop(); i++ {
 		r, err := src.Refresh(context.Background(), 1, uint64(i))
-		if err != nil {
-			b.Fatal(err)
-		}
+		testkit.OK(b, err)
 		failed += r.Failed
 	}
 	b.ReportMetric(float64(b.Elapsed().Microseconds())/float64(b.N*n), "µs/path")

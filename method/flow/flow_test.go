@@ -14,6 +14,7 @@ import (
 	"github.com/landing-diffusion/landing/constraint/zoo"
 	"github.com/landing-diffusion/landing/geometry"
 	"github.com/landing-diffusion/landing/internal/dense"
+	"github.com/landing-diffusion/landing/internal/testkit"
 	"github.com/landing-diffusion/landing/internal/testkit/ball"
 	"github.com/landing-diffusion/landing/internal/testkit/octahedron"
 	"github.com/landing-diffusion/landing/kernel"
@@ -21,7 +22,6 @@ import (
 	"github.com/landing-diffusion/landing/langevin"
 	"github.com/landing-diffusion/landing/method"
 	"github.com/landing-diffusion/landing/method/methodtest"
-	"github.com/landing-diffusion/landing/parallel"
 	"github.com/landing-diffusion/landing/score"
 )
 
@@ -71,9 +71,7 @@ func TestConforms(t *testing.T) {
 			}
 			o.Functions, o.PathSteps = 12, 40
 			m, err := New(set, nil, o)
-			if err != nil {
-				t.Fatal(err)
-			}
+			testkit.OK(t, err)
 			t.Run(name, func(t *testing.T) {
 				data := rows(m, 30)
 				if o.Paths > 0 {
@@ -89,12 +87,9 @@ func TestConforms(t *testing.T) {
 // turns checks that rows take turns: two refreshes of 15 rows see all 30 of them.
 func turns(t *testing.T, m *Method, data []float64) {
 	m.opt.Paths = 15
-	pool := parallel.New(2)
-	defer pool.Close()
+	pool := testkit.Pool(t, 2)
 	s := NewSource[float64](m, data, pool)
-	if err := s.Prepare(context.Background(), 1); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, s.Prepare(context.Background(), 1))
 	seen := map[int]bool{}
 	for refresh := range uint64(2) {
 		if _, err := s.Refresh(context.Background(), 1, refresh); err != nil || s.Items() != 15 {
@@ -112,13 +107,10 @@ func turns(t *testing.T, m *Method, data []float64) {
 // Targets are the derivatives of the paths, tangent to Σ, of paths that stay on it and lead from the
 // draw of the prior to the row.
 func TestPathOfGeodesics(t *testing.T) {
-	pool := parallel.New(1)
-	defer pool.Close()
+	pool := testkit.Pool(t, 1)
 	for name, set := range sets() {
 		m, err := New(set, nil, Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, err)
 		if m.surface != nil {
 			continue
 		}
@@ -132,9 +124,7 @@ func TestPathOfGeodesics(t *testing.T) {
 		x, u, before, after, scratch := make([]float64, d), make([]float64, d), make([]float64, d), make([]float64, d),
 			make([]float64, d)
 		at := func(x, u []float64, item int, time float64) {
-			if err := l.path(x, u, item, 3, time); err != nil {
-				t.Fatal(err)
-			}
+			testkit.OK(t, l.path(x, u, item, 3, time))
 		}
 		for item := range 12 {
 			const h = 1e-5
@@ -145,9 +135,7 @@ func TestPathOfGeodesics(t *testing.T) {
 						t.Errorf("%s: component %d is off by %g at time %v", name, k, v, time)
 					}
 				}
-				if err := g.At(x, 1); err != nil {
-					t.Fatal(err)
-				}
+				testkit.OK(t, g.At(x, 1))
 				size := dense.Norm(u)
 				if g.Tangent(scratch, u); floats.Distance(scratch, u, 2) > 1e-11*(1+size) {
 					t.Errorf("%s: a target leaves the tangent space by %g", name, floats.Distance(scratch, u, 2))
@@ -176,16 +164,13 @@ func TestPathOfGeodesics(t *testing.T) {
 // On a mesh the states are on Σ, the targets tangent to it, and the premetric to the row falls as
 // 1 − t; the terms of the loss are those of the paths.
 func TestPathOfPremetric(t *testing.T) {
-	pool := parallel.New(2)
-	defer pool.Close()
+	pool := testkit.Pool(t, 2)
 	m := must(New(surface(), nil, Options{Functions: 20}))
 	data := rows(m, 25)
 	src := NewSource[float64](m, data, pool)
 	reader := score.NewReader[float64](score.Reading{}, 3, false)
 	l := src.NewLoss(reader, Times)
-	if err := src.Prepare(context.Background(), 1); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, src.Prepare(context.Background(), 1))
 	report, err := src.Refresh(context.Background(), 1, 0)
 	if err != nil || report.Failed > 2 {
 		t.Fatalf("%d of 25 failed, %v", report.Failed, err)
@@ -200,9 +185,7 @@ func TestPathOfPremetric(t *testing.T) {
 			terms = append(terms, method.Term{Item: item, K: k, Weight: 1})
 		}
 		in, err := l.Prepare(terms)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, err)
 		x0 := make([]float64, 3)
 		m.prior.Sample(x0, src.starts, uint64(item))
 		w.To(src.distance.Nearest([3]float64(data[3*item:])))
@@ -215,9 +198,7 @@ func TestPathOfPremetric(t *testing.T) {
 			if h := constraint.Values(m.set, x)[0]; math.Abs(h) > 1e-12 {
 				t.Errorf("a state with h = %g", h)
 			}
-			if err := g.At(x, 1); err != nil {
-				t.Fatal(err)
-			}
+			testkit.OK(t, g.At(x, 1))
 			g.Tangent(tangent, u)
 			for j, v := range l.(*loss[float64]).u[3*k : 3*k+3] {
 				if math.Abs(v*reader.Gain(time)-tangent[j]) > 1e-12*(1+dense.Norm(u)) {
@@ -246,15 +227,12 @@ func (f known) Eval(dst, x, _ []float64, n int, t float64) {
 // follow returns where n samples end, and where they began.
 func follow(t *testing.T, m *Method, f method.Score, n int) (ends, starts []float64, r method.Report, failed []bool) {
 	t.Helper()
-	pool := parallel.New(2)
-	defer pool.Close()
+	pool := testkit.Pool(t, 2)
 	d := m.set.Dim()
 	ends, starts, failed = make([]float64, n*d), make([]float64, n*d), make([]bool, n)
 	r, err := m.Sampler(7, pool).Generate(context.Background(), ends, failed, 0, 1, m.prior,
 		func(int) method.Score { return f })
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	for i := range n {
 		m.prior.Sample(starts[i*d:(i+1)*d], keyed.GeneratedStart.Stream(1, 0), uint64(i))
 	}
@@ -459,8 +437,7 @@ func (f gradient) EvalAlong(dst, along, x, v []float64, n, k int, t float64) boo
 // The density of a flow that is known is found, more exactly by the fourth power of the steps: the
 // law of heights above, of density (1 − z_0²)/(1 − z²)/(4πr²).
 func TestLogDensity(t *testing.T) {
-	pool := parallel.New(2)
-	defer pool.Close()
+	pool := testkit.Pool(t, 2)
 	for _, r := range []float64{1, 2} {
 		m := must(New(zoo.Sphere{D: 3, R: r}, nil, Options{}))
 		if m.directions() != 2 {
@@ -512,8 +489,7 @@ func (f scaled) EvalAlong(dst, along, x, v []float64, n, k int, t float64) bool 
 // The density of a network's flow integrates to 1 over the sphere, by a rule of 24×48 points that
 // is exact for polynomials of degree 47 in the height; and over a circle of another radius.
 func TestDensityIntegratesToOne(t *testing.T) {
-	pool := parallel.New(2)
-	defer pool.Close()
+	pool := testkit.Pool(t, 2)
 	r := score.Reading{Octaves: 1, Wavelength: 6, Gain: func(float64) float64 { return 1.5 }}
 	for _, c := range []struct {
 		set    constraint.Set
@@ -650,8 +626,7 @@ func TestCut(t *testing.T) {
 	m := must(New(so2, nil, Options{}))
 	data := rows(m, 12)
 	copy(data[4*3:], []float64{1, 0, 0, -1})
-	pool := parallel.New(1)
-	defer pool.Close()
+	pool := testkit.Pool(t, 1)
 	s := NewSource[float64](m, data, pool)
 	if _, err := s.Refresh(context.Background(), 1, 0); err != nil {
 		t.Fatal(err)

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/landing-diffusion/landing/constraint/zoo"
+	"github.com/landing-diffusion/landing/internal/testkit"
 	"github.com/landing-diffusion/landing/langevin"
 	"github.com/landing-diffusion/landing/method"
 	"github.com/landing-diffusion/landing/method/methods"
@@ -16,9 +17,7 @@ import (
 // scaled outputs too.
 func TestConforms(t *testing.T) {
 	cap, err := zoo.NewCap([]float64{0, 0, 1}, 0.2)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	for _, c := range []method.Config{
 		{Name: "ULLA"}, {Name: "OLLA", Output: "scaled"}, {Name: "ULLA-P", Output: "balanced"}, {Name: "RDDPM"},
 		{Name: "ULLA", Output: "balanced", Window: 0.5}, {Name: "OLLA", Window: 0.3},
@@ -38,17 +37,11 @@ func TestConforms(t *testing.T) {
 		}
 		c.Process = p
 		m, err := methods.New(c)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, err)
 		data, err := langevin.Start(t.Context(), p, 30, 1)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, err)
 		prior, err := langevin.UniformPrior(p)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, err)
 		t.Run(c.Name+" "+c.Output, func(t *testing.T) { methodtest.Run(t, m, data, 3, prior) })
 		if m.Name() != p.Method.String() || m.Momentum() != p.Method.Underdamped() {
 			t.Errorf("%s is called %s, momentum %v", c.Name, m.Name(), m.Momentum())
@@ -88,9 +81,7 @@ func TestFeasibleAndGain(t *testing.T) {
 		"plain": nil, "scaled": p.ScoreGains(), "balanced": p.BalancedGains(),
 	} {
 		m, err := methods.New(method.Config{Name: "OLLA-P", Process: p, Output: output})
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, err)
 		gain := m.Gain()
 		if (gain == nil) != (want == nil) {
 			t.Fatalf("%s: gain %v", output, gain != nil)

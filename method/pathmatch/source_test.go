@@ -9,6 +9,7 @@ import (
 	"github.com/landing-diffusion/landing/constraint/constrainttest"
 	"github.com/landing-diffusion/landing/constraint/zoo"
 	"github.com/landing-diffusion/landing/cwpm"
+	"github.com/landing-diffusion/landing/internal/testkit"
 	"github.com/landing-diffusion/landing/keyed"
 	"github.com/landing-diffusion/landing/langevin"
 	"github.com/landing-diffusion/landing/method"
@@ -22,9 +23,7 @@ func onSphere(t *testing.T, steps, points int) (*langevin.Process, []float64, *p
 	p := &langevin.Process{Set: zoo.Sphere{D: 3}, Method: langevin.ULLA, Friction: 3,
 		Schedule: langevin.Schedule{N: steps, T: 1, SigmaMin: 0.2, SigmaMax: 1}}
 	data, err := langevin.Start(t.Context(), p, points, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	pool := parallel.New(2)
 	t.Cleanup(pool.Close)
 	return p, data, pool
@@ -62,32 +61,24 @@ func TestSourceIsPathMatching(t *testing.T) {
 			windows := make([]cwpm.Window, 5)
 			for k := range windows {
 				w, err := want.FitWindow(&own, k, momenta(seed, keyed.WindowPaths.At(0)))
-				if err != nil {
-					t.Fatal(err)
-				}
+				testkit.OK(t, err)
 				windows[k] = w
 			}
 			want.SetWindows(windows)
 		}
 		src := NewSource[float64](m, data, pool)
 		losses := []method.Loss[float64]{src.NewLoss(reader, len(terms)), src.NewLoss(reader, len(terms))}
-		if err := src.Prepare(context.Background(), seed); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, src.Prepare(context.Background(), seed))
 		if _, err := src.Refresh(context.Background(), seed, refresh); err != nil {
 			t.Fatal(err)
 		}
 		wantRows, err := want.Prepare(&paths, terms, momenta(seed, refresh))
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, err)
 		gradient, scratch := make([]float64, len(out)), make([]float64, len(out))
 		value := want.Evaluate(gradient, out)
 		for worker, l := range losses {
 			rows, err := l.Prepare(terms)
-			if err != nil {
-				t.Fatal(err)
-			}
+			testkit.OK(t, err)
 			if got := l.Evaluate(scratch, out); got != value {
 				t.Errorf("%+v, worker %d: loss %v, want %v", o, worker, got, value)
 			}
@@ -193,9 +184,7 @@ func TestBesideHasItsWindows(t *testing.T) {
 		for range 2 {
 			src.NewLoss(reader, 4)
 		}
-		if err := src.Prepare(context.Background(), 5); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, src.Prepare(context.Background(), 5))
 		return src.(*Source[float64])
 	}
 	own := prepared(NewSource[float64](m, data[:60], pool))

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/landing-diffusion/landing/discover"
+	"github.com/landing-diffusion/landing/internal/dense"
 	"github.com/landing-diffusion/landing/robot"
 )
 
@@ -225,7 +226,7 @@ func direction(axis [3][]float64) (to [3]float64, t task) {
 	for c := range to {
 		to[c] = kept(axis[c]).value
 	}
-	size := math.Sqrt(to[0]*to[0] + to[1]*to[1] + to[2]*to[2])
+	size := dense.Norm(to[:])
 	if !(math.Abs(size-1) < 0.01) {
 		return to, task{max: math.Inf(1), rms: math.Inf(1)}
 	}

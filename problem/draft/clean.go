@@ -45,13 +45,11 @@ func (l *loaded) clean(o Options, d *Draft) error {
 	case ".csv":
 		b.WriteString(strings.Join(names, ",") + "\n")
 		for i := range n {
+			cells := make([]string, dim)
 			for k, v := range x[i*dim : (i+1)*dim] {
-				if k > 0 {
-					b.WriteByte(',')
-				}
-				b.WriteString(strconv.FormatFloat(v, 'g', -1, 64))
+				cells[k] = number(v)
 			}
-			b.WriteByte('\n')
+			b.WriteString(strings.Join(cells, ",") + "\n")
 		}
 	case ".npy":
 		if l.kind == "earth" {

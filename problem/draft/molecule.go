@@ -21,32 +21,21 @@ func (l *loaded) moleculeSet(d *Draft, r *discover.Report) []string {
 	} else {
 		lines = append(lines, fmt.Sprintf("  atoms: %d", l.molecule.N()))
 	}
-	entry := func(q discover.Relation) (key, text string) {
-		atoms := make([]string, 0, 4)
-		for k := 0; k < len(q.Columns); k += 3 {
-			atoms = append(atoms, strconv.Itoa(q.Columns[k]/3))
-		}
-		key = map[string]string{discover.Distance: "distances", discover.Angle: "angles",
-			discover.Dihedral: "dihedrals"}[q.Kind]
-		if of := q.Atoms(); of != nil {
-			atoms = atoms[:0]
-			for _, a := range of {
-				atoms = append(atoms, strconv.Itoa(a))
-			}
-		}
-		list := strings.Join(atoms, ", ")
-		return key, fmt.Sprintf("{name: %s, atoms: [%s], value: %s}", strconv.Quote(q.Kind+"["+strings.ReplaceAll(list,
-			" ", "")+"]"), list, number(q.Value))
+	keys := map[string]string{discover.Distance: "distances", discover.Angle: "angles", discover.Dihedral: "dihedrals"}
+	entry := func(q discover.Relation) string {
+		list := fmt.Sprint(q.Atoms())
+		return fmt.Sprintf("{name: %s, atoms: %s, value: %s}", strconv.Quote(q.Kind+strings.ReplaceAll(list, " ", ",")),
+			strings.ReplaceAll(list, " ", ", "), number(q.Value))
 	}
 	d.Holds, d.Nearly = []Proposal{}, []Proposal{}
 	conditions := 0
 	for _, key := range []string{"distances", "angles", "dihedrals"} {
 		var own []string
 		for _, q := range r.Relations {
-			at, text := entry(q)
-			if at != key {
+			if keys[q.Kind] != key {
 				continue
 			}
+			text := entry(q)
 			p := Proposal{Name: q.Name, Expr: q.Expr, Max: q.Max, RMS: q.RMS, yaml: text}
 			if q.Exact {
 				own = append(own, "    - "+text+"  # round-off: "+p.residual())

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/landing-diffusion/landing/internal/testkit"
 	"github.com/landing-diffusion/landing/internal/testkit/golden"
 	"github.com/landing-diffusion/landing/molecule/superpose"
 	"github.com/landing-diffusion/landing/score"
@@ -51,9 +52,7 @@ func TestGolden(t *testing.T) {
 	g := golden.Read(t, "md_network.npz")
 	for _, kind := range []string{"over", "under"} {
 		net, err := score.FromLayers[float64](g, kind+"_net_layer_")
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, err)
 		c := score.Config{Dim: 30, Momentum: kind == "under", Reference: g["xref"].AsFloat64()}
 		f := score.NewField[float64](Of(c, net), 1)
 		in, label, got := g[kind+"_in"].AsFloat64(), g[kind+"_label"].AsFloat64(), make([]float64, 4*30)

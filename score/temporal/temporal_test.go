@@ -3,6 +3,7 @@ package temporal
 import (
 	"testing"
 
+	"github.com/landing-diffusion/landing/internal/testkit"
 	"github.com/landing-diffusion/landing/score"
 	"github.com/landing-diffusion/landing/score/scoretest"
 )
@@ -15,9 +16,7 @@ func config(t testing.TB, steps, width int, options score.Options) score.Config 
 		c.Options[name] = v
 	}
 	c, err := Kind.Resolve(c)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	return c
 }
 

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/landing-diffusion/landing/arrayfile"
+	"github.com/landing-diffusion/landing/internal/testkit"
 	"github.com/landing-diffusion/landing/score"
 )
 
@@ -31,9 +32,7 @@ func TestTorch(t *testing.T) {
 			g := read(t, name)
 			var m score.Model[float64] = New[float64](c)
 			θ, err := m.Read(g)
-			if err != nil {
-				t.Fatal(err)
-			}
+			testkit.OK(t, err)
 			m = m.With(θ)
 			times := g["t"].AsFloat64()
 			n, d, w := len(times), c.Dim, m.In()
@@ -63,18 +62,12 @@ func TestTorch(t *testing.T) {
 func read(t *testing.T, name string) map[string]arrayfile.Array {
 	t.Helper()
 	f, err := os.Open("testdata/" + name + ".npz")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	defer f.Close()
 	info, err := f.Stat()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	a, err := arrayfile.DecodeNPZ(f, info.Size())
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	return a
 }
 

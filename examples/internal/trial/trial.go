@@ -11,6 +11,7 @@ import (
 	"github.com/landing-diffusion/landing/arrayfile"
 	"github.com/landing-diffusion/landing/constraint"
 	"github.com/landing-diffusion/landing/experiment"
+	"github.com/landing-diffusion/landing/experiment/judge"
 	"github.com/landing-diffusion/landing/parallel"
 	"github.com/landing-diffusion/landing/problem"
 	"github.com/landing-diffusion/landing/run"
@@ -28,7 +29,7 @@ const (
 
 // Run trains the problem on the data at path, generates 200 samples and fails the test if one that is not marked as
 // lost is off Σ, or if more are lost than generate.max_failed allows.
-func Run(t *testing.T, file, path string) *experiment.Samples {
+func Run(t *testing.T, file, path string) *judge.Samples {
 	t.Helper()
 	source, err := os.ReadFile(file)
 	if err != nil {
@@ -90,7 +91,7 @@ func Feasible(t *testing.T, set constraint.Set, x []float64) {
 }
 
 // Save writes the samples that are not lost to a file and returns its path.
-func Save(t *testing.T, s *experiment.Samples) string {
+func Save(t *testing.T, s *judge.Samples) string {
 	t.Helper()
 	var b bytes.Buffer
 	if err := arrayfile.EncodeNPY(&b, arrayfile.Array{Shape: []int{s.N() - s.Failed(), s.Dim},

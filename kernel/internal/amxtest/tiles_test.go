@@ -6,6 +6,8 @@ import (
 	"math"
 	"strings"
 	"testing"
+
+	"github.com/landing-diffusion/landing/internal/testkit"
 )
 
 // ram is memory from address 0.
@@ -55,9 +57,7 @@ var program = []string{
 func step(t *testing.T, s *state, g *[16]uint64, m memory, code string) error {
 	t.Helper()
 	b, err := hex.DecodeString(strings.ReplaceAll(code, " ", ""))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	in, ok := decode(append(append([]byte(nil), b...), make([]byte, 15)...))
 	if !ok || in.length != len(b) {
 		t.Fatalf("%s: decoded %+v, %v", code, in, ok)

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"os"
 	"testing"
+
+	"github.com/landing-diffusion/landing/internal/testkit"
 )
 
 // A program without tiles runs as ever: many threads, preemption signals, its
@@ -26,9 +28,7 @@ func TestRunIsTransparent(t *testing.T) {
 		os.Exit(7)
 	}
 	out, err := os.CreateTemp(t.TempDir(), "out")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	defer out.Close()
 	r, err := Run(out, append(os.Environ(), "AMXTEST=1"), os.Args[0], "-test.run=^TestRunIsTransparent$")
 	if errors.Is(err, ErrPermission) {

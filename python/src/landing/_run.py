@@ -528,7 +528,7 @@ class Evaluation(Mapping[str, Any]):
 
     def _rows(self) -> list[tuple[str, str]]:
         rows = [("verdict", "good" if self.good else "not good")]
-        rows += [(f["code"], f["says"] + (f" → {f['remedy']}" if f.get("remedy") else "")) for f in self.findings]
+        rows += [(f["code"], f["says"] + (f" → {f['remedy']['command']}" if f.get("remedy") else "")) for f in self.findings]
         rows.append(("samples", f"{self['samples']}, {self['failed']} failed"))
         if self._compared():
             rows.append((str(self._compared().get("metric", "distance")), f"{self.distance:.4f}, floor {self.floor:.4f}"))

@@ -1,4 +1,4 @@
-package experiment
+package judge
 
 import (
 	"math"
@@ -6,11 +6,10 @@ import (
 
 	"github.com/landing-diffusion/landing/constraint"
 	"github.com/landing-diffusion/landing/domain"
-	"github.com/landing-diffusion/landing/keyed"
-	"github.com/landing-diffusion/landing/langevin"
 	"github.com/landing-diffusion/landing/method"
 	"github.com/landing-diffusion/landing/metric"
 	"github.com/landing-diffusion/landing/problem"
+	"github.com/landing-diffusion/landing/problem/settle"
 	"github.com/landing-diffusion/landing/train"
 	"github.com/landing-diffusion/landing/verdict"
 )
@@ -47,7 +46,7 @@ type Evaluation struct {
 	Network   metric.Float       `json:"network_evaluations"` // a sample; null where it is not known
 	Seconds   Seconds            `json:"seconds"`
 
-	begun int // samples that found no beginning under their condition
+	Begun int `json:"-"` // samples that found no beginning under their condition
 }
 
 // JSD holds distances by histograms (natural logarithm), as Metric says: square
@@ -64,6 +63,50 @@ type Part struct {
 	Name string `json:"name"`
 	metric.Score
 	Histogram *domain.Histogram `json:"histogram,omitempty"` // of an observable
+}
+
+// Scores are the scores of the parts; nil where there is no distance.
+func (j *JSD) Scores() []metric.Score {
+	if j == nil {
+		return nil
+	}
+	var out []metric.Score
+	for _, p := range j.Parts {
+		out = append(out, p.Score)
+	}
+	return out
+}
+
+// Progress is an evaluation in the course of training.
+type Progress struct {
+	Epoch       int          `json:"epoch"`
+	Seconds     float64      `json:"seconds"`               // trained, without evaluations
+	JSD         metric.Float `json:"jsd"`                   // against the full set; null where it is not defined
+	Observables []Part       `json:"observables,omitempty"` // each with its floors
+	Violation   metric.Float `json:"violation"`             // null if no sample was left
+	Failed      int          `json:"failed"`
+	Fault       string       `json:"fault,omitempty"` // why there are no samples: the simulation broke down
+}
+
+// Progress scores samples by a network in the course of its training.
+func (r *Reference) Progress(s *Samples, state train.State) Progress {
+	p := Progress{Epoch: state.Epoch, Seconds: state.Seconds, JSD: metric.NaN, Violation: metric.NaN,
+		Failed: s.Failed()}
+	if s.Broken == s.N() {
+		p.Fault = s.Break.Error()
+	}
+	good := s.Good()
+	if len(good) == 0 {
+		return p
+	}
+	p.JSD = r.DistanceTo(good)
+	for _, c := range []*Compared{r.Distance, r.Observables} {
+		if c != nil && c.Observables != nil {
+			p.Observables = append(p.Observables, c.score(c.Marks(good), r.Problem.Seed).Parts...)
+		}
+	}
+	p.Violation = Largest(Violations(r.Process.Set, good)).Worst
+	return p
 }
 
 // Worst sums up all components.
@@ -86,7 +129,7 @@ func familyViolations(set constraint.Set, x []float64) (out []FamilyViolation) {
 	if families == nil {
 		return nil
 	}
-	excess, c := excess(set, x)
+	excess, c := Excess(set, x)
 	names := constraint.Components(set)
 	for _, f := range families {
 		var all []float64
@@ -110,23 +153,30 @@ type Seconds struct {
 	Generate metric.Float `json:"generate"` // these samples
 }
 
-const (
-	testPoints   = 1000 // at most, on each side of the two-sample test
-	permutations = 999
-	mmdFloor     = 99 // relabellings behind the floor of MMD
-)
+const mmdFloor = 99 // relabellings behind the floor of MMD
 
-// Evaluate scores samples; state is that of their network, start of CompareStart, or
-// nil. A *ViolationError, returned beside the evaluation, says that projected samples
-// are not feasible to generate.max_violation.
-func (r *Run) Evaluate(s *Samples, state train.State, start *Start) (*Evaluation, error) {
-	x, d := s.Good(), s.Dim
+// About is what an evaluation says of the run that drew the samples.
+type About struct {
+	Name    string
+	State   train.State     // of its network
+	Weights string          // why those of this epoch, where held-out distances chose it
+	Drawn   []problem.Drawn // keys of generation that were set
+	Start   *Start          // nil where it was not compared
+	Course  *verdict.Course // of the training; nil where it is not known
+	Chains  string          // what is wrong with the chains behind the prior; empty: nothing, or there are none
+}
+
+// Evaluate scores samples; remedy says what mends a finding. A *ViolationError, returned beside the evaluation, says
+// that projected samples are not feasible to generate.max_violation.
+func (r *Reference) Evaluate(s *Samples, of About, remedy func(verdict.Code, *Evaluation) *verdict.Remedy) (
+	*Evaluation, error) {
 	v := &Evaluation{
-		Run: r.Folder.Dir, Epoch: state.Epoch, Samples: s.N(), Failed: s.Failed(), Wrong: s.Wrong, Broken: s.Broken,
-		Start: start, Drawn: r.Drawn, Steps: s.Steps, begun: s.Begun, NLL: s.Likelihood,
+		Run: of.Name, Epoch: of.State.Epoch, Samples: s.N(), Failed: s.Failed(), Wrong: s.Wrong, Broken: s.Broken,
+		Start: of.Start, Drawn: of.Drawn, Weights: of.Weights, Steps: s.Steps, Begun: s.Begun, NLL: s.Likelihood,
 		Violation: Worst{metric.NaN, metric.NaN}, Nearest: metric.NoCopies(), TwoSample: metric.NoTest(),
 		AllRows: metric.NoTest(), MMD: metric.NoTest(), Network: metric.NaN,
-		Seconds: Seconds{metric.Float(state.Seconds), metric.Float(state.Simulated), metric.Float(s.Time.Seconds())},
+		Seconds: Seconds{metric.Float(of.State.Seconds), metric.Float(of.State.Simulated),
+			metric.Float(s.Time.Seconds())},
 	}
 	if r.Method.Capabilities().Follows != nil && r.Process.Elastic() {
 		v.Bounces = &s.Bounces
@@ -134,54 +184,59 @@ func (r *Run) Evaluate(s *Samples, state train.State, start *Start) (*Evaluation
 	if s.Programs.Points > 0 {
 		v.Programs = &s.Programs
 	}
-	if w := r.Weights(); w != nil && w.Epoch == state.Epoch {
-		v.Weights = w.Reason
-	}
 	if r.Problem.Train.HeldOut() {
 		v.HeldOut = "test rows: the training was ended by the validation rows"
 	}
 	if s.Evaluated > 0 {
 		v.Network = metric.Float(float64(s.Evaluated) / float64(s.N()))
 	}
-	n := len(x) / d
-	if n == 0 {
-		v.Verdict = r.verdict(v, points{}, nil)
-		return v, nil
-	}
-	var err error
 	var at points
-	v.Component, err = r.CheckViolation(s)
-	v.Violation.Worst = worstOf(v.Component).Worst
-	v.Violation.Mean = metric.Float(metric.MeanLargest(excess(r.Process.Set, x)))
+	var off error
+	if s.Failed() < s.N() {
+		at, off = r.measure(v, s)
+	}
+	v.Verdict = verdict.Of(r.evidence(v, at, off, of))
+	for i, f := range v.Verdict.Findings {
+		v.Verdict.Findings[i].Remedy = remedy(f.Code, v)
+	}
+	return v, off
+}
+
+// measure fills in what the samples that are left say.
+func (r *Reference) measure(v *Evaluation, s *Samples) (at points, err error) {
+	x, d, n, seed := s.Good(), s.Dim, s.N()-s.Failed(), r.Problem.Seed
+	v.Component, err = CheckViolation(r.Process.Set, s, r.Limit())
+	v.Violation.Worst = Largest(v.Component).Worst
+	v.Violation.Mean = metric.Float(metric.MeanLargest(Excess(r.Process.Set, x)))
 	v.Families = familyViolations(r.Process.Set, x)
-	v.Walls = r.walls(x)
+	v.Walls = r.Walls(x)
 	for _, c := range []struct {
-		by *compared
+		by *Compared
 		to **JSD
-	}{{r.distance, &v.JSD}, {r.observed, &v.Observed}} {
+	}{{r.Distance, &v.JSD}, {r.Observables, &v.Observed}} {
 		if c.by == nil {
 			continue
 		}
 		marks := c.by.Marks(x)
-		*c.to = r.jsd(c.by, marks, n)
-		at.observe(c.by, marks, *c.to, r.Condition != nil)
+		*c.to = r.Scores(c.by, marks, n)
+		at.observe(c.by, marks, *c.to, len(r.Given) > 0)
 	}
 	if r.Domain.Find != nil {
 		v.Findings = r.Domain.Find(x)
 	}
-	at.samples, at.d = r.alone(x)
-	laid := r.laid(x)
-	if r.Condition == nil {
-		at.rows, _ = r.alone(r.Data.X)
-		v.AllRows = metric.EnergyTest(laid, r.laid(r.Data.X), d, testPoints, permutations, r.Problem.Seed)
+	at.samples, at.d = r.Alone(x)
+	laid := r.Laid(x)
+	if len(r.Given) == 0 {
+		at.rows, _ = r.Alone(r.All)
+		v.AllRows = metric.EnergyTest(laid, r.Laid(r.All), d, settle.TestPoints, settle.Permutations, seed)
 	}
-	if len(r.HeldOutRows) > 0 {
-		held := r.laid(r.HeldOutRows)
-		v.TwoSample = metric.EnergyTest(laid, held, d, testPoints, permutations, r.Problem.Seed)
-		v.MMD = metric.MMDTest(laid, held, d, testPoints, mmdFloor, r.Problem.Seed)
-		at.held, _ = r.alone(r.HeldOutRows)
-		at.train, _ = r.alone(r.TrainRows)
-		if r.Condition != nil { // samples have the conditions of these rows, each many times
+	if len(r.HeldOut) > 0 {
+		held := r.Laid(r.HeldOut)
+		v.TwoSample = metric.EnergyTest(laid, held, d, settle.TestPoints, settle.Permutations, seed)
+		v.MMD = metric.MMDTest(laid, held, d, settle.TestPoints, mmdFloor, seed)
+		at.held, _ = r.Alone(r.HeldOut)
+		at.train, _ = r.Alone(r.Train)
+		if len(r.Given) > 0 { // samples have the conditions of these rows, each many times
 			at.rows, v.AllRows = at.held, v.TwoSample
 		}
 		at.sampleNearest = metric.NearestDistances(nil, at.samples, at.train, at.d)
@@ -189,49 +244,14 @@ func (r *Run) Evaluate(s *Samples, state train.State, start *Start) (*Evaluation
 		_, spread := metric.Spread(at.train, at.d)
 		v.Nearest = metric.CopiesAt(at.sampleNearest, at.heldNearest, spread)
 	}
-	v.Given = r.conditional(s)
-	v.Verdict = r.verdict(v, at, err)
-	return v, err
+	v.Given = r.Conditional(s)
+	return at, err
 }
 
-// laid returns points as their distances in R^d are taken.
-func (l *Loaded) laid(x []float64) []float64 {
-	if l.Domain.Lay == nil {
-		return x
-	}
-	return l.Domain.Lay(x)
-}
-
-// jsd returns the distances to the data of n points, given by their marks.
-func (l *Loaded) jsd(ref *compared, marks []float64, n int) *JSD {
-	out := ref.score(marks, l.Problem.Seed)
-	if o := ref.observables; o != nil {
-		for k, h := range o.Histograms(ref.Reference, marks, l.Problem.Seed) {
-			out.Parts[k].Histogram = &h
-		}
-	}
-	if prior, err := langevin.UniformPrior(l.Process); err == nil {
-		d := l.Data.D
-		out.Uniform = ref.To(langevin.SamplePrior(l.Pool, prior, d, keyed.UniformScore.Stream(l.Problem.Seed, 0), n))
-	}
-	return out
-}
-
-// score returns the distances of points, given by their marks, to the data.
-func (c *compared) score(marks []float64, seed uint64) *JSD {
-	whole, parts := c.Score(marks, seed)
-	out := &JSD{Metric: c.Name, Score: whole, Uniform: metric.NaN}
-	for k, name := range c.Parts {
-		out.Parts = append(out.Parts, Part{Name: name, Score: parts[k]})
-	}
-	return out
-}
-
-// CheckViolation summarises the violations of the samples that did not fail, by
-// component; samples are numbered with the failed ones. Beside them it returns a
-// *ViolationError if samples are projected and not feasible to
-// generate.max_violation, nor to round-off where the constraint's terms are large.
-func (l *Loaded) CheckViolation(s *Samples) ([]metric.Violation, error) {
+// CheckViolation summarises the violations of the samples that did not fail, by component; samples are numbered with the
+// failed ones. Beside them it returns a *ViolationError if one is off the set by more than a limit above 0, and by more
+// than round-off where the constraint's terms are large.
+func CheckViolation(set constraint.Set, s *Samples, limit float64) ([]metric.Violation, error) {
 	var number []int // of each good row
 	for i, lost := range s.Lost {
 		if !lost {
@@ -241,20 +261,43 @@ func (l *Loaded) CheckViolation(s *Samples) ([]metric.Violation, error) {
 	if len(number) == 0 {
 		return nil, nil
 	}
-	components := violations(l.Process.Set, s.Good())
-	limit, projected := l.Problem.Generate.MaxViolation, l.Method.Feasible()
+	components := Violations(set, s.Good())
 	var err error
 	for i := range components {
 		c := &components[i]
 		c.WorstSample = number[c.WorstSample]
-		if worst := float64(c.Worst); limit > 0 && projected && worst > limit && err == nil {
-			if row, worst := infeasible(l.Process.Set, s.Good(), i, limit); row >= 0 {
+		if worst := float64(c.Worst); limit > 0 && worst > limit && err == nil {
+			if row, worst := infeasible(set, s.Good(), i, limit); row >= 0 {
 				err = &ViolationError{Component: c.Component, Sample: uint64(number[row]), Worst: worst, Limit: limit,
 					Key: "generate.max_violation"}
 			}
 		}
 	}
 	return components, err
+}
+
+// Largest returns the component that is violated most, the first of equals.
+func Largest(v []metric.Violation) (worst metric.Violation) {
+	for _, c := range v {
+		if c.Worst > worst.Worst {
+			worst = c
+		}
+	}
+	return worst
+}
+
+// Violations summarises how far the rows of x are from Σ, by component.
+func Violations(set constraint.Set, x []float64) []metric.Violation {
+	names, values := constraint.Components(set), constraint.Values(set, x)
+	return metric.Violations(names, values, len(x)/set.Dim(), len(set.Equalities()))
+}
+
+// Excess returns how far each component is from being satisfied at the rows of x,
+// and the number of components.
+func Excess(set constraint.Set, x []float64) (excess []float64, components int) {
+	names, values := constraint.Components(set), constraint.Values(set, x)
+	metric.Excess(values, len(names), len(set.Equalities()))
+	return values, len(names)
 }
 
 // roundoff is the violation that arithmetic may leave, in the terms of a constraint: what projections leave
@@ -305,14 +348,9 @@ func infeasible(set constraint.Set, x []float64, component int, limit float64) (
 	return row, worst
 }
 
-// Rounded returns the worst violation of samples as a file of the extension holds them,
-// and whether it rounds their coordinates at all.
-func (l *Loaded) Rounded(ext string, s *Samples) (worst metric.Violation, rounds bool) {
-	return rounded(l.Domain, l.Process.Set, ext, s.Good())
-}
-
-// rounded is Rounded of points x, none or more.
-func rounded(of *domain.Domain, set constraint.Set, ext string, x []float64) (worst metric.Violation, rounds bool) {
+// Rounded returns the worst violation of points x, none or more, as a file of the extension holds them, and whether it
+// rounds their coordinates at all.
+func Rounded(of *domain.Domain, set constraint.Set, ext string, x []float64) (worst metric.Violation, rounds bool) {
 	round := of.Rounded[ext]
 	if round == nil || len(x) == 0 {
 		return worst, false
@@ -321,5 +359,5 @@ func rounded(of *domain.Domain, set constraint.Set, ext string, x []float64) (wo
 	for i, v := range x {
 		x[i] = round(v)
 	}
-	return worstOf(violations(set, x)), true
+	return Largest(Violations(set, x)), true
 }

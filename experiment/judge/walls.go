@@ -1,4 +1,4 @@
-package experiment
+package judge
 
 import (
 	"cmp"
@@ -9,7 +9,6 @@ import (
 	"sort"
 
 	"github.com/landing-diffusion/landing/constraint"
-	"github.com/landing-diffusion/landing/dataset"
 	"github.com/landing-diffusion/landing/evidence"
 	"github.com/landing-diffusion/landing/geometry"
 	"github.com/landing-diffusion/landing/internal/dense"
@@ -17,7 +16,6 @@ import (
 	"github.com/landing-diffusion/landing/langevin"
 	"github.com/landing-diffusion/landing/metric"
 	"github.com/landing-diffusion/landing/parallel"
-	"github.com/landing-diffusion/landing/problem"
 	"github.com/landing-diffusion/landing/verdict"
 )
 
@@ -99,17 +97,17 @@ func nearest(g []float64, l, j, k int) []int {
 	return out
 }
 
-// walls compares how many samples and how many rows of the data lie next to the edges
+// Walls compares how many samples and how many rows of the data lie next to the edges
 // of inequalities, by Fisher's exact test.
-func (l *Loaded) walls(samples []float64) []Wall {
-	set, d := l.Process.Set, l.Data.D
+func (r *Reference) Walls(samples []float64) []Wall {
+	set, d := r.Process.Set, r.Dim
 	names := set.Inequalities()
 	if len(names) == 0 || len(samples) == 0 {
 		return nil
 	}
-	n, m := len(samples)/d, len(l.Data.X)/d
-	g, steps := edges(set, stepSize(l.Process.Method, l.Process.BackTau(0)), slices.Concat(samples, l.Data.X))
-	on, looked := evidence.OnWalls(set, l.Data.X)
+	n, m := len(samples)/d, len(r.All)/d
+	g, steps := edges(set, stepSize(r.Process.Method, r.Process.BackTau(0)), slices.Concat(samples, r.All))
+	on, looked := evidence.OnWalls(set, r.All)
 	out := make([]Wall, len(names))
 	for j, name := range names {
 		var at [2]int
@@ -126,7 +124,7 @@ func (l *Loaded) walls(samples []float64) []Wall {
 		w.Samples, w.Reference = metric.Float(float64(at[0])/float64(n)), metric.Float(float64(at[1])/float64(m))
 		w.PValue = metric.Float(metric.FisherTest(at[0], n, at[1], m))
 		if float64(w.PValue) < wallAlpha/float64(len(names)) {
-			mend := l.mend(w)
+			mend := r.mend(w)
 			if w.atoms(on[j], looked) {
 				mend = text.Percent(float64(on[j])/float64(looked)) + " of the data lie on the edge itself, " +
 					"where samples, which have a density, never are: learn these rows apart"
@@ -144,37 +142,11 @@ func (w Wall) atoms(on, n int) bool {
 		2*float64(on)/float64(n) >= float64(w.Reference-w.Samples)
 }
 
-// onEdges tells of inequalities on whose edges rows of the data lie, "" where none do: their law has parts without
-// a density, which samples smear.
-func onEdges(set constraint.Set, data *dataset.Points) string {
-	const nearly = 0.9 // of an inequality that acts as an equality, of which landing check tells
-	names, worst, many, most := set.Inequalities(), -1, 0, 0
-	all, n := evidence.OnWalls(set, data.X)
-	for j, on := range all {
-		if !evidence.Walled(on, n) || float64(on) > nearly*float64(n) {
-			continue
-		}
-		if many++; on > most {
-			worst, most = j, on
-		}
-	}
-	if worst < 0 {
-		return ""
-	}
-	more := ""
-	if many > 1 {
-		more = fmt.Sprintf(", and rows on those of %d more", many-1)
-	}
-	return fmt.Sprintf("%s of the rows lie exactly on the edge of %q%s: samples have a density and will lie beside "+
-		"it. Where that matters, learn such rows apart, on the set with an equality in its place",
-		text.Percent(float64(most)/float64(n)), names[worst], more)
-}
-
-// chainWalls says how many draws of chains lie next to the edges of inequalities. Draws
+// ChainWalls says how many draws of chains lie next to the edges of inequalities. Draws
 // of a method that is off there are held against as many of the splitting, which is not;
 // the test looks at effective draws.
-func chainWalls(
-	ctx context.Context, p *problem.Problem, c *langevin.Chains, pool *parallel.Pool, draws *langevin.Draws,
+func ChainWalls(
+	ctx context.Context, seed uint64, c *langevin.Chains, pool *parallel.Pool, draws *langevin.Draws,
 ) ([]Wall, error) {
 	set, names := c.Process.Set, c.Process.Set.Inequalities()
 	if len(names) == 0 {
@@ -187,7 +159,7 @@ func chainWalls(
 		if proc.Method, proc.Curvature = langevin.ULLAP, false; !c.Process.Method.Underdamped() {
 			proc.Schedule.T, proc.Friction = math.Sqrt(c.Process.Schedule.T), 1/math.Sqrt(c.Process.Schedule.T)
 		}
-		x0, err := langevin.Start(ctx, &proc, c.Count, p.Seed)
+		x0, err := langevin.Start(ctx, &proc, c.Count, seed)
 		if err != nil {
 			return nil, err
 		}
@@ -264,8 +236,8 @@ func (w Wall) differs(points, than string) string {
 		text.Percent(w.Samples), points, text.Number(w.Step), w.Component, text.Percent(w.Reference), than, points, how)
 }
 
-// verdict says in a word or two how the shares compare.
-func (w Wall) verdict() string {
+// Judged says in a word or two how the shares compare.
+func (w Wall) Judged() string {
 	switch {
 	case w.Warning == "":
 		return "alike"
@@ -288,11 +260,11 @@ func (w Wall) String() string {
 }
 
 // mend says what to change about samples that differ from the data at a wall.
-func (l *Loaded) mend(w Wall) string {
+func (r *Reference) mend(w Wall) string {
 	switch {
-	case l.Process.Elastic():
+	case r.Process.Elastic():
 		return "More steps, a smaller sigma.min or a longer training help"
-	case l.Process.Repulsion == 0 && w.Samples > w.Reference:
+	case r.Process.Repulsion == 0 && w.Samples > w.Reference:
 		return "With the paper's walls and process.repulsion 0 points that reach a wall stay there: " +
 			"train again with --set process.walls=elastic, or --set process.repulsion=auto"
 	}

@@ -1,8 +1,6 @@
-package experiment
+package report
 
 import (
-	"bytes"
-	"encoding/json"
 	"fmt"
 	"regexp"
 	"strconv"
@@ -10,45 +8,14 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/landing-diffusion/landing/constraint"
 	"github.com/landing-diffusion/landing/domain"
+	"github.com/landing-diffusion/landing/experiment/judge"
 	"github.com/landing-diffusion/landing/figure"
 	"github.com/landing-diffusion/landing/internal/text"
 	"github.com/landing-diffusion/landing/method"
-	"github.com/landing-diffusion/landing/run"
-	"github.com/landing-diffusion/landing/train"
+	"github.com/landing-diffusion/landing/problem"
 	"github.com/landing-diffusion/landing/verdict"
 )
-
-// Report draws the figures of an evaluation into figures/ and writes the HTML
-// report. It returns the report's path.
-func (r *Run) Report(s *Samples, v *Evaluation) (string, error) {
-	p := &page{run: r}
-	r.draw(p, s.Good(), v)
-	if p.err != nil {
-		return "", p.err
-	}
-	report := &figure.Report{
-		Title: r.Title(),
-		Subtitle: fmt.Sprintf("%s on %s, %d epochs", r.Method.Name(),
-			powers(withArticle(constraint.Name(r.Process.Set))), v.Epoch),
-		Judged:   judged(&v.Verdict),
-		Verdict:  sentence(v),
-		Facts:    facts(v),
-		Figures:  p.figures,
-		Notes:    p.notes,
-		Tables:   r.tables(v),
-		Scene:    p.scene,
-		Config:   string(r.Problem.Resolved()),
-		Commands: r.commands(),
-	}
-	var html bytes.Buffer
-	if err := report.WriteHTML(&html); err != nil {
-		return "", err
-	}
-	name := r.Out(run.ReportFile)
-	return r.Folder.Path(name), r.Folder.Write(name, html.Bytes())
-}
 
 // powers writes R^3 as R³.
 func powers(s string) string {
@@ -66,61 +33,30 @@ func withArticle(set string) string {
 	return "the " + set
 }
 
-// commands are those that make the results again.
-func (r *Run) commands() []string {
-	var m run.Manifest
-	if err := r.Folder.ReadJSON(run.ManifestFile, &m); err != nil {
-		return nil
-	}
-	made := make([]string, len(m.Command))
-	for i, word := range m.Command {
-		made[i] = text.Shell(word)
-	}
-	return []string{strings.Join(made, " "), "landing report " + text.Shell(r.Folder.Dir) + " --text" +
-		set(changed(r.Drawn))}
-}
-
-func decode(records []run.Record) (epochs []train.Epoch, evaluations []Progress) {
-	for _, r := range records {
-		switch r.Kind {
-		case "epoch":
-			var e train.Epoch
-			if json.Unmarshal(r.Data, &e) == nil {
-				epochs = append(epochs, e)
-			}
-		case "evaluation":
-			var p Progress
-			if json.Unmarshal(r.Data, &p) == nil {
-				evaluations = append(evaluations, p)
-			}
-		}
-	}
-	return
-}
-
 // judged is a verdict as a page opens with it.
 func judged(v *verdict.Verdict) *figure.Judged {
 	out := &figure.Judged{Good: v.Good, Title: capital(v.Title()), Notes: v.Grouped(),
 		Rate: fmt.Sprintf("Draws of the data's own law are called good at least %.0f times in 100.", 100*(1-v.Alarm))}
-	told := map[string]bool{} // commands that stand above
+	above := map[string]bool{} // commands that stand above
 	for _, f := range v.Findings {
-		if told[f.Remedy] {
-			f.Remedy = ""
+		command := f.Remedy.String()
+		if above[command] {
+			command = ""
 		}
-		told[f.Remedy] = true
+		above[command] = true
 		out.Findings = append(out.Findings, figure.Finding{Code: string(f.Code), Share: f.Share(),
-			Says: capital(f.Says) + ".", Remedy: f.Remedy})
+			Says: capital(f.Says) + ".", Remedy: command})
 	}
 	return out
 }
 
 // sentence says what was measured.
-func sentence(v *Evaluation) string {
+func sentence(v *judge.Evaluation) string {
 	if v.Samples == v.Failed {
 		return fmt.Sprintf("None of %s samples is left: %s.", text.Count(v.Samples), losses(v))
 	}
 	s := ""
-	if keys := changed(v.Drawn); len(keys) > 0 {
+	if keys := problem.Changed(v.Drawn); len(keys) > 0 {
 		s = fmt.Sprintf("Drawn by other keys than those of training: %s. ", strings.Join(keys, ", "))
 	}
 	s += fmt.Sprintf("%s samples, worst violation %s, %s.", text.Count(v.Samples), text.Number(v.Violation.Worst),
@@ -140,7 +76,7 @@ func sentence(v *Evaluation) string {
 }
 
 // losses says how many samples were lost, and to what.
-func losses(v *Evaluation) string {
+func losses(v *judge.Evaluation) string {
 	s := fmt.Sprintf("%s lost to a projection", text.Count(v.Failed-v.Wrong-v.Broken))
 	if v.Broken > 0 {
 		s += fmt.Sprintf(", %s broke down on the way", text.Count(v.Broken))
@@ -151,7 +87,7 @@ func losses(v *Evaluation) string {
 	return s
 }
 
-func facts(v *Evaluation) []figure.Fact {
+func facts(v *judge.Evaluation) []figure.Fact {
 	out := []figure.Fact{
 		{Label: "Worst violation", Value: text.Measured(v.Violation.Worst), Note: "mean " +
 			text.Measured(v.Violation.Mean)},
@@ -171,7 +107,7 @@ func facts(v *Evaluation) []figure.Fact {
 		Note: fmt.Sprintf("generation %.1f s", v.Seconds.Generate)})
 }
 
-func (l *Loaded) tables(v *Evaluation) []figure.Table {
+func tables(v *judge.Evaluation, r *judge.Reference) []figure.Table {
 	var out []figure.Table
 	if len(v.Drawn) > 0 {
 		t := figure.Table{Title: "How the samples are drawn", Header: []string{"key", "here", "the run's own"}}
@@ -181,10 +117,10 @@ func (l *Loaded) tables(v *Evaluation) []figure.Table {
 		out = append(out, t)
 	}
 	if v.JSD != nil {
-		out = append(out, distances(v.JSD, l.distance.Note)...)
+		out = append(out, distances(v.JSD, r.Distance.Note)...)
 	}
 	if v.Observed != nil {
-		out = append(out, distances(v.Observed, l.observed.Note)...)
+		out = append(out, distances(v.Observed, r.Observables.Note)...)
 	}
 	for _, f := range v.Findings {
 		out = append(out, found(f))
@@ -253,7 +189,7 @@ func (l *Loaded) tables(v *Evaluation) []figure.Table {
 }
 
 // heldOut says which rows are held out, as the end of a note, where not all are.
-func heldOut(v *Evaluation) string {
+func heldOut(v *judge.Evaluation) string {
 	if v.HeldOut == "" {
 		return ""
 	}
@@ -294,7 +230,7 @@ func known[F ~float64](law F) string {
 }
 
 // distances tabulates the distance, and if it is a mean its parts.
-func distances(j *JSD, note string) []figure.Table {
+func distances(j *judge.JSD, note string) []figure.Table {
 	out := []figure.Table{{
 		Title: j.Metric, Header: []string{"", "against all data", "against held-out data"},
 		Rows: [][]string{
@@ -318,7 +254,7 @@ func distances(j *JSD, note string) []figure.Table {
 }
 
 // givenCondition tabulates how near samples are to the data given their condition.
-func givenCondition(g *Conditional) figure.Table {
+func givenCondition(g *judge.Conditional) figure.Table {
 	t := figure.Table{Title: "Given the condition", Header: []string{"where", "samples", "distance", "floor"}}
 	for _, b := range g.Bins {
 		t.Rows = append(t.Rows, []string{b.String(), text.Count(b.Samples), text.Fixed(b.Full),
@@ -338,7 +274,7 @@ func givenCondition(g *Conditional) figure.Table {
 }
 
 // atWalls tabulates shares at the edges of inequalities.
-func atWalls(walls []Wall, b *method.Bounces) figure.Table {
+func atWalls(walls []judge.Wall, b *method.Bounces) figure.Table {
 	t := figure.Table{
 		Title: "At the walls", Header: []string{"inequality", "within", "samples", "data", "p", ""},
 		Note: "How many points lie within a step of the edge of an inequality: what the last step of generation " +
@@ -351,7 +287,7 @@ func atWalls(walls []Wall, b *method.Bounces) figure.Table {
 	for _, w := range walls {
 		t.Rows = append(t.Rows, []string{
 			w.Component, text.Number(w.Step), text.Percent(w.Samples), text.Percent(w.Reference),
-			fmt.Sprintf("%.3f", w.PValue), w.verdict(),
+			fmt.Sprintf("%.3f", w.PValue), w.Judged(),
 		})
 	}
 	return t

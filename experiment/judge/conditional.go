@@ -1,10 +1,11 @@
-package experiment
+package judge
 
 import (
 	"fmt"
 	"slices"
 
 	"github.com/landing-diffusion/landing/metric"
+	"github.com/landing-diffusion/landing/problem/settle"
 	"github.com/landing-diffusion/landing/verdict"
 )
 
@@ -40,40 +41,39 @@ const (
 
 var pairedAlarm = metric.Float(verdict.Level(verdict.Condition))
 
-// conditional compares samples, numbered in draw order with those lost, with the data given the
+// Conditional compares samples, numbered in draw order with those lost, with the data given the
 // condition; nil without one.
-func (l *Loaded) conditional(s *Samples) *Conditional {
-	c := l.Condition
-	if c == nil {
+func (r *Reference) Conditional(s *Samples) *Conditional {
+	if len(r.Given) == 0 {
 		return nil
 	}
 	out := &Conditional{Pairs: metric.NoTest()}
-	x, y := l.pairs(s)
+	x, y := r.pairs(s)
 	if len(x) > 0 {
-		d := l.Data.D
-		out.samples, out.held = l.laid(x), l.laid(y)
-		out.Pairs = metric.PairedTest(out.samples, out.held, d, testPoints, permutations, l.Problem.Seed)
+		d := r.Dim
+		out.samples, out.held = r.Laid(x), r.Laid(y)
+		out.Pairs = metric.PairedTest(out.samples, out.held, d, settle.TestPoints, settle.Permutations, r.Problem.Seed)
 		if out.Pairs.PValue <= pairedAlarm {
 			out.Warning =
 				"samples do not have the law of held-out points with the same condition; longer training, a " +
 					"wider network or more data with such conditions help"
 		}
 	}
-	if l.distance != nil {
-		for k := range min(len(c.Names), maxBinned) { // a condition once, as a floor has it
-			out.Bins = append(out.Bins, l.bins(k, x)...)
+	if r.Distance != nil {
+		for k := range min(len(r.Given), maxBinned) { // a condition once, as a floor has it
+			out.Bins = append(out.Bins, r.bins(k, x)...)
 		}
 	}
 	return out
 }
 
 // pairs returns samples, and the held-out rows with their conditions: each row once.
-func (l *Loaded) pairs(s *Samples) (x, y []float64) {
-	c, d := l.Condition, l.Data.D
-	n := min(len(l.HeldOutRows)/d, s.N())
+func (r *Reference) pairs(s *Samples) (x, y []float64) {
+	d := r.Dim
+	at, n := d-len(r.Given), min(len(r.HeldOut)/d, s.N())
 	for i := range n {
-		row, own := s.X[i*d:(i+1)*d], l.HeldOutRows[i*d:(i+1)*d]
-		if !s.Lost[i] && slices.Equal(row[c.At:], own[c.At:]) {
+		row, own := s.X[i*d:(i+1)*d], r.HeldOut[i*d:(i+1)*d]
+		if !s.Lost[i] && slices.Equal(row[at:], own[at:]) {
 			x, y = append(x, row...), append(y, own...)
 		}
 	}
@@ -82,9 +82,10 @@ func (l *Loaded) pairs(s *Samples) (x, y []float64) {
 
 // bins returns the distances of samples x where number k of the condition is in each of some
 // ranges: the values that training saw if they are few, else between quantiles.
-func (l *Loaded) bins(k int, x []float64) (out []Bin) {
-	c, d := l.Condition, l.Data.D
-	values := metric.Column(l.TrainRows, c.At+k, d)
+func (r *Reference) bins(k int, x []float64) (out []Bin) {
+	d := r.Dim
+	at := d - len(r.Given) + k
+	values := metric.Column(r.Train, at, d)
 	slices.Sort(values)
 	var edges [][2]float64
 	if own := slices.Compact(slices.Clone(values)); len(own) <= fewValues {
@@ -101,20 +102,20 @@ func (l *Loaded) bins(k int, x []float64) (out []Bin) {
 		last := i == len(edges)-1 || e[0] == e[1]
 		in := func(rows []float64) (kept []float64) {
 			for ; len(rows) > 0; rows = rows[d:] {
-				if v := rows[c.At+k]; v >= e[0] && (v < e[1] || last && v <= e[1]) {
+				if v := rows[at]; v >= e[0] && (v < e[1] || last && v <= e[1]) {
 					kept = append(kept, rows[:d]...)
 				}
 			}
 			return kept
 		}
-		samples, train := in(x), in(l.TrainRows)
-		b := Bin{Name: c.Names[k], Lo: e[0], Hi: e[1], Samples: len(samples) / d}
-		all := in(l.Data.X)
+		samples, train := in(x), in(r.Train)
+		b := Bin{Name: r.Given[k], Lo: e[0], Hi: e[1], Samples: len(samples) / d}
+		all := in(r.All)
 		if b.Rows = len(all) / d; b.Samples < leastInBin || len(train)/d < leastInBin {
 			continue
 		}
-		ref := l.distance.Distance.Against(all, train, in(l.HeldOutRows))
-		b.Score, _ = ref.Score(ref.Marks(samples), l.Problem.Seed)
+		ref := r.Distance.Reference.Distance.Against(all, train, in(r.HeldOut))
+		b.Score, _ = ref.Score(ref.Marks(samples), r.Problem.Seed)
 		out = append(out, b)
 	}
 	return out
@@ -126,17 +127,4 @@ func (b Bin) String() string {
 		return fmt.Sprintf("%s = %.4g", b.Name, b.Lo)
 	}
 	return fmt.Sprintf("%s from %.4g to %.4g", b.Name, b.Lo, b.Hi)
-}
-
-// alone returns points as they are compared with others without their condition, and their
-// dimension.
-func (l *Loaded) alone(x []float64) (laid []float64, d int) {
-	if l.Condition == nil {
-		return l.laid(x), l.Data.D
-	}
-	points := l.Condition.points(x)
-	if l.points.Lay != nil {
-		points = l.points.Lay(points)
-	}
-	return points, l.Condition.At
 }

@@ -1,19 +1,22 @@
-package experiment
+package report
 
 import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/landing-diffusion/landing/constraint"
+	"github.com/landing-diffusion/landing/experiment/judge"
 	"github.com/landing-diffusion/landing/figure"
+	"github.com/landing-diffusion/landing/internal/text"
 	"github.com/landing-diffusion/landing/metric"
 	"github.com/landing-diffusion/landing/run"
 	"github.com/landing-diffusion/landing/train"
 )
 
 // loss shows how training went.
-func (p *page) loss(epochs []train.Epoch) {
+func (p *canvas) loss(epochs []train.Epoch) {
 	if len(epochs) < 2 {
 		return
 	}
@@ -31,7 +34,7 @@ func (p *page) loss(epochs []train.Epoch) {
 }
 
 // progress shows the distances of evaluations in the course of training.
-func (p *page) progress(evaluations []Progress, j *JSD) {
+func (p *canvas) progress(evaluations []judge.Progress, j *judge.JSD) {
 	if len(evaluations) < 2 || j == nil {
 		return
 	}
@@ -46,7 +49,7 @@ func (p *page) progress(evaluations []Progress, j *JSD) {
 }
 
 // heldOut shows the held-out distances, or losses, in the course of training.
-func (p *page) heldOut(records []run.Record, loss bool) {
+func (p *canvas) heldOut(records []run.Record, loss bool) {
 	s := figure.Series{Name: "validation rows"}
 	for _, r := range records {
 		var m train.Measured
@@ -72,13 +75,13 @@ func (p *page) heldOut(records []run.Record, loss bool) {
 }
 
 // nearest shows whether samples are copies.
-func (l *Loaded) nearest(p *page, x []float64) {
-	if len(l.HeldOutRows) == 0 {
+func (p *canvas) nearest(r *judge.Reference, x []float64) {
+	if len(r.HeldOut) == 0 {
 		return
 	}
-	train, d := l.alone(l.TrainRows)
-	held, _ := l.alone(l.HeldOutRows)
-	samples, _ := l.alone(x)
+	train, d := r.Alone(r.Train)
+	held, _ := r.Alone(r.HeldOut)
+	samples, _ := r.Alone(x)
 	p.Add("nearest", figure.FigureRef{Title: "Distance to the nearest training point",
 		Caption: "Samples much nearer than held-out points would be copies."},
 		figure.Histogram(figure.HistogramOptions{XLabel: "distance", Log: true},
@@ -87,7 +90,7 @@ func (l *Loaded) nearest(p *page, x []float64) {
 }
 
 // violation shows how far the samples are from Σ.
-func (p *page) violation(set constraint.Set, x []float64) {
+func (p *canvas) violation(set constraint.Set, x []float64) {
 	label := "|h(x)|"
 	if len(set.Inequalities()) > 0 {
 		label = "|h(x)|, max(g(x), 0)"
@@ -104,7 +107,7 @@ const maxColumns = 8
 // the largest of the equalities and of the inequalities of each sample.
 func violationColumns(set constraint.Set, x []float64) []figure.Column {
 	names, m := constraint.Components(set), len(set.Equalities())
-	values, c := excess(set, x)
+	values, c := judge.Excess(set, x)
 	n := len(x) / set.Dim()
 	var columns []figure.Column
 	add := func(name string, from, to int) {
@@ -126,4 +129,62 @@ func violationColumns(set constraint.Set, x []float64) []figure.Column {
 		add(name, a, a+1)
 	}
 	return columns
+}
+
+// steps draws the curves of a trace: each component's, or where there are many the sums
+// of equalities and of inequalities.
+func (p *canvas) steps(s *judge.Steps, equalities int) {
+	if s == nil || len(s.Component) == 0 {
+		return
+	}
+	var x []float64
+	for i := range len(s.Times) + 1 {
+		x = append(x, float64(i))
+	}
+	var curves []figure.Series
+	caption, zero := "", []string(nil)
+	add := func(name string, of []judge.StepViolation) {
+		if len(of) == 0 {
+			return
+		}
+		y := make([]float64, len(x))
+		for _, v := range of {
+			for i, mean := range v.Mean {
+				y[i] += float64(mean)
+			}
+			y[len(x)-1] += float64(v.Final)
+		}
+		if slices.Max(y) == 0 { // a logarithmic axis has no place for it
+			zero = append(zero, name)
+			return
+		}
+		curves = append(curves, figure.Series{Name: name, X: x, Y: y})
+	}
+	if len(s.Component) <= maxColumns {
+		for i, v := range s.Component {
+			add(v.Component, s.Component[i:i+1])
+		}
+	} else {
+		add(fmt.Sprintf("sum of |h|, m = %d", equalities), s.Component[:equalities])
+		add(fmt.Sprintf("sum of max(g, 0), l = %d", len(s.Component)-equalities), s.Component[equalities:])
+	}
+	if len(zero) > 0 {
+		caption = fmt.Sprintf(" Exactly 0 at every step: %s.", strings.Join(zero, ", "))
+	}
+	caption = fmt.Sprintf("Mean over samples after each backward step; the last point is the samples, after "+
+		"terminal projection if there is one. Areas under the curves over t: equalities %s, inequalities %s.%s",
+		text.Number(s.Equalities), text.Number(s.Inequalities), caption)
+	if len(curves) == 0 {
+		p.notes = append(p.notes, "No constraint is violated at any backward step.")
+		return
+	}
+	label := "mean violation"
+	if len(curves) == 1 { // charts name one curve nowhere else
+		label = "mean of " + curves[0].Name
+		if !strings.HasPrefix(curves[0].Name, "sum") {
+			label = "mean violation of " + curves[0].Name
+		}
+	}
+	p.Add("steps", figure.FigureRef{Title: "Constraint violation on the way", Caption: caption},
+		figure.Lines(figure.LineOptions{XLabel: "backward steps", YLabel: label, LogY: true}, curves...))
 }

@@ -1,0 +1,158 @@
+package experiment
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/landing-diffusion/landing/experiment/judge"
+	"github.com/landing-diffusion/landing/experiment/report"
+	"github.com/landing-diffusion/landing/internal/text"
+	"github.com/landing-diffusion/landing/problem"
+	"github.com/landing-diffusion/landing/run"
+	"github.com/landing-diffusion/landing/train"
+	"github.com/landing-diffusion/landing/uniform"
+	"github.com/landing-diffusion/landing/verdict"
+)
+
+// history is what a run folder tells of a training.
+type history struct {
+	course  *verdict.Course // of the network of an epoch; nil where nothing is known of it
+	stopped bool            // it is not at its end
+	seconds float64         // trained
+	mixing  *Mixing         // of chains behind the prior
+}
+
+// historyOf reads it for the network of an epoch; what cannot be read is not known.
+func historyOf(f *run.Folder, epoch int) (h history) {
+	records, err := f.Metrics()
+	if err != nil {
+		return h
+	}
+	for _, k := range records {
+		if k.Kind == "prior" {
+			var m Mixing
+			if json.Unmarshal(k.Data, &m) == nil {
+				h.mixing = &m
+			}
+		}
+	}
+	epochs, evaluations := report.Decode(records)
+	if len(epochs) == 0 {
+		return h
+	}
+	last := epochs[len(epochs)-1]
+	h.seconds = last.Seconds
+	c := &verdict.Course{Epochs: epoch}
+	var status run.Status
+	known := f.ReadJSON(run.StatusFile, &status) == nil
+	if epoch != last.Epoch { // of an earlier checkpoint
+		if w := f.ChosenWeights(); w == nil || w.Epoch != epoch || !known {
+			return h
+		}
+		c.Chosen, c.Open = true, status.State != "trained"
+		c.Epochs, h.stopped = last.Epoch, c.Open
+	} else if known && status.Epoch == epoch {
+		c.Planned = status.Epochs
+		h.stopped = status.Epochs > epoch
+	}
+	for _, e := range epochs {
+		c.Rate, c.Highest = e.Rate, max(c.Highest, e.Rate)
+	}
+	for _, p := range evaluations {
+		c.Distances = append(c.Distances, float64(p.JSD))
+	}
+	h.course = c
+	return h
+}
+
+// chains says what is wrong with the chains behind the prior; empty if nothing is, or there are none.
+func (h history) chains() string {
+	m := h.mixing
+	if m == nil || (&uniform.Draws{Rhat: float64(m.Rhat), ESS: float64(m.ESS)}).Mixed() {
+		return ""
+	}
+	return fmt.Sprintf("the chains behind the uniform prior have not mixed: split-R̂ %.3f at x[%d], %.0f effective draws",
+		float64(m.Rhat), m.Worst, float64(m.ESS))
+}
+
+// Evaluate scores samples; state is that of their network, start of CompareStart, or nil. A *judge.ViolationError,
+// returned beside the evaluation, says that projected samples are not feasible to generate.max_violation.
+func (r *Run) Evaluate(s *judge.Samples, state train.State, start *judge.Start) (*judge.Evaluation, error) {
+	h := historyOf(r.Folder, state.Epoch)
+	about := judge.About{Name: r.Folder.Dir, State: state, Drawn: r.Drawn, Start: start, Course: h.course,
+		Chains: h.chains()}
+	if w := r.Folder.ChosenWeights(); w != nil && w.Epoch == state.Epoch {
+		about.Weights = w.Reason
+	}
+	m := &remedies{run: r, history: h}
+	return r.Reference().Evaluate(s, about, m.of)
+}
+
+// Report writes the page of an evaluation of samples with its figures, and returns its path. line writes the
+// commands that make it again.
+func (r *Run) Report(s *judge.Samples, v *judge.Evaluation, line CommandLine) (string, error) {
+	p := report.Page{Folder: r.Folder, Out: r.Out, Title: r.Title(), Against: r.Reference(), Samples: s.Good(),
+		Evaluation: v}
+	if line != nil {
+		p.Commands = append(madeBy(r.Folder), line(&verdict.Remedy{Verb: verdict.Evaluate, Run: r.Folder.Dir,
+			Settings: problem.Changed(r.Drawn)}))
+	}
+	return p.Write()
+}
+
+// madeBy returns the command line that began a run.
+func madeBy(f *run.Folder) []string {
+	var m run.Manifest
+	if err := f.ReadJSON(run.ManifestFile, &m); err != nil {
+		return nil
+	}
+	words := make([]string, len(m.Command))
+	for i, word := range m.Command {
+		words[i] = text.Shell(word)
+	}
+	return []string{strings.Join(words, " ")}
+}
+
+// A CommandLine writes the command line of a remedy; nil: there is none.
+type CommandLine = func(*verdict.Remedy) string
+
+// A Judging says which samples of a run are drawn and scored.
+type Judging struct {
+	Trained    *Trained
+	Samples    int
+	Seed       uint64
+	Diagnose   bool           // tell of steps on the way too
+	Likelihood bool           // of test rows, where it is known
+	Tick       func(done int) // gets how many are drawn; may be nil
+	Line       CommandLine    // of remedies
+}
+
+// Judge draws samples of a run and evaluates them. fault says what is wrong with samples that there are.
+func Judge(ctx context.Context, r *Run, j Judging) (s *judge.Samples, v *judge.Evaluation, fault, err error) {
+	prior, err := r.Prior(ctx, nil)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	d := NewDrawer(r.Loaded, j.Trained, j.Samples)
+	if j.Diagnose {
+		d.Diagnose()
+	}
+	if s, err = d.Draw(ctx, prior, j.Samples, 0, j.Seed, j.Tick); err != nil {
+		return nil, nil, nil, err
+	}
+	if j.Likelihood {
+		if s.Likelihood, err = Likelihood(ctx, r.Loaded, j.Trained); err != nil {
+			return nil, nil, nil, err
+		}
+	}
+	start, err := r.CompareStart(ctx, prior, j.Samples)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	v, off := r.Evaluate(s, j.Trained.State, start)
+	v.Verdict.WriteCommands(j.Line)
+	return s, v, errors.Join(s.CheckFailed(r.Problem.Generate.MaxFailed), off), ctx.Err()
+}

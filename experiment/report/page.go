@@ -1,0 +1,148 @@
+// Package report writes the page of an evaluation, with its figures, into a run folder.
+package report
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+
+	"github.com/landing-diffusion/landing/constraint"
+	"github.com/landing-diffusion/landing/domain"
+	"github.com/landing-diffusion/landing/experiment/judge"
+	"github.com/landing-diffusion/landing/figure"
+	"github.com/landing-diffusion/landing/run"
+	"github.com/landing-diffusion/landing/train"
+)
+
+const pictureWidth = 1600 // pixels of PNG files
+
+// A Page is what a report is made of.
+type Page struct {
+	Folder     *run.Folder
+	Out        func(name string) string // the name in the folder of a file
+	Title      string
+	Against    *judge.Reference
+	Samples    []float64 // those that did not fail
+	Evaluation *judge.Evaluation
+	Commands   []string // that make the results again
+}
+
+// Write draws the figures into figures/ and writes the HTML report. It returns the report's path.
+func (p Page) Write() (string, error) {
+	c, v := &canvas{page: p}, p.Evaluation
+	c.draw()
+	if c.err != nil {
+		return "", c.err
+	}
+	report := &figure.Report{
+		Title: p.Title,
+		Subtitle: fmt.Sprintf("%s on %s, %d epochs", p.Against.Method.Name(),
+			powers(withArticle(constraint.Name(p.Against.Process.Set))), v.Epoch),
+		Judged:   judged(&v.Verdict),
+		Verdict:  sentence(v),
+		Facts:    facts(v),
+		Figures:  c.figures,
+		Notes:    c.notes,
+		Tables:   tables(v, p.Against),
+		Scene:    c.scene,
+		Config:   string(p.Against.Problem.Resolved()),
+		Commands: p.Commands,
+	}
+	var html bytes.Buffer
+	if err := report.WriteHTML(&html); err != nil {
+		return "", err
+	}
+	name := p.Out(run.ReportFile)
+	return p.Folder.Path(name), p.Folder.Write(name, html.Bytes())
+}
+
+// Decode returns the epochs and evaluations of a training's records.
+func Decode(records []run.Record) (epochs []train.Epoch, evaluations []judge.Progress) {
+	for _, r := range records {
+		switch r.Kind {
+		case "epoch":
+			var e train.Epoch
+			if json.Unmarshal(r.Data, &e) == nil {
+				epochs = append(epochs, e)
+			}
+		case "evaluation":
+			var p judge.Progress
+			if json.Unmarshal(r.Data, &p) == nil {
+				evaluations = append(evaluations, p)
+			}
+		}
+	}
+	return
+}
+
+// A canvas draws the figures of a report into the run folder, and collects what the report shows, for domains too. After an error nothing more is drawn.
+type canvas struct {
+	page    Page
+	figures []figure.FigureRef
+	notes   []string // what is left out of the page, and why
+	scene   figure.Scene
+	err     error
+}
+
+// write writes a file of a picture.
+func (c *canvas) write(name string, draw func(w io.Writer) error) []byte {
+	if c.err != nil {
+		return nil
+	}
+	var b bytes.Buffer
+	if err := draw(&b); err != nil {
+		c.err = fmt.Errorf("figure %s: %w", name, err)
+		return nil
+	}
+	c.err = c.page.Folder.Write(c.page.Out("figures/"+name), b.Bytes())
+	return b.Bytes()
+}
+
+// PNG implements domain.Canvas.
+func (c *canvas) PNG(name string, pic figure.Picture) {
+	c.write(name+".png", func(w io.Writer) error { return pic.WritePNG(w, pictureWidth) })
+}
+
+// Add implements domain.Canvas.
+func (c *canvas) Add(name string, ref figure.FigureRef, pic figure.Picture) {
+	c.PNG(name, pic)
+	if ref.SVG = c.write(name+".svg", pic.WriteSVG); c.err == nil {
+		c.figures = append(c.figures, ref)
+	}
+}
+
+// Note implements domain.Canvas.
+func (c *canvas) Note(remark string) { c.notes = append(c.notes, remark) }
+
+// Scene implements domain.Canvas.
+func (c *canvas) Scene(s figure.Scene) { c.scene = s }
+
+// draw draws what there is to see of samples and their evaluation: first the points themselves.
+func (c *canvas) draw() {
+	x, v, r := c.page.Samples, c.page.Evaluation, c.page.Against
+	view := domain.View{Dim: r.Dim, Data: r.All, Samples: x, Worst: v.Violation.Worst, Parts: v.JSD.Scores(),
+		Seed: r.Problem.Seed}
+	if r.Distance != nil {
+		view.Reference, view.Marks = r.Distance.Reference, r.Distance.Marks(x)
+	}
+	if r.Domain.Draw != nil {
+		r.Domain.Draw(c, view)
+	}
+	r.Distance.Draw(c, x, v.JSD, r.Problem.Seed)
+	r.Observables.Draw(c, x, v.Observed, r.Problem.Seed)
+	records, err := c.page.Folder.Metrics()
+	if err != nil && c.err == nil {
+		c.err = err
+		return
+	}
+	epochs, evaluations := Decode(records)
+	c.loss(epochs)
+	c.progress(evaluations, v.JSD)
+	c.heldOut(records, r.Problem.Train.ByLoss())
+	c.steps(v.Steps, len(r.Process.Set.Equalities()))
+	if len(x) > 0 {
+		c.nearest(r, x)
+		c.violation(r.Process.Set, x)
+	}
+}
