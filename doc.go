@@ -9,8 +9,8 @@
 //     own must pass (constrainttest);
 //   - [github.com/landing-diffusion/landing/langevin], the processes OLLA and ULLA on a
 //     set, their paths, and chains that sample exp(−f) without learning;
-//   - [github.com/landing-diffusion/landing/train], which trains a network of
-//     [github.com/landing-diffusion/landing/score] on such paths;
+//   - [github.com/landing-diffusion/landing/learn/train], which trains a network of
+//     [github.com/landing-diffusion/landing/learn/score] on such paths;
 //   - [github.com/landing-diffusion/landing/problem], the problem file in Go, and
 //     [github.com/landing-diffusion/landing/experiment], which carries it through a run
 //     folder as the command does.

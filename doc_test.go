@@ -14,7 +14,7 @@ func TestDoc(t *testing.T) {
 	}
 	named := regexp.MustCompile(`\[github\.com/landing-diffusion/landing/([a-z/]+)\]`).FindAllSubmatch(text, -1)
 	folders := []string{"cmd/landing", "examples/chain", "docs/architecture.md", "constraint/zoo", "constraint/formula",
-		"constraint/constrainttest"}
+		"tools/constrainttest"}
 	for _, m := range named {
 		folders = append(folders, string(m[1]))
 	}

@@ -110,7 +110,7 @@ func misplaced(rows map[string]*layer, imports map[string][]string) (faults []st
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(imports)) {
-		if name == "." || within(name, "examples", "internal/testkit") { // told of beside the table
+		if name == "." || within(name, "examples", "tools/testkit") { // told of beside the table
 			continue
 		}
 		at := rowOf(name)
@@ -127,7 +127,7 @@ func misplaced(rows map[string]*layer, imports map[string][]string) (faults []st
 			faults = append(faults, name+" is not named in its row, that of "+at)
 		}
 		for _, to := range imports[name] {
-			if within(to, "internal/testkit") {
+			if within(to, "tools/testkit") {
 				continue
 			}
 			if below := rows[rowOf(to)]; below != row && (below == nil || below.floor >= row.floor) {
@@ -161,8 +161,8 @@ func TestLayers(t *testing.T) {
 			return
 		}
 		seen[name] = true
-		if within(name, "internal/testkit", "examples", "bench/cmd", "bench/conditions", "bench/load", "bench/planted",
-			"bench/problems", "bench/rivals", "bench/suite", "internal/site", "internal/release") || strings.HasSuffix(name, "test") {
+		if within(name, "tools/testkit", "examples", "tools/bench/cmd", "tools/bench/conditions", "tools/bench/load", "tools/bench/planted",
+			"tools/bench/problems", "tools/bench/rivals", "tools/bench/suite", "tools/site", "tools/release") || strings.HasSuffix(name, "test") {
 			t.Errorf("%s imports %s, and the command is built of it", from, name)
 		}
 		for _, to := range imports[name] {

@@ -5,9 +5,9 @@ import (
 	"testing"
 
 	"github.com/landing-diffusion/landing/constraint"
+	"github.com/landing-diffusion/landing/constraint/geometry"
 	"github.com/landing-diffusion/landing/constraint/zoo"
-	"github.com/landing-diffusion/landing/geometry"
-	"github.com/landing-diffusion/landing/internal/testkit"
+	"github.com/landing-diffusion/landing/tools/testkit"
 )
 
 // The space around a set has no components, every direction but those held, and the set

@@ -20,8 +20,8 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/landing-diffusion/landing/base/keyed"
 	"github.com/landing-diffusion/landing/internal/fault"
-	"github.com/landing-diffusion/landing/keyed"
 )
 
 // A Set is a feasible set. Its methods allow concurrent calls.

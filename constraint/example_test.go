@@ -4,7 +4,7 @@ import (
 	"fmt"
 
 	"github.com/landing-diffusion/landing/constraint"
-	"github.com/landing-diffusion/landing/geometry"
+	"github.com/landing-diffusion/landing/constraint/geometry"
 )
 
 // parabola is {x ∈ R² : x₁ − x₀² = 0}, written by hand. An evaluator of values and Jacobians makes a constraint.Set;

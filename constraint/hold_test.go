@@ -4,14 +4,14 @@ import (
 	"math"
 	"testing"
 
+	"github.com/landing-diffusion/landing/base/expr"
+	"github.com/landing-diffusion/landing/base/keyed"
 	"github.com/landing-diffusion/landing/constraint"
-	"github.com/landing-diffusion/landing/constraint/constrainttest"
 	"github.com/landing-diffusion/landing/constraint/formula"
+	"github.com/landing-diffusion/landing/constraint/geometry"
 	"github.com/landing-diffusion/landing/constraint/zoo"
-	"github.com/landing-diffusion/landing/expr"
-	"github.com/landing-diffusion/landing/geometry"
-	"github.com/landing-diffusion/landing/internal/testkit"
-	"github.com/landing-diffusion/landing/keyed"
+	"github.com/landing-diffusion/landing/tools/constrainttest"
+	"github.com/landing-diffusion/landing/tools/testkit"
 )
 
 // shell is {x_0² + x_1² + x_2² + x_3² = c_0², x_3 ≤ c_1, x_0 − c_1 ≤ 2} in R⁶, c = (x_4, x_5): a part of a

@@ -1,8 +1,8 @@
 package domain
 
 import (
-	"github.com/landing-diffusion/landing/figure"
-	"github.com/landing-diffusion/landing/metric"
+	"github.com/landing-diffusion/landing/judge/figure"
+	"github.com/landing-diffusion/landing/judge/metric"
 )
 
 // A Canvas takes what a domain shows: pictures in files and on the page of a report.

@@ -1,8 +1,8 @@
 package domain
 
 import (
-	"github.com/landing-diffusion/landing/keyed"
-	"github.com/landing-diffusion/landing/metric"
+	"github.com/landing-diffusion/landing/base/keyed"
+	"github.com/landing-diffusion/landing/judge/metric"
 )
 
 // A Distance is one between sets of points by what is counted of them. It compares marks: numbers, Dim of them a point,

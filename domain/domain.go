@@ -8,11 +8,11 @@ package domain
 import (
 	"io"
 
-	"github.com/landing-diffusion/landing/arrayfile"
+	"github.com/landing-diffusion/landing/base/arrayfile"
+	"github.com/landing-diffusion/landing/base/parallel"
 	"github.com/landing-diffusion/landing/constraint"
-	"github.com/landing-diffusion/landing/dataset"
-	"github.com/landing-diffusion/landing/molecule"
-	"github.com/landing-diffusion/landing/parallel"
+	"github.com/landing-diffusion/landing/domain/dataset"
+	"github.com/landing-diffusion/landing/domain/molecule"
 )
 
 // A Kind is a row of the registry: how a kind of data is recognised, read and made.

@@ -1,6 +1,6 @@
 package domain
 
-import "github.com/landing-diffusion/landing/metric"
+import "github.com/landing-diffusion/landing/judge/metric"
 
 // A Finding is what a kind of data tells of samples beside distances and violations, with a verdict in words.
 type Finding struct {

@@ -10,7 +10,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/landing-diffusion/landing/arrayfile"
+	"github.com/landing-diffusion/landing/base/arrayfile"
 )
 
 // Given returns the domain of points with a condition behind their d coordinates, from that of the points alone, which

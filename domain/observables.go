@@ -6,10 +6,10 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/landing-diffusion/landing/figure"
+	"github.com/landing-diffusion/landing/base/parallel"
 	"github.com/landing-diffusion/landing/internal/text"
-	"github.com/landing-diffusion/landing/metric"
-	"github.com/landing-diffusion/landing/parallel"
+	"github.com/landing-diffusion/landing/judge/figure"
+	"github.com/landing-diffusion/landing/judge/metric"
 )
 
 // An Observable is a named number of a point.

@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"io"
 
-	"github.com/landing-diffusion/landing/arrayfile"
-	"github.com/landing-diffusion/landing/parquetfile"
+	"github.com/landing-diffusion/landing/base/arrayfile"
+	"github.com/landing-diffusion/landing/internal/parquetfile"
 )
 
 func writeParquet(w io.Writer, points arrayfile.Rows) error {

@@ -6,7 +6,7 @@ import (
 	"io"
 	"strings"
 
-	"github.com/landing-diffusion/landing/arrayfile"
+	"github.com/landing-diffusion/landing/base/arrayfile"
 )
 
 func writeCSV(w io.Writer, points arrayfile.Rows) error {

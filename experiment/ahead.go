@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/landing-diffusion/landing/keyed"
+	"github.com/landing-diffusion/landing/base/keyed"
 	"github.com/landing-diffusion/landing/langevin"
 	"github.com/landing-diffusion/landing/problem"
 )

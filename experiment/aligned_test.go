@@ -11,15 +11,15 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/landing-diffusion/landing/arrayfile"
+	"github.com/landing-diffusion/landing/base/arrayfile"
+	"github.com/landing-diffusion/landing/base/keyed"
+	"github.com/landing-diffusion/landing/base/parallel"
+	"github.com/landing-diffusion/landing/experiment/run"
 	"github.com/landing-diffusion/landing/internal/fault"
-	"github.com/landing-diffusion/landing/keyed"
-	"github.com/landing-diffusion/landing/parallel"
+	"github.com/landing-diffusion/landing/learn/score"
+	"github.com/landing-diffusion/landing/learn/score/networks"
+	"github.com/landing-diffusion/landing/learn/train"
 	"github.com/landing-diffusion/landing/problem"
-	"github.com/landing-diffusion/landing/run"
-	"github.com/landing-diffusion/landing/score"
-	"github.com/landing-diffusion/landing/score/networks"
-	"github.com/landing-diffusion/landing/train"
 )
 
 const atoms = `name: atoms

@@ -7,19 +7,19 @@ import (
 	"io/fs"
 	"os"
 
+	"github.com/landing-diffusion/landing/base/keyed"
+	"github.com/landing-diffusion/landing/base/parallel"
 	"github.com/landing-diffusion/landing/constraint"
-	"github.com/landing-diffusion/landing/constraint/conformation"
-	"github.com/landing-diffusion/landing/dataset"
 	"github.com/landing-diffusion/landing/domain"
+	"github.com/landing-diffusion/landing/domain/conformation"
+	"github.com/landing-diffusion/landing/domain/dataset"
 	"github.com/landing-diffusion/landing/domain/kinds"
+	"github.com/landing-diffusion/landing/domain/molecule"
 	"github.com/landing-diffusion/landing/domain/molecules"
+	"github.com/landing-diffusion/landing/experiment/run"
 	"github.com/landing-diffusion/landing/internal/fault"
-	"github.com/landing-diffusion/landing/keyed"
 	"github.com/landing-diffusion/landing/langevin"
-	"github.com/landing-diffusion/landing/molecule"
-	"github.com/landing-diffusion/landing/parallel"
 	"github.com/landing-diffusion/landing/problem/settle"
-	"github.com/landing-diffusion/landing/run"
 )
 
 // An AbsentError says that the data of a run is not where it was, and what needs it.

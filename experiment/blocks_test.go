@@ -5,8 +5,8 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"github.com/landing-diffusion/landing/parallel"
-	"github.com/landing-diffusion/landing/score"
+	"github.com/landing-diffusion/landing/base/parallel"
+	"github.com/landing-diffusion/landing/learn/score"
 )
 
 // A trained model is packed once for all calls that draw from it, and draws as one packed anew.

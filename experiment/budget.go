@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/landing-diffusion/landing/experiment/run"
+	"github.com/landing-diffusion/landing/learn/train"
 	"github.com/landing-diffusion/landing/problem"
-	"github.com/landing-diffusion/landing/run"
-	"github.com/landing-diffusion/landing/train"
 )
 
 // stopwatch counts the seconds of a call, and those that its evaluations and its held-out distances

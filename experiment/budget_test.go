@@ -11,9 +11,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/landing-diffusion/landing/experiment/run"
 	"github.com/landing-diffusion/landing/internal/processor"
-	"github.com/landing-diffusion/landing/run"
-	"github.com/landing-diffusion/landing/train"
+	"github.com/landing-diffusion/landing/learn/train"
 )
 
 // ticking is a clock on which every epoch takes what it is told, and nothing else takes time.

@@ -10,16 +10,16 @@ import (
 
 	"gonum.org/v1/gonum/stat"
 
+	"github.com/landing-diffusion/landing/base/keyed"
 	"github.com/landing-diffusion/landing/constraint"
-	"github.com/landing-diffusion/landing/dataset"
+	"github.com/landing-diffusion/landing/constraint/geometry"
 	"github.com/landing-diffusion/landing/domain"
+	"github.com/landing-diffusion/landing/domain/dataset"
 	"github.com/landing-diffusion/landing/domain/kinds"
-	"github.com/landing-diffusion/landing/geometry"
 	"github.com/landing-diffusion/landing/internal/fault"
-	"github.com/landing-diffusion/landing/keyed"
+	"github.com/landing-diffusion/landing/judge/metric"
 	"github.com/landing-diffusion/landing/langevin"
-	"github.com/landing-diffusion/landing/metric"
-	"github.com/landing-diffusion/landing/score"
+	"github.com/landing-diffusion/landing/learn/score"
 )
 
 // A Condition is the numbers c that are given with points (x, c), the last coordinates of

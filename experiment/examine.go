@@ -5,16 +5,16 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/landing-diffusion/landing/check"
-	"github.com/landing-diffusion/landing/choose"
+	"github.com/landing-diffusion/landing/base/parallel"
 	"github.com/landing-diffusion/landing/constraint"
-	"github.com/landing-diffusion/landing/constraint/trajectory"
-	"github.com/landing-diffusion/landing/dataset"
+	"github.com/landing-diffusion/landing/domain/dataset"
 	"github.com/landing-diffusion/landing/domain/kinds"
+	"github.com/landing-diffusion/landing/domain/trajectory"
 	"github.com/landing-diffusion/landing/internal/fault"
 	"github.com/landing-diffusion/landing/langevin"
-	"github.com/landing-diffusion/landing/parallel"
+	"github.com/landing-diffusion/landing/learn/choose"
 	"github.com/landing-diffusion/landing/problem"
+	"github.com/landing-diffusion/landing/problem/check"
 	"github.com/landing-diffusion/landing/problem/settle"
 )
 

@@ -5,15 +5,15 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/landing-diffusion/landing/check"
-	"github.com/landing-diffusion/landing/parallel"
+	"github.com/landing-diffusion/landing/base/parallel"
 	"github.com/landing-diffusion/landing/problem"
+	"github.com/landing-diffusion/landing/problem/check"
 )
 
 // The doctor tells meshes of a robot's file, which its set leaves out; of the Panda in the
 // binary, which has none, it says nothing.
 func TestExamineTellsMeshes(t *testing.T) {
-	urdf, err := filepath.Abs("../robot/urdf/testdata/panda.urdf")
+	urdf, err := filepath.Abs("../domain/robot/urdf/testdata/panda.urdf")
 	if err != nil {
 		t.Fatal(err)
 	}

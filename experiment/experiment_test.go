@@ -7,13 +7,13 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/landing-diffusion/landing/base/parallel"
 	"github.com/landing-diffusion/landing/experiment/judge"
-	"github.com/landing-diffusion/landing/internal/testkit/job"
-	"github.com/landing-diffusion/landing/metric"
-	"github.com/landing-diffusion/landing/parallel"
+	"github.com/landing-diffusion/landing/judge/metric"
+	"github.com/landing-diffusion/landing/judge/verdict"
+	"github.com/landing-diffusion/landing/learn/train"
 	"github.com/landing-diffusion/landing/problem"
-	"github.com/landing-diffusion/landing/train"
-	"github.com/landing-diffusion/landing/verdict"
+	"github.com/landing-diffusion/landing/tools/testkit/job"
 )
 
 // begin starts a tiny experiment on the data in the binary.

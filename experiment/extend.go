@@ -4,9 +4,9 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/landing-diffusion/landing/experiment/run"
+	"github.com/landing-diffusion/landing/learn/train"
 	"github.com/landing-diffusion/landing/problem"
-	"github.com/landing-diffusion/landing/run"
-	"github.com/landing-diffusion/landing/train"
 )
 
 // Extend returns the run as it goes on from its newest checkpoint, or from the one named, with

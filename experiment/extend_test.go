@@ -8,9 +8,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/landing-diffusion/landing/experiment/run"
+	"github.com/landing-diffusion/landing/learn/train"
 	"github.com/landing-diffusion/landing/problem"
-	"github.com/landing-diffusion/landing/run"
-	"github.com/landing-diffusion/landing/train"
 )
 
 var short = []string{"train.batch=512", "train.checkpoint_every=1e6", "train.refresh=10", "process.steps=10",

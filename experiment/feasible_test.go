@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/landing-diffusion/landing/dataset"
+	"github.com/landing-diffusion/landing/domain/dataset"
 )
 
 // Data of a set of its own unit trains in every unit, and data of another unit in none: the

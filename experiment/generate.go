@@ -5,13 +5,13 @@ import (
 	"context"
 	"time"
 
-	"github.com/landing-diffusion/landing/arrayfile"
+	"github.com/landing-diffusion/landing/base/arrayfile"
+	"github.com/landing-diffusion/landing/base/parallel"
 	"github.com/landing-diffusion/landing/experiment/judge"
-	"github.com/landing-diffusion/landing/method"
-	"github.com/landing-diffusion/landing/parallel"
-	"github.com/landing-diffusion/landing/run"
-	"github.com/landing-diffusion/landing/score"
-	"github.com/landing-diffusion/landing/train"
+	"github.com/landing-diffusion/landing/experiment/run"
+	"github.com/landing-diffusion/landing/learn/method"
+	"github.com/landing-diffusion/landing/learn/score"
+	"github.com/landing-diffusion/landing/learn/train"
 )
 
 // Generate makes the samples first … first+n−1 of the given seed. tick, if not nil, gets how many are done. Samples

@@ -8,7 +8,7 @@ import (
 
 	"github.com/landing-diffusion/landing/experiment/judge"
 	"github.com/landing-diffusion/landing/langevin"
-	"github.com/landing-diffusion/landing/train"
+	"github.com/landing-diffusion/landing/learn/train"
 )
 
 // Samples that a network sends away count as failed: above generate.max_failed they are a

@@ -4,9 +4,9 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/landing-diffusion/landing/onnx"
-	"github.com/landing-diffusion/landing/score"
-	"github.com/landing-diffusion/landing/score/networks"
+	"github.com/landing-diffusion/landing/internal/onnx"
+	"github.com/landing-diffusion/landing/learn/score"
+	"github.com/landing-diffusion/landing/learn/score/networks"
 )
 
 // Graph returns the score of a network of the run as a graph of ONNX's operators, with inputs and output of

@@ -9,12 +9,12 @@ import (
 
 	"github.com/landing-diffusion/landing/experiment/judge"
 	"github.com/landing-diffusion/landing/experiment/report"
+	"github.com/landing-diffusion/landing/experiment/run"
 	"github.com/landing-diffusion/landing/internal/text"
+	"github.com/landing-diffusion/landing/judge/verdict"
+	"github.com/landing-diffusion/landing/langevin/uniform"
+	"github.com/landing-diffusion/landing/learn/train"
 	"github.com/landing-diffusion/landing/problem"
-	"github.com/landing-diffusion/landing/run"
-	"github.com/landing-diffusion/landing/train"
-	"github.com/landing-diffusion/landing/uniform"
-	"github.com/landing-diffusion/landing/verdict"
 )
 
 // history is what a run folder tells of a training.

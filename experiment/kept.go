@@ -6,8 +6,8 @@ import (
 	"io/fs"
 
 	"github.com/landing-diffusion/landing/experiment/judge"
-	"github.com/landing-diffusion/landing/run"
-	"github.com/landing-diffusion/landing/train"
+	"github.com/landing-diffusion/landing/experiment/run"
+	"github.com/landing-diffusion/landing/learn/train"
 )
 
 // A Kept is an evaluation as a run folder keeps it, and what it is of.

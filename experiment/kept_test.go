@@ -7,11 +7,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/landing-diffusion/landing/base/parallel"
+	"github.com/landing-diffusion/landing/experiment/run"
 	"github.com/landing-diffusion/landing/internal/fault"
-	"github.com/landing-diffusion/landing/parallel"
+	"github.com/landing-diffusion/landing/learn/train"
 	"github.com/landing-diffusion/landing/problem"
-	"github.com/landing-diffusion/landing/run"
-	"github.com/landing-diffusion/landing/train"
 )
 
 // begun returns a small run on the demo's data, not trained yet, that trains so long; with what it is made of.

@@ -5,10 +5,10 @@ import (
 	"math"
 
 	"github.com/landing-diffusion/landing/experiment/judge"
+	"github.com/landing-diffusion/landing/judge/metric"
 	"github.com/landing-diffusion/landing/langevin"
-	"github.com/landing-diffusion/landing/method"
-	"github.com/landing-diffusion/landing/metric"
-	"github.com/landing-diffusion/landing/score"
+	"github.com/landing-diffusion/landing/learn/method"
+	"github.com/landing-diffusion/landing/learn/score"
 )
 
 // Steps are doubled until the mean changes by less than judge.LikelihoodChange, or to mostLikelihood.

@@ -7,9 +7,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/landing-diffusion/landing/parallel"
+	"github.com/landing-diffusion/landing/base/parallel"
+	"github.com/landing-diffusion/landing/learn/train"
 	"github.com/landing-diffusion/landing/problem"
-	"github.com/landing-diffusion/landing/train"
 )
 
 // A budget ends the loading when it is spent and names what was going on. An interruption ends it with the context's

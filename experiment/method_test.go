@@ -9,16 +9,16 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/landing-diffusion/landing/check"
+	"github.com/landing-diffusion/landing/base/keyed"
+	"github.com/landing-diffusion/landing/base/parallel"
 	"github.com/landing-diffusion/landing/examples/newmethod"
 	"github.com/landing-diffusion/landing/examples/newnetwork"
-	"github.com/landing-diffusion/landing/internal/testkit/job"
-	"github.com/landing-diffusion/landing/keyed"
-	"github.com/landing-diffusion/landing/method/methods"
-	"github.com/landing-diffusion/landing/parallel"
+	"github.com/landing-diffusion/landing/learn/method/methods"
+	"github.com/landing-diffusion/landing/learn/score/networks"
+	"github.com/landing-diffusion/landing/learn/train"
 	"github.com/landing-diffusion/landing/problem"
-	"github.com/landing-diffusion/landing/score/networks"
-	"github.com/landing-diffusion/landing/train"
+	"github.com/landing-diffusion/landing/problem/check"
+	"github.com/landing-diffusion/landing/tools/testkit/job"
 )
 
 // The examples of a method and of a network of one's own, as a program lists them.

@@ -9,9 +9,9 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/landing-diffusion/landing/arrayfile"
-	"github.com/landing-diffusion/landing/kernel"
-	"github.com/landing-diffusion/landing/score"
+	"github.com/landing-diffusion/landing/base/arrayfile"
+	"github.com/landing-diffusion/landing/base/kernel"
+	"github.com/landing-diffusion/landing/learn/score"
 )
 
 // askedRows returns n rows (x, p̃, t) at points and times of a run.

@@ -11,9 +11,9 @@ import (
 
 	"github.com/landing-diffusion/landing/experiment/judge"
 	"github.com/landing-diffusion/landing/experiment/report"
-	"github.com/landing-diffusion/landing/internal/testkit/job"
-	"github.com/landing-diffusion/landing/metric"
-	"github.com/landing-diffusion/landing/train"
+	"github.com/landing-diffusion/landing/judge/metric"
+	"github.com/landing-diffusion/landing/learn/train"
+	"github.com/landing-diffusion/landing/tools/testkit/job"
 )
 
 const circle = "name: circle\nset: {dim: 2, equality: [{name: r, expr: \"norm(x) - 1\"}]}\nprior: empirical\n"

@@ -9,10 +9,10 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/landing-diffusion/landing/base/parallel"
 	"github.com/landing-diffusion/landing/experiment/report"
-	"github.com/landing-diffusion/landing/parallel"
-	"github.com/landing-diffusion/landing/ranks"
-	"github.com/landing-diffusion/landing/train"
+	"github.com/landing-diffusion/landing/internal/ranks"
+	"github.com/landing-diffusion/landing/learn/train"
 )
 
 // led runs f on rank 0 of a group of so many, whose other ranks follow it; spoil changes what these hear.

@@ -10,13 +10,13 @@ import (
 	"strings"
 
 	"github.com/landing-diffusion/landing/constraint"
-	"github.com/landing-diffusion/landing/dataset"
+	"github.com/landing-diffusion/landing/domain/dataset"
 	"github.com/landing-diffusion/landing/domain/kinds"
 	"github.com/landing-diffusion/landing/experiment/judge"
+	"github.com/landing-diffusion/landing/experiment/run"
 	"github.com/landing-diffusion/landing/internal/input"
+	"github.com/landing-diffusion/landing/learn/train"
 	"github.com/landing-diffusion/landing/problem"
-	"github.com/landing-diffusion/landing/run"
-	"github.com/landing-diffusion/landing/train"
 )
 
 // A Record says of a file of samples how they were drawn. It lies beside the file,

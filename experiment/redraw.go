@@ -6,11 +6,11 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/landing-diffusion/landing/experiment/run"
 	"github.com/landing-diffusion/landing/langevin"
-	"github.com/landing-diffusion/landing/method"
+	"github.com/landing-diffusion/landing/learn/method"
 	"github.com/landing-diffusion/landing/problem"
 	"github.com/landing-diffusion/landing/problem/settle"
-	"github.com/landing-diffusion/landing/run"
 )
 
 // Redraw returns the run as it generates with settings which need

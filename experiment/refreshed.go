@@ -5,9 +5,9 @@ import (
 	"math"
 
 	"github.com/landing-diffusion/landing/experiment/report"
-	"github.com/landing-diffusion/landing/metric"
-	"github.com/landing-diffusion/landing/run"
-	"github.com/landing-diffusion/landing/train"
+	"github.com/landing-diffusion/landing/experiment/run"
+	"github.com/landing-diffusion/landing/judge/metric"
+	"github.com/landing-diffusion/landing/learn/train"
 )
 
 // A network that learns the noise of its paths by heart has a loss that falls on paths that it

@@ -5,8 +5,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/landing-diffusion/landing/keyed"
-	"github.com/landing-diffusion/landing/train"
+	"github.com/landing-diffusion/landing/base/keyed"
+	"github.com/landing-diffusion/landing/learn/train"
 )
 
 // losses that fall within each n epochs of the same paths by a share, and rise with fresh ones.

@@ -11,16 +11,16 @@ import (
 	"strings"
 	"time"
 
-	"github.com/landing-diffusion/landing/choose"
 	"github.com/landing-diffusion/landing/experiment/judge"
+	"github.com/landing-diffusion/landing/experiment/run"
+	"github.com/landing-diffusion/landing/judge/verdict"
 	"github.com/landing-diffusion/landing/langevin"
-	"github.com/landing-diffusion/landing/method"
-	"github.com/landing-diffusion/landing/method/methods"
+	"github.com/landing-diffusion/landing/learn/choose"
+	"github.com/landing-diffusion/landing/learn/method"
+	"github.com/landing-diffusion/landing/learn/method/methods"
+	"github.com/landing-diffusion/landing/learn/train"
 	"github.com/landing-diffusion/landing/problem"
 	"github.com/landing-diffusion/landing/problem/settle"
-	"github.com/landing-diffusion/landing/run"
-	"github.com/landing-diffusion/landing/train"
-	"github.com/landing-diffusion/landing/verdict"
 )
 
 // remedies finds what mends the findings on samples of a run.

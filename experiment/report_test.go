@@ -9,10 +9,10 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/landing-diffusion/landing/base/parallel"
 	"github.com/landing-diffusion/landing/experiment/judge"
 	"github.com/landing-diffusion/landing/internal/text"
-	"github.com/landing-diffusion/landing/parallel"
-	"github.com/landing-diffusion/landing/train"
+	"github.com/landing-diffusion/landing/learn/train"
 )
 
 // A report of samples that are all lost claims no violation.

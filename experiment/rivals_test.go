@@ -10,12 +10,12 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/landing-diffusion/landing/check"
-	"github.com/landing-diffusion/landing/choose"
-	"github.com/landing-diffusion/landing/internal/testkit/job"
-	"github.com/landing-diffusion/landing/keyed"
+	"github.com/landing-diffusion/landing/base/keyed"
+	"github.com/landing-diffusion/landing/judge/verdict"
+	"github.com/landing-diffusion/landing/learn/choose"
 	"github.com/landing-diffusion/landing/problem"
-	"github.com/landing-diffusion/landing/verdict"
+	"github.com/landing-diffusion/landing/problem/check"
+	"github.com/landing-diffusion/landing/tools/testkit/job"
 )
 
 // bowlSet is the set that bowl's points are on.

@@ -13,11 +13,11 @@ import (
 	"strings"
 	"time"
 
+	"github.com/landing-diffusion/landing/base/parallel"
+	"github.com/landing-diffusion/landing/experiment/run"
+	"github.com/landing-diffusion/landing/internal/ranks"
 	"github.com/landing-diffusion/landing/langevin"
-	"github.com/landing-diffusion/landing/parallel"
 	"github.com/landing-diffusion/landing/problem"
-	"github.com/landing-diffusion/landing/ranks"
-	"github.com/landing-diffusion/landing/run"
 )
 
 // A Run is a loaded problem and its folder.

@@ -10,13 +10,13 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/landing-diffusion/landing/arrayfile"
-	"github.com/landing-diffusion/landing/internal/testkit/ball"
-	"github.com/landing-diffusion/landing/internal/testkit/octahedron"
-	"github.com/landing-diffusion/landing/keyed"
-	"github.com/landing-diffusion/landing/parallel"
+	"github.com/landing-diffusion/landing/base/arrayfile"
+	"github.com/landing-diffusion/landing/base/keyed"
+	"github.com/landing-diffusion/landing/base/parallel"
+	"github.com/landing-diffusion/landing/experiment/run"
 	"github.com/landing-diffusion/landing/problem"
-	"github.com/landing-diffusion/landing/run"
+	"github.com/landing-diffusion/landing/tools/testkit/ball"
+	"github.com/landing-diffusion/landing/tools/testkit/octahedron"
 )
 
 // levelSetRun makes a run on the octahedron of files in a folder of their own.

@@ -10,8 +10,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/landing-diffusion/landing/molecule/files"
-	"github.com/landing-diffusion/landing/parallel"
+	"github.com/landing-diffusion/landing/base/parallel"
+	"github.com/landing-diffusion/landing/domain/molecule/files"
 	"github.com/landing-diffusion/landing/problem"
 )
 

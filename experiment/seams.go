@@ -6,12 +6,12 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/landing-diffusion/landing/check"
 	"github.com/landing-diffusion/landing/constraint"
-	"github.com/landing-diffusion/landing/dataset"
-	"github.com/landing-diffusion/landing/discover"
+	"github.com/landing-diffusion/landing/domain/dataset"
 	"github.com/landing-diffusion/landing/internal/text"
 	"github.com/landing-diffusion/landing/problem"
+	"github.com/landing-diffusion/landing/problem/check"
+	"github.com/landing-diffusion/landing/problem/discover"
 )
 
 // seams says which coordinates of plain points take all angles of a circle, which the model does not know to come

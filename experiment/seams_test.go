@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/landing-diffusion/landing/parallel"
+	"github.com/landing-diffusion/landing/base/parallel"
 	"github.com/landing-diffusion/landing/problem"
 )
 

@@ -3,12 +3,12 @@ package experiment
 import (
 	"context"
 
+	"github.com/landing-diffusion/landing/base/keyed"
 	"github.com/landing-diffusion/landing/experiment/judge"
-	"github.com/landing-diffusion/landing/keyed"
+	"github.com/landing-diffusion/landing/judge/metric"
+	"github.com/landing-diffusion/landing/judge/verdict"
 	"github.com/landing-diffusion/landing/langevin"
-	"github.com/landing-diffusion/landing/metric"
 	"github.com/landing-diffusion/landing/problem/settle"
-	"github.com/landing-diffusion/landing/verdict"
 )
 
 const startFloors = 5 // pairs of sets of prior draws

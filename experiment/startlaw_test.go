@@ -6,10 +6,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/landing-diffusion/landing/choose"
-	"github.com/landing-diffusion/landing/parallel"
+	"github.com/landing-diffusion/landing/base/parallel"
+	"github.com/landing-diffusion/landing/experiment/run"
+	"github.com/landing-diffusion/landing/learn/choose"
 	"github.com/landing-diffusion/landing/problem"
-	"github.com/landing-diffusion/landing/run"
 )
 
 // prior: auto is the uniform law where paths end in it, and else the ends of paths, with

@@ -12,12 +12,12 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/landing-diffusion/landing/choose"
-	"github.com/landing-diffusion/landing/internal/testkit/job"
-	"github.com/landing-diffusion/landing/metric"
+	"github.com/landing-diffusion/landing/experiment/run"
+	"github.com/landing-diffusion/landing/judge/metric"
+	"github.com/landing-diffusion/landing/learn/choose"
+	"github.com/landing-diffusion/landing/learn/train"
 	"github.com/landing-diffusion/landing/problem"
-	"github.com/landing-diffusion/landing/run"
-	"github.com/landing-diffusion/landing/train"
+	"github.com/landing-diffusion/landing/tools/testkit/job"
 )
 
 // judgedRun begins a run that held-out distances end. With the rate 0.003 they no longer fall after

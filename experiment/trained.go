@@ -4,15 +4,15 @@ import (
 	"errors"
 	"sync"
 
-	"github.com/landing-diffusion/landing/dataset"
+	"github.com/landing-diffusion/landing/base/superpose"
+	"github.com/landing-diffusion/landing/domain/dataset"
+	"github.com/landing-diffusion/landing/experiment/run"
 	"github.com/landing-diffusion/landing/internal/fault"
 	"github.com/landing-diffusion/landing/langevin"
-	"github.com/landing-diffusion/landing/molecule/superpose"
+	"github.com/landing-diffusion/landing/learn/score"
+	"github.com/landing-diffusion/landing/learn/score/networks"
+	"github.com/landing-diffusion/landing/learn/train"
 	"github.com/landing-diffusion/landing/problem"
-	"github.com/landing-diffusion/landing/run"
-	"github.com/landing-diffusion/landing/score"
-	"github.com/landing-diffusion/landing/score/networks"
-	"github.com/landing-diffusion/landing/train"
 )
 
 // Trained is a model, whose parameters stay as they are, and the state of the training that it

@@ -10,8 +10,8 @@ import (
 
 	"github.com/landing-diffusion/landing/experiment/judge"
 	"github.com/landing-diffusion/landing/experiment/report"
-	"github.com/landing-diffusion/landing/run"
-	"github.com/landing-diffusion/landing/train"
+	"github.com/landing-diffusion/landing/experiment/run"
+	"github.com/landing-diffusion/landing/learn/train"
 )
 
 // The state at which training was interrupted is the one that is kept, also

@@ -8,14 +8,14 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/landing-diffusion/landing/check"
-	"github.com/landing-diffusion/landing/choose"
-	"github.com/landing-diffusion/landing/internal/testkit/job"
-	"github.com/landing-diffusion/landing/method/methods"
-	"github.com/landing-diffusion/landing/parallel"
+	"github.com/landing-diffusion/landing/base/parallel"
+	"github.com/landing-diffusion/landing/learn/choose"
+	"github.com/landing-diffusion/landing/learn/method/methods"
+	"github.com/landing-diffusion/landing/learn/train"
 	"github.com/landing-diffusion/landing/problem"
+	"github.com/landing-diffusion/landing/problem/check"
 	"github.com/landing-diffusion/landing/problem/settle"
-	"github.com/landing-diffusion/landing/train"
+	"github.com/landing-diffusion/landing/tools/testkit/job"
 )
 
 // tuned loads 60 rows on a circle of radius c in the plane z = c, with no more said than settings do.

@@ -12,7 +12,7 @@ import (
 	"testing"
 
 	"github.com/landing-diffusion/landing/experiment/judge"
-	"github.com/landing-diffusion/landing/internal/testkit/job"
+	"github.com/landing-diffusion/landing/tools/testkit/job"
 )
 
 // A scaled problem is one that can be written in any unit. Of its texts <v^p> is the number v·cᵖ where lengths

@@ -7,10 +7,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/landing-diffusion/landing/arrayfile"
-	"github.com/landing-diffusion/landing/internal/testkit/job"
-	"github.com/landing-diffusion/landing/run"
-	"github.com/landing-diffusion/landing/train"
+	"github.com/landing-diffusion/landing/base/arrayfile"
+	"github.com/landing-diffusion/landing/experiment/run"
+	"github.com/landing-diffusion/landing/learn/train"
+	"github.com/landing-diffusion/landing/tools/testkit/job"
 )
 
 // A run of a version that did not know a key opens, says so, and learns the same; so does one that knew all,

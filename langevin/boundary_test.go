@@ -4,8 +4,8 @@ import (
 	"math"
 	"testing"
 
-	"github.com/landing-diffusion/landing/internal/testkit"
 	"github.com/landing-diffusion/landing/langevin"
+	"github.com/landing-diffusion/landing/tools/testkit"
 )
 
 // The laws of OLLA, ULLA and their projected variants with inequalities: last

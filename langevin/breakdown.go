@@ -5,7 +5,7 @@ import (
 	"errors"
 	"slices"
 
-	"github.com/landing-diffusion/landing/ranks"
+	"github.com/landing-diffusion/landing/internal/ranks"
 )
 
 // Breakdowns are rows of a simulation that left the finite numbers or lost their rank.

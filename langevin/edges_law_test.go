@@ -6,12 +6,12 @@ import (
 	"math"
 	"slices"
 
+	"github.com/landing-diffusion/landing/base/keyed"
+	"github.com/landing-diffusion/landing/base/parallel"
 	"github.com/landing-diffusion/landing/constraint"
 	"github.com/landing-diffusion/landing/constraint/formula"
 	"github.com/landing-diffusion/landing/constraint/zoo"
-	"github.com/landing-diffusion/landing/keyed"
 	"github.com/landing-diffusion/landing/langevin"
-	"github.com/landing-diffusion/landing/parallel"
 )
 
 // Chains on sets with edges whose laws are known.

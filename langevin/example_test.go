@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/landing-diffusion/landing/base/parallel"
 	"github.com/landing-diffusion/landing/constraint/zoo"
 	"github.com/landing-diffusion/landing/langevin"
-	"github.com/landing-diffusion/landing/parallel"
 )
 
 // Sampling the von Mises–Fisher law exp(κ z) on the sphere, whose mean height is

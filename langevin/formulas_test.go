@@ -7,10 +7,10 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/landing-diffusion/landing/base/keyed"
 	"github.com/landing-diffusion/landing/constraint/zoo"
 	"github.com/landing-diffusion/landing/internal/dense"
-	"github.com/landing-diffusion/landing/internal/testkit"
-	"github.com/landing-diffusion/landing/keyed"
+	"github.com/landing-diffusion/landing/tools/testkit"
 )
 
 // The gradient of every potential with values is theirs, by central differences, at every row.

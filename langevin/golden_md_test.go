@@ -5,12 +5,12 @@ import (
 	"testing"
 
 	"github.com/landing-diffusion/landing/constraint"
-	"github.com/landing-diffusion/landing/constraint/conformation"
-	"github.com/landing-diffusion/landing/geometry"
-	"github.com/landing-diffusion/landing/internal/testkit"
-	"github.com/landing-diffusion/landing/internal/testkit/golden"
-	"github.com/landing-diffusion/landing/internal/testkit/reference"
-	"github.com/landing-diffusion/landing/molecule"
+	"github.com/landing-diffusion/landing/constraint/geometry"
+	"github.com/landing-diffusion/landing/domain/conformation"
+	"github.com/landing-diffusion/landing/domain/molecule"
+	"github.com/landing-diffusion/landing/tools/testkit"
+	"github.com/landing-diffusion/landing/tools/testkit/golden"
+	"github.com/landing-diffusion/landing/tools/testkit/reference"
 )
 
 // The values of md_ops.npz, with its ridge.

@@ -4,11 +4,11 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/landing-diffusion/landing/geometry"
-	"github.com/landing-diffusion/landing/internal/testkit"
-	"github.com/landing-diffusion/landing/internal/testkit/golden"
-	"github.com/landing-diffusion/landing/internal/testkit/papercase"
-	"github.com/landing-diffusion/landing/internal/testkit/reference"
+	"github.com/landing-diffusion/landing/constraint/geometry"
+	"github.com/landing-diffusion/landing/tools/testkit"
+	"github.com/landing-diffusion/landing/tools/testkit/golden"
+	"github.com/landing-diffusion/landing/tools/testkit/papercase"
+	"github.com/landing-diffusion/landing/tools/testkit/reference"
 )
 
 // Three steps of every method in the paper's convention, both ways, with the options

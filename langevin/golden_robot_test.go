@@ -4,14 +4,14 @@ import (
 	"math"
 	"testing"
 
+	"github.com/landing-diffusion/landing/base/keyed"
 	"github.com/landing-diffusion/landing/constraint"
-	"github.com/landing-diffusion/landing/constraint/trajectory"
-	"github.com/landing-diffusion/landing/internal/testkit"
-	"github.com/landing-diffusion/landing/internal/testkit/golden"
-	"github.com/landing-diffusion/landing/internal/testkit/reference"
-	"github.com/landing-diffusion/landing/keyed"
-	"github.com/landing-diffusion/landing/robot"
-	"github.com/landing-diffusion/landing/robot/scene"
+	"github.com/landing-diffusion/landing/domain/robot"
+	"github.com/landing-diffusion/landing/domain/robot/scene"
+	"github.com/landing-diffusion/landing/domain/trajectory"
+	"github.com/landing-diffusion/landing/tools/testkit"
+	"github.com/landing-diffusion/landing/tools/testkit/golden"
+	"github.com/landing-diffusion/landing/tools/testkit/reference"
 )
 
 // summedArms are the published task in the reference's two sums: as its lines say them, and

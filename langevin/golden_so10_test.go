@@ -8,11 +8,11 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/landing-diffusion/landing/constraint"
+	"github.com/landing-diffusion/landing/constraint/geometry"
 	"github.com/landing-diffusion/landing/constraint/zoo"
-	"github.com/landing-diffusion/landing/geometry"
-	"github.com/landing-diffusion/landing/internal/testkit"
-	"github.com/landing-diffusion/landing/internal/testkit/golden"
-	"github.com/landing-diffusion/landing/internal/testkit/reference"
+	"github.com/landing-diffusion/landing/tools/testkit"
+	"github.com/landing-diffusion/landing/tools/testkit/golden"
+	"github.com/landing-diffusion/landing/tools/testkit/reference"
 )
 
 // The reference's O(10): h = XXᵀ − I, and (V − XVᵀX)/2 for Π.

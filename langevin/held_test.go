@@ -6,13 +6,13 @@ import (
 	"math"
 	"testing"
 
+	"github.com/landing-diffusion/landing/base/expr"
+	"github.com/landing-diffusion/landing/base/keyed"
 	"github.com/landing-diffusion/landing/constraint"
 	"github.com/landing-diffusion/landing/constraint/formula"
 	"github.com/landing-diffusion/landing/constraint/zoo"
-	"github.com/landing-diffusion/landing/expr"
-	"github.com/landing-diffusion/landing/internal/testkit"
-	"github.com/landing-diffusion/landing/keyed"
 	"github.com/landing-diffusion/landing/langevin"
+	"github.com/landing-diffusion/landing/tools/testkit"
 )
 
 // conditioned is {‖x‖ = c_0, x_2 ≤ c_1} in R^(4+2), with c = (x_4, x_5) held.

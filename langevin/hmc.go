@@ -3,8 +3,8 @@ package langevin
 import (
 	"math"
 
-	"github.com/landing-diffusion/landing/geometry"
-	"github.com/landing-diffusion/landing/keyed"
+	"github.com/landing-diffusion/landing/base/keyed"
+	"github.com/landing-diffusion/landing/constraint/geometry"
 )
 
 // hmc is constrained Hamiltonian Monte Carlo (Lelièvre, Rousset and Stoltz, "Hybrid

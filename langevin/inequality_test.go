@@ -5,12 +5,12 @@ import (
 	"math"
 	"testing"
 
+	"github.com/landing-diffusion/landing/base/keyed"
+	"github.com/landing-diffusion/landing/base/parallel"
 	"github.com/landing-diffusion/landing/constraint"
 	"github.com/landing-diffusion/landing/constraint/zoo"
-	"github.com/landing-diffusion/landing/internal/testkit"
-	"github.com/landing-diffusion/landing/internal/testkit/sets"
-	"github.com/landing-diffusion/landing/keyed"
-	"github.com/landing-diffusion/landing/parallel"
+	"github.com/landing-diffusion/landing/tools/testkit"
+	"github.com/landing-diffusion/landing/tools/testkit/sets"
 )
 
 // walls is an affine set with inequalities: {x : A x = b, the last l rows ≤}.

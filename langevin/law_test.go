@@ -9,10 +9,10 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
+	"github.com/landing-diffusion/landing/base/parallel"
 	"github.com/landing-diffusion/landing/constraint"
 	"github.com/landing-diffusion/landing/constraint/zoo"
-	"github.com/landing-diffusion/landing/internal/testkit"
-	"github.com/landing-diffusion/landing/parallel"
+	"github.com/landing-diffusion/landing/tools/testkit"
 )
 
 // linearise returns the matrices of an affine map (state, ζ) ↦ state, column by

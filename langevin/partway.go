@@ -4,8 +4,8 @@ import (
 	"context"
 	"math"
 
-	"github.com/landing-diffusion/landing/keyed"
-	"github.com/landing-diffusion/landing/ranks"
+	"github.com/landing-diffusion/landing/base/keyed"
+	"github.com/landing-diffusion/landing/internal/ranks"
 )
 
 // Spread returns s_k: the standard deviation of x_k − x_0, in each direction of a flat Σ

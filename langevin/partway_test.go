@@ -5,9 +5,9 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/landing-diffusion/landing/base/keyed"
 	"github.com/landing-diffusion/landing/constraint/zoo"
-	"github.com/landing-diffusion/landing/internal/testkit"
-	"github.com/landing-diffusion/landing/keyed"
+	"github.com/landing-diffusion/landing/tools/testkit"
 )
 
 // Partway keeps of forward paths what Forward keeps, bit for bit: whatever the levels, blocks and

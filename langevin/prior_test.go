@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/landing-diffusion/landing/constraint/zoo"
-	"github.com/landing-diffusion/landing/internal/testkit"
+	"github.com/landing-diffusion/landing/tools/testkit"
 )
 
 // The empirical prior holds the terminal states of the forward paths that did not

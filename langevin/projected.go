@@ -1,6 +1,6 @@
 package langevin
 
-import "github.com/landing-diffusion/landing/geometry"
+import "github.com/landing-diffusion/landing/constraint/geometry"
 
 // OLLA-P (= RDDPM) and ULLA-P replace the landing and curvature terms by a
 // Newton solve at every step (paper, Forward-OLLA-P and Forward-ULLA-P):

@@ -7,8 +7,8 @@ import (
 	"errors"
 
 	"github.com/landing-diffusion/landing/constraint"
-	"github.com/landing-diffusion/landing/geometry"
-	"github.com/landing-diffusion/landing/ranks"
+	"github.com/landing-diffusion/landing/constraint/geometry"
+	"github.com/landing-diffusion/landing/internal/ranks"
 )
 
 // Among divides the rows of Forward and Partway among the ranks of a group, all of which call them with the same

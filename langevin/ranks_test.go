@@ -9,12 +9,12 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/landing-diffusion/landing/base/keyed"
+	"github.com/landing-diffusion/landing/base/parallel"
 	"github.com/landing-diffusion/landing/constraint"
 	"github.com/landing-diffusion/landing/constraint/zoo"
-	"github.com/landing-diffusion/landing/internal/testkit"
-	"github.com/landing-diffusion/landing/keyed"
-	"github.com/landing-diffusion/landing/parallel"
-	"github.com/landing-diffusion/landing/ranks"
+	"github.com/landing-diffusion/landing/internal/ranks"
+	"github.com/landing-diffusion/landing/tools/testkit"
 )
 
 // among runs f on every rank of a group, each with a simulator of its own.

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/landing-diffusion/landing/constraint/zoo"
-	"github.com/landing-diffusion/landing/internal/testkit"
+	"github.com/landing-diffusion/landing/tools/testkit"
 )
 
 // gaussian is the best score of p, on its own grid, for data N(0, v) on the line: that

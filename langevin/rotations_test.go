@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/landing-diffusion/landing/constraint/zoo"
-	"github.com/landing-diffusion/landing/internal/testkit"
+	"github.com/landing-diffusion/landing/tools/testkit"
 )
 
 // From the identity, all methods reach Haar measure on SO(n): traces of the last

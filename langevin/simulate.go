@@ -7,13 +7,13 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/landing-diffusion/landing/base/keyed"
+	"github.com/landing-diffusion/landing/base/parallel"
 	"github.com/landing-diffusion/landing/constraint"
-	"github.com/landing-diffusion/landing/geometry"
+	"github.com/landing-diffusion/landing/constraint/geometry"
 	"github.com/landing-diffusion/landing/internal/dense"
 	"github.com/landing-diffusion/landing/internal/fault"
-	"github.com/landing-diffusion/landing/keyed"
-	"github.com/landing-diffusion/landing/parallel"
-	"github.com/landing-diffusion/landing/ranks"
+	"github.com/landing-diffusion/landing/internal/ranks"
 )
 
 // Paths holds forward paths: path i is the (N+1)×d block at X[i(N+1)d:], its

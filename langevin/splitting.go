@@ -5,10 +5,10 @@ import (
 	"math"
 	"slices"
 
+	"github.com/landing-diffusion/landing/base/keyed"
 	"github.com/landing-diffusion/landing/constraint"
-	"github.com/landing-diffusion/landing/geometry"
+	"github.com/landing-diffusion/landing/constraint/geometry"
 	"github.com/landing-diffusion/landing/internal/dense"
-	"github.com/landing-diffusion/landing/keyed"
 )
 
 // A splitting is the symmetric B-A-O-A-B splitting of underdamped Langevin

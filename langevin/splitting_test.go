@@ -4,10 +4,10 @@ import (
 	"math"
 	"testing"
 
-	"github.com/landing-diffusion/landing/constraint/conformation"
 	"github.com/landing-diffusion/landing/constraint/zoo"
-	"github.com/landing-diffusion/landing/internal/testkit"
-	"github.com/landing-diffusion/landing/molecule"
+	"github.com/landing-diffusion/landing/domain/conformation"
+	"github.com/landing-diffusion/landing/domain/molecule"
+	"github.com/landing-diffusion/landing/tools/testkit"
 )
 
 // A flight of the splitting that would end beyond a wall stays where it is, and only

@@ -7,13 +7,13 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/landing-diffusion/landing/base/keyed"
 	"github.com/landing-diffusion/landing/constraint"
 	"github.com/landing-diffusion/landing/constraint/formula"
+	"github.com/landing-diffusion/landing/constraint/geometry"
 	"github.com/landing-diffusion/landing/constraint/zoo"
-	"github.com/landing-diffusion/landing/geometry"
-	"github.com/landing-diffusion/landing/internal/testkit"
-	"github.com/landing-diffusion/landing/internal/testkit/sets"
-	"github.com/landing-diffusion/landing/keyed"
+	"github.com/landing-diffusion/landing/tools/testkit"
+	"github.com/landing-diffusion/landing/tools/testkit/sets"
 )
 
 // longChain is a chain of eight bonds of length 0.6, anchored at (−2, 0, 0), that keeps

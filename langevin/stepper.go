@@ -5,7 +5,7 @@ import (
 	"fmt"
 
 	"github.com/landing-diffusion/landing/constraint"
-	"github.com/landing-diffusion/landing/geometry"
+	"github.com/landing-diffusion/landing/constraint/geometry"
 )
 
 // A Score is s_θ, as the paper normalises it: 2∇ln q for overdamped methods,

@@ -6,11 +6,11 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/landing-diffusion/landing/base/keyed"
+	"github.com/landing-diffusion/landing/base/parallel"
 	"github.com/landing-diffusion/landing/internal/dense"
 	"github.com/landing-diffusion/landing/internal/fault"
-	"github.com/landing-diffusion/landing/keyed"
-	"github.com/landing-diffusion/landing/metric"
-	"github.com/landing-diffusion/landing/parallel"
+	"github.com/landing-diffusion/landing/judge/metric"
 )
 
 // Shares of moves that go wrong, which Tune aims at.

@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/landing-diffusion/landing/constraint/zoo"
-	"github.com/landing-diffusion/landing/internal/testkit"
+	"github.com/landing-diffusion/landing/tools/testkit"
 )
 
 // quartic is f = Σ x_j⁴.

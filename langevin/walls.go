@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"github.com/landing-diffusion/landing/constraint"
-	"github.com/landing-diffusion/landing/geometry"
+	"github.com/landing-diffusion/landing/constraint/geometry"
 	"github.com/landing-diffusion/landing/internal/dense"
 )
 

@@ -4,8 +4,8 @@ import (
 	"math"
 	"testing"
 
-	"github.com/landing-diffusion/landing/internal/testkit"
 	"github.com/landing-diffusion/landing/langevin"
+	"github.com/landing-diffusion/landing/tools/testkit"
 )
 
 // Chains with elastic walls keep the law of half line, box, cap (uniform and with a

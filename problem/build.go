@@ -4,16 +4,16 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/landing-diffusion/landing/base/kernel"
 	"github.com/landing-diffusion/landing/constraint"
-	"github.com/landing-diffusion/landing/constraint/conformation"
 	"github.com/landing-diffusion/landing/constraint/formula"
-	"github.com/landing-diffusion/landing/geometry"
-	"github.com/landing-diffusion/landing/kernel"
+	"github.com/landing-diffusion/landing/constraint/geometry"
+	"github.com/landing-diffusion/landing/domain/conformation"
 	"github.com/landing-diffusion/landing/langevin"
-	"github.com/landing-diffusion/landing/method"
-	"github.com/landing-diffusion/landing/method/methods"
-	"github.com/landing-diffusion/landing/score"
-	"github.com/landing-diffusion/landing/train"
+	"github.com/landing-diffusion/landing/learn/method"
+	"github.com/landing-diffusion/landing/learn/method/methods"
+	"github.com/landing-diffusion/landing/learn/score"
+	"github.com/landing-diffusion/landing/learn/train"
 )
 
 // Build returns the process that the problem describes, valid, or a *KeyError.

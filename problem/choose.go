@@ -8,13 +8,13 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/landing-diffusion/landing/choose"
 	"github.com/landing-diffusion/landing/constraint"
-	"github.com/landing-diffusion/landing/constraint/conformation"
+	"github.com/landing-diffusion/landing/domain/conformation"
 	"github.com/landing-diffusion/landing/domain/kinds"
+	formats "github.com/landing-diffusion/landing/domain/molecule/files"
 	"github.com/landing-diffusion/landing/domain/molecules"
-	formats "github.com/landing-diffusion/landing/molecule/files"
-	"github.com/landing-diffusion/landing/score"
+	"github.com/landing-diffusion/landing/learn/choose"
+	"github.com/landing-diffusion/landing/learn/score"
 )
 
 // FixedDefaults is the word for a problem whose silent keys are the numbers of Defaults; "" and

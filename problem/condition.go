@@ -4,8 +4,8 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/landing-diffusion/landing/base/expr"
 	"github.com/landing-diffusion/landing/constraint"
-	"github.com/landing-diffusion/landing/expr"
 )
 
 // Condition is numbers that are given with a point: the network learns the law of points for each value of them.

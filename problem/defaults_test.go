@@ -4,9 +4,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/landing-diffusion/landing/score"
-	"github.com/landing-diffusion/landing/score/networks"
-	"github.com/landing-diffusion/landing/train"
+	"github.com/landing-diffusion/landing/learn/score"
+	"github.com/landing-diffusion/landing/learn/score/networks"
+	"github.com/landing-diffusion/landing/learn/train"
 )
 
 // The zero values of networks and of trainings mean what the problem file's defaults mean.

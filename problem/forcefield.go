@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"io/fs"
 
+	"github.com/landing-diffusion/landing/domain/molecule/amber"
 	"github.com/landing-diffusion/landing/langevin"
-	"github.com/landing-diffusion/landing/molecule/amber"
 )
 
 // Keys of the files that a force field is read from.

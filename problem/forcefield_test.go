@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/landing-diffusion/landing/domain/molecule/amber"
 	"github.com/landing-diffusion/landing/langevin"
-	"github.com/landing-diffusion/landing/molecule/amber"
 )
 
 // dipeptide is alanine dipeptide with φ = −70°, as a set of formulas.
@@ -21,7 +21,7 @@ const dipeptide = "name: p\nset: {kind: formula, dim: 66, let: {atom: \"reshape(
 func TestForceField(t *testing.T) {
 	dir := t.TempDir()
 	write := func(name, from string) string {
-		b, err := os.ReadFile(filepath.Join("..", "molecule", "amber", "testdata", from))
+		b, err := os.ReadFile(filepath.Join("..", "domain", "molecule", "amber", "testdata", from))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -11,11 +11,11 @@ import (
 
 	"github.com/landing-diffusion/landing/docs"
 	"github.com/landing-diffusion/landing/domain/kinds"
+	"github.com/landing-diffusion/landing/domain/molecule/amber"
 	"github.com/landing-diffusion/landing/langevin"
-	"github.com/landing-diffusion/landing/method/methods"
-	"github.com/landing-diffusion/landing/molecule/amber"
+	"github.com/landing-diffusion/landing/learn/method/methods"
+	"github.com/landing-diffusion/landing/learn/score/networks"
 	"github.com/landing-diffusion/landing/problem/sets"
-	"github.com/landing-diffusion/landing/score/networks"
 )
 
 // SchemaFile is the name of the schema of problem files where landing init puts it, beside the problem file, and

@@ -6,9 +6,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/landing-diffusion/landing/constraint/levelset"
 	"github.com/landing-diffusion/landing/langevin"
-	"github.com/landing-diffusion/landing/score"
+	"github.com/landing-diffusion/landing/learn/levelset"
+	"github.com/landing-diffusion/landing/learn/score"
 )
 
 // files writes the network h(x) ≈ x_0² + x_1² + x_2² − 1, roughly, and an

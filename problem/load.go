@@ -26,9 +26,9 @@ import (
 	"github.com/landing-diffusion/landing/internal/fault"
 	"github.com/landing-diffusion/landing/internal/input"
 	"github.com/landing-diffusion/landing/internal/text"
-	"github.com/landing-diffusion/landing/method/methods"
+	"github.com/landing-diffusion/landing/learn/method/methods"
+	"github.com/landing-diffusion/landing/learn/score"
 	"github.com/landing-diffusion/landing/problem/sets"
-	"github.com/landing-diffusion/landing/score"
 )
 
 //go:embed recipes/*.yaml

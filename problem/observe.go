@@ -9,7 +9,7 @@ import (
 
 	"github.com/landing-diffusion/landing/constraint/formula"
 	"github.com/landing-diffusion/landing/domain"
-	"github.com/landing-diffusion/landing/metric"
+	"github.com/landing-diffusion/landing/judge/metric"
 )
 
 // Observe is a number of a point, by a formula, whose law is compared between data and

@@ -5,10 +5,10 @@
 package problem
 
 import (
-	"github.com/landing-diffusion/landing/choose"
+	"github.com/landing-diffusion/landing/learn/choose"
+	"github.com/landing-diffusion/landing/learn/score"
+	"github.com/landing-diffusion/landing/learn/train"
 	"github.com/landing-diffusion/landing/problem/sets"
-	"github.com/landing-diffusion/landing/score"
-	"github.com/landing-diffusion/landing/train"
 )
 
 // A Problem is a problem file. Every key is listed, with its default, in

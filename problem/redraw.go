@@ -9,9 +9,9 @@ import (
 	"github.com/goccy/go-yaml"
 
 	"github.com/landing-diffusion/landing/langevin"
-	"github.com/landing-diffusion/landing/method"
-	"github.com/landing-diffusion/landing/method/methods"
-	"github.com/landing-diffusion/landing/score"
+	"github.com/landing-diffusion/landing/learn/method"
+	"github.com/landing-diffusion/landing/learn/method/methods"
+	"github.com/landing-diffusion/landing/learn/score"
 )
 
 // drawKeys are the keys of generation that a network which was trained without them

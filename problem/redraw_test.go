@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/landing-diffusion/landing/method"
+	"github.com/landing-diffusion/landing/learn/method"
 )
 
 // trainedProblem is what a run folder holds.

@@ -1,8 +1,8 @@
 package problem
 
 import (
-	molecules "github.com/landing-diffusion/landing/molecule/files"
-	"github.com/landing-diffusion/landing/molecule/superpose"
+	"github.com/landing-diffusion/landing/base/superpose"
+	molecules "github.com/landing-diffusion/landing/domain/molecule/files"
 )
 
 const referenceKey = "network.reference"

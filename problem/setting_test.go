@@ -11,7 +11,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/landing-diffusion/landing/choose"
+	"github.com/landing-diffusion/landing/learn/choose"
 )
 
 // Typed settings do what their text does, and texts come back as they were.

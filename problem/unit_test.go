@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/landing-diffusion/landing/score"
+	"github.com/landing-diffusion/landing/learn/score"
 )
 
 // networkOf returns the network of a text with settings.

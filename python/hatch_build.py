@@ -2,7 +2,7 @@
 
 LANDING_TARGET is GOOS/GOARCH, by default that of the machine; LANDING_VERSION the version, by default that of the
 commit's tag; LANDING_PREBUILT a program to take instead of building one, which this machine must be able to run.
-Beside the program lie its licences (internal/licences). Needs Go and the repository around this folder; no network where Go's modules are at hand.
+Beside the program lie its licences (tools/licences). Needs Go and the repository around this folder; no network where Go's modules are at hand.
 """
 
 from __future__ import annotations
@@ -102,7 +102,7 @@ def _go(*arguments: str) -> str:
 def _licences(folder: Path, target: str) -> Path:
     """Writes the licences of what is linked into the program of a platform, which ask to go along with it."""
     path = folder / "THIRD_PARTY_LICENSES"
-    _go("run", "./internal/licences", "-o", str(path), target)
+    _go("run", "./tools/licences", "-o", str(path), target)
     return path
 
 

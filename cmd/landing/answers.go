@@ -8,17 +8,17 @@ import (
 
 	"github.com/google/jsonschema-go/jsonschema"
 
-	"github.com/landing-diffusion/landing/check"
-	"github.com/landing-diffusion/landing/compare"
+	"github.com/landing-diffusion/landing/base/kernel"
 	"github.com/landing-diffusion/landing/experiment"
 	"github.com/landing-diffusion/landing/experiment/judge"
 	"github.com/landing-diffusion/landing/internal/fault"
-	"github.com/landing-diffusion/landing/inventory"
-	"github.com/landing-diffusion/landing/kernel"
-	"github.com/landing-diffusion/landing/metric"
-	"github.com/landing-diffusion/landing/sweep"
-	"github.com/landing-diffusion/landing/tasks"
-	"github.com/landing-diffusion/landing/train"
+	"github.com/landing-diffusion/landing/judge/metric"
+	"github.com/landing-diffusion/landing/learn/train"
+	"github.com/landing-diffusion/landing/problem/check"
+	"github.com/landing-diffusion/landing/study/compare"
+	"github.com/landing-diffusion/landing/study/inventory"
+	"github.com/landing-diffusion/landing/study/sweep"
+	"github.com/landing-diffusion/landing/study/tasks"
 )
 
 // answers are the types of what verbs print with --json; of a verb with several, one of them. A new verb gives what it

@@ -13,10 +13,10 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/landing-diffusion/landing/bench"
+	"github.com/landing-diffusion/landing/base/parallel"
+	"github.com/landing-diffusion/landing/experiment/run"
 	"github.com/landing-diffusion/landing/internal/text"
-	"github.com/landing-diffusion/landing/parallel"
-	"github.com/landing-diffusion/landing/run"
+	"github.com/landing-diffusion/landing/tools/bench"
 )
 
 // benchOptions are the flags of dev bench.

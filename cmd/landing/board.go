@@ -6,9 +6,9 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/landing-diffusion/landing/experiment"
-	"github.com/landing-diffusion/landing/export"
+	"github.com/landing-diffusion/landing/experiment/export"
+	"github.com/landing-diffusion/landing/experiment/run"
 	"github.com/landing-diffusion/landing/internal/text"
-	"github.com/landing-diffusion/landing/run"
 )
 
 // A board is --tensorboard of train, whose folder may be left out.

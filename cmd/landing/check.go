@@ -11,8 +11,8 @@ import (
 	"github.com/spf13/pflag"
 	"golang.org/x/term"
 
-	"github.com/landing-diffusion/landing/check"
 	"github.com/landing-diffusion/landing/experiment"
+	"github.com/landing-diffusion/landing/problem/check"
 )
 
 // checkOptions are the flags of check.

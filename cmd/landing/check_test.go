@@ -7,10 +7,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/landing-diffusion/landing/arrayfile"
-	"github.com/landing-diffusion/landing/internal/testkit"
+	"github.com/landing-diffusion/landing/base/arrayfile"
 	"github.com/landing-diffusion/landing/langevin"
 	"github.com/landing-diffusion/landing/problem"
+	"github.com/landing-diffusion/landing/tools/testkit"
 )
 
 const armHead = `name: arm

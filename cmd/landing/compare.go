@@ -11,8 +11,8 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/landing-diffusion/landing/compare"
 	"github.com/landing-diffusion/landing/internal/text"
+	"github.com/landing-diffusion/landing/study/compare"
 )
 
 // compareOptions are the flags of compare.

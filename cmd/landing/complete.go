@@ -9,14 +9,14 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/landing-diffusion/landing/inventory"
-	"github.com/landing-diffusion/landing/method/methods"
-	"github.com/landing-diffusion/landing/paper"
+	"github.com/landing-diffusion/landing/experiment/run"
+	"github.com/landing-diffusion/landing/learn/method/methods"
+	"github.com/landing-diffusion/landing/learn/score"
+	"github.com/landing-diffusion/landing/learn/score/networks"
 	"github.com/landing-diffusion/landing/problem"
 	"github.com/landing-diffusion/landing/problem/sets"
-	"github.com/landing-diffusion/landing/run"
-	"github.com/landing-diffusion/landing/score"
-	"github.com/landing-diffusion/landing/score/networks"
+	"github.com/landing-diffusion/landing/study/inventory"
+	"github.com/landing-diffusion/landing/study/paper"
 )
 
 // A completer says what a word of a command line may be; args are the arguments before it.

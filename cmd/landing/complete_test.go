@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/landing-diffusion/landing/internal/testkit"
+	"github.com/landing-diffusion/landing/tools/testkit"
 )
 
 // offers returns what the program offers for the last word of a command line, and cobra's directive.

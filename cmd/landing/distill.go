@@ -16,11 +16,11 @@ import (
 
 	"github.com/landing-diffusion/landing/experiment"
 	"github.com/landing-diffusion/landing/experiment/judge"
+	"github.com/landing-diffusion/landing/experiment/run"
 	"github.com/landing-diffusion/landing/internal/text"
-	"github.com/landing-diffusion/landing/metric"
+	"github.com/landing-diffusion/landing/judge/metric"
+	"github.com/landing-diffusion/landing/judge/verdict"
 	"github.com/landing-diffusion/landing/problem"
-	"github.com/landing-diffusion/landing/run"
-	"github.com/landing-diffusion/landing/verdict"
 )
 
 // mostLearned bounds -n.

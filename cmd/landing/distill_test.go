@@ -6,9 +6,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/landing-diffusion/landing/metric"
+	"github.com/landing-diffusion/landing/experiment/run"
+	"github.com/landing-diffusion/landing/judge/metric"
 	"github.com/landing-diffusion/landing/problem"
-	"github.com/landing-diffusion/landing/run"
 )
 
 // distill makes a run folder that the other verbs take as any other, and says what its samples are

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/landing-diffusion/landing/internal/fault"
-	"github.com/landing-diffusion/landing/internal/testkit/process"
+	"github.com/landing-diffusion/landing/tools/testkit/process"
 )
 
 // events decodes the lines of standard error: objects of known kinds, and nothing else.

@@ -14,12 +14,12 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/landing-diffusion/landing/arrayfile"
-	"github.com/landing-diffusion/landing/dataset"
+	"github.com/landing-diffusion/landing/base/arrayfile"
+	"github.com/landing-diffusion/landing/base/kernel"
+	"github.com/landing-diffusion/landing/domain/dataset"
 	"github.com/landing-diffusion/landing/experiment"
-	"github.com/landing-diffusion/landing/export"
-	"github.com/landing-diffusion/landing/kernel"
-	"github.com/landing-diffusion/landing/run"
+	"github.com/landing-diffusion/landing/experiment/export"
+	"github.com/landing-diffusion/landing/experiment/run"
 )
 
 // exportOptions are the flags of export.

@@ -6,9 +6,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/landing-diffusion/landing/internal/testkit"
-	"github.com/landing-diffusion/landing/internal/testkit/onnxrun"
-	"github.com/landing-diffusion/landing/run"
+	"github.com/landing-diffusion/landing/experiment/run"
+	"github.com/landing-diffusion/landing/tools/testkit"
+	"github.com/landing-diffusion/landing/tools/testkit/onnxrun"
 )
 
 // export writes what it says, keeps what is there, and refuses by name what it cannot write.

@@ -9,8 +9,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/landing-diffusion/landing/arrayfile"
-	"github.com/landing-diffusion/landing/run"
+	"github.com/landing-diffusion/landing/base/arrayfile"
+	"github.com/landing-diffusion/landing/experiment/run"
 )
 
 // badFlag is the usage error of a flag that has a value it cannot have.

@@ -10,8 +10,8 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/landing-diffusion/landing/tasks"
-	"github.com/landing-diffusion/landing/work"
+	"github.com/landing-diffusion/landing/study/tasks"
+	"github.com/landing-diffusion/landing/study/work"
 )
 
 // forwardOptions are the flags of dev forward.

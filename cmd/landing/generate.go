@@ -15,10 +15,10 @@ import (
 	"github.com/landing-diffusion/landing/domain/kinds"
 	"github.com/landing-diffusion/landing/experiment"
 	"github.com/landing-diffusion/landing/experiment/judge"
-	"github.com/landing-diffusion/landing/metric"
+	"github.com/landing-diffusion/landing/judge/metric"
 	"github.com/landing-diffusion/landing/problem"
-	"github.com/landing-diffusion/landing/tasks"
-	"github.com/landing-diffusion/landing/work"
+	"github.com/landing-diffusion/landing/study/tasks"
+	"github.com/landing-diffusion/landing/study/work"
 )
 
 // generated is what generate prints.

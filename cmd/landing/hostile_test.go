@@ -16,9 +16,9 @@ import (
 	"testing"
 
 	"github.com/landing-diffusion/landing/experiment"
-	"github.com/landing-diffusion/landing/internal/testkit"
-	"github.com/landing-diffusion/landing/run"
-	"github.com/landing-diffusion/landing/train"
+	"github.com/landing-diffusion/landing/experiment/run"
+	"github.com/landing-diffusion/landing/learn/train"
+	"github.com/landing-diffusion/landing/tools/testkit"
 )
 
 // A checkpoint whose hashes are right but whose numbers cannot be is damaged; a run

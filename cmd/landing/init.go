@@ -11,11 +11,11 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/landing-diffusion/landing/discover"
+	"github.com/landing-diffusion/landing/experiment/run"
 	"github.com/landing-diffusion/landing/internal/text"
 	"github.com/landing-diffusion/landing/problem"
+	"github.com/landing-diffusion/landing/problem/discover"
 	"github.com/landing-diffusion/landing/problem/draft"
-	"github.com/landing-diffusion/landing/run"
 )
 
 // initOptions are the flags of init.

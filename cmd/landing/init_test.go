@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/landing-diffusion/landing/internal/testkit"
-	"github.com/landing-diffusion/landing/keyed"
+	"github.com/landing-diffusion/landing/base/keyed"
+	"github.com/landing-diffusion/landing/tools/testkit"
 )
 
 // A file of places on two circles becomes a problem that check and train accept; nothing is

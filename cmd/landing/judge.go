@@ -14,11 +14,11 @@ import (
 	"github.com/landing-diffusion/landing/domain"
 	"github.com/landing-diffusion/landing/experiment"
 	"github.com/landing-diffusion/landing/experiment/judge"
-	"github.com/landing-diffusion/landing/metric"
+	"github.com/landing-diffusion/landing/experiment/run"
+	"github.com/landing-diffusion/landing/judge/metric"
+	"github.com/landing-diffusion/landing/judge/verdict"
+	"github.com/landing-diffusion/landing/learn/train"
 	"github.com/landing-diffusion/landing/problem"
-	"github.com/landing-diffusion/landing/run"
-	"github.com/landing-diffusion/landing/train"
-	"github.com/landing-diffusion/landing/verdict"
 )
 
 // maxComponents bounds the constraints that a table lists.

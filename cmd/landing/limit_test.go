@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/landing-diffusion/landing/run"
+	"github.com/landing-diffusion/landing/experiment/run"
 )
 
 // --timeout ends a training with all that it did, says how to go on, and exits with a code of its own; what goes on

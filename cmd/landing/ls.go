@@ -16,7 +16,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/landing-diffusion/landing/internal/text"
-	"github.com/landing-diffusion/landing/inventory"
+	"github.com/landing-diffusion/landing/study/inventory"
 )
 
 // runsDir is where verbs make runs, and look for them, unless they are told otherwise.

@@ -16,13 +16,13 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/landing-diffusion/landing/constraint/levelset/fit"
+	"github.com/landing-diffusion/landing/base/kernel"
+	"github.com/landing-diffusion/landing/base/parallel"
 	"github.com/landing-diffusion/landing/internal/fault"
-	"github.com/landing-diffusion/landing/kernel"
+	"github.com/landing-diffusion/landing/internal/ranks"
 	"github.com/landing-diffusion/landing/langevin"
-	"github.com/landing-diffusion/landing/parallel"
-	"github.com/landing-diffusion/landing/ranks"
-	"github.com/landing-diffusion/landing/train"
+	"github.com/landing-diffusion/landing/learn/levelset/fit"
+	"github.com/landing-diffusion/landing/learn/train"
 )
 
 // Exit codes.

@@ -17,14 +17,14 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/landing-diffusion/landing/arrayfile"
-	"github.com/landing-diffusion/landing/constraint/conformation"
-	"github.com/landing-diffusion/landing/dataset"
-	"github.com/landing-diffusion/landing/metric"
-	"github.com/landing-diffusion/landing/molecule"
-	"github.com/landing-diffusion/landing/molecule/amber"
-	"github.com/landing-diffusion/landing/molecule/files"
-	"github.com/landing-diffusion/landing/run"
+	"github.com/landing-diffusion/landing/base/arrayfile"
+	"github.com/landing-diffusion/landing/domain/conformation"
+	"github.com/landing-diffusion/landing/domain/dataset"
+	"github.com/landing-diffusion/landing/domain/molecule"
+	"github.com/landing-diffusion/landing/domain/molecule/amber"
+	"github.com/landing-diffusion/landing/domain/molecule/files"
+	"github.com/landing-diffusion/landing/experiment/run"
+	"github.com/landing-diffusion/landing/judge/metric"
 )
 
 // alanineOptions are the flags of make alanine.

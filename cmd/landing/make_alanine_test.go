@@ -8,10 +8,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/landing-diffusion/landing/arrayfile"
-	"github.com/landing-diffusion/landing/internal/testkit"
-	"github.com/landing-diffusion/landing/molecule"
-	"github.com/landing-diffusion/landing/molecule/files"
+	"github.com/landing-diffusion/landing/base/arrayfile"
+	"github.com/landing-diffusion/landing/domain/molecule"
+	"github.com/landing-diffusion/landing/domain/molecule/files"
+	"github.com/landing-diffusion/landing/tools/testkit"
 )
 
 var shortChains = []string{"make", "alanine", "-n", "96", "--chains", "8", "--burn", "50", "--every", "10"}
@@ -65,7 +65,7 @@ func TestDataAlanine(t *testing.T) {
 func TestDataAlanineFaults(t *testing.T) {
 	dir := t.TempDir()
 	for name, from := range map[string]string{"a.prmtop": "dipeptide.prmtop", "a.rst7": "dipeptide.rst7"} {
-		b := testkit.Must(os.ReadFile(filepath.Join("..", "..", "molecule", "amber", "testdata", from)))
+		b := testkit.Must(os.ReadFile(filepath.Join("..", "..", "domain", "molecule", "amber", "testdata", from)))
 		for copy, text := range map[string]string{name: string(b),
 			"other" + name: strings.Replace(string(b), "NME", "NMA", 1),
 			"cut" + name:   string(b[:len(b)/2])} {
@@ -110,7 +110,7 @@ func TestDataAlanineFaults(t *testing.T) {
 func TestForceFieldInARun(t *testing.T) {
 	dir := t.TempDir()
 	for _, name := range []string{"dipeptide.prmtop", "dipeptide.rst7"} {
-		b := testkit.Must(os.ReadFile(filepath.Join("..", "..", "molecule", "amber", "testdata", name)))
+		b := testkit.Must(os.ReadFile(filepath.Join("..", "..", "domain", "molecule", "amber", "testdata", name)))
 		testkit.OK(t, os.WriteFile(filepath.Join(dir, name), b, 0o600))
 	}
 	ok(t, dir, append(shortChains, "--atoms", "all", "-o", "all.npy")...)

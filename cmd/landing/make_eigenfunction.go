@@ -8,11 +8,11 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/landing-diffusion/landing/constraint/levelset"
-	"github.com/landing-diffusion/landing/dataset"
+	"github.com/landing-diffusion/landing/constraint/mesh"
+	"github.com/landing-diffusion/landing/constraint/mesh/spectrum"
+	"github.com/landing-diffusion/landing/domain/dataset"
 	"github.com/landing-diffusion/landing/experiment"
-	"github.com/landing-diffusion/landing/mesh"
-	"github.com/landing-diffusion/landing/mesh/spectrum"
+	"github.com/landing-diffusion/landing/learn/levelset"
 )
 
 // eigenStory is what make eigenfunction prints.

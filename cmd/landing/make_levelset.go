@@ -13,8 +13,8 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/landing-diffusion/landing/constraint/levelset/fit"
-	"github.com/landing-diffusion/landing/mesh"
+	"github.com/landing-diffusion/landing/constraint/mesh"
+	"github.com/landing-diffusion/landing/learn/levelset/fit"
 )
 
 // meshStory is what make level-set prints.

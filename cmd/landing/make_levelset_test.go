@@ -8,10 +8,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/landing-diffusion/landing/arrayfile"
-	"github.com/landing-diffusion/landing/internal/testkit"
-	"github.com/landing-diffusion/landing/internal/testkit/ball"
-	"github.com/landing-diffusion/landing/mesh"
+	"github.com/landing-diffusion/landing/base/arrayfile"
+	"github.com/landing-diffusion/landing/constraint/mesh"
+	"github.com/landing-diffusion/landing/tools/testkit"
+	"github.com/landing-diffusion/landing/tools/testkit/ball"
 )
 
 // From a mesh to a report: a level set is fitted, data drawn on it, a model

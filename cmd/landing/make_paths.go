@@ -15,14 +15,14 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/landing-diffusion/landing/arrayfile"
+	"github.com/landing-diffusion/landing/base/arrayfile"
 	"github.com/landing-diffusion/landing/constraint"
-	"github.com/landing-diffusion/landing/constraint/trajectory"
-	"github.com/landing-diffusion/landing/dataset"
 	"github.com/landing-diffusion/landing/domain"
+	"github.com/landing-diffusion/landing/domain/dataset"
+	"github.com/landing-diffusion/landing/domain/robot/plan"
 	"github.com/landing-diffusion/landing/domain/trajectories"
-	"github.com/landing-diffusion/landing/robot/plan"
-	"github.com/landing-diffusion/landing/run"
+	"github.com/landing-diffusion/landing/domain/trajectory"
+	"github.com/landing-diffusion/landing/experiment/run"
 )
 
 // armOptions are the flags of make arm.

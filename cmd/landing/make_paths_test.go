@@ -10,9 +10,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/landing-diffusion/landing/arrayfile"
-	"github.com/landing-diffusion/landing/internal/testkit"
-	"github.com/landing-diffusion/landing/robot"
+	"github.com/landing-diffusion/landing/base/arrayfile"
+	"github.com/landing-diffusion/landing/domain/robot"
+	"github.com/landing-diffusion/landing/tools/testkit"
 )
 
 // landing make arm writes rows that the recipe trains on, half of them in each mode, the

@@ -10,9 +10,9 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/landing-diffusion/landing/dataset"
-	"github.com/landing-diffusion/landing/tasks"
-	"github.com/landing-diffusion/landing/work"
+	"github.com/landing-diffusion/landing/domain/dataset"
+	"github.com/landing-diffusion/landing/study/tasks"
+	"github.com/landing-diffusion/landing/study/work"
 )
 
 // soStory is what make so prints.

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/landing-diffusion/landing/arrayfile"
+	"github.com/landing-diffusion/landing/base/arrayfile"
 )
 
 // landing make so writes what its flags say, the same bytes each time, and never

@@ -14,8 +14,8 @@ import (
 	"github.com/spf13/cobra/doc"
 	"github.com/spf13/pflag"
 
+	"github.com/landing-diffusion/landing/experiment/run"
 	"github.com/landing-diffusion/landing/internal/text"
-	"github.com/landing-diffusion/landing/run"
 )
 
 // pages are what man prints.

@@ -11,7 +11,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/landing-diffusion/landing/domain/kinds"
-	"github.com/landing-diffusion/landing/tasks"
+	"github.com/landing-diffusion/landing/study/tasks"
 )
 
 // partsDir is what a folder of parts is called behind the name of their file.

@@ -10,7 +10,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/landing-diffusion/landing/metric"
+	"github.com/landing-diffusion/landing/judge/metric"
 )
 
 // printable returns text that a terminal takes for text: control characters other than

@@ -14,9 +14,9 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/landing-diffusion/landing/paper"
-	"github.com/landing-diffusion/landing/run"
-	"github.com/landing-diffusion/landing/sweep"
+	"github.com/landing-diffusion/landing/experiment/run"
+	"github.com/landing-diffusion/landing/study/paper"
+	"github.com/landing-diffusion/landing/study/sweep"
 )
 
 // paperOptions are the options of paper.

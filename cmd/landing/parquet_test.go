@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/landing-diffusion/landing/dataset"
-	"github.com/landing-diffusion/landing/internal/testkit"
+	"github.com/landing-diffusion/landing/domain/dataset"
+	"github.com/landing-diffusion/landing/tools/testkit"
 )
 
 // Samples as Parquet are those as NPY, at any number of workers and in parts too, and init, train and eval take

@@ -11,7 +11,7 @@ import (
 
 	"golang.org/x/term"
 
-	"github.com/landing-diffusion/landing/metric"
+	"github.com/landing-diffusion/landing/judge/metric"
 )
 
 // Ways to write to standard error.

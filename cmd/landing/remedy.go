@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/landing-diffusion/landing/internal/text"
-	"github.com/landing-diffusion/landing/verdict"
+	"github.com/landing-diffusion/landing/judge/verdict"
 )
 
 // verbNames are what the command calls the verbs of remedies.

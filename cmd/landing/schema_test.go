@@ -15,9 +15,9 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 	"github.com/spf13/cobra"
 
-	"github.com/landing-diffusion/landing/internal/testkit"
 	"github.com/landing-diffusion/landing/problem"
 	"github.com/landing-diffusion/landing/problem/schema"
+	"github.com/landing-diffusion/landing/tools/testkit"
 )
 
 var resolvedSchemas sync.Map // *jsonschema.Resolved by what it is of

@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/landing-diffusion/landing/arrayfile"
-	"github.com/landing-diffusion/landing/internal/testkit"
+	"github.com/landing-diffusion/landing/base/arrayfile"
+	"github.com/landing-diffusion/landing/tools/testkit"
 )
 
 // landing export --network describes a network, evaluates it, and says what is wrong with rows.

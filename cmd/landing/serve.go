@@ -24,13 +24,13 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/landing-diffusion/landing/engine"
+	"github.com/landing-diffusion/landing/base/parallel"
 	"github.com/landing-diffusion/landing/experiment"
+	"github.com/landing-diffusion/landing/experiment/run"
 	"github.com/landing-diffusion/landing/internal/input"
-	"github.com/landing-diffusion/landing/inventory"
-	"github.com/landing-diffusion/landing/parallel"
-	"github.com/landing-diffusion/landing/run"
-	"github.com/landing-diffusion/landing/serve"
+	"github.com/landing-diffusion/landing/study/engine"
+	"github.com/landing-diffusion/landing/study/inventory"
+	"github.com/landing-diffusion/landing/study/serve"
 )
 
 func (a *app) serve() *cobra.Command {

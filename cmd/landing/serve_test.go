@@ -24,9 +24,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/landing-diffusion/landing/internal/testkit"
-	"github.com/landing-diffusion/landing/run"
-	"github.com/landing-diffusion/landing/serve"
+	"github.com/landing-diffusion/landing/experiment/run"
+	"github.com/landing-diffusion/landing/study/serve"
+	"github.com/landing-diffusion/landing/tools/testkit"
 )
 
 // The service draws what generate writes, reads tokens and runs again on SIGHUP, ends on SIGTERM with code 0, and

@@ -12,8 +12,8 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/landing-diffusion/landing/internal/text"
-	"github.com/landing-diffusion/landing/tasks"
-	"github.com/landing-diffusion/landing/work"
+	"github.com/landing-diffusion/landing/study/tasks"
+	"github.com/landing-diffusion/landing/study/work"
 )
 
 // shardFlag is --shard of verbs that can do a part of their work.

@@ -11,8 +11,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/landing-diffusion/landing/internal/testkit"
-	"github.com/landing-diffusion/landing/internal/testkit/process"
+	"github.com/landing-diffusion/landing/tools/testkit"
+	"github.com/landing-diffusion/landing/tools/testkit/process"
 )
 
 // sameFiles holds two files of a folder against each other.

@@ -14,7 +14,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/landing-diffusion/landing/internal/testkit/process"
+	"github.com/landing-diffusion/landing/tools/testkit/process"
 )
 
 // slowCommands are commands that would go on for minutes, and what each may leave when it is ended: folders that it

@@ -15,10 +15,10 @@ import (
 
 	"github.com/landing-diffusion/landing/experiment"
 	"github.com/landing-diffusion/landing/internal/text"
-	"github.com/landing-diffusion/landing/metric"
-	"github.com/landing-diffusion/landing/sweep"
-	"github.com/landing-diffusion/landing/train"
-	"github.com/landing-diffusion/landing/work"
+	"github.com/landing-diffusion/landing/judge/metric"
+	"github.com/landing-diffusion/landing/learn/train"
+	"github.com/landing-diffusion/landing/study/sweep"
+	"github.com/landing-diffusion/landing/study/work"
 )
 
 // sweepOptions are the flags of sweep.

@@ -11,8 +11,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/landing-diffusion/landing/internal/testkit"
-	"github.com/landing-diffusion/landing/internal/testkit/process"
+	"github.com/landing-diffusion/landing/tools/testkit"
+	"github.com/landing-diffusion/landing/tools/testkit/process"
 )
 
 // short is a sweep of two tiny cells, whose budgets are counts.

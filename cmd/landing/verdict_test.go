@@ -12,12 +12,12 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/landing-diffusion/landing/base/parallel"
 	"github.com/landing-diffusion/landing/experiment"
 	"github.com/landing-diffusion/landing/experiment/judge"
-	"github.com/landing-diffusion/landing/internal/testkit"
-	"github.com/landing-diffusion/landing/parallel"
+	"github.com/landing-diffusion/landing/judge/verdict"
 	"github.com/landing-diffusion/landing/problem"
-	"github.com/landing-diffusion/landing/verdict"
+	"github.com/landing-diffusion/landing/tools/testkit"
 )
 
 // words splits a command as a shell does.

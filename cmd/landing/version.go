@@ -9,7 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/landing-diffusion/landing/run"
+	"github.com/landing-diffusion/landing/experiment/run"
 )
 
 // versionAnswer is what version prints.

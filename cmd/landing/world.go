@@ -6,7 +6,7 @@ import (
 	"os"
 	"strconv"
 
-	"github.com/landing-diffusion/landing/ranks"
+	"github.com/landing-diffusion/landing/internal/ranks"
 )
 
 // launched returns how many processes the MPI job has that has started this one, as text; empty if none has. Open MPI,

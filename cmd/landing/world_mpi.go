@@ -9,10 +9,10 @@ import (
 	"runtime/debug"
 	"syscall"
 
+	"github.com/landing-diffusion/landing/base/parallel"
 	"github.com/landing-diffusion/landing/experiment"
-	"github.com/landing-diffusion/landing/parallel"
-	"github.com/landing-diffusion/landing/ranks"
-	"github.com/landing-diffusion/landing/ranks/mpi"
+	"github.com/landing-diffusion/landing/internal/ranks"
+	"github.com/landing-diffusion/landing/internal/ranks/mpi"
 )
 
 // join joins the MPI job that has started this process, if one has: it returns nil otherwise. On other ranks than 0 it

@@ -2,7 +2,7 @@
 
 package main
 
-import "github.com/landing-diffusion/landing/ranks"
+import "github.com/landing-diffusion/landing/internal/ranks"
 
 // join returns nil: this binary knows no MPI.
 func join() ranks.Group { return nil }

@@ -6,10 +6,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/landing-diffusion/landing/base/keyed"
 	"github.com/landing-diffusion/landing/constraint"
 	"github.com/landing-diffusion/landing/constraint/zoo"
-	"github.com/landing-diffusion/landing/internal/testkit/sets"
-	"github.com/landing-diffusion/landing/keyed"
+	"github.com/landing-diffusion/landing/tools/testkit/sets"
 )
 
 // The rivals of the tape: Go written by hand for one set each.

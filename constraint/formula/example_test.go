@@ -6,8 +6,8 @@ import (
 
 	"github.com/goccy/go-yaml"
 
+	"github.com/landing-diffusion/landing/base/expr"
 	"github.com/landing-diffusion/landing/constraint/formula"
-	"github.com/landing-diffusion/landing/expr"
 )
 
 // A set as a problem file writes it: two unit vectors in the plane at an angle of at most 90°.

@@ -9,8 +9,8 @@ import (
 
 	"github.com/goccy/go-yaml"
 
+	"github.com/landing-diffusion/landing/base/expr"
 	"github.com/landing-diffusion/landing/constraint"
-	"github.com/landing-diffusion/landing/expr"
 	"github.com/landing-diffusion/landing/internal/text"
 )
 

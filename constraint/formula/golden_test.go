@@ -5,8 +5,8 @@ import (
 	"os"
 	"testing"
 
-	"github.com/landing-diffusion/landing/internal/testkit"
-	"github.com/landing-diffusion/landing/internal/testkit/golden"
+	"github.com/landing-diffusion/landing/tools/testkit"
+	"github.com/landing-diffusion/landing/tools/testkit/golden"
 )
 
 // Values and gradients of the reference implementation, on and off Σ.

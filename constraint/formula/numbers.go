@@ -3,7 +3,7 @@ package formula
 import (
 	"fmt"
 
-	"github.com/landing-diffusion/landing/expr"
+	"github.com/landing-diffusion/landing/base/expr"
 )
 
 // An Entry is a formula, or a family of them, whose value at a point is of interest: a number, where a Component is a

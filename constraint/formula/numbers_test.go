@@ -6,8 +6,8 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/landing-diffusion/landing/expr"
-	"github.com/landing-diffusion/landing/internal/testkit"
+	"github.com/landing-diffusion/landing/base/expr"
+	"github.com/landing-diffusion/landing/tools/testkit"
 )
 
 // Families and vectors are several numbers; definitions of the set come first, then

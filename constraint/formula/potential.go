@@ -4,7 +4,7 @@ import (
 	"errors"
 	"sync"
 
-	"github.com/landing-diffusion/landing/expr"
+	"github.com/landing-diffusion/landing/base/expr"
 )
 
 // A Potential is f(x) of one formula, with its exact gradient. It is a langevin.Energy,

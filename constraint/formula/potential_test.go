@@ -6,8 +6,8 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/landing-diffusion/landing/internal/testkit"
 	"github.com/landing-diffusion/landing/langevin"
+	"github.com/landing-diffusion/landing/tools/testkit"
 )
 
 // f = sin(x₀)·x₁² + exp(−x₂) and its gradient by hand, at two points, from several

@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/landing-diffusion/landing/base/keyed"
 	"github.com/landing-diffusion/landing/constraint"
-	"github.com/landing-diffusion/landing/keyed"
 )
 
 // Bounds is {x ∈ R^d : lower_j ≤ x_j ≤ upper_j}: first the lower bounds, then

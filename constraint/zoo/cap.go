@@ -4,9 +4,9 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/landing-diffusion/landing/base/keyed"
 	"github.com/landing-diffusion/landing/constraint"
 	"github.com/landing-diffusion/landing/internal/dense"
-	"github.com/landing-diffusion/landing/keyed"
 )
 
 // Cap is the spherical cap {x ∈ R^d : ‖x‖ − 1 = 0, height − a·x ≤ 0} with the unit vector a.

@@ -6,8 +6,8 @@ import (
 	"testing"
 
 	"github.com/landing-diffusion/landing/constraint"
+	"github.com/landing-diffusion/landing/constraint/geometry"
 	"github.com/landing-diffusion/landing/constraint/zoo"
-	"github.com/landing-diffusion/landing/geometry"
 )
 
 // Impossible sets are refused with the field's name.

@@ -4,9 +4,9 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/landing-diffusion/landing/base/keyed"
 	"github.com/landing-diffusion/landing/constraint"
 	"github.com/landing-diffusion/landing/internal/dense"
-	"github.com/landing-diffusion/landing/keyed"
 )
 
 // Ellipsoid is {x ∈ R^d : ½(Σ x_j²/a_j² − 1) = 0}.

@@ -3,9 +3,9 @@ package zoo
 import (
 	"fmt"
 
+	"github.com/landing-diffusion/landing/base/keyed"
 	"github.com/landing-diffusion/landing/constraint"
 	"github.com/landing-diffusion/landing/internal/dense"
-	"github.com/landing-diffusion/landing/keyed"
 )
 
 // A gram is the set of p orthonormal vectors a_0 … a_{p−1} of R^n,

@@ -4,9 +4,9 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/landing-diffusion/landing/base/keyed"
 	"github.com/landing-diffusion/landing/constraint"
 	"github.com/landing-diffusion/landing/internal/dense"
-	"github.com/landing-diffusion/landing/keyed"
 )
 
 // Orthogonal is O(n) = {X ∈ R^(n×n) : XᵀX − I = 0} with the n(n+1)/2 equalities i ≤ j (paper, experiment SO(10)), or

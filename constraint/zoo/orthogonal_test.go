@@ -4,8 +4,8 @@ import (
 	"math"
 	"testing"
 
+	"github.com/landing-diffusion/landing/base/keyed"
 	"github.com/landing-diffusion/landing/constraint/zoo"
-	"github.com/landing-diffusion/landing/keyed"
 )
 
 // Retract exists up to ‖W‖₂ = 1, W the skew part of Bᵀv, and not beyond: for a

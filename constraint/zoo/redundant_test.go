@@ -4,10 +4,10 @@ import (
 	"math"
 	"testing"
 
+	"github.com/landing-diffusion/landing/base/keyed"
+	"github.com/landing-diffusion/landing/constraint/geometry"
 	"github.com/landing-diffusion/landing/constraint/zoo"
-	"github.com/landing-diffusion/landing/geometry"
-	"github.com/landing-diffusion/landing/internal/testkit"
-	"github.com/landing-diffusion/landing/keyed"
+	"github.com/landing-diffusion/landing/tools/testkit"
 )
 
 // On and off the z-axis the rank is 2, whether g is active or not, and Π is the

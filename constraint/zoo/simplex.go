@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/landing-diffusion/landing/base/keyed"
 	"github.com/landing-diffusion/landing/constraint"
-	"github.com/landing-diffusion/landing/keyed"
 )
 
 // Simplex is the probability simplex {x ∈ R^d : Σ x_j = 1, x ≥ 0}.

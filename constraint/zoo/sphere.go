@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/landing-diffusion/landing/base/keyed"
 	"github.com/landing-diffusion/landing/constraint"
 	"github.com/landing-diffusion/landing/internal/dense"
-	"github.com/landing-diffusion/landing/keyed"
 )
 
 // Sphere is {x ∈ R^d : ‖x‖ − r = 0}, d ≥ 1. The constraint is the paper's

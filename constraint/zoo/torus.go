@@ -3,8 +3,8 @@ package zoo
 import (
 	"math"
 
+	"github.com/landing-diffusion/landing/base/keyed"
 	"github.com/landing-diffusion/landing/constraint"
-	"github.com/landing-diffusion/landing/keyed"
 )
 
 // Torus is {x ∈ R³ : √((ρ − R)² + z²) − r = 0} with ρ = √(x² + y²): the points

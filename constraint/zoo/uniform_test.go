@@ -5,9 +5,9 @@ import (
 	"sort"
 	"testing"
 
+	"github.com/landing-diffusion/landing/base/keyed"
 	"github.com/landing-diffusion/landing/constraint"
 	"github.com/landing-diffusion/landing/constraint/zoo"
-	"github.com/landing-diffusion/landing/keyed"
 )
 
 // uniformly fails unless the numbers that law gives for n uniform samples of the

@@ -4,13 +4,13 @@ package earth
 import (
 	"io"
 
-	"github.com/landing-diffusion/landing/arrayfile"
-	"github.com/landing-diffusion/landing/dataset"
+	"github.com/landing-diffusion/landing/base/arrayfile"
 	"github.com/landing-diffusion/landing/domain"
+	"github.com/landing-diffusion/landing/domain/dataset"
 	"github.com/landing-diffusion/landing/domain/earth/demo"
-	"github.com/landing-diffusion/landing/figure"
 	"github.com/landing-diffusion/landing/internal/text"
-	"github.com/landing-diffusion/landing/metric"
+	"github.com/landing-diffusion/landing/judge/figure"
+	"github.com/landing-diffusion/landing/judge/metric"
 )
 
 // Kind is data.kind earth: lines latitude,longitude.

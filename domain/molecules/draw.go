@@ -6,12 +6,12 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/landing-diffusion/landing/constraint/conformation"
 	"github.com/landing-diffusion/landing/domain"
-	"github.com/landing-diffusion/landing/figure"
+	"github.com/landing-diffusion/landing/domain/conformation"
+	"github.com/landing-diffusion/landing/domain/molecule/files"
 	"github.com/landing-diffusion/landing/internal/text"
-	"github.com/landing-diffusion/landing/metric"
-	"github.com/landing-diffusion/landing/molecule/files"
+	"github.com/landing-diffusion/landing/judge/figure"
+	"github.com/landing-diffusion/landing/judge/metric"
 )
 
 // draw shows data and samples: histograms of what is compared, two dihedrals against each

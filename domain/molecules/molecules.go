@@ -12,15 +12,15 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/landing-diffusion/landing/arrayfile"
+	"github.com/landing-diffusion/landing/base/arrayfile"
+	"github.com/landing-diffusion/landing/base/parallel"
+	"github.com/landing-diffusion/landing/base/superpose"
 	"github.com/landing-diffusion/landing/constraint"
-	"github.com/landing-diffusion/landing/constraint/conformation"
-	"github.com/landing-diffusion/landing/dataset"
 	"github.com/landing-diffusion/landing/domain"
-	"github.com/landing-diffusion/landing/molecule"
-	"github.com/landing-diffusion/landing/molecule/files"
-	"github.com/landing-diffusion/landing/molecule/superpose"
-	"github.com/landing-diffusion/landing/parallel"
+	"github.com/landing-diffusion/landing/domain/conformation"
+	"github.com/landing-diffusion/landing/domain/dataset"
+	"github.com/landing-diffusion/landing/domain/molecule"
+	"github.com/landing-diffusion/landing/domain/molecule/files"
 )
 
 // Kind is data.kind molecule: conformations, on sets of three coordinates an atom.

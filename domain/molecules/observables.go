@@ -6,11 +6,11 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/landing-diffusion/landing/constraint/conformation"
+	"github.com/landing-diffusion/landing/base/superpose"
 	"github.com/landing-diffusion/landing/domain"
-	"github.com/landing-diffusion/landing/metric"
-	"github.com/landing-diffusion/landing/molecule"
-	"github.com/landing-diffusion/landing/molecule/superpose"
+	"github.com/landing-diffusion/landing/domain/conformation"
+	"github.com/landing-diffusion/landing/domain/molecule"
+	"github.com/landing-diffusion/landing/judge/metric"
 )
 
 // A coordinate is an internal coordinate as people look at it: in degrees, Å or Å³.

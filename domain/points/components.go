@@ -4,7 +4,7 @@ import (
 	"fmt"
 
 	"github.com/landing-diffusion/landing/domain"
-	"github.com/landing-diffusion/landing/metric"
+	"github.com/landing-diffusion/landing/judge/metric"
 )
 
 const most = 4 // components

@@ -6,9 +6,9 @@ import (
 	"fmt"
 
 	"github.com/landing-diffusion/landing/constraint"
-	"github.com/landing-diffusion/landing/dataset"
 	"github.com/landing-diffusion/landing/domain"
-	"github.com/landing-diffusion/landing/figure"
+	"github.com/landing-diffusion/landing/domain/dataset"
+	"github.com/landing-diffusion/landing/judge/figure"
 )
 
 // Kind is data.kind points on any set: coordinates by rows.

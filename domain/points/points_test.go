@@ -6,13 +6,13 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/landing-diffusion/landing/base/keyed"
 	"github.com/landing-diffusion/landing/constraint"
 	"github.com/landing-diffusion/landing/constraint/zoo"
 	"github.com/landing-diffusion/landing/domain"
-	"github.com/landing-diffusion/landing/figure"
-	"github.com/landing-diffusion/landing/internal/testkit"
-	"github.com/landing-diffusion/landing/keyed"
-	"github.com/landing-diffusion/landing/metric"
+	"github.com/landing-diffusion/landing/judge/figure"
+	"github.com/landing-diffusion/landing/judge/metric"
+	"github.com/landing-diffusion/landing/tools/testkit"
 )
 
 // Points about a line of R³ and a plane in it: the first component is the line's

@@ -6,13 +6,13 @@ import (
 	"fmt"
 
 	"github.com/landing-diffusion/landing/constraint"
-	"github.com/landing-diffusion/landing/constraint/levelset"
-	"github.com/landing-diffusion/landing/dataset"
+	"github.com/landing-diffusion/landing/constraint/mesh"
 	"github.com/landing-diffusion/landing/domain"
-	"github.com/landing-diffusion/landing/figure"
+	"github.com/landing-diffusion/landing/domain/dataset"
 	"github.com/landing-diffusion/landing/internal/text"
-	"github.com/landing-diffusion/landing/mesh"
-	"github.com/landing-diffusion/landing/metric"
+	"github.com/landing-diffusion/landing/judge/figure"
+	"github.com/landing-diffusion/landing/judge/metric"
+	"github.com/landing-diffusion/landing/learn/levelset"
 )
 
 // Kind is data.kind points on a level set with a mesh.

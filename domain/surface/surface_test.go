@@ -5,16 +5,16 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/landing-diffusion/landing/constraint/levelset"
+	"github.com/landing-diffusion/landing/base/keyed"
+	"github.com/landing-diffusion/landing/base/parallel"
+	"github.com/landing-diffusion/landing/constraint/mesh"
 	"github.com/landing-diffusion/landing/domain"
-	"github.com/landing-diffusion/landing/figure"
-	"github.com/landing-diffusion/landing/internal/testkit"
-	"github.com/landing-diffusion/landing/internal/testkit/ball"
-	"github.com/landing-diffusion/landing/internal/testkit/octahedron"
-	"github.com/landing-diffusion/landing/keyed"
-	"github.com/landing-diffusion/landing/mesh"
-	"github.com/landing-diffusion/landing/metric"
-	"github.com/landing-diffusion/landing/parallel"
+	"github.com/landing-diffusion/landing/judge/figure"
+	"github.com/landing-diffusion/landing/judge/metric"
+	"github.com/landing-diffusion/landing/learn/levelset"
+	"github.com/landing-diffusion/landing/tools/testkit"
+	"github.com/landing-diffusion/landing/tools/testkit/ball"
+	"github.com/landing-diffusion/landing/tools/testkit/octahedron"
 )
 
 // On a surface points are counted on their nearest faces, in all blocks; 20 000 samples

@@ -6,10 +6,10 @@ import (
 	"strings"
 
 	"github.com/landing-diffusion/landing/domain"
-	"github.com/landing-diffusion/landing/figure"
+	"github.com/landing-diffusion/landing/domain/robot"
+	"github.com/landing-diffusion/landing/domain/robot/scene"
 	"github.com/landing-diffusion/landing/internal/text"
-	"github.com/landing-diffusion/landing/robot"
-	"github.com/landing-diffusion/landing/robot/scene"
+	"github.com/landing-diffusion/landing/judge/figure"
 )
 
 // draw shows the motions: played in space, from above and from the side, and where they are in

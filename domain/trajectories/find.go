@@ -7,10 +7,10 @@ import (
 	"strings"
 
 	"github.com/landing-diffusion/landing/domain"
+	"github.com/landing-diffusion/landing/domain/robot"
+	"github.com/landing-diffusion/landing/domain/robot/scene"
 	"github.com/landing-diffusion/landing/internal/text"
-	"github.com/landing-diffusion/landing/metric"
-	"github.com/landing-diffusion/landing/robot"
-	"github.com/landing-diffusion/landing/robot/scene"
+	"github.com/landing-diffusion/landing/judge/metric"
 )
 
 // find tells the shares of modes, how far and how smoothly joints go, and what is clear between way points.

@@ -7,9 +7,9 @@ import (
 	"strings"
 
 	"github.com/landing-diffusion/landing/constraint"
-	"github.com/landing-diffusion/landing/constraint/trajectory"
-	"github.com/landing-diffusion/landing/dataset"
-	"github.com/landing-diffusion/landing/robot"
+	"github.com/landing-diffusion/landing/domain/dataset"
+	"github.com/landing-diffusion/landing/domain/robot"
+	"github.com/landing-diffusion/landing/domain/trajectory"
 )
 
 // fit makes points of the set of trajectories: coordinates of joint values, by the joints'

@@ -10,12 +10,12 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/landing-diffusion/landing/arrayfile"
-	"github.com/landing-diffusion/landing/dataset"
+	"github.com/landing-diffusion/landing/base/arrayfile"
+	"github.com/landing-diffusion/landing/base/parallel"
 	"github.com/landing-diffusion/landing/domain"
-	"github.com/landing-diffusion/landing/metric"
-	"github.com/landing-diffusion/landing/parallel"
-	"github.com/landing-diffusion/landing/robot/scene"
+	"github.com/landing-diffusion/landing/domain/dataset"
+	"github.com/landing-diffusion/landing/domain/robot/scene"
+	"github.com/landing-diffusion/landing/judge/metric"
 )
 
 // A guide knows what to look at in motions.

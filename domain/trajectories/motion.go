@@ -5,9 +5,9 @@ import (
 	"math"
 
 	"github.com/landing-diffusion/landing/constraint"
-	"github.com/landing-diffusion/landing/constraint/trajectory"
-	"github.com/landing-diffusion/landing/robot"
-	"github.com/landing-diffusion/landing/robot/scene"
+	"github.com/landing-diffusion/landing/domain/robot"
+	"github.com/landing-diffusion/landing/domain/robot/scene"
+	"github.com/landing-diffusion/landing/domain/trajectory"
 )
 
 // A motion is what is known of points: L configurations of an arm one after the other,

@@ -5,8 +5,8 @@ import (
 	"math"
 
 	"github.com/landing-diffusion/landing/domain"
-	"github.com/landing-diffusion/landing/metric"
-	"github.com/landing-diffusion/landing/robot"
+	"github.com/landing-diffusion/landing/domain/robot"
+	"github.com/landing-diffusion/landing/judge/metric"
 )
 
 // mostJoints bounds the joints that are compared one by one.

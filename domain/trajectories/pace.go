@@ -6,7 +6,7 @@ import (
 
 	"github.com/landing-diffusion/landing/domain"
 	"github.com/landing-diffusion/landing/internal/text"
-	"github.com/landing-diffusion/landing/metric"
+	"github.com/landing-diffusion/landing/judge/metric"
 )
 
 // A median that is this many times the data's, or as much smaller, is bad; what is nearer is

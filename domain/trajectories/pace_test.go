@@ -5,8 +5,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/landing-diffusion/landing/keyed"
-	"github.com/landing-diffusion/landing/parallel"
+	"github.com/landing-diffusion/landing/base/keyed"
+	"github.com/landing-diffusion/landing/base/parallel"
 )
 
 // motions of one joint and four way points: steps of about 0.2 times scale, with noise in each.

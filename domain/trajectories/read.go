@@ -11,10 +11,10 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/landing-diffusion/landing/constraint/trajectory"
-	"github.com/landing-diffusion/landing/dataset"
+	"github.com/landing-diffusion/landing/domain/dataset"
+	"github.com/landing-diffusion/landing/domain/robot"
+	"github.com/landing-diffusion/landing/domain/trajectory"
 	"github.com/landing-diffusion/landing/internal/input"
-	"github.com/landing-diffusion/landing/robot"
 )
 
 // Read reads trajectories, by the file's extension:

@@ -7,9 +7,9 @@ import (
 	"io"
 	"math"
 
-	"github.com/landing-diffusion/landing/arrayfile"
+	"github.com/landing-diffusion/landing/base/arrayfile"
 	"github.com/landing-diffusion/landing/domain"
-	"github.com/landing-diffusion/landing/robot"
+	"github.com/landing-diffusion/landing/domain/robot"
 )
 
 // writeNPY writes n×L×D, or n×d if something stands behind the way points.

@@ -3,9 +3,9 @@ package main
 import (
 	"math"
 
+	"github.com/landing-diffusion/landing/base/keyed"
 	"github.com/landing-diffusion/landing/constraint"
-	"github.com/landing-diffusion/landing/geometry"
-	"github.com/landing-diffusion/landing/keyed"
+	"github.com/landing-diffusion/landing/constraint/geometry"
 )
 
 // demonstrations returns up to n chains that a clumsy hand has laid around the ball, n×24, made feasible by Newton's

@@ -10,11 +10,11 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/landing-diffusion/landing/base/keyed"
 	"github.com/landing-diffusion/landing/constraint"
 	"github.com/landing-diffusion/landing/examples/internal/trial"
-	"github.com/landing-diffusion/landing/internal/testkit"
-	"github.com/landing-diffusion/landing/keyed"
 	"github.com/landing-diffusion/landing/problem"
+	"github.com/landing-diffusion/landing/tools/testkit"
 )
 
 var small = size{chains: 150, samples: 200, epochs: 2, width: 16, workers: 2}

@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/landing-diffusion/landing/base/expr"
 	"github.com/landing-diffusion/landing/constraint/formula"
-	"github.com/landing-diffusion/landing/expr"
 )
 
 const (

@@ -10,10 +10,10 @@ import (
 	"image/color"
 	"math"
 
+	"github.com/landing-diffusion/landing/base/keyed"
 	"github.com/landing-diffusion/landing/examples/internal/program"
-	"github.com/landing-diffusion/landing/figure"
-	"github.com/landing-diffusion/landing/keyed"
-	"github.com/landing-diffusion/landing/metric"
+	"github.com/landing-diffusion/landing/judge/figure"
+	"github.com/landing-diffusion/landing/judge/metric"
 )
 
 // density of the angle θ of (a cos θ, sin θ), at most about 1: two bumps that turn with a.

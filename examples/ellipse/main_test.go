@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/landing-diffusion/landing/examples/internal/trial"
-	"github.com/landing-diffusion/landing/internal/testkit"
+	"github.com/landing-diffusion/landing/tools/testkit"
 )
 
 // Points are on their ellipse and above their floor, and functions of the seed and their

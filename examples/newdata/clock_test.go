@@ -10,13 +10,13 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/landing-diffusion/landing/arrayfile"
+	"github.com/landing-diffusion/landing/base/arrayfile"
 	"github.com/landing-diffusion/landing/domain/kinds"
 	"github.com/landing-diffusion/landing/experiment"
 	"github.com/landing-diffusion/landing/experiment/judge"
-	"github.com/landing-diffusion/landing/internal/testkit"
-	"github.com/landing-diffusion/landing/internal/testkit/job"
 	"github.com/landing-diffusion/landing/problem"
+	"github.com/landing-diffusion/landing/tools/testkit"
+	"github.com/landing-diffusion/landing/tools/testkit/job"
 )
 
 const text = `

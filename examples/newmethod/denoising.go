@@ -13,9 +13,9 @@ package newmethod
 import (
 	"math"
 
-	"github.com/landing-diffusion/landing/keyed"
-	"github.com/landing-diffusion/landing/method"
-	"github.com/landing-diffusion/landing/parallel"
+	"github.com/landing-diffusion/landing/base/keyed"
+	"github.com/landing-diffusion/landing/base/parallel"
+	"github.com/landing-diffusion/landing/learn/method"
 )
 
 // Kind is the row that package methods would list, or a program adds to its list:

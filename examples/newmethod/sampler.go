@@ -4,9 +4,9 @@ import (
 	"context"
 	"math"
 
-	"github.com/landing-diffusion/landing/keyed"
-	"github.com/landing-diffusion/landing/method"
-	"github.com/landing-diffusion/landing/parallel"
+	"github.com/landing-diffusion/landing/base/keyed"
+	"github.com/landing-diffusion/landing/base/parallel"
+	"github.com/landing-diffusion/landing/learn/method"
 )
 
 type sampler struct {

@@ -3,10 +3,10 @@ package newmethod
 import (
 	"context"
 
-	"github.com/landing-diffusion/landing/kernel"
-	"github.com/landing-diffusion/landing/keyed"
-	"github.com/landing-diffusion/landing/method"
-	"github.com/landing-diffusion/landing/score"
+	"github.com/landing-diffusion/landing/base/kernel"
+	"github.com/landing-diffusion/landing/base/keyed"
+	"github.com/landing-diffusion/landing/learn/method"
+	"github.com/landing-diffusion/landing/learn/score"
 )
 
 // A Source trains on the rows of data, with noise that each refresh draws anew. Number

@@ -11,10 +11,10 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/landing-diffusion/landing/arrayfile"
-	"github.com/landing-diffusion/landing/kernel"
-	"github.com/landing-diffusion/landing/keyed"
-	"github.com/landing-diffusion/landing/score"
+	"github.com/landing-diffusion/landing/base/arrayfile"
+	"github.com/landing-diffusion/landing/base/kernel"
+	"github.com/landing-diffusion/landing/base/keyed"
+	"github.com/landing-diffusion/landing/learn/score"
 )
 
 // Kind is the row that package networks would list, or a program adds to its list:

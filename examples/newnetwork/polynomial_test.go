@@ -4,9 +4,9 @@ import (
 	"errors"
 	"testing"
 
-	"github.com/landing-diffusion/landing/score"
-	"github.com/landing-diffusion/landing/score/networks"
-	"github.com/landing-diffusion/landing/score/scoretest"
+	"github.com/landing-diffusion/landing/learn/score"
+	"github.com/landing-diffusion/landing/learn/score/networks"
+	"github.com/landing-diffusion/landing/tools/scoretest"
 )
 
 func TestPolynomial(t *testing.T) {

@@ -9,9 +9,9 @@ package newset
 import (
 	"math"
 
+	"github.com/landing-diffusion/landing/base/keyed"
 	"github.com/landing-diffusion/landing/constraint"
 	"github.com/landing-diffusion/landing/constraint/zoo"
-	"github.com/landing-diffusion/landing/keyed"
 	"github.com/landing-diffusion/landing/problem/sets"
 )
 

@@ -8,13 +8,13 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/landing-diffusion/landing/base/parallel"
+	"github.com/landing-diffusion/landing/domain/molecule"
+	"github.com/landing-diffusion/landing/domain/molecule/files"
 	"github.com/landing-diffusion/landing/examples/internal/trial"
 	"github.com/landing-diffusion/landing/experiment"
-	"github.com/landing-diffusion/landing/internal/testkit"
-	"github.com/landing-diffusion/landing/molecule"
-	"github.com/landing-diffusion/landing/molecule/files"
-	"github.com/landing-diffusion/landing/parallel"
 	"github.com/landing-diffusion/landing/problem"
+	"github.com/landing-diffusion/landing/tools/testkit"
 )
 
 // The whole way of the commands, small: chains to an SDF file of conformers, training on it, and samples that have

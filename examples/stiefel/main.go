@@ -8,10 +8,10 @@ package main
 import (
 	"math"
 
+	"github.com/landing-diffusion/landing/base/keyed"
 	"github.com/landing-diffusion/landing/constraint/zoo"
 	"github.com/landing-diffusion/landing/examples/internal/program"
-	"github.com/landing-diffusion/landing/figure"
-	"github.com/landing-diffusion/landing/keyed"
+	"github.com/landing-diffusion/landing/judge/figure"
 )
 
 const (

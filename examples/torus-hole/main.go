@@ -11,10 +11,10 @@ import (
 
 	"gonum.org/v1/gonum/stat"
 
+	"github.com/landing-diffusion/landing/base/keyed"
 	"github.com/landing-diffusion/landing/constraint/zoo"
 	"github.com/landing-diffusion/landing/examples/internal/program"
-	"github.com/landing-diffusion/landing/figure"
-	"github.com/landing-diffusion/landing/keyed"
+	"github.com/landing-diffusion/landing/judge/figure"
 )
 
 var torus = zoo.Torus{Major: 2, Minor: 0.8}

@@ -8,9 +8,9 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/landing-diffusion/landing/base/keyed"
 	"github.com/landing-diffusion/landing/examples/internal/trial"
-	"github.com/landing-diffusion/landing/internal/testkit"
-	"github.com/landing-diffusion/landing/keyed"
+	"github.com/landing-diffusion/landing/tools/testkit"
 )
 
 // The data stays out of the hole and follows its density: the mean of cos(3θ − 2φ)

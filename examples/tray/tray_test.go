@@ -7,15 +7,15 @@ import (
 	"os"
 	"testing"
 
+	"github.com/landing-diffusion/landing/base/parallel"
 	"github.com/landing-diffusion/landing/constraint"
-	"github.com/landing-diffusion/landing/constraint/trajectory"
+	"github.com/landing-diffusion/landing/domain/robot/plan"
+	"github.com/landing-diffusion/landing/domain/robot/scene"
+	"github.com/landing-diffusion/landing/domain/robot/urdf"
+	"github.com/landing-diffusion/landing/domain/trajectory"
 	"github.com/landing-diffusion/landing/examples/internal/trial"
-	"github.com/landing-diffusion/landing/internal/testkit"
-	"github.com/landing-diffusion/landing/parallel"
 	"github.com/landing-diffusion/landing/problem"
-	"github.com/landing-diffusion/landing/robot/plan"
-	"github.com/landing-diffusion/landing/robot/scene"
-	"github.com/landing-diffusion/landing/robot/urdf"
+	"github.com/landing-diffusion/landing/tools/testkit"
 )
 
 var update = flag.Bool("update", false, "write tray.urdf anew")

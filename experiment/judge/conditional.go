@@ -4,9 +4,9 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/landing-diffusion/landing/metric"
+	"github.com/landing-diffusion/landing/judge/metric"
+	"github.com/landing-diffusion/landing/judge/verdict"
 	"github.com/landing-diffusion/landing/problem/settle"
-	"github.com/landing-diffusion/landing/verdict"
 )
 
 // Conditional says how near samples are to the law of held-out rows given their condition.

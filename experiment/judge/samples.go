@@ -8,7 +8,7 @@ import (
 
 	"github.com/landing-diffusion/landing/constraint"
 	"github.com/landing-diffusion/landing/internal/fault"
-	"github.com/landing-diffusion/landing/method"
+	"github.com/landing-diffusion/landing/learn/method"
 )
 
 // Samples are generated points, with those marked that lost a projection or

@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/landing-diffusion/landing/metric"
-	"github.com/landing-diffusion/landing/verdict"
+	"github.com/landing-diffusion/landing/judge/metric"
+	"github.com/landing-diffusion/landing/judge/verdict"
 )
 
 // Start compares where forward paths from the training rows end with the prior

@@ -2,9 +2,9 @@ package judge
 
 import (
 	"github.com/landing-diffusion/landing/constraint"
+	"github.com/landing-diffusion/landing/judge/metric"
 	"github.com/landing-diffusion/landing/langevin"
-	"github.com/landing-diffusion/landing/method"
-	"github.com/landing-diffusion/landing/metric"
+	"github.com/landing-diffusion/landing/learn/method"
 )
 
 // Steps says how far generated states are from Σ on the way, x_N first.

@@ -3,9 +3,9 @@ package judge
 import (
 	"fmt"
 
-	"github.com/landing-diffusion/landing/method"
-	"github.com/landing-diffusion/landing/metric"
-	"github.com/landing-diffusion/landing/verdict"
+	"github.com/landing-diffusion/landing/judge/metric"
+	"github.com/landing-diffusion/landing/judge/verdict"
+	"github.com/landing-diffusion/landing/learn/method"
 )
 
 // points are the rows that a verdict looks at, samples without those that failed.

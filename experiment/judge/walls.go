@@ -8,15 +8,15 @@ import (
 	"slices"
 	"sort"
 
+	"github.com/landing-diffusion/landing/base/parallel"
 	"github.com/landing-diffusion/landing/constraint"
-	"github.com/landing-diffusion/landing/evidence"
-	"github.com/landing-diffusion/landing/geometry"
+	"github.com/landing-diffusion/landing/constraint/geometry"
 	"github.com/landing-diffusion/landing/internal/dense"
 	"github.com/landing-diffusion/landing/internal/text"
+	"github.com/landing-diffusion/landing/judge/metric"
+	"github.com/landing-diffusion/landing/judge/verdict"
 	"github.com/landing-diffusion/landing/langevin"
-	"github.com/landing-diffusion/landing/metric"
-	"github.com/landing-diffusion/landing/parallel"
-	"github.com/landing-diffusion/landing/verdict"
+	"github.com/landing-diffusion/landing/langevin/evidence"
 )
 
 // A Wall says how many points lie next to the edge of an inequality, where processes

@@ -8,11 +8,11 @@ import (
 
 	"github.com/landing-diffusion/landing/constraint"
 	"github.com/landing-diffusion/landing/experiment/judge"
-	"github.com/landing-diffusion/landing/figure"
+	"github.com/landing-diffusion/landing/experiment/run"
 	"github.com/landing-diffusion/landing/internal/text"
-	"github.com/landing-diffusion/landing/metric"
-	"github.com/landing-diffusion/landing/run"
-	"github.com/landing-diffusion/landing/train"
+	"github.com/landing-diffusion/landing/judge/figure"
+	"github.com/landing-diffusion/landing/judge/metric"
+	"github.com/landing-diffusion/landing/learn/train"
 )
 
 // loss shows how training went.

@@ -10,9 +10,9 @@ import (
 	"github.com/landing-diffusion/landing/constraint"
 	"github.com/landing-diffusion/landing/domain"
 	"github.com/landing-diffusion/landing/experiment/judge"
-	"github.com/landing-diffusion/landing/figure"
-	"github.com/landing-diffusion/landing/run"
-	"github.com/landing-diffusion/landing/train"
+	"github.com/landing-diffusion/landing/experiment/run"
+	"github.com/landing-diffusion/landing/judge/figure"
+	"github.com/landing-diffusion/landing/learn/train"
 )
 
 const pictureWidth = 1600 // pixels of PNG files

@@ -8,7 +8,7 @@ import (
 	"github.com/landing-diffusion/landing/constraint"
 	"github.com/landing-diffusion/landing/constraint/zoo"
 	"github.com/landing-diffusion/landing/experiment/judge"
-	"github.com/landing-diffusion/landing/metric"
+	"github.com/landing-diffusion/landing/judge/metric"
 )
 
 // Both ways to lose a sample are told apart; of nothing, nothing is claimed.

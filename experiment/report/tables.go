@@ -10,11 +10,11 @@ import (
 
 	"github.com/landing-diffusion/landing/domain"
 	"github.com/landing-diffusion/landing/experiment/judge"
-	"github.com/landing-diffusion/landing/figure"
 	"github.com/landing-diffusion/landing/internal/text"
-	"github.com/landing-diffusion/landing/method"
+	"github.com/landing-diffusion/landing/judge/figure"
+	"github.com/landing-diffusion/landing/judge/verdict"
+	"github.com/landing-diffusion/landing/learn/method"
 	"github.com/landing-diffusion/landing/problem"
-	"github.com/landing-diffusion/landing/verdict"
 )
 
 // powers writes R^3 as R³.

@@ -7,7 +7,7 @@ import (
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 
-	"github.com/landing-diffusion/landing/keyed"
+	"github.com/landing-diffusion/landing/base/keyed"
 )
 
 func random(n int, sample uint64) []float64 {

@@ -4,7 +4,7 @@ import (
 	"math"
 	"testing"
 
-	"github.com/landing-diffusion/landing/keyed"
+	"github.com/landing-diffusion/landing/base/keyed"
 )
 
 // Eigen: A U = U Λ and UᵀU = I to round-off, for random matrices, matrices near

@@ -51,24 +51,25 @@ func TestOf(t *testing.T) {
 
 // without are error types without a place, by what becomes of them.
 var without = map[string]string{
-	"a caller puts them into an error with a file, a line or a key": `choose.MeasureError constraint/conformation.Error
-		constraint/conformation.PointError constraint/conformation.SingularError constraint/conformation.TemplateError
-		constraint/formula.Error constraint/formula.PointError constraint/trajectory.Error constraint/zoo.DomainError
-		discover.Error experiment.RowsError expr.Error expr.NonFinite expr.fault langevin.PriorError
-		method.ConfigError method/flow.CutError molecule.BondError molecule.NameError molecule.SelectError
-		molecule/amber.ParameterError molecule/superpose.DegenerateError molecule/superpose.ReferenceError
-		parquetfile.Error parquetfile.NumberError problem/sets.Error robot.JointError robot.LinkError
-		robot/scene.ObstacleError robot/urdf.Error score.OptionError score/networks.KindError
-		score/networks.UnitError serve.TokenError`,
-	"the command makes usage errors of them": `cmd/landing.renamedError
-		bench/problems.UnknownError bench/problems.ViewError
-		compare.AgainstError constraint/levelset/fit.OptionError molecule/files.FormatError
-		paper.NoCellError paper.NameError problem/draft.OptionError work.ListError`,
-	"they wrap others": `cmd/landing.kept cmd/landing.keptFolder sweep.Refusal sweep.RefusedError
-		serve.sendError`,
-	"the service answers with them": `engine.PanicError serve.fault`,
-	"they are failures of kind Failure": `bench/problems.MixingError onnx.TooLargeError ranks.AbortError
-		ranks.MismatchError`,
+	"a caller puts them into an error with a file, a line or a key": `learn/choose.MeasureError
+		domain/conformation.Error domain/conformation.PointError domain/conformation.SingularError
+		domain/conformation.TemplateError constraint/formula.Error constraint/formula.PointError
+		domain/trajectory.Error constraint/zoo.DomainError problem/discover.Error experiment.RowsError
+		base/expr.Error base/expr.NonFinite base/expr.fault langevin.PriorError learn/method.ConfigError
+		learn/method/flow.CutError domain/molecule.BondError domain/molecule.NameError domain/molecule.SelectError
+		domain/molecule/amber.ParameterError base/superpose.DegenerateError base/superpose.ReferenceError
+		internal/parquetfile.Error internal/parquetfile.NumberError problem/sets.Error domain/robot.JointError
+		domain/robot.LinkError domain/robot/scene.ObstacleError domain/robot/urdf.Error learn/score.OptionError
+		learn/score/networks.KindError learn/score/networks.UnitError study/serve.TokenError`,
+	"the command makes usage errors of them": `cmd/landing.renamedError tools/bench/problems.UnknownError
+		tools/bench/problems.ViewError study/compare.AgainstError learn/levelset/fit.OptionError
+		domain/molecule/files.FormatError study/paper.NoCellError study/paper.NameError problem/draft.OptionError
+		study/work.ListError`,
+	"they wrap others": `cmd/landing.kept cmd/landing.keptFolder study/sweep.Refusal study/sweep.RefusedError
+		study/serve.sendError`,
+	"the service answers with them": `study/engine.PanicError study/serve.fault`,
+	"they are failures of kind Failure": `tools/bench/problems.MixingError internal/onnx.TooLargeError
+		internal/ranks.AbortError internal/ranks.MismatchError`,
 }
 
 // Every error type says of what kind it is, or stands in the table above: otherwise it would be exit code 1 unnoticed.

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/landing-diffusion/landing/dataset"
+	"github.com/landing-diffusion/landing/domain/dataset"
 	"github.com/landing-diffusion/landing/internal/text"
 )
 

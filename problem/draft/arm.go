@@ -7,9 +7,9 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/landing-diffusion/landing/discover"
+	"github.com/landing-diffusion/landing/domain/robot"
 	"github.com/landing-diffusion/landing/internal/dense"
-	"github.com/landing-diffusion/landing/robot"
+	"github.com/landing-diffusion/landing/problem/discover"
 )
 
 // steps says how rows are way points of an arm, one after the other: cosines of the turning joints and

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/landing-diffusion/landing/robot"
+	"github.com/landing-diffusion/landing/domain/robot"
 )
 
 // motions are n rows of L configurations: at both ends the arm is the same but for its last joint, which

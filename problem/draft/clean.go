@@ -9,9 +9,9 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/landing-diffusion/landing/arrayfile"
-	"github.com/landing-diffusion/landing/dataset"
-	"github.com/landing-diffusion/landing/parquetfile"
+	"github.com/landing-diffusion/landing/base/arrayfile"
+	"github.com/landing-diffusion/landing/domain/dataset"
+	"github.com/landing-diffusion/landing/internal/parquetfile"
 )
 
 // Cleaned is a file of the rows and columns that can be trained on.

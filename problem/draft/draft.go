@@ -15,18 +15,18 @@ import (
 	"strings"
 	"unicode"
 
+	"github.com/landing-diffusion/landing/base/expr"
 	"github.com/landing-diffusion/landing/constraint"
-	"github.com/landing-diffusion/landing/dataset"
-	"github.com/landing-diffusion/landing/discover"
+	"github.com/landing-diffusion/landing/constraint/geometry"
+	"github.com/landing-diffusion/landing/domain/dataset"
 	"github.com/landing-diffusion/landing/domain/kinds"
+	"github.com/landing-diffusion/landing/domain/molecule"
+	"github.com/landing-diffusion/landing/domain/molecule/files"
 	"github.com/landing-diffusion/landing/domain/molecules"
-	"github.com/landing-diffusion/landing/evidence"
-	"github.com/landing-diffusion/landing/expr"
-	"github.com/landing-diffusion/landing/geometry"
 	"github.com/landing-diffusion/landing/internal/fault"
-	"github.com/landing-diffusion/landing/molecule"
-	"github.com/landing-diffusion/landing/molecule/files"
+	"github.com/landing-diffusion/landing/langevin/evidence"
 	"github.com/landing-diffusion/landing/problem"
+	"github.com/landing-diffusion/landing/problem/discover"
 )
 
 // Options are what a user says beside the file.

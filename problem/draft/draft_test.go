@@ -11,14 +11,14 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/landing-diffusion/landing/arrayfile"
-	"github.com/landing-diffusion/landing/dataset"
-	"github.com/landing-diffusion/landing/discover"
-	"github.com/landing-diffusion/landing/evidence"
-	"github.com/landing-diffusion/landing/keyed"
-	"github.com/landing-diffusion/landing/parallel"
-	"github.com/landing-diffusion/landing/parquetfile"
+	"github.com/landing-diffusion/landing/base/arrayfile"
+	"github.com/landing-diffusion/landing/base/keyed"
+	"github.com/landing-diffusion/landing/base/parallel"
+	"github.com/landing-diffusion/landing/domain/dataset"
+	"github.com/landing-diffusion/landing/internal/parquetfile"
+	"github.com/landing-diffusion/landing/langevin/evidence"
 	"github.com/landing-diffusion/landing/problem"
+	"github.com/landing-diffusion/landing/problem/discover"
 )
 
 func normals(n int) []float64 {

@@ -9,7 +9,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/landing-diffusion/landing/discover"
+	"github.com/landing-diffusion/landing/problem/discover"
 )
 
 // moleculeSet writes conditions on a molecule: those that hold to round-off, and as comments what

@@ -7,9 +7,9 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/landing-diffusion/landing/discover"
-	"github.com/landing-diffusion/landing/metric"
+	"github.com/landing-diffusion/landing/judge/metric"
 	"github.com/landing-diffusion/landing/problem"
+	"github.com/landing-diffusion/landing/problem/discover"
 )
 
 // An Observed is an entry of observe: numbers of a point whose laws are to be compared.

@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/landing-diffusion/landing/discover"
+	"github.com/landing-diffusion/landing/problem/discover"
 )
 
 // compose says in lines of YAML which set the rows lie on: a ready-made one, a product of such,

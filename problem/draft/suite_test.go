@@ -9,12 +9,12 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
-	"github.com/landing-diffusion/landing/bench/problems"
+	"github.com/landing-diffusion/landing/base/parallel"
 	"github.com/landing-diffusion/landing/constraint"
 	"github.com/landing-diffusion/landing/langevin"
-	"github.com/landing-diffusion/landing/parallel"
 	"github.com/landing-diffusion/landing/problem"
 	"github.com/landing-diffusion/landing/problem/draft"
+	"github.com/landing-diffusion/landing/tools/bench/problems"
 )
 
 // gradients of a set's equalities at x, m×d.

@@ -5,8 +5,8 @@ import (
 	"math"
 	"strings"
 
-	"github.com/landing-diffusion/landing/discover"
 	"github.com/landing-diffusion/landing/internal/dense"
+	"github.com/landing-diffusion/landing/problem/discover"
 )
 
 // symmetric returns n where points are n×n matrices that are symmetric to round-off; 0 where not.

@@ -9,10 +9,10 @@ import (
 	"strings"
 
 	"github.com/landing-diffusion/landing/constraint"
-	"github.com/landing-diffusion/landing/constraint/trajectory"
-	"github.com/landing-diffusion/landing/robot"
-	"github.com/landing-diffusion/landing/robot/scene"
-	"github.com/landing-diffusion/landing/robot/urdf"
+	"github.com/landing-diffusion/landing/domain/robot"
+	"github.com/landing-diffusion/landing/domain/robot/scene"
+	"github.com/landing-diffusion/landing/domain/robot/urdf"
+	"github.com/landing-diffusion/landing/domain/trajectory"
 )
 
 // Arm is motions of a serial arm: waypoints that keep tasks, limits and distances. Metres, radians, seconds.

@@ -7,7 +7,7 @@ import (
 	"github.com/goccy/go-yaml"
 
 	"github.com/landing-diffusion/landing/constraint"
-	"github.com/landing-diffusion/landing/constraint/trajectory"
+	"github.com/landing-diffusion/landing/domain/trajectory"
 )
 
 func buildArm(t *testing.T, text string) (constraint.Set, error) {

@@ -9,9 +9,9 @@ import (
 	"strconv"
 
 	"github.com/landing-diffusion/landing/constraint"
-	"github.com/landing-diffusion/landing/constraint/conformation"
-	"github.com/landing-diffusion/landing/molecule"
-	"github.com/landing-diffusion/landing/molecule/files"
+	"github.com/landing-diffusion/landing/domain/conformation"
+	"github.com/landing-diffusion/landing/domain/molecule"
+	"github.com/landing-diffusion/landing/domain/molecule/files"
 )
 
 // Molecule is the conformations of a molecule under conditions on internal coordinates.

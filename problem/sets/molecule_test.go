@@ -11,8 +11,8 @@ import (
 	"github.com/goccy/go-yaml"
 
 	"github.com/landing-diffusion/landing/constraint"
-	"github.com/landing-diffusion/landing/geometry"
-	"github.com/landing-diffusion/landing/molecule"
+	"github.com/landing-diffusion/landing/constraint/geometry"
+	"github.com/landing-diffusion/landing/domain/molecule"
 )
 
 // butane is a template of four carbons and an oxygen that hangs on the second: names

@@ -5,11 +5,11 @@ import (
 	"math"
 	"strings"
 
+	"github.com/landing-diffusion/landing/base/keyed"
 	"github.com/landing-diffusion/landing/constraint"
-	"github.com/landing-diffusion/landing/constraint/trajectory"
-	"github.com/landing-diffusion/landing/geometry"
-	"github.com/landing-diffusion/landing/keyed"
-	"github.com/landing-diffusion/landing/robot"
+	"github.com/landing-diffusion/landing/constraint/geometry"
+	"github.com/landing-diffusion/landing/domain/robot"
+	"github.com/landing-diffusion/landing/domain/trajectory"
 )
 
 // reachTries is how many random configurations a search begins from, and reachMiss what it

@@ -8,9 +8,9 @@ import (
 
 	"github.com/landing-diffusion/landing/constraint"
 	"github.com/landing-diffusion/landing/constraint/formula"
-	"github.com/landing-diffusion/landing/constraint/levelset"
+	"github.com/landing-diffusion/landing/constraint/mesh"
 	"github.com/landing-diffusion/landing/constraint/zoo"
-	"github.com/landing-diffusion/landing/mesh"
+	"github.com/landing-diffusion/landing/learn/levelset"
 )
 
 // maxDim bounds the coordinates of one set.

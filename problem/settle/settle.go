@@ -7,13 +7,13 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/landing-diffusion/landing/choose"
+	"github.com/landing-diffusion/landing/base/parallel"
 	"github.com/landing-diffusion/landing/internal/text"
 	"github.com/landing-diffusion/landing/langevin"
-	"github.com/landing-diffusion/landing/method"
-	"github.com/landing-diffusion/landing/parallel"
+	"github.com/landing-diffusion/landing/learn/choose"
+	"github.com/landing-diffusion/landing/learn/method"
+	"github.com/landing-diffusion/landing/learn/train"
 	"github.com/landing-diffusion/landing/problem"
-	"github.com/landing-diffusion/landing/train"
 )
 
 // Rows are what the choices look at, points of the set as rows.

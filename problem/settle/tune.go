@@ -6,13 +6,13 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/landing-diffusion/landing/choose"
+	"github.com/landing-diffusion/landing/base/parallel"
 	"github.com/landing-diffusion/landing/langevin"
-	"github.com/landing-diffusion/landing/method/methods"
-	"github.com/landing-diffusion/landing/parallel"
+	"github.com/landing-diffusion/landing/learn/choose"
+	"github.com/landing-diffusion/landing/learn/method/methods"
+	"github.com/landing-diffusion/landing/learn/score/networks"
+	"github.com/landing-diffusion/landing/learn/train"
 	"github.com/landing-diffusion/landing/problem"
-	"github.com/landing-diffusion/landing/score/networks"
-	"github.com/landing-diffusion/landing/train"
 )
 
 // tune gives what the file leaves to the program the numbers that package choose says, from the training rows and

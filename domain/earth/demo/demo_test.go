@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/landing-diffusion/landing/internal/testkit"
+	"github.com/landing-diffusion/landing/tools/testkit"
 )
 
 func TestEarthquakes(t *testing.T) {

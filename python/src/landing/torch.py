@@ -226,7 +226,7 @@ def _linear(weight: Tensor, bias: Tensor) -> nn.Linear:
 
 
 class _Aligned(_MLP):
-    """An MLP of a molecule laid on a reference, whose output is turned back: package score/aligned."""
+    """An MLP of a molecule laid on a reference, whose output is turned back: package learn/score/aligned."""
 
     STRETCH = 0.2  # Å: unit of distances of pairs
 
@@ -305,7 +305,7 @@ class _Aligned(_MLP):
 
 
 class _Temporal(nn.Module):
-    """A U-Net of convolutions over the steps of a sequence: package score/temporal."""
+    """A U-Net of convolutions over the steps of a sequence: package learn/score/temporal."""
 
     def __init__(self, told: dict[str, Any], weights: dict[str, Tensor], constants: dict[str, Tensor]) -> None:
         super().__init__()

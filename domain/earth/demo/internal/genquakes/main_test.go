@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/landing-diffusion/landing/internal/testkit"
+	"github.com/landing-diffusion/landing/tools/testkit"
 )
 
 func TestReduce(t *testing.T) {

@@ -1,0 +1,187 @@
+package arrayfile
+
+import (
+	"bytes"
+	"errors"
+	"math"
+	"os"
+	"path/filepath"
+	"reflect"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/landing-diffusion/landing/tools/testkit"
+	"pgregory.net/rapid"
+)
+
+func write(t *testing.T, name string, data []byte) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), name)
+	testkit.OK(t, os.WriteFile(path, data, 0o600))
+	return path
+}
+
+// drawArray draws an array of any type. Floating-point numbers are any bits, NaNs included.
+func drawArray(t *rapid.T) Array {
+	a := Array{Shape: rapid.SliceOfN(rapid.IntRange(0, 4), 0, 4).Draw(t, "shape")}
+	n := 1
+	for _, s := range a.Shape {
+		n *= s
+	}
+	switch rapid.IntRange(0, len(kinds)-1).Draw(t, "kind") {
+	case 0:
+		a.Float32 = make([]float32, n)
+		for i, v := range rapid.SliceOfN(rapid.Uint32(), n, n).Draw(t, "bits") {
+			a.Float32[i] = math.Float32frombits(v)
+		}
+	case 1:
+		a.Float64 = make([]float64, n)
+		for i, v := range rapid.SliceOfN(rapid.Uint64(), n, n).Draw(t, "bits") {
+			a.Float64[i] = math.Float64frombits(v)
+		}
+	case 2:
+		a.Int32 = rapid.SliceOfN(rapid.Int32(), n, n).Draw(t, "int32")
+	case 3:
+		a.Int64 = rapid.SliceOfN(rapid.Int64(), n, n).Draw(t, "int64")
+	case 4:
+		a.Bool = rapid.SliceOfN(rapid.Bool(), n, n).Draw(t, "bool")
+	case 5:
+		a.Uint8 = rapid.SliceOfN(rapid.Byte(), n, n).Draw(t, "uint8")
+	}
+	return a
+}
+
+// same reports whether two arrays have the same shape, type and bits.
+func same(a, b Array) bool {
+	bits := func(a Array) []uint64 {
+		var u []uint64
+		for _, v := range a.Float32 {
+			u = append(u, uint64(math.Float32bits(v)))
+		}
+		for _, v := range a.Float64 {
+			u = append(u, math.Float64bits(v))
+		}
+		return u
+	}
+	ka, errA := a.kind()
+	kb, errB := b.kind()
+	return errA == nil && errB == nil && ka == kb && slices.Equal(a.Shape, b.Shape) &&
+		slices.Equal(bits(a), bits(b)) && slices.Equal(a.Int32, b.Int32) && slices.Equal(a.Int64, b.Int64) &&
+		slices.Equal(a.Bool, b.Bool) && slices.Equal(a.Uint8, b.Uint8)
+}
+
+// allocated returns the bytes that f allocates.
+func allocated(f func()) uint64 {
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	f()
+	runtime.ReadMemStats(&after)
+	return after.TotalAlloc - before.TotalAlloc
+}
+
+// checkTruncations decodes every proper prefix of data.
+func checkTruncations(t *testing.T, data []byte, decode func(b []byte) error) {
+	t.Helper()
+	for n := range data {
+		err := decode(data[:n])
+		if !errors.Is(err, ErrTruncated) {
+			t.Errorf("first %d of %d bytes: error %v, want ErrTruncated", n, len(data), err)
+		}
+	}
+	if err := decode(data); err != nil {
+		t.Errorf("all %d bytes: %v", len(data), err)
+	}
+}
+
+func wantError(t *testing.T, what string, err error, want string) {
+	t.Helper()
+	if err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("%s: error %v, want %q in it", what, err, want)
+	}
+}
+
+func TestAsFloat64(t *testing.T) {
+	for _, c := range []struct {
+		a    Array
+		want []float64
+	}{
+		{Array{Float32: []float32{1.5, -2}}, []float64{1.5, -2}},
+		{Array{Int32: []int32{-1, 2}}, []float64{-1, 2}},
+		{Array{Int64: []int64{-1 << 40, 2}}, []float64{-1 << 40, 2}},
+		{Array{Uint8: []uint8{0, 255}}, []float64{0, 255}},
+		{Array{Bool: []bool{true, false}}, []float64{1, 0}},
+		{Array{}, nil},
+	} {
+		if got := c.a.AsFloat64(); !slices.Equal(got, c.want) {
+			t.Errorf("AsFloat64 of %+v = %v", c.a, got)
+		}
+		if c.a.Len() != len(c.want) {
+			t.Errorf("Len of %+v = %d", c.a, c.a.Len())
+		}
+	}
+	x := []float64{1, 2}
+	if got := (Array{Float64: x}).AsFloat64(); &got[0] != &x[0] {
+		t.Error("AsFloat64 of float64 is a copy")
+	}
+}
+
+func TestEncodeRefuses(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		a    Array
+		want string
+	}{
+		{"no data", Array{Shape: []int{0}}, "0 data slices"},
+		{"two slices", Array{Shape: []int{1}, Bool: []bool{true}, Uint8: []uint8{1}}, "2 data slices"},
+		{"too few", Array{Shape: []int{2, 3}, Int32: make([]int32, 5)}, "5 elements, expected 6 for shape (2, 3)"},
+		{"negative", Array{Shape: []int{-1}, Int32: []int32{}}, "negative dimension"},
+		{"overflow", Array{Shape: []int{1 << 32, 1 << 32}, Uint8: []uint8{}}, "larger than any memory"},
+		{"many dimensions", Array{Shape: make([]int, 65), Uint8: []uint8{}}, "65 dimensions"},
+	} {
+		var b bytes.Buffer
+		wantError(t, c.name, EncodeNPY(&b, c.a), c.want)
+		wantError(t, c.name, EncodeSafetensors(&b, []Named{{"a", c.a}}, nil), c.want)
+		if b.Len() > 0 {
+			t.Errorf("%s: %d bytes were written before the error", c.name, b.Len())
+		}
+	}
+}
+
+type failingWriter struct{ left int }
+
+func (w *failingWriter) Write(b []byte) (int, error) {
+	if len(b) > w.left {
+		return w.left, errors.New("disk is full")
+	}
+	w.left -= len(b)
+	return len(b), nil
+}
+
+func TestEncodeReportsWriteErrors(t *testing.T) {
+	a := Array{Shape: []int{20000}, Float64: make([]float64, 20000)}
+	for _, left := range []int{0, 100, 128, 1 << 16, 150000} {
+		wantError(t, "NPY", EncodeNPY(&failingWriter{left}, a), "disk is full")
+		wantError(t, "safetensors", EncodeSafetensors(&failingWriter{left}, []Named{{"a", a}}, nil), "disk is full")
+	}
+}
+
+// Arrays of several chunks, and not a whole number of them.
+func TestLargeArrays(t *testing.T) {
+	n := 3*chunk/8 + 5
+	a := Array{Shape: []int{n}, Float64: make([]float64, n)}
+	for i := range a.Float64 {
+		a.Float64[i] = math.Sqrt(float64(i))
+	}
+	var b bytes.Buffer
+	testkit.OK(t, EncodeNPY(&b, a))
+	if got, err := DecodeNPY(&b); err != nil || !reflect.DeepEqual(got, a) {
+		t.Errorf("NPY: the array came back different (error %v)", err)
+	}
+	b.Reset()
+	testkit.OK(t, EncodeSafetensors(&b, []Named{{"a", a}}, nil))
+	if got, _, err := DecodeSafetensors(&b); err != nil || len(got) != 1 || !reflect.DeepEqual(got[0].Array, a) {
+		t.Errorf("safetensors: the array came back different (error %v)", err)
+	}
+}

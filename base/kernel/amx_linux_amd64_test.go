@@ -1,0 +1,67 @@
+package kernel
+
+import (
+	"errors"
+	"io"
+	"os"
+	"strings"
+	"testing"
+
+	"golang.org/x/sys/cpu"
+
+	"github.com/landing-diffusion/landing/base/kernel/internal/amxtest"
+	"github.com/landing-diffusion/landing/tools/testkit"
+)
+
+// The tests of products on AMX tiles, where the processor has none: in another
+// process of this program, whose tile instructions are emulated.
+func TestTilesUnderEmulation(t *testing.T) {
+	switch {
+	case emulated:
+		t.Skip("this is the other process")
+	case cpu.X86.HasAMXTile:
+		t.Skip("this processor has tiles, and the other tests use them")
+	case testing.Short():
+		t.Skip("takes some seconds")
+	case len(available()) == 0 || available()[0].pairs == nil:
+		t.Skip("the layout for tiles needs AVX512_BF16, which is not emulated")
+	}
+	out, err := os.CreateTemp(t.TempDir(), "out")
+	testkit.OK(t, err)
+	defer out.Close()
+	const tests = "^(TestLinear|TestPrecisionIsAPermission|TestBadShapes|TestNothingAllocates|TestErrorOfProducts|" +
+		"TestPeakOfTiles|TestProductsInParallel)$"
+	report, err := amxtest.Run(out, append(os.Environ(), "KERNEL_TILES=emulated", "LANDING_KERNEL="), os.Args[0],
+		"-test.run="+tests, "-test.v", "-test.timeout=2m", "-rapid.checks=10", "-rapid.nofailfile")
+	if errors.Is(err, amxtest.ErrPermission) {
+		t.Skip(err)
+	}
+	testkit.OK(t, err)
+	if _, err := out.Seek(0, io.SeekStart); err != nil {
+		t.Fatal(err)
+	}
+	text, err := io.ReadAll(out)
+	testkit.OK(t, err)
+	if report.ExitCode != 0 || strings.Count(string(text), "\n--- PASS: Test") != 7 {
+		t.Errorf("exit code %d:\n%s", report.ExitCode, text)
+	}
+	if report.Dots == 0 {
+		t.Error("no tiles were multiplied")
+	}
+	t.Logf("%d instructions of AMX emulated, %d of them products", report.Instructions, report.Dots)
+}
+
+// What the peak is measured with multiplies and gives the tiles back.
+func TestPeakOfTiles(t *testing.T) {
+	if have := available(); !emulated && (len(have) == 0 || have[0].name != "amx") {
+		t.Skip("no tiles here; TestTilesUnderEmulation runs this")
+	}
+	tilesAMX.peak(3)
+}
+
+// The system permits tiles only where the processor has them.
+func TestPermitTiles(t *testing.T) {
+	if got := permitTiles(); got && !cpu.X86.HasAMXTile {
+		t.Error("tiles are permitted to a processor without them")
+	}
+}

@@ -1,0 +1,506 @@
+// Package conformation describes feasible sets of molecules: positions x ∈ R^{3A} of A
+// atoms, atom by atom, on whose internal coordinates there are conditions,
+//
+//	q(x) = q*          an equality; an angle about a bond is compared on the circle,
+//	lo ≤ q(x) ≤ hi     two inequalities, or their maximum as one,
+//	‖x_a − x_b‖ ≥ r    for pairs of atoms that shall not overlap,
+//
+// with q a distance, an angle, a dihedral or a signed volume, and exact first and second
+// derivatives. Rigid, Bonds and BondAngles make conditions of a template's positions.
+//
+// Translations and rotations change no internal coordinate, so Σ is not compact and has no uniform law:
+// docs/molecules.md says what noise and prior make of them. The package reads no files.
+package conformation
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/landing-diffusion/landing/base/keyed"
+	"github.com/landing-diffusion/landing/constraint"
+	"github.com/landing-diffusion/landing/domain/molecule"
+)
+
+// A Condition is what one internal coordinate is asked for: Low ≤ q ≤ High, an equality
+// where they are equal. An infinite one asks for nothing. Those of a dihedral are an arc
+// of the circle, from Low counterclockwise to High, High − Low < 2π; it may cross π.
+type Condition struct {
+	Name string // for messages; made of the atoms' names unless given
+	Coordinate
+	Low, High float64 // Å, radians, Å³
+}
+
+// Apart asks some pairs of atoms for a distance of at least Min. Of several entries that
+// name a pair the largest counts.
+type Apart struct {
+	Name  string // for messages; made of the atoms' names unless given
+	Pairs [][2]int
+	Min   float64 // Å
+}
+
+// A Spec says what a Set is made of.
+type Spec struct {
+	Molecule   *molecule.Molecule
+	Template   []float64 // positions near Σ, for chains to start from; nil: they have none
+	Conditions []Condition
+	Apart      []Apart
+	// Max makes one inequality of each window, the larger of its two sides, and one of each Apart, that of the nearest
+	// pair. It has a kink where they change places; the default are smooth. A dihedral's window within (−π, π] is then
+	// max(θ − High, Low − θ) as the paper has it, not on the circle: from beyond the cut at π the way back is the long
+	// one.
+	Max bool
+}
+
+// An Error says what in a Spec cannot be.
+type Error struct {
+	Condition int // its number, or −1
+	Apart     int // likewise
+	Fault     string
+}
+
+func (e *Error) Error() string { return "conformation: " + e.Fault }
+
+const (
+	// MaxComponents bounds the components of a set.
+	MaxComponents = 16_384
+	// straight is how near to 0 or π a bond angle may be fixed or have a wall: its second derivatives grow as 1/sin θ.
+	straight = math.Pi / 180
+	// same: two values that one coordinate is fixed at are the same.
+	same = 1e-9
+)
+
+// A Set is the set of a Spec.
+type Set struct {
+	molecule   *molecule.Molecule
+	template   []float64
+	conditions []Condition
+	measures   []measure
+	components []component // equalities first
+	equalities []string
+	rest       []string
+	support    [][]int
+	row        int // derivatives along the support, at one point
+}
+
+// A component is the largest of its terms: of one, that term.
+type component struct {
+	terms []term
+	from  int // where its derivatives begin in a packed row
+	atoms int
+}
+
+// A term is ±(q − ref) + offset, the difference of a dihedral taken on the circle.
+type term struct {
+	measure int
+	sign    float64
+	ref     float64
+	offset  float64
+	circle  bool
+	place   [4]int // of its atoms' derivatives in the component's packed ones
+}
+
+func (t *term) value(q float64) float64 {
+	δ := q - t.ref
+	if t.circle {
+		δ = wrap(δ)
+	}
+	return t.sign*δ + t.offset
+}
+
+// wrap returns the angle in (−π, π] that differs from θ, in (−2π, 2π), by whole turns.
+func wrap(θ float64) float64 {
+	switch {
+	case θ > math.Pi:
+		return θ - 2*math.Pi
+	case θ <= -math.Pi:
+		return θ + 2*math.Pi
+	}
+	return θ
+}
+
+// New makes a Set. Equalities that are there twice count once. The error is an *Error.
+func New(spec Spec) (*Set, error) {
+	b := builder{set: &Set{molecule: spec.Molecule, template: slices.Clone(spec.Template),
+		conditions: slices.Clone(spec.Conditions)}, max: spec.Max, measure: map[string]int{},
+		fixed: map[int]float64{}, seen: map[string]bool{}}
+	for i, c := range spec.Conditions {
+		if fault := b.condition(i, c); fault != "" {
+			return nil, &Error{i, -1, fault}
+		}
+	}
+	b.farthest(spec.Apart)
+	for i, a := range spec.Apart {
+		if fault := b.apart(a); fault != "" {
+			return nil, &Error{-1, i, fault}
+		}
+	}
+	return b.finish()
+}
+
+// A builder adds components one by one.
+type builder struct {
+	set        *Set
+	max        bool
+	measure    map[string]int  // coordinates seen
+	fixed      map[int]float64 // values of fixed ones
+	windows    []window
+	seen       map[string]bool // names
+	least      map[[2]int]float64
+	equalities []named
+	rest       []named
+}
+
+type window struct {
+	measure, condition int
+	Condition
+}
+
+type named struct {
+	name  string
+	terms []term
+}
+
+// coordinate returns the measure's number, or what is wrong with it.
+func (b *builder) coordinate(c Coordinate) (int, string) {
+	if n := c.Kind.Atoms(); len(c.Atoms) != n {
+		return 0, fmt.Sprintf("%d atoms; expected the %d of %s", len(c.Atoms), n, c.Kind.one())
+	}
+	for i, a := range c.Atoms {
+		if a < 0 || a >= b.set.molecule.N() {
+			return 0, fmt.Sprintf("there is no atom %d: there are %d, from 0", a, b.set.molecule.N())
+		}
+		if slices.Contains(c.Atoms[:i], a) {
+			return 0, fmt.Sprintf("atom %s is there twice", b.set.molecule.Label(a))
+		}
+	}
+	// Read from either end it is the same: of a volume too, whose four atoms swap in pairs.
+	atoms := slices.Clone(c.Atoms)
+	if n := len(atoms); atoms[0] > atoms[n-1] {
+		slices.Reverse(atoms)
+	}
+	key := fmt.Sprint(c.Kind, atoms)
+	i, ok := b.measure[key]
+	if !ok {
+		i = len(b.set.measures)
+		b.measure[key] = i
+		b.set.measures = append(b.set.measures, newMeasure(Coordinate{c.Kind, atoms}))
+	}
+	return i, ""
+}
+
+func (b *builder) condition(number int, c Condition) string {
+	i, fault := b.coordinate(c.Coordinate)
+	if fault == "" {
+		fault = c.fault()
+	}
+	if fault != "" {
+		return fault
+	}
+	name := c.Name
+	if name == "" {
+		name = c.Kind.String() + " " + b.names(c.Atoms)
+	}
+	if c.Low == c.High {
+		return b.equality(i, name, c)
+	}
+	b.windows = append(b.windows, window{i, number, c})
+	var terms []term
+	var names []string
+	plain := b.max && c.Low > -math.Pi && c.High <= math.Pi
+	if c.Kind == Dihedral && !plain {
+		half := (c.High - c.Low) / 2
+		mid := math.Remainder(c.Low+half, 2*math.Pi)
+		terms = []term{{measure: i, sign: -1, ref: mid, offset: -half, circle: true},
+			{measure: i, sign: 1, ref: mid, offset: -half, circle: true}}
+		names = []string{" ≥ " + c.show(c.Low), " ≤ " + c.show(c.High)}
+	} else {
+		if !math.IsInf(c.Low, -1) && !(c.Low == 0 && (c.Kind == Distance || c.Kind == Angle)) {
+			terms, names = append(terms, term{measure: i, sign: -1, ref: c.Low}), append(names, " ≥ "+c.show(c.Low))
+		}
+		if !math.IsInf(c.High, 1) && !(c.Kind == Angle && c.High >= math.Pi) {
+			terms, names = append(terms, term{measure: i, sign: 1, ref: c.High}), append(names, " ≤ "+c.show(c.High))
+		}
+	}
+	if len(terms) == 0 {
+		return "it asks for nothing"
+	}
+	if b.max {
+		return b.inequality(name, terms)
+	}
+	for k := range terms {
+		if fault := b.inequality(name+names[k], terms[k:k+1]); fault != "" {
+			return fault
+		}
+	}
+	return ""
+}
+
+// show writes a bound in the units of problem files.
+func (c *Condition) show(v float64) string {
+	switch c.Kind {
+	case Distance:
+		return fmt.Sprintf("%.6g Å", v)
+	case Volume:
+		return fmt.Sprintf("%.6g Å³", v)
+	}
+	return fmt.Sprintf("%.6g°", v*180/math.Pi)
+}
+
+// fault says what is wrong with the bounds of a condition, or is empty.
+func (c *Condition) fault() string {
+	low, high := c.Low, c.High
+	switch {
+	case low != low || high != high:
+		return "the value is not a number"
+	case low > high:
+		return fmt.Sprintf("the range [%s, %s] is empty", c.show(low), c.show(high))
+	case low == high && math.IsInf(low, 0) || math.IsInf(low, 1) || math.IsInf(high, -1):
+		return "the value is infinite"
+	case c.Kind == Dihedral && (math.IsInf(low, 0) || math.IsInf(high, 0)):
+		return "a dihedral has a range of two ends: on the circle one end leaves nothing out"
+	case c.Kind == Dihedral && low < high && !(high-low < 2*math.Pi):
+		return fmt.Sprintf("the range [%s, %s] is the whole circle", c.show(low), c.show(high))
+	case c.Kind == Distance && high <= 0:
+		return fmt.Sprintf("a distance of %s; expected one above 0", c.show(high))
+	case c.Kind == Angle && !((low >= 0 || math.IsInf(low, -1)) && (high <= math.Pi+same || math.IsInf(high, 1))):
+		return fmt.Sprintf("an angle in [%s, %s]; expected 0° to 180°", c.show(low), c.show(high))
+	}
+	if c.Kind == Angle { // a range may end where angles do
+		fixed := low == high
+		for _, side := range []struct {
+			v    float64
+			open bool
+		}{{low, !fixed && low <= 0}, {high, !fixed && high >= math.Pi}} {
+			if !side.open && (side.v < straight || side.v > math.Pi-straight) {
+				return fmt.Sprintf("an angle of %s is within 1° of a straight line, where it has no derivatives; "+
+					"write a range that ends at 0° or 180°", c.show(side.v))
+			}
+		}
+	}
+	return ""
+}
+
+func (b *builder) names(atoms []int) string {
+	var out []string
+	for _, a := range atoms {
+		out = append(out, b.set.molecule.Label(a))
+	}
+	return strings.Join(out, "–")
+}
+
+func (b *builder) equality(i int, name string, c Condition) string {
+	if before, ok := b.fixed[i]; ok {
+		δ := c.Low - before
+		if c.Kind == Dihedral {
+			δ = math.Remainder(δ, 2*math.Pi)
+		}
+		if math.Abs(δ) > same*max(1, math.Abs(before)) {
+			return fmt.Sprintf("%s is fixed at %s, and at %s elsewhere", name, c.show(c.Low), c.show(before))
+		}
+		return ""
+	}
+	b.fixed[i] = c.Low
+	t := term{measure: i, sign: 1, ref: c.Low}
+	if c.Kind == Dihedral {
+		t.ref, t.circle = math.Remainder(c.Low, 2*math.Pi), true
+	}
+	b.equalities = append(b.equalities, named{name, []term{t}})
+	return b.taken(name)
+}
+
+func (b *builder) taken(name string) string {
+	if b.seen[name] {
+		return fmt.Sprintf("the name %q is there twice", name)
+	}
+	b.seen[name] = true
+	if len(b.equalities)+len(b.rest) > MaxComponents {
+		return fmt.Sprintf("more than %d components", MaxComponents)
+	}
+	return ""
+}
+
+func (b *builder) inequality(name string, terms []term) string {
+	b.rest = append(b.rest, named{name, terms})
+	return b.taken(name)
+}
+
+// farthest notes the largest distance that each pair is asked for.
+func (b *builder) farthest(list []Apart) {
+	b.least = map[[2]int]float64{}
+	for _, a := range list {
+		for _, p := range a.Pairs {
+			k := [2]int{min(p[0], p[1]), max(p[0], p[1])}
+			b.least[k] = max(b.least[k], a.Min)
+		}
+	}
+}
+
+func (b *builder) apart(a Apart) string {
+	if !(a.Min > 0) || math.IsInf(a.Min, 1) {
+		return fmt.Sprintf("a least distance of %v; expected a number of Å above 0", a.Min)
+	}
+	if len(a.Pairs) == 0 {
+		return "there is no pair of atoms"
+	}
+	var terms []term
+	there := map[int]bool{}
+	for _, p := range a.Pairs {
+		i, fault := b.coordinate(Coordinate{Distance, p[:]})
+		if fault != "" {
+			return fault
+		}
+		if k := [2]int{min(p[0], p[1]), max(p[0], p[1])}; there[i] || b.least[k] > a.Min {
+			continue // another entry asks for more
+		}
+		there[i] = true
+		terms = append(terms, term{measure: i, sign: -1, ref: a.Min})
+		if b.max {
+			continue
+		}
+		name := a.Name
+		if name == "" {
+			name = "distance"
+		}
+		fault = b.inequality(fmt.Sprintf("%s %s ≥ %.6g Å", name, b.names(p[:]), a.Min), terms[len(terms)-1:])
+		if fault != "" {
+			return fault
+		}
+	}
+	if !b.max || len(terms) == 0 {
+		return ""
+	}
+	name := a.Name
+	if name == "" {
+		name = fmt.Sprintf("nearest of %d pairs ≥ %.6g Å", len(a.Pairs), a.Min)
+	}
+	return b.inequality(name, terms)
+}
+
+func (b *builder) finish() (*Set, error) {
+	s := b.set
+	for _, w := range b.windows {
+		v, fixed := b.fixed[w.measure]
+		if !fixed {
+			continue
+		}
+		out := v < w.Low || v > w.High
+		if w.Kind == Dihedral {
+			half := (w.High - w.Low) / 2
+			out = math.Abs(math.Remainder(v-w.Low-half, 2*math.Pi)) > half
+		}
+		if out {
+			return nil, &Error{w.condition, -1, fmt.Sprintf("%v %s is fixed at %s, outside of its range [%s, %s]",
+				w.Kind, b.names(w.Atoms), w.show(v), w.show(w.Low), w.show(w.High))}
+		}
+	}
+	for _, list := range [][]named{b.equalities, b.rest} {
+		for _, n := range list {
+			c := component{terms: n.terms, from: s.row}
+			var atoms []int
+			for _, t := range n.terms {
+				m := &s.measures[t.measure]
+				atoms = append(atoms, m.at[:m.kind.Atoms()]...)
+			}
+			slices.Sort(atoms)
+			atoms = slices.Compact(atoms)
+			var support []int
+			for _, at := range atoms {
+				support = append(support, at, at+1, at+2)
+			}
+			for k := range c.terms {
+				t := &c.terms[k]
+				m := &s.measures[t.measure]
+				for e, at := range m.at[:m.kind.Atoms()] {
+					place, _ := slices.BinarySearch(atoms, at)
+					t.place[e] = 3 * place
+				}
+			}
+			c.atoms = len(atoms)
+			s.row += len(support)
+			s.support = append(s.support, support)
+			s.components = append(s.components, c)
+		}
+	}
+	for _, n := range b.equalities {
+		s.equalities = append(s.equalities, n.name)
+	}
+	for _, n := range b.rest {
+		s.rest = append(s.rest, n.name)
+	}
+	return s, nil
+}
+
+func (s *Set) String() string {
+	count := func(n int, of, all string) string {
+		if n == 1 {
+			return "1 " + of
+		}
+		return fmt.Sprintf("%d %s", n, all)
+	}
+	return fmt.Sprintf("molecule of %s with %s and %s", count(s.molecule.N(), "atom", "atoms"),
+		count(len(s.equalities), "equality", "equalities"), count(len(s.rest), "inequality", "inequalities"))
+}
+
+// Dim implements constraint.Set: three coordinates an atom.
+func (s *Set) Dim() int { return s.molecule.Dim() }
+
+func (s *Set) Equalities() []string   { return s.equalities }
+func (s *Set) Inequalities() []string { return s.rest }
+
+// Molecule returns whose conformations the points are.
+func (s *Set) Molecule() *molecule.Molecule { return s.molecule }
+
+// Conditions returns those that it was made of, to be read.
+func (s *Set) Conditions() []Condition { return s.conditions }
+
+func (s *Set) Capabilities() constraint.Capabilities {
+	c := constraint.Capabilities{Name: s.String(), Support: s.support, Fault: s.fault}
+	if s.template != nil {
+		c.Start = s.start
+	}
+	return c
+}
+
+// loose is the standard deviation of starts about the template, Å: those of thermal bonds.
+const loose = 0.05
+
+func (s *Set) start(dst []float64, stream keyed.Stream, sample uint64, try int) {
+	stream.Normals(dst, sample, try)
+	for j, v := range s.template {
+		dst[j] = v + loose*dst[j]
+	}
+}
+
+// A PointError says why a component has no value or derivative at a point.
+type PointError struct{ Component, Fault string }
+
+func (e *PointError) Error() string { return fmt.Sprintf("constraint %q: %s", e.Component, e.Fault) }
+
+func (s *Set) fault(x []float64) error {
+	for a, c := range s.components {
+		for _, t := range c.terms {
+			fault := s.measures[t.measure].fault(x)
+			// Where atoms lie on a line an angle beyond its wall has a value and no
+			// direction to push in; where they meet, so has a distance.
+			if fault == "" || a >= len(s.equalities) && s.measures[t.measure].kind != Dihedral && allFinite(x) {
+				continue
+			}
+			return &PointError{constraint.Components(s)[a], s.spell(fault)}
+		}
+	}
+	return nil
+}
+
+func allFinite(x []float64) bool {
+	return !slices.ContainsFunc(x, func(v float64) bool { return v-v != 0 })
+}
+
+// spell puts names for numbers of atoms in braces.
+func (s *Set) spell(text string) string {
+	for i := range s.molecule.Atoms {
+		text = strings.ReplaceAll(text, fmt.Sprintf("{%d}", i), s.molecule.Label(i))
+	}
+	return text
+}

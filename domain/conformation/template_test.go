@@ -1,0 +1,300 @@
+package conformation_test
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/landing-diffusion/landing/base/keyed"
+	"github.com/landing-diffusion/landing/constraint"
+	"github.com/landing-diffusion/landing/constraint/geometry"
+	"github.com/landing-diffusion/landing/domain/conformation"
+	"github.com/landing-diffusion/landing/domain/molecule"
+	"github.com/landing-diffusion/landing/langevin"
+	"github.com/landing-diffusion/landing/tools/testkit"
+)
+
+// crown is a ring of n atoms, bonds of 1.53 Å, alternately above and below a plane.
+func crown(t testing.TB, n int) (*molecule.Molecule, []float64) {
+	t.Helper()
+	m := molecule.Anonymous(n)
+	var bonds []molecule.Bond
+	x := make([]float64, 3*n)
+	const up = 0.4
+	r := math.Sqrt(1.53*1.53-4*up*up) / (2 * math.Sin(math.Pi/float64(n)))
+	for i := range n {
+		sin, cos := math.Sincos(2 * math.Pi * float64(i) / float64(n))
+		x[3*i], x[3*i+1], x[3*i+2] = r*cos, r*sin, up*float64(1-2*(i%2))
+		bonds = append(bonds, molecule.Bond{i, (i + 1) % n})
+	}
+	testkit.OK(t, m.SetBonds(bonds))
+	return m, x
+}
+
+func must[T any](t testing.TB) func(v T, err error) T {
+	return func(v T, err error) T {
+		t.Helper()
+		testkit.OK(t, err)
+		return v
+	}
+}
+
+// shaken returns x with noise of standard deviation sd in each coordinate.
+func shaken(x []float64, sd float64, sample uint64) []float64 {
+	y := make([]float64, len(x))
+	keyed.New(1, keyed.Probe, 5).Normals(y, sample, 0)
+	for j, v := range x {
+		y[j] = v + sd*y[j]
+	}
+	return y
+}
+
+// A rigid group has 3n−6 independent conditions, and wherever they hold all distances
+// and the hand are the template's: for groups in space, flat ones, and nearly linear ones.
+func TestRigid(t *testing.T) {
+	groups := map[string][]float64{
+		"two":         {0, 0, 0, 1.5, 0, 0},
+		"triangle":    {0, 0, 0, 1.5, 0, 0, 2, 1, 0},
+		"tetrahedron": {0, 0, 0, 1.5, 0, 0, 0, 1.4, 0, 0.3, 0.2, 1.3},
+		"flat amide":  {0, 0, 0, 1.5, 0, 0, 2.1, 1.05, 0, 2.2, -1.1, 0, 3.6, -1.2, 0, 1.7, -2, 0},
+		"in a row":    {0, 0, 0, 1.5, 0, 0, 2.7, 0, 0, -0.7, 1.2, 0, 3.9, 0, 0},
+	}
+	keyed.New(1, keyed.Probe, 6).Normals(groups["tetrahedron"][9:], 1, 0)
+	cloud := make([]float64, 24)
+	keyed.New(1, keyed.Probe, 6).Normals(cloud, 0, 0)
+	groups["cloud"] = cloud
+	for name, x := range groups {
+		n := len(x) / 3
+		var atoms []int
+		for i := range n {
+			atoms = append(atoms, i)
+		}
+		conditions := must[[]conformation.Condition](t)(conformation.Rigid(molecule.Anonymous(n), x, atoms))
+		if want := max(3*n-6, 1); len(conditions) != want {
+			t.Errorf("%s: %d conditions, want %d", name, len(conditions), want)
+		}
+		s := set(t, n, conformation.Spec{Conditions: conditions})
+		if err := s.Singular(x); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		solver, at := geometry.NewSolver(s, 0), geometry.New(s, 1, 0)
+		for sample := range uint64(20) {
+			y := shaken(x, 0.1, sample)
+			if !solver.Descend(y, 1e-14) {
+				t.Fatalf("%s: point %d does not reach Σ", name, sample)
+			}
+			if err := at.At(y, 1); err != nil || at.Rank(0) != len(conditions) {
+				t.Errorf("%s: rank %d of %d, %v", name, at.Rank(0), len(conditions), err)
+			}
+			for i := range n {
+				for j := range i {
+					if e := molecule.Distance(y, i, j) - molecule.Distance(x, i, j); math.Abs(e) > 1e-11 {
+						t.Errorf("%s: atoms %d and %d are off by %.3g", name, i, j, e)
+					}
+				}
+			}
+			for i := 3; i < n; i++ {
+				if e := molecule.Volume(y, 0, 1, 2, i) - molecule.Volume(x, 0, 1, 2, i); math.Abs(e) > 1e-10 {
+					t.Errorf("%s: the volume of atom %d is off by %.3g", name, i, e)
+				}
+			}
+		}
+	}
+}
+
+// A ring of 12 with all bonds and angles fixed has 24 equalities, of rank 24 on Σ, and goes on to bend at 6 degrees of
+// freedom; in a ring of 5 the ten are dependent, and geometry says so.
+func TestRings(t *testing.T) {
+	for _, c := range []struct{ atoms, rank int }{{12, 24}, {8, 16}, {5, 9}} {
+		m, x := crown(t, c.atoms)
+		if c.atoms == 5 {
+			x = shaken(x, 0.2, 3)
+		}
+		conditions := slices.Concat(must[[]conformation.Condition](t)(conformation.Bonds(m, x)),
+			must[[]conformation.Condition](t)(conformation.BondAngles(m, x)))
+		s := set(t, c.atoms, conformation.Spec{Conditions: conditions})
+		if len(s.Equalities()) != 2*c.atoms {
+			t.Errorf("%d equalities of a ring of %d", len(s.Equalities()), c.atoms)
+		}
+		solver, at := geometry.NewSolver(s, 0), geometry.New(s, 1, 0)
+		for sample := range uint64(5) {
+			y := shaken(x, 0.05, sample)
+			if !solver.Descend(y, 1e-14) {
+				t.Fatalf("ring of %d: point %d does not reach Σ", c.atoms, sample)
+			}
+			if err := at.At(y, 1); err != nil || at.Rank(0) != c.rank {
+				t.Errorf("ring of %d: rank %d, want %d, %v", c.atoms, at.Rank(0), c.rank, err)
+			}
+			for a, v := range constraint.Values(s, y) {
+				if math.Abs(v) > 1e-12 {
+					t.Errorf("ring of %d: %s is off by %.3g", c.atoms, s.Equalities()[a], v)
+				}
+			}
+		}
+	}
+}
+
+// Where all angles of a flat ring, or all distances of a flat group, are fixed, Σ is
+// singular: that is told, with a component. Redundant equalities are not.
+func TestSingular(t *testing.T) {
+	flat := func(n int) ([]float64, []conformation.Condition) {
+		x := make([]float64, 3*n)
+		var out []conformation.Condition
+		for i := range n {
+			sin, cos := math.Sincos(2 * math.Pi * float64(i) / float64(n))
+			x[3*i], x[3*i+1] = 1.3*cos, 1.3*sin
+		}
+		for i := range n {
+			for j := range i {
+				v := molecule.Distance(x, i, j)
+				out = append(out, on(distance, v, v, i, j))
+			}
+		}
+		return x, out
+	}
+	for n := 4; n <= 6; n++ {
+		x, all := flat(n)
+		var e *conformation.SingularError
+		if err := set(t, n, conformation.Spec{Conditions: all}).Singular(x); !errors.As(err, &e) ||
+			!strings.Contains(err.Error(), "make that part rigid") {
+			t.Errorf("%d atoms: %v", n, err)
+		}
+		for j := range x { // three decimals, as in a PDB file
+			x[j] = math.Round(x[j]*1e3+2*math.Sin(float64(j))) / 1e3
+		}
+		if err := set(t, n, conformation.Spec{Conditions: all}).Singular(x); !errors.As(err, &e) {
+			t.Errorf("%d atoms, rounded: %v", n, err)
+		}
+	}
+	x := make([]float64, 15) // ten distances of five atoms in space, of rank nine
+	keyed.New(1, keyed.Probe, 6).Normals(x, 3, 0)
+	var all []conformation.Condition
+	for i := range 5 {
+		for j := range i {
+			v := molecule.Distance(x, i, j)
+			all = append(all, on(distance, v, v, i, j))
+		}
+	}
+	if err := set(t, 5, conformation.Spec{Conditions: all}).Singular(x); err != nil {
+		t.Error(err)
+	}
+	if err := alanine(t, false).Singular(make([]float64, 30)); err != nil {
+		t.Error("a template that is not on Σ:", err)
+	}
+}
+
+// Bond angles at a carbon with four neighbours and at a flat one: five and three numbers,
+// from which all angles follow, and the hand.
+func TestBondAngles(t *testing.T) {
+	for name, x := range map[string][]float64{
+		"tetrahedral": {0, 0, 0, 1, 1, 1, -1, -1, 1.1, 1, -1, -1, -1, 1.2, -1},
+		"flat":        {0, 0, 0, 1.2, 0, 0, -0.7, 1.2, 0, -0.7, -1.1, 0},
+		"pyramid":     {0, 0, 0, 1.2, 0, 0.3, -0.7, 1.2, 0.3, -0.7, -1.1, 0.3},
+	} {
+		n := len(x) / 3
+		m := molecule.Anonymous(n)
+		var bonds []molecule.Bond
+		for i := 1; i < n; i++ {
+			bonds = append(bonds, molecule.Bond{0, i})
+		}
+		testkit.OK(t, m.SetBonds(bonds))
+		conditions := must[[]conformation.Condition](t)(conformation.BondAngles(m, x))
+		if want := 2*(n-1) - 3; len(conditions) != want {
+			t.Errorf("%s: %d conditions, want %d", name, len(conditions), want)
+		}
+		s := set(t, n, conformation.Spec{Conditions: conditions})
+		if err := s.Singular(x); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		solver := geometry.NewSolver(s, 0)
+		for sample := range uint64(10) {
+			y := shaken(x, 0.1, sample)
+			if !solver.Descend(y, 1e-14) {
+				t.Fatalf("%s: no way to Σ", name)
+			}
+			for _, a := range m.Angles() {
+				if e := molecule.Angle(y, a[0], a[1], a[2]) - molecule.Angle(x, a[0], a[1], a[2]); math.Abs(e) > 1e-11 {
+					t.Errorf("%s: angle %v is off by %.3g", name, a, e)
+				}
+			}
+			if v := molecule.Volume(y, 0, 1, 2, 3) * molecule.Volume(x, 0, 1, 2, 3); name != "flat" && v <= 0 {
+				t.Errorf("%s: the hand has changed", name)
+			}
+		}
+	}
+}
+
+// Pairs that are no more than so many bonds apart are left out.
+func TestSeparated(t *testing.T) {
+	m, _ := crown(t, 7)
+	atoms := []int{0, 1, 2, 3, 4, 5, 6}
+	if got := fmt.Sprint(conformation.Separated(m, atoms, 2)); got != "[[0 3] [0 4] [1 4] [1 5] [2 5] [2 6] [3 6]]" {
+		t.Error(got)
+	}
+	if got := conformation.Separated(m, atoms, 0); len(got) != 21 {
+		t.Errorf("%d pairs", len(got))
+	}
+	if got := conformation.Separated(molecule.Anonymous(3), []int{0, 2}, 5); len(got) != 1 {
+		t.Errorf("%v", got)
+	}
+}
+
+// Templates of which no conditions can be made.
+func TestBadTemplates(t *testing.T) {
+	row := []float64{0, 0, 0, 1, 0, 0, 2, 0, 0, 3, 0, 0}
+	chain := molecule.Anonymous(4)
+	testkit.OK(t, chain.SetBonds([]molecule.Bond{{0, 1}, {1, 2}, {2, 3}}))
+	_, rigid := conformation.Rigid(chain, row, []int{0, 1, 2})
+	_, one := conformation.Rigid(chain, row, []int{1})
+	_, angles := conformation.BondAngles(chain, row)
+	_, none := conformation.BondAngles(molecule.Anonymous(4), row)
+	_, bonds := conformation.Bonds(molecule.Anonymous(4), row)
+	_, torsion := conformation.Fixed(chain, row, conformation.Coordinate{Kind: dihedral, Atoms: []int{0, 1, 2, 3}})
+	for want, err := range map[string]error{
+		"lie on a line in the template": rigid, "at least two atoms": one,
+		"0–1–2 is 180° in the template": angles, "no two bonds at one atom": none, "has no bonds": bonds,
+		"the dihedral of 0 1 2 3 has no value": torsion,
+	} {
+		var e *conformation.TemplateError
+		if !errors.As(err, &e) || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want %q", err, want)
+		}
+	}
+}
+
+// Chains on a molecule begin beside its template, on Σ, not where Gaussian points land.
+func TestStarts(t *testing.T) {
+	m, x := crown(t, 12)
+	conditions := slices.Concat(must[[]conformation.Condition](t)(conformation.Bonds(m, x)),
+		must[[]conformation.Condition](t)(conformation.BondAngles(m, x)))
+	spec := conformation.Spec{Molecule: m, Conditions: conditions, Apart: []conformation.Apart{
+		{Pairs: [][2]int{{0, 5}}, Min: 3}, {Pairs: [][2]int{{5, 0}, {1, 7}}, Min: 2.5}}}
+	for _, near := range []bool{false, true} {
+		if near {
+			spec.Template = x
+		}
+		s := testkit.Must(conformation.New(spec))
+		if got := fmt.Sprint(s.Inequalities()); got != "[distance 0–5 ≥ 3 Å distance 1–7 ≥ 2.5 Å]" {
+			t.Errorf("components %s: of two bounds the larger counts", got)
+		}
+		const n = 20
+		starts := testkit.Must(langevin.Start(t.Context(), process(s, langevin.ULLA, langevin.ElasticWalls), n, 1))
+		far := 0.0
+		for i := range n {
+			y := starts[36*i : 36*i+36]
+			far = max(far, distanceOf(y, x))
+			if v, _ := constraint.Worst(constraint.Values(s, y), len(conditions)); v > 1e-10 {
+				t.Errorf("start %d violates Σ by %.3g", i, v)
+			}
+			if i > 0 && distanceOf(y, starts[:36]) < 0.01 {
+				t.Errorf("start %d is that of chain 0", i)
+			}
+		}
+		if (far < 0.5) != near {
+			t.Errorf("with a template %v: starts are up to %.3g Å from it", near, far)
+		}
+	}
+}

@@ -1,0 +1,224 @@
+package dataset
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/landing-diffusion/landing/internal/parquetfile"
+)
+
+// openParquet opens a Parquet file, which must be one, and returns the digest of its bytes.
+func openParquet(name string, r io.Reader) (f *parquetfile.File, digest string, err error) {
+	file, ok := r.(*os.File)
+	if !ok {
+		panic("dataset: Parquet that is no file")
+	}
+	info, err := file.Stat()
+	if err != nil {
+		return nil, "", err
+	}
+	sum := sha256.New()
+	if _, err := io.Copy(sum, io.NewSectionReader(file, 0, info.Size())); err != nil {
+		return nil, "", fmt.Errorf("%s: %w", name, err)
+	}
+	if f, err = parquetfile.Open(file, info.Size()); err != nil {
+		return nil, "", parquetFault(name, err)
+	}
+	if f.Rows == 0 {
+		return nil, "", &Error{File: name, Value: "the file has no data", Want: "rows of numbers"}
+	}
+	return f, hex.EncodeToString(sum.Sum(nil)), nil
+}
+
+// parquetFault names the file in an error of package parquetfile.
+func parquetFault(name string, err error) error {
+	if e := new(parquetfile.NumberError); errors.As(err, &e) {
+		return &Error{File: name, Column: fmt.Sprintf("row %d (from 0), column %q", e.Row, e.Column), Value: e.Value,
+			Want: wantExact}
+	}
+	if e := new(parquetfile.Error); errors.As(err, &e) {
+		if e.Column != "" {
+			return &Error{File: name, Column: fmt.Sprintf("column %q", e.Column), Value: "not read: " + e.Fault,
+				Want: "a column of numbers"}
+		}
+		return &Error{File: name, Value: e.Fault, Want: "a Parquet file of numbers"}
+	}
+	return fmt.Errorf("%s: %w", name, err)
+}
+
+// columnsOf returns the places of all columns, or of those that are asked for, each by its name: in full if
+// exact, and else in full or by how it begins. The columns of the result hold any numbers unless they are asked for.
+func columnsOf(name string, f *parquetfile.File, asked []column) (at []int, of []column, err error) {
+	if asked == nil {
+		for i, c := range f.Columns {
+			if c.Kind != parquetfile.Numbers {
+				return nil, nil, &Error{File: name, Column: fmt.Sprintf("column %q", c.Name), Value: c.Type,
+					Want: "numbers"}
+			}
+			at, of = append(at, i), append(of, anyNumber)
+		}
+		return at, of, nil
+	}
+	for _, a := range asked {
+		var found []int
+		for _, is := range []func(column string) bool{ // a whole name says more than a beginning
+			func(column string) bool { return column == a.name || !a.exact && strings.EqualFold(column, a.name) },
+			func(column string) bool { return !a.exact && begins(column, a.name) },
+		} {
+			for i, c := range f.Columns {
+				if len(found) < 2 && is(c.Name) {
+					found = append(found, i)
+				}
+			}
+			if len(found) > 0 {
+				break
+			}
+		}
+		switch len(found) {
+		case 0:
+			return nil, nil, &Error{File: name, Value: "there is no such column", Want: a.name}
+		case 2:
+			return nil, nil, &Error{File: name, Value: fmt.Sprintf("columns %q and %q", f.Columns[found[0]].Name,
+				f.Columns[found[1]].Name), Want: "one " + a.name}
+		}
+		at, of = append(at, found[0]), append(of, a)
+	}
+	return at, of, nil
+}
+
+// begins reports whether a column's name begins as latitude or longitude is written: lat, lon or lng.
+func begins(column, name string) bool {
+	column = strings.ToLower(column)
+	return strings.HasPrefix(column, name[:3]) || name == "longitude" && strings.HasPrefix(column, "lng")
+}
+
+// decodeParquet reads the columns of a Parquet file, which must be a file: all of them, or those that are asked for.
+func decodeParquet(name string, r io.Reader, asked []column) (*Points, error) {
+	f, digest, err := openParquet(name, r)
+	if err != nil {
+		return nil, err
+	}
+	at, of, err := columnsOf(name, f, asked)
+	if err != nil {
+		return nil, err
+	}
+	x, err := f.Read(at, maxNumbers)
+	if err != nil {
+		return nil, parquetFault(name, err)
+	}
+	p := &Points{Name: name, N: f.Rows, D: len(at), X: x, SHA256: digest}
+	for _, i := range at {
+		p.Header = append(p.Header, f.Columns[i].Name)
+	}
+	for i, v := range x {
+		if c := of[i%p.D]; !(v >= c.min && v <= c.max) {
+			return nil, &Error{File: name, Column: fmt.Sprintf("row %d (from 0), column %q", i/p.D, p.Header[i%p.D]),
+				Value: shownNumber(v), Want: c.want}
+		}
+	}
+	return p, nil
+}
+
+// parquet reads a Parquet file of any columns: those that hold no numbers are NaN.
+func (s *Survey) parquet(name string, r io.Reader) (*Points, error) {
+	f, digest, err := openParquet(name, r)
+	if err != nil {
+		return nil, err
+	}
+	p := &Points{Name: name, N: f.Rows, D: len(f.Columns), SHA256: digest}
+	if float64(p.N)*float64(p.D) > float64(maxNumbers) {
+		return nil, tooMany(name)
+	}
+	var at []int
+	kinds := map[string]bool{}
+	for i, c := range f.Columns {
+		p.Header = append(p.Header, c.Name)
+		if c.Kind == parquetfile.Numbers {
+			at = append(at, i)
+			kinds[c.Type] = true
+		} else {
+			s.Text = append(s.Text, i)
+		}
+	}
+	if len(at) == 0 {
+		return nil, &Error{File: name, Value: "there are no numbers", Want: "a column of numbers"}
+	}
+	s.Format = "Parquet"
+	if len(kinds) == 1 {
+		s.Format += ", " + f.Columns[at[0]].Type
+	}
+	beyond := make([]int, len(at)) // whole numbers that are rounded: names of something rather than numbers
+	first := map[[2]int]string{}
+	x, err := f.ReadAll(at, maxNumbers, func(e *parquetfile.NumberError, k int) error {
+		if beyond[k]++; beyond[k] <= maxFaults {
+			first[[2]int{e.Row, at[k]}] = e.Value
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, parquetFault(name, err)
+	}
+	odd := make([]int, len(at))
+	for i, v := range x {
+		if v-v != 0 {
+			odd[i%len(at)]++
+		}
+	}
+	for k, j := range at {
+		switch {
+		case odd[k] == p.N && beyond[k] == 0: // as of a table without a cell in a column
+			s.Text, s.Empty = append(s.Text, j), append(s.Empty, j)
+		case 2*beyond[k] > p.N:
+			s.Text, s.Beyond = append(s.Text, j), append(s.Beyond, j)
+		}
+	}
+	if len(s.Text) == p.D {
+		return nil, &Error{File: name, Value: "there are no numbers", Want: "a column of numbers"}
+	}
+	slices.Sort(s.Text)
+	text := make([]bool, p.D)
+	for _, j := range s.Text {
+		text[j] = true
+	}
+	p.X = x
+	if len(at) < p.D {
+		p.X = make([]float64, p.N*p.D)
+		for i := range p.N {
+			for j := range p.D {
+				p.X[i*p.D+j] = math.NaN()
+			}
+			for k, j := range at {
+				p.X[i*p.D+j] = x[i*len(at)+k]
+			}
+		}
+	}
+	for i := range p.N {
+		for _, j := range at {
+			if v := p.X[i*p.D+j]; v-v != 0 && !text[j] {
+				s.fault(i, j, cmp.Or(first[[2]int{i, j}], shownNumber(v)))
+			}
+		}
+	}
+	s.Shape = []int{p.D}
+	return p, nil
+}
+
+// wantExact is what is wanted of whole numbers, which points hold as float64.
+const wantExact = "a whole number of at most 2^53, beyond which float64 rounds"
+
+// shownNumber is a number of a Parquet file in words.
+func shownNumber(v float64) string {
+	if math.IsNaN(v) {
+		return "NaN or missing"
+	}
+	return strconv.FormatFloat(v, 'g', -1, 64)
+}

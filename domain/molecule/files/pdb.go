@@ -1,0 +1,332 @@
+package files
+
+import (
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/landing-diffusion/landing/domain/molecule"
+)
+
+// columns returns what stands in columns lo to hi of a line, counted from 1.
+func columns(line string, lo, hi int) string {
+	if lo > len(line) {
+		return ""
+	}
+	return strings.TrimSpace(line[lo-1 : min(hi, len(line))])
+}
+
+// A site is a record ATOM or HETATM.
+type site struct {
+	atom      molecule.Atom
+	x         [3]float64
+	serial    string
+	alternate string  // code of the location; empty if there is one alone
+	occupancy float64 // of it
+	line      int
+}
+
+// A pdb is a PDB file that is being read.
+type pdb struct {
+	reader
+	sites   []site // of the frame
+	within  bool   // a model
+	begun   int    // line of its MODEL
+	index   map[string]int
+	conect  []conect
+	dropped int // records at alternate locations that were left out
+}
+
+// A conect is a record CONECT: serial numbers, the first bonded to the others.
+type conect struct {
+	line    int
+	serials []string
+}
+
+// DecodePDB reads the models of a PDB file as frames: ATOM and HETATM records from MODEL to ENDMDL, or up to END. Of
+// alternate locations a residue has that of the highest occupancy, the first code among equals. CONECT records are
+// bonds; atoms that none of them names have guessed ones.
+func DecodePDB(name string, r io.Reader) (*Frames, error) {
+	p := &pdb{reader: newReader(name, r)}
+	for {
+		line, ok, err := p.next()
+		if err != nil {
+			return nil, err
+		}
+		if !ok {
+			break
+		}
+		if err := p.record(line); err != nil {
+			return nil, err
+		}
+	}
+	if p.within {
+		return nil, p.fault("", "the file ends inside the MODEL of line %d, expected ENDMDL: it is truncated", p.begun)
+	}
+	if err := p.end(); err != nil {
+		return nil, err
+	}
+	if p.n == 0 {
+		return nil, &Error{File: name, Frame: -1, Problem: "there are no ATOM or HETATM records, expected a PDB file"}
+	}
+	if err := p.bonds(); err != nil {
+		return nil, err
+	}
+	if p.dropped > 0 {
+		p.remarks = append(p.remarks, fmt.Sprintf("Atoms at alternate locations: %d records were left out; of each "+
+			"residue the location of the highest occupancy was taken, of each frame for itself.", p.dropped))
+	}
+	return p.frames()
+}
+
+func (p *pdb) record(line string) error {
+	switch columns(line, 1, 6) {
+	case "ATOM", "HETATM":
+		return p.site(line)
+	case "MODEL":
+		if p.within {
+			return p.fault("", "MODEL inside the MODEL of line %d, expected ENDMDL first", p.begun)
+		}
+		if len(p.sites) > 0 {
+			return p.fault("", "MODEL after atoms that are in no model")
+		}
+		p.within, p.begun = true, p.line
+	case "ENDMDL":
+		if len(p.sites) == 0 {
+			return p.fault("", "the model has no atoms")
+		}
+		p.within = false
+		return p.end()
+	case "END":
+		if p.within {
+			return p.fault("", "END inside the MODEL of line %d, expected ENDMDL: atoms may be missing", p.begun)
+		}
+		return p.end()
+	case "CONECT":
+		c := conect{line: p.line}
+		for lo := 7; lo <= 27; lo += 5 { // later columns hold hydrogen bonds in old files
+			if s := columns(line, lo, lo+4); s != "" {
+				c.serials = append(c.serials, s)
+			}
+		}
+		if len(p.conect) >= MaxAtoms*maxConect {
+			return p.fault("", "more than %d CONECT records, expected a smaller file", len(p.conect))
+		}
+		p.conect = append(p.conect, c)
+	}
+	return nil
+}
+
+// maxConect bounds the CONECT records an atom.
+const maxConect = 8
+
+func (p *pdb) site(line string) error {
+	s := site{line: p.line, serial: columns(line, 7, 11), alternate: columns(line, 17, 17)}
+	a := &s.atom
+	a.Name, a.Residue, a.Chain, a.Insertion = columns(line, 13, 16), columns(line, 18, 21), columns(line, 22, 22),
+		columns(line, 27, 27)
+	at := fmt.Sprintf("%d (%s%s:%s)", len(p.sites), a.Residue, columns(line, 23, 27), a.Name)
+	if len(line) < 54 {
+		return p.fault(at, "the record ends in column %d, expected x, y, z in columns 31 to 54: it is truncated",
+			len(line))
+	}
+	if a.Name == "" {
+		return p.fault(at, "the atom has no name, expected one in columns 13 to 16")
+	}
+	if len(p.sites) == MaxAtoms {
+		return p.fault(at, "more than %d atoms, expected a smaller molecule", MaxAtoms)
+	}
+	if n := columns(line, 23, 26); n != "" {
+		v, err := strconv.Atoi(n)
+		if err != nil {
+			return p.fault(at, "the residue's number is %s, expected a number in columns 23 to 26", quoted(n))
+		}
+		a.ResidueNumber = v
+	}
+	for k, axis := range []string{"x", "y", "z"} {
+		lo := 31 + 8*k
+		v, err := p.coordinate(at, axis, columns(line, lo, lo+7), fmt.Sprintf(" in columns %d to %d", lo, lo+7))
+		if err != nil {
+			return err
+		}
+		s.x[k] = v
+	}
+	s.occupancy, _ = strconv.ParseFloat(columns(line, 55, 60), 64) // often blank; it only ranks locations
+	a.Element = molecule.Symbol(columns(line, 77, 78))
+	if !molecule.Known(a.Element) {
+		a.Element = elementOf(line)
+	}
+	a.Charge = charge(columns(line, 79, 80))
+	p.sites = append(p.sites, s)
+	return nil
+}
+
+// elementOf tells the element from the name, which has the symbol in columns 13 and 14,
+// at the right; an ion's residue has the atom's name.
+func elementOf(line string) string {
+	name := strings.TrimLeft(columns(line, 13, 16), "0123456789")
+	if name == "" {
+		return ""
+	}
+	if two := columns(line, 13, 14); len(two) == 2 && molecule.Known(two) &&
+		(columns(line, 1, 6) == "HETATM" && len(columns(line, 13, 16)) < 4 || columns(line, 18, 21) == name) {
+		return molecule.Symbol(two)
+	}
+	if molecule.Known(name[:1]) {
+		return molecule.Symbol(name[:1])
+	}
+	return ""
+}
+
+func charge(s string) int {
+	if len(s) != 2 || s[0] < '0' || s[0] > '9' {
+		return 0
+	}
+	switch s[1] {
+	case '+':
+		return int(s[0] - '0')
+	case '-':
+		return -int(s[0] - '0')
+	}
+	return 0
+}
+
+func (p *pdb) end() error {
+	if len(p.sites) == 0 {
+		return nil
+	}
+	sites := p.chosen()
+	atoms, lines := make([]molecule.Atom, len(sites)), make([]int, len(sites))
+	x := make([]float64, 0, 3*len(sites))
+	for i, s := range sites {
+		atoms[i], lines[i] = s.atom, s.line
+		x = append(x, s.x[:]...)
+	}
+	if p.index == nil {
+		p.index = map[string]int{}
+		for _, s := range p.sites {
+			p.index[s.serial] = leftOut
+		}
+		for i, s := range sites {
+			if p.index[s.serial] >= 0 || p.index[s.serial] == ambiguous {
+				p.index[s.serial] = ambiguous
+			} else {
+				p.index[s.serial] = i
+			}
+		}
+	}
+	p.sites = p.sites[:0]
+	return p.add(atoms, x, lines, p.line)
+}
+
+// What a serial number stands for, besides an atom.
+const (
+	leftOut   = -1 // atoms at an alternate location that is not taken
+	ambiguous = -2 // several atoms
+)
+
+type residue struct {
+	chain, name, insertion string
+	number                 int
+}
+
+func (s site) residue() residue {
+	return residue{s.atom.Chain, "", s.atom.Insertion, s.atom.ResidueNumber} // of any name: mutants are alternates too
+}
+
+// chosen returns the sites of the frame without those at alternate locations.
+func (p *pdb) chosen() []site {
+	type place struct {
+		residue
+		code string
+	}
+	occupancy := map[place]float64{}
+	for _, s := range p.sites {
+		if s.alternate != "" {
+			occupancy[place{s.residue(), s.alternate}] += s.occupancy
+		}
+	}
+	if len(occupancy) == 0 {
+		return p.sites
+	}
+	best := map[residue]string{}
+	for _, at := range slices.SortedFunc(maps.Keys(occupancy), func(a, b place) int {
+		return strings.Compare(a.code, b.code)
+	}) {
+		if code, ok := best[at.residue]; !ok || occupancy[at] > occupancy[place{at.residue, code}] {
+			best[at.residue] = at.code
+		}
+	}
+	// An atom that the residue's location lacks is taken from the first that has it.
+	type atom struct {
+		residue
+		name string
+	}
+	code := map[atom]string{}
+	for _, s := range p.sites {
+		if s.alternate == "" {
+			continue
+		}
+		a := atom{s.residue(), s.atom.Name}
+		if _, ok := code[a]; !ok || s.alternate == best[a.residue] {
+			code[a] = s.alternate
+		}
+	}
+	out := make([]site, 0, len(p.sites))
+	for _, s := range p.sites {
+		if s.alternate == "" || code[atom{s.residue(), s.atom.Name}] == s.alternate {
+			out = append(out, s)
+		}
+	}
+	p.dropped += len(p.sites) - len(out)
+	return out
+}
+
+// bonds takes those of the CONECT records, and guesses those of the other atoms.
+func (p *pdb) bonds() error {
+	var bonds []molecule.Bond
+	named := make([]bool, p.molecule.N())
+	unknown, line := 0, 0
+	for _, c := range p.conect {
+		var atoms []int
+		for _, s := range c.serials {
+			i, ok := p.index[s]
+			switch {
+			case !ok:
+				if unknown++; unknown == 1 {
+					line = c.line
+				}
+			case i == ambiguous:
+				return &Error{File: p.file, Line: c.line, Frame: -1, Problem: fmt.Sprintf(
+					"CONECT names the serial number %s, which several atoms have", quoted(s))}
+			}
+			if !ok {
+				i = leftOut
+			}
+			atoms = append(atoms, i)
+		}
+		for k, j := range atoms {
+			if i := atoms[0]; k > 0 && i >= 0 && j >= 0 && i != j {
+				bonds = append(bonds, molecule.Bond{i, j})
+				named[i], named[j] = true, true
+			}
+		}
+	}
+	if unknown > 0 {
+		p.remarks = append(p.remarks,
+			fmt.Sprintf("CONECT records name atoms that are not in the file (%d times, first "+
+				"in line %d); these bonds were left out.", unknown, line))
+	}
+	if bonds == nil {
+		return nil
+	}
+	for _, b := range p.molecule.GuessBonds(p.x[:p.molecule.Dim()]) {
+		if !named[b[0]] || !named[b[1]] {
+			bonds = append(bonds, b)
+		}
+	}
+	return p.molecule.SetBonds(bonds)
+}

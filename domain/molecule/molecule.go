@@ -1,0 +1,112 @@
+// Package molecule is a molecule as data: atoms with their names, bonds, and the
+// distances, angles, torsions and rings that bonds define.
+//
+// A conformation of A atoms is a point of R^{3A}, atom by atom x, y, z, in ångström.
+// Atoms are counted from 0. Angles are in radians.
+//
+// It is not for files (package domain/molecule/files), for energies (domain/molecule/amber), nor
+// for constraints (domain/conformation).
+package molecule
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// An Atom is one of a molecule. What a file does not say is empty.
+type Atom struct {
+	Name          string // in its residue: CA, C, HB1
+	Element       string // symbol: C, Cl
+	Residue       string // ALA
+	ResidueNumber int    // as in the file
+	Insertion     string // code that tells apart residues of one number
+	Chain         string
+	Charge        int // formal, in elementary charges
+}
+
+// A Bond joins two atoms, the first before the second.
+type Bond [2]int
+
+// A Molecule is atoms and what joins them.
+type Molecule struct {
+	Name  string
+	Atoms []Atom
+	Bonds []Bond // in ascending order, none twice
+
+	// Orders are those of the bonds: 1, 2, 3, or 4 for an aromatic one; nil: not known.
+	Orders []int
+
+	// Guessed says that the bonds are those of GuessBonds, for want of any in the file.
+	Guessed bool
+}
+
+// Anonymous returns a molecule of n atoms of which nothing is known.
+func Anonymous(n int) *Molecule { return &Molecule{Atoms: make([]Atom, n)} }
+
+// N returns the number of atoms.
+func (m *Molecule) N() int { return len(m.Atoms) }
+
+// Dim returns the number of coordinates of a conformation, three an atom.
+func (m *Molecule) Dim() int { return 3 * len(m.Atoms) }
+
+// SetBonds replaces the bonds, which may come in any order, twice, and with their atoms in either order. A bond of an
+// atom that is not there, or with itself, is a *BondError.
+func (m *Molecule) SetBonds(bonds []Bond) error {
+	out := make([]Bond, 0, len(bonds))
+	for _, b := range bonds {
+		if b[0] > b[1] {
+			b[0], b[1] = b[1], b[0]
+		}
+		if b[0] < 0 || b[1] >= len(m.Atoms) || b[0] == b[1] {
+			return &BondError{b, len(m.Atoms)}
+		}
+		out = append(out, b)
+	}
+	slices.SortFunc(out, compareBonds)
+	m.Bonds, m.Orders, m.Guessed = slices.Compact(out), nil, false
+	return nil
+}
+
+func compareBonds(a, b Bond) int { return cmp.Or(cmp.Compare(a[0], b[0]), cmp.Compare(a[1], b[1])) }
+
+// A BondError is a bond that cannot be.
+type BondError struct {
+	Bond  Bond
+	Atoms int // how many there are
+}
+
+func (e *BondError) Error() string {
+	if e.Bond[0] == e.Bond[1] {
+		return fmt.Sprintf("a bond of atom %d with itself", e.Bond[0])
+	}
+	return fmt.Sprintf("a bond of atoms %d and %d, expected atoms from 0 to %d", e.Bond[0], e.Bond[1], e.Atoms-1)
+}
+
+// Neighbours returns the atoms that each atom is bonded to, in ascending order.
+func (m *Molecule) Neighbours() [][]int {
+	out := make([][]int, len(m.Atoms))
+	for _, b := range m.Bonds {
+		out[b[0]] = append(out[b[0]], b[1])
+		out[b[1]] = append(out[b[1]], b[0])
+	}
+	for _, v := range out {
+		slices.Sort(v)
+	}
+	return out
+}
+
+// Same reports whether two molecules have the same atoms by name, and if not, the first atom that differs, or the
+// smaller number of atoms. Names and elements that one of them does not know differ from none.
+func (m *Molecule) Same(other *Molecule) (at int, ok bool) {
+	known := func(a, b string) bool { return a == "" || b == "" || strings.EqualFold(a, b) }
+	for i := range min(len(m.Atoms), len(other.Atoms)) {
+		a, b := m.Atoms[i], other.Atoms[i]
+		if !known(a.Name, b.Name) || !known(a.Element, b.Element) || !known(a.Residue, b.Residue) {
+			return i, false
+		}
+	}
+	n := min(len(m.Atoms), len(other.Atoms))
+	return n, len(m.Atoms) == len(other.Atoms)
+}

@@ -1,0 +1,328 @@
+package molecule
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/landing-diffusion/landing/base/keyed"
+	"github.com/landing-diffusion/landing/tools/testkit"
+	"github.com/landing-diffusion/landing/tools/testkit/reference"
+)
+
+// dipeptide is the heavy atoms of ACE–ALA–NME.
+func dipeptide() *Molecule {
+	m := &Molecule{Name: "alanine dipeptide"}
+	for _, a := range [][3]string{
+		{"ACE", "1", "CH3"}, {"ACE", "1", "C"}, {"ACE", "1", "O"}, {"ALA", "2", "N"}, {"ALA", "2", "CA"},
+		{"ALA", "2", "CB"}, {"ALA", "2", "C"}, {"ALA", "2", "O"}, {"NME", "3", "N"}, {"NME", "3", "C"},
+	} {
+		m.Atoms = append(m.Atoms, Atom{Name: a[2], Element: a[2][:1], Residue: a[0], ResidueNumber: int(a[1][0] - '0'),
+			Chain: "A"})
+	}
+	return m
+}
+
+func TestSelect(t *testing.T) {
+	m := dipeptide()
+	for ref, want := range map[string]int{
+		"0": 0, "9": 9, " 3 ": 3, "CA": 4, "ca": 4, "CH3": 0, "ALA:C": 6, "ALA2:C": 6, "2:C": 6, "A:ALA2:C": 6,
+		"A:2:C": 6, "ACE:C": 1, "nme3:c": 9, "NME:N": 8,
+	} {
+		if got, err := m.Select(ref); err != nil || got != want {
+			t.Errorf("%s: %d, %v; want %d", ref, got, err, want)
+		}
+	}
+	for ref, want := range map[string]string{
+		"C":       `"C" fits 3 atoms: 1 (ACE1:C), 6 (ALA2:C), 9 (NME3:C); name one`,
+		"10":      "there is no atom 10, expected an index from 0 to 9",
+		"-1":      "there is no atom -1",
+		"ALA:CD":  `"ALA:CD" fits no atom; the nearest names are ALA2:`,
+		"B:ALA:C": `"B:ALA:C" fits no atom`,
+		"ALA3:C":  `fits no atom; the nearest names are ALA2:C`,
+		"":        "fits no atom",
+		"A:B:C:D": "fits no atom",
+		":C":      "fits no atom",
+	} {
+		_, err := m.Select(ref)
+		var e *SelectError
+		if !errors.As(err, &e) || !strings.Contains(err.Error(), want) || e.Ref != ref || e.Atoms != 10 {
+			t.Errorf("%s: %v, want %q", ref, err, want)
+		}
+	}
+	if _, err := Anonymous(4).Select("CA"); err == nil || !strings.Contains(err.Error(), "have no names") {
+		t.Errorf("no names: %v", err)
+	}
+	if got, err := m.SelectAll([]string{"ACE:C", "3", "CA", "ALA:C"}); err != nil || !slices.Equal(got,
+		[]int{1, 3, 4, 6}) {
+		t.Errorf("%v, %v", got, err)
+	}
+	if _, err := m.SelectAll([]string{"CA", "X"}); err == nil {
+		t.Error("a name that fits none is taken")
+	}
+	// Elements without names of their own, insertion codes, two chains.
+	odd := &Molecule{Atoms: []Atom{
+		{Name: "C"}, {Name: "C"}, {Name: "CA", Residue: "GLY", ResidueNumber: 52, Insertion: "A", Chain: "L"},
+		{Name: "CA", Residue: "GLY", ResidueNumber: 52, Chain: "L"},
+		{Name: "CA", Residue: "GLY", ResidueNumber: 52, Chain: "H"}, {Name: "1", Residue: "X"}, {},
+	}}
+	if got, err := odd.Select("GLY52A:CA"); err != nil || got != 2 {
+		t.Errorf("insertion code: %d, %v", got, err)
+	}
+	if got, err := odd.Select("H:52:CA"); err != nil || got != 4 {
+		t.Errorf("chain: %d, %v", got, err)
+	}
+	// A label is found again, whatever the names.
+	for _, m := range []*Molecule{m, odd} {
+		for i := range m.Atoms {
+			if got, err := m.Select(m.Label(i)); err != nil || got != i {
+				t.Errorf("atom %d is called %q, which is %d, %v", i, m.Label(i), got, err)
+			}
+		}
+	}
+	if odd.Label(0) != "0" || odd.Label(4) != "H:GLY52:CA" || m.Label(6) != "ALA2:C" {
+		t.Errorf("labels %q, %q, %q", odd.Label(0), odd.Label(4), m.Label(6))
+	}
+}
+
+// Names make a molecule whose labels they are.
+func TestFromNames(t *testing.T) {
+	names := strings.Fields("ACE1:CH3 ACE1:C ALA2:N A:ALA2:CA C9 Cl1 CL1 1HB Xq")
+	m := testkit.Must(FromNames(names))
+	elements := ""
+	for i, a := range m.Atoms {
+		elements += a.Element + " "
+		if got, err := m.Select(names[i]); names[i] != "Cl1" && names[i] != "CL1" && (err != nil || got != i) {
+			t.Errorf("%s is atom %d, %v", names[i], got, err)
+		}
+	}
+	if elements != "C C N C C Cl C H  " || m.Atoms[3].Chain != "A" || m.Atoms[3].ResidueNumber != 2 {
+		t.Errorf("elements %q, %+v", elements, m.Atoms)
+	}
+	for name, want := range map[string]string{"CH3 CH3": "atom 1 is called \"CH3\", expected a name that atom 0 " +
+		"has not", "A:B:C:D": "expected a name such as CA", "2:CA": "expected a name", "C 17": "expected a name",
+		"ALA2:": "expected a name"} {
+		var e *NameError
+		if _, err := FromNames(strings.Fields(name)); !errors.As(err, &e) || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %q", name, err, want)
+		}
+	}
+}
+
+// A list of atoms in a message is never long.
+func TestSelectSeveral(t *testing.T) {
+	m := Anonymous(100)
+	for i := range m.Atoms {
+		m.Atoms[i].Name = "C"
+	}
+	if _, err := m.Select("C"); !strings.Contains(err.Error(), "fits 100 atoms") ||
+		!strings.Contains(err.Error(), "7 (7) and 92 more") {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestEdits(t *testing.T) {
+	for _, c := range []struct {
+		a, b string
+		want int
+	}{{"", "", 0}, {"CA", "ca", 0}, {"CA", "CB", 1}, {"CA", "", 2}, {"kitten", "sitting", 3}, {"ALA:C", "ALA2:C", 1}} {
+		if got := edits(c.a, c.b); got != c.want {
+			t.Errorf("%s to %s: %d", c.a, c.b, got)
+		}
+	}
+}
+
+func ring(first, n int) (out []Bond) {
+	for i := range n {
+		out = append(out, Bond{first + i, first + (i+1)%n})
+	}
+	return out
+}
+
+func TestRings(t *testing.T) {
+	cube := []Bond{{0, 1}, {1, 2}, {2, 3}, {3, 0}, {4, 5}, {5, 6}, {6, 7}, {7, 4}, {0, 4}, {1, 5}, {2, 6}, {3, 7}}
+	for name, c := range map[string]struct {
+		n     int
+		bonds []Bond
+		want  []int // lengths
+	}{
+		"no bonds":          {3, nil, nil},
+		"chain":             {4, []Bond{{0, 1}, {1, 2}, {2, 3}}, nil},
+		"cyclododecane":     {12, ring(0, 12), []int{12}},
+		"benzene with arms": {8, append(ring(1, 6), Bond{0, 1}, Bond{4, 7}), []int{6}},
+		"naphthalene":       {10, append(ring(0, 10), Bond{0, 5}), []int{6, 6}},
+		"biphenyl":          {12, append(append(ring(0, 6), ring(6, 6)...), Bond{0, 6}), []int{6, 6}},
+		"spiro": {9, append(ring(0, 5), Bond{0, 5}, Bond{5, 6}, Bond{6, 7}, Bond{7, 8},
+			Bond{8, 0}), []int{5, 5}},
+		"norbornane":    {7, append(ring(0, 6), Bond{0, 6}, Bond{6, 3}), []int{5, 5}},
+		"cubane":        {8, cube, []int{4, 4, 4, 4, 4}},
+		"two molecules": {7, append(ring(0, 3), ring(3, 4)...), []int{3, 4}},
+		"adamantane": {10, []Bond{{0, 4}, {0, 5}, {0, 6}, {1, 4}, {1, 7}, {1, 8}, {2, 5}, {2, 7}, {2, 9}, {3, 6},
+			{3, 8}, {3, 9}}, []int{6, 6, 6}},
+		"tetrahedrane":         {4, []Bond{{0, 1}, {0, 2}, {0, 3}, {1, 2}, {1, 3}, {2, 3}}, []int{3, 3, 3}},
+		"atoms in other order": {5, []Bond{{4, 1}, {1, 3}, {3, 0}, {0, 4}, {4, 2}}, []int{4}},
+	} {
+		m := Anonymous(c.n)
+		testkit.OK(t, m.SetBonds(c.bonds))
+		got := m.Rings()
+		var lengths []int
+		for _, r := range got {
+			lengths = append(lengths, len(r))
+			near := m.Neighbours()
+			seen := map[int]bool{}
+			for k, a := range r {
+				if !slices.Contains(near[a], r[(k+1)%len(r)]) || seen[a] {
+					t.Errorf("%s: %v is no ring", name, r)
+				}
+				seen[a] = true
+			}
+			if r[0] != slices.Min(r) || r[1] > r[len(r)-1] {
+				t.Errorf("%s: %v does not begin with its smallest atoms", name, r)
+			}
+		}
+		if !slices.Equal(lengths, c.want) {
+			t.Errorf("%s: rings of lengths %d (%v), want %d", name, lengths, got, c.want)
+		}
+	}
+	if got := RingTorsions([]int{0, 1, 2, 3, 4}); !reflect.DeepEqual(got,
+		[][4]int{{4, 0, 1, 2}, {0, 1, 2, 3}, {1, 2, 3, 4}, {2, 3, 4, 0}, {3, 4, 0, 1}}) {
+		t.Errorf("ring torsions %v", got)
+	}
+	if RingTorsions([]int{0, 1, 2}) != nil {
+		t.Error("a ring of three has no torsions")
+	}
+}
+
+func TestAnglesAndTorsions(t *testing.T) {
+	m := Anonymous(6) // 0–1–2–3 with 4 and 5 on 2
+	testkit.OK(t, m.SetBonds([]Bond{{1, 0}, {2, 1}, {2, 3}, {2, 4}, {5, 2}, {0, 1}}))
+	if !slices.Equal(m.Bonds, []Bond{{0, 1}, {1, 2}, {2, 3}, {2, 4}, {2, 5}}) {
+		t.Errorf("bonds %v", m.Bonds)
+	}
+	if got := m.Angles(); !slices.Equal(got, [][3]int{{0, 1, 2}, {1, 2, 3}, {1, 2, 4}, {1, 2, 5}, {3, 2, 4}, {3, 2, 5},
+		{4, 2, 5}}) {
+		t.Errorf("angles %v", got)
+	}
+	if got := m.Torsions(); !slices.Equal(got, [][4]int{{0, 1, 2, 3}, {0, 1, 2, 4}, {0, 1, 2, 5}}) {
+		t.Errorf("torsions %v", got)
+	}
+	triangle := Anonymous(3)
+	if err := triangle.SetBonds(ring(0, 3)); err != nil || triangle.Torsions() != nil {
+		t.Errorf("a triangle has torsions %v, %v", triangle.Torsions(), err)
+	}
+	for _, b := range []Bond{{0, 6}, {-1, 2}, {3, 3}} {
+		var e *BondError
+		if err := m.SetBonds([]Bond{b}); !errors.As(err, &e) || len(m.Bonds) != 5 {
+			t.Errorf("bond %v: %v", b, err)
+		}
+	}
+}
+
+// Torsions have the sign and the values of the reference's; distances, angles and volumes are by hand.
+func TestGeometry(t *testing.T) {
+	const n = 200
+	x := make([]float64, 30*n)
+	keyed.New(3, keyed.Probe, 0).Normals(x, 0, 0)
+	values := make([]float64, 2*n)
+	reference.Alanine.Values(values, x, n)
+	for i := range n {
+		φ := Torsion(x[30*i:30*i+30], 1, 3, 4, 6)
+		if d := φ - (values[2*i] - 70*math.Pi/180); math.Abs(d) > 1e-11 {
+			t.Fatalf("conformation %d: φ is %v, the reference's differs by %v", i, φ, d)
+		}
+	}
+	y := []float64{1, 0, 0, 0, 0, 0, 0, 2, 0, 0, 2, 3, 0, 1e-9, 0}
+	for what, c := range map[string][2]float64{
+		"distance":     {Distance(y, 0, 1), 1},
+		"long":         {Distance(y, 0, 3), math.Sqrt(14)},
+		"right angle":  {Angle(y, 0, 1, 2), math.Pi / 2},
+		"small angle":  {Angle(y, 2, 1, 4), 0},
+		"a turn":       {Torsion(y, 0, 1, 2, 3), -math.Pi / 2},
+		"back":         {Torsion(y, 3, 2, 1, 0), -math.Pi / 2},
+		"right hand":   {Volume(y, 1, 0, 2, 3), 6},
+		"left hand":    {Volume(y, 1, 2, 0, 3), -6},
+		"tiny is real": {Angle([]float64{1, 0, 0, 0, 0, 0, 1, 1e-9, 0}, 0, 1, 2), 1e-9},
+	} {
+		if math.Abs(c[0]-c[1]) > 1e-15*max(1, math.Abs(c[1])) {
+			t.Errorf("%s is %v, want %v", what, c[0], c[1])
+		}
+	}
+	line := []float64{0, 0, 0, 1, 0, 0, 2, 0, 0, 3, 1, 0}
+	if !math.IsNaN(Torsion(line, 0, 1, 2, 3)) || !math.IsNaN(Angle(line, 0, 0, 1)) {
+		t.Error("what is not defined has a value")
+	}
+}
+
+// Bonds of methanol, water and an ion, however they are turned and moved; a hydrogen in
+// between keeps its nearest partner.
+func TestGuessBonds(t *testing.T) {
+	m := Anonymous(10)
+	for i, e := range []string{"C", "o", "H", "H", "H", "H", "O", "H", "H", "NA"} {
+		m.Atoms[i].Element = e
+	}
+	x := []float64{
+		0, 0, 0, 1.42, 0, 0, -0.36, 1.03, 0, -0.36, -0.51, 0.89, -0.36, -0.51, -0.89, 1.73, 0.91, 0,
+		1.9, 2.2, 0.3, 2.86, 2.2, 0.3, 1.66, 3.13, 0.3, 30, 0, 0, // a hydrogen bond, an ion far off
+	}
+	want := []Bond{{0, 1}, {0, 2}, {0, 3}, {0, 4}, {1, 5}, {6, 7}, {6, 8}}
+	c, s := math.Cos(0.7), math.Sin(0.7)
+	for k, shift := range []float64{0, 1e3, -7.7} {
+		y := slices.Clone(x)
+		for i := 0; i < len(y); i += 3 {
+			y[i], y[i+1] = c*y[i]-s*y[i+1]+shift, s*y[i]+c*y[i+1]+shift
+		}
+		if got := m.GuessBonds(y); !slices.Equal(got, want) {
+			t.Errorf("placement %d: bonds %v, want %v", k, got, want)
+		}
+	}
+	y := slices.Clone(x)
+	copy(y[18:], []float64{2.3, 1.8, 0}) // both oxygens near the hydrogen
+	if got := m.GuessBonds(y); !slices.Contains(got, Bond{1, 5}) || slices.Contains(got, Bond{5, 6}) {
+		t.Errorf("a hydrogen between two: %v", got)
+	}
+	if Radius("CL") != 1.02 || Radius("") != Radius("C") || !Known("br") || Known("Xx") || Symbol(" FE ") != "Fe" {
+		t.Error("elements")
+	}
+	for z, want := range map[int]string{-1: "", 0: "", 1: "H", 6: "C", 26: "Fe", 79: "Au", 118: "Og", 119: ""} {
+		if got := Numbered(z); got != want {
+			t.Errorf("element %d is %q", z, got)
+		}
+	}
+	// Elements unknown, as of coordinates alone: a chain of carbons.
+	chain := Anonymous(3)
+	if got := chain.GuessBonds([]float64{0, 0, 0, 1.53, 0, 0, 2, 1.45, 0}); !slices.Equal(got, []Bond{{0, 1}, {1, 2}}) {
+		t.Errorf("a chain: %v", got)
+	}
+}
+
+func TestSame(t *testing.T) {
+	m, other := dipeptide(), dipeptide()
+	if _, ok := m.Same(other); !ok {
+		t.Error("a molecule is not itself")
+	}
+	if _, ok := m.Same(Anonymous(10)); !ok {
+		t.Error("no names differ from names")
+	}
+	other.Atoms[4].Name = "CB"
+	if at, ok := m.Same(other); ok || at != 4 {
+		t.Errorf("%d, %v", at, ok)
+	}
+	if at, ok := m.Same(Anonymous(8)); ok || at != 8 {
+		t.Errorf("%d, %v", at, ok)
+	}
+}
+
+func ExampleMolecule_Select() {
+	m := &Molecule{Atoms: []Atom{{Name: "C", Residue: "ACE", ResidueNumber: 1}, {Name: "N", Residue: "ALA",
+		ResidueNumber: 2}, {Name: "C", Residue: "ALA", ResidueNumber: 2}}}
+	fmt.Println(m.Select("ALA:C"))
+	_, err := m.Select("C")
+	fmt.Println(err)
+	// Output:
+	// 2 <nil>
+	// "C" fits 2 atoms: 0 (ACE1:C), 2 (ALA2:C); name one of them by its index or its residue, as in ALA2:CA
+}

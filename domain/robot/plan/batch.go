@@ -1,0 +1,299 @@
+package plan
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/landing-diffusion/landing/base/keyed"
+	"github.com/landing-diffusion/landing/base/parallel"
+	"github.com/landing-diffusion/landing/constraint"
+	"github.com/landing-diffusion/landing/domain/robot"
+	"github.com/landing-diffusion/landing/domain/robot/scene"
+	"github.com/landing-diffusion/landing/domain/trajectory"
+	"github.com/landing-diffusion/landing/internal/fault"
+)
+
+// A Batch is many paths of one set of trajectories, in equal parts of each of its modes.
+// They are the same for a seed at any number of workers.
+type Batch struct {
+	Set     constraint.Set // what a path must keep in the end: its rows are points of it
+	Spec    trajectory.Spec
+	Tip     robot.Point
+	TipToo  bool        // the tip itself stays clear of obstacles, whether Spec.Volume has it or not
+	Options Options     // Waypoints and Sides are the batch's own; so is Segments if Spec has them
+	Modes   [][]Side    // what each mode asks; none: any way, and labels by what came
+	Count   int         // paths
+	Seed    uint64      //
+	From    uint64      // the first query: batches from 2^32 apart share none
+	Start   [2]Point3   // of a place that Spec leaves open: opposite corners of where it is drawn
+	Goal    [2]Point3   // likewise
+	Slack   float64     // of the final check; 0 means 1e-9
+	Failing int         // queries that may fail for each path; 0 means 10
+	Report  func(n int) // is told how many paths there are; may be nil
+}
+
+// A Point3 is a place in the base frame.
+type Point3 = [3]float64
+
+// Paths are what a Batch found, mode after mode.
+type Paths struct {
+	Count, Dim int
+	X          []float64 // Count×Dim: waypoints, then what Spec leaves open
+	Label      []int     // mode of each path
+	Sides      []string  // of each label
+	Paths      []Path    // without X and Q
+	Queries    int
+	Failed     []Failure // most frequent first
+	Worst      float64   // violation
+}
+
+// A Failure is how often queries failed for one reason.
+type Failure struct {
+	Reason string `json:"reason"`
+	Times  int    `json:"times"`
+	First  string `json:"first"` // the message of the first of them
+}
+
+// A result of one query.
+type result struct {
+	path   *Path
+	row    []float64
+	worst  float64
+	reason string
+	err    error
+}
+
+// Run finds the paths. The error is that of Of and New, an *Error if an end cannot be, or a *BatchError.
+func (b *Batch) Run(ctx context.Context, pool *parallel.Pool) (*Paths, error) {
+	if b.Slack == 0 {
+		b.Slack = 1e-9
+	}
+	if b.Failing == 0 {
+		b.Failing = 10
+	}
+	b.Options.Waypoints, b.Options.Segments = b.Spec.Waypoints, b.Options.Segments || b.Spec.Segments
+	spec := b.Spec
+	if b.TipToo {
+		spec.Volume = slices.Concat(spec.Volume, []scene.Body{{Link: b.Tip.Link, Centre: b.Tip.Local}})
+	}
+	problem, err := Of(spec, b.Tip)
+	if err != nil {
+		return nil, err
+	}
+	modes := b.Modes
+	if len(modes) == 0 {
+		modes = [][]Side{nil}
+	}
+	workers := make([]*worker, pool.Workers())
+	out := &Paths{Dim: b.Set.Dim()}
+	var failed map[string]*Failure = map[string]*Failure{}
+	for k, sides := range modes {
+		o := b.Options
+		o.Sides = sides
+		for i := range workers {
+			if workers[i], err = b.worker(problem, o); err != nil {
+				return nil, err
+			}
+		}
+		want := b.Count/len(modes) + min(1, max(0, b.Count%len(modes)-k))
+		for have, next := 0, 0; have < want; {
+			n := want - have
+			results := make([]result, n)
+			pool.Do(n, func(worker, i int) {
+				if ctx.Err() == nil {
+					results[i] = workers[worker].query(ctx, b.From+uint64((next+i)*len(modes)+k))
+				}
+			})
+			if err := ctx.Err(); err != nil {
+				return nil, err
+			}
+			for _, r := range results {
+				next++
+				out.Queries++
+				if r.err != nil {
+					f := failed[r.reason]
+					if f == nil {
+						f = &Failure{Reason: r.reason, First: r.err.Error()}
+						failed[r.reason] = f
+					}
+					f.Times++
+					if e := new(Error); have == 0 && next == 1 && b.fixed() && errors.As(r.err, &e) && e.End != "" {
+						return nil, e // and so it would be every time
+					}
+					continue
+				}
+				have++
+				out.X = append(out.X, r.row...)
+				out.Label = append(out.Label, k)
+				out.Paths = append(out.Paths, *r.path)
+				out.Worst = max(out.Worst, r.worst)
+			}
+			if b.Report != nil {
+				b.Report(len(out.Paths))
+			}
+			if next-have > b.Failing*(have+10) {
+				return nil, &BatchError{have, next, sortFailures(failed)}
+			}
+		}
+	}
+	out.Count, out.Failed = len(out.Paths), sortFailures(failed)
+	b.name(out, workers[0].planner)
+	return out, nil
+}
+
+// name gives labels to the ways that the paths took, unless they were asked for.
+func (b *Batch) name(out *Paths, pl *Planner) {
+	if len(b.Modes) > 0 {
+		for _, m := range b.Modes {
+			out.Sides = append(out.Sides, string(sideBytes(m)))
+		}
+		return
+	}
+	sides := make([]string, out.Count)
+	for i := range sides {
+		sides[i] = string(sideBytes(pl.Passed(out.X[i*out.Dim:(i+1)*out.Dim], b.Spec.Waypoints)))
+	}
+	out.Sides = slices.Compact(slices.Sorted(slices.Values(sides)))
+	for i, s := range sides {
+		out.Label[i], _ = slices.BinarySearch(out.Sides, s)
+	}
+}
+
+func sideBytes(s []Side) []byte {
+	out := make([]byte, len(s))
+	for i, v := range s {
+		out[i] = byte(v)
+	}
+	return out
+}
+
+// fixed reports whether both places are the same for all queries.
+func (b *Batch) fixed() bool {
+	none := trajectory.Given{}
+	return b.Spec.Start.Given == none && b.Spec.Goal.Given == none && b.Options.Near == nil
+}
+
+// A BatchError says that too many queries failed.
+type BatchError struct {
+	Have, Queries int
+	Failed        []Failure
+}
+
+func (e *BatchError) Error() string {
+	var why []string
+	for _, f := range e.Failed {
+		why = append(why, fmt.Sprintf("%d %s (%s)", f.Times, f.Reason, f.First))
+	}
+	return fmt.Sprintf("only %d of %d queries found a path; the others: %s", e.Have, e.Queries, strings.Join(why, "; "))
+}
+
+func (*BatchError) Place() fault.Place { return fault.Place{Kind: fault.Config} }
+
+func sortFailures(m map[string]*Failure) []Failure {
+	out := []Failure{}
+	for _, f := range m {
+		out = append(out, *f)
+	}
+	slices.SortFunc(out, func(a, b Failure) int {
+		if a.Times != b.Times {
+			return b.Times - a.Times
+		}
+		return strings.Compare(a.Reason, b.Reason)
+	})
+	return out
+}
+
+// A worker answers queries of a batch.
+type worker struct {
+	b       *Batch
+	problem Problem
+	planner *Planner
+	eval    constraint.Evaluator
+	names   []string
+	val     []float64
+}
+
+func (b *Batch) worker(p Problem, o Options) (*worker, error) {
+	pl, err := New(p, o)
+	names := constraint.Components(b.Set)
+	return &worker{b, p, pl, b.Set.NewEvaluator(1), names, make([]float64, len(names))}, err
+}
+
+func (w *worker) query(ctx context.Context, id uint64) result {
+	b := w.b
+	lost := func(reason string, err error) result { return result{reason: reason, err: err} }
+	start, goal, given := b.open(id)
+	if !b.same() {
+		p, err := w.problem.At(b.Spec, start, goal)
+		if err != nil {
+			return lost("refused", err)
+		}
+		w.planner.retarget(p)
+	}
+	path, err := w.planner.Plan(ctx, b.Seed, id)
+	if ctx.Err() != nil {
+		return result{} // the batch ends
+	}
+	if err != nil {
+		var e *Error
+		errors.As(err, &e)
+		return lost(strings.TrimSpace(e.End+" "+e.Reason.String()), err)
+	}
+	d := b.Spec.Arm.Dim()
+	row := slices.Clone(path.X)
+	for end, p := range []trajectory.Place{b.Spec.Start, b.Spec.Goal} {
+		if p.Given.Position != nil {
+			row = append(row, given[end][:]...)
+		}
+		if p.Given.Joints {
+			at := end * (b.Spec.Waypoints - 1) * d
+			row = append(row, path.X[at:at+d]...)
+		}
+	}
+	w.eval.Values(w.val, row, 1)
+	worst, i := constraint.Worst(w.val, len(b.Set.Equalities()))
+	if worst > b.Slack {
+		return lost("violates "+w.names[i], fmt.Errorf("query %d: %q is violated by %.3g", id, w.names[i], worst))
+	}
+	path.X, path.Q = nil, nil
+	return result{path: path, row: row, worst: worst}
+}
+
+// same reports whether no place is drawn by query.
+func (b *Batch) same() bool {
+	none := trajectory.Given{}
+	return b.Spec.Start.Given == none && b.Spec.Goal.Given == none
+}
+
+// open draws the places that the spec leaves open, evenly between their corners.
+func (b *Batch) open(id uint64) (start, goal trajectory.Place, at [2]Point3) {
+	ends := [2]trajectory.Place{b.Spec.Start, b.Spec.Goal}
+	u := make([]float64, 6)
+	keyed.ArmPairs.Stream(b.Seed, 0).Uniforms(u, id, 0)
+	for e, box := range [][2]Point3{b.Start, b.Goal} {
+		p := &ends[e]
+		if p.Given == (trajectory.Given{}) {
+			continue
+		}
+		for k := range 3 {
+			at[e][k] = box[0][k] + u[3*e+k]*(box[1][k]-box[0][k])
+		}
+		tip := b.Tip
+		if p.Given.Position != nil {
+			tip = *p.Given.Position
+		}
+		p.Tasks = append(slices.Clone(p.Tasks), trajectory.Position([]string{"start", "goal"}[e], tip.Link, tip.Local,
+			at[e])...)
+	}
+	return ends[0], ends[1], at
+}
+
+// Unseen returns the batch of n more paths from the same law, none of which is in b.
+func (b *Batch) Unseen(n int) *Batch {
+	c := *b
+	c.Count, c.From = n, b.From+1<<40
+	return &c
+}

@@ -1,0 +1,78 @@
+package plan
+
+import (
+	"math"
+
+	"github.com/landing-diffusion/landing/domain/robot/scene"
+)
+
+// Walls keep the tip to a side of an obstacle: to pass it on the left it may not cross the
+// half-plane that begins at the obstacle's centre, goes to the right of the line from start
+// to goal, and all the way up and down. So RRT-Connect finds only ways of that side.
+
+const (
+	wallThick = 1e-4 // half of it, m
+	wallFar   = 50.0 // half its length and height
+)
+
+// gateway makes the scene of walls, if sides are asked for.
+func (pl *Planner) gateway() {
+	walls := 0
+	for _, s := range pl.o.Sides {
+		if s == Left || s == Right {
+			walls++
+		}
+	}
+	if walls == 0 {
+		return
+	}
+	pl.gates = &scene.Scene{Arm: pl.arm, Bodies: []scene.Body{{Link: pl.p.Tip.Link, Centre: pl.p.Tip.Local}}}
+	for range walls {
+		pl.gates.Obstacles = append(pl.gates.Obstacles, scene.Obstacle{Shape: scene.Box,
+			Half: [3]float64{wallThick, wallFar, wallFar}})
+	}
+	pl.gate = pl.gates.NewChecker()
+}
+
+// walls puts the walls up between a start and a goal.
+func (pl *Planner) walls(start, goal []float64) *Error {
+	if pl.gate == nil {
+		return nil
+	}
+	a, b := pl.tip(start), pl.tip(goal)
+	up := scaled(1/math.Sqrt(dot(pl.o.Up, pl.o.Up)), pl.o.Up)
+	ahead := [3]float64{b[0] - a[0], b[1] - a[1], b[2] - a[2]}
+	ahead = plus(ahead, -dot(ahead, up), up)
+	long := math.Sqrt(dot(ahead, ahead))
+	if long < 1e-6 {
+		return &Error{Reason: NotJoined, Detail: "start and goal of the tip are above each other: there is no left " +
+			"and right"}
+	}
+	ahead = scaled(1/long, ahead)
+	left := cross(up, ahead)
+	k := 0
+	for i, s := range pl.o.Sides {
+		if s != Left && s != Right {
+			continue
+		}
+		to := wallFar // the wall stands on the other side
+		if s == Left {
+			to = -wallFar
+		}
+		w := &pl.gates.Obstacles[k]
+		w.A = plus(pl.p.Scene.Obstacles[i].Centre(), to, left)
+		w.R = [9]float64{ahead[0], left[0], up[0], ahead[1], left[1], up[1], ahead[2], left[2], up[2]}
+		k++
+	}
+	return nil
+}
+
+func scaled(s float64, v [3]float64) [3]float64 { return [3]float64{s * v[0], s * v[1], s * v[2]} }
+
+func plus(a [3]float64, s float64, b [3]float64) [3]float64 {
+	return [3]float64{a[0] + s*b[0], a[1] + s*b[1], a[2] + s*b[2]}
+}
+
+func cross(a, b [3]float64) [3]float64 {
+	return [3]float64{a[1]*b[2] - a[2]*b[1], a[2]*b[0] - a[0]*b[2], a[0]*b[1] - a[1]*b[0]}
+}

@@ -1,0 +1,95 @@
+// Package urdf reads a serial arm from URDF, the XML that ROS describes robots in: the chain of revolute, continuous,
+// prismatic and fixed joints between two links, with their limits, and, if asked for, its volume as spheres.
+//
+// What does not bear on where links are is passed over: inertial and visual elements, meshes, materials, transmissions,
+// simulators' elements. It is not for xacro macros (expand them first), nor for what hangs off the chain.
+package urdf
+
+import (
+	"bytes"
+	"fmt"
+	"path/filepath"
+	"strings"
+
+	"github.com/landing-diffusion/landing/domain/robot"
+	"github.com/landing-diffusion/landing/internal/input"
+)
+
+// Options say which chain to read. The zero value takes the root of the tree and its only leaf, and no volume.
+type Options struct {
+	Base string // "": the root
+	Tip  string // "": the only leaf below the base
+
+	// Volume asks for the collision shapes of the chain, and of what is fixed to it, as spheres. A sphere stays one.
+	// Capsules, cylinders and boxes are covered by spheres that stand out by at most Excess metres, 0: 0.02; at the
+	// flat ends of a cylinder by up to its radius. Meshes are left out, and a note says so.
+	Volume bool
+	Excess float64
+}
+
+// The sizes that a file may have.
+const (
+	MostBytes   = 16 << 20
+	MostLinks   = 4096 // and as many joints
+	MostSpheres = 4096
+)
+
+// Read reads the arm of a file, and notes, in words, on what was left out (Arm.Notes too). The error is
+// an *fs.PathError or an *Error.
+func Read(path string, o Options) (*robot.Arm, []string, error) {
+	data, err := input.Read(path, MostBytes)
+	if err != nil {
+		return nil, nil, err
+	}
+	return decode(data, path, o)
+}
+
+func decode(data []byte, name string, o Options) (*robot.Arm, []string, error) {
+	if o.Excess == 0 {
+		o.Excess = 0.02
+	}
+	if !(o.Excess > 0) || o.Excess > most {
+		return nil, nil, &Error{File: name,
+			Why: fmt.Sprintf("covers that stand out by %v m; expected a number above 0", o.Excess)}
+	}
+	p := &parser{file: name, volume: o.Volume}
+	d, err := p.parse(bytes.NewReader(data))
+	if err != nil {
+		return nil, nil, err
+	}
+	if d.name == "" {
+		d.name = strings.TrimSuffix(filepath.Base(name), filepath.Ext(name))
+	}
+	arm, err := d.arm(o)
+	if err != nil {
+		return nil, nil, err
+	}
+	arm.Notes = d.notes
+	return arm, d.notes, nil
+}
+
+// An Error is what is wrong in a file, and where.
+type Error struct {
+	File    string
+	Line    int    // 0: no one line of it
+	Element string // such as: joint "elbow" <axis>
+	Why     string
+	Err     error // what the XML reader said, or nil
+}
+
+func (e *Error) Error() string {
+	s := e.File
+	if e.Line > 0 {
+		s = fmt.Sprintf("%s:%d", s, e.Line)
+	}
+	if e.Element != "" {
+		s += ": " + e.Element
+	}
+	s += ": " + e.Why
+	if e.Err != nil {
+		s += ": " + e.Err.Error()
+	}
+	return s
+}
+
+func (e *Error) Unwrap() error { return e.Err }

@@ -1,0 +1,322 @@
+package export
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"math"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/landing-diffusion/landing/constraint"
+	"github.com/landing-diffusion/landing/constraint/zoo"
+	"github.com/landing-diffusion/landing/experiment"
+	"github.com/landing-diffusion/landing/experiment/run"
+	"github.com/landing-diffusion/landing/internal/tensorboard"
+	"github.com/landing-diffusion/landing/learn/train"
+	"github.com/landing-diffusion/landing/problem"
+	"github.com/landing-diffusion/landing/tools/testkit"
+	"github.com/landing-diffusion/landing/tools/testkit/eventfile"
+	"github.com/landing-diffusion/landing/tools/testkit/job"
+)
+
+// watched returns an untrained run with evaluations and a held-out distance at its end, of which only the first and
+// the last epoch are saved.
+func watched(t *testing.T, settings ...string) *experiment.Run {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "data.csv")
+	var b strings.Builder
+	for k := range 240 {
+		x := onBall(k)
+		fmt.Fprintf(&b, "%v,%v,%v\n", x[0], x[1], x[2])
+	}
+	testkit.OK(t, os.WriteFile(path, []byte(b.String()), 0o600))
+	text := "name: ball\nset: {dim: 3, equality: [{name: radius, expr: \"norm(x) = 1\"}], inequality: [{name: top, " +
+		"expr: \"x[2] <= 2\"}]}\nprior: empirical\nobserve: [{name: height, expr: \"x[2]\"}]\n"
+	settings = append([]string{"train.epochs=4", "train.stop=held_out", "train.evaluate_every=2", "network.width=8",
+		"network.layers=1", "train.times_per_path=2", "process.steps=6", "train.checkpoint_every=1e6",
+		"generate.max_failed=1", "data.path=" + path}, settings...)
+	return job.New[*experiment.Run](t, experiment.Load, []byte(text), "test.yaml", settings...)
+}
+
+// board has a training of a run watched, and fails at an error of the board.
+func board(t *testing.T, r *experiment.Run, dir *string) *Board {
+	t.Helper()
+	b := testkit.Must(NewBoard(r, dir, func(err error) { t.Error(err) }))
+	return b
+}
+
+func trainOn(t *testing.T, r *experiment.Run, b *Board, o experiment.Observer) {
+	t.Helper()
+	testkit.OK(t, r.Train(context.Background(), "", o))
+	b.Close()
+}
+
+// steps are the steps of each tag, and the values of scalars, but for those of clocks.
+func steps(t *testing.T, dir string) map[string][]string {
+	t.Helper()
+	b := testkit.Must(eventfile.Read(dir))
+	out := map[string][]string{}
+	for _, of := range []map[string][]eventfile.Point{b.Scalars, b.Histograms} {
+		for tag, points := range of {
+			for _, p := range points {
+				if strings.HasSuffix(tag, "seconds") || strings.HasSuffix(tag, "simulated") {
+					p.Value = 0
+				}
+				out[tag] = append(out[tag], fmt.Sprintf("%d: %v", p.Step, p.Value))
+			}
+		}
+	}
+	return out
+}
+
+var inFolder = ""
+
+// A training that is watched has each epoch once, and so has one that was killed at any moment and went on, be it in
+// the midst of a record: the same numbers at the same steps. What it writes is what an export of it says.
+func TestBoard(t *testing.T) {
+	r := watched(t)
+	b := board(t, r, &inFolder)
+	var killed []string
+	kill := func() {
+		dir := filepath.Join(t.TempDir(), "killed")
+		testkit.OK(t, os.CopyFS(dir, os.DirFS(r.Folder.Dir)))
+		killed = append(killed, dir)
+	}
+	o := b.Observer(experiment.Observer{Checkpoint: func(int) { kill() }})
+	record, drawn := o.Record, o.Drawn
+	o.Record = func(line run.Record) {
+		if line.Kind == "epoch" && line.Epoch > 1 && line.Epoch < 4 {
+			record(line)
+			return
+		}
+		kill()
+		record(line)
+		kill()
+	}
+	o.Drawn = func(epoch int, points []float64) {
+		if drawn(epoch, points); epoch < 4 {
+			kill()
+		}
+	}
+	trainOn(t, r, b, o)
+	want := steps(t, b.Dir)
+	for tag, at := range map[string]string{"epoch/loss": "1 2 3 4", "epoch/worst/radius": "1 2 3 4",
+		"evaluation/violation": "2 4", "held-out/distance": "4", "evaluation/observables/height/full": "2 4",
+		"violation/radius": "2 4 4", "violation/top": "2 4 4"} {
+		var got []string
+		for _, p := range want[tag] {
+			step, _, _ := strings.Cut(p, ":")
+			got = append(got, step)
+		}
+		if strings.Join(got, " ") != at {
+			t.Errorf("%s at the steps %v, want %s", tag, got, at)
+		}
+	}
+	if len(killed) != 13 {
+		t.Fatalf("killed %d times", len(killed))
+	}
+	for i, dir := range killed {
+		torn := i == 4
+		if torn { // in the midst of a record
+			events := filepath.Join(dir, run.EventsDir, eventsFile(1))
+			whole := testkit.Must(os.Stat(events))
+			testkit.OK(t, os.Truncate(events, whole.Size()-5))
+		}
+		again := testkit.Must(experiment.Open(t.Context(), dir, "", r.Pool, nil))
+		on := board(t, again, nil)
+		if on == nil || on.Dir != filepath.Join(dir, run.EventsDir) {
+			t.Fatalf("events of a run that goes on: %+v", on)
+		}
+		trainOn(t, again, on, on.Observer(experiment.Observer{}))
+		got := steps(t, on.Dir)
+		for tag := range want {
+			if !slices.Equal(got[tag], want[tag]) {
+				t.Errorf("killed at moment %d (torn: %v), %s is\n%v, want\n%v", i, torn, tag, got[tag], want[tag])
+			}
+		}
+		for tag := range got {
+			if _, ok := want[tag]; !ok {
+				t.Errorf("killed at moment %d: %s is new", i, tag)
+			}
+		}
+		if t.Failed() {
+			return
+		}
+	}
+
+	n := testkit.Must(r.Trained(""))
+	files := testkit.Must((&Source{Run: r, Trained: n}).TensorBoard())
+	dir := filepath.Join(t.TempDir(), "exported")
+	testkit.OK(t, run.WriteFolder(dir, files))
+	events := testkit.Must(eventfile.Read(dir))
+	loss, seconds := events.Scalars["epoch/loss"], events.Scalars["epoch/seconds"]
+	for i, p := range loss { // at float32's precision of the seconds
+		trained := seconds[i].Value - seconds[0].Value
+		if d := p.Time - loss[0].Time - trained; math.Abs(d) > 1e-6*seconds[i].Value+1e-5 {
+			t.Errorf("epoch %d is %v s beside its time", p.Step, d)
+		}
+	}
+	if h := events.Scalars["held-out/distance"]; len(h) != 1 || h[0].Time != loss[len(loss)-1].Time {
+		t.Errorf("held-out distances %v, losses %v", h, loss)
+	}
+	got := steps(t, dir)
+	maps.DeleteFunc(want, func(tag string, _ []string) bool { return strings.HasPrefix(tag, "violation/") })
+	if !maps.EqualFunc(got, want, slices.Equal) {
+		t.Errorf("exported is\n%v, want\n%v", got, want)
+	}
+}
+
+// A folder that is named holds a folder for each run, which no other run's events come into; a run that was trained
+// without events gets those of all its epochs.
+func TestBoardElsewhere(t *testing.T) {
+	logs := filepath.Join(t.TempDir(), "logs")
+	var dirs []string
+	for range 2 {
+		r := watched(t, "train.epochs=2", "train.stop=epochs", "train.evaluate_every=0")
+		trainOn(t, r, &Board{}, experiment.Observer{})
+		again := testkit.Must(r.Extend(problem.ParseSettings("train.epochs=3"), "", nil))
+		b := board(t, again, &logs)
+		trainOn(t, again, b, b.Observer(experiment.Observer{}))
+		dirs = append(dirs, b.Dir)
+		if got := steps(t, b.Dir)["epoch/loss"]; len(got) != 3 || !strings.HasPrefix(got[0], "1: ") {
+			t.Errorf("losses %v", got)
+		}
+		if on := board(t, again, nil); on.Dir != b.Dir {
+			t.Errorf("goes on in %s, not in %s", on.Dir, b.Dir)
+		}
+		if on := board(t, again, &logs); on.Dir != b.Dir {
+			t.Errorf("named again it goes on in %s, not in %s", on.Dir, b.Dir)
+		}
+		if _, err := os.Stat(r.Folder.Path(run.EventsDir)); err == nil {
+			t.Error("there are events in the run folder too")
+		}
+	}
+	if filepath.Dir(dirs[0]) != logs || dirs[0] == dirs[1] {
+		t.Errorf("events are in %v", dirs)
+	}
+	if b, err := NewBoard(watched(t), nil, nil); b != nil || err != nil {
+		t.Errorf("a board that nobody asked for: %v, %v", b, err)
+	}
+	file := filepath.Join(logs, "file")
+	testkit.OK(t, os.WriteFile(file, nil, 0o600))
+	if _, err := NewBoard(watched(t), &file, nil); err == nil {
+		t.Error("a file was taken for a folder")
+	}
+}
+
+// A training goes on where its events cannot, and says so once.
+func TestBoardFails(t *testing.T) {
+	r := watched(t, "train.epochs=3", "train.stop=epochs")
+	var said []error
+	b := testkit.Must(NewBoard(r, &inFolder, func(err error) { said = append(said, err) }))
+	o := b.Observer(experiment.Observer{})
+	record, lines := o.Record, 0
+	o.Record = func(line run.Record) {
+		if lines++; lines == 2 {
+			b.file.Close()
+		}
+		record(line)
+	}
+	trainOn(t, r, b, o)
+	if got := steps(t, b.Dir)["epoch/loss"]; len(said) != 1 || !errors.Is(said[0], os.ErrClosed) || len(got) != 1 {
+		t.Errorf("said %v, has %v", said, got)
+	}
+}
+
+// Where all samples failed there is no histogram.
+func TestNoneDrawn(t *testing.T) {
+	var b bytes.Buffer
+	for _, set := range []constraint.Set{zoo.Sphere{D: 3}, watched(t).Process.Set} {
+		e := &events{Writer: tensorboard.NewWriter(&b, 0), set: set}
+		e.drawn(1, 1, nil)
+		e.drawn(1, 1, []float64{})
+		testkit.OK(t, e.Flush())
+	}
+	if all, err := eventfile.Records(b.Bytes()); err != nil || len(all) != 2 { // versions
+		t.Errorf("%d records, %v", len(all), err)
+	}
+}
+
+// Of a list with many parts the worst alone is shown.
+func TestManyParts(t *testing.T) {
+	var lines strings.Builder
+	for i := range mostApart + 1 {
+		fmt.Fprintf(&lines, "{name: c%d, expr: \"x[0] <= %d\"}, ", i, 2+i)
+	}
+	r := watched(t, "set.inequality=["+lines.String()+"]", "train.epochs=1", "train.stop=epochs",
+		"train.evaluate_every=1")
+	b := board(t, r, &inFolder)
+	trainOn(t, r, b, b.Observer(experiment.Observer{}))
+	for tag := range steps(t, b.Dir) {
+		if strings.HasPrefix(tag, "epoch/worst/") || strings.HasPrefix(tag, "violation/") {
+			t.Errorf("there is %s", tag)
+		}
+	}
+	if got := steps(t, b.Dir); len(got["epoch/worst"]) != 1 || len(got["violation"]) != 1 {
+		t.Errorf("got %v", got)
+	}
+}
+
+// TensorBoard's own reader sees of a training that was killed and went on what the reader of these tests sees.
+func TestBoardRead(t *testing.T) {
+	python := python(t, "tensorboard")
+	r := watched(t)
+	b := board(t, r, &inFolder)
+	o, dir := b.Observer(experiment.Observer{}), filepath.Join(t.TempDir(), "killed")
+	drawn := o.Drawn
+	o.Drawn = func(epoch int, points []float64) {
+		if drawn(epoch, points); epoch == 2 {
+			testkit.OK(t, os.CopyFS(dir, os.DirFS(r.Folder.Dir)))
+		}
+	}
+	trainOn(t, r, b, o)
+	again := testkit.Must(experiment.Open(t.Context(), dir, "", r.Pool, nil))
+	on := board(t, again, nil)
+	trainOn(t, again, on, on.Observer(experiment.Observer{}))
+	want := testkit.Must(eventfile.Read(on.Dir))
+	if want.Purged == 0 {
+		t.Error("nothing came again")
+	}
+	var said bytes.Buffer
+	cmd := exec.Command(python, "-c", `
+import sys, json
+from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+a = EventAccumulator(sys.argv[1], size_guidance={"scalars": 0, "histograms": 0, "images": 0}); a.Reload()
+t = a.Tags()
+def points(tags, of, value):
+    return {k: [dict(Step=s.step, Value=value(s), Time=s.wall_time) for s in of(k)] for k in tags}
+print(json.dumps({"Scalars": points(t["scalars"], a.Scalars, lambda s: s.value),
+    "Histograms": points(t["histograms"], a.Histograms, lambda s: s.histogram_value.num)}))
+`, on.Dir)
+	cmd.Stderr = &said
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("%v\n%s", err, said.Bytes())
+	}
+	var got eventfile.Board
+	testkit.OK(t, json.Unmarshal(out, &got))
+	equal := func(a, b map[string][]eventfile.Point) bool { return maps.EqualFunc(a, b, slices.Equal) }
+	if !equal(got.Scalars, want.Scalars) || !equal(got.Histograms, want.Histograms) {
+		t.Errorf("TensorBoard has\n%v, want\n%v", got, want)
+	}
+}
+
+// What an epoch of a training costs more that is watched: its numbers, written to a file.
+func BenchmarkEpoch(b *testing.B) {
+	file := testkit.Must(os.Create(filepath.Join(b.TempDir(), "events")))
+	defer file.Close()
+	e := &events{Writer: tensorboard.NewWriter(file, 0), set: zoo.Sphere{D: 3}}
+	data := testkit.Must(json.Marshal(train.Epoch{Epoch: 1, Loss: 0.5, Worst: []float64{1e-16}, Rows: 1e6, Seconds: 3}))
+	for i := range b.N {
+		e.record(1, run.Record{Kind: "epoch", Epoch: i, Data: data})
+		testkit.OK(b, e.Flush())
+	}
+}

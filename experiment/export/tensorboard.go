@@ -1,0 +1,190 @@
+package export
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"image/png"
+	"io/fs"
+	"maps"
+	"os"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/landing-diffusion/landing/constraint"
+	"github.com/landing-diffusion/landing/experiment"
+	"github.com/landing-diffusion/landing/experiment/run"
+	"github.com/landing-diffusion/landing/internal/tensorboard"
+	"github.com/landing-diffusion/landing/judge/metric"
+)
+
+// eventsFile is the name of a file of events: TensorBoard reads those of a folder by their names' order, one to its end
+// and then the next.
+func eventsFile(number int) string { return fmt.Sprintf("events.out.tfevents.%010d.landing", number) }
+
+// mostApart is how many components or parts have lines and histograms of their own; of more there is the worst alone.
+const mostApart = 32
+
+// events writes what a run tells as events, with a step for each epoch.
+type events struct {
+	*tensorboard.Writer
+	set     constraint.Set
+	begun   float64 // when the run was made, in seconds since 1970
+	trained float64 // seconds, as of the last record that says
+}
+
+func begun(r *experiment.Run) (float64, error) {
+	var m run.Manifest
+	err := r.Folder.ReadJSON(run.ManifestFile, &m)
+	return float64(m.Created.Unix()), err
+}
+
+// kept writes records of metrics.jsonl. Their time is that at which the run was made, and the seconds that it had been
+// trained.
+func (e *events) kept(records []run.Record) {
+	for _, r := range records {
+		var told struct{ Seconds *float64 }
+		if r.Kind != "held-out" && json.Unmarshal(r.Data, &told) == nil && told.Seconds != nil {
+			e.trained = *told.Seconds // in all; of a held-out distance it is what that took
+		}
+		e.record(e.begun+e.trained, r)
+	}
+}
+
+// record writes the numbers of a record, each under its kind and its key.
+func (e *events) record(at float64, r run.Record) {
+	var told map[string]any
+	if json.Unmarshal(r.Data, &told) != nil {
+		return
+	}
+	e.number(at, int64(r.Epoch), r.Kind, told)
+}
+
+// number writes a number, those of an object by their keys, and those of a list by the names of its parts.
+func (e *events) number(at float64, step int64, tag string, v any) {
+	switch v := v.(type) {
+	case float64:
+		e.Scalar(at, step, tag, v)
+	case map[string]any:
+		for _, key := range slices.Sorted(maps.Keys(v)) {
+			if key != "epoch" && key != "histogram" {
+				e.number(at, step, tag+"/"+key, v[key])
+			}
+		}
+	case []any:
+		names := e.names(v)
+		if names == nil {
+			return
+		}
+		if len(v) > mostApart {
+			e.largest(at, step, tag, v)
+			return
+		}
+		for i, part := range v {
+			e.number(at, step, tag+"/"+names[i], part)
+		}
+	}
+}
+
+// names are those of the parts of a list: their own, or, of a number for each, those of the components of Σ; nil: they
+// have none.
+func (e *events) names(parts []any) (names []string) {
+	for _, p := range parts {
+		of, _ := p.(map[string]any)
+		if name, ok := of["name"].(string); ok {
+			names = append(names, name)
+		}
+	}
+	if len(names) == len(parts) {
+		return names
+	}
+	if names = constraint.Components(e.set); len(names) == len(parts) {
+		return names
+	}
+	return nil
+}
+
+// largest writes the largest number of a list, if it is one of numbers.
+func (e *events) largest(at float64, step int64, tag string, v []any) {
+	var all []float64
+	for _, x := range v {
+		if x, ok := x.(float64); ok {
+			all = append(all, x)
+		}
+	}
+	if len(all) > 0 {
+		e.Scalar(at, step, tag, slices.Max(all))
+	}
+}
+
+// drawn writes by how much points violate each component of Σ, or, of many, the worst of them at each point, as
+// histograms.
+func (e *events) drawn(at float64, epoch int, points []float64) {
+	if len(points) == 0 { // all failed
+		return
+	}
+	names := constraint.Components(e.set)
+	values, c := constraint.Values(e.set, points), len(names)
+	metric.Excess(values, c, len(e.set.Equalities()))
+	if c > mostApart {
+		worst := make([]float64, 0, len(values)/c)
+		for of := range slices.Chunk(values, c) {
+			worst = append(worst, slices.Max(of))
+		}
+		e.Histogram(at, int64(epoch), "violation", worst)
+		return
+	}
+	for j, name := range names {
+		e.Histogram(at, int64(epoch), "violation/"+name, metric.Column(values, j, c))
+	}
+}
+
+// TensorBoard returns the run as a folder for TensorBoard: the numbers of its metrics by epoch; of its report, if it
+// has one, the violation of each constraint as a histogram, and the pictures. Errors are those of the file system.
+func (s *Source) TensorBoard() (Files, error) {
+	r := s.Run
+	records, err := r.Folder.Metrics()
+	if err != nil {
+		return nil, err
+	}
+	made, err := begun(r)
+	if err != nil {
+		return nil, err
+	}
+	var b bytes.Buffer
+	e := &events{Writer: tensorboard.NewWriter(&b, made), set: r.Process.Set, begun: made}
+	e.kept(records)
+	at, epoch := e.begun+e.trained, s.Trained.State.Epoch
+	samples, drawn, err := r.ReadSamples(r.Folder.Path(run.SamplesFile))
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+	case err != nil:
+		return nil, err
+	default:
+		if drawn != nil {
+			epoch = drawn.Epoch
+		}
+		e.drawn(at, epoch, samples.Good())
+	}
+	pictures, err := fs.Glob(os.DirFS(r.Folder.Dir), "figures/*.png") // a folder's own name is no pattern
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range pictures {
+		file, err := r.Folder.Read(name)
+		if err != nil {
+			return nil, err
+		}
+		size, err := png.DecodeConfig(bytes.NewReader(file))
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", r.Folder.Path(name), err)
+		}
+		e.Image(at, int64(epoch), "figure/"+strings.TrimSuffix(path.Base(name), ".png"), file, size.Width, size.Height)
+	}
+	if err := e.Flush(); err != nil {
+		return nil, err
+	}
+	return Files{eventsFile(1): b.Bytes()}, nil
+}

@@ -1,0 +1,329 @@
+package run
+
+import (
+	"bytes"
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/landing-diffusion/landing/base/arrayfile"
+	"github.com/landing-diffusion/landing/internal/fault"
+	"github.com/landing-diffusion/landing/internal/input"
+)
+
+const (
+	checkpointDir = "checkpoints"
+	weightsFile   = "weights.safetensors"
+	stateFile     = "state.json"
+	keepFile      = "keep"   // marks a checkpoint that stays
+	bestFile      = "best"   // marks the one that stays since it is the best
+	keepCount     = 3        // checkpoints kept
+	maxWeights    = 64 << 30 // bytes of the weights of one
+)
+
+// envelope is state.json: the trainer's state, and what it belongs to.
+type envelope struct {
+	Weights string          `json:"weights_sha256"`
+	Config  string          `json:"config_sha256"`
+	Check   string          `json:"state_sha256"` // of State without white space
+	State   json.RawMessage `json:"state"`
+}
+
+// SaveCheckpoint writes checkpoint number step of a run whose config.yaml has
+// the hash config, then removes the oldest ones. The caller holds the lock.
+func (f *Folder) SaveCheckpoint(step int, arrays []arrayfile.Named, state any, config string) error {
+	var weights bytes.Buffer
+	if err := arrayfile.EncodeSafetensors(&weights, arrays,
+		map[string]string{"format": "landing-checkpoint-1"}); err != nil {
+		return err
+	}
+	raw, err := json.Marshal(state)
+	if err != nil {
+		return err
+	}
+	meta, err := marshal(envelope{Hash(weights.Bytes()), config, Hash(raw), raw})
+	if err != nil {
+		return err
+	}
+	if err := f.inside(checkpointDir); err != nil {
+		return err
+	}
+	parent := f.Path(checkpointDir)
+	if err := os.MkdirAll(parent, 0o777); err != nil {
+		return err
+	}
+	stale, err := fs.Glob(os.DirFS(parent), ".tmp-*") // of a process that was killed while saving
+	if err != nil {
+		return err
+	}
+	for _, name := range stale {
+		if err := os.RemoveAll(filepath.Join(parent, name)); err != nil {
+			return err
+		}
+	}
+	tmp, err := os.MkdirTemp(parent, ".tmp-*")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(tmp) // gone after the rename
+	for name, data := range map[string][]byte{weightsFile: weights.Bytes(), stateFile: meta} {
+		if err := WriteFile(filepath.Join(tmp, name), data, true); err != nil {
+			return err
+		}
+	}
+	if err := os.Chmod(tmp, 0o777&^umask); err != nil {
+		return err
+	}
+	dir := filepath.Join(parent, CheckpointName(step))
+	for _, mark := range []string{keepFile, bestFile} {
+		if !marked(dir, mark) {
+			continue
+		}
+		if err := WriteFile(filepath.Join(tmp, mark), nil, true); err != nil {
+			return err
+		}
+	}
+	if err := os.RemoveAll(dir); err != nil { // the same step, made again after a resume
+		return err
+	}
+	if err := os.Rename(tmp, dir); err != nil {
+		return err
+	}
+	if err := syncDir(parent); err != nil {
+		return err
+	}
+	all, err := f.Checkpoints()
+	all = slices.DeleteFunc(all, func(name string) bool { return kept(filepath.Join(parent, name)) })
+	for i := 0; err == nil && i < len(all)-keepCount; i++ {
+		err = os.RemoveAll(filepath.Join(parent, all[i]))
+	}
+	return err
+}
+
+// kept reports whether a checkpoint is marked as one that stays.
+func kept(dir string) bool { return marked(dir, keepFile) || marked(dir, bestFile) }
+
+func marked(dir, mark string) bool {
+	_, err := os.Lstat(filepath.Join(dir, mark))
+	return err == nil
+}
+
+// CheckpointName returns the name of checkpoint number step.
+func CheckpointName(step int) string { return fmt.Sprintf("%0*d", numberDigits, step) }
+
+// MarkBest marks a checkpoint as the best one, which stays when later ones come, in place of the one
+// that was. The caller holds the lock.
+func (f *Folder) MarkBest(name string) error {
+	at := checkpointDir + "/" + name + "/" + bestFile
+	if err := f.inside(at); err != nil {
+		return err
+	}
+	dir := f.Path(checkpointDir + "/" + name)
+	if _, err := os.Stat(dir); err != nil {
+		return err
+	}
+	if !marked(dir, bestFile) {
+		if err := WriteFile(f.Path(at), nil, true); err != nil {
+			return err
+		}
+	}
+	names, err := f.Checkpoints()
+	if err != nil {
+		return err
+	}
+	for _, other := range names {
+		if other == name {
+			continue
+		}
+		err := os.Remove(f.Path(checkpointDir + "/" + other + "/" + bestFile))
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	return nil
+}
+
+// KeepCheckpoint marks a checkpoint as one that stays when later ones come. The caller holds
+// the lock.
+func (f *Folder) KeepCheckpoint(name string) error {
+	at := checkpointDir + "/" + name + "/" + keepFile
+	if err := f.inside(at); err != nil {
+		return err
+	}
+	return WriteFile(f.Path(at), nil, true)
+}
+
+// SetAside hides the checkpoints after the one named, so that a run that goes on
+// from it does not meet them again. They are kept as checkpoints/.set-aside-….
+func (f *Folder) SetAside(after string) error {
+	names, err := f.Checkpoints()
+	if err != nil {
+		return err
+	}
+	if err := f.inside(checkpointDir); err != nil {
+		return err
+	}
+	for _, name := range names {
+		if compareNumbers(name, after) <= 0 {
+			continue
+		}
+		hidden := f.Path(checkpointDir + "/.set-aside-" + name)
+		if err := os.RemoveAll(hidden); err != nil {
+			return err
+		}
+		if err := os.Rename(f.Path(checkpointDir+"/"+name), hidden); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// numberDigits is the least number of digits in a checkpoint's name.
+const numberDigits = 8
+
+// isNumber reports whether SaveCheckpoint gives a checkpoint that name.
+func isNumber(name string) bool {
+	if len(name) < numberDigits || strings.Trim(name, "0123456789") != "" {
+		return false
+	}
+	return len(name) == numberDigits || name[0] != '0'
+}
+
+// compareNumbers orders names of checkpoints by their numbers.
+func compareNumbers(a, b string) int {
+	return cmp.Or(cmp.Compare(len(a), len(b)), cmp.Compare(a, b))
+}
+
+// Checkpoints returns the names of the checkpoints, oldest first. What else lies in
+// their folder is left alone.
+func (f *Folder) Checkpoints() ([]string, error) {
+	entries, err := os.ReadDir(f.Path(checkpointDir))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	var names []string
+	for _, e := range entries {
+		if e.IsDir() && isNumber(e.Name()) {
+			names = append(names, e.Name())
+		}
+	}
+	slices.SortFunc(names, compareNumbers)
+	return names, err
+}
+
+// Whole returns an error if a file of a checkpoint is missing or empty. LoadCheckpoint verifies them.
+func (f *Folder) Whole(name string) error {
+	for _, file := range []string{stateFile, weightsFile} {
+		path := f.Path(checkpointDir + "/" + name + "/" + file)
+		if info, err := os.Stat(path); err != nil || !info.Mode().IsRegular() || info.Size() == 0 {
+			return fault.Errorf(fault.Run, path, "is missing or empty")
+		}
+	}
+	return nil
+}
+
+// LoadCheckpoint reads a checkpoint by name, or the newest if name is empty,
+// verifies it, and decodes its state, which is asked to Validate if it can; numbers
+// that are not finite are damage. config is the hash of the config.yaml that
+// it must belong to. The error is of kind fault.Run.
+func (f *Folder) LoadCheckpoint(name, config string, state any) ([]arrayfile.Named, error) {
+	names, err := f.Checkpoints()
+	if err != nil {
+		return nil, err
+	}
+	if name == "" {
+		if len(names) == 0 {
+			return nil, fault.Errorf(fault.Run, f.Dir, "has no checkpoint yet")
+		}
+		name = names[len(names)-1]
+	}
+	at := slices.Index(names, name)
+	if at < 0 {
+		return nil, fault.Errorf(fault.Run, f.Dir, "has no checkpoint %q; it has %s", name,
+			strings.Join(names, ", "))
+	}
+	dir := filepath.Join(f.Path(checkpointDir), name)
+	hint := ""
+	if at > 0 {
+		hint = fmt.Sprintf("; the one before it is %s (--checkpoint %s)", names[at-1], names[at-1])
+	}
+	meta, err := input.Read(filepath.Join(dir, stateFile), maxText)
+	if err != nil {
+		return nil, fault.Errorf(fault.Run, dir, "has no readable %s%s", stateFile, hint)
+	}
+	var e envelope
+	if err := json.Unmarshal(meta, &e); err != nil {
+		return nil, fault.Errorf(fault.Run, filepath.Join(dir, stateFile), "is damaged: %v%s", err, hint)
+	}
+	var compact bytes.Buffer
+	if json.Compact(&compact, e.State) != nil || Hash(compact.Bytes()) != e.Check {
+		return nil, fault.Errorf(fault.Run, filepath.Join(dir, stateFile), "is damaged: its state does not have "+
+			"the SHA-256 that it names%s", hint)
+	}
+	if e.Config != config {
+		return nil, fault.Errorf(fault.Run, dir, "belongs to another problem: it was made with a config.yaml of "+
+			"SHA-256 %.12s…, this run's is %.12s…", e.Config, config)
+	}
+	path := filepath.Join(dir, weightsFile)
+	data, err := input.Read(path, maxWeights)
+	if err != nil {
+		return nil, fault.Errorf(fault.Run, path, "cannot be read%s", hint)
+	}
+	if got := Hash(data); got != e.Weights {
+		return nil, fault.Errorf(fault.Run, path, "is damaged: its SHA-256 is %.12s…, expected %.12s…%s", got,
+			e.Weights, hint)
+	}
+	arrays, _, err := arrayfile.DecodeSafetensors(bytes.NewReader(data))
+	if err != nil {
+		return nil, fault.Errorf(fault.Run, path, "%v%s", err, hint)
+	}
+	for _, a := range arrays {
+		i := max(slices.IndexFunc(a.Array.Float32, notFinite), slices.IndexFunc(a.Array.Float64, notFinite))
+		if i >= 0 {
+			return nil, fault.Errorf(fault.Run, path, "is damaged: element %d of %q is not a finite number%s", i, a.Name,
+				hint)
+		}
+	}
+	if err = json.Unmarshal(e.State, state); err == nil {
+		if s, ok := state.(interface{ Validate() error }); ok {
+			err = s.Validate()
+		}
+	}
+	if err != nil {
+		return nil, fault.Errorf(fault.Run, filepath.Join(dir, stateFile), "is damaged: %v%s", err, hint)
+	}
+	return arrays, nil
+}
+
+func notFinite[T float32 | float64](v T) bool { return v-v != 0 }
+
+// Hash returns the SHA-256 of data in hexadecimal.
+func Hash(data []byte) string {
+	h := sha256.Sum256(data)
+	return hex.EncodeToString(h[:])
+}
+
+// CheckpointFiles returns the names in a run folder of the files of a checkpoint that LoadCheckpoint reads.
+func CheckpointFiles(name string) []string {
+	at := checkpointDir + "/" + name + "/"
+	return []string{at + stateFile, at + weightsFile}
+}
+
+// WeightsPath returns the path of the arrays of a checkpoint, a safetensors file.
+func (f *Folder) WeightsPath(name string) string {
+	return f.Path(checkpointDir + "/" + name + "/" + weightsFile)
+}
+
+// WeightsHash returns the SHA-256 of the weights of a checkpoint.
+func (f *Folder) WeightsHash(name string) (string, error) {
+	data, err := input.Read(f.WeightsPath(name), maxWeights)
+	return Hash(data), err
+}

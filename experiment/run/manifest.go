@@ -1,0 +1,196 @@
+package run
+
+import (
+	"bufio"
+	"os"
+	"runtime"
+	"strings"
+	"time"
+
+	"github.com/landing-diffusion/landing/base/kernel"
+	"github.com/landing-diffusion/landing/learn/choose"
+	"github.com/landing-diffusion/landing/problem"
+)
+
+// A Manifest says what ran, where, and on which data.
+type Manifest struct {
+	Version string    `json:"version"`
+	Go      string    `json:"go"`
+	Created time.Time `json:"created"`
+	Command []string  `json:"command"`
+	Asked   *Asked    `json:"asked,omitempty"` // nil in folders of older versions
+	Seed    uint64    `json:"seed"`
+	Data    Data      `json:"data"`
+	Config  string    `json:"config_sha256"` // of config.yaml
+	// SHA-256 of the files that the set is read from, by key; and the names of their
+	// copies in the folder, which older versions did not make
+	Files  map[string]string `json:"files_sha256,omitempty"`
+	Kept   map[string]string `json:"files,omitempty"`
+	Chosen []choose.Choice   `json:"chosen,omitempty"`
+	Given  []problem.Given   `json:"given,omitempty"` // what was not; missing in folders of older versions
+	Clock  []Clocked         `json:"clock,omitempty"` // as of the newest checkpoint
+	// what the run was gone on with, in order
+	Extensions []Extension `json:"extensions,omitempty"`
+	Stopped    *Stopped    `json:"stopped,omitempty"` // that held-out distances end the training
+	Weights    *Weights    `json:"weights,omitempty"` // that they chose
+	Teacher    *Teacher    `json:"teacher,omitempty"` // of a run that learned another run's samples
+	Machine    Machine     `json:"machine"`
+	Ranks      *Ranks      `json:"ranks,omitempty"` // of the MPI job that trained last
+	// Events is where the events of the training go: EventsDir, or an absolute path outside of the folder
+	Events string `json:"events,omitempty"`
+}
+
+// Asked is what somebody asked for beside a problem file.
+type Asked struct {
+	Variant  string   `json:"variant,omitempty"`
+	Settings []string `json:"settings,omitempty"` // key=value, but for train.max_seconds
+	Timed    bool     `json:"timed,omitempty"`    // a training of so many seconds
+}
+
+// Ranks says among how many processes a training was divided. The weights depend on it unless it was exact.
+type Ranks struct {
+	Count int  `json:"count"`
+	Exact bool `json:"exact"`
+}
+
+// A Teacher is a run whose samples another run has learned: what made them, so that they can be made
+// again.
+type Teacher struct {
+	Run        string  `json:"run"`
+	Method     string  `json:"method"`
+	Config     string  `json:"config_sha256"`     // of its config.yaml
+	Manifest   string  `json:"manifest_sha256"`   // of its manifest.json
+	Checkpoint string  `json:"checkpoint"`        // that it drew with
+	Weights    string  `json:"checkpoint_sha256"` // of its weights
+	Samples    int     `json:"samples"`           // that were asked for
+	Failed     int     `json:"failed"`            // of them, which nothing learns
+	First      uint64  `json:"first"`             // number of the first
+	Seed       uint64  `json:"seed"`
+	Each       float64 `json:"evaluations"` // network evaluations of a sample
+	Seconds    float64 `json:"seconds"`     // that they took
+}
+
+// Stopped says why a training ends before its bound.
+type Stopped struct {
+	Epochs int    `json:"epochs"`      // that it has
+	After  int    `json:"after_epoch"` // that this was known
+	Reason string `json:"reason"`
+	Repeat string `json:"repeat,omitempty"` // settings that give the same weights, if any do
+}
+
+// Weights says with which checkpoint samples are drawn, if no other is named.
+type Weights struct {
+	Checkpoint string `json:"checkpoint"` // which stays
+	Epoch      int    `json:"epoch"`
+	Reason     string `json:"reason"`
+}
+
+// A Clocked is a number that came from a clock in the course of training: another machine, or
+// another day, may give another one. Checkpoints hold it too.
+type Clocked struct {
+	Key    string `json:"key"`
+	Value  any    `json:"value"`
+	After  int    `json:"after_epoch"`
+	Reason string `json:"reason"`
+	Repeat string `json:"repeat,omitempty"` // settings that give the same training without a clock, if any do
+}
+
+// An Extension is settings with which a run goes on, over those of config.yaml and of earlier
+// ones.
+type Extension struct {
+	Settings   []string  `json:"settings"`    // key=value
+	After      int       `json:"after_epoch"` // when it was asked for
+	Checkpoint string    `json:"checkpoint"`  // of then, which stays; empty: there was none
+	Created    time.Time `json:"created"`
+	Command    []string  `json:"command"`
+	Clock      []Clocked `json:"clock,omitempty"` // of before
+}
+
+// ChosenWeights returns what held-out distances chose, as the manifest has it; nil if they chose nothing.
+func (f *Folder) ChosenWeights() *Weights {
+	var m Manifest
+	if f.ReadJSON(ManifestFile, &m) != nil {
+		return nil
+	}
+	return m.Weights
+}
+
+// AmendManifest changes manifest.json.
+func (f *Folder) AmendManifest(change func(m *Manifest)) error {
+	var m Manifest
+	if err := f.ReadJSON(ManifestFile, &m); err != nil {
+		return err
+	}
+	change(&m)
+	data, err := marshal(m)
+	if err != nil {
+		return err
+	}
+	return f.replace(ManifestFile, data)
+}
+
+// Data identifies the data of a run.
+type Data struct {
+	Path   string `json:"path"` // empty for data that ships in the binary
+	Name   string `json:"name"`
+	SHA256 string `json:"sha256"`
+	Points int    `json:"points"`
+	Dim    int    `json:"dim"`
+}
+
+// A Machine is what figures of speed depend on.
+type Machine struct {
+	OS     string `json:"os"`
+	Arch   string `json:"arch"`
+	CPU    string `json:"cpu"`
+	Cores  int    `json:"cores"`  // that Go may use
+	Kernel string `json:"kernel"` // loops of the network: results have the same bits only with the same
+	// Products says what each precision of the network's products runs as.
+	Products map[string]string `json:"products"`
+}
+
+// ThisMachine describes the machine that runs.
+func ThisMachine() Machine {
+	m := Machine{OS: runtime.GOOS, Arch: runtime.GOARCH, CPU: cpuModel(), Cores: runtime.GOMAXPROCS(0),
+		Kernel: kernel.Name(), Products: map[string]string{}}
+	for p := kernel.Float32; p <= kernel.BFloat16; p++ {
+		m.Products[p.String()] = kernel.Effective(p).String()
+	}
+	return m
+}
+
+func cpuModel() string {
+	f, err := os.Open("/proc/cpuinfo")
+	if err != nil {
+		return "unknown"
+	}
+	defer f.Close()
+	for s := bufio.NewScanner(f); s.Scan(); {
+		if key, value, ok := strings.Cut(s.Text(), ":"); ok && strings.TrimSpace(key) == "model name" {
+			return strings.TrimSpace(value)
+		}
+	}
+	return "unknown"
+}
+
+// A Status says how far a run is.
+type Status struct {
+	State   string `json:"state"` // training, interrupted, trained or failed
+	Epoch   int    `json:"epoch"` // completed
+	Epochs  int    `json:"epochs"`
+	Message string `json:"message,omitempty"` // why it failed
+	// why a training that held-out distances judge has ended, and the checkpoint that they chose
+	Stopped    string    `json:"stopped,omitempty"`
+	Checkpoint string    `json:"checkpoint,omitempty"`
+	Updated    time.Time `json:"updated"`
+}
+
+// SetStatus writes status.json.
+func (f *Folder) SetStatus(s Status) error {
+	s.Updated = time.Now().UTC().Round(time.Second)
+	data, err := marshal(s)
+	if err != nil {
+		return err
+	}
+	return f.replace(StatusFile, data)
+}

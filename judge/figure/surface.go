@@ -1,0 +1,309 @@
+package figure
+
+import (
+	"cmp"
+	"fmt"
+	"image"
+	"image/color"
+	"io"
+	"math"
+	"slices"
+
+	"gonum.org/v1/plot/vg"
+
+	"github.com/landing-diffusion/landing/constraint/mesh"
+)
+
+// A SurfaceLayer is a function on a mesh, by its values at the vertices.
+type SurfaceLayer struct {
+	Name   string
+	Values []float64
+}
+
+// A SurfaceMap shows functions on a mesh by colour, side by side and from two sides. All have one scale, from zero to
+// the 99th percentile of the first one's positive values. Surface makes one.
+type SurfaceMap struct {
+	scene *scene
+	mesh  *mesh.Mesh
+}
+
+// SurfaceFaces bounds the faces of what is drawn one by one: SVG and pages.
+const SurfaceFaces = 20_000
+
+// Surface draws the layers on a mesh. Up is the second coordinate.
+func Surface(title string, m *mesh.Mesh, layers []SurfaceLayer) *SurfaceMap {
+	n, _ := m.N()
+	keys, side := make([]key, len(layers)), min(440, 960/float64(max(len(layers), 1)))
+	for i, l := range layers {
+		if len(l.Values) != n {
+			panic(fmt.Sprintf("figure: layer %q has %d values for %d vertices", l.Name, len(l.Values), n))
+		}
+		keys[i].name = l.Name
+	}
+	s := newScene(side*float64(len(layers)), 0, alt(title, keys))
+	top, look := s.heading(title), newShading(m)
+	for i, l := range layers {
+		x := side * float64(i)
+		s.add(label{at: xy{x + side/2, top + textSize}, text: l.Name, size: textSize, anchor: middle, ink: text})
+		shade := scaled(l.Values, layers[0].Values)
+		for row, azimuth := range [2]float64{30, 210} {
+			s.add(relief{x: x + 6, y: top + 20 + side*0.92*float64(row), side: side - 12, mesh: m, shade: shade,
+				look: look, view: lookFrom(azimuth, 15)})
+		}
+	}
+	s.grow(top + 20 + 2*0.92*side + 8)
+	return &SurfaceMap{s, m}
+}
+
+// WritePNG writes the map as a PNG image that is widthPx pixels wide.
+func (s *SurfaceMap) WritePNG(w io.Writer, widthPx int) error { return s.scene.writePNG(w, widthPx) }
+
+// WriteSVG writes the map as an SVG document, a polygon for each face in sight. It
+// refuses meshes of more than 20 000 faces.
+func (s *SurfaceMap) WriteSVG(w io.Writer) error {
+	if _, faces := s.mesh.N(); faces > SurfaceFaces {
+		return fmt.Errorf("figure: a mesh of %d faces as SVG; expected at most %d", faces, SurfaceFaces)
+	}
+	return s.scene.writeSVG(w)
+}
+
+// scaled maps values to [0, 1] by the scale of reference.
+func scaled(values, reference []float64) []float64 {
+	var positive []float64
+	for _, v := range reference {
+		if v > 0 && !math.IsInf(v, 1) {
+			positive = append(positive, v)
+		}
+	}
+	slices.Sort(positive)
+	limit := 1.0
+	if n := len(positive); n > 0 {
+		limit = positive[n*99/100]
+	}
+	out := make([]float64, len(values))
+	for i, v := range values {
+		if v > 0 {
+			out[i] = min(v/limit, 1)
+		}
+	}
+	return out
+}
+
+// ramp is the colours of 0, ⅓, ⅔ and 1.
+var ramp = [4]color.NRGBA{rgb(0xdfe5e9), rgb(0xf2c46d), rgb(0xd9531e), rgb(0x7f1d3a)}
+
+// tint returns the colour of a value in [0, 1] in a light of strength light.
+func tint(value, light float64) color.NRGBA {
+	at := min(max(value, 0), 1) * 3
+	i := min(int(at), 2)
+	mix := func(a, b uint8) uint8 {
+		v := float64(a) + (at-float64(i))*(float64(b)-float64(a))
+		return uint8(math.Round(v * light))
+	}
+	a, b := ramp[i], ramp[i+1]
+	return color.NRGBA{mix(a.R, b.R), mix(a.G, b.G), mix(a.B, b.B), 0xff}
+}
+
+type vec3 = [3]float64
+
+// A view holds the axes of the picture: right, up, and towards the eye.
+type view [3]vec3
+
+// lookFrom returns the view from an azimuth about the second axis and an elevation, in degrees.
+func lookFrom(azimuth, elevation float64) view {
+	sa, ca := math.Sincos(azimuth * math.Pi / 180)
+	se, ce := math.Sincos(elevation * math.Pi / 180)
+	return view{{ca, 0, -sa}, {-sa * se, ce, -ca * se}, {sa * ce, se, ca * ce}}
+}
+
+func (v view) turn(p vec3) (q vec3) {
+	for i, axis := range v {
+		q[i] = axis[0]*p[0] + axis[1]*p[1] + axis[2]*p[2]
+	}
+	return q
+}
+
+// A shading is what all views of a mesh share.
+type shading struct {
+	centre vec3
+	radius float64
+	normal []vec3 // of vertices: the mean of their faces', by area
+}
+
+func newShading(m *mesh.Mesh) *shading {
+	n, faces := m.N()
+	lo, hi := m.Bounds()
+	s := &shading{normal: make([]vec3, n)}
+	for j := range 3 {
+		s.centre[j] = (lo[j] + hi[j]) / 2
+	}
+	for _, i := range m.Faces {
+		d := 0.0
+		for j, v := range m.Vertex(i) {
+			d += (v - s.centre[j]) * (v - s.centre[j])
+		}
+		s.radius = max(s.radius, math.Sqrt(d))
+	}
+	for f := range faces {
+		normal, area := m.Normal(f), m.FaceArea(f)
+		for _, i := range m.Faces[3*f : 3*f+3] {
+			for j, v := range normal {
+				s.normal[i][j] += area * v
+			}
+		}
+	}
+	return s
+}
+
+// light is the strength of light on a surface with normal n (of any length), from above and left of the eye.
+func light(n vec3) float64 {
+	length := math.Sqrt(n[0]*n[0] + n[1]*n[1] + n[2]*n[2])
+	if length == 0 {
+		return 1
+	}
+	return 0.5 + 0.5*max(0, (-0.4*n[0]+0.5*n[1]+0.77*n[2])/length)
+}
+
+// A relief is one view of one layer, in a square of the scene.
+type relief struct {
+	x, y, side float64
+	mesh       *mesh.Mesh
+	shade      []float64
+	look       *shading
+	view       view
+}
+
+// A corner is a vertex in the picture: its place, in units of the square's side,
+// y down; its height towards the eye; its normal; its shade.
+type corner struct {
+	x, y, z float64
+	n       vec3
+	shade   float64
+}
+
+func (r relief) corners() []corner {
+	n, _ := r.mesh.N()
+	out := make([]corner, n)
+	for i := range out {
+		p := r.mesh.Vertex(int32(i))
+		for j := range p {
+			p[j] = (p[j] - r.look.centre[j]) / r.look.radius
+		}
+		q := r.view.turn(p)
+		out[i] = corner{0.5 + q[0]/2, 0.5 - q[1]/2, q[2], r.view.turn(r.look.normal[i]), r.shade[i]}
+	}
+	return out
+}
+
+// svg paints the faces that are turned to the eye, the farthest first.
+func (r relief) svg(w *svgWriter) {
+	at := r.corners()
+	type face struct {
+		k [3]corner
+		z float64
+	}
+	var faces []face
+	for f := 0; f < len(r.mesh.Faces); f += 3 {
+		k := [3]corner{at[r.mesh.Faces[f]], at[r.mesh.Faces[f+1]], at[r.mesh.Faces[f+2]]}
+		// Counter-clockwise, with y down.
+		if (k[1].x-k[0].x)*(k[2].y-k[0].y) < (k[2].x-k[0].x)*(k[1].y-k[0].y) {
+			faces = append(faces, face{k, k[0].z + k[1].z + k[2].z})
+		}
+	}
+	slices.SortStableFunc(faces, func(a, b face) int { return cmp.Compare(a.z, b.z) })
+	for _, f := range faces {
+		var n vec3
+		line, shade := make([]xy, 3), 0.0
+		for i, k := range f.k {
+			line[i] = xy{r.x + r.side*k.x, r.y + r.side*k.y}
+			shade += k.shade / 3
+			for j := range n {
+				n[j] += k.n[j]
+			}
+		}
+		own := ink{light: tint(shade, light(n))}
+		// The stroke covers the seam that two edges would leave.
+		shape{lines: [][]xy{line}, closed: true, fill: &own, stroke: &own, width: 0.4, alpha: 1}.svg(w)
+	}
+}
+
+// png paints the faces with a depth buffer, at twice the resolution.
+func (r relief) png(c *pngCanvas) {
+	px := max(1, int(math.Round(c.scale*r.side)))
+	corner := c.point(xy{r.x, r.y + r.side})
+	size := vg.Length(c.scale * r.side)
+	c.DrawImage(vg.Rectangle{Min: corner, Max: vg.Point{X: corner.X + size, Y: corner.Y + size}}, r.raster(px))
+}
+
+func (r relief) raster(px int) image.Image {
+	n := 2 * px
+	depth, colours := newBuffers(n)
+	at := r.corners()
+	for i := range at {
+		at[i].x, at[i].y = at[i].x*float64(n), at[i].y*float64(n)
+	}
+	for f := 0; f < len(r.mesh.Faces); f += 3 {
+		fill(depth, colours, n, &at[r.mesh.Faces[f]], &at[r.mesh.Faces[f+1]], &at[r.mesh.Faces[f+2]])
+	}
+	img := image.NewNRGBA(image.Rect(0, 0, px, px))
+	for y := range px {
+		for x := range px {
+			var sum [3]int
+			covered := 0
+			for _, p := range [4]int{2*y*n + 2*x, 2*y*n + 2*x + 1, (2*y+1)*n + 2*x, (2*y+1)*n + 2*x + 1} {
+				if k := colours[p]; k.A > 0 {
+					covered++
+					sum[0], sum[1], sum[2] = sum[0]+int(k.R), sum[1]+int(k.G), sum[2]+int(k.B)
+				}
+			}
+			if covered > 0 {
+				img.SetNRGBA(x, y, color.NRGBA{uint8(sum[0] / covered), uint8(sum[1] / covered), uint8(sum[2] /
+					covered), uint8(covered * 255 / 4)})
+			}
+		}
+	}
+	return img
+}
+
+func newBuffers(n int) (depth []float32, colours []color.NRGBA) {
+	depth, colours = make([]float32, n*n), make([]color.NRGBA, n*n)
+	for i := range depth {
+		depth[i] = float32(math.Inf(-1))
+	}
+	return depth, colours
+}
+
+// fill paints the pixels whose centres a triangle covers where it is nearest to the eye so far; shades and normals are
+// interpolated. Back faces are painted too, as a mesh with holes shows them.
+func fill(depth []float32, colours []color.NRGBA, n int, a, b, c *corner) {
+	area := (b.x-a.x)*(c.y-a.y) - (c.x-a.x)*(b.y-a.y)
+	if area == 0 {
+		return
+	}
+	x0, x1 := int(max(0, min(a.x, b.x, c.x))), int(min(float64(n-1), max(a.x, b.x, c.x)))
+	y0, y1 := int(max(0, min(a.y, b.y, c.y))), int(min(float64(n-1), max(a.y, b.y, c.y)))
+	for y := y0; y <= y1; y++ {
+		for x := x0; x <= x1; x++ {
+			px, py := float64(x)+0.5, float64(y)+0.5
+			v := ((px-a.x)*(c.y-a.y) - (c.x-a.x)*(py-a.y)) / area
+			w := ((b.x-a.x)*(py-a.y) - (px-a.x)*(b.y-a.y)) / area
+			u := 1 - v - w
+			if u < 0 || v < 0 || w < 0 {
+				continue
+			}
+			z := float32(u*a.z + v*b.z + w*c.z)
+			if z <= depth[y*n+x] {
+				continue
+			}
+			depth[y*n+x] = z
+			var normal vec3
+			for j := range normal {
+				normal[j] = u*a.n[j] + v*b.n[j] + w*c.n[j]
+			}
+			if area > 0 { // seen from behind, with y down
+				normal = vec3{-normal[0], -normal[1], -normal[2]}
+			}
+			colours[y*n+x] = tint(u*a.shade+v*b.shade+w*c.shade, light(normal))
+		}
+	}
+}

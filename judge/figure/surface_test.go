@@ -1,0 +1,117 @@
+package figure
+
+import (
+	"bytes"
+	"image"
+	"image/png"
+	"math"
+	"testing"
+
+	"github.com/landing-diffusion/landing/tools/testkit"
+	"github.com/landing-diffusion/landing/tools/testkit/ball"
+)
+
+// A ball whose one half has the value 1: the picture is a disc of the right size
+// whose left and right halves have the ends of the ramp, lit from the upper left.
+func TestSurface(t *testing.T) {
+	m := ball.Mesh(4)
+	n, _ := m.N()
+	values := make([]float64, n)
+	v := lookFrom(30, 15)
+	for i := range values { // 1 to the right of the first view
+		if v.turn(m.Vertex(int32(i)))[0] > 0 {
+			values[i] = 1
+		}
+	}
+	r := relief{side: 100, mesh: m, shade: values, look: newShading(m), view: v}
+	img := r.raster(200)
+	covered := 0
+	for y := range 200 {
+		for x := range 200 {
+			if _, _, _, a := img.At(x, y).RGBA(); a > 0x8000 {
+				covered++
+			}
+		}
+	}
+	if want := math.Pi * 100 * 100; math.Abs(float64(covered)-want) > 0.02*want {
+		t.Errorf("%d pixels of a disc of %.0f", covered, want)
+	}
+	red := func(img image.Image, x, y int) int { r, _, _, _ := img.At(x, y).RGBA(); return int(r >> 8) }
+	blue := func(img image.Image, x, y int) int { _, _, b, _ := img.At(x, y).RGBA(); return int(b >> 8) }
+	if left, right := blue(img, 60, 100), blue(img, 140, 100); left < 150 || right > 80 {
+		t.Errorf("blue left and right: %d and %d", left, right)
+	}
+	if above, below := red(img, 90, 30), red(img, 90, 170); above < below+20 {
+		t.Errorf("light from above: red %d above, %d below", above, below)
+	}
+
+	s := Surface("A ball", m, []SurfaceLayer{{"data", values}, {"samples", values}})
+	var p, svg bytes.Buffer
+	testkit.OK(t, s.WritePNG(&p, 400))
+	if whole, err := png.Decode(&p); err != nil || whole.Bounds().Dx() != 400 {
+		t.Fatal(err)
+	}
+	testkit.OK(t, s.WriteSVG(&svg))
+	if err := Inline(svg.Bytes()); err != nil {
+		t.Error(err)
+	}
+	// Half of the faces are in sight, in four views.
+	if got := bytes.Count(svg.Bytes(), []byte("<path")); got < 4*1000 || got > 4*1048+1 {
+		t.Errorf("%d polygons", got)
+	}
+	if err := Surface("", ball.Mesh(6), nil).WriteSVG(&svg); err == nil {
+		t.Error("32768 faces as SVG")
+	}
+}
+
+// The page carries the mesh and a choice of layers; without a surface it has neither.
+func TestSurfaceView(t *testing.T) {
+	m := ball.Mesh(1)
+	n, _ := m.N()
+	values := make([]float64, n)
+	values[2] = 0.5
+	v := &SurfaceView{Mesh: m, Layers: []SurfaceLayer{{"data", values}, {"samples", values}}}
+	r := &Report{Title: "t", Scene: v}
+	var page bytes.Buffer
+	testkit.OK(t, r.WriteHTML(&page))
+	for what, want := range map[string]int{"data-surface-layer checked>data": 1, "data-surface-layer>samples": 1,
+		`id="surface-data"`: 1, `"layers":[[0,0,1,0`: 1, `getElementById("surface")`: 1} {
+		if got := bytes.Count(page.Bytes(), []byte(what)); got != want {
+			t.Errorf("%q is there %d times, want %d", what, got, want)
+		}
+	}
+	v.Mesh, v.Layers = ball.Mesh(6), nil
+	if err := r.WriteHTML(&page); err == nil {
+		t.Error("32768 faces in a page")
+	}
+	page.Reset()
+	if err := (&Report{Title: "t"}).WriteHTML(&page); err != nil ||
+		bytes.Contains(page.Bytes(), []byte("surface-data")) {
+		t.Errorf("%v, or a surface that nobody asked for", err)
+	}
+}
+
+// The nearer of two triangles hides the other, in whichever order they come.
+func TestDepth(t *testing.T) {
+	near := [3]corner{{0, 0, 1, vec3{0, 0, 1}, 1}, {0, 8, 1, vec3{0, 0, 1}, 1}, {8, 0, 1, vec3{0, 0, 1}, 1}}
+	// seen from behind
+	far := [3]corner{{0, 0, -1, vec3{0, 0, -1}, 0}, {8, 0, -1, vec3{0, 0, -1}, 0}, {0, 8, -1, vec3{0, 0, -1}, 0}}
+	for _, order := range [][2][3]corner{{near, far}, {far, near}} {
+		depth, colours := newBuffers(8)
+		for _, k := range order {
+			fill(depth, colours, 8, &k[0], &k[1], &k[2])
+		}
+		if got, want := colours[2*8+2], tint(1, light(vec3{0, 0, 1})); got != want {
+			t.Errorf("the pixel is %v, want %v", got, want)
+		}
+	}
+}
+
+func TestScaled(t *testing.T) {
+	got := scaled([]float64{-1, 0, 1, 5, math.NaN()}, []float64{0, 2, 2, 2})
+	for i, want := range []float64{0, 0, 0.5, 1, 0} {
+		if got[i] != want {
+			t.Errorf("value %d is %v, want %v", i, got[i], want)
+		}
+	}
+}

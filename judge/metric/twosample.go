@@ -1,0 +1,192 @@
+package metric
+
+import (
+	"fmt"
+	"math"
+
+	"gonum.org/v1/gonum/floats"
+
+	"github.com/landing-diffusion/landing/base/keyed"
+)
+
+// TwoSample is the outcome of a two-sample test: the Statistic of N points against M, and the share PValue of
+// relabellings that are at least as extreme, the given one among them. Floor is the statistic of those relabellings:
+// what two samples of one law score, pooled points being that law. Its SD is NaN for a single relabelling.
+type TwoSample struct {
+	Statistic Float `json:"statistic"`
+	Floor
+	PValue Float `json:"p_value"`
+	N      int   `json:"samples"`
+	M      int   `json:"held_out"`
+}
+
+// NoTest is a test that was not made.
+func NoTest() TwoSample {
+	return TwoSample{Statistic: NaN, Floor: Floor{Mean: NaN, SD: NaN}, PValue: NaN}
+}
+
+// EnergyTest asks whether the points x and y of dimension d come from the same law. Its statistic is the energy
+// distance (Székely and Rizzo, Journal of Statistical Planning and Inference 143, 2013),
+//
+//	2 mean|x_i − y_j| − mean|x_i − x_j| − mean|y_i − y_j| ≥ 0,
+//
+// in units of x, means over all pairs of points, each with itself included. It
+// tells any two laws of finite mean apart, given points enough.
+//
+// The p-value is (1 + #{T* ≥ T})/(1 + permutations) over random relabellings T* of the pooled points: exact at any
+// size, never 0. All are NaN if a point is not finite.
+//
+// Of x and y at most maxPoints points each, chosen at random, are used; memory grows with the square of their number (4
+// maxPoints² numbers at most), and each permutation costs half the square of the smaller sample's size.
+func EnergyTest(x, y []float64, d, maxPoints, permutations int, seed uint64) TwoSample {
+	nx, ny := rowsOf("EnergyTest", x, d), rowsOf("EnergyTest", y, d)
+	if nx == 0 || ny == 0 || maxPoints < 1 || permutations < 1 {
+		panic(fmt.Sprintf("metric: energy test of %d and %d points, at most %d each, %d permutations",
+			nx, ny, maxPoints, permutations))
+	}
+	n, m := min(nx, maxPoints), min(ny, maxPoints)
+	pool := make([]float64, 0, (n+m)*d)
+	stream := keyed.Subsample.Stream(seed, 0)
+	pool = appendRows(pool, x, d, n, stream, 0)
+	pool = appendRows(pool, y, d, m, stream, 1)
+
+	return newEnergy(pool, d, min(n, m), distance).relabelled(n, m, permutations, seed)
+}
+
+// relabelled is the test of the first n of n + m points against the others, by random relabellings.
+func (e *energy) relabelled(n, m, times int, seed uint64) TwoSample {
+	// The statistic does not care which sample is called the first.
+	first := make([]bool, n+m)
+	lo := 0
+	if m < n {
+		lo = n
+	}
+	for i := lo; i < lo+e.n; i++ {
+		first[i] = true
+	}
+	stream := keyed.Relabelling.Stream(seed, 0)
+	order := make([]int, n+m)
+	return e.test(first, n, m, times, func(k int) {
+		stream.Permutation(order, uint64(k), 0)
+		clear(first)
+		for _, i := range order[:e.n] {
+			first[i] = true
+		}
+	})
+}
+
+// test is the outcome of a test of n points against m, those marked first against the others:
+// relabel marks others, times times.
+func (e *energy) test(first []bool, n, m, times int, relabel func(k int)) TwoSample {
+	statistic := e.statistic(first)
+	t := TwoSample{Statistic: Float(e.told(statistic)), Floor: Floor{NaN, NaN, times}, PValue: NaN, N: n, M: m}
+	if math.IsNaN(statistic) {
+		return t
+	}
+	// Relabellings that tie in exact arithmetic must count as ties.
+	bar := statistic - 1e-12*e.total/float64(len(first)*len(first))
+	relabelled, extreme := make([]float64, times), 1
+	for k := range times {
+		relabel(k)
+		if relabelled[k] = e.statistic(first); relabelled[k] >= bar {
+			extreme++
+		}
+	}
+	t.PValue = Float(extreme) / Float(1+times)
+	for k, v := range relabelled {
+		relabelled[k] = e.told(v)
+	}
+	t.Floor = NewFloor(relabelled)
+	return t
+}
+
+// appendRows appends n of the rows of x to dst: all in order if there are no more than n, else n random ones.
+func appendRows(dst, x []float64, d, n int, stream keyed.Stream, sample uint64) []float64 {
+	if n == len(x)/d {
+		return append(dst, x...)
+	}
+	order := make([]int, len(x)/d)
+	stream.Permutation(order, sample, 0)
+	for _, i := range order[:n] {
+		dst = append(dst, x[i*d:(i+1)*d]...)
+	}
+	return dst
+}
+
+// energy holds what the relabellings of a pool of points share.
+type energy struct {
+	n     int       // size of the first sample, the smaller one
+	dist  []float64 // distances of all pairs, symmetric
+	sums  []float64 // sums of the rows of dist
+	total float64   // sum of sums
+	index []int     // scratch: the first sample
+
+	told func(statistic float64) float64 // as it is reported: a function that never falls
+}
+
+func distance(squared float64) float64 { return math.Sqrt(squared) }
+
+// newEnergy prepares the relabellings of the points into n and the rest; the distance of two is a function of the
+// square of that in R^d, 0 at 0.
+func newEnergy(points []float64, d, n int, of func(squared float64) float64) *energy {
+	size := len(points) / d
+	e := &energy{n: n, dist: make([]float64, size*size), sums: make([]float64, size), index: make([]int, 0, n),
+		told: func(statistic float64) float64 { return statistic }}
+	for i := range size {
+		for j := range i {
+			r := of(squaredDistance(points[i*d:(i+1)*d], points[j*d:(j+1)*d]))
+			e.dist[i*size+j], e.dist[j*size+i] = r, r
+			e.sums[i] += r
+			e.sums[j] += r
+		}
+	}
+	e.total = floats.Sum(e.sums)
+	return e
+}
+
+// statistic returns the energy distance between the points marked first and the others. Only the pairs within the first
+// sample, XX, are summed: its rows' sums are XX + XY, and total is XX + 2XY + YY. It reads what one goroutine has made,
+// half a million numbers a relabelling: the race detector need not look at each of them.
+//
+//go:norace
+func (e *energy) statistic(first []bool) float64 {
+	e.index = e.index[:0]
+	for i, in := range first {
+		if in {
+			e.index = append(e.index, i)
+		}
+	}
+	var half, rows float64
+	for k, i := range e.index {
+		rows += e.sums[i]
+		// Four sums that do not wait for each other.
+		var a, b, c, d float64
+		row, index := e.dist[i*len(first):][:len(first)], e.index[:k]
+		for ; len(index) >= 4; index = index[4:] {
+			a += row[index[0]]
+			b += row[index[1]]
+			c += row[index[2]]
+			d += row[index[3]]
+		}
+		for _, j := range index {
+			a += row[j]
+		}
+		half += (a + b) + (c + d)
+	}
+	xx := 2 * half
+	xy := rows - xx
+	yy := e.total - xx - 2*xy
+	n, m := float64(e.n), float64(len(first)-e.n)
+	return 2*xy/(n*m) - xx/(n*n) - yy/(m*m)
+}
+
+// squaredDistance returns |a − b|².
+func squaredDistance(a, b []float64) float64 {
+	b = b[:len(a)]
+	var s float64
+	for i, v := range a {
+		r := v - b[i]
+		s += r * r
+	}
+	return s
+}

@@ -1,0 +1,238 @@
+package verdict
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/landing-diffusion/landing/internal/text"
+	"github.com/landing-diffusion/landing/judge/metric"
+)
+
+// A judge collects findings. Strays and missed regions are found first; what is said of the others
+// is said of the rest, so that one fault is not told as several.
+type judge struct {
+	Evidence
+	found   []Finding
+	skipped []Skip
+
+	outX, outH, outR []bool  // samples, held-out rows and rows that a finding has told of
+	law              float64 // effects so far of findings that tell of the law of the other rows
+}
+
+func (j *judge) tell(c Code, effect float64, format string, v ...any) {
+	j.found = append(j.found, Finding{Code: c, Effect: metric.Float(min(max(effect, 0), 1)),
+		Says: fmt.Sprintf(format, v...)})
+}
+
+func (j *judge) skip(c Code, format string, v ...any) {
+	j.skipped = append(j.skipped, Skip{c, fmt.Sprintf(format, v...)})
+}
+
+// ofLaw are the codes that a wrong start, or too short a training, may be behind.
+var ofLaw = []Code{Stray, MissedMode, Walls, Spread, Blur, KindOfData, Condition, Observables, AnotherLaw}
+
+func (j *judge) run() {
+	j.losses()
+	j.thin()
+	d := max(j.Dim, 1)
+	n, m, rows := len(j.Samples)/d, len(j.Held)/d, len(j.Rows)/d
+	j.outX, j.outH, j.outR = make([]bool, n), make([]bool, m), make([]bool, rows)
+	blind, few := "", m < FewestHeld
+	switch {
+	case n == 0:
+		blind = "no sample is left"
+	case rows < FewestHeld:
+		blind = fmt.Sprintf("there are %d rows; expected at least %d", rows, FewestHeld)
+	case len(finite(j.Samples)) < len(j.Samples):
+		blind = "samples are not finite"
+		j.tell(Violation, 1, "%s", blind)
+	case j.Energy.PValue.IsNaN():
+		blind = "rows are not finite"
+	}
+	if blind != "" {
+		j.blind(blind, Stray, MissedMode, Copies, Spread, Blur, Observables, AnotherLaw)
+	} else if few {
+		j.blind(fmt.Sprintf("%d rows are held out; expected at least %d", m, FewestHeld), Stray, Copies, Blur)
+	}
+	looked := blind == ""
+	if looked && !few {
+		j.strays()
+	}
+	if looked {
+		j.modes()
+	}
+	if looked && !few {
+		j.copies()
+	}
+	j.walls()
+	if looked {
+		j.spread()
+	}
+	if looked && !few {
+		j.blur()
+	}
+	j.kind()
+	if n > 0 {
+		j.condition()
+	}
+	if looked {
+		j.observables()
+		j.anotherLaw()
+	}
+	worst := 0.0
+	for _, f := range j.found {
+		if slices.Contains(ofLaw, f.Code) {
+			worst = max(worst, float64(f.Effect))
+		}
+	}
+	j.start(worst)
+	j.course(worst)
+}
+
+// blind says that what looks at points was not looked at.
+func (j *judge) blind(why string, codes ...Code) {
+	for _, c := range codes {
+		j.skip(c, "%s", why)
+	}
+}
+
+// mostRows bounds the rows that laws are held against; of more, so many are taken evenly.
+const mostRows = 20_000
+
+// thin takes as many rows as are looked at.
+func (j *judge) thin() {
+	rows := len(j.Rows) / max(j.Dim, 1)
+	if rows <= mostRows {
+		return
+	}
+	j.Rows = few(j.Rows, j.Dim, mostRows)
+	j.Numbers = slices.Clone(j.Numbers)
+	for i, k := range j.Numbers {
+		if len(k.Rows) == rows {
+			j.Numbers[i].Rows = few(k.Rows, 1, mostRows)
+		}
+	}
+}
+
+// losses tells of samples that are not there, or not on Σ.
+func (j *judge) losses() {
+	if j.Violation != "" { // what the samples are for: it concerns all of them
+		j.tell(Violation, 1, "%s", j.Violation)
+	}
+	if share := float64(j.Failed) / float64(max(j.Asked, 1)); j.Failed > 0 && share > j.MaxFailed {
+		lost := "a projection"
+		switch {
+		case j.Wrong == j.Failed:
+			lost = "a wrong component"
+		case j.Wrong > 0:
+			lost += fmt.Sprintf(", %s of them to a wrong component", text.Count(j.Wrong))
+		}
+		j.tell(Failed, share, "%s of %s samples are lost to %s; %s may be", text.Count(j.Failed), text.Count(j.Asked),
+			lost, text.Percent(j.MaxFailed))
+	}
+}
+
+// walls tells of the wall where shares differ most.
+func (j *judge) walls() {
+	var worst *Wall
+	count := 0
+	for i, w := range j.Walls {
+		if !w.Differs {
+			continue
+		}
+		if count++; worst == nil || math.Abs(w.Samples-w.Data) > math.Abs(worst.Samples-worst.Data) {
+			worst = &j.Walls[i]
+		}
+	}
+	if worst == nil {
+		return
+	}
+	more := ""
+	if count > 1 {
+		more = fmt.Sprintf("; %d more walls are like that", count-1)
+	}
+	effect := math.Abs(worst.Samples - worst.Data)
+	j.law += effect
+	j.tell(Walls, effect, "%s%s", worst.Says, more)
+}
+
+// kind passes on what the kind of data warns of.
+func (j *judge) kind() {
+	for _, k := range j.Kind {
+		j.tell(KindOfData, k.Share, "%s", k.Says)
+	}
+}
+
+// start tells where generation begins elsewhere than forward paths end. All that follows it
+// may follow from it: backward steps bring no two laws further apart, so its effect is at least
+// that of findings of the law, and it comes before them.
+func (j *judge) start(law float64) {
+	if j.Chains != "" {
+		j.tell(Chains, law, "%s", j.Chains)
+	}
+	s := j.Start
+	switch {
+	case s != nil && s.Prior == "empirical": // made of such ends
+	case s == nil || s.Paths == 0:
+		j.skip(StartLaw, "where forward paths end was not held against the prior")
+	case s.PValue <= levels[StartLaw]:
+		apart := excess(s.Apart, s.Paths, s.Paths)
+		j.tell(StartLaw, max(apart, law), "generation starts where forward paths do not end, so the network never "+
+			"learned from there (%s prior, p = %.3f): distributions are %.2f apart along the worst direction", s.Prior,
+			s.PValue, s.Apart)
+	}
+}
+
+// excess returns how far a Kolmogorov distance is above its mean between n and m draws of one
+// law, 0.8687 √(1/n + 1/m): an estimate, mostly from below, of the share of points in wrong places.
+func excess(D float64, n, m int) float64 {
+	return max(0, D-0.8687*math.Sqrt(1/float64(n)+1/float64(m)))
+}
+
+// rest returns the rows that no finding has told of.
+func rest(x []float64, d int, out []bool) []float64 {
+	if !slices.Contains(out, true) {
+		return x
+	}
+	var kept []float64
+	for i, gone := range out {
+		if !gone {
+			kept = append(kept, x[i*d:(i+1)*d]...)
+		}
+	}
+	return kept
+}
+
+// finite returns the numbers of v that are.
+func finite(v []float64) []float64 {
+	return slices.DeleteFunc(slices.Clone(v), func(x float64) bool { return x-x != 0 })
+}
+
+// few returns at most k rows of x, taken evenly.
+func few(x []float64, d, k int) []float64 {
+	n := len(x) / d
+	if n <= k {
+		return x
+	}
+	out := make([]float64, 0, k*d)
+	for i := range k {
+		at := i * n / k
+		out = append(out, x[at*d:(at+1)*d]...)
+	}
+	return out
+}
+
+// place writes a point for people.
+func place(x []float64) string {
+	const shown = 4
+	var s []string
+	for _, v := range x[:min(len(x), shown)] {
+		s = append(s, fmt.Sprintf("%.3g", v))
+	}
+	if len(x) > shown {
+		s = append(s, "…")
+	}
+	return "(" + strings.Join(s, ", ") + ")"
+}

@@ -1,0 +1,272 @@
+// Package verdict says whether samples are good, and if not what is wrong with them, in order of
+// effect: in words for people and in codes for programs.
+//
+// It looks at samples, at the rows of the data, at those that no training saw (held out), and at what else was
+// measured of a run. Draws of the data's own law, as many as there are samples, are called good with a chance of at
+// least 1 − Alarm: every test has its own level (levels), which holds at any number of points where a test is by
+// ranks, counts or relabelling, and the levels add up to Alarm. That takes rows that are independent of each other.
+//
+// Laws are compared with all rows, those of training among them: draws of the law are exchangeable
+// with all, and what a model has learned of its rows by heart brings its samples only nearer to
+// them. That alone is judged by held-out rows. What too few points to tell is not called good.
+//
+// It knows no run and no command: who asks adds remedies.
+package verdict
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/landing-diffusion/landing/internal/text"
+	"github.com/landing-diffusion/landing/judge/metric"
+)
+
+// A Code names a kind of finding. Codes are stable: programs may go by them.
+type Code string
+
+// Codes, in the order of findings of one effect.
+const (
+	Violation   Code = "violation"    // samples off Σ, above generate.max_violation
+	Failed      Code = "failed"       // lost samples, above generate.max_failed
+	StartLaw    Code = "start_law"    // generation starts where forward paths do not end
+	Chains      Code = "chains"       // the chains behind the prior have not mixed
+	Stray       Code = "stray"        // samples far from all rows
+	MissedMode  Code = "missed_mode"  // regions of the data with few samples, or none
+	Copies      Code = "copies"       // samples on training rows, or next to them
+	Walls       Code = "walls"        // too many samples at the edge of an inequality, or too few
+	Spread      Code = "spread"       // samples further apart than the data, or nearer
+	Blur        Code = "blur"         // samples further from training rows than held-out rows are
+	KindOfData  Code = "kind_of_data" // what the kind of data warns of
+	Condition   Code = "condition"    // another law given the condition
+	Observables Code = "observables"  // an observable has another law
+	AnotherLaw  Code = "another_law"  // the energy test
+	Overfit     Code = "overfit"      // samples nearer to training rows than held-out rows are
+	TooShort    Code = "too_short"    // training ended before it was done
+)
+
+// All are the codes.
+func All() []Code {
+	return []Code{Violation, Failed, StartLaw, Chains, Stray, MissedMode, Copies, Walls, Spread, Blur, KindOfData,
+		Condition, Observables, AnotherLaw, Overfit, TooShort}
+}
+
+// A Finding is one thing that is wrong.
+type Finding struct {
+	Code   Code         `json:"code"`
+	Effect metric.Float `json:"effect"` // about which share of the samples it puts in a wrong place, 0 to 1
+	Says   string       `json:"says"`   // a sentence, without its full stop
+	Remedy *Remedy      `json:"remedy,omitempty"`
+}
+
+// A Skip is something that was not judged, or less sharply than it should be.
+type Skip struct {
+	Code Code   `json:"code"`
+	Why  string `json:"why"`
+}
+
+// A Verdict is what is wrong, the largest effect first. It is good if nothing is and the law of the
+// samples was looked at.
+type Verdict struct {
+	Good     bool      `json:"good"`
+	Findings []Finding `json:"findings"`
+	Skipped  []Skip    `json:"not_judged"`
+	Alarm    float64   `json:"false_alarms"` // chance at most that draws of the law itself are not good
+}
+
+// Alarm is the sum of levels: what is found of a kind of data, or too short a training, adds
+// nothing to it, for it is no test.
+const Alarm = 0.017
+
+// levels are the chances of false alarms, by code. That of walls is held by who counts there
+// (Wall.Differs), that of start_law and condition by their tests. That of another_law is the largest:
+// it sees what the others do not, and is bound by EnergySDs besides.
+var levels = map[Code]float64{
+	AnotherLaw: 0.01, Observables: 0.001, Spread: 0.001, MissedMode: 0.001, Stray: 0.0005, Copies: 0.0005,
+	Walls: 0.001, StartLaw: 0.001, Condition: 0.001,
+}
+
+// Level returns the chance of a false alarm of a code, 0 for one that is no test.
+func Level(c Code) float64 { return levels[c] }
+
+// FewestHeld is how many rows must be held out for samples to be told from copies, and how many
+// there must be for their law to be judged.
+const FewestHeld = 20
+
+// Undecided is a distance of distribution functions that must be seen if it is there: where samples and rows are so
+// few that it may not be, a law is not called good. Of normal laws it is means 0.64 standard deviations apart.
+const Undecided = 0.25
+
+// Bars of the energy test: standard deviations above the mean of its floor, beyond which samples
+// have another law. The floor is skewed, so p must be low too.
+const EnergySDs = 3
+
+// Within reports whether an energy distance is within its floor's mean and EnergySDs sd.
+func Within(t metric.TwoSample) bool { return t.Statistic <= t.Mean+EnergySDs*t.SD }
+
+// Evidence is what a verdict rests on. What was not measured is nil, or NaN.
+type Evidence struct {
+	Asked, Failed, Wrong int // samples; of them those that are lost, and of these those on a wrong component
+	MaxFailed            float64
+	Violation            string // what is wrong, where samples are not feasible; empty: they are
+
+	// Rows of Dim numbers, as their distances are taken: good samples, the rows that their law is held against (all
+	// of the data; where samples have the conditions of held-out rows, these alone), rows held out, and rows that
+	// training saw; and of samples and held-out rows the distances to the nearest training row.
+	Samples, Rows, Held, Train []float64
+	Dim                        int
+	SampleNearest, HeldNearest []float64
+
+	Energy metric.TwoSample // of samples to Rows, conditions included
+	Seed   uint64           // of relabellings
+
+	Numbers []Number // observables
+	Walls   []Wall
+	Start   *Start
+	Chains  string      // what is wrong with the chains behind the prior; empty: nothing, or there are none
+	Given   *Given      // under a condition
+	Kind    []KindFault // of the kind of data
+	Course  *Course     // of the training
+}
+
+// A Number is an observable of samples and of the rows that they are held against, in their order; and its distance
+// of histograms to the data over that of draws from the training rows, NaN where there is none.
+type Number struct {
+	Name          string
+	Samples, Rows []float64
+	Times         float64
+}
+
+// A Wall says which shares of samples and data lie at the edge of an inequality.
+type Wall struct {
+	Says          string // how they differ
+	Samples, Data float64
+	Differs       bool // by a test of level Level(Walls) over all walls
+}
+
+// Start is where generation starts, held against where forward paths end.
+type Start struct {
+	Prior  string
+	Paths  int     // 0: none was compared
+	PValue float64 // of the energy test
+	Apart  float64 // the largest distance of distribution functions along a direction
+}
+
+// Given is the test of samples against the rows with the same condition.
+type Given struct {
+	Test          metric.TwoSample
+	Samples, Held []float64 // the pairs
+	Dim           int
+}
+
+// A KindFault is what a kind of data warns of; Share is how many of the samples, 0 if it does not say.
+type KindFault struct {
+	Says  string
+	Share float64
+}
+
+// Of judges samples.
+func Of(e Evidence) Verdict {
+	j := &judge{Evidence: e}
+	j.run()
+	return build(j.found, j.skipped)
+}
+
+// With returns the verdict with the findings of a code replaced by others.
+func (v Verdict) With(c Code, f ...Finding) Verdict {
+	other := slices.DeleteFunc(slices.Clone(v.Findings), func(f Finding) bool { return f.Code == c })
+	skipped := slices.DeleteFunc(slices.Clone(v.Skipped), func(s Skip) bool { return s.Code == c })
+	return build(append(other, f...), skipped)
+}
+
+// WithNumbers returns the verdict on other observables in place of its own.
+func (v Verdict) WithNumbers(numbers []Number) Verdict {
+	j := &judge{Evidence: Evidence{Numbers: numbers}}
+	for _, f := range v.Findings {
+		switch f.Code {
+		case Stray, MissedMode, Walls, Spread: // what these say of the law
+			j.law += float64(f.Effect)
+		}
+	}
+	j.observables()
+	out := v.With(Observables, j.found...)
+	return build(out.Findings, append(out.Skipped, j.skipped...))
+}
+
+func build(found []Finding, skipped []Skip) Verdict {
+	v := Verdict{Findings: append([]Finding{}, found...), Skipped: append([]Skip{}, skipped...), Alarm: Alarm}
+	slices.SortStableFunc(v.Findings, func(a, b Finding) int {
+		return cmp.Or(cmp.Compare(b.Effect, a.Effect), cmp.Compare(order(a.Code), order(b.Code)))
+	})
+	v.Good = len(found) == 0 && v.judged()
+	return v
+}
+
+func order(c Code) int { return slices.Index(All(), c) }
+
+// judged reports whether the law of samples was looked at, sharply enough, and whether they are copies.
+func (v Verdict) judged() bool {
+	return !slices.ContainsFunc(v.Skipped, func(s Skip) bool { return s.Code == AnotherLaw || s.Code == Copies })
+}
+
+// Has reports whether a code was found.
+func (v Verdict) Has(c Code) bool {
+	return slices.ContainsFunc(v.Findings, func(f Finding) bool { return f.Code == c })
+}
+
+// Title says the verdict in a line.
+func (v Verdict) Title() string {
+	switch n := len(v.Findings); {
+	case v.Good:
+		return "good: nothing is wrong that these samples and rows could show"
+	case n == 0:
+		return "not decided: nothing is seen to be wrong, and too little could be seen to call it good"
+	case n == 1:
+		return "not good: one thing is wrong"
+	default:
+		return fmt.Sprintf("not good: %d things are wrong, the largest effect first", n)
+	}
+}
+
+// String says it in a line, with all that is wrong.
+func (v Verdict) String() string {
+	if v.Good {
+		return "good"
+	}
+	if len(v.Findings) == 0 {
+		return v.Title()
+	}
+	var out []string
+	for _, f := range v.Findings {
+		out = append(out, string(f.Code)+": "+f.Says)
+	}
+	return strings.Join(out, "; ")
+}
+
+// Share says an effect in words; empty where it is not known.
+func (f Finding) Share() string {
+	switch s := float64(f.Effect); {
+	case math.IsNaN(s) || s <= 0:
+		return ""
+	case s < 0.001:
+		return "below 0.1 % of the samples"
+	default:
+		return "about " + text.Percent(s) + " of the samples"
+	}
+}
+
+// Grouped returns what was not judged, codes with one reason together.
+func (v Verdict) Grouped() []string {
+	var out []string
+	var at []string
+	for _, s := range v.Skipped {
+		if i := slices.Index(at, s.Why); i >= 0 {
+			out[i] = string(s.Code) + ", " + out[i]
+			continue
+		}
+		at, out = append(at, s.Why), append(out, string(s.Code)+": "+s.Why)
+	}
+	return out
+}

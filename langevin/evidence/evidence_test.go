@@ -1,0 +1,229 @@
+package evidence
+
+import (
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/landing-diffusion/landing/base/keyed"
+	"github.com/landing-diffusion/landing/constraint/zoo"
+	"github.com/landing-diffusion/landing/langevin"
+	"github.com/landing-diffusion/landing/tools/testkit"
+)
+
+func capOf(t *testing.T, workers int) *Evidence {
+	t.Helper()
+	set, err := zoo.NewCap([]float64{0, 0, 1}, 0.2)
+	testkit.OK(t, err)
+	pool := testkit.Pool(t, workers)
+	data := make([]float64, 3*100)
+	for i := range 100 {
+		set.SampleUniform(data[3*i:3*i+3], keyed.New(1, keyed.Probe, 90), uint64(i))
+	}
+	p := &langevin.Process{
+		Set: set, Method: langevin.OLLA, Landing: langevin.Landing{Explicit: true, Rate: -1},
+		Schedule: langevin.Schedule{N: 20, T: 1, SigmaMin: 0.1, SigmaMax: 1},
+	}
+	return Gather(t.Context(), Case{Process: p, Data: data, Seed: 3}, pool)
+}
+
+// Points are where they say they are, and in the order that they say.
+func TestGather(t *testing.T) {
+	e := capOf(t, 2)
+	probe := e.Probe()
+	if len(e.Sample) != 100 || e.Rows != (Tries{MaxPoints, MaxPoints}) || e.Starts.Tried != MaxPoints ||
+		e.Starts.Arrived < 40 {
+		t.Fatalf("%d rows sampled, %+v of data and %+v of starts arrived", len(e.Sample), e.Rows, e.Starts)
+	}
+	if len(e.On) != e.Rows.Arrived+e.Starts.Arrived || len(e.Near) != len(e.On) || len(e.Typical()) != MaxPoints {
+		t.Fatalf("%d points on Σ, %d near, %d typical", len(e.On), len(e.Near), len(e.Typical()))
+	}
+	for i, p := range e.On {
+		if !probe.At(p.X) || math.Abs(probe.Val[0]) > 1e-8 || probe.Val[1] > 1e-8 {
+			t.Errorf("%s: values %v", p.From, probe.Val)
+		}
+		if from := map[bool]string{true: "data row", false: "random start"}[i < MaxPoints]; !strings.Contains(p.From,
+			from) {
+			t.Errorf("point %d is %s", i, p.From)
+		}
+		far := 0.0
+		for j, v := range e.Near[i].X {
+			far += (v - p.X[j]) * (v - p.X[j])
+		}
+		if want := e.Radius * []float64{1, 0.1}[i%2]; math.Abs(math.Sqrt(far)-want) > 1e-12 {
+			t.Errorf("near point %d is %v away, want %v", i, math.Sqrt(far), want)
+		}
+	}
+	for _, p := range e.Boundary {
+		if probe.At(p.X); math.Abs(probe.Val[0]) > 1e-8 || math.Abs(probe.Val[1]) > 1e-8 {
+			t.Errorf("%s: values %v", p.From, probe.Val)
+		}
+	}
+	if len(e.Boundary) != 3 {
+		t.Errorf("%d points at the edge, want 3 of one inequality", len(e.Boundary))
+	}
+	if math.Abs(e.Scale-1) > 0.5 || e.D != 3 || e.M != 1 || e.C != 2 {
+		t.Errorf("scale %v, d = %d, m = %d, c = %d", e.Scale, e.D, e.M, e.C)
+	}
+}
+
+// A process that cannot run is mended in a copy, and its paths are looked at.
+func TestRunnable(t *testing.T) {
+	e := capOf(t, 2)
+	if e.Invalid == nil || e.Process.Landing.Rate != -1 || e.Running.Landing.Rate != e.Process.MonotoneRate() ||
+		!e.Running.NoTerminal {
+		t.Errorf("given %+v, running %+v, %v", e.Process.Landing, e.Running.Landing, e.Invalid)
+	}
+	if e.Broken != nil || e.Paths.Count != maxPaths || e.Paths.Steps != 20 || len(e.States(50)) != 50 {
+		t.Errorf("%d paths of %d steps, %v", e.Paths.Count, e.Paths.Steps, e.Broken)
+	}
+	if s := e.States(1); !slices.Equal(s[0].X, e.Paths.At(0, 1)) || s[0].From != "step 1 of forward path 0" {
+		t.Errorf("first state %+v", s[0])
+	}
+}
+
+// Evidence is a function of the case: workers do not matter, nor does a probe
+// change it.
+func TestRepeats(t *testing.T) {
+	a, b := capOf(t, 1), capOf(t, 3)
+	a.Probe().At(a.On[0].X)
+	for i := range a.On {
+		if !slices.Equal(a.On[i].X, b.On[i].X) || !slices.Equal(a.Near[i].X, b.Near[i].X) {
+			t.Fatalf("point %d differs", i)
+		}
+	}
+	if !slices.Equal(a.Paths.X, b.Paths.X) {
+		t.Error("paths differ")
+	}
+	if u, v := a.Direction(3, ForKinks), a.Direction(3, ForRanks); slices.Equal(u, v) {
+		t.Error("two uses have the same directions")
+	}
+}
+
+// What is appended to the first points of a list leaves the list alone.
+func TestFirstIsClipped(t *testing.T) {
+	list := []Point{{From: "a"}, {From: "b"}, {From: "c"}}
+	_ = append(First(list, 1), Point{From: "x"})
+	if list[1].From != "b" || len(First(list, 9)) != 3 {
+		t.Errorf("%v", list)
+	}
+}
+
+// Points that were not brought to Σ are kept, with the least violation found.
+func TestStuck(t *testing.T) {
+	set, err := zoo.NewBox([]float64{0, 0}, []float64{1, 1})
+	testkit.OK(t, err)
+	pool := testkit.Pool(t, 1)
+	data := []float64{math.NaN(), 0, 0.5, 0.5}
+	p := &langevin.Process{Set: set, Schedule: langevin.Schedule{N: 2, T: 1, SigmaMin: 1, SigmaMax: 1}}
+	e := Gather(t.Context(), Case{Process: p, Data: data, Seed: 1}, pool)
+	if e.Rows != (Tries{2, 1}) || len(e.Stuck) == 0 || e.Stuck[0].From != "data row 0" {
+		t.Errorf("%+v, stuck %v", e.Rows, e.Stuck)
+	}
+}
+
+// Long paths in many dimensions are few, and one at least.
+func TestKept(t *testing.T) {
+	for _, c := range []struct{ steps, d, want int }{{50, 3, 1000}, {1_000_000, 90, 4}, {1_000_000, 1000, 1}} {
+		e := &Evidence{D: c.d}
+		e.Running.Schedule.N = c.steps
+		if got := e.Kept(1000); got != c.want {
+			t.Errorf("%d steps in R^%d: %d paths, want %d", c.steps, c.d, got, c.want)
+		}
+	}
+}
+
+// A probe evaluates where it is, and says what is not finite.
+func TestProbe(t *testing.T) {
+	e := capOf(t, 1)
+	p := e.Probe()
+	if !p.At([]float64{0, 0, 2}) || p.Val[0] == 0 || math.Abs(p.Val[1]+1.8) > 1e-12 || p.Grad(1)[2] != -1 {
+		t.Errorf("values %v, gradients %v", p.Val, p.Jac)
+	}
+	if p.At([]float64{math.NaN(), 0, 1}) {
+		t.Error("values at NaN are called finite")
+	}
+}
+
+// Without data every point of Σ is typical, and so are edges next to them: three
+// different ones for each inequality.
+func TestWithoutData(t *testing.T) {
+	set, err := zoo.NewBox([]float64{0, 0}, []float64{1, 1})
+	testkit.OK(t, err)
+	pool := testkit.Pool(t, 1)
+	p := &langevin.Process{Set: set, Schedule: langevin.Schedule{N: 2, T: 1, SigmaMin: 1, SigmaMax: 1}}
+	e := Gather(t.Context(), Case{Process: p, Seed: 1}, pool)
+	if len(e.Typical()) != len(e.On) || len(e.On) < 40 || e.Rows.Tried != 0 || len(e.Boundary) != 12 {
+		t.Fatalf("%d of %d points are typical, %+v, %d edges", len(e.Typical()), len(e.On), e.Rows, len(e.Boundary))
+	}
+	from := map[string]bool{}
+	for _, b := range e.Boundary {
+		from[b.From] = true
+	}
+	if len(from) != 12 {
+		t.Errorf("edges are next to %d points: %v", len(from), from)
+	}
+}
+
+// The spread of points is relative to where they are: round-off about one place is
+// none.
+func TestSpread(t *testing.T) {
+	at := func(x ...float64) (out []Point) {
+		for _, v := range x {
+			out = append(out, Point{X: []float64{v}})
+		}
+		return out
+	}
+	for _, c := range []struct {
+		points []Point
+		want   float64
+	}{
+		{at(1e9-30, 1e9+30), 1}, {at(-2, 2), 2}, {at(98, 102), 2}, {at(5, 5), 1}, {nil, 1},
+		{at(1e-4-1e-9, 1e-4+1e-9), 1e-9},
+	} {
+		if got := spread(c.points, 1); math.Abs(got/c.want-1) > 1e-6 {
+			t.Errorf("%v: %v, want %v", c.points, got, c.want)
+		}
+	}
+}
+
+// Random starts are one and a half times as wide as the data, or of three widths
+// about the origin: over 300 of them a ratio of spreads has a standard error of 4 %.
+func TestStarts(t *testing.T) {
+	e := &Evidence{Set: zoo.Euclidean{D: 1}, D: 1, stream: keyed.New(5, keyed.Probe, 91)}
+	width := func(centre float64, every, from int) float64 {
+		sum, n := 0.0, 0.0
+		for i, p := range e.starts(900) {
+			if i%every == from {
+				sum, n = sum+(p.X[0]-centre)*(p.X[0]-centre), n+1
+			}
+		}
+		return math.Sqrt(sum / n)
+	}
+	for i, want := range []float64{1, 0.3, 3} {
+		if got := width(0, 3, i); math.Abs(got/want-1) > 0.2 {
+			t.Errorf("width %d is %v, want %v", i, got, want)
+		}
+	}
+	e.Sample = []Point{{X: []float64{9.9}}, {X: []float64{10.1}}}
+	if got := width(10, 1, 0); math.Abs(got/0.15-1) > 0.12 {
+		t.Errorf("about data: width %v, want 0.15", got)
+	}
+}
+
+// A process that no mending makes run, and a set that nothing reaches, have no
+// paths.
+func TestNoPaths(t *testing.T) {
+	pool := testkit.Pool(t, 1)
+	s := langevin.Schedule{N: 2, T: 1, SigmaMin: 1, SigmaMax: 1}
+	bad := &langevin.Process{Set: zoo.Sphere{D: 3}, Method: langevin.ULLA, Friction: -1, Schedule: s}
+	e := Gather(t.Context(), Case{Process: bad, Seed: 1}, pool)
+	if e.Invalid == nil || e.Paths.Count != 0 || e.Broken != nil || len(e.On) == 0 || len(e.States(9)) != 0 {
+		t.Errorf("invalid: %v, %d paths, %v", e.Invalid, e.Paths.Count, e.Broken)
+	}
+	one := &langevin.Process{Set: zoo.Affine{A: [][]float64{{0, 0}}, B: []float64{1}}, Schedule: s} // 0 = 1
+	if e := Gather(t.Context(), Case{Process: one, Seed: 1}, pool); len(e.On) != 0 || e.Paths.Count != 0 {
+		t.Errorf("%d points on the empty set, %d paths", len(e.On), e.Paths.Count)
+	}
+}

@@ -1,0 +1,132 @@
+package evidence
+
+import (
+	"context"
+	"fmt"
+	"math"
+
+	"github.com/landing-diffusion/landing/base/parallel"
+	"github.com/landing-diffusion/landing/constraint"
+	"github.com/landing-diffusion/landing/constraint/geometry"
+)
+
+// Shares of a spread of the data, besides what single precision makes of numbers.
+const (
+	// Far is how far from Σ, to first order, data may be.
+	Far = 0.01
+	// Off is what is worth telling: a shift of the law by it shows in a hundred million rows.
+	Off = 1e-4
+
+	singlePrecision = 0x1p-22 // of a number: some last places of a float32
+)
+
+// Feasibility is how far rows of data are from Σ. Nothing in it depends on units: neither
+// those of the data nor those of the components.
+type Feasibility struct {
+	Gaps []geometry.Gap // of each row
+
+	Spread float64 // of a coordinate: root mean square over rows and coordinates that are not held
+	Size   float64 // of a coordinate, from 0: likewise
+	free   float64 // coordinates that are not held
+}
+
+// Feasible measures the rows of data, n×d; not all of them once ctx is done.
+func Feasible(ctx context.Context, set constraint.Set, data []float64, pool *parallel.Pool) *Feasibility {
+	const block = 64
+	d := set.Dim()
+	n := len(data) / d
+	f := &Feasibility{Gaps: make([]geometry.Gap, n)}
+	f.scales(data, d, set.Capabilities().Held)
+	rulers := make([]*geometry.Ruler, pool.Workers())
+	_ = pool.DoUntil(ctx, parallel.Blocks(n, block), func(worker, b int) {
+		if rulers[worker] == nil {
+			rulers[worker] = geometry.NewRuler(set)
+		}
+		lo, hi := parallel.Block(b, n, block)
+		for i := lo; i < hi && ctx.Err() == nil; i++ {
+			f.Gaps[i] = rulers[worker].Gap(data[i*d : (i+1)*d])
+		}
+	})
+	return f
+}
+
+// FarOf returns how far from one component rows of data may be, in their unit.
+func FarOf(set constraint.Set, data []float64) float64 {
+	var f Feasibility
+	f.scales(data, set.Dim(), set.Capabilities().Held)
+	return Far * f.Spread
+}
+
+// scales sets Spread and Size. Rows that are all alike are as wide as they are large.
+func (f *Feasibility) scales(data []float64, d int, held []int) {
+	n, moves := float64(len(data)/d), make([]bool, d)
+	for j := range moves {
+		moves[j] = true
+	}
+	for _, j := range held {
+		moves[j] = false
+	}
+	f.free = math.Max(float64(d-len(held)), 1)
+	mean := make([]float64, d)
+	for i, v := range data {
+		mean[i%d] += v / n
+	}
+	for i, v := range data {
+		if j := i % d; moves[j] {
+			f.Spread += (v - mean[j]) * (v - mean[j]) / n / f.free
+			f.Size += v * v / n / f.free
+		}
+	}
+	f.Spread, f.Size = math.Sqrt(f.Spread), math.Sqrt(f.Size)
+	if !(f.Spread > 1e-12*f.Size) {
+		f.Spread = f.Size
+	}
+	if f.Spread == 0 {
+		f.Spread, f.Size = 1, 1
+	}
+}
+
+// Share returns how far row i is from Σ in spreads: of a coordinate, of which one component
+// asks for a change of that size, or of a whole row, √d times as much, of which all together
+// do, whichever is more.
+func (f *Feasibility) Share(i int) float64 {
+	g := f.Gaps[i]
+	return max(g.Single, g.Step/math.Sqrt(f.free)) / f.Spread
+}
+
+// Tell says in words how far row i is, as Share measures it.
+func (f *Feasibility) Tell(i int) string {
+	g, root := f.Gaps[i], math.Sqrt(f.free)
+	far, of, spread := g.Single, "a coordinate", f.Spread
+	if g.Step > root*g.Single {
+		far, of, spread = g.Step, "a row", f.Spread*root
+	}
+	if math.IsInf(far, 1) {
+		return "no direction leads from there to the set"
+	}
+	share := fmt.Sprintf("%.3g %% of", 100*far/spread)
+	if far >= 0.9995*spread {
+		share = fmt.Sprintf("%.3g times", far/spread)
+	}
+	return fmt.Sprintf("about %.3g from it, %s the spread of %s (%.3g)", far, share, of, spread)
+}
+
+// Rounded returns the share that single precision explains, or that is not worth telling.
+func (f *Feasibility) Rounded() float64 { return Off + singlePrecision*f.Size/f.Spread }
+
+// Beyond returns the first and the worst row whose share is above a limit, and how many are;
+// −1 where none is.
+func (f *Feasibility) Beyond(limit float64) (first, worst, rows int) {
+	first, worst = -1, -1
+	for i := range f.Gaps {
+		if s := f.Share(i); s > limit {
+			if rows++; rows == 1 {
+				first, worst = i, i
+			}
+			if s > f.Share(worst) {
+				worst = i
+			}
+		}
+	}
+	return first, worst, rows
+}

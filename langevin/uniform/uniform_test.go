@@ -1,0 +1,259 @@
+package uniform
+
+import (
+	"context"
+	"math"
+	"reflect"
+	"slices"
+	"testing"
+
+	"gonum.org/v1/gonum/stat"
+
+	"github.com/landing-diffusion/landing/base/keyed"
+	"github.com/landing-diffusion/landing/constraint"
+	"github.com/landing-diffusion/landing/constraint/zoo"
+	"github.com/landing-diffusion/landing/langevin"
+	"github.com/landing-diffusion/landing/tools/testkit"
+)
+
+// draw runs the chains and returns the rows of their states.
+func draw(t *testing.T, set constraint.Set, starts []float64) (*Draws, [][]float64) {
+	t.Helper()
+	pool := testkit.Pool(t, 2)
+	heard, last := 0, 0
+	out, err := Draw(context.Background(), Config{Set: set, Starts: starts, Seed: 1, MaxSteps: 100_000, Pool: pool,
+		Progress: func(steps int) {
+			if heard++; steps <= last {
+				t.Errorf("%d steps are done after %d", steps, last)
+			}
+			last = steps
+		}})
+	testkit.OK(t, err)
+	if most := out.Steps / 256; heard > most || most > 0 && (heard == 0 || last > out.Steps) {
+		t.Errorf("heard of %d steps at last, %d times, of %d", last, heard, out.Steps)
+	}
+	if out.Rhat > 1.05 || out.ESS < mixedESS || out.Lost != 0 || len(out.States) != out.Kept*set.Dim() {
+		t.Fatalf("%d numbers, split-R̂ %v, %v effective draws, %d of %d lost", len(out.States), out.Rhat, out.ESS,
+			out.Lost, out.Kept)
+	}
+	var rows [][]float64
+	for i := 0; i < len(out.States); i += set.Dim() {
+		rows = append(rows, out.States[i:i+set.Dim()])
+	}
+	return out, rows
+}
+
+// The chains find the uniform law of the torus, whose angle φ of the tube has
+// density ∝ R + r cos φ, so E cos φ = r/(2R) = 0.15, and not a flat φ; from points
+// that lie in one quarter. By the means of 128 independent chains the limit of 4.5
+// standard errors has a false alarm with odds of 1.5e-5, and a flat φ is 8 of them off
+// or more: no standard error above 0.018 passes.
+func TestTorus(t *testing.T) {
+	var starts []float64
+	u := make([]float64, 2)
+	for i := range 100 {
+		keyed.New(1, keyed.Probe, 5).Uniforms(u, uint64(i), 0)
+		a, b := u[0]*math.Pi/2, u[1]
+		starts = append(starts, (2+0.6*math.Cos(b))*math.Cos(a), (2+0.6*math.Cos(b))*math.Sin(a), 0.6*math.Sin(b))
+	}
+	set := zoo.Torus{Major: 2, Minor: 0.6}
+	got, se := mean(t, set, starts, 4, func(x []float64) float64 {
+		ρ := math.Hypot(x[0], x[1])
+		if h := math.Hypot(ρ-2, x[2]) - 0.6; math.Abs(h) > 1e-12 {
+			t.Fatalf("a state has h = %g", h)
+		}
+		return (ρ - 2) / 0.6
+	})
+	if math.Abs(got-0.15) > 4.5*se || se > 0.018 {
+		t.Errorf("E cos φ = %.4f ± %.4f, want 0.15", got, se)
+	}
+	got, se = mean(t, set, starts, 1, func(x []float64) float64 { return x[0] })
+	if math.Abs(got) > 5.5*se || se > 0.1 {
+		t.Errorf("E x = %.4f ± %.4f, want 0", got, se) // of 32 chains: odds of 5e-6
+	}
+}
+
+// With inequalities: a spherical cap, whose height is uniform on [0.2, 1]. Its mean and
+// second moment, by 128 chains: odds of 1.5e-5 each.
+func TestCap(t *testing.T) {
+	set, err := zoo.NewCap([]float64{0, 0, 1}, 0.2)
+	testkit.OK(t, err)
+	starts := []float64{0, 0, 1, 0.6, 0, 0.8, 0, 0.6, 0.8, 0, -0.6, 0.8}
+	got, se := mean(t, set, starts, 4, func(x []float64) float64 {
+		if x[2] < 0.2 || math.Abs(math.Hypot(math.Hypot(x[0], x[1]), x[2])-1) > 1e-12 {
+			t.Fatalf("state %v is not on the cap", x)
+		}
+		return x[2]
+	})
+	if math.Abs(got-0.6) > 4.5*se || se > 0.006 {
+		t.Errorf("mean height %.4f ± %.4f, want 0.6", got, se)
+	}
+	second, se := mean(t, set, starts, 4, func(x []float64) float64 { return x[2] * x[2] })
+	if want := (1 - 0.2*0.2*0.2) / 3 / 0.8; math.Abs(second-want) > 4.5*se || se > 0.008 {
+		t.Errorf("mean square of the height %.4f ± %.4f, want %.4f", second, se, want)
+	}
+}
+
+// Starts in a narrow part of Σ, far from its edge: an arc of ±120°, and points
+// within 6° of its middle. The first rounds choose the step and ε of those that
+// count.
+func TestNarrowStarts(t *testing.T) {
+	set, err := zoo.NewCap([]float64{1, 0}, -0.5)
+	testkit.OK(t, err)
+	var starts []float64
+	for i := range 20 {
+		θ := 0.01 * float64(i-10)
+		starts = append(starts, math.Cos(θ), math.Sin(θ))
+	}
+	_, rows := draw(t, set, starts)
+	var angle []float64
+	for _, s := range rows {
+		angle = append(angle, math.Atan2(s[1], s[0]))
+	}
+	// θ is uniform on ±2π/3, of standard deviation 1.209. Four standard errors of
+	// the mean at 400 effective draws are 0.24; of the standard deviation,
+	// 4·1.209·√(0.8/4/400) = 0.11. At fixed seeds a false alarm has odds below 1e-3.
+	if got := stat.Mean(angle, nil); math.Abs(got) > 0.24 {
+		t.Errorf("mean angle %.3f, want 0", got)
+	}
+	if got := stat.StdDev(angle, nil); math.Abs(got-2*math.Pi/math.Sqrt(27)) > 0.11 {
+		t.Errorf("standard deviation of the angle %.3f, want 1.209", got)
+	}
+}
+
+// Draws that cannot be projected are left out and counted; a coordinate that Σ
+// holds constant does not count for mixing.
+func TestLostAndConstant(t *testing.T) {
+	circle, err := zoo.NewCurve([]zoo.Term{{Coefficient: 1, X: 2}, {Coefficient: 1, Y: 2}, {Coefficient: -1}})
+	testkit.OK(t, err)
+	x, n := projected(t.Context(), circle, []float64{3, 0, 0, 0, 0, -0.5, math.NaN(), 1}) // the gradient vanishes at 0
+	if n != 2 || len(x) != 4 || math.Abs(x[0]-1) > 1e-12 || math.Abs(x[3]+1) > 1e-12 {
+		t.Errorf("%d lost, left are %v", n, x)
+	}
+	if !constant([][]float64{{0, 0.9e-9}}, 1) || constant([][]float64{{0, 1.1e-9}}, 1) ||
+		!constant([][]float64{{1, 1 + 1.9e-9}}, 1) || constant([][]float64{{-1, -1 + 2.1e-9}}, 1) {
+		t.Error("the limit of a constant")
+	}
+	if constant([][]float64{{0, 0.9e-9}}, 1e-6) || !constant([][]float64{{0, 0.9e-15}}, 1e-6) {
+		t.Error("the limit of a constant among small numbers")
+	}
+	// At the limit itself, which is that of the number it is told for: x = 10⁻⁹(1 + x).
+	limit := 1e-9
+	for range 5 {
+		limit = 1e-9 * (1 + limit)
+	}
+	if !constant([][]float64{{0, limit}}, 1) || constant([][]float64{{0, math.Nextafter(limit, 1)}}, 1) {
+		t.Error("the limit of a constant, exactly")
+	}
+	if !constant([][]float64{{2, 2 + 1e-15}, {2, 2}}, 1) || constant([][]float64{{2, 2}, {2, 2.1}}, 1) {
+		t.Error("what is constant to round-off, and what is not")
+	}
+}
+
+// The worst coordinate counts, wherever it stands, and both limits do.
+func TestJudge(t *testing.T) {
+	draws := &langevin.Draws{Count: 4, Keep: 200, Dim: 3, X: make([]float64, 4*200*3)}
+	noise := keyed.New(1, keyed.Probe, 6)
+	z := make([]float64, 3)
+	for c := range 4 {
+		for i := range 200 {
+			noise.Normals(z, uint64(c), i)
+			row := draws.X[(c*200+i)*3:][:3]
+			// The middle one mixes slowly.
+			row[0], row[1], row[2] = z[0], 0.01*z[1]+math.Sin(float64(i)/40+float64(c)), z[2]
+		}
+	}
+	var d Draws
+	d.judge(draws)
+	if d.Worst != 1 || d.Rhat < 1.01 || d.ESS > 100 {
+		t.Errorf("coordinate %d, split-R̂ %v, %v effective draws: the middle one has mixed worst",
+			d.Worst, d.Rhat, d.ESS)
+	}
+	large := d
+	for i := range draws.X {
+		draws.X[i] *= 0x1p-40
+	}
+	if d.judge(draws); !reflect.DeepEqual(d, large) {
+		t.Errorf("draws that are small are judged %+v, others %+v", d, large)
+	}
+	for _, c := range []struct {
+		rhat, ess float64
+		mixed     bool
+	}{{1.009, 401, true}, {1.011, 401, false}, {1.009, 399, false}} {
+		if d := (&Draws{Rhat: c.rhat, ESS: c.ess}); d.Mixed() != c.mixed {
+			t.Errorf("split-R̂ %v, %v effective draws: mixed is %v", c.rhat, c.ess, d.Mixed())
+		}
+	}
+}
+
+// Friction is 1 in units of the spread of a coordinate and steps are a tenth of it;
+// halvings halve steps alone.
+func TestScale(t *testing.T) {
+	c := &Config{Set: zoo.Torus{Major: 2, Minor: 0.6}}
+	for halvings, τ := range []float64{0.3, 0.15, 0.075} {
+		p := c.chains(3*math.Sqrt2, halvings).Process
+		if math.Abs(p.Friction-1./3) > 1e-15 || math.Abs(p.Schedule.Tau(0)-τ) > 1e-15 {
+			t.Errorf("friction %v and step %v, want 1/3 and %v", p.Friction, p.Schedule.Tau(0), τ)
+		}
+	}
+}
+
+// Chains go on until split-R̂ is below 1.01, or below what is asked for if that is less; a larger
+// number asks for nothing. All is bounded by the steps allowed, and the round that did is returned.
+func TestHowFarChainsMix(t *testing.T) {
+	pool := testkit.Pool(t, 2)
+	run := func(most float64, steps int) *Draws {
+		out, err := Draw(t.Context(), Config{Set: zoo.Sphere{D: 2}, Starts: []float64{1, 0, -1, 0, 0, 1, 0, -1},
+			Seed: 1, MaxRhat: most, MaxSteps: steps, Pool: pool})
+		testkit.OK(t, err)
+		return out
+	}
+	plain, loose, strict := run(0, 60_000), run(1.5, 60_000), run(1.0005, 60_000)
+	if plain.Rhat >= 1.01 || plain.Steps > 30_000 || loose.Steps != plain.Steps || loose.Rhat != plain.Rhat {
+		t.Errorf("1.01: %d steps to %v; 1.5: %d to %v", plain.Steps, plain.Rhat, loose.Steps, loose.Rhat)
+	}
+	if strict.Steps <= plain.Steps || strict.Rhat >= 1.0005 && 2*strict.Steps < 60_000 {
+		t.Errorf("1.0005: %d steps to %v, 1.01: %d to %v", strict.Steps, strict.Rhat, plain.Steps, plain.Rhat)
+	}
+	// Rounds of 256, 512, 1024 steps: the second is the last that 1000 steps hold, and of one
+	// the first is made all the same.
+	for allowed, want := range map[int]int{1: 256, 767: 256, 768: 768, 1000: 768, 1791: 768, 1792: 1792} {
+		if got := run(1.0000001, allowed); got.Steps != want || len(got.States) != 2*(got.Kept-got.Lost) {
+			t.Errorf("of %d steps allowed %d are made", allowed, got.Steps)
+		}
+	}
+}
+
+// A round begins where the one before ended, each chain at its own last draw: the states are those of rounds run by
+// hand.
+func TestRoundsGoOn(t *testing.T) {
+	pool := testkit.Pool(t, 2)
+	set := zoo.Torus{Major: 2, Minor: 0.6}
+	starts := []float64{2.6, 0, 0} // one point: the first round has not mixed
+	c := Config{Set: set, Starts: starts, Seed: 1, MaxSteps: 3 * keep * 2, Pool: pool}
+	got, err := Draw(context.Background(), c)
+	testkit.OK(t, err)
+	if got.Steps != 3*keep*2 {
+		t.Fatalf("%d steps, want those of two rounds", got.Steps)
+	}
+	at := langevin.Starts(starts, 3, chains)
+	wide := spread(starts, 3)
+	var draws *langevin.Draws
+	for round := range 2 {
+		run := c.chains(wide, 0)
+		run.Seed, run.Thin = keyed.Round(c.Seed, round), 2<<round
+		if draws, err = run.Run(context.Background(), pool, at); err != nil {
+			t.Fatal(err)
+		}
+		for k := range chains {
+			for j := range 3 {
+				series := draws.Series(j)[k]
+				at[k*3+j] = series[len(series)-1]
+			}
+		}
+		wide = max(wide, spread(draws.X, 3))
+	}
+	if want, _ := projected(t.Context(), set, draws.X); !slices.Equal(got.States, want) {
+		t.Error("the second round does not begin at the last draws of the first")
+	}
+}

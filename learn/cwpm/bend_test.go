@@ -1,0 +1,165 @@
+package cwpm
+
+import (
+	"math"
+	"testing"
+
+	"github.com/landing-diffusion/landing/base/keyed"
+	"github.com/landing-diffusion/landing/constraint"
+	"github.com/landing-diffusion/landing/constraint/geometry"
+	"github.com/landing-diffusion/landing/constraint/zoo"
+	"github.com/landing-diffusion/landing/langevin"
+	"github.com/landing-diffusion/landing/tools/testkit"
+	"github.com/landing-diffusion/landing/tools/testkit/sets"
+)
+
+// The form of a point is that at the centre of its cell, whatever was asked before, when
+// cells were forgotten, and beside one that has none.
+func TestFormsOfCells(t *testing.T) {
+	e := zoo.Ellipsoid{Axes: []float64{1, 0.6, 0.2}}
+	k, err := geometry.NewCurvature(e, 1)
+	testkit.OK(t, err)
+	g, want := geometry.New(e, 1, 0), make([]float64, 9)
+	const n, length = 300, 0.4
+	for _, limit := range []int{maxCells, 40} {
+		b := newBends(e, n, length)
+		b.limit = limit
+		x := make([]float64, 3*n)
+		for round := range uint64(4) {
+			for i := range n {
+				e.SampleUniform(x[3*i:3*i+3], keyed.New(3, keyed.Probe, round%3), uint64(i))
+			}
+			const odd = 7
+			copy(x[3*odd:], []float64{math.Inf(1), 0, math.NaN()})
+			b.ask(x, n)
+			if limit == 40 && (len(b.index) >= 40+n || len(b.squares) != 9*len(b.index)) {
+				t.Fatalf("%d cells are kept, %d numbers", len(b.index), len(b.squares))
+			}
+			for i := range n {
+				got, centre := b.square(i), make([]float64, 3)
+				for j, v := range x[3*i : 3*i+3] {
+					centre[j] = (math.Floor(v/(length/4)) + 0.5) * length / 4
+				}
+				if i == odd {
+					continue
+				}
+				testkit.OK(t, g.At(centre, 1))
+				k.Square(want, g)
+				for j := range want {
+					if got[j] != want[j] {
+						t.Fatalf("limit %d, round %d, point %d: form %v, want %v", limit, round, i, got, want)
+					}
+				}
+			}
+		}
+	}
+	// At the centre of a ball, where its level set has no tangent.
+	s := sets.Dense(zoo.Ellipsoid{Axes: []float64{1, 1}})
+	b := newBends(s, 2, 4)
+	b.size = 2
+	b.ask([]float64{0, 0, 0.5, 2.5}, 2)
+	if b.square(1)[0] == 0 {
+		t.Error("no form beside a point without")
+	}
+	center := newBends(s, 1, 4)
+	center.meet([]float64{0, 0})
+	if center.squares[0] != 0 || len(center.squares) != 4 {
+		t.Errorf("the form where there is no tangent is %v", center.squares)
+	}
+}
+
+// In five dimensions, at the end of the first axis of an ellipsoid, the curvature along
+// axis j is a_0/a_j²; r of a window is 1/(1 + κ²‖v‖²) with that along v. In three it is
+// 1/(1 + w²(κ_1² + κ_2²)), w being the window's standard deviation.
+func TestBendOfAWindow(t *testing.T) {
+	axes := []float64{1.5, 0.8, 0.7, 0.5, 0.9}
+	for _, d := range []int{5, 3} {
+		p := line(langevin.OLLA, langevin.Reference)
+		p.Set = zoo.Ellipsoid{Axes: axes[:d]}
+		const length = 0.6
+		l := NewLoss(p, reads[float64](p), 1, Options{Window: length})
+		paths := &langevin.Paths{Count: 1, Steps: p.Schedule.N, Dim: d, X: make([]float64, d*(p.Schedule.N+1)),
+			Failed: make([]bool, 1)}
+		for k := range p.Schedule.N + 1 {
+			copy(paths.At(0, k), []float64{axes[0], 0.01 * float64(k-4)})
+		}
+		const k = 3
+		copy(paths.At(0, k+1), []float64{axes[0], 0}) // k + 1 = 4: the end of the axis
+		terms := []Term{{K: k}}
+		testkit.OK(t, l.load(paths, terms, nil))
+		l.lookBack(paths, terms)
+		κ := func(j int) float64 { return axes[0] / (axes[j] * axes[j]) }
+		want := 1 / (1 + κ(1)*κ(1)*l.v[1]*l.v[1])
+		tolerance := 1e-12
+		if d == 3 {
+			w := 0.
+			for i := l.start[k]; i <= k; i++ {
+				w += p.Schedule.Tau(i)
+			}
+			want = 1 / (1 + w*(κ(1)*κ(1)+κ(2)*κ(2)))
+			tolerance = 0.15 // of the cell's centre, an eighth of a window away along each axis
+			if got, want := l.ii[4]/l.ii[8], κ(1)*κ(1)/(κ(2)*κ(2)); math.Abs(got/want-1) > 2*tolerance {
+				t.Errorf("the form's ratio is %v, want %v", got, want)
+			}
+			trace := l.ii[0] + l.ii[4] + l.ii[8]
+			if math.Abs(trace-(1-l.r[0])) > 1e-12 {
+				t.Errorf("w²r tr II² is %v, 1 − r = %v", trace, 1-l.r[0])
+			}
+		}
+		if l.start[k] == k || l.v[1] == 0 || math.Abs(l.r[0]/want-1) > tolerance {
+			t.Errorf("R^%d: r = %v, want %v; v = %v", d, l.r[0], want, l.v)
+		}
+	}
+	for name, s := range map[string]constraint.Set{
+		"geodesics known": zoo.Sphere{D: 3}, "flat": zoo.Euclidean{D: 3},
+		"no Hessian products": sets.Plain(zoo.Torus{Major: 2, Minor: 1}),
+	} {
+		if newBends(s, 1, 0.1) != nil {
+			t.Errorf("%s: bends", name)
+		}
+	}
+}
+
+// Without a move there is no bend, whatever stood in its place, and the points beside it have theirs.
+func TestBendOfNoMove(t *testing.T) {
+	const d, n = 5, 3
+	set := zoo.Ellipsoid{Axes: []float64{1.5, 0.8, 0.7, 0.5, 0.9}}
+	b, g := newBends(set, n, 1), geometry.New(set, n, 0)
+	x, v, got := make([]float64, n*d), make([]float64, n*d), []float64{7, 7, 7}
+	for i := range n {
+		x[i*d] = 1.5
+	}
+	v[1], v[2*d+2] = 0.2, 0.3
+	testkit.OK(t, g.At(x, n))
+	b.along(got, g, v)
+	κ := func(a float64) float64 { return 1.5 / (a * a) }
+	for i, want := range []float64{κ(0.8) * κ(0.8) * 0.04, 0, κ(0.7) * κ(0.7) * 0.09} {
+		if math.Abs(got[i]-want) > 1e-12 {
+			t.Errorf("move %d bends by %v, want %v", i, got[i], want)
+		}
+	}
+}
+
+// A potential's gradient is taken where each window begins, in every coordinate of every term.
+func TestGradientWhereWindowsBegin(t *testing.T) {
+	const d = 3
+	p := line(langevin.OLLA, langevin.Reference)
+	center := []float64{1, -2, 0.5}
+	p.Set, p.Potential = zoo.Euclidean{D: d}, langevin.Quadratic{Center: center}
+	l := NewLoss(p, reads[float64](p), 4, Options{Window: 0.6})
+	paths := &langevin.Paths{Count: 2, Steps: p.Schedule.N, Dim: d, X: make([]float64, 2*d*(p.Schedule.N+1)),
+		Failed: make([]bool, 2)}
+	for i := range paths.X {
+		paths.X[i] = math.Sin(float64(i * i))
+	}
+	terms := []Term{{K: 3}, {Item: 1, K: 1}, {Item: 1, K: 4}, {K: 2}}
+	testkit.OK(t, l.load(paths, terms, nil))
+	l.lookBack(paths, terms)
+	for i, term := range terms {
+		for j, v := range paths.At(term.Item, l.from[i]) {
+			if got := l.gradStart[i*d+j]; math.Abs(got-(v-center[j])) > 1e-15 {
+				t.Errorf("term %d: ∂f/∂x_%d is %v at %v", i, j, got, v)
+			}
+		}
+	}
+}

@@ -1,0 +1,52 @@
+package cwpm_test
+
+import (
+	"math"
+	"testing"
+
+	"github.com/landing-diffusion/landing/langevin"
+	"github.com/landing-diffusion/landing/learn/cwpm"
+	"github.com/landing-diffusion/landing/learn/score"
+	"github.com/landing-diffusion/landing/tools/testkit"
+	"github.com/landing-diffusion/landing/tools/testkit/golden"
+	"github.com/landing-diffusion/landing/tools/testkit/papercase"
+	"github.com/landing-diffusion/landing/tools/testkit/reference"
+)
+
+// The loss of the paths of paper.json in the paper's convention, with ε, active walls and
+// a potential.
+func TestGoldenPaperLoss(t *testing.T) {
+	var want reference.PaperGolden
+	golden.ReadJSON(t, "paper.json", &want)
+	for _, c := range reference.PaperCases() {
+		p, err := papercase.Process(c)
+		testkit.OK(t, err)
+		const d, N = reference.PaperDim, reference.PaperSteps
+		n := len(want.Start)
+		paths := &langevin.Paths{Count: n, Steps: N, Dim: d, Failed: make([]bool, n)}
+		for _, x := range want.Forward[c.Name] {
+			paths.X = append(paths.X, x...)
+		}
+		var terms []cwpm.Term
+		for i := range n {
+			for k := range N {
+				terms = append(terms, cwpm.Term{Item: i, K: k, Weight: 1})
+			}
+		}
+		l := cwpm.NewLoss(p, score.NewReader[float64](score.Reading{}, d, p.Method.Underdamped()), len(terms),
+			cwpm.Options{})
+		in, err := l.Prepare(paths, terms, func(dst []float64, path int) { copy(dst, reference.PaperNoise(path, N)) })
+		testkit.OK(t, err)
+		s, width := make([]float64, 0, len(terms)*d), len(in)/len(terms)
+		for i := range terms { // a row is x, p̃, t
+			row, momentum := in[i*width:(i+1)*width], []float64(nil)
+			if p.Method.Underdamped() {
+				momentum = row[d : 2*d]
+			}
+			s = append(s, reference.PaperScore(row[:d], momentum, row[width-1])...)
+		}
+		if got := l.Evaluate(make([]float64, len(s)), s); math.Abs(got-want.Loss[c.Name]) > 1e-9*want.Loss[c.Name] {
+			t.Errorf("%s: loss %.15g, want %.15g", c.Name, got, want.Loss[c.Name])
+		}
+	}
+}

@@ -1,0 +1,277 @@
+package cwpm
+
+import (
+	"math"
+	"testing"
+
+	"github.com/landing-diffusion/landing/base/kernel"
+	"github.com/landing-diffusion/landing/base/keyed"
+	"github.com/landing-diffusion/landing/constraint"
+	"github.com/landing-diffusion/landing/constraint/zoo"
+	"github.com/landing-diffusion/landing/langevin"
+	"github.com/landing-diffusion/landing/learn/levelset"
+	"github.com/landing-diffusion/landing/learn/score"
+	"github.com/landing-diffusion/landing/tools/testkit"
+	"github.com/landing-diffusion/landing/tools/testkit/golden"
+	"github.com/landing-diffusion/landing/tools/testkit/reference"
+)
+
+// reads is the reader of the paper's networks.
+func reads[T kernel.Float](p *langevin.Process) score.Reader[T] {
+	return score.NewReader[T](score.Reading{}, p.Set.Dim(), p.Method.Underdamped())
+}
+
+// gained is a reader with a gain.
+func gained(p *langevin.Process, gain func(t float64) float64) score.Reader[float64] {
+	return score.NewReader[float64](score.Reading{Gain: gain}, p.Set.Dim(), p.Method.Underdamped())
+}
+
+func allTerms(paths *langevin.Paths) []Term {
+	var terms []Term
+	for i := range paths.Count {
+		for k := range paths.Steps {
+			terms = append(terms, Term{Item: i, K: k, Weight: 1 / float64(paths.Count)})
+		}
+	}
+	return terms
+}
+
+// Loss and parameter gradients of {sphere,so10,sdf_bunny,md}_{over,under}.npz:
+// on the sphere, on SO(10), on the bunny's level set, and on alanine with an inequality that is active at
+// some points.
+func TestGoldenLoss(t *testing.T) {
+	sphere := langevin.Process{
+		Set: zoo.Sphere{D: 3}, Friction: 5, Schedule: langevin.Schedule{N: 3, T: 0.12, SigmaMin: 0.5, SigmaMax: 1},
+	}
+	alanine := langevin.Process{
+		Set: reference.Alanine, Friction: 10, Walls: langevin.PaperWalls,
+		NewGeometry: reference.NewRidge(reference.Alanine, 1e-6, 0),
+		Schedule:    langevin.Schedule{N: 3, T: 0.006, SigmaMin: 0.5, SigmaMax: 2}}
+	group, err := reference.NewGroup(10, zoo.OrthogonalOptions{})
+	testkit.OK(t, err)
+	so10 := langevin.Process{
+		Set: group, Friction: 10,
+		Schedule: langevin.Schedule{N: 3, T: 0.15, SigmaMin: 0.3, SigmaMax: 0.9, Geometric: true},
+	}
+	// Its set is read where it is used: the network is data of the paper.
+	bunny := langevin.Process{Friction: 20, Schedule: langevin.Schedule{N: 3, T: 0.3, SigmaMin: 0.2, SigmaMax: 0.6}}
+	for _, c := range []struct {
+		file    string
+		process langevin.Process
+		method  langevin.Method
+	}{
+		{"sphere_over.npz", sphere, langevin.OLLA}, {"sphere_under.npz", sphere, langevin.ULLA},
+		{"so10_over.npz", so10, langevin.OLLA}, {"so10_under.npz", so10, langevin.ULLA},
+		{"sdf_bunny_over.npz", bunny, langevin.OLLA}, {"sdf_bunny_under.npz", bunny, langevin.ULLA},
+		{"md_over.npz", alanine, langevin.OLLA}, {"md_under.npz", alanine, langevin.ULLA},
+	} {
+		t.Run(c.file, func(t *testing.T) {
+			p := &c.process
+			if p.Set == nil {
+				network, err := levelset.ReadNetwork(testkit.Shared(t, "data/mesh/bunny_sdf.npz"))
+				testkit.OK(t, err)
+				p.Set = levelset.New(network)
+			}
+			p.Method, p.Landing = c.method, langevin.Landing{Explicit: true, Rate: 10}
+			g := golden.Read(t, c.file)
+			f := func(name string) []float64 { return g[name].AsFloat64() }
+			d := p.Set.Dim()
+			count := len(f("loss_path")) / (4 * d)
+			paths := &langevin.Paths{Count: count, Steps: 3, Dim: d, X: make([]float64, count*4*d)}
+			for k := range 4 { // the file has time first
+				for i := range count {
+					copy(paths.At(i, k), f("loss_path")[(k*count+i)*d:])
+				}
+			}
+			net, err := score.FromLayers[float64](g, "net_layer_")
+			testkit.OK(t, err)
+			model, terms := net.Model(score.Reading{}, kernel.Float32), allTerms(paths)
+			l, ws := NewLoss(p, model, len(terms), Options{}), model.Pack(true).NewWorkspace(len(terms), true)
+			in, err := l.Prepare(paths, terms, func(dst []float64, path int) { copy(dst, f("loss_vN")[path*d:]) })
+			testkit.OK(t, err)
+			ds, grad := make([]float64, len(terms)*d), make([]float64, len(net.Params))
+			loss := l.Evaluate(ds, ws.Forward(in, len(terms)))
+			if want := f("loss")[0]; math.Abs(loss-want) > 1e-9*(1+want) {
+				t.Errorf("loss %.15g, want %.15g", loss, want)
+			}
+			// The reference differentiates through its Π, which is not idempotent on alanine
+			// and SO(10): the gradient has a factor Π more. Where Π² = Π it says nothing.
+			at, x := p.Geometry(len(terms)), make([]float64, 0, len(terms)*d)
+			for _, term := range terms {
+				x = append(x, paths.At(term.Item, term.K+1)...)
+			}
+			testkit.OK(t, at.At(x, len(terms)))
+			at.Tangent(ds, ds)
+			ws.Backward(grad, ds, len(terms), false)
+			want, err := score.FromLayers[float64](g, "lossgrad_layer_")
+			testkit.OK(t, err)
+			for i, v := range want.Params {
+				if math.Abs(grad[i]-v) > 1e-9*(1+math.Abs(v)) {
+					t.Fatalf("gradient %d is %.15g, want %.15g", i, grad[i], v)
+				}
+			}
+		})
+	}
+}
+
+func problem(set constraint.Set, m langevin.Method, c langevin.Convention) (*langevin.Process, *langevin.Paths) {
+	p := &langevin.Process{
+		Set: set, Method: m, Friction: 2, Convention: c,
+		Landing: langevin.Landing{Explicit: true, Rate: 1}, Potential: langevin.Quadratic{},
+		Schedule: langevin.Schedule{N: 4, T: 0.8, SigmaMin: 0.3, SigmaMax: 0.8},
+	}
+	d := set.Dim()
+	paths := &langevin.Paths{Count: 3, Steps: 4, Dim: d, X: make([]float64, 3*5*d)}
+	keyed.New(1, keyed.Probe, 0).Normals(paths.X, 0, 0)
+	return p, paths
+}
+
+func noise(dst []float64, path int) { keyed.New(1, keyed.Probe, 1).Normals(dst, uint64(path), 0) }
+
+// The gradient with respect to the score by central differences: the loss is
+// quadratic in s, so they are exact up to round-off.
+func TestGradient(t *testing.T) {
+	for name, set := range map[string]constraint.Set{
+		"torus": zoo.Torus{Major: 2, Minor: 0.6}, "R3": zoo.Euclidean{D: 3},
+	} {
+		for _, m := range []langevin.Method{langevin.OLLA, langevin.ULLA} {
+			for _, c := range []langevin.Convention{langevin.Paper, langevin.Reference} {
+				p, paths := problem(set, m, c)
+				terms := allTerms(paths)
+				terms[2].Weight = 0.7
+				l := NewLoss(p, reads[float64](p), len(terms), Options{})
+				if _, err := l.Prepare(paths, terms, noise); err != nil {
+					t.Fatal(err)
+				}
+				n := 3 * len(terms)
+				s, ds, scratch := make([]float64, n), make([]float64, n), make([]float64, n)
+				for i := range s {
+					s[i] = math.Sin(float64(i))
+				}
+				l.Evaluate(ds, s)
+				for i := range s {
+					at := s[i]
+					s[i] = at + 0.1
+					up := l.Evaluate(scratch, s)
+					s[i] = at - 0.1
+					down := l.Evaluate(scratch, s)
+					s[i] = at
+					if fd := (up - down) / 0.2; math.Abs(fd-ds[i]) > 1e-9*(1+up) {
+						t.Fatalf("%s %v: gradient %v, differences %v", name, m, ds[i], fd)
+					}
+				}
+			}
+		}
+	}
+}
+
+// With a gain m the loss of an output F is that of the score m(t_{k+1}) F without,
+// and the derivative is m times it.
+func TestGain(t *testing.T) {
+	gain := func(t float64) float64 { return 1 + 3*t }
+	for _, m := range []langevin.Method{langevin.OLLA, langevin.ULLA} {
+		p, paths := problem(zoo.Torus{Major: 2, Minor: 0.6}, m, langevin.Paper)
+		plain, scaled := NewLoss(p, reads[float64](p), 1, Options{}), NewLoss(p, gained(p, gain), 1, Options{})
+		for k := range 4 {
+			term := []Term{{Item: 1, K: k, Weight: 0.6}}
+			for _, l := range []*Loss[float64]{plain, scaled} {
+				if _, err := l.Prepare(paths, term, noise); err != nil {
+					t.Fatal(err)
+				}
+			}
+			c, f, s := gain(p.Schedule.Time(k+1)), []float64{0.3, -0.2, 0.9}, make([]float64, 3)
+			for j := range s {
+				s[j] = c * f[j]
+			}
+			df, ds := make([]float64, 3), make([]float64, 3)
+			got, want := scaled.Evaluate(df, f), plain.Evaluate(ds, s)
+			if math.Abs(got-want) > 1e-13*want {
+				t.Errorf("%v, k = %d: loss %v, want %v", m, k, got, want)
+			}
+			for j := range df {
+				if math.Abs(df[j]-c*ds[j]) > 1e-12*(1+math.Abs(df[j])) {
+					t.Errorf("%v, k = %d: derivative %v, want %v times %v", m, k, df, c, ds)
+				}
+			}
+		}
+	}
+}
+
+// Adding a normal vector at x_{k+1} to x_k, or to the score, changes nothing.
+func TestLossSeesOnlyTangents(t *testing.T) {
+	set := zoo.Sphere{D: 3}
+	for _, m := range []langevin.Method{langevin.OLLA, langevin.ULLA} {
+		p, paths := problem(set, m, langevin.Paper)
+		l := NewLoss(p, reads[float64](p), 1, Options{})
+		for k := range 4 {
+			term := []Term{{Item: 1, K: k, Weight: 1}}
+			s, ds := []float64{0.3, -0.2, 0.9}, make([]float64, 3)
+			value := func() float64 {
+				if _, err := l.Prepare(paths, term, noise); err != nil {
+					t.Fatal(err)
+				}
+				return l.Evaluate(ds, s)
+			}
+			before := value()
+			normal := append([]float64(nil), paths.At(1, k+1)...)
+			for j, v := range normal {
+				s[j] += 2 * v
+			}
+			if after := value(); math.Abs(after-before) > 1e-10*before {
+				t.Errorf("%v: a normal part of the score changes the loss from %v to %v", m, before, after)
+			}
+			for j, v := range normal {
+				paths.At(1, k)[j] += 0.37 * v
+			}
+			if after := value(); math.Abs(after-before) > 1e-10*before {
+				t.Errorf("%v: a normal part of x_k changes the loss from %v to %v", m, before, after)
+			}
+		}
+	}
+}
+
+// With s such that the backward mean is x_k the loss is zero: the loss and the
+// backward step share their formulas, in both conventions.
+func TestLossMatchesBackwardStep(t *testing.T) {
+	for _, m := range []langevin.Method{langevin.OLLA, langevin.ULLA} {
+		for _, c := range []langevin.Convention{langevin.Paper, langevin.Reference} {
+			set := zoo.Euclidean{D: 3}
+			p, paths := problem(set, m, c)
+			st := p.NewStepper(1)
+			for k := range 3 {
+				s := []float64{0.4, -1, 0.2}
+				next := make([]float64, 3)
+				x, after, still := paths.At(0, k+1), paths.At(0, k+2), make([]float64, 3)
+				_, err := st.Backward(next, x, after, still, make([]bool, 1), 1, k, constant(s))
+				testkit.OK(t, err)
+				copy(paths.At(0, k), next)
+				l := NewLoss(p, reads[float64](p), 1, Options{})
+				if _, err := l.Prepare(paths, []Term{{Item: 0, K: k, Weight: 1}}, noise); err != nil {
+					t.Fatal(err)
+				}
+				if v := l.Evaluate(make([]float64, 3), s); v > 1e-24 {
+					t.Errorf("%v %v k = %d: loss %v", m, c, k, v)
+				}
+			}
+		}
+	}
+}
+
+type constant []float64
+
+func (c constant) Eval(dst, _, _ []float64, _ int, _ float64) { copy(dst, c) }
+
+func TestLossAllocatesNothing(t *testing.T) {
+	p, paths := problem(zoo.Sphere{D: 3}, langevin.ULLA, langevin.Paper)
+	terms := allTerms(paths)
+	l := NewLoss(p, reads[float32](p), len(terms), Options{})
+	s, ds, last := make([]float32, 3*len(terms)), make([]float32, 3*len(terms)), LastMomentum(noise)
+	if n := testing.AllocsPerRun(20, func() {
+		if _, err := l.Prepare(paths, terms, last); err != nil {
+			t.Fatal(err)
+		}
+		l.Evaluate(ds, s)
+	}); n != 0 {
+		t.Errorf("%v allocations", n)
+	}
+}

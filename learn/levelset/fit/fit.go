@@ -1,0 +1,321 @@
+// Package fit fits the network of a level set to a closed mesh, by implicit geometric regularisation (Gropp and others,
+// 2020): h is zero on the surface, its gradient is the outward normal there and has length one around it.
+package fit
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"math"
+
+	"github.com/landing-diffusion/landing/base/kernel"
+	"github.com/landing-diffusion/landing/base/keyed"
+	"github.com/landing-diffusion/landing/base/parallel"
+	"github.com/landing-diffusion/landing/constraint/mesh"
+	"github.com/landing-diffusion/landing/internal/fault"
+	"github.com/landing-diffusion/landing/learn/levelset"
+	"github.com/landing-diffusion/landing/learn/score"
+)
+
+// Options steer Fit. Zeros stand for the defaults, which suit a mesh of size near 2
+// (Place) and are those of the published networks where they have a counterpart.
+type Options struct {
+	Width   int     // of the hidden layers, 1 to 1024; default 128
+	Layers  int     // hidden layers, 1 to 10; default 3
+	Beta    float64 // of softplus; default levelset.Beta
+	Steps   int     // of Adam; default 4000
+	Batch   int     // points a step, a multiple of 64: half on the surface, half around it; default 2048
+	Rate    float64 // first learning rate; it falls to a hundredth along a cosine; default 3e-3
+	Value   float64 // weight of h² on the surface; default 100
+	Normal  float64 // of ‖∇h − n‖² there; default 1
+	Eikonal float64 // of (‖∇h‖ − 1)² everywhere; default 0.3
+	Seed    uint64  // of the points and the first weights; default 1
+}
+
+// Defaults returns the options that zeros stand for.
+func Defaults() Options { return Options{}.filled() }
+
+func (o Options) filled() Options {
+	return Options{
+		Width: cmp.Or(o.Width, 128), Layers: cmp.Or(o.Layers, 3), Beta: cmp.Or(o.Beta, levelset.Beta),
+		Steps: cmp.Or(o.Steps, 4000),
+		Batch: cmp.Or(o.Batch, 2048), Rate: cmp.Or(o.Rate, 3e-3), Value: cmp.Or(o.Value, 100),
+		Normal:  cmp.Or(o.Normal, 1),
+		Eikonal: cmp.Or(o.Eikonal, 0.3), Seed: cmp.Or(o.Seed, 1),
+	}
+}
+
+// An OptionError names a field of Options that cannot be.
+type OptionError struct {
+	Field string // in lower case, as the flags of landing make level-set
+	Value any
+	Want  string
+}
+
+func (e *OptionError) Error() string {
+	return fmt.Sprintf("%s is %v; expected %s", e.Field, e.Value, e.Want)
+}
+
+// Check returns an *OptionError if Fit refuses the options.
+func (o Options) Check() error {
+	o = o.filled()
+	for _, c := range []struct {
+		field  string
+		value  int
+		lo, hi int
+	}{{"width", o.Width, 1, 1024}, {"layers", o.Layers, 1, 10}, {"steps", o.Steps, 1, 1e9},
+		{"batch", o.Batch, 2 * rows, 1 << 24}} {
+		if c.value < c.lo || c.value > c.hi {
+			return &OptionError{c.field, c.value, fmt.Sprintf("%d to %d", c.lo, c.hi)}
+		}
+	}
+	if o.Batch%(2*rows) != 0 {
+		return &OptionError{"batch", o.Batch, fmt.Sprintf("a multiple of %d", 2*rows)}
+	}
+	for _, c := range []struct {
+		field string
+		value float64
+	}{{"beta", o.Beta}, {"rate", o.Rate}, {"value", o.Value}, {"normal", o.Normal}, {"eikonal", o.Eikonal}} {
+		if !(c.value > 0) || math.IsInf(c.value, 1) {
+			return &OptionError{c.field, c.value, "a number above 0"}
+		}
+	}
+	return nil
+}
+
+// A DivergedError says at which step the loss, or after the last the network, was no longer finite.
+type DivergedError struct {
+	Step, Steps int
+	Rate        float64
+}
+
+func (e *DivergedError) Error() string {
+	return fmt.Sprintf("the fit diverged at step %d of %d; a lower learning rate than %g may help", e.Step, e.Steps,
+		e.Rate)
+}
+
+func (*DivergedError) Place() fault.Place { return fault.Place{Kind: fault.Diverged} }
+
+// Step is how far a fit is; the terms are means over the step's points.
+type Step struct {
+	Step    int
+	Value   float64 // √ of the mean of h² on the surface
+	Normal  float64 // √ of the mean of ‖∇h − n‖²
+	Eikonal float64 // √ of the mean of (‖∇h‖ − 1)²
+}
+
+const (
+	rows  = 32 // points of a pass
+	lanes = 16 // partial sums, whatever the number of workers
+)
+
+// A fitter holds what a step needs.
+type fitter struct {
+	o       Options
+	mesh    *mesh.Mesh
+	sampler *mesh.Sampler
+	pool    *parallel.Pool
+	net     *levelset.Network
+	packed  *levelset.Packed
+	lanes   []*lane
+	half    float64 // of the box around the mesh, widened
+	centre  [3]float64
+
+	m, v, grad, part []float64 // of Adam, and the gradient
+}
+
+// A lane sums the derivatives of its share of the points.
+type lane struct {
+	pass    *levelset.Pass
+	sum     *levelset.Gradient
+	x, n, v []float64 // points, normals, v of the loss: rows×3
+	c       []float64
+	loss    [3]float64
+}
+
+// Fit returns the network fitted to the mesh, a function of the mesh and the options alone. tick, which may be nil,
+// hears of every step. The error is an *OptionError, a mesh.Fault that leaves h without a sign (Refuses), a
+// *DivergedError or the context's.
+func Fit(ctx context.Context, m *mesh.Mesh, o Options, pool *parallel.Pool, tick func(Step)) (*levelset.Network,
+	error) {
+	if err := o.Check(); err != nil {
+		return nil, err
+	}
+	for _, f := range m.Check() {
+		if Refuses(f) {
+			return nil, f
+		}
+	}
+	o = o.filled()
+	f := newFitter(m, o, pool)
+	for k := range o.Steps {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		s := f.step(k)
+		if tick != nil {
+			tick(s)
+		}
+		if s.Value-s.Value != 0 {
+			return nil, &DivergedError{k + 1, o.Steps, o.Rate}
+		}
+	}
+	for _, v := range f.net.Params {
+		if math.Abs(v) > math.MaxFloat32 || v != v { // a file keeps float32
+			return nil, &DivergedError{o.Steps, o.Steps, o.Rate}
+		}
+	}
+	f.net.Round()
+	return f.net, nil
+}
+
+// Refuses reports whether Fit refuses a mesh with the fault.
+func Refuses(f mesh.Fault) bool { return f.Kind == mesh.Flipped || f.Kind == mesh.InsideOut }
+
+func newFitter(m *mesh.Mesh, o Options, pool *parallel.Pool) *fitter {
+	f := &fitter{o: o, mesh: m, sampler: mesh.NewSampler(m, nil), pool: pool}
+	lo, hi := m.Bounds()
+	for j := range 3 {
+		f.centre[j] = (lo[j] + hi[j]) / 2
+		f.half = max(f.half, 0.75*(hi[j]-lo[j])) // half as wide again as the mesh
+	}
+	f.net = initial(o, f.centre, f.half/2)
+	f.packed = f.net.Pack()
+	n := len(f.net.Params)
+	f.m, f.v, f.grad, f.part = make([]float64, n), make([]float64, n), make([]float64, n), make([]float64, n)
+	for range lanes {
+		f.lanes = append(f.lanes, &lane{
+			pass: f.packed.NewPass(rows), sum: f.packed.NewGradient(rows),
+			x: make([]float64, 3*rows), n: make([]float64, 3*rows), v: make([]float64, 3*rows),
+			c: make([]float64, rows),
+		})
+	}
+	return f
+}
+
+// initial returns a network whose level set is roughly a sphere (geometric initialisation, Atzmon and Lipman, 2020),
+// with h ≈ ‖x‖ − r. Theirs has normal weights of variance 2/out and an output layer of √(π/in), for softplus so sharp
+// that it is nearly a ramp. Here β is small, so the first layer is larger by s = √(out/in), to bend within the mesh,
+// and the output layer smaller by as much.
+func initial(o Options, centre [3]float64, radius float64) *levelset.Network {
+	sizes := []int{3}
+	for range o.Layers {
+		sizes = append(sizes, o.Width)
+	}
+	n := &levelset.Network{MLP: score.NewMLP[float64](append(sizes, 1), o.Seed), Beta: o.Beta}
+	for l := range n.Layers() {
+		w := n.Weight(l)
+		keyed.Layers.Stream(o.Seed, uint64(l)).Normals(w, keyed.LevelSetWeights, 0)
+		clear(n.Bias(l))
+		for i := range w {
+			if l == n.Layers()-1 {
+				w[i] = (math.Sqrt(math.Pi/float64(o.Width)) + 1e-4*w[i]) * math.Sqrt(3/float64(o.Width))
+			} else {
+				w[i] *= math.Sqrt(2 / float64(n.Sizes[l]))
+			}
+		}
+	}
+	for i := range n.Bias(0) { // around the mesh's centre
+		for j, c := range centre {
+			n.Bias(0)[i] -= n.Weight(0)[3*i+j] * c
+		}
+	}
+	h := make([]float64, 6)
+	x := make([]float64, 18)
+	for i := range h { // zero on average at the radius
+		copy(x[3*i:], centre[:])
+		x[3*i+i/2] += radius * float64(2*(i%2)-1)
+	}
+	levelset.New(n).Values(h, x, 6)
+	for _, v := range h {
+		n.Bias(n.Layers() - 1)[0] -= v / 6
+	}
+	return n
+}
+
+func (f *fitter) step(k int) Step {
+	chunks := (f.o.Batch + rows - 1) / rows
+	f.pool.Do(lanes, func(_, l int) {
+		w := f.lanes[l]
+		w.sum.Clear()
+		w.loss = [3]float64{}
+		for c := l; c < chunks; c += lanes {
+			f.chunk(w, k, c*rows, c*rows < f.o.Batch/2)
+		}
+	})
+	clear(f.grad)
+	s := Step{Step: k + 1}
+	for _, w := range f.lanes {
+		w.sum.Sum(f.part)
+		for i, g := range f.part {
+			f.grad[i] += g
+		}
+		s.Value, s.Normal, s.Eikonal = s.Value+w.loss[0], s.Normal+w.loss[1], s.Eikonal+w.loss[2]
+	}
+	s.Value, s.Normal, s.Eikonal = math.Sqrt(s.Value), math.Sqrt(s.Normal), math.Sqrt(s.Eikonal)
+	rate := f.o.Rate * (0.505 + 0.495*math.Cos(math.Pi*float64(k)/float64(f.o.Steps)))
+	kernel.Adam(f.net.Params, f.m, f.v, f.grad, kernel.AdamStep{Rate: rate, Beta1: 0.9, Beta2: 0.999, Epsilon: 1e-8,
+		Scale: 1, T: k + 1})
+	f.packed.Set()
+	return s
+}
+
+// chunk adds the derivatives of the loss at the points first, first+1, … of a step:
+//
+//	L = a⟨h²⟩ + b⟨‖∇h − n‖²⟩ + c⟨(‖∇h‖ − 1)²⟩
+//
+// with the first two means over points of the surface, the last over all.
+func (f *fitter) chunk(w *lane, k, first int, on bool) {
+	for i := range rows {
+		f.point(w.x[3*i:3*i+3], w.n[3*i:3*i+3], uint64(first+i), k, on)
+	}
+	q := w.pass
+	q.Value(w.x, rows)
+	q.Gradient()
+	surface, all := 1/float64(f.o.Batch/2), 1/float64(f.o.Batch)
+	for i := range rows {
+		h, g, n, v := q.Out[i*kernel.Pad64(1)], q.Grad[i*kernel.Pad64(3):][:3], w.n[3*i:3*i+3], w.v[3*i:3*i+3]
+		length := math.Sqrt(g[0]*g[0] + g[1]*g[1] + g[2]*g[2])
+		w.loss[2] += (length - 1) * (length - 1) * all
+		w.c[i] = 0
+		for j := range v {
+			v[j] = 2 * f.o.Eikonal * all * (length - 1) * g[j] / max(length, 1e-12)
+		}
+		if !on {
+			continue
+		}
+		w.c[i] = 2 * f.o.Value * surface * h
+		w.loss[0] += h * h * surface
+		for j := range v {
+			e := g[j] - n[j]
+			v[j] += 2 * f.o.Normal * surface * e
+			w.loss[1] += e * e * surface
+		}
+	}
+	q.Direct(w.v)
+	q.Tangent()
+	q.Adjoint(w.c)
+	w.sum.Add(q, w.c)
+}
+
+// point writes a point of step k: on the surface with its normal, or around it:
+// half of those near the surface, half anywhere in the box.
+func (f *fitter) point(x, n []float64, i uint64, k int, on bool) {
+	face, _ := f.sampler.Sample(x, keyed.FitSurface.Stream(f.o.Seed, 0), i, k)
+	if on {
+		normal := f.mesh.Normal(face)
+		copy(n, normal[:])
+		return
+	}
+	if i%2 == 0 {
+		keyed.FitNear.Stream(f.o.Seed, 0).Normals(n, i, k)
+		for j := range x {
+			x[j] += 0.1 * f.half * n[j]
+		}
+		return
+	}
+	keyed.FitVolume.Stream(f.o.Seed, 0).Uniforms(n, i, k)
+	for j := range x {
+		x[j] = f.centre[j] + f.half*(2*n[j]-1)
+	}
+}

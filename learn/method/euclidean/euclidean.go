@@ -1,0 +1,162 @@
+// Package euclidean holds the rivals of the paper that know of Σ only when they generate: a
+// network learns the overdamped process of the space around Σ,
+//
+//	x_{k+1} = x_k − ½τ∇f + √τ ζ,   x_k = x_{k+1} + ½τ(∇f + s) + √τ ζ   (τ = σ²Δt),
+//
+// and what a step does with Σ is the difference between them ("Euclidean forward with backward
+// variants"; package program has the programs):
+//
+//	euclidean    nothing
+//	projected    x_k becomes the nearest point of Σ, by an interior-point method
+//	lagrangian   the same by an augmented Lagrangian
+//	guided       the drift gains −wτ∇V with V = ½‖h‖² + ½‖max(g, 0)‖²
+//	corrected    the end that x_{k+1} and s extrapolate to is moved to Σ, and the step goes
+//	             there; the last state is landed (physics-constrained flow matching)
+//
+// The forward process is package langevin's OLLA on constraint.Ambient(Σ), its loss package
+// cwpm's.
+package euclidean
+
+import (
+	"cmp"
+	"strings"
+
+	"github.com/landing-diffusion/landing/base/parallel"
+	"github.com/landing-diffusion/landing/constraint"
+	"github.com/landing-diffusion/landing/constraint/program"
+	"github.com/landing-diffusion/landing/langevin"
+	"github.com/landing-diffusion/landing/learn/method"
+	"github.com/landing-diffusion/landing/learn/method/pathmatch"
+	"github.com/landing-diffusion/landing/learn/score"
+)
+
+// A Variant is what a backward step does with Σ.
+type Variant int
+
+const (
+	Plain Variant = iota
+	Projected
+	Lagrangian
+	Guided
+	Corrected
+)
+
+// Options of the variants; 0 means the default.
+type Options struct {
+	Interior   program.InteriorOptions   // of Projected
+	Lagrangian program.LagrangianOptions // of Lagrangian
+	Strength   float64                   // w of Guided; 0 means 1
+	Steps      int                       // Gauss–Newton steps of Corrected at each end that is extrapolated; 0 means 1
+}
+
+func (o Options) strength() float64 { return cmp.Or(o.Strength, 1) }
+func (o Options) steps() int        { return cmp.Or(o.Steps, 1) }
+
+// A Method is the learned process of the space around Σ, and a variant.
+type Method struct {
+	variant Variant
+	of      *pathmatch.Method // of the space around
+	by      *langevin.Process // that generates
+	set     constraint.Set    // Σ
+	land    bool              // Corrected lands the last state
+	opt     Options
+}
+
+const (
+	most     = 100_000 // iterations
+	steepest = 1e9     // strength and penalty
+)
+
+// The rows of the registry.
+var (
+	EuclideanKind = method.Kind{Name: "euclidean", Forward: Forward, New: maker(Plain)}
+	ProjectedKind = method.Kind{Name: "projected", Forward: Forward, New: maker(Projected),
+		Options: []score.Option{{Name: "iterations", Default: 100, Lowest: 1, Most: most, Whole: true,
+			Doc: "of the interior-point method at most, of a point"}}}
+	LagrangianKind = method.Kind{Name: "lagrangian", Forward: Forward, New: maker(Lagrangian),
+		Options: []score.Option{{Name: "iterations", Default: 200, Lowest: 1, Most: most, Whole: true,
+			Doc: "at most, of a point"}, {Name: "penalty", Default: 10, Lowest: 1 / steepest, Most: steepest,
+			Doc: "ρ at first, of components in units of length"}}}
+	GuidedKind = method.Kind{Name: "guided", Forward: Forward, New: maker(Guided),
+		Options: []score.Option{{Name: "strength", Default: 1, Lowest: 1 / steepest, Most: steepest,
+			Doc: "w of the guidance −wτ∇V"}}}
+	CorrectedKind = method.Kind{Name: "corrected", Forward: Forward, New: maker(Corrected),
+		Options: []score.Option{{Name: "corrections", Default: 1, Lowest: 1, Most: 1000, Whole: true,
+			Doc: "Gauss–Newton steps at each end that is extrapolated"}}}
+)
+
+// Forward returns the process of the space around the set of p.
+func Forward(p langevin.Process) langevin.Process {
+	p.Set, p.Method = constraint.Ambient(p.Set), langevin.OLLA
+	p.NoTerminal, p.Curvature, p.Landing, p.Repulsion, p.NewGeometry = true, false, langevin.Landing{}, 0, nil
+	return p
+}
+
+func maker(v Variant) func(method.Config) (method.Method, error) {
+	return func(c method.Config) (method.Method, error) {
+		set, land := c.Process.Set, !c.Process.NoTerminal
+		forward := Forward(*c.Process)
+		c.Process = &forward
+		of, err := pathmatch.Make(c)
+		if err != nil {
+			return nil, err
+		}
+		o := Options{Strength: c.Options["strength"], Steps: int(c.Options["corrections"])}
+		o.Interior.Iterations = int(c.Options["iterations"])
+		o.Lagrangian.Iterations, o.Lagrangian.Penalty = o.Interior.Iterations, c.Options["penalty"]
+		return &Method{v, of, of.Process(), set, land, o}, nil
+	}
+}
+
+// New returns the method of a variant for points of a process's set: of p, which must be valid, it
+// takes set, schedule, potential and convention. Targets are as in pathmatch.Options.
+func New(v Variant, p *langevin.Process, targets pathmatch.Options, o Options) *Method {
+	forward := Forward(*p)
+	return &Method{v, pathmatch.New(&forward, targets), &forward, p.Set, !p.NoTerminal, o}
+}
+
+var names = [...]string{"euclidean", "projected", "lagrangian", "guided", "corrected"}
+
+func (m *Method) Name() string                  { return names[m.variant] }
+func (m *Method) Momentum() bool                { return false }
+func (m *Method) Gain() func(t float64) float64 { return m.of.Gain() }
+
+// Prior returns nil: generation begins where paths of the space around end.
+func (m *Method) Prior() method.Prior { return nil }
+
+func (m *Method) Capabilities() method.Capabilities {
+	return method.Capabilities{Noising: m.of.Process(), Recast: m.Recast}
+}
+
+// Recast is method.Capabilities.Recast: one network serves all variants, on the grid of times that it
+// was trained on or a coarser one.
+func (m *Method) Recast(by method.Method) (method.Method, error) {
+	to, ok := by.(*Method)
+	if !ok {
+		return nil, &langevin.ConfigError{Field: "Method", Value: by.Name(), Want: "one of " +
+			strings.Join(names[:], ", ") + ": the score of the space around the set was learned"}
+	}
+	if err := m.of.Process().CanDraw(to.of.Process()); err != nil {
+		return nil, err
+	}
+	return &Method{to.variant, m.of, to.of.Process(), m.set, to.land, to.opt}, nil
+}
+
+// Feasible implements method.Method: what guidance leaves is as far from Σ as it is.
+func (m *Method) Feasible() bool {
+	switch m.variant {
+	case Plain, Guided:
+		return len(constraint.Components(m.set)) == 0
+	case Corrected:
+		return m.land
+	}
+	return true
+}
+
+func (m *Method) Source(data []float64, pool *parallel.Pool) method.Source[float32] {
+	return m.of.Source(data, pool)
+}
+
+func (m *Method) Sampler(rows int, pool *parallel.Pool) method.Sampler {
+	return newSampler(m, rows, pool)
+}

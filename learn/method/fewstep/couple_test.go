@@ -1,0 +1,231 @@
+package fewstep
+
+import (
+	"math"
+	"slices"
+	"testing"
+
+	"github.com/landing-diffusion/landing/base/keyed"
+	"github.com/landing-diffusion/landing/constraint/zoo"
+	"github.com/landing-diffusion/landing/langevin"
+	"github.com/landing-diffusion/landing/learn/method"
+	"github.com/landing-diffusion/landing/learn/score"
+	"github.com/landing-diffusion/landing/tools/testkit"
+)
+
+// normals are n points in R^d.
+func normals(n, d, set int) []float64 {
+	x := make([]float64, n*d)
+	for i := range n {
+		keyed.OwnData.Stream(1, uint64(set)).Normals(x[i*d:(i+1)*d], uint64(i), 0)
+	}
+	return x
+}
+
+// What is dealt is a permutation whose cost is, by no more than what an auction promises, above that of
+// the best one, which trying all finds.
+func TestDeal(t *testing.T) {
+	const most, d = 7, 2
+	o := newDealer(most, d)
+	for n := 1; n <= most; n++ {
+		for set := range 20 {
+			a, b := normals(n, d, 2*set), normals(n, d, 2*set+1)
+			cost := func(i, j int) (c float64) {
+				for k := range d {
+					c += (a[i*d+k] - b[j*d+k]) * (a[i*d+k] - b[j*d+k])
+				}
+				return c
+			}
+			best, mean := math.Inf(1), 0.0
+			var try func(i int, used int, sum float64)
+			try = func(i, used int, sum float64) {
+				if i == n {
+					best = min(best, sum)
+					return
+				}
+				for j := range n {
+					if used>>j&1 == 0 {
+						try(i+1, used|1<<j, sum+cost(i, j))
+					}
+				}
+			}
+			try(0, 0, 0)
+			got, used := 0.0, 0
+			for i, j := range o.deal(a, b, n) {
+				got, used = got+cost(i, j), used|1<<j
+			}
+			for i := range n {
+				for j := range n {
+					mean += cost(i, j) / float64(n*n)
+				}
+			}
+			if used != 1<<n-1 {
+				t.Fatalf("%d points: not each is dealt once", n)
+			}
+			if got > best+float64(n)*lastBid*mean+1e-5 {
+				t.Errorf("%d points: cost %v, the least is %v", n, got, best)
+			}
+		}
+	}
+}
+
+// The energy score of draws whose law is the target's is less than that of any other law of the same
+// family, here ±a in equal parts for a target ±1: its expectation, over all draws there are, has its
+// least value at a = 1.
+func TestScoreIsProper(t *testing.T) {
+	p := &langevin.Process{Set: zoo.Sphere{D: 2}, Method: langevin.OLLA,
+		Schedule: langevin.Schedule{N: 4, T: 1, SigmaMin: 1, SigmaMax: 1}}
+	m, err := New(p, Options{Draws: 2})
+	testkit.OK(t, err)
+	pool := testkit.Pool(t, 1)
+	src := NewSource[float64](m, []float64{1, 0}, pool)
+	reader := score.NewReader[float64](score.Reading{}, 2, true)
+	l := newLoss(src, reader, 2)
+	l.terms = []method.Term{{Weight: 1}}
+	expected := func(a float64) (sum float64) {
+		for _, u := range []float64{-1, 1} {
+			for _, f := range []float64{-a, a} {
+				for _, g := range []float64{-a, a} {
+					l.u = []float64{u, 0}
+					sum += l.Evaluate(make([]float64, 4), []float64{f, 0, g, 0}) / 8
+				}
+			}
+		}
+		return sum
+	}
+	// E|F − u| − ½E|F − F'| is (1+a)/2 + |1−a|/2 − a/2, that is 1 − a/2 up to a = 1 and a/2 beyond, but for ε.
+	for _, a := range []float64{0, 0.3, 0.7, 1, 1.4, 3} {
+		want := (1+a)/2 + math.Abs(1-a)/2 - a/2
+		if got := expected(a); math.Abs(got-want) > 2*smooth {
+			t.Errorf("at a = %v the score is %v, want %v", a, got, want)
+		}
+	}
+}
+
+// Each draw of a term sees noise of its own, at each level and item; and a failed path's state is not
+// dealt to another item.
+func TestDrawsDifferAndFailedStay(t *testing.T) {
+	p := &langevin.Process{Set: zoo.Sphere{D: 3}, Method: langevin.OLLA,
+		Schedule: langevin.Schedule{N: 8, T: 8, SigmaMin: 1, SigmaMax: 1}}
+	m, err := New(p, Options{Levels: 1, Draws: 3, Coarse: 1, Fine: 1})
+	testkit.OK(t, err)
+	pool := testkit.Pool(t, 1)
+	const n, d = 40, 3
+	data, err := langevin.Start(t.Context(), p, n, 1)
+	testkit.OK(t, err)
+	s := NewSource[float64](m, data, pool)
+	if _, err := s.Refresh(t.Context(), 3, 2); err != nil {
+		t.Fatal(err)
+	}
+	s.Arrange(3, 2)
+	reader := score.NewReader[float64](score.Reading{}, d, true)
+	l := newLoss(s, reader, 12)
+	rows, err := l.Prepare([]method.Term{{Item: 4, K: 0}, {Item: 4, K: 1}, {Item: 5, K: 0}, {Item: 5, K: 1}})
+	testkit.OK(t, err)
+	seen := map[float64]bool{}
+	for i := range 12 {
+		seen[rows[i*reader.In()+d]] = true // the first number of ξ
+	}
+	if len(seen) != 12 {
+		t.Errorf("12 draws see %d noises", len(seen))
+	}
+
+	s.failed[7] = true
+	s.Arrange(4, 3)
+	for l := range 2 {
+		for i := range n {
+			if x, _ := s.at(i, l); (x[0] == s.states[(7*2+l)*d]) != (i == 7) {
+				t.Fatalf("a state of a failed path was dealt out, or another to it: item %d, level %d", i, l)
+			}
+		}
+	}
+}
+
+// Points that are all one, or where a number is not finite, are dealt as they lie; nothing runs for ever.
+func TestDealsWhatHasNoUnit(t *testing.T) {
+	const n, d = 20, 2
+	o := newDealer(n, d)
+	for name, bad := range map[string]float64{"one point": 0, "∞": math.Inf(1), "NaN": math.NaN(), "too far": 1e200} {
+		a, b := make([]float64, n*d), make([]float64, n*d)
+		a[3] = bad
+		for i, j := range o.deal(a, b, n) {
+			if i != j {
+				t.Errorf("%s: row %d has %d", name, i, j)
+			}
+		}
+	}
+	// One point far from all others that are one another: each is dealt once all the same.
+	a, b := normals(n, d, 0), normals(n, d, 1)
+	a[0], b[5] = 1e9, 1e9
+	seen := [n]bool{}
+	for _, j := range o.deal(a, b, n) {
+		if seen[j] {
+			t.Fatalf("%d is dealt twice", j)
+		}
+		seen[j] = true
+	}
+}
+
+// said notes what rows of a network are made of.
+type said struct {
+	score.Reader[float64]
+	rows *[]score.Input
+}
+
+func (r said) Row(dst []float64, at score.Input) {
+	at.P = slices.Clone(at.P)
+	*r.rows = append(*r.rows, at)
+	r.Reader.Row(dst, at)
+}
+
+// A row of a term is x_k as dealt to the item at its level, the level's time, and ξ of the epoch, item, level and draw;
+// the target is the way from there to the item's x_0 in units of the level's spread. With levels ascending in a source
+// and descending in a method, or units of another level, it is not.
+func TestRowsOfLevels(t *testing.T) {
+	p := &langevin.Process{Set: zoo.Sphere{D: 3}, Method: langevin.OLLA,
+		Schedule: langevin.Schedule{N: 32, T: 8, SigmaMin: 1, SigmaMax: 1}}
+	m, err := New(p, Options{Levels: 2, Draws: 2, Coarse: 1, Fine: 0.5})
+	testkit.OK(t, err)
+	pool := testkit.Pool(t, 1)
+	const n, d, L, seed, refresh, epoch = 30, 3, 3, 3, 1, 5
+	data, err := langevin.Start(t.Context(), p, n, 1)
+	testkit.OK(t, err)
+	s := NewSource[float64](m, data, pool)
+	if _, err := s.Refresh(t.Context(), seed, refresh); err != nil {
+		t.Fatal(err)
+	}
+	s.Arrange(seed, epoch)
+	ks := []int{1, 4, 32} // of spreads √(k/4)
+	paths := make([]float64, n*L*d)
+	if _, err := langevin.NewSimulator(p, pool, n).Partway(t.Context(), paths, make([]bool, n), data, ks, 0,
+		keyed.PathNoise.Stream(seed, refresh), keyed.PathMomentum.Stream(seed, refresh)); err != nil {
+		t.Fatal(err)
+	}
+	var rows []score.Input
+	reader := score.NewReader[float64](score.Reading{Gain: m.Gain()}, d, true)
+	l := newLoss(s, said{reader, &rows}, 2*n*L)
+	var terms []method.Term
+	for i := range n {
+		for k := range L {
+			terms = append(terms, method.Term{Item: i, K: k, Weight: 1})
+		}
+	}
+	if _, err := l.Prepare(terms); err != nil {
+		t.Fatal(err)
+	}
+	ξ := make([]float64, d)
+	for r, at := range rows {
+		i, k := terms[r/2].Item, terms[r/2].K
+		o := (s.dealt[i*L+k]*L + k) * d
+		keyed.LevelNoise.Stream(seed, epoch).Normals(ξ, uint64(i), 2*k+r%2)
+		if at.T != p.Schedule.Time(ks[k]) || !slices.Equal(at.X, paths[o:o+d]) || !slices.Equal(at.P, ξ) {
+			t.Fatalf("row %d of item %d, level %d: %+v", r, i, k, at)
+		}
+		for j := range d {
+			want := (data[i*d+j] - at.X[j]) / math.Sqrt(float64(ks[k])/4)
+			if got := l.u[r/2*d+j]; math.Abs(got-want) > 1e-12 {
+				t.Fatalf("item %d, level %d: target %v, want %v", i, k, got, want)
+			}
+		}
+	}
+}

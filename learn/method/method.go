@@ -1,0 +1,225 @@
+// Package method says what training and generation need of a method: where its
+// training rows and targets come from, its loss on network outputs, how it generates,
+// and what it counts. Packages train and experiment know no more of one.
+//
+// It holds no method. The four Langevin processes of the paper are one, in folder
+// pathmatch.
+package method
+
+import (
+	"context"
+	"errors"
+
+	"github.com/landing-diffusion/landing/base/kernel"
+	"github.com/landing-diffusion/landing/base/parallel"
+	"github.com/landing-diffusion/landing/constraint"
+	"github.com/landing-diffusion/landing/internal/ranks"
+	"github.com/landing-diffusion/landing/langevin"
+	"github.com/landing-diffusion/landing/learn/score"
+)
+
+// A Method is a way to learn the law of points on Σ and to draw from it.
+type Method interface {
+	// Name is that of the registry.
+	Name() string
+	// Momentum reports whether scores are asked for at (x, p̃) and not at x alone.
+	Momentum() bool
+	// Gain is m(t) of package score, which brings a network's outputs to one size at all
+	// times; nil is m = 1.
+	Gain() func(t float64) float64
+	// Feasible reports whether samples that do not fail are on Σ to round-off.
+	Feasible() bool
+	// Prior returns the law of the states that generation begins with, or nil: then it is
+	// the uniform law on Σ or that of the Sampler's Ends, as the problem says.
+	Prior() Prior
+	// Capabilities says what else it can do.
+	Capabilities() Capabilities
+
+	// Source returns what a network is trained on, to learn the law of the rows of data
+	// (n×d).
+	Source(data []float64, pool *parallel.Pool) Source[float32]
+	// Sampler makes room to generate in blocks of so many rows.
+	Sampler(rows int, pool *parallel.Pool) Sampler
+}
+
+// A Source makes what a network is trained on: items, each of a training row, with as many terms
+// as there are times. There is one of every row, or of some of them after each refresh. All that it
+// makes is a function of the data, the seed and the refresh number: neither of the workers nor of
+// what it made before. It belongs to one Trainer.
+type Source[T kernel.Float] interface {
+	Items() int
+	Times() int
+	// NewLoss makes room for the terms of up to rows network rows, as r reads them. One
+	// goroutine uses a loss at a time.
+	NewLoss(r score.Reader[T], rows int) Loss[T]
+	// Prepare is called once, after NewLoss and before the first Refresh of a Trainer,
+	// resumed ones too.
+	Prepare(ctx context.Context, seed uint64) error
+	// Refresh replaces the items by fresh ones.
+	Refresh(ctx context.Context, seed, refresh uint64) (Report, error)
+	// Failed reports whether an item is not to be trained on.
+	Failed(item int) bool
+	// Capabilities says what else it can do.
+	Capabilities() SourceCapabilities[T]
+}
+
+// SourceCapabilities are what a Source may be able to do; nil functions it cannot.
+type SourceCapabilities[T kernel.Float] struct {
+	// Beside makes another source of the same method, of other rows: its targets are made by what Prepare found of the
+	// receiver's rows.
+	Beside func(data []float64) Source[T]
+	// Arrange makes parts of some items anew for each epoch, at little cost, between refreshes too: what it makes is a
+	// function of the data, the seed, the refresh and the epoch. It is called after Refresh, before losses are asked;
+	// for rows that are judged by, which have one refresh alone, with its number.
+	Arrange func(seed, epoch uint64)
+	// Among divides each Refresh among the ranks of a group, all of which then call it alike, until it is called with
+	// nil: what each has afterwards is what one process would have.
+	Among func(g ranks.Group)
+	// Draws is how often losses ask the network for each term: rows of a loss are those of its terms in turn, each so
+	// often. 0 is once.
+	Draws int
+}
+
+// A Term is one summand of the loss: time K of an item.
+type Term struct {
+	Item, K int
+	Weight  float64 // factor of the term; 1/items for the mean over a batch
+	Null    bool    // the network does not see the item's condition (score.Input.Null)
+}
+
+// A Loss evaluates terms of its Source's present items. No method allocates.
+type Loss[T kernel.Float] interface {
+	// Rows is the number of terms there is room for.
+	Rows() int
+	// Prepare makes the network rows of the terms, one a row, and their targets. They are
+	// valid until the next call.
+	Prepare(terms []Term) ([]T, error)
+	// Evaluate returns the weighted sum of the prepared terms for network outputs s (n×d),
+	// and writes its gradient with respect to s to ds.
+	Evaluate(ds, s []T) float64
+}
+
+// A Sampler generates. One goroutine uses it at a time.
+type Sampler interface {
+	// Generate makes the samples first … first+n−1 of a seed, n×d, with the score of each
+	// worker: sample i is a function of the seed, i, the prior and the score alone. failed
+	// (n) is set for samples that are lost.
+	Generate(ctx context.Context, dst []float64, failed []bool, first, seed uint64,
+		prior Prior, scores func(worker int) Score) (Report, error)
+	// Ends returns the states, m×d, in which training's way of noising leaves the points
+	// x0 (n×d), but for those that failed.
+	Ends(ctx context.Context, x0 []float64, seed, refresh uint64) ([]float64, error)
+	// NewTrace makes a trace of how far states are from Σ on the way; nil: the sampler tells nothing of its steps.
+	// Watch has Generate add to a trace, until it is given another one or nil: then nothing is gathered.
+	NewTrace() *Trace
+	Watch(t *Trace)
+}
+
+// Capabilities are what a Method may be able to do or say; what is nil or 0 it cannot.
+type Capabilities struct {
+	// Follows is the process of package langevin whose paths, forward and backward, are the method's: what is known of
+	// the process holds of the method.
+	Follows *langevin.Process
+	// Noising is the process of package langevin by which the method noises points, on Σ or in the space around it.
+	Noising *langevin.Process
+	// Start says where, as far as what its network reads tells, a path began: b and v of score.Reading.Start. Nil: that
+	// of Noising.
+	Start func() func(t float64) (b, v float64)
+	// Horizon is the end of the method's times, where it is another than the process's.
+	Horizon float64
+
+	// With returns the method that draws a sample in so many evaluations of its network. The error is a *ConfigError.
+	With func(evaluations int) (Method, error)
+	// Redraw returns the method that generates by another process than the one its network was trained by, and in all
+	// else is the receiver. The error is a *langevin.ConfigError: what of p takes another training.
+	Redraw func(p *langevin.Process) (Method, error)
+	// Recast, in place of Redraw, is of a method whose network others serve too. It returns the method that generates as
+	// by does, which a problem with other keys of generation makes. The error is a *langevin.ConfigError.
+	Recast func(by Method) (Method, error)
+
+	// Density is of a method that knows the density of what it generates, by the measure of Σ.
+	Density *Density
+}
+
+// A Density is that of what a method generates.
+type Density struct {
+	// Directions is along how many directions of a point scores are asked for their derivatives.
+	Directions int
+	// Log writes the logarithm of the density at n points x (n×d), to an error that falls with the number of steps; NaN
+	// where it cannot be followed. Scores must have room for rows×(1 + Directions) rows. It is false if they do not tell
+	// derivatives.
+	Log func(ctx context.Context, dst, x []float64, rows, steps int, pool *parallel.Pool,
+		scores func(worker int) Along) (bool, error)
+}
+
+// Leaves reports whether m noises points of a set in a way that leaves the set, so that no law on Σ
+// is one to begin with.
+func Leaves(m Method, s constraint.Set) bool {
+	p := m.Capabilities().Noising
+	return p != nil && fewer(p.Set, s)
+}
+
+// An Along is a Score that may tell its derivatives: EvalAlong is score.Field's.
+type Along interface {
+	Score
+	EvalAlong(dst, along, x, v []float64, n, k int, t float64) bool
+}
+
+// A Trace is how far generated states are from Σ, step by step.
+type Trace = langevin.Trace
+
+// A Report is what a Source or a Sampler counts.
+type Report struct {
+	Failed     int       // items or samples
+	Worst      []float64 // largest violation of each component on the way
+	Iterations int       // of Newton's method, or of Programs, in all
+	Bounces    Bounces   // off elastic walls
+	Programs   Programs  // within steps
+
+	Broken int   // of the failed, those whose simulation broke down
+	Break  error // the first of them, and where; nil if there is none
+}
+
+// Told is what a simulator of package langevin counted, as a Source or a Sampler tells it.
+func Told(r langevin.Report) Report {
+	out := Report{Failed: r.Failed, Worst: r.Worst, Iterations: r.NewtonIterations, Bounces: r.Bounces,
+		Broken: r.Broken}
+	if r.Break != nil {
+		out.Break = r.Break
+	}
+	return out
+}
+
+// Ends are those of the forward paths of a simulator, as Sampler has them.
+func Ends(ctx context.Context, sim *langevin.Simulator, x0 []float64, seed, refresh uint64) ([]float64, error) {
+	ends, err := sim.EmpiricalPrior(ctx, x0, seed, refresh)
+	if errors.As(err, new(*langevin.PriorError)) { // all failed
+		err = nil
+	}
+	return ends.States, err
+}
+
+// Programs count points that a method brought to Σ by a program of optimisation within its steps.
+type Programs struct {
+	Points     int `json:"points"`
+	Iterations int `json:"iterations"`
+	Failed     int `json:"failed"` // points that it found none for; a sample is lost only where it ends so
+}
+
+// Add adds o's counts.
+func (p *Programs) Add(o Programs) {
+	p.Points += o.Points
+	p.Iterations += o.Iterations
+	p.Failed += o.Failed
+}
+
+// Bounces count what elastic walls did.
+type Bounces = langevin.Bounces
+
+// A Prior writes the state that one sample begins with: a function of (s, sample)
+// alone.
+type Prior = langevin.Prior
+
+// A Score is a network read as one, such as a score.Field. One goroutine uses it at a
+// time.
+type Score = langevin.Score

@@ -1,0 +1,181 @@
+package score
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+
+	"github.com/landing-diffusion/landing/base/kernel"
+)
+
+// A Reading says how a network F_θ is read as a score:
+//
+//	s_θ(x, p̃, t) = m(t) F_θ(x, p̃, t, φ(x), χ(t))
+//
+// The zero Reading is the paper's, s_θ = F_θ(x, p̃, t).
+type Reading struct {
+	// Center and Unit are those of the coordinates before Given: F_θ reads (x − Center)/Unit, and φ is of
+	// x − Center. A first layer sees nothing of points of size 10⁻³, and of those of size 10³, or far from 0,
+	// little else than their size. A nil Center is 0, a Unit of 0 is 1.
+	Center []float64
+	Unit   float64
+	// Octaves and Wavelength shape φ(x): sin and cos of 2π 2^i x_j/Wavelength for
+	// each coordinate j and i < Octaves, Wavelength being in the unit of x. Plain networks learn
+	// fine detail slowly; with such features they start from it (Tancik et al. 2020).
+	Octaves    int
+	Wavelength float64
+	// Start, if not nil, returns b and v, and φ is of y = x − b p̃ in place of x, each of its
+	// waves times exp(−½ v ω²), ω = 2π 2^i/Wavelength. On a flat Σ a path that is at (x, p̃)
+	// at time t began at y, give or take a variance of v in each direction; the score is a
+	// function of y plus a linear one of p̃, and waves in the density of the data have shrunk
+	// by that factor (langevin.Process.Start).
+	Start func(t float64) (b, v float64)
+	// Still are the coordinates that noise does not move, in ascending order: Start does not
+	// change their waves.
+	Still []int
+	// TimeOctaves and Horizon shape χ(t): sin and cos of π 2^i t/Horizon for each
+	// i < TimeOctaves. Beside coordinates of size 1 a time that goes from 0 to 0.2 is hardly
+	// seen.
+	TimeOctaves int
+	Horizon     float64
+	// With Share F_θ reads t/Horizon in place of t: a time says where on its path a point is, in any unit.
+	Share bool
+	// Given is how the last coordinates of a point, a condition, are read: those of x in the
+	// row, and in φ, are standardised. With Null a row ends in a number that is 1 where the
+	// condition is hidden (Input.Null), and 0 elsewhere; hidden coordinates are 0. A standardised
+	// number is one of units: its waves have the length Wavelength/Unit.
+	Given Standard
+	Null  bool
+	// Gain is m; nil means m = 1.
+	Gain func(t float64) float64
+}
+
+// A Standard reads numbers c as (c − Mean)/Scale.
+type Standard struct{ Mean, Scale []float64 }
+
+// Width returns the width of a network's input row for points in R^d.
+func (r Reading) Width(d int, momentum bool) int {
+	w := d + 1 + 2*d*r.Octaves + 2*r.TimeOctaves
+	if momentum {
+		w += d
+	}
+	if r.Null {
+		w++
+	}
+	return w
+}
+
+// NewReader returns the reader of rows (x, p̃, t, φ(x), χ(t)) for points in R^d; without
+// momentum, of rows (x, t, φ(x), χ(t)). It panics if the reading is of more coordinates.
+func NewReader[T kernel.Float](r Reading, d int, momentum bool) Reader[T] {
+	if free := d - len(r.Given.Mean); len(r.Center) > free {
+		panic(fmt.Sprintf("score: a center of %d coordinates for points of %d", len(r.Center), free))
+	}
+	return reader[T]{r, d, momentum}
+}
+
+type reader[T kernel.Float] struct {
+	reading  Reading
+	d        int
+	momentum bool
+}
+
+func (r reader[T]) In() int { return r.reading.Width(r.d, r.momentum) }
+
+func (r reader[T]) Gain(t float64) float64 {
+	if r.reading.Gain == nil {
+		return 1
+	}
+	return r.reading.Gain(t)
+}
+
+func (r reader[T]) Row(dst []T, at Input) {
+	d, x, p := r.d, at.X, at.P
+	if len(x) != d || r.momentum != (p != nil) {
+		panic(fmt.Sprintf("score: a row of %d coordinates (momentum: %v) for a network of %d (momentum: %v)",
+			len(x), p != nil, d, r.momentum))
+	}
+	if at.Null && !r.reading.Null {
+		panic("score: a hidden condition for a network that must see it")
+	}
+	unit := cmp.Or(r.reading.Unit, 1)
+	free := d - len(r.reading.Given.Mean)
+	for j := range x {
+		v := r.coordinate(at, j)
+		if j < free {
+			v /= unit
+		}
+		dst[j] = T(v)
+	}
+	for j, v := range p {
+		dst[d+j] = T(v)
+	}
+	t := at.T
+	if r.reading.Share {
+		t /= r.reading.Horizon
+	}
+	dst[d+len(p)] = T(t)
+	features := dst[d+len(p)+1:]
+	if octaves := r.reading.Octaves; octaves > 0 {
+		b, size, ω := 0.0, 1.0, 2*math.Pi/r.reading.Wavelength
+		if r.reading.Start != nil {
+			var v float64
+			b, v = r.reading.Start(at.T)
+			size = math.Exp(-v * ω * ω / 2)
+		}
+		still := r.reading.Still
+		for j := range x {
+			y := r.coordinate(at, j)
+			if j >= free {
+				y *= unit
+			}
+			if len(still) > 0 && still[0] == j {
+				still = still[1:]
+				waves(features[2*j:], ω*y, 1, octaves, 2*d)
+				continue
+			}
+			if p != nil {
+				y -= b * p[j]
+			}
+			waves(features[2*j:], ω*y, size, octaves, 2*d)
+		}
+		features = features[2*d*octaves:]
+	}
+	if octaves := r.reading.TimeOctaves; octaves > 0 {
+		waves(features, math.Pi/r.reading.Horizon*at.T, 1, octaves, 2)
+		features = features[2*octaves:]
+	}
+	if r.reading.Null {
+		features[0] = 0
+		if at.Null {
+			features[0] = 1
+		}
+	}
+}
+
+// coordinate returns x_j from its center, in the unit of x; of a condition as the network reads it.
+func (r reader[T]) coordinate(at Input, j int) float64 {
+	given := r.reading.Given
+	k := j - (r.d - len(given.Mean))
+	switch {
+	case k < 0 && j < len(r.reading.Center):
+		return at.X[j] - r.reading.Center[j]
+	case k < 0:
+		return at.X[j]
+	case at.Null:
+		return 0
+	}
+	return (at.X[j] - given.Mean[k]) / given.Scale[k]
+}
+
+// waves writes size^(4^i) times sin and cos of 2^i angle for i < octaves, each pair stride after
+// the one before.
+func waves[T kernel.Float](dst []T, angle, size float64, octaves, stride int) {
+	sin, cos := math.Sincos(angle)
+	for i := range octaves {
+		dst[i*stride], dst[i*stride+1] = T(size*sin), T(size*cos)
+		sin, cos = 2*sin*cos, (cos-sin)*(cos+sin)
+		size *= size
+		size *= size
+	}
+}

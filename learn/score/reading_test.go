@@ -1,0 +1,187 @@
+package score
+
+import (
+	"math"
+	"slices"
+	"testing"
+
+	"github.com/landing-diffusion/landing/base/kernel"
+)
+
+// φ and χ against their formulas: doubling angles loses a bit an octave.
+func TestRow(t *testing.T) {
+	r := Reading{Octaves: 6, Wavelength: 3, TimeOctaves: 4, Horizon: 1.25}
+	x, p := []float64{0.3, -1.7}, []float64{5, 6}
+	if w := r.Width(2, true); w != 37 {
+		t.Fatalf("width %d", w)
+	}
+	row := make([]float64, 37)
+	NewReader[float64](r, 2, true).Row(row, Input{X: x, P: p, T: 0.5})
+	want := []float64{0.3, -1.7, 5, 6, 0.5}
+	for i := range 6 {
+		for _, v := range x {
+			a := 2 * math.Pi * math.Exp2(float64(i)) * v / 3
+			want = append(want, math.Sin(a), math.Cos(a))
+		}
+	}
+	for i := range 4 {
+		a := math.Pi * math.Exp2(float64(i)) * 0.4
+		want = append(want, math.Sin(a), math.Cos(a))
+	}
+	for i, v := range want {
+		if math.Abs(row[i]-v) > 1e-13 {
+			t.Errorf("entry %d is %v, want %v", i, row[i], v)
+		}
+	}
+	r.Octaves = 0
+	NewReader[float64](r, 2, false).Row(row[:11], Input{X: x, T: 0.5})
+	for i, v := range want[29:] {
+		if math.Abs(row[3+i]-v) > 1e-13 {
+			t.Errorf("entry %d after the time is %v, want %v", i, row[3+i], v)
+		}
+	}
+	if w := (Reading{}).Width(2, false); w != 3 {
+		t.Errorf("plain width %d", w)
+	}
+	NewReader[float64](Reading{}, 2, false).Row(row[:3], Input{X: x, T: 0.5})
+	if row[0] != 0.3 || row[1] != -1.7 || row[2] != 0.5 {
+		t.Errorf("plain row %v", row[:3])
+	}
+}
+
+// With Start, φ is of where a path began, and its waves shrink by exp(−½vω²), but for
+// coordinates that noise does not move.
+func TestRowOfStart(t *testing.T) {
+	x, p := []float64{0.3, -1.7, 0.8}, []float64{0.2, -0.6, 0.4}
+	for _, momentum := range []bool{true, false} {
+		for _, still := range [][]int{nil, {1}, {0, 2}} {
+			r := Reading{Octaves: 4, Wavelength: 3, Still: still}
+			r.Start = func(t float64) (b, v float64) { return 3 * t, t / 50 }
+			in, want := Input{X: x, T: 0.4}, append([]float64(nil), x...)
+			if momentum {
+				in.P, want = p, append(want, p...)
+			}
+			want = append(want, 0.4)
+			for i := range 4 {
+				ω := 2 * math.Pi * math.Exp2(float64(i)) / 3
+				for j, y := range x {
+					size := math.Exp(-0.008 / 2 * ω * ω)
+					if slices.Contains(still, j) {
+						size = 1
+					} else if momentum {
+						y -= 1.2 * p[j]
+					}
+					want = append(want, size*math.Sin(ω*y), size*math.Cos(ω*y))
+				}
+			}
+			row := make([]float64, r.Width(3, momentum))
+			NewReader[float64](r, 3, momentum).Row(row, in)
+			if len(row) != len(want) {
+				t.Fatalf("a row of %d numbers, want %d", len(row), len(want))
+			}
+			for i, v := range want {
+				if math.Abs(row[i]-v) > 1e-13 {
+					t.Errorf("momentum %v, still %v: entry %d is %v, want %v", momentum, still, i, row[i], v)
+				}
+			}
+		}
+	}
+}
+
+// A field's score is the gain times the network's output on the row.
+func TestFieldReading(t *testing.T) {
+	r := Reading{Octaves: 2, Wavelength: 2, Gain: func(t float64) float64 { return 10 * t }}
+	net := NewMLP[float64]([]int{r.Width(2, true), 8, 2}, 3)
+	m := net.Model(r, kernel.Float32)
+	x, p, t0 := []float64{0.1, 0.2}, []float64{-1, 2}, 0.25
+	in := make([]float64, m.In())
+	m.Row(in, Input{X: x, P: p, T: t0})
+	want := m.Pack(false).NewWorkspace(1, false).Forward(in, 1)
+	got := make([]float64, 2)
+	NewField(m, 1).Eval(got, x, p, 1, t0)
+	for j := range got {
+		if got[j] != 2.5*want[j] {
+			t.Errorf("s_%d = %v, want %v", j, got[j], 2.5*want[j])
+		}
+	}
+	for name, mistake := range map[string]func(){
+		"a reading of other rows":  func() { net.Model(Reading{}, kernel.Float32) },
+		"a point without momentum": func() { NewField(m, 1).Eval(got, x, nil, 1, t0) },
+		"a point of other width":   func() { m.Row(in, Input{X: x[:1], P: p[:1]}) },
+	} {
+		func() {
+			defer func() {
+				if recover() == nil {
+					t.Errorf("%s is accepted", name)
+				}
+			}()
+			mistake()
+		}()
+	}
+}
+
+// Coordinates are read from their center, in their unit, and waves are of x − center in the unit of x; a
+// condition, momenta and hidden numbers are read as ever, and t as it is or as a share of the horizon.
+func TestRowOfUnit(t *testing.T) {
+	x, p := []float64{1000.5, -1999, 0.75, 14}, []float64{5, 6, 7, 0}
+	center := []float64{1000, -2000, 0}
+	given := Standard{Mean: []float64{10}, Scale: []float64{2}}
+	for _, c := range []struct {
+		name   string
+		share  bool
+		null   bool
+		center []float64
+		unit   float64
+	}{
+		{"both", true, false, center, 4}, {"center", false, false, center, 0}, {"unit", true, false, nil, 4},
+		{"one number", false, false, center[:1], 0.5}, {"hidden", false, true, center, 4},
+		{"neither", false, false, nil, 0},
+	} {
+		r := Reading{Center: c.center, Unit: c.unit, Octaves: 2, Wavelength: 3, Horizon: 4, TimeOctaves: 1,
+			Share: c.share, Given: given, Null: true, Still: []int{3}}
+		r.Start = func(t float64) (b, v float64) { return t / 8, t / 50 }
+		far, unit := make([]float64, 4), 1.0
+		copy(far, c.center)
+		if c.unit != 0 {
+			unit = c.unit
+		}
+		last := 2.0 // (14 − 10)/2
+		if c.null {
+			last = 0
+		}
+		want := []float64{(x[0] - far[0]) / unit, (x[1] - far[1]) / unit, (x[2] - far[2]) / unit, last, 5, 6, 7, 0, 1}
+		if c.share {
+			want[8] = 0.25
+		}
+		for i := range 2 {
+			ω := 2 * math.Pi * math.Exp2(float64(i)) / 3
+			for j := range x {
+				y, size := last*unit, 1.0
+				if j < 3 {
+					y, size = x[j]-far[j]-p[j]/8, math.Exp(-ω*ω/100)
+				}
+				want = append(want, size*math.Sin(ω*y), size*math.Cos(ω*y))
+			}
+		}
+		want = append(want, math.Sin(math.Pi/4), math.Cos(math.Pi/4), 0)
+		if c.null {
+			want[len(want)-1] = 1
+		}
+		row := make([]float64, r.Width(4, true))
+		NewReader[float64](r, 4, true).Row(row, Input{X: x, P: p, T: 1, Null: c.null})
+		if len(row) != len(want) {
+			t.Fatalf("%s: a row of %d numbers, want %d", c.name, len(row), len(want))
+		}
+		for i, v := range want {
+			if i < 9 && row[i] != v || math.Abs(row[i]-v) > 1e-12 {
+				t.Errorf("%s: entry %d is %v, want %v", c.name, i, row[i], v)
+			}
+		}
+	}
+	defer func() {
+		if recover() == nil {
+			t.Error("a center of more coordinates than points have is accepted")
+		}
+	}()
+	NewReader[float64](Reading{Center: center, Given: given}, 3, false)
+}

@@ -1,0 +1,161 @@
+// Package temporal is a network for points that are sequences: L steps of D numbers, one
+// after the other, such as the configurations of an arm along a path. It is a U-Net of
+// convolutions over the steps (after Janner et al. 2022), so that what it learns of one step
+// it knows of all: its parameters do not grow with L, but for a bias of each step.
+//
+//	level 0   L steps      head ─► blocks ──────────────────────────► ⊕ ─► blocks ─► SiLU ─► tail
+//	                                   └► halve                double ┘
+//	level 1   ⌈L/2⌉ steps                  └► blocks ──────► ⊕ ─► blocks ┘
+//	level 2   ⌈L/4⌉ steps                          └► … blocks ┘
+//
+// with channels·2ⁱ channels at level i. A block is a residual one whose inner activations are
+// scaled and shifted, channel by channel, by what it is told of the time (FiLM, Perez et al.
+// 2018):
+//
+//	u = W₁ ∗ SiLU(x),   y = V x + W₂ ∗ SiLU((1 + s)⊙u + b) + c,   (s, b) = M e + m
+//	e = SiLU(E₂ SiLU(E₁(t, χ(t), held) + e₁) + e₂)
+//
+// where V is the identity unless a block changes the number of channels. ∗ sees reach steps to
+// either side, and zeros beyond the ends. Halving is a convolution of three steps at every
+// second one, so any L ≥ 1 goes; doubling repeats each step. ⊕ puts channels side by side.
+// Coordinates that are held, such as a condition, are read beside the time; their outputs are 0.
+//
+// Rows see nothing of each other: there is no normalisation.
+package temporal
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/landing-diffusion/landing/base/arrayfile"
+	"github.com/landing-diffusion/landing/base/kernel"
+	"github.com/landing-diffusion/landing/base/keyed"
+	"github.com/landing-diffusion/landing/learn/score"
+)
+
+// Kind is the row of the registry.
+var Kind = score.Kind{
+	Name: "temporal", Fits: fits, Sized: "channels",
+	Options: []score.Option{
+		{Name: "steps", Lowest: 0, Most: 1e6, Whole: true, Doc: "L, steps of a point; 0: as the set says"},
+		{Name: "channels", Default: 64, Lowest: 1, Most: 2048, Whole: true,
+			Doc: "of the finest level; each coarser one has twice as many"},
+		{Name: "levels", Default: 2, Lowest: 1, Most: 6, Whole: true,
+			Doc: "each with half the steps of that above"},
+		{Name: "reach", Default: 1, Lowest: 0, Most: 15, Whole: true,
+			Doc: "steps that a convolution sees to either side"},
+		{Name: "blocks", Default: 1, Lowest: 1, Most: 16, Whole: true,
+			Doc: "of two convolutions, at each level, down and up"},
+		{Name: "embedding", Default: 128, Lowest: 1, Most: 4096, Whole: true,
+			Doc: "numbers that tell blocks the time"},
+	},
+	Parameters: func(c score.Config) float64 { return newPlan(c).parameters },
+	New:        func(c score.Config) score.Model[float32] { return New[float32](c) },
+}
+
+// steps returns L of a Config.
+func steps(c score.Config) int {
+	if own := c.Options["steps"]; own > 0 {
+		return int(own)
+	}
+	return c.Steps
+}
+
+func fits(c score.Config) string {
+	L, moving := steps(c), c.Dim-c.Held
+	switch {
+	case L == 0:
+		return "mlp: temporal is for points that are steps of a sequence, and this set does not say of how many; " +
+			"network.options.steps does"
+	case moving < L || moving%L != 0:
+		return fmt.Sprintf("mlp: temporal is for points that are steps of one length, and %d coordinates are not %d "+
+			"steps", moving, L)
+	}
+	return ""
+}
+
+// Model is the network. A row of input is (x, p̃, t, φ(x), χ(t)), as the MLP's.
+type Model[T kernel.Float] struct {
+	score.Reader[T]
+	*plan
+	precision kernel.Precision
+	θ         []T
+}
+
+// New makes the network that c describes, whose kind has resolved it. Weights and biases are
+// uniform on ±1/√inputs, a function of c's sizes and seed.
+func New[T kernel.Float](c score.Config) *Model[T] {
+	if what := fits(c); what != "" {
+		panic("temporal: expected " + what)
+	}
+	p := newPlan(c)
+	m := &Model[T]{
+		Reader: score.NewReader[T](c.Reading(), c.Dim, c.Momentum), plan: p, precision: c.Precision,
+		θ: make([]T, p.size),
+	}
+	for i, l := range p.layers {
+		bound := 1 / math.Sqrt(float64(l.taps*l.in))
+		for part, dst := range [][]T{m.θ[l.w : l.w+l.weights()], m.θ[l.b : l.b+l.biases]} {
+			u := make([]float64, len(dst))
+			keyed.Layers.Stream(c.Seed, uint64(i)).Uniforms(u, uint64(part), 0)
+			for j, v := range u {
+				dst[j] = T(bound * (2*v - 1))
+			}
+		}
+	}
+	return m
+}
+
+// Out is the width of a row of output.
+func (m *Model[T]) Out() int { return m.dim }
+
+// Parameters returns W and b of head, time and film, then of the blocks in order, then of the
+// tail.
+func (m *Model[T]) Parameters() []T { return m.θ }
+
+// Precision is that of the products.
+func (m *Model[T]) Precision() kernel.Precision { return m.precision }
+
+// Parts are the layers.
+func (m *Model[T]) Parts() int { return len(m.layers) }
+
+// With returns the same network over other parameters.
+func (m *Model[T]) With(θ []T) score.Model[T] {
+	if len(θ) != len(m.θ) {
+		panic(fmt.Sprintf("temporal: %d parameters for a network of %d", len(θ), len(m.θ)))
+	}
+	other := *m
+	other.θ = θ
+	return &other
+}
+
+// Matrices are all but what reads the row, what writes the output, and what makes each block's
+// scale and shift: those are moved number by number, as an MLP's outer layers.
+func (m *Model[T]) Matrices() (inner []score.Matrix) {
+	for _, l := range m.layers {
+		if l.inner {
+			inner = append(inner, score.Matrix{At: l.w, Out: l.out, In: l.taps * l.in})
+		}
+	}
+	return inner
+}
+
+// Tensors names the arrays NAME.weight, out×taps×in, and NAME.bias; head has a bias of each
+// step.
+func (m *Model[T]) Tensors(θ []T) (all []arrayfile.Named) {
+	for _, l := range m.layers {
+		all = append(all, arrayfile.Named{Name: l.name + ".weight",
+			Array: arrayfile.Of(θ[l.w:l.w+l.weights()], l.out, l.taps, l.in)})
+		if l.biases > 0 {
+			all = append(all, arrayfile.Named{Name: l.name + ".bias",
+				Array: arrayfile.Of(θ[l.b:l.b+l.biases], l.biases/l.out, l.out)})
+		}
+	}
+	return all
+}
+
+// Read returns the parameters in arrays.
+func (m *Model[T]) Read(arrays map[string]arrayfile.Array) ([]T, error) {
+	θ := make([]T, len(m.θ))
+	return θ, score.ReadTensors(arrays, m.Tensors(θ))
+}

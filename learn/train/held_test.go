@@ -1,0 +1,171 @@
+package train
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+	"testing"
+
+	"github.com/landing-diffusion/landing/base/kernel"
+	"github.com/landing-diffusion/landing/base/keyed"
+	"github.com/landing-diffusion/landing/constraint/zoo"
+	"github.com/landing-diffusion/landing/langevin"
+	"github.com/landing-diffusion/landing/learn/method"
+	"github.com/landing-diffusion/landing/learn/method/fewstep"
+	"github.com/landing-diffusion/landing/learn/method/pathmatch"
+	"github.com/landing-diffusion/landing/learn/score"
+	"github.com/landing-diffusion/landing/learn/score/networks"
+	"github.com/landing-diffusion/landing/tools/testkit"
+)
+
+// lame is a source of which one item failed.
+type lame struct{ method.Source[float32] }
+
+const lost = 3
+
+func (l lame) Failed(item int) bool { return item == lost }
+
+// The loss of an item is the mean of its terms' at 16 times or all, one by one, and of one that failed there is
+// none; the number of workers changes no bit of it.
+func TestHeldLosses(t *testing.T) {
+	for _, N := range []int{5, 40} {
+		p := &langevin.Process{
+			Set: zoo.Sphere{D: 3}, Method: langevin.ULLA, Friction: 3,
+			Schedule: langevin.Schedule{N: N, T: 1, SigmaMin: 0.2, SigmaMax: 1},
+		}
+		data, err := langevin.Start(t.Context(), p, 12, 1)
+		testkit.OK(t, err)
+		model, err := networks.New(score.Config{Dim: 3, Momentum: true, Width: 8, Layers: 2, Seed: 4})
+		testkit.OK(t, err)
+		by := func(workers int) []float64 {
+			pool := testkit.Pool(t, workers)
+			src := lame{pathmatch.NewSource[float32](pathmatch.New(p, pathmatch.Options{}), data, pool)}
+			h, err := NewHeld(context.Background(), src, model, 5, 7, pool)
+			testkit.OK(t, err)
+			first := h.Losses(model)
+			if again := h.Losses(model); !same(first, again) {
+				t.Error("the second time it has another loss")
+			}
+			return first
+		}
+		got := by(1)
+		if !same(got, by(3)) {
+			t.Errorf("%d steps: with more workers the losses are others", N)
+		}
+		pool := testkit.Pool(t, 1)
+		src := pathmatch.NewSource[float32](pathmatch.New(p, pathmatch.Options{}), data, pool)
+		l, ws := src.NewLoss(model, 1), model.Pack(false).NewWorkspace(1, false)
+		if _, err := src.Refresh(context.Background(), 5, 7); err != nil {
+			t.Fatal(err)
+		}
+		n := min(N, HeldTimes)
+		for item, v := range got {
+			if item == lost {
+				if !math.IsNaN(v) {
+					t.Errorf("a failed item has the loss %v", v)
+				}
+				continue
+			}
+			want := 0.0
+			for j := range n {
+				k := int((float64(j) + 0.5) * float64(N) / float64(n))
+				in, err := l.Prepare([]method.Term{{Item: item, K: k, Weight: 1}})
+				testkit.OK(t, err)
+				want += l.Evaluate(make([]float32, 3), ws.Forward(in, 1)) / float64(n)
+			}
+			if math.Abs(v-want) > 1e-5*math.Abs(want) {
+				t.Errorf("%d steps, item %d: %v, want %v", N, item, v, want)
+			}
+		}
+	}
+}
+
+// A network that a source asks several times for each term has room for as many rows.
+func TestHeldLossesOfSeveral(t *testing.T) {
+	p := &langevin.Process{
+		Set: zoo.Sphere{D: 3}, Method: langevin.ULLA, Friction: 3,
+		Schedule: langevin.Schedule{N: 20, T: 1, SigmaMin: 0.2, SigmaMax: 1},
+	}
+	data, err := langevin.Start(t.Context(), p, 12, 1)
+	testkit.OK(t, err)
+	m, err := fewstep.New(p, fewstep.Options{Levels: 2, Draws: 3, Coarse: 0.2, Fine: 0.05})
+	testkit.OK(t, err)
+	model, err := networks.New(score.Config{Dim: 3, Momentum: true, Width: 8, Layers: 2, Seed: 4})
+	testkit.OK(t, err)
+	pool := testkit.Pool(t, 2)
+	h, err := NewHeld(context.Background(), m.Source(data, pool), model, 5, keyed.HeldPaths.At(0), pool)
+	testkit.OK(t, err)
+	src := m.Source(data, pool)
+	l, ws := src.NewLoss(model, 3), model.Pack(false).NewWorkspace(3, false)
+	if _, err := src.Refresh(context.Background(), 5, keyed.HeldPaths.At(0)); err != nil {
+		t.Fatal(err)
+	}
+	src.Capabilities().Arrange(5, keyed.HeldPaths.At(0))
+	for item, v := range h.Losses(model) {
+		want := 0.0
+		for k := range 3 {
+			in, err := l.Prepare([]method.Term{{Item: item, K: k, Weight: 1}})
+			testkit.OK(t, err)
+			want += l.Evaluate(make([]float32, 9), ws.Forward(in, 3)) / 3
+		}
+		if !(math.Abs(v-want) <= 1e-5*math.Abs(want)) {
+			t.Errorf("item %d: %v, want %v", item, v, want)
+		}
+	}
+}
+
+// same reports whether numbers agree, NaN with NaN.
+func same(a, b []float64) bool {
+	return slices.EqualFunc(a, b, func(x, y float64) bool { return x == y || x != x && y != y })
+}
+
+// told is a Source that notes what it is asked for.
+type told struct {
+	method.Source[float32]
+	log []string
+}
+
+func (s *told) Refresh(ctx context.Context, seed, refresh uint64) (method.Report, error) {
+	s.log = append(s.log, fmt.Sprintf("refresh %d", refresh))
+	return s.Source.Refresh(ctx, seed, refresh)
+}
+
+func (s *told) Capabilities() method.SourceCapabilities[float32] {
+	return method.SourceCapabilities[float32]{Arrange: s.arrange}
+}
+
+func (s *told) arrange(seed, epoch uint64) {
+	s.log = append(s.log, fmt.Sprintf("arrange %d of %d", epoch, seed))
+}
+
+// A source that arranges its items does so before each epoch, after the refresh where there is one; a training that
+// goes on within a refresh makes it first, and then arranges the epoch alone.
+func TestArrangesEachEpoch(t *testing.T) {
+	p, data := gaussian(langevin.OLLA, 12)
+	pool := testkit.Pool(t, 1)
+	begin := func() (*Trainer[float32], *told) {
+		src := &told{Source: pathmatch.NewSource[float32](pathmatch.New(p, pathmatch.Options{}), data, pool)}
+		cfg := smallConfig
+		cfg.Epochs, cfg.Refresh, cfg.Seed = 4, 2, 9
+		return New[float32](cfg, src, model(score.Reading{}, kernel.Float32, false), pool), src
+	}
+	tr, src := begin()
+	for range 3 {
+		if _, err := tr.Epoch(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want := []string{"refresh 0", "arrange 0 of 9", "arrange 1 of 9", "refresh 1", "arrange 2 of 9"}
+	if !slices.Equal(src.log, want) {
+		t.Errorf("got %q, want %q", src.log, want)
+	}
+	again, src := begin()
+	again.State.Epoch = 3
+	if _, err := again.Epoch(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if want := []string{"refresh 1", "arrange 3 of 9"}; !slices.Equal(src.log, want) {
+		t.Errorf("gone on: %q, want %q", src.log, want)
+	}
+}

@@ -1,0 +1,246 @@
+package train
+
+import (
+	"context"
+	"fmt"
+	"hash/crc32"
+	"math"
+	"slices"
+
+	"github.com/landing-diffusion/landing/base/kernel"
+	"github.com/landing-diffusion/landing/internal/fault"
+	"github.com/landing-diffusion/landing/internal/ranks"
+	"github.com/landing-diffusion/landing/learn/method"
+)
+
+// Orders of rank 0 to the trainers of other ranks. Numbers from Orders on are free for others.
+const (
+	opSync    = iota + 1 // take over its parameters and moments
+	opReady              // prepare the source
+	opRefresh            // make fresh items: refresh
+	opArrange            // the order of the items: epoch
+	opBatch              // make an update: epoch, step, updates, averaged, rate, decay
+	opCheck              // compare weights
+	Orders
+)
+
+// foldPiece is how many numbers of a gradient go from rank to rank at a time.
+const foldPiece = 1 << 15
+
+// share is a trainer's part in the work of a group.
+type share struct {
+	group  ranks.Group
+	exact  bool
+	last   int       // ranks with parts of the gradient
+	slots  []float64 // of every part: its loss, and whether it failed
+	lo, hi int       // piece of the gradient in progress
+	fault  error     // of an order before: this rank can give no gradient
+	synced bool      // of rank 0: the others have its parameters
+
+	addTask func(worker, task int)
+	add     func(lo, hi int)
+	own     func(slot int) bool
+}
+
+// Among divides the work of t among the ranks of a group. Each calls it once, before anything else, of a trainer of
+// the same Config, source and model; all but rank 0 then call Obey alone. Every rank computes some of the numbered
+// parts of a gradient, and simulates some of the paths of a source that can be divided.
+//
+// If exact, parts are those of one process, summed in their order, so that weights are the same bytes at any number
+// of ranks; there are 16, so that no more ranks than these are of use. If not, each rank cuts its share of the rows
+// in 16 parts of its own, and the sums of ranks are added in an order that is the group's: weights depend on the
+// number of ranks.
+func (t *Trainer[T]) Among(g ranks.Group, exact bool) {
+	s := &share{group: g, exact: exact, last: min(g.Size(), lanes), addTask: t.addPiece}
+	s.own = func(slot int) bool { return slot%t.parts >= t.first && slot%t.parts < t.end }
+	s.add = func(lo, hi int) {
+		if g.Rank() > 0 { // where total has the sum of its parts from the beginning
+			s.lo, s.hi = lo, hi
+			t.pool.Do(t.pool.Workers(), s.addTask)
+		}
+	}
+	t.share, t.parts = s, lanes
+	switch rank := g.Rank(); {
+	case !exact:
+		s.last, t.parts = g.Size(), lanes*g.Size()
+		t.first, t.end = ranks.Cut(t.parts, rank, g.Size())
+	case rank < s.last:
+		t.first, t.end = ranks.Cut(lanes, rank, s.last)
+	default:
+		t.first, t.end = lanes, lanes
+	}
+	t.sums, t.errs, s.slots = make([]float64, t.parts), make([]error, t.parts), make([]float64, 2*t.parts)
+	if exact && g.Rank() > 0 {
+		t.total = make([]T, len(t.opt.params))
+	}
+	t.grads = slices.Clone(t.grads[:t.end-t.first]) // the others' memory is of no use here
+}
+
+// tell gives an order to the other ranks, if there are any.
+func (t *Trainer[T]) tell(op uint64, args ...uint64) {
+	if t.share == nil {
+		return
+	}
+	o := ranks.Order{Op: op}
+	copy(o.Args[:], args)
+	ranks.Tell(t.share.group, o)
+}
+
+// sync gives the others the parameters and moments of rank 0, where these are not what both had.
+func (t *Trainer[T]) sync() {
+	if t.share == nil || t.share.synced {
+		return
+	}
+	t.tell(opSync)
+	t.giveAll()
+	t.share.synced = true
+}
+
+func (t *Trainer[T]) giveAll() {
+	for _, p := range t.parameters() {
+		t.share.group.Broadcast(0, ranks.View(p.data))
+	}
+}
+
+// Obey does what rank 0 said. It panics if that is no order of a trainer.
+func (t *Trainer[T]) Obey(o ranks.Order) {
+	s := &t.State
+	switch o.Op {
+	case opSync:
+		t.giveAll()
+		t.pool.Do(t.model.Parts(), t.packTask)
+	case opReady:
+		t.share.fault = t.source.Prepare(context.Background(), t.cfg.Seed)
+	case opRefresh:
+		t.report, _ = t.refresh(context.Background(), o.Args[0]) // rank 0 has the error too
+	case opArrange:
+		s.Epoch = int(o.Args[0])
+		t.arrange(s.Epoch)
+	case opBatch:
+		s.Epoch, s.Step, s.Averaged = int(o.Args[0]), int(o.Args[1]), int(o.Args[3])
+		step := adam(math.Float64frombits(o.Args[4]), int(o.Args[2]))
+		if _, norm, err := t.gradient(t.now()); err == nil {
+			t.move(step, math.Float64frombits(o.Args[5]), norm)
+		}
+	case opCheck:
+		t.compare()
+	default:
+		panic(fmt.Sprintf("train: there is no order %d", o.Op))
+	}
+}
+
+// refresh has the source make fresh items, together with the other ranks if it can.
+func (t *Trainer[T]) refresh(ctx context.Context, refresh uint64) (method.Report, error) {
+	if among := t.source.Capabilities().Among; among != nil && t.share != nil {
+		among(t.share.group)
+		defer among(nil)
+	}
+	return t.source.Refresh(ctx, t.cfg.Seed, refresh)
+}
+
+// A RankError says that a rank failed where rank 0 does not.
+type RankError struct {
+	Rank int
+	What string
+}
+
+func (e *RankError) Error() string { return fmt.Sprintf("rank %d of the MPI job %s", e.Rank, e.What) }
+
+func (*RankError) Place() fault.Place { return fault.Place{Kind: fault.Check} }
+
+// tellParts makes the losses and faults of parts known to all ranks.
+func (t *Trainer[T]) tellParts() {
+	s := t.share
+	clear(s.slots)
+	for i := t.first; i < t.end; i++ {
+		s.slots[i] = t.sums[i]
+		if t.errs[i] != nil || s.fault != nil {
+			s.slots[t.parts+i] = 1
+		}
+	}
+	ranks.Share(s.group, s.slots, s.own)
+	copy(t.sums, s.slots[:t.parts])
+	for i := range t.errs {
+		if t.errs[i] = nil; s.slots[t.parts+i] > 0 {
+			t.errs[i] = t.faultOf(i)
+		}
+	}
+}
+
+// faultOf returns the error of a part that a rank says has one: rank 0 has it too when it computes the part.
+func (t *Trainer[T]) faultOf(part int) error {
+	s := t.share
+	if s.group.Rank() == 0 {
+		if t.compute(0, part, t.total); t.errs[part] != nil {
+			return t.errs[part]
+		}
+	}
+	rank := 0
+	for _, hi := ranks.Cut(t.parts, 0, s.last); part >= hi; _, hi = ranks.Cut(t.parts, rank, s.last) {
+		rank++
+	}
+	return &RankError{rank, "cannot compute its share of a gradient that rank 0 can; does it read the same files?"}
+}
+
+// sum makes total the sum of the parts of all ranks.
+func (t *Trainer[T]) sum() {
+	s := t.share
+	if !s.exact {
+		t.pool.Do(segments, t.reduceTask)
+		ranks.Sum(s.group, t.total)
+		return
+	}
+	if s.group.Rank() == 0 {
+		t.pool.Do(segments, t.reduceTask)
+	}
+	ranks.Fold(s.group, t.total, s.last, foldPiece, s.add)
+}
+
+// addPiece adds this rank's parts to a share of the piece in progress.
+func (t *Trainer[T]) addPiece(_, task int) {
+	n := t.share.hi - t.share.lo
+	lo, hi := ranks.Cut(n, task, t.pool.Workers())
+	lo, hi = t.share.lo+lo, t.share.lo+hi
+	for _, g := range t.grads {
+		kernel.Add(t.total[lo:hi], g[lo:hi])
+	}
+}
+
+// A DriftError says that ranks which should have the same weights have not.
+type DriftError struct{ Rank, Epoch int }
+
+func (e *DriftError) Error() string {
+	return fmt.Sprintf("after epoch %d the weights of rank %d of the MPI job are not those of rank 0: a fault of its "+
+		"machine, or with mpi.exact=false sums that differ from rank to rank; mpi.exact=true has none. The last "+
+		"checkpoint is from before", e.Epoch, e.Rank)
+}
+
+func (*DriftError) Place() fault.Place { return fault.Place{Kind: fault.Check} }
+
+// check compares the weights of all ranks.
+func (t *Trainer[T]) check() error {
+	if t.share == nil {
+		return nil
+	}
+	t.tell(opCheck)
+	if rank := t.compare(); rank > 0 {
+		return &DriftError{rank, t.State.Epoch + 1}
+	}
+	return nil
+}
+
+// compare returns the first rank whose weights are not those of rank 0; 0 if there is none.
+func (t *Trainer[T]) compare() int {
+	g := t.share.group
+	sums := make([]float64, g.Size())
+	table := crc32.MakeTable(crc32.Castagnoli)
+	sums[g.Rank()] = float64(crc32.Update(crc32.Checksum(ranks.View(t.opt.params), table), table,
+		ranks.View(t.opt.average)))
+	ranks.Share(g, sums, func(i int) bool { return i == g.Rank() })
+	for rank, sum := range sums {
+		if sum != sums[0] {
+			return rank
+		}
+	}
+	return 0
+}

@@ -1,0 +1,560 @@
+// Package train fits a score.Model to the material of a method: batches, Adam, Muon,
+// clipping, moving averages, learning-rate schedule, and a state that resumes bit for
+// bit.
+//
+// It touches no files; package run keeps states on disk.
+package train
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"time"
+
+	"github.com/landing-diffusion/landing/base/kernel"
+	"github.com/landing-diffusion/landing/base/keyed"
+	"github.com/landing-diffusion/landing/base/parallel"
+	"github.com/landing-diffusion/landing/internal/fault"
+	"github.com/landing-diffusion/landing/learn/method"
+	"github.com/landing-diffusion/landing/learn/score"
+)
+
+// lanes is the number of partial gradients of a batch. Rows are cut into lanes
+// by their index, so sums run in the same order at any number of workers; it
+// also bounds how many workers help.
+const lanes = 16
+
+// laneRows bounds the rows that pass through the network at once. From 130 to
+// 800 rows, and with 8 or 16 lanes, a step takes the same time.
+const laneRows = 256
+
+// A Trainer trains one network. Its fields other than State and Now are fixed.
+type Trainer[T kernel.Float] struct {
+	cfg    Config
+	source method.Source[T]
+	model  score.Model[T]
+	pack   score.Packed[T] // the model after the last update
+	opt    *optimizer[T]
+	muon   []*muon[T] // matrices that Adam leaves alone
+	pool   *parallel.Pool
+
+	State State
+	Now   func() time.Time // the clock; nil is time.Now
+
+	draws  int  // network rows a term
+	ready  bool // source is prepared
+	report method.Report
+	order  []int  // this epoch's order of items
+	fresh  uint64 // refresh number of the source's items, plus one; 0 before the first
+
+	terms   []method.Term
+	uniform []float64
+	loss    []method.Loss[T] // by worker
+	ws      []score.Workspace[T]
+	ds      [][]T
+	parts   int             // numbered parts of a gradient: lanes, or with ranks that sum as they like more
+	first   int             // of the parts that are computed here: all without ranks
+	end     int             // behind them
+	grads   [][]T           // by part, from first on
+	total   []T             // the gradient
+	sums    []float64       // by part
+	errs    []error         // by part
+	squares []float64       // by segment
+	step    kernel.AdamStep // of the update in progress
+	decay   float64         // of its average; negative if there is none
+	share   *share          // of Among; nil: there are no other ranks
+
+	// bound once: a method value allocates
+	laneTask, reduceTask, squareTask, updateTask, muonTask, packTask func(worker, task int)
+}
+
+// A State is all of a Trainer that is not in Config or the weights.
+type State struct {
+	Epoch     int          `json:"epoch"` // epochs completed
+	Step      int          `json:"step"`  // batches completed in the current epoch
+	Updates   int          `json:"updates"`
+	Averaged  int          `json:"averaged"`
+	Rate      float64      `json:"rate"`
+	Plateau   PlateauState `json:"plateau"`
+	LossSum   float64      `json:"loss_sum"`  // over this epoch's batches
+	LastLoss  float64      `json:"last_loss"` // of the last batch
+	NormSum   float64      `json:"norm_sum"`  // gradient norms of this epoch
+	Rows      int64        `json:"rows"`      // network rows trained on, in all
+	Seconds   float64      `json:"seconds"`   // time spent, in all
+	Simulated float64      `json:"simulated"` // of it, in forward simulation
+
+	Plan   *Plan      `json:"plan,omitempty"`   // that clocks or held-out distances decided; nil: that of Config
+	Budget float64    `json:"budget,omitempty"` // seconds of Spent after which the training ends; 0: none
+	Spent  float64    `json:"spent,omitempty"`  // seconds of all calls, whatever they did
+	Timed  bool       `json:"timed,omitempty"`  // epochs were timed for the budget
+	Clock  []Decision `json:"clock,omitempty"`  // what clocks decided, the last is Plan
+
+	Extended int `json:"extended,omitempty"` // how often Extend was called
+
+	Judged *Judged `json:"judged,omitempty"` // what held-out distances said; nil: none was measured
+}
+
+// An Epoch is what happened in one.
+type Epoch struct {
+	Epoch     int       `json:"epoch"` // from 1
+	Loss      float64   `json:"loss"`  // mean over batches
+	LastLoss  float64   `json:"last_loss"`
+	GradNorm  float64   `json:"grad_norm"`        // mean over batches, before clipping
+	Rate      float64   `json:"rate"`             // learning rate of its last batch
+	Worst     []float64 `json:"worst"`            // largest violation of each component on forward paths
+	Failed    int       `json:"failed"`           // forward paths that failed
+	Broken    int       `json:"broken,omitempty"` // of these, those that broke down
+	Rows      int64     `json:"rows"`             // in all
+	Seconds   float64   `json:"seconds"`          // in all
+	Simulated float64   `json:"simulated"`        // in all
+}
+
+// A LossError says that the loss left the finite numbers.
+type LossError struct {
+	Epoch, Step int
+	Path, Time  int  // item and time of the first term that is not finite; −1 if only the gradient is
+	Unread      bool // the network's row of it is not finite: it cannot read the point
+}
+
+func (e *LossError) Error() string {
+	if e.Path < 0 {
+		return fmt.Sprintf("the gradient is not finite in epoch %d, batch %d; a lower learning rate may help",
+			e.Epoch, e.Step)
+	}
+	if e.Unread {
+		return fmt.Sprintf("the network cannot read the point of sample %d, step %d, in epoch %d, batch %d "+
+			"(atoms on a line, or a mirror image, have no alignment); smaller steps or conditions on bond angles help",
+			e.Path, e.Time, e.Epoch, e.Step)
+	}
+	return fmt.Sprintf("the loss is not finite in epoch %d, batch %d, at sample %d, step %d; "+
+		"a lower learning rate may help", e.Epoch, e.Step, e.Path, e.Time)
+}
+
+func (*LossError) Place() fault.Place { return fault.Place{Kind: fault.Diverged} }
+
+// A FailedError says that too many forward paths lost their projection.
+type FailedError struct {
+	Failed, Paths int
+	Limit         float64
+	Broken        int   // of the failed, those whose simulation broke down
+	Break         error // the first of them
+}
+
+func (e *FailedError) Error() string {
+	s := fmt.Sprintf("%d of %d forward paths failed a projection, above the allowed share %g; "+
+		"smaller steps (more of them, or a smaller σ_max) or a landing method help", e.Failed, e.Paths, e.Limit)
+	if e.Broken > 0 {
+		s = fmt.Sprintf("%d of %d forward paths failed, %d of them broke down, above the allowed share %g "+
+			"(train.max_failed): the first: %v; smaller steps (more of them, or a smaller σ_max) help", e.Failed,
+			e.Paths,
+			e.Broken, e.Limit, e.Break)
+	}
+	return s
+}
+
+func (*FailedError) Place() fault.Place { return fault.Place{Kind: fault.Check} }
+
+// failure says that too many paths of the last refresh failed.
+func (t *Trainer[T]) failure() error {
+	r := &t.report
+	return &FailedError{r.Failed, t.source.Items(), t.cfg.MaxFailed, r.Broken, r.Break}
+}
+
+// New makes a trainer of m's parameters on what src makes. It panics if Config is not
+// valid.
+func New[T kernel.Float](cfg Config, src method.Source[T], m score.Model[T], pool *parallel.Pool) *Trainer[T] {
+	if err := cfg.Validate(); err != nil {
+		panic("train: " + err.Error())
+	}
+	cfg = cfg.resolved(src.Items(), src.Times())
+	θ := m.Parameters()
+	t := &Trainer[T]{
+		cfg: cfg, source: src, model: m, draws: max(1, src.Capabilities().Draws), pack: m.Pack(true), pool: pool, opt: newOptimizer(θ),
+		State:   State{Rate: cfg.LearningRate},
+		order:   make([]int, 0, src.Items()),
+		terms:   make([]method.Term, 0, cfg.Batch*cfg.TimesPerPath),
+		uniform: make([]float64, cfg.TimesPerPath),
+		grads:   make([][]T, lanes), sums: make([]float64, lanes), errs: make([]error, lanes),
+		parts: lanes, end: lanes,
+		squares: make([]float64, segments),
+	}
+	rows := max(1, min(laneRows/t.draws, (cfg.Batch*cfg.TimesPerPath+lanes-1)/lanes)) * t.draws
+	for range pool.Workers() {
+		t.loss = append(t.loss, src.NewLoss(m, rows))
+		t.ws = append(t.ws, t.pack.NewWorkspace(rows, true))
+		t.ds = append(t.ds, make([]T, rows*m.Out()))
+	}
+	for i := range t.grads {
+		t.grads[i] = make([]T, len(θ))
+	}
+	t.total = t.grads[0]
+	t.laneTask, t.reduceTask, t.squareTask, t.updateTask = t.lane, t.reduce, t.square, t.update
+	if cfg.Optimizer == Muon {
+		for _, w := range m.Matrices() {
+			t.muon = append(t.muon, newMuon[T](w, m.Precision()))
+		}
+	}
+	t.muonTask = t.orthogonal
+	t.packTask = func(_, part int) { t.pack.Update(part) }
+	return t
+}
+
+// Done reports whether all epochs are trained.
+func (t *Trainer[T]) Done() bool { return t.State.Epoch >= t.Plan().Epochs }
+
+// Plan returns what the training goes by: the last decision of a clock or verdict; or that of Config,
+// of which a budget that nothing was decided by yet leaves the most epochs.
+func (t *Trainer[T]) Plan() Plan {
+	switch {
+	case t.State.Plan != nil:
+		return *t.State.Plan
+	case t.State.Budget > 0:
+		return Plan{Epochs: t.cfg.Epochs, Factor: 1}
+	}
+	return Plan{t.cfg.Epochs, t.cfg.Anneal, 1}
+}
+
+func (t *Trainer[T]) clock() time.Time {
+	if t.Now != nil {
+		return t.Now()
+	}
+	return time.Now()
+}
+
+// batches returns the number of batches in an epoch; an incomplete one is
+// dropped, unless it is the only one.
+func (t *Trainer[T]) batches() int { return max(1, len(t.order)/t.cfg.Batch) }
+
+// Average returns the model of averaged weights, or the raw one before the
+// average has begun. It shares the trainer's memory.
+func (t *Trainer[T]) Average() score.Model[T] {
+	if t.State.Averaged == 0 {
+		return t.model
+	}
+	return t.model.With(t.opt.average)
+}
+
+// Epoch trains to the end of the current epoch. If ctx is done it stops after
+// the current batch with the context's error, in a state that resumes exactly.
+func (t *Trainer[T]) Epoch(ctx context.Context) (Epoch, error) {
+	start := t.clock()
+	before := t.State.Seconds
+	clock := func() { t.State.Seconds = before + t.clock().Sub(start).Seconds() }
+	if err := t.prepare(ctx); err != nil {
+		clock()
+		return Epoch{}, err
+	}
+	for t.State.Step < t.batches() {
+		if err := ctx.Err(); err != nil {
+			clock()
+			return Epoch{}, err
+		}
+		if err := t.batch(); err != nil {
+			clock()
+			return Epoch{}, err
+		}
+	}
+	if err := t.check(); err != nil {
+		clock()
+		return Epoch{}, err
+	}
+	s := &t.State
+	n := float64(t.batches())
+	s.Rate = t.cfg.Plateau.Step(&s.Plateau, s.Rate, s.LastLoss)
+	s.Epoch++
+	clock()
+	e := Epoch{
+		Epoch: s.Epoch, Loss: s.LossSum / n, LastLoss: s.LastLoss, GradNorm: s.NormSum / n, Rate: t.step.Rate,
+		Worst: append([]float64(nil), t.report.Worst...), Failed: t.report.Failed, Broken: t.report.Broken,
+		Rows: s.Rows, Seconds: s.Seconds, Simulated: s.Simulated,
+	}
+	s.Step, s.LossSum, s.NormSum = 0, 0, 0
+	return e, nil
+}
+
+// prepare brings the items and the order of the current epoch.
+func (t *Trainer[T]) prepare(ctx context.Context) error {
+	t.sync()
+	if !t.ready {
+		t.tell(opReady)
+		if err := t.source.Prepare(ctx, t.cfg.Seed); err != nil {
+			return err
+		}
+		t.ready = true
+	}
+	epoch, items := t.State.Epoch, t.source.Items()
+	refresh := keyed.TrainingPaths.At(uint64(epoch / t.cfg.Refresh))
+	if t.fresh != refresh+1 {
+		start := t.clock()
+		var err error
+		t.tell(opRefresh, refresh)
+		t.report, err = t.refresh(ctx, refresh)
+		t.State.Simulated += t.clock().Sub(start).Seconds()
+		if err != nil {
+			return err
+		}
+		if float64(t.report.Failed) > t.cfg.MaxFailed*float64(items) {
+			return t.failure()
+		}
+		t.fresh = refresh + 1
+	}
+	t.tell(opArrange, uint64(epoch))
+	if t.arrange(epoch); len(t.order) == 0 {
+		return t.failure()
+	}
+	return nil
+}
+
+// arrange brings the order of the items in an epoch, of which those that failed are left out, and what of them is
+// made anew for each.
+func (t *Trainer[T]) arrange(epoch int) {
+	if arrange := t.source.Capabilities().Arrange; arrange != nil {
+		arrange(t.cfg.Seed, keyed.TrainingPaths.At(uint64(epoch)))
+	}
+	t.order = t.order[:t.source.Items()]
+	keyed.RowOrder.Stream(t.cfg.Seed, uint64(epoch)).Permutation(t.order, 0, 0)
+	kept := t.order[:0]
+	for _, i := range t.order {
+		if !t.source.Failed(i) {
+			kept = append(kept, i)
+		}
+	}
+	t.order = kept
+}
+
+// now returns the items of the batch in progress.
+func (t *Trainer[T]) now() []int {
+	lo := t.State.Step * t.cfg.Batch
+	return t.order[lo:min(lo+t.cfg.Batch, len(t.order))]
+}
+
+// adam returns update number n at a rate.
+func adam(rate float64, n int) kernel.AdamStep {
+	return kernel.AdamStep{Rate: rate, Beta1: 0.9, Beta2: 0.999, Epsilon: 1e-8, T: n}
+}
+
+// batch makes one update.
+func (t *Trainer[T]) batch() error {
+	s := &t.State
+	averaged, decay := s.Averaged, -1.0
+	if s.Epoch > 0 { // the average begins with the second epoch
+		averaged++
+		decay = averageDecay(t.cfg.Average, averaged)
+	}
+	step := adam(s.Rate*t.anneal(), s.Updates+1)
+	t.tell(opBatch, uint64(s.Epoch), uint64(s.Step), uint64(step.T), uint64(averaged), math.Float64bits(step.Rate),
+		math.Float64bits(decay))
+	loss, norm, err := t.gradient(t.now())
+	if err != nil {
+		return err
+	}
+	s.Updates, s.Averaged = step.T, averaged
+	t.move(step, decay, norm)
+	s.Step++
+	s.LossSum += loss
+	s.NormSum += norm
+	s.LastLoss = loss
+	s.Rows += int64(len(t.terms) * t.draws)
+	return nil
+}
+
+// move moves the parameters along the gradient, of the norm given.
+func (t *Trainer[T]) move(step kernel.AdamStep, decay, norm float64) {
+	t.step, t.decay = step, decay
+	t.step.Scale = clip(norm, t.cfg.Clip)
+	t.pool.Do(segments, t.updateTask)
+	t.pool.Do(len(t.muon), t.muonTask)
+	t.pool.Do(t.model.Parts(), t.packTask)
+}
+
+// anneal returns the factor of the learning rate in the update in progress.
+func (t *Trainer[T]) anneal() float64 {
+	return t.Plan().At(float64(t.State.Epoch) + float64(t.State.Step)/float64(t.batches()))
+}
+
+// gradient computes the mean loss over paths and, in total, its gradient; it returns the
+// gradient's norm. With ranks all of them call it, and have the same.
+func (t *Trainer[T]) gradient(batch []int) (loss, norm float64, err error) {
+	t.pick(batch)
+	t.hide()
+	t.pool.Do(t.end-t.first, t.laneTask)
+	if t.share != nil {
+		t.tellParts()
+	}
+	for lane, e := range t.errs {
+		if e != nil {
+			return 0, 0, e
+		}
+		loss += t.sums[lane]
+	}
+	if loss-loss != 0 {
+		return 0, 0, t.blame()
+	}
+	if t.share != nil {
+		t.sum()
+		t.pool.Do(segments, t.squareTask)
+	} else {
+		t.pool.Do(segments, t.reduceTask)
+	}
+	for _, sq := range t.squares {
+		norm += sq
+	}
+	norm = math.Sqrt(norm)
+	if norm-norm != 0 {
+		return 0, 0, &LossError{t.State.Epoch + 1, t.State.Step + 1, -1, -1, false}
+	}
+	return loss, norm, nil
+}
+
+// pick lists the terms of a batch: all times of each item, or one time from each
+// of TimesPerPath strata, weighted by the stratum's size so that the loss and
+// its gradient keep their expectation.
+func (t *Trainer[T]) pick(batch []int) {
+	N, m := t.source.Times(), t.cfg.TimesPerPath
+	t.terms = t.terms[:0]
+	draw := keyed.BatchTimes.Stream(t.cfg.Seed, uint64(t.State.Epoch))
+	for _, item := range batch {
+		if m == N {
+			for k := range N {
+				t.terms = append(t.terms, method.Term{Item: item, K: k, Weight: 1 / float64(len(batch))})
+			}
+			continue
+		}
+		draw.Uniforms(t.uniform, uint64(item), 0)
+		for j, u := range t.uniform {
+			lo, hi := j*N/m, (j+1)*N/m
+			k := min(lo+int(u*float64(hi-lo)), hi-1)
+			t.terms = append(t.terms, method.Term{Item: item, K: k, Weight: float64(hi-lo) / float64(len(batch))})
+		}
+	}
+}
+
+// hide draws which of the terms do not see their condition: a function of epoch, item and
+// time.
+func (t *Trainer[T]) hide() {
+	if t.cfg.Hidden == 0 {
+		return
+	}
+	draw, u := keyed.HiddenConditions.Stream(t.cfg.Seed, uint64(t.State.Epoch)), t.uniform[:1]
+	for i := range t.terms {
+		term := &t.terms[i]
+		draw.Uniforms(u, uint64(term.Item), term.K)
+		term.Null = u[0] < t.cfg.Hidden
+	}
+}
+
+// lane computes a part of those that are computed here.
+func (t *Trainer[T]) lane(worker, i int) { t.compute(worker, t.first+i, t.grads[i]) }
+
+// compute computes the loss and gradient of a part's share of the terms.
+func (t *Trainer[T]) compute(worker, lane int, grad []T) {
+	l, ws, ds := t.loss[worker], t.ws[worker], t.ds[worker]
+	t.sums[lane], t.errs[lane] = 0, nil
+	lo, hi := lane*len(t.terms)/t.parts, (lane+1)*len(t.terms)/t.parts
+	if lo == hi {
+		clear(grad)
+	}
+	for first := lo; lo < hi; {
+		n := min(l.Rows(), hi-lo)
+		in, err := l.Prepare(t.terms[lo : lo+n])
+		if err != nil {
+			t.errs[lane] = fmt.Errorf("epoch %d, batch %d, terms from sample %d on: %w",
+				t.State.Epoch+1, t.State.Step+1, t.terms[lo].Item, err)
+			return
+		}
+		rows := n * t.draws
+		t.sums[lane] += l.Evaluate(ds, ws.Forward(in, rows))
+		ws.Backward(grad, ds, rows, lo > first)
+		lo += n
+	}
+}
+
+// blame finds the first term whose loss is not finite.
+func (t *Trainer[T]) blame() error {
+	l, ws, ds := t.loss[0], t.ws[0], t.ds[0]
+	for i := range t.terms {
+		in, err := l.Prepare(t.terms[i : i+1])
+		if err != nil {
+			return err
+		}
+		if v := l.Evaluate(ds, ws.Forward(in, t.draws)); v-v != 0 {
+			unread := slices.ContainsFunc(in, func(x T) bool { return x-x != 0 })
+			return &LossError{t.State.Epoch + 1, t.State.Step + 1, t.terms[i].Item, t.terms[i].K, unread}
+		}
+	}
+	return &LossError{t.State.Epoch + 1, t.State.Step + 1, -1, -1, false}
+}
+
+// segments is the number of pieces that parameters are cut into for reductions
+// and updates.
+const segments = 64
+
+func (t *Trainer[T]) segment(i int) (lo, hi int) {
+	n := len(t.opt.params)
+	return i * n / segments, (i + 1) * n / segments
+}
+
+// reduce sums the parts that are computed here, in order, in a segment of total; without other ranks it
+// squares it too.
+func (t *Trainer[T]) reduce(_, segment int) {
+	lo, hi := t.segment(segment)
+	dst := t.total[lo:hi]
+	for _, part := range t.grads[1:] {
+		kernel.Add(dst, part[lo:hi])
+	}
+	if t.share == nil {
+		t.square(0, segment)
+	}
+}
+
+// square sums the squares of a segment of total.
+func (t *Trainer[T]) square(_, segment int) {
+	lo, hi := t.segment(segment)
+	sq := 0.0
+	for _, v := range t.total[lo:hi] {
+		sq += float64(v) * float64(v)
+	}
+	t.squares[segment] = sq
+}
+
+// update applies Adam to a segment, but for what Muon moves, and the moving
+// average.
+func (t *Trainer[T]) update(_, segment int) {
+	lo, hi := t.segment(segment)
+	for _, o := range t.muon {
+		if first, end := o.At, o.At+o.Out*o.In; first < hi && end > lo {
+			t.adam(lo, min(first, hi))
+			lo = max(lo, min(end, hi))
+		}
+	}
+	t.adam(lo, hi)
+}
+
+func (t *Trainer[T]) adam(lo, hi int) {
+	if lo >= hi {
+		return
+	}
+	kernel.Adam(t.opt.params[lo:hi], t.opt.m[lo:hi], t.opt.v[lo:hi], t.total[lo:hi], t.step)
+	t.mix(lo, hi)
+}
+
+// orthogonal applies Muon to a matrix.
+func (t *Trainer[T]) orthogonal(_, i int) {
+	o := t.muon[i]
+	lo, hi := o.At, o.At+o.Out*o.In
+	o.step(t.opt.params[lo:hi], t.opt.m[lo:hi], t.total[lo:hi], t.step.Scale, t.step.Rate)
+	t.mix(lo, hi)
+}
+
+func (t *Trainer[T]) mix(lo, hi int) {
+	if t.decay >= 0 {
+		kernel.Mix(t.opt.average[lo:hi], t.opt.params[lo:hi], t.decay)
+	}
+}
+
+// Interrupted reports whether an error of Epoch is the context's.
+func Interrupted(err error) bool {
+	return errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)
+}

@@ -1,0 +1,157 @@
+// Package check is the doctor for constraints: before any training it looks at a feasible set, its data and a
+// process, and says component by component what will work, what will work badly and what cannot work.
+//
+// What is looked at is gathered first, once, as Evidence: points on Σ, near Σ and along forward paths (package
+// evidence), and what these checks alone ask for. Every check is one file with one pure function from evidence to
+// findings, so its numbers are a function of the seed, and no check rests on another.
+package check
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"github.com/landing-diffusion/landing/base/parallel"
+	"github.com/landing-diffusion/landing/constraint"
+	"github.com/landing-diffusion/landing/langevin"
+	"github.com/landing-diffusion/landing/learn/method"
+	"github.com/landing-diffusion/landing/learn/score"
+	"github.com/landing-diffusion/landing/learn/train"
+)
+
+// A Status is the verdict of a finding.
+type Status int
+
+const (
+	Skip Status = iota - 1 // nothing could be looked at
+	Pass
+	Warn // it runs, worse than it could
+	Fail // it does not run, or runs on another set than was meant
+)
+
+var statusNames = [...]string{"SKIP", "PASS", "WARN", "FAIL"}
+
+func (s Status) String() string { return statusNames[s-Skip] }
+
+// MarshalText implements encoding.TextMarshaler.
+func (s Status) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
+
+// A Finding is what one check says of one component.
+type Finding struct {
+	Check     string  `json:"check"`
+	Component string  `json:"component"` // empty: of the set or the process as a whole
+	Status    Status  `json:"status"`
+	Message   string  `json:"message"`
+	Numbers   Numbers `json:"numbers,omitempty"`
+	Key       string  `json:"key,omitempty"` // of a problem file, that the finding chose a value for
+	Value     any     `json:"value,omitempty"`
+}
+
+// say sets the status and the message.
+func (f *Finding) say(s Status, format string, v ...any) {
+	f.Status, f.Message = s, fmt.Sprintf(format, v...)
+}
+
+// add sets the status and appends to the message.
+func (f *Finding) add(s Status, format string, v ...any) {
+	f.say(s, "%s", f.Message+fmt.Sprintf(format, v...))
+}
+
+// Numbers are the figures behind a finding.
+type Numbers map[string]float64
+
+// MarshalJSON writes null for numbers that are not finite.
+func (n Numbers) MarshalJSON() ([]byte, error) {
+	out := make(map[string]*float64, len(n))
+	for k, v := range n {
+		if v-v == 0 {
+			out[k] = &v
+		} else {
+			out[k] = nil
+		}
+	}
+	return json.Marshal(out)
+}
+
+// Input is what the doctor looks at.
+type Input struct {
+	Process   *langevin.Process // with its set; it need not be valid
+	Data      []float64         // n×d; nil if there is none
+	Tolerance float64           // largest violation that data may have; 0: a share of its spread, evidence.Far
+	Uniform   bool              // the prior is the uniform law, not terminal states
+	Method    method.Method     // nil: one that follows Process
+	Training  *Training         // what to forecast; nil: forward simulation alone
+	Seed      uint64
+}
+
+// Training is what the forecast of training needs to know.
+type Training struct {
+	Config  train.Config
+	Rows    int // training rows
+	Method  method.Method
+	Network score.Config
+	Budget  float64 // seconds; 0: none
+	Judged  bool    // held-out distances may end it before
+}
+
+// checks are all checks, in the order of the report. Those of the process say nothing of a
+// method that does not follow it.
+var checks = []struct {
+	name    string
+	run     func(*Evidence) []Finding
+	process bool
+}{
+	{"dimension", dimension, false},
+	{"feasible points", existence, false},
+	{"finite", finiteness, false},
+	{"derivatives", derivatives, false},
+	{"data", feasibility, false},
+	{"rows", repeats, false},
+	{"mesh", meshes, false},
+	{"gradient on Σ", vanishing, false},
+	{"kinks", kinks, false},
+	{"rank", ranks, false},
+	{"activity", activity, false},
+	{"landing rate", landingRate, true},
+	{"forward paths", forwardPaths, true},
+	{"offset", offsets, true},
+	{"repulsion", repulsion, true},
+	{"terminal law", terminalLaw, false},
+	{"components", connectedness, false},
+	{"forecast", forecast, false},
+}
+
+// Run examines the input with every check. The error is the context's; faults of the input are findings.
+func Run(ctx context.Context, in Input, pool *parallel.Pool) (*Report, error) {
+	e, err := gather(ctx, in, pool)
+	if err != nil {
+		return nil, err
+	}
+	r := &Report{Set: constraint.Name(e.Set), Dim: e.D, Equalities: e.M, Inequalities: e.C - e.M,
+		Points: len(in.Data) / e.D}
+	for _, c := range checks {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		findings := []Finding{{Status: Skip, Message: fmt.Sprintf("the method %s does not follow this process",
+			e.strange())}}
+		if !c.process || e.stranger == nil {
+			findings = c.run(e)
+		}
+		for _, f := range findings {
+			f.Check = c.name
+			r.Findings = append(r.Findings, f)
+		}
+	}
+	return r, ctx.Err()
+}
+
+// strange is the name of a method that does not follow the process.
+func (e *Evidence) strange() string {
+	if e.stranger == nil {
+		return ""
+	}
+	return e.stranger.Name()
+}
+
+func finite(v float64) bool { return v-v == 0 }

@@ -1,0 +1,157 @@
+package check
+
+import (
+	"context"
+	"encoding/json"
+	"math"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/landing-diffusion/landing/langevin"
+	"github.com/landing-diffusion/landing/learn/method/pathmatch"
+	"github.com/landing-diffusion/landing/learn/score"
+	"github.com/landing-diffusion/landing/learn/train"
+	"github.com/landing-diffusion/landing/tools/testkit"
+)
+
+// Chosen keys have a line for each part of the problem file, with values in few digits; what needs a person,
+// and keys of no part, have their own. Why gives each its line and reason, as JSON does.
+func TestChosenKeys(t *testing.T) {
+	r := &Report{Set: "a set", Dim: 3, Findings: []Finding{
+		{Check: "rank", Message: "fine"},
+		{Check: "auto", Status: Warn, Message: "few rows"},
+		{Check: "auto", Message: "process.friction: auto is 2.66: far", Key: "process.friction", Value: 2.6598},
+		{Check: "auto", Message: "network.center: auto is [1 2]: mean", Key: "network.center", Value: []float64{1, 2}},
+		{Check: "auto", Message: "process.sigma.min: auto is 0.1: fine", Key: "process.sigma.min", Value: 0.1},
+		{Check: "auto", Message: "prior: auto is uniform: it mixes", Key: "prior", Value: "uniform"},
+	}}
+	var b strings.Builder
+	if err := r.Write(&b, false); err != nil {
+		t.Fatal(err)
+	}
+	want := `a set: d = 3, 0 equalities, 0 inequalities, 0 data points
+
+PASS  rank           fine
+WARN  auto           few rows
+PASS  auto  process  friction 2.66, sigma.min 0.1
+PASS  auto  network  center (2 numbers)
+PASS  auto           prior: auto is uniform: it mixes
+
+0 FAIL, 1 WARN, 5 PASS
+Why keys have these values: --why
+`
+	if b.String() != want {
+		t.Errorf("got\n%s\nwant\n%s", b.String(), want)
+	}
+	b.Reset()
+	r.Why = true
+	if err := r.Write(&b, false); err != nil || !strings.Contains(b.String(), "sigma.min: auto is 0.1: fine\n") ||
+		!strings.Contains(b.String(), "center: auto is [1 2]: mean\n") || strings.Contains(b.String(), "--why") {
+		t.Errorf("%v\n%s", err, b.String())
+	}
+}
+
+// The text is aligned, counts what is alike, keeps every status apart and is
+// coloured only when asked; JSON holds everything, with null for NaN.
+func TestReport(t *testing.T) {
+	r := &Report{Set: "a set", Dim: 3, Equalities: 1, Findings: []Finding{
+		{Check: "rank", Component: "a", Message: "fine"}, {Check: "rank", Component: "a", Message: "fine too"},
+		{Check: "rank", Component: "bb", Message: "fine"},
+		{Check: "rank", Component: "c", Status: Warn, Message: "near", Numbers: Numbers{"x": math.NaN(), "y": 2}},
+		{Check: "rank", Message: "whole"},
+		{Check: "data", Component: "d1", Status: Fail, Message: "bad"},
+		{Check: "data", Component: "d2", Status: Fail, Message: "bad"},
+		{Check: "data", Component: "d3", Status: Fail, Message: "bad"},
+		{Check: "data", Component: "d4", Status: Fail, Message: "bad"},
+		{Check: "data", Component: "d5", Status: Fail, Message: "bad"},
+		{Check: "data", Component: "d6", Status: Fail, Message: "bad"},
+	}}
+	var b strings.Builder
+	if err := r.Write(&b, false); err != nil {
+		t.Fatal(err)
+	}
+	want := `a set: d = 3, 1 equality, 0 inequalities, 0 data points
+
+WARN  rank  c   near
+PASS  rank      whole
+PASS  rank  a   fine
+PASS  rank  a   fine too (and 1 other alike)
+FAIL  data  d1  bad
+FAIL  data  d2  bad
+FAIL  data  d3  bad
+FAIL  data  d4  bad (and 2 others alike)
+
+6 FAIL, 1 WARN, 4 PASS
+`
+	if b.String() != want {
+		t.Errorf("got\n%s\nwant\n%s", b.String(), want)
+	}
+	b.Reset()
+	if err := r.Write(&b, true); err != nil || strings.Count(b.String(), "\x1b[31mFAIL\x1b[0m") != 4 {
+		t.Errorf("colours: %q", b.String())
+	}
+	data, err := json.Marshal(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s := string(data); !strings.Contains(s, `"numbers":{"x":null,"y":2}`) ||
+		!strings.Contains(s, `"status":"FAIL"`) {
+		t.Errorf("got %s", s)
+	}
+	if r.Status() != Fail {
+		t.Errorf("status %v", r.Status())
+	}
+}
+
+// What is found does not depend on the number of workers, times apart.
+func TestWorkers(t *testing.T) {
+	s := arm(3, false)
+	findings := func(workers int) []Finding {
+		pool := testkit.Pool(t, workers)
+		r, err := Run(context.Background(), Input{Process: gentle(s), Tolerance: 1e-3, Seed: 3}, pool)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var out []Finding
+		for _, f := range r.Findings {
+			if f.Check != "forecast" {
+				for k, v := range f.Numbers { // NaN is not equal to itself
+					if math.IsNaN(v) {
+						f.Numbers[k] = -1
+					}
+				}
+				out = append(out, f)
+			}
+		}
+		return out
+	}
+	if a, b := findings(1), findings(5); !reflect.DeepEqual(a, b) {
+		t.Error("findings depend on the number of workers")
+	}
+}
+
+// The forecast counts rows and bytes exactly and measures times.
+func TestForecast(t *testing.T) {
+	p := gentle(equality(3).equal("h", ball(1)))
+	in := Input{Process: p, Training: &Training{
+		Config: train.Config{Epochs: 100, Batch: 32, Refresh: 10, LearningRate: 1e-3, Average: 0.9}, Rows: 1000,
+		Method:  pathmatch.New(p, pathmatch.Options{}),
+		Network: score.Config{Dim: 3, Momentum: true, Width: 16, Layers: 1},
+	}}
+	f := find(run(t, in), "forecast", "")[0]
+	n := f.Numbers
+	if n["rows"] != 992*20*100 || n["bytes_per_path"] != 21*3*8 || n["train_bytes"] != 1000*21*3*8+32*(8*16+17*3) {
+		t.Errorf("got %v", n)
+	}
+	if n["seconds_per_row"] <= 0 ||
+		!near(n["train_seconds"], n["rows"]*n["seconds_per_row"]+10*1000*n["seconds_per_path"]) {
+		t.Errorf("got %v", n)
+	}
+	p.Method = langevin.ULLAP
+	if m := find(run(t, in), "forecast", "")[0].Numbers; m["rows"] != n["rows"] {
+		t.Errorf("got %v", m)
+	}
+}
+
+func near(a, b float64) bool { return math.Abs(a-b) <= 1e-9*math.Abs(a) }

@@ -1,0 +1,1005 @@
+package discover
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/landing-diffusion/landing/base/keyed"
+	"github.com/landing-diffusion/landing/constraint/formula"
+	"github.com/landing-diffusion/landing/domain/molecule"
+	"github.com/landing-diffusion/landing/internal/dense"
+)
+
+// normals returns independent standard normal numbers.
+func normals(seed uint64, n int) []float64 {
+	z := make([]float64, n)
+	keyed.New(seed, keyed.Probe, 0).Normals(z, 0, 0)
+	return z
+}
+
+// rows makes a table of n rows by a function of each row's own normal numbers.
+func rows(seed uint64, n, given int, of func(z []float64) []float64) Table {
+	z := normals(seed, n*given)
+	t := Table{N: n}
+	for i := range n {
+		x := of(z[i*given : (i+1)*given])
+		t.D = len(x)
+		t.X = append(t.X, x...)
+	}
+	return t
+}
+
+func look(t *testing.T, table Table, given ...string) *Report {
+	t.Helper()
+	r, err := Look(table, given...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// written are relations as families are written, sorted.
+func written(relations []Relation) (out []string) {
+	for _, f := range Families(relations) {
+		s := f.Expr
+		if f.For != "" {
+			s += " for " + f.For
+		}
+		out = append(out, s)
+	}
+	slices.Sort(out)
+	return out
+}
+
+func unit(v []float64) []float64 { return times(1/dense.Norm(v), v) }
+
+func times(c float64, v []float64) []float64 {
+	u := make([]float64, len(v))
+	for k := range v {
+		u[k] = c * v[k]
+	}
+	return u
+}
+
+// rotation is a matrix of SO(3), from six normal numbers.
+func rotation(z []float64) []float64 {
+	a, b := unit(z[:3]), z[3:6]
+	d := a[0]*b[0] + a[1]*b[1] + a[2]*b[2]
+	b = unit([]float64{b[0] - d*a[0], b[1] - d*a[1], b[2] - d*a[2]})
+	return append(append(a, b...), a[1]*b[2]-a[2]*b[1], a[2]*b[0]-a[0]*b[2], a[0]*b[1]-a[1]*b[0])
+}
+
+func circles(z []float64) (x []float64) {
+	for _, a := range z {
+		x = append(x, math.Cos(2*a), math.Sin(2*a))
+	}
+	return x
+}
+
+func plane(z []float64) []float64 { return []float64{z[0], z[1], 2*z[0] - 3*z[1] + 1} }
+
+func noisy(t Table, sd float64) Table {
+	z := normals(77, len(t.X))
+	return mapped(t, func(i int, v float64) float64 { return v + sd*z[i] })
+}
+
+func mapped(t Table, f func(i int, v float64) float64) Table {
+	t.X = slices.Clone(t.X)
+	for k, v := range t.X {
+		t.X[k] = f(k, v)
+	}
+	return t
+}
+
+// reflected turns all rows by the reflection that takes e_1 to a random direction.
+func reflected(t Table) Table {
+	u := unit(normals(9, t.D))
+	t.X = slices.Clone(t.X)
+	for i := range t.N {
+		x := t.X[i*t.D : (i+1)*t.D]
+		d := 0.0
+		for k := range x {
+			d += u[k] * x[k]
+		}
+		for k := range x {
+			x[k] -= 2 * d * u[k]
+		}
+	}
+	return t
+}
+
+// Data made with known relations has those, exactly, and no others; in any unit.
+func TestRelations(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		t    Table
+		want []string
+	}{
+		{"sphere", rows(1, 300, 4, unit), []string{"norm(x) = 1"}},
+		{"circles", rows(1, 300, 3, circles), []string{"norm(x[2*i:2*i+2]) = 1 for i in 0..2"}},
+		{"cosines, then sines", rows(1, 300, 6, func(z []float64) []float64 {
+			x := make([]float64, 12)
+			for k, a := range z {
+				x[6*(k/3)+k%3], x[6*(k/3)+k%3+3] = math.Cos(a), math.Sin(a)
+			}
+			return x
+		}), []string{"norm([x[6*i+j], x[6*i+j+3]]) = 1 for i in 0..1, j in 0..2"}},
+		{"plane", rows(1, 300, 2, plane), []string{"2*x[0] - 3*x[1] - x[2] = -1"}},
+		{"simplex", rows(1, 300, 4, func(z []float64) (x []float64) {
+			s := 0.0
+			for _, v := range z {
+				x, s = append(x, math.Exp(v)), s+math.Exp(v)
+			}
+			return times(1/s, x)
+		}), []string{"sum(x) = 1"}},
+		{"a sum of some", rows(1, 300, 6, func(z []float64) []float64 {
+			return append(slices.Clone(z), 7-z[3]-z[4]-z[5])
+		}), []string{"sum(x[3:7]) = 7"}},
+		{"rotation", rows(1, 300, 6, rotation), []string{
+			"dot(x[3*i:3*i+3], x[3*j:3*j+3]) = 0 for i in 0..1, j in i+1..2", "norm(x[3*i:3*i+3]) = 1 for i in 0..2"}},
+		{"pose", rows(1, 300, 9, func(z []float64) []float64 {
+			r := rotation(z)
+			return slices.Concat(r[:3], z[6:7], r[3:6], z[7:8], r[6:], z[8:9], []float64{0, 0, 0, 1})
+		}), []string{"dot(x[4*i:4*i+3], x[4*j:4*j+3]) = 0 for i in 0..1, j in i+1..2",
+			"norm(x[4*i:4*i+3]) = 1 for i in 0..2", "x[15] = 1", "x[i+12] = 0 for i in 0..2"}},
+		{"columns of a matrix", rows(1, 300, 6, func(z []float64) []float64 {
+			r := rotation(z)
+			return []float64{r[0], r[3], r[1], r[4], r[2], r[5]}
+		}), []string{"norm(k in 0..2, x[2*k+0]) = 1", "norm(k in 0..2, x[2*k+1]) = 1",
+			"sum(k in 0..2, x[2*k+0]*x[2*k+1]) = 0"}},
+		{"torus", rows(1, 600, 2, func(z []float64) []float64 {
+			ρ := 2 + 0.6*math.Cos(3*z[1])
+			return []float64{ρ * math.Cos(3*z[0]), ρ * math.Sin(3*z[0]), 0.6 * math.Sin(3*z[1])}
+		}), []string{"norm([norm(x[0:2]) - 2, x[2]]) = 0.6"}},
+		{"ellipse", rows(1, 600, 1, func(z []float64) []float64 {
+			return []float64{2*math.Cos(3*z[0]) + 5, 0.6*math.Sin(3*z[0]) - 1}
+		}), []string{"norm([(x[0] - 5)/2, (x[1] + 1)/0.6]) = 1"}},
+		{"circle far from 0", rows(1, 600, 1, func(z []float64) []float64 {
+			return []float64{0.5*math.Cos(3*z[0]) + 40, 0.5*math.Sin(3*z[0]) - 70}
+		}), []string{"distance(x, [40, -70]) = 0.5"}},
+		{"Cassini oval", rows(1, 600, 1, func(z []float64) []float64 {
+			c := math.Cos(6 * z[0])
+			r := math.Sqrt(c + math.Sqrt(0.5+c*c))
+			return []float64{r * math.Cos(3*z[0]), r * math.Sin(3*z[0])}
+		}), []string{"x[0]^4 + 2*x[0]^2*x[1]^2 + x[1]^4 - 2*x[0]^2 + 2*x[1]^2 = 0.5"}},
+		{"chain", rows(1, 600, 9, func(z []float64) (x []float64) {
+			x = slices.Clone(z[:3])
+			for b := range 2 {
+				u := unit(z[3+3*b : 6+3*b])
+				for k := range 3 {
+					x = append(x, x[3*b+k]+1.5*u[k])
+				}
+			}
+			return x
+		}), []string{"distance(x[0:3], x[3:6]) = 1.5", "distance(x[3:6], x[6:9]) = 1.5"}},
+		{"two quadrics", rows(1, 1000, 6, func(z []float64) []float64 {
+			a, b := unit(z[:3]), z[3:6]
+			d := a[0]*b[0] + a[1]*b[1] + a[2]*b[2] - 0.5
+			return append(a, b[0]-d*a[0], b[1]-d*a[1], b[2]-d*a[2])
+		}), []string{"norm(x[0:3]) = 1", "x[0]*x[3] + x[1]*x[4] + x[2]*x[5] = 0.5"}},
+		{"product far from 0", rows(1, 400, 2, func(z []float64) []float64 {
+			return []float64{z[0] + 50, z[1] - 80, (z[0] + 50) * (z[1] - 80)}
+		}), []string{"x[0]*x[1] - x[2] = 0"}},
+		{"constant", rows(1, 100, 2, func(z []float64) []float64 { return []float64{z[0], 3.5, z[1]} }),
+			[]string{"x[1] = 3.5"}},
+		{"equal columns", rows(1, 100, 2, func(z []float64) []float64 { return []float64{z[0], z[1], z[0]} }),
+			[]string{"x[0] - x[2] = 0"}},
+	} {
+		r := look(t, c.t)
+		if got := written(r.Exact()); !slices.Equal(got, c.want) {
+			t.Errorf("%s: %s; expected %s", c.name, got, c.want)
+		}
+		if len(r.Relations) != len(r.Exact()) {
+			t.Errorf("%s: nearly kept: %s", c.name, written(r.Relations))
+		}
+		for _, unit := range []float64{1e3, 1e-3} {
+			s := look(t, mapped(c.t, func(_ int, v float64) float64 { return v * unit }))
+			if len(s.Relations) != len(r.Relations) || len(s.Exact()) != len(r.Exact()) {
+				t.Errorf("%s, numbers times %g: %s; expected as many as of %s", c.name, unit, written(s.Relations),
+					c.want)
+			}
+			for i, q := range s.Relations {
+				if q.Kind != r.Relations[i].Kind {
+					t.Errorf("%s, numbers times %g: %s is %s; expected %s", c.name, unit, q.Expr, q.Kind,
+						r.Relations[i].Kind)
+				}
+			}
+		}
+	}
+}
+
+// A relation between columns of very different units is the same relation.
+func TestUnitsOfColumns(t *testing.T) {
+	units := []float64{1e-6, 1e4, 1}
+	for _, sd := range []float64{0, 1e-3} {
+		a := noisy(rows(1, 300, 2, plane), sd)
+		r, s := look(t, a), look(t, mapped(a, func(i int, v float64) float64 { return v * units[i%3] }))
+		if len(r.Relations) != 1 || len(s.Relations) != 1 {
+			t.Fatalf("noise %g: %s and %s; expected one each", sd, written(r.Relations), written(s.Relations))
+		}
+		p, q := r.Relations[0], s.Relations[0]
+		if p.Exact != q.Exact || p.Exact != (sd == 0) || sd > 0 && math.Abs(p.RMS/q.RMS-1) > 0.02 {
+			t.Errorf("noise %g: %s with residual %.4g, and %s with %.4g", sd, p.Expr, p.RMS, q.Expr, q.RMS)
+		}
+	}
+}
+
+// The residual of a sphere with noise is that of a formula written down here, and it decides
+// what is said: at 10⁻¹⁰ between round-off and not, at 0.02 between nearly kept and nothing.
+func TestThresholds(t *testing.T) {
+	const n = 400
+	for _, c := range []struct {
+		sd          float64
+		told, exact bool
+	}{
+		{1e-14, true, true}, {1.5e-11, true, true}, {5e-10, true, false}, {1e-6, true, false}, {1e-3, true, false},
+		{0.0085, true, false}, {0.013, false, false}, {0.1, false, false},
+	} {
+		table := noisy(rows(3, n, 4, unit), c.sd)
+		r := look(t, table)
+		if told := len(r.Relations) > 0; told != c.told {
+			t.Errorf("noise %g: told %v; expected %v", c.sd, told, c.told)
+			continue
+		}
+		if !c.told {
+			continue
+		}
+		q := r.Relations[0]
+		if len(r.Relations) != 1 || q.Expr != "norm(x) = 1" || q.Exact != c.exact {
+			t.Errorf("noise %g: %s, exact %v; expected norm(x) = 1, %v", c.sd, written(r.Relations), q.Exact, c.exact)
+		}
+		var worst, square float64
+		for i := range n {
+			x := table.X[4*i : 4*i+4]
+			below := 0.0
+			for j, v := range x {
+				below += math.Pow(v/dense.Norm(x)*sdOf(table, j), 2)
+			}
+			res := math.Abs(dense.Norm(x)-1) / math.Sqrt(below)
+			worst, square = max(worst, res), square+res*res/n
+		}
+		if c.sd > 1e-13 && (math.Abs(q.Max/worst-1) > 1e-4 || math.Abs(q.RMS/math.Sqrt(square)-1) > 1e-4) {
+			t.Errorf("noise %g: residual max %g, rms %g; expected %g, %g", c.sd, q.Max, q.RMS, worst, math.Sqrt(square))
+		}
+	}
+}
+
+func sdOf(t Table, j int) float64 {
+	var mean, square float64
+	for i := range t.N {
+		mean += t.X[i*t.D+j] / float64(t.N)
+	}
+	for i := range t.N {
+		square += math.Pow(t.X[i*t.D+j]-mean, 2) / float64(t.N)
+	}
+	return math.Sqrt(square)
+}
+
+// What rounding the numbers of a file does to a relation is round-off, if they have digits enough to say so.
+func TestRounding(t *testing.T) {
+	sphere := rows(1, 300, 4, unit)
+	decimals := func(k float64) Table {
+		return mapped(sphere, func(_ int, v float64) float64 { return math.Round(v*k) / k })
+	}
+	for _, c := range []struct {
+		name  string
+		t     Table
+		exact bool
+	}{
+		{"single", mapped(sphere, func(_ int, v float64) float64 { return float64(float32(v)) }), true},
+		{"six decimals", decimals(1e6), true},
+		{"two decimals", decimals(1e2), false},
+		{"single, with noise", noisy(mapped(sphere, func(_ int, v float64) float64 { return float64(float32(v)) }),
+			1e-6),
+			false},
+		{"noise in six decimals", mapped(noisy(sphere, 1e-5), func(_ int, v float64) float64 {
+			return math.Round(v*1e6) / 1e6
+		}), false},
+	} {
+		r := look(t, c.t)
+		if len(r.Relations) != 1 || r.Relations[0].Expr != "norm(x) = 1" || r.Relations[0].Exact != c.exact {
+			t.Errorf("%s: %+v; expected norm(x) = 1, exact %v", c.name, r.Relations, c.exact)
+		}
+	}
+}
+
+// Turned data keeps as many relations, to round-off.
+func TestTurned(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		t    Table
+		want int
+	}{
+		{"sphere", rows(1, 300, 5, unit), 1},
+		{"circles", rows(1, 600, 2, circles), 2},
+		{"plane", rows(1, 300, 2, plane), 1},
+		{"circle on a plane", rows(1, 600, 1, func(z []float64) []float64 {
+			return []float64{math.Cos(2 * z[0]), math.Sin(2 * z[0]), 0.5}
+		}), 2},
+		{"two planes", rows(1, 300, 3, func(z []float64) []float64 {
+			return []float64{z[0], z[1], z[2], z[0] + z[1], z[1] - z[2]}
+		}), 2},
+		{"ellipse", rows(1, 600, 1, func(z []float64) []float64 {
+			return []float64{math.Cos(3 * z[0]), 0.3 * math.Sin(3*z[0])}
+		}), 1},
+	} {
+		r := look(t, reflected(c.t))
+		if len(r.Exact()) != c.want || len(r.Relations) != c.want {
+			t.Errorf("%s: %s; expected %d", c.name, written(r.Relations), c.want)
+		}
+		for _, q := range r.Relations {
+			if q.Max > 1e-12 {
+				t.Errorf("%s: %s has residual %g", c.name, q.Expr, q.Max)
+			}
+		}
+	}
+}
+
+// Relations that follow from others are counted, not told: what is told has independent
+// gradients, as many as the data has dimensions less.
+func TestIndependent(t *testing.T) {
+	rigid := []float64{0, 0, 0, 1.5, 0, 0, 0.3, 1.4, 0, 0.2, -0.4, 1.3, 1.1, 1.2, -0.7}
+	for _, c := range []struct {
+		name string
+		t    Table
+		want int
+	}{
+		{"rotation, of which 20 quadrics are known", rows(1, 400, 6, rotation), 6},
+		{"rigid body of five points, with ten distances", rows(1, 400, 9, func(z []float64) (x []float64) {
+			r := rotation(z)
+			for a := range 5 {
+				for k := range 3 {
+					v := z[6+k]
+					for m := range 3 {
+						v += r[3*k+m] * rigid[3*a+m]
+					}
+					x = append(x, v)
+				}
+			}
+			return x
+		}), 9},
+		{"a column twice and its double", rows(1, 400, 3, func(z []float64) []float64 {
+			return []float64{z[0], z[1], z[0], 2 * z[0], z[2]}
+		}), 2},
+		{"sums of sums", rows(1, 400, 4, func(z []float64) []float64 {
+			a, b := z[0]+z[1], z[2]+z[3]
+			return []float64{z[0], z[1], z[2], z[3], a, b, a + b}
+		}), 3},
+		{"circles whose squares add up", rows(1, 400, 2, circles), 2},
+		{"the same in single precision", mapped(rows(1, 400, 2, circles), func(_ int, v float64) float64 {
+			return float64(float32(v))
+		}), 2},
+		{"rotation in single precision", mapped(rows(1, 400, 6, rotation), func(_ int, v float64) float64 {
+			return float64(float32(v))
+		}), 6},
+	} {
+		r := look(t, c.t)
+		if len(r.Exact()) != c.want || len(r.Relations) != c.want {
+			t.Errorf("%s: %d relations, %s; expected %d", c.name, len(r.Relations), written(r.Relations), c.want)
+		}
+	}
+	if r := look(t, rows(1, 400, 6, rotation)); r.Follow < 3 || len(r.Matrices) != 1 || r.Matrices[0].Positive != 400 {
+		t.Errorf("of rotations %d follow, %+v", r.Follow, r.Matrices)
+	}
+	flipped := rows(1, 400, 6, rotation)
+	for k := range 3 {
+		flipped.X[k] = -flipped.X[k]
+	}
+	if r := look(t, flipped); len(r.Matrices) != 1 || r.Matrices[0].Positive != 399 || r.Matrices[0].Negative != 1 {
+		t.Errorf("of rotations and one reflection: %+v", r.Matrices)
+	}
+}
+
+// Of nearly kept relations each is told once, in its simplest form: neither powers of it nor
+// products with coordinates.
+func TestNearlyKept(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		t    Table
+		want []string
+	}{
+		{"plane", noisy(rows(1, 300, 2, plane), 1e-2), []string{"2*x[0] - 3*x[1] - x[2] = -1"}},
+		{"circles", noisy(rows(1, 300, 3, circles), 5e-3), []string{"norm(x[2*i:2*i+2]) = 1 for i in 0..2"}},
+		{"two quadrics", noisy(rows(1, 1000, 6, func(z []float64) []float64 {
+			a, b := unit(z[:3]), z[3:6]
+			d := a[0]*b[0] + a[1]*b[1] + a[2]*b[2] - 0.5
+			return append(a, b[0]-d*a[0], b[1]-d*a[1], b[2]-d*a[2])
+		}), 1e-3), []string{"norm(x[0:3]) = 1", "x[0]*x[3] + x[1]*x[4] + x[2]*x[5] = 0.5"}},
+		{"chain of points", noisy(rows(1, 500, 9, func(z []float64) []float64 {
+			u, v := unit(z[3:6]), unit(z[6:9])
+			return []float64{z[0], z[1], z[2], z[0] + u[0], z[1] + u[1], z[2] + u[2],
+				z[0] + u[0] + v[0], z[1] + u[1] + v[1], z[2] + u[2] + v[2]}
+		}), 2e-3), []string{"distance(x[0:3], x[3:6]) = 1", "distance(x[3:6], x[6:9]) = 1"}},
+		// (‖x‖² − 1)² is within Near, and is no constraint: it has no gradient where it is 0.
+		{"thick sphere", rows(1, 2000, 4, func(z []float64) []float64 {
+			return times(1+0.0095*z[3], unit([]float64{z[0] + 1, z[1] + 1, z[2]}))
+		}), []string{"norm(x) = 1"}},
+		{"thicker circle", rows(1, 2000, 2, func(z []float64) []float64 {
+			return times(1+0.018*z[1], []float64{math.Cos(2 * z[0]), math.Sin(2 * z[0])})
+		}), []string{"norm(x[0:2]) = 1"}},
+	} {
+		r := look(t, c.t)
+		if got := written(r.Relations); !slices.Equal(got, c.want) || len(r.Exact()) > 0 {
+			t.Errorf("%s: %s; expected %s, none exact", c.name, got, c.want)
+		}
+	}
+}
+
+// Independent Gaussian numbers have no relation: none in 240 tables, and the chance of a false one
+// is below 10⁻⁹ each (see spare). Were it 2 % a table, this would see it 99 times in a hundred.
+func TestFalseAlarms(t *testing.T) {
+	seed := uint64(100)
+	for _, c := range []struct{ n, d, tables int }{
+		{40, 2, 60}, {45, 3, 60}, {60, 5, 40}, {64, 12, 40}, {120, 9, 20}, {200, 20, 12}, {50, 50, 6}, {600, 6, 2},
+	} {
+		for range c.tables {
+			seed++
+			r := look(t, rows(seed, c.n, c.d, func(z []float64) []float64 { return z }))
+			if len(r.Relations) > 0 {
+				t.Errorf("%d rows of %d, seed %d: %s", c.n, c.d, seed, written(r.Relations))
+			}
+		}
+	}
+	// Heavy tails, skewed and clustered columns, and a walk have none either.
+	for name, table := range map[string]Table{
+		"cubes": rows(1, 400, 4, func(z []float64) []float64 {
+			return []float64{z[0] * z[0] * z[0], math.Exp(z[1]), z[2], z[3]}
+		}),
+		"two groups": rows(2, 400, 3, func(z []float64) []float64 {
+			return []float64{z[0] + math.Copysign(10, z[2]), z[1]}
+		}),
+		"whole": rows(3, 400, 3, func(z []float64) []float64 {
+			return []float64{math.Round(3 * z[0]), z[1], z[2]}
+		}),
+	} {
+		if r := look(t, table); len(r.Relations) > 0 {
+			t.Errorf("%s: %s", name, written(r.Relations))
+		}
+	}
+}
+
+// A short piece of a smooth curve is near many polynomials, to many digits: none is said to hold.
+func TestShortCurve(t *testing.T) {
+	r := look(t, rows(1, 400, 1, func(z []float64) []float64 {
+		s := 0.3 * math.Tanh(z[0])
+		return []float64{math.Exp(s), math.Sin(2 * s), math.Log(2 + s), math.Sqrt(1 + s)}
+	}))
+	// x[3]² = 1 + s and exp(x[2]) = 2 + s, but no polynomial joins two columns.
+	if exact := r.Exact(); len(exact) > 0 {
+		t.Errorf("%s", written(exact))
+	}
+	if len(r.Relations) == 0 || r.Relations[0].RMS > 1e-6 {
+		t.Errorf("nearly kept: %+v", r.Relations)
+	}
+}
+
+// Too few rows say nothing, and a remark says that; columns that do not vary are told anyway.
+func TestFewRows(t *testing.T) {
+	for _, n := range []int{1, 2, 39} {
+		r := look(t, rows(1, n, 4, unit))
+		if n > 1 && (len(r.Relations) > 0 || len(r.Remarks) != 1 || !strings.Contains(r.Remarks[0], "too few")) {
+			t.Errorf("%d rows: %+v, %q", n, r.Relations, r.Remarks)
+		}
+	}
+	if r := look(t, rows(1, 2, 1, func(z []float64) []float64 { return []float64{z[0], 5} })); len(r.Relations) != 1 ||
+		r.Relations[0].Expr != "x[1] = 5" {
+		t.Errorf("a constant column of two rows: %+v", r.Relations)
+	}
+	// Fewer rows than columns: linear relations of neighbours are found, and others not claimed.
+	r := look(t, rows(1, 80, 70, func(z []float64) []float64 {
+		x := slices.Clone(z)
+		x[5] = x[3] + x[4]
+		return x
+	}))
+	if got := written(r.Relations); !slices.Equal(got, []string{"x[3] + x[4] - x[5] = 0"}) || len(r.Remarks) == 0 {
+		t.Errorf("80 rows of 70: %s, %q", got, r.Remarks)
+	}
+	// Equal rows count once.
+	few := rows(1, 30, 4, unit)
+	few.X = slices.Repeat(few.X, 20)
+	few.N *= 20
+	if r := look(t, few); len(r.Relations) > 0 || r.Distinct != 30 {
+		t.Errorf("30 rows, 20 times: %d distinct, %+v", r.Distinct, r.Relations)
+	}
+}
+
+// A few bad rows do not hide a relation, are named, and keep it from being called exact.
+func TestBadRows(t *testing.T) {
+	for _, row := range []int{16, 17} { // one that is fitted to, one that is held out
+		sphere := rows(1, 300, 4, unit)
+		for k := range 4 {
+			sphere.X[4*row+k] *= 1.3
+		}
+		r := look(t, sphere)
+		if len(r.Relations) != 1 || r.Relations[0].Exact || !slices.Equal(r.Relations[0].Exceptions, []int{row}) ||
+			r.Relations[0].Expr != "norm(x) = 1" {
+			t.Errorf("sphere with row %d bad: %+v", row, r.Relations)
+		}
+		flat := rows(1, 300, 2, plane)
+		flat.X[3*row] += 0.3
+		r = look(t, flat)
+		if len(r.Relations) != 1 || r.Relations[0].Exact || !slices.Equal(r.Relations[0].Exceptions, []int{row}) ||
+			r.Relations[0].Expr != "2*x[0] - 3*x[1] - x[2] = -1" {
+			t.Errorf("plane with row %d bad: %+v", row, r.Relations)
+		}
+	}
+	// Coefficients that no guess finds: the bad row, which is fitted to, must be left out.
+	crooked := rows(1, 300, 2, func(z []float64) []float64 {
+		return []float64{z[0], z[1], math.Sqrt2*z[0] - math.E*z[1] + math.Pi}
+	})
+	crooked.X[3*16] += 0.3
+	if r := look(t, crooked); len(r.Relations) != 1 || !slices.Equal(r.Relations[0].Exceptions, []int{16}) {
+		t.Errorf("crooked plane with row 16 bad: %+v", r.Relations)
+	}
+	wild := noisy(rows(1, 300, 4, unit), 1e-3)
+	for _, row := range []int{16, 17} {
+		for k := range 4 {
+			wild.X[4*row+k] *= 1.6
+		}
+	}
+	if r := look(t, wild); !slices.Equal(written(r.Relations), []string{"norm(x) = 1"}) || r.Relations[0].Exact {
+		t.Errorf("noisy sphere with two bad rows: %+v", r.Relations)
+	}
+	spiked := rows(1, 300, 3, func(z []float64) []float64 { return z })
+	spiked.X[3*40+1] = -9999
+	spiked.X[3*50+2] = 12 // six interquartile ranges are 8.1 standard deviations, from 0.7
+	spiked.X[3*51+2] = 7
+	r := look(t, spiked)
+	if len(r.Outliers) != 2 || r.Outliers[0] != (Outlier{40, 1, -9999}) || r.Outliers[1].Row != 50 {
+		t.Errorf("outliers: %+v", r.Outliers)
+	}
+}
+
+func TestColumns(t *testing.T) {
+	const n = 100
+	z := normals(1, n)
+	of := func(f func(i int) float64) Column {
+		x := make([]float64, n)
+		for i := range x {
+			x[i] = f(i)
+		}
+		return Columns(x, n, 1)[0]
+	}
+	c := of(func(i int) float64 { return math.Round(z[i]*1e4) / 1e4 })
+	if c.Decimals != 4 || c.Last != 0.5e-4 || c.Whole {
+		t.Errorf("four decimals: %+v", c)
+	}
+	if c := of(func(i int) float64 { return float64(float32(z[i])) }); !c.Single || c.Decimals != -1 ||
+		c.Last != 0x1p-24*max(c.Max, -c.Min) {
+		t.Errorf("single: %+v", c)
+	}
+	if c := of(func(i int) float64 { return z[i] }); c.Single || c.Last > 1e-15 {
+		t.Errorf("double: %+v", c)
+	}
+	if c := of(func(i int) float64 { return float64(i % 4) }); !c.Label(n) || c.Number(n) || c.Distinct != 4 {
+		t.Errorf("labels: %+v", c)
+	}
+	if c := of(func(i int) float64 { return float64(i % 31) }); c.Label(n) {
+		t.Errorf("31 values of 100 rows are called labels: %+v", c)
+	}
+	if c := of(func(i int) float64 { return float64(1000 + i + i/50) }); c.Label(n) || !c.Number(n) {
+		t.Errorf("numbers of rows: %+v", c)
+	}
+	if c := of(func(i int) float64 { return float64((i * 37) % n) }); c.Number(n) {
+		t.Errorf("whole numbers in another order: %+v", c)
+	}
+	if c := of(func(int) float64 { return -2.5 }); !c.Constant() || c.Label(n) {
+		t.Errorf("constant: %+v", c)
+	}
+	if c := of(func(i int) float64 { return 0.01*z[i] + 1e6 }); c.Constant() {
+		t.Errorf("a little about a million: %+v", c)
+	}
+}
+
+func TestDuplicates(t *testing.T) {
+	x := []float64{1, 2, 3, 4, 1, 2, 0, 5, math.Copysign(0, -1), 5, 1, 2}
+	r := Duplicates(x, 6, 2)
+	if r.Count != 3 || !slices.Equal(r.First, [][2]int{{2, 0}, {4, 3}, {5, 0}}) {
+		t.Errorf("%+v", r)
+	}
+}
+
+// Families stand for the relations that they are made of: at random points they have the same
+// values, and names differ.
+func TestFamilies(t *testing.T) {
+	var all []Relation
+	for l := range 3 {
+		for j := range 4 {
+			all = append(all, *relation(Circle, 1, "norm([x[@0], x[@1]]) = 1", "circle", 10*l+j, 10*l+5+j))
+		}
+	}
+	for a := range 4 {
+		for b := a + 1; b < 4; b++ {
+			all = append(all, *relation(Distance, 2, "distance(x[@0:@0+2], x[@1:@1+2]) = 2", "distance", 3+2*a, 3+2*b))
+		}
+	}
+	all = append(all, *relation(Circle, 2, "norm(x[@0:@0+2]) = 2", "circle", 20), *relation(Constant, 5, "x[@0] = 5",
+		"constant", 3), *relation(Constant, 5, "x[@0] = 5", "constant", 1), *relation(Constant, 5, "x[@0] = 5",
+		"constant", 8))
+	for _, order := range [][]int{nil, {5, 3, 17, 0}} {
+		mixed := slices.Clone(all)
+		for k, i := range order {
+			mixed[k], mixed[i] = mixed[i], mixed[k]
+		}
+		families := Families(mixed)
+		if len(families) != 6 {
+			t.Errorf("%d families: %+v", len(families), families)
+		}
+		var whole formula.Spec
+		whole.Dim = 30
+		var members []int
+		for _, f := range families {
+			whole.Equality = append(whole.Equality, f.Component)
+			members = append(members, f.Members...)
+		}
+		single := formula.Spec{Dim: 30}
+		for k, i := range members {
+			single.Equality = append(single.Equality, formula.Component{Name: fmt.Sprint("n", k), Expr: mixed[i].Expr})
+		}
+		a, err := formula.New(whole)
+		if err != nil {
+			t.Fatal(err)
+		}
+		b, err := formula.New(single)
+		if err != nil {
+			t.Fatal(err)
+		}
+		x := normals(5, 30)
+		u, v := make([]float64, len(members)), make([]float64, len(members))
+		a.Values(u, x, 1)
+		b.Values(v, x, 1)
+		if !slices.Equal(u, v) || len(all) != len(members) {
+			t.Errorf("families have %v; expected %v", u, v)
+		}
+	}
+}
+
+// A formula of the user is measured; what follows from it is not told again; one that cannot be is an error.
+func TestGiven(t *testing.T) {
+	sphere := rows(1, 300, 4, unit)
+	r := look(t, sphere, "sum(x[0:4]) = 2", "dot(x, x) = 1", "x[0] <= 0.5", "x[1] >= -3")
+	if len(r.Given) != 2 || r.Given[0].Exact || r.Given[0].RMS < 0.5 || !r.Given[1].Exact {
+		t.Errorf("given: %+v", r.Given)
+	}
+	if len(r.Relations) != 1 || r.Relations[0].Expr != "dot(x, x) = 1" {
+		t.Errorf("with the sphere given: %s", written(r.Relations))
+	}
+	outside := 0
+	for i := range 300 {
+		if sphere.X[4*i] > 0.5 {
+			outside++
+		}
+	}
+	if len(r.Inequalities) != 2 || r.Inequalities[0].Outside != outside || r.Inequalities[1].Outside != 0 ||
+		r.Inequalities[1].Least < 2 {
+		t.Errorf("inequalities: %+v, %d rows outside", r.Inequalities, outside)
+	}
+	for _, text := range []string{"x[4] = 0", "x[0] = ", "y = 1", "sqrt(x[0]) = 1", "x = 1"} {
+		_, err := Look(sphere, text)
+		var e *GivenError
+		if !errors.As(err, &e) || e.Formula != text || (text == "sqrt(x[0]) = 1") != (e.Row >= 0) {
+			t.Errorf("%s: %v", text, err)
+		}
+	}
+}
+
+func TestRefused(t *testing.T) {
+	for _, table := range []Table{
+		{X: []float64{1, 2, 3}, N: 2, D: 2}, {N: 0, D: 2}, {X: []float64{1, math.NaN()}, N: 1, D: 2},
+		{X: make([]float64, MaxDim+1), N: 1, D: MaxDim + 1}, {X: make([]float64, 6), N: 1, D: 6, Shape: []int{2, 2}},
+		{X: make([]float64, 6), N: 1, D: 6, Molecule: molecule.Anonymous(3)},
+	} {
+		if _, err := Look(table); !errors.As(err, new(*Error)) {
+			t.Errorf("%d rows of %d: %v", table.N, table.D, err)
+		}
+	}
+}
+
+// The dimension that rows fill, within what 600 points can tell.
+func TestFills(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		t    Table
+		want float64
+	}{
+		{"curve", rows(1, 600, 1, circles), 1},
+		{"sphere", rows(1, 600, 3, unit), 2},
+		{"plane", rows(1, 600, 2, plane), 2},
+		{"box", rows(1, 600, 3, func(z []float64) []float64 { return z }), 3},
+	} {
+		// The estimate's standard error is p/√n: 4 % of it here; a tenth is the edge's, too.
+		if r := look(t, c.t); math.Abs(r.Fills/c.want-1) > 0.16 {
+			t.Errorf("%s fills %.2f dimensions; expected %g", c.name, r.Fills, c.want)
+		}
+	}
+	if r := look(t, rows(1, 90, 3, unit)); !math.IsNaN(r.Fills) {
+		t.Errorf("90 rows fill %g dimensions", r.Fills)
+	}
+}
+
+// Ends that are walls are told, those of a Gaussian are not.
+func TestBounds(t *testing.T) {
+	r := look(t, rows(1, 2000, 3, func(z []float64) []float64 {
+		return []float64{math.Abs(math.Remainder(z[0]*5, 2)), z[1], 3 * math.Erf(z[2]/math.Sqrt2)}
+	}))
+	var got []string
+	for _, b := range r.Bounds {
+		got = append(got, fmt.Sprintf("%d %v %g", b.Column, b.Upper, b.Value))
+	}
+	slices.Sort(got)
+	if want := []string{"0 false 0", "0 true 1", "2 false -3", "2 true 3"}; !slices.Equal(got, want) {
+		t.Errorf("bounds %q; expected %q", got, want)
+	}
+}
+
+// Of a molecule internal coordinates are looked at, wherever and however it lies.
+func TestConformations(t *testing.T) {
+	m := molecule.Anonymous(4)
+	if err := m.SetBonds([]molecule.Bond{{0, 1}, {1, 2}, {2, 3}}); err != nil {
+		t.Fatal(err)
+	}
+	make4 := func(z []float64, bond, dihedral float64) []float64 {
+		bend := 1.9 + 0.1*z[10]
+		x := []float64{-math.Cos(bend), math.Sin(bend), 0, 0, 0, 0, bond, 0, 0, bond + 0.5, 1.3 * math.Cos(dihedral),
+			1.3 * math.Sin(dihedral)}
+		r := rotation(z)
+		out := make([]float64, 12)
+		for a := range 4 {
+			for k := range 3 {
+				out[3*a+k] = 3 * z[6+k]
+				for n := range 3 {
+					out[3*a+k] += r[3*k+n] * x[3*a+n]
+				}
+			}
+		}
+		return out
+	}
+	table := rows(1, 400, 11, func(z []float64) []float64 { return make4(z, 1.53+0.2*z[9], -70*math.Pi/180) })
+	table.Molecule = m
+	r := look(t, table)
+	var got []string
+	for _, q := range r.Exact() {
+		got = append(got, fmt.Sprint(q.Kind, q.Atoms(), " ", math.Round(q.Value*1e9)/1e9))
+	}
+	if want := []string{"distance[0 1] 1", "distance[2 3] 1.392838828", "angle[1 2 3] 111.037511025",
+		"dihedral[0 1 2 3] -70"}; !slices.Equal(got, want) {
+		t.Errorf("%q; expected %q", got, want)
+	}
+	// A dihedral about ±180 is one value.
+	table = rows(1, 400, 11, func(z []float64) []float64 { return make4(z, 1.53+0.2*z[9], math.Pi) })
+	table.Molecule = m
+	r = look(t, table)
+	if last := r.Exact(); len(last) == 0 || last[len(last)-1].Kind != Dihedral ||
+		math.Abs(math.Abs(last[len(last)-1].Value)-180) > 1e-6 {
+		t.Errorf("a flat dihedral: %+v", r.Relations)
+	}
+	for _, q := range r.Internals {
+		if len(q.Atoms) == 4 && q.Most-q.Least > 1e-6 {
+			t.Errorf("a flat dihedral goes from %g to %g", q.Least, q.Most)
+		}
+	}
+	// One that stops suddenly has walls.
+	table = rows(1, 2000, 11, func(z []float64) []float64 { return make4(z, 1.5, 2.5+0.3*math.Erf(z[9]/math.Sqrt2)) })
+	table.Molecule = m
+	r = look(t, table)
+	for _, q := range r.Internals {
+		if wall := len(q.Atoms) == 4; q.Most-q.Least > 1e-6 && q.Wall != wall {
+			t.Errorf("of atoms %v, wall %v; expected %v", q.Atoms, q.Wall, wall)
+		}
+	}
+}
+
+// The same table gives the same report.
+func TestDeterministic(t *testing.T) {
+	table := noisy(rows(1, 500, 6, rotation), 1e-4)
+	a, b := look(t, table), look(t, table)
+	if fmt.Sprintf("%+v", written(a.Relations)) != fmt.Sprintf("%+v", written(b.Relations)) || a.Fills != b.Fills {
+		t.Error("two reports of one table differ")
+	}
+}
+
+// Of more columns than are looked at together the pairs, neighbours and the sum of all are found, and
+// what was not looked for is said.
+func TestWide(t *testing.T) {
+	const n, d = 60, 720
+	z := normals(12, n*d)
+	for i := range n {
+		x := z[i*d : (i+1)*d]
+		for _, pair := range [][2]int{{3, 4}, {10, 700}} {
+			r := math.Hypot(x[pair[0]], x[pair[1]])
+			x[pair[0]], x[pair[1]] = x[pair[0]]/r, x[pair[1]]/r
+		}
+		sum := 0.0
+		for _, v := range x[:d-1] {
+			sum += v
+		}
+		x[d-1] = 7 - sum
+	}
+	r, err := Look(Table{X: z, N: n, D: d})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, q := range r.Relations {
+		if q.Exact {
+			got = append(got, q.Expr)
+		}
+	}
+	if want := []string{"norm(x[3:5]) = 1", "norm([x[10], x[700]]) = 1", "sum(x) = 7"}; !slices.Equal(got, want) {
+		t.Errorf("%q; expected %q", got, want)
+	}
+	if !slices.ContainsFunc(r.Remarks, func(s string) bool { return strings.Contains(s, "at most 600") }) {
+		t.Errorf("%q", r.Remarks)
+	}
+}
+
+// A law that is narrow in many directions is near very many polynomials: they are not all measured, that
+// is said, and what holds to round-off is found beside them.
+func TestCrowded(t *testing.T) {
+	const n, d = 200, 48
+	z := normals(13, n*(d+2))
+	x := make([]float64, 0, n*d)
+	for i := range n {
+		u := z[i*(d+2):]
+		row := make([]float64, d)
+		for j := range row { // about a curve, with noise of a hundredth
+			row[j] = math.Sin(u[d]*float64(1+j%3)/3+float64(j)) + 0.01*u[j]
+		}
+		row[d-2], row[d-1] = math.Cos(u[d+1]), math.Sin(u[d+1])
+		x = append(x, row...)
+	}
+	r, err := Look(Table{X: x, N: n, D: d})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(r.Exact()) != 1 || r.Exact()[0].Expr != fmt.Sprintf("norm(x[%d:%d]) = 1", d-2, d) {
+		t.Errorf("%+v", r.Exact())
+	}
+	if !slices.ContainsFunc(r.Remarks, func(s string) bool { return strings.Contains(s, "so many polynomials") }) {
+		t.Errorf("%d relations, %q", len(r.Relations), r.Remarks)
+	}
+}
+
+// Where the set found ends itself there is no wall, and where the data alone ends there is: on a sphere
+// that is cut at 0.9, far from and near to the pole, on chains of points about a ball, and in angles
+// between bonds. Of a law without walls none is told.
+func TestWalls(t *testing.T) {
+	ends := func(r *Report) (out []string) {
+		for _, b := range r.Bounds {
+			out = append(out, fmt.Sprintf("%s %v %g", b.Expr, b.Upper, b.Value))
+		}
+		slices.Sort(out)
+		return out
+	}
+	cut := func(at float64) Table {
+		table, z := Table{D: 3}, normals(21, 3*8000)
+		for i := range 8000 {
+			if u := unit(z[3*i : 3*i+3]); u[2] <= at {
+				table.X, table.N = append(table.X, u...), table.N+1
+			}
+		}
+		return table
+	}
+	limit := passable
+	for _, passable = range []float64{0, limit} { // by what is left of a gradient, and by landing beyond the end
+		for _, c := range []struct {
+			at   float64
+			want []string
+		}{{2, nil}, {0.9, []string{"x[2] true 0.9"}}, {0.95, []string{"x[2] true 0.95"}}} {
+			if got := ends(look(t, cut(c.at))); !slices.Equal(got, c.want) {
+				t.Errorf("cut at %g: %q; expected %q", c.at, got, c.want)
+			}
+		}
+	}
+	// Of few rows of the whole sphere the last may be far from a pole, by chance, and stand in the data many
+	// times. Of 360 ends each 2 and 1 are taken for walls (a fifth of the 31 that once were is the limit).
+	for _, c := range []struct{ rows, times int }{{150, 20}, {300, 1}} {
+		walls := 0
+		for seed := range 60 {
+			table, few := Table{D: 3, N: c.rows * c.times}, normals(uint64(40+seed), 3*c.rows)
+			for i := range table.N {
+				k := 3 * (i % c.rows)
+				table.X = append(table.X, unit(slices.Clone(few[k:k+3]))...)
+			}
+			walls += len(ends(look(t, table)))
+		}
+		if walls > 6 {
+			t.Errorf("of 60 files of %d rows, %d times each, %d ends are taken for walls", c.rows, c.times, walls)
+		}
+	}
+	// A whole ellipsoid has no wall where its norm is least, though that rises steeply from there.
+	for seed := range 20 {
+		z := normals(uint64(100+seed), 3*900)
+		table := rows(0, 900, 0, func([]float64) []float64 {
+			u := unit(z[:3])
+			z = z[3:]
+			return []float64{2 * u[0], u[1], u[2] / 2}
+		})
+		for _, end := range ends(look(t, table)) {
+			if strings.HasPrefix(end, "norm") {
+				t.Errorf("an ellipsoid's end is taken for a wall: %s", end)
+			}
+		}
+	}
+	// Three points with two bonds of 1, the angle between them uniform from 60 to 100 degrees, turned anyhow.
+	chain := rows(22, 4000, 7, func(z []float64) []float64 {
+		u := unit(z[:3])
+		v := unit(cross(u, unit(z[3:6])))
+		sin, cos := math.Sincos((80 + 20*math.Erf(z[6]/math.Sqrt2)) * math.Pi / 180)
+		x := append(make([]float64, 0, 9), 0, 0, 0)
+		w := []float64{-cos*u[0] + sin*v[0], -cos*u[1] + sin*v[1], -cos*u[2] + sin*v[2]}
+		return append(append(x, u...), u[0]+w[0], u[1]+w[1], u[2]+w[2])
+	})
+	for i := range chain.N { // and moved about
+		for j := range 9 {
+			chain.X[9*i+j] += 3 * math.Sin(float64(i*i%977)+float64(j%3))
+		}
+	}
+	got := ends(look(t, chain))
+	for _, want := range []string{"angle(x[0:3], x[3:6], x[6:9]) false 60", "angle(x[0:3], x[3:6], x[6:9]) true 100"} {
+		if !slices.Contains(got, want) {
+			t.Errorf("%q has no %q", got, want)
+		}
+	}
+	if got := ends(look(t, rows(23, 4000, 4, func(z []float64) []float64 { return z }))); got != nil {
+		t.Errorf("normal numbers: %q", got)
+	}
+}
+
+func cross(u, v []float64) []float64 {
+	return []float64{u[1]*v[2] - u[2]*v[1], u[2]*v[0] - u[0]*v[2], u[0]*v[1] - u[1]*v[0]}
+}
+
+// A tail that thins out is no outlier, however long; a number beyond a gap is.
+func TestTails(t *testing.T) {
+	table := rows(24, 4000, 2, func(z []float64) []float64 {
+		return []float64{z[0] * math.Exp(0.5*math.Abs(z[0])), z[1]}
+	})
+	most := 0.0
+	for i := range table.N {
+		most = max(most, math.Abs(table.X[2*i]))
+	}
+	c := Columns(table.X, table.N, 2)[0]
+	if most < c.High+fence*(c.High-c.Low) {
+		t.Fatal("the tail ends within the fences: the test says nothing")
+	}
+	beyond := 0
+	for i := range table.N {
+		if math.Abs(table.X[2*i]) > c.High+fence*(c.High-c.Low) {
+			beyond++
+		}
+	}
+	if got := look(t, table).Outliers; beyond < 8 || len(got) > 2 { // the last may stand apart
+		t.Errorf("of %d numbers beyond the fences %v are outliers", beyond, got)
+	}
+	table.X[2*77+1], table.X[2*78] = 30, -400
+	r := look(t, table)
+	for _, want := range []Outlier{{77, 1, 30}, {78, 0, -400}} {
+		if !slices.Contains(r.Outliers, want) {
+			t.Errorf("%v has no %v", r.Outliers, want)
+		}
+	}
+}
+
+// A closed curve about the origin that is a short sum of waves of the angle is found as one, with its
+// plain numbers; a circle stays a circle, and a curve of an eighth wave is none of these.
+func TestPolar(t *testing.T) {
+	curve := func(wave float64) Table {
+		return rows(25, 400, 1, func(z []float64) []float64 {
+			sin, cos := math.Sincos(3 * z[0])
+			r := 2 + 0.25*math.Cos(wave*3*z[0]) - 0.125*math.Sin(2*3*z[0])
+			return []float64{r * cos, r * sin}
+		})
+	}
+	want := "norm([x[0], x[1]]) = 2 - 0.125*sin(2*atan2(x[1], x[0])) + 0.25*cos(5*atan2(x[1], x[0]))"
+	if got := look(t, curve(5)).Exact(); len(got) != 1 || got[0].Expr != want {
+		t.Errorf("%+v; expected %s", got, want)
+	}
+	if got := look(t, curve(8)).Exact(); len(got) != 0 {
+		t.Errorf("eight waves: %s", got[0].Expr)
+	}
+}

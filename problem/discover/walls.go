@@ -1,0 +1,358 @@
+package discover
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/landing-diffusion/landing/constraint/formula"
+	"github.com/landing-diffusion/landing/constraint/geometry"
+	"github.com/landing-diffusion/landing/internal/dense"
+)
+
+// A Bound is an end of a number's values that looks like a wall: as many rows lie within a hundredth of the range of
+// it as would if there were no edge, and the set found does not itself end there, as a sphere does at its poles.
+type Bound struct {
+	Column int    // of a coordinate; −1: of another number
+	Expr   string // the number
+	// Form and At are Expr with places for indices, as of Written.
+	Form    string
+	At      []int
+	Degrees bool // Value and Data are in degrees, Expr in radians
+	Upper   bool
+	Value   float64 // the wall proposed: a round number just beyond the data's end, or that end
+	Data    float64 // the data's end
+	Share   float64 // of rows within a hundredth of the range
+}
+
+// Written returns a relation of a text in which @0, @1, … stand for indices, for Families.
+func Written(text, name string, at ...int) Relation {
+	r := *relation("", 0, text, name, at...)
+	r.Exact = true
+	return r
+}
+
+// At returns the indices that a relation was written with.
+func (r *Relation) At() []int { return r.form.at }
+
+// An end looks like a wall where wallShare of the rows, wallRows at least, lie within wallWidth of the range, that of
+// the middle 96 % over 0.96, of it. A uniform law has 0.01 there, a Gaussian of 1000 rows or more 0.001 and less.
+const (
+	wallWidth = 0.01
+	wallShare = 0.004
+	wallRows  = 5
+)
+
+// bounds finds ends of coordinates, and of norms, distances and angles of points that the relations
+// tell of, where the data stops suddenly.
+func (s *search) bounds() (out []Bound) {
+	const rowsAtMost, most = 100_000, 24
+	if len(s.first) < 100 { // a row that stands in the data many times is no edge
+		return nil
+	}
+	matrix := map[int]bool{}
+	for _, r := range s.exact {
+		if r.Kind == Orthonormal {
+			for _, j := range r.Columns {
+				matrix[j] = true
+			}
+		}
+	}
+	rows := some(s.first, rowsAtMost)
+	var ends []end
+	for _, j := range s.varies {
+		if c := s.columns[j]; c.Distinct >= 50 && !matrix[j] {
+			v := make([]float64, len(rows))
+			for k, i := range rows {
+				v[k] = s.X[i*s.D+j]
+			}
+			ends = append(ends, wallsOf(Bound{Column: j, Form: "x[@0]", At: []int{j}}, v)...)
+		}
+		if len(ends) > 4*most { // scratch is bounded
+			ends = sharpest(ends, 2*most)
+		}
+	}
+	for _, b := range s.numbers() {
+		v := s.evaluate(b.Form, b.At, rows, b.Degrees)
+		ends = append(ends, wallsOf(b, v)...)
+	}
+	looked := sharpest(ends, most)
+	if len(looked) < len(ends) {
+		s.remark("of the ends at which the data stops suddenly the %d sharpest were looked at", most)
+	}
+	if len(looked) == 0 {
+		return nil
+	}
+	var normals *formula.Set
+	if len(s.exact) > 0 {
+		normals = s.compile(s.exact)
+	}
+	for _, e := range looked {
+		if normals == nil || !s.extreme(e, rows, normals) {
+			e.Expr = Written(e.Form, "", e.At...).Expr
+			out = append(out, e.Bound)
+		}
+	}
+	return out
+}
+
+// An end is a bound with the values that it ends, at the rows looked at.
+type end struct {
+	Bound
+	values []float64
+}
+
+func sharpest(ends []end, most int) []end {
+	slices.SortStableFunc(ends, func(a, b end) int { return cmp.Compare(b.Share, a.Share) })
+	return slices.Clone(ends[:min(len(ends), most)])
+}
+
+// wallsOf returns the ends of values that look like walls. A number that hardly varies beside its
+// size has none: a relation nearly holds.
+func wallsOf(b Bound, v []float64) (out []end) {
+	least, most := slices.Min(v), slices.Max(v)
+	var sorted []float64
+	for k := 0; k < len(v); k += max(1, len(v)/2000) {
+		sorted = append(sorted, v[k])
+	}
+	slices.Sort(sorted)
+	// Of a law with a long tail the range says little of its other end.
+	reach := wallWidth * (quantile(sorted, 0.98) - quantile(sorted, 0.02)) / 0.96
+	if !(reach > 1e-4*max(math.Abs(least), math.Abs(most))) || math.IsInf(reach, 0) {
+		return nil
+	}
+	low, high := 0, 0
+	for _, u := range v {
+		switch {
+		case u <= least+reach:
+			low++
+		case u >= most-reach:
+			high++
+		}
+	}
+	for _, e := range []struct {
+		upper bool
+		at    float64
+		count int
+	}{{false, least, low}, {true, most, high}} {
+		if share := float64(e.count) / float64(len(v)); share >= wallShare && e.count >= wallRows {
+			b.Upper, b.Data, b.Share = e.upper, e.at, share
+			b.Value = roundBeyond(e.at, reach, e.upper)
+			out = append(out, end{b, v})
+		}
+	}
+	return out
+}
+
+// numbers are those, beside the coordinates, whose ends are looked at: the norm of few coordinates, and
+// where distances hold the norms of the points, their distances, and angles along what is fixed.
+func (s *search) numbers() (out []Bound) {
+	const points = 10
+	if s.D < 2 || s.D > 6*points || len(s.matrices) > 0 {
+		return nil
+	}
+	add := func(form string, degrees bool, at ...int) {
+		out = append(out, Bound{Column: -1, Form: form, At: at, Degrees: degrees})
+	}
+	add("norm(x)", false)
+	b := 0
+	fixed := map[[2]int]bool{}
+	for _, r := range s.exact {
+		if r.Kind == Distance && len(r.form.at) == 2 {
+			b = len(r.Columns) / 2
+			fixed[[2]int{r.form.at[0] / b, r.form.at[1] / b}] = true
+		}
+	}
+	if n := len(s.Shape); b == 0 && n == 2 && (s.Shape[1] == 2 || s.Shape[1] == 3) {
+		b = s.Shape[1]
+	}
+	if b == 0 || s.D/b > points || s.D%b != 0 {
+		return out
+	}
+	n := s.D / b
+	for i := range n {
+		add(fmt.Sprintf("norm(x[@0:@0+%d])", b), false, b*i)
+	}
+	bonded := func(i, j int) bool { return fixed[[2]int{min(i, j), max(i, j)}] }
+	angled := func(i, j int) bool { // their distance follows an angle
+		return slices.ContainsFunc(s.all[:n], func(k int) bool { return bonded(i, k) && bonded(k, j) })
+	}
+	for i := range n {
+		for j := i + 1; j < n; j++ {
+			if !bonded(i, j) && !angled(i, j) {
+				add(fmt.Sprintf("distance(x[@0:@0+%d], x[@1:@1+%[1]d])", b), false, b*i, b*j)
+			}
+		}
+	}
+	for j := range n {
+		for i := range n {
+			for k := i + 1; k < n; k++ {
+				if i != j && k != j && bonded(i, j) && bonded(j, k) {
+					add(fmt.Sprintf("angle(x[@0:@0+%d], x[@1:@1+%[1]d], x[@2:@2+%[1]d])", b), true, b*i, b*j, b*k)
+				}
+			}
+		}
+	}
+	return out
+}
+
+// evaluate returns a number at rows; 0 where it has no value.
+func (s *search) evaluate(form string, at []int, rows []int, degrees bool) []float64 {
+	q := Written(form, "", at...)
+	set := s.compile([]*Relation{&q})
+	e, out, h := set.NewEvaluator(1), make([]float64, len(rows)), make([]float64, 1)
+	for k, i := range rows {
+		if e.Values(h, s.row(i), 1); h[0]-h[0] == 0 {
+			out[k] = h[0]
+		}
+		if degrees {
+			out[k] *= 180 / math.Pi
+		}
+	}
+	return out
+}
+
+// extreme reports whether an end of a number q is one of the set found and no wall: whether Σ ends less than six
+// spacings of rows beyond the last one. Of rows that are even up to an extreme the last leaves more with odds of e⁻⁶.
+func (s *search) extreme(e end, rows []int, normals *formula.Set) bool {
+	const nearest, few, zone, beyond = 5, 24, 0.1, 6
+	order := slices.Clone(s.all[:len(rows)])
+	v := func(k int) float64 {
+		if e.Upper {
+			return -e.values[k]
+		}
+		return e.values[k]
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(v(a), v(b)) })
+	first := v(order[0])
+	width := zone * math.Abs(v(order[len(order)-1])-first)
+	in := nearest
+	for in < len(order) && v(order[in]) <= first+width {
+		in++
+	}
+	chosen := append(slices.Clone(order[:nearest]), some(order[nearest:in], few)...)
+	if len(chosen) < 2*nearest {
+		return false
+	}
+	at := make([]int, len(chosen))
+	for i, k := range chosen {
+		at[i] = rows[k]
+	}
+	margin := beyond * width / float64(in)
+	if m, d := float64(len(normals.Equalities())), float64(s.D); m*m*(m+d) < passable {
+		return !s.passes(e, at[:nearest], margin)
+	}
+	return s.vanishes(e, at, normals, func(i int) float64 { return v(chosen[i]) - first }, margin/2)
+}
+
+// passable is how many multiply-adds a step to another value of a number may take, beside those of the values. Tests
+// change it.
+var passable = 1e6
+
+// passes reports whether Σ goes on beyond an end, by a margin: whether landing brings a row there to where h = 0 and q
+// is that far, without leaving the rows' neighbourhood.
+func (s *search) passes(e end, rows []int, margin float64) bool {
+	const near, tolerance = 0.2, 1e-9
+	to := e.Data - margin
+	if e.Upper {
+		to = e.Data + margin
+	}
+	if e.Degrees {
+		to *= math.Pi / 180
+	}
+	q := Written(fmt.Sprintf("(%s) - (%v)", e.Form, to), "", e.At...)
+	solver := geometry.NewSolver(s.compile(append(slices.Clone(s.exact), &q)), 0)
+	y := make([]float64, s.D)
+	for _, i := range rows {
+		x := s.X[i*s.D : (i+1)*s.D]
+		copy(y, x)
+		if !solver.Descend(y, tolerance) {
+			continue
+		}
+		far, of := 0.0, 0.0
+		for _, j := range s.varies {
+			far += (y[j] - x[j]) * (y[j] - x[j])
+			of += s.scale[j] * s.scale[j]
+		}
+		if far <= near*near*of {
+			return true
+		}
+	}
+	return false
+}
+
+// vanishes reports whether ‖Π∇q‖² comes to nothing at an end, as it does in proportion to what is left to it where q
+// is largest on Σ: its gradient is normal there. A line through what it is in the last tenth of the range says what it
+// comes to a margin beyond the last row: at an extreme a small part of its mean, at a wall not.
+func (s *search) vanishes(e end, rows []int, normals *formula.Set, depth func(i int) float64, margin float64) bool {
+	const small = 0.15
+	free := s.free(Written(e.Form, "", e.At...), rows, normals)
+	// free ≈ mean + slope (depth − middle), depth from the last row.
+	mean, middle, slope, spread := 0.0, 0.0, 0.0, 0.0
+	for i := range rows {
+		mean += free[i] / float64(len(rows))
+		middle += depth(i) / float64(len(rows))
+	}
+	for i := range rows {
+		deep := depth(i) - middle
+		slope += deep * (free[i] - mean)
+		spread += deep * deep
+	}
+	if spread > 0 {
+		slope /= spread
+	}
+	return mean-slope*(middle+margin) < small*mean
+}
+
+// shrink makes a vector one of length 1, if it is longer than that.
+func shrink(v []float64, than float64) bool {
+	size := dense.Norm(v)
+	if !(size > than) {
+		return false
+	}
+	for k := range v {
+		v[k] /= size
+	}
+	return true
+}
+
+// free returns ‖Π∇q‖²/‖∇q‖² at rows, in units of the rows' spread.
+func (s *search) free(q Relation, rows []int, normals *formula.Set) []float64 {
+	out, support := make([]float64, len(rows)), normals.Support()
+	bases := make([]basis, len(rows))
+	s.blocks(normals, rows, func(at, count int, _, g []float64, from []int) {
+		m := len(from) - 1
+		for i := range count {
+			b := &bases[at+i]
+			b.of = map[int][]int{}
+			for c := range m {
+				v := make([]float64, len(support[c]))
+				for k, j := range support[c] {
+					v[k] = g[i*from[m]+from[c]+k] * s.scale[j]
+				}
+				if !shrink(v, 0) {
+					continue
+				}
+				if of, left := b.rest(support[c], v, s.scratch); shrink(left, dependent) {
+					b.add(of, left)
+				}
+			}
+		}
+	})
+	set := s.compile([]*Relation{&q})
+	columns := set.Support()[0]
+	s.blocks(set, rows, func(at, count int, _, g []float64, from []int) {
+		for i := range count {
+			v, size := make([]float64, len(columns)), 0.0
+			for k, j := range columns {
+				v[k] = g[i*from[1]+k] * s.scale[j]
+				size += v[k] * v[k]
+			}
+			if size > 0 {
+				out[at+i] = max(0, 1-bases[at+i].inside(columns, v, s.scratch)/size)
+			}
+		}
+	})
+	return out
+}

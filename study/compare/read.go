@@ -1,0 +1,225 @@
+package compare
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/landing-diffusion/landing/base/parallel"
+	"github.com/landing-diffusion/landing/experiment"
+	"github.com/landing-diffusion/landing/experiment/judge"
+	"github.com/landing-diffusion/landing/experiment/run"
+	"github.com/landing-diffusion/landing/judge/metric"
+	"github.com/landing-diffusion/landing/learn/train"
+	"github.com/landing-diffusion/landing/study/work"
+)
+
+// A Reader reads folders. Say and Drawn may be nil.
+type Reader struct {
+	Pool  *parallel.Pool
+	Say   func(remark string)                 // what somebody should know
+	Drawn func(dir string, done, samples int) // samples of a run without an evaluation
+	Line  experiment.CommandLine
+}
+
+// UnitsDir and RunsDir are the folders of units and of runs in that of a sweep.
+const (
+	UnitsDir = "units"
+	RunsDir  = "runs"
+)
+
+// Read returns the entries of folders, in order: of a sweep those of its cells that have ended, of a run its own.
+// A run that keeps no evaluation, or one of other weights, is drawn from and judged; the evaluation is kept in its
+// folder where there is none. Errors are those of experiment.Open, *run.FolderError and *work.DamagedError.
+func (r *Reader) Read(ctx context.Context, dirs []string) ([]Entry, error) {
+	var out []Entry
+	seen := map[string]bool{}
+	for _, dir := range dirs {
+		clean, err := filepath.Abs(dir)
+		if err != nil {
+			return nil, err
+		}
+		if seen[clean] {
+			return nil, &run.FolderError{Dir: dir, Problem: "is given twice; expected each folder once"}
+		}
+		seen[clean] = true
+		list, err := ReadList(dir)
+		if err != nil {
+			return nil, err
+		}
+		var some []Entry
+		if list != nil {
+			some, err = r.sweep(dir, list)
+		} else {
+			some, err = r.run(ctx, dir)
+		}
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, some...)
+	}
+	return out, nil
+}
+
+func (r *Reader) say(format string, v ...any) {
+	if r.Say != nil {
+		r.Say(fmt.Sprintf(format, v...))
+	}
+}
+
+// sweep returns the entries of a sweep's cells.
+func (r *Reader) sweep(dir string, list *List) (out []Entry, err error) {
+	store := &work.Store{Dir: filepath.Join(dir, UnitsDir)}
+	begun, err := store.Names()
+	if err != nil {
+		return nil, err
+	}
+	open := 0
+	for _, c := range list.Cells {
+		if c.Skipped != "" {
+			continue
+		}
+		if !slices.Contains(begun, c.Name) {
+			open++
+			continue
+		}
+		u, err := store.Unit(c.Name)
+		if err != nil {
+			return nil, err
+		}
+		st, err := store.Status(u)
+		if err != nil {
+			return nil, err
+		}
+		switch st.State {
+		case work.Done:
+			var e Entry
+			if err := json.Unmarshal(st.Result, &e); err != nil {
+				return nil, &work.DamagedError{Path: filepath.Join(store.Dir, c.Name), Problem: err.Error()}
+			}
+			e.Folder = filepath.Join(dir, RunsDir, cmp.Or(c.Run, c.Name))
+			out = append(out, e)
+		case work.Failed:
+			out = append(out, Entry{Row: NoRow(c.Name, c.Label, u.Key(), u.Version, st.Reason), Cost: NoCost()})
+		default:
+			open++
+		}
+	}
+	if open > 0 {
+		r.say("%s: %d of %d cells have not ended and are left out", dir, open, len(list.Cells))
+	}
+	if len(out) == 0 {
+		return nil, &run.FolderError{Dir: dir, Problem: "is a sweep of which no cell has ended"}
+	}
+	return out, nil
+}
+
+// run returns the entry of a run.
+func (r *Reader) run(ctx context.Context, dir string) ([]Entry, error) {
+	opened, err := experiment.Open(ctx, dir, "", r.Pool, nil)
+	if err != nil {
+		return nil, err
+	}
+	t, err := opened.Trained("")
+	if err != nil {
+		return nil, err
+	}
+	kept, stale, err := experiment.KeptEvaluation(opened)
+	if err != nil {
+		return nil, err
+	}
+	var e Entry
+	if kept != nil && stale == "" {
+		e = Of(opened, kept.Evaluation, t.State, kept.Fault)
+		e.Row.Version = kept.Version
+	} else {
+		if stale != "" {
+			r.say("%s: judged anew, for the evaluation that it keeps is none of it now: %s", dir, stale)
+		}
+		n := opened.SampleCount()
+		_, v, fault, err := experiment.Judge(ctx, opened, experiment.Judging{Trained: t, Samples: n,
+			Seed: opened.Problem.Seed, Line: r.Line, Tick: func(done int) {
+				if r.Drawn != nil {
+					r.Drawn(dir, done, n)
+				}
+			}})
+		if err != nil {
+			return nil, err
+		}
+		if kept == nil {
+			if err := experiment.KeepEvaluation(opened, v, t.State, opened.Problem.Seed, fault); err != nil {
+				r.say("%s: judged, and not kept: %v", dir, err)
+			} else {
+				r.say("%s: judged; kept as %s", dir, run.EvaluationFile)
+			}
+		}
+		e = Of(opened, v, t.State, said(fault))
+	}
+	e.given, e.Note = given(opened.Folder), unfinished(opened.Folder)
+	return []Entry{e}, nil
+}
+
+func said(fault error) string {
+	if fault == nil {
+		return ""
+	}
+	return fault.Error()
+}
+
+// given returns what somebody wrote of a run's problem, but for seed and names; nil if the folder does not tell.
+func given(f *run.Folder) map[string]string {
+	var m run.Manifest
+	if f.ReadJSON(run.ManifestFile, &m) != nil || m.Given == nil {
+		return nil
+	}
+	out := map[string]string{}
+	for _, g := range m.Given {
+		if !slices.Contains([]string{"seed", "name", "title", "data.path", "process.method", "defaults"}, g.Key) {
+			out[g.Key] = fmt.Sprint(g.Value)
+		}
+	}
+	for _, x := range m.Extensions {
+		out["extended"] += "; " + strings.Join(x.Settings, " ")
+	}
+	return out
+}
+
+// unfinished says that a run was not trained to its end; empty if it was.
+func unfinished(f *run.Folder) string {
+	var s run.Status
+	if err := f.ReadJSON(run.StatusFile, &s); err != nil || s.State == "trained" {
+		return ""
+	}
+	return fmt.Sprintf("%s after epoch %d", s.State, s.Epoch)
+}
+
+// Curve returns the distances of a run in the course of its training, by seconds; nil if none was taken.
+func (e *Entry) Curve() (seconds, distance []float64) {
+	if e.Folder == "" {
+		return nil, nil
+	}
+	records, err := (&run.Folder{Dir: e.Folder}).Metrics()
+	if err != nil {
+		return nil, nil
+	}
+	var last float64
+	for _, rec := range records {
+		switch rec.Kind {
+		case "epoch":
+			var t train.Epoch
+			if json.Unmarshal(rec.Data, &t) == nil {
+				last = t.Seconds
+			}
+		case "evaluation":
+			p := judge.Progress{JSD: metric.NaN}
+			if json.Unmarshal(rec.Data, &p) == nil && !p.JSD.IsNaN() {
+				seconds, distance = append(seconds, max(p.Seconds, last)), append(distance, float64(p.JSD))
+			}
+		}
+	}
+	return seconds, distance
+}

@@ -1,0 +1,606 @@
+package compare
+
+import (
+	"encoding/csv"
+	"encoding/json"
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/landing-diffusion/landing/judge/figure"
+	"github.com/landing-diffusion/landing/judge/metric"
+)
+
+// A part of a group's columns, which a page has as a table.
+type part int
+
+const (
+	distances part = iota
+	quality        // of samples beside the distance
+	costs
+	remarks
+)
+
+// A column of a group's table.
+type column struct {
+	part part
+	head string
+	cell func(g *Group, l *Line) string
+}
+
+// itsFloor heads the floor of the column before it.
+const itsFloor = "its floor"
+
+// dash stands for what is not known.
+const dash = "–"
+
+// number writes a value in a fixed number of significant digits, or a dash.
+func number(v metric.Float, digits int) string {
+	if v-v != 0 {
+		return dash
+	}
+	return strconv.FormatFloat(float64(v), 'g', digits, 64)
+}
+
+// fixed writes a distance.
+func fixed(v metric.Float) string {
+	switch {
+	case v-v != 0:
+		return dash
+	case v != 0 && v < 0.001 && v > -0.001:
+		return fmt.Sprintf("%.2e", float64(v))
+	}
+	return fmt.Sprintf("%.4f", float64(v))
+}
+
+// within writes a mean with its standard error.
+func within(s Stat) string {
+	if s.SE.IsNaN() {
+		return fixed(s.Mean)
+	}
+	if m := math.Abs(float64(s.Mean)); m >= 0.001 && float64(s.SE) < 0.001 { // as many digits
+		return fmt.Sprintf("%s ± %.4f", fixed(s.Mean), float64(s.SE))
+	}
+	return fixed(s.Mean) + " ± " + fixed(s.SE)
+}
+
+func mean(s Stat) string { return fixed(s.Mean) }
+
+// over is the cell of a number of entries.
+func over(of func(e *Entry) metric.Float, write func(Stat) string) func(*Group, *Line) string {
+	return func(_ *Group, l *Line) string { return write(l.Over(of)) }
+}
+
+func seconds(s Stat) string {
+	if s.Mean < 10 {
+		return number(s.Mean, 2)
+	}
+	if s.Mean.IsNaN() {
+		return dash
+	}
+	return fmt.Sprintf("%.0f", float64(s.Mean))
+}
+
+// columns are those of a group's table: what no line has is left out.
+func (g *Group) columns() []column {
+	floor := func(e *Entry) metric.Float { _, _, f := e.Row.Main(); return f.Mean }
+	held := func(e *Entry) metric.Float {
+		if e.Row.Distance == nil {
+			return metric.NaN
+		}
+		return e.Row.Distance.HeldOut
+	}
+	all := []column{
+		{distances, "line", func(_ *Group, l *Line) string { return l.Name }},
+		{distances, "seeds", func(_ *Group, l *Line) string {
+			if l.Failed > 0 {
+				return fmt.Sprintf("%d of %d", len(l.Entries)-l.Failed, len(l.Entries))
+			}
+			return fmt.Sprint(len(l.Entries))
+		}},
+		{distances, "distance", func(_ *Group, l *Line) string { return within(l.Distance) }},
+		{distances, "floor", func(_ *Group, l *Line) string {
+			sd := l.Over(func(e *Entry) metric.Float { _, _, f := e.Row.Main(); return f.SD })
+			return within(Stat{Mean: l.Over(floor).Mean, SE: sd.Mean})
+		}},
+		{distances, "new draws", over(func(e *Entry) metric.Float { return e.Row.law() }, mean)},
+		{distances, "held-out", over(held, within)},
+		{distances, itsFloor, over(func(e *Entry) metric.Float {
+			if e.Row.Distance == nil {
+				return metric.NaN
+			}
+			return e.Row.Distance.HeldOutFloor
+		}, mean)},
+		{distances, "difference", func(_ *Group, l *Line) string {
+			if l.Test == nil {
+				return dash
+			}
+			s := fmt.Sprintf("%+.4f", float64(l.Test.Difference))
+			if !l.Test.SE.IsNaN() {
+				s += fmt.Sprintf(" ± %.4f", float64(l.Test.SE))
+			}
+			return s
+		}},
+		{distances, "p", func(_ *Group, l *Line) string {
+			if l.Test == nil || l.Test.Least >= 1 {
+				return dash
+			}
+			return number(l.Test.PValue, 2)
+		}},
+		{quality, "observables", over(func(e *Entry) metric.Float {
+			if e.Row.Observed == nil {
+				return metric.NaN
+			}
+			return e.Row.Observed.Full
+		}, within)},
+		{quality, "MMD", over(func(e *Entry) metric.Float { return e.Row.MMD.Statistic }, within)},
+		{quality, itsFloor, over(func(e *Entry) metric.Float { return e.Row.MMD.Mean }, mean)},
+		{quality, "worst violation", func(_ *Group, l *Line) string { return number(l.worst(), 2) }},
+		{quality, "failed", func(_ *Group, l *Line) string {
+			failed, samples := 0, 0
+			for _, e := range l.Entries {
+				failed, samples = failed+e.Row.Failed, samples+e.Row.Samples
+			}
+			return fmt.Sprintf("%d of %d", failed, samples)
+		}},
+		{quality, "copies", func(_ *Group, l *Line) string {
+			copied := l.Over(func(e *Entry) metric.Float { return e.Row.Copies.Copied })
+			repeated := l.Over(func(e *Entry) metric.Float { return e.Row.Copies.Repeated })
+			if copied.Mean.IsNaN() {
+				return dash
+			}
+			return fmt.Sprintf("%.1f %% (%.1f %%)", 100*float64(copied.Mean), 100*float64(repeated.Mean))
+		}},
+		{costs, "evaluations", over(func(e *Entry) metric.Float { return e.Row.Network },
+			func(s Stat) string { return number(s.Mean, 4) })},
+		{costs, "program steps (failed)", func(_ *Group, l *Line) string {
+			steps, samples, failed := 0, 0, 0
+			for _, e := range l.Entries {
+				if p := e.Row.Programs; p != nil {
+					steps, samples, failed = steps+p.Iterations, samples+e.Row.Samples, failed+p.Failed
+				}
+			}
+			if samples == 0 {
+				return dash
+			}
+			return fmt.Sprintf("%.1f (%d)", float64(steps)/float64(samples), failed)
+		}},
+		{costs, "simulation, s", over(func(e *Entry) metric.Float { return e.Cost.Simulate }, seconds)},
+		{costs, "training, s", over(func(e *Entry) metric.Float { return e.Cost.Train }, seconds)},
+		{costs, "generation, s", over(func(e *Entry) metric.Float { return e.Cost.Generate }, seconds)},
+		{remarks, "the test", func(g *Group, l *Line) string {
+			var said []string
+			if &g.Lines[max(0, g.To)] == l && g.To >= 0 {
+				said = append(said, "compared with")
+			}
+			said = append(said, l.Verdict())
+			for _, e := range l.Entries {
+				switch {
+				case e.Row.Failure != "":
+					said = append(said, fmt.Sprintf("seed %d failed: %s", e.Row.Seed, short(e.Row.Failure)))
+				case e.Row.Fault != "":
+					said = append(said, fmt.Sprintf("seed %d: %s", e.Row.Seed, short(e.Row.Fault)))
+				}
+			}
+			return strings.Join(slices.DeleteFunc(said, func(s string) bool { return s == "" }), "; ")
+		}},
+	}
+	return slices.DeleteFunc(all, func(c column) bool {
+		if slices.Contains([]string{"line", "seeds", "distance"}, c.head) {
+			return false
+		}
+		for i := range g.Lines {
+			if s := c.cell(g, &g.Lines[i]); s != dash && s != "" {
+				return false
+			}
+		}
+		return true
+	})
+}
+
+// short is the first line of a message, and not all of a long one.
+func short(s string) string {
+	s, _, _ = strings.Cut(s, "\n")
+	if r := []rune(s); len(r) > 160 {
+		s = string(r[:160]) + "…"
+	}
+	return s
+}
+
+// worst returns the largest violation of a line's samples.
+func (l *Line) worst() metric.Float {
+	worst := metric.NaN
+	for _, e := range l.Entries {
+		if v := e.Row.Worst; !v.IsNaN() && !(v <= worst) {
+			worst = v
+		}
+	}
+	return worst
+}
+
+// table returns a group's table of some parts, each line with its name before: header and rows; no header if there is
+// nothing in these parts.
+func (g *Group) table(of ...part) (head []string, rows [][]string) {
+	var columns []column
+	for k, c := range g.columns() {
+		if k == 0 || slices.Contains(of, c.part) {
+			columns = append(columns, c)
+		}
+	}
+	if len(columns) == 1 {
+		return nil, nil
+	}
+	for _, c := range columns {
+		head = append(head, c.head)
+	}
+	for i := range g.Lines {
+		var row []string
+		for _, c := range columns {
+			row = append(row, c.cell(g, &g.Lines[i]))
+		}
+		rows = append(rows, row)
+	}
+	return head, rows
+}
+
+// maxComponents bounds the constraints that a table lists.
+const maxComponents = 12
+
+// violations returns the table of a group's violations by constraint, the worst first: the largest of a line's seeds,
+// and the mean. rest is how many constraints it leaves out.
+func (g *Group) violations() (head []string, rows [][]string, rest int) {
+	worst, mean := map[string][]metric.Float{}, map[string][]metric.Float{}
+	var names []string
+	for i, l := range g.Lines {
+		for _, e := range l.Entries {
+			for _, c := range e.Row.Component {
+				if worst[c.Name] == nil {
+					names = append(names, c.Name)
+					worst[c.Name] = slices.Repeat([]metric.Float{metric.NaN}, len(g.Lines))
+					mean[c.Name] = slices.Clone(worst[c.Name])
+				}
+				if w := &worst[c.Name][i]; w.IsNaN() || c.Worst > *w {
+					*w = c.Worst
+				}
+				if m := &mean[c.Name][i]; m.IsNaN() || c.Mean > *m {
+					*m = c.Mean
+				}
+			}
+		}
+	}
+	largest := func(name string) (v metric.Float) {
+		for _, w := range worst[name] {
+			if w > v {
+				v = w
+			}
+		}
+		return v
+	}
+	slices.SortStableFunc(names, func(a, b string) int {
+		switch x, y := largest(a), largest(b); {
+		case x > y:
+			return -1
+		case x < y:
+			return 1
+		}
+		return 0
+	})
+	rest = max(0, len(names)-maxComponents)
+	names = names[:len(names)-rest]
+	head = []string{"constraint"}
+	for _, l := range g.Lines {
+		head = append(head, l.Name)
+	}
+	for _, name := range names {
+		row := []string{name}
+		for i := range g.Lines {
+			s := dash
+			if !worst[name][i].IsNaN() {
+				s = number(worst[name][i], 2) + " (" + number(mean[name][i], 2) + ")"
+			}
+			row = append(row, s)
+		}
+		rows = append(rows, row)
+	}
+	return head, rows, rest
+}
+
+// subject says what a group compares.
+func (g *Group) subject() string {
+	if g.Metric == "" {
+		return g.Title + ": no line has samples to compare"
+	}
+	s := fmt.Sprintf("%s: %s, %d points in R^%d (%.8s…)", g.Title, g.Data.Name, g.Data.Points, g.Data.Dim,
+		g.Data.SHA256)
+	if g.Data.Set != "" {
+		s += ", on " + g.Data.Set
+	}
+	return s
+}
+
+// legend explains the columns.
+func (g *Group) legend() []string {
+	out := []string{fmt.Sprintf("Distance: %s to all data; ± is the standard error over seeds. Floor: what as many "+
+		"draws from the training rows score, ± their standard deviation; held-out: to %s. Copies: share of samples on "+
+		"a training row (and of held-out rows). Evaluations: of the network, a sample.", g.Metric, g.Data.HeldOut)}
+	for _, l := range g.Lines {
+		if l.Entries[0].Row.Programs != nil {
+			out[0] += " Program steps: of optimisation within steps, a sample, and how many found no point."
+			break
+		}
+	}
+	if g.Metric == EnergyName {
+		out[0] = fmt.Sprintf("Distance: %s (%s), with the mean of its relabellings as floor.", g.Metric,
+			g.Data.HeldOut)
+	}
+	tested, most := false, metric.Float(0)
+	for _, l := range g.Lines {
+		if l.Test != nil {
+			tested = true
+			most = max(most, l.Test.Least)
+		}
+	}
+	if !tested {
+		return append(out, g.Notes...)
+	}
+	s := fmt.Sprintf("Difference of the mean distance from that of %q, ± its standard error. p: permutation test of "+
+		"the difference over seeds: the share of ways to hand the seeds' distances to the two lines that differ as "+
+		"much.", g.Lines[g.To].Name)
+	if most > Alpha {
+		s += fmt.Sprintf(" With so few seeds the smallest p that some lines can have is %.2g: there the test cannot "+
+			"tell a difference at %g, whatever its size; four seeds on each side can (2 of 70 ways).", float64(most),
+			Alpha)
+	}
+	s += " The test knows of no noise but that between seeds: all share the data and its split. Each line is tested " +
+		"alone: of many, some have a small p by chance."
+	return append(append(out, s), g.Notes...)
+}
+
+// WriteText writes the comparison for a terminal of so many characters a line; 0: 120.
+func (c *Comparison) WriteText(w io.Writer, columns int) error {
+	columns = widthOf(columns)
+	for i := range c.Groups {
+		g := &c.Groups[i]
+		if i > 0 {
+			fmt.Fprintln(w)
+		}
+		fmt.Fprintf(w, "%s\n\n", g.subject())
+		if err := writeBlocks(w, columns, header(g.table(distances, quality, costs, remarks))); err != nil {
+			return err
+		}
+		if head, rows, rest := g.violations(); len(rows) > 0 {
+			head[0] = "worst violation (mean)"
+			if err := writeBlocks(w, columns, header(head, rows)); err != nil {
+				return err
+			}
+			if rest > 0 {
+				fmt.Fprintf(w, "and %d more constraints\n\n", rest)
+			}
+		}
+		if g.Metric == "" {
+			continue
+		}
+		for _, s := range g.legend() {
+			fmt.Fprintln(w, wrap(s, columns-2))
+		}
+	}
+	for _, s := range c.Notes {
+		if _, err := fmt.Fprintf(w, "\n%s\n", s); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// header puts a table's header before its rows.
+func header(head []string, rows [][]string) [][]string { return append([][]string{head}, rows...) }
+
+// How many characters wide a table may be where nothing is said, and is at least.
+const wide, narrow = 120, 40
+
+func widthOf(columns int) int {
+	if columns <= 0 {
+		return wide
+	}
+	return max(columns, narrow)
+}
+
+// writeBlocks writes a table, in blocks of columns where it is too wide, each with the first column; the last column
+// may go on as long as it is.
+func writeBlocks(w io.Writer, columns int, rows [][]string) error {
+	const gap = 2
+	width := make([]int, len(rows[0]))
+	for _, row := range rows {
+		for k, cell := range row {
+			width[k] = max(width[k], utf8.RuneCountInString(cell))
+		}
+	}
+	for from := 1; from < len(width); {
+		to, at := from, width[0]
+		for to < len(width) && (to == from || at+gap+width[to] <= columns) {
+			at += gap + width[to]
+			to++
+		}
+		if to < len(width) && to > from+1 && rows[0][to] == itsFloor { // beside what it is of
+			to--
+		}
+		for _, row := range rows {
+			line := pad(row[0], width[0])
+			for k := from; k < to; k++ {
+				line += strings.Repeat(" ", gap) + pad(row[k], width[k])
+			}
+			if _, err := fmt.Fprintln(w, strings.TrimRight(line, " ")); err != nil {
+				return err
+			}
+		}
+		if _, err := fmt.Fprintln(w); err != nil {
+			return err
+		}
+		from = to
+	}
+	return nil
+}
+
+func pad(s string, width int) string { return s + strings.Repeat(" ", width-utf8.RuneCountInString(s)) }
+
+// wrap breaks text into lines of at most so many characters, where words allow.
+func wrap(s string, most int) string {
+	var b strings.Builder
+	at := 0
+	for i, word := range strings.Fields(s) {
+		n := len([]rune(word))
+		switch {
+		case i == 0:
+		case at+1+n > most:
+			b.WriteByte('\n')
+			at = 0
+		default:
+			b.WriteByte(' ')
+			at++
+		}
+		b.WriteString(word)
+		at += n
+	}
+	return b.String()
+}
+
+// A Table is a table with remarks below it.
+type Table struct {
+	figure.Table
+	Notes []string
+}
+
+// WriteText writes the table for a terminal of so many characters a line; 0: 120.
+func (t *Table) WriteText(w io.Writer, columns int) error {
+	fmt.Fprintln(w, t.Title)
+	if err := writeBlocks(w, widthOf(columns), header(t.Header, t.Rows)); err != nil {
+		return err
+	}
+	for _, n := range t.Notes {
+		fmt.Fprintln(w, wrap(n, widthOf(columns)-2))
+	}
+	return nil
+}
+
+// WriteMarkdown writes the table as one of Markdown, its title as a heading of level 2.
+func (t *Table) WriteMarkdown(w io.Writer) error {
+	var b strings.Builder
+	fmt.Fprintf(&b, "## %s\n", t.Title)
+	if t.Note != "" {
+		fmt.Fprintf(&b, "%s\n", t.Note)
+	}
+	b.WriteString("\n")
+	markdown(&b, t.Header, t.Rows)
+	for _, n := range t.Notes {
+		fmt.Fprintf(&b, "\n%s\n", n)
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// escape keeps what would end a cell of a table of Markdown, or be no text in it.
+var escape = strings.NewReplacer("|", `\|`, "\n", " ", "<", "&lt;", "*", `\*`, "_", `\_`, "`", "'")
+
+func markdown(b *strings.Builder, head []string, rows [][]string) {
+	for k, row := range header(head, rows) {
+		for _, cell := range row {
+			b.WriteString("| " + escape.Replace(cell) + " ")
+		}
+		b.WriteString("|\n")
+		if k == 0 {
+			b.WriteString(strings.Repeat("| --- ", len(head)) + "|\n")
+		}
+	}
+}
+
+// WriteMarkdown writes the comparison as tables of Markdown.
+func (c *Comparison) WriteMarkdown(w io.Writer) error {
+	var b strings.Builder
+	table := func(head []string, rows [][]string) {
+		markdown(&b, head, rows)
+		b.WriteString("\n")
+	}
+	for i := range c.Groups {
+		g := &c.Groups[i]
+		fmt.Fprintf(&b, "## %s\n\n", escape.Replace(g.subject()))
+		table(g.table(distances, quality, costs, remarks))
+		if head, rows, rest := g.violations(); len(rows) > 0 {
+			b.WriteString("Worst violation (and mean) by constraint")
+			if rest > 0 {
+				fmt.Fprintf(&b, ", the worst %d of %d", len(rows), len(rows)+rest)
+			}
+			b.WriteString(":\n\n")
+			table(head, rows)
+		}
+		if g.Metric != "" {
+			for _, s := range g.legend() {
+				fmt.Fprintf(&b, "%s\n\n", escape.Replace(s))
+			}
+		}
+	}
+	for _, s := range c.Notes {
+		fmt.Fprintf(&b, "%s\n", escape.Replace(s))
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// WriteJSON writes the comparison as one JSON object.
+func (c *Comparison) WriteJSON(w io.Writer) error {
+	e := json.NewEncoder(w)
+	e.SetEscapeHTML(false)
+	e.SetIndent("", "  ")
+	return e.Encode(c)
+}
+
+// WriteCSV writes a row of numbers for each entry; what is not known is empty.
+func (c *Comparison) WriteCSV(w io.Writer) error {
+	out := csv.NewWriter(w)
+	head := []string{"group", "line", "problem", "variant", "method", "settings", "draw", "budget", "seed", "name",
+		"key",
+		"data_sha256", "metric", "distance", "floor", "floor_sd", "held_out", "held_out_floor", "law", "observables",
+		"energy", "energy_floor", "energy_p", "mmd", "mmd_floor", "violation", "violation_mean", "samples", "failed",
+		"copied", "held_out_repeated", "network_evaluations", "epochs", "updates", "trained_rows", "seconds_train",
+		"seconds_simulate", "seconds_generate", "seconds_cell", "version", "kernel", "good", "failure"}
+	if err := out.Write(head); err != nil {
+		return err
+	}
+	num := func(v metric.Float) string {
+		if v-v != 0 {
+			return ""
+		}
+		return strconv.FormatFloat(float64(v), 'g', -1, 64)
+	}
+	for g := range c.Groups {
+		for _, l := range c.Groups[g].Lines {
+			for _, e := range l.Entries {
+				r, k := e.Row, e.Cost
+				name, d, floor := r.Main()
+				held, heldFloor, observed := metric.NaN, metric.NaN, metric.NaN
+				if r.Distance != nil {
+					held, heldFloor = r.Distance.HeldOut, r.Distance.HeldOutFloor
+				}
+				if r.Observed != nil {
+					observed = r.Observed.Full
+				}
+				if err := out.Write([]string{fmt.Sprint(g + 1), l.Name, r.Problem, r.Variant, r.Method, r.Settings,
+					r.Draw, r.Budget, fmt.Sprint(r.Seed), r.Name, r.Key, r.Data.SHA256, name, num(d), num(floor.Mean),
+					num(floor.SD), num(held), num(heldFloor), num(r.law()), num(observed),
+					num(r.Energy.Statistic),
+					num(r.Energy.Mean), num(r.Energy.PValue), num(r.MMD.Statistic), num(r.MMD.Mean), num(r.Worst),
+					num(r.Mean), fmt.Sprint(r.Samples), fmt.Sprint(r.Failed), num(r.Copies.Copied),
+					num(r.Copies.Repeated), num(r.Network), fmt.Sprint(r.Epochs), fmt.Sprint(r.Updates),
+					fmt.Sprint(r.TrainedRows), num(k.Train), num(k.Simulate), num(k.Generate), num(k.Cell), r.Version,
+					k.Kernel, fmt.Sprint(r.Good), r.Failure}); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	out.Flush()
+	return out.Error()
+}

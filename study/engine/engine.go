@@ -1,0 +1,237 @@
+// Package engine draws samples of trained runs for many callers at a time. What a caller gets is, byte for byte,
+// what it would get alone, and what landing generate writes: sample i is a function of the run, the seed and i.
+//
+// A request is cut into parts. Each is drawn by a fiber, a goroutine that steps its samples with the run's own
+// sampler; where it asks for scores, its call is evaluated together with those of other fibers, whatever request
+// and time they are of (schedule). A request joins at any step and leaves at any: nobody waits for a batch to
+// fill or to end.
+package engine
+
+import (
+	"context"
+	"fmt"
+	"runtime"
+	"runtime/debug"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"golang.org/x/sync/semaphore"
+
+	"github.com/landing-diffusion/landing/base/parallel"
+	"github.com/landing-diffusion/landing/experiment"
+	"github.com/landing-diffusion/landing/experiment/judge"
+	"github.com/landing-diffusion/landing/learn/score"
+)
+
+// Options of an Engine; the zero value is one worker for each core.
+type Options struct {
+	Workers int // goroutines that compute; 0: one for each core
+}
+
+// partRows bounds the samples of a part. As many large parts are at work as there are workers: each stays with one
+// until it is done, and what it works on in that one's cache. With more of them, taking turns step by step, the same
+// work takes a fifth longer (docs/benchmarks.md). Parts of at most smallRows are drawn beside them, smallRoom samples
+// for each worker: they go through the network together, and need not wait for a large one to end. With fewer at a
+// time passes are too small, with more what they work on is in no cache.
+const (
+	partRows  = 64
+	smallRows = 8
+	smallRoom = 16
+	passRows  = partRows + smallRoom // of a network
+)
+
+// An Engine draws samples. Its methods may be called at any time from any goroutine.
+type Engine struct {
+	schedule *schedule
+	small    *semaphore.Weighted // samples at work in small parts
+	large    *semaphore.Weighted // large parts at work
+	workers  int
+	drawn    atomic.Int64
+}
+
+// New makes an engine, which has no goroutine of its own.
+func New(o Options) *Engine {
+	if o.Workers <= 0 {
+		o.Workers = runtime.GOMAXPROCS(0)
+	}
+	return &Engine{schedule: newSchedule(o.Workers), small: semaphore.NewWeighted(int64(smallRoom * o.Workers)),
+		large: semaphore.NewWeighted(int64(o.Workers)), workers: o.Workers}
+}
+
+// Workers returns how many goroutines compute at a time.
+func (e *Engine) Workers() int { return e.workers }
+
+// Ahead bounds the samples of a request that are drawn, or at work, beyond those that it was handed.
+func (e *Engine) Ahead() int { return partsAhead * e.workers * partRows }
+
+// partsAhead is how many parts of a request are drawn or in line at a time, for each worker: with one a request whose
+// turn it is would leave its place to another whenever a part ends.
+const partsAhead = 2
+
+// Counts are what an engine has done since it was made.
+type Counts struct {
+	Samples int64
+	Passes  int64 // of networks
+	Rows    int64 // of all passes
+}
+
+// Counts returns what the engine has done.
+func (e *Engine) Counts() Counts {
+	passes, rows := e.schedule.counts()
+	return Counts{e.drawn.Load(), passes, rows}
+}
+
+// Compute calls f as one of the engine's workers: what takes a processor for long, such as writing numbers as
+// text, leaves one free so. The error is the context's, if it ends before it is f's turn, or f's.
+func (e *Engine) Compute(ctx context.Context, f func() error) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	fiber := e.schedule.fiber()
+	fiber.acquire()
+	defer fiber.release()
+	return f()
+}
+
+// A Request is what samples are asked for.
+type Request struct {
+	N           int // above 0
+	Seed, First uint64
+	Conditions  []float64 // rows of the run's condition; nil of a run without one
+	Each        int       // samples of each row
+
+	// See, if not nil, is called with the states of the samples lo, lo+1, … whenever their scores are asked
+	// for: n×d at a time of the method, d the coordinates of a point. Calls may run at the same time.
+	See func(lo int, x []float64, n int, t float64)
+}
+
+// A PanicError is a fault of the program, in a drawing.
+type PanicError struct {
+	Value any
+	Stack []byte
+}
+
+func (e *PanicError) Error() string { return fmt.Sprintf("internal error: %v", e.Value) }
+
+// Draw draws samples of a run and hands them on in order, in parts: emit gets the samples lo, lo+1, …, those that
+// failed marked. The sum, without points, is returned. The error is that of the context, of emit, or of the
+// sampler; a share of failed samples above the allowed one is the caller's to judge (Loaded.CheckFailed).
+func (e *Engine) Draw(ctx context.Context, r *Run, q Request, emit func(lo int, s *judge.Samples) error) (
+	*judge.Samples, error) {
+	start := time.Now()
+	ctx, cancel := context.WithCancel(ctx)
+	prior := r.prior
+	if q.Conditions != nil {
+		prior = prior.Under(q.Conditions, q.Each)
+	}
+	sum := &judge.Samples{Dim: r.Process.Set.Dim(), Lost: make([]bool, q.N)}
+	size, places := e.part(q.N), e.large
+	if size <= smallRows {
+		places = e.small
+	} else if !e.large.TryAcquire(1) { // no worker is left for a second part
+		size = min(q.N, partRows)
+	} else {
+		e.large.Release(1)
+	}
+	type result struct {
+		s   *judge.Samples
+		err error
+	}
+	var running sync.WaitGroup
+	defer running.Wait() // after cancel: a part that is not handed on ends
+	defer cancel()
+	parts, next := parallel.Blocks(q.N, size), 0
+	var queue []chan result
+	for done := 0; done < parts; done++ {
+		for ; next < parts && next < done+partsAhead*e.workers; next++ {
+			lo, hi := parallel.Block(next, q.N, size)
+			c := make(chan result, 1)
+			queue = append(queue, c)
+			running.Go(func() {
+				room := int64(hi - lo)
+				if places == e.large {
+					room = 1
+				}
+				if err := places.Acquire(ctx, room); err != nil { // in order of arrival
+					c <- result{nil, err}
+					return
+				}
+				defer places.Release(room)
+				s, err := e.one(ctx, r, prior, q, lo, hi)
+				c <- result{s, err}
+			})
+		}
+		got := <-queue[0]
+		queue = queue[1:]
+		if got.err != nil {
+			return nil, got.err
+		}
+		lo, _ := parallel.Block(done, q.N, size)
+		copy(sum.Lost[lo:], got.s.Lost)
+		sum.Wrong, sum.Begun = sum.Wrong+got.s.Wrong, sum.Begun+got.s.Begun
+		if sum.Broken += got.s.Broken; sum.Break == nil {
+			sum.Break = got.s.Break
+		}
+		e.drawn.Add(int64(got.s.N()))
+		if err := emit(lo, got.s); err != nil {
+			return nil, err
+		}
+	}
+	sum.Time = time.Since(start)
+	return sum, nil
+}
+
+// part returns how many of n samples are a part: for every worker as many parts, of about one size.
+func (e *Engine) part(n int) int {
+	blocks := e.workers * parallel.Blocks(parallel.Blocks(n, partRows), e.workers)
+	return max(1, parallel.Blocks(n, blocks))
+}
+
+// one draws the samples lo … hi−1 of a request, which have their places.
+func (e *Engine) one(ctx context.Context, r *Run, prior *experiment.Prior, q Request, lo, hi int) (
+	s *judge.Samples, err error) {
+	d := r.drawer(e, hi-lo)
+	d.acquire()
+	held := true
+	defer func() {
+		if v := recover(); v != nil { // the room of the drawer is in no known state: it is not kept
+			err = &PanicError{v, debug.Stack()}
+		}
+		if held {
+			d.release()
+		}
+	}()
+	d.ctx, d.see = ctx, nil
+	if q.See != nil {
+		d.see = func(x []float64, n int, t float64) { q.See(lo, x, n, t) }
+	}
+	s, err = d.Draw(ctx, prior, hi-lo, q.First+uint64(lo), q.Seed, nil)
+	d.ctx, d.see = nil, nil
+	d.release()
+	held = false
+	r.keep(d) // now another part may have it
+	return s, err
+}
+
+// A drawer draws parts of up to so many samples of one run, with scores from the schedule.
+type drawer struct {
+	*experiment.Drawer
+	*fiber
+	of    *network
+	class int
+	ctx   context.Context
+	see   func(x []float64, n int, t float64)
+}
+
+// Eval implements method.Score.
+func (d *drawer) Eval(dst, x, p []float64, n int, t float64) {
+	if d.see != nil {
+		d.see(x, n, t)
+	}
+	if d.ctx.Err() != nil { // the sampler ends at its next look
+		clear(dst[:len(x)])
+		return
+	}
+	d.eval(d.of, score.Ask{Dst: dst, X: x, P: p, N: n, T: t})
+}

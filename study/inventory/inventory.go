@@ -1,0 +1,151 @@
+// Package inventory finds run folders below some folders and says how each is: its state, its problem, how near its
+// samples are to the data, its age and its size.
+//
+// It only reads, and neither data nor weights: what it says of a run is what the run's files say.
+package inventory
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/landing-diffusion/landing/study/compare"
+)
+
+// Defaults and bounds of Options.
+const (
+	DefaultDepth = 3
+	MostDepth    = 32
+	DefaultMost  = 100_000
+)
+
+// Options say how far a walk goes.
+type Options struct {
+	Depth int // of run folders below those that are named; 0 means DefaultDepth
+	Most  int // entries of folders that are looked at, in all; 0 means DefaultMost
+}
+
+// A List is what was found.
+type List struct {
+	Runs  []Entry  `json:"runs"`
+	Notes []string `json:"notes"` // what was left out, and why
+}
+
+// Find lists the runs at and below folders, in the order of their paths. Symbolic links, hidden folders and the insides
+// of runs are not entered. A folder of dirs that cannot be read is an *fs.PathError; what lies below and cannot be is a
+// note.
+func Find(dirs []string, o Options) (*List, error) {
+	if o.Depth == 0 {
+		o.Depth = DefaultDepth
+	}
+	if o.Most == 0 {
+		o.Most = DefaultMost
+	}
+	w := &walk{Options: o, seen: map[string]bool{}, List: List{Runs: []Entry{}, Notes: []string{}}}
+	for _, dir := range dirs {
+		if err := w.enter(filepath.Clean(dir), 0); err != nil {
+			return nil, err
+		}
+	}
+	if w.full {
+		w.note("only the first %d entries of folders were looked at; name folders further down", o.Most)
+	}
+	if w.deep != "" {
+		w.note("%s and what is as deep was not looked at; --depth goes further than %d", w.deep, o.Depth)
+	}
+	return &w.List, nil
+}
+
+// walk is one call of Find.
+type walk struct {
+	Options
+	List
+	looked int
+	full   bool
+	deep   string          // the first folder that is too deep
+	seen   map[string]bool // runs, by absolute path: folders that are named may overlap
+}
+
+func (w *walk) note(format string, v ...any) { w.Notes = append(w.Notes, fmt.Sprintf(format, v...)) }
+
+// enter lists a folder at a depth.
+func (w *walk) enter(dir string, depth int) error {
+	names, folders, err := w.read(dir)
+	if err != nil {
+		return err
+	}
+	if isRun(names) {
+		abs, err := filepath.Abs(dir)
+		if err != nil {
+			return err
+		}
+		if !w.seen[abs] {
+			w.seen[abs] = true
+			w.Runs = append(w.Runs, w.describe(dir))
+		}
+		return nil
+	}
+	if len(folders) > 0 && depth == w.Depth {
+		if w.deep == "" {
+			w.deep = filepath.Join(dir, folders[0])
+		}
+		return nil
+	}
+	if names[compare.ListFile] && slices.Contains(folders, compare.RunsDir) { // units of a sweep are no runs
+		folders = []string{compare.RunsDir}
+	}
+	for _, name := range folders {
+		if err := w.enter(filepath.Join(dir, name), depth+1); err != nil {
+			w.note("%v", err)
+		}
+	}
+	return nil
+}
+
+// read returns what a folder has, and the folders in it that may be entered, in order.
+func (w *walk) read(dir string) (names map[string]bool, folders []string, err error) {
+	names = map[string]bool{}
+	if w.full {
+		return names, nil, nil
+	}
+	entries, err := os.ReadDir(dir) // sorted
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, e := range entries {
+		if w.looked++; w.looked > w.Most {
+			w.full = true
+			return names, nil, nil
+		}
+		names[e.Name()] = true
+		if e.IsDir() && !strings.HasPrefix(e.Name(), ".") {
+			folders = append(folders, e.Name())
+		}
+	}
+	return names, folders, nil
+}
+
+// size adds up the files below a folder. Where there are more than may be looked at it is what was seen.
+func (w *walk) size(dir string) (bytes int64) {
+	left := w.Most
+	filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
+		if left--; left < 0 {
+			return fs.SkipAll
+		}
+		if err != nil {
+			if !errors.Is(err, fs.ErrNotExist) { // a file of a training that is gone already
+				w.note("%v", err)
+			}
+			return nil
+		}
+		if info, err := e.Info(); err == nil && info.Mode().IsRegular() {
+			bytes += info.Size()
+		}
+		return nil
+	})
+	return bytes
+}

@@ -1,0 +1,225 @@
+package paper
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/landing-diffusion/landing/experiment"
+	"github.com/landing-diffusion/landing/experiment/run"
+	"github.com/landing-diffusion/landing/study/compare"
+	"github.com/landing-diffusion/landing/study/sweep"
+	"github.com/landing-diffusion/landing/study/work"
+)
+
+// sweeps are the sweep files of the binary that have the cells of the exhibits.
+var sweeps = []string{"paper-earth", "paper-mesh", "paper-arm", "paper-alanine", "paper-flood", "paper-so10",
+	"paper-demo"}
+
+// A Config says which cells are run, and how.
+type Config struct {
+	Data      string        // folder of data files
+	Out       string        // folder of runs: of each sweep one
+	File      string        // of rows
+	Budget    time.Duration // of each training; 0: the recipes' own epochs
+	Processor bool          // the budget is of processor time over workers
+	Seeds     int           // trainings of each cell, with seeds 1, 2, …; 0: those of the sweep file
+	Set       []string      // key=value of all trainings
+	Only      []string      // beginnings of cells' names, or whole names with a $ at the end; nil: all
+	Retry     bool          // cells that failed are not finished
+	Shard     work.Shard    // the trainings to run, whatever is finished; zero: all
+	Note      string        // for the rows, such as: beside other work
+}
+
+// Name is the name of a cell of the paper's sweeps, as exhibits have it: volcano/ULLA.
+func Name(l compare.Label) string {
+	name := l.Problem + "/" + l.Method
+	if l.Draw != "" {
+		name = l.Problem + "/" + l.Draw
+	}
+	if l.Settings != "" {
+		name += "/" + l.Settings
+	}
+	return name
+}
+
+// options are those of all plans.
+func (c *Config) options() sweep.Options {
+	o := sweep.Options{Dir: c.Data, Set: c.Set, Budgets: []sweep.Budget{{Seconds: c.Budget.Seconds()}}}
+	for s := range c.Seeds {
+		o.Seeds = append(o.Seeds, uint64(1+s))
+	}
+	return o
+}
+
+// files returns the sweep files that have some of the cells, and which cells of theirs these are. The error says that
+// Only names nothing.
+func (c *Config) files(exhibits []*Exhibit) (files []*sweep.File, cells []*sweep.Cell, err error) {
+	names := CellsOf(exhibits)
+	named := func(only string) bool {
+		return slices.ContainsFunc(names, func(cell string) bool { return begins(cell, only) })
+	}
+	for _, only := range c.Only {
+		if !named(only) {
+			return nil, nil, &NoCellError{only}
+		}
+	}
+	for _, name := range sweeps {
+		f, err := sweep.Read(name)
+		if err != nil {
+			return nil, nil, err
+		}
+		all, err := f.Cells(c.options())
+		if err != nil {
+			return nil, nil, err
+		}
+		some := slices.DeleteFunc(all, func(cell *sweep.Cell) bool {
+			name := Name(cell.Label)
+			return !slices.Contains(names, name) || c.Only != nil && !slices.ContainsFunc(c.Only,
+				func(only string) bool { return begins(name, only) })
+		})
+		if len(some) > 0 {
+			files, cells = append(files, f), append(cells, some...)
+		}
+	}
+	return files, cells, nil
+}
+
+// A NoCellError is a name that no cell's begins with.
+type NoCellError struct{ Name string }
+
+func (e *NoCellError) Error() string {
+	return fmt.Sprintf("no cell of these tables and figures is called %q; --dry-run lists them", e.Name)
+}
+
+// begins reports whether a cell's name is the given one or goes on below it; name$ is the one alone.
+func begins(cell, name string) bool {
+	if whole, ok := strings.CutSuffix(name, "$"); ok {
+		return cell == whole
+	}
+	rest, ok := strings.CutPrefix(cell, name)
+	return ok && (rest == "" || rest[0] == '/')
+}
+
+// Cells returns the cells of exhibits, and which of them the part has that are not finished.
+func (c *Config) Cells(exhibits []*Exhibit, rows []Row) (all, left []*sweep.Cell, err error) {
+	if _, all, err = c.files(exhibits); err != nil {
+		return nil, nil, err
+	}
+	return all, c.left(all, rows), nil
+}
+
+// left returns the cells of the part that are not finished. Cells of one training are in one part.
+func (c *Config) left(all []*sweep.Cell, rows []Row) (left []*sweep.Cell) {
+	takes := c.Shard.ByName()
+	for _, cell := range all {
+		if takes(cell.Training) && !c.done(cell, rows) {
+			left = append(left, cell)
+		}
+	}
+	return left
+}
+
+// done reports whether a cell has a row with at least its budget.
+func (c *Config) done(cell *sweep.Cell, rows []Row) bool {
+	name, definition, budget := Name(cell.Label), cell.Definition(), c.Budget.Seconds()
+	return slices.ContainsFunc(rows, func(r Row) bool {
+		return r.Cell == name && r.Definition == definition && r.Row.Seed == cell.Label.Seed &&
+			!(c.Retry && r.Row.Failure != "") && r.budget() >= budget && (budget > 0 || r.budget() == 0)
+	})
+}
+
+// A Plan is what is left of a sweep of the paper's.
+type Plan struct {
+	*sweep.Plan
+	definitions map[string]string // by names of cells: without the clock and the places of files
+}
+
+// Plans plans what is left of the cells of exhibits, a sweep for each file. made is a folder for the data that the
+// paper's authors did not publish. Errors are *sweep.RefusedError, of all that cannot be, *DataError of data that is
+// not there, and *NoCellError.
+func (c *Config) Plans(exhibits []*Exhibit, rows []Row, made string) (plans []*Plan, err error) {
+	files, all, err := c.files(exhibits)
+	if err != nil {
+		return nil, err
+	}
+	left, problems := map[string]string{}, map[string]bool{}
+	for _, cell := range c.left(all, rows) {
+		left[cell.Name], problems[cell.Label.Problem] = cell.Definition(), true
+	}
+	var errs []error
+	for _, f := range files {
+		for i := range f.Problems {
+			if problems[f.Problems[i].Name] {
+				errs = append(errs, c.find(&f.Problems[i], made))
+			}
+		}
+	}
+	if err := errors.Join(errs...); err != nil {
+		return nil, err
+	}
+	o := c.options()
+	o.Keep = func(cell *sweep.Cell) bool { return left[cell.Name] != "" }
+	if c.Processor && c.Budget > 0 {
+		o.Set = append(slices.Clone(o.Set), "train.clock=processor")
+	}
+	for _, f := range files {
+		p, e := f.Plan(o)
+		err = errors.Join(err, e)
+		if p != nil && slices.ContainsFunc(p.Cells, func(cell *sweep.Cell) bool { return !cell.Left }) {
+			plans = append(plans, &Plan{p, left})
+		}
+	}
+	return plans, err
+}
+
+// Run runs plans, each in its own folder, and puts each row into the file of rows, beside what other processes put
+// there.
+func (c *Config) Run(ctx context.Context, plans []*Plan, r sweep.Runner) error {
+	for _, p := range plans {
+		r.Dir, r.Foreign = filepath.Join(c.Out, p.File.Name), foreign
+		r.Record = func(cell *sweep.Cell, s sweep.CellStatus) error {
+			return Keep(c.File, c.row(p, cell, s))
+		}
+		if _, err := p.Run(ctx, r); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// row is what became of a cell.
+func (c *Config) row(p *Plan, cell *sweep.Cell, s sweep.CellStatus) Row {
+	e := *s.Entry
+	r := Row{Cell: Name(cell.Label), Definition: p.definitions[cell.Name],
+		Folder: filepath.ToSlash(filepath.Join(p.File.Name, compare.RunsDir, cell.Training)), Entry: e}
+	if r.Note = c.Note; c.Processor && c.Budget > 0 {
+		r.Note = strings.TrimSuffix("budget of processor time; "+c.Note, "; ")
+	}
+	r.Row.Version = build(r.Row.Version)
+	if s.State == work.Failed {
+		r.Cost.Here()
+		r.Row.Failure, _, _ = strings.Cut(r.Row.Failure, "\ngoroutine ") // of a panic all but its stack
+		r.Row.Verdict, r.Figures = "failed", nil
+	}
+	return r
+}
+
+// build is how a row names the version of a program: of one that knows no commit by the program that measures, too.
+func build(version string) string {
+	if version != run.Development {
+		return version
+	}
+	return fmt.Sprintf("%s, program %s", version, run.Program())
+}
+
+// foreign reports whether an error is that of data or files, and no failure of a method that a row could tell of.
+func foreign(err error) bool {
+	return errors.As(err, new(*fs.PathError)) || errors.As(err, new(*DataError)) ||
+		errors.As(err, new(*experiment.DataError)) || errors.As(err, new(*run.FolderError))
+}

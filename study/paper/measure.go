@@ -1,0 +1,202 @@
+package paper
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"math"
+
+	"github.com/landing-diffusion/landing/constraint"
+	"github.com/landing-diffusion/landing/experiment"
+	"github.com/landing-diffusion/landing/experiment/run"
+	"github.com/landing-diffusion/landing/internal/processor"
+	"github.com/landing-diffusion/landing/judge/metric"
+	"github.com/landing-diffusion/landing/learn/train"
+	"github.com/landing-diffusion/landing/problem"
+	"github.com/landing-diffusion/landing/study/compare"
+	"github.com/landing-diffusion/landing/study/sweep"
+)
+
+// Names of figures. Some are numbers of any row of a sweep; the measures of this package take the others.
+const (
+	Distance     = "distance" // to all data, as docs/conventions.md says
+	Floor        = "floor"    // of draws from the training rows
+	HeldOut      = "held-out distance"
+	HeldOutFloor = "held-out floor"
+	Copies       = "copies"     // median distance to the nearest training row, over that of held-out rows
+	Failed       = "failed"     // share of the samples
+	Train        = "training s" // simulation included
+	Simulate     = "simulation s"
+
+	AbsH         = "|h|" // mean over samples of Σ|h_i|
+	SquareH      = "Σh²" // mean over samples of Σ h_i²
+	GPlus        = "g⁺"  // mean over samples of Σ max(g_j, 0)
+	Psi          = "ψ"   // distances of alanine's observables
+	RMSD         = "RMSD"
+	AreaH        = "area |h|" // under the mean over samples of Σ|h_i| along t
+	AreaG        = "area g⁺"
+	FailedPaths  = "failed paths"
+	Milliseconds = "ms" // of processor time a sample
+	Samples      = "samples"
+	Projection   = "of it projection"
+	Share        = "share %" // of projection
+	JacobianNear = "‖∇s‖ at Δt"
+	JacobianMid  = "‖∇s‖, median"
+)
+
+// value returns a figure of a row, if it has it.
+func (r *Row) value(figure string) (float64, bool) {
+	v, ok := r.Figures[figure]
+	if ok {
+		return v, true
+	}
+	x := metric.NaN
+	switch d := r.Row.Distance; {
+	case figure == Copies:
+		x = r.Row.Copies.Ratio
+	case figure == Train:
+		x = r.Cost.Train
+	case figure == Simulate:
+		x = r.Cost.Simulate
+	case figure == Failed && r.Row.Samples > 0:
+		x = metric.Float(r.Row.Failed) / metric.Float(r.Row.Samples)
+	case d == nil:
+	case figure == Distance:
+		x = d.Full
+	case figure == Floor:
+		x = d.Mean
+	case figure == HeldOut:
+		x = d.HeldOut
+	case figure == HeldOutFloor:
+		x = d.HeldOutFloor
+	}
+	return float64(x), x-x == 0
+}
+
+func init() {
+	sweep.Measures["paper"], sweep.Measures["jacobian"], sweep.Measures["processor-time"] = measured, jacobian, timed
+}
+
+// measured draws and judges a trained cell, and takes the figures of the paper's tables beside the row of a sweep.
+func measured(ctx context.Context, d *sweep.Drawing) (*compare.Entry, error) {
+	e, x, v, err := d.Judge(ctx) // violations above a limit are figures here
+	if err != nil {
+		return nil, err
+	}
+	if x.Failed() == x.N() {
+		return nil, fmt.Errorf("none of %d samples is left: %d broke down", x.N(), x.Broken)
+	}
+	f := map[string]float64{}
+	set := func(name string, value metric.Float) {
+		if value-value == 0 {
+			f[name] = float64(value)
+		}
+	}
+	if v.JSD != nil {
+		for _, p := range v.JSD.Parts {
+			if p.Name == Psi || p.Name == RMSD {
+				set(p.Name, p.Full)
+			}
+		}
+	}
+	if v.Steps != nil {
+		set(AreaH, v.Steps.Equalities)
+		set(AreaG, v.Steps.Inequalities)
+	}
+	violations(f, d.Run.Process.Set, x.Good())
+	e.Figures = f
+	return e, paths(f, d.Own)
+}
+
+// violations sums over the constraints, and means over points x: Σ|h_i|, Σ h_i², Σ max(g_j, 0).
+func violations(f map[string]float64, set constraint.Set, x []float64) {
+	m, d := len(set.Equalities()), set.Dim()
+	e, values := set.NewEvaluator(1), make([]float64, len(constraint.Components(set)))
+	var abs, square, over float64
+	for lo := 0; lo < len(x); lo += d {
+		e.Values(values, x[lo:lo+d], 1)
+		for i, v := range values {
+			if i < m {
+				abs += math.Abs(v)
+				square += v * v
+			} else {
+				over += max(v, 0)
+			}
+		}
+	}
+	n := float64(len(x) / d)
+	f[AbsH], f[SquareH] = abs/n, square/n
+	if len(values) > m {
+		f[GPlus] = over / n
+	}
+}
+
+// paths takes the share of forward paths that failed in training, over all that were drawn.
+func paths(f map[string]float64, of *experiment.Run) error {
+	records, err := of.Folder.Metrics()
+	if err != nil {
+		return err
+	}
+	k := of.Problem.Train
+	each := len(of.Split.Train)
+	if k.Paths > 0 {
+		each = min(each, k.Paths)
+	}
+	failed, refreshes := failedPaths(records, max(1, k.Refresh))
+	if refreshes > 0 {
+		f[FailedPaths] = float64(failed) / float64(refreshes*each)
+	}
+	return nil
+}
+
+// failedPaths sums over refreshes: epochs between two of them repeat what the first says.
+func failedPaths(records []run.Record, refresh int) (failed, refreshes int) {
+	for _, rec := range records {
+		var e train.Epoch
+		if rec.Kind == "epoch" && json.Unmarshal(rec.Data, &e) == nil && (e.Epoch-1)%refresh == 0 {
+			failed, refreshes = failed+e.Failed, refreshes+1
+		}
+	}
+	return failed, refreshes
+}
+
+// Rounds of timing, and samples in each.
+const (
+	timedRounds  = 5
+	timedSamples = 4000
+)
+
+// timed measures the processor time of samples, and of those that are drawn by landing alone: the least of several
+// rounds that draw both in turn. The difference is what projection costs.
+func timed(ctx context.Context, d *sweep.Drawing) (*compare.Entry, error) {
+	against, err := d.Own.Redraw(ctx, problem.ParseSettings("process.terminal_projection=false"), nil)
+	if err != nil {
+		return nil, err
+	}
+	f := map[string]float64{}
+	n := min(timedSamples, d.Own.SampleCount())
+	least := [2]float64{math.Inf(1), math.Inf(1)}
+	for round := range timedRounds {
+		for i, r := range []*experiment.Run{against, d.Run} {
+			prior, err := r.Prior(ctx, nil)
+			if err != nil {
+				return nil, err
+			}
+			before := processor.Seconds()
+			s, err := r.Generate(ctx, d.Trained, prior, n, 0, d.Own.Problem.Seed, nil)
+			if err != nil {
+				return nil, err
+			}
+			least[i] = min(least[i], 1000*(processor.Seconds()-before)/float64(n))
+			f[Failed] = float64(s.Failed()) / float64(n)
+		}
+		d.Tick((round+1)*n, timedRounds*n)
+	}
+	projection := max(0, least[1]-least[0])
+	f[Milliseconds], f[Projection] = least[1], projection
+	f[Share], f[Samples] = 100*projection/least[1], float64(n)
+	e := &compare.Entry{Row: compare.NoRow("", compare.Label{}, "", run.Version(), ""), Cost: compare.NoCost(),
+		Figures: f}
+	e.Row.Verdict = "timed"
+	return e, nil
+}

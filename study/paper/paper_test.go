@@ -1,0 +1,395 @@
+package paper
+
+import (
+	"encoding/json"
+	"math"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/landing-diffusion/landing/learn/method/methods"
+	"github.com/landing-diffusion/landing/study/sweep"
+	"github.com/landing-diffusion/landing/tools/testkit"
+)
+
+// targets are the numbers of the paper as they were taken from it by others, by place.
+func targets(t *testing.T) map[[3]string]float64 {
+	data, err := os.ReadFile(testkit.Shared(t, "paper/targets.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var f struct {
+		Table1 struct {
+			Datasets []string
+			Rows     map[string]struct {
+				JSD  []float64
+				AbsH []float64 `json:"abs_h"`
+			}
+		} `json:"table1_equality"`
+		Table2   map[string]json.RawMessage               `json:"table2_seconds_on_gpu"`
+		Table3   map[string]json.RawMessage               `json:"table3_mixed"`
+		Overhead map[string]map[string]float64            `json:"projection_overhead_alanine_ms_per_sample"`
+		Inertia  map[string]map[string]float64            `json:"olla_vs_ulla_alanine"`
+		Terms    map[string]map[string]map[string]float64 `json:"correction_terms"`
+		Terminal map[string]map[string]float64            `json:"terminal_projection_alanine"`
+		Rates    struct {
+			Alpha   map[string][]*float64 `json:"alpha_at_epsilon_0.05"`
+			Epsilon map[string][]*float64 `json:"epsilon_at_alpha_50"`
+		} `json:"alpha_epsilon_alanine_no_terminal_projection"`
+	}
+	if err := json.Unmarshal(data, &f); err != nil {
+		t.Fatal(err)
+	}
+	out := map[[3]string]float64{}
+	set := func(exhibit, row, column string, v float64) { out[[3]string{exhibit, row, column}] = v }
+	for row, of := range f.Table1.Rows {
+		for i, v := range of.JSD {
+			set("table1", row, f.Table1.Datasets[i], v)
+		}
+		set("table1", row, "|h| earth", of.AbsH[0])
+		set("table1", row, "|h| mesh", of.AbsH[1])
+	}
+	for row, raw := range f.Table2 {
+		var of struct{ Earth, Mesh []float64 }
+		if json.Unmarshal(raw, &of) == nil && of.Earth != nil {
+			set("table2", row, "earth train", of.Earth[0])
+			set("table2", row, "earth simulation", of.Earth[1])
+			set("table2", row, "mesh train", of.Mesh[0])
+			set("table2", row, "mesh simulation", of.Mesh[1])
+		}
+	}
+	or := func(v *float64) float64 {
+		if v == nil {
+			return math.NaN()
+		}
+		return *v
+	}
+	for _, row := range rowsOf("table3") {
+		var of struct {
+			Robot    []float64
+			Psi      *float64 `json:"alanine_psi"`
+			RMSD     *float64 `json:"alanine_rmsd"`
+			ArmH     *float64 `json:"rob_h"`
+			ArmG     *float64 `json:"rob_g"`
+			AlanineH *float64 `json:"ala_h"`
+			AlanineG *float64 `json:"ala_g"`
+		}
+		if err := json.Unmarshal(f.Table3[row], &of); err != nil {
+			t.Fatal(row, err)
+		}
+		for i, d := range []string{"140", "280", "420", "560"} {
+			v := math.NaN()
+			if of.Robot != nil {
+				v = of.Robot[i]
+			}
+			set("table3", row, "arm "+d, v)
+		}
+		for column, v := range map[string]*float64{Psi: of.Psi, RMSD: of.RMSD, "arm Σh²": of.ArmH, "arm g⁺": of.ArmG,
+			"alanine |h|": of.AlanineH, "alanine g⁺": of.AlanineG} {
+			set("table3", row, column, or(v))
+		}
+	}
+	for _, of := range []struct {
+		exhibit string
+		rows    map[string]map[string]float64
+		columns map[string]string
+	}{
+		{"table4", f.Overhead, map[string]string{"inference": "ms", "projection": "of it projection",
+			"overhead_percent": "share %", "failure_percent": "failed %"}},
+		{"table5", f.Inertia, map[string]string{"jsd_psi": Psi, "jsd_rmsd": RMSD, "auc_eq": AreaH, "auc_ineq": AreaG}},
+		{"table7", f.Terminal, map[string]string{"jsd_psi": Psi, "eq": AbsH, "ineq": GPlus}},
+	} {
+		for row, values := range of.rows {
+			for key, column := range of.columns {
+				v, ok := values[key]
+				if !ok {
+					t.Fatalf("%s, %s has no %s", of.exhibit, row, key)
+				}
+				set(of.exhibit, row, column, v)
+			}
+		}
+	}
+	for what, rows := range f.Terms {
+		for on, values := range rows {
+			for key, v := range values {
+				set("table6", what+", "+on, map[string]string{"jsd": Distance, "jsd_psi": Distance, "eq": AbsH,
+					"ineq": GPlus}[key], v)
+			}
+		}
+	}
+	for letter, rows := range map[string]map[string][]*float64{"α": f.Rates.Alpha, "ε": f.Rates.Epsilon} {
+		for value, numbers := range rows {
+			for i, column := range []string{Psi, RMSD, AbsH, GPlus} {
+				set("table11", letter+" = "+value, column, or(numbers[i]))
+			}
+		}
+	}
+	return out
+}
+
+// What ships in the binary is what the paper prints: every number of the targets, and no other.
+func TestPrintedNumbers(t *testing.T) {
+	want := targets(t)
+	for place, v := range want {
+		p, ok := printed[place]
+		if !ok || p.Value != v && !(math.IsNaN(p.Value) && math.IsNaN(v)) {
+			t.Errorf("%v is %v here; the paper prints %v", place, p.Value, v)
+		}
+	}
+	if len(printed) != len(want) {
+		for place := range printed {
+			if _, ok := want[place]; !ok {
+				t.Errorf("%v is not in the targets", place)
+			}
+		}
+	}
+}
+
+var valueAndError = regexp.MustCompile(`([0-9]\.[0-9]+)[}$]*\\text\{\\(?:tiny|scriptsize)\$\\pm\$\.([0-9]+)`)
+
+// Standard errors are those that stand beside the value in the paper's rows, in their order.
+func TestPrintedErrors(t *testing.T) {
+	data, err := os.ReadFile(testkit.Shared(t, "paper/paper.tex"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	tex := regexp.MustCompile(` +`).ReplaceAllString(string(data), " ")
+	row := func(label, begins string) [][]string {
+		_, rest, _ := strings.Cut(tex, `\label{`+label+`}`)
+		table, _, _ := strings.Cut(rest, `\end{tabular}`)
+		_, rest, ok := strings.Cut(table, begins+" &")
+		if !ok {
+			t.Fatalf("%s has no row %q", label, begins)
+		}
+		line, _, _ := strings.Cut(rest, `\\`)
+		return valueAndError.FindAllStringSubmatch(line, -1)
+	}
+	checked := 0
+	check := func(exhibit, name string, columns []string, got [][]string) {
+		k := 0
+		for _, column := range columns {
+			p := printed[[3]string{exhibit, name, column}]
+			if math.IsNaN(p.Value) {
+				if !math.IsNaN(p.SE) {
+					t.Errorf("%v: NaN with an error", p)
+				}
+				continue
+			}
+			if k >= len(got) {
+				t.Fatalf("%s, %s: the paper has %d errors", exhibit, name, len(got))
+			}
+			value, _ := strconv.ParseFloat(got[k][1], 64)
+			se, _ := strconv.ParseFloat("0."+got[k][2], 64)
+			if p.Value != value || p.SE != se {
+				t.Errorf("%v; the paper prints %v ± %v", p, value, se)
+			}
+			k++
+			checked++
+		}
+		if k != len(got) {
+			t.Errorf("%s, %s: %d errors here, %d in the paper", exhibit, name, k, len(got))
+		}
+	}
+	sets := []string{"volcano", "earthquake", "flood", "fire", "bunny50", "bunny100", "spot50", "spot100"}
+	for _, m := range rowsOf("table1")[:9] { // the others are ours
+		check("table1", m, sets, row("tab:unified_results", `\ `+m))
+	}
+	for _, m := range rowsOf("table3") {
+		check("table3", m, []string{"arm 140", "arm 280", "arm 420", "arm 560", Psi, RMSD}, row("tab:mixed_constraints",
+			`\ `+m))
+	}
+	for _, name := range rowsOf("table11") {
+		letter, v, _ := strings.Cut(name, " = ")
+		tex := map[string]string{"α": `\alpha`, "ε": `\epsilon`}[letter] + "=" + v
+		if letter == "α" && !strings.Contains(v, ".") || letter == "ε" && (v == "1" || v == "5" || v == "10") {
+			tex += ".0"
+		}
+		check("table11", name, []string{Psi, RMSD}, row("app:tab:effect-alpha-epsilon-dipeptide", "$"+tex+"$"))
+	}
+	if want := 72 + 24 + 37; checked != want {
+		t.Errorf("%d errors checked, want %d", checked, want)
+	}
+}
+
+// rowsOf are the names of an exhibit's rows.
+func rowsOf(exhibit string) (names []string) {
+	e, err := Named([]string{exhibit})
+	if err != nil {
+		panic(err)
+	}
+	for _, l := range e[0].Rows {
+		names = append(names, l.Name)
+	}
+	return names
+}
+
+// all are the cells of all exhibits, by name, each with one seed.
+func all(t *testing.T) map[string]*sweep.Cell {
+	t.Helper()
+	cells, _, err := (&Config{Seeds: 1}).Cells(Exhibits, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := map[string]*sweep.Cell{}
+	for _, c := range cells {
+		if out[Name(c.Label)] != nil {
+			t.Errorf("%s is defined twice", Name(c.Label))
+		}
+		out[Name(c.Label)] = c
+	}
+	return out
+}
+
+// Every number that the paper prints has its place in a table here, and every place a cell that there is and a
+// figure that rows can have.
+func TestEveryPlaceHasACell(t *testing.T) {
+	cells := all(t)
+	figures := []string{Distance, Floor, HeldOut, HeldOutFloor, Copies, Failed, Train, Simulate, AbsH, SquareH, GPlus,
+		Psi, RMSD, AreaH, AreaG, FailedPaths, Milliseconds, Projection, Share, JacobianNear, JacobianMid}
+	places, used := map[[3]string]bool{}, map[string]bool{}
+	for _, x := range Exhibits {
+		for _, e := range []*Exhibit{x, x.Beside} {
+			if e == nil {
+				continue
+			}
+			for _, l := range e.Rows {
+				for _, c := range e.Columns {
+					for _, entry := range l.entries(&c) {
+						places[[3]string{e.Name, l.Name, c.Name}] = true
+						if !slices.Contains(figures, entry.figure) || len(entry.cells) == 0 {
+							t.Errorf("%s, %s, %s: figure %q of %q", e.Name, l.Name, c.Name, entry.figure, entry.cells)
+						}
+						for _, cell := range entry.cells {
+							if used[cell] = true; cells[cell] == nil {
+								t.Errorf("%s, %s, %s: there is no cell %q", e.Name, l.Name, c.Name, cell)
+							}
+						}
+					}
+				}
+			}
+		}
+	}
+	for place := range printed {
+		if !places[place] {
+			t.Errorf("%v has no cell", place)
+		}
+	}
+	if len(used) != len(cells) || len(cells) != 214 {
+		t.Errorf("%d of %d cells are used; expected 214", len(used), len(cells))
+	}
+}
+
+// The cells are those of the paper's settings.
+func TestCells(t *testing.T) {
+	const wide, fast = "generate.max_failed=1", "train.precision=\"bfloat16\""
+	cells := all(t)
+	for name, want := range map[string]string{
+		"volcano/ULLA": "fast " + wide + ";",
+		"bunny100/RDDPM": "olla-p,fast " + wide + " train.paths=4000 train.times_per_path=10 train.refresh=40 " + fast +
+			";",
+		"fire/RDDPM":         "rddpm,fast " + wide + " " + fast + ";",
+		"arm40/ULLA":         "fast " + wide + " set.waypoints=40;",
+		"alanine/OLLA":       "olla,guarded,fast " + fast + " " + wide + " train.max_failed=0.05;",
+		"flood/ULLA-P/N=150": "ulla-p,fast " + fast + " " + wide + " train.max_failed=1 process.steps=150;",
+		"fire/Guided": "olla,fast process.method=\"euclidean\" " + wide + " process.steps=50 " + fast +
+			"; process.method=\"guided\"",
+		"spot50/RFM": "fast process.method=\"flow\" " + wide + " process.steps=1000 train.window=0 " +
+			"network.octaves_of=\"point\" network.output=\"plain\" train.refresh=40 " + fast + ";",
+		"fire/RFM": "fast process.method=\"flow\" " + wide + " process.steps=1000 train.window=0 " +
+			"network.octaves_of=\"point\" network.output=\"plain\" network.octaves=6 network.time_octaves=5 " + fast +
+			";",
+		"volcano/ULLA/auto":      "alone " + wide + ";",
+		"volcano/ULLA/auto/long": "alone " + wide + " train.stop=\"epochs\";",
+		"alanine/timed":          "guarded,fast " + fast + " " + wide + ";",
+		"volcano/RDDPM":          "rddpm,fast " + wide + ";",
+	} {
+		if got := cells[name].Definition(); got != want {
+			t.Errorf("%s is\n%q, want\n%q", name, got, want)
+		}
+	}
+	for name, want := range map[string]string{"volcano/RDDPM": "jacobian", "volcano/ULLA-P": "jacobian",
+		"fire/RDDPM": "paper", "alanine/timed": "processor-time", "alanine/ULLA": "paper"} {
+		if got := cells[name].Measure; got != want {
+			t.Errorf("%s is measured by %q, want %q", name, got, want)
+		}
+	}
+	for name := range cells {
+		if strings.ContainsAny(name, ", '\\$") { // --only lists names with commas between, and ends whole ones by $
+			t.Errorf("a cell is called %q", name)
+		}
+	}
+}
+
+// Every cell can be, with the paper's data; cells of one training share it; draws are keys of generation that can be,
+// but for those of a landing that diverges, as in the paper.
+func TestCellsCanBe(t *testing.T) {
+	c := Config{Data: filepath.Dir(filepath.Dir(testkit.Shared(t, "data/earth/volcano.csv"))), Out: t.TempDir(),
+		Budget: 5 * time.Minute, Processor: true, Seeds: 1}
+	plans, err := c.Plans(Exhibits, nil, t.TempDir())
+	if err != nil || len(plans) != len(sweeps) {
+		t.Fatalf("%d plans, %v", len(plans), err)
+	}
+	trainings, units := map[string]bool{}, map[string]bool{}
+	for _, p := range plans {
+		for _, cell := range p.Cells {
+			trainings[cell.Training] = true
+			if cell.Unit == nil || units[cell.Name] {
+				t.Errorf("%s has no unit of its own", cell)
+			}
+			units[cell.Name] = true
+			_, ok := methods.Of(cell.Label.Method)
+			if p.File.Name == "paper-flood" && !ok {
+				t.Errorf("%s is of no method", cell)
+			}
+		}
+	}
+	if len(trainings) < 90 || len(trainings) >= len(units) {
+		t.Errorf("%d trainings of %d cells", len(trainings), len(units))
+	}
+}
+
+func TestNamed(t *testing.T) {
+	some, err := Named([]string{"figure-5", "overhead", "table1", "table4"})
+	if err != nil || len(some) != 3 || some[0].Name != "table1" || some[1].Name != "table4" ||
+		some[2].Name != "figure-5" {
+		t.Errorf("got %v, %v", some, err)
+	}
+	if _, err := Named([]string{"table1", "table9"}); err == nil || !strings.Contains(err.Error(), `no "table9"`) {
+		t.Errorf("table9: %v", err)
+	}
+	if _, err := Named([]string{""}); err == nil {
+		t.Error("an empty name is taken for one without an alias")
+	}
+	all, err := Named([]string{"all"})
+	if err != nil || len(all) != len(Exhibits)-1 {
+		t.Errorf("all are %d, %v", len(all), err)
+	}
+}
+
+// The cells of exhibits are those of each, once: table 2 tells of table 1's.
+func TestCellsOf(t *testing.T) {
+	named := func(names ...string) []string {
+		e, err := Named(names)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return CellsOf(e)
+	}
+	one := named("table1")
+	if len(one) < 8*9 || !slices.Contains(one, "volcano/ULLA") || !slices.Contains(one, "spot100/RFM") {
+		t.Errorf("table 1 has %v", one)
+	}
+	for i, name := range one {
+		if slices.Contains(one[:i], name) {
+			t.Errorf("%s is there twice", name)
+		}
+	}
+	if both := named("table1", "table2"); !slices.Equal(both, one) {
+		t.Errorf("table 2 adds %d cells", len(both)-len(one))
+	}
+}

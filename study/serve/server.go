@@ -1,0 +1,677 @@
+// Package serve answers requests for samples of trained runs over HTTP: JSON, binary NPY, metrics, an OpenAPI
+// description, and a page to draw samples by hand.
+//
+// What a request may cause is bounded before it costs anything: its size, its rate, how long it may take, and how
+// many wait. No path of a request reaches the file system: runs are looked up by name among those that are in
+// memory, and pages are in the binary. The package opens no file.
+package serve
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"crypto/tls"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"maps"
+	"net"
+	"net/http"
+	"net/netip"
+	"runtime/debug"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"golang.org/x/net/netutil"
+	"golang.org/x/sync/errgroup"
+	"golang.org/x/sync/semaphore"
+
+	"github.com/landing-diffusion/landing/study/engine"
+)
+
+// Limits are what requests may cost. Zeros are the defaults.
+type Limits struct {
+	Body        int64         // bytes of a body; 0: 8 MiB
+	Samples     int64         // of a request; 0: 10 million
+	Numbers     int64         // in memory for a request at a time; 0: 4 million
+	Held        int64         // in memory for all requests; 0: 64 million
+	Queue       int           // requests that are drawn or wait; 0: 256
+	Connections int           // open at a time; 0: 1024
+	Rate        float64       // requests a second of a caller; 0: no bound
+	Deadline    time.Duration // the longest that a request may take; 0: 10 minutes
+	Header      time.Duration // in which headers must arrive; 0: 5 s
+	Arrival     time.Duration // in which a body must; 0: 10 s
+	Patience    time.Duration // with a reader who takes nothing; 0: 30 s
+	Drain       time.Duration // for requests at work when the service is told to end; 0: 30 s
+}
+
+func (l *Limits) settle() {
+	l.Body = cmp.Or(l.Body, 8<<20)
+	l.Samples = cmp.Or(l.Samples, 10_000_000)
+	l.Numbers = cmp.Or(l.Numbers, 4_000_000)
+	l.Held = cmp.Or(l.Held, 64_000_000)
+	l.Queue = cmp.Or(l.Queue, 256)
+	l.Connections = cmp.Or(l.Connections, 1024)
+	l.Deadline = cmp.Or(l.Deadline, 10*time.Minute)
+	l.Header = cmp.Or(l.Header, 5*time.Second)
+	l.Arrival = cmp.Or(l.Arrival, 10*time.Second)
+	l.Patience = cmp.Or(l.Patience, 30*time.Second)
+	l.Drain = cmp.Or(l.Drain, 30*time.Second)
+}
+
+// Options of a Server.
+type Options struct {
+	Limits
+	// Load reads the runs that are served, by name. It is called when the service begins, whose error ends it,
+	// and again by Reload.
+	Load func(ctx context.Context) ([]*engine.Run, error)
+	// Standing says how a run is that Load gave; nil: nothing is told of that.
+	Standing func(*engine.Run) Standing
+
+	Tokens  []Token      // who may ask; nil: everybody who reaches the service
+	Local   bool         // the service is reached from this machine alone: then Host must name it
+	Version string       // of the program
+	Log     *slog.Logger // a line each request; nil: none
+}
+
+// A Server answers requests. Its methods may be called at any time from any goroutine.
+type Server struct {
+	engine *engine.Engine
+	opt    Options
+	mux    http.Handler
+	m      *metrics
+
+	runs     atomic.Pointer[loaded]
+	tokens   atomic.Pointer[[]Token]
+	draining atomic.Bool
+	reload   sync.Mutex
+
+	rates   rates
+	places  *semaphore.Weighted // requests that are drawn or wait
+	room    *semaphore.Weighted // numbers that they hold in memory
+	waiting atomic.Int64        // places that are taken
+	desk    *semaphore.Weighted // requests for samples that are read, and short answers that are sent
+	origin  *http.CrossOriginProtection
+
+	watches watches
+	now     func() time.Time
+}
+
+// loaded are the runs that are served.
+type loaded struct {
+	byName   map[string]*engine.Run
+	standing map[string]Standing
+	at       time.Time
+	fault    string // of the last reload, which left the runs as they were
+}
+
+func (l *loaded) names() []string { return slices.Sorted(maps.Keys(l.byName)) }
+
+// New makes a server that draws with an engine.
+func New(e *engine.Engine, o Options) *Server {
+	o.settle()
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	s := &Server{engine: e, opt: o, rates: rates{each: o.Rate}, now: time.Now,
+		places: semaphore.NewWeighted(int64(o.Queue)), room: semaphore.NewWeighted(o.Held),
+		desk: semaphore.NewWeighted(int64(max(1, e.Workers()/2))), origin: http.NewCrossOriginProtection()}
+	s.SetTokens(o.Tokens)
+	s.m = newMetrics(s)
+	s.mux = s.routes()
+	return s
+}
+
+// SetTokens replaces the tokens of those who may ask.
+func (s *Server) SetTokens(t []Token) { s.tokens.Store(&t) }
+
+// Reload reads the runs again. Requests that are being drawn keep those that they have. On an error the runs stay
+// as they were.
+func (s *Server) Reload(ctx context.Context) error {
+	s.reload.Lock()
+	defer s.reload.Unlock()
+	runs, err := s.opt.Load(ctx)
+	if err != nil {
+		if was := s.runs.Load(); was != nil {
+			kept := *was
+			kept.fault = err.Error()
+			s.runs.Store(&kept)
+		}
+		return err
+	}
+	next := &loaded{byName: map[string]*engine.Run{}, standing: map[string]Standing{}, at: s.now()}
+	for _, r := range runs {
+		next.byName[r.Name] = r
+		if s.opt.Standing != nil {
+			next.standing[r.Name] = s.opt.Standing(r)
+		}
+	}
+	s.runs.Store(next)
+	s.opt.Log.Info("runs", "names", next.names())
+	return nil
+}
+
+// Serve answers on l until ctx is done, and then lets requests end that are at work. Runs are read while it
+// answers that it is not ready. Connections are encrypted with secure, if it is not nil. The error is that of the
+// first reading, or of the listener.
+func (s *Server) Serve(ctx context.Context, l net.Listener, secure *tls.Config) error {
+	work, stop := context.WithCancel(context.WithoutCancel(ctx))
+	defer stop()
+	server := &http.Server{
+		Handler: s, ReadHeaderTimeout: s.opt.Header, IdleTimeout: idle, MaxHeaderBytes: 16 << 10,
+		BaseContext: func(net.Listener) context.Context { return work },
+		ErrorLog:    slog.NewLogLogger(s.opt.Log.Handler(), slog.LevelDebug), TLSConfig: secure,
+	}
+	l = netutil.LimitListener(l, s.opt.Connections)
+	group, ending := errgroup.WithContext(ctx)
+	group.Go(func() error { return s.Reload(ending) })
+	group.Go(func() (err error) {
+		if secure != nil {
+			err = server.ServeTLS(l, "", "")
+		} else {
+			err = server.Serve(l)
+		}
+		if errors.Is(err, http.ErrServerClosed) {
+			return nil
+		}
+		return err
+	})
+	group.Go(func() error {
+		<-ending.Done()
+		s.draining.Store(true)
+		s.opt.Log.Info("ending", "requests", s.waiting.Load())
+		grace, done := context.WithTimeout(work, s.opt.Drain)
+		defer done()
+		if server.Shutdown(grace) != nil { // requests that are still at work are given up
+			stop()
+			last, done := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Second)
+			defer done()
+			if server.Shutdown(last) != nil {
+				server.Close()
+			}
+		}
+		return nil
+	})
+	err := group.Wait()
+	if errors.Is(err, context.Canceled) && ctx.Err() != nil {
+		return nil
+	}
+	return err
+}
+
+// idle is how long a connection may wait for its next request, while others may wait for its place.
+const idle = 30 * time.Second
+
+// requestHeader has the number of a request, which the log has too.
+const requestHeader = "Landing-Request"
+
+// answering is one request, while it is answered.
+type answering struct {
+	s   *Server
+	w   http.ResponseWriter
+	r   *http.Request
+	id  string
+	who string // a caller, for rates and the log
+
+	status int
+	bytes  int64
+	route  string
+	told   []any // more for the log
+}
+
+type answeringKey struct{}
+
+// of returns the answering of a request.
+func of(r *http.Request) *answering {
+	a, _ := r.Context().Value(answeringKey{}).(*answering)
+	return a
+}
+
+// Header, WriteHeader, Write and Unwrap make an answering the http.ResponseWriter of its request.
+func (a *answering) Header() http.Header { return a.w.Header() }
+
+func (a *answering) WriteHeader(status int) {
+	if a.status == 0 {
+		a.status = status
+	}
+	a.w.WriteHeader(status)
+}
+
+func (a *answering) Write(b []byte) (int, error) {
+	if a.status == 0 {
+		a.status = http.StatusOK
+	}
+	n, err := a.w.Write(b)
+	a.bytes += int64(n)
+	return n, err
+}
+
+func (a *answering) Unwrap() http.ResponseWriter { return a.w }
+
+// piece is how many bytes a reader must take within the patience of the service.
+const piece = 64 << 10
+
+// send writes an answer in pieces, and waits for a reader who takes none no longer than the service has patience.
+func (a *answering) send(b []byte) error {
+	for part := range slices.Chunk(b, piece) {
+		if err := a.r.Context().Err(); err != nil {
+			return err
+		}
+		if err := a.put(part); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// put writes a piece.
+func (a *answering) put(b []byte) error {
+	a.hurry()
+	defer a.rest()
+	if _, err := a.Write(b); err != nil {
+		return &sendError{err}
+	}
+	if err := http.NewResponseController(a.w).Flush(); err != nil {
+		return &sendError{err}
+	}
+	return nil
+}
+
+// A sendError says that an answer could not be sent.
+type sendError struct{ err error }
+
+func (e *sendError) Error() string { return e.err.Error() }
+
+// timedOut reports whether an error is that of a connection whose time was over.
+func timedOut(err error) bool {
+	var e net.Error
+	return errors.As(err, &e) && e.Timeout()
+}
+
+// hurry gives the reader time for another piece.
+func (a *answering) hurry() {
+	_ = http.NewResponseController(a.w).SetWriteDeadline(a.s.now().Add(a.s.opt.Patience)) // a test's writer has none
+}
+
+// rest ends that time, while there is nothing to read: HTTP/2 cuts an answer whose time is over then, too.
+func (a *answering) rest() {
+	_ = http.NewResponseController(a.w).SetWriteDeadline(time.Time{})
+}
+
+// refuse answers with a fault.
+func (a *answering) refuse(f *fault) {
+	a.hurry()
+	a.told = append(a.told, "fault", f.kind.Code, "detail", f.detail)
+	f.write(a)
+}
+
+// ServeHTTP implements http.Handler: what all requests have in common.
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	start := s.now()
+	a := &answering{s: s, w: w, id: newID(), who: caller(r)}
+	a.r = r.WithContext(context.WithValue(r.Context(), answeringKey{}, a))
+	h := w.Header()
+	h.Set(requestHeader, a.id)
+	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'")
+	h.Set("Referrer-Policy", "no-referrer")
+	h.Set("Cache-Control", "no-store")
+	if r.ContentLength != 0 { // without a body reading tells of a caller who left, however long the answer takes
+		_ = http.NewResponseController(w).SetReadDeadline(start.Add(s.opt.Arrival)) // a test's writer has none
+	}
+	a.hurry()
+	s.m.active.Inc()
+	defer func() {
+		s.m.active.Dec()
+		v := recover()
+		if v != nil && v != http.ErrAbortHandler {
+			s.opt.Log.Error("panic", "request", a.id, "value", fmt.Sprint(v), "stack", string(debug.Stack()))
+			if v = http.ErrAbortHandler; a.status == 0 {
+				v = nil
+				a.refuse(broken.fault("the request has met a fault of the program"))
+			}
+		}
+		a.hurry() // the end of the answer
+		took := s.now().Sub(start)
+		s.m.observe(a, took)
+		s.log(a, took, v != nil)
+		if v != nil {
+			panic(v)
+		}
+	}()
+	if f := s.guard(a); f != nil {
+		a.route = "refused"
+		a.refuse(f)
+		return
+	}
+	s.mux.ServeHTTP(a, a.r)
+}
+
+// log writes the line of a request.
+func (s *Server) log(a *answering, took time.Duration, cut bool) {
+	level := slog.LevelInfo
+	switch {
+	case a.status == broken.Status:
+		level = slog.LevelError
+	case a.status > broken.Status:
+		level = slog.LevelWarn
+	}
+	more := append([]any{"request", a.id, "caller", a.who, "method", a.r.Method, "path", a.r.URL.Path, "status",
+		a.status, "bytes", a.bytes, "ms", float64(took.Microseconds()) / 1000}, a.told...)
+	if cut {
+		more = append(more, "cut", true)
+	}
+	s.opt.Log.Log(context.Background(), level, "request", more...)
+}
+
+func newID() string {
+	var b [8]byte
+	rand.Read(b[:]) // never fails
+	return hex.EncodeToString(b[:])
+}
+
+// caller names the address that a request comes from.
+func caller(r *http.Request) string {
+	at, err := netip.ParseAddrPort(r.RemoteAddr)
+	if err != nil {
+		return "unknown"
+	}
+	return at.Addr().WithZone("").String()
+}
+
+// open are the paths that need no token: they tell nothing of runs.
+func open(path string) bool {
+	return path == "/healthz" || path == "/readyz" || path == "/" || strings.HasPrefix(path, "/docs") ||
+		strings.HasPrefix(path, "/openapi") || strings.HasPrefix(path, "/page/")
+}
+
+// guard refuses requests before anything is done for them.
+func (s *Server) guard(a *answering) *fault {
+	r := a.r
+	if len(r.TransferEncoding) > 0 {
+		f := lengthRequired.fault("a body needs Content-Length; Transfer-Encoding %q is refused",
+			strings.Join(r.TransferEncoding, ", "))
+		f.quit = true
+		return f
+	}
+	if r.ContentLength > s.opt.Body {
+		f := tooLarge.fault("the body has %d bytes; expected at most %d", r.ContentLength, s.opt.Body)
+		f.quit = true
+		return f
+	}
+	if r.Body != nil {
+		r.Body = http.MaxBytesReader(a, r.Body, s.opt.Body)
+	}
+	tokens := *s.tokens.Load()
+	if s.opt.Local && tokens == nil && !thisMachine(r.Host) {
+		return misdirected.fault("Host is %q; expected localhost or the address that the service listens on", r.Host)
+	}
+	if err := s.origin.Check(r); err != nil {
+		return foreign.fault("%v", err)
+	}
+	if open(r.URL.Path) {
+		return nil
+	}
+	if len(tokens) > 0 {
+		name, f := holder(tokens, r, s.now())
+		if f != nil {
+			return f
+		}
+		a.who = name
+	} else if r.TLS != nil && len(r.TLS.PeerCertificates) > 0 {
+		a.who = cmp.Or(r.TLS.PeerCertificates[0].Subject.CommonName, a.who)
+	}
+	if wait := s.rates.take(a.who, s.now()); wait > 0 {
+		f := tooOften.fault("more than %g requests a second", s.opt.Rate)
+		f.retry = wait
+		return f
+	}
+	return nil
+}
+
+// thisMachine reports whether a Host header names this machine as it names itself.
+func thisMachine(host string) bool {
+	if name, _, err := net.SplitHostPort(host); err == nil {
+		host = name
+	}
+	host = strings.Trim(host, "[]")
+	if strings.EqualFold(host, "localhost") {
+		return true
+	}
+	at, err := netip.ParseAddr(host)
+	return err == nil && at.IsLoopback()
+}
+
+// run returns a run by its name.
+func (s *Server) run(name string) (*engine.Run, *fault) { return s.named(s.runs.Load(), name) }
+
+// named is run of those that were loaded at a time.
+func (s *Server) named(all *loaded, name string) (*engine.Run, *fault) {
+	if all == nil || s.draining.Load() {
+		f := unready.fault("runs are being read")
+		if s.draining.Load() {
+			f = unready.fault("the service is about to end")
+			f.quit = true
+		}
+		f.retry = 5 * time.Second
+		return nil, f
+	}
+	if r := all.byName[name]; r != nil {
+		return r, nil
+	}
+	return nil, unknownRun.fault("there is no run %q; there are %s", name, strings.Join(all.names(), ", "))
+}
+
+// read returns the body of a request.
+func (s *Server) read(a *answering) ([]byte, *fault) {
+	body, err := io.ReadAll(a.r.Body)
+	var large *http.MaxBytesError
+	switch {
+	case errors.As(err, &large):
+		return nil, tooLarge.fault("the body has more than %d bytes", large.Limit)
+	case timedOut(err):
+		f := slowBody.fault("it took longer than %v", s.opt.Arrival)
+		f.quit = true
+		return nil, f
+	case err != nil:
+		f := badRequest.fault("the body broke off: %v", err)
+		f.quit = true
+		return nil, f
+	}
+	_ = http.NewResponseController(a.w).SetReadDeadline(time.Time{}) // from here on reading tells of a caller who left
+	return body, nil
+}
+
+// linesOf is how many samples a line has of an answer in lines that asks for no number.
+const linesOf = 1000
+
+// asked is a request for samples of a run.
+type asked struct {
+	*Ask
+	run     *engine.Run
+	q       engine.Request
+	warning string
+	body    int64 // room that its body holds
+}
+
+// sit waits for a place at the desk, and returns what gives the place back. Requests that are drawn together end
+// together: were all answered at once, a question for health would wait behind them for a processor. A slow reader
+// keeps the others waiting no longer than mostWait.
+func (s *Server) sit(ctx context.Context) (rise func()) {
+	ctx, cancel := context.WithTimeout(ctx, mostWait)
+	defer cancel()
+	if s.desk.Acquire(ctx, 1) != nil {
+		return func() {}
+	}
+	return func() { s.desk.Release(1) }
+}
+
+const mostWait = 20 * time.Millisecond
+
+// smallBody is the size of a body up to which it holds no room.
+const smallBody = 64 << 10
+
+// ask reads a request for samples within limits. nil: it is refused. Whoever asks releases it.
+func (s *Server) ask(a *answering, limits Limits) *asked {
+	out := &asked{}
+	if n := a.r.ContentLength; n > smallBody || n < 0 { // as long as it is worked on, numbers of what it may become
+		if n < 0 { // HTTP/2 need not say
+			n = s.opt.Body
+		}
+		if !s.room.TryAcquire(n) {
+			a.refuse(s.full("bodies of other requests fill the memory"))
+			return nil
+		}
+		out.body = n
+	}
+	f := func() (f *fault) {
+		if coding := a.r.Header.Get("Content-Encoding"); coding != "" && !strings.EqualFold(coding, "identity") {
+			return unsupported.fault("Content-Encoding is %q; bodies are read as they are", coding)
+		}
+		body, f := s.read(a)
+		if f != nil {
+			return f
+		}
+		if out.run, f = s.run(a.r.PathValue("name")); f != nil {
+			return f
+		}
+		defer s.sit(a.r.Context())()
+		var err error
+		if out.Ask, err = decode(a.r.Header.Get("Content-Type"), a.r.URL.RawQuery, body); err == nil {
+			out.q, out.warning, err = out.request(out.run, &limits)
+		}
+		if err != nil {
+			return s.faultOf(a, err)
+		}
+		a.told = append(a.told, "run", out.run.Name, "n", out.q.N)
+		return nil
+	}()
+	if f != nil {
+		s.release(out)
+		a.refuse(f)
+		return nil
+	}
+	return out
+}
+
+func (s *Server) release(q *asked) { s.room.Release(q.body) }
+
+// full is the fault of a request that there is no room for.
+func (s *Server) full(format string, v ...any) *fault {
+	f := queueFull.fault(format, v...)
+	f.retry = time.Second
+	return f
+}
+
+// samples answers POST /v1/runs/{name}/samples.
+func (s *Server) samples(_ http.ResponseWriter, r *http.Request) {
+	a := of(r)
+	ask := s.ask(a, s.opt.Limits)
+	if ask == nil {
+		return
+	}
+	defer s.release(ask)
+	run, q := ask.run, ask.q
+	g := &gatherer{answering: a, run: run, q: q, chunk: int(min(ask.Chunk, int64(q.N))),
+		media: accepted(r.Header.Values("Accept"), ask.Chunk > 0)}
+	if g.media == typeLines && g.chunk == 0 {
+		g.chunk = min(linesOf, q.N)
+	}
+	if g.media == "" {
+		a.refuse(unacceptable.fault("Accept is %q; expected %s, %s or, of answers in chunks, %s",
+			strings.Join(r.Header.Values("Accept"), ", "), typeJSON, typeNPY, typeLines))
+		return
+	}
+	g.answer = Answer{Run: run.Name, Seed: q.Seed, First: q.First, N: q.N, Dim: run.Process.Set.Dim(),
+		Failed: []uint64{}}
+	if ask.warning != "" {
+		g.answer.Warnings = append(g.answer.Warnings, ask.warning)
+	}
+	held := int64(q.N) * int64(g.answer.Dim)
+	if g.chunk > 0 {
+		held = int64(g.chunk+s.engine.Ahead())*int64(g.answer.Dim) + int64(q.N/8) // which of all failed: a byte each
+	}
+	s.drawing(a, held, ask.deadline(&s.opt.Limits), func() error {
+		sum, err := s.engine.Draw(a.r.Context(), run, q, g.part)
+		if err == nil {
+			s.m.samples.WithLabelValues(run.Name).Add(float64(q.N))
+			err = g.finish(sum)
+		}
+		return err
+	}, func(f *fault) {
+		if g.sent {
+			g.fail(f)
+		} else {
+			a.refuse(f)
+		}
+	})
+}
+
+// drawing does what takes a place in the queue, with a deadline, and hands on the fault that it ends in.
+func (s *Server) drawing(a *answering, held int64, most time.Duration, do func() error, fail func(*fault)) {
+	if !s.places.TryAcquire(1) {
+		a.refuse(s.full("%d requests are drawn or wait", s.opt.Queue))
+		return
+	}
+	defer s.places.Release(1)
+	if !s.room.TryAcquire(held) {
+		a.refuse(s.full("answers to other requests fill the memory"))
+		return
+	}
+	defer s.room.Release(held)
+	s.waiting.Add(1)
+	defer s.waiting.Add(-1)
+	ctx, cancel := context.WithTimeout(a.r.Context(), most)
+	defer cancel()
+	a.r = a.r.WithContext(ctx)
+	a.rest()
+	if err := do(); err != nil {
+		fail(s.faultOf(a, err))
+	}
+}
+
+// faultOf says what a request is refused with that ended in an error.
+func (s *Server) faultOf(a *answering, err error) *fault {
+	var f *fault
+	var internal *engine.PanicError
+	switch {
+	case errors.As(err, &f):
+		return f
+	case errors.Is(err, context.DeadlineExceeded) || errors.Is(a.r.Context().Err(), context.DeadlineExceeded):
+		return tooLate.fault("the samples were not drawn in time")
+	case errors.Is(err, context.Canceled) && s.draining.Load():
+		f := unready.fault("the service has ended before the samples were drawn")
+		f.retry, f.quit = 5*time.Second, true
+		return f
+	case errors.Is(err, context.Canceled), errors.As(err, new(*sendError)):
+		f := gone.fault("the caller has left, or takes nothing: %v", err)
+		f.quit = true
+		return f
+	case errors.As(err, &internal):
+		s.opt.Log.Error("panic", "request", a.id, "value", fmt.Sprint(internal.Value), "stack",
+			string(internal.Stack))
+	default:
+		s.opt.Log.Error("drawing", "request", a.id, "error", err.Error())
+	}
+	return broken.fault("the drawing has met a fault of the program, which the log tells with request %s", a.id)
+}
+
+// writeJSON answers with an object.
+func (a *answering) writeJSON(status int, v any) {
+	b, err := json.Marshal(v)
+	if err != nil {
+		a.refuse(broken.fault("%v", err))
+		return
+	}
+	a.Header().Set("Content-Type", typeJSON)
+	a.Header().Set("Content-Length", strconv.Itoa(len(b)+1))
+	a.WriteHeader(status)
+	_ = a.send(append(b, '\n')) // whoever does not read it has left
+}

@@ -1,0 +1,1094 @@
+package serve
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"crypto/tls"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"go/parser"
+	"go/token"
+	"io"
+	"io/fs"
+	"math"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/landing-diffusion/landing/base/arrayfile"
+	"github.com/landing-diffusion/landing/base/parallel"
+	"github.com/landing-diffusion/landing/experiment"
+	"github.com/landing-diffusion/landing/experiment/judge"
+	"github.com/landing-diffusion/landing/study/engine"
+	"github.com/landing-diffusion/landing/tools/testkit/trained"
+)
+
+// Folders of runs that the tests share, trained once.
+var shared struct {
+	dir        string
+	demo, disc sync.Once
+}
+
+func TestMain(m *testing.M) {
+	code := 1
+	defer func() { os.Exit(code) }()
+	dir, err := os.MkdirTemp("", "landing-serve")
+	if err != nil {
+		panic(err)
+	}
+	defer os.RemoveAll(dir)
+	shared.dir = dir
+	code = m.Run()
+}
+
+// kept returns a folder that make makes once.
+func kept(t *testing.T, once *sync.Once, name string, make func() string) string {
+	t.Helper()
+	dir := filepath.Join(shared.dir, name)
+	once.Do(func() {
+		if err := os.CopyFS(dir, os.DirFS(make())); err != nil {
+			t.Fatal(err)
+		}
+	})
+	return dir
+}
+
+func demo(t *testing.T) string {
+	return kept(t, &shared.demo, "demo", func() string { return trained.Run(t, trained.Demo) })
+}
+
+// disc has a condition (r, c). Its data goes with the test that made it.
+func disc(t *testing.T) string {
+	return kept(t, &shared.disc, "disc", func() string { return trained.Conditional(t) })
+}
+
+// A service is one that runs in a test.
+type service struct {
+	*Server
+	at    string // address
+	t     *testing.T
+	end   context.CancelFunc
+	ended chan error
+}
+
+// loader reads runs of folders by name.
+func loader(e *engine.Engine, dirs map[string]string) func(context.Context) ([]*engine.Run, error) {
+	return func(ctx context.Context) ([]*engine.Run, error) {
+		var out []*engine.Run
+		for name, dir := range dirs {
+			r, err := experiment.OpenToDraw(ctx, dir, "", parallel.New(1), nil)
+			if err != nil {
+				return nil, err
+			}
+			ready, err := e.Ready(ctx, name, r, nil)
+			if err != nil {
+				return nil, err
+			}
+			out = append(out, ready)
+		}
+		return out, nil
+	}
+}
+
+// start serves folders until the test ends.
+func start(t *testing.T, dirs map[string]string, o Options) *service {
+	t.Helper()
+	return startWith(t, dirs, o, nil)
+}
+
+// startWith is start of a service that may encrypt.
+func startWith(t *testing.T, dirs map[string]string, o Options, secure *tls.Config) *service {
+	t.Helper()
+	e := engine.New(engine.Options{Workers: 2})
+	if o.Load == nil {
+		o.Load = loader(e, dirs)
+	}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, end := context.WithCancel(context.Background())
+	s := &service{Server: New(e, o), at: l.Addr().String(), t: t, end: end, ended: make(chan error, 1)}
+	go func() { s.ended <- s.Serve(ctx, l, secure) }()
+	t.Cleanup(func() {
+		end()
+		if err, open := <-s.ended; open && err != nil {
+			t.Error(err)
+		}
+	})
+	s.wait(func() bool { return s.runs.Load() != nil })
+	return s
+}
+
+// wait waits for what is to come true soon.
+func (s *service) wait(until func() bool) {
+	s.t.Helper()
+	for try := 0; !until(); try++ {
+		if time.Sleep(2 * time.Millisecond); try == 10_000 {
+			s.t.Fatal("it did not come true in 20 s")
+		}
+	}
+}
+
+// ask sends a request: headers by name and value.
+func (s *service) ask(method, path, body string, headers ...string) (*http.Response, []byte) {
+	s.t.Helper()
+	r, err := http.NewRequest(method, "http://"+s.at+path, strings.NewReader(body))
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	for i := 0; i < len(headers); i += 2 {
+		r.Header.Add(headers[i], headers[i+1])
+	}
+	w, err := http.DefaultTransport.RoundTrip(r)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	defer w.Body.Close()
+	b, err := io.ReadAll(w.Body)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return w, b
+}
+
+const asJSON, asNPY = "application/json", "application/x-npy"
+
+func (s *service) samples(run, body string, accept ...string) (*http.Response, []byte) {
+	s.t.Helper()
+	headers := []string{"Content-Type", asJSON}
+	for _, a := range accept {
+		headers = append(headers, "Accept", a)
+	}
+	return s.ask("POST", "/v1/runs/"+run+"/samples", body, headers...)
+}
+
+// wantFault checks that an answer is a fault of a kind, in the form of RFC 9457.
+func wantFault(t *testing.T, what string, w *http.Response, body []byte, k kind) {
+	t.Helper()
+	var p problem
+	err := json.Unmarshal(body, &p)
+	if err != nil || w.StatusCode != k.Status || w.Header.Get("Content-Type") != typeFaults || p.Status != k.Status ||
+		p.Type != "/docs#"+k.Code || p.Title != k.Title || p.Detail == "" {
+		t.Errorf(
+			"%s: status %d, %s; expected %d %s (%v)\n%.300s",
+			what,
+			w.StatusCode,
+			w.Header.Get("Content-Type"),
+			k.Status,
+			k.Code,
+			err,
+			body,
+		)
+	}
+	if (k == queueFull || k == tooOften || k == unready) == (w.Header.Get("Retry-After") == "") {
+		t.Errorf("%s: Retry-After is %q", what, w.Header.Get("Retry-After"))
+	}
+}
+
+// generated is what landing generate writes.
+func generated(t *testing.T, dir string, n int, first, seed uint64, given []float64) []byte {
+	t.Helper()
+	pool := parallel.New(2)
+	defer pool.Close()
+	r, err := experiment.OpenToDraw(t.Context(), dir, "", pool, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	network, err := r.Trained("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	prior, err := r.Prior(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if given != nil {
+		prior = prior.Under(given, n)
+		n *= len(given) / len(r.Condition.Names)
+	}
+	s, err := r.Generate(t.Context(), network, prior, n, first, seed, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var b bytes.Buffer
+	if err := r.Domain.Writer(".npy")(&b, arrayfile.RowsOf(s.Good(), s.Dim)); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}
+
+// numbersOf returns the numbers of NPY arrays, one after the other.
+func numbersOf(t *testing.T, b []byte) (all []float64) {
+	t.Helper()
+	for in := bytes.NewReader(b); in.Len() > 0; {
+		a, err := arrayfile.DecodeNPY(in)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, a.Float64...)
+	}
+	return all
+}
+
+// Samples are those of landing generate, byte for byte, in each format, whole and in chunks, of runs with and
+// without a condition, while others ask too; and nothing is written into the folders.
+func TestSamplesAreThoseOfGenerate(t *testing.T) {
+	demo, disc := demo(t), disc(t)
+	before := tree(t, demo, disc)
+	s := start(t, map[string]string{"demo": demo, "disc": disc}, Options{})
+	given := []float64{1.2, 0.5, 1.9, 1.5}
+	const condition = `,"condition":[{"r":1.2,"c":0.5},{"c":1.5,"r":1.9}]`
+	var group sync.WaitGroup
+	for _, c := range []struct {
+		run, dir, with string
+		given          []float64
+		n              int
+		seed, first    uint64
+	}{
+		{"demo", demo, "", nil, 1, 1, 0}, {"demo", demo, "", nil, 150, 9, 1000}, {"demo", demo, "", nil, 300, 1, 5},
+		{"disc", disc, condition, given, 70, 3, 0},
+		{"disc", disc, `,"condition":[[1.2,0.5],[1.9,1.5]]`, given, 2, 1, 7},
+	} {
+		want := generated(t, c.dir, c.n, c.first, c.seed, c.given)
+		numbers := numbersOf(t, want)
+		body := fmt.Sprintf(`{"n":%d,"seed":%d,"first":%d%s}`, c.n, c.seed, c.first, c.with)
+		chunked := strings.Replace(body, "}", `,"chunk":33}`, 1)
+		if c.with != "" {
+			chunked = body[:len(body)-1] + `,"chunk":33}`
+		}
+		group.Go(func() {
+			w, b := s.samples(c.run, body, asNPY)
+			if w.StatusCode != 200 || !bytes.Equal(b, want) || w.Header.Get("Landing-Failed") != "0" {
+				t.Errorf("%s of %s: %d, not the bytes of generate", body, c.run, w.StatusCode)
+			}
+		})
+		group.Go(func() {
+			var got Samples
+			w, b := s.samples(c.run, body)
+			if err := json.Unmarshal(b, &got); err != nil || !slices.Equal(slices.Concat(got.Samples...), numbers) ||
+				got.Run != c.run || got.Seed != c.seed || got.First != c.first || len(got.Samples) != got.N ||
+				got.Failed == nil || !(got.Violation < 1e-9) || w.Header.Get("Content-Type") != asJSON {
+				t.Errorf("%s of %s in JSON: %v\n%.300s", body, c.run, err, b)
+			}
+		})
+		group.Go(func() {
+			w, b := s.samples(c.run, chunked, asNPY)
+			if !slices.Equal(numbersOf(t, b), numbers) || w.Header.Get("Content-Type") != asNPY+"; chunk=33" &&
+				c.n > 33 || w.Trailer.Get("Landing-Failed") != "0" {
+				t.Errorf("%s of %s in chunks: %v %v", body, c.run, w.Header, w.Trailer)
+			}
+		})
+		group.Go(func() {
+			_, b := s.samples(c.run, chunked)
+			var got []float64
+			var last Line
+			for line := range bytes.Lines(b) {
+				last = Line{}
+				if err := json.Unmarshal(line, &last); err != nil {
+					t.Error(err)
+				}
+				if len(last.Samples) > 33 {
+					t.Errorf("%d samples in a line", len(last.Samples))
+				}
+				got = append(got, slices.Concat(last.Samples...)...)
+			}
+			if !slices.Equal(got, numbers) || last.Done == nil || last.Problem != nil {
+				t.Errorf("%s of %s in lines: %d numbers, the last line %+v", body, c.run, len(got), last)
+			}
+		})
+	}
+	group.Wait()
+
+	// Rows of a condition as an array, and the same by number.
+	w, b := s.ask("POST", "/v1/runs/disc/samples?n=2&seed=1&first=7", string(npy(t, given, 2)), "Content-Type", asNPY,
+		"Accept", asNPY)
+	if want := generated(t, disc, 2, 7, 1, given); w.StatusCode != 200 || !bytes.Equal(b, want) {
+		t.Errorf("a condition in NPY: %d, %.200s", w.StatusCode, b)
+	}
+	if w, b := s.samples("disc", `{"n":1,"condition":{"r":5,"c":0.5}}`); w.StatusCode != 200 ||
+		!strings.Contains(string(b), "outside the training rows") {
+		t.Errorf("a condition that training has not seen: %d %s", w.StatusCode, b)
+	}
+	if after := tree(t, demo, disc); after != before {
+		t.Errorf("run folders have changed:\n%s\n%s", before, after)
+	}
+	if w, b := s.ask("GET", "/metrics", ""); w.StatusCode != 200 || !strings.Contains(string(b),
+		`landing_requests_total{route="POST /v1/runs/{name}/samples",status="200"} 22`) ||
+		!strings.Contains(string(b), `landing_samples_total{run="disc"} 581`) {
+		t.Errorf("metrics: %d\n%s", w.StatusCode, grep(b, "^landing_(requests|samples)"))
+	}
+}
+
+func grep(b []byte, expr string) string {
+	return string(bytes.Join(regexp.MustCompile("(?m)"+expr+".*").FindAll(b, -1), []byte("\n")))
+}
+
+// npy returns rows of d numbers as an NPY file.
+func npy(t *testing.T, x []float64, d int) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	if err := arrayfile.EncodeNPY(&b, arrayfile.Array{Shape: []int{len(x) / d, d}, Float64: x}); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}
+
+// tree lists files with size and time.
+func tree(t *testing.T, dirs ...string) string {
+	t.Helper()
+	var b strings.Builder
+	for _, dir := range dirs {
+		if err := filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
+			if err != nil {
+				return err
+			}
+			info, err := e.Info()
+			fmt.Fprintln(&b, path, info.Size(), info.ModTime().UnixNano())
+			return err
+		}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return b.String()
+}
+
+// What cannot be is refused with the right status, in words, and costs nothing.
+func TestRefusals(t *testing.T) {
+	s := start(t, map[string]string{"demo": demo(t), "disc": disc(t)},
+		Options{Local: true, Limits: Limits{Body: 1000, Samples: 10_000, Numbers: 3000}})
+	bomb := strings.Replace(string(npy(t, []float64{1, 2}, 2)), "(1, 2), }", "(100000000000, 2), }", 1)
+	deep := strings.Repeat("[", 990)
+	const samples = "/v1/runs/demo/samples"
+	for _, c := range []struct {
+		what, path, body, media string
+		want                    kind
+		says                    string
+	}{
+		{"garbage", samples, "\x00\xff{]", asJSON, badJSON, ""},
+		{"nothing", samples, "", asJSON, badJSON, ""},
+		{"null", samples, "null", asJSON, badJSON, ""},
+		{"a list", samples, "[1]", asJSON, badJSON, ""},
+		{"deep", samples, deep, asJSON, badJSON, ""},
+		{"two objects", samples, `{"n":1}{"n":2}`, asJSON, badJSON, "follows"},
+		{"a key twice", samples, `{"n":1,"n":2}`, asJSON, badJSON, `"n" stands there twice`},
+		{"a key in two cases", samples, `{"n":1,"N":2}`, asJSON, invalid, "body"},
+		{"no n", samples, `{}`, asJSON, invalid, "n"},
+		{"n = 10^12", samples, `{"n":1000000000000}`, asJSON, invalid, "at most 10000 samples"},
+		{"n = 10^30", samples, `{"n":1e30}`, asJSON, invalid, "body.n"},
+		{"n = 10^400", samples, `{"n":1e400}`, asJSON, badJSON, ""},
+		{"n below 1", samples, `{"n":0}`, asJSON, invalid, "body.n"},
+		{"half a sample", samples, `{"n":1.5}`, asJSON, invalid, "body.n"},
+		{"n in words", samples, `{"n":"3"}`, asJSON, invalid, "body.n"},
+		{"a seed below 0", samples, `{"n":1,"seed":-1}`, asJSON, invalid, "seed"},
+		{"a seed of 65 bits", samples, `{"n":1,"seed":18446744073709551616}`, asJSON, invalid, "seed"},
+		{"first at the end", samples, `{"n":2,"first":18446744073709551614}`, asJSON, invalid, "18446744073709551613"},
+		{"an unknown key", samples, `{"n":1,"path":"/etc/passwd"}`, asJSON, invalid, "path"},
+		{"too many at once", samples, `{"n":1001}`, asJSON, invalid, "chunk sends more"},
+		{"too large a chunk", samples, `{"n":5000,"chunk":1001}`, asJSON, invalid, "at most 1000 samples"},
+		{"a deadline of a year", samples, `{"n":1,"deadline_ms":31536000000}`, asJSON, invalid, "at most 600000"},
+		{"a condition of a run without", samples, `{"n":1,"condition":{"r":1}}`, asJSON, invalid, "no condition"},
+		{"no condition", "/v1/runs/disc/samples", `{"n":1}`, asJSON, invalid, "missing"},
+		{"half a condition", "/v1/runs/disc/samples", `{"n":1,"condition":{"r":1}}`, asJSON, invalid, "c is missing"},
+		{"another condition", "/v1/runs/disc/samples", `{"n":1,"condition":{"r":1,"c":1,"z":1}}`, asJSON, invalid,
+			`"z"`},
+		{"a row too short", "/v1/runs/disc/samples", `{"n":1,"condition":[[1]]}`, asJSON, invalid,
+			"row 0 has 1 numbers"},
+		{"no rows", "/v1/runs/disc/samples", `{"n":1,"condition":[]}`, asJSON, invalid, "condition"},
+		{"NaN", "/v1/runs/disc/samples", `{"n":1,"condition":{"r":NaN,"c":1}}`, asJSON, badJSON, ""},
+		{"NaN in words", "/v1/runs/disc/samples", `{"n":1,"condition":{"r":"NaN","c":1}}`, asJSON, invalid,
+			"condition"},
+		{"an infinite number", "/v1/runs/disc/samples", `{"n":1,"condition":[[1e999,1]]}`, asJSON, invalid,
+			"condition"},
+		{"many conditions", "/v1/runs/disc/samples", `{"n":5001,"condition":[[1,1],[1,1]]}`, asJSON, invalid,
+			"at most 10000 samples in a request, of all conditions"},
+		{"first at the end of all conditions", "/v1/runs/disc/samples",
+			`{"n":1,"first":18446744073709551614,"condition":[[1,1],[1,1]]}`, asJSON, invalid, "18446744073709551613"},
+		{"NaN in NPY", "/v1/runs/disc/samples?n=1", string(npy(t, []float64{1, math.NaN()}, 2)), asNPY, invalid, "NaN"},
+		{"an NPY bomb", "/v1/runs/disc/samples?n=1", bomb, asNPY, badNPY, "truncated"},
+		{"an empty bomb", "/v1/runs/disc/samples?n=1", strings.Replace(bomb, "(100000000000, 2), }",
+			"(100000000000, 0), }", 1)[:128], asNPY, badNPY, "shape"},
+		{"no NPY", "/v1/runs/disc/samples?n=1", `{"n":1}`, asNPY, badNPY, "NPY"},
+		{"more than an array", "/v1/runs/disc/samples?n=1", string(npy(t, []float64{1, 2}, 2)) + "x", asNPY, badNPY,
+			"follow"},
+		{"an array of one row", "/v1/runs/disc/samples?n=1", string(npy(t, []float64{1, 2, 3}, 3)), asNPY, invalid,
+			"has 3 numbers"},
+		{"a wrong parameter", "/v1/runs/disc/samples?n=1&file=x", string(npy(t, []float64{1, 2}, 2)), asNPY, invalid,
+			"query.file"},
+		{"n twice", "/v1/runs/disc/samples?n=1&n=2", string(npy(t, []float64{1, 2}, 2)), asNPY, invalid, "query.n"},
+		{"no n in the query", "/v1/runs/disc/samples", string(npy(t, []float64{1, 2}, 2)), asNPY, invalid, "query.n"},
+		{"a query with JSON", samples + "?n=3", `{"n":1}`, asJSON, invalid, "query"},
+		{"a long body", samples, `{"n":1` + strings.Repeat(" ", 1000) + "}", asJSON, tooLarge, "1000"},
+		{"a form", samples, "n=1", "application/x-www-form-urlencoded", unsupported, asJSON},
+		{"no type", samples, `{"n":1}`, "", unsupported, asJSON},
+		{"an unknown run", "/v1/runs/other/samples", `{"n":1}`, asJSON, unknownRun, "demo, disc"},
+		{"a path for a run", "/v1/runs/..%2f..%2fetc/samples", `{"n":1}`, asJSON, unknownRun, ""},
+		{"a run with a null byte", "/v1/runs/demo%00/samples", `{"n":1}`, asJSON, unknownRun, ""},
+		{"another path", "/v1/run/demo", `{"n":1}`, asJSON, notFound, "/docs"},
+		{"another method", "/healthz", "", asJSON, wrongMethod, "GET"},
+	} {
+		w, b := s.ask("POST", c.path, c.body, "Content-Type", c.media)
+		wantFault(t, c.what, w, b, c.want)
+		if !strings.Contains(string(b), strings.ReplaceAll(c.says, `"`, `\"`)) {
+			t.Errorf("%s: %s does not say %q", c.what, b, c.says)
+		}
+	}
+	if w, _ := s.ask("POST", "/healthz", ""); w.Header.Get("Allow") == "" {
+		t.Error("Allow is empty")
+	}
+	w, b := s.samples("demo", `{"n":1}`, "image/png")
+	wantFault(t, "a picture", w, b, unacceptable)
+	w, b = s.ask("POST", samples, `{"n":1}`, "Content-Type", asJSON, "Content-Encoding", "gzip")
+	wantFault(t, "a coding", w, b, unsupported)
+	w, b = s.ask("POST", samples, `{"n":1}`, "Content-Type", asJSON, "Sec-Fetch-Site", "cross-site")
+	wantFault(t, "another site", w, b, foreign)
+	w, b = s.ask("POST", samples, `{"n":1}`, "Content-Type", asJSON, "Origin", "https://evil.example")
+	wantFault(t, "another origin", w, b, foreign)
+	r, _ := http.NewRequest("GET", "http://"+s.at+"/v1/runs", nil)
+	r.Host = "evil.example" // a name that its owner has made this address
+	if w, err := http.DefaultTransport.RoundTrip(r); err != nil {
+		t.Error(err)
+	} else {
+		b, _ := io.ReadAll(w.Body)
+		w.Body.Close()
+		wantFault(t, "another host", w, b, misdirected)
+	}
+	if c := s.engine.Counts(); c.Samples != 0 || s.waiting.Load() != 0 {
+		t.Errorf("refused requests have drawn %d samples", c.Samples)
+	}
+	if w, _ := s.samples("demo", `{"n":1000,"seed":18446744073709551615,"first":18446744073709550615}`); w.StatusCode !=
+		200 {
+		t.Errorf("what just fits is refused with %d", w.StatusCode)
+	}
+}
+
+// raw sends bytes as they are and returns the first answer and whether the connection was closed behind it.
+func (s *service) raw(text string) (status int, body string, closed bool) {
+	s.t.Helper()
+	c, err := net.Dial("tcp", s.at)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	defer c.Close()
+	c.SetDeadline(time.Now().Add(10 * time.Second))
+	if _, err := io.WriteString(c, text); err != nil {
+		s.t.Fatal(err)
+	}
+	in := bufio.NewReader(c)
+	w, err := http.ReadResponse(in, nil)
+	if err != nil {
+		return 0, "", true
+	}
+	b, err := io.ReadAll(w.Body)
+	if err != nil { // package net/http does not wait until the caller has read why it closes a connection
+		return w.StatusCode, string(b), true
+	}
+	c.SetReadDeadline(time.Now().Add(500 * time.Millisecond))
+	_, err = in.ReadByte()
+	return w.StatusCode, string(b), err != nil && !timedOut(err)
+}
+
+// Requests that two readers would cut at different places are refused, and nothing behind them is read.
+func TestSmuggling(t *testing.T) {
+	s := start(t, map[string]string{"demo": demo(t)}, Options{})
+	const post = "POST /v1/runs/demo/samples HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+	const hidden = "GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n"
+	for _, c := range []struct {
+		what, text string
+		status     int
+	}{
+		{"a length and chunks", post + "Content-Length: 7\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n" +
+			hidden, 411},
+		{"chunks", post + "Transfer-Encoding: chunked\r\n\r\n7\r\n{\"n\":1}\r\n0\r\n\r\n" + hidden, 411},
+		{"two lengths", post + "Content-Length: 7\r\nContent-Length: 50\r\n\r\n{\"n\":1}" + hidden, 400},
+		{"an odd coding", post + "Transfer-Encoding: xchunked\r\n\r\n0\r\n\r\n" + hidden, 501},
+		{"two codings", post + "Transfer-Encoding: chunked\r\nTransfer-Encoding: identity\r\n\r\n0\r\n\r\n" +
+			hidden, 501},
+		{"a length below 0", post + "Content-Length: -7\r\n\r\n{\"n\":1}" + hidden, 400},
+		{"a length in words", post + "Content-Length: +7\r\n\r\n{\"n\":1}" + hidden, 400},
+		{"a space in a name", post + "Content-Length : 7\r\n\r\n{\"n\":1}" + hidden, 400},
+		{"two hosts", "GET /healthz HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n" + hidden, 400},
+		{"no host", "GET /healthz HTTP/1.1\r\n\r\n" + hidden, 400},
+		{"a null byte", "GET /healthz HTTP/1.1\r\nHost: localhost\r\nX: \x00\r\n\r\n" + hidden, 400},
+		{"no HTTP", "\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03\r\n\r\n", 400},
+		{"large headers", "GET /healthz HTTP/1.1\r\nHost: localhost\r\nX: " + strings.Repeat("a", 40<<10) + "\r\n\r\n",
+			431},
+	} {
+		status, body, closed := s.raw(c.text)
+		if status != c.status || !closed {
+			t.Errorf("%s: %d, closed %v; expected %d and an end\n%s", c.what, status, closed, c.status, body)
+		}
+	}
+	if status, _, closed := s.raw(hidden); status != 200 || closed {
+		t.Errorf("a plain request: %d, closed %v", status, closed)
+	}
+}
+
+// Callers who are slow to say what they want, or to take it, keep nobody else waiting and are sent away.
+func TestSlowCallers(t *testing.T) {
+	s := start(t, map[string]string{"demo": demo(t)}, Options{Limits: Limits{
+		Header: 200 * time.Millisecond, Arrival: 200 * time.Millisecond, Patience: 300 * time.Millisecond}})
+	var group sync.WaitGroup
+	begin := time.Now()
+	for i := range 20 {
+		text := "GET /healthz HTTP/1.1\r\nHost: localhost\r\nX-" // a header that never ends
+		want := 0
+		if i%2 == 0 {
+			text = "POST /v1/runs/demo/samples HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n" +
+				"Content-Length: 9\r\n\r\n{"
+			want = 408
+		}
+		group.Go(func() {
+			if status, body, closed := s.raw(text); status != want && !(want == 0 && status == 400) || !closed {
+				t.Errorf("%q: status %d, closed %v\n%s", text, status, closed, body)
+			}
+		})
+	}
+	if w, _ := s.ask("GET", "/healthz", ""); w.StatusCode != 200 {
+		t.Errorf("beside them: %d", w.StatusCode)
+	}
+	group.Wait()
+	if took := time.Since(begin); took > 5*time.Second {
+		t.Errorf("they were sent away after %v", took)
+	}
+	// A reader who takes nothing.
+	c, err := net.Dial("tcp", s.at)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	c.(*net.TCPConn).SetReadBuffer(4 << 10)
+	const body = `{"n":1000000,"chunk":10000}`
+	fmt.Fprintf(c, "POST /v1/runs/demo/samples HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"+
+		"Content-Length: %d\r\n\r\n%s", len(body), body)
+	s.wait(func() bool { return s.waiting.Load() == 1 })
+	s.wait(func() bool { return s.waiting.Load() == 0 })
+	s.wait(func() bool {
+		_, b := s.ask("GET", "/metrics", "")
+		return strings.Contains(string(b), `landing_requests_active 1`) // this one
+	})
+	if n := s.engine.Counts().Samples; n >= 1000000 {
+		t.Errorf("%d samples were drawn for nobody", n)
+	}
+}
+
+// hold opens a request that stays until its body is closed: its reader takes nothing.
+func (s *service) hold() io.Closer {
+	s.t.Helper()
+	before := s.waiting.Load()
+	w, err := http.Post("http://"+s.at+"/v1/runs/demo/samples", asJSON, strings.NewReader(
+		`{"n":10000000,"chunk":50000}`))
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	s.wait(func() bool { return s.waiting.Load() > before })
+	return w.Body
+}
+
+// More requests than there is room for are told to come again; one who leaves makes room.
+func TestQueueIsBounded(t *testing.T) {
+	s := start(t, map[string]string{"demo": demo(t)}, Options{Limits: Limits{Queue: 2}})
+	first, second := s.hold(), s.hold()
+	w, b := s.samples("demo", `{"n":1}`)
+	wantFault(t, "a third", w, b, queueFull)
+	if w, _ := s.ask("GET", "/healthz", ""); w.StatusCode != 200 {
+		t.Errorf("health: %d", w.StatusCode)
+	}
+	first.Close()
+	s.wait(func() bool { return s.waiting.Load() == 1 })
+	if w, b := s.samples("demo", `{"n":1}`); w.StatusCode != 200 {
+		t.Errorf("with room again: %d %s", w.StatusCode, b)
+	}
+	second.Close()
+	s.wait(func() bool { return s.waiting.Load() == 0 })
+	s.wait(func() bool {
+		_, b := s.ask("GET", "/metrics", "")
+		return strings.Contains(string(b), `route="POST /v1/runs/{name}/samples",status="429"} 1`)
+	})
+	if !s.room.TryAcquire(s.opt.Held - 10) {
+		t.Error("no room is left")
+	}
+	w, b = s.samples("demo", `{"n":4}`)
+	wantFault(t, "no memory", w, b, queueFull)
+}
+
+// A deadline ends the work: before the answer begins it is the answer, and later the last line of it.
+func TestDeadline(t *testing.T) {
+	s := start(t, map[string]string{"demo": demo(t)}, Options{})
+	w, b := s.samples("demo", `{"n":1000000,"deadline_ms":1}`)
+	wantFault(t, "1 ms", w, b, tooLate)
+	_, b = s.samples("demo", `{"n":10000000,"chunk":100,"deadline_ms":300}`)
+	var last Line
+	lines := bytes.Split(bytes.TrimSpace(b), []byte("\n"))
+	if err := json.Unmarshal(lines[len(lines)-1], &last); err != nil || last.Problem == nil ||
+		last.Problem.Status != 504 || len(lines) < 2 {
+		t.Errorf("%d lines, the last %.200s", len(lines), lines[len(lines)-1])
+	}
+	r, _ := http.NewRequest("POST", "http://"+s.at+"/v1/runs/demo/samples", strings.NewReader(
+		`{"n":10000000,"chunk":100,"deadline_ms":300}`))
+	r.Header.Set("Content-Type", asJSON)
+	r.Header.Set("Accept", asNPY)
+	answer, err := http.DefaultTransport.RoundTrip(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := io.ReadAll(answer.Body); !errors.Is(err, io.ErrUnexpectedEOF) {
+		t.Errorf("arrays that end early are read with %v; expected an unexpected end", err)
+	}
+	answer.Body.Close()
+	s.wait(func() bool { return s.waiting.Load() == 0 })
+}
+
+// When the service is told to end, what is at work is finished, nothing new begins, and nothing waits for ever.
+func TestDrain(t *testing.T) {
+	s := start(t, map[string]string{"demo": demo(t)}, Options{})
+	held := s.hold()
+	kept, err := net.Dial("tcp", s.at)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer kept.Close()
+	s.end()
+	s.wait(s.draining.Load)
+	s.wait(func() bool {
+		c, err := net.Dial("tcp", s.at)
+		if err == nil {
+			c.Close()
+		}
+		return err != nil
+	})
+	select {
+	case err := <-s.ended:
+		t.Fatalf("it ended before its last request (%v)", err)
+	case <-time.After(50 * time.Millisecond):
+	}
+	held.Close()
+	if err := <-s.ended; err != nil {
+		t.Error(err)
+	}
+	close(s.ended)
+
+	s = start(t, map[string]string{"demo": demo(t)}, Options{Limits: Limits{
+		Drain: 50 * time.Millisecond}})
+	held = s.hold()
+	defer held.Close()
+	begin := time.Now()
+	s.end()
+	if err := <-s.ended; err != nil || time.Since(begin) > 10*time.Second {
+		t.Errorf("a request that does not end: %v after %v", err, time.Since(begin))
+	}
+	close(s.ended)
+	r := New(s.engine, s.opt)
+	r.draining.Store(true)
+	if _, f := r.run("demo"); f == nil || f.kind != unready {
+		t.Errorf("a request to a service that ends: %v", f)
+	}
+}
+
+// Callers show a token that is known and has not expired; what tells nothing of runs needs none.
+func TestTokens(t *testing.T) {
+	const good, old = "0123456789abcdef", "fedcba9876543210"
+	tokens, err := ParseTokens([]byte("# callers\nada " + good + "\n\nbob " + old + " 2020-01-01T00:00:00Z\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var log syncBuffer
+	s := start(t, map[string]string{"demo": demo(t)}, Options{Tokens: tokens, Log: log.logger()})
+	for _, c := range []struct {
+		what   string
+		shown  []string
+		status int
+	}{
+		{"none", nil, 401}, {"a wrong one", []string{"Bearer 0123456789abcdeg"}, 401},
+		{"a part", []string{"Bearer 0123456789abcde"}, 401}, {"a longer one", []string{"Bearer " + good + "0"}, 401},
+		{"an old one", []string{"Bearer " + old}, 401}, {"a password", []string{"Basic " + good}, 401},
+		{"an empty one", []string{"Bearer "}, 401}, {"two", []string{"Bearer " + good, "Bearer " + good}, 401},
+		{"a good one", []string{"Bearer " + good}, 200},
+		{"a good one in small letters", []string{"bearer " + good}, 200},
+	} {
+		for _, path := range []string{"/v1/runs", "/metrics"} {
+			var headers []string
+			for _, v := range c.shown {
+				headers = append(headers, "Authorization", v)
+			}
+			w, b := s.ask("GET", path, "", headers...)
+			if w.StatusCode != c.status {
+				t.Errorf("%s at %s: %d", c.what, path, w.StatusCode)
+			}
+			if c.status == 401 {
+				wantFault(t, c.what, w, b, unauthorized)
+				if w.Header.Get("WWW-Authenticate") == "" {
+					t.Error("WWW-Authenticate is missing")
+				}
+			}
+		}
+	}
+	if w, b := s.ask("GET", "/v1/runs", "", "Authorization", "Bearer "+old); !strings.Contains(string(b),
+		`the token of \"bob\" expired at 2020-01-01`) {
+		t.Errorf("%d %s", w.StatusCode, b)
+	}
+	for _, path := range []string{"/healthz", "/readyz", "/docs", "/openapi.json"} {
+		if w, _ := s.ask("GET", path, ""); w.StatusCode != 200 {
+			t.Errorf("%s without a token: %d", path, w.StatusCode)
+		}
+	}
+	if text := log.String(); strings.Contains(text, good) || strings.Contains(text, old) ||
+		!strings.Contains(text, `"caller":"ada"`) {
+		t.Errorf("the log:\n%s", text)
+	}
+	r, _ := http.NewRequest("GET", "/", nil) // a token is good until the moment at which it expires
+	r.Header.Set("Authorization", "Bearer "+old)
+	for _, c := range []struct {
+		before time.Duration
+		good   bool
+	}{{time.Nanosecond, true}, {0, false}} {
+		if _, f := holder(tokens, r, tokens[1].Expires.Add(-c.before)); (f == nil) != c.good {
+			t.Errorf("%v before it expires: %v", c.before, f)
+		}
+	}
+	for text, says := range map[string]string{
+		"":                                "line 1: the file holds no token",
+		"ada\n":                           "line 1: expected NAME TOKEN",
+		"a b c d\n":                       "line 1: expected NAME TOKEN",
+		"\nada short\n":                   `line 2: the token of "ada" has 5 characters; expected at least 16`,
+		"ada " + good + " tomorrow":       `line 1: "tomorrow" is no time`,
+		"a " + good + "\nb " + good:       `line 2: the token of "b" is that of "a"`,
+		"ada 0123456789abcde\xff\n":       "no header holds",
+		"ada " + good + " 2027-01-01 x\n": "expected NAME TOKEN",
+	} {
+		if _, err := ParseTokens([]byte(text)); err == nil || !strings.Contains(err.Error(), says) {
+			t.Errorf("%q: %v; expected %q", text, err, says)
+		}
+	}
+}
+
+// A caller has a rate; another has one of its own.
+func TestRate(t *testing.T) {
+	tokens, err := ParseTokens([]byte("ada 0123456789abcdef\nbob fedcba9876543210\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := start(t, map[string]string{"demo": demo(t)}, Options{Tokens: tokens, Limits: Limits{Rate: 3}})
+	var later atomic.Int64 // in nanoseconds
+	clock := time.Now()
+	s.now = func() time.Time { return clock.Add(time.Duration(later.Load())) }
+	list := func(token string) (*http.Response, []byte) {
+		return s.ask("GET", "/v1/runs", "", "Authorization", "Bearer "+token)
+	}
+	for i := range 3 {
+		if w, _ := list("0123456789abcdef"); w.StatusCode != 200 {
+			t.Errorf("request %d: %d", i, w.StatusCode)
+		}
+	}
+	w, b := list("0123456789abcdef")
+	wantFault(t, "a fourth", w, b, tooOften)
+	if w, _ := list("fedcba9876543210"); w.StatusCode != 200 {
+		t.Errorf("another caller: %d", w.StatusCode)
+	}
+	if w, _ := s.ask("GET", "/healthz", ""); w.StatusCode != 200 {
+		t.Errorf("health: %d", w.StatusCode)
+	}
+	later.Store(int64(time.Second / 3))
+	if w, _ := list("0123456789abcdef"); w.StatusCode != 200 {
+		t.Errorf("a third of a second later: %d", w.StatusCode)
+	}
+	r := rates{each: 1}
+	for i := range 3 * mostCallers {
+		r.take(strconv.Itoa(i), clock)
+	}
+	if len(r.caller) > mostCallers+1 {
+		t.Errorf("%d callers are remembered", len(r.caller))
+	}
+	if wait := r.take("one more", clock); wait <= 0 {
+		t.Error("callers beyond those that are remembered have no bound")
+	}
+	if wait := r.take("later", clock.Add(time.Hour)); wait > 0 || len(r.caller) > 1 {
+		t.Errorf("after an hour: %v, %d remembered", wait, len(r.caller))
+	}
+}
+
+// Runs are in memory: what becomes of their folders changes no byte. A reload reads them again, and one that fails
+// leaves them as they were, and says so.
+func TestReload(t *testing.T) {
+	dir, other := filepath.Join(t.TempDir(), "r"), trained.Run(t, trained.Demo, "seed=5")
+	if err := os.CopyFS(dir, os.DirFS(demo(t))); err != nil {
+		t.Fatal(err)
+	}
+	s := start(t, map[string]string{"demo": dir}, Options{})
+	_, want := s.samples("demo", `{"n":20,"seed":3}`, asNPY)
+	check := func(what string) {
+		t.Helper()
+		if w, got := s.samples("demo", `{"n":20,"seed":3}`, asNPY); w.StatusCode != 200 || !bytes.Equal(got, want) {
+			t.Errorf("%s: %d, other bytes", what, w.StatusCode)
+		}
+	}
+	config := filepath.Join(dir, "config.yaml")
+	text, err := os.ReadFile(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(config, append(text, '#'), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	check("with another configuration underneath")
+	if err := s.Reload(t.Context()); err == nil || !strings.Contains(err.Error(), "config.yaml") {
+		t.Errorf("a folder that was changed is read with %v", err)
+	}
+	check("after a reload that failed")
+	if _, b := s.ask("GET", "/v1/runs", ""); !strings.Contains(string(b), "was changed") {
+		t.Errorf("the list does not say what is wrong: %s", b)
+	}
+	if err := os.RemoveAll(dir); err != nil {
+		t.Fatal(err)
+	}
+	check("without its folder")
+	if err := os.Rename(other, dir); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Reload(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if w, got := s.samples("demo", `{"n":20,"seed":3}`, asNPY); w.StatusCode != 200 || bytes.Equal(got, want) {
+		t.Errorf("after a reload: %d, the old run", w.StatusCode)
+	}
+	if _, b := s.ask("GET", "/v1/runs", ""); strings.Contains(string(b), "fault") {
+		t.Errorf("the old fault is still told: %s", b)
+	}
+}
+
+// Before the runs are read the service lives, is not ready, and says so; if they cannot be read it ends.
+func TestNotReady(t *testing.T) {
+	go1 := make(chan error)
+	s := New(engine.New(engine.Options{}), Options{Load: func(context.Context) ([]*engine.Run, error) {
+		return nil, <-go1
+	}})
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan error)
+	go func() { ended <- s.Serve(t.Context(), l, nil) }()
+	v := &service{Server: s, at: l.Addr().String(), t: t}
+	if w, _ := v.ask("GET", "/healthz", ""); w.StatusCode != 200 {
+		t.Errorf("health: %d", w.StatusCode)
+	}
+	for _, path := range []string{"/readyz", "/v1/runs", "/v1/runs/demo"} {
+		w, b := v.ask("GET", path, "")
+		wantFault(t, path, w, b, unready)
+	}
+	bad := errors.New("bad")
+	go1 <- bad
+	if err := <-ended; err != bad {
+		t.Errorf("it ended with %v", err)
+	}
+}
+
+// More samples that fail than the run allows are a refusal, and in an answer that has begun a warning.
+func TestFailedSamples(t *testing.T) {
+	dir := disc(t)
+	s := start(t, map[string]string{"disc": dir}, Options{})
+	// No point of the line 0.1 r from the centre is in a disc of a radius below 0.
+	w, b := s.samples("disc", `{"n":3,"condition":{"r":-1,"c":1}}`)
+	wantFault(t, "a condition without points", w, b, failedSamples)
+	_, b = s.samples("disc", `{"n":3,"chunk":2,"condition":{"r":-1,"c":1}}`)
+	if !strings.Contains(string(b), `"failed":[0,1,2]`) || !strings.Contains(string(b), "above the allowed share") {
+		t.Errorf("in chunks: %s", b)
+	}
+	w, _ = s.samples("disc", `{"n":3,"first":7,"chunk":2,"condition":{"r":-1,"c":1}}`, typeNPY)
+	if n, all := w.Trailer.Get("Landing-Failed"), w.Trailer.Get("Landing-Failed-Samples"); n != "3" || all != "7,8,9" {
+		t.Errorf("of three failed samples from 7 on %s are told, %q", n, all)
+	}
+}
+
+// Of all parts of an answer the worst violation is told, and the first sample that is off the set, by its number.
+func TestViolationOfParts(t *testing.T) {
+	s := start(t, map[string]string{"demo": demo(t)}, Options{})
+	g := &gatherer{answering: &answering{}, run: s.runs.Load().byName["demo"], q: engine.Request{First: 1000}}
+	for k, far := range []float64{1e-12, 0.1, 0.3, 0.2} {
+		x := []float64{1, 0, 0, 0, 1 + far, 0, 0, 0, 1}
+		lost := []bool{k == 1, false, false}
+		g.look(64*k, &judge.Samples{X: x, Lost: lost, Dim: 3})
+	}
+	if a := g.answer; math.Abs(float64(a.Violation)-0.3) > 1e-9 || a.Component != "radius" ||
+		!slices.Equal(a.Failed, []uint64{1064}) {
+		t.Errorf("violation %v of %q, want 0.3; failed %v, want 1064", a.Violation, a.Component, a.Failed)
+	}
+	if w := g.answer.Warnings; len(w) != 1 || !strings.Contains(w[0], "sample 1065 violates") {
+		t.Errorf("warnings %q; expected one, of sample 1065", w)
+	}
+}
+
+// The package opens no file: it does not know how.
+func TestNoFiles(t *testing.T) {
+	files, err := filepath.Glob("*.go")
+	if err != nil || len(files) < 5 {
+		t.Fatal(files, err)
+	}
+	for _, name := range files {
+		if strings.HasSuffix(name, "_test.go") {
+			continue
+		}
+		f, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.ImportsOnly)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, i := range f.Imports {
+			switch path, _ := strconv.Unquote(i.Path.Value); path {
+			case "os", "io/fs", "path/filepath", "os/exec", "io/ioutil", "syscall",
+				"github.com/landing-diffusion/landing/internal/input", "github.com/landing-diffusion/landing/experiment/run":
+				t.Errorf("%s imports %s", name, path)
+			}
+		}
+		text, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, call := range []string{"http.Dir", "http.ServeFile", "http.FileServer", ".Folder", "OpenToDraw"} {
+			if bytes.Contains(text, []byte(call)) {
+				t.Errorf("%s has %s", name, call)
+			}
+		}
+	}
+}
+
+// The description is OpenAPI 3.1, names each path and each fault, and its page loads nothing from elsewhere.
+func TestDescription(t *testing.T) {
+	s := start(t, map[string]string{"demo": demo(t)}, Options{Version: "1.2.3"})
+	_, b := s.ask("GET", "/openapi.json", "")
+	var api struct {
+		OpenAPI    string
+		Info       struct{ Version string }
+		Paths      map[string]map[string]struct{ Responses map[string]any }
+		Components struct{ Schemas map[string]any }
+	}
+	if err := json.Unmarshal(b, &api); err != nil || !strings.HasPrefix(api.OpenAPI, "3.1") ||
+		api.Info.Version != "1.2.3" {
+		t.Fatalf("%v, %.200s", err, b)
+	}
+	for path, method := range map[string]string{"/v1/runs": "get", "/v1/runs/{name}": "get",
+		"/v1/runs/{name}/samples": "post", "/healthz": "get", "/readyz": "get", "/metrics": "get"} {
+		if api.Paths[path][method].Responses == nil {
+			t.Errorf("%s is not described", path)
+		}
+	}
+	samples := api.Paths["/v1/runs/{name}/samples"]["post"].Responses
+	for _, status := range []string{"200", "400", "401", "404", "406", "408", "411", "413", "415", "422", "429", "500",
+		"503", "504"} {
+		if samples[status] == nil {
+			t.Errorf("status %s of samples is not described", status)
+		}
+	}
+	for _, name := range []string{"Ask", "Samples", "Line", "Problem", "RunInfo", "RunList"} {
+		if api.Components.Schemas[name] == nil {
+			t.Errorf("there is no object %s", name)
+		}
+	}
+	for _, ref := range regexp.MustCompile(`#/components/schemas/(\w+)`).FindAllStringSubmatch(string(b), -1) {
+		if api.Components.Schemas[ref[1]] == nil {
+			t.Errorf("%s leads nowhere", ref[0])
+		}
+	}
+	w, page := s.ask("GET", "/docs", "")
+	for _, k := range kinds {
+		if !strings.Contains(string(page), `id="`+k.Code+`"`) {
+			t.Errorf("the page does not tell of %s", k.Code)
+		}
+	}
+	for _, link := range regexp.MustCompile(`(?:src|href)="([^"]*)"`).FindAllStringSubmatch(string(page), -1) {
+		if !strings.HasPrefix(link[1], "/") && !strings.HasPrefix(link[1], "#") {
+			t.Errorf("the page leads to %s", link[1])
+		}
+	}
+	if policy := w.Header.Get("Content-Security-Policy"); !strings.Contains(policy, "default-src 'none'") ||
+		strings.Contains(policy, "unsafe") {
+		t.Errorf("its policy is %q", policy)
+	}
+	if w, _ := s.ask("HEAD", "/healthz", ""); w.StatusCode != 200 {
+		t.Errorf("HEAD: %d", w.StatusCode)
+	}
+}
+
+// Accept is taken as RFC 9110 says.
+func TestAccepted(t *testing.T) {
+	for _, c := range []struct {
+		accept  string
+		chunked bool
+		want    string
+	}{
+		{"", false, typeJSON}, {"", true, typeLines}, {"*/*", false, typeJSON}, {"application/x-npy", false, typeNPY},
+		{"application/x-npy;q=0.5, application/json;q=0.4", false, typeNPY}, {"image/png", false, ""},
+		{"application/*", true, typeLines}, {"application/octet-stream", false, typeNPY},
+		{"application/json", true, typeLines}, {"application/x-ndjson", false, typeLines},
+		{"application/json;q=0", false, ""}, {"*/*;q=0.1, application/x-npy", true, typeNPY},
+		{"application/x-npy;q=2", false, ""}, {";;;", false, ""}, {"application/json;q=0, */*", false, typeNPY},
+	} {
+		var accept []string
+		if c.accept != "" {
+			accept = []string{c.accept}
+		}
+		if got := accepted(accept, c.chunked); got != c.want {
+			t.Errorf("%q, chunked %v: %q; expected %q", c.accept, c.chunked, got, c.want)
+		}
+	}
+}
+
+// Whatever the bytes, decode returns a request that could be, or a fault of the caller's, and takes no more memory
+// than the body.
+func FuzzDecode(f *testing.F) {
+	for _, body := range []string{`{"n":1}`, `{"n":1,"seed":18446744073709551615,"first":3,"deadline_ms":5,"chunk":7}`,
+		`{"n":2,"condition":{"r":1.5}}`, `{"n":2,"condition":[{"r":1.5},{"r":2}]}`, `{"n":2,"condition":[[1],[2]]}`,
+		`{"n":1,"n":2}`, `{"n":1e12}`, `{"n":NaN}`, `[`, `{"n":1}{}`, `{"n":1,"condition":[null]}`, "\xff", "", `"`} {
+		f.Add(asJSON, "", []byte(body))
+	}
+	head := binary.LittleEndian.AppendUint16([]byte("\x93NUMPY\x01\x00"), 118)
+	for _, shape := range []string{"(1, 2)", "(99999999999, 2)", "(2,)", "(0, 2)", "(1, 99999999999999999999)"} {
+		text := "{'descr': '<f8', 'fortran_order': False, 'shape': " + shape + ", }"
+		b := append(slices.Clone(head), text+strings.Repeat(" ", 117-len(text))+"\n"...)
+		f.Add(asNPY, "n=1&seed=2", append(b, make([]byte, 16)...))
+	}
+	f.Add(asNPY, "n=1&n=2;%zz", []byte("x"))
+	f.Add("text/plain", "", []byte("x"))
+	f.Fuzz(func(t *testing.T, media, query string, body []byte) {
+		if len(body) > 1<<16 {
+			return
+		}
+		a, err := decode(media, query, body)
+		var bad *fault
+		switch {
+		case err != nil && (!errors.As(err, &bad) || bad.kind.Status < 400 || bad.kind.Status >= 500 ||
+			bad.detail == ""):
+			t.Fatalf("%v", err)
+		case err != nil && a != nil:
+			t.Fatalf("a fault and %+v", a)
+		case err == nil && (a.N < 1 || a.Chunk < 0 || a.DeadlineMS < 0):
+			t.Fatalf("%+v", a)
+		}
+		if err != nil {
+			return
+		}
+		if g := a.Condition; g != nil {
+			numbers := 0
+			for _, row := range g.rows {
+				numbers += len(row)
+			}
+			if numbers > len(body) || len(g.names) > len(body) {
+				t.Fatalf("%d numbers of %d bytes", numbers, len(body))
+			}
+			if _, f := g.values(&experiment.Condition{Names: []string{"r"}}); f != nil && f.kind != invalid {
+				t.Fatalf("%v", f)
+			}
+		}
+	})
+}

@@ -1,0 +1,317 @@
+package sweep
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/goccy/go-yaml"
+
+	"github.com/landing-diffusion/landing/base/parallel"
+	"github.com/landing-diffusion/landing/experiment"
+	"github.com/landing-diffusion/landing/experiment/run"
+	"github.com/landing-diffusion/landing/learn/train"
+	"github.com/landing-diffusion/landing/problem"
+	"github.com/landing-diffusion/landing/study/compare"
+	"github.com/landing-diffusion/landing/study/work"
+)
+
+const draws = `name: draws
+problems: [demo]
+seeds: [5]
+budget: {epochs: 2}
+samples: 40
+draws:
+  - {name: as trained, set: {}}
+  - {name: short, set: {process: {steps: 9}}}
+  - {name: projected, set: {process.method: ULLA-P}}
+set:
+  network: {width: 8, layers: 1}
+  train: {times_per_path: 2}
+`
+
+// trainings counts the epochs of a call.
+func trainings(epochs *int) Observer {
+	return Observer{Train: experiment.Observer{Epoch: func(train.Epoch) { *epochs++ }}}
+}
+
+func states(o *Outcome) (out []work.State) {
+	for _, c := range o.Cells {
+		out = append(out, c.State)
+	}
+	return out
+}
+
+// Cells that differ in how they draw share one training and its run folder, where each has samples of its own; those
+// that draw as the network was trained have the bytes of a cell without draws.
+func TestDraws(t *testing.T) {
+	pool := parallel.New(2)
+	defer pool.Close()
+	p := planned(t, draws, Options{})
+	if got := strings.Join(names(p), " "); got != "demo-2epochs-s5-as-trained demo-2epochs-s5-short "+
+		"demo-2epochs-s5-projected" {
+		t.Fatalf("cells %s", got)
+	}
+	dir, epochs := filepath.Join(t.TempDir(), "d"), 0
+	out, err := p.Run(t.Context(), Runner{Dir: dir, Pool: pool, Observer: trainings(&epochs)})
+	if err != nil || !out.Complete || out.Failed() > 0 || epochs != 2 {
+		t.Fatalf("%v, %d epochs, %v", err, epochs, out)
+	}
+	runs, err := os.ReadDir(filepath.Join(dir, "runs"))
+	if err != nil || len(runs) != 1 || runs[0].Name() != "demo-2epochs-s5" {
+		t.Errorf("run folders %v, %v", runs, err)
+	}
+	entries, err := (&compare.Reader{Pool: pool}).Read(t.Context(), []string{dir})
+	if err != nil || len(entries) != 3 {
+		t.Fatalf("%d entries, %v", len(entries), err)
+	}
+	var hashes []string
+	for i, e := range entries {
+		file := filepath.Join(e.Folder, e.Drawn, run.SamplesFile)
+		data, err := os.ReadFile(file)
+		if err != nil || run.Hash(data) != e.Row.SampleSHA || slices.Contains(hashes, e.Row.SampleSHA) {
+			t.Errorf("%s: samples of another cell, or none: %v", e.Row.Name, err)
+		}
+		hashes = append(hashes, e.Row.SampleSHA)
+		if want := []metricCase{{50, "as trained"}, {9, "short"}, {50, "projected"}}[i]; float64(e.Row.Network) !=
+			want.steps || e.Row.Draw != want.draw || !strings.Contains(e.Row.Line(), want.draw) {
+			t.Errorf("%s: %v evaluations of the network, drawn %q", e.Row.Name, e.Row.Network, e.Row.Draw)
+		}
+	}
+	plain := planned(t, strings.Split(draws, "draws:")[0]+"set:"+strings.Split(draws, "\nset:")[1], Options{})
+	alone, err := plain.Run(t.Context(), Runner{Dir: filepath.Join(t.TempDir(), "p"), Pool: pool})
+	if err != nil || alone.Entries()[0].Row.SampleSHA != hashes[0] {
+		t.Errorf("without draws other samples: %v", err)
+	}
+	cost, err := p.Costs(t.Context(), dir, pool)
+	if err != nil || cost[p.Cells[0].Name].Rows == 0 || cost[p.Cells[1].Name].Rows != 0 {
+		t.Errorf("the training is counted %v, %v", cost, err)
+	}
+	for i, shard := range []work.Shard{{I: 1, N: 2}, {I: 2, N: 2}} {
+		part, err := planned(t, draws, Options{}).Run(t.Context(), Runner{Dir: dir, Pool: pool, Shard: shard,
+			Record: func(c *Cell, _ CellStatus) error { return fmt.Errorf("%s is recorded", c) }})
+		if part == nil || (i == 0) != (err != nil) {
+			t.Errorf("part %v: %v", shard, err)
+		}
+	}
+}
+
+type metricCase struct {
+	steps float64
+	draw  string
+}
+
+// A training that cells share is gone on with after a kill, made anew where another version left it unfinished, and
+// taken as it is where that ended it. One that fails is not tried for each of its cells.
+func TestSharedTraining(t *testing.T) {
+	pool := parallel.New(2)
+	defer pool.Close()
+	p := planned(t, draws, Options{})
+	whole := filepath.Join(t.TempDir(), "whole")
+	out, err := p.Run(t.Context(), Runner{Dir: whole, Pool: pool})
+	if err != nil {
+		t.Fatal(err)
+	}
+	name := filepath.Join("runs", p.Cells[0].Training)
+	replace := func(dir, file, old, now string) {
+		t.Helper()
+		path := filepath.Join(dir, name, file)
+		data, err := os.ReadFile(path)
+		if err != nil || !strings.Contains(string(data), old) {
+			t.Fatalf("%s has no %s: %v", file, old, err)
+		}
+		if err := os.WriteFile(path, []byte(strings.Replace(string(data), old, now, 1)), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	other := func(dir string) { replace(dir, "manifest.json", `"version": "`, `"version": "not `) }
+	bare := func(dir string) { os.Remove(filepath.Join(dir, name, "manifest.json")) }
+	unfinished := func(dir string) {
+		replace(dir, "status.json", `"trained"`, `"training"`)
+		if err := os.RemoveAll(filepath.Join(dir, name, "checkpoints", "00000002")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for what, c := range map[string]struct {
+		leave  func(dir string)
+		epochs int
+	}{
+		"trained":                     {func(string) {}, 0},
+		"trained by another version":  {other, 0},
+		"unfinished":                  {unfinished, 1},
+		"unfinished by another":       {func(dir string) { other(dir); unfinished(dir) }, 2},
+		"begun, and without manifest": {bare, 2},
+	} {
+		dir, epochs := filepath.Join(t.TempDir(), "copy"), 0
+		if err := os.CopyFS(dir, os.DirFS(whole)); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.RemoveAll(filepath.Join(dir, "units", p.Cells[2].Name)); err != nil {
+			t.Fatal(err)
+		}
+		c.leave(dir)
+		again, err := p.Run(t.Context(), Runner{Dir: dir, Pool: pool, Observer: trainings(&epochs)})
+		if err != nil || !again.Complete || epochs != c.epochs {
+			t.Errorf("%s: %v, %d epochs, want %d", what, err, epochs, c.epochs)
+			continue
+		}
+		if again.SHA256 != out.SHA256 {
+			t.Errorf("%s: other rows", what)
+		}
+		_, err = os.Stat(filepath.Join(dir, name+".old-001"))
+		if anew := what == "unfinished by another"; anew != (err == nil) {
+			t.Errorf("%s: moved aside: %v", what, err == nil)
+		}
+	}
+
+	failing := planned(t, draws, Options{Set: []string{"train.learning_rate=1e15", "train.clip=1e15", "train.batch=8"}})
+	for _, retry := range []bool{false, true} { // a second time by a retry of all three
+		epochs := 0
+		dir := filepath.Join(filepath.Dir(whole), "failing")
+		begun := 0
+		by := trainings(&epochs)
+		by.Train.Begin = func(int) { begun++ }
+		out, err := failing.Run(t.Context(), Runner{Dir: dir, Pool: pool, Retry: retry, Observer: by})
+		if err != nil || out.Failed() != 3 || begun != 1 {
+			t.Errorf("%v, %v, trained %d times", err, states(out), begun)
+		}
+	}
+}
+
+// A process that is at a training keeps others from it, and from its cells alone.
+func TestSharedTrainingIsHeld(t *testing.T) {
+	pool := parallel.New(2)
+	defer pool.Close()
+	p := planned(t, strings.Replace(draws, "seeds: [5]", "seeds: [5, 6]", 1), Options{})
+	dir := filepath.Join(t.TempDir(), "d")
+	lock := &run.Folder{Dir: filepath.Join(dir, "units", p.Cells[0].Training)}
+	if err := errors.Join(os.MkdirAll(lock.Dir, 0o777), lock.Lock()); err != nil {
+		t.Fatal(err)
+	}
+	out, err := p.Run(t.Context(), Runner{Dir: dir, Pool: pool})
+	want := []work.State{work.Running, work.Running, work.Running, work.Done, work.Done, work.Done}
+	if err != nil || !slices.Equal(states(out), want) {
+		t.Errorf("%v, %v", err, states(out))
+	}
+	lock.Unlock()
+	if out, err = p.Run(t.Context(), Runner{Dir: dir, Pool: pool}); err != nil || !out.Complete || out.Failed() > 0 {
+		t.Errorf("afterwards: %v, %v", err, states(out))
+	}
+}
+
+// Keys of a draw that take another training, or that are none, are refused by their line.
+func TestDrawsRefused(t *testing.T) {
+	for set, want := range map[string]string{
+		"network.width: 9":        "it takes another training",
+		"process.stepps: 9":       "there is no such key",
+		"process.method: OLLA":    "the score of ULLA was learned",
+		"process.steps: 0":        "process.steps is 0",
+		"generate.max_failed: 20": "generate.max_failed is 20",
+	} {
+		file := "problems: [demo]\nseeds: [1, 2]\ndraws:\n  - {name: a, set: {}}\n  - name: b\n    set:\n      " + set
+		f, err := Parse([]byte(file), "s.yaml")
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = f.Plan(Options{})
+		var e *RefusedError
+		if !errors.As(err, &e) || len(e.Refused) != 1 || !slices.Equal(e.Refused[0].Cells, []string{"demo-s1-b",
+			"demo-s2-b"}) || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "s.yaml:7: ") {
+			t.Errorf("%s: %v; want %q at line 7", set, err, want)
+		}
+	}
+	if _, err := Parse([]byte("problems: [demo]\ndraws: [{set: {}}]"), "s.yaml"); err == nil ||
+		!strings.Contains(err.Error(), "draws[0].name: the key is missing") {
+		t.Errorf("a draw without a name: %v", err)
+	}
+}
+
+// A method that is alone keeps name, data and set of a recipe, and nothing of how it learns.
+func TestAlone(t *testing.T) {
+	for _, recipe := range []string{"volcano", "bunny100", "so10-3", "alanine", "arm"} {
+		whole, _, err := problem.Source(recipe)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, err := alone(whole)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p, err := problem.Load(text, recipe, "", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		full, err := problem.Load(whole, recipe, "", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		written := func(p *problem.Problem) string {
+			text, err := yaml.Marshal([]any{p.Title, p.Data, p.Set})
+			if err != nil {
+				t.Fatal(err)
+			}
+			return string(text)
+		}
+		if got, want := written(p), written(full); got != want {
+			t.Errorf("%s alone has set and data\n%s\nexpected\n%s", recipe, got, want)
+		}
+		for _, key := range []string{"process.steps", "network.width", "train.epochs", "train.learning_rate", "prior"} {
+			if !p.Left(key) {
+				t.Errorf("%s alone still says %s", recipe, key)
+			}
+		}
+		if full.Left("process.steps") {
+			t.Errorf("%s leaves process.steps open: nothing was tested", recipe)
+		}
+	}
+}
+
+// A method may have seeds of its own, a draw its problems and its measure, and a rule a measure. Options.Keep leaves
+// cells to another plan, and the sweep is complete when these have ended too.
+func TestCellsOfTheirOwn(t *testing.T) {
+	Measures["own"], Measures["other"] = Measures[""], Measures[""]
+	defer func() { delete(Measures, "own"); delete(Measures, "other") }()
+	f, err := Parse([]byte(`
+problems: [demo, {problem: demo, name: again, set: {network.width: 8}}]
+methods:
+  - name: A/1
+    method: ULLA
+    seeds: [1, 2]
+    draws: [{name: a, set: {}}, {name: b, set: {}, problem: again, measure: other}]
+  - {name: B, alone: true}
+measure: own
+cells: [{method: B, measure: other}]
+`), "s.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := f.Plan(Options{Keep: func(c *Cell) bool { return c.Label.Method == "B" }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, c := range p.Cells {
+		got = append(got, fmt.Sprintf("%s %s %t", c.Name, c.Measure, c.Unit != nil))
+	}
+	want := []string{"demo-A-1-s1-a own false", "demo-A-1-s2-a own false", "demo-B-s1 other true",
+		"again-A-1-s1-a own false", "again-A-1-s1-b other false", "again-A-1-s2-a own false",
+		"again-A-1-s2-b other false", "again-B-s1 other true"}
+	if !slices.Equal(got, want) {
+		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+	if out, err := p.Status(t.TempDir()); err != nil || out.Complete || out.Cells[0].State != work.Waiting {
+		t.Errorf("%v, %+v", err, out)
+	}
+	f, err = Parse([]byte("problems: [demo]\nmeasure: none"), "s.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = f.Plan(Options{})
+	if err == nil || !strings.Contains(err.Error(), `measure is "none"; expected one of other, own`) {
+		t.Errorf("a measure that there is not: %v", err)
+	}
+}

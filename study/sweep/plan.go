@@ -1,0 +1,625 @@
+package sweep
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/goccy/go-yaml"
+
+	"github.com/landing-diffusion/landing/experiment/run"
+	"github.com/landing-diffusion/landing/internal/input"
+	"github.com/landing-diffusion/landing/internal/text"
+	"github.com/landing-diffusion/landing/problem"
+	"github.com/landing-diffusion/landing/study/compare"
+	"github.com/landing-diffusion/landing/study/work"
+)
+
+// Options are what a plan takes from outside the file. The zero value adds nothing.
+type Options struct {
+	Dir  string   // folder that data paths of the file start from; "": that of the file
+	Base string   // likewise paths of problem files
+	Set  []string // key=value of all cells, over all else
+
+	Budgets []Budget         // in place of the file's; nil: those
+	Seeds   []uint64         // likewise
+	Keep    func(*Cell) bool // which cells are planned; nil: all
+}
+
+// A Cell is what a row is made of: samples of a trained network. Cells of one training share it, and its run folder.
+type Cell struct {
+	Name     string // of the cell's unit too
+	Training string // name of the run folder: that of the cell, unless others can share it
+	Label    compare.Label
+	Budget   Budget
+	Skipped  string     // why it is left out; "": it is not
+	Left     bool       // Options.Keep leaves it to another plan
+	Unit     *work.Unit // nil of a cell that is left out or left
+
+	Draw     []string // keys of generation, key=value, over those of the training
+	Samples  int      // 0: as many as an evaluation takes
+	Report   bool     // figures and a page
+	Diagnose bool     // with violations on the way
+	Measure  string   // by the registry Measures; "": what a row has
+
+	variant  string // the problem's variants
+	method   string
+	entry    *Problem
+	alone    bool
+	settings []Setting // in order, without those of budget and seed
+	drawn    []Setting // Draw
+
+	load   func(more ...string) (*problem.Problem, error) // the problem, with settings over its own
+	source []byte
+}
+
+func (c *Cell) String() string { return c.Name }
+
+// shares reports whether other cells can share the training.
+func (c *Cell) shares() bool { return c.Training != c.Name }
+
+// Definition says what the cell is made of, beside problem, budget and seed: the keys that differ from the problem's.
+func (c *Cell) Definition() string {
+	variant := c.variant
+	if c.alone {
+		variant = "alone"
+	}
+	var texts []string
+	if c.method != "" {
+		texts = append(texts, "process.method="+quoted(c.method))
+	}
+	for _, s := range c.settings {
+		texts = append(texts, s.Text)
+	}
+	return strings.TrimSpace(fmt.Sprintf("%s %s; %s", variant, strings.Join(texts, " "), strings.Join(c.Draw, " ")))
+}
+
+// settings are those of a training that ends with the budget; that of rows needs the data.
+func (b Budget) settings() []string {
+	switch {
+	case b.Seconds > 0:
+		return []string{fmt.Sprintf("train.max_seconds=%v", b.Seconds), "train.epochs=0"}
+	case b.Epochs > 0:
+		return []string{fmt.Sprintf("train.epochs=%d", b.Epochs)}
+	}
+	return nil
+}
+
+// A Plan is the cells of a sweep, all of which can be.
+type Plan struct {
+	File  *File
+	Cells []*Cell // in the order of the file, those that are left out too
+}
+
+// The parts of the grid for a problem: one entry at least in each.
+type axes struct {
+	variants []string
+	methods  []Method
+	settings []Settings
+	draws    []Settings
+	budgets  []Budget
+	seeds    []uint64
+}
+
+func (f *File) axes(p *Problem) axes {
+	return axes{either(p.Variants, f.Variants, ""), either(p.Methods, f.Methods, Method{}),
+		either(p.Settings, f.Settings, Settings{}), either(p.Draws, f.Draws, Settings{}),
+		either(p.Budgets, f.Budgets, Budget{}), either(p.Seeds, f.Seeds, problem.Defaults().Seed)}
+}
+
+// either returns the first list that is not nil, or one of the default alone.
+func either[T any](own, all []T, otherwise T) []T {
+	switch {
+	case own != nil:
+		return own
+	case all != nil:
+		return all
+	}
+	return []T{otherwise}
+}
+
+func (a *axes) drawsOf(m *Method) []Settings { return either(m.Draws, a.draws, Settings{}) }
+
+func (a *axes) seedsOf(m *Method) []uint64 { return either(m.Seeds, a.seeds, 0) }
+
+// size returns a *problem.KeyError of a grid of too many cells, before any is made.
+func (f *File) size() error {
+	total := 0.0
+	for i := range f.Problems {
+		a := f.axes(&f.Problems[i])
+		n := 1.0
+		for _, k := range []int{len(a.variants), len(a.settings), len(a.budgets)} {
+			n *= float64(k)
+		}
+		for _, m := range a.methods {
+			total += n * float64(len(a.seedsOf(&m))) * float64(len(a.drawsOf(&m)))
+		}
+	}
+	if total > MaxCells {
+		return f.key(1, "the grid", literal(fmt.Sprintf("of %.0f cells", total)),
+			fmt.Sprintf("at most %d: fewer seeds, budgets or settings, or several sweeps", MaxCells))
+	}
+	return nil
+}
+
+// Cells makes the cells of the grid. None is asked whether it can be, and none has a unit.
+func (f *File) Cells(o Options) (cells []*Cell, err error) {
+	matched := make([]bool, len(f.Rules))
+	for i := range f.Problems {
+		p := &f.Problems[i]
+		a := f.axes(p)
+		if o.Budgets != nil {
+			a.budgets = o.Budgets
+		}
+		for _, v := range a.variants {
+			for _, m := range a.methods {
+				seeds := a.seedsOf(&m)
+				if o.Seeds != nil {
+					seeds = o.Seeds
+				}
+				for _, s := range a.settings {
+					for _, b := range a.budgets {
+						for _, seed := range seeds {
+							of := Cell{Budget: b, variant: join(v, m.Variant), method: m.Method, alone: m.Alone,
+								entry: p, Label: compare.Label{Problem: p.Name, Variant: v, Method: m.Name,
+									Settings: s.Name, Budget: b.String(), Seed: seed},
+								Samples: f.Samples, Report: f.Report, Diagnose: f.Report, Measure: f.Measure}
+							of.settings = slices.Concat(f.Set, p.Set, m.Set, s.Set)
+							f.rules(&of, matched)
+							cells = append(cells, of.each(a.drawsOf(&m))...)
+						}
+					}
+				}
+			}
+		}
+	}
+	for i, r := range f.Rules {
+		if !matched[i] {
+			return nil, &problem.KeyError{Origin: f.where(r.line), Key: fmt.Sprintf("cells[%d]", i),
+				Fault: "it matches no cell of the grid"}
+		}
+	}
+	for _, s := range o.Set {
+		for _, c := range cells {
+			c.settings = append(c.settings, Setting{Text: s})
+		}
+	}
+	return cells, nil
+}
+
+// join lists variants.
+func join(variants ...string) string {
+	return strings.Join(slices.DeleteFunc(variants, func(v string) bool { return v == "" }), ",")
+}
+
+// rules applies the rules that match a cell, and names it.
+func (f *File) rules(c *Cell, matched []bool) {
+	for i, r := range f.Rules {
+		if !r.matches(c.Label) {
+			continue
+		}
+		matched[i] = true
+		c.settings = append(c.settings, r.Set...)
+		if r.Budget != nil {
+			c.Budget = *r.Budget
+			c.Label.Budget = r.Budget.String()
+		}
+		c.Skipped = cmp.Or(c.Skipped, r.Skip)
+		c.Measure = cmp.Or(r.Measure, c.Measure)
+	}
+	l := c.Label
+	var parts []string
+	for _, part := range []string{l.Problem, l.Variant, l.Method, l.Settings, l.Budget, fmt.Sprintf("s%d", l.Seed)} {
+		if part != "" {
+			parts = append(parts, inName.Replace(part))
+		}
+	}
+	c.Name = strings.Join(parts, "-")
+	c.Training = c.Name
+}
+
+// inName replaces what names of cells do not have.
+var inName = strings.NewReplacer(" ", "-", ",", "+", "/", "-")
+
+// each returns the cells of a training.
+func (c *Cell) each(draws []Settings) (out []*Cell) {
+	for _, d := range draws {
+		if d.Problems != nil && !slices.Contains(d.Problems, c.Label.Problem) {
+			continue
+		}
+		of := *c
+		of.settings = slices.Clone(c.settings)
+		if of.Label.Draw, of.drawn = d.Name, d.Set; d.Name != "" {
+			of.Name += "-" + inName.Replace(d.Name)
+		}
+		of.Measure = cmp.Or(d.Measure, c.Measure)
+		for _, s := range d.Set {
+			of.Draw = append(of.Draw, s.Text)
+		}
+		out = append(out, &of)
+	}
+	return out
+}
+
+// matches reports whether a rule is for a cell.
+func (r *Rule) matches(l compare.Label) bool {
+	has := func(names []string, name string) bool { return names == nil || slices.Contains(names, name) }
+	return has(r.Problems, l.Problem) && has(r.Variants, l.Variant) && has(r.Methods, l.Method) &&
+		has(r.Settings, l.Settings) && has(r.Budgets, l.Budget) &&
+		(r.Seeds == nil || slices.Contains(r.Seeds, l.Seed))
+}
+
+// Plan makes the cells of the file and asks of each whether it can be, without reading rows of data. Errors are
+// *RefusedError, which has all that cannot, and *problem.KeyError.
+func (f *File) Plan(o Options) (*Plan, error) {
+	cells, err := f.Cells(o)
+	if err != nil {
+		return nil, err
+	}
+	if len(cells) == 0 {
+		return nil, &problem.KeyError{Origin: f.origin, Key: "problems", Fault: "no cell is left of the grid"}
+	}
+	folder := filepath.Dir(f.origin)
+	if o.Dir == "" {
+		o.Dir = folder
+	}
+	if o.Base == "" {
+		o.Base = folder
+	}
+	look := newLooker(f, o)
+	refused := refusals{RefusedError: &RefusedError{Origin: f.origin}, at: map[string]int{}}
+	var units []*work.Unit
+	trainings := map[string]string{}
+	for _, c := range cells {
+		if c.Left = o.Keep != nil && !o.Keep(c); c.Left || c.Skipped != "" {
+			continue
+		}
+		name, what := strings.ToLower(c.Training), fmt.Sprint(c.line(), c.Budget.String(), c.Label.Seed, c.Training)
+		if was, ok := trainings[name]; ok && was != what {
+			return nil, &problem.KeyError{Origin: f.origin, Key: "the grid", Fault: fmt.Sprintf("two trainings are "+
+				"called %s, or differ in upper and lower case; expected other names of problems, methods or settings",
+				c.Training)}
+		}
+		trainings[name] = what
+		err := look.at(c)
+		if err == nil {
+			units = append(units, c.Unit)
+			continue
+		}
+		refused.add(c.Name, err)
+	}
+	p := &Plan{File: f, Cells: cells}
+	if len(refused.Refused) > 0 {
+		return p, refused.RefusedError
+	}
+	if err := work.Check(units); err != nil {
+		return p, &problem.KeyError{Origin: f.origin, Key: "the grid", Fault: err.Error()}
+	}
+	return p, nil
+}
+
+// refusals gathers what cells are refused for.
+type refusals struct {
+	*RefusedError
+	at map[string]int // by reason
+}
+
+func (r *refusals) add(cell string, err error) {
+	i, ok := r.at[err.Error()]
+	if !ok {
+		i = len(r.Refused)
+		r.at[err.Error()] = i
+		r.Refused = append(r.Refused, Refusal{Err: err, Why: err.Error()})
+	}
+	r.Refused[i].Cells = append(r.Refused[i].Cells, cell)
+}
+
+// looker asks of cells whether they can be, of what they have in common once.
+type looker struct {
+	Options
+	file    *File
+	hashes  map[string]string // of files, by path
+	sources map[string]*sourced
+	built   map[string]error
+}
+
+func newLooker(f *File, o Options) *looker {
+	return &looker{file: f, Options: o, hashes: map[string]string{}, sources: map[string]*sourced{},
+		built: map[string]error{}}
+}
+
+// sourced is a problem file.
+type sourced struct {
+	data         []byte
+	origin, from string // from: the folder that its paths start from
+	err          error
+}
+
+func (l *looker) source(p *Problem) *sourced {
+	if s, ok := l.sources[p.Problem]; ok {
+		return s
+	}
+	s := &sourced{}
+	name := p.Problem
+	if !slices.Contains(problem.Recipes(), name) && !filepath.IsAbs(name) {
+		name = filepath.Join(l.Base, filepath.FromSlash(name))
+		if !strings.ContainsAny(p.Problem, `/\.`) { // no file looks so: it is meant as a recipe
+			name = p.Problem
+		}
+	}
+	s.data, s.origin, s.err = problem.Source(name)
+	s.from = filepath.Dir(name)
+	var syntax *problem.SyntaxError
+	if errors.As(s.err, &syntax) { // there is no such file
+		s.err = l.file.key(p.line, "problem", p.Problem, "a problem file, or one of the recipes "+
+			strings.Join(problem.Recipes(), ", ")+text.Suggest(p.Problem, problem.Recipes()))
+	}
+	l.sources[p.Problem] = s
+	return s
+}
+
+// at makes the problem and the unit of a cell, or says why there are none.
+func (l *looker) at(c *Cell) error {
+	src := l.source(c.entry)
+	if src.err != nil {
+		return src.err
+	}
+	c.source = src.data
+	if c.alone {
+		var err error
+		if c.source, err = alone(src.data); err != nil {
+			return err
+		}
+	}
+	if Measures[c.Measure] == nil {
+		return &problem.KeyError{Origin: l.file.origin, Key: "measure", Value: c.Measure, Want: "one of " +
+			strings.Join(slices.Sorted(maps.Keys(Measures))[1:], ", ")}
+	}
+	if err := l.file.clash(c); err != nil {
+		return err
+	}
+	settings := c.Budget.settings()
+	if c.method != "" {
+		settings = append(settings, "process.method="+quoted(c.method))
+	}
+	for _, s := range c.settings {
+		settings = append(settings, s.Text)
+	}
+	settings = append(settings, fmt.Sprintf("seed=%d", c.Label.Seed))
+	c.load = func(more ...string) (*problem.Problem, error) {
+		p, err := problem.Load(c.source, src.origin, c.variant, problem.ParseSettings(slices.Concat(settings, more)...))
+		if err != nil {
+			return nil, l.named(c, err)
+		}
+		return p, l.paths(c, p, src.from)
+	}
+	p, err := c.load()
+	if err != nil {
+		return err
+	}
+	if err := l.build(c, p); err != nil {
+		return l.named(c, err)
+	}
+	if c.Label.Method == "" {
+		c.Label.Method = p.Process.Method
+	}
+	c.Unit, err = l.unit(c, p)
+	return err
+}
+
+// clash returns a *problem.KeyError if a setting says what the grid says.
+func (f *File) clash(c *Cell) error {
+	by := map[string]string{"seed": "seeds"}
+	if c.method != "" {
+		by["process.method"] = "methods"
+	}
+	if c.Budget != (Budget{}) {
+		by["train.max_seconds"] = "budget"
+	}
+	if c.Budget.Epochs > 0 || c.Budget.Rows > 0 {
+		by["train.epochs"] = "budget"
+	}
+	for _, s := range c.settings {
+		key, _, _ := strings.Cut(s.Text, "=")
+		if axis, ok := by[key]; ok && !(axis == "budget" && s.Line == 0) {
+			return &problem.KeyError{Origin: f.settingOrigin(s), Key: key,
+				Fault: fmt.Sprintf("%s says what it is; expected one of them", axis)}
+		}
+	}
+	return nil
+}
+
+func (f *File) settingOrigin(s Setting) string {
+	if s.Line == 0 {
+		return "--set " + s.Text
+	}
+	return f.where(s.Line)
+}
+
+// named puts the line of the sweep file in place of that of a setting which Load was given.
+func (l *looker) named(c *Cell, err error) error {
+	var e *problem.KeyError
+	if !errors.As(err, &e) {
+		return err
+	}
+	told := *e
+	for _, s := range slices.Concat(c.settings, c.drawn) {
+		if e.Origin == "--set "+s.Text {
+			told.Origin = l.file.settingOrigin(s)
+			return &told
+		}
+	}
+	switch {
+	case strings.HasPrefix(e.Origin, "--set process.method="):
+		for _, m := range slices.Concat(l.file.Methods, c.entry.Methods) {
+			if m.Method == c.method && m.line > 0 {
+				told.Origin = l.file.where(m.line)
+			}
+		}
+	case strings.HasPrefix(e.Origin, "--set train.") && c.Budget.line > 0:
+		told.Origin = l.file.where(c.Budget.line)
+	case e.Key == "variant":
+		told.Origin = l.file.where(c.entry.line) + ": " + e.Origin
+	}
+	return &told
+}
+
+// paths makes the problem's paths absolute: those of the problem file start from its folder, those that the sweep
+// file names from the data folder.
+func (l *looker) paths(c *Cell, p *problem.Problem, from string) error {
+	if c.entry.Data != "" {
+		p.Data.Path = c.entry.Data
+	}
+	for key, path := range p.Files() {
+		if path == "" {
+			continue
+		}
+		given := key == "data.path" && c.entry.Data != ""
+		for _, s := range c.settings {
+			set, _, _ := strings.Cut(s.Text, "=")
+			rest, ok := strings.CutPrefix(key, set)
+			given = given || ok && (rest == "" || rest[0] == '.' || rest[0] == '[')
+		}
+		if !filepath.IsAbs(path) {
+			if given {
+				path = filepath.Join(l.Dir, filepath.FromSlash(path))
+			} else {
+				path = filepath.Join(from, filepath.FromSlash(path))
+			}
+		}
+		path, err := filepath.Abs(path)
+		if err != nil {
+			return err
+		}
+		p.SetFile(key, path)
+	}
+	if p.Data.Path == "" && p.Data.Kind != "demo" {
+		return l.file.key(c.entry.line, "data", nil, "a data file: the problem names none")
+	}
+	return nil
+}
+
+// line names what cells that differ in seed, budget and draw alone have in common.
+func (c *Cell) line() string {
+	return fmt.Sprintf("%q %q %t %q %v", c.entry.Name, c.variant, c.alone, c.method, c.settings)
+}
+
+// build asks whether the problem's process and method can be, and can draw as the cell says: once of cells that differ
+// in seed and budget alone. With a measure of its own, a cell may be there to show that a way to draw breaks down.
+func (l *looker) build(c *Cell, p *problem.Problem) error {
+	draw := c.Draw
+	if c.Measure != "" {
+		draw = nil
+	}
+	id := c.line() + fmt.Sprintf(" %q", draw)
+	err, ok := l.built[id]
+	if !ok {
+		err = drawable(p, draw)
+		l.built[id] = err
+	}
+	return err
+}
+
+func drawable(p *problem.Problem, draw []string) error {
+	proc, err := p.Build()
+	if err != nil || len(draw) == 0 {
+		return err
+	}
+	m, err := p.Method(proc)
+	if err != nil {
+		return err
+	}
+	q, err := p.Redraw(problem.ParseSettings(draw...))
+	if err != nil {
+		return err
+	}
+	if proc, err = q.BuildRedraw(); err != nil {
+		return err
+	}
+	_, err = q.Redrawn(m, proc)
+	return err
+}
+
+// Kind is that of the units of sweeps.
+const Kind = "sweep-cell"
+
+// task is what a unit of a sweep does.
+type task struct {
+	Problem string   `json:"problem"` // resolved, without paths
+	Written []string `json:"written"` // keys that somebody wrote: the others follow from the data
+	Variant string   `json:"variant,omitempty"`
+	Budget  string   `json:"budget,omitempty"`
+	Samples int      `json:"samples,omitempty"`
+	Draw    []string `json:"draw,omitempty"`
+	Measure string   `json:"measure,omitempty"`
+}
+
+// unit describes a cell's work by content: paths do not count, the bytes of files do.
+func (l *looker) unit(c *Cell, p *problem.Problem) (*work.Unit, error) {
+	bare := *p
+	t := task{Variant: c.variant, Budget: c.Budget.String(), Samples: c.Samples, Written: []string{}, Draw: c.Draw,
+		Measure: c.Measure}
+	inputs := map[string]string{}
+	for key, path := range p.Files() {
+		if path == "" {
+			continue
+		}
+		hash, err := l.hash(path)
+		if err != nil {
+			return nil, err
+		}
+		inputs[key] = hash
+		bare.SetFile(key, "")
+	}
+	t.Problem = string(bare.Resolved())
+	for _, g := range p.Written() {
+		t.Written = append(t.Written, g.Key)
+	}
+	raw, err := json.Marshal(t)
+	if err != nil {
+		return nil, err
+	}
+	return &work.Unit{Name: c.Name, Kind: Kind, Task: raw, Inputs: inputs, Version: run.Version()}, nil
+}
+
+// maxInput bounds the files that a cell reads, in bytes.
+const maxInput = 1 << 40
+
+// hash returns the SHA-256 of a file.
+func (l *looker) hash(path string) (string, error) {
+	if h, ok := l.hashes[path]; ok {
+		return h, nil
+	}
+	f, err := input.Open(path, maxInput)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	h := sha256.New()
+	if _, err := io.Copy(h, f); err != nil {
+		return "", err
+	}
+	sum := hex.EncodeToString(h.Sum(nil))
+	l.hashes[path] = sum
+	return sum, nil
+}
+
+// alone returns of a problem's text what says data and set: all else follows from the rows, as for any problem that a
+// user writes down.
+func alone(text []byte) ([]byte, error) {
+	var keys yaml.MapSlice
+	if err := yaml.UnmarshalWithOptions(text, &keys, yaml.UseOrderedMap()); err != nil {
+		return nil, err
+	}
+	return yaml.Marshal(slices.DeleteFunc(keys, func(k yaml.MapItem) bool {
+		return !slices.Contains([]any{"name", "title", "data", "set"}, k.Key)
+	}))
+}

@@ -1,0 +1,702 @@
+package sweep
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"math"
+	"os"
+	"path/filepath"
+	"runtime/debug"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/landing-diffusion/landing/base/parallel"
+	"github.com/landing-diffusion/landing/experiment"
+	"github.com/landing-diffusion/landing/experiment/judge"
+	"github.com/landing-diffusion/landing/experiment/run"
+	"github.com/landing-diffusion/landing/internal/fault"
+	"github.com/landing-diffusion/landing/judge/metric"
+	"github.com/landing-diffusion/landing/learn/train"
+	"github.com/landing-diffusion/landing/problem"
+	"github.com/landing-diffusion/landing/study/compare"
+	"github.com/landing-diffusion/landing/study/work"
+)
+
+// A Runner says how the cells of a plan are run.
+type Runner struct {
+	Dir     string // the sweep's folder, new or begun before
+	Pool    *parallel.Pool
+	Shard   work.Shard // the cells to run; zero: all
+	Retry   bool       // those too that failed before
+	Command []string   // for the manifests
+	Line    experiment.CommandLine
+	Observer
+
+	// Record puts down what became of each cell of the part that has ended, by whichever process; its error ends the
+	// sweep. Foreign reports whether an error is no fault of a cell's, and ends the sweep as those of a full disk do.
+	// Both may be nil.
+	Record  func(c *Cell, s CellStatus) error
+	Foreign func(err error) bool
+}
+
+// Observer hears how a sweep goes; any field may be nil.
+type Observer struct {
+	Begin func(c *Cell, p Progress)
+	Train experiment.Observer // of each cell's training
+	Drawn func(c *Cell, done, of int)
+	End   func(c *Cell, s CellStatus, p Progress)
+}
+
+// Progress is how far a sweep is.
+type Progress struct {
+	Cell   int          // number of the present one, from 1, among those of the part
+	Of     int          // cells of the part
+	Failed int          // of those that ended
+	Left   metric.Float // seconds, by cells like these that ended; null where none did
+}
+
+// A CellStatus is what became of a cell.
+type CellStatus struct {
+	Name   string     `json:"name"`
+	State  work.State `json:"state"`
+	Reason string     `json:"reason,omitempty"` // why it failed, or is left out, or who is at it
+	*compare.Entry
+}
+
+// Skipped is the state of a cell that the file leaves out.
+const Skipped work.State = "skipped"
+
+// An Outcome is what a sweep's folder holds.
+type Outcome struct {
+	Dir      string       `json:"folder"`
+	Cells    []CellStatus `json:"cells"`
+	Complete bool         `json:"complete"`              // each cell is done, failed or left out
+	SHA256   string       `json:"rows_sha256,omitempty"` // of rows.json, which a complete sweep has
+}
+
+// Entries returns the entries of the cells that are done or failed, in order.
+func (o *Outcome) Entries() []compare.Entry {
+	var out []compare.Entry
+	for _, c := range o.Cells {
+		if c.Entry != nil {
+			out = append(out, *c.Entry)
+		}
+	}
+	return out
+}
+
+// Failed returns how many cells failed.
+func (o *Outcome) Failed() (n int) {
+	for _, c := range o.Cells {
+		if c.State == work.Failed {
+			n++
+		}
+	}
+	return n
+}
+
+// Run runs the cells of the plan that are not done yet, one after the other on all workers, and returns what became
+// of all. A cell that fails is recorded with its reason, and the rest goes on. Errors are those of the context, of
+// *work.ConflictError and *run.FolderError, and of files that cannot be written; the outcome stands beside them.
+func (p *Plan) Run(ctx context.Context, r Runner) (*Outcome, error) {
+	if err := p.open(r.Dir); err != nil {
+		return nil, err
+	}
+	s := p.session(r)
+	if err := s.look(); err != nil {
+		return nil, err
+	}
+	err := s.all(ctx)
+	out, e := s.outcome()
+	return out, errors.Join(err, e)
+}
+
+// Status returns what a folder holds of the plan's cells, and changes nothing.
+func (p *Plan) Status(dir string) (*Outcome, error) {
+	s := p.session(Runner{Dir: dir})
+	if err := s.look(); err != nil {
+		return nil, err
+	}
+	return s.status(), nil
+}
+
+// Names in a sweep's folder.
+const (
+	givenFile = "sweep.yaml" // the file as it was given
+	rowsFile  = "rows.json"
+)
+
+// open makes the sweep's folder, or takes up one that is this sweep's.
+func (p *Plan) open(dir string) error {
+	list, err := compare.ReadList(dir)
+	switch {
+	case err != nil:
+		return err
+	case list == nil:
+		entries, err := os.ReadDir(dir)
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+		for _, e := range entries {
+			if !begins(e.Name()) {
+				return &run.FolderError{Dir: dir, Problem: "exists and is not the folder of a sweep; expected a new " +
+					"one, or one in which this sweep was begun"}
+			}
+		}
+	case list.Name != p.File.Name:
+		return &run.FolderError{Dir: dir, Problem: fmt.Sprintf("holds the sweep %q; expected one for %q", list.Name,
+			p.File.Name)}
+	}
+	now := compare.List{Name: p.File.Name, Title: p.File.Title}
+	for _, c := range p.Cells {
+		l := compare.Listed{Name: c.Name, Label: c.Label, Skipped: c.Skipped}
+		if c.shares() {
+			l.Run = c.Training
+		}
+		now.Cells = append(now.Cells, l)
+	}
+	data, err := json.MarshalIndent(now, "", "  ")
+	if err != nil {
+		return err
+	}
+	for _, file := range []struct {
+		name string
+		data []byte
+	}{{compare.ListFile, append(data, '\n')}, {givenFile, p.File.source}} {
+		path := filepath.Join(dir, file.name)
+		if was, err := os.ReadFile(path); err == nil && bytes.Equal(was, file.data) {
+			continue
+		}
+		if err := run.WriteFile(path, file.data, true); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// begins reports whether a name is one of those that are in the folder of a sweep before its list is: another process
+// may have made it a moment ago.
+func begins(name string) bool {
+	return slices.Contains([]string{compare.UnitsDir, compare.RunsDir, compare.ListFile, givenFile}, name) ||
+		strings.HasPrefix(name, "."+compare.ListFile+".tmp-") || strings.HasPrefix(name, "."+givenFile+".tmp-")
+}
+
+// session is a call of Run.
+type session struct {
+	Runner
+	plan  *Plan
+	store *work.Store
+	state []CellStatus     // by cell
+	mine  []int            // cells of the part
+	later map[*Cell]bool   // cells whose training is that of one before them in the plan
+	lost  map[string]error // trainings that failed in this call
+}
+
+func (p *Plan) session(r Runner) *session {
+	s := &session{Runner: r, plan: p, store: &work.Store{Dir: filepath.Join(r.Dir, compare.UnitsDir)},
+		later: map[*Cell]bool{}, lost: map[string]error{}}
+	seen := map[string]bool{}
+	for _, c := range p.Cells {
+		s.later[c] = seen[c.Training]
+		seen[c.Training] = true
+	}
+	return s
+}
+
+// look finds what the folder has of each cell.
+func (s *session) look() error {
+	takes := s.Shard.ByName()
+	for i, c := range s.plan.Cells {
+		st := CellStatus{Name: c.Name, State: Skipped, Reason: c.Skipped}
+		if c.Left {
+			st.State = work.Waiting
+		}
+		if c.Unit != nil {
+			if takes(c.Training) {
+				s.mine = append(s.mine, i)
+			}
+			known, err := s.store.Status(c.Unit)
+			if err != nil {
+				return err
+			}
+			if st, err = s.told(c, known); err != nil {
+				return err
+			}
+		}
+		s.state = append(s.state, st)
+	}
+	return nil
+}
+
+// told is the status of a cell by that of its unit.
+func (s *session) told(c *Cell, of work.Status) (CellStatus, error) {
+	st := CellStatus{Name: c.Name, State: of.State, Reason: of.Reason}
+	version := c.Unit.Version
+	if of.Version != "" {
+		version = of.Version
+	}
+	switch of.State {
+	case work.Done:
+		st.Entry = &compare.Entry{}
+		if err := json.Unmarshal(of.Result, st.Entry); err != nil {
+			return st, &work.DamagedError{Path: filepath.Join(s.store.Dir, c.Name), Problem: err.Error()}
+		}
+		st.Entry.Folder = s.folder(c)
+	case work.Failed:
+		st.Entry = &compare.Entry{Row: compare.NoRow(c.Name, c.Label, c.Unit.Key(), version, of.Reason),
+			Cost: compare.NoCost()}
+	}
+	return st, nil
+}
+
+func (s *session) folder(c *Cell) string { return filepath.Join(s.Dir, compare.RunsDir, c.Training) }
+
+// all runs the cells of the part that are neither done nor, but for a retry, failed.
+func (s *session) all(ctx context.Context) error {
+	for k, i := range s.mine {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		c := s.plan.Cells[i]
+		if st := s.state[i]; st.State == work.Done || st.State == work.Failed && !s.Retry {
+			if err := s.record(c, st); err != nil {
+				return err
+			}
+			continue
+		}
+		if s.Begin != nil {
+			s.Begin(c, s.progress(k))
+		}
+		st, err := s.cell(ctx, c, s.state[i].State == work.Failed)
+		if err != nil {
+			return err
+		}
+		s.state[i] = st
+		if err := s.record(c, st); err != nil {
+			return err
+		}
+		if s.End != nil {
+			s.End(c, st, s.progress(k))
+		}
+	}
+	return nil
+}
+
+func (s *session) record(c *Cell, st CellStatus) error {
+	if s.Record == nil || st.State != work.Done && st.State != work.Failed {
+		return nil
+	}
+	return s.Record(c, st)
+}
+
+// cell runs one cell, if nobody else does; again says that it failed before.
+func (s *session) cell(ctx context.Context, c *Cell, again bool) (CellStatus, error) {
+	claim, of, err := s.store.Claim(c.Unit, s.Retry, func() error { return s.clear(c) })
+	var busy *work.BusyError
+	if errors.As(err, &busy) {
+		return CellStatus{Name: c.Name, State: work.Running, Reason: busy.Error()}, nil
+	}
+	if err != nil {
+		return CellStatus{}, err
+	}
+	if claim == nil { // ended meanwhile
+		return s.told(c, of)
+	}
+	start := time.Now()
+	e, err := s.guarded(ctx, c, again)
+	switch {
+	case err == nil:
+		e.Cost.Cell = metric.Float(time.Since(start).Seconds())
+		e.Cost.Here()
+		if err := claim.Finish(e); err != nil {
+			return CellStatus{}, err
+		}
+		return CellStatus{Name: c.Name, State: work.Done, Entry: e}, nil
+	case train.Interrupted(err) || ctx.Err() != nil || unwritten(err) || s.Foreign != nil && s.Foreign(err):
+		claim.Release()
+		return CellStatus{}, err
+	}
+	var held *heldError
+	if errors.As(err, &held) {
+		claim.Release()
+		return CellStatus{Name: c.Name, State: work.Running, Reason: err.Error()}, nil
+	}
+	reason := strings.ReplaceAll(err.Error(), s.folder(c), c.Name)
+	if err := claim.Fail(reason); err != nil {
+		return CellStatus{}, err
+	}
+	return s.told(c, work.Status{State: work.Failed, Reason: reason})
+}
+
+// unwritten reports whether an error is that of a disk: no fault of a cell's.
+func unwritten(err error) bool {
+	return fault.Unwritten(err) || errors.Is(err, syscall.EROFS) || errors.Is(err, syscall.EIO)
+}
+
+// heldError says that somebody works on a cell's run folder by other means.
+type heldError struct{ error }
+
+// guarded is do, with a panic as a fault of the cell: the others can still be run.
+func (s *session) guarded(ctx context.Context, c *Cell, again bool) (e *compare.Entry, err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			e, err = nil, fmt.Errorf("internal error: %v\n%s", v, debug.Stack())
+		}
+	}()
+	return s.do(ctx, c, again)
+}
+
+// clear moves the run folder of an earlier try aside, but for one that cells share: stale says when.
+func (s *session) clear(c *Cell) error {
+	if c.shares() {
+		return nil
+	}
+	return aside(s.folder(c))
+}
+
+// aside moves a run folder aside.
+func aside(dir string) error {
+	if _, err := run.Open(dir); err != nil {
+		return left(dir)
+	}
+	f, err := run.Create(dir, true)
+	if err != nil {
+		return err
+	}
+	return os.Remove(f.Dir)
+}
+
+// left removes what a process left that was killed before its folder was a run's: there is nothing to go on with.
+func left(dir string) error {
+	if _, err := os.Lstat(filepath.Join(dir, run.ManifestFile)); err == nil {
+		return nil
+	}
+	return os.RemoveAll(dir)
+}
+
+// A Drawing is a cell whose network is trained, and of which samples are to be drawn and measured.
+type Drawing struct {
+	Cell    *Cell
+	Run     *experiment.Run // as it draws; the caller has its lock
+	Trained *experiment.Trained
+	Own     *experiment.Run // as it was trained
+	Tick    func(done, of int)
+	Line    experiment.CommandLine
+}
+
+// Measure makes the entry of a cell.
+type Measure func(ctx context.Context, d *Drawing) (*compare.Entry, error)
+
+// Measures are the ways to measure a cell by Cell.Measure, to which others may add rows.
+var Measures = map[string]Measure{"": func(ctx context.Context, d *Drawing) (*compare.Entry, error) {
+	e, _, _, err := d.Judge(ctx)
+	return e, err
+}}
+
+// do trains a cell, or goes on with it, draws, judges and makes its entry.
+func (s *session) do(ctx context.Context, c *Cell, again bool) (*compare.Entry, error) {
+	r, err := s.trained(ctx, c, again)
+	if err != nil {
+		return nil, err
+	}
+	defer r.Folder.Unlock()
+	d := &Drawing{Cell: c, Own: r, Line: s.Line, Tick: func(done, of int) {
+		if s.Drawn != nil {
+			s.Drawn(c, done, of)
+		}
+	}}
+	if d.Trained, err = r.Trained(""); err != nil {
+		return nil, err
+	}
+	if d.Run, err = r.Redraw(ctx, problem.ParseSettings(c.Draw...), nil); err != nil {
+		return nil, err
+	}
+	// The result is recorded last: without it, what is there is what a process left that was killed.
+	d.Run.Folder.Force = true
+	e, err := Measures[c.Measure](ctx, d)
+	if err != nil {
+		return nil, err
+	}
+	e.Row.Name, e.Row.Label, e.Row.Key = c.Name, c.Label, c.Unit.Key()
+	e.Drawn = d.Run.Out("")
+	return e, nil
+}
+
+// Judge draws the cell's samples, judges them, leaves both in the run folder and makes an entry of them.
+func (d *Drawing) Judge(ctx context.Context) (e *compare.Entry, x *judge.Samples, v *judge.Evaluation,
+	err error) {
+	r, c, state := d.Run, d.Cell, d.Trained.State
+	n := c.Samples
+	if n == 0 {
+		n = r.SampleCount()
+	}
+	x, v, fault, err := experiment.Judge(ctx, r, experiment.Judging{Trained: d.Trained, Samples: n, Seed: r.Problem.Seed,
+		Diagnose: c.Diagnose, Line: d.Line, Tick: func(done int) { d.Tick(done, n) }})
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	if err := r.SaveSamples(x, state, c.Label.Seed); err != nil {
+		return nil, nil, nil, err
+	}
+	if err := experiment.KeepEvaluation(r, v, state, c.Label.Seed, fault); err != nil {
+		return nil, nil, nil, err
+	}
+	if c.Report {
+		if _, err := r.Report(x, v, d.Line); err != nil {
+			return nil, nil, nil, err
+		}
+	}
+	said := ""
+	if fault != nil {
+		said = fault.Error()
+	}
+	of := compare.Of(r, v, state, said)
+	data, err := r.Folder.Read(r.Out(run.SamplesFile))
+	of.Row.SampleSHA = run.Hash(data)
+	return &of, x, v, err
+}
+
+// trained returns the run of a cell's training, locked, trained to its end.
+func (s *session) trained(ctx context.Context, c *Cell, again bool) (*experiment.Run, error) {
+	if err := s.lost[c.Training]; err != nil {
+		return nil, err
+	}
+	r, err := s.begun(ctx, c, again)
+	if err != nil {
+		return nil, err
+	}
+	if c.shares() && state(r.Folder) == "trained" {
+		return r, nil
+	}
+	s.lost[c.Training] = errBroken
+	defer func() {
+		if s.lost[c.Training] != nil {
+			r.Folder.Unlock()
+		}
+	}()
+	if err := r.Train(ctx, "", s.Train); err != nil {
+		s.lost[c.Training] = err
+		return nil, err
+	}
+	delete(s.lost, c.Training)
+	return r, nil
+}
+
+// errBroken is why cells have no network whose training ended in a panic.
+var errBroken = errors.New("the training that it shares ended by an internal error")
+
+// state is how far a run is, as its folder says; empty if it does not.
+func state(f *run.Folder) string {
+	var st run.Status
+	if f.ReadJSON(run.StatusFile, &st) != nil {
+		return ""
+	}
+	return st.State
+}
+
+// stale reports whether the run of a training that cells share is to be made anew: it failed and is tried again, or
+// another version of the program began it and did not end it.
+func (s *session) stale(f *run.Folder, again bool) (bool, error) {
+	switch state(f) {
+	case "trained":
+		return false, nil
+	case "failed":
+		if again {
+			return true, nil
+		}
+	}
+	var m run.Manifest
+	err := f.ReadJSON(run.ManifestFile, &m)
+	return m.Version != run.Version(), err
+}
+
+// begun returns the cell's run, locked: the one that was begun, or a new one.
+func (s *session) begun(ctx context.Context, c *Cell, again bool) (*experiment.Run, error) {
+	dir := s.folder(c)
+	p, err := c.load()
+	if err != nil {
+		return nil, err
+	}
+	if c.shares() { // the claim is on the cell alone
+		lock := &run.Folder{Dir: filepath.Join(s.store.Dir, c.Training)}
+		if err := os.MkdirAll(lock.Dir, 0o777); err != nil {
+			return nil, err
+		}
+		if err := lock.Lock(); err != nil {
+			return nil, &heldError{err}
+		}
+		defer lock.Unlock()
+	}
+	if err := left(dir); err != nil {
+		return nil, err
+	}
+	if _, err := os.Stat(dir); err == nil {
+		r, err := experiment.Open(ctx, dir, p.Data.Path, s.Pool, nil)
+		if err != nil {
+			return nil, err
+		}
+		if err := r.Folder.Lock(); err != nil {
+			return nil, &heldError{err}
+		}
+		anew := false
+		if c.shares() {
+			if anew, err = s.stale(r.Folder, again); err != nil {
+				r.Folder.Unlock()
+				return nil, err
+			}
+		}
+		if !anew {
+			return r, r.Folder.Tidy()
+		}
+		r.Folder.Unlock()
+		if err := aside(dir); err != nil {
+			return nil, err
+		}
+	} else if !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	l, err := experiment.Load(ctx, p, s.Pool, nil)
+	if err != nil {
+		return nil, err
+	}
+	if rows := c.Budget.Rows; rows > 0 {
+		p, err := c.load(fmt.Sprintf("train.epochs=%d", epochsOf(rows, epochRows(l))))
+		if err != nil {
+			return nil, err
+		}
+		if l, err = experiment.Load(ctx, p, s.Pool, nil); err != nil {
+			return nil, err
+		}
+	}
+	f, err := run.Create(dir, false)
+	if err != nil {
+		return nil, err
+	}
+	return l.Begin(f, c.source, s.Command)
+}
+
+// epochRows returns how many rows the network sees in an epoch, if no path fails: the times of each path, in whole
+// batches.
+func epochRows(l *experiment.Loaded) int64 {
+	src := l.Method.Source(l.TrainRows, l.Pool)
+	times, items := l.Problem.Train.TimesPerPath, src.Items()
+	if times == 0 || times > src.Times() {
+		times = src.Times()
+	}
+	if batch := l.Problem.Train.Batch; items > batch {
+		items -= items % batch
+	}
+	return int64(times) * int64(items)
+}
+
+// epochsOf returns how many epochs of so many rows come nearest to a budget of rows, at least one.
+func epochsOf(rows, each int64) int64 {
+	return int64(max(1, min(math.Round(float64(rows)/float64(each)), mostEpochs)))
+}
+
+// progress is how far the part is at its k-th cell.
+func (s *session) progress(k int) Progress {
+	p := Progress{Cell: k + 1, Of: len(s.mine)}
+	for _, i := range s.mine {
+		if s.state[i].State == work.Failed {
+			p.Failed++
+		}
+	}
+	p.Left = s.left()
+	return p
+}
+
+// left estimates the seconds of the cells of the part that are still to be run.
+func (s *session) left() metric.Float {
+	total := metric.Float(0)
+	for _, i := range s.mine {
+		if st := s.state[i].State; st == work.Done || st == work.Failed {
+			continue
+		}
+		total += s.seconds(s.plan.Cells[i])
+	}
+	return total
+}
+
+// seconds estimates what a cell takes from the cells that ended and are most like it: of the same line; of the same
+// problem and budget; of the same budget; any. Those whose training another has are like each other alone.
+func (s *session) seconds(c *Cell) metric.Float {
+	alike := []func(l compare.Label) bool{
+		func(l compare.Label) bool { return l.Problem == c.Label.Problem && l.Line() == c.Label.Line() },
+		func(l compare.Label) bool { return l.Problem == c.Label.Problem && l.Budget == c.Label.Budget },
+		func(l compare.Label) bool { return l.Budget == c.Label.Budget },
+		func(compare.Label) bool { return true },
+	}
+	for _, like := range alike {
+		sum, n := metric.Float(0), 0
+		for i, st := range s.state {
+			of := s.plan.Cells[i]
+			if s.later[of] == s.later[c] && st.Entry != nil && st.State == work.Done && like(st.Row.Label) &&
+				!st.Cost.Cell.IsNaN() {
+				sum += st.Cost.Cell
+				n++
+			}
+		}
+		if n > 0 {
+			return sum / metric.Float(n)
+		}
+	}
+	if s.later[c] {
+		return 0 // not NaN: it is little beside a training
+	}
+	if c.Budget.Seconds > 0 {
+		return metric.Float(c.Budget.Seconds)
+	}
+	return metric.NaN
+}
+
+// status is what became of all cells so far.
+func (s *session) status() *Outcome {
+	out := &Outcome{Dir: s.Dir, Cells: s.state, Complete: true}
+	for _, st := range s.state {
+		if st.State != work.Done && st.State != work.Failed && st.State != Skipped {
+			out.Complete = false
+		}
+	}
+	return out
+}
+
+// outcome is status, with those of cells that other processes ended meanwhile, and writes the rows of a complete
+// sweep.
+func (s *session) outcome() (*Outcome, error) {
+	for i, c := range s.plan.Cells {
+		if st := s.state[i].State; c.Unit == nil || st == work.Done || st == work.Failed {
+			continue
+		}
+		known, err := s.store.Status(c.Unit)
+		if err != nil {
+			return nil, err
+		}
+		if known.State == work.Done || known.State == work.Failed {
+			if s.state[i], err = s.told(c, known); err != nil {
+				return nil, err
+			}
+		}
+	}
+	out := s.status()
+	if !out.Complete {
+		return out, nil
+	}
+	rows := []compare.Row{}
+	for _, e := range out.Entries() {
+		rows = append(rows, e.Row)
+	}
+	data, err := json.MarshalIndent(rows, "", "  ")
+	if err != nil {
+		return out, err
+	}
+	data = append(data, '\n')
+	out.SHA256 = run.Hash(data)
+	return out, run.WriteFile(filepath.Join(s.Dir, rowsFile), data, true)
+}

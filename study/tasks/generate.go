@@ -1,0 +1,428 @@
+package tasks
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/landing-diffusion/landing/base/arrayfile"
+	"github.com/landing-diffusion/landing/experiment"
+	"github.com/landing-diffusion/landing/experiment/judge"
+	"github.com/landing-diffusion/landing/experiment/run"
+	"github.com/landing-diffusion/landing/internal/fault"
+	"github.com/landing-diffusion/landing/judge/metric"
+	"github.com/landing-diffusion/landing/problem"
+	"github.com/landing-diffusion/landing/study/work"
+)
+
+// generateKind is samples of a run: rows.npy has all of a part's, those that failed as NaN.
+const generateKind = "generate"
+
+// GenerateOptions say which samples of a run are made, as the flags of landing generate do.
+type GenerateOptions struct {
+	Checkpoint string   // empty: the one that held-out distances chose, or the newest
+	Settings   []string // key=value, of keys that take no training
+	Seed       *uint64  // nil: the run's
+	First      uint64   // number of the first sample
+	Count      uint64   // samples, or under conditions, samples of each
+
+	Condition   string // name=value,… or a file
+	Start, Goal string // of an arm
+
+	Diagnose bool                          // tell how far states are from the set at every step; of Once alone
+	Say      func(format string, v ...any) // gets remarks on the run and on what is asked of it; nil: nobody
+}
+
+// A generation is what parts of a generation share.
+type generation struct {
+	Checkpoint string   `json:"checkpoint"`
+	Seed       uint64   `json:"seed"`
+	Settings   []string `json:"settings,omitempty"`
+	Data       bool     `json:"data,omitempty"` // the data is among the inputs, since generation looks at it
+
+	Condition string `json:"condition,omitempty"` // name=value,…; in a file it is an input
+	Start     string `json:"start,omitempty"`
+	Goal      string `json:"goal,omitempty"`
+	Each      uint64 `json:"each,omitempty"` // samples under each condition
+}
+
+// MaxRows bounds the rows of a list.
+const MaxRows = 1 << 40
+
+// Generation returns the samples of a run as a list, after all that can be refused has been. Errors are those of
+// experiment.OpenToDraw and what follows it, and a *TaskError.
+func Generation(ctx context.Context, r *experiment.Run, o GenerateOptions) (*List, error) {
+	g := generation{Seed: r.Problem.Seed, Settings: o.Settings, Condition: o.Condition, Start: o.Start, Goal: o.Goal}
+	if o.Seed != nil {
+		g.Seed = *o.Seed
+	}
+	drawn, err := r.Redraw(ctx, problem.ParseSettings(o.Settings...), nil)
+	if err != nil {
+		return nil, err
+	}
+	rows := uint64(1)
+	given := ""
+	if o.Condition != "" && !strings.Contains(o.Condition, "=") {
+		given, g.Condition = o.Condition, ""
+	}
+	say := o.Say
+	if say == nil {
+		say = func(string, ...any) {}
+	}
+	asked, err := g.asked(drawn, given)
+	if err != nil {
+		return nil, err
+	}
+	if asked != nil && asked.Warning != "" {
+		say("warning: %s", asked.Warning)
+	}
+	if asked != nil {
+		rows, g.Each = uint64(asked.N(drawn.Condition)), o.Count
+	}
+	if o.Count < 1 || o.Count > MaxRows/max(rows, 1) || o.First > math.MaxUint64-o.Count*rows {
+		return nil, &TaskError{"generate", fmt.Sprintf("%d samples from number %d on; expected 1 to %d in all, whose "+
+			"numbers fit in 64 bits", o.Count, o.First, uint64(MaxRows))}
+	}
+	trained, err := r.Trained(o.Checkpoint)
+	if err != nil {
+		return nil, err
+	}
+	if w := r.Folder.ChosenWeights(); o.Checkpoint == "" && w != nil {
+		say("weights: of epoch %d, checkpoint %s: %s", w.Epoch, w.Checkpoint, w.Reason)
+	}
+	for _, says := range experiment.Standing(r, trained) {
+		say("note: %s", says)
+	}
+	g.Checkpoint = run.CheckpointName(trained.State.Updates)
+	g.Data = drawn.NeedsData()
+	d := &drawer{run: drawn, trained: trained, asked: asked, each: int(g.Each), seed: g.Seed,
+		diagnose: o.Diagnose}
+	l := &List{Kind: generateKind, From: o.First, Count: o.Count * rows, rows: d.draw, drawn: drawn}
+	names := run.CheckpointFiles(g.Checkpoint)
+	for _, name := range []string{run.ConditionFile, run.PriorFile, run.EndsFile} {
+		if _, err := os.Stat(drawn.Folder.Path(name)); err == nil {
+			names = append(names, name)
+		}
+	}
+	if err := l.folder(drawn, names, g.Data); err != nil {
+		return nil, err
+	}
+	if given != "" {
+		hash, err := hashOf(given)
+		if err != nil {
+			return nil, err
+		}
+		l.input("condition"+strings.ToLower(filepath.Ext(given)), given, hash)
+	}
+	l.task = g
+	return l, nil
+}
+
+// folder adds what every part of a run reads of its folder to the inputs, and files of other names, and the data file
+// where it is needed.
+func (l *List) folder(r *experiment.Run, names []string, data bool) error {
+	var m run.Manifest
+	if err := r.Folder.ReadJSON(run.ManifestFile, &m); err != nil {
+		return err
+	}
+	names = append(names, run.ConfigFile, run.ManifestFile)
+	for _, name := range m.Kept {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	for _, name := range names {
+		hash, err := hashOf(r.Folder.Path(name))
+		if err != nil {
+			return err
+		}
+		l.input("run/"+name, r.Folder.Path(name), hash)
+	}
+	if path := r.Problem.Data.Path; data {
+		l.input("data"+strings.ToLower(filepath.Ext(path)), path, m.Data.SHA256)
+	}
+	return nil
+}
+
+func hashOf(path string) (string, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return "", err
+	}
+	return hashFile(path, info.Size())
+}
+
+// asked returns the conditions that samples are asked under; nil without any. given is a file of them.
+func (g *generation) asked(r *experiment.Run, given string) (*experiment.Conditions, error) {
+	switch {
+	case given != "":
+		return r.Conditions(given)
+	case g.Start != "" || g.Goal != "":
+		return r.Between(g.Start, g.Goal)
+	case g.Condition != "":
+		return r.Conditions(g.Condition)
+	case r.Condition != nil:
+		return nil, fault.Errorf(fault.Config, "", "the run has a condition: expected --condition with values of %s, or a "+
+			"file with a row for each", strings.Join(r.Condition.Names, ", "))
+	}
+	return nil, nil
+}
+
+// A drawer is a run that is ready to draw.
+type drawer struct {
+	run     *experiment.Run
+	trained *experiment.Trained
+	asked   *experiment.Conditions // nil without any
+	each    int                    // samples under each
+	seed    uint64
+	prior   *experiment.Prior // nil until it is asked
+
+	diagnose bool
+}
+
+// named returns the path of the input whose name is base and an extension; empty if there is none.
+func (in Inputs) named(base string) string {
+	for name, path := range in {
+		if name == base+filepath.Ext(name) {
+			return path
+		}
+	}
+	return ""
+}
+
+// Drawn is what a unit of generation tells besides its rows.
+type Drawn struct {
+	Rows
+	Wrong      int     `json:"wrong_component"`
+	Begun      int     `json:"unreachable"`
+	Broken     int     `json:"broken"`
+	Break      string  `json:"break,omitempty"` // the first of them
+	Components []Worst `json:"violation"`       // how far samples are from Σ, by component
+	Infeasible *Worst  `json:"infeasible,omitempty"`
+	Epoch      int     `json:"epoch"`   // of the network
+	Seconds    float64 `json:"seconds"` // that drawing took
+
+	Steps *judge.Steps `json:"steps,omitempty"` // of GenerateOptions.Diagnose
+
+	// Of all parts, once they are joined:
+	Seed  uint64            `json:"-"`
+	By    []problem.Drawn   `json:"-"` // keys of generation that were set
+	Under *experiment.Asked `json:"-"` // conditions
+}
+
+// Worst is the violation of a component by the sample that violates it most.
+type Worst struct {
+	Component string       `json:"name"`
+	Worst     metric.Float `json:"worst"`
+	Sample    uint64       `json:"worst_sample"` // its number
+	Limit     float64      `json:"limit,omitempty"`
+	Key       string       `json:"key,omitempty"` // of the limit
+}
+
+// draw makes the samples of a part.
+func (d *drawer) draw(ctx context.Context, m *making) (any, error) {
+	if d.prior == nil { // it may take chains
+		prior, err := d.run.Prior(ctx, nil)
+		if err != nil {
+			return nil, err
+		}
+		if d.prior = prior; d.asked != nil {
+			d.prior = prior.Under(d.asked.Rows, d.each)
+		}
+	}
+	dim := d.run.Process.Set.Dim()
+	out := &Drawn{Epoch: d.trained.State.Epoch}
+	drawer := experiment.NewDrawer(d.run.Loaded, d.trained, int(min(m.Count, math.MaxInt32)))
+	if d.diagnose {
+		drawer.Diagnose()
+	}
+	rows, err := m.writeRows(dim, func(x []float64, first uint64) (int, error) {
+		s, err := drawer.Draw(ctx, d.prior, len(x)/dim, first, d.seed, func(k int) {
+			m.tick(first-m.First+uint64(k), m.Count)
+		})
+		if err != nil {
+			return 0, err
+		}
+		out.add(d.run, s, first)
+		copy(x, s.X)
+		return s.Failed(), nil
+	})
+	out.Rows = rows
+	return out, err
+}
+
+// add takes account of the samples from number first on, and makes those that failed NaN.
+func (o *Drawn) add(r *experiment.Run, s *judge.Samples, first uint64) {
+	components, violated := judge.CheckViolation(r.Process.Set, s, r.Reference().Limit())
+	var v *judge.ViolationError
+	if errors.As(violated, &v) && (o.Infeasible == nil || float64(o.Infeasible.Worst) < v.Worst) {
+		o.Infeasible = &Worst{v.Component, metric.Float(v.Worst), first + v.Sample, v.Limit, v.Key}
+	}
+	for k, c := range components {
+		if len(o.Components) < len(components) {
+			o.Components = append(o.Components, Worst{Component: c.Component, Worst: -1})
+		}
+		if c.Worst > o.Components[k].Worst {
+			o.Components[k] = Worst{Component: c.Component, Worst: c.Worst, Sample: first + uint64(c.WorstSample)}
+		}
+	}
+	o.Wrong, o.Begun, o.Broken = o.Wrong+s.Wrong, o.Begun+s.Begun, o.Broken+s.Broken
+	o.Seconds, o.Steps = o.Seconds+s.Time.Seconds(), s.Steps
+	if o.Break == "" && s.Break != nil {
+		o.Break = s.Break.Error()
+	}
+	for i, lost := range s.Lost {
+		if lost {
+			for k := range s.Dim {
+				s.X[i*s.Dim+k] = math.NaN()
+			}
+		}
+	}
+}
+
+// joinGenerate writes samples as landing generate does.
+func joinGenerate(ctx context.Context, j *Joint) (*Form, error) {
+	var g generation
+	if err := j.Task(&g); err != nil {
+		return nil, err
+	}
+	r, err := g.opened(ctx, j)
+	if err != nil {
+		return nil, err
+	}
+	ext := strings.ToLower(filepath.Ext(j.Out))
+	write := r.Domain.Writer(ext)
+	if write == nil {
+		return nil, refuse("%s: this kind of data is not written to such files, but to .npy or .csv", j.Out)
+	}
+	all := Drawn{Seed: g.Seed, By: r.Drawn}
+	for _, p := range j.Parts {
+		var d Drawn
+		if err := json.Unmarshal(p.Result.Detail, &d); err != nil {
+			return nil, &work.DamagedError{Path: p.Dir, Problem: err.Error()}
+		}
+		all.join(&d)
+	}
+	form := &Form{Write: write, Beside: experiment.RecordName(j.Out), Verdict: all.verdict(r, j.Range),
+		Detail: &all}
+	if r.Domain.Rounded[ext] != nil {
+		var worst metric.Violation
+		form.Write = func(w io.Writer, rows arrayfile.Rows) error {
+			return write(w, rows.Map(rows.D, func(x []float64) []float64 {
+				off, _ := judge.Rounded(r.Domain, r.Process.Set, ext, x)
+				if off.Worst > worst.Worst {
+					worst = off
+				}
+				return x
+			}))
+		}
+		form.Note = func() string {
+			if !(worst.Worst > all.Worst()) {
+				return ""
+			}
+			return fmt.Sprintf("%s rounds coordinates: in it %q is violated by up to %.2g. A .npy file keeps all "+
+				"digits", j.Out, worst.Component, float64(worst.Worst))
+		}
+	}
+	if !j.Force {
+		if err := freeRecord(j.Out); err != nil {
+			return nil, err
+		}
+	}
+	form.Record = func(sha256 string, failed []uint64) (any, error) {
+		rec := &experiment.Record{SHA256: sha256, Version: j.Parts[0].Unit.Version,
+			Run:    r.Folder.Dir,
+			Config: j.Parts[0].Unit.Inputs["run/"+run.ConfigFile], Epoch: all.Epoch,
+			Drawn: append([]problem.Drawn{}, r.Drawn...), Seed: g.Seed, First: j.Range.From,
+			Samples: int(j.Range.Total), Failed: failed, Wrong: all.Wrong, Broken: all.Broken,
+			Seconds: all.Seconds, Steps: all.Steps}
+		if g.Each > 0 {
+			given := cmp.Or(g.Condition, strings.TrimSpace(g.Start+" "+g.Goal),
+				j.Parts[0].Result.Inputs.named("condition"))
+			all.Under = &experiment.Asked{Names: r.Condition.Names, Given: given, Rows: int(j.Range.Total / g.Each),
+				Each: int(g.Each)}
+		}
+		rec.Under = all.Under
+		return rec, nil
+	}
+	return form, nil
+}
+
+// opened returns the run that drew, as it drew.
+func (g *generation) opened(ctx context.Context, j *Joint) (*experiment.Run, error) {
+	if j.drawn != nil {
+		return j.drawn, nil
+	}
+	dir, data, err := j.runDir()
+	if err != nil {
+		return nil, err
+	}
+	r, err := experiment.OpenToDraw(ctx, dir, data, j.Pool, nil)
+	if err != nil {
+		return nil, err
+	}
+	return r.Redraw(ctx, problem.ParseSettings(g.Settings...), nil)
+}
+
+// freeRecord returns an error if what lies in the place of a file's record is none.
+func freeRecord(file string) error {
+	if _, err := experiment.ReadRecord(file); err != nil {
+		return &run.ExistsError{Path: experiment.RecordName(file)}
+	}
+	return nil
+}
+
+// Worst is the largest violation of any component; NaN where there is no sample.
+func (o *Drawn) Worst() (worst metric.Float) {
+	if len(o.Components) == 0 {
+		return metric.NaN
+	}
+	for _, c := range o.Components {
+		worst = max(worst, c.Worst)
+	}
+	return worst
+}
+
+// join takes account of another part's samples, behind those of o.
+func (o *Drawn) join(d *Drawn) {
+	o.Dim, o.Epoch = d.Dim, d.Epoch
+	o.Failed += d.Failed
+	o.Wrong, o.Begun, o.Broken = o.Wrong+d.Wrong, o.Begun+d.Begun, o.Broken+d.Broken
+	o.Seconds, o.Steps = o.Seconds+d.Seconds, d.Steps
+	o.Break = cmp.Or(o.Break, d.Break)
+	for k, c := range d.Components {
+		if k >= len(o.Components) {
+			o.Components = append(o.Components, c)
+		} else if c.Worst > o.Components[k].Worst {
+			o.Components[k] = c
+		}
+	}
+	if d.Infeasible != nil && (o.Infeasible == nil || o.Infeasible.Worst < d.Infeasible.Worst) {
+		o.Infeasible = d.Infeasible
+	}
+}
+
+// verdict is what generation says of samples as a whole: that too many failed, or that one is not on the set.
+func (o *Drawn) verdict(r *experiment.Run, all Range) error {
+	var errs []error
+	if limit := r.Problem.Generate.MaxFailed; float64(o.Failed) > limit*float64(all.Total) {
+		failed := &judge.FailedError{Failed: int(o.Failed), Samples: int(all.Total), Limit: limit, Wrong: o.Wrong,
+			Begun: o.Begun, Broken: o.Broken}
+		if o.Break != "" {
+			failed.Break = errors.New(o.Break)
+		}
+		errs = append(errs, failed)
+	}
+	if v := o.Infeasible; v != nil {
+		errs = append(errs, &judge.ViolationError{Component: v.Component, Sample: v.Sample - all.From,
+			Worst: float64(v.Worst), Limit: v.Limit, Key: v.Key})
+	}
+	return errors.Join(errs...)
+}

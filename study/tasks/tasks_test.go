@@ -1,0 +1,248 @@
+package tasks
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/landing-diffusion/landing/base/arrayfile"
+	"github.com/landing-diffusion/landing/base/parallel"
+	"github.com/landing-diffusion/landing/experiment"
+	"github.com/landing-diffusion/landing/experiment/judge"
+	"github.com/landing-diffusion/landing/problem"
+	"github.com/landing-diffusion/landing/study/work"
+	"github.com/landing-diffusion/landing/tools/testkit/job"
+	testrun "github.com/landing-diffusion/landing/tools/testkit/trained"
+)
+
+// trained is a small run of a recipe with two epochs behind it.
+func trained(t *testing.T, recipe string, settings ...string) *experiment.Run {
+	t.Helper()
+	text, origin, err := problem.Source(recipe)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := job.New[*experiment.Run](t, experiment.Load, text, origin, append([]string{"train.epochs=2", "network.width=8",
+		"network.layers=1", "train.times_per_path=2", "process.steps=20", "train.stop=epochs"}, settings...)...)
+	if err := r.Train(context.Background(), "", experiment.Observer{}); err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// drawn are the samples of a run as one process draws them, those that failed as NaN.
+func drawn(t *testing.T, r *experiment.Run, n int, first, seed uint64) []float64 {
+	t.Helper()
+	model, err := r.Trained("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	prior, err := r.Prior(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := r.Generate(t.Context(), model, prior, n, first, seed, nil)
+	if s == nil {
+		t.Fatal(err)
+	}
+	for i, lost := range s.Lost {
+		if lost {
+			s.X[i*s.Dim] = math.NaN()
+		}
+	}
+	return s.X
+}
+
+func readRows(t *testing.T, dir string) arrayfile.Array {
+	t.Helper()
+	a, err := arrayfile.ReadNPY(filepath.Join(dir, RowsFile))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return a
+}
+
+// The rows of parts are those of one process, at any cut. What is whole is not made again.
+func TestGeneration(t *testing.T) {
+	r := trained(t, "demo", "prior=uniform")
+	seed := uint64(7)
+	list, err := Generation(t.Context(), r, GenerateOptions{Count: 60, First: 5, Seed: &seed})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := drawn(t, r, 60, 5, 7)
+	store := &work.Store{Dir: t.TempDir()}
+	var got []float64
+	units := []*work.Unit{list.Unit(0, 23), list.Unit(23, 46), list.Unit(46, 60)}
+	if err := work.Check(units); err != nil || units[2].Name != "generate-51-65" {
+		t.Fatalf("%v, %v", units, err)
+	}
+	for _, u := range units {
+		result, status, err := list.into(t.Context(), store, u, nil)
+		if err != nil || status.State != work.Waiting || result.Files[0].Name != RowsFile {
+			t.Fatalf("%+v, %+v, %v", result, status, err)
+		}
+		got = append(got, readRows(t, filepath.Join(store.Dir, u.Name)).Float64...)
+		inRange(t, result, u)
+		again, status, err := list.into(t.Context(), store, u, nil)
+		if err != nil || status.State != work.Done || !slices.Equal(again.Files, result.Files) {
+			t.Errorf("again: %+v, %+v, %v", again, status, err)
+		}
+	}
+	if !slices.Equal(got, want) {
+		t.Error("parts are not the rows of one process")
+	}
+	newer := *units[0]
+	newer.Version = "0"
+	_, _, err = list.into(t.Context(), store, &newer, nil)
+	if err == nil || !strings.Contains(err.Error(), "is of version") {
+		t.Errorf("a part of another version: %v", err)
+	}
+	var far Drawn // of two samples, of which the second is not on the sphere
+	far.add(r, &judge.Samples{X: []float64{1, 0, 0, 0, 2, 0}, Dim: 3, Lost: make([]bool, 2)}, 100)
+	if far.Infeasible == nil || far.Infeasible.Sample != 101 || far.Components[0].Sample != 101 {
+		t.Errorf("%+v", far)
+	}
+	for k, x := range []float64{4, 3} { // further off, and nearer again
+		far.add(r, &judge.Samples{X: []float64{0, x, 0}, Dim: 3, Lost: make([]bool, 1)}, uint64(200+k))
+	}
+	if w := far.Infeasible; w.Sample != 200 || w.Worst != 3 || far.Components[0].Sample != 200 {
+		t.Errorf("of violations of 1, 3 and 2 it tells %+v", w)
+	}
+	path := filepath.Join(store.Dir, units[1].Name, RowsFile)
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var damaged *work.DamagedError
+	for _, bad := range [][]byte{append(bytes.Clone(data[:len(data)-1]), data[len(data)-1]^1), data[:len(data)-8],
+		append(bytes.Clone(data), 0)} {
+		if err := os.WriteFile(path, bad, 0o666); err != nil {
+			t.Fatal(err)
+		}
+		if _, _, err := list.into(t.Context(), store, units[1], nil); !errors.As(err, &damaged) {
+			t.Errorf("a damaged part: %v", err)
+		}
+	}
+	other, err := Generation(t.Context(), r, GenerateOptions{Count: 60, First: 5})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := other.into(t.Context(), store, other.Unit(0, 23), nil); !errors.As(err,
+		new(*work.ConflictError)) {
+		t.Errorf("another seed under the name: %v", err)
+	}
+}
+
+// inRange checks that the samples that a result names are those of its unit, by their numbers.
+func inRange(t *testing.T, result *Result, u *work.Unit) {
+	t.Helper()
+	var d Drawn
+	rows, err := task(u, new(any))
+	if err == nil {
+		err = json.Unmarshal(result.Detail, &d)
+	}
+	if err != nil || len(d.Components) == 0 {
+		t.Fatalf("%+v, %v", d, err)
+	}
+	for _, w := range d.Components {
+		if w.Sample < rows.First || w.Sample >= rows.First+rows.Count {
+			t.Errorf("%s names sample %d", u.Name, w.Sample)
+		}
+	}
+}
+
+// Under conditions samples are counted for each row of them, and their numbers must all fit in 64 bits.
+func TestGenerationUnderConditions(t *testing.T) {
+	pool := parallel.New(1)
+	defer pool.Close()
+	r, err := experiment.OpenToDraw(t.Context(), testrun.Conditional(t), "", pool, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(t.TempDir(), "given.csv")
+	if err := os.WriteFile(file, []byte("r,c\n1.2,0.5\n1.9,1.5\n"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		condition string
+		rows      uint64
+	}{{"r=1.2,c=0.5", 1}, {file, 2}} {
+		const each = 3
+		last := math.MaxUint64 - each*c.rows
+		l, err := Generation(t.Context(), r, GenerateOptions{Condition: c.condition, Count: each, First: last})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if g := l.task.(generation); l.Count != each*c.rows || g.Each != each {
+			t.Errorf("%d samples, %d of each; expected %d of %d rows", l.Count, g.Each, each, c.rows)
+		}
+		_, err = Generation(t.Context(), r, GenerateOptions{Condition: c.condition, Count: each, First: last + 1})
+		if !errors.As(err, new(*TaskError)) {
+			t.Errorf("numbers beyond 64 bits: %v", err)
+		}
+	}
+}
+
+// A task that names no rows of its list is refused by name.
+func TestTaskRefused(t *testing.T) {
+	list := &List{Kind: "numbers", Count: 9, task: map[string]int{"seed": 1}}
+	for want, change := range map[string]func(u *work.Unit){
+		"something behind":             func(u *work.Unit) { u.Task = append(u.Task, "{}"...) },
+		"unknown field":                func(u *work.Unit) { u.Task = json.RawMessage(`{"firts":0}`) },
+		"its rows are 10 from 0 on":    func(u *work.Unit) { *u = *list.Unit(0, 10) },
+		"its rows are 1 from 9 on":     func(u *work.Unit) { *u = *list.Unit(9, 10) },
+		"its rows are 0 from 3 on":     func(u *work.Unit) { *u = *list.Unit(3, 3) },
+		"rows are 1844674407370955161": func(u *work.Unit) { *u = *list.Unit(5, 3) },
+	} {
+		u := list.Unit(0, 9)
+		change(u)
+		if _, err := task(u, new(any)); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("want %q, got %v", want, err)
+		}
+	}
+}
+
+// A part that is interrupted leaves no file, and is claimed again.
+func TestInterrupted(t *testing.T) {
+	broke := errors.New("broke")
+	times := 0
+	l := &List{Kind: "halves", Count: 1, rows: func(_ context.Context, m *making) (any, error) {
+		return times, m.write("x", func(w io.Writer) error {
+			if _, err := w.Write([]byte("half")); err != nil {
+				return err
+			}
+			if times++; times == 1 {
+				return broke
+			}
+			return nil
+		})
+	}}
+	s, u := &work.Store{Dir: t.TempDir()}, l.Unit(0, 1)
+	if _, _, err := l.into(t.Context(), s, u, nil); !errors.Is(err, broke) {
+		t.Fatal(err)
+	}
+	if st, err := s.Status(u); err != nil || st.State != work.Begun {
+		t.Errorf("%+v, %v", st, err)
+	}
+	entries, err := os.ReadDir(filepath.Join(s.Dir, u.Name))
+	for _, e := range entries {
+		if e.Name()[0] != '.' && !strings.HasSuffix(e.Name(), ".json") {
+			t.Errorf("left %s", e.Name())
+		}
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r, st, err := l.into(t.Context(), s, u, nil); err != nil || st.State != work.Begun || r.Files[0].Bytes != 4 {
+		t.Errorf("%+v, %+v, %v", r, st, err)
+	}
+}

@@ -1,0 +1,135 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"runtime"
+	"strings"
+	"time"
+
+	"github.com/landing-diffusion/landing/base/parallel"
+	"github.com/landing-diffusion/landing/experiment/run"
+	"github.com/landing-diffusion/landing/judge/metric"
+	"github.com/landing-diffusion/landing/tools/bench/problems"
+	"github.com/landing-diffusion/landing/tools/bench/suite"
+)
+
+// suiteOf trains problems of known law by data and set alone, and judges the samples. The folder (-out) has one for
+// each problem: problem.yaml, observed.yaml (the same with observables), the data and the run.
+func suiteOf(ctx context.Context, c *call, args []string) error {
+	s := suite.Config{Command: append([]string{"tools/bench/cmd", "problems"}, args...)}
+	only := c.String("only", "", "names of the problems to take, apart by commas; empty: all")
+	seen := c.String("seen", "", "ways to write each down: itself, larger, smaller, turned, shuffled")
+	c.DurationVar(&s.For, "for", 3*time.Minute, "training of each problem")
+	c.Uint64Var(&s.Seed, "seed", 1, "of data and training, above 0")
+	c.StringVar(&s.Out, "out", "", "folder to make; empty: the first free runs/problems-001 …")
+	c.Func("set", "replace one key in all problems, as in process.friction=2 (repeatable)", func(v string) error {
+		s.Settings = append(s.Settings, v)
+		return nil
+	})
+	list := c.Bool("list", false, "list the problems, and do nothing else")
+	files := c.Bool("files-only", false, "write data and problem files, and train nothing")
+	rest, err := c.parse(args)
+	if err != nil {
+		return err
+	}
+	names := func(v string) []string {
+		return strings.FieldsFunc(v, func(r rune) bool { return r == ',' })
+	}
+	some, err := problems.Named(names(*only))
+	if err == nil {
+		some, err = problems.Seen(some, names(*seen))
+	}
+	switch {
+	case err != nil:
+		return err
+	case len(rest) > 0:
+		return errors.New("expected no arguments")
+	case s.For < time.Second || s.For > 24*time.Hour || s.Seed == 0:
+		return errors.New("expected -for of 1s to 24h, and -seed above 0")
+	case *list:
+		for _, p := range some {
+			fmt.Fprintf(c.stdout, "%s: %d rows, d = %d: %s\n", p.Name, p.Rows, p.Dim, p.About)
+		}
+		return nil
+	}
+	folder, err := run.CreateNumbered("runs", "problems")
+	if s.Out != "" {
+		folder, err = run.Create(s.Out, false)
+	}
+	if err != nil {
+		return err
+	}
+	s.Out, s.Pool = folder.Dir, parallel.New(runtime.GOMAXPROCS(0))
+	defer s.Pool.Close()
+	var results []*suite.Result
+	var stopped error
+	for i := range some {
+		if *files {
+			dir, _, err := s.Write(ctx, &some[i])
+			if err != nil {
+				return err
+			}
+			fmt.Fprintln(c.stdout, dir)
+			continue
+		}
+		r, err := s.Measure(ctx, &some[i], func(said string) { c.say("%s: %s", some[i].Name, said) })
+		if err != nil {
+			stopped = err // the others are printed all the same
+			break
+		}
+		results = append(results, r)
+		c.say("%s: %s", r.Problem, r.Verdict)
+	}
+	if len(results) == 0 {
+		return stopped
+	}
+	bars := suite.Bars(results)
+	return errors.Join(stopped, c.result(struct {
+		Machine  run.Machine     `json:"machine"`
+		Folder   string          `json:"folder"`
+		For      float64         `json:"for_seconds"`
+		Seed     uint64          `json:"seed"`
+		Settings []string        `json:"settings"`
+		Problems []*suite.Result `json:"problems"`
+		Bars     []suite.Bar     `json:"bars"`
+		Complete bool            `json:"complete"`
+	}{run.ThisMachine(), s.Out, s.For.Seconds(), s.Seed, s.Settings, results, bars, stopped == nil}, func(t io.Writer) {
+		printProblems(t, results, bars)
+	}))
+}
+
+// printProblems prints energy distances of samples to held-out rows, and of observables to all data, over the mean of
+// their floors; sd is the floor's, law what new draws of the law itself score.
+func printProblems(t io.Writer, results []*suite.Result, bars []suite.Bar) {
+	over := func(v, floor metric.Float) string {
+		q := float64(v / floor)
+		if math.IsNaN(q) {
+			return "–"
+		}
+		return fmt.Sprintf("%.3g", q)
+	}
+	fmt.Fprintln(t, "problem\td\trows\tenergy/floor\tsd\tlaw\tobserved/floor\tsd\tlaw\tstart\tfailed\tnearest\t"+
+		"epochs\tseconds\tof CPU\tverdict")
+	for _, r := range results {
+		e, o, start := r.Energy, r.Observed, r.Start
+		if !r.StartP.IsNaN() {
+			start += fmt.Sprintf(" p = %.3f", r.StartP)
+		}
+		fmt.Fprintf(t, "%s\t%d\t%d\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%d of %d\t%s\t%d\t%.0f\t%.0f\t%s\n", r.Problem,
+			r.Dim, r.Rows, over(e.Statistic, e.Mean), over(e.SD, e.Mean), over(r.EnergyLaw.Statistic, r.EnergyLaw.Mean),
+			over(o.Value, o.Mean), over(o.SD, o.Mean), over(o.Law, o.Mean), start, r.Failed, r.Samples,
+			over(r.Nearest.Ratio, 1), r.Epochs, r.Seconds.Train, r.Seconds.CPU, r.Verdict)
+	}
+	fmt.Fprintln(t)
+	for _, b := range bars {
+		fmt.Fprintf(t, "%s: %d of %d", b.What, b.Passed, b.Of)
+		if b.Law != nil {
+			fmt.Fprintf(t, ", new draws of the law %d", *b.Law)
+		}
+		fmt.Fprintf(t, "; wanted %.0f %%: met %v\n", 100*b.Wanted, b.Met)
+	}
+}

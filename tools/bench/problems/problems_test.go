@@ -1,0 +1,247 @@
+package problems
+
+import (
+	"bytes"
+	"errors"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/landing-diffusion/landing/base/parallel"
+	"github.com/landing-diffusion/landing/constraint"
+	"github.com/landing-diffusion/landing/domain/dataset"
+)
+
+func draw(t *testing.T, p *Problem, workers int, seed, batch uint64, n int) []float64 {
+	t.Helper()
+	pool := parallel.New(workers)
+	defer pool.Close()
+	x, err := p.Draw(t.Context(), pool, seed, batch, n)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return x
+}
+
+// Every problem's file is accepted as it stands, its rows keep all constraints to 1e-12 of
+// their size, are the same for a seed whatever the workers and however many are drawn, and
+// others for another seed or batch; what is written is read back to the last bit.
+func TestProblems(t *testing.T) {
+	names, firsts := map[string]bool{}, map[[2]float64]bool{}
+	for _, p := range All() {
+		t.Run(p.Name, func(t *testing.T) {
+			if names[p.Name] {
+				t.Error("two problems have this name")
+			}
+			names[p.Name] = true
+			n := 300
+			_, proc, err := p.Load()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if d := proc.Set.Dim(); d != p.Dim || p.Rows < 2 {
+				t.Fatalf("%d rows in R^%d, the set is in R^%d", p.Rows, p.Dim, d)
+			}
+			o, err := p.Observables()
+			if err != nil || len(o.List) < 2 {
+				t.Fatal(o, err)
+			}
+			var x []float64
+			if p.chains != nil {
+				x = hurried(t, &p, 2, n/chainCount)
+			} else {
+				x = draw(t, &p, 2, 1, 0, n)
+			}
+			worst(t, proc.Set, x, n)
+			pool := parallel.New(1)
+			defer pool.Close()
+			if _, err := o.Over(x, p.Dim, pool); err != nil {
+				t.Error(err)
+			}
+			if first := [2]float64(x); p.like == "" && firsts[first] {
+				t.Error("its first numbers are those of another problem")
+			} else {
+				firsts[first] = true
+			}
+			if p.chains == nil {
+				same := draw(t, &p, 1, 1, 0, n/2)
+				if !slices.Equal(same, x[:len(same)]) {
+					t.Error("rows depend on the workers, or on how many there are")
+				}
+				for _, other := range [][]float64{draw(t, &p, 2, 2, 0, n), draw(t, &p, 2, 1, 1, n)} {
+					if slices.Equal(other[:p.Dim], x[:p.Dim]) {
+						t.Error("another seed or batch has the same rows")
+					}
+				}
+			}
+			reread(t, &p, x)
+		})
+	}
+	if len(names) < 27 {
+		t.Errorf("%d problems", len(names))
+	}
+}
+
+// worst checks that rows keep the constraints of a set to 1e-12 of their largest coordinate,
+// or of 1.
+func worst(t *testing.T, set constraint.Set, x []float64, n int) {
+	t.Helper()
+	values, c, size := constraint.Values(set, x), len(constraint.Components(set)), 1.0
+	for _, v := range x {
+		size = max(size, math.Abs(v))
+	}
+	for i := range n {
+		w, at := constraint.Worst(values[i*c:(i+1)*c], len(set.Equalities()))
+		if !(w <= 1e-12*size) {
+			t.Fatalf("row %d violates %q by %g", i, constraint.Components(set)[at], w)
+		}
+	}
+	if selects := set.Capabilities().Selects; selects != nil && !selects(x[:set.Dim()]) {
+		t.Error("row 0 is on a component that is not the set's")
+	}
+}
+
+// reread writes data and problem file as the suite does, and loads them as a user would.
+func reread(t *testing.T, p *Problem, x []float64) {
+	t.Helper()
+	data, err := p.Data(x)
+	if err != nil {
+		t.Fatal(err)
+	}
+	again, err := p.Data(slices.Clone(x))
+	if err != nil || !bytes.Equal(data, again) {
+		t.Errorf("other bytes the second time (%v)", err)
+	}
+	path := filepath.Join(t.TempDir(), p.DataFile())
+	if err := os.WriteFile(path, data, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	read, err := dataset.ReadPoints(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if read.D != p.Dim || !slices.Equal(read.X, x) {
+		t.Error("the file holds other numbers")
+	}
+	for _, line := range strings.Split(string(p.Source()), "\n") {
+		key, _, top := strings.Cut(line, ":")
+		if top && !strings.HasPrefix(key, " ") && key != "name" && key != "data" && key != "set" {
+			t.Errorf("the problem file has the key %q", key)
+		}
+	}
+}
+
+// hurried returns draws of a problem's chains that have not moved far: rows of the set, if not
+// of the law.
+func hurried(t *testing.T, p *Problem, workers, keep int) []float64 {
+	t.Helper()
+	pool := parallel.New(workers)
+	defer pool.Close()
+	c := *p.chains
+	c.burn, c.thin = 3, 1
+	draws, err := c.run(t.Context(), pool, p, 1, keep)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c.turned(draws, p.stream(1, 0))
+}
+
+// Chains too short to forget where they began are an error that names what differs among them.
+func TestUnmixed(t *testing.T) {
+	p := problemOf(t, "ring8")
+	still := *p.chains
+	still.burn, still.thin, still.step = 0, 1, 1e-4
+	p.chains = &still
+	pool := parallel.New(2)
+	defer pool.Close()
+	var unmixed *MixingError
+	if _, err := p.Draw(t.Context(), pool, 1, 0, 10); !errors.As(err, &unmixed) || !(unmixed.Rhat > mixed) ||
+		!strings.Contains(err.Error(), "ring8") {
+		t.Error(err)
+	}
+}
+
+// Rows of chains are the same whatever the workers, and moved by symmetries: the side of a chain
+// around the ball has its law, wherever its chain has come, and the first atom of a ring points
+// anywhere.
+func TestTurned(t *testing.T) {
+	p := problemOf(t, "ball-chain")
+	x := hurried(t, &p, 2, 20)
+	if !slices.Equal(x, hurried(t, &p, 1, 20)) {
+		t.Error("rows depend on the workers")
+	}
+	var of []func(θ float64) float64
+	for _, s := range sides {
+		of = append(of, vonMises(s.at, s.κ))
+	}
+	law := cdf(-math.Pi, math.Pi, func(θ float64) (f float64) {
+		for k, s := range sides {
+			f += s.weight * of[k](θ)
+		}
+		return f
+	})
+	const far = 0.0852 // of 1000 rows: a false alarm of 1e-6
+	marginalOf(t, "side", slices.Collect(slices.Chunk(x, p.Dim)), func(x []float64) float64 {
+		return math.Atan2(x[5]+x[8]+x[11], x[4]+x[7]+x[10])
+	}, law, far)
+	p = problemOf(t, "ring6")
+	marginalOf(t, "height", slices.Collect(slices.Chunk(hurried(t, &p, 2, 20), p.Dim)), func(x []float64) float64 {
+		return x[2] / math.Sqrt(x[0]*x[0]+x[1]*x[1]+x[2]*x[2])
+	}, func(v float64) float64 { return (1 + v) / 2 }, far) // the height of a uniform direction is uniform
+}
+
+// The chains of the suite mix.
+func TestMixed(t *testing.T) {
+	if testing.Short() {
+		t.Skip("runs chains")
+	}
+	p := problemOf(t, "ring6")
+	if x := draw(t, &p, 2, 1, 0, 700); len(x) != 700*p.Dim {
+		t.Errorf("%d numbers", len(x))
+	}
+}
+
+// Names that are not there are an error with those that are; the others come in the suite's
+// order.
+func TestNamed(t *testing.T) {
+	some, err := Named([]string{"box", "curve"})
+	if err != nil || len(some) != 2 || some[0].Name != "curve" || some[1].Name != "box" {
+		t.Error(some, err)
+	}
+	all, err := Named(nil)
+	if err != nil || len(all) != len(All()) {
+		t.Error(len(all), err)
+	}
+	var unknown *UnknownError
+	if _, err := Named([]string{"curve", "tori"}); !errors.As(err, &unknown) || unknown.Name != "tori" ||
+		!strings.Contains(err.Error(), "half-torus") {
+		t.Error(err)
+	}
+}
+
+// Rows in another unit are the same rows.
+func TestUnits(t *testing.T) {
+	const n = 200
+	base := problemOf(t, "torus")
+	x := draw(t, &base, 2, 1, 0, n)
+	for name, unit := range map[string]float64{"unit-large": 1000, "unit-small": 0.001} {
+		p := problemOf(t, name)
+		for i, v := range draw(t, &p, 2, 1, 0, n) {
+			if math.Abs(v-unit*x[i]) > 1e-14*unit {
+				t.Fatalf("%s: number %d is %v, of the torus %v", name, i, v, x[i])
+			}
+		}
+	}
+}
+
+func problemOf(t *testing.T, name string) Problem {
+	t.Helper()
+	some, err := Named([]string{name})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return some[0]
+}

@@ -1,0 +1,361 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"go/doc"
+	"go/parser"
+	"go/token"
+	"image"
+	_ "image/png" // pictures of pages
+	"io/fs"
+	"net/url"
+	"os"
+	"path"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"unicode"
+
+	"github.com/yuin/goldmark"
+	"github.com/yuin/goldmark/ast"
+	"github.com/yuin/goldmark/extension"
+	mdparser "github.com/yuin/goldmark/parser"
+	"github.com/yuin/goldmark/text"
+)
+
+// sources are the files and folders that pages come from; those that are not there are left out.
+var sources = []string{"README.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md", "docs", "examples", "python",
+	"tools/bench/rivals"}
+
+// commandsDir is where pages of verbs are in the site.
+const commandsDir = "commands"
+
+// A Site is pages by their place in the repository, and the files that they show.
+type Site struct {
+	root  string
+	pages map[string]*page
+	files map[string]bool // to be copied
+}
+
+// A page is a file of Markdown, or the package comment of a folder of Go that a page leads to.
+type page struct {
+	at      string // in the repository: docs/auto.md
+	title   string
+	source  []byte
+	tree    ast.Node
+	anchors map[string]bool
+}
+
+var markdown = goldmark.New(goldmark.WithExtensions(extension.Table, extension.Strikethrough, extension.Linkify),
+	goldmark.WithParserOptions(mdparser.WithAutoHeadingID()))
+
+// Read reads the pages of a repository, and of a folder of verbs if one is named. Faults say what is wrong with links,
+// each with its file and line.
+func Read(root, commands string) (*Site, []error) {
+	s := &Site{root: root, pages: map[string]*page{}, files: map[string]bool{}}
+	var faults []error
+	for _, from := range sources {
+		err := fs.WalkDir(os.DirFS(root), from, func(at string, e fs.DirEntry, err error) error {
+			switch {
+			case err != nil && at == from:
+				return fs.SkipDir
+			case err != nil:
+				return err
+			case e.IsDir() && (e.Name() == "testdata" || strings.HasPrefix(e.Name(), ".") && at != "."):
+				return fs.SkipDir
+			case !e.IsDir() && path.Ext(at) == ".md":
+				return s.add(at, filepath.Join(root, filepath.FromSlash(at)))
+			}
+			return nil
+		})
+		if err != nil {
+			return s, []error{err}
+		}
+	}
+	if commands != "" {
+		files, err := filepath.Glob(filepath.Join(commands, "*.md"))
+		if err != nil || len(files) == 0 {
+			return s, []error{fmt.Errorf("%s: no pages of verbs: landing dev man --markdown writes them", commands)}
+		}
+		for _, file := range files {
+			if err := s.add(path.Join(commandsDir, filepath.Base(file)), file); err != nil {
+				return s, []error{err}
+			}
+		}
+	}
+	for checked := map[string]bool{}; len(checked) < len(s.pages); { // links lead to packages, whose pages have links
+		for _, at := range s.order() {
+			if !checked[at] {
+				checked[at] = true
+				faults = append(faults, s.check(s.pages[at])...)
+			}
+		}
+	}
+	return s, faults
+}
+
+func (s *Site) add(at, file string) error {
+	source, err := os.ReadFile(file)
+	if err != nil {
+		return err
+	}
+	s.pages[at] = parse(at, source)
+	return nil
+}
+
+func parse(at string, source []byte) *page {
+	p := &page{at: at, source: source, anchors: map[string]bool{}, title: at}
+	ids := &githubIDs{taken: p.anchors}
+	p.tree = markdown.Parser().Parse(text.NewReader(source), mdparser.WithContext(mdparser.NewContext(
+		mdparser.WithIDs(ids))))
+	if h, ok := p.tree.FirstChild().(*ast.Heading); ok {
+		p.title = plain(h, source)
+	}
+	return p
+}
+
+// plain is the text of a node.
+func plain(n ast.Node, source []byte) string {
+	var b strings.Builder
+	ast.Walk(n, func(n ast.Node, entering bool) (ast.WalkStatus, error) {
+		if t, ok := n.(*ast.Text); ok && entering {
+			b.Write(t.Segment.Value(source))
+		}
+		return ast.WalkContinue, nil
+	})
+	return b.String()
+}
+
+// githubIDs name headings as GitHub does, so that anchors lead to the same place here and there.
+type githubIDs struct{ taken map[string]bool }
+
+var linked = regexp.MustCompile(`\[([^\]]*)\]\([^)]*\)`)
+
+// Generate implements parser.IDs.
+func (g *githubIDs) Generate(value []byte, _ ast.NodeKind) []byte {
+	var b strings.Builder
+	for _, r := range strings.ToLower(strings.TrimSpace(linked.ReplaceAllString(string(value), "$1"))) {
+		switch {
+		case r == ' ':
+			b.WriteByte('-')
+		case r == '-' || r == '_' || unicode.IsLetter(r) || unicode.IsDigit(r):
+			b.WriteRune(r)
+		}
+	}
+	id := b.String()
+	for i := 1; g.taken[id]; i++ {
+		id = fmt.Sprintf("%s-%d", b.String(), i)
+	}
+	g.taken[id] = true
+	return []byte(id)
+}
+
+// Put implements parser.IDs.
+func (g *githubIDs) Put(value []byte) { g.taken[string(value)] = true }
+
+// check follows the links and pictures of a page, and notes the files and folders that they lead to.
+func (s *Site) check(p *page) (faults []error) {
+	fault := func(n ast.Node, format string, v ...any) {
+		faults = append(faults, fmt.Errorf("%s:%d: %s", p.at, line(n, p.source), fmt.Sprintf(format, v...)))
+	}
+	ast.Walk(p.tree, func(n ast.Node, entering bool) (ast.WalkStatus, error) {
+		if !entering {
+			return ast.WalkContinue, nil
+		}
+		switch n := n.(type) {
+		case *ast.RawHTML:
+			fault(n, "HTML, of which pages have none")
+		case *ast.HTMLBlock:
+			if n.HTMLBlockType != ast.HTMLBlockType2 { // a comment
+				fault(n, "HTML, of which pages have none")
+			}
+		case *ast.Link:
+			if why := s.follow(p, string(n.Destination)); why != "" {
+				fault(n, "the link to %s leads nowhere: %s", n.Destination, why)
+			}
+		case *ast.Image:
+			if why := s.picture(p, string(n.Destination)); why != "" {
+				fault(n, "the picture %s: %s", n.Destination, why)
+			} else if plain(n, p.source) == "" {
+				fault(n, "the picture %s has no words for those who do not see it", n.Destination)
+			}
+		}
+		return ast.WalkContinue, nil
+	})
+	return faults
+}
+
+// line is the line of the block that a node is in.
+func line(n ast.Node, source []byte) int {
+	for ; n != nil; n = n.Parent() {
+		if t, ok := n.(*ast.Text); ok {
+			return 1 + bytes.Count(source[:t.Segment.Start], []byte("\n"))
+		}
+		if t, ok := n.FirstChild().(*ast.Text); ok {
+			return 1 + bytes.Count(source[:t.Segment.Start], []byte("\n"))
+		}
+		if n.Type() == ast.TypeBlock && n.Lines().Len() > 0 {
+			return 1 + bytes.Count(source[:n.Lines().At(0).Start], []byte("\n"))
+		}
+	}
+	return 1
+}
+
+// target is where a link of a page leads: the place in the repository and the anchor, or why there is none. Links to
+// other places have neither.
+func (s *Site) target(p *page, link string) (at, anchor, why string) {
+	u, err := url.Parse(link)
+	switch {
+	case err != nil:
+		return "", "", err.Error()
+	case u.Scheme == "https" || u.Scheme == "http" || u.Scheme == "mailto":
+		return "", "", ""
+	case u.Scheme != "" || u.Host != "" || strings.HasPrefix(u.Path, "/"):
+		return "", "", "expected a place from this page, or https"
+	case u.Path == "":
+		return p.at, u.Fragment, ""
+	}
+	at = path.Join(path.Dir(p.at), u.Path)
+	if strings.HasPrefix(at, "../") {
+		return "", "", "it is outside of the repository"
+	}
+	return at, u.Fragment, ""
+}
+
+func (s *Site) follow(p *page, link string) string {
+	at, anchor, why := s.target(p, link)
+	if why != "" || at == "" {
+		return why
+	}
+	if to := s.pageOf(at); to != nil {
+		if anchor != "" && !to.anchors[anchor] {
+			return "the page has no heading " + anchor
+		}
+		return ""
+	}
+	info, err := os.Stat(filepath.Join(s.root, filepath.FromSlash(at)))
+	switch {
+	case err != nil:
+		return "there is no " + at
+	case info.IsDir():
+		to, err := folderPage(s.root, at)
+		if err != nil {
+			return err.Error()
+		}
+		s.pages[to.at] = to
+	case path.Ext(at) == ".md":
+		return at + " is no page of the site"
+	default:
+		s.files[at] = true
+	}
+	if anchor != "" {
+		return "a file has no headings"
+	}
+	return ""
+}
+
+// pageOf returns the page of a place: a file, or a folder with a page of its own.
+func (s *Site) pageOf(at string) *page {
+	for _, name := range []string{at, path.Join(at, "README.md"), path.Join(at, folderName)} {
+		if p := s.pages[name]; p != nil {
+			return p
+		}
+	}
+	return nil
+}
+
+func (s *Site) picture(p *page, link string) string {
+	at, _, why := s.target(p, link)
+	if why != "" {
+		return why
+	}
+	if at == "" {
+		return "it is elsewhere; expected a file beside the pages"
+	}
+	f, err := os.Open(filepath.Join(s.root, filepath.FromSlash(at)))
+	if err != nil {
+		return "there is no " + at
+	}
+	defer f.Close()
+	if _, _, err := image.DecodeConfig(f); err != nil {
+		return "is no picture: " + err.Error()
+	}
+	s.files[at] = true
+	return ""
+}
+
+// folderName is the place of a page that is made of a folder's package comment.
+const folderName = "package.md"
+
+// folderPage makes a page of the package in a folder.
+func folderPage(root, at string) (*page, error) {
+	files, err := filepath.Glob(filepath.Join(root, filepath.FromSlash(at), "*.go"))
+	if err != nil || len(files) == 0 {
+		return nil, fmt.Errorf("%s is a folder without README.md and without Go", at)
+	}
+	set := token.NewFileSet()
+	printer := new(doc.Package).Printer()
+	printer.DocLinkBaseURL = "https://pkg.go.dev"
+	var b strings.Builder
+	fmt.Fprintf(&b, "# %s\n\n", at)
+	for _, file := range files {
+		if strings.HasSuffix(file, "_test.go") {
+			continue
+		}
+		f, err := parser.ParseFile(set, file, nil, parser.ParseComments|parser.PackageClauseOnly)
+		if err != nil {
+			return nil, err
+		}
+		if f.Doc != nil {
+			b.Write(printer.Markdown(new(doc.Package).Parser().Parse(f.Doc.Text())))
+			b.WriteString("\n")
+		}
+	}
+	b.WriteString("Files:\n\n")
+	for _, file := range files {
+		fmt.Fprintf(&b, "- `%s`\n", filepath.Base(file))
+	}
+	p := parse(path.Join(at, folderName), []byte(b.String()))
+	p.title = at
+	return p, nil
+}
+
+// order returns the places of pages: the entrance, then docs, then the rest, each by place.
+func (s *Site) order() []string {
+	var all []string
+	for at := range s.pages {
+		all = append(all, at)
+	}
+	slices.SortFunc(all, func(a, b string) int {
+		if d := rank(a) - rank(b); d != 0 {
+			return d
+		}
+		if first := "README.md"; a == first || b == first { // of the group of the entrance
+			return strings.Compare(strings.TrimPrefix(a, first), strings.TrimPrefix(b, first))
+		}
+		return strings.Compare(a, b)
+	})
+	return all
+}
+
+// groups are the parts of the navigation.
+var groups = []string{"", "Guide", "Commands", "Examples", "History", "Packages"}
+
+// rank is the group of a place.
+func rank(at string) int {
+	switch {
+	case !strings.Contains(at, "/"):
+		return 0
+	case path.Base(at) == folderName:
+		return 5
+	case strings.HasPrefix(at, "docs/history/"):
+		return 4
+	case strings.HasPrefix(at, "examples/"):
+		return 3
+	case strings.HasPrefix(at, commandsDir+"/"):
+		return 2
+	}
+	return 1
+}

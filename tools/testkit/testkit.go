@@ -1,0 +1,70 @@
+// Package testkit holds what tests of several packages share: points, and the reference
+// data that a checkout may have beside it.
+package testkit
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/landing-diffusion/landing/base/parallel"
+)
+
+// Shared returns the path of a file of the reference data.
+// They are looked for under $LANDING_SHARED, else in a folder "shared" beside
+// the checkout. Without them the test is skipped; with LANDING_SHARED set, a
+// missing file fails it.
+func Shared(t testing.TB, name string) string {
+	t.Helper()
+	root := os.Getenv("LANDING_SHARED")
+	must := root != ""
+	if !must {
+		dir, err := os.Getwd()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for ; ; dir = filepath.Dir(dir) {
+			if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil {
+				root = filepath.Join(filepath.Dir(dir), "shared")
+				break
+			}
+			if dir == filepath.Dir(dir) {
+				t.Fatal("no go.mod above the test's folder")
+			}
+		}
+	}
+	path := filepath.Join(root, filepath.FromSlash(name))
+	if _, err := os.Stat(path); err != nil {
+		if must {
+			t.Fatalf("LANDING_SHARED is set but %s is not there", name)
+		}
+		t.Skipf("needs the reference data %s, which is not beside this checkout", name)
+	}
+	return path
+}
+
+// OK ends the test at an error.
+func OK(t interface {
+	Helper()
+	Fatal(args ...any)
+}, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Pool starts a pool of so many workers, which ends with the test.
+func Pool(t interface{ Cleanup(f func()) }, workers int) *parallel.Pool {
+	p := parallel.New(workers)
+	t.Cleanup(p.Close)
+	return p
+}
+
+// Must returns v, and panics at an error.
+func Must[T any](v T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return v
+}
