@@ -15,43 +15,44 @@ import (
 	"testing"
 )
 
-// A layer is a row of the table of docs/architecture.md: packages, each with what lies below it and has no row.
-type layer struct {
-	floor    int
-	packages []string
-	text     string
+const module = "github.com/landing-diffusion/landing/"
+
+// A house is the two tables of docs/architecture.md.
+type house struct {
+	floors   map[string]int    // of the folders at the root
+	packages map[string]string // package folders with a row, and the row's text
 }
 
 var (
-	tableRow = regexp.MustCompile(`(?m)^\| (\d+) \| (.*?) \| (.*) \|$`)
-	coded    = regexp.MustCompile("`([^`]+)`")
+	floorRow   = regexp.MustCompile("(?m)^\\| (\\d+) \\| `([^`]+)` \\|")
+	packageRow = regexp.MustCompile("(?m)^\\| (`.*?`) \\| (.*) \\|$")
+	coded      = regexp.MustCompile("`([^`]+)`")
 )
 
-// layers reads the table. The rows that a package has are by its path in the module.
-func layers(t *testing.T, page string) map[string]*layer {
+func readHouse(t *testing.T, page string) house {
 	t.Helper()
-	of := map[string]*layer{}
-	for _, m := range tableRow.FindAllStringSubmatch(page, -1) {
+	h := house{map[string]int{}, map[string]string{}}
+	for _, m := range floorRow.FindAllStringSubmatch(page, -1) {
 		floor, err := strconv.Atoi(m[1])
 		if err != nil {
 			t.Fatal(err)
 		}
-		l := &layer{floor: floor, text: m[3]}
-		for _, name := range coded.FindAllStringSubmatch(m[2], -1) {
-			l.packages = append(l.packages, name[1])
-			if of[name[1]] != nil {
+		h.floors[m[2]] = floor
+	}
+	for _, m := range packageRow.FindAllStringSubmatch(page, -1) {
+		for _, name := range coded.FindAllStringSubmatch(m[1], -1) {
+			if _, twice := h.packages[name[1]]; twice {
 				t.Errorf("%s has two rows", name[1])
 			}
-			of[name[1]] = l
+			h.packages[name[1]] = m[2]
 		}
 	}
-	return of
+	return h
 }
 
-// imported returns what the packages below a folder import of this module, tests left out.
+// imported returns the packages of this module that each package below a folder imports, tests left out.
 func imported(t *testing.T, root fs.FS) map[string][]string {
 	t.Helper()
-	const module = "github.com/landing-diffusion/landing/"
 	all := map[string][]string{}
 	err := fs.WalkDir(root, ".", func(at string, e fs.DirEntry, err error) error {
 		switch name := e.Name(); {
@@ -74,7 +75,7 @@ func imported(t *testing.T, root fs.FS) map[string][]string {
 			return err
 		}
 		dir := path.Dir(at)
-		all[dir] = append([]string{}, all[dir]...) // a package that imports nothing is one
+		all[dir] = append([]string{}, all[dir]...) // a package without imports is in the map too
 		for _, s := range f.Imports {
 			to, err := strconv.Unquote(s.Path.Value)
 			if err != nil {
@@ -92,68 +93,66 @@ func imported(t *testing.T, root fs.FS) map[string][]string {
 	return all
 }
 
-// within reports whether a package is one of some, or below one.
+func folder(name string) string { top, _, _ := strings.Cut(name, "/"); return top }
+
+// within reports whether a package is one of some folders, or lies below one.
 func within(name string, folders ...string) bool {
 	return slices.ContainsFunc(folders, func(f string) bool { return name == f || strings.HasPrefix(name, f+"/") })
 }
 
-// misplaced says where a table of layers is not what packages import.
-func misplaced(rows map[string]*layer, imports map[string][]string) (faults []string) {
-	rowOf := func(name string) (at string) {
-		for at = name; at != "." && rows[at] == nil; at = path.Dir(at) {
+// faults lists where the tables differ from the imports.
+func (h house) faults(imports map[string][]string) (faults []string) {
+	named := func(name string) bool {
+		for at := name; at != "."; at = path.Dir(at) {
+			if text, ok := h.packages[at]; ok {
+				rest := strings.TrimPrefix(name, at)
+				return rest == "" || strings.Contains(rest, "/internal/") ||
+					strings.Contains(text, "`"+rest[1:]+"`")
+			}
 		}
-		return at
+		return false
 	}
-	for name := range rows {
+	for _, name := range slices.Sorted(maps.Keys(h.packages)) {
 		if imports[name] == nil {
 			faults = append(faults, "there is no package "+name)
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(imports)) {
-		if name == "." || within(name, "examples", "tools/testkit") { // told of beside the table
+		if name == "." {
 			continue
 		}
-		at := rowOf(name)
-		if at == "." {
-			faults = append(faults, name+" has no row")
+		floor, ok := h.floors[folder(name)]
+		if !ok {
+			faults = append(faults, folder(name)+" is in no row of the folders")
 			continue
 		}
-		row := rows[at]
-		told := name == at
-		for p := name; p != at && !told; p = path.Dir(p) {
-			told = strings.Contains(row.text, "`"+strings.TrimPrefix(p, at+"/")+"`")
-		}
-		if !told && !strings.Contains(name, "/internal/") {
-			faults = append(faults, name+" is not named in its row, that of "+at)
+		if !within(name, "examples") && !named(name) {
+			faults = append(faults, name+" is in no row of the packages")
 		}
 		for _, to := range imports[name] {
-			if within(to, "tools/testkit") {
-				continue
-			}
-			if below := rows[rowOf(to)]; below != row && (below == nil || below.floor >= row.floor) {
-				faults = append(faults, fmt.Sprintf("%s, of floor %d, imports %s, which is not below", name, row.floor,
-					to))
+			if folder(to) != folder(name) && h.floors[folder(to)] >= floor {
+				faults = append(faults, fmt.Sprintf("%s, of floor %d, imports %s, which is not below", name, floor, to))
 			}
 		}
 	}
 	return faults
 }
 
-// The table of docs/architecture.md has every package, and no package imports from its floor or above.
+// The tables of docs/architecture.md name every package, and no package imports from a higher folder.
 func TestLayers(t *testing.T) {
 	page, err := os.ReadFile("docs/architecture.md")
 	if err != nil {
 		t.Fatal(err)
 	}
-	rows, imports := layers(t, string(page)), imported(t, os.DirFS("."))
-	if len(rows) < 50 || len(imports) < 90 || len(imports["cmd/landing"]) < 30 {
-		t.Fatalf("%d rows, %d packages", len(rows), len(imports))
+	h, imports := readHouse(t, string(page)), imported(t, os.DirFS("."))
+	if len(h.floors) < 14 || len(h.floors) > 15 || len(imports) < 90 || len(imports["cmd/landing"]) < 20 {
+		t.Fatalf("%d folders, %d packages", len(h.floors), len(imports))
 	}
-	for _, fault := range misplaced(rows, imports) {
+	for _, fault := range h.faults(imports) {
 		t.Error(fault)
 	}
 
-	// What the command is built of holds nothing that tests and examples alone are for.
+	// The command contains nothing that only tests, examples and developers need.
 	seen := map[string]bool{}
 	var visit func(name, from string)
 	visit = func(name, from string) {
@@ -161,9 +160,8 @@ func TestLayers(t *testing.T) {
 			return
 		}
 		seen[name] = true
-		if within(name, "tools/testkit", "examples", "tools/bench/cmd", "tools/bench/conditions", "tools/bench/load", "tools/bench/planted",
-			"tools/bench/problems", "tools/bench/rivals", "tools/bench/suite", "tools/site", "tools/release") || strings.HasSuffix(name, "test") {
-			t.Errorf("%s imports %s, and the command is built of it", from, name)
+		if within(name, "tools", "examples") && name != "tools/bench" {
+			t.Errorf("%s imports %s, and the command contains it", from, name)
 		}
 		for _, to := range imports[name] {
 			visit(to, name)
@@ -171,20 +169,20 @@ func TestLayers(t *testing.T) {
 	}
 	visit("cmd/landing", "")
 	for name, to := range imports {
-		if slices.Contains(to, "check") && !within(name, "experiment", "cmd/landing") {
-			t.Errorf("%s imports check", name)
+		if slices.Contains(to, "problem/check") && !within(name, "experiment", "cmd/landing") {
+			t.Errorf("%s imports problem/check", name)
 		}
 	}
 }
 
-// A table that is wrong is seen to be.
-func TestMisplaced(t *testing.T) {
-	rows := layers(t, "| floor | package | its one job |\n| --- | --- | --- |\n| 1 | `a`, `b` | low |\n"+
-		"| 2 | `c` | high. `d`: more |\n| 2 | `e` | beside |\n| 3 | `f` | gone |\n")
-	got := misplaced(rows, map[string][]string{
-		"a": {"b"}, "b": {}, "c": {"a", "c/d"}, "c/d": {"b"}, "c/g": {}, "c/internal/h": {}, "e": {"c/d"}, "i": {"a"}})
-	want := []string{"there is no package f", "c/g is not named in its row, that of c",
-		"e, of floor 2, imports c/d, which is not below", "i has no row"}
+// A wrong table is found.
+func TestLayersSeesFaults(t *testing.T) {
+	h := readHouse(t, "| floor | folder | its one job |\n| --- | --- | --- |\n| 1 | `low` | |\n| 2 | `high` | |\n\n"+
+		"| package | its one job |\n| --- | --- |\n| `low/a`, `low/b` | low |\n| `high/c` | high. `d`: more |\n| `low/f` | gone |\n")
+	got := h.faults(map[string][]string{"low/a": {"high/c"}, "low/b": {"low/a"}, "high/c": {"low/a", "high/c/d"},
+		"high/c/d": {"low/b"}, "high/c/g": {}, "high/c/internal/h": {}, "side/i": {"low/a"}})
+	want := []string{"there is no package low/f", "high/c/g is in no row of the packages",
+		"low/a, of floor 1, imports high/c, which is not below", "side is in no row of the folders"}
 	if !slices.Equal(got, want) {
 		t.Errorf("%q, want %q", got, want)
 	}
