@@ -445,7 +445,7 @@ func TestEvaluateUnderCondition(t *testing.T) {
 		at := row[3] * (u[0] - 0.5)
 		row[0], row[1], row[2] = at*cos+0.1*row[3]*sin, -at*sin+0.1*row[3]*cos, 0.5*row[3]*(u[1]-0.5)
 	}
-	v, err := r.Evaluate(right, train.State{}, nil)
+	v, err := r.Evaluate(t.Context(), right, train.State{}, nil)
 	if err != nil || v.Given == nil || v.Given.Pairs.N != 200 || v.Given.Pairs.PValue < 0.001 ||
 		v.Given.Warning != "" ||
 		len(v.Given.Bins) == 0 {

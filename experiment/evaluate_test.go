@@ -33,7 +33,7 @@ func TestEvaluationByParts(t *testing.T) {
 			keyed.New(e.Problem.Seed, keyed.Evaluation, 1<<33),
 			uint64(i))
 	}
-	v, err := e.Evaluate(s, train.State{Epoch: 4}, nil)
+	v, err := e.Evaluate(t.Context(), s, train.State{Epoch: 4}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -103,7 +103,7 @@ func TestViolationOfSeveral(t *testing.T) {
 	for j := range 3 { // the first column of sample 5 is a tenth too long: 0.21 in gram[0,0], the first of six
 		s.X[9*5+3*j] *= 1.1
 	}
-	v, err := r.Evaluate(s, train.State{}, nil)
+	v, err := r.Evaluate(t.Context(), s, train.State{}, nil)
 	var bad *judge.ViolationError
 	if !errors.As(err, &bad) || bad.Sample != 5 || math.Abs(float64(v.Violation.Worst)-0.21) > 1e-12 ||
 		math.Abs(float64(v.Violation.Mean)-0.21/40) > 1e-12 {
@@ -134,7 +134,7 @@ func TestLaid(t *testing.T) {
 		mirrored[i] *= -1
 	}
 	s := &judge.Samples{X: mirrored, Dim: 3, Lost: make([]bool, n)}
-	v, err := e.Evaluate(s, train.State{}, nil)
+	v, err := e.Evaluate(t.Context(), s, train.State{}, nil)
 	if err != nil || v.Nearest.Copied > 0.1 || v.TwoSample.PValue > 0.01 {
 		t.Fatalf("as they are: %+v, %+v, %v", v.Nearest, v.TwoSample, err)
 	}
@@ -149,7 +149,7 @@ func TestLaid(t *testing.T) {
 		}
 		return out
 	}
-	if v, err = e.Evaluate(s, train.State{}, nil); err != nil || v.Nearest.Copied != 1 || v.TwoSample.PValue < 0.01 {
+	if v, err = e.Evaluate(t.Context(), s, train.State{}, nil); err != nil || v.Nearest.Copied != 1 || v.TwoSample.PValue < 0.01 {
 		t.Errorf("laid: %+v, %+v, %v", v.Nearest, v.TwoSample, err)
 	}
 }

@@ -42,7 +42,7 @@ func drawn(t *testing.T, e *Run, model *Trained, n int) (*judge.Samples, error) 
 func TestMemoriserShows(t *testing.T) {
 	e := begin(t)
 	x := append([]float64(nil), e.TrainRows...)
-	v, err := e.Evaluate(&judge.Samples{X: x, Dim: 3, Lost: make([]bool, len(x)/3)}, train.State{}, nil)
+	v, err := e.Evaluate(t.Context(), &judge.Samples{X: x, Dim: 3, Lost: make([]bool, len(x)/3)}, train.State{}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -52,7 +52,7 @@ func TestMemoriserShows(t *testing.T) {
 	if f := v.Verdict.Findings; len(f) == 0 || f[0].Code != verdict.Copies {
 		t.Errorf("no word of it: %+v", f)
 	}
-	if held, err := e.Evaluate(&judge.Samples{X: e.HeldOutRows, Dim: 3, Lost: make([]bool, len(e.HeldOutRows)/3)},
+	if held, err := e.Evaluate(t.Context(), &judge.Samples{X: e.HeldOutRows, Dim: 3, Lost: make([]bool, len(e.HeldOutRows)/3)},
 		train.State{}, nil); err != nil || held.Verdict.Has(verdict.Copies) {
 		t.Errorf("of held-out rows: %+v, %v", held.Verdict, err)
 	}
@@ -192,7 +192,7 @@ func TestTooManyLost(t *testing.T) {
 func TestFloor(t *testing.T) {
 	e := begin(t)
 	n := 300
-	v, err := e.Evaluate(&judge.Samples{X: e.Data.X[:3*n], Dim: 3, Lost: make([]bool, n)}, train.State{}, nil)
+	v, err := e.Evaluate(t.Context(), &judge.Samples{X: e.Data.X[:3*n], Dim: 3, Lost: make([]bool, n)}, train.State{}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -211,21 +211,21 @@ func TestChecks(t *testing.T) {
 	x[9] += 1e-6
 	s := &judge.Samples{X: x, Dim: 3, Lost: make([]bool, 10)}
 	var bad *judge.ViolationError
-	if _, err := e.Evaluate(s, train.State{}, nil); !errors.As(err, &bad) || bad.Sample != 3 ||
+	if _, err := e.Evaluate(t.Context(), s, train.State{}, nil); !errors.As(err, &bad) || bad.Sample != 3 ||
 		bad.Component != "radius" {
 		t.Errorf("got %v", err)
 	}
 	s.Lost[0] = true
-	if _, err := e.Evaluate(s, train.State{}, nil); !errors.As(err, &bad) || bad.Sample != 3 {
+	if _, err := e.Evaluate(t.Context(), s, train.State{}, nil); !errors.As(err, &bad) || bad.Sample != 3 {
 		t.Errorf("with a lost sample before it: %v", err)
 	}
 	s.Lost[0], s.Lost[3] = false, true
-	v, err := e.Evaluate(s, train.State{}, nil)
+	v, err := e.Evaluate(t.Context(), s, train.State{}, nil)
 	if err != nil || v.Failed != 1 || v.Samples != 10 {
 		t.Errorf("%+v, %v", v, err)
 	}
 	s.Lost = []bool{true, true, true, true, true, true, true, true, true, true}
-	if v, err := e.Evaluate(s, train.State{}, nil); err != nil || v.Failed != 10 {
+	if v, err := e.Evaluate(t.Context(), s, train.State{}, nil); err != nil || v.Failed != 10 {
 		t.Errorf("%+v, %v", v, err)
 	}
 }

@@ -92,7 +92,7 @@ func TestFlowLearns(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.Likelihood = l
-	v, err := r.Evaluate(s, trained.State, nil)
+	v, err := r.Evaluate(t.Context(), s, trained.State, nil)
 	if err != nil || v.NLL != l || !(v.Violation.Worst < 1e-12) || v.Failed > 0 {
 		t.Errorf("%+v, %v", v, err)
 	}

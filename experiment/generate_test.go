@@ -50,7 +50,7 @@ func TestSamplesThatBreakDown(t *testing.T) {
 		len(s.Good()) > 0 {
 		t.Errorf("all allowed to fail: %v, %d failed", err, s.Failed())
 	}
-	v, err := e.Evaluate(s, train.State{}, nil)
+	v, err := e.Evaluate(t.Context(), s, train.State{}, nil)
 	if err != nil || v.Broken != 50 {
 		t.Errorf("%+v, %v", v, err)
 	}

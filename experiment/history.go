@@ -80,14 +80,16 @@ func (h history) chains() string {
 
 // Evaluate scores samples; state is that of their network, start of CompareStart, or nil. A *judge.ViolationError,
 // returned beside the evaluation, says that projected samples are not feasible to generate.max_violation.
-func (r *Run) Evaluate(s *judge.Samples, state train.State, start *judge.Start) (*judge.Evaluation, error) {
+func (r *Run) Evaluate(
+	ctx context.Context, s *judge.Samples, state train.State, start *judge.Start,
+) (*judge.Evaluation, error) {
 	h := historyOf(r.Folder, state.Epoch)
 	about := judge.About{Name: r.Folder.Dir, State: state, Drawn: r.Drawn, Start: start, Course: h.course,
 		Chains: h.chains()}
 	if w := r.Folder.ChosenWeights(); w != nil && w.Epoch == state.Epoch {
 		about.Weights = w.Reason
 	}
-	m := &remedies{run: r, history: h}
+	m := &remedies{ctx: ctx, run: r, history: h}
 	return r.Reference().Evaluate(s, about, m.of)
 }
 
@@ -152,7 +154,7 @@ func Judge(ctx context.Context, r *Run, j Judging) (s *judge.Samples, v *judge.E
 	if err != nil {
 		return nil, nil, nil, err
 	}
-	v, off := r.Evaluate(s, j.Trained.State, start)
+	v, off := r.Evaluate(ctx, s, j.Trained.State, start)
 	v.Verdict.WriteCommands(j.Line)
 	return s, v, errors.Join(s.CheckFailed(r.Problem.Generate.MaxFailed), off), ctx.Err()
 }

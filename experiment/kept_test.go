@@ -61,7 +61,7 @@ func TestKeptEvaluation(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	v, err := r.Evaluate(s, trained.State, nil)
+	v, err := r.Evaluate(t.Context(), s, trained.State, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

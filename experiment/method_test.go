@@ -90,7 +90,7 @@ func TestMethodOfOnesOwn(t *testing.T) {
 	if err != nil || start.Prior != "denoising" || start.Paths != 2000 {
 		t.Errorf("%+v, %v", start, err)
 	}
-	v, err := r.Evaluate(s, trained.State, start)
+	v, err := r.Evaluate(t.Context(), s, trained.State, start)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -41,7 +41,7 @@ func TestObservedDistance(t *testing.T) {
 	}
 	r := job.Begin[*Run](t, l, []byte(text))
 	s := flat(around(30, 0.1))
-	v, err := r.Evaluate(s, train.State{}, nil)
+	v, err := r.Evaluate(t.Context(), s, train.State{}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -98,7 +98,7 @@ func TestComponentsByDefault(t *testing.T) {
 	}
 	r := job.Begin[*Run](t, l, []byte(circle))
 	s := flat(around(50, 0.4))
-	v, err := r.Evaluate(s, train.State{}, nil)
+	v, err := r.Evaluate(t.Context(), s, train.State{}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -119,7 +119,7 @@ func TestObservedBesidePublished(t *testing.T) {
 	s := &judge.Samples{X: plain.Data.X[:300], Dim: 3, Lost: make([]bool, 100)}
 	var got [2]*judge.Evaluation
 	for i, r := range []*Run{plain, more} {
-		v, err := r.Evaluate(s, train.State{}, nil)
+		v, err := r.Evaluate(t.Context(), s, train.State{}, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -213,7 +213,7 @@ func TestHistogramsOfAPublishedDistance(t *testing.T) {
 	}
 	r := job.Begin[*Run](t, l, []byte(text))
 	s := flat(rotations(30, 0.1))
-	v, err := r.Evaluate(s, train.State{}, nil)
+	v, err := r.Evaluate(t.Context(), s, train.State{}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -108,7 +108,7 @@ func TestDiagnose(t *testing.T) {
 	if err != nil || !slices.Equal(s.X, plain.X) {
 		t.Fatalf("watched samples are others: %v", err)
 	}
-	v, err := r.Evaluate(s, model.State, nil)
+	v, err := r.Evaluate(t.Context(), s, model.State, nil)
 	if err != nil || v.Steps == nil || len(v.Steps.Component) != 1 {
 		t.Fatalf("%+v, %v", v, err)
 	}

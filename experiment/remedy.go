@@ -25,14 +25,15 @@ import (
 
 // remedies finds what mends the findings on samples of a run.
 type remedies struct {
+	ctx context.Context // of the evaluation
 	run *Run
 	history
 	source *source // how the run was asked for; nil: not looked up yet
 }
 
 // Remedy returns what mends the finding of a code on samples of a run, by their evaluation.
-func Remedy(r *Run, c verdict.Code, v *judge.Evaluation) *verdict.Remedy {
-	return (&remedies{run: r, history: historyOf(r.Folder, v.Epoch)}).of(c, v)
+func Remedy(ctx context.Context, r *Run, c verdict.Code, v *judge.Evaluation) *verdict.Remedy {
+	return (&remedies{ctx: ctx, run: r, history: historyOf(r.Folder, v.Epoch)}).of(c, v)
 }
 
 // of returns the remedy for a code of a verdict, whose other findings the evaluation has.
@@ -79,7 +80,7 @@ func (m *remedies) of(c verdict.Code, v *judge.Evaluation) *verdict.Remedy {
 // forget is what mends samples that keep to the rows: longer paths where they are so short that a start lies next
 // to its row; else an end before the network has memorised the rows.
 func (m *remedies) forget() *verdict.Remedy {
-	if longer := longerPaths(m.run.Loaded); longer != nil {
+	if longer := longerPaths(m.ctx, m.run.Loaded); longer != nil {
 		return m.train(longer...)
 	}
 	if !m.run.Problem.Train.ByLoss() && len(m.run.Split.Val) >= train.FewestJudged {
@@ -99,13 +100,13 @@ func (m *remedies) forget() *verdict.Remedy {
 
 // longerPaths returns the keys of paths as long as they follow from the data, where those of a problem are so short
 // that samples are near copies; nil where they are not, or the method follows none.
-func longerPaths(l *Loaded) []string {
+func longerPaths(ctx context.Context, l *Loaded) []string {
 	kind, _ := methods.Of(l.Problem.Process.Method)
 	if kind.Forward == nil || l.Bare {
 		return nil
 	}
 	proc := kind.Forward(*l.Process)
-	lengths, err := choose.Measure(context.TODO(), proc.Set, l.TrainRows, l.Problem.Seed, l.Pool)
+	lengths, err := choose.Measure(ctx, proc.Set, l.TrainRows, l.Problem.Seed, l.Pool)
 	if err != nil || !(lengths.Spread > 0) {
 		return nil
 	}
@@ -161,7 +162,7 @@ func (m *remedies) own() *verdict.Remedy {
 // draw draws by another key, without training; where that cannot be, it trains with it.
 func (m *remedies) draw(setting string) *verdict.Remedy {
 	all := append([]string{setting}, without(problem.Changed(m.run.Drawn), setting)...)
-	to, err := m.run.Redraw(context.TODO(), problem.ParseSettings(all...), nil)
+	to, err := m.run.Redraw(m.ctx, problem.ParseSettings(all...), nil)
 	if err != nil {
 		return m.train(setting)
 	}

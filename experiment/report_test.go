@@ -19,7 +19,7 @@ import (
 func TestReportOfNothing(t *testing.T) {
 	e := begin(t)
 	s := &judge.Samples{X: make([]float64, 6), Dim: 3, Lost: []bool{true, true}}
-	v, err := e.Evaluate(s, train.State{}, nil)
+	v, err := e.Evaluate(t.Context(), s, train.State{}, nil)
 	if err != nil || !math.IsNaN(float64(v.Violation.Worst)) || !math.IsNaN(float64(v.Violation.Mean)) {
 		t.Fatalf("%+v, %v", v, err)
 	}
@@ -40,7 +40,7 @@ func TestReportOfNothing(t *testing.T) {
 func TestReportOfViolation(t *testing.T) {
 	e := begin(t, "process.terminal_projection=false")
 	s := &judge.Samples{X: []float64{0, 0, 1, 0, 0, 1.25}, Dim: 3, Lost: make([]bool, 2)}
-	v, err := e.Evaluate(s, train.State{}, nil)
+	v, err := e.Evaluate(t.Context(), s, train.State{}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -73,7 +73,7 @@ func TestReportOfRotations(t *testing.T) {
 	}
 	e := &Run{Loaded: l, Folder: begin(t).Folder}
 	s := &judge.Samples{X: slices.Clone(e.Data.X), Dim: 9, Lost: make([]bool, 40)}
-	v, err := e.Evaluate(s, train.State{}, nil)
+	v, err := e.Evaluate(t.Context(), s, train.State{}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -99,7 +99,7 @@ func TestRivals(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%s: %v", c.method, err)
 		}
-		v, err := q.Evaluate(s, model.State, nil)
+		v, err := q.Evaluate(t.Context(), s, model.State, nil)
 		if err != nil {
 			t.Fatalf("%s: %v", c.method, err)
 		}

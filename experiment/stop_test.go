@@ -124,7 +124,7 @@ func TestHeldOutDistancesEndTraining(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			v, err := r.Evaluate(s, trained.State, nil)
+			v, err := r.Evaluate(t.Context(), s, trained.State, nil)
 			if err != nil {
 				t.Fatal(err)
 			}

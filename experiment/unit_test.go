@@ -159,7 +159,7 @@ func (c *scaled) run(t *testing.T, unit float64) outcome {
 	if err != nil {
 		t.Fatal(err)
 	}
-	v, err := e.Evaluate(s, trained.State, nil)
+	v, err := e.Evaluate(t.Context(), s, trained.State, nil)
 	if err != nil {
 		t.Errorf("in a unit of %v: %v", 1/unit, err)
 	}

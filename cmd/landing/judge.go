@@ -69,7 +69,7 @@ func (a *app) judgeFile(ctx context.Context, r *experiment.Run, file string) (an
 	if err != nil {
 		return answer{}, err
 	}
-	v, fault := r.Evaluate(s, state, start)
+	v, fault := r.Evaluate(ctx, s, state, start)
 	if err := ctx.Err(); err != nil {
 		return answer{}, err
 	}

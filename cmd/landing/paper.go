@@ -118,7 +118,7 @@ func (a *app) runPaper(ctx context.Context, o *paperOptions, names []string) err
 	case o.list:
 		return a.listExhibits(o, exhibits, rows)
 	case o.dry:
-		return a.dryPaper(o, exhibits, rows)
+		return a.dryPaper(ctx, o, exhibits, rows)
 	case !o.show:
 		err = a.runCells(ctx, o, exhibits, rows)
 		if e := new(paper.NoCellError); errors.As(err, &e) {
@@ -136,7 +136,7 @@ func (a *app) runPaper(ctx context.Context, o *paperOptions, names []string) err
 
 // runCells runs what is left, after everything that can be refused has been.
 func (a *app) runCells(ctx context.Context, o *paperOptions, exhibits []*paper.Exhibit, rows []paper.Row) error {
-	plans, err := o.Plans(exhibits, rows, filepath.Join(o.Out, "data"))
+	plans, err := o.Plans(ctx, exhibits, rows, filepath.Join(o.Out, "data"))
 	if err != nil {
 		return err
 	}
@@ -266,7 +266,7 @@ func trainings(cells []*sweep.Cell) int {
 	return len(names)
 }
 
-func (a *app) dryPaper(o *paperOptions, exhibits []*paper.Exhibit, rows []paper.Row) error {
+func (a *app) dryPaper(ctx context.Context, o *paperOptions, exhibits []*paper.Exhibit, rows []paper.Row) error {
 	scratch, err := os.MkdirTemp("", "landing-paper-") // for data that nobody published
 	if err != nil {
 		return err
@@ -283,7 +283,7 @@ func (a *app) dryPaper(o *paperOptions, exhibits []*paper.Exhibit, rows []paper.
 	for _, c := range left {
 		list = append(list, plannedPaperCell{paper.Name(c.Label), c.Label.Seed, c.Definition(), c.Training})
 	}
-	_, refused := o.Plans(exhibits, rows, scratch)
+	_, refused := o.Plans(ctx, exhibits, rows, scratch)
 	err = a.result(plannedPaper{list}, func(w io.Writer) {
 		t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 		for _, e := range list {

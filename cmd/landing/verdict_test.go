@@ -97,7 +97,7 @@ func TestRemediesRun(t *testing.T) {
 		}
 		last := testkit.Must(experiment.LastEpoch(r.Folder))
 		for _, code := range verdict.All() {
-			command := commandLine(experiment.Remedy(r, code, &judge.Evaluation{Epoch: last.Epoch}))
+			command := commandLine(experiment.Remedy(t.Context(), r, code, &judge.Evaluation{Epoch: last.Epoch}))
 			if command == "" {
 				t.Errorf("%s has no remedy for %s", c.run, code)
 			}
@@ -114,13 +114,13 @@ func TestRemediesRun(t *testing.T) {
 	}
 	silent := of("silent")
 	for name, want := range map[string]string{"paths": "train.stop=held_out_loss", "silent": "train.epochs=1"} {
-		if got := words(t, commandLine(experiment.Remedy(of(name), verdict.Copies, &judge.Evaluation{}))); got[len(got)-1] != want {
+		if got := words(t, commandLine(experiment.Remedy(t.Context(), of(name), verdict.Copies, &judge.Evaluation{}))); got[len(got)-1] != want {
 			t.Errorf("%s: %v, want %s", name, got, want)
 		}
 	}
 	train("brief", "--set", "process.horizon=1e-6", "--set", "process.friction=9", "--set",
 		"process.sigma={min: 0.1, max: 1}")
-	longer := commandLine(experiment.Remedy(of("brief"), verdict.Overfit, &judge.Evaluation{}))
+	longer := commandLine(experiment.Remedy(t.Context(), of("brief"), verdict.Overfit, &judge.Evaluation{}))
 	args := words(t, longer)
 	if !strings.HasPrefix(longer, "landing train brief/problem.yaml --data ") {
 		t.Errorf("for longer paths: %s", longer)

@@ -52,7 +52,7 @@ func TestClock(t *testing.T) {
 	trained := testkit.Must(r.Trained(""))
 	prior := testkit.Must(r.Prior(ctx, nil))
 	samples := testkit.Must(r.Generate(ctx, trained, prior, r.SampleCount(), 0, r.Problem.Seed, nil))
-	v := testkit.Must(r.Evaluate(samples, trained.State, nil))
+	v := testkit.Must(r.Evaluate(t.Context(), samples, trained.State, nil))
 	if v.JSD == nil || len(v.JSD.Parts) != 1 || v.JSD.Full != v.JSD.Parts[0].Full || v.JSD.Mean <= 0 ||
 		len(v.JSD.Parts[0].Histogram.Samples) != 24 {
 		t.Errorf("scored by %+v", v.JSD)

@@ -32,7 +32,7 @@ func (e example) evaluated(t *testing.T, settings ...string) *Source {
 	if samples == nil {
 		t.Fatal("no samples")
 	}
-	v, _ := s.Run.Evaluate(samples, s.Trained.State, nil)
+	v, _ := s.Run.Evaluate(t.Context(), samples, s.Trained.State, nil)
 	testkit.OK(t, experiment.KeepEvaluation(s.Run, v, s.Trained.State, 1, nil))
 	return s
 }

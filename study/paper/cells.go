@@ -143,7 +143,7 @@ type Plan struct {
 // Plans plans what is left of the cells of exhibits, a sweep for each file. made is a folder for the data that the
 // paper's authors did not publish. Errors are *sweep.RefusedError, of all that cannot be, *DataError of data that is
 // not there, and *NoCellError.
-func (c *Config) Plans(exhibits []*Exhibit, rows []Row, made string) (plans []*Plan, err error) {
+func (c *Config) Plans(ctx context.Context, exhibits []*Exhibit, rows []Row, made string) (plans []*Plan, err error) {
 	files, all, err := c.files(exhibits)
 	if err != nil {
 		return nil, err
@@ -156,7 +156,7 @@ func (c *Config) Plans(exhibits []*Exhibit, rows []Row, made string) (plans []*P
 	for _, f := range files {
 		for i := range f.Problems {
 			if problems[f.Problems[i].Name] {
-				errs = append(errs, c.find(&f.Problems[i], made))
+				errs = append(errs, c.find(ctx, &f.Problems[i], made))
 			}
 		}
 	}

@@ -38,7 +38,7 @@ func (*DataError) Place() fault.Place { return fault.Place{Kind: fault.Config} }
 
 // find names the files of a problem of the paper's sweeps in it. Mixtures of rotations, which the paper's authors drew
 // and did not publish, are drawn into the folder made. Errors are *DataError and those of files.
-func (c *Config) find(p *sweep.Problem, made string) (err error) {
+func (c *Config) find(ctx context.Context, p *sweep.Problem, made string) (err error) {
 	file := func(name string) string {
 		path, e := lookup(c.Data, name)
 		if errors.Is(e, fs.ErrNotExist) {
@@ -56,7 +56,7 @@ func (c *Config) find(p *sweep.Problem, made string) (err error) {
 	switch {
 	case p.Name == "demo":
 	case strings.HasPrefix(p.Name, "so10-"):
-		p.Data, err = rotations(made, p.Name)
+		p.Data, err = rotations(ctx, made, p.Name)
 	case p.Name == "alanine":
 		p.Data = file("dipeptide_refined_phi_psiwin.npy")
 		set("data.reference", "dipeptide_center.npy")
@@ -89,7 +89,7 @@ func lookup(folder, name string) (string, error) {
 }
 
 // rotations returns the file of a mixture on SO(10), as landing make so draws it by default.
-func rotations(made, recipe string) (string, error) {
+func rotations(ctx context.Context, made, recipe string) (string, error) {
 	file, err := filepath.Abs(filepath.Join(made, recipe+".npy"))
 	if err != nil {
 		return "", err
@@ -97,7 +97,8 @@ func rotations(made, recipe string) (string, error) {
 	if _, err := os.Stat(file); err == nil {
 		return file, nil
 	}
-	p, _, err := dataset.RotationMixture{Modes: map[string]int{"so10-3": 3, "so10-5": 5}[recipe], Seed: 1}.Generate(context.Background())
+	modes := map[string]int{"so10-3": 3, "so10-5": 5}[recipe]
+	p, _, err := dataset.RotationMixture{Modes: modes, Seed: 1}.Generate(ctx)
 	if err != nil {
 		return "", err
 	}

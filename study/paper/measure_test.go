@@ -121,7 +121,7 @@ func TestFiles(t *testing.T) {
 			want = filepath.Join(dir, want)
 		}
 		p := sweep.Problem{Name: name}
-		if err := c.find(&p, ""); err != nil || p.Data != want {
+		if err := c.find(t.Context(), &p, ""); err != nil || p.Data != want {
 			t.Errorf("%s: %q, %v; want %q", name, p.Data, err, want)
 		}
 		if name == "spot50" && (len(p.Set) != 2 || p.Set[0].Text != fmt.Sprintf("set.weights=%q",
@@ -134,7 +134,7 @@ func TestFiles(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, err = c.Plans(e, nil, t.TempDir())
+		_, err = c.Plans(t.Context(), e, nil, t.TempDir())
 		return err
 	}
 	var e *DataError

@@ -330,7 +330,7 @@ func TestCells(t *testing.T) {
 func TestCellsCanBe(t *testing.T) {
 	c := Config{Data: filepath.Dir(filepath.Dir(testkit.Shared(t, "data/earth/volcano.csv"))), Out: t.TempDir(),
 		Budget: 5 * time.Minute, Processor: true, Seeds: 1}
-	plans, err := c.Plans(Exhibits, nil, t.TempDir())
+	plans, err := c.Plans(t.Context(), Exhibits, nil, t.TempDir())
 	if err != nil || len(plans) != len(sweeps) {
 		t.Fatalf("%d plans, %v", len(plans), err)
 	}

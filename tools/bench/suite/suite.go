@@ -172,7 +172,7 @@ func (c *Config) measure(ctx context.Context, p *problems.Problem, x []float64, 
 	if err != nil {
 		return err
 	}
-	v, violated := t.run.Evaluate(s, t.net.State, begun)
+	v, violated := t.run.Evaluate(ctx, s, t.net.State, begun)
 	r.Samples, r.Failed, r.Violation = v.Samples, v.Failed, v.Violation.Worst
 	r.Energy, r.Nearest, r.Start, r.StartP = v.TwoSample, v.Nearest, begun.Prior, begun.PValue
 	r.Seconds.Generate, r.Judged = s.Time.Seconds(), &v.Verdict
