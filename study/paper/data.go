@@ -97,7 +97,8 @@ func rotations(made, recipe string) (string, error) {
 	if _, err := os.Stat(file); err == nil {
 		return file, nil
 	}
-	p, _, err := dataset.RotationMixture{Modes: map[string]int{"so10-3": 3, "so10-5": 5}[recipe], Seed: 1}.Generate(context.Background())
+	mixture := dataset.RotationMixture{Modes: map[string]int{"so10-3": 3, "so10-5": 5}[recipe], Seed: 1}
+	p, _, err := mixture.Generate(context.Background())
 	if err != nil {
 		return "", err
 	}
