@@ -93,7 +93,8 @@ func TestDistill(t *testing.T) {
 	}
 	const n = 50
 	for evaluations := 1; evaluations <= 4; evaluations++ {
-		q, err := opened.Redraw(t.Context(), problem.ParseSettings("generate.evaluations="+string('0'+rune(evaluations))), nil)
+		setting := "generate.evaluations=" + string('0'+rune(evaluations))
+		q, err := opened.Redraw(t.Context(), problem.ParseSettings(setting), nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -117,7 +118,8 @@ func TestDistill(t *testing.T) {
 		"generate.evaluations=5": "generate.evaluations", "process.steps=40": "process.steps",
 	} {
 		var e *problem.KeyError
-		if _, err := opened.Redraw(t.Context(), problem.ParseSettings(setting), nil); !errors.As(err, &e) || e.Key != key {
+		if _, err := opened.Redraw(t.Context(), problem.ParseSettings(setting), nil); !errors.As(err, &e) ||
+			e.Key != key {
 			t.Errorf("%s: %v", setting, err)
 		}
 	}
@@ -143,7 +145,7 @@ func TestDistillResumes(t *testing.T) {
 		t.Fatalf("%v; want an interruption", err)
 	}
 	parts.Folder.Unlock()
-	parts, err = Open(ctx, parts.Folder.Dir, "", r.Pool, nil)
+	parts, err = Open(t.Context(), parts.Folder.Dir, "", r.Pool, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

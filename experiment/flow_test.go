@@ -77,7 +77,8 @@ func TestFlowLearns(t *testing.T) {
 		want -= math.Log((1-z0*z0)/(1-z*z)/(4*math.Pi)) / float64(len(test)/3)
 	}
 	if math.Abs(float64(l.NLL)-want) > 0.05 || l.Rows != len(test)/3 || l.Lost != 0 ||
-		math.Abs(float64(l.Change)) > judge.LikelihoodChange || math.Abs(float64(l.Uniform)-math.Log(4*math.Pi)) > 1e-12 {
+		math.Abs(float64(l.Change)) > judge.LikelihoodChange ||
+		math.Abs(float64(l.Uniform)-math.Log(4*math.Pi)) > 1e-12 {
 		t.Errorf("%+v, want %v", *l, want)
 	}
 	if told := l.String(); !strings.Contains(told, "nats") || strings.Contains(told, "WARN") {
@@ -127,7 +128,8 @@ func TestFlowLearns(t *testing.T) {
 		{"process.method=ULLA", "ULLA"}, {"prior=empirical", "it changes nothing"},
 		{"process.repulsion=0.1", "it changes nothing"},
 	} {
-		if _, err := r.Redraw(t.Context(), problem.ParseSettings(c.setting), nil); err == nil || !strings.Contains(err.Error(), c.want) {
+		if _, err := r.Redraw(t.Context(), problem.ParseSettings(c.setting), nil); err == nil ||
+			!strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v", c.setting, err)
 		}
 	}
@@ -153,7 +155,8 @@ func TestFlowExamined(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Examine(context.Background(), p, r.Pool, nil); err == nil || !strings.Contains(err.Error(), "geodesics") {
+	if _, err := Examine(context.Background(), p, r.Pool, nil); err == nil ||
+		!strings.Contains(err.Error(), "geodesics") {
 		t.Errorf("a torus without data: %v", err)
 	}
 	open := flowing(t, 1, "defaults=auto")

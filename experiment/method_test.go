@@ -143,7 +143,7 @@ func TestMethodOfOnesOwnResumes(t *testing.T) {
 		t.Fatal(err)
 	}
 	half.Folder.Unlock()
-	again, err := Open(ctx, half.Folder.Dir, "", parallel.New(1), nil)
+	again, err := Open(t.Context(), half.Folder.Dir, "", parallel.New(1), nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -478,7 +478,7 @@ func TestRecordsOnce(t *testing.T) {
 		t.Errorf("%v, want %v", got, want)
 	}
 	for _, dir := range []string{early, late} {
-		again, err := Open(ctx, dir, "", e.Pool, nil)
+		again, err := Open(t.Context(), dir, "", e.Pool, nil)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -75,7 +75,8 @@ func TestServe(t *testing.T) {
 		"flag provided but not defined: -nosuch": "problems -nosuch",
 	} {
 		var out bytes.Buffer
-		if err := do(t.Context(), strings.Fields(args), &out, &out); err == nil || !strings.Contains(err.Error(), says) {
+		if err := do(t.Context(), strings.Fields(args), &out, &out); err == nil ||
+			!strings.Contains(err.Error(), says) {
 			t.Errorf("%s: %v; expected %q", args, err, says)
 		}
 	}
