@@ -149,7 +149,8 @@ func TestLaid(t *testing.T) {
 		}
 		return out
 	}
-	if v, err = e.Evaluate(t.Context(), s, train.State{}, nil); err != nil || v.Nearest.Copied != 1 || v.TwoSample.PValue < 0.01 {
+	v, err = e.Evaluate(t.Context(), s, train.State{}, nil)
+	if err != nil || v.Nearest.Copied != 1 || v.TwoSample.PValue < 0.01 {
 		t.Errorf("laid: %+v, %+v, %v", v.Nearest, v.TwoSample, err)
 	}
 }

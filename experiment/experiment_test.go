@@ -52,8 +52,8 @@ func TestMemoriserShows(t *testing.T) {
 	if f := v.Verdict.Findings; len(f) == 0 || f[0].Code != verdict.Copies {
 		t.Errorf("no word of it: %+v", f)
 	}
-	if held, err := e.Evaluate(t.Context(), &judge.Samples{X: e.HeldOutRows, Dim: 3, Lost: make([]bool, len(e.HeldOutRows)/3)},
-		train.State{}, nil); err != nil || held.Verdict.Has(verdict.Copies) {
+	s := &judge.Samples{X: e.HeldOutRows, Dim: 3, Lost: make([]bool, len(e.HeldOutRows)/3)}
+	if held, err := e.Evaluate(t.Context(), s, train.State{}, nil); err != nil || held.Verdict.Has(verdict.Copies) {
 		t.Errorf("of held-out rows: %+v, %v", held.Verdict, err)
 	}
 	// The training rows themselves are closer to the data than draws from them.
@@ -192,7 +192,8 @@ func TestTooManyLost(t *testing.T) {
 func TestFloor(t *testing.T) {
 	e := begin(t)
 	n := 300
-	v, err := e.Evaluate(t.Context(), &judge.Samples{X: e.Data.X[:3*n], Dim: 3, Lost: make([]bool, n)}, train.State{}, nil)
+	s := &judge.Samples{X: e.Data.X[:3*n], Dim: 3, Lost: make([]bool, n)}
+	v, err := e.Evaluate(t.Context(), s, train.State{}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
