@@ -25,9 +25,7 @@ func npzFile(t testing.TB, entries ...entry) []byte {
 	z := zip.NewWriter(&b)
 	for _, e := range entries {
 		w := testkit.Must(z.CreateHeader(&zip.FileHeader{Name: e.name, Method: e.method}))
-		if _, err := w.Write([]byte(e.data)); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Must(w.Write([]byte(e.data)))
 	}
 	testkit.OK(t, z.Close())
 	return b.Bytes()

@@ -344,9 +344,7 @@ func TestStepsOfExpanding(t *testing.T) {
 		}
 		testkit.OK(t, s.Let("f(a)", "a"))
 		before := s.steps
-		if _, err := s.Parse(formula); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Must(s.Parse(formula))
 		return s.steps - before
 	}
 	for names := range 3 { // the call, its argument, the name in its body, and names + 1

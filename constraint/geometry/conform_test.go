@@ -252,7 +252,6 @@ func TestAllocatesNothing(t *testing.T) {
 
 func simplexOf(t *testing.T, d int) constraint.Set {
 	t.Helper()
-	s, err := zoo.NewSimplex(d)
-	testkit.OK(t, err)
+	s := testkit.Must(zoo.NewSimplex(d))
 	return s
 }

@@ -183,9 +183,7 @@ func BenchmarkForward(b *testing.B) {
 	var out langevin.Paths
 	refresh := uint64(0)
 	for b.Loop() {
-		if _, err := sim.Forward(context.Background(), &out, x0, 1, refresh); err != nil {
-			b.Fatal(err)
-		}
+		testkit.Must(sim.Forward(context.Background(), &out, x0, 1, refresh))
 		refresh++
 	}
 	failed := 0

@@ -262,10 +262,8 @@ func TestPlane(t *testing.T) {
 		m.Atoms = append(m.Atoms, molecule.Atom{Name: name, Element: name[:1], Residue: residue,
 			ResidueNumber: 1 + (i+3)/7})
 	}
-	if err := m.SetBonds([]molecule.Bond{{0, 1}, {1, 2}, {1, 3}, {3, 4}, {4, 5}, {4, 6}, {6, 7}, {6, 8}, {8,
-		9}}); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, m.SetBonds([]molecule.Bond{{0, 1}, {1, 2}, {1, 3}, {3, 4}, {4, 5}, {4, 6}, {6, 7}, {6, 8}, {8,
+		9}}))
 	plane := func(m *molecule.Molecule, c ...conformation.Condition) (out []string) {
 		g := &guide{molecule: m}
 		if c != nil {

@@ -137,9 +137,7 @@ func TestForms(t *testing.T) {
 	var rows [][4]float64
 	for _, l := range lines[1:] {
 		var r [4]float64
-		if _, err := fmt.Sscanf(l, "%g,%g,%g,%g", &r[0], &r[1], &r[2], &r[3]); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Must(fmt.Sscanf(l, "%g,%g,%g,%g", &r[0], &r[1], &r[2], &r[3]))
 		rows = append(rows, r)
 	}
 	// 2 rad/s: half a radian takes 0.25 s, and the step across π is 2π − 6.

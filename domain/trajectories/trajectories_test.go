@@ -95,8 +95,7 @@ func finding(t testing.TB, d *domain.Domain, x []float64, name string) domain.Fi
 func publishedPaths(t testing.TB, l int) (constraint.Set, *dataset.Points, string) {
 	t.Helper()
 	path := testkit.Shared(t, fmt.Sprintf("data/robot/L%d_paths.npy", l))
-	p, err := Read(path)
-	testkit.OK(t, err)
+	p := testkit.Must(Read(path))
 	set := panda(t, l)
 	p = testkit.Must(fit(set, p))
 	return set, p, path

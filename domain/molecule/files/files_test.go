@@ -255,8 +255,7 @@ ATOM      9  N  BLEU A   3      -1.394   0.317  -1.516  0.50  0.00           N
 CONECT    2    1
 CONECT    3    1
 `
-	got, err := DecodePDB("alt.pdb", strings.NewReader(file))
-	testkit.OK(t, err)
+	got := testkit.Must(DecodePDB("alt.pdb", strings.NewReader(file)))
 	var at []float64
 	for i := range got.Molecule.N() {
 		at = append(at, got.X[3*i])

@@ -56,8 +56,7 @@ var program = []string{
 
 func step(t *testing.T, s *state, g *[16]uint64, m memory, code string) error {
 	t.Helper()
-	b, err := hex.DecodeString(strings.ReplaceAll(code, " ", ""))
-	testkit.OK(t, err)
+	b := testkit.Must(hex.DecodeString(strings.ReplaceAll(code, " ", "")))
 	in, ok := decode(append(append([]byte(nil), b...), make([]byte, 15)...))
 	if !ok || in.length != len(b) {
 		t.Fatalf("%s: decoded %+v, %v", code, in, ok)
