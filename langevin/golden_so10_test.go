@@ -18,8 +18,7 @@ import (
 // The reference's O(10): h = XXᵀ − I, and (V − XVᵀX)/2 for Π.
 func referenceO10(t *testing.T) reference.Group {
 	t.Helper()
-	set, err := reference.NewGroup(10, zoo.OrthogonalOptions{Special: true})
-	testkit.OK(t, err)
+	set := testkit.Must(reference.NewGroup(10, zoo.OrthogonalOptions{Special: true}))
 	return set
 }
 
@@ -112,8 +111,7 @@ func TestGoldenSO10Trajectories(t *testing.T) {
 func TestReferenceProjectorIsInexact(t *testing.T) {
 	g := golden.Read(t, "so10_ops.npz")
 	x, y := g["x_off"].AsFloat64(), g["y"].AsFloat64()
-	exact, err := zoo.NewOrthogonal(10, zoo.OrthogonalOptions{})
-	testkit.OK(t, err)
+	exact := testkit.Must(zoo.NewOrthogonal(10, zoo.OrthogonalOptions{}))
 	left := func(set constraint.Set) float64 {
 		b := geometry.New(set, 4, 0)
 		testkit.OK(t, b.At(x, 4))

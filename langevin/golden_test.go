@@ -39,8 +39,7 @@ func TestGoldenSphereOps(t *testing.T) {
 
 func goldenNet(t *testing.T, g map[string]arrayfile.Array) Score {
 	t.Helper()
-	net, err := score.FromLayers[float64](g, "net_layer_")
-	testkit.OK(t, err)
+	net := testkit.Must(score.FromLayers[float64](g, "net_layer_"))
 	return score.NewField(net.Model(score.Reading{}, kernel.Float32), 8)
 }
 

@@ -33,8 +33,7 @@ func TestSimulationIsReproducible(t *testing.T) {
 		p := process(zoo.Torus{Major: 2, Minor: 0.6}, m)
 		p.NoTerminal = false
 		p.Split = i == 4
-		x0, err := Start(t.Context(), p, n, 1)
-		testkit.OK(t, err)
+		x0 := testkit.Must(Start(t.Context(), p, n, 1))
 		prior, _ := UniformPrior(p)
 		var forward, backward []float64
 		for _, workers := range []int{1, 2, 7} {
@@ -42,19 +41,13 @@ func TestSimulationIsReproducible(t *testing.T) {
 				pool := parallel.New(workers)
 				sim := NewSimulator(p, pool, rows)
 				var paths Paths
-				if _, err := sim.Forward(context.Background(), &paths, x0, 5, 2); err != nil {
-					t.Fatal(err)
-				}
+				testkit.Must(sim.Forward(context.Background(), &paths, x0, 5, 2))
 				out, failed := make([]float64, len(x0)), make([]bool, n)
-				if _, err := sim.Backward(context.Background(), out, failed, 7, 5, prior,
-					func(int) Score { return smooth }); err != nil {
-					t.Fatal(err)
-				}
+				testkit.Must(sim.Backward(context.Background(), out, failed, 7, 5, prior,
+					func(int) Score { return smooth }))
 				late := make([]float64, 3)
-				if _, err := sim.Backward(context.Background(), late, failed[:1], 7+99, 5, prior,
-					func(int) Score { return smooth }); err != nil {
-					t.Fatal(err)
-				}
+				testkit.Must(sim.Backward(context.Background(), late, failed[:1], 7+99, 5, prior,
+					func(int) Score { return smooth }))
 				pool.Close()
 				if forward == nil {
 					forward, backward = append([]float64(nil), paths.X...), out
@@ -86,8 +79,7 @@ func TestForwardPathsFollowTheStepper(t *testing.T) {
 	pool := testkit.Pool(t, 2)
 	var paths Paths
 	sim := NewSimulator(p, pool, 2)
-	report, err := sim.Forward(context.Background(), &paths, x0, 9, 4)
-	testkit.OK(t, err)
+	report := testkit.Must(sim.Forward(context.Background(), &paths, x0, 9, 4))
 	s, N := p.NewStepper(1), p.Schedule.N
 	ζ, y := make([]float64, 3), make([]float64, 3)
 	worst := 0.0
@@ -110,9 +102,7 @@ func TestForwardPathsFollowTheStepper(t *testing.T) {
 				before = paths.At(i, k-1)
 			}
 			keyed.New(9, keyed.ForwardNoise, 4).Normals(ζ, uint64(i), k)
-			if _, err := s.Forward(y, paths.At(i, k), before, ζ, make([]bool, 1), 1, k); err != nil {
-				t.Fatal(err)
-			}
+			testkit.Must(s.Forward(y, paths.At(i, k), before, ζ, make([]bool, 1), 1, k))
 			if k == N-1 {
 				if _, err := s.Terminal(y, make([]bool, 1), 1); err != nil {
 					t.Fatal(err)
@@ -148,10 +138,8 @@ func TestBackwardPathsFollowTheStepper(t *testing.T) {
 			pool := parallel.New(2)
 			prior, _ := UniformPrior(p)
 			out, failed := make([]float64, 15), make([]bool, 5)
-			if _, err := NewSimulator(p, pool, 2).Backward(context.Background(), out, failed, 3, 8, prior,
-				func(int) Score { return smooth }); err != nil {
-				t.Fatal(err)
-			}
+			testkit.Must(NewSimulator(p, pool, 2).Backward(context.Background(), out, failed, 3, 8, prior,
+				func(int) Score { return smooth }))
 			pool.Close()
 			s, N := p.NewStepper(1), p.Schedule.N
 			h := make([]float64, 1)
@@ -166,9 +154,7 @@ func TestBackwardPathsFollowTheStepper(t *testing.T) {
 				}
 				for k := N - 1; k >= 0; k-- {
 					keyed.New(8, keyed.BackwardNoise, 0).Normals(ζ, uint64(3+i), k)
-					if _, err := s.Backward(y, x, next, ζ, make([]bool, 1), 1, k, smooth); err != nil {
-						t.Fatal(err)
-					}
+					testkit.Must(s.Backward(y, x, next, ζ, make([]bool, 1), 1, k, smooth))
 					x, next, y = y, x, next
 				}
 				if terminal {
@@ -244,8 +230,7 @@ func TestRunsAreApart(t *testing.T) {
 		var paths Paths
 		forward := func(sim *Simulator, x []float64) Report {
 			t.Helper()
-			r, err := sim.Forward(context.Background(), &paths, x, 1, 0)
-			testkit.OK(t, err)
+			r := testkit.Must(sim.Forward(context.Background(), &paths, x, 1, 0))
 			return r
 		}
 		sim := NewSimulator(rough, pool, 16)
@@ -369,9 +354,7 @@ func BenchmarkVolcanoForward(b *testing.B) {
 	var paths Paths
 	refresh := uint64(0)
 	for b.Loop() {
-		if _, err := sim.Forward(context.Background(), &paths, x0, 1, refresh); err != nil {
-			b.Fatal(err)
-		}
+		testkit.Must(sim.Forward(context.Background(), &paths, x0, 1, refresh))
 		refresh++
 	}
 }
@@ -392,8 +375,7 @@ func TestProjectedDraws(t *testing.T) {
 	for _, m := range []Method{OLLA, ULLA, OLLAP} {
 		p := process(zoo.Torus{Major: 2, Minor: 0.6}, m)
 		p.Schedule = Schedule{N: 1, T: 0.02, SigmaMin: 1, SigmaMax: 1}
-		x0, err := Start(t.Context(), p, 20, 1)
-		testkit.OK(t, err)
+		x0 := testkit.Must(Start(t.Context(), p, 20, 1))
 		c := Chains{Process: p, Count: 20, Burn: 5, Keep: 4, Thin: 3, Seed: 1}
 		plain := chains(t, c, x0)
 		on := *p

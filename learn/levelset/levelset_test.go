@@ -481,8 +481,7 @@ func round() *Network {
 }
 
 func TestSurface(t *testing.T) {
-	s, err := NewSurface(round(), ball.Mesh(3))
-	testkit.OK(t, err)
+	s := testkit.Must(NewSurface(round(), ball.Mesh(3)))
 	constrainttest.Run(t, s, constrainttest.Options{})
 	// Heights on a sphere are uniform on [−1, 1]: the mean of 4000 squares is
 	// 1/3 ± 0.0047, and the level set and the mesh are round to 3 %.
