@@ -135,10 +135,7 @@ func gentle(s constraint.Set) *langevin.Process {
 func run(t *testing.T, in Input) *Report {
 	t.Helper()
 	pool := testkit.Pool(t, 2)
-	r, err := Run(context.Background(), in, pool)
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := testkit.Must(Run(context.Background(), in, pool))
 	return r
 }
 

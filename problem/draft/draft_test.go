@@ -19,6 +19,7 @@ import (
 	"github.com/landing-diffusion/landing/langevin/evidence"
 	"github.com/landing-diffusion/landing/problem"
 	"github.com/landing-diffusion/landing/problem/discover"
+	"github.com/landing-diffusion/landing/tools/testkit"
 )
 
 func normals(n int) []float64 {
@@ -42,17 +43,13 @@ func spheres(n int) []float64 {
 
 func save(t *testing.T, name, text string) {
 	t.Helper()
-	if err := os.WriteFile(name, []byte(text), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.WriteFile(name, []byte(text), 0o666))
 }
 
 func saveArray(t *testing.T, name string, x []float64, shape ...int) {
 	t.Helper()
 	var b bytes.Buffer
-	if err := arrayfile.EncodeNPY(&b, arrayfile.Array{Shape: shape, Float64: x}); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, arrayfile.EncodeNPY(&b, arrayfile.Array{Shape: shape, Float64: x}))
 	save(t, name, b.String())
 }
 
@@ -74,10 +71,7 @@ func table(header string, n int, row func(i int) []any) string {
 
 func draft(t *testing.T, o Options) *Draft {
 	t.Helper()
-	d, err := New(o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	d := testkit.Must(New(o))
 	return d
 }
 
@@ -210,14 +204,8 @@ func TestTolerance(t *testing.T) {
 		}
 		saveArray(t, "data.npy", x, n, 3)
 		d := draft(t, Options{Path: "data.npy"})
-		p, err := problem.Load([]byte(d.YAML), "p.yaml", "", nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		process, err := p.Build()
-		if err != nil {
-			t.Fatal(err)
-		}
+		p := testkit.Must(problem.Load([]byte(d.YAML), "p.yaml", "", nil))
+		process := testkit.Must(p.Build())
 		f := evidence.Feasible(t.Context(), process.Set, x, pool)
 		if _, worst, rows := f.Beyond(f.Rounded()); rows > 0 || !p.Data.Tolerance.IsAuto() {
 			t.Errorf("times %g: tolerance %v, %d rows beside the set, row %d %s", scale, p.Data.Tolerance, rows, worst,
@@ -361,21 +349,14 @@ func TestEarth(t *testing.T) {
 	// Of a Parquet file columns are found by their names: it is taken as it is, and made too.
 	d = draft(t, Options{Path: "other.csv", Clean: "c.parquet"})
 	save(t, "c.parquet", string(d.Cleaned.Bytes))
-	x, err := dataset.ReadPoints("c.parquet")
-	if err != nil {
-		t.Fatal(err)
-	}
+	x := testkit.Must(dataset.ReadPoints("c.parquet"))
 	var b bytes.Buffer
 	w := parquetfile.NewWriter(&b, []string{"depth", "lng", "lat", "year"})
 	for i := range n {
 		row := x.X[4*i : 4*i+4]
-		if err := w.Write([]float64{row[2], row[1], row[0], row[3]}); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, w.Write([]float64{row[2], row[1], row[0], row[3]}))
 	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, w.Close())
 	save(t, "other.parquet", b.String())
 	d = draft(t, Options{Path: "other.parquet"})
 	problem, err := problem.Load([]byte(d.YAML), "p.yaml", "", nil)
@@ -411,10 +392,7 @@ func TestAngles(t *testing.T) {
 		t.Errorf("%s\n%.200s", d.YAML, d.Cleaned.Bytes)
 	}
 	save(t, "c.csv", string(d.Cleaned.Bytes))
-	p, err := dataset.ReadPoints("c.csv")
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := testkit.Must(dataset.ReadPoints("c.csv"))
 	for i := range 150 {
 		x, phi := p.X[5*i:5*i+5], 100*z[2*i]*math.Pi/180
 		if math.Abs(x[0]-math.Cos(phi))+math.Abs(x[1]-math.Sin(phi))+math.Abs(x[2]-3*z[2*i]) > 1e-12 ||

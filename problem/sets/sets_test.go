@@ -9,6 +9,7 @@ import (
 
 	"github.com/landing-diffusion/landing/constraint"
 	"github.com/landing-diffusion/landing/constraint/zoo"
+	"github.com/landing-diffusion/landing/tools/testkit"
 )
 
 // Every row has keys with tags that leave out zeros, a doc for each, and a name of its own. A key that is of one type
@@ -61,9 +62,7 @@ func TestPlace(t *testing.T) {
 func TestKeyOfKinds(t *testing.T) {
 	read := func(text string) (s Set) {
 		t.Helper()
-		if err := yaml.Unmarshal([]byte(text), &s); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, yaml.Unmarshal([]byte(text), &s))
 		return s
 	}
 	chain := read("{kind: chain, bonds: [1, 2]}")
@@ -104,17 +103,13 @@ func TestKeyOfAnotherType(t *testing.T) {
 // A set is a value: what is done to a copy leaves it alone.
 func TestSetIsAValue(t *testing.T) {
 	var s Set
-	if err := yaml.Unmarshal([]byte("{kind: level-set, weights: a.npz}"), &s); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, yaml.Unmarshal([]byte("{kind: level-set, weights: a.npz}"), &s))
 	other := s.WithFile("weights", "b.npz")
 	if s.Files()["weights"] != "a.npz" || other.Files()["weights"] != "b.npz" {
 		t.Errorf("%v and %v", s.Files(), other.Files())
 	}
 	var layer Set
-	if err := yaml.Unmarshal([]byte("{kind: sphere, dim: 3, weights: ''}"), &layer); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, yaml.Unmarshal([]byte("{kind: sphere, dim: 3, weights: ''}"), &layer))
 	over := s.Over(layer, true)
 	if _, err := over.Build("set"); err != nil {
 		t.Error(err)
