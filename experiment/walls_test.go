@@ -11,6 +11,7 @@ import (
 	"github.com/landing-diffusion/landing/base/parallel"
 	"github.com/landing-diffusion/landing/experiment/judge"
 	"github.com/landing-diffusion/landing/problem"
+	"github.com/landing-diffusion/landing/tools/testkit"
 )
 
 const capProblem = `name: cap
@@ -30,10 +31,7 @@ func capRun(t *testing.T, settings ...string) *Loaded {
 	for i := 0; i < len(x); i += 3 {
 		rows = append(rows, x[i:i+3])
 	}
-	l, err := ofRows(t, capProblem, rows, append(settings, "defaults=fixed")...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := testkit.Must(ofRows(t, capProblem, rows, append(settings, "defaults=fixed")...))
 	return l
 }
 
@@ -110,14 +108,8 @@ func TestWallsOfChains(t *testing.T) {
 	pool := parallel.New(2)
 	defer pool.Close()
 	run := func(settings ...string) *SampleReport {
-		p, err := problem.Load([]byte(capProblem), "cap.yaml", "", problem.ParseSettings(settings...))
-		if err != nil {
-			t.Fatal(err)
-		}
-		r, err := Sample(context.Background(), p, pool, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		p := testkit.Must(problem.Load([]byte(capProblem), "cap.yaml", "", problem.ParseSettings(settings...)))
+		r := testkit.Must(Sample(context.Background(), p, pool, nil))
 		return r
 	}
 	r := run("process.repulsion=0")

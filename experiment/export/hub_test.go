@@ -182,8 +182,7 @@ func TestHubDivergence(t *testing.T) {
 	v, _, err := experiment.KeptEvaluation(s.Run)
 	testkit.OK(t, err)
 	v.JSD = &judge.JSD{Metric: "Jensen–Shannon divergence", Score: metric.Score{Full: 0.25, HeldOut: 0.5}}
-	card, err := s.card(v)
-	testkit.OK(t, err)
+	card := testkit.Must(s.card(v))
 	for _, want := range []string{"type: jensen-shannon-divergence\n      value: 0.25\n",
 		"| Jensen–Shannon divergence to held-out data | 0.5000, floor 0.0000 |"} {
 		if !strings.Contains(string(card), want) {

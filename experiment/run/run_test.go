@@ -16,8 +16,7 @@ import (
 
 func TestNothingIsWrittenOver(t *testing.T) {
 	dir := t.TempDir()
-	f, err := CreateNumbered(dir, "x")
-	testkit.OK(t, err)
+	f := testkit.Must(CreateNumbered(dir, "x"))
 	g, err := CreateNumbered(dir, "x")
 	if err != nil || f.Dir == g.Dir || filepath.Base(g.Dir) != "x-002" {
 		t.Fatalf("%v and %v, %v", f, g, err)
@@ -83,8 +82,7 @@ func TestOpen(t *testing.T) {
 }
 
 func TestLock(t *testing.T) {
-	f, err := Create(filepath.Join(t.TempDir(), "r"), false)
-	testkit.OK(t, err)
+	f := testkit.Must(Create(filepath.Join(t.TempDir(), "r"), false))
 	g := &Folder{Dir: f.Dir}
 	testkit.OK(t, f.Lock())
 	if err := g.Lock(); err == nil {
@@ -108,8 +106,7 @@ func (s state) Validate() error {
 
 func checkpoint(t *testing.T) *Folder {
 	t.Helper()
-	f, err := Create(filepath.Join(t.TempDir(), "r"), false)
-	testkit.OK(t, err)
+	f := testkit.Must(Create(filepath.Join(t.TempDir(), "r"), false))
 	for i := 1; i <= 5; i++ {
 		arrays := []arrayfile.Named{{Name: "w",
 			Array: arrayfile.Array{Shape: []int{3}, Float32: []float32{float32(i), 2, 3}}}}
@@ -270,8 +267,7 @@ func TestLinksOut(t *testing.T) {
 		},
 		StatusFile: func(f *Folder) error { return f.SetStatus(Status{}) },
 	} {
-		f, err := Create(filepath.Join(t.TempDir(), "r"), false)
-		testkit.OK(t, err)
+		f := testkit.Must(Create(filepath.Join(t.TempDir(), "r"), false))
 		out := t.TempDir()
 		if err := os.Symlink(filepath.Join(out, "x"), f.Path(name)); err != nil {
 			t.Skip(err)
@@ -307,8 +303,7 @@ func TestFlippedBits(t *testing.T) {
 	f := checkpoint(t)
 	for _, name := range []string{weightsFile, stateFile} {
 		path := f.Path(checkpointDir + "/00000050/" + name)
-		data, err := os.ReadFile(path)
-		testkit.OK(t, err)
+		data := testkit.Must(os.ReadFile(path))
 		for i := range data {
 			for _, bit := range []byte{1, 0x10, 0x80} {
 				broken := append([]byte(nil), data...)
@@ -335,15 +330,13 @@ func TestFlippedBits(t *testing.T) {
 }
 
 func TestMetrics(t *testing.T) {
-	f, err := Create(filepath.Join(t.TempDir(), "r"), false)
-	testkit.OK(t, err)
+	f := testkit.Must(Create(filepath.Join(t.TempDir(), "r"), false))
 	for i := range 5 {
 		if _, err := f.AppendMetric("epoch", i, map[string]int{"v": i}); err != nil {
 			t.Fatal(err)
 		}
 	}
-	file, err := os.OpenFile(f.Path(MetricsFile), os.O_APPEND|os.O_WRONLY, 0)
-	testkit.OK(t, err)
+	file := testkit.Must(os.OpenFile(f.Path(MetricsFile), os.O_APPEND|os.O_WRONLY, 0))
 	if _, err := file.WriteString(`{"kind":"epo`); err != nil { // a crash while writing
 		t.Fatal(err)
 	}
@@ -362,7 +355,6 @@ func TestMetrics(t *testing.T) {
 // intact returns the bytes of metrics.jsonl.
 func intact(t *testing.T, f *Folder) []byte {
 	t.Helper()
-	data, err := os.ReadFile(f.Path(MetricsFile))
-	testkit.OK(t, err)
+	data := testkit.Must(os.ReadFile(f.Path(MetricsFile)))
 	return data
 }
