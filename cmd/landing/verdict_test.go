@@ -88,13 +88,8 @@ func TestRemediesRun(t *testing.T) {
 	}{{"it's uniform", nil}, {"it's uniform", []string{"process.steps=5"}}, {"paths", nil}, {"watched", nil},
 		{"demo", nil}, {"silent", nil}} {
 		t.Chdir(dir)
-		r, err := experiment.Open(t.Context(), c.run, "", pool, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if r, err = r.Redraw(t.Context(), problem.ParseSettings(c.settings...), nil); err != nil {
-			t.Fatal(err)
-		}
+		r := testkit.Must(experiment.Open(t.Context(), c.run, "", pool, nil))
+		r = testkit.Must(r.Redraw(t.Context(), problem.ParseSettings(c.settings...), nil))
 		last := testkit.Must(experiment.LastEpoch(r.Folder))
 		for _, code := range verdict.All() {
 			command := commandLine(experiment.Remedy(t.Context(), r, code, &judge.Evaluation{Epoch: last.Epoch}))

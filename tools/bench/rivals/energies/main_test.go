@@ -5,15 +5,14 @@ import (
 	"testing"
 
 	"github.com/landing-diffusion/landing/domain/molecule/amber"
+	"github.com/landing-diffusion/landing/tools/testkit"
 )
 
 // Both kinds of timing run, on the built-in molecule and on one from a file, and are of the size
 // of microseconds; a third kind is refused.
 func TestMeasure(t *testing.T) {
 	file, err := amber.ReadPrmtop("../../../../domain/molecule/amber/testdata/dipeptide.prmtop")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	for _, s := range []*amber.System{amber.AlanineDipeptide(), file} {
 		for _, what := range []string{"energies", "steps"} {
 			million, err := measure(what, s, amber.Vacuum, amber.AlanineStart(), 0.02)
