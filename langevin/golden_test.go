@@ -108,9 +108,7 @@ func replay(t *testing.T, c goldenCase, p *Process) {
 		for j := range 3 {
 			testkit.OK(t, step(next, x, prev, j))
 			if j == 2 && !p.Method.Projected() {
-				if _, err := s.Terminal(next, failed, n); err != nil {
-					t.Fatal(err)
-				}
+				testkit.Must(s.Terminal(next, failed, n))
 			}
 			golden.Near(t, hist, next, row(hist, j+1))
 			prev, x, next = x, next, make([]float64, d*n)

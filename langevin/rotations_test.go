@@ -84,9 +84,7 @@ func BenchmarkSO10Forward(b *testing.B) {
 	sim := NewSimulator(p, pool, 50)
 	var paths Paths
 	for b.Loop() {
-		if _, err := sim.Forward(context.Background(), &paths, x0, 1, 0); err != nil {
-			b.Fatal(err)
-		}
+		testkit.Must(sim.Forward(context.Background(), &paths, x0, 1, 0))
 	}
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*count*p.Schedule.N), "ns/step")
 }

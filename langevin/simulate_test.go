@@ -104,9 +104,7 @@ func TestForwardPathsFollowTheStepper(t *testing.T) {
 			keyed.New(9, keyed.ForwardNoise, 4).Normals(ζ, uint64(i), k)
 			testkit.Must(s.Forward(y, paths.At(i, k), before, ζ, make([]bool, 1), 1, k))
 			if k == N-1 {
-				if _, err := s.Terminal(y, make([]bool, 1), 1); err != nil {
-					t.Fatal(err)
-				}
+				testkit.Must(s.Terminal(y, make([]bool, 1), 1))
 			}
 			for j := range 3 {
 				if y[j] != paths.At(i, k+1)[j] {
@@ -158,9 +156,7 @@ func TestBackwardPathsFollowTheStepper(t *testing.T) {
 					x, next, y = y, x, next
 				}
 				if terminal {
-					if _, err := s.Terminal(x, make([]bool, 1), 1); err != nil {
-						t.Fatal(err)
-					}
+					testkit.Must(s.Terminal(x, make([]bool, 1), 1))
 				}
 				for j := range x {
 					if x[j] != out[3*i+j] {
@@ -384,9 +380,7 @@ func TestProjectedDraws(t *testing.T) {
 		projected := chains(t, c, x0)
 		want := append([]float64(nil), plain.X...)
 		if !m.Projected() {
-			if _, err := p.NewStepper(80).Terminal(want, make([]bool, 80), 80); err != nil {
-				t.Fatal(err)
-			}
+			testkit.Must(p.NewStepper(80).Terminal(want, make([]bool, 80), 80))
 		}
 		off, to := 0.0, 0.0
 		for i, v := range constraint.Values(p.Set, plain.X) {

@@ -45,10 +45,8 @@ func TestTrace(t *testing.T) {
 				x, failed := make([]float64, n*d), make([]bool, n)
 				for _, part := range [][2]int{{0, 30}, {30, n}} { // two calls add up
 					lo, hi := part[0], part[1]
-					if _, err := sim.Backward(context.Background(), x[lo*d:hi*d], failed[lo:hi], uint64(lo), 5, prior,
-						func(int) Score { return s }); err != nil {
-						t.Fatal(err)
-					}
+					testkit.Must(sim.Backward(context.Background(), x[lo*d:hi*d], failed[lo:hi], uint64(lo), 5, prior,
+						func(int) Score { return s }))
 				}
 				return x, failed
 			}

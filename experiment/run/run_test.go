@@ -332,9 +332,7 @@ func TestFlippedBits(t *testing.T) {
 func TestMetrics(t *testing.T) {
 	f := testkit.Must(Create(filepath.Join(t.TempDir(), "r"), false))
 	for i := range 5 {
-		if _, err := f.AppendMetric("epoch", i, map[string]int{"v": i}); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Must(f.AppendMetric("epoch", i, map[string]int{"v": i}))
 	}
 	file := testkit.Must(os.OpenFile(f.Path(MetricsFile), os.O_APPEND|os.O_WRONLY, 0))
 	if _, err := file.WriteString(`{"kind":"epo`); err != nil { // a crash while writing

@@ -169,9 +169,7 @@ func TestGain(t *testing.T) {
 		for k := range 4 {
 			term := []Term{{Item: 1, K: k, Weight: 0.6}}
 			for _, l := range []*Loss[float64]{plain, scaled} {
-				if _, err := l.Prepare(paths, term, noise); err != nil {
-					t.Fatal(err)
-				}
+				testkit.Must(l.Prepare(paths, term, noise))
 			}
 			c, f, s := gain(p.Schedule.Time(k+1)), []float64{0.3, -0.2, 0.9}, make([]float64, 3)
 			for j := range s {

@@ -450,9 +450,7 @@ func TestWindowOnRotations(t *testing.T) {
 	sim := langevin.NewSimulator(p, pool, 64)
 	var paths, others langevin.Paths
 	for refresh, to := range []*langevin.Paths{&paths, &others} {
-		if _, err := sim.Forward(context.Background(), to, data.X, 5, uint64(refresh)); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Must(sim.Forward(context.Background(), to, data.X, 5, uint64(refresh)))
 	}
 	stream := keyed.New(6, keyed.LastMomentum, 0)
 	last := func(dst []float64, path int) { stream.Normals(dst, uint64(path), 0) }

@@ -139,9 +139,7 @@ func TestArrangesEachEpoch(t *testing.T) {
 	}
 	tr, src := begin()
 	for range 3 {
-		if _, err := tr.Epoch(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Must(tr.Epoch(t.Context()))
 	}
 	want := []string{"refresh 0", "arrange 0 of 9", "arrange 1 of 9", "refresh 1", "arrange 2 of 9"}
 	if !slices.Equal(src.log, want) {

@@ -179,9 +179,7 @@ func (s *stopAfter) Err() error {
 func TestResumeIsExact(t *testing.T) {
 	finish := func(tr *Trainer[float32]) []float32 {
 		for !tr.Done() {
-			if _, err := tr.Epoch(context.Background()); err != nil {
-				t.Fatal(err)
-			}
+			testkit.Must(tr.Epoch(context.Background()))
 		}
 		return append(append([]float32(nil), tr.opt.params...), tr.opt.average...)
 	}
@@ -261,9 +259,7 @@ func TestResumeWithWindows(t *testing.T) {
 		return trainer(cfg, proc, opt, data, model(score.Reading{}, kernel.Float32, true), pool)
 	}
 	epoch := func(tr *Trainer[float32]) {
-		if _, err := tr.Epoch(context.Background()); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Must(tr.Epoch(context.Background()))
 	}
 	whole := make()
 	epoch(whole)
@@ -322,9 +318,7 @@ func TestPrecision(t *testing.T) {
 				t.Fatalf("after %d epochs the network to generate with has precision %v, not %v",
 					tr.State.Epoch, got, p)
 			}
-			if _, err := tr.Epoch(context.Background()); err != nil {
-				t.Fatal(err)
-			}
+			testkit.Must(tr.Epoch(context.Background()))
 		}
 		return tr
 	}
@@ -494,9 +488,7 @@ func TestAverageDoesNotLeak(t *testing.T) {
 		testkit.Must(tr.Epoch(context.Background()))
 		f := score.NewField(tr.Average(), 1)
 		f.Eval(make([]float64, 2), []float64{1, 0}, []float64{0, 0}, 1, 0.3)
-		if _, err := twin.Epoch(context.Background()); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Must(twin.Epoch(context.Background()))
 	}
 	same := true
 	for i, v := range tr.opt.params {

@@ -259,9 +259,7 @@ func TestPictures(t *testing.T) {
 	f := &run.Folder{Dir: a.Folder}
 	for i, kind := range []string{"epoch", "evaluation", "epoch", "evaluation"} {
 		told := map[string]float64{"seconds": float64(i + 1), "jsd": 1 / float64(i+1)}
-		if _, err := f.AppendMetric(kind, i, told); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Must(f.AppendMetric(kind, i, told))
 	}
 	if x, y := a.Curve(); len(x) != 2 || x[0] != 2 || x[1] != 4 || y[0] != 0.5 || y[1] != 0.25 {
 		t.Errorf("curve %v, %v", x, y)

@@ -153,9 +153,7 @@ func TestDistance(t *testing.T) {
 	kept(f, 2)
 	f = begin(t, filepath.Join(dir, "d-course"), "interrupted", 3, "00000003")
 	for epoch, jsd := range []float64{0.5, 0.375} {
-		if _, err := f.AppendMetric("evaluation", epoch+1, map[string]any{"epoch": epoch + 1, "jsd": jsd}); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Must(f.AppendMetric("evaluation", epoch+1, map[string]any{"epoch": epoch + 1, "jsd": jsd}))
 	}
 	testkit.Must(f.AppendMetric("epoch", 3, map[string]any{"loss": 1}))
 	write(t, f.Path(run.MetricsFile), append(read(t, f.Path(run.MetricsFile)), `{"kind": "evaluation", "ep`...))
