@@ -265,9 +265,7 @@ func TestConditionsAsked(t *testing.T) {
 		file("c.csv", "r,c\n1,NaN\n"): "column 2 is NaN, expected a finite number",
 		"nowhere.csv":                 "no such file",
 	} {
-		if _, err := l.Conditions(given); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: %v; want %q", given, err, want)
-		}
+		testkit.Refused(t, testkit.Err(l.Conditions(given)), want, given)
 	}
 	asked, err := l.Conditions(file("d.csv", "c,other,r\n0.5,7,1.25\n1,8,1.5\n"))
 	if err != nil || !slices.Equal(asked.Rows, []float64{1.25, 0.5, 1.5, 1}) || asked.Warning != "" ||
@@ -281,9 +279,7 @@ func TestConditionsAsked(t *testing.T) {
 		t.Errorf("%+v, %v", asked, err)
 	}
 	plain := testkit.Must(written(t, circle, around(20, 0.4)))
-	if _, err := plain.Conditions("r=1"); err == nil || !strings.Contains(err.Error(), "the run has no condition") {
-		t.Errorf("%v", err)
-	}
+	testkit.Refused(t, testkit.Err(plain.Conditions("r=1")), "the run has no condition")
 }
 
 // Keys of a condition that cannot be are named.

@@ -54,9 +54,7 @@ func TestPriorWithoutEnd(t *testing.T) {
 	if err != nil || l.Problem.Prior != "empirical" || !strings.Contains(l.Chosen[0].Reason, "unbounded") {
 		t.Errorf("%+v, %v", l, err)
 	}
-	if _, err := written(t, line+"prior: uniform\n", rows); err == nil || !strings.Contains(err.Error(), "auto") {
-		t.Errorf("uniform: %v", err)
-	}
+	testkit.Refused(t, testkit.Err(written(t, line+"prior: uniform\n", rows)), "auto", "uniform")
 }
 
 // The choice is a function of the problem and its data, not of the workers.

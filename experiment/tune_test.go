@@ -244,10 +244,7 @@ func TestTuneFewRows(t *testing.T) {
 		return rows
 	}
 	const set = "prior: empirical\nset: {kind: sphere, dim: 2}\n" // which takes no test
-	if _, err := ofRows(t, set, circle(1)); err == nil || !strings.Contains(err.Error(), "it has 1 point; expected at "+
-		"least 2") {
-		t.Errorf("one row: %v", err)
-	}
+	testkit.Refused(t, testkit.Err(ofRows(t, set, circle(1))), "it has 1 point; expected at least 2", "one row")
 	for _, c := range []struct {
 		rows, epochs int
 		stop         string

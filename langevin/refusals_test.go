@@ -271,9 +271,7 @@ func TestPriorsThatAreNone(t *testing.T) {
 		t.Errorf("%d states of %d paths, %v", len(e.States)/3, 20-report.Failed, err)
 	}
 	p.Set = zoo.Affine{A: [][]float64{{1, 1}}, B: []float64{0}}
-	if _, err := UniformPrior(p); err == nil || !strings.Contains(err.Error(), "uniform") {
-		t.Errorf("the uniform law of a line: %v", err)
-	}
+	testkit.Refused(t, testkit.Err(UniformPrior(p)), "uniform", "the uniform law of a line")
 }
 
 // Where ∇h loses its rank the density of a level is that of no point, +∞ as an energy, and its

@@ -1,7 +1,6 @@
 package problem
 
 import (
-	"strings"
 	"testing"
 
 	"github.com/landing-diffusion/landing/learn/score"
@@ -90,7 +89,5 @@ func TestHeldOutDefaults(t *testing.T) {
 	if err == nil {
 		_, err = p.Build()
 	}
-	if err == nil || !strings.Contains(err.Error(), `train.stop is "never"; expected one of epochs, held_out`) {
-		t.Errorf("got %v", err)
-	}
+	testkit.Refused(t, err, `train.stop is "never"; expected one of epochs, held_out`)
 }

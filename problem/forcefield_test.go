@@ -77,9 +77,7 @@ func TestForceField(t *testing.T) {
 		if !strings.Contains(keys, "prmtop:") && !strings.Contains(keys, "molecule:") && keys != "" {
 			keys = "molecule: alanine-dipeptide, " + keys
 		}
-		if _, err := build(keys); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: %v; want %q", keys, err, want)
-		}
+		testkit.Refused(t, testkit.Err(build(keys)), want, keys)
 	}
 	p := testkit.Must(Load([]byte("name: p\nset: {kind: sphere, dim: 4}\npotential: {kind: amber, molecule: "+
 		"alanine-dipeptide}\n"), "p.yaml", "", nil))

@@ -78,8 +78,6 @@ func TestObserveFaults(t *testing.T) {
 		if err == nil {
 			_, err = p.Build()
 		}
-		if err == nil || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%s:\n got  %v\n want %s", c.to, err, c.want)
-		}
+		testkit.Refused(t, err, c.want, c.to)
 	}
 }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"math"
 	"slices"
-	"strings"
 	"testing"
 
 	"github.com/landing-diffusion/landing/base/parallel"
@@ -152,10 +151,7 @@ func TestConformationFaults(t *testing.T) {
 	for i := range c.Start {
 		c.Start[i] /= 10
 	}
-	if _, err := c.Generate(context.Background(), parallel.New(1), nil); err == nil ||
-		!strings.Contains(err.Error(), "nanometres") {
-		t.Errorf("nanometres: %v", err)
-	}
+	testkit.Refused(t, testkit.Err(c.Generate(context.Background(), parallel.New(1), nil)), "nanometres", "nanometres")
 	c = good
 	c.Step = 1
 	for _, conditions := range [][]conformation.Condition{nil, {dihedral(-70, -70, 4, 6, 8, 14)}} {

@@ -263,15 +263,10 @@ func TestBadFiles(t *testing.T) {
 		{"a.xyz", "", `extension ".xyz"`},
 		{"a.npz", "", "a.npz: expected an NPZ file"},
 	} {
-		_, err := taken(set, file(t, c.name, c.text))
-		if err == nil || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%q: %v, want %q", c.text, err, c.want)
-		}
+		testkit.Refused(t, testkit.Err(taken(set, file(t, c.name, c.text))), c.want, c.text)
 	}
 	long := "waypoint," + strings.Repeat("j,", 256) + "j\n0" + strings.Repeat(",0", 257) + "\n"
-	if _, err := Read(file(t, "x.csv", long)); err == nil || !strings.Contains(err.Error(), "257 columns of joints") {
-		t.Errorf("%v", err)
-	}
+	testkit.Refused(t, testkit.Err(Read(file(t, "x.csv", long))), "257 columns of joints")
 }
 
 // What a point is given for stands behind it, from its own ends: the first configuration and
@@ -341,9 +336,7 @@ func TestOpen(t *testing.T) {
 		"joint1[0],joint1[1],joint1[2],gx,gz\n0.1,0.2,0.3,1,2\n":              `no column "gy"`,
 		"0.1,0.2\n": "2 numbers",
 	} {
-		if _, err := read(text); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%q: %v, want %q", text, err, want)
-		}
+		testkit.Refused(t, testkit.Err(read(text)), want, text)
 	}
 	if m := motionOf(constraint.Slice(set, []float64{1, 2, 3})); m == nil || m.dim != 6 || m.given != nil ||
 		m.tip.Local[0] != 1 {

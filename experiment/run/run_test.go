@@ -75,9 +75,7 @@ func TestOpen(t *testing.T) {
 		file:                         "is a file",
 		dir:                          "has no config.yaml",
 	} {
-		if _, err := Open(path); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: got %v", path, err)
-		}
+		testkit.Refused(t, testkit.Err(Open(path)), want, path)
 	}
 }
 
@@ -321,10 +319,7 @@ func TestFlippedBits(t *testing.T) {
 			}
 		}
 		testkit.OK(t, os.WriteFile(path, data[:len(data)/2], 0o666))
-		if _, err := f.LoadCheckpoint("", "abc", &state{}); err == nil ||
-			!strings.Contains(err.Error(), "--checkpoint 00000040") {
-			t.Errorf("%s cut in half: %v", name, err)
-		}
+		testkit.Refused(t, testkit.Err(f.LoadCheckpoint("", "abc", &state{})), "--checkpoint 00000040", name)
 		testkit.OK(t, os.WriteFile(path, data, 0o666))
 	}
 }

@@ -3,7 +3,6 @@ package train
 import (
 	"math"
 	"slices"
-	"strings"
 	"testing"
 
 	"github.com/landing-diffusion/landing/base/arrayfile"
@@ -67,9 +66,7 @@ func TestStateValidate(t *testing.T) {
 	} {
 		s := good
 		change(&s)
-		if err := s.Validate(); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("got %v, want %q", err, want)
-		}
+		testkit.Refused(t, s.Validate(), want)
 	}
 }
 

@@ -290,18 +290,14 @@ func TestLabels(t *testing.T) {
 	}
 	first := func(i int) []any { v := row(i); return []any{v[3], v[0], v[1], v[2]} }
 	save(t, "first.csv", table("", n, first))
-	if _, err := New(Options{Path: "first.csv"}); err == nil || !strings.Contains(err.Error(), "last columns") {
-		t.Errorf("labels first: %v", err)
-	}
+	testkit.Refused(t, testkit.Err(New(Options{Path: "first.csv"})), "last columns", "labels first")
 	save(t, "named.csv", table("kind,x,y,z", n, first))
 	if d := draft(t, Options{Path: "named.csv"}); !strings.Contains(d.YAML, `condition: {columns: ["kind"]}`) ||
 		set(d) != "{kind: sphere, dim: 3}" {
 		t.Errorf("named: %s", d.YAML)
 	}
 	save(t, "odd.csv", table("the kind,x,y,z", n, first))
-	if _, err := New(Options{Path: "odd.csv"}); err == nil || !strings.Contains(err.Error(), `"the kind" is no name`) {
-		t.Errorf("a name with a blank: %v", err)
-	}
+	testkit.Refused(t, testkit.Err(New(Options{Path: "odd.csv"})), `"the kind" is no name`, "a name with a blank")
 	if d := draft(t, Options{Path: "odd.csv", Clean: "c.csv"}); !strings.HasPrefix(string(d.Cleaned.Bytes),
 		"x,y,z,label0\n") {
 		t.Errorf("cleaned: %.40s", d.Cleaned.Bytes)
@@ -336,10 +332,7 @@ func TestEarth(t *testing.T) {
 		lat, lon := place(i)
 		return []any{u[3*i] * 10, lon, lat, 2000 + i%9}
 	}))
-	if _, err := New(Options{Path: "other.csv"}); err == nil || !strings.Contains(err.Error(),
-		"latitude and longitude are not") {
-		t.Errorf("another order: %v", err)
-	}
+	testkit.Refused(t, testkit.Err(New(Options{Path: "other.csv"})), "latitude and longitude are not", "another order")
 	d = draft(t, Options{Path: "other.csv", Clean: "c.csv"})
 	save(t, "c.csv", string(d.Cleaned.Bytes))
 	if p, given, err := dataset.ReadEarthGiven("c.csv", []string{"depth", "year"}); err != nil || p.N != n ||

@@ -85,10 +85,7 @@ func TestLines(t *testing.T) {
 	if got := strings.Join(said, ","); got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
-	if _, err := New([]Entry{entry("p", "A", 1, "x", 1)}, "Z"); err == nil ||
-		!strings.Contains(err.Error(), "there are A") {
-		t.Errorf("got %v", err)
-	}
+	testkit.Refused(t, testkit.Err(New([]Entry{entry("p", "A", 1, "x", 1)}, "Z")), "there are A")
 }
 
 // What cannot be compared stands apart and is said: other data, another split, other held-out rows, another distance.
@@ -294,9 +291,7 @@ func TestReadSweep(t *testing.T) {
 	testkit.OK(t, (&run.Folder{Dir: dir}).WriteJSON(ListFile, list))
 	var said []string
 	r := &Reader{Say: func(s string) { said = append(said, s) }}
-	if _, err := r.Read(t.Context(), []string{dir}); err == nil || !strings.Contains(err.Error(), "no cell has ended") {
-		t.Errorf("got %v", err)
-	}
+	testkit.Refused(t, testkit.Err(r.Read(t.Context(), []string{dir})), "no cell has ended")
 	e := entry("p", "done", 1, "x", 0.5)
 	e.Cost.Train = 7
 	for name, end := range map[string]func(c *work.Claim) error{

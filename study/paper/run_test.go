@@ -84,9 +84,7 @@ func TestRun(t *testing.T) {
 	testkit.OK(t, os.WriteFile(filepath.Join(folder, "runs", "demo-ULLA-s2", "config.yaml"), []byte("process: {"),
 		0o666))
 	c.File = filepath.Join(c.Out, "third.json")
-	if err := c.Run(t.Context(), plans, by); err == nil || !strings.Contains(err.Error(), "config.yaml") {
-		t.Errorf("of a damaged folder: %v", err)
-	}
+	testkit.Refused(t, c.Run(t.Context(), plans, by), "config.yaml", "a damaged folder")
 	if rows, err := ReadRows(c.File); err != nil || len(rows) > 0 {
 		t.Errorf("of a damaged folder %d rows, %v", len(rows), err)
 	}

@@ -210,10 +210,8 @@ func TestDrawsRefused(t *testing.T) {
 			t.Errorf("%s: %v; want %q at line 7", set, err, want)
 		}
 	}
-	if _, err := Parse([]byte("problems: [demo]\ndraws: [{set: {}}]"), "s.yaml"); err == nil ||
-		!strings.Contains(err.Error(), "draws[0].name: the key is missing") {
-		t.Errorf("a draw without a name: %v", err)
-	}
+	testkit.Refused(t, testkit.Err(Parse([]byte("problems: [demo]\ndraws: [{set: {}}]"), "s.yaml")),
+		"draws[0].name: the key is missing", "a draw without a name")
 }
 
 // A method that is alone keeps name, data and set of a recipe, and nothing of how it learns.
@@ -274,8 +272,6 @@ cells: [{method: B, measure: other}]
 		t.Errorf("%v, %+v", err, out)
 	}
 	f = testkit.Must(Parse([]byte("problems: [demo]\nmeasure: none"), "s.yaml"))
-	_, err = f.Plan(Options{})
-	if err == nil || !strings.Contains(err.Error(), `measure is "none"; expected one of other, own`) {
-		t.Errorf("a measure that there is not: %v", err)
-	}
+	testkit.Refused(t, testkit.Err(f.Plan(Options{})),
+		`measure is "none"; expected one of other, own`, "a measure that there is not")
 }

@@ -105,9 +105,7 @@ func TestGrid(t *testing.T) {
 		}
 	}
 	f := testkit.Must(Parse([]byte("problems: [demo, {problem: demo, name: again}]"), "s.yaml"))
-	if _, err := f.Plan(Options{}); err == nil || !strings.Contains(err.Error(), "are the same work twice") {
-		t.Errorf("one cell under two names: %v", err)
-	}
+	testkit.Refused(t, testkit.Err(f.Plan(Options{})), "are the same work twice", "one cell under two names")
 }
 
 // A unit is what is done on which bytes: where files lie does not count, what is in them does.

@@ -298,9 +298,7 @@ func TestMergeRefused(t *testing.T) {
 	} {
 		dir, names := fresh()
 		_, err := join(t, filepath.Join(t.TempDir(), "out", "x.npy"), MergeOptions{}, c(dir, names)...)
-		if err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("want %q, got %v", want, err)
-		}
+		testkit.Refused(t, err, want)
 		if fault.KindOf(err) != fault.Config {
 			t.Errorf("%q is a %T", want, err)
 		}
@@ -324,10 +322,8 @@ func TestMergeRefused(t *testing.T) {
 	second.Kernel = "another"
 	parts[1].Result = &second
 	out := filepath.Join(t.TempDir(), "x.npy")
-	if _, err := Merge(t.Context(), parts, out, MergeOptions{SameBits: true}); err == nil ||
-		!strings.Contains(err.Error(), "another") {
-		t.Errorf("same bits: %v", err)
-	}
+	testkit.Refused(t, testkit.Err(Merge(t.Context(), parts, out, MergeOptions{SameBits: true})),
+		"another", "same bits")
 	if m, err := Merge(t.Context(), parts, out, MergeOptions{}); err != nil || len(m.Notes) != 1 ||
 		len(m.Kernels) != 2 {
 		t.Errorf("%+v, %v", m, err)
@@ -374,19 +370,13 @@ func TestMergeRun(t *testing.T) {
 	moved := filepath.Join(t.TempDir(), "moved")
 	testkit.OK(t, os.Rename(r.Folder.Dir, moved))
 	out := filepath.Join(t.TempDir(), "out", "x.csv")
-	if _, err := join(t, out, MergeOptions{Pool: r.Pool}, dir); err == nil || !strings.Contains(err.Error(), "--run") {
-		t.Errorf("got %v", err)
-	}
+	testkit.Refused(t, testkit.Err(join(t, out, MergeOptions{Pool: r.Pool}, dir)), "--run")
 	another := trained(t, "demo", "prior=uniform", "seed=2")
-	if _, err := join(t, out, MergeOptions{Pool: r.Pool, Run: another.Folder.Dir}, dir); err == nil ||
-		!strings.Contains(err.Error(), "is not the run of the parts") {
-		t.Errorf("got %v", err)
-	}
+	testkit.Refused(t, testkit.Err(join(t, out, MergeOptions{Pool: r.Pool, Run: another.Folder.Dir}, dir)),
+		"is not the run of the parts")
 	o := MergeOptions{Pool: r.Pool, Run: moved}
-	if _, err := join(t, filepath.Join(t.TempDir(), "x.pdb"), o, dir); err == nil ||
-		!strings.Contains(err.Error(), "is not written to such files") {
-		t.Errorf("got %v", err)
-	}
+	testkit.Refused(t, testkit.Err(join(t, filepath.Join(t.TempDir(), "x.pdb"), o, dir)),
+		"is not written to such files")
 	if _, err := join(t, out, o, dir); err != nil {
 		t.Error(err)
 	}

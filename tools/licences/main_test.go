@@ -52,10 +52,7 @@ func TestNoTerms(t *testing.T) {
 		testkit.OK(t, os.MkdirAll(filepath.Dir(path), 0o777))
 		testkit.OK(t, os.WriteFile(path, []byte(text), 0o600))
 	}
-	err := write(repo, filepath.Join(repo, "out"), []string{"linux/amd64"})
-	if err == nil || !strings.Contains(err.Error(), "b holds no licence") {
-		t.Errorf("got %v", err)
-	}
+	testkit.Refused(t, write(repo, filepath.Join(repo, "out"), []string{"linux/amd64"}), "b holds no licence")
 	if _, err := os.Stat(filepath.Join(repo, "out")); err == nil {
 		t.Error("a file was written all the same")
 	}

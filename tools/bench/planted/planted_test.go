@@ -162,10 +162,8 @@ func measuredOnce(t *testing.T, c config, first string) {
 	}
 	broken := "package b\n\nimport \"testing\"\n\nfunc TestNo(t *testing.T) { t.Fail() }\n"
 	testkit.OK(t, os.WriteFile(filepath.Join(root, "b/b_test.go"), []byte(broken), 0o666))
-	_, err = newTrial(t.Context(), c, io.Discard)
-	if err == nil || !strings.Contains(err.Error(), "TestNo of b short fails before") {
-		t.Errorf("a test that fails on sound code: %v", err)
-	}
+	testkit.Refused(t, testkit.Err(newTrial(t.Context(), c, io.Discard)),
+		"TestNo of b short fails before", "a test that fails on sound code")
 }
 
 // Faults written down are laid over the file that they name, once.
@@ -190,9 +188,7 @@ func TestPatches(t *testing.T) {
 		"a/none.go\n- return x\n+ return x + 1\n": "none.go",
 	} {
 		testkit.OK(t, os.WriteFile(list, []byte(fault), 0o666))
-		if _, err := readPatches(root, list); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%q: %v, want %q", fault, err, want)
-		}
+		testkit.Refused(t, testkit.Err(readPatches(root, list)), want, fault)
 	}
 }
 

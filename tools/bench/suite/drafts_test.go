@@ -67,9 +67,7 @@ func drafted(t *testing.T, file, refused string, pool *parallel.Pool) {
 	t.Helper()
 	d, err := draft.New(draft.Options{Path: file})
 	if refused != "" {
-		if err == nil || !strings.Contains(err.Error(), refused) {
-			t.Errorf("%v, want it refused for %q", err, refused)
-		}
+		testkit.Refused(t, err, refused)
 		return
 	}
 	testkit.OK(t, err)

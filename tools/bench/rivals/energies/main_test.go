@@ -1,7 +1,6 @@
 package main
 
 import (
-	"strings"
 	"testing"
 
 	"github.com/landing-diffusion/landing/domain/molecule/amber"
@@ -21,8 +20,5 @@ func TestMeasure(t *testing.T) {
 			}
 		}
 	}
-	_, err = measure("calls", file, amber.Vacuum, amber.AlanineStart(), 1)
-	if err == nil || !strings.Contains(err.Error(), `"calls"`) {
-		t.Errorf("%v", err)
-	}
+	testkit.Refused(t, testkit.Err(measure("calls", file, amber.Vacuum, amber.AlanineStart(), 1)), `"calls"`)
 }
