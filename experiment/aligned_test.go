@@ -137,9 +137,7 @@ func TestAlignedRun(t *testing.T) {
 	write(r.Data.X[24:48], 2, 4, 3)
 	own, err := conformations(t, data, "network.reference="+given)
 	testkit.OK(t, err)
-	if _, err := os.Stat(own.Folder.Path("network.reference.npy")); err != nil {
-		t.Error(err)
-	}
+	testkit.OK(t, testkit.Err(os.Stat(own.Folder.Path("network.reference.npy"))))
 	testkit.OK(t, os.Remove(given))
 	if trained, err = own.Trained(""); err != nil || !slices.Equal(reference(trained.Model), r.Data.X[24:36]) {
 		t.Errorf("%v: reference %v, want %v", err, reference(trained.Model), r.Data.X[24:36])

@@ -100,9 +100,7 @@ func TestViolationOfSeveral(t *testing.T) {
 	}
 	// The bound itself is allowed, and without projection there is none.
 	r.Problem.Generate.MaxViolation = float64(v.Violation.Worst)
-	if _, err := judge.CheckViolation(r.Process.Set, s, r.Reference().Limit()); err != nil {
-		t.Error(err)
-	}
+	testkit.OK(t, testkit.Err(judge.CheckViolation(r.Process.Set, s, r.Reference().Limit())))
 	r.Problem.Generate.MaxViolation = 1e-9
 	if _, err := judge.CheckViolation(r.Process.Set, s, r.Reference().Limit()); err == nil {
 		t.Error("a violation above the bound passes")

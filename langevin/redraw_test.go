@@ -119,9 +119,7 @@ func TestCanDraw(t *testing.T) {
 	same := *p
 	same.Method, same.NoTerminal, same.Landing, same.Walls = ULLAP, !p.NoTerminal, Landing{true, 1}, PaperWalls
 	same.Schedule.N--
-	if err := p.CanDraw(&same); err != nil {
-		t.Error(err)
-	}
+	testkit.OK(t, p.CanDraw(&same))
 	for field, change := range map[string]func(*Process){
 		"Method": func(q *Process) { q.Method = OLLAP }, "Schedule.N": func(q *Process) { q.Schedule.N++ },
 	} {

@@ -517,9 +517,7 @@ func TestCheckPaths(t *testing.T) {
 	p := testkit.Must(Load([]byte("set: {kind: sphere, dim: 1000}\nprocess: {steps: 999}"), "p.yaml", "", nil))
 	proc, err := p.Build()
 	testkit.OK(t, err)
-	if err := p.CheckPaths(proc, 1000); err != nil {
-		t.Error(err)
-	}
+	testkit.OK(t, p.CheckPaths(proc, 1000))
 	var key *KeyError
 	if err := p.CheckPaths(proc, 1001); !errors.As(err, &key) || key.Key != "process.steps" {
 		t.Errorf("1001 rows: %v", err)

@@ -426,9 +426,7 @@ func TestLargestMesh(t *testing.T) {
 	if int64(3*last+2) != 3*int64(last)+2 {
 		t.Errorf("place %d overflows", 3*int64(last)+2)
 	}
-	if err := fits("m.ply", maxVertices, maxVertices); err != nil {
-		t.Error(err)
-	}
+	testkit.OK(t, fits("m.ply", maxVertices, maxVertices))
 	for _, n := range [][2]int{{maxVertices + 1, 1}, {3, maxVertices + 1}} {
 		var e *Error
 		if err := fits("m.ply", n[0], n[1]); !errors.As(err, &e) || e.File != "m.ply" {

@@ -324,7 +324,5 @@ func TestImage(t *testing.T) {
 		cmd.ProcessState.ExitCode() != exitCheck) {
 		t.Fatalf("%v: %s", err, out)
 	}
-	if _, err := os.Stat(filepath.Join(dir, "samples.npy")); err != nil {
-		t.Error(err)
-	}
+	testkit.OK(t, testkit.Err(os.Stat(filepath.Join(dir, "samples.npy"))))
 }

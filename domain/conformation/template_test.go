@@ -178,9 +178,7 @@ func TestSingular(t *testing.T) {
 			all = append(all, on(distance, v, v, i, j))
 		}
 	}
-	if err := set(t, 5, conformation.Spec{Conditions: all}).Singular(x); err != nil {
-		t.Error(err)
-	}
+	testkit.OK(t, set(t, 5, conformation.Spec{Conditions: all}).Singular(x))
 	if err := alanine(t, false).Singular(make([]float64, 30)); err != nil {
 		t.Error("a template that is not on Σ:", err)
 	}

@@ -498,9 +498,7 @@ func TestDraw(t *testing.T) {
 		!strings.Contains(a.Caption, "1.0×10⁻⁹") {
 		t.Fatalf("%+v", a)
 	}
-	if err := (&figure.Report{Scene: a}).WriteHTML(&bytes.Buffer{}); err != nil {
-		t.Error(err)
-	}
+	testkit.OK(t, (&figure.Report{Scene: a}).WriteHTML(&bytes.Buffer{}))
 }
 
 // The tip's way goes from way point to way point with joints at constant rates, the shorter way around.

@@ -107,9 +107,7 @@ func TestHub(t *testing.T) {
 	if err != nil || metadata["license"] != "Apache-2.0" || arrays == nil {
 		t.Errorf("%v, %v", metadata, err)
 	}
-	if _, err := problem.Load(files["config.yaml"], "config.yaml", "", nil); err != nil {
-		t.Error(err)
-	}
+	testkit.OK(t, testkit.Err(problem.Load(files["config.yaml"], "config.yaml", "", nil)))
 }
 
 // What keeps a run from a hub is said by name.

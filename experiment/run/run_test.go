@@ -30,9 +30,7 @@ func TestNothingIsWrittenOver(t *testing.T) {
 		t.Errorf("the file now holds %q", data)
 	}
 	f.Force = true
-	if err := f.Write("a/b.txt", []byte("two")); err != nil {
-		t.Error(err)
-	}
+	testkit.OK(t, f.Write("a/b.txt", []byte("two")))
 	if data, _ := f.Read("a/b.txt"); string(data) != "two" {
 		t.Errorf("the file now holds %q", data)
 	}
@@ -87,9 +85,7 @@ func TestLock(t *testing.T) {
 		t.Error("two locks at once")
 	}
 	f.Unlock()
-	if err := g.Lock(); err != nil {
-		t.Error(err)
-	}
+	testkit.OK(t, g.Lock())
 	g.Unlock()
 }
 

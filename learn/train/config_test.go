@@ -43,9 +43,7 @@ func TestConfigErrors(t *testing.T) {
 			t.Errorf("%s: %v", field, err)
 		}
 	}
-	if err := smallConfig.Validate(); err != nil {
-		t.Error(err)
-	}
+	testkit.OK(t, smallConfig.Validate())
 }
 
 // prepared counts how often a source is prepared.

@@ -169,9 +169,7 @@ func says(t *testing.T, r *Report, check, component string, status Status, words
 		}
 	}
 	var b strings.Builder
-	if err := r.Write(&b, false); err != nil {
-		t.Error(err)
-	}
+	testkit.OK(t, r.Write(&b, false))
 	t.Errorf("%s, %q: got %v, want %v with %q\n%s", check, component, all, status, words, b.String())
 }
 
@@ -180,9 +178,7 @@ func clean(t *testing.T, r *Report, limit Status) {
 	t.Helper()
 	if r.Status() > limit {
 		var b strings.Builder
-		if err := r.Write(&b, false); err != nil {
-			t.Error(err)
-		}
+		testkit.OK(t, r.Write(&b, false))
 		t.Errorf("a finding is above %v:\n%s", limit, b.String())
 	}
 }

@@ -66,9 +66,7 @@ func TestKeyOfKinds(t *testing.T) {
 		return s
 	}
 	chain := read("{kind: chain, bonds: [1, 2]}")
-	if _, err := chain.Over(read("{angles: [1.9]}"), false).Build("set"); err != nil {
-		t.Error(err)
-	}
+	testkit.OK(t, testkit.Err(chain.Over(read("{angles: [1.9]}"), false).Build("set")))
 	m := read("{kind: molecule, atoms: 4}").Over(read("{angles: [{atoms: [0, 1, 2], value: 100}]}"), false)
 	if s, err := m.Build("set"); err != nil || len(s.Equalities()) != 1 {
 		t.Error(err)
@@ -107,9 +105,7 @@ func TestSetIsAValue(t *testing.T) {
 	var layer Set
 	testkit.OK(t, yaml.Unmarshal([]byte("{kind: sphere, dim: 3, weights: ''}"), &layer))
 	over := s.Over(layer, true)
-	if _, err := over.Build("set"); err != nil {
-		t.Error(err)
-	}
+	testkit.OK(t, testkit.Err(over.Build("set")))
 	if s.Is() != "level-set" || s.has("dim") || over.has("weights") || !over.has("dim") {
 		t.Errorf("%+v, %+v", s, over)
 	}

@@ -206,9 +206,8 @@ func TestPanics(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 	r.network.fields = fields
-	if _, _, err = draw(t.Context(), e, r, Request{N: 5}); err != nil {
-		t.Error(err)
-	}
+	_, _, err = draw(t.Context(), e, r, Request{N: 5})
+	testkit.OK(t, err)
 }
 
 // Samples whose simulation breaks down are counted over all parts.

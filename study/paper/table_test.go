@@ -132,9 +132,7 @@ OLLA, |h| earth: its paths diverged,; all of them
 	if p := made[0].Rows[0].Places[0]; len(p.Ours) != 0 {
 		t.Errorf("a row of other settings stands for the cell: %+v", p)
 	}
-	if _, err := json.Marshal(made); err != nil {
-		t.Error(err)
-	}
+	testkit.OK(t, testkit.Err(json.Marshal(made)))
 }
 
 // With no rows at all, no table has a number of ours or a mark.

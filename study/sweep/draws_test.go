@@ -256,8 +256,7 @@ methods:
 measure: own
 cells: [{method: B, measure: other}]
 `), "s.yaml"))
-	p, err := f.Plan(Options{Keep: func(c *Cell) bool { return c.Label.Method == "B" }})
-	testkit.OK(t, err)
+	p := testkit.Must(f.Plan(Options{Keep: func(c *Cell) bool { return c.Label.Method == "B" }}))
 	var got []string
 	for _, c := range p.Cells {
 		got = append(got, fmt.Sprintf("%s %s %t", c.Name, c.Measure, c.Unit != nil))

@@ -377,9 +377,7 @@ func TestMergeRun(t *testing.T) {
 	o := MergeOptions{Pool: r.Pool, Run: moved}
 	testkit.Refused(t, testkit.Err(join(t, filepath.Join(t.TempDir(), "x.pdb"), o, dir)),
 		"is not written to such files")
-	if _, err := join(t, out, o, dir); err != nil {
-		t.Error(err)
-	}
+	testkit.OK(t, testkit.Err(join(t, out, o, dir)))
 }
 
 // What generation says of all samples is said of the parts together: too many that fail, and the one that is furthest

@@ -101,8 +101,7 @@ func measuredOnce(t *testing.T, c config, first string) {
 			t.Errorf("measured %q, then %q; want %s once", first, second.String(), s)
 		}
 	}
-	all, err := plant(root, "a")
-	testkit.OK(t, err)
+	all := testkit.Must(plant(root, "a"))
 	for _, s := range []struct {
 		suite
 		function, tests string

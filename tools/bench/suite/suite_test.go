@@ -63,9 +63,7 @@ func TestMeasure(t *testing.T) {
 	if r.Start == "" || r.Verdict == "good" || r.Seconds.All < r.Seconds.Train {
 		t.Errorf("start %q, verdict %q, seconds %+v", r.Start, r.Verdict, r.Seconds)
 	}
-	if _, err := json.Marshal(r); err != nil {
-		t.Error(err)
-	}
+	testkit.OK(t, testkit.Err(json.Marshal(r)))
 	again := testkit.Must(experiment.Open(t.Context(), filepath.Join(r.Folder, "run"), "", c.Pool, nil))
 	if again.Problem.Observe != nil || again.Data.N != 200 {
 		t.Error("the run is not of data and set alone")
@@ -119,9 +117,7 @@ func TestMeasureFaults(t *testing.T) {
 	if err != nil || !strings.Contains(r.Verdict, "process.friction") || r.Passed != (Passed{}) {
 		t.Errorf("%+v, %v", r, err)
 	}
-	if _, err := json.Marshal(r); err != nil {
-		t.Error(err)
-	}
+	testkit.OK(t, testkit.Err(json.Marshal(r)))
 }
 
 // Draws of the law itself are good by the bars, and one point again and again is not: what the

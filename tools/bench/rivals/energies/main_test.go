@@ -10,8 +10,7 @@ import (
 // Both kinds of timing run, on the built-in molecule and on one from a file, and are of the size
 // of microseconds; a third kind is refused.
 func TestMeasure(t *testing.T) {
-	file, err := amber.ReadPrmtop("../../../../domain/molecule/amber/testdata/dipeptide.prmtop")
-	testkit.OK(t, err)
+	file := testkit.Must(amber.ReadPrmtop("../../../../domain/molecule/amber/testdata/dipeptide.prmtop"))
 	for _, s := range []*amber.System{amber.AlanineDipeptide(), file} {
 		for _, what := range []string{"energies", "steps"} {
 			million, err := measure(what, s, amber.Vacuum, amber.AlanineStart(), 0.02)
