@@ -34,8 +34,7 @@ func trainTo(t *testing.T, r *Run, o Observer) (rates []float64) {
 // extended is the run with settings to go on with.
 func extended(t *testing.T, r *Run, settings ...string) *Run {
 	t.Helper()
-	q := testkit.Must(r.Extend(problem.ParseSettings(settings...), "", []string{"test"}))
-	return q
+	return testkit.Must(r.Extend(problem.ParseSettings(settings...), "", []string{"test"}))
 }
 
 // A finished run that goes on begins its rate where that of a run of so many epochs would be,

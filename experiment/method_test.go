@@ -115,8 +115,7 @@ func TestMethodOfOnesOwnResumes(t *testing.T) {
 		if err != nil || len(names) == 0 {
 			t.Fatalf("checkpoints %v, %v", names, err)
 		}
-		data := testkit.Must(r.Folder.Read(filepath.Join("checkpoints", names[len(names)-1], "weights.safetensors")))
-		return data
+		return testkit.Must(r.Folder.Read(filepath.Join("checkpoints", names[len(names)-1], "weights.safetensors")))
 	}
 	whole := denoised(t, "train.epochs=6", "train.refresh=2")
 	testkit.OK(t, whole.Train(context.Background(), "", Observer{}))

@@ -47,8 +47,7 @@ func newest(t *testing.T, r *Run) (string, train.State) {
 // heard is what a state holds of held-out distances.
 func heard(t *testing.T, s train.State) []byte {
 	t.Helper()
-	data := testkit.Must(json.Marshal(s.Judged))
-	return data
+	return testkit.Must(json.Marshal(s.Judged))
 }
 
 // A training that held-out distances end is one that was planned for so many epochs, byte for byte,

@@ -44,8 +44,7 @@ func TestRunOfAnotherVersion(t *testing.T) {
 		t.Helper()
 		trainTo(t, r, Observer{})
 		var state train.State
-		arrays := testkit.Must(r.Folder.LoadCheckpoint("", r.Config, &state))
-		return arrays
+		return testkit.Must(r.Folder.LoadCheckpoint("", r.Config, &state))
 	}
 	same, err := rewritten("", "")
 	if err != nil || same.Warning != "" {

@@ -31,8 +31,7 @@ func capRun(t *testing.T, settings ...string) *Loaded {
 	for i := 0; i < len(x); i += 3 {
 		rows = append(rows, x[i:i+3])
 	}
-	l := testkit.Must(ofRows(t, capProblem, rows, append(settings, "defaults=fixed")...))
-	return l
+	return testkit.Must(ofRows(t, capProblem, rows, append(settings, "defaults=fixed")...))
 }
 
 // capDraws are uniform on the cap: its height is.
@@ -109,8 +108,7 @@ func TestWallsOfChains(t *testing.T) {
 	defer pool.Close()
 	run := func(settings ...string) *SampleReport {
 		p := testkit.Must(problem.Load([]byte(capProblem), "cap.yaml", "", problem.ParseSettings(settings...)))
-		r := testkit.Must(Sample(context.Background(), p, pool, nil))
-		return r
+		return testkit.Must(Sample(context.Background(), p, pool, nil))
 	}
 	r := run("process.repulsion=0")
 	if z := float64(r.Coordinates[2].Mean); math.Abs(z-0.2) > 0.01 {

@@ -112,8 +112,7 @@ func chainsOf(t *testing.T, set constraint.Set, f Potential, τ float64, leaps i
 	pool := testkit.Pool(t, 2)
 	x0 := testkit.Must(Start(t.Context(), p, 48, 1))
 	c := &Chains{Process: p, Leaps: leaps, Count: 48, Burn: 100, Keep: 250, Thin: 2, Seed: 1}
-	draws := testkit.Must(c.Run(context.Background(), pool, x0))
-	return draws
+	return testkit.Must(c.Run(context.Background(), pool, x0))
 }
 
 // chainMean returns the mean of g and its standard error by the means of chains.

@@ -284,8 +284,7 @@ func TestRedundantAxisIsALine(t *testing.T) {
 // polarCap is {‖x‖ = 1, x₂ ≥ 0.2}.
 func polarCap(t *testing.T) zoo.Cap {
 	t.Helper()
-	s := testkit.Must(zoo.NewCap([]float64{0, 0, 1}, 0.2))
-	return s
+	return testkit.Must(zoo.NewCap([]float64{0, 0, 1}, 0.2))
 }
 
 // The splitting leaves the uniform law on a set with walls as it is: flights

@@ -128,8 +128,7 @@ func TestStationaryCovariance(t *testing.T) {
 func chains(t *testing.T, c Chains, x0 []float64) *Draws {
 	t.Helper()
 	pool := testkit.Pool(t, 0)
-	draws := testkit.Must(c.Run(context.Background(), pool, x0))
-	return draws
+	return testkit.Must(c.Run(context.Background(), pool, x0))
 }
 
 // Without curvature terms OLLA sits (d−1)/(2α) off the unit sphere; with them

@@ -226,8 +226,7 @@ func TestRunsAreApart(t *testing.T) {
 		var paths Paths
 		forward := func(sim *Simulator, x []float64) Report {
 			t.Helper()
-			r := testkit.Must(sim.Forward(context.Background(), &paths, x, 1, 0))
-			return r
+			return testkit.Must(sim.Forward(context.Background(), &paths, x, 1, 0))
 		}
 		sim := NewSimulator(rough, pool, 16)
 		first, second := forward(sim, x0), forward(sim, x0)

@@ -35,8 +35,7 @@ func process(set constraint.Set, m Method) *Process {
 
 func pointOn(t *testing.T, p *Process) []float64 {
 	t.Helper()
-	x := testkit.Must(Start(t.Context(), &Process{Set: p.Set}, 1, 3))
-	return x
+	return testkit.Must(Start(t.Context(), &Process{Set: p.Set}, 1, 3))
 }
 
 // tangentMatrix returns Π(x), d×d.

@@ -26,8 +26,7 @@ func flying(set constraint.Set, m Method, τ float64, steps int) *Process {
 
 func boxOf(t *testing.T, lower, upper []float64) constraint.Set {
 	t.Helper()
-	set := testkit.Must(zoo.NewBox(lower, upper))
-	return set
+	return testkit.Must(zoo.NewBox(lower, upper))
 }
 
 // fly returns the states x_1, x_2, … of one row from x with momentum p, forward

@@ -21,8 +21,7 @@ func program(t testing.TB, d int, formulas ...string) *expr.Program {
 		v := testkit.Must(s.Parse(f))
 		values = append(values, v)
 	}
-	p := testkit.Must(g.Compile(values...))
-	return p
+	return testkit.Must(g.Compile(values...))
 }
 
 // Equal sub-expressions are computed once, within and between formulas, however

@@ -29,8 +29,7 @@ func TestGolden(t *testing.T) {
 
 func reference(t *testing.T, y []float64) *Reference {
 	t.Helper()
-	r := testkit.Must(New(y))
-	return r
+	return testkit.Must(New(y))
 }
 
 // random returns n atoms, and spin a rotation, of a seed.

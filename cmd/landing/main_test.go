@@ -429,8 +429,7 @@ func TestInterruptAndKill(t *testing.T) {
 		if err != nil || len(paths) == 0 {
 			t.Fatalf("%s has no checkpoint: %v", name, err)
 		}
-		data := testkit.Must(os.ReadFile(paths[len(paths)-1]))
-		return data
+		return testkit.Must(os.ReadFile(paths[len(paths)-1]))
 	}
 	want := final("whole")
 	wait := func(name string, least int) { // until some checkpoints are there

@@ -104,8 +104,7 @@ func TestRemediesRun(t *testing.T) {
 	// was left to it follows again.
 	of := func(name string) *experiment.Run {
 		t.Helper()
-		r := testkit.Must(experiment.Open(t.Context(), name, "", pool, nil))
-		return r
+		return testkit.Must(experiment.Open(t.Context(), name, "", pool, nil))
 	}
 	silent := of("silent")
 	for name, want := range map[string]string{"paths": "train.stop=held_out_loss", "silent": "train.epochs=1"} {

@@ -23,8 +23,7 @@ func (s noRetract) NewEvaluator(rows int) constraint.Evaluator {
 
 func orthogonal(t testing.TB, n int) *zoo.Orthogonal {
 	t.Helper()
-	s := testkit.Must(zoo.NewOrthogonal(n, zoo.OrthogonalOptions{}))
-	return s
+	return testkit.Must(zoo.NewOrthogonal(n, zoo.OrthogonalOptions{}))
 }
 
 // haar returns k points of O(n), each off it by about the distance off.

@@ -252,6 +252,5 @@ func TestAllocatesNothing(t *testing.T) {
 
 func simplexOf(t *testing.T, d int) constraint.Set {
 	t.Helper()
-	s := testkit.Must(zoo.NewSimplex(d))
-	return s
+	return testkit.Must(zoo.NewSimplex(d))
 }

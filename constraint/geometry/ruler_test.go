@@ -21,8 +21,7 @@ func formulas(t *testing.T, dim int, equalities, inequalities []string) constrai
 	for i, e := range inequalities {
 		spec.Inequality = append(spec.Inequality, formula.Component{Name: fmt.Sprint("g", i), Expr: e})
 	}
-	s := testkit.Must(formula.New(spec))
-	return s
+	return testkit.Must(formula.New(spec))
 }
 
 // Of planes the gap is the distance, whatever their equations are multiplied by: of one, and of

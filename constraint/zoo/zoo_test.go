@@ -46,8 +46,7 @@ func TestSuite(t *testing.T) {
 
 func curvature(t *testing.T, s constraint.Set) *geometry.Curvature {
 	t.Helper()
-	k := testkit.Must(geometry.NewCurvature(s, 1))
-	return k
+	return testkit.Must(geometry.NewCurvature(s, 1))
 }
 
 // The mean curvature of a sphere of radius r is −(d−1)x/r².

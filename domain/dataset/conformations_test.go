@@ -24,8 +24,7 @@ func dihedral(lo, hi float64, atoms ...int) conformation.Condition {
 
 func generate(t *testing.T, c Conformations, workers int) *Frames {
 	t.Helper()
-	f := testkit.Must(c.Generate(context.Background(), parallel.New(workers), nil))
-	return f
+	return testkit.Must(c.Generate(context.Background(), parallel.New(workers), nil))
 }
 
 // Frames of alanine dipeptide meet their conditions to round-off, keep their hand and their

@@ -36,8 +36,7 @@ func dihedral(name string, low, high float64, atoms ...int) conformation.Conditi
 
 func set(t testing.TB, m *molecule.Molecule, c ...conformation.Condition) *conformation.Set {
 	t.Helper()
-	s := testkit.Must(conformation.New(conformation.Spec{Molecule: m, Conditions: c}))
-	return s
+	return testkit.Must(conformation.New(conformation.Spec{Molecule: m, Conditions: c}))
 }
 
 func pool(t testing.TB) *parallel.Pool {
@@ -223,8 +222,7 @@ func TestTorsions(t *testing.T) {
 		return strings.Join(out, "; ")
 	}
 	make := func(s constraint.Set, m *molecule.Molecule, x []float64) *domain.Domain {
-		d := testkit.Must(New(domain.Input{Set: s, Data: x, Train: x, Molecule: m, Pool: pool(t)}))
-		return d
+		return testkit.Must(New(domain.Input{Set: s, Data: x, Train: x, Molecule: m, Pool: pool(t)}))
 	}
 	d := make(set(t, ring, dihedral("", 50, 50, 3, 2, 1, 0)), nil, x)
 	if got := names(d); strings.Count(got, "dihedral") != 11 || strings.Contains(got, "0 – 1 – 2 – 3;") ||
@@ -388,8 +386,7 @@ func TestLine(t *testing.T) {
 // molecule is told by its atoms; one that only calls them otherwise is taken, with a warning.
 func TestFit(t *testing.T) {
 	names := func(s string) *molecule.Molecule {
-		m := testkit.Must(molecule.FromNames(strings.Fields(s)))
-		return m
+		return testkit.Must(molecule.FromNames(strings.Fields(s)))
 	}
 	s := set(t, names("A1:C1 A1:N2 A1:C3 A1:O4"), dihedral("τ", 0, 300, 0, 1, 2, 3))
 	for what, c := range map[string]struct {

@@ -44,8 +44,7 @@ func panda(t testing.TB, waypoints int) constraint.Set {
 
 func made(t testing.TB, spec trajectory.Spec) constraint.Set {
 	t.Helper()
-	set := testkit.Must(trajectory.New(spec))
-	return set
+	return testkit.Must(trajectory.New(spec))
 }
 
 // hand is an arm of one joint about z and a hand 1 m from it, past a ball of radius 0.1 at (1, 0, 0).

@@ -344,6 +344,5 @@ func TestMetrics(t *testing.T) {
 // intact returns the bytes of metrics.jsonl.
 func intact(t *testing.T, f *Folder) []byte {
 	t.Helper()
-	data := testkit.Must(os.ReadFile(f.Path(MetricsFile)))
-	return data
+	return testkit.Must(os.ReadFile(f.Path(MetricsFile)))
 }

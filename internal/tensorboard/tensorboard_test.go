@@ -20,14 +20,12 @@ import (
 
 func records(t *testing.T, b []byte) [][]byte {
 	t.Helper()
-	all := testkit.Must(eventfile.Records(b))
-	return all
+	return testkit.Must(eventfile.Records(b))
 }
 
 func fields(t *testing.T, b []byte) map[int][][]byte {
 	t.Helper()
-	out := testkit.Must(eventfile.Fields(b))
-	return out
+	return testkit.Must(eventfile.Fields(b))
 }
 
 // The checksum that the format's description gives for 32 zeros (RFC 3720), masked.

@@ -21,8 +21,7 @@ import (
 func measure(t *testing.T, set constraint.Set, rows []float64) *Measures {
 	t.Helper()
 	pool := testkit.Pool(t, 1)
-	m := testkit.Must(Measure(t.Context(), set, rows, 1, pool))
-	return m
+	return testkit.Must(Measure(t.Context(), set, rows, 1, pool))
 }
 
 // quiet fails if something could not be measured.
@@ -51,8 +50,7 @@ func normals(n int) []float64 {
 
 func box(t *testing.T, lower, upper []float64) constraint.Set {
 	t.Helper()
-	set := testkit.Must(zoo.NewBox(lower, upper))
-	return set
+	return testkit.Must(zoo.NewBox(lower, upper))
 }
 
 // near fails unless got is want to a relative error.

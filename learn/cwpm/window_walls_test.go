@@ -28,8 +28,7 @@ func forward(t *testing.T, p *langevin.Process, starts []float64, seed uint64) (
 
 func box(t *testing.T, lower, upper []float64) constraint.Set {
 	t.Helper()
-	set := testkit.Must(zoo.NewBox(lower, upper))
-	return set
+	return testkit.Must(zoo.NewBox(lower, upper))
 }
 
 // Unfolded at the walls of a half line, of an interval and of a rectangle, paths are

@@ -135,8 +135,7 @@ func gentle(s constraint.Set) *langevin.Process {
 func run(t *testing.T, in Input) *Report {
 	t.Helper()
 	pool := testkit.Pool(t, 2)
-	r := testkit.Must(Run(context.Background(), in, pool))
-	return r
+	return testkit.Must(Run(context.Background(), in, pool))
 }
 
 func examine(t *testing.T, s constraint.Set) *Report {

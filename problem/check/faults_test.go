@@ -368,8 +368,7 @@ func read(t *testing.T, text string) *formula.Set {
 	t.Helper()
 	var spec formula.Spec
 	testkit.OK(t, yaml.UnmarshalWithOptions([]byte(text), &spec, yaml.Strict()))
-	s := testkit.Must(formula.New(spec))
-	return s
+	return testkit.Must(formula.New(spec))
 }
 
 // Arm-like constraints as formulas, in the paper's summed form and separate.

@@ -15,8 +15,7 @@ import (
 
 func gathered(t *testing.T, in Input, pool *parallel.Pool) *Evidence {
 	t.Helper()
-	e := testkit.Must(gather(t.Context(), in, pool))
-	return e
+	return testkit.Must(gather(t.Context(), in, pool))
 }
 
 func terminalFinding(t *testing.T, p *langevin.Process, data []float64) Finding {

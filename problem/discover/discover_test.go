@@ -36,8 +36,7 @@ func rows(seed uint64, n, given int, of func(z []float64) []float64) Table {
 
 func look(t *testing.T, table Table, given ...string) *Report {
 	t.Helper()
-	r := testkit.Must(Look(table, given...))
-	return r
+	return testkit.Must(Look(table, given...))
 }
 
 // written are relations as families are written, sorted.

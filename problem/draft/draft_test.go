@@ -71,8 +71,7 @@ func table(header string, n int, row func(i int) []any) string {
 
 func draft(t *testing.T, o Options) *Draft {
 	t.Helper()
-	d := testkit.Must(New(o))
-	return d
+	return testkit.Must(New(o))
 }
 
 // set returns the lines of a draft that are not comments, from set on.

@@ -24,8 +24,7 @@ import (
 
 func resolved(t *testing.T) *jsonschema.Resolved {
 	t.Helper()
-	r := testkit.Must(schema.Problem().Resolve(nil))
-	return r
+	return testkit.Must(schema.Problem().Resolve(nil))
 }
 
 // value is what an editor makes of YAML: as JSON would have it.
@@ -47,8 +46,7 @@ func value(t *testing.T, n ast.Node) any {
 		}
 		return list
 	case *ast.IntegerNode:
-		v := testkit.Must(strconv.ParseFloat(strings.ReplaceAll(n.Token.Value, "_", ""), 64))
-		return v
+		return testkit.Must(strconv.ParseFloat(strings.ReplaceAll(n.Token.Value, "_", ""), 64))
 	case *ast.FloatNode:
 		return n.Value
 	case *ast.BoolNode:

@@ -38,8 +38,7 @@ func entry(problem, method string, seed uint64, data string, d float64) Entry {
 
 func compared(t *testing.T, against string, entries ...Entry) *Comparison {
 	t.Helper()
-	c := testkit.Must(New(entries, against))
-	return c
+	return testkit.Must(New(entries, against))
 }
 
 // A line is seeds of one method: its mean and standard error are those of the seeds' distances, and the test is that

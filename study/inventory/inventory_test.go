@@ -47,8 +47,7 @@ func write(t *testing.T, path string, data []byte) {
 
 func find(t *testing.T, o inventory.Options, dirs ...string) *inventory.List {
 	t.Helper()
-	list := testkit.Must(inventory.Find(dirs, o))
-	return list
+	return testkit.Must(inventory.Find(dirs, o))
 }
 
 // Every way in which a run may have ended has its state, and what is broken has its reason.
@@ -125,8 +124,7 @@ func TestStates(t *testing.T) {
 
 func read(t *testing.T, path string) []byte {
 	t.Helper()
-	data := testkit.Must(os.ReadFile(path))
-	return data
+	return testkit.Must(os.ReadFile(path))
 }
 
 // The distance is that of the kept evaluation, which is stale if it is of other weights than samples are drawn with; or

@@ -27,8 +27,7 @@ import (
 func planned(t *testing.T, file string, o Options) *Plan {
 	t.Helper()
 	f := testkit.Must(Parse([]byte(file), "s.yaml"))
-	p := testkit.Must(f.Plan(o))
-	return p
+	return testkit.Must(f.Plan(o))
 }
 
 func names(p *Plan) (out []string) {

@@ -54,8 +54,7 @@ func drawn(t *testing.T, r *experiment.Run, n int, first, seed uint64) []float64
 
 func readRows(t *testing.T, dir string) arrayfile.Array {
 	t.Helper()
-	a := testkit.Must(arrayfile.ReadNPY(filepath.Join(dir, RowsFile)))
-	return a
+	return testkit.Must(arrayfile.ReadNPY(filepath.Join(dir, RowsFile)))
 }
 
 // The rows of parts are those of one process, at any cut. What is whole is not made again.

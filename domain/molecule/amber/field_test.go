@@ -34,8 +34,7 @@ func bent(seed uint64, x []float64) []float64 {
 func openmm(t *testing.T) map[string]arrayfile.Array {
 	t.Helper()
 	data := testkit.Must(os.ReadFile(filepath.Join("testdata", "openmm.npz")))
-	a := testkit.Must(arrayfile.DecodeNPZ(bytes.NewReader(data), int64(len(data))))
-	return a
+	return testkit.Must(arrayfile.DecodeNPZ(bytes.NewReader(data), int64(len(data))))
 }
 
 // Energies by term and gradients are OpenMM's, for its own parameters, to the nine digits of a prmtop file.

@@ -59,8 +59,7 @@ func planner(t *testing.T, spec trajectory.Spec, tip robot.Point, o plan.Options
 	if o.Waypoints == 0 {
 		o.Waypoints = spec.Waypoints
 	}
-	pl := testkit.Must(plan.New(p, o))
-	return pl
+	return testkit.Must(plan.New(p, o))
 }
 
 // What a path promises, of the published scene in both modes: points of Σ, even steps, the

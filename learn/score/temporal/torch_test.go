@@ -63,8 +63,7 @@ func read(t *testing.T, name string) map[string]arrayfile.Array {
 	f := testkit.Must(os.Open("testdata/" + name + ".npz"))
 	defer f.Close()
 	info := testkit.Must(f.Stat())
-	a := testkit.Must(arrayfile.DecodeNPZ(f, info.Size()))
-	return a
+	return testkit.Must(arrayfile.DecodeNPZ(f, info.Size()))
 }
 
 func near(t *testing.T, what string, got, want []float64) {

@@ -209,8 +209,7 @@ func TestSoak(t *testing.T) {
 	want := []Wanted{{Ask{Run: "r", N: 2, Seed: 7}, []byte("7")}}
 	soak := func(f *faulty, length time.Duration) *Soak {
 		t.Helper()
-		s := testkit.Must(f.begin(t).Soak(t.Context(), want, 8, length))
-		return s
+		return testkit.Must(f.begin(t).Soak(t.Context(), want, 8, length))
 	}
 	s := soak(&faulty{answer: func(w http.ResponseWriter, a Ask) {
 		time.Sleep(time.Millisecond)

@@ -20,8 +20,7 @@ func draw(t *testing.T, p *Problem, workers int, seed, batch uint64, n int) []fl
 	t.Helper()
 	pool := parallel.New(workers)
 	defer pool.Close()
-	x := testkit.Must(p.Draw(t.Context(), pool, seed, batch, n))
-	return x
+	return testkit.Must(p.Draw(t.Context(), pool, seed, batch, n))
 }
 
 // Every problem's file is accepted as it stands, its rows keep all constraints to 1e-12 of
