@@ -172,7 +172,8 @@ func TestLayers(t *testing.T) {
 // A wrong table is found.
 func TestLayersSeesFaults(t *testing.T) {
 	h := readHouse(t, "| floor | folder | its one job |\n| --- | --- | --- |\n| 1 | `low` | |\n| 2 | `high` | |\n\n"+
-		"| package | its one job |\n| --- | --- |\n| `low/a`, `low/b` | low |\n| `high/c` | high. `d`: more |\n| `low/f` | gone |\n")
+		"| package | its one job |\n| --- | --- |\n| `low/a`, `low/b` | low |\n| `high/c` | high. `d`: more |\n"+
+		"| `low/f` | gone |\n")
 	got := h.faults(map[string][]string{"low/a": {"high/c"}, "low/b": {"low/a"}, "high/c": {"low/a", "high/c/d"},
 		"high/c/d": {"low/b"}, "high/c/g": {}, "high/c/internal/h": {}, "side/i": {"low/a"}})
 	want := []string{"there is no package low/f", "high/c/g is in no row of the packages",

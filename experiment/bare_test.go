@@ -111,8 +111,8 @@ func TestGenerateWithoutData(t *testing.T) {
 			if _, err := bare.Redraw(t.Context(), problem.ParseSettings("prior=auto"), nil); !errors.As(err, &absent) {
 				t.Errorf("prior: auto: %v", err)
 			}
-			if _, err := Open(t.Context(), e.Folder.Dir, "", e.Pool, nil); !errors.As(err, &absent) || absent.Path != data ||
-				!strings.Contains(err.Error(), "--data FILE") {
+			if _, err := Open(t.Context(), e.Folder.Dir, "", e.Pool, nil); !errors.As(err, &absent) ||
+				absent.Path != data || !strings.Contains(err.Error(), "--data FILE") {
 				t.Errorf("all of the run: %v", err)
 			}
 			there, err := OpenToDraw(t.Context(), e.Folder.Dir, data+".moved", e.Pool, nil)

@@ -74,8 +74,8 @@ func TestDistill(t *testing.T) {
 	model := testkit.Must(opened.Trained(""))
 	const n = 50
 	for evaluations := 1; evaluations <= 4; evaluations++ {
-		q, err := opened.Redraw(t.Context(), problem.ParseSettings("generate.evaluations="+string('0'+rune(evaluations))), nil)
-		testkit.OK(t, err)
+		setting := "generate.evaluations=" + string('0'+rune(evaluations))
+		q := testkit.Must(opened.Redraw(t.Context(), problem.ParseSettings(setting), nil))
 		s, err := drawn(t, q, model, n)
 		if err != nil || s.Failed() != 0 {
 			t.Fatalf("%v, %d failed", err, s.Failed())
@@ -96,7 +96,8 @@ func TestDistill(t *testing.T) {
 		"generate.evaluations=5": "generate.evaluations", "process.steps=40": "process.steps",
 	} {
 		var e *problem.KeyError
-		if _, err := opened.Redraw(t.Context(), problem.ParseSettings(setting), nil); !errors.As(err, &e) || e.Key != key {
+		if _, err := opened.Redraw(t.Context(), problem.ParseSettings(setting), nil); !errors.As(err, &e) ||
+			e.Key != key {
 			t.Errorf("%s: %v", setting, err)
 		}
 	}
@@ -120,7 +121,7 @@ func TestDistillResumes(t *testing.T) {
 		t.Fatalf("%v; want an interruption", err)
 	}
 	parts.Folder.Unlock()
-	parts = testkit.Must(Open(ctx, parts.Folder.Dir, "", r.Pool, nil))
+	parts = testkit.Must(Open(t.Context(), parts.Folder.Dir, "", r.Pool, nil))
 	testkit.OK(t, parts.Train(context.Background(), "", Observer{}))
 	var weights [2][]float32
 	for i, r := range []*Run{whole, parts} {

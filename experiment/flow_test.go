@@ -71,7 +71,8 @@ func TestFlowLearns(t *testing.T) {
 		want -= math.Log((1-z0*z0)/(1-z*z)/(4*math.Pi)) / float64(len(test)/3)
 	}
 	if math.Abs(float64(l.NLL)-want) > 0.05 || l.Rows != len(test)/3 || l.Lost != 0 ||
-		math.Abs(float64(l.Change)) > judge.LikelihoodChange || math.Abs(float64(l.Uniform)-math.Log(4*math.Pi)) > 1e-12 {
+		math.Abs(float64(l.Change)) > judge.LikelihoodChange ||
+		math.Abs(float64(l.Uniform)-math.Log(4*math.Pi)) > 1e-12 {
 		t.Errorf("%+v, want %v", *l, want)
 	}
 	if told := l.String(); !strings.Contains(told, "nats") || strings.Contains(told, "WARN") {

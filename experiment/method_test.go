@@ -130,7 +130,7 @@ func TestMethodOfOnesOwnResumes(t *testing.T) {
 		t.Fatal(err)
 	}
 	half.Folder.Unlock()
-	again := testkit.Must(Open(ctx, half.Folder.Dir, "", parallel.New(1), nil))
+	again := testkit.Must(Open(t.Context(), half.Folder.Dir, "", parallel.New(1), nil))
 	testkit.OK(t, again.Train(context.Background(), "", Observer{}))
 	if string(weights(whole)) != string(weights(again)) {
 		t.Error("a run that stopped and went on has other weights")

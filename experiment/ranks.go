@@ -102,8 +102,8 @@ func (t *training) lead() error {
 		return nil
 	}
 	p := t.run.Problem
-	j := assignment{Problem: string(p.Resolved()), Files: map[string]string{}, Exact: p.MPI.Exact, Workers: t.run.Workers,
-		Said: musterOf(t.run.Loaded, t.trainer.Average())}
+	j := assignment{Problem: string(p.Resolved()), Files: map[string]string{}, Exact: p.MPI.Exact,
+		Workers: t.run.Workers, Said: musterOf(t.run.Loaded, t.trainer.Average())}
 	for key, path := range p.Files() {
 		if path == "" {
 			continue
@@ -130,7 +130,9 @@ func (t *training) lead() error {
 		}
 	}
 	if err == nil {
-		err = t.run.Folder.AmendManifest(func(m *run.Manifest) { m.Ranks = &run.Ranks{Count: g.Size(), Exact: j.Exact} })
+		err = t.run.Folder.AmendManifest(func(m *run.Manifest) {
+			m.Ranks = &run.Ranks{Count: g.Size(), Exact: j.Exact}
+		})
 	}
 	if err != nil {
 		dismiss(g)

@@ -45,7 +45,8 @@ func TestRefine(t *testing.T) {
 	pool := parallel.New(1)
 	defer pool.Close()
 	var e *DataError
-	if _, err := Refine(t.Context(), load(`{kind: sphere, dim: 2, radius: 5}`, "auto"), 0.1, pool); !errors.As(err, &e) ||
+	far := load(`{kind: sphere, dim: 2, radius: 5}`, "auto")
+	if _, err := Refine(t.Context(), far, 0.1, pool); !errors.As(err, &e) ||
 		!strings.Contains(err.Error(), "none of 500 rows can be brought to Σ: 500 violate") {
 		t.Errorf("far data: %v", err)
 	}

@@ -68,7 +68,8 @@ func (l *Loaded) Begin(f *run.Folder, source []byte, command []string) (*Run, er
 	r := &Run{Loaded: l, Folder: f, Config: run.Hash(config)}
 	return r, f.WriteJSON(run.ManifestFile, run.Manifest{
 		Version: run.Version(), Go: runtime.Version(), Created: time.Now().UTC().Round(time.Second), Command: command,
-		Asked: askedOf(l.Problem), Seed: l.Problem.Seed, Data: data, Config: r.Config, Files: hashes, Kept: kept, Chosen: l.Chosen,
+		Asked: askedOf(l.Problem), Seed: l.Problem.Seed, Data: data, Config: r.Config, Files: hashes,
+		Kept: kept, Chosen: l.Chosen,
 		Given:   l.Problem.Written(),
 		Machine: run.ThisMachine(),
 	})

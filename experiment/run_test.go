@@ -121,7 +121,8 @@ func TestManifestFaults(t *testing.T) {
 	} {
 		changeManifest(t, e.Folder, c.change)
 		var fault *run.FolderError
-		if _, err := Open(t.Context(), e.Folder.Dir, "", e.Pool, nil); !errors.As(err, &fault) || !strings.Contains(err.Error(), c.want) {
+		if _, err := Open(t.Context(), e.Folder.Dir, "", e.Pool, nil); !errors.As(err, &fault) ||
+			!strings.Contains(err.Error(), c.want) {
 			t.Errorf("%v; want %q", err, c.want)
 		}
 	}

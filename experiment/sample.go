@@ -122,8 +122,8 @@ func Sample(
 	for _, v := range judge.Violations(c.Process.Set, draws.X) {
 		r.Violation.Worst = max(r.Violation.Worst, v.Worst)
 		if worst, limit := float64(v.Worst), p.Sample.MaxViolation; limit > 0 && worst > limit {
-			check = &judge.ViolationError{Component: v.Component, Sample: uint64(v.WorstSample), Worst: worst, Limit: limit,
-				Key: "sample.max_violation"}
+			check = &judge.ViolationError{Component: v.Component, Sample: uint64(v.WorstSample), Worst: worst,
+				Limit: limit, Key: "sample.max_violation"}
 		}
 	}
 	if r.Walls, err = judge.ChainWalls(ctx, p.Seed, c, pool, draws); err != nil {

@@ -19,13 +19,14 @@ const startFloors = 5 // pairs of sets of prior draws
 // being that of relabelled points. The p-value is that of metric.EnergyTest in
 // either case. Errors are those of forward paths.
 func (l *Loaded) CompareStart(ctx context.Context, prior *Prior, samples int) (*judge.Start, error) {
-	s := &judge.Start{Prior: prior.Kind, Distance: metric.NaN, Floor: metric.NaN, FloorSD: metric.NaN, PValue: metric.NaN,
-		Apart: metric.NaN}
+	s := &judge.Start{Prior: prior.Kind, Distance: metric.NaN, Floor: metric.NaN, FloorSD: metric.NaN,
+		PValue: metric.NaN, Apart: metric.NaN}
 	if s.Prior == "empirical" || samples < 1 {
 		return s, nil
 	}
 	d, seed := l.Process.Set.Dim(), l.Problem.Seed
-	ends, t, err := settle.CompareStart(ctx, l.Method, prior, l.learned(), d, settle.PathCount(l.Process, samples), seed, l.Pool)
+	paths := settle.PathCount(l.Process, samples)
+	ends, t, err := settle.CompareStart(ctx, l.Method, prior, l.learned(), d, paths, seed, l.Pool)
 	if err != nil || len(ends) == 0 { // all failed
 		return s, err
 	}

@@ -438,7 +438,7 @@ func TestRecordsOnce(t *testing.T) {
 		t.Errorf("%v, want %v", got, want)
 	}
 	for _, dir := range []string{early, late} {
-		again := testkit.Must(Open(ctx, dir, "", e.Pool, nil))
+		again := testkit.Must(Open(t.Context(), dir, "", e.Pool, nil))
 		trainTo(t, again, Observer{From: func(epoch int) { from = append(from, epoch) }})
 		if got := recorded(t, again); !slices.Equal(got, want) {
 			t.Errorf("killed: %v, want %v", got, want)

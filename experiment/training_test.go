@@ -52,7 +52,8 @@ func TestProgressWithoutSamples(t *testing.T) {
 	if p.Failed != 2 || !math.IsNaN(float64(p.JSD)) || !math.IsNaN(float64(p.Violation)) {
 		t.Errorf("%+v", p)
 	}
-	p = e.Reference().Progress(&judge.Samples{X: []float64{0, 0, 1, 0, 0, 2}, Dim: 3, Lost: make([]bool, 2)}, train.State{})
+	samples := &judge.Samples{X: []float64{0, 0, 1, 0, 0, 2}, Dim: 3, Lost: make([]bool, 2)}
+	p = e.Reference().Progress(samples, train.State{})
 	if p.Failed != 0 || math.IsNaN(float64(p.JSD)) || p.Violation != 1 {
 		t.Errorf("%+v", p)
 	}

@@ -119,7 +119,8 @@ type moves struct {
 // kernel returns that of the n chains from the one numbered lo.
 func (c *Chains) kernel(w *simWorker, lo, n int) chainKernel {
 	f, known := c.Process.Potential.(Energy)
-	watched := energies{c.watch && (known || c.Process.Potential == nil), f, make([]float64, n), make([]float64, n), 0, 0}
+	watches := c.watch && (known || c.Process.Potential == nil)
+	watched := energies{watches, f, make([]float64, n), make([]float64, n), 0, 0}
 	switch {
 	case c.Leaps > 0:
 		k := &hmcChains{newHMC(c.Process, c.Leaps, chainBlock), inPlace{w, lo, n, w.a, make([]float64, n*w.d)},

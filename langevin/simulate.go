@@ -256,9 +256,6 @@ type simWorker struct {
 	ζ       []float64       // the noise: rows×d, 2rows×d if it is split
 	net     Score           // of the backward simulation in progress
 	trace   *Trace          // of the backward simulation in progress; nil unless watched
-
-	kept   []float64 // draws of chains, projected: rows×d; nil before they are
-	unkept []bool    // those that could not be
 }
 
 // NewSimulator makes a simulator that works on blocks of rows points. The

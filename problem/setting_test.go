@@ -54,9 +54,10 @@ func TestSettings(t *testing.T) {
 
 // A clone has the same contents, and no map or slice of the original.
 func TestCloneSharesNothing(t *testing.T) {
-	p := testkit.Must(Load([]byte("set: {kind: sphere, dim: 3}\ndata: {tolerance: 1}\nprocess: {options: {levels: "+
+	p, err := Load([]byte("set: {kind: sphere, dim: 3}\ndata: {tolerance: 1}\nprocess: {options: {levels: "+
 		"4}}\nnetwork: {center: [1], options: {torsions: 1}}\ncondition: {columns: [a]}\npotential: {center: [1], "+
-		"weight: [1], b: [1]}\nobserve: [{name: x, expr: 'x[0]', range: [0, 1], let: {a: 1}}]\n"), "f", "", nil))
+		"weight: [1], b: [1]}\nobserve: [{name: x, expr: 'x[0]', range: [0, 1], let: {a: 1}}]\n"), "f", "", ParseSettings("seed=2"))
+	testkit.OK(t, err)
 	p.Variants = map[string]any{"fast": 1}
 	p.written = map[string]map[string]string{"fast": {"seed": "f:1"}}
 	p = p.With(nil)

@@ -113,7 +113,7 @@ func TestCheckVerb(t *testing.T) {
 		{3, "", "neither a file nor one of the recipes", []string{"nosuch"}},
 		{2, "", "expected a recipe or a problem file", nil},
 	} {
-		r := do(t, dir, append([]string{"check"}, c.args...)...)
+		r := do(t, dir, append([]string{"check", "-q"}, c.args...)...) // a busy machine would show progress
 		if r.code != c.code || !strings.Contains(r.stdout, c.stdout) || !strings.Contains(r.stderr, c.stderr) ||
 			c.stdout == "" && r.stdout != "" || c.stderr == "" && r.stderr != "" {
 			t.Errorf("check %v: exit %d, want %d\n%s%s", c.args, r.code, c.code, r.stdout, r.stderr)

@@ -64,7 +64,8 @@ func runCompare(ctx context.Context, a *app, o *compareOptions, args []string) (
 		return answer{}, err
 	}
 	bar := a.progress()
-	r := &compare.Reader{Pool: a.workersPool(), Line: commandLine, Say: func(s string) { bar.clear(); a.say("note: %s", s) },
+	r := &compare.Reader{Pool: a.workersPool(), Line: commandLine,
+		Say: func(s string) { bar.clear(); a.say("note: %s", s) },
 		Drawn: func(dir string, done, n int) {
 			bar.count(done, n, func() string { return fmt.Sprintf("%s: generated %d of %d", dir, done, n) })
 		}}

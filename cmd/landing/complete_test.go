@@ -32,8 +32,8 @@ func TestCompletion(t *testing.T) {
 	dir := t.TempDir()
 	ok(t, dir, append([]string{"train", "demo"}, tiny...)...)
 	for _, name := range []string{"mine.yaml", "other.csv"} {
-		testkit.OK(t, os.WriteFile(filepath.Join(dir, name), []byte("set: {kind: sphere, dim: 3}\nvariants: {quick: {}}"),
-			0o666))
+		testkit.OK(t, os.WriteFile(filepath.Join(dir, name),
+			[]byte("set: {kind: sphere, dim: 3}\nvariants: {quick: {}}"), 0o666))
 	}
 	has := func(want []string, words ...string) {
 		t.Helper()

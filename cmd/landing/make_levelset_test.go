@@ -236,7 +236,7 @@ func TestFaultsOfSetMesh(t *testing.T) {
 	kept := filepath.Join("r", "set.mesh.ply")
 	told(ok(t, dir, "report", "r", "--text", "-n", "50"), "eval", kept)
 	told(ok(t, dir, "generate", "r", "-n", "10"), "generate", kept)
-	r := ok(t, dir, "check", "p.yaml")
+	r := ok(t, dir, "check", "-q", "p.yaml")
 	for _, w := range []string{"WARN  mesh                      the mesh has holes: ",
 		"WARN  mesh                      faces are oriented against each other", "uniform points are missing"} {
 		if strings.Count(r.stdout, w) != 1 || r.stderr != "" {

@@ -12,7 +12,8 @@ func TestOldNames(t *testing.T) {
 		"make so --count 3": "-n", "make so --n 3": "--size",
 		"distill r --samples 8": "-n",
 		"resume r --for 5m":     "train RUN",
-		"eval r --help":         "report RUN --text", "data so --json": "landing make", "--workers 1 env": "landing version"}
+		"eval r --help":         "report RUN --text",
+		"data so --json":        "landing make", "--workers 1 env": "landing version"}
 	root := (&app{}).root()
 	for old, now := range renamed {
 		if c, _, err := root.Find([]string{old}); err == nil && !c.DisableFlagParsing {

@@ -132,7 +132,8 @@ func TestPaperShards(t *testing.T) {
 			nets[net] = part
 		}
 	}
-	if len(seen) != 19+4+6+2 || len(nets) < 5 { // cells of bunny100/ULLA have three seeds; two of table 6 are of table 5
+	// Cells of bunny100/ULLA have three seeds; two of table 6 are of table 5.
+	if len(seen) != 19+4+6+2 || len(nets) < 5 {
 		t.Errorf("%d cells, %d trainings", len(seen), len(nets))
 	}
 	r := do(t, dir, "paper", "demo", "--shard", "4/3")

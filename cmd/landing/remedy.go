@@ -23,6 +23,9 @@ func commandLine(r *verdict.Remedy) string {
 		}
 	}
 	flag(" ", r.Problem+r.Run)
+	if r.Verb == verdict.Evaluate {
+		s += " --text"
+	}
 	flag(" --data ", r.Data)
 	flag(" --variant ", r.Variant)
 	if r.Seconds > 0 {
@@ -31,10 +34,7 @@ func commandLine(r *verdict.Remedy) string {
 	for _, setting := range r.Settings {
 		flag(" --set ", setting)
 	}
-	switch r.Verb {
-	case verdict.Evaluate:
-		s += " --text"
-	case verdict.Generate:
+	if r.Verb == verdict.Generate {
 		s += " -n 10000 -o samples.npy"
 	}
 	if r.Force {

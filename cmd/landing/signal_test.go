@@ -68,8 +68,8 @@ func slowProblems(t *testing.T, dir string) {
 			"data: {path: rows.csv}\n", strings.Join(a, ","), strings.Repeat("0,", m-1)+"0"),
 		"so16.yaml": "name: so16\nset: {kind: special_orthogonal, n: 16}\nprior: auto\ndata: {path: so16.npy}\n" +
 			"sample: {draws: 100000}\n",
-		"octahedron.obj": "v 1 0 0\nv -1 0 0\nv 0 1 0\nv 0 -1 0\nv 0 0 1\nv 0 0 -1\nf 1 3 5\nf 3 2 5\nf 2 4 5\nf 4 1 5\n" +
-			"f 3 1 6\nf 2 3 6\nf 4 2 6\nf 1 4 6\n",
+		"octahedron.obj": "v 1 0 0\nv -1 0 0\nv 0 1 0\nv 0 -1 0\nv 0 0 1\nv 0 0 -1\nf 1 3 5\nf 3 2 5\nf 2 4 5\n" +
+			"f 4 1 5\nf 3 1 6\nf 2 3 6\nf 4 2 6\nf 1 4 6\n",
 	} {
 		testkit.OK(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
 	}
@@ -136,7 +136,8 @@ func filesBelow(t *testing.T, dir string) (all []string) {
 	return all
 }
 
-// spent returns the processor time of a process, which the kernel counts in hundredths of a second; 0 once it has ended.
+// spent returns the processor time of a process, which the kernel counts in hundredths of a second; 0 once the process
+// has ended.
 func spent(pid int) time.Duration {
 	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {

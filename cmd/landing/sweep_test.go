@@ -272,8 +272,8 @@ func TestSweepFaults(t *testing.T) {
 	if text := ok(t, dir, "compare", "sweeps/short").stdout; !strings.Contains(text, "0 of 1") {
 		t.Errorf("got %s", text)
 	}
-	testkit.OK(t, os.WriteFile(filepath.Join(dir, "f.yaml"), []byte(strings.Replace(failing, "width: 8", "width: 9", 1)),
-		0o666))
+	testkit.OK(t, os.WriteFile(filepath.Join(dir, "f.yaml"),
+		[]byte(strings.Replace(failing, "width: 8", "width: 9", 1)), 0o666))
 	if r := do(t, dir, "sweep", "f.yaml"); r.code != 3 || !strings.Contains(r.stderr, "with another task") {
 		t.Errorf("another network in the same folder: exit %d, %s", r.code, r.stderr)
 	}

@@ -108,7 +108,8 @@ func TestRemediesRun(t *testing.T) {
 	}
 	silent := of("silent")
 	for name, want := range map[string]string{"paths": "train.stop=held_out_loss", "silent": "train.epochs=1"} {
-		if got := words(t, commandLine(experiment.Remedy(t.Context(), of(name), verdict.Copies, &judge.Evaluation{}))); got[len(got)-1] != want {
+		remedy := experiment.Remedy(t.Context(), of(name), verdict.Copies, &judge.Evaluation{})
+		if got := words(t, commandLine(remedy)); got[len(got)-1] != want {
 			t.Errorf("%s: %v, want %s", name, got, want)
 		}
 	}
@@ -169,7 +170,8 @@ func TestVerdictShows(t *testing.T) {
 	v := wantJSON(t, ok(t, dir, "report", "r", "--text", "-n", "600", "--json"))["verdict"].(map[string]any)
 	first := v["findings"].([]any)[0].(map[string]any)
 	if v["good"] != false || v["false_alarms"] != verdict.Alarm || first["code"] != "start_law" ||
-		first["remedy"].(map[string]any)["command"] != "landing report r --set prior=empirical" || first["effect"].(float64) <= 0 {
+		first["remedy"].(map[string]any)["command"] != "landing report r --set prior=empirical" ||
+		first["effect"].(float64) <= 0 {
 		t.Errorf("as JSON: %v", v)
 	}
 	ok(t, dir, "report", "r", "-n", "600", "-q")

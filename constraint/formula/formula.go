@@ -277,7 +277,8 @@ type Set struct {
 
 func (s *Set) String() string {
 	return fmt.Sprintf("set of formulas in R^%d with %s and %s", s.dim,
-		text.Counted(len(s.equalities), "equality", "equalities"), text.Counted(len(s.inequalities), "inequality", "inequalities"))
+		text.Counted(len(s.equalities), "equality", "equalities"),
+		text.Counted(len(s.inequalities), "inequality", "inequalities"))
 }
 
 func (s *Set) Capabilities() constraint.Capabilities {

@@ -55,7 +55,8 @@ func (f Fault) Name() string {
 	case NonManifold:
 		return fmt.Sprintf("%s more than two faces%s", has(f.Count, "edge"), first)
 	case Flipped:
-		return fmt.Sprintf("faces are oriented against each other along %s%s", text.Counted(f.Count, "edge", "edges"), first)
+		return fmt.Sprintf("faces are oriented against each other along %s%s",
+			text.Counted(f.Count, "edge", "edges"), first)
 	case InsideOut:
 		return "all normals point inwards"
 	case Degenerate:

@@ -1,6 +1,7 @@
 // Package trajectories is the domain of motions of a serial arm: they are compared in the plane in which the data
 // varies most, by how long, how smooth and how clear of obstacles they are, and by the sides on which they pass
-// obstacles. Between way points joints go at constant rates, turning ones the shorter way around (package domain/robot/scene).
+// obstacles. Between way points joints go at constant rates, turning ones the shorter way around (package
+// domain/robot/scene).
 package trajectories
 
 import (

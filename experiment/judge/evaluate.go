@@ -248,9 +248,9 @@ func (r *Reference) measure(v *Evaluation, s *Samples) (at points, err error) {
 	return at, err
 }
 
-// CheckViolation summarises the violations of the samples that did not fail, by component; samples are numbered with the
-// failed ones. Beside them it returns a *ViolationError if one is off the set by more than a limit above 0, and by more
-// than round-off where the constraint's terms are large.
+// CheckViolation summarises the violations of the samples that did not fail, by component; samples are numbered with
+// the failed ones. Beside them it returns a *ViolationError if one is off the set by more than a limit above 0, and by
+// more than round-off where the constraint's terms are large.
 func CheckViolation(set constraint.Set, s *Samples, limit float64) ([]metric.Violation, error) {
 	var number []int // of each good row
 	for i, lost := range s.Lost {

@@ -21,7 +21,7 @@ type Reference struct {
 
 	Dim                   int
 	All, Train, HeldOut   []float64 // rows of data: n×Dim; none where the data is not there
-	Distance, Observables *Compared // of the run, and of observables beside a published distance; nil where there are none
+	Distance, Observables *Compared // of the run, and of observables beside a published distance; nil: there are none
 	Pool                  *parallel.Pool
 }
 

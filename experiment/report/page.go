@@ -76,7 +76,8 @@ func Decode(records []run.Record) (epochs []train.Epoch, evaluations []judge.Pro
 	return
 }
 
-// A canvas draws the figures of a report into the run folder, and collects what the report shows, for domains too. After an error nothing more is drawn.
+// A canvas draws the figures of a report into the run folder, and collects what the report shows, for domains too.
+// After an error it draws nothing more.
 type canvas struct {
 	page    Page
 	figures []figure.FigureRef

@@ -288,8 +288,8 @@ func (f *Folder) LoadCheckpoint(name, config string, state any) ([]arrayfile.Nam
 	for _, a := range arrays {
 		i := max(slices.IndexFunc(a.Array.Float32, notFinite), slices.IndexFunc(a.Array.Float64, notFinite))
 		if i >= 0 {
-			return nil, fault.Errorf(fault.Run, path, "is damaged: element %d of %q is not a finite number%s", i, a.Name,
-				hint)
+			return nil, fault.Errorf(fault.Run, path, "is damaged: element %d of %q is not a finite number%s",
+				i, a.Name, hint)
 		}
 	}
 	if err = json.Unmarshal(e.State, state); err == nil {

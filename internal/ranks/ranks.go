@@ -2,8 +2,8 @@
 // they say to each other, and no more. Rank 0 decides and the others follow: it tells what comes next by an Order,
 // and every rank then does it.
 //
-// Of the two implementations, Local is goroutines of one process, and internal/ranks/mpi is MPI, behind a build tag. A call
-// has no error: where a rank is lost the group ends, and its processes with it.
+// Of the two implementations, Local is goroutines of one process, and internal/ranks/mpi is MPI, behind a build tag.
+// A call has no error: where a rank is lost the group ends, and its processes with it.
 package ranks
 
 import (

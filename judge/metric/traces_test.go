@@ -52,7 +52,8 @@ func TestTraceJSDLimits(t *testing.T) {
 	if _, mean := TraceJSD(PowerTraces(nil, a, 2), PowerTraces(nil, b, 2)); math.Abs(mean-math.Sqrt(math.Ln2)) > 1e-6 {
 		t.Errorf("disjoint sets: %v", mean)
 	}
-	if _, mean := TraceJSD(PowerTraces(nil, a, 2), PowerTraces(nil, []float64{math.NaN(), 0, 0, 1}, 2)); !math.IsNaN(mean) {
+	lost := []float64{math.NaN(), 0, 0, 1}
+	if _, mean := TraceJSD(PowerTraces(nil, a, 2), PowerTraces(nil, lost, 2)); !math.IsNaN(mean) {
 		t.Errorf("NaN: %v", mean)
 	}
 	if _, mean := TraceJSD(PowerTraces(nil, a, 2), nil); !math.IsNaN(mean) {

@@ -101,8 +101,8 @@ func TestShares(t *testing.T) {
 	if f := Feasible(t.Context(), zoo.Sphere{D: 2, R: 5}, []float64{3, 4, 3, 4}, pool); f.Spread != math.Sqrt(12.5) {
 		t.Errorf("the spread of equal rows is %v", f.Spread)
 	}
-	if f := Feasible(t.Context(), zoo.Sphere{D: 2}, make([]float64, 4), pool); f.Spread != 1 || !math.IsInf(f.Share(0), 1) ||
-		f.Tell(0) != "no direction leads from there to the set" {
+	if f := Feasible(t.Context(), zoo.Sphere{D: 2}, make([]float64, 4), pool); f.Spread != 1 ||
+		!math.IsInf(f.Share(0), 1) || f.Tell(0) != "no direction leads from there to the set" {
 		t.Errorf("zeros: spread %v, share %v, %q", f.Spread, f.Share(0), f.Tell(0))
 	}
 }

@@ -127,7 +127,8 @@ func typicalStep(p *langevin.Process) (step, ρ float64) {
 // on its data (n×d; random starts where there is none), with the reason: the median
 // over inequalities, at most a quarter of the shallowest window. It is 0 where there
 // are no inequalities, and of no use once ctx is done.
-func Repulsion(ctx context.Context, p *langevin.Process, data []float64, seed uint64, pool *parallel.Pool) (ε float64, reason string) {
+func Repulsion(ctx context.Context, p *langevin.Process, data []float64, seed uint64,
+	pool *parallel.Pool) (ε float64, reason string) {
 	switch {
 	case len(p.Set.Inequalities()) == 0:
 		return 0, "there are no inequalities"

@@ -83,7 +83,8 @@ const (
 // Measure measures rows (n×d) on or near a set. It needs at most some 10⁹ operations and, beside the
 // rows, 16 bytes a row and some 100 MB. The error is a *MeasureError: there is no finite row.
 // What the set refuses is a note. A context that is done ends it with its error.
-func Measure(ctx context.Context, set constraint.Set, rows []float64, seed uint64, pool *parallel.Pool) (*Measures, error) {
+func Measure(ctx context.Context, set constraint.Set, rows []float64, seed uint64,
+	pool *parallel.Pool) (*Measures, error) {
 	d := set.Dim()
 	if len(rows)%d != 0 {
 		panic(fmt.Sprintf("choose: %d numbers are no rows of %d", len(rows), d))

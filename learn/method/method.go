@@ -133,8 +133,8 @@ type Capabilities struct {
 	// Redraw returns the method that generates by another process than the one its network was trained by, and in all
 	// else is the receiver. The error is a *langevin.ConfigError: what of p takes another training.
 	Redraw func(p *langevin.Process) (Method, error)
-	// Recast, in place of Redraw, is of a method whose network others serve too. It returns the method that generates as
-	// by does, which a problem with other keys of generation makes. The error is a *langevin.ConfigError.
+	// Recast, in place of Redraw, is of a method whose network others serve too. It returns the method that generates
+	// as by does, which a problem with other keys of generation makes. The error is a *langevin.ConfigError.
 	Recast func(by Method) (Method, error)
 
 	// Density is of a method that knows the density of what it generates, by the measure of Σ.
@@ -146,8 +146,8 @@ type Density struct {
 	// Directions is along how many directions of a point scores are asked for their derivatives.
 	Directions int
 	// Log writes the logarithm of the density at n points x (n×d), to an error that falls with the number of steps; NaN
-	// where it cannot be followed. Scores must have room for rows×(1 + Directions) rows. It is false if they do not tell
-	// derivatives.
+	// where it cannot be followed. Scores must have room for rows×(1 + Directions) rows. It is false if they do not
+	// tell derivatives.
 	Log func(ctx context.Context, dst, x []float64, rows, steps int, pool *parallel.Pool,
 		scores func(worker int) Along) (bool, error)
 }

@@ -171,7 +171,8 @@ func New[T kernel.Float](cfg Config, src method.Source[T], m score.Model[T], poo
 	cfg = cfg.resolved(src.Items(), src.Times())
 	θ := m.Parameters()
 	t := &Trainer[T]{
-		cfg: cfg, source: src, model: m, draws: max(1, src.Capabilities().Draws), pack: m.Pack(true), pool: pool, opt: newOptimizer(θ),
+		cfg: cfg, source: src, model: m, draws: max(1, src.Capabilities().Draws),
+		pack: m.Pack(true), pool: pool, opt: newOptimizer(θ),
 		State:   State{Rate: cfg.LearningRate},
 		order:   make([]int, 0, src.Items()),
 		terms:   make([]method.Term, 0, cfg.Batch*cfg.TimesPerPath),

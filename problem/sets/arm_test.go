@@ -72,8 +72,9 @@ margin: 0.01
 	if s.Dim() != 28+14+3 || len(held) != 17 || held[0] != 28 {
 		t.Errorf("R^%d with %v held", s.Dim(), held)
 	}
-	s = testkit.Must(buildArm(t, "{kind: arm, urdf: ../../robot/urdf/testdata/six.urdf, base: shoulder, tip: tool, "+
-		"waypoints: 2}"))
+	s, err = buildArm(t, "{kind: arm, urdf: ../../domain/robot/urdf/testdata/six.urdf, base: shoulder, tip: tool, "+
+		"waypoints: 2}")
+	testkit.OK(t, err)
 	if set, ok := constraint.As[*trajectory.Set](s); !ok || set.Spec().Arm.Base != "shoulder" ||
 		set.Spec().Arm.Joints[0].Name != "lift" {
 		t.Errorf("a chain that begins at the shoulder is %+v", set.Spec().Arm)
@@ -90,8 +91,8 @@ func TestBadArms(t *testing.T) {
 		{"robot: kuka, waypoints: 3", "set.robot is kuka; expected panda"},
 		{"robot: panda, urdf: arm.urdf, waypoints: 3", "set.robot: the arm is there twice"},
 		{"robot: panda, base: panda_link1, waypoints: 3", "set.base: only an arm of a file"},
-		{"urdf: ../../robot/urdf/testdata/six.urdf, base: hip, waypoints: 3",
-			`set.urdf: ../../robot/urdf/testdata/six.urdf: `},
+		{"urdf: ../../domain/robot/urdf/testdata/six.urdf, base: hip, waypoints: 3",
+			`set.urdf: ../../domain/robot/urdf/testdata/six.urdf: `},
 		{"urdf: nosuch.urdf, waypoints: 3", "set.urdf: open nosuch.urdf"},
 		{"dh: [{d: 1, kind: loose}], waypoints: 3", "set.dh[0].kind is loose; expected revolute"},
 		{"dh: [{d: 1, limits: [2, 1]}], waypoints: 3", "set.dh[0].limits is [2 1]; expected two numbers"},

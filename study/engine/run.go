@@ -43,7 +43,8 @@ func (e *Engine) Ready(ctx context.Context, name string, r *experiment.Run, prog
 	own, alone := *r, *r.Loaded
 	alone.Pool = parallel.New(1)
 	own.Loaded = &alone
-	n := &network{fields: experiment.Fields(r.Loaded, t, passRows, e.workers), asks: make([][]score.Ask, e.workers), room: passRows}
+	n := &network{fields: experiment.Fields(r.Loaded, t, passRows, e.workers),
+		asks: make([][]score.Ask, e.workers), room: passRows}
 	return &Run{Run: &own, Name: name, Trained: t, prior: prior, network: n}, nil
 }
 

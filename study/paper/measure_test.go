@@ -162,7 +162,8 @@ func TestBuild(t *testing.T) {
 func TestValue(t *testing.T) {
 	r := Row{Entry: compare.Entry{Row: compare.Row{Samples: 200, Failed: 5, Copies: metric.Copies{Ratio: 0.8},
 		Distance: &compare.Distance{Score: metric.Score{Full: 0.1, HeldOut: 0.2,
-			Floor: metric.Floor{Mean: 0.3, SD: 0.4}, HeldOutFloor: 0.5}}}, Cost: compare.Cost{Train: 11, Simulate: 12, Generate: 13},
+			Floor: metric.Floor{Mean: 0.3, SD: 0.4}, HeldOutFloor: 0.5}}},
+		Cost:    compare.Cost{Train: 11, Simulate: 12, Generate: 13},
 		Figures: map[string]float64{Psi: 0.6}}}
 	for name, want := range map[string]float64{Distance: 0.1, HeldOut: 0.2, Floor: 0.3, HeldOutFloor: 0.5, Psi: 0.6,
 		Copies: 0.8, Failed: 0.025, Train: 11, Simulate: 12} {

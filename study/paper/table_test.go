@@ -300,6 +300,7 @@ func TestDocs(t *testing.T) {
 		return
 	}
 	if b.String() != written {
-		t.Errorf("the tables of %s are not those of %s: go test ./study/paper -run Docs -update writes them", page, file)
+		t.Errorf("the tables of %s are not those of %s: go test ./study/paper -run Docs -update writes them",
+			page, file)
 	}
 }

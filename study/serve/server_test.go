@@ -867,7 +867,8 @@ func TestNoFiles(t *testing.T) {
 		for _, i := range f.Imports {
 			switch path, _ := strconv.Unquote(i.Path.Value); path {
 			case "os", "io/fs", "path/filepath", "os/exec", "io/ioutil", "syscall",
-				"github.com/landing-diffusion/landing/internal/input", "github.com/landing-diffusion/landing/experiment/run":
+				"github.com/landing-diffusion/landing/internal/input",
+				"github.com/landing-diffusion/landing/experiment/run":
 				t.Errorf("%s imports %s", name, path)
 			}
 		}

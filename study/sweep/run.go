@@ -436,8 +436,8 @@ func (d *Drawing) Judge(ctx context.Context) (e *compare.Entry, x *judge.Samples
 	if n == 0 {
 		n = r.SampleCount()
 	}
-	x, v, fault, err := experiment.Judge(ctx, r, experiment.Judging{Trained: d.Trained, Samples: n, Seed: r.Problem.Seed,
-		Diagnose: c.Diagnose, Line: d.Line, Tick: func(done int) { d.Tick(done, n) }})
+	x, v, fault, err := experiment.Judge(ctx, r, experiment.Judging{Trained: d.Trained, Samples: n,
+		Seed: r.Problem.Seed, Diagnose: c.Diagnose, Line: d.Line, Tick: func(done int) { d.Tick(done, n) }})
 	if err != nil {
 		return nil, nil, nil, err
 	}

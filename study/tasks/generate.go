@@ -169,8 +169,8 @@ func (g *generation) asked(r *experiment.Run, given string) (*experiment.Conditi
 	case g.Condition != "":
 		return r.Conditions(g.Condition)
 	case r.Condition != nil:
-		return nil, fault.Errorf(fault.Config, "", "the run has a condition: expected --condition with values of %s, or a "+
-			"file with a row for each", strings.Join(r.Condition.Names, ", "))
+		return nil, fault.Errorf(fault.Config, "", "the run has a condition: expected --condition with values of %s, "+
+			"or a file with a row for each", strings.Join(r.Condition.Names, ", "))
 	}
 	return nil, nil
 }

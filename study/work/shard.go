@@ -22,8 +22,8 @@ func ParseShard(s string) (Shard, error) {
 	first, last, ok := strings.Cut(s, "/")
 	i, n := digits(first), digits(last)
 	if !ok || n < 1 || n > MaxShards || i < 1 || i > n {
-		return Shard{}, fmt.Errorf("the part is %q; expected i/n with 1 ≤ i ≤ n ≤ %d, such as 2/4 for the second of four",
-			s, MaxShards)
+		return Shard{}, fmt.Errorf("the part is %q; expected i/n with 1 ≤ i ≤ n ≤ %d, "+
+			"such as 2/4 for the second of four", s, MaxShards)
 	}
 	return Shard{i, n}, nil
 }

@@ -139,7 +139,8 @@ func TestStraight(t *testing.T) {
 				spec.Arm.Joints[i].Lower, spec.Arm.Joints[i].Upper = -3.1, 3.1
 			}
 		}
-		path := testkit.Must(planner(t, spec, planarTip, plan.Options{Shortcuts: 200, Smooth: 100}).Plan(t.Context(), 1, 0))
+		p := planner(t, spec, planarTip, plan.Options{Shortcuts: 200, Smooth: 100})
+		path := testkit.Must(p.Plan(t.Context(), 1, 0))
 		n := len(path.Q)
 		got := path.Q[n-3] - path.Q[0]
 		if math.Abs(got-turn) > 1e-9 {

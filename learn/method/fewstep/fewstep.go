@@ -177,8 +177,8 @@ func (m *Method) Gain() func(t float64) float64 {
 	return func(t float64) float64 { return m.s[m.level(t)] }
 }
 
-// Start is method.Capabilities.Start. All that is known is x_k; but x_0 is dealt out to it by where it is (hands.go), as
-// finely at each level as at the last, so that waves shrink at all of them as there.
+// Start is method.Capabilities.Start. All that is known is x_k; but x_0 is dealt out to it by where it is (hands.go),
+// as finely at each level as at the last, so that waves shrink at all of them as there.
 func (m *Method) Start() func(t float64) (b, v float64) {
 	last := m.s[len(m.s)-1]
 	return func(float64) (float64, float64) { return 0, last * last }

@@ -82,7 +82,8 @@ func (c *call) result(v any, print func(t io.Writer)) error {
 		return json.NewEncoder(c.stdout).Encode(v)
 	}
 	m := run.ThisMachine()
-	fmt.Fprintf(c.stdout, "%s, %s, %s kernels, %s\n\n", m.CPU, text.Plural(m.Cores, "core"), m.Kernel, runtime.Version())
+	fmt.Fprintf(c.stdout, "%s, %s, %s kernels, %s\n\n",
+		m.CPU, text.Plural(m.Cores, "core"), m.Kernel, runtime.Version())
 	t := tabwriter.NewWriter(c.stdout, 0, 0, 2, ' ', 0)
 	print(t)
 	return t.Flush()
@@ -187,8 +188,8 @@ func generate(ctx context.Context, c *call, args []string) error {
 	}{run.ThisMachine(), r.Folder.Dir, waits}, func(t io.Writer) {
 		fmt.Fprintln(t, "samples\tcores\tcalls\tbest\tp50\tp99\tfailed")
 		for _, w := range waits {
-			fmt.Fprintf(t, "%d\t%d\t%d\t%s\t%s\t%s\t%d\n", w.Samples, w.Cores, w.Runs, duration(w.Best), duration(w.P50),
-				duration(w.P99), w.Failed)
+			fmt.Fprintf(t, "%d\t%d\t%d\t%s\t%s\t%s\t%d\n", w.Samples, w.Cores, w.Runs,
+				duration(w.Best), duration(w.P50), duration(w.P99), w.Failed)
 		}
 	})
 }

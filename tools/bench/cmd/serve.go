@@ -56,7 +56,8 @@ func service(ctx context.Context, c *call, args []string) error {
 	for _, arg := range args {
 		name, at, given := strings.Cut(arg, "=")
 		if address, ok := strings.CutPrefix(at, "http://"); ok && given {
-			all = append(all, served{load.Ask{Run: name, Seed: 1}, target(at, strings.TrimSuffix(address, "/"), callers), nil})
+			to := target(at, strings.TrimSuffix(address, "/"), callers)
+			all = append(all, served{load.Ask{Run: name, Seed: 1}, to, nil})
 			continue
 		}
 		if !given {

@@ -35,7 +35,8 @@ import (
 )
 
 // numerical are the packages whose faults are wrong numbers.
-const numerical = "constraint/geometry,langevin,learn/cwpm,judge/metric,langevin/uniform,learn/train,learn/score,base/expr"
+const numerical = "constraint/geometry,langevin,learn/cwpm,judge/metric,langevin/uniform," +
+	"learn/train,learn/score,base/expr"
 
 func main() {
 	c := config{}
@@ -106,7 +107,8 @@ func (s *score) String() string {
 	for _, r := range s.Results {
 		count[r.Fate]++
 	}
-	fmt.Fprintf(&b, "%d of %d caught (%.1f %%); %d change nothing, %d do not build, %d kept waiting; %d possible; %.0f s\n",
+	fmt.Fprintf(&b, "%d of %d caught (%.1f %%); %d change nothing, %d do not build, "+
+		"%d kept waiting; %d possible; %.0f s\n",
 		s.Caught, s.Counted, 100*float64(s.Caught)/float64(max(1, s.Counted)), count[equivalent], count[unbuilt],
 		count[undecided], s.Possible, s.Seconds)
 	if s.Stopped {

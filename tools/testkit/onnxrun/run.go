@@ -157,7 +157,8 @@ func sum(n int, f func(i int) float64) (s float64) {
 func (n *Node) run(in []*Tensor) (*Tensor, error) {
 	x, kind := in[0], in[0].Type
 	for _, t := range in {
-		of := map[string]int64{"Reshape": int64s, "Unsqueeze": int64s, "ReduceSum": int64s, "Gather": int64s, "Pad": int64s}
+		of := map[string]int64{"Reshape": int64s, "Unsqueeze": int64s, "ReduceSum": int64s,
+			"Gather": int64s, "Pad": int64s}
 		if want := of[n.Op]; t != x && t.Type != kind && t.Type != want && n.Op != "Where" {
 			return nil, fmt.Errorf("of types %d and %d", kind, t.Type)
 		}
