@@ -4,14 +4,13 @@ import (
 	"os"
 	"regexp"
 	"testing"
+
+	"github.com/landing-diffusion/landing/tools/testkit"
 )
 
 // What the package's text names is there.
 func TestDoc(t *testing.T) {
-	text, err := os.ReadFile("doc.go")
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := testkit.Must(os.ReadFile("doc.go"))
 	named := regexp.MustCompile(`\[github\.com/landing-diffusion/landing/([a-z/]+)\]`).FindAllSubmatch(text, -1)
 	folders := []string{"cmd/landing", "examples/chain", "docs/architecture.md", "constraint/zoo", "constraint/formula",
 		"tools/constrainttest"}

@@ -13,6 +13,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/landing-diffusion/landing/tools/testkit"
 )
 
 const module = "github.com/landing-diffusion/landing/"
@@ -33,10 +35,7 @@ func readHouse(t *testing.T, page string) house {
 	t.Helper()
 	h := house{map[string]int{}, map[string]string{}}
 	for _, m := range floorRow.FindAllStringSubmatch(page, -1) {
-		floor, err := strconv.Atoi(m[1])
-		if err != nil {
-			t.Fatal(err)
-		}
+		floor := testkit.Must(strconv.Atoi(m[1]))
 		h.floors[m[2]] = floor
 	}
 	for _, m := range packageRow.FindAllStringSubmatch(page, -1) {
@@ -87,9 +86,7 @@ func imported(t *testing.T, root fs.FS) map[string][]string {
 		}
 		return nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	return all
 }
 
@@ -140,10 +137,7 @@ func (h house) faults(imports map[string][]string) (faults []string) {
 
 // The tables of docs/architecture.md name every package, and no package imports from a higher folder.
 func TestLayers(t *testing.T) {
-	page, err := os.ReadFile("docs/architecture.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	page := testkit.Must(os.ReadFile("docs/architecture.md"))
 	h, imports := readHouse(t, string(page)), imported(t, os.DirFS("."))
 	if len(h.floors) < 14 || len(h.floors) > 15 || len(imports) < 90 || len(imports["cmd/landing"]) < 20 {
 		t.Fatalf("%d folders, %d packages", len(h.floors), len(imports))

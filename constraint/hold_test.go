@@ -23,8 +23,7 @@ func shell(t *testing.T) constraint.Set {
 	b.Equality("radius", expr.Norm(x.Slice(0, 4)).Sub(x.At(4)))
 	b.Inequality("wall", x.At(3).Sub(x.At(5)))
 	b.Inequality("side", x.At(0).Sub(x.At(5)).Sub(b.Const(2)))
-	s := testkit.Must(b.Set())
-	return s
+	return testkit.Must(b.Set())
 }
 
 // A held set is the set of its slices: at (x, c) all that moves is that of Σ(c) at x, to
@@ -93,8 +92,7 @@ func TestHoldIsItsSlices(t *testing.T) {
 			continue
 		}
 		curvature := func(s constraint.Set) *geometry.Curvature {
-			k := testkit.Must(geometry.NewCurvature(s, n))
-			return k
+			return testkit.Must(geometry.NewCurvature(s, n))
 		}
 		compare("𝓗", func(dst []float64, g geometry.Geometry, s constraint.Set, _ []float64) {
 			curvature(s).Mean(dst, g)

@@ -16,15 +16,9 @@ import (
 	"github.com/landing-diffusion/landing/learn/levelset"
 	"github.com/landing-diffusion/landing/learn/score"
 	"github.com/landing-diffusion/landing/tools/constrainttest"
+	"github.com/landing-diffusion/landing/tools/testkit"
 	"github.com/landing-diffusion/landing/tools/testkit/sets"
 )
-
-func must[S constraint.Set](s S, err error) S {
-	if err != nil {
-		panic(err)
-	}
-	return s
-}
 
 // written returns a set of formulas; those that begin with "g:" are inequalities.
 func written(dim int, formulas ...string) constraint.Set {
@@ -37,7 +31,7 @@ func written(dim int, formulas ...string) constraint.Set {
 			spec.Equality = append(spec.Equality, formula.Component{Name: name, Expr: f})
 		}
 	}
-	return must(formula.New(spec))
+	return testkit.Must(formula.New(spec))
 }
 
 // potato is the level set of a network, near a sphere.
@@ -55,10 +49,10 @@ func potato() constraint.Set {
 // Joined sets of all kinds pass the suite, as those that they are made of do.
 func TestJoined(t *testing.T) {
 	sphere, torus := zoo.Sphere{D: 3}, zoo.Torus{Major: 2, Minor: 0.6}
-	box := must(zoo.NewBox([]float64{-1, -1}, []float64{1, 0.5}))
-	o3 := must(zoo.NewOrthogonal(3, zoo.OrthogonalOptions{Special: true}))
-	stiefel := must(zoo.NewStiefel(3, 2))
-	chain := must(zoo.NewChain(2, []float64{1, 1.5, 1}, nil, true))
+	box := testkit.Must(zoo.NewBox([]float64{-1, -1}, []float64{1, 0.5}))
+	o3 := testkit.Must(zoo.NewOrthogonal(3, zoo.OrthogonalOptions{Special: true}))
+	stiefel := testkit.Must(zoo.NewStiefel(3, 2))
+	chain := testkit.Must(zoo.NewChain(2, []float64{1, 1.5, 1}, nil, true))
 	lens := written(3, "norm(x) = 1", "g:x[0] <= 0.4", "g:x[1]*x[2] <= 0.3")
 	for name, s := range map[string]constraint.Set{
 		"spheres":              constraint.Product(sphere, zoo.Sphere{D: 2, R: 2}),
@@ -68,8 +62,8 @@ func TestJoined(t *testing.T) {
 		"formulas × chain":     constraint.Product(lens, chain),
 		"potato × box":         constraint.Product(potato(), box),
 		"ellipsoid × formulas": constraint.Product(zoo.Ellipsoid{Axes: []float64{1, 2}}, lens),
-		"cap × simplex": constraint.Product(must(zoo.NewCap([]float64{0, 1, 1}, 0.2)),
-			must(zoo.NewSimplex(3))),
+		"cap × simplex": constraint.Product(testkit.Must(zoo.NewCap([]float64{0, 1, 1}, 0.2)),
+			testkit.Must(zoo.NewSimplex(3))),
 		"product of products":    constraint.Product(constraint.Product(sphere, chain), constraint.Product(torus)),
 		"plain × sphere":         constraint.Product(sets.Plain(torus), sphere),
 		"free × sphere":          constraint.Product(zoo.Euclidean{D: 2}, sphere),
@@ -77,7 +71,7 @@ func TestJoined(t *testing.T) {
 		"sphere twice":           constraint.All(sphere, sphere),
 		"sphere again otherwise": constraint.All(sphere, written(3, "x[0]^2 + x[1]^2 + x[2]^2 = 1")),
 		"circle":                 constraint.All(sphere, zoo.Affine{A: [][]float64{{0, 0.6, 0.8}}, B: []float64{0.3}}),
-		"boxes":                  constraint.All(box, must(zoo.NewBox([]float64{-0.5, -2}, nil))),
+		"boxes":                  constraint.All(box, testkit.Must(zoo.NewBox([]float64{-0.5, -2}, nil))),
 		"axis and its copy":      constraint.All(zoo.RedundantAxis{}, written(3, "x[0] + x[1] = 0", "x[0] - x[1] = 0")),
 		"rotations with a wall":  constraint.All(o3, written(9, "g:x[0] <= 0.7")),
 		"potato cut":             constraint.All(potato(), written(3, "g:x[2] <= 0.3")),
@@ -95,7 +89,7 @@ func TestJoined(t *testing.T) {
 
 // The components of a product are those of its factors at their own coordinates, under names that say whose.
 func TestProductIsItsFactors(t *testing.T) {
-	box := must(zoo.NewBox([]float64{-1, -1}, []float64{1, 0.5}))
+	box := testkit.Must(zoo.NewBox([]float64{-1, -1}, []float64{1, 0.5}))
 	lens := written(3, "norm(x) = 1", "g:x[0] <= 0.4")
 	s := constraint.Product(box, constraint.Factor{Name: "lens", Set: lens}, zoo.Torus{Major: 2, Minor: 0.6})
 	if got := fmt.Sprint(s.Equalities(), s.Inequalities()); got !=
@@ -130,7 +124,7 @@ func TestNamesOfAll(t *testing.T) {
 	}{
 		{[]constraint.Set{sphere, written(3, "x[0]")}, "[radius f0]"},
 		{[]constraint.Set{sphere, written(3, "x[0]"), zoo.Sphere{D: 3, R: 2}}, "[0.radius f0 2.radius]"},
-		{[]constraint.Set{sphere, sphere, must(formula.New(formula.Spec{Dim: 3,
+		{[]constraint.Set{sphere, sphere, testkit.Must(formula.New(formula.Spec{Dim: 3,
 			Equality: []formula.Component{{Name: "0.radius", Expr: "x[0]"}}}))}, "[0.radius 1.radius 2.0.radius]"},
 	} {
 		if got := fmt.Sprint(constraint.Components(constraint.All(c.sets...))); got != c.want {
@@ -141,7 +135,7 @@ func TestNamesOfAll(t *testing.T) {
 
 // What sets know of themselves survives a product and an intersection where it is true of them.
 func TestJoinedKeep(t *testing.T) {
-	o2 := must(zoo.NewOrthogonal(2, zoo.OrthogonalOptions{Special: true}))
+	o2 := testkit.Must(zoo.NewOrthogonal(2, zoo.OrthogonalOptions{Special: true}))
 	sphere, torus := zoo.Sphere{D: 3}, zoo.Torus{Major: 2, Minor: 0.6}
 	holds := func(s constraint.Set) string {
 		c, e := s.Capabilities(), s.NewEvaluator(1)
@@ -254,7 +248,7 @@ func TestGeodesicOfProduct(t *testing.T) {
 
 // A point is regular where each factor is; elsewhere the product is factored.
 func TestRegularProduct(t *testing.T) {
-	o2 := must(zoo.NewOrthogonal(2, zoo.OrthogonalOptions{}))
+	o2 := testkit.Must(zoo.NewOrthogonal(2, zoo.OrthogonalOptions{}))
 	p := constraint.Product(o2, o2).NewEvaluator(1).Projector
 	good, bad := []float64{0, -1, 1, 0}, []float64{1, 0, 0, 0}
 	h, work, regular := make([]float64, 6), make([]float64, p.WorkSize()), make([]bool, 1)

@@ -127,10 +127,7 @@ func TestObservablesOver(t *testing.T) {
 			dst[i] = math.NaN()
 		}
 	}
-	if _, err := o.Over([]float64{1, 2}, 1, pool); err == nil || !strings.Contains(err.Error(),
-		`"held" is finite at no row`) {
-		t.Errorf("got %v", err)
-	}
+	testkit.Refused(t, testkit.Err(o.Over([]float64{1, 2}, 1, pool)), `"held" is finite at no row`)
 }
 
 type canvas struct {

@@ -20,6 +20,7 @@ import (
 	"github.com/landing-diffusion/landing/learn/score/networks"
 	"github.com/landing-diffusion/landing/learn/train"
 	"github.com/landing-diffusion/landing/problem"
+	"github.com/landing-diffusion/landing/tools/testkit"
 )
 
 const atoms = `name: atoms
@@ -56,9 +57,7 @@ func chains(t *testing.T, dir string, n, straight int) string {
 		csv.WriteString(strings.Join(fields, ",") + "\n")
 	}
 	path := filepath.Join(dir, "chains.csv")
-	if err := os.WriteFile(path, []byte(csv.String()), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.WriteFile(path, []byte(csv.String()), 0o600))
 	return path
 }
 
@@ -67,19 +66,13 @@ func conformations(t *testing.T, data string, settings ...string) (*Run, error) 
 	t.Helper()
 	pool := parallel.New(2)
 	t.Cleanup(pool.Close)
-	p, err := problem.Load([]byte(atoms), "atoms.yaml", "",
-		problem.ParseSettings(append([]string{"data.path=" + data}, settings...)...))
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := testkit.Must(problem.Load([]byte(atoms), "atoms.yaml", "",
+		problem.ParseSettings(append([]string{"data.path=" + data}, settings...)...)))
 	l, err := Load(t.Context(), p, pool, nil)
 	if err != nil {
 		return nil, err
 	}
-	f, err := run.Create(filepath.Join(t.TempDir(), "r"), false)
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := testkit.Must(run.Create(filepath.Join(t.TempDir(), "r"), false))
 	t.Cleanup(f.Unlock)
 	r, err := l.Begin(f, []byte(atoms), []string{"test"})
 	if err != nil {
@@ -98,14 +91,8 @@ func reference(m score.Model[float32]) []float64 {
 func TestAlignedRun(t *testing.T) {
 	dir := t.TempDir()
 	data := chains(t, dir, 60, -1)
-	r, err := conformations(t, data)
-	if err != nil {
-		t.Fatal(err)
-	}
-	trained, err := r.Trained("")
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := testkit.Must(conformations(t, data))
+	trained := testkit.Must(r.Trained(""))
 	y := reference(trained.Model)
 	if !slices.ContainsFunc(r.Split.Train, func(i int) bool { return slices.Equal(r.Data.X[12*i:12*i+12], y) }) {
 		t.Errorf("the reference %v is no training row", y)
@@ -116,40 +103,26 @@ func TestAlignedRun(t *testing.T) {
 
 	// A trainer of a network with another reference does not go on from it.
 	var state train.State
-	arrays, err := r.Folder.LoadCheckpoint("", r.Config, &state)
-	if err != nil {
-		t.Fatal(err)
-	}
+	arrays := testkit.Must(r.Folder.LoadCheckpoint("", r.Config, &state))
 	c := r.network()
 	for i := range 60 {
 		if x := r.Data.X[12*i : 12*i+12]; !slices.Equal(x, y) {
 			c.Reference = x
 		}
 	}
-	other, err := networks.New(c)
-	if err != nil {
-		t.Fatal(err)
-	}
+	other := testkit.Must(networks.New(c))
 	if err := (&training{run: r}).trains(other).Restore(arrays, state); fault.KindOf(err) != fault.Run {
 		t.Errorf("another reference: %v", err)
 	}
 
 	// The checkpoint of the first epoch, gone on from.
-	half, err := conformations(t, data, "train.epochs=3", "train.checkpoint_every=0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	half := testkit.Must(conformations(t, data, "train.epochs=3", "train.checkpoint_every=0"))
 	names, err := half.Folder.Checkpoints()
 	if err != nil || len(names) < 2 {
 		t.Fatalf("checkpoints %v, %v", names, err)
 	}
-	if err := half.Train(context.Background(), names[0], Observer{}); err != nil {
-		t.Fatal(err)
-	}
-	again, err := half.Trained("")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, half.Train(context.Background(), names[0], Observer{}))
+	again := testkit.Must(half.Trained(""))
 	if !slices.Equal(again.Model.Parameters(), trained.Model.Parameters()) {
 		t.Error("a run that was gone on with has other weights")
 	}
@@ -157,26 +130,15 @@ func TestAlignedRun(t *testing.T) {
 	// A reference of one's own: the second frame of two is not read.
 	given := filepath.Join(dir, "reference.npy")
 	write := func(values []float64, shape ...int) {
-		f, err := os.Create(given)
-		if err != nil {
-			t.Fatal(err)
-		}
+		f := testkit.Must(os.Create(given))
 		defer f.Close()
-		if err := arrayfile.EncodeNPY(f, arrayfile.Of(values, shape...)); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, arrayfile.EncodeNPY(f, arrayfile.Of(values, shape...)))
 	}
 	write(r.Data.X[24:48], 2, 4, 3)
 	own, err := conformations(t, data, "network.reference="+given)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := os.Stat(own.Folder.Path("network.reference.npy")); err != nil {
-		t.Error(err)
-	}
-	if err := os.Remove(given); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
+	testkit.OK(t, testkit.Err(os.Stat(own.Folder.Path("network.reference.npy"))))
+	testkit.OK(t, os.Remove(given))
 	if trained, err = own.Trained(""); err != nil || !slices.Equal(reference(trained.Model), r.Data.X[24:36]) {
 		t.Errorf("%v: reference %v, want %v", err, reference(trained.Model), r.Data.X[24:36])
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/landing-diffusion/landing/base/arrayfile"
 	"github.com/landing-diffusion/landing/experiment/run"
 	"github.com/landing-diffusion/landing/problem"
+	"github.com/landing-diffusion/landing/tools/testkit"
 	"github.com/landing-diffusion/landing/tools/testkit/job"
 )
 
@@ -39,9 +40,7 @@ func circles(t *testing.T, given bool) string {
 		b.WriteByte('\n')
 	}
 	path := filepath.Join(t.TempDir(), "circles.csv")
-	if err := os.WriteFile(path, b.Bytes(), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.WriteFile(path, b.Bytes(), 0o666))
 	return path
 }
 
@@ -81,29 +80,15 @@ func TestGenerateWithoutData(t *testing.T) {
 			trainTo(t, e, Observer{})
 			draw := func(r *Run) []float64 {
 				t.Helper()
-				r, err := r.Redraw(t.Context(), problem.ParseSettings("process.steps=3"), nil)
-				if err != nil {
-					t.Fatal(err)
-				}
-				prior, err := r.Prior(context.Background(), nil)
-				if err != nil {
-					t.Fatal(err)
-				}
+				r = testkit.Must(r.Redraw(t.Context(), problem.ParseSettings("process.steps=3"), nil))
+				prior := testkit.Must(r.Prior(context.Background(), nil))
 				if c.given {
 					prior = prior.Under([]float64{1.02, 1.05}, 20)
 				}
-				trained, err := r.Trained("")
-				if err != nil {
-					t.Fatal(err)
-				}
-				s, err := r.Generate(context.Background(), trained, prior, 40, 3, 7, nil)
-				if err != nil {
-					t.Fatal(err)
-				}
+				trained := testkit.Must(r.Trained(""))
+				s := testkit.Must(r.Generate(context.Background(), trained, prior, 40, 3, 7, nil))
 				var b bytes.Buffer
-				if err := r.Domain.Writer(".csv")(&b, arrayfile.RowsOf(s.Good(), s.Dim)); err != nil {
-					t.Fatal(err)
-				}
+				testkit.OK(t, r.Domain.Writer(".csv")(&b, arrayfile.RowsOf(s.Good(), s.Dim)))
 				if head := b.String(); c.given && !strings.Contains(head[:strings.IndexByte(head, '\n')], "radius") {
 					t.Errorf("the file begins %q", head[:40])
 				}
@@ -111,22 +96,14 @@ func TestGenerateWithoutData(t *testing.T) {
 			}
 			want := draw(e)
 			if c.kept == run.EndsFile { // what is kept is what the data gives
-				made, err := e.Loaded.Prior(context.Background(), nil)
-				if err != nil {
-					t.Fatal(err)
-				}
+				made := testkit.Must(e.Loaded.Prior(context.Background(), nil))
 				kept, err := e.Prior(context.Background(), nil)
 				if err != nil || !slices.Equal(kept.states(), made.states()) {
 					t.Errorf("other ends are kept: %v", err)
 				}
 			}
-			if err := os.Rename(data, data+".moved"); err != nil {
-				t.Fatal(err)
-			}
-			bare, err := OpenToDraw(t.Context(), e.Folder.Dir, "", e.Pool, nil)
-			if err != nil {
-				t.Fatal(err)
-			}
+			testkit.OK(t, os.Rename(data, data+".moved"))
+			bare := testkit.Must(OpenToDraw(t.Context(), e.Folder.Dir, "", e.Pool, nil))
 			if got := draw(bare); !bare.Bare || !slices.Equal(got, want) {
 				t.Error("other samples than with the data")
 			}
@@ -145,9 +122,7 @@ func TestGenerateWithoutData(t *testing.T) {
 			if c.kept == "" {
 				return
 			}
-			if err := os.Remove(e.Folder.Path(c.kept)); err != nil {
-				t.Fatal(err)
-			}
+			testkit.OK(t, os.Remove(e.Folder.Path(c.kept)))
 			if _, err := OpenToDraw(t.Context(), e.Folder.Dir, "", e.Pool, nil); !errors.As(err, &absent) ||
 				!strings.Contains(err.Error(), c.why) || !strings.Contains(err.Error(), "--data FILE") {
 				t.Errorf("without %s: %v", c.kept, err)
@@ -162,25 +137,16 @@ func TestDamagedEndsAndCondition(t *testing.T) {
 	e := job.New[*Run](t, Load, []byte("condition: {columns: [radius]}\nset: {dim: 2, equality: [{name: r, expr: "+
 		"\"norm(x) = radius\"}]}\n"+bareText+"data: {path: "+data+"}\n"), "p.yaml")
 	trainTo(t, e, Observer{})
-	if err := os.Remove(data); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.Remove(data))
 	for _, name := range []string{run.EndsFile, run.ConditionFile} {
-		good, err := e.Folder.Read(name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		good := testkit.Must(e.Folder.Read(name))
 		bad := []byte(`{"Names": ["radius"], "At": 2}`)
-		if err := os.WriteFile(e.Folder.Path(name), bad, 0o666); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, os.WriteFile(e.Folder.Path(name), bad, 0o666))
 		var fault *run.FolderError
 		if _, err := OpenToDraw(t.Context(), e.Folder.Dir, "", e.Pool, nil); !errors.As(err, &fault) ||
 			!strings.Contains(err.Error(), name+": is damaged") {
 			t.Errorf("%s: %v", name, err)
 		}
-		if err := os.WriteFile(e.Folder.Path(name), good, 0o666); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, os.WriteFile(e.Folder.Path(name), good, 0o666))
 	}
 }

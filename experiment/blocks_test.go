@@ -7,6 +7,7 @@ import (
 
 	"github.com/landing-diffusion/landing/base/parallel"
 	"github.com/landing-diffusion/landing/learn/score"
+	"github.com/landing-diffusion/landing/tools/testkit"
 )
 
 // A trained model is packed once for all calls that draw from it, and draws as one packed anew.
@@ -15,10 +16,7 @@ func TestPackedOnce(t *testing.T) {
 	counted := &counted{Model: m.Model}
 	once := &Trained{Model: counted, State: m.State}
 	for range 3 {
-		got, err := drawn(t, r, once, 20)
-		if err != nil {
-			t.Fatal(err)
-		}
+		got := testkit.Must(drawn(t, r, once, 20))
 		want, err := drawn(t, r, &Trained{Model: m.Model, State: m.State}, 20)
 		if err != nil || !slices.Equal(got.X, want.X) {
 			t.Fatalf("draws differ: %v", err)

@@ -14,6 +14,7 @@ import (
 	"github.com/landing-diffusion/landing/experiment/run"
 	"github.com/landing-diffusion/landing/internal/processor"
 	"github.com/landing-diffusion/landing/learn/train"
+	"github.com/landing-diffusion/landing/tools/testkit"
 )
 
 // ticking is a clock on which every epoch takes what it is told, and nothing else takes time.
@@ -62,23 +63,15 @@ func weightsOf(t *testing.T, r *Run) (string, train.State) {
 	if err != nil || len(names) == 0 {
 		t.Fatalf("no checkpoint: %v", err)
 	}
-	data, err := os.ReadFile(r.Folder.Path("checkpoints/" + names[len(names)-1] + "/weights.safetensors"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	trained, err := r.Trained("")
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := testkit.Must(os.ReadFile(r.Folder.Path("checkpoints/" + names[len(names)-1] + "/weights.safetensors")))
+	trained := testkit.Must(r.Trained(""))
 	return run.Hash(data), trained.State
 }
 
 func manifestOf(t *testing.T, r *Run) run.Manifest {
 	t.Helper()
 	var m run.Manifest
-	if err := r.Folder.ReadJSON(run.ManifestFile, &m); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, r.Folder.ReadJSON(run.ManifestFile, &m))
 	return m
 }
 
@@ -87,9 +80,7 @@ func manifestOf(t *testing.T, r *Run) run.Manifest {
 func TestBudgetRepeats(t *testing.T) {
 	e := budgeted(t)
 	c := &ticking{epoch: everySecond}
-	if err := c.of(e).Train(context.Background(), "", c.observe(nil)); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, c.of(e).Train(context.Background(), "", c.observe(nil)))
 	weights, state := weightsOf(t, e)
 	m := manifestOf(t, e)
 	if len(m.Clock) == 0 {
@@ -104,9 +95,7 @@ func TestBudgetRepeats(t *testing.T) {
 		t.Errorf("%+v", s)
 	}
 	again := budgeted(t, strings.Fields(last.Repeat)...)
-	if err := again.Train(context.Background(), "", Observer{}); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, again.Train(context.Background(), "", Observer{}))
 	if got, s := weightsOf(t, again); got != weights || s.Epoch != state.Epoch {
 		t.Errorf("%s gives other weights after %d epochs", last.Repeat, s.Epoch)
 	}
@@ -119,9 +108,7 @@ func TestBudgetRepeats(t *testing.T) {
 func copyRun(t *testing.T, r *Run) string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "killed")
-	if err := os.CopyFS(dir, os.DirFS(r.Folder.Dir)); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.CopyFS(dir, os.DirFS(r.Folder.Dir)))
 	return dir
 }
 
@@ -139,22 +126,15 @@ func TestBudgetSurvivesKill(t *testing.T) {
 		}
 	}
 	e.Problem.Train.CheckpointEvery = 0 // every epoch
-	if err := c.of(e).Train(context.Background(), "", o); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, c.of(e).Train(context.Background(), "", o))
 	weights, state := weightsOf(t, e)
 	if len(killed) != len(at) {
 		t.Fatalf("%d checkpoints were seen", len(killed))
 	}
 	for epoch, dir := range killed {
-		r, err := Open(t.Context(), dir, "", e.Pool, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		r := testkit.Must(Open(t.Context(), dir, "", e.Pool, nil))
 		c := &ticking{epoch: everySecond}
-		if err := c.of(r).Train(context.Background(), "", c.observe(nil)); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, c.of(r).Train(context.Background(), "", c.observe(nil)))
 		got, s := weightsOf(t, r)
 		if got != weights || s.Epoch != state.Epoch || s.Spent != state.Spent || len(s.Clock) != len(state.Clock) {
 			t.Errorf("killed after epoch %d: %d epochs in %v s by %v; want %d in %v by %v", epoch, s.Epoch, s.Spent,
@@ -164,12 +144,8 @@ func TestBudgetSurvivesKill(t *testing.T) {
 			t.Errorf("killed after epoch %d: the manifest has %v", epoch, m.Clock)
 		}
 		slow, err := Open(t.Context(), copyRun(t, r), "", e.Pool, nil) // all trained: nothing is done
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := slow.Train(context.Background(), "", Observer{}); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, err)
+		testkit.OK(t, slow.Train(context.Background(), "", Observer{}))
 		if got, _ := weightsOf(t, slow); got != weights {
 			t.Error("a finished training went on")
 		}
@@ -187,10 +163,8 @@ func TestBudgetOnASlowerMachine(t *testing.T) {
 		return 1
 	}}
 	var rates []float64
-	if err := c.of(e).Train(context.Background(), "",
-		c.observe(func(x train.Epoch) { rates = append(rates, x.Rate) })); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, c.of(e).Train(context.Background(), "",
+		c.observe(func(x train.Epoch) { rates = append(rates, x.Rate) })))
 	_, state := weightsOf(t, e)
 	m := manifestOf(t, e)
 	last := m.Clock[len(m.Clock)-1]
@@ -233,9 +207,7 @@ func TestBudgetEndsInAnEpoch(t *testing.T) {
 		}
 		return plain()
 	})
-	if err := e.Train(context.Background(), "", c.observe(func(x train.Epoch) { jump = x.Epoch == 5 })); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, e.Train(context.Background(), "", c.observe(func(x train.Epoch) { jump = x.Epoch == 5 })))
 	_, state := weightsOf(t, e)
 	if state.Epoch != 5 || state.Step == 0 || statusOf(t, e).State != "trained" {
 		t.Errorf("%+v, %+v", state, statusOf(t, e))

@@ -55,15 +55,9 @@ func discs(n int) (rows [][]float64) {
 // walls, keep their condition bit for bit, and are functions of seed and number, for each method.
 func TestUnseenConditions(t *testing.T) {
 	for _, m := range []string{"ULLA", "OLLA", "ULLA-P", "OLLA-P"} {
-		l, err := written(t, disc+"train: {window: 0.2}\n", discs(150))
-		if err != nil {
-			t.Fatal(err)
-		}
+		l := testkit.Must(written(t, disc+"train: {window: 0.2}\n", discs(150)))
 		if m != "ULLA" {
-			l, err = written(t, strings.Replace(disc, "{steps", "{method: "+m+", steps", 1), discs(150))
-			if err != nil {
-				t.Fatal(err)
-			}
+			l = testkit.Must(written(t, strings.Replace(disc, "{steps", "{method: "+m+", steps", 1), discs(150)))
 		}
 		r := job.Begin[*Run](t, l, []byte(disc))
 		net, prior := learned(t, r)
@@ -90,10 +84,7 @@ func TestUnseenConditions(t *testing.T) {
 		if part := draw(17, 40); !slices.Equal(part.X, s.X[40*5:57*5]) {
 			t.Errorf("%s: samples 40 to 56 alone are others", m)
 		}
-		q, err := r.Redraw(t.Context(), problem.ParseSettings("generate.guidance=2"), nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		q := testkit.Must(r.Redraw(t.Context(), problem.ParseSettings("generate.guidance=2"), nil))
 		g, err := q.Generate(context.Background(), net, prior, 90, 0, 5, nil)
 		if err != nil || slices.Equal(g.X, s.X) {
 			t.Errorf("%s: guidance changes nothing (%v)", m, err)
@@ -107,26 +98,15 @@ func TestUnseenConditions(t *testing.T) {
 // learned trains a run, and returns what draws from it.
 func learned(t *testing.T, r *Run) (*Trained, *Prior) {
 	t.Helper()
-	if err := r.Train(t.Context(), "", Observer{}); err != nil {
-		t.Fatal(err)
-	}
-	net, err := r.Trained("")
-	if err != nil {
-		t.Fatal(err)
-	}
-	prior, err := r.Prior(t.Context(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, r.Train(t.Context(), "", Observer{}))
+	net := testkit.Must(r.Trained(""))
+	prior := testkit.Must(r.Prior(t.Context(), nil))
 	return net, prior
 }
 
 // A condition under which there is no point of the set costs its samples, and says so.
 func TestUnreachableCondition(t *testing.T) {
-	l, err := written(t, strings.Replace(disc, "norm(x) <= r", "norm(x) <= r - c", 1), few(discs(400)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := testkit.Must(written(t, strings.Replace(disc, "norm(x) <= r", "norm(x) <= r - c", 1), few(discs(400))))
 	r := job.Begin[*Run](t, l, []byte(disc))
 	net, prior := learned(t, r)
 	s, err := r.Generate(context.Background(), net, prior.Under([]float64{1, 3, 1.5, 0.1}, 10), 20, 0, 5, nil)
@@ -172,20 +152,13 @@ network: {output: balanced, time_octaves: 3}
 	for _, r := range rows {
 		fmt.Fprintf(&b, "%.17g,%.17g\n", r[0], r[1])
 	}
-	if err := os.WriteFile(path, []byte(b.String()), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.WriteFile(path, []byte(b.String()), 0o666))
 	r := job.New[*Run](t, Load, []byte(text), "gauss.yaml", "data.path="+path, "train.epochs=60", "network.width=32",
 		"network.layers=2", "train.batch=300", "train.times_per_path=10", "train.optimizer=muon",
 		"train.learning_rate=0.02",
 		"train.anneal=0.8", "train.window=0.5", "train.average=0.98")
-	if err := r.Train(context.Background(), "", Observer{}); err != nil {
-		t.Fatal(err)
-	}
-	net, err := r.Trained("")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, r.Train(context.Background(), "", Observer{}))
+	net := testkit.Must(r.Trained(""))
 	pool := parallel.New(2)
 	defer pool.Close()
 	const n = 4000
@@ -199,10 +172,8 @@ network: {output: balanced, time_octaves: 3}
 			}
 			moments := func(scores func(int) method.Score) (mean, sd float64) {
 				x, failed := make([]float64, 2*n), make([]bool, n)
-				if _, err := r.Method.Sampler(64, pool).Generate(context.Background(), x, failed, 0, 1,
-					numbered{states, 0}, scores); err != nil {
-					t.Fatal(err)
-				}
+				testkit.Must(r.Method.Sampler(64, pool).Generate(context.Background(), x, failed, 0, 1,
+					numbered{states, 0}, scores))
 				for i := range n {
 					mean += x[2*i] / n
 				}
@@ -252,10 +223,7 @@ func (e exactGiven) Eval(dst, x, _ []float64, n int, t float64) {
 // A run that stops and goes on is the run that did not stop, bit for bit.
 func TestResumeUnderCondition(t *testing.T) {
 	train := func(stops ...int) []float32 {
-		l, err := written(t, disc, discs(60))
-		if err != nil {
-			t.Fatal(err)
-		}
+		l := testkit.Must(written(t, disc, discs(60)))
 		l.Problem.Train.Epochs = 4
 		r := job.Begin[*Run](t, l, []byte(disc))
 		for _, epochs := range append(stops, 4) {
@@ -269,10 +237,7 @@ func TestResumeUnderCondition(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		net, err := r.Trained("")
-		if err != nil {
-			t.Fatal(err)
-		}
+		net := testkit.Must(r.Trained(""))
 		return net.Model.Parameters()
 	}
 	if whole, parts := train(), train(1, 3); !slices.Equal(whole, parts) {
@@ -282,15 +247,10 @@ func TestResumeUnderCondition(t *testing.T) {
 
 // What is wrong with what samples are asked under is named.
 func TestConditionsAsked(t *testing.T) {
-	l, err := written(t, disc, discs(60))
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := testkit.Must(written(t, disc, discs(60)))
 	file := func(name, text string) string {
 		path := filepath.Join(t.TempDir(), name)
-		if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, os.WriteFile(path, []byte(text), 0o666))
 		return path
 	}
 	for given, want := range map[string]string{
@@ -305,9 +265,7 @@ func TestConditionsAsked(t *testing.T) {
 		file("c.csv", "r,c\n1,NaN\n"): "column 2 is NaN, expected a finite number",
 		"nowhere.csv":                 "no such file",
 	} {
-		if _, err := l.Conditions(given); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: %v; want %q", given, err, want)
-		}
+		testkit.Refused(t, testkit.Err(l.Conditions(given)), want, given)
 	}
 	asked, err := l.Conditions(file("d.csv", "c,other,r\n0.5,7,1.25\n1,8,1.5\n"))
 	if err != nil || !slices.Equal(asked.Rows, []float64{1.25, 0.5, 1.5, 1}) || asked.Warning != "" ||
@@ -320,13 +278,8 @@ func TestConditionsAsked(t *testing.T) {
 		"c is") {
 		t.Errorf("%+v, %v", asked, err)
 	}
-	plain, err := written(t, circle, around(20, 0.4))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := plain.Conditions("r=1"); err == nil || !strings.Contains(err.Error(), "the run has no condition") {
-		t.Errorf("%v", err)
-	}
+	plain := testkit.Must(written(t, circle, around(20, 0.4)))
+	testkit.Refused(t, testkit.Err(plain.Conditions("r=1")), "the run has no condition")
 }
 
 // Keys of a condition that cannot be are named.
@@ -370,30 +323,21 @@ func TestConditionFiles(t *testing.T) {
 	folder := t.TempDir()
 	write := func(name, text string) string {
 		path := filepath.Join(folder, name)
-		if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, os.WriteFile(path, []byte(text), 0o666))
 		return path
 	}
 	both := write("both.csv", "latitude,longitude,month\n10,20,1\n-30,40,2\n50,-60,3\n0,0,4\n")
 	places := write("places.csv", "10,20\n-30,40\n50,-60\n0,0\n")
 	months := write("months.csv", "year,month\n1,1\n1,2\n1,3\n1,4\n")
 	load := func(settings ...string) (*Loaded, error) {
-		p,
-			err := problem.Load(
+		p := testkit.Must(problem.Load(
 			[]byte("data: {kind: earth}\nset: {kind: sphere, dim: 3}\ncondition: {columns: [month]}\n"),
-			"test.yaml", "", problem.ParseSettings(settings...))
-		if err != nil {
-			t.Fatal(err)
-		}
+			"test.yaml", "", problem.ParseSettings(settings...)))
 		pool := parallel.New(1)
 		t.Cleanup(pool.Close)
 		return Load(t.Context(), p, pool, nil)
 	}
-	a, err := load("data.path=" + both)
-	if err != nil {
-		t.Fatal(err)
-	}
+	a := testkit.Must(load("data.path=" + both))
 	b, err := load("data.path="+places, "condition.path="+months)
 	if err != nil || !slices.Equal(a.Data.X, b.Data.X) || a.Data.D != 4 || a.Data.X[7] != 2 {
 		t.Errorf("%v, %v and %v", err, a.Data, b.Data)
@@ -430,10 +374,7 @@ func TestConditionFiles(t *testing.T) {
 // Evaluation draws under held-out conditions, tells the law given the condition from
 // another, and writes and reads files with it.
 func TestEvaluateUnderCondition(t *testing.T) {
-	l, err := written(t, disc, discs(1000))
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := testkit.Must(written(t, disc, discs(1000)))
 	r := job.Begin[*Run](t, l, []byte(disc))
 	right := &judge.Samples{X: slices.Clone(l.HeldOutRows), Dim: 5, Lost: make([]bool, len(l.HeldOutRows)/5)}
 	// Others of the same law given the condition: the data's own way to draw, with new numbers.
@@ -474,13 +415,9 @@ func TestEvaluateUnderCondition(t *testing.T) {
 	for _, ext := range []string{".csv", ".npy"} {
 		testkit.InBlocks(t, ext, r.Domain.Writer(ext), right.X, 5)
 		var b strings.Builder
-		if err := r.Domain.Writer(ext)(&b, arrayfile.RowsOf(right.X, 5)); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, r.Domain.Writer(ext)(&b, arrayfile.RowsOf(right.X, 5)))
 		path := filepath.Join(t.TempDir(), "s"+ext)
-		if err := os.WriteFile(path, []byte(b.String()), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, os.WriteFile(path, []byte(b.String()), 0o666))
 		s, _, err := r.ReadSamples(path)
 		if err != nil || !slices.Equal(s.X, right.X) {
 			t.Errorf("%s: read back with %v", ext, err)

@@ -15,6 +15,7 @@ import (
 	"github.com/landing-diffusion/landing/constraint"
 	"github.com/landing-diffusion/landing/experiment/run"
 	"github.com/landing-diffusion/landing/problem"
+	"github.com/landing-diffusion/landing/tools/testkit"
 	"github.com/landing-diffusion/landing/tools/testkit/job"
 )
 
@@ -26,10 +27,7 @@ var small = []string{"train.epochs=3", "train.batch=8", "network.width=8", "netw
 func lesson(t *testing.T, r *Run, s Student) *Lesson {
 	t.Helper()
 	s.Settings = append(slices.Clone(small), s.Settings...)
-	l, err := Teach(context.Background(), r, s, "", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := testkit.Must(Teach(context.Background(), r, s, "", nil))
 	t.Cleanup(l.Remove)
 	return l
 }
@@ -37,10 +35,7 @@ func lesson(t *testing.T, r *Run, s Student) *Lesson {
 // enrol begins the run of a student.
 func enrol(t *testing.T, l *Lesson, r *Run) *Run {
 	t.Helper()
-	loaded, err := Load(t.Context(), l.Problem, r.Pool, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	loaded := testkit.Must(Load(t.Context(), l.Problem, r.Pool, nil))
 	return job.Begin[*Run](t, loaded, l.Problem.Resolved())
 }
 
@@ -54,15 +49,9 @@ func TestDistill(t *testing.T) {
 		t.Errorf("the student's problem is %s, %s, %v, %d evaluations", p.Name, p.Process.Method, p.Process.Options,
 			p.Generate.Evaluations)
 	}
-	prior, err := r.Prior(context.Background(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	prior := testkit.Must(r.Prior(context.Background(), nil))
 	from := l.Teacher
-	again, err := r.Generate(context.Background(), teacher, prior, from.Samples, from.First, from.Seed, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	again := testkit.Must(r.Generate(context.Background(), teacher, prior, from.Samples, from.First, from.Seed, nil))
 	if from.Samples != 60 || from.Each != 50 || from.Method != "ULLA" || from.Config != r.Config ||
 		from.Checkpoint != run.CheckpointName(teacher.State.Updates) || len(from.Weights) != 64 {
 		t.Errorf("taught by %+v", from)
@@ -79,25 +68,14 @@ func TestDistill(t *testing.T) {
 		t.Error("the student is judged by other rows")
 	}
 	l.Remove()
-	if err := student.Train(context.Background(), "", Observer{}); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, student.Train(context.Background(), "", Observer{}))
 	student.Folder.Unlock()
-	opened, err := Open(t.Context(), student.Folder.Dir, "", r.Pool, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	model, err := opened.Trained("")
-	if err != nil {
-		t.Fatal(err)
-	}
+	opened := testkit.Must(Open(t.Context(), student.Folder.Dir, "", r.Pool, nil))
+	model := testkit.Must(opened.Trained(""))
 	const n = 50
 	for evaluations := 1; evaluations <= 4; evaluations++ {
 		setting := "generate.evaluations=" + string('0'+rune(evaluations))
-		q, err := opened.Redraw(t.Context(), problem.ParseSettings(setting), nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		q := testkit.Must(opened.Redraw(t.Context(), problem.ParseSettings(setting), nil))
 		s, err := drawn(t, q, model, n)
 		if err != nil || s.Failed() != 0 {
 			t.Fatalf("%v, %d failed", err, s.Failed())
@@ -135,9 +113,7 @@ func TestDistillResumes(t *testing.T) {
 	r, _ := trainedRun(t)
 	l := lesson(t, r, Student{Samples: 60})
 	whole := enrol(t, l, r)
-	if err := whole.Train(context.Background(), "", Observer{}); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, whole.Train(context.Background(), "", Observer{}))
 	parts := enrol(t, l, r)
 	ctx, stop := context.WithCancel(context.Background())
 	err := parts.Train(ctx, "", Observer{Checkpoint: func(int) { stop() }})
@@ -145,19 +121,11 @@ func TestDistillResumes(t *testing.T) {
 		t.Fatalf("%v; want an interruption", err)
 	}
 	parts.Folder.Unlock()
-	parts, err = Open(t.Context(), parts.Folder.Dir, "", r.Pool, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := parts.Train(context.Background(), "", Observer{}); err != nil {
-		t.Fatal(err)
-	}
+	parts = testkit.Must(Open(t.Context(), parts.Folder.Dir, "", r.Pool, nil))
+	testkit.OK(t, parts.Train(context.Background(), "", Observer{}))
 	var weights [2][]float32
 	for i, r := range []*Run{whole, parts} {
-		m, err := r.Trained("")
-		if err != nil {
-			t.Fatal(err)
-		}
+		m := testkit.Must(r.Trained(""))
 		weights[i] = m.Model.Parameters()
 	}
 	if !slices.Equal(weights[0], weights[1]) {
@@ -179,10 +147,8 @@ func TestNoStudent(t *testing.T) {
 	m.Problem = &p
 	other.Loaded = &m
 	for name, r := range map[string]*Run{"condition": &conditional, "student": student, "method": &other} {
-		if _, err := Teach(context.Background(), r, Student{}, "", nil); err == nil ||
-			!strings.Contains(err.Error(), " cannot be distilled: ") {
-			t.Errorf("%s: %v", name, err)
-		}
+		testkit.Refused(t, testkit.Err(Teach(context.Background(), r, Student{}, "", nil)),
+			" cannot be distilled: ", name)
 	}
 	if _, err := Teach(context.Background(), begin(t), Student{}, "", nil); err == nil {
 		t.Error("a run without a checkpoint has a student")
@@ -201,22 +167,12 @@ func TestTaughtRows(t *testing.T) {
 		"another dimension": {Shape: []int{2, 2}, Float64: []float64{1, 0, 0, 1}},
 	} {
 		path := filepath.Join(t.TempDir(), "rows.npy")
-		f, err := os.Create(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := arrayfile.EncodeNPY(f, a); err != nil {
-			t.Fatal(err)
-		}
+		f := testkit.Must(os.Create(path))
+		testkit.OK(t, arrayfile.EncodeNPY(f, a))
 		f.Close()
 		data, origin, err := problem.Source("demo")
-		if err != nil {
-			t.Fatal(err)
-		}
-		p, err := problem.Load(data, origin, "", problem.ParseSettings("data.train="+path))
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, err)
+		p := testkit.Must(problem.Load(data, origin, "", problem.ParseSettings("data.train="+path)))
 		var e *DataError
 		if _, err := Load(t.Context(), p, begin(t).Pool, nil); !errors.As(err, &e) || e.Path != path {
 			t.Errorf("%s: %v", name, err)
@@ -233,11 +189,8 @@ func TestStudentOfManyDirections(t *testing.T) {
 			rows[i] = make([]float64, dim)
 			rows[i][i%dim] = 1
 		}
-		l, err := ofRows(t, fmt.Sprintf("name: s\nset: {kind: sphere, dim: %d}\n", dim), rows, "train.epochs=1",
-			"network.width=8", "network.layers=1")
-		if err != nil {
-			t.Fatal(err)
-		}
+		l := testkit.Must(ofRows(t, fmt.Sprintf("name: s\nset: {kind: sphere, dim: %d}\n", dim), rows, "train.epochs=1",
+			"network.width=8", "network.layers=1"))
 		r := job.Begin[*Run](t, l, l.Problem.Resolved())
 		stop := ""
 		for _, key := range (Student{Steps: []int{4}, Samples: 1000}).keys(r, "rows.npy") {

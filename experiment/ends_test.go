@@ -10,24 +10,18 @@ import (
 	"github.com/landing-diffusion/landing/internal/fault"
 	"github.com/landing-diffusion/landing/langevin"
 	"github.com/landing-diffusion/landing/problem"
+	"github.com/landing-diffusion/landing/tools/testkit"
 )
 
 // Start and goal become the condition of the set's open places, in its order; what is not open, is
 // missing or is of another length is named.
 func TestEnds(t *testing.T) {
 	recipe, _, err := problem.Source("arm")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	run := func(set ...string) *Loaded {
-		p, err := problem.Load(recipe, "", "", problem.ParseSettings(set...))
-		if err != nil {
-			t.Fatal(err)
-		}
+		p := testkit.Must(problem.Load(recipe, "", "", problem.ParseSettings(set...)))
 		l := &Loaded{Problem: p}
-		if l.Process, err = p.Build(); err != nil {
-			t.Fatal(err)
-		}
+		l.Process = testkit.Must(p.Build())
 		if names := p.Given(); names != nil {
 			d := l.Process.Set.Dim()
 			l.Condition = newCondition(names, make([]float64, 2*d), d)

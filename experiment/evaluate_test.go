@@ -13,6 +13,7 @@ import (
 	"github.com/landing-diffusion/landing/judge/metric"
 	"github.com/landing-diffusion/landing/learn/train"
 	"github.com/landing-diffusion/landing/problem/settle"
+	"github.com/landing-diffusion/landing/tools/testkit"
 )
 
 // Each figure of an evaluation is that of package metric on the samples that were
@@ -33,10 +34,7 @@ func TestEvaluationByParts(t *testing.T) {
 			keyed.New(e.Problem.Seed, keyed.Evaluation, 1<<33),
 			uint64(i))
 	}
-	v, err := e.Evaluate(t.Context(), s, train.State{Epoch: 4}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	v := testkit.Must(e.Evaluate(t.Context(), s, train.State{Epoch: 4}, nil))
 	floor := func(data []float64) metric.Floor {
 		return metric.NoiseFloor(e.TrainRows, 3, n-2, 20, e.Problem.Seed,
 			func(y []float64) float64 { return metric.EarthJSD(y, data) })
@@ -77,27 +75,18 @@ func TestEvaluationByParts(t *testing.T) {
 // A sample's violation is its largest |h| or max(g, 0); the summary has the largest
 // over components, whichever that is, and the mean over samples.
 func TestViolationOfSeveral(t *testing.T) {
-	box, err := zoo.NewBox([]float64{0, 0, 0}, []float64{1, 1, 1})
-	if err != nil {
-		t.Fatal(err)
-	}
+	box := testkit.Must(zoo.NewBox([]float64{0, 0, 0}, []float64{1, 1, 1}))
 	if got := metric.MeanLargest(judge.Excess(box, []float64{0.5, 2, -0.25, 0.5, 0.5, 0.5})); got != 0.5 { // 1 and 0
 		t.Errorf("mean violation %v, want 0.5", got)
 	}
-	simplex, err := zoo.NewSimplex(3)
-	if err != nil {
-		t.Fatal(err)
-	}
+	simplex := testkit.Must(zoo.NewSimplex(3))
 	// both the sum
 	if got := metric.MeanLargest(judge.Excess(simplex, []float64{0.25, 0.25, 0, 1.5, -0.25, 0.25})); got != 0.5 {
 		t.Errorf("mean violation %v, want 0.5", got)
 	}
 	pool := parallel.New(1)
 	defer pool.Close()
-	l, err := rotations(t, pool, func([]float64) {})
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := testkit.Must(rotations(t, pool, func([]float64) {}))
 	r := &Run{Loaded: l, Folder: begin(t).Folder}
 	s := &judge.Samples{X: append([]float64(nil), r.Data.X...), Dim: 9, Lost: make([]bool, 40)}
 	for j := range 3 { // the first column of sample 5 is a tenth too long: 0.21 in gram[0,0], the first of six
@@ -111,9 +100,7 @@ func TestViolationOfSeveral(t *testing.T) {
 	}
 	// The bound itself is allowed, and without projection there is none.
 	r.Problem.Generate.MaxViolation = float64(v.Violation.Worst)
-	if _, err := judge.CheckViolation(r.Process.Set, s, r.Reference().Limit()); err != nil {
-		t.Error(err)
-	}
+	testkit.OK(t, testkit.Err(judge.CheckViolation(r.Process.Set, s, r.Reference().Limit())))
 	r.Problem.Generate.MaxViolation = 1e-9
 	if _, err := judge.CheckViolation(r.Process.Set, s, r.Reference().Limit()); err == nil {
 		t.Error("a violation above the bound passes")

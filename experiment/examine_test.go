@@ -8,23 +8,18 @@ import (
 	"github.com/landing-diffusion/landing/base/parallel"
 	"github.com/landing-diffusion/landing/problem"
 	"github.com/landing-diffusion/landing/problem/check"
+	"github.com/landing-diffusion/landing/tools/testkit"
 )
 
 // The doctor tells meshes of a robot's file, which its set leaves out; of the Panda in the
 // binary, which has none, it says nothing.
 func TestExamineTellsMeshes(t *testing.T) {
-	urdf, err := filepath.Abs("../domain/robot/urdf/testdata/panda.urdf")
-	if err != nil {
-		t.Fatal(err)
-	}
+	urdf := testkit.Must(filepath.Abs("../domain/robot/urdf/testdata/panda.urdf"))
 	pool := parallel.New(1)
 	defer pool.Close()
 	for robot, meshes := range map[string]bool{"urdf: " + urdf + ", tip: panda_link8": true, "robot: panda": false} {
 		text := "set: {kind: arm, " + robot + ", waypoints: 1}\nprocess: {steps: 5, horizon: 0.01}\n"
-		p, err := problem.Load([]byte(text), "p.yaml", "", nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		p := testkit.Must(problem.Load([]byte(text), "p.yaml", "", nil))
 		r, err := Examine(t.Context(), p, pool, nil)
 		if r == nil {
 			t.Fatal(err)

@@ -13,6 +13,7 @@ import (
 	"github.com/landing-diffusion/landing/judge/verdict"
 	"github.com/landing-diffusion/landing/learn/train"
 	"github.com/landing-diffusion/landing/problem"
+	"github.com/landing-diffusion/landing/tools/testkit"
 	"github.com/landing-diffusion/landing/tools/testkit/job"
 )
 
@@ -20,9 +21,7 @@ import (
 func begin(t *testing.T, settings ...string) *Run {
 	t.Helper()
 	data, origin, err := problem.Source("demo")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	settings = append([]string{"train.epochs=2", "network.width=8", "network.layers=1", "train.times_per_path=2",
 		"prior=uniform", "process.sigma={min: 0.1, max: 2.5}"}, settings...)
 	return job.New[*Run](t, Load, data, origin, settings...)
@@ -31,10 +30,7 @@ func begin(t *testing.T, settings ...string) *Run {
 // drawn are samples of a model, with the problem's prior.
 func drawn(t *testing.T, e *Run, model *Trained, n int) (*judge.Samples, error) {
 	t.Helper()
-	prior, err := e.Prior(context.Background(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	prior := testkit.Must(e.Prior(context.Background(), nil))
 	return e.Generate(context.Background(), model, prior, n, 0, 1, nil)
 }
 
@@ -43,9 +39,7 @@ func TestMemoriserShows(t *testing.T) {
 	e := begin(t)
 	x := append([]float64(nil), e.TrainRows...)
 	v, err := e.Evaluate(t.Context(), &judge.Samples{X: x, Dim: 3, Lost: make([]bool, len(x)/3)}, train.State{}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	if v.Nearest.Copied != 1 || v.Nearest.Ratio != 0 {
 		t.Errorf("copied share %v, ratio %v", v.Nearest.Copied, v.Nearest.Ratio)
 	}
@@ -69,13 +63,8 @@ func TestFormulaTrainsAsZoo(t *testing.T) {
 	weights := func(settings ...string) []float32 {
 		e := begin(t, append([]string{"prior=empirical", "process.terminal_projection=false", "train.window=0"},
 			settings...)...)
-		if err := e.Train(context.Background(), "", Observer{}); err != nil {
-			t.Fatal(err)
-		}
-		trained, err := e.Trained("")
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, e.Train(context.Background(), "", Observer{}))
+		trained := testkit.Must(e.Trained(""))
 		return trained.Model.Parameters()
 	}
 	zoo, formula := weights(), weights("set.kind=formula", `set.equality=[{name: radius, expr: "norm(x) = 1"}]`)
@@ -89,14 +78,9 @@ func TestFormulaTrainsAsZoo(t *testing.T) {
 // Data at which a formula has no value is refused with the operation and its place.
 func TestFormulaWithoutValueAtData(t *testing.T) {
 	data, origin, err := problem.Source("demo")
-	if err != nil {
-		t.Fatal(err)
-	}
-	p, err := problem.Load(data, origin, "", problem.ParseSettings("prior=empirical", "set.kind=formula",
-		`set.equality=[{name: "root", expr: "sqrt(x[0] - 5)"}]`, "process.terminal_projection=false"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
+	p := testkit.Must(problem.Load(data, origin, "", problem.ParseSettings("prior=empirical", "set.kind=formula",
+		`set.equality=[{name: "root", expr: "sqrt(x[0] - 5)"}]`, "process.terminal_projection=false")))
 	pool := parallel.New(1)
 	defer pool.Close()
 	_, err = Load(t.Context(), p, pool, nil)
@@ -149,13 +133,8 @@ func TestTrainingIgnoresHeldOut(t *testing.T) {
 				e.HeldOutRows[i] = 0
 			}
 		}
-		if err := e.Train(context.Background(), "", Observer{}); err != nil {
-			t.Fatal(err)
-		}
-		trained, err := e.Trained("")
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, e.Train(context.Background(), "", Observer{}))
+		trained := testkit.Must(e.Trained(""))
 		return trained.Model.Parameters()
 	}
 	a, b := weights(false), weights(true)
@@ -178,10 +157,7 @@ func TestTrainingIgnoresHeldOut(t *testing.T) {
 func TestTooManyLost(t *testing.T) {
 	e := begin(t, "process.method=OLLA-P", "process.steps=4", "process.horizon=4", "process.sigma={min: 1, max: 2}")
 	var bad *judge.FailedError
-	model, err := e.model()
-	if err != nil {
-		t.Fatal(err)
-	}
+	model := testkit.Must(e.model())
 	s, err := drawn(t, e, &Trained{Model: model}, 50)
 	if !errors.As(err, &bad) || s == nil || s.Failed() != bad.Failed || bad.Failed == 0 {
 		t.Errorf("%v, %v", s, err)
@@ -194,9 +170,7 @@ func TestFloor(t *testing.T) {
 	n := 300
 	s := &judge.Samples{X: e.Data.X[:3*n], Dim: 3, Lost: make([]bool, n)}
 	v, err := e.Evaluate(t.Context(), s, train.State{}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	want := metric.NoiseFloor(e.TrainRows, 3, n, 20, e.Problem.Seed,
 		func(y []float64) float64 { return metric.EarthJSD(y, e.Data.X) })
 	if v.JSD.Floor.Mean != want.Mean {

@@ -11,6 +11,7 @@ import (
 	"github.com/landing-diffusion/landing/experiment/run"
 	"github.com/landing-diffusion/landing/learn/train"
 	"github.com/landing-diffusion/landing/problem"
+	"github.com/landing-diffusion/landing/tools/testkit"
 )
 
 var short = []string{"train.batch=512", "train.checkpoint_every=1e6", "train.refresh=10", "process.steps=10",
@@ -26,20 +27,14 @@ func trainTo(t *testing.T, r *Run, o Observer) (rates []float64) {
 			heard(x)
 		}
 	}
-	if err := r.Train(context.Background(), "", o); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, r.Train(context.Background(), "", o))
 	return rates
 }
 
 // extended is the run with settings to go on with.
 func extended(t *testing.T, r *Run, settings ...string) *Run {
 	t.Helper()
-	q, err := r.Extend(problem.ParseSettings(settings...), "", []string{"test"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return q
+	return testkit.Must(r.Extend(problem.ParseSettings(settings...), "", []string{"test"}))
 }
 
 // A finished run that goes on begins its rate where that of a run of so many epochs would be,
@@ -49,10 +44,7 @@ func TestExtendAFinishedRun(t *testing.T) {
 	e := begin(t, append(short, "train.epochs=8")...)
 	trainTo(t, e, Observer{})
 	first, before := weightsOf(t, e)
-	names, err := e.Folder.Checkpoints()
-	if err != nil {
-		t.Fatal(err)
-	}
+	names := testkit.Must(e.Folder.Checkpoints())
 	end := names[len(names)-1]
 	q := extended(t, e, "train.epochs=10", "train.checkpoint_every=0")
 	noted := copyRun(t, q) // killed before any training
@@ -88,10 +80,7 @@ func TestExtendAFinishedRun(t *testing.T) {
 		t.Errorf("%+v", m.Extensions)
 	}
 	for name, dir := range map[string]string{"before": noted, "on the way": half} {
-		r, err := Open(t.Context(), dir, "", e.Pool, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		r := testkit.Must(Open(t.Context(), dir, "", e.Pool, nil))
 		if r.Problem.Train.Epochs != 10 {
 			t.Errorf("killed %s: the problem has %d epochs", name, r.Problem.Train.Epochs)
 		}
@@ -148,10 +137,7 @@ func TestExtendForATime(t *testing.T) {
 	if state.Spent > 28 || state.Spent < 26 || len(m.Clock) == 0 || m.Clock[0].After > 10 {
 		t.Fatalf("%d epochs in %v s, %+v", state.Epoch, state.Spent, m.Clock)
 	}
-	r, err := Open(t.Context(), plain, "", e.Pool, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := testkit.Must(Open(t.Context(), plain, "", e.Pool, nil))
 	fields := strings.Fields(m.Clock[len(m.Clock)-1].Repeat)
 	if len(fields) < 3 {
 		t.Fatalf("%+v", m.Clock)

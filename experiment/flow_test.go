@@ -15,6 +15,7 @@ import (
 	"github.com/landing-diffusion/landing/constraint/zoo"
 	"github.com/landing-diffusion/landing/experiment/judge"
 	"github.com/landing-diffusion/landing/problem"
+	"github.com/landing-diffusion/landing/tools/testkit"
 	"github.com/landing-diffusion/landing/tools/testkit/job"
 )
 
@@ -34,9 +35,7 @@ func flowing(t *testing.T, a float64, settings ...string) *Run {
 		fmt.Fprintf(&csv, "%v,%v,%v\n", ρ*x[0], ρ*x[1], z)
 	}
 	path := filepath.Join(dir, "data.csv")
-	if err := os.WriteFile(path, []byte(csv.String()), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.WriteFile(path, []byte(csv.String()), 0o600))
 	text := []byte(`name: flowing
 defaults: fixed
 set: {kind: sphere, dim: 3}
@@ -55,13 +54,8 @@ train: {epochs: 40, batch: 200, times_per_path: 8, learning_rate: 5e-3, anneal: 
 func TestFlowLearns(t *testing.T) {
 	const a = 1.2
 	r := flowing(t, a)
-	if err := r.Train(context.Background(), "", Observer{}); err != nil {
-		t.Fatal(err)
-	}
-	trained, err := r.Trained("")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, r.Train(context.Background(), "", Observer{}))
+	trained := testkit.Must(r.Trained(""))
 	l, err := Likelihood(context.Background(), r.Loaded, trained)
 	if err != nil || l == nil {
 		t.Fatal(l, err)
@@ -88,10 +82,7 @@ func TestFlowLearns(t *testing.T) {
 	if err != nil || prior.Kind != "flow" {
 		t.Fatal(prior, err)
 	}
-	s, err := r.Generate(context.Background(), trained, prior, 300, 0, 3, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := testkit.Must(r.Generate(context.Background(), trained, prior, 300, 0, 3, nil))
 	s.Likelihood = l
 	v, err := r.Evaluate(t.Context(), s, trained.State, nil)
 	if err != nil || v.NLL != l || !(v.Violation.Worst < 1e-12) || v.Failed > 0 {
@@ -100,14 +91,8 @@ func TestFlowLearns(t *testing.T) {
 	if page := reportOf(t, r, s, v); !strings.Contains(page, ">flow on ") || !strings.Contains(page, "log-likelihood") {
 		t.Error("the report names neither method nor likelihood")
 	}
-	few, err := r.Redraw(t.Context(), problem.ParseSettings("process.steps=8"), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	other, err := few.Generate(context.Background(), trained, prior, 300, 0, 3, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	few := testkit.Must(r.Redraw(t.Context(), problem.ParseSettings("process.steps=8"), nil))
+	other := testkit.Must(few.Generate(context.Background(), trained, prior, 300, 0, 3, nil))
 	far := 0.0
 	for i, x := range s.X {
 		far = max(far, math.Abs(x-other.X[i]))
@@ -116,9 +101,7 @@ func TestFlowLearns(t *testing.T) {
 		t.Errorf("by 8 steps samples are %v from those by 40", far)
 	}
 	corrected, err := r.Redraw(t.Context(), problem.ParseSettings("process.options={order: 1, correct: 1}"), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	o, err := corrected.Generate(context.Background(), trained, prior, 20, 0, 3, nil)
 	if err != nil || o.Newton < 20*40 {
 		t.Errorf("corrected: %+v, %v", o, err)
@@ -128,10 +111,7 @@ func TestFlowLearns(t *testing.T) {
 		{"process.method=ULLA", "ULLA"}, {"prior=empirical", "it changes nothing"},
 		{"process.repulsion=0.1", "it changes nothing"},
 	} {
-		if _, err := r.Redraw(t.Context(), problem.ParseSettings(c.setting), nil); err == nil ||
-			!strings.Contains(err.Error(), c.want) {
-			t.Errorf("%s: %v", c.setting, err)
-		}
+		testkit.Refused(t, testkit.Err(r.Redraw(t.Context(), problem.ParseSettings(c.setting), nil)), c.want, c.setting)
 	}
 }
 
@@ -139,10 +119,7 @@ func TestFlowLearns(t *testing.T) {
 // data and without; what a file leaves open follows from the data, without what is of noise.
 func TestFlowExamined(t *testing.T) {
 	r := flowing(t, 1)
-	report, err := Examine(context.Background(), r.Problem, r.Pool, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	report := testkit.Must(Examine(context.Background(), r.Problem, r.Pool, nil))
 	told := false
 	for _, f := range report.Findings {
 		told = told || strings.Contains(f.Message, "process.friction means nothing to the method flow")
@@ -151,14 +128,8 @@ func TestFlowExamined(t *testing.T) {
 		t.Errorf("%+v", report.Findings)
 	}
 	torus := "name: f\nset: {kind: torus, major: 2, minor: 1}\nprocess: {method: flow}\n"
-	p, err := problem.Load([]byte(torus), "f.yaml", "", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := Examine(context.Background(), p, r.Pool, nil); err == nil ||
-		!strings.Contains(err.Error(), "geodesics") {
-		t.Errorf("a torus without data: %v", err)
-	}
+	p := testkit.Must(problem.Load([]byte(torus), "f.yaml", "", nil))
+	testkit.Refused(t, testkit.Err(Examine(context.Background(), p, r.Pool, nil)), "geodesics", "a torus without data")
 	open := flowing(t, 1, "defaults=auto")
 	var keys []string
 	for _, c := range open.Chosen {

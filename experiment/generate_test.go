@@ -9,16 +9,14 @@ import (
 	"github.com/landing-diffusion/landing/experiment/judge"
 	"github.com/landing-diffusion/landing/langevin"
 	"github.com/landing-diffusion/landing/learn/train"
+	"github.com/landing-diffusion/landing/tools/testkit"
 )
 
 // Samples that a network sends away count as failed: above generate.max_failed they are a
 // *judge.FailedError that tells the first, below it samples beside it.
 func TestSamplesThatBreakDown(t *testing.T) {
 	e := begin(t)
-	model, err := e.model()
-	if err != nil {
-		t.Fatal(err)
-	}
+	model := testkit.Must(e.model())
 	p := model.Parameters()
 	for i := range p {
 		p[i] = float32(math.NaN())
@@ -43,9 +41,7 @@ func TestSamplesThatBreakDown(t *testing.T) {
 	problem.Generate.MaxFailed = 1
 	q.Problem = &problem
 	prior, err := e.Prior(t.Context(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	if s, err = q.Generate(t.Context(), broken, prior, 50, 0, 1, nil); err != nil || s.Failed() != 50 ||
 		len(s.Good()) > 0 {
 		t.Errorf("all allowed to fail: %v, %d failed", err, s.Failed())

@@ -12,6 +12,7 @@ import (
 	"github.com/landing-diffusion/landing/internal/fault"
 	"github.com/landing-diffusion/landing/learn/train"
 	"github.com/landing-diffusion/landing/problem"
+	"github.com/landing-diffusion/landing/tools/testkit"
 )
 
 // begun returns a small run on the demo's data, not trained yet, that trains so long; with what it is made of.
@@ -19,23 +20,12 @@ func begun(t *testing.T, long string) (*Run, *Loaded, *run.Folder) {
 	t.Helper()
 	p, err := problem.Load([]byte("data: {kind: demo}\nset: {kind: sphere, dim: 3}\ndefaults: fixed\nprior: uniform\n"+
 		"network: {width: 4, layers: 1}\ntrain: {"+long+", times_per_path: 1, batch: 2048}"), "p.yaml", "", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	pool := parallel.New(2)
 	t.Cleanup(pool.Close)
-	l, err := Load(t.Context(), p, pool, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	f, err := run.Create(t.TempDir()+"/r", false)
-	if err != nil {
-		t.Fatal(err)
-	}
-	r, err := l.Begin(f, nil, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := testkit.Must(Load(t.Context(), p, pool, nil))
+	f := testkit.Must(run.Create(t.TempDir()+"/r", false))
+	r := testkit.Must(l.Begin(f, nil, nil))
 	return r, l, f
 }
 
@@ -43,34 +33,18 @@ func begun(t *testing.T, long string) (*Run, *Loaded, *run.Folder) {
 // told as such, and none is written over.
 func TestKeptEvaluation(t *testing.T) {
 	r, _, f := begun(t, "epochs: 1")
-	if err := r.Train(t.Context(), "", Observer{}); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, r.Train(t.Context(), "", Observer{}))
 	if k, stale, err := KeptEvaluation(r); k != nil || stale != "" || err != nil {
 		t.Fatalf("before any: %+v, %q, %v", k, stale, err)
 	}
-	trained, err := r.Trained("")
-	if err != nil {
-		t.Fatal(err)
-	}
-	prior, err := r.Prior(t.Context(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	s, err := r.Generate(t.Context(), trained, prior, 40, 0, 1, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	v, err := r.Evaluate(t.Context(), s, trained.State, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	trained := testkit.Must(r.Trained(""))
+	prior := testkit.Must(r.Prior(t.Context(), nil))
+	s := testkit.Must(r.Generate(t.Context(), trained, prior, 40, 0, 1, nil))
+	v := testkit.Must(r.Evaluate(t.Context(), s, trained.State, nil))
 	if v.Network != 50 || v.MMD.N != 40 || !(v.MMD.Statistic > v.MMD.Mean) {
 		t.Errorf("%v evaluations a sample of 50 steps; MMD %+v", v.Network, v.MMD)
 	}
-	if err := KeepEvaluation(r, v, trained.State, 1, errors.New("something")); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, KeepEvaluation(r, v, trained.State, 1, errors.New("something")))
 	k, stale, err := KeptEvaluation(r)
 	if err != nil || stale != "" || k.Fault != "something" || k.Samples != 40 || k.JSD.Full != v.JSD.Full ||
 		k.JSD.Mean != v.JSD.Mean || k.Seed != 1 || k.MMD.Statistic != v.MMD.Statistic ||
@@ -84,18 +58,13 @@ func TestKeptEvaluation(t *testing.T) {
 	if says := Standing(r, trained); v.Verdict.Good || len(says) != 1 || !strings.Contains(says[0], "not good (") {
 		t.Errorf("samples of one update: %+v, %q", v.Verdict, says)
 	}
-	if err := f.SetStatus(run.Status{State: "interrupted"}); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, f.SetStatus(run.Status{State: "interrupted"}))
 	if says := Standing(r, trained); len(says) != 2 || !strings.Contains(says[0], "interrupted: these are weights of "+
 		"epoch 1") {
 		t.Errorf("a training that was stopped: %q", says)
 	}
 	path := f.Path(run.EvaluationFile)
-	whole, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	whole := testkit.Must(os.ReadFile(path))
 	for change, want := range map[string]string{
 		`"updates": 1|"updates": 7`:                     "of weights after 7 updates, the newest have 1",
 		`"config_sha256": "|"config_sha256": "another `: "of another problem",
@@ -104,16 +73,12 @@ func TestKeptEvaluation(t *testing.T) {
 		if !strings.Contains(string(whole), from) {
 			t.Fatalf("no %s in the file", from)
 		}
-		if err := os.WriteFile(path, []byte(strings.Replace(string(whole), from, to, 1)), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, os.WriteFile(path, []byte(strings.Replace(string(whole), from, to, 1)), 0o666))
 		if _, stale, err := KeptEvaluation(r); err != nil || !strings.Contains(stale, want) {
 			t.Errorf("%s: %q, %v", to, stale, err)
 		}
 	}
-	if err := os.WriteFile(path, whole[:len(whole)/2], 0o666); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.WriteFile(path, whole[:len(whole)/2], 0o666))
 	if _, _, err := KeptEvaluation(r); !errors.As(err, new(*run.FolderError)) {
 		t.Errorf("half a file: %v", err)
 	}

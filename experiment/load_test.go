@@ -10,6 +10,7 @@ import (
 	"github.com/landing-diffusion/landing/base/parallel"
 	"github.com/landing-diffusion/landing/learn/train"
 	"github.com/landing-diffusion/landing/problem"
+	"github.com/landing-diffusion/landing/tools/testkit"
 )
 
 // A budget ends the loading when it is spent and names what was going on. An interruption ends it with the context's
@@ -18,15 +19,11 @@ func TestLoadEnds(t *testing.T) {
 	pool := parallel.New(1)
 	defer pool.Close()
 	data, origin, err := problem.Source("demo")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	load := func(ctx context.Context, settings ...string) (said []string, err error) {
 		p, err := problem.Load(data, origin, "", problem.ParseSettings(append(settings, "prior=auto",
 			"process.horizon=0.01")...))
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, err)
 		_, err = Load(ctx, p, pool, func(doing string) {
 			if said = append(said, doing); len(said) == 1 && p.Train.MaxSeconds == 1 {
 				time.Sleep(1100 * time.Millisecond)

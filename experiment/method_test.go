@@ -18,6 +18,7 @@ import (
 	"github.com/landing-diffusion/landing/learn/train"
 	"github.com/landing-diffusion/landing/problem"
 	"github.com/landing-diffusion/landing/problem/check"
+	"github.com/landing-diffusion/landing/tools/testkit"
 	"github.com/landing-diffusion/landing/tools/testkit/job"
 )
 
@@ -41,9 +42,7 @@ func denoised(t *testing.T, settings ...string) *Run {
 		fmt.Fprintf(&csv, "%v,%v\n", 1+0.8*z[0], -0.5+0.25*z[0]+0.66*z[1])
 	}
 	path := filepath.Join(dir, "data.csv")
-	if err := os.WriteFile(path, []byte(csv.String()), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.WriteFile(path, []byte(csv.String()), 0o600))
 	text := []byte(`name: gaussian
 set: {kind: euclidean, dim: 2}
 process: {method: denoising, steps: 120, horizon: 3}
@@ -70,10 +69,7 @@ func TestMethodOfOnesOwn(t *testing.T) {
 		t.Fatalf("%+v", prior)
 	}
 	const n = 4000
-	s, err := r.Generate(context.Background(), trained, prior, n, 0, 9, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := testkit.Must(r.Generate(context.Background(), trained, prior, n, 0, 9, nil))
 	mean, cov := moments(s.X)
 	wantMean, want := moments(r.TrainRows)
 	for j, want := range wantMean {
@@ -90,10 +86,7 @@ func TestMethodOfOnesOwn(t *testing.T) {
 	if err != nil || start.Prior != "denoising" || start.Paths != 2000 {
 		t.Errorf("%+v, %v", start, err)
 	}
-	v, err := r.Evaluate(t.Context(), s, trained.State, start)
-	if err != nil {
-		t.Fatal(err)
-	}
+	v := testkit.Must(r.Evaluate(t.Context(), s, trained.State, start))
 	if page := reportOf(t, r, s, v); !strings.Contains(page, ">denoising on ") {
 		t.Error("the report does not name the method")
 	}
@@ -122,16 +115,10 @@ func TestMethodOfOnesOwnResumes(t *testing.T) {
 		if err != nil || len(names) == 0 {
 			t.Fatalf("checkpoints %v, %v", names, err)
 		}
-		data, err := r.Folder.Read(filepath.Join("checkpoints", names[len(names)-1], "weights.safetensors"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		return data
+		return testkit.Must(r.Folder.Read(filepath.Join("checkpoints", names[len(names)-1], "weights.safetensors")))
 	}
 	whole := denoised(t, "train.epochs=6", "train.refresh=2")
-	if err := whole.Train(context.Background(), "", Observer{}); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, whole.Train(context.Background(), "", Observer{}))
 	half := denoised(t, "train.epochs=6", "train.refresh=2")
 	ctx, stop := context.WithCancel(context.Background())
 	err := half.Train(ctx, "", Observer{Epoch: func(e train.Epoch) {
@@ -143,13 +130,8 @@ func TestMethodOfOnesOwnResumes(t *testing.T) {
 		t.Fatal(err)
 	}
 	half.Folder.Unlock()
-	again, err := Open(t.Context(), half.Folder.Dir, "", parallel.New(1), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := again.Train(context.Background(), "", Observer{}); err != nil {
-		t.Fatal(err)
-	}
+	again := testkit.Must(Open(t.Context(), half.Folder.Dir, "", parallel.New(1), nil))
+	testkit.OK(t, again.Train(context.Background(), "", Observer{}))
 	if string(weights(whole)) != string(weights(again)) {
 		t.Error("a run that stopped and went on has other weights")
 	}
@@ -162,10 +144,7 @@ func TestExamineMethodOfOnesOwn(t *testing.T) {
 		"process.horizon=3": check.Pass, "process.horizon=0.2": check.Warn,
 	} {
 		r := denoised(t, steps)
-		report, err := Examine(context.Background(), r.Problem, r.Pool, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		report := testkit.Must(Examine(context.Background(), r.Problem, r.Pool, nil))
 		found := map[string]check.Finding{}
 		for _, f := range report.Findings {
 			found[f.Check] = f

@@ -12,6 +12,7 @@ import (
 	"github.com/landing-diffusion/landing/base/arrayfile"
 	"github.com/landing-diffusion/landing/base/kernel"
 	"github.com/landing-diffusion/landing/learn/score"
+	"github.com/landing-diffusion/landing/tools/testkit"
 )
 
 // askedRows returns n rows (x, p̃, t) at points and times of a run.
@@ -33,17 +34,11 @@ func askedRows(r *Run, n int) []float64 {
 // network describes is the network: gains, starts, and arrays that are in the file that it names.
 func TestNetworkOfRun(t *testing.T) {
 	r, model := trainedRun(t, "network.octaves=2", "network.octaves_of=start", "network.output=balanced")
-	n, err := Describe(r, "")
-	if err != nil {
-		t.Fatal(err)
-	}
+	n := testkit.Must(Describe(r, ""))
 	const many = 2*scoreRows + 7
 	rows, d := askedRows(r, many), r.Data.D
 	w := 2*d + 1
-	got, err := Scores(context.Background(), r, model, model.Model.Precision(), rows, w, false)
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := testkit.Must(Scores(context.Background(), r, model, model.Model.Precision(), rows, w, false))
 	f, want := score.NewField(model.Model, 1), make([]float64, d)
 	for i := range many {
 		row := rows[i*w : (i+1)*w]
@@ -62,14 +57,9 @@ func TestNetworkOfRun(t *testing.T) {
 	if len(n.Times) != r.Process.Schedule.N || n.Gain[0] == n.Gain[5] || n.Start[0] == n.Start[5] || !n.Momentum {
 		t.Errorf("the network is %+v", n)
 	}
-	data, err := os.ReadFile(n.File)
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := testkit.Must(os.ReadFile(n.File))
 	arrays, _, err := arrayfile.DecodeSafetensors(bytes.NewReader(data))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	found := 0
 	for _, want := range model.Model.Tensors(model.Model.Parameters()) {
 		for _, a := range arrays {
@@ -96,23 +86,12 @@ func TestNetworkOfRun(t *testing.T) {
 
 // A molecule whose atoms are on a line has no score, and the row is named. Another precision keeps the reference.
 func TestScoreOfAligned(t *testing.T) {
-	r, err := conformations(t, chains(t, t.TempDir(), 40, -1))
-	if err != nil {
-		t.Fatal(err)
-	}
-	model, err := r.Trained("")
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := testkit.Must(conformations(t, chains(t, t.TempDir(), 40, -1)))
+	model := testkit.Must(r.Trained(""))
 	rows, d := askedRows(r, 3), r.Data.D
-	own, err := Scores(context.Background(), r, model, kernel.Float32, rows, 2*d+1, false)
-	if err != nil {
-		t.Fatal(err)
-	}
+	own := testkit.Must(Scores(context.Background(), r, model, kernel.Float32, rows, 2*d+1, false))
 	low, err := Scores(context.Background(), r, model, kernel.BFloat16, rows, 2*d+1, false)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	for i := range own {
 		if math.Abs(own[i]-low[i]) > 0.1*(1+math.Abs(own[i])) {
 			t.Fatalf("number %d is %v, in bfloat16 %v", i, own[i], low[i])

@@ -13,6 +13,7 @@ import (
 	"github.com/landing-diffusion/landing/experiment/report"
 	"github.com/landing-diffusion/landing/judge/metric"
 	"github.com/landing-diffusion/landing/learn/train"
+	"github.com/landing-diffusion/landing/tools/testkit"
 	"github.com/landing-diffusion/landing/tools/testkit/job"
 )
 
@@ -35,16 +36,10 @@ func flat(rows [][]float64) *judge.Samples {
 func TestObservedDistance(t *testing.T) {
 	const text = circle + "observe:\n  - {name: turned, expr: \"atan2(x[1], x[0]) + 3\", circular: true, bins: 12}\n" +
 		"  - {name: height, expr: \"x[1]\", range: [-0.5, 0.5], bins: 5}\n"
-	l, err := written(t, text, around(50, 0.4))
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := testkit.Must(written(t, text, around(50, 0.4)))
 	r := job.Begin[*Run](t, l, []byte(text))
 	s := flat(around(30, 0.1))
-	v, err := r.Evaluate(t.Context(), s, train.State{}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	v := testkit.Must(r.Evaluate(t.Context(), s, train.State{}, nil))
 	angle := func(x []float64) (out []float64) {
 		for i := 0; i < len(x); i += 2 {
 			if a := math.Atan2(x[i+1], x[i]) + 3; a >= math.Pi {
@@ -92,16 +87,10 @@ func TestObservedDistance(t *testing.T) {
 
 // Without observe plain points are compared by their principal components.
 func TestComponentsByDefault(t *testing.T) {
-	l, err := written(t, circle, around(50, 0.4))
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := testkit.Must(written(t, circle, around(50, 0.4)))
 	r := job.Begin[*Run](t, l, []byte(circle))
 	s := flat(around(50, 0.4))
-	v, err := r.Evaluate(t.Context(), s, train.State{}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	v := testkit.Must(r.Evaluate(t.Context(), s, train.State{}, nil))
 	if v.JSD == nil || len(v.JSD.Parts) != 2 || v.JSD.Full != 0 || v.JSD.Parts[1].Name != "principal component 2" ||
 		v.JSD.Uniform.IsNaN() != true {
 		t.Errorf("%+v", v.JSD)
@@ -119,10 +108,7 @@ func TestObservedBesidePublished(t *testing.T) {
 	s := &judge.Samples{X: plain.Data.X[:300], Dim: 3, Lost: make([]bool, 100)}
 	var got [2]*judge.Evaluation
 	for i, r := range []*Run{plain, more} {
-		v, err := r.Evaluate(t.Context(), s, train.State{}, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		v := testkit.Must(r.Evaluate(t.Context(), s, train.State{}, nil))
 		got[i] = v
 	}
 	a, b := got[0], got[1]
@@ -144,10 +130,7 @@ func TestObservedBesidePublished(t *testing.T) {
 // one, and are recorded with each number.
 func TestEvaluationsLeaveTrainingAlone(t *testing.T) {
 	weights := func(text string, settings ...string) []float32 {
-		l, err := written(t, text, around(50, 0.4))
-		if err != nil {
-			t.Fatal(err)
-		}
+		l := testkit.Must(written(t, text, around(50, 0.4)))
 		for _, s := range settings {
 			if s == "evaluate" {
 				l.Problem.Train.EvaluateEvery = 1
@@ -161,22 +144,14 @@ func TestEvaluationsLeaveTrainingAlone(t *testing.T) {
 				t.Fatalf("got %v", err)
 			}
 		}
-		if err := r.Train(context.Background(), "", Observer{}); err != nil {
-			t.Fatal(err)
-		}
-		records, err := r.Folder.Metrics()
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, r.Train(context.Background(), "", Observer{}))
+		records := testkit.Must(r.Folder.Metrics())
 		if _, evaluations := report.Decode(records); len(settings) > 0 {
 			if len(evaluations) != 2 || len(evaluations[1].Observables) != 2 || evaluations[1].JSD.IsNaN() {
 				t.Errorf("%+v", evaluations)
 			}
 		}
-		trained, err := r.Trained("")
-		if err != nil {
-			t.Fatal(err)
-		}
+		trained := testkit.Must(r.Trained(""))
 		return trained.Model.Parameters()
 	}
 	want := weights(circle)
@@ -207,16 +182,10 @@ func TestHistogramsOfAPublishedDistance(t *testing.T) {
 		}
 		return rows
 	}
-	l, err := written(t, text, rotations(50, 0.4))
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := testkit.Must(written(t, text, rotations(50, 0.4)))
 	r := job.Begin[*Run](t, l, []byte(text))
 	s := flat(rotations(30, 0.1))
-	v, err := r.Evaluate(t.Context(), s, train.State{}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	v := testkit.Must(r.Evaluate(t.Context(), s, train.State{}, nil))
 	if v.JSD == nil || len(v.JSD.Parts) != 4 {
 		t.Fatalf("%+v", v.JSD)
 	}

@@ -18,6 +18,7 @@ import (
 	"github.com/landing-diffusion/landing/langevin"
 	"github.com/landing-diffusion/landing/problem"
 	"github.com/landing-diffusion/landing/tools/constrainttest"
+	"github.com/landing-diffusion/landing/tools/testkit"
 	"github.com/landing-diffusion/landing/tools/testkit/job"
 )
 
@@ -41,13 +42,9 @@ func ofRows(t *testing.T, text string, rows [][]float64, settings ...string) (*L
 		}
 		b.WriteByte('\n')
 	}
-	if err := os.WriteFile(path, []byte(b.String()), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.WriteFile(path, []byte(b.String()), 0o666))
 	p, err := problem.Load([]byte(text), "test.yaml", "", problem.ParseSettings(append(settings, "data.path="+path)...))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	pool := parallel.New(2)
 	t.Cleanup(pool.Close)
 	return Load(t.Context(), p, pool, nil)
@@ -63,20 +60,11 @@ func TestUniformPriorIsRecorded(t *testing.T) {
 	}
 	var first []float64
 	for _, workers := range []int{1, 3} {
-		l, err := written(t, text, rows)
-		if err != nil {
-			t.Fatal(err)
-		}
+		l := testkit.Must(written(t, text, rows))
 		l.Pool = parallel.New(workers)
 		defer l.Pool.Close()
-		f, err := run.Create(filepath.Join(t.TempDir(), "r"), false)
-		if err != nil {
-			t.Fatal(err)
-		}
-		e, err := l.Begin(f, []byte(text), []string{"test"})
-		if err != nil {
-			t.Fatal(err)
-		}
+		f := testkit.Must(run.Create(filepath.Join(t.TempDir(), "r"), false))
+		e := testkit.Must(l.Begin(f, []byte(text), []string{"test"}))
 		defer f.Unlock()
 		stopped, stop := context.WithCancel(context.Background())
 		stop()
@@ -88,9 +76,7 @@ func TestUniformPriorIsRecorded(t *testing.T) {
 			t.Errorf("status %+v, %v; want interrupted", status, err)
 		}
 		var made Prior
-		if err := e.Train(context.Background(), "", Observer{Prior: func(p Prior) { made = p }}); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, e.Train(context.Background(), "", Observer{Prior: func(p Prior) { made = p }}))
 		records, err := f.Metrics()
 		if err != nil || len(records) == 0 || records[0].Kind != "prior" || made.Kind != "chains" ||
 			made.Mixing == nil {
@@ -112,21 +98,13 @@ func keptPrior(t *testing.T, f *run.Folder, want []float64) {
 	t.Helper()
 	pool := parallel.New(1)
 	defer pool.Close()
-	whole, err := os.ReadFile(f.Path(run.PriorFile))
-	if err != nil {
-		t.Fatal(err)
-	}
+	whole := testkit.Must(os.ReadFile(f.Path(run.PriorFile)))
 	nan := slices.Clone(whole)
 	binary.LittleEndian.PutUint64(nan[len(nan)-8:], math.Float64bits(math.NaN()))
 	for name, data := range map[string][]byte{"whole": whole, "cut": whole[:1000], "NaN": nan} {
-		if err := os.WriteFile(f.Path(run.PriorFile), data, 0o666); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, os.WriteFile(f.Path(run.PriorFile), data, 0o666))
 		damaged := name != "whole"
-		e, err := Open(t.Context(), f.Dir, "", pool, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		e := testkit.Must(Open(t.Context(), f.Dir, "", pool, nil))
 		prior, err := e.Prior(context.Background(), nil)
 		var fault *run.FolderError
 		switch {
@@ -156,9 +134,7 @@ set:
 		rows = append(rows, []float64{math.Cos(float64(i)), math.Sin(float64(i)), float64(1 - 2*(i%2))})
 	}
 	e, err := written(t, text, rows)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	_, err = e.Prior(context.Background(), nil)
 	var mixing *MixingError
 	if !errors.As(err, &mixing) || mixing.Worst != 2 || mixing.Limit != 1.05 || float64(mixing.Rhat) < 2 ||
@@ -184,27 +160,19 @@ set:
   equality: [{name: radius, expr: "norm(x) - 1"}]
   inequality: [{name: height, expr: "x[2] >= 0.2"}]
 `
-	l, err := written(t, text, [][]float64{{0, 0, 1}, {0.6, 0, 0.8}, {0, 0.6, 0.8}, {0, -0.6, 0.8}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := testkit.Must(written(t, text, [][]float64{{0, 0, 1}, {0.6, 0, 0.8}, {0, 0.6, 0.8}, {0, -0.6, 0.8}}))
 	e := job.Begin[*Run](t, l, []byte(text))
 	α, ε := e.Process.Landing.Rate, e.Process.Repulsion
 	if α <= 0 || ε <= 0 || ε > 0.3 { // at most a quarter of the window, which is about 1 deep
 		t.Errorf("α = %v, ε = %v", α, ε)
 	}
 	var m run.Manifest
-	if err := e.Folder.ReadJSON(run.ManifestFile, &m); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, e.Folder.ReadJSON(run.ManifestFile, &m))
 	if len(m.Chosen) != 2 || m.Chosen[0].Key != "process.landing.rate" || m.Chosen[0].Value != α ||
 		m.Chosen[1].Key != "process.repulsion" || m.Chosen[1].Value != ε || m.Chosen[1].Reason == "" {
 		t.Errorf("manifest %+v", m.Chosen)
 	}
-	again, err := Open(t.Context(), e.Folder.Dir, "", e.Pool, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	again := testkit.Must(Open(t.Context(), e.Folder.Dir, "", e.Pool, nil))
 	if again.Process.Landing.Rate != α || again.Process.Repulsion != ε || again.Problem.Process.Repulsion.IsAuto() {
 		t.Errorf("opened with α = %v, ε = %v", again.Process.Landing.Rate, again.Process.Repulsion)
 	}
@@ -221,17 +189,9 @@ set:
   equality: [{name: radius, expr: "norm(x) - 1"}]
   inequality: [{name: height, expr: "x[2] >= 0.2"}]
 `
-	l, err := written(t, text, [][]float64{{0, 0, 1}, {0.6, 0, 0.8}, {0, 0.6, 0.8}, {0, -0.6, 0.8}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	f, err := run.Create(filepath.Join(t.TempDir(), "r"), false)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := l.Begin(f, []byte(text), []string{"test"}); err != nil {
-		t.Fatal(err)
-	}
+	l := testkit.Must(written(t, text, [][]float64{{0, 0, 1}, {0.6, 0, 0.8}, {0, 0.6, 0.8}, {0, -0.6, 0.8}}))
+	f := testkit.Must(run.Create(filepath.Join(t.TempDir(), "r"), false))
+	testkit.Must(l.Begin(f, []byte(text), []string{"test"}))
 	f.Unlock()
 	open := func(want langevin.Walls) {
 		t.Helper()
@@ -240,24 +200,17 @@ set:
 		}
 	}
 	open(langevin.ElasticWalls)
-	config, err := f.Read(run.ConfigFile)
-	if err != nil {
-		t.Fatal(err)
-	}
+	config := testkit.Must(f.Read(run.ConfigFile))
 	before, after, ok := strings.Cut(string(config), "  walls: elastic\n")
 	if !ok {
 		t.Fatalf("no walls in %s", config)
 	}
 	var m run.Manifest
-	if err := f.ReadJSON(run.ManifestFile, &m); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, f.ReadJSON(run.ManifestFile, &m))
 	config = []byte(before + after)
 	m.Config = run.Hash(config)
-	if err := errors.Join(os.Remove(f.Path(run.ConfigFile)), os.Remove(f.Path(run.ManifestFile)),
-		f.Write(run.ConfigFile, config), f.WriteJSON(run.ManifestFile, m)); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, errors.Join(os.Remove(f.Path(run.ConfigFile)), os.Remove(f.Path(run.ManifestFile)),
+		f.Write(run.ConfigFile, config), f.WriteJSON(run.ManifestFile, m)))
 	open(langevin.PaperWalls)
 }
 
@@ -269,10 +222,7 @@ func TestEmpiricalPrior(t *testing.T) {
 	for _, method := range []string{"ULLA", "OLLA-P"} {
 		e := begin(t, "prior=empirical", "process.method="+method, "process.steps=4", "process.horizon=0.4",
 			"process.sigma={min: 1, max: 1.3}", "train.max_failed=0.1")
-		prior, err := e.Prior(context.Background(), nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		prior := testkit.Must(e.Prior(context.Background(), nil))
 		got := prior.states()
 		var paths langevin.Paths
 		sim := langevin.NewSimulator(e.Process, e.Pool, 64)
@@ -281,10 +231,8 @@ func TestEmpiricalPrior(t *testing.T) {
 		if each < 2 {
 			t.Fatalf("%d rows are not few", rows)
 		}
-		if _, err := sim.Forward(context.Background(), &paths, slices.Repeat(e.TrainRows, each), e.Problem.Seed,
-			keyed.PriorPaths.At(0)); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Must(sim.Forward(context.Background(), &paths, slices.Repeat(e.TrainRows, each), e.Problem.Seed,
+			keyed.PriorPaths.At(0)))
 		if slices.Equal(paths.At(0, 4), paths.At(rows, 4)) {
 			t.Errorf("%s: two paths of a row end in one state", method)
 		}

@@ -13,6 +13,7 @@ import (
 	"github.com/landing-diffusion/landing/experiment/report"
 	"github.com/landing-diffusion/landing/internal/ranks"
 	"github.com/landing-diffusion/landing/learn/train"
+	"github.com/landing-diffusion/landing/tools/testkit"
 )
 
 // led runs f on rank 0 of a group of so many, whose other ranks follow it; spoil changes what these hear.
@@ -43,14 +44,8 @@ func keptBytes(t *testing.T, r *Run) (weights []byte, told []train.Epoch) {
 	if err != nil || len(names) == 0 {
 		t.Fatalf("%v, %v", names, err)
 	}
-	weights, err = os.ReadFile(r.Folder.Path("checkpoints/" + names[len(names)-1] + "/weights.safetensors"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	records, err := r.Folder.Metrics()
-	if err != nil {
-		t.Fatal(err)
-	}
+	weights = testkit.Must(os.ReadFile(r.Folder.Path("checkpoints/" + names[len(names)-1] + "/weights.safetensors")))
+	records := testkit.Must(r.Folder.Metrics())
 	told, _ = report.Decode(records)
 	for i := range told {
 		told[i].Seconds, told[i].Simulated = 0, 0
@@ -70,9 +65,7 @@ func TestRanksMakeTheSameRun(t *testing.T) {
 			continue
 		}
 		alone := begin(t, settings...)
-		if err := alone.Train(t.Context(), "", Observer{}); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, alone.Train(t.Context(), "", Observer{}))
 		want, epochs := keptBytes(t, alone)
 		for _, size := range []int{3, 2}[:1+len(name)%2] { // plain: both
 			led(size, func(g ranks.Group) {

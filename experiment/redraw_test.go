@@ -9,19 +9,15 @@ import (
 
 	"github.com/landing-diffusion/landing/examples/newmethod"
 	"github.com/landing-diffusion/landing/problem"
+	"github.com/landing-diffusion/landing/tools/testkit"
 )
 
 // trainedRun is a run with two epochs behind it, and its network.
 func trainedRun(t *testing.T, settings ...string) (*Run, *Trained) {
 	t.Helper()
 	r := begin(t, settings...)
-	if err := r.Train(context.Background(), "", Observer{}); err != nil {
-		t.Fatal(err)
-	}
-	trained, err := r.Trained("")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, r.Train(context.Background(), "", Observer{}))
+	trained := testkit.Must(r.Trained(""))
 	return r, trained
 }
 
@@ -34,10 +30,7 @@ func TestRedraw(t *testing.T) {
 	r, model := trainedRun(t, "process.landing={mode: explicit, rate: 2}", "prior=empirical")
 	draw := func(r *Run) []float64 {
 		t.Helper()
-		s, err := drawn(t, r, model, 40)
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := testkit.Must(drawn(t, r, model, 40))
 		return s.X
 	}
 	own, ends := draw(r), priorStates(t, r)
@@ -49,10 +42,7 @@ func TestRedraw(t *testing.T) {
 		"process.landing.mode=implicit": false, "process.terminal_projection=false": false,
 		"process.curvature=true": false, "prior=uniform": false, "prior=auto": true,
 	} {
-		q, err := r.Redraw(t.Context(), problem.ParseSettings(setting), nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		q := testkit.Must(r.Redraw(t.Context(), problem.ParseSettings(setting), nil))
 		if got := draw(q); slices.Equal(got, own) != same {
 			t.Errorf("%s draws the same samples: %v, want %v", setting, !same, same)
 		}
@@ -70,10 +60,7 @@ func TestRedraw(t *testing.T) {
 
 func priorStates(t *testing.T, r *Run) []float64 {
 	t.Helper()
-	p, err := r.Prior(context.Background(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := testkit.Must(r.Prior(context.Background(), nil))
 	return p.states()
 }
 
@@ -98,10 +85,7 @@ func TestDiagnose(t *testing.T) {
 	if err != nil || plain.Steps != nil {
 		t.Fatalf("%v, %v", plain, err)
 	}
-	prior, err := r.Prior(context.Background(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	prior := testkit.Must(r.Prior(context.Background(), nil))
 	d := NewDrawer(r.Loaded, model, 40)
 	d.Diagnose()
 	s, err := d.Draw(context.Background(), prior, 40, 0, 1, nil)

@@ -13,6 +13,7 @@ import (
 	"github.com/landing-diffusion/landing/base/parallel"
 	"github.com/landing-diffusion/landing/judge/metric"
 	"github.com/landing-diffusion/landing/problem"
+	"github.com/landing-diffusion/landing/tools/testkit"
 )
 
 // Rows near the upper half of the circle come to the nearest point of it; rows beyond the
@@ -28,22 +29,12 @@ func TestRefine(t *testing.T) {
 		x[2*i], x[2*i+1] = r*c, r*s
 	}
 	dir := t.TempDir()
-	f, err := os.Create(filepath.Join(dir, "x.npy"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := arrayfile.EncodeNPY(f, arrayfile.Of(x, n, 2)); err != nil {
-		t.Fatal(err)
-	}
-	if err := f.Close(); err != nil {
-		t.Fatal(err)
-	}
+	f := testkit.Must(os.Create(filepath.Join(dir, "x.npy")))
+	testkit.OK(t, arrayfile.EncodeNPY(f, arrayfile.Of(x, n, 2)))
+	testkit.OK(t, f.Close())
 	load := func(set, tolerance string) *problem.Problem {
-		p, err := problem.Load([]byte("data: {kind: points, path: "+f.Name()+"}\nprior: empirical\nset: "+set),
-			"p.yaml", "", problem.ParseSettings("data.tolerance="+tolerance))
-		if err != nil {
-			t.Fatal(err)
-		}
+		p := testkit.Must(problem.Load([]byte("data: {kind: points, path: "+f.Name()+"}\nprior: empirical\nset: "+set),
+			"p.yaml", "", problem.ParseSettings("data.tolerance="+tolerance)))
 		return p
 	}
 	_, spread := metric.Spread(x, 2) // of a coordinate √½ of it
@@ -84,10 +75,7 @@ func refineHalf(t *testing.T, half *problem.Problem, x []float64, edge float64) 
 	for _, workers := range []int{1, 3} {
 		pool := parallel.New(workers)
 		defer pool.Close()
-		r, err := Refine(t.Context(), half, 0.1, pool)
-		if err != nil {
-			t.Fatal(err)
-		}
+		r := testkit.Must(Refine(t.Context(), half, 0.1, pool))
 		if r.Points != n || r.Kept != len(want)/2 || len(r.Left) != 2 || r.Left[0].Component != "circle" ||
 			r.Left[0].Rows != far || r.Left[1].Rows != below || r.Stuck != 0 || far < 10 || below < 50 {
 			t.Errorf("%+v; want %d far, %d below", r, far, below)

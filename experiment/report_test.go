@@ -13,6 +13,7 @@ import (
 	"github.com/landing-diffusion/landing/experiment/judge"
 	"github.com/landing-diffusion/landing/internal/text"
 	"github.com/landing-diffusion/landing/learn/train"
+	"github.com/landing-diffusion/landing/tools/testkit"
 )
 
 // A report of samples that are all lost claims no violation.
@@ -40,10 +41,7 @@ func TestReportOfNothing(t *testing.T) {
 func TestReportOfViolation(t *testing.T) {
 	e := begin(t, "process.terminal_projection=false")
 	s := &judge.Samples{X: []float64{0, 0, 1, 0, 0, 1.25}, Dim: 3, Lost: make([]bool, 2)}
-	v, err := e.Evaluate(t.Context(), s, train.State{}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	v := testkit.Must(e.Evaluate(t.Context(), s, train.State{}, nil))
 	if page := reportOf(t, e, s, v); !strings.Contains(page, "The worst violation of a sample is 0.25.") ||
 		strings.Contains(page, "round-off") {
 		t.Error("the measured violation is not in the report")
@@ -52,14 +50,8 @@ func TestReportOfViolation(t *testing.T) {
 
 func reportOf(t *testing.T, e *Run, s *judge.Samples, v *judge.Evaluation) string {
 	t.Helper()
-	path, err := e.Report(s, v, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	page, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	path := testkit.Must(e.Report(s, v, nil))
+	page := testkit.Must(os.ReadFile(path))
 	return string(page)
 }
 
@@ -67,16 +59,10 @@ func reportOf(t *testing.T, e *Run, s *judge.Samples, v *judge.Evaluation) strin
 func TestReportOfRotations(t *testing.T) {
 	pool := parallel.New(1)
 	defer pool.Close()
-	l, err := rotations(t, pool, func([]float64) {})
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := testkit.Must(rotations(t, pool, func([]float64) {}))
 	e := &Run{Loaded: l, Folder: begin(t).Folder}
 	s := &judge.Samples{X: slices.Clone(e.Data.X), Dim: 9, Lost: make([]bool, 40)}
-	v, err := e.Evaluate(t.Context(), s, train.State{}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	v := testkit.Must(e.Evaluate(t.Context(), s, train.State{}, nil))
 	page := reportOf(t, e, s, v)
 	if !strings.Contains(page, "ULLA on SO(3), 0 epochs") {
 		t.Error("the subtitle does not name the set")

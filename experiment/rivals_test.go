@@ -15,6 +15,7 @@ import (
 	"github.com/landing-diffusion/landing/learn/choose"
 	"github.com/landing-diffusion/landing/problem"
 	"github.com/landing-diffusion/landing/problem/check"
+	"github.com/landing-diffusion/landing/tools/testkit"
 	"github.com/landing-diffusion/landing/tools/testkit/job"
 )
 
@@ -38,9 +39,7 @@ func bowl(t *testing.T, set string, settings ...string) *Run {
 		}
 	}
 	path := filepath.Join(t.TempDir(), "bowl.csv")
-	if err := os.WriteFile(path, []byte(csv.String()), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.WriteFile(path, []byte(csv.String()), 0o600))
 	text := []byte("name: bowl\nset: " + set + "\nnetwork: {width: 16, layers: 1}\ntrain: {epochs: 1}\n")
 	return job.New[*Run](t, Load, text, "bowl.yaml", append([]string{"data.path=" + path}, settings...)...)
 }
@@ -70,13 +69,8 @@ func TestRivals(t *testing.T) {
 	if got := chosenOf(r.Chosen, "prior"); got != "empirical" || r.Problem.Prior != "empirical" {
 		t.Errorf("the prior is %v", got)
 	}
-	if err := r.Train(context.Background(), "", Observer{}); err != nil {
-		t.Fatal(err)
-	}
-	model, err := r.Trained("")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, r.Train(context.Background(), "", Observer{}))
+	model := testkit.Must(r.Trained(""))
 	const n = 60
 	for _, c := range []struct {
 		method   string
@@ -87,10 +81,7 @@ func TestRivals(t *testing.T) {
 		{"lagrangian", true, n * r.Process.Schedule.N}, {"guided", false, 0},
 		{"corrected", true, n * (r.Process.Schedule.N + 1)},
 	} {
-		q, err := r.Redraw(t.Context(), problem.ParseSettings("process.method="+c.method), nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		q := testkit.Must(r.Redraw(t.Context(), problem.ParseSettings("process.method="+c.method), nil))
 		prior, err := q.Prior(context.Background(), nil)
 		if err != nil || prior.Kind != "empirical" {
 			t.Fatalf("%+v, %v", prior, err)
@@ -128,10 +119,7 @@ func TestRivals(t *testing.T) {
 // The doctor says of these methods what it can, and uniform priors are refused.
 func TestExamineRivals(t *testing.T) {
 	r := bowl(t, bowlSet, "process.method=projected")
-	report, err := Examine(context.Background(), r.Problem, r.Pool, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	report := testkit.Must(Examine(context.Background(), r.Problem, r.Pool, nil))
 	for _, f := range report.Findings {
 		switch f.Check {
 		case "landing rate", "forward paths", "offset", "repulsion":
@@ -155,9 +143,7 @@ func TestExamineRivals(t *testing.T) {
 	} {
 		p, err := problem.Load([]byte("set: {kind: sphere, dim: 3}\nname: s\n"), "f.yaml", "",
 			problem.ParseSettings(strings.Fields(settings)...))
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, err)
 		if strings.HasPrefix(settings, "sample") {
 			_, err = p.BuildChains()
 		} else {

@@ -15,6 +15,7 @@ import (
 	"github.com/landing-diffusion/landing/base/parallel"
 	"github.com/landing-diffusion/landing/experiment/run"
 	"github.com/landing-diffusion/landing/problem"
+	"github.com/landing-diffusion/landing/tools/testkit"
 	"github.com/landing-diffusion/landing/tools/testkit/ball"
 	"github.com/landing-diffusion/landing/tools/testkit/octahedron"
 )
@@ -27,12 +28,8 @@ func levelSetRun(t *testing.T) (e *Run, files string) {
 	write := func(name string, encode func(b *bytes.Buffer) error) {
 		t.Helper()
 		var b bytes.Buffer
-		if err := encode(&b); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(filepath.Join(files, name), b.Bytes(), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, encode(&b))
+		testkit.OK(t, os.WriteFile(filepath.Join(files, name), b.Bytes(), 0o666))
 	}
 	write("net.npz", func(b *bytes.Buffer) error { return octahedron.Network().Write(b) })
 	write("mesh.ply", func(b *bytes.Buffer) error { return ball.Mesh(0).WritePLY(b) })
@@ -47,23 +44,12 @@ func levelSetRun(t *testing.T) (e *Run, files string) {
 	text := []byte("data: {path: " + filepath.Join(files, "x.npy") +
 		", tolerance: 0.1}\nset: {kind: level-set, weights: " + filepath.Join(files, "net.npz") + ", mesh: " +
 		filepath.Join(files, "mesh.ply") + "}\nnetwork: {width: 8, layers: 1}\n")
-	p, err := problem.Load(text, "p.yaml", "", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := testkit.Must(problem.Load(text, "p.yaml", "", nil))
 	pool := parallel.New(1)
 	t.Cleanup(pool.Close)
-	l, err := Load(t.Context(), p, pool, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	f, err := run.Create(filepath.Join(t.TempDir(), "r"), false)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if e, err = l.Begin(f, text, []string{"test"}); err != nil {
-		t.Fatal(err)
-	}
+	l := testkit.Must(Load(t.Context(), p, pool, nil))
+	f := testkit.Must(run.Create(filepath.Join(t.TempDir(), "r"), false))
+	e = testkit.Must(l.Begin(f, text, []string{"test"}))
 	f.Unlock()
 	return e, files
 }
@@ -72,17 +58,10 @@ func levelSetRun(t *testing.T) (e *Run, files string) {
 func changeManifest(t *testing.T, f *run.Folder, change func(m *run.Manifest)) {
 	t.Helper()
 	var m run.Manifest
-	if err := f.ReadJSON(run.ManifestFile, &m); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, f.ReadJSON(run.ManifestFile, &m))
 	change(&m)
-	data, err := json.Marshal(m)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(f.Path(run.ManifestFile), data, 0o666); err != nil {
-		t.Fatal(err)
-	}
+	data := testkit.Must(json.Marshal(m))
+	testkit.OK(t, os.WriteFile(f.Path(run.ManifestFile), data, 0o666))
 }
 
 // A run folder holds the files of its set: with the data it can be moved to where
@@ -92,28 +71,16 @@ func TestRunOnALevelSetMoves(t *testing.T) {
 	there := t.TempDir()
 	moved, data := filepath.Join(there, "r"), filepath.Join(there, "x.npy")
 	for from, to := range map[string]string{e.Folder.Dir: moved, filepath.Join(files, "x.npy"): data} {
-		if err := os.Rename(from, to); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, os.Rename(from, to))
 	}
-	if err := os.RemoveAll(files); err != nil {
-		t.Fatal(err)
-	}
-	again, err := Open(t.Context(), moved, data, e.Pool, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.RemoveAll(files))
+	again := testkit.Must(Open(t.Context(), moved, data, e.Pool, nil))
 	if again.Config != e.Config || !slices.Equal(again.distance.Full, e.distance.Full) {
 		t.Error("the moved run is another one")
 	}
 	mesh := filepath.Join(moved, "set.mesh.ply")
-	text, err := os.ReadFile(mesh)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(mesh, append(text, '\n'), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	text := testkit.Must(os.ReadFile(mesh))
+	testkit.OK(t, os.WriteFile(mesh, append(text, '\n'), 0o666))
 	var fault *DataError
 	if _, err := Open(t.Context(), moved, data, e.Pool, nil); !errors.As(err, &fault) || fault.Path != mesh ||
 		!strings.Contains(err.Error(), "is not the set.mesh of this run") {
@@ -132,10 +99,7 @@ func TestRunThatKeptNoFiles(t *testing.T) {
 		}
 		m.Kept = nil
 	})
-	again, err := Open(t.Context(), e.Folder.Dir, "", e.Pool, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	again := testkit.Must(Open(t.Context(), e.Folder.Dir, "", e.Pool, nil))
 	if got := again.Problem.Files()["set.mesh"]; got != filepath.Join(files, "mesh.ply") {
 		t.Errorf("the mesh is read from %s", got)
 	}

@@ -13,15 +13,13 @@ import (
 	"github.com/landing-diffusion/landing/base/parallel"
 	"github.com/landing-diffusion/landing/domain/molecule/files"
 	"github.com/landing-diffusion/landing/problem"
+	"github.com/landing-diffusion/landing/tools/testkit"
 )
 
 // sampled runs the chains of a problem.
 func sampled(t *testing.T, text string, settings ...string) (*SampleReport, error) {
 	t.Helper()
-	p, err := problem.Load([]byte(text), "chains.yaml", "", problem.ParseSettings(settings...))
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := testkit.Must(problem.Load([]byte(text), "chains.yaml", "", problem.ParseSettings(settings...)))
 	pool := parallel.New(2)
 	defer pool.Close()
 	return Sample(context.Background(), p, pool, nil)
@@ -91,10 +89,7 @@ func TestStiffPotential(t *testing.T) {
 		sum, all = sum+s*s*w, all+w
 	}
 	for _, method := range []string{"splitting", "chmc"} {
-		r, err := sampled(t, stiff, "sample.method="+method)
-		if err != nil {
-			t.Fatal(err)
-		}
+		r := testkit.Must(sampled(t, stiff, "sample.method="+method))
 		// 16 000 draws, most of them independent: a standard error of 2 % at 4000 effective ones.
 		v := float64(r.Coordinates[1].SD * r.Coordinates[1].SD)
 		if math.Abs(v/(sum/all)-1) > 0.12 || r.Step > 0.2 {
@@ -114,10 +109,7 @@ func TestObservablesOfChains(t *testing.T) {
 	if _, err := sampled(t, text); !errors.As(err, &e) || e.Key != "sample.max_rhat" {
 		t.Errorf("a chain that drifts: %v", err)
 	}
-	r, err := sampled(t, text+angle)
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := testkit.Must(sampled(t, text+angle))
 	// f hardly matters, and the area of Σ is even in the angle: its sine has mean 0.
 	if len(r.Observables) != 2 || r.Observables[0].Name != "cos bend" || r.Observables[1].Name != "sin bend" ||
 		math.Abs(float64(r.Observables[1].Mean)) > 5*float64(r.Observables[1].Error) || r.Observables[1].SD < 0.5 {
@@ -140,17 +132,12 @@ func TestDrawsOfMolecules(t *testing.T) {
 		"value: 1.5}, {atoms: [1, 2], value: 1.4}, {atoms: [2, 3], value: 1.5}], angles: [{atoms: [0, 1, 2], range: " +
 		"[100, 120]}, {atoms: [1, 2, 3], range: [100, 120]}]}\nsample: {chains: 8, burn: 300, draws: 300, thin: 10, " +
 		"step: 0.1}\npotential: {kind: formula, expr: \"1e-6*x[0]^2\"}\n"
-	r, err := sampled(t, text)
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := testkit.Must(sampled(t, text))
 	if len(r.Observables) < 2 {
 		t.Errorf("observables %+v", r.Observables)
 	}
 	file := filepath.Join(t.TempDir(), "draws.sdf")
-	if err := r.Write(file, false); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, r.Write(file, false))
 	frames, err := files.Read(file)
 	if err != nil || frames.N != 8*300 || frames.Molecule.N() != 4 {
 		t.Fatalf("%v", err)

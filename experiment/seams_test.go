@@ -9,6 +9,7 @@ import (
 
 	"github.com/landing-diffusion/landing/base/parallel"
 	"github.com/landing-diffusion/landing/problem"
+	"github.com/landing-diffusion/landing/tools/testkit"
 )
 
 // Columns of angles in R^d are told by the doctor and with the data, with the command that turns them into circles;
@@ -31,23 +32,15 @@ func TestSeams(t *testing.T) {
 			u := 2*float64(i)/119 - 1
 			fmt.Fprintf(&rows, "%v,%v\n", 179.8*u, c.reach*u)
 		}
-		if err := os.WriteFile(file, []byte(rows.String()), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, os.WriteFile(file, []byte(rows.String()), 0o666))
 		text := fmt.Sprintf("data: {kind: points, path: %q}\nset: %s\nprocess: {steps: 5}\n", file, c.set)
-		p, err := problem.Load([]byte(text), "p.yaml", "", nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		p := testkit.Must(problem.Load([]byte(text), "p.yaml", "", nil))
 		r, err := Examine(t.Context(), p, pool, nil)
 		if r == nil {
 			t.Fatal(err)
 		}
 		told := warned(r, "angles")
-		l, err := Load(t.Context(), p, pool, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		l := testkit.Must(Load(t.Context(), p, pool, nil))
 		faults := strings.Join(l.Domain.Faults, "\n")
 		if c.want == "" {
 			if told != "" || strings.Contains(faults, "angles") {

@@ -15,27 +15,19 @@ import (
 	"github.com/landing-diffusion/landing/experiment/judge"
 	"github.com/landing-diffusion/landing/judge/metric"
 	"github.com/landing-diffusion/landing/problem"
+	"github.com/landing-diffusion/landing/tools/testkit"
 )
 
 func rotations(t *testing.T, pool *parallel.Pool, change func(x []float64)) (*Loaded, error) {
 	t.Helper()
 	data, _, err := dataset.RotationMixture{N: 3, Modes: 2, Count: 40, Seed: 1}.Generate(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	change(data.X)
 	var b bytes.Buffer
-	if err := arrayfile.EncodeNPY(&b, arrayfile.Array{Shape: []int{40, 3, 3}, Float64: data.X}); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, arrayfile.EncodeNPY(&b, arrayfile.Array{Shape: []int{40, 3, 3}, Float64: data.X}))
 	file := filepath.Join(t.TempDir(), "r.npy")
-	if err := os.WriteFile(file, b.Bytes(), 0o666); err != nil {
-		t.Fatal(err)
-	}
-	p, err := problem.Load([]byte("set: {kind: special_orthogonal, n: 3}"), "r.yaml", "", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.WriteFile(file, b.Bytes(), 0o666))
+	p := testkit.Must(problem.Load([]byte("set: {kind: special_orthogonal, n: 3}"), "r.yaml", "", nil))
 	p.Data.Path = file
 	return Load(t.Context(), p, pool, nil)
 }
@@ -55,10 +47,7 @@ func TestWrongComponent(t *testing.T) {
 	if !errors.As(err, &data) || !strings.Contains(err.Error(), "row 7 (from 0) is not in SO(3), where det > 0") {
 		t.Errorf("got %v", err)
 	}
-	e, err := rotations(t, pool, func([]float64) {})
-	if err != nil {
-		t.Fatal(err)
-	}
+	e := testkit.Must(rotations(t, pool, func([]float64) {}))
 	s := &judge.Samples{X: append([]float64(nil), e.Data.X...), Dim: 9, Lost: make([]bool, 40)}
 	flip(s.X[9*3:])
 	flip(s.X[9*30:])
@@ -84,10 +73,7 @@ func TestWrongComponent(t *testing.T) {
 func TestPowerTraceHistogram(t *testing.T) {
 	pool := parallel.New(2)
 	defer pool.Close()
-	e, err := rotations(t, pool, func([]float64) {})
-	if err != nil {
-		t.Fatal(err)
-	}
+	e := testkit.Must(rotations(t, pool, func([]float64) {}))
 	h, some := e.distance, e.Data.X[:90]
 	if h == nil || h.Dim != 4 || !slices.Equal(h.Full, metric.PowerTraces(nil, e.Data.X, 3)) ||
 		!slices.Equal(h.Train, metric.PowerTraces(nil, e.TrainRows, 3)) ||

@@ -9,15 +9,13 @@ import (
 
 	"github.com/landing-diffusion/landing/experiment/judge"
 	"github.com/landing-diffusion/landing/problem/settle"
+	"github.com/landing-diffusion/landing/tools/testkit"
 )
 
 // compareStart is CompareStart with the problem's prior.
 func compareStart(t *testing.T, e *Run, n int) (*judge.Start, error) {
 	t.Helper()
-	prior, err := e.Prior(context.Background(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	prior := testkit.Must(e.Prior(context.Background(), nil))
 	return e.CompareStart(context.Background(), prior, n)
 }
 
@@ -27,10 +25,7 @@ func compareStart(t *testing.T, e *Run, n int) (*judge.Start, error) {
 func TestStart(t *testing.T) {
 	compare := func(settings ...string) *judge.Start {
 		e := begin(t, settings...)
-		s, err := compareStart(t, e, 800)
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := testkit.Must(compareStart(t, e, 800))
 		again, err := compareStart(t, e, 800)
 		if err != nil || !reflect.DeepEqual(s, again) {
 			t.Errorf("%+v, then %+v, %v", s, again, err)

@@ -10,6 +10,7 @@ import (
 	"github.com/landing-diffusion/landing/experiment/run"
 	"github.com/landing-diffusion/landing/learn/choose"
 	"github.com/landing-diffusion/landing/problem"
+	"github.com/landing-diffusion/landing/tools/testkit"
 )
 
 // prior: auto is the uniform law where paths end in it, and else the ends of paths, with
@@ -29,9 +30,7 @@ func TestPriorIsAuto(t *testing.T) {
 	} {
 		e := begin(t, append(c.settings, "prior=auto")...)
 		var m run.Manifest
-		if err := e.Folder.ReadJSON(run.ManifestFile, &m); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, e.Folder.ReadJSON(run.ManifestFile, &m))
 		if len(m.Chosen) != 1 || m.Chosen[0].Key != "prior" || m.Chosen[0].Value != c.want ||
 			!strings.Contains(m.Chosen[0].Reason, c.reason) || e.Problem.Prior != c.want {
 			t.Errorf("%v: chosen %+v, prior %q; want %s: %s", c.settings, m.Chosen, e.Problem.Prior, c.want, c.reason)
@@ -55,9 +54,7 @@ func TestPriorWithoutEnd(t *testing.T) {
 	if err != nil || l.Problem.Prior != "empirical" || !strings.Contains(l.Chosen[0].Reason, "unbounded") {
 		t.Errorf("%+v, %v", l, err)
 	}
-	if _, err := written(t, line+"prior: uniform\n", rows); err == nil || !strings.Contains(err.Error(), "auto") {
-		t.Errorf("uniform: %v", err)
-	}
+	testkit.Refused(t, testkit.Err(written(t, line+"prior: uniform\n", rows)), "auto", "uniform")
 }
 
 // The choice is a function of the problem and its data, not of the workers.
@@ -67,17 +64,9 @@ func TestPriorByWorkers(t *testing.T) {
 		pool := parallel.New(workers)
 		defer pool.Close()
 		data, origin, err := problem.Source("demo")
-		if err != nil {
-			t.Fatal(err)
-		}
-		p, err := problem.Load(data, origin, "", problem.ParseSettings("prior=auto", "process.friction=1.5"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		l, err := Load(t.Context(), p, pool, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, err)
+		p := testkit.Must(problem.Load(data, origin, "", problem.ParseSettings("prior=auto", "process.friction=1.5")))
+		l := testkit.Must(Load(t.Context(), p, pool, nil))
 		if first == nil {
 			first = l.Chosen
 		}
@@ -100,17 +89,10 @@ func TestExamineAutoPrior(t *testing.T) {
 		{"40", "prior: auto is uniform: forward paths cannot be told", "paths end in the prior"},
 	} {
 		data, origin, err := problem.Source("demo")
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, err)
 		p, err := problem.Load(data, origin, "", problem.ParseSettings("prior=auto", "process.horizon="+c.horizon))
-		if err != nil {
-			t.Fatal(err)
-		}
-		r, err := Examine(context.Background(), p, pool, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, err)
+		r := testkit.Must(Examine(context.Background(), p, pool, nil))
 		var all strings.Builder
 		for _, f := range r.Findings {
 			all.WriteString(f.Check + ": " + f.Message + "\n")

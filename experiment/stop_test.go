@@ -17,6 +17,7 @@ import (
 	"github.com/landing-diffusion/landing/learn/choose"
 	"github.com/landing-diffusion/landing/learn/train"
 	"github.com/landing-diffusion/landing/problem"
+	"github.com/landing-diffusion/landing/tools/testkit"
 	"github.com/landing-diffusion/landing/tools/testkit/job"
 )
 
@@ -37,25 +38,16 @@ func newest(t *testing.T, r *Run) (string, train.State) {
 		t.Fatalf("no checkpoint: %v", err)
 	}
 	name := names[len(names)-1]
-	data, err := os.ReadFile(r.Folder.Path("checkpoints/" + name + "/weights.safetensors"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := testkit.Must(os.ReadFile(r.Folder.Path("checkpoints/" + name + "/weights.safetensors")))
 	var s train.State
-	if _, err := r.Folder.LoadCheckpoint(name, r.Config, &s); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(r.Folder.LoadCheckpoint(name, r.Config, &s))
 	return run.Hash(data), s
 }
 
 // heard is what a state holds of held-out distances.
 func heard(t *testing.T, s train.State) []byte {
 	t.Helper()
-	data, err := json.Marshal(s.Judged)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return data
+	return testkit.Must(json.Marshal(s.Judged))
 }
 
 // A training that held-out distances end is one that was planned for so many epochs, byte for byte,
@@ -116,35 +108,21 @@ func TestHeldOutDistancesEndTraining(t *testing.T) {
 		}
 
 		for r, rows := range map[*Run]int{e: e.Data.N / 10, planned: e.Data.N / 10 * 2} {
-			trained, err := r.Trained("")
-			if err != nil {
-				t.Fatal(err)
-			}
-			s, err := drawn(t, r, trained, 200)
-			if err != nil {
-				t.Fatal(err)
-			}
-			v, err := r.Evaluate(t.Context(), s, trained.State, nil)
-			if err != nil {
-				t.Fatal(err)
-			}
+			trained := testkit.Must(r.Trained(""))
+			s := testkit.Must(drawn(t, r, trained, 200))
+			v := testkit.Must(r.Evaluate(t.Context(), s, trained.State, nil))
 			judged := r == e
 			if v.TwoSample.M != rows || (v.HeldOut != "") != judged || (v.Weights != "") != judged {
 				t.Errorf("rate %v: held against %d rows, %q, %q", rate, v.TwoSample.M, v.HeldOut, v.Weights)
 			}
-			if _, err := r.Report(s, v, nil); err != nil {
-				t.Fatal(err)
-			}
+			testkit.Must(r.Report(s, v, nil))
 			if _, err := os.Stat(r.Folder.Path("figures/held-out.png")); (err == nil) != judged {
 				t.Errorf("rate %v: a picture of held-out distances: %v", rate, err)
 			}
 		}
 
 		for _, epoch := range stages(killed, verdict) {
-			r, err := Open(t.Context(), killed[epoch], "", e.Pool, nil)
-			if err != nil {
-				t.Fatal(err)
-			}
+			r := testkit.Must(Open(t.Context(), killed[epoch], "", e.Pool, nil))
 			trainTo(t, r, Observer{})
 			got, s := newest(t, r)
 			if got != weights || !bytes.Equal(heard(t, s), heard(t, state)) {
@@ -308,9 +286,7 @@ func TestTooFewRowsToJudge(t *testing.T) {
 		{200, 7, []string{"train.epochs=7"}, "held_out", ""}, {200, 0, []string{"train.max_seconds=5"}, "held_out", ""},
 	} {
 		file := t.TempDir() + "/some.csv"
-		if err := os.WriteFile(file, scattered(c.rows), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, os.WriteFile(file, scattered(c.rows), 0o600))
 		source := fmt.Sprintf("data: {kind: earth, path: %q}\nset: {kind: sphere, dim: 3}\n"+
 			"train: {stop: held_out}\ndefaults: fixed\n", file)
 		r := job.New[*Run](t, Load, []byte(source), "test", c.settings...)
@@ -356,17 +332,11 @@ func TestHeldOutDistancesKeepEarlierWeights(t *testing.T) {
 	}
 	to := metric.NewEnergyTo(judged.HeldOutRows, 3)
 	estimate := func(r *Run) metric.Estimate {
-		trained, err := r.Trained("")
-		if err != nil {
-			t.Fatal(err)
-		}
+		trained := testkit.Must(r.Trained(""))
 		if epoch := trained.State.Epoch; r == judged && epoch != rose.From {
 			t.Errorf("samples are drawn with the weights of epoch %d, not of %d", epoch, rose.From)
 		}
-		s, err := drawn(t, r, trained, 1000)
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := testkit.Must(drawn(t, r, trained, 1000))
 		return to.Of(s.Good()).Numbered(s.Lost)
 	}
 	kept, last := estimate(judged), estimate(plain)
@@ -390,11 +360,8 @@ func TestHeldOutLossEndsTraining(t *testing.T) {
 		size := math.Sqrt(x[0]*x[0] + x[1]*x[1] + x[2]*x[2])
 		rows[i] = []float64{x[0] / size, x[1] / size, x[2] / size}
 	}
-	l, err := ofRows(t, "set: {kind: sphere, dim: 3}\n", rows, "train.stop=held_out_loss", "train.epochs=3000",
-		"network.width=64", "network.layers=2", "train.batch=44", "train.checkpoint_every=1e6")
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := testkit.Must(ofRows(t, "set: {kind: sphere, dim: 3}\n", rows, "train.stop=held_out_loss", "train.epochs=3000",
+		"network.width=64", "network.layers=2", "train.batch=44", "train.checkpoint_every=1e6"))
 	e := job.Begin[*Run](t, l, []byte("set: {}"))
 	var verdict train.Verdict
 	var told []run.Record
@@ -420,13 +387,8 @@ func TestHeldOutLossEndsTraining(t *testing.T) {
 		t.Errorf("%+v", m.Weights)
 	}
 	for _, epoch := range stages(killed, verdict)[1:2] {
-		again, err := Open(t.Context(), killed[epoch], "", e.Pool, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if told, err = again.Folder.Metrics(); err != nil {
-			t.Fatal(err)
-		}
+		again := testkit.Must(Open(t.Context(), killed[epoch], "", e.Pool, nil))
+		told = testkit.Must(again.Folder.Metrics())
 		trainTo(t, again, follow(&told, Observer{}))
 		if got, s := newest(t, again); got != weights || !bytes.Equal(heard(t, s), heard(t, state)) {
 			t.Errorf("killed after epoch %d: other weights after %d epochs", epoch, s.Epoch)
@@ -450,9 +412,7 @@ func TestRecordsOnce(t *testing.T) {
 	l, err := ofRows(t, "set: {kind: sphere, dim: 2}\n", rows, "train.stop=held_out", "train.epochs=2",
 		"process.steps=5", "network.width=8", "network.layers=1", "train.times_per_path=2", "generate.max_failed=1",
 		"train.checkpoint_every=1e6")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	e := job.Begin[*Run](t, l, []byte("set: {}"))
 	var early, late string
 	var from []int
@@ -478,10 +438,7 @@ func TestRecordsOnce(t *testing.T) {
 		t.Errorf("%v, want %v", got, want)
 	}
 	for _, dir := range []string{early, late} {
-		again, err := Open(t.Context(), dir, "", e.Pool, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		again := testkit.Must(Open(t.Context(), dir, "", e.Pool, nil))
 		trainTo(t, again, Observer{From: func(epoch int) { from = append(from, epoch) }})
 		if got := recorded(t, again); !slices.Equal(got, want) {
 			t.Errorf("killed: %v, want %v", got, want)
@@ -512,9 +469,6 @@ func lines(records []run.Record) (out []string) {
 // recorded are the lines of a run's metrics.jsonl.
 func recorded(t *testing.T, r *Run) []string {
 	t.Helper()
-	records, err := r.Folder.Metrics()
-	if err != nil {
-		t.Fatal(err)
-	}
+	records := testkit.Must(r.Folder.Metrics())
 	return lines(records)
 }

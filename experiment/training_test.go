@@ -12,6 +12,7 @@ import (
 	"github.com/landing-diffusion/landing/experiment/report"
 	"github.com/landing-diffusion/landing/experiment/run"
 	"github.com/landing-diffusion/landing/learn/train"
+	"github.com/landing-diffusion/landing/tools/testkit"
 )
 
 // The state at which training was interrupted is the one that is kept, also
@@ -36,13 +37,8 @@ func TestInterruptedTraining(t *testing.T) {
 		status.Epoch != 2 {
 		t.Errorf("%+v, %v", status, err)
 	}
-	if err := e.Train(context.Background(), "", Observer{}); err != nil {
-		t.Fatal(err)
-	}
-	records, err := e.Folder.Metrics()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, e.Train(context.Background(), "", Observer{}))
+	records := testkit.Must(e.Folder.Metrics())
 	epochs, evaluations := report.Decode(records)
 	if len(epochs) != 5 || epochs[4].Epoch != 5 || len(evaluations) < 4 || math.IsNaN(float64(evaluations[0].JSD)) {
 		t.Errorf("%d epochs and %d evaluations are recorded", len(epochs), len(evaluations))
@@ -72,9 +68,7 @@ func byChains(t *testing.T, settings ...string) *Run {
 func statusOf(t *testing.T, e *Run) run.Status {
 	t.Helper()
 	var status run.Status
-	if err := e.Folder.ReadJSON(run.StatusFile, &status); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, e.Folder.ReadJSON(run.StatusFile, &status))
 	return status
 }
 
@@ -82,20 +76,13 @@ func statusOf(t *testing.T, e *Run) run.Status {
 // on to its end.
 func TestEvaluationThatBreaksDown(t *testing.T) {
 	e := byChains(t, "train.evaluate_every=1")
-	if err := saveStates(e.Folder, run.PriorFile, []float64{math.MaxFloat64, 0, 1}, 3); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, saveStates(e.Folder, run.PriorFile, []float64{math.MaxFloat64, 0, 1}, 3))
 	var heard []judge.Progress
-	if err := e.Train(context.Background(), "", Observer{Evaluation: func(p judge.Progress) {
+	testkit.OK(t, e.Train(context.Background(), "", Observer{Evaluation: func(p judge.Progress) {
 		heard = append(heard,
 			p)
-	}}); err != nil {
-		t.Fatal(err)
-	}
-	records, err := e.Folder.Metrics()
-	if err != nil {
-		t.Fatal(err)
-	}
+	}}))
+	records := testkit.Must(e.Folder.Metrics())
 	_, evaluations := report.Decode(records)
 	if len(evaluations) != 2 || len(heard) != 2 {
 		t.Fatalf("%d evaluations are recorded, %d heard of", len(evaluations), len(heard))
@@ -116,12 +103,8 @@ func TestTrainingThatFails(t *testing.T) {
 	e := begin(t, "train.epochs=5", "train.checkpoint_every=1000")
 	err := e.Train(context.Background(), "", Observer{Epoch: func(x train.Epoch) {
 		if x.Epoch == 2 { // metrics.jsonl cannot be appended to any more
-			if err := os.Rename(e.Folder.Path(run.MetricsFile), e.Folder.Path("moved")); err != nil {
-				t.Fatal(err)
-			}
-			if err := os.Mkdir(e.Folder.Path(run.MetricsFile), 0o777); err != nil {
-				t.Fatal(err)
-			}
+			testkit.OK(t, os.Rename(e.Folder.Path(run.MetricsFile), e.Folder.Path("moved")))
+			testkit.OK(t, os.Mkdir(e.Folder.Path(run.MetricsFile), 0o777))
 		}
 	}})
 	if err == nil || !strings.Contains(err.Error(), run.MetricsFile) {
@@ -143,12 +126,8 @@ func TestInterruptedAndNotSaved(t *testing.T) {
 	err := e.Train(ctx, "", Observer{Epoch: func(x train.Epoch) {
 		if x.Epoch == 2 {
 			cancel()
-			if err := os.RemoveAll(e.Folder.Path("checkpoints")); err != nil {
-				t.Fatal(err)
-			}
-			if err := os.WriteFile(e.Folder.Path("checkpoints"), nil, 0o666); err != nil {
-				t.Fatal(err)
-			}
+			testkit.OK(t, os.RemoveAll(e.Folder.Path("checkpoints")))
+			testkit.OK(t, os.WriteFile(e.Folder.Path("checkpoints"), nil, 0o666))
 		}
 	}})
 	var fault *os.PathError

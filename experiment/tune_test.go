@@ -15,6 +15,7 @@ import (
 	"github.com/landing-diffusion/landing/problem"
 	"github.com/landing-diffusion/landing/problem/check"
 	"github.com/landing-diffusion/landing/problem/settle"
+	"github.com/landing-diffusion/landing/tools/testkit"
 	"github.com/landing-diffusion/landing/tools/testkit/job"
 )
 
@@ -26,11 +27,8 @@ func tuned(t *testing.T, c float64, settings ...string) *Loaded {
 		sin, cos := math.Sincos(float64(i*i) / 20)
 		rows[i] = []float64{c * cos, c * sin, c}
 	}
-	l, err := ofRows(t, fmt.Sprintf("set: {dim: 3, equality: [{name: round, expr: \"norm(x) = %.17g\"}, "+
-		"{name: flat, expr: \"x[2] = %.17g\"}]}\n", c*math.Sqrt2, c), rows, settings...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := testkit.Must(ofRows(t, fmt.Sprintf("set: {dim: 3, equality: [{name: round, expr: \"norm(x) = %.17g\"}, "+
+		"{name: flat, expr: \"x[2] = %.17g\"}]}\n", c*math.Sqrt2, c), rows, settings...))
 	return l
 }
 
@@ -62,10 +60,7 @@ func TestTuneIsRecorded(t *testing.T) {
 	if p.Train.Optimizer != "muon" || p.Network.Unit != value(t, l.Chosen, "network.unit") {
 		t.Errorf("%+v %+v", p.Train, p.Network)
 	}
-	again, err := Open(t.Context(), e.Folder.Dir, "", e.Pool, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	again := testkit.Must(Open(t.Context(), e.Folder.Dir, "", e.Pool, nil))
 	q, walls := again.Problem.Process, p.Process.Walls
 	q.Walls = walls // of a set without walls the folder has no word
 	if len(again.Chosen) != 0 || !reflect.DeepEqual(q, p.Process) || again.Problem.Train != p.Train ||
@@ -128,22 +123,13 @@ func TestTuneScales(t *testing.T) {
 // The doctor looks at the process that training would choose.
 func TestTuneIsChecked(t *testing.T) {
 	l := tuned(t, 1)
-	p, err := problem.Load(l.Problem.Resolved(), "", "", problem.ParseSettings("defaults=auto"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := testkit.Must(problem.Load(l.Problem.Resolved(), "", "", problem.ParseSettings("defaults=auto")))
 	if !p.Leaves() || p.Left("process.friction") { // a resolved file says everything
 		t.Errorf("%v", p.Left("process.friction"))
 	}
 	text := "set: {dim: 3, equality: [{name: round, expr: \"norm(x)^2 = 2\"}, {name: flat, expr: \"x[2] = 1\"}]}\n"
-	p, err = problem.Load([]byte(text), "", "", problem.ParseSettings("data.path="+l.Problem.Data.Path))
-	if err != nil {
-		t.Fatal(err)
-	}
-	r, err := Examine(t.Context(), p, l.Pool, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	p = testkit.Must(problem.Load([]byte(text), "", "", problem.ParseSettings("data.path="+l.Problem.Data.Path)))
+	r := testkit.Must(Examine(t.Context(), p, l.Pool, nil))
 	want := fmt.Sprintf("process.friction: auto is %.4g", l.Process.Friction)
 	if !slices.ContainsFunc(r.Findings, func(f check.Finding) bool { return strings.Contains(f.Message, want) }) {
 		t.Errorf("no finding says %q: %+v", want, r.Findings)
@@ -157,18 +143,12 @@ func TestTuneNotes(t *testing.T) {
 		rows[i] = []float64{1, 0}
 	}
 	const text = "set: {kind: sphere, dim: 2}\n"
-	l, err := written(t, text, rows)
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := testkit.Must(written(t, text, rows))
 	told := func(s string) bool { return strings.Contains(s, "all rows are one point") }
 	if !slices.ContainsFunc(l.Domain.Faults, told) {
 		t.Errorf("training says %q", l.Domain.Faults)
 	}
-	p, err := problem.Load([]byte(text), "", "", problem.ParseSettings("data.path="+l.Problem.Data.Path))
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := testkit.Must(problem.Load([]byte(text), "", "", problem.ParseSettings("data.path="+l.Problem.Data.Path)))
 	r, err := Examine(t.Context(), p, l.Pool, nil)
 	if r == nil || !slices.ContainsFunc(r.Findings, func(f check.Finding) bool {
 		return f.Status == check.Warn && told(f.Message)
@@ -186,15 +166,9 @@ func TestTuneStops(t *testing.T) {
 		{nil, "held_out_loss"}, {[]string{"train.max_seconds=60"}, "held_out_loss"}, {[]string{"train.epochs=7"}, ""},
 		{[]string{"train.max_seconds=60", "train.stop=epochs"}, "epochs"},
 	} {
-		p, err := problem.Load([]byte("set: {kind: sphere, dim: 3}\n"), "", "",
-			problem.ParseSettings(append(c.settings, "prior=empirical")...))
-		if err != nil {
-			t.Fatal(err)
-		}
-		proc, err := p.Build()
-		if err != nil {
-			t.Fatal(err)
-		}
+		p := testkit.Must(problem.Load([]byte("set: {kind: sphere, dim: 3}\n"), "", "",
+			problem.ParseSettings(append(c.settings, "prior=empirical")...)))
+		proc := testkit.Must(p.Build())
 		pool := parallel.New(1)
 		t.Cleanup(pool.Close)
 		rows := []float64{1, 0, 0, 0, 1, 0, 0, 0, 1, 0.6, 0.8, 0}
@@ -223,9 +197,7 @@ func TestTuneServesMethods(t *testing.T) {
 		t.Run(k.Name, func(t *testing.T) {
 			l, err := ofRows(t, "set: {kind: sphere, dim: 3}\nprocess: {method: "+k.Name+"}\n", rows,
 				"train.epochs=2", "train.stop=held_out_loss", "network.width=8", "network.layers=1", "prior=empirical")
-			if err != nil {
-				t.Fatal(err)
-			}
+			testkit.OK(t, err)
 			p := l.Problem
 			if p.Network.Octaves == 0 || p.Network.TimeOctaves != 4 || p.Train.Optimizer != "muon" {
 				t.Errorf("nothing follows from the data: %+v %+v", p.Network, p.Train)
@@ -240,14 +212,8 @@ func TestTuneServesMethods(t *testing.T) {
 			if err != nil || heard == 0 {
 				t.Fatalf("heard %d losses: %v", heard, err)
 			}
-			of, err := r.Trained("")
-			if err != nil {
-				t.Fatal(err)
-			}
-			prior, err := r.Prior(t.Context(), nil)
-			if err != nil {
-				t.Fatal(err)
-			}
+			of := testkit.Must(r.Trained(""))
+			prior := testkit.Must(r.Prior(t.Context(), nil))
 			s, err := r.Generate(t.Context(), of, prior, 20, 0, 1, nil)
 			if err != nil || len(s.Good()) == 0 {
 				t.Fatalf("no samples: %v", err)
@@ -278,10 +244,7 @@ func TestTuneFewRows(t *testing.T) {
 		return rows
 	}
 	const set = "prior: empirical\nset: {kind: sphere, dim: 2}\n" // which takes no test
-	if _, err := ofRows(t, set, circle(1)); err == nil || !strings.Contains(err.Error(), "it has 1 point; expected at "+
-		"least 2") {
-		t.Errorf("one row: %v", err)
-	}
+	testkit.Refused(t, testkit.Err(ofRows(t, set, circle(1))), "it has 1 point; expected at least 2", "one row")
 	for _, c := range []struct {
 		rows, epochs int
 		stop         string
@@ -289,10 +252,7 @@ func TestTuneFewRows(t *testing.T) {
 		{2, 50, "epochs"}, {3, 50, "epochs"}, {7, 50, "epochs"}, {62, 50, "epochs"}, {64, 52, "epochs"},
 		{199, 161, "epochs"}, {200, train.MostJudged, "held_out_loss"},
 	} {
-		l, err := ofRows(t, set, circle(c.rows))
-		if err != nil {
-			t.Fatal(err)
-		}
+		l := testkit.Must(ofRows(t, set, circle(c.rows)))
 		k := l.Problem.Train
 		if k.Stop != c.stop || k.Epochs != c.epochs || k.Anneal != 0.5 {
 			t.Errorf("%d rows: %s after %d epochs, anneal %v; want %s, %d", c.rows, k.Stop, k.Epochs, k.Anneal, c.stop,
@@ -305,18 +265,12 @@ func TestTuneFewRows(t *testing.T) {
 			if c.rows != 7 && c.rows != 200 {
 				break
 			}
-			l, err := ofRows(t, set, circle(c.rows), settings...)
-			if err != nil {
-				t.Fatal(err)
-			}
+			l := testkit.Must(ofRows(t, set, circle(c.rows), settings...))
 			if n := l.Problem.Train.Epochs; n != 7 && n != problem.Defaults().Train.Epochs {
 				t.Errorf("%d rows, %v: %d epochs", c.rows, settings, n)
 			}
 		}
-		timed, err := ofRows(t, set, circle(c.rows), "train.max_seconds=60", "train.epochs=0")
-		if err != nil {
-			t.Fatal(err)
-		}
+		timed := testkit.Must(ofRows(t, set, circle(c.rows), "train.max_seconds=60", "train.epochs=0"))
 		heart := func(s string) bool { return strings.Contains(s, "by heart") }
 		warned := slices.ContainsFunc(timed.Domain.Faults, heart)
 		if few := c.stop == "epochs"; warned != few || timed.Problem.Train.Epochs != 0 {
@@ -325,10 +279,7 @@ func TestTuneFewRows(t *testing.T) {
 		if c.rows > 7 {
 			continue
 		}
-		l, err = ofRows(t, set, circle(c.rows), "network.width=8", "network.layers=1")
-		if err != nil {
-			t.Fatal(err)
-		}
+		l = testkit.Must(ofRows(t, set, circle(c.rows), "network.width=8", "network.layers=1"))
 		r := job.Begin[*Run](t, l, []byte("set: {}"))
 		of, prior := learned(t, r)
 		if of.State.Epoch != c.epochs || of.State.Updates != c.epochs {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/landing-diffusion/landing/langevin"
 	"github.com/landing-diffusion/landing/problem"
+	"github.com/landing-diffusion/landing/tools/testkit"
 )
 
 // A set of atoms sees how they lie, but for one that holds no more of it than one place for each way of
@@ -42,14 +43,8 @@ func TestPlaced(t *testing.T) {
 		if inequality != "" {
 			text += "  inequality:\n    - " + inequality + "\n"
 		}
-		p, err := problem.Load([]byte(text), c.what, "", problem.ParseSettings("prior=empirical"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		proc, err := p.Build()
-		if err != nil {
-			t.Fatal(err)
-		}
+		p := testkit.Must(problem.Load([]byte(text), c.what, "", problem.ParseSettings("prior=empirical")))
+		proc := testkit.Must(p.Build())
 		want := ""
 		if c.sees != "" {
 			want = fmt.Sprintf("component %q of the set", c.sees)
@@ -65,16 +60,10 @@ const wall = `|{name: wall, expr: "b[0][2] <= 0.5"}`
 
 // A force that does not turn along is seen, whatever holds the centre.
 func TestPlacedPotential(t *testing.T) {
-	p, err := problem.Load([]byte(`
+	p := testkit.Must(problem.Load([]byte(`
 set: {dim: 9, equality: [{name: "centre[k]", for: "k in 0..2", expr: "x[k] + x[k+3] + x[k+6] = 0"}]}
-`), "", "", problem.ParseSettings("prior=empirical"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	proc, err := p.Build()
-	if err != nil {
-		t.Fatal(err)
-	}
+`), "", "", problem.ParseSettings("prior=empirical")))
+	proc := testkit.Must(p.Build())
 	x := []float64{1, 0, 0, -1, 1, 0, 0, -1, 0}
 	if got := fixed(proc, x); got != "" {
 		t.Errorf("%q is seen of a centre", got)

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/landing-diffusion/landing/experiment/judge"
+	"github.com/landing-diffusion/landing/tools/testkit"
 	"github.com/landing-diffusion/landing/tools/testkit/job"
 )
 
@@ -129,9 +130,7 @@ func (c *scaled) run(t *testing.T, unit float64) outcome {
 		fmt.Fprintf(&b, "%.17g,%.17g,%.17g\n", unit*x[0], unit*x[1], unit*x[2])
 	}
 	data := filepath.Join(t.TempDir(), "rows.csv")
-	if err := os.WriteFile(data, b.Bytes(), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.WriteFile(data, b.Bytes(), 0o666))
 	text := "defaults: fixed\nprior: empirical\ndata: {path: " + data + ", tolerance: <1e-3^1>}\nset: " + c.set + "\n" +
 		"network: {width: 16, layers: 2, octaves: 3, octaves_of: start, wavelength: <4^1>, time_octaves: 2, " +
 		"time: share, output: balanced, center: [<0.5^1>, 0, <-0.25^1>], unit: <1.5^1>}\n" +
@@ -147,18 +146,9 @@ func (c *scaled) run(t *testing.T, unit float64) outcome {
 	}
 	e := job.New[*Run](t, Load, []byte(in(text, unit)), "p.yaml", settings...)
 	trainTo(t, e, Observer{})
-	trained, err := e.Trained("")
-	if err != nil {
-		t.Fatal(err)
-	}
-	prior, err := e.Prior(context.Background(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	s, err := e.Generate(context.Background(), trained, prior, 80, 0, 7, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	trained := testkit.Must(e.Trained(""))
+	prior := testkit.Must(e.Prior(context.Background(), nil))
+	s := testkit.Must(e.Generate(context.Background(), trained, prior, 80, 0, 7, nil))
 	v, err := e.Evaluate(t.Context(), s, trained.State, nil)
 	if err != nil {
 		t.Errorf("in a unit of %v: %v", 1/unit, err)

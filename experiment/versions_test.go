@@ -10,6 +10,7 @@ import (
 	"github.com/landing-diffusion/landing/base/arrayfile"
 	"github.com/landing-diffusion/landing/experiment/run"
 	"github.com/landing-diffusion/landing/learn/train"
+	"github.com/landing-diffusion/landing/tools/testkit"
 	"github.com/landing-diffusion/landing/tools/testkit/job"
 )
 
@@ -19,10 +20,7 @@ func TestRunOfAnotherVersion(t *testing.T) {
 	text := []byte("set: {kind: sphere, dim: 2}\n" + bareText + "data: {path: " + circles(t, false) + "}\n")
 	config := func(r *Run) string {
 		t.Helper()
-		data, err := os.ReadFile(r.Folder.Path(run.ConfigFile))
-		if err != nil {
-			t.Fatal(err)
-		}
+		data := testkit.Must(os.ReadFile(r.Folder.Path(run.ConfigFile)))
 		return string(data)
 	}
 	// rewritten opens a run that has not begun, after its config.yaml was changed.
@@ -35,15 +33,10 @@ func TestRunOfAnotherVersion(t *testing.T) {
 		if is == was && old != new {
 			t.Fatalf("no %q in\n%s", old, was)
 		}
-		manifest, err := os.ReadFile(e.Folder.Path(run.ManifestFile))
-		if err != nil {
-			t.Fatal(err)
-		}
+		manifest := testkit.Must(os.ReadFile(e.Folder.Path(run.ManifestFile)))
 		manifest = bytes.Replace(manifest, []byte(run.Hash([]byte(was))), []byte(run.Hash([]byte(is))), 1)
 		for file, data := range map[string][]byte{run.ManifestFile: manifest, run.ConfigFile: []byte(is)} {
-			if err := os.WriteFile(e.Folder.Path(file), data, 0o666); err != nil {
-				t.Fatal(err)
-			}
+			testkit.OK(t, os.WriteFile(e.Folder.Path(file), data, 0o666))
 		}
 		return Open(t.Context(), e.Folder.Dir, "", e.Pool, nil)
 	}
@@ -51,20 +44,13 @@ func TestRunOfAnotherVersion(t *testing.T) {
 		t.Helper()
 		trainTo(t, r, Observer{})
 		var state train.State
-		arrays, err := r.Folder.LoadCheckpoint("", r.Config, &state)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return arrays
+		return testkit.Must(r.Folder.LoadCheckpoint("", r.Config, &state))
 	}
 	same, err := rewritten("", "")
 	if err != nil || same.Warning != "" {
 		t.Fatalf("a run of this version: %v, %q", err, same.Warning)
 	}
-	older, err := rewritten("  terminal_projection: true\n", "")
-	if err != nil {
-		t.Fatal(err)
-	}
+	older := testkit.Must(rewritten("  terminal_projection: true\n", ""))
 	if !strings.Contains(older.Warning, "did not know process.terminal_projection (true);") {
 		t.Errorf("the warning is %q", older.Warning)
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/landing-diffusion/landing/base/parallel"
 	"github.com/landing-diffusion/landing/experiment/judge"
 	"github.com/landing-diffusion/landing/problem"
+	"github.com/landing-diffusion/landing/tools/testkit"
 )
 
 const capProblem = `name: cap
@@ -30,11 +31,7 @@ func capRun(t *testing.T, settings ...string) *Loaded {
 	for i := 0; i < len(x); i += 3 {
 		rows = append(rows, x[i:i+3])
 	}
-	l, err := ofRows(t, capProblem, rows, append(settings, "defaults=fixed")...)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return l
+	return testkit.Must(ofRows(t, capProblem, rows, append(settings, "defaults=fixed")...))
 }
 
 // capDraws are uniform on the cap: its height is.
@@ -110,15 +107,8 @@ func TestWallsOfChains(t *testing.T) {
 	pool := parallel.New(2)
 	defer pool.Close()
 	run := func(settings ...string) *SampleReport {
-		p, err := problem.Load([]byte(capProblem), "cap.yaml", "", problem.ParseSettings(settings...))
-		if err != nil {
-			t.Fatal(err)
-		}
-		r, err := Sample(context.Background(), p, pool, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return r
+		p := testkit.Must(problem.Load([]byte(capProblem), "cap.yaml", "", problem.ParseSettings(settings...)))
+		return testkit.Must(Sample(context.Background(), p, pool, nil))
 	}
 	r := run("process.repulsion=0")
 	if z := float64(r.Coordinates[2].Mean); math.Abs(z-0.2) > 0.01 {

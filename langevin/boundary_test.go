@@ -41,8 +41,7 @@ func TestBoundedLaws(t *testing.T) {
 			}
 			r.Repulsion = r.Length() / 2
 			b = allBounded(r.Temperature())[i]
-			last, err := r.Last(t.Context(), b, pool)
-			testkit.OK(t, err)
+			last := testkit.Must(r.Last(t.Context(), b, pool))
 			for j, u := range last {
 				if dist := kolmogorov(u); dist > critical {
 					t.Errorf("%v on the %s, coordinate %d: KS distance %.3f, critical %.3f", m, b.Name, j, dist,

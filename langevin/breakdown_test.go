@@ -14,13 +14,11 @@ import (
 // Samples that break down are marked and told, the first of them by number and step; those
 // beside them are what they would have been, to the bit, and so is all that is counted of them.
 func TestTolerateBackward(t *testing.T) {
-	half, err := zoo.NewCap([]float64{0, 0, 1}, 0.2)
-	testkit.OK(t, err)
+	half := testkit.Must(zoo.NewCap([]float64{0, 0, 1}, 0.2))
 	for _, m := range []Method{OLLA, ULLA, OLLAP, ULLAP} {
 		p := process(half, m)
 		p.Walls = PaperWalls // elastic ones turn back what is no number
-		prior, err := UniformPrior(p)
-		testkit.OK(t, err)
+		prior := testkit.Must(UniformPrior(p))
 		const n, first = 30, 7
 		for _, bad := range [][]int{nil, {9}, {0, 1, 2, 3, 17}, {29}} {
 			score := func(spoil bool) func(int) Score {
@@ -47,8 +45,7 @@ func TestTolerateBackward(t *testing.T) {
 					x, failed, trace := make([]float64, 3*n), make([]bool, n), NewTrace(p)
 					sim := NewSimulator(p, pool, 8).Tolerate()
 					sim.Watch(trace)
-					r, err := sim.Backward(t.Context(), x, failed, first, 1, prior, score(spoil))
-					testkit.OK(t, err)
+					r := testkit.Must(sim.Backward(t.Context(), x, failed, first, 1, prior, score(spoil)))
 					return x, failed, r, trace
 				}
 				want, lost, _, _ := draw(false)
@@ -100,8 +97,7 @@ func TestTolerateForward(t *testing.T) {
 					x[2*bad+1] = math.NaN()
 				}
 				var paths Paths
-				r, err := NewSimulator(p, pool, 16).Tolerate().Forward(t.Context(), &paths, x, 3, 1)
-				testkit.OK(t, err)
+				r := testkit.Must(NewSimulator(p, pool, 16).Tolerate().Forward(t.Context(), &paths, x, 3, 1))
 				return &paths, r
 			}
 			want, whole := run(false)

@@ -37,8 +37,7 @@ func TestChainsCount(t *testing.T) {
 		} else if !c.method.Underdamped() {
 			p.Schedule.T = 0.01
 		}
-		x0, err := Start(t.Context(), p, count, 1)
-		testkit.OK(t, err)
+		x0 := testkit.Must(Start(t.Context(), p, count, 1))
 		var heard []int
 		base := Chains{Process: p, Symmetric: c.symmetric, Leaps: c.leaps, Count: count, Seed: 3}
 		thinned, all := base, base

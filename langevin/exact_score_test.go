@@ -54,8 +54,7 @@ func circle() wrapped {
 
 func interval(t *testing.T) wrapped {
 	t.Helper()
-	box, err := zoo.NewBox([]float64{0}, []float64{1})
-	testkit.OK(t, err)
+	box := testkit.Must(zoo.NewBox([]float64{0}, []float64{1}))
 	return wrapped{
 		set: box, walls: true, L: 2, μ: 0.05, v: 0.02, S: 0.4, γ: 4, modes: 12, powers: 10,
 		point:      func(x []float64, y float64) { x[0] = y },
@@ -218,8 +217,7 @@ func (w wrapped) back(t *testing.T, p *langevin.Process, s *langevin.Stepper, q 
 				}
 			}
 		}
-		info, err := s.Backward(out, x, next, ζ, failed, rows, k, score)
-		testkit.OK(t, err)
+		info := testkit.Must(s.Backward(out, x, next, ζ, failed, rows, k, score))
 		info.Folds.Carry(x)
 		for a, v := range q.p {
 			hermite(h, v)

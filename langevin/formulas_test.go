@@ -24,9 +24,7 @@ func TestGradientsOfEnergies(t *testing.T) {
 		"linear": Linear{B: []float64{1, -2, 3, 0.5}}, "before": Before(Quadratic{Center: []float64{1, 2}}, 2, 2),
 	}
 	for name, f := range map[string]Potential{"level": nil, "level of a potential": centred} {
-		if energies[name], err = Level(three, f); err != nil {
-			t.Fatal(err)
-		}
+		energies[name] = testkit.Must(Level(three, f))
 	}
 	const d = 4
 	x := make([]float64, n*d)
@@ -218,9 +216,7 @@ func TestRefusalsAreOfTheFlight(t *testing.T) {
 		e, _ := f.(Energy)
 		s.watched = energies{true, e, make([]float64, n), make([]float64, n), 0, 0}
 		testkit.OK(t, s.set.At(y, n))
-		if _, err := s.step(y, q, ζ, make([]bool, n), n); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Must(s.step(y, q, ζ, make([]bool, n), n))
 		return s, y, q
 	}
 	free, _, q := step(nil, 2)

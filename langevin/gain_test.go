@@ -6,6 +6,7 @@ import (
 
 	"github.com/landing-diffusion/landing/constraint"
 	"github.com/landing-diffusion/landing/constraint/zoo"
+	"github.com/landing-diffusion/landing/tools/testkit"
 )
 
 // c_k is what it is said to be: by how many units of noise a unit score moves the
@@ -19,10 +20,8 @@ func TestScoreCoefficient(t *testing.T) {
 			s := p.NewStepper(1)
 			step := func(k int, ζ float64, score Score) float64 {
 				y := make([]float64, 1)
-				if _, err := s.Backward(y, []float64{0.3}, []float64{0.4}, []float64{ζ}, make([]bool, 1), 1, k,
-					score); err != nil {
-					t.Fatal(err)
-				}
+				testkit.Must(s.Backward(y, []float64{0.3}, []float64{0.4}, []float64{ζ}, make([]bool, 1), 1, k,
+					score))
 				return y[0]
 			}
 			for k := range p.Schedule.N {
@@ -90,9 +89,7 @@ func TestLandingRates(t *testing.T) {
 		for k := range p.Schedule.N {
 			copy(h, constraint.Values(p.Set, x))
 			before := h[0]
-			if _, err := s.Forward(y, x, x, []float64{0.3, -1}, make([]bool, 1), 1, k); err != nil {
-				t.Fatal(err)
-			}
+			testkit.Must(s.Forward(y, x, x, []float64{0.3, -1}, make([]bool, 1), 1, k))
 			copy(h, constraint.Values(p.Set, y))
 			if want := (1 - p.Rho(k)) * before; math.Abs(h[0]-want) > 1e-14 {
 				t.Errorf("%v: h = %v after step %d, want %v", c, h[0], k, want)

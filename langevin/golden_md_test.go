@@ -113,9 +113,8 @@ func TestGoldenAlanineTrajectories(t *testing.T) {
 		return conformation.Condition{Low: low * degree, High: high * degree,
 			Coordinate: conformation.Coordinate{Kind: conformation.Dihedral, Atoms: atoms}}
 	}
-	ours, err := conformation.New(conformation.Spec{Molecule: molecule.Anonymous(10), Max: true,
-		Conditions: []conformation.Condition{dihedral(-70, -70, 1, 3, 4, 6), dihedral(130, 170, 3, 4, 6, 8)}})
-	testkit.OK(t, err)
+	ours := testkit.Must(conformation.New(conformation.Spec{Molecule: molecule.Anonymous(10), Max: true,
+		Conditions: []conformation.Condition{dihedral(-70, -70, 1, 3, 4, 6), dihedral(130, 170, 3, 4, 6, 8)}}))
 	for name, set := range map[string]constraint.Set{"reference": reference.Alanine, "conformation": ours} {
 		for _, c := range goldenCases("md") {
 			t.Run(name+"/"+c.name, func(t *testing.T) {

@@ -19,8 +19,7 @@ func TestGoldenPaper(t *testing.T) {
 	golden.ReadJSON(t, "paper.json", &want)
 	for _, c := range reference.PaperCases() {
 		t.Run(c.Name, func(t *testing.T) {
-			p, err := papercase.Process(c)
-			testkit.OK(t, err)
+			p := testkit.Must(papercase.Process(c))
 			const d, N = reference.PaperDim, reference.PaperSteps
 			n := len(want.Start)
 			s, at := p.NewStepper(n), geometry.New(p.Set, n, p.Repulsion)
@@ -49,24 +48,18 @@ func TestGoldenPaper(t *testing.T) {
 			x, prev := start, pseudo(-p.Schedule.Tau(0))
 			for k := range N {
 				next := make([]float64, n*d)
-				if _, err := s.Forward(next, x, prev, noise(k), failed, n, k); err != nil {
-					t.Fatal(err)
-				}
+				testkit.Must(s.Forward(next, x, prev, noise(k), failed, n, k))
 				check("forward", k+1, next, want.Forward[c.Name])
 				x, prev = next, x
 			}
 			if c.Name == "OLLA explicit" {
-				if _, err := s.Terminal(x, failed, n); err != nil {
-					t.Fatal(err)
-				}
+				testkit.Must(s.Terminal(x, failed, n))
 				golden.Near(t, "terminal projection", x, slices.Concat(want.Terminal...))
 			}
 			x, after := start, pseudo(p.MomentumTau(N-1))
 			for k := N - 1; k >= 0; k-- {
 				next := make([]float64, n*d)
-				if _, err := s.Backward(next, x, after, noise(k), failed, n, k, papercase.Score{}); err != nil {
-					t.Fatal(err)
-				}
+				testkit.Must(s.Backward(next, x, after, noise(k), failed, n, k, papercase.Score{}))
 				check("backward", k, next, want.Backward[c.Name])
 				x, after = next, x
 			}

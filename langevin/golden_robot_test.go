@@ -34,8 +34,7 @@ func summedArms(t *testing.T) map[string]constraint.Set {
 	for link := range 7 {
 		spec.Volume = append(spec.Volume, robot.Sphere{Link: link})
 	}
-	ours, err := trajectory.New(spec)
-	testkit.OK(t, err)
+	ours := testkit.Must(trajectory.New(spec))
 	return map[string]constraint.Set{"reference": reference.SummedArm{}, "trajectory": ours}
 }
 

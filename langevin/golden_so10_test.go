@@ -18,33 +18,7 @@ import (
 // The reference's O(10): h = XXᵀ − I, and (V − XVᵀX)/2 for Π.
 func referenceO10(t *testing.T) reference.Group {
 	t.Helper()
-	set, err := reference.NewGroup(10, zoo.OrthogonalOptions{Special: true})
-	testkit.OK(t, err)
-	return set
-}
-
-// The values of so10_ops.npz: constraint, gradient, projector,
-// both landing modes, projection.
-func TestGoldenSO10Ops(t *testing.T) {
-	g := golden.Read(t, "so10_ops.npz")
-	f := func(name string) []float64 { return g[name].AsFloat64() }
-	set := referenceO10(t)
-	const d, m, n = 100, 55, 4
-	const α, τ = 15, 0.5 * 0.05
-	for _, where := range []string{"on", "off"} {
-		x := f("x_" + where)
-		b := geometry.New(set, n, 0)
-		testkit.OK(t, b.At(x, n))
-		golden.Near(t, "h", b.Values(), f("h_"+where))
-		jac, v := make([]float64, n*m*d), make([]float64, n*m)
-		set.NewEvaluator(n).Jacobians(v, jac, x, n)
-		golden.Near(t, "∇h", jac, f("jac_h_"+where))
-		reference.Landed(t, f, where, b, x, α*τ)
-	}
-	for _, c := range []struct{ base, move, want string }{{"x_on", "newton_v", "newton_step_tight"},
-		{"x_off", "", "newton_zero_tight"}} {
-		reference.Projected(t, f, set, n, c.base, c.move, c.want)
-	}
+	return testkit.Must(reference.NewGroup(10, zoo.OrthogonalOptions{Special: true}))
 }
 
 // A looseNewton projects as the reference does: Newton's method from λ = 0, left
@@ -112,8 +86,7 @@ func TestGoldenSO10Trajectories(t *testing.T) {
 func TestReferenceProjectorIsInexact(t *testing.T) {
 	g := golden.Read(t, "so10_ops.npz")
 	x, y := g["x_off"].AsFloat64(), g["y"].AsFloat64()
-	exact, err := zoo.NewOrthogonal(10, zoo.OrthogonalOptions{})
-	testkit.OK(t, err)
+	exact := testkit.Must(zoo.NewOrthogonal(10, zoo.OrthogonalOptions{}))
 	left := func(set constraint.Set) float64 {
 		b := geometry.New(set, 4, 0)
 		testkit.OK(t, b.At(x, 4))

@@ -6,6 +6,7 @@ import (
 
 	"github.com/landing-diffusion/landing/base/arrayfile"
 	"github.com/landing-diffusion/landing/base/kernel"
+	"github.com/landing-diffusion/landing/constraint"
 	"github.com/landing-diffusion/landing/constraint/geometry"
 	"github.com/landing-diffusion/landing/constraint/zoo"
 	"github.com/landing-diffusion/landing/learn/score"
@@ -14,33 +15,39 @@ import (
 	"github.com/landing-diffusion/landing/tools/testkit/reference"
 )
 
-// The values of sphere_ops.npz: constraint, projector, both
-// landing modes, projection.
-func TestGoldenSphereOps(t *testing.T) {
-	g := golden.Read(t, "sphere_ops.npz")
-	f := func(name string) []float64 { return g[name].AsFloat64() }
-	set := zoo.Sphere{D: 3}
-	n := len(f("x_on")) / 3
-	const α, τ = 10.0, 0.8 * 0.04
-	for _, where := range []string{"on", "off"} {
-		b := geometry.New(set, n, 0)
-		testkit.OK(t, b.At(f("x_"+where), n))
-		golden.Near(t, "h", b.Values(), f("h_"+where))
-		jac, v := make([]float64, 3*n), make([]float64, n)
-		set.Jacobians(v, jac, f("x_"+where), n)
-		golden.Near(t, "∇h", jac, f("jac_h_"+where))
-		reference.Landed(t, f, where, b, f("x_"+where), α*τ)
-	}
-	for _, c := range []struct{ base, move, want string }{{"x_on", "newton_v", "newton_step"},
-		{"x_off", "", "newton_zero"}} {
-		reference.Projected(t, f, set, n, c.base, c.move, c.want)
+// The values of the operations' files: constraint, gradient, projector, both landing modes, projection.
+func TestGoldenOps(t *testing.T) {
+	for _, of := range []struct {
+		file  string
+		set   constraint.Set
+		ατ    float64
+		tight string // names of the projections end so
+	}{
+		{"sphere_ops.npz", zoo.Sphere{D: 3}, 10 * (0.8 * 0.04), ""},
+		{"so10_ops.npz", referenceO10(t), 15 * (0.5 * 0.05), "_tight"},
+	} {
+		g := golden.Read(t, of.file)
+		f := func(name string) []float64 { return g[name].AsFloat64() }
+		d := of.set.Dim()
+		n := len(f("x_on")) / d
+		for _, where := range []string{"on", "off"} {
+			x := f("x_" + where)
+			b := geometry.New(of.set, n, 0)
+			testkit.OK(t, b.At(x, n))
+			golden.Near(t, "h", b.Values(), f("h_"+where))
+			jac, v := make([]float64, len(b.Values())*d), make([]float64, len(b.Values()))
+			of.set.NewEvaluator(n).Jacobians(v, jac, x, n)
+			golden.Near(t, "∇h", jac, f("jac_h_"+where))
+			reference.Landed(t, f, where, b, x, of.ατ)
+		}
+		reference.Projected(t, f, of.set, n, "x_on", "newton_v", "newton_step"+of.tight)
+		reference.Projected(t, f, of.set, n, "x_off", "", "newton_zero"+of.tight)
 	}
 }
 
 func goldenNet(t *testing.T, g map[string]arrayfile.Array) Score {
 	t.Helper()
-	net, err := score.FromLayers[float64](g, "net_layer_")
-	testkit.OK(t, err)
+	net := testkit.Must(score.FromLayers[float64](g, "net_layer_"))
 	return score.NewField(net.Model(score.Reading{}, kernel.Float32), 8)
 }
 
@@ -109,9 +116,7 @@ func replay(t *testing.T, c goldenCase, p *Process) {
 		for j := range 3 {
 			testkit.OK(t, step(next, x, prev, j))
 			if j == 2 && !p.Method.Projected() {
-				if _, err := s.Terminal(next, failed, n); err != nil {
-					t.Fatal(err)
-				}
+				testkit.Must(s.Terminal(next, failed, n))
 			}
 			golden.Near(t, hist, next, row(hist, j+1))
 			prev, x, next = x, next, make([]float64, d*n)

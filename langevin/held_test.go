@@ -22,8 +22,7 @@ func conditioned(t *testing.T) constraint.Set {
 	x := b.X()
 	b.Equality("radius", expr.Norm(x.Slice(0, 4)).Sub(x.At(4)))
 	b.Inequality("wall", x.At(2).Sub(x.At(5)))
-	s, err := b.Set()
-	testkit.OK(t, err)
+	s := testkit.Must(b.Set())
 	return constraint.Hold(s, []int{4, 5})
 }
 
@@ -207,8 +206,7 @@ func TestHeldPathsKeepTheirCondition(t *testing.T) {
 			chains := langevin.Chains{Process: &langevin.Process{
 				Set: set, Friction: 2, Schedule: langevin.Schedule{N: 1, T: 0.1, SigmaMin: 1, SigmaMax: 1},
 			}, Symmetric: true, Leaps: leaps, Count: n, Burn: 20, Keep: 5, Seed: 1}
-			draws, err := chains.Run(context.Background(), pool, x0)
-			testkit.OK(t, err)
+			draws := testkit.Must(chains.Run(context.Background(), pool, x0))
 			same(fmt.Sprintf("chains of %d leaps", leaps), draws.X, func(row int) int { return row / 5 })
 		}
 	}

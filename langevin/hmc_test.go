@@ -39,8 +39,7 @@ func TestHMC(t *testing.T) {
 	}
 	axes := []float64{1, 0.6, 0.2}
 	ellipsoid := zoo.Ellipsoid{Axes: axes}
-	sphereCap, err := zoo.NewCap([]float64{0, 0, 1}, 0.2)
-	testkit.OK(t, err)
+	sphereCap := testkit.Must(zoo.NewCap([]float64{0, 0, 1}, 0.2))
 	zero := func([]float64) float64 { return 0 }
 	b := []float64{1.5, 0.5, -1}
 	linear := func(x []float64) float64 { return -(b[0]*x[0] + b[1]*x[1] + b[2]*x[2]) }
@@ -70,8 +69,7 @@ func TestHMC(t *testing.T) {
 		}
 		return math.Log(s) / 2
 	}
-	level, err := Level(ellipsoid, nil)
-	testkit.OK(t, err)
+	level := testkit.Must(Level(ellipsoid, nil))
 	for _, c := range []struct {
 		name  string
 		set   constraint.Set
@@ -112,12 +110,9 @@ func chainsOf(t *testing.T, set constraint.Set, f Potential, τ float64, leaps i
 		Set: set, Method: ULLAP, Friction: 1, Potential: f, Schedule: Schedule{N: 1, T: τ, SigmaMin: 1, SigmaMax: 1},
 	}
 	pool := testkit.Pool(t, 2)
-	x0, err := Start(t.Context(), p, 48, 1)
-	testkit.OK(t, err)
+	x0 := testkit.Must(Start(t.Context(), p, 48, 1))
 	c := &Chains{Process: p, Leaps: leaps, Count: 48, Burn: 100, Keep: 250, Thin: 2, Seed: 1}
-	draws, err := c.Run(context.Background(), pool, x0)
-	testkit.OK(t, err)
-	return draws
+	return testkit.Must(c.Run(context.Background(), pool, x0))
 }
 
 // chainMean returns the mean of g and its standard error by the means of chains.
@@ -135,11 +130,9 @@ func chainMean(r *Draws, g func(x []float64) float64) (mean, se float64) {
 // The gradient of a level's energy is that of its values, for several equalities and a
 // potential; without equalities it is the potential itself.
 func TestLevel(t *testing.T) {
-	stiefel, err := zoo.NewStiefel(4, 2)
-	testkit.OK(t, err)
+	stiefel := testkit.Must(zoo.NewStiefel(4, 2))
 	f := Quadratic{Weight: []float64{1, 2, 3, 4, 5, 6, 7, 8}}
-	l, err := Level(stiefel, f)
-	testkit.OK(t, err)
+	l := testkit.Must(Level(stiefel, f))
 	e := l.(Energy)
 	x := []float64{0.9, 0.1, -0.2, 0.3, 0.2, 0.8, 0.3, -0.5, -0.4, 0.6, 0.9, 0.1, 0.3, -0.2, 0.7, 0.8}
 	grad, up, down := make([]float64, 16), make([]float64, 2), make([]float64, 2)
@@ -178,8 +171,7 @@ func TestOneLeapIsMetropolised(t *testing.T) {
 		Set: zoo.Sphere{D: 3}, Method: ULLA, Friction: 1, Potential: Linear{B: []float64{0, 0, 6}},
 		Schedule: Schedule{N: 1, T: 0.7, SigmaMin: 1, SigmaMax: 1},
 	}
-	x0, err := Start(t.Context(), p, 50, 1)
-	testkit.OK(t, err)
+	x0 := testkit.Must(Start(t.Context(), p, 50, 1))
 	if d := chains(t, Chains{Process: p, Leaps: 1, Count: 50, Burn: 10, Keep: 20, Seed: 3}, x0); d.Refused < 0.02 {
 		t.Errorf("%.3f of the moves of one leap are refused", d.Refused)
 	}

@@ -116,8 +116,7 @@ func TestProjectedStepsStayInside(t *testing.T) {
 			p := process(set, m)
 			p.Walls, p.Repulsion = PaperWalls, ε
 			p.Schedule = Schedule{N: 200, T: 20, SigmaMin: 0.7, SigmaMax: 0.7}
-			x0, err := Start(t.Context(), p, 8, 5)
-			testkit.OK(t, err)
+			x0 := testkit.Must(Start(t.Context(), p, 8, 5))
 			pool := parallel.New(2)
 			var paths Paths
 			sim := NewSimulator(p, pool, 4)
@@ -230,22 +229,17 @@ func TestRepeatedConstraintsChangeNothing(t *testing.T) {
 		for c := range 8 {
 			m, walls := Method(c%4), Walls(c/4)
 			var results [2][]float64
-			x0, err := Start(t.Context(), &Process{Set: set, Repulsion: 0.05}, n, 4)
-			testkit.OK(t, err)
+			x0 := testkit.Must(Start(t.Context(), &Process{Set: set, Repulsion: 0.05}, n, 4))
 			for e, s := range []constraint.Set{set, again{set}} {
 				p := process(s, m)
 				p.Walls, p.Repulsion, p.NoTerminal = walls, 0.05, false
 				pool := parallel.New(2)
 				sim := NewSimulator(p, pool, 8)
 				var paths Paths
-				if _, err := sim.Forward(context.Background(), &paths, x0, 5, 2); err != nil {
-					t.Fatal(err)
-				}
+				testkit.Must(sim.Forward(context.Background(), &paths, x0, 5, 2))
 				out, failed := make([]float64, len(x0)), make([]bool, n)
-				if _, err := sim.Backward(context.Background(), out, failed, 0, 5, Empirical{x0},
-					func(int) Score { return smooth }); err != nil {
-					t.Fatal(err)
-				}
+				testkit.Must(sim.Backward(context.Background(), out, failed, 0, 5, Empirical{x0},
+					func(int) Score { return smooth }))
 				pool.Close()
 				results[e] = append(append([]float64(nil), paths.X...), out...)
 			}
@@ -290,9 +284,7 @@ func TestRedundantAxisIsALine(t *testing.T) {
 // polarCap is {‖x‖ = 1, x₂ ≥ 0.2}.
 func polarCap(t *testing.T) zoo.Cap {
 	t.Helper()
-	s, err := zoo.NewCap([]float64{0, 0, 1}, 0.2)
-	testkit.OK(t, err)
-	return s
+	return testkit.Must(zoo.NewCap([]float64{0, 0, 1}, 0.2))
 }
 
 // The splitting leaves the uniform law on a set with walls as it is: flights
@@ -300,8 +292,7 @@ func polarCap(t *testing.T) zoo.Cap {
 // from exact draws; the false-alarm rate is 10⁻⁶ a test, 2exp(−2·2.7²).
 func TestSplittingTurnsBackAtWalls(t *testing.T) {
 	const n = 4000
-	box, err := zoo.NewBox([]float64{0, 0}, []float64{1, 1})
-	testkit.OK(t, err)
+	box := testkit.Must(zoo.NewBox([]float64{0, 0}, []float64{1, 1}))
 	for name, c := range map[string]struct {
 		set constraint.Set
 		u   func(x []float64) float64 // uniform on [0, 1]
@@ -311,8 +302,7 @@ func TestSplittingTurnsBackAtWalls(t *testing.T) {
 	} {
 		p := &Process{Set: c.set, Method: ULLAP, Friction: 1, Schedule: Schedule{N: 1, T: 0.4, SigmaMin: 1,
 			SigmaMax: 1}}
-		x0, err := Start(t.Context(), p, n, 9)
-		testkit.OK(t, err)
+		x0 := testkit.Must(Start(t.Context(), p, n, 9))
 		d := c.set.Dim()
 		draws := chains(t, Chains{Process: p, Symmetric: true, Count: n, Keep: 15, Seed: 3}, x0)
 		u, met := make([]float64, n), 0

@@ -128,9 +128,7 @@ func TestStationaryCovariance(t *testing.T) {
 func chains(t *testing.T, c Chains, x0 []float64) *Draws {
 	t.Helper()
 	pool := testkit.Pool(t, 0)
-	draws, err := c.Run(context.Background(), pool, x0)
-	testkit.OK(t, err)
-	return draws
+	return testkit.Must(c.Run(context.Background(), pool, x0))
 }
 
 // Without curvature terms OLLA sits (d−1)/(2α) off the unit sphere; with them
@@ -143,8 +141,7 @@ func TestCurvatureOffset(t *testing.T) {
 			Set: zoo.Sphere{D: 3}, Method: OLLA, Landing: Landing{Explicit: true, Rate: α}, Curvature: curvature,
 			Schedule: Schedule{N: 1, T: τ, SigmaMin: 1, SigmaMax: 1}, NoTerminal: true,
 		}
-		x0, err := Start(t.Context(), p, 64, 1)
-		testkit.OK(t, err)
+		x0 := testkit.Must(Start(t.Context(), p, 64, 1))
 		draws := chains(t, Chains{Process: p, Count: 64, Burn: 200, Keep: 4000, Seed: 1}, x0)
 		sum := 0.0
 		for i := 0; i < len(draws.X); i += 3 {
@@ -331,10 +328,8 @@ func TestBackwardWithExactScoreOLLA(t *testing.T) {
 			x, failed := make([]float64, count*d), make([]bool, count)
 			sim := NewSimulator(p, pool, 64)
 			prior, _ := UniformPrior(p)
-			if _, err := sim.Backward(context.Background(), x, failed, 0, 1, prior,
-				func(int) Score { return score }); err != nil {
-				t.Fatal(err)
-			}
+			testkit.Must(sim.Backward(context.Background(), x, failed, 0, 1, prior,
+				func(int) Score { return score }))
 			pool.Close()
 			u := make([]float64, count)
 			for i := range u {
@@ -440,8 +435,7 @@ func TestChainsAreReproducible(t *testing.T) {
 	}
 	projected := *p
 	projected.Method = ULLAP
-	x0, err := Start(t.Context(), p, 40, 1)
-	testkit.OK(t, err)
+	x0 := testkit.Must(Start(t.Context(), p, 40, 1))
 	for name, c := range map[string]Chains{
 		"ULLA": {Process: p}, "ULLA-P": {Process: &projected}, "splitting": {Process: &projected, Symmetric: true},
 		"chmc": {Process: &projected, Leaps: 8},

@@ -13,23 +13,19 @@ import (
 // Partway keeps of forward paths what Forward keeps, bit for bit: whatever the levels, blocks and
 // workers, at walls too; rows are numbered from first.
 func TestPartwayIsForward(t *testing.T) {
-	hemisphere, err := zoo.NewCap([]float64{0, 0, 1}, 0.2)
-	testkit.OK(t, err)
+	hemisphere := testkit.Must(zoo.NewCap([]float64{0, 0, 1}, 0.2))
 	for _, method := range []Method{ULLA, OLLA, ULLAP, OLLAP} {
 		p := &Process{Set: hemisphere, Method: method, Friction: 3,
 			Schedule: Schedule{N: 12, T: 2, SigmaMin: 0.3, SigmaMax: 1.3}}
 		const n, skip, d, seed, refresh = 40, 7, 3, 5, 4
-		x0, err := Start(t.Context(), p, n, 1)
-		testkit.OK(t, err)
+		x0 := testkit.Must(Start(t.Context(), p, n, 1))
 		pool := testkit.Pool(t, 2)
 		var paths Paths
-		want, err := NewSimulator(p, pool, 64).Forward(context.Background(), &paths, x0, seed, refresh)
-		testkit.OK(t, err)
+		want := testkit.Must(NewSimulator(p, pool, 64).Forward(context.Background(), &paths, x0, seed, refresh))
 		for _, ks := range [][]int{{12}, {1, 5, 12}, {3}} {
 			got, failed := make([]float64, (n-skip)*len(ks)*d), make([]bool, n-skip)
-			r, err := NewSimulator(p, pool, 5).Partway(context.Background(), got, failed, x0[skip*d:], ks, skip,
-				keyed.PathNoise.Stream(seed, refresh), keyed.PathMomentum.Stream(seed, refresh))
-			testkit.OK(t, err)
+			r := testkit.Must(NewSimulator(p, pool, 5).Partway(context.Background(), got, failed, x0[skip*d:], ks, skip,
+				keyed.PathNoise.Stream(seed, refresh), keyed.PathMomentum.Stream(seed, refresh)))
 			lost := 0
 			for i := range n - skip {
 				for l, k := range ks {
@@ -57,8 +53,7 @@ func TestPartwayIsForward(t *testing.T) {
 // A path that breaks down fails and no other does: its rows hold where it began.
 func TestPartwayTolerates(t *testing.T) {
 	p := &Process{Set: zoo.Sphere{D: 3}, Method: OLLA, Schedule: Schedule{N: 4, T: 1, SigmaMin: 1, SigmaMax: 1}}
-	x0, err := Start(t.Context(), p, 6, 1)
-	testkit.OK(t, err)
+	x0 := testkit.Must(Start(t.Context(), p, 6, 1))
 	clear(x0[3:6]) // the centre, where the sphere's gradient vanishes
 	pool := testkit.Pool(t, 1)
 	got, failed := make([]float64, 6*2*3), make([]bool, 6)

@@ -27,9 +27,7 @@ func TestEmpiricalPrior(t *testing.T) {
 		testkit.OK(t, p.Validate())
 		sim := NewSimulator(p, pool, 16)
 		var paths Paths
-		if _, err := sim.Forward(context.Background(), &paths, x0, 3, 5); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Must(sim.Forward(context.Background(), &paths, x0, 3, 5))
 		var want []float64
 		for i := range paths.Count {
 			if !paths.Failed[i] {
@@ -55,14 +53,11 @@ func TestEmpiricalPriorInParts(t *testing.T) {
 	}
 	p := &Process{Set: zoo.Sphere{D: d}, Method: ULLA, Friction: 3,
 		Schedule: Schedule{N: N, T: 1, SigmaMin: 0.2, SigmaMax: 1}}
-	x0, err := Start(t.Context(), p, rows, 1)
-	testkit.OK(t, err)
+	x0 := testkit.Must(Start(t.Context(), p, rows, 1))
 	pool := testkit.Pool(t, 2)
 	s := NewSimulator(p, pool, 16)
 	var paths Paths
-	if _, err := s.Forward(context.Background(), &paths, x0, 3, 7); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(s.Forward(context.Background(), &paths, x0, 3, 7))
 	e, err := s.EmpiricalPrior(context.Background(), x0, 3, 7)
 	if err != nil || len(e.States) != len(x0) {
 		t.Fatalf("%d numbers, %v", len(e.States), err)

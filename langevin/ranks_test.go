@@ -58,8 +58,7 @@ func (c cracked) NewEvaluator(rows int) constraint.Evaluator {
 // Paths that are divided among ranks are those of one process on each of them, folds at elastic walls and paths that
 // break down included, and so is the report.
 func TestForwardAmongRanks(t *testing.T) {
-	hemisphere, err := zoo.NewCap([]float64{0, 0, 1}, 0.2)
-	testkit.OK(t, err)
+	hemisphere := testkit.Must(zoo.NewCap([]float64{0, 0, 1}, 0.2))
 	const n, seed, refresh = 50, 5, 4
 	for name, set := range map[string]constraint.Set{"walls": hemisphere, "breaks": cracked{zoo.Sphere{D: 3}, 0.97}} {
 		p := &Process{Set: set, Method: ULLA, Friction: 3,
@@ -71,8 +70,7 @@ func TestForwardAmongRanks(t *testing.T) {
 		}
 		pool := testkit.Pool(t, 2)
 		var want Paths
-		told, err := NewSimulator(p, pool, 8).Tolerate().Forward(t.Context(), &want, x0, seed, refresh)
-		testkit.OK(t, err)
+		told := testkit.Must(NewSimulator(p, pool, 8).Tolerate().Forward(t.Context(), &want, x0, seed, refresh))
 		if name == "walls" && told.Reflected == 0 || name == "breaks" && (told.Broken == 0 || told.Broken == n) {
 			t.Fatalf("%s: nothing happens: %+v", name, told)
 		}

@@ -69,10 +69,8 @@ func spread(t *testing.T, p *Process, v float64, score Score) float64 {
 	}
 	step := func(k int, x, next, ζ, η float64) float64 {
 		y := make([]float64, 1)
-		if _, err := s.Backward(y, []float64{x}, []float64{next}, []float64{ζ, η}, make([]bool, 1), 1, k,
-			score); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Must(s.Backward(y, []float64{x}, []float64{next}, []float64{ζ, η}, make([]bool, 1), 1, k,
+			score))
 		return y[0]
 	}
 	for k := N - 1; k >= 0; k-- {
@@ -121,9 +119,7 @@ func TestCanDraw(t *testing.T) {
 	same := *p
 	same.Method, same.NoTerminal, same.Landing, same.Walls = ULLAP, !p.NoTerminal, Landing{true, 1}, PaperWalls
 	same.Schedule.N--
-	if err := p.CanDraw(&same); err != nil {
-		t.Error(err)
-	}
+	testkit.OK(t, p.CanDraw(&same))
 	for field, change := range map[string]func(*Process){
 		"Method": func(q *Process) { q.Method = OLLAP }, "Schedule.N": func(q *Process) { q.Schedule.N++ },
 	} {

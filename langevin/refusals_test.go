@@ -248,8 +248,7 @@ func (n numbered) Sample(dst []float64, s keyed.Stream, sample uint64) {
 func TestPriorsThatAreNone(t *testing.T) {
 	pool := testkit.Pool(t, 1)
 	p := &Process{Set: zoo.Sphere{D: 3}, Method: OLLAP, Schedule: Schedule{N: 4, T: 400, SigmaMin: 1, SigmaMax: 1.3}}
-	x0, err := Start(t.Context(), p, 20, 1)
-	testkit.OK(t, err)
+	x0 := testkit.Must(Start(t.Context(), p, 20, 1))
 	sim := NewSimulator(p, pool, 8)
 	var none *PriorError
 	if _, err := sim.EmpiricalPrior(t.Context(), x0, 1, 0); !errors.As(err, &none) || none.Paths != 20 ||
@@ -272,17 +271,14 @@ func TestPriorsThatAreNone(t *testing.T) {
 		t.Errorf("%d states of %d paths, %v", len(e.States)/3, 20-report.Failed, err)
 	}
 	p.Set = zoo.Affine{A: [][]float64{{1, 1}}, B: []float64{0}}
-	if _, err := UniformPrior(p); err == nil || !strings.Contains(err.Error(), "uniform") {
-		t.Errorf("the uniform law of a line: %v", err)
-	}
+	testkit.Refused(t, testkit.Err(UniformPrior(p)), "uniform", "the uniform law of a line")
 }
 
 // Where ∇h loses its rank the density of a level is that of no point, +∞ as an energy, and its
 // force that of the potential alone; the rows beside it do not hear of it.
 func TestLevelWhereTheRankDrops(t *testing.T) {
 	f := Quadratic{Center: []float64{1, 0}}
-	level, err := Level(zoo.Ellipsoid{Axes: []float64{1, 1}}, f)
-	testkit.OK(t, err)
+	level := testkit.Must(Level(zoo.Ellipsoid{Axes: []float64{1, 1}}, f))
 	x, value, force := []float64{0, 0, 3, 4}, make([]float64, 2), make([]float64, 4)
 	level.(Energy).Value(value, x, 2)
 	level.Gradient(force, x, 2)

@@ -22,8 +22,7 @@ func TestHaarFromAPoint(t *testing.T) {
 		t.Skip("a law, for seconds")
 	}
 	const n, count = 5, 1200
-	group, err := zoo.NewOrthogonal(n, zoo.OrthogonalOptions{Special: true})
-	testkit.OK(t, err)
+	group := testkit.Must(zoo.NewOrthogonal(n, zoo.OrthogonalOptions{Special: true}))
 	x0 := make([]float64, count*n*n)
 	for i := range count {
 		for j := range n {
@@ -74,22 +73,18 @@ func TestHaarFromAPoint(t *testing.T) {
 }
 
 func BenchmarkSO10Forward(b *testing.B) {
-	group, err := zoo.NewOrthogonal(10, zoo.OrthogonalOptions{Special: true})
-	testkit.OK(b, err)
+	group := testkit.Must(zoo.NewOrthogonal(10, zoo.OrthogonalOptions{Special: true}))
 	const count = 200
 	p := &Process{
 		Set: group, Method: ULLA, Friction: 10, Landing: Landing{Explicit: true, Rate: 10},
 		Schedule: Schedule{N: 50, T: 2.5, SigmaMin: 0.2, SigmaMax: 2, Geometric: true},
 	}
-	x0, err := Start(b.Context(), p, count, 1)
-	testkit.OK(b, err)
+	x0 := testkit.Must(Start(b.Context(), p, count, 1))
 	pool := testkit.Pool(b, 2)
 	sim := NewSimulator(p, pool, 50)
 	var paths Paths
 	for b.Loop() {
-		if _, err := sim.Forward(context.Background(), &paths, x0, 1, 0); err != nil {
-			b.Fatal(err)
-		}
+		testkit.Must(sim.Forward(context.Background(), &paths, x0, 1, 0))
 	}
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*count*p.Schedule.N), "ns/step")
 }

@@ -33,8 +33,7 @@ func TestSimulationIsReproducible(t *testing.T) {
 		p := process(zoo.Torus{Major: 2, Minor: 0.6}, m)
 		p.NoTerminal = false
 		p.Split = i == 4
-		x0, err := Start(t.Context(), p, n, 1)
-		testkit.OK(t, err)
+		x0 := testkit.Must(Start(t.Context(), p, n, 1))
 		prior, _ := UniformPrior(p)
 		var forward, backward []float64
 		for _, workers := range []int{1, 2, 7} {
@@ -42,19 +41,13 @@ func TestSimulationIsReproducible(t *testing.T) {
 				pool := parallel.New(workers)
 				sim := NewSimulator(p, pool, rows)
 				var paths Paths
-				if _, err := sim.Forward(context.Background(), &paths, x0, 5, 2); err != nil {
-					t.Fatal(err)
-				}
+				testkit.Must(sim.Forward(context.Background(), &paths, x0, 5, 2))
 				out, failed := make([]float64, len(x0)), make([]bool, n)
-				if _, err := sim.Backward(context.Background(), out, failed, 7, 5, prior,
-					func(int) Score { return smooth }); err != nil {
-					t.Fatal(err)
-				}
+				testkit.Must(sim.Backward(context.Background(), out, failed, 7, 5, prior,
+					func(int) Score { return smooth }))
 				late := make([]float64, 3)
-				if _, err := sim.Backward(context.Background(), late, failed[:1], 7+99, 5, prior,
-					func(int) Score { return smooth }); err != nil {
-					t.Fatal(err)
-				}
+				testkit.Must(sim.Backward(context.Background(), late, failed[:1], 7+99, 5, prior,
+					func(int) Score { return smooth }))
 				pool.Close()
 				if forward == nil {
 					forward, backward = append([]float64(nil), paths.X...), out
@@ -86,8 +79,7 @@ func TestForwardPathsFollowTheStepper(t *testing.T) {
 	pool := testkit.Pool(t, 2)
 	var paths Paths
 	sim := NewSimulator(p, pool, 2)
-	report, err := sim.Forward(context.Background(), &paths, x0, 9, 4)
-	testkit.OK(t, err)
+	report := testkit.Must(sim.Forward(context.Background(), &paths, x0, 9, 4))
 	s, N := p.NewStepper(1), p.Schedule.N
 	ζ, y := make([]float64, 3), make([]float64, 3)
 	worst := 0.0
@@ -110,13 +102,9 @@ func TestForwardPathsFollowTheStepper(t *testing.T) {
 				before = paths.At(i, k-1)
 			}
 			keyed.New(9, keyed.ForwardNoise, 4).Normals(ζ, uint64(i), k)
-			if _, err := s.Forward(y, paths.At(i, k), before, ζ, make([]bool, 1), 1, k); err != nil {
-				t.Fatal(err)
-			}
+			testkit.Must(s.Forward(y, paths.At(i, k), before, ζ, make([]bool, 1), 1, k))
 			if k == N-1 {
-				if _, err := s.Terminal(y, make([]bool, 1), 1); err != nil {
-					t.Fatal(err)
-				}
+				testkit.Must(s.Terminal(y, make([]bool, 1), 1))
 			}
 			for j := range 3 {
 				if y[j] != paths.At(i, k+1)[j] {
@@ -148,10 +136,8 @@ func TestBackwardPathsFollowTheStepper(t *testing.T) {
 			pool := parallel.New(2)
 			prior, _ := UniformPrior(p)
 			out, failed := make([]float64, 15), make([]bool, 5)
-			if _, err := NewSimulator(p, pool, 2).Backward(context.Background(), out, failed, 3, 8, prior,
-				func(int) Score { return smooth }); err != nil {
-				t.Fatal(err)
-			}
+			testkit.Must(NewSimulator(p, pool, 2).Backward(context.Background(), out, failed, 3, 8, prior,
+				func(int) Score { return smooth }))
 			pool.Close()
 			s, N := p.NewStepper(1), p.Schedule.N
 			h := make([]float64, 1)
@@ -166,15 +152,11 @@ func TestBackwardPathsFollowTheStepper(t *testing.T) {
 				}
 				for k := N - 1; k >= 0; k-- {
 					keyed.New(8, keyed.BackwardNoise, 0).Normals(ζ, uint64(3+i), k)
-					if _, err := s.Backward(y, x, next, ζ, make([]bool, 1), 1, k, smooth); err != nil {
-						t.Fatal(err)
-					}
+					testkit.Must(s.Backward(y, x, next, ζ, make([]bool, 1), 1, k, smooth))
 					x, next, y = y, x, next
 				}
 				if terminal {
-					if _, err := s.Terminal(x, make([]bool, 1), 1); err != nil {
-						t.Fatal(err)
-					}
+					testkit.Must(s.Terminal(x, make([]bool, 1), 1))
 				}
 				for j := range x {
 					if x[j] != out[3*i+j] {
@@ -244,9 +226,7 @@ func TestRunsAreApart(t *testing.T) {
 		var paths Paths
 		forward := func(sim *Simulator, x []float64) Report {
 			t.Helper()
-			r, err := sim.Forward(context.Background(), &paths, x, 1, 0)
-			testkit.OK(t, err)
-			return r
+			return testkit.Must(sim.Forward(context.Background(), &paths, x, 1, 0))
 		}
 		sim := NewSimulator(rough, pool, 16)
 		first, second := forward(sim, x0), forward(sim, x0)
@@ -369,9 +349,7 @@ func BenchmarkVolcanoForward(b *testing.B) {
 	var paths Paths
 	refresh := uint64(0)
 	for b.Loop() {
-		if _, err := sim.Forward(context.Background(), &paths, x0, 1, refresh); err != nil {
-			b.Fatal(err)
-		}
+		testkit.Must(sim.Forward(context.Background(), &paths, x0, 1, refresh))
 		refresh++
 	}
 }
@@ -392,8 +370,7 @@ func TestProjectedDraws(t *testing.T) {
 	for _, m := range []Method{OLLA, ULLA, OLLAP} {
 		p := process(zoo.Torus{Major: 2, Minor: 0.6}, m)
 		p.Schedule = Schedule{N: 1, T: 0.02, SigmaMin: 1, SigmaMax: 1}
-		x0, err := Start(t.Context(), p, 20, 1)
-		testkit.OK(t, err)
+		x0 := testkit.Must(Start(t.Context(), p, 20, 1))
 		c := Chains{Process: p, Count: 20, Burn: 5, Keep: 4, Thin: 3, Seed: 1}
 		plain := chains(t, c, x0)
 		on := *p
@@ -402,9 +379,7 @@ func TestProjectedDraws(t *testing.T) {
 		projected := chains(t, c, x0)
 		want := append([]float64(nil), plain.X...)
 		if !m.Projected() {
-			if _, err := p.NewStepper(80).Terminal(want, make([]bool, 80), 80); err != nil {
-				t.Fatal(err)
-			}
+			testkit.Must(p.NewStepper(80).Terminal(want, make([]bool, 80), 80))
 		}
 		off, to := 0.0, 0.0
 		for i, v := range constraint.Values(p.Set, plain.X) {

@@ -43,10 +43,8 @@ func TestSplitNoiseOfSamples(t *testing.T) {
 	score := learned(p, w*w)
 	pool := testkit.Pool(t, 2)
 	x, sum := make([]float64, n), 0.0
-	if _, err := NewSimulator(p, pool, 500).Backward(t.Context(), x, make([]bool, n), 0, 1,
-		normal(math.Sqrt(score.end)), func(int) Score { return score }); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(NewSimulator(p, pool, 500).Backward(t.Context(), x, make([]bool, n), 0, 1,
+		normal(math.Sqrt(score.end)), func(int) Score { return score }))
 	for _, v := range x {
 		sum += v * v / n
 	}

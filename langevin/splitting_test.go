@@ -14,8 +14,7 @@ import (
 // the part of its momentum across that wall turns round: at each of the six walls of a
 // box, so that the gradient is that of the wall that was met. To round-off, for any wall.
 func TestFlightTurnsAtEachWall(t *testing.T) {
-	box, err := zoo.NewBox([]float64{-1, -1, -1}, []float64{1, 1, 1})
-	testkit.OK(t, err)
+	box := testkit.Must(zoo.NewBox([]float64{-1, -1, -1}, []float64{1, 1, 1}))
 	p := &Process{Set: box, Method: ULLAP, Friction: 1, Schedule: Schedule{N: 1, T: 0.2, SigmaMin: 1, SigmaMax: 1}}
 	for wall := range 6 {
 		j, side := wall/2, float64(2*(wall%2)-1)
@@ -43,8 +42,7 @@ func TestFlightTurnsAtEachWall(t *testing.T) {
 // In a corner, where the mirrored flight backwards would end beyond another wall, the whole momentum
 // turns round, whichever walls these are; the flights beside it do what they do alone.
 func TestFlightTurnsInCorners(t *testing.T) {
-	box, err := zoo.NewBox([]float64{-1, -1, -1}, []float64{1, 1, 1})
-	testkit.OK(t, err)
+	box := testkit.Must(zoo.NewBox([]float64{-1, -1, -1}, []float64{1, 1, 1}))
 	p := &Process{Set: box, Method: ULLAP, Friction: 1, Schedule: Schedule{N: 1, T: 0.2, SigmaMin: 1, SigmaMax: 1}}
 	for met := range 6 {
 		for other := range 6 {
@@ -80,13 +78,11 @@ func TestFlightTurnsInCorners(t *testing.T) {
 // of a Gaussian (180 000 numbers: false alarm below 10⁻¹⁷); without that they reach thousands.
 func TestFlightsEndNearby(t *testing.T) {
 	φ := conformation.Coordinate{Kind: conformation.Dihedral, Atoms: []int{0, 1, 2, 3}}
-	set, err := conformation.New(conformation.Spec{Molecule: molecule.Anonymous(5),
-		Conditions: []conformation.Condition{{Low: 2.7, High: 2.7, Coordinate: φ}}})
-	testkit.OK(t, err)
+	set := testkit.Must(conformation.New(conformation.Spec{Molecule: molecule.Anonymous(5),
+		Conditions: []conformation.Condition{{Low: 2.7, High: 2.7, Coordinate: φ}}}))
 	p := &Process{Set: set, Method: ULLAP, Friction: 5, Potential: Quadratic{},
 		Schedule: Schedule{N: 1, T: 0.1, SigmaMin: 1, SigmaMax: 1}}
-	x0, err := Start(t.Context(), p, 8, 1)
-	testkit.OK(t, err)
+	x0 := testkit.Must(Start(t.Context(), p, 8, 1))
 	draws := chains(t, Chains{Process: p, Symmetric: true, Count: 8, Burn: 500, Keep: 1500, Thin: 2, Seed: 1}, x0)
 	worst := 0.0
 	for _, v := range draws.X {
@@ -101,8 +97,7 @@ func TestFlightsEndNearby(t *testing.T) {
 // probability E|hp| = h√(2/π), and a step τ has two of τ/2. 400 000 flights, of which about 0.0399
 // turn; even if each counted ten times, the bound is six standard deviations.
 func TestTurnedShare(t *testing.T) {
-	set, err := zoo.NewBox([]float64{0}, []float64{1})
-	testkit.OK(t, err)
+	set := testkit.Must(zoo.NewBox([]float64{0}, []float64{1}))
 	p := &Process{Set: set, Method: ULLAP, Friction: 50, Schedule: Schedule{N: 1, T: 0.1, SigmaMin: 1, SigmaMax: 1}}
 	x0 := make([]float64, 100)
 	for i := range x0 {

@@ -20,15 +20,14 @@ import (
 // clear of the unit ball: Gaussian points are too far from it for Newton's method.
 func longChain(t *testing.T) constraint.Set {
 	t.Helper()
-	s, err := formula.New(formula.Spec{
+	s := testkit.Must(formula.New(formula.Spec{
 		Dim: 24, Let: formula.Definitions{{Name: "bead", Expr: "reshape(x, 8, 3)"}},
 		Equality: []formula.Component{
 			{Name: "first", Expr: "distance([-2, 0, 0], bead[0]) = 0.6"},
 			{Name: "bond[i]", For: "i in 0..6", Expr: "distance(bead[i], bead[i+1]) = 0.6"},
 		},
 		Inequality: []formula.Component{{Name: "ball[i]", For: "i in 0..7", Expr: "norm(bead[i]) >= 1.05"}},
-	})
-	testkit.OK(t, err)
+	}))
 	return s
 }
 
@@ -46,8 +45,7 @@ func TestStartByLanding(t *testing.T) {
 		}
 	}
 	p := &Process{Set: set, Repulsion: 0.02}
-	starts, err := Start(t.Context(), p, 4, 3)
-	testkit.OK(t, err)
+	starts := testkit.Must(Start(t.Context(), p, 4, 3))
 	for i := range 4 {
 		values := constraint.Values(set, starts[24*i:24*i+24])
 		for a, v := range values {
@@ -67,8 +65,7 @@ func TestStartByLanding(t *testing.T) {
 // Starts that Newton's method finds are its own, the first of each chain.
 func TestStartByNewton(t *testing.T) {
 	set := sets.Plain(zoo.Ellipsoid{Axes: []float64{1, 0.3, 2}})
-	got, err := Start(t.Context(), &Process{Set: set}, 20, 5)
-	testkit.OK(t, err)
+	got := testkit.Must(Start(t.Context(), &Process{Set: set}, 20, 5))
 	b, newton, ok := geometry.New(set, 1, 0), geometry.NewProjection(set, 1), make([]bool, 1)
 	later, x := 0, make([]float64, 3)
 	for i := range 20 {
@@ -118,12 +115,10 @@ func TestStartWhereThePotentialSays(t *testing.T) {
 	for _, level := range []bool{false, true} {
 		p := &Process{Set: set, Potential: known{point: []float64{0, 0, 3}}}
 		if level {
-			f, err := Level(set, p.Potential)
-			testkit.OK(t, err)
+			f := testkit.Must(Level(set, p.Potential))
 			p.Potential = f
 		}
-		x, err := Start(t.Context(), p, 3, 1)
-		testkit.OK(t, err)
+		x := testkit.Must(Start(t.Context(), p, 3, 1))
 		for i := range 3 {
 			if r := math.Abs(x[3*i]) + math.Abs(x[3*i+1]) + math.Abs(x[3*i+2]-1); r > 1e-12 {
 				t.Errorf("level %v: chain %d begins at %v", level, i, x[3*i:3*i+3])

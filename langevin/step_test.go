@@ -35,9 +35,7 @@ func process(set constraint.Set, m Method) *Process {
 
 func pointOn(t *testing.T, p *Process) []float64 {
 	t.Helper()
-	x, err := Start(t.Context(), &Process{Set: p.Set}, 1, 3)
-	testkit.OK(t, err)
-	return x
+	return testkit.Must(Start(t.Context(), &Process{Set: p.Set}, 1, 3))
 }
 
 // tangentMatrix returns Π(x), d×d.
@@ -140,9 +138,7 @@ func TestAffineLandingIsExact(t *testing.T) {
 			h0, h1 := make([]float64, 2), make([]float64, 2)
 			for k := range p.Schedule.N {
 				st.Normals(ζ, 2, k)
-				if _, err := s.Forward(y, x, prev, ζ, make([]bool, 1), 1, k); err != nil {
-					t.Fatal(err)
-				}
+				testkit.Must(s.Forward(y, x, prev, ζ, make([]bool, 1), 1, k))
 				copy(h0, constraint.Values(set, x))
 				copy(h1, constraint.Values(set, y))
 				factor := 1 - p.Landing.Rate*p.Schedule.Tau(k)
@@ -175,9 +171,7 @@ func TestAffineLandingIsExactBackward(t *testing.T) {
 				st.Normals(x, 0, k)
 				st.Normals(next, 1, k)
 				st.Normals(ζ, 2, k)
-				if _, err := s.Backward(y, x, next, ζ, make([]bool, 1), 1, k, zeroScore{}); err != nil {
-					t.Fatal(err)
-				}
+				testkit.Must(s.Backward(y, x, next, ζ, make([]bool, 1), 1, k, zeroScore{}))
 				copy(h0, constraint.Values(set, x))
 				copy(h1, constraint.Values(set, y))
 				for i := range h0 {
@@ -241,8 +235,7 @@ func TestULLACurvatureTerm(t *testing.T) {
 				α = 1 / τ
 			}
 			κ := make([]float64, 3)
-			curved, err := geometry.NewCurvature(set, 1)
-			testkit.OK(t, err)
+			curved := testkit.Must(geometry.NewCurvature(set, 1))
 			curved.Momentum(κ, b, momentum, sign*α)
 			with, without := step(true), step(false)
 			for j := range κ {
@@ -262,12 +255,8 @@ func TestPotentialsInPartBlocks(t *testing.T) {
 		p.Potential = f
 		x, ζ := pointOn(t, p), []float64{0.1, 0.2, 0.3}
 		one, part, failed := make([]float64, 3), make([]float64, 3), make([]bool, 1)
-		if _, err := p.NewStepper(1).Forward(one, x, x, ζ, failed, 1, 1); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := p.NewStepper(8).Forward(part, x, x, ζ, failed, 1, 1); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Must(p.NewStepper(1).Forward(one, x, x, ζ, failed, 1, 1))
+		testkit.Must(p.NewStepper(8).Forward(part, x, x, ζ, failed, 1, 1))
 		if one[0] != part[0] || one[1] != part[1] || one[2] != part[2] {
 			t.Errorf("%T: %v in a full block, %v in a part", f, one, part)
 		}
@@ -305,9 +294,7 @@ func TestFailedProjectionGoesBack(t *testing.T) {
 		p := process(zoo.Sphere{D: 3}, m)
 		x, y, failed := []float64{1, 0, 0, 0, 1, 0}, make([]float64, 6), make([]bool, 2)
 		ζ := []float64{0, 1e3, 0, 0.1, 0, 0} // the first row leaps out of reach
-		if _, err := p.NewStepper(2).Forward(y, x, x, ζ, failed, 2, 1); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Must(p.NewStepper(2).Forward(y, x, x, ζ, failed, 2, 1))
 		if !failed[0] || failed[1] || y[0] != 1 || y[1] != 0 || y[2] != 0 || y[3] == 0 {
 			t.Errorf("%v: failed %v, y = %v", m, failed, y)
 		}
@@ -319,9 +306,7 @@ func TestTerminalFailureIsMarked(t *testing.T) {
 	p := process(rootless{}, OLLA)
 	s := p.NewStepper(2)
 	x, failed := []float64{1, 2, 3, 4}, make([]bool, 2)
-	if _, err := s.Terminal(x, failed, 2); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(s.Terminal(x, failed, 2))
 	if !failed[0] || !failed[1] || x[0] != 1 || x[3] != 4 {
 		t.Errorf("failed %v, x = %v", failed, x)
 	}
@@ -364,9 +349,7 @@ func TestInequalityLanding(t *testing.T) {
 		{-0.3, 1, -0.3 + 0.5*math.Sqrt(0.1)},          // inside: free
 	} {
 		k := 1 // σ_1 = 0.5, Δt = 0.1
-		if _, err := s.Forward(y, []float64{c.x, 7}, nil, []float64{c.noise, 0}, failed, 1, k); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Must(s.Forward(y, []float64{c.x, 7}, nil, []float64{c.noise, 0}, failed, 1, k))
 		if math.Abs(y[0]-c.want) > 1e-14 || y[1] != 7 {
 			t.Errorf("from %v to %v, want %v", c.x, y, c.want)
 		}
@@ -425,9 +408,7 @@ func TestCollapsedULLA(t *testing.T) {
 	s, grad := p.NewStepper(1), make([]float64, 4)
 	for k := range p.Schedule.N {
 		st.Normals(ζ, 1, k)
-		if _, err := s.Forward(y, x, prev, ζ, make([]bool, 1), 1, k); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Must(s.Forward(y, x, prev, ζ, make([]bool, 1), 1, k))
 		τ := p.Schedule.Tau(k)
 		a := math.Exp(-p.Friction * τ)
 		p.Potential.Gradient(grad, X, 1)
@@ -456,9 +437,7 @@ func TestEuclidean(t *testing.T) {
 			p.Schedule.N, p.Schedule.SigmaMin, p.Schedule.SigmaMax = N, σ[0], σ[1]
 			p.Potential = f
 			τ := p.Schedule.Tau(0)
-			if _, err := p.NewStepper(1).Forward(y, x, nil, ζ, nil, 1, 0); err != nil {
-				t.Fatal(err)
-			}
+			testkit.Must(p.NewStepper(1).Forward(y, x, nil, ζ, nil, 1, 0))
 			for i := range y {
 				if want := x[i] - τ/2*x[i] + math.Sqrt(τ)*ζ[i]; math.Abs(y[i]-want) > 1e-15 {
 					t.Errorf("OLLA: %v, want %v", y[i], want)
@@ -466,9 +445,7 @@ func TestEuclidean(t *testing.T) {
 			}
 			for _, γ := range []float64{1e-12, 3, 1e12} {
 				p.Method, p.Friction = ULLA, γ
-				if _, err := p.NewStepper(1).Forward(y, x, prev, ζ, nil, 1, 0); err != nil {
-					t.Fatal(err)
-				}
+				testkit.Must(p.NewStepper(1).Forward(y, x, prev, ζ, nil, 1, 0))
 				a := math.Exp(-γ * τ)
 				for i := range y {
 					want := x[i] + τ*(a*(x[i]-prev[i])/τ+math.Sqrt(1-a*a)*ζ[i]-τ*x[i])
@@ -642,9 +619,7 @@ func TestTerminalBesideATip(t *testing.T) {
 		t.Fatalf("the test's points have projections %v, want none and one", ok)
 	}
 	x, failed, h := append([]float64(nil), start...), make([]bool, 2), make([]float64, 2)
-	if _, err := s.Terminal(x, failed, 2); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(s.Terminal(x, failed, 2))
 	set.Values(h, x, 2)
 	if failed[0] || failed[1] || math.Abs(h[0]) > 1e-13 || x[2] != newton[2] || x[3] != newton[3] {
 		t.Errorf("failed %v, h = %v, x = %v", failed, h, x)

@@ -31,15 +31,13 @@ func (s *spy) Eval(dst, x, p []float64, n int, t float64) {
 // samples; blocks and workers change nothing; watching changes no sample.
 func TestTrace(t *testing.T) {
 	const n, d = 41, 3
-	cap, err := zoo.NewCap([]float64{0, 0, 1}, 0.2)
-	testkit.OK(t, err)
+	cap := testkit.Must(zoo.NewCap([]float64{0, 0, 1}, 0.2))
 	for _, m := range []Method{ULLA, OLLA, ULLAP} {
 		for _, walls := range []Walls{ElasticWalls, PaperWalls} {
 			p := &Process{Set: cap, Method: m, Friction: 3, Walls: walls,
 				Landing:  Landing{Explicit: true, Rate: 0.8},
 				Schedule: Schedule{N: 6, T: 1.5, SigmaMin: 0.3, SigmaMax: 1.1}}
-			prior, err := UniformPrior(p)
-			testkit.OK(t, err)
+			prior := testkit.Must(UniformPrior(p))
 			run := func(rows, workers int, trace *Trace, s *spy) ([]float64, []bool) {
 				pool := testkit.Pool(t, workers)
 				sim := NewSimulator(p, pool, rows)
@@ -47,10 +45,8 @@ func TestTrace(t *testing.T) {
 				x, failed := make([]float64, n*d), make([]bool, n)
 				for _, part := range [][2]int{{0, 30}, {30, n}} { // two calls add up
 					lo, hi := part[0], part[1]
-					if _, err := sim.Backward(context.Background(), x[lo*d:hi*d], failed[lo:hi], uint64(lo), 5, prior,
-						func(int) Score { return s }); err != nil {
-						t.Fatal(err)
-					}
+					testkit.Must(sim.Backward(context.Background(), x[lo*d:hi*d], failed[lo:hi], uint64(lo), 5, prior,
+						func(int) Score { return s }))
 				}
 				return x, failed
 			}
@@ -106,8 +102,7 @@ func TestTrace(t *testing.T) {
 // States from which a sample got no further do not count.
 func TestTraceLeavesOutFailed(t *testing.T) {
 	p := &Process{Set: zoo.Sphere{D: 3}, Method: OLLAP, Schedule: Schedule{N: 4, T: 4, SigmaMin: 1, SigmaMax: 2}}
-	prior, err := UniformPrior(p)
-	testkit.OK(t, err)
+	prior := testkit.Must(UniformPrior(p))
 	pool := testkit.Pool(t, 1)
 	sim, trace := NewSimulator(p, pool, 16), NewTrace(p)
 	sim.Watch(trace)

@@ -45,12 +45,10 @@ func TestTuneByDirections(t *testing.T) {
 			Method: ULLAP, Schedule: Schedule{N: 1, T: 1, SigmaMin: 1, SigmaMax: 1}}
 		count := 4096 / directions
 		c := &Chains{Process: p, Symmetric: true, Count: count, Burn: 50, Keep: 50, Thin: 10, Seed: 3}
-		τ, err := c.Tune(t.Context(), pool, make([]float64, count*(directions+1)))
-		testkit.OK(t, err)
+		τ := testkit.Must(c.Tune(t.Context(), pool, make([]float64, count*(directions+1))))
 		steps = append(steps, τ)
 		p.Schedule.T = τ
-		draws, err := c.Run(t.Context(), pool, make([]float64, count*(directions+1)))
-		testkit.OK(t, err)
+		draws := testkit.Must(c.Run(t.Context(), pool, make([]float64, count*(directions+1))))
 		moment := 0.0
 		for _, v := range draws.X {
 			moment += v * v / float64(4096*c.Keep)

@@ -50,8 +50,7 @@ func TestTuneHalves(t *testing.T) {
 		for i := range 16 {
 			x0[2*i] = 0.01 * float64(i)
 		}
-		got, err := c.Tune(t.Context(), pool, x0)
-		testkit.OK(t, err)
+		got := testkit.Must(c.Tune(t.Context(), pool, x0))
 		want, halved := 64.0, 0
 		for ; ; halved++ {
 			round := tuned(line, OLLA, within{1, &calls}, want)
@@ -150,8 +149,7 @@ func (blind) Gradient(dst, x []float64, _ int) { copy(dst, x) }
 // rounds scatter: a tenth of a share at either side, for failures all of it.
 func TestTunedShares(t *testing.T) {
 	pool := testkit.Pool(t, 1)
-	interval, err := zoo.NewBox([]float64{0}, []float64{1})
-	testkit.OK(t, err)
+	interval := testkit.Must(zoo.NewBox([]float64{0}, []float64{1}))
 	ellipsoid := zoo.Ellipsoid{Axes: []float64{1, 0.6, 0.2}}
 	turned := func(d *Draws) float64 { return d.Turned }
 	refused := func(d *Draws) float64 { return d.Refused }
@@ -179,15 +177,13 @@ func TestTunedShares(t *testing.T) {
 		for range chains.Count {
 			x0 = append(x0, c.start...)
 		}
-		τ, err := chains.Tune(t.Context(), pool, x0)
-		testkit.OK(t, err)
+		τ := testkit.Must(chains.Tune(t.Context(), pool, x0))
 		at := func(τ float64) float64 {
 			p := *chains.Process
 			p.Schedule.T = τ
 			long := &Chains{Process: &p, Symmetric: true, Leaps: c.leaps, Count: 64, Burn: 50, Keep: 1, Thin: 300,
 				Seed: 9, watch: true}
-			draws, err := long.Run(t.Context(), pool, x0)
-			testkit.OK(t, err)
+			draws := testkit.Must(long.Run(t.Context(), pool, x0))
 			return c.share(draws)
 		}
 		here, there := at(τ), at(c.factor*τ)

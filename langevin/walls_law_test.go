@@ -32,8 +32,7 @@ func TestElasticLaws(t *testing.T) {
 			{Method: langevin.OLLAP, Tau: 0.005},
 		} {
 			r.Count, r.Step, r.Seed = 200, 4, 7
-			m, err := wallChain{chainRun: r, Burn: 300, Keep: 100}.Stationary(t.Context(), b, pool)
-			testkit.OK(t, err)
+			m := testkit.Must(wallChain{chainRun: r, Burn: 300, Keep: 100}.Stationary(t.Context(), b, pool))
 			if math.Abs(m.Mean-0.5) > 5.5*m.MeanError+bias || math.Abs(m.Edge-0.05) > 5.5*m.EdgeError+bias/4 {
 				t.Errorf("%s, %v τ=%v γ=%v: mean %.4f ± %.4f, %.4f ± %.4f at the wall", b.Name, r.Method, r.Tau,
 					r.Friction, m.Mean, m.MeanError, m.Edge, m.EdgeError)
@@ -58,8 +57,7 @@ func TestElasticErrorFalls(t *testing.T) {
 	var off []float64
 	for i, τ := range []float64{0.1, 0.05, 0.025} {
 		r := chainRun{Method: langevin.ULLA, Tau: τ, Friction: 0.2, Count: 400, Step: 4, Seed: 7}
-		m, err := wallChain{chainRun: r, Burn: 200 << i, Keep: 75 << i}.Stationary(t.Context(), b, pool)
-		testkit.OK(t, err)
+		m := testkit.Must(wallChain{chainRun: r, Burn: 200 << i, Keep: 75 << i}.Stationary(t.Context(), b, pool))
 		if e := math.Abs(m.Mean - 0.5 + 0.6*τ); e > 5*m.MeanError {
 			t.Errorf("τ = %v: mean %.4f ± %.4f, expected %.4f", τ, m.Mean, m.MeanError, 0.5-0.6*τ)
 		}
@@ -107,8 +105,7 @@ func TestBackwardKeepsTheLaw(t *testing.T) {
 		}
 		for _, r := range runs {
 			r.Count, r.Step, r.Seed = 2000, 80, 7
-			m, err := wallChain{chainRun: r}.Backward(t.Context(), b, pool)
-			testkit.OK(t, err)
+			m := testkit.Must(wallChain{chainRun: r}.Backward(t.Context(), b, pool))
 			mean, edge := mean, edge
 			if r.Walls == langevin.PaperWalls {
 				mean, edge = 0.02, 0.025

@@ -26,9 +26,7 @@ func flying(set constraint.Set, m Method, τ float64, steps int) *Process {
 
 func boxOf(t *testing.T, lower, upper []float64) constraint.Set {
 	t.Helper()
-	set, err := zoo.NewBox(lower, upper)
-	testkit.OK(t, err)
-	return set
+	return testkit.Must(zoo.NewBox(lower, upper))
 }
 
 // fly returns the states x_1, x_2, … of one row from x with momentum p, forward
@@ -209,8 +207,7 @@ func TestBouncesReverse(t *testing.T) {
 		for k := range steps {
 			path = append(path, slices.Clone(x))
 			y := make([]float64, d)
-			info, err := s.Forward(y, x, prev, zero, failed, 1, k)
-			testkit.OK(t, err)
+			info := testkit.Must(s.Forward(y, x, prev, zero, failed, 1, k))
 			bounces += info.Reflected
 			info.Folds.Carry(x)
 			prev, x = x, y
@@ -222,8 +219,7 @@ func TestBouncesReverse(t *testing.T) {
 		}
 		for k := steps - 1; k >= 0; k-- {
 			y := make([]float64, d)
-			info, err := s.Backward(y, x, next, zero, failed, 1, k, zeroScore{})
-			testkit.OK(t, err)
+			info := testkit.Must(s.Backward(y, x, next, zero, failed, 1, k, zeroScore{}))
 			bounces -= info.Reflected
 			info.Folds.Carry(x)
 			next, x = x, y
@@ -285,8 +281,7 @@ func TestWhereMirrorsEnd(t *testing.T) {
 	} {
 		p := flying(c.set, ULLA, 1, 1)
 		y, failed, x := make([]float64, 1), make([]bool, 1), []float64{c.x}
-		info, err := p.NewStepper(1).Forward(y, x, []float64{c.x - c.v}, []float64{0}, failed, 1, 0)
-		testkit.OK(t, err)
+		info := testkit.Must(p.NewStepper(1).Forward(y, x, []float64{c.x - c.v}, []float64{0}, failed, 1, 0))
 		if math.Abs(y[0]-c.want) > 1e-9 || info.Bounces != c.what || failed[0] != c.failed {
 			t.Errorf("%s: to %v %+v failed %v, want %v %+v", name, y, info.Bounces, failed, c.want, c.what)
 		}
@@ -307,8 +302,7 @@ func TestUnfold(t *testing.T) {
 		for _, m := range []Method{OLLA, ULLA} {
 			p := process(set, m)
 			p.Landing.Explicit = false
-			x0, err := Start(t.Context(), p, 40, 6)
-			testkit.OK(t, err)
+			x0 := testkit.Must(Start(t.Context(), p, 40, 6))
 			pool := parallel.New(1)
 			var paths Paths
 			r, err := NewSimulator(p, pool, 16).Forward(t.Context(), &paths, x0, 8, 1)
@@ -380,8 +374,7 @@ func TestElasticPathsAreReproducible(t *testing.T) {
 			p := process(set, m)
 			p.NoTerminal, p.Landing.Explicit = false, false
 			l := len(set.Inequalities())
-			x0, err := Start(t.Context(), p, 40, 6)
-			testkit.OK(t, err)
+			x0 := testkit.Must(Start(t.Context(), p, 40, 6))
 			var first []float64
 			var count Bounces
 			for _, c := range []struct{ workers, rows int }{{1, 40}, {2, 7}, {7, 3}} {
@@ -391,12 +384,10 @@ func TestElasticPathsAreReproducible(t *testing.T) {
 				if _, err := sim.Forward(t.Context(), &paths, x0, 8, 1); err != nil { // memory is used again
 					t.Fatal(err)
 				}
-				r, err := sim.Forward(t.Context(), &paths, x0, 5, 2)
-				testkit.OK(t, err)
+				r := testkit.Must(sim.Forward(t.Context(), &paths, x0, 5, 2))
 				out, failed := make([]float64, len(x0)), make([]bool, 40)
 				score := func(int) Score { return smooth }
-				back, err := sim.Backward(t.Context(), out, failed, 0, 5, Empirical{x0}, score)
-				testkit.OK(t, err)
+				back := testkit.Must(sim.Backward(t.Context(), out, failed, 0, 5, Empirical{x0}, score))
 				pool.Close()
 				all, folded := append(slices.Clone(paths.X), out...), 0
 				for i := range 40 {
@@ -527,16 +518,13 @@ func TestEndsAgreeInsideWalls(t *testing.T) {
 				for range n {
 					x0 = append(x0, c.from...)
 				}
-				ends, err := sim.EmpiricalPrior(t.Context(), x0, 2, 0)
-				testkit.OK(t, err)
+				ends := testkit.Must(sim.EmpiricalPrior(t.Context(), x0, 2, 0))
 				if D := distance(ends.States); !(D < 0.095) {
 					t.Errorf("%s %v γ=%v: forward paths end at distance %.3f", name, m, γ, D)
 				}
 				x, failed := make([]float64, n*d), make([]bool, n)
 				score := func(int) Score { return zeroScore{} }
-				if _, err := sim.Backward(t.Context(), x, failed, 0, 3, uniform, score); err != nil {
-					t.Fatal(err)
-				}
+				testkit.Must(sim.Backward(t.Context(), x, failed, 0, 3, uniform, score))
 				if D := distance(x); !(D < 0.095) {
 					t.Errorf("%s %v γ=%v: backward paths end at distance %.3f", name, m, γ, D)
 				}

@@ -10,6 +10,7 @@ import (
 	"github.com/landing-diffusion/landing/constraint"
 	"github.com/landing-diffusion/landing/constraint/zoo"
 	"github.com/landing-diffusion/landing/problem/sets"
+	"github.com/landing-diffusion/landing/tools/testkit"
 )
 
 const pair = `data: {path: x.csv}
@@ -50,10 +51,7 @@ func TestCompoundSets(t *testing.T) {
 		if err != nil || !reflect.DeepEqual(again.Set, p.Set) || string(again.Resolved()) != string(p.Resolved()) {
 			t.Errorf("%s: %v: the resolved form has %+v\n%s", c.set, err, again.Set, p.Resolved())
 		}
-		proc, err := again.Build()
-		if err != nil {
-			t.Fatal(err)
-		}
+		proc := testkit.Must(again.Build())
 		if got := fmt.Sprint(proc.Set.Equalities(), proc.Set.Inequalities()); constraint.Name(proc.Set) != c.name ||
 			got != c.components {
 			t.Errorf("%s: %s with %s", c.set, constraint.Name(proc.Set), got)
@@ -113,9 +111,7 @@ func TestCompoundFaults(t *testing.T) {
 		if err == nil {
 			_, err = p.Build()
 		}
-		if err == nil || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%q:\n got  %v\n want %s", c.to, err, c.want)
-		}
+		testkit.Refused(t, err, c.want, c.to)
 	}
 }
 
@@ -124,10 +120,7 @@ func TestNestedFiles(t *testing.T) {
 	weights, octahedron := files(t)
 	text := fmt.Sprintf("set: {product: [{kind: level-set, weights: %s}, {kind: level-set, weights: %[1]s, mesh: "+
 		"%s}]}\nprior: empirical", weights, octahedron)
-	p, err := load(t, text)
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := testkit.Must(load(t, text))
 	q := *p
 	q.SetFile("set.product[1].weights", "other.npz")
 	if got := fmt.Sprint(p.Files()); got != fmt.Sprintf("map[data.path: set.product[0].weights:%s "+
@@ -138,10 +131,7 @@ func TestNestedFiles(t *testing.T) {
 		f["set.product[1].mesh"] != octahedron {
 		t.Errorf("files %v", f)
 	}
-	if _, err := q.Build(); err == nil || !strings.Contains(err.Error(),
-		"mine.yaml:1: set.product[1].weights: open other.npz") {
-		t.Errorf("%v", err)
-	}
+	testkit.Refused(t, testkit.Err(q.Build()), "mine.yaml:1: set.product[1].weights: open other.npz")
 }
 
 // A kind that a program adds may have a key that others have, of another type: it is

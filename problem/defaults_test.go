@@ -1,27 +1,21 @@
 package problem
 
 import (
-	"strings"
 	"testing"
 
 	"github.com/landing-diffusion/landing/learn/score"
 	"github.com/landing-diffusion/landing/learn/score/networks"
 	"github.com/landing-diffusion/landing/learn/train"
+	"github.com/landing-diffusion/landing/tools/testkit"
 )
 
 // The zero values of networks and of trainings mean what the problem file's defaults mean.
 func TestZeroValuesAreDefaults(t *testing.T) {
 	n := Defaults().Network
-	zero, err := networks.New(score.Config{Dim: 3})
-	if err != nil {
-		t.Fatal(err)
-	}
-	file, err := networks.New(score.Config{
+	zero := testkit.Must(networks.New(score.Config{Dim: 3}))
+	file := testkit.Must(networks.New(score.Config{
 		Kind: "mlp", Dim: 3, Width: n.Width, Layers: n.Layers, Octaves: n.Octaves, Wavelength: n.Wavelength,
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 	if a, b := zero.Tensors(zero.Parameters()), file.Tensors(file.Parameters()); len(a) != len(b) ||
 		len(zero.Parameters()) != len(file.Parameters()) {
 		t.Errorf("a zero Config has %d layers and %d parameters, the default %d and %d",
@@ -42,17 +36,9 @@ func TestOctavesOfStart(t *testing.T) {
 	for _, of := range []string{"point", "start"} {
 		p, err := load(t, "data: {kind: points, path: x.csv}\nset: {kind: sphere, dim: 3}\nnetwork: {octaves: 2}\n"+
 			"process: {steps: 10}", "network.octaves_of="+of)
-		if err != nil {
-			t.Fatal(err)
-		}
-		proc, err := p.Build()
-		if err != nil {
-			t.Fatal(err)
-		}
-		m, err := p.Method(proc)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, err)
+		proc := testkit.Must(p.Build())
+		m := testkit.Must(p.Method(proc))
 		start := p.NetworkConfig(m, proc.Set).Reading().Start
 		if of == "point" {
 			if start != nil {
@@ -91,10 +77,7 @@ func TestHeldOutDefaults(t *testing.T) {
 		{arm, []string{"train.max_seconds=60"}, 0, train.MaxClocked, 0.7},
 		{arm, nil, 300, 300, 0.7},
 	} {
-		p, err := load(t, c.source, c.settings...)
-		if err != nil {
-			t.Fatal(err)
-		}
+		p := testkit.Must(load(t, c.source, c.settings...))
 		if _, err := p.Build(); err != nil {
 			t.Errorf("%v: %v", c.settings, err)
 		}
@@ -106,7 +89,5 @@ func TestHeldOutDefaults(t *testing.T) {
 	if err == nil {
 		_, err = p.Build()
 	}
-	if err == nil || !strings.Contains(err.Error(), `train.stop is "never"; expected one of epochs, held_out`) {
-		t.Errorf("got %v", err)
-	}
+	testkit.Refused(t, err, `train.stop is "never"; expected one of epochs, held_out`)
 }

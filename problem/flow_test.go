@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/landing-diffusion/landing/tools/testkit"
 )
 
 // A flow has steps of its own where the file gives none, times from 0 to 1 whatever the horizon, and
@@ -15,9 +17,7 @@ func TestFlowKeys(t *testing.T) {
 	load := func(method string, settings ...string) *Problem {
 		t.Helper()
 		p, err := Load([]byte(strings.Replace(text, "%s", method, 1)), "f.yaml", "", ParseSettings(settings...))
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, err)
 		return p
 	}
 	for _, name := range []string{"flow", "RFM"} {

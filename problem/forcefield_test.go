@@ -10,6 +10,7 @@ import (
 
 	"github.com/landing-diffusion/landing/domain/molecule/amber"
 	"github.com/landing-diffusion/landing/langevin"
+	"github.com/landing-diffusion/landing/tools/testkit"
 )
 
 // dipeptide is alanine dipeptide with φ = −70°, as a set of formulas.
@@ -21,26 +22,16 @@ const dipeptide = "name: p\nset: {kind: formula, dim: 66, let: {atom: \"reshape(
 func TestForceField(t *testing.T) {
 	dir := t.TempDir()
 	write := func(name, from string) string {
-		b, err := os.ReadFile(filepath.Join("..", "domain", "molecule", "amber", "testdata", from))
-		if err != nil {
-			t.Fatal(err)
-		}
+		b := testkit.Must(os.ReadFile(filepath.Join("..", "domain", "molecule", "amber", "testdata", from)))
 		path := filepath.Join(dir, name)
-		if err := os.WriteFile(path, b, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, os.WriteFile(path, b, 0o600))
 		return path
 	}
 	prmtop, rst := write("a.prmtop", "dipeptide.prmtop"), write("a.rst7", "dipeptide.rst7")
 	broken := filepath.Join(dir, "broken.prmtop")
-	if err := os.WriteFile(broken, []byte("%VERSION\n%FLAG POINTERS\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.WriteFile(broken, []byte("%VERSION\n%FLAG POINTERS\n"), 0o600))
 	build := func(potential string) (*langevin.Chains, error) {
-		p, err := Load([]byte(dipeptide+"potential: {kind: amber, "+potential+"}\n"), "p.yaml", "", nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		p := testkit.Must(Load([]byte(dipeptide+"potential: {kind: amber, "+potential+"}\n"), "p.yaml", "", nil))
 		return p.BuildChains()
 	}
 	want := make([]float64, 1)
@@ -58,10 +49,7 @@ func TestForceField(t *testing.T) {
 			t.Errorf("%s: %v", c.keys, err)
 			continue
 		}
-		direct, err := amber.NewPotential(amber.AlanineDipeptide(), c.solvent, c.kelvin, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		direct := testkit.Must(amber.NewPotential(amber.AlanineDipeptide(), c.solvent, c.kelvin, nil))
 		x, got := amber.AlanineStart(), make([]float64, 1)
 		direct.Value(want, x, 1)
 		chains.Process.Potential.(langevin.Energy).Value(got, x, 1)
@@ -89,21 +77,14 @@ func TestForceField(t *testing.T) {
 		if !strings.Contains(keys, "prmtop:") && !strings.Contains(keys, "molecule:") && keys != "" {
 			keys = "molecule: alanine-dipeptide, " + keys
 		}
-		if _, err := build(keys); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: %v; want %q", keys, err, want)
-		}
+		testkit.Refused(t, testkit.Err(build(keys)), want, keys)
 	}
-	p, err := Load([]byte("name: p\nset: {kind: sphere, dim: 4}\npotential: {kind: amber, molecule: "+
-		"alanine-dipeptide}\n"), "p.yaml", "", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := testkit.Must(Load([]byte("name: p\nset: {kind: sphere, dim: 4}\npotential: {kind: amber, molecule: "+
+		"alanine-dipeptide}\n"), "p.yaml", "", nil))
 	for key, value := range map[string]string{"prmtop": "a", "molecule": "a", "coordinates": "a", "solvent": "a",
 		"temperature": "1"} {
 		q, err := Load([]byte(dipeptide+"potential: {kind: quadratic, "+key+": "+value+"}\n"), "p.yaml", "", nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, err)
 		var fault *KeyError
 		if _, err := q.BuildChains(); !errors.As(err, &fault) || fault.Key != "potential."+key {
 			t.Errorf("%s of kind quadratic: %v", key, err)
@@ -118,9 +99,7 @@ func TestForceField(t *testing.T) {
 // The files of a force field are among those that a run keeps.
 func TestForceFieldFiles(t *testing.T) {
 	p, err := Load([]byte(dipeptide+"potential: {kind: amber, prmtop: a, coordinates: b}\n"), "p.yaml", "", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	for key, path := range map[string]string{prmtopKey: "a", coordinatesKey: "b"} {
 		if got := p.Files()[key]; got != path {
 			t.Errorf("%s is %q", key, got)

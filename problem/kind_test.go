@@ -4,15 +4,15 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+
+	"github.com/landing-diffusion/landing/tools/testkit"
 )
 
 // Where data.kind is not written it follows from the set: motions of an arm, and conformations
 // of a molecule where the file has frames; what is written stays, and nothing else is asked.
 func TestKindFollows(t *testing.T) {
 	template := filepath.Join(t.TempDir(), "m.xyz")
-	if err := os.WriteFile(template, []byte("3\n\nC 0 0 0\nC 1.5 0 0\nC 2 1.4 0\n"), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.WriteFile(template, []byte("3\n\nC 0 0 0\nC 1.5 0 0\nC 2 1.4 0\n"), 0o666))
 	arm := "set: {kind: arm, robot: panda, waypoints: 5"
 	molecule := "set: {kind: molecule, template: " + template + ", distances: [{name: b, atoms: [0, 1], value: 1.5}]}"
 	for _, c := range []struct{ text, want string }{
@@ -29,20 +29,14 @@ func TestKindFollows(t *testing.T) {
 		{"set: {kind: sphere, dim: 3}\ndata: {path: places.csv}\n", "points"},
 		{"set: {kind: sphere, dim: 3}\ndata: {path: a.pdb}\n", "points"},
 	} {
-		p, err := Load([]byte(c.text), "p.yaml", "", nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		p := testkit.Must(Load([]byte(c.text), "p.yaml", "", nil))
 		if _, err := p.Assemble(); err != nil {
 			t.Fatalf("%s: %v", c.text, err)
 		}
 		if p.Data.Kind != c.want {
 			t.Errorf("%s: data.kind is %s; want %s", c.text, p.Data.Kind, c.want)
 		}
-		again, err := Load(p.Resolved(), "config.yaml", "", nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		again := testkit.Must(Load(p.Resolved(), "config.yaml", "", nil))
 		if _, err := again.Assemble(); err != nil || again.Data.Kind != c.want {
 			t.Errorf("%s: read back data.kind is %s, %v", c.text, again.Data.Kind, err)
 		}

@@ -9,6 +9,7 @@ import (
 	"github.com/landing-diffusion/landing/langevin"
 	"github.com/landing-diffusion/landing/learn/levelset"
 	"github.com/landing-diffusion/landing/learn/score"
+	"github.com/landing-diffusion/landing/tools/testkit"
 )
 
 // files writes the network h(x) ≈ x_0² + x_1² + x_2² − 1, roughly, and an
@@ -22,19 +23,12 @@ func files(t *testing.T) (weights, octahedron string) {
 	copy(n.Weight(1), []float64{1, 1, 1, 1, 1, 1})
 	n.Bias(1)[0] = -1.2
 	weights, octahedron = filepath.Join(dir, "net.npz"), filepath.Join(dir, "octahedron.obj")
-	f, err := os.Create(weights)
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := testkit.Must(os.Create(weights))
 	defer f.Close()
-	if err := n.Write(f); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, n.Write(f))
 	obj := "v 1 0 0\nv -1 0 0\nv 0 1 0\nv 0 -1 0\nv 0 0 1\nv 0 0 -1\nf 1 3 5\nf 3 2 5\nf 2 4 5\nf 4 1 5\nf 3 1 " +
 		"6\nf 2 3 6\nf 4 2 6\nf 1 4 6\n"
-	if err := os.WriteFile(octahedron, []byte(obj), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.WriteFile(octahedron, []byte(obj), 0o666))
 	return weights, octahedron
 }
 
@@ -46,9 +40,7 @@ func TestMeshRecipes(t *testing.T) {
 		"bunny50": {0.6, 0.07, 8}, "bunny100": {0.6, 0.07, 5}, "spot50": {0.5, 0.1, 5}, "spot100": {0.5, 0.1, 3},
 	} {
 		data, origin, err := Source(name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, err)
 		for variant, v := range map[string]struct {
 			method   langevin.Method
 			schedule langevin.Schedule
@@ -60,14 +52,8 @@ func TestMeshRecipes(t *testing.T) {
 			"olla-p": {langevin.OLLAP, langevin.Schedule{N: 400, T: want.horizon, SigmaMin: want.olla,
 				SigmaMax: want.olla}},
 		} {
-			p, err := Load(data, origin, variant, ParseSettings(set...))
-			if err != nil {
-				t.Fatal(err)
-			}
-			proc, err := p.Build()
-			if err != nil {
-				t.Fatal(err)
-			}
+			p := testkit.Must(Load(data, origin, variant, ParseSettings(set...)))
+			proc := testkit.Must(p.Build())
 			if proc.Schedule != v.schedule || proc.Method != v.method || proc.Friction != 20 &&
 				v.method.Underdamped() || v.method == langevin.ULLA && proc.Landing != (langevin.Landing{Explicit: true,
 				Rate: 25}) || v.method == langevin.OLLA && proc.Landing.Explicit {
@@ -92,9 +78,7 @@ func TestMeshRecipes(t *testing.T) {
 func TestLevelSetFaults(t *testing.T) {
 	weights, octahedron := files(t)
 	far := filepath.Join(t.TempDir(), "far.obj")
-	if err := os.WriteFile(far, []byte("v 9 0 0\nv 9 1 0\nv 9 0 1\nf 1 2 3\n"), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.WriteFile(far, []byte("v 9 0 0\nv 9 1 0\nv 9 0 1\nf 1 2 3\n"), 0o666))
 	for _, c := range []struct{ set, prior, want string }{
 		{"", "uniform", "set.weights is missing; expected an NPZ file"},
 		{", weights: " + octahedron, "uniform", "p.yaml:1: set.weights: "},
@@ -107,9 +91,7 @@ func TestLevelSetFaults(t *testing.T) {
 		{", dim: 3", "uniform", "this key belongs to set.kind sphere"},
 	} {
 		p, err := Load([]byte("set: {kind: level-set"+c.set+"}\nprior: "+c.prior), "p.yaml", "", nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, err)
 		if _, err = p.Build(); (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%v; want %q", err, c.want)
 		}

@@ -4,6 +4,8 @@ import (
 	"math"
 	"strings"
 	"testing"
+
+	"github.com/landing-diffusion/landing/tools/testkit"
 )
 
 const observed = `name: torus
@@ -22,21 +24,13 @@ prior: empirical
 
 // Entries have their defaults, formulas see the definitions of the set, and the resolved problem is the same again.
 func TestObserve(t *testing.T) {
-	p, err := Load([]byte(observed), "torus.yaml", "", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := p.Build(); err != nil {
-		t.Fatal(err)
-	}
+	p := testkit.Must(Load([]byte(observed), "torus.yaml", "", nil))
+	testkit.Must(p.Build())
 	again, err := Load(p.Resolved(), "again", "", nil)
 	if err != nil || string(again.Resolved()) != string(p.Resolved()) {
 		t.Errorf("%v:\n%s", err, p.Resolved())
 	}
-	o, err := p.Observables(3)
-	if err != nil {
-		t.Fatal(err)
-	}
+	o := testkit.Must(p.Observables(3))
 	if len(o.List) != 4 {
 		t.Fatalf("%+v", o.List)
 	}
@@ -84,8 +78,6 @@ func TestObserveFaults(t *testing.T) {
 		if err == nil {
 			_, err = p.Build()
 		}
-		if err == nil || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%s:\n got  %v\n want %s", c.to, err, c.want)
-		}
+		testkit.Refused(t, err, c.want, c.to)
 	}
 }

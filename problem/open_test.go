@@ -2,17 +2,16 @@ package problem
 
 import (
 	"slices"
-	"strings"
 	"testing"
+
+	"github.com/landing-diffusion/landing/tools/testkit"
 )
 
 // An arm's open places have names of their own, which formulas can use and the resolved problem
 // has; those that are given win. Chains, which have no data, are refused such a set.
 func TestOpenPlacesAreNamed(t *testing.T) {
 	recipe, _, err := Source("arm")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	tip := []string{"start_x", "start_y", "start_z"}
 	for _, c := range []struct {
 		set  []string
@@ -44,14 +43,9 @@ func TestOpenPlacesAreNamed(t *testing.T) {
 			t.Errorf("%v, resolved: %v, %v", c.set, again.Given(), err)
 		}
 	}
-	p, err := Load(recipe, "", "", ParseSettings("set.goal={position: condition}"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, err = p.BuildChains()
-	if err == nil || !strings.Contains(err.Error(), "condition.columns is [goal_x goal_y goal_z]; expected none") {
-		t.Errorf("chains: %v", err)
-	}
+	p := testkit.Must(Load(recipe, "", "", ParseSettings("set.goal={position: condition}")))
+	testkit.Refused(t, testkit.Err(p.BuildChains()),
+		"condition.columns is [goal_x goal_y goal_z]; expected none", "chains")
 }
 
 // In products and intersections open numbers have the names on which the sets that see them agree;
@@ -75,9 +69,7 @@ func TestOpenPlacesOfCompounds(t *testing.T) {
 			_, err = p.Assemble()
 		}
 		if c.fault != "" {
-			if err == nil || !strings.Contains(err.Error(), c.fault) {
-				t.Errorf("%s: %v, want %s", c.set, err, c.fault)
-			}
+			testkit.Refused(t, err, c.fault, c.set)
 			continue
 		}
 		if err != nil || !slices.Equal(p.Given(), names) {

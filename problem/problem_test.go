@@ -13,6 +13,7 @@ import (
 	"github.com/landing-diffusion/landing/constraint"
 	"github.com/landing-diffusion/landing/langevin"
 	"github.com/landing-diffusion/landing/problem/sets"
+	"github.com/landing-diffusion/landing/tools/testkit"
 )
 
 const good = `name: mine
@@ -35,9 +36,7 @@ func load(t *testing.T, text string, settings ...string) (*Problem, error) {
 
 func TestGoodProblem(t *testing.T) {
 	p, err := load(t, good, "train.epochs=7", "train.learning_rate=1e-4", "process.landing={mode: explicit, rate: 3}")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	if p.Train.Epochs != 7 || p.Process.Steps != 10 || p.Process.Landing.Rate != 3 || p.Train.Clip != 10 ||
 		p.Train.LearningRate != 1e-4 {
 		t.Errorf("got %+v", p)
@@ -187,9 +186,7 @@ func TestSettingFaults(t *testing.T) {
 		"train.epochs=5\n6": "expected key=value",
 		"process.sigma=3":   "process.sigma is 3; expected a mapping with keys min, max, schedule",
 	} {
-		if _, err := load(t, good, setting); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("--set %q: got %v, want %s", setting, err, want)
-		}
+		testkit.Refused(t, testkit.Err(load(t, good, setting)), want, setting)
 	}
 }
 
@@ -212,9 +209,7 @@ set:
     - name: floor
       expr: a - c[0]
 `)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	again, err := Load(p.Resolved(), "resolved", "", nil)
 	if err != nil {
 		t.Fatalf("%v\n%s", err, p.Resolved())
@@ -222,10 +217,7 @@ set:
 	if !reflect.DeepEqual(again.Set, p.Set) {
 		t.Errorf("the resolved form has %+v, want %+v", again.Set, p.Set)
 	}
-	proc, err := again.Build()
-	if err != nil {
-		t.Fatal(err)
-	}
+	proc := testkit.Must(again.Build())
 	x := make([]float64, 14)
 	x[0], x[7] = 0.5, 2
 	if v := constraint.Values(proc.Set, x); v[0] != 3.25 || v[6] != -1 || v[7] != 0.2-0.5 {
@@ -247,9 +239,7 @@ func TestRecipes(t *testing.T) {
 	}
 	for _, name := range Recipes() {
 		data, origin, err := Source(name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, err)
 		if strings.HasPrefix(name, "so10") || strings.HasPrefix(name, "bunny") || strings.HasPrefix(name, "spot") ||
 			name == "alanine" || name == "arm" {
 			continue // TestSO10Recipes, TestMeshRecipes, TestAlanineRecipe, TestArmRecipe
@@ -258,14 +248,8 @@ func TestRecipes(t *testing.T) {
 			if name == "demo" && variant != "" {
 				continue
 			}
-			p, err := Load(data, origin, variant, nil)
-			if err != nil {
-				t.Fatal(err)
-			}
-			proc, err := p.Build()
-			if err != nil {
-				t.Fatal(err)
-			}
+			p := testkit.Must(Load(data, origin, variant, nil))
+			proc := testkit.Must(p.Build())
 			batch := map[string]int{"demo": p.Train.Batch, "volcano": 128}[name]
 			if batch == 0 {
 				batch = 512
@@ -280,10 +264,7 @@ func TestRecipes(t *testing.T) {
 				p.Train.Refresh != 1 || p.Train.TimesPerPath != 0) {
 				t.Errorf("%s: %+v %+v", name, p.Network, p.Train)
 			}
-			again, err := Load(p.Resolved(), "resolved", "", nil)
-			if err != nil {
-				t.Fatal(err)
-			}
+			again := testkit.Must(Load(p.Resolved(), "resolved", "", nil))
 			if string(again.Resolved()) != string(p.Resolved()) {
 				t.Errorf("%s: the resolved form does not load to itself", name)
 			}
@@ -295,9 +276,7 @@ func TestRecipes(t *testing.T) {
 // walls, on the paper's single inequality.
 func TestAlanineRecipe(t *testing.T) {
 	data, origin, err := Source("alanine")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	for variant, want := range map[string]struct {
 		method     langevin.Method
 		walls      langevin.Walls
@@ -311,14 +290,8 @@ func TestAlanineRecipe(t *testing.T) {
 		"guarded": {langevin.ULLA, langevin.ElasticWalls, "[φ angle ACE1:C–ALA2:N–ALA2:CA ≤ 165° " +
 			"angle ALA2:N–ALA2:CA–ALA2:C ≤ 165° angle ALA2:CA–ALA2:C–NME3:N ≤ 165° ψ ≥ 130° ψ ≤ 170°]"},
 	} {
-		p, err := Load(data, origin, variant, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		proc, err := p.Build()
-		if err != nil {
-			t.Fatal(err)
-		}
+		p := testkit.Must(Load(data, origin, variant, nil))
+		proc := testkit.Must(p.Build())
 		s := proc.Schedule
 		if s != (langevin.Schedule{N: 100, T: 0.2, SigmaMin: 0.5, SigmaMax: 2}) || proc.Friction != 10 ||
 			proc.Landing != (langevin.Landing{Explicit: true, Rate: 50}) || p.Train.Batch != 1024 ||
@@ -343,22 +316,14 @@ func TestAlanineRecipe(t *testing.T) {
 // the paper's walls and no terminal projection; aggregated the paper's set; fast another friction.
 func TestArmRecipe(t *testing.T) {
 	data, origin, err := Source("arm")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	for variant, want := range map[string]struct {
 		h, g     int
 		paper    bool
 		friction float64
 	}{"": {84, 80, false, 1}, "paper": {84, 80, true, 1}, "aggregated": {1, 1, false, 1}, "fast": {84, 80, false, 5}} {
-		p, err := Load(data, origin, variant, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		proc, err := p.Build()
-		if err != nil {
-			t.Fatal(err)
-		}
+		p := testkit.Must(Load(data, origin, variant, nil))
+		proc := testkit.Must(p.Build())
 		if s := proc.Schedule; s != (langevin.Schedule{N: 100, T: 0.2, SigmaMin: 0.1, SigmaMax: 2}) ||
 			proc.Friction != want.friction || proc.Landing != (langevin.Landing{Explicit: true, Rate: 200}) ||
 			proc.Method != langevin.ULLA || p.Prior != "empirical" || proc.Set.Dim() != 140 {
@@ -378,10 +343,7 @@ func TestArmRecipe(t *testing.T) {
 		}
 	}
 	for _, l := range []string{"20", "30", "40"} {
-		p, err := Load(data, origin, "", ParseSettings("set.waypoints="+l))
-		if err != nil {
-			t.Fatal(err)
-		}
+		p := testkit.Must(Load(data, origin, "", ParseSettings("set.waypoints="+l)))
 		if proc, err := p.Build(); err != nil || fmt.Sprint(proc.Set.Dim()/14) != l {
 			t.Errorf("L = %s: %v", l, err)
 		}
@@ -393,25 +355,14 @@ func TestArmRecipe(t *testing.T) {
 func TestFastRecipes(t *testing.T) {
 	for _, name := range Recipes() {
 		data, origin, err := Source(name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		names, err := Variants(data, origin)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, err)
+		names := testkit.Must(Variants(data, origin))
 		for _, variant := range names {
 			if variant != "fast" && variant != "fine" {
 				continue
 			}
-			base, err := Load(data, origin, "", nil)
-			if err != nil {
-				t.Fatal(err)
-			}
-			p, err := Load(data, origin, variant, nil)
-			if err != nil {
-				t.Fatal(err)
-			}
+			base := testkit.Must(Load(data, origin, "", nil))
+			p := testkit.Must(Load(data, origin, variant, nil))
 			if p.Train.Optimizer != "muon" || reflect.DeepEqual(p.Network, base.Network) {
 				t.Errorf("%s %s: %+v %+v", name, variant, p.Network, p.Train)
 			}
@@ -443,21 +394,14 @@ func TestVariants(t *testing.T) {
 	if _, err := Load(data, origin, "olla,", nil); err == nil {
 		t.Error("an empty name is accepted")
 	}
-	if _, err := Load(data, origin, "nosuch", nil); err == nil ||
-		!strings.Contains(err.Error(), "one of fast, fine, olla, rddpm, ulla-p") {
-		t.Errorf("got %v", err)
-	}
-	if _, err := Load([]byte("variants: {a: {trian: {epochs: 3}}}"), "f", "a", nil); err == nil ||
-		!strings.Contains(err.Error(), `f:1: variants.a.trian: there is no such key`) {
-		t.Errorf("got %v", err)
-	}
+	testkit.Refused(t, testkit.Err(Load(data, origin, "nosuch", nil)), "one of fast, fine, olla, rddpm, ulla-p")
+	testkit.Refused(t, testkit.Err(Load([]byte("variants: {a: {trian: {epochs: 3}}}"), "f", "a", nil)),
+		`f:1: variants.a.trian: there is no such key`)
 }
 
 func TestSource(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "p.yaml")
-	if err := os.WriteFile(file, []byte(good), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.WriteFile(file, []byte(good), 0o666))
 	if data, _, err := Source(file); err != nil || string(data) != good {
 		t.Errorf("%v", err)
 	}
@@ -468,19 +412,13 @@ func TestSource(t *testing.T) {
 }
 
 func TestBuildChains(t *testing.T) {
-	p, err := load(t, good, "sample.step=0.05")
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := testkit.Must(load(t, good, "sample.step=0.05"))
 	c, err := p.BuildChains()
 	if err != nil || !c.Symmetric || c.Process.Schedule.Tau(0) != 0.05 {
 		t.Errorf("%+v, %v", c, err)
 	}
-	p, err = load(t, good, "prior=empirical", "sample.method=chmc", "sample.measure=level",
-		"potential={kind: formula, expr: \"x[0]\"}")
-	if err != nil {
-		t.Fatal(err)
-	}
+	p = testkit.Must(load(t, good, "prior=empirical", "sample.method=chmc", "sample.measure=level",
+		"potential={kind: formula, expr: \"x[0]\"}"))
 	if c, err := p.BuildChains(); err != nil || c.Leaps != 10 || c.Process.Potential == nil {
 		t.Errorf("chmc: %+v, %v", c, err)
 	}
@@ -495,13 +433,8 @@ func TestBuildChains(t *testing.T) {
 		"potential={kind: formula, expr: y}": `potential.expr: unknown name "y"`,
 		"potential={kind: formula, expr: x}": "potential.expr: a list of numbers; expected one number",
 	} {
-		q, err := Load([]byte(good), "mine.yaml", "", ParseSettings(key))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := q.BuildChains(); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: got %v", key, err)
-		}
+		q := testkit.Must(Load([]byte(good), "mine.yaml", "", ParseSettings(key)))
+		testkit.Refused(t, testkit.Err(q.BuildChains()), want, key)
 	}
 }
 
@@ -528,10 +461,7 @@ func FuzzLoad(f *testing.F) {
 
 // docs/problem-file.md names every key.
 func TestKeysAreDocumented(t *testing.T) {
-	page, err := os.ReadFile(filepath.Join("..", "docs", "problem-file.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	page := testkit.Must(os.ReadFile(filepath.Join("..", "docs", "problem-file.md")))
 	var visit func(typ reflect.Type, prefix string)
 	visit = func(typ reflect.Type, prefix string) {
 		for _, name := range fields(typ) {
@@ -555,17 +485,11 @@ func TestKeysAreDocumented(t *testing.T) {
 // auto stands for a number where the rules allow it, and nowhere else; the
 // resolved file holds the word until it is chosen.
 func TestAuto(t *testing.T) {
-	p, err := load(t, good, "process.landing={mode: explicit, rate: auto}", "process.repulsion=auto")
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := testkit.Must(load(t, good, "process.landing={mode: explicit, rate: auto}", "process.repulsion=auto"))
 	if !p.Process.Landing.Rate.IsAuto() || !p.Process.Repulsion.IsAuto() {
 		t.Fatalf("got %+v", p.Process)
 	}
-	proc, err := p.Build()
-	if err != nil {
-		t.Fatal(err)
-	}
+	proc := testkit.Must(p.Build())
 	// T = 2, N = 10, the last σ used is 0.91.
 	if want := 1 / (0.91 * 0.91 * 0.2); math.Abs(proc.Landing.Rate-want) > 1e-12*want || proc.Repulsion != 0 {
 		t.Errorf("α = %v, want %v; ε = %v", proc.Landing.Rate, want, proc.Repulsion)
@@ -584,40 +508,26 @@ func TestAuto(t *testing.T) {
 		"process.repulsion=automatic": "process.repulsion is automatic; expected a finite number, or auto",
 		"process.repulsion=\"auto \"": "expected a finite number, or auto",
 	} {
-		if _, err := load(t, good, setting); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: %v, want %q", setting, err, want)
-		}
+		testkit.Refused(t, testkit.Err(load(t, good, setting)), want, setting)
 	}
 }
 
 // Paths and networks that memory cannot hold are refused before they are made.
 func TestCheckPaths(t *testing.T) {
-	p, err := Load([]byte("set: {kind: sphere, dim: 1000}\nprocess: {steps: 999}"), "p.yaml", "", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := testkit.Must(Load([]byte("set: {kind: sphere, dim: 1000}\nprocess: {steps: 999}"), "p.yaml", "", nil))
 	proc, err := p.Build()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := p.CheckPaths(proc, 1000); err != nil {
-		t.Error(err)
-	}
+	testkit.OK(t, err)
+	testkit.OK(t, p.CheckPaths(proc, 1000))
 	var key *KeyError
 	if err := p.CheckPaths(proc, 1001); !errors.As(err, &key) || key.Key != "process.steps" {
 		t.Errorf("1001 rows: %v", err)
 	}
-	p, err = Load([]byte("set: {kind: sphere, dim: 1000000}\nprocess: {steps: 1000}"), "p.yaml", "", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	p = testkit.Must(Load([]byte("set: {kind: sphere, dim: 1000000}\nprocess: {steps: 1000}"), "p.yaml", "", nil))
 	if _, err = p.Build(); !errors.As(err, &key) || key.Key != "process.steps" {
 		t.Errorf("a path alone: %v", err)
 	}
 	p, err = Load([]byte("set: {kind: sphere, dim: 3}\nnetwork: {width: 1, layers: 900000000}"), "p.yaml", "", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	if _, err = p.Build(); !errors.As(err, &key) || key.Key != "network.layers" {
 		t.Errorf("900 million layers: %v", err)
 	}

@@ -7,18 +7,14 @@ import (
 	"testing"
 
 	"github.com/landing-diffusion/landing/learn/method"
+	"github.com/landing-diffusion/landing/tools/testkit"
 )
 
 // trainedProblem is what a run folder holds.
 func trainedProblem(t *testing.T, text string) *Problem {
 	t.Helper()
-	p, err := Load([]byte(text), "f", "", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if p, err = Load(p.Resolved(), "config.yaml", "", nil); err != nil {
-		t.Fatal(err)
-	}
+	p := testkit.Must(Load([]byte(text), "f", "", nil))
+	p = testkit.Must(Load(p.Resolved(), "config.yaml", "", nil))
 	return p
 }
 

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/landing-diffusion/landing/tools/testkit"
 )
 
 // Run folders hold their resolved problem, and its hash: what a problem resolves to
@@ -17,21 +19,13 @@ import (
 func TestResolvedStays(t *testing.T) {
 	var got bytes.Buffer
 	line := func(name string, data []byte, variant string, settings ...string) {
-		p, err := Load(data, name, variant, ParseSettings(settings...))
-		if err != nil {
-			t.Fatal(err)
-		}
+		p := testkit.Must(Load(data, name, variant, ParseSettings(settings...)))
 		fmt.Fprintf(&got, "%x  %s\n", sha256.Sum256(p.Resolved()), name)
 	}
 	for _, name := range Recipes() {
 		data, origin, err := Source(name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		variants, err := Variants(data, origin)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, err)
+		variants := testkit.Must(Variants(data, origin))
 		for _, v := range append([]string{""}, variants...) {
 			line("recipe "+name+" "+v, data, v)
 		}
@@ -39,10 +33,7 @@ func TestResolvedStays(t *testing.T) {
 	examples, _ := filepath.Glob("../examples/*/problem.yaml")
 	slices.Sort(examples)
 	for _, file := range examples {
-		data, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		data := testkit.Must(os.ReadFile(file))
 		line(filepath.ToSlash(file), data, "")
 	}
 	for _, set := range []string{
@@ -66,10 +57,7 @@ func TestResolvedStays(t *testing.T) {
 	line("another kind and keys", torus, "", "set.kind=sphere", "set.dim=5", "set.major=0", "set.minor=0")
 	line("a key more", torus, "", "set.minor=1e-1")
 	line("a whole set", torus, "", "set={kind: cap, axis: [1, 1]}")
-	want, err := os.ReadFile("testdata/resolved.txt")
-	if err != nil {
-		t.Fatal(err)
-	}
+	want := testkit.Must(os.ReadFile("testdata/resolved.txt"))
 	gotLines, wantLines := bytes.Split(got.Bytes(), []byte("\n")), bytes.Split(want, []byte("\n"))
 	if len(gotLines) != len(wantLines) {
 		t.Errorf("%d lines, want %d", len(gotLines), len(wantLines))
@@ -85,9 +73,7 @@ func TestResolvedStays(t *testing.T) {
 func TestSince(t *testing.T) {
 	p, err := Load([]byte("data: {kind: points, path: x.csv}\nset: {kind: affine, a: [[1, 2]], b: [3]}\nseed: 5\n"),
 		"p.yaml", "", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	file := string(p.Resolved())
 	for _, c := range []struct {
 		old, new string

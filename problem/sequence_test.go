@@ -2,6 +2,8 @@ package problem
 
 import (
 	"testing"
+
+	"github.com/landing-diffusion/landing/tools/testkit"
 )
 
 // Of points that are steps of a sequence the defaults are those of the variant fast of the recipe
@@ -11,19 +13,12 @@ func TestSequence(t *testing.T) {
 	const arm = "name: x\nset: {kind: arm, robot: panda, waypoints: 4}\n"
 	load := func(text, variant string, settings ...string) *Problem {
 		t.Helper()
-		p, err := Load([]byte(text), "", variant, ParseSettings(settings...))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := p.Build(); err != nil {
-			t.Fatal(err)
-		}
+		p := testkit.Must(Load([]byte(text), "", variant, ParseSettings(settings...)))
+		testkit.Must(p.Build())
 		return p
 	}
 	recipe, _, err := Source("arm")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	kind := "data.kind=trajectory"
 	p, fast := load(arm, "", kind), load(string(recipe), "fast")
 	want := fast.Train

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/landing-diffusion/landing/learn/choose"
+	"github.com/landing-diffusion/landing/tools/testkit"
 )
 
 // Typed settings do what their text does, and texts come back as they were.
@@ -57,9 +58,7 @@ func TestCloneSharesNothing(t *testing.T) {
 		"4}}\nnetwork: {center: [1], options: {torsions: 1}}\ncondition: {columns: [a]}\npotential: {center: [1], "+
 		"weight: [1], b: [1]}\nobserve: [{name: x, expr: 'x[0]', range: [0, 1], let: {a: 1}}]\n"), "f", "",
 		ParseSettings("seed=2"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	p.Variants = map[string]any{"fast": 1}
 	p.written = map[string]map[string]string{"fast": {"seed": "f:1"}}
 	p = p.With(nil)
@@ -98,10 +97,7 @@ func TestCloneSharesNothing(t *testing.T) {
 
 // Constants of keys name keys that there are, by names that follow from them.
 func TestKeyNames(t *testing.T) {
-	file, err := parser.ParseFile(token.NewFileSet(), "keynames.go", nil, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	file := testkit.Must(parser.ParseFile(token.NewFileSet(), "keynames.go", nil, 0))
 	n := 0
 	ast.Inspect(file, func(node ast.Node) bool {
 		v, ok := node.(*ast.ValueSpec)

@@ -6,6 +6,7 @@ import (
 
 	"github.com/landing-diffusion/landing/constraint"
 	"github.com/landing-diffusion/landing/constraint/zoo"
+	"github.com/landing-diffusion/landing/tools/testkit"
 )
 
 // The temporal network is for an arm's way points in any form of its set, with what is given
@@ -13,9 +14,7 @@ import (
 func TestTemporal(t *testing.T) {
 	const sphere = "name: x\nset: {kind: sphere, dim: 12}\n"
 	recipe, _, err := Source("arm")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	for _, c := range []struct {
 		text, variant string
 		set           []string
@@ -46,10 +45,7 @@ func TestTemporal(t *testing.T) {
 			`network.options.channels is 2048; expected a network of at most 1e+09 parameters`},
 	} {
 		set := append([]string{"network.kind=temporal"}, c.set...)
-		p, err := Load([]byte(c.text), "", c.variant, ParseSettings(set...))
-		if err != nil {
-			t.Fatal(err)
-		}
+		p := testkit.Must(Load([]byte(c.text), "", c.variant, ParseSettings(set...)))
 		proc, err := p.Build()
 		if c.fault != "" {
 			if err == nil || !strings.HasSuffix(err.Error(), c.fault) {
@@ -61,10 +57,7 @@ func TestTemporal(t *testing.T) {
 			t.Errorf("%v: %v", set, err)
 			continue
 		}
-		m, err := p.Method(proc)
-		if err != nil {
-			t.Fatal(err)
-		}
+		m := testkit.Must(p.Method(proc))
 		if n := p.NetworkConfig(m, proc.Set); n.Steps != c.steps || n.Held != c.held {
 			t.Errorf("%v: %d steps, %d coordinates behind", set, n.Steps, n.Held)
 		}

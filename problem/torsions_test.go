@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"github.com/landing-diffusion/landing/tools/testkit"
 )
 
 // A network that reads torsions is given those of the set's template, all twelve of a ring; where
@@ -18,18 +20,10 @@ func TestNetworkOfTorsions(t *testing.T) {
 	load := func(set string) (*Problem, error) {
 		return Load([]byte(strings.Replace(file, "%", set, 1)), origin, "", ParseSettings("process.steps=10"))
 	}
-	p, err := load("template: ../examples/ring/ring.xyz, bonds: template")
-	if err != nil {
-		t.Fatal(err)
-	}
-	proc, err := p.Build()
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := testkit.Must(load("template: ../examples/ring/ring.xyz, bonds: template"))
+	proc := testkit.Must(p.Build())
 	m, err := p.Method(proc)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	c := p.NetworkConfig(m, proc.Set)
 	if len(c.Torsions) != 12 {
 		t.Fatalf("torsions %v", c.Torsions)
@@ -50,9 +44,7 @@ func TestNetworkOfTorsions(t *testing.T) {
 	if c := p.NetworkConfig(m, proc.Set); c.Torsions != nil {
 		t.Errorf("torsions of a network that reads none: %v", c.Torsions)
 	}
-	if p, err = load("atoms: 12, distances: [{atoms: [0, 1], value: 1.5}]"); err != nil {
-		t.Fatal(err)
-	}
+	p = testkit.Must(load("atoms: 12, distances: [{atoms: [0, 1], value: 1.5}]"))
 	_, err = p.Build()
 	var key *KeyError
 	if !errors.As(err, &key) || key.Key != "network.kind" || !strings.Contains(key.Want, "options.torsions") {
@@ -78,10 +70,7 @@ func TestOptionsAreKept(t *testing.T) {
 		{"wide", []string{"network.options.torsions=4"}, "map[pairs:5 torsions:4]"},
 		{"other", nil, "map[levels:1]"},
 	} {
-		p, err := Load([]byte(file), "mine.yaml", c.variant, ParseSettings(c.settings...))
-		if err != nil {
-			t.Fatal(err)
-		}
+		p := testkit.Must(Load([]byte(file), "mine.yaml", c.variant, ParseSettings(c.settings...)))
 		if got := fmt.Sprint(p.Network.Options); got != c.want {
 			t.Errorf("variant %q, %v: %s, not %s", c.variant, c.settings, got, c.want)
 		}

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/landing-diffusion/landing/learn/score"
+	"github.com/landing-diffusion/landing/tools/testkit"
 )
 
 // networkOf returns the network of a text with settings.
@@ -23,9 +24,7 @@ func networkOf(t *testing.T, text string, settings ...string) (p *Problem, c sco
 		return p, c, err
 	}
 	m, err := p.Method(proc)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	return p, p.NetworkConfig(m, proc.Set), nil
 }
 
@@ -47,9 +46,7 @@ func TestUnit(t *testing.T) {
 	}{{unitSphere, odd}, {unitEllipse, odd[:2]}} {
 		setting := "network.center=" + strings.ReplaceAll(fmt.Sprint(c.center), " ", ", ")
 		p, n, err := networkOf(t, c.text, setting, "network.unit=0.30000000000000004", "network.time=share")
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, err)
 		again, err := Load(p.Resolved(), "config.yaml", "", nil)
 		if err != nil || !bytes.Equal(again.Resolved(), p.Resolved()) {
 			t.Fatalf("%v: %s", err, p.Resolved())

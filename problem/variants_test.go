@@ -3,6 +3,8 @@ package problem
 import (
 	"errors"
 	"testing"
+
+	"github.com/landing-diffusion/landing/tools/testkit"
 )
 
 // Every variant is checked on load, applied or not, by file, line and key; what one
@@ -30,10 +32,7 @@ func TestVariantsAreChecked(t *testing.T) {
 			t.Errorf("%q: Variants passes", text)
 		}
 	}
-	p, err := Load([]byte(head+"  a:\n    seed: 7\n    process: {steps: 0}\n"), "f", "a", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := testkit.Must(Load([]byte(head+"  a:\n    seed: 7\n    process: {steps: 0}\n"), "f", "a", nil))
 	if _, err := p.Build(); err == nil || err.Error() != "f:7: process.steps is 0; expected a number of steps N ≥ 1" {
 		t.Errorf("got %v", err)
 	}

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/landing-diffusion/landing/constraint"
+	"github.com/landing-diffusion/landing/tools/testkit"
 )
 
 // Every kind of set builds from a file, and every fault of its keys is named.
@@ -70,9 +71,7 @@ func TestZooSets(t *testing.T) {
 func TestSO10Recipes(t *testing.T) {
 	for name, batch := range map[string]int{"so10-3": 128, "so10-5": 512} {
 		data, origin, err := Source(name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, err)
 		for variant, want := range map[string]struct {
 			steps             int
 			horizon, friction float64
@@ -84,10 +83,7 @@ func TestSO10Recipes(t *testing.T) {
 			"olla":     {100, 1, 10, false, 1.96},
 			"ulla-p":   {50, 2.5, map[string]float64{"so10-3": 10, "so10-5": 5}[name], true, 0},
 		} {
-			p, err := Load(data, origin, variant, nil)
-			if err != nil {
-				t.Fatal(err)
-			}
+			p := testkit.Must(Load(data, origin, variant, nil))
 			proc, err := p.Build()
 			if err != nil {
 				t.Fatalf("%s %s: %v", name, variant, err)
@@ -107,13 +103,8 @@ func TestSO10Recipes(t *testing.T) {
 				t.Errorf("%s: the resolved form does not load to itself (%v)", name, err)
 			}
 		}
-		p, err := Load(data, origin, "", ParseSettings("process.landing.rate=15"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := p.Build(); err == nil || !strings.Contains(err.Error(), "it is 2.74 at step k = 49") {
-			t.Errorf("%s with the published rate: %v", name, err)
-		}
+		p := testkit.Must(Load(data, origin, "", ParseSettings("process.landing.rate=15")))
+		testkit.Refused(t, testkit.Err(p.Build()), "it is 2.74 at step k = 49", name)
 	}
 }
 
@@ -128,9 +119,7 @@ func TestLargeSets(t *testing.T) {
 		"{kind: box, lower: [" + strings.Repeat("0, ", 4000) + "0], upper: [" + strings.Repeat("1, ", 4000) + "1]}": "",
 	} {
 		p, err := Load([]byte("set: "+text+"\nprior: empirical"), "p.yaml", "", nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, err)
 		if _, err = p.Build(); (err == nil) != (want == "") || err != nil && !strings.HasPrefix(err.Error(), want) {
 			t.Errorf("%s: %v; want %q", text, err, want)
 		}

@@ -9,7 +9,6 @@ import (
 	"reflect"
 	"runtime"
 	"slices"
-	"strings"
 	"testing"
 
 	"github.com/landing-diffusion/landing/tools/testkit"
@@ -97,9 +96,7 @@ func checkTruncations(t *testing.T, data []byte, decode func(b []byte) error) {
 
 func wantError(t *testing.T, what string, err error, want string) {
 	t.Helper()
-	if err == nil || !strings.Contains(err.Error(), want) {
-		t.Errorf("%s: error %v, want %q in it", what, err, want)
-	}
+	testkit.Refused(t, err, want, what)
 }
 
 func TestAsFloat64(t *testing.T) {

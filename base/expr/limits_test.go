@@ -206,10 +206,8 @@ func TestRangesOfFewNumbers(t *testing.T) {
 		}
 	}
 	for _, name := range []string{"max", "min"} {
-		if _, err := NewScope(NewGraph(4)).Parse(name + "(i in 0..-1, x[i])"); err == nil ||
-			!strings.Contains(err.Error(), name+" over an empty range") {
-			t.Errorf("%s of nothing: %v", name, err)
-		}
+		testkit.Refused(t, testkit.Err(NewScope(NewGraph(4)).Parse(name+"(i in 0..-1, x[i])")),
+			name+" over an empty range", name)
 	}
 }
 
@@ -221,9 +219,7 @@ func TestNamesOfRanges(t *testing.T) {
 	if c, ok := Value.Constant(v); err != nil || !ok || c != 8 {
 		t.Errorf("the sum is %v, %v", c, err)
 	}
-	if _, err := s.Parse("sum(k in 0..2, k) + k"); err == nil || !strings.Contains(err.Error(), `unknown name "k"`) {
-		t.Errorf("a name behind its range: %v", err)
-	}
+	testkit.Refused(t, testkit.Err(s.Parse("sum(k in 0..2, k) + k")), `unknown name "k"`, "a name behind its range")
 }
 
 // Ranges alone run their combinations in order, later ones inside earlier ones.
@@ -344,9 +340,7 @@ func TestStepsOfExpanding(t *testing.T) {
 		}
 		testkit.OK(t, s.Let("f(a)", "a"))
 		before := s.steps
-		if _, err := s.Parse(formula); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Must(s.Parse(formula))
 		return s.steps - before
 	}
 	for names := range 3 { // the call, its argument, the name in its body, and names + 1

@@ -12,9 +12,7 @@ import (
 func TestStepsAreCounted(t *testing.T) {
 	steps := func(formula string) int {
 		s := NewScope(NewGraph(1000))
-		if _, err := s.Parse(formula); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Must(s.Parse(formula))
 		return s.steps
 	}
 	if n := steps("x[0]"); n < 1000 {
@@ -58,9 +56,7 @@ func TestArity(t *testing.T) {
 // What is built in Go after a formula has no place in it.
 func TestPlaceEndsWithTheFormula(t *testing.T) {
 	g := NewGraph(2)
-	if _, err := NewScope(g).Parse("x[0] + 1"); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(NewScope(g).Parse("x[0] + 1"))
 	p := testkit.Must(g.Compile(Sqrt(g.X().At(1))))
 	if f := p.Fault([]float64{1, -1}, 0); f == nil || f.Place != (Place{}) {
 		t.Errorf("the fault of what no formula says: %+v", f)

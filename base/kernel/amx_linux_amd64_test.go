@@ -26,8 +26,7 @@ func TestTilesUnderEmulation(t *testing.T) {
 	case len(available()) == 0 || available()[0].pairs == nil:
 		t.Skip("the layout for tiles needs AVX512_BF16, which is not emulated")
 	}
-	out, err := os.CreateTemp(t.TempDir(), "out")
-	testkit.OK(t, err)
+	out := testkit.Must(os.CreateTemp(t.TempDir(), "out"))
 	defer out.Close()
 	const tests = "^(TestLinear|TestPrecisionIsAPermission|TestBadShapes|TestNothingAllocates|TestErrorOfProducts|" +
 		"TestPeakOfTiles|TestProductsInParallel)$"
@@ -37,11 +36,8 @@ func TestTilesUnderEmulation(t *testing.T) {
 		t.Skip(err)
 	}
 	testkit.OK(t, err)
-	if _, err := out.Seek(0, io.SeekStart); err != nil {
-		t.Fatal(err)
-	}
-	text, err := io.ReadAll(out)
-	testkit.OK(t, err)
+	testkit.Must(out.Seek(0, io.SeekStart))
+	text := testkit.Must(io.ReadAll(out))
 	if report.ExitCode != 0 || strings.Count(string(text), "\n--- PASS: Test") != 7 {
 		t.Errorf("exit code %d:\n%s", report.ExitCode, text)
 	}

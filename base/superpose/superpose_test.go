@@ -29,8 +29,7 @@ func TestGolden(t *testing.T) {
 
 func reference(t *testing.T, y []float64) *Reference {
 	t.Helper()
-	r := testkit.Must(New(y))
-	return r
+	return testkit.Must(New(y))
 }
 
 // random returns n atoms, and spin a rotation, of a seed.
@@ -341,9 +340,7 @@ func TestCentral(t *testing.T) {
 	}
 	ref := reference(t, frames[least*3*atoms:(least+1)*3*atoms])
 	var e *DegenerateError
-	if err := ref.Check(frames[3*atoms:]); err != nil {
-		t.Error(err)
-	}
+	testkit.OK(t, ref.Check(frames[3*atoms:]))
 	bad := append(frames[3*atoms:9*atoms:9*atoms], frames[:3*atoms]...)
 	if err := ref.Check(bad); !errors.As(err, &e) || e.Frame != 2 {
 		t.Errorf("%v; expected frame 2 to be named", err)

@@ -130,9 +130,7 @@ func TestCheckRecipes(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			args := []string{"check", name, "--json", "--set", "network={width: 16, layers: 1}"}
 			source, origin, err := problem.Source(name)
-			if err != nil {
-				t.Fatal(err)
-			}
+			testkit.OK(t, err)
 			p := testkit.Must(problem.Load(source, origin, "", nil))
 			switch {
 			case p.Data.Kind == "demo":

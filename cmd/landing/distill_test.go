@@ -9,6 +9,7 @@ import (
 	"github.com/landing-diffusion/landing/experiment/run"
 	"github.com/landing-diffusion/landing/judge/metric"
 	"github.com/landing-diffusion/landing/problem"
+	"github.com/landing-diffusion/landing/tools/testkit"
 )
 
 // distill makes a run folder that the other verbs take as any other, and says what its samples are
@@ -51,9 +52,7 @@ func TestDistill(t *testing.T) {
 	ok(t, dir, "show", "s")
 	ok(t, dir, "report", "s", "-n", "100")
 	ok(t, dir, "train", "s", "--set", "train.epochs=3")
-	if _, err := os.Stat(filepath.Join(dir, "s", "report.html")); err != nil {
-		t.Error(err)
-	}
+	testkit.OK(t, testkit.Err(os.Stat(filepath.Join(dir, "s", "report.html"))))
 
 	for _, c := range []struct {
 		code int

@@ -275,9 +275,7 @@ func TestClosedPipe(t *testing.T) {
 	}
 	dir := t.TempDir()
 	r, w, err := os.Pipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	testkit.OK(t, r.Close())
 	defer w.Close()
 	silent := self(t, "", "recipes")

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/landing-diffusion/landing/experiment/run"
+	"github.com/landing-diffusion/landing/tools/testkit"
 )
 
 // --timeout ends a training with all that it did, says how to go on, and exits with a code of its own; what goes on
@@ -19,9 +20,7 @@ func TestMaxTime(t *testing.T) {
 		if err == nil {
 			err = json.Unmarshal(data, &s)
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, err)
 		return s
 	}
 	r := do(t, dir, append([]string{"train", "demo", "--out", "r", "--timeout", "1s", "--json"},

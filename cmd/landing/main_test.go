@@ -102,10 +102,7 @@ func demoRun(t *testing.T, dir string, settings ...string) {
 	key := strings.Join(settings, " ")
 	shared, there := demoRuns[key]
 	if !there {
-		var err error
-		if shared, err = os.MkdirTemp("", "landing-demo-*"); err != nil {
-			t.Fatal(err)
-		}
+		shared = testkit.Must(os.MkdirTemp("", "landing-demo-*"))
 		args := append([]string{"train", "demo", "--out", "r"}, tiny...)
 		for _, s := range settings {
 			args = append(args, "--set", s)
@@ -432,11 +429,7 @@ func TestInterruptAndKill(t *testing.T) {
 		if err != nil || len(paths) == 0 {
 			t.Fatalf("%s has no checkpoint: %v", name, err)
 		}
-		data, err := os.ReadFile(paths[len(paths)-1])
-		if err != nil {
-			t.Fatal(err)
-		}
-		return data
+		return testkit.Must(os.ReadFile(paths[len(paths)-1]))
 	}
 	want := final("whole")
 	wait := func(name string, least int) { // until some checkpoints are there

@@ -71,9 +71,7 @@ func TestMeshFromRawToReport(t *testing.T) {
 	if err != nil || !bytes.Contains(page, []byte("surface-data")) {
 		t.Errorf("the page has no surface: %v", err)
 	}
-	if _, err := os.Stat(filepath.Join(dir, "r", "figures", "surface.png")); err != nil {
-		t.Error(err)
-	}
+	testkit.OK(t, testkit.Err(os.Stat(filepath.Join(dir, "r", "figures", "surface.png"))))
 	var moved bytes.Buffer
 	testkit.OK(t, ball.Mesh(2).WritePLY(&moved))
 	write("s.ply", moved.String()) // the run has its own

@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/landing-diffusion/landing/tools/testkit"
 )
 
 // A figure from data in the binary, small: cells are run once, rows and pages are left, and a second call runs
@@ -47,9 +49,7 @@ func TestPaper(t *testing.T) {
 
 	// A row that is lost, as by a kill before it was written, comes again: the same bytes.
 	lines := strings.SplitAfter(string(rows), "\n")
-	if err := os.WriteFile(table, []byte(lines[0]+lines[2]+lines[3]), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.WriteFile(table, []byte(lines[0]+lines[2]+lines[3]), 0o666))
 	third := wantJSON(t, ok(t, dir, append(small, "--json", "--note", "a test")...))
 	if again, err := os.ReadFile(table); err != nil || !bytes.Equal(again, rows) {
 		t.Errorf("%v: other rows\n%s\n%s", err, again, rows)
@@ -106,9 +106,7 @@ func TestPaperRefuses(t *testing.T) {
 	if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {
 		t.Errorf("%v, %v", left, err)
 	}
-	if err := os.WriteFile(filepath.Join(dir, "cells.csv"), []byte("cell,seed\n"), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.WriteFile(filepath.Join(dir, "cells.csv"), []byte("cell,seed\n"), 0o666))
 	r := do(t, dir, "paper", "demo", "--show", "--rows", "cells.csv")
 	if r.code != exitConfig || !strings.Contains(r.stderr, "cells.csv: it is no file of rows") {
 		t.Errorf("exit %d: %s", r.code, r.stderr)

@@ -21,8 +21,7 @@ func TestParquet(t *testing.T) {
 	ok(t, dir, "generate", "r", "-n", "300", "-o", "b.parquet", "--workers", "3")
 	ok(t, dir, "generate", "r", "-n", "300", "-o", "a.npy")
 	file := func(name string) []byte {
-		b := testkit.Must(os.ReadFile(filepath.Join(dir, name)))
-		return b
+		return testkit.Must(os.ReadFile(filepath.Join(dir, name)))
 	}
 	if !bytes.Equal(file("a.parquet"), file("b.parquet")) {
 		t.Error("the bytes depend on the workers")

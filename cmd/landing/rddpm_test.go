@@ -30,9 +30,7 @@ func TestRDDPM(t *testing.T) {
 	ok(t, dir, "make", "so", "--modes", "3", "-n", "12", "-o", "so.npy")
 	for _, name := range []string{"volcano", "earthquake", "flood", "fire", "so10-3", "so10-5"} {
 		data, origin, err := problem.Source(name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, err)
 		p := testkit.Must(problem.Load(data, origin, "rddpm", nil))
 		proc := testkit.Must(p.Build())
 		if s := proc.Schedule; proc.Method != langevin.OLLAP || s.N != 400 || s.Geometric {

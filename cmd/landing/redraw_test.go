@@ -19,8 +19,7 @@ func TestDrawnByOtherKeys(t *testing.T) {
 	demoRun(t, dir)
 	read := func(name string) []byte {
 		t.Helper()
-		data := testkit.Must(os.ReadFile(filepath.Join(dir, name)))
-		return data
+		return testkit.Must(os.ReadFile(filepath.Join(dir, name)))
 	}
 	generate := func(out string, more ...string) map[string]any {
 		t.Helper()

@@ -18,9 +18,7 @@ func TestScoreVerb(t *testing.T) {
 	if v["kind"] != "mlp" || v["dim"].(float64) != 3 || v["momentum"] != true || len(v["times"].([]any)) != 50 {
 		t.Errorf("got %v", v)
 	}
-	if _, err := os.Stat(filepath.Join(dir, v["file"].(string))); err != nil {
-		t.Error(err)
-	}
+	testkit.OK(t, testkit.Err(os.Stat(filepath.Join(dir, v["file"].(string)))))
 	if r := ok(t, dir, "export", "r", "--network"); !strings.Contains(r.stdout, "rows (x, p, t), points of 3 numbers") {
 		t.Errorf("got %s", r.stdout)
 	}

@@ -228,10 +228,7 @@ func newAuthority(t *testing.T) *authority {
 	a := &authority{}
 	der, key := certificate(t, &x509.Certificate{Subject: pkix.Name{CommonName: "authority"}, IsCA: true,
 		BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign}, a)
-	var err error
-	if a.cert, err = x509.ParseCertificate(der); err != nil {
-		t.Fatal(err)
-	}
+	a.cert = testkit.Must(x509.ParseCertificate(der))
 	a.key = key
 	return a
 }

@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/landing-diffusion/landing/tools/testkit"
 	"github.com/landing-diffusion/landing/tools/testkit/process"
 )
 
@@ -70,9 +71,7 @@ func slowProblems(t *testing.T, dir string) {
 		"octahedron.obj": "v 1 0 0\nv -1 0 0\nv 0 1 0\nv 0 -1 0\nv 0 0 1\nv 0 0 -1\nf 1 3 5\nf 3 2 5\nf 2 4 5\n" +
 			"f 4 1 5\nf 3 1 6\nf 2 3 6\nf 4 2 6\nf 1 4 6\n",
 	} {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
 	}
 	for _, args := range [][]string{{"make", "so", "--size", "16", "-n", "500", "-o", "so16.npy"},
 		{"train", "demo", "--out", "run", "--set", "train.epochs=2", "--set", "network.width=16"}} {
@@ -128,15 +127,12 @@ func TestCommandsEndSoon(t *testing.T) {
 // filesBelow returns the paths of all files below dir, relative to it.
 func filesBelow(t *testing.T, dir string) (all []string) {
 	t.Helper()
-	err := fs.WalkDir(os.DirFS(dir), ".", func(path string, e fs.DirEntry, err error) error {
+	testkit.OK(t, fs.WalkDir(os.DirFS(dir), ".", func(path string, e fs.DirEntry, err error) error {
 		if err == nil && !e.IsDir() {
 			all = append(all, path)
 		}
 		return err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 	return all
 }
 

@@ -88,13 +88,8 @@ func TestRemediesRun(t *testing.T) {
 	}{{"it's uniform", nil}, {"it's uniform", []string{"process.steps=5"}}, {"paths", nil}, {"watched", nil},
 		{"demo", nil}, {"silent", nil}} {
 		t.Chdir(dir)
-		r, err := experiment.Open(t.Context(), c.run, "", pool, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if r, err = r.Redraw(t.Context(), problem.ParseSettings(c.settings...), nil); err != nil {
-			t.Fatal(err)
-		}
+		r := testkit.Must(experiment.Open(t.Context(), c.run, "", pool, nil))
+		r = testkit.Must(r.Redraw(t.Context(), problem.ParseSettings(c.settings...), nil))
 		last := testkit.Must(experiment.LastEpoch(r.Folder))
 		for _, code := range verdict.All() {
 			command := commandLine(experiment.Remedy(t.Context(), r, code, &judge.Evaluation{Epoch: last.Epoch}))
@@ -109,8 +104,7 @@ func TestRemediesRun(t *testing.T) {
 	// was left to it follows again.
 	of := func(name string) *experiment.Run {
 		t.Helper()
-		r := testkit.Must(experiment.Open(t.Context(), name, "", pool, nil))
-		return r
+		return testkit.Must(experiment.Open(t.Context(), name, "", pool, nil))
 	}
 	silent := of("silent")
 	for name, want := range map[string]string{"paths": "train.stop=held_out_loss", "silent": "train.epochs=1"} {

@@ -15,8 +15,7 @@ func build(t testing.TB, text string) *formula.Set {
 	t.Helper()
 	var spec formula.Spec
 	testkit.OK(t, yaml.UnmarshalWithOptions([]byte(text), &spec, yaml.Strict()))
-	s := testkit.Must(formula.New(spec))
-	return s
+	return testkit.Must(formula.New(spec))
 }
 
 const sphere = `

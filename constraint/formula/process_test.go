@@ -80,9 +80,7 @@ inequality:
 						failed, over := make([]bool, rows), 0
 						for k := range steps {
 							start.Normals(ζ, 1000, k)
-							if _, err := s.Forward(next, x, prev, ζ, failed, rows, k); err != nil {
-								t.Fatal(err)
-							}
+							testkit.Must(s.Forward(next, x, prev, ζ, failed, rows, k))
 							prev, x, next = x, next, prev
 							for i := range rows {
 								// Beyond the rim, or pushed back to g = −ε.
@@ -130,9 +128,7 @@ inequality:
 	active := 0
 	for k := range 10 {
 		st.Normals(ζ, 1, k)
-		if _, err := s.Forward(next, x, nil, ζ, failed, rows, k); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Must(s.Forward(next, x, nil, ζ, failed, rows, k))
 		f.Values(before, x, rows)
 		f.Values(after, next, rows)
 		keep := 1 - α*p.Schedule.Tau(k)

@@ -23,9 +23,7 @@ func (s noRetract) NewEvaluator(rows int) constraint.Evaluator {
 
 func orthogonal(t testing.TB, n int) *zoo.Orthogonal {
 	t.Helper()
-	s, err := zoo.NewOrthogonal(n, zoo.OrthogonalOptions{})
-	testkit.OK(t, err)
-	return s
+	return testkit.Must(zoo.NewOrthogonal(n, zoo.OrthogonalOptions{}))
 }
 
 // haar returns k points of O(n), each off it by about the distance off.
@@ -186,15 +184,13 @@ func everything(b *tested, d int) [][]float64 {
 // At the rim of a spherical cap 𝓗 is the curvature of the rim, a circle; above
 // it, that of the sphere.
 func TestCurvatureOfTheRim(t *testing.T) {
-	s, err := zoo.NewCap([]float64{0, 0, 1}, 0.6)
-	testkit.OK(t, err)
+	s := testkit.Must(zoo.NewCap([]float64{0, 0, 1}, 0.6))
 	for _, c := range []struct{ x, want []float64 }{
 		{[]float64{0.48, 0.64, 0.6}, []float64{-0.48 / 0.64, -0.64 / 0.64, 0}}, // ρ = 0.8
 		{[]float64{0.36, 0.48, 0.8}, []float64{-0.72, -0.96, -1.6}},
 	} {
 		b, got := New(s, 1, 0), make([]float64, 3)
-		k, err := NewCurvature(s, 1)
-		testkit.OK(t, err)
+		k := testkit.Must(NewCurvature(s, 1))
 		testkit.OK(t, b.At(c.x, 1))
 		k.Mean(got, b)
 		if distance(got, c.want) > 1e-14 {

@@ -252,7 +252,5 @@ func TestAllocatesNothing(t *testing.T) {
 
 func simplexOf(t *testing.T, d int) constraint.Set {
 	t.Helper()
-	s, err := zoo.NewSimplex(d)
-	testkit.OK(t, err)
-	return s
+	return testkit.Must(zoo.NewSimplex(d))
 }

@@ -226,8 +226,7 @@ func TestGroups(t *testing.T) {
 			make1("tangent", func(dst []float64) { b.Tangent(dst, v) })
 			make1("landing", b.Landing)
 			make1("normal", func(dst []float64) { b.Normal(dst, u) })
-			k, err := NewCurvature(set, n)
-			testkit.OK(t, err)
+			k := testkit.Must(NewCurvature(set, n))
 			make1("mean curvature", func(dst []float64) { k.Mean(dst, b) })
 			make1("momentum curvature", func(dst []float64) { k.Momentum(dst, b, v, 2) })
 			ok, ranks := make([]bool, n), []float64{}

@@ -115,8 +115,7 @@ func TestCurvatureTerms(t *testing.T) {
 	x, p := normals(d*n, 1, 1), normals(d*n, 2, 1)
 	set := woven{}
 	for name, s := range map[string]constraint.Set{"support": quick{set}, "whole": whole{set}} {
-		k, err := NewCurvature(s, n)
-		testkit.OK(t, err)
+		k := testkit.Must(NewCurvature(s, n))
 		for _, n := range []int{n, 1, n} {
 			g := New(s, n, 0.3)
 			testkit.OK(t, g.At(x[:d*n], n))
@@ -169,8 +168,7 @@ func TestCurvatureTerms(t *testing.T) {
 // The square of the second form makes its scratch once, also for fewer points than there is room.
 func TestSquareAllocatesOnce(t *testing.T) {
 	set := zoo.Ellipsoid{Axes: []float64{1, 0.6, 0.3}}
-	k, err := NewCurvature(set, 2)
-	testkit.OK(t, err)
+	k := testkit.Must(NewCurvature(set, 2))
 	for _, n := range []int{2, 1} {
 		g, x, out := New(set, n, 0), []float64{1, 0.1, 0, 0, 0.5, 0.1}, make([]float64, n*9)
 		testkit.OK(t, g.At(x, n))

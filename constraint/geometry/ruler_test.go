@@ -21,9 +21,7 @@ func formulas(t *testing.T, dim int, equalities, inequalities []string) constrai
 	for i, e := range inequalities {
 		spec.Inequality = append(spec.Inequality, formula.Component{Name: fmt.Sprint("g", i), Expr: e})
 	}
-	s, err := formula.New(spec)
-	testkit.OK(t, err)
-	return s
+	return testkit.Must(formula.New(spec))
 }
 
 // Of planes the gap is the distance, whatever their equations are multiplied by: of one, and of
@@ -94,8 +92,7 @@ func TestGapOfGroups(t *testing.T) {
 	if math.Abs(g.Step-want) > 1e-14 || g.Single != single.Gap(x[4:]).Single && g.Single != single.Gap(x[2:4]).Single {
 		t.Errorf("%+v; want %v", g, want)
 	}
-	o, err := zoo.NewOrthogonal(3, zoo.OrthogonalOptions{})
-	testkit.OK(t, err)
+	o := testkit.Must(zoo.NewOrthogonal(3, zoo.OrthogonalOptions{}))
 	// A rotation times 1 + δ: XᵀX − I = (2δ + δ²) I, and the nearest point is δ away from each column.
 	const δ = 1e-6
 	scaled := []float64{1 + δ, 0, 0, 0, 0, 1 + δ, 0, -1 - δ, 0}

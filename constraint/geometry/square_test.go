@@ -38,8 +38,7 @@ func TestSquare(t *testing.T) {
 				x[i*d] += 0.05
 			}
 		}
-		k, err := NewCurvature(set, n)
-		testkit.OK(t, err)
+		k := testkit.Must(NewCurvature(set, n))
 		g, other := New(set, n, 0), New(set, 1, 0)
 		square := make([]float64, n*d*d)
 		for range 2 { // scratch is used again

@@ -426,9 +426,7 @@ func TestLargestMesh(t *testing.T) {
 	if int64(3*last+2) != 3*int64(last)+2 {
 		t.Errorf("place %d overflows", 3*int64(last)+2)
 	}
-	if err := fits("m.ply", maxVertices, maxVertices); err != nil {
-		t.Error(err)
-	}
+	testkit.OK(t, fits("m.ply", maxVertices, maxVertices))
 	for _, n := range [][2]int{{maxVertices + 1, 1}, {3, maxVertices + 1}} {
 		var e *Error
 		if err := fits("m.ply", n[0], n[1]); !errors.As(err, &e) || e.File != "m.ply" {
@@ -439,9 +437,7 @@ func TestLargestMesh(t *testing.T) {
 		"float z\nend_header\n", maxVertices+1)
 	path := filepath.Join(t.TempDir(), "m.ply")
 	testkit.OK(t, os.WriteFile(path, []byte(header), 0o666))
-	if _, err := Read(path); err == nil || !strings.Contains(err.Error(), "expected 0 to 715827882") {
-		t.Errorf("a count of vertices beyond int32: %v", err)
-	}
+	testkit.Refused(t, testkit.Err(Read(path)), "expected 0 to 715827882", "a count of vertices beyond int32")
 }
 
 // A mesh of another size has the same nearest faces: scaling by powers of two is

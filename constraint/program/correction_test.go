@@ -23,8 +23,7 @@ func written(t testing.TB, dim int, equalities, inequalities []string) constrain
 	for _, e := range inequalities {
 		s.Inequality = append(s.Inequality, formula.Component{Name: e, Expr: e})
 	}
-	set := testkit.Must(formula.New(s))
-	return set
+	return testkit.Must(formula.New(s))
 }
 
 // normals are n points of R^d about 0, with a spread.

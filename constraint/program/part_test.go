@@ -33,8 +33,7 @@ func motions(t testing.TB, n int, steps bool) constraint.Set {
 			spec.Steps[j] = 0.2
 		}
 	}
-	set := testkit.Must(trajectory.New(spec))
-	return set
+	return testkit.Must(trajectory.New(spec))
 }
 
 // beside returns n points beside a set, from where it begins searches, on Σ and then off it by spread.

@@ -8,6 +8,7 @@ import (
 	"github.com/landing-diffusion/landing/constraint"
 	"github.com/landing-diffusion/landing/constraint/geometry"
 	"github.com/landing-diffusion/landing/constraint/zoo"
+	"github.com/landing-diffusion/landing/tools/testkit"
 )
 
 // Impossible sets are refused with the field's name.
@@ -63,14 +64,15 @@ func TestSingularPoints(t *testing.T) {
 		component string
 	}{
 		// a lemniscate's node
-		{must(zoo.NewCurve([]zoo.Term{{1, 4, 0}, {2, 2, 2}, {1, 0, 4}, {-1, 2, 0}, {1, 0, 2}})), []float64{0, 0},
+		{testkit.Must(zoo.NewCurve([]zoo.Term{{1, 4, 0}, {2, 2, 2}, {1, 0, 4}, {-1, 2, 0}, {1, 0, 2}})),
+			[]float64{0, 0},
 			"curve"},
 		// a cusp
-		{must(zoo.NewCurve([]zoo.Term{{1, 0, 2}, {-1, 3, 0}})), []float64{0, 0}, "curve"},
-		{must(zoo.NewChain(2, []float64{1, 1}, nil, false)), []float64{0, 0, 1, 0, 1, 0}, "bond[1]"},
-		{must(zoo.NewOrthogonal(2, zoo.OrthogonalOptions{})), []float64{1, 0, 0, 0}, "gram[1,1]"},
-		{must(zoo.NewStiefel(3, 2)), []float64{0, 1, 0, 0, 0, 0}, "gram[0,0]"},
-		{must(zoo.NewCap([]float64{0, 1}, 0.2)), []float64{0, 0}, "radius"},
+		{testkit.Must(zoo.NewCurve([]zoo.Term{{1, 0, 2}, {-1, 3, 0}})), []float64{0, 0}, "curve"},
+		{testkit.Must(zoo.NewChain(2, []float64{1, 1}, nil, false)), []float64{0, 0, 1, 0, 1, 0}, "bond[1]"},
+		{testkit.Must(zoo.NewOrthogonal(2, zoo.OrthogonalOptions{})), []float64{1, 0, 0, 0}, "gram[1,1]"},
+		{testkit.Must(zoo.NewStiefel(3, 2)), []float64{0, 1, 0, 0, 0, 0}, "gram[0,0]"},
+		{testkit.Must(zoo.NewCap([]float64{0, 1}, 0.2)), []float64{0, 0}, "radius"},
 	} {
 		var e *geometry.RankError
 		if err := geometry.New(c.set, 1, 0).At(c.x, 1); !errors.As(err, &e) || e.Component != c.component {
@@ -78,7 +80,7 @@ func TestSingularPoints(t *testing.T) {
 		}
 	}
 	// Dependent gradients, rank 2 of 3, none of them zero: no error, and Π is a projector.
-	b := geometry.New(must(zoo.NewOrthogonal(2, zoo.OrthogonalOptions{})), 1, 0)
+	b := geometry.New(testkit.Must(zoo.NewOrthogonal(2, zoo.OrthogonalOptions{})), 1, 0)
 	if err := b.At([]float64{1, 1, 1, 1}, 1); err != nil || b.Rank(0) != 2 {
 		t.Errorf("two equal columns: rank %d, %v", b.Rank(0), err)
 	}

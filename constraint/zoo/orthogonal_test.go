@@ -6,12 +6,13 @@ import (
 
 	"github.com/landing-diffusion/landing/base/keyed"
 	"github.com/landing-diffusion/landing/constraint/zoo"
+	"github.com/landing-diffusion/landing/tools/testkit"
 )
 
 // Retract exists up to ‖W‖₂ = 1, W the skew part of Bᵀv, and not beyond: for a
 // turn of the plane by v = w J the result has angle arcsin w.
 func TestRetractAngle(t *testing.T) {
-	set := must(zoo.NewOrthogonal(2, zoo.OrthogonalOptions{Special: true}))
+	set := testkit.Must(zoo.NewOrthogonal(2, zoo.OrthogonalOptions{Special: true}))
 	base, y := []float64{1, 0, 0, 1}, make([]float64, 4)
 	for _, w := range []float64{0.01, 0.5, 0.999} {
 		if !set.Retract(y, base, []float64{0.3, -w, w, -0.2}) {
@@ -35,7 +36,7 @@ func TestRetractAngle(t *testing.T) {
 // Off the group, Retract meets h = 0 by a move A S with symmetric S.
 func TestRetractOffGroup(t *testing.T) {
 	const n = 5
-	set := must(zoo.NewOrthogonal(n, zoo.OrthogonalOptions{}))
+	set := testkit.Must(zoo.NewOrthogonal(n, zoo.OrthogonalOptions{}))
 	st := keyed.New(1, keyed.Probe, 41)
 	base, v, y, noise := make([]float64, n*n), make([]float64, n*n), make([]float64, n*n), make([]float64, n*n)
 	h := make([]float64, n*(n+1)/2)
@@ -77,7 +78,7 @@ func TestRetractOffGroup(t *testing.T) {
 // A turn B of the plane by φ, stretched by r, and v = B w J: with S = sI the result is B (c I + w J), c² = 1/r² − w², a
 // turn by φ + arcsin(w r) as long as w r < 1. Newton's method gets there from moves that are not small.
 func TestRetractLongMoves(t *testing.T) {
-	set := must(zoo.NewOrthogonal(2, zoo.OrthogonalOptions{}))
+	set := testkit.Must(zoo.NewOrthogonal(2, zoo.OrthogonalOptions{}))
 	y := make([]float64, 4)
 	for _, r := range []float64{0.9, 1.2} {
 		for _, w := range []float64{-0.7, 0.1, 0.5, 0.75} {
@@ -101,7 +102,7 @@ func TestRetractLongMoves(t *testing.T) {
 
 // The polar factor is exact to round-off or refused: of diag(1, δ) with δ² lost in the rounding of BᵀB there is none.
 func TestRetractNearlySingular(t *testing.T) {
-	set := must(zoo.NewOrthogonal(2, zoo.OrthogonalOptions{}))
+	set := testkit.Must(zoo.NewOrthogonal(2, zoo.OrthogonalOptions{}))
 	y, still := make([]float64, 4), make([]float64, 4)
 	sin, cos := math.Sincos(0.3)
 	for δ, want := range map[float64]bool{0.5: true, 1e-4: true, 1e-7: false} {
@@ -119,7 +120,7 @@ func TestRetractNearlySingular(t *testing.T) {
 // they miss by up to 6e-15 here, with it by 9e-16.
 func TestRetractRoundOff(t *testing.T) {
 	const n = 10
-	set := must(zoo.NewOrthogonal(n, zoo.OrthogonalOptions{}))
+	set := testkit.Must(zoo.NewOrthogonal(n, zoo.OrthogonalOptions{}))
 	st := keyed.New(1, keyed.Probe, 45)
 	x, v, noise, h := make([]float64, n*n), make([]float64, n*n), make([]float64, n*n), make([]float64, n*(n+1)/2)
 	for i := range uint64(60) {
@@ -148,7 +149,7 @@ func TestRetractRoundOff(t *testing.T) {
 // The closed forms allocate nothing once warm.
 func TestOrthogonalAllocates(t *testing.T) {
 	const n = 10
-	set := must(zoo.NewOrthogonal(n, zoo.OrthogonalOptions{Special: true}))
+	set := testkit.Must(zoo.NewOrthogonal(n, zoo.OrthogonalOptions{Special: true}))
 	x, v, h := make([]float64, n*n), make([]float64, n*n), make([]float64, 55)
 	set.SampleUniform(x, keyed.New(1, keyed.Probe, 42), 0)
 	work, regular, e := make([]float64, set.WorkSize()), make([]bool, 1), set.NewEvaluator(1)
@@ -166,7 +167,7 @@ func TestOrthogonalAllocates(t *testing.T) {
 
 func BenchmarkOrthogonal10(b *testing.B) {
 	const n = 10
-	set := must(zoo.NewOrthogonal(n, zoo.OrthogonalOptions{}))
+	set := testkit.Must(zoo.NewOrthogonal(n, zoo.OrthogonalOptions{}))
 	x, v, h, noise := make([]float64, n*n), make([]float64, n*n), make([]float64, 55), make([]float64, n*n)
 	st := keyed.New(1, keyed.Probe, 43)
 	set.SampleUniform(x, st, 0)

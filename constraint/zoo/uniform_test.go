@@ -8,6 +8,7 @@ import (
 	"github.com/landing-diffusion/landing/base/keyed"
 	"github.com/landing-diffusion/landing/constraint"
 	"github.com/landing-diffusion/landing/constraint/zoo"
+	"github.com/landing-diffusion/landing/tools/testkit"
 )
 
 // uniformly fails unless the numbers that law gives for n uniform samples of the
@@ -32,27 +33,28 @@ func uniformly(t *testing.T, name string, s constraint.Set, law func(x []float64
 
 // Uniform samples against distribution functions in closed form.
 func TestUniformSamplers(t *testing.T) {
-	uniformly(t, "cap: height", must(zoo.NewCap([]float64{0, 0, 2}, 0.3)),
+	uniformly(t, "cap: height", testkit.Must(zoo.NewCap([]float64{0, 0, 2}, 0.3)),
 		func(x []float64) float64 { return (x[2] - 0.3) / 0.7 })
-	uniformly(t, "arc: angle", must(zoo.NewCap([]float64{1, 0}, -0.5)), func(x []float64) float64 {
+	uniformly(t, "arc: angle", testkit.Must(zoo.NewCap([]float64{1, 0}, -0.5)), func(x []float64) float64 {
 		return (math.Atan2(x[1], x[0])/math.Acos(-0.5) + 1) / 2
 	})
 	// On the sphere of R⁵ the height has density ∝ 1 − z².
 	area := func(z float64) float64 { return z - z*z*z/3 }
 	for _, h := range []float64{-0.5, 0.6} {
-		uniformly(t, "cap of R⁵: height", must(zoo.NewCap([]float64{0, 0, 0, 0, 1}, h)), func(x []float64) float64 {
-			return (area(x[4]) - area(h)) / (area(1) - area(h))
-		})
+		uniformly(t, "cap of R⁵: height", testkit.Must(zoo.NewCap([]float64{0, 0, 0, 0, 1}, h)),
+			func(x []float64) float64 { return (area(x[4]) - area(h)) / (area(1) - area(h)) })
 	}
-	uniformly(t, "simplex: x[2]", must(zoo.NewSimplex(4)), func(x []float64) float64 { return 1 - math.Pow(1-x[2], 3) })
-	uniformly(t, "box: x[1]", must(zoo.NewBox([]float64{0, -3}, []float64{1, 2})),
+	uniformly(t, "simplex: x[2]", testkit.Must(zoo.NewSimplex(4)),
+		func(x []float64) float64 { return 1 - math.Pow(1-x[2], 3) })
+	uniformly(t, "box: x[1]", testkit.Must(zoo.NewBox([]float64{0, -3}, []float64{1, 2})),
 		func(x []float64) float64 { return (x[1] + 3) / 5 })
 	// A column of V(n, p) is uniform on the sphere; here of R³, and of R⁵.
-	uniformly(t, "V(3,2): last column", must(zoo.NewStiefel(3, 2)), func(x []float64) float64 { return (1 + x[3]) / 2 })
-	uniformly(t, "SO(5): last column", must(zoo.NewOrthogonal(5, zoo.OrthogonalOptions{Special: true})),
+	uniformly(t, "V(3,2): last column", testkit.Must(zoo.NewStiefel(3, 2)),
+		func(x []float64) float64 { return (1 + x[3]) / 2 })
+	uniformly(t, "SO(5): last column", testkit.Must(zoo.NewOrthogonal(5, zoo.OrthogonalOptions{Special: true})),
 		func(x []float64) float64 { return (area(x[14]) + 2.0/3) / (4.0 / 3) })
 	// A rotation of R³ by Haar measure has an angle with density (1 − cos θ)/π.
-	uniformly(t, "SO(3): angle", must(zoo.NewOrthogonal(3, zoo.OrthogonalOptions{Special: true})),
+	uniformly(t, "SO(3): angle", testkit.Must(zoo.NewOrthogonal(3, zoo.OrthogonalOptions{Special: true})),
 		func(x []float64) float64 {
 			θ := math.Acos(min(1, max(-1, (x[0]+x[4]+x[8]-1)/2)))
 			return (θ - math.Sin(θ)) / math.Pi
@@ -63,7 +65,7 @@ func TestUniformSamplers(t *testing.T) {
 // k < n: 0, 1, 0, 3. Bounds of 5 standard errors: level 6e-7 each.
 func TestHaarTraces(t *testing.T) {
 	const n, count = 10, 20_000
-	set := must(zoo.NewOrthogonal(n, zoo.OrthogonalOptions{Special: true}))
+	set := testkit.Must(zoo.NewOrthogonal(n, zoo.OrthogonalOptions{Special: true}))
 	x, st := make([]float64, n*n), keyed.New(2, keyed.Probe, 22)
 	var sum, square [4]float64
 	for i := range uint64(count) {

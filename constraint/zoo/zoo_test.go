@@ -22,39 +22,31 @@ func TestSuite(t *testing.T) {
 		"ellipse":     zoo.Ellipsoid{Axes: []float64{2, 0.7}},
 		"torus":       zoo.Torus{Major: 2, Minor: 0.6},
 		"torus-thick": zoo.Torus{Major: 1, Minor: 0.8},
-		"cassini": must(zoo.NewCurve([]zoo.Term{{1, 4, 0}, {2, 2, 2}, {1, 0, 4}, {-2, 2, 0}, {2, 0, 2},
+		"cassini": testkit.Must(zoo.NewCurve([]zoo.Term{{1, 4, 0}, {2, 2, 2}, {1, 0, 4}, {-2, 2, 0}, {2, 0, 2},
 			{-0.7, 0, 0}})),
-		"cubic":      must(zoo.NewCurve([]zoo.Term{{1, 0, 2}, {-1, 3, 0}, {2, 1, 0}, {-2, 0, 0}})),
-		"box":        must(zoo.NewBox([]float64{-1, 0, -0.2}, []float64{1, 0.5, 0.1})),
-		"half space": must(zoo.NewBox([]float64{0, math.Inf(-1)}, nil)),
-		"simplex":    must(zoo.NewSimplex(4)),
-		"cap":        must(zoo.NewCap([]float64{1, 2, 2}, 0.3)),
-		"cap-5":      must(zoo.NewCap([]float64{1, 0, 0, 0, 1}, -0.5)),
-		"O(2)":       must(zoo.NewOrthogonal(2, zoo.OrthogonalOptions{})),
-		"SO(3)":      must(zoo.NewOrthogonal(3, zoo.OrthogonalOptions{Special: true})),
-		"SO(6)":      must(zoo.NewOrthogonal(6, zoo.OrthogonalOptions{Special: true})),
-		"V(4,2)":     must(zoo.NewStiefel(4, 2)),
-		"V(5,1)":     must(zoo.NewStiefel(5, 1)),
-		"chain":      must(zoo.NewChain(3, []float64{1, 1.5, 0.8}, nil, false)),
-		"peptide":    must(zoo.NewChain(3, []float64{1, 1.5, 1.2, 1}, []float64{1.9, 2, 1.7}, true)),
-		"linkage":    must(zoo.NewChain(2, []float64{1, 2, 1}, nil, true)),
+		"cubic":      testkit.Must(zoo.NewCurve([]zoo.Term{{1, 0, 2}, {-1, 3, 0}, {2, 1, 0}, {-2, 0, 0}})),
+		"box":        testkit.Must(zoo.NewBox([]float64{-1, 0, -0.2}, []float64{1, 0.5, 0.1})),
+		"half space": testkit.Must(zoo.NewBox([]float64{0, math.Inf(-1)}, nil)),
+		"simplex":    testkit.Must(zoo.NewSimplex(4)),
+		"cap":        testkit.Must(zoo.NewCap([]float64{1, 2, 2}, 0.3)),
+		"cap-5":      testkit.Must(zoo.NewCap([]float64{1, 0, 0, 0, 1}, -0.5)),
+		"O(2)":       testkit.Must(zoo.NewOrthogonal(2, zoo.OrthogonalOptions{})),
+		"SO(3)":      testkit.Must(zoo.NewOrthogonal(3, zoo.OrthogonalOptions{Special: true})),
+		"SO(6)":      testkit.Must(zoo.NewOrthogonal(6, zoo.OrthogonalOptions{Special: true})),
+		"V(4,2)":     testkit.Must(zoo.NewStiefel(4, 2)),
+		"V(5,1)":     testkit.Must(zoo.NewStiefel(5, 1)),
+		"chain":      testkit.Must(zoo.NewChain(3, []float64{1, 1.5, 0.8}, nil, false)),
+		"peptide":    testkit.Must(zoo.NewChain(3, []float64{1, 1.5, 1.2, 1}, []float64{1.9, 2, 1.7}, true)),
+		"linkage":    testkit.Must(zoo.NewChain(2, []float64{1, 2, 1}, nil, true)),
 		"z-axis":     zoo.RedundantAxis{},
 	} {
 		t.Run(name, func(t *testing.T) { constrainttest.Run(t, s, constrainttest.Options{}) })
 	}
 }
 
-func must[S constraint.Set](s S, err error) S {
-	if err != nil {
-		panic(err)
-	}
-	return s
-}
-
 func curvature(t *testing.T, s constraint.Set) *geometry.Curvature {
 	t.Helper()
-	k := testkit.Must(geometry.NewCurvature(s, 1))
-	return k
+	return testkit.Must(geometry.NewCurvature(s, 1))
 }
 
 // The mean curvature of a sphere of radius r is −(d−1)x/r².

@@ -20,6 +20,8 @@ import (
 	"testing"
 
 	"github.com/goccy/go-yaml"
+
+	"github.com/landing-diffusion/landing/tools/testkit"
 )
 
 // built is the static binary, as the Dockerfile builds it but with its symbols and paths, and a run of a network that
@@ -57,17 +59,10 @@ func TestMain(m *testing.M) {
 // folder returns a folder of its own with the binary and the run.
 func folder(t *testing.T) string {
 	t.Helper()
-	dir, err := built()
-	if err != nil {
-		t.Fatal(err)
-	}
+	dir := testkit.Must(built())
 	own := t.TempDir()
-	if err := os.CopyFS(own, os.DirFS(dir)); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Chmod(filepath.Join(own, "landing"), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.CopyFS(own, os.DirFS(dir)))
+	testkit.OK(t, os.Chmod(filepath.Join(own, "landing"), 0o755))
 	return own
 }
 
@@ -153,10 +148,7 @@ type (
 // read reads a file of Kubernetes and checks what all of them keep.
 func read(t *testing.T, name string) (object, container) {
 	t.Helper()
-	text, err := os.ReadFile(name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := testkit.Must(os.ReadFile(name))
 	var o object
 	if err := yaml.UnmarshalWithOptions(text, &o, yaml.Strict()); err != nil {
 		t.Fatalf("%s: %v", name, err)
@@ -254,14 +246,8 @@ func TestJobMakesTheBytesOfOneProcess(t *testing.T) {
 	if code, said := start(t, dir, nil, "merge", "samples.npy.parts"); code != 0 && code != exitCheck {
 		t.Fatalf("code %d: %s", code, said)
 	}
-	joined, err := os.ReadFile(filepath.Join(dir, "samples.npy"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	alone, err := os.ReadFile(filepath.Join(dir, "alone.npy"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	joined := testkit.Must(os.ReadFile(filepath.Join(dir, "samples.npy")))
+	alone := testkit.Must(os.ReadFile(filepath.Join(dir, "alone.npy")))
 	if !bytes.Equal(joined, alone) {
 		t.Error("parts of the job's pods, joined, are not the bytes of one process")
 	}
@@ -298,14 +284,8 @@ func TestJobGivesUpWhereAnotherTryIsOfNoUse(t *testing.T) {
 // The binary of the Dockerfile needs no library, and draws samples as its user in a folder with nothing else, which
 // the kernel takes for the root of the file system. The image itself is not built here: that needs a daemon.
 func TestImage(t *testing.T) {
-	text, err := os.ReadFile("Dockerfile")
-	if err != nil {
-		t.Fatal(err)
-	}
-	mod, err := os.ReadFile("../../go.mod")
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := testkit.Must(os.ReadFile("Dockerfile"))
+	mod := testkit.Must(os.ReadFile("../../go.mod"))
 	version := regexp.MustCompile(`(?m)^go (\d+\.\d+)`).FindSubmatch(mod)
 	for _, line := range []string{"FROM golang:" + string(version[1]) + " AS build",
 		"RUN CGO_ENABLED=0 go build -trimpath -ldflags=-s -o /landing ./cmd/landing", "FROM scratch",
@@ -331,14 +311,12 @@ func TestImage(t *testing.T) {
 	if os.Getuid() != 0 {
 		t.Skip("a root of its own takes root")
 	}
-	if err := filepath.WalkDir(dir, func(path string, _ os.DirEntry, err error) error {
+	testkit.OK(t, filepath.WalkDir(dir, func(path string, _ os.DirEntry, err error) error {
 		if err != nil {
 			return err
 		}
 		return os.Chown(path, 65532, 65532)
-	}); err != nil {
-		t.Fatal(err)
-	}
+	}))
 	cmd := exec.Command("/landing", "generate", "runs/volcano-001", "-n", "100", "-o", "samples.npy")
 	cmd.Dir, cmd.Env = "/", []string{"TMPDIR=/", "XDG_CACHE_HOME=/.cache"}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Chroot: dir, Credential: &syscall.Credential{Uid: 65532, Gid: 65532}}
@@ -346,7 +324,5 @@ func TestImage(t *testing.T) {
 		cmd.ProcessState.ExitCode() != exitCheck) {
 		t.Fatalf("%v: %s", err, out)
 	}
-	if _, err := os.Stat(filepath.Join(dir, "samples.npy")); err != nil {
-		t.Error(err)
-	}
+	testkit.OK(t, testkit.Err(os.Stat(filepath.Join(dir, "samples.npy"))))
 }

@@ -35,8 +35,7 @@ func on(k conformation.Kind, low, high float64, atoms ...int) conformation.Condi
 func set(t testing.TB, atoms int, spec conformation.Spec) *conformation.Set {
 	t.Helper()
 	spec.Molecule = molecule.Anonymous(atoms)
-	s := testkit.Must(conformation.New(spec))
-	return s
+	return testkit.Must(conformation.New(spec))
 }
 
 // alanine is φ = −70° and ψ in [130°, 170°] on ten atoms.

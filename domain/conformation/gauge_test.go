@@ -83,7 +83,7 @@ func TestGauge(t *testing.T) {
 	x0 := golden.Read(t, "md_ops.npz")["x_on"].AsFloat64()
 	const n, d = 6, 30
 	ring, shape := crown(t, 10) // ten atoms as well, and flat in the mean
-	bonds := must[[]conformation.Condition](t)(conformation.Bonds(ring, shape))
+	bonds := testkit.Must(conformation.Bonds(ring, shape))
 	spec := conformation.Spec{Molecule: ring, Conditions: append(bonds, on(angle, 1.8, 2.1, 0, 1, 2)),
 		Apart: []conformation.Apart{{Pairs: conformation.Separated(ring, []int{0, 1, 2, 3, 4, 5, 6}, 2), Min: 2.4}}}
 	closed := testkit.Must(conformation.New(spec))
@@ -183,9 +183,7 @@ func BenchmarkForward(b *testing.B) {
 	var out langevin.Paths
 	refresh := uint64(0)
 	for b.Loop() {
-		if _, err := sim.Forward(context.Background(), &out, x0, 1, refresh); err != nil {
-			b.Fatal(err)
-		}
+		testkit.Must(sim.Forward(context.Background(), &out, x0, 1, refresh))
 		refresh++
 	}
 	failed := 0

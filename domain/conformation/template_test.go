@@ -34,14 +34,6 @@ func crown(t testing.TB, n int) (*molecule.Molecule, []float64) {
 	return m, x
 }
 
-func must[T any](t testing.TB) func(v T, err error) T {
-	return func(v T, err error) T {
-		t.Helper()
-		testkit.OK(t, err)
-		return v
-	}
-}
-
 // shaken returns x with noise of standard deviation sd in each coordinate.
 func shaken(x []float64, sd float64, sample uint64) []float64 {
 	y := make([]float64, len(x))
@@ -72,7 +64,7 @@ func TestRigid(t *testing.T) {
 		for i := range n {
 			atoms = append(atoms, i)
 		}
-		conditions := must[[]conformation.Condition](t)(conformation.Rigid(molecule.Anonymous(n), x, atoms))
+		conditions := testkit.Must(conformation.Rigid(molecule.Anonymous(n), x, atoms))
 		if want := max(3*n-6, 1); len(conditions) != want {
 			t.Errorf("%s: %d conditions, want %d", name, len(conditions), want)
 		}
@@ -113,8 +105,8 @@ func TestRings(t *testing.T) {
 		if c.atoms == 5 {
 			x = shaken(x, 0.2, 3)
 		}
-		conditions := slices.Concat(must[[]conformation.Condition](t)(conformation.Bonds(m, x)),
-			must[[]conformation.Condition](t)(conformation.BondAngles(m, x)))
+		conditions := slices.Concat(testkit.Must(conformation.Bonds(m, x)),
+			testkit.Must(conformation.BondAngles(m, x)))
 		s := set(t, c.atoms, conformation.Spec{Conditions: conditions})
 		if len(s.Equalities()) != 2*c.atoms {
 			t.Errorf("%d equalities of a ring of %d", len(s.Equalities()), c.atoms)
@@ -178,9 +170,7 @@ func TestSingular(t *testing.T) {
 			all = append(all, on(distance, v, v, i, j))
 		}
 	}
-	if err := set(t, 5, conformation.Spec{Conditions: all}).Singular(x); err != nil {
-		t.Error(err)
-	}
+	testkit.OK(t, set(t, 5, conformation.Spec{Conditions: all}).Singular(x))
 	if err := alanine(t, false).Singular(make([]float64, 30)); err != nil {
 		t.Error("a template that is not on Σ:", err)
 	}
@@ -201,7 +191,7 @@ func TestBondAngles(t *testing.T) {
 			bonds = append(bonds, molecule.Bond{0, i})
 		}
 		testkit.OK(t, m.SetBonds(bonds))
-		conditions := must[[]conformation.Condition](t)(conformation.BondAngles(m, x))
+		conditions := testkit.Must(conformation.BondAngles(m, x))
 		if want := 2*(n-1) - 3; len(conditions) != want {
 			t.Errorf("%s: %d conditions, want %d", name, len(conditions), want)
 		}
@@ -268,8 +258,8 @@ func TestBadTemplates(t *testing.T) {
 // Chains on a molecule begin beside its template, on Σ, not where Gaussian points land.
 func TestStarts(t *testing.T) {
 	m, x := crown(t, 12)
-	conditions := slices.Concat(must[[]conformation.Condition](t)(conformation.Bonds(m, x)),
-		must[[]conformation.Condition](t)(conformation.BondAngles(m, x)))
+	conditions := slices.Concat(testkit.Must(conformation.Bonds(m, x)),
+		testkit.Must(conformation.BondAngles(m, x)))
 	spec := conformation.Spec{Molecule: m, Conditions: conditions, Apart: []conformation.Apart{
 		{Pairs: [][2]int{{0, 5}}, Min: 3}, {Pairs: [][2]int{{5, 0}, {1, 7}}, Min: 2.5}}}
 	for _, near := range []bool{false, true} {

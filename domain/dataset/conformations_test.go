@@ -5,7 +5,6 @@ import (
 	"errors"
 	"math"
 	"slices"
-	"strings"
 	"testing"
 
 	"github.com/landing-diffusion/landing/base/parallel"
@@ -25,8 +24,7 @@ func dihedral(lo, hi float64, atoms ...int) conformation.Condition {
 
 func generate(t *testing.T, c Conformations, workers int) *Frames {
 	t.Helper()
-	f := testkit.Must(c.Generate(context.Background(), parallel.New(workers), nil))
-	return f
+	return testkit.Must(c.Generate(context.Background(), parallel.New(workers), nil))
 }
 
 // Frames of alanine dipeptide meet their conditions to round-off, keep their hand and their
@@ -152,10 +150,7 @@ func TestConformationFaults(t *testing.T) {
 	for i := range c.Start {
 		c.Start[i] /= 10
 	}
-	if _, err := c.Generate(context.Background(), parallel.New(1), nil); err == nil ||
-		!strings.Contains(err.Error(), "nanometres") {
-		t.Errorf("nanometres: %v", err)
-	}
+	testkit.Refused(t, testkit.Err(c.Generate(context.Background(), parallel.New(1), nil)), "nanometres", "nanometres")
 	c = good
 	c.Step = 1
 	for _, conditions := range [][]conformation.Condition{nil, {dihedral(-70, -70, 4, 6, 8, 14)}} {

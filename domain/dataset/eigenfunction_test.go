@@ -21,8 +21,7 @@ func rounded(t *testing.T) *levelset.Surface {
 	clear(n.Bias(0))
 	copy(n.Weight(1), []float64{1, 1, 1, 1, 1, 1})
 	n.Bias(1)[0] = -1.2
-	s := testkit.Must(levelset.NewSurface(n, ball.Mesh(0)))
-	return s
+	return testkit.Must(levelset.NewSurface(n, ball.Mesh(0)))
 }
 
 // Points have the law of the eigenfunction's positive part, or its negative one, on

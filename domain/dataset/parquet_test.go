@@ -100,10 +100,7 @@ func TestParquetFaults(t *testing.T) {
 			t.Errorf("got %v, want %s", err, want)
 		}
 	}
-	_, err := ReadEarth(parquetOf(t, place{5, 20, 95}))
-	if err == nil || !strings.Contains(err.Error(), "is outside [-90, 90]") {
-		t.Errorf("latitude 95: %v", err)
-	}
+	testkit.Refused(t, testkit.Err(ReadEarth(parquetOf(t, place{5, 20, 95}))), "is outside [-90, 90]", "latitude 95")
 	type several struct {
 		Lattice string  `parquet:"lattice"`
 		Latency string  `parquet:"latency"`
@@ -118,13 +115,9 @@ func TestParquetFaults(t *testing.T) {
 		B   float64 `parquet:"lat_b"`
 		Lon float64 `parquet:"lon"`
 	}
-	if _, err := ReadEarth(parquetOf(t, twice{1, 2, 3})); err == nil ||
-		!strings.Contains(err.Error(), `columns "lat_a" and "lat_b", expected one latitude`) {
-		t.Errorf("two latitudes: %v", err)
-	}
-	if _, err := ReadEarth(words); err == nil || !strings.Contains(err.Error(), "expected latitude") {
-		t.Errorf("no latitude: %v", err)
-	}
+	testkit.Refused(t, testkit.Err(ReadEarth(parquetOf(t, twice{1, 2, 3}))),
+		`columns "lat_a" and "lat_b", expected one latitude`, "two latitudes")
+	testkit.Refused(t, testkit.Err(ReadEarth(words)), "expected latitude", "no latitude")
 	s, err := ReadSurvey(words, "")
 	if err != nil || !slices.Equal(s.Text, []int{1}) || s.X[2] != 2 || s.Format != "Parquet, float64" {
 		t.Errorf("%+v, %v", s, err)

@@ -36,8 +36,7 @@ func dihedral(name string, low, high float64, atoms ...int) conformation.Conditi
 
 func set(t testing.TB, m *molecule.Molecule, c ...conformation.Condition) *conformation.Set {
 	t.Helper()
-	s := testkit.Must(conformation.New(conformation.Spec{Molecule: m, Conditions: c}))
-	return s
+	return testkit.Must(conformation.New(conformation.Spec{Molecule: m, Conditions: c}))
 }
 
 func pool(t testing.TB) *parallel.Pool {
@@ -223,8 +222,7 @@ func TestTorsions(t *testing.T) {
 		return strings.Join(out, "; ")
 	}
 	make := func(s constraint.Set, m *molecule.Molecule, x []float64) *domain.Domain {
-		d := testkit.Must(New(domain.Input{Set: s, Data: x, Train: x, Molecule: m, Pool: pool(t)}))
-		return d
+		return testkit.Must(New(domain.Input{Set: s, Data: x, Train: x, Molecule: m, Pool: pool(t)}))
 	}
 	d := make(set(t, ring, dihedral("", 50, 50, 3, 2, 1, 0)), nil, x)
 	if got := names(d); strings.Count(got, "dihedral") != 11 || strings.Contains(got, "0 – 1 – 2 – 3;") ||
@@ -262,10 +260,8 @@ func TestPlane(t *testing.T) {
 		m.Atoms = append(m.Atoms, molecule.Atom{Name: name, Element: name[:1], Residue: residue,
 			ResidueNumber: 1 + (i+3)/7})
 	}
-	if err := m.SetBonds([]molecule.Bond{{0, 1}, {1, 2}, {1, 3}, {3, 4}, {4, 5}, {4, 6}, {6, 7}, {6, 8}, {8,
-		9}}); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, m.SetBonds([]molecule.Bond{{0, 1}, {1, 2}, {1, 3}, {3, 4}, {4, 5}, {4, 6}, {6, 7}, {6, 8}, {8,
+		9}}))
 	plane := func(m *molecule.Molecule, c ...conformation.Condition) (out []string) {
 		g := &guide{molecule: m}
 		if c != nil {
@@ -390,8 +386,7 @@ func TestLine(t *testing.T) {
 // molecule is told by its atoms; one that only calls them otherwise is taken, with a warning.
 func TestFit(t *testing.T) {
 	names := func(s string) *molecule.Molecule {
-		m := testkit.Must(molecule.FromNames(strings.Fields(s)))
-		return m
+		return testkit.Must(molecule.FromNames(strings.Fields(s)))
 	}
 	s := set(t, names("A1:C1 A1:N2 A1:C3 A1:O4"), dihedral("τ", 0, 300, 0, 1, 2, 3))
 	for what, c := range map[string]struct {

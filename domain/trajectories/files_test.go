@@ -137,9 +137,7 @@ func TestForms(t *testing.T) {
 	var rows [][4]float64
 	for _, l := range lines[1:] {
 		var r [4]float64
-		if _, err := fmt.Sscanf(l, "%g,%g,%g,%g", &r[0], &r[1], &r[2], &r[3]); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Must(fmt.Sscanf(l, "%g,%g,%g,%g", &r[0], &r[1], &r[2], &r[3]))
 		rows = append(rows, r)
 	}
 	// 2 rad/s: half a radian takes 0.25 s, and the step across π is 2π − 6.
@@ -265,15 +263,10 @@ func TestBadFiles(t *testing.T) {
 		{"a.xyz", "", `extension ".xyz"`},
 		{"a.npz", "", "a.npz: expected an NPZ file"},
 	} {
-		_, err := taken(set, file(t, c.name, c.text))
-		if err == nil || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%q: %v, want %q", c.text, err, c.want)
-		}
+		testkit.Refused(t, testkit.Err(taken(set, file(t, c.name, c.text))), c.want, c.text)
 	}
 	long := "waypoint," + strings.Repeat("j,", 256) + "j\n0" + strings.Repeat(",0", 257) + "\n"
-	if _, err := Read(file(t, "x.csv", long)); err == nil || !strings.Contains(err.Error(), "257 columns of joints") {
-		t.Errorf("%v", err)
-	}
+	testkit.Refused(t, testkit.Err(Read(file(t, "x.csv", long))), "257 columns of joints")
 }
 
 // What a point is given for stands behind it, from its own ends: the first configuration and
@@ -343,9 +336,7 @@ func TestOpen(t *testing.T) {
 		"joint1[0],joint1[1],joint1[2],gx,gz\n0.1,0.2,0.3,1,2\n":              `no column "gy"`,
 		"0.1,0.2\n": "2 numbers",
 	} {
-		if _, err := read(text); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%q: %v, want %q", text, err, want)
-		}
+		testkit.Refused(t, testkit.Err(read(text)), want, text)
 	}
 	if m := motionOf(constraint.Slice(set, []float64{1, 2, 3})); m == nil || m.dim != 6 || m.given != nil ||
 		m.tip.Local[0] != 1 {

@@ -44,8 +44,7 @@ func panda(t testing.TB, waypoints int) constraint.Set {
 
 func made(t testing.TB, spec trajectory.Spec) constraint.Set {
 	t.Helper()
-	set := testkit.Must(trajectory.New(spec))
-	return set
+	return testkit.Must(trajectory.New(spec))
 }
 
 // hand is an arm of one joint about z and a hand 1 m from it, past a ball of radius 0.1 at (1, 0, 0).
@@ -95,8 +94,7 @@ func finding(t testing.TB, d *domain.Domain, x []float64, name string) domain.Fi
 func publishedPaths(t testing.TB, l int) (constraint.Set, *dataset.Points, string) {
 	t.Helper()
 	path := testkit.Shared(t, fmt.Sprintf("data/robot/L%d_paths.npy", l))
-	p, err := Read(path)
-	testkit.OK(t, err)
+	p := testkit.Must(Read(path))
 	set := panda(t, l)
 	p = testkit.Must(fit(set, p))
 	return set, p, path
@@ -499,9 +497,7 @@ func TestDraw(t *testing.T) {
 		!strings.Contains(a.Caption, "1.0×10⁻⁹") {
 		t.Fatalf("%+v", a)
 	}
-	if err := (&figure.Report{Scene: a}).WriteHTML(&bytes.Buffer{}); err != nil {
-		t.Error(err)
-	}
+	testkit.OK(t, (&figure.Report{Scene: a}).WriteHTML(&bytes.Buffer{}))
 }
 
 // The tip's way goes from way point to way point with joints at constant rates, the shorter way around.

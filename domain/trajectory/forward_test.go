@@ -24,8 +24,7 @@ func BenchmarkForward(b *testing.B) {
 	}{{10, false}, {40, false}, {10, true}} {
 		l := c.l
 		b.Run(fmt.Sprintf("L=%d,open=%v", l, c.open), func(b *testing.B) {
-			data, err := arrayfile.ReadNPY(testkit.Shared(b, fmt.Sprintf("data/robot/L%d_paths.npy", l)))
-			testkit.OK(b, err)
+			data := testkit.Must(arrayfile.ReadNPY(testkit.Shared(b, fmt.Sprintf("data/robot/L%d_paths.npy", l))))
 			pool := parallel.New(2)
 			defer pool.Close()
 			s := set(b, published(l))

@@ -47,8 +47,7 @@ func published(waypoints int) trajectory.Spec {
 
 func set(t testing.TB, spec trajectory.Spec) constraint.Set {
 	t.Helper()
-	s := testkit.Must(trajectory.New(spec))
-	return s
+	return testkit.Must(trajectory.New(spec))
 }
 
 // mixed is an arm with joints of all kinds, on axes of all directions.

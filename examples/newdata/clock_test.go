@@ -40,11 +40,9 @@ func TestClock(t *testing.T) {
 	r := job.New[*experiment.Run](t, experiment.Load, []byte(strings.Replace(text, "PATH", path, 1)), "rush.yaml")
 	ctx := context.Background()
 	var heard []judge.Progress
-	if err := r.Train(ctx, "", experiment.Observer{Evaluation: func(p judge.Progress) {
+	testkit.OK(t, r.Train(ctx, "", experiment.Observer{Evaluation: func(p judge.Progress) {
 		heard = append(heard, p)
-	}}); err != nil {
-		t.Fatal(err)
-	}
+	}}))
 	if len(heard) != 2 || heard[1].JSD.IsNaN() || len(heard[1].Observables) != 1 ||
 		heard[1].Observables[0].Name != "hour" {
 		t.Errorf("training's evaluations are %+v", heard)

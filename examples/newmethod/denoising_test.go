@@ -13,6 +13,7 @@ import (
 	"github.com/landing-diffusion/landing/learn/method"
 	"github.com/landing-diffusion/landing/learn/method/methods"
 	"github.com/landing-diffusion/landing/tools/methodtest"
+	"github.com/landing-diffusion/landing/tools/testkit"
 )
 
 var small = &Denoising{Dim: 2, Steps: 160, T: 3}
@@ -80,10 +81,8 @@ func TestExactScore(t *testing.T) {
 	pool := parallel.New(2)
 	defer pool.Close()
 	x := make([]float64, 2*n)
-	if _, err := few.Sampler(128, pool).Generate(context.Background(), x, make([]bool, n), 0, 1, few.Prior(),
-		func(int) method.Score { return score }); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(few.Sampler(128, pool).Generate(context.Background(), x, make([]bool, n), 0, 1, few.Prior(),
+		func(int) method.Score { return score }))
 	for j, μ := range score.μ {
 		if mean, variance := small.law(score, j); math.Abs(mean-μ) > 0.001 || math.Abs(variance-score.v) > 0.02 {
 			t.Errorf("coordinate %d: the samples' law has mean %v and variance %v, the data's %v and %v",

@@ -49,8 +49,7 @@ func watched(t *testing.T, settings ...string) *experiment.Run {
 // board has a training of a run watched, and fails at an error of the board.
 func board(t *testing.T, r *experiment.Run, dir *string) *Board {
 	t.Helper()
-	b := testkit.Must(NewBoard(r, dir, func(err error) { t.Error(err) }))
-	return b
+	return testkit.Must(NewBoard(r, dir, func(err error) { t.Error(err) }))
 }
 
 func trainOn(t *testing.T, r *experiment.Run, b *Board, o experiment.Observer) {

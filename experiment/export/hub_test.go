@@ -107,9 +107,7 @@ func TestHub(t *testing.T) {
 	if err != nil || metadata["license"] != "Apache-2.0" || arrays == nil {
 		t.Errorf("%v, %v", metadata, err)
 	}
-	if _, err := problem.Load(files["config.yaml"], "config.yaml", "", nil); err != nil {
-		t.Error(err)
-	}
+	testkit.OK(t, testkit.Err(problem.Load(files["config.yaml"], "config.yaml", "", nil)))
 }
 
 // What keeps a run from a hub is said by name.
@@ -182,8 +180,7 @@ func TestHubDivergence(t *testing.T) {
 	v, _, err := experiment.KeptEvaluation(s.Run)
 	testkit.OK(t, err)
 	v.JSD = &judge.JSD{Metric: "Jensen–Shannon divergence", Score: metric.Score{Full: 0.25, HeldOut: 0.5}}
-	card, err := s.card(v)
-	testkit.OK(t, err)
+	card := testkit.Must(s.card(v))
 	for _, want := range []string{"type: jensen-shannon-divergence\n      value: 0.25\n",
 		"| Jensen–Shannon divergence to held-out data | 0.5000, floor 0.0000 |"} {
 		if !strings.Contains(string(card), want) {

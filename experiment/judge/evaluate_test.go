@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/landing-diffusion/landing/problem"
+	"github.com/landing-diffusion/landing/tools/testkit"
 )
 
 // A sample may violate a constraint by the round-off of its terms, in large units, and by no more; the worst that
@@ -18,13 +19,8 @@ func TestInfeasible(t *testing.T) {
 	for dim, equalities := range map[int]string{2: circle(0), 4: circle(2) + ", " + circle(0), 40: circle(38) + ", " +
 		circle(0)} {
 		p, err := problem.Load(fmt.Appendf(nil, "set: {dim: %d, equality: [%s]}", dim, equalities), "p.yaml", "", nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		proc, err := p.Build()
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, err)
+		proc := testkit.Must(p.Build())
 		component := len(proc.Set.Equalities()) - 1 // of x[0] and x[1]
 		x := make([]float64, 3*dim)
 		for i, off := range []float64{1e-11, 1e-10, -2e-10} { // h is 2·10¹² times that, and its terms

@@ -9,6 +9,7 @@ import (
 	"github.com/landing-diffusion/landing/constraint/zoo"
 	"github.com/landing-diffusion/landing/experiment/judge"
 	"github.com/landing-diffusion/landing/judge/metric"
+	"github.com/landing-diffusion/landing/tools/testkit"
 )
 
 // Both ways to lose a sample are told apart; of nothing, nothing is claimed.
@@ -41,14 +42,8 @@ func TestSentence(t *testing.T) {
 
 // largest inequality of each sample count.
 func TestViolationColumns(t *testing.T) {
-	walls, err := zoo.NewBox([]float64{0, 0, 0}, []float64{1, 1, 1})
-	if err != nil {
-		t.Fatal(err)
-	}
-	simplex, err := zoo.NewSimplex(9)
-	if err != nil {
-		t.Fatal(err)
-	}
+	walls := testkit.Must(zoo.NewBox([]float64{0, 0, 0}, []float64{1, 1, 1}))
+	simplex := testkit.Must(zoo.NewSimplex(9))
 	for _, c := range []struct {
 		set   constraint.Set
 		x     []float64

@@ -16,8 +16,7 @@ import (
 
 func TestNothingIsWrittenOver(t *testing.T) {
 	dir := t.TempDir()
-	f, err := CreateNumbered(dir, "x")
-	testkit.OK(t, err)
+	f := testkit.Must(CreateNumbered(dir, "x"))
 	g, err := CreateNumbered(dir, "x")
 	if err != nil || f.Dir == g.Dir || filepath.Base(g.Dir) != "x-002" {
 		t.Fatalf("%v and %v, %v", f, g, err)
@@ -31,9 +30,7 @@ func TestNothingIsWrittenOver(t *testing.T) {
 		t.Errorf("the file now holds %q", data)
 	}
 	f.Force = true
-	if err := f.Write("a/b.txt", []byte("two")); err != nil {
-		t.Error(err)
-	}
+	testkit.OK(t, f.Write("a/b.txt", []byte("two")))
 	if data, _ := f.Read("a/b.txt"); string(data) != "two" {
 		t.Errorf("the file now holds %q", data)
 	}
@@ -76,24 +73,19 @@ func TestOpen(t *testing.T) {
 		file:                         "is a file",
 		dir:                          "has no config.yaml",
 	} {
-		if _, err := Open(path); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: got %v", path, err)
-		}
+		testkit.Refused(t, testkit.Err(Open(path)), want, path)
 	}
 }
 
 func TestLock(t *testing.T) {
-	f, err := Create(filepath.Join(t.TempDir(), "r"), false)
-	testkit.OK(t, err)
+	f := testkit.Must(Create(filepath.Join(t.TempDir(), "r"), false))
 	g := &Folder{Dir: f.Dir}
 	testkit.OK(t, f.Lock())
 	if err := g.Lock(); err == nil {
 		t.Error("two locks at once")
 	}
 	f.Unlock()
-	if err := g.Lock(); err != nil {
-		t.Error(err)
-	}
+	testkit.OK(t, g.Lock())
 	g.Unlock()
 }
 
@@ -108,8 +100,7 @@ func (s state) Validate() error {
 
 func checkpoint(t *testing.T) *Folder {
 	t.Helper()
-	f, err := Create(filepath.Join(t.TempDir(), "r"), false)
-	testkit.OK(t, err)
+	f := testkit.Must(Create(filepath.Join(t.TempDir(), "r"), false))
 	for i := 1; i <= 5; i++ {
 		arrays := []arrayfile.Named{{Name: "w",
 			Array: arrayfile.Array{Shape: []int{3}, Float32: []float32{float32(i), 2, 3}}}}
@@ -270,8 +261,7 @@ func TestLinksOut(t *testing.T) {
 		},
 		StatusFile: func(f *Folder) error { return f.SetStatus(Status{}) },
 	} {
-		f, err := Create(filepath.Join(t.TempDir(), "r"), false)
-		testkit.OK(t, err)
+		f := testkit.Must(Create(filepath.Join(t.TempDir(), "r"), false))
 		out := t.TempDir()
 		if err := os.Symlink(filepath.Join(out, "x"), f.Path(name)); err != nil {
 			t.Skip(err)
@@ -307,8 +297,7 @@ func TestFlippedBits(t *testing.T) {
 	f := checkpoint(t)
 	for _, name := range []string{weightsFile, stateFile} {
 		path := f.Path(checkpointDir + "/00000050/" + name)
-		data, err := os.ReadFile(path)
-		testkit.OK(t, err)
+		data := testkit.Must(os.ReadFile(path))
 		for i := range data {
 			for _, bit := range []byte{1, 0x10, 0x80} {
 				broken := append([]byte(nil), data...)
@@ -326,24 +315,17 @@ func TestFlippedBits(t *testing.T) {
 			}
 		}
 		testkit.OK(t, os.WriteFile(path, data[:len(data)/2], 0o666))
-		if _, err := f.LoadCheckpoint("", "abc", &state{}); err == nil ||
-			!strings.Contains(err.Error(), "--checkpoint 00000040") {
-			t.Errorf("%s cut in half: %v", name, err)
-		}
+		testkit.Refused(t, testkit.Err(f.LoadCheckpoint("", "abc", &state{})), "--checkpoint 00000040", name)
 		testkit.OK(t, os.WriteFile(path, data, 0o666))
 	}
 }
 
 func TestMetrics(t *testing.T) {
-	f, err := Create(filepath.Join(t.TempDir(), "r"), false)
-	testkit.OK(t, err)
+	f := testkit.Must(Create(filepath.Join(t.TempDir(), "r"), false))
 	for i := range 5 {
-		if _, err := f.AppendMetric("epoch", i, map[string]int{"v": i}); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Must(f.AppendMetric("epoch", i, map[string]int{"v": i}))
 	}
-	file, err := os.OpenFile(f.Path(MetricsFile), os.O_APPEND|os.O_WRONLY, 0)
-	testkit.OK(t, err)
+	file := testkit.Must(os.OpenFile(f.Path(MetricsFile), os.O_APPEND|os.O_WRONLY, 0))
 	if _, err := file.WriteString(`{"kind":"epo`); err != nil { // a crash while writing
 		t.Fatal(err)
 	}
@@ -362,7 +344,5 @@ func TestMetrics(t *testing.T) {
 // intact returns the bytes of metrics.jsonl.
 func intact(t *testing.T, f *Folder) []byte {
 	t.Helper()
-	data, err := os.ReadFile(f.Path(MetricsFile))
-	testkit.OK(t, err)
-	return data
+	return testkit.Must(os.ReadFile(f.Path(MetricsFile)))
 }

@@ -20,12 +20,10 @@ func TestScratch(t *testing.T) {
 		return dir
 	}
 	fresh, left, other := make("x-1", 0), make("x-2", 2*young), make("y-1", 2*young)
-	held, err := Scratch(parent, "x-")
-	testkit.OK(t, err)
+	held := testkit.Must(Scratch(parent, "x-"))
 	then := time.Now().Add(-2 * young)
 	testkit.OK(t, os.Chtimes(held.Dir, then, then))
-	second, err := Scratch(parent, "x-")
-	testkit.OK(t, err)
+	second := testkit.Must(Scratch(parent, "x-"))
 	for dir, stays := range map[string]bool{fresh: true, left: false, other: true, held.Dir: true, second.Dir: true} {
 		if _, err := os.Stat(dir); (err == nil) != stays {
 			t.Errorf("%s: %v; stays: %v", filepath.Base(dir), err, stays)

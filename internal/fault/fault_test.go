@@ -15,6 +15,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/landing-diffusion/landing/tools/testkit"
 )
 
 // The kind of an error is the first in the order of kinds, wherever it is wrapped; only configuration and output have
@@ -112,9 +114,7 @@ func TestEveryErrorHasAKind(t *testing.T) {
 		}
 		return nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	known := map[string]string{}
 	for reason, names := range without {
 		for name := range strings.FieldsSeq(names) {

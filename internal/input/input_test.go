@@ -8,14 +8,14 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/landing-diffusion/landing/tools/testkit"
 )
 
 func TestOpen(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, "f")
-	if err := os.WriteFile(file, []byte("12345"), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.WriteFile(file, []byte("12345"), 0o666))
 	if data, err := Read(file, 5); err != nil || string(data) != "12345" {
 		t.Errorf("%q, %v", data, err)
 	}
@@ -45,20 +45,11 @@ func TestReadStream(t *testing.T) {
 	if _, err := os.Stat("/dev/zero"); err != nil {
 		t.Skip(err)
 	}
-	if _, err := ReadStream("/dev/zero", 100); err == nil ||
-		!strings.Contains(err.Error(), "/dev/zero: has more than 100 bytes") {
-		t.Errorf("got %v", err)
-	}
+	testkit.Refused(t, testkit.Err(ReadStream("/dev/zero", 100)), "/dev/zero: has more than 100 bytes")
 	r, w, err := os.Pipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := w.WriteString("name: x"); err != nil {
-		t.Fatal(err)
-	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
+	testkit.Must(w.WriteString("name: x"))
+	testkit.OK(t, w.Close())
 	defer r.Close()
 	path := filepath.Join("/dev/fd", strconv.Itoa(int(r.Fd())))
 	if _, err := os.Stat(path); err != nil {

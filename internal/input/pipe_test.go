@@ -9,6 +9,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/landing-diffusion/landing/tools/testkit"
 )
 
 // A pipe that nobody writes to is refused at once; what a writer sends is read to its
@@ -39,15 +41,11 @@ func TestPipes(t *testing.T) {
 		t.Fatal("reading waits for a writer")
 	}
 	w, err := os.OpenFile(path, os.O_RDWR, 0) // which waits for nobody
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	c := read()
 	for _, part := range []string{"ab", "cd"} {
 		time.Sleep(20 * time.Millisecond)
-		if _, err := w.WriteString(part); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Must(w.WriteString(part))
 	}
 	w.Close()
 	if r := <-c; r.err != nil || string(r.data) != "abcd" {

@@ -18,6 +18,8 @@ import (
 	"github.com/parquet-go/parquet-go"
 	"github.com/parquet-go/parquet-go/compress"
 	"github.com/parquet-go/parquet-go/format"
+
+	"github.com/landing-diffusion/landing/tools/testkit"
 )
 
 func written(t testing.TB, names []string, parts ...[]float64) []byte {
@@ -25,13 +27,9 @@ func written(t testing.TB, names []string, parts ...[]float64) []byte {
 	var b bytes.Buffer
 	w := NewWriter(&b, names)
 	for _, p := range parts {
-		if err := w.Write(p); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, w.Write(p))
 	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, w.Close())
 	return b.Bytes()
 }
 
@@ -69,9 +67,7 @@ func TestRoundTrip(t *testing.T) {
 		t.Error("the bytes depend on how the rows came")
 	}
 	f, got, err := read(whole)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	if f.Rows != n || !same(got, x) {
 		t.Errorf("%d rows, or others", f.Rows)
 	}
@@ -127,12 +123,8 @@ func TestForeign(t *testing.T) {
 		var b bytes.Buffer
 		w := parquet.NewGenericWriter[every](&b, parquet.DataPageVersion(version), parquet.PageBufferSize(4096),
 			parquet.MaxRowsPerRowGroup(1777))
-		if _, err := w.Write(rows); err != nil {
-			t.Fatal(err)
-		}
-		if err := w.Close(); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Must(w.Write(rows))
+		testkit.OK(t, w.Close())
 		f, got, err := read(b.Bytes())
 		if err != nil {
 			t.Fatalf("version %d: %v", version, err)
@@ -165,9 +157,7 @@ func TestBeyond(t *testing.T) {
 		var b bytes.Buffer
 		w := parquet.NewGenericWriter[ids](&b, parquet.MaxRowsPerRowGroup(20))
 		w.Write(rows)
-		if err := w.Close(); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, w.Close())
 		f, _, err := read(b.Bytes())
 		e := new(NumberError)
 		if !errors.As(err, &e) || e.Row != 37 || e.Column != string(rune('a'+at)) || len(e.Value) < 16 {
@@ -211,14 +201,9 @@ func TestManyPages(t *testing.T) {
 	for i := range 3000 {
 		w.Write([]one{{float64(i)}})
 	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, w.Close())
 	r := &counting{bytes.NewReader(b.Bytes()), 0}
-	f, err := Open(r, int64(b.Len()))
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := testkit.Must(Open(r, int64(b.Len())))
 	x, err := f.Read([]int{0}, 3000)
 	if err != nil || x[2999] != 2999 {
 		t.Fatal(err)
@@ -273,13 +258,8 @@ func TestKinds(t *testing.T) {
 		Last float64 `parquet:"last"`
 	}
 	var b bytes.Buffer
-	if err := parquet.Write(&b, []odd{{Number: 1, List: []float64{1, 2}, Last: 5}, {Number: 3, Last: 7}}); err != nil {
-		t.Fatal(err)
-	}
-	f, err := Open(bytes.NewReader(b.Bytes()), int64(b.Len()))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, parquet.Write(&b, []odd{{Number: 1, List: []float64{1, 2}, Last: 5}, {Number: 3, Last: 7}}))
+	f := testkit.Must(Open(bytes.NewReader(b.Bytes()), int64(b.Len())))
 	want := []string{"number float64", "word a string", "list a list", "inner a structure", "is a boolean",
 		"day a date", "last float64"}
 	for i, c := range f.Columns {
@@ -303,9 +283,7 @@ func TestPacked(t *testing.T) {
 		var b bytes.Buffer
 		w := parquet.NewGenericWriter[struct{ X float64 }](&b, parquet.Compression(codec))
 		w.Write([]struct{ X float64 }{{1}, {2}})
-		if err := w.Close(); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, w.Close())
 		if _, _, err := read(b.Bytes()); err == nil || !strings.Contains(err.Error(), "Zstandard") {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -313,10 +291,7 @@ func TestPacked(t *testing.T) {
 	zeros := make([]byte, 64<<20)
 	for name, codec := range map[format.CompressionCodec]compress.Codec{format.Gzip: &parquet.Gzip,
 		format.Zstd: &parquet.Zstd, format.Snappy: &parquet.Snappy} {
-		bomb, err := codec.Encode(nil, zeros)
-		if err != nil {
-			t.Fatal(err)
-		}
+		bomb := testkit.Must(codec.Encode(nil, zeros))
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
 		if _, err := unpack(name, bomb, 1000); err == nil {
@@ -345,10 +320,7 @@ func TestPromises(t *testing.T) {
 	if _, err := (&File{Rows: 1 << 30, Columns: []Column{{}}, size: 1000}).Read([]int{0}, 1<<40); err == nil {
 		t.Error("2³⁰ rows in 1000 bytes")
 	}
-	f, err := Open(bytes.NewReader(b), int64(len(b)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := testkit.Must(Open(bytes.NewReader(b), int64(len(b))))
 	if _, err := f.Read([]int{0}, 99); err == nil {
 		t.Error("100 numbers where 99 are allowed")
 	}
@@ -386,9 +358,7 @@ func TestEveryByte(t *testing.T) {
 	}
 	var all bytes.Buffer
 	v := 1.5
-	if err := parquet.Write(&all, []few{{Missing: &v}, {Few: 3}, {Snappy: 2}, {}}); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, parquet.Write(&all, []few{{Missing: &v}, {Few: 3}, {Snappy: 2}, {}}))
 	b, refused := all.Bytes(), 0
 	for i := range b {
 		for _, to := range []byte{0, 0x7f, 0xff, b[i] ^ 1, b[i] ^ 0x10} {
@@ -415,9 +385,7 @@ func TestArrow(t *testing.T) {
 	}
 	dir := t.TempDir()
 	x := []float64{1, 2.5, -3, 1e300, 5e-324, 7}
-	if err := os.WriteFile(filepath.Join(dir, "go.parquet"), written(t, []string{"b", "a"}, x), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.WriteFile(filepath.Join(dir, "go.parquet"), written(t, []string{"b", "a"}, x), 0o600))
 	out, err := exec.Command(python, "-c", `
 import pyarrow.parquet as pq, pyarrow as pa, sys, numpy as np
 d = sys.argv[1]
@@ -436,10 +404,7 @@ for name, o in dict(plain=dict(use_dictionary=False), usual={}, gzip=dict(compre
 		t.Fatalf("%v: %s", err, out)
 	}
 	for _, name := range []string{"plain", "usual", "gzip", "none", "zstd", "split"} {
-		b, err := os.ReadFile(filepath.Join(dir, name+".parquet"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		b := testkit.Must(os.ReadFile(filepath.Join(dir, name+".parquet")))
 		f, got, err := read(b, 0, 1, 2, 3, 4)
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
@@ -467,39 +432,23 @@ func BenchmarkTenMillion(b *testing.B) {
 	path := filepath.Join(b.TempDir(), "x.parquet")
 	b.Run("out", func(b *testing.B) {
 		for range b.N {
-			file, err := os.Create(path)
-			if err != nil {
-				b.Fatal(err)
-			}
+			file := testkit.Must(os.Create(path))
 			w, rows := NewWriter(file, []string{"x0", "x1", "x2"}), make([]float64, 1000*d)
 			for i := range n / 1000 {
 				for j := range rows {
 					rows[j] = math.Float64frombits(uint64(i*len(rows)+j)*0x9e3779b97f4a7c15>>2 | 1<<61)
 				}
-				if err := w.Write(rows); err != nil {
-					b.Fatal(err)
-				}
+				testkit.OK(b, w.Write(rows))
 			}
-			if err := errors.Join(w.Close(), file.Close()); err != nil {
-				b.Fatal(err)
-			}
+			testkit.OK(b, errors.Join(w.Close(), file.Close()))
 		}
 		peak(b)
 	})
 	b.Run("in", func(b *testing.B) {
 		for range b.N {
-			file, err := os.Open(path)
-			if err != nil {
-				b.Fatal(err)
-			}
-			info, err := file.Stat()
-			if err != nil {
-				b.Fatal(err)
-			}
-			f, err := Open(file, info.Size())
-			if err != nil {
-				b.Fatal(err)
-			}
+			file := testkit.Must(os.Open(path))
+			info := testkit.Must(file.Stat())
+			f := testkit.Must(Open(file, info.Size()))
 			if x, err := f.Read([]int{0, 1, 2}, n*d); err != nil || len(x) != n*d {
 				b.Fatal(err)
 			}

@@ -14,25 +14,18 @@ import (
 	"testing"
 
 	"github.com/landing-diffusion/landing/internal/tensorboard"
+	"github.com/landing-diffusion/landing/tools/testkit"
 	"github.com/landing-diffusion/landing/tools/testkit/eventfile"
 )
 
 func records(t *testing.T, b []byte) [][]byte {
 	t.Helper()
-	all, err := eventfile.Records(b)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return all
+	return testkit.Must(eventfile.Records(b))
 }
 
 func fields(t *testing.T, b []byte) map[int][][]byte {
 	t.Helper()
-	out, err := eventfile.Fields(b)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return out
+	return testkit.Must(eventfile.Fields(b))
 }
 
 // The checksum that the format's description gives for 32 zeros (RFC 3720), masked.
@@ -53,9 +46,7 @@ func TestEvents(t *testing.T) {
 	if b.Len() != 0 {
 		t.Error("events are written before they are whole")
 	}
-	if err := w.Flush(); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, w.Flush())
 	all := records(t, b.Bytes())
 	if len(all) != 4 {
 		t.Fatalf("%d records", len(all))
@@ -98,9 +89,7 @@ func TestTensorBoard(t *testing.T) {
 	}
 	dir := t.TempDir()
 	var picture bytes.Buffer
-	if err := png.Encode(&picture, image.NewRGBA(image.Rect(0, 0, 3, 2))); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, png.Encode(&picture, image.NewRGBA(image.Rect(0, 0, 3, 2))))
 	for i, from := range []int64{0, 3} {
 		var b bytes.Buffer
 		w := tensorboard.NewWriter(&b, 1000+float64(i))
@@ -112,13 +101,9 @@ func TestTensorBoard(t *testing.T) {
 		}
 		w.Histogram(1001, 4, "violation", []float64{1, 2, 2, 3})
 		w.Image(1001, 4, "map", picture.Bytes(), 3, 2)
-		if err := w.Flush(); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, w.Flush())
 		name := "events.out.tfevents.000000000" + string(rune('1'+i)) + ".landing"
-		if err := os.WriteFile(filepath.Join(dir, name), b.Bytes(), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, os.WriteFile(filepath.Join(dir, name), b.Bytes(), 0o600))
 	}
 	out, err := exec.Command(python, "-c", `
 import sys

@@ -52,9 +52,7 @@ func TestSurface(t *testing.T) {
 		t.Fatal(err)
 	}
 	testkit.OK(t, s.WriteSVG(&svg))
-	if err := Inline(svg.Bytes()); err != nil {
-		t.Error(err)
-	}
+	testkit.OK(t, Inline(svg.Bytes()))
 	// Half of the faces are in sight, in four views.
 	if got := bytes.Count(svg.Bytes(), []byte("<path")); got < 4*1000 || got > 4*1048+1 {
 		t.Errorf("%d polygons", got)

@@ -14,8 +14,7 @@ import (
 
 func capOf(t *testing.T, workers int) *Evidence {
 	t.Helper()
-	set, err := zoo.NewCap([]float64{0, 0, 1}, 0.2)
-	testkit.OK(t, err)
+	set := testkit.Must(zoo.NewCap([]float64{0, 0, 1}, 0.2))
 	pool := testkit.Pool(t, workers)
 	data := make([]float64, 3*100)
 	for i := range 100 {
@@ -112,8 +111,7 @@ func TestFirstIsClipped(t *testing.T) {
 
 // Points that were not brought to Σ are kept, with the least violation found.
 func TestStuck(t *testing.T) {
-	set, err := zoo.NewBox([]float64{0, 0}, []float64{1, 1})
-	testkit.OK(t, err)
+	set := testkit.Must(zoo.NewBox([]float64{0, 0}, []float64{1, 1}))
 	pool := testkit.Pool(t, 1)
 	data := []float64{math.NaN(), 0, 0.5, 0.5}
 	p := &langevin.Process{Set: set, Schedule: langevin.Schedule{N: 2, T: 1, SigmaMin: 1, SigmaMax: 1}}
@@ -149,8 +147,7 @@ func TestProbe(t *testing.T) {
 // Without data every point of Σ is typical, and so are edges next to them: three
 // different ones for each inequality.
 func TestWithoutData(t *testing.T) {
-	set, err := zoo.NewBox([]float64{0, 0}, []float64{1, 1})
-	testkit.OK(t, err)
+	set := testkit.Must(zoo.NewBox([]float64{0, 0}, []float64{1, 1}))
 	pool := testkit.Pool(t, 1)
 	p := &langevin.Process{Set: set, Schedule: langevin.Schedule{N: 2, T: 1, SigmaMin: 1, SigmaMax: 1}}
 	e := Gather(t.Context(), Case{Process: p, Seed: 1}, pool)

@@ -170,8 +170,7 @@ func TestOnWalls(t *testing.T) {
 			}
 			x = append(x, unit*a, unit*b)
 		}
-		box, err := zoo.NewBox([]float64{0, 0}, []float64{unit, unit})
-		testkit.OK(t, err)
+		box := testkit.Must(zoo.NewBox([]float64{0, 0}, []float64{unit, unit}))
 		on, looked := OnWalls(box, x)
 		if looked != 200 {
 			t.Errorf("%d rows of 200", looked)
@@ -183,9 +182,8 @@ func TestOnWalls(t *testing.T) {
 			t.Error("what is a part of the law")
 		}
 	}
-	flat, err := formula.New(formula.Spec{Dim: 1, Inequality: []formula.Component{{Name: "g",
-		Expr: "relu(x[0])^2 <= 0"}}})
-	testkit.OK(t, err)
+	flat := testkit.Must(formula.New(formula.Spec{Dim: 1, Inequality: []formula.Component{{Name: "g",
+		Expr: "relu(x[0])^2 <= 0"}}}))
 	if on, _ := OnWalls(flat, []float64{-1, -2, -3, -4, -5, -6, -7}); on[0] != 0 {
 		t.Errorf("%d rows on the edge of what has none", on[0])
 	}

@@ -76,8 +76,7 @@ func TestTorus(t *testing.T) {
 // With inequalities: a spherical cap, whose height is uniform on [0.2, 1]. Its mean and
 // second moment, by 128 chains: odds of 1.5e-5 each.
 func TestCap(t *testing.T) {
-	set, err := zoo.NewCap([]float64{0, 0, 1}, 0.2)
-	testkit.OK(t, err)
+	set := testkit.Must(zoo.NewCap([]float64{0, 0, 1}, 0.2))
 	starts := []float64{0, 0, 1, 0.6, 0, 0.8, 0, 0.6, 0.8, 0, -0.6, 0.8}
 	got, se := mean(t, set, starts, 4, func(x []float64) float64 {
 		if x[2] < 0.2 || math.Abs(math.Hypot(math.Hypot(x[0], x[1]), x[2])-1) > 1e-12 {
@@ -98,8 +97,7 @@ func TestCap(t *testing.T) {
 // within 6° of its middle. The first rounds choose the step and ε of those that
 // count.
 func TestNarrowStarts(t *testing.T) {
-	set, err := zoo.NewCap([]float64{1, 0}, -0.5)
-	testkit.OK(t, err)
+	set := testkit.Must(zoo.NewCap([]float64{1, 0}, -0.5))
 	var starts []float64
 	for i := range 20 {
 		θ := 0.01 * float64(i-10)
@@ -124,8 +122,7 @@ func TestNarrowStarts(t *testing.T) {
 // Draws that cannot be projected are left out and counted; a coordinate that Σ
 // holds constant does not count for mixing.
 func TestLostAndConstant(t *testing.T) {
-	circle, err := zoo.NewCurve([]zoo.Term{{Coefficient: 1, X: 2}, {Coefficient: 1, Y: 2}, {Coefficient: -1}})
-	testkit.OK(t, err)
+	circle := testkit.Must(zoo.NewCurve([]zoo.Term{{Coefficient: 1, X: 2}, {Coefficient: 1, Y: 2}, {Coefficient: -1}}))
 	x, n := projected(t.Context(), circle, []float64{3, 0, 0, 0, 0, -0.5, math.NaN(), 1}) // the gradient vanishes at 0
 	if n != 2 || len(x) != 4 || math.Abs(x[0]-1) > 1e-12 || math.Abs(x[3]+1) > 1e-12 {
 		t.Errorf("%d lost, left are %v", n, x)
@@ -203,9 +200,8 @@ func TestScale(t *testing.T) {
 func TestHowFarChainsMix(t *testing.T) {
 	pool := testkit.Pool(t, 2)
 	run := func(most float64, steps int) *Draws {
-		out, err := Draw(t.Context(), Config{Set: zoo.Sphere{D: 2}, Starts: []float64{1, 0, -1, 0, 0, 1, 0, -1},
-			Seed: 1, MaxRhat: most, MaxSteps: steps, Pool: pool})
-		testkit.OK(t, err)
+		out := testkit.Must(Draw(t.Context(), Config{Set: zoo.Sphere{D: 2}, Starts: []float64{1, 0, -1, 0, 0, 1, 0, -1},
+			Seed: 1, MaxRhat: most, MaxSteps: steps, Pool: pool}))
 		return out
 	}
 	plain, loose, strict := run(0, 60_000), run(1.5, 60_000), run(1.0005, 60_000)
@@ -231,8 +227,7 @@ func TestRoundsGoOn(t *testing.T) {
 	set := zoo.Torus{Major: 2, Minor: 0.6}
 	starts := []float64{2.6, 0, 0} // one point: the first round has not mixed
 	c := Config{Set: set, Starts: starts, Seed: 1, MaxSteps: 3 * keep * 2, Pool: pool}
-	got, err := Draw(context.Background(), c)
-	testkit.OK(t, err)
+	got := testkit.Must(Draw(context.Background(), c))
 	if got.Steps != 3*keep*2 {
 		t.Fatalf("%d steps, want those of two rounds", got.Steps)
 	}
@@ -242,9 +237,7 @@ func TestRoundsGoOn(t *testing.T) {
 	for round := range 2 {
 		run := c.chains(wide, 0)
 		run.Seed, run.Thin = keyed.Round(c.Seed, round), 2<<round
-		if draws, err = run.Run(context.Background(), pool, at); err != nil {
-			t.Fatal(err)
-		}
+		draws = testkit.Must(run.Run(context.Background(), pool, at))
 		for k := range chains {
 			for j := range 3 {
 				series := draws.Series(j)[k]

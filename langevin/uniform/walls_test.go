@@ -26,8 +26,7 @@ func mean(
 	var means []float64
 	for seed := range seeds {
 		c := Config{Set: set, Starts: starts, Seed: uint64(seed + 1), MaxSteps: 20_000, Pool: pool}
-		out, err := Draw(context.Background(), c)
-		testkit.OK(t, err)
+		out := testkit.Must(Draw(context.Background(), c))
 		if !out.Mixed() || out.Lost != 0 {
 			t.Fatalf("split-R̂ %v, %v effective draws after %d steps, %d lost", out.Rhat, out.ESS, out.Steps, out.Lost)
 		}
@@ -56,18 +55,14 @@ func indicator(b bool) float64 {
 // 4.5 standard errors has a false alarm with odds of 1.2e-5 a set, and the standard
 // errors are held to what such a layer allows: it could not hide those numbers.
 func TestWalls(t *testing.T) {
-	sphereCap, err := zoo.NewCap([]float64{0, 0, 1}, 0.2)
-	testkit.OK(t, err)
-	box, err := zoo.NewBox([]float64{0, 0, 0}, []float64{1, 1, 1})
-	testkit.OK(t, err)
-	torus, err := formula.New(formula.Spec{
+	sphereCap := testkit.Must(zoo.NewCap([]float64{0, 0, 1}, 0.2))
+	box := testkit.Must(zoo.NewBox([]float64{0, 0, 0}, []float64{1, 1, 1}))
+	torus := testkit.Must(formula.New(formula.Spec{
 		Dim:        3,
 		Equality:   []formula.Component{{Name: "tube", Expr: "(sqrt(x[0]^2 + x[1]^2) - 2)^2 + x[2]^2 - 0.36"}},
 		Inequality: []formula.Component{{Name: "half", Expr: "-x[1]"}},
-	})
-	testkit.OK(t, err)
-	simplex, err := zoo.NewSimplex(4)
-	testkit.OK(t, err)
+	}))
+	simplex := testkit.Must(zoo.NewSimplex(4))
 	for _, c := range []struct {
 		name        string
 		set         constraint.Set
@@ -101,12 +96,10 @@ func TestWalls(t *testing.T) {
 // Where steps of a tenth of the spread mostly turn back, they are halved: a box that
 // is a hundred times as long as it is wide.
 func TestThin(t *testing.T) {
-	box, err := zoo.NewBox([]float64{0, 0}, []float64{1, 0.01})
-	testkit.OK(t, err)
+	box := testkit.Must(zoo.NewBox([]float64{0, 0}, []float64{1, 0.01}))
 	pool := testkit.Pool(t, 2)
 	c := Config{Set: box, Starts: []float64{0.1, 0.003, 0.9, 0.007}, Seed: 1, MaxSteps: 100_000, Pool: pool}
-	out, err := Draw(context.Background(), c)
-	testkit.OK(t, err)
+	out := testkit.Must(Draw(context.Background(), c))
 	if out.Rhat > 1.05 || out.Step > 0.015 {
 		t.Errorf("split-R̂ %v, %v effective draws after %d steps of %v", out.Rhat, out.ESS, out.Steps, out.Step)
 	}
@@ -140,8 +133,7 @@ func TestRing(t *testing.T) {
 	}
 	pool := testkit.Pool(t, 2)
 	c := Config{Set: ring, Starts: start, Seed: 1, MaxRhat: 1.2, MaxSteps: 5_000, Pool: pool}
-	out, err := Draw(context.Background(), c)
-	testkit.OK(t, err)
+	out := testkit.Must(Draw(context.Background(), c))
 	if !(out.Rhat < 1.2) || out.Lost != 0 {
 		t.Errorf("split-R̂ %v, %v effective draws after %d steps of %v, %d lost",
 			out.Rhat, out.ESS, out.Steps, out.Step, out.Lost)

@@ -18,8 +18,7 @@ import (
 func TestRepulsionReasons(t *testing.T) {
 	pool := testkit.Pool(t, 1)
 	process := func(lower, upper []float64) *langevin.Process {
-		box, err := zoo.NewBox(lower, upper)
-		testkit.OK(t, err)
+		box := testkit.Must(zoo.NewBox(lower, upper))
 		p := interval{Method: langevin.OLLA, Tau: 0.01, Rho: 1, Friction: 1}.Process()
 		p.Set = box
 		return p
@@ -40,10 +39,9 @@ func TestRepulsionReasons(t *testing.T) {
 func TestRepulsionOfSome(t *testing.T) {
 	pool := testkit.Pool(t, 1)
 	circle := func(inequalities ...formula.Component) *langevin.Process {
-		set, err := formula.New(formula.Spec{
+		set := testkit.Must(formula.New(formula.Spec{
 			Dim: 2, Equality: []formula.Component{{Name: "r", Expr: "norm(x) - 1"}}, Inequality: inequalities,
-		})
-		testkit.OK(t, err)
+		}))
 		p := interval{Method: langevin.ULLA, Tau: 0.01, Rho: 1, Friction: 1}.Process()
 		p.Set = set
 		return p
@@ -146,8 +144,7 @@ func (c interval) Distance(t *testing.T, ε float64, draws int, pool *parallel.P
 	for i := range x0 {
 		x0[i] = (float64(i) + 0.5) / count
 	}
-	d, err := chains.Run(t.Context(), pool, x0)
-	testkit.OK(t, err)
+	d := testkit.Must(chains.Run(t.Context(), pool, x0))
 	n := float64(len(d.X))
 	for i, v := range slices.Sorted(slices.Values(d.X)) {
 		v = min(max(v, 0), 1)

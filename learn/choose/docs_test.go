@@ -11,8 +11,7 @@ import (
 
 // docs/auto.md has the numbers of the code.
 func TestDocs(t *testing.T) {
-	page, err := os.ReadFile("../../docs/auto.md")
-	testkit.OK(t, err)
+	page := testkit.Must(os.ReadFile("../../docs/auto.md"))
 	text := strings.Join(strings.Fields(string(page)), " ")
 	for _, want := range []string{
 		fmt.Sprintf("γS = %v;", memory),

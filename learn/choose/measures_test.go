@@ -21,9 +21,7 @@ import (
 func measure(t *testing.T, set constraint.Set, rows []float64) *Measures {
 	t.Helper()
 	pool := testkit.Pool(t, 1)
-	m, err := Measure(t.Context(), set, rows, 1, pool)
-	testkit.OK(t, err)
-	return m
+	return testkit.Must(Measure(t.Context(), set, rows, 1, pool))
 }
 
 // quiet fails if something could not be measured.
@@ -52,9 +50,7 @@ func normals(n int) []float64 {
 
 func box(t *testing.T, lower, upper []float64) constraint.Set {
 	t.Helper()
-	set, err := zoo.NewBox(lower, upper)
-	testkit.OK(t, err)
-	return set
+	return testkit.Must(zoo.NewBox(lower, upper))
 }
 
 // near fails unless got is want to a relative error.
@@ -70,8 +66,7 @@ func within(t *testing.T, what string, got, want, by float64) {
 // 1/√(pN) of N = 512 rows: 20 % at p = 0.05, 6 % at the median; bounds are 4.5 of them, a false alarm
 // in 10⁵.
 func TestRound(t *testing.T) {
-	o3, err := zoo.NewOrthogonal(3, zoo.OrthogonalOptions{Special: true})
-	testkit.OK(t, err)
+	o3 := testkit.Must(zoo.NewOrthogonal(3, zoo.OrthogonalOptions{Special: true}))
 	const n = 2000
 	for _, c := range []struct {
 		name   string
@@ -179,8 +174,7 @@ func TestCurved(t *testing.T) {
 
 // SO(10): II(XΩ, XΩ) = XΩ² with ‖Ω‖ = 1, of radii between √2 and √10.
 func TestSO10(t *testing.T) {
-	set, err := zoo.NewOrthogonal(10, zoo.OrthogonalOptions{Special: true})
-	testkit.OK(t, err)
+	set := testkit.Must(zoo.NewOrthogonal(10, zoo.OrthogonalOptions{Special: true}))
 	m := measure(t, set, uniform(set, 300))
 	m.quiet(t)
 	if m.Dim != 45 || !(m.Radius > math.Sqrt2 && m.Radius < m.RadiusMedian && m.RadiusMedian < math.Sqrt(10)) {
@@ -254,11 +248,10 @@ func TestWindowOfBox(t *testing.T) {
 // slab is the part |z| ≤ 1/2 of a unit sphere. From the height z a tangent line along the meridian
 // rises by √(1−z²) a unit: from wall to wall it is 1/√(1−z²) long.
 func TestWindowOfSlab(t *testing.T) {
-	slab, err := formula.New(formula.Spec{
+	slab := testkit.Must(formula.New(formula.Spec{
 		Dim: 3, Equality: []formula.Component{{Name: "r", Expr: "norm(x) - 1"}},
 		Inequality: []formula.Component{{Name: "up", Expr: "x[2] <= 0.5"}, {Name: "down", Expr: "50*x[2] >= -25"}},
-	})
-	testkit.OK(t, err)
+	}))
 	var rows, want []float64
 	for i, x := 0, uniform(zoo.Sphere{D: 3}, 1000); len(want) < visited; i++ {
 		if z := x[3*i+2]; math.Abs(z) < 0.5 {
@@ -281,8 +274,7 @@ func TestWindowOfSlab(t *testing.T) {
 	within(t, "window at the edge", m.Window, 1/math.Sqrt(0.75), 1e-6)
 
 	// Half a sphere has one wall.
-	half, err := zoo.NewCap([]float64{0, 0, 1}, 0)
-	testkit.OK(t, err)
+	half := testkit.Must(zoo.NewCap([]float64{0, 0, 1}, 0))
 	m = measure(t, half, uniform(half, 200))
 	m.quiet(t)
 	if !math.IsInf(m.Window, 1) {
@@ -536,9 +528,8 @@ func TestConstantCoordinates(t *testing.T) {
 		x = append(x, c, s, 3, -2)
 	}
 	circle := func(more ...formula.Component) constraint.Set {
-		set, err := formula.New(formula.Spec{Dim: 4,
-			Equality: append([]formula.Component{{Name: "r", Expr: "norm(x[0:2]) = 1"}}, more...)})
-		testkit.OK(t, err)
+		set := testkit.Must(formula.New(formula.Spec{Dim: 4,
+			Equality: append([]formula.Component{{Name: "r", Expr: "norm(x[0:2]) = 1"}}, more...)}))
 		return set
 	}
 	for want, set := range map[string]constraint.Set{
@@ -592,10 +583,9 @@ func TestDirtyRows(t *testing.T) {
 	within(t, "radius off Σ", off.Radius, 2, 1e-9)
 	within(t, "off", off.Off, 1.96e-3, 0.5)
 
-	quadric, err := formula.New(formula.Spec{
+	quadric := testkit.Must(formula.New(formula.Spec{
 		Dim: 3, Equality: []formula.Component{{Name: "r", Expr: "dot(x, x) = 4"}},
-	})
-	testkit.OK(t, err)
+	}))
 	for i := range noise {
 		noise[i] = 1.05 * x[i]
 	}
@@ -638,10 +628,9 @@ func TestFewRows(t *testing.T) {
 
 // Held coordinates are no distance and no dimension: circles whose radius is given.
 func TestHeldCoordinates(t *testing.T) {
-	b, err := formula.New(formula.Spec{
+	b := testkit.Must(formula.New(formula.Spec{
 		Dim: 3, Equality: []formula.Component{{Name: "r", Expr: "norm(x[0:2]) - x[2]"}},
-	})
-	testkit.OK(t, err)
+	}))
 	set := constraint.Hold(b, []int{2})
 	circle := uniform(zoo.Sphere{D: 2, R: 1}, 1000)
 	var rows []float64
@@ -669,10 +658,9 @@ func TestUnmeasurable(t *testing.T) {
 	if m.Dim != 1 || m.Spread == 0 || m.Nearest == 0 {
 		t.Errorf("empty set: %+v", m)
 	}
-	squared, err := formula.New(formula.Spec{
+	squared := testkit.Must(formula.New(formula.Spec{
 		Dim: 2, Equality: []formula.Component{{Name: "r", Expr: "(norm(x) - 1)^2"}},
-	})
-	testkit.OK(t, err)
+	}))
 	m = measure(t, squared, uniform(zoo.Sphere{D: 2}, 100))
 	if notes := strings.Join(m.Notes, ";"); !strings.Contains(notes, "gradient of the equalities vanishes") {
 		t.Errorf("squared constraint: %+v", m)

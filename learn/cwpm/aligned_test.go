@@ -59,8 +59,7 @@ func TestLossOfAlignedNetwork(t *testing.T) {
 	n := len(terms)
 	pass := func(paths *langevin.Paths, last LastMomentum) (loss float64, grad []float32) {
 		l, ws := NewLoss[float32](p, m, n, Options{}), m.Pack(true).NewWorkspace(n, true)
-		in, err := l.Prepare(paths, terms, last)
-		testkit.OK(t, err)
+		in := testkit.Must(l.Prepare(paths, terms, last))
 		ds := make([]float32, n*d)
 		loss = l.Evaluate(ds, ws.Forward(in, n))
 		grad = make([]float32, len(m.Parameters()))

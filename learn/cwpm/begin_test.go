@@ -14,15 +14,14 @@ import (
 // are of several lengths, on a set with an equality, for every row of a block. Distances are in
 // the first order, as a wall's gradient says them.
 func TestWhereWindowsBegin(t *testing.T) {
-	set, err := formula.New(formula.Spec{
+	set := testkit.Must(formula.New(formula.Spec{
 		Dim:      3,
 		Equality: []formula.Component{{Name: "plane", Expr: "5*x[2] = 0"}},
 		Inequality: []formula.Component{
 			{Name: "left", Expr: "x[0] >= 0"}, {Name: "top", Expr: "7*x[1] <= 7"},
 			{Name: "rim", Expr: "dot(x, x) <= 4"},
 		},
-	})
-	testkit.OK(t, err)
+	}))
 	p := &langevin.Process{
 		Set: set, Method: langevin.OLLAP, Walls: langevin.PaperWalls, Repulsion: 0.02,
 		Schedule: langevin.Schedule{N: 5, T: 0.02, SigmaMin: 0.5, SigmaMax: 1},

@@ -17,8 +17,7 @@ import (
 // cells were forgotten, and beside one that has none.
 func TestFormsOfCells(t *testing.T) {
 	e := zoo.Ellipsoid{Axes: []float64{1, 0.6, 0.2}}
-	k, err := geometry.NewCurvature(e, 1)
-	testkit.OK(t, err)
+	k := testkit.Must(geometry.NewCurvature(e, 1))
 	g, want := geometry.New(e, 1, 0), make([]float64, 9)
 	const n, length = 300, 0.4
 	for _, limit := range []int{maxCells, 40} {

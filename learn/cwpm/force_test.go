@@ -74,8 +74,7 @@ func TestWindowsAreTangent(t *testing.T) {
 			Set: zoo.Ellipsoid{Axes: axes}, Method: m, Friction: 4, Potential: langevin.Linear{B: []float64{1, 2, -1}},
 			Schedule: langevin.Schedule{N: 20, T: 0.6, SigmaMin: 0.4, SigmaMax: 0.8},
 		}
-		starts, err := langevin.Start(t.Context(), p, 12, 1)
-		testkit.OK(t, err)
+		starts := testkit.Must(langevin.Start(t.Context(), p, 12, 1))
 		paths, last := forward(t, p, starts, 5)
 		l := NewLoss(p, reads[float64](p), 12, Options{Window: 0.12})
 		l.SetWindows(make([]Window, p.Schedule.N))

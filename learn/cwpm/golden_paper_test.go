@@ -19,8 +19,7 @@ func TestGoldenPaperLoss(t *testing.T) {
 	var want reference.PaperGolden
 	golden.ReadJSON(t, "paper.json", &want)
 	for _, c := range reference.PaperCases() {
-		p, err := papercase.Process(c)
-		testkit.OK(t, err)
+		p := testkit.Must(papercase.Process(c))
 		const d, N = reference.PaperDim, reference.PaperSteps
 		n := len(want.Start)
 		paths := &langevin.Paths{Count: n, Steps: N, Dim: d, Failed: make([]bool, n)}

@@ -23,8 +23,7 @@ func TestHeldLossIsThatOfTheSlice(t *testing.T) {
 	b := formula.NewBuilder(6)
 	b.Equality("radius", expr.Norm(b.X().Slice(0, 4)).Sub(b.X().At(4)))
 	b.Inequality("wall", b.X().At(2).Sub(b.X().At(5)))
-	set, err := b.Set()
-	testkit.OK(t, err)
+	set := testkit.Must(b.Set())
 	held, c := constraint.Hold(set, []int{4, 5}), []float64{1.5, 0.6}
 	for name, pair := range map[string][2]constraint.Set{
 		"formulas": {held, constraint.Slice(held, c)},

@@ -47,8 +47,7 @@ func TestGoldenLoss(t *testing.T) {
 		Set: reference.Alanine, Friction: 10, Walls: langevin.PaperWalls,
 		NewGeometry: reference.NewRidge(reference.Alanine, 1e-6, 0),
 		Schedule:    langevin.Schedule{N: 3, T: 0.006, SigmaMin: 0.5, SigmaMax: 2}}
-	group, err := reference.NewGroup(10, zoo.OrthogonalOptions{})
-	testkit.OK(t, err)
+	group := testkit.Must(reference.NewGroup(10, zoo.OrthogonalOptions{}))
 	so10 := langevin.Process{
 		Set: group, Friction: 10,
 		Schedule: langevin.Schedule{N: 3, T: 0.15, SigmaMin: 0.3, SigmaMax: 0.9, Geometric: true},
@@ -68,8 +67,7 @@ func TestGoldenLoss(t *testing.T) {
 		t.Run(c.file, func(t *testing.T) {
 			p := &c.process
 			if p.Set == nil {
-				network, err := levelset.ReadNetwork(testkit.Shared(t, "data/mesh/bunny_sdf.npz"))
-				testkit.OK(t, err)
+				network := testkit.Must(levelset.ReadNetwork(testkit.Shared(t, "data/mesh/bunny_sdf.npz")))
 				p.Set = levelset.New(network)
 			}
 			p.Method, p.Landing = c.method, langevin.Landing{Explicit: true, Rate: 10}
@@ -83,8 +81,7 @@ func TestGoldenLoss(t *testing.T) {
 					copy(paths.At(i, k), f("loss_path")[(k*count+i)*d:])
 				}
 			}
-			net, err := score.FromLayers[float64](g, "net_layer_")
-			testkit.OK(t, err)
+			net := testkit.Must(score.FromLayers[float64](g, "net_layer_"))
 			model, terms := net.Model(score.Reading{}, kernel.Float32), allTerms(paths)
 			l, ws := NewLoss(p, model, len(terms), Options{}), model.Pack(true).NewWorkspace(len(terms), true)
 			in, err := l.Prepare(paths, terms, func(dst []float64, path int) { copy(dst, f("loss_vN")[path*d:]) })
@@ -103,8 +100,7 @@ func TestGoldenLoss(t *testing.T) {
 			testkit.OK(t, at.At(x, len(terms)))
 			at.Tangent(ds, ds)
 			ws.Backward(grad, ds, len(terms), false)
-			want, err := score.FromLayers[float64](g, "lossgrad_layer_")
-			testkit.OK(t, err)
+			want := testkit.Must(score.FromLayers[float64](g, "lossgrad_layer_"))
 			for i, v := range want.Params {
 				if math.Abs(grad[i]-v) > 1e-9*(1+math.Abs(v)) {
 					t.Fatalf("gradient %d is %.15g, want %.15g", i, grad[i], v)
@@ -140,9 +136,7 @@ func TestGradient(t *testing.T) {
 				terms := allTerms(paths)
 				terms[2].Weight = 0.7
 				l := NewLoss(p, reads[float64](p), len(terms), Options{})
-				if _, err := l.Prepare(paths, terms, noise); err != nil {
-					t.Fatal(err)
-				}
+				testkit.Must(l.Prepare(paths, terms, noise))
 				n := 3 * len(terms)
 				s, ds, scratch := make([]float64, n), make([]float64, n), make([]float64, n)
 				for i := range s {
@@ -175,9 +169,7 @@ func TestGain(t *testing.T) {
 		for k := range 4 {
 			term := []Term{{Item: 1, K: k, Weight: 0.6}}
 			for _, l := range []*Loss[float64]{plain, scaled} {
-				if _, err := l.Prepare(paths, term, noise); err != nil {
-					t.Fatal(err)
-				}
+				testkit.Must(l.Prepare(paths, term, noise))
 			}
 			c, f, s := gain(p.Schedule.Time(k+1)), []float64{0.3, -0.2, 0.9}, make([]float64, 3)
 			for j := range s {
@@ -207,9 +199,7 @@ func TestLossSeesOnlyTangents(t *testing.T) {
 			term := []Term{{Item: 1, K: k, Weight: 1}}
 			s, ds := []float64{0.3, -0.2, 0.9}, make([]float64, 3)
 			value := func() float64 {
-				if _, err := l.Prepare(paths, term, noise); err != nil {
-					t.Fatal(err)
-				}
+				testkit.Must(l.Prepare(paths, term, noise))
 				return l.Evaluate(ds, s)
 			}
 			before := value()
@@ -246,9 +236,7 @@ func TestLossMatchesBackwardStep(t *testing.T) {
 				testkit.OK(t, err)
 				copy(paths.At(0, k), next)
 				l := NewLoss(p, reads[float64](p), 1, Options{})
-				if _, err := l.Prepare(paths, []Term{{Item: 0, K: k, Weight: 1}}, noise); err != nil {
-					t.Fatal(err)
-				}
+				testkit.Must(l.Prepare(paths, []Term{{Item: 0, K: k, Weight: 1}}, noise))
 				if v := l.Evaluate(make([]float64, 3), s); v > 1e-24 {
 					t.Errorf("%v %v k = %d: loss %v", m, c, k, v)
 				}

@@ -57,9 +57,7 @@ func measureSlopes(t *testing.T, p *langevin.Process, starts []float64, window f
 	sim := langevin.NewSimulator(p, pool, 64)
 	var paths langevin.Paths
 	forward := func(n int, refresh uint64) LastMomentum {
-		if _, err := sim.Forward(t.Context(), &paths, langevin.Starts(starts, d, n), 5, refresh); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Must(sim.Forward(t.Context(), &paths, langevin.Starts(starts, d, n), 5, refresh))
 		stream := keyed.New(6, keyed.LastMomentum, refresh)
 		return func(dst []float64, path int) { stream.Normals(dst, uint64(path), 0) }
 	}
@@ -220,10 +218,8 @@ func TestSlopeByCurvature(t *testing.T) {
 	t.Run("five dimensions", func(t *testing.T) { testSlopes(t, five, more, 0.15, 20_000, 0.07) })
 	for _, name := range []string{"bunny", "spot"} {
 		t.Run(name, func(t *testing.T) {
-			net, err := levelset.ReadNetwork(testkit.Shared(t, "data/mesh/"+name+"_sdf.npz"))
-			testkit.OK(t, err)
-			data, err := arrayfile.ReadNPY(testkit.Shared(t, "data/mesh/"+name+"_eigfn100.npy"))
-			testkit.OK(t, err)
+			net := testkit.Must(levelset.ReadNetwork(testkit.Shared(t, "data/mesh/"+name+"_sdf.npz")))
+			data := testkit.Must(arrayfile.ReadNPY(testkit.Shared(t, "data/mesh/"+name+"_eigfn100.npy")))
 			testSlopes(t, levelset.New(net), data.AsFloat64(), 0.1, 10_000, 0.02)
 		})
 	}

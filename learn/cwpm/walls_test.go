@@ -14,8 +14,7 @@ import (
 // from x to z bounced, its proposal is −z and the mirror image of x is −x, so the momentum
 // that left x is (−z − x)/τ and the backward step from z aims at −x.
 func TestLossAtABounce(t *testing.T) {
-	half, err := zoo.NewBox([]float64{0}, nil)
-	testkit.OK(t, err)
+	half := testkit.Must(zoo.NewBox([]float64{0}, nil))
 	for _, m := range []langevin.Method{langevin.OLLA, langevin.ULLA, langevin.OLLAP, langevin.ULLAP} {
 		for _, c := range []langevin.Convention{langevin.Reference, langevin.Paper} {
 			p := &langevin.Process{
@@ -29,17 +28,13 @@ func TestLossAtABounce(t *testing.T) {
 			for i := range x0 {
 				x0[i] = 0.02 * float64(i)
 			}
-			if _, err := langevin.NewSimulator(p, pool, 7).Forward(t.Context(), &paths, x0, 3, 0); err != nil {
-				t.Fatal(err)
-			}
+			testkit.Must(langevin.NewSimulator(p, pool, 7).Forward(t.Context(), &paths, x0, 3, 0))
 			pool.Close()
 			l := NewLoss(p, reads[float64](p), 1, Options{})
 			bounced, left := 0, 0
 			for i := range paths.Count {
 				for k := range paths.Steps {
-					if _, err := l.Prepare(&paths, []Term{{Item: i, K: k, Weight: 0.7}}, noise); err != nil {
-						t.Fatal(err)
-					}
+					testkit.Must(l.Prepare(&paths, []Term{{Item: i, K: k, Weight: 0.7}}, noise))
 					at := func(k int) float64 { return paths.At(i, k)[0] }
 					x, aim, s := at(k+1), at(k), 0.4
 					if paths.Folded(i, k+1) {

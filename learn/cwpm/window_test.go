@@ -46,9 +46,7 @@ func responses(t *testing.T, p *langevin.Process) (*langevin.Paths, LastMomentum
 			if i == k+1 {
 				ζ[0] = 1
 			}
-			if _, err := st.Forward(paths.At(i, k+1), paths.At(i, k), prev, ζ, make([]bool, 1), 1, k); err != nil {
-				t.Fatal(err)
-			}
+			testkit.Must(st.Forward(paths.At(i, k+1), paths.At(i, k), prev, ζ, make([]bool, 1), 1, k))
 			prev = paths.At(i, k)
 		}
 	}
@@ -67,8 +65,7 @@ func targets(
 	l := NewLoss(p, reads[float64](p), paths.Count, opt)
 	if opt.Window > 0 {
 		windows := make([]Window, p.Schedule.N)
-		w, err := l.FitWindow(paths, k, last)
-		testkit.OK(t, err)
+		w := testkit.Must(l.FitWindow(paths, k, last))
 		windows[k] = w
 		l.SetWindows(windows)
 	}
@@ -76,9 +73,7 @@ func targets(
 	for i := range paths.Count {
 		terms = append(terms, Term{Item: i, K: k, Weight: 1})
 	}
-	if _, err := l.Prepare(paths, terms, last); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(l.Prepare(paths, terms, last))
 	return l.u, l.p
 }
 
@@ -252,9 +247,7 @@ func TestBalanced(t *testing.T) {
 			terms, out := []Term{{Item: 1, K: k, Weight: 0.7}}, []float64{0.3, -0.2, 0.9}
 			value := func(balanced bool) (v float64, ds []float64, cm float64) {
 				l := NewLoss(p, gained(p, p.BalancedGains()), 1, Options{Balanced: balanced})
-				if _, err := l.Prepare(paths, terms, noise); err != nil {
-					t.Fatal(err)
-				}
+				testkit.Must(l.Prepare(paths, terms, noise))
 				ds = make([]float64, 3)
 				return l.Evaluate(ds, out), ds, l.c[0]
 			}
@@ -395,9 +388,7 @@ func TestWindowOnSphere(t *testing.T) {
 		p := &langevin.Process{Set: zoo.Sphere{D: 3}, Method: m, Friction: 3,
 			Schedule: langevin.Schedule{N: 9, T: 1.2, SigmaMin: 0.05, SigmaMax: 0.5}}
 		var paths langevin.Paths
-		if _, err := langevin.NewSimulator(p, pool, 64).Forward(context.Background(), &paths, start, 5, 0); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Must(langevin.NewSimulator(p, pool, 64).Forward(context.Background(), &paths, start, 5, 0))
 		stream := keyed.New(6, keyed.LastMomentum, 0)
 		last := func(dst []float64, path int) { stream.Normals(dst, uint64(path), 0) }
 		for k, from := range windowStarts(p, 0.3) {
@@ -443,8 +434,7 @@ func TestWindowOnRotations(t *testing.T) {
 	const n, d = 1000, 100
 	data, _, err := dataset.RotationMixture{Modes: 1, Count: n}.Generate(t.Context())
 	testkit.OK(t, err)
-	set, err := zoo.NewOrthogonal(10, zoo.OrthogonalOptions{Special: true})
-	testkit.OK(t, err)
+	set := testkit.Must(zoo.NewOrthogonal(10, zoo.OrthogonalOptions{Special: true}))
 	centre := make([]float64, d)
 	for i, v := range data.X {
 		centre[i%d] += v / n
@@ -460,9 +450,7 @@ func TestWindowOnRotations(t *testing.T) {
 	sim := langevin.NewSimulator(p, pool, 64)
 	var paths, others langevin.Paths
 	for refresh, to := range []*langevin.Paths{&paths, &others} {
-		if _, err := sim.Forward(context.Background(), to, data.X, 5, uint64(refresh)); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Must(sim.Forward(context.Background(), to, data.X, 5, uint64(refresh)))
 	}
 	stream := keyed.New(6, keyed.LastMomentum, 0)
 	last := func(dst []float64, path int) { stream.Normals(dst, uint64(path), 0) }
@@ -471,17 +459,13 @@ func TestWindowOnRotations(t *testing.T) {
 		for _, k := range []int{10, 20, 30, 36, 42, 46} {
 			u, q := targets(t, p, &paths, last, k, Options{})
 			w := make([]Window, p.Schedule.N)
-			if w[k], err = l.FitWindow(&others, k, last); err != nil {
-				t.Fatal(err)
-			}
+			w[k] = testkit.Must(l.FitWindow(&others, k, last))
 			l.SetWindows(w)
 			terms := make([]Term, n)
 			for i := range terms {
 				terms[i] = Term{Item: i, K: k}
 			}
-			if _, err := l.Prepare(&paths, terms, last); err != nil {
-				t.Fatal(err)
-			}
+			testkit.Must(l.Prepare(&paths, terms, last))
 			û := l.u
 			ways := [3][]float64{make([]float64, n*d), make([]float64, n*d), q}
 			for i := range n {
@@ -555,18 +539,14 @@ func TestFitWindowLeavesFailedPathsOut(t *testing.T) {
 		}
 		l := NewLoss(p, reads[float64](p), 200, Options{Window: 0.4})
 		for k := range p.Schedule.N {
-			want, err := l.FitWindow(good, k, last)
-			testkit.OK(t, err)
-			got, err := l.FitWindow(mixed, k, func(dst []float64, path int) { last(dst, path/2) })
-			testkit.OK(t, err)
+			want := testkit.Must(l.FitWindow(good, k, last))
+			got := testkit.Must(l.FitWindow(mixed, k, func(dst []float64, path int) { last(dst, path/2) }))
 			if got != want {
 				t.Errorf("%v, k = %d: with failed paths %v, without %v", m, k, got, want)
 			}
 			if l.start[k] < k {
 				clear(mixed.Failed)
-				if got, err = l.FitWindow(mixed, k, func(dst []float64, path int) { last(dst, path/2) }); err != nil {
-					t.Fatal(err)
-				}
+				got = testkit.Must(l.FitWindow(mixed, k, func(dst []float64, path int) { last(dst, path/2) }))
 				if got == want {
 					t.Errorf("%v, k = %d: the paths that failed would have changed nothing", m, k)
 				}
@@ -597,8 +577,7 @@ func TestFitWindowLeavesWildStepsOut(t *testing.T) {
 		}
 		l := NewLoss(p, reads[float64](p), 200, Options{Window: 0.4})
 		for k := range p.Schedule.N {
-			want, err := l.FitWindow(good, k, last)
-			testkit.OK(t, err)
+			want := testkit.Must(l.FitWindow(good, k, last))
 			if got, err := l.FitWindow(mixed, k, last); err != nil || got != want {
 				t.Errorf("%v, k = %d: with a wild path %v, without %v, %v", m, k, got, want, err)
 			}
@@ -621,8 +600,7 @@ func TestWindowHasNoTermOfLastMomentum(t *testing.T) {
 		}
 		l := NewLoss(p, reads[float64](p), paths.Count, Options{Window: 1})
 		for _, k := range []int{N - 2, N - 1} {
-			w, err := l.FitWindow(paths, k, alike)
-			testkit.OK(t, err)
+			w := testkit.Must(l.FitWindow(paths, k, alike))
 			if w.OneStep {
 				t.Fatalf("%v: term %d has no window", m, k)
 			}

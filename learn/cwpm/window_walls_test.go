@@ -21,18 +21,14 @@ func forward(t *testing.T, p *langevin.Process, starts []float64, seed uint64) (
 	testkit.OK(t, p.Validate())
 	pool := testkit.Pool(t, 0)
 	var paths langevin.Paths
-	if _, err := langevin.NewSimulator(p, pool, 64).Forward(t.Context(), &paths, starts, seed, 0); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(langevin.NewSimulator(p, pool, 64).Forward(t.Context(), &paths, starts, seed, 0))
 	stream := keyed.New(seed, keyed.LastMomentum, 1)
 	return &paths, func(dst []float64, path int) { stream.Normals(dst, uint64(path), 0) }
 }
 
 func box(t *testing.T, lower, upper []float64) constraint.Set {
 	t.Helper()
-	set, err := zoo.NewBox(lower, upper)
-	testkit.OK(t, err)
-	return set
+	return testkit.Must(zoo.NewBox(lower, upper))
 }
 
 // Unfolded at the walls of a half line, of an interval and of a rectangle, paths are
@@ -113,10 +109,7 @@ func TestWindowUnfoldsWalls(t *testing.T) {
 					unfolded := NewLoss(free, reads[float64](free), paths.Count, opt)
 					windows := make([]Window, p.Schedule.N)
 					for k := range windows {
-						var err error
-						if windows[k], err = fitted.FitWindow(exact, k, lastExact); err != nil {
-							t.Fatal(err)
-						}
+						windows[k] = testkit.Must(fitted.FitWindow(exact, k, lastExact))
 					}
 					folded.SetWindows(windows)
 					unfolded.SetWindows(windows)
@@ -125,12 +118,8 @@ func TestWindowUnfoldsWalls(t *testing.T) {
 						for i := range terms {
 							terms[i] = Term{Item: i, K: k}
 						}
-						if _, err := folded.Prepare(paths, terms, last); err != nil {
-							t.Fatal(err)
-						}
-						if _, err := unfolded.Prepare(straight, terms, straightLast); err != nil {
-							t.Fatal(err)
-						}
+						testkit.Must(folded.Prepare(paths, terms, last))
+						testkit.Must(unfolded.Prepare(straight, terms, straightLast))
 						for i := range terms {
 							for e, s := range at(i, k+1) {
 								û, want := folded.u[i*d+e], s*unfolded.u[i*d+e]
@@ -168,8 +157,7 @@ func TestWindowAtAWallByQuadrature(t *testing.T) {
 		}
 		far := min(upper, 9)
 		for _, k := range []int{2, 5, 8} {
-			w, err := l.FitWindow(exact, k, last)
-			testkit.OK(t, err)
+			w := testkit.Must(l.FitWindow(exact, k, last))
 			before, step := 0., p.Schedule.Tau(k)
 			for i := range k {
 				before += p.Schedule.Tau(i)
@@ -315,12 +303,11 @@ func TestWindowAtAHoleInATorus(t *testing.T) {
 	if testing.Short() {
 		t.Skip("simulates for some seconds")
 	}
-	set, err := formula.New(formula.Spec{
+	set := testkit.Must(formula.New(formula.Spec{
 		Dim:        3,
 		Equality:   []formula.Component{{Name: "tube", Expr: "norm([norm(x[0:2]) - 2, x[2]]) = 0.8"}},
 		Inequality: []formula.Component{{Name: "hole", Expr: "distance(x, [1.8, -1.8, 0.6]) >= 0.8"}},
-	})
-	testkit.OK(t, err)
+	}))
 	p := &langevin.Process{
 		Set: set, Friction: 20,
 		Schedule: langevin.Schedule{N: 20, T: 1.2, SigmaMin: 0.1, SigmaMax: 0.8},

@@ -34,13 +34,10 @@ func TestCourse(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			for _, wide := range []onnx.Type{onnx.Double, onnx.Float} {
 				g := onnx.New("course", wide)
-				v, err := Symbols{Graph: g, T: g.Input("t", onnx.Batch), Times: times}.Course("f", f)
-				testkit.OK(t, err)
+				v := testkit.Must(Symbols{Graph: g, T: g.Input("t", onnx.Batch), Times: times}.Course("f", f))
 				g.Output("f", v, onnx.Batch)
-				file, err := g.Encode("", nil)
-				testkit.OK(t, err)
-				m, err := onnxrun.Decode(file)
-				testkit.OK(t, err)
+				file := testkit.Must(g.Encode("", nil))
+				m := testkit.Must(onnxrun.Decode(file))
 				at := []float64{0.25, 0.5, 0.51, 0.75, 0.8, 1, 1.0009765625, 1.1, 1.25, 1.5, 1.75, 1.9, 1.99, 2}
 				out, err := m.Run(map[string]*onnxrun.Tensor{"t": {Type: int64(wide), Dims: []int{len(at)}, X: at}})
 				testkit.OK(t, err)

@@ -20,8 +20,7 @@ func BenchmarkStep(b *testing.B) {
 		Set: zoo.Sphere{D: 3}, Method: langevin.ULLA, Friction: 5, Landing: langevin.Landing{Explicit: true, Rate: 10},
 		Schedule: langevin.Schedule{N: 50, T: 2, SigmaMin: 0.5, SigmaMax: 1},
 	}
-	x0, err := langevin.Start(b.Context(), proc, 128, 1)
-	testkit.OK(b, err)
+	x0 := testkit.Must(langevin.Start(b.Context(), proc, 128, 1))
 	cfg := Config{Epochs: 1, Batch: 128, Refresh: 1, LearningRate: 1e-4, Clip: 10, Average: 0.999, Seed: 1}
 	sizes := []int{7, 512, 512, 512, 512, 512, 3}
 	for i := range 2 * (kernel.BFloat16 + 1) {

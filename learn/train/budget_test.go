@@ -4,6 +4,8 @@ import (
 	"math"
 	"strings"
 	"testing"
+
+	"github.com/landing-diffusion/landing/tools/testkit"
 )
 
 // The rate of a plan is 1 and falls linearly to 0 over its last share, as the keys say; a plan
@@ -299,9 +301,7 @@ func TestExhausted(t *testing.T) {
 	tr := &Trainer[float32]{cfg: Config{Epochs: 50, Batch: 10, Anneal: 0.5}, order: make([]int, 70)}
 	tr.State = State{Step: 3, Budget: 60}
 	want := "60 s ended in the first epoch, after 3 of its 7 batches"
-	if _, err := tr.Exhausted(); err == nil || !strings.Contains(err.Error(), want) {
-		t.Errorf("got %v", err)
-	}
+	testkit.Refused(t, testkit.Err(tr.Exhausted()), want)
 	tr.State = State{Budget: 60} // the times of a path have no part in it
 	if _, err := tr.Exhausted(); err == nil || !strings.Contains(err.Error(), "before its first batch") ||
 		strings.Contains(err.Error(), "times_per_path") {

@@ -43,9 +43,7 @@ func TestConfigErrors(t *testing.T) {
 			t.Errorf("%s: %v", field, err)
 		}
 	}
-	if err := smallConfig.Validate(); err != nil {
-		t.Error(err)
-	}
+	testkit.OK(t, smallConfig.Validate())
 }
 
 // prepared counts how often a source is prepared.
@@ -65,9 +63,7 @@ func TestSourceIsPreparedOnce(t *testing.T) {
 	src := &prepared{Source: pathmatch.New(proc, pathmatch.Options{}).Source(data, pool)}
 	tr := New(smallConfig, src, model(score.Reading{}, kernel.Float32, false), pool)
 	for range 3 {
-		if _, err := tr.Epoch(context.Background()); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Must(tr.Epoch(context.Background()))
 	}
 	if src.times != 1 {
 		t.Errorf("in 3 epochs the source was prepared %d times", src.times)

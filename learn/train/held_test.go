@@ -34,15 +34,12 @@ func TestHeldLosses(t *testing.T) {
 			Set: zoo.Sphere{D: 3}, Method: langevin.ULLA, Friction: 3,
 			Schedule: langevin.Schedule{N: N, T: 1, SigmaMin: 0.2, SigmaMax: 1},
 		}
-		data, err := langevin.Start(t.Context(), p, 12, 1)
-		testkit.OK(t, err)
-		model, err := networks.New(score.Config{Dim: 3, Momentum: true, Width: 8, Layers: 2, Seed: 4})
-		testkit.OK(t, err)
+		data := testkit.Must(langevin.Start(t.Context(), p, 12, 1))
+		model := testkit.Must(networks.New(score.Config{Dim: 3, Momentum: true, Width: 8, Layers: 2, Seed: 4}))
 		by := func(workers int) []float64 {
 			pool := testkit.Pool(t, workers)
 			src := lame{pathmatch.NewSource[float32](pathmatch.New(p, pathmatch.Options{}), data, pool)}
-			h, err := NewHeld(context.Background(), src, model, 5, 7, pool)
-			testkit.OK(t, err)
+			h := testkit.Must(NewHeld(context.Background(), src, model, 5, 7, pool))
 			first := h.Losses(model)
 			if again := h.Losses(model); !same(first, again) {
 				t.Error("the second time it has another loss")
@@ -56,9 +53,7 @@ func TestHeldLosses(t *testing.T) {
 		pool := testkit.Pool(t, 1)
 		src := pathmatch.NewSource[float32](pathmatch.New(p, pathmatch.Options{}), data, pool)
 		l, ws := src.NewLoss(model, 1), model.Pack(false).NewWorkspace(1, false)
-		if _, err := src.Refresh(context.Background(), 5, 7); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Must(src.Refresh(context.Background(), 5, 7))
 		n := min(N, HeldTimes)
 		for item, v := range got {
 			if item == lost {
@@ -70,8 +65,7 @@ func TestHeldLosses(t *testing.T) {
 			want := 0.0
 			for j := range n {
 				k := int((float64(j) + 0.5) * float64(N) / float64(n))
-				in, err := l.Prepare([]method.Term{{Item: item, K: k, Weight: 1}})
-				testkit.OK(t, err)
+				in := testkit.Must(l.Prepare([]method.Term{{Item: item, K: k, Weight: 1}}))
 				want += l.Evaluate(make([]float32, 3), ws.Forward(in, 1)) / float64(n)
 			}
 			if math.Abs(v-want) > 1e-5*math.Abs(want) {
@@ -87,26 +81,19 @@ func TestHeldLossesOfSeveral(t *testing.T) {
 		Set: zoo.Sphere{D: 3}, Method: langevin.ULLA, Friction: 3,
 		Schedule: langevin.Schedule{N: 20, T: 1, SigmaMin: 0.2, SigmaMax: 1},
 	}
-	data, err := langevin.Start(t.Context(), p, 12, 1)
-	testkit.OK(t, err)
-	m, err := fewstep.New(p, fewstep.Options{Levels: 2, Draws: 3, Coarse: 0.2, Fine: 0.05})
-	testkit.OK(t, err)
-	model, err := networks.New(score.Config{Dim: 3, Momentum: true, Width: 8, Layers: 2, Seed: 4})
-	testkit.OK(t, err)
+	data := testkit.Must(langevin.Start(t.Context(), p, 12, 1))
+	m := testkit.Must(fewstep.New(p, fewstep.Options{Levels: 2, Draws: 3, Coarse: 0.2, Fine: 0.05}))
+	model := testkit.Must(networks.New(score.Config{Dim: 3, Momentum: true, Width: 8, Layers: 2, Seed: 4}))
 	pool := testkit.Pool(t, 2)
-	h, err := NewHeld(context.Background(), m.Source(data, pool), model, 5, keyed.HeldPaths.At(0), pool)
-	testkit.OK(t, err)
+	h := testkit.Must(NewHeld(context.Background(), m.Source(data, pool), model, 5, keyed.HeldPaths.At(0), pool))
 	src := m.Source(data, pool)
 	l, ws := src.NewLoss(model, 3), model.Pack(false).NewWorkspace(3, false)
-	if _, err := src.Refresh(context.Background(), 5, keyed.HeldPaths.At(0)); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(src.Refresh(context.Background(), 5, keyed.HeldPaths.At(0)))
 	src.Capabilities().Arrange(5, keyed.HeldPaths.At(0))
 	for item, v := range h.Losses(model) {
 		want := 0.0
 		for k := range 3 {
-			in, err := l.Prepare([]method.Term{{Item: item, K: k, Weight: 1}})
-			testkit.OK(t, err)
+			in := testkit.Must(l.Prepare([]method.Term{{Item: item, K: k, Weight: 1}}))
 			want += l.Evaluate(make([]float32, 9), ws.Forward(in, 3)) / 3
 		}
 		if !(math.Abs(v-want) <= 1e-5*math.Abs(want)) {
@@ -152,9 +139,7 @@ func TestArrangesEachEpoch(t *testing.T) {
 	}
 	tr, src := begin()
 	for range 3 {
-		if _, err := tr.Epoch(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Must(tr.Epoch(t.Context()))
 	}
 	want := []string{"refresh 0", "arrange 0 of 9", "arrange 1 of 9", "refresh 1", "arrange 2 of 9"}
 	if !slices.Equal(src.log, want) {
@@ -162,9 +147,7 @@ func TestArrangesEachEpoch(t *testing.T) {
 	}
 	again, src := begin()
 	again.State.Epoch = 3
-	if _, err := again.Epoch(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(again.Epoch(t.Context()))
 	if want := []string{"refresh 1", "arrange 3 of 9"}; !slices.Equal(src.log, want) {
 		t.Errorf("gone on: %q, want %q", src.log, want)
 	}

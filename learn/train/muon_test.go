@@ -66,9 +66,7 @@ func TestMuonLeavesTheRestToAdam(t *testing.T) {
 		cfg := smallConfig
 		cfg.Optimizer, cfg.Batch, cfg.Epochs = o, 50, 1
 		tr := small(t, cfg, 1, langevin.ULLA)
-		if _, err := tr.Epoch(context.Background()); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Must(tr.Epoch(context.Background()))
 		return tr
 	}
 	adam, muon := first(Adam), first(Muon)

@@ -35,12 +35,10 @@ const crewOps = Orders // that a rank 0 of these tests ends with
 
 func newCrew(t *testing.T) *crew {
 	t.Helper()
-	hemisphere, err := zoo.NewCap([]float64{0, 0, 1}, 0.2)
-	testkit.OK(t, err)
+	hemisphere := testkit.Must(zoo.NewCap([]float64{0, 0, 1}, 0.2))
 	p := &langevin.Process{Set: hemisphere, Method: langevin.ULLA, Friction: 3,
 		Schedule: langevin.Schedule{N: 12, T: 2, SigmaMin: 0.3, SigmaMax: 1.3}}
-	data, err := langevin.Start(t.Context(), p, 70, 1)
-	testkit.OK(t, err)
+	data := testkit.Must(langevin.Start(t.Context(), p, 70, 1))
 	return &crew{proc: p, data: data, cfg: Config{Epochs: 4, Batch: 20, Refresh: 2, TimesPerPath: 5, Clip: 0.5,
 		Average: 0.9, Anneal: 0.5, MaxFailed: 0.5, Seed: 3}}
 }

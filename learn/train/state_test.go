@@ -3,7 +3,6 @@ package train
 import (
 	"math"
 	"slices"
-	"strings"
 	"testing"
 
 	"github.com/landing-diffusion/landing/base/arrayfile"
@@ -17,19 +16,13 @@ import (
 
 func TestStateValidate(t *testing.T) {
 	good := State{Epoch: 3, Step: 2, Updates: 20, Averaged: 15, Rate: 1e-3, Rows: 100, Seconds: 1.5}
-	if err := good.Validate(); err != nil {
-		t.Error(err)
-	}
-	if err := (State{}).Validate(); err != nil {
-		t.Error(err)
-	}
+	testkit.OK(t, good.Validate())
+	testkit.OK(t, (State{}).Validate())
 	full := good
 	full.Plan = &Plan{Epochs: 1, Anneal: 1, Factor: 1}
 	full.Clock = slices.Repeat([]Decision{{Plan: *full.Plan}}, 400)
 	full.Averaged, full.Updates = 5, 5
-	if err := full.Validate(); err != nil {
-		t.Error(err)
-	}
+	testkit.OK(t, full.Validate())
 	for want, change := range map[string]func(*State){
 		"epoch is -1":                             func(s *State) { s.Epoch = -1 },
 		"step is -5":                              func(s *State) { s.Step = -5 },
@@ -67,9 +60,7 @@ func TestStateValidate(t *testing.T) {
 	} {
 		s := good
 		change(&s)
-		if err := s.Validate(); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("got %v, want %q", err, want)
-		}
+		testkit.Refused(t, s.Validate(), want)
 	}
 }
 
@@ -81,9 +72,7 @@ func TestRestoreRefuses(t *testing.T) {
 	small := model(score.Reading{}, kernel.Float32, true)
 	make := func() *Trainer[float32] { return trainer(smallConfig, proc, pathmatch.Options{}, data, small, pool) }
 	first := make()
-	if _, err := first.Epoch(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(first.Epoch(t.Context()))
 	arrays, state := first.Snapshot(), first.State
 	testkit.OK(t, make().Restore(arrays, state))
 	far := state

@@ -61,8 +61,7 @@ func (l givenLoss) Prepare(terms []method.Term) ([]float64, error) {
 // Adam and the moving average.
 func TestGoldenOptimiser(t *testing.T) {
 	g, under := golden.Read(t, "optim.npz"), golden.Read(t, "sphere_under.npz")
-	net, err := score.FromLayers[float64](g, "init_layer_")
-	testkit.OK(t, err)
+	net := testkit.Must(score.FromLayers[float64](g, "init_layer_"))
 	proc := &langevin.Process{
 		Set: zoo.Sphere{D: 3}, Method: langevin.ULLA, Friction: 5,
 		Landing:  langevin.Landing{Explicit: true, Rate: 10},
@@ -89,8 +88,7 @@ func TestGoldenOptimiser(t *testing.T) {
 			t.Fatalf("gradient norm %d is %.15g, want %.15g", i, tr.State.NormSum, want)
 		}
 	}
-	final, err := score.FromLayers[float64](g, "final_layer_")
-	testkit.OK(t, err)
+	final := testkit.Must(score.FromLayers[float64](g, "final_layer_"))
 	var average []float64
 	for i := range 6 {
 		average = append(average, g[fmt.Sprintf("ema_%d", i)].AsFloat64()...)
@@ -181,9 +179,7 @@ func (s *stopAfter) Err() error {
 func TestResumeIsExact(t *testing.T) {
 	finish := func(tr *Trainer[float32]) []float32 {
 		for !tr.Done() {
-			if _, err := tr.Epoch(context.Background()); err != nil {
-				t.Fatal(err)
-			}
+			testkit.Must(tr.Epoch(context.Background()))
 		}
 		return append(append([]float32(nil), tr.opt.params...), tr.opt.average...)
 	}
@@ -263,9 +259,7 @@ func TestResumeWithWindows(t *testing.T) {
 		return trainer(cfg, proc, opt, data, model(score.Reading{}, kernel.Float32, true), pool)
 	}
 	epoch := func(tr *Trainer[float32]) {
-		if _, err := tr.Epoch(context.Background()); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Must(tr.Epoch(context.Background()))
 	}
 	whole := make()
 	epoch(whole)
@@ -324,9 +318,7 @@ func TestPrecision(t *testing.T) {
 				t.Fatalf("after %d epochs the network to generate with has precision %v, not %v",
 					tr.State.Epoch, got, p)
 			}
-			if _, err := tr.Epoch(context.Background()); err != nil {
-				t.Fatal(err)
-			}
+			testkit.Must(tr.Epoch(context.Background()))
 		}
 		return tr
 	}
@@ -351,21 +343,16 @@ func TestGenerationUsesAverage(t *testing.T) {
 	tr := small(t, smallConfig, 1, langevin.ULLA)
 	check := func(want []float32) {
 		t.Helper()
-		loaded, err := Load(tr.model, tr.Snapshot(), tr.State)
-		testkit.OK(t, err)
+		loaded := testkit.Must(Load(tr.model, tr.Snapshot(), tr.State))
 		for i, v := range want {
 			if l, a := loaded.Parameters()[i], tr.Average().Parameters()[i]; l != v || a != v {
 				t.Fatalf("parameter %d: loaded %v, averaged %v, want %v", i, l, a, v)
 			}
 		}
 	}
-	if _, err := tr.Epoch(context.Background()); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(tr.Epoch(context.Background()))
 	check(tr.opt.params)
-	if _, err := tr.Epoch(context.Background()); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(tr.Epoch(context.Background()))
 	check(tr.opt.average)
 }
 
@@ -387,8 +374,7 @@ func TestEpochs(t *testing.T) {
 	var order []int
 	var path, last []float64
 	for epoch := range 4 {
-		e, err := tr.Epoch(context.Background())
-		testkit.OK(t, err)
+		e := testkit.Must(tr.Epoch(context.Background()))
 		updates := 3 * (epoch + 1) // 50 paths in batches of 16
 		if tr.State.Updates != updates || e.Rows != int64(updates*16*3) {
 			t.Errorf("epoch %d: %d updates on %d rows", epoch, tr.State.Updates, e.Rows)
@@ -440,8 +426,7 @@ func (u untilStep) Err() error {
 // An epoch's loss is the mean of its batches'.
 func TestEpochMeans(t *testing.T) {
 	whole, parts := small(t, smallConfig, 1, langevin.ULLA), small(t, smallConfig, 1, langevin.ULLA)
-	want, err := whole.Epoch(context.Background())
-	testkit.OK(t, err)
+	want := testkit.Must(whole.Epoch(context.Background()))
 	loss := 0.0
 	for step := 1; step < 3; step++ { // 50 paths in batches of 16
 		if _, err := parts.Epoch(untilStep{context.Background(), parts, step}); !Interrupted(err) {
@@ -449,8 +434,7 @@ func TestEpochMeans(t *testing.T) {
 		}
 		loss += parts.State.LastLoss
 	}
-	got, err := parts.Epoch(context.Background())
-	testkit.OK(t, err)
+	got := testkit.Must(parts.Epoch(context.Background()))
 	if mean := (loss + got.LastLoss) / 3; math.Abs(want.Loss-mean) > 1e-12*mean || got.Loss != want.Loss {
 		t.Errorf("loss %v and %v, of the batches %v", want.Loss, got.Loss, mean)
 	}
@@ -489,8 +473,7 @@ func TestStateSurvivesJSON(t *testing.T) {
 		}
 	}
 	fill(reflect.ValueOf(&s).Elem())
-	data, err := json.Marshal(s)
-	testkit.OK(t, err)
+	data := testkit.Must(json.Marshal(s))
 	var back State
 	if err := json.Unmarshal(data, &back); err != nil || !reflect.DeepEqual(s, back) {
 		t.Errorf("%+v became %+v, %v", s, back, err)
@@ -502,14 +485,10 @@ func TestStateSurvivesJSON(t *testing.T) {
 func TestAverageDoesNotLeak(t *testing.T) {
 	tr, twin := small(t, smallConfig, 1, langevin.ULLA), small(t, smallConfig, 1, langevin.ULLA)
 	for range 3 {
-		if _, err := tr.Epoch(context.Background()); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Must(tr.Epoch(context.Background()))
 		f := score.NewField(tr.Average(), 1)
 		f.Eval(make([]float64, 2), []float64{1, 0}, []float64{0, 0}, 1, 0.3)
-		if _, err := twin.Epoch(context.Background()); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Must(twin.Epoch(context.Background()))
 	}
 	same := true
 	for i, v := range tr.opt.params {
@@ -690,8 +669,7 @@ func TestFailedPathsStopTraining(t *testing.T) {
 		Set: zoo.Sphere{D: 3}, Method: langevin.OLLAP,
 		Schedule: langevin.Schedule{N: 4, T: 0.4, SigmaMin: 1, SigmaMax: 1.3},
 	}
-	x0, err := langevin.Start(t.Context(), proc, 40, 1)
-	testkit.OK(t, err)
+	x0 := testkit.Must(langevin.Start(t.Context(), proc, 40, 1))
 	pool := testkit.Pool(t, 1)
 	var e *FailedError
 	cfg := Config{Epochs: 1, Batch: 4, Refresh: 1, LearningRate: 1e-3, MaxFailed: 0.05}
@@ -746,10 +724,7 @@ func TestGaussianEndToEnd(t *testing.T) {
 		tr := trainer(cfg, proc, pathmatch.Options{Output: pathmatch.Balanced}, data, net, pool)
 		var last Epoch
 		for !tr.Done() {
-			var err error
-			if last, err = tr.Epoch(context.Background()); err != nil {
-				t.Fatal(err)
-			}
+			last = testkit.Must(tr.Epoch(context.Background()))
 		}
 		best, linear := bestLinear(t, proc, tr)
 		if last.Loss > 1.04*best || last.Loss < 0.96*best {
@@ -763,9 +738,7 @@ func TestGaussianEndToEnd(t *testing.T) {
 		sim, net := langevin.NewSimulator(proc, pool, 64), tr.Average()
 		moments := func(field func(int) langevin.Score) (mean, variance float64) {
 			out, failed := make([]float64, 2*n), make([]bool, n)
-			if _, err := sim.Backward(context.Background(), out, failed, 0, 9, prior, field); err != nil {
-				t.Fatal(err)
-			}
+			testkit.Must(sim.Backward(context.Background(), out, failed, 0, 9, prior, field))
 			sq := 0.0
 			for i := range n {
 				u := (out[2*i] - out[2*i+1]) / math.Sqrt2
@@ -826,8 +799,7 @@ func bestLinear(t *testing.T, proc *langevin.Process, tr *Trainer[float32]) (flo
 		for i := range paths.Count {
 			terms = append(terms, cwpm.Term{Item: i, K: k, Weight: 1 / float64(paths.Count)})
 		}
-		in, err := l.Prepare(paths, terms, last)
-		testkit.OK(t, err)
+		in := testkit.Must(l.Prepare(paths, terms, last))
 		n, w := len(terms), len(in)/len(terms)
 		s, ds := make([]float64, 2*n), make([]float64, 2*n)
 		value := l.Evaluate(ds, s)

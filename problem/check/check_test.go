@@ -135,11 +135,7 @@ func gentle(s constraint.Set) *langevin.Process {
 func run(t *testing.T, in Input) *Report {
 	t.Helper()
 	pool := testkit.Pool(t, 2)
-	r, err := Run(context.Background(), in, pool)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return r
+	return testkit.Must(Run(context.Background(), in, pool))
 }
 
 func examine(t *testing.T, s constraint.Set) *Report {
@@ -172,9 +168,7 @@ func says(t *testing.T, r *Report, check, component string, status Status, words
 		}
 	}
 	var b strings.Builder
-	if err := r.Write(&b, false); err != nil {
-		t.Error(err)
-	}
+	testkit.OK(t, r.Write(&b, false))
 	t.Errorf("%s, %q: got %v, want %v with %q\n%s", check, component, all, status, words, b.String())
 }
 
@@ -183,9 +177,7 @@ func clean(t *testing.T, r *Report, limit Status) {
 	t.Helper()
 	if r.Status() > limit {
 		var b strings.Builder
-		if err := r.Write(&b, false); err != nil {
-			t.Error(err)
-		}
+		testkit.OK(t, r.Write(&b, false))
 		t.Errorf("a finding is above %v:\n%s", limit, b.String())
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/landing-diffusion/landing/constraint/formula"
 	"github.com/landing-diffusion/landing/internal/dense"
 	"github.com/landing-diffusion/landing/langevin"
+	"github.com/landing-diffusion/landing/tools/testkit"
 )
 
 // Each fault is named, with its component, and by the check whose business it is; nothing else about it fails.
@@ -366,14 +367,8 @@ inequality:
 func read(t *testing.T, text string) *formula.Set {
 	t.Helper()
 	var spec formula.Spec
-	if err := yaml.UnmarshalWithOptions([]byte(text), &spec, yaml.Strict()); err != nil {
-		t.Fatal(err)
-	}
-	s, err := formula.New(spec)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return s
+	testkit.OK(t, yaml.UnmarshalWithOptions([]byte(text), &spec, yaml.Strict()))
+	return testkit.Must(formula.New(spec))
 }
 
 // Arm-like constraints as formulas, in the paper's summed form and separate.

@@ -9,6 +9,7 @@ import (
 	"github.com/landing-diffusion/landing/constraint/mesh"
 	"github.com/landing-diffusion/landing/learn/levelset"
 	"github.com/landing-diffusion/landing/learn/levelset/fit"
+	"github.com/landing-diffusion/landing/tools/testkit"
 	testball "github.com/landing-diffusion/landing/tools/testkit/ball"
 )
 
@@ -18,10 +19,7 @@ func TestMesh(t *testing.T) {
 	defer pool.Close()
 	o := fit.Defaults()
 	o.Width, o.Layers, o.Steps, o.Batch, o.Rate = 16, 2, 300, 256, 0.01
-	net, err := fit.Fit(context.Background(), sphere(3), o, pool, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	net := testkit.Must(fit.Fit(context.Background(), sphere(3), o, pool, nil))
 	far := func(m *mesh.Mesh) *mesh.Mesh { // a strip that reaches to where Newton's method is not let
 		m.Vertices = append(m.Vertices, 1, 0, 0, 3, 0, 0, 3, 0.01, 0)
 		n := int32(len(m.Vertices) / 3)

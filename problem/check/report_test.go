@@ -27,9 +27,7 @@ func TestChosenKeys(t *testing.T) {
 		{Check: "auto", Message: "prior: auto is uniform: it mixes", Key: "prior", Value: "uniform"},
 	}}
 	var b strings.Builder
-	if err := r.Write(&b, false); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, r.Write(&b, false))
 	want := `a set: d = 3, 0 equalities, 0 inequalities, 0 data points
 
 PASS  rank           fine
@@ -68,9 +66,7 @@ func TestReport(t *testing.T) {
 		{Check: "data", Component: "d6", Status: Fail, Message: "bad"},
 	}}
 	var b strings.Builder
-	if err := r.Write(&b, false); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, r.Write(&b, false))
 	want := `a set: d = 3, 1 equality, 0 inequalities, 0 data points
 
 WARN  rank  c   near
@@ -91,10 +87,7 @@ FAIL  data  d4  bad (and 2 others alike)
 	if err := r.Write(&b, true); err != nil || strings.Count(b.String(), "\x1b[31mFAIL\x1b[0m") != 4 {
 		t.Errorf("colours: %q", b.String())
 	}
-	data, err := json.Marshal(r)
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := testkit.Must(json.Marshal(r))
 	if s := string(data); !strings.Contains(s, `"numbers":{"x":null,"y":2}`) ||
 		!strings.Contains(s, `"status":"FAIL"`) {
 		t.Errorf("got %s", s)
@@ -109,10 +102,7 @@ func TestWorkers(t *testing.T) {
 	s := arm(3, false)
 	findings := func(workers int) []Finding {
 		pool := testkit.Pool(t, workers)
-		r, err := Run(context.Background(), Input{Process: gentle(s), Tolerance: 1e-3, Seed: 3}, pool)
-		if err != nil {
-			t.Fatal(err)
-		}
+		r := testkit.Must(Run(context.Background(), Input{Process: gentle(s), Tolerance: 1e-3, Seed: 3}, pool))
 		var out []Finding
 		for _, f := range r.Findings {
 			if f.Check != "forecast" {

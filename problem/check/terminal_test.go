@@ -15,11 +15,7 @@ import (
 
 func gathered(t *testing.T, in Input, pool *parallel.Pool) *Evidence {
 	t.Helper()
-	e, err := gather(t.Context(), in, pool)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return e
+	return testkit.Must(gather(t.Context(), in, pool))
 }
 
 func terminalFinding(t *testing.T, p *langevin.Process, data []float64) Finding {
@@ -31,10 +27,7 @@ func terminalFinding(t *testing.T, p *langevin.Process, data []float64) Finding 
 // On a cap, which has an inequality, paths from the pole that forget their momentum slowly end in the uniform law
 // with elastic walls, and not with the paper's (p below 10⁻³, at which the check is wrong once in a thousand).
 func TestTerminalLawWithWalls(t *testing.T) {
-	s, err := zoo.NewCap([]float64{0, 0, 1}, 0.2)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := testkit.Must(zoo.NewCap([]float64{0, 0, 1}, 0.2))
 	data := make([]float64, 0, 3*500)
 	for i := range 500 {
 		a := 0.3 * float64(i%20) / 20
@@ -127,13 +120,8 @@ func TestTerminalHorizon(t *testing.T) {
 // shift, and the friction that the finding names forgets it.
 func TestTerminalSO10(t *testing.T) {
 	data, _, err := dataset.RotationMixture{N: 10, Modes: 3, Count: 2000, SD: 0.1, Seed: 1}.Generate(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	set, err := zoo.NewOrthogonal(10, zoo.OrthogonalOptions{Special: true})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
+	set := testkit.Must(zoo.NewOrthogonal(10, zoo.OrthogonalOptions{Special: true}))
 	p := &langevin.Process{Set: set, Method: langevin.ULLA, Friction: 10, Landing: langevin.Landing{Explicit: true,
 		Rate: 10}, Schedule: langevin.Schedule{N: 50, T: 2.5, SigmaMin: 0.2, SigmaMax: 2, Geometric: true}}
 	f := terminalFinding(t, p, data.X)
@@ -230,10 +218,7 @@ func TestFarther(t *testing.T) {
 		t.Errorf("free flight: %v, %s", n, text)
 	}
 	walls := process(langevin.ULLA, 10)
-	box, err := zoo.NewBox([]float64{0, 0}, []float64{1, 1})
-	if err != nil {
-		t.Fatal(err)
-	}
+	box := testkit.Must(zoo.NewBox([]float64{0, 0}, []float64{1, 1}))
 	walls.Set = box
 	left, n, text = advise(walls, 4.5)
 	if _, less := n["friction_recommended"]; less || math.Abs(left-little) > 1e-6 {

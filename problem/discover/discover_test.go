@@ -12,6 +12,7 @@ import (
 	"github.com/landing-diffusion/landing/constraint/formula"
 	"github.com/landing-diffusion/landing/domain/molecule"
 	"github.com/landing-diffusion/landing/internal/dense"
+	"github.com/landing-diffusion/landing/tools/testkit"
 )
 
 // normals returns independent standard normal numbers.
@@ -35,11 +36,7 @@ func rows(seed uint64, n, given int, of func(z []float64) []float64) Table {
 
 func look(t *testing.T, table Table, given ...string) *Report {
 	t.Helper()
-	r, err := Look(table, given...)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return r
+	return testkit.Must(Look(table, given...))
 }
 
 // written are relations as families are written, sorted.
@@ -640,14 +637,8 @@ func TestFamilies(t *testing.T) {
 		for k, i := range members {
 			single.Equality = append(single.Equality, formula.Component{Name: fmt.Sprint("n", k), Expr: mixed[i].Expr})
 		}
-		a, err := formula.New(whole)
-		if err != nil {
-			t.Fatal(err)
-		}
-		b, err := formula.New(single)
-		if err != nil {
-			t.Fatal(err)
-		}
+		a := testkit.Must(formula.New(whole))
+		b := testkit.Must(formula.New(single))
 		x := normals(5, 30)
 		u, v := make([]float64, len(members)), make([]float64, len(members))
 		a.Values(u, x, 1)
@@ -739,9 +730,7 @@ func TestBounds(t *testing.T) {
 // Of a molecule internal coordinates are looked at, wherever and however it lies.
 func TestConformations(t *testing.T) {
 	m := molecule.Anonymous(4)
-	if err := m.SetBonds([]molecule.Bond{{0, 1}, {1, 2}, {2, 3}}); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, m.SetBonds([]molecule.Bond{{0, 1}, {1, 2}, {2, 3}}))
 	make4 := func(z []float64, bond, dihedral float64) []float64 {
 		bend := 1.9 + 0.1*z[10]
 		x := []float64{-math.Cos(bend), math.Sin(bend), 0, 0, 0, 0, bond, 0, 0, bond + 0.5, 1.3 * math.Cos(dihedral),
@@ -819,10 +808,7 @@ func TestWide(t *testing.T) {
 		}
 		x[d-1] = 7 - sum
 	}
-	r, err := Look(Table{X: z, N: n, D: d})
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := testkit.Must(Look(Table{X: z, N: n, D: d}))
 	var got []string
 	for _, q := range r.Relations {
 		if q.Exact {
@@ -852,10 +838,7 @@ func TestCrowded(t *testing.T) {
 		row[d-2], row[d-1] = math.Cos(u[d+1]), math.Sin(u[d+1])
 		x = append(x, row...)
 	}
-	r, err := Look(Table{X: x, N: n, D: d})
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := testkit.Must(Look(Table{X: x, N: n, D: d}))
 	if len(r.Exact()) != 1 || r.Exact()[0].Expr != fmt.Sprintf("norm(x[%d:%d]) = 1", d-2, d) {
 		t.Errorf("%+v", r.Exact())
 	}

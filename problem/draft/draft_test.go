@@ -19,6 +19,7 @@ import (
 	"github.com/landing-diffusion/landing/langevin/evidence"
 	"github.com/landing-diffusion/landing/problem"
 	"github.com/landing-diffusion/landing/problem/discover"
+	"github.com/landing-diffusion/landing/tools/testkit"
 )
 
 func normals(n int) []float64 {
@@ -42,17 +43,13 @@ func spheres(n int) []float64 {
 
 func save(t *testing.T, name, text string) {
 	t.Helper()
-	if err := os.WriteFile(name, []byte(text), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.WriteFile(name, []byte(text), 0o666))
 }
 
 func saveArray(t *testing.T, name string, x []float64, shape ...int) {
 	t.Helper()
 	var b bytes.Buffer
-	if err := arrayfile.EncodeNPY(&b, arrayfile.Array{Shape: shape, Float64: x}); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, arrayfile.EncodeNPY(&b, arrayfile.Array{Shape: shape, Float64: x}))
 	save(t, name, b.String())
 }
 
@@ -74,11 +71,7 @@ func table(header string, n int, row func(i int) []any) string {
 
 func draft(t *testing.T, o Options) *Draft {
 	t.Helper()
-	d, err := New(o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return d
+	return testkit.Must(New(o))
 }
 
 // set returns the lines of a draft that are not comments, from set on.
@@ -210,14 +203,8 @@ func TestTolerance(t *testing.T) {
 		}
 		saveArray(t, "data.npy", x, n, 3)
 		d := draft(t, Options{Path: "data.npy"})
-		p, err := problem.Load([]byte(d.YAML), "p.yaml", "", nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		process, err := p.Build()
-		if err != nil {
-			t.Fatal(err)
-		}
+		p := testkit.Must(problem.Load([]byte(d.YAML), "p.yaml", "", nil))
+		process := testkit.Must(p.Build())
 		f := evidence.Feasible(t.Context(), process.Set, x, pool)
 		if _, worst, rows := f.Beyond(f.Rounded()); rows > 0 || !p.Data.Tolerance.IsAuto() {
 			t.Errorf("times %g: tolerance %v, %d rows beside the set, row %d %s", scale, p.Data.Tolerance, rows, worst,
@@ -302,18 +289,14 @@ func TestLabels(t *testing.T) {
 	}
 	first := func(i int) []any { v := row(i); return []any{v[3], v[0], v[1], v[2]} }
 	save(t, "first.csv", table("", n, first))
-	if _, err := New(Options{Path: "first.csv"}); err == nil || !strings.Contains(err.Error(), "last columns") {
-		t.Errorf("labels first: %v", err)
-	}
+	testkit.Refused(t, testkit.Err(New(Options{Path: "first.csv"})), "last columns", "labels first")
 	save(t, "named.csv", table("kind,x,y,z", n, first))
 	if d := draft(t, Options{Path: "named.csv"}); !strings.Contains(d.YAML, `condition: {columns: ["kind"]}`) ||
 		set(d) != "{kind: sphere, dim: 3}" {
 		t.Errorf("named: %s", d.YAML)
 	}
 	save(t, "odd.csv", table("the kind,x,y,z", n, first))
-	if _, err := New(Options{Path: "odd.csv"}); err == nil || !strings.Contains(err.Error(), `"the kind" is no name`) {
-		t.Errorf("a name with a blank: %v", err)
-	}
+	testkit.Refused(t, testkit.Err(New(Options{Path: "odd.csv"})), `"the kind" is no name`, "a name with a blank")
 	if d := draft(t, Options{Path: "odd.csv", Clean: "c.csv"}); !strings.HasPrefix(string(d.Cleaned.Bytes),
 		"x,y,z,label0\n") {
 		t.Errorf("cleaned: %.40s", d.Cleaned.Bytes)
@@ -348,10 +331,7 @@ func TestEarth(t *testing.T) {
 		lat, lon := place(i)
 		return []any{u[3*i] * 10, lon, lat, 2000 + i%9}
 	}))
-	if _, err := New(Options{Path: "other.csv"}); err == nil || !strings.Contains(err.Error(),
-		"latitude and longitude are not") {
-		t.Errorf("another order: %v", err)
-	}
+	testkit.Refused(t, testkit.Err(New(Options{Path: "other.csv"})), "latitude and longitude are not", "another order")
 	d = draft(t, Options{Path: "other.csv", Clean: "c.csv"})
 	save(t, "c.csv", string(d.Cleaned.Bytes))
 	if p, given, err := dataset.ReadEarthGiven("c.csv", []string{"depth", "year"}); err != nil || p.N != n ||
@@ -361,21 +341,14 @@ func TestEarth(t *testing.T) {
 	// Of a Parquet file columns are found by their names: it is taken as it is, and made too.
 	d = draft(t, Options{Path: "other.csv", Clean: "c.parquet"})
 	save(t, "c.parquet", string(d.Cleaned.Bytes))
-	x, err := dataset.ReadPoints("c.parquet")
-	if err != nil {
-		t.Fatal(err)
-	}
+	x := testkit.Must(dataset.ReadPoints("c.parquet"))
 	var b bytes.Buffer
 	w := parquetfile.NewWriter(&b, []string{"depth", "lng", "lat", "year"})
 	for i := range n {
 		row := x.X[4*i : 4*i+4]
-		if err := w.Write([]float64{row[2], row[1], row[0], row[3]}); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, w.Write([]float64{row[2], row[1], row[0], row[3]}))
 	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, w.Close())
 	save(t, "other.parquet", b.String())
 	d = draft(t, Options{Path: "other.parquet"})
 	problem, err := problem.Load([]byte(d.YAML), "p.yaml", "", nil)
@@ -411,10 +384,7 @@ func TestAngles(t *testing.T) {
 		t.Errorf("%s\n%.200s", d.YAML, d.Cleaned.Bytes)
 	}
 	save(t, "c.csv", string(d.Cleaned.Bytes))
-	p, err := dataset.ReadPoints("c.csv")
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := testkit.Must(dataset.ReadPoints("c.csv"))
 	for i := range 150 {
 		x, phi := p.X[5*i:5*i+5], 100*z[2*i]*math.Pi/180
 		if math.Abs(x[0]-math.Cos(phi))+math.Abs(x[1]-math.Sin(phi))+math.Abs(x[2]-3*z[2*i]) > 1e-12 ||

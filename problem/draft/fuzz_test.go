@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/landing-diffusion/landing/problem"
+	"github.com/landing-diffusion/landing/tools/testkit"
 )
 
 // Whatever a table holds, it is drafted, and the draft loads, or refused in words; with --clean what is
@@ -36,9 +37,7 @@ func FuzzTable(f *testing.F) {
 		}
 		dir := t.TempDir()
 		path := filepath.Join(dir, "t.csv")
-		if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, os.WriteFile(path, []byte(text), 0o666))
 		for _, clean := range []string{"", filepath.Join(dir, "clean.csv")} {
 			d, err := New(Options{Path: path, Clean: clean})
 			if err != nil {

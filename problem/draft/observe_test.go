@@ -12,6 +12,7 @@ import (
 	"github.com/landing-diffusion/landing/internal/dense"
 	"github.com/landing-diffusion/landing/judge/metric"
 	"github.com/landing-diffusion/landing/problem"
+	"github.com/landing-diffusion/landing/tools/testkit"
 )
 
 // Numbers proposed for a set are those that mean something on it: they load with the draft, have the
@@ -99,14 +100,8 @@ func TestObserve(t *testing.T) {
 		d := len(x) / n
 		saveArray(t, c.name+".npy", x, n, d)
 		got := draft(t, Options{Path: c.name + ".npy"})
-		p, err := problem.Load([]byte(got.YAML), c.name, "", nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		o, err := p.Observables(d)
-		if err != nil {
-			t.Fatal(err)
-		}
+		p := testkit.Must(problem.Load([]byte(got.YAML), c.name, "", nil))
+		o := testkit.Must(p.Observables(d))
 		if o == nil {
 			if c.most > 0 {
 				t.Errorf("%s: none\n%s", c.name, got.YAML)

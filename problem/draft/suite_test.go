@@ -15,6 +15,7 @@ import (
 	"github.com/landing-diffusion/landing/problem"
 	"github.com/landing-diffusion/landing/problem/draft"
 	"github.com/landing-diffusion/landing/tools/bench/problems"
+	"github.com/landing-diffusion/landing/tools/testkit"
 )
 
 // gradients of a set's equalities at x, m×d.
@@ -100,9 +101,7 @@ func TestSuite(t *testing.T) {
 		if err != nil {
 			t.Fatal(p.Name, err)
 		}
-		if err := os.WriteFile(p.DataFile(), data, 0o666); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, os.WriteFile(p.DataFile(), data, 0o666))
 		d, err := draft.New(draft.Options{Path: p.DataFile()})
 		if err != nil {
 			t.Error(p.Name, err)

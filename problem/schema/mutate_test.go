@@ -13,6 +13,7 @@ import (
 	"github.com/goccy/go-yaml"
 
 	"github.com/landing-diffusion/landing/problem"
+	"github.com/landing-diffusion/landing/tools/testkit"
 )
 
 // others are what a value is made into.
@@ -74,19 +75,12 @@ func TestAgreesOnMutants(t *testing.T) {
 	tried, agreed, taken := 0, 0, map[string]bool{}
 	for _, name := range problem.Recipes() {
 		source, origin, err := problem.Source(name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		p, err := problem.Load(source, origin, "", nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, err)
+		p := testkit.Must(problem.Load(source, origin, "", nil))
 		_, whole := p.Build() // not of a file that is not there
 		for _, text := range [][]byte{source, p.Resolved()} {
 			var file any
-			if err := yaml.Unmarshal(text, &file); err != nil {
-				t.Fatal(err)
-			}
+			testkit.OK(t, yaml.Unmarshal(text, &file))
 			file = plain(t, file)
 			n := 0
 			mutants(file, "", func(at, what string) {
@@ -94,9 +88,7 @@ func TestAgreesOnMutants(t *testing.T) {
 					return
 				}
 				data, err := json.Marshal(file)
-				if err != nil {
-					t.Fatal(err)
-				}
+				testkit.OK(t, err)
 				variant := "" // what a variant holds is looked at where it is applied
 				if path := strings.Split(at, "."); path[0] == "variants" && len(path) > 2 {
 					variant = path[1]
@@ -133,13 +125,8 @@ func TestAgreesOnMutants(t *testing.T) {
 // plain is a value of YAML as one of JSON.
 func plain(t *testing.T, v any) any {
 	t.Helper()
-	data, err := json.Marshal(v)
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := testkit.Must(json.Marshal(v))
 	var out any
-	if err := json.Unmarshal(data, &out); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, json.Unmarshal(data, &out))
 	return out
 }

@@ -19,15 +19,12 @@ import (
 	"github.com/landing-diffusion/landing/problem"
 	"github.com/landing-diffusion/landing/problem/schema"
 	"github.com/landing-diffusion/landing/problem/sets"
+	"github.com/landing-diffusion/landing/tools/testkit"
 )
 
 func resolved(t *testing.T) *jsonschema.Resolved {
 	t.Helper()
-	r, err := schema.Problem().Resolve(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return r
+	return testkit.Must(schema.Problem().Resolve(nil))
 }
 
 // value is what an editor makes of YAML: as JSON would have it.
@@ -49,11 +46,7 @@ func value(t *testing.T, n ast.Node) any {
 		}
 		return list
 	case *ast.IntegerNode:
-		v, err := strconv.ParseFloat(strings.ReplaceAll(n.Token.Value, "_", ""), 64)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return v
+		return testkit.Must(strconv.ParseFloat(strings.ReplaceAll(n.Token.Value, "_", ""), 64))
 	case *ast.FloatNode:
 		return n.Value
 	case *ast.BoolNode:
@@ -110,22 +103,14 @@ func TestShipped(t *testing.T) {
 	}
 	texts := map[string]string{}
 	for _, file := range files {
-		data, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		data := testkit.Must(os.ReadFile(file))
 		texts[file] = string(data)
 	}
 	for _, name := range problem.Recipes() {
 		data, origin, err := problem.Source(name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, err)
 		texts[origin] = string(data)
-		p, err := problem.Load(data, origin, "", nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		p := testkit.Must(problem.Load(data, origin, "", nil))
 		texts[origin+", resolved"] = string(p.Resolved())
 	}
 	for name, text := range texts {
@@ -140,9 +125,7 @@ func TestFile(t *testing.T) {
 	path := filepath.Join("..", "recipes", problem.SchemaFile)
 	want := schema.JSON()
 	if os.Getenv("LANDING_UPDATE") != "" {
-		if err := os.WriteFile(path, want, 0o666); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, os.WriteFile(path, want, 0o666))
 	}
 	if got, err := os.ReadFile(path); err != nil || !bytes.Equal(got, want) {
 		t.Errorf("%s is of another version (%v): LANDING_UPDATE=1 go test ./problem/schema writes it", path, err)

@@ -8,14 +8,13 @@ import (
 
 	"github.com/landing-diffusion/landing/constraint"
 	"github.com/landing-diffusion/landing/domain/trajectory"
+	"github.com/landing-diffusion/landing/tools/testkit"
 )
 
 func buildArm(t *testing.T, text string) (constraint.Set, error) {
 	t.Helper()
 	var s Set
-	if err := yaml.Unmarshal([]byte(text), &s); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, yaml.Unmarshal([]byte(text), &s))
 	return s.Build("set")
 }
 
@@ -41,9 +40,7 @@ spheres: [{link: panda_link4, at: [0, 0, 0.1], radius: 0.05}, {link: panda_link7
 self: [[panda_link4, panda_link7]]
 margin: 0.01
 `)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	set, ok := constraint.As[*trajectory.Set](s)
 	if !ok {
 		t.Fatalf("%T", s)
@@ -65,26 +62,19 @@ margin: 0.01
 	if bends := set.Spec().Bends; len(bends) != 8 || bends[0] != 0.25 || bends[6] != 0.5 || bends[7] != 0 {
 		t.Errorf("bends %v", bends)
 	}
-	if s, err = buildArm(t, "{kind: arm, robot: panda, waypoints: 3, acceleration: 0.3}"); err != nil {
-		t.Fatal(err)
-	}
+	s = testkit.Must(buildArm(t, "{kind: arm, robot: panda, waypoints: 3, acceleration: 0.3}"))
 	if set, _ = constraint.As[*trajectory.Set](s); set.Spec().Bends[6] != 0.3 || set.Spec().Steps != nil {
 		t.Errorf("bends %v, steps %v", set.Spec().Bends, set.Spec().Steps)
 	}
-	s, err = buildArm(t, "{kind: arm, robot: panda, waypoints: 2, limits: false, "+
-		"start: {joints: condition}, goal: {position: condition}}")
-	if err != nil {
-		t.Fatal(err)
-	}
+	s = testkit.Must(buildArm(t, "{kind: arm, robot: panda, waypoints: 2, limits: false, "+
+		"start: {joints: condition}, goal: {position: condition}}"))
 	held := s.Capabilities().Held
 	if s.Dim() != 28+14+3 || len(held) != 17 || held[0] != 28 {
 		t.Errorf("R^%d with %v held", s.Dim(), held)
 	}
 	s, err = buildArm(t, "{kind: arm, urdf: ../../domain/robot/urdf/testdata/six.urdf, base: shoulder, tip: tool, "+
 		"waypoints: 2}")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	if set, ok := constraint.As[*trajectory.Set](s); !ok || set.Spec().Arm.Base != "shoulder" ||
 		set.Spec().Arm.Joints[0].Name != "lift" {
 		t.Errorf("a chain that begins at the shoulder is %+v", set.Spec().Arm)

@@ -5,7 +5,6 @@ import (
 	"math"
 	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 
 	"github.com/goccy/go-yaml"
@@ -13,6 +12,7 @@ import (
 	"github.com/landing-diffusion/landing/constraint"
 	"github.com/landing-diffusion/landing/constraint/geometry"
 	"github.com/landing-diffusion/landing/domain/molecule"
+	"github.com/landing-diffusion/landing/tools/testkit"
 )
 
 // butane is a template of four carbons and an oxygen that hangs on the second: names
@@ -36,9 +36,7 @@ func build(text string) (constraint.Set, error) {
 // The keys make the conditions that they say, in degrees and ångström, of atoms by index or by name.
 func TestMolecule(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "butane.pdb")
-	if err := os.WriteFile(path, []byte(butane), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.WriteFile(path, []byte(butane), 0o644))
 	template := "template: " + path + ", "
 	x := []float64{0, 0, 0, 1.53, 0, 0, 2.04, 1.442, 0, 3.57, 1.442, 0.4, 2, -0.7, 1.15}
 	φ := molecule.Torsion(x, 0, 1, 2, 3) * 180 / math.Pi
@@ -102,9 +100,7 @@ func TestBadMolecule(t *testing.T) {
 	path, row := filepath.Join(dir, "butane.pdb"), filepath.Join(dir, "row.xyz")
 	for name, text := range map[string]string{path: butane,
 		row: "4\nin a row\nC 0 0 0\nC 1.5 0 0\nC 3 0 0\nC 4 1.2 0\n"} {
-		if err := os.WriteFile(name, []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, os.WriteFile(name, []byte(text), 0o644))
 	}
 	pdb, xyz := "template: "+path+", ", "template: "+row+", "
 	for _, c := range []struct{ text, want string }{
@@ -162,8 +158,6 @@ func TestBadMolecule(t *testing.T) {
 		{xyz + "rigid: [[0, 1, 2]]", "set.rigid[0]: the atoms of the group of 0 lie on a line"},
 		{pdb + "distances: [{atoms: [0, 1], value: 1, nam: x}]", "nam"},
 	} {
-		if _, err := build(c.text); err == nil || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%s:\n%v, want\n%s", c.text, err, c.want)
-		}
+		testkit.Refused(t, testkit.Err(build(c.text)), c.want, c.text)
 	}
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/landing-diffusion/landing/constraint"
 	"github.com/landing-diffusion/landing/constraint/zoo"
+	"github.com/landing-diffusion/landing/tools/testkit"
 )
 
 // Every row has keys with tags that leave out zeros, a doc for each, and a name of its own. A key that is of one type
@@ -61,27 +62,19 @@ func TestPlace(t *testing.T) {
 func TestKeyOfKinds(t *testing.T) {
 	read := func(text string) (s Set) {
 		t.Helper()
-		if err := yaml.Unmarshal([]byte(text), &s); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, yaml.Unmarshal([]byte(text), &s))
 		return s
 	}
 	chain := read("{kind: chain, bonds: [1, 2]}")
-	if _, err := chain.Over(read("{angles: [1.9]}"), false).Build("set"); err != nil {
-		t.Error(err)
-	}
+	testkit.OK(t, testkit.Err(chain.Over(read("{angles: [1.9]}"), false).Build("set")))
 	m := read("{kind: molecule, atoms: 4}").Over(read("{angles: [{atoms: [0, 1, 2], value: 100}]}"), false)
 	if s, err := m.Build("set"); err != nil || len(s.Equalities()) != 1 {
 		t.Error(err)
 	}
-	if _, err := chain.Over(read("{angles: [{atoms: [0, 1, 2], value: 100}]}"), false).Build("set"); err == nil ||
-		!strings.Contains(err.Error(), "set.angles is") {
-		t.Errorf("a molecule's angles of a chain: %v", err)
-	}
-	if _, err := m.Over(read("{bonds: [1, 2]}"), false).Build("set"); err == nil ||
-		!strings.Contains(err.Error(), "set.bonds is [1 2]") {
-		t.Errorf("a chain's bonds of a molecule: %v", err)
-	}
+	testkit.Refused(t, testkit.Err(chain.Over(read("{angles: [{atoms: [0, 1, 2], value: 100}]}"), false).Build("set")),
+		"set.angles is", "a molecule's angles of a chain")
+	testkit.Refused(t, testkit.Err(m.Over(read("{bonds: [1, 2]}"), false).Build("set")),
+		"set.bonds is [1 2]", "a chain's bonds of a molecule")
 }
 
 // A key that was read when the set was of a kind where it has another type is read again, or refused.
@@ -104,21 +97,15 @@ func TestKeyOfAnotherType(t *testing.T) {
 // A set is a value: what is done to a copy leaves it alone.
 func TestSetIsAValue(t *testing.T) {
 	var s Set
-	if err := yaml.Unmarshal([]byte("{kind: level-set, weights: a.npz}"), &s); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, yaml.Unmarshal([]byte("{kind: level-set, weights: a.npz}"), &s))
 	other := s.WithFile("weights", "b.npz")
 	if s.Files()["weights"] != "a.npz" || other.Files()["weights"] != "b.npz" {
 		t.Errorf("%v and %v", s.Files(), other.Files())
 	}
 	var layer Set
-	if err := yaml.Unmarshal([]byte("{kind: sphere, dim: 3, weights: ''}"), &layer); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, yaml.Unmarshal([]byte("{kind: sphere, dim: 3, weights: ''}"), &layer))
 	over := s.Over(layer, true)
-	if _, err := over.Build("set"); err != nil {
-		t.Error(err)
-	}
+	testkit.OK(t, testkit.Err(over.Build("set")))
 	if s.Is() != "level-set" || s.has("dim") || over.has("weights") || !over.has("dim") {
 		t.Errorf("%+v, %+v", s, over)
 	}

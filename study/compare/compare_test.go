@@ -18,6 +18,7 @@ import (
 	"github.com/landing-diffusion/landing/judge/metric"
 	"github.com/landing-diffusion/landing/learn/method"
 	"github.com/landing-diffusion/landing/study/work"
+	"github.com/landing-diffusion/landing/tools/testkit"
 )
 
 var keys int // units so far
@@ -37,11 +38,7 @@ func entry(problem, method string, seed uint64, data string, d float64) Entry {
 
 func compared(t *testing.T, against string, entries ...Entry) *Comparison {
 	t.Helper()
-	c, err := New(entries, against)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return c
+	return testkit.Must(New(entries, against))
 }
 
 // A line is seeds of one method: its mean and standard error are those of the seeds' distances, and the test is that
@@ -87,10 +84,7 @@ func TestLines(t *testing.T) {
 	if got := strings.Join(said, ","); got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
-	if _, err := New([]Entry{entry("p", "A", 1, "x", 1)}, "Z"); err == nil ||
-		!strings.Contains(err.Error(), "there are A") {
-		t.Errorf("got %v", err)
-	}
+	testkit.Refused(t, testkit.Err(New([]Entry{entry("p", "A", 1, "x", 1)}, "Z")), "there are A")
 }
 
 // What cannot be compared stands apart and is said: other data, another split, other held-out rows, another distance.
@@ -248,12 +242,8 @@ func TestPictures(t *testing.T) {
 	dir := t.TempDir()
 	svg := func(name, what string) {
 		path := filepath.Join(dir, name)
-		if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte(what), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, os.MkdirAll(filepath.Dir(path), 0o777))
+		testkit.OK(t, os.WriteFile(path, []byte(what), 0o666))
 	}
 	good := `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 9 9"><path d="M0 0L9 9"/></svg>`
 	svg("a/figures/map.svg", good)
@@ -265,17 +255,13 @@ func TestPictures(t *testing.T) {
 	f := &run.Folder{Dir: a.Folder}
 	for i, kind := range []string{"epoch", "evaluation", "epoch", "evaluation"} {
 		told := map[string]float64{"seconds": float64(i + 1), "jsd": 1 / float64(i+1)}
-		if _, err := f.AppendMetric(kind, i, told); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Must(f.AppendMetric(kind, i, told))
 	}
 	if x, y := a.Curve(); len(x) != 2 || x[0] != 2 || x[1] != 4 || y[0] != 0.5 || y[1] != 0.25 {
 		t.Errorf("curve %v, %v", x, y)
 	}
 	var page bytes.Buffer
-	if err := compared(t, "", a, b).WriteHTML(&page, "x", nil); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, compared(t, "", a, b).WriteHTML(&page, "x", nil))
 	html := page.String()
 	for _, want := range []string{"map: A, seed 1", "Distance against seconds", "b/figures/map.svg is left out",
 		`<figure class="row">`} {
@@ -300,17 +286,11 @@ func TestReadSweep(t *testing.T) {
 		}
 		list.Cells = append(list.Cells, l)
 	}
-	if err := os.MkdirAll(dir, 0o777); err != nil {
-		t.Fatal(err)
-	}
-	if err := (&run.Folder{Dir: dir}).WriteJSON(ListFile, list); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.MkdirAll(dir, 0o777))
+	testkit.OK(t, (&run.Folder{Dir: dir}).WriteJSON(ListFile, list))
 	var said []string
 	r := &Reader{Say: func(s string) { said = append(said, s) }}
-	if _, err := r.Read(t.Context(), []string{dir}); err == nil || !strings.Contains(err.Error(), "no cell has ended") {
-		t.Errorf("got %v", err)
-	}
+	testkit.Refused(t, testkit.Err(r.Read(t.Context(), []string{dir})), "no cell has ended")
 	e := entry("p", "done", 1, "x", 0.5)
 	e.Cost.Train = 7
 	for name, end := range map[string]func(c *work.Claim) error{
@@ -320,12 +300,8 @@ func TestReadSweep(t *testing.T) {
 	} {
 		u := &work.Unit{Name: name, Kind: "k", Task: json.RawMessage(`"` + name + `"`), Version: "1"}
 		c, _, err := store.Claim(u, false, func() error { return nil })
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := end(c); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, err)
+		testkit.OK(t, end(c))
 	}
 	said = nil
 	got, err := r.Read(t.Context(), []string{dir})
@@ -342,13 +318,8 @@ func TestReadSweep(t *testing.T) {
 		t.Errorf("twice the same: %v", err)
 	}
 	path := filepath.Join(store.Dir, "done", "result.json")
-	data, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(path, bytes.Replace(data, []byte("0.5"), []byte("0.4"), 1), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	data := testkit.Must(os.ReadFile(path))
+	testkit.OK(t, os.WriteFile(path, bytes.Replace(data, []byte("0.5"), []byte("0.4"), 1), 0o666))
 	var damaged *work.DamagedError
 	if _, err := r.Read(t.Context(), []string{dir}); !errors.As(err, &damaged) {
 		t.Errorf("a result that was changed: %v", err)
@@ -363,9 +334,7 @@ func TestTextFits(t *testing.T) {
 		c := compared(t, "", entry("p", "A", 1, "x", 0.1), entry("p", "A", 2, "x", 0.2), entry("p", "B", 1, "x", 0.9),
 			entry("p", "B", 2, "x", 1.1))
 		b.Reset()
-		if err := c.WriteText(&b, columns); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, c.WriteText(&b, columns))
 		most := columns
 		switch columns {
 		case 0:
@@ -451,9 +420,7 @@ func TestWithin(t *testing.T) {
 func TestBlocksOfWideColumns(t *testing.T) {
 	wide := strings.Repeat("w", 60)
 	var b bytes.Buffer
-	if err := writeBlocks(&b, 40, [][]string{{"line", "distance", itsFloor, "p"}, {"A", wide, wide, "1"}}); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, writeBlocks(&b, 40, [][]string{{"line", "distance", itsFloor, "p"}, {"A", wide, wide, "1"}}))
 	want := "line  distance\nA     " + wide + "\n\nline  its floor\nA     " + wide + "\n\nline  p\nA     1\n\n"
 	if b.String() != want {
 		t.Errorf("got\n%swant\n%s", b.String(), want)
@@ -468,9 +435,7 @@ func TestLegendOfPrograms(t *testing.T) {
 			e.Row.Programs = &method.Programs{Points: 3, Iterations: 6}
 		}
 		var b bytes.Buffer
-		if err := compared(t, "", e).WriteText(&b, 0); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, compared(t, "", e).WriteText(&b, 0))
 		if got := strings.Contains(b.String(), "Program steps: of optimisation"); got != has {
 			t.Errorf("%v: %s", has, b.String())
 		}

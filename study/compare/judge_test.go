@@ -11,41 +11,23 @@ import (
 	"github.com/landing-diffusion/landing/experiment"
 	"github.com/landing-diffusion/landing/experiment/run"
 	"github.com/landing-diffusion/landing/problem"
+	"github.com/landing-diffusion/landing/tools/testkit"
 )
 
 // small is a run of two epochs.
 func small(t *testing.T, pool *parallel.Pool) (*experiment.Run, *experiment.Trained) {
 	t.Helper()
 	text, _, err := problem.Source("demo")
-	if err != nil {
-		t.Fatal(err)
-	}
-	p, err := problem.Load(text, "demo", "", problem.ParseSettings("network.width=8", "network.layers=1",
+	testkit.OK(t, err)
+	p := testkit.Must(problem.Load(text, "demo", "", problem.ParseSettings("network.width=8", "network.layers=1",
 		"train.epochs=2",
-		"train.times_per_path=2", "prior=uniform"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	l, err := experiment.Load(t.Context(), p, pool, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	f, err := run.Create(filepath.Join(t.TempDir(), "r"), false)
-	if err != nil {
-		t.Fatal(err)
-	}
-	r, err := l.Begin(f, text, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+		"train.times_per_path=2", "prior=uniform")))
+	l := testkit.Must(experiment.Load(t.Context(), p, pool, nil))
+	f := testkit.Must(run.Create(filepath.Join(t.TempDir(), "r"), false))
+	r := testkit.Must(l.Begin(f, text, nil))
 	t.Cleanup(f.Unlock)
-	if err := r.Train(t.Context(), "", experiment.Observer{}); err != nil {
-		t.Fatal(err)
-	}
-	trained, err := r.Trained("")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, r.Train(t.Context(), "", experiment.Observer{}))
+	trained := testkit.Must(r.Trained(""))
 	return r, trained
 }
 

@@ -15,6 +15,7 @@ import (
 	"github.com/landing-diffusion/landing/base/parallel"
 	"github.com/landing-diffusion/landing/experiment"
 	"github.com/landing-diffusion/landing/experiment/judge"
+	"github.com/landing-diffusion/landing/tools/testkit"
 	"github.com/landing-diffusion/landing/tools/testkit/trained"
 )
 
@@ -23,18 +24,9 @@ func ready(t *testing.T, e *Engine, dir string) (*Run, *experiment.Run, *experim
 	t.Helper()
 	pool := parallel.New(2)
 	t.Cleanup(pool.Close)
-	alone, err := experiment.OpenToDraw(t.Context(), dir, "", pool, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	r, err := e.Ready(t.Context(), "r", alone, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	prior, err := alone.Prior(t.Context(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	alone := testkit.Must(experiment.OpenToDraw(t.Context(), dir, "", pool, nil))
+	r := testkit.Must(e.Ready(t.Context(), "r", alone, nil))
+	prior := testkit.Must(alone.Prior(t.Context(), nil))
 	return r, alone, r.Trained, prior
 }
 
@@ -160,9 +152,7 @@ func TestCancelled(t *testing.T) {
 	r, _, _, _ := ready(t, e, trained.Run(t, trained.Demo))
 	before := runtime.NumGoroutine()
 	want, _, err := draw(t.Context(), e, r, Request{N: 10})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	ctx, cancel := context.WithCancel(t.Context())
 	steps := 0
 	var group sync.WaitGroup
@@ -216,9 +206,8 @@ func TestPanics(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 	r.network.fields = fields
-	if _, _, err = draw(t.Context(), e, r, Request{N: 5}); err != nil {
-		t.Error(err)
-	}
+	_, _, err = draw(t.Context(), e, r, Request{N: 5})
+	testkit.OK(t, err)
 }
 
 // Samples whose simulation breaks down are counted over all parts.

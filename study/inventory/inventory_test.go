@@ -14,33 +14,22 @@ import (
 	"github.com/landing-diffusion/landing/problem"
 	"github.com/landing-diffusion/landing/study/compare"
 	"github.com/landing-diffusion/landing/study/inventory"
+	"github.com/landing-diffusion/landing/tools/testkit"
 )
 
 // begin makes a run folder as experiment does, with a status, and with checkpoints of so many updates.
 func begin(t *testing.T, dir, state string, epoch int, updates ...string) *run.Folder {
 	t.Helper()
-	f, err := run.Create(dir, false)
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := testkit.Must(run.Create(dir, false))
 	data, origin, err := problem.Source("demo")
-	if err != nil {
-		t.Fatal(err)
-	}
-	p, err := problem.Load(data, origin, "", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
+	p := testkit.Must(problem.Load(data, origin, "", nil))
 	config := p.Resolved()
 	write(t, f.Path(run.ConfigFile), config)
-	if err := f.WriteJSON(run.ManifestFile, run.Manifest{Config: run.Hash(config), Seed: 7,
-		Created: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)}); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, f.WriteJSON(run.ManifestFile, run.Manifest{Config: run.Hash(config), Seed: 7,
+		Created: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)}))
 	if state != "" {
-		if err := f.SetStatus(run.Status{State: state, Epoch: epoch, Epochs: 9}); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, f.SetStatus(run.Status{State: state, Epoch: epoch, Epochs: 9}))
 	}
 	for _, n := range updates {
 		for _, file := range []string{"state.json", "weights.safetensors"} {
@@ -52,21 +41,13 @@ func begin(t *testing.T, dir, state string, epoch int, updates ...string) *run.F
 
 func write(t *testing.T, path string, data []byte) {
 	t.Helper()
-	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(path, data, 0o666); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.MkdirAll(filepath.Dir(path), 0o777))
+	testkit.OK(t, os.WriteFile(path, data, 0o666))
 }
 
 func find(t *testing.T, o inventory.Options, dirs ...string) *inventory.List {
 	t.Helper()
-	list, err := inventory.Find(dirs, o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return list
+	return testkit.Must(inventory.Find(dirs, o))
 }
 
 // Every way in which a run may have ended has its state, and what is broken has its reason.
@@ -93,17 +74,13 @@ func TestStates(t *testing.T) {
 	f := begin(t, at("hollow"), "interrupted", 3, "00000003")
 	write(t, f.Path("checkpoints/00000003/weights.safetensors"), nil)
 	f = begin(t, at("failed"), "trained", 9, "00000009")
-	if err := f.SetStatus(run.Status{State: "failed", Epoch: 4, Epochs: 9, Message: "it diverged"}); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, f.SetStatus(run.Status{State: "failed", Epoch: 4, Epochs: 9, Message: "it diverged"}))
 	f = begin(t, at("changed"), "trained", 9, "00000009")
 	write(t, f.Path(run.ConfigFile), append([]byte("# mine\n"), read(t, f.Path(run.ConfigFile))...))
 	f = begin(t, at("torn"), "trained", 9, "00000009")
 	write(t, f.Path(run.StatusFile), []byte(`{"state": "tra`))
 	f = begin(t, at("headless"), "trained", 9, "00000009")
-	if err := os.Remove(f.Path(run.ManifestFile)); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.Remove(f.Path(run.ManifestFile)))
 	write(t, at("noise/config.yaml"), []byte("of something else"))
 
 	want := map[string][2]string{
@@ -147,11 +124,7 @@ func TestStates(t *testing.T) {
 
 func read(t *testing.T, path string) []byte {
 	t.Helper()
-	data, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return data
+	return testkit.Must(os.ReadFile(path))
 }
 
 // The distance is that of the kept evaluation, which is stale if it is of other weights than samples are drawn with; or
@@ -160,9 +133,7 @@ func TestDistance(t *testing.T) {
 	dir := t.TempDir()
 	kept := func(f *run.Folder, updates int, of ...string) {
 		var m run.Manifest
-		if err := f.ReadJSON(run.ManifestFile, &m); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, f.ReadJSON(run.ManifestFile, &m))
 		v := map[string]any{"config_sha256": strings.Join(append(of, m.Config)[:1], ""), "updates": updates, "epoch": 5,
 			"observed": map[string]any{"metric": "of numbers", "full": 0.75, "floor": 0.5},
 			"verdict":  map[string]any{"good": updates == 9, "findings": []any{}},
@@ -170,34 +141,23 @@ func TestDistance(t *testing.T) {
 		if updates != 9 {
 			v["verdict"].(map[string]any)["findings"] = []any{map[string]any{"code": "walls", "says": "too few there"}}
 		}
-		data, err := json.Marshal(v)
-		if err != nil {
-			t.Fatal(err)
-		}
+		data := testkit.Must(json.Marshal(v))
 		write(t, f.Path(run.EvaluationFile), data)
 	}
 	kept(begin(t, filepath.Join(dir, "a-newest"), "trained", 9, "00000002", "00000009"), 9)
 	kept(begin(t, filepath.Join(dir, "b-older"), "trained", 9, "00000002", "00000009"), 2)
 	f := begin(t, filepath.Join(dir, "c-chosen"), "trained", 9, "00000002", "00000009")
-	if err := f.AmendManifest(func(m *run.Manifest) { m.Weights = &run.Weights{Checkpoint: "00000002"} }); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, f.AmendManifest(func(m *run.Manifest) { m.Weights = &run.Weights{Checkpoint: "00000002"} }))
 	kept(f, 2)
 	f = begin(t, filepath.Join(dir, "d-course"), "interrupted", 3, "00000003")
 	for epoch, jsd := range []float64{0.5, 0.375} {
-		if _, err := f.AppendMetric("evaluation", epoch+1, map[string]any{"epoch": epoch + 1, "jsd": jsd}); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Must(f.AppendMetric("evaluation", epoch+1, map[string]any{"epoch": epoch + 1, "jsd": jsd}))
 	}
-	if _, err := f.AppendMetric("epoch", 3, map[string]any{"loss": 1}); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(f.AppendMetric("epoch", 3, map[string]any{"loss": 1}))
 	write(t, f.Path(run.MetricsFile), append(read(t, f.Path(run.MetricsFile)), `{"kind": "evaluation", "ep`...))
 	kept(begin(t, filepath.Join(dir, "b-other"), "trained", 9, "00000009"), 9, "of another config.yaml")
 	f = begin(t, filepath.Join(dir, "c-gone"), "trained", 9, "00000009")
-	if err := f.AmendManifest(func(m *run.Manifest) { m.Weights = &run.Weights{Checkpoint: "00000002"} }); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, f.AmendManifest(func(m *run.Manifest) { m.Weights = &run.Weights{Checkpoint: "00000002"} }))
 	kept(f, 9) // the chosen weights are not there any more: the newest draw
 	begin(t, filepath.Join(dir, "e-none"), "interrupted", 3, "00000003")
 	write(t, filepath.Join(dir, "f-torn", run.EvaluationFile), []byte("{}"))
@@ -250,9 +210,7 @@ func TestWalk(t *testing.T) {
 	write(t, at("sweep", compare.ListFile), []byte("{}"))
 	begin(t, at("sweep", compare.RunsDir, "cell"), "interrupted", 1, "00000001")
 	begin(t, at("sweep", compare.UnitsDir, "unit"), "interrupted", 1, "00000001")
-	if err := os.Symlink(dir, at("1", "loop")); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.Symlink(dir, at("1", "loop")))
 	names := func(l *inventory.List) (out []string) {
 		for _, e := range l.Runs {
 			name, _ := filepath.Rel(dir, e.Run)

@@ -17,6 +17,7 @@ import (
 	"github.com/landing-diffusion/landing/judge/metric"
 	"github.com/landing-diffusion/landing/study/compare"
 	"github.com/landing-diffusion/landing/study/sweep"
+	"github.com/landing-diffusion/landing/tools/testkit"
 )
 
 // affine is the score s = A x + B p, whose Jacobians are A and B.
@@ -73,10 +74,7 @@ func TestFailedPaths(t *testing.T) {
 
 // Violations are sums over constraints and means over points: the unit sphere in R³ and walls at ±0.5.
 func TestViolations(t *testing.T) {
-	wall, err := zoo.NewBox([]float64{-0.5, -0.5, -0.5}, []float64{0.5, 0.5, 0.5})
-	if err != nil {
-		t.Fatal(err)
-	}
+	wall := testkit.Must(zoo.NewBox([]float64{-0.5, -0.5, -0.5}, []float64{0.5, 0.5, 0.5}))
 	ball := zoo.Sphere{D: 3}
 	set := constraint.All(ball, wall)
 	x := []float64{1, 0, 0, 0, 2, 1, 0.1, -0.1, 0}
@@ -110,9 +108,7 @@ func TestFiles(t *testing.T) {
 	for _, name := range []string{"earth/flood.csv", "L20_paths.npy", "mesh/spot_sdf.npz", "mesh/spot.ply",
 		"spot_eigfn50.npy"} {
 		path := filepath.Join(dir, name)
-		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o777), os.WriteFile(path, nil, 0o666)); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, errors.Join(os.MkdirAll(filepath.Dir(path), 0o777), os.WriteFile(path, nil, 0o666)))
 	}
 	c := Config{Data: dir}
 	for name, want := range map[string]string{"flood": "earth/flood.csv", "arm20": "L20_paths.npy", "demo": "",
@@ -131,9 +127,7 @@ func TestFiles(t *testing.T) {
 	}
 	plans := func(c *Config, exhibits ...string) error {
 		e, err := Named(exhibits)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, err)
 		_, err = c.Plans(t.Context(), e, nil, t.TempDir())
 		return err
 	}
@@ -156,14 +150,8 @@ func TestBuild(t *testing.T) {
 	if got := build("v1.2.3"); got != "v1.2.3" {
 		t.Errorf("%q", got)
 	}
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	data, err := os.ReadFile(self)
-	if err != nil {
-		t.Fatal(err)
-	}
+	self := testkit.Must(os.Executable())
+	data := testkit.Must(os.ReadFile(self))
 	want := fmt.Sprintf("development, program %x", sha256.Sum256(data))[:33]
 	if got := build("development"); got != want {
 		t.Errorf("%q, want %q", got, want)

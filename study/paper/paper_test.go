@@ -19,10 +19,7 @@ import (
 
 // targets are the numbers of the paper as they were taken from it by others, by place.
 func targets(t *testing.T) map[[3]string]float64 {
-	data, err := os.ReadFile(testkit.Shared(t, "paper/targets.json"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := testkit.Must(os.ReadFile(testkit.Shared(t, "paper/targets.json")))
 	var f struct {
 		Table1 struct {
 			Datasets []string
@@ -42,9 +39,7 @@ func targets(t *testing.T) map[[3]string]float64 {
 			Epsilon map[string][]*float64 `json:"epsilon_at_alpha_50"`
 		} `json:"alpha_epsilon_alanine_no_terminal_projection"`
 	}
-	if err := json.Unmarshal(data, &f); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, json.Unmarshal(data, &f))
 	out := map[[3]string]float64{}
 	set := func(exhibit, row, column string, v float64) { out[[3]string{exhibit, row, column}] = v }
 	for row, of := range f.Table1.Rows {
@@ -154,10 +149,7 @@ var valueAndError = regexp.MustCompile(`([0-9]\.[0-9]+)[}$]*\\text\{\\(?:tiny|sc
 
 // Standard errors are those that stand beside the value in the paper's rows, in their order.
 func TestPrintedErrors(t *testing.T) {
-	data, err := os.ReadFile(testkit.Shared(t, "paper/paper.tex"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := testkit.Must(os.ReadFile(testkit.Shared(t, "paper/paper.tex")))
 	tex := regexp.MustCompile(` +`).ReplaceAllString(string(data), " ")
 	row := func(label, begins string) [][]string {
 		_, rest, _ := strings.Cut(tex, `\label{`+label+`}`)
@@ -232,9 +224,7 @@ func rowsOf(exhibit string) (names []string) {
 func all(t *testing.T) map[string]*sweep.Cell {
 	t.Helper()
 	cells, _, err := (&Config{Seeds: 1}).Cells(Exhibits, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	out := map[string]*sweep.Cell{}
 	for _, c := range cells {
 		if out[Name(c.Label)] != nil {
@@ -359,9 +349,7 @@ func TestNamed(t *testing.T) {
 		some[2].Name != "figure-5" {
 		t.Errorf("got %v, %v", some, err)
 	}
-	if _, err := Named([]string{"table1", "table9"}); err == nil || !strings.Contains(err.Error(), `no "table9"`) {
-		t.Errorf("table9: %v", err)
-	}
+	testkit.Refused(t, testkit.Err(Named([]string{"table1", "table9"})), `no "table9"`, "table9")
 	if _, err := Named([]string{""}); err == nil {
 		t.Error("an empty name is taken for one without an alias")
 	}
@@ -374,10 +362,7 @@ func TestNamed(t *testing.T) {
 // The cells of exhibits are those of each, once: table 2 tells of table 1's.
 func TestCellsOf(t *testing.T) {
 	named := func(names ...string) []string {
-		e, err := Named(names)
-		if err != nil {
-			t.Fatal(err)
-		}
+		e := testkit.Must(Named(names))
 		return CellsOf(e)
 	}
 	one := named("table1")

@@ -12,6 +12,7 @@ import (
 	"github.com/landing-diffusion/landing/learn/train"
 	"github.com/landing-diffusion/landing/study/compare"
 	"github.com/landing-diffusion/landing/study/sweep"
+	"github.com/landing-diffusion/landing/tools/testkit"
 )
 
 // Cells of one training train once, each has its row and pictures, one that fails has its reason; rows that are lost
@@ -19,18 +20,12 @@ import (
 func TestRun(t *testing.T) {
 	pool := parallel.New(2)
 	defer pool.Close()
-	file, err := sweep.Parse([]byte(`{problems: [demo], methods: [{name: ULLA, method: ULLA, draws: [
+	file := testkit.Must(sweep.Parse([]byte(`{problems: [demo], methods: [{name: ULLA, method: ULLA, draws: [
 		{name: own, set: {}}, {name: short, set: {process.steps: 9}, measure: jacobian},
 		{name: timed, set: {}, measure: processor-time},
 		{name: none, set: {process.method: MALA}}]}], seeds: [2], report: true, measure: paper,
-		set: {process.steps: 20, network: {width: 8, layers: 1}, train: {epochs: 2, times_per_path: 2}}}`), "p.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
-	p, err := file.Plan(sweep.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+		set: {process.steps: 20, network: {width: 8, layers: 1}, train: {epochs: 2, times_per_path: 2}}}`), "p.yaml"))
+	p := testkit.Must(file.Plan(sweep.Options{}))
 	trained := 0
 	by := sweep.Runner{Pool: pool, Observer: sweep.Observer{Train: experiment.Observer{Epoch: func(train.Epoch) {
 		trained++
@@ -40,9 +35,7 @@ func TestRun(t *testing.T) {
 	run := func(name string) []Row {
 		t.Helper()
 		c.File = filepath.Join(c.Out, name)
-		if err := c.Run(t.Context(), plans, by); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, c.Run(t.Context(), plans, by))
 		rows, err := ReadRows(c.File)
 		if err != nil || len(rows) != 4 || trained != 2 {
 			t.Fatalf("%v, %d rows, %d epochs", err, len(rows), trained)
@@ -81,26 +74,17 @@ func TestRun(t *testing.T) {
 		t.Errorf("distances are %v", distance)
 	}
 
-	before, err := os.ReadFile(c.File)
-	if err != nil {
-		t.Fatal(err)
-	}
+	before := testkit.Must(os.ReadFile(c.File))
 	run("other.json")
 	if after, err := os.ReadFile(c.File); err != nil || !bytes.Equal(withoutEnds(after), withoutEnds(before)) {
 		t.Errorf("other rows from the folder:\n%s\n%s", before, after)
 	}
 	folder := filepath.Join(c.Out, "p")
-	if err := os.RemoveAll(filepath.Join(folder, "units")); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(folder, "runs", "demo-ULLA-s2", "config.yaml"), []byte("process: {"),
-		0o666); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.RemoveAll(filepath.Join(folder, "units")))
+	testkit.OK(t, os.WriteFile(filepath.Join(folder, "runs", "demo-ULLA-s2", "config.yaml"), []byte("process: {"),
+		0o666))
 	c.File = filepath.Join(c.Out, "third.json")
-	if err := c.Run(t.Context(), plans, by); err == nil || !strings.Contains(err.Error(), "config.yaml") {
-		t.Errorf("of a damaged folder: %v", err)
-	}
+	testkit.Refused(t, c.Run(t.Context(), plans, by), "config.yaml", "a damaged folder")
 	if rows, err := ReadRows(c.File); err != nil || len(rows) > 0 {
 		t.Errorf("of a damaged folder %d rows, %v", len(rows), err)
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/landing-diffusion/landing/judge/metric"
 	"github.com/landing-diffusion/landing/study/compare"
 	"github.com/landing-diffusion/landing/study/sweep"
+	"github.com/landing-diffusion/landing/tools/testkit"
 )
 
 // Marks at the edge of two standard errors of the difference.
@@ -63,10 +64,7 @@ func row(t *testing.T, cell string, budget float64, seed uint64, figures map[str
 // tables are those of an exhibit.
 func tables(t *testing.T, e *Exhibit, rows []Row, set ...string) []Table {
 	t.Helper()
-	out, err := (&Config{Set: set}).Tables([]*Exhibit{e}, rows)
-	if err != nil {
-		t.Fatal(err)
-	}
+	out := testkit.Must((&Config{Set: set}).Tables([]*Exhibit{e}, rows))
 	return out[0]
 }
 
@@ -98,9 +96,7 @@ func TestMarkdown(t *testing.T) {
 	var b bytes.Buffer
 	made := tables(t, e, rows)
 	written := made[0].Written()
-	if err := written.WriteMarkdown(&b); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, written.WriteMarkdown(&b))
 	want := `## T
 S.
 
@@ -136,9 +132,7 @@ OLLA, |h| earth: its paths diverged,; all of them
 	if p := made[0].Rows[0].Places[0]; len(p.Ours) != 0 {
 		t.Errorf("a row of other settings stands for the cell: %+v", p)
 	}
-	if _, err := json.Marshal(made); err != nil {
-		t.Error(err)
-	}
+	testkit.OK(t, testkit.Err(json.Marshal(made)))
 }
 
 // With no rows at all, no table has a number of ours or a mark.
@@ -158,10 +152,7 @@ func TestNothingRun(t *testing.T) {
 
 // Figure 1 says from which N on no path fails, of methods that were run at all N.
 func TestFailuresByN(t *testing.T) {
-	e, err := Named([]string{"figure-1"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	e := testkit.Must(Named([]string{"figure-1"}))
 	failed := map[string][]float64{"OLLA-P": {0.3, 0.1, 0, 0.01, 0, 0}, "OLLA": {0, 0, 0, 0, 0, 0},
 		"ULLA-P": {0, 0, 0, 0, 0, 0.2}, "ULLA": {0, 0, 0}}
 	var rows []Row
@@ -214,14 +205,9 @@ func TestRowsThereAndBack(t *testing.T) {
 		row(t, "alanine/ULLA", 600, 1, map[string]float64{AreaG: 6.2e-6})}
 	file := filepath.Join(t.TempDir(), "rows.json")
 	for _, r := range rows {
-		if err := Keep(file, r); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, Keep(file, r))
 	}
-	data, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := testkit.Must(os.ReadFile(file))
 	back, err := ReadRows(file)
 	if err != nil || len(back) != 4 {
 		t.Fatalf("%d rows, %v", len(back), err)
@@ -233,26 +219,18 @@ func TestRowsThereAndBack(t *testing.T) {
 		}
 	}
 	back[1].Figures = map[string]float64{Distance: 0.5}
-	if err := Keep(file, back[1]); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, Keep(file, back[1]))
 	if again, err := ReadRows(file); err != nil || len(again) != 4 || again[1].Figures[Distance] != 0.5 {
 		t.Errorf("a row is not replaced: %v", err)
 	}
-	if err := Keep(file, rows[2]); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, Keep(file, rows[2]))
 	if again, err := os.ReadFile(file); err != nil || !bytes.Equal(again, data) {
 		t.Errorf("%v: other bytes", err)
 	}
 	for want, text := range map[string]string{"it is no file of rows": "cell,recipe\n",
 		"row 1 names no cell": `[{"cell": ""}]`, "has no numbers": `[{"cell": "flood/OLLA"}]`} {
-		if err := os.WriteFile(file, []byte(text), 0o666); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := ReadRows(file); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("got %v, want %q", err, want)
-		}
+		testkit.OK(t, os.WriteFile(file, []byte(text), 0o666))
+		testkit.Refused(t, testkit.Err(ReadRows(file)), want)
 	}
 }
 
@@ -289,18 +267,10 @@ const marker = "<!-- landing paper all --rows docs/paper-rows.json --show --mark
 // them, and each is of a cell of the catalogue.
 func TestDocs(t *testing.T) {
 	const page, file = "../../docs/paper.md", "../../docs/paper-rows.json"
-	data, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	rows, err := ReadRows(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := testkit.Must(os.ReadFile(file))
+	rows := testkit.Must(ReadRows(file))
 	again := filepath.Join(t.TempDir(), "rows.json")
-	if err := WriteRows(again, rows); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, WriteRows(again, rows))
 	if wrote, err := os.ReadFile(again); err != nil || !bytes.Equal(wrote, data) {
 		t.Errorf("%s is not as the program writes it: %v", file, err)
 	}
@@ -311,32 +281,22 @@ func TestDocs(t *testing.T) {
 				r.Row.Seed)
 		}
 	}
-	text, err := os.ReadFile(page)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := testkit.Must(os.ReadFile(page))
 	prose, written, ok := strings.Cut(string(text), marker)
 	if !ok {
 		t.Fatalf("%s has no line %s", page, marker)
 	}
-	exhibits, err := Named([]string{"all"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	exhibits := testkit.Must(Named([]string{"all"}))
 	var b strings.Builder
 	for _, e := range exhibits {
 		for _, table := range tables(t, e, rows) {
 			b.WriteString("\n")
 			w := table.Written()
-			if err := w.WriteMarkdown(&b); err != nil {
-				t.Fatal(err)
-			}
+			testkit.OK(t, w.WriteMarkdown(&b))
 		}
 	}
 	if *update {
-		if err := os.WriteFile(page, []byte(prose+marker+b.String()), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, os.WriteFile(page, []byte(prose+marker+b.String()), 0o666))
 		return
 	}
 	if b.String() != written {

@@ -11,6 +11,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/landing-diffusion/landing/tools/testkit"
 )
 
 // busy keeps the engine from drawing until it is called.
@@ -56,10 +58,7 @@ func TestLongAnswers(t *testing.T) {
 				time.Sleep(4 * wait)
 				end()
 			}()
-			r, err := http.NewRequestWithContext(t.Context(), c.method, at+c.path, strings.NewReader(c.body))
-			if err != nil {
-				t.Fatal(err)
-			}
+			r := testkit.Must(http.NewRequestWithContext(t.Context(), c.method, at+c.path, strings.NewReader(c.body)))
 			r.Header.Set("Content-Type", asJSON)
 			w, err := client.Do(r)
 			if err != nil {

@@ -18,6 +18,7 @@ import (
 	"github.com/chromedp/chromedp/kb"
 
 	"github.com/landing-diffusion/landing/study/engine"
+	"github.com/landing-diffusion/landing/tools/testkit"
 )
 
 var elsewhere = regexp.MustCompile(`(?i)(https?:)?//[a-z0-9.-]+\.[a-z]+/?[^\s"']*`)
@@ -97,7 +98,7 @@ func TestPageInABrowser(t *testing.T) {
 		}
 		return v
 	}
-	if err := chromedp.Listen(ctx, func(event any) {
+	testkit.OK(t, chromedp.Listen(ctx, func(event any) {
 		mu.Lock()
 		defer mu.Unlock()
 		switch e := event.(type) {
@@ -106,9 +107,7 @@ func TestPageInABrowser(t *testing.T) {
 		case *cdplog.EventEntryAdded:
 			wrong = append(wrong, fmt.Sprintf("the browser says: %+v", e.Entry))
 		}
-	}); err != nil {
-		t.Fatal(err)
-	}
+	}))
 	const drawn = `(/samples in .* frames/.exec(document.getElementById("status").textContent) || [""])[0]`
 	// painted tells whether a canvas shows more than one colour.
 	const painted = `(() => { const c = document.querySelector("canvas"); if (!c) return "";

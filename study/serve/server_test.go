@@ -32,6 +32,7 @@ import (
 	"github.com/landing-diffusion/landing/experiment"
 	"github.com/landing-diffusion/landing/experiment/judge"
 	"github.com/landing-diffusion/landing/study/engine"
+	"github.com/landing-diffusion/landing/tools/testkit"
 	"github.com/landing-diffusion/landing/tools/testkit/trained"
 )
 
@@ -58,9 +59,7 @@ func kept(t *testing.T, once *sync.Once, name string, make func() string) string
 	t.Helper()
 	dir := filepath.Join(shared.dir, name)
 	once.Do(func() {
-		if err := os.CopyFS(dir, os.DirFS(make())); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, os.CopyFS(dir, os.DirFS(make())))
 	})
 	return dir
 }
@@ -115,10 +114,7 @@ func startWith(t *testing.T, dirs map[string]string, o Options, secure *tls.Conf
 	if o.Load == nil {
 		o.Load = loader(e, dirs)
 	}
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := testkit.Must(net.Listen("tcp", "127.0.0.1:0"))
 	ctx, end := context.WithCancel(context.Background())
 	s := &service{Server: New(e, o), at: l.Addr().String(), t: t, end: end, ended: make(chan error, 1)}
 	go func() { s.ended <- s.Serve(ctx, l, secure) }()
@@ -145,22 +141,13 @@ func (s *service) wait(until func() bool) {
 // ask sends a request: headers by name and value.
 func (s *service) ask(method, path, body string, headers ...string) (*http.Response, []byte) {
 	s.t.Helper()
-	r, err := http.NewRequest(method, "http://"+s.at+path, strings.NewReader(body))
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	r := testkit.Must(http.NewRequest(method, "http://"+s.at+path, strings.NewReader(body)))
 	for i := 0; i < len(headers); i += 2 {
 		r.Header.Add(headers[i], headers[i+1])
 	}
-	w, err := http.DefaultTransport.RoundTrip(r)
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	w := testkit.Must(http.DefaultTransport.RoundTrip(r))
 	defer w.Body.Close()
-	b, err := io.ReadAll(w.Body)
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	b := testkit.Must(io.ReadAll(w.Body))
 	return w, b
 }
 
@@ -203,30 +190,16 @@ func generated(t *testing.T, dir string, n int, first, seed uint64, given []floa
 	t.Helper()
 	pool := parallel.New(2)
 	defer pool.Close()
-	r, err := experiment.OpenToDraw(t.Context(), dir, "", pool, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	network, err := r.Trained("")
-	if err != nil {
-		t.Fatal(err)
-	}
-	prior, err := r.Prior(t.Context(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := testkit.Must(experiment.OpenToDraw(t.Context(), dir, "", pool, nil))
+	network := testkit.Must(r.Trained(""))
+	prior := testkit.Must(r.Prior(t.Context(), nil))
 	if given != nil {
 		prior = prior.Under(given, n)
 		n *= len(given) / len(r.Condition.Names)
 	}
-	s, err := r.Generate(t.Context(), network, prior, n, first, seed, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := testkit.Must(r.Generate(t.Context(), network, prior, n, first, seed, nil))
 	var b bytes.Buffer
-	if err := r.Domain.Writer(".npy")(&b, arrayfile.RowsOf(s.Good(), s.Dim)); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, r.Domain.Writer(".npy")(&b, arrayfile.RowsOf(s.Good(), s.Dim)))
 	return b.Bytes()
 }
 
@@ -234,10 +207,7 @@ func generated(t *testing.T, dir string, n int, first, seed uint64, given []floa
 func numbersOf(t *testing.T, b []byte) (all []float64) {
 	t.Helper()
 	for in := bytes.NewReader(b); in.Len() > 0; {
-		a, err := arrayfile.DecodeNPY(in)
-		if err != nil {
-			t.Fatal(err)
-		}
+		a := testkit.Must(arrayfile.DecodeNPY(in))
 		all = append(all, a.Float64...)
 	}
 	return all
@@ -340,9 +310,7 @@ func grep(b []byte, expr string) string {
 func npy(t *testing.T, x []float64, d int) []byte {
 	t.Helper()
 	var b bytes.Buffer
-	if err := arrayfile.EncodeNPY(&b, arrayfile.Array{Shape: []int{len(x) / d, d}, Float64: x}); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, arrayfile.EncodeNPY(&b, arrayfile.Array{Shape: []int{len(x) / d, d}, Float64: x}))
 	return b.Bytes()
 }
 
@@ -351,16 +319,14 @@ func tree(t *testing.T, dirs ...string) string {
 	t.Helper()
 	var b strings.Builder
 	for _, dir := range dirs {
-		if err := filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
+		testkit.OK(t, filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
 			if err != nil {
 				return err
 			}
 			info, err := e.Info()
 			fmt.Fprintln(&b, path, info.Size(), info.ModTime().UnixNano())
 			return err
-		}); err != nil {
-			t.Fatal(err)
-		}
+		}))
 	}
 	return b.String()
 }
@@ -477,15 +443,10 @@ func TestRefusals(t *testing.T) {
 // raw sends bytes as they are and returns the first answer and whether the connection was closed behind it.
 func (s *service) raw(text string) (status int, body string, closed bool) {
 	s.t.Helper()
-	c, err := net.Dial("tcp", s.at)
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	c := testkit.Must(net.Dial("tcp", s.at))
 	defer c.Close()
 	c.SetDeadline(time.Now().Add(10 * time.Second))
-	if _, err := io.WriteString(c, text); err != nil {
-		s.t.Fatal(err)
-	}
+	testkit.Must(io.WriteString(c, text))
 	in := bufio.NewReader(c)
 	w, err := http.ReadResponse(in, nil)
 	if err != nil {
@@ -564,10 +525,7 @@ func TestSlowCallers(t *testing.T) {
 		t.Errorf("they were sent away after %v", took)
 	}
 	// A reader who takes nothing.
-	c, err := net.Dial("tcp", s.at)
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := testkit.Must(net.Dial("tcp", s.at))
 	defer c.Close()
 	c.(*net.TCPConn).SetReadBuffer(4 << 10)
 	const body = `{"n":1000000,"chunk":10000}`
@@ -588,11 +546,8 @@ func TestSlowCallers(t *testing.T) {
 func (s *service) hold() io.Closer {
 	s.t.Helper()
 	before := s.waiting.Load()
-	w, err := http.Post("http://"+s.at+"/v1/runs/demo/samples", asJSON, strings.NewReader(
-		`{"n":10000000,"chunk":50000}`))
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	w := testkit.Must(http.Post("http://"+s.at+"/v1/runs/demo/samples", asJSON, strings.NewReader(
+		`{"n":10000000,"chunk":50000}`)))
 	s.wait(func() bool { return s.waiting.Load() > before })
 	return w.Body
 }
@@ -640,10 +595,7 @@ func TestDeadline(t *testing.T) {
 		`{"n":10000000,"chunk":100,"deadline_ms":300}`))
 	r.Header.Set("Content-Type", asJSON)
 	r.Header.Set("Accept", asNPY)
-	answer, err := http.DefaultTransport.RoundTrip(r)
-	if err != nil {
-		t.Fatal(err)
-	}
+	answer := testkit.Must(http.DefaultTransport.RoundTrip(r))
 	if _, err := io.ReadAll(answer.Body); !errors.Is(err, io.ErrUnexpectedEOF) {
 		t.Errorf("arrays that end early are read with %v; expected an unexpected end", err)
 	}
@@ -655,10 +607,7 @@ func TestDeadline(t *testing.T) {
 func TestDrain(t *testing.T) {
 	s := start(t, map[string]string{"demo": demo(t)}, Options{})
 	held := s.hold()
-	kept, err := net.Dial("tcp", s.at)
-	if err != nil {
-		t.Fatal(err)
-	}
+	kept := testkit.Must(net.Dial("tcp", s.at))
 	defer kept.Close()
 	s.end()
 	s.wait(s.draining.Load)
@@ -700,10 +649,7 @@ func TestDrain(t *testing.T) {
 // Callers show a token that is known and has not expired; what tells nothing of runs needs none.
 func TestTokens(t *testing.T) {
 	const good, old = "0123456789abcdef", "fedcba9876543210"
-	tokens, err := ParseTokens([]byte("# callers\nada " + good + "\n\nbob " + old + " 2020-01-01T00:00:00Z\n"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	tokens := testkit.Must(ParseTokens([]byte("# callers\nada " + good + "\n\nbob " + old + " 2020-01-01T00:00:00Z\n")))
 	var log syncBuffer
 	s := start(t, map[string]string{"demo": demo(t)}, Options{Tokens: tokens, Log: log.logger()})
 	for _, c := range []struct {
@@ -768,18 +714,13 @@ func TestTokens(t *testing.T) {
 		"ada 0123456789abcde\xff\n":       "no header holds",
 		"ada " + good + " 2027-01-01 x\n": "expected NAME TOKEN",
 	} {
-		if _, err := ParseTokens([]byte(text)); err == nil || !strings.Contains(err.Error(), says) {
-			t.Errorf("%q: %v; expected %q", text, err, says)
-		}
+		testkit.Refused(t, testkit.Err(ParseTokens([]byte(text))), says, text)
 	}
 }
 
 // A caller has a rate; another has one of its own.
 func TestRate(t *testing.T) {
-	tokens, err := ParseTokens([]byte("ada 0123456789abcdef\nbob fedcba9876543210\n"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	tokens := testkit.Must(ParseTokens([]byte("ada 0123456789abcdef\nbob fedcba9876543210\n")))
 	s := start(t, map[string]string{"demo": demo(t)}, Options{Tokens: tokens, Limits: Limits{Rate: 3}})
 	var later atomic.Int64 // in nanoseconds
 	clock := time.Now()
@@ -823,9 +764,7 @@ func TestRate(t *testing.T) {
 // leaves them as they were, and says so.
 func TestReload(t *testing.T) {
 	dir, other := filepath.Join(t.TempDir(), "r"), trained.Run(t, trained.Demo, "seed=5")
-	if err := os.CopyFS(dir, os.DirFS(demo(t))); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.CopyFS(dir, os.DirFS(demo(t))))
 	s := start(t, map[string]string{"demo": dir}, Options{})
 	_, want := s.samples("demo", `{"n":20,"seed":3}`, asNPY)
 	check := func(what string) {
@@ -835,31 +774,18 @@ func TestReload(t *testing.T) {
 		}
 	}
 	config := filepath.Join(dir, "config.yaml")
-	text, err := os.ReadFile(config)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(config, append(text, '#'), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	text := testkit.Must(os.ReadFile(config))
+	testkit.OK(t, os.WriteFile(config, append(text, '#'), 0o666))
 	check("with another configuration underneath")
-	if err := s.Reload(t.Context()); err == nil || !strings.Contains(err.Error(), "config.yaml") {
-		t.Errorf("a folder that was changed is read with %v", err)
-	}
+	testkit.Refused(t, s.Reload(t.Context()), "config.yaml", "a folder that was changed")
 	check("after a reload that failed")
 	if _, b := s.ask("GET", "/v1/runs", ""); !strings.Contains(string(b), "was changed") {
 		t.Errorf("the list does not say what is wrong: %s", b)
 	}
-	if err := os.RemoveAll(dir); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.RemoveAll(dir))
 	check("without its folder")
-	if err := os.Rename(other, dir); err != nil {
-		t.Fatal(err)
-	}
-	if err := s.Reload(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.Rename(other, dir))
+	testkit.OK(t, s.Reload(t.Context()))
 	if w, got := s.samples("demo", `{"n":20,"seed":3}`, asNPY); w.StatusCode != 200 || bytes.Equal(got, want) {
 		t.Errorf("after a reload: %d, the old run", w.StatusCode)
 	}
@@ -874,10 +800,7 @@ func TestNotReady(t *testing.T) {
 	s := New(engine.New(engine.Options{}), Options{Load: func(context.Context) ([]*engine.Run, error) {
 		return nil, <-go1
 	}})
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := testkit.Must(net.Listen("tcp", "127.0.0.1:0"))
 	ended := make(chan error)
 	go func() { ended <- s.Serve(t.Context(), l, nil) }()
 	v := &service{Server: s, at: l.Addr().String(), t: t}
@@ -940,10 +863,7 @@ func TestNoFiles(t *testing.T) {
 		if strings.HasSuffix(name, "_test.go") {
 			continue
 		}
-		f, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.ImportsOnly)
-		if err != nil {
-			t.Fatal(err)
-		}
+		f := testkit.Must(parser.ParseFile(token.NewFileSet(), name, nil, parser.ImportsOnly))
 		for _, i := range f.Imports {
 			switch path, _ := strconv.Unquote(i.Path.Value); path {
 			case "os", "io/fs", "path/filepath", "os/exec", "io/ioutil", "syscall",
@@ -952,10 +872,7 @@ func TestNoFiles(t *testing.T) {
 				t.Errorf("%s imports %s", name, path)
 			}
 		}
-		text, err := os.ReadFile(name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := testkit.Must(os.ReadFile(name))
 		for _, call := range []string{"http.Dir", "http.ServeFile", "http.FileServer", ".Folder", "OpenToDraw"} {
 			if bytes.Contains(text, []byte(call)) {
 				t.Errorf("%s has %s", name, call)

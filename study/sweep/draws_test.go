@@ -18,6 +18,7 @@ import (
 	"github.com/landing-diffusion/landing/problem"
 	"github.com/landing-diffusion/landing/study/compare"
 	"github.com/landing-diffusion/landing/study/work"
+	"github.com/landing-diffusion/landing/tools/testkit"
 )
 
 const draws = `name: draws
@@ -112,10 +113,7 @@ func TestSharedTraining(t *testing.T) {
 	defer pool.Close()
 	p := planned(t, draws, Options{})
 	whole := filepath.Join(t.TempDir(), "whole")
-	out, err := p.Run(t.Context(), Runner{Dir: whole, Pool: pool})
-	if err != nil {
-		t.Fatal(err)
-	}
+	out := testkit.Must(p.Run(t.Context(), Runner{Dir: whole, Pool: pool}))
 	name := filepath.Join("runs", p.Cells[0].Training)
 	replace := func(dir, file, old, now string) {
 		t.Helper()
@@ -124,17 +122,13 @@ func TestSharedTraining(t *testing.T) {
 		if err != nil || !strings.Contains(string(data), old) {
 			t.Fatalf("%s has no %s: %v", file, old, err)
 		}
-		if err := os.WriteFile(path, []byte(strings.Replace(string(data), old, now, 1)), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, os.WriteFile(path, []byte(strings.Replace(string(data), old, now, 1)), 0o666))
 	}
 	other := func(dir string) { replace(dir, "manifest.json", `"version": "`, `"version": "not `) }
 	bare := func(dir string) { os.Remove(filepath.Join(dir, name, "manifest.json")) }
 	unfinished := func(dir string) {
 		replace(dir, "status.json", `"trained"`, `"training"`)
-		if err := os.RemoveAll(filepath.Join(dir, name, "checkpoints", "00000002")); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, os.RemoveAll(filepath.Join(dir, name, "checkpoints", "00000002")))
 	}
 	for what, c := range map[string]struct {
 		leave  func(dir string)
@@ -147,12 +141,8 @@ func TestSharedTraining(t *testing.T) {
 		"begun, and without manifest": {bare, 2},
 	} {
 		dir, epochs := filepath.Join(t.TempDir(), "copy"), 0
-		if err := os.CopyFS(dir, os.DirFS(whole)); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.RemoveAll(filepath.Join(dir, "units", p.Cells[2].Name)); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, os.CopyFS(dir, os.DirFS(whole)))
+		testkit.OK(t, os.RemoveAll(filepath.Join(dir, "units", p.Cells[2].Name)))
 		c.leave(dir)
 		again, err := p.Run(t.Context(), Runner{Dir: dir, Pool: pool, Observer: trainings(&epochs)})
 		if err != nil || !again.Complete || epochs != c.epochs {
@@ -189,9 +179,7 @@ func TestSharedTrainingIsHeld(t *testing.T) {
 	p := planned(t, strings.Replace(draws, "seeds: [5]", "seeds: [5, 6]", 1), Options{})
 	dir := filepath.Join(t.TempDir(), "d")
 	lock := &run.Folder{Dir: filepath.Join(dir, "units", p.Cells[0].Training)}
-	if err := errors.Join(os.MkdirAll(lock.Dir, 0o777), lock.Lock()); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, errors.Join(os.MkdirAll(lock.Dir, 0o777), lock.Lock()))
 	out, err := p.Run(t.Context(), Runner{Dir: dir, Pool: pool})
 	want := []work.State{work.Running, work.Running, work.Running, work.Done, work.Done, work.Done}
 	if err != nil || !slices.Equal(states(out), want) {
@@ -214,9 +202,7 @@ func TestDrawsRefused(t *testing.T) {
 	} {
 		file := "problems: [demo]\nseeds: [1, 2]\ndraws:\n  - {name: a, set: {}}\n  - name: b\n    set:\n      " + set
 		f, err := Parse([]byte(file), "s.yaml")
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, err)
 		_, err = f.Plan(Options{})
 		var e *RefusedError
 		if !errors.As(err, &e) || len(e.Refused) != 1 || !slices.Equal(e.Refused[0].Cells, []string{"demo-s1-b",
@@ -224,36 +210,20 @@ func TestDrawsRefused(t *testing.T) {
 			t.Errorf("%s: %v; want %q at line 7", set, err, want)
 		}
 	}
-	if _, err := Parse([]byte("problems: [demo]\ndraws: [{set: {}}]"), "s.yaml"); err == nil ||
-		!strings.Contains(err.Error(), "draws[0].name: the key is missing") {
-		t.Errorf("a draw without a name: %v", err)
-	}
+	testkit.Refused(t, testkit.Err(Parse([]byte("problems: [demo]\ndraws: [{set: {}}]"), "s.yaml")),
+		"draws[0].name: the key is missing", "a draw without a name")
 }
 
 // A method that is alone keeps name, data and set of a recipe, and nothing of how it learns.
 func TestAlone(t *testing.T) {
 	for _, recipe := range []string{"volcano", "bunny100", "so10-3", "alanine", "arm"} {
 		whole, _, err := problem.Source(recipe)
-		if err != nil {
-			t.Fatal(err)
-		}
-		text, err := alone(whole)
-		if err != nil {
-			t.Fatal(err)
-		}
-		p, err := problem.Load(text, recipe, "", nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		full, err := problem.Load(whole, recipe, "", nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, err)
+		text := testkit.Must(alone(whole))
+		p := testkit.Must(problem.Load(text, recipe, "", nil))
+		full := testkit.Must(problem.Load(whole, recipe, "", nil))
 		written := func(p *problem.Problem) string {
-			text, err := yaml.Marshal([]any{p.Title, p.Data, p.Set})
-			if err != nil {
-				t.Fatal(err)
-			}
+			text := testkit.Must(yaml.Marshal([]any{p.Title, p.Data, p.Set}))
 			return string(text)
 		}
 		if got, want := written(p), written(full); got != want {
@@ -275,7 +245,7 @@ func TestAlone(t *testing.T) {
 func TestCellsOfTheirOwn(t *testing.T) {
 	Measures["own"], Measures["other"] = Measures[""], Measures[""]
 	defer func() { delete(Measures, "own"); delete(Measures, "other") }()
-	f, err := Parse([]byte(`
+	f := testkit.Must(Parse([]byte(`
 problems: [demo, {problem: demo, name: again, set: {network.width: 8}}]
 methods:
   - name: A/1
@@ -285,14 +255,8 @@ methods:
   - {name: B, alone: true}
 measure: own
 cells: [{method: B, measure: other}]
-`), "s.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
-	p, err := f.Plan(Options{Keep: func(c *Cell) bool { return c.Label.Method == "B" }})
-	if err != nil {
-		t.Fatal(err)
-	}
+`), "s.yaml"))
+	p := testkit.Must(f.Plan(Options{Keep: func(c *Cell) bool { return c.Label.Method == "B" }}))
 	var got []string
 	for _, c := range p.Cells {
 		got = append(got, fmt.Sprintf("%s %s %t", c.Name, c.Measure, c.Unit != nil))
@@ -306,12 +270,7 @@ cells: [{method: B, measure: other}]
 	if out, err := p.Status(t.TempDir()); err != nil || out.Complete || out.Cells[0].State != work.Waiting {
 		t.Errorf("%v, %+v", err, out)
 	}
-	f, err = Parse([]byte("problems: [demo]\nmeasure: none"), "s.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, err = f.Plan(Options{})
-	if err == nil || !strings.Contains(err.Error(), `measure is "none"; expected one of other, own`) {
-		t.Errorf("a measure that there is not: %v", err)
-	}
+	f = testkit.Must(Parse([]byte("problems: [demo]\nmeasure: none"), "s.yaml"))
+	testkit.Refused(t, testkit.Err(f.Plan(Options{})),
+		`measure is "none"; expected one of other, own`, "a measure that there is not")
 }

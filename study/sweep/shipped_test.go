@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/landing-diffusion/landing/tools/testkit"
 )
 
 // Sweeps of the binary are sweeps, each of whose cells its set serves; each method has as many trainings of the same
@@ -16,9 +18,7 @@ func TestShipped(t *testing.T) {
 	}
 	dir := t.TempDir() // a plan does not read rows
 	for _, name := range []string{"volcano", "earthquake", "flood", "fire"} {
-		if err := os.WriteFile(filepath.Join(dir, name+".csv"), []byte("0,0\n"), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, os.WriteFile(filepath.Join(dir, name+".csv"), []byte("0,0\n"), 0o666))
 	}
 	for _, name := range Shipped() {
 		f, err := Read(name)

@@ -21,19 +21,13 @@ import (
 	"github.com/landing-diffusion/landing/problem"
 	"github.com/landing-diffusion/landing/study/compare"
 	"github.com/landing-diffusion/landing/study/work"
+	"github.com/landing-diffusion/landing/tools/testkit"
 )
 
 func planned(t *testing.T, file string, o Options) *Plan {
 	t.Helper()
-	f, err := Parse([]byte(file), "s.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
-	p, err := f.Plan(o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return p
+	f := testkit.Must(Parse([]byte(file), "s.yaml"))
+	return testkit.Must(f.Plan(o))
 }
 
 func names(p *Plan) (out []string) {
@@ -92,10 +86,7 @@ func TestGrid(t *testing.T) {
 		"wide-OLLA-plain-90s-s9":       {"OLLA", 50, 200, 4, 0, 90, 9},
 	} {
 		at := slices.IndexFunc(p.Cells, func(c *Cell) bool { return c.Name == name })
-		q, err := p.Cells[at].load()
-		if err != nil {
-			t.Fatal(err)
-		}
+		q := testkit.Must(p.Cells[at].load())
 		if q.Process.Method != want.method || q.Process.Steps != want.steps || q.Network.Width != want.width ||
 			q.Network.Layers != want.layers || q.Train.Epochs != want.epochs || q.Train.MaxSeconds != want.seconds ||
 			q.Seed != want.seed || q.Train.LearningRate != 1e-3 {
@@ -112,13 +103,8 @@ func TestGrid(t *testing.T) {
 			t.Errorf("%s: %v, %+v", c.Name, err, q)
 		}
 	}
-	f, err := Parse([]byte("problems: [demo, {problem: demo, name: again}]"), "s.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := f.Plan(Options{}); err == nil || !strings.Contains(err.Error(), "are the same work twice") {
-		t.Errorf("one cell under two names: %v", err)
-	}
+	f := testkit.Must(Parse([]byte("problems: [demo, {problem: demo, name: again}]"), "s.yaml"))
+	testkit.Refused(t, testkit.Err(f.Plan(Options{})), "are the same work twice", "one cell under two names")
 }
 
 // A unit is what is done on which bytes: where files lie does not count, what is in them does.
@@ -128,9 +114,7 @@ func TestUnits(t *testing.T) {
 		dir := t.TempDir()
 		for name, data := range map[string]string{"rows.csv": rows,
 			"p.yaml": "data: {path: rows.csv}\nset: {kind: sphere, dim: 3}\n"} {
-			if err := os.WriteFile(filepath.Join(dir, name), []byte(data), 0o666); err != nil {
-				t.Fatal(err)
-			}
+			testkit.OK(t, os.WriteFile(filepath.Join(dir, name), []byte(data), 0o666))
 		}
 		return planned(t, "problems: [p.yaml]\nbudget: {epochs: 3}", Options{Base: dir}).Cells[0].Unit
 	}
@@ -180,16 +164,11 @@ func TestMoments(t *testing.T) {
 	p := planned(t, one, Options{})
 	cell := p.Cells[0].Name
 	whole := filepath.Join(t.TempDir(), "whole")
-	if _, err := p.Run(t.Context(), Runner{Dir: whole, Pool: pool}); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(p.Run(t.Context(), Runner{Dir: whole, Pool: pool}))
 	read := func(dir string) (out [][]byte) {
 		for _, name := range []string{"rows.json", "runs/" + cell + "/samples.npy",
 			"runs/" + cell + "/checkpoints/00000004/weights.safetensors"} {
-			data, err := os.ReadFile(filepath.Join(dir, filepath.FromSlash(name)))
-			if err != nil {
-				t.Fatal(err)
-			}
+			data := testkit.Must(os.ReadFile(filepath.Join(dir, filepath.FromSlash(name))))
 			out = append(out, data)
 		}
 		return out
@@ -252,9 +231,7 @@ func TestMoments(t *testing.T) {
 		},
 	} {
 		dir := filepath.Join(t.TempDir(), "copy")
-		if err := os.CopyFS(dir, os.DirFS(whole)); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, os.CopyFS(dir, os.DirFS(whole)))
 		if err := leave(dir); err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
@@ -281,12 +258,8 @@ func TestMoments(t *testing.T) {
 	}
 	// what is done stands: it is not even read
 	dir := filepath.Join(t.TempDir(), "copy")
-	if err := os.CopyFS(dir, os.DirFS(whole)); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.RemoveAll(filepath.Join(dir, "runs")); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.CopyFS(dir, os.DirFS(whole)))
+	testkit.OK(t, os.RemoveAll(filepath.Join(dir, "runs")))
 	begun := 0
 	if _, err := p.Run(t.Context(), Runner{Dir: dir, Pool: pool,
 		Observer: Observer{Begin: func(*Cell, Progress) { begun++ }}}); err != nil || begun > 0 {
@@ -318,13 +291,8 @@ func TestInterrupted(t *testing.T) {
 		t.Errorf("beside another process: %v, %+v", err, out)
 	}
 	c.Release()
-	held, err := run.Open(filepath.Join(dir, "runs", p.Cells[0].Name))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := held.Lock(); err != nil {
-		t.Fatal(err)
-	}
+	held := testkit.Must(run.Open(filepath.Join(dir, "runs", p.Cells[0].Name)))
+	testkit.OK(t, held.Lock())
 	out, err = p.Run(t.Context(), Runner{Dir: dir, Pool: pool})
 	if err != nil || out.Complete || out.Cells[0].State != work.Running {
 		t.Errorf("beside landing train: %v, %+v", err, out)
@@ -332,9 +300,7 @@ func TestInterrupted(t *testing.T) {
 	held.Unlock()
 	var folder *run.FolderError
 	full := t.TempDir()
-	if err := os.WriteFile(filepath.Join(full, "letter"), nil, 0o666); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.WriteFile(filepath.Join(full, "letter"), nil, 0o666))
 	if _, err := p.Run(t.Context(), Runner{Dir: full, Pool: pool}); !errors.As(err, &folder) {
 		t.Errorf("a folder of something else: %v", err)
 	}
@@ -390,14 +356,8 @@ func TestEpochsOf(t *testing.T) {
 		{"train.times_per_path: 0, train.batch: 1344", 50 * 1344}, {"train.times_per_path: 1, train.batch: 5000", 1345},
 	} {
 		cell := planned(t, "problems: [demo]\nset: {"+c.set+"}", Options{}).Cells[0]
-		p, err := cell.load()
-		if err != nil {
-			t.Fatal(err)
-		}
-		l, err := experiment.Load(t.Context(), p, pool, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		p := testkit.Must(cell.load())
+		l := testkit.Must(experiment.Load(t.Context(), p, pool, nil))
 		if got := epochRows(l); got != c.want || len(l.Split.Train) != 1345 {
 			t.Errorf("%s: %d rows an epoch, want %d (%d train)", c.set, got, c.want, len(l.Split.Train))
 		}

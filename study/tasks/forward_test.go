@@ -11,16 +11,14 @@ import (
 	"github.com/landing-diffusion/landing/base/arrayfile"
 	"github.com/landing-diffusion/landing/domain/dataset"
 	"github.com/landing-diffusion/landing/experiment/run"
+	"github.com/landing-diffusion/landing/tools/testkit"
 )
 
 // Forward paths in parts are those of one call at any cut, whether the rows of data are more or fewer, and their ends
 // are those that the run folder keeps.
 func TestForward(t *testing.T) {
 	r := trained(t, "demo", "prior=empirical")
-	kept, err := arrayfile.ReadNPY(r.Folder.Path(run.EndsFile))
-	if err != nil {
-		t.Fatal(err)
-	}
+	kept := testkit.Must(arrayfile.ReadNPY(r.Folder.Path(run.EndsFile)))
 	for _, c := range []struct {
 		n    uint64
 		step int
@@ -28,22 +26,12 @@ func TestForward(t *testing.T) {
 	}{
 		{uint64(kept.Shape[0]), -1, kept.Float64}, {25, -1, nil}, {25, 7, nil},
 	} {
-		l, err := Forward(r, ForwardOptions{Count: c.n, Step: c.step})
-		if err != nil {
-			t.Fatal(err)
-		}
+		l := testkit.Must(Forward(r, ForwardOptions{Count: c.n, Step: c.step}))
 		dir := t.TempDir()
 		one, many := filepath.Join(dir, "one.npy"), filepath.Join(dir, "many.npy")
-		if _, err := Once(t.Context(), l, one, MergeOptions{Pool: r.Pool}); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := join2(t, many, makeParts(t, l, 3), r.Pool); err != nil {
-			t.Fatal(err)
-		}
-		a, err := os.ReadFile(one)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.Must(Once(t.Context(), l, one, MergeOptions{Pool: r.Pool}))
+		testkit.Must(join2(t, many, makeParts(t, l, 3), r.Pool))
+		a := testkit.Must(os.ReadFile(one))
 		if b, err := os.ReadFile(many); err != nil || !bytes.Equal(a, b) {
 			t.Errorf("%d paths: parts are not the bytes of one call, %v", c.n, err)
 		}
@@ -54,14 +42,9 @@ func TestForward(t *testing.T) {
 			t.Errorf("left %v, %v", entries, err)
 		}
 	}
-	zero, err := Forward(r, ForwardOptions{Count: 25})
-	if err != nil {
-		t.Fatal(err)
-	}
+	zero := testkit.Must(Forward(r, ForwardOptions{Count: 25}))
 	data := filepath.Join(t.TempDir(), "x.npy")
-	if _, err := Once(t.Context(), zero, data, MergeOptions{Pool: r.Pool}); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(Once(t.Context(), zero, data, MergeOptions{Pool: r.Pool}))
 	x, err := arrayfile.ReadNPY(data)
 	have := len(r.TrainRows) / 3
 	for i := range 25 {
@@ -72,9 +55,7 @@ func TestForward(t *testing.T) {
 	}
 	for want, o := range map[string]ForwardOptions{"0 paths; expected 1": {}, "state 21; expected 0 to 20": {Count: 1,
 		Step: 21}, "state -2": {Count: 1, Step: -2}} {
-		if _, err := Forward(r, o); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("want %q, got %v", want, err)
-		}
+		testkit.Refused(t, testkit.Err(Forward(r, o)), want)
 	}
 	if flow, err := Forward(trained(t, "demo", "process.method=flow", "train.window=0",
 		"network.output=plain", "network.octaves_of=point"), ForwardOptions{Count: 1}); err == nil ||
@@ -87,17 +68,10 @@ func TestForward(t *testing.T) {
 func TestRotations(t *testing.T) {
 	mix := dataset.RotationMixture{N: 4, Modes: 3, SD: 0.2, Count: 37, Seed: 5}
 	want, _, err := mix.Generate(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	l, err := Rotations(mix, 37)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
+	l := testkit.Must(Rotations(mix, 37))
 	out := filepath.Join(t.TempDir(), "x.npy")
-	if _, err := join2(t, out, makeParts(t, l, 5), nil); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(join2(t, out, makeParts(t, l, 5), nil))
 	a, err := arrayfile.ReadNPY(out)
 	if err != nil || !slices.Equal(a.Shape, []int{37, 4, 4}) || !slices.Equal(a.Float64, want.X) {
 		t.Errorf("shape %v, %v", a.Shape, err)
@@ -110,10 +84,8 @@ func TestRotations(t *testing.T) {
 // A run whose data is asked has it among the inputs; one whose folder tells all needs no data.
 func TestNeedsData(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "points.csv")
-	if err := os.WriteFile(file, []byte(strings.Repeat("1,0,0\n0,1,0\n0,0,1\n0.6,0.8,0\n0,0.6,0.8\n", 8)),
-		0o666); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.WriteFile(file, []byte(strings.Repeat("1,0,0\n0,1,0\n0,0,1\n0.6,0.8,0\n0,0.6,0.8\n", 8)),
+		0o666))
 	on := []string{"data.kind=points", "data.path=" + file}
 	for _, c := range []struct {
 		prior string
@@ -126,14 +98,9 @@ func TestNeedsData(t *testing.T) {
 	} {
 		r := trained(t, "demo", append(on, "prior="+c.prior)...)
 		if c.keeps != "" {
-			if err := os.Remove(r.Folder.Path(c.keeps)); err != nil {
-				t.Fatal(err)
-			}
+			testkit.OK(t, os.Remove(r.Folder.Path(c.keeps)))
 		}
-		l, err := Generation(t.Context(), r, GenerateOptions{Count: 5, Settings: c.redo})
-		if err != nil {
-			t.Fatal(err)
-		}
+		l := testkit.Must(Generation(t.Context(), r, GenerateOptions{Count: 5, Settings: c.redo}))
 		if got := l.Inputs["data.csv"]; (got != "") != c.needs {
 			t.Errorf("%+v: data is %q", c, got)
 		}
@@ -142,13 +109,9 @@ func TestNeedsData(t *testing.T) {
 		}
 		x := drawn(t, r, 5, 0, r.Problem.Seed)
 		gone := file + ".gone"
-		if err := os.Rename(file, gone); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, os.Rename(file, gone))
 		a := readRows(t, filepath.Join(makeParts(t, l, 1), "generate-0-5"))
-		if err := os.Rename(gone, file); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, os.Rename(gone, file))
 		if !slices.Equal(a.Float64, x) {
 			t.Errorf("%+v: without data other samples are drawn", c)
 		}

@@ -22,6 +22,7 @@ import (
 	"github.com/landing-diffusion/landing/experiment/run"
 	"github.com/landing-diffusion/landing/internal/fault"
 	"github.com/landing-diffusion/landing/study/work"
+	"github.com/landing-diffusion/landing/tools/testkit"
 )
 
 // makeParts makes all parts of a list in a folder, and returns it.
@@ -67,23 +68,15 @@ func TestMerge(t *testing.T) {
 	r := trained(t, "demo", "prior=uniform")
 	const n = 23
 	seed := uint64(3)
-	list, err := Generation(t.Context(), r, GenerateOptions{Count: n, First: 100, Seed: &seed})
-	if err != nil {
-		t.Fatal(err)
-	}
+	list := testkit.Must(Generation(t.Context(), r, GenerateOptions{Count: n, First: 100, Seed: &seed}))
 	x := drawn(t, r, n, 100, 3)
 	for _, shards := range []int{1, 7, 30} {
 		parts := makeParts(t, list, shards)
 		for _, ext := range []string{".npy", ".csv"} {
 			var want bytes.Buffer
-			if err := r.Domain.Writer(ext)(&want, arrayfile.RowsOf(x, 3)); err != nil {
-				t.Fatal(err)
-			}
+			testkit.OK(t, r.Domain.Writer(ext)(&want, arrayfile.RowsOf(x, 3)))
 			out := filepath.Join(t.TempDir(), "out", "all"+ext)
-			m, err := join(t, out, MergeOptions{Pool: r.Pool}, parts)
-			if err != nil {
-				t.Fatal(err)
-			}
+			m := testkit.Must(join(t, out, MergeOptions{Pool: r.Pool}, parts))
 			got, err := os.ReadFile(out)
 			if err != nil || !bytes.Equal(got, want.Bytes()) {
 				t.Errorf("%d parts in %s are not the bytes of one process, %v", shards, ext, err)
@@ -110,10 +103,7 @@ func TestMerge(t *testing.T) {
 
 func join2(t *testing.T, out, dir string, pool *parallel.Pool) (*Merged, error) {
 	t.Helper()
-	parts, err := Parts([]string{dir})
-	if err != nil {
-		t.Fatal(err)
-	}
+	parts := testkit.Must(Parts([]string{dir}))
 	return Merge(t.Context(), parts, out, MergeOptions{Pool: pool})
 }
 
@@ -187,9 +177,7 @@ func TestMergeFailed(t *testing.T) {
 func TestMergeRefused(t *testing.T) {
 	input := func(l *List, text string) *List {
 		path := filepath.Join(t.TempDir(), "input")
-		if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, os.WriteFile(path, []byte(text), 0o666))
 		l.input("run/weights", path, run.Hash([]byte(text)))
 		return l
 	}
@@ -197,13 +185,8 @@ func TestMergeRefused(t *testing.T) {
 	made := makeParts(t, list, 4)
 	fresh := func() (string, []string) {
 		dir := t.TempDir()
-		if err := os.CopyFS(dir, os.DirFS(made)); err != nil {
-			t.Fatal(err)
-		}
-		names, err := (&work.Store{Dir: dir}).Names()
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, os.CopyFS(dir, os.DirFS(made)))
+		names := testkit.Must((&work.Store{Dir: dir}).Names())
 		return dir, names
 	}
 	edit := func(path string, change func(b []byte) []byte) {
@@ -212,9 +195,7 @@ func TestMergeRefused(t *testing.T) {
 		if err == nil {
 			err = os.WriteFile(path, change(b), 0o666)
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, err)
 	}
 	replaced := func(old, with string) func(b []byte) []byte {
 		return func(b []byte) []byte {
@@ -317,9 +298,7 @@ func TestMergeRefused(t *testing.T) {
 	} {
 		dir, names := fresh()
 		_, err := join(t, filepath.Join(t.TempDir(), "out", "x.npy"), MergeOptions{}, c(dir, names)...)
-		if err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("want %q, got %v", want, err)
-		}
+		testkit.Refused(t, err, want)
 		if fault.KindOf(err) != fault.Config {
 			t.Errorf("%q is a %T", want, err)
 		}
@@ -327,10 +306,7 @@ func TestMergeRefused(t *testing.T) {
 
 	// What fails is damaged too where a result that is whole names another number.
 	dir, _ := fresh()
-	parts, err := Parts([]string{dir})
-	if err != nil {
-		t.Fatal(err)
-	}
+	parts := testkit.Must(Parts([]string{dir}))
 	for _, failed := range []uint64{1, 3} {
 		lied := slices.Clone(parts)
 		lied[2].rows.Failed = failed
@@ -346,10 +322,8 @@ func TestMergeRefused(t *testing.T) {
 	second.Kernel = "another"
 	parts[1].Result = &second
 	out := filepath.Join(t.TempDir(), "x.npy")
-	if _, err := Merge(t.Context(), parts, out, MergeOptions{SameBits: true}); err == nil ||
-		!strings.Contains(err.Error(), "another") {
-		t.Errorf("same bits: %v", err)
-	}
+	testkit.Refused(t, testkit.Err(Merge(t.Context(), parts, out, MergeOptions{SameBits: true})),
+		"another", "same bits")
 	if m, err := Merge(t.Context(), parts, out, MergeOptions{}); err != nil || len(m.Notes) != 1 ||
 		len(m.Kernels) != 2 {
 		t.Errorf("%+v, %v", m, err)
@@ -360,9 +334,7 @@ func TestMergeRefused(t *testing.T) {
 // is removed.
 func TestMergeAlone(t *testing.T) {
 	parts, err := Parts([]string{makeParts(t, listOf(t, 0, 40, nil), 4)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	dir := t.TempDir()
 	out := filepath.Join(dir, "x.npy")
 	ctx, cancel := context.WithCancel(t.Context())
@@ -382,13 +354,9 @@ func TestMergeAlone(t *testing.T) {
 	}
 	empty(t, dir)
 	for _, left := range []string{".x.npy.tmp-123", ".x.npy.lock"} { // as kill -9 leaves them
-		if err := os.WriteFile(filepath.Join(dir, left), []byte("half"), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, os.WriteFile(filepath.Join(dir, left), []byte("half"), 0o666))
 	}
-	if _, err := Merge(t.Context(), parts, out, MergeOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(Merge(t.Context(), parts, out, MergeOptions{}))
 	if entries, err := os.ReadDir(dir); err != nil || len(entries) != 1 || entries[0].Name() != "x.npy" {
 		t.Errorf("%v, %v", entries, err)
 	}
@@ -397,32 +365,19 @@ func TestMergeAlone(t *testing.T) {
 // The run that says how rows are written is found where the parts were made, or where --run says, and is the parts'.
 func TestMergeRun(t *testing.T) {
 	r := trained(t, "demo", "prior=uniform")
-	list, err := Generation(t.Context(), r, GenerateOptions{Count: 6})
-	if err != nil {
-		t.Fatal(err)
-	}
+	list := testkit.Must(Generation(t.Context(), r, GenerateOptions{Count: 6}))
 	dir := makeParts(t, list, 2)
 	moved := filepath.Join(t.TempDir(), "moved")
-	if err := os.Rename(r.Folder.Dir, moved); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.Rename(r.Folder.Dir, moved))
 	out := filepath.Join(t.TempDir(), "out", "x.csv")
-	if _, err := join(t, out, MergeOptions{Pool: r.Pool}, dir); err == nil || !strings.Contains(err.Error(), "--run") {
-		t.Errorf("got %v", err)
-	}
+	testkit.Refused(t, testkit.Err(join(t, out, MergeOptions{Pool: r.Pool}, dir)), "--run")
 	another := trained(t, "demo", "prior=uniform", "seed=2")
-	if _, err := join(t, out, MergeOptions{Pool: r.Pool, Run: another.Folder.Dir}, dir); err == nil ||
-		!strings.Contains(err.Error(), "is not the run of the parts") {
-		t.Errorf("got %v", err)
-	}
+	testkit.Refused(t, testkit.Err(join(t, out, MergeOptions{Pool: r.Pool, Run: another.Folder.Dir}, dir)),
+		"is not the run of the parts")
 	o := MergeOptions{Pool: r.Pool, Run: moved}
-	if _, err := join(t, filepath.Join(t.TempDir(), "x.pdb"), o, dir); err == nil ||
-		!strings.Contains(err.Error(), "is not written to such files") {
-		t.Errorf("got %v", err)
-	}
-	if _, err := join(t, out, o, dir); err != nil {
-		t.Error(err)
-	}
+	testkit.Refused(t, testkit.Err(join(t, filepath.Join(t.TempDir(), "x.pdb"), o, dir)),
+		"is not written to such files")
+	testkit.OK(t, testkit.Err(join(t, out, o, dir)))
 }
 
 // What generation says of all samples is said of the parts together: too many that fail, and the one that is furthest
@@ -456,14 +411,8 @@ func TestVerdict(t *testing.T) {
 // Samples that fail are NaN in a part and in no file, and the file is judged as one call judges it.
 func TestMergeBroken(t *testing.T) {
 	r := trained(t, "demo", "prior=uniform")
-	list, err := Generation(t.Context(), r, GenerateOptions{Count: 6})
-	if err != nil {
-		t.Fatal(err)
-	}
-	x, err := r.Trained("")
-	if err != nil {
-		t.Fatal(err)
-	}
+	list := testkit.Must(Generation(t.Context(), r, GenerateOptions{Count: 6}))
+	x := testkit.Must(r.Trained(""))
 	list.rows = (&drawer{run: r, trained: x}).draw
 	p := x.Model.Parameters()
 	for i := range p {
@@ -471,9 +420,7 @@ func TestMergeBroken(t *testing.T) {
 	}
 	dir := t.TempDir()
 	result, _, err := list.into(t.Context(), &work.Store{Dir: dir}, list.Unit(0, 6), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	var d Drawn
 	if err := json.Unmarshal(result.Detail, &d); err != nil || d.Failed != 6 || d.Broken != 6 || d.Break == "" {
 		t.Errorf("%+v, %v", d, err)
@@ -497,9 +444,7 @@ func TestMergeBroken(t *testing.T) {
 // Rows that are said to be wider than their file is long are damage, before memory is taken for them.
 func TestMergeOfWideRows(t *testing.T) {
 	parts, err := Parts([]string{makeParts(t, listOf(t, 0, 10, nil), 2)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	for i := range parts {
 		parts[i].rows.Dim = 1 << 40
 	}
@@ -513,17 +458,11 @@ func TestMergeOfWideRows(t *testing.T) {
 func TestOnceTidies(t *testing.T) {
 	dir := t.TempDir()
 	left := filepath.Join(dir, ".x.npy.parts-123", "numbers-0-10")
-	if err := os.MkdirAll(left, 0o777); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.MkdirAll(left, 0o777))
 	then := time.Now().Add(-time.Hour)
-	if err := os.Chtimes(filepath.Dir(left), then, then); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := Once(t.Context(), listOf(t, 0, 10, nil), filepath.Join(dir, "x.npy"),
-		MergeOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.Chtimes(filepath.Dir(left), then, then))
+	testkit.Must(Once(t.Context(), listOf(t, 0, 10, nil), filepath.Join(dir, "x.npy"),
+		MergeOptions{}))
 	if entries, err := os.ReadDir(dir); err != nil || len(entries) != 1 {
 		t.Errorf("%v, %v", entries, err)
 	}

@@ -19,6 +19,7 @@ import (
 	"github.com/landing-diffusion/landing/experiment/judge"
 	"github.com/landing-diffusion/landing/problem"
 	"github.com/landing-diffusion/landing/study/work"
+	"github.com/landing-diffusion/landing/tools/testkit"
 	"github.com/landing-diffusion/landing/tools/testkit/job"
 	testrun "github.com/landing-diffusion/landing/tools/testkit/trained"
 )
@@ -27,28 +28,18 @@ import (
 func trained(t *testing.T, recipe string, settings ...string) *experiment.Run {
 	t.Helper()
 	text, origin, err := problem.Source(recipe)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	r := job.New[*experiment.Run](t, experiment.Load, text, origin, append([]string{"train.epochs=2", "network.width=8",
 		"network.layers=1", "train.times_per_path=2", "process.steps=20", "train.stop=epochs"}, settings...)...)
-	if err := r.Train(context.Background(), "", experiment.Observer{}); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, r.Train(context.Background(), "", experiment.Observer{}))
 	return r
 }
 
 // drawn are the samples of a run as one process draws them, those that failed as NaN.
 func drawn(t *testing.T, r *experiment.Run, n int, first, seed uint64) []float64 {
 	t.Helper()
-	model, err := r.Trained("")
-	if err != nil {
-		t.Fatal(err)
-	}
-	prior, err := r.Prior(t.Context(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	model := testkit.Must(r.Trained(""))
+	prior := testkit.Must(r.Prior(t.Context(), nil))
 	s, err := r.Generate(t.Context(), model, prior, n, first, seed, nil)
 	if s == nil {
 		t.Fatal(err)
@@ -63,11 +54,7 @@ func drawn(t *testing.T, r *experiment.Run, n int, first, seed uint64) []float64
 
 func readRows(t *testing.T, dir string) arrayfile.Array {
 	t.Helper()
-	a, err := arrayfile.ReadNPY(filepath.Join(dir, RowsFile))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return a
+	return testkit.Must(arrayfile.ReadNPY(filepath.Join(dir, RowsFile)))
 }
 
 // The rows of parts are those of one process, at any cut. What is whole is not made again.
@@ -75,9 +62,7 @@ func TestGeneration(t *testing.T) {
 	r := trained(t, "demo", "prior=uniform")
 	seed := uint64(7)
 	list, err := Generation(t.Context(), r, GenerateOptions{Count: 60, First: 5, Seed: &seed})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	want := drawn(t, r, 60, 5, 7)
 	store := &work.Store{Dir: t.TempDir()}
 	var got []float64
@@ -103,9 +88,7 @@ func TestGeneration(t *testing.T) {
 	newer := *units[0]
 	newer.Version = "0"
 	_, _, err = list.into(t.Context(), store, &newer, nil)
-	if err == nil || !strings.Contains(err.Error(), "is of version") {
-		t.Errorf("a part of another version: %v", err)
-	}
+	testkit.Refused(t, err, "is of version", "a part of another version")
 	var far Drawn // of two samples, of which the second is not on the sphere
 	far.add(r, &judge.Samples{X: []float64{1, 0, 0, 0, 2, 0}, Dim: 3, Lost: make([]bool, 2)}, 100)
 	if far.Infeasible == nil || far.Infeasible.Sample != 101 || far.Components[0].Sample != 101 {
@@ -118,24 +101,16 @@ func TestGeneration(t *testing.T) {
 		t.Errorf("of violations of 1, 3 and 2 it tells %+v", w)
 	}
 	path := filepath.Join(store.Dir, units[1].Name, RowsFile)
-	data, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := testkit.Must(os.ReadFile(path))
 	var damaged *work.DamagedError
 	for _, bad := range [][]byte{append(bytes.Clone(data[:len(data)-1]), data[len(data)-1]^1), data[:len(data)-8],
 		append(bytes.Clone(data), 0)} {
-		if err := os.WriteFile(path, bad, 0o666); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, os.WriteFile(path, bad, 0o666))
 		if _, _, err := list.into(t.Context(), store, units[1], nil); !errors.As(err, &damaged) {
 			t.Errorf("a damaged part: %v", err)
 		}
 	}
-	other, err := Generation(t.Context(), r, GenerateOptions{Count: 60, First: 5})
-	if err != nil {
-		t.Fatal(err)
-	}
+	other := testkit.Must(Generation(t.Context(), r, GenerateOptions{Count: 60, First: 5}))
 	if _, _, err := other.into(t.Context(), store, other.Unit(0, 23), nil); !errors.As(err,
 		new(*work.ConflictError)) {
 		t.Errorf("another seed under the name: %v", err)
@@ -164,14 +139,9 @@ func inRange(t *testing.T, result *Result, u *work.Unit) {
 func TestGenerationUnderConditions(t *testing.T) {
 	pool := parallel.New(1)
 	defer pool.Close()
-	r, err := experiment.OpenToDraw(t.Context(), testrun.Conditional(t), "", pool, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := testkit.Must(experiment.OpenToDraw(t.Context(), testrun.Conditional(t), "", pool, nil))
 	file := filepath.Join(t.TempDir(), "given.csv")
-	if err := os.WriteFile(file, []byte("r,c\n1.2,0.5\n1.9,1.5\n"), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.WriteFile(file, []byte("r,c\n1.2,0.5\n1.9,1.5\n"), 0o666))
 	for _, c := range []struct {
 		condition string
 		rows      uint64
@@ -179,9 +149,7 @@ func TestGenerationUnderConditions(t *testing.T) {
 		const each = 3
 		last := math.MaxUint64 - each*c.rows
 		l, err := Generation(t.Context(), r, GenerateOptions{Condition: c.condition, Count: each, First: last})
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, err)
 		if g := l.task.(generation); l.Count != each*c.rows || g.Each != each {
 			t.Errorf("%d samples, %d of each; expected %d of %d rows", l.Count, g.Each, each, c.rows)
 		}
@@ -205,9 +173,7 @@ func TestTaskRefused(t *testing.T) {
 	} {
 		u := list.Unit(0, 9)
 		change(u)
-		if _, err := task(u, new(any)); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("want %q, got %v", want, err)
-		}
+		testkit.Refused(t, testkit.Err(task(u, new(any))), want)
 	}
 }
 
@@ -239,9 +205,7 @@ func TestInterrupted(t *testing.T) {
 			t.Errorf("left %s", e.Name())
 		}
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	if r, st, err := l.into(t.Context(), s, u, nil); err != nil || st.State != work.Begun || r.Files[0].Bytes != 4 {
 		t.Errorf("%+v, %+v, %v", r, st, err)
 	}

@@ -98,8 +98,7 @@ func TestShards(t *testing.T) {
 			least, most := units, 0
 			owners := make([]int, units)
 			for i := 1; i <= n; i++ {
-				s, err := ParseShard(fmt.Sprintf("%d/%d", i, n))
-				testkit.OK(t, err)
+				s := testkit.Must(ParseShard(fmt.Sprintf("%d/%d", i, n)))
 				size := 0
 				for k := range owners {
 					if s.Takes(k) {
@@ -247,8 +246,7 @@ func TestDamage(t *testing.T) {
 	testkit.OK(t, err)
 	testkit.OK(t, c.Finish([]int{1234}))
 	path := filepath.Join(s.Dir, "a", resultFile)
-	whole, err := os.ReadFile(path)
-	testkit.OK(t, err)
+	whole := testkit.Must(os.ReadFile(path))
 	for _, damage := range []string{strings.Replace(string(whole), "1234", "1235", 1), string(whole[:len(whole)/2]), "",
 		strings.Replace(string(whole), `"result_sha256"`, `"result_shaX56"`, 1)} {
 		testkit.OK(t, os.WriteFile(path, []byte(damage), 0o666))

@@ -10,6 +10,7 @@ import (
 
 	"github.com/landing-diffusion/landing/base/kernel"
 	"github.com/landing-diffusion/landing/base/parallel"
+	"github.com/landing-diffusion/landing/tools/testkit"
 )
 
 // Every row runs, on any number of workers, and what it reports fits together.
@@ -18,9 +19,7 @@ func TestMeasure(t *testing.T) {
 	peaks, rows, err := Measure(context.Background(), Options{Cores: []int{1, 3}, Divide: 1 << 20,
 		Only: regexp.MustCompile("(512|volcano|arm(-temporal)?/1 ).*float32|step/volcano bfloat16$")},
 		func(r Row) { seen = append(seen, r) })
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	if len(peaks) != 2 || peaks[0].Cores != 1 || peaks[1].Cores != 3 || peaks[0].GFLOPS <= 0 || peaks[1].GFLOPS <= 0 {
 		t.Errorf("peaks %v", peaks)
 	}

@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/landing-diffusion/landing/tools/testkit"
 )
 
 // What the program is linked of has its terms in the file: modules, parts of them that have others, and Go.
@@ -14,13 +16,8 @@ func TestWrite(t *testing.T) {
 	var files [2][]byte
 	for i := range files {
 		path := filepath.Join(dir, "out")
-		if err := write("../..", path, []string{"linux/amd64", "windows/amd64"}); err != nil {
-			t.Fatal(err)
-		}
-		var err error
-		if files[i], err = os.ReadFile(path); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, write("../..", path, []string{"linux/amd64", "windows/amd64"}))
+		files[i] = testkit.Must(os.ReadFile(path))
 	}
 	if !bytes.Equal(files[0], files[1]) {
 		t.Error("the bytes differ from call to call")
@@ -52,26 +49,15 @@ func TestNoTerms(t *testing.T) {
 		"b/license.go":        "package b\n",
 	} {
 		path := filepath.Join(repo, name)
-		if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, os.MkdirAll(filepath.Dir(path), 0o777))
+		testkit.OK(t, os.WriteFile(path, []byte(text), 0o600))
 	}
-	err := write(repo, filepath.Join(repo, "out"), []string{"linux/amd64"})
-	if err == nil || !strings.Contains(err.Error(), "b holds no licence") {
-		t.Errorf("got %v", err)
-	}
+	testkit.Refused(t, write(repo, filepath.Join(repo, "out"), []string{"linux/amd64"}), "b holds no licence")
 	if _, err := os.Stat(filepath.Join(repo, "out")); err == nil {
 		t.Error("a file was written all the same")
 	}
-	if err := os.WriteFile(filepath.Join(repo, "b", "COPYING.txt"), []byte("as you like\r\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if err := write(repo, filepath.Join(repo, "out"), []string{"linux/amd64"}); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.WriteFile(filepath.Join(repo, "b", "COPYING.txt"), []byte("as you like\r\n"), 0o600))
+	testkit.OK(t, write(repo, filepath.Join(repo, "out"), []string{"linux/amd64"}))
 	out, err := os.ReadFile(filepath.Join(repo, "out"))
 	if err != nil || !bytes.Contains(out, []byte(": COPYING.txt\n")) || !bytes.Contains(out, []byte("c/LICENSE\n")) ||
 		bytes.Contains(out, []byte("\r")) {
@@ -82,10 +68,8 @@ func TestNoTerms(t *testing.T) {
 // A text that several works share stands there once.
 func TestShared(t *testing.T) {
 	var b strings.Builder
-	if err := writeTexts(&b, map[string]string{"a 1: LICENSE": "as you\r\nlike\n", "b 2: LICENSE": "as you\nlike",
-		"c 3: NOTICE": "thanks"}); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, writeTexts(&b, map[string]string{"a 1: LICENSE": "as you\r\nlike\n", "b 2: LICENSE": "as you\nlike",
+		"c 3: NOTICE": "thanks"}))
 	line := strings.Repeat("=", 79)
 	want := "\n" + line + "\na 1: LICENSE\nb 2: LICENSE\n" + line + "\n\nas you\nlike\n"
 	if !strings.Contains(b.String(), want) || strings.Count(b.String(), "like") != 1 {

@@ -20,6 +20,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/landing-diffusion/landing/tools/testkit"
 )
 
 var when = time.Date(2026, 11, 23, 1, 2, 4, 0, time.UTC)
@@ -29,26 +31,18 @@ func TestArchives(t *testing.T) {
 	files := []file{{"a/landing", 0o755, []byte("program")}, {"a/man/landing.1", 0o644, bytes.Repeat([]byte("x"), 1e5)}}
 	for name, write := range map[string]func(io.Writer, []file, time.Time) error{"tar": tarball, "zip": zipped} {
 		var one, two bytes.Buffer
-		if err := errors.Join(write(&one, files, when), write(&two, files, when)); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, errors.Join(write(&one, files, when), write(&two, files, when)))
 		if !bytes.Equal(one.Bytes(), two.Bytes()) {
 			t.Errorf("%s: other bytes again", name)
 		}
 		got := map[string]fs.FileInfo{}
 		if name == "zip" {
-			z, err := zip.NewReader(bytes.NewReader(one.Bytes()), int64(one.Len()))
-			if err != nil {
-				t.Fatal(err)
-			}
+			z := testkit.Must(zip.NewReader(bytes.NewReader(one.Bytes()), int64(one.Len())))
 			for _, f := range z.File {
 				got[f.Name] = f.FileInfo()
 			}
 		} else {
-			z, err := gzip.NewReader(&one)
-			if err != nil {
-				t.Fatal(err)
-			}
+			z := testkit.Must(gzip.NewReader(&one))
 			if !z.ModTime.IsZero() || z.Name != "" {
 				t.Errorf("the header is of %v, %q", z.ModTime, z.Name)
 			}
@@ -57,9 +51,7 @@ func TestArchives(t *testing.T) {
 				if errors.Is(err, io.EOF) {
 					break
 				}
-				if err != nil {
-					t.Fatal(err)
-				}
+				testkit.OK(t, err)
 				got[h.Name] = h.FileInfo()
 			}
 		}
@@ -75,10 +67,7 @@ func TestArchives(t *testing.T) {
 // The program is told its version, its commit and the commit's time, in variables that package run has.
 func TestToldToTheProgram(t *testing.T) {
 	r := Release{Version: "v1.2.3", sha: "0123abc", time: when}
-	source, err := os.ReadFile("../../experiment/run/version.go")
-	if err != nil {
-		t.Fatal(err)
-	}
+	source := testkit.Must(os.ReadFile("../../experiment/run/version.go"))
 	for name, value := range map[string]string{"released": "v1.2.3", "commit": "0123abc",
 		"committed": "2026-11-23T01:02:04Z"} {
 		if want := " -X " + module + "/run." + name + "=" + value; !strings.Contains(r.flags()+" ", want+" ") {
@@ -93,9 +82,7 @@ func TestToldToTheProgram(t *testing.T) {
 // What cannot be released is refused before anything is built.
 func TestRefused(t *testing.T) {
 	full := t.TempDir()
-	if err := os.WriteFile(filepath.Join(full, "x"), nil, 0o666); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.WriteFile(filepath.Join(full, "x"), nil, 0o666))
 	for want, r := range map[string]Release{
 		`the version is "1.2"; expected one like v1.2.3`: {Version: "1.2"},
 		`there is no platform "linux/pdp11"`:             {Version: "v1.2.3", Platforms: []string{"linux/pdp11"}},
@@ -103,9 +90,7 @@ func TestRefused(t *testing.T) {
 		"there is no commit refs/tags/v77.0.0 here":      {Version: "v77.0.0", Out: t.TempDir(), Repo: "../.."},
 	} {
 		r.Say = func(string) {}
-		if err := r.Make(context.Background()); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%v, want %q", err, want)
-		}
+		testkit.Refused(t, r.Make(context.Background()), want)
 	}
 }
 
@@ -113,18 +98,13 @@ func TestRefused(t *testing.T) {
 func TestGoEnv(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "env")
 	text := "GOFLAGS=-tags=theirs\nGOPROXY=https://proxy.example.org\n"
-	if err := os.WriteFile(file, []byte(text), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.WriteFile(file, []byte(text), 0o666))
 	for name, value := range map[string]string{"GOENV": file, "GOFLAGS": "", "GOPROXY": "", "GOAMD64": "v3",
 		"GOEXPERIMENT": "nodwarf5"} {
 		t.Setenv(name, value)
 	}
 	r := Release{Env: []string{"GOCACHE=/c"}}
-	env, err := r.goEnv(t.Context(), ".")
-	if err != nil {
-		t.Fatal(err)
-	}
+	env := testkit.Must(r.goEnv(t.Context(), "."))
 	want := map[string]string{"GOFLAGS": "", "GOAMD64": "v1", "GOEXPERIMENT": "", "CGO_ENABLED": "0", "GOCACHE": "/c",
 		"GOPROXY": "https://proxy.example.org"}
 	got, err := r.settings(t.Context(), ".", env, slices.Sorted(maps.Keys(want))...)
@@ -137,17 +117,13 @@ func TestGoEnv(t *testing.T) {
 func TestTold(t *testing.T) {
 	dir := t.TempDir()
 	changes := "# Changes\n\n## Unreleased\n\n## 1.2.30, 2026-11-23\n- x\n## 1.3.0\n"
-	if err := os.WriteFile(filepath.Join(dir, changesFile), []byte(changes), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.WriteFile(filepath.Join(dir, changesFile), []byte(changes), 0o666))
 	for version, ok := range map[string]bool{"v1.2.30": true, "v1.3.0": true, "v1.2.3": false, "v1.2": false} {
 		if err := (&Release{Version: version}).told(dir); (err == nil) != ok {
 			t.Errorf("%s: %v", version, err)
 		}
 	}
-	if err := (&Release{Version: "v9.9.9", Commit: "HEAD"}).told(dir); err != nil {
-		t.Error(err)
-	}
+	testkit.OK(t, (&Release{Version: "v9.9.9", Commit: "HEAD"}).told(dir))
 }
 
 // The same commit gives the same files from two folders with caches of their own, and the program says what it is.
@@ -162,9 +138,7 @@ func TestReproducible(t *testing.T) {
 		t.Setenv("TMPDIR", t.TempDir()) // where the clone goes
 		r := Release{Repo: "../..", Out: out, Version: "v0.0.1", Commit: "HEAD", Platforms: []string{platform},
 			Env: []string{"GOCACHE=" + cache}, Say: func(s string) { t.Log(s) }}
-		if err := r.Make(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, r.Make(t.Context()))
 	}
 	entries, err := os.ReadDir(outs[0])
 	if err != nil || len(entries) != 3 {

@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/landing-diffusion/landing/tools/testkit"
 )
 
 // The site is the same bytes again, asks nothing of other places, and its own links lead to its own files.
@@ -18,9 +20,7 @@ func TestWrite(t *testing.T) {
 	}
 	one, two := t.TempDir(), t.TempDir()
 	n, err := s.Write(one)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	if s, faults = Read(repo, ""); len(faults) > 0 {
 		t.Fatal(faults)
 	}
@@ -112,10 +112,7 @@ func small(t *testing.T) string {
 	put(t, repo, "examples/one/README.md", "# One\n")
 	put(t, repo, "kit/kit.go", "// Package kit does one thing to an [io.Reader].\npackage kit\n")
 	put(t, repo, "void/x.txt", "")
-	picture, err := os.ReadFile("../../docs/images/arm.png")
-	if err != nil {
-		t.Fatal(err)
-	}
+	picture := testkit.Must(os.ReadFile("../../docs/images/arm.png"))
 	put(t, repo, "picture.png", string(picture))
 	return repo
 }
@@ -123,10 +120,6 @@ func small(t *testing.T) string {
 func put(t *testing.T, repo, at, text string) {
 	t.Helper()
 	file := filepath.Join(repo, filepath.FromSlash(at))
-	if err := os.MkdirAll(filepath.Dir(file), 0o777); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(file, []byte(text), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.MkdirAll(filepath.Dir(file), 0o777))
+	testkit.OK(t, os.WriteFile(file, []byte(text), 0o666))
 }

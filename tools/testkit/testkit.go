@@ -3,8 +3,10 @@
 package testkit
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/landing-diffusion/landing/base/parallel"
@@ -67,4 +69,15 @@ func Must[T any](v T, err error) T {
 		panic(err)
 	}
 	return v
+}
+
+// Err returns the error of a call of two results.
+func Err[T any](_ T, err error) error { return err }
+
+// Refused tests that there is an error, with want in it; what says of what.
+func Refused(t testing.TB, err error, want string, what ...any) {
+	t.Helper()
+	if err == nil || !strings.Contains(err.Error(), want) {
+		t.Error(append(what, fmt.Sprintf("error %v, want %q in it", err, want))...)
+	}
 }

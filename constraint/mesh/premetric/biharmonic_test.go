@@ -17,8 +17,7 @@ import (
 // of returns the distance on a mesh by so many functions.
 func of(t *testing.T, m *mesh.Mesh, functions int) *Biharmonic {
 	t.Helper()
-	b := testkit.Must(New(context.Background(), m, functions))
-	return b
+	return testkit.Must(New(context.Background(), m, functions))
 }
 
 // ellipsoid is a mesh without symmetry.

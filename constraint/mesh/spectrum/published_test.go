@@ -23,8 +23,7 @@ func TestPublishedDensities(t *testing.T) {
 		sign   float64
 		levels int
 	}{{"bunny", 1, 1}, {"spot", -1, 1}, {"spot", -1, 0}} {
-		m, err := mesh.Read(filepath.Join(folder, c.name+".ply"))
-		testkit.OK(t, err)
+		m := testkit.Must(mesh.Read(filepath.Join(folder, c.name+".ply")))
 		tree, cut := mesh.NewTree(m), m
 		_, faces := m.N()
 		for range c.levels {
@@ -35,11 +34,9 @@ func TestPublishedDensities(t *testing.T) {
 			metric.NearestFaces(out, x, tree)
 			return out
 		}
-		functions, err := spectrum.New(cut).Lowest(t.Context(), 101, nil)
-		testkit.OK(t, err)
+		functions := testkit.Must(spectrum.New(cut).Lowest(t.Context(), 101, nil))
 		for _, k := range []int{50, 100} {
-			data, err := arrayfile.ReadNPY(filepath.Join(folder, fmt.Sprintf("%s_eigfn%d.npy", c.name, k)))
-			testkit.OK(t, err)
+			data := testkit.Must(arrayfile.ReadNPY(filepath.Join(folder, fmt.Sprintf("%s_eigfn%d.npy", c.name, k))))
 			want := facesOf(data.AsFloat64())
 			// distance is that of 20 000 points of the density of sign·f.
 			distance := func(f []float64, sign float64) float64 {

@@ -34,8 +34,7 @@ func bent(seed uint64, x []float64) []float64 {
 func openmm(t *testing.T) map[string]arrayfile.Array {
 	t.Helper()
 	data := testkit.Must(os.ReadFile(filepath.Join("testdata", "openmm.npz")))
-	a := testkit.Must(arrayfile.DecodeNPZ(bytes.NewReader(data), int64(len(data))))
-	return a
+	return testkit.Must(arrayfile.DecodeNPZ(bytes.NewReader(data), int64(len(data))))
 }
 
 // Energies by term and gradients are OpenMM's, for its own parameters, to the nine digits of a prmtop file.
@@ -234,9 +233,7 @@ func TestSolvents(t *testing.T) {
 	if _, err := New(s, OBC2); err == nil {
 		t.Error("no radius, no error")
 	}
-	if _, err := New(s, Vacuum); err != nil {
-		t.Error(err)
-	}
+	testkit.OK(t, testkit.Err(New(s, Vacuum)))
 }
 
 // f is U/kT, the same from any goroutine and for any block.

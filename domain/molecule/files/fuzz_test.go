@@ -48,42 +48,24 @@ func sound(t *testing.T, f *Frames, err error, ext string, again func(string, io
 	}
 }
 
+// fuzz reads a file of two molecules, the seeds and what comes of them.
+func fuzz(f *testing.F, ext string, decode func(string, io.Reader) (*Frames, error), seeds ...string) {
+	m, x := ethanol(2)
+	f.Add(write(f, ext, m, x))
+	for _, s := range seeds {
+		f.Add([]byte(s))
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		g, err := decode("f"+ext, bytes.NewReader(data))
+		sound(t, g, err, ext, decode)
+	})
+}
+
 func FuzzPDB(f *testing.F) {
-	m, x := ethanol(2)
-	f.Add(write(f, ".pdb", m, x))
-	f.Add([]byte(twoModels + "CONECT    4    2    3\n"))
-	f.Add([]byte("ATOM      2  CA ASER A   2       0.257   0.418   0.692  0.40  0.00           C\n"))
-	f.Fuzz(func(t *testing.T, data []byte) {
-		g, err := DecodePDB("f.pdb", bytes.NewReader(data))
-		sound(t, g, err, ".pdb", DecodePDB)
-	})
+	fuzz(f, ".pdb", DecodePDB, twoModels+"CONECT    4    2    3\n",
+		"ATOM      2  CA ASER A   2       0.257   0.418   0.692  0.40  0.00           C\n")
 }
 
-func FuzzXYZ(f *testing.F) {
-	m, x := ethanol(2)
-	f.Add(write(f, ".xyz", m, x))
-	f.Add([]byte(twoXYZ))
-	f.Fuzz(func(t *testing.T, data []byte) {
-		g, err := DecodeXYZ("f.xyz", bytes.NewReader(data))
-		sound(t, g, err, ".xyz", DecodeXYZ)
-	})
-}
-
-func FuzzSDF(f *testing.F) {
-	m, x := ethanol(2)
-	f.Add(write(f, ".sdf", m, x))
-	f.Add([]byte(acetate + acetate))
-	f.Fuzz(func(t *testing.T, data []byte) {
-		g, err := DecodeSDF("f.sdf", bytes.NewReader(data))
-		sound(t, g, err, ".sdf", DecodeSDF)
-	})
-}
-
-func FuzzNPY(f *testing.F) {
-	m, x := ethanol(2)
-	f.Add(write(f, ".npy", m, x))
-	f.Fuzz(func(t *testing.T, data []byte) {
-		g, err := DecodeNPY("f.npy", bytes.NewReader(data))
-		sound(t, g, err, ".npy", DecodeNPY)
-	})
-}
+func FuzzXYZ(f *testing.F) { fuzz(f, ".xyz", DecodeXYZ, twoXYZ) }
+func FuzzSDF(f *testing.F) { fuzz(f, ".sdf", DecodeSDF, acetate+acetate) }
+func FuzzNPY(f *testing.F) { fuzz(f, ".npy", DecodeNPY) }

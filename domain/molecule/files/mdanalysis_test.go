@@ -20,8 +20,7 @@ func TestMDAnalysis(t *testing.T) {
 	if _, err := exec.LookPath(python); err != nil {
 		t.Skip("there is no Python: ", err)
 	}
-	script, err := filepath.Abs("../../../tools/bench/rivals/mdanalysis_frames.py")
-	testkit.OK(t, err)
+	script := testkit.Must(filepath.Abs("../../../tools/bench/rivals/mdanalysis_frames.py"))
 	run := func(dir string) (string, error) {
 		out, err := exec.Command(python, script, dir).CombinedOutput()
 		return string(out), err

@@ -59,8 +59,7 @@ func planner(t *testing.T, spec trajectory.Spec, tip robot.Point, o plan.Options
 	if o.Waypoints == 0 {
 		o.Waypoints = spec.Waypoints
 	}
-	pl := testkit.Must(plan.New(p, o))
-	return pl
+	return testkit.Must(plan.New(p, o))
 }
 
 // What a path promises, of the published scene in both modes: points of Σ, even steps, the
@@ -236,8 +235,7 @@ func TestFaults(t *testing.T) {
 
 func TestOptionFaults(t *testing.T) {
 	spec := planar([]float64{0, 0, 0}, []float64{1, 0, 0}, ball(0.1, 3, 0, 0))
-	p, err := plan.Of(spec, planarTip)
-	testkit.OK(t, err)
+	p := testkit.Must(plan.Of(spec, planarTip))
 	for i, o := range []plan.Options{
 		{Waypoints: 1}, {Step: -1}, {Step: math.NaN()}, {Nodes: 1}, {Tries: -1}, {Sides: []plan.Side{}},
 		{Near: [][]float64{{1}}}, {Up: vec{math.NaN()}},

@@ -26,12 +26,11 @@ var variants = []Variant{Plain, Projected, Lagrangian, Guided, Corrected}
 // bowl is a set of formulas with a curved equality, walls and a component that is undefined in places.
 func bowl(t testing.TB) constraint.Set {
 	t.Helper()
-	s, err := formula.New(formula.Spec{Dim: 3,
+	s := testkit.Must(formula.New(formula.Spec{Dim: 3,
 		Equality: []formula.Component{{Name: "bowl", Expr: "x[2] = 0.5*(x[0]^2 + x[1]^2)"}},
 		Inequality: []formula.Component{{Name: "rim", Expr: "x[2] <= 0.7"}, {Name: "left", Expr: "x[0] >= -0.4"},
 			{Name: "far", Expr: "log(4 + x[1]) <= 2"}},
-	})
-	testkit.OK(t, err)
+	}))
 	return s
 }
 
@@ -75,8 +74,7 @@ func TestConforms(t *testing.T) {
 		}
 	}
 	for v, kind := range []method.Kind{EuclideanKind, ProjectedKind, LagrangianKind, GuidedKind, CorrectedKind} {
-		options, err := score.Options{}.Resolve(kind.Name, kind.Options)
-		testkit.OK(t, err)
+		options := testkit.Must(score.Options{}.Resolve(kind.Name, kind.Options))
 		c := method.Config{Name: kind.Name, Process: process(bowl(t)), Output: "scaled", Options: options}
 		m, err := kind.New(c)
 		if err != nil || kind.Name != names[v] || m.Name() != names[v] || m.Momentum() || m.Gain() == nil ||
@@ -113,9 +111,8 @@ func generate(t testing.TB, m method.Method, n, workers int, s method.Score) ([]
 	pool := testkit.Pool(t, workers)
 	set := m.Capabilities().Noising.Set
 	x, failed := make([]float64, n*set.Dim()), make([]bool, n)
-	r, err := m.Sampler(16, pool).Generate(context.Background(), x, failed, 0, 5, prior{},
-		func(int) method.Score { return s })
-	testkit.OK(t, err)
+	r := testkit.Must(m.Sampler(16, pool).Generate(context.Background(), x, failed, 0, 5, prior{},
+		func(int) method.Score { return s }))
 	return x, failed, r
 }
 
@@ -153,10 +150,8 @@ func TestUnconstrainedVariantsAgree(t *testing.T) {
 		t.Fatal(err)
 	}
 	x, failed := make([]float64, 2*n), make([]bool, n)
-	if _, err := s.Generate(context.Background(), x, failed, 0, 2, langevin.Empirical{States: ends},
-		func(int) method.Score { return exact{p} }); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(s.Generate(context.Background(), x, failed, 0, 2, langevin.Empirical{States: ends},
+		func(int) method.Score { return exact{p} }))
 	for j := range 2 {
 		mean, sq := 0.0, 0.0
 		for i := range n {
@@ -195,8 +190,7 @@ func TestRecast(t *testing.T) {
 			t.Errorf("%s: other samples than of its own", names[v])
 		}
 		pool := testkit.Pool(t, 1)
-		ends, err := m.Sampler(8, pool).Ends(context.Background(), data, 1, 2)
-		testkit.OK(t, err)
+		ends := testkit.Must(m.Sampler(8, pool).Ends(context.Background(), data, 1, 2))
 		if want, _ := own.Sampler(8, pool).Ends(context.Background(), data, 1, 2); !slices.Equal(ends, want) {
 			t.Errorf("%s: paths end elsewhere", names[v])
 		}
@@ -217,9 +211,8 @@ func TestRecast(t *testing.T) {
 // unconstrained step, to 1e-8, and samples of these and of corrected are on the set to round-off.
 // euclidean and guided end off it, and say so; more guidance ends nearer.
 func TestAffine(t *testing.T) {
-	set, err := formula.New(formula.Spec{Dim: 3,
-		Equality: []formula.Component{{Name: "plane", Expr: "2*x[0] - x[1] + 2*x[2] = 3"}}})
-	testkit.OK(t, err)
+	set := testkit.Must(formula.New(formula.Spec{Dim: 3,
+		Equality: []formula.Component{{Name: "plane", Expr: "2*x[0] - x[1] + 2*x[2] = 3"}}}))
 	p := process(set)
 	project := func(x []float64) {
 		off := (2*x[0] - x[1] + 2*x[2] - 3) / 9
@@ -236,9 +229,7 @@ func TestAffine(t *testing.T) {
 		prior{}.Sample(x, start, uint64(i))
 		for k := p.Schedule.N - 1; k >= 0; k-- {
 			noise.Normals(ζ, uint64(i), k)
-			if _, err := stepper.Backward(out, x, nil, ζ, make([]bool, 1), 1, k, exact{p}); err != nil {
-				t.Fatal(err)
-			}
+			testkit.Must(stepper.Backward(out, x, nil, ζ, make([]bool, 1), 1, k, exact{p}))
 			project(out)
 			copy(x, out)
 		}
@@ -326,9 +317,8 @@ func TestGuidedDrift(t *testing.T) {
 // The corrected score leads to the Gauss–Newton projection of the end that the score itself leads
 // to: on a plane Σ_{i≤k} τ_i/2 times it ends on the plane, with and without a force.
 func TestCorrectedEnds(t *testing.T) {
-	set, err := formula.New(formula.Spec{Dim: 2,
-		Equality: []formula.Component{{Name: "line", Expr: "x[0] + x[1] = 1"}}})
-	testkit.OK(t, err)
+	set := testkit.Must(formula.New(formula.Spec{Dim: 2,
+		Equality: []formula.Component{{Name: "line", Expr: "x[0] + x[1] = 1"}}}))
 	for _, f := range []langevin.Potential{nil, langevin.Quadratic{}} {
 		p := process(set)
 		p.Potential = f
@@ -403,10 +393,9 @@ func TestLosses(t *testing.T) {
 			}
 		}
 	}
-	none, err := formula.New(formula.Spec{Dim: 2,
+	none := testkit.Must(formula.New(formula.Spec{Dim: 2,
 		Equality:   []formula.Component{{Name: "circle", Expr: "dot(x, x) = 1"}},
-		Inequality: []formula.Component{{Name: "beyond", Expr: "x[0] >= 3"}}})
-	testkit.OK(t, err)
+		Inequality: []formula.Component{{Name: "beyond", Expr: "x[0] >= 3"}}}))
 	p = process(none)
 	for _, v := range variants {
 		_, _, r := generate(t, New(v, p, pathmatch.Options{}, Options{}), 20, 1, exact{p})
@@ -423,9 +412,8 @@ func TestLosses(t *testing.T) {
 // A trace has every sample at every step, on the plane from the first step on where steps are projected,
 // and only after the last act where ends are corrected.
 func TestTrace(t *testing.T) {
-	set, err := formula.New(formula.Spec{Dim: 2,
-		Equality: []formula.Component{{Name: "line", Expr: "x[0] + x[1] = 1"}}})
-	testkit.OK(t, err)
+	set := testkit.Must(formula.New(formula.Spec{Dim: 2,
+		Equality: []formula.Component{{Name: "line", Expr: "x[0] + x[1] = 1"}}}))
 	p, pool := process(set), parallel.New(2)
 	defer pool.Close()
 	for _, v := range []Variant{Projected, Corrected, Plain} {
@@ -433,10 +421,8 @@ func TestTrace(t *testing.T) {
 		trace := s.NewTrace()
 		s.Watch(trace)
 		const n = 30
-		if _, err := s.Generate(context.Background(), make([]float64, 2*n), make([]bool, n), 0, 1, prior{},
-			func(int) method.Score { return exact{p} }); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Must(s.Generate(context.Background(), make([]float64, 2*n), make([]bool, n), 0, 1, prior{},
+			func(int) method.Score { return exact{p} }))
 		for k := range p.Schedule.N + 2 {
 			on := v == Projected && k != p.Schedule.N || v == Corrected && k == p.Schedule.N+1
 			if trace.Count(k) != n || (trace.Worst(k, 0) <= 1e-12) != on {

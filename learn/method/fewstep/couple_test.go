@@ -75,8 +75,7 @@ func TestDeal(t *testing.T) {
 func TestScoreIsProper(t *testing.T) {
 	p := &langevin.Process{Set: zoo.Sphere{D: 2}, Method: langevin.OLLA,
 		Schedule: langevin.Schedule{N: 4, T: 1, SigmaMin: 1, SigmaMax: 1}}
-	m, err := New(p, Options{Draws: 2})
-	testkit.OK(t, err)
+	m := testkit.Must(New(p, Options{Draws: 2}))
 	pool := testkit.Pool(t, 1)
 	src := NewSource[float64](m, []float64{1, 0}, pool)
 	reader := score.NewReader[float64](score.Reading{}, 2, true)
@@ -107,21 +106,16 @@ func TestScoreIsProper(t *testing.T) {
 func TestDrawsDifferAndFailedStay(t *testing.T) {
 	p := &langevin.Process{Set: zoo.Sphere{D: 3}, Method: langevin.OLLA,
 		Schedule: langevin.Schedule{N: 8, T: 8, SigmaMin: 1, SigmaMax: 1}}
-	m, err := New(p, Options{Levels: 1, Draws: 3, Coarse: 1, Fine: 1})
-	testkit.OK(t, err)
+	m := testkit.Must(New(p, Options{Levels: 1, Draws: 3, Coarse: 1, Fine: 1}))
 	pool := testkit.Pool(t, 1)
 	const n, d = 40, 3
-	data, err := langevin.Start(t.Context(), p, n, 1)
-	testkit.OK(t, err)
+	data := testkit.Must(langevin.Start(t.Context(), p, n, 1))
 	s := NewSource[float64](m, data, pool)
-	if _, err := s.Refresh(t.Context(), 3, 2); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(s.Refresh(t.Context(), 3, 2))
 	s.Arrange(3, 2)
 	reader := score.NewReader[float64](score.Reading{}, d, true)
 	l := newLoss(s, reader, 12)
-	rows, err := l.Prepare([]method.Term{{Item: 4, K: 0}, {Item: 4, K: 1}, {Item: 5, K: 0}, {Item: 5, K: 1}})
-	testkit.OK(t, err)
+	rows := testkit.Must(l.Prepare([]method.Term{{Item: 4, K: 0}, {Item: 4, K: 1}, {Item: 5, K: 0}, {Item: 5, K: 1}}))
 	seen := map[float64]bool{}
 	for i := range 12 {
 		seen[rows[i*reader.In()+d]] = true // the first number of ξ
@@ -184,23 +178,17 @@ func (r said) Row(dst []float64, at score.Input) {
 func TestRowsOfLevels(t *testing.T) {
 	p := &langevin.Process{Set: zoo.Sphere{D: 3}, Method: langevin.OLLA,
 		Schedule: langevin.Schedule{N: 32, T: 8, SigmaMin: 1, SigmaMax: 1}}
-	m, err := New(p, Options{Levels: 2, Draws: 2, Coarse: 1, Fine: 0.5})
-	testkit.OK(t, err)
+	m := testkit.Must(New(p, Options{Levels: 2, Draws: 2, Coarse: 1, Fine: 0.5}))
 	pool := testkit.Pool(t, 1)
 	const n, d, L, seed, refresh, epoch = 30, 3, 3, 3, 1, 5
-	data, err := langevin.Start(t.Context(), p, n, 1)
-	testkit.OK(t, err)
+	data := testkit.Must(langevin.Start(t.Context(), p, n, 1))
 	s := NewSource[float64](m, data, pool)
-	if _, err := s.Refresh(t.Context(), seed, refresh); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(s.Refresh(t.Context(), seed, refresh))
 	s.Arrange(seed, epoch)
 	ks := []int{1, 4, 32} // of spreads √(k/4)
 	paths := make([]float64, n*L*d)
-	if _, err := langevin.NewSimulator(p, pool, n).Partway(t.Context(), paths, make([]bool, n), data, ks, 0,
-		keyed.PathNoise.Stream(seed, refresh), keyed.PathMomentum.Stream(seed, refresh)); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(langevin.NewSimulator(p, pool, n).Partway(t.Context(), paths, make([]bool, n), data, ks, 0,
+		keyed.PathNoise.Stream(seed, refresh), keyed.PathMomentum.Stream(seed, refresh)))
 	var rows []score.Input
 	reader := score.NewReader[float64](score.Reading{Gain: m.Gain()}, d, true)
 	l := newLoss(s, said{reader, &rows}, 2*n*L)
@@ -210,9 +198,7 @@ func TestRowsOfLevels(t *testing.T) {
 			terms = append(terms, method.Term{Item: i, K: k, Weight: 1})
 		}
 	}
-	if _, err := l.Prepare(terms); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(l.Prepare(terms))
 	ξ := make([]float64, d)
 	for r, at := range rows {
 		i, k := terms[r/2].Item, terms[r/2].K

@@ -21,8 +21,7 @@ import (
 
 // The methods of all processes conform, on a set with a wall and with paths that fail too.
 func TestConforms(t *testing.T) {
-	hemisphere, err := zoo.NewCap([]float64{0, 0, 1}, 0.2)
-	testkit.OK(t, err)
+	hemisphere := testkit.Must(zoo.NewCap([]float64{0, 0, 1}, 0.2))
 	for _, c := range []struct {
 		name string
 		set  constraint.Set
@@ -35,15 +34,12 @@ func TestConforms(t *testing.T) {
 		kind, _ := methods.Of(c.name)
 		*p = kind.Forward(*p)
 		options := map[string]float64{"levels": 2, "coarse": 0.4, "fine": 0.1}
-		m, err := methods.New(method.Config{Name: c.name, Process: p, Options: options})
-		testkit.OK(t, err)
+		m := testkit.Must(methods.New(method.Config{Name: c.name, Process: p, Options: options}))
 		if m.Name() != c.name {
 			t.Errorf("%s is called %s", c.name, m.Name())
 		}
-		data, err := langevin.Start(t.Context(), p, 30, 1)
-		testkit.OK(t, err)
-		prior, err := langevin.UniformPrior(p)
-		testkit.OK(t, err)
+		data := testkit.Must(langevin.Start(t.Context(), p, 30, 1))
+		prior := testkit.Must(langevin.UniformPrior(p))
 		t.Run(c.name, func(t *testing.T) { methodtest.Run(t, m, data, 3, prior) })
 	}
 }
@@ -61,8 +57,7 @@ func TestRefusals(t *testing.T) {
 			t.Errorf("%s: %v", field, err)
 		}
 	}
-	m, err := fewstep.New(p, fewstep.Options{Levels: 2, Draws: 2, Coarse: 0.5, Fine: 0.3})
-	testkit.OK(t, err)
+	m := testkit.Must(fewstep.New(p, fewstep.Options{Levels: 2, Draws: 2, Coarse: 0.5, Fine: 0.3}))
 	for _, n := range []int{0, 4} {
 		var e *method.ConfigError
 		if _, err := m.With(n); !errors.As(err, &e) || e.Field != "Evaluations" {
@@ -81,8 +76,7 @@ func TestRefusals(t *testing.T) {
 // asked for, as near as steps allow, and gains these spreads; waves are read as at the last.
 func TestLevels(t *testing.T) {
 	p := line()
-	m, err := fewstep.New(p, fewstep.Options{Levels: 3, Draws: 2, Coarse: 1, Fine: 0.25})
-	testkit.OK(t, err)
+	m := testkit.Must(fewstep.New(p, fewstep.Options{Levels: 3, Draws: 2, Coarse: 1, Fine: 0.25}))
 	// τ = 1/16: s_k = √k/4, so that 1, 1/2 and 1/4 are steps 16, 4 and 1.
 	if got := m.Levels(); !slices.Equal(got, []int{64, 16, 4, 1}) {
 		t.Fatalf("levels %v", got)
@@ -134,13 +128,11 @@ func (gaussian) Sample(dst []float64, s keyed.Stream, sample uint64) {
 // and x̂_0 of that, and so on.
 func TestSampleOfExactMap(t *testing.T) {
 	p := line()
-	m, err := fewstep.New(p, fewstep.Options{Levels: 3, Draws: 2, Coarse: 1, Fine: 0.25})
-	testkit.OK(t, err)
+	m := testkit.Must(fewstep.New(p, fewstep.Options{Levels: 3, Draws: 2, Coarse: 1, Fine: 0.25}))
 	pool := testkit.Pool(t, 2)
 	const n, first, seed = 9, 70, 5
 	for evaluations, levels := range map[int][]int{1: {64}, 2: {64, 4}, 3: {64, 16, 4}, 4: {64, 16, 4, 1}} {
-		by, err := m.With(evaluations)
-		testkit.OK(t, err)
+		by := testkit.Must(m.With(evaluations))
 		got, failed := make([]float64, 2*n), make([]bool, n)
 		r, err := by.Sampler(4, pool).Generate(context.Background(), got, failed, first, seed, gaussian{},
 			func(int) method.Score { return exact{p} })
@@ -175,18 +167,14 @@ func TestSampleOfExactMap(t *testing.T) {
 // off by 0.02 of its 0.5, or spread by 3 %, is further from it than what the test allows, 0.0135.
 func TestLawOfExactMap(t *testing.T) {
 	p := line()
-	m, err := fewstep.New(p, fewstep.Options{Levels: 3, Draws: 2, Coarse: 1, Fine: 0.25})
-	testkit.OK(t, err)
+	m := testkit.Must(fewstep.New(p, fewstep.Options{Levels: 3, Draws: 2, Coarse: 1, Fine: 0.25}))
 	pool := testkit.Pool(t, 2)
 	const n = 40_000
 	x, failed := make([]float64, 2*n), make([]bool, n)
 	for evaluations := 1; evaluations <= 4; evaluations++ {
-		by, err := m.With(evaluations)
-		testkit.OK(t, err)
-		if _, err := by.Sampler(128, pool).Generate(context.Background(), x, failed, 0, 1, gaussian{},
-			func(int) method.Score { return exact{p} }); err != nil {
-			t.Fatal(err)
-		}
+		by := testkit.Must(m.With(evaluations))
+		testkit.Must(by.Sampler(128, pool).Generate(context.Background(), x, failed, 0, 1, gaussian{},
+			func(int) method.Score { return exact{p} }))
 		first := make([]float64, n)
 		for i := range first {
 			first[i] = x[2*i]
@@ -218,21 +206,16 @@ func (w wild) Eval(dst, x, ξ []float64, n int, t float64) {
 // Whatever the network says, samples are on Σ to round-off, and none fails: on a torus of formulas,
 // rotations, and a sphere with a wall.
 func TestSamplesAreFeasible(t *testing.T) {
-	torus, err := formula.New(formula.Spec{Dim: 3, Equality: []formula.Component{
-		{Name: "torus", Expr: "(sqrt(x[0]^2 + x[1]^2) - 1)^2 + x[2]^2 - 0.16"}}})
-	testkit.OK(t, err)
-	lid, err := zoo.NewCap([]float64{0, 0, 1}, 0.2)
-	testkit.OK(t, err)
-	rotations, err := zoo.NewOrthogonal(3, zoo.OrthogonalOptions{Special: true})
-	testkit.OK(t, err)
+	torus := testkit.Must(formula.New(formula.Spec{Dim: 3, Equality: []formula.Component{
+		{Name: "torus", Expr: "(sqrt(x[0]^2 + x[1]^2) - 1)^2 + x[2]^2 - 0.16"}}}))
+	lid := testkit.Must(zoo.NewCap([]float64{0, 0, 1}, 0.2))
+	rotations := testkit.Must(zoo.NewOrthogonal(3, zoo.OrthogonalOptions{Special: true}))
 	pool := testkit.Pool(t, 2)
 	for name, set := range map[string]constraint.Set{"torus": torus, "SO(3)": rotations, "cap": lid} {
 		p := &langevin.Process{Set: set, Method: langevin.OLLA,
 			Schedule: langevin.Schedule{N: 20, T: 1, SigmaMin: 0.5, SigmaMax: 0.5}}
-		m, err := fewstep.New(p, fewstep.Options{Levels: 2, Draws: 2, Coarse: 0.3, Fine: 0.15})
-		testkit.OK(t, err)
-		start, err := langevin.Start(t.Context(), p, 100, 1)
-		testkit.OK(t, err)
+		m := testkit.Must(fewstep.New(p, fewstep.Options{Levels: 2, Draws: 2, Coarse: 0.3, Fine: 0.15}))
+		start := testkit.Must(langevin.Start(t.Context(), p, 100, 1))
 		const n = 500
 		d := set.Dim()
 		x, failed := make([]float64, n*d), make([]bool, n)

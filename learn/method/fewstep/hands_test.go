@@ -17,18 +17,14 @@ import (
 func TestDealsEachLevel(t *testing.T) {
 	p := &langevin.Process{Set: zoo.Sphere{D: 3}, Method: langevin.OLLA,
 		Schedule: langevin.Schedule{N: 32, T: 8, SigmaMin: 1, SigmaMax: 1}}
-	m, err := New(p, Options{Levels: 2, Draws: 2, Coarse: 1, Fine: 0.5})
-	testkit.OK(t, err)
+	m := testkit.Must(New(p, Options{Levels: 2, Draws: 2, Coarse: 1, Fine: 0.5}))
 	const n, d, L = 2500, 3, 3
-	data, err := langevin.Start(t.Context(), p, n, 1)
-	testkit.OK(t, err)
+	data := testkit.Must(langevin.Start(t.Context(), p, n, 1))
 	var states []float64
 	for workers := 1; workers <= 3; workers += 2 {
 		pool := parallel.New(workers)
 		s := NewSource[float64](m, data, pool)
-		if _, err := s.Refresh(t.Context(), 3, 2); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Must(s.Refresh(t.Context(), 3, 2))
 		s.Arrange(3, 4)
 		got := make([]float64, 0, n*L*d)
 		for i := range n {
@@ -51,10 +47,8 @@ func TestDealsEachLevel(t *testing.T) {
 	raw, failed, ks := make([]float64, n*L*d), make([]bool, n), m.Levels()
 	slices.Reverse(ks)
 	sim := langevin.NewSimulator(p, pool, 100)
-	if _, err := sim.Partway(t.Context(), raw, failed, data, ks, 0, keyed.PathNoise.Stream(3, 2),
-		keyed.PathMomentum.Stream(3, 2)); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(sim.Partway(t.Context(), raw, failed, data, ks, 0, keyed.PathNoise.Stream(3, 2),
+		keyed.PathMomentum.Stream(3, 2)))
 	for l, k := range ks {
 		count, far, was := map[[d]float64]int{}, 0.0, 0.0
 		for i := range n {
@@ -83,12 +77,10 @@ func TestDealsEachLevel(t *testing.T) {
 // mean. Matching n points leaves about 1/√n of the width of the law, or of the part, that they are of; with hands
 // of 16, parts that deviate by 1 s_k, or by another level's, more is left than the bounds.
 func TestDealsTheMonotoneMap(t *testing.T) {
-	set, err := formula.New(formula.Spec{Dim: 2, Equality: []formula.Component{{Name: "flat", Expr: "x[1]"}}})
-	testkit.OK(t, err)
+	set := testkit.Must(formula.New(formula.Spec{Dim: 2, Equality: []formula.Component{{Name: "flat", Expr: "x[1]"}}}))
 	p := &langevin.Process{Set: set, Method: langevin.OLLA,
 		Schedule: langevin.Schedule{N: 256, T: 1, SigmaMin: 1, SigmaMax: 1}}
-	m, err := New(p, Options{Levels: 2, Draws: 2, Coarse: 0.5, Fine: 0.0625})
-	testkit.OK(t, err)
+	m := testkit.Must(New(p, Options{Levels: 2, Draws: 2, Coarse: 0.5, Fine: 0.0625}))
 	pool := testkit.Pool(t, 2)
 	const n = 4096
 	data := make([]float64, 2*n)
@@ -97,9 +89,7 @@ func TestDealsTheMonotoneMap(t *testing.T) {
 		data[2*i] = 1 + data[2*i]/2
 	}
 	s := NewSource[float64](m, data, pool)
-	if _, err := s.Refresh(t.Context(), 1, 0); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(s.Refresh(t.Context(), 1, 0))
 	s.Arrange(1, 0)
 	for l, bound := range []float64{0.03, 0.08, 0.05} {
 		σ := p.Spread(s.ks[l])
@@ -120,8 +110,7 @@ func TestDealsTheMonotoneMap(t *testing.T) {
 func TestParts(t *testing.T) {
 	p := &langevin.Process{Set: zoo.Sphere{D: 2}, Method: langevin.OLLA,
 		Schedule: langevin.Schedule{N: 4, T: 4, SigmaMin: 1, SigmaMax: 1}}
-	m, err := New(p, Options{Draws: 2})
-	testkit.OK(t, err)
+	m := testkit.Must(New(p, Options{Draws: 2}))
 	pool := testkit.Pool(t, 1)
 	const n, size = 1000, 10
 	data, one := make([]float64, 2*n), make([]float64, 2*n)

@@ -18,12 +18,10 @@ import (
 func TestImages(t *testing.T) {
 	pool := testkit.Pool(t, 2)
 	const height = 0.2
-	set, err := zoo.NewCap([]float64{0, 0, 1}, height)
-	testkit.OK(t, err)
+	set := testkit.Must(zoo.NewCap([]float64{0, 0, 1}, height))
 	p := &langevin.Process{Set: set, Method: langevin.ULLA, Friction: 3,
 		Schedule: langevin.Schedule{N: 40, T: 1.5, SigmaMin: 0.1, SigmaMax: 1.3}}
-	m, err := New(p, Options{Levels: 2, Draws: 2, Coarse: 0.2, Fine: 0.05})
-	testkit.OK(t, err)
+	m := testkit.Must(New(p, Options{Levels: 2, Draws: 2, Coarse: 0.2, Fine: 0.05}))
 	var data []float64
 	wall := math.Acos(height)
 	for i := range 400 {
@@ -85,9 +83,7 @@ func TestImages(t *testing.T) {
 		t.Errorf("%d rows have images", with)
 	}
 	// Targets of a loss are rows or images, as the epoch's number says, and at the last level often images.
-	if _, err := s.Refresh(t.Context(), 1, 1); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(s.Refresh(t.Context(), 1, 1))
 	s.Arrange(1, 5)
 	l := newLoss(s, score.NewReader[float32](score.Reading{Gain: m.Gain()}, 3, true), 2*len(data))
 	var terms []method.Term
@@ -96,9 +92,7 @@ func TestImages(t *testing.T) {
 			terms = append(terms, method.Term{Item: i, K: k, Weight: 1})
 		}
 	}
-	if _, err := l.Prepare(terms); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(l.Prepare(terms))
 	unfolded, u := 0, make([]float64, 1)
 	for r, c := range terms {
 		x, x0 := s.at(c.Item, c.K)
@@ -117,9 +111,7 @@ func TestImages(t *testing.T) {
 		t.Errorf("of %d terms %d are unfolded", len(terms), unfolded)
 	}
 	p.Set = zoo.Sphere{D: 3}
-	if m, err = New(p, m.opt); err != nil {
-		t.Fatal(err)
-	}
+	m = testkit.Must(New(p, m.opt))
 	if s := NewSource[float32](m, data, pool); s.images != nil {
 		t.Error("a sphere has images")
 	}

@@ -13,8 +13,7 @@ import (
 func retracted(t *testing.T, spec formula.Spec, y ...float64) []float64 {
 	t.Helper()
 	spec.Dim = 2
-	set, err := formula.New(spec)
-	testkit.OK(t, err)
+	set := testkit.Must(formula.New(spec))
 	ok := make([]bool, 1)
 	newRetraction(set, 4).block(y, ok, 1)
 	if !ok[0] {

@@ -25,29 +25,22 @@ import (
 	"github.com/landing-diffusion/landing/tools/testkit/octahedron"
 )
 
-func must[T any](v T, err error) T {
-	if err != nil {
-		panic(err)
-	}
-	return v
-}
-
 // surface is a level set with a mesh of 128 faces.
 func surface() constraint.Set {
-	return must(levelset.NewSurface(octahedron.Network(), ball.Mesh(0).Subdivided().Subdivided()))
+	return testkit.Must(levelset.NewSurface(octahedron.Network(), ball.Mesh(0).Subdivided().Subdivided()))
 }
 
 // sets are those of each kind that a flow has paths on.
 func sets() map[string]constraint.Set {
-	so3 := must(zoo.NewOrthogonal(3, zoo.OrthogonalOptions{Special: true}))
+	so3 := testkit.Must(zoo.NewOrthogonal(3, zoo.OrthogonalOptions{Special: true}))
 	return map[string]constraint.Set{
 		"sphere": zoo.Sphere{D: 3}, "large sphere": zoo.Sphere{D: 4, R: 50}, "SO(3)": so3,
 		"torus":   constraint.Product(zoo.Sphere{D: 2}, zoo.Sphere{D: 2, R: 2}),
-		"box":     must(zoo.NewBox([]float64{-1, 0}, []float64{1, 3})),
-		"simplex": must(zoo.NewSimplex(3)),
+		"box":     testkit.Must(zoo.NewBox([]float64{-1, 0}, []float64{1, 3})),
+		"simplex": testkit.Must(zoo.NewSimplex(3)),
 		"plane":   zoo.Affine{A: [][]float64{{1, 1, 1}}, B: []float64{2}},
 		"space":   zoo.Euclidean{D: 2},
-		"product": constraint.Product(so3, zoo.Sphere{D: 3}, must(zoo.NewSimplex(2))),
+		"product": constraint.Product(so3, zoo.Sphere{D: 3}, testkit.Must(zoo.NewSimplex(2))),
 		"mesh":    surface(),
 	}
 }
@@ -70,8 +63,7 @@ func TestConforms(t *testing.T) {
 				continue
 			}
 			o.Functions, o.PathSteps = 12, 40
-			m, err := New(set, nil, o)
-			testkit.OK(t, err)
+			m := testkit.Must(New(set, nil, o))
 			t.Run(name, func(t *testing.T) {
 				data := rows(m, 30)
 				if o.Paths > 0 {
@@ -109,16 +101,13 @@ func turns(t *testing.T, m *Method, data []float64) {
 func TestPathOfGeodesics(t *testing.T) {
 	pool := testkit.Pool(t, 1)
 	for name, set := range sets() {
-		m, err := New(set, nil, Options{})
-		testkit.OK(t, err)
+		m := testkit.Must(New(set, nil, Options{}))
 		if m.surface != nil {
 			continue
 		}
 		d, data := set.Dim(), rows(m, 12)
 		src := NewSource[float64](m, data, pool)
-		if _, err := src.Refresh(context.Background(), 5, 1); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Must(src.Refresh(context.Background(), 5, 1))
 		l := src.NewLoss(score.NewReader[float64](score.Reading{}, d, false), 1).(*loss[float64])
 		g := geometry.New(m.smooth, 1, 0)
 		x, u, before, after, scratch := make([]float64, d), make([]float64, d), make([]float64, d), make([]float64, d),
@@ -165,7 +154,7 @@ func TestPathOfGeodesics(t *testing.T) {
 // 1 − t; the terms of the loss are those of the paths.
 func TestPathOfPremetric(t *testing.T) {
 	pool := testkit.Pool(t, 2)
-	m := must(New(surface(), nil, Options{Functions: 20}))
+	m := testkit.Must(New(surface(), nil, Options{Functions: 20}))
 	data := rows(m, 25)
 	src := NewSource[float64](m, data, pool)
 	reader := score.NewReader[float64](score.Reading{}, 3, false)
@@ -184,8 +173,7 @@ func TestPathOfPremetric(t *testing.T) {
 		for k := range Times {
 			terms = append(terms, method.Term{Item: item, K: k, Weight: 1})
 		}
-		in, err := l.Prepare(terms)
-		testkit.OK(t, err)
+		in := testkit.Must(l.Prepare(terms))
 		x0 := make([]float64, 3)
 		m.prior.Sample(x0, src.starts, uint64(item))
 		w.To(src.distance.Nearest([3]float64(data[3*item:])))
@@ -230,9 +218,8 @@ func follow(t *testing.T, m *Method, f method.Score, n int) (ends, starts []floa
 	pool := testkit.Pool(t, 2)
 	d := m.set.Dim()
 	ends, starts, failed = make([]float64, n*d), make([]float64, n*d), make([]bool, n)
-	r, err := m.Sampler(7, pool).Generate(context.Background(), ends, failed, 0, 1, m.prior,
-		func(int) method.Score { return f })
-	testkit.OK(t, err)
+	r = testkit.Must(m.Sampler(7, pool).Generate(context.Background(), ends, failed, 0, 1, m.prior,
+		func(int) method.Score { return f }))
 	for i := range n {
 		m.prior.Sample(starts[i*d:(i+1)*d], keyed.GeneratedStart.Stream(1, 0), uint64(i))
 	}
@@ -251,7 +238,7 @@ func TestFollowsRotation(t *testing.T) {
 	sin, cos := math.Sincos(angle)
 	for order, want := range map[int]float64{1: 2, 4: 16} {
 		off := func(steps int) (worst float64) {
-			m := must(New(zoo.Sphere{D: 3, R: 2}, nil, Options{Steps: steps, Order: order}))
+			m := testkit.Must(New(zoo.Sphere{D: 3, R: 2}, nil, Options{Steps: steps, Order: order}))
 			x, from, _, _ := follow(t, m, spin, 40)
 			for i := 0; i < len(x); i += 3 {
 				to := []float64{cos*from[i] - sin*from[i+1], sin*from[i] + cos*from[i+1], from[i+2]}
@@ -303,7 +290,7 @@ func TestFollowsTwoPoints(t *testing.T) {
 			}
 		}
 	}
-	m := must(New(zoo.Sphere{D: 3}, nil, Options{Steps: 400}))
+	m := testkit.Must(New(zoo.Sphere{D: 3}, nil, Options{Steps: 400}))
 	x, from, _, _ := follow(t, m, toward(1), 200)
 	for i := 0; i < len(x); i += 3 {
 		pole := []float64{0, 0, math.Copysign(1, from[i+2])}
@@ -343,7 +330,7 @@ func TestCorrects(t *testing.T) {
 				floats.Scale(1/(1-time), dst)
 			}
 		})
-		m := must(New(set, nil, Options{Steps: 20}))
+		m := testkit.Must(New(set, nil, Options{Steps: 20}))
 		plain, _, _, _ := follow(t, m, field, 40)
 		m.opt.Correct = true
 		x, _, r, _ := follow(t, m, field, 40)
@@ -368,7 +355,7 @@ func TestCorrects(t *testing.T) {
 
 // A row whose field is not finite is lost and counted, and those beside it are as without it.
 func TestLostRows(t *testing.T) {
-	m := must(New(zoo.Sphere{D: 3}, nil, Options{Steps: 5}))
+	m := testkit.Must(New(zoo.Sphere{D: 3}, nil, Options{Steps: 5}))
 	calm := func(dst, x []float64, _ float64) { dst[0], dst[1], dst[2] = x[1], -x[0], 0.3 }
 	want, _, _, _ := follow(t, m, known(calm), 20)
 	for _, bad := range []float64{math.NaN(), math.Inf(1), 1e300} {
@@ -399,7 +386,7 @@ func TestStepsAllocateNothing(t *testing.T) {
 	still := known(func(dst, x []float64, _ float64) { copy(dst, x) })
 	for name, set := range sets() {
 		for _, o := range []Options{{}, {Order: 4}, {Correct: true}} {
-			m := must(New(set, nil, o))
+			m := testkit.Must(New(set, nil, o))
 			s, x := m.newStepper(5), rows(m, 5)
 			s.begin(x, still)
 			s.step(x, 5, 0, 0.1)
@@ -439,7 +426,7 @@ func (f gradient) EvalAlong(dst, along, x, v []float64, n, k int, t float64) boo
 func TestLogDensity(t *testing.T) {
 	pool := testkit.Pool(t, 2)
 	for _, r := range []float64{1, 2} {
-		m := must(New(zoo.Sphere{D: 3, R: r}, nil, Options{}))
+		m := testkit.Must(New(zoo.Sphere{D: 3, R: r}, nil, Options{}))
 		if m.directions() != 2 {
 			t.Fatalf("%d directions", m.directions())
 		}
@@ -496,7 +483,7 @@ func TestDensityIntegratesToOne(t *testing.T) {
 		points func() (x, weight []float64)
 	}{{zoo.Sphere{D: 3}, lattice}, {zoo.Sphere{D: 2, R: 3}, ring}} {
 		d := c.set.Dim()
-		m := must(New(c.set, nil, Options{}))
+		m := testkit.Must(New(c.set, nil, Options{}))
 		net := score.NewMLP[float64]([]int{r.Width(d, false), 32, 32, d}, 5)
 		floats.Scale(2, net.Params)
 		x, weight := c.points()
@@ -519,7 +506,7 @@ func TestDensityIntegratesToOne(t *testing.T) {
 		}
 	}
 	// A score that tells no derivatives has no density.
-	m := must(New(zoo.Sphere{D: 3}, nil, Options{}))
+	m := testkit.Must(New(zoo.Sphere{D: 3}, nil, Options{}))
 	if ok, err := m.logDensity(context.Background(), make([]float64, 2), rows(m, 2), 4, 3, pool,
 		func(int) method.Along { return mute{} }); ok || err != nil {
 		t.Error("a density without derivatives", err)
@@ -574,10 +561,10 @@ func TestRefuses(t *testing.T) {
 	for field, c := range map[string][]method.Config{
 		"Process": {
 			{Process: process(zoo.Torus{Major: 2, Minor: 1}, nil)},
-			{Process: process(must(zoo.NewOrthogonal(3, zoo.OrthogonalOptions{})), nil)},
-			{Process: process(must(zoo.NewCap([]float64{0, 0, 1}, 0.2)), nil)},
+			{Process: process(testkit.Must(zoo.NewOrthogonal(3, zoo.OrthogonalOptions{})), nil)},
+			{Process: process(testkit.Must(zoo.NewCap([]float64{0, 0, 1}, 0.2)), nil)},
 			{Process: process(levelset.New(octahedron.Network()), nil)},
-			{Process: process(must(zoo.NewBox([]float64{0}, nil)), nil)},
+			{Process: process(testkit.Must(zoo.NewBox([]float64{0}, nil)), nil)},
 			{Process: process(constraint.Product(zoo.Sphere{D: 3}, zoo.Torus{Major: 2, Minor: 1}), nil)},
 		},
 		"Potential": {
@@ -604,7 +591,7 @@ func TestRefuses(t *testing.T) {
 		}
 	}
 	q := langevin.Quadratic{Center: []float64{3, -1}, Weight: []float64{4, 0.25}}
-	m, sum, n := must(New(zoo.Euclidean{D: 2}, q, Options{})), make([]float64, 4), 4000.0
+	m, sum, n := testkit.Must(New(zoo.Euclidean{D: 2}, q, Options{})), make([]float64, 4), 4000.0
 	x := make([]float64, 2)
 	for i := range uint64(n) {
 		m.prior.Sample(x, keyed.New(1, keyed.Probe, 91), i)
@@ -622,15 +609,13 @@ func TestRefuses(t *testing.T) {
 
 // A row that no geodesic leads to is named.
 func TestCut(t *testing.T) {
-	so2 := must(zoo.NewOrthogonal(2, zoo.OrthogonalOptions{Special: true}))
-	m := must(New(so2, nil, Options{}))
+	so2 := testkit.Must(zoo.NewOrthogonal(2, zoo.OrthogonalOptions{Special: true}))
+	m := testkit.Must(New(so2, nil, Options{}))
 	data := rows(m, 12)
 	copy(data[4*3:], []float64{1, 0, 0, -1})
 	pool := testkit.Pool(t, 1)
 	s := NewSource[float64](m, data, pool)
-	if _, err := s.Refresh(context.Background(), 1, 0); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(s.Refresh(context.Background(), 1, 0))
 	l := s.NewLoss(score.NewReader[float64](score.Reading{}, 4, false), 2)
 	var e *CutError
 	if _, err := l.Prepare([]method.Term{{Item: 2}, {Item: 3}}); !errors.As(err, &e) || e.Row != 3 {

@@ -16,8 +16,7 @@ import (
 // All four methods conform, projected ones with paths that fail, averaged targets and
 // scaled outputs too.
 func TestConforms(t *testing.T) {
-	cap, err := zoo.NewCap([]float64{0, 0, 1}, 0.2)
-	testkit.OK(t, err)
+	cap := testkit.Must(zoo.NewCap([]float64{0, 0, 1}, 0.2))
 	for _, c := range []method.Config{
 		{Name: "ULLA"}, {Name: "OLLA", Output: "scaled"}, {Name: "ULLA-P", Output: "balanced"}, {Name: "RDDPM"},
 		{Name: "ULLA", Output: "balanced", Window: 0.5}, {Name: "OLLA", Window: 0.3},
@@ -31,17 +30,11 @@ func TestConforms(t *testing.T) {
 		}
 		p.Friction = 3
 		p.Schedule = langevin.Schedule{N: 6, T: 1.5, SigmaMin: 0.3, SigmaMax: 1.3}
-		var err error
-		if p.Method, err = langevin.ParseMethod(c.Name); err != nil {
-			t.Fatal(err)
-		}
+		p.Method = testkit.Must(langevin.ParseMethod(c.Name))
 		c.Process = p
-		m, err := methods.New(c)
-		testkit.OK(t, err)
-		data, err := langevin.Start(t.Context(), p, 30, 1)
-		testkit.OK(t, err)
-		prior, err := langevin.UniformPrior(p)
-		testkit.OK(t, err)
+		m := testkit.Must(methods.New(c))
+		data := testkit.Must(langevin.Start(t.Context(), p, 30, 1))
+		prior := testkit.Must(langevin.UniformPrior(p))
 		t.Run(c.Name+" "+c.Output, func(t *testing.T) { methodtest.Run(t, m, data, 3, prior) })
 		if m.Name() != p.Method.String() || m.Momentum() != p.Method.Underdamped() {
 			t.Errorf("%s is called %s, momentum %v", c.Name, m.Name(), m.Momentum())
@@ -80,8 +73,7 @@ func TestFeasibleAndGain(t *testing.T) {
 	for output, want := range map[string]func(t float64) float64{
 		"plain": nil, "scaled": p.ScoreGains(), "balanced": p.BalancedGains(),
 	} {
-		m, err := methods.New(method.Config{Name: "OLLA-P", Process: p, Output: output})
-		testkit.OK(t, err)
+		m := testkit.Must(methods.New(method.Config{Name: "OLLA-P", Process: p, Output: output}))
 		gain := m.Gain()
 		if (gain == nil) != (want == nil) {
 			t.Fatalf("%s: gain %v", output, gain != nil)

@@ -22,8 +22,7 @@ func onSphere(t *testing.T, steps, points int) (*langevin.Process, []float64, *p
 	t.Helper()
 	p := &langevin.Process{Set: zoo.Sphere{D: 3}, Method: langevin.ULLA, Friction: 3,
 		Schedule: langevin.Schedule{N: steps, T: 1, SigmaMin: 0.2, SigmaMax: 1}}
-	data, err := langevin.Start(t.Context(), p, points, 1)
-	testkit.OK(t, err)
+	data := testkit.Must(langevin.Start(t.Context(), p, points, 1))
 	pool := parallel.New(2)
 	t.Cleanup(pool.Close)
 	return p, data, pool
@@ -36,13 +35,9 @@ func TestSourceIsPathMatching(t *testing.T) {
 	p, data, pool := onSphere(t, 5, 20)
 	sim := langevin.NewSimulator(p, pool, 16)
 	var paths, own langevin.Paths
-	if _, err := sim.Forward(context.Background(), &paths, data, seed, refresh); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(sim.Forward(context.Background(), &paths, data, seed, refresh))
 	starts := langevin.Starts(data, 3, (fitNumbers+2)/3)
-	if _, err := sim.Forward(context.Background(), &own, starts, seed, keyed.WindowPaths.At(0)); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(sim.Forward(context.Background(), &own, starts, seed, keyed.WindowPaths.At(0)))
 	var terms []method.Term
 	for i := range 20 {
 		for k := range 5 {
@@ -60,8 +55,7 @@ func TestSourceIsPathMatching(t *testing.T) {
 		if o.Window > 0 {
 			windows := make([]cwpm.Window, 5)
 			for k := range windows {
-				w, err := want.FitWindow(&own, k, momenta(seed, keyed.WindowPaths.At(0)))
-				testkit.OK(t, err)
+				w := testkit.Must(want.FitWindow(&own, k, momenta(seed, keyed.WindowPaths.At(0))))
 				windows[k] = w
 			}
 			want.SetWindows(windows)
@@ -69,16 +63,12 @@ func TestSourceIsPathMatching(t *testing.T) {
 		src := NewSource[float64](m, data, pool)
 		losses := []method.Loss[float64]{src.NewLoss(reader, len(terms)), src.NewLoss(reader, len(terms))}
 		testkit.OK(t, src.Prepare(context.Background(), seed))
-		if _, err := src.Refresh(context.Background(), seed, refresh); err != nil {
-			t.Fatal(err)
-		}
-		wantRows, err := want.Prepare(&paths, terms, momenta(seed, refresh))
-		testkit.OK(t, err)
+		testkit.Must(src.Refresh(context.Background(), seed, refresh))
+		wantRows := testkit.Must(want.Prepare(&paths, terms, momenta(seed, refresh)))
 		gradient, scratch := make([]float64, len(out)), make([]float64, len(out))
 		value := want.Evaluate(gradient, out)
 		for worker, l := range losses {
-			rows, err := l.Prepare(terms)
-			testkit.OK(t, err)
+			rows := testkit.Must(l.Prepare(terms))
 			if got := l.Evaluate(scratch, out); got != value {
 				t.Errorf("%+v, worker %d: loss %v, want %v", o, worker, got, value)
 			}
@@ -128,9 +118,7 @@ func TestRowsTakeTurns(t *testing.T) {
 	const rows, few, seed = 10, 4, 5
 	p, data, pool := onSphere(t, 2, rows)
 	starts := func(s *Source[float64], refresh uint64) (out []int) {
-		if _, err := s.Refresh(context.Background(), seed, refresh); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Must(s.Refresh(context.Background(), seed, refresh))
 		paths, _ := s.Paths()
 		for i := range paths.Count {
 			x := paths.At(i, 0)

@@ -51,8 +51,7 @@ func TestConforms(t *testing.T) {
 func TestGolden(t *testing.T) {
 	g := golden.Read(t, "md_network.npz")
 	for _, kind := range []string{"over", "under"} {
-		net, err := score.FromLayers[float64](g, kind+"_net_layer_")
-		testkit.OK(t, err)
+		net := testkit.Must(score.FromLayers[float64](g, kind+"_net_layer_"))
 		c := score.Config{Dim: 30, Momentum: kind == "under", Reference: g["xref"].AsFloat64()}
 		f := score.NewField[float64](Of(c, net), 1)
 		in, label, got := g[kind+"_in"].AsFloat64(), g[kind+"_label"].AsFloat64(), make([]float64, 4*30)

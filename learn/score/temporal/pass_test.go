@@ -7,6 +7,7 @@ import (
 
 	"github.com/landing-diffusion/landing/base/kernel"
 	"github.com/landing-diffusion/landing/learn/score"
+	"github.com/landing-diffusion/landing/tools/testkit"
 )
 
 // wave returns n numbers of size 1, none of them special, whose sums do not cancel.
@@ -187,10 +188,8 @@ func TestFits(t *testing.T) {
 			t.Errorf("%+v: %q", c, got)
 		}
 	}
-	if _, err := Kind.Resolve(score.Config{Options: score.Options{"channels": 2.5}}); err == nil ||
-		!strings.Contains(err.Error(), "channels is 2.5; expected a whole number in [1, 2048]") {
-		t.Errorf("half a channel: %v", err)
-	}
+	testkit.Refused(t, testkit.Err(Kind.Resolve(score.Config{Options: score.Options{"channels": 2.5}})),
+		"channels is 2.5; expected a whole number in [1, 2048]", "half a channel")
 }
 
 // The number of parameters of the largest network that options allow is counted, and not made.

@@ -15,8 +15,7 @@ func config(t testing.TB, steps, width int, options score.Options) score.Config 
 	for name, v := range options {
 		c.Options[name] = v
 	}
-	c, err := Kind.Resolve(c)
-	testkit.OK(t, err)
+	c = testkit.Must(Kind.Resolve(c))
 	return c
 }
 

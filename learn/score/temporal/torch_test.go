@@ -31,8 +31,7 @@ func TestTorch(t *testing.T) {
 			sizes.change(&c)
 			g := read(t, name)
 			var m score.Model[float64] = New[float64](c)
-			θ, err := m.Read(g)
-			testkit.OK(t, err)
+			θ := testkit.Must(m.Read(g))
 			m = m.With(θ)
 			times := g["t"].AsFloat64()
 			n, d, w := len(times), c.Dim, m.In()
@@ -61,14 +60,10 @@ func TestTorch(t *testing.T) {
 
 func read(t *testing.T, name string) map[string]arrayfile.Array {
 	t.Helper()
-	f, err := os.Open("testdata/" + name + ".npz")
-	testkit.OK(t, err)
+	f := testkit.Must(os.Open("testdata/" + name + ".npz"))
 	defer f.Close()
-	info, err := f.Stat()
-	testkit.OK(t, err)
-	a, err := arrayfile.DecodeNPZ(f, info.Size())
-	testkit.OK(t, err)
-	return a
+	info := testkit.Must(f.Stat())
+	return testkit.Must(arrayfile.DecodeNPZ(f, info.Size()))
 }
 
 func near(t *testing.T, what string, got, want []float64) {

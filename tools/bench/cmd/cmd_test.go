@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/landing-diffusion/landing/tools/testkit"
 	"github.com/landing-diffusion/landing/tools/testkit/trained"
 )
 
@@ -75,10 +76,7 @@ func TestServe(t *testing.T) {
 		"flag provided but not defined: -nosuch": "problems -nosuch",
 	} {
 		var out bytes.Buffer
-		if err := do(t.Context(), strings.Fields(args), &out, &out); err == nil ||
-			!strings.Contains(err.Error(), says) {
-			t.Errorf("%s: %v; expected %q", args, err, says)
-		}
+		testkit.Refused(t, do(t.Context(), strings.Fields(args), &out, &out), says, args)
 	}
 }
 

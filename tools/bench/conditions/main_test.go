@@ -12,6 +12,7 @@ import (
 
 	"github.com/landing-diffusion/landing/base/arrayfile"
 	"github.com/landing-diffusion/landing/experiment"
+	"github.com/landing-diffusion/landing/tools/testkit"
 	"github.com/landing-diffusion/landing/tools/testkit/job"
 )
 
@@ -30,24 +31,16 @@ func TestCompare(t *testing.T) {
 	unseen[3*7] += 1e-4 // row 7 is off its circle
 	data, file := filepath.Join(dir, "data.csv"), filepath.Join(dir, "unseen.npy")
 	var b bytes.Buffer
-	if err := arrayfile.EncodeNPY(&b, arrayfile.Array{Shape: []int{60, 3}, Float64: unseen}); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, arrayfile.EncodeNPY(&b, arrayfile.Array{Shape: []int{60, 3}, Float64: unseen}))
 	for path, text := range map[string]string{data: csv.String(), file: b.String()} {
-		if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, os.WriteFile(path, []byte(text), 0o666))
 	}
 	problem := "name: circles\ncondition: {columns: [r]}\nset: {dim: 2, equality: [{name: r, expr: norm(x) = r}]}\n"
 	r := job.New[*experiment.Run](t, experiment.Load, []byte(problem), "test.yaml", "data.path="+data, "train.epochs=2",
 		"network.width=8", "network.layers=1", "process.steps=10")
-	if err := r.Train(context.Background(), "", experiment.Observer{}); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, r.Train(context.Background(), "", experiment.Observer{}))
 	var out strings.Builder
-	if err := compare(context.Background(), &out, r.Folder.Dir, file, 1); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, compare(context.Background(), &out, r.Folder.Dir, file, 1))
 	for _, want := range []string{"the rows themselves: 59 of 60", "samples: 60 of 60", "solver: 60 of 60"} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("%q\n%s", want, &out)

@@ -15,6 +15,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/landing-diffusion/landing/tools/testkit"
 )
 
 // A faulty is a service that answers as package serve promises, but for what a test changes.
@@ -82,9 +84,7 @@ func TestMeasure(t *testing.T) {
 	const delay = 5 * time.Millisecond
 	f := &faulty{answer: func(w http.ResponseWriter, _ Ask) { time.Sleep(delay) }}
 	row, err := f.begin(t).Measure(t.Context(), Ask{Run: "r", N: 3, Seed: 1, Condition: [][]float64{{2}}}, 4, 0.2)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	// A machine with other work is late, never early.
 	most := 4 * 0.2 / delay.Seconds()
 	if row.Service != "faulty" || row.Run != "r" || row.Samples != 3 || row.Clients != 4 || row.Requests < 4 ||
@@ -130,10 +130,8 @@ func TestMeasureFaults(t *testing.T) {
 			answer: func(http.ResponseWriter, Ask) { time.Sleep(time.Millisecond) },
 		}, "r", "/healthz answers 503"},
 	} {
-		_, err := c.service.begin(t).Measure(t.Context(), Ask{Run: c.run, N: 1}, 2, 5)
-		if err == nil || !strings.Contains(err.Error(), c.says) {
-			t.Errorf("%s: %v; expected %q", what, err, c.says)
-		}
+		testkit.Refused(t, testkit.Err(c.service.begin(t).Measure(t.Context(), Ask{Run: c.run, N: 1}, 2, 5)),
+			c.says, what)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
@@ -211,11 +209,7 @@ func TestSoak(t *testing.T) {
 	want := []Wanted{{Ask{Run: "r", N: 2, Seed: 7}, []byte("7")}}
 	soak := func(f *faulty, length time.Duration) *Soak {
 		t.Helper()
-		s, err := f.begin(t).Soak(t.Context(), want, 8, length)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return s
+		return testkit.Must(f.begin(t).Soak(t.Context(), want, 8, length))
 	}
 	s := soak(&faulty{answer: func(w http.ResponseWriter, a Ask) {
 		time.Sleep(time.Millisecond)

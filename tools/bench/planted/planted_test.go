@@ -14,6 +14,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/landing-diffusion/landing/tools/testkit"
 )
 
 // module writes a module with a package whose test sees some faults, and one that
@@ -33,12 +35,8 @@ func module(t *testing.T) string {
 			"{\n\t\tt.Fail()\n\t}\n}\n",
 	} {
 		path := filepath.Join(root, name)
-		if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, os.MkdirAll(filepath.Dir(path), 0o777))
+		testkit.OK(t, os.WriteFile(path, []byte(text), 0o666))
 	}
 	return root
 }
@@ -50,22 +48,13 @@ func TestFates(t *testing.T) {
 		t.Skip("builds modules")
 	}
 	root := module(t)
-	cache, err := exec.Command("go", "env", "GOCACHE").Output()
-	if err != nil {
-		t.Fatal(err)
-	}
+	cache := testkit.Must(exec.Command("go", "env", "GOCACHE").Output())
 	t.Setenv("GOCACHE", strings.TrimSpace(string(cache))) // which else would move with the baselines
 	t.Setenv("XDG_CACHE_HOME", t.TempDir())
-	before, err := os.ReadFile(filepath.Join(root, "a/a.go"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	before := testkit.Must(os.ReadFile(filepath.Join(root, "a/a.go")))
 	c := config{n: 1000, workers: 2, packages: []string{"a"}, root: root, limit: time.Minute}
 	var progress strings.Builder
-	s, err := run(context.Background(), c, &progress)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := testkit.Must(run(context.Background(), c, &progress))
 	fates := map[string]result{}
 	for _, r := range s.Results {
 		fates[r.Name] = r
@@ -106,19 +95,13 @@ func measuredOnce(t *testing.T, c config, first string) {
 	t.Helper()
 	root := c.root
 	var second strings.Builder
-	tr, err := newTrial(t.Context(), c, &second)
-	if err != nil {
-		t.Fatal(err)
-	}
+	tr := testkit.Must(newTrial(t.Context(), c, &second))
 	for _, s := range []string{"a short: ", "b short: ", "a: "} {
 		if strings.Count("\n"+first, "\n"+s) != 1 || second.String() != "" {
 			t.Errorf("measured %q, then %q; want %s once", first, second.String(), s)
 		}
 	}
-	all, err := plant(root, "a")
-	if err != nil {
-		t.Fatal(err)
-	}
+	all := testkit.Must(plant(root, "a"))
 	for _, s := range []struct {
 		suite
 		function, tests string
@@ -160,10 +143,8 @@ func measuredOnce(t *testing.T, c config, first string) {
 	dir, sleeper := filepath.Join(root, "s"), suite{"s", true}
 	text := "package s\n\nimport (\n\t\"testing\"\n\t\"time\"\n)\n\nfunc TestS(t *testing.T) { time.Sleep(300 * " +
 		"time.Millisecond) }\n"
-	if err := errors.Join(os.Mkdir(dir, 0o777), os.WriteFile(filepath.Join(dir, "s_test.go"), []byte(text), 0o666),
-		tr.compile(filepath.Join(dir, "s.test"), "s")); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, errors.Join(os.Mkdir(dir, 0o777), os.WriteFile(filepath.Join(dir, "s_test.go"), []byte(text), 0o666),
+		tr.compile(filepath.Join(dir, "s.test"), "s")))
 	for _, c := range []struct {
 		limit time.Duration
 		work  float64
@@ -179,13 +160,9 @@ func measuredOnce(t *testing.T, c config, first string) {
 		}
 	}
 	broken := "package b\n\nimport \"testing\"\n\nfunc TestNo(t *testing.T) { t.Fail() }\n"
-	if err := os.WriteFile(filepath.Join(root, "b/b_test.go"), []byte(broken), 0o666); err != nil {
-		t.Fatal(err)
-	}
-	_, err = newTrial(t.Context(), c, io.Discard)
-	if err == nil || !strings.Contains(err.Error(), "TestNo of b short fails before") {
-		t.Errorf("a test that fails on sound code: %v", err)
-	}
+	testkit.OK(t, os.WriteFile(filepath.Join(root, "b/b_test.go"), []byte(broken), 0o666))
+	testkit.Refused(t, testkit.Err(newTrial(t.Context(), c, io.Discard)),
+		"TestNo of b short fails before", "a test that fails on sound code")
 }
 
 // Faults written down are laid over the file that they name, once.
@@ -194,9 +171,7 @@ func TestPatches(t *testing.T) {
 	list := filepath.Join(root, "faults.txt")
 	text := "# a comment\na/a.go\n- if x > 3 {\n- return 3\n+ if x > 3 {\n+ return 5\n\nb/b.go\n- import " +
 		"\"example.org/m/a\"\n+ import \"example.org/m/none\"\n"
-	if err := os.WriteFile(list, []byte(text), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.WriteFile(list, []byte(text), 0o666))
 	m, err := readPatches(root, list)
 	if err != nil || len(m) != 2 {
 		t.Fatalf("%d faults, %v", len(m), err)
@@ -211,12 +186,8 @@ func TestPatches(t *testing.T) {
 		"a/a.go\nb/b.go\n- return x\n":            "expected a line with a file",
 		"a/none.go\n- return x\n+ return x + 1\n": "none.go",
 	} {
-		if err := os.WriteFile(list, []byte(fault), 0o666); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := readPatches(root, list); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%q: %v, want %q", fault, err, want)
-		}
+		testkit.OK(t, os.WriteFile(list, []byte(fault), 0o666))
+		testkit.Refused(t, testkit.Err(readPatches(root, list)), want, fault)
 	}
 }
 
@@ -228,39 +199,24 @@ func TestWeaveManyFiles(t *testing.T) {
 		"a/more.go": "package a\n\nfunc More(_ int, y ...int) int { return len(y) - 1 }\n",
 		"a/last.go": "package a\n\ntype T struct{}\n\nfunc (T) Last(int) (a, b int) { return 1, 2 }\n",
 	} {
-		if err := os.WriteFile(filepath.Join(root, name), []byte(text), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, os.WriteFile(filepath.Join(root, name), []byte(text), 0o666))
 	}
 	var faults []*mutant
 	for _, p := range []string{"a", "b"} {
-		of, err := plant(root, p)
-		if err != nil {
-			t.Fatal(err)
-		}
+		of := testkit.Must(plant(root, p))
 		faults = append(faults, of...)
 	}
 	for i, m := range faults {
 		m.number = i + 1
 	}
 	b := &built{dir: t.TempDir(), unbuilt: map[*mutant]bool{faults[0]: true}}
-	if err := b.weave(root, faults); err != nil {
-		t.Fatal(err)
-	}
-	data, err := os.ReadFile(b.overlay)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, b.weave(root, faults))
+	data := testkit.Must(os.ReadFile(b.overlay))
 	var list struct{ Replace map[string]string }
-	if err := json.Unmarshal(data, &list); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, json.Unmarshal(data, &list))
 	copies, laid := 0, map[string]bool{}
 	for at, by := range list.Replace {
-		text, err := os.ReadFile(by)
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := testkit.Must(os.ReadFile(by))
 		set := token.NewFileSet()
 		file, err := parser.ParseFile(set, at, text, 0)
 		if err != nil || file.Name.Name != filepath.Base(filepath.Dir(at)) || laid[by] {
@@ -290,10 +246,7 @@ func TestMutants(t *testing.T) {
 		"{\n\t\ts += x[j] * 2\n\t\ts = max(s, 1)\n\t}\n" +
 		"\tif i < 3 && s != 0 {\n\t\tpanic(\"p: 3 + 4\")\n\t}\n\treturn -math.Sin(s)\n}\n\nfunc String() string { " +
 		"return \"a\" + \"b\" }\n"
-	all, err := mutants("p/p.go", []byte(source))
-	if err != nil {
-		t.Fatal(err)
-	}
+	all := testkit.Must(mutants("p/p.go", []byte(source)))
 	seen := map[string]bool{}
 	for _, m := range all {
 		seen[m.Kind+": "+m.Was+" -> "+m.Is] = true

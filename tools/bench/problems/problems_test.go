@@ -13,17 +13,14 @@ import (
 	"github.com/landing-diffusion/landing/base/parallel"
 	"github.com/landing-diffusion/landing/constraint"
 	"github.com/landing-diffusion/landing/domain/dataset"
+	"github.com/landing-diffusion/landing/tools/testkit"
 )
 
 func draw(t *testing.T, p *Problem, workers int, seed, batch uint64, n int) []float64 {
 	t.Helper()
 	pool := parallel.New(workers)
 	defer pool.Close()
-	x, err := p.Draw(t.Context(), pool, seed, batch, n)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return x
+	return testkit.Must(p.Draw(t.Context(), pool, seed, batch, n))
 }
 
 // Every problem's file is accepted as it stands, its rows keep all constraints to 1e-12 of
@@ -39,9 +36,7 @@ func TestProblems(t *testing.T) {
 			names[p.Name] = true
 			n := 300
 			_, proc, err := p.Load()
-			if err != nil {
-				t.Fatal(err)
-			}
+			testkit.OK(t, err)
 			if d := proc.Set.Dim(); d != p.Dim || p.Rows < 2 {
 				t.Fatalf("%d rows in R^%d, the set is in R^%d", p.Rows, p.Dim, d)
 			}
@@ -107,22 +102,14 @@ func worst(t *testing.T, set constraint.Set, x []float64, n int) {
 // reread writes data and problem file as the suite does, and loads them as a user would.
 func reread(t *testing.T, p *Problem, x []float64) {
 	t.Helper()
-	data, err := p.Data(x)
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := testkit.Must(p.Data(x))
 	again, err := p.Data(slices.Clone(x))
 	if err != nil || !bytes.Equal(data, again) {
 		t.Errorf("other bytes the second time (%v)", err)
 	}
 	path := filepath.Join(t.TempDir(), p.DataFile())
-	if err := os.WriteFile(path, data, 0o666); err != nil {
-		t.Fatal(err)
-	}
-	read, err := dataset.ReadPoints(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.WriteFile(path, data, 0o666))
+	read := testkit.Must(dataset.ReadPoints(path))
 	if read.D != p.Dim || !slices.Equal(read.X, x) {
 		t.Error("the file holds other numbers")
 	}
@@ -142,10 +129,7 @@ func hurried(t *testing.T, p *Problem, workers, keep int) []float64 {
 	defer pool.Close()
 	c := *p.chains
 	c.burn, c.thin = 3, 1
-	draws, err := c.run(t.Context(), pool, p, 1, keep)
-	if err != nil {
-		t.Fatal(err)
-	}
+	draws := testkit.Must(c.run(t.Context(), pool, p, 1, keep))
 	return c.turned(draws, p.stream(1, 0))
 }
 
@@ -239,9 +223,6 @@ func TestUnits(t *testing.T) {
 
 func problemOf(t *testing.T, name string) Problem {
 	t.Helper()
-	some, err := Named([]string{name})
-	if err != nil {
-		t.Fatal(err)
-	}
+	some := testkit.Must(Named([]string{name}))
 	return some[0]
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/landing-diffusion/landing/base/parallel"
 	"github.com/landing-diffusion/landing/constraint"
+	"github.com/landing-diffusion/landing/tools/testkit"
 )
 
 // A view has the rows of its problem moved, or in another order: its own set knows them to round-off,
@@ -24,10 +25,7 @@ func TestViews(t *testing.T) {
 			continue // chains take long; matrices of 300 rows and files of 200 000 say nothing more
 		}
 		base := draw(t, &p, 2, 3, 0, n)
-		was, err := p.Observables()
-		if err != nil {
-			t.Fatal(err)
-		}
+		was := testkit.Must(p.Observables())
 		for _, v := range Views() {
 			q, err := p.In(v)
 			if p.formulas() == "" && (v.Turned || v.Unit != 0) {
@@ -37,9 +35,7 @@ func TestViews(t *testing.T) {
 				}
 				continue
 			}
-			if err != nil {
-				t.Fatal(err)
-			}
+			testkit.OK(t, err)
 			count++
 			_, proc, err := q.Load()
 			if err != nil {
@@ -115,10 +111,7 @@ func sorted(x []float64, d int) [][]float64 {
 // Views come by problem, in the order they were asked for; none is the problem itself, and one that
 // is not there is an error that names those that are.
 func TestSeen(t *testing.T) {
-	some, err := Named([]string{"box", "torus"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	some := testkit.Must(Named([]string{"box", "torus"}))
 	seen, err := Seen(some, []string{"turned", "itself"})
 	if err != nil || len(seen) != 4 || seen[0].Name != "torus-turned" || seen[1].Name != "torus" ||
 		seen[2].Name != "box-turned" || !strings.Contains(string(seen[2].Source()), "*x)/1") {

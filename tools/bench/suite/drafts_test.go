@@ -40,9 +40,7 @@ func TestDraftsTrain(t *testing.T) {
 		t.Run(p.Name, func(t *testing.T) {
 			c := &Config{Out: t.TempDir(), Pool: pool}
 			dir, _, err := c.Write(t.Context(), &p)
-			if err != nil {
-				t.Fatal(err)
-			}
+			testkit.OK(t, err)
 			drafted(t, filepath.Join(dir, p.DataFile()), "", pool)
 		})
 	}
@@ -51,10 +49,7 @@ func TestDraftsTrain(t *testing.T) {
 		"robot/L10_labels.npy": flat, "robot/L20_labels.npy": flat, "robot/L30_labels.npy": flat,
 		"robot/L40_labels.npy": flat, "mesh/bunny_sdf.npz": network, "mesh/spot_sdf.npz": network,
 	}
-	files, err := filepath.Glob(filepath.Join(testkit.Shared(t, "data"), "*", "*"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	files := testkit.Must(filepath.Glob(filepath.Join(testkit.Shared(t, "data"), "*", "*")))
 	for _, file := range files {
 		name := filepath.Base(filepath.Dir(file)) + "/" + filepath.Base(file)
 		if ext := filepath.Ext(name); ext == ".obj" || ext == ".ply" || strings.Contains(name, "README") {
@@ -72,14 +67,10 @@ func drafted(t *testing.T, file, refused string, pool *parallel.Pool) {
 	t.Helper()
 	d, err := draft.New(draft.Options{Path: file})
 	if refused != "" {
-		if err == nil || !strings.Contains(err.Error(), refused) {
-			t.Errorf("%v, want it refused for %q", err, refused)
-		}
+		testkit.Refused(t, err, refused)
 		return
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	small := []string{"data.path=" + file, "train.epochs=1", "train.times_per_path=1", "network.width=8",
 		"network.layers=1", "generate.max_failed=1"}
 	p, err := problem.Load([]byte(d.YAML), "problem.yaml", "", problem.ParseSettings(small...))
@@ -96,21 +87,10 @@ func drafted(t *testing.T, file, refused string, pool *parallel.Pool) {
 		}
 	}
 	run := job.New[*experiment.Run](t, experiment.Load, []byte(d.YAML), "problem.yaml", small...)
-	if err := run.Train(t.Context(), "", experiment.Observer{}); err != nil {
-		t.Fatal(err)
-	}
-	net, err := run.Trained("")
-	if err != nil {
-		t.Fatal(err)
-	}
-	prior, err := run.Prior(t.Context(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	s, err := run.Generate(t.Context(), net, prior, 20, 0, 1, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, run.Train(t.Context(), "", experiment.Observer{}))
+	net := testkit.Must(run.Trained(""))
+	prior := testkit.Must(run.Prior(t.Context(), nil))
+	s := testkit.Must(run.Generate(t.Context(), net, prior, 20, 0, 1, nil))
 	var off *judge.ViolationError
 	if _, err := judge.CheckViolation(run.Process.Set, s, run.Reference().Limit()); errors.As(err, &off) {
 		t.Error(err)

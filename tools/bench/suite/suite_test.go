@@ -20,14 +20,12 @@ import (
 	"github.com/landing-diffusion/landing/judge/verdict"
 	"github.com/landing-diffusion/landing/problem"
 	"github.com/landing-diffusion/landing/tools/bench/problems"
+	"github.com/landing-diffusion/landing/tools/testkit"
 )
 
 func named(t *testing.T, name string) *problems.Problem {
 	t.Helper()
-	some, err := problems.Named([]string{name})
-	if err != nil {
-		t.Fatal(err)
-	}
+	some := testkit.Must(problems.Named([]string{name}))
 	return &some[0]
 }
 
@@ -49,10 +47,7 @@ func config(t *testing.T) *Config {
 // opened, and is not written over.
 func TestMeasure(t *testing.T) {
 	c, p := config(t), named(t, "rows-200")
-	r, err := c.Measure(t.Context(), p, func(string) {})
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := testkit.Must(c.Measure(t.Context(), p, func(string) {}))
 	if r.Epochs != 2 || r.Samples != 200 || r.Failed != 0 || !(r.Violation < 1e-9) || r.Error != "" {
 		t.Errorf("%+v", r)
 	}
@@ -68,13 +63,8 @@ func TestMeasure(t *testing.T) {
 	if r.Start == "" || r.Verdict == "good" || r.Seconds.All < r.Seconds.Train {
 		t.Errorf("start %q, verdict %q, seconds %+v", r.Start, r.Verdict, r.Seconds)
 	}
-	if _, err := json.Marshal(r); err != nil {
-		t.Error(err)
-	}
-	again, err := experiment.Open(t.Context(), filepath.Join(r.Folder, "run"), "", c.Pool, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, testkit.Err(json.Marshal(r)))
+	again := testkit.Must(experiment.Open(t.Context(), filepath.Join(r.Folder, "run"), "", c.Pool, nil))
 	if again.Problem.Observe != nil || again.Data.N != 200 {
 		t.Error("the run is not of data and set alone")
 	}
@@ -97,11 +87,8 @@ func TestTime(t *testing.T) {
 	c.Settings[0] = "train.epochs=1000000"
 	var r *Result
 	for c.For = 2 * time.Second; ; c.For *= 2 {
-		var err error
 		c.Out = fmt.Sprint(out, c.For)
-		if r, err = c.Measure(t.Context(), named(t, "rows-200"), func(string) {}); err != nil {
-			t.Fatal(err)
-		}
+		r = testkit.Must(c.Measure(t.Context(), named(t, "rows-200"), func(string) {}))
 		if !strings.Contains(r.Error, "before its first batch") {
 			break
 		}
@@ -130,9 +117,7 @@ func TestMeasureFaults(t *testing.T) {
 	if err != nil || !strings.Contains(r.Verdict, "process.friction") || r.Passed != (Passed{}) {
 		t.Errorf("%+v, %v", r, err)
 	}
-	if _, err := json.Marshal(r); err != nil {
-		t.Error(err)
-	}
+	testkit.OK(t, testkit.Err(json.Marshal(r)))
 }
 
 // Draws of the law itself are good by the bars, and one point again and again is not: what the
@@ -140,10 +125,7 @@ func TestMeasureFaults(t *testing.T) {
 // 1 %, so that more than two of 22 problems have one of 0.2 %; observables at 1.5 × their floor have
 // none worth counting.
 func TestLawsAreGood(t *testing.T) {
-	all, err := problems.Named(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	all := testkit.Must(problems.Named(nil))
 	pool := parallel.New(2)
 	defer pool.Close()
 	alarms := 0
@@ -152,18 +134,9 @@ func TestLawsAreGood(t *testing.T) {
 		case "ring6", "ring8", "ball-chain", "rows-200000", "d300":
 			continue // take long
 		}
-		x, err := p.Draw(t.Context(), pool, 1, 0, p.Rows)
-		if err != nil {
-			t.Fatal(err)
-		}
-		samples, err := p.Draw(t.Context(), pool, 1, 1, p.Rows)
-		if err != nil {
-			t.Fatal(err)
-		}
-		law, err := p.Draw(t.Context(), pool, 1, 2, p.Rows)
-		if err != nil {
-			t.Fatal(err)
-		}
+		x := testkit.Must(p.Draw(t.Context(), pool, 1, 0, p.Rows))
+		samples := testkit.Must(p.Draw(t.Context(), pool, 1, 1, p.Rows))
+		law := testkit.Must(p.Draw(t.Context(), pool, 1, 2, p.Rows))
 		train, held := heldOut(x, p.Dim)
 		judge := func(samples []float64, points, relabelled int) *Result {
 			r := &Result{Problem: p.Name, Start: "empirical", StartP: metric.NaN, Samples: p.Rows,
@@ -173,10 +146,7 @@ func TestLawsAreGood(t *testing.T) {
 				SampleNearest: metric.NearestDistances(nil, samples, train, p.Dim),
 				HeldNearest:   metric.NearestDistances(nil, held, train, p.Dim),
 				Start:         &verdict.Start{Prior: "empirical"}, Seed: 1}
-			var err error
-			if e.Numbers, err = r.observe(&p, x, train, samples, law, 1, pool); err != nil {
-				t.Fatal(err)
-			}
+			e.Numbers = testkit.Must(r.observe(&p, x, train, samples, law, 1, pool))
 			v := verdict.Of(e)
 			r.Judged = &v
 			r.judge()

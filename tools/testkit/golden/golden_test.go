@@ -6,15 +6,14 @@ import (
 	"os/exec"
 	"strings"
 	"testing"
+
+	"github.com/landing-diffusion/landing/tools/testkit"
 )
 
 // The numbers are promises: every file is the one that SHA256SUMS lists, and
 // there is no other.
 func TestFiles(t *testing.T) {
-	list, err := files.ReadFile("testdata/SHA256SUMS")
-	if err != nil {
-		t.Fatal(err)
-	}
+	list := testkit.Must(files.ReadFile("testdata/SHA256SUMS"))
 	want := map[string]string{}
 	for line := range strings.Lines(string(list)) {
 		sum, name, ok := strings.Cut(strings.TrimSpace(line), "  ")
@@ -23,19 +22,13 @@ func TestFiles(t *testing.T) {
 		}
 		want[name] = sum
 	}
-	entries, err := files.ReadDir("testdata")
-	if err != nil {
-		t.Fatal(err)
-	}
+	entries := testkit.Must(files.ReadDir("testdata"))
 	seen := 0
 	for _, e := range entries {
 		if e.Name() == "README.md" || e.Name() == "SHA256SUMS" {
 			continue
 		}
-		b, err := files.ReadFile("testdata/" + e.Name())
-		if err != nil {
-			t.Fatal(err)
-		}
+		b := testkit.Must(files.ReadFile("testdata/" + e.Name()))
 		if got := fmt.Sprintf("%x", sha256.Sum256(b)); got != want[e.Name()] {
 			t.Errorf("%s has SHA-256 %s, listed is %q", e.Name(), got, want[e.Name()])
 		}

@@ -11,6 +11,7 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
+	"github.com/landing-diffusion/landing/tools/testkit"
 	"github.com/landing-diffusion/landing/tools/testkit/golden"
 )
 
@@ -31,13 +32,8 @@ func starts() (out [][]float64) {
 func TestPaperGolden(t *testing.T) {
 	const file = "../golden/testdata/paper.json"
 	if *update {
-		data, err := json.MarshalIndent(NewPaperGolden(starts()), "", " ")
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(file, append(data, '\n'), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		data := testkit.Must(json.MarshalIndent(NewPaperGolden(starts()), "", " "))
+		testkit.OK(t, os.WriteFile(file, append(data, '\n'), 0o666))
 		return // the next build embeds it
 	}
 	var want PaperGolden

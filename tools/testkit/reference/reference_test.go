@@ -9,19 +9,14 @@ import (
 	"github.com/landing-diffusion/landing/constraint/geometry"
 	"github.com/landing-diffusion/landing/constraint/zoo"
 	"github.com/landing-diffusion/landing/tools/constrainttest"
+	"github.com/landing-diffusion/landing/tools/testkit"
 )
 
 // Rows passes the suite of all sets; its components at X are those of zoo's at Xᵀ.
 func TestRows(t *testing.T) {
-	s, err := NewRows(3, zoo.OrthogonalOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := testkit.Must(NewRows(3, zoo.OrthogonalOptions{}))
 	constrainttest.Run(t, s, constrainttest.Options{})
-	two, err := NewRows(2, zoo.OrthogonalOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	two := testkit.Must(NewRows(2, zoo.OrthogonalOptions{}))
 	// X = (1 2; 0 1): XXᵀ − I = (4 2; 2 0).
 	for i, v := range constraint.Values(two, []float64{1, 2, 0, 1}) {
 		if want := []float64{4, 2, 0}[i]; v != want {
@@ -33,14 +28,9 @@ func TestRows(t *testing.T) {
 // The reference's projector is (V − XVᵀX)/2, off Σ too; here
 // XVᵀX = (3 17; 4 20).
 func TestGroupProjector(t *testing.T) {
-	s, err := NewGroup(2, zoo.OrthogonalOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := testkit.Must(NewGroup(2, zoo.OrthogonalOptions{}))
 	g, got := geometry.New(s, 1, 0), make([]float64, 4)
-	if err := g.At([]float64{1, 1, 0, 2}, 1); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, g.At([]float64{1, 1, 0, 2}, 1))
 	g.Tangent(got, []float64{1, 2, 3, 4})
 	for e, want := range []float64{-1, -7.5, -0.5, -8} {
 		if got[e] != want {

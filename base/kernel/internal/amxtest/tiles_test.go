@@ -56,8 +56,7 @@ var program = []string{
 
 func step(t *testing.T, s *state, g *[16]uint64, m memory, code string) error {
 	t.Helper()
-	b, err := hex.DecodeString(strings.ReplaceAll(code, " ", ""))
-	testkit.OK(t, err)
+	b := testkit.Must(hex.DecodeString(strings.ReplaceAll(code, " ", "")))
 	in, ok := decode(append(append([]byte(nil), b...), make([]byte, 15)...))
 	if !ok || in.length != len(b) {
 		t.Fatalf("%s: decoded %+v, %v", code, in, ok)
@@ -110,23 +109,17 @@ func TestProgram(t *testing.T) {
 func TestFaults(t *testing.T) {
 	m := make(ram, 1024)
 	var g [16]uint64
-	if err := step(t, new(state), &g, m, "c4 e2 7b 49 c0"); err == nil ||
-		!strings.Contains(err.Error(), "tile 0 is not configured") {
-		t.Errorf("tilezero without a configuration: %v", err)
-	}
+	testkit.Refused(t, step(t, new(state), &g, m, "c4 e2 7b 49 c0"),
+		"tile 0 is not configured", "tilezero without a configuration")
 	s := &state{configured: true}
 	for tile, shape := range map[int][2]int{0: {2, 4}, 4: {2, 12}, 6: {2, 4}} {
 		s.rows[tile], s.cols[tile] = shape[0], shape[1]
 	}
-	if err := step(t, s, &g, m, "c4 e2 4a 5c c4"); err == nil ||
-		!strings.Contains(err.Error(), "shapes do not fit: 2×4 += 2×12 · 2×4 bytes") {
-		t.Errorf("shapes that do not fit: %v", err)
-	}
+	testkit.Refused(t, step(t, s, &g, m, "c4 e2 4a 5c c4"),
+		"shapes do not fit: 2×4 += 2×12 · 2×4 bytes", "shapes that do not fit")
 	var c [64]byte
 	c[0], c[48], c[16] = 1, 17, 64
-	if err := new(state).configure(c); err == nil || !strings.Contains(err.Error(), "tile 0 has 17 rows of 64 bytes") {
-		t.Errorf("too many rows: %v", err)
-	}
+	testkit.Refused(t, new(state).configure(c), "tile 0 has 17 rows of 64 bytes", "too many rows")
 	for _, code := range []string{"c4 e2 79 49 c0", "c5 f8 77", "0f 0b", "c4 e2 7d 5c c4"} {
 		b, _ := hex.DecodeString(strings.ReplaceAll(code, " ", ""))
 		if in, ok := decode(append(b, make([]byte, 15)...)); ok {

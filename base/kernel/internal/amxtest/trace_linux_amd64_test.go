@@ -27,8 +27,7 @@ func TestRunIsTransparent(t *testing.T) {
 		}
 		os.Exit(7)
 	}
-	out, err := os.CreateTemp(t.TempDir(), "out")
-	testkit.OK(t, err)
+	out := testkit.Must(os.CreateTemp(t.TempDir(), "out"))
 	defer out.Close()
 	r, err := Run(out, append(os.Environ(), "AMXTEST=1"), os.Args[0], "-test.run=^TestRunIsTransparent$")
 	if errors.Is(err, ErrPermission) {

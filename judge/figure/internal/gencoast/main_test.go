@@ -13,15 +13,14 @@ import (
 // anticlockwise, which has to be turned round.
 func TestLand(t *testing.T) {
 	var topo topology
-	err := json.Unmarshal([]byte(`{
+	testkit.OK(t, json.Unmarshal([]byte(`{
 		"transform": {"scale": [0.1, 0.01], "translate": [-10, 5]},
 		"objects": {"land": {"type": "MultiPolygon", "arcs": [[[0, -2], [2]]]}},
 		"arcs": [
 			[[0, 0], [100, 0], [0, 1000]],
 			[[0, 0], [0, 1000], [100, 0]],
 			[[20, 200], [10, 0], [0, 100], [-10, -100]]
-		]}`), &topo)
-	testkit.OK(t, err)
+		]}`), &topo))
 	rings := testkit.Must(topo.land())
 	var b strings.Builder
 	testkit.OK(t, write(&b, rings))

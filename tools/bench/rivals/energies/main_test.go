@@ -1,19 +1,16 @@
 package main
 
 import (
-	"strings"
 	"testing"
 
 	"github.com/landing-diffusion/landing/domain/molecule/amber"
+	"github.com/landing-diffusion/landing/tools/testkit"
 )
 
 // Both kinds of timing run, on the built-in molecule and on one from a file, and are of the size
 // of microseconds; a third kind is refused.
 func TestMeasure(t *testing.T) {
-	file, err := amber.ReadPrmtop("../../../../domain/molecule/amber/testdata/dipeptide.prmtop")
-	if err != nil {
-		t.Fatal(err)
-	}
+	file := testkit.Must(amber.ReadPrmtop("../../../../domain/molecule/amber/testdata/dipeptide.prmtop"))
 	for _, s := range []*amber.System{amber.AlanineDipeptide(), file} {
 		for _, what := range []string{"energies", "steps"} {
 			million, err := measure(what, s, amber.Vacuum, amber.AlanineStart(), 0.02)
@@ -22,8 +19,5 @@ func TestMeasure(t *testing.T) {
 			}
 		}
 	}
-	_, err = measure("calls", file, amber.Vacuum, amber.AlanineStart(), 1)
-	if err == nil || !strings.Contains(err.Error(), `"calls"`) {
-		t.Errorf("%v", err)
-	}
+	testkit.Refused(t, testkit.Err(measure("calls", file, amber.Vacuum, amber.AlanineStart(), 1)), `"calls"`)
 }

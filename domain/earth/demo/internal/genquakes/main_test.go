@@ -11,14 +11,13 @@ import (
 
 func TestReduce(t *testing.T) {
 	var f feed
-	err := json.Unmarshal([]byte(`{"features": [
+	testkit.OK(t, json.Unmarshal([]byte(`{"features": [
 		{"properties": {"time": 86400000, "type": "earthquake"},
 			"geometry": {"coordinates": [-118.6671667, 34.4945, 26.49]}},
 		{"properties": {"time": 0, "type": "quarry blast"}, "geometry": {"coordinates": [1, 2, 3]}},
 		{"properties": {"time": 0, "type": "earthquake"}, "geometry": null},
 		{"properties": {"time": 172800000, "type": "earthquake"}, "geometry": {"coordinates": [10, -0.00001]}}
-	]}`), &f)
-	testkit.OK(t, err)
+	]}`), &f))
 	var b strings.Builder
 	testkit.OK(t, reduce(bufio.NewWriter(&b), f))
 	if want := "latitude,longitude\n34.4945,-118.6672\n0,10\n"; !strings.HasSuffix(b.String(), want) {
