@@ -166,8 +166,7 @@ func TestAlignedRun(t *testing.T) {
 	}
 }
 
-// A set or a potential that sees how points lie in space is none for a network that does
-// not, and is named.
+// A set or a potential that sees how points lie in space is none for a network that does not, and is named.
 func TestAlignedSeesNothingFixed(t *testing.T) {
 	data := chains(t, t.TempDir(), 60, -1)
 	for want, settings := range map[string][]string{

@@ -317,8 +317,7 @@ func TestConditionKeys(t *testing.T) {
 	}
 }
 
-// Data of any kind may have its condition in a file of its own, or in columns of its own
-// file: one way is the other.
+// Data of any kind may have its condition in a file of its own, or in columns of its own file: one way is the other.
 func TestConditionFiles(t *testing.T) {
 	folder := t.TempDir()
 	write := func(name, text string) string {

@@ -111,8 +111,7 @@ func TestViolationOfSeveral(t *testing.T) {
 	}
 }
 
-// Copies and the two-sample test are of points as their domain lays them: there the two
-// hemispheres are one.
+// Copies and the two-sample test are of points as their domain lays them: there the two hemispheres are one.
 func TestLaid(t *testing.T) {
 	e := begin(t)
 	n := len(e.HeldOutRows) / 3

@@ -56,9 +56,8 @@ func TestMemoriserShows(t *testing.T) {
 	}
 }
 
-// The sphere written as a formula trains to the same weights as the zoo's, up to
-// the round-off of the projections, in float32. One-step targets: windows on the zoo's
-// sphere use its geodesics.
+// The sphere written as a formula trains to the same weights as the zoo's, up to the round-off of the projections, in
+// float32. One-step targets: windows on the zoo's sphere use its geodesics.
 func TestFormulaTrainsAsZoo(t *testing.T) {
 	weights := func(settings ...string) []float32 {
 		e := begin(t, append([]string{"prior=empirical", "process.terminal_projection=false", "train.window=0"},
@@ -152,8 +151,7 @@ func TestTrainingIgnoresHeldOut(t *testing.T) {
 	}
 }
 
-// A share of lost samples above generate.max_failed is an error beside the
-// samples.
+// A share of lost samples above generate.max_failed is an error beside the samples.
 func TestTooManyLost(t *testing.T) {
 	e := begin(t, "process.method=OLLA-P", "process.steps=4", "process.horizon=4", "process.sigma={min: 1, max: 2}")
 	var bad *judge.FailedError

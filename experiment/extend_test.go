@@ -37,9 +37,8 @@ func extended(t *testing.T, r *Run, settings ...string) *Run {
 	return testkit.Must(r.Extend(problem.ParseSettings(settings...), "", []string{"test"}))
 }
 
-// A finished run that goes on begins its rate where that of a run of so many epochs would be,
-// and ends at 0; its first end stays, and is what it was; a process that is killed on the way
-// goes on to the same bytes.
+// A finished run that goes on begins its rate where that of a run of so many epochs would be, and ends at 0; its first
+// end stays, and is what it was; a process that is killed on the way goes on to the same bytes.
 func TestExtendAFinishedRun(t *testing.T) {
 	e := begin(t, append(short, "train.epochs=8")...)
 	trainTo(t, e, Observer{})
@@ -97,8 +96,7 @@ func TestExtendAFinishedRun(t *testing.T) {
 	}
 }
 
-// A run that is stopped before its rate falls and goes on with more epochs is one that was
-// begun with them.
+// A run that is stopped before its rate falls and goes on with more epochs is one that was begun with them.
 func TestExtendAStoppedRun(t *testing.T) {
 	e := begin(t, append(short, "train.epochs=8")...)
 	ctx, cancel := context.WithCancel(context.Background())

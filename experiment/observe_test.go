@@ -171,8 +171,7 @@ func TestObservableWithoutValue(t *testing.T) {
 	}
 }
 
-// Parts of a published distance that compares observables have their histograms too, and
-// the page shows each once.
+// Parts of a published distance that compares observables have their histograms too, and the page shows each once.
 func TestHistogramsOfAPublishedDistance(t *testing.T) {
 	const text = "name: r\ndata: {kind: points}\nset: {kind: special_orthogonal, n: 3}\n"
 	rotations := func(n int, by float64) (rows [][]float64) {

@@ -92,8 +92,7 @@ func TestUniformPriorIsRecorded(t *testing.T) {
 	}
 }
 
-// keptPrior opens a run whose prior was made: it is read, not made again, and a
-// damaged file is refused by name.
+// keptPrior opens a run whose prior was made: it is read, not made again, and a damaged file is refused by name.
 func keptPrior(t *testing.T, f *run.Folder, want []float64) {
 	t.Helper()
 	pool := parallel.New(1)
@@ -147,8 +146,7 @@ set:
 	}
 }
 
-// What is auto is chosen once: the run folder holds numbers and reasons, and
-// opens with the same.
+// What is auto is chosen once: the run folder holds numbers and reasons, and opens with the same.
 func TestChosenIsRecorded(t *testing.T) {
 	const text = `
 name: window
@@ -214,10 +212,9 @@ set:
 	open(langevin.PaperWalls)
 }
 
-// The empirical prior holds the last states of good forward paths from training
-// rows, with noise that training never uses: of all rows equally often, and of few rows
-// until there are 10 000, each time with other noise. A share of failed paths above
-// train.max_failed is an error that names it.
+// The empirical prior holds the last states of good forward paths from training rows, with noise that training never
+// uses: of all rows equally often, and of few rows until there are 10 000, each time with other noise. A share of
+// failed paths above train.max_failed is an error that names it.
 func TestEmpiricalPrior(t *testing.T) {
 	for _, method := range []string{"ULLA", "OLLA-P"} {
 		e := begin(t, "prior=empirical", "process.method="+method, "process.steps=4", "process.horizon=0.4",
@@ -303,8 +300,7 @@ func TestPriorPaths(t *testing.T) {
 	}
 }
 
-// A share of lost draws above the limit, or all of them, is an error that names its
-// key.
+// A share of lost draws above the limit, or all of them, is an error that names its key.
 func TestLostDraws(t *testing.T) {
 	for _, c := range []struct {
 		lost, of int

@@ -113,8 +113,7 @@ func TestDiagnose(t *testing.T) {
 	}
 }
 
-// Folders of samples are named by what changed, and differ where it differs, however many
-// keys that are.
+// Folders of samples are named by what changed, and differ where it differs, however many keys that are.
 func TestOut(t *testing.T) {
 	r := &Run{}
 	if got := r.Out("a"); got != "a" {

@@ -105,8 +105,7 @@ func TestRunThatKeptNoFiles(t *testing.T) {
 	}
 }
 
-// A manifest that names what this version does not know, or a file outside the
-// folder, is refused.
+// A manifest that names what this version does not know, or a file outside the folder, is refused.
 func TestManifestFaults(t *testing.T) {
 	e, _ := levelSetRun(t)
 	for _, c := range []struct {

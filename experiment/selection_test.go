@@ -32,8 +32,7 @@ func rotations(t *testing.T, pool *parallel.Pool, change func(x []float64)) (*Lo
 	return Load(t.Context(), p, pool, nil)
 }
 
-// Data with det < 0 is refused with its row; samples there are lost, counted and
-// written out nowhere.
+// Data with det < 0 is refused with its row; samples there are lost, counted and written out nowhere.
 func TestWrongComponent(t *testing.T) {
 	pool := parallel.New(1)
 	defer pool.Close()

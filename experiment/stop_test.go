@@ -21,9 +21,8 @@ import (
 	"github.com/landing-diffusion/landing/tools/testkit/job"
 )
 
-// judgedRun begins a run that held-out distances end. With the rate 0.003 they no longer fall after
-// epoch 211, with 0.005 and five steps only they rise, on the machine of this writing: tests ask
-// which.
+// judgedRun begins a run that held-out distances end. With the rate 0.003 they no longer fall after epoch 211, with
+// 0.005 and five steps only they rise, on the machine of this writing: tests ask which.
 func judgedRun(t *testing.T, rate float64, settings ...string) *Run {
 	return begin(t, append([]string{"train.stop=held_out", "train.epochs=2000", "train.batch=32", "train.anneal=0.5",
 		"train.refresh=10", "train.times_per_path=5", "process.steps=5", "train.checkpoint_every=1e6",

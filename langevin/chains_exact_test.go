@@ -14,10 +14,9 @@ import (
 	"github.com/landing-diffusion/landing/tools/testkit"
 )
 
-// Chains of every kind keep the draws that they say, and count what they do: of burn + keep·thin
-// steps every thin-th behind burn, each of all kept is where the chain was; projections of a step are
-// one, of the splitting two, of HMC two a leap, there and back; only HMC refuses; progress is heard
-// every 256 steps, of one block.
+// Chains of every kind keep the draws that they say, and count what they do: of burn + keep·thin steps every thin-th
+// behind burn, each of all kept is where the chain was; projections of a step are one, of the splitting two, of HMC two
+// a leap, there and back; only HMC refuses; progress is heard every 256 steps, of one block.
 func TestChainsCount(t *testing.T) {
 	const count, burn, keep, thin = 40, 490, 8, 3
 	const steps = burn + keep*thin
@@ -137,8 +136,7 @@ func TestWallsAlongNormals(t *testing.T) {
 	}
 }
 
-// A state is inside up to 10⁻¹²: a step from there that no mirror brings back stays, one from further
-// out is projected.
+// A state is inside up to 10⁻¹²: a step from there that no mirror brings back stays, one from further out is projected.
 func TestInsideToRoundOff(t *testing.T) {
 	hill := wall(func(x float64) (float64, float64) { return 1 - (x-2)*(x-2), -2 * (x - 2) })         // beyond: (1, 3)
 	for out, stays := range map[float64]bool{0: true, 0.45e-12: true, 0.55e-12: false, 1e-9: false} { // g is twice that

@@ -9,8 +9,7 @@ import (
 	"github.com/landing-diffusion/landing/tools/testkit"
 )
 
-// c_k is what it is said to be: by how many units of noise a unit score moves the
-// backward step x_{k+1} → x_k.
+// c_k is what it is said to be: by how many units of noise a unit score moves the backward step x_{k+1} → x_k.
 func TestScoreCoefficient(t *testing.T) {
 	unit := scoreFunc(func(dst, _, _ []float64, _ float64) { dst[0] = 1 })
 	for _, m := range []Method{OLLA, ULLA} {
@@ -68,8 +67,7 @@ func TestScoreGains(t *testing.T) {
 	}
 }
 
-// The monotone rate makes the largest ρ of the steps in use one. On an affine set a
-// step leaves the share 1 − ρ_k of h.
+// The monotone rate makes the largest ρ of the steps in use one. On an affine set a step leaves the share 1 − ρ_k of h.
 func TestLandingRates(t *testing.T) {
 	for c, used := range map[Convention]int{Paper: 6, Reference: 5} {
 		p := process(zoo.Affine{A: [][]float64{{1, 2}}, B: []float64{0.5}}, OLLA)

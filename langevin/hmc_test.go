@@ -29,10 +29,9 @@ func quadrature(u1, v1 float64, x func(u, v float64) []float64, area func(u, v f
 	return sum / all
 }
 
-// Constrained HMC has the law exp(−f) by area, whatever its step: means over 48
-// independent chains against quadrature. A limit of 5 standard errors with 47 degrees
-// of freedom has a false alarm with odds of 9e-6 a mean, 2e-4 of all; standard errors are
-// held to the number that the table says.
+// Constrained HMC has the law exp(−f) by area, whatever its step: means over 48 independent chains against quadrature.
+// A limit of 5 standard errors with 47 degrees of freedom has a false alarm with odds of 9e-6 a mean, 2e-4 of all;
+// standard errors are held to the number that the table says.
 func TestHMC(t *testing.T) {
 	if testing.Short() {
 		t.Skip("a law, for seconds")

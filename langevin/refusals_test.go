@@ -291,8 +291,7 @@ func TestLevelWhereTheRankDrops(t *testing.T) {
 	if free, err := Level(zoo.Euclidean{D: 2}, f); err != nil || fmt.Sprint(free) != fmt.Sprint(f) {
 		t.Errorf("of no equalities the level is %v, %v", free, err)
 	}
-	// A potential without values has none before a condition either, and its force does not
-	// reach the condition.
+	// A potential without values has none before a condition either, and its force does not reach the condition.
 	b := Before(blind{}, 2, 1)
 	if _, ok := b.(Energy); ok {
 		t.Error("values of a potential that has none")

@@ -121,8 +121,7 @@ func TestStepCovariance(t *testing.T) {
 	}
 }
 
-// On an affine set h_{k+1} = (1 − ασ_k²Δt) h_k to round-off with noise on, and
-// implicit landing is exact in one step.
+// On an affine set h_{k+1} = (1 − ασ_k²Δt) h_k to round-off with noise on, and implicit landing is exact in one step.
 func TestAffineLandingIsExact(t *testing.T) {
 	set := several(t)["affine"]
 	for _, m := range []Method{OLLA, ULLA} {
@@ -184,9 +183,8 @@ func TestAffineLandingIsExactBackward(t *testing.T) {
 	}
 }
 
-// A ULLA step off Σ with curvature terms minus one without is
-// −τ²∇JᵀG†(𝓗₁ ∓ α𝓗₂), minus forward and plus backward, with α = 1/τ if landing
-// is implicit.
+// A ULLA step off Σ with curvature terms minus one without is −τ²∇JᵀG†(𝓗₁ ∓ α𝓗₂), minus forward and plus backward, with
+// α = 1/τ if landing is implicit.
 func TestULLACurvatureTerm(t *testing.T) {
 	// Not the torus or sphere: their h is a distance, so ∇²h ∇h = 0 and 𝓗₂ = 0.
 	set := zoo.Ellipsoid{Axes: []float64{1, 2, 0.5}}
@@ -335,8 +333,7 @@ func (r rootless) Jacobians(v, j, x []float64, n int) {
 	}
 }
 
-// An active inequality follows g + ε the same way, and an inactive one is not
-// there.
+// An active inequality follows g + ε the same way, and an inactive one is not there.
 func TestInequalityLanding(t *testing.T) {
 	set := halfSpace{}
 	p := process(set, OLLA)
@@ -379,8 +376,7 @@ func (h halfSpace) Jacobians(v, j, x []float64, n int) {
 	}
 }
 
-// The collapsed, position-only ULLA is the two-variable O-B̃-A scheme on an
-// affine set, where Π does not depend on x.
+// The collapsed, position-only ULLA is the two-variable O-B̃-A scheme on an affine set, where Π does not depend on x.
 func TestCollapsedULLA(t *testing.T) {
 	set := several(t)["affine"].(zoo.Affine)
 	p := process(set, ULLA)

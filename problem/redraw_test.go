@@ -132,9 +132,8 @@ func TestRedrawWalls(t *testing.T) {
 	}
 }
 
-// What a network has learned of the space around a set serves all methods that know of the set only
-// when they generate, with their own options, which are noted; and no method whose paths are on the
-// set, nor the other way round.
+// What a network has learned of the space around a set serves all methods that know of the set only when they generate,
+// with their own options, which are noted; and no method whose paths are on the set, nor the other way round.
 func TestRedrawByRivals(t *testing.T) {
 	p := trainedProblem(t, strings.Replace(strings.Replace(sphere, "uniform", "empirical", 1), "ULLA, steps: 50",
 		"guided, steps: 50, options: {strength: 3}", 1))

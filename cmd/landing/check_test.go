@@ -41,8 +41,7 @@ const armSummed = armHead + `
         + relu(0.2 - norm([sum(c[0:4]) - 2, sum(s[0:4]) - 1.5]))"}
 `
 
-// The summed form of the arm's constraints fails with its reason and exit code 4;
-// the separate form passes.
+// The summed form of the arm's constraints fails with its reason and exit code 4; the separate form passes.
 func TestCheckArm(t *testing.T) {
 	dir := t.TempDir()
 	for name, text := range map[string]string{"separate.yaml": armSeparate, "summed.yaml": armSummed} {
@@ -80,8 +79,7 @@ func TestCheckArm(t *testing.T) {
 	}
 }
 
-// check says what is wrong where other verbs refuse, and refuses what leaves
-// nothing to look at.
+// check says what is wrong where other verbs refuse, and refuses what leaves nothing to look at.
 func TestCheckVerb(t *testing.T) {
 	dir := t.TempDir()
 	write := func(name, text string) {

@@ -94,8 +94,7 @@ func TestLinksOut(t *testing.T) {
 	}
 }
 
-// With --json an error is one object on standard output, its message on standard error
-// and the exit code as without.
+// With --json an error is one object on standard output, its message on standard error and the exit code as without.
 func TestErrorsAsJSON(t *testing.T) {
 	dir := t.TempDir()
 	write := func(name, text string) {
@@ -182,8 +181,7 @@ func TestShowWithoutStatus(t *testing.T) {
 	}
 }
 
-// Control characters of files, keys and names never reach the terminal; JSON has them
-// as its own escapes.
+// Control characters of files, keys and names never reach the terminal; JSON has them as its own escapes.
 func TestControlCharacters(t *testing.T) {
 	dir := t.TempDir()
 	write := func(name, text string) {

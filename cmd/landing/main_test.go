@@ -19,8 +19,7 @@ import (
 	"github.com/landing-diffusion/landing/tools/testkit/process"
 )
 
-// TestMain lets the test binary stand in for the program, so that tests can kill
-// it.
+// TestMain lets the test binary stand in for the program, so that tests can kill it.
 func TestMain(m *testing.M) {
 	if os.Getenv("LANDING_TEST_MAIN") != "" {
 		main()
@@ -147,8 +146,7 @@ func TestDemo(t *testing.T) {
 	}
 }
 
-// Every verb keeps standard output for its result, one object with --json, and
-// refuses to write over what is there.
+// Every verb keeps standard output for its result, one object with --json, and refuses to write over what is there.
 func TestVerbs(t *testing.T) {
 	dir := t.TempDir()
 	demoRun(t, dir, "prior=uniform")
@@ -491,8 +489,7 @@ func TestNumbers(t *testing.T) {
 	}
 }
 
-// A training within a time ends trained, and says what came from the clock; times that are
-// none are refused.
+// A training within a time ends trained, and says what came from the clock; times that are none are refused.
 func TestTrainFor(t *testing.T) {
 	dir := t.TempDir()
 	fast := []string{"--set", "network.width=8", "--set", "network.layers=1", "--set", "prior=uniform", "--set",

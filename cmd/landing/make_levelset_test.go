@@ -83,8 +83,7 @@ func TestMeshFromRawToReport(t *testing.T) {
 	}
 }
 
-// The scaled mesh never goes over the one given, by whatever path that is named,
-// even with --force.
+// The scaled mesh never goes over the one given, by whatever path that is named, even with --force.
 func TestMeshGivenIsKept(t *testing.T) {
 	dir := t.TempDir()
 	var ply bytes.Buffer
@@ -199,8 +198,7 @@ func TestMeshFaults(t *testing.T) {
 	}
 }
 
-// Every verb that uses the mesh of a level set tells its faults once, and what
-// they do; check has them in its table.
+// Every verb that uses the mesh of a level set tells its faults once, and what they do; check has them in its table.
 func TestFaultsOfSetMesh(t *testing.T) {
 	dir := t.TempDir()
 	write := func(name string, m *mesh.Mesh) {

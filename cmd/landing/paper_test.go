@@ -11,8 +11,7 @@ import (
 	"github.com/landing-diffusion/landing/tools/testkit"
 )
 
-// A figure from data in the binary, small: cells are run once, rows and pages are left, and a second call runs
-// nothing.
+// A figure from data in the binary, small: cells are run once, rows and pages are left, and a second call runs nothing.
 func TestPaper(t *testing.T) {
 	dir := t.TempDir()
 	small := []string{"paper", "demo", "--only", "demo/ULLA/N=20,demo/ULLA-P/N=20", "--for", "0", "--set",

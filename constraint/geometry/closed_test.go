@@ -77,8 +77,7 @@ func TestProjectWithClosedForm(t *testing.T) {
 	}
 }
 
-// A point where the closed form does not hold is factored, beside others where
-// it does.
+// A point where the closed form does not hold is factored, beside others where it does.
 func TestIrregularPoints(t *testing.T) {
 	s := orthogonal(t, 3)
 	x := haar(s, 3, 0.1)
@@ -125,9 +124,8 @@ func TestIrregularPoints(t *testing.T) {
 	}
 }
 
-// The geometry is that of the last call of At: points that change afterwards do
-// not change it, a call with the same memory or with a point nearly the same is
-// evaluated anew, and after an error there is none.
+// The geometry is that of the last call of At: points that change afterwards do not change it, a call with the same
+// memory or with a point nearly the same is evaluated anew, and after an error there is none.
 func TestNoStaleGeometry(t *testing.T) {
 	for name, set := range map[string]constraint.Set{
 		"one": sets.Plain(zoo.Sphere{D: 3}), "retraction": zoo.Sphere{D: 3}, "box": box(3),
@@ -181,8 +179,7 @@ func everything(b *tested, d int) [][]float64 {
 	return [][]float64{append([]float64(nil), b.Values()...), tangent, landing, y}
 }
 
-// At the rim of a spherical cap 𝓗 is the curvature of the rim, a circle; above
-// it, that of the sphere.
+// At the rim of a spherical cap 𝓗 is the curvature of the rim, a circle; above it, that of the sphere.
 func TestCurvatureOfTheRim(t *testing.T) {
 	s := testkit.Must(zoo.NewCap([]float64{0, 0, 1}, 0.6))
 	for _, c := range []struct{ x, want []float64 }{
@@ -199,8 +196,7 @@ func TestCurvatureOfTheRim(t *testing.T) {
 	}
 }
 
-// A set with a closed form takes no room for Jacobians and their systems before a
-// point needs them.
+// A set with a closed form takes no room for Jacobians and their systems before a point needs them.
 func TestClosedFormTakesLittleRoom(t *testing.T) {
 	const n, rows = 60, 2
 	s := orthogonal(t, n)
@@ -221,8 +217,7 @@ func TestClosedFormTakesLittleRoom(t *testing.T) {
 	}
 }
 
-// Points for which the chord iteration is too slow go back to their proposals, for
-// Newton's method to start afresh.
+// Points for which the chord iteration is too slow go back to their proposals, for Newton's method to start afresh.
 func TestChordGivesUpWhole(t *testing.T) {
 	const k = 20
 	s := noRetract{orthogonal(t, 4)}

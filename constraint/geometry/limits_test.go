@@ -12,9 +12,8 @@ import (
 	"github.com/landing-diffusion/landing/tools/testkit"
 )
 
-// woven has equalities x₀²x₁ − 1 and x₂ sin x₃ − 1/2 and the inequality x₀x₁ ≤ 1, which belongs to
-// the first one's group; x₄ is of no component. It says its support, and Hessian products
-// along it.
+// woven has equalities x₀²x₁ − 1 and x₂ sin x₃ − 1/2 and the inequality x₀x₁ ≤ 1, which belongs to the first one's
+// group; x₄ is of no component. It says its support, and Hessian products along it.
 type woven struct{ held []int }
 
 func (woven) Dim() int               { return 5 }
@@ -388,8 +387,7 @@ func TestErrorsOfPoints(t *testing.T) {
 	}
 }
 
-// What projections need of the base points is the same of one gradient as of its
-// factorisation, at every row.
+// What projections need of the base points is the same of one gradient as of its factorisation, at every row.
 func TestBases(t *testing.T) {
 	const d, n = 4, 3
 	s := makeSet(d, 1, quadric(d, 3))

@@ -10,9 +10,8 @@ import (
 	"github.com/landing-diffusion/landing/constraint/zoo"
 )
 
-// A block refuses by name what it has no room for, more points than rows or fewer numbers than
-// points need, whatever its geometry, and takes as many as there is room for; numbers behind the
-// points are not looked at.
+// A block refuses by name what it has no room for, more points than rows or fewer numbers than points need, whatever
+// its geometry, and takes as many as there is room for; numbers behind the points are not looked at.
 func TestRoomOfBlocks(t *testing.T) {
 	refusal := func(f func()) (message string) {
 		defer func() {

@@ -73,8 +73,7 @@ func TestGapWithoutAWay(t *testing.T) {
 	}
 }
 
-// Sets that know their support, or a closed form of their normal space, have the gap of the
-// same set without.
+// Sets that know their support, or a closed form of their normal space, have the gap of the same set without.
 func TestGapOfGroups(t *testing.T) {
 	circle := zoo.Sphere{D: 2, R: 1}
 	product := geometry.NewRuler(constraint.Product(circle, circle, circle))

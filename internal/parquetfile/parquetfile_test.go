@@ -51,8 +51,7 @@ func same(a, b []float64) bool {
 	return slices.EqualFunc(a, b, func(a, b float64) bool { return math.Float64bits(a) == math.Float64bits(b) })
 }
 
-// What is written comes back to the last bit, columns in their order, and its bytes do not depend on how the
-// rows came.
+// What is written comes back to the last bit, columns in their order, and its bytes do not depend on how the rows came.
 func TestRoundTrip(t *testing.T) {
 	names := []string{"x0", "x1", "x2", "x10", "b", "a"}
 	const n = groupRows + 777

@@ -82,8 +82,7 @@ func TestRunnable(t *testing.T) {
 	}
 }
 
-// Evidence is a function of the case: workers do not matter, nor does a probe
-// change it.
+// Evidence is a function of the case: workers do not matter, nor does a probe change it.
 func TestRepeats(t *testing.T) {
 	a, b := capOf(t, 1), capOf(t, 3)
 	a.Probe().At(a.On[0].X)
@@ -144,8 +143,7 @@ func TestProbe(t *testing.T) {
 	}
 }
 
-// Without data every point of Σ is typical, and so are edges next to them: three
-// different ones for each inequality.
+// Without data every point of Σ is typical, and so are edges next to them: three different ones for each inequality.
 func TestWithoutData(t *testing.T) {
 	set := testkit.Must(zoo.NewBox([]float64{0, 0}, []float64{1, 1}))
 	pool := testkit.Pool(t, 1)
@@ -163,8 +161,7 @@ func TestWithoutData(t *testing.T) {
 	}
 }
 
-// The spread of points is relative to where they are: round-off about one place is
-// none.
+// The spread of points is relative to where they are: round-off about one place is none.
 func TestSpread(t *testing.T) {
 	at := func(x ...float64) (out []Point) {
 		for _, v := range x {
@@ -209,8 +206,7 @@ func TestStarts(t *testing.T) {
 	}
 }
 
-// A process that no mending makes run, and a set that nothing reaches, have no
-// paths.
+// A process that no mending makes run, and a set that nothing reaches, have no paths.
 func TestNoPaths(t *testing.T) {
 	pool := testkit.Pool(t, 1)
 	s := langevin.Schedule{N: 2, T: 1, SigmaMin: 1, SigmaMax: 1}

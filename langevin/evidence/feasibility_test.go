@@ -12,8 +12,7 @@ import (
 	"github.com/landing-diffusion/landing/tools/testkit"
 )
 
-// beside returns n points of the circle of radius r in the plane, the last of them off by δ
-// times r.
+// beside returns n points of the circle of radius r in the plane, the last of them off by δ times r.
 func beside(n int, r, δ float64) []float64 {
 	x := make([]float64, 0, 2*n)
 	for i := range n {

@@ -105,8 +105,7 @@ func TestThin(t *testing.T) {
 	}
 }
 
-// A ring of six atoms about the origin: six bonds, and its six angles in a band. ULLA
-// breaks down there.
+// A ring of six atoms about the origin: six bonds, and its six angles in a band. ULLA breaks down there.
 func TestRing(t *testing.T) {
 	ring, err := formula.New(formula.Spec{
 		Dim: 18,

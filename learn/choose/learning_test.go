@@ -64,8 +64,7 @@ func TestRefreshed(t *testing.T) {
 	}
 }
 
-// What a path costs, in rows of a batch, is what was measured on two cores (docs/auto.md), within a
-// factor of 2.
+// What a path costs, in rows of a batch, is what was measured on two cores (docs/auto.md), within a factor of 2.
 func TestPathCost(t *testing.T) {
 	for _, c := range []struct {
 		name                string

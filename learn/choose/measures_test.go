@@ -61,10 +61,9 @@ func within(t *testing.T, what string, got, want, by float64) {
 	}
 }
 
-// Sets of one radius of curvature. Of n uniform rows on a circle of length L the distance to the nearest
-// is exponential with the rate 2n/L: its quantiles are −ln(1−p) L/2n, with a relative standard error of
-// 1/√(pN) of N = 512 rows: 20 % at p = 0.05, 6 % at the median; bounds are 4.5 of them, a false alarm
-// in 10⁵.
+// Sets of one radius of curvature. Of n uniform rows on a circle of length L the distance to the nearest is exponential
+// with the rate 2n/L: its quantiles are −ln(1−p) L/2n, with a relative standard error of 1/√(pN) of N = 512 rows: 20 %
+// at p = 0.05, 6 % at the median; bounds are 4.5 of them, a false alarm in 10⁵.
 func TestRound(t *testing.T) {
 	o3 := testkit.Must(zoo.NewOrthogonal(3, zoo.OrthogonalOptions{Special: true}))
 	const n = 2000

@@ -13,8 +13,7 @@ import (
 	"github.com/landing-diffusion/landing/tools/testkit/reference"
 )
 
-// The loss of the paths of paper.json in the paper's convention, with ε, active walls and
-// a potential.
+// The loss of the paths of paper.json in the paper's convention, with ε, active walls and a potential.
 func TestGoldenPaperLoss(t *testing.T) {
 	var want reference.PaperGolden
 	golden.ReadJSON(t, "paper.json", &want)

@@ -36,9 +36,8 @@ func allTerms(paths *langevin.Paths) []Term {
 	return terms
 }
 
-// Loss and parameter gradients of {sphere,so10,sdf_bunny,md}_{over,under}.npz:
-// on the sphere, on SO(10), on the bunny's level set, and on alanine with an inequality that is active at
-// some points.
+// Loss and parameter gradients of {sphere,so10,sdf_bunny,md}_{over,under}.npz: on the sphere, on SO(10), on the bunny's
+// level set, and on alanine with an inequality that is active at some points.
 func TestGoldenLoss(t *testing.T) {
 	sphere := langevin.Process{
 		Set: zoo.Sphere{D: 3}, Friction: 5, Schedule: langevin.Schedule{N: 3, T: 0.12, SigmaMin: 0.5, SigmaMax: 1},
@@ -159,8 +158,7 @@ func TestGradient(t *testing.T) {
 	}
 }
 
-// With a gain m the loss of an output F is that of the score m(t_{k+1}) F without,
-// and the derivative is m times it.
+// With a gain m the loss of an output F is that of the score m(t_{k+1}) F without, and the derivative is m times it.
 func TestGain(t *testing.T) {
 	gain := func(t float64) float64 { return 1 + 3*t }
 	for _, m := range []langevin.Method{langevin.OLLA, langevin.ULLA} {

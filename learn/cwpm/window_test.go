@@ -24,10 +24,9 @@ func line(m langevin.Method, c langevin.Convention) *langevin.Process {
 	}
 }
 
-// responses returns the paths on the line that start at 0 and follow a single
-// unit of noise each: of p_0, ζ_0, …, ζ_{N−1}, of p̃_N, and, last, the path of x_0 = 1. A
-// path with any noise and any start is their sum, so covariances are sums over paths,
-// exactly.
+// responses returns the paths on the line that start at 0 and follow a single unit of noise each: of p_0, ζ_0, …,
+// ζ_{N−1}, of p̃_N, and, last, the path of x_0 = 1. A path with any noise and any start is their sum, so covariances
+// are sums over paths, exactly.
 func responses(t *testing.T, p *langevin.Process) (*langevin.Paths, LastMomentum) {
 	N := p.Schedule.N
 	n := N + 3
@@ -77,9 +76,8 @@ func targets(
 	return l.u, l.p
 }
 
-// On the line, and in a harmonic well on it, the windowed target is the conditional
-// expectation: it is a linear function of x_j, p_j, x_{k+1} and p̃, and what it leaves of u
-// is uncorrelated with them. No randomness.
+// On the line, and in a harmonic well on it, the windowed target is the conditional expectation: it is a linear
+// function of x_j, p_j, x_{k+1} and p̃, and what it leaves of u is uncorrelated with them. No randomness.
 func TestWindowIsConditionalExpectation(t *testing.T) {
 	t.Run("line", func(t *testing.T) { testConditionalExpectation(t, nil) })
 	t.Run("well", func(t *testing.T) { testConditionalExpectation(t, langevin.Quadratic{Weight: []float64{1.7}}) })
@@ -183,8 +181,7 @@ func testConditionalExpectation(t *testing.T, f langevin.Potential) {
 	}
 }
 
-// On the line, TargetSize is the standard deviation of the target whose window is the
-// whole path.
+// On the line, TargetSize is the standard deviation of the target whose window is the whole path.
 func TestTargetSize(t *testing.T) {
 	for _, m := range []langevin.Method{langevin.OLLA, langevin.ULLA} {
 		for _, c := range []langevin.Convention{langevin.Paper, langevin.Reference} {
@@ -312,9 +309,8 @@ func TestWindowsReachBack(t *testing.T) {
 	}
 }
 
-// On the unit circle a window looks back along the circle: v is the angle from x_j, p_j
-// keeps its length; without the circle's geodesics v is right up to the fifth power of the
-// angle. One step is the paper's chord.
+// On the unit circle a window looks back along the circle: v is the angle from x_j, p_j keeps its length; without the
+// circle's geodesics v is right up to the fifth power of the angle. One step is the paper's chord.
 func TestWindowAlongCircle(t *testing.T) {
 	for name, set := range map[string]constraint.Set{
 		"circle": zoo.Sphere{D: 2}, "without geodesics": sets.Plain(zoo.Sphere{D: 2}),
@@ -369,11 +365,10 @@ func TestWindowAlongCircle(t *testing.T) {
 	}
 }
 
-// On the unit sphere, from one point, windows reach back to the start for as
-// long as they are L = 0.3 long. The remainder u − û must have mean 0 along
-// functions of the network's input up to the curvature's part: with targets of
-// size 1 and more, at most L²/2 = 0.045 (measured: 0.03). To that come 5 standard
-// errors (0.002 to 0.006 each), which 54 means exceed with probability 3e-5.
+// On the unit sphere, from one point, windows reach back to the start for as long as they are L = 0.3 long. The
+// remainder u − û must have mean 0 along functions of the network's input up to the curvature's part: with targets of
+// size 1 and more, at most L²/2 = 0.045 (measured: 0.03). To that come 5 standard errors (0.002 to 0.006 each), which
+// 54 means exceed with probability 3e-5.
 func TestWindowOnSphere(t *testing.T) {
 	if testing.Short() {
 		t.Skip("simulates for a second")
@@ -422,10 +417,9 @@ func TestWindowOnSphere(t *testing.T) {
 	}
 }
 
-// On SO(10) windows of any length must leave nothing along the way back to x_0, to the centre
-// of the data's mode, or along p̃: what is left of u there is at most 2 % of u's part and
-// five standard errors, or where the window is longer than 0.3, in the late steps
-// where û itself is small, a quarter of it. Windows are fitted to other paths. 54 numbers
+// On SO(10) windows of any length must leave nothing along the way back to x_0, to the centre of the data's mode, or
+// along p̃: what is left of u there is at most 2 % of u's part and five standard errors, or where the window is longer
+// than 0.3, in the late steps where û itself is small, a quarter of it. Windows are fitted to other paths. 54 numbers
 // exceed five standard errors by chance once in 30 000 seeds. -v shows them.
 func TestWindowOnRotations(t *testing.T) {
 	if testing.Short() {
@@ -513,9 +507,8 @@ func TestExtend(t *testing.T) {
 	}
 }
 
-// Windows are not fitted to paths that failed: with any number of them among the others,
-// whatever they hold, the coefficients stay as they are, bit for bit. Rows of a block keep their
-// place, since sums go by blocks.
+// Windows are not fitted to paths that failed: with any number of them among the others, whatever they hold, the
+// coefficients stay as they are, bit for bit. Rows of a block keep their place, since sums go by blocks.
 func TestFitWindowLeavesFailedPathsOut(t *testing.T) {
 	for _, m := range []langevin.Method{langevin.OLLA, langevin.ULLA} {
 		p := line(m, langevin.Reference)
@@ -558,8 +551,7 @@ func TestFitWindowLeavesFailedPathsOut(t *testing.T) {
 	}
 }
 
-// A step that no noise can have made decides no fit: paths that jump to and fro, among the
-// others, change nothing.
+// A step that no noise can have made decides no fit: paths that jump to and fro, among the others, change nothing.
 func TestFitWindowLeavesWildStepsOut(t *testing.T) {
 	for _, m := range []langevin.Method{langevin.OLLA, langevin.ULLA} {
 		p := line(m, langevin.Reference)

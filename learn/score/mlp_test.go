@@ -106,9 +106,8 @@ func testForwardRowsAreIndependent(t *testing.T, p kernel.Precision) {
 	}
 }
 
-// The gradient of a network as wide as the volcano recipe's against that in
-// float64. Rounding errors of products add up like noise, so the relative error
-// is of the order of the unit roundoff, 2⁻²⁴, 2⁻¹⁶ and 2⁻⁸; measured were, for
+// The gradient of a network as wide as the volcano recipe's against that in float64. Rounding errors of products add up
+// like noise, so the relative error is of the order of the unit roundoff, 2⁻²⁴, 2⁻¹⁶ and 2⁻⁸; measured were, for
 // gradients, 2.5e-7, 3.6e-6 and 1.9e-3.
 func TestPrecisionOfGradient(t *testing.T) {
 	const n = 256

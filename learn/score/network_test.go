@@ -135,8 +135,7 @@ func TestFromLayers(t *testing.T) {
 	testkit.Refused(t, testkit.Err(other.Read(arrays)), "widths [3 4 2]; expected [3 5 2]", "another network's tensors")
 }
 
-// Rows, parameters and workspaces of another size are a programmer's mistake; all that there is
-// room for is not.
+// Rows, parameters and workspaces of another size are a programmer's mistake; all that there is room for is not.
 func TestRefusedSizes(t *testing.T) {
 	net := NewMLP[float64]([]int{3, 4, 2}, 1)
 	m := net.Model(Reading{}, kernel.Float32)

@@ -8,9 +8,8 @@ import (
 	"github.com/landing-diffusion/landing/tools/testkit"
 )
 
-// The rate of a plan is 1 and falls linearly to 0 over its last share, as the keys say; a plan
-// that is changed before it falls is that of the new number of epochs, and one that is changed
-// while it falls goes on from where it is.
+// The rate of a plan is 1 and falls linearly to 0 over its last share, as the keys say; a plan that is changed before
+// it falls is that of the new number of epochs, and one that is changed while it falls goes on from where it is.
 func TestPlan(t *testing.T) {
 	p := Plan{Epochs: 100, Anneal: 0.4, Factor: 1}
 	for _, c := range []struct{ at, want float64 }{{0, 1}, {60, 1}, {80, 0.5}, {90, 0.25}, {99.5, 0.0125}, {100, 0}} {
@@ -72,8 +71,7 @@ type machine struct {
 
 func constant(v float64) func(int) float64 { return func(int) float64 { return v } }
 
-// pass is a training of nothing but clocks: it returns the last state, and where it ended. Its
-// rates are recorded.
+// pass is a training of nothing but clocks: it returns the last state, and where it ended. Its rates are recorded.
 func pass(limit, spent float64, cfg Config, every int, s State, m machine) (_ State, rates []float64) {
 	tr := &Trainer[float32]{cfg: cfg, State: s}
 	tr.State.Budget = limit
@@ -114,9 +112,8 @@ func pass(limit, spent float64, cfg Config, every int, s State, m machine) (_ St
 	return tr.State, rates
 }
 
-// On a machine of steady speed the epochs fill the budget but for two hundredths and an epoch,
-// whatever simulations, evaluations and the first epoch cost; the rate falls to its end; and
-// the keys of the decision give the same rates.
+// On a machine of steady speed the epochs fill the budget but for two hundredths and an epoch, whatever simulations,
+// evaluations and the first epoch cost; the rate falls to its end; and the keys of the decision give the same rates.
 func TestSteadyBudget(t *testing.T) {
 	for name, c := range map[string]struct {
 		cfg   Config
@@ -260,9 +257,8 @@ func TestBudgetGoesOn(t *testing.T) {
 	}
 }
 
-// A training that goes on for a time takes the number of epochs from what they took, begins
-// its rate where that of so long a training would be, and ends at 0 within the time, on a machine
-// that became slower or faster too.
+// A training that goes on for a time takes the number of epochs from what they took, begins its rate where that of so
+// long a training would be, and ends at 0 within the time, on a machine that became slower or faster too.
 func TestExtendByTime(t *testing.T) {
 	cfg := Config{Epochs: MaxClocked, Refresh: 1, Anneal: 0.5}
 	for name, c := range map[string]struct {
@@ -295,8 +291,7 @@ func TestExtendByTime(t *testing.T) {
 	}
 }
 
-// A budget that ends in an epoch ends the training after the one before; in the first it is an
-// error.
+// A budget that ends in an epoch ends the training after the one before; in the first it is an error.
 func TestExhausted(t *testing.T) {
 	tr := &Trainer[float32]{cfg: Config{Epochs: 50, Batch: 10, Anneal: 0.5}, order: make([]int, 70)}
 	tr.State = State{Step: 3, Budget: 60}

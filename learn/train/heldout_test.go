@@ -176,12 +176,11 @@ func TestDue(t *testing.T) {
 	}
 }
 
-// How often the rule errs, where a doubling of the epochs lowers the distance by so many standard errors
-// of a difference: of 2000 trainings the share that ends within one doubling after the first evaluation
-// and within two. A flat one ends within two doublings but for 1 %; one that falls by 3 errors ends too
-// early in 1.3 % within the first, 5 % within the second. Each share is that of a simulation of the rule apart
-// from this code, in 20 000 trainings; 5 binomial standard errors and 0.01 for the error of an error from
-// 64 numbers: false alarm 6e-7 each.
+// How often the rule errs, where a doubling of the epochs lowers the distance by so many standard errors of a
+// difference: of 2000 trainings the share that ends within one doubling after the first evaluation and within two. A
+// flat one ends within two doublings but for 1 %; one that falls by 3 errors ends too early in 1.3 % within the first,
+// 5 % within the second. Each share is that of a simulation of the rule apart from this code, in 20 000 trainings; 5
+// binomial standard errors and 0.01 for the error of an error from 64 numbers: false alarm 6e-7 each.
 func TestVerdictRates(t *testing.T) {
 	const trainings = 2000
 	for _, c := range []struct{ fall, one, two float64 }{

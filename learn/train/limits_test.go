@@ -126,9 +126,8 @@ func TestShareOfFailedPaths(t *testing.T) {
 	}
 }
 
-// Terms without rows stop the batch by epoch, batch and the first sample of those that were asked
-// for together, wherever they are in it; once there are rows again, training goes on as if nothing
-// had been.
+// Terms without rows stop the batch by epoch, batch and the first sample of those that were asked for together,
+// wherever they are in it; once there are rows again, training goes on as if nothing had been.
 func TestTermsWithoutRows(t *testing.T) {
 	cfg := smallConfig
 	cfg.Batch = 50
@@ -271,10 +270,9 @@ func TestBudgetIsSpent(t *testing.T) {
 	}
 }
 
-// What a clock decides, by hand: of 1005 s at 10 s an epoch 955 are left after five, of which two
-// hundredths of the whole are kept back, which is 93 epochs. A number that is no more than two
-// hundredths larger is left as it is. Where epochs became slower it is lowered to 98 hundredths
-// of what is left.
+// What a clock decides, by hand: of 1005 s at 10 s an epoch 955 are left after five, of which two hundredths of the
+// whole are kept back, which is 93 epochs. A number that is no more than two hundredths larger is left as it is. Where
+// epochs became slower it is lowered to 98 hundredths of what is left.
 func TestDecisionsByHand(t *testing.T) {
 	p := NewPacer(1005, 1, 0, MaxClocked, 0, Reading{})
 	s, plan := &State{}, Plan{Epochs: MaxClocked, Factor: 1}

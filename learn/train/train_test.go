@@ -57,8 +57,7 @@ func (l givenLoss) Prepare(terms []method.Term) ([]float64, error) {
 	return l.Loss.Prepare(&l.g.paths, terms, l.g.last)
 }
 
-// Six updates of optim.npz: loss, gradient norm, clipping,
-// Adam and the moving average.
+// Six updates of optim.npz: loss, gradient norm, clipping, Adam and the moving average.
 func TestGoldenOptimiser(t *testing.T) {
 	g, under := golden.Read(t, "optim.npz"), golden.Read(t, "sphere_under.npz")
 	net := testkit.Must(score.FromLayers[float64](g, "init_layer_"))
@@ -239,8 +238,7 @@ func TestResumeIsExact(t *testing.T) {
 	}
 }
 
-// Windows are fitted to paths of their own: a run that stops and goes on has those of the
-// whole run.
+// Windows are fitted to paths of their own: a run that stops and goes on has those of the whole run.
 func TestResumeWithWindows(t *testing.T) {
 	cfg, opt := smallConfig, pathmatch.Options{Window: 0.5}
 	cfg.Epochs = 3
@@ -330,8 +328,7 @@ func TestPrecision(t *testing.T) {
 			d += float64(v-w) * float64(v-w)
 			s += float64(w) * float64(w)
 		}
-		// Adam moves a parameter whose gradient is noise by up to the rate, 3e-3,
-		// an update.
+		// Adam moves a parameter whose gradient is noise by up to the rate, 3e-3, an update.
 		if d = math.Sqrt(d / s); (d > 0) != (kernel.Effective(p) != kernel.Float32) || d > 0.05 {
 			t.Errorf("%v, which runs as %v: parameters differ from those of float32 by %.3g", p, kernel.Effective(p), d)
 		}
@@ -480,8 +477,7 @@ func TestStateSurvivesJSON(t *testing.T) {
 	}
 }
 
-// The averaged weights are others than the raw ones, and taking them changes
-// neither.
+// The averaged weights are others than the raw ones, and taking them changes neither.
 func TestAverageDoesNotLeak(t *testing.T) {
 	tr, twin := small(t, smallConfig, 1, langevin.ULLA), small(t, smallConfig, 1, langevin.ULLA)
 	for range 3 {
@@ -541,9 +537,8 @@ func TestTimeSubsetIsUnbiased(t *testing.T) {
 	}
 }
 
-// The gradient is a mean over paths, whatever their number: that of 200 paths, whose
-// lanes pass through the network in several parts, is the mean of those of four times
-// 50 and of 200 times one, in which most lanes are empty.
+// The gradient is a mean over paths, whatever their number: that of 200 paths, whose lanes pass through the network in
+// several parts, is the mean of those of four times 50 and of 200 times one, in which most lanes are empty.
 func TestGradientIsMeanOverPaths(t *testing.T) {
 	proc, data := gaussian(langevin.ULLA, 200)
 	pool := testkit.Pool(t, 2)
@@ -649,8 +644,7 @@ func (m unread) Row(dst []float32, at score.Input) {
 	}
 }
 
-// A point that a network cannot read stops with the sample named, and no talk of the
-// learning rate.
+// A point that a network cannot read stops with the sample named, and no talk of the learning rate.
 func TestUnreadPoint(t *testing.T) {
 	proc, data := gaussian(langevin.ULLA, 12)
 	pool := testkit.Pool(t, 1)
@@ -693,11 +687,10 @@ func TestFailedPathsStopTraining(t *testing.T) {
 	}
 }
 
-// End to end on {x_0 + x_1 = 1} with Gaussian data: the best score is linear, so its loss
-// is known from the covariance of the forward chain, and training must come within 4 %
-// of it. Samples must have the mean and variance that the best linear score gives with
-// the same noise, which are the data's up to the size of steps: 0.171 for OLLA and 0.155
-// for ULLA.
+// End to end on {x_0 + x_1 = 1} with Gaussian data: the best score is linear, so its loss is known from the covariance
+// of the forward chain, and training must come within 4 % of it. Samples must have the mean and variance that the best
+// linear score gives with the same noise, which are the data's up to the size of steps: 0.171 for OLLA and 0.155 for
+// ULLA.
 func TestGaussianEndToEnd(t *testing.T) {
 	if testing.Short() {
 		t.Skip("trains for some seconds")
@@ -785,9 +778,8 @@ func (s lineScore) Eval(dst, x, p []float64, n int, t float64) {
 	}
 }
 
-// bestLinear fits, for each time apart, the linear score that minimises the loss on the
-// trainer's last paths: least squares of u on (1, x, p̃) along the line. It returns their
-// loss, too.
+// bestLinear fits, for each time apart, the linear score that minimises the loss on the trainer's last paths: least
+// squares of u on (1, x, p̃) along the line. It returns their loss, too.
 func bestLinear(t *testing.T, proc *langevin.Process, tr *Trainer[float32]) (float64, langevin.Score) {
 	t.Helper()
 	total, best := 0.0, lineScore{proc: proc}
@@ -803,9 +795,8 @@ func bestLinear(t *testing.T, proc *langevin.Process, tr *Trainer[float32]) (flo
 		n, w := len(terms), len(in)/len(terms)
 		s, ds := make([]float64, 2*n), make([]float64, 2*n)
 		value := l.Evaluate(ds, s)
-		// With s = (f·θ) e along the line, the loss is quadratic in θ; its
-		// gradient at 0 is Σ f (ds·e) and its Hessian Σ c² f fᵀ/n with c² read
-		// off one more evaluation.
+		// With s = (f·θ) e along the line, the loss is quadratic in θ; its gradient at 0 is Σ f (ds·e) and its Hessian
+		// Σ c² f fᵀ/n with c² read off one more evaluation.
 		e := along
 		features := func(i int) []float64 {
 			row := in[i*w : (i+1)*w]

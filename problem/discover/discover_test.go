@@ -391,8 +391,7 @@ func TestIndependent(t *testing.T) {
 	}
 }
 
-// Of nearly kept relations each is told once, in its simplest form: neither powers of it nor
-// products with coordinates.
+// Of nearly kept relations each is told once, in its simplest form: neither powers of it nor products with coordinates.
 func TestNearlyKept(t *testing.T) {
 	for _, c := range []struct {
 		name string
@@ -600,8 +599,7 @@ func TestDuplicates(t *testing.T) {
 	}
 }
 
-// Families stand for the relations that they are made of: at random points they have the same
-// values, and names differ.
+// Families stand for the relations that they are made of: at random points they have the same values, and names differ.
 func TestFamilies(t *testing.T) {
 	var all []Relation
 	for l := range 3 {

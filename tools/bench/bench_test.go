@@ -46,9 +46,8 @@ func TestMeasure(t *testing.T) {
 	}
 }
 
-// temporalArm is the multiplications of the temporal network's forward pass for ten steps of 14
-// numbers: head, time and film, a block at each of 10, 5 and, from 192 channels, 10 steps, the
-// halving, the tail.
+// temporalArm is the multiplications of the temporal network's forward pass for ten steps of 14 numbers: head, time and
+// film, a block at each of 10, 5 and, from 192 channels, 10 steps, the halving, the tail.
 const temporalArm = 10*3*28*64 + 128 + 128*128 + 128*2*(64+128+64) +
 	10*2*3*64*64 + 5*3*64*128 + 5*2*3*128*128 + 10*(3*192*64+192*64+3*64*64) + 10*64*14
 

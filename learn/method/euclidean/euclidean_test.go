@@ -169,9 +169,8 @@ func TestUnconstrainedVariantsAgree(t *testing.T) {
 	}
 }
 
-// What a network of one variant has learned generates as another as that one would itself, on a
-// coarser grid too, while its paths end where training's do; not on another process, nor by a method
-// of another kind.
+// What a network of one variant has learned generates as another as that one would itself, on a coarser grid too, while
+// its paths end where training's do; not on another process, nor by a method of another kind.
 func TestRecast(t *testing.T) {
 	p := process(bowl(t))
 	coarse := *p
@@ -365,9 +364,8 @@ func (w wild) Eval(dst, x, _ []float64, n int, t float64) {
 	}
 }
 
-// Samples whose scores are not finite, or that a program finds no point for at the end, are lost and
-// counted, and the others are as they would be alone. A set without points loses all of what has to
-// end on it, and none of what has not.
+// Samples whose scores are not finite, or that a program finds no point for at the end, are lost and counted, and the
+// others are as they would be alone. A set without points loses all of what has to end on it, and none of what has not.
 func TestLosses(t *testing.T) {
 	p := process(bowl(t))
 	for _, v := range variants {

@@ -69,9 +69,8 @@ func TestDeal(t *testing.T) {
 	}
 }
 
-// The energy score of draws whose law is the target's is less than that of any other law of the same
-// family, here ±a in equal parts for a target ±1: its expectation, over all draws there are, has its
-// least value at a = 1.
+// The energy score of draws whose law is the target's is less than that of any other law of the same family, here ±a in
+// equal parts for a target ±1: its expectation, over all draws there are, has its least value at a = 1.
 func TestScoreIsProper(t *testing.T) {
 	p := &langevin.Process{Set: zoo.Sphere{D: 2}, Method: langevin.OLLA,
 		Schedule: langevin.Schedule{N: 4, T: 1, SigmaMin: 1, SigmaMax: 1}}

@@ -226,9 +226,8 @@ func follow(t *testing.T, m *Method, f method.Score, n int) (ends, starts []floa
 	return ends, starts, r, failed
 }
 
-// Along a field that turns the sphere, faster with time, samples end where it turns them: with twice
-// the steps Euler's are half as far from there and those of Runge and Kutta a sixteenth. A part of
-// the field across Σ changes nothing.
+// Along a field that turns the sphere, faster with time, samples end where it turns them: with twice the steps Euler's
+// are half as far from there and those of Runge and Kutta a sixteenth. A part of the field across Σ changes nothing.
 func TestFollowsRotation(t *testing.T) {
 	const angle = 1.5 // of ∫ 2t dt about z
 	spin := known(func(dst, x []float64, time float64) {

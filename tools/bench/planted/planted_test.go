@@ -18,8 +18,7 @@ import (
 	"github.com/landing-diffusion/landing/tools/testkit"
 )
 
-// module writes a module with a package whose test sees some faults, and one that
-// uses it.
+// module writes a module with a package whose test sees some faults, and one that uses it.
 func module(t *testing.T) string {
 	t.Helper()
 	root := t.TempDir()
@@ -119,8 +118,7 @@ func measuredOnce(t *testing.T, c config, first string) {
 			}
 		}
 	}
-	// The rest of a fault's own package is last, quick dependents first, those that do not come to
-	// it not at all.
+	// The rest of a fault's own package is last, quick dependents first, those that do not come to it not at all.
 	tr.dependents["a"] = []string{"a", "slow", "away", "quick"}
 	tr.sound.Tests["slow short"], tr.sound.Tests["quick short"] = []test{{"S", 0, 2}}, []test{{"Q", 0, 1}}
 	tr.sound.Tests["away short"] = []test{{"A", 0, 0.1}}

@@ -12,9 +12,8 @@ import (
 	"github.com/landing-diffusion/landing/tools/testkit"
 )
 
-// A view has the rows of its problem moved, or in another order: its own set knows them to round-off,
-// its own numbers of them are those of the problem's rows, and their distances are c times as large. Its
-// files are accepted.
+// A view has the rows of its problem moved, or in another order: its own set knows them to round-off, its own numbers
+// of them are those of the problem's rows, and their distances are c times as large. Its files are accepted.
 func TestViews(t *testing.T) {
 	const n = 120
 	pool := parallel.New(2)
