@@ -78,8 +78,7 @@ func TestEvaluationThatBreaksDown(t *testing.T) {
 	testkit.OK(t, saveStates(e.Folder, run.PriorFile, []float64{math.MaxFloat64, 0, 1}, 3))
 	var heard []judge.Progress
 	testkit.OK(t, e.Train(context.Background(), "", Observer{Evaluation: func(p judge.Progress) {
-		heard = append(heard,
-			p)
+		heard = append(heard, p)
 	}}))
 	records := testkit.Must(e.Folder.Metrics())
 	_, evaluations := report.Decode(records)

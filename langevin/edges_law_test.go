@@ -183,8 +183,7 @@ func allWalled() []walled {
 				Inequality: []formula.Component{{Name: "half", Expr: "x[1] >= 0"}},
 			}))
 			cdf := func(θ float64) float64 { return (major*θ + minor*math.Sin(θ)) / (2 * math.Pi * major) }
-			return langevin.Process{NoTerminal: true, Set: set},
-				func(x []float64) float64 {
+			return langevin.Process{NoTerminal: true, Set: set}, func(x []float64) float64 {
 					φ := math.Atan2(x[1], x[0]) / math.Pi
 					return 2 * min(φ, 1-φ)
 				},
@@ -222,8 +221,7 @@ func allWalled() []walled {
 // function of the angle of the tube.
 var wholeTorus = walled{"torus", 3, func(float64) (langevin.Process, func([]float64) float64, func(x, v []float64)) {
 	set := zoo.Torus{Major: 1, Minor: 0.6}
-	return langevin.Process{NoTerminal: true, Set: set},
-		func(x []float64) float64 {
+	return langevin.Process{NoTerminal: true, Set: set}, func(x []float64) float64 {
 			_, φ := set.Angles(x)
 			return (φ + math.Pi + set.Minor/set.Major*math.Sin(φ)) / (2 * math.Pi)
 		},

@@ -19,8 +19,7 @@ func TestScoreCoefficient(t *testing.T) {
 			s := p.NewStepper(1)
 			step := func(k int, ζ float64, score Score) float64 {
 				y := make([]float64, 1)
-				testkit.Must(s.Backward(y, []float64{0.3}, []float64{0.4}, []float64{ζ}, make([]bool, 1), 1, k,
-					score))
+				testkit.Must(s.Backward(y, []float64{0.3}, []float64{0.4}, []float64{ζ}, make([]bool, 1), 1, k, score))
 				return y[0]
 			}
 			for k := range p.Schedule.N {

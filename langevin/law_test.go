@@ -322,8 +322,7 @@ func TestBackwardWithExactScoreOLLA(t *testing.T) {
 			x, failed := make([]float64, count*d), make([]bool, count)
 			sim := NewSimulator(p, pool, 64)
 			prior, _ := UniformPrior(p)
-			testkit.Must(sim.Backward(context.Background(), x, failed, 0, 1, prior,
-				func(int) Score { return score }))
+			testkit.Must(sim.Backward(context.Background(), x, failed, 0, 1, prior, func(int) Score { return score }))
 			pool.Close()
 			u := make([]float64, count)
 			for i := range u {

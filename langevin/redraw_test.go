@@ -69,8 +69,7 @@ func spread(t *testing.T, p *Process, v float64, score Score) float64 {
 	}
 	step := func(k int, x, next, ζ, η float64) float64 {
 		y := make([]float64, 1)
-		testkit.Must(s.Backward(y, []float64{x}, []float64{next}, []float64{ζ, η}, make([]bool, 1), 1, k,
-			score))
+		testkit.Must(s.Backward(y, []float64{x}, []float64{next}, []float64{ζ, η}, make([]bool, 1), 1, k, score))
 		return y[0]
 	}
 	for k := N - 1; k >= 0; k-- {

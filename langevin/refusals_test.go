@@ -72,8 +72,7 @@ func TestNamesAndTheirRefusals(t *testing.T) {
 		!strings.Contains(err.Error(), "one of ULLA, OLLA, ULLA-P, OLLA-P") {
 		t.Errorf("a method that is none: %v", err)
 	}
-	if w, err := ParseWalls("rubber"); w != 0 || !errors.As(err, &e) || e.Field != "Walls" ||
-		e.Value != "rubber" {
+	if w, err := ParseWalls("rubber"); w != 0 || !errors.As(err, &e) || e.Field != "Walls" || e.Value != "rubber" {
 		t.Errorf("walls that are none: %v", err)
 	}
 	if c, err := ParseConvention("mine"); c != 0 || !errors.As(err, &e) || e.Field != "Convention" ||

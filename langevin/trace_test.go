@@ -34,8 +34,7 @@ func TestTrace(t *testing.T) {
 	cap := testkit.Must(zoo.NewCap([]float64{0, 0, 1}, 0.2))
 	for _, m := range []Method{ULLA, OLLA, ULLAP} {
 		for _, walls := range []Walls{ElasticWalls, PaperWalls} {
-			p := &Process{Set: cap, Method: m, Friction: 3, Walls: walls,
-				Landing:  Landing{Explicit: true, Rate: 0.8},
+			p := &Process{Set: cap, Method: m, Friction: 3, Walls: walls, Landing: Landing{Explicit: true, Rate: 0.8},
 				Schedule: Schedule{N: 6, T: 1.5, SigmaMin: 0.3, SigmaMax: 1.1}}
 			prior := testkit.Must(UniformPrior(p))
 			run := func(rows, workers int, trace *Trace, s *spy) ([]float64, []bool) {

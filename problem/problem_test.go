@@ -118,8 +118,7 @@ func TestFaults(t *testing.T) {
 		{"name: mine", "network: {octaves: 1, octaves_of: end}", `mine.yaml:1: network.octaves_of is "end"; expected ` +
 			`one of point, start`},
 		{"name: mine", "network: {octaves_of: start}",
-			`mine.yaml:1: network.octaves_of is "start"; expected point, or ` +
-				`network.octaves of at least 1`},
+			`mine.yaml:1: network.octaves_of is "start"; expected point, or ` + `network.octaves of at least 1`},
 		{"name: mine", "name: [", `mine.yaml:`},
 		{"kind: torus, major: 2, minor: 0.5", `dim: 3, equality: [{name: radius, expr: "norm(y) = 1"}]`,
 			`mine.yaml:3: set.equality[0].expr: radius: unknown name "y"; known are dim, pi, x, at column 6 of ` +

@@ -43,8 +43,7 @@ func TestDistill(t *testing.T) {
 	if scored["network_evaluations"] != 4.0 {
 		t.Errorf("eval says %v evaluations", scored["network_evaluations"])
 	}
-	scored = wantJSON(t, ok(t, dir, "report", "s", "--text", "-n", "100", "--set", "generate.evaluations=1",
-		"--json"))
+	scored = wantJSON(t, ok(t, dir, "report", "s", "--text", "-n", "100", "--set", "generate.evaluations=1", "--json"))
 	if scored["network_evaluations"] != 1.0 {
 		t.Errorf("with one evaluation eval says %v", scored["network_evaluations"])
 	}

@@ -379,8 +379,7 @@ func TestForeignRuns(t *testing.T) {
 	dir := t.TempDir()
 	data := filepath.Join(dir, "d.csv")
 	places := func(extra string) {
-		testkit.OK(t, os.WriteFile(data, []byte("lat,lon\n"+strings.Repeat("10,20\n30,40\n-50,60\n", 10)+extra),
-			0o666))
+		testkit.OK(t, os.WriteFile(data, []byte("lat,lon\n"+strings.Repeat("10,20\n30,40\n-50,60\n", 10)+extra), 0o666))
 	}
 	places("")
 	ok(t, dir, append([]string{"train", "volcano", "--data", "d.csv", "--out", "r"}, tiny...)...)
@@ -400,8 +399,7 @@ func TestForeignRuns(t *testing.T) {
 	}
 	testkit.OK(t, os.WriteFile(config, old, 0o666))
 	testkit.OK(t, os.RemoveAll(filepath.Join(dir, "r", "checkpoints")))
-	testkit.OK(t, os.Rename(filepath.Join(dir, "other", "checkpoints"),
-		filepath.Join(dir, "r", "checkpoints")))
+	testkit.OK(t, os.Rename(filepath.Join(dir, "other", "checkpoints"), filepath.Join(dir, "r", "checkpoints")))
 	for _, verb := range []string{"report", "train"} {
 		if r := do(t, dir, verb, "r"); r.code != 3 || !strings.Contains(r.stderr, "belongs to another problem") {
 			t.Errorf("%s: exit %d, %s", verb, r.code, r.stderr)

@@ -65,8 +65,7 @@ prior: empirical
 	if err != nil || !strings.Contains(string(out), "  C3  LIG     1 ") || strings.Count(string(out), "MODEL") != 3 {
 		t.Errorf("%s, %v", out, err)
 	}
-	if v := wantJSON(t, ok(t, dir, "refine", "p.yaml", "--data", "all.pdb", "-o", "b.xyz",
-		"--json")); v["points"] !=
+	if v := wantJSON(t, ok(t, dir, "refine", "p.yaml", "--data", "all.pdb", "-o", "b.xyz", "--json")); v["points"] !=
 		40.0 || v["file"] != "b.xyz" || v["kept"].(float64) < 10 {
 		t.Errorf("%v", v)
 	}

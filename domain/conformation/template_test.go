@@ -105,8 +105,7 @@ func TestRings(t *testing.T) {
 		if c.atoms == 5 {
 			x = shaken(x, 0.2, 3)
 		}
-		conditions := slices.Concat(testkit.Must(conformation.Bonds(m, x)),
-			testkit.Must(conformation.BondAngles(m, x)))
+		conditions := slices.Concat(testkit.Must(conformation.Bonds(m, x)), testkit.Must(conformation.BondAngles(m, x)))
 		s := set(t, c.atoms, conformation.Spec{Conditions: conditions})
 		if len(s.Equalities()) != 2*c.atoms {
 			t.Errorf("%d equalities of a ring of %d", len(s.Equalities()), c.atoms)
@@ -258,8 +257,7 @@ func TestBadTemplates(t *testing.T) {
 // Chains on a molecule begin beside its template, on Σ, not where Gaussian points land.
 func TestStarts(t *testing.T) {
 	m, x := crown(t, 12)
-	conditions := slices.Concat(testkit.Must(conformation.Bonds(m, x)),
-		testkit.Must(conformation.BondAngles(m, x)))
+	conditions := slices.Concat(testkit.Must(conformation.Bonds(m, x)), testkit.Must(conformation.BondAngles(m, x)))
 	spec := conformation.Spec{Molecule: m, Conditions: conditions, Apart: []conformation.Apart{
 		{Pairs: [][2]int{{0, 5}}, Min: 3}, {Pairs: [][2]int{{5, 0}, {1, 7}}, Min: 2.5}}}
 	for _, near := range []bool{false, true} {

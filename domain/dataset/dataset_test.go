@@ -432,8 +432,7 @@ func TestBeyondFloat64(t *testing.T) {
 	for last, want := range map[int64]string{1 << 53: "", -1 << 53: "", 1<<53 + 1: "row 1, column 2 (both from 0) is " +
 		"9007199254740993, expected a whole number of at most 2^53", math.MinInt64: "is -9223372036854775808"} {
 		var b bytes.Buffer
-		testkit.OK(t, arrayfile.EncodeNPY(&b, arrayfile.Array{Shape: []int{2, 3}, Int64: []int64{1, 2, 3, 4, 5,
-			last}}))
+		testkit.OK(t, arrayfile.EncodeNPY(&b, arrayfile.Array{Shape: []int{2, 3}, Int64: []int64{1, 2, 3, 4, 5, last}}))
 		testkit.OK(t, os.WriteFile(path, b.Bytes(), 0o666))
 		for _, read := range []func() error{func() error { _, err := ReadPoints(path); return err },
 			func() error { _, err := ReadSurvey(path, ""); return err }} {

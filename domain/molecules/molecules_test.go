@@ -260,8 +260,7 @@ func TestPlane(t *testing.T) {
 		m.Atoms = append(m.Atoms, molecule.Atom{Name: name, Element: name[:1], Residue: residue,
 			ResidueNumber: 1 + (i+3)/7})
 	}
-	testkit.OK(t, m.SetBonds([]molecule.Bond{{0, 1}, {1, 2}, {1, 3}, {3, 4}, {4, 5}, {4, 6}, {6, 7}, {6, 8}, {8,
-		9}}))
+	testkit.OK(t, m.SetBonds([]molecule.Bond{{0, 1}, {1, 2}, {1, 3}, {3, 4}, {4, 5}, {4, 6}, {6, 7}, {6, 8}, {8, 9}}))
 	plane := func(m *molecule.Molecule, c ...conformation.Condition) (out []string) {
 		g := &guide{molecule: m}
 		if c != nil {
@@ -400,8 +399,7 @@ func TestFit(t *testing.T) {
 			"its frames have 3 atoms; expected 4, of molecule of 4 atoms with 0 equalities " +
 				"and 2 inequalities, and they are not found by name: \"A1:N2\" fits no atom"},
 		"no names, one more": {molecule.Anonymous(5),
-			"its frames have 5 atoms; expected 4, of molecule of 4 atoms with 0 " +
-				"equalities and 2 inequalities"},
+			"its frames have 5 atoms; expected 4, of molecule of 4 atoms with 0 " + "equalities and 2 inequalities"},
 		"an order": {names("A1:C1 A1:CX A1:N2 A1:O4"),
 			"atom 1 (A1:CX) is C; expected N, for the set calls it A1:N2: is the order"},
 		"otherwise": {names("A1:C1 A1:N2 A1:CX A1:O4"), ""},

@@ -239,8 +239,7 @@ func TestBadFiles(t *testing.T) {
 		{"a.csv", "waypoint,joint1\n0,0\n", "it has 1 way points and no column joint1[1]; expected 2 way points, as " +
 			"the set has (set.waypoints=1 would fit)"},
 		{"a.csv", "waypoint,joint1\n0,0\n1,0\n2,0\n",
-			`its column 3 is "joint1[2]"; expected the 2 way points of the joints joint1, ` +
-				"and nothing else"},
+			`its column 3 is "joint1[2]"; expected the 2 way points of the joints joint1, ` + "and nothing else"},
 		{"a.csv", "joint1[0],joint1[0]\n0,0\n", "its header names joint1[0] twice"},
 		{"a.csv", "waypoint,joint1\n0,a\n", `:2: column 2 is "a", expected a number`},
 		{"a.csv", "1,2,3\n", "its trajectories have 3 numbers, 3 way points of 1 each; expected 2 way points, as " +

@@ -644,10 +644,9 @@ func TestBlurOfRepeatedRows(t *testing.T) {
 	held, x := slices.Clone(train[:2*200]), normal.draw(1000, 1, 1)
 	v := Of(evidence(x, held, train, 2, 300, 1, -10))
 	told := func(f Finding) bool { return f.Code == Blur }
-	if slices.ContainsFunc(v.Findings, told) ||
-		!slices.ContainsFunc(v.Skipped, func(s Skip) bool {
-			return s.Code == Blur && strings.Contains(s.Why, "repeat")
-		}) {
+	if slices.ContainsFunc(v.Findings, told) || !slices.ContainsFunc(v.Skipped, func(s Skip) bool {
+		return s.Code == Blur && strings.Contains(s.Why, "repeat")
+	}) {
 		t.Errorf("repeated rows: %+v, %+v", v.Findings, v.Skipped)
 	}
 	for i := range x {

@@ -245,8 +245,7 @@ func TestBudgetWithMostEpochs(t *testing.T) {
 func TestBudgetGoesOn(t *testing.T) {
 	cfg := Config{Epochs: MaxClocked, Refresh: 1, Anneal: 0.5}
 	whole, _ := pass(300, 0, cfg, 0, State{}, machine{epoch: constant(1)})
-	half := State{Epoch: 100, Plan: &Plan{whole.Plan.Epochs, 0.5, 1}, Timed: true, Spent: 100,
-		Clock: whole.Clock[:1:1]}
+	half := State{Epoch: 100, Plan: &Plan{whole.Plan.Epochs, 0.5, 1}, Timed: true, Spent: 100, Clock: whole.Clock[:1:1]}
 	s, _ := pass(300, 100, cfg, 0, half, machine{epoch: constant(1)})
 	if s.Epoch != whole.Epoch || len(s.Clock) != len(whole.Clock) {
 		t.Errorf("%d epochs by %v, want %d by %v", s.Epoch, s.Clock, whole.Epoch, whole.Clock)

@@ -213,11 +213,9 @@ func TestMoments(t *testing.T) {
 		},
 		"in the last epoch":   drop(and(drawn, "RUN/checkpoints/00000004")...),
 		"before the manifest": drop(and(trained, "RUN/manifest.json")...),
-		"before the problem": drop(and(trained, "RUN/manifest.json", "RUN/problem.yaml",
-			"RUN/config.yaml")...),
+		"before the problem":  drop(and(trained, "RUN/manifest.json", "RUN/problem.yaml", "RUN/config.yaml")...),
 		"in an empty folder": func(dir string) error {
-			return errors.Join(drop(and(trained, "RUN")...)(dir),
-				os.Mkdir(filepath.Join(dir, "runs", cell), 0o777))
+			return errors.Join(drop(and(trained, "RUN")...)(dir), os.Mkdir(filepath.Join(dir, "runs", cell), 0o777))
 		},
 		"before the run":   drop(and(ended, "RUN")...),
 		"before the claim": drop("rows.json", "RUN", "UNIT"),

@@ -84,8 +84,7 @@ func TestRotations(t *testing.T) {
 // A run whose data is asked has it among the inputs; one whose folder tells all needs no data.
 func TestNeedsData(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "points.csv")
-	testkit.OK(t, os.WriteFile(file, []byte(strings.Repeat("1,0,0\n0,1,0\n0,0,1\n0.6,0.8,0\n0,0.6,0.8\n", 8)),
-		0o666))
+	testkit.OK(t, os.WriteFile(file, []byte(strings.Repeat("1,0,0\n0,1,0\n0,0,1\n0.6,0.8,0\n0,0.6,0.8\n", 8)), 0o666))
 	on := []string{"data.kind=points", "data.path=" + file}
 	for _, c := range []struct {
 		prior string

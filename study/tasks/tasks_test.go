@@ -111,8 +111,7 @@ func TestGeneration(t *testing.T) {
 		}
 	}
 	other := testkit.Must(Generation(t.Context(), r, GenerateOptions{Count: 60, First: 5}))
-	if _, _, err := other.into(t.Context(), store, other.Unit(0, 23), nil); !errors.As(err,
-		new(*work.ConflictError)) {
+	if _, _, err := other.into(t.Context(), store, other.Unit(0, 23), nil); !errors.As(err, new(*work.ConflictError)) {
 		t.Errorf("another seed under the name: %v", err)
 	}
 }

@@ -124,8 +124,7 @@ func TestShards(t *testing.T) {
 			t.Errorf("%q: %v, %v", bad, s, err)
 		}
 	}
-	if last, err := ParseShard("100000/100000"); err != nil || !last.Takes(99_999) ||
-		last.String() != "100000/100000" {
+	if last, err := ParseShard("100000/100000"); err != nil || !last.Takes(99_999) || last.String() != "100000/100000" {
 		t.Errorf("the last of many: %v, %v", last, err)
 	}
 	if whole, err := ParseShard(""); err != nil || !whole.Takes(0) || !whole.Takes(17) {
