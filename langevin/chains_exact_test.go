@@ -44,9 +44,7 @@ func TestChainsCount(t *testing.T) {
 		thinned.Progress = func(step int) { heard = append(heard, step) }
 		all.Keep = steps // Thin 0 is 1
 		some, every := chains(t, thinned, x0), chains(t, all, x0)
-		if !slices.Equal(heard, []int{256, 512}) {
-			t.Errorf("%s: heard of steps %v", name, heard)
-		}
+		testkit.EqualSlices(t, heard, []int{256, 512}, "%s: heard of steps", name)
 		for i := range count {
 			for s := range steps {
 				at := every.X[3*(i*steps+s):][:3]
@@ -61,12 +59,8 @@ func TestChainsCount(t *testing.T) {
 			t.Errorf("%s: the series has %v, want %v", name, got, want)
 		}
 		want := c.a*count*steps + c.points*count*keep
-		if got := some.Report.Projections.Points; got != want {
-			t.Errorf("%s: %d projections, want %d", name, got, want)
-		}
-		if (some.Refused > 0) != (c.leaps > 0) {
-			t.Errorf("%s: %v refused", name, some.Refused)
-		}
+		testkit.Equal(t, some.Report.Projections.Points, want, "%s", name)
+		testkit.Equal(t, some.Refused > 0, (c.leaps > 0), "%s: %v refused", name, some.Refused)
 	}
 }
 

@@ -144,9 +144,7 @@ func TestLevel(t *testing.T) {
 		x[j] = v - ε
 		e.Value(down, x, 2)
 		x[j] = v
-		if want := (up[j/8] - down[j/8]) / (2 * ε); math.Abs(grad[j]-want) > 1e-7 {
-			t.Errorf("∂%d: %v, by differences %v", j, grad[j], want)
-		}
+		testkit.Near(t, grad[j], (up[j/8]-down[j/8])/(2*ε), 1e-7, "∂%d", j)
 	}
 	if g, err := Level(zoo.Euclidean{D: 8}, f); err != nil || g.(Quadratic).Weight == nil {
 		t.Errorf("%v, %v without equalities; want the potential itself", g, err)

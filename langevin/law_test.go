@@ -459,7 +459,5 @@ func TestChainsAreReproducible(t *testing.T) {
 	for i := range 400 {
 		mean += draws.X[3*i+2] / 400
 	}
-	if want := 1/math.Tanh(3) - 1/3.0; math.Abs(mean-want) > 0.075 {
-		t.Errorf("mean height %v, want %v", mean, want)
-	}
+	testkit.Near(t, mean, 1/math.Tanh(3)-1/3.0, 0.075, "mean height")
 }

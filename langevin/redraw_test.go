@@ -2,7 +2,6 @@ package langevin
 
 import (
 	"errors"
-	"math"
 	"testing"
 
 	"github.com/landing-diffusion/landing/constraint/zoo"
@@ -89,9 +88,7 @@ func TestScoreOnCoarserGrid(t *testing.T) {
 		fine := &Process{Set: zoo.Euclidean{D: 1}, Method: m, Friction: 5,
 			Schedule: Schedule{N: 50, T: 2, SigmaMin: 0.1, SigmaMax: 2}}
 		score := learned(fine, v)
-		if at := spread(t, fine, score.end, score) / v; math.Abs(at-1) > 0.06 {
-			t.Errorf("%v, on its own grid: %.3f", m, at)
-		}
+		testkit.Near(t, spread(t, fine, score.end, score)/v, 1, 0.06, "%v, on its own grid", m)
 		for _, c := range []struct {
 			n   int
 			off float64
@@ -102,9 +99,7 @@ func TestScoreOnCoarserGrid(t *testing.T) {
 			own := learned(&coarse, v)
 			got, best := spread(t, &coarse, own.end, score)/v, spread(t, &coarse, own.end, own)/v
 			t.Logf("%v, %d steps: %.3f; learned on them %.3f", m, c.n, got, best)
-			if math.Abs(got-1) > c.off {
-				t.Errorf("%v, %d steps: %.3f of the data's variance", m, c.n, got)
-			}
+			testkit.Near(t, got, 1, c.off, "%v, %d steps", m, c.n)
 		}
 	}
 }

@@ -25,15 +25,11 @@ func TestTargetSizeOfOverdamped(t *testing.T) {
 		for k := range p.Schedule.N {
 			τ := p.Schedule.Tau(k)
 			sum += τ
-			if got, want := p.TargetSize(k), τ/math.Sqrt(sum*p.BackTau(k)); math.Abs(got-want) > 1e-14 {
-				t.Errorf("%v: r_%d = %v, want %v", c, k, got, want)
-			}
+			testkit.Near(t, p.TargetSize(k), τ/math.Sqrt(sum*p.BackTau(k)), 1e-14, "%v: r_%d", c, k)
 		}
 		p.Schedule.SigmaMax = p.Schedule.SigmaMin
 		for k := range p.Schedule.N {
-			if got, want := p.TargetSize(k), 1/math.Sqrt(float64(k+1)); math.Abs(got-want) > 1e-14 {
-				t.Errorf("%v: with one level of noise r_%d = %v, want %v", c, k, got, want)
-			}
+			testkit.Near(t, p.TargetSize(k), 1/math.Sqrt(float64(k+1)), 1e-14, "%v: with one level of noise r_%d", c, k)
 		}
 	}
 }
@@ -47,9 +43,7 @@ func TestBalancedGains(t *testing.T) {
 			gain := p.BalancedGains()
 			for k := range p.Schedule.N {
 				got, want := gain(p.Schedule.Time(k+1))*math.Abs(p.ScoreCoefficient(k)), p.TargetSize(k)
-				if math.Abs(got-want) > 1e-14*want {
-					t.Errorf("%v %v: m c_%d = %v, want %v", m, c, k, got, want)
-				}
+				testkit.Near(t, got, want, 1e-14*want, "%v %v: m c_%d", m, c, k)
 			}
 		}
 	}

@@ -117,9 +117,7 @@ func TestForwardPathsFollowTheStepper(t *testing.T) {
 			t.Errorf("path %d ends %g off the sphere", i, r)
 		}
 	}
-	if math.Abs(report.Worst[0]-worst) > 1e-15 {
-		t.Errorf("reported violation %v, seen %v", report.Worst[0], worst)
-	}
+	testkit.Near(t, report.Worst[0], worst, 1e-15, "reported violation")
 }
 
 // Generation, replayed step by step, in both conventions: x_N from the prior, p̃_N and the noise from their own
@@ -355,9 +353,7 @@ func TestStarts(t *testing.T) {
 	x := []float64{0, 0.5, 1, 1.5, 2, 2.5, 3, 3.5, 4, 4.5} // rows of two
 	for n, want := range map[int]string{1: "[0 0.5]", 2: "[0 0.5 2 2.5]", 5: fmt.Sprint(x),
 		7: "[0 0.5 1 1.5 2 2.5 3 3.5 4 4.5 0 0.5 1 1.5]"} {
-		if got := fmt.Sprint(Starts(x, 2, n)); got != want {
-			t.Errorf("%d starts: %v, want %v", n, got, want)
-		}
+		testkit.Equal(t, fmt.Sprint(Starts(x, 2, n)), want, "%d starts", n)
 	}
 }
 

@@ -237,9 +237,8 @@ func TestULLACurvatureTerm(t *testing.T) {
 			curved.Momentum(κ, b, momentum, sign*α)
 			with, without := step(true), step(false)
 			for j := range κ {
-				if got, want := with[j]-without[j], -τ*τ*κ[j]; math.Abs(got-want) > 1e-13 {
-					t.Errorf("%s implicit=%v: curvature moves by %v, want %v", direction, implicit, got, want)
-				}
+				testkit.Near(t, with[j]-without[j], -τ*τ*κ[j], 1e-13,
+					"%s implicit=%v: curvature moves", direction, implicit)
 			}
 		}
 	}
@@ -278,9 +277,7 @@ func TestSplittingTurnsBack(t *testing.T) {
 	testkit.OK(t, s.set.At(x, 1))
 	var o geometry.Outcome
 	testkit.OK(t, s.flight(x, v, failed, 1, &o))
-	if o != (geometry.Outcome{Points: 1, Unreachable: 1}) {
-		t.Errorf("the flight's projection ends as %+v", o)
-	}
+	testkit.Equal(t, o, (geometry.Outcome{Points: 1, Unreachable: 1}), "the flight's projection ends")
 	if !failed[0] || x[0] != 1 || x[1] != 0 || v[1] != -5/s.τ {
 		t.Errorf("failed %v, x = %v, p = %v", failed, x, v)
 	}
@@ -435,9 +432,7 @@ func TestEuclidean(t *testing.T) {
 			τ := p.Schedule.Tau(0)
 			testkit.Must(p.NewStepper(1).Forward(y, x, nil, ζ, nil, 1, 0))
 			for i := range y {
-				if want := x[i] - τ/2*x[i] + math.Sqrt(τ)*ζ[i]; math.Abs(y[i]-want) > 1e-15 {
-					t.Errorf("OLLA: %v, want %v", y[i], want)
-				}
+				testkit.Near(t, y[i], x[i]-τ/2*x[i]+math.Sqrt(τ)*ζ[i], 1e-15, "OLLA")
 			}
 			for _, γ := range []float64{1e-12, 3, 1e12} {
 				p.Method, p.Friction = ULLA, γ
@@ -445,9 +440,7 @@ func TestEuclidean(t *testing.T) {
 				a := math.Exp(-γ * τ)
 				for i := range y {
 					want := x[i] + τ*(a*(x[i]-prev[i])/τ+math.Sqrt(1-a*a)*ζ[i]-τ*x[i])
-					if math.Abs(y[i]-want) > 1e-14 {
-						t.Errorf("ULLA γ = %g: %v, want %v", γ, y[i], want)
-					}
+					testkit.Near(t, y[i], want, 1e-14, "ULLA γ = %g", γ)
 				}
 			}
 		}
@@ -465,9 +458,7 @@ func TestSchedule(t *testing.T) {
 		if g {
 			first, last = s.Sigma(1)/s.Sigma(0), s.Sigma(10)/s.Sigma(9)
 		}
-		if math.Abs(first-last) > 1e-12 {
-			t.Errorf("geometric=%v: uneven levels", g)
-		}
+		testkit.Near(t, first, last, 1e-12, "geometric=%v: uneven levels", g)
 	}
 }
 
@@ -528,9 +519,7 @@ func TestValidate(t *testing.T) {
 func TestStepsAllocateNothing(t *testing.T) {
 	for _, b := range stepBenchmarks() {
 		step := b.make(t)
-		if n := testing.AllocsPerRun(20, step); n != 0 {
-			t.Errorf("%s: %v allocations", b.name, n)
-		}
+		testkit.Equal(t, testing.AllocsPerRun(20, step), 0, "%s", b.name)
 	}
 }
 

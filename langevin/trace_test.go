@@ -56,9 +56,7 @@ func TestTrace(t *testing.T) {
 				t.Fatalf("%v: samples failed", m)
 			}
 			plain, _ := run(64, 1, nil, &spy{seen: map[float64][]float64{}})
-			if !slices.Equal(plain, x) {
-				t.Errorf("%v, %v walls: watched samples are others", m, walls)
-			}
+			testkit.EqualSlices(t, plain, x, "%v, %v walls: watched samples are others", m, walls)
 			names := constraint.Components(cap)
 			check := func(k int, at []float64) {
 				values := constraint.Values(cap, at)
@@ -126,7 +124,5 @@ func TestSumKeepsDigits(t *testing.T) {
 	b.add(5, 0)
 	a.add(b.s, b.e)
 	a.add(-0x1p70, 0)
-	if a.s+a.e != 9 {
-		t.Errorf("two sums are %v + %v, want 9", a.s, a.e)
-	}
+	testkit.Equal(t, a.s+a.e, 9, "two sums are %v + %v", a.s, a.e)
 }

@@ -53,9 +53,8 @@ func TestTuneByDirections(t *testing.T) {
 			moment += v * v / float64(4096*c.Keep)
 		}
 		// 200 000 draws of variance 0.136, at least a tenth of them effective: a standard error of 0.0026.
-		if want := math.Gamma(0.75) / math.Gamma(0.25); math.Abs(moment-want) > 0.013 {
-			t.Errorf("%d directions, step %v: E x² = %.4f, want %.4f", directions, τ, moment, want)
-		}
+		testkit.Near(t, moment, math.Gamma(0.75)/math.Gamma(0.25), 0.013,
+			"%d directions, step %v: E x²", directions, τ)
 	}
 	if steps[1] < 0.5*steps[0] || steps[1] > 2*steps[0] {
 		t.Errorf("steps %v", steps)

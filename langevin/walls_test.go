@@ -123,9 +123,7 @@ func TestHalfLine(t *testing.T) {
 		}
 		f := info.Folds
 		for i, want := range []float64{0.2, 0.3, 0.5} {
-			if math.Abs(y[i]-want) > 1e-11 {
-				t.Errorf("%v: to %v, want %v", m, y[i], want)
-			}
+			testkit.Near(t, y[i], want, 1e-11, "%v", m)
 		}
 		if !slices.Equal(f.Row, []int{0, 2}) || math.Abs(f.Y[0]+0.2) > 1e-11 || math.Abs(f.M[0]+0.3) > 1e-11 ||
 			math.Abs(f.Y[1]+0.5) > 1e-11 || math.Abs(f.M[1]) > 1e-11 {
@@ -307,9 +305,7 @@ func TestUnfold(t *testing.T) {
 			r, err := NewSimulator(p, pool, 16).Forward(t.Context(), &paths, x0, 8, 1)
 			pool.Close()
 			testkit.OK(t, err)
-			if (name == "thin") != (r.TurnedBack > 0) {
-				t.Errorf("%s %v: %+v", name, m, r.Bounces)
-			}
+			testkit.Equal(t, name == "thin", (r.TurnedBack > 0), "%s %v: %+v", name, m, r.Bounces)
 			d, N := paths.Dim, paths.Steps
 			z, v, w := make([]float64, d), make([]float64, d), make([]float64, d)
 			for i := range 40 {

@@ -106,9 +106,7 @@ func TestDependentConstraints(t *testing.T) {
 	a.Landing(la)
 	b.Landing(lb)
 	for j := range la {
-		if math.Abs(la[j]-lb[j]) > 1e-14 {
-			t.Errorf("landing %v, alone %v", lb, la)
-		}
+		testkit.Near(t, la[j], lb[j], 1e-14, "landing %v, alone %v", lb, la)
 	}
 	conflict := formula{3, 2, []string{"at 0", "at 1"}, []func([]float64) (float64, []float64){plane(1, 0, 0, 0),
 		plane(1, 0, 0, 1)}}

@@ -103,9 +103,7 @@ func TestIrregularPoints(t *testing.T) {
 		f(b, got)
 		f(whole, want)
 		for i := range want {
-			if math.Abs(got[i]-want[i]) > 1e-12*(1+math.Abs(want[i])) {
-				t.Errorf("%s: place %d is %v, factored %v", name, i, got[i], want[i])
-			}
+			testkit.Near(t, got[i], want[i], 1e-12*(1+math.Abs(want[i])), "%s: place %d", name, i)
 		}
 	}
 	quick := newTested(noRetract{s}, 3, 0)
@@ -118,9 +116,7 @@ func TestIrregularPoints(t *testing.T) {
 			t.Errorf("point %d is projected to %v (%v), factored %v (%v)", i, got[9*i:9*i+9], okA[i], want[9*i:9*i+9],
 				okB[i])
 		}
-		if b.Rank(i) != whole.Rank(i) {
-			t.Errorf("rank %d, factored %d", b.Rank(i), whole.Rank(i))
-		}
+		testkit.Equal(t, b.Rank(i), whole.Rank(i), "rank")
 	}
 }
 
@@ -212,9 +208,7 @@ func TestClosedFormTakesLittleRoom(t *testing.T) {
 	if bytes := after.TotalAlloc - before.TotalAlloc; !ok[0] || bytes > uint64(8*m*m/2) {
 		t.Errorf("%d bytes, more than half of one matrix of %d×%d; projected %v", bytes, m, m, ok)
 	}
-	if JacobianSize(s) != m*n*n {
-		t.Errorf("a Jacobian of %d numbers, want %d", JacobianSize(s), m*n*n)
-	}
+	testkit.Equal(t, JacobianSize(s), m*n*n, "a Jacobian")
 }
 
 // Points for which the chord iteration is too slow go back to their proposals, for Newton's method to start afresh.

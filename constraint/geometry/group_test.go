@@ -251,9 +251,7 @@ func TestGroups(t *testing.T) {
 		if reached < n/2 {
 			t.Errorf("%+v: %d of %d rows have a projection", s, reached, n)
 		}
-		if got := Groups(s); got != s.blocks {
-			t.Errorf("%+v falls into %d groups", s, got)
-		}
+		testkit.Equal(t, Groups(s), s.blocks, "%+v falls into", s)
 		for i := range n {
 			alone := results(s, x[i*d:(i+1)*d], y[i*d:(i+1)*d], v[i*d:(i+1)*d], u[i*c:(i+1)*c], 1)
 			for name, a := range alone {
@@ -277,13 +275,9 @@ func TestGroupsFollowTheGraph(t *testing.T) {
 	for _, g := range groups {
 		comps, coords = append(comps, g.comp), append(coords, g.coord)
 	}
-	if got := fmt.Sprint(comps, coords); got != want {
-		t.Errorf("groups %s, want %s", got, want)
-	}
+	testkit.Equal(t, fmt.Sprint(comps, coords), want, "groups")
 	// Rows {0,2}, {4}, {3,5}, {2,3}, {1} among matrices of 3×4, 1×1, 1×1.
-	if got := fmt.Sprint(place); got != "[0 1 12 6 7 9 10 13]" {
-		t.Errorf("packed derivatives go to %s", got)
-	}
+	testkit.Equal(t, fmt.Sprint(place), "[0 1 12 6 7 9 10 13]", "packed derivatives go")
 }
 
 type sparseSupport struct {

@@ -72,9 +72,8 @@ func TestEveryUnit(t *testing.T) {
 			}
 			check("projection", out)
 			for j, v := range c.want {
-				if math.Abs(out[j]-v) > 1e-12*unit {
-					t.Errorf("2^%d, %s: projected to %v, want %v", exponent, name, out, c.want)
-				}
+				testkit.Near(t, out[j], v, 1e-12*unit,
+					"2^%d, %s: projected to %v, want %v", exponent, name, out, c.want)
 			}
 			x := append([]float64(nil), c.y...)
 			if !NewSolver(c.set, 0).Descend(x, 1e-13) {

@@ -163,9 +163,7 @@ func TestDecodeEarthAccepts(t *testing.T) {
 			t.Errorf("%s: got %+v", name, p)
 		}
 		sum := sha256.Sum256([]byte(text))
-		if p.SHA256 != hex.EncodeToString(sum[:]) {
-			t.Errorf("%s: SHA256 = %s", name, p.SHA256)
-		}
+		testkit.Equal(t, p.SHA256, hex.EncodeToString(sum[:]), "%s: SHA256", name)
 	}
 }
 
@@ -197,9 +195,7 @@ func TestDecodeEarthRefuses(t *testing.T) {
 			t.Errorf("%q: got %+v, want the error %q", c.text, p, c.want)
 			continue
 		}
-		if err.Error() != c.want {
-			t.Errorf("%q:\n got %s\nwant %s", c.text, err, c.want)
-		}
+		testkit.Equal(t, err.Error(), c.want, "%q:\n got %s", c.text, err)
 		var typed *Error
 		if !errors.As(err, &typed) || typed.File != "x.csv" {
 			t.Errorf("%q: error %#v is no *Error of x.csv", c.text, err)
@@ -255,12 +251,8 @@ func TestReadPointsNPY(t *testing.T) {
 		t.Errorf("got %+v", p)
 	}
 	sum := sha256.Sum256(data)
-	if p.SHA256 != hex.EncodeToString(sum[:]) {
-		t.Errorf("SHA256 = %s", p.SHA256)
-	}
-	if got := p.Rows([]int{1, 0, 1}); !slices.Equal(got, slices.Concat(p.X[6:], p.X[:6], p.X[6:])) {
-		t.Errorf("Rows = %v", got)
-	}
+	testkit.Equal(t, p.SHA256, hex.EncodeToString(sum[:]), "SHA256")
+	testkit.EqualSlices(t, p.Rows([]int{1, 0, 1}), slices.Concat(p.X[6:], p.X[:6], p.X[6:]), "Rows")
 }
 
 func TestReadPointsNPYRefuses(t *testing.T) {

@@ -3,7 +3,6 @@ package evidence
 import (
 	"math"
 	"slices"
-	"strings"
 	"testing"
 
 	"github.com/landing-diffusion/landing/base/keyed"
@@ -42,17 +41,13 @@ func TestGather(t *testing.T) {
 		if !probe.At(p.X) || math.Abs(probe.Val[0]) > 1e-8 || probe.Val[1] > 1e-8 {
 			t.Errorf("%s: values %v", p.From, probe.Val)
 		}
-		if from := map[bool]string{true: "data row", false: "random start"}[i < MaxPoints]; !strings.Contains(p.From,
-			from) {
-			t.Errorf("point %d is %s", i, p.From)
-		}
+		testkit.Contains(t, p.From, map[bool]string{true: "data row", false: "random start"}[i < MaxPoints],
+			"point %d", i)
 		far := 0.0
 		for j, v := range e.Near[i].X {
 			far += (v - p.X[j]) * (v - p.X[j])
 		}
-		if want := e.Radius * []float64{1, 0.1}[i%2]; math.Abs(math.Sqrt(far)-want) > 1e-12 {
-			t.Errorf("near point %d is %v away, want %v", i, math.Sqrt(far), want)
-		}
+		testkit.Near(t, math.Sqrt(far), e.Radius*[]float64{1, 0.1}[i%2], 1e-12, "near point %d", i)
 	}
 	for _, p := range e.Boundary {
 		if probe.At(p.X); math.Abs(probe.Val[0]) > 1e-8 || math.Abs(probe.Val[1]) > 1e-8 {
@@ -91,9 +86,7 @@ func TestRepeats(t *testing.T) {
 			t.Fatalf("point %d differs", i)
 		}
 	}
-	if !slices.Equal(a.Paths.X, b.Paths.X) {
-		t.Error("paths differ")
-	}
+	testkit.EqualSlices(t, a.Paths.X, b.Paths.X, "paths differ")
 	if u, v := a.Direction(3, ForKinks), a.Direction(3, ForRanks); slices.Equal(u, v) {
 		t.Error("two uses have the same directions")
 	}
@@ -125,9 +118,7 @@ func TestKept(t *testing.T) {
 	for _, c := range []struct{ steps, d, want int }{{50, 3, 1000}, {1_000_000, 90, 4}, {1_000_000, 1000, 1}} {
 		e := &Evidence{D: c.d}
 		e.Running.Schedule.N = c.steps
-		if got := e.Kept(1000); got != c.want {
-			t.Errorf("%d steps in R^%d: %d paths, want %d", c.steps, c.d, got, c.want)
-		}
+		testkit.Equal(t, e.Kept(1000), c.want, "%d steps in R^%d", c.steps, c.d)
 	}
 }
 

@@ -111,9 +111,7 @@ func TestNarrowStarts(t *testing.T) {
 	if got := stat.Mean(angle, nil); math.Abs(got) > 0.24 {
 		t.Errorf("mean angle %.3f, want 0", got)
 	}
-	if got := stat.StdDev(angle, nil); math.Abs(got-2*math.Pi/math.Sqrt(27)) > 0.11 {
-		t.Errorf("standard deviation of the angle %.3f, want 1.209", got)
-	}
+	testkit.Near(t, stat.StdDev(angle, nil), 2*math.Pi/math.Sqrt(27), 0.11, "standard deviation of the angle")
 }
 
 // Draws that cannot be projected are left out and counted; a coordinate that Σ

@@ -121,9 +121,7 @@ func share(t *testing.T, what string, law []float64, quantile, p float64) {
 			below += 1 / float64(len(law))
 		}
 	}
-	if math.Abs(below-p) > 4.5*math.Sqrt(p*(1-p)/visited) {
-		t.Errorf("%s %v is the %v quantile, want that of %v", what, quantile, below, p)
-	}
+	testkit.Near(t, below, p, 4.5*math.Sqrt(p*(1-p)/visited), "%s %v", what, quantile)
 }
 
 // On a torus κ(u) = cos²φ/r + sin²φ cosθ/(R + r cosθ); on an ellipsoid Σ u_j²/a_j² / ‖(x_j/a_j²)‖. Their laws are
@@ -661,9 +659,7 @@ func TestUnmeasurable(t *testing.T) {
 		Dim: 2, Equality: []formula.Component{{Name: "r", Expr: "(norm(x) - 1)^2"}},
 	}))
 	m = measure(t, squared, uniform(zoo.Sphere{D: 2}, 100))
-	if notes := strings.Join(m.Notes, ";"); !strings.Contains(notes, "gradient of the equalities vanishes") {
-		t.Errorf("squared constraint: %+v", m)
-	}
+	testkit.Contains(t, strings.Join(m.Notes, ";"), "gradient of the equalities vanishes", "squared constraint: %+v", m)
 }
 
 // Second derivatives that are no numbers are no curvature, and noted.

@@ -175,13 +175,10 @@ func TestGain(t *testing.T) {
 			}
 			df, ds := make([]float64, 3), make([]float64, 3)
 			got, want := scaled.Evaluate(df, f), plain.Evaluate(ds, s)
-			if math.Abs(got-want) > 1e-13*want {
-				t.Errorf("%v, k = %d: loss %v, want %v", m, k, got, want)
-			}
+			testkit.Near(t, got, want, 1e-13*want, "%v, k = %d: loss", m, k)
 			for j := range df {
-				if math.Abs(df[j]-c*ds[j]) > 1e-12*(1+math.Abs(df[j])) {
-					t.Errorf("%v, k = %d: derivative %v, want %v times %v", m, k, df, c, ds)
-				}
+				testkit.Near(t, df[j], c*ds[j], 1e-12*(1+math.Abs(df[j])),
+					"%v, k = %d: derivative %v, want %v times %v", m, k, df, c, ds)
 			}
 		}
 	}
@@ -205,15 +202,11 @@ func TestLossSeesOnlyTangents(t *testing.T) {
 			for j, v := range normal {
 				s[j] += 2 * v
 			}
-			if after := value(); math.Abs(after-before) > 1e-10*before {
-				t.Errorf("%v: a normal part of the score changes the loss from %v to %v", m, before, after)
-			}
+			testkit.Near(t, value(), before, 1e-10*before, "%v: a normal part of the score changes the loss from", m)
 			for j, v := range normal {
 				paths.At(1, k)[j] += 0.37 * v
 			}
-			if after := value(); math.Abs(after-before) > 1e-10*before {
-				t.Errorf("%v: a normal part of x_k changes the loss from %v to %v", m, before, after)
-			}
+			testkit.Near(t, value(), before, 1e-10*before, "%v: a normal part of x_k changes the loss from", m)
 		}
 	}
 }

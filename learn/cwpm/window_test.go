@@ -191,9 +191,7 @@ func TestTargetSize(t *testing.T) {
 			for k := range schedule.N {
 				û, _ := targets(t, p, paths, last, k, Options{Window: 1e6})
 				want, r := math.Sqrt(dense.Dot(û, û)), p.TargetSize(k)
-				if math.Abs(r-want) > 1e-9*want {
-					t.Errorf("%v %v: r_%d = %v, want %v", m, c, k, r, want)
-				}
+				testkit.Near(t, r, want, 1e-9*want, "%v %v: r_%d", m, c, k)
 				if got := gain(schedule.Time(k+1)) * math.Abs(p.ScoreCoefficient(k)); math.Abs(got-r) > 1e-15 {
 					t.Errorf("%v %v, k = %d: the gain makes targets of size %v, want %v", m, c, k, got/r, 1.)
 				}
@@ -221,9 +219,7 @@ func TestStart(t *testing.T) {
 						y[i] -= b * q[i]
 					}
 				}
-				if got := dense.Dot(y, y); math.Abs(got-v) > 1e-12*v {
-					t.Errorf("%v %v, k = %d: x_0 has variance %v about y, want %v", m, c, k, got, v)
-				}
+				testkit.Near(t, dense.Dot(y, y), v, 1e-12*v, "%v %v, k = %d: x_0 has variance", m, c, k)
 				if m.Underdamped() {
 					if e := dense.Dot(y, q); math.Abs(e) > 1e-12*v {
 						t.Errorf("%v %v, k = %d: y has covariance %v with p̃", m, c, k, e)
@@ -254,9 +250,8 @@ func TestBalanced(t *testing.T) {
 				t.Errorf("%v, k = %d: balanced %v, else %v, (cm)² = %v", m, k, v, plainV, cm*cm)
 			}
 			for j := range ds {
-				if math.Abs(ds[j]*cm*cm-plainDs[j]) > 1e-12*(1+math.Abs(plainDs[j])) {
-					t.Errorf("%v, k = %d: gradients %v and %v", m, k, ds, plainDs)
-				}
+				testkit.Near(t, ds[j]*cm*cm, plainDs[j], 1e-12*(1+math.Abs(plainDs[j])),
+					"%v, k = %d: gradients %v and %v", m, k, ds, plainDs)
 			}
 		}
 	}
@@ -329,9 +324,8 @@ func TestWindowAlongCircle(t *testing.T) {
 			u, _ := targets(t, p, paths, last, k, Options{})
 			û, _ := targets(t, p, paths, last, k, Options{Window: 1e-9})
 			for j := range u {
-				if math.Abs(u[j]-û[j]) > 1e-13*(1+math.Abs(u[j])) {
-					t.Errorf("%s, k = %d: windows of one step have the target %v, without them it is %v", name, k, û, u)
-				}
+				testkit.Near(t, u[j], û[j], 1e-13*(1+math.Abs(u[j])),
+					"%s, k = %d: windows of one step have the target %v, without them it is %v", name, k, û, u)
 			}
 			for from := range k {
 				l := NewLoss(p, reads[float64](p), 1, Options{Window: 1})
@@ -344,9 +338,7 @@ func TestWindowAlongCircle(t *testing.T) {
 				if name != "circle" {
 					bound += 0.008 * math.Pow(r, 5)
 				}
-				if got := l.v[1]*x[0] - l.v[0]*x[1]; math.Abs(got-r) > bound {
-					t.Errorf("%s, k = %d, j = %d: displacement %v, want %v", name, k, from, got, r)
-				}
+				testkit.Near(t, l.v[1]*x[0]-l.v[0]*x[1], r, bound, "%s, k = %d, j = %d: displacement", name, k, from)
 				want := 0.0
 				if from > 0 { // the chord from x_{j−1}, along the circle at x_j or seen from x_{k+1}
 					δ := angle(from) - angle(from-1)
@@ -357,9 +349,8 @@ func TestWindowAlongCircle(t *testing.T) {
 						want *= math.Cos(r + δ/2)
 					}
 				}
-				if got := l.pj[1]*x[0] - l.pj[0]*x[1]; math.Abs(got-want) > 1e-13*(1+want) {
-					t.Errorf("%s, k = %d, j = %d: momentum %v, want %v", name, k, from, got, want)
-				}
+				testkit.Near(t, l.pj[1]*x[0]-l.pj[0]*x[1], want, 1e-13*(1+want),
+					"%s, k = %d, j = %d: momentum", name, k, from)
 			}
 		}
 	}
@@ -534,9 +525,7 @@ func TestFitWindowLeavesFailedPathsOut(t *testing.T) {
 		for k := range p.Schedule.N {
 			want := testkit.Must(l.FitWindow(good, k, last))
 			got := testkit.Must(l.FitWindow(mixed, k, func(dst []float64, path int) { last(dst, path/2) }))
-			if got != want {
-				t.Errorf("%v, k = %d: with failed paths %v, without %v", m, k, got, want)
-			}
+			testkit.Equal(t, got, want, "%v, k = %d: with failed paths", m, k)
 			if l.start[k] < k {
 				clear(mixed.Failed)
 				got = testkit.Must(l.FitWindow(mixed, k, func(dst []float64, path int) { last(dst, path/2) }))

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/landing-diffusion/landing/base/kernel"
+	"github.com/landing-diffusion/landing/tools/testkit"
 )
 
 // The gradient of every parameter against central differences by slope: the
@@ -182,9 +183,7 @@ func TestForwardAlone(t *testing.T) {
 		}
 	}
 	defer func() {
-		if v := recover(); v != "score: Backward in a workspace for Forward alone" {
-			t.Errorf("Backward: %v", v)
-		}
+		testkit.Equal(t, recover(), "score: Backward in a workspace for Forward alone", "Backward")
 	}()
 	ws.Backward(make([]float32, len(m.Params)), make([]float32, n*3), n, false)
 }
@@ -205,9 +204,7 @@ func testPassesAllocateNothing(t *testing.T, p kernel.Precision) {
 	}
 	f := NewField(m, 8)
 	x, s := make([]float64, 24), make([]float64, 24)
-	if n := testing.AllocsPerRun(20, func() { f.Eval(s, x, x, 8, 0.5) }); n != 0 {
-		t.Errorf("%v allocations in Field", n)
-	}
+	testkit.Equal(t, testing.AllocsPerRun(20, func() { f.Eval(s, x, x, 8, 0.5) }), 0)
 }
 
 // The first weights and biases of a layer are uniform on ±1/√in, in its inputs: as large as

@@ -184,9 +184,8 @@ func TestFirstWeightsAreKeyed(t *testing.T) {
 			u := make([]float64, len(got))
 			keyed.Layers.Stream(5, uint64(l)).Uniforms(u, uint64(part), 0)
 			for i, v := range u {
-				if want := (2*v - 1) / math.Sqrt(float64(m.Sizes[l])); math.Abs(got[i]-want) > 1e-15 {
-					t.Errorf("layer %d, part %d: number %d is %v, want %v", l, part, i, got[i], want)
-				}
+				testkit.Near(t, got[i], (2*v-1)/math.Sqrt(float64(m.Sizes[l])), 1e-15,
+					"layer %d, part %d: number %d", l, part, i)
 			}
 		}
 	}

@@ -13,9 +13,7 @@ import (
 func TestPlan(t *testing.T) {
 	p := Plan{Epochs: 100, Anneal: 0.4, Factor: 1}
 	for _, c := range []struct{ at, want float64 }{{0, 1}, {60, 1}, {80, 0.5}, {90, 0.25}, {99.5, 0.0125}, {100, 0}} {
-		if got := p.At(c.at); math.Abs(got-c.want) > 1e-15 {
-			t.Errorf("at %v the rate is %v, want %v", c.at, got, c.want)
-		}
+		testkit.Near(t, p.At(c.at), c.want, 1e-15, "at %v the rate", c.at)
 	}
 	if q := (Plan{Epochs: 7, Factor: 0.5}); q.At(6.9) != 0.5 || q.Falling(6) {
 		t.Error("without anneal the rate falls")
@@ -55,9 +53,8 @@ func TestPlan(t *testing.T) {
 			}
 		}
 	}
-	if got := (Plan{Epochs: 100, Factor: 1}).Until(50, 60); got != (Plan{Epochs: 60, Factor: 1}) {
-		t.Errorf("a plan without anneal becomes %+v", got)
-	}
+	testkit.Equal(t, (Plan{Epochs: 100, Factor: 1}).Until(50, 60), (Plan{Epochs: 60, Factor: 1}),
+		"a plan without anneal becomes")
 }
 
 // machine says what an epoch, a simulation and an evaluation take.
@@ -145,13 +142,9 @@ func TestSteadyBudget(t *testing.T) {
 			t.Errorf("%s: %v", name, s.Clock)
 		}
 		again, same := pass(0, 0, c.cfg, c.every, State{Plan: s.Plan}, c.m)
-		if again.Epoch != s.Epoch {
-			t.Errorf("%s: by its keys the training ends after %d epochs, not %d", name, again.Epoch, s.Epoch)
-		}
+		testkit.Equal(t, again.Epoch, s.Epoch, "%s: by its keys the training ends after", name)
 		for e := range rates {
-			if rates[e] != same[e] {
-				t.Errorf("%s: the rate of epoch %d was %v, and is %v by keys", name, e, rates[e], same[e])
-			}
+			testkit.Equal(t, rates[e], same[e], "%s: the rate of epoch %d", name, e)
 		}
 		if a := s.Plan.Anneal; a > 0 && rates[len(rates)-1] > 1/(a*float64(len(rates)))+1e-12 {
 			t.Errorf("%s: the last rate is %v", name, rates[len(rates)-1])
@@ -275,9 +268,7 @@ func TestExtendByTime(t *testing.T) {
 			t.Fatalf("%s: %+v", name, s)
 		}
 		end, rates := pass(s.Budget, 210, cfg, 0, s, machine{epoch: constant(c.pace)})
-		if math.Abs(rates[0]-c.jump) > 1e-12 {
-			t.Errorf("%s: the rate begins at %v, want %v", name, rates[0], c.jump)
-		}
+		testkit.Near(t, rates[0], c.jump, 1e-12, "%s: the rate begins", name)
 		if n := end.Epoch - 200; n < c.least || n > c.most || end.Spent > s.Budget || rates[len(rates)-1] > 0.05 {
 			t.Errorf("%s: %d epochs until %v s of %v, the last rate %v: %v", name, n, end.Spent, s.Budget,
 				rates[len(rates)-1], end.Clock)

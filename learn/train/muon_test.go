@@ -104,9 +104,7 @@ func TestMuonPolynomial(t *testing.T) {
 		if i%5 == 0 {
 			want = -0.1 * 0.2 * 2 * x
 		}
-		if math.Abs(v-want) > 1e-14 {
-			t.Errorf("entry %d is %v, want %v", i, v, want)
-		}
+		testkit.Near(t, v, want, 1e-14, "entry %d", i)
 	}
 }
 

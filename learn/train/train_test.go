@@ -296,9 +296,7 @@ func TestAnneal(t *testing.T) {
 			tr.State.Step, tr.State.Epoch = 0, tr.State.Epoch+1
 		}
 		want := cfg.LearningRate * min(1, 2*(1-float64(n)/12))
-		if got := tr.step.Rate; math.Abs(got-want) > 1e-15 {
-			t.Errorf("update %d: rate %v, want %v", n, got, want)
-		}
+		testkit.Near(t, tr.step.Rate, want, 1e-15, "update %d: rate", n)
 	}
 }
 
@@ -355,9 +353,7 @@ func TestGenerationUsesAverage(t *testing.T) {
 
 func TestClip(t *testing.T) {
 	for _, c := range []struct{ norm, limit, want float64 }{{0.5, 10, 1}, {20, 10, 10 / (20 + 1e-6)}, {20, 0, 1}} {
-		if got := clip(c.norm, c.limit); math.Abs(got-c.want) > 1e-15 {
-			t.Errorf("clip(%v, %v) = %v, want %v", c.norm, c.limit, got, c.want)
-		}
+		testkit.Near(t, clip(c.norm, c.limit), c.want, 1e-15, "clip(%v, %v)", c.norm, c.limit)
 	}
 }
 
@@ -530,9 +526,7 @@ func TestTimeSubsetIsUnbiased(t *testing.T) {
 		// Each time has expected weight 1; its standard deviation is below
 		// √(32/4000) = 0.09, and 6 of them bound all 32 at level 1e-7.
 		for k, w := range weight {
-			if math.Abs(w-1) > 0.54 {
-				t.Errorf("%d times a path: time %d has weight %v", m, k, w)
-			}
+			testkit.Near(t, w, 1, 0.54, "%d times a path: time %d has weight", m, k)
 		}
 	}
 }
@@ -562,9 +556,7 @@ func TestGradientIsMeanOverPaths(t *testing.T) {
 					mean[i] += v * float64(size) / 200
 				}
 			}
-			if math.Abs(sum/whole-1) > 1e-12 {
-				t.Errorf("%d times, batches of %d: loss %v, want %v", times, size, sum, whole)
-			}
+			testkit.Near(t, sum/whole, 1, 1e-12, "%d times, batches of %d: loss %v, want %v", times, size, sum, whole)
 			for i, v := range want {
 				if math.Abs(mean[i]-v) > 1e-11*(1+math.Abs(v)) {
 					t.Fatalf("%d times, batches of %d: gradient %d is %v, want %v", times, size, i, mean[i], v)
@@ -628,9 +620,7 @@ func TestLossError(t *testing.T) {
 		{Epoch: 2, Step: 7, Path: 3, Time: 4, Unread: true}: "cannot read the point of sample 3, step 4, in epoch 2, " +
 			"batch 7 (",
 	} {
-		if !strings.Contains(e.Error(), want) {
-			t.Errorf("%v, want %q", e, want)
-		}
+		testkit.Contains(t, e.Error(), want, "%v", e)
 	}
 }
 

@@ -111,8 +111,6 @@ func TestNeedsData(t *testing.T) {
 		testkit.OK(t, os.Rename(file, gone))
 		a := readRows(t, filepath.Join(makeParts(t, l, 1), "generate-0-5"))
 		testkit.OK(t, os.Rename(gone, file))
-		if !slices.Equal(a.Float64, x) {
-			t.Errorf("%+v: without data other samples are drawn", c)
-		}
+		testkit.EqualSlices(t, a.Float64, x, "%+v: without data other samples are drawn", c)
 	}
 }

@@ -297,9 +297,7 @@ func TestMergeRefused(t *testing.T) {
 		dir, names := fresh()
 		_, err := join(t, filepath.Join(t.TempDir(), "out", "x.npy"), MergeOptions{}, c(dir, names)...)
 		testkit.Refused(t, err, want)
-		if fault.KindOf(err) != fault.Config {
-			t.Errorf("%q is a %T", want, err)
-		}
+		testkit.Equal(t, fault.KindOf(err), fault.Config, "%q is a %T", want, err)
 	}
 
 	// What fails is damaged too where a result that is whole names another number.

@@ -82,9 +82,7 @@ func TestGeneration(t *testing.T) {
 			t.Errorf("again: %+v, %+v, %v", again, status, err)
 		}
 	}
-	if !slices.Equal(got, want) {
-		t.Error("parts are not the rows of one process")
-	}
+	testkit.EqualSlices(t, got, want, "parts are not the rows of one process")
 	newer := *units[0]
 	newer.Version = "0"
 	_, _, err = list.into(t.Context(), store, &newer, nil)

@@ -109,9 +109,7 @@ func TestShards(t *testing.T) {
 				least, most = min(least, size), max(most, size)
 			}
 			for k, o := range owners {
-				if o != 1 {
-					t.Errorf("of %d units in %d parts, %d is in %d", units, n, k, o)
-				}
+				testkit.Equal(t, o, 1, "of %d units in %d parts, %d", units, n, k)
 			}
 			if most-least > 1 {
 				t.Errorf("%d units in %d parts of %d to %d", units, n, least, most)

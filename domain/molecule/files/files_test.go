@@ -258,9 +258,7 @@ CONECT    3    1
 		at = append(at, got.X[3*i])
 	}
 	// A has 0.4 + 0.7 + 0.3 in residue 2, B 1.2; in residue 3 they are even.
-	if !slices.Equal(at, []float64{-0.966, 0.257, -0.094, 1.257, 2.257, -1.294}) {
-		t.Errorf("x of the atoms: %v", at)
-	}
+	testkit.EqualSlices(t, at, []float64{-0.966, 0.257, -0.094, 1.257, 2.257, -1.294}, "x of the atoms")
 	if len(got.Remarks) != 1 || !strings.Contains(got.Remarks[0], "3 records were left out") {
 		t.Errorf("remarks %q", got.Remarks)
 	}
@@ -458,17 +456,13 @@ func TestDCD(t *testing.T) {
 	f32 := func(at int) float32 { return math.Float32frombits(uint32(u32(at))) }
 	for at, want := range map[int]int{0: 84, 8: 2, 16: 1, 20: 2, 52: 0, 84: 24, 88: 84, 92: 84, 96: 1, 180: 84, 184: 4,
 		188: 2, 192: 4, 196: 8, 208: 8} {
-		if got := u32(at); got != want {
-			t.Errorf("number at byte %d is %d, want %d", at, got, want)
-		}
+		testkit.Equal(t, u32(at), want, "number at byte %d", at)
 	}
 	if string(b[4:8]) != "CORD" || len(b) != 196+2*3*16 {
 		t.Fatalf("%d bytes, %q", len(b), b[4:8])
 	}
 	for at, want := range map[int]float32{200: 1, 204: 4, 216: 2, 232: 3, 236: 6.1, 248: -1, 284: -6} {
-		if got := f32(at); got != want {
-			t.Errorf("coordinate at byte %d is %v, want %v", at, got, want)
-		}
+		testkit.Equal(t, f32(at), want, "coordinate at byte %d", at)
 	}
 }
 

@@ -200,16 +200,12 @@ func TestPairs(t *testing.T) {
 		x[i] = at - h
 		down := sum()
 		x[i] = at
-		if d := (up - down) / (2 * h); math.Abs(s[i]-d) > 1e-9 {
-			t.Errorf("coordinate %d: %v, not %v", i, s[i], d)
-		}
+		testkit.Near(t, s[i], (up-down)/(2*h), 1e-9, "coordinate %d", i)
 	}
 	// Two atoms in one place pull nowhere, and the numbers stay finite.
 	copy(x[3:6], x[:3])
 	score.NewField[float64](m, 1).Eval(s, x, nil, 1, 0)
-	if size(s)-size(s) != 0 {
-		t.Errorf("the score is %v", s)
-	}
+	testkit.Equal(t, size(s)-size(s), 0, "the score is %v", s)
 	// The MLP reads the distances beyond those of the reference: of one twice as large, as many δ as they are long.
 	in := make([]float64, m.In())
 	m.Row(in, score.Input{X: c.Reference})
