@@ -123,9 +123,8 @@ func TestAlignedRun(t *testing.T) {
 	}
 	testkit.OK(t, half.Train(context.Background(), names[0], Observer{}))
 	again := testkit.Must(half.Trained(""))
-	if !slices.Equal(again.Model.Parameters(), trained.Model.Parameters()) {
-		t.Error("a run that was gone on with has other weights")
-	}
+	testkit.EqualSlices(t, again.Model.Parameters(), trained.Model.Parameters(),
+		"a run that was gone on with has other weights")
 
 	// A reference of one's own: the second frame of two is not read.
 	given := filepath.Join(dir, "reference.npy")

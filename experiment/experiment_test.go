@@ -111,9 +111,7 @@ func TestHeldOutRowsAreHeldOut(t *testing.T) {
 			}
 		}
 	}
-	if len(e.TrainRows)+len(e.HeldOutRows) != len(e.Data.X) {
-		t.Error("rows are missing")
-	}
+	testkit.Equal(t, len(e.TrainRows)+len(e.HeldOutRows), len(e.Data.X), "rows are missing")
 }
 
 // Training does not read the held-out rows: others in their place give the same
@@ -171,9 +169,7 @@ func TestFloor(t *testing.T) {
 	testkit.OK(t, err)
 	want := metric.NoiseFloor(e.TrainRows, 3, n, 20, e.Problem.Seed,
 		func(y []float64) float64 { return metric.EarthJSD(y, e.Data.X) })
-	if v.JSD.Floor.Mean != want.Mean {
-		t.Errorf("floor %v, want %v", v.JSD.Floor, want.Mean)
-	}
+	testkit.Equal(t, v.JSD.Floor.Mean, want.Mean, "floor %v", v.JSD.Floor)
 }
 
 // Samples off the set by more than generate.max_violation fail the check, by the

@@ -80,9 +80,7 @@ func TestExtendAFinishedRun(t *testing.T) {
 	}
 	for name, dir := range map[string]string{"before": noted, "on the way": half} {
 		r := testkit.Must(Open(t.Context(), dir, "", e.Pool, nil))
-		if r.Problem.Train.Epochs != 10 {
-			t.Errorf("killed %s: the problem has %d epochs", name, r.Problem.Train.Epochs)
-		}
+		testkit.Equal(t, r.Problem.Train.Epochs, 10, "killed %s: the problem", name)
 		trainTo(t, r, Observer{})
 		if got, s := weightsOf(t, r); got != weights || s.Extended != 1 {
 			t.Errorf("killed %s: other weights after %d epochs", name, s.Epoch)

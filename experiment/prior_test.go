@@ -86,9 +86,7 @@ func TestUniformPriorIsRecorded(t *testing.T) {
 			first = made.states()
 			keptPrior(t, f, first)
 		}
-		if !slices.Equal(first, made.states()) {
-			t.Error("the prior depends on the number of workers")
-		}
+		testkit.EqualSlices(t, first, made.states(), "the prior depends on the number of workers")
 	}
 }
 
@@ -270,17 +268,13 @@ func TestPriorPaths(t *testing.T) {
 		if c.want == 0 {
 			c.want = c.rows * (1 + 9999/c.rows)
 		}
-		if got := priorPaths(e.Loaded); got != c.want {
-			t.Errorf("%d rows, %d steps: %d paths, want %d", c.rows, c.steps, got, c.want)
-		}
+		testkit.Equal(t, priorPaths(e.Loaded), c.want, "%d rows, %d steps", c.rows, c.steps)
 	}
 	e.TrainRows = slices.Repeat(rows, 1+10_000/(len(rows)/3))
 	e.Process.Schedule.N = 50
 	rows = e.TrainRows
 	all := len(rows) / 3
-	if got := priorPaths(e.Loaded); got != all {
-		t.Errorf("%d paths from %d rows", got, all)
-	}
+	testkit.Equal(t, priorPaths(e.Loaded), all)
 	// Of a set whose paths take long, 2³⁹ multiply-adds, or 10 000 ends.
 	set := e.Process.Set
 	for _, c := range []struct {
@@ -294,9 +288,7 @@ func TestPriorPaths(t *testing.T) {
 		{400, priorWork, 400 * 25},
 	} {
 		e.TrainRows, e.Process.Set = rows[:3*c.rows], constrainttest.Working(set, c.work)
-		if got := priorPaths(e.Loaded); got != c.want {
-			t.Errorf("%d rows, %g multiply-adds a step: %d paths, want %d", c.rows, c.work, got, c.want)
-		}
+		testkit.Equal(t, priorPaths(e.Loaded), c.want, "%d rows, %g multiply-adds a step", c.rows, c.work)
 	}
 }
 

@@ -104,9 +104,8 @@ func TestRivals(t *testing.T) {
 			t.Errorf("%s: steps at walls that it does not see", c.method)
 		}
 		page := reportOf(t, q, s, v)
-		if strings.Contains(page, "Programs of optimisation") != (c.programs > 0) {
-			t.Errorf("%s: the report and programs", c.method)
-		}
+		testkit.Equal(t, strings.Contains(page, "Programs of optimisation"), c.programs > 0,
+			"%s: the report and programs", c.method)
 		for _, f := range v.Verdict.Findings {
 			if f.Code == verdict.Violation && !slices.Contains(f.Remedy.Settings, "process.method=ULLA") {
 				t.Errorf("%s: remedy %+v", c.method, f.Remedy)

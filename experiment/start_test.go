@@ -71,8 +71,6 @@ func TestStartCount(t *testing.T) {
 	} {
 		proc := *e.Process
 		proc.Schedule.N = c.steps
-		if got := settle.PathCount(&proc, c.samples); got != c.want {
-			t.Errorf("%d steps, %d samples: %d paths, want %d", c.steps, c.samples, got, c.want)
-		}
+		testkit.Equal(t, settle.PathCount(&proc, c.samples), c.want, "%d steps, %d samples", c.steps, c.samples)
 	}
 }

@@ -21,9 +21,7 @@ func TestZeroValuesAreDefaults(t *testing.T) {
 		t.Errorf("a zero Config has %d layers and %d parameters, the default %d and %d",
 			len(a)/2, len(zero.Parameters()), len(b)/2, len(file.Parameters()))
 	}
-	if w := (score.Config{}).Reading().Wavelength; w != n.Wavelength {
-		t.Errorf("a zero Config has wavelength %v, the default is %v", w, n.Wavelength)
-	}
+	testkit.Equal(t, (score.Config{}).Reading().Wavelength, n.Wavelength, "a zero Config has wavelength")
 	d := Defaults().TrainConfig()
 	want := train.Config{Epochs: d.Epochs, Batch: d.Batch, Refresh: d.Refresh, LearningRate: d.LearningRate}
 	if want != (train.Config{Epochs: 1000, Batch: 128, Refresh: 1, LearningRate: 2e-3}) { // as train.Config says

@@ -160,9 +160,7 @@ func TestFaults(t *testing.T) {
 			t.Errorf("%q is accepted", c.to)
 			continue
 		}
-		if !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%q:\n got  %v\n want %s", c.to, err, c.want)
-		}
+		testkit.Contains(t, err.Error(), c.want, "%q:\n got  %v", c.to, err)
 		if strings.Contains(err.Error(), "\n") {
 			t.Errorf("%q: more than one line: %v", c.to, err)
 		}
@@ -264,9 +262,8 @@ func TestRecipes(t *testing.T) {
 				t.Errorf("%s: %+v %+v", name, p.Network, p.Train)
 			}
 			again := testkit.Must(Load(p.Resolved(), "resolved", "", nil))
-			if string(again.Resolved()) != string(p.Resolved()) {
-				t.Errorf("%s: the resolved form does not load to itself", name)
-			}
+			testkit.Equal(t, string(again.Resolved()), string(p.Resolved()),
+				"%s: the resolved form does not load to itself", name)
 		}
 	}
 }
@@ -467,9 +464,7 @@ func TestKeysAreDocumented(t *testing.T) {
 			f, _ := field(typ, name)
 			if f.Type == reflect.TypeFor[sets.Set]() {
 				for _, key := range sets.Keys() {
-					if !strings.Contains(string(page), "`set."+key+"`") {
-						t.Errorf("docs/problem-file.md does not name set.%s", key)
-					}
+					testkit.Contains(t, string(page), "`set."+key+"`", "docs/problem-file.md does not name set.%s", key)
 				}
 			} else if f.Type.Kind() == reflect.Struct {
 				visit(f.Type, prefix+name+".")

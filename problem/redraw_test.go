@@ -75,9 +75,7 @@ func TestRedraw(t *testing.T) {
 			t.Errorf("%s: %v, %v", setting, q, m)
 		}
 	}
-	if string(p.Resolved()) != before {
-		t.Error("the run's problem is another")
-	}
+	testkit.Equal(t, string(p.Resolved()), before, "the run's problem is another")
 }
 
 // Keys that take a training are refused with the reason, values that a network cannot

@@ -44,13 +44,9 @@ func TestDataAlanine(t *testing.T) {
 
 	r := ok(t, dir, append(shortChains, "--atoms", "all", "--psi", "160:200", "--solvent", "vacuum", "-o",
 		"all.pdb")...)
-	if !strings.Contains(r.stdout, "96 frames of 22 atoms in all.pdb, how they were made in all.json") {
-		t.Errorf("%s", r.stdout)
-	}
+	testkit.Contains(t, r.stdout, "96 frames of 22 atoms in all.pdb, how they were made in all.json")
 	f := testkit.Must(files.Read(filepath.Join(dir, "all.pdb")))
-	if len(f.X) != 96*66 {
-		t.Errorf("%d numbers", len(f.X))
-	}
+	testkit.Equal(t, len(f.X), 96*66)
 	if ok(t, dir, append(shortChains, "-o", "b.npy", "--workers", "1")...); true {
 		first, _ := os.ReadFile(filepath.Join(dir, "alanine.npy"))
 		second, _ := os.ReadFile(filepath.Join(dir, "b.npy"))

@@ -172,9 +172,7 @@ func TestMeshFaults(t *testing.T) {
 		}
 	}
 	r := ok(t, dir, "make", "eigenfunction", "hole.ply", "--k", "2", "-n", "10")
-	if !strings.Contains(r.stderr, "warning: hole.ply: the mesh has holes: 3 edges") {
-		t.Errorf("no warning of the hole:\n%s", r.stderr)
-	}
+	testkit.Contains(t, r.stderr, "warning: hole.ply: the mesh has holes: 3 edges", "no warning of the hole")
 	// A bad fit is told, each fault in a line.
 	r = ok(t, dir, "make", "level-set", "good.ply", "-o", "bad.npz", "--steps", "1", "--batch", "128", "--width", "2",
 		"--layers", "1", "--rate", "1")

@@ -28,9 +28,7 @@ func TestPaper(t *testing.T) {
 	for _, want := range []string{"method, N →  20", "OLLA         –", "ULLA-P       0.", "ULLA         0.",
 		"Training of each network: the recipe's own epochs, ", "Forward paths that lost a projection, %",
 		"page: " + filepath.Join("p", "demo.html")} {
-		if !strings.Contains(first.stdout, want) {
-			t.Errorf("no %q in\n%s", want, first.stdout)
-		}
+		testkit.Contains(t, first.stdout, want)
 	}
 	table := filepath.Join(dir, "p", "rows.json")
 	rows, err := os.ReadFile(table)
@@ -53,9 +51,7 @@ func TestPaper(t *testing.T) {
 	if again, err := os.ReadFile(table); err != nil || !bytes.Equal(again, rows) {
 		t.Errorf("%v: other rows\n%s\n%s", err, again, rows)
 	}
-	if len(third["tables"].([]any)) != 2 {
-		t.Errorf("%v", third)
-	}
+	testkit.Equal(t, len(third["tables"].([]any)), 2, "%v", third)
 
 	whole := ok(t, dir, "paper", "demo", "--dry-run", "--for", "1m", "--only", "demo/ULLA/N=20$")
 	if below := ok(t, dir, "paper", "demo", "--dry-run", "--for", "1m", "--only", "demo/ULLA"); strings.Count(

@@ -165,9 +165,7 @@ func TestSymmetric(t *testing.T) {
 			t.Errorf("shift %g: minors proposed: %v\n%s", shift, got, d.YAML)
 		}
 		for _, want := range []string{`expr: "x[1]"`, `expr: "x[2]"`, `expr: "x[5]"`, "det(reshape(x, 3, 3))"} {
-			if !strings.Contains(d.YAML, want) {
-				t.Errorf("no %s in\n%s", want, d.YAML)
-			}
+			testkit.Contains(t, d.YAML, want)
 		}
 		os.Remove("m.npy")
 	}

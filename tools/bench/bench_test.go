@@ -65,9 +65,7 @@ func TestOperations(t *testing.T) {
 	}
 	for _, c := range casesIn(kernel.Float32, 1) {
 		if flop, ok := want[c.name]; ok {
-			if c.flop != flop {
-				t.Errorf("%s: %g operations, want %g", c.name, c.flop, flop)
-			}
+			testkit.Equal(t, c.flop, flop, "%s", c.name)
 			delete(want, c.name)
 		}
 	}
@@ -112,8 +110,6 @@ func TestQuantile(t *testing.T) {
 		x[i] = float64(i)
 	}
 	for q, want := range map[float64]float64{0: 0, 0.5: 100, 0.99: 198, 1: 199} {
-		if got := quantile(x, q); got != want {
-			t.Errorf("the %v-quantile of 0 … 199 is %v, want %v", q, got, want)
-		}
+		testkit.Equal(t, quantile(x, q), want, "the %v-quantile of 0 … 199", q)
 	}
 }

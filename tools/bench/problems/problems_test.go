@@ -63,9 +63,7 @@ func TestProblems(t *testing.T) {
 			}
 			if p.chains == nil {
 				same := draw(t, &p, 1, 1, 0, n/2)
-				if !slices.Equal(same, x[:len(same)]) {
-					t.Error("rows depend on the workers, or on how many there are")
-				}
+				testkit.EqualSlices(t, same, x[:len(same)], "rows depend on the workers, or on how many there are")
 				for _, other := range [][]float64{draw(t, &p, 2, 2, 0, n), draw(t, &p, 2, 1, 1, n)} {
 					if slices.Equal(other[:p.Dim], x[:p.Dim]) {
 						t.Error("another seed or batch has the same rows")
@@ -151,9 +149,7 @@ func TestUnmixed(t *testing.T) {
 func TestTurned(t *testing.T) {
 	p := problemOf(t, "ball-chain")
 	x := hurried(t, &p, 2, 20)
-	if !slices.Equal(x, hurried(t, &p, 1, 20)) {
-		t.Error("rows depend on the workers")
-	}
+	testkit.EqualSlices(t, x, hurried(t, &p, 1, 20), "rows depend on the workers")
 	var of []func(θ float64) float64
 	for _, s := range sides {
 		of = append(of, vonMises(s.at, s.κ))

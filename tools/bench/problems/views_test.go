@@ -56,9 +56,7 @@ func TestViews(t *testing.T) {
 				}
 				continue
 			}
-			if moved := !slices.Equal(want, x); moved != (v.Turned || v.Unit != 0) {
-				t.Errorf("%s: rows are moved: %v", q.Name, moved)
-			}
+			testkit.Equal(t, !slices.Equal(want, x), (v.Turned || v.Unit != 0), "%s: rows are moved", q.Name)
 			for i := range n - 1 {
 				a, b := i*p.Dim, (i+1)*p.Dim
 				is, should := far(x[a:b], x[b:b+p.Dim]), c*far(base[a:b], base[b:b+p.Dim])
