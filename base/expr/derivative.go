@@ -228,13 +228,13 @@ func (g *Graph) gradients(roots []int32) [][]entry {
 			}
 		}
 	}
-	if g.operations(roots, ahead) < g.operations(roots, back) {
+	if operations(g, roots, ahead) < operations(g, roots, back) {
 		return ahead
 	}
 	return back
 }
 
-func (g *Graph) operations(roots []int32, grads [][]entry) int {
+func operations(g *Graph, roots []int32, grads [][]entry) int {
 	ends := slices.Clone(roots)
 	for _, grad := range grads {
 		for _, e := range grad {

@@ -63,9 +63,3 @@ func (s *Scope) apply(n *ast.CallNode, m *macro) Value {
 	s.calls--
 	return v
 }
-
-// defined returns the function of that name that may be called here.
-func (s *Scope) defined(name string) (*macro, bool) {
-	m, ok := s.macros[name]
-	return m, ok && m.order < s.order
-}

@@ -174,7 +174,7 @@ func (s *Scope) eval(n ast.Node) Value {
 	case *ast.SliceNode:
 		return s.slice(n)
 	case *ast.ArrayNode:
-		return s.array(n)
+		return s.collect(n, s.all(n.Nodes))
 	case *ast.CallNode:
 		return s.call(n)
 	case *ast.VariableDeclaratorNode:
@@ -294,9 +294,6 @@ func (s *Scope) slice(n *ast.SliceNode) Value {
 	return v.Slice(from, to)
 }
 
-// array is a vector of numbers, or a matrix of vectors of one length.
-func (s *Scope) array(n *ast.ArrayNode) Value { return s.collect(n, s.all(n.Nodes)) }
-
 func (s *Scope) all(nodes []ast.Node) []Value {
 	values := make([]Value, len(nodes))
 	for i, e := range nodes {
@@ -305,6 +302,7 @@ func (s *Scope) all(nodes []ast.Node) []Value {
 	return values
 }
 
+// collect makes a vector of numbers, or a matrix of vectors of one length.
 func (s *Scope) collect(n ast.Node, values []Value) Value {
 	size := 0
 	for _, v := range values {
@@ -368,7 +366,8 @@ func (s *Scope) call(n *ast.CallNode) Value {
 	if !ok {
 		s.failAt(n, "formulas have no methods")
 	}
-	if m, ok := s.defined(callee.Value); ok {
+	m := s.macros[callee.Value]
+	if m != nil && m.order < s.order {
 		return s.apply(n, m)
 	}
 	f, ok := functions[callee.Value]
@@ -376,7 +375,7 @@ func (s *Scope) call(n *ast.CallNode) Value {
 		if _, value := s.names[callee.Value]; value {
 			s.failAt(n, "%s is a value, not a function; elements are %s[…]", callee.Value, callee.Value)
 		}
-		if m := s.macros[callee.Value]; m != nil && m.order == s.order {
+		if m != nil && m.order == s.order {
 			s.failAt(n, "%s calls itself: definitions cannot be recursive", m.form)
 		} else if m != nil {
 			s.failAt(n, "%s is defined later: a definition sees those before it, so none is recursive", m.form)

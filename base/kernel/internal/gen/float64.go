@@ -8,8 +8,8 @@ import (
 // float64s writes the float64 loops. Rows of matrices are padded to whole
 // registers, so nothing here is masked.
 func float64s(f *file) {
-	f.tile64()
-	f.softplus64()
+	tile64(f)
+	softplus64(f)
 }
 
 // tile64 writes the register tile of a product of float64 matrices: rows ≤ f.rows
@@ -20,7 +20,7 @@ func float64s(f *file) {
 // with row r of A at a + r·rs, row l of B at b + l·2 registers, row r of C at
 // c + r·cs; strides in bytes. Every element of C is one chain of fused
 // multiply-adds in the order of l.
-func (f *file) tile64() {
+func tile64(f *file) {
 	f.p("// func tile64%s(rows, k int, a *float64, rs int, b, c *float64, cs, add int)", f.name)
 	f.p("TEXT ·tile64%s(SB), NOSPLIT, $0-64", f.name)
 	f.in("MOVQ rows+0(FP), R12")
@@ -132,7 +132,7 @@ func memory64(i int) string { return fmt.Sprintf("softplus<>+%d(SB)", 64*i) }
 // e^(−r), |r| ≤ ½ ln 2, is its Taylor polynomial of degree 13, which leaves out
 // less than 5e-18; ln(1+u) = 2 artanh w with w = u/(2+u) ≤ 1/3 is the series up
 // to w³¹, which leaves out less than 2e-17 of it.
-func (f *file) softplus64() {
+func softplus64(f *file) {
 	f.p("// func softplus64%s(a, s, z, bias *float64, n int, beta, inverse float64)", f.name)
 	f.p("TEXT ·softplus64%s(SB), NOSPLIT, $0-56", f.name)
 	for i, r := range []string{"SI", "DI", "R8", "R9"} {

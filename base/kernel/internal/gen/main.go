@@ -69,7 +69,7 @@ func main() {
 		{"vector", tails, sets, []func(*file){vector}, constants},
 		{"cheapest", nil, sets, []func(*file){cheapest}, nil},
 		{"float64", nil, sets, []func(*file){float64s}, constants64},
-		{"pairs", weave, bf16, []func(*file){tile, pairs, (*file).peak}, nil},
+		{"pairs", weave, bf16, []func(*file){tile, pairs, peak}, nil},
 		{"amx", nil, bf16, []func(*file){amx, peakTiles}, nil},
 	} {
 		f := &file{}

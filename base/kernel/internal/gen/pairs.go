@@ -5,10 +5,10 @@ package main
 // remainder of each number, x − bfloat16(x), in its place.
 func pairs(f *file) {
 	for _, rest := range []bool{false, true} {
-		f.narrowRow(rest)
-		f.pairRows(rest)
+		narrowRow(f, rest)
+		pairRows(f, rest)
 	}
-	f.turn()
+	turn(f)
 }
 
 func suffix(rest bool) string {
@@ -28,7 +28,7 @@ func (f *file) remainder(x, t int) {
 
 // narrowRow rounds n > 0 numbers to bfloat16, 32 at a time; zeros follow up to a
 // multiple of 32.
-func (f *file) narrowRow(rest bool) {
+func narrowRow(f *file, rest bool) {
 	name := "narrow" + suffix(rest)
 	f.p("// func %s(dst *uint32, src *float32, n int)", name)
 	f.p("TEXT ·%s(SB), NOSPLIT, $0-24", name)
@@ -71,7 +71,7 @@ func (f *file) narrowRow(rest bool) {
 // pairRows rounds n > 0 rows of cols ≤ 16 numbers, stride apart, and
 // writes rows 2l and 2l+1 woven, (a_2l,0, a_2l+1,0, a_2l,1, …), as row l of 16
 // pairs, rows step words apart. Zeros stand for what the matrix does not have.
-func (f *file) pairRows(rest bool) {
+func pairRows(f *file, rest bool) {
 	name := "pairRows" + suffix(rest)
 	f.p("// func %s(dst *uint32, step int, src *float32, stride, n, cols int)", name)
 	f.p("TEXT ·%s(SB), NOSPLIT, $0-48", name)
@@ -119,7 +119,7 @@ func (f *file) pairRows(rest bool) {
 // turn transposes a 16×16 block of 32-bit words, rows stride words apart and in
 // the result step, in three stages: words within quarters of four registers, then
 // quarters between registers four apart, twice.
-func (f *file) turn() {
+func turn(f *file) {
 	f.p("// func turn(dst *uint32, step int, src *uint32, stride int)")
 	f.p("TEXT ·turn(SB), NOSPLIT, $0-32")
 	f.in("MOVQ dst+0(FP), DI")

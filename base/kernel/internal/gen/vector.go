@@ -94,7 +94,7 @@ func vector(f *file) {
 		f.in("VMULPS %s, %s, %s", f.v(6), f.v(0), f.v(0))
 		f.store(f.v(0), "(SI)", 0, masked)
 	})
-	f.peak()
+	peak(f)
 }
 
 // modulated sets register 0 to (1 + scale)u + shift and register 6 to 1 + scale, of arrays
@@ -216,7 +216,7 @@ func (f *file) sigmoid() {
 
 // peak multiplies and adds registers n times, 12 of them at once: 12 × lanes × 2
 // operations each time (twice that of pairs), enough to fill the pipes.
-func (f *file) peak() {
+func peak(f *file) {
 	f.p("// func peak%s(n int)", f.name)
 	f.p("TEXT ·peak%s(SB), NOSPLIT, $0-8", f.name)
 	f.in("MOVQ n+0(FP), CX")
