@@ -103,8 +103,7 @@ func (h house) faults(imports map[string][]string) (faults []string) {
 		for at := name; at != "."; at = path.Dir(at) {
 			if text, ok := h.packages[at]; ok {
 				rest := strings.TrimPrefix(name, at)
-				return rest == "" || strings.Contains(rest, "/internal/") ||
-					strings.Contains(text, "`"+rest[1:]+"`")
+				return rest == "" || strings.Contains(rest, "/internal/") || strings.Contains(text, "`"+rest[1:]+"`")
 			}
 		}
 		return false

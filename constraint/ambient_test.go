@@ -28,9 +28,7 @@ func TestAmbient(t *testing.T) {
 	testkit.OK(t, g.At([]float64{1, 2, 3, 4, 5, 6}, 2))
 	v := []float64{1, 1, 1, 1, 1, 1}
 	g.Tangent(v, v)
-	if want := []float64{1, 0, 1, 1, 0, 1}; !slices.Equal(v, want) {
-		t.Errorf("tangents %v, want %v", v, want)
-	}
+	testkit.EqualSlices(t, v, []float64{1, 0, 1, 1, 0, 1}, "tangents")
 	if g.Landing(v); !slices.Equal(v, make([]float64, 6)) {
 		t.Errorf("it lands by %v", v)
 	}

@@ -75,13 +75,11 @@ func TestJoined(t *testing.T) {
 		"axis and its copy":      constraint.All(zoo.RedundantAxis{}, written(3, "x[0] + x[1] = 0", "x[0] - x[1] = 0")),
 		"rotations with a wall":  constraint.All(o3, written(9, "g:x[0] <= 0.7")),
 		"potato cut":             constraint.All(potato(), written(3, "g:x[2] <= 0.3")),
-		"coupled spheres": constraint.All(constraint.Product(sphere, sphere),
-			written(6, "dot(x[0:3], x[3:6]) = 0.2")),
-		"product of all": constraint.Product(constraint.All(sphere, written(3, "g:x[0] <= 0.1")), torus),
-		"all of all": constraint.All(constraint.All(sphere, written(3, "g:x[0] <= 0.1")),
-			written(3, "g:x[1] <= 0.3")),
-		"edge of a product":   constraint.Edge(constraint.Product(sphere, box), 1),
-		"sphere in a product": constraint.EqualitiesOf(constraint.Product(box, sphere)),
+		"coupled spheres":        constraint.All(constraint.Product(sphere, sphere), written(6, "dot(x[0:3], x[3:6]) = 0.2")),
+		"product of all":         constraint.Product(constraint.All(sphere, written(3, "g:x[0] <= 0.1")), torus),
+		"all of all":             constraint.All(constraint.All(sphere, written(3, "g:x[0] <= 0.1")), written(3, "g:x[1] <= 0.3")),
+		"edge of a product":      constraint.Edge(constraint.Product(sphere, box), 1),
+		"sphere in a product":    constraint.EqualitiesOf(constraint.Product(box, sphere)),
 	} {
 		t.Run(name, func(t *testing.T) { constrainttest.Run(t, s, constrainttest.Options{Points: 8}) })
 	}
@@ -99,13 +97,8 @@ func TestProductIsItsFactors(t *testing.T) {
 	x := []float64{0.1, 2, 0.5, -1, 2, 1, 2, 3}
 	b, l, u := constraint.Values(box, x[:2]), constraint.Values(lens, x[2:5]),
 		constraint.Values(zoo.Torus{Major: 2, Minor: 0.6}, x[5:])
-	if got, want := constraint.Values(s, x), []float64{l[0], u[0], b[0], b[1], b[2], b[3], l[1]}; !slices.Equal(got,
-		want) {
-		t.Errorf("values %v, want %v", got, want)
-	}
-	if got := fmt.Sprint(s.Capabilities().Support); got != "[[2 3 4] [5 6 7] [0] [1] [0] [1] [2]]" {
-		t.Errorf("support %s", got)
-	}
+	testkit.EqualSlices(t, constraint.Values(s, x), []float64{l[0], u[0], b[0], b[1], b[2], b[3], l[1]}, "values")
+	testkit.Equal(t, fmt.Sprint(s.Capabilities().Support), "[[2 3 4] [5 6 7] [0] [1] [0] [1] [2]]", "support")
 	if n := geometry.JacobianSize(s); n != 2*3+1*3+2*1+2*1 { // lens, torus, x_0, x_1
 		t.Errorf("derivatives are kept as %d numbers", n)
 	}
@@ -127,9 +120,7 @@ func TestNamesOfAll(t *testing.T) {
 		{[]constraint.Set{sphere, sphere, testkit.Must(formula.New(formula.Spec{Dim: 3,
 			Equality: []formula.Component{{Name: "0.radius", Expr: "x[0]"}}}))}, "[0.radius 1.radius 2.0.radius]"},
 	} {
-		if got := fmt.Sprint(constraint.Components(constraint.All(c.sets...))); got != c.want {
-			t.Errorf("components %s, want %s", got, c.want)
-		}
+		testkit.Equal(t, fmt.Sprint(constraint.Components(constraint.All(c.sets...))), c.want, "components")
 	}
 }
 
@@ -164,9 +155,7 @@ func TestJoinedKeep(t *testing.T) {
 		two.Selects(slices.Concat(flip, turn)) {
 		t.Error("a product selects other points than its factors")
 	}
-	if two.Selection != "det > 0 of SO(2) and det > 0 of SO(2)" {
-		t.Errorf("selection %q", two.Selection)
-	}
+	testkit.Equal(t, two.Selection, "det > 0 of SO(2) and det > 0 of SO(2)", "selection")
 	log := written(1, "log(x[0])")
 	err := constraint.Product(sphere, log).Capabilities().Fault([]float64{1, 0, 0, 0})
 	var at *formula.PointError
@@ -284,8 +273,6 @@ func TestWork(t *testing.T) {
 		"held":    {constraint.Hold(one, []int{2}), 5},
 		"given":   {constraint.Given(one, 2), 5},
 	} {
-		if got := c.set.Capabilities().Work; got != c.want {
-			t.Errorf("%s: %v, want %v", name, got, c.want)
-		}
+		testkit.Equal(t, c.set.Capabilities().Work, c.want, "%s", name)
 	}
 }

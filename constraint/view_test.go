@@ -69,19 +69,14 @@ func TestView(t *testing.T) {
 					t.Errorf("%v: value of %s is %v, want %v", names, name, v[i*k+a], want)
 				}
 				row := jac[(i*5+o)*d : (i*5+o+1)*d]
-				if !slices.Equal(j[(i*k+a)*d:(i*k+a+1)*d], row) {
-					t.Errorf("%v: gradient of %s differs", names, name)
-				}
+				testkit.EqualSlices(t, j[(i*k+a)*d:(i*k+a+1)*d], row, "%v: gradient of %s differs", names, name)
 				if !c.sparse {
 					continue
 				}
-				if !slices.Equal(w[(i*k+a)*d:(i*k+a+1)*d], hess[(i*5+o)*d:(i*5+o+1)*d]) {
-					t.Errorf("%v: second derivative of %s differs", names, name)
-				}
+				testkit.EqualSlices(t, w[(i*k+a)*d:(i*k+a+1)*d], hess[(i*5+o)*d:(i*5+o+1)*d],
+					"%v: second derivative of %s differs", names, name)
 				for _, at := range support[a] {
-					if packed[0] != row[at] {
-						t.Errorf("%v: packed gradient of %s differs", names, name)
-					}
+					testkit.Equal(t, packed[0], row[at], "%v: packed gradient of %s differs", names, name)
 					packed = packed[1:]
 				}
 			}
@@ -92,9 +87,8 @@ func TestView(t *testing.T) {
 // What a set knows of itself survives a view of it where it is still true.
 func TestViewKeeps(t *testing.T) {
 	so := testkit.Must(zoo.NewOrthogonal(3, zoo.OrthogonalOptions{Special: true}))
-	if constraint.EqualitiesOf(so) != constraint.Set(so) {
-		t.Error("the equalities of a set of equalities are another set")
-	}
+	testkit.Equal(t, constraint.EqualitiesOf(so), constraint.Set(so),
+		"the equalities of a set of equalities are another set")
 	turned := constraint.View(so, []int{1, 0, 2, 3, 4, 5}, 6)
 	if turned.Equalities()[0] != "gram[0,1]" || turned.NewEvaluator(1).Projector != nil {
 		t.Error("components in another order are taken for the set")

@@ -98,14 +98,10 @@ func TestObservablesDistance(t *testing.T) {
 	if all, _ := alone.Score(alone.Full, 1); !(all.Law > 1.2*all.Mean) || !(all.Law < 1.7*all.Mean) {
 		t.Errorf("new draws %v, copies %v", all.Law, all.Mean)
 	}
-	if to := r.To(x[:100]); to != whole.Full {
-		t.Errorf("the distance of points is %v, that of their marks %v", to, whole.Full)
-	}
+	testkit.Equal(t, r.To(x[:100]), whole.Full, "the distance of points")
 	one := parallel.New(1)
 	defer one.Close()
-	if again := o.Distance(2, one).Marks(data); !slices.Equal(again, r.Full) {
-		t.Error("values depend on the workers")
-	}
+	testkit.EqualSlices(t, o.Distance(2, one).Marks(data), r.Full, "values depend on the workers")
 }
 
 // A number that the data holds still has a range; one that has no value is an error.
@@ -165,9 +161,7 @@ func TestObservablesDraw(t *testing.T) {
 	}
 	for i, want := range []string{"across", "angle, rad (circular"} {
 		for _, text := range []string{want, "density", "data, 200", "samples, 3", "draws from the training rows, 3"} {
-			if !strings.Contains(c.svg[i], text) {
-				t.Errorf("picture %d lacks %q", i, text)
-			}
+			testkit.Contains(t, c.svg[i], text, "picture %d", i)
 		}
 	}
 	// A value on the edge of the range is inside; no sample is outside by it.

@@ -123,9 +123,8 @@ func TestAlignedRun(t *testing.T) {
 	}
 	testkit.OK(t, half.Train(context.Background(), names[0], Observer{}))
 	again := testkit.Must(half.Trained(""))
-	if !slices.Equal(again.Model.Parameters(), trained.Model.Parameters()) {
-		t.Error("a run that was gone on with has other weights")
-	}
+	testkit.EqualSlices(t, again.Model.Parameters(), trained.Model.Parameters(),
+		"a run that was gone on with has other weights")
 
 	// A reference of one's own: the second frame of two is not read.
 	given := filepath.Join(dir, "reference.npy")
@@ -166,8 +165,7 @@ func TestAlignedRun(t *testing.T) {
 	}
 }
 
-// A set or a potential that sees how points lie in space is none for a network that does
-// not, and is named.
+// A set or a potential that sees how points lie in space is none for a network that does not, and is named.
 func TestAlignedSeesNothingFixed(t *testing.T) {
 	data := chains(t, t.TempDir(), 60, -1)
 	for want, settings := range map[string][]string{

@@ -112,9 +112,9 @@ func openBare(ctx context.Context, dir string, pool *parallel.Pool, report func(
 	}
 	l.Problem, l.Process, l.Method, l.Chosen = settled.Problem, settled.Process, settled.Method, settled.Chosen
 	r := &Run{Loaded: l, Folder: f, Warning: p.warning(m), Config: m.Config}
-	free := constraint.At(proc.Set, make([]float64, len(p.Given())))
-	if len(p.Given()) > 0 {
-		if l.Condition, err = readCondition(f, p.Given(), proc.Set.Dim()); err != nil {
+	free := constraint.At(proc.Set, make([]float64, len(p.Condition.Columns)))
+	if len(p.Condition.Columns) > 0 {
+		if l.Condition, err = readCondition(f, p.Condition.Columns, proc.Set.Dim()); err != nil {
 			return nil, err
 		}
 		if l.Condition == nil {

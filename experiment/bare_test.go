@@ -46,9 +46,8 @@ func circles(t *testing.T, given bool) string {
 
 const bareText = "network: {width: 8, layers: 1}\ntrain: {epochs: 2, times_per_path: 2}\nprocess: {steps: 6}\n"
 
-// Without its data a run draws the same samples, bit by bit, by its own keys and by others,
-// where the prior has a closed form or lies in the folder; else the error says what needs
-// the data, and names --data.
+// Without its data a run draws the same samples, bit by bit, by its own keys and by others, where the prior has a
+// closed form or lies in the folder; else the error says what needs the data, and names --data.
 func TestGenerateWithoutData(t *testing.T) {
 	for name, c := range map[string]struct {
 		text, kept, why string

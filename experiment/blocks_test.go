@@ -22,9 +22,7 @@ func TestPackedOnce(t *testing.T) {
 			t.Fatalf("draws differ: %v", err)
 		}
 	}
-	if n := counted.packs.Load(); n != 1 {
-		t.Errorf("packed %d times for 3 calls", n)
-	}
+	testkit.Equal(t, counted.packs.Load(), 1, "packed")
 }
 
 // counted counts how often a model is packed.
@@ -61,8 +59,6 @@ func TestBlockRows(t *testing.T) {
 	defer pool.Close()
 	l := &Loaded{Pool: pool}
 	for n, want := range map[int]int{1: 1, 2: 1, 3: 2, 64: 32, 256: 128, 257: 65, 100000: 128} {
-		if got := blockRows(l, n); got != want {
-			t.Errorf("%d samples: %d rows, want %d", n, got, want)
-		}
+		testkit.Equal(t, blockRows(l, n), want, "%d samples", n)
 	}
 }

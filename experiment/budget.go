@@ -51,7 +51,7 @@ func limitedTo(ctx context.Context, budget float64, w *stopwatch) context.Contex
 func (t *training) pace() {
 	if s := t.trainer.State; s.Budget > 0 {
 		k := t.run.Problem.Train
-		t.pacer = train.NewPacer(s.Budget, k.Refresh, k.EvaluateEvery, t.run.Problem.TrainConfig().Epochs, s.Epoch,
+		t.pacer = train.NewPacer(s.Budget, k.Refresh, k.EvaluateEvery, k.Config(0, 0).Epochs, s.Epoch,
 			t.trainer.Reading(t.watch.spent(), t.watch.evaluated, t.watch.judged))
 	}
 }

@@ -240,9 +240,7 @@ func TestResumeUnderCondition(t *testing.T) {
 		net := testkit.Must(r.Trained(""))
 		return net.Model.Parameters()
 	}
-	if whole, parts := train(), train(1, 3); !slices.Equal(whole, parts) {
-		t.Error("a run that stopped has other parameters")
-	}
+	testkit.EqualSlices(t, train(), train(1, 3), "a run that stopped has other parameters")
 }
 
 // What is wrong with what samples are asked under is named.
@@ -317,8 +315,7 @@ func TestConditionKeys(t *testing.T) {
 	}
 }
 
-// Data of any kind may have its condition in a file of its own, or in columns of its own
-// file: one way is the other.
+// Data of any kind may have its condition in a file of its own, or in columns of its own file: one way is the other.
 func TestConditionFiles(t *testing.T) {
 	folder := t.TempDir()
 	write := func(name, text string) string {
@@ -409,9 +406,7 @@ func TestEvaluateUnderCondition(t *testing.T) {
 		t.Errorf("with one lost there are %d pairs", g.Pairs.N)
 	}
 	page := reportOf(t, r, right, v)
-	if !strings.Contains(page, "r from 1") {
-		t.Error("the report says nothing of the condition")
-	}
+	testkit.Contains(t, page, "r from 1", "the report says nothing of the condition")
 	for _, ext := range []string{".csv", ".npy"} {
 		testkit.InBlocks(t, ext, r.Domain.Writer(ext), right.X, 5)
 		var b strings.Builder

@@ -61,12 +61,8 @@ func TestDistill(t *testing.T) {
 		t.Errorf("in 9 evaluations: %v", o)
 	}
 	student := enrol(t, l, r)
-	if !slices.Equal(student.Taught, again.Good()) {
-		t.Error("the student learns other points than its teacher draws")
-	}
-	if !slices.Equal(student.TrainRows, r.TrainRows) {
-		t.Error("the student is judged by other rows")
-	}
+	testkit.EqualSlices(t, student.Taught, again.Good(), "the student learns other points than its teacher draws")
+	testkit.EqualSlices(t, student.TrainRows, r.TrainRows, "the student is judged by other rows")
 	l.Remove()
 	testkit.OK(t, student.Train(context.Background(), "", Observer{}))
 	student.Folder.Unlock()
@@ -128,9 +124,7 @@ func TestDistillResumes(t *testing.T) {
 		m := testkit.Must(r.Trained(""))
 		weights[i] = m.Model.Parameters()
 	}
-	if !slices.Equal(weights[0], weights[1]) {
-		t.Error("the weights are others")
-	}
+	testkit.EqualSlices(t, weights[0], weights[1], "the weights are others")
 }
 
 // Runs that cannot be distilled say why, before anything is drawn.

@@ -22,7 +22,7 @@ func TestEnds(t *testing.T) {
 		p := testkit.Must(problem.Load(recipe, "", "", problem.ParseSettings(set...)))
 		l := &Loaded{Problem: p}
 		l.Process = testkit.Must(p.Build())
-		if names := p.Given(); names != nil {
+		if names := p.Condition.Columns; names != nil {
 			d := l.Process.Set.Dim()
 			l.Condition = newCondition(names, make([]float64, 2*d), d)
 		}

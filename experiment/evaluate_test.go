@@ -66,9 +66,7 @@ func TestEvaluationByParts(t *testing.T) {
 		"wrong":               {float64(v.Wrong), 1},
 		"epoch":               {float64(v.Epoch), 4},
 	} {
-		if math.Abs(c[0]-c[1]) > 1e-16 {
-			t.Errorf("%s: %v, want %v", name, c[0], c[1])
-		}
+		testkit.Near(t, c[0], c[1], 1e-16, "%s", name)
 	}
 }
 
@@ -81,9 +79,8 @@ func TestViolationOfSeveral(t *testing.T) {
 	}
 	simplex := testkit.Must(zoo.NewSimplex(3))
 	// both the sum
-	if got := metric.MeanLargest(judge.Excess(simplex, []float64{0.25, 0.25, 0, 1.5, -0.25, 0.25})); got != 0.5 {
-		t.Errorf("mean violation %v, want 0.5", got)
-	}
+	testkit.Equal(t, metric.MeanLargest(judge.Excess(simplex, []float64{0.25, 0.25, 0, 1.5, -0.25, 0.25})), 0.5,
+		"mean violation")
 	pool := parallel.New(1)
 	defer pool.Close()
 	l := testkit.Must(rotations(t, pool, func([]float64) {}))
@@ -111,8 +108,7 @@ func TestViolationOfSeveral(t *testing.T) {
 	}
 }
 
-// Copies and the two-sample test are of points as their domain lays them: there the two
-// hemispheres are one.
+// Copies and the two-sample test are of points as their domain lays them: there the two hemispheres are one.
 func TestLaid(t *testing.T) {
 	e := begin(t)
 	n := len(e.HeldOutRows) / 3

@@ -77,7 +77,7 @@ func Examine(ctx context.Context, p *problem.Problem, pool *parallel.Pool, repor
 		return nil, err
 	}
 	var data *dataset.Points
-	slice := constraint.At(proc.Set, make([]float64, len(p.Given())))
+	slice := constraint.At(proc.Set, make([]float64, len(p.Condition.Columns)))
 	if kind, _ := kinds.Of(p.Data.Kind, slice); kind.Bundled || p.Data.Path != "" {
 		if _, data, err = readData(p, proc.Set); err != nil {
 			return nil, err
@@ -119,8 +119,8 @@ func Examine(ctx context.Context, p *problem.Problem, pool *parallel.Pool, repor
 		if err != nil {
 			return nil, err
 		}
-		in.Training = &check.Training{Config: p.TrainConfig(), Rows: len(split.Train), Method: in.Method,
-			Network: network, Budget: p.Train.MaxSeconds, Judged: p.Train.HeldOut()}
+		in.Training = &check.Training{Config: p.Train.Config(p.Seed, p.Condition.Drop), Rows: len(split.Train),
+			Method: in.Method, Network: network, Budget: p.Train.MaxSeconds, Judged: p.Train.HeldOut()}
 	}
 	in.Uniform = p.Prior != "empirical"
 	r, err := check.Run(ctx, in, pool)

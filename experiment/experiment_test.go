@@ -56,9 +56,8 @@ func TestMemoriserShows(t *testing.T) {
 	}
 }
 
-// The sphere written as a formula trains to the same weights as the zoo's, up to
-// the round-off of the projections, in float32. One-step targets: windows on the zoo's
-// sphere use its geodesics.
+// The sphere written as a formula trains to the same weights as the zoo's, up to the round-off of the projections, in
+// float32. One-step targets: windows on the zoo's sphere use its geodesics.
 func TestFormulaTrainsAsZoo(t *testing.T) {
 	weights := func(settings ...string) []float32 {
 		e := begin(t, append([]string{"prior=empirical", "process.terminal_projection=false", "train.window=0"},
@@ -112,9 +111,7 @@ func TestHeldOutRowsAreHeldOut(t *testing.T) {
 			}
 		}
 	}
-	if len(e.TrainRows)+len(e.HeldOutRows) != len(e.Data.X) {
-		t.Error("rows are missing")
-	}
+	testkit.Equal(t, len(e.TrainRows)+len(e.HeldOutRows), len(e.Data.X), "rows are missing")
 }
 
 // Training does not read the held-out rows: others in their place give the same
@@ -152,8 +149,7 @@ func TestTrainingIgnoresHeldOut(t *testing.T) {
 	}
 }
 
-// A share of lost samples above generate.max_failed is an error beside the
-// samples.
+// A share of lost samples above generate.max_failed is an error beside the samples.
 func TestTooManyLost(t *testing.T) {
 	e := begin(t, "process.method=OLLA-P", "process.steps=4", "process.horizon=4", "process.sigma={min: 1, max: 2}")
 	var bad *judge.FailedError
@@ -173,9 +169,7 @@ func TestFloor(t *testing.T) {
 	testkit.OK(t, err)
 	want := metric.NoiseFloor(e.TrainRows, 3, n, 20, e.Problem.Seed,
 		func(y []float64) float64 { return metric.EarthJSD(y, e.Data.X) })
-	if v.JSD.Floor.Mean != want.Mean {
-		t.Errorf("floor %v, want %v", v.JSD.Floor, want.Mean)
-	}
+	testkit.Equal(t, v.JSD.Floor.Mean, want.Mean, "floor %v", v.JSD.Floor)
 }
 
 // Samples off the set by more than generate.max_violation fail the check, by the

@@ -37,9 +37,8 @@ func extended(t *testing.T, r *Run, settings ...string) *Run {
 	return testkit.Must(r.Extend(problem.ParseSettings(settings...), "", []string{"test"}))
 }
 
-// A finished run that goes on begins its rate where that of a run of so many epochs would be,
-// and ends at 0; its first end stays, and is what it was; a process that is killed on the way
-// goes on to the same bytes.
+// A finished run that goes on begins its rate where that of a run of so many epochs would be, and ends at 0; its first
+// end stays, and is what it was; a process that is killed on the way goes on to the same bytes.
 func TestExtendAFinishedRun(t *testing.T) {
 	e := begin(t, append(short, "train.epochs=8")...)
 	trainTo(t, e, Observer{})
@@ -81,9 +80,7 @@ func TestExtendAFinishedRun(t *testing.T) {
 	}
 	for name, dir := range map[string]string{"before": noted, "on the way": half} {
 		r := testkit.Must(Open(t.Context(), dir, "", e.Pool, nil))
-		if r.Problem.Train.Epochs != 10 {
-			t.Errorf("killed %s: the problem has %d epochs", name, r.Problem.Train.Epochs)
-		}
+		testkit.Equal(t, r.Problem.Train.Epochs, 10, "killed %s: the problem", name)
 		trainTo(t, r, Observer{})
 		if got, s := weightsOf(t, r); got != weights || s.Extended != 1 {
 			t.Errorf("killed %s: other weights after %d epochs", name, s.Epoch)
@@ -97,8 +94,7 @@ func TestExtendAFinishedRun(t *testing.T) {
 	}
 }
 
-// A run that is stopped before its rate falls and goes on with more epochs is one that was
-// begun with them.
+// A run that is stopped before its rate falls and goes on with more epochs is one that was begun with them.
 func TestExtendAStoppedRun(t *testing.T) {
 	e := begin(t, append(short, "train.epochs=8")...)
 	ctx, cancel := context.WithCancel(context.Background())

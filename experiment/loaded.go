@@ -176,7 +176,7 @@ func remarks(p *problem.Problem, set constraint.Set, kind domain.Kind, data *dat
 // domains makes the domain of x, with the faults that were found, and that of (x, c) where there is a condition.
 func (l *Loaded) domains(kind domain.Kind, faults []string) (err error) {
 	set, all, train := l.Process.Set, l.Data.X, l.TrainRows
-	if names := l.Problem.Given(); len(names) > 0 {
+	if names := l.Problem.Condition.Columns; len(names) > 0 {
 		l.Condition = newCondition(names, l.TrainRows, l.Data.D)
 		set = constraint.At(set, l.Condition.Read.Mean)
 		all, train = l.Condition.points(all), l.Condition.points(train)
@@ -195,7 +195,7 @@ func (l *Loaded) domains(kind domain.Kind, faults []string) (err error) {
 
 // readData reads the problem's data, and refuses what does not fit the set.
 func readData(p *problem.Problem, set constraint.Set) (kind domain.Kind, data *dataset.Points, err error) {
-	names := p.Given()
+	names := p.Condition.Columns
 	free := constraint.At(set, make([]float64, len(names)))
 	kind, _ = kinds.Of(p.Data.Kind, free)
 	if kind.Read == nil {

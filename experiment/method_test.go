@@ -3,7 +3,6 @@ package experiment
 import (
 	"context"
 	"fmt"
-	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -73,23 +72,17 @@ func TestMethodOfOnesOwn(t *testing.T) {
 	mean, cov := moments(s.X)
 	wantMean, want := moments(r.TrainRows)
 	for j, want := range wantMean {
-		if math.Abs(mean[j]-want) > 0.1 {
-			t.Errorf("coordinate %d has mean %v, want %v", j, mean[j], want)
-		}
+		testkit.Near(t, mean[j], want, 0.1, "coordinate %d has mean", j)
 	}
 	for j, want := range want {
-		if math.Abs(cov[j]-want) > 0.115 {
-			t.Errorf("entry %d of the covariance is %v, want %v", j, cov[j], want)
-		}
+		testkit.Near(t, cov[j], want, 0.115, "entry %d of the covariance", j)
 	}
 	start, err := r.CompareStart(context.Background(), prior, 500)
 	if err != nil || start.Prior != "denoising" || start.Paths != 2000 {
 		t.Errorf("%+v, %v", start, err)
 	}
 	v := testkit.Must(r.Evaluate(t.Context(), s, trained.State, start))
-	if page := reportOf(t, r, s, v); !strings.Contains(page, ">denoising on ") {
-		t.Error("the report does not name the method")
-	}
+	testkit.Contains(t, reportOf(t, r, s, v), ">denoising on ", "the report does not name the method")
 }
 
 // moments returns mean and covariance of points in R².
@@ -132,9 +125,7 @@ func TestMethodOfOnesOwnResumes(t *testing.T) {
 	half.Folder.Unlock()
 	again := testkit.Must(Open(t.Context(), half.Folder.Dir, "", parallel.New(1), nil))
 	testkit.OK(t, again.Train(context.Background(), "", Observer{}))
-	if string(weights(whole)) != string(weights(again)) {
-		t.Error("a run that stopped and went on has other weights")
-	}
+	testkit.Equal(t, string(weights(whole)), string(weights(again)), "a run that stopped and went on has other weights")
 }
 
 // The doctor asks a method of one's own where it leaves the data and what it costs; what

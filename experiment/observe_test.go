@@ -68,15 +68,12 @@ func TestObservedDistance(t *testing.T) {
 			t.Errorf("%s: %+v, want %v", j.Parts[k].Name, j.Parts[k], want)
 		}
 	}
-	if math.Abs(float64(j.Full)-(turned+height)/2) > 1e-14 {
-		t.Errorf("the distance %v is not the mean of %v and %v", j.Full, turned, height)
-	}
+	testkit.Near(t, float64(j.Full), (turned+height)/2, 1e-14,
+		"the distance %v is not the mean of %v and %v", j.Full, turned, height)
 	page := reportOf(t, r, s, v)
 	for _, want := range []string{"<h2>turned</h2>", "<h2>height</h2>", "Circular: ",
 		"of the samples are outside the range", "Jensen–Shannon distance of observables by statistic"} {
-		if !strings.Contains(page, want) {
-			t.Errorf("the report lacks %q", want)
-		}
+		testkit.Contains(t, page, want, "the report")
 	}
 	for _, name := range []string{"observe-1-turned.png", "observe-2-height.svg", "points.png"} {
 		if _, err := os.Stat(r.Folder.Path("figures/" + name)); err != nil {
@@ -171,8 +168,7 @@ func TestObservableWithoutValue(t *testing.T) {
 	}
 }
 
-// Parts of a published distance that compares observables have their histograms too, and
-// the page shows each once.
+// Parts of a published distance that compares observables have their histograms too, and the page shows each once.
 func TestHistogramsOfAPublishedDistance(t *testing.T) {
 	const text = "name: r\ndata: {kind: points}\nset: {kind: special_orthogonal, n: 3}\n"
 	rotations := func(n int, by float64) (rows [][]float64) {
@@ -199,12 +195,8 @@ func TestHistogramsOfAPublishedDistance(t *testing.T) {
 		want[min(at, len(want)-1)] += 1. / 30
 	}
 	for k, share := range want {
-		if math.Abs(h.Samples[k]-share) > 1e-12 {
-			t.Errorf("bin %d: %v of the samples, want %v", k, h.Samples[k], share)
-		}
+		testkit.Near(t, h.Samples[k], share, 1e-12, "bin %d", k)
 	}
 	title := "<h2>" + v.JSD.Parts[0].Name + "</h2>"
-	if n := strings.Count(reportOf(t, r, s, v), title); n != 1 {
-		t.Errorf("%s is %d times on the page", title, n)
-	}
+	testkit.Equal(t, strings.Count(reportOf(t, r, s, v), title), 1, "%s", title)
 }

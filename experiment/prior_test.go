@@ -86,14 +86,11 @@ func TestUniformPriorIsRecorded(t *testing.T) {
 			first = made.states()
 			keptPrior(t, f, first)
 		}
-		if !slices.Equal(first, made.states()) {
-			t.Error("the prior depends on the number of workers")
-		}
+		testkit.EqualSlices(t, first, made.states(), "the prior depends on the number of workers")
 	}
 }
 
-// keptPrior opens a run whose prior was made: it is read, not made again, and a
-// damaged file is refused by name.
+// keptPrior opens a run whose prior was made: it is read, not made again, and a damaged file is refused by name.
 func keptPrior(t *testing.T, f *run.Folder, want []float64) {
 	t.Helper()
 	pool := parallel.New(1)
@@ -147,8 +144,7 @@ set:
 	}
 }
 
-// What is auto is chosen once: the run folder holds numbers and reasons, and
-// opens with the same.
+// What is auto is chosen once: the run folder holds numbers and reasons, and opens with the same.
 func TestChosenIsRecorded(t *testing.T) {
 	const text = `
 name: window
@@ -214,10 +210,9 @@ set:
 	open(langevin.PaperWalls)
 }
 
-// The empirical prior holds the last states of good forward paths from training
-// rows, with noise that training never uses: of all rows equally often, and of few rows
-// until there are 10 000, each time with other noise. A share of failed paths above
-// train.max_failed is an error that names it.
+// The empirical prior holds the last states of good forward paths from training rows, with noise that training never
+// uses: of all rows equally often, and of few rows until there are 10 000, each time with other noise. A share of
+// failed paths above train.max_failed is an error that names it.
 func TestEmpiricalPrior(t *testing.T) {
 	for _, method := range []string{"ULLA", "OLLA-P"} {
 		e := begin(t, "prior=empirical", "process.method="+method, "process.steps=4", "process.horizon=0.4",
@@ -273,17 +268,13 @@ func TestPriorPaths(t *testing.T) {
 		if c.want == 0 {
 			c.want = c.rows * (1 + 9999/c.rows)
 		}
-		if got := priorPaths(e.Loaded); got != c.want {
-			t.Errorf("%d rows, %d steps: %d paths, want %d", c.rows, c.steps, got, c.want)
-		}
+		testkit.Equal(t, priorPaths(e.Loaded), c.want, "%d rows, %d steps", c.rows, c.steps)
 	}
 	e.TrainRows = slices.Repeat(rows, 1+10_000/(len(rows)/3))
 	e.Process.Schedule.N = 50
 	rows = e.TrainRows
 	all := len(rows) / 3
-	if got := priorPaths(e.Loaded); got != all {
-		t.Errorf("%d paths from %d rows", got, all)
-	}
+	testkit.Equal(t, priorPaths(e.Loaded), all)
 	// Of a set whose paths take long, 2³⁹ multiply-adds, or 10 000 ends.
 	set := e.Process.Set
 	for _, c := range []struct {
@@ -297,14 +288,11 @@ func TestPriorPaths(t *testing.T) {
 		{400, priorWork, 400 * 25},
 	} {
 		e.TrainRows, e.Process.Set = rows[:3*c.rows], constrainttest.Working(set, c.work)
-		if got := priorPaths(e.Loaded); got != c.want {
-			t.Errorf("%d rows, %g multiply-adds a step: %d paths, want %d", c.rows, c.work, got, c.want)
-		}
+		testkit.Equal(t, priorPaths(e.Loaded), c.want, "%d rows, %g multiply-adds a step", c.rows, c.work)
 	}
 }
 
-// A share of lost draws above the limit, or all of them, is an error that names its
-// key.
+// A share of lost draws above the limit, or all of them, is an error that names its key.
 func TestLostDraws(t *testing.T) {
 	for _, c := range []struct {
 		lost, of int

@@ -85,9 +85,7 @@ func TestRanksMakeTheSameRun(t *testing.T) {
 					return
 				}
 				weights, told := keptBytes(t, r)
-				if !bytes.Equal(weights, want) {
-					t.Errorf("%s, %d ranks: other weights", name, size)
-				}
+				testkit.EqualSlices(t, weights, want, "%s, %d ranks: other weights", name, size)
 				if a, b := len(told), len(epochs); a != b || told[a-1].Loss != epochs[b-1].Loss {
 					t.Errorf("%s, %d ranks: %d epochs, alone %d", name, size, a, b)
 				}

@@ -112,7 +112,7 @@ func (r *Run) ReadSamples(file string) (*judge.Samples, *Record, error) {
 	read := dataset.ReadPoints
 	var fit func(set constraint.Set, data *dataset.Points) (*dataset.Points, error)
 	if ext := strings.ToLower(filepath.Ext(file)); ext != ".npy" && ext != ".parquet" { // the domain's own files
-		names := r.Problem.Given()
+		names := r.Problem.Condition.Columns
 		free := constraint.At(r.Process.Set, make([]float64, len(names)))
 		own, _ := kinds.Of(r.Problem.Data.Kind, free)
 		for _, kind := range kinds.All { // the data itself may be in the binary

@@ -53,9 +53,7 @@ func TestRedraw(t *testing.T) {
 			t.Errorf("%s: drawn by %v", setting, q.Drawn)
 		}
 	}
-	if again := draw(r); !slices.Equal(again, own) {
-		t.Error("the run draws other samples after others were drawn")
-	}
+	testkit.EqualSlices(t, draw(r), own, "the run draws other samples after others were drawn")
 }
 
 func priorStates(t *testing.T, r *Run) []float64 {
@@ -108,27 +106,18 @@ func TestDiagnose(t *testing.T) {
 		abs(float64(c.Area)-area) > 1e-12 || v.Steps.Equalities != c.Area || v.Steps.Inequalities != 0 {
 		t.Errorf("%+v, area %v", c, area)
 	}
-	if page := reportOf(t, r, s, v); !strings.Contains(page, "Constraint violation on the way") {
-		t.Error("the report lacks the curves")
-	}
+	testkit.Contains(t, reportOf(t, r, s, v), "Constraint violation on the way", "the report lacks the curves")
 }
 
-// Folders of samples are named by what changed, and differ where it differs, however many
-// keys that are.
+// Folders of samples are named by what changed, and differ where it differs, however many keys that are.
 func TestOut(t *testing.T) {
 	r := &Run{}
-	if got := r.Out("a"); got != "a" {
-		t.Errorf("own samples are %s", got)
-	}
+	testkit.Equal(t, r.Out("a"), "a", "own samples")
 	r.Drawn = []problem.Drawn{{Key: "process.steps", Value: 4., Own: 4.}}
-	if got := r.Out("a"); got != "a" {
-		t.Errorf("samples by the run's own keys are %s", got)
-	}
+	testkit.Equal(t, r.Out("a"), "a", "samples by the run's own keys")
 	r.Drawn = append(r.Drawn, problem.Drawn{Key: "process.landing.rate", Value: 0.5, Own: 0.},
 		problem.Drawn{Key: "prior", Value: "uniform", Own: "empirical"})
-	if got := r.Out("figures/a.png"); got != "drawn/landing.rate=0.5,prior=uniform/figures/a.png" {
-		t.Errorf("got %s", got)
-	}
+	testkit.Equal(t, r.Out("figures/a.png"), "drawn/landing.rate=0.5,prior=uniform/figures/a.png")
 	seen := map[string]bool{}
 	for i := range 3 {
 		long := problem.Drawn{Key: "process." + strings.Repeat("k", 300), Value: i, Own: -1}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/landing-diffusion/landing/base/keyed"
 	"github.com/landing-diffusion/landing/learn/train"
+	"github.com/landing-diffusion/landing/tools/testkit"
 )
 
 // losses that fall within each n epochs of the same paths by a share, and rise with fresh ones.
@@ -65,9 +66,7 @@ func TestRemembered(t *testing.T) {
 	for i := 10; i < 300; i += 10 {
 		gap[i].Epoch = -1
 	}
-	if got := remembered(gap, 10); got != "" {
-		t.Errorf("with gaps: %q", got)
-	}
+	testkit.Equal(t, remembered(gap, 10), "", "with gaps")
 }
 
 // Chances of coins, by hand; and losses of nothing but noise are called jumps in at most one
@@ -77,9 +76,7 @@ func TestRememberedByChance(t *testing.T) {
 		k, n int
 		want float64
 	}{{10, 10, 0x1p-10}, {9, 10, 11 * 0x1p-10}, {0, 7, 1}, {2, 2, 0.25}, {1, 2, 0.75}} {
-		if got := atLeast(c.k, c.n); math.Abs(got-c.want) > 1e-12 {
-			t.Errorf("%d of %d: %v, want %v", c.k, c.n, got, c.want)
-		}
+		testkit.Near(t, atLeast(c.k, c.n), c.want, 1e-12, "%d of %d", c.k, c.n)
 	}
 	told, noise := 0, make([]float64, 200)
 	for i := range uint64(4000) {

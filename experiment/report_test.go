@@ -26,9 +26,7 @@ func TestReportOfNothing(t *testing.T) {
 	}
 	page := reportOf(t, e, s, v)
 	for _, want := range []string{"None of 2 samples is left: 2 lost to a projection.", `<dd class="value">–</dd>`} {
-		if !strings.Contains(page, want) {
-			t.Errorf("the report lacks %q", want)
-		}
+		testkit.Contains(t, page, want, "the report")
 	}
 	for _, claim := range []string{"round-off", "The worst violation of a sample is"} {
 		if strings.Contains(page, claim) {
@@ -64,9 +62,7 @@ func TestReportOfRotations(t *testing.T) {
 	s := &judge.Samples{X: slices.Clone(e.Data.X), Dim: 9, Lost: make([]bool, 40)}
 	v := testkit.Must(e.Evaluate(t.Context(), s, train.State{}, nil))
 	page := reportOf(t, e, s, v)
-	if !strings.Contains(page, "ULLA on SO(3), 0 epochs") {
-		t.Error("the subtitle does not name the set")
-	}
+	testkit.Contains(t, page, "ULLA on SO(3), 0 epochs", "the subtitle does not name the set")
 	for _, p := range v.JSD.Parts {
 		if want := "Distance to all data " + text.Fixed(p.Full) + ", floor " + text.Fixed(p.Mean) + " ± " +
 			text.Fixed(p.SD) + "."; !strings.Contains(page, want) || !strings.Contains(page, "<h2>"+p.Name+"</h2>") {

@@ -53,10 +53,9 @@ func chosenOf(chosen []choose.Choice, key string) any {
 	return chosen[i].Value
 }
 
-// Rivals that know of Σ only when they generate go through a run folder by data and set alone: their
-// schedule follows from the data as that of OLLA does in R^d, they begin where paths end, what programs
-// did is counted, and samples off the set are judged as what they are. The network of one serves the
-// others.
+// Rivals that know of Σ only when they generate go through a run folder by data and set alone: their schedule follows
+// from the data as that of OLLA does in R^d, they begin where paths end, what programs did is counted, and samples off
+// the set are judged as what they are. The network of one serves the others.
 func TestRivals(t *testing.T) {
 	r := bowl(t, bowlSet, "process.method=euclidean")
 	free := bowl(t, "{kind: euclidean, dim: 3}", "process.method=OLLA")
@@ -105,9 +104,8 @@ func TestRivals(t *testing.T) {
 			t.Errorf("%s: steps at walls that it does not see", c.method)
 		}
 		page := reportOf(t, q, s, v)
-		if strings.Contains(page, "Programs of optimisation") != (c.programs > 0) {
-			t.Errorf("%s: the report and programs", c.method)
-		}
+		testkit.Equal(t, strings.Contains(page, "Programs of optimisation"), c.programs > 0,
+			"%s: the report and programs", c.method)
 		for _, f := range v.Verdict.Findings {
 			if f.Code == verdict.Violation && !slices.Contains(f.Remedy.Settings, "process.method=ULLA") {
 				t.Errorf("%s: remedy %+v", c.method, f.Remedy)

@@ -100,13 +100,10 @@ func TestRunThatKeptNoFiles(t *testing.T) {
 		m.Kept = nil
 	})
 	again := testkit.Must(Open(t.Context(), e.Folder.Dir, "", e.Pool, nil))
-	if got := again.Problem.Files()["set.mesh"]; got != filepath.Join(files, "mesh.ply") {
-		t.Errorf("the mesh is read from %s", got)
-	}
+	testkit.Equal(t, again.Problem.Files()["set.mesh"], filepath.Join(files, "mesh.ply"), "the mesh is read from")
 }
 
-// A manifest that names what this version does not know, or a file outside the
-// folder, is refused.
+// A manifest that names what this version does not know, or a file outside the folder, is refused.
 func TestManifestFaults(t *testing.T) {
 	e, _ := levelSetRun(t)
 	for _, c := range []struct {

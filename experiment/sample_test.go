@@ -33,9 +33,8 @@ const (
 		"sample: {chains: 16, burn: 200, draws: 500, thin: 4}\n"
 )
 
-// At a step of 0.1 more than a hundredth of the projections on a thin ellipsoid fail,
-// which biases the law: refused, but not of chmc, which checks its flights. The step
-// that auto finds fails hardly ever, and is the same again.
+// At a step of 0.1 more than a hundredth of the projections on a thin ellipsoid fail, which biases the law: refused,
+// but not of chmc, which checks its flights. The step that auto finds fails hardly ever, and is the same again.
 func TestFailedProjectionsAreLimited(t *testing.T) {
 	var e *ChainsError
 	_, err := sampled(t, thinEllipsoid, "sample.step=0.1")
@@ -76,9 +75,8 @@ func TestFrozenChains(t *testing.T) {
 	}
 }
 
-// A potential that is stiff breaks no chain and makes no error: auto shortens the step
-// to what its energy bears, and chmc gives the same law. On a circle with f = 200 x₁²
-// x₁ has nearly variance 1/400; by quadrature over the angle.
+// A potential that is stiff breaks no chain and makes no error: auto shortens the step to what its energy bears, and
+// chmc gives the same law. On a circle with f = 200 x₁² x₁ has nearly variance 1/400; by quadrature over the angle.
 func TestStiffPotential(t *testing.T) {
 	const stiff = "name: c\nset: {kind: sphere, dim: 2}\npotential: {kind: formula, expr: \"200*x[1]^2\"}\n" +
 		"sample: {chains: 32, burn: 300, draws: 500, thin: 3, max_rhat: 100}\n"

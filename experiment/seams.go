@@ -18,7 +18,7 @@ import (
 // round, and the command that mends it; the coordinates are empty where there are none. A coordinate that an
 // equality is about is none: Σ says what it is.
 func seams(p *problem.Problem, set constraint.Set, data *dataset.Points) (coordinates []int, says string) {
-	if p.Data.Kind != "points" || len(set.Equalities()) > 0 || len(p.Given()) > 0 || p.Data.Path == "" {
+	if p.Data.Kind != "points" || len(set.Equalities()) > 0 || len(p.Condition.Columns) > 0 || p.Data.Path == "" {
 		return nil, ""
 	}
 	var names, columns []string

@@ -32,8 +32,7 @@ func rotations(t *testing.T, pool *parallel.Pool, change func(x []float64)) (*Lo
 	return Load(t.Context(), p, pool, nil)
 }
 
-// Data with det < 0 is refused with its row; samples there are lost, counted and
-// written out nowhere.
+// Data with det < 0 is refused with its row; samples there are lost, counted and written out nowhere.
 func TestWrongComponent(t *testing.T) {
 	pool := parallel.New(1)
 	defer pool.Close()
@@ -102,9 +101,7 @@ func TestPowerTraceHistogram(t *testing.T) {
 			_, mean := metric.TraceJSD(metric.PowerTraces(nil, y, 3), metric.PowerTraces(nil, c.data, 3))
 			return mean
 		})
-		if c.floor(j.Score) != floor.Mean {
-			t.Errorf("floor %v, want %v", c.floor(j.Score), floor.Mean)
-		}
+		testkit.Equal(t, c.floor(j.Score), floor.Mean, "floor")
 		for k, p := range j.Parts {
 			floor := metric.NoiseFloor(e.TrainRows, 9, 10, 20, e.Problem.Seed, func(y []float64) float64 {
 				each, _ := metric.TraceJSD(metric.PowerTraces(nil, y, 3), metric.PowerTraces(nil, c.data, 3))

@@ -19,9 +19,8 @@ func compareStart(t *testing.T, e *Run, n int) (*judge.Start, error) {
 	return e.CompareStart(context.Background(), prior, n)
 }
 
-// A process that hardly moves is far from the uniform prior; one that forgets the
-// data is at the floor: its energy test passes at the level 0.001, which is its
-// false-alarm rate. Nothing depends on the call before.
+// A process that hardly moves is far from the uniform prior; one that forgets the data is at the floor: its energy test
+// passes at the level 0.001, which is its false-alarm rate. Nothing depends on the call before.
 func TestStart(t *testing.T) {
 	compare := func(settings ...string) *judge.Start {
 		e := begin(t, settings...)
@@ -60,8 +59,7 @@ func TestStartChains(t *testing.T) {
 	}
 }
 
-// Paths are as many as samples, but at least 2000 where that is cheap and at most so many where
-// it is not.
+// Paths are as many as samples, but at least 2000 where that is cheap and at most so many where it is not.
 func TestStartCount(t *testing.T) {
 	e := begin(t)
 	for _, c := range []struct{ steps, samples, want int }{
@@ -73,8 +71,6 @@ func TestStartCount(t *testing.T) {
 	} {
 		proc := *e.Process
 		proc.Schedule.N = c.steps
-		if got := settle.PathCount(&proc, c.samples); got != c.want {
-			t.Errorf("%d steps, %d samples: %d paths, want %d", c.steps, c.samples, got, c.want)
-		}
+		testkit.Equal(t, settle.PathCount(&proc, c.samples), c.want, "%d steps, %d samples", c.steps, c.samples)
 	}
 }

@@ -45,8 +45,7 @@ func TestPriorIsAuto(t *testing.T) {
 	}
 }
 
-// On a set without end there is no uniform law to take; a prior that is written stays,
-// and fails there.
+// On a set without end there is no uniform law to take; a prior that is written stays, and fails there.
 func TestPriorWithoutEnd(t *testing.T) {
 	const line = "name: line\ndefaults: fixed\nset: {kind: affine, a: [[1, 1]], b: [1]}\n"
 	rows := [][]float64{{0, 1}, {1, 0}, {0.5, 0.5}, {2, -1}, {0.25, 0.75}, {-1, 2}}
@@ -76,8 +75,7 @@ func TestPriorByWorkers(t *testing.T) {
 	}
 }
 
-// The doctor says what auto takes, and compares paths with the uniform law only where
-// generation begins with it.
+// The doctor says what auto takes, and compares paths with the uniform law only where generation begins with it.
 func TestExamineAutoPrior(t *testing.T) {
 	if testing.Short() {
 		t.Skip("two tests of a thousand points")

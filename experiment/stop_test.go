@@ -21,9 +21,8 @@ import (
 	"github.com/landing-diffusion/landing/tools/testkit/job"
 )
 
-// judgedRun begins a run that held-out distances end. With the rate 0.003 they no longer fall after
-// epoch 211, with 0.005 and five steps only they rise, on the machine of this writing: tests ask
-// which.
+// judgedRun begins a run that held-out distances end. With the rate 0.003 they no longer fall after epoch 211, with
+// 0.005 and five steps only they rise, on the machine of this writing: tests ask which.
 func judgedRun(t *testing.T, rate float64, settings ...string) *Run {
 	return begin(t, append([]string{"train.stop=held_out", "train.epochs=2000", "train.batch=32", "train.anneal=0.5",
 		"train.refresh=10", "train.times_per_path=5", "process.steps=5", "train.checkpoint_every=1e6",
@@ -192,9 +191,8 @@ func TestHeldOutDistancesInterrupted(t *testing.T) {
 	if got != weights || !bytes.Equal(heard(t, s), heard(t, state)) {
 		t.Errorf("other weights, or %s, want %s", heard(t, s), heard(t, state))
 	}
-	if words := statusOf(t, e).Stopped; !strings.Contains(words, "before the held-out distance stopped to fall") {
-		t.Errorf("of a training with too few epochs: %q", words)
-	}
+	testkit.Contains(t, statusOf(t, e).Stopped, "before the held-out distance stopped to fall",
+		"of a training with too few epochs")
 }
 
 // A training that goes on after its verdict is judged anew, and keeps the best weights of all.
@@ -373,9 +371,7 @@ func TestHeldOutLossEndsTraining(t *testing.T) {
 		Verdict:    func(v train.Verdict) { verdict = v },
 	}))
 	whole := recorded(t, e)
-	if !slices.Equal(whole, lines(told)) {
-		t.Errorf("told of\n%v, metrics.jsonl has\n%v", lines(told), whole)
-	}
+	testkit.EqualSlices(t, whole, lines(told), "told")
 	weights, state := newest(t, e)
 	j := state.Judged
 	t.Logf("%v; chosen epoch %d of %d", verdict, j.Chosen, state.Epoch)
@@ -434,19 +430,13 @@ func TestRecordsOnce(t *testing.T) {
 		late = copyRun(t, e)
 	}})
 	want := []string{"epoch 1", "epoch 2", "held-out 2"}
-	if got := recorded(t, e); !slices.Equal(got, want) {
-		t.Errorf("%v, want %v", got, want)
-	}
+	testkit.EqualSlices(t, recorded(t, e), want)
 	for _, dir := range []string{early, late} {
 		again := testkit.Must(Open(t.Context(), dir, "", e.Pool, nil))
 		trainTo(t, again, Observer{From: func(epoch int) { from = append(from, epoch) }})
-		if got := recorded(t, again); !slices.Equal(got, want) {
-			t.Errorf("killed: %v, want %v", got, want)
-		}
+		testkit.EqualSlices(t, recorded(t, again), want, "killed")
 	}
-	if !slices.Equal(from, []int{-1, 2}) {
-		t.Errorf("what stays is told as that up to %v", from)
-	}
+	testkit.EqualSlices(t, from, []int{-1, 2}, "what stays is told as that up")
 }
 
 // follow keeps what an observer is told of metrics.jsonl.

@@ -167,7 +167,8 @@ func (t *training) resume(checkpoint string) error {
 
 func (t *training) trains(m score.Model[float32]) *train.Trainer[float32] {
 	t.source = t.run.Method.Source(t.run.learned(), t.run.Pool)
-	tr := train.New(t.run.Problem.TrainConfig(), t.source, m, t.run.Pool)
+	p := t.run.Problem
+	tr := train.New(p.Train.Config(p.Seed, p.Condition.Drop), t.source, m, t.run.Pool)
 	tr.Now = t.watch.now
 	return tr
 }

@@ -72,15 +72,13 @@ func statusOf(t *testing.T, e *Run) run.Status {
 	return status
 }
 
-// Backward paths that break down in an evaluation are recorded, and training goes
-// on to its end.
+// Backward paths that break down in an evaluation are recorded, and training goes on to its end.
 func TestEvaluationThatBreaksDown(t *testing.T) {
 	e := byChains(t, "train.evaluate_every=1")
 	testkit.OK(t, saveStates(e.Folder, run.PriorFile, []float64{math.MaxFloat64, 0, 1}, 3))
 	var heard []judge.Progress
 	testkit.OK(t, e.Train(context.Background(), "", Observer{Evaluation: func(p judge.Progress) {
-		heard = append(heard,
-			p)
+		heard = append(heard, p)
 	}}))
 	records := testkit.Must(e.Folder.Metrics())
 	_, evaluations := report.Decode(records)
@@ -118,8 +116,7 @@ func TestTrainingThatFails(t *testing.T) {
 	}
 }
 
-// Where the checkpoint of an interruption cannot be written, that is the error: not
-// all is kept.
+// Where the checkpoint of an interruption cannot be written, that is the error: not all is kept.
 func TestInterruptedAndNotSaved(t *testing.T) {
 	e := begin(t, "train.epochs=5", "train.checkpoint_every=1000")
 	ctx, cancel := context.WithCancel(context.Background())

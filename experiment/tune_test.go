@@ -106,9 +106,7 @@ func TestTuneScales(t *testing.T) {
 	const c = 1024
 	a, b := tuned(t, 1).Problem, tuned(t, c).Problem
 	close := func(name string, got, want float64) {
-		if math.Abs(got-want) > 1e-6*math.Abs(want) {
-			t.Errorf("%s is %v, want %v", name, got, want)
-		}
+		testkit.Near(t, got, want, 1e-6*math.Abs(want), "%s", name)
 	}
 	close("σ²", b.Process.Sigma.Max*b.Process.Sigma.Max, c*a.Process.Sigma.Max*a.Process.Sigma.Max)
 	close("friction", b.Process.Friction, a.Process.Friction/c)

@@ -49,9 +49,7 @@ func TestPlaced(t *testing.T) {
 		if c.sees != "" {
 			want = fmt.Sprintf("component %q of the set", c.sees)
 		}
-		if got := fixed(proc, c.x); got != want {
-			t.Errorf("%s: %q, want %q", c.what, got, want)
-		}
+		testkit.Equal(t, fixed(proc, c.x), want, "%s", c.what)
 	}
 }
 
@@ -65,11 +63,7 @@ set: {dim: 9, equality: [{name: "centre[k]", for: "k in 0..2", expr: "x[k] + x[k
 `), "", "", problem.ParseSettings("prior=empirical")))
 	proc := testkit.Must(p.Build())
 	x := []float64{1, 0, 0, -1, 1, 0, 0, -1, 0}
-	if got := fixed(proc, x); got != "" {
-		t.Errorf("%q is seen of a centre", got)
-	}
+	testkit.Equal(t, fixed(proc, x), "")
 	proc.Potential = langevin.Linear{B: []float64{1, 0, 0, 0, 0, 0, 0, 0, 0}}
-	if got := fixed(proc, x); got != "the potential" {
-		t.Errorf("%q is seen of a force", got)
-	}
+	testkit.Equal(t, fixed(proc, x), "the potential")
 }

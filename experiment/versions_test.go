@@ -51,9 +51,7 @@ func TestRunOfAnotherVersion(t *testing.T) {
 		t.Fatalf("a run of this version: %v, %q", err, same.Warning)
 	}
 	older := testkit.Must(rewritten("  terminal_projection: true\n", ""))
-	if !strings.Contains(older.Warning, "did not know process.terminal_projection (true);") {
-		t.Errorf("the warning is %q", older.Warning)
-	}
+	testkit.Contains(t, older.Warning, "did not know process.terminal_projection (true);", "the warning")
 	if !reflect.DeepEqual(learned(same), learned(older)) {
 		t.Error("without a key that has its default other parameters are learned")
 	}

@@ -47,8 +47,7 @@ func capDraws(n int) []float64 {
 	return out
 }
 
-// What nobody wrote is auto with walls that repel, and stays 0 elsewhere; a
-// number that is written stays.
+// What nobody wrote is auto with walls that repel, and stays 0 elsewhere; a number that is written stays.
 func TestRepulsionIsAuto(t *testing.T) {
 	if l := capRun(t); l.Process.Repulsion <= 0 || len(l.Chosen) != 1 || l.Chosen[0].Key != "process.repulsion" {
 		t.Errorf("ε = %v, chosen %v; want a number above 0, chosen", l.Process.Repulsion, l.Chosen)
@@ -64,9 +63,8 @@ func TestRepulsionIsAuto(t *testing.T) {
 	}
 }
 
-// Samples of which 14.5 % lie on the rim are warned of, with the cure; samples of the
-// data's own law are not. By Fisher's test at 1e-3 the latter is a false alarm with odds
-// below 1e-3; the shares are exact.
+// Samples of which 14.5 % lie on the rim are warned of, with the cure; samples of the data's own law are not. By
+// Fisher's test at 1e-3 the latter is a false alarm with odds below 1e-3; the shares are exact.
 func TestWallsOfSamples(t *testing.T) {
 	stuck := func(l *Loaded, share int) []judge.Wall {
 		x := append([]float64(nil), l.Data.X...)
@@ -82,8 +80,7 @@ func TestWallsOfSamples(t *testing.T) {
 	if len(w) != 1 || w[0].Warning != "" || w[0].PValue < 0.999999 || w[0].Judged() != "alike" {
 		t.Fatalf("the data itself: %+v", w)
 	}
-	// A step of the last step of generation: τ_0 of an underdamped method, times
-	// ‖Π∇g‖ = √(1 − 0.2²) at the rim.
+	// A step of the last step of generation: τ_0 of an underdamped method, times ‖Π∇g‖ = √(1 − 0.2²) at the rim.
 	if want := l.Process.BackTau(0) * math.Sqrt(0.96); math.Abs(float64(w[0].Step)-want) > 0.01*want {
 		t.Errorf("a step is %v, want %v", w[0].Step, want)
 	}

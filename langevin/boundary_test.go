@@ -8,19 +8,16 @@ import (
 	"github.com/landing-diffusion/landing/tools/testkit"
 )
 
-// The laws of OLLA, ULLA and their projected variants with inequalities: last
-// states of 1000 independent chains from one inner point, so the samples are
-// independent. KS at level 1e-6 for each of 20 numbers (critical value
+// The laws of OLLA, ULLA and their projected variants with inequalities: last states of 1000 independent chains from
+// one inner point, so the samples are independent. KS at level 1e-6 for each of 20 numbers (critical value
 // 2.69/√1000 = 0.085), plus 0.025 for the step: a step that leaves Σ comes back
-// to ε inside, which with ε half a step's length leaves a bias that falls like
-// √τ. It was measured with 20 000 chains before the steps were chosen: for OLLA
-// with τ = 0.01 it is 0.019 on the half line and the box, 0.034 on the cap, 0.053
-// on the simplex, and half of that with τ/4. ULLA is run with γτ = 10, so its
-// momentum is forgotten in a step; its positions then are OLLA's with τ².
+// to ε inside, which with ε half a step's length leaves a bias that falls like √τ. It was measured with 20 000 chains
+// before the steps were chosen: for OLLA with τ = 0.01 it is 0.019 on the half line and the box, 0.034 on the cap,
+// 0.053 on the simplex, and half of that with τ/4. ULLA is run with γτ = 10, so its momentum is forgotten in a step;
+// its positions then are OLLA's with τ².
 //
-// What the test can see: a law without bounds would score 0.5 on the half line,
-// ε = 0 (chains stick at the edge, since g = 0 is active) 0.96, an edge shifted
-// by three lengths of a step 0.17.
+// What the test can see: a law without bounds would score 0.5 on the half line, ε = 0 (chains stick at the edge, since
+// g = 0 is active) 0.96, an edge shifted by three lengths of a step 0.17.
 func TestBoundedLaws(t *testing.T) {
 	if testing.Short() {
 		t.Skip("a law, for seconds")

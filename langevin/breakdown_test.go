@@ -52,9 +52,7 @@ func TestTolerateBackward(t *testing.T) {
 				got, failed, r, trace := draw(true)
 				for i := range n {
 					broke := slices.Contains(bad, i)
-					if failed[i] != (broke || lost[i]) {
-						t.Errorf("%v, %v broken: sample %d failed: %v", m, bad, i, failed[i])
-					}
+					testkit.Equal(t, failed[i], (broke || lost[i]), "%v, %v broken: sample %d failed", m, bad, i)
 					for j := 3 * i; j < 3*i+3; j++ {
 						if !broke && got[j] != want[j] || got[j]-got[j] != 0 {
 							t.Fatalf("%v, %v broken: sample %d is %v, alone %v", m, bad, i, got[3*i:3*i+3],
@@ -121,9 +119,7 @@ func TestTolerateForward(t *testing.T) {
 						folds++
 					}
 				}
-				if want, got := len(want.folds[i].k), len(got.folds[i].k); want != got {
-					t.Errorf("%v: path %d has %d folds, else %d", m, i, got, want)
-				}
+				testkit.Equal(t, len(want.folds[i].k), len(got.folds[i].k), "%v: path %d", m, i)
 			}
 			if r.Broken != 1 || r.Failed != whole.Failed+1 || r.Break.Sample != bad || r.Break.Step != p.Schedule.N ||
 				r.Break.Direction != "forward" || whole.Broken != 0 || folds == 0 {

@@ -14,10 +14,9 @@ import (
 	"github.com/landing-diffusion/landing/tools/testkit"
 )
 
-// Chains of every kind keep the draws that they say, and count what they do: of burn + keep·thin
-// steps every thin-th behind burn, each of all kept is where the chain was; projections of a step are
-// one, of the splitting two, of HMC two a leap, there and back; only HMC refuses; progress is heard
-// every 256 steps, of one block.
+// Chains of every kind keep the draws that they say, and count what they do: of burn + keep·thin steps every thin-th
+// behind burn, each of all kept is where the chain was; projections of a step are one, of the splitting two, of HMC two
+// a leap, there and back; only HMC refuses; progress is heard every 256 steps, of one block.
 func TestChainsCount(t *testing.T) {
 	const count, burn, keep, thin = 40, 490, 8, 3
 	const steps = burn + keep*thin
@@ -45,9 +44,7 @@ func TestChainsCount(t *testing.T) {
 		thinned.Progress = func(step int) { heard = append(heard, step) }
 		all.Keep = steps // Thin 0 is 1
 		some, every := chains(t, thinned, x0), chains(t, all, x0)
-		if !slices.Equal(heard, []int{256, 512}) {
-			t.Errorf("%s: heard of steps %v", name, heard)
-		}
+		testkit.EqualSlices(t, heard, []int{256, 512}, "%s: heard of steps", name)
 		for i := range count {
 			for s := range steps {
 				at := every.X[3*(i*steps+s):][:3]
@@ -62,12 +59,8 @@ func TestChainsCount(t *testing.T) {
 			t.Errorf("%s: the series has %v, want %v", name, got, want)
 		}
 		want := c.a*count*steps + c.points*count*keep
-		if got := some.Report.Projections.Points; got != want {
-			t.Errorf("%s: %d projections, want %d", name, got, want)
-		}
-		if (some.Refused > 0) != (c.leaps > 0) {
-			t.Errorf("%s: %v refused", name, some.Refused)
-		}
+		testkit.Equal(t, some.Report.Projections.Points, want, "%s", name)
+		testkit.Equal(t, some.Refused > 0, (c.leaps > 0), "%s: %v refused", name, some.Refused)
 	}
 }
 
@@ -137,8 +130,7 @@ func TestWallsAlongNormals(t *testing.T) {
 	}
 }
 
-// A state is inside up to 10⁻¹²: a step from there that no mirror brings back stays, one from further
-// out is projected.
+// A state is inside up to 10⁻¹²: a step from there that no mirror brings back stays, one from further out is projected.
 func TestInsideToRoundOff(t *testing.T) {
 	hill := wall(func(x float64) (float64, float64) { return 1 - (x-2)*(x-2), -2 * (x - 2) })         // beyond: (1, 3)
 	for out, stays := range map[float64]bool{0: true, 0.45e-12: true, 0.55e-12: false, 1e-9: false} { // g is twice that

@@ -27,16 +27,14 @@ type bounded struct {
 	N     int                  // how many
 }
 
-// normalBetween returns the distribution function of a normal law cut to
-// [lo, hi].
+// normalBetween returns the distribution function of a normal law cut to [lo, hi].
 func normalBetween(mean, sd, lo, hi float64) func(x float64) float64 {
 	Φ := func(x float64) float64 { return math.Erfc(-(x-mean)/(sd*math.Sqrt2)) / 2 }
 	return func(x float64) float64 { return (Φ(x) - Φ(lo)) / (Φ(hi) - Φ(lo)) }
 }
 
-// allBounded are truncated Gaussians on a half line and a box, and uniform laws
-// on a cap of S² (its height is uniform) and on a simplex (1 − (1 − x_j)³ is).
-// The Gaussians have temperature T: exp(−f/T).
+// allBounded are truncated Gaussians on a half line and a box, and uniform laws on a cap of S² (its height is uniform)
+// and on a simplex (1 − (1 − x_j)³ is). The Gaussians have temperature T: exp(−f/T).
 func allBounded(T float64) []bounded {
 	inf := math.Inf(1)
 	sd := math.Sqrt(T)
@@ -83,8 +81,7 @@ func length(m langevin.Method, τ float64) float64 {
 	return math.Sqrt(τ)
 }
 
-// Last returns the values of the distribution functions of independent chains'
-// last states, coordinate by coordinate.
+// Last returns the values of the distribution functions of independent chains' last states, coordinate by coordinate.
 func (r chainRun) Last(ctx context.Context, b bounded, pool *parallel.Pool) ([][]float64, error) {
 	p := &langevin.Process{
 		Set: b.Set, Method: r.Method, Friction: r.Friction, Walls: r.Walls, Repulsion: r.Repulsion, Potential: b.F,
@@ -117,9 +114,8 @@ func (r chainRun) Last(ctx context.Context, b bounded, pool *parallel.Pool) ([][
 	return out, nil
 }
 
-// Temperature returns T such that the method, without the bounds, samples
-// exp(−f/T) of a quadratic f with its first-order steps of size τ
-// (langevin's TestStationaryCovariance); with a = exp(−γτ) → 0 that is ½ for ULLA.
+// Temperature returns T such that the method, without the bounds, samples exp(−f/T) of a quadratic f with its
+// first-order steps of size τ (langevin's TestStationaryCovariance); with a = exp(−γτ) → 0 that is ½ for ULLA.
 func (r chainRun) Temperature() float64 {
 	if !r.Method.Underdamped() {
 		return 1 / (1 - r.Tau/4)
@@ -147,8 +143,7 @@ type walled struct {
 	Make func(T float64) (p langevin.Process, u func(x []float64) float64, draw func(x []float64, v []float64))
 }
 
-// allWalled are laws on a half line (a Gaussian), a box, a cap without and with a
-// density, a half torus and a simplex.
+// allWalled are laws on a half line (a Gaussian), a box, a cap without and with a density, a half torus and a simplex.
 func allWalled() []walled {
 	frame := func(z, φ float64, x []float64) {
 		r := math.Sqrt(1 - z*z)
@@ -188,8 +183,7 @@ func allWalled() []walled {
 				Inequality: []formula.Component{{Name: "half", Expr: "x[1] >= 0"}},
 			}))
 			cdf := func(θ float64) float64 { return (major*θ + minor*math.Sin(θ)) / (2 * math.Pi * major) }
-			return langevin.Process{NoTerminal: true, Set: set},
-				func(x []float64) float64 {
+			return langevin.Process{NoTerminal: true, Set: set}, func(x []float64) float64 {
 					φ := math.Atan2(x[1], x[0]) / math.Pi
 					return 2 * min(φ, 1-φ)
 				},
@@ -227,8 +221,7 @@ func allWalled() []walled {
 // function of the angle of the tube.
 var wholeTorus = walled{"torus", 3, func(float64) (langevin.Process, func([]float64) float64, func(x, v []float64)) {
 	set := zoo.Torus{Major: 1, Minor: 0.6}
-	return langevin.Process{NoTerminal: true, Set: set},
-		func(x []float64) float64 {
+	return langevin.Process{NoTerminal: true, Set: set}, func(x []float64) float64 {
 			_, φ := set.Angles(x)
 			return (φ + math.Pi + set.Minor/set.Major*math.Sin(φ)) / (2 * math.Pi)
 		},
@@ -319,9 +312,8 @@ func (c wallChain) Stationary(ctx context.Context, b walled, pool *parallel.Pool
 	return m, nil
 }
 
-// Backward takes exact draws through c.Step backward steps with the score of the law
-// itself, and returns the moments of where they end: those of the draws, but for the
-// error of the steps.
+// Backward takes exact draws through c.Step backward steps with the score of the law itself, and returns the moments of
+// where they end: those of the draws, but for the error of the steps.
 func (c wallChain) Backward(ctx context.Context, b walled, pool *parallel.Pool) (wallMoments, error) {
 	p, u, x0 := c.start(b)
 	p.Schedule.N, p.Schedule.T = c.Step, float64(c.Step)*c.Tau
@@ -337,8 +329,7 @@ func (c wallChain) Backward(ctx context.Context, b walled, pool *parallel.Pool) 
 	return m, nil
 }
 
-// stationary is the score of exp(−f/T): 2∇ln q = −2∇f/T, and for underdamped methods
-// 2γ(∇_p ln q + p) = 0.
+// stationary is the score of exp(−f/T): 2∇ln q = −2∇f/T, and for underdamped methods 2γ(∇_p ln q + p) = 0.
 type stationary struct {
 	f           langevin.Potential
 	underdamped bool

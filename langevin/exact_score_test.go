@@ -18,10 +18,9 @@ import (
 // goes through the steps by quadrature, over states and over noise, so that what is left
 // at the end is the error of the steps alone, and can be seen to halve with them.
 //
-// A set is one-dimensional here, with a coordinate y of period L: the angle of the unit
-// circle, L = 2π, or the position between the walls of [0, 1], unfolded, L = 2. There
-// the forward process is the free one, wrapped: with S = Σ τ_k, from y_0 ~ N(μ, v) and
-// p_0 ~ N(0, 1),
+// A set is one-dimensional here, with a coordinate y of period L: the angle of the unit circle, L = 2π, or the position
+// between the walls of [0, 1], unfolded, L = 2. There the forward process is the free one, wrapped: with S = Σ τ_k,
+// from y_0 ~ N(μ, v) and p_0 ~ N(0, 1),
 //
 //	overdamped   y ~ N(μ, v + S)
 //	underdamped  (y, p) Gaussian, Var p = 1, c = Cov(y, p) = (1 − e^{−γS})/γ,
@@ -303,9 +302,8 @@ func (w wrapped) err(t *testing.T, p langevin.Process, N int) float64 {
 	return worst
 }
 
-// On the circle, and between elastic walls, every method brings the exact law back, in
-// both conventions, with and without curvature: its error is small and halves with the
-// step. There is no randomness in it.
+// On the circle, and between elastic walls, every method brings the exact law back, in both conventions, with and
+// without curvature: its error is small and halves with the step. There is no randomness in it.
 func TestExactScoreBringsTheLawBack(t *testing.T) {
 	type run struct {
 		law   wrapped
@@ -346,11 +344,10 @@ func halves(t *testing.T, bound float64, err func(N int) float64) {
 	t.Logf("errors %.5f, %.5f, %.5f", coarse, fine, finer)
 }
 
-// On the sphere the forward law from a heat kernel around the pole is one: of time
-// v + S, with c_l = E P_l(z) = e^{−l(l+1)(v+S)/2}. Its law goes through backward steps by
-// quadrature over the height z and the noise. For OLLA S = Σ τ_k. For ULLA this is
-// the limit γ → ∞, in which a step moves τζ and forgets its momentum: S = Σ τ_k², and
-// what a network would learn, E[p_{k+1} | x_{k+1}]/τ, is −∇ln q by Tweedie's formula.
+// On the sphere the forward law from a heat kernel around the pole is one: of time v + S, with c_l = E P_l(z) =
+// e^{−l(l+1)(v+S)/2}. Its law goes through backward steps by quadrature over the height z and the noise. For OLLA S = Σ
+// τ_k. For ULLA this is the limit γ → ∞, in which a step moves τζ and forgets its momentum: S = Σ τ_k², and what a
+// network would learn, E[p_{k+1} | x_{k+1}]/τ, is −∇ln q by Tweedie's formula.
 func TestExactScoreOnSphere(t *testing.T) {
 	const v, all, degrees = 0.25, 0.8, 14
 	z, wz := make([]float64, 24), make([]float64, 24)

@@ -10,8 +10,7 @@ import (
 	"github.com/landing-diffusion/landing/langevin"
 )
 
-// Sampling the von Mises–Fisher law exp(κ z) on the sphere, whose mean height is
-// coth κ − 1/κ.
+// Sampling the von Mises–Fisher law exp(κ z) on the sphere, whose mean height is coth κ − 1/κ.
 func ExampleChains() {
 	const κ = 3
 	process := &langevin.Process{

@@ -65,9 +65,7 @@ func TestGradientsOfEnergies(t *testing.T) {
 		&weighted{centred}: (1*4 + 2*9 + 0.5*0.49 + 3*0.09) / 2, &weighted{Quadratic{}}: 4.0*9/8 + 1./2 + 1./2 + 1./2,
 	} {
 		f.Value(got, []float64{3, 1, 1, 1}, 1)
-		if math.Abs(got[0]-want) > 1e-12 {
-			t.Errorf("the value is %v, want %v", got[0], want)
-		}
+		testkit.Near(t, got[0], want, 1e-12, "the value")
 	}
 }
 
@@ -225,9 +223,7 @@ func TestRefusalsAreOfTheFlight(t *testing.T) {
 	}
 	a := math.Exp(-2 * 0.8)
 	for j, v := range q { // O: p ← a p + √(1−a²) ζ
-		if want := a*p[j] + math.Sqrt(1-a*a)*ζ[j]; math.Abs(v-want) > 1e-13 {
-			t.Errorf("momentum %d is %v, want %v", j, v, want)
-		}
+		testkit.Near(t, v, a*p[j]+math.Sqrt(1-a*a)*ζ[j], 1e-13, "momentum %d", j)
 	}
 	f := Quadratic{Weight: []float64{1, 4, 9}}
 	s, y, q := step(f, 1e-300)
@@ -263,10 +259,8 @@ func TestStepOf(t *testing.T) {
 		{Chains{Process: &Process{Method: ULLA}}, []float64{-3, 0, 4, 3, 0, 4}, 0.3 / math.Sqrt2},
 	} {
 		c.chains.Process.Set = zoo.Sphere{D: 3}
-		if got := c.chains.StepOf(c.points); math.Abs(got-c.want) > 1e-15 {
-			t.Errorf("%v, symmetric %v, %d leaps: %v, want %v", c.chains.Process.Method, c.chains.Symmetric,
-				c.chains.Leaps, got, c.want)
-		}
+		testkit.Near(t, c.chains.StepOf(c.points), c.want, 1e-15,
+			"%v, symmetric %v, %d leaps", c.chains.Process.Method, c.chains.Symmetric, c.chains.Leaps)
 	}
 }
 

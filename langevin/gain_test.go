@@ -9,8 +9,7 @@ import (
 	"github.com/landing-diffusion/landing/tools/testkit"
 )
 
-// c_k is what it is said to be: by how many units of noise a unit score moves the
-// backward step x_{k+1} → x_k.
+// c_k is what it is said to be: by how many units of noise a unit score moves the backward step x_{k+1} → x_k.
 func TestScoreCoefficient(t *testing.T) {
 	unit := scoreFunc(func(dst, _, _ []float64, _ float64) { dst[0] = 1 })
 	for _, m := range []Method{OLLA, ULLA} {
@@ -20,8 +19,7 @@ func TestScoreCoefficient(t *testing.T) {
 			s := p.NewStepper(1)
 			step := func(k int, ζ float64, score Score) float64 {
 				y := make([]float64, 1)
-				testkit.Must(s.Backward(y, []float64{0.3}, []float64{0.4}, []float64{ζ}, make([]bool, 1), 1, k,
-					score))
+				testkit.Must(s.Backward(y, []float64{0.3}, []float64{0.4}, []float64{ζ}, make([]bool, 1), 1, k, score))
 				return y[0]
 			}
 			for k := range p.Schedule.N {
@@ -30,9 +28,7 @@ func TestScoreCoefficient(t *testing.T) {
 				if m == ULLA { // −τ√(1−a²)ζ
 					noise = math.Abs(noise)
 				}
-				if want, got := (step(k, 0, unit)-base)/noise, p.ScoreCoefficient(k); math.Abs(got-want) > 1e-13 {
-					t.Errorf("%v %v: c_%d = %v, want %v", m, c, k, got, want)
-				}
+				testkit.Near(t, p.ScoreCoefficient(k), (step(k, 0, unit)-base)/noise, 1e-13, "%v %v: c_%d", m, c, k)
 			}
 		}
 	}
@@ -52,9 +48,7 @@ func TestScoreGains(t *testing.T) {
 			want := math.Sqrt(largest / math.Abs(p.ScoreCoefficient(k)))
 			at := p.Schedule.Time(k + 1)
 			for _, u := range []float64{at, at * (1 - 1e-15), at * (1 + 1e-15)} {
-				if got := gain(u); got != want {
-					t.Errorf("%v: m(%v) = %v, want %v", m, u, got, want)
-				}
+				testkit.Equal(t, gain(u), want, "%v: m(%v)", m, u)
 			}
 			between := 0.3*before + 0.7*want
 			if got := gain(at - 0.3*p.Schedule.Dt()); k > 0 && math.Abs(got-between) > 1e-12*want {
@@ -68,23 +62,18 @@ func TestScoreGains(t *testing.T) {
 	}
 }
 
-// The monotone rate makes the largest ρ of the steps in use one. On an affine set a
-// step leaves the share 1 − ρ_k of h.
+// The monotone rate makes the largest ρ of the steps in use one. On an affine set a step leaves the share 1 − ρ_k of h.
 func TestLandingRates(t *testing.T) {
 	for c, used := range map[Convention]int{Paper: 6, Reference: 5} {
 		p := process(zoo.Affine{A: [][]float64{{1, 2}}, B: []float64{0.5}}, OLLA)
 		p.Convention = c
 		p.Landing.Rate = p.MonotoneRate()
-		if p.Steps() != used {
-			t.Errorf("%v: %d steps in use, want %d", c, p.Steps(), used)
-		}
+		testkit.Equal(t, p.Steps(), used, "%v", c)
 		largest := 0.0
 		for k := range used {
 			largest = max(largest, p.Rho(k))
 		}
-		if math.Abs(largest-1) > 1e-15 {
-			t.Errorf("%v: the largest ρ is %v", c, largest)
-		}
+		testkit.Near(t, largest, 1, 1e-15, "%v: the largest ρ", c)
 		s, h, x, y := p.NewStepper(1), make([]float64, 1), []float64{1, 2}, make([]float64, 2)
 		for k := range p.Schedule.N {
 			copy(h, constraint.Values(p.Set, x))
@@ -96,12 +85,8 @@ func TestLandingRates(t *testing.T) {
 			}
 		}
 		p.Landing.Explicit = false
-		if p.Rho(0) != 1 {
-			t.Errorf("implicit landing has ρ = %v", p.Rho(0))
-		}
+		testkit.Equal(t, p.Rho(0), 1, "implicit landing has ρ")
 		p.Landing.Explicit, p.Method = true, OLLAP
-		if p.Rho(0) != 1 {
-			t.Errorf("projection has ρ = %v", p.Rho(0))
-		}
+		testkit.Equal(t, p.Rho(0), 1, "projection has ρ")
 	}
 }

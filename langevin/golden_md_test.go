@@ -63,8 +63,7 @@ func TestGoldenAlanineOps(t *testing.T) {
 		projected := append([]float64(nil), y...)
 		referenceProjection(t, projected)
 		golden.Near(t, c.want, projected, f(c.want))
-		// Ours moves along the normals at the base point: the same to second
-		// order, and on Σ.
+		// Ours moves along the normals at the base point: the same to second order, and on Σ.
 		b, ok := geometry.New(set, n, ε), make([]bool, n)
 		testkit.OK(t, b.At(f(c.base), n))
 		ours, v := make([]float64, len(y)), make([]float64, 2*n)

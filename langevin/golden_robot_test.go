@@ -65,9 +65,7 @@ func TestGoldenArmOps(t *testing.T) {
 					golden.Near(t, "g", v[2*i+1:2*i+2], f("g_" + where)[i:i+1])
 					golden.Near(t, "∇h", jac[2*i*d:(2*i+1)*d], f("jac_h_" + where)[i*d:(i+1)*d])
 					golden.Near(t, "∇g", jac[(2*i+1)*d:(2*i+2)*d], f("jac_g_" + where)[i*d:(i+1)*d])
-					if b.Active(i) != 2 {
-						t.Errorf("point %d has %d active components", i, b.Active(i))
-					}
+					testkit.Equal(t, b.Active(i), 2, "point %d", i)
 				}
 				reference.Landed(t, f, where, b, x, α*τ)
 			}

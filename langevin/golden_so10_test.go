@@ -21,10 +21,9 @@ func referenceO10(t *testing.T) reference.Group {
 	return testkit.Must(reference.NewGroup(10, zoo.OrthogonalOptions{Special: true}))
 }
 
-// A looseNewton projects as the reference does: Newton's method from λ = 0, left
-// as soon as ‖h‖ < tolerance: 1e-6 in the steps of OLLA-P and ULLA-P, 1e-5 at the
-// end of OLLA and ULLA. Its points are up to that far from ours, which are on Σ to
-// round-off.
+// A looseNewton projects as the reference does: Newton's method from λ = 0, left as soon as ‖h‖ < tolerance: 1e-6 in
+// the steps of OLLA-P and ULLA-P, 1e-5 at the end of OLLA and ULLA. Its points are up to that far from ours, which are
+// on Σ to round-off.
 type looseNewton struct {
 	reference.Group
 	tolerance float64
@@ -81,8 +80,7 @@ func TestGoldenSO10Trajectories(t *testing.T) {
 	}
 }
 
-// Off the group the reference's projector is not one: it keeps a normal part of
-// the size of h, which ours does not.
+// Off the group the reference's projector is not one: it keeps a normal part of the size of h, which ours does not.
 func TestReferenceProjectorIsInexact(t *testing.T) {
 	g := golden.Read(t, "so10_ops.npz")
 	x, y := g["x_off"].AsFloat64(), g["y"].AsFloat64()

@@ -83,8 +83,7 @@ func TestGoldenSphereTrajectories(t *testing.T) {
 	}
 }
 
-// replay compares the three steps of p, forward and backward, with the golden
-// ones.
+// replay compares the three steps of p, forward and backward, with the golden ones.
 func replay(t *testing.T, c goldenCase, p *Process) {
 	t.Helper()
 	g := golden.Read(t, c.file)

@@ -69,9 +69,8 @@ func heldProcesses(set constraint.Set) map[string]*langevin.Process {
 	return out
 }
 
-// Every process steps on Σ(c) as on a set that knows of no condition, forward and
-// backward, to round-off; and what is held keeps its bits, whatever noise, force and score
-// say along it.
+// Every process steps on Σ(c) as on a set that knows of no condition, forward and backward, to round-off; and what is
+// held keeps its bits, whatever noise, force and score say along it.
 func TestHeldStepsAreThoseOfTheSlice(t *testing.T) {
 	const n, d = 24, 4
 	held, c := conditioned(t), []float64{1.5, 0.35}
@@ -157,8 +156,7 @@ func TestHeldStepsAreThoseOfTheSlice(t *testing.T) {
 	}
 }
 
-// Whole paths of every process, chains of the splitting and of HMC too, keep each sample's
-// own condition bit for bit.
+// Whole paths of every process, chains of the splitting and of HMC too, keep each sample's own condition bit for bit.
 func TestHeldPathsKeepTheirCondition(t *testing.T) {
 	pool := testkit.Pool(t, 2)
 	const n = 40

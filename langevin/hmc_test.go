@@ -29,10 +29,9 @@ func quadrature(u1, v1 float64, x func(u, v float64) []float64, area func(u, v f
 	return sum / all
 }
 
-// Constrained HMC has the law exp(−f) by area, whatever its step: means over 48
-// independent chains against quadrature. A limit of 5 standard errors with 47 degrees
-// of freedom has a false alarm with odds of 9e-6 a mean, 2e-4 of all; standard errors are
-// held to the number that the table says.
+// Constrained HMC has the law exp(−f) by area, whatever its step: means over 48 independent chains against quadrature.
+// A limit of 5 standard errors with 47 degrees of freedom has a false alarm with odds of 9e-6 a mean, 2e-4 of all;
+// standard errors are held to the number that the table says.
 func TestHMC(t *testing.T) {
 	if testing.Short() {
 		t.Skip("a law, for seconds")
@@ -145,9 +144,7 @@ func TestLevel(t *testing.T) {
 		x[j] = v - ε
 		e.Value(down, x, 2)
 		x[j] = v
-		if want := (up[j/8] - down[j/8]) / (2 * ε); math.Abs(grad[j]-want) > 1e-7 {
-			t.Errorf("∂%d: %v, by differences %v", j, grad[j], want)
-		}
+		testkit.Near(t, grad[j], (up[j/8]-down[j/8])/(2*ε), 1e-7, "∂%d", j)
 	}
 	if g, err := Level(zoo.Euclidean{D: 8}, f); err != nil || g.(Quadratic).Weight == nil {
 		t.Errorf("%v, %v without equalities; want the potential itself", g, err)

@@ -24,8 +24,7 @@ func (s walls) Inequalities() []string {
 	return s.Affine.Equalities()[len(s.A)-s.l:]
 }
 
-// room has one equality and three inequalities that are not orthogonal to it or
-// to each other.
+// room has one equality and three inequalities that are not orthogonal to it or to each other.
 func room() walls {
 	return walls{zoo.Affine{
 		A: [][]float64{{1, 2, 0, -1, 0.5}, {0, 1, 1, 3, 0}, {1, 1, 0, 0, -2}, {-1, 0, 2, 0, 1}},
@@ -33,9 +32,8 @@ func room() walls {
 	}, 3}
 }
 
-// The decay lemma of Section 4.1 on an affine set, with noise, a potential and a
-// score: what is active at x_k follows J_{k+1} = (1 − ασ_k²Δt) J_k with
-// J = [h; g_I + ε] to round-off, and implicit landing puts what is active at the
+// The decay lemma of Section 4.1 on an affine set, with noise, a potential and a score: what is active at x_k follows
+// J_{k+1} = (1 − ασ_k²Δt) J_k with J = [h; g_I + ε] to round-off, and implicit landing puts what is active at the
 // proposal at J = 0. OLLA and ULLA, both ways.
 func TestDecayWithInequalities(t *testing.T) {
 	const ε = 0.07
@@ -107,8 +105,7 @@ func TestDecayWithInequalities(t *testing.T) {
 	}
 }
 
-// Projected steps keep h = 0 and g ≤ 0, both ways, and a step that meets a wall
-// ends ε before it: it can leave again.
+// Projected steps keep h = 0 and g ≤ 0, both ways, and a step that meets a wall ends ε before it: it can leave again.
 func TestProjectedStepsStayInside(t *testing.T) {
 	const ε = 0.02
 	for name, set := range map[string]constraint.Set{"room": room(), "cap": polarCap(t)} {
@@ -218,8 +215,7 @@ func (s againEvaluator) Jacobians(values, jac, x []float64, n int) {
 	}
 }
 
-// A repeated constraint changes no state of any method beyond 1e-9, forward or
-// backward.
+// A repeated constraint changes no state of any method beyond 1e-9, forward or backward.
 func TestRepeatedConstraintsChangeNothing(t *testing.T) {
 	const n = 20
 	for name, set := range map[string]constraint.Set{
@@ -253,8 +249,7 @@ func TestRepeatedConstraintsChangeNothing(t *testing.T) {
 	}
 }
 
-// On the paper's rCRCQ example OLLA moves along the z-axis as free Brownian
-// motion would, whether g is active or not.
+// On the paper's rCRCQ example OLLA moves along the z-axis as free Brownian motion would, whether g is active or not.
 func TestRedundantAxisIsALine(t *testing.T) {
 	const n = 10
 	p := process(zoo.RedundantAxis{}, OLLA)
@@ -287,9 +282,8 @@ func polarCap(t *testing.T) zoo.Cap {
 	return testkit.Must(zoo.NewCap([]float64{0, 0, 1}, 0.2))
 }
 
-// The splitting leaves the uniform law on a set with walls as it is: flights
-// that end beyond one turn back, and none of them counts as failed. 4000 chains
-// from exact draws; the false-alarm rate is 10⁻⁶ a test, 2exp(−2·2.7²).
+// The splitting leaves the uniform law on a set with walls as it is: flights that end beyond one turn back, and none of
+// them counts as failed. 4000 chains from exact draws; the false-alarm rate is 10⁻⁶ a test, 2exp(−2·2.7²).
 func TestSplittingTurnsBackAtWalls(t *testing.T) {
 	const n = 4000
 	box := testkit.Must(zoo.NewBox([]float64{0, 0}, []float64{1, 1}))

@@ -15,8 +15,7 @@ import (
 	"github.com/landing-diffusion/landing/tools/testkit"
 )
 
-// linearise returns the matrices of an affine map (state, ζ) ↦ state, column by
-// column.
+// linearise returns the matrices of an affine map (state, ζ) ↦ state, column by column.
 func linearise(n, m int, f func(state, ζ []float64) []float64) (a, b *mat.Dense) {
 	zero := f(make([]float64, n), make([]float64, m))
 	a, b = mat.NewDense(n, n, nil), mat.NewDense(n, m, nil)
@@ -57,9 +56,8 @@ func stationary(a, b *mat.Dense) *mat.Dense {
 	return c
 }
 
-// On a Gaussian f = ‖x‖²/2 the stationary covariance of the chain itself
-// follows from a discrete Lyapunov equation. With τ = σ²Δt and Π the projector
-// of an affine Σ:
+// On a Gaussian f = ‖x‖²/2 the stationary covariance of the chain itself follows from a discrete Lyapunov equation.
+// With τ = σ²Δt and Π the projector of an affine Σ:
 //
 //	OLLA       Π / (1 − τ/4)
 //	ULLA       Π (1+a)/2 / (1 − τ²/(2(1+a)))
@@ -131,9 +129,8 @@ func chains(t *testing.T, c Chains, x0 []float64) *Draws {
 	return testkit.Must(c.Run(context.Background(), pool, x0))
 }
 
-// Without curvature terms OLLA sits (d−1)/(2α) off the unit sphere; with them
-// it does not. The mean of 64 chains × 4000 steps has a standard error near
-// 2e-4, so the band of ±8 % of 0.05 is 20 standard errors wide.
+// Without curvature terms OLLA sits (d−1)/(2α) off the unit sphere; with them it does not. The mean of 64 chains × 4000
+// steps has a standard error near 2e-4, so the band of ±8 % of 0.05 is 20 standard errors wide.
 func TestCurvatureOffset(t *testing.T) {
 	const α, τ = 20, 0.002
 	for _, curvature := range []bool{false, true} {
@@ -168,11 +165,9 @@ func ks(u []float64) float64 {
 	return worst
 }
 
-// Curved sets without symmetry: the uniform law of the torus in its tube angle,
-// density ∝ R + r cos φ, and of an ellipse in arc length. Last states of 4000
-// independent chains from one point; KS at level 1e-6 plus 0.02 for the step
-// size: critical value 0.0625. A uniform tube angle would score 0.19, a chain
-// that never left its start 0.5.
+// Curved sets without symmetry: the uniform law of the torus in its tube angle, density ∝ R + r cos φ, and of an
+// ellipse in arc length. Last states of 4000 independent chains from one point; KS at level 1e-6 plus 0.02 for the step
+// size: critical value 0.0625. A uniform tube angle would score 0.19, a chain that never left its start 0.5.
 func TestUniformLawOfChains(t *testing.T) {
 	if testing.Short() {
 		t.Skip("a law, for seconds")
@@ -269,9 +264,8 @@ func (f scoreFunc) Eval(dst, x, p []float64, n int, t float64) {
 	}
 }
 
-// The backward sampler with an exact score, overdamped: a wrapped normal law on
-// the circle and a heat kernel on S², whose forward laws are known in closed
-// form. KS at level 1e-6 of 4000 samples plus 0.02 for the step size.
+// The backward sampler with an exact score, overdamped: a wrapped normal law on the circle and a heat kernel on S²,
+// whose forward laws are known in closed form. KS at level 1e-6 of 4000 samples plus 0.02 for the step size.
 func TestBackwardWithExactScoreOLLA(t *testing.T) {
 	if testing.Short() {
 		t.Skip("a law, for seconds")
@@ -328,8 +322,7 @@ func TestBackwardWithExactScoreOLLA(t *testing.T) {
 			x, failed := make([]float64, count*d), make([]bool, count)
 			sim := NewSimulator(p, pool, 64)
 			prior, _ := UniformPrior(p)
-			testkit.Must(sim.Backward(context.Background(), x, failed, 0, 1, prior,
-				func(int) Score { return score }))
+			testkit.Must(sim.Backward(context.Background(), x, failed, 0, 1, prior, func(int) Score { return score }))
 			pool.Close()
 			u := make([]float64, count)
 			for i := range u {
@@ -357,9 +350,8 @@ func TestBackwardWithExactScoreOLLA(t *testing.T) {
 	}
 }
 
-// The backward sampler with an exact score, underdamped, on a Gaussian: the
-// whole chain is linear, so variances propagate exactly, without randomness.
-// The error of the final variance must be of first order in Δt.
+// The backward sampler with an exact score, underdamped, on a Gaussian: the whole chain is linear, so variances
+// propagate exactly, without randomness. The error of the final variance must be of first order in Δt.
 func TestBackwardWithExactScoreULLA(t *testing.T) {
 	const data = 0.3 // variance of x_0
 	run := func(c Convention, N int) float64 {
@@ -458,9 +450,8 @@ func TestChainsAreReproducible(t *testing.T) {
 			t.Error("chmc refuses nothing: its Metropolis steps are not seen here")
 		}
 	}
-	// Mean height of the von Mises–Fisher law: coth κ − 1/κ, here from 400
-	// chains of the symmetric splitting (sd of a height < 0.3, so 5 standard
-	// errors are 0.075; level 6e-7).
+	// Mean height of the von Mises–Fisher law: coth κ − 1/κ, here from 400 chains of the symmetric splitting (sd of a
+	// height < 0.3, so 5 standard errors are 0.075; level 6e-7).
 	p.Schedule.T = 0.2
 	x0, _ = Start(t.Context(), p, 400, 2)
 	draws := chains(t, Chains{Process: p, Symmetric: true, Count: 400, Burn: 100, Keep: 1, Seed: 1}, x0)
@@ -468,7 +459,5 @@ func TestChainsAreReproducible(t *testing.T) {
 	for i := range 400 {
 		mean += draws.X[3*i+2] / 400
 	}
-	if want := 1/math.Tanh(3) - 1/3.0; math.Abs(mean-want) > 0.075 {
-		t.Errorf("mean height %v, want %v", mean, want)
-	}
+	testkit.Near(t, mean, 1/math.Tanh(3)-1/3.0, 0.075, "mean height")
 }

@@ -40,9 +40,7 @@ func TestPartwayIsForward(t *testing.T) {
 					t.Errorf("%v: path %d failed: %v", method, skip+i, failed[i])
 				}
 			}
-			if r.Failed != lost {
-				t.Errorf("%v: the report says %d of %d failed", method, r.Failed, lost)
-			}
+			testkit.Equal(t, r.Failed, lost, "%v: the report", method)
 			if ks[len(ks)-1] == 12 && want.Reflected > 0 && r.Reflected == 0 {
 				t.Errorf("%v: no path met the wall", method)
 			}

@@ -2,7 +2,6 @@ package langevin
 
 import (
 	"errors"
-	"math"
 	"testing"
 
 	"github.com/landing-diffusion/landing/constraint/zoo"
@@ -69,8 +68,7 @@ func spread(t *testing.T, p *Process, v float64, score Score) float64 {
 	}
 	step := func(k int, x, next, ζ, η float64) float64 {
 		y := make([]float64, 1)
-		testkit.Must(s.Backward(y, []float64{x}, []float64{next}, []float64{ζ, η}, make([]bool, 1), 1, k,
-			score))
+		testkit.Must(s.Backward(y, []float64{x}, []float64{next}, []float64{ζ, η}, make([]bool, 1), 1, k, score))
 		return y[0]
 	}
 	for k := N - 1; k >= 0; k-- {
@@ -80,21 +78,17 @@ func spread(t *testing.T, p *Process, v float64, score Score) float64 {
 	return xx
 }
 
-// On a coarser grid than that of training the score is asked at the times of that
-// grid. Gaussian data on the line, for which the best score of each step is known: the
-// variance of samples, as a multiple of the data's, with the score that was learned on
-// 50 steps, and with one that was learned on the coarse grid itself. The bounds are what
-// asking at these times gives; a score that is asked by the number of a step, not by its
-// time, has 0.74 and 0.72 at 40 steps.
+// On a coarser grid than that of training the score is asked at the times of that grid. Gaussian data on the line, for
+// which the best score of each step is known: the variance of samples, as a multiple of the data's, with the score that
+// was learned on 50 steps, and with one that was learned on the coarse grid itself. The bounds are what asking at these
+// times gives; a score that is asked by the number of a step, not by its time, has 0.74 and 0.72 at 40 steps.
 func TestScoreOnCoarserGrid(t *testing.T) {
 	const v = 0.2
 	for _, m := range []Method{OLLA, ULLA} {
 		fine := &Process{Set: zoo.Euclidean{D: 1}, Method: m, Friction: 5,
 			Schedule: Schedule{N: 50, T: 2, SigmaMin: 0.1, SigmaMax: 2}}
 		score := learned(fine, v)
-		if at := spread(t, fine, score.end, score) / v; math.Abs(at-1) > 0.06 {
-			t.Errorf("%v, on its own grid: %.3f", m, at)
-		}
+		testkit.Near(t, spread(t, fine, score.end, score)/v, 1, 0.06, "%v, on its own grid", m)
 		for _, c := range []struct {
 			n   int
 			off float64
@@ -105,9 +99,7 @@ func TestScoreOnCoarserGrid(t *testing.T) {
 			own := learned(&coarse, v)
 			got, best := spread(t, &coarse, own.end, score)/v, spread(t, &coarse, own.end, own)/v
 			t.Logf("%v, %d steps: %.3f; learned on them %.3f", m, c.n, got, best)
-			if math.Abs(got-1) > c.off {
-				t.Errorf("%v, %d steps: %.3f of the data's variance", m, c.n, got)
-			}
+			testkit.Near(t, got, 1, c.off, "%v, %d steps", m, c.n)
 		}
 	}
 }

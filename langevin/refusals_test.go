@@ -25,15 +25,11 @@ func TestTargetSizeOfOverdamped(t *testing.T) {
 		for k := range p.Schedule.N {
 			τ := p.Schedule.Tau(k)
 			sum += τ
-			if got, want := p.TargetSize(k), τ/math.Sqrt(sum*p.BackTau(k)); math.Abs(got-want) > 1e-14 {
-				t.Errorf("%v: r_%d = %v, want %v", c, k, got, want)
-			}
+			testkit.Near(t, p.TargetSize(k), τ/math.Sqrt(sum*p.BackTau(k)), 1e-14, "%v: r_%d", c, k)
 		}
 		p.Schedule.SigmaMax = p.Schedule.SigmaMin
 		for k := range p.Schedule.N {
-			if got, want := p.TargetSize(k), 1/math.Sqrt(float64(k+1)); math.Abs(got-want) > 1e-14 {
-				t.Errorf("%v: with one level of noise r_%d = %v, want %v", c, k, got, want)
-			}
+			testkit.Near(t, p.TargetSize(k), 1/math.Sqrt(float64(k+1)), 1e-14, "%v: with one level of noise r_%d", c, k)
 		}
 	}
 }
@@ -47,9 +43,7 @@ func TestBalancedGains(t *testing.T) {
 			gain := p.BalancedGains()
 			for k := range p.Schedule.N {
 				got, want := gain(p.Schedule.Time(k+1))*math.Abs(p.ScoreCoefficient(k)), p.TargetSize(k)
-				if math.Abs(got-want) > 1e-14*want {
-					t.Errorf("%v %v: m c_%d = %v, want %v", m, c, k, got, want)
-				}
+				testkit.Near(t, got, want, 1e-14*want, "%v %v: m c_%d", m, c, k)
 			}
 		}
 	}
@@ -72,8 +66,7 @@ func TestNamesAndTheirRefusals(t *testing.T) {
 		!strings.Contains(err.Error(), "one of ULLA, OLLA, ULLA-P, OLLA-P") {
 		t.Errorf("a method that is none: %v", err)
 	}
-	if w, err := ParseWalls("rubber"); w != 0 || !errors.As(err, &e) || e.Field != "Walls" ||
-		e.Value != "rubber" {
+	if w, err := ParseWalls("rubber"); w != 0 || !errors.As(err, &e) || e.Field != "Walls" || e.Value != "rubber" {
 		t.Errorf("walls that are none: %v", err)
 	}
 	if c, err := ParseConvention("mine"); c != 0 || !errors.As(err, &e) || e.Field != "Convention" ||
@@ -291,8 +284,7 @@ func TestLevelWhereTheRankDrops(t *testing.T) {
 	if free, err := Level(zoo.Euclidean{D: 2}, f); err != nil || fmt.Sprint(free) != fmt.Sprint(f) {
 		t.Errorf("of no equalities the level is %v, %v", free, err)
 	}
-	// A potential without values has none before a condition either, and its force does not
-	// reach the condition.
+	// A potential without values has none before a condition either, and its force does not reach the condition.
 	b := Before(blind{}, 2, 1)
 	if _, ok := b.(Energy); ok {
 		t.Error("values of a potential that has none")

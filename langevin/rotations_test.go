@@ -9,14 +9,12 @@ import (
 	"github.com/landing-diffusion/landing/tools/testkit"
 )
 
-// From the identity, all methods reach Haar measure on SO(n): traces of the last
-// states of independent chains on SO(5) against E tr X = 0, E(tr X)² = 1 and
-// E tr X² = 1, with det > 0. The slowest of them, tr X, decays like exp(−t) in
-// OLLA's time: ΔX = −(n−1)/2 X, and the process has half of that. 5 exp(−6) = 0.012
-// is left at t = 6; a step of ULLA with a = exp(−γτ) counts for τ²(1+a)/(1−a).
-// Bounds of 5 standard errors (level 6e-7 each) plus 0.05 for what is left and
-// for the step. A chain that never left the identity scores 5, one with half of
-// OLLA's time 0.25, near the bound of 0.2.
+// From the identity, all methods reach Haar measure on SO(n): traces of the last states of independent chains on SO(5)
+// against E tr X = 0, E(tr X)² = 1 and E tr X² = 1, with det > 0. The slowest of them, tr X, decays like exp(−t) in
+// OLLA's time: ΔX = −(n−1)/2 X, and the process has half of that. 5 exp(−6) = 0.012 is left at t = 6; a step of ULLA
+// with a = exp(−γτ) counts for τ²(1+a)/(1−a). Bounds of 5 standard errors (level 6e-7 each) plus 0.05 for what is left
+// and for the step. A chain that never left the identity scores 5, one with half of OLLA's time 0.25, near the bound of
+// 0.2.
 func TestHaarFromAPoint(t *testing.T) {
 	if testing.Short() {
 		t.Skip("a law, for seconds")

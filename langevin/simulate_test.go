@@ -24,9 +24,8 @@ var smooth = scoreFunc(func(dst, x, p []float64, t float64) {
 	}
 })
 
-// Forward and backward paths have the same bytes at 1, 2 and 7 workers and in
-// blocks of 1, 64 and 1000, for every method; and a sample generated later, or
-// in another call, is the same sample.
+// Forward and backward paths have the same bytes at 1, 2 and 7 workers and in blocks of 1, 64 and 1000, for every
+// method; and a sample generated later, or in another call, is the same sample.
 func TestSimulationIsReproducible(t *testing.T) {
 	const n = 130
 	for i, m := range []Method{OLLA, ULLA, OLLAP, ULLAP, ULLA} {
@@ -70,8 +69,7 @@ func TestSimulationIsReproducible(t *testing.T) {
 	}
 }
 
-// A path's rows are its states: x_0 is the data, steps follow the Stepper, the
-// last is on Σ.
+// A path's rows are its states: x_0 is the data, steps follow the Stepper, the last is on Σ.
 func TestForwardPathsFollowTheStepper(t *testing.T) {
 	p := process(zoo.Sphere{D: 3}, ULLA)
 	p.NoTerminal = false
@@ -119,14 +117,11 @@ func TestForwardPathsFollowTheStepper(t *testing.T) {
 			t.Errorf("path %d ends %g off the sphere", i, r)
 		}
 	}
-	if math.Abs(report.Worst[0]-worst) > 1e-15 {
-		t.Errorf("reported violation %v, seen %v", report.Worst[0], worst)
-	}
+	testkit.Near(t, report.Worst[0], worst, 1e-15, "reported violation")
 }
 
-// Generation, replayed step by step, in both conventions: x_N from the prior, p̃_N
-// and the noise from their own streams, backward steps, terminal projection. Samples
-// end on Σ, and without the terminal projection they do not.
+// Generation, replayed step by step, in both conventions: x_N from the prior, p̃_N and the noise from their own
+// streams, backward steps, terminal projection. Samples end on Σ, and without the terminal projection they do not.
 func TestBackwardPathsFollowTheStepper(t *testing.T) {
 	for _, m := range []Method{OLLA, ULLA} {
 		for _, c := range []Convention{Paper, Reference} {
@@ -358,9 +353,7 @@ func TestStarts(t *testing.T) {
 	x := []float64{0, 0.5, 1, 1.5, 2, 2.5, 3, 3.5, 4, 4.5} // rows of two
 	for n, want := range map[int]string{1: "[0 0.5]", 2: "[0 0.5 2 2.5]", 5: fmt.Sprint(x),
 		7: "[0 0.5 1 1.5 2 2.5 3 3.5 4 4.5 0 0.5 1 1.5]"} {
-		if got := fmt.Sprint(Starts(x, 2, n)); got != want {
-			t.Errorf("%d starts: %v, want %v", n, got, want)
-		}
+		testkit.Equal(t, fmt.Sprint(Starts(x, 2, n)), want, "%d starts", n)
 	}
 }
 

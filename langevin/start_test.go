@@ -79,9 +79,7 @@ func TestStartByNewton(t *testing.T) {
 				later++
 			}
 		}
-		if !slices.Equal(x, got[3*i:3*i+3]) {
-			t.Errorf("chain %d starts from %v, not %v", i, got[3*i:3*i+3], x)
-		}
+		testkit.EqualSlices(t, x, got[3*i:3*i+3], "chain %d starts from", i)
 	}
 	if later == 0 {
 		t.Error("no first try failed: the test says too little")

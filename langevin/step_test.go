@@ -121,8 +121,7 @@ func TestStepCovariance(t *testing.T) {
 	}
 }
 
-// On an affine set h_{k+1} = (1 − ασ_k²Δt) h_k to round-off with noise on, and
-// implicit landing is exact in one step.
+// On an affine set h_{k+1} = (1 − ασ_k²Δt) h_k to round-off with noise on, and implicit landing is exact in one step.
 func TestAffineLandingIsExact(t *testing.T) {
 	set := several(t)["affine"]
 	for _, m := range []Method{OLLA, ULLA} {
@@ -184,9 +183,8 @@ func TestAffineLandingIsExactBackward(t *testing.T) {
 	}
 }
 
-// A ULLA step off Σ with curvature terms minus one without is
-// −τ²∇JᵀG†(𝓗₁ ∓ α𝓗₂), minus forward and plus backward, with α = 1/τ if landing
-// is implicit.
+// A ULLA step off Σ with curvature terms minus one without is −τ²∇JᵀG†(𝓗₁ ∓ α𝓗₂), minus forward and plus backward, with
+// α = 1/τ if landing is implicit.
 func TestULLACurvatureTerm(t *testing.T) {
 	// Not the torus or sphere: their h is a distance, so ∇²h ∇h = 0 and 𝓗₂ = 0.
 	set := zoo.Ellipsoid{Axes: []float64{1, 2, 0.5}}
@@ -239,9 +237,8 @@ func TestULLACurvatureTerm(t *testing.T) {
 			curved.Momentum(κ, b, momentum, sign*α)
 			with, without := step(true), step(false)
 			for j := range κ {
-				if got, want := with[j]-without[j], -τ*τ*κ[j]; math.Abs(got-want) > 1e-13 {
-					t.Errorf("%s implicit=%v: curvature moves by %v, want %v", direction, implicit, got, want)
-				}
+				testkit.Near(t, with[j]-without[j], -τ*τ*κ[j], 1e-13,
+					"%s implicit=%v: curvature moves", direction, implicit)
 			}
 		}
 	}
@@ -280,9 +277,7 @@ func TestSplittingTurnsBack(t *testing.T) {
 	testkit.OK(t, s.set.At(x, 1))
 	var o geometry.Outcome
 	testkit.OK(t, s.flight(x, v, failed, 1, &o))
-	if o != (geometry.Outcome{Points: 1, Unreachable: 1}) {
-		t.Errorf("the flight's projection ends as %+v", o)
-	}
+	testkit.Equal(t, o, (geometry.Outcome{Points: 1, Unreachable: 1}), "the flight's projection ends")
 	if !failed[0] || x[0] != 1 || x[1] != 0 || v[1] != -5/s.τ {
 		t.Errorf("failed %v, x = %v, p = %v", failed, x, v)
 	}
@@ -335,8 +330,7 @@ func (r rootless) Jacobians(v, j, x []float64, n int) {
 	}
 }
 
-// An active inequality follows g + ε the same way, and an inactive one is not
-// there.
+// An active inequality follows g + ε the same way, and an inactive one is not there.
 func TestInequalityLanding(t *testing.T) {
 	set := halfSpace{}
 	p := process(set, OLLA)
@@ -379,8 +373,7 @@ func (h halfSpace) Jacobians(v, j, x []float64, n int) {
 	}
 }
 
-// The collapsed, position-only ULLA is the two-variable O-B̃-A scheme on an
-// affine set, where Π does not depend on x.
+// The collapsed, position-only ULLA is the two-variable O-B̃-A scheme on an affine set, where Π does not depend on x.
 func TestCollapsedULLA(t *testing.T) {
 	set := several(t)["affine"].(zoo.Affine)
 	p := process(set, ULLA)
@@ -439,9 +432,7 @@ func TestEuclidean(t *testing.T) {
 			τ := p.Schedule.Tau(0)
 			testkit.Must(p.NewStepper(1).Forward(y, x, nil, ζ, nil, 1, 0))
 			for i := range y {
-				if want := x[i] - τ/2*x[i] + math.Sqrt(τ)*ζ[i]; math.Abs(y[i]-want) > 1e-15 {
-					t.Errorf("OLLA: %v, want %v", y[i], want)
-				}
+				testkit.Near(t, y[i], x[i]-τ/2*x[i]+math.Sqrt(τ)*ζ[i], 1e-15, "OLLA")
 			}
 			for _, γ := range []float64{1e-12, 3, 1e12} {
 				p.Method, p.Friction = ULLA, γ
@@ -449,9 +440,7 @@ func TestEuclidean(t *testing.T) {
 				a := math.Exp(-γ * τ)
 				for i := range y {
 					want := x[i] + τ*(a*(x[i]-prev[i])/τ+math.Sqrt(1-a*a)*ζ[i]-τ*x[i])
-					if math.Abs(y[i]-want) > 1e-14 {
-						t.Errorf("ULLA γ = %g: %v, want %v", γ, y[i], want)
-					}
+					testkit.Near(t, y[i], want, 1e-14, "ULLA γ = %g", γ)
 				}
 			}
 		}
@@ -469,9 +458,7 @@ func TestSchedule(t *testing.T) {
 		if g {
 			first, last = s.Sigma(1)/s.Sigma(0), s.Sigma(10)/s.Sigma(9)
 		}
-		if math.Abs(first-last) > 1e-12 {
-			t.Errorf("geometric=%v: uneven levels", g)
-		}
+		testkit.Near(t, first, last, 1e-12, "geometric=%v: uneven levels", g)
 	}
 }
 
@@ -532,9 +519,7 @@ func TestValidate(t *testing.T) {
 func TestStepsAllocateNothing(t *testing.T) {
 	for _, b := range stepBenchmarks() {
 		step := b.make(t)
-		if n := testing.AllocsPerRun(20, step); n != 0 {
-			t.Errorf("%s: %v allocations", b.name, n)
-		}
+		testkit.Equal(t, testing.AllocsPerRun(20, step), 0, "%s", b.name)
 	}
 }
 

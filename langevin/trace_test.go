@@ -34,8 +34,7 @@ func TestTrace(t *testing.T) {
 	cap := testkit.Must(zoo.NewCap([]float64{0, 0, 1}, 0.2))
 	for _, m := range []Method{ULLA, OLLA, ULLAP} {
 		for _, walls := range []Walls{ElasticWalls, PaperWalls} {
-			p := &Process{Set: cap, Method: m, Friction: 3, Walls: walls,
-				Landing:  Landing{Explicit: true, Rate: 0.8},
+			p := &Process{Set: cap, Method: m, Friction: 3, Walls: walls, Landing: Landing{Explicit: true, Rate: 0.8},
 				Schedule: Schedule{N: 6, T: 1.5, SigmaMin: 0.3, SigmaMax: 1.1}}
 			prior := testkit.Must(UniformPrior(p))
 			run := func(rows, workers int, trace *Trace, s *spy) ([]float64, []bool) {
@@ -57,9 +56,7 @@ func TestTrace(t *testing.T) {
 				t.Fatalf("%v: samples failed", m)
 			}
 			plain, _ := run(64, 1, nil, &spy{seen: map[float64][]float64{}})
-			if !slices.Equal(plain, x) {
-				t.Errorf("%v, %v walls: watched samples are others", m, walls)
-			}
+			testkit.EqualSlices(t, plain, x, "%v, %v walls: watched samples are others", m, walls)
 			names := constraint.Components(cap)
 			check := func(k int, at []float64) {
 				values := constraint.Values(cap, at)
@@ -127,7 +124,5 @@ func TestSumKeepsDigits(t *testing.T) {
 	b.add(5, 0)
 	a.add(b.s, b.e)
 	a.add(-0x1p70, 0)
-	if a.s+a.e != 9 {
-		t.Errorf("two sums are %v + %v, want 9", a.s, a.e)
-	}
+	testkit.Equal(t, a.s+a.e, 9, "two sums are %v + %v", a.s, a.e)
 }

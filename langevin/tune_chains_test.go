@@ -27,10 +27,9 @@ func (quartic) Value(dst, x []float64, n int) {
 	}
 }
 
-// The step that Tune finds for the splitting is about the same for one direction of
-// exp(−Σx⁴) and for 64, since averages see the error of each alone, and at it their second
-// moment is right: Γ(3/4)/Γ(1/4). A step that kept the energy of all 64 as well as that of
-// one would be less than half as long (a factor ∛√64 and more).
+// The step that Tune finds for the splitting is about the same for one direction of exp(−Σx⁴) and for 64, since
+// averages see the error of each alone, and at it their second moment is right: Γ(3/4)/Γ(1/4). A step that kept the
+// energy of all 64 as well as that of one would be less than half as long (a factor ∛√64 and more).
 func TestTuneByDirections(t *testing.T) {
 	if testing.Short() {
 		t.Skip("a law, for seconds")
@@ -53,11 +52,9 @@ func TestTuneByDirections(t *testing.T) {
 		for _, v := range draws.X {
 			moment += v * v / float64(4096*c.Keep)
 		}
-		// 200 000 draws of variance 0.136, at least a tenth of them effective: a standard
-		// error of 0.0026.
-		if want := math.Gamma(0.75) / math.Gamma(0.25); math.Abs(moment-want) > 0.013 {
-			t.Errorf("%d directions, step %v: E x² = %.4f, want %.4f", directions, τ, moment, want)
-		}
+		// 200 000 draws of variance 0.136, at least a tenth of them effective: a standard error of 0.0026.
+		testkit.Near(t, moment, math.Gamma(0.75)/math.Gamma(0.25), 0.013,
+			"%d directions, step %v: E x²", directions, τ)
 	}
 	if steps[1] < 0.5*steps[0] || steps[1] > 2*steps[0] {
 		t.Errorf("steps %v", steps)

@@ -99,9 +99,8 @@ func (unknown) Value(dst, _ []float64, n int) {
 	}
 }
 
-// A round takes 50 steps, one of HMC a fifth of them; without force nothing goes wrong, the step
-// of the splitting stays, and that of HMC grows by halves as long as it is at most ten times the
-// first.
+// A round takes 50 steps, one of HMC a fifth of them; without force nothing goes wrong, the step of the splitting
+// stays, and that of HMC grows by halves as long as it is at most ten times the first.
 func TestTuneWithoutForce(t *testing.T) {
 	pool := testkit.Pool(t, 1)
 	x0 := make([]float64, 16)

@@ -8,13 +8,11 @@ import (
 	"github.com/landing-diffusion/landing/tools/testkit"
 )
 
-// Chains with elastic walls keep the law of half line, box, cap (uniform and with a
-// density), half torus and simplex at γτ from 0.01 to 5: the mean of a number that is
-// uniform on [0, 1], and the mass of the twentieth of the law next to the wall. 200 chains
-// from exact draws; each of 60 numbers may be off by 5.5 standard errors (rate 4·10⁻⁸
-// each) and the bias of the scheme: nothing that 400 chains could see but on the cap
-// with a density, where the gradient of f gives 0.03 at the first friction. The
-// paper's walls are off by 0.05 to 0.4 in the mean for γτ ≤ 0.05.
+// Chains with elastic walls keep the law of half line, box, cap (uniform and with a density), half torus and simplex at
+// γτ from 0.01 to 5: the mean of a number that is uniform on [0, 1], and the mass of the twentieth of the law next to
+// the wall. 200 chains from exact draws; each of 60 numbers may be off by 5.5 standard errors (rate 4·10⁻⁸ each) and
+// the bias of the scheme: nothing that 400 chains could see but on the cap with a density, where the gradient of f
+// gives 0.03 at the first friction. The paper's walls are off by 0.05 to 0.4 in the mean for γτ ≤ 0.05.
 func TestElasticLaws(t *testing.T) {
 	pool := testkit.Pool(t, 0)
 	all := allWalled()
@@ -46,8 +44,7 @@ func TestElasticLaws(t *testing.T) {
 
 // On the cap with a density the error of the first-order scheme halves with the step:
 // 0.060, 0.030, 0.013 ± 0.004 with 400 chains. Here each may be off by 5 standard errors
-// (rate 6·10⁻⁷ each), and the least must be at most half the largest, of which it is a
-// fifth.
+// (rate 6·10⁻⁷ each), and the least must be at most half the largest, of which it is a fifth.
 func TestElasticErrorFalls(t *testing.T) {
 	if testing.Short() {
 		t.Skip("a law, for seconds")
@@ -73,9 +70,8 @@ func TestElasticErrorFalls(t *testing.T) {
 // walls on all sets, and on a torus, whose tube is not flat. 2000 samples of 80 steps; each
 // of 86 numbers may be off by 5.5 standard errors (rate 4·10⁻⁸ each), 0.036 of a mean and
 // 0.027 of an edge, and the bias of the scheme, as forward. The paper's walls have
-// means below 0.45 and edges above 0.1 at the first friction; they run where they hold, with
-// momenta that are forgotten in a step and ε half a step, and are off by what falls
-// like √τ: up to 0.025 at the edge (history/benchmarks.md).
+// means below 0.45 and edges above 0.1 at the first friction; they run where they hold, with momenta that are forgotten
+// in a step and ε half a step, and are off by what falls like √τ: up to 0.025 at the edge (history/benchmarks.md).
 func TestBackwardKeepsTheLaw(t *testing.T) {
 	pool := testkit.Pool(t, 0)
 	elastic := []chainRun{

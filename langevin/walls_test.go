@@ -15,8 +15,7 @@ import (
 	"github.com/landing-diffusion/landing/tools/testkit/sets"
 )
 
-// flying is a process that flies freely between walls: γ = 10⁻¹², steps of τ, and no
-// noise if none is given.
+// flying is a process that flies freely between walls: γ = 10⁻¹², steps of τ, and no noise if none is given.
 func flying(set constraint.Set, m Method, τ float64, steps int) *Process {
 	return &Process{
 		Set: set, Method: m, Friction: 1e-12,
@@ -124,9 +123,7 @@ func TestHalfLine(t *testing.T) {
 		}
 		f := info.Folds
 		for i, want := range []float64{0.2, 0.3, 0.5} {
-			if math.Abs(y[i]-want) > 1e-11 {
-				t.Errorf("%v: to %v, want %v", m, y[i], want)
-			}
+			testkit.Near(t, y[i], want, 1e-11, "%v", m)
 		}
 		if !slices.Equal(f.Row, []int{0, 2}) || math.Abs(f.Y[0]+0.2) > 1e-11 || math.Abs(f.M[0]+0.3) > 1e-11 ||
 			math.Abs(f.Y[1]+0.5) > 1e-11 || math.Abs(f.M[1]) > 1e-11 {
@@ -308,9 +305,7 @@ func TestUnfold(t *testing.T) {
 			r, err := NewSimulator(p, pool, 16).Forward(t.Context(), &paths, x0, 8, 1)
 			pool.Close()
 			testkit.OK(t, err)
-			if (name == "thin") != (r.TurnedBack > 0) {
-				t.Errorf("%s %v: %+v", name, m, r.Bounces)
-			}
+			testkit.Equal(t, name == "thin", (r.TurnedBack > 0), "%s %v: %+v", name, m, r.Bounces)
 			d, N := paths.Dim, paths.Steps
 			z, v, w := make([]float64, d), make([]float64, d), make([]float64, d)
 			for i := range 40 {
@@ -424,9 +419,8 @@ func TestElasticPathsAreReproducible(t *testing.T) {
 	}
 }
 
-// cosines is 2∂ln q of Brownian motion between walls at 0 and 1 from the uniform law on
-// [0, c], by the cosine series of its heat kernel: q = Σ a_n cos(nπx) exp(−n²π²s/2), with
-// a_0 = 1 and a_n = 2 sin(nπc)/(nπc), at s = Σσ²Δt.
+// cosines is 2∂ln q of Brownian motion between walls at 0 and 1 from the uniform law on [0, c], by the cosine series of
+// its heat kernel: q = Σ a_n cos(nπx) exp(−n²π²s/2), with a_0 = 1 and a_n = 2 sin(nπc)/(nπc), at s = Σσ²Δt.
 func cosines(p *Process, c float64) scoreFunc {
 	clock := make([]float64, p.Schedule.N+1)
 	for k := range p.Schedule.N {
@@ -444,11 +438,10 @@ func cosines(p *Process, c float64) scoreFunc {
 	}
 }
 
-// OLLA's backward process with the exact score of Brownian motion between two walls takes
-// the uniform law on [0, 1] to that on [0, 0.4], which the wall at 0 bounds. 2000
-// samples, Kolmogorov's distance at level 10⁻⁶ (2.7/√2000 = 0.06) and 0.02 for steps;
-// the 100 expected below 0.02 at 4.6 standard deviations (4·10⁻⁶). With the paper's walls half
-// of them are missing.
+// OLLA's backward process with the exact score of Brownian motion between two walls takes the uniform law on [0, 1] to
+// that on [0, 0.4], which the wall at 0 bounds. 2000 samples, Kolmogorov's distance at level 10⁻⁶ (2.7/√2000 = 0.06)
+// and 0.02 for steps; the 100 expected below 0.02 at 4.6 standard deviations (4·10⁻⁶). With the paper's walls half of
+// them are missing.
 func TestBackwardBetweenWalls(t *testing.T) {
 	if testing.Short() {
 		t.Skip("a law, for seconds")

@@ -46,11 +46,10 @@ const AutoPrior = "auto"
 // RepulsionIsAuto reports whether process.repulsion is left to the program with walls that repel, or without: where
 // the file says auto, and with such walls where it says nothing.
 func (p *Problem) RepulsionIsAuto(repels bool) bool {
-	silent := p.origin != nil && p.origin[KeyProcessRepulsion] == ""
-	return p.Process.Repulsion.IsAuto() || silent && repels
+	return p.Process.Repulsion.IsAuto() || p.silent(KeyProcessRepulsion) && repels
 }
 
 // StepIsAuto reports whether sample.step is left to the program: where the file says auto, or nothing.
 func (p *Problem) StepIsAuto() bool {
-	return p.Sample.Step.IsAuto() || p.origin != nil && p.origin["sample.step"] == ""
+	return p.Sample.Step.IsAuto() || p.silent("sample.step")
 }

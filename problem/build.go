@@ -22,7 +22,7 @@ func (p *Problem) Build() (*langevin.Process, error) {
 	if err != nil {
 		return nil, err
 	}
-	return proc, p.check(proc)
+	return proc, check(p, proc)
 }
 
 // process is Assemble with a process that can run.
@@ -31,21 +31,15 @@ func (p *Problem) process() (*langevin.Process, error) {
 	if err != nil {
 		return nil, err
 	}
-	return proc, p.runs(proc)
-}
-
-// runs returns a *KeyError if the process cannot run.
-func (p *Problem) runs(proc *langevin.Process) error {
 	switch e := proc.Validate().(type) {
-	case nil:
 	case *langevin.ConfigError:
-		return p.key(processKeys[e.Field], e.Value, e.Want)
+		err = p.key(processKeys[e.Field], e.Value, e.Want)
 	case *constraint.UnsupportedError:
-		return p.key("set.kind", p.Set.Is(), fmt.Sprintf("a set with %s, for %s", e.Need, e.For))
+		err = p.key("set.kind", p.Set.Is(), fmt.Sprintf("a set with %s, for %s", e.Need, e.For))
 	default:
-		return e
+		err = e
 	}
-	return nil
+	return proc, err
 }
 
 // processKeys are the keys of the fields that langevin.ConfigError names.
@@ -67,7 +61,7 @@ const (
 // doctor says that. A landing rate that is auto is chosen here, from the schedule; a repulsion that is auto needs
 // data, and is 0.
 func (p *Problem) Assemble() (*langevin.Process, error) {
-	set, err := p.set()
+	set, err := buildSet(p)
 	if err != nil {
 		return nil, err
 	}
@@ -127,7 +121,8 @@ func (p *Problem) Assemble() (*langevin.Process, error) {
 	if err := p.word(KeyProcessLandingMode, p.Process.Landing.Mode); err != nil {
 		return nil, err
 	}
-	if proc.Potential, err = p.potential(set.Dim()); err != nil {
+	proc.Potential, err = p.Potential.build(p.origins, p.Set.Definitions(), p.Condition.Columns, set.Dim())
+	if err != nil {
 		return nil, err
 	}
 	if p.Process.Landing.Rate.IsAuto() {
@@ -139,23 +134,22 @@ func (p *Problem) Assemble() (*langevin.Process, error) {
 	return proc, nil
 }
 
-func (p *Problem) potential(dim int) (langevin.Potential, error) {
-	f, d := p.Potential, p.Free(dim)
+// build returns f of points in R^dim, of whose coordinates the last ones are those given; or a *KeyError.
+func (f Potential) build(o origins, of formula.Definitions, given []string, dim int) (langevin.Potential, error) {
+	d := dim - len(given)
 	if f.Kind != "formula" && f.Kind != "zero" && d < dim {
-		as := *p
-		as.Condition = Condition{}
-		of, err := as.potential(d)
+		free, err := f.build(o, of, nil, d)
 		if err != nil {
 			return nil, err
 		}
-		return langevin.Before(of, d, dim-d), nil
+		return langevin.Before(free, d, dim-d), nil
 	}
 	if key := f.ofAmber(); key != "" && f.Kind != "amber" {
-		return nil, p.fault(key, "belongs to potential.kind: amber; the kind here is %s", f.Kind)
+		return nil, o.fault(key, "belongs to potential.kind: amber; the kind here is %s", f.Kind)
 	}
 	length := func(key string, v []float64) error {
 		if v != nil && len(v) != d {
-			return p.key(key, v, fmt.Sprintf("%d numbers, one a coordinate", d))
+			return o.key(key, v, fmt.Sprintf("%d numbers, one a coordinate", d))
 		}
 		return nil
 	}
@@ -169,24 +163,24 @@ func (p *Problem) potential(dim int) (langevin.Potential, error) {
 		return langevin.Quadratic{Center: f.Center, Weight: f.Weight}, length("potential.weight", f.Weight)
 	case "linear":
 		if f.B == nil {
-			return nil, p.key("potential.b", f.B, fmt.Sprintf("%d numbers, one a coordinate", d))
+			return nil, o.key("potential.b", f.B, fmt.Sprintf("%d numbers, one a coordinate", d))
 		}
 		return langevin.Linear{B: f.B}, length("potential.b", f.B)
 	case "formula":
-		energy, err := formula.NewPotential(d, p.Set.Definitions(), f.Expr, p.Given()...)
+		energy, err := formula.NewPotential(d, of, f.Expr, given...)
 		var fault *formula.Error
 		if errors.As(err, &fault) {
 			key := "potential." + fault.Key
 			if fault.Key != "expr" {
 				key = "set." + fault.Key
 			}
-			return nil, p.fault(key, "%v", fault.Err)
+			return nil, o.fault(key, "%v", fault.Err)
 		}
 		return energy, err
 	case "amber":
-		return p.forceField(d)
+		return f.forceField(o, d)
 	}
-	return nil, p.word(KeyPotentialKind, f.Kind)
+	return nil, o.word(KeyPotentialKind, f.Kind)
 }
 
 // HeldOut reports whether held-out distances end the training.
@@ -195,13 +189,12 @@ func (t Train) HeldOut() bool { return t.Stop == "held_out" || t.ByLoss() }
 // ByLoss reports whether these are distances of what the network learns from, not of its samples: losses.
 func (t Train) ByLoss() bool { return t.Stop == "held_out_loss" }
 
-// TrainConfig returns the part of the problem that package train reads.
-func (p *Problem) TrainConfig() train.Config {
-	t := p.Train
+// Config returns what package train reads. hidden is the share of terms that do not see a condition.
+func (t Train) Config(seed uint64, hidden float64) train.Config {
 	c := train.Config{
 		Epochs: t.Epochs, Batch: t.Batch, Refresh: t.Refresh, TimesPerPath: t.TimesPerPath,
 		LearningRate: t.LearningRate, Anneal: t.Anneal, Clip: t.Clip, Average: t.Average, Plateau: t.Plateau,
-		MaxFailed: t.MaxFailed, Seed: p.Seed, Hidden: p.Condition.Drop, JudgedByLoss: t.ByLoss(),
+		MaxFailed: t.MaxFailed, Seed: seed, Hidden: hidden, JudgedByLoss: t.ByLoss(),
 	}
 	switch {
 	case t.Epochs > 0:
@@ -230,24 +223,24 @@ func (p *Problem) Method(proc *langevin.Process) (method.Method, error) {
 			"Potential": KeyPotentialKind}[e.Field]
 		return nil, p.key(key, e.Value, e.Want)
 	case nil:
-		return p.counted(m)
+		return p.Generate.counted(p.origins, m)
 	}
 	return nil, err
 }
 
 // counted returns m as it draws by generate.evaluations, if that is given.
-func (p *Problem) counted(m method.Method) (method.Method, error) {
-	n := p.Generate.Evaluations
+func (g Generate) counted(o origins, m method.Method) (method.Method, error) {
+	n := g.Evaluations
 	if n == 0 {
 		return m, nil
 	}
 	with := m.Capabilities().With
 	if with == nil {
-		return nil, p.key(KeyGenerateEvaluations, n, "0: "+m.Name()+" takes as many as process.steps")
+		return nil, o.key(KeyGenerateEvaluations, n, "0: "+m.Name()+" takes as many as process.steps")
 	}
 	out, err := with(n)
 	if e, ok := err.(*method.ConfigError); ok {
-		return nil, p.key(KeyGenerateEvaluations, e.Value, e.Want)
+		return nil, o.key(KeyGenerateEvaluations, e.Value, e.Want)
 	}
 	return out, err
 }
@@ -276,12 +269,12 @@ func (p *Problem) Idle() (keys []string) {
 }
 
 // option says at its key what is wrong with an option.
-func (p *Problem) option(prefix string, e *score.OptionError) error {
+func (o origins) option(prefix string, e *score.OptionError) error {
 	key := prefix + e.Option
 	if e.Fault != "" {
-		return p.fault(key, "%s", e.Fault)
+		return o.fault(key, "%s", e.Fault)
 	}
-	return p.key(key, e.Value, e.Want)
+	return o.key(key, e.Value, e.Want)
 }
 
 // behind returns how many coordinates of a point in R^d stand behind its steps: those that

@@ -14,14 +14,14 @@ const maxNumbers = 1e9
 // friction, landing and curvature of the rest of the problem count.
 func (p *Problem) BuildChains() (*langevin.Chains, error) {
 	c := p.Sample
-	if err := p.unconditional(); err != nil {
+	if err := p.Condition.none(p.origins); err != nil {
 		return nil, err
 	}
 	step := float64(c.Step)
 	if p.StepIsAuto() { // experiment chooses it
 		step = 0.1
 	}
-	if err := p.checkRanges(); err != nil {
+	if err := checkRanges(p); err != nil {
 		return nil, err
 	}
 	if float64(c.Draws)*float64(c.Thin) > 1e12 {
@@ -48,7 +48,7 @@ func (p *Problem) BuildChains() (*langevin.Chains, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := q.unconditional(); err != nil { // of a set that leaves numbers open
+	if err := q.Condition.none(q.origins); err != nil { // of a set that leaves numbers open
 		return nil, err
 	}
 	if float64(c.Chains)*float64(c.Draws)*float64(proc.Set.Dim()) > maxNumbers {
@@ -73,10 +73,10 @@ func (p *Problem) BuildChains() (*langevin.Chains, error) {
 		Keep: c.Draws, Thin: c.Thin, Seed: p.Seed}, nil
 }
 
-// unconditional returns a *KeyError if there is a condition.
-func (p *Problem) unconditional() error {
-	if names := p.Condition.Columns; len(names) > 0 {
-		return p.key(KeyConditionColumns, names, "none: chains of landing mcmc have no data to take them from; "+
+// none returns a *KeyError if there is a condition.
+func (c Condition) none(o origins) error {
+	if len(c.Columns) > 0 {
+		return o.key(KeyConditionColumns, c.Columns, "none: chains of landing mcmc have no data to take them from; "+
 			"write their values into the set")
 	}
 	return nil

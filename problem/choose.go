@@ -35,7 +35,7 @@ func (p *Problem) Left(key string) bool {
 func (p *Problem) Leaves() bool { return p.Defaults != FixedDefaults && p.origin != nil }
 
 // silent reports whether neither file nor setting wrote a key, or one within it.
-func (p *Problem) silent(key string) bool { return p.origin != nil && p.origin[key] == "" }
+func (o origins) silent(key string) bool { return o.origin != nil && o.origin[key] == "" }
 
 // With returns the problem with the choices for keys that are left to the program.
 func (p *Problem) With(choices []choose.Choice) *Problem {
@@ -82,9 +82,9 @@ func appended(chosen []choose.Choice, c choose.Choice) []choose.Choice {
 	return append(slices.DeleteFunc(chosen, func(old choose.Choice) bool { return old.Key == c.Key }), c)
 }
 
-// kind gives data.kind, where nothing is written, the kind that the points of the set are of: motions of an arm, or
-// of a molecule conformations, where the file is of a format that only these have. Run folders hold the key.
-func (p *Problem) kind(set constraint.Set) {
+// chooseKind gives data.kind, where nothing is written, the kind that the points of the set are of: motions of an arm,
+// or of a molecule conformations, where the file is of a format that only these have. Run folders hold the key.
+func chooseKind(p *Problem, set constraint.Set) {
 	if !p.silent(KeyDataKind) {
 		return
 	}
@@ -105,11 +105,11 @@ func (p *Problem) kind(set constraint.Set) {
 	}
 }
 
-// sequence gives points that are steps of a sequence, as their set says, other defaults: a network of convolutions
+// chooseSequence gives points that are steps of a sequence, as their set says, other defaults: a temporal network
 // over the steps, and what learns with it (docs/robots.md has both measured). Keys that are written stay, and with
 // one of the MLP's, network.width or network.layers, everything does; so do run folders, which hold all keys.
 // Lengths, the window and how far paths go, are of cosines and sines.
-func (p *Problem) sequence(set constraint.Set) {
+func chooseSequence(p *Problem, set constraint.Set) {
 	if !p.Leaves() || set.Capabilities().Steps < 2 || !p.silent(KeyNetworkWidth) ||
 		!p.silent(KeyNetworkLayers) || !p.silent(KeyNetworkKind) && p.Network.Kind != "temporal" {
 		return

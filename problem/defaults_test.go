@@ -21,10 +21,8 @@ func TestZeroValuesAreDefaults(t *testing.T) {
 		t.Errorf("a zero Config has %d layers and %d parameters, the default %d and %d",
 			len(a)/2, len(zero.Parameters()), len(b)/2, len(file.Parameters()))
 	}
-	if w := (score.Config{}).Reading().Wavelength; w != n.Wavelength {
-		t.Errorf("a zero Config has wavelength %v, the default is %v", w, n.Wavelength)
-	}
-	d := Defaults().TrainConfig()
+	testkit.Equal(t, (score.Config{}).Reading().Wavelength, n.Wavelength, "a zero Config has wavelength")
+	d := Defaults().Train.Config(1, 0)
 	want := train.Config{Epochs: d.Epochs, Batch: d.Batch, Refresh: d.Refresh, LearningRate: d.LearningRate}
 	if want != (train.Config{Epochs: 1000, Batch: 128, Refresh: 1, LearningRate: 2e-3}) { // as train.Config says
 		t.Errorf("the defaults of training are %+v", want)
@@ -81,8 +79,8 @@ func TestHeldOutDefaults(t *testing.T) {
 		if _, err := p.Build(); err != nil {
 			t.Errorf("%v: %v", c.settings, err)
 		}
-		if k := p.Train; k.Epochs != c.epochs || k.Anneal != c.anneal || p.TrainConfig().Epochs != c.config {
-			t.Errorf("%.20s %v: %+v, %d epochs", c.source, c.settings, k, p.TrainConfig().Epochs)
+		if k := p.Train; k.Epochs != c.epochs || k.Anneal != c.anneal || k.Config(0, 0).Epochs != c.config {
+			t.Errorf("%.20s %v: %+v, %d epochs", c.source, c.settings, k, k.Config(0, 0).Epochs)
 		}
 	}
 	p, err := load(t, plain, "train.stop=never")

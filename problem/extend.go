@@ -31,8 +31,8 @@ type Extension struct {
 // budget. A budget replaces the epochs, and counts from there on. Other keys are a *KeyError. Build checks the values.
 func (p *Problem) Extend(settings Settings) (*Problem, Extension, error) {
 	var x Extension
-	q := p.trained()
-	if key, why, err := q.only(settings, extendKeys, extendFaults, "the score was learned with it"); err != nil {
+	q := trained(p)
+	if key, why, err := settings.only(q, extendKeys, extendFaults, "the score was learned with it"); err != nil {
 		return nil, x, err
 	} else if key != "" {
 		return nil, x, &KeyError{Origin: q.origin[key], Key: key, Fault: fmt.Sprintf("a run does not go on with "+

@@ -2,7 +2,6 @@ package problem
 
 import (
 	"errors"
-	"slices"
 	"strings"
 	"testing"
 
@@ -26,9 +25,7 @@ func TestFlowKeys(t *testing.T) {
 		if err != nil || proc.Schedule.N != 1000 {
 			t.Fatalf("%d steps, %v", proc.Schedule.N, err)
 		}
-		if got, want := p.Idle(), []string{"process.sigma.max", "process.friction", "prior"}; !slices.Equal(got, want) {
-			t.Errorf("idle keys %v, want %v", got, want)
-		}
+		testkit.EqualSlices(t, p.Idle(), []string{"process.sigma.max", "process.friction", "prior"}, "idle keys")
 		m, err := p.Method(proc)
 		if err != nil || m.Name() != "flow" {
 			t.Fatal(m, err)

@@ -37,28 +37,27 @@ func (f Potential) ofAmber() string {
 }
 
 // forceField returns f = U/kT of kind amber; the error is a *KeyError.
-func (p *Problem) forceField(d int) (langevin.Potential, error) {
-	f := p.Potential
+func (f Potential) forceField(o origins, d int) (langevin.Potential, error) {
 	fault := func(key string, err error) error {
 		if errors.As(err, new(*fs.PathError)) {
 			return err // a file's, told as other files are
 		}
-		return p.fault(key, "%v", err)
+		return o.fault(key, "%v", err)
 	}
 	if (f.Molecule == "") == (f.Prmtop == "") {
-		return nil, p.key(prmtopKey, f.Prmtop, "either a prmtop file, or potential.molecule: "+builtIn)
+		return nil, o.key(prmtopKey, f.Prmtop, "either a prmtop file, or potential.molecule: "+builtIn)
 	}
 	solvent, err := amber.ParseSolvent(cmp.Or(f.Solvent, amber.OBC2.String()))
 	if err != nil {
-		return nil, p.key("potential.solvent", f.Solvent, "one of obc2, obc2-polar, vacuum")
+		return nil, o.key("potential.solvent", f.Solvent, "one of obc2, obc2-polar, vacuum")
 	}
 	t := cmp.Or(f.Temperature, kelvin)
 	if !(t > 0) || t > amber.MaxKelvin {
-		return nil, p.key("potential.temperature", f.Temperature,
+		return nil, o.key("potential.temperature", f.Temperature,
 			fmt.Sprintf("kelvin, above 0 and at most %v", amber.MaxKelvin))
 	}
 	if f.Molecule != "" && f.Molecule != builtIn {
-		return nil, p.key("potential.molecule", f.Molecule, builtIn)
+		return nil, o.key("potential.molecule", f.Molecule, builtIn)
 	}
 	system, start, source := amber.AlanineDipeptide(), amber.AlanineStart(), "potential.molecule"
 	if f.Prmtop != "" {
@@ -68,7 +67,7 @@ func (p *Problem) forceField(d int) (langevin.Potential, error) {
 		}
 	}
 	if n := len(system.Atoms); 3*n != d {
-		return nil, p.key(source, cmp.Or(f.Prmtop, f.Molecule), fmt.Sprintf("a molecule of %v atoms, since points of "+
+		return nil, o.key(source, cmp.Or(f.Prmtop, f.Molecule), fmt.Sprintf("a molecule of %v atoms, since points of "+
 			"the set have %d coordinates, and not of %d", float64(d)/3, d, n))
 	}
 	if f.Coordinates != "" {

@@ -53,9 +53,7 @@ func TestForceField(t *testing.T) {
 		x, got := amber.AlanineStart(), make([]float64, 1)
 		direct.Value(want, x, 1)
 		chains.Process.Potential.(langevin.Energy).Value(got, x, 1)
-		if math.Abs(got[0]-want[0]) > 1e-6 {
-			t.Errorf("%s: f = %v, want %v", c.keys, got[0], want[0])
-		}
+		testkit.Near(t, got[0], want[0], 1e-6, "%s: f", c.keys)
 		start, err := langevin.Start(t.Context(), chains.Process, 2, 1)
 		if err != nil || math.Abs(start[0]-x[0]) > 0.05 {
 			t.Errorf("%s: chains begin at %v, %v", c.keys, start, err)
@@ -101,12 +99,8 @@ func TestForceFieldFiles(t *testing.T) {
 	p, err := Load([]byte(dipeptide+"potential: {kind: amber, prmtop: a, coordinates: b}\n"), "p.yaml", "", nil)
 	testkit.OK(t, err)
 	for key, path := range map[string]string{prmtopKey: "a", coordinatesKey: "b"} {
-		if got := p.Files()[key]; got != path {
-			t.Errorf("%s is %q", key, got)
-		}
+		testkit.Equal(t, p.Files()[key], path, "%s", key)
 		p.SetFile(key, path+path)
-		if got := p.Files()[key]; got != path+path {
-			t.Errorf("%s became %q", key, got)
-		}
+		testkit.Equal(t, p.Files()[key], path+path, "%s became", key)
 	}
 }

@@ -171,13 +171,13 @@ var words = map[string]func() []string{
 func listed(words ...string) func() []string { return func() []string { return words } }
 
 // word returns a *KeyError unless a text is one of those that its key may have.
-func (p *Problem) word(key, value string) error { return p.oneOf(key, value, words[key]()...) }
+func (o origins) word(key, value string) error { return o.oneOf(key, value, words[key]()...) }
 
 // AnyCase reports whether the words of a key are told apart by their letters alone: ulla is ULLA.
 func AnyCase(key string) bool { return key == "process.method" || key == "sample.method" }
 
 // checkRanges returns a *KeyError if a number is out of its range.
-func (p *Problem) checkRanges() error {
+func checkRanges(p *Problem) error {
 	var err error
 	v := reflect.ValueOf(p).Elem()
 	visit(v.Type(), "", func(key string, index []int, t reflect.Type) {

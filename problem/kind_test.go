@@ -33,9 +33,7 @@ func TestKindFollows(t *testing.T) {
 		if _, err := p.Assemble(); err != nil {
 			t.Fatalf("%s: %v", c.text, err)
 		}
-		if p.Data.Kind != c.want {
-			t.Errorf("%s: data.kind is %s; want %s", c.text, p.Data.Kind, c.want)
-		}
+		testkit.Equal(t, p.Data.Kind, c.want, "%s: data.kind", c.text)
 		again := testkit.Must(Load(p.Resolved(), "config.yaml", "", nil))
 		if _, err := again.Assemble(); err != nil || again.Data.Kind != c.want {
 			t.Errorf("%s: read back data.kind is %s, %v", c.text, again.Data.Kind, err)

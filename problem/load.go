@@ -93,41 +93,39 @@ func show(v any) string {
 
 // key makes a *KeyError. The keys of a set have no defaults: a zero that nobody
 // wrote is a key that is missing.
-func (p *Problem) key(key string, value any, want string) error {
-	if strings.HasPrefix(key, "set.") && p.origin[key] == "" && (value == 0 || value == 0.0) {
+func (o origins) key(key string, value any, want string) error {
+	if strings.HasPrefix(key, "set.") && o.origin[key] == "" && (value == 0 || value == 0.0) {
 		value = nil
 	}
-	return &KeyError{Origin: p.where(key), Key: key, Value: value, Want: want}
+	return &KeyError{Origin: o.where(key), Key: key, Value: value, Want: want}
 }
 
 // fault makes a *KeyError that says what is wrong with a key.
-func (p *Problem) fault(key, format string, args ...any) error {
-	return &KeyError{Origin: p.where(key), Key: key, Fault: fmt.Sprintf(format, args...)}
+func (o origins) fault(key, format string, args ...any) error {
+	return &KeyError{Origin: o.where(key), Key: key, Fault: fmt.Sprintf(format, args...)}
 }
 
 // where returns the origin of a key, or of the nearest key around it.
-func (p *Problem) where(key string) string {
-	origin := p.origin[key]
+func (o origins) where(key string) string {
+	origin := o.origin[key]
 	for k := key; origin == "" && strings.Contains(k, "."); { // a parent that was written out
 		k = k[:strings.LastIndexByte(k, '.')]
-		origin = p.origin[k]
+		origin = o.origin[k]
 	}
 	if origin == "" {
-		origin = p.file
+		origin = o.file
 	}
 	return origin
 }
 
-func (p *Problem) oneOf(key, value string, options ...string) error {
-	for _, o := range options {
-		if value == o {
-			return nil
-		}
+func (o origins) oneOf(key, value string, options ...string) error {
+	if slices.Contains(options, value) {
+		return nil
 	}
 	if value == "" {
-		return p.key(key, nil, "one of "+strings.Join(options, ", "))
+		return o.key(key, nil, "one of "+strings.Join(options, ", "))
 	}
-	return p.key(key, value, "one of "+strings.Join(options, ", "))
+	return o.key(key, value, "one of "+strings.Join(options, ", "))
 }
 
 // Recipes returns the names of the recipes in the binary.
@@ -187,42 +185,31 @@ func Load(data []byte, origin, variant string, settings Settings) (*Problem, err
 		if err != nil {
 			return nil, err
 		}
-		if err := p.apply(name, layer); err != nil {
+		if err := p.merge(layer, func(int) string { return fmt.Sprintf("%s, variant %s", origin, name) }); err != nil {
 			return nil, err
 		}
+		maps.Copy(p.origin, p.written[name])
 	}
-	if err := p.override(settings); err != nil {
+	if err := settings.apply(p); err != nil {
 		return nil, err
 	}
 	p.Variants = nil
-	p.budget()
-	p.ofMethod()
+	// A budget or held-out distances end a training after as many epochs as that takes, at a rate that falls to 0.
+	bounded := p.Train.MaxSeconds > 0 || p.Train.HeldOut()
+	if bounded && p.silent(KeyTrainEpochs) {
+		p.Train.Epochs = 0
+	}
+	if bounded && p.silent(KeyTrainAnneal) {
+		p.Train.Anneal = budgetAnneal
+	}
+	if k, ok := methods.Of(p.Process.Method); ok && k.Steps > 0 && p.silent(KeyProcessSteps) {
+		p.Process.Steps = k.Steps // the method's own default
+	}
 	return p, nil
 }
 
 // budgetAnneal is train.anneal where there is a budget and nothing else is said.
 const budgetAnneal = 0.5
-
-// budget makes the defaults of a training that ends by a budget or by held-out distances: as many
-// epochs as that takes, and a rate that falls to 0 until its end.
-func (p *Problem) budget() {
-	if !(p.Train.MaxSeconds > 0) && !p.Train.HeldOut() {
-		return
-	}
-	if p.origin[KeyTrainEpochs] == "" {
-		p.Train.Epochs = 0
-	}
-	if p.origin[KeyTrainAnneal] == "" {
-		p.Train.Anneal = budgetAnneal
-	}
-}
-
-// ofMethod makes the default of process.steps that the method has of its own.
-func (p *Problem) ofMethod() {
-	if k, ok := methods.Of(p.Process.Method); ok && k.Steps > 0 && p.silent(KeyProcessSteps) {
-		p.Process.Steps = k.Steps
-	}
-}
 
 // Variants returns the names of the variants in a source.
 func Variants(data []byte, origin string) ([]string, error) {
@@ -267,13 +254,11 @@ func (p *Problem) merge(data []byte, where func(line int) string) error {
 	if err != nil {
 		return err
 	}
-	if err := p.walk(body, reflect.TypeFor[Problem](), "", where); err != nil {
+	if err := (walker{p.origin, p.Set.Is(), where}).walk(body, reflect.TypeFor[Problem](), ""); err != nil {
 		return err
 	}
 	before, network, process := p.Set, p.Network.Options, p.Process.Options
-	if written(body, "process", "method") && !written(body, "process", "options") {
-		defer p.forget(p.Process.Method)
-	}
+	was, _ := methods.Of(p.Process.Method)
 	p.Set = sets.Set{}
 	if err := yaml.UnmarshalWithOptions(data, p, yaml.Strict()); err != nil {
 		line := strings.SplitN(err.Error(), "\n", 2)[0]
@@ -285,16 +270,10 @@ func (p *Problem) merge(data []byte, where func(line int) string) error {
 	}
 	if !written(body, "process", "method") {
 		p.Process.Options = over(p.Process.Options, process)
+	} else if is, _ := methods.Of(p.Process.Method); was.Name != is.Name && !written(body, "process", "options") {
+		p.Process.Options = nil // another method has others
 	}
-	return p.checkVariants(body, where)
-}
-
-// forget drops the options of the method that p had before, unless it has it still: another has others.
-func (p *Problem) forget(before string) {
-	was, _ := methods.Of(before)
-	if is, _ := methods.Of(p.Process.Method); was.Name != is.Name {
-		p.Process.Options = nil
-	}
+	return checkVariants(p, body, where)
 }
 
 // over returns the options of a layer with those before it that it does not name: yaml replaces a map.
@@ -318,13 +297,19 @@ func written(node ast.Node, keys ...string) bool {
 	})
 }
 
+// A walker notes in origin where each key was written. set is the kind of the set of an earlier layer.
+type walker struct {
+	origin map[string]string
+	set    string
+	where  func(line int) string
+}
+
 // walk checks the keys and types of a node against the struct that it will be
-// decoded into, and notes where each key was written. The YAML decoder would
-// pass a fraction as an integer.
-func (p *Problem) walk(node ast.Node, t reflect.Type, key string, where func(line int) string) error {
+// decoded into. The YAML decoder would pass a fraction as an integer.
+func (w walker) walk(node ast.Node, t reflect.Type, key string) error {
 	bad := func(n ast.Node, want string) error {
 		return &KeyError{
-			Origin: where(n.GetToken().Position.Line), Key: cmp.Or(strings.TrimPrefix(key, "."), "the file"),
+			Origin: w.where(n.GetToken().Position.Line), Key: cmp.Or(strings.TrimPrefix(key, "."), "the file"),
 			Value: literal(cmp.Or(short(n.String()), "empty")), Want: want,
 		}
 	}
@@ -333,14 +318,14 @@ func (p *Problem) walk(node ast.Node, t reflect.Type, key string, where func(lin
 		return bad(n, "a plain value: anchors, aliases and tags are not used here")
 	}
 	if len(key) > 1 {
-		p.origin[key[1:]] = where(node.GetToken().Position.Line)
+		w.origin[key[1:]] = w.where(node.GetToken().Position.Line)
 	}
 	if t == reflect.TypeFor[formula.Definitions]() {
-		return p.definitions(node, key, where)
+		return w.definitions(node, key)
 	}
 	switch t.Kind() {
 	case reflect.Pointer: // to tell what nobody wrote from a zero
-		return p.walk(node, t.Elem(), key, where)
+		return w.walk(node, t.Elem(), key)
 	case reflect.Interface:
 		if _, ok := node.(*ast.NullNode); ok {
 			return bad(node, "a value")
@@ -356,7 +341,7 @@ func (p *Problem) walk(node ast.Node, t reflect.Type, key string, where func(lin
 		}
 		values, _ := pairs(node)
 		for _, v := range values {
-			if err := p.walk(v.Value, t.Elem(), key+"."+v.Key.GetToken().Value, where); err != nil {
+			if err := w.walk(v.Value, t.Elem(), key+"."+v.Key.GetToken().Value); err != nil {
 				return err
 			}
 		}
@@ -369,7 +354,7 @@ func (p *Problem) walk(node ast.Node, t reflect.Type, key string, where func(lin
 		if t == reflect.TypeFor[sets.Set]() {
 			kind := setKind(node)
 			if kind == "" && key == ".set" {
-				kind = p.Set.Is() // of an earlier layer
+				kind = w.set
 			}
 			if strings.Count(key, "[") > sets.MaxDepth {
 				return bad(node, fmt.Sprintf("sets within sets at most %d deep", sets.MaxDepth))
@@ -383,7 +368,7 @@ func (p *Problem) walk(node ast.Node, t reflect.Type, key string, where func(lin
 		seen := map[string]bool{}
 		for _, v := range values {
 			name := v.Key.GetToken().Value
-			line := where(v.Key.GetToken().Position.Line)
+			line := w.where(v.Key.GetToken().Position.Line)
 			full := strings.TrimPrefix(key+"."+name, ".")
 			inner, ok := typeOf(name)
 			if !ok {
@@ -394,7 +379,7 @@ func (p *Problem) walk(node ast.Node, t reflect.Type, key string, where func(lin
 				return &KeyError{Origin: line, Key: full, Fault: "the key was given before; expected each key once"}
 			}
 			seen[name] = true
-			if err := p.walk(v.Value, inner, key+"."+name, where); err != nil {
+			if err := w.walk(v.Value, inner, key+"."+name); err != nil {
 				return err
 			}
 		}
@@ -405,7 +390,7 @@ func (p *Problem) walk(node ast.Node, t reflect.Type, key string, where func(lin
 			return bad(node, "a list")
 		}
 		for i, v := range n.Values {
-			if err := p.walk(v, t.Elem(), fmt.Sprintf("%s[%d]", key, i), where); err != nil {
+			if err := w.walk(v, t.Elem(), fmt.Sprintf("%s[%d]", key, i)); err != nil {
 				return err
 			}
 		}
@@ -480,17 +465,17 @@ func pairs(node ast.Node) ([]*ast.MappingValueNode, bool) {
 }
 
 // definitions checks a mapping from names to formulas or numbers.
-func (p *Problem) definitions(node ast.Node, key string, where func(line int) string) error {
+func (w walker) definitions(node ast.Node, key string) error {
 	values, ok := pairs(node)
 	if !ok {
 		return &KeyError{
-			Origin: where(node.GetToken().Position.Line), Key: key[1:],
+			Origin: w.where(node.GetToken().Position.Line), Key: key[1:],
 			Value: literal(short(node.String())), Want: "a mapping from names to formulas",
 		}
 	}
 	seen := map[string]bool{}
 	for _, v := range values {
-		name, line := v.Key.GetToken().Value, where(v.Key.GetToken().Position.Line)
+		name, line := v.Key.GetToken().Value, w.where(v.Key.GetToken().Position.Line)
 		full := key[1:] + "." + name
 		switch v.Value.(type) {
 		case *ast.StringNode, *ast.LiteralNode, *ast.IntegerNode, *ast.FloatNode:
@@ -501,7 +486,7 @@ func (p *Problem) definitions(node ast.Node, key string, where func(line int) st
 			return &KeyError{Origin: line, Key: full, Fault: "the name was given before; expected each name once"}
 		}
 		seen[name] = true
-		p.origin[full] = line
+		w.origin[full] = line
 	}
 	return nil
 }

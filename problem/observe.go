@@ -41,13 +41,13 @@ func (p *Problem) Observables(dim int) (*domain.Observables, error) {
 	}
 	var entries []formula.Entry
 	for i, o := range p.Observe {
-		if err := p.checkObserve(fmt.Sprintf("observe[%d]", i), o); err != nil {
+		if err := o.check(p.origins, fmt.Sprintf("observe[%d]", i)); err != nil {
 			return nil, err
 		}
 		entries = append(entries, formula.Entry{Component: formula.Component{Name: o.Name, For: o.For, Expr: o.Expr},
 			Let: o.Let})
 	}
-	numbers, err := formula.NewNumbers(p.Free(dim), p.Set.Definitions(), entries, p.Given()...)
+	numbers, err := formula.NewNumbers(p.Condition.Free(dim), p.Set.Definitions(), entries, p.Condition.Columns...)
 	if err != nil {
 		var e *formula.Error
 		if !errors.As(err, &e) {
@@ -78,17 +78,17 @@ func (p *Problem) Observables(dim int) (*domain.Observables, error) {
 	return out, nil
 }
 
-// checkObserve checks what is no formula in an entry.
-func (p *Problem) checkObserve(key string, o Observe) error {
+// check checks what is no formula in an entry.
+func (o Observe) check(from origins, key string) error {
 	if o.Range != nil && (len(o.Range) != 2 || !(o.Range[0] < o.Range[1]) || math.IsInf(o.Range[1]-o.Range[0], 0)) {
-		return p.key(key+".range", o.Range, "two numbers, the smaller first")
+		return from.key(key+".range", o.Range, "two numbers, the smaller first")
 	}
 	if o.Bins < 0 || o.Bins > maxBins {
-		return p.key(key+".bins", o.Bins, fmt.Sprintf("a number in [1, %d]", maxBins))
+		return from.key(key+".bins", o.Bins, fmt.Sprintf("a number in [1, %d]", maxBins))
 	}
 	for _, text := range []string{o.Name, o.Unit} {
 		if strings.ContainsFunc(text, unicode.IsControl) {
-			return p.key(key+".name", text, "one line of printable text")
+			return from.key(key+".name", text, "one line of printable text")
 		}
 	}
 	return nil

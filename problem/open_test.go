@@ -35,12 +35,12 @@ func TestOpenPlacesAreNamed(t *testing.T) {
 			t.Errorf("%v: %v", c.set, err)
 			continue
 		}
-		if _, err := p.Assemble(); err != nil || !slices.Equal(p.Given(), c.want) {
-			t.Errorf("%v: %v, %v", c.set, p.Given(), err)
+		if _, err := p.Assemble(); err != nil || !slices.Equal(p.Condition.Columns, c.want) {
+			t.Errorf("%v: %v, %v", c.set, p.Condition.Columns, err)
 		}
 		again, err := Load(p.Resolved(), "", "", nil)
-		if err != nil || !slices.Equal(again.Given(), c.want) {
-			t.Errorf("%v, resolved: %v, %v", c.set, again.Given(), err)
+		if err != nil || !slices.Equal(again.Condition.Columns, c.want) {
+			t.Errorf("%v, resolved: %v, %v", c.set, again.Condition.Columns, err)
 		}
 	}
 	p := testkit.Must(Load(recipe, "", "", ParseSettings("set.goal={position: condition}")))
@@ -72,7 +72,7 @@ func TestOpenPlacesOfCompounds(t *testing.T) {
 			testkit.Refused(t, err, c.fault, c.set)
 			continue
 		}
-		if err != nil || !slices.Equal(p.Given(), names) {
+		if err != nil || !slices.Equal(p.Condition.Columns, names) {
 			t.Errorf("%s: %v", c.set, err)
 		}
 	}

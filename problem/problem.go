@@ -33,8 +33,7 @@ type Problem struct {
 	Generate   Generate       `yaml:"generate" doc:"generation"`
 	Sample     Sample         `yaml:"sample" doc:"landing mcmc"` // landing mcmc only
 	Variants   map[string]any `yaml:"variants,omitempty"`        // named changes, chosen with --variant
-	origin     map[string]string
-	file       string
+	origins    `yaml:"-"`
 	written    map[string]map[string]string // the origins of the keys of each variant
 	chosen     []choose.Choice              // keys that follow from the set
 	variant    string                       // of Load
@@ -43,6 +42,12 @@ type Problem struct {
 
 // Asked returns the variant and the settings that Load read the problem with.
 func (p *Problem) Asked() (variant string, settings []string) { return p.variant, p.settings }
+
+// origins say where the keys of a problem were written.
+type origins struct {
+	origin map[string]string
+	file   string
+}
 
 // Data says where the data is.
 type Data struct {

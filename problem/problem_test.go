@@ -118,8 +118,7 @@ func TestFaults(t *testing.T) {
 		{"name: mine", "network: {octaves: 1, octaves_of: end}", `mine.yaml:1: network.octaves_of is "end"; expected ` +
 			`one of point, start`},
 		{"name: mine", "network: {octaves_of: start}",
-			`mine.yaml:1: network.octaves_of is "start"; expected point, or ` +
-				`network.octaves of at least 1`},
+			`mine.yaml:1: network.octaves_of is "start"; expected point, or ` + `network.octaves of at least 1`},
 		{"name: mine", "name: [", `mine.yaml:`},
 		{"kind: torus, major: 2, minor: 0.5", `dim: 3, equality: [{name: radius, expr: "norm(y) = 1"}]`,
 			`mine.yaml:3: set.equality[0].expr: radius: unknown name "y"; known are dim, pi, x, at column 6 of ` +
@@ -161,9 +160,7 @@ func TestFaults(t *testing.T) {
 			t.Errorf("%q is accepted", c.to)
 			continue
 		}
-		if !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%q:\n got  %v\n want %s", c.to, err, c.want)
-		}
+		testkit.Contains(t, err.Error(), c.want, "%q:\n got  %v", c.to, err)
 		if strings.Contains(err.Error(), "\n") {
 			t.Errorf("%q: more than one line: %v", c.to, err)
 		}
@@ -265,9 +262,8 @@ func TestRecipes(t *testing.T) {
 				t.Errorf("%s: %+v %+v", name, p.Network, p.Train)
 			}
 			again := testkit.Must(Load(p.Resolved(), "resolved", "", nil))
-			if string(again.Resolved()) != string(p.Resolved()) {
-				t.Errorf("%s: the resolved form does not load to itself", name)
-			}
+			testkit.Equal(t, string(again.Resolved()), string(p.Resolved()),
+				"%s: the resolved form does not load to itself", name)
 		}
 	}
 }
@@ -468,9 +464,7 @@ func TestKeysAreDocumented(t *testing.T) {
 			f, _ := field(typ, name)
 			if f.Type == reflect.TypeFor[sets.Set]() {
 				for _, key := range sets.Keys() {
-					if !strings.Contains(string(page), "`set."+key+"`") {
-						t.Errorf("docs/problem-file.md does not name set.%s", key)
-					}
+					testkit.Contains(t, string(page), "`set."+key+"`", "docs/problem-file.md does not name set.%s", key)
 				}
 			} else if f.Type.Kind() == reflect.Struct {
 				visit(f.Type, prefix+name+".")

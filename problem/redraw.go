@@ -73,8 +73,8 @@ func Changed(drawn []Drawn) []string {
 
 // Redraw returns the problem, which is that of a run, with settings that need no training. Other keys are a *KeyError.
 func (p *Problem) Redraw(settings Settings) (*Problem, error) {
-	q := p.trained()
-	if key, why, err := q.only(settings, drawKeys, trainedKeys, "it is no key of generation"); err != nil {
+	q := trained(p)
+	if key, why, err := settings.only(q, drawKeys, trainedKeys, "it is no key of generation"); err != nil {
 		return nil, err
 	} else if key != "" {
 		return nil, &KeyError{Origin: q.origin[key], Key: key, Fault: fmt.Sprintf("it takes "+
@@ -89,8 +89,8 @@ func (p *Problem) Redraw(settings Settings) (*Problem, error) {
 	return q, nil
 }
 
-// idle returns a *KeyError if a setting changes what proc, which draws, does not look at.
-func (p *Problem) idle(settings []Drawn, proc *langevin.Process) error {
+// checkUsed returns a *KeyError if a setting changes what proc, which draws, does not look at.
+func checkUsed(p *Problem, settings []Drawn, proc *langevin.Process) error {
 	for _, s := range settings {
 		if !s.Changed() || !strings.HasPrefix(p.origin[s.Key], settingOrigin) {
 			continue
@@ -160,7 +160,7 @@ func (p *Problem) Redrawn(m method.Method, proc *langevin.Process) (method.Metho
 	if err != nil {
 		return nil, err
 	}
-	return p.counted(out)
+	return p.Generate.counted(p.origins, out)
 }
 
 // Drawn returns what q, which Redraw made of p, draws by: the keys that were set, and
@@ -187,7 +187,7 @@ func (p *Problem) Drawn(q *Problem, proc *langevin.Process) ([]Drawn, error) {
 			out = append(out, s)
 		}
 	}
-	return out, q.idle(out, proc)
+	return out, checkUsed(q, out, proc)
 }
 
 // plain returns a problem as nested maps.
@@ -239,12 +239,11 @@ func joined(before, after map[string]string) map[string]string {
 // A reason says why keys with this beginning stay as they are.
 type reason struct{ prefix, why string }
 
-// only puts the settings in place, with where each key comes from in p.origin, and returns the
+// only puts the settings in place in p, with where each key comes from in p.origin, and returns the
 // first key that is not one of may, with the reason, or with otherwise if none is known.
-func (p *Problem) only(settings Settings, may []string, reasons []reason, otherwise string) (key, why string,
-	err error) {
+func (s Settings) only(p *Problem, may []string, reasons []reason, otherwise string) (key, why string, err error) {
 	p.origin = map[string]string{}
-	if err := p.override(settings); err != nil {
+	if err := s.apply(p); err != nil {
 		return "", "", err
 	}
 	keys := slices.Sorted(maps.Keys(p.origin))

@@ -75,9 +75,7 @@ func TestRedraw(t *testing.T) {
 			t.Errorf("%s: %v, %v", setting, q, m)
 		}
 	}
-	if string(p.Resolved()) != before {
-		t.Error("the run's problem is another")
-	}
+	testkit.Equal(t, string(p.Resolved()), before, "the run's problem is another")
 }
 
 // Keys that take a training are refused with the reason, values that a network cannot
@@ -132,9 +130,8 @@ func TestRedrawWalls(t *testing.T) {
 	}
 }
 
-// What a network has learned of the space around a set serves all methods that know of the set only
-// when they generate, with their own options, which are noted; and no method whose paths are on the
-// set, nor the other way round.
+// What a network has learned of the space around a set serves all methods that know of the set only when they generate,
+// with their own options, which are noted; and no method whose paths are on the set, nor the other way round.
 func TestRedrawByRivals(t *testing.T) {
 	p := trainedProblem(t, strings.Replace(strings.Replace(sphere, "uniform", "empirical", 1), "ULLA, steps: 50",
 		"guided, steps: 50, options: {strength: 3}", 1))

@@ -59,13 +59,9 @@ func TestResolvedStays(t *testing.T) {
 	line("a whole set", torus, "", "set={kind: cap, axis: [1, 1]}")
 	want := testkit.Must(os.ReadFile("testdata/resolved.txt"))
 	gotLines, wantLines := bytes.Split(got.Bytes(), []byte("\n")), bytes.Split(want, []byte("\n"))
-	if len(gotLines) != len(wantLines) {
-		t.Errorf("%d lines, want %d", len(gotLines), len(wantLines))
-	}
+	testkit.Equal(t, len(gotLines), len(wantLines))
 	for i := range min(len(gotLines), len(wantLines)) {
-		if !bytes.Equal(gotLines[i], wantLines[i]) {
-			t.Errorf("%s\n want %s", gotLines[i], wantLines[i])
-		}
+		testkit.EqualSlices(t, gotLines[i], wantLines[i])
 	}
 }
 

@@ -9,10 +9,10 @@ import (
 	"github.com/landing-diffusion/landing/problem/sets"
 )
 
-// set builds the feasible set, and settles what follows from it: the names of a condition where it leaves numbers
+// buildSet builds the feasible set, and settles what follows from it: the names of a condition where it leaves numbers
 // open and has names for them, and the defaults of sequences. The error is a *KeyError.
-func (p *Problem) set() (constraint.Set, error) {
-	if err := p.checkNames(); err != nil {
+func buildSet(p *Problem) (constraint.Set, error) {
+	if err := p.Condition.checkNames(p.origins); err != nil {
 		return nil, err
 	}
 	set, err := p.Set.BuildGiven("set", p.Condition.Columns)
@@ -28,20 +28,20 @@ func (p *Problem) set() (constraint.Set, error) {
 	}
 	if len(p.Condition.Columns) == 0 {
 		p.Condition.Columns = set.Capabilities().HeldNames
-		if err := p.checkNames(); err != nil {
+		if err := p.Condition.checkNames(p.origins); err != nil {
 			return nil, err
 		}
 	}
-	p.kind(set)
-	p.sequence(set)
-	return set, p.checkCondition(set)
+	chooseKind(p, set)
+	chooseSequence(p, set)
+	return set, p.Condition.check(p.origins, set, p.Generate.Guidance)
 }
 
 // TaughtKey is the key of the file of points that are learned in place of the training rows.
 const TaughtKey = "data.train"
 
 // paths are the paths in the problem, the set apart, by key.
-func (p *Problem) paths() map[string]*string {
+func paths(p *Problem) map[string]*string {
 	return map[string]*string{KeyDataPath: &p.Data.Path, referenceKey: &p.Network.Reference,
 		molecules.ReferenceKey: &p.Data.Reference, prmtopKey: &p.Potential.Prmtop,
 		coordinatesKey: &p.Potential.Coordinates, conditionKey: &p.Condition.Path, TaughtKey: &p.Data.Train}
@@ -50,7 +50,7 @@ func (p *Problem) paths() map[string]*string {
 // Files returns the paths in the problem, by key; that of the data may be empty.
 func (p *Problem) Files() map[string]string {
 	files := map[string]string{}
-	for key, path := range p.paths() {
+	for key, path := range paths(p) {
 		if *path != "" || key == KeyDataPath {
 			files[key] = *path
 		}
@@ -63,7 +63,7 @@ func (p *Problem) Files() map[string]string {
 
 // SetFile changes a path that Files names.
 func (p *Problem) SetFile(key, path string) {
-	if to, ok := p.paths()[key]; ok {
+	if to, ok := paths(p)[key]; ok {
 		*to = path
 		return
 	}

@@ -61,18 +61,18 @@ func (s Setting) value() string {
 	return string(text)
 }
 
-// override puts settings over what the problem says, and notes where their keys come from.
-func (p *Problem) override(settings Settings) error {
-	for _, s := range settings {
-		value := s.value()
-		if s.Value == nil || s.Key == "" || strings.ContainsAny(s.Key, " :{}[],#&*!|>'\"%@`\n") ||
+// apply puts settings over what the problem says, and notes where their keys come from.
+func (s Settings) apply(p *Problem) error {
+	for _, one := range s {
+		value := one.value()
+		if one.Value == nil || one.Key == "" || strings.ContainsAny(one.Key, " :{}[],#&*!|>'\"%@`\n") ||
 			strings.Contains(value, "\n") {
-			return &KeyError{Origin: "--set", Key: "setting", Value: s.String(),
+			return &KeyError{Origin: "--set", Key: "setting", Value: one.String(),
 				Want: "key=value, as in train.epochs=500"}
 		}
-		parts := strings.Split(s.Key, ".")
+		parts := strings.Split(one.Key, ".")
 		layer := strings.Join(parts, ": {") + ": " + value + strings.Repeat("}", len(parts)-1)
-		origin := settingOrigin + s.String() // one string for each number of a long list
+		origin := settingOrigin + one.String() // one string for each number of a long list
 		if err := p.merge([]byte(layer), func(int) string { return origin }); err != nil {
 			return err
 		}
@@ -104,7 +104,7 @@ func (p *Problem) Clone() *Problem {
 }
 
 // trained returns a copy of a run's problem that leaves nothing to the program.
-func (p *Problem) trained() *Problem {
+func trained(p *Problem) *Problem {
 	q := p.Clone()
 	q.Defaults, q.chosen = FixedDefaults, nil
 	return q

@@ -37,9 +37,7 @@ func TestNetworkOfTorsions(t *testing.T) {
 		}
 		about[[2]int{min(q[1], q[2]), max(q[1], q[2])}] = true
 	}
-	if len(about) != 12 {
-		t.Errorf("torsions about %v", about)
-	}
+	testkit.Equal(t, len(about), 12, "torsions about %v", about)
 	delete(p.Network.Options, "torsions")
 	if c := p.NetworkConfig(m, proc.Set); c.Torsions != nil {
 		t.Errorf("torsions of a network that reads none: %v", c.Torsions)
@@ -71,8 +69,6 @@ func TestOptionsAreKept(t *testing.T) {
 		{"other", nil, "map[levels:1]"},
 	} {
 		p := testkit.Must(Load([]byte(file), "mine.yaml", c.variant, ParseSettings(c.settings...)))
-		if got := fmt.Sprint(p.Network.Options); got != c.want {
-			t.Errorf("variant %q, %v: %s, not %s", c.variant, c.settings, got, c.want)
-		}
+		testkit.Equal(t, fmt.Sprint(p.Network.Options), c.want, "variant %q, %v", c.variant, c.settings)
 	}
 }

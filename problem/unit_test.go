@@ -56,9 +56,7 @@ func TestUnit(t *testing.T) {
 		}
 		for _, c := range []struct{ got, want []float64 }{{n.Center, c.center}, {again.Network.Center, c.center},
 			{[]float64{n.Unit, again.Network.Unit}, []float64{odd[0], odd[0]}}} {
-			if !slices.Equal(c.got, c.want) {
-				t.Errorf("it reads by %v, want %v", c.got, c.want)
-			}
+			testkit.EqualSlices(t, c.got, c.want, "it reads")
 		}
 		if r := n.Reading(); !r.Share || r.Unit != odd[0] || !slices.Equal(r.Center, c.center) || r.Horizon != 2 {
 			t.Errorf("read as %+v", r)

@@ -29,7 +29,7 @@ const (
 )
 
 // check validates everything outside the process.
-func (p *Problem) check(proc *langevin.Process) error {
+func check(p *Problem, proc *langevin.Process) error {
 	for _, r := range p.Title {
 		if unicode.IsControl(r) {
 			return p.key("title", p.Title, "one line of printable text")
@@ -61,7 +61,7 @@ func (p *Problem) check(proc *langevin.Process) error {
 	if n := t.TimesPerPath; n > p.Process.Steps {
 		return p.key(KeyTrainTimesPerPath, n, fmt.Sprintf("a number in [0, %d], the steps of a path", p.Process.Steps))
 	}
-	if err := p.checkRanges(); err != nil {
+	if err := checkRanges(p); err != nil {
 		return err
 	}
 	for _, w := range []struct{ key, value string }{
@@ -89,19 +89,20 @@ func (p *Problem) check(proc *langevin.Process) error {
 			return p.key(KeyNetworkOctavesOf, p.Network.OctavesOf, "point, or network.octaves of at least 1")
 		}
 	}
-	if err := p.checkUnit(p.Free(proc.Set.Dim())); err != nil {
-		return err
+	free := p.Condition.Free(proc.Set.Dim())
+	if n := len(p.Network.Center); p.Network.Center != nil && n != free {
+		return p.key("network.center", n, fmt.Sprintf("%d numbers, one a coordinate", free))
 	}
-	if err := p.checkNetwork(p.NetworkConfig(m, proc.Set)); err != nil {
+	if err := p.Network.check(p.origins, p.NetworkConfig(m, proc.Set)); err != nil {
 		return err
 	}
 	if err := p.word(KeyDataKind, p.Data.Kind); err != nil {
 		return err
 	}
-	free := constraint.At(proc.Set, make([]float64, len(p.Condition.Columns)))
-	kind, ok := kinds.Of(p.Data.Kind, free)
+	slice := constraint.At(proc.Set, make([]float64, len(p.Condition.Columns)))
+	kind, ok := kinds.Of(p.Data.Kind, slice)
 	if !ok {
-		return p.key(KeyDataKind, p.Data.Kind, misfit(kind, free))
+		return p.key(KeyDataKind, p.Data.Kind, misfit(kind, slice))
 	}
 	if p.Data.Reference != "" && p.Data.Kind != molecules.Kind.Data {
 		return p.key(molecules.ReferenceKey, p.Data.Reference, "no file: it is of data.kind molecule")
@@ -157,41 +158,31 @@ func misfit(kind domain.Kind, set constraint.Set) string {
 	return fmt.Sprintf("points, since %s is no set of this kind", constraint.Name(set))
 }
 
-// checkNetwork returns a *KeyError if there is no such network, before it is made.
-func (p *Problem) checkNetwork(c score.Config) error {
-	n, err := networks.Parameters(c)
-	if p.Network.Reference != "" && err == nil && !networks.Refers(c.Kind) {
-		return p.key(referenceKey, p.Network.Reference, "no file: the network reads none (network.kind: aligned does)")
+// check returns a *KeyError if there is no such network, before it is made.
+func (n Network) check(o origins, c score.Config) error {
+	size, err := networks.Parameters(c)
+	if n.Reference != "" && err == nil && !networks.Refers(c.Kind) {
+		return o.key(referenceKey, n.Reference, "no file: the network reads none (network.kind: aligned does)")
 	}
 	switch e := err.(type) {
 	case nil:
-		if n > maxParameters {
+		if size > maxParameters {
 			want := fmt.Sprintf("a network of at most %.0g parameters", maxParameters)
 			if k, _ := networks.Of(c.Kind); k.Sized != "" {
-				return p.key("network.options."+k.Sized, c.Options[k.Sized], want)
+				return o.key("network.options."+k.Sized, c.Options[k.Sized], want)
 			}
-			return p.key(KeyNetworkWidth, p.Network.Width, want)
+			return o.key(KeyNetworkWidth, n.Width, want)
 		}
 		return nil
 	case *networks.KindError:
-		return p.key(KeyNetworkKind, e.Kind, e.Want)
+		return o.key(KeyNetworkKind, e.Kind, e.Want)
 	case *networks.UnitError:
 		key := "network." + strings.ToLower(e.Key)
-		return p.fault(key, "%v", e)
+		return o.fault(key, "%v", e)
 	case *score.OptionError:
-		return p.option("network.options.", e)
+		return o.option("network.options.", e)
 	}
 	return err
-}
-
-// checkUnit returns a *KeyError if the network cannot read points with free coordinates before their
-// condition by the center and the unit that are given.
-func (p *Problem) checkUnit(free int) error {
-	n := p.Network
-	if n.Center != nil && len(n.Center) != free {
-		return p.key("network.center", len(n.Center), fmt.Sprintf("%d numbers, one a coordinate", free))
-	}
-	return nil
 }
 
 // CheckPaths returns a *KeyError if the paths of so many data rows, which training

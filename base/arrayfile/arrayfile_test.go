@@ -111,12 +111,8 @@ func TestAsFloat64(t *testing.T) {
 		{Array{Bool: []bool{true, false}}, []float64{1, 0}},
 		{Array{}, nil},
 	} {
-		if got := c.a.AsFloat64(); !slices.Equal(got, c.want) {
-			t.Errorf("AsFloat64 of %+v = %v", c.a, got)
-		}
-		if c.a.Len() != len(c.want) {
-			t.Errorf("Len of %+v = %d", c.a, c.a.Len())
-		}
+		testkit.EqualSlices(t, c.a.AsFloat64(), c.want, "AsFloat64 of %+v", c.a)
+		testkit.Equal(t, c.a.Len(), len(c.want), "Len of %+v", c.a)
 	}
 	x := []float64{1, 2}
 	if got := (Array{Float64: x}).AsFloat64(); &got[0] != &x[0] {

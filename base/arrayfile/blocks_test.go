@@ -29,9 +29,7 @@ func TestRows(t *testing.T) {
 		}
 		n++
 	}
-	if n != 7001 {
-		t.Errorf("%d rows", n)
-	}
+	testkit.Equal(t, n, 7001)
 	firsts := cut.Map(1, func(x []float64) (out []float64) {
 		for ; len(x) > 0; x = x[3:] {
 			out = append(out, x[0])
@@ -58,9 +56,7 @@ func TestRows(t *testing.T) {
 				break
 			}
 		}
-		if !slices.Equal(back, x) {
-			t.Errorf("pieces of %d are not what was written", size)
-		}
+		testkit.EqualSlices(t, back, x, "pieces of %d are not what was written", size)
 		if n, err := r.Next(make([]float64, 1)); n != 0 || err != nil {
 			t.Errorf("behind the end: %d, %v", n, err)
 		}

@@ -6,7 +6,6 @@ import (
 	"encoding/binary"
 	"math"
 	"reflect"
-	"slices"
 	"strings"
 	"testing"
 
@@ -93,9 +92,7 @@ func TestNPZReadsWhatIsAsked(t *testing.T) {
 	z, err := OpenNPZ(path)
 	testkit.OK(t, err)
 	defer z.Close()
-	if names := z.Names(); !slices.Equal(names, []string{"a", "bomb", "damaged"}) {
-		t.Errorf("names %v", names)
-	}
+	testkit.EqualSlices(t, z.Names(), []string{"a", "bomb", "damaged"}, "names")
 	if a, err := z.Read("a", numpyFiles[0].want.Len()); err != nil || !reflect.DeepEqual(a, numpyFiles[0].want) {
 		t.Errorf("%+v, %v", a, err)
 	}

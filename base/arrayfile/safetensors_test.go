@@ -33,9 +33,7 @@ func TestSafetensorsKnownBytes(t *testing.T) {
 
 	var b bytes.Buffer
 	testkit.OK(t, EncodeSafetensors(&b, tensors, metadata))
-	if !bytes.Equal(b.Bytes(), want) {
-		t.Errorf("wrote\n%q, want\n%q", b.Bytes(), want)
-	}
+	testkit.EqualSlices(t, b.Bytes(), want, "wrote")
 	got, gotMetadata, err := DecodeSafetensors(bytes.NewReader(want))
 	if err != nil || !reflect.DeepEqual(got, tensors) || !reflect.DeepEqual(gotMetadata, metadata) {
 		t.Errorf("got %+v, %v, %v", got, gotMetadata, err)

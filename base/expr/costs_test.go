@@ -62,9 +62,7 @@ func TestLimitsOfFormulas(t *testing.T) {
 				powers++
 			}
 		}
-		if (powers == 0) != products {
-			t.Errorf("x^%s has %d powers", n, powers)
-		}
+		testkit.Equal(t, powers == 0, products, "x^%s has %d powers", n, powers)
 	}
 	// The last step of all is taken, the next is not.
 	s := NewScope(NewGraph(2))
@@ -103,20 +101,14 @@ func TestValuesOfOneGraph(t *testing.T) {
 		"times": func() { a.Times(b) }, "cross": func() { Cross(a, b) }, "product": func() { m.Mul(n) },
 		"dot": func() { Dot(a, b) }, "max": func() { Max(a, b) }, "pow": func() { a.Pow(h.Const(2)) },
 	} {
-		if got := fails(f); !strings.Contains(got, "values of different graphs") {
-			t.Errorf("%s: %q", name, got)
-		}
+		testkit.Contains(t, fails(f), "values of different graphs", "%s", name)
 	}
 	most := make([]Value, MaxElements)
 	for i := range most {
 		most[i] = g.Const(1)
 	}
-	if got := fails(func() { Join(most...) }); got != "" {
-		t.Errorf("the longest vector: %s", got)
-	}
-	if got := fails(func() { Join(append(most, g.Const(1))...) }); !strings.Contains(got, "262145 elements") {
-		t.Errorf("a longer vector: %q", got)
-	}
+	testkit.Equal(t, fails(func() { Join(most...) }), "", "the longest vector")
+	testkit.Contains(t, fails(func() { Join(append(most, g.Const(1))...) }), "262145 elements", "a longer vector")
 }
 
 // Carets stand under the place, at least one, within its line, wherever the place says it is.
@@ -133,12 +125,8 @@ func TestCarets(t *testing.T) {
 		"b\n ^":      {"a\nb", 3, 4},
 		"first\n^^^": {"first\nsecond", 0, 3},
 	} {
-		if got := p.Caret(); got != want {
-			t.Errorf("%+v: %q, want %q", p, got, want)
-		}
-		if got := (&Error{Formula: p.Formula, From: p.From, To: p.To}).Caret(); got != want {
-			t.Errorf("an error at %+v: %q, want %q", p, got, want)
-		}
+		testkit.Equal(t, p.Caret(), want, "%+v", p)
+		testkit.Equal(t, (&Error{Formula: p.Formula, From: p.From, To: p.To}).Caret(), want, "an error at %+v", p)
 	}
 }
 
@@ -184,9 +172,8 @@ func TestNamedVariables(t *testing.T) {
 	} else if c, _ := v.Constant(); c != 0 {
 		t.Errorf("of no other variables dim + len(x) is %v", c)
 	}
-	if got := fails(func() { NewScopeOf(NewGraph(1), []string{"a", "b"}) }); !strings.Contains(got, "more names") {
-		t.Errorf("two names of one variable: %q", got)
-	}
+	testkit.Contains(t, fails(func() { NewScopeOf(NewGraph(1), []string{"a", "b"}) }), "more names",
+		"two names of one variable")
 	if s, err := NewScopeOf(NewGraph(3), nil); err != nil || s.given != 0 || s.Graph().Dim() != 3 {
 		t.Errorf("no names: %v", err)
 	}
@@ -199,12 +186,8 @@ func TestGraphIsBounded(t *testing.T) {
 	if got := fails(func() { g.constant(5) }); got != "" || len(g.nodes) != MaxNodes {
 		t.Errorf("the last operation: %q", got)
 	}
-	if got := fails(func() { g.constant(6) }); !strings.Contains(got, "more than 2097152 operations") {
-		t.Errorf("one more: %q", got)
-	}
-	if got := fails(func() { g.constant(5) }); got != "" {
-		t.Errorf("one that is there: %q", got)
-	}
+	testkit.Contains(t, fails(func() { g.constant(6) }), "more than 2097152 operations", "one more")
+	testkit.Equal(t, fails(func() { g.constant(5) }), "", "one that is there")
 }
 
 // What takes the place of an operation of a derivative is laid to the same operation of the

@@ -35,9 +35,7 @@ func TestRows(t *testing.T) {
 			x[j] = float64(j)
 		}
 		p.Values(got, x, 1)
-		if math.Abs(got[0]-want) > 1e-12 {
-			t.Errorf("%s is %v, want %v", formula, got[0], want)
-		}
+		testkit.Near(t, got[0], want, 1e-12, "%s", formula)
 	}
 }
 

@@ -34,9 +34,7 @@ func TestWindow(t *testing.T) {
 		0: part(0, 80) + "…", 40: part(0, 80) + "…", 41: "…" + part(1, 81) + "…", 100: "…" + part(60, 140) + "…",
 		159: "…" + part(119, 199) + "…", 160: "…" + part(120, 200), 199: "…" + part(120, 200),
 	} {
-		if got := window(all, at); got != want {
-			t.Errorf("around %d: %q, want %q", at, got, want)
-		}
+		testkit.Equal(t, window(all, at), want, "around %d", at)
 	}
 	if short := part(0, 80); window(short, 79) != short || window(part(0, 81), 0) != short+"…" {
 		t.Error("80 runes are cut, or 81 are not")
@@ -90,9 +88,7 @@ func TestLimitsInGo(t *testing.T) {
 			t.Errorf("%s: %q, want %q", c.name, got, c.want)
 		}
 	}
-	if d := NewGraph(0).Dim(); d != 0 {
-		t.Errorf("dimension %d", d)
-	}
+	testkit.Equal(t, NewGraph(0).Dim(), 0, "dimension")
 }
 
 // Numbers and the coordinates of a value are told of scalars and vectors.
@@ -108,9 +104,7 @@ func TestValuesTell(t *testing.T) {
 	if got := v.Variables(); !slices.Equal(got, []int{1, 3}) && !slices.Equal(got, []int{1, 3, 4}) {
 		t.Errorf("the coordinates are %v", got)
 	}
-	if got := g.X().At(0).Variables(); !slices.Equal(got, []int{0}) {
-		t.Errorf("the coordinates of x[0] are %v", got)
-	}
+	testkit.EqualSlices(t, g.X().At(0).Variables(), []int{0}, "the coordinates of x[0]")
 	if got := g.Const(1).Variables(); got != nil {
 		t.Errorf("the coordinates of a number are %v", got)
 	}
@@ -296,9 +290,7 @@ func TestHints(t *testing.T) {
 		a, b string
 		want int
 	}{{"ab", "ba", 1}, {"abc", "bac", 1}, {"abc", "cab", 2}, {"a", "b", 1}, {"ab", "b", 1}} {
-		if got := distance(c.a, c.b); got != c.want {
-			t.Errorf("from %q to %q are %d, want %d", c.a, c.b, got, c.want)
-		}
+		testkit.Equal(t, distance(c.a, c.b), c.want, "from %q to %q", c.a, c.b)
 	}
 }
 
@@ -344,16 +336,13 @@ func TestStepsOfExpanding(t *testing.T) {
 		return s.steps - before
 	}
 	for names := range 3 { // the call, its argument, the name in its body, and names + 1
-		if got := steps(names, "f(1)"); got != 3+names+1 {
-			t.Errorf("a call beside %d names takes %d steps", names, got)
-		}
+		testkit.Equal(t, steps(names, "f(1)"), 3+names+1, "a call beside %d names takes", names)
 	}
 	matrix := func(r, c int) string { return fmt.Sprintf("reshape(x[0:%d], %d, %d)", r*c, r, c) }
 	for _, c := range []struct{ r, k, c, size int }{{2, 3, 2, 12}, {2, 2, 4, 16}, {1, 4, 1, 4}, {4, 1, 2, 8}} {
 		a, b := matrix(c.r, c.k), matrix(c.k, c.c)
 		// x, of 8 numbers, is counted once.
-		if got := steps(0, a+"*"+b) - steps(0, a) - steps(0, b) + 8; got != 1+c.size {
-			t.Errorf("a product of %d×%d×%d takes %d steps, want %d", c.r, c.k, c.c, got, 1+c.size)
-		}
+		testkit.Equal(t, steps(0, a+"*"+b)-steps(0, a)-steps(0, b)+8, 1+c.size,
+			"a product of %d×%d×%d takes", c.r, c.k, c.c)
 	}
 }

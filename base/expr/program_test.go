@@ -76,9 +76,7 @@ func TestRounding(t *testing.T) {
 func TestSparsity(t *testing.T) {
 	p := program(t, 1000, "x[3]*x[500]", "7", "x[999] - x[999] + x[1]^2", "norm(x[10:13])")
 	for i, want := range [][]int{{3, 500}, {}, {1}, {10, 11, 12}} {
-		if got := p.Touches(i); !slices.Equal(got, want) {
-			t.Errorf("component %d touches %v, want %v", i, got, want)
-		}
+		testkit.EqualSlices(t, p.Touches(i), want, "component %d touches", i)
 	}
 	if _, ops := p.Operations(); ops > 16 {
 		t.Errorf("values and gradients take %d operations", ops)
@@ -205,9 +203,7 @@ func TestNonFinite(t *testing.T) {
 			t.Errorf("%s at %v: %v, want %s", c.formula, c.x, f, c.want)
 			continue
 		}
-		if f.Place.From != c.from {
-			t.Errorf("%s: place %d, want %d", c.formula, f.Place.From, c.from)
-		}
+		testkit.Equal(t, f.Place.From, c.from, "%s: place", c.formula)
 		if f := p.Fault([]float64{0.3, 0.4}, 0); f != nil {
 			t.Errorf("a constant has a fault: %v", f)
 		}
@@ -235,9 +231,7 @@ func TestCaret(t *testing.T) {
 		t.Errorf("a long formula's error is %s", s)
 	}
 	_, err = scope(t).Parse("blah" + strings.Repeat(" + x[0]", 100))
-	if s := err.Error(); !strings.Contains(s, `"blah + x[0]`) {
-		t.Errorf("the error at the start of a long formula is %s", s)
-	}
+	testkit.Contains(t, err.Error(), `"blah + x[0]`, "the error at the start of a long formula")
 	_, err = scope(t).Parse(strings.Repeat("x", expr.MaxText+1))
 	if e := err.(*expr.Error); e.Formula != "" {
 		t.Errorf("a formula too long to be shown is shown: %d bytes", len(e.Formula))
@@ -364,8 +358,6 @@ func TestSineAndCosine(t *testing.T) {
 	p.Values(got, x, 1)
 	sin2, cos2 := math.Sincos(x[2])
 	for i, want := range []float64{cos + x[2]*sin + x[0], x[0] * sin, x[2]*x[2] + cos2*sin2 - x[0]} {
-		if math.Abs(got[i]-want) > 1e-15 {
-			t.Errorf("formula %d is %v, want %v", i, got[i], want)
-		}
+		testkit.Near(t, got[i], want, 1e-15, "formula %d", i)
 	}
 }

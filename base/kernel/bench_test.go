@@ -18,8 +18,7 @@ func each[R interface {
 	}
 }
 
-// peaks lists what multiplies in registers, by precision, and the operations that
-// one turn of it makes.
+// peaks lists what multiplies in registers, by precision, and the operations that one turn of it makes.
 func peaks(im *impl) (peak [BFloat16 + 1]func(n int), ops [BFloat16 + 1]float64) {
 	peak[Float32], ops[Float32] = im.peak, 12*float64(im.cols)
 	if im.pairs != nil {
@@ -28,8 +27,7 @@ func peaks(im *impl) (peak [BFloat16 + 1]func(n int), ops [BFloat16 + 1]float64)
 	return peak, ops
 }
 
-// BenchmarkPeak measures the multiply-adds of one core in registers: what
-// products are compared with.
+// BenchmarkPeak measures the multiply-adds of one core in registers: what products are compared with.
 func BenchmarkPeak(b *testing.B) {
 	for _, im := range available() {
 		run, ops := peaks(im)
@@ -48,8 +46,7 @@ func BenchmarkPeak(b *testing.B) {
 	}
 }
 
-// peak returns the largest of ten short measurements, in operations a second, or
-// 0 if there is none.
+// peak returns the largest of ten short measurements, in operations a second, or 0 if there is none.
 func peak(im *impl, p Precision) (best float64) {
 	const n = 1 << 16
 	run, ops := peaks(im)

@@ -43,8 +43,7 @@ func TestNotice(t *testing.T) {
 	}
 }
 
-// The environment chooses for the whole process; a wrong choice is told by Check
-// and computes nothing.
+// The environment chooses for the whole process; a wrong choice is told by Check and computes nothing.
 func TestEnvironment(t *testing.T) {
 	if os.Getenv("KERNEL_NAME") != "" {
 		if err := Check(); err != nil {

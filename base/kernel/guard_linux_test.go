@@ -9,8 +9,7 @@ import (
 	"github.com/landing-diffusion/landing/tools/testkit"
 )
 
-// fence returns n numbers that an inaccessible page follows: an access past
-// their end is a fault.
+// fence returns n numbers that an inaccessible page follows: an access past their end is a fault.
 func fence(t testing.TB, n int) []float32 {
 	page := os.Getpagesize()
 	size := roundUp(4*n, page)

@@ -2,8 +2,7 @@ package kernel
 
 import "testing"
 
-// A guard lends arrays at the end of readable memory, with sentinels before them
-// and not-a-numbers in them.
+// A guard lends arrays at the end of readable memory, with sentinels before them and not-a-numbers in them.
 type guard struct {
 	t    testing.TB
 	free [][]float32 // arenas not lent

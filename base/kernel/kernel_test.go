@@ -84,8 +84,7 @@ func TestSiLUGrad(t *testing.T) {
 	}
 }
 
-// The float32 exponential is within 5·2⁻²⁴ of the exact one over the
-// whole range, and its limits are right.
+// The float32 exponential is within 5·2⁻²⁴ of the exact one over the whole range, and its limits are right.
 func TestExp32(t *testing.T) {
 	worst := 0.0
 	for x := float32(-87); x < 88.7; x += 0.00137 {

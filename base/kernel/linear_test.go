@@ -15,8 +15,7 @@ var nan, inf = float32(math.NaN()), float32(math.Inf(1))
 
 type fatalf = func(format string, args ...any)
 
-// same reports whether two arrays have the same bits, up to the payload of a
-// NaN.
+// same reports whether two arrays have the same bits, up to the payload of a NaN.
 func same(a, b []float32) bool {
 	for i := range a {
 		if math.Float32bits(a[i]) != math.Float32bits(b[i]) && !(a[i] != a[i] && b[i] != b[i]) {
@@ -26,8 +25,7 @@ func same(a, b []float32) bool {
 	return len(a) == len(b)
 }
 
-// rounded returns x in bfloat16, as the processor rounds: to nearest, ties to
-// even, and what is below 2⁻¹²⁶ to 0.
+// rounded returns x in bfloat16, as the processor rounds: to nearest, ties to even, and what is below 2⁻¹²⁶ to 0.
 func rounded(x float32) float32 {
 	b := math.Float32bits(x)
 	switch {
@@ -39,12 +37,10 @@ func rounded(x float32) float32 {
 	return math.Float32frombits((b + 0x7fff + b>>16&1) &^ 0xffff)
 }
 
-// within checks got = start + Σ_l a(l) b(l) of k terms against float64. A product
-// of float32 numbers and a sum round once each, so the error is at most
-// (k+1) 2⁻²⁴ (|start| + Σ|a b|) to first order, beside underflow; so it is with
-// the numbers that a precision rounds to, three products for one in bfloat16x3,
-// and the rounding itself costs what Precision says. Not-a-numbers and infinities
-// are those of float64, of rounded numbers.
+// within checks got = start + Σ_l a(l) b(l) of k terms against float64. A product of float32 numbers and a sum round
+// once each, so the error is at most (k+1) 2⁻²⁴ (|start| + Σ|a b|) to first order, beside underflow; so it is with the
+// numbers that a precision rounds to, three products for one in bfloat16x3, and the rounding itself costs what
+// Precision says. Not-a-numbers and infinities are those of float64, of rounded numbers.
 func within(fatal fatalf, what string, p Precision, got float32, start float64, k int,
 	term func(l int) (a, b float32)) {
 	want, exact, size, flushed := start, start, math.Abs(start), 0.0
@@ -85,8 +81,7 @@ func within(fatal fatalf, what string, p Precision, got float32, start float64, 
 	}
 }
 
-// emulated says that the tests run where every instruction of AMX is emulated:
-// slowly.
+// emulated says that the tests run where every instruction of AMX is emulated: slowly.
 var emulated = os.Getenv("KERNEL_TILES") == "emulated"
 
 // checkLinear checks the three products of one shape and precision on the active
@@ -189,8 +184,7 @@ func checkShape(fatal fatalf, g *guard, n, out, in int, special bool) {
 	}
 }
 
-// Where a precision is not to be had, or not faster, it gives the bits of
-// float32; float64 ignores it.
+// Where a precision is not to be had, or not faster, it gives the bits of float32; float64 ignores it.
 func TestPrecisionIsAPermission(t *testing.T) {
 	const n, out, in = 20, 33, 40
 	x, dy, w := fill[float32](n*in, 1), fill[float32](n*out, 2), fill[float32](out*in, 3)
@@ -282,8 +276,7 @@ func FuzzLinear(f *testing.F) {
 	})
 }
 
-// In float32 assembly, a gradient summed over parts of the rows, in order, has the
-// bits of the whole.
+// In float32 assembly, a gradient summed over parts of the rows, in order, has the bits of the whole.
 func TestGradientInParts(t *testing.T) {
 	each(t, func(t *testing.T) {
 		if active == nil {

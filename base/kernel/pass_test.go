@@ -8,8 +8,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// A pass is a function of arrays, element by element: run works in place on
-// them.
+// A pass is a function of arrays, element by element: run works in place on them.
 type pass struct {
 	name   string
 	arrays int
@@ -60,8 +59,7 @@ var passes = []pass{
 
 var adamStep = AdamStep{Rate: 0.01, Beta1: 0.9, Beta2: 0.999, Epsilon: 1e-8, Scale: 0.5, T: 3}
 
-// Every pass agrees with float64, writes nothing beside its arrays, and gives an
-// element the bits that it has alone.
+// Every pass agrees with float64, writes nothing beside its arrays, and gives an element the bits that it has alone.
 func TestPasses(t *testing.T) {
 	g := &guard{t: t}
 	each(t, func(t *testing.T) {
@@ -100,8 +98,7 @@ func TestPasses(t *testing.T) {
 	})
 }
 
-// SiLU is within 3·2⁻²⁴ of the exact one, relatively, from −87 to 89, in
-// assembly, and within 6·2⁻²⁴ in portable Go.
+// SiLU is within 3·2⁻²⁴ of the exact one, relatively, from −87 to 89, in assembly, and within 6·2⁻²⁴ in portable Go.
 func TestSiLUError(t *testing.T) {
 	each(t, func(t *testing.T) {
 		const step = 0.00137

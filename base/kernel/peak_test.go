@@ -5,8 +5,7 @@ import (
 	"time"
 )
 
-// The peak is one: nothing beats it, and a product of matrices that lie in the
-// caches comes near.
+// The peak is one: nothing beats it, and a product of matrices that lie in the caches comes near.
 func TestMultiplyAdd(t *testing.T) {
 	each(t, func(t *testing.T) {
 		const n, m = 28, 256

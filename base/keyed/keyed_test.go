@@ -27,8 +27,7 @@ func TestPhiloxKnownAnswers(t *testing.T) {
 	}
 }
 
-// Every address holds its own numbers, and a longer read begins with the
-// shorter one.
+// Every address holds its own numbers, and a longer read begins with the shorter one.
 func TestAddresses(t *testing.T) {
 	seen := map[float64][4]uint64{}
 	var buf [5]float64
@@ -58,9 +57,8 @@ func TestAddresses(t *testing.T) {
 	}
 }
 
-// The first four moments and one tail of n normals. Each bound is 5 standard
-// errors: false-alarm rate below 6e-7 a bound, 3e-6 in all (and the seed is
-// fixed, so it fires always or never).
+// The first four moments and one tail of n normals. Each bound is 5 standard errors: false-alarm rate below 6e-7 a
+// bound, 3e-6 in all (and the seed is fixed, so it fires always or never).
 func TestNormalMoments(t *testing.T) {
 	const n = 200_000
 	s := New(7, Probe, 0)

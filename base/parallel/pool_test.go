@@ -60,8 +60,7 @@ func TestDoAllocatesNothing(t *testing.T) {
 	}
 }
 
-// A pool that no machine could use is a programmer's mistake, told before anything is
-// allocated.
+// A pool that no machine could use is a programmer's mistake, told before anything is allocated.
 func TestNewRefuses(t *testing.T) {
 	defer func() {
 		if v := recover(); v == nil {

@@ -41,8 +41,7 @@ const armSummed = armHead + `
         + relu(0.2 - norm([sum(c[0:4]) - 2, sum(s[0:4]) - 1.5]))"}
 `
 
-// The summed form of the arm's constraints fails with its reason and exit code 4;
-// the separate form passes.
+// The summed form of the arm's constraints fails with its reason and exit code 4; the separate form passes.
 func TestCheckArm(t *testing.T) {
 	dir := t.TempDir()
 	for name, text := range map[string]string{"separate.yaml": armSeparate, "summed.yaml": armSummed} {
@@ -54,9 +53,7 @@ func TestCheckArm(t *testing.T) {
 	}
 	for _, want := range []string{"all ", "sum of squares", "Write its terms as separate equalities", "avoid ",
 		"sum of ReLUs", "write its terms as separate inequalities"} {
-		if !strings.Contains(r.stdout, want) {
-			t.Errorf("no %q in\n%s", want, r.stdout)
-		}
+		testkit.Contains(t, r.stdout, want)
 	}
 	r = ok(t, dir, "check", "separate.yaml")
 	if strings.Contains(r.stdout, "FAIL  ") || !strings.Contains(r.stdout, "0 FAIL") || r.stderr != "" {
@@ -80,8 +77,7 @@ func TestCheckArm(t *testing.T) {
 	}
 }
 
-// check says what is wrong where other verbs refuse, and refuses what leaves
-// nothing to look at.
+// check says what is wrong where other verbs refuse, and refuses what leaves nothing to look at.
 func TestCheckVerb(t *testing.T) {
 	dir := t.TempDir()
 	write := func(name, text string) {
@@ -190,9 +186,7 @@ func TestUniformPriorOfFormulas(t *testing.T) {
 		"equality: [{name: sides, expr: \"x[0]^2 - 1\"}], inequality: [{name: high, expr: \"x[1] <= 1\"}, "+
 		"{name: low, expr: \"x[1] >= -1\"}]}\ntrain: {epochs: 1, batch: 4}\nnetwork: {width: 8, layers: 1}\n")
 	r := ok(t, dir, "train", "circle.yaml", "--out", "r")
-	if !strings.Contains(r.stderr, "prior: uniform, from 32 chains") {
-		t.Errorf("got %s", r.stderr)
-	}
+	testkit.Contains(t, r.stderr, "prior: uniform, from 32 chains")
 	checkMetrics(t, filepath.Join(dir, "r")) // how chains mixed is there
 	ok(t, dir, "generate", "r", "-n", "10", "-o", "s.npy")
 	r = do(t, dir, "train", "lines.yaml", "--out", "l")

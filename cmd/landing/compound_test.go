@@ -13,10 +13,9 @@ import (
 	"github.com/landing-diffusion/landing/tools/testkit"
 )
 
-// Data on a product of a torus and a sphere is looked at by the doctor, trained on with
-// a uniform prior in closed form, generated and sampled without learning, each
-// component named by its factor; then on the part of it where a formula couples the
-// factors, whose prior comes from chains or terminal states.
+// Data on a product of a torus and a sphere is looked at by the doctor, trained on with a uniform prior in closed form,
+// generated and sampled without learning, each component named by its factor; then on the part of it where a formula
+// couples the factors, whose prior comes from chains or terminal states.
 func TestProductRun(t *testing.T) {
 	dir := t.TempDir()
 	set := constraint.Product(zoo.Torus{Major: 2, Minor: 0.6}, zoo.Sphere{D: 3})
@@ -73,8 +72,7 @@ generate: {max_failed: 0.5}
 	}
 }
 
-// The file of a nested set lies beside the problem file that names it, and in the working
-// folder where a setting does.
+// The file of a nested set lies beside the problem file that names it, and in the working folder where a setting does.
 func TestNestedFile(t *testing.T) {
 	dir := t.TempDir()
 	testkit.OK(t, os.Mkdir(filepath.Join(dir, "sub"), 0o777))

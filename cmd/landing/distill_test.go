@@ -40,14 +40,9 @@ func TestDistill(t *testing.T) {
 		t.Errorf("the teacher takes %v evaluations", own["evaluations"])
 	}
 	scored := wantJSON(t, ok(t, dir, "report", "s", "--text", "-n", "100", "--json"))
-	if scored["network_evaluations"] != 4.0 {
-		t.Errorf("eval says %v evaluations", scored["network_evaluations"])
-	}
-	scored = wantJSON(t, ok(t, dir, "report", "s", "--text", "-n", "100", "--set", "generate.evaluations=1",
-		"--json"))
-	if scored["network_evaluations"] != 1.0 {
-		t.Errorf("with one evaluation eval says %v", scored["network_evaluations"])
-	}
+	testkit.Equal(t, scored["network_evaluations"], 4.0, "eval")
+	scored = wantJSON(t, ok(t, dir, "report", "s", "--text", "-n", "100", "--set", "generate.evaluations=1", "--json"))
+	testkit.Equal(t, scored["network_evaluations"], 1.0, "with one evaluation eval")
 	ok(t, dir, "generate", "s", "-n", "20", "-o", "x.npy")
 	ok(t, dir, "show", "s")
 	ok(t, dir, "report", "s", "-n", "100")

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/landing-diffusion/landing/internal/fault"
+	"github.com/landing-diffusion/landing/tools/testkit"
 	"github.com/landing-diffusion/landing/tools/testkit/process"
 )
 
@@ -91,9 +92,7 @@ func TestMessageLevels(t *testing.T) {
 		"note: x":       {Event: "message", Level: "note", Message: "x"},
 		"note x":        {Event: "message", Level: "info", Message: "note x"},
 	} {
-		if got := messageOf(line); got != want {
-			t.Errorf("%q is %+v", line, got)
-		}
+		testkit.Equal(t, messageOf(line), want, "%q", line)
 	}
 }
 

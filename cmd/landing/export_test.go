@@ -25,9 +25,8 @@ func TestExport(t *testing.T) {
 	if err != nil || m.Metadata["license"] != "mit" || len(m.Inputs) != 3 || m.Inputs[0].Type != 11 {
 		t.Errorf("%v, %v, %v", m.Metadata, m.Inputs, err)
 	}
-	if out := ok(t, dir, "export", "r", "--torch", "u").stdout; !strings.Contains(out, "class Score(torch.nn.Module)") {
-		t.Errorf("the loader is not printed:\n%s", out)
-	}
+	testkit.Contains(t, ok(t, dir, "export", "r", "--torch", "u").stdout, "class Score(torch.nn.Module)",
+		"the loader is not printed")
 	ok(t, dir, "export", "r", "--onnx", "a.onnx", "--float32", "--force")
 	if again, _ := os.ReadFile(filepath.Join(dir, "a.onnx")); len(again) == len(file) {
 		t.Error("--float32 --force changed nothing")

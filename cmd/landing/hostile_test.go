@@ -10,7 +10,6 @@ import (
 	"math"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -94,8 +93,7 @@ func TestLinksOut(t *testing.T) {
 	}
 }
 
-// With --json an error is one object on standard output, its message on standard error
-// and the exit code as without.
+// With --json an error is one object on standard output, its message on standard error and the exit code as without.
 func TestErrorsAsJSON(t *testing.T) {
 	dir := t.TempDir()
 	write := func(name, text string) {
@@ -182,8 +180,7 @@ func TestShowWithoutStatus(t *testing.T) {
 	}
 }
 
-// Control characters of files, keys and names never reach the terminal; JSON has them
-// as its own escapes.
+// Control characters of files, keys and names never reach the terminal; JSON has them as its own escapes.
 func TestControlCharacters(t *testing.T) {
 	dir := t.TempDir()
 	write := func(name, text string) {
@@ -215,9 +212,7 @@ func TestControlCharacters(t *testing.T) {
 		}
 	}
 	e := wantJSON(t, do(t, dir, "check", "key.yaml", "--json"))["error"].(map[string]any)
-	if e["key"] != "a\x1b[31m\nlanding: \u202eb" {
-		t.Errorf("got %q", e["key"])
-	}
+	testkit.Equal(t, e["key"], "a\x1b[31m\nlanding: \u202eb")
 }
 
 func TestPrintable(t *testing.T) {
@@ -228,17 +223,11 @@ func TestPrintable(t *testing.T) {
 		"\u009b31m\u202e":      `\x9b31m\u202e`,
 		"\x9b\xff":             `\x9b\xff`,
 	} {
-		if got := printable(in); got != want {
-			t.Errorf("%q: %q, want %q", in, got, want)
-		}
+		testkit.Equal(t, printable(in), want, "%q", in)
 	}
-	if got := oneLine("a\nb"); got != `a\nb` {
-		t.Errorf("got %q", got)
-	}
+	testkit.Equal(t, oneLine("a\nb"), `a\nb`)
 	joined := errors.Join(errors.New("a\nb"), errors.Join(errors.New("c"), errors.New("d")))
-	if got := lines(joined); !slices.Equal(got, []string{`a\nb`, "c", "d"}) {
-		t.Errorf("got %q", got)
-	}
+	testkit.EqualSlices(t, lines(joined), []string{`a\nb`, "c", "d"})
 }
 
 // Output without room is a failure of its own, no fault of the configuration.
@@ -249,9 +238,7 @@ func TestFull(t *testing.T) {
 		&fs.PathError{Op: "open", Path: "x", Err: syscall.ENOENT}:                                exitConfig,
 		errors.Join(&experiment.CheckError{}, &fs.PathError{Op: "write", Err: io.ErrClosedPipe}): exitCheck,
 	} {
-		if got := exitCode(err); got != want {
-			t.Errorf("%v: exit %d, want %d", err, got, want)
-		}
+		testkit.Equal(t, exitCode(err), want, "%v: exit", err)
 	}
 	full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
 	if err != nil {

@@ -34,9 +34,7 @@ func TestInit(t *testing.T) {
 	for _, want := range []string{"two.csv: 200 rows of 5 numbers (CSV)", "kind condition (4 whole numbers",
 		"norm(x[0:2]) = 1", "set        a product: 2 × circle", "wrote      problem.yaml; next: landing check " +
 			"problem.yaml"} {
-		if !strings.Contains(r.stdout, want) {
-			t.Errorf("no %q in\n%s", want, r.stdout)
-		}
+		testkit.Contains(t, r.stdout, want)
 	}
 	if n := strings.Count(r.stdout, "\n"); n > 12 || r.stderr != "" {
 		t.Errorf("%d lines, and on standard error %q", n, r.stderr)

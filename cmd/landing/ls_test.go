@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/landing-diffusion/landing/tools/testkit"
 )
 
 // ls lists what train left, in an empty folder nothing, and refuses what it does not know.
@@ -17,9 +19,7 @@ func TestLs(t *testing.T) {
 	checkMetrics(t, filepath.Join(dir, "runs", "demo-001"))
 	r := ok(t, dir, "ls")
 	for _, want := range []string{"runs/demo-001", "finished", "3/3", "not judged; of epoch 3", "demo, ULLA"} {
-		if !strings.Contains(r.stdout, want) {
-			t.Errorf("no %q in\n%s", want, r.stdout)
-		}
+		testkit.Contains(t, r.stdout, want)
 	}
 	runs := wantJSON(t, ok(t, dir, "ls", "runs", "--json"))["runs"].([]any)
 	if e := runs[0].(map[string]any); len(runs) != 1 || e["state"] != "finished" || !(e["bytes"].(float64) > 1000) ||
@@ -45,14 +45,10 @@ func TestLs(t *testing.T) {
 func TestUnits(t *testing.T) {
 	for n, want := range map[int64]string{0: "0 B", 999: "999 B", 1000: "1.0 kB", 19_600_000: "19.6 MB",
 		123_456_789: "123 MB", 5e12: "5.0 TB"} {
-		if got := byteCount(n); got != want {
-			t.Errorf("%d bytes: %s, want %s", n, got, want)
-		}
+		testkit.Equal(t, byteCount(n), want, "%d bytes", n)
 	}
 	for d, want := range map[time.Duration]string{-time.Second: "0 s", 59 * time.Second: "59 s", time.Hour: "1 h",
 		59 * time.Minute: "59 min", 47 * time.Hour: "47 h", 72 * time.Hour: "3 d"} {
-		if got := since(d); got != want {
-			t.Errorf("%v: %s, want %s", d, got, want)
-		}
+		testkit.Equal(t, since(d), want, "%v", d)
 	}
 }

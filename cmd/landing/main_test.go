@@ -19,8 +19,7 @@ import (
 	"github.com/landing-diffusion/landing/tools/testkit/process"
 )
 
-// TestMain lets the test binary stand in for the program, so that tests can kill
-// it.
+// TestMain lets the test binary stand in for the program, so that tests can kill it.
 func TestMain(m *testing.M) {
 	if os.Getenv("LANDING_TEST_MAIN") != "" {
 		main()
@@ -147,8 +146,7 @@ func TestDemo(t *testing.T) {
 	}
 }
 
-// Every verb keeps standard output for its result, one object with --json, and
-// refuses to write over what is there.
+// Every verb keeps standard output for its result, one object with --json, and refuses to write over what is there.
 func TestVerbs(t *testing.T) {
 	dir := t.TempDir()
 	demoRun(t, dir, "prior=uniform")
@@ -381,8 +379,7 @@ func TestForeignRuns(t *testing.T) {
 	dir := t.TempDir()
 	data := filepath.Join(dir, "d.csv")
 	places := func(extra string) {
-		testkit.OK(t, os.WriteFile(data, []byte("lat,lon\n"+strings.Repeat("10,20\n30,40\n-50,60\n", 10)+extra),
-			0o666))
+		testkit.OK(t, os.WriteFile(data, []byte("lat,lon\n"+strings.Repeat("10,20\n30,40\n-50,60\n", 10)+extra), 0o666))
 	}
 	places("")
 	ok(t, dir, append([]string{"train", "volcano", "--data", "d.csv", "--out", "r"}, tiny...)...)
@@ -402,8 +399,7 @@ func TestForeignRuns(t *testing.T) {
 	}
 	testkit.OK(t, os.WriteFile(config, old, 0o666))
 	testkit.OK(t, os.RemoveAll(filepath.Join(dir, "r", "checkpoints")))
-	testkit.OK(t, os.Rename(filepath.Join(dir, "other", "checkpoints"),
-		filepath.Join(dir, "r", "checkpoints")))
+	testkit.OK(t, os.Rename(filepath.Join(dir, "other", "checkpoints"), filepath.Join(dir, "r", "checkpoints")))
 	for _, verb := range []string{"report", "train"} {
 		if r := do(t, dir, verb, "r"); r.code != 3 || !strings.Contains(r.stderr, "belongs to another problem") {
 			t.Errorf("%s: exit %d, %s", verb, r.code, r.stderr)
@@ -456,9 +452,7 @@ func TestInterruptAndKill(t *testing.T) {
 		if out, err := self(t, dir, "train", name, "--workers", "1").CombinedOutput(); err != nil {
 			t.Fatalf("%v\n%s", err, out)
 		}
-		if !bytes.Equal(final(name), want) {
-			t.Errorf("%s and resumed: other weights than in one go", name)
-		}
+		testkit.EqualSlices(t, final(name), want, "%s and resumed: other weights than in one go", name)
 		records, err := os.ReadFile(filepath.Join(dir, name, "metrics.jsonl"))
 		if err != nil || bytes.Count(records, []byte("\n")) != 20 {
 			t.Errorf("%s: %d lines of metrics, want 20", name, bytes.Count(records, []byte("\n")))
@@ -474,25 +468,18 @@ func TestVolcanoRecipe(t *testing.T) {
 	for _, variant := range []string{"", "olla", "ulla-p"} {
 		args := append([]string{"train", "volcano", "--data", abs, "--json", "--variant", variant}, tiny...)
 		v := wantJSON(t, ok(t, dir, args...))
-		if v["epochs"].(float64) != 3 {
-			t.Errorf("got %v", v)
-		}
+		testkit.Equal(t, v["epochs"].(float64), 3, "got %v", v)
 	}
 }
 
 // A message names the first ten samples that failed.
 func TestNumbers(t *testing.T) {
 	all := []uint64{3, 5, 8, 9, 11, 12, 13, 20, 21, 22, 23}
-	if got := numbers(all[:10]); got != "numbers 3, 5, 8, 9, 11, 12, 13, 20, 21, 22" {
-		t.Errorf("ten: %q", got)
-	}
-	if got := numbers(all); got != "numbers 3, 5, 8, 9, 11, 12, 13, 20, 21, 22, …" {
-		t.Errorf("eleven: %q", got)
-	}
+	testkit.Equal(t, numbers(all[:10]), "numbers 3, 5, 8, 9, 11, 12, 13, 20, 21, 22", "ten")
+	testkit.Equal(t, numbers(all), "numbers 3, 5, 8, 9, 11, 12, 13, 20, 21, 22, …", "eleven")
 }
 
-// A training within a time ends trained, and says what came from the clock; times that are
-// none are refused.
+// A training within a time ends trained, and says what came from the clock; times that are none are refused.
 func TestTrainFor(t *testing.T) {
 	dir := t.TempDir()
 	fast := []string{"--set", "network.width=8", "--set", "network.layers=1", "--set", "prior=uniform", "--set",
@@ -512,9 +499,7 @@ func TestTrainFor(t *testing.T) {
 	}
 	most := wantJSON(t, ok(t, dir, append([]string{"train", "demo", "--for", "10m", "--json", "--set",
 		"train.epochs=2"}, fast...)...))
-	if most["epochs"] != 2.0 {
-		t.Errorf("%v epochs, want at most 2", most["epochs"])
-	}
+	testkit.Equal(t, most["epochs"], 2.0)
 	for _, c := range []struct {
 		args []string
 		want string
@@ -549,9 +534,7 @@ func TestResumeLonger(t *testing.T) {
 	}
 	r := copied("r")
 	out := wantJSON(t, ok(t, dir, "train", r, "--set", "train.epochs=5", "--json"))
-	if out["epochs"] != 5.0 {
-		t.Errorf("%v epochs, want 5", out["epochs"])
-	}
+	testkit.Equal(t, out["epochs"], 5.0)
 	show := wantJSON(t, ok(t, dir, "show", r, "--json"))
 	list, _ := show["manifest"].(map[string]any)["extensions"].([]any)
 	if len(list) != 1 || list[0].(map[string]any)["after_epoch"] != 3.0 {
@@ -559,9 +542,7 @@ func TestResumeLonger(t *testing.T) {
 	}
 	first := list[0].(map[string]any)["checkpoint"].(string)
 	text := ok(t, dir, "show", r).stdout
-	if !strings.Contains(text, "train.epochs=5 after epoch 3 (checkpoint "+first) {
-		t.Errorf("show says\n%s", text)
-	}
+	testkit.Contains(t, text, "train.epochs=5 after epoch 3 (checkpoint "+first, "show")
 	ok(t, dir, "generate", r, "--checkpoint", first, "-n", "10", "-o", "old.npy")
 	ok(t, dir, "generate", r, "-n", "10", "-o", "new.npy")
 	for _, c := range []struct {

@@ -44,13 +44,9 @@ func TestDataAlanine(t *testing.T) {
 
 	r := ok(t, dir, append(shortChains, "--atoms", "all", "--psi", "160:200", "--solvent", "vacuum", "-o",
 		"all.pdb")...)
-	if !strings.Contains(r.stdout, "96 frames of 22 atoms in all.pdb, how they were made in all.json") {
-		t.Errorf("%s", r.stdout)
-	}
+	testkit.Contains(t, r.stdout, "96 frames of 22 atoms in all.pdb, how they were made in all.json")
 	f := testkit.Must(files.Read(filepath.Join(dir, "all.pdb")))
-	if len(f.X) != 96*66 {
-		t.Errorf("%d numbers", len(f.X))
-	}
+	testkit.Equal(t, len(f.X), 96*66)
 	if ok(t, dir, append(shortChains, "-o", "b.npy", "--workers", "1")...); true {
 		first, _ := os.ReadFile(filepath.Join(dir, "alanine.npy"))
 		second, _ := os.ReadFile(filepath.Join(dir, "b.npy"))
@@ -60,8 +56,7 @@ func TestDataAlanine(t *testing.T) {
 	}
 }
 
-// With parameters from files the same molecule gives the same law; other molecules, and flags
-// that cannot be, are told.
+// With parameters from files the same molecule gives the same law; other molecules, and flags that cannot be, are told.
 func TestDataAlanineFaults(t *testing.T) {
 	dir := t.TempDir()
 	for name, from := range map[string]string{"a.prmtop": "dipeptide.prmtop", "a.rst7": "dipeptide.rst7"} {

@@ -83,8 +83,7 @@ func TestMeshFromRawToReport(t *testing.T) {
 	}
 }
 
-// The scaled mesh never goes over the one given, by whatever path that is named,
-// even with --force.
+// The scaled mesh never goes over the one given, by whatever path that is named, even with --force.
 func TestMeshGivenIsKept(t *testing.T) {
 	dir := t.TempDir()
 	var ply bytes.Buffer
@@ -145,8 +144,7 @@ func TestMeshFaults(t *testing.T) {
 		{2, "--batch is 100; expected a multiple of 64", []string{"make", "level-set", "good.ply", "--batch", "100"}},
 		{2, `-o is "a.npy"`, []string{"make", "level-set", "good.ply", "-o", "a.npy"}},
 		{2, "--k is 18; the mesh, cut 0 times, has 18 vertices",
-			[]string{"make", "eigenfunction", "good.ply", "--k", "18",
-				"--subdivide", "0"}},
+			[]string{"make", "eigenfunction", "good.ply", "--k", "18", "--subdivide", "0"}},
 		{2, "--k is 258; the mesh, cut 2 times, has 258 vertices", []string{"make", "eigenfunction", "good.ply", "--k",
 			"258"}},
 		{2, "--subdivide is -1; expected 0 or more",
@@ -174,9 +172,7 @@ func TestMeshFaults(t *testing.T) {
 		}
 	}
 	r := ok(t, dir, "make", "eigenfunction", "hole.ply", "--k", "2", "-n", "10")
-	if !strings.Contains(r.stderr, "warning: hole.ply: the mesh has holes: 3 edges") {
-		t.Errorf("no warning of the hole:\n%s", r.stderr)
-	}
+	testkit.Contains(t, r.stderr, "warning: hole.ply: the mesh has holes: 3 edges", "no warning of the hole")
 	// A bad fit is told, each fault in a line.
 	r = ok(t, dir, "make", "level-set", "good.ply", "-o", "bad.npz", "--steps", "1", "--batch", "128", "--width", "2",
 		"--layers", "1", "--rate", "1")
@@ -199,8 +195,7 @@ func TestMeshFaults(t *testing.T) {
 	}
 }
 
-// Every verb that uses the mesh of a level set tells its faults once, and what
-// they do; check has them in its table.
+// Every verb that uses the mesh of a level set tells its faults once, and what they do; check has them in its table.
 func TestFaultsOfSetMesh(t *testing.T) {
 	dir := t.TempDir()
 	write := func(name string, m *mesh.Mesh) {

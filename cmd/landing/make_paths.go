@@ -184,12 +184,13 @@ func (a *app) prepareArm(o *armOptions, name string) error {
 	set, ok := constraint.As[*trajectory.Set](proc.Set)
 	if _, beside := constraint.Free(proc.Set); beside {
 		return &usageError{fmt.Errorf("%s has a condition (%s) that its set does not know of; expected one of places "+
-			"that the set leaves open, since the planner has no other numbers", name, strings.Join(p.Given(), ", "))}
+			"that the set leaves open, since the planner has no other numbers",
+			name, strings.Join(p.Condition.Columns, ", "))}
 	}
 	if !ok {
 		return &usageError{fmt.Errorf("the set of %s is %s; expected kind arm", name, constraint.Name(proc.Set))}
 	}
-	o.Set, o.Spec, o.columns = set, set.Spec(), p.Given()
+	o.Set, o.Spec, o.columns = set, set.Spec(), p.Condition.Columns
 	if o.Spec.Form == trajectory.Separate { // of sums, the parts are what rows keep
 		o.Set = proc.Set
 	}

@@ -44,9 +44,7 @@ func TestDataArm(t *testing.T) {
 	ok(t, dir, "make", "arm", "-n", "2", "--near", "p.npy", "--sd", "0", "-o", "n.npy")
 	n := testkit.Must(arrayfile.ReadNPY(filepath.Join(dir, "n.npy")))
 	for j := range 14 {
-		if math.Abs(n.Float64[j]-x.Float64[j]) > 1e-9 {
-			t.Errorf("a start that is not drawn about its row: %v, %v", n.Float64[j], x.Float64[j])
-		}
+		testkit.Near(t, n.Float64[j], x.Float64[j], 1e-9, "a start that is not drawn about its row")
 	}
 }
 

@@ -10,8 +10,7 @@ import (
 	"github.com/landing-diffusion/landing/base/arrayfile"
 )
 
-// landing make so writes what its flags say, the same bytes each time, and never
-// over a file.
+// landing make so writes what its flags say, the same bytes each time, and never over a file.
 func TestDataSO(t *testing.T) {
 	dir := t.TempDir()
 	flags := []string{"make", "so", "--size", "4", "--modes", "2", "-n", "30", "--seed", "5"}

@@ -26,8 +26,7 @@ func TestSampleTells(t *testing.T) {
 		{"sphere.yaml", "splitting", "", `^step 0.2$`},
 		{"sphere.yaml", "chmc", "[9, 0, 0]", `^step 0.2; Metropolis refused [1-9][0-9.]* % of moves$`},
 	} {
-		args := []string{"mcmc", c.problem, "--force", "--set", "sample.leaps=1", "--set",
-			"sample.method=" + c.method}
+		args := []string{"mcmc", c.problem, "--force", "--set", "sample.leaps=1", "--set", "sample.method=" + c.method}
 		if c.potential != "" {
 			args = append(args, "--set", "potential.kind=linear", "--set", "potential.b="+c.potential)
 		}

@@ -11,8 +11,7 @@ import (
 	"github.com/landing-diffusion/landing/tools/testkit"
 )
 
-// A figure from data in the binary, small: cells are run once, rows and pages are left, and a second call runs
-// nothing.
+// A figure from data in the binary, small: cells are run once, rows and pages are left, and a second call runs nothing.
 func TestPaper(t *testing.T) {
 	dir := t.TempDir()
 	small := []string{"paper", "demo", "--only", "demo/ULLA/N=20,demo/ULLA-P/N=20", "--for", "0", "--set",
@@ -29,9 +28,7 @@ func TestPaper(t *testing.T) {
 	for _, want := range []string{"method, N →  20", "OLLA         –", "ULLA-P       0.", "ULLA         0.",
 		"Training of each network: the recipe's own epochs, ", "Forward paths that lost a projection, %",
 		"page: " + filepath.Join("p", "demo.html")} {
-		if !strings.Contains(first.stdout, want) {
-			t.Errorf("no %q in\n%s", want, first.stdout)
-		}
+		testkit.Contains(t, first.stdout, want)
 	}
 	table := filepath.Join(dir, "p", "rows.json")
 	rows, err := os.ReadFile(table)
@@ -54,9 +51,7 @@ func TestPaper(t *testing.T) {
 	if again, err := os.ReadFile(table); err != nil || !bytes.Equal(again, rows) {
 		t.Errorf("%v: other rows\n%s\n%s", err, again, rows)
 	}
-	if len(third["tables"].([]any)) != 2 {
-		t.Errorf("%v", third)
-	}
+	testkit.Equal(t, len(third["tables"].([]any)), 2, "%v", third)
 
 	whole := ok(t, dir, "paper", "demo", "--dry-run", "--for", "1m", "--only", "demo/ULLA/N=20$")
 	if below := ok(t, dir, "paper", "demo", "--dry-run", "--for", "1m", "--only", "demo/ULLA"); strings.Count(
@@ -88,8 +83,7 @@ func TestPaperRefuses(t *testing.T) {
 			"demo/ULLA$"}},
 		{exitUsage, "--for is 10ms; expected 0 or a time from 1s", []string{"demo", "--for", "10ms"}},
 		{exitUsage, "--out is empty", []string{"demo", "--out", ""}},
-		{exitConfig, "demo-OLLA-P-N=40-900s-s1", []string{"demo",
-			"--set", "network.width=0"}},
+		{exitConfig, "demo-OLLA-P-N=40-900s-s1", []string{"demo", "--set", "network.width=0"}},
 		{exitConfig, "24 cells cannot be, and nothing was run", []string{"demo", "--set", "network.octaves_of=start",
 			"--set", "process.steps=0"}},
 		{exitUsage, "--seeds is -1", []string{"demo", "--seeds", "-1"}},

@@ -1,11 +1,9 @@
 package main
 
 import (
-	"bytes"
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"testing"
 
 	"github.com/landing-diffusion/landing/domain/dataset"
@@ -23,9 +21,7 @@ func TestParquet(t *testing.T) {
 	file := func(name string) []byte {
 		return testkit.Must(os.ReadFile(filepath.Join(dir, name)))
 	}
-	if !bytes.Equal(file("a.parquet"), file("b.parquet")) {
-		t.Error("the bytes depend on the workers")
-	}
+	testkit.EqualSlices(t, file("a.parquet"), file("b.parquet"), "the bytes depend on the workers")
 	p := testkit.Must(dataset.ReadPoints(filepath.Join(dir, "a.parquet")))
 	q, err := dataset.ReadPoints(filepath.Join(dir, "a.npy"))
 	if err != nil || !slices.Equal(p.X, q.X) {
@@ -35,16 +31,10 @@ func TestParquet(t *testing.T) {
 		ok(t, dir, "generate", "r", "-n", "300", "-o", "c.parquet", "--shard", share)
 	}
 	ok(t, dir, "merge", "c.parquet.parts")
-	if !bytes.Equal(file("a.parquet"), file("c.parquet")) {
-		t.Error("parts have other bytes than the whole")
-	}
+	testkit.EqualSlices(t, file("a.parquet"), file("c.parquet"), "parts have other bytes than the whole")
 	v := wantJSON(t, ok(t, dir, "report", "r", "--text", "--samples", "a.parquet", "--json"))
-	if v["samples"] != 300.0 {
-		t.Errorf("eval of a Parquet file: %v samples", v["samples"])
-	}
+	testkit.Equal(t, v["samples"], 300.0, "eval of a Parquet file")
 	out := ok(t, dir, "init", "a.parquet", "-o", "p.yaml").stdout
-	if !strings.Contains(out, "Parquet, float64") {
-		t.Errorf("init says:\n%s", out)
-	}
+	testkit.Contains(t, out, "Parquet, float64", "init")
 	ok(t, dir, append([]string{"train", "p.yaml", "--out", "s", "--set", "train.max_seconds=0"}, tiny...)...)
 }

@@ -13,9 +13,8 @@ import (
 	"github.com/landing-diffusion/landing/tools/testkit"
 )
 
-// The paper's RDDPM is a variant of the recipes on the earth and on SO(10): projected at
-// each of 400 steps, which a short training takes without losing a path, and generation
-// without losing a sample.
+// The paper's RDDPM is a variant of the recipes on the earth and on SO(10): projected at each of 400 steps, which a
+// short training takes without losing a path, and generation without losing a sample.
 func TestRDDPM(t *testing.T) {
 	if testing.Short() {
 		t.Skip("windows are fitted to paths of 400 steps")

@@ -60,9 +60,7 @@ func TestDrawnByOtherKeys(t *testing.T) {
 			"drawn_by"} {
 			a, _ := json.Marshal(scored[key])
 			b, _ := json.Marshal(drawn[key])
-			if !bytes.Equal(a, b) {
-				t.Errorf("%s, %s: of the file %.200s, drawn %.200s", file, key, a, b)
-			}
+			testkit.EqualSlices(t, a, b, "%s, %s: of the file", file, key)
 		}
 	}
 	if r := ok(t, dir, "report", "r", "--text", "--samples", "fewer.npy"); !strings.Contains(r.stdout,
@@ -118,9 +116,7 @@ func TestReportsByOtherKeys(t *testing.T) {
 	ok(t, dir, "report", "r", "-n", "40")
 	page := wantJSON(t, ok(t, dir, "report", "r", "-n", "40", "--set", "process.steps=20", "--set", "prior=uniform",
 		"--json"))["report"].(string)
-	if want := filepath.Join("r", "drawn", "steps=20,prior=uniform", "report.html"); page != want {
-		t.Errorf("the report is %s, want %s", page, want)
-	}
+	testkit.Equal(t, page, filepath.Join("r", "drawn", "steps=20,prior=uniform", "report.html"), "the report")
 	html, err := os.ReadFile(filepath.Join(dir, page))
 	if err != nil || !bytes.Contains(html, []byte("Drawn by other keys than those of training: process.steps=20, "+
 		"prior=uniform.")) || !bytes.Contains(html, []byte("landing report r --text --set process.steps=20")) {
@@ -146,7 +142,5 @@ func TestDrawnBy(t *testing.T) {
 		{Key: "process.options.penalty", Value: 100.0}, {Key: "process.steps", Value: 50, Own: 50}})
 	want := "process.method=lagrangian (the run's: euclidean), process.options.penalty=100 (the run has none), " +
 		"process.steps=50"
-	if got != want {
-		t.Errorf("%q, want %q", got, want)
-	}
+	testkit.Equal(t, got, want)
 }

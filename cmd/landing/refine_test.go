@@ -57,16 +57,14 @@ prior: empirical
 	ok(t, dir, "train", "p.yaml", "--data", "near.npy")
 	for _, ext := range []string{"pdb", "dcd", "sdf", "xyz"} {
 		r := ok(t, dir, "generate", "runs/bent-001", "-n", "3", "-o", "out."+ext)
-		if told := strings.Contains(r.stderr, "note: out."+ext+` rounds coordinates: in it "`); told != (ext != "xyz") {
-			t.Errorf("%s: %s", ext, r.stderr)
-		}
+		testkit.Equal(t, strings.Contains(r.stderr, "note: out."+ext+` rounds coordinates: in it "`), (ext != "xyz"),
+			"%s: %s", ext, r.stderr)
 	}
 	out, err := os.ReadFile(filepath.Join(dir, "out.pdb"))
 	if err != nil || !strings.Contains(string(out), "  C3  LIG     1 ") || strings.Count(string(out), "MODEL") != 3 {
 		t.Errorf("%s, %v", out, err)
 	}
-	if v := wantJSON(t, ok(t, dir, "refine", "p.yaml", "--data", "all.pdb", "-o", "b.xyz",
-		"--json")); v["points"] !=
+	if v := wantJSON(t, ok(t, dir, "refine", "p.yaml", "--data", "all.pdb", "-o", "b.xyz", "--json")); v["points"] !=
 		40.0 || v["file"] != "b.xyz" || v["kept"].(float64) < 10 {
 		t.Errorf("%v", v)
 	}

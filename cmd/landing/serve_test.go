@@ -129,9 +129,7 @@ func TestServe(t *testing.T) {
 			}
 		}
 	}
-	if got := until(200, "0123456789abcdef"); !bytes.Equal(got, want) {
-		t.Error("not the bytes of generate")
-	}
+	testkit.EqualSlices(t, until(200, "0123456789abcdef"), want, "not the bytes of generate")
 	var info serve.RunInfo
 	b := get("/v1/runs/runs.one", "0123456789abcdef")
 	if err := json.Unmarshal(b, &info); err != nil || info.State != "finished" || info.Good == nil ||
@@ -143,9 +141,7 @@ func TestServe(t *testing.T) {
 	testkit.OK(t, os.WriteFile(filepath.Join(dir, "tokens"), []byte("bob fedcba9876543210\n"), 0o600))
 	testkit.OK(t, cmd.Process.Signal(syscall.SIGHUP))
 	until(401, "0123456789abcdef")
-	if got := until(200, "fedcba9876543210"); !bytes.Equal(got, want) {
-		t.Error("after SIGHUP: not the bytes of generate")
-	}
+	testkit.EqualSlices(t, until(200, "fedcba9876543210"), want, "after SIGHUP: not the bytes of generate")
 	testkit.OK(t, cmd.Process.Signal(syscall.SIGTERM))
 	if err := cmd.Wait(); err != nil {
 		t.Errorf("after SIGTERM: %v\n%s", err, log.String())

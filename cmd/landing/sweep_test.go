@@ -110,13 +110,10 @@ func ends(t *testing.T, dir string) map[string][]byte {
 
 func sameEnds(t *testing.T, got, want map[string][]byte, seed uint64) {
 	t.Helper()
-	if len(got) != len(want) {
-		t.Errorf("%d files, want %d", len(got), len(want))
-	}
+	testkit.Equal(t, len(got), len(want))
 	for name, data := range want {
-		if !bytes.Equal(got[name], data) {
-			t.Errorf("%s: other bytes than of a sweep that was left alone (moments drawn from %d)", name, seed)
-		}
+		testkit.EqualSlices(t, got[name], data,
+			"%s: other bytes than of a sweep that was left alone (moments drawn from %d)", name, seed)
 	}
 }
 
@@ -167,9 +164,7 @@ func TestSweepShards(t *testing.T) {
 	run := filepath.Join("whole", "runs", "demo-ULLA-1epochs-s3")
 	testkit.OK(t, os.Remove(filepath.Join(dir, run, "evaluation.json")))
 	first := ok(t, dir, "compare", run, filepath.Join("whole", "runs", "demo-ULLA-1epochs-s4"), "--json")
-	if !strings.Contains(first.stderr, "kept as evaluation.json") {
-		t.Errorf("got %s", first.stderr)
-	}
+	testkit.Contains(t, first.stderr, "kept as evaluation.json")
 	kept := testkit.Must(os.ReadFile(filepath.Join(dir, run, "evaluation.json")))
 	again := ok(t, dir, "compare", run, filepath.Join("whole", "runs", "demo-ULLA-1epochs-s4"), "--json")
 	if again.stdout != first.stdout || strings.Contains(again.stderr, "kept as") {
@@ -179,9 +174,7 @@ func TestSweepShards(t *testing.T) {
 		t.Errorf("the evaluation was written over: %v", err)
 	}
 	r := ok(t, dir, "report", run, "-n", "20")
-	if !strings.Contains(r.stderr, "evaluation.json was of 1679 samples of seed 3; it is now of 20 of seed 3") {
-		t.Errorf("got %s", r.stderr)
-	}
+	testkit.Contains(t, r.stderr, "evaluation.json was of 1679 samples of seed 3; it is now of 20 of seed 3")
 	v = wantJSON(t, ok(t, dir, "compare", run, "--json"))
 	line := v["groups"].([]any)[0].(map[string]any)["lines"].([]any)[0].(map[string]any)
 	if row := line["entries"].([]any)[0].(map[string]any)["row"].(map[string]any); row["samples"] != 20.0 {
@@ -269,9 +262,7 @@ func TestSweepFaults(t *testing.T) {
 		strings.Contains(r.stderr, "[2 of 2]") {
 		t.Errorf("--retry: exit %d, %s", r.code, r.stderr)
 	}
-	if text := ok(t, dir, "compare", "sweeps/short").stdout; !strings.Contains(text, "0 of 1") {
-		t.Errorf("got %s", text)
-	}
+	testkit.Contains(t, ok(t, dir, "compare", "sweeps/short").stdout, "0 of 1")
 	testkit.OK(t, os.WriteFile(filepath.Join(dir, "f.yaml"),
 		[]byte(strings.Replace(failing, "width: 8", "width: 9", 1)), 0o666))
 	if r := do(t, dir, "sweep", "f.yaml"); r.code != 3 || !strings.Contains(r.stderr, "with another task") {

@@ -26,9 +26,7 @@ func TestNumbers(t *testing.T) {
 	}
 	got := make([]float64, 10)
 	n.Values(got, []float64{0, 2, 3, 4, -1, 0, 5, 6}, 2)
-	if want := []float64{math.Pi / 2, 0, 8, 3, 4, math.Pi, -5, 0, 5, 6}; !slices.Equal(got, want) {
-		t.Errorf("values %v, want %v", got, want)
-	}
+	testkit.EqualSlices(t, got, []float64{math.Pi / 2, 0, 8, 3, 4, math.Pi, -5, 0, 5, 6}, "values")
 }
 
 // Faults name the entry, and the place in its formula.

@@ -27,9 +27,7 @@ func TestPotential(t *testing.T) {
 			for i := range 2 {
 				a, b, c := x[3*i], x[3*i+1], x[3*i+2]
 				for j, want := range []float64{math.Cos(a) * b * b, 2 * math.Sin(a) * b, -math.Exp(-c)} {
-					if math.Abs(grad[3*i+j]-want) > 1e-14*(1+math.Abs(want)) {
-						t.Errorf("∂%d at point %d: %v, want %v", j, i, grad[3*i+j], want)
-					}
+					testkit.Near(t, grad[3*i+j], want, 1e-14*(1+math.Abs(want)), "∂%d at point %d", j, i)
 				}
 				if want := math.Sin(a)*b*b + math.Exp(-c); math.Abs(value[i]-want) > 1e-14*(1+math.Abs(want)) {
 					t.Errorf("f at point %d: %v, want %v", i, value[i], want)

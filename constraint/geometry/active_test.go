@@ -82,8 +82,7 @@ func distance(a, b []float64) (s float64) {
 	return math.Sqrt(s)
 }
 
-// On a box the projection clips, wherever the base point is; a margin moves the
-// clipped faces in and no others.
+// On a box the projection clips, wherever the base point is; a margin moves the clipped faces in and no others.
 func TestProjectBox(t *testing.T) {
 	s := box(4)
 	for i := range uint64(100) {
@@ -105,9 +104,8 @@ func TestProjectBox(t *testing.T) {
 	}
 }
 
-// On a half-space {a·x ≤ e} the projection is y − max(a·y − e, 0) a/‖a‖², with
-// the multiplier's sign: a proposal inside is not pulled to the wall even from a
-// base point beyond it.
+// On a half-space {a·x ≤ e} the projection is y − max(a·y − e, 0) a/‖a‖², with the multiplier's sign: a proposal inside
+// is not pulled to the wall even from a base point beyond it.
 func TestProjectHalfSpace(t *testing.T) {
 	a, e := []float64{3, -4, 12}, 2.0
 	s := makeSet(3, 0, half(e, a...))
@@ -123,8 +121,7 @@ func TestProjectHalfSpace(t *testing.T) {
 	}
 }
 
-// On the simplex the projection is max(y − θ, 0) with θ from sorting; far points
-// go to its corners.
+// On the simplex the projection is max(y − θ, 0) with θ from sorting; far points go to its corners.
 func TestProjectSimplex(t *testing.T) {
 	for _, d := range []int{2, 3, 6} {
 		s := simplex(d)
@@ -156,8 +153,7 @@ func TestProjectSimplex(t *testing.T) {
 	}
 }
 
-// On the cap {‖x‖ = 1, x₂ ≥ c} a proposal below the rim goes to the root of a
-// quadratic, one above as on the sphere.
+// On the cap {‖x‖ = 1, x₂ ≥ c} a proposal below the rim goes to the root of a quadratic, one above as on the sphere.
 func TestProjectCap(t *testing.T) {
 	const c = 0.3
 	sphere := func(x []float64) (float64, []float64) {
@@ -403,9 +399,8 @@ func TestMarginWithoutRoom(t *testing.T) {
 	}
 }
 
-// A violation of 1e-9 is removed as one of 1 is; a proposal on the wall itself
-// counts as reaching it; one nearer than the margin is left alone, also by a
-// block that has pushed it before; a slack inequality without gradient does not
+// A violation of 1e-9 is removed as one of 1 is; a proposal on the wall itself counts as reaching it; one nearer than
+// the margin is left alone, also by a block that has pushed it before; a slack inequality without gradient does not
 // matter.
 func TestProjectAtTheWall(t *testing.T) {
 	flat := func(x []float64) (float64, []float64) { return -1, []float64{0, 0} }
@@ -422,8 +417,7 @@ func TestProjectAtTheWall(t *testing.T) {
 	}
 }
 
-// Outside a ball Newton's first iterate goes too far: the point is brought back
-// to g = 0, where its multiplier belongs.
+// Outside a ball Newton's first iterate goes too far: the point is brought back to g = 0, where its multiplier belongs.
 func TestProjectOntoABall(t *testing.T) {
 	s := makeSet(2, 0, func(x []float64) (float64, []float64) {
 		return 0.25 - dense.Dot4(x, x), []float64{-2 * x[0], -2 * x[1]}

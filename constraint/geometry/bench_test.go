@@ -11,8 +11,7 @@ import (
 	"github.com/landing-diffusion/landing/tools/testkit/sets"
 )
 
-// BenchmarkEvaluation times one evaluation of the geometry, At, Tangent and
-// Landing, in ns a point.
+// BenchmarkEvaluation times one evaluation of the geometry, At, Tangent and Landing, in ns a point.
 func BenchmarkEvaluation(b *testing.B) {
 	run := func(name string, s constraint.Set, x []float64) {
 		b.Run(name, func(b *testing.B) {

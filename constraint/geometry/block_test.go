@@ -12,8 +12,7 @@ import (
 	"github.com/landing-diffusion/landing/tools/testkit/sets"
 )
 
-// formula is a set of components given by functions of one point that return a
-// value and a gradient.
+// formula is a set of components given by functions of one point that return a value and a gradient.
 type formula struct {
 	d, m  int
 	names []string
@@ -81,8 +80,7 @@ func at(t *testing.T, s constraint.Set, ε float64, x ...float64) *tested {
 	return b
 }
 
-// A squared constraint has no gradient on Σ: an error with its name, not a
-// projector that lets go of Σ.
+// A squared constraint has no gradient on Σ: an error with its name, not a projector that lets go of Σ.
 func TestSquaredConstraint(t *testing.T) {
 	s := formula{3, 2, []string{"good", "square"}, []func([]float64) (float64, []float64){plane(1, 0, 0, 0),
 		squared(plane(0, 1, 0, 1))}}
@@ -108,9 +106,7 @@ func TestDependentConstraints(t *testing.T) {
 	a.Landing(la)
 	b.Landing(lb)
 	for j := range la {
-		if math.Abs(la[j]-lb[j]) > 1e-14 {
-			t.Errorf("landing %v, alone %v", lb, la)
-		}
+		testkit.Near(t, la[j], lb[j], 1e-14, "landing %v, alone %v", lb, la)
 	}
 	conflict := formula{3, 2, []string{"at 0", "at 1"}, []func([]float64) (float64, []float64){plane(1, 0, 0, 0),
 		plane(1, 0, 0, 1)}}
@@ -238,8 +234,7 @@ func TestNewton(t *testing.T) {
 	}
 }
 
-// A block's rows do not depend on each other, with inequalities switching rows
-// of J on and off.
+// A block's rows do not depend on each other, with inequalities switching rows of J on and off.
 func TestRowsAreIndependent(t *testing.T) {
 	s := formula{3, 1, []string{"h", "g", "k"}, []func([]float64) (float64, []float64){plane(1, 2, 3, 0),
 		plane(0, 1, 0, 0), plane(1, 1, 1, 0.5)}}

@@ -77,8 +77,7 @@ func TestProjectWithClosedForm(t *testing.T) {
 	}
 }
 
-// A point where the closed form does not hold is factored, beside others where
-// it does.
+// A point where the closed form does not hold is factored, beside others where it does.
 func TestIrregularPoints(t *testing.T) {
 	s := orthogonal(t, 3)
 	x := haar(s, 3, 0.1)
@@ -104,9 +103,7 @@ func TestIrregularPoints(t *testing.T) {
 		f(b, got)
 		f(whole, want)
 		for i := range want {
-			if math.Abs(got[i]-want[i]) > 1e-12*(1+math.Abs(want[i])) {
-				t.Errorf("%s: place %d is %v, factored %v", name, i, got[i], want[i])
-			}
+			testkit.Near(t, got[i], want[i], 1e-12*(1+math.Abs(want[i])), "%s: place %d", name, i)
 		}
 	}
 	quick := newTested(noRetract{s}, 3, 0)
@@ -119,15 +116,12 @@ func TestIrregularPoints(t *testing.T) {
 			t.Errorf("point %d is projected to %v (%v), factored %v (%v)", i, got[9*i:9*i+9], okA[i], want[9*i:9*i+9],
 				okB[i])
 		}
-		if b.Rank(i) != whole.Rank(i) {
-			t.Errorf("rank %d, factored %d", b.Rank(i), whole.Rank(i))
-		}
+		testkit.Equal(t, b.Rank(i), whole.Rank(i), "rank")
 	}
 }
 
-// The geometry is that of the last call of At: points that change afterwards do
-// not change it, a call with the same memory or with a point nearly the same is
-// evaluated anew, and after an error there is none.
+// The geometry is that of the last call of At: points that change afterwards do not change it, a call with the same
+// memory or with a point nearly the same is evaluated anew, and after an error there is none.
 func TestNoStaleGeometry(t *testing.T) {
 	for name, set := range map[string]constraint.Set{
 		"one": sets.Plain(zoo.Sphere{D: 3}), "retraction": zoo.Sphere{D: 3}, "box": box(3),
@@ -181,8 +175,7 @@ func everything(b *tested, d int) [][]float64 {
 	return [][]float64{append([]float64(nil), b.Values()...), tangent, landing, y}
 }
 
-// At the rim of a spherical cap 𝓗 is the curvature of the rim, a circle; above
-// it, that of the sphere.
+// At the rim of a spherical cap 𝓗 is the curvature of the rim, a circle; above it, that of the sphere.
 func TestCurvatureOfTheRim(t *testing.T) {
 	s := testkit.Must(zoo.NewCap([]float64{0, 0, 1}, 0.6))
 	for _, c := range []struct{ x, want []float64 }{
@@ -199,8 +192,7 @@ func TestCurvatureOfTheRim(t *testing.T) {
 	}
 }
 
-// A set with a closed form takes no room for Jacobians and their systems before a
-// point needs them.
+// A set with a closed form takes no room for Jacobians and their systems before a point needs them.
 func TestClosedFormTakesLittleRoom(t *testing.T) {
 	const n, rows = 60, 2
 	s := orthogonal(t, n)
@@ -216,13 +208,10 @@ func TestClosedFormTakesLittleRoom(t *testing.T) {
 	if bytes := after.TotalAlloc - before.TotalAlloc; !ok[0] || bytes > uint64(8*m*m/2) {
 		t.Errorf("%d bytes, more than half of one matrix of %d×%d; projected %v", bytes, m, m, ok)
 	}
-	if JacobianSize(s) != m*n*n {
-		t.Errorf("a Jacobian of %d numbers, want %d", JacobianSize(s), m*n*n)
-	}
+	testkit.Equal(t, JacobianSize(s), m*n*n, "a Jacobian")
 }
 
-// Points for which the chord iteration is too slow go back to their proposals, for
-// Newton's method to start afresh.
+// Points for which the chord iteration is too slow go back to their proposals, for Newton's method to start afresh.
 func TestChordGivesUpWhole(t *testing.T) {
 	const k = 20
 	s := noRetract{orthogonal(t, 4)}

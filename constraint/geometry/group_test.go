@@ -11,11 +11,9 @@ import (
 	"github.com/landing-diffusion/landing/tools/testkit/sets"
 )
 
-// steps is a chain of blocks of 2k coordinates (c_0 … c_{k−1}, s_0 … s_{k−1}),
-// as the joints of an arm at each of its time steps: k equalities c² + s² = 1,
-// more ones that couple all of a block, and one inequality a block that bounds
-// Σc, or none. Components are ordered by kind, so blocks interleave. The last
-// coordinates may belong to no component.
+// steps is a chain of blocks of 2k coordinates (c_0 … c_{k−1}, s_0 … s_{k−1}), as the joints of an arm at each of its
+// time steps: k equalities c² + s² = 1, more ones that couple all of a block, and one inequality a block that bounds
+// Σc, or none. Components are ordered by kind, so blocks interleave. The last coordinates may belong to no component.
 type steps struct {
 	blocks, k, more int
 	wall            float64 // of Σc; +Inf for none
@@ -46,8 +44,7 @@ func (s steps) Inequalities() []string {
 	return make([]string, s.blocks)
 }
 
-// each calls f for every component with its block and kind: unit j < k, more,
-// wall < 0.
+// each calls f for every component with its block and kind: unit j < k, more, wall < 0.
 func (s steps) each(f func(comp, block, kind int)) {
 	comp := 0
 	for t := range s.blocks {
@@ -88,8 +85,7 @@ func (s steps) Support() (out [][]int) {
 	return out
 }
 
-// gradient writes a component's derivatives along its support and returns its
-// value.
+// gradient writes a component's derivatives along its support and returns its value.
 func (s steps) gradient(g, x []float64, kind int) (v float64) {
 	switch {
 	case kind < 0:
@@ -197,8 +193,7 @@ func (s steps) near1(n int) []float64 {
 	return x
 }
 
-// Factored by groups, everything is what the whole factorisation gives, to
-// round-off; and a row is the same alone.
+// Factored by groups, everything is what the whole factorisation gives, to round-off; and a row is the same alone.
 func TestGroups(t *testing.T) {
 	for _, s := range []steps{{3, 4, 1, math.Inf(1), 1}, {4, 3, 2, 0.3, 2}, {1, 3, 1, 0.5, 0}} {
 		const n = 6
@@ -256,9 +251,7 @@ func TestGroups(t *testing.T) {
 		if reached < n/2 {
 			t.Errorf("%+v: %d of %d rows have a projection", s, reached, n)
 		}
-		if got := Groups(s); got != s.blocks {
-			t.Errorf("%+v falls into %d groups", s, got)
-		}
+		testkit.Equal(t, Groups(s), s.blocks, "%+v falls into", s)
 		for i := range n {
 			alone := results(s, x[i*d:(i+1)*d], y[i*d:(i+1)*d], v[i*d:(i+1)*d], u[i*c:(i+1)*c], 1)
 			for name, a := range alone {
@@ -282,13 +275,9 @@ func TestGroupsFollowTheGraph(t *testing.T) {
 	for _, g := range groups {
 		comps, coords = append(comps, g.comp), append(coords, g.coord)
 	}
-	if got := fmt.Sprint(comps, coords); got != want {
-		t.Errorf("groups %s, want %s", got, want)
-	}
+	testkit.Equal(t, fmt.Sprint(comps, coords), want, "groups")
 	// Rows {0,2}, {4}, {3,5}, {2,3}, {1} among matrices of 3×4, 1×1, 1×1.
-	if got := fmt.Sprint(place); got != "[0 1 12 6 7 9 10 13]" {
-		t.Errorf("packed derivatives go to %s", got)
-	}
+	testkit.Equal(t, fmt.Sprint(place), "[0 1 12 6 7 9 10 13]", "packed derivatives go")
 }
 
 type sparseSupport struct {

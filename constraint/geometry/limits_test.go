@@ -12,9 +12,8 @@ import (
 	"github.com/landing-diffusion/landing/tools/testkit"
 )
 
-// woven has equalities x₀²x₁ − 1 and x₂ sin x₃ − 1/2 and the inequality x₀x₁ ≤ 1, which belongs to
-// the first one's group; x₄ is of no component. It says its support, and Hessian products
-// along it.
+// woven has equalities x₀²x₁ − 1 and x₂ sin x₃ − 1/2 and the inequality x₀x₁ ≤ 1, which belongs to the first one's
+// group; x₄ is of no component. It says its support, and Hessian products along it.
 type woven struct{ held []int }
 
 func (woven) Dim() int               { return 5 }
@@ -202,9 +201,7 @@ func TestUntouchedCoordinates(t *testing.T) {
 				t.Errorf("%s: coordinate %d of the normals is %v and %v", name, j, landing[j], normal[j])
 			}
 			if want := v[j]; slices.Contains(held, j) {
-				if tangent[j] != 0 {
-					t.Errorf("%s: held coordinate %d moves by %v", name, j, tangent[j])
-				}
+				testkit.Equal(t, tangent[j], 0, "%s: held coordinate %d moves", name, j)
 			} else if !touched[j] && tangent[j] != want || math.IsNaN(tangent[j]) {
 				t.Errorf("%s: tangent %d is %v of %v", name, j, tangent[j], want)
 			}
@@ -388,8 +385,7 @@ func TestErrorsOfPoints(t *testing.T) {
 	}
 }
 
-// What projections need of the base points is the same of one gradient as of its
-// factorisation, at every row.
+// What projections need of the base points is the same of one gradient as of its factorisation, at every row.
 func TestBases(t *testing.T) {
 	const d, n = 4, 3
 	s := makeSet(d, 1, quadric(d, 3))
@@ -523,9 +519,8 @@ func TestActiveLimits(t *testing.T) {
 		}
 		one := newActive(1, 1)
 		one.size[0], one.res[0] = 1, 1
-		if ok := one.enter(0, &group{c: 1, d: 1}, []float64{1}, []float64{sine}); ok != (want == 2) {
-			t.Errorf("a wall at %v of its normal enters: %v", sine, ok)
-		}
+		testkit.Equal(t, one.enter(0, &group{c: 1, d: 1}, []float64{1}, []float64{sine}), want == 2,
+			"a wall at %v of its normal enters", sine)
 	}
 	s := makeSet(2, 0, half(1, 1, 0), half(0, 0, 1))
 	for v, want := range map[float64]float64{0x1p-50: 0x1p-50, 1.25 * 0x1p-50: 0} {
@@ -602,9 +597,7 @@ func TestDescendEnds(t *testing.T) {
 	}
 	for h, want := range map[float64]bool{3e-9: true, 3.1e-9: false} { // 1 + |−4·0.5| = 3
 		s := NewSolver(makeSet(2, 1, func([]float64) (float64, []float64) { return h, []float64{0.5, 0} }), 0)
-		if got := s.arrived([]float64{-4, 7}, 1e-9); got != want {
-			t.Errorf("an excess of %v has arrived: %v", h, got)
-		}
+		testkit.Equal(t, s.arrived([]float64{-4, 7}, 1e-9), want, "an excess of %v has arrived", h)
 	}
 }
 

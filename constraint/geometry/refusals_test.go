@@ -8,11 +8,11 @@ import (
 
 	"github.com/landing-diffusion/landing/constraint"
 	"github.com/landing-diffusion/landing/constraint/zoo"
+	"github.com/landing-diffusion/landing/tools/testkit"
 )
 
-// A block refuses by name what it has no room for, more points than rows or fewer numbers than
-// points need, whatever its geometry, and takes as many as there is room for; numbers behind the
-// points are not looked at.
+// A block refuses by name what it has no room for, more points than rows or fewer numbers than points need, whatever
+// its geometry, and takes as many as there is room for; numbers behind the points are not looked at.
 func TestRoomOfBlocks(t *testing.T) {
 	refusal := func(f func()) (message string) {
 		defer func() {
@@ -58,14 +58,10 @@ func TestRoomOfBlocks(t *testing.T) {
 func TestErrorsTell(t *testing.T) {
 	rank := &RankError{Row: 4, Component: "knot", Norm: 1.5e-20}
 	for _, part := range []string{`constraint "knot"`, "norm 1.5e-20", "point 4", "write it without squares"} {
-		if !strings.Contains(rank.Error(), part) {
-			t.Errorf("%v, want %q", rank, part)
-		}
+		testkit.Contains(t, rank.Error(), part, "%v", rank)
 	}
 	lost := &NonFiniteError{Row: 2, Component: "tube", Value: -3}
-	if got, want := lost.Error(), `constraint "tube" is not finite (-3) at point 2`; got != want {
-		t.Errorf("%s, want %s", got, want)
-	}
+	testkit.Equal(t, lost.Error(), `constraint "tube" is not finite (-3) at point 2`)
 }
 
 // A point has arrived where each excess is at most tol (1 + Σ|x_j ∂_j c|), an equality's on either
@@ -82,9 +78,7 @@ func TestWhereDescentsEnd(t *testing.T) {
 		{false, 1, 9, true}, {true, 1, math.NaN(), false},
 	} {
 		set := sided{zoo.Affine{A: [][]float64{{2}}, B: []float64{2 * c.at}}, c.equality}
-		if got := NewSolver(set, 0).arrived([]float64{c.x}, tol); got != c.want {
-			t.Errorf("%+v: arrived %v", c, got)
-		}
+		testkit.Equal(t, NewSolver(set, 0).arrived([]float64{c.x}, tol), c.want, "%+v: arrived", c)
 	}
 }
 

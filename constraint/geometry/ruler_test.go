@@ -59,9 +59,7 @@ func TestGapWithoutAWay(t *testing.T) {
 		t.Errorf("the centre of a sphere: %+v", g)
 	}
 	squared := geometry.NewRuler(formulas(t, 2, []string{"(x[0] - 1)^2"}, nil))
-	if g := squared.Gap([]float64{1, 7}); g != (geometry.Gap{Component: -1}) {
-		t.Errorf("on a squared plane: %+v", g)
-	}
+	testkit.Equal(t, squared.Gap([]float64{1, 7}), (geometry.Gap{Component: -1}), "on a squared plane")
 	if g := squared.Gap([]float64{1.5, 7}); math.Abs(g.Single-0.25) > 1e-15 || math.Abs(g.Step-0.25) > 1e-15 ||
 		math.Abs(g.Excess-0.25) > 1e-15 {
 		t.Errorf("beside a squared plane: %+v", g) // Newton's step halves the distance
@@ -73,8 +71,7 @@ func TestGapWithoutAWay(t *testing.T) {
 	}
 }
 
-// Sets that know their support, or a closed form of their normal space, have the gap of the
-// same set without.
+// Sets that know their support, or a closed form of their normal space, have the gap of the same set without.
 func TestGapOfGroups(t *testing.T) {
 	circle := zoo.Sphere{D: 2, R: 1}
 	product := geometry.NewRuler(constraint.Product(circle, circle, circle))

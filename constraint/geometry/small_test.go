@@ -37,9 +37,8 @@ func TestEveryUnit(t *testing.T) {
 			from, y []float64
 			want    []float64
 		}{
-			"sphere": {sphere, in(0, 0.6, 0.8), in(0.3, 0.6, 0.8), in(0.3, 0.6*c91, 0.8*c91)},
-			"wall": {ballWithWall(unit), in(0.6, 0, 0.8), in(0.4, 0.3, 0.8),
-				nil},
+			"sphere":    {sphere, in(0, 0.6, 0.8), in(0.3, 0.6, 0.8), in(0.3, 0.6*c91, 0.8*c91)},
+			"wall":      {ballWithWall(unit), in(0.6, 0, 0.8), in(0.4, 0.3, 0.8), nil},
 			"ellipsoid": {zoo.Ellipsoid{Axes: in(1, 2, 3)}, in(1, 0, 0), in(1.1, 0.5, 0.6), nil},
 			"torus":     {zoo.Torus{Major: 2 * unit, Minor: unit / 2}, in(2.5, 0, 0), in(2.4, 0.2, 0.1), nil},
 			"round":     {zoo.Sphere{D: 3, R: unit}, in(0, 0.6, 0.8), in(0.3, 0.6, 0.8), nil},
@@ -73,9 +72,8 @@ func TestEveryUnit(t *testing.T) {
 			}
 			check("projection", out)
 			for j, v := range c.want {
-				if math.Abs(out[j]-v) > 1e-12*unit {
-					t.Errorf("2^%d, %s: projected to %v, want %v", exponent, name, out, c.want)
-				}
+				testkit.Near(t, out[j], v, 1e-12*unit,
+					"2^%d, %s: projected to %v, want %v", exponent, name, out, c.want)
 			}
 			x := append([]float64(nil), c.y...)
 			if !NewSolver(c.set, 0).Descend(x, 1e-13) {

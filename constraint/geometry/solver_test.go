@@ -67,8 +67,7 @@ func TestApproach(t *testing.T) {
 	}
 }
 
-// Landing again and again gets to an ellipse from beside its tip, where the normal
-// misses it.
+// Landing again and again gets to an ellipse from beside its tip, where the normal misses it.
 func TestApproachBesideATip(t *testing.T) {
 	set := zoo.Ellipsoid{Axes: []float64{1, 0.1}}
 	x := []float64{1.05, 0.2}
@@ -83,9 +82,8 @@ func TestApproachBesideATip(t *testing.T) {
 	}
 }
 
-// Descend follows a squared constraint down to round-off, joins inequalities that a
-// step breaks, halves steps that overshoot, puts what is violated at −ε, and says
-// where it does not arrive, at the least violation found.
+// Descend follows a squared constraint down to round-off, joins inequalities that a step breaks, halves steps that
+// overshoot, puts what is violated at −ε, and says where it does not arrive, at the least violation found.
 func TestDescend(t *testing.T) {
 	s := makeSet(2, 1, squared(half(1, 2, 0)))
 	x := []float64{3, 7}

@@ -86,9 +86,7 @@ func read(t testing.TB, name string, data []byte) (*Mesh, error) {
 func TestRead(t *testing.T) {
 	for name, data := range files() {
 		m := testkit.Must(read(t, name, data))
-		if fmt.Sprint(m) != fmt.Sprint(cube()) {
-			t.Errorf("%s: %v", name, m)
-		}
+		testkit.Equal(t, fmt.Sprint(m), fmt.Sprint(cube()), "%s: %v", name, m)
 		if f := m.Check(); f != nil {
 			t.Errorf("%s: %v", name, f)
 		}
@@ -246,13 +244,9 @@ func TestMeasure(t *testing.T) {
 		t.Errorf("area %v, volume %v, box %v %v, size %v, %d parts", m.Area(), m.Volume(), lo, hi,
 			m.Size(), m.Components())
 	}
-	if n := m.Normal(0); n != (vec{0, 0, -1}) {
-		t.Errorf("normal %v", n)
-	}
+	testkit.Equal(t, m.Normal(0), (vec{0, 0, -1}), "normal")
 	far := &Mesh{Vertices: append(cube().Vertices, 9, 9, 9), Faces: cube().Faces}
-	if far.Size() != m.Size() {
-		t.Errorf("a vertex without a face changes the size to %v", far.Size())
-	}
+	testkit.Equal(t, far.Size(), m.Size(), "a vertex without a face changes the size")
 	s := m.Scaled([3]float64{1, 2, 3}, 2)
 	if math.Abs(s.Area()-24) > 1e-12 || math.Abs(s.Volume()-8) > 1e-12 || s.Vertices[0] != -2 || s.Vertices[2] != -6 {
 		t.Errorf("scaled: area %v, volume %v", s.Area(), s.Volume())
@@ -285,9 +279,7 @@ func TestCheck(t *testing.T) {
 				t.Errorf("%s: %q does not say what the fault does", name, f)
 			}
 		}
-		if got != c.want {
-			t.Errorf("%s: %s, want %s", name, got, c.want)
-		}
+		testkit.Equal(t, got, c.want, "%s", name)
 	}
 	// With a hole the sign of the volume says nothing.
 	open := cube()
@@ -299,9 +291,7 @@ func TestCheck(t *testing.T) {
 		t.Errorf("an open mesh with normals inwards: %v", faults)
 	}
 	one := &Mesh{Vertices: append(cube().Vertices[:9:9], 9, 9, 9), Faces: []int32{0, 1, 2}}
-	if one.Components() != 1 {
-		t.Errorf("a triangle, and a vertex without a face, are %d parts", one.Components())
-	}
+	testkit.Equal(t, one.Components(), 1, "a triangle, and a vertex without a face")
 	two := cube()
 	for _, v := range cube().Vertices {
 		two.Vertices = append(two.Vertices, v+3)
@@ -309,9 +299,7 @@ func TestCheck(t *testing.T) {
 	for _, i := range cube().Faces {
 		two.Faces = append(two.Faces, i+8)
 	}
-	if two.Components() != 2 {
-		t.Errorf("two cubes are %d parts", two.Components())
-	}
+	testkit.Equal(t, two.Components(), 2, "two cubes")
 }
 
 // A shell with a cavity, with a ball in the cavity, and another beside it, wherever they are.
@@ -423,9 +411,7 @@ func TestNearestDomain(t *testing.T) {
 // The last vertex and the last face of the largest mesh have places that int32 holds.
 func TestLargestMesh(t *testing.T) {
 	last := int32(maxVertices - 1)
-	if int64(3*last+2) != 3*int64(last)+2 {
-		t.Errorf("place %d overflows", 3*int64(last)+2)
-	}
+	testkit.Equal(t, int64(3*last+2), 3*int64(last)+2, "place")
 	testkit.OK(t, fits("m.ply", maxVertices, maxVertices))
 	for _, n := range [][2]int{{maxVertices + 1, 1}, {3, maxVertices + 1}} {
 		var e *Error
@@ -474,9 +460,7 @@ func TestNearestOnTriangle(t *testing.T) {
 			t.Errorf("nearest to %v is %v, want %v", k[0], q, k[1])
 		}
 	}
-	if q := nearestOnTriangle(vec{1, 1, 1}, a, b, b); q != (vec{1, 0, 0}) {
-		t.Errorf("nearest on a segment: %v", q)
-	}
+	testkit.Equal(t, nearestOnTriangle(vec{1, 1, 1}, a, b, b), (vec{1, 0, 0}), "nearest on a segment")
 }
 
 // The nearest point q of a triangle is the one of its points with (p − q)·(v − q) ≤ 0
@@ -513,9 +497,7 @@ func TestNearestOnRandomTriangles(t *testing.T) {
 			}
 		}
 	}
-	if q := nearestOnTriangle(b, a, a, a); q != a {
-		t.Errorf("nearest on a point: %v", q)
-	}
+	testkit.Equal(t, nearestOnTriangle(b, a, a, a), a, "nearest on a point")
 }
 
 // Outside an edge the face that looks towards the point is the nearest, unless the
@@ -600,9 +582,7 @@ func TestSample(t *testing.T) {
 		}
 		sevens += f / 7
 	}
-	if math.Abs(float64(sevens)-3000) > 137 {
-		t.Errorf("face 7 was drawn %d times of 4000, want 3000", sevens)
-	}
+	testkit.Near(t, float64(sevens), 3000, 137, "face 7 was drawn %d times of 4000", sevens)
 }
 
 // The published meshes are closed, and of the sizes that they say.
@@ -665,9 +645,7 @@ func TestDensity(t *testing.T) {
 				}
 			}
 		}
-		if math.Abs(got*area-want) > 1e-12 {
-			t.Errorf("vertex %d: %v on an area of %v, want %v", v, got, area, want)
-		}
+		testkit.Near(t, got*area, want, 1e-12, "vertex %d: %v on an area of %v", v, got, area)
 	}
 }
 

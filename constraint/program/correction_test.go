@@ -107,12 +107,8 @@ func TestCorrectionCountsFailures(t *testing.T) {
 	c, ok := NewCorrection(s, 4), make([]bool, 4)
 	got := make([]float64, 12)
 	o := c.Step(got, x, ok, 4)
-	if o != (geometry.Outcome{Points: 4, Iterations: 2, NotFinite: 1, Unreachable: 1}) {
-		t.Errorf("%+v", o)
-	}
-	if !slices.Equal(ok, []bool{true, false, false, true}) {
-		t.Errorf("%v", ok)
-	}
+	testkit.Equal(t, o, (geometry.Outcome{Points: 4, Iterations: 2, NotFinite: 1, Unreachable: 1}))
+	testkit.EqualSlices(t, ok, []bool{true, false, false, true})
 	for i, v := range alone {
 		if got[i] != v && (v == v || got[i] == got[i]) {
 			t.Errorf("number %d is %v, alone %v", i, got[i], v)

@@ -243,9 +243,8 @@ func TestNearestInBlocks(t *testing.T) {
 			if w.Nearest(parts, x, ok, n); !slices.Equal(parts, all) {
 				t.Errorf("%s: blocks of another size give other points", name)
 			}
-			if a := testing.AllocsPerRun(3, func() { w.Nearest(parts, x, ok, n) }); a != 0 {
-				t.Errorf("%s: it allocates %v times", name, a)
-			}
+			testkit.Equal(t, testing.AllocsPerRun(3, func() { w.Nearest(parts, x, ok, n) }), 0,
+				"%s: it allocates", name)
 		})
 	}
 	each(t, zoo.Euclidean{D: 3}, 2, func(t *testing.T, w nearest) {
@@ -370,9 +369,7 @@ func TestNearestAtKinks(t *testing.T) {
 			}
 			for i := range n {
 				e, _ := constraint.Worst(constraint.Values(set, y[3*i:3*i+3]), len(set.Equalities()))
-				if (e <= 1e-12) != ok[i] {
-					t.Errorf("%s: point %d is off by %v, ok %v", name, i, e, ok[i])
-				}
+				testkit.Equal(t, e <= 1e-12, ok[i], "%s: point %d is off by %v, ok", name, i, e)
 			}
 		})
 	}
@@ -409,7 +406,5 @@ func TestGuidance(t *testing.T) {
 	if g.Gradient(got, steep, one, 1); math.Abs(got[0]-1.25*3) > 1e-15 || math.Abs(steep[0]-(9+1.5*1.5)) > 1e-12 {
 		t.Errorf("%v, %v", got[:3], steep[0])
 	}
-	if a := testing.AllocsPerRun(3, func() { g.Gradient(got, steep, x, 7) }); a != 0 {
-		t.Errorf("it allocates %v times", a)
-	}
+	testkit.Equal(t, testing.AllocsPerRun(3, func() { g.Gradient(got, steep, x, 7) }), 0, "it allocates")
 }

@@ -30,14 +30,13 @@ func curves(t *testing.T) map[string]struct {
 	}
 	out := map[string]curve{}
 	sphere := Sphere{D: 4, R: 2}
-	out["sphere"] = curve{sphere, 4,
-		func(x, v []float64, t float64) []float64 {
-			y, θ := make([]float64, 4), dense.Norm(v)/2
-			for j := range y {
-				y[j] = math.Cos(t*θ)*x[j] + math.Sin(t*θ)/θ*v[j]
-			}
-			return y
-		},
+	out["sphere"] = curve{sphere, 4, func(x, v []float64, t float64) []float64 {
+		y, θ := make([]float64, 4), dense.Norm(v)/2
+		for j := range y {
+			y[j] = math.Cos(t*θ)*x[j] + math.Sin(t*θ)/θ*v[j]
+		}
+		return y
+	},
 		func(x, v []float64) []float64 {
 			y := append([]float64(nil), v...)
 			floats.AddScaled(y, -dense.Dot(x, v)/4, x)
@@ -45,16 +44,15 @@ func curves(t *testing.T) map[string]struct {
 		}}
 	for _, n := range []int{2, 3, 6} {
 		set := testkit.Must(NewOrthogonal(n, OrthogonalOptions{Special: true}))
-		out[fmt.Sprintf("SO(%d)", n)] = curve{set, n * n,
-			func(x, v []float64, t float64) []float64 {
-				var a, e, y mat.Dense
-				X := mat.NewDense(n, n, x)
-				a.Mul(X.T(), mat.NewDense(n, n, append([]float64(nil), v...)))
-				a.Scale(t, &a)
-				e.Exp(&a)
-				y.Mul(X, &e)
-				return y.RawMatrix().Data
-			},
+		out[fmt.Sprintf("SO(%d)", n)] = curve{set, n * n, func(x, v []float64, t float64) []float64 {
+			var a, e, y mat.Dense
+			X := mat.NewDense(n, n, x)
+			a.Mul(X.T(), mat.NewDense(n, n, append([]float64(nil), v...)))
+			a.Scale(t, &a)
+			e.Exp(&a)
+			y.Mul(X, &e)
+			return y.RawMatrix().Data
+		},
 			func(x, v []float64) []float64 { // x skew(xᵀv)
 				var w, s, y mat.Dense
 				X := mat.NewDense(n, n, x)

@@ -59,9 +59,7 @@ func TestSphereMeanCurvature(t *testing.T) {
 		testkit.OK(t, b.At(x, 1))
 		k.Mean(h, b)
 		for j := range x {
-			if want := -float64(d-1) * x[j] / (1.7 * 1.7); math.Abs(h[j]-want) > 1e-13 {
-				t.Errorf("d = %d: 𝓗 = %v, want %v", d, h[j], want)
-			}
+			testkit.Near(t, h[j], -float64(d-1)*x[j]/(1.7*1.7), 1e-13, "d = %d: 𝓗", d)
 		}
 	}
 }

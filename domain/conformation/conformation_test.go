@@ -126,9 +126,8 @@ func TestWindowAcrossTheCut(t *testing.T) {
 			if want := (c.low - deg) * degree; math.Abs(v[0]-want) > 1e-13 && c.high-c.low < 270 {
 				t.Errorf("[%v, %v] at %v: %v below, want %v", c.low, c.high, deg, v[0], want)
 			}
-			if inside := deg >= c.low && deg <= c.high; inside != (v[0] <= 1e-13 && v[1] <= 1e-13) {
-				t.Errorf("[%v, %v] at %v: g = %v", c.low, c.high, deg, v)
-			}
+			testkit.Equal(t, deg >= c.low && deg <= c.high, v[0] <= 1e-13 && v[1] <= 1e-13,
+				"[%v, %v] at %v: g = %v", c.low, c.high, deg, v)
 		}
 	}
 	s := set(t, 4, conformation.Spec{Conditions: []conformation.Condition{on(dihedral, 3, 3, 0, 1, 2, 3)}})
@@ -146,9 +145,7 @@ func TestDihedralAtItsEnds(t *testing.T) {
 	e, v, jac := s.NewEvaluator(1), make([]float64, 1), make([]float64, 12)
 	for _, θ := range []float64{0, 1e-300, 1e-9, math.Pi / 2, math.Pi, -math.Pi, math.Pi - 1e-12} {
 		e.Jacobians(v, jac, dihedralOf(θ), 1)
-		if r := math.Sqrt(jac[9]*jac[9] + jac[10]*jac[10] + jac[11]*jac[11]); math.Abs(r-1/1.5) > 1e-15 {
-			t.Errorf("at %v: %v", θ, r)
-		}
+		testkit.Near(t, math.Sqrt(jac[9]*jac[9]+jac[10]*jac[10]+jac[11]*jac[11]), 1/1.5, 1e-15, "at %v", θ)
 	}
 }
 
@@ -174,9 +171,8 @@ func TestMax(t *testing.T) {
 	smooth := set(t, 5, spec)
 	spec.Max = true
 	s := set(t, 5, spec)
-	if got := fmt.Sprint(s.Inequalities()); got != "[dihedral 0–1–2–3 distance 0–3 nearest of 4 pairs ≥ 1.3 Å]" {
-		t.Errorf("components %s", got)
-	}
+	testkit.Equal(t, fmt.Sprint(s.Inequalities()), "[dihedral 0–1–2–3 distance 0–3 nearest of 4 pairs ≥ 1.3 Å]",
+		"components")
 	const n, d = 50, 15
 	x := make([]float64, n*d)
 	keyed.New(1, keyed.Probe, 3).Normals(x, 0, 0)
@@ -322,9 +318,7 @@ func TestFault(t *testing.T) {
 		if err := fault(c.x); err != nil {
 			got = err.Error()
 		}
-		if got != c.want {
-			t.Errorf("%v: %q, want %q", c.x, got, c.want)
-		}
+		testkit.Equal(t, got, c.want, "%v", c.x)
 	}
 	if err := geometry.New(s, 1, 0).At([]float64{0, 0, 0, 1, 0, 0, 2, 0, 0, 3, 1, 0}, 1); err == nil {
 		t.Error("geometry at a point without a dihedral")

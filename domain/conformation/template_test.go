@@ -65,9 +65,7 @@ func TestRigid(t *testing.T) {
 			atoms = append(atoms, i)
 		}
 		conditions := testkit.Must(conformation.Rigid(molecule.Anonymous(n), x, atoms))
-		if want := max(3*n-6, 1); len(conditions) != want {
-			t.Errorf("%s: %d conditions, want %d", name, len(conditions), want)
-		}
+		testkit.Equal(t, len(conditions), max(3*n-6, 1), "%s", name)
 		s := set(t, n, conformation.Spec{Conditions: conditions})
 		if err := s.Singular(x); err != nil {
 			t.Errorf("%s: %v", name, err)
@@ -105,8 +103,7 @@ func TestRings(t *testing.T) {
 		if c.atoms == 5 {
 			x = shaken(x, 0.2, 3)
 		}
-		conditions := slices.Concat(testkit.Must(conformation.Bonds(m, x)),
-			testkit.Must(conformation.BondAngles(m, x)))
+		conditions := slices.Concat(testkit.Must(conformation.Bonds(m, x)), testkit.Must(conformation.BondAngles(m, x)))
 		s := set(t, c.atoms, conformation.Spec{Conditions: conditions})
 		if len(s.Equalities()) != 2*c.atoms {
 			t.Errorf("%d equalities of a ring of %d", len(s.Equalities()), c.atoms)
@@ -192,9 +189,7 @@ func TestBondAngles(t *testing.T) {
 		}
 		testkit.OK(t, m.SetBonds(bonds))
 		conditions := testkit.Must(conformation.BondAngles(m, x))
-		if want := 2*(n-1) - 3; len(conditions) != want {
-			t.Errorf("%s: %d conditions, want %d", name, len(conditions), want)
-		}
+		testkit.Equal(t, len(conditions), 2*(n-1)-3, "%s", name)
 		s := set(t, n, conformation.Spec{Conditions: conditions})
 		if err := s.Singular(x); err != nil {
 			t.Errorf("%s: %v", name, err)
@@ -221,9 +216,7 @@ func TestBondAngles(t *testing.T) {
 func TestSeparated(t *testing.T) {
 	m, _ := crown(t, 7)
 	atoms := []int{0, 1, 2, 3, 4, 5, 6}
-	if got := fmt.Sprint(conformation.Separated(m, atoms, 2)); got != "[[0 3] [0 4] [1 4] [1 5] [2 5] [2 6] [3 6]]" {
-		t.Error(got)
-	}
+	testkit.Equal(t, fmt.Sprint(conformation.Separated(m, atoms, 2)), "[[0 3] [0 4] [1 4] [1 5] [2 5] [2 6] [3 6]]")
 	if got := conformation.Separated(m, atoms, 0); len(got) != 21 {
 		t.Errorf("%d pairs", len(got))
 	}
@@ -258,8 +251,7 @@ func TestBadTemplates(t *testing.T) {
 // Chains on a molecule begin beside its template, on Σ, not where Gaussian points land.
 func TestStarts(t *testing.T) {
 	m, x := crown(t, 12)
-	conditions := slices.Concat(testkit.Must(conformation.Bonds(m, x)),
-		testkit.Must(conformation.BondAngles(m, x)))
+	conditions := slices.Concat(testkit.Must(conformation.Bonds(m, x)), testkit.Must(conformation.BondAngles(m, x)))
 	spec := conformation.Spec{Molecule: m, Conditions: conditions, Apart: []conformation.Apart{
 		{Pairs: [][2]int{{0, 5}}, Min: 3}, {Pairs: [][2]int{{5, 0}, {1, 7}}, Min: 2.5}}}
 	for _, near := range []bool{false, true} {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"math"
-	"slices"
 	"testing"
 
 	"github.com/landing-diffusion/landing/base/parallel"
@@ -37,9 +36,7 @@ func TestConformations(t *testing.T) {
 			Conditions: []conformation.Condition{dihedral(c.phi, c.phi, φ...), dihedral(c.lo, c.hi, ψ...)},
 			Watch:      []conformation.Coordinate{{Kind: conformation.Dihedral, Atoms: ψ}}}
 		f := generate(t, spec, 2)
-		if !slices.Equal(f.X, generate(t, spec, 1).X) {
-			t.Error("frames depend on the workers")
-		}
+		testkit.EqualSlices(t, f.X, generate(t, spec, 1).X, "frames depend on the workers")
 		for i := range f.Count {
 			x := f.X[i*f.D : (i+1)*f.D]
 			p, s := molecule.Torsion(x, 4, 6, 8, 14)/degree, molecule.Torsion(x, 6, 8, 14, 16)/degree

@@ -163,9 +163,7 @@ func TestDecodeEarthAccepts(t *testing.T) {
 			t.Errorf("%s: got %+v", name, p)
 		}
 		sum := sha256.Sum256([]byte(text))
-		if p.SHA256 != hex.EncodeToString(sum[:]) {
-			t.Errorf("%s: SHA256 = %s", name, p.SHA256)
-		}
+		testkit.Equal(t, p.SHA256, hex.EncodeToString(sum[:]), "%s: SHA256", name)
 	}
 }
 
@@ -197,9 +195,7 @@ func TestDecodeEarthRefuses(t *testing.T) {
 			t.Errorf("%q: got %+v, want the error %q", c.text, p, c.want)
 			continue
 		}
-		if err.Error() != c.want {
-			t.Errorf("%q:\n got %s\nwant %s", c.text, err, c.want)
-		}
+		testkit.Equal(t, err.Error(), c.want, "%q:\n got %s", c.text, err)
 		var typed *Error
 		if !errors.As(err, &typed) || typed.File != "x.csv" {
 			t.Errorf("%q: error %#v is no *Error of x.csv", c.text, err)
@@ -255,12 +251,8 @@ func TestReadPointsNPY(t *testing.T) {
 		t.Errorf("got %+v", p)
 	}
 	sum := sha256.Sum256(data)
-	if p.SHA256 != hex.EncodeToString(sum[:]) {
-		t.Errorf("SHA256 = %s", p.SHA256)
-	}
-	if got := p.Rows([]int{1, 0, 1}); !slices.Equal(got, slices.Concat(p.X[6:], p.X[:6], p.X[6:])) {
-		t.Errorf("Rows = %v", got)
-	}
+	testkit.Equal(t, p.SHA256, hex.EncodeToString(sum[:]), "SHA256")
+	testkit.EqualSlices(t, p.Rows([]int{1, 0, 1}), slices.Concat(p.X[6:], p.X[:6], p.X[6:]), "Rows")
 }
 
 func TestReadPointsNPYRefuses(t *testing.T) {
@@ -432,8 +424,7 @@ func TestBeyondFloat64(t *testing.T) {
 	for last, want := range map[int64]string{1 << 53: "", -1 << 53: "", 1<<53 + 1: "row 1, column 2 (both from 0) is " +
 		"9007199254740993, expected a whole number of at most 2^53", math.MinInt64: "is -9223372036854775808"} {
 		var b bytes.Buffer
-		testkit.OK(t, arrayfile.EncodeNPY(&b, arrayfile.Array{Shape: []int{2, 3}, Int64: []int64{1, 2, 3, 4, 5,
-			last}}))
+		testkit.OK(t, arrayfile.EncodeNPY(&b, arrayfile.Array{Shape: []int{2, 3}, Int64: []int64{1, 2, 3, 4, 5, last}}))
 		testkit.OK(t, os.WriteFile(path, b.Bytes(), 0o666))
 		for _, read := range []func() error{func() error { _, err := ReadPoints(path); return err },
 			func() error { _, err := ReadSurvey(path, ""); return err }} {

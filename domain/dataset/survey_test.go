@@ -71,9 +71,7 @@ func TestSurvey(t *testing.T) {
 		t.Errorf("%+v", s)
 	}
 	want := []Fault{{1, 1, `""`}, {2, 1, "nan"}, {2, 2, "1e999"}, {3, -1, "4 columns"}}
-	if !slices.Equal(s.Faults, want) {
-		t.Errorf("faults %+v; expected %+v", s.Faults, want)
-	}
+	testkit.EqualSlices(t, s.Faults, want, "faults")
 	if s.X[1] != 1 || s.X[2] != 2 || s.X[13] != 8 || !math.IsNaN(s.X[4]) || s.X[5] != 3 || !math.IsNaN(s.X[10]) {
 		t.Errorf("numbers %v", s.X)
 	}

@@ -128,9 +128,7 @@ func TestEdits(t *testing.T) {
 		a, b string
 		want int
 	}{{"", "", 0}, {"CA", "ca", 0}, {"CA", "CB", 1}, {"CA", "", 2}, {"kitten", "sitting", 3}, {"ALA:C", "ALA2:C", 1}} {
-		if got := edits(c.a, c.b); got != c.want {
-			t.Errorf("%s to %s: %d", c.a, c.b, got)
-		}
+		testkit.Equal(t, edits(c.a, c.b), c.want, "%s to %s", c.a, c.b)
 	}
 }
 
@@ -154,11 +152,10 @@ func TestRings(t *testing.T) {
 		"benzene with arms": {8, append(ring(1, 6), Bond{0, 1}, Bond{4, 7}), []int{6}},
 		"naphthalene":       {10, append(ring(0, 10), Bond{0, 5}), []int{6, 6}},
 		"biphenyl":          {12, append(append(ring(0, 6), ring(6, 6)...), Bond{0, 6}), []int{6, 6}},
-		"spiro": {9, append(ring(0, 5), Bond{0, 5}, Bond{5, 6}, Bond{6, 7}, Bond{7, 8},
-			Bond{8, 0}), []int{5, 5}},
-		"norbornane":    {7, append(ring(0, 6), Bond{0, 6}, Bond{6, 3}), []int{5, 5}},
-		"cubane":        {8, cube, []int{4, 4, 4, 4, 4}},
-		"two molecules": {7, append(ring(0, 3), ring(3, 4)...), []int{3, 4}},
+		"spiro":             {9, append(ring(0, 5), Bond{0, 5}, Bond{5, 6}, Bond{6, 7}, Bond{7, 8}, Bond{8, 0}), []int{5, 5}},
+		"norbornane":        {7, append(ring(0, 6), Bond{0, 6}, Bond{6, 3}), []int{5, 5}},
+		"cubane":            {8, cube, []int{4, 4, 4, 4, 4}},
+		"two molecules":     {7, append(ring(0, 3), ring(3, 4)...), []int{3, 4}},
 		"adamantane": {10, []Bond{{0, 4}, {0, 5}, {0, 6}, {1, 4}, {1, 7}, {1, 8}, {2, 5}, {2, 7}, {2, 9}, {3, 6},
 			{3, 8}, {3, 9}}, []int{6, 6, 6}},
 		"tetrahedrane":         {4, []Bond{{0, 1}, {0, 2}, {0, 3}, {1, 2}, {1, 3}, {2, 3}}, []int{3, 3, 3}},
@@ -198,16 +195,12 @@ func TestRings(t *testing.T) {
 func TestAnglesAndTorsions(t *testing.T) {
 	m := Anonymous(6) // 0–1–2–3 with 4 and 5 on 2
 	testkit.OK(t, m.SetBonds([]Bond{{1, 0}, {2, 1}, {2, 3}, {2, 4}, {5, 2}, {0, 1}}))
-	if !slices.Equal(m.Bonds, []Bond{{0, 1}, {1, 2}, {2, 3}, {2, 4}, {2, 5}}) {
-		t.Errorf("bonds %v", m.Bonds)
-	}
+	testkit.EqualSlices(t, m.Bonds, []Bond{{0, 1}, {1, 2}, {2, 3}, {2, 4}, {2, 5}}, "bonds")
 	if got := m.Angles(); !slices.Equal(got, [][3]int{{0, 1, 2}, {1, 2, 3}, {1, 2, 4}, {1, 2, 5}, {3, 2, 4}, {3, 2, 5},
 		{4, 2, 5}}) {
 		t.Errorf("angles %v", got)
 	}
-	if got := m.Torsions(); !slices.Equal(got, [][4]int{{0, 1, 2, 3}, {0, 1, 2, 4}, {0, 1, 2, 5}}) {
-		t.Errorf("torsions %v", got)
-	}
+	testkit.EqualSlices(t, m.Torsions(), [][4]int{{0, 1, 2, 3}, {0, 1, 2, 4}, {0, 1, 2, 5}}, "torsions")
 	triangle := Anonymous(3)
 	if err := triangle.SetBonds(ring(0, 3)); err != nil || triangle.Torsions() != nil {
 		t.Errorf("a triangle has torsions %v, %v", triangle.Torsions(), err)
@@ -245,9 +238,7 @@ func TestGeometry(t *testing.T) {
 		"left hand":    {Volume(y, 1, 2, 0, 3), -6},
 		"tiny is real": {Angle([]float64{1, 0, 0, 0, 0, 0, 1, 1e-9, 0}, 0, 1, 2), 1e-9},
 	} {
-		if math.Abs(c[0]-c[1]) > 1e-15*max(1, math.Abs(c[1])) {
-			t.Errorf("%s is %v, want %v", what, c[0], c[1])
-		}
+		testkit.Near(t, c[0], c[1], 1e-15*max(1, math.Abs(c[1])), "%s", what)
 	}
 	line := []float64{0, 0, 0, 1, 0, 0, 2, 0, 0, 3, 1, 0}
 	if !math.IsNaN(Torsion(line, 0, 1, 2, 3)) || !math.IsNaN(Angle(line, 0, 0, 1)) {
@@ -273,9 +264,7 @@ func TestGuessBonds(t *testing.T) {
 		for i := 0; i < len(y); i += 3 {
 			y[i], y[i+1] = c*y[i]-s*y[i+1]+shift, s*y[i]+c*y[i+1]+shift
 		}
-		if got := m.GuessBonds(y); !slices.Equal(got, want) {
-			t.Errorf("placement %d: bonds %v, want %v", k, got, want)
-		}
+		testkit.EqualSlices(t, m.GuessBonds(y), want, "placement %d: bonds", k)
 	}
 	y := slices.Clone(x)
 	copy(y[18:], []float64{2.3, 1.8, 0}) // both oxygens near the hydrogen
@@ -286,15 +275,12 @@ func TestGuessBonds(t *testing.T) {
 		t.Error("elements")
 	}
 	for z, want := range map[int]string{-1: "", 0: "", 1: "H", 6: "C", 26: "Fe", 79: "Au", 118: "Og", 119: ""} {
-		if got := Numbered(z); got != want {
-			t.Errorf("element %d is %q", z, got)
-		}
+		testkit.Equal(t, Numbered(z), want, "element %d", z)
 	}
 	// Elements unknown, as of coordinates alone: a chain of carbons.
 	chain := Anonymous(3)
-	if got := chain.GuessBonds([]float64{0, 0, 0, 1.53, 0, 0, 2, 1.45, 0}); !slices.Equal(got, []Bond{{0, 1}, {1, 2}}) {
-		t.Errorf("a chain: %v", got)
-	}
+	testkit.EqualSlices(t, chain.GuessBonds([]float64{0, 0, 0, 1.53, 0, 0, 2, 1.45, 0}), []Bond{{0, 1}, {1, 2}},
+		"a chain")
 }
 
 func TestSame(t *testing.T) {

@@ -14,9 +14,7 @@ func TestPart(t *testing.T) {
 		m.Atoms[i].Element = e
 	}
 	testkit.OK(t, m.SetBonds([]Bond{{0, 1}, {1, 2}, {2, 3}, {3, 4}, {1, 4}, {0, 5}}))
-	if got := m.Heavy(); !slices.Equal(got, []int{0, 1, 2, 3, 4}) {
-		t.Errorf("heavy atoms %v", got)
-	}
+	testkit.EqualSlices(t, m.Heavy(), []int{0, 1, 2, 3, 4}, "heavy atoms")
 	p := m.Part([]int{4, 1, 0})
 	if p.Atoms[0].Element != "O" || !slices.Equal(p.Bonds, []Bond{{0, 1}, {1, 2}}) {
 		t.Errorf("%+v", p)
@@ -25,8 +23,6 @@ func TestPart(t *testing.T) {
 		j, k int
 		want []int
 	}{{1, 0, []int{0, 5}}, {0, 1, []int{1, 2, 4, 3}}, {1, 2, nil}, {0, 5, []int{5}}} {
-		if got := m.Beyond(c.j, c.k); !slices.Equal(got, c.want) {
-			t.Errorf("beyond %d–%d: %v, want %v", c.j, c.k, got, c.want)
-		}
+		testkit.EqualSlices(t, m.Beyond(c.j, c.k), c.want, "beyond %d–%d", c.j, c.k)
 	}
 }

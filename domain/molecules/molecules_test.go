@@ -80,9 +80,7 @@ func TestGolden(t *testing.T) {
 	got := d.Distance.Compare(marks[:2*2000], marks)
 	for k, name := range []string{"psi_jsd", "rmsd_jsd"} {
 		// A value of float32 at a bin's edge may fall into the next: one count of 2000.
-		if v := want[name].AsFloat64()[0]; math.Abs(got[1+k]-v) > 2e-4 {
-			t.Errorf("%s is %.8f, the reference's %.8f", name, got[1+k], v)
-		}
+		testkit.Near(t, got[1+k], want[name].AsFloat64()[0], 2e-4, "%s", name)
 	}
 	t.Logf("ψ %.8f (%.8f), RMSD %.8f (%.8f)", got[1], want["psi_jsd"].AsFloat64()[0], got[2],
 		want["rmsd_jsd"].AsFloat64()[0])
@@ -193,9 +191,7 @@ func TestWindowAcrossTheCut(t *testing.T) {
 	if least < n/2-10 || least > n/2+10 || marks[2*least+1] > 1e-7 {
 		t.Errorf("the reference is row %d, RMSD %v", least, marks[2*least+1])
 	}
-	if !strings.Contains(d.Observables.Note, "to the training frame nearest to the mean shape") {
-		t.Errorf("note %q", d.Observables.Note)
-	}
+	testkit.Contains(t, d.Observables.Note, "to the training frame nearest to the mean shape", "note")
 }
 
 // Where the set has no window, torsions are compared: those of rings that are not flat,
@@ -233,9 +229,7 @@ func TestTorsions(t *testing.T) {
 	for k := 2; k < len(flat); k += 3 {
 		flat[k] *= 0.01
 	}
-	if got := names(make(zoo.Sphere{D: 36, R: 20}, ring, flat)); got != "RMSD" {
-		t.Errorf("a flat ring: %s", got)
-	}
+	testkit.Equal(t, names(make(zoo.Sphere{D: 36, R: 20}, ring, flat)), "RMSD", "a flat ring")
 	y := chain(6, 20, func(i, k int) float64 { return 2 + float64(i*(k+1))*0.05 })
 	if got := names(make(zoo.Sphere{D: 18, R: 20}, nil, y)); got !=
 		"dihedral 0 – 1 – 2 – 3; dihedral 1 – 2 – 3 – 4; dihedral 2 – 3 – 4 – 5; RMSD" {
@@ -260,8 +254,7 @@ func TestPlane(t *testing.T) {
 		m.Atoms = append(m.Atoms, molecule.Atom{Name: name, Element: name[:1], Residue: residue,
 			ResidueNumber: 1 + (i+3)/7})
 	}
-	testkit.OK(t, m.SetBonds([]molecule.Bond{{0, 1}, {1, 2}, {1, 3}, {3, 4}, {4, 5}, {4, 6}, {6, 7}, {6, 8}, {8,
-		9}}))
+	testkit.OK(t, m.SetBonds([]molecule.Bond{{0, 1}, {1, 2}, {1, 3}, {3, 4}, {4, 5}, {4, 6}, {6, 7}, {6, 8}, {8, 9}}))
 	plane := func(m *molecule.Molecule, c ...conformation.Condition) (out []string) {
 		g := &guide{molecule: m}
 		if c != nil {
@@ -283,9 +276,7 @@ func TestPlane(t *testing.T) {
 			6, 8)), []string{"a", "b"}},
 		"one": {plane(molecule.Anonymous(10), dihedral("a", 0, 50, 0, 1, 3, 4)), nil},
 	} {
-		if !slices.Equal(c.got, c.want) {
-			t.Errorf("%s: %q, want %q", what, c.got, c.want)
-		}
+		testkit.EqualSlices(t, c.got, c.want, "%s", what)
 	}
 }
 
@@ -400,8 +391,7 @@ func TestFit(t *testing.T) {
 			"its frames have 3 atoms; expected 4, of molecule of 4 atoms with 0 equalities " +
 				"and 2 inequalities, and they are not found by name: \"A1:N2\" fits no atom"},
 		"no names, one more": {molecule.Anonymous(5),
-			"its frames have 5 atoms; expected 4, of molecule of 4 atoms with 0 " +
-				"equalities and 2 inequalities"},
+			"its frames have 5 atoms; expected 4, of molecule of 4 atoms with 0 " + "equalities and 2 inequalities"},
 		"an order": {names("A1:C1 A1:CX A1:N2 A1:O4"),
 			"atom 1 (A1:CX) is C; expected N, for the set calls it A1:N2: is the order"},
 		"otherwise": {names("A1:C1 A1:N2 A1:CX A1:O4"), ""},
@@ -472,9 +462,7 @@ func TestWriters(t *testing.T) {
 		in.Data, in.Train, in.Pool, in.Remarks = x, x, pool(t), []string{"Two were left out."}
 		in.Files = map[string]string{"data.path": "d.pdb"}
 		d := testkit.Must(New(in))
-		if !slices.Equal(d.Faults, []string{"d.pdb: Two were left out."}) {
-			t.Errorf("%q", d.Faults)
-		}
+		testkit.EqualSlices(t, d.Faults, []string{"d.pdb: Two were left out."})
 		for _, ext := range Kind.Writes {
 			var b bytes.Buffer
 			testkit.OK(t, d.Writer(ext)(&b, arrayfile.RowsOf(x, 12)))
@@ -531,9 +519,7 @@ func TestDraw(t *testing.T) {
 		t.Fatalf("pictures %q", c.names)
 	}
 	for name, want := range map[string]string{"psi": "feasible", "energy-psi": "F, kT", "torsions": "φ, °"} {
-		if !strings.Contains(c.svg[name], want) {
-			t.Errorf("%s lacks %q", name, want)
-		}
+		testkit.Contains(t, c.svg[name], want, "%s", name)
 	}
 	if strings.Contains(c.svg["rmsd"], "feasible") {
 		t.Error("an RMSD has no window")

@@ -321,9 +321,7 @@ func TestAllocations(t *testing.T) {
 		k.DirectionJacobian(jac, 7, [3]float64{1, 2, 3})
 		k.Pose(6)
 	})
-	if got != 0 {
-		t.Errorf("%v allocations", got)
-	}
+	testkit.Equal(t, got, 0)
 }
 
 // links returns the origins of all links.

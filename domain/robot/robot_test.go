@@ -3,7 +3,6 @@ package robot
 import (
 	"math"
 	"math/rand/v2"
-	"slices"
 	"testing"
 
 	"github.com/landing-diffusion/landing/tools/testkit"
@@ -25,9 +24,7 @@ func TestPandaGolden(t *testing.T) {
 				want = links[21*i+3*l:][:3]
 			}
 			for c := range 3 {
-				if math.Abs(got[c]-want[c]) > 1e-12 {
-					t.Errorf("row %d link %d: %v, want %v", i, l, got, want)
-				}
+				testkit.Near(t, got[c], want[c], 1e-12, "row %d link %d: %v, want %v", i, l, got, want)
 			}
 		}
 	}
@@ -109,9 +106,7 @@ func TestAngles(t *testing.T) {
 		}
 		a.Angles(got, x)
 		for i := range q {
-			if math.Abs(q[i]-got[i]) > 1e-15*4 {
-				t.Errorf("joint %d: %g, want %g", i, got[i], q[i])
-			}
+			testkit.Near(t, q[i], got[i], 1e-15*4, "joint %d", i)
 		}
 	}
 	b := &Arm{Base: "b", Joints: []Joint{
@@ -132,9 +127,7 @@ func TestAngles(t *testing.T) {
 			t.Errorf("columns of joint %d: %d %d, want %v", j, c, s, want)
 		}
 	}
-	if got := b.Support(1); !slices.Equal(got, []int{2}) {
-		t.Errorf("support %v", got)
-	}
+	testkit.EqualSlices(t, b.Support(1), []int{2}, "support")
 }
 
 // A table's frame is Rx(α)·Tx(a)·Rz(θ)·Tz(d), in any of its kinds.
@@ -177,9 +170,7 @@ func TestFromDH(t *testing.T) {
 		}
 		near(t, "origin", got.P, at.P, 1e-14)
 	}
-	if r := a.Joints[4].Origin.R; r != [9]float64{0, 1, 0, 0, 0, 1, 1, 0, 0} {
-		t.Errorf("quarter turns are %v, want whole numbers", r)
-	}
+	testkit.Equal(t, a.Joints[4].Origin.R, [9]float64{0, 1, 0, 0, 0, 1, 1, 0, 0}, "quarter turns")
 	if l := a.Joints[0]; !math.IsInf(l.Lower, -1) || !math.IsInf(l.Upper, 1) || !math.IsInf(l.Velocity, 1) {
 		t.Errorf("limits of a row that has none: %+v", l)
 	}

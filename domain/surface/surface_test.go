@@ -1,7 +1,6 @@
 package surface
 
 import (
-	"math"
 	"strings"
 	"testing"
 
@@ -49,13 +48,9 @@ func TestFaces(t *testing.T) {
 	sum := 0.0
 	for v, f := range density(s.Mesh, append(append([]float64(nil), r.Full...), r.Full...)) {
 		sum += f * corner
-		if math.Abs(f-one[v]) > 1e-12 {
-			t.Errorf("vertex %d: density %v, of the points twice %v", v, one[v], f)
-		}
+		testkit.Near(t, f, one[v], 1e-12, "vertex %d: density", v)
 	}
-	if math.Abs(sum-1) > 1e-12 {
-		t.Errorf("the density integrates to %v", sum)
-	}
+	testkit.Near(t, sum, 1, 1e-12, "the density integrates")
 }
 
 // canvas counts what is drawn on it.

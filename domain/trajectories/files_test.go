@@ -122,9 +122,7 @@ func TestForms(t *testing.T) {
 	testkit.OK(t, given.Writer(".csv")(&table, arrayfile.RowsOf(under, 7)))
 	for i, line := range strings.Split(strings.TrimSpace(table.String()), "\n") {
 		own := strings.Split(written(".csv"), "\n")[i]
-		if want := own + []string{",c", ",0.5", ",-2"}[(i+2)/3]; line != want {
-			t.Errorf("line %d is %q, want %q", i, line, want)
-		}
+		testkit.Equal(t, line, own+[]string{",c", ",0.5", ",-2"}[(i+2)/3], "line %d", i)
 	}
 	a, err := arrayfile.DecodeNPY(strings.NewReader(written(".npy")))
 	if err != nil || !slices.Equal(a.Shape, []int{2, 3, 2}) || !slices.Equal(a.Float64, x) {
@@ -173,16 +171,10 @@ func TestForms(t *testing.T) {
 		t.Errorf("%+v", m)
 	}
 	slow := motionOf(hand(t, 3, func(s *trajectory.Spec) { s.Arm.Joints[0].Velocity = 0.1 }))
-	if p := slow.pause([]float64{0.5, 0, 0.25}); math.Abs(p-5) > 1e-8 {
-		t.Errorf("a step back takes %v s, want 5", p)
-	}
-	if p := slow.pause([]float64{0, 0.5, 0.25}); math.Abs(p-5) > 1e-8 {
-		t.Errorf("a pause of %v s", p)
-	}
+	testkit.Near(t, slow.pause([]float64{0.5, 0, 0.25}), 5, 1e-8, "a step back takes")
+	testkit.Near(t, slow.pause([]float64{0, 0.5, 0.25}), 5, 1e-8, "a pause")
 	free := motionOf(hand(t, 3, func(s *trajectory.Spec) { s.Arm.Joints[0].Velocity = math.Inf(1) }))
-	if p := free.pause([]float64{0, 0.5, 0.25}); p != 1 {
-		t.Errorf("a pause of %v s without limits", p)
-	}
+	testkit.Equal(t, free.pause([]float64{0, 0.5, 0.25}), 1, "a pause")
 }
 
 // Tables that people write: rows of way points with any of the three columns, in any order of
@@ -239,8 +231,7 @@ func TestBadFiles(t *testing.T) {
 		{"a.csv", "waypoint,joint1\n0,0\n", "it has 1 way points and no column joint1[1]; expected 2 way points, as " +
 			"the set has (set.waypoints=1 would fit)"},
 		{"a.csv", "waypoint,joint1\n0,0\n1,0\n2,0\n",
-			`its column 3 is "joint1[2]"; expected the 2 way points of the joints joint1, ` +
-				"and nothing else"},
+			`its column 3 is "joint1[2]"; expected the 2 way points of the joints joint1, ` + "and nothing else"},
 		{"a.csv", "joint1[0],joint1[0]\n0,0\n", "its header names joint1[0] twice"},
 		{"a.csv", "waypoint,joint1\n0,a\n", `:2: column 2 is "a", expected a number`},
 		{"a.csv", "1,2,3\n", "its trajectories have 3 numbers, 3 way points of 1 each; expected 2 way points, as " +
@@ -282,9 +273,7 @@ func TestGiven(t *testing.T) {
 		t.Fatalf("%d numbers, want 11", p.D)
 	}
 	for i, v := range want {
-		if math.Abs(p.X[i]-v) > 1e-15 {
-			t.Errorf("number %d is %v, want %v", i, p.X[i], v)
-		}
+		testkit.Near(t, p.X[i], v, 1e-15, "number %d", i)
 	}
 	again, err := fit(set, p)
 	if err != nil || !slices.Equal(again.X, p.X) {
@@ -326,9 +315,7 @@ func TestOpen(t *testing.T) {
 			continue
 		}
 		for i, v := range want {
-			if math.Abs(p.X[i]-v) > 1e-15 {
-				t.Errorf("%q: number %d is %v, want %v", text, i, p.X[i], v)
-			}
+			testkit.Near(t, p.X[i], v, 1e-15, "%q: number %d", text, i)
 		}
 	}
 	for text, want := range map[string]string{

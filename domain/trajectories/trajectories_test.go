@@ -325,9 +325,7 @@ func TestModes(t *testing.T) {
 		got["another way"] != [2]float64{0.25, 0} || f.Warning {
 		t.Errorf("%+v", f)
 	}
-	if got, want := float64(f.Measures[0].Noise), math.Sqrt(4./6*2./6/4); math.Abs(got-want) > 1e-12 {
-		t.Errorf("noise %v, want %v", got, want)
-	}
+	testkit.Near(t, float64(f.Measures[0].Noise), math.Sqrt(4./6*2./6/4), 1e-12, "noise")
 	many := domainOf(t, set, slices.Concat(slices.Repeat(over, 40), slices.Repeat(under, 40)), "x.csv")
 	f = finding(t, many, slices.Concat(slices.Repeat(over, 68), slices.Repeat(under, 12)), "modes")
 	if !f.Warning || !strings.Contains(f.Verdict, "left of obstacle 0, right of obstacle 1 has 85.0 % of the "+
@@ -402,9 +400,7 @@ func TestLabels(t *testing.T) {
 
 // Of rows of a label that have two modes, those of the commoner one agree, wherever they stand.
 func TestAgreement(t *testing.T) {
-	if n := agreement([]int{0, 0, 1, 2, 1, 1, 0}, []int{5, 5, 5, 5, 7, 7, 7}); n != 4 {
-		t.Errorf("%d agree, want 4", n)
-	}
+	testkit.Equal(t, agreement([]int{0, 0, 1, 2, 1, 1, 0}, []int{5, 5, 5, 5, 7, 7, 7}), 4)
 }
 
 // The plane is that of all data, its cells reach a fifth of the range beyond it.
@@ -416,19 +412,14 @@ func TestDistance(t *testing.T) {
 	marks := d.Marks(x)
 	for i := range 4 {
 		for k := range 2 {
-			if got, want := marks[2*i+k], metric.Project(x[4*i:4*i+4], mean, axes[k]); got != want {
-				t.Errorf("row %d: %v, want %v", i, got, want)
-			}
+			testkit.Equal(t, marks[2*i+k], metric.Project(x[4*i:4*i+4], mean, axes[k]), "row %d", i)
 		}
 	}
 	lo, hi := slices.Min(metric.Column(marks, 0, 2)), slices.Max(metric.Column(marks, 0, 2))
 	at := func(share float64) []float64 { return []float64{lo - share*(hi-lo), 0} }
-	if v := d.Between(at(0.21), at(9)); v != 0 {
-		t.Errorf("what is a fifth of the range outside and more is in two cells, %v", v)
-	}
-	if v := d.Between(at(0.15), at(9)); math.Abs(v-math.Sqrt(math.Ln2)) > 1e-6 {
-		t.Errorf("what is less outside is in one cell with what is far, %v", v)
-	}
+	testkit.Equal(t, d.Between(at(0.21), at(9)), 0, "what is a fifth of the range outside and more is in two cells")
+	testkit.Near(t, d.Between(at(0.15), at(9)), math.Sqrt(math.Ln2), 1e-6,
+		"what is less outside is in one cell with what is far")
 	if domainOf(t, set, slices.Repeat(x[:4], 3), "x.csv").Distance != nil {
 		t.Error("data that does not vary has a distance")
 	}
@@ -444,9 +435,7 @@ func TestSolids(t *testing.T) {
 	got := (&guide{motion: motionOf(set)}).solids()
 	want := []figure.Solid{{A: [3]float64{1, 2, 3}, B: [3]float64{4, 5, 6}, Radius: 0.5},
 		{A: [3]float64{7, 8, 9}, B: [3]float64{7, 8, 9}, R: robot.Identity().R, Half: [3]float64{1.25, 2.25, 3.25}}}
-	if !slices.Equal(got, want) {
-		t.Errorf("%+v, want %+v", got, want)
-	}
+	testkit.EqualSlices(t, got, want)
 }
 
 // canvas keeps what is drawn.
@@ -485,9 +474,7 @@ func TestDraw(t *testing.T) {
 	for name, wants := range map[string][]string{"above": {"data, 6", "obstacle", ">start<", ">goal<", "x, m"},
 		"side": {"y, m", "z, m"}, "plane": {"samples, 2"}} {
 		for _, want := range wants {
-			if !strings.Contains(c.svg[name], want) {
-				t.Errorf("%s lacks %q", name, want)
-			}
+			testkit.Contains(t, c.svg[name], want, "%s", name)
 		}
 	}
 	a := c.arm
@@ -510,9 +497,7 @@ func TestWay(t *testing.T) {
 			t.Errorf("place %d is %v, want that of %v", i, got[3*i:3*i+3], q)
 		}
 	}
-	if len(got) != 15 {
-		t.Errorf("%d numbers", len(got))
-	}
+	testkit.Equal(t, len(got), 15)
 }
 
 // Another kind of set, or one factor of a product, has no motions.

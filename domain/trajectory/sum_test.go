@@ -83,9 +83,7 @@ func TestPaperSums(t *testing.T) {
 		}
 		h += ends[0]*ends[0] + ends[1]*ends[1]
 		got := constraint.Values(p, x)
-		if math.Abs(got[0]-h) > 1e-12*(1+h) {
-			t.Errorf("h = %v, want %v", got[0], h)
-		}
+		testkit.Near(t, got[0], h, 1e-12*(1+h), "h")
 		// g: links 5 and 6 share their origin and count twice.
 		want := 0.0
 		for i, name := range s.Inequalities() {
@@ -95,9 +93,7 @@ func TestPaperSums(t *testing.T) {
 				}
 			}
 		}
-		if math.Abs(got[1]-want) > 1e-12*(1+want) {
-			t.Errorf("g = %v, want %v", got[1], want)
-		}
+		testkit.Near(t, got[1], want, 1e-12*(1+want), "g")
 		jac, hv := make([]float64, 2*d), make([]float64, 2*d)
 		e.Jacobians(got, jac, x, 1)
 		e.HessianVectors(hv, x, dx, 1)
@@ -118,14 +114,10 @@ func TestPaperSums(t *testing.T) {
 			for k := range d {
 				slope += jac[a*d+k] * dx[k]
 			}
-			if fd := (vp[a] - vm[a]) / (2 * step); math.Abs(fd-slope) > 1e-6*(1+math.Abs(slope)) {
-				t.Errorf("component %d: slope %v, by differences %v", a, slope, fd)
-			}
+			testkit.Near(t, (vp[a]-vm[a])/(2*step), slope, 1e-6*(1+math.Abs(slope)), "component %d: slope", a)
 			for k := range d {
 				fd := (jp[a*d+k] - jm[a*d+k]) / (2 * step)
-				if math.Abs(fd-hv[a*d+k]) > 1e-5*(1+math.Abs(fd)) {
-					t.Errorf("component %d: ∇²v[%d] is %v, by differences %v", a, k, hv[a*d+k], fd)
-				}
+				testkit.Near(t, fd, hv[a*d+k], 1e-5*(1+math.Abs(fd)), "component %d: ∇²v[%d]", a, k)
 			}
 		}
 	}

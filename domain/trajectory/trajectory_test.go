@@ -198,9 +198,7 @@ func TestTip(t *testing.T) {
 	}
 	s := trajectory.Spec{Arm: robot.Panda()}
 	last := robot.Point{Link: len(s.Arm.Joints) - 1}
-	if got := s.Tip(); got != last {
-		t.Errorf("nothing asked: %v; want %v", got, last)
-	}
+	testkit.Equal(t, s.Tip(), last, "nothing asked")
 	for link, change := range []func(p *robot.Point){
 		func(*robot.Point) { s.Path = ask(0) },
 		func(*robot.Point) { s.Goal.Tasks = ask(1) },
@@ -262,9 +260,8 @@ func TestLimits(t *testing.T) {
 		}
 	}
 	arm, _ := robot.FromDH("one", []robot.DH{{A: 1, Lower: -4, Upper: 4}})
-	if n := len(set(t, trajectory.Spec{Arm: arm, Waypoints: 1, Limits: true}).Inequalities()); n != 0 {
-		t.Errorf("a range of more than a turn makes %d components", n)
-	}
+	testkit.Equal(t, len(set(t, trajectory.Spec{Arm: arm, Waypoints: 1, Limits: true}).Inequalities()), 0,
+		"a range of more than a turn makes")
 }
 
 // A bend is 0 where a step differs from the one before by its bound, of either sign, wherever the
@@ -302,9 +299,7 @@ func TestBends(t *testing.T) {
 					}
 				}
 				for turns, got := range worst {
-					if math.Abs(got-c.want) > 1e-9 {
-						t.Errorf("δ = %v, bend %v (turning %v): %v, want %v", δ, c.bend, turns, got, c.want)
-					}
+					testkit.Near(t, got, c.want, 1e-9, "δ = %v, bend %v (turning %v)", δ, c.bend, turns)
 				}
 			}
 		}
@@ -409,9 +404,7 @@ func TestSegmentsAreTight(t *testing.T) {
 		x := make([]float64, 4)
 		arm.Coordinates(x, []float64{θ, 0})
 		v, w := constraint.Values(segments, x)[2], constraint.Values(plain, x)[2]
-		if want := (δ*2 + δ/3) / 2; math.Abs(v-w-want) > 1e-12 {
-			t.Errorf("enlarged by %v, want %v", v-w, want)
-		}
+		testkit.Near(t, v-w, (δ*2+δ/3)/2, 1e-12, "enlarged")
 		if !(w < -0.98*δ && v > 0) {
 			t.Errorf("at %v: %v, enlarged %v", θ, w, v)
 		}

@@ -115,9 +115,7 @@ func TestBoard(t *testing.T) {
 			step, _, _ := strings.Cut(p, ":")
 			got = append(got, step)
 		}
-		if strings.Join(got, " ") != at {
-			t.Errorf("%s at the steps %v, want %s", tag, got, at)
-		}
+		testkit.Equal(t, strings.Join(got, " "), at, "%s at the steps %v", tag, got)
 	}
 	if len(killed) != 13 {
 		t.Fatalf("killed %d times", len(killed))
@@ -137,9 +135,7 @@ func TestBoard(t *testing.T) {
 		trainOn(t, again, on, on.Observer(experiment.Observer{}))
 		got := steps(t, on.Dir)
 		for tag := range want {
-			if !slices.Equal(got[tag], want[tag]) {
-				t.Errorf("killed at moment %d (torn: %v), %s is\n%v, want\n%v", i, torn, tag, got[tag], want[tag])
-			}
+			testkit.EqualSlices(t, got[tag], want[tag], "killed at moment %d (torn: %v), %s", i, torn, tag)
 		}
 		for tag := range got {
 			if _, ok := want[tag]; !ok {

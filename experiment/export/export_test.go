@@ -377,7 +377,5 @@ func TestWideNumbersFirst(t *testing.T) {
 	for _, n := range numbers(g) {
 		names += n.Name
 	}
-	if names != "bdac" {
-		t.Errorf("the order is %q, want bdac", names)
-	}
+	testkit.Equal(t, names, "bdac", "the order")
 }

@@ -81,9 +81,7 @@ func TestHub(t *testing.T) {
 	}
 	for _, want := range []string{k.Verdict.Title()[1:], fmt.Sprintf("%.4f, floor", k.JSD.Full), "Licence: Apache-2.0",
 		"60 samples of seed 1", s.Run.Config[:12], "score.onnx", "of kind `mlp`"} {
-		if !strings.Contains(parts[2], want) {
-			t.Errorf("the card does not say %q:\n%s", want, parts[2])
-		}
+		testkit.Contains(t, parts[2], want, "the card does not say")
 	}
 	folder := filepath.Dir(s.Run.Problem.Data.Path)
 	for name, text := range files {
@@ -147,9 +145,7 @@ files: [/a/b.obj, /c/d/e.urdf] → files: [b.obj, e.urdf]
 url: https://example.org/a/b.gz → url: https://example.org/a/b.gz
 `) {
 		in, want, _ := strings.Cut(strings.TrimSuffix(line, "\n"), " → ")
-		if got := string(withoutFolders([]byte(in))); got != want {
-			t.Errorf("%s became %s, want %s", in, got, want)
-		}
+		testkit.Equal(t, string(withoutFolders([]byte(in))), want, "%s became", in)
 	}
 }
 

@@ -35,9 +35,7 @@ func TestSentence(t *testing.T) {
 		t.Errorf("%q", got)
 	}
 	v.Failed, v.Broken = 50, 50
-	if got := losses(v); got != "0 lost to a projection, 50 broke down on the way" {
-		t.Errorf("%q", got)
-	}
+	testkit.Equal(t, losses(v), "0 lost to a projection, 50 broke down on the way")
 }
 
 // largest inequality of each sample count.
@@ -61,8 +59,6 @@ func TestViolationColumns(t *testing.T) {
 				t.Errorf("%v: column %+v", c.set, column)
 			}
 		}
-		if len(got) != len(c.names) {
-			t.Errorf("%v: %d columns", c.set, len(got))
-		}
+		testkit.Equal(t, len(got), len(c.names), "%v", c.set)
 	}
 }

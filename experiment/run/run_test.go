@@ -191,8 +191,7 @@ func TestBestCheckpoint(t *testing.T) {
 	}
 }
 
-// What lies beside the checkpoints is no checkpoint, and stays; numbers of more digits
-// come after those of fewer.
+// What lies beside the checkpoints is no checkpoint, and stays; numbers of more digits come after those of fewer.
 func TestStrayNames(t *testing.T) {
 	f := checkpoint(t)
 	for _, name := range []string{"notes", "00000060-old", "60", "0000000060", "00000061.bak"} {
@@ -219,8 +218,7 @@ func TestStrayNames(t *testing.T) {
 	}
 }
 
-// A forged checkpoint, its hashes right, is damaged if its state or its numbers cannot
-// be.
+// A forged checkpoint, its hashes right, is damaged if its state or its numbers cannot be.
 func TestForgedCheckpoint(t *testing.T) {
 	f := checkpoint(t)
 	nan := float32(math.NaN())
@@ -240,8 +238,7 @@ func TestForgedCheckpoint(t *testing.T) {
 	damaged("state.json: is damaged: epoch is -1; the one before it is 00000060")
 }
 
-// Nothing is written through a symbolic link out of the folder; one that stays in it
-// is as good as a folder.
+// Nothing is written through a symbolic link out of the folder; one that stays in it is as good as a folder.
 func TestLinksOut(t *testing.T) {
 	arrays := []arrayfile.Named{{Name: "w", Array: arrayfile.Array{Shape: []int{1}, Float32: []float32{1}}}}
 	for name, write := range map[string]func(*Folder) error{

@@ -213,8 +213,7 @@ func TestQR(t *testing.T) {
 	}
 }
 
-// PivotedQR takes the row with the most left outside the span so far, the first of
-// equals.
+// PivotedQR takes the row with the most left outside the span so far, the first of equals.
 func TestPivots(t *testing.T) {
 	q := []float64{
 		1, 0, 0, 0,

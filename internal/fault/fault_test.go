@@ -42,13 +42,9 @@ func TestOf(t *testing.T) {
 		{Errorf(Config, "", "x: %w", open), Place{Kind: File, File: "b"}},
 		{&fs.PathError{Path: "a/.tmp-1", Err: syscall.ENOENT}, Place{Kind: Config}},
 	} {
-		if got := Of(c.err); got != c.want {
-			t.Errorf("%v: %+v, want %+v", c.err, got, c.want)
-		}
+		testkit.Equal(t, Of(c.err), c.want, "%v", c.err)
 	}
-	if data.Error() != "a.csv: 3 rows" {
-		t.Errorf("got %q", data)
-	}
+	testkit.Equal(t, data.Error(), "a.csv: 3 rows", "got %q", data)
 }
 
 // without are error types without a place, by what becomes of them.

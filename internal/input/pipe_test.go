@@ -13,8 +13,7 @@ import (
 	"github.com/landing-diffusion/landing/tools/testkit"
 )
 
-// A pipe that nobody writes to is refused at once; what a writer sends is read to its
-// end, however late.
+// A pipe that nobody writes to is refused at once; what a writer sends is read to its end, however late.
 func TestPipes(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "pipe")
 	if err := syscall.Mkfifo(path, 0o600); err != nil {

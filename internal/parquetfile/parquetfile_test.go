@@ -51,8 +51,7 @@ func same(a, b []float64) bool {
 	return slices.EqualFunc(a, b, func(a, b float64) bool { return math.Float64bits(a) == math.Float64bits(b) })
 }
 
-// What is written comes back to the last bit, columns in their order, and its bytes do not depend on how the
-// rows came.
+// What is written comes back to the last bit, columns in their order, and its bytes do not depend on how the rows came.
 func TestRoundTrip(t *testing.T) {
 	names := []string{"x0", "x1", "x2", "x10", "b", "a"}
 	const n = groupRows + 777
@@ -63,9 +62,7 @@ func TestRoundTrip(t *testing.T) {
 	x[7], x[8], x[9] = math.Inf(1), math.Copysign(0, -1), math.MaxFloat64
 	whole := written(t, names, x)
 	cut := 6 * 1234
-	if !bytes.Equal(whole, written(t, names, x[:6], x[6:cut], x[cut:])) {
-		t.Error("the bytes depend on how the rows came")
-	}
+	testkit.EqualSlices(t, whole, written(t, names, x[:6], x[6:cut], x[cut:]), "the bytes depend on how the rows came")
 	f, got, err := read(whole)
 	testkit.OK(t, err)
 	if f.Rows != n || !same(got, x) {
@@ -263,9 +260,7 @@ func TestKinds(t *testing.T) {
 	want := []string{"number float64", "word a string", "list a list", "inner a structure", "is a boolean",
 		"day a date", "last float64"}
 	for i, c := range f.Columns {
-		if got := c.Name + " " + c.Type; got != want[i] {
-			t.Errorf("column %d is %s, want %s", i, got, want[i])
-		}
+		testkit.Equal(t, c.Name+" "+c.Type, want[i], "column %d", i)
 		_, err := f.Read([]int{i}, 100)
 		if e := new(Error); (c.Kind != Numbers) != errors.As(err, &e) || e.Column != "" && e.Column != c.Name {
 			t.Errorf("column %s: %v", c.Name, err)

@@ -31,9 +31,7 @@ func fields(t *testing.T, b []byte) map[int][][]byte {
 // The checksum that the format's description gives for 32 zeros (RFC 3720), masked.
 func TestMasked(t *testing.T) {
 	c := uint32(0x8a9136aa)
-	if got, want := tensorboard.Masked(make([]byte, 32)), (c>>15|c<<17)+0xa282ead8; got != want {
-		t.Errorf("got %#x, want %#x", got, want)
-	}
+	testkit.Equal(t, tensorboard.Masked(make([]byte, 32)), c>>15|c<<17+0xa282ead8)
 }
 
 func TestEvents(t *testing.T) {
@@ -43,9 +41,7 @@ func TestEvents(t *testing.T) {
 	w.Scalar(1001, 8, "loss", 0.25)
 	w.Scalar(1001, 8, "nothing", math.NaN())
 	w.Histogram(1002, 9, "violation", []float64{1, math.Inf(1), 0, -2, 0, 1e-20, math.NaN(), 1})
-	if b.Len() != 0 {
-		t.Error("events are written before they are whole")
-	}
+	testkit.Equal(t, b.Len(), 0, "events are written before they are whole")
 	testkit.OK(t, w.Flush())
 	all := records(t, b.Bytes())
 	if len(all) != 4 {
@@ -72,9 +68,7 @@ func TestEvents(t *testing.T) {
 		}
 	}
 	for i, want := range []float64{1, 2, 1, 2} {
-		if counts[i] != want {
-			t.Errorf("cells %v up to %v", counts, limits)
-		}
+		testkit.Equal(t, counts[i], want, "cells %v up to %v", counts, limits)
 	}
 	if l := limits; !(l[0] >= -2 && l[0] < -1.8) || l[1] != 0 || l[2] != 1e-18 || !(l[3] >= 1 && l[3] < 1.11) {
 		t.Errorf("cells up to %v", limits)

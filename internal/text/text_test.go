@@ -3,15 +3,15 @@ package text
 import (
 	"math"
 	"testing"
+
+	"github.com/landing-diffusion/landing/tools/testkit"
 )
 
 func TestNumber(t *testing.T) {
 	for v, want := range map[float64]string{
 		9.97e-14: "1.0×10⁻¹³", 2.2e-16: "2.2×10⁻¹⁶", -3e5: "-3.0×10⁵", 0: "0", 0.25: "0.25",
 	} {
-		if got := Number(v); got != want {
-			t.Errorf("%v is %q, want %q", v, got, want)
-		}
+		testkit.Equal(t, Number(v), want, "%v", v)
 	}
 	if Measured(math.NaN()) != "–" || Fixed(math.NaN()) != "–" || Fixed(0.12345) != "0.1235" ||
 		Percent(0.125) != "12.5 %" {
@@ -21,17 +21,13 @@ func TestNumber(t *testing.T) {
 
 func TestCount(t *testing.T) {
 	for n, want := range map[int]string{7: "7", 999: "999", 1000: "1\u202f000", 1234567: "1\u202f234\u202f567"} {
-		if got := Count(n); got != want {
-			t.Errorf("%d is %q", n, got)
-		}
+		testkit.Equal(t, Count(n), want, "%d", n)
 	}
 }
 
 func TestPlural(t *testing.T) {
 	for n, want := range map[int]string{0: "0 rows", 1: "1 row", 2: "2 rows"} {
-		if got := Plural(n, "row"); got != want {
-			t.Errorf("%q, want %q", got, want)
-		}
+		testkit.Equal(t, Plural(n, "row"), want)
 	}
 }
 
@@ -39,9 +35,7 @@ func TestSuggest(t *testing.T) {
 	options := []string{"steps", "stops", "seed"}
 	for name, want := range map[string]string{"stips": `; did you mean "steps"?`, "sted": `; did you mean "seed"?`,
 		"horizon": "", "": ""} {
-		if got := Suggest(name, options); got != want {
-			t.Errorf("%q: %q, want %q", name, got, want)
-		}
+		testkit.Equal(t, Suggest(name, options), want, "%q", name)
 	}
 }
 
@@ -50,8 +44,6 @@ func TestEdits(t *testing.T) {
 		a, b string
 		want int
 	}{{"", "", 0}, {"", "abc", 3}, {"abc", "", 3}, {"kitten", "sitting", 3}, {"steps", "step", 1}, {"ab", "ba", 2}} {
-		if got := Edits(c.a, c.b); got != c.want {
-			t.Errorf("%q to %q: %d, want %d", c.a, c.b, got, c.want)
-		}
+		testkit.Equal(t, Edits(c.a, c.b), c.want, "%q to %q", c.a, c.b)
 	}
 }

@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/landing-diffusion/landing/tools/testkit"
 )
 
 // twoJoints is an arm that turns about z and then slides along x.
@@ -64,18 +66,14 @@ func TestArmView(t *testing.T) {
 		t.Errorf("%+v", got.Layers)
 	}
 	for _, want := range []string{`<canvas id="arm"`, "data-arm-layer>data</label>", `id="arm-time"`} {
-		if !strings.Contains(page, want) {
-			t.Errorf("the page lacks %q", want)
-		}
+		testkit.Contains(t, page, want, "the page")
 	}
 	for _, never := range []string{"data-arm-layer>samples", "<script>alert"} {
 		if strings.Contains(page, never) {
 			t.Errorf("the page has %q", never)
 		}
 	}
-	if n := strings.Count(page, "const turnable ="); n != 1 {
-		t.Errorf("what turns canvases is there %d times", n)
-	}
+	testkit.Equal(t, strings.Count(page, "const turnable ="), 1, "what turns canvases is there")
 	if a := twoJoints(0); a.Shown(7) != 7 || a.Shown(1000) != 60 || (&ArmView{Steps: 10_000,
 		Joints: a.Joints}).Shown(9) != 3 {
 		t.Error("how many are shown")
@@ -148,8 +146,6 @@ func TestTracks(t *testing.T) {
 			v[i], _ = strconv.ParseFloat(m[i+1], 64)
 		}
 		dx, dy := v[2]-v[0], v[3]-v[1]
-		if got := -dy / dx; math.Abs(got-size[1]/size[0]) > 0.02*size[1]/size[0] {
-			t.Errorf("%v: a slope of %v on the sheet", size, got)
-		}
+		testkit.Near(t, -dy/dx, size[1]/size[0], 0.02*size[1]/size[0], "%v: a slope", size)
 	}
 }

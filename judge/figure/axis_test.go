@@ -5,6 +5,8 @@ import (
 	"math/rand/v2"
 	"strings"
 	"testing"
+
+	"github.com/landing-diffusion/landing/tools/testkit"
 )
 
 func TestTicks(t *testing.T) {
@@ -31,9 +33,7 @@ func TestTicks(t *testing.T) {
 			}
 			got = append(got, s)
 		}
-		if s := strings.Join(got, " "); s != c.want {
-			t.Errorf("[%g, %g] log %t: %s, want %s", c.lo, c.hi, c.log, s, c.want)
-		}
+		testkit.Equal(t, strings.Join(got, " "), c.want, "[%g, %g] log %t", c.lo, c.hi, c.log)
 	}
 }
 
@@ -87,11 +87,7 @@ func TestDecimal(t *testing.T) {
 		{1703, 0, "1703"}, {12345, 0, "12_345"}, {-1234567.5, 1, "−1_234_567.5"}, {-0.0004, 2, "0.00"},
 		{0.25, 2, "0.25"},
 	} {
-		if got := strings.ReplaceAll(decimal(c.v, c.n), space, "_"); got != c.want {
-			t.Errorf("decimal(%g, %d) = %s, want %s", c.v, c.n, got, c.want)
-		}
+		testkit.Equal(t, strings.ReplaceAll(decimal(c.v, c.n), space, "_"), c.want, "decimal(%g, %d)", c.v, c.n)
 	}
-	if got := strings.ReplaceAll(count(1703), space, "_"); got != "1_703" {
-		t.Errorf("count(1703) = %s", got)
-	}
+	testkit.Equal(t, strings.ReplaceAll(count(1703), space, "_"), "1_703", "count(1703)")
 }

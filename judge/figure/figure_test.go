@@ -87,9 +87,7 @@ func TestFiguresAreSafeDeterministicXML(t *testing.T) {
 		if s := string(doc); strings.Contains(s, "NaN") || strings.Contains(s, "Inf") {
 			t.Errorf("%s: coordinates that are not finite", name)
 		}
-		if again := svgOf(t, gallery()[name]); !bytes.Equal(doc, again) {
-			t.Errorf("%s: two drawings of the same input differ", name)
-		}
+		testkit.EqualSlices(t, doc, svgOf(t, gallery()[name]), "%s: two drawings of the same input differ", name)
 	}
 }
 
@@ -131,16 +129,12 @@ func TestPNG(t *testing.T) {
 		if err := errors.Join(d.WritePNG(&a, 301), d.WritePNG(&b, 301)); err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
-		if !bytes.Equal(a.Bytes(), b.Bytes()) {
-			t.Errorf("%s: two images of the same figure differ", name)
-		}
+		testkit.EqualSlices(t, a.Bytes(), b.Bytes(), "%s: two images of the same figure differ", name)
 		img, err := png.Decode(&a)
 		if err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
-		if w := img.Bounds().Dx(); w != 301 {
-			t.Errorf("%s: %d pixels wide, want 301", name, w)
-		}
+		testkit.Equal(t, img.Bounds().Dx(), 301, "%s", name)
 		if h := img.Bounds().Dy(); h < 40 || h > 1000 {
 			t.Errorf("%s: %d pixels high", name, h)
 		}
@@ -186,9 +180,7 @@ func TestNothingIsDroppedInSilence(t *testing.T) {
 		words := wordsOf(t, svgOf(t, gallery()[name]))
 		for _, w := range want {
 			w = strings.ReplaceAll(w, "&amp;", "&")
-			if !strings.Contains(words, w) {
-				t.Errorf("%s: %q is missing in %q", name, w, words)
-			}
+			testkit.Contains(t, words, w, "%s", name)
 		}
 	}
 }

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"math"
 	"regexp"
-	"slices"
 	"strings"
 	"testing"
 
@@ -35,14 +34,10 @@ func TestArcs(t *testing.T) {
 		{[]float64{-70, -70}, [][2]float64{{-70.75, -69.25}}},
 		{[]float64{490, 530}, [][2]float64{{130, 170}}},
 	} {
-		if got := arcs(c.in); !slices.Equal(got, c.want) {
-			t.Errorf("%v: %v, want %v", c.in, got, c.want)
-		}
+		testkit.EqualSlices(t, arcs(c.in), c.want, "%v", c.in)
 	}
 	for v, want := range map[float64]float64{180: -180, -180: -180, 190: -170, 0: 0, 725: 5, -725: -5} {
-		if got := turn(v); got != want {
-			t.Errorf("%v is %v", v, got)
-		}
+		testkit.Equal(t, turn(v), want, "%v", v)
 	}
 }
 
@@ -56,9 +51,7 @@ func TestTorsions(t *testing.T) {
 		t.Errorf("%d shaded parts, want 5", n)
 	}
 	for _, want := range []string{"φ, °", "ψ, °", "data, 3 (1 not drawable)", "samples, 0", ">90<", ">−180<"} {
-		if !strings.Contains(got, want) {
-			t.Errorf("no %q", want)
-		}
+		testkit.Contains(t, got, want)
 	}
 	// Both points of the data are one place.
 	places := regexp.MustCompile(`<circle cx="([0-9.]+)" cy="([0-9.]+)" r="1.8"`).FindAllStringSubmatch(got, -1)
@@ -128,9 +121,7 @@ func TestMoleculeView(t *testing.T) {
 		t.Errorf("%+v", got.Layers[0].Frames[7])
 	}
 	for _, want := range []string{`<canvas id="molecule"`, "data-molecule-layer>data</label>", "molecule-frame"} {
-		if !strings.Contains(page, want) {
-			t.Errorf("the page lacks %q", want)
-		}
+		testkit.Contains(t, page, want, "the page")
 	}
 	if strings.Contains(page, "data-molecule-layer>samples") {
 		t.Error("a layer without conformations is offered")

@@ -4,21 +4,17 @@ import (
 	"math"
 	"math/rand/v2"
 	"testing"
+
+	"github.com/landing-diffusion/landing/tools/testkit"
 )
 
 // The extent of the unit sphere's map, from the published coefficients.
 func TestEqualEarthExtent(t *testing.T) {
-	if got, want := eeWidth, 2.7066299836960748; math.Abs(got-want) > 1e-12 {
-		t.Errorf("half width %.16g, want %.16g", got, want)
-	}
-	if got, want := eeHeight, 1.3173627591574132; math.Abs(got-want) > 1e-12 {
-		t.Errorf("half height %.16g, want %.16g", got, want)
-	}
+	testkit.Near(t, eeWidth, 2.7066299836960748, 1e-12, "half width")
+	testkit.Near(t, eeHeight, 1.3173627591574132, 1e-12, "half height")
 	// The paper: poles are lines 0.59 times as long as the equator.
 	x, _ := equalEarth(math.Pi/2, math.Pi)
-	if ratio := x / eeWidth; math.Abs(ratio-0.59) > 0.005 {
-		t.Errorf("pole to equator %.4f, want 0.59", ratio)
-	}
+	testkit.Near(t, x/eeWidth, 0.59, 0.005, "pole to equator")
 }
 
 func TestEqualEarthSymmetry(t *testing.T) {

@@ -47,9 +47,7 @@ func TestReportEscapes(t *testing.T) {
 		t.Error("a script from the report's text is in the page")
 	}
 	// What turns canvases, the globe's data, the globe, and the copy button; nothing else.
-	if n := strings.Count(page, "<script"); n != 4 {
-		t.Errorf("%d script elements, want 4", n)
-	}
+	testkit.Equal(t, strings.Count(page, "<script"), 4)
 	if strings.Contains(page, "ZgotmplZ") {
 		t.Error("html/template refused a value")
 	}
@@ -58,9 +56,7 @@ func TestReportEscapes(t *testing.T) {
 func TestReportNotes(t *testing.T) {
 	page := htmlOf(t, &Report{Title: "Run", Notes: []string{"A picture is left out.", "Another too."}})
 	for _, want := range []string{`<p class="note">A picture is left out.</p>`, `<p class="note">Another too.</p>`} {
-		if strings.Count(page, want) != 1 {
-			t.Errorf("the page lacks %s", want)
-		}
+		testkit.Equal(t, strings.Count(page, want), 1, "the page lacks %s", want)
 	}
 }
 
@@ -68,25 +64,19 @@ func TestReportLoadsNothing(t *testing.T) {
 	page := htmlOf(t, fullReport(t))
 	for _, load := range []string{`\ssrc\s*=`, `\shref\s*=`, `url\(`, `@import`, `\bfetch\(`, `XMLHttpRequest`,
 		`WebSocket`, `<link`, `<img`, `<iframe`, `https://`} {
-		if found := regexp.MustCompile(load).FindString(page); found != "" {
-			t.Errorf("the page has %q", found)
-		}
+		testkit.Equal(t, regexp.MustCompile(load).FindString(page), "", "the page")
 	}
 	// The one address is the name of the SVG language, which nobody fetches.
 	if n, names := strings.Count(page, "http://"),
 		strings.Count(page, `xmlns="http://www.w3.org/2000/svg"`); n != names {
 		t.Errorf("%d addresses, of which %d are namespaces", n, names)
 	}
-	if !strings.Contains(page, `default-src 'none'`) {
-		t.Error("no content security policy")
-	}
+	testkit.Contains(t, page, `default-src 'none'`, "no content security policy")
 }
 
 func TestReportIsDeterministic(t *testing.T) {
 	first, second := htmlOf(t, fullReport(t)), htmlOf(t, fullReport(t))
-	if first != second {
-		t.Error("two pages of the same report differ")
-	}
+	testkit.Equal(t, first, second, "two pages of the same report differ")
 }
 
 func TestReportOmitsWhatIsEmpty(t *testing.T) {
@@ -149,9 +139,7 @@ func TestGlobeData(t *testing.T) {
 	raw, _, _ := strings.Cut(rest, "</script>")
 	var data globeData
 	testkit.OK(t, json.Unmarshal([]byte(raw), &data))
-	if len(data.Land) != len(coastline()) {
-		t.Errorf("%d rings of land, want %d", len(data.Land), len(coastline()))
-	}
+	testkit.Equal(t, len(data.Land), len(coastline()))
 	for i, want := range []int{50, globeLimit} {
 		points := data.Layers[i].Points
 		if len(points) != 2*want {
@@ -163,9 +151,7 @@ func TestGlobeData(t *testing.T) {
 			}
 		}
 	}
-	if note := "only 4" + space + "000 of 4" + space + "700 points"; !strings.Contains(page, note) {
-		t.Errorf("the page does not say %q", note)
-	}
+	testkit.Contains(t, page, "only 4"+space+"000 of 4"+space+"700 points", "the page does not say")
 }
 
 // Every ink of a figure has its dark twin in the page's style sheet.
@@ -175,9 +161,7 @@ func TestDarkInks(t *testing.T) {
 	for name, d := range gallery() {
 		for _, m := range class.FindAllStringSubmatch(string(svgOf(t, d)), -1) {
 			for c := range strings.FieldsSeq(m[1]) {
-				if !strings.Contains(sheet, "."+c+"{") {
-					t.Errorf("%s: class %s has no dark colour", name, c)
-				}
+				testkit.Contains(t, sheet, "."+c+"{", "%s: class %s has no dark colour", name, c)
 			}
 		}
 	}

@@ -74,9 +74,7 @@ func TestSurfaceView(t *testing.T) {
 	testkit.OK(t, r.WriteHTML(&page))
 	for what, want := range map[string]int{"data-surface-layer checked>data": 1, "data-surface-layer>samples": 1,
 		`id="surface-data"`: 1, `"layers":[[0,0,1,0`: 1, `getElementById("surface")`: 1} {
-		if got := bytes.Count(page.Bytes(), []byte(what)); got != want {
-			t.Errorf("%q is there %d times, want %d", what, got, want)
-		}
+		testkit.Equal(t, bytes.Count(page.Bytes(), []byte(what)), want, "%q is there", what)
 	}
 	v.Mesh, v.Layers = ball.Mesh(6), nil
 	if err := r.WriteHTML(&page); err == nil {
@@ -99,17 +97,13 @@ func TestDepth(t *testing.T) {
 		for _, k := range order {
 			fill(depth, colours, 8, &k[0], &k[1], &k[2])
 		}
-		if got, want := colours[2*8+2], tint(1, light(vec3{0, 0, 1})); got != want {
-			t.Errorf("the pixel is %v, want %v", got, want)
-		}
+		testkit.Equal(t, colours[2*8+2], tint(1, light(vec3{0, 0, 1})), "the pixel")
 	}
 }
 
 func TestScaled(t *testing.T) {
 	got := scaled([]float64{-1, 0, 1, 5, math.NaN()}, []float64{0, 2, 2, 2})
 	for i, want := range []float64{0, 0, 0.5, 1, 0} {
-		if got[i] != want {
-			t.Errorf("value %d is %v, want %v", i, got[i], want)
-		}
+		testkit.Equal(t, got[i], want, "value %d", i)
 	}
 }

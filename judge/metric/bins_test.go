@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/landing-diffusion/landing/base/keyed"
+	"github.com/landing-diffusion/landing/tools/testkit"
 	"github.com/landing-diffusion/landing/tools/testkit/golden"
 )
 
@@ -33,9 +34,7 @@ func TestBinsWrap(t *testing.T) {
 	h := Bins{Lo: -math.Pi, Hi: math.Pi, N: 60, Circular: true}
 	for _, v := range []float64{-3.1, -1, 0, 0.02, 3.1} {
 		for _, turns := range []float64{-2, -1, 1, 5} {
-			if got, want := h.Bin(v+turns*2*math.Pi), h.Bin(v); got != want {
-				t.Errorf("%v after %v turns is in bin %d, want %d", v, turns, got, want)
-			}
+			testkit.Equal(t, h.Bin(v+turns*2*math.Pi), h.Bin(v), "%v after %v turns is in bin", v, turns)
 		}
 	}
 	if h.Bin(math.Pi) != 0 || h.Bin(-math.Pi) != 0 || h.Bin(math.Nextafter(math.Pi, 0)) != 59 {

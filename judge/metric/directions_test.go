@@ -32,9 +32,7 @@ func TestDirections(t *testing.T) {
 			if i == j {
 				want = 1
 			}
-			if math.Abs(dense.Dot(v, w)-want) > 1e-12 {
-				t.Errorf("directions %d and %d: product %v", i, j, dense.Dot(v, w))
-			}
+			testkit.Near(t, dense.Dot(v, w), want, 1e-12, "directions %d and %d: product", i, j)
 		}
 	}
 	if n := len(Directions([]float64{1, 0, 1, 0}, []float64{1, 0, 1, 0}, 2)); n != 0 {

@@ -24,9 +24,7 @@ func TestGoldenFaces(t *testing.T) {
 			t.Errorf("row %d: face %d at %v, want %v at %v", i, f, d, want, wantDistance[i])
 		}
 	}
-	if want := g["area"].AsFloat64()[0]; math.Abs(m.Area()-want) > 1e-9 {
-		t.Errorf("area %v, want %v", m.Area(), want)
-	}
+	testkit.Near(t, m.Area(), g["area"].AsFloat64()[0], 1e-9, "area")
 	faces := make([]float64, len(x)/3)
 	NearestFaces(faces, x, tree)
 	count := make([]float64, 5000)
@@ -36,9 +34,7 @@ func TestGoldenFaces(t *testing.T) {
 	// 45 of the 50 000 rows are straight above or below two faces whose squared distances differ by less than 1e-8; the
 	// last bit of a cosine puts 13 of them on the further one.
 	for f, want := range g["counts"].AsFloat64() {
-		if count[f] != want {
-			t.Errorf("face %d has %v rows, want %v", f, count[f], want)
-		}
+		testkit.Equal(t, count[f], want, "face %d", f)
 	}
 }
 

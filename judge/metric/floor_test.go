@@ -4,6 +4,8 @@ import (
 	"math"
 	"slices"
 	"testing"
+
+	"github.com/landing-diffusion/landing/tools/testkit"
 )
 
 func TestNoiseFloor(t *testing.T) {
@@ -25,9 +27,7 @@ func TestNoiseFloor(t *testing.T) {
 		return s
 	}
 	f := NoiseFloor(train, 2, n, draws, 7, mean)
-	if f.Draws != draws {
-		t.Errorf("Draws = %d", f.Draws)
-	}
+	testkit.Equal(t, f.Draws, draws, "Draws")
 	// χ² with 3 degrees of freedom exceeds 35 with probability 1.2e-7.
 	var chi2 float64
 	for _, c := range counts {
@@ -43,9 +43,7 @@ func TestNoiseFloor(t *testing.T) {
 	near(t, "Mean", f.Mean, 1.5, 5.5*sd/math.Sqrt(draws))
 	near(t, "SD", f.SD, sd, 5.5*sd/math.Sqrt(2*(draws-1)))
 
-	if NoiseFloor(train, 2, n, draws, 7, mean) != f {
-		t.Error("the same seed gives another floor")
-	}
+	testkit.Equal(t, NoiseFloor(train, 2, n, draws, 7, mean), f, "the same seed gives another floor")
 	for _, seed := range []uint64{8, 9, 7 + 1<<40} {
 		if NoiseFloor(train, 2, n, draws, seed, mean) == f {
 			t.Errorf("seed %d gives the floor of seed 7", seed)
@@ -66,9 +64,7 @@ func TestNoiseFloorDrawsAreKeyed(t *testing.T) {
 	NoiseFloor(train, 1, 20, 2, 1, record(&few))
 	NoiseFloor(train, 1, 20, 5, 1, record(&many))
 	for i := range few {
-		if !slices.Equal(few[i], many[i]) {
-			t.Errorf("draw %d differs", i)
-		}
+		testkit.EqualSlices(t, few[i], many[i], "draw %d differs", i)
 	}
 	if slices.Equal(many[0], many[1]) {
 		t.Error("two draws are equal")

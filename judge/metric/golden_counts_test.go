@@ -60,9 +60,7 @@ func checkEarth(t *testing.T, name string, part map[string][]float64) {
 	for _, p := range earthPairs {
 		what := name + "_jsd_" + p[0] + "_vs_" + p[1]
 		want, got := values[what].AsFloat64()[0], metric.EarthJSD(part[p[0]], part[p[1]])
-		if !(math.Abs(got-want) <= catalogues[name]) {
-			t.Errorf("%s is %.15g, want %.15g", what, got, want)
-		}
+		testkit.Near(t, got, want, catalogues[name], "%s", what)
 	}
 }
 
@@ -79,21 +77,15 @@ func checkTraces(t *testing.T, part map[string][]float64) {
 	g := golden.Read(t, "so10_jsd.npz")
 	each, mean := metric.TraceJSD(part["first1000"], part["full"])
 	for k, name := range []string{"trace1", "trace2", "trace4", "trace5"} {
-		if want := g[name].AsFloat64()[0]; !(math.Abs(each[k]-want) <= 1e-12) {
-			t.Errorf("%s: JSD %.15g, want %.15g", name, each[k], want)
-		}
+		testkit.Near(t, each[k], g[name].AsFloat64()[0], 1e-12, "%s: JSD", name)
 	}
-	if want := g["trace_avg"].AsFloat64()[0]; !(math.Abs(mean-want) <= 1e-12) {
-		t.Errorf("mean JSD %.15g, want %.15g", mean, want)
-	}
+	testkit.Near(t, mean, g["trace_avg"].AsFloat64()[0], 1e-12, "mean JSD")
 }
 
 func checkFaces(t *testing.T, first, all []float64) {
 	t.Helper()
 	want := golden.Read(t, "mesh_bunny.npz")["jsd_sq_first20000_vs_full"].AsFloat64()[0]
-	if got := metric.FaceJSD(first, all, 5000); !(math.Abs(got-want) <= 1e-14) {
-		t.Errorf("divergence %v, want %v", got, want)
-	}
+	testkit.Near(t, metric.FaceJSD(first, all, 5000), want, 1e-14, "divergence")
 }
 
 // The published evaluation's values, in float64, on points that have the counts of the data in every bin.

@@ -7,6 +7,7 @@ import (
 
 	"github.com/landing-diffusion/landing/base/keyed"
 	"github.com/landing-diffusion/landing/internal/dense"
+	"github.com/landing-diffusion/landing/tools/testkit"
 )
 
 // All that tests and floors draw is the ledger's, so that another version has the same figures: the
@@ -65,9 +66,7 @@ func TestDrawsOfScores(t *testing.T) {
 	NoiseFloor(x, d, 9, 3, seed, func(sample []float64) float64 {
 		for i := range 9 {
 			r := keyed.FloorDraws.Stream(seed, uint64(draw)).Index(n, uint64(i), 0)
-			if !slices.Equal(sample[i*d:(i+1)*d], x[r*d:(r+1)*d]) {
-				t.Errorf("row %d of draw %d is not row %d", i, draw, r)
-			}
+			testkit.EqualSlices(t, sample[i*d:(i+1)*d], x[r*d:(r+1)*d], "row %d of draw %d is not row %d", i, draw, r)
 		}
 		draw++
 		return 0
@@ -123,12 +122,8 @@ func TestNoNumbers(t *testing.T) {
 		for at := range 3 {
 			x := []float64{0, 1, 0, 0, 0, 1}
 			x[at] = bad
-			if got := mass(EarthHistogram(nil, x)); got != 1 {
-				t.Errorf("%v at %d: %v points of the earth", bad, at, got)
-			}
-			if got := newTree(x, 3).nearest([]float64{0, 0, 0}); got != 1 {
-				t.Errorf("%v at %d: the nearest point is %v away", bad, at, got)
-			}
+			testkit.Equal(t, mass(EarthHistogram(nil, x)), 1, "%v at %d", bad, at)
+			testkit.Equal(t, newTree(x, 3).nearest([]float64{0, 0, 0}), 1, "%v at %d: the nearest point", bad, at)
 			if got := EnergyTest(x, x[3:], 3, 9, 9, 1); !got.Statistic.IsNaN() || !got.PValue.IsNaN() {
 				t.Errorf("%v at %d: an energy test says %+v", bad, at, got)
 			}
@@ -140,9 +135,8 @@ func TestNoNumbers(t *testing.T) {
 			if got := bins.Shares(x[:3]); math.Abs(got[0]+got[1]-2./3) > 1e-15 {
 				t.Errorf("%v at %d: shares %v", bad, at, got)
 			}
-			if got := bins.JSD([]float64{bad}, []float64{0.5}); math.Abs(got-math.Sqrt(math.Ln2)) > 1e-12 {
-				t.Errorf("%v and a number are %v apart", bad, got)
-			}
+			testkit.Near(t, bins.JSD([]float64{bad}, []float64{0.5}), math.Sqrt(math.Ln2), 1e-12,
+				"%v and a number", bad)
 		}
 		chain := []float64{1, 2, 3, 4, 5, 6, 7, 8, 9, 10}
 		chain[4] = bad
@@ -172,9 +166,7 @@ func TestFarPoints(t *testing.T) {
 	want := Slope(x, y)
 	for name, got := range map[string]float64{"x": Slope(move(x), y), "y": Slope(x, move(y)),
 		"both": Slope(move(x), move(y))} {
-		if math.Abs(got-want) > 1e-9 {
-			t.Errorf("with %s far away a slope of %v, want %v", name, got, want)
-		}
+		testkit.Near(t, got, want, 1e-9, "with %s far away a slope", name)
 	}
 }
 

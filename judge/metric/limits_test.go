@@ -9,6 +9,7 @@ import (
 	"github.com/landing-diffusion/landing/base/keyed"
 	"github.com/landing-diffusion/landing/constraint/mesh"
 	"github.com/landing-diffusion/landing/internal/dense"
+	"github.com/landing-diffusion/landing/tools/testkit"
 	"github.com/landing-diffusion/landing/tools/testkit/ball"
 )
 
@@ -97,9 +98,7 @@ func TestFloatInJSON(t *testing.T) {
 func TestDirectionsByHand(t *testing.T) {
 	dst := []float64{1, 1}
 	moment(dst, []float64{1, 2, 3, 4}, []float64{1, -1}, 3) // x·v is −1 and −1: the mean of −x is (−2, −3)
-	if !slices.Equal(dst, []float64{-5, -8}) {
-		t.Errorf("a moment is %v", dst)
-	}
+	testkit.EqualSlices(t, dst, []float64{-5, -8}, "a moment")
 	v := [][]float64{{3, 4, 0}, {6, 8, 0}, {1, 1, 2}}
 	orthonormalise(v)
 	if !(dense.Norm(v[1]) == 0) || math.Abs(v[2][2]-2/math.Sqrt(4.04)) > 1e-12 || math.Abs(v[0][1]-0.8) > 1e-15 {
@@ -138,9 +137,7 @@ func TestEarthBinEdges(t *testing.T) {
 	for u, want := range map[float64]int{
 		0: 0, (1 - 0.5e-10) / EarthBins: 1, (1 - 1.5e-10) / EarthBins: 0, 1: EarthBins - 1, 0.5: EarthBins / 2,
 	} {
-		if got := earthBin(u); got != want {
-			t.Errorf("%v is in bin %d, want %d", u, got, want)
-		}
+		testkit.Equal(t, earthBin(u), want, "%v is in bin", u)
 	}
 }
 
@@ -172,9 +169,7 @@ func TestFisherOfOneTrial(t *testing.T) {
 		{1, 1, 0, 19, 0.05}, {0, 19, 1, 1, 0.05}, {0, 0, 3, 5, 1}, {3, 5, 0, 0, 1}, {0, 5, 0, 7, 1}, {5, 5, 7, 7, 1},
 		{2, 2, 0, 2, 1. / 3}, {0, 2, 2, 2, 1. / 3}, {1, 2, 1, 2, 1},
 	} {
-		if got := FisherTest(c.a, c.n, c.b, c.m); math.Abs(got-c.want) > 1e-12 {
-			t.Errorf("%d of %d against %d of %d: %v, want %v", c.a, c.n, c.b, c.m, got, c.want)
-		}
+		testkit.Near(t, FisherTest(c.a, c.n, c.b, c.m), c.want, 1e-12, "%d of %d against %d of %d", c.a, c.n, c.b, c.m)
 	}
 }
 
@@ -262,9 +257,8 @@ func TestPrincipalOfFewDirections(t *testing.T) {
 					for j := range 3 {
 						want += (rows[3*i+j] - mean[j]) * axes[0][j]
 					}
-					if got := Project(rows[3*i:3*i+3], mean, axes[0]); math.Abs(got-want) > 1e-12*scale {
-						t.Errorf("the projection of row %d is %v, want %v", i, got, want)
-					}
+					testkit.Near(t, Project(rows[3*i:3*i+3], mean, axes[0]), want, 1e-12*scale,
+						"the projection of row %d", i)
 				}
 			}
 		}
@@ -272,18 +266,14 @@ func TestPrincipalOfFewDirections(t *testing.T) {
 	if _, axes, share := Principal([]float64{1, 2, 1, 2, 1, 2}, 2, 2); len(axes) != 0 || share != 0 {
 		t.Errorf("equal rows vary along %v, %v", axes, share)
 	}
-	if got := Project([]float64{5, 7}, []float64{2, 3}, []float64{2, -1}); got != 2 {
-		t.Errorf("a projection of %v, want 2", got)
-	}
+	testkit.Equal(t, Project([]float64{5, 7}, []float64{2, 3}, []float64{2, -1}), 2, "a projection")
 }
 
 // The first columns of values are of equalities, whatever the row.
 func TestExcessByColumns(t *testing.T) {
 	v := []float64{-1, -2, 3, -4, 5, -6, 7, -8, -9}
 	Excess(v, 3, 1)
-	if want := []float64{1, 0, 3, 4, 5, 0, 7, 0, 0}; !slices.Equal(v, want) {
-		t.Errorf("the excess is %v, want %v", v, want)
-	}
+	testkit.EqualSlices(t, v, []float64{1, 0, 3, 4, 5, 0, 7, 0, 0}, "the excess")
 }
 
 // The spread of rows is the root mean square distance from their mean.

@@ -3,6 +3,8 @@ package metric
 import (
 	"math"
 	"testing"
+
+	"github.com/landing-diffusion/landing/tools/testkit"
 )
 
 func TestNearestDistancesByHand(t *testing.T) {
@@ -10,9 +12,7 @@ func TestNearestDistancesByHand(t *testing.T) {
 	x := []float64{0, 0, 3, 0, 9, 1, -6, -8}
 	dst := []float64{math.NaN(), math.NaN(), math.NaN(), math.NaN()}
 	got := NearestDistances(dst, x, ref, 2)
-	if &got[0] != &dst[0] {
-		t.Error("dst was not used")
-	}
+	testkit.Equal(t, &got[0], &dst[0], "dst was not used")
 	for i, want := range []float64{0, 3, math.Sqrt2, 10} {
 		near(t, "distance", got[i], want, 1e-15)
 	}
@@ -81,13 +81,9 @@ func TestNearestDistancesOfNonFinitePoints(t *testing.T) {
 			if i == 0 {
 				want = 3
 			}
-			if got != want {
-				t.Errorf("d = %d: row %d at %g, want %g", d, i, got, want)
-			}
+			testkit.Equal(t, got, want, "d = %d: row %d", d, i)
 		}
-		if got := NearestDistances(nil, x[:d], ref[:d], d)[0]; got != inf {
-			t.Errorf("d = %d: distance to NaN alone is %g", d, got)
-		}
+		testkit.Equal(t, NearestDistances(nil, x[:d], ref[:d], d)[0], inf, "d = %d: distance to NaN alone", d)
 	}
 }
 

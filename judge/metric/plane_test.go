@@ -5,6 +5,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/landing-diffusion/landing/tools/testkit"
 	"github.com/landing-diffusion/landing/tools/testkit/golden"
 )
 
@@ -23,9 +24,7 @@ func TestPlaneGolden(t *testing.T) {
 		x    []float64
 	}{{"jsd_first200", first}, {"jsd_even", even}} {
 		want := g[c.name].AsFloat64()[0]
-		if got := p.JSD(c.x, all); !(math.Abs(got-want) <= 1e-12) {
-			t.Errorf("%s is %.15g, want %.15g", c.name, got, want)
-		}
+		testkit.Near(t, p.JSD(c.x, all), want, 1e-12, "%s", c.name)
 	}
 }
 
@@ -43,9 +42,7 @@ func TestPlane(t *testing.T) {
 		{[2]float64{-9, 9}, [2]float64{0, 1.5}, 0}, {[2]float64{nan, 0}, [2]float64{0, math.Inf(1)}, 0},
 		{[2]float64{nan, 0}, [2]float64{0, 0}, most},
 	} {
-		if got := p.JSD(c.a[:], c.b[:]); math.Abs(got-c.want) > 1e-9 {
-			t.Errorf("%v and %v: %v, want %v", c.a, c.b, got, c.want)
-		}
+		testkit.Near(t, p.JSD(c.a[:], c.b[:]), c.want, 1e-9, "%v and %v", c.a, c.b)
 	}
 	if !math.IsNaN(p.JSD(nil, []float64{0, 0})) {
 		t.Error("no point has a distance")
@@ -53,9 +50,7 @@ func TestPlane(t *testing.T) {
 	// A quarter of the points in another cell: by hand with p = (1, 0), q = (¾, ¼).
 	got := p.JSD([]float64{0, 0, 0, 0, 0, 0, 0, 0}, []float64{0, 0, 0, 0, 0, 0, 3, 0})
 	want := math.Sqrt((math.Log(1/0.875) + 0.75*math.Log(0.75/0.875) + 0.25*math.Log(0.25/0.125)) / 2)
-	if math.Abs(got-want) > 1e-9 {
-		t.Errorf("%v, want %v", got, want)
-	}
+	testkit.Near(t, got, want, 1e-9)
 }
 
 func TestAround(t *testing.T) {

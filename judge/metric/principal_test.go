@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/landing-diffusion/landing/base/keyed"
+	"github.com/landing-diffusion/landing/tools/testkit"
 )
 
 // With fewer rows than coordinates the products of rows give the same directions.
@@ -56,9 +57,7 @@ func TestPrincipalBothWays(t *testing.T) {
 			t.Fatalf("mean %d: %v and %v", j, mean[j], again[j])
 		}
 		for k := range a {
-			if math.Abs(a[k][j]-b[k][j]) > 1e-9 {
-				t.Errorf("axis %d, entry %d: %v and %v", k, j, a[k][j], b[k][j])
-			}
+			testkit.Near(t, a[k][j], b[k][j], 1e-9, "axis %d, entry %d", k, j)
 		}
 	}
 }

@@ -4,6 +4,8 @@ import (
 	"math"
 	"slices"
 	"testing"
+
+	"github.com/landing-diffusion/landing/tools/testkit"
 )
 
 func TestViolations(t *testing.T) {
@@ -22,9 +24,7 @@ func TestViolations(t *testing.T) {
 		// 0 1 4 ∞ ∞.
 		{Component: "g[1]", Worst: far, Mean: far, Median: 4, Q90: far, Q99: far, WorstSample: 2},
 	}
-	if !slices.Equal(got, want) {
-		t.Errorf("got\n%+v\nwant\n%+v", got, want)
-	}
+	testkit.EqualSlices(t, got, want)
 	for i, v := range values {
 		if v != before[i] && !math.IsNaN(v) {
 			t.Fatal("Violations changed its input")
@@ -59,15 +59,9 @@ func TestMeanLargestExcess(t *testing.T) {
 		0, -1, // 0 and 0
 	}
 	Excess(values, 2, 1)
-	if want := []float64{3, 2, 0.5, 0, 0, 4, 0, 0}; !slices.Equal(values, want) {
-		t.Errorf("excess %v, want %v", values, want)
-	}
-	if got := MeanLargest(values, 2); got != 7.5/4 {
-		t.Errorf("mean %v, want %v", got, 7.5/4)
-	}
-	if got := MeanLargest(nil, 0); got != 0 {
-		t.Errorf("without components the mean is %v", got)
-	}
+	testkit.EqualSlices(t, values, []float64{3, 2, 0.5, 0, 0, 4, 0, 0}, "excess")
+	testkit.Equal(t, MeanLargest(values, 2), 7.5/4, "mean")
+	testkit.Equal(t, MeanLargest(nil, 0), 0, "without components the mean")
 	if got := MeanLargest(nil, 2); !math.IsNaN(got) {
 		t.Errorf("mean of no rows %v", got)
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/landing-diffusion/landing/base/keyed"
 	"github.com/landing-diffusion/landing/judge/metric"
+	"github.com/landing-diffusion/landing/tools/testkit"
 )
 
 // A law draws rows: row i of a set is a function of the stream and i.
@@ -280,9 +281,7 @@ func TestLevels(t *testing.T) {
 			t.Errorf("%s is not one of the codes", code)
 		}
 	}
-	if math.Abs(sum-Alarm) > 1e-12 {
-		t.Errorf("levels add up to %v, Alarm is %v", sum, Alarm)
-	}
+	testkit.Near(t, sum, Alarm, 1e-12, "levels add up")
 	if all := All(); len(all) != 16 || len(slices.Compact(slices.Sorted(slices.Values(all)))) != len(all) {
 		t.Errorf("codes %v", all)
 	}
@@ -291,9 +290,7 @@ func TestLevels(t *testing.T) {
 // Of few rows a verdict says from which distance on it sees another law: there Kolmogorov's test has its level.
 func TestVisible(t *testing.T) {
 	v := visible(1e-3, 400, 100)
-	if math.Abs(v-1.9495*math.Sqrt(1./400+1./100)) > 1e-4 {
-		t.Errorf("%v", v)
-	}
+	testkit.Near(t, v, 1.9495*math.Sqrt(1./400+1./100), 1e-4)
 	x, h := make([]float64, 400), make([]float64, 100)
 	for i := range x {
 		x[i] = float64(i) / 400
@@ -310,9 +307,7 @@ func TestVisible(t *testing.T) {
 		got := slices.ContainsFunc(Of(e).Skipped, func(s Skip) bool {
 			return s.Code == Observables && strings.Contains(s.Why, "apart are not seen")
 		})
-		if got != want {
-			t.Errorf("%d held-out rows: told %t", m, got)
-		}
+		testkit.Equal(t, got, want, "%d held-out rows: told", m)
 	}
 }
 
@@ -644,10 +639,9 @@ func TestBlurOfRepeatedRows(t *testing.T) {
 	held, x := slices.Clone(train[:2*200]), normal.draw(1000, 1, 1)
 	v := Of(evidence(x, held, train, 2, 300, 1, -10))
 	told := func(f Finding) bool { return f.Code == Blur }
-	if slices.ContainsFunc(v.Findings, told) ||
-		!slices.ContainsFunc(v.Skipped, func(s Skip) bool {
-			return s.Code == Blur && strings.Contains(s.Why, "repeat")
-		}) {
+	if slices.ContainsFunc(v.Findings, told) || !slices.ContainsFunc(v.Skipped, func(s Skip) bool {
+		return s.Code == Blur && strings.Contains(s.Why, "repeat")
+	}) {
 		t.Errorf("repeated rows: %+v, %+v", v.Findings, v.Skipped)
 	}
 	for i := range x {

@@ -3,7 +3,6 @@ package evidence
 import (
 	"math"
 	"slices"
-	"strings"
 	"testing"
 
 	"github.com/landing-diffusion/landing/base/keyed"
@@ -42,17 +41,13 @@ func TestGather(t *testing.T) {
 		if !probe.At(p.X) || math.Abs(probe.Val[0]) > 1e-8 || probe.Val[1] > 1e-8 {
 			t.Errorf("%s: values %v", p.From, probe.Val)
 		}
-		if from := map[bool]string{true: "data row", false: "random start"}[i < MaxPoints]; !strings.Contains(p.From,
-			from) {
-			t.Errorf("point %d is %s", i, p.From)
-		}
+		testkit.Contains(t, p.From, map[bool]string{true: "data row", false: "random start"}[i < MaxPoints],
+			"point %d", i)
 		far := 0.0
 		for j, v := range e.Near[i].X {
 			far += (v - p.X[j]) * (v - p.X[j])
 		}
-		if want := e.Radius * []float64{1, 0.1}[i%2]; math.Abs(math.Sqrt(far)-want) > 1e-12 {
-			t.Errorf("near point %d is %v away, want %v", i, math.Sqrt(far), want)
-		}
+		testkit.Near(t, math.Sqrt(far), e.Radius*[]float64{1, 0.1}[i%2], 1e-12, "near point %d", i)
 	}
 	for _, p := range e.Boundary {
 		if probe.At(p.X); math.Abs(probe.Val[0]) > 1e-8 || math.Abs(probe.Val[1]) > 1e-8 {
@@ -82,8 +77,7 @@ func TestRunnable(t *testing.T) {
 	}
 }
 
-// Evidence is a function of the case: workers do not matter, nor does a probe
-// change it.
+// Evidence is a function of the case: workers do not matter, nor does a probe change it.
 func TestRepeats(t *testing.T) {
 	a, b := capOf(t, 1), capOf(t, 3)
 	a.Probe().At(a.On[0].X)
@@ -92,9 +86,7 @@ func TestRepeats(t *testing.T) {
 			t.Fatalf("point %d differs", i)
 		}
 	}
-	if !slices.Equal(a.Paths.X, b.Paths.X) {
-		t.Error("paths differ")
-	}
+	testkit.EqualSlices(t, a.Paths.X, b.Paths.X, "paths differ")
 	if u, v := a.Direction(3, ForKinks), a.Direction(3, ForRanks); slices.Equal(u, v) {
 		t.Error("two uses have the same directions")
 	}
@@ -126,9 +118,7 @@ func TestKept(t *testing.T) {
 	for _, c := range []struct{ steps, d, want int }{{50, 3, 1000}, {1_000_000, 90, 4}, {1_000_000, 1000, 1}} {
 		e := &Evidence{D: c.d}
 		e.Running.Schedule.N = c.steps
-		if got := e.Kept(1000); got != c.want {
-			t.Errorf("%d steps in R^%d: %d paths, want %d", c.steps, c.d, got, c.want)
-		}
+		testkit.Equal(t, e.Kept(1000), c.want, "%d steps in R^%d", c.steps, c.d)
 	}
 }
 
@@ -144,8 +134,7 @@ func TestProbe(t *testing.T) {
 	}
 }
 
-// Without data every point of Σ is typical, and so are edges next to them: three
-// different ones for each inequality.
+// Without data every point of Σ is typical, and so are edges next to them: three different ones for each inequality.
 func TestWithoutData(t *testing.T) {
 	set := testkit.Must(zoo.NewBox([]float64{0, 0}, []float64{1, 1}))
 	pool := testkit.Pool(t, 1)
@@ -163,8 +152,7 @@ func TestWithoutData(t *testing.T) {
 	}
 }
 
-// The spread of points is relative to where they are: round-off about one place is
-// none.
+// The spread of points is relative to where they are: round-off about one place is none.
 func TestSpread(t *testing.T) {
 	at := func(x ...float64) (out []Point) {
 		for _, v := range x {
@@ -209,8 +197,7 @@ func TestStarts(t *testing.T) {
 	}
 }
 
-// A process that no mending makes run, and a set that nothing reaches, have no
-// paths.
+// A process that no mending makes run, and a set that nothing reaches, have no paths.
 func TestNoPaths(t *testing.T) {
 	pool := testkit.Pool(t, 1)
 	s := langevin.Schedule{N: 2, T: 1, SigmaMin: 1, SigmaMax: 1}

@@ -2,7 +2,6 @@ package evidence
 
 import (
 	"math"
-	"slices"
 	"strings"
 	"testing"
 
@@ -12,8 +11,7 @@ import (
 	"github.com/landing-diffusion/landing/tools/testkit"
 )
 
-// beside returns n points of the circle of radius r in the plane, the last of them off by δ
-// times r.
+// beside returns n points of the circle of radius r in the plane, the last of them off by δ times r.
 func beside(n int, r, δ float64) []float64 {
 	x := make([]float64, 0, 2*n)
 	for i := range n {
@@ -35,9 +33,7 @@ func TestFeasible(t *testing.T) {
 		for _, workers := range []int{1, 3} {
 			pool := testkit.Pool(t, workers)
 			f := Feasible(t.Context(), zoo.Sphere{D: 2, R: r}, beside(n, r, δ), pool)
-			if want := δ * math.Sqrt2; math.Abs(f.Share(n-1)-want) > 2*δ*δ {
-				t.Errorf("radius %g: share %v, want %v", r, f.Share(n-1), want)
-			}
+			testkit.Near(t, f.Share(n-1), δ*math.Sqrt2, 2*δ*δ, "radius %g: share", r)
 			if at, worst, rows := f.Beyond(f.Rounded()); at != n-1 || worst != n-1 || rows != 1 {
 				t.Errorf("radius %g: %d rows beyond, from %d, worst %d", r, rows, at, worst)
 			}
@@ -90,13 +86,9 @@ func TestShares(t *testing.T) {
 	if want := 1.; math.Abs(f.Share(0)-want) > 1e-9 || f.Gaps[0].Single > 0.011 {
 		t.Errorf("share %v, want %v; %+v", f.Share(0), want, f.Gaps[0])
 	}
-	if got := f.Tell(1); got != "about 1 from it, 1 times the spread of a row (1)" {
-		t.Error(got)
-	}
+	testkit.Equal(t, f.Tell(1), "about 1 from it, 1 times the spread of a row (1)")
 	g := Feasible(t.Context(), constraint.Given(zoo.Sphere{D: 2}, 1), held, pool)
-	if math.Abs(g.Spread-math.Sqrt(0.5)) > 1e-12 {
-		t.Errorf("the spread with a held coordinate is %v", g.Spread)
-	}
+	testkit.Near(t, g.Spread, math.Sqrt(0.5), 1e-12, "the spread with a held coordinate")
 	// Rows that are all alike have no spread but their size.
 	if f := Feasible(t.Context(), zoo.Sphere{D: 2, R: 5}, []float64{3, 4, 3, 4}, pool); f.Spread != math.Sqrt(12.5) {
 		t.Errorf("the spread of equal rows is %v", f.Spread)
@@ -172,12 +164,8 @@ func TestOnWalls(t *testing.T) {
 		}
 		box := testkit.Must(zoo.NewBox([]float64{0, 0}, []float64{unit, unit}))
 		on, looked := OnWalls(box, x)
-		if looked != 200 {
-			t.Errorf("%d rows of 200", looked)
-		}
-		if want := []int{20, 0, 0, 1}; !slices.Equal(on, want) {
-			t.Errorf("unit %g: %d, want %d", unit, on, want)
-		}
+		testkit.Equal(t, looked, 200)
+		testkit.EqualSlices(t, on, []int{20, 0, 0, 1}, "unit %g", unit)
 		if !Walled(on[0], 200) || Walled(on[3], 200) || Walled(4, 8) || Walled(9, 1000) {
 			t.Error("what is a part of the law")
 		}

@@ -74,14 +74,12 @@ func TestWalls(t *testing.T) {
 			func(x []float64) bool { return x[2] < 0.24 }, 0.05, 0.0025},
 		{"half torus", torus, []float64{0, 2.6, 0, 0, 1.4, 0, 2, 0, 0.6, -2, 0, 0.6},
 			func(x []float64) bool { return math.Abs(math.Atan2(x[0], x[1])) > math.Pi/2-0.05 }, 0.1 / math.Pi, 0.002},
-		{"box", box, []float64{0.5, 0.5, 0.5, 0.1, 0.2, 0.3},
-			func(x []float64) bool {
-				return min(x[0], x[1], x[2], 1-x[0], 1-x[1], 1-x[2]) < 0.05
-			}, 1 - 0.9*0.9*0.9, 0.005},
-		{"simplex", simplex, []float64{0.25, 0.25, 0.25, 0.25, 0.7, 0.1, 0.1, 0.1},
-			func(x []float64) bool {
-				return min(x[0], x[1], x[2], x[3]) < (1-math.Cbrt(0.95))/4
-			}, 0.05, 0.0025},
+		{"box", box, []float64{0.5, 0.5, 0.5, 0.1, 0.2, 0.3}, func(x []float64) bool {
+			return min(x[0], x[1], x[2], 1-x[0], 1-x[1], 1-x[2]) < 0.05
+		}, 1 - 0.9*0.9*0.9, 0.005},
+		{"simplex", simplex, []float64{0.25, 0.25, 0.25, 0.25, 0.7, 0.1, 0.1, 0.1}, func(x []float64) bool {
+			return min(x[0], x[1], x[2], x[3]) < (1-math.Cbrt(0.95))/4
+		}, 0.05, 0.0025},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			got, se := mean(t, c.set, c.starts, 6, func(x []float64) float64 { return indicator(c.layer(x)) })
@@ -105,8 +103,7 @@ func TestThin(t *testing.T) {
 	}
 }
 
-// A ring of six atoms about the origin: six bonds, and its six angles in a band. ULLA
-// breaks down there.
+// A ring of six atoms about the origin: six bonds, and its six angles in a band. ULLA breaks down there.
 func TestRing(t *testing.T) {
 	ring, err := formula.New(formula.Spec{
 		Dim: 18,

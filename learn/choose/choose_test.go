@@ -77,11 +77,10 @@ func TestRate(t *testing.T) {
 	}
 }
 
-// The ε that is recommended gives the uniform law on an interval to within 0.03;
-// ten times less sticks and five times more leaves edges empty or throws points
-// out, both by more than twice that distance. The chains have some 3000
-// independent draws, so the noise of a distance is about 0.01; a false alarm needs
-// five of those, a rate below 1e-6. The seeds are fixed.
+// The ε that is recommended gives the uniform law on an interval to within 0.03; ten times less sticks and five times
+// more leaves edges empty or throws points out, both by more than twice that distance. The chains have some 3000
+// independent draws, so the noise of a distance is about 0.01; a false alarm needs five of those, a rate below 1e-6.
+// The seeds are fixed.
 func TestRecommendedRepulsion(t *testing.T) {
 	pool := testkit.Pool(t, 2)
 	for _, c := range []interval{
@@ -104,8 +103,7 @@ func TestRecommendedRepulsion(t *testing.T) {
 	}
 }
 
-// An interval is long unlearned chains on [0, 1] with steps of τ that land the
-// share ρ.
+// An interval is long unlearned chains on [0, 1] with steps of τ that land the share ρ.
 type interval struct {
 	Method             langevin.Method
 	Tau, Rho, Friction float64

@@ -28,11 +28,7 @@ func TestDocs(t *testing.T) {
 		fmt.Sprintf("(up to %d 000 coordinates)", centred/1000),
 		"more than four times as long as Σ bears",
 	} {
-		if !strings.Contains(text, want) {
-			t.Errorf("docs/auto.md has no %q", want)
-		}
+		testkit.Contains(t, text, want, "docs/auto.md")
 	}
-	if overstep != 4 {
-		t.Error("docs/auto.md says four times")
-	}
+	testkit.Equal(t, overstep, 4, "docs/auto.md says four times")
 }

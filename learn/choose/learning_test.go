@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/landing-diffusion/landing/constraint/zoo"
+	"github.com/landing-diffusion/landing/tools/testkit"
 )
 
 // chosen returns what a key became, nil if nothing.
@@ -64,8 +65,7 @@ func TestRefreshed(t *testing.T) {
 	}
 }
 
-// What a path costs, in rows of a batch, is what was measured on two cores (docs/auto.md), within a
-// factor of 2.
+// What a path costs, in rows of a batch, is what was measured on two cores (docs/auto.md), within a factor of 2.
 func TestPathCost(t *testing.T) {
 	for _, c := range []struct {
 		name                string
@@ -98,16 +98,10 @@ func TestDrawRefresh(t *testing.T) {
 		cost         float64
 		levels, want int
 	}{{0.1, 3, 1}, {2, 3, 1}, {6, 3, 3}, {6, 0, 8}, {19, 3, 8}, {6, 11, 1}} {
-		if got := drawRefresh(c.cost, c.levels); got != c.want {
-			t.Errorf("paths of %v rows, %d levels: %d epochs, want %d", c.cost, c.levels, got, c.want)
-		}
+		testkit.Equal(t, drawRefresh(c.cost, c.levels), c.want, "paths of %v rows, %d levels", c.cost, c.levels)
 	}
-	if got := DrawRefresh(zoo.Sphere{D: 3}, 50, 3, 256, 4, 5); got != 1 {
-		t.Errorf("paths on the sphere serve %d epochs", got)
-	}
-	if got := DrawRefresh(zoo.Sphere{D: 300}, 50, 3, 64, 2, 0); got != 8 {
-		t.Errorf("paths of 300 coordinates serve %d epochs", got)
-	}
+	testkit.Equal(t, DrawRefresh(zoo.Sphere{D: 3}, 50, 3, 256, 4, 5), 1, "paths on the sphere serve")
+	testkit.Equal(t, DrawRefresh(zoo.Sphere{D: 300}, 50, 3, 64, 2, 0), 8, "paths of 300 coordinates serve")
 }
 
 // In few directions levels are shares of the data's spread; in many they are geometric from the last step's on, so that

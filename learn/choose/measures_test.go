@@ -61,10 +61,9 @@ func within(t *testing.T, what string, got, want, by float64) {
 	}
 }
 
-// Sets of one radius of curvature. Of n uniform rows on a circle of length L the distance to the nearest
-// is exponential with the rate 2n/L: its quantiles are −ln(1−p) L/2n, with a relative standard error of
-// 1/√(pN) of N = 512 rows: 20 % at p = 0.05, 6 % at the median; bounds are 4.5 of them, a false alarm
-// in 10⁵.
+// Sets of one radius of curvature. Of n uniform rows on a circle of length L the distance to the nearest is exponential
+// with the rate 2n/L: its quantiles are −ln(1−p) L/2n, with a relative standard error of 1/√(pN) of N = 512 rows: 20 %
+// at p = 0.05, 6 % at the median; bounds are 4.5 of them, a false alarm in 10⁵.
 func TestRound(t *testing.T) {
 	o3 := testkit.Must(zoo.NewOrthogonal(3, zoo.OrthogonalOptions{Special: true}))
 	const n = 2000
@@ -122,9 +121,7 @@ func share(t *testing.T, what string, law []float64, quantile, p float64) {
 			below += 1 / float64(len(law))
 		}
 	}
-	if math.Abs(below-p) > 4.5*math.Sqrt(p*(1-p)/visited) {
-		t.Errorf("%s %v is the %v quantile, want that of %v", what, quantile, below, p)
-	}
+	testkit.Near(t, below, p, 4.5*math.Sqrt(p*(1-p)/visited), "%s %v", what, quantile)
 }
 
 // On a torus κ(u) = cos²φ/r + sin²φ cosθ/(R + r cosθ); on an ellipsoid Σ u_j²/a_j² / ‖(x_j/a_j²)‖. Their laws are
@@ -662,9 +659,7 @@ func TestUnmeasurable(t *testing.T) {
 		Dim: 2, Equality: []formula.Component{{Name: "r", Expr: "(norm(x) - 1)^2"}},
 	}))
 	m = measure(t, squared, uniform(zoo.Sphere{D: 2}, 100))
-	if notes := strings.Join(m.Notes, ";"); !strings.Contains(notes, "gradient of the equalities vanishes") {
-		t.Errorf("squared constraint: %+v", m)
-	}
+	testkit.Contains(t, strings.Join(m.Notes, ";"), "gradient of the equalities vanishes", "squared constraint: %+v", m)
 }
 
 // Second derivatives that are no numbers are no curvature, and noted.

@@ -90,8 +90,7 @@ func TestScheduleForgets(t *testing.T) {
 	}
 }
 
-// The largest step turns by at most 0.4, and crosses at most half a window, where that takes from
-// 50 to 200 steps.
+// The largest step turns by at most 0.4, and crosses at most half a window, where that takes from 50 to 200 steps.
 func TestScheduleSteps(t *testing.T) {
 	largest := func(n Noise) float64 { return n.Max * n.Max * n.Horizon / float64(n.Steps) }
 	round := earth
@@ -223,8 +222,7 @@ func TestScheduleScales(t *testing.T) {
 	}
 }
 
-// travelled is what is undone by timeFor and frictionFor; and where a straight path is too short the
-// friction is 1/S.
+// travelled is what is undone by timeFor and frictionFor; and where a straight path is too short the friction is 1/S.
 func TestTravelled(t *testing.T) {
 	for _, γ := range []float64{1e-3, 0.1, 1, 30, 1e4} {
 		for _, S := range []float64{1e-3, 0.5, 20} {

@@ -68,9 +68,7 @@ func TestLossOfAlignedNetwork(t *testing.T) {
 	}
 	loss, grad := pass(paths, noise)
 	again, other := pass(moved, turned)
-	if !(math.Abs(again-loss) <= 1e-5*loss) {
-		t.Errorf("the loss is %v, of moved paths %v", loss, again)
-	}
+	testkit.Near(t, again, loss, 1e-5*loss, "the loss")
 	size, off := 0.0, 0.0
 	for i, v := range grad {
 		size = max(size, math.Abs(float64(v)))

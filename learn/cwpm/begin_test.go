@@ -9,10 +9,9 @@ import (
 	"github.com/landing-diffusion/landing/tools/testkit"
 )
 
-// With the paper's walls a window begins with its own step if any wall is within three standard
-// deviations of the window's displacement, and ε, of x_{k+1}: of several walls, whose gradients
-// are of several lengths, on a set with an equality, for every row of a block. Distances are in
-// the first order, as a wall's gradient says them.
+// With the paper's walls a window begins with its own step if any wall is within three standard deviations of the
+// window's displacement, and ε, of x_{k+1}: of several walls, whose gradients are of several lengths, on a set with an
+// equality, for every row of a block. Distances are in the first order, as a wall's gradient says them.
 func TestWhereWindowsBegin(t *testing.T) {
 	set := testkit.Must(formula.New(formula.Spec{
 		Dim:      3,

@@ -133,9 +133,7 @@ func TestBendOfNoMove(t *testing.T) {
 	b.along(got, g, v)
 	κ := func(a float64) float64 { return 1.5 / (a * a) }
 	for i, want := range []float64{κ(0.8) * κ(0.8) * 0.04, 0, κ(0.7) * κ(0.7) * 0.09} {
-		if math.Abs(got[i]-want) > 1e-12 {
-			t.Errorf("move %d bends by %v, want %v", i, got[i], want)
-		}
+		testkit.Near(t, got[i], want, 1e-12, "move %d bends", i)
 	}
 }
 

@@ -108,8 +108,6 @@ func TestWindowsAreTangent(t *testing.T) {
 				}
 			}
 		}
-		if (moving > 0) != m.Underdamped() {
-			t.Errorf("%v: momenta of %v", m, moving)
-		}
+		testkit.Equal(t, moving > 0, m.Underdamped(), "%v: momenta of %v", m, moving)
 	}
 }

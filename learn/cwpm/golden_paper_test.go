@@ -1,7 +1,6 @@
 package cwpm_test
 
 import (
-	"math"
 	"testing"
 
 	"github.com/landing-diffusion/landing/langevin"
@@ -13,8 +12,7 @@ import (
 	"github.com/landing-diffusion/landing/tools/testkit/reference"
 )
 
-// The loss of the paths of paper.json in the paper's convention, with ε, active walls and
-// a potential.
+// The loss of the paths of paper.json in the paper's convention, with ε, active walls and a potential.
 func TestGoldenPaperLoss(t *testing.T) {
 	var want reference.PaperGolden
 	golden.ReadJSON(t, "paper.json", &want)
@@ -44,8 +42,7 @@ func TestGoldenPaperLoss(t *testing.T) {
 			}
 			s = append(s, reference.PaperScore(row[:d], momentum, row[width-1])...)
 		}
-		if got := l.Evaluate(make([]float64, len(s)), s); math.Abs(got-want.Loss[c.Name]) > 1e-9*want.Loss[c.Name] {
-			t.Errorf("%s: loss %.15g, want %.15g", c.Name, got, want.Loss[c.Name])
-		}
+		testkit.Near(t, l.Evaluate(make([]float64, len(s)), s), want.Loss[c.Name], 1e-9*want.Loss[c.Name],
+			"%s: loss", c.Name)
 	}
 }

@@ -16,9 +16,8 @@ import (
 	"github.com/landing-diffusion/landing/tools/testkit"
 )
 
-// The loss on a set with held coordinates is that on its slices: targets, of one step and
-// averaged over windows, and value are the same; the gradient along what is held is 0,
-// whatever the network says there.
+// The loss on a set with held coordinates is that on its slices: targets, of one step and averaged over windows, and
+// value are the same; the gradient along what is held is 0, whatever the network says there.
 func TestHeldLossIsThatOfTheSlice(t *testing.T) {
 	b := formula.NewBuilder(6)
 	b.Equality("radius", expr.Norm(b.X().Slice(0, 4)).Sub(b.X().At(4)))

@@ -36,9 +36,8 @@ func allTerms(paths *langevin.Paths) []Term {
 	return terms
 }
 
-// Loss and parameter gradients of {sphere,so10,sdf_bunny,md}_{over,under}.npz:
-// on the sphere, on SO(10), on the bunny's level set, and on alanine with an inequality that is active at
-// some points.
+// Loss and parameter gradients of {sphere,so10,sdf_bunny,md}_{over,under}.npz: on the sphere, on SO(10), on the bunny's
+// level set, and on alanine with an inequality that is active at some points.
 func TestGoldenLoss(t *testing.T) {
 	sphere := langevin.Process{
 		Set: zoo.Sphere{D: 3}, Friction: 5, Schedule: langevin.Schedule{N: 3, T: 0.12, SigmaMin: 0.5, SigmaMax: 1},
@@ -159,8 +158,7 @@ func TestGradient(t *testing.T) {
 	}
 }
 
-// With a gain m the loss of an output F is that of the score m(t_{k+1}) F without,
-// and the derivative is m times it.
+// With a gain m the loss of an output F is that of the score m(t_{k+1}) F without, and the derivative is m times it.
 func TestGain(t *testing.T) {
 	gain := func(t float64) float64 { return 1 + 3*t }
 	for _, m := range []langevin.Method{langevin.OLLA, langevin.ULLA} {
@@ -177,13 +175,10 @@ func TestGain(t *testing.T) {
 			}
 			df, ds := make([]float64, 3), make([]float64, 3)
 			got, want := scaled.Evaluate(df, f), plain.Evaluate(ds, s)
-			if math.Abs(got-want) > 1e-13*want {
-				t.Errorf("%v, k = %d: loss %v, want %v", m, k, got, want)
-			}
+			testkit.Near(t, got, want, 1e-13*want, "%v, k = %d: loss", m, k)
 			for j := range df {
-				if math.Abs(df[j]-c*ds[j]) > 1e-12*(1+math.Abs(df[j])) {
-					t.Errorf("%v, k = %d: derivative %v, want %v times %v", m, k, df, c, ds)
-				}
+				testkit.Near(t, df[j], c*ds[j], 1e-12*(1+math.Abs(df[j])),
+					"%v, k = %d: derivative %v, want %v times %v", m, k, df, c, ds)
 			}
 		}
 	}
@@ -207,15 +202,11 @@ func TestLossSeesOnlyTangents(t *testing.T) {
 			for j, v := range normal {
 				s[j] += 2 * v
 			}
-			if after := value(); math.Abs(after-before) > 1e-10*before {
-				t.Errorf("%v: a normal part of the score changes the loss from %v to %v", m, before, after)
-			}
+			testkit.Near(t, value(), before, 1e-10*before, "%v: a normal part of the score changes the loss from", m)
 			for j, v := range normal {
 				paths.At(1, k)[j] += 0.37 * v
 			}
-			if after := value(); math.Abs(after-before) > 1e-10*before {
-				t.Errorf("%v: a normal part of x_k changes the loss from %v to %v", m, before, after)
-			}
+			testkit.Near(t, value(), before, 1e-10*before, "%v: a normal part of x_k changes the loss from", m)
 		}
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/landing-diffusion/landing/constraint/geometry"
 	"github.com/landing-diffusion/landing/constraint/zoo"
 	"github.com/landing-diffusion/landing/langevin"
+	"github.com/landing-diffusion/landing/tools/testkit"
 )
 
 func refusal(f func()) (message string) {
@@ -51,9 +52,7 @@ func TestRefusedUses(t *testing.T) {
 		{prepare(window, 3, make([]Window, 5)), "cwpm: 5 windows for 4 terms"},
 		{prepare(window, 3, make([]Window, 4)), ""}, {prepare(Options{}, 5, nil), ""},
 	} {
-		if c.got != c.want {
-			t.Errorf("%q, want %q", c.got, c.want)
-		}
+		testkit.Equal(t, c.got, c.want)
 	}
 }
 

@@ -189,14 +189,12 @@ func principal(v, a []float64) {
 	dense.Scaled(v, 1/dense.Norm(v), v)
 }
 
-// The slope of u on û is 1 ± 0.02 in every quintile of curvature, ‖II‖ at x_{k+1}, and of
-// time, over all windows longer than a step; in the most curved quintile also along the
-// direction that bends most and across it; within 0.04 in each quintile of both. To that come
-// three standard errors of the test's own paths, 0.002 to 0.01. Windows are fitted to as many
-// paths as in training, which adds as much. What is measured is at most 0.01, and 0.02 (-v shows it;
-// docs/fast.md), so that a false alarm takes five of the errors together: 37 numbers, a
-// chance below 1e-4. One map for all points has 0.89 to 1.05 here, and one scaled by ‖II‖ alone 1.1
-// along the bend and 0.92 across it.
+// The slope of u on û is 1 ± 0.02 in every quintile of curvature, ‖II‖ at x_{k+1}, and of time, over all windows longer
+// than a step; in the most curved quintile also along the direction that bends most and across it; within 0.04 in each
+// quintile of both. To that come three standard errors of the test's own paths, 0.002 to 0.01. Windows are fitted to as
+// many paths as in training, which adds as much. What is measured is at most 0.01, and 0.02 (-v shows it;
+// docs/fast.md), so that a false alarm takes five of the errors together: 37 numbers, a chance below 1e-4. One map for
+// all points has 0.89 to 1.05 here, and one scaled by ‖II‖ alone 1.1 along the bend and 0.92 across it.
 func TestSlopeByCurvature(t *testing.T) {
 	if testing.Short() {
 		t.Skip("simulates for some seconds")

@@ -24,10 +24,9 @@ func line(m langevin.Method, c langevin.Convention) *langevin.Process {
 	}
 }
 
-// responses returns the paths on the line that start at 0 and follow a single
-// unit of noise each: of p_0, ζ_0, …, ζ_{N−1}, of p̃_N, and, last, the path of x_0 = 1. A
-// path with any noise and any start is their sum, so covariances are sums over paths,
-// exactly.
+// responses returns the paths on the line that start at 0 and follow a single unit of noise each: of p_0, ζ_0, …,
+// ζ_{N−1}, of p̃_N, and, last, the path of x_0 = 1. A path with any noise and any start is their sum, so covariances
+// are sums over paths, exactly.
 func responses(t *testing.T, p *langevin.Process) (*langevin.Paths, LastMomentum) {
 	N := p.Schedule.N
 	n := N + 3
@@ -77,9 +76,8 @@ func targets(
 	return l.u, l.p
 }
 
-// On the line, and in a harmonic well on it, the windowed target is the conditional
-// expectation: it is a linear function of x_j, p_j, x_{k+1} and p̃, and what it leaves of u
-// is uncorrelated with them. No randomness.
+// On the line, and in a harmonic well on it, the windowed target is the conditional expectation: it is a linear
+// function of x_j, p_j, x_{k+1} and p̃, and what it leaves of u is uncorrelated with them. No randomness.
 func TestWindowIsConditionalExpectation(t *testing.T) {
 	t.Run("line", func(t *testing.T) { testConditionalExpectation(t, nil) })
 	t.Run("well", func(t *testing.T) { testConditionalExpectation(t, langevin.Quadratic{Weight: []float64{1.7}}) })
@@ -183,8 +181,7 @@ func testConditionalExpectation(t *testing.T, f langevin.Potential) {
 	}
 }
 
-// On the line, TargetSize is the standard deviation of the target whose window is the
-// whole path.
+// On the line, TargetSize is the standard deviation of the target whose window is the whole path.
 func TestTargetSize(t *testing.T) {
 	for _, m := range []langevin.Method{langevin.OLLA, langevin.ULLA} {
 		for _, c := range []langevin.Convention{langevin.Paper, langevin.Reference} {
@@ -194,9 +191,7 @@ func TestTargetSize(t *testing.T) {
 			for k := range schedule.N {
 				û, _ := targets(t, p, paths, last, k, Options{Window: 1e6})
 				want, r := math.Sqrt(dense.Dot(û, û)), p.TargetSize(k)
-				if math.Abs(r-want) > 1e-9*want {
-					t.Errorf("%v %v: r_%d = %v, want %v", m, c, k, r, want)
-				}
+				testkit.Near(t, r, want, 1e-9*want, "%v %v: r_%d", m, c, k)
 				if got := gain(schedule.Time(k+1)) * math.Abs(p.ScoreCoefficient(k)); math.Abs(got-r) > 1e-15 {
 					t.Errorf("%v %v, k = %d: the gain makes targets of size %v, want %v", m, c, k, got/r, 1.)
 				}
@@ -224,9 +219,7 @@ func TestStart(t *testing.T) {
 						y[i] -= b * q[i]
 					}
 				}
-				if got := dense.Dot(y, y); math.Abs(got-v) > 1e-12*v {
-					t.Errorf("%v %v, k = %d: x_0 has variance %v about y, want %v", m, c, k, got, v)
-				}
+				testkit.Near(t, dense.Dot(y, y), v, 1e-12*v, "%v %v, k = %d: x_0 has variance", m, c, k)
 				if m.Underdamped() {
 					if e := dense.Dot(y, q); math.Abs(e) > 1e-12*v {
 						t.Errorf("%v %v, k = %d: y has covariance %v with p̃", m, c, k, e)
@@ -257,9 +250,8 @@ func TestBalanced(t *testing.T) {
 				t.Errorf("%v, k = %d: balanced %v, else %v, (cm)² = %v", m, k, v, plainV, cm*cm)
 			}
 			for j := range ds {
-				if math.Abs(ds[j]*cm*cm-plainDs[j]) > 1e-12*(1+math.Abs(plainDs[j])) {
-					t.Errorf("%v, k = %d: gradients %v and %v", m, k, ds, plainDs)
-				}
+				testkit.Near(t, ds[j]*cm*cm, plainDs[j], 1e-12*(1+math.Abs(plainDs[j])),
+					"%v, k = %d: gradients %v and %v", m, k, ds, plainDs)
 			}
 		}
 	}
@@ -312,9 +304,8 @@ func TestWindowsReachBack(t *testing.T) {
 	}
 }
 
-// On the unit circle a window looks back along the circle: v is the angle from x_j, p_j
-// keeps its length; without the circle's geodesics v is right up to the fifth power of the
-// angle. One step is the paper's chord.
+// On the unit circle a window looks back along the circle: v is the angle from x_j, p_j keeps its length; without the
+// circle's geodesics v is right up to the fifth power of the angle. One step is the paper's chord.
 func TestWindowAlongCircle(t *testing.T) {
 	for name, set := range map[string]constraint.Set{
 		"circle": zoo.Sphere{D: 2}, "without geodesics": sets.Plain(zoo.Sphere{D: 2}),
@@ -333,9 +324,8 @@ func TestWindowAlongCircle(t *testing.T) {
 			u, _ := targets(t, p, paths, last, k, Options{})
 			û, _ := targets(t, p, paths, last, k, Options{Window: 1e-9})
 			for j := range u {
-				if math.Abs(u[j]-û[j]) > 1e-13*(1+math.Abs(u[j])) {
-					t.Errorf("%s, k = %d: windows of one step have the target %v, without them it is %v", name, k, û, u)
-				}
+				testkit.Near(t, u[j], û[j], 1e-13*(1+math.Abs(u[j])),
+					"%s, k = %d: windows of one step have the target %v, without them it is %v", name, k, û, u)
 			}
 			for from := range k {
 				l := NewLoss(p, reads[float64](p), 1, Options{Window: 1})
@@ -348,9 +338,7 @@ func TestWindowAlongCircle(t *testing.T) {
 				if name != "circle" {
 					bound += 0.008 * math.Pow(r, 5)
 				}
-				if got := l.v[1]*x[0] - l.v[0]*x[1]; math.Abs(got-r) > bound {
-					t.Errorf("%s, k = %d, j = %d: displacement %v, want %v", name, k, from, got, r)
-				}
+				testkit.Near(t, l.v[1]*x[0]-l.v[0]*x[1], r, bound, "%s, k = %d, j = %d: displacement", name, k, from)
 				want := 0.0
 				if from > 0 { // the chord from x_{j−1}, along the circle at x_j or seen from x_{k+1}
 					δ := angle(from) - angle(from-1)
@@ -361,19 +349,17 @@ func TestWindowAlongCircle(t *testing.T) {
 						want *= math.Cos(r + δ/2)
 					}
 				}
-				if got := l.pj[1]*x[0] - l.pj[0]*x[1]; math.Abs(got-want) > 1e-13*(1+want) {
-					t.Errorf("%s, k = %d, j = %d: momentum %v, want %v", name, k, from, got, want)
-				}
+				testkit.Near(t, l.pj[1]*x[0]-l.pj[0]*x[1], want, 1e-13*(1+want),
+					"%s, k = %d, j = %d: momentum", name, k, from)
 			}
 		}
 	}
 }
 
-// On the unit sphere, from one point, windows reach back to the start for as
-// long as they are L = 0.3 long. The remainder u − û must have mean 0 along
-// functions of the network's input up to the curvature's part: with targets of
-// size 1 and more, at most L²/2 = 0.045 (measured: 0.03). To that come 5 standard
-// errors (0.002 to 0.006 each), which 54 means exceed with probability 3e-5.
+// On the unit sphere, from one point, windows reach back to the start for as long as they are L = 0.3 long. The
+// remainder u − û must have mean 0 along functions of the network's input up to the curvature's part: with targets of
+// size 1 and more, at most L²/2 = 0.045 (measured: 0.03). To that come 5 standard errors (0.002 to 0.006 each), which
+// 54 means exceed with probability 3e-5.
 func TestWindowOnSphere(t *testing.T) {
 	if testing.Short() {
 		t.Skip("simulates for a second")
@@ -422,10 +408,9 @@ func TestWindowOnSphere(t *testing.T) {
 	}
 }
 
-// On SO(10) windows of any length must leave nothing along the way back to x_0, to the centre
-// of the data's mode, or along p̃: what is left of u there is at most 2 % of u's part and
-// five standard errors, or where the window is longer than 0.3, in the late steps
-// where û itself is small, a quarter of it. Windows are fitted to other paths. 54 numbers
+// On SO(10) windows of any length must leave nothing along the way back to x_0, to the centre of the data's mode, or
+// along p̃: what is left of u there is at most 2 % of u's part and five standard errors, or where the window is longer
+// than 0.3, in the late steps where û itself is small, a quarter of it. Windows are fitted to other paths. 54 numbers
 // exceed five standard errors by chance once in 30 000 seeds. -v shows them.
 func TestWindowOnRotations(t *testing.T) {
 	if testing.Short() {
@@ -513,9 +498,8 @@ func TestExtend(t *testing.T) {
 	}
 }
 
-// Windows are not fitted to paths that failed: with any number of them among the others,
-// whatever they hold, the coefficients stay as they are, bit for bit. Rows of a block keep their
-// place, since sums go by blocks.
+// Windows are not fitted to paths that failed: with any number of them among the others, whatever they hold, the
+// coefficients stay as they are, bit for bit. Rows of a block keep their place, since sums go by blocks.
 func TestFitWindowLeavesFailedPathsOut(t *testing.T) {
 	for _, m := range []langevin.Method{langevin.OLLA, langevin.ULLA} {
 		p := line(m, langevin.Reference)
@@ -541,9 +525,7 @@ func TestFitWindowLeavesFailedPathsOut(t *testing.T) {
 		for k := range p.Schedule.N {
 			want := testkit.Must(l.FitWindow(good, k, last))
 			got := testkit.Must(l.FitWindow(mixed, k, func(dst []float64, path int) { last(dst, path/2) }))
-			if got != want {
-				t.Errorf("%v, k = %d: with failed paths %v, without %v", m, k, got, want)
-			}
+			testkit.Equal(t, got, want, "%v, k = %d: with failed paths", m, k)
 			if l.start[k] < k {
 				clear(mixed.Failed)
 				got = testkit.Must(l.FitWindow(mixed, k, func(dst []float64, path int) { last(dst, path/2) }))
@@ -558,8 +540,7 @@ func TestFitWindowLeavesFailedPathsOut(t *testing.T) {
 	}
 }
 
-// A step that no noise can have made decides no fit: paths that jump to and fro, among the
-// others, change nothing.
+// A step that no noise can have made decides no fit: paths that jump to and fro, among the others, change nothing.
 func TestFitWindowLeavesWildStepsOut(t *testing.T) {
 	for _, m := range []langevin.Method{langevin.OLLA, langevin.ULLA} {
 		p := line(m, langevin.Reference)

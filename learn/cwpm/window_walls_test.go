@@ -31,12 +31,11 @@ func box(t *testing.T, lower, upper []float64) constraint.Set {
 	return testkit.Must(zoo.NewBox(lower, upper))
 }
 
-// Unfolded at the walls of a half line, of an interval and of a rectangle, paths are
-// free, and their windowed targets are those of the free paths, which
-// TestWindowIsConditionalExpectation finds to be conditional expectations. The free paths
-// are made here, coordinate by coordinate, from the signs with which moves come out of
-// steps; coefficients are the exact ones of the line. To round-off, on every path and
-// term. Most of the paths have met a wall, many of them several.
+// Unfolded at the walls of a half line, of an interval and of a rectangle, paths are free, and their windowed targets
+// are those of the free paths, which TestWindowIsConditionalExpectation finds to be conditional expectations. The free
+// paths are made here, coordinate by coordinate, from the signs with which moves come out of steps; coefficients are
+// the exact ones of the line. To round-off, on every path and term. Most of the paths have met a wall, many of them
+// several.
 func TestWindowUnfoldsWalls(t *testing.T) {
 	for name, set := range map[string]constraint.Set{
 		"half line": box(t, []float64{0}, nil), "interval": box(t, []float64{0}, []float64{0.8}),
@@ -136,10 +135,9 @@ func TestWindowUnfoldsWalls(t *testing.T) {
 	}
 }
 
-// On a half line and on an interval, E[û | x_{k+1}] = E[u | x_{k+1}], by quadrature and
-// with the coefficients of FitWindow: for OLLA from x_0 = 0.3, whose law at x_k is the sum
-// of Gaussians about the images of x_0. Given x_{k+1} = y, u is that of the step from each
-// image of each x_k, û that of the window from each image of x_0.
+// On a half line and on an interval, E[û | x_{k+1}] = E[u | x_{k+1}], by quadrature and with the coefficients of
+// FitWindow: for OLLA from x_0 = 0.3, whose law at x_k is the sum of Gaussians about the images of x_0. Given x_{k+1} =
+// y, u is that of the step from each image of each x_k, û that of the window from each image of x_0.
 func TestWindowAtAWallByQuadrature(t *testing.T) {
 	p := line(langevin.OLLA, langevin.Reference)
 	exact, last := responses(t, p)
@@ -250,11 +248,10 @@ func residuals(
 	return mean, se, size, same
 }
 
-// At curved walls, the rim of a disc and that of a hole, both of radius 0.8, the mean of u along
-// the wall's normal, in layers of a fifth of the window and by the sign of p̃, is that of û:
-// within 0.005, for the wall's curvature, and five standard errors (0.004 to 0.006), which
-// one of 40 exceeds by chance once in 40 000 seeds. Walls that are not unfolded make 0.1 to 0.6 of
-// it in the first layers.
+// At curved walls, the rim of a disc and that of a hole, both of radius 0.8, the mean of u along the wall's normal, in
+// layers of a fifth of the window and by the sign of p̃, is that of û: within 0.005, for the wall's curvature, and five
+// standard errors (0.004 to 0.006), which one of 40 exceeds by chance once in 40 000 seeds. Walls that are not unfolded
+// make 0.1 to 0.6 of it in the first layers.
 func TestWindowAtCurvedWalls(t *testing.T) {
 	if testing.Short() {
 		t.Skip("simulates for some seconds")
@@ -297,8 +294,7 @@ func TestWindowAtCurvedWalls(t *testing.T) {
 	}
 }
 
-// On a torus with a hole, curved Σ and a curved wall, the same: within 0.005 and five standard
-// errors (0.004 to 0.005).
+// On a torus with a hole, curved Σ and a curved wall, the same: within 0.005 and five standard errors (0.004 to 0.005).
 func TestWindowAtAHoleInATorus(t *testing.T) {
 	if testing.Short() {
 		t.Skip("simulates for some seconds")
@@ -349,12 +345,11 @@ func TestWindowAtAHoleInATorus(t *testing.T) {
 	}
 }
 
-// With the paper's walls, where an active inequality stops the normal part of a step, û is u
-// itself wherever a wall is within three standard deviations of a window's displacement, and ε,
-// of x_{k+1}; so the choice is a function of the network's input alone. On a half line the mean
-// of u in layers from the wall on, by the sign of p̃, is that of û within five standard errors
-// (at most 0.0036; one of 30 exceeds them by chance once in 50 000 seeds). Windows near the wall too
-// make 0.02 to 0.06 of it in the first layers.
+// With the paper's walls, where an active inequality stops the normal part of a step, û is u itself wherever a wall is
+// within three standard deviations of a window's displacement, and ε, of x_{k+1}; so the choice is a function of the
+// network's input alone. On a half line the mean of u in layers from the wall on, by the sign of p̃, is that of û
+// within five standard errors (at most 0.0036; one of 30 exceeds them by chance once in 50 000 seeds). Windows near the
+// wall too make 0.02 to 0.06 of it in the first layers.
 func TestWindowAtThePapersWalls(t *testing.T) {
 	if testing.Short() {
 		t.Skip("simulates for some seconds")

@@ -489,9 +489,7 @@ func TestSurface(t *testing.T) {
 		}
 		sum += x[2] * x[2] / (x[0]*x[0] + x[1]*x[1] + x[2]*x[2])
 	}
-	if math.Abs(sum/4000-1./3) > 0.03 {
-		t.Errorf("mean square of the height is %v", sum/4000)
-	}
+	testkit.Near(t, sum/4000, 1./3, 0.03, "mean square of the height")
 	testkit.Refused(t, testkit.Err(NewSurface(round(), ball.Mesh(3).Scaled([3]float64{5, 0, 0}, 1))),
 		"not near", "a mesh elsewhere")
 	// A point of the mesh that cannot be moved to Σ is drawn again. Here 1 in 180 of the area is out of reach, and no

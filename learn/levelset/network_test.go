@@ -30,8 +30,7 @@ func TestReadNetworkInflatesLayersAlone(t *testing.T) {
 			}
 		}
 		w := testkit.Must(z.Create(bomb))
-		testkit.OK(t, arrayfile.EncodeNPY(w, arrayfile.Array{Shape: []int{huge, 1},
-			Uint8: make([]byte, huge)}))
+		testkit.OK(t, arrayfile.EncodeNPY(w, arrayfile.Array{Shape: []int{huge, 1}, Uint8: make([]byte, huge)}))
 		testkit.OK(t, z.Close())
 		path := filepath.Join(t.TempDir(), "net.npz")
 		testkit.OK(t, os.WriteFile(path, out.Bytes(), 0o666))

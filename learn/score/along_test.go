@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/landing-diffusion/landing/base/kernel"
+	"github.com/landing-diffusion/landing/tools/testkit"
 )
 
 // The derivatives of a field along directions are those of central differences, which fall with the
@@ -35,9 +36,7 @@ func TestEvalAlong(t *testing.T) {
 		}
 		f.Eval(want, x, nil, n, 0.3)
 		for i, w := range want {
-			if math.Abs(s[i]-w) > 1e-14 {
-				t.Errorf("%s: value %d is %v, want %v", name, i, s[i], w)
-			}
+			testkit.Near(t, s[i], w, 1e-14, "%s: value %d", name, i)
 		}
 		off := func(h float64) (worst float64) {
 			up, down, at := make([]float64, d), make([]float64, d), make([]float64, d)
@@ -62,9 +61,7 @@ func TestEvalAlong(t *testing.T) {
 		if coarse, fine := off(1e-3), off(1e-4); fine > coarse/50 && fine > 1e-9 || fine > 1e-3 {
 			t.Errorf("%s: derivatives are off by %.3g at step 1e-3 and %.3g at 1e-4", name, coarse, fine)
 		}
-		if a := testing.AllocsPerRun(5, func() { f.EvalAlong(s, along, x, v, n, k, 0.3) }); a != 0 {
-			t.Errorf("%s: %v allocations", name, a)
-		}
+		testkit.Equal(t, testing.AllocsPerRun(5, func() { f.EvalAlong(s, along, x, v, n, k, 0.3) }), 0, "%s", name)
 	}
 }
 
@@ -84,9 +81,7 @@ func TestEvalAlongPrecisions(t *testing.T) {
 		limit := map[kernel.Precision]float64{kernel.Float32: 1e-5, kernel.BFloat16x3: 1e-4, kernel.BFloat16: 0.1}[p]
 		NewField(single.Model(r, p), 3).EvalAlong(s, got, x, v, 1, 2, 0.5)
 		for i, w := range want {
-			if math.Abs(got[i]-w) > limit {
-				t.Errorf("derivative %d is %v, want %v", i, got[i], w)
-			}
+			testkit.Near(t, got[i], w, limit, "derivative %d", i)
 		}
 	})
 	m := single.Model(r, kernel.Float32)

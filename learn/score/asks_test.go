@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/landing-diffusion/landing/base/kernel"
+	"github.com/landing-diffusion/landing/tools/testkit"
 )
 
 // Calls that are evaluated in one pass get the numbers that each gets alone, with guidance too.
@@ -31,15 +32,11 @@ func TestEvalAll(t *testing.T) {
 		}
 		f.EvalAll(asks)
 		for i, a := range asks {
-			if !slices.Equal(a.Dst, want[i]) {
-				t.Errorf("guidance %v: call %d has %v, alone %v", w, i, a.Dst, want[i])
-			}
+			testkit.EqualSlices(t, a.Dst, want[i], "guidance %v: call %d", w, i)
 		}
 		if w == 0 && slices.Equal(want[0], want[1][:d]) {
 			t.Error("the calls do not differ")
 		}
-		if n := testing.AllocsPerRun(10, func() { f.Eval(asks[0].Dst, asks[0].X, asks[0].P, 1, 0) }); n != 0 {
-			t.Errorf("%v allocations", n)
-		}
+		testkit.Equal(t, testing.AllocsPerRun(10, func() { f.Eval(asks[0].Dst, asks[0].X, asks[0].P, 1, 0) }), 0)
 	}
 }

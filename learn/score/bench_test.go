@@ -7,8 +7,7 @@ import (
 	"github.com/landing-diffusion/landing/base/kernel"
 )
 
-// BenchmarkForward measures the latency of inference through both networks of
-// the paper's recipes.
+// BenchmarkForward measures the latency of inference through both networks of the paper's recipes.
 func BenchmarkForward(b *testing.B) {
 	for _, sizes := range [][]int{{7, 512, 512, 512, 512, 512, 3}, {281, 1024, 1024, 1024, 1024, 1024, 140}} {
 		for i := range 3 * (kernel.BFloat16 + 1) {

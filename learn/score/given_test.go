@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/landing-diffusion/landing/base/kernel"
+	"github.com/landing-diffusion/landing/tools/testkit"
 )
 
 // A condition is read standardised, in the row and in φ; hidden it is 0, and only the last
@@ -73,16 +74,12 @@ func TestGuidedField(t *testing.T) {
 			if w == 0 {
 				want = 1.5 * seen[i]
 			}
-			if v != want {
-				t.Errorf("w = %v: %v, want %v", w, v, want)
-			}
+			testkit.Equal(t, v, want, "w = %v", w)
 		}
 	}
 	plain := make([]float64, 6)
 	NewField(m, 4).Eval(plain, x, p, 3, 0.5)
 	for i, v := range plain {
-		if v != 1.5*seen[i] {
-			t.Errorf("a field gives %v, want %v", v, 1.5*seen[i])
-		}
+		testkit.Equal(t, v, 1.5*seen[i], "a field")
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/landing-diffusion/landing/base/kernel"
+	"github.com/landing-diffusion/landing/tools/testkit"
 )
 
 // The gradient of every parameter against central differences by slope: the
@@ -106,9 +107,8 @@ func testForwardRowsAreIndependent(t *testing.T, p kernel.Precision) {
 	}
 }
 
-// The gradient of a network as wide as the volcano recipe's against that in
-// float64. Rounding errors of products add up like noise, so the relative error
-// is of the order of the unit roundoff, 2⁻²⁴, 2⁻¹⁶ and 2⁻⁸; measured were, for
+// The gradient of a network as wide as the volcano recipe's against that in float64. Rounding errors of products add up
+// like noise, so the relative error is of the order of the unit roundoff, 2⁻²⁴, 2⁻¹⁶ and 2⁻⁸; measured were, for
 // gradients, 2.5e-7, 3.6e-6 and 1.9e-3.
 func TestPrecisionOfGradient(t *testing.T) {
 	const n = 256
@@ -183,9 +183,7 @@ func TestForwardAlone(t *testing.T) {
 		}
 	}
 	defer func() {
-		if v := recover(); v != "score: Backward in a workspace for Forward alone" {
-			t.Errorf("Backward: %v", v)
-		}
+		testkit.Equal(t, recover(), "score: Backward in a workspace for Forward alone", "Backward")
 	}()
 	ws.Backward(make([]float32, len(m.Params)), make([]float32, n*3), n, false)
 }
@@ -206,9 +204,7 @@ func testPassesAllocateNothing(t *testing.T, p kernel.Precision) {
 	}
 	f := NewField(m, 8)
 	x, s := make([]float64, 24), make([]float64, 24)
-	if n := testing.AllocsPerRun(20, func() { f.Eval(s, x, x, 8, 0.5) }); n != 0 {
-		t.Errorf("%v allocations in Field", n)
-	}
+	testkit.Equal(t, testing.AllocsPerRun(20, func() { f.Eval(s, x, x, 8, 0.5) }), 0)
 }
 
 // The first weights and biases of a layer are uniform on ±1/√in, in its inputs: as large as

@@ -6,6 +6,7 @@ import (
 	"github.com/landing-diffusion/landing/base/kernel"
 	"github.com/landing-diffusion/landing/learn/score"
 	"github.com/landing-diffusion/landing/tools/scoretest"
+	"github.com/landing-diffusion/landing/tools/testkit"
 )
 
 func TestMLPConforms(t *testing.T) {
@@ -28,9 +29,7 @@ func TestZeroReading(t *testing.T) {
 	if r.Horizon != 1 || r.Wavelength != 2 || r.Start != nil || r.Gain != nil {
 		t.Errorf("a zero Config reads by %+v", r)
 	}
-	if m := score.NewReader[float64](r, 2, true).Gain(0.3); m != 1 {
-		t.Errorf("the gain is %v", m)
-	}
+	testkit.Equal(t, score.NewReader[float64](r, 2, true).Gain(0.3), 1, "the gain")
 	c := score.Config{Octaves: 3, Wavelength: 5, TimeOctaves: 2, Horizon: 7, Still: []int{4}}
 	c.Start, c.Gain = func(float64) (float64, float64) { return 2, 3 }, func(float64) float64 { return 6 }
 	r = c.Reading()
@@ -50,9 +49,7 @@ func TestMLPMatrices(t *testing.T) {
 			t.Errorf("matrix %d is %+v, of widths %v", i, w, m.Sizes)
 		}
 	}
-	if n := len(model.Matrices()); n != 2 {
-		t.Errorf("%d matrices, want 2", n)
-	}
+	testkit.Equal(t, len(model.Matrices()), 2)
 }
 
 // The MLP reads points by their center and unit, in every precision.

@@ -135,8 +135,7 @@ func TestFromLayers(t *testing.T) {
 	testkit.Refused(t, testkit.Err(other.Read(arrays)), "widths [3 4 2]; expected [3 5 2]", "another network's tensors")
 }
 
-// Rows, parameters and workspaces of another size are a programmer's mistake; all that there is
-// room for is not.
+// Rows, parameters and workspaces of another size are a programmer's mistake; all that there is room for is not.
 func TestRefusedSizes(t *testing.T) {
 	net := NewMLP[float64]([]int{3, 4, 2}, 1)
 	m := net.Model(Reading{}, kernel.Float32)
@@ -185,9 +184,8 @@ func TestFirstWeightsAreKeyed(t *testing.T) {
 			u := make([]float64, len(got))
 			keyed.Layers.Stream(5, uint64(l)).Uniforms(u, uint64(part), 0)
 			for i, v := range u {
-				if want := (2*v - 1) / math.Sqrt(float64(m.Sizes[l])); math.Abs(got[i]-want) > 1e-15 {
-					t.Errorf("layer %d, part %d: number %d is %v, want %v", l, part, i, got[i], want)
-				}
+				testkit.Near(t, got[i], (2*v-1)/math.Sqrt(float64(m.Sizes[l])), 1e-15,
+					"layer %d, part %d: number %d", l, part, i)
 			}
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/landing-diffusion/landing/base/kernel"
+	"github.com/landing-diffusion/landing/tools/testkit"
 )
 
 // φ and χ against their formulas: doubling angles loses a bit an octave.
@@ -29,20 +30,14 @@ func TestRow(t *testing.T) {
 		want = append(want, math.Sin(a), math.Cos(a))
 	}
 	for i, v := range want {
-		if math.Abs(row[i]-v) > 1e-13 {
-			t.Errorf("entry %d is %v, want %v", i, row[i], v)
-		}
+		testkit.Near(t, row[i], v, 1e-13, "entry %d", i)
 	}
 	r.Octaves = 0
 	NewReader[float64](r, 2, false).Row(row[:11], Input{X: x, T: 0.5})
 	for i, v := range want[29:] {
-		if math.Abs(row[3+i]-v) > 1e-13 {
-			t.Errorf("entry %d after the time is %v, want %v", i, row[3+i], v)
-		}
+		testkit.Near(t, row[3+i], v, 1e-13, "entry %d after the time", i)
 	}
-	if w := (Reading{}).Width(2, false); w != 3 {
-		t.Errorf("plain width %d", w)
-	}
+	testkit.Equal(t, (Reading{}).Width(2, false), 3, "plain width")
 	NewReader[float64](Reading{}, 2, false).Row(row[:3], Input{X: x, T: 0.5})
 	if row[0] != 0.3 || row[1] != -1.7 || row[2] != 0.5 {
 		t.Errorf("plain row %v", row[:3])
@@ -80,9 +75,7 @@ func TestRowOfStart(t *testing.T) {
 				t.Fatalf("a row of %d numbers, want %d", len(row), len(want))
 			}
 			for i, v := range want {
-				if math.Abs(row[i]-v) > 1e-13 {
-					t.Errorf("momentum %v, still %v: entry %d is %v, want %v", momentum, still, i, row[i], v)
-				}
+				testkit.Near(t, row[i], v, 1e-13, "momentum %v, still %v: entry %d", momentum, still, i)
 			}
 		}
 	}
@@ -100,9 +93,7 @@ func TestFieldReading(t *testing.T) {
 	got := make([]float64, 2)
 	NewField(m, 1).Eval(got, x, p, 1, t0)
 	for j := range got {
-		if got[j] != 2.5*want[j] {
-			t.Errorf("s_%d = %v, want %v", j, got[j], 2.5*want[j])
-		}
+		testkit.Equal(t, got[j], 2.5*want[j], "s_%d", j)
 	}
 	for name, mistake := range map[string]func(){
 		"a reading of other rows":  func() { net.Model(Reading{}, kernel.Float32) },

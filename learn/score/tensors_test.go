@@ -10,9 +10,8 @@ import (
 	"github.com/landing-diffusion/landing/learn/score"
 )
 
-// Arrays are read by name into those of the same shape, whatever their numbers are kept as; one that
-// is missing, or of another shape with as many numbers, is named, and what is beside them is not
-// asked for.
+// Arrays are read by name into those of the same shape, whatever their numbers are kept as; one that is missing, or of
+// another shape with as many numbers, is named, and what is beside them is not asked for.
 func TestReadTensors(t *testing.T) {
 	single, double := make([]float32, 6), make([]float64, 2)
 	want := []arrayfile.Named{

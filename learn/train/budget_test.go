@@ -8,15 +8,12 @@ import (
 	"github.com/landing-diffusion/landing/tools/testkit"
 )
 
-// The rate of a plan is 1 and falls linearly to 0 over its last share, as the keys say; a plan
-// that is changed before it falls is that of the new number of epochs, and one that is changed
-// while it falls goes on from where it is.
+// The rate of a plan is 1 and falls linearly to 0 over its last share, as the keys say; a plan that is changed before
+// it falls is that of the new number of epochs, and one that is changed while it falls goes on from where it is.
 func TestPlan(t *testing.T) {
 	p := Plan{Epochs: 100, Anneal: 0.4, Factor: 1}
 	for _, c := range []struct{ at, want float64 }{{0, 1}, {60, 1}, {80, 0.5}, {90, 0.25}, {99.5, 0.0125}, {100, 0}} {
-		if got := p.At(c.at); math.Abs(got-c.want) > 1e-15 {
-			t.Errorf("at %v the rate is %v, want %v", c.at, got, c.want)
-		}
+		testkit.Near(t, p.At(c.at), c.want, 1e-15, "at %v the rate", c.at)
 	}
 	if q := (Plan{Epochs: 7, Factor: 0.5}); q.At(6.9) != 0.5 || q.Falling(6) {
 		t.Error("without anneal the rate falls")
@@ -56,9 +53,8 @@ func TestPlan(t *testing.T) {
 			}
 		}
 	}
-	if got := (Plan{Epochs: 100, Factor: 1}).Until(50, 60); got != (Plan{Epochs: 60, Factor: 1}) {
-		t.Errorf("a plan without anneal becomes %+v", got)
-	}
+	testkit.Equal(t, (Plan{Epochs: 100, Factor: 1}).Until(50, 60), (Plan{Epochs: 60, Factor: 1}),
+		"a plan without anneal becomes")
 }
 
 // machine says what an epoch, a simulation and an evaluation take.
@@ -72,8 +68,7 @@ type machine struct {
 
 func constant(v float64) func(int) float64 { return func(int) float64 { return v } }
 
-// pass is a training of nothing but clocks: it returns the last state, and where it ended. Its
-// rates are recorded.
+// pass is a training of nothing but clocks: it returns the last state, and where it ended. Its rates are recorded.
 func pass(limit, spent float64, cfg Config, every int, s State, m machine) (_ State, rates []float64) {
 	tr := &Trainer[float32]{cfg: cfg, State: s}
 	tr.State.Budget = limit
@@ -114,9 +109,8 @@ func pass(limit, spent float64, cfg Config, every int, s State, m machine) (_ St
 	return tr.State, rates
 }
 
-// On a machine of steady speed the epochs fill the budget but for two hundredths and an epoch,
-// whatever simulations, evaluations and the first epoch cost; the rate falls to its end; and
-// the keys of the decision give the same rates.
+// On a machine of steady speed the epochs fill the budget but for two hundredths and an epoch, whatever simulations,
+// evaluations and the first epoch cost; the rate falls to its end; and the keys of the decision give the same rates.
 func TestSteadyBudget(t *testing.T) {
 	for name, c := range map[string]struct {
 		cfg   Config
@@ -148,13 +142,9 @@ func TestSteadyBudget(t *testing.T) {
 			t.Errorf("%s: %v", name, s.Clock)
 		}
 		again, same := pass(0, 0, c.cfg, c.every, State{Plan: s.Plan}, c.m)
-		if again.Epoch != s.Epoch {
-			t.Errorf("%s: by its keys the training ends after %d epochs, not %d", name, again.Epoch, s.Epoch)
-		}
+		testkit.Equal(t, again.Epoch, s.Epoch, "%s: by its keys the training ends after", name)
 		for e := range rates {
-			if rates[e] != same[e] {
-				t.Errorf("%s: the rate of epoch %d was %v, and is %v by keys", name, e, rates[e], same[e])
-			}
+			testkit.Equal(t, rates[e], same[e], "%s: the rate of epoch %d", name, e)
 		}
 		if a := s.Plan.Anneal; a > 0 && rates[len(rates)-1] > 1/(a*float64(len(rates)))+1e-12 {
 			t.Errorf("%s: the last rate is %v", name, rates[len(rates)-1])
@@ -248,8 +238,7 @@ func TestBudgetWithMostEpochs(t *testing.T) {
 func TestBudgetGoesOn(t *testing.T) {
 	cfg := Config{Epochs: MaxClocked, Refresh: 1, Anneal: 0.5}
 	whole, _ := pass(300, 0, cfg, 0, State{}, machine{epoch: constant(1)})
-	half := State{Epoch: 100, Plan: &Plan{whole.Plan.Epochs, 0.5, 1}, Timed: true, Spent: 100,
-		Clock: whole.Clock[:1:1]}
+	half := State{Epoch: 100, Plan: &Plan{whole.Plan.Epochs, 0.5, 1}, Timed: true, Spent: 100, Clock: whole.Clock[:1:1]}
 	s, _ := pass(300, 100, cfg, 0, half, machine{epoch: constant(1)})
 	if s.Epoch != whole.Epoch || len(s.Clock) != len(whole.Clock) {
 		t.Errorf("%d epochs by %v, want %d by %v", s.Epoch, s.Clock, whole.Epoch, whole.Clock)
@@ -260,9 +249,8 @@ func TestBudgetGoesOn(t *testing.T) {
 	}
 }
 
-// A training that goes on for a time takes the number of epochs from what they took, begins
-// its rate where that of so long a training would be, and ends at 0 within the time, on a machine
-// that became slower or faster too.
+// A training that goes on for a time takes the number of epochs from what they took, begins its rate where that of so
+// long a training would be, and ends at 0 within the time, on a machine that became slower or faster too.
 func TestExtendByTime(t *testing.T) {
 	cfg := Config{Epochs: MaxClocked, Refresh: 1, Anneal: 0.5}
 	for name, c := range map[string]struct {
@@ -280,9 +268,7 @@ func TestExtendByTime(t *testing.T) {
 			t.Fatalf("%s: %+v", name, s)
 		}
 		end, rates := pass(s.Budget, 210, cfg, 0, s, machine{epoch: constant(c.pace)})
-		if math.Abs(rates[0]-c.jump) > 1e-12 {
-			t.Errorf("%s: the rate begins at %v, want %v", name, rates[0], c.jump)
-		}
+		testkit.Near(t, rates[0], c.jump, 1e-12, "%s: the rate begins", name)
 		if n := end.Epoch - 200; n < c.least || n > c.most || end.Spent > s.Budget || rates[len(rates)-1] > 0.05 {
 			t.Errorf("%s: %d epochs until %v s of %v, the last rate %v: %v", name, n, end.Spent, s.Budget,
 				rates[len(rates)-1], end.Clock)
@@ -295,8 +281,7 @@ func TestExtendByTime(t *testing.T) {
 	}
 }
 
-// A budget that ends in an epoch ends the training after the one before; in the first it is an
-// error.
+// A budget that ends in an epoch ends the training after the one before; in the first it is an error.
 func TestExhausted(t *testing.T) {
 	tr := &Trainer[float32]{cfg: Config{Epochs: 50, Batch: 10, Anneal: 0.5}, order: make([]int, 70)}
 	tr.State = State{Step: 3, Budget: 60}

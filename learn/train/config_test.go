@@ -21,9 +21,7 @@ func TestZeroConfig(t *testing.T) {
 	net := model(score.Reading{}, kernel.Float32, false)
 	tr := trainer(Config{}, proc, pathmatch.Options{}, data, net, pool)
 	want := Config{Epochs: 1000, Batch: 128, Refresh: 1, TimesPerPath: proc.Schedule.N, LearningRate: 2e-3}
-	if tr.cfg != want {
-		t.Errorf("the zero Config is %+v", tr.cfg)
-	}
+	testkit.Equal(t, tr.cfg, want, "the zero Config")
 	if c := (Config{Batch: 1000, TimesPerPath: 99}).resolved(50, 7); c.Batch != 50 || c.TimesPerPath != 7 {
 		t.Errorf("of 50 items and 7 times a batch takes %d and %d", c.Batch, c.TimesPerPath)
 	}
@@ -65,9 +63,7 @@ func TestSourceIsPreparedOnce(t *testing.T) {
 	for range 3 {
 		testkit.Must(tr.Epoch(context.Background()))
 	}
-	if src.times != 1 {
-		t.Errorf("in 3 epochs the source was prepared %d times", src.times)
-	}
+	testkit.Equal(t, src.times, 1, "in 3 epochs the source was prepared")
 }
 
 // Every number may be at its limits and nothing beyond, and NaN is none.
@@ -129,23 +125,17 @@ func TestPlateauByHand(t *testing.T) {
 		}
 	}
 	off := Plateau{Patience: 0}
-	if got := off.Step(&PlateauState{}, 3, 1); got != 3 {
-		t.Errorf("without a factor the rate is %v", got)
-	}
+	testkit.Equal(t, off.Step(&PlateauState{}, 3, 1), 3, "without a factor the rate")
 	for rate, want := range map[float64]float64{4e-8: 2e-8, 1.9e-8: 1.9e-8} { // a fall of 10⁻⁸ at least
 		s := PlateauState{}
 		small := Plateau{Factor: 0.5}
 		small.Step(&s, rate, 1)
-		if got := small.Step(&s, rate, 1); got != want {
-			t.Errorf("a rate of %v falls to %v, want %v", rate, got, want)
-		}
+		testkit.Equal(t, small.Step(&s, rate, 1), want, "a rate of %v falls", rate)
 	}
 	if clip(2, 0) != 1 || clip(2, 4) != 1 || clip(4, 2) != 2/(4+1e-6) {
 		t.Errorf("the factors are %v, %v, %v", clip(2, 0), clip(2, 4), clip(4, 2))
 	}
 	for n, want := range map[int]float64{1: 2. / 11, 8: 0.5, 30: 31. / 40, 1000: 0.9} {
-		if got := averageDecay(0.9, n); got != want {
-			t.Errorf("decay %d is %v, want %v", n, got, want)
-		}
+		testkit.Equal(t, averageDecay(0.9, n), want, "decay %d", n)
 	}
 }

@@ -68,9 +68,7 @@ func TestHeldLosses(t *testing.T) {
 				in := testkit.Must(l.Prepare([]method.Term{{Item: item, K: k, Weight: 1}}))
 				want += l.Evaluate(make([]float32, 3), ws.Forward(in, 1)) / float64(n)
 			}
-			if math.Abs(v-want) > 1e-5*math.Abs(want) {
-				t.Errorf("%d steps, item %d: %v, want %v", N, item, v, want)
-			}
+			testkit.Near(t, v, want, 1e-5*math.Abs(want), "%d steps, item %d", N, item)
 		}
 	}
 }
@@ -96,9 +94,7 @@ func TestHeldLossesOfSeveral(t *testing.T) {
 			in := testkit.Must(l.Prepare([]method.Term{{Item: item, K: k, Weight: 1}}))
 			want += l.Evaluate(make([]float32, 9), ws.Forward(in, 3)) / 3
 		}
-		if !(math.Abs(v-want) <= 1e-5*math.Abs(want)) {
-			t.Errorf("item %d: %v, want %v", item, v, want)
-		}
+		testkit.Near(t, v, want, 1e-5*math.Abs(want), "item %d", item)
 	}
 }
 
@@ -142,13 +138,9 @@ func TestArrangesEachEpoch(t *testing.T) {
 		testkit.Must(tr.Epoch(t.Context()))
 	}
 	want := []string{"refresh 0", "arrange 0 of 9", "arrange 1 of 9", "refresh 1", "arrange 2 of 9"}
-	if !slices.Equal(src.log, want) {
-		t.Errorf("got %q, want %q", src.log, want)
-	}
+	testkit.EqualSlices(t, src.log, want)
 	again, src := begin()
 	again.State.Epoch = 3
 	testkit.Must(again.Epoch(t.Context()))
-	if want := []string{"refresh 1", "arrange 3 of 9"}; !slices.Equal(src.log, want) {
-		t.Errorf("gone on: %q, want %q", src.log, want)
-	}
+	testkit.EqualSlices(t, src.log, []string{"refresh 1", "arrange 3 of 9"}, "gone on")
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/landing-diffusion/landing/base/keyed"
 	"github.com/landing-diffusion/landing/judge/metric"
 	"github.com/landing-diffusion/landing/learn/method"
+	"github.com/landing-diffusion/landing/tools/testkit"
 )
 
 // measured is an estimate with the standard error noise, whose differences from others of the
@@ -116,9 +117,7 @@ func TestVerdicts(t *testing.T) {
 		if !ends {
 			continue
 		}
-		if want := (Plan{2 * c.from, 0.5, 1}); v.Plan != want {
-			t.Errorf("%s: the plan is %+v, want %+v", name, v.Plan, want)
-		}
+		testkit.Equal(t, v.Plan, (Plan{2 * c.from, 0.5, 1}), "%s: the plan", name)
 		if v.From == v.After && tr.Plan() != v.Plan || v.From != v.After && tr.State.Plan != nil {
 			t.Errorf("%s: the training goes by %+v", name, tr.Plan())
 		}
@@ -176,12 +175,11 @@ func TestDue(t *testing.T) {
 	}
 }
 
-// How often the rule errs, where a doubling of the epochs lowers the distance by so many standard errors
-// of a difference: of 2000 trainings the share that ends within one doubling after the first evaluation
-// and within two. A flat one ends within two doublings but for 1 %; one that falls by 3 errors ends too
-// early in 1.3 % within the first, 5 % within the second. Each share is that of a simulation of the rule apart
-// from this code, in 20 000 trainings; 5 binomial standard errors and 0.01 for the error of an error from
-// 64 numbers: false alarm 6e-7 each.
+// How often the rule errs, where a doubling of the epochs lowers the distance by so many standard errors of a
+// difference: of 2000 trainings the share that ends within one doubling after the first evaluation and within two. A
+// flat one ends within two doublings but for 1 %; one that falls by 3 errors ends too early in 1.3 % within the first,
+// 5 % within the second. Each share is that of a simulation of the rule apart from this code, in 20 000 trainings; 5
+// binomial standard errors and 0.01 for the error of an error from 64 numbers: false alarm 6e-7 each.
 func TestVerdictRates(t *testing.T) {
 	const trainings = 2000
 	for _, c := range []struct{ fall, one, two float64 }{
@@ -249,9 +247,7 @@ func TestVerdictWithinBounds(t *testing.T) {
 			}
 		}
 	}
-	if verdicts != 1 {
-		t.Errorf("%d verdicts", verdicts)
-	}
+	testkit.Equal(t, verdicts, 1)
 	tr, _, _ = sequence(10_000, 0.5, 0.1, 9, 5, 5, 5, 5)
 	for _, e := range []int{319, 320, 321, 405, 508} {
 		tr.State.Epoch, tr.State.Updates = e, 10*e

@@ -10,6 +10,7 @@ import (
 	"github.com/landing-diffusion/landing/learn/method"
 	"github.com/landing-diffusion/landing/learn/method/pathmatch"
 	"github.com/landing-diffusion/landing/learn/score"
+	"github.com/landing-diffusion/landing/tools/testkit"
 )
 
 // Which terms do not see their condition is a function of seed, epoch, item and time, a share
@@ -37,9 +38,7 @@ func TestHiddenTerms(t *testing.T) {
 			out[method.Term{Item: term.Item, K: term.K}] = term.Null
 		}
 		n := float64(len(tr.terms))
-		if share := float64(hidden) / n; math.Abs(share-0.3) > 5*math.Sqrt(0.21/n) {
-			t.Errorf("epoch %d: a share of %.3f is hidden", epoch, share)
-		}
+		testkit.Near(t, float64(hidden)/n, 0.3, 5*math.Sqrt(0.21/n), "epoch %d: a share", epoch)
 		return out
 	}
 	var all []int
@@ -49,9 +48,7 @@ func TestHiddenTerms(t *testing.T) {
 	whole, other := seen(1, all...), seen(2, all...)
 	alone, differ := seen(1, 7, 3, 39), 0
 	for term, hidden := range alone {
-		if whole[term] != hidden {
-			t.Errorf("term %+v is hidden in one batch alone", term)
-		}
+		testkit.Equal(t, whole[term], hidden, "term %+v is hidden in one batch alone", term)
 	}
 	for term, hidden := range whole {
 		if other[term] != hidden {

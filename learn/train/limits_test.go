@@ -126,9 +126,8 @@ func TestShareOfFailedPaths(t *testing.T) {
 	}
 }
 
-// Terms without rows stop the batch by epoch, batch and the first sample of those that were asked
-// for together, wherever they are in it; once there are rows again, training goes on as if nothing
-// had been.
+// Terms without rows stop the batch by epoch, batch and the first sample of those that were asked for together,
+// wherever they are in it; once there are rows again, training goes on as if nothing had been.
 func TestTermsWithoutRows(t *testing.T) {
 	cfg := smallConfig
 	cfg.Batch = 50
@@ -209,9 +208,7 @@ func TestTimedWindow(t *testing.T) {
 		for m := 2; at-clock(m) >= 10; m++ { // the last that is ten seconds old
 			want = m
 		}
-		if got := p.marks[0].epoch; got != want {
-			t.Errorf("after epoch %d, %v s, the window begins with epoch %d, want %d", e, at, got, want)
-		}
+		testkit.Equal(t, p.marks[0].epoch, want, "after epoch %d, %v s, the window begins with epoch", e, at)
 		if pace := p.pace(); e > 40 && pace != 2 || e > 1 && e <= 30 && pace != 1 {
 			t.Errorf("after epoch %d an epoch takes %v s", e, pace)
 		}
@@ -237,15 +234,11 @@ func TestPaceWithSimulations(t *testing.T) {
 		p.Epoch(p.epoch+1, r)
 	}
 	add(3, 8, 0) // the first epoch is left out as soon as there are others
-	if want := 3 + 8./4; p.pace() != want {
-		t.Errorf("after one epoch %v s, want %v", p.pace(), want)
-	}
+	testkit.Equal(t, p.pace(), 3+8./4, "after one epoch")
 	add(20, 0, 0)
 	add(20, 12, 0)
 	add(20, 0, 15)
-	if want := 20 + (8+12)/2./4 + 15./5; p.pace() != want {
-		t.Errorf("an epoch takes %v s, want %v", p.pace(), want)
-	}
+	testkit.Equal(t, p.pace(), 20+(8+12)/2./4+15./5, "an epoch takes")
 }
 
 // A budget is spent when it is reached, not before; the first epoch is always trained to its end.
@@ -271,10 +264,9 @@ func TestBudgetIsSpent(t *testing.T) {
 	}
 }
 
-// What a clock decides, by hand: of 1005 s at 10 s an epoch 955 are left after five, of which two
-// hundredths of the whole are kept back, which is 93 epochs. A number that is no more than two
-// hundredths larger is left as it is. Where epochs became slower it is lowered to 98 hundredths
-// of what is left.
+// What a clock decides, by hand: of 1005 s at 10 s an epoch 955 are left after five, of which two hundredths of the
+// whole are kept back, which is 93 epochs. A number that is no more than two hundredths larger is left as it is. Where
+// epochs became slower it is lowered to 98 hundredths of what is left.
 func TestDecisionsByHand(t *testing.T) {
 	p := NewPacer(1005, 1, 0, MaxClocked, 0, Reading{})
 	s, plan := &State{}, Plan{Epochs: MaxClocked, Factor: 1}
@@ -330,9 +322,7 @@ func TestDrawsOfTraining(t *testing.T) {
 		testkit.OK(t, tr.prepare(t.Context()))
 		order := make([]int, 50)
 		keyed.RowOrder.Stream(cfg.Seed, uint64(epoch)).Permutation(order, 0, 0)
-		if !slices.Equal(tr.order, order) {
-			t.Errorf("epoch %d goes through its items as %v, want %v", epoch, tr.order, order)
-		}
+		testkit.EqualSlices(t, tr.order, order, "epoch %d goes through its items", epoch)
 		tr.pick(order[:20])
 		tr.hide()
 		u, hidden := make([]float64, 3), make([]float64, 1)
@@ -342,9 +332,7 @@ func TestDrawsOfTraining(t *testing.T) {
 			keyed.HiddenConditions.Stream(cfg.Seed, uint64(epoch)).Uniforms(hidden, uint64(order[i/3]), term.K)
 			want := method.Term{Item: order[i/3], K: lo + int(u[i%3]*float64(hi-lo)), Weight: float64(hi-lo) / 20,
 				Null: hidden[0] < 0.5}
-			if term != want {
-				t.Errorf("epoch %d: term %d is %+v, want %+v", epoch, i, term, want)
-			}
+			testkit.Equal(t, term, want, "epoch %d: term %d", epoch, i)
 		}
 	}
 }

@@ -14,9 +14,8 @@ import (
 	"github.com/landing-diffusion/landing/tools/testkit"
 )
 
-// A step moves W by 0.2 √max(out, in) η times U S Vᵀ, where U and V are the
-// singular vectors of the momentum and S is near 1: singular values above 1e-2 of
-// the largest end within 0.65 … 1.25.
+// A step moves W by 0.2 √max(out, in) η times U S Vᵀ, where U and V are the singular vectors of the momentum and S is
+// near 1: singular values above 1e-2 of the largest end within 0.65 … 1.25.
 func TestMuonOrthogonalises(t *testing.T) {
 	for _, sizes := range [][2]int{{20, 20}, {12, 30}, {30, 12}} {
 		o := newMuon[float64](score.Matrix{Out: sizes[1], In: sizes[0]}, kernel.Float32)
@@ -59,8 +58,7 @@ func TestMuonOrthogonalises(t *testing.T) {
 	}
 }
 
-// Muon moves the hidden matrix its own way, and the first update of everything
-// else is Adam's.
+// Muon moves the hidden matrix its own way, and the first update of everything else is Adam's.
 func TestMuonLeavesTheRestToAdam(t *testing.T) {
 	first := func(o Optimizer) *Trainer[float32] {
 		cfg := smallConfig
@@ -106,9 +104,7 @@ func TestMuonPolynomial(t *testing.T) {
 		if i%5 == 0 {
 			want = -0.1 * 0.2 * 2 * x
 		}
-		if math.Abs(v-want) > 1e-14 {
-			t.Errorf("entry %d is %v, want %v", i, v, want)
-		}
+		testkit.Near(t, v, want, 1e-14, "entry %d", i)
 	}
 }
 

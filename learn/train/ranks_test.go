@@ -125,12 +125,9 @@ func TestRanksGiveTheSameBytes(t *testing.T) {
 		for _, size := range []int{1, 2, 3, 4, 19} {
 			caught := c.run(size, true, func(tr *Trainer[float32]) {
 				got := epochs(t, tr, c.cfg.Epochs)
-				if fmt.Sprintf("%+v", got) != fmt.Sprintf("%+v", want) {
-					t.Errorf("%v, %d ranks: other epochs", optimizer, size)
-				}
-				if !bytes.Equal(all(tr), all(alone)) {
-					t.Errorf("%v, %d ranks: other weights", optimizer, size)
-				}
+				testkit.Equal(t, fmt.Sprintf("%+v", got), fmt.Sprintf("%+v", want),
+					"%v, %d ranks: other epochs", optimizer, size)
+				testkit.EqualSlices(t, all(tr), all(alone), "%v, %d ranks: other weights", optimizer, size)
 			})
 			if i := slices.IndexFunc(caught, func(v any) bool { return v != nil }); i >= 0 {
 				t.Fatalf("%d ranks: rank %d: %v", size, i, caught[i])
@@ -148,9 +145,7 @@ func TestRanksGiveTheSameBytes(t *testing.T) {
 				t.Error(err)
 			}
 			epochs(t, tr, c.cfg.Epochs-2)
-			if !bytes.Equal(all(tr), all(alone)) {
-				t.Errorf("%v: stopped and gone on with: other weights", optimizer)
-			}
+			testkit.EqualSlices(t, all(tr), all(alone), "%v: stopped and gone on with: other weights", optimizer)
 		})
 	}
 }
@@ -245,9 +240,7 @@ func TestRanksWithoutOrder(t *testing.T) {
 					t.Errorf("%d ranks: loss %v, alone %v", size, got[i].Loss, want[i].Loss)
 				}
 			}
-			if same := bytes.Equal(all(tr), all(alone)); same != (size == 1) {
-				t.Errorf("%d ranks: the same bytes: %v", size, same)
-			}
+			testkit.Equal(t, bytes.Equal(all(tr), all(alone)), size == 1, "%d ranks: the same bytes", size)
 		})
 	}
 }
@@ -356,9 +349,7 @@ func TestRanksInterrupted(t *testing.T) {
 		if stops < 3 {
 			t.Errorf("interrupted %d times", stops)
 		}
-		if !bytes.Equal(all(tr), all(alone)) {
-			t.Error("other weights")
-		}
+		testkit.EqualSlices(t, all(tr), all(alone), "other weights")
 	})
 }
 

@@ -57,8 +57,7 @@ func (l givenLoss) Prepare(terms []method.Term) ([]float64, error) {
 	return l.Loss.Prepare(&l.g.paths, terms, l.g.last)
 }
 
-// Six updates of optim.npz: loss, gradient norm, clipping,
-// Adam and the moving average.
+// Six updates of optim.npz: loss, gradient norm, clipping, Adam and the moving average.
 func TestGoldenOptimiser(t *testing.T) {
 	g, under := golden.Read(t, "optim.npz"), golden.Read(t, "sphere_under.npz")
 	net := testkit.Must(score.FromLayers[float64](g, "init_layer_"))
@@ -239,8 +238,7 @@ func TestResumeIsExact(t *testing.T) {
 	}
 }
 
-// Windows are fitted to paths of their own: a run that stops and goes on has those of the
-// whole run.
+// Windows are fitted to paths of their own: a run that stops and goes on has those of the whole run.
 func TestResumeWithWindows(t *testing.T) {
 	cfg, opt := smallConfig, pathmatch.Options{Window: 0.5}
 	cfg.Epochs = 3
@@ -298,9 +296,7 @@ func TestAnneal(t *testing.T) {
 			tr.State.Step, tr.State.Epoch = 0, tr.State.Epoch+1
 		}
 		want := cfg.LearningRate * min(1, 2*(1-float64(n)/12))
-		if got := tr.step.Rate; math.Abs(got-want) > 1e-15 {
-			t.Errorf("update %d: rate %v, want %v", n, got, want)
-		}
+		testkit.Near(t, tr.step.Rate, want, 1e-15, "update %d: rate", n)
 	}
 }
 
@@ -330,8 +326,7 @@ func TestPrecision(t *testing.T) {
 			d += float64(v-w) * float64(v-w)
 			s += float64(w) * float64(w)
 		}
-		// Adam moves a parameter whose gradient is noise by up to the rate, 3e-3,
-		// an update.
+		// Adam moves a parameter whose gradient is noise by up to the rate, 3e-3, an update.
 		if d = math.Sqrt(d / s); (d > 0) != (kernel.Effective(p) != kernel.Float32) || d > 0.05 {
 			t.Errorf("%v, which runs as %v: parameters differ from those of float32 by %.3g", p, kernel.Effective(p), d)
 		}
@@ -358,9 +353,7 @@ func TestGenerationUsesAverage(t *testing.T) {
 
 func TestClip(t *testing.T) {
 	for _, c := range []struct{ norm, limit, want float64 }{{0.5, 10, 1}, {20, 10, 10 / (20 + 1e-6)}, {20, 0, 1}} {
-		if got := clip(c.norm, c.limit); math.Abs(got-c.want) > 1e-15 {
-			t.Errorf("clip(%v, %v) = %v, want %v", c.norm, c.limit, got, c.want)
-		}
+		testkit.Near(t, clip(c.norm, c.limit), c.want, 1e-15, "clip(%v, %v)", c.norm, c.limit)
 	}
 }
 
@@ -480,8 +473,7 @@ func TestStateSurvivesJSON(t *testing.T) {
 	}
 }
 
-// The averaged weights are others than the raw ones, and taking them changes
-// neither.
+// The averaged weights are others than the raw ones, and taking them changes neither.
 func TestAverageDoesNotLeak(t *testing.T) {
 	tr, twin := small(t, smallConfig, 1, langevin.ULLA), small(t, smallConfig, 1, langevin.ULLA)
 	for range 3 {
@@ -534,16 +526,13 @@ func TestTimeSubsetIsUnbiased(t *testing.T) {
 		// Each time has expected weight 1; its standard deviation is below
 		// √(32/4000) = 0.09, and 6 of them bound all 32 at level 1e-7.
 		for k, w := range weight {
-			if math.Abs(w-1) > 0.54 {
-				t.Errorf("%d times a path: time %d has weight %v", m, k, w)
-			}
+			testkit.Near(t, w, 1, 0.54, "%d times a path: time %d has weight", m, k)
 		}
 	}
 }
 
-// The gradient is a mean over paths, whatever their number: that of 200 paths, whose
-// lanes pass through the network in several parts, is the mean of those of four times
-// 50 and of 200 times one, in which most lanes are empty.
+// The gradient is a mean over paths, whatever their number: that of 200 paths, whose lanes pass through the network in
+// several parts, is the mean of those of four times 50 and of 200 times one, in which most lanes are empty.
 func TestGradientIsMeanOverPaths(t *testing.T) {
 	proc, data := gaussian(langevin.ULLA, 200)
 	pool := testkit.Pool(t, 2)
@@ -567,9 +556,7 @@ func TestGradientIsMeanOverPaths(t *testing.T) {
 					mean[i] += v * float64(size) / 200
 				}
 			}
-			if math.Abs(sum/whole-1) > 1e-12 {
-				t.Errorf("%d times, batches of %d: loss %v, want %v", times, size, sum, whole)
-			}
+			testkit.Near(t, sum/whole, 1, 1e-12, "%d times, batches of %d: loss %v, want %v", times, size, sum, whole)
 			for i, v := range want {
 				if math.Abs(mean[i]-v) > 1e-11*(1+math.Abs(v)) {
 					t.Fatalf("%d times, batches of %d: gradient %d is %v, want %v", times, size, i, mean[i], v)
@@ -633,9 +620,7 @@ func TestLossError(t *testing.T) {
 		{Epoch: 2, Step: 7, Path: 3, Time: 4, Unread: true}: "cannot read the point of sample 3, step 4, in epoch 2, " +
 			"batch 7 (",
 	} {
-		if !strings.Contains(e.Error(), want) {
-			t.Errorf("%v, want %q", e, want)
-		}
+		testkit.Contains(t, e.Error(), want, "%v", e)
 	}
 }
 
@@ -649,8 +634,7 @@ func (m unread) Row(dst []float32, at score.Input) {
 	}
 }
 
-// A point that a network cannot read stops with the sample named, and no talk of the
-// learning rate.
+// A point that a network cannot read stops with the sample named, and no talk of the learning rate.
 func TestUnreadPoint(t *testing.T) {
 	proc, data := gaussian(langevin.ULLA, 12)
 	pool := testkit.Pool(t, 1)
@@ -693,11 +677,10 @@ func TestFailedPathsStopTraining(t *testing.T) {
 	}
 }
 
-// End to end on {x_0 + x_1 = 1} with Gaussian data: the best score is linear, so its loss
-// is known from the covariance of the forward chain, and training must come within 4 %
-// of it. Samples must have the mean and variance that the best linear score gives with
-// the same noise, which are the data's up to the size of steps: 0.171 for OLLA and 0.155
-// for ULLA.
+// End to end on {x_0 + x_1 = 1} with Gaussian data: the best score is linear, so its loss is known from the covariance
+// of the forward chain, and training must come within 4 % of it. Samples must have the mean and variance that the best
+// linear score gives with the same noise, which are the data's up to the size of steps: 0.171 for OLLA and 0.155 for
+// ULLA.
 func TestGaussianEndToEnd(t *testing.T) {
 	if testing.Short() {
 		t.Skip("trains for some seconds")
@@ -785,9 +768,8 @@ func (s lineScore) Eval(dst, x, p []float64, n int, t float64) {
 	}
 }
 
-// bestLinear fits, for each time apart, the linear score that minimises the loss on the
-// trainer's last paths: least squares of u on (1, x, p̃) along the line. It returns their
-// loss, too.
+// bestLinear fits, for each time apart, the linear score that minimises the loss on the trainer's last paths: least
+// squares of u on (1, x, p̃) along the line. It returns their loss, too.
 func bestLinear(t *testing.T, proc *langevin.Process, tr *Trainer[float32]) (float64, langevin.Score) {
 	t.Helper()
 	total, best := 0.0, lineScore{proc: proc}
@@ -803,9 +785,8 @@ func bestLinear(t *testing.T, proc *langevin.Process, tr *Trainer[float32]) (flo
 		n, w := len(terms), len(in)/len(terms)
 		s, ds := make([]float64, 2*n), make([]float64, 2*n)
 		value := l.Evaluate(ds, s)
-		// With s = (f·θ) e along the line, the loss is quadratic in θ; its
-		// gradient at 0 is Σ f (ds·e) and its Hessian Σ c² f fᵀ/n with c² read
-		// off one more evaluation.
+		// With s = (f·θ) e along the line, the loss is quadratic in θ; its gradient at 0 is Σ f (ds·e) and its Hessian
+		// Σ c² f fᵀ/n with c² read off one more evaluation.
 		e := along
 		features := func(i int) []float64 {
 			row := in[i*w : (i+1)*w]

@@ -122,9 +122,7 @@ func TestNeverSatisfied(t *testing.T) {
 	r := examine(t, s)
 	says(t, r, "feasible points", "g", Fail, "stays violated")
 	for _, f := range find(r, "gradient on Σ", "g") {
-		if f.Status != Pass {
-			t.Errorf("got %+v", f)
-		}
+		testkit.Equal(t, f.Status, Pass, "got %+v", f)
 	}
 }
 
@@ -238,9 +236,7 @@ func (c curved) HessianVectors(dst, x, v []float64, n int) {
 func TestHessian(t *testing.T) {
 	s := equality(3).equal("h", ball(1))
 	r := examine(t, curved{s})
-	if len(find(r, "derivatives", "h")) != 2 {
-		t.Errorf("expected a finding for ∇ and one for ∇²v")
-	}
+	testkit.Equal(t, len(find(r, "derivatives", "h")), 2, "expected a finding for ∇ and one for ∇²v")
 	says(t, r, "derivatives", "h", Pass, "∇²v")
 	says(t, examine(t, wrongHessian{curved{s}}), "derivatives", "h", Fail, "∇²v", "wrong")
 }
@@ -273,9 +269,8 @@ func TestLandingRate(t *testing.T) {
 			t.Errorf("α = %v: %v %s", rate, f.Status, f.Message)
 		}
 		p.Landing.Rate = f.Numbers["alpha_recommended"]
-		if hi := find(run(t, Input{Process: p}), "landing rate", "")[0].Numbers["rho_max"]; math.Abs(hi-1) > 1e-12 {
-			t.Errorf("recommended α = %v gives ρ = %v", p.Landing.Rate, hi)
-		}
+		testkit.Near(t, find(run(t, Input{Process: p}), "landing rate", "")[0].Numbers["rho_max"], 1, 1e-12,
+			"recommended α = %v gives ρ", p.Landing.Rate)
 	}
 }
 

@@ -39,9 +39,7 @@ PASS  auto           prior: auto is uniform: it mixes
 0 FAIL, 1 WARN, 5 PASS
 Why keys have these values: --why
 `
-	if b.String() != want {
-		t.Errorf("got\n%s\nwant\n%s", b.String(), want)
-	}
+	testkit.Equal(t, b.String(), want)
 	b.Reset()
 	r.Why = true
 	if err := r.Write(&b, false); err != nil || !strings.Contains(b.String(), "sigma.min: auto is 0.1: fine\n") ||
@@ -80,9 +78,7 @@ FAIL  data  d4  bad (and 2 others alike)
 
 6 FAIL, 1 WARN, 4 PASS
 `
-	if b.String() != want {
-		t.Errorf("got\n%s\nwant\n%s", b.String(), want)
-	}
+	testkit.Equal(t, b.String(), want)
 	b.Reset()
 	if err := r.Write(&b, true); err != nil || strings.Count(b.String(), "\x1b[31mFAIL\x1b[0m") != 4 {
 		t.Errorf("colours: %q", b.String())
@@ -92,9 +88,7 @@ FAIL  data  d4  bad (and 2 others alike)
 		!strings.Contains(s, `"status":"FAIL"`) {
 		t.Errorf("got %s", s)
 	}
-	if r.Status() != Fail {
-		t.Errorf("status %v", r.Status())
-	}
+	testkit.Equal(t, r.Status(), Fail, "status")
 }
 
 // What is found does not depend on the number of workers, times apart.

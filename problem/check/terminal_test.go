@@ -161,12 +161,8 @@ func TestReach(t *testing.T) {
 			}
 		}
 		got := reach(γ, T)
-		if math.Abs(got-sum) > 1e-4*sum {
-			t.Errorf("γ = %v: %v, want %v", γ, got, sum)
-		}
-		if back := solve(0.01, 100, func(γ float64) float64 { return got - reach(γ, T) }); math.Abs(back-γ) > 1e-9 {
-			t.Errorf("γ = %v comes back as %v", γ, back)
-		}
+		testkit.Near(t, got, sum, 1e-4*sum, "γ = %v", γ)
+		testkit.Near(t, solve(0.01, 100, func(γ float64) float64 { return got - reach(γ, T) }), γ, 1e-9, "γ")
 	}
 	if v := reach(1e-4, 2); math.Abs(v-4) > 1e-3 || reach(0, 2) != 2 || math.Abs(reach(1e6, 2)-4e-6) > 1e-11 {
 		t.Errorf("limits: %v", v)

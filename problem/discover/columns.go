@@ -133,7 +133,7 @@ const gap = 3
 
 // findOutliers finds numbers beyond the fences of their columns, and beyond a gap: a tail that thins
 // out is part of the law, and so are many numbers.
-func (s *search) findOutliers() {
+func (s *survey) findOutliers() {
 	const share = 0.01
 	for _, j := range s.varies {
 		c := s.columns[j]

@@ -182,8 +182,8 @@ func Look(t Table, given ...string) (*Report, error) {
 			return nil, &Error{"a number is not finite"}
 		}
 	}
-	s := newSearch(t)
-	s.span = newSpan(s)
+	known := newSurvey(t)
+	s := &search{ledger: ledger{survey: known, span: newSpan(known)}}
 	for _, text := range given {
 		if err := s.given(text); err != nil {
 			return nil, err
@@ -201,8 +201,8 @@ func product(shape []int) int {
 	return p
 }
 
-// A search goes through the kinds of relations, from those of fixed form to those with many parameters.
-type search struct {
+// A survey is a table with what stages need to know of its columns and rows.
+type survey struct {
 	Table
 	columns  []Column
 	scale    []float64 // s_j: standard deviations, or the size of numbers that do not vary
@@ -216,22 +216,32 @@ type search struct {
 	held     []int        // rows that they are held against
 	all      []int        // 0, 1, …
 	scratch  *scratch
-	span     *span // gradients of what was accepted
+}
+
+// A ledger measures the relations that stages offer, and has those that were taken.
+type ledger struct {
+	*survey
+	span *span // gradients of what was accepted
 
 	exact, near []*Relation
 	almost      []*Relation // at most twice as far as is near
 	powers      []*Relation // near ones that are powers of something simpler
-	follow      int
-	matrices    []*Orthogonal
-	internals   []Internal
 	asked       []*Relation
-	unequal     []Inequality
+	follow      int
 	remarks     []string
 	crowded     bool // more polynomials are nearly kept than were measured
 }
 
-func newSearch(t Table) *search {
-	s := &search{Table: t, odd: map[int]bool{}, scratch: newScratch(t.D)}
+// A search goes through the kinds of relations, from those of fixed form to those with many parameters.
+type search struct {
+	ledger
+	matrices  []*Orthogonal
+	internals []Internal
+	unequal   []Inequality
+}
+
+func newSurvey(t Table) *survey {
+	s := &survey{Table: t, odd: map[int]bool{}, scratch: newScratch(t.D)}
 	for i := range t.N {
 		s.all = append(s.all, i)
 	}
@@ -289,51 +299,51 @@ func (s *search) run() {
 	s.settle()
 }
 
-func (s *search) remark(format string, v ...any) {
-	s.remarks = append(s.remarks, fmt.Sprintf(format, v...))
+func (l *ledger) remark(format string, v ...any) {
+	l.remarks = append(l.remarks, fmt.Sprintf(format, v...))
 }
 
 // offer measures relations on all rows and takes, in their order, those that hold to
 // round-off and do not follow from what was taken before.
-func (s *search) offer(candidates []*Relation) (taken int) {
+func (l *ledger) offer(candidates []*Relation) (taken int) {
 	if len(candidates) > maxCandidates {
-		s.remark("of %d relations like %s the first %d were looked at", len(candidates), candidates[0].Expr,
+		l.remark("of %d relations like %s the first %d were looked at", len(candidates), candidates[0].Expr,
 			maxCandidates)
 		candidates = candidates[:maxCandidates]
 	}
 	const longest = 16000 // bytes of a formula: package expr takes no more than 16 KiB
 	candidates = slices.DeleteFunc(slices.Clone(candidates), func(r *Relation) bool {
 		if len(r.Expr) > longest {
-			s.remark("a %s relation of %d bytes is too long for a formula", r.Kind, len(r.Expr))
+			l.remark("a %s relation of %d bytes is too long for a formula", r.Kind, len(r.Expr))
 		}
 		return len(r.Expr) > longest
 	})
-	s.measure(candidates)
-	s.refine(candidates)
+	l.measure(candidates)
+	l.refine(candidates)
 	for _, r := range candidates {
 		switch {
-		case r.Exact && s.span.add(r, dependent):
-			s.exact = append(s.exact, r)
+		case r.Exact && l.span.add(r, dependent):
+			l.exact = append(l.exact, r)
 			taken++
 		case r.Exact:
-			s.follow++
-		case r.ExceptionCount > 0 && s.span.add(r, dependent): // h·(x − its x) vanishes on a bad row, too
+			l.follow++
+		case r.ExceptionCount > 0 && l.span.add(r, dependent): // h·(x − its x) vanishes on a bad row, too
 			r.settled = true
-			s.near = append(s.near, r)
+			l.near = append(l.near, r)
 		case r.near > 2*Near:
 		case r.near > Near:
-			s.almost = append(s.almost, r)
-		case s.power(r):
-			s.powers = append(s.powers, r)
+			l.almost = append(l.almost, r)
+		case l.span.power(r):
+			l.powers = append(l.powers, r)
 		default:
-			s.near = append(s.near, r)
+			l.near = append(l.near, r)
 		}
 	}
 	return taken
 }
 
 // refine replaces relations by the same with less round numbers where that is much better.
-func (s *search) refine(candidates []*Relation) {
+func (l *ledger) refine(candidates []*Relation) {
 	for {
 		var alts []*Relation
 		var at []int
@@ -345,7 +355,7 @@ func (s *search) refine(candidates []*Relation) {
 		if len(alts) == 0 {
 			return
 		}
-		s.measure(alts)
+		l.measure(alts)
 		for k, alt := range alts {
 			old := candidates[at[k]]
 			if alt.Exact || alt.near < 0.8*old.near {
@@ -358,8 +368,8 @@ func (s *search) refine(candidates []*Relation) {
 }
 
 // settle takes of the relations that are nearly kept those that do not nearly follow from others, the best first.
-func (s *search) settle() {
-	s.roots()
+func (l *ledger) settle() {
+	l.roots()
 	// A power h^k of a relation is a k-th of its distance off: more parameters must do much better.
 	bucket := func(r *Relation) int {
 		cost := 1.0
@@ -371,32 +381,32 @@ func (s *search) settle() {
 		}
 		return int(math.Floor(2 * math.Log10(cost*r.near+1e-300)))
 	}
-	slices.SortStableFunc(s.near, func(a, b *Relation) int { return bucket(a) - bucket(b) })
-	for _, r := range s.asked {
+	slices.SortStableFunc(l.near, func(a, b *Relation) int { return bucket(a) - bucket(b) })
+	for _, r := range l.asked {
 		if !r.Exact && r.near <= Near {
-			s.span.add(r, nearlyDependent)
+			l.span.add(r, nearlyDependent)
 		}
 	}
 	var kept []*Relation
 	long := 0
-	for _, r := range s.near {
+	for _, r := range l.near {
 		switch {
-		case !r.settled && !s.span.add(r, nearlyDependent):
-			s.follow++
+		case !r.settled && !l.span.add(r, nearlyDependent):
+			l.follow++
 		case len(r.Terms) > longestNear+1:
 			long++
 		default:
 			kept = append(kept, r)
 		}
 	}
-	if s.crowded {
-		s.remark("rows are near so many polynomials that after %d relations only such were looked for as hold to "+
+	if l.crowded {
+		l.remark("rows are near so many polynomials that after %d relations only such were looked for as hold to "+
 			"round-off", maxNear)
 	}
 	if long > 0 {
-		s.remark("%d relations of more than %d terms that are nearly kept are not told of", long, longestNear)
+		l.remark("%d relations of more than %d terms that are nearly kept are not told of", long, longestNear)
 	}
-	s.near = kept
+	l.near = kept
 }
 
 func (s *search) report() *Report {

@@ -187,9 +187,7 @@ func TestRelations(t *testing.T) {
 			[]string{"x[0] - x[2] = 0"}},
 	} {
 		r := look(t, c.t)
-		if got := written(r.Exact()); !slices.Equal(got, c.want) {
-			t.Errorf("%s: %s; expected %s", c.name, got, c.want)
-		}
+		testkit.EqualSlices(t, written(r.Exact()), c.want, "%s", c.name)
 		if len(r.Relations) != len(r.Exact()) {
 			t.Errorf("%s: nearly kept: %s", c.name, written(r.Relations))
 		}
@@ -200,10 +198,7 @@ func TestRelations(t *testing.T) {
 					c.want)
 			}
 			for i, q := range s.Relations {
-				if q.Kind != r.Relations[i].Kind {
-					t.Errorf("%s, numbers times %g: %s is %s; expected %s", c.name, unit, q.Expr, q.Kind,
-						r.Relations[i].Kind)
-				}
+				testkit.Equal(t, q.Kind, r.Relations[i].Kind, "%s, numbers times %g: %s", c.name, unit, q.Expr)
 			}
 		}
 	}
@@ -391,8 +386,7 @@ func TestIndependent(t *testing.T) {
 	}
 }
 
-// Of nearly kept relations each is told once, in its simplest form: neither powers of it nor
-// products with coordinates.
+// Of nearly kept relations each is told once, in its simplest form: neither powers of it nor products with coordinates.
 func TestNearlyKept(t *testing.T) {
 	for _, c := range []struct {
 		name string
@@ -600,8 +594,7 @@ func TestDuplicates(t *testing.T) {
 	}
 }
 
-// Families stand for the relations that they are made of: at random points they have the same
-// values, and names differ.
+// Families stand for the relations that they are made of: at random points they have the same values, and names differ.
 func TestFamilies(t *testing.T) {
 	var all []Relation
 	for l := range 3 {
@@ -722,9 +715,7 @@ func TestBounds(t *testing.T) {
 		got = append(got, fmt.Sprintf("%d %v %g", b.Column, b.Upper, b.Value))
 	}
 	slices.Sort(got)
-	if want := []string{"0 false 0", "0 true 1", "2 false -3", "2 true 3"}; !slices.Equal(got, want) {
-		t.Errorf("bounds %q; expected %q", got, want)
-	}
+	testkit.EqualSlices(t, got, []string{"0 false 0", "0 true 1", "2 false -3", "2 true 3"}, "bounds")
 }
 
 // Of a molecule internal coordinates are looked at, wherever and however it lies.
@@ -815,9 +806,7 @@ func TestWide(t *testing.T) {
 			got = append(got, q.Expr)
 		}
 	}
-	if want := []string{"norm(x[3:5]) = 1", "norm([x[10], x[700]]) = 1", "sum(x) = 7"}; !slices.Equal(got, want) {
-		t.Errorf("%q; expected %q", got, want)
-	}
+	testkit.EqualSlices(t, got, []string{"norm(x[3:5]) = 1", "norm([x[10], x[700]]) = 1", "sum(x) = 7"})
 	if !slices.ContainsFunc(r.Remarks, func(s string) bool { return strings.Contains(s, "at most 600") }) {
 		t.Errorf("%q", r.Remarks)
 	}
@@ -873,9 +862,7 @@ func TestWalls(t *testing.T) {
 			at   float64
 			want []string
 		}{{2, nil}, {0.9, []string{"x[2] true 0.9"}}, {0.95, []string{"x[2] true 0.95"}}} {
-			if got := ends(look(t, cut(c.at))); !slices.Equal(got, c.want) {
-				t.Errorf("cut at %g: %q; expected %q", c.at, got, c.want)
-			}
+			testkit.EqualSlices(t, ends(look(t, cut(c.at))), c.want, "cut at %g", c.at)
 		}
 	}
 	// Of few rows of the whole sphere the last may be far from a pole, by chance, and stand in the data many

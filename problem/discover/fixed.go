@@ -15,7 +15,7 @@ const screened = 12 // rows that a candidate must pass first
 
 // steady looks whether a number hardly varies over rows: its values are q(row), and its spread, were the coordinates
 // independent, is spread. It returns the median, and the roundest number near it.
-func (s *search) steady(q func(x []float64) float64, spread float64) (of values, ok bool) {
+func (s *survey) steady(q func(x []float64) float64, spread float64) (of values, ok bool) {
 	outside := 0
 	v := make([]float64, 0, screened)
 	for k, i := range some(s.fit, screened) {
@@ -53,7 +53,7 @@ type values struct{ round, median float64 }
 
 // settled tells the constant that sorted numbers vary about. A round number may stand for it
 // within rounding, or within a fraction of what it varies by.
-func (s *search) settled(sorted []float64) values {
+func (s *survey) settled(sorted []float64) values {
 	mid := sorted[len(sorted)/2]
 	vary := sorted[len(sorted)*95/100] - sorted[len(sorted)*5/100]
 	tolerance := s.fine
@@ -74,7 +74,7 @@ func (v values) relation(kind, text, name string, at ...int) *Relation {
 
 // plain returns the roundest number within a relative tolerance of v: the fewest digits, if they are few, or a ratio
 // of small whole numbers or its root; else v. What is proposed by it is measured on the rows like anything else.
-func (s *search) plain(v, tolerance float64) float64 {
+func (s *survey) plain(v, tolerance float64) float64 {
 	if v == 0 || math.IsNaN(v) || math.IsInf(v, 0) {
 		return v
 	}
@@ -104,10 +104,10 @@ func (s *search) constants() {
 }
 
 // offerAll is offer of any number of relations, by parts.
-func (s *search) offerAll(all []*Relation) (taken int) {
+func (l *ledger) offerAll(all []*Relation) (taken int) {
 	for len(all) > 0 {
 		n := min(len(all), maxCandidates)
-		taken += s.offer(all[:n])
+		taken += l.offer(all[:n])
 		all = all[n:]
 	}
 	return taken

@@ -84,7 +84,7 @@ func (s *search) given(text string) error {
 	part := []*Relation{r}
 	own := s.compile(part)
 	s.measureOn(part, own, s.all, s.held)
-	s.gradients(part, own)
+	s.span.gradients(part, own)
 	s.asked = append(s.asked, r)
 	if r.Exact && s.span.add(r, dependent) {
 		s.exact = append(s.exact, r)

@@ -65,7 +65,7 @@ func (s *search) conformations(m *molecule.Molecule) {
 }
 
 // internal measures a coordinate on all rows; period is that of a dihedral.
-func (s *search) internal(atoms []int, value func(x []float64) float64, period float64) Internal {
+func (s *survey) internal(atoms []int, value func(x []float64) float64, period float64) Internal {
 	q := Internal{Atoms: append([]int(nil), atoms...), Least: math.Inf(1), Most: math.Inf(-1)}
 	v := make([]float64, s.N)
 	sin, cos := 0.0, 0.0

@@ -296,7 +296,7 @@ func (s *search) linearIn(columns []int, rows int) {
 		out = append(out, s.affine(columns, coefficients(direction, f.sd, max(1e-9, 10*s.rounding(columns))), true,
 			f.clear))
 	}
-	s.sparsestFirst(out)
+	sparsestFirst(out)
 	s.offerAll(out)
 	out = nil
 	for _, direction := range f.proposals() {
@@ -318,12 +318,12 @@ func (f *fit) proposals() [][]float64 {
 }
 
 // sparsestFirst orders relations by how much there is to read.
-func (s *search) sparsestFirst(out []*Relation) {
+func sparsestFirst(out []*Relation) {
 	slices.SortStableFunc(out, func(a, b *Relation) int { return len(a.Expr) - len(b.Expr) })
 }
 
 // sample returns columns at some of the rows that relations are fitted to.
-func (s *search) sample(columns []int, rows int) []float64 {
+func (s *survey) sample(columns []int, rows int) []float64 {
 	chosen := some(s.fit, rows)
 	phi := make([]float64, 0, len(chosen)*len(columns))
 	for _, i := range chosen {
@@ -335,7 +335,7 @@ func (s *search) sample(columns []int, rows int) []float64 {
 }
 
 // rounding is the largest last place of columns relative to their spread.
-func (s *search) rounding(columns []int) float64 {
+func (s *survey) rounding(columns []int) float64 {
 	most := 0.0
 	for _, j := range columns {
 		most = max(most, s.last[j]/s.scale[j])
@@ -352,7 +352,7 @@ const (
 
 // ways are the coefficients that a relation is tried with, the plainest first. weight is what a
 // unit of each coefficient does.
-func (s *search) ways(a, weight []float64, share float64) (out [][]float64) {
+func ways(a, weight []float64, share float64) (out [][]float64) {
 	most := 0.0
 	for k, v := range a {
 		most = max(most, math.Abs(v)*weight[k])
@@ -377,7 +377,7 @@ func (s *search) ways(a, weight []float64, share float64) (out [][]float64) {
 
 // affine makes the relation Σ a_k x_k = b, with plain coefficients where they serve as well; b is
 // about the median of the left side. Unless the fit was clear, plain ones alone prove it.
-func (s *search) affine(columns []int, a []float64, exact, clear bool) (r *Relation) {
+func (s *survey) affine(columns []int, a []float64, exact, clear bool) (r *Relation) {
 	weight := make([]float64, len(columns))
 	for k, j := range columns {
 		weight[k] = s.scale[j]
@@ -386,7 +386,7 @@ func (s *search) affine(columns []int, a []float64, exact, clear bool) (r *Relat
 	if exact {
 		share = closely
 	}
-	ways := s.ways(a, weight, share)
+	ways := ways(a, weight, share)
 	for k := len(ways) - 1; k >= 0; k-- {
 		for _, round := range []bool{false, true} {
 			q := s.affineAs(columns, ways[k], exact, round)
@@ -397,7 +397,7 @@ func (s *search) affine(columns []int, a []float64, exact, clear bool) (r *Relat
 	return r
 }
 
-func (s *search) affineAs(columns []int, a []float64, exact, round bool) *Relation {
+func (s *survey) affineAs(columns []int, a []float64, exact, round bool) *Relation {
 	a = lead(slices.Clone(a))
 	if !whole(a) { // the gradient has length 1: a violation is a distance
 		size, digits := dense.Norm(a), -1
@@ -429,7 +429,7 @@ func (s *search) affineAs(columns []int, a []float64, exact, round bool) *Relati
 	r.Expr = sum(left, nil, nil) + " = " + number(b)
 	r.Terms = append(slices.Clone(left), Term{Coefficient: -b})
 	if oneRun(columns, a) && len(left) > 3 {
-		from := first(columns, a)
+		from := left[0].Columns[0]
 		r.Expr = fmt.Sprintf("sum(x[%d:%d]) = %s", from, from+len(left), number(b))
 		if len(left) == s.D {
 			r.Expr = "sum(x) = " + number(b)
@@ -447,7 +447,7 @@ func (s *search) affineAs(columns []int, a []float64, exact, round bool) *Relati
 
 // constant returns the constant of a relation of sorted values of its left side: 0 where it is
 // that beside their spread, a round number if asked for, or their median.
-func (s *search) constant(sorted []float64, spread float64, exact, round bool) float64 {
+func (s *survey) constant(sorted []float64, spread float64, exact, round bool) float64 {
 	v := s.settled(sorted)
 	vary := sorted[len(sorted)*95/100] - sorted[len(sorted)*5/100]
 	if math.Abs(v.median) <= max(1e-9*spread, vary/4) {
@@ -466,15 +466,6 @@ func (s *search) constant(sorted []float64, spread float64, exact, round bool) f
 
 func whole(a []float64) bool {
 	return !slices.ContainsFunc(a, func(v float64) bool { return v != math.Trunc(v) })
-}
-
-func first(columns []int, a []float64) int {
-	for k, j := range columns {
-		if a[k] != 0 {
-			return j
-		}
-	}
-	return 0
 }
 
 // oneRun reports whether coefficients are 1 on one run of neighbours and 0 elsewhere.

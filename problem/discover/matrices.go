@@ -79,7 +79,7 @@ func (m *Orthogonal) size() (count, length int) {
 
 // orthonormal reports whether a matrix nearly has orthonormal vectors, of one length, in a few
 // rows; it tells the length.
-func (s *search) orthonormal(m *Orthogonal) bool {
+func (s *survey) orthonormal(m *Orthogonal) bool {
 	count, length := m.size()
 	if count > length {
 		return false

@@ -11,7 +11,7 @@ import (
 
 // compile makes one set of formulas of relations; relation i is component i. Their formulas
 // are of this package: one that cannot be is a fault of it.
-func (s *search) compile(relations []*Relation) *formula.Set {
+func (s *survey) compile(relations []*Relation) *formula.Set {
 	spec := formula.Spec{Dim: s.D}
 	for i, r := range relations {
 		spec.Equality = append(spec.Equality, formula.Component{Name: fmt.Sprint("c", i), Expr: r.Expr})
@@ -25,7 +25,7 @@ func (s *search) compile(relations []*Relation) *formula.Set {
 
 // blocks calls f with the values and sparse gradients of relations at rows, block by block: k is the place in rows of
 // the first of count. Gradients of relation c of row i of the block are g[i*length+from[c] : i*length+from[c+1]].
-func (s *search) blocks(set *formula.Set, rows []int, f func(k, count int, h, g []float64, from []int)) {
+func (s *survey) blocks(set *formula.Set, rows []int, f func(k, count int, h, g []float64, from []int)) {
 	const size = 128
 	from := []int{0}
 	for _, js := range set.Support() {
@@ -47,7 +47,7 @@ func (s *search) blocks(set *formula.Set, rows []int, f func(k, count int, h, g 
 // residual returns |h|/(Σ(∂_j h s_j)²)^½, and what of it rounding of the coordinates may be:
 // slack·Σ|∂_j h| last_j over the same, or Roundoff. Where no gradient is left there is no
 // distance, and the residual is infinite unless h is 0.
-func (s *search) residual(h float64, g []float64, columns []int, x []float64) (residual, rounding float64) {
+func (s *survey) residual(h float64, g []float64, columns []int, x []float64) (residual, rounding float64) {
 	spread, last := 0.0, 0.0
 	for k, j := range columns {
 		t := g[k] * s.scale[j]
@@ -68,26 +68,26 @@ const maxExceptions = 20 // that are told of
 
 // measure fills in the residuals of relations on all rows. Of many rows some are looked at first, and
 // relations that these are far from keep the residuals of those.
-func (s *search) measure(relations []*Relation) {
+func (l *ledger) measure(relations []*Relation) {
 	const many, few = 20_000, 1000
 	for at := 0; at < len(relations); at += 256 { // some at a time: scratch is bounded
 		part := relations[at:min(at+256, len(relations))]
-		set := s.compile(part)
-		if s.N > many {
-			s.measureOn(part, set, some(s.held, few), some(s.held, few))
+		set := l.compile(part)
+		if l.N > many {
+			l.measureOn(part, set, some(l.held, few), some(l.held, few))
 			part = slices.DeleteFunc(slices.Clone(part), func(r *Relation) bool { return !(r.near <= 2*Near) })
 			if len(part) == 0 {
 				continue
 			}
-			set = s.compile(part)
+			set = l.compile(part)
 		}
-		s.measureOn(part, set, s.all, s.held)
-		s.gradients(part, set)
+		l.measureOn(part, set, l.all, l.held)
+		l.span.gradients(part, set)
 	}
 }
 
 // measureOn measures relations, the components of a set, on rows, of which some were not fitted to.
-func (s *search) measureOn(part []*Relation, set *formula.Set, rows, held []int) {
+func (s *survey) measureOn(part []*Relation, set *formula.Set, rows, held []int) {
 	support := set.Support()
 	of := make([][]float64, len(part)) // residuals of held rows
 	worse := make([]int, len(part))    // rows that rounding does not explain
@@ -137,16 +137,16 @@ func (s *search) measureOn(part []*Relation, set *formula.Set, rows, held []int)
 }
 
 // gradients remembers those of relations at the rows of the span, in units of the rows' spread.
-func (s *search) gradients(part []*Relation, set *formula.Set) {
+func (p *span) gradients(part []*Relation, set *formula.Set) {
 	support := set.Support()
 	for c, r := range part {
-		r.gradient = make([]float64, 0, len(s.span.rows)*len(support[c]))
+		r.gradient = make([]float64, 0, len(p.rows)*len(support[c]))
 	}
-	s.blocks(set, s.span.rows, func(_, count int, _, g []float64, from []int) {
+	p.s.blocks(set, p.rows, func(_, count int, _, g []float64, from []int) {
 		for i := range count {
 			for c, r := range part {
 				for k, j := range support[c] {
-					r.gradient = append(r.gradient, g[i*from[len(part)]+from[c]+k]*s.scale[j])
+					r.gradient = append(r.gradient, g[i*from[len(part)]+from[c]+k]*p.s.scale[j])
 				}
 			}
 		}
@@ -171,7 +171,7 @@ func trimmed(of []float64) float64 {
 // A span is what the gradients of the relations taken so far span at some rows, in units of
 // the rows' spread: a relation whose gradient lies in it follows from them near those rows.
 type span struct {
-	s     *search
+	s     *survey
 	rows  []int
 	basis []basis // of each row
 }
@@ -190,7 +190,7 @@ const (
 	nearlyDependent = 0.3
 )
 
-func newSpan(s *search) *span {
+func newSpan(s *survey) *span {
 	p := &span{s: s}
 	const count, numbers = 24, 10_000_000
 	rows := s.fit

@@ -145,7 +145,7 @@ func monomials(k, q int) (out [][]int) {
 // first: powers of numbers that hardly vary beside their size are all alike. work is rows × terms² of the fit, about.
 func (s *search) polynomial(columns []int, degree, work int) {
 	const rows, most = 3000, 8 // that are fitted to at most; proposals of relations that are nearly kept
-	m := &powers{columns, map[int]float64{}, monomials(len(columns), degree), nil}
+	m := &powers{s.survey, columns, map[int]float64{}, monomials(len(columns), degree), nil}
 	p := len(m.of)
 	rounding := 0.0
 	for _, j := range columns {
@@ -192,7 +192,7 @@ func (s *search) polynomial(columns []int, degree, work int) {
 	echelon(f.exact, f.sd)
 	// Most of what runs of neighbours have follows from what is known: that is seen before it is written down.
 	follows := func(a []float64, tolerance float64) bool {
-		if !s.span.covers(columns, s.gradient(m, a), tolerance) {
+		if !s.span.covers(columns, m.gradient(a), tolerance) {
 			return false
 		}
 		s.follow++
@@ -202,9 +202,9 @@ func (s *search) polynomial(columns []int, degree, work int) {
 		if follows(coefficients(direction, sd, 0), dependent) {
 			continue
 		}
-		out = append(out, s.vanishing(m, coefficients(direction, sd, max(1e-8, 100*rounding)), true, f.clear))
+		out = append(out, m.vanishing(coefficients(direction, sd, max(1e-8, 100*rounding)), true, f.clear))
 	}
-	s.sparsestFirst(out)
+	sparsestFirst(out)
 	s.offer(out)
 	out = nil
 	for k, direction := range f.proposals() {
@@ -216,40 +216,40 @@ func (s *search) polynomial(columns []int, degree, work int) {
 			break
 		}
 		a := coefficients(direction, sd, 0)
-		if s.farOff(m, a) || follows(a, nearlyDependent) {
+		if m.farOff(a) || follows(a, nearlyDependent) {
 			continue
 		}
-		out = append(out, s.vanishing(m, a, false, false))
+		out = append(out, m.vanishing(a, false, false))
 	}
 	s.offer(out)
 }
 
 // farOff reports whether rows that were not fitted to are so far from a polynomial's zeros that no way
 // to write it is nearly kept: what hardly varies beside its terms may vary much beside its gradient.
-func (s *search) farOff(f *powers, a []float64) bool {
+func (m *powers) farOff(a []float64) bool {
 	const count = 200
 	fitted := make([]float64, 0, count)
-	for _, i := range some(s.fit, count) {
-		fitted = append(fitted, s.value(f, a, s.row(i)))
+	for _, i := range some(m.s.fit, count) {
+		fitted = append(fitted, m.value(a, m.s.row(i)))
 	}
 	slices.Sort(fitted)
 	middle := fitted[len(fitted)/2]
-	gradient, g := s.gradient(f, a), make([]float64, len(f.columns))
+	gradient, g := m.gradient(a), make([]float64, len(m.columns))
 	of := make([]float64, 0, count)
-	for _, i := range some(s.held, count) {
+	for _, i := range some(m.s.held, count) {
 		clear(g)
 		gradient(g, i)
 		spread := 0.0
-		for k, j := range f.columns {
-			spread += g[k] * s.scale[j] * g[k] * s.scale[j]
+		for k, j := range m.columns {
+			spread += g[k] * m.s.scale[j] * g[k] * m.s.scale[j]
 		}
-		of = append(of, math.Abs(s.value(f, a, s.row(i))-middle)/math.Sqrt(spread))
+		of = append(of, math.Abs(m.value(a, m.s.row(i))-middle)/math.Sqrt(spread))
 	}
 	return !(trimmed(of) <= 2*Near)
 }
 
 // vanishing makes the relation Σ a_k (x − centre)^power_k = c, in its best known form.
-func (s *search) vanishing(m *powers, a []float64, exact, clear bool) *Relation {
+func (m *powers) vanishing(a []float64, exact, clear bool) *Relation {
 	if m.degree(a) == 1 { // a linear one, that the others led to
 		plain := make([]float64, len(m.columns))
 		for k, power := range m.of {
@@ -257,9 +257,9 @@ func (s *search) vanishing(m *powers, a []float64, exact, clear bool) *Relation 
 				plain[slices.Index(power, 1)] = a[k]
 			}
 		}
-		return s.affine(m.columns, plain, exact, clear)
+		return m.s.affine(m.columns, plain, exact, clear)
 	}
-	last := s.chain(m, a, exact, clear, nil)
+	last := m.chain(a, exact, clear, nil)
 	if !m.moved() {
 		return last
 	}
@@ -272,11 +272,12 @@ func (s *search) vanishing(m *powers, a []float64, exact, clear bool) *Relation 
 			plain[k] = 0
 		}
 	}
-	return s.chain(&powers{m.columns, nil, m.of, m.weight}, plain, exact, clear, last)
+	return (&powers{m.s, m.columns, nil, m.of, m.weight}).chain(plain, exact, clear, last)
 }
 
 // powers are the monomials of columns about a centre.
 type powers struct {
+	s       *survey
 	columns []int
 	centre  map[int]float64 // of columns; 0 of others
 	of      [][]int         // the power of each column, by monomial
@@ -335,19 +336,19 @@ func (m *powers) expanded(a []float64) []float64 {
 
 // chain makes the ways of writing a polynomial, each an alternative to the one before; last is
 // the alternative to all of them.
-func (s *search) chain(m *powers, a []float64, exact, clear bool, last *Relation) *Relation {
+func (m *powers) chain(a []float64, exact, clear bool, last *Relation) *Relation {
 	share := roughly
 	if exact {
 		share = closely
 	}
-	ways := s.ways(a, m.weight, share)
+	ways := ways(a, m.weight, share)
 	for k := len(ways) - 1; k >= 0; k-- {
 		for _, round := range []bool{false, true} {
-			q := s.vanishingAs(m, ways[k], exact, round)
+			q := m.vanishingAs(ways[k], exact, round)
 			q.vague = !clear && !whole(ways[k])
 			q.alt, last = last, q
 		}
-		if q := s.round(m, ways[k], exact); q != nil {
+		if q := m.round(ways[k], exact); q != nil {
 			q.vague = !clear && !whole(ways[k])
 			q.alt, last = last, q
 		}
@@ -355,10 +356,10 @@ func (s *search) chain(m *powers, a []float64, exact, clear bool, last *Relation
 	return last
 }
 
-func (s *search) vanishingAs(m *powers, a []float64, exact, round bool) *Relation {
+func (m *powers) vanishingAs(a []float64, exact, round bool) *Relation {
 	a = lead(slices.Clone(a))
 	if !whole(a) {
-		size, digits := s.slope(m, a), -1
+		size, digits := m.slope(a), -1
 		if !exact {
 			digits = 6
 		}
@@ -366,12 +367,12 @@ func (s *search) vanishingAs(m *powers, a []float64, exact, round bool) *Relatio
 			a[k] = rounded(a[k]/size, digits)
 		}
 	}
-	values := s.sorted(func(x []float64) float64 { return s.value(m, a, x) })
+	values := m.s.sorted(func(x []float64) float64 { return m.value(a, x) })
 	spread := 0.0
 	for k := range m.of {
 		spread += math.Abs(a[k]) * m.weight[k]
 	}
-	c := s.constant(values, spread, exact, round)
+	c := m.s.constant(values, spread, exact, round)
 	kind := Quadratic
 	if m.degree(a) > 2 {
 		kind = Polynomial
@@ -416,16 +417,16 @@ func total(power []int) int {
 }
 
 // value is that of the polynomial with coefficients a at x.
-func (s *search) value(f *powers, a, x []float64) float64 {
+func (m *powers) value(a, x []float64) float64 {
 	sum := 0.0
-	for k, power := range f.of {
+	for k, power := range m.of {
 		if a[k] == 0 {
 			continue
 		}
 		v := a[k]
-		for m, n := range power {
+		for by, n := range power {
 			for range n {
-				v *= x[f.columns[m]] - f.centre[f.columns[m]]
+				v *= x[m.columns[by]] - m.centre[m.columns[by]]
 			}
 		}
 		sum += v
@@ -434,27 +435,27 @@ func (s *search) value(f *powers, a, x []float64) float64 {
 }
 
 // gradient returns a function that adds a polynomial's gradient at a row, of columns alone.
-func (s *search) gradient(f *powers, a []float64) func(g []float64, row int) {
-	shift, y := make([]float64, len(f.columns)), make([]float64, len(f.columns))
-	for k, j := range f.columns {
-		shift[k] = f.centre[j]
+func (m *powers) gradient(a []float64) func(g []float64, row int) {
+	shift, y := make([]float64, len(m.columns)), make([]float64, len(m.columns))
+	for k, j := range m.columns {
+		shift[k] = m.centre[j]
 	}
 	return func(g []float64, row int) {
-		for k, j := range f.columns {
-			y[k] = s.X[row*s.D+j] - shift[k]
+		for k, j := range m.columns {
+			y[k] = m.s.X[row*m.s.D+j] - shift[k]
 		}
-		for k, power := range f.of {
+		for k, power := range m.of {
 			for by, n := range power {
 				if n == 0 || a[k] == 0 {
 					continue
 				}
 				v := a[k] * float64(n)
-				for m, n := range power {
-					if m == by {
+				for i, n := range power {
+					if i == by {
 						n--
 					}
 					for range n {
-						v *= y[m]
+						v *= y[i]
 					}
 				}
 				g[by] += v
@@ -465,9 +466,9 @@ func (s *search) gradient(f *powers, a []float64) func(g []float64, row int) {
 
 // slope is the root mean square of the length of a polynomial's gradient on rows: divided by it,
 // a violation is a distance.
-func (s *search) slope(f *powers, a []float64) float64 {
-	sum, rows := 0.0, some(s.fit, 200)
-	gradient, g := s.gradient(f, a), make([]float64, len(f.columns))
+func (m *powers) slope(a []float64) float64 {
+	sum, rows := 0.0, some(m.s.fit, 200)
+	gradient, g := m.gradient(a), make([]float64, len(m.columns))
 	for _, i := range rows {
 		clear(g)
 		gradient(g, i)
@@ -483,7 +484,7 @@ func (s *search) slope(f *powers, a []float64) float64 {
 
 // round makes a quadratic relation with squares alone, and lines, one about a centre: with equal
 // coefficients a distance from it, else the equation of an ellipsoid. nil if it is neither.
-func (s *search) round(m *powers, a []float64, exact bool) *Relation {
+func (m *powers) round(a []float64, exact bool) *Relation {
 	columns, centre := m.columns, m.centre
 	square, line := make([]float64, len(columns)), make([]float64, len(columns))
 	for k, power := range m.of {
@@ -497,7 +498,7 @@ func (s *search) round(m *powers, a []float64, exact bool) *Relation {
 			return nil
 		}
 	}
-	tolerance := max(1e-7, 1000*s.rounding(columns))
+	tolerance := max(1e-7, 1000*m.s.rounding(columns))
 	if !exact {
 		tolerance = 1e-3
 	}
@@ -509,15 +510,14 @@ func (s *search) round(m *powers, a []float64, exact bool) *Relation {
 		if square[k] == 0 && line[k] == 0 {
 			continue
 		}
-		if square[k]*firstOf(square) <= 0 {
+		if axes = append(axes, square[k]); square[k]*axes[0] <= 0 {
 			return nil
 		}
-		m := centre[j] - line[k]/(2*square[k])
-		if math.Abs(m) <= tolerance*s.scale[j] && exact {
-			m = 0
+		middle := centre[j] - line[k]/(2*square[k])
+		if math.Abs(middle) <= tolerance*m.s.scale[j] && exact {
+			middle = 0
 		}
-		about, used = append(about, m), append(used, j)
-		axes = append(axes, square[k])
+		about, used = append(about, middle), append(used, j)
 		equal = equal && math.Abs(square[k]-axes[0]) <= tolerance*math.Abs(axes[0])
 	}
 	digits := -1
@@ -527,10 +527,10 @@ func (s *search) round(m *powers, a []float64, exact bool) *Relation {
 	neighbours := true
 	for k := range used {
 		neighbours = neighbours && used[k] == used[0]+k
-		about[k] = rounded(s.plain(about[k], s.fine), digits)
+		about[k] = rounded(m.s.plain(about[k], m.s.fine), digits)
 	}
 	radius := func(weight func(k int) float64) float64 {
-		values := s.sorted(func(x []float64) float64 {
+		values := m.s.sorted(func(x []float64) float64 {
 			sum := 0.0
 			for k, j := range used {
 				v := (x[j] - about[k]) * weight(k)
@@ -549,7 +549,7 @@ func (s *search) round(m *powers, a []float64, exact bool) *Relation {
 		return "norm([" + strings.Join(parts, ", ") + "])"
 	}
 	if equal {
-		r := rounded(s.plain(radius(func(int) float64 { return 1 }), s.fine), digits)
+		r := rounded(m.s.plain(radius(func(int) float64 { return 1 }), m.s.fine), digits)
 		if !(r > 0) {
 			return nil
 		}
@@ -559,7 +559,7 @@ func (s *search) round(m *powers, a []float64, exact bool) *Relation {
 		}
 		text := write(func(int) string { return "" })
 		whole := fmt.Sprintf("x[%d:%d]", used[0], used[0]+len(used))
-		if len(used) == s.D {
+		if len(used) == m.s.D {
 			whole = "x"
 		}
 		if neighbours && origin {
@@ -577,7 +577,7 @@ func (s *search) round(m *powers, a []float64, exact bool) *Relation {
 	c := radius(func(k int) float64 { return math.Sqrt(math.Abs(axes[k])) })
 	q := &Relation{Kind: Quadratic, Value: 1, Name: fmt.Sprintf("ellipsoid[%d]", used[0])}
 	for k := range axes {
-		axes[k] = rounded(s.plain(c/math.Sqrt(math.Abs(axes[k])), s.fine), digits)
+		axes[k] = rounded(m.s.plain(c/math.Sqrt(math.Abs(axes[k])), m.s.fine), digits)
 	}
 	q.Expr = write(func(k int) string {
 		if axes[k] == 1 {
@@ -594,15 +594,6 @@ func (s *search) round(m *powers, a []float64, exact bool) *Relation {
 	return q
 }
 
-func firstOf(a []float64) float64 {
-	for _, v := range a {
-		if v != 0 {
-			return v
-		}
-	}
-	return 0
-}
-
 func joined(v []float64) string {
 	out := make([]string, len(v))
 	for k := range v {
@@ -615,27 +606,27 @@ func joined(v []float64) string {
 // from the rows as {h = 0} is, and has no gradient where it holds, so that no process can keep it. Newton's step
 // from a row leaves (1 − 1/k)^k of it, a quarter or more; of a polynomial that is none, at the distance of relations
 // that are nearly kept, a few hundredths.
-func (s *search) power(r *Relation) bool {
+func (p *span) power(r *Relation) bool {
 	if r.Kind != Quadratic && r.Kind != Polynomial {
 		return false
 	}
 	const much = 0.15
-	set := s.compile([]*Relation{r})
+	set := p.s.compile([]*Relation{r})
 	e, columns := set.NewEvaluator(1), set.Support()[0]
-	x, h, g := make([]float64, s.D), make([]float64, 1), make([]float64, len(columns))
+	x, h, g := make([]float64, p.s.D), make([]float64, 1), make([]float64, len(columns))
 	left, rows := 0, 0
-	for _, i := range s.span.rows {
-		copy(x, s.X[i*s.D:(i+1)*s.D])
+	for _, i := range p.rows {
+		copy(x, p.s.X[i*p.s.D:(i+1)*p.s.D])
 		e.SparseJacobians(h, g, x, 1)
 		before, slope := h[0], 0.0
 		for k, j := range columns {
-			slope += g[k] * s.scale[j] * g[k] * s.scale[j]
+			slope += g[k] * p.s.scale[j] * g[k] * p.s.scale[j]
 		}
 		if before == 0 || !(slope > 0) {
 			continue
 		}
 		for k, j := range columns {
-			x[j] -= before / slope * g[k] * s.scale[j] * s.scale[j]
+			x[j] -= before / slope * g[k] * p.s.scale[j] * p.s.scale[j]
 		}
 		e.SparseJacobians(h, g, x, 1)
 		if rows++; !(math.Abs(h[0]) <= much*math.Abs(before)) {
@@ -646,38 +637,38 @@ func (s *search) power(r *Relation) bool {
 }
 
 // roots adds to the nearly kept relations those that powers are powers of, if they are at most twice as far as that.
-func (s *search) roots() {
-	for _, p := range s.powers {
-		for k, r := range s.almost {
-			if r != nil && s.along(p, r) {
-				s.near, s.almost[k] = append(s.near, r), nil
+func (l *ledger) roots() {
+	for _, p := range l.powers {
+		for k, r := range l.almost {
+			if r != nil && l.span.along(p, r) {
+				l.near, l.almost[k] = append(l.near, r), nil
 			}
 		}
 	}
 }
 
 // along reports whether the gradients of two relations are parallel at most of the rows of the span.
-func (s *search) along(a, b *Relation) bool {
+func (p *span) along(a, b *Relation) bool {
 	const cosine = 0.95
 	alike := 0
-	for i := range s.span.rows {
+	for i := range p.rows {
 		dot, aa, bb := 0.0, 0.0, 0.0
 		for k, j := range a.Columns {
-			s.scratch.dense[j] = a.gradient[i*len(a.Columns)+k]
-			aa += s.scratch.dense[j] * s.scratch.dense[j]
+			p.s.scratch.dense[j] = a.gradient[i*len(a.Columns)+k]
+			aa += p.s.scratch.dense[j] * p.s.scratch.dense[j]
 		}
 		for k, j := range b.Columns {
 			v := b.gradient[i*len(b.Columns)+k]
-			dot, bb = dot+s.scratch.dense[j]*v, bb+v*v
+			dot, bb = dot+p.s.scratch.dense[j]*v, bb+v*v
 		}
 		for _, j := range a.Columns {
-			s.scratch.dense[j] = 0
+			p.s.scratch.dense[j] = 0
 		}
 		if math.Abs(dot) >= cosine*math.Sqrt(aa*bb) && aa*bb > 0 {
 			alike++
 		}
 	}
-	return 4*alike >= 3*len(s.span.rows)
+	return 4*alike >= 3*len(p.rows)
 }
 
 // polar finds plane curves about the origin whose distance from it is a short sum of waves of the

@@ -58,7 +58,7 @@ func hash(row []float64) uint64 {
 
 // choose parts distinct rows without outliers, evenly thinned, in those that relations are
 // fitted to and those that they are held against, in turn.
-func (s *search) choose() {
+func (s *survey) choose() {
 	_, s.first = repeated(s.X, s.N, s.D)
 	var kept []int
 	for _, i := range s.first {
@@ -89,10 +89,10 @@ func some(rows []int, n int) []int {
 }
 
 // row returns the numbers of a row.
-func (s *search) row(i int) []float64 { return s.X[i*s.D : (i+1)*s.D] }
+func (s *survey) row(i int) []float64 { return s.X[i*s.D : (i+1)*s.D] }
 
 // sorted returns a number of at most 2001 rows that relations are fitted to, in order.
-func (s *search) sorted(q func(x []float64) float64) []float64 {
+func (s *survey) sorted(q func(x []float64) float64) []float64 {
 	rows := some(s.fit, 2001)
 	out := make([]float64, len(rows))
 	for k, i := range rows {
@@ -106,7 +106,7 @@ func (s *search) sorted(q func(x []float64) float64) []float64 {
 // nearest two others: locally uniform points in p dimensions have P(ratio > μ) = μ^−p, whose
 // maximum likelihood estimate is 1/mean(log ratio) (Facco et al., Scientific Reports 7, 2017).
 // Columns are in units of their spread. It is NaN for fewer than 100 distinct rows.
-func (s *search) fills() float64 {
+func (s *survey) fills() float64 {
 	rows := slices.Concat(s.fit, s.held)
 	const work = 400_000_000 // numbers that are compared
 	most := min(4000, int(math.Sqrt(work/float64(s.D))))
@@ -114,13 +114,16 @@ func (s *search) fills() float64 {
 	if rows = some(rows, most); len(rows) < 100 {
 		return math.NaN()
 	}
-	p := len(s.varies)
+	p, unit := len(s.varies), 0.0
 	z := make([]float64, 0, len(rows)*p)
 	// One unit for all columns: each its own would stretch the surface, which is harmless, but
 	// columns of noise about a constant would become dimensions.
+	for _, j := range s.varies {
+		unit = max(unit, s.columns[j].SD)
+	}
 	for _, i := range rows {
 		for _, j := range s.varies {
-			z = append(z, s.X[i*s.D+j]/s.unit())
+			z = append(z, s.X[i*s.D+j]/unit)
 		}
 	}
 	sum, count := 0.0, 0
@@ -153,13 +156,4 @@ func (s *search) fills() float64 {
 		return math.NaN()
 	}
 	return float64(count) / sum
-}
-
-// unit is the largest standard deviation of a column.
-func (s *search) unit() float64 {
-	most := 0.0
-	for _, j := range s.varies {
-		most = max(most, s.columns[j].SD)
-	}
-	return most
 }

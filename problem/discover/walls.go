@@ -44,6 +44,14 @@ const (
 	wallRows  = 5
 )
 
+// walls tells walls from ends of Σ, the set that exact relations describe.
+type walls struct {
+	*survey
+	exact   []*Relation
+	normals *formula.Set // of exact; nil: there are none
+	rows    []int        // that were looked at
+}
+
 // bounds finds ends of coordinates, and of norms, distances and angles of points that the relations
 // tell of, where the data stops suddenly.
 func (s *search) bounds() (out []Bound) {
@@ -84,12 +92,12 @@ func (s *search) bounds() (out []Bound) {
 	if len(looked) == 0 {
 		return nil
 	}
-	var normals *formula.Set
+	w := &walls{s.survey, s.exact, nil, rows}
 	if len(s.exact) > 0 {
-		normals = s.compile(s.exact)
+		w.normals = s.compile(s.exact)
 	}
 	for _, e := range looked {
-		if normals == nil || !s.extreme(e, rows, normals) {
+		if w.normals == nil || !w.extreme(e) {
 			e.Expr = Written(e.Form, "", e.At...).Expr
 			out = append(out, e.Bound)
 		}
@@ -198,7 +206,7 @@ func (s *search) numbers() (out []Bound) {
 }
 
 // evaluate returns a number at rows; 0 where it has no value.
-func (s *search) evaluate(form string, at []int, rows []int, degrees bool) []float64 {
+func (s *survey) evaluate(form string, at []int, rows []int, degrees bool) []float64 {
 	q := Written(form, "", at...)
 	set := s.compile([]*Relation{&q})
 	e, out, h := set.NewEvaluator(1), make([]float64, len(rows)), make([]float64, 1)
@@ -215,9 +223,9 @@ func (s *search) evaluate(form string, at []int, rows []int, degrees bool) []flo
 
 // extreme reports whether an end of a number q is one of the set found and no wall: whether Σ ends less than six
 // spacings of rows beyond the last one. Of rows that are even up to an extreme the last leaves more with odds of e⁻⁶.
-func (s *search) extreme(e end, rows []int, normals *formula.Set) bool {
+func (w *walls) extreme(e end) bool {
 	const nearest, few, zone, beyond = 5, 24, 0.1, 6
-	order := slices.Clone(s.all[:len(rows)])
+	order := slices.Clone(w.all[:len(w.rows)])
 	v := func(k int) float64 {
 		if e.Upper {
 			return -e.values[k]
@@ -237,13 +245,13 @@ func (s *search) extreme(e end, rows []int, normals *formula.Set) bool {
 	}
 	at := make([]int, len(chosen))
 	for i, k := range chosen {
-		at[i] = rows[k]
+		at[i] = w.rows[k]
 	}
 	margin := beyond * width / float64(in)
-	if m, d := float64(len(normals.Equalities())), float64(s.D); m*m*(m+d) < passable {
-		return !s.passes(e, at[:nearest], margin)
+	if m, d := float64(len(w.normals.Equalities())), float64(w.D); m*m*(m+d) < passable {
+		return !w.passes(e, at[:nearest], margin)
 	}
-	return s.vanishes(e, at, normals, func(i int) float64 { return v(chosen[i]) - first }, margin/2)
+	return w.vanishes(e, at, func(i int) float64 { return v(chosen[i]) - first }, margin/2)
 }
 
 // passable is how many multiply-adds a step to another value of a number may take, beside those of the values. Tests
@@ -252,7 +260,7 @@ var passable = 1e6
 
 // passes reports whether Σ goes on beyond an end, by a margin: whether landing brings a row there to where h = 0 and q
 // is that far, without leaving the rows' neighbourhood.
-func (s *search) passes(e end, rows []int, margin float64) bool {
+func (w *walls) passes(e end, rows []int, margin float64) bool {
 	const near, tolerance = 0.2, 1e-9
 	to := e.Data - margin
 	if e.Upper {
@@ -262,18 +270,18 @@ func (s *search) passes(e end, rows []int, margin float64) bool {
 		to *= math.Pi / 180
 	}
 	q := Written(fmt.Sprintf("(%s) - (%v)", e.Form, to), "", e.At...)
-	solver := geometry.NewSolver(s.compile(append(slices.Clone(s.exact), &q)), 0)
-	y := make([]float64, s.D)
+	solver := geometry.NewSolver(w.compile(append(slices.Clone(w.exact), &q)), 0)
+	y := make([]float64, w.D)
 	for _, i := range rows {
-		x := s.X[i*s.D : (i+1)*s.D]
+		x := w.X[i*w.D : (i+1)*w.D]
 		copy(y, x)
 		if !solver.Descend(y, tolerance) {
 			continue
 		}
 		far, of := 0.0, 0.0
-		for _, j := range s.varies {
+		for _, j := range w.varies {
 			far += (y[j] - x[j]) * (y[j] - x[j])
-			of += s.scale[j] * s.scale[j]
+			of += w.scale[j] * w.scale[j]
 		}
 		if far <= near*near*of {
 			return true
@@ -285,9 +293,9 @@ func (s *search) passes(e end, rows []int, margin float64) bool {
 // vanishes reports whether ‖Π∇q‖² comes to nothing at an end, as it does in proportion to what is left to it where q
 // is largest on Σ: its gradient is normal there. A line through what it is in the last tenth of the range says what it
 // comes to a margin beyond the last row: at an extreme a small part of its mean, at a wall not.
-func (s *search) vanishes(e end, rows []int, normals *formula.Set, depth func(i int) float64, margin float64) bool {
+func (w *walls) vanishes(e end, rows []int, depth func(i int) float64, margin float64) bool {
 	const small = 0.15
-	free := s.free(Written(e.Form, "", e.At...), rows, normals)
+	free := w.free(Written(e.Form, "", e.At...), rows)
 	// free ≈ mean + slope (depth − middle), depth from the last row.
 	mean, middle, slope, spread := 0.0, 0.0, 0.0, 0.0
 	for i := range rows {
@@ -318,10 +326,10 @@ func shrink(v []float64, than float64) bool {
 }
 
 // free returns ‖Π∇q‖²/‖∇q‖² at rows, in units of the rows' spread.
-func (s *search) free(q Relation, rows []int, normals *formula.Set) []float64 {
-	out, support := make([]float64, len(rows)), normals.Support()
+func (w *walls) free(q Relation, rows []int) []float64 {
+	out, support := make([]float64, len(rows)), w.normals.Support()
 	bases := make([]basis, len(rows))
-	s.blocks(normals, rows, func(at, count int, _, g []float64, from []int) {
+	w.blocks(w.normals, rows, func(at, count int, _, g []float64, from []int) {
 		m := len(from) - 1
 		for i := range count {
 			b := &bases[at+i]
@@ -329,28 +337,28 @@ func (s *search) free(q Relation, rows []int, normals *formula.Set) []float64 {
 			for c := range m {
 				v := make([]float64, len(support[c]))
 				for k, j := range support[c] {
-					v[k] = g[i*from[m]+from[c]+k] * s.scale[j]
+					v[k] = g[i*from[m]+from[c]+k] * w.scale[j]
 				}
 				if !shrink(v, 0) {
 					continue
 				}
-				if of, left := b.rest(support[c], v, s.scratch); shrink(left, dependent) {
+				if of, left := b.rest(support[c], v, w.scratch); shrink(left, dependent) {
 					b.add(of, left)
 				}
 			}
 		}
 	})
-	set := s.compile([]*Relation{&q})
+	set := w.compile([]*Relation{&q})
 	columns := set.Support()[0]
-	s.blocks(set, rows, func(at, count int, _, g []float64, from []int) {
+	w.blocks(set, rows, func(at, count int, _, g []float64, from []int) {
 		for i := range count {
 			v, size := make([]float64, len(columns)), 0.0
 			for k, j := range columns {
-				v[k] = g[i*from[1]+k] * s.scale[j]
+				v[k] = g[i*from[1]+k] * w.scale[j]
 				size += v[k] * v[k]
 			}
 			if size > 0 {
-				out[at+i] = max(0, 1-bases[at+i].inside(columns, v, s.scratch)/size)
+				out[at+i] = max(0, 1-bases[at+i].inside(columns, v, w.scratch)/size)
 			}
 		}
 	})

@@ -22,9 +22,9 @@ func (l *loaded) circles(asked []string) error {
 	}
 	unit := map[int]float64{} // radians in that of a column
 	for _, want := range asked {
-		j := l.column(want)
+		j := column(s, want)
 		if j < 0 || slices.Contains(s.Text, j) {
-			return &OptionError{"--angles", l.noColumn(want)}
+			return &OptionError{"--angles", noColumn(s, want)}
 		}
 		most := 0.0
 		for i := range s.N {
@@ -37,7 +37,7 @@ func (l *loaded) circles(asked []string) error {
 			name, of = "degrees", math.Pi/180
 		}
 		if unit[j] == 0 {
-			l.turned = append(l.turned, fmt.Sprintf("%s is an angle, taken as %s", l.name(j), name))
+			l.turned = append(l.turned, fmt.Sprintf("%s is an angle, taken as %s", columnName(s, j), name))
 		}
 		unit[j] = of
 	}
@@ -88,35 +88,35 @@ func turned(s *dataset.Survey, unit map[int]float64) *dataset.Survey {
 	return &out
 }
 
-// name is that of a column of the file.
-func (l *loaded) name(j int) string {
-	if h := l.survey.Header; h != nil && h[j] != "" {
+// columnName is that of a column of the file.
+func columnName(s *dataset.Survey, j int) string {
+	if h := s.Header; h != nil && h[j] != "" {
 		return h[j]
 	}
 	return fmt.Sprintf("column %d", j)
 }
 
 // said is how an option names a column of the file.
-func (l *loaded) said(j int) string {
-	if h := l.survey.Header; h != nil && h[j] != "" && !strings.Contains(h[j], ",") {
+func said(s *dataset.Survey, j int) string {
+	if h := s.Header; h != nil && h[j] != "" && !strings.Contains(h[j], ",") {
 		return text.Shell(h[j])
 	}
 	return fmt.Sprint(j)
 }
 
 // column finds a column of the file by its name or number from 0; −1: there is none.
-func (l *loaded) column(want string) int {
-	if j := slices.Index(l.survey.Header, want); j >= 0 {
+func column(s *dataset.Survey, want string) int {
+	if j := slices.Index(s.Header, want); j >= 0 {
 		return j
 	}
 	k := -1
-	if _, err := fmt.Sscanf(want, "%d", &k); err == nil && fmt.Sprint(k) == want && k >= 0 && k < l.survey.D {
+	if _, err := fmt.Sscanf(want, "%d", &k); err == nil && fmt.Sprint(k) == want && k >= 0 && k < s.D {
 		return k
 	}
 	return -1
 }
 
-func (l *loaded) noColumn(want string) string {
+func noColumn(s *dataset.Survey, want string) string {
 	return fmt.Sprintf("there is no column %q of numbers; expected a name of the header or a number from 0 to %d", want,
-		l.survey.D-1)
+		s.D-1)
 }

@@ -265,7 +265,7 @@ func (l *loaded) motions(o Options, d *Draft) (lines []string, ok bool) {
 	s, circles := l.circled()
 	dim, joints := len(l.coordinate), robot.Panda().Moving()
 	like := s
-	if !circles && dim%joints == 0 && dim > joints && l.angles() {
+	if !circles && dim%joints == 0 && dim > joints && angles(l.columns) {
 		like = steps{joints, dim / joints, true}
 	}
 	if like.joints > 0 && len(o.Formulas) == 0 {
@@ -295,8 +295,8 @@ func (l *loaded) motions(o Options, d *Draft) (lines []string, ok bool) {
 }
 
 // angles reports whether all numbers can be joints' values in radians.
-func (l *loaded) angles() bool {
-	return !slices.ContainsFunc(l.columns, func(c discover.Column) bool {
+func angles(columns []discover.Column) bool {
+	return !slices.ContainsFunc(columns, func(c discover.Column) bool {
 		return c.Min < -2*math.Pi || c.Max > 2*math.Pi
 	})
 }

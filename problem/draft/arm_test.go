@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/landing-diffusion/landing/domain/robot"
+	"github.com/landing-diffusion/landing/tools/testkit"
 )
 
 // motions are n rows of L configurations: at both ends the arm is the same but for its last joint, which
@@ -59,9 +60,7 @@ func TestArm(t *testing.T) {
 			t.Errorf("%v in\n%s", err, d.YAML)
 		}
 		for c := range at {
-			if math.Abs(at[c]-p[c]) > armRMS {
-				t.Errorf("start %v; expected %v", at, p)
-			}
+			testkit.Near(t, at[c], p[c], armRMS, "start %v; expected %v", at, p)
 		}
 		if strings.Contains(d.YAML, "position: {") {
 			t.Errorf("a path is kept that is not:\n%s", d.YAML)

@@ -111,7 +111,11 @@ func (l *loaded) reasons(o Options, d *Draft) (out []string) {
 	l.given = l.columnNames()[len(l.coordinate):]
 	if s.Header == nil {
 		if l.condition[0] != s.D-len(l.condition) {
-			out = append(out, fmt.Sprintf("the labels (%s) are not its last columns", l.list(l.condition)))
+			labels := make([]string, len(l.condition))
+			for k, j := range l.condition {
+				labels[k] = l.names[j]
+			}
+			out = append(out, fmt.Sprintf("the labels (%s) are not its last columns", strings.Join(labels, ", ")))
 		}
 		return out
 	}
@@ -121,14 +125,6 @@ func (l *loaded) reasons(o Options, d *Draft) (out []string) {
 		}
 	}
 	return out
-}
-
-func (l *loaded) list(columns []int) string {
-	var out []string
-	for _, j := range columns {
-		out = append(out, l.names[j])
-	}
-	return strings.Join(out, ", ")
 }
 
 // columnNames are the names of coordinates and then of conditions in a file that is written:

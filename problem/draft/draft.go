@@ -240,13 +240,13 @@ func usable(names []string) bool {
 func (l *loaded) roles(o Options, d *Draft) error {
 	s := l.survey
 	for j := range s.D {
-		l.names = append(l.names, l.name(j))
+		l.names = append(l.names, columnName(s, j))
 	}
 	asked := map[int]bool{}
 	for _, want := range o.Drop {
-		j := l.column(want)
+		j := column(s, want)
 		if j < 0 || l.molecule != nil {
-			return &OptionError{"--drop", l.noColumn(want)}
+			return &OptionError{"--drop", noColumn(s, want)}
 		}
 		asked[j] = true
 	}
@@ -298,7 +298,7 @@ func (l *loaded) roles(o Options, d *Draft) error {
 			wholes++
 		}
 	}
-	latitude, longitude := l.latLon(columns)
+	latitude, longitude := latLon(s, columns)
 	for j, c := range columns {
 		col := Column{Name: l.names[j], Role: "coordinate", Min: c.Min, Max: c.Max, SD: c.SD}
 		switch {
@@ -366,11 +366,11 @@ func (l *loaded) roles(o Options, d *Draft) error {
 }
 
 // latLon finds columns that the header calls latitude and longitude and that can be; −1: none.
-func (l *loaded) latLon(columns []discover.Column) (latitude, longitude int) {
+func latLon(s *dataset.Survey, columns []discover.Column) (latitude, longitude int) {
 	latitude, longitude = -1, -1
-	for j, name := range l.survey.Header {
+	for j, name := range s.Header {
 		c, name := columns[j], strings.ToLower(name)
-		if slices.Contains(l.survey.Text, j) {
+		if slices.Contains(s.Text, j) {
 			continue
 		}
 		switch {
@@ -401,7 +401,7 @@ func (l *loaded) seams(columns []discover.Column) {
 			l.seam[k] = true
 			l.notes = append(l.notes, fmt.Sprintf("x[%d] (%s) looks like an angle in %s: the model does not know that "+
 				"it comes round; as cosine and sine it has no seam (--angles %s --clean FILE)", k, l.names[j], unit,
-				l.said(j)))
+				said(l.survey, j)))
 		}
 	}
 }

@@ -17,7 +17,7 @@ import (
 func (l *loaded) moleculeSet(d *Draft, r *discover.Report) []string {
 	lines := []string{"", "  kind: molecule"}
 	if l.template {
-		lines = append(lines, "  template: "+strconv.Quote(l.path(l.data)))
+		lines = append(lines, "  template: "+strconv.Quote(pathFrom(l.folder, l.data)))
 	} else {
 		lines = append(lines, fmt.Sprintf("  atoms: %d", l.molecule.N()))
 	}
@@ -88,12 +88,12 @@ func roundDown(v, width float64) float64 {
 	return v
 }
 
-// path writes a path as a problem file in the folder means it.
-func (l *loaded) path(path string) string {
+// pathFrom writes a path as a problem file in the folder means it.
+func pathFrom(folder, path string) string {
 	if filepath.IsAbs(path) {
 		return path
 	}
-	folder, err := filepath.Abs(l.folder)
+	folder, err := filepath.Abs(folder)
 	if err != nil {
 		return path
 	}

@@ -27,8 +27,17 @@ const mostObserved = 8
 
 // observing gathers proposals until there are enough.
 type observing struct {
-	list []Observed
-	left int
+	list    []Observed
+	left    int
+	columns []discover.Column
+	seen    map[int]bool // coordinates that some number tells of
+}
+
+// look remembers that a number tells of some coordinates.
+func (w *observing) look(at ...int) {
+	for _, j := range at {
+		w.seen[j] = true
+	}
 }
 
 // add adds numbers of one form, families as such, as far as there is room.
@@ -64,20 +73,14 @@ func (l *loaded) observe(d *Draft, r *discover.Report) []Observed {
 	if l.kind != "points" || l.molecule != nil || r.Dim < 2 {
 		return nil
 	}
-	w := &observing{left: mostObserved}
+	w := &observing{left: mostObserved, columns: l.columns, seen: map[int]bool{}}
 	exact := r.Exact()
-	seen := map[int]bool{} // coordinates that some number tells of
-	look := func(at ...int) {
-		for _, j := range at {
-			seen[j] = true
-		}
-	}
 	if n := symmetric(exact, r.Dim); n > 0 {
-		l.observeSymmetric(w, n, look)
+		w.symmetric(n)
 	}
-	l.observeMatrices(w, r, look)
-	l.observePoints(w, exact, r.Dim, look)
-	l.observeCircles(w, exact, look)
+	w.matrices(r)
+	w.points(exact, r.Dim)
+	w.circles(exact)
 	for _, q := range exact {
 		at := slices.Min(append(slices.Clone(q.Columns), r.Dim))
 		switch {
@@ -86,29 +89,29 @@ func (l *loaded) observe(d *Draft, r *discover.Report) []Observed {
 				discover.Written("atan2(x[@0+1], x[@0])", "around the hole", at),
 				discover.Written(fmt.Sprintf("atan2(x[@0+2], norm(x[@0:@0+2]) - %s)", number(q.Terms[0].Coefficient)),
 					"around the tube", at))
-			look(q.Columns...)
-		case q.Kind == discover.Ellipsoid && len(q.Columns) == 2 && q.Columns[1] == at+1 && !seen[at]:
+			w.look(q.Columns...)
+		case q.Kind == discover.Ellipsoid && len(q.Columns) == 2 && q.Columns[1] == at+1 && !w.seen[at]:
 			w.add(Observed{Unit: "rad", Circular: true}, discover.Written("atan2(x[@0+1], x[@0])", "angle", at))
-			look(q.Columns...)
+			w.look(q.Columns...)
 		case (q.Kind == discover.Norm || q.Kind == discover.Ellipsoid) && len(q.Columns) == 3 &&
-			q.Columns[2] == at+2 && !seen[at]:
+			q.Columns[2] == at+2 && !w.seen[at]:
 			w.add(Observed{Unit: "rad", Circular: true}, discover.Written("atan2(x[@0+1], x[@0])", "longitude", at))
 			w.add(Observed{}, discover.Written("x[@0+2]", "height", at))
-			look(q.Columns...)
-		case q.Kind == discover.Linear && l.shares(q, 3):
-			l.observeShares(w, q)
-			look(q.Columns...)
+			w.look(q.Columns...)
+		case q.Kind == discover.Linear && shares(q, 3, l.columns):
+			w.shares(q)
+			w.look(q.Columns...)
 		}
 	}
-	l.observeUnits(w, exact)
+	w.units(exact)
 	for k := range l.coordinate {
-		if l.seam[k] && !seen[k] {
+		if l.seam[k] && !w.seen[k] {
 			o := Observed{Unit: "rad", Circular: true}
 			if c := l.columns[k]; c.Max-c.Min > 2*math.Pi+0.1 {
 				o.Unit, o.Turn = "°", true
 			}
 			w.add(o, discover.Written("x[@0]", "angle", k))
-			look(k)
+			w.look(k)
 		}
 	}
 	if len(w.list) == 0 { // principal components do as well, and need no words
@@ -116,19 +119,19 @@ func (l *loaded) observe(d *Draft, r *discover.Report) []Observed {
 	}
 	for k, c := range l.columns { // what the numbers above do not tell of
 		bound := slices.ContainsFunc(exact, func(q discover.Relation) bool { return slices.Contains(q.Columns, k) })
-		if !seen[k] && !bound && !c.Constant() {
+		if !w.seen[k] && !bound && !c.Constant() {
 			w.add(Observed{}, discover.Written("x[@0]", "coordinate", k))
 		}
 	}
 	return l.finite(d, w.list)
 }
 
-// observeMatrices proposes numbers of rotations, and of two rotations the angle between them by its cosine.
-func (l *loaded) observeMatrices(w *observing, r *discover.Report, look func(at ...int)) {
+// matrices proposes numbers of rotations, and of two rotations the angle between them by its cosine.
+func (w *observing) matrices(r *discover.Report) {
 	for i, m := range r.Matrices {
 		for a := range m.N {
 			for b := range m.P {
-				look(m.At + a*m.Stride + b)
+				w.look(m.At + a*m.Stride + b)
 			}
 		}
 		if m.N != m.P || m.Scale != 1 {
@@ -156,10 +159,10 @@ func (l *loaded) observeMatrices(w *observing, r *discover.Report, look func(at 
 	}
 }
 
-// observePoints proposes internal coordinates of points that fixed distances join: torsions, angles,
+// points proposes internal coordinates of points that fixed distances join: torsions, angles,
 // how far its ends are from each other; in the plane directions of bonds, and by what angle the next one turns, which
 // is of a sign: one that is not takes a linkage for its mirror image.
-func (l *loaded) observePoints(w *observing, exact []discover.Relation, dim int, look func(at ...int)) {
+func (w *observing) points(exact []discover.Relation, dim int) {
 	b := 0
 	fixed := map[[2]int]bool{}
 	for _, q := range exact {
@@ -202,13 +205,13 @@ func (l *loaded) observePoints(w *observing, exact []discover.Relation, dim int,
 		}
 	}
 	if b == 2 {
-		l.observePlane(w, near, look)
+		w.plane(near)
 	}
 	if len(angles) == 0 {
 		return
 	}
 	for j := range dim {
-		look(j)
+		w.look(j)
 	}
 	// The two points that the most bonds are between.
 	far, from, to := 0, 0, 0
@@ -239,15 +242,15 @@ func (l *loaded) observePoints(w *observing, exact []discover.Relation, dim int,
 	}
 }
 
-// observePlane proposes directions of bonds between points of the plane, of each point's neighbours, and angles
+// plane proposes directions of bonds between points of the plane, of each point's neighbours, and angles
 // between bonds that follow each other.
-func (l *loaded) observePlane(w *observing, near [][]int, look func(at ...int)) {
+func (w *observing) plane(near [][]int) {
 	const turn = "let u = x[@1:@1+2] - x[@0:@0+2]; let v = x[@2:@2+2] - x[@1:@1+2]; " +
 		"atan2(u[0]*v[1] - u[1]*v[0], dot(u, v))"
 	var directions, turns []discover.Relation
 	for i := range near {
 		for _, j := range near[i] {
-			look(2*i, 2*i+1, 2*j, 2*j+1)
+			w.look(2*i, 2*i+1, 2*j, 2*j+1)
 			if i < j {
 				directions = append(directions, discover.Written("let u = x[@1:@1+2] - x[@0:@0+2]; atan2(u[1], u[0])",
 					"direction", 2*i, 2*j))
@@ -263,9 +266,9 @@ func (l *loaded) observePlane(w *observing, near [][]int, look func(at ...int)) 
 	w.add(Observed{Unit: "rad", Circular: true}, directions[:min(len(directions), 3)]...)
 }
 
-// observeCircles proposes the angles of cosines and sines, and where a sum over one of the two is
+// circles proposes the angles of cosines and sines, and where a sum over one of the two is
 // fixed, as of an arm whose tip keeps a height, that over the other.
-func (l *loaded) observeCircles(w *observing, exact []discover.Relation, look func(at ...int)) {
+func (w *observing) circles(exact []discover.Relation) {
 	partner := map[int]int{}
 	var angles []discover.Relation
 	for _, q := range exact {
@@ -274,7 +277,7 @@ func (l *loaded) observeCircles(w *observing, exact []discover.Relation, look fu
 		}
 		i, j := q.Columns[0], q.Columns[1]
 		partner[i], partner[j] = j, i
-		look(i, j)
+		w.look(i, j)
 		if j == i+1 {
 			angles = append(angles, discover.Written("atan2(x[@0+1], x[@0])", "angle", i))
 		} else {
@@ -312,11 +315,11 @@ func (l *loaded) observeCircles(w *observing, exact []discover.Relation, look fu
 }
 
 // shares reports whether a relation says that least numbers or more, which are not negative, sum up to a constant.
-func (l *loaded) shares(q discover.Relation, least int) bool {
+func shares(q discover.Relation, least int, columns []discover.Column) bool {
 	n := 0
 	for _, t := range q.Terms {
 		if len(t.Columns) == 1 {
-			if t.Coefficient != 1 || l.columns[t.Columns[0]].Min < 0 {
+			if t.Coefficient != 1 || columns[t.Columns[0]].Min < 0 {
 				return false
 			}
 			n++
@@ -325,12 +328,12 @@ func (l *loaded) shares(q discover.Relation, least int) bool {
 	return n >= least
 }
 
-// observeShares proposes parts of a whole, and the logarithms of their ratios where none is 0.
-func (l *loaded) observeShares(w *observing, q discover.Relation) {
+// shares proposes parts of a whole, and the logarithms of their ratios where none is 0.
+func (w *observing) shares(q discover.Relation) {
 	var parts, ratios []discover.Relation
 	for k, j := range q.Columns {
 		parts = append(parts, discover.Written("x[@0]", "share", j))
-		if k > 0 && l.columns[j].Min > 0 && l.columns[q.Columns[k-1]].Min > 0 {
+		if k > 0 && w.columns[j].Min > 0 && w.columns[q.Columns[k-1]].Min > 0 {
 			ratios = append(ratios, discover.Written("log(x[@1]/x[@0])", "log-ratio", q.Columns[k-1], j))
 		}
 	}
@@ -338,8 +341,8 @@ func (l *loaded) observeShares(w *observing, q discover.Relation) {
 	w.add(Observed{}, ratios[:min(len(ratios), 3)]...)
 }
 
-// observeUnits proposes the angle between vectors of constant norm and one length, by its cosine.
-func (l *loaded) observeUnits(w *observing, exact []discover.Relation) {
+// units proposes the angle between vectors of constant norm and one length, by its cosine.
+func (w *observing) units(exact []discover.Relation) {
 	var units []discover.Relation
 	for _, q := range exact {
 		if n := len(q.Columns); q.Kind == discover.Norm && n >= 2 && q.Columns[n-1] == q.Columns[0]+n-1 {

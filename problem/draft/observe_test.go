@@ -65,8 +65,7 @@ func TestObserve(t *testing.T) {
 				α += turn
 				x = append(x, x[2*i]+cos, x[2*i+1]+sin)
 			}
-			return x[2:], map[string]float64{"direction[0,2]": z[0] - 1 + 0.5*z[1],
-				"turn[0,2,4]": z[2]}
+			return x[2:], map[string]float64{"direction[0,2]": z[0] - 1 + 0.5*z[1], "turn[0,2,4]": z[2]}
 		}, 6},
 		{"shares", func(z []float64) ([]float64, map[string]float64) {
 			a, b, c := math.Exp(z[0]), math.Exp(z[1]), math.Exp(z[2])
@@ -166,9 +165,7 @@ func TestSymmetric(t *testing.T) {
 			t.Errorf("shift %g: minors proposed: %v\n%s", shift, got, d.YAML)
 		}
 		for _, want := range []string{`expr: "x[1]"`, `expr: "x[2]"`, `expr: "x[5]"`, "det(reshape(x, 3, 3))"} {
-			if !strings.Contains(d.YAML, want) {
-				t.Errorf("no %s in\n%s", want, d.YAML)
-			}
+			testkit.Contains(t, d.YAML, want)
 		}
 		os.Remove("m.npy")
 	}

@@ -58,7 +58,7 @@ func (l *loaded) compose(d *Draft, r *discover.Report) []string {
 		if p, ok := chain(exact, 0, r.Dim, made); ok {
 			return product(d, []part{p})
 		}
-		if parts, ok := ready(exact, r, l); ok {
+		if parts, ok := ready(exact, r.Dim, l.columns); ok {
 			return product(d, parts)
 		}
 	}
@@ -75,7 +75,7 @@ const (
 func (l *loaded) bounds(d *Draft, r *discover.Report) {
 	simplex := map[int]bool{} // whose numbers the set keeps from being negative
 	for _, q := range r.Exact() {
-		if q.Kind == discover.Linear && q.Value == 1 && l.shares(q, 3) {
+		if q.Kind == discover.Linear && q.Value == 1 && shares(q, 3, l.columns) {
 			for _, j := range q.Columns {
 				simplex[j] = true
 			}
@@ -173,8 +173,8 @@ const maxParts = 32 // of a product that is written out
 
 // ready parts the coordinates into neighbours that relations join, and tells the ready-made set
 // of each; false if one has none.
-func ready(exact []discover.Relation, r *discover.Report, l *loaded) ([]part, bool) {
-	group := make([]int, r.Dim) // of each coordinate: the first one that it is joined to
+func ready(exact []discover.Relation, dim int, columns []discover.Column) ([]part, bool) {
+	group := make([]int, dim) // of each coordinate: the first one that it is joined to
 	for j := range group {
 		group[j] = j
 	}
@@ -192,9 +192,9 @@ func ready(exact []discover.Relation, r *discover.Report, l *loaded) ([]part, bo
 		}
 	}
 	var parts []part
-	for at := 0; at < r.Dim; {
+	for at := 0; at < dim; {
 		end := at + 1
-		for end < r.Dim && group[end] == group[at] {
+		for end < dim && group[end] == group[at] {
 			end++
 		}
 		if group[at] != at { // it is joined to one before its neighbours
@@ -211,7 +211,7 @@ func ready(exact []discover.Relation, r *discover.Report, l *loaded) ([]part, bo
 				own = append(own, q)
 			}
 		}
-		p, ok := one(own, at, end-at, l)
+		p, ok := one(own, at, end-at, columns)
 		if !ok {
 			return nil, false
 		}
@@ -227,7 +227,7 @@ func ready(exact []discover.Relation, r *discover.Report, l *loaded) ([]part, bo
 }
 
 // one tells the ready-made set of coordinates at to at+dim−1 that these relations are about.
-func one(own []discover.Relation, at, dim int, l *loaded) (part, bool) {
+func one(own []discover.Relation, at, dim int, columns []discover.Column) (part, bool) {
 	made := func(word, format string, v ...any) (part, bool) {
 		return part{at, dim, fmt.Sprintf(format, v...), word}, true
 	}
@@ -272,7 +272,7 @@ func one(own []discover.Relation, at, dim int, l *loaded) (part, bool) {
 			}
 		}
 		return made("plane curve", "{kind: curve, terms: [%s]}", strings.Join(terms, ", "))
-	case alone && dim > 1 && all(discover.Linear) && first.Value == 1 && l.shares(first, 2):
+	case alone && dim > 1 && all(discover.Linear) && first.Value == 1 && shares(first, 2, columns):
 		return made("simplex", "{kind: simplex, dim: %d}", dim)
 	case all(discover.Linear, discover.Constant):
 		return affine(own, at, dim, made)

@@ -71,9 +71,8 @@ func anyRows(pool *parallel.Pool, p problems.Problem, n int) ([]float64, error) 
 	return draws.X, nil
 }
 
-// Of each problem of the suite, whose set is known, the draft has the same equations, up to how they are
-// written: all rows are on it, and at rows both have normal spaces of one rank that together have no
-// more. The draft loads as it is.
+// Of each problem of the suite, whose set is known, the draft has the same equations, up to how they are written: all
+// rows are on it, and at rows both have normal spaces of one rank that together have no more. The draft loads as it is.
 func TestSuite(t *testing.T) {
 	t.Chdir(t.TempDir())
 	chained := []string{"ring6", "ring8", "ball-chain"}

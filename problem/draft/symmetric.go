@@ -79,16 +79,16 @@ func (l *loaded) semidefinite(d *Draft, n int) {
 	}
 }
 
-// observeSymmetric proposes entries above the diagonal that vary, and the determinant.
-func (l *loaded) observeSymmetric(w *observing, n int, look func(at ...int)) {
+// symmetric proposes entries above the diagonal that vary, and the determinant.
+func (w *observing) symmetric(n int) {
 	const most = 6
 	for j := range n * n {
-		look(j)
+		w.look(j)
 	}
 	var entries []discover.Relation
 	for i := range n {
 		for j := i + 1; j < n; j++ {
-			if !l.columns[n*i+j].Constant() {
+			if !w.columns[n*i+j].Constant() {
 				entries = append(entries, discover.Written("x[@0]", "entry", n*i+j))
 			}
 		}

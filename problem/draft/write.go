@@ -84,7 +84,7 @@ func (l *loaded) yaml(o Options, d *Draft, set []string, tolerance float64) stri
 	if o.Clean != "" {
 		path = o.Clean
 	}
-	fmt.Fprintf(&b, "  path: %s\n", strconv.Quote(l.path(path)))
+	fmt.Fprintf(&b, "  path: %s\n", strconv.Quote(pathFrom(l.folder, path)))
 	if tolerance > 0 {
 		fmt.Fprintf(&b, "  tolerance: %s  # of a constraint, in its unit: rows are far from the set\n",
 			number(tolerance))

@@ -49,9 +49,7 @@ margin: 0.01
 	for _, name := range []string{"circle[0,panda_joint1]", "start.panda_joint7 ", "start.panda_joint7.side", "goal.x",
 		"goal.turn.a", "lid.x.min[1]", "lid.z.max[2]", "cone[1]", "limit[1,panda_joint4]", "clear[2,panda_link4,2]",
 		"self[1,panda_link4,panda_link7]", "step[1,panda_joint6]", "bend[1,panda_joint7]"} {
-		if !strings.Contains(all, name) {
-			t.Errorf("there is no %s among %s", name, all)
-		}
+		testkit.Contains(t, all, name, "there")
 	}
 	if strings.Contains(all, "limit[0,") || strings.Contains(all, "cone[0]") {
 		t.Errorf("joints that are told are asked for more: %s", all)

@@ -55,7 +55,7 @@ func (s *Settled) tune(ctx context.Context, rows *Rows, pool *parallel.Pool, rep
 	learning = slices.DeleteFunc(learning, func(c choose.Choice) bool { return !serves(p.Network.Kind, c.Key) })
 	for i, c := range learning {
 		if center, ok := c.Value.([]float64); ok {
-			learning[i].Value = center[:p.Free(m.Coordinates)]
+			learning[i].Value = center[:p.Condition.Free(m.Coordinates)]
 		}
 	}
 	last, note := ends(p, m.Rows, rows.Validation, learning)

@@ -81,9 +81,7 @@ func TestLines(t *testing.T) {
 		said = append(said, c.Groups[0].Lines[i].Verdict())
 	}
 	want := "better,,open: with so few seeds p is at least 0.2,worse,no difference seen"
-	if got := strings.Join(said, ","); got != want {
-		t.Errorf("got %q, want %q", got, want)
-	}
+	testkit.Equal(t, strings.Join(said, ","), want)
 	testkit.Refused(t, testkit.Err(New([]Entry{entry("p", "A", 1, "x", 1)}, "Z")), "there are A")
 }
 
@@ -167,9 +165,7 @@ func TestNamesOfRuns(t *testing.T) {
 	}
 	want := "ULLA, train.batch=8 of 2|ULLA, train.batch=16 of 1|ULLA, train.batch=8 (r4) of 1|ULLA of 1|" +
 		"ULLA (r6) of 1|ULLA (r7) of 1"
-	if strings.Join(got, "|") != want {
-		t.Errorf("got %q", got)
-	}
+	testkit.Equal(t, strings.Join(got, "|"), want, "got %q", got)
 }
 
 // Tables hold what the lines say, in each form; what is not known is a dash or empty, and hostile names are text.
@@ -265,9 +261,7 @@ func TestPictures(t *testing.T) {
 	html := page.String()
 	for _, want := range []string{"map: A, seed 1", "Distance against seconds", "b/figures/map.svg is left out",
 		`<figure class="row">`} {
-		if !strings.Contains(html, want) {
-			t.Errorf("no %q", want)
-		}
+		testkit.Contains(t, html, want)
 	}
 	if strings.Contains(html, "alert(1)") || strings.Contains(html, "loss: A") || strings.Contains(html, "map panels") {
 		t.Error("a picture is there that should not be")
@@ -410,9 +404,7 @@ func TestWithin(t *testing.T) {
 		{0.4041, 0.000711, "0.4041 ± 0.0007"}, {0.4041, 0.0711, "0.4041 ± 0.0711"}, {0.4041, metric.NaN, "0.4041"},
 		{0.00041, 0.000711, "4.10e-04 ± 7.11e-04"}, {metric.NaN, metric.NaN, "–"},
 	} {
-		if got := within(Stat{Mean: c.mean, SE: c.se}); got != c.want {
-			t.Errorf("%v ± %v: %q, want %q", c.mean, c.se, got, c.want)
-		}
+		testkit.Equal(t, within(Stat{Mean: c.mean, SE: c.se}), c.want, "%v ± %v", c.mean, c.se)
 	}
 }
 
@@ -422,9 +414,7 @@ func TestBlocksOfWideColumns(t *testing.T) {
 	var b bytes.Buffer
 	testkit.OK(t, writeBlocks(&b, 40, [][]string{{"line", "distance", itsFloor, "p"}, {"A", wide, wide, "1"}}))
 	want := "line  distance\nA     " + wide + "\n\nline  its floor\nA     " + wide + "\n\nline  p\nA     1\n\n"
-	if b.String() != want {
-		t.Errorf("got\n%swant\n%s", b.String(), want)
-	}
+	testkit.Equal(t, b.String(), want)
 }
 
 // Program steps are explained where a line has them.

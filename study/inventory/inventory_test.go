@@ -219,9 +219,7 @@ func TestWalk(t *testing.T) {
 		return out
 	}
 	l := find(t, inventory.Options{}, dir)
-	if got, want := names(l), []string{"1/2/c", "a", "sweep/runs/cell"}; !slices.Equal(got, want) {
-		t.Errorf("found %v, want %v", got, want)
-	}
+	testkit.EqualSlices(t, names(l), []string{"1/2/c", "a", "sweep/runs/cell"}, "found")
 	if len(l.Notes) != 1 || !strings.Contains(l.Notes[0], "--depth goes further than 3") {
 		t.Errorf("notes %v", l.Notes)
 	}
@@ -255,11 +253,7 @@ func TestSort(t *testing.T) {
 		for _, e := range runs {
 			got += e.Run
 		}
-		if got != want {
-			t.Errorf("by %s: %s, want %s", order, got, want)
-		}
+		testkit.Equal(t, got, want, "by %s", order)
 	}
-	if len(inventory.Orders()) != 6 {
-		t.Error("an order is not tested")
-	}
+	testkit.Equal(t, len(inventory.Orders()), 6, "an order is not tested")
 }

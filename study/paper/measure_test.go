@@ -87,9 +87,7 @@ func TestViolations(t *testing.T) {
 	f := map[string]float64{}
 	violations(f, set, x)
 	// Beyond the walls are 0.5; 1.5 and 0.5; nothing.
-	if got := f[GPlus]; math.Abs(got-2.5/3) > 1e-15 {
-		t.Errorf("g⁺ is %v, want %v", got, 2.5/3)
-	}
+	testkit.Near(t, f[GPlus], 2.5/3, 1e-15, "g⁺")
 	if math.Abs(f[AbsH]-abs) > 1e-15 || math.Abs(f[SquareH]-square) > 1e-14 || abs < 0.1 ||
 		math.Abs(square-abs*abs) < 0.1 {
 		t.Errorf("|h| is %v, want %v; Σh² %v, want %v", f[AbsH], abs, f[SquareH], square)
@@ -147,15 +145,11 @@ func TestFiles(t *testing.T) {
 
 // A row names the commit of its program; of one that knows none the program itself.
 func TestBuild(t *testing.T) {
-	if got := build("v1.2.3"); got != "v1.2.3" {
-		t.Errorf("%q", got)
-	}
+	testkit.Equal(t, build("v1.2.3"), "v1.2.3")
 	self := testkit.Must(os.Executable())
 	data := testkit.Must(os.ReadFile(self))
 	want := fmt.Sprintf("development, program %x", sha256.Sum256(data))[:33]
-	if got := build("development"); got != want {
-		t.Errorf("%q, want %q", got, want)
-	}
+	testkit.Equal(t, build("development"), want)
 }
 
 // Each figure is the one of its name, and what is not known is none.

@@ -203,9 +203,7 @@ func TestPrintedErrors(t *testing.T) {
 		}
 		check("table11", name, []string{Psi, RMSD}, row("app:tab:effect-alpha-epsilon-dipeptide", "$"+tex+"$"))
 	}
-	if want := 72 + 24 + 37; checked != want {
-		t.Errorf("%d errors checked, want %d", checked, want)
-	}
+	testkit.Equal(t, checked, 72+24+37)
 }
 
 // rowsOf are the names of an exhibit's rows.
@@ -298,15 +296,11 @@ func TestCells(t *testing.T) {
 		"alanine/timed":          "guarded,fast " + fast + " " + wide + ";",
 		"volcano/RDDPM":          "rddpm,fast " + wide + ";",
 	} {
-		if got := cells[name].Definition(); got != want {
-			t.Errorf("%s is\n%q, want\n%q", name, got, want)
-		}
+		testkit.Equal(t, cells[name].Definition(), want, "%s", name)
 	}
 	for name, want := range map[string]string{"volcano/RDDPM": "jacobian", "volcano/ULLA-P": "jacobian",
 		"fire/RDDPM": "paper", "alanine/timed": "processor-time", "alanine/ULLA": "paper"} {
-		if got := cells[name].Measure; got != want {
-			t.Errorf("%s is measured by %q, want %q", name, got, want)
-		}
+		testkit.Equal(t, cells[name].Measure, want, "%s is measured", name)
 	}
 	for name := range cells {
 		if strings.ContainsAny(name, ", '\\$") { // --only lists names with commas between, and ends whole ones by $

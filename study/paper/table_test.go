@@ -45,9 +45,7 @@ func TestMarks(t *testing.T) {
 		{at(0.100, 0.002), nan, nan, 1, NoMark},
 		{at(0.100, 0.002), 0, nan, 0, NoMark}, // not run
 	} {
-		if got := c.of.compare(c.m, c.sd, c.n); got != c.want {
-			t.Errorf("%v, ours %v ± %v of %d: %q, want %q", c.of, c.m, c.sd, c.n, got, c.want)
-		}
+		testkit.Equal(t, c.of.compare(c.m, c.sd, c.n), c.want, "%v, ours %v ± %v of %d", c.of, c.m, c.sd, c.n)
 	}
 }
 
@@ -112,9 +110,7 @@ OLLA, earthquake: its paths diverged,; all of them
 
 OLLA, |h| earth: its paths diverged,; all of them
 `
-	if b.String() != want {
-		t.Errorf("got\n%s\nwant\n%s", b.String(), want)
-	}
+	testkit.Equal(t, b.String(), want)
 	b.Reset()
 	want = "ULLA    0.1020 ± 0.0012 ✓ / 0.125"
 	if err := written.WriteText(&b, 0); err != nil || !strings.Contains(b.String(), want) {
@@ -122,9 +118,7 @@ OLLA, |h| earth: its paths diverged,; all of them
 	}
 	e.Rows = append(e.Rows, Line{Name: "Guided", Cell: "Guided", Instead: map[string]string{AbsH: ""}})
 	note := "Training of each network: the recipe's own epochs, 41 s; 300 s; 900 s."
-	if got := tables(t, e, rows)[0].Notes[0]; got != note {
-		t.Errorf("got %q, want %q", got, note)
-	}
+	testkit.Equal(t, tables(t, e, rows)[0].Notes[0], note)
 	made = tables(t, e, rows, "network.width=8") // settings of one's own have rows of their own
 	if p := made[0].Rows[2].Places[0]; len(p.Ours) != 1 || p.Ours[0].Mean != 0.001 || p.Mark != Better {
 		t.Errorf("with another width: %+v", p)
@@ -180,18 +174,14 @@ func TestNumbers(t *testing.T) {
 		"0.0270 ± 0.0006": {Mean: 0.027, SE: 0.0006}, "×1.04": {Figure: Copies, Mean: 1.0371, SE: metric.NaN},
 		"floor 0.2323": {Figure: HeldOutFloor, Mean: 0.23232, SE: metric.NaN},
 	} {
-		if got := n.text(); got != want {
-			t.Errorf("%v is %q, want %q", n, got, want)
-		}
+		testkit.Equal(t, n.text(), want, "%v", n)
 	}
 	for want, n := range map[string]Number{
 		"NaN": {Mean: metric.NaN, SE: metric.NaN}, "0": at(0), "0.0372": at(0.0372), "5.2×10⁻⁸": at(5.2e-8),
 		"3.93×10⁻³": at(3.93e-3), "0.050 ± 0.002": {Mean: 0.05, SE: 0.002}, "12\u202f388": at(12388),
 		"7.7": at(7.7), "20": at(20), "1.05": at(1.05), "0.030 ± 0.000": {Mean: 0.03},
 	} {
-		if got := n.printed(); got != want {
-			t.Errorf("%v is printed %q, want %q", n, got, want)
-		}
+		testkit.Equal(t, n.printed(), want, "%v is printed", n)
 	}
 }
 
@@ -248,9 +238,7 @@ func TestDone(t *testing.T) {
 		c := Config{Budget: time.Duration(at.budget * float64(time.Second)), Retry: at.retry}
 		of := *cell
 		of.Label.Seed = at.seed
-		if got := c.done(&of, rows); got != at.want {
-			t.Errorf("%+v: %v", at, got)
-		}
+		testkit.Equal(t, c.done(&of, rows), at.want, "%+v", at)
 	}
 	rows[0].Definition = "fine;"
 	if (&Config{Budget: time.Second}).done(cell, rows) {
@@ -299,8 +287,6 @@ func TestDocs(t *testing.T) {
 		testkit.OK(t, os.WriteFile(page, []byte(prose+marker+b.String()), 0o666))
 		return
 	}
-	if b.String() != written {
-		t.Errorf("the tables of %s are not those of %s: go test ./study/paper -run Docs -update writes them",
-			page, file)
-	}
+	testkit.Equal(t, b.String(), written,
+		"the tables of %s are not those of %s: go test ./study/paper -run Docs -update writes them", page, file)
 }

@@ -124,31 +124,21 @@ func TestPageInABrowser(t *testing.T) {
 		t.Error("nothing is drawn")
 	}
 	tell(painted)
-	if text := tell(unnamed); text != "unnamed: " {
-		t.Error(text)
-	}
+	testkit.Equal(t, tell(unnamed), "unnamed: ")
 	// Playing ends at the samples. Then keys move in time: to noise, and a step from it.
 	tell(`document.getElementById("play").getAttribute("aria-pressed") === "false" && ` + frame +
 		` === "samples" && "yes"`)
 	do("keys", chromedp.SendKeys("#time", kb.Home))
-	if at := tell(frame); at != "step 0 of 12" {
-		t.Errorf("the first frame is %q", at)
-	}
+	testkit.Equal(t, tell(frame), "step 0 of 12", "the first frame")
 	do("keys", chromedp.SendKeys("#time", kb.ArrowRight))
-	if at := tell(frame); at != "step 1 of 12" {
-		t.Errorf("the second frame is %q", at)
-	}
+	testkit.Equal(t, tell(frame), "step 1 of 12", "the second frame")
 	do("keys", chromedp.SendKeys("#time", kb.End))
-	if at := tell(frame); at != "samples" {
-		t.Errorf("the last frame is %q", at)
-	}
+	testkit.Equal(t, tell(frame), "samples", "the last frame")
 	tell(`document.getElementById("save").click() || "yes"`)
 	tell(`(/\.npy: 4928 bytes/.exec(document.getElementById("status").textContent) || [""])[0]`) // 128 and 200×3×8
 	const standing = `(() => { const e = document.getElementById("standing"); return e.hidden ? "" :
 		e.className + ": " + e.textContent; })()`
-	if text := tell(standing); text != "told: Verdict: good: nothing is wrong." {
-		t.Errorf("of a good run it says %q", text)
-	}
+	testkit.Equal(t, tell(standing), "told: Verdict: good: nothing is wrong.", "of a good run it")
 	// Another run, which has a condition and no view of its own.
 	tell(`(() => { const s = document.getElementById("run"); s.value = "disc"; s.dispatchEvent(new Event("change"));
 		return "yes"; })()`)
@@ -159,14 +149,10 @@ func TestPageInABrowser(t *testing.T) {
 		"its training has not finished." {
 		t.Errorf("of a bad run it says %q", text)
 	}
-	if text := tell(unnamed); text != "unnamed: " {
-		t.Error(text)
-	}
+	testkit.Equal(t, tell(unnamed), "unnamed: ")
 	// What the service refuses stands there in words.
 	tell(`(document.getElementById("given-0").value = "-1") && (document.getElementById("draw").click() || "yes")`)
-	if text := tell(`document.getElementById("fault").textContent`); !strings.Contains(text, "failed") {
-		t.Errorf("it says %q", text)
-	}
+	testkit.Contains(t, tell(`document.getElementById("fault").textContent`), "failed", "it")
 	const paper = `getComputedStyle(document.body).backgroundColor`
 	light := tell(paper)
 	do("dark", chromedp.Func(func(ctx context.Context, at *chromedp.Target) error {
@@ -177,12 +163,8 @@ func TestPageInABrowser(t *testing.T) {
 	if dark := tell(paper); dark == light {
 		t.Errorf("light and dark are %s", dark)
 	}
-	if wide := tell(`String(document.documentElement.scrollWidth)`); wide != "400" {
-		t.Errorf("at 400 pixels it is %s wide", wide)
-	}
-	if text := tell(others); text != "elsewhere: " {
-		t.Error(text)
-	}
+	testkit.Equal(t, tell(`String(document.documentElement.scrollWidth)`), "400", "at 400 pixels it")
+	testkit.Equal(t, tell(others), "elsewhere: ")
 	mu.Lock()
 	defer mu.Unlock()
 	for _, w := range wrong {

@@ -292,9 +292,7 @@ func TestSamplesAreThoseOfGenerate(t *testing.T) {
 		!strings.Contains(string(b), "outside the training rows") {
 		t.Errorf("a condition that training has not seen: %d %s", w.StatusCode, b)
 	}
-	if after := tree(t, demo, disc); after != before {
-		t.Errorf("run folders have changed:\n%s\n%s", before, after)
-	}
+	testkit.Equal(t, tree(t, demo, disc), before, "run folders have changed")
 	if w, b := s.ask("GET", "/metrics", ""); w.StatusCode != 200 || !strings.Contains(string(b),
 		`landing_requests_total{route="POST /v1/runs/{name}/samples",status="200"} 22`) ||
 		!strings.Contains(string(b), `landing_samples_total{run="disc"} 581`) {
@@ -407,9 +405,8 @@ func TestRefusals(t *testing.T) {
 	} {
 		w, b := s.ask("POST", c.path, c.body, "Content-Type", c.media)
 		wantFault(t, c.what, w, b, c.want)
-		if !strings.Contains(string(b), strings.ReplaceAll(c.says, `"`, `\"`)) {
-			t.Errorf("%s: %s does not say %q", c.what, b, c.says)
-		}
+		testkit.Contains(t, string(b), strings.ReplaceAll(c.says, `"`, `\"`),
+			"%s: %s does not say %q", c.what, b, c.says)
 	}
 	if w, _ := s.ask("POST", "/healthz", ""); w.Header.Get("Allow") == "" {
 		t.Error("Allow is empty")
@@ -670,9 +667,7 @@ func TestTokens(t *testing.T) {
 				headers = append(headers, "Authorization", v)
 			}
 			w, b := s.ask("GET", path, "", headers...)
-			if w.StatusCode != c.status {
-				t.Errorf("%s at %s: %d", c.what, path, w.StatusCode)
-			}
+			testkit.Equal(t, w.StatusCode, c.status, "%s at %s", c.what, path)
 			if c.status == 401 {
 				wantFault(t, c.what, w, b, unauthorized)
 				if w.Header.Get("WWW-Authenticate") == "" {
@@ -920,9 +915,7 @@ func TestDescription(t *testing.T) {
 	}
 	w, page := s.ask("GET", "/docs", "")
 	for _, k := range kinds {
-		if !strings.Contains(string(page), `id="`+k.Code+`"`) {
-			t.Errorf("the page does not tell of %s", k.Code)
-		}
+		testkit.Contains(t, string(page), `id="`+k.Code+`"`, "the page does not tell of %s", k.Code)
 	}
 	for _, link := range regexp.MustCompile(`(?:src|href)="([^"]*)"`).FindAllStringSubmatch(string(page), -1) {
 		if !strings.HasPrefix(link[1], "/") && !strings.HasPrefix(link[1], "#") {
@@ -956,9 +949,7 @@ func TestAccepted(t *testing.T) {
 		if c.accept != "" {
 			accept = []string{c.accept}
 		}
-		if got := accepted(accept, c.chunked); got != c.want {
-			t.Errorf("%q, chunked %v: %q; expected %q", c.accept, c.chunked, got, c.want)
-		}
+		testkit.Equal(t, accepted(accept, c.chunked), c.want, "%q, chunked %v", c.accept, c.chunked)
 	}
 }
 

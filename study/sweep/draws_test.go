@@ -149,9 +149,7 @@ func TestSharedTraining(t *testing.T) {
 			t.Errorf("%s: %v, %d epochs, want %d", what, err, epochs, c.epochs)
 			continue
 		}
-		if again.SHA256 != out.SHA256 {
-			t.Errorf("%s: other rows", what)
-		}
+		testkit.Equal(t, again.SHA256, out.SHA256, "%s: other rows", what)
 		_, err = os.Stat(filepath.Join(dir, name+".old-001"))
 		if anew := what == "unfinished by another"; anew != (err == nil) {
 			t.Errorf("%s: moved aside: %v", what, err == nil)
@@ -226,9 +224,7 @@ func TestAlone(t *testing.T) {
 			text := testkit.Must(yaml.Marshal([]any{p.Title, p.Data, p.Set}))
 			return string(text)
 		}
-		if got, want := written(p), written(full); got != want {
-			t.Errorf("%s alone has set and data\n%s\nexpected\n%s", recipe, got, want)
-		}
+		testkit.Equal(t, written(p), written(full), "%s alone has set and data", recipe)
 		for _, key := range []string{"process.steps", "network.width", "train.epochs", "train.learning_rate", "prior"} {
 			if !p.Left(key) {
 				t.Errorf("%s alone still says %s", recipe, key)

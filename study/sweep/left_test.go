@@ -6,6 +6,7 @@ import (
 	"github.com/landing-diffusion/landing/judge/metric"
 	"github.com/landing-diffusion/landing/study/compare"
 	"github.com/landing-diffusion/landing/study/work"
+	"github.com/landing-diffusion/landing/tools/testkit"
 )
 
 // The time that is left is that of cells which are most like those that are to be run: of the line, of the problem
@@ -49,9 +50,7 @@ func TestTimeLeft(t *testing.T) {
 	add("p", "A", few, 2, 10)
 	want(a, 9)
 	s.mine = []int{a, b, 2}
-	if got := s.left(); got != 9+(100+50+20+8+10)/5.0 {
-		t.Errorf("%v s are left", got)
-	}
+	testkit.Equal(t, s.left(), 9+(100+50+20+8+10)/5.0)
 	state[a] = CellStatus{State: work.Failed, Entry: &compare.Entry{Cost: compare.NoCost()}}
 	if p := s.progress(1); p.Failed != 1 || p.Cell != 2 || p.Of != 3 || p.Left.IsNaN() {
 		t.Errorf("%+v", p)

@@ -213,11 +213,9 @@ func TestMoments(t *testing.T) {
 		},
 		"in the last epoch":   drop(and(drawn, "RUN/checkpoints/00000004")...),
 		"before the manifest": drop(and(trained, "RUN/manifest.json")...),
-		"before the problem": drop(and(trained, "RUN/manifest.json", "RUN/problem.yaml",
-			"RUN/config.yaml")...),
+		"before the problem":  drop(and(trained, "RUN/manifest.json", "RUN/problem.yaml", "RUN/config.yaml")...),
 		"in an empty folder": func(dir string) error {
-			return errors.Join(drop(and(trained, "RUN")...)(dir),
-				os.Mkdir(filepath.Join(dir, "runs", cell), 0o777))
+			return errors.Join(drop(and(trained, "RUN")...)(dir), os.Mkdir(filepath.Join(dir, "runs", cell), 0o777))
 		},
 		"before the run":   drop(and(ended, "RUN")...),
 		"before the claim": drop("rows.json", "RUN", "UNIT"),
@@ -241,9 +239,7 @@ func TestMoments(t *testing.T) {
 			continue
 		}
 		for k, data := range read(dir) {
-			if !bytes.Equal(data, want[k]) {
-				t.Errorf("%s: file %d has other bytes", name, k)
-			}
+			testkit.EqualSlices(t, data, want[k], "%s: file %d has other bytes", name, k)
 		}
 		_, aside := os.Stat(filepath.Join(dir, "runs", cell+".old-001"))
 		if other := name == "of another version"; other != (aside == nil) {
@@ -342,9 +338,7 @@ func TestEpochsOf(t *testing.T) {
 		{1, 2048, 1}, {2048, 2048, 1}, {3071, 2048, 1}, {3073, 2048, 2}, {1e15, 1, mostEpochs}, {100, 7, 14},
 		{math.MaxInt64, 1, mostEpochs},
 	} {
-		if got := epochsOf(c.rows, c.each); got != c.want {
-			t.Errorf("%d rows of %d an epoch: %d epochs, want %d", c.rows, c.each, got, c.want)
-		}
+		testkit.Equal(t, epochsOf(c.rows, c.each), c.want, "%d rows of %d an epoch", c.rows, c.each)
 	}
 	pool := parallel.New(1)
 	defer pool.Close()

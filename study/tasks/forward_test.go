@@ -84,8 +84,7 @@ func TestRotations(t *testing.T) {
 // A run whose data is asked has it among the inputs; one whose folder tells all needs no data.
 func TestNeedsData(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "points.csv")
-	testkit.OK(t, os.WriteFile(file, []byte(strings.Repeat("1,0,0\n0,1,0\n0,0,1\n0.6,0.8,0\n0,0.6,0.8\n", 8)),
-		0o666))
+	testkit.OK(t, os.WriteFile(file, []byte(strings.Repeat("1,0,0\n0,1,0\n0,0,1\n0.6,0.8,0\n0,0.6,0.8\n", 8)), 0o666))
 	on := []string{"data.kind=points", "data.path=" + file}
 	for _, c := range []struct {
 		prior string
@@ -112,8 +111,6 @@ func TestNeedsData(t *testing.T) {
 		testkit.OK(t, os.Rename(file, gone))
 		a := readRows(t, filepath.Join(makeParts(t, l, 1), "generate-0-5"))
 		testkit.OK(t, os.Rename(gone, file))
-		if !slices.Equal(a.Float64, x) {
-			t.Errorf("%+v: without data other samples are drawn", c)
-		}
+		testkit.EqualSlices(t, a.Float64, x, "%+v: without data other samples are drawn", c)
 	}
 }

@@ -238,13 +238,11 @@ func TestMergeRefused(t *testing.T) {
 		},
 		"seed is 1 in one and 2 in the other": func(dir string, names []string) []string {
 			os.RemoveAll(filepath.Join(dir, "numbers-10-20"))
-			return []string{dir, other(input(listOf(t, 0, 40, map[string]int{"seed": 2}),
-				"weights"), 2)}
+			return []string{dir, other(input(listOf(t, 0, 40, map[string]int{"seed": 2}), "weights"), 2)}
 		},
 		"other bytes of run/weights": func(dir string, _ []string) []string {
 			os.RemoveAll(filepath.Join(dir, "numbers-10-20"))
-			return []string{dir, other(input(listOf(t, 0, 40, map[string]int{"seed": 1}),
-				"Weights"), 2)}
+			return []string{dir, other(input(listOf(t, 0, 40, map[string]int{"seed": 1}), "Weights"), 2)}
 		},
 		"seed is 1 in one and not set": func(dir string, _ []string) []string {
 			os.RemoveAll(filepath.Join(dir, "numbers-10-20"))
@@ -299,9 +297,7 @@ func TestMergeRefused(t *testing.T) {
 		dir, names := fresh()
 		_, err := join(t, filepath.Join(t.TempDir(), "out", "x.npy"), MergeOptions{}, c(dir, names)...)
 		testkit.Refused(t, err, want)
-		if fault.KindOf(err) != fault.Config {
-			t.Errorf("%q is a %T", want, err)
-		}
+		testkit.Equal(t, fault.KindOf(err), fault.Config, "%q is a %T", want, err)
 	}
 
 	// What fails is damaged too where a result that is whole names another number.
@@ -461,8 +457,7 @@ func TestOnceTidies(t *testing.T) {
 	testkit.OK(t, os.MkdirAll(left, 0o777))
 	then := time.Now().Add(-time.Hour)
 	testkit.OK(t, os.Chtimes(filepath.Dir(left), then, then))
-	testkit.Must(Once(t.Context(), listOf(t, 0, 10, nil), filepath.Join(dir, "x.npy"),
-		MergeOptions{}))
+	testkit.Must(Once(t.Context(), listOf(t, 0, 10, nil), filepath.Join(dir, "x.npy"), MergeOptions{}))
 	if entries, err := os.ReadDir(dir); err != nil || len(entries) != 1 {
 		t.Errorf("%v, %v", entries, err)
 	}

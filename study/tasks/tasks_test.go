@@ -82,9 +82,7 @@ func TestGeneration(t *testing.T) {
 			t.Errorf("again: %+v, %+v, %v", again, status, err)
 		}
 	}
-	if !slices.Equal(got, want) {
-		t.Error("parts are not the rows of one process")
-	}
+	testkit.EqualSlices(t, got, want, "parts are not the rows of one process")
 	newer := *units[0]
 	newer.Version = "0"
 	_, _, err = list.into(t.Context(), store, &newer, nil)
@@ -111,8 +109,7 @@ func TestGeneration(t *testing.T) {
 		}
 	}
 	other := testkit.Must(Generation(t.Context(), r, GenerateOptions{Count: 60, First: 5}))
-	if _, _, err := other.into(t.Context(), store, other.Unit(0, 23), nil); !errors.As(err,
-		new(*work.ConflictError)) {
+	if _, _, err := other.into(t.Context(), store, other.Unit(0, 23), nil); !errors.As(err, new(*work.ConflictError)) {
 		t.Errorf("another seed under the name: %v", err)
 	}
 }

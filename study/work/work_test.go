@@ -109,9 +109,7 @@ func TestShards(t *testing.T) {
 				least, most = min(least, size), max(most, size)
 			}
 			for k, o := range owners {
-				if o != 1 {
-					t.Errorf("of %d units in %d parts, %d is in %d", units, n, k, o)
-				}
+				testkit.Equal(t, o, 1, "of %d units in %d parts, %d", units, n, k)
 			}
 			if most-least > 1 {
 				t.Errorf("%d units in %d parts of %d to %d", units, n, least, most)
@@ -124,8 +122,7 @@ func TestShards(t *testing.T) {
 			t.Errorf("%q: %v, %v", bad, s, err)
 		}
 	}
-	if last, err := ParseShard("100000/100000"); err != nil || !last.Takes(99_999) ||
-		last.String() != "100000/100000" {
+	if last, err := ParseShard("100000/100000"); err != nil || !last.Takes(99_999) || last.String() != "100000/100000" {
 		t.Errorf("the last of many: %v, %v", last, err)
 	}
 	if whole, err := ParseShard(""); err != nil || !whole.Takes(0) || !whole.Takes(17) {

@@ -46,9 +46,8 @@ func TestMeasure(t *testing.T) {
 	}
 }
 
-// temporalArm is the multiplications of the temporal network's forward pass for ten steps of 14
-// numbers: head, time and film, a block at each of 10, 5 and, from 192 channels, 10 steps, the
-// halving, the tail.
+// temporalArm is the multiplications of the temporal network's forward pass for ten steps of 14 numbers: head, time and
+// film, a block at each of 10, 5 and, from 192 channels, 10 steps, the halving, the tail.
 const temporalArm = 10*3*28*64 + 128 + 128*128 + 128*2*(64+128+64) +
 	10*2*3*64*64 + 5*3*64*128 + 5*2*3*128*128 + 10*(3*192*64+192*64+3*64*64) + 10*64*14
 
@@ -66,9 +65,7 @@ func TestOperations(t *testing.T) {
 	}
 	for _, c := range casesIn(kernel.Float32, 1) {
 		if flop, ok := want[c.name]; ok {
-			if c.flop != flop {
-				t.Errorf("%s: %g operations, want %g", c.name, c.flop, flop)
-			}
+			testkit.Equal(t, c.flop, flop, "%s", c.name)
 			delete(want, c.name)
 		}
 	}
@@ -113,8 +110,6 @@ func TestQuantile(t *testing.T) {
 		x[i] = float64(i)
 	}
 	for q, want := range map[float64]float64{0: 0, 0.5: 100, 0.99: 198, 1: 199} {
-		if got := quantile(x, q); got != want {
-			t.Errorf("the %v-quantile of 0 … 199 is %v, want %v", q, got, want)
-		}
+		testkit.Equal(t, quantile(x, q), want, "the %v-quantile of 0 … 199", q)
 	}
 }

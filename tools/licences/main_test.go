@@ -19,9 +19,7 @@ func TestWrite(t *testing.T) {
 		testkit.OK(t, write("../..", path, []string{"linux/amd64", "windows/amd64"}))
 		files[i] = testkit.Must(os.ReadFile(path))
 	}
-	if !bytes.Equal(files[0], files[1]) {
-		t.Error("the bytes differ from call to call")
-	}
+	testkit.EqualSlices(t, files[0], files[1], "the bytes differ from call to call")
 	for _, want := range []string{"github.com/spf13/cobra v", "github.com/parquet-go/parquet-go v",
 		"codeberg.org/go-fonts/liberation v", "github.com/klauspost/compress v", ": snappy/LICENSE", // of a part
 		"github.com/inconshreveable/mousetrap v", // on Windows alone

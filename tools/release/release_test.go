@@ -32,9 +32,7 @@ func TestArchives(t *testing.T) {
 	for name, write := range map[string]func(io.Writer, []file, time.Time) error{"tar": tarball, "zip": zipped} {
 		var one, two bytes.Buffer
 		testkit.OK(t, errors.Join(write(&one, files, when), write(&two, files, when)))
-		if !bytes.Equal(one.Bytes(), two.Bytes()) {
-			t.Errorf("%s: other bytes again", name)
-		}
+		testkit.EqualSlices(t, one.Bytes(), two.Bytes(), "%s: other bytes again", name)
 		got := map[string]fs.FileInfo{}
 		if name == "zip" {
 			z := testkit.Must(zip.NewReader(bytes.NewReader(one.Bytes()), int64(one.Len())))

@@ -62,9 +62,7 @@ func TestWrite(t *testing.T) {
 		{"kit/index.html", `does one thing to an <a href="https://pkg.go.dev/io#Reader">`},
 		{"LICENSE", "free"},
 	} {
-		if !strings.Contains(files[c.file], c.want) {
-			t.Errorf("%s has no %s:\n%s", c.file, c.want, files[c.file])
-		}
+		testkit.Contains(t, files[c.file], c.want, "%s", c.file)
 	}
 }
 

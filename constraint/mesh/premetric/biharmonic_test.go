@@ -157,9 +157,7 @@ func TestPath(t *testing.T) {
 		for k, at := range times {
 			place := b.Nearest([3]float64(x[3*k:]))
 			d, g := w.Distance(place)
-			if math.Abs(d/d0-(1-at)) > 2*near {
-				t.Errorf("path %d: at %v the distance is %v of the first", i, at, d/d0)
-			}
+			testkit.Near(t, d/d0, (1 - at), 2*near, "path %d: at %v the distance", i, at)
 			if u := dot(g, [3]float64(v[3*k:])); math.Abs(u+d0) > 1e-6*d0 {
 				t.Errorf("path %d: at %v the distance changes by %v, want %v", i, at, u, -d0)
 			}

@@ -162,9 +162,7 @@ func TestDense(t *testing.T) {
 		l := New(m)
 		want := full(l)
 		for i, f := range lowest(t, l, len(want)) {
-			if math.Abs(f.Lambda-want[i]) > 1e-8*(1+want[i]) {
-				t.Errorf("%s: λ_%d = %v, want %v", name, i, f.Lambda, want[i])
-			}
+			testkit.Near(t, f.Lambda, want[i], 1e-8*(1+want[i]), "%s: λ_%d", name, i)
 			if len(f.F) > len(want) && f.F[len(f.F)-1] != 0 {
 				t.Errorf("%s: an unused vertex has the value %v", name, f.F[len(f.F)-1])
 			}
@@ -261,9 +259,7 @@ func TestMultiple(t *testing.T) {
 		want := full(l)
 		for count := 1; count <= 12; count++ {
 			for i, f := range lowest(t, l, count) {
-				if math.Abs(f.Lambda-want[i]) > 1e-8*(1+want[i]) {
-					t.Errorf("%s: λ_%d of %d = %v, want %v", name, i, count, f.Lambda, want[i])
-				}
+				testkit.Near(t, f.Lambda, want[i], 1e-8*(1+want[i]), "%s: λ_%d of %d", name, i, count)
 			}
 		}
 	}
@@ -281,9 +277,7 @@ func TestSymmetricStart(t *testing.T) {
 		dense.Axpy(start, 1/dense.Norm(start)-1, start)
 		f := testkit.Must(l.converge(context.Background(), k, 0.1, count, 40, n, nil))
 		for i := range f {
-			if math.Abs(f[i].Lambda-want[i]) > 1e-8*(1+want[i]) {
-				t.Errorf("λ_%d of %d = %v, want %v", i, count, f[i].Lambda, want[i])
-			}
+			testkit.Near(t, f[i].Lambda, want[i], 1e-8*(1+want[i]), "λ_%d of %d", i, count)
 		}
 	}
 }
@@ -329,9 +323,7 @@ func TestDensity(t *testing.T) {
 		}
 		sum += x[2] * x[2]
 	}
-	if math.Abs(sum/4000-0.5) > 0.028+0.002 {
-		t.Errorf("mean square of heights %v", sum/4000)
-	}
+	testkit.Near(t, sum/4000, 0.5, 0.028+0.002, "mean square of heights")
 }
 
 // On one triangle, with f one at the first corner and zero at the others, coordinates have Dirichlet's law (2, 1, 1):

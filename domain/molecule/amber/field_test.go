@@ -56,16 +56,12 @@ func TestOpenMM(t *testing.T) {
 				got := []float64{u.Bonds, u.Angles, u.Dihedrals, u.Impropers, u.LennardJones, u.Coulomb,
 					u.LennardJones14, u.Coulomb14, u.Polar + u.Surface}
 				for k, want := range terms[9*i : 9*i+9] {
-					if math.Abs(got[k]-want) > tolerance[name]*(1+math.Abs(want)) {
-						t.Errorf("%s, %v: term %d of conformation %d is %.12g, want %.12g", name, solvent, k, i,
-							got[k], want)
-					}
+					testkit.Near(t, got[k], want, tolerance[name]*(1+math.Abs(want)),
+						"%s, %v: term %d of conformation %d", name, solvent, k, i)
 				}
 				for k, want := range gradient[66*i : 66*i+66] {
-					if math.Abs(grad[k]-want) > 100*tolerance[name] {
-						t.Errorf("%s, %v: gradient %d of conformation %d is %.12g, want %.12g", name, solvent, k, i,
-							grad[k], want)
-					}
+					testkit.Near(t, grad[k], want, 100*tolerance[name],
+						"%s, %v: gradient %d of conformation %d", name, solvent, k, i)
 				}
 			}
 		}
@@ -185,9 +181,8 @@ func TestFlatAndStraight(t *testing.T) {
 			clear(grad)
 			e.twist(grad, y)
 			// dU/dφ = ±2 to first order, ‖∂φ/∂x_l‖ = 1/(distance from the axis) = 1/√2
-			if g := math.Hypot(math.Hypot(grad[9], grad[10]), grad[11]); math.Abs(g-math.Sqrt2) > 1e-4 {
-				t.Errorf("tilt %v, flip %v: gradient %v, want √2", tilt, flip, g)
-			}
+			testkit.Near(t, math.Hypot(math.Hypot(grad[9], grad[10]), grad[11]), math.Sqrt2, 1e-4,
+				"tilt %v, flip %v: gradient", tilt, flip)
 		}
 	}
 	copy(x, []float64{0, 0, -1}) // atoms 0, 1, 2 in a line
@@ -206,9 +201,7 @@ func TestFlatAndStraight(t *testing.T) {
 func TestAllocations(t *testing.T) {
 	for _, solvent := range []Solvent{Vacuum, OBC2} {
 		e, x, grad := must(t, AlanineDipeptide(), solvent), AlanineStart(), make([]float64, 66)
-		if n := testing.AllocsPerRun(100, func() { e.Energy(grad, x) }); n != 0 {
-			t.Errorf("%v: %v allocations", solvent, n)
-		}
+		testkit.Equal(t, testing.AllocsPerRun(100, func() { e.Energy(grad, x) }), 0, "%v", solvent)
 	}
 }
 
@@ -257,9 +250,8 @@ func TestPotential(t *testing.T) {
 					t.Errorf("f is %v, want %v", f[i], want)
 				}
 				for j, v := range one {
-					if math.Abs(g[66*i+j]-v/(Boltzmann*300)) > 1e-12*(1+math.Abs(v)) {
-						t.Errorf("gradient %d of point %d", j, i)
-					}
+					testkit.Near(t, g[66*i+j], v/(Boltzmann*300), 1e-12*(1+math.Abs(v)),
+						"gradient %d of point %d", j, i)
 				}
 			}
 		}()
@@ -314,9 +306,7 @@ func TestIntegral(t *testing.T) {
 			want += part / (u * u) * (hi - lo) / n
 		}
 		got, slope := integral(c.r, 1/c.r, c.ρ, c.s)
-		if math.Abs(got-want) > 1e-7*(1+want) {
-			t.Errorf("%+v: %v, want %v", c, got, want)
-		}
+		testkit.Near(t, got, want, 1e-7*(1+want), "%+v", c)
 		const h = 1e-5
 		up, _ := integral(c.r+h, 1/(c.r+h), c.ρ, c.s)
 		down, _ := integral(c.r-h, 1/(c.r-h), c.ρ, c.s)

@@ -192,9 +192,8 @@ func TestPDB(t *testing.T) {
 			`two.pdb:4: frame 0 (from 0), atom 1 (ALA2:CA): y is "0.4x8", expected a number in columns 39 to 46`},
 		"NaN": {change("  0.418   0.702", "    NaN   0.702", 1),
 			"two.pdb:11: frame 1 (from 0), atom 1 (ALA2:CA): y is NaN"},
-		"blank": {change("  0.418   0.702", "          0.702", 1), "atom 1 (ALA2:CA): y is missing"},
-		"far": {change("  0.418   0.702", "   1e99   0.702", 1),
-			"y is 1e99, expected a number of at most 1e+06 Å"},
+		"blank":      {change("  0.418   0.702", "          0.702", 1), "atom 1 (ALA2:CA): y is missing"},
+		"far":        {change("  0.418   0.702", "   1e99   0.702", 1), "y is 1e99, expected a number of at most 1e+06 Å"},
 		"nested":     {change("TER\nENDMDL\n", "", 1), "two.pdb:7: frame 0 (from 0): MODEL inside the MODEL of line 2"},
 		"END inside": {change("TER\nENDMDL\n", "END\n", 1), "two.pdb:7: frame 0 (from 0): END inside the MODEL"},
 		"no model":   {"MODEL 1\nENDMDL\n", "two.pdb:2: frame 0 (from 0): the model has no atoms"},
@@ -259,9 +258,7 @@ CONECT    3    1
 		at = append(at, got.X[3*i])
 	}
 	// A has 0.4 + 0.7 + 0.3 in residue 2, B 1.2; in residue 3 they are even.
-	if !slices.Equal(at, []float64{-0.966, 0.257, -0.094, 1.257, 2.257, -1.294}) {
-		t.Errorf("x of the atoms: %v", at)
-	}
+	testkit.EqualSlices(t, at, []float64{-0.966, 0.257, -0.094, 1.257, 2.257, -1.294}, "x of the atoms")
 	if len(got.Remarks) != 1 || !strings.Contains(got.Remarks[0], "3 records were left out") {
 		t.Errorf("remarks %q", got.Remarks)
 	}
@@ -459,17 +456,13 @@ func TestDCD(t *testing.T) {
 	f32 := func(at int) float32 { return math.Float32frombits(uint32(u32(at))) }
 	for at, want := range map[int]int{0: 84, 8: 2, 16: 1, 20: 2, 52: 0, 84: 24, 88: 84, 92: 84, 96: 1, 180: 84, 184: 4,
 		188: 2, 192: 4, 196: 8, 208: 8} {
-		if got := u32(at); got != want {
-			t.Errorf("number at byte %d is %d, want %d", at, got, want)
-		}
+		testkit.Equal(t, u32(at), want, "number at byte %d", at)
 	}
 	if string(b[4:8]) != "CORD" || len(b) != 196+2*3*16 {
 		t.Fatalf("%d bytes, %q", len(b), b[4:8])
 	}
 	for at, want := range map[int]float32{200: 1, 204: 4, 216: 2, 232: 3, 236: 6.1, 248: -1, 284: -6} {
-		if got := f32(at); got != want {
-			t.Errorf("coordinate at byte %d is %v, want %v", at, got, want)
-		}
+		testkit.Equal(t, f32(at), want, "coordinate at byte %d", at)
 	}
 }
 

@@ -47,9 +47,7 @@ func TestMDAnalysis(t *testing.T) {
 	}
 	for _, want := range []string{"dcd: 300 frames of 9 atoms, largest difference 0 Å", "EOH1:C1/C EOH1:C2/C EOH1:O1/O",
 		"EOH2:H6/H", "bonds: 8"} {
-		if !strings.Contains(out, want) {
-			t.Errorf("no %q in\n%s", want, out)
-		}
+		testkit.Contains(t, out, want)
 	}
 	// One coordinate of one frame off by a part in a million is seen.
 	x[27*200+5] *= 1 + 1e-6

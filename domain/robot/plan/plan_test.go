@@ -115,9 +115,7 @@ func TestPaths(t *testing.T) {
 			if most > 1.6*least { // even along the way, whose bends the chords cut
 				t.Errorf("%s: steps from %v to %v", text, least, most)
 			}
-			if math.Abs(length-path.Length) > 1e-9 {
-				t.Errorf("%s: length %v, told %v", text, length, path.Length)
-			}
+			testkit.Near(t, length, path.Length, 1e-9, "%s: length", text)
 			if room < path.Room.Lower || path.Room.Lower < spec.Margin || room > path.Room.Upper+1e-2 {
 				t.Errorf("%s: the room is %v, told %v to %v", text, room, path.Room.Lower, path.Room.Upper)
 			}
@@ -143,9 +141,7 @@ func TestStraight(t *testing.T) {
 		path := testkit.Must(p.Plan(t.Context(), 1, 0))
 		n := len(path.Q)
 		got := path.Q[n-3] - path.Q[0]
-		if math.Abs(got-turn) > 1e-9 {
-			t.Errorf("limits %v: the first joint turns by %v, expected %v", limits, got, turn)
-		}
+		testkit.Near(t, got, turn, 1e-9, "limits %v: the first joint turns", limits)
 		if want := math.Sqrt(turn*turn + 1 + 4); path.Length < want-1e-9 || path.Length > want*1.001 {
 			t.Errorf("limits %v: length %v, expected %v", limits, path.Length, want)
 		}

@@ -9,6 +9,7 @@ import (
 	"github.com/landing-diffusion/landing/base/keyed"
 	"github.com/landing-diffusion/landing/domain/robot/scene"
 	"github.com/landing-diffusion/landing/internal/dense"
+	"github.com/landing-diffusion/landing/tools/testkit"
 )
 
 type vec = [3]float64
@@ -106,9 +107,7 @@ func TestDistanceOutside(t *testing.T) {
 				continue
 			}
 			outside++
-			if math.Abs(got-want) > 1e-7 {
-				t.Errorf("%s at %v: distance %v, a search found %v", o.Name, p, got, want)
-			}
+			testkit.Near(t, got, want, 1e-7, "%s at %v: distance", o.Name, p)
 		}
 		if outside < 20 {
 			t.Errorf("%s: only %d points outside", o.Name, outside)

@@ -16,18 +16,14 @@ func TestBow(t *testing.T) {
 	s := &Scene{Arm: arm, Bodies: []Body{{Link: 1, Centre: [3]float64{b}}}}
 	r, got := newReach(s), make([]float64, 1)
 	r.bow(got, []float64{0.3, 0}, []float64{0.7, 1.1})
-	if want := a*0.7*0.7 + b*1.8*1.8; math.Abs(got[0]-want) > 1e-15 {
-		t.Errorf("stretched: %v, expected %v", got[0], want)
-	}
+	testkit.Near(t, got[0], a*0.7*0.7+b*1.8*1.8, 1e-15, "stretched")
 	// a flange that is fixed to the last link, and the body on it
 	arm.Joints = append(arm.Joints, robot.Joint{Kind: robot.Fixed, Origin: robot.Identity()})
 	arm.Joints[2].Origin.P = [3]float64{0.1}
 	s = &Scene{Arm: arm, Bodies: []Body{{Link: 2, Centre: [3]float64{b - 0.1}}}}
 	r = newReach(s)
 	r.bow(got, []float64{0.3, 0}, []float64{0.7, 1.1})
-	if want := a*0.7*0.7 + b*1.8*1.8; math.Abs(got[0]-want) > 1e-15 {
-		t.Errorf("with a flange: %v, expected %v", got[0], want)
-	}
+	testkit.Near(t, got[0], a*0.7*0.7+b*1.8*1.8, 1e-15, "with a flange")
 	// with a joint that slides: p̈ of a point at distance ρ + tδ from the axis is
 	// (−(ρ + tδ)ω², 2ωδ), whose largest size is at t = 1
 	arm = &robot.Arm{Joints: []robot.Joint{

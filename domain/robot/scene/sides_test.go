@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/landing-diffusion/landing/domain/robot/scene"
+	"github.com/landing-diffusion/landing/tools/testkit"
 )
 
 // A compass is a right-handed frame whatever its direction, and length, of up.
@@ -50,20 +51,14 @@ func TestTurned(t *testing.T) {
 		{[3]float64{0, 0, 1}, [3]float64{1, 2, 0}, nil, 0},
 	} {
 		compass := scene.NewCompass(c.up)
-		if got := compass.Turned(c.way, c.about); math.Abs(got-c.want) > 1e-14 {
-			t.Errorf("up %v, about %v: %v; want %v", c.up, c.about, got, c.want)
-		}
+		testkit.Near(t, compass.Turned(c.way, c.about), c.want, 1e-14, "up %v, about %v", c.up, c.about)
 	}
 }
 
 func TestCentre(t *testing.T) {
 	o := scene.Obstacle{Shape: scene.Capsule, A: [3]float64{1, 2, 3}, B: [3]float64{3, 0, 3}, Radius: 1}
-	if got := o.Centre(); got != [3]float64{2, 1, 3} {
-		t.Errorf("capsule: %v", got)
-	}
+	testkit.Equal(t, o.Centre(), [3]float64{2, 1, 3}, "capsule")
 	for _, o.Shape = range []scene.Shape{scene.Ball, scene.Box} {
-		if got := o.Centre(); got != o.A {
-			t.Errorf("%v: %v", o.Shape, got)
-		}
+		testkit.Equal(t, o.Centre(), o.A, "%v", o.Shape)
 	}
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/landing-diffusion/landing/domain/robot"
 	"github.com/landing-diffusion/landing/domain/robot/scene"
+	"github.com/landing-diffusion/landing/tools/testkit"
 )
 
 // planar returns an arm in the plane z = 0 with links of the given lengths, and a body at each end.
@@ -133,9 +134,7 @@ func TestSegmentAgainstSampling(t *testing.T) {
 			if !c.Clear(x0, x1, swept.Lower-1e-9) || c.Clear(x0, x1, swept.Upper+1e-9) {
 				t.Errorf("%s %d: Clear contradicts %v to %v", name, i, swept.Lower, swept.Upper)
 			}
-			if again := c.Segment(x0, x1, scene.SweptOptions{Tolerance: tol}); again != swept {
-				t.Errorf("%s %d: %v, then %v", name, i, swept, again)
-			}
+			testkit.Equal(t, c.Segment(x0, x1, scene.SweptOptions{Tolerance: tol}), swept, "%s %d", name, i)
 			looked, most = looked+swept.Looked, max(most, swept.Looked)
 		}
 		t.Logf("%s: %d configurations a segment on average, %d at most", name, looked/42, most)
@@ -274,9 +273,7 @@ func TestClearances(t *testing.T) {
 			t.Errorf("%s: %v, expected %v", s.Describe(i), room, want)
 		}
 	}
-	if math.Abs(room-least) > 1e-14 {
-		t.Errorf("the least clearance is %v, expected %v", room, least)
-	}
+	testkit.Near(t, room, least, 1e-14, "the least clearance")
 }
 
 // Where there is nothing, or no configuration.

@@ -297,9 +297,7 @@ func TestExaminePlane(t *testing.T) {
 		"least angle": {r.Angle.Min, steep}, "largest angle": {r.Angle.Max, 180 - steep},
 		"slope": {r.Slope.Min, 3}, "largest slope": {r.Slope.Max, 3},
 	} {
-		if math.Abs(c[0]-c[1]) > 1e-9 {
-			t.Errorf("%s: %v, want %v", name, c[0], c[1])
-		}
+		testkit.Near(t, c[0], c[1], 1e-9, "%s", name)
 	}
 	// 20 000 points: the mean to 0.2359/√20 000 = 0.0017, six of them; the largest to 0.02.
 	if math.Abs(r.Residual.Mean*size-1./3) > 0.01 || math.Abs(r.Residual.Max*size-1) > 0.02 || r.Residual.Min < 0 {
@@ -343,9 +341,7 @@ func TestQuantiles(t *testing.T) {
 	for i := range x {
 		x[i] = float64((i * 73) % 200)
 	}
-	if q := quantiles(x); q != (Quantiles{Min: 0, Mean: 99.5, Q99: 198, Max: 199}) {
-		t.Errorf("%+v", q)
-	}
+	testkit.Equal(t, quantiles(x), (Quantiles{Min: 0, Mean: 99.5, Q99: 198, Max: 199}))
 }
 
 // A level set that is empty has no part inside.

@@ -163,15 +163,12 @@ func TestUnconstrainedVariantsAgree(t *testing.T) {
 		if off := mean - 1 + 2*float64(j); math.Abs(off) > 5*math.Sqrt(0.25/n)+0.01 {
 			t.Errorf("coordinate %d: the mean is off by %v", j, off)
 		}
-		if math.Abs(sq-0.25) > 5*0.25*math.Sqrt(2./n)+0.02 {
-			t.Errorf("coordinate %d: the variance is %v", j, sq)
-		}
+		testkit.Near(t, sq, 0.25, 5*0.25*math.Sqrt(2./n)+0.02, "coordinate %d: the variance", j)
 	}
 }
 
-// What a network of one variant has learned generates as another as that one would itself, on a
-// coarser grid too, while its paths end where training's do; not on another process, nor by a method
-// of another kind.
+// What a network of one variant has learned generates as another as that one would itself, on a coarser grid too, while
+// its paths end where training's do; not on another process, nor by a method of another kind.
 func TestRecast(t *testing.T) {
 	p := process(bowl(t))
 	coarse := *p
@@ -304,9 +301,7 @@ func TestGuidedDrift(t *testing.T) {
 			up := v(row)
 			row[i%3] = x[i] - 1e-6
 			want := -η * (up - v(row)) / 2e-6
-			if got := τ / 2 * (guided[i] - plain[i]); math.Abs(got-want) > 1e-8 {
-				t.Errorf("step %d: guidance moves number %d by %v, want %v", k, i, got, want)
-			}
+			testkit.Near(t, τ/2*(guided[i]-plain[i]), want, 1e-8, "step %d: guidance moves number %d", k, i)
 		}
 	}
 	if bounded == 0 || bounded == 3*n*p.Schedule.N {
@@ -365,9 +360,8 @@ func (w wild) Eval(dst, x, _ []float64, n int, t float64) {
 	}
 }
 
-// Samples whose scores are not finite, or that a program finds no point for at the end, are lost and
-// counted, and the others are as they would be alone. A set without points loses all of what has to
-// end on it, and none of what has not.
+// Samples whose scores are not finite, or that a program finds no point for at the end, are lost and counted, and the
+// others are as they would be alone. A set without points loses all of what has to end on it, and none of what has not.
 func TestLosses(t *testing.T) {
 	p := process(bowl(t))
 	for _, v := range variants {
@@ -478,10 +472,6 @@ func TestOnlyTheLastStepLosesSamples(t *testing.T) {
 			t.Errorf("samples are lost on the way to x_%d: %v", k, failed)
 		}
 	}
-	if want := []bool{false, true, false, true}; !slices.Equal(failed, want) {
-		t.Errorf("lost are %v, want %v", failed, want)
-	}
-	if c != (method.Programs{Points: 16, Failed: 8}) {
-		t.Errorf("%+v", c)
-	}
+	testkit.EqualSlices(t, failed, []bool{false, true, false, true}, "lost")
+	testkit.Equal(t, c, (method.Programs{Points: 16, Failed: 8}))
 }

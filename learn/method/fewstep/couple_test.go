@@ -69,9 +69,8 @@ func TestDeal(t *testing.T) {
 	}
 }
 
-// The energy score of draws whose law is the target's is less than that of any other law of the same
-// family, here ±a in equal parts for a target ±1: its expectation, over all draws there are, has its
-// least value at a = 1.
+// The energy score of draws whose law is the target's is less than that of any other law of the same family, here ±a in
+// equal parts for a target ±1: its expectation, over all draws there are, has its least value at a = 1.
 func TestScoreIsProper(t *testing.T) {
 	p := &langevin.Process{Set: zoo.Sphere{D: 2}, Method: langevin.OLLA,
 		Schedule: langevin.Schedule{N: 4, T: 1, SigmaMin: 1, SigmaMax: 1}}
@@ -95,9 +94,7 @@ func TestScoreIsProper(t *testing.T) {
 	// E|F − u| − ½E|F − F'| is (1+a)/2 + |1−a|/2 − a/2, that is 1 − a/2 up to a = 1 and a/2 beyond, but for ε.
 	for _, a := range []float64{0, 0.3, 0.7, 1, 1.4, 3} {
 		want := (1+a)/2 + math.Abs(1-a)/2 - a/2
-		if got := expected(a); math.Abs(got-want) > 2*smooth {
-			t.Errorf("at a = %v the score is %v, want %v", a, got, want)
-		}
+		testkit.Near(t, expected(a), want, 2*smooth, "at a = %v the score", a)
 	}
 }
 
@@ -120,9 +117,7 @@ func TestDrawsDifferAndFailedStay(t *testing.T) {
 	for i := range 12 {
 		seen[rows[i*reader.In()+d]] = true // the first number of ξ
 	}
-	if len(seen) != 12 {
-		t.Errorf("12 draws see %d noises", len(seen))
-	}
+	testkit.Equal(t, len(seen), 12, "12 draws see")
 
 	s.failed[7] = true
 	s.Arrange(4, 3)
@@ -143,9 +138,7 @@ func TestDealsWhatHasNoUnit(t *testing.T) {
 		a, b := make([]float64, n*d), make([]float64, n*d)
 		a[3] = bad
 		for i, j := range o.deal(a, b, n) {
-			if i != j {
-				t.Errorf("%s: row %d has %d", name, i, j)
-			}
+			testkit.Equal(t, i, j, "%s: row", name)
 		}
 	}
 	// One point far from all others that are one another: each is dealt once all the same.

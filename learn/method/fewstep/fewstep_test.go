@@ -35,9 +35,7 @@ func TestConforms(t *testing.T) {
 		*p = kind.Forward(*p)
 		options := map[string]float64{"levels": 2, "coarse": 0.4, "fine": 0.1}
 		m := testkit.Must(methods.New(method.Config{Name: c.name, Process: p, Options: options}))
-		if m.Name() != c.name {
-			t.Errorf("%s is called %s", c.name, m.Name())
-		}
+		testkit.Equal(t, m.Name(), c.name)
 		data := testkit.Must(langevin.Start(t.Context(), p, 30, 1))
 		prior := testkit.Must(langevin.UniformPrior(p))
 		t.Run(c.name, func(t *testing.T) { methodtest.Run(t, m, data, 3, prior) })
@@ -83,9 +81,7 @@ func TestLevels(t *testing.T) {
 	}
 	for i, want := range []float64{2, 1, 0.5, 0.25} {
 		at := p.Schedule.Time(m.Levels()[i])
-		if got := m.Gain()(at); math.Abs(got-want) > 1e-12 {
-			t.Errorf("gain of level %d is %v, want %v", i, got, want)
-		}
+		testkit.Near(t, m.Gain()(at), want, 1e-12, "gain of level %d", i)
 		if b, v := m.Start()(at); b != 0 || math.Abs(v-0.0625) > 1e-12 {
 			t.Errorf("start of level %d is %v, %v", i, b, v)
 		}

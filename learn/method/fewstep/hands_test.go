@@ -148,9 +148,7 @@ func TestParts(t *testing.T) {
 				t.Errorf("a part has %d points", c[1]-c[0])
 			}
 		}
-		if at != n {
-			t.Errorf("parts end at %d of %d", at, n)
-		}
+		testkit.Equal(t, at, n, "parts end")
 	}
 	s := NewSource[float64](m, one, pool)
 	s.deal(1, 0)

@@ -132,9 +132,8 @@ func TestPathOfGeodesics(t *testing.T) {
 				at(before, scratch, item, time-h)
 				at(after, scratch, item, time+h)
 				for j := range d {
-					if slope := (after[j] - before[j]) / (2 * h); math.Abs(slope-u[j]) > 1e-7*(1+size) {
-						t.Errorf("%s, time %v: target %d is %v, by differences %v", name, time, j, u[j], slope)
-					}
+					testkit.Near(t, (after[j]-before[j])/(2*h), u[j], 1e-7*(1+size),
+						"%s, time %v: target %d", name, time, j)
 				}
 			}
 			at(x, u, item, 0)
@@ -226,9 +225,8 @@ func follow(t *testing.T, m *Method, f method.Score, n int) (ends, starts []floa
 	return ends, starts, r, failed
 }
 
-// Along a field that turns the sphere, faster with time, samples end where it turns them: with twice
-// the steps Euler's are half as far from there and those of Runge and Kutta a sixteenth. A part of
-// the field across Σ changes nothing.
+// Along a field that turns the sphere, faster with time, samples end where it turns them: with twice the steps Euler's
+// are half as far from there and those of Runge and Kutta a sixteenth. A part of the field across Σ changes nothing.
 func TestFollowsRotation(t *testing.T) {
 	const angle = 1.5 // of ∫ 2t dt about z
 	spin := known(func(dst, x []float64, time float64) {
@@ -390,9 +388,8 @@ func TestStepsAllocateNothing(t *testing.T) {
 			s, x := m.newStepper(5), rows(m, 5)
 			s.begin(x, still)
 			s.step(x, 5, 0, 0.1)
-			if a := testing.AllocsPerRun(5, func() { s.step(x, 5, 0.1, 0.1) }); a != 0 {
-				t.Errorf("%s, %+v: a step allocates %v times", name, o, a)
-			}
+			testkit.Equal(t, testing.AllocsPerRun(5, func() { s.step(x, 5, 0.1, 0.1) }), 0,
+				"%s, %+v: a step allocates", name, o)
 		}
 	}
 }
@@ -498,9 +495,7 @@ func TestDensityIntegratesToOne(t *testing.T) {
 			sum += weight[i] * math.Exp(l)
 			least, most = min(least, l), max(most, l)
 		}
-		if math.Abs(sum-1) > 1e-4 {
-			t.Errorf("in R^%d the density integrates to %v", d, sum)
-		}
+		testkit.Near(t, sum, 1, 1e-4, "in R^%d the density integrates", d)
 		if most-least < 0.5 {
 			t.Errorf("in R^%d the density is nearly uniform: from %v to %v", d, least, most)
 		}

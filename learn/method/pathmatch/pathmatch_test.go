@@ -13,8 +13,7 @@ import (
 	"github.com/landing-diffusion/landing/tools/testkit"
 )
 
-// All four methods conform, projected ones with paths that fail, averaged targets and
-// scaled outputs too.
+// All four methods conform, projected ones with paths that fail, averaged targets and scaled outputs too.
 func TestConforms(t *testing.T) {
 	cap := testkit.Must(zoo.NewCap([]float64{0, 0, 1}, 0.2))
 	for _, c := range []method.Config{

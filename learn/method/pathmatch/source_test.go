@@ -69,9 +69,7 @@ func TestSourceIsPathMatching(t *testing.T) {
 		value := want.Evaluate(gradient, out)
 		for worker, l := range losses {
 			rows := testkit.Must(l.Prepare(terms))
-			if got := l.Evaluate(scratch, out); got != value {
-				t.Errorf("%+v, worker %d: loss %v, want %v", o, worker, got, value)
-			}
+			testkit.Equal(t, l.Evaluate(scratch, out), value, "%+v, worker %d: loss", o, worker)
 			for i, v := range gradient {
 				if scratch[i] != v {
 					t.Fatalf("%+v, worker %d: derivative %d is %v, want %v", o, worker, i, scratch[i], v)
@@ -106,9 +104,7 @@ func TestDearWindows(t *testing.T) {
 		if !ok {
 			t.Fatal("another source")
 		}
-		if n := s.fitted(); n != c.want {
-			t.Errorf("%d steps of %g multiply-adds: %d paths, want %d", c.steps, c.work, n, c.want)
-		}
+		testkit.Equal(t, s.fitted(), c.want, "%d steps of %g multiply-adds", c.steps, c.work)
 	}
 }
 
@@ -152,9 +148,7 @@ func TestRowsTakeTurns(t *testing.T) {
 	if slices.Equal(all[:rows], all[rows:2*rows]) {
 		t.Errorf("two rounds have one order: %v", all)
 	}
-	if again := starts(src, 3); !slices.Equal(again, all[3*few:4*few]) {
-		t.Errorf("refresh 3 begins at %v, and later at %v", all[3*few:4*few], again)
-	}
+	testkit.EqualSlices(t, starts(src, 3), all[3*few:4*few], "refresh 3 begins")
 	for _, paths := range []int{rows, rows + 1} {
 		if all := starts(NewSource[float64](New(p, Options{Paths: paths}), data, pool), 2); !slices.IsSorted(all) ||
 			len(all) != rows {

@@ -77,9 +77,8 @@ func spin(draw *rand.Rand) (p superpose.Pose) {
 	return r.Fit(random(draw, 1, 5))
 }
 
-// The score turns with the conformation and its momentum, and does not see where it is;
-// the gradient of a loss that turns too is the same. In float32, on a network of a size in
-// use: 1e-5 of the largest output.
+// The score turns with the conformation and its momentum, and does not see where it is; the gradient of a loss that
+// turns too is the same. In float32, on a network of a size in use: 1e-5 of the largest output.
 func TestEquivariance(t *testing.T) {
 	draw := rand.New(rand.NewPCG(3, 4))
 	const atoms, n = 10, 32
@@ -201,18 +200,13 @@ func TestPairs(t *testing.T) {
 		x[i] = at - h
 		down := sum()
 		x[i] = at
-		if d := (up - down) / (2 * h); math.Abs(s[i]-d) > 1e-9 {
-			t.Errorf("coordinate %d: %v, not %v", i, s[i], d)
-		}
+		testkit.Near(t, s[i], (up-down)/(2*h), 1e-9, "coordinate %d", i)
 	}
 	// Two atoms in one place pull nowhere, and the numbers stay finite.
 	copy(x[3:6], x[:3])
 	score.NewField[float64](m, 1).Eval(s, x, nil, 1, 0)
-	if size(s)-size(s) != 0 {
-		t.Errorf("the score is %v", s)
-	}
-	// The MLP reads the distances beyond those of the reference: of one twice as large, as
-	// many δ as they are long.
+	testkit.Equal(t, size(s)-size(s), 0, "the score is %v", s)
+	// The MLP reads the distances beyond those of the reference: of one twice as large, as many δ as they are long.
 	in := make([]float64, m.In())
 	m.Row(in, score.Input{X: c.Reference})
 	twice := make([]float64, m.In())
@@ -232,8 +226,7 @@ func TestPairs(t *testing.T) {
 	}
 }
 
-// Where no rotation is nearest a row is NaN, so that neither a loss nor a sample that used
-// it would go unseen.
+// Where no rotation is nearest a row is NaN, so that neither a loss nor a sample that used it would go unseen.
 func TestDegenerateRow(t *testing.T) {
 	m := New[float64](config(5, false))
 	line := make([]float64, 15)
@@ -259,8 +252,7 @@ func TestReferenceIsCopied(t *testing.T) {
 	}
 }
 
-// Prepare finds a reference among the frames, keeps one that is given, and names a frame
-// that cannot be laid on it.
+// Prepare finds a reference among the frames, keeps one that is given, and names a frame that cannot be laid on it.
 func TestPrepare(t *testing.T) {
 	draw := rand.New(rand.NewPCG(5, 6))
 	frames := random(draw, 20, 4)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/landing-diffusion/landing/domain/molecule"
 	"github.com/landing-diffusion/landing/learn/score"
+	"github.com/landing-diffusion/landing/tools/testkit"
 )
 
 // The torsion is that of package molecule, sign and all, and its gradient that of differences.
@@ -74,9 +75,7 @@ func TestTorsionsAreRead(t *testing.T) {
 			want = append(want, math.Sin(i*(φ-b*rate)), math.Cos(i*(φ-b*rate)))
 		}
 		for j, v := range want {
-			if got := read[k*len(want)+j]; !(math.Abs(got-v) <= 1e-6) {
-				t.Errorf("number %d of torsion %d is %v, not %v", j, k, got, v)
-			}
+			testkit.Near(t, read[k*len(want)+j], v, 1e-6, "number %d of torsion %d", j, k)
 		}
 	}
 }
@@ -122,9 +121,7 @@ func TestTorsionOnALine(t *testing.T) {
 	row, along := random(draw, 1, 5)[:o.inputs()], random(draw, 1, 8)
 	readTorsions(&o, row, along, score.Input{X: x, P: p})
 	for j, v := range append(append([]float64(nil), row[:o.each()]...), along[:quadruple]...) {
-		if v != 0 {
-			t.Errorf("number %d of the torsion is %v", j, v)
-		}
+		testkit.Equal(t, v, 0, "number %d of the torsion", j)
 	}
 	if s := worst(along[quadruple:], make([]float64, quadruple)); !(s > 0 && s <= 1) || row[o.each()] == 0 {
 		t.Errorf("the other torsion is read as %v, along %v", row[o.each():], along[quadruple:])

@@ -168,9 +168,7 @@ func TestMatrices(t *testing.T) {
 	}
 	want := "time_1 down_0.0.first down_0.0.second halve_0 down_1.0.first down_1.0.second up_0.0.first up_0.0.second " +
 		"up_0.0.side"
-	if got := strings.Join(names, " "); got != want {
-		t.Errorf("matrices %s, want %s", got, want)
-	}
+	testkit.Equal(t, strings.Join(names, " "), want, "matrices")
 }
 
 func TestFits(t *testing.T) {

@@ -9,7 +9,6 @@ import (
 	"math"
 	"net/http"
 	"net/http/httptest"
-	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -180,12 +179,8 @@ func TestHealthToTheEnd(t *testing.T) {
 
 // One slow answer stands for all questions that were due while nobody could ask.
 func TestWaited(t *testing.T) {
-	if got := waited(nil, 3*time.Millisecond); !slices.Equal(got, []float64{0.003}) {
-		t.Errorf("got %v", got)
-	}
-	if got := waited([]float64{1}, 12*time.Millisecond); !slices.Equal(got, []float64{1, 0.012, 0.007, 0.002}) {
-		t.Errorf("got %v", got)
-	}
+	testkit.EqualSlices(t, waited(nil, 3*time.Millisecond), []float64{0.003})
+	testkit.EqualSlices(t, waited([]float64{1}, 12*time.Millisecond), []float64{1, 0.012, 0.007, 0.002})
 }
 
 func TestQuantile(t *testing.T) {

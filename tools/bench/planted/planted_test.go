@@ -18,8 +18,7 @@ import (
 	"github.com/landing-diffusion/landing/tools/testkit"
 )
 
-// module writes a module with a package whose test sees some faults, and one that
-// uses it.
+// module writes a module with a package whose test sees some faults, and one that uses it.
 func module(t *testing.T) string {
 	t.Helper()
 	root := t.TempDir()
@@ -119,8 +118,7 @@ func measuredOnce(t *testing.T, c config, first string) {
 			}
 		}
 	}
-	// The rest of a fault's own package is last, quick dependents first, those that do not come to
-	// it not at all.
+	// The rest of a fault's own package is last, quick dependents first, those that do not come to it not at all.
 	tr.dependents["a"] = []string{"a", "slow", "away", "quick"}
 	tr.sound.Tests["slow short"], tr.sound.Tests["quick short"] = []test{{"S", 0, 2}}, []test{{"Q", 0, 1}}
 	tr.sound.Tests["away short"] = []test{{"A", 0, 0.1}}
@@ -135,9 +133,7 @@ func measuredOnce(t *testing.T, c config, first string) {
 		}
 	}
 	for seconds, want := range map[float64]time.Duration{1: 28 * time.Second, 10: time.Minute, 30: 2 * time.Minute} {
-		if got := patience(seconds, time.Minute); got != want {
-			t.Errorf("tests of %v s may take %v, want %v", seconds, got, want)
-		}
+		testkit.Equal(t, patience(seconds, time.Minute), want, "tests of %v s may take", seconds)
 	}
 	// A suite that gets no work done is given more time, one that works is endless.
 	dir, sleeper := filepath.Join(root, "s"), suite{"s", true}
@@ -155,9 +151,8 @@ func measuredOnce(t *testing.T, c config, first string) {
 		{100 * time.Millisecond, -5.01, endless}, // it took more than 2·work + 10
 	} {
 		tr.limit, tr.sound.Tests["s short"] = c.limit, []test{{"TestS", 0, c.work}}
-		if got := tr.fails(filepath.Join(dir, "s.test"), sleeper, all[0]); got != c.want {
-			t.Errorf("a test of 0.3 s within %v beside %v s of work: %v, want %v", c.limit, c.work, got, c.want)
-		}
+		testkit.Equal(t, tr.fails(filepath.Join(dir, "s.test"), sleeper, all[0]), c.want,
+			"a test of 0.3 s within %v beside %v s of work", c.limit, c.work)
 	}
 	broken := "package b\n\nimport \"testing\"\n\nfunc TestNo(t *testing.T) { t.Fail() }\n"
 	testkit.OK(t, os.WriteFile(filepath.Join(root, "b/b_test.go"), []byte(broken), 0o666))

@@ -13,10 +13,9 @@ import (
 	"github.com/landing-diffusion/landing/internal/dense"
 )
 
-// Laws are checked on so many rows. A marginal whose law is known must be within 0.0195 of it
-// in Kolmogorov's distance, a mean within 6 standard errors: false alarms 1e-6 and 2e-9 for
-// each of about a hundred numbers, 1e-4 in all; a hundredth of the mass in a wrong place is
-// mostly seen.
+// Laws are checked on so many rows. A marginal whose law is known must be within 0.0195 of it in Kolmogorov's distance,
+// a mean within 6 standard errors: false alarms 1e-6 and 2e-9 for each of about a hundred numbers, 1e-4 in all; a
+// hundredth of the mass in a wrong place is mostly seen.
 const drawn = 20_000
 
 const (
@@ -73,8 +72,7 @@ func mean(t *testing.T, what string, x [][]float64, of func(x []float64) float64
 	}
 }
 
-// cdf returns the distribution function of a density, up to a factor, on an interval, by its
-// sums over cells.
+// cdf returns the distribution function of a density, up to a factor, on an interval, by its sums over cells.
 func cdf(lo, hi float64, density func(v float64) float64) func(v float64) float64 {
 	const cells = 20_000
 	width := (hi - lo) / cells
@@ -184,14 +182,12 @@ func TestHalfTorus(t *testing.T) {
 		}))
 }
 
-// cosineLaw is the distribution function of the cosine to the centre of the density ∝ exp(κw)
-// on the sphere of R^n.
+// cosineLaw is the distribution function of the cosine to the centre of the density ∝ exp(κw) on the sphere of R^n.
 func cosineLaw(n int, κ float64) func(w float64) float64 {
 	return cdf(-1, 1, func(w float64) float64 { return math.Exp(κ*(w-1) + float64(n-3)/2*math.Log1p(-w*w)) })
 }
 
-// The sampler on spheres: the cosine to the centre has its law, and beside the centre the
-// direction is uniform.
+// The sampler on spheres: the cosine to the centre has its law, and beside the centre the direction is uniform.
 func TestFisher(t *testing.T) {
 	for _, c := range []struct {
 		n int

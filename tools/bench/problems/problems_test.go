@@ -63,9 +63,7 @@ func TestProblems(t *testing.T) {
 			}
 			if p.chains == nil {
 				same := draw(t, &p, 1, 1, 0, n/2)
-				if !slices.Equal(same, x[:len(same)]) {
-					t.Error("rows depend on the workers, or on how many there are")
-				}
+				testkit.EqualSlices(t, same, x[:len(same)], "rows depend on the workers, or on how many there are")
 				for _, other := range [][]float64{draw(t, &p, 2, 2, 0, n), draw(t, &p, 2, 1, 1, n)} {
 					if slices.Equal(other[:p.Dim], x[:p.Dim]) {
 						t.Error("another seed or batch has the same rows")
@@ -80,8 +78,7 @@ func TestProblems(t *testing.T) {
 	}
 }
 
-// worst checks that rows keep the constraints of a set to 1e-12 of their largest coordinate,
-// or of 1.
+// worst checks that rows keep the constraints of a set to 1e-12 of their largest coordinate, or of 1.
 func worst(t *testing.T, set constraint.Set, x []float64, n int) {
 	t.Helper()
 	values, c, size := constraint.Values(set, x), len(constraint.Components(set)), 1.0
@@ -121,8 +118,7 @@ func reread(t *testing.T, p *Problem, x []float64) {
 	}
 }
 
-// hurried returns draws of a problem's chains that have not moved far: rows of the set, if not
-// of the law.
+// hurried returns draws of a problem's chains that have not moved far: rows of the set, if not of the law.
 func hurried(t *testing.T, p *Problem, workers, keep int) []float64 {
 	t.Helper()
 	pool := parallel.New(workers)
@@ -148,15 +144,12 @@ func TestUnmixed(t *testing.T) {
 	}
 }
 
-// Rows of chains are the same whatever the workers, and moved by symmetries: the side of a chain
-// around the ball has its law, wherever its chain has come, and the first atom of a ring points
-// anywhere.
+// Rows of chains are the same whatever the workers, and moved by symmetries: the side of a chain around the ball has
+// its law, wherever its chain has come, and the first atom of a ring points anywhere.
 func TestTurned(t *testing.T) {
 	p := problemOf(t, "ball-chain")
 	x := hurried(t, &p, 2, 20)
-	if !slices.Equal(x, hurried(t, &p, 1, 20)) {
-		t.Error("rows depend on the workers")
-	}
+	testkit.EqualSlices(t, x, hurried(t, &p, 1, 20), "rows depend on the workers")
 	var of []func(θ float64) float64
 	for _, s := range sides {
 		of = append(of, vonMises(s.at, s.κ))
@@ -188,8 +181,7 @@ func TestMixed(t *testing.T) {
 	}
 }
 
-// Names that are not there are an error with those that are; the others come in the suite's
-// order.
+// Names that are not there are an error with those that are; the others come in the suite's order.
 func TestNamed(t *testing.T) {
 	some, err := Named([]string{"box", "curve"})
 	if err != nil || len(some) != 2 || some[0].Name != "curve" || some[1].Name != "box" {

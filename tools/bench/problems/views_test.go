@@ -12,9 +12,8 @@ import (
 	"github.com/landing-diffusion/landing/tools/testkit"
 )
 
-// A view has the rows of its problem moved, or in another order: its own set knows them to round-off,
-// its own numbers of them are those of the problem's rows, and their distances are c times as large. Its
-// files are accepted.
+// A view has the rows of its problem moved, or in another order: its own set knows them to round-off, its own numbers
+// of them are those of the problem's rows, and their distances are c times as large. Its files are accepted.
 func TestViews(t *testing.T) {
 	const n = 120
 	pool := parallel.New(2)
@@ -57,9 +56,7 @@ func TestViews(t *testing.T) {
 				}
 				continue
 			}
-			if moved := !slices.Equal(want, x); moved != (v.Turned || v.Unit != 0) {
-				t.Errorf("%s: rows are moved: %v", q.Name, moved)
-			}
+			testkit.Equal(t, !slices.Equal(want, x), (v.Turned || v.Unit != 0), "%s: rows are moved", q.Name)
 			for i := range n - 1 {
 				a, b := i*p.Dim, (i+1)*p.Dim
 				is, should := far(x[a:b], x[b:b+p.Dim]), c*far(base[a:b], base[b:b+p.Dim])

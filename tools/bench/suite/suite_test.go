@@ -120,10 +120,9 @@ func TestMeasureFaults(t *testing.T) {
 	testkit.OK(t, testkit.Err(json.Marshal(r)))
 }
 
-// Draws of the law itself are good by the bars, and one point again and again is not: what the
-// suite measures is what training does. Draws of the law are not called good with a chance of at most
-// 1 %, so that more than two of 22 problems have one of 0.2 %; observables at 1.5 × their floor have
-// none worth counting.
+// Draws of the law itself are good by the bars, and one point again and again is not: what the suite measures is what
+// training does. Draws of the law are not called good with a chance of at most 1 %, so that more than two of 22
+// problems have one of 0.2 %; observables at 1.5 × their floor have none worth counting.
 func TestLawsAreGood(t *testing.T) {
 	all := testkit.Must(problems.Named(nil))
 	pool := parallel.New(2)
@@ -215,8 +214,7 @@ func TestVerdict(t *testing.T) {
 	}
 }
 
-// Bars count by problem; those of all problems are met by all alone. Draws of the law count by
-// their own floor.
+// Bars count by problem; those of all problems are met by all alone. Draws of the law count by their own floor.
 func TestBars(t *testing.T) {
 	var results []*Result
 	for k := range 5 {

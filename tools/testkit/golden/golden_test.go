@@ -10,8 +10,7 @@ import (
 	"github.com/landing-diffusion/landing/tools/testkit"
 )
 
-// The numbers are promises: every file is the one that SHA256SUMS lists, and
-// there is no other.
+// The numbers are promises: every file is the one that SHA256SUMS lists, and there is no other.
 func TestFiles(t *testing.T) {
 	list := testkit.Must(files.ReadFile("testdata/SHA256SUMS"))
 	want := map[string]string{}

@@ -25,8 +25,7 @@ func TestRows(t *testing.T) {
 	}
 }
 
-// The reference's projector is (V − XVᵀX)/2, off Σ too; here
-// XVᵀX = (3 17; 4 20).
+// The reference's projector is (V − XVᵀX)/2, off Σ too; here XVᵀX = (3 17; 4 20).
 func TestGroupProjector(t *testing.T) {
 	s := testkit.Must(NewGroup(2, zoo.OrthogonalOptions{}))
 	g, got := geometry.New(s, 1, 0), make([]float64, 4)

@@ -96,9 +96,7 @@ func TestProgram(t *testing.T) {
 	}
 	// 2·3 + 4·5 + 1·7 + 2¹²⁶·0, as 2⁻¹²⁷ is flushed; −3 + 2.5 + 0.
 	for at, want := range map[int]float32{640: 1033, 656: -0.5, 804: 0, 820: 0} {
-		if got := math.Float32frombits(binary.LittleEndian.Uint32(m[at:])); got != want {
-			t.Errorf("%d holds %v, want %v", at, got, want)
-		}
+		testkit.Equal(t, math.Float32frombits(binary.LittleEndian.Uint32(m[at:])), want, "%d holds", at)
 	}
 	if s.configured {
 		t.Error("tiles are in use after their release")

@@ -8,8 +8,7 @@ import (
 	"github.com/landing-diffusion/landing/tools/testkit"
 )
 
-// A program without tiles runs as ever: many threads, preemption signals, its
-// own faults.
+// A program without tiles runs as ever: many threads, preemption signals, its own faults.
 func TestRunIsTransparent(t *testing.T) {
 	if os.Getenv("AMXTEST") != "" {
 		done := make(chan int)

@@ -6,8 +6,7 @@ import (
 	"testing"
 )
 
-// Encodings against those of the GNU assembler 2.40 (its displacements made 32
-// bits wide with {disp32}).
+// Encodings against those of the GNU assembler 2.40 (its displacements made 32 bits wide with {disp32}).
 func TestEncodings(t *testing.T) {
 	for want, got := range map[string][]byte{
 		"62 92 0e 40 52 dc":             vdpbf16ps(28, 30, 3),

@@ -27,18 +27,14 @@ func TestLand(t *testing.T) {
 	lines := strings.Split(strings.TrimSpace(b.String()), "\n")
 	lines = slices.DeleteFunc(lines, func(l string) bool { return l[0] == '#' })
 	want := []string{"-10,5,0,5,0,15,-10,15,-10,5", "-8,7,-7,8,-7,7,-8,7"}
-	if !slices.Equal(lines, want) {
-		t.Errorf("got %q, want %q", lines, want)
-	}
+	testkit.EqualSlices(t, lines, want)
 }
 
 func TestClosePole(t *testing.T) {
 	got := testkit.Must(closePole([]point{{0, -70}, {90, -70}, {170, -70}, {-170, -74}, {-90, -70}, {0, -70}}))
 	want := []point{{0, -70}, {90, -70}, {170, -70}, {180, -72}, {180, -90}, {-180, -90}, {-180, -72}, {-170, -74},
 		{-90, -70}, {0, -70}}
-	if !slices.Equal(got, want) {
-		t.Errorf("got %v, want %v", got, want)
-	}
+	testkit.EqualSlices(t, got, want)
 	if _, err := closePole([]point{{170, 0}, {-170, 0}, {-170, 5}, {170, 5}, {170, 0}}); err == nil {
 		t.Error("a ring across the antimeridian, not around a pole, was accepted")
 	}

@@ -1,0 +1,56 @@
+package testkit
+
+import (
+	"fmt"
+	"math"
+	"strings"
+	"testing"
+)
+
+// failed reports a value that is not the expected one. what, if any, is a format with its arguments.
+func failed(t testing.TB, what []any, fault string) {
+	t.Helper()
+	if len(what) > 0 {
+		fault = fmt.Sprintf(what[0].(string), what[1:]...) + ": " + fault
+	}
+	t.Error(fault)
+}
+
+// Equal tests that got is want.
+func Equal[T comparable](t testing.TB, got, want T, what ...any) {
+	if got != want {
+		t.Helper()
+		failed(t, what, fmt.Sprintf("got %v, want %v", got, want))
+	}
+}
+
+// EqualSlices tests that two slices have the same elements; it names the first that differs.
+func EqualSlices[S ~[]E, E comparable](t testing.TB, got, want S, what ...any) {
+	for i := range min(len(got), len(want)) {
+		if got[i] != want[i] {
+			t.Helper()
+			failed(t, what, fmt.Sprintf("element %d is %v, want %v", i, got[i], want[i]))
+			return
+		}
+	}
+	if len(got) != len(want) {
+		t.Helper()
+		failed(t, what, fmt.Sprintf("%d elements, want %d", len(got), len(want)))
+	}
+}
+
+// Near tests that got is within a tolerance of want.
+func Near(t testing.TB, got, want, tolerance float64, what ...any) {
+	if got != want && !(math.Abs(got-want) <= tolerance) {
+		t.Helper()
+		failed(t, what, fmt.Sprintf("got %v, want %v within %v", got, want, tolerance))
+	}
+}
+
+// Contains tests that a text has want in it.
+func Contains(t testing.TB, text, want string, what ...any) {
+	if !strings.Contains(text, want) {
+		t.Helper()
+		failed(t, what, fmt.Sprintf("no %q in\n%s", want, text))
+	}
+}
