@@ -75,11 +75,13 @@ func TestJoined(t *testing.T) {
 		"axis and its copy":      constraint.All(zoo.RedundantAxis{}, written(3, "x[0] + x[1] = 0", "x[0] - x[1] = 0")),
 		"rotations with a wall":  constraint.All(o3, written(9, "g:x[0] <= 0.7")),
 		"potato cut":             constraint.All(potato(), written(3, "g:x[2] <= 0.3")),
-		"coupled spheres":        constraint.All(constraint.Product(sphere, sphere), written(6, "dot(x[0:3], x[3:6]) = 0.2")),
-		"product of all":         constraint.Product(constraint.All(sphere, written(3, "g:x[0] <= 0.1")), torus),
-		"all of all":             constraint.All(constraint.All(sphere, written(3, "g:x[0] <= 0.1")), written(3, "g:x[1] <= 0.3")),
-		"edge of a product":      constraint.Edge(constraint.Product(sphere, box), 1),
-		"sphere in a product":    constraint.EqualitiesOf(constraint.Product(box, sphere)),
+		"coupled spheres": constraint.All(constraint.Product(sphere, sphere),
+			written(6, "dot(x[0:3], x[3:6]) = 0.2")),
+		"product of all": constraint.Product(constraint.All(sphere, written(3, "g:x[0] <= 0.1")), torus),
+		"all of all": constraint.All(constraint.All(sphere, written(3, "g:x[0] <= 0.1")),
+			written(3, "g:x[1] <= 0.3")),
+		"edge of a product":   constraint.Edge(constraint.Product(sphere, box), 1),
+		"sphere in a product": constraint.EqualitiesOf(constraint.Product(box, sphere)),
 	} {
 		t.Run(name, func(t *testing.T) { constrainttest.Run(t, s, constrainttest.Options{Points: 8}) })
 	}

@@ -31,15 +31,17 @@ func (p *Problem) process() (*langevin.Process, error) {
 	if err != nil {
 		return nil, err
 	}
-	switch e := proc.Validate().(type) {
-	case *langevin.ConfigError:
-		err = p.key(processKeys[e.Field], e.Value, e.Want)
-	case *constraint.UnsupportedError:
-		err = p.key("set.kind", p.Set.Is(), fmt.Sprintf("a set with %s, for %s", e.Need, e.For))
-	default:
-		err = e
+	invalid := proc.Validate()
+	var config *langevin.ConfigError
+	var unsupported *constraint.UnsupportedError
+	switch {
+	case errors.As(invalid, &config):
+		return proc, p.key(processKeys[config.Field], config.Value, config.Want)
+	case errors.As(invalid, &unsupported):
+		return proc, p.key("set.kind", p.Set.Is(),
+			fmt.Sprintf("a set with %s, for %s", unsupported.Need, unsupported.For))
 	}
-	return proc, err
+	return proc, invalid
 }
 
 // processKeys are the keys of the fields that langevin.ConfigError names.
