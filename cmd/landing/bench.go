@@ -55,7 +55,7 @@ func (o *benchOptions) check() (err error) {
 	return &usageError{fmt.Errorf("--only %q matches no row; they are %s", o.only, strings.Join(titles, ", "))}
 }
 
-func (a *app) bench() *cobra.Command {
+func benchVerb(a *app) *cobra.Command {
 	return command(a, &cobra.Command{
 		Use:   "bench",
 		Short: "Measure products, training steps and inference beside the machine's peak",
@@ -78,7 +78,7 @@ func runBench(ctx context.Context, a *app, o *benchOptions, _ []string) (answer,
 	if o.Cores == nil {
 		o.Cores = []int{1, a.workersPool().Workers()}
 	}
-	bar := a.progress()
+	bar := a.out.progress()
 	peaks, rows, err := bench.Measure(ctx, o.Options, func(r bench.Row) {
 		bar.line(fmt.Sprintf("%s %v on %s: %.4g GFLOP/s", r.Name, r.Precision, plural(r.Cores, "core"), r.GFLOPS))
 	})

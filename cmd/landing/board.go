@@ -47,13 +47,13 @@ func (b *board) hint(err error, given []string) error {
 }
 
 // observe has a training write events, if it is to.
-func (b board) observe(a *app, r *experiment.Run, o experiment.Observer) (experiment.Observer, func(), error) {
+func (b board) observe(out *console, r *experiment.Run, o experiment.Observer) (experiment.Observer, func(), error) {
 	to, err := export.NewBoard(r, b.dir, func(err error) {
-		a.say("warning: no more events for TensorBoard are written: %v", err)
+		out.say("warning: no more events for TensorBoard are written: %v", err)
 	})
 	if err != nil || to == nil {
 		return o, func() {}, err
 	}
-	a.say("events: tensorboard --logdir %s shows them", text.Shell(to.Dir))
+	out.say("events: tensorboard --logdir %s shows them", text.Shell(to.Dir))
 	return to.Observer(o), to.Close, nil
 }

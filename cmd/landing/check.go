@@ -26,7 +26,7 @@ func (o *checkOptions) flags(f *pflag.FlagSet) {
 	f.BoolVar(&o.why, "why", false, "say of each key that follows from the data why it is what it is")
 }
 
-func (a *app) check() *cobra.Command {
+func checkVerb(a *app) *cobra.Command {
 	return command(a, &cobra.Command{
 		Use:   "check PROBLEM",
 		Short: "Examine a problem's constraints, data and process before training",
@@ -48,15 +48,15 @@ func runCheck(ctx context.Context, a *app, o *checkOptions, args []string) (answ
 	if err != nil {
 		return answer{}, err
 	}
-	report, done := a.preparing()
+	report, done := a.out.preparing()
 	r, failed := experiment.Examine(ctx, p, a.workersPool(), report)
 	done()
 	if r == nil {
 		return answer{}, failed
 	}
 	r.Why = o.why
-	if colored(a.stdout) && !a.json {
-		return answer{}, errors.Join(failed, legible(r).Write(a.stdout, true))
+	if colored(a.out.stdout) && !a.out.json {
+		return answer{}, errors.Join(failed, legible(r).Write(a.out.stdout, true))
 	}
 	return answer{examined{p.Name, r.Status(), r}, func(w io.Writer) { r.Write(w, false) }}, failed // into memory
 }

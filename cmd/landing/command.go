@@ -40,17 +40,17 @@ func command[O interface{ flags(f *pflag.FlagSet) }](a *app, cmd *cobra.Command,
 	run func(ctx context.Context, a *app, o O, args []string) (answer, error)) *cobra.Command {
 	o.flags(cmd.Flags())
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		return a.tell(run(cmd.Context(), a, o, args))
+		return a.out.tell(run(cmd.Context(), a, o, args))
 	}
 	return cmd
 }
 
 // tell prints an answer, if there is one, and returns the error beside it and that of printing.
-func (a *app) tell(got answer, err error) error {
+func (c *console) tell(got answer, err error) error {
 	if got.text == nil {
 		return err
 	}
-	return errors.Join(err, a.result(got.object, got.text))
+	return errors.Join(err, c.result(got.object, got.text))
 }
 
 // unless returns an answer, or none beside an error.

@@ -42,7 +42,7 @@ func (o *compareOptions) check() error {
 	return nil
 }
 
-func (a *app) compare() *cobra.Command {
+func compareVerb(a *app) *cobra.Command {
 	return command(a, &cobra.Command{
 		Use:   "compare RUN|SWEEP...",
 		Short: "Compare runs and sweeps: distances with floors, violations, copies, seconds, significance",
@@ -63,9 +63,9 @@ func runCompare(ctx context.Context, a *app, o *compareOptions, args []string) (
 	if err := o.check(); err != nil {
 		return answer{}, err
 	}
-	bar := a.progress()
+	bar := a.out.progress()
 	r := &compare.Reader{Pool: a.workersPool(), Line: commandLine,
-		Say: func(s string) { bar.clear(); a.say("note: %s", s) },
+		Say: func(s string) { bar.clear(); a.out.say("note: %s", s) },
 		Drawn: func(dir string, done, n int) {
 			bar.count(done, n, func() string { return fmt.Sprintf("%s: generated %d of %d", dir, done, n) })
 		}}
@@ -83,7 +83,7 @@ func runCompare(ctx context.Context, a *app, o *compareOptions, args []string) (
 			return answer{}, err
 		}
 	}
-	return answer{c, func(w io.Writer) { c.WriteText(w, a.columns()) }}, nil // into memory
+	return answer{c, func(w io.Writer) { c.WriteText(w, a.out.columns()) }}, nil // into memory
 }
 
 // writer returns what writes a comparison of runs to a file, by how its name ends.

@@ -18,7 +18,7 @@ func (o *demoOptions) flags(f *pflag.FlagSet) {
 	o.place.flags(f)
 }
 
-func (a *app) demo() *cobra.Command {
+func demoVerb(a *app) *cobra.Command {
 	return command(a, &cobra.Command{
 		Use:   "demo",
 		Short: "Train, generate, evaluate and report on a week of earthquakes",

@@ -152,7 +152,7 @@ func (o *distillOptions) check() (err error) {
 	return err
 }
 
-func (a *app) distill() *cobra.Command {
+func distillVerb(a *app) *cobra.Command {
 	return command(a, &cobra.Command{
 		Use:   "distill RUN",
 		Short: "Train a student of a run that makes a sample in a few network evaluations",
@@ -178,9 +178,9 @@ func runDistill(ctx context.Context, a *app, o *distillOptions, args []string) (
 		return answer{}, err
 	}
 	if teacher.Warning != "" {
-		a.say("note: %s", teacher.Warning)
+		a.out.say("note: %s", teacher.Warning)
 	}
-	bar := a.progress()
+	bar := a.out.progress()
 	lesson, err := experiment.Teach(ctx, teacher, o.Student, o.checkpoint, func(done, of int) {
 		bar.count(done, of, func() string { return fmt.Sprintf("drew %d of %d samples of %s", done, of, dir) })
 	})
@@ -190,7 +190,7 @@ func runDistill(ctx context.Context, a *app, o *distillOptions, args []string) (
 	}
 	defer lesson.Remove()
 	from := lesson.Teacher
-	a.say("drew %d samples of %s in %.1f s, %.4g evaluations each", from.Samples-from.Failed, dir, from.Seconds,
+	a.out.say("drew %d samples of %s in %.1f s, %.4g evaluations each", from.Samples-from.Failed, dir, from.Seconds,
 		from.Each)
 	l, err := experiment.Load(ctx, lesson.Problem, a.workersPool(), nil)
 	if err != nil {
@@ -201,7 +201,7 @@ func runDistill(ctx context.Context, a *app, o *distillOptions, args []string) (
 		return answer{}, err
 	}
 	if f.Moved != "" {
-		a.say("the run that was there is now %s", f.Moved)
+		a.out.say("the run that was there is now %s", f.Moved)
 	}
 	r, err := l.Begin(f, lesson.Problem.Resolved(), append([]string{"landing"}, a.args...))
 	if err != nil {

@@ -137,7 +137,7 @@ type scored struct {
 	Seconds   float64          `json:"seconds"`
 }
 
-func (a *app) export() *cobra.Command {
+func exportVerb(a *app) *cobra.Command {
 	return command(a, &cobra.Command{
 		Use:   "export RUN",
 		Short: "Write a run for other programs: ONNX, PyTorch, a model hub, TensorBoard, scores of rows",

@@ -50,7 +50,7 @@ func (o *forwardOptions) check() (err error) {
 		bound{"step", o.step >= 0 || !o.given("step"), o.step, "0 or more"}))
 }
 
-func (a *app) forward() *cobra.Command {
+func forwardVerb(a *app) *cobra.Command {
 	return command(a, &cobra.Command{
 		Use:   "forward RUN",
 		Short: "Simulate forward paths of a run's process, from data to noise",
@@ -88,9 +88,9 @@ func runForward(ctx context.Context, a *app, o *forwardOptions, args []string) (
 		return answer{}, err
 	}
 	if o.part != (work.Shard{}) {
-		return a.makePart(ctx, l, o.part, o.out, nil)
+		return makePart(ctx, &a.out, l, o.part, o.out, nil)
 	}
-	bar := a.progress()
+	bar := a.out.progress()
 	m, err := tasks.Once(ctx, l, o.out, tasks.MergeOptions{Force: o.force, Pool: a.workersPool(),
 		Tick: func(done, of uint64) {
 			bar.count(int(done), int(of), func() string { return fmt.Sprintf("simulated %d of %d", done, of) })
@@ -100,7 +100,7 @@ func runForward(ctx context.Context, a *app, o *forwardOptions, args []string) (
 		return answer{}, err
 	}
 	if len(m.Failed) > 0 {
-		a.say("%d of %d paths failed and are not in %s: %s", len(m.Failed), m.Rows, o.out, numbers(m.Failed))
+		a.out.say("%d of %d paths failed and are not in %s: %s", len(m.Failed), m.Rows, o.out, numbers(m.Failed))
 	}
 	return answer{m, func(w io.Writer) {
 		fmt.Fprintf(w, "states of %s in %s\n", plural(int(m.Rows)-len(m.Failed), "path"), o.out)

@@ -73,7 +73,7 @@ func (o *generateOptions) flags(f *pflag.FlagSet) {
 	drawFlags(f, &o.Settings, &o.Diagnose)
 }
 
-func (a *app) generate() *cobra.Command {
+func generateVerb(a *app) *cobra.Command {
 	return command(a, &cobra.Command{
 		Use:   "generate RUN",
 		Short: "Generate samples from a run",
@@ -117,7 +117,7 @@ func runGenerate(ctx context.Context, a *app, o *generateOptions, args []string)
 		if err := noPart(o.given, "force", "diagnose"); err != nil {
 			return answer{}, err
 		}
-		return a.makePart(ctx, l, part, o.out, saidOfPart)
+		return makePart(ctx, &a.out, l, part, o.out, saidOfPart)
 	}
 	got, verdict := a.draw(ctx, r, l, o)
 	if got == nil {
@@ -135,7 +135,7 @@ func (a *app) generation(ctx context.Context, dir string, o *generateOptions) (*
 	if o.number <= 0 {
 		return usage("-n is %d; expected a number of samples above 0", o.number)
 	}
-	o.Count, o.Say = uint64(o.number), a.say
+	o.Count, o.Say = uint64(o.number), a.out.say
 	ext, err := extension("output", o.out, kinds.Extensions()...)
 	if err != nil {
 		return nil, nil, err
@@ -163,7 +163,7 @@ func (a *app) generation(ctx context.Context, dir string, o *generateOptions) (*
 
 // draw writes samples to a file. The error may stand beside an answer: that too many failed, or are off the set.
 func (a *app) draw(ctx context.Context, r *experiment.Run, l *tasks.List, o *generateOptions) (*generated, error) {
-	bar := a.progress()
+	bar := a.out.progress()
 	m, verdict := tasks.Once(ctx, l, o.out, tasks.MergeOptions{Force: o.force, Pool: a.workersPool(),
 		Tick: func(done, of uint64) {
 			bar.count(int(done), int(of), func() string { return fmt.Sprintf("generated %d of %d", done, of) })
@@ -174,14 +174,14 @@ func (a *app) draw(ctx context.Context, r *experiment.Run, l *tasks.List, o *gen
 	}
 	d, failed := m.Detail.(*tasks.Drawn), len(m.Failed)
 	if failed > 0 {
-		a.say("%d of %d samples failed (%d of them on a wrong component) and are not in %s: %s", failed, m.Rows,
+		a.out.say("%d of %d samples failed (%d of them on a wrong component) and are not in %s: %s", failed, m.Rows,
 			d.Wrong, o.out, numbers(m.Failed))
 	}
 	if d.Broken > 0 {
-		a.say("of %d the simulation broke down, the first: %s", d.Broken, d.Break)
+		a.out.say("of %d the simulation broke down, the first: %s", d.Broken, d.Break)
 	}
 	for _, note := range m.Notes {
-		a.say("note: %s", note)
+		a.out.say("note: %s", note)
 	}
 	v := &generated{Run: r.Folder.Dir, File: o.out, Samples: int(m.Rows), Written: int(m.Rows) - failed, Failed: failed,
 		Lost: m.Failed, Wrong: d.Wrong, Broken: d.Broken, Seed: d.Seed, First: m.First, Record: m.Beside,

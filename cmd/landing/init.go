@@ -49,7 +49,7 @@ func (o *initOptions) check() error {
 	return nil
 }
 
-func (a *app) init() *cobra.Command {
+func initVerb(a *app) *cobra.Command {
 	return command(a, &cobra.Command{
 		Use:   "init DATA",
 		Short: "Look at a data file and write a problem file for it",
@@ -90,12 +90,12 @@ func runInit(_ context.Context, a *app, o *initOptions, args []string) (answer, 
 		return answer{}, keeps(err)
 	}
 	if note, err := keepSchema(filepath.Join(o.Folder, problem.SchemaFile)); err != nil {
-		a.say("note: editors cannot check %s: %v", o.out, err)
+		a.out.say("note: editors cannot check %s: %v", o.out, err)
 	} else if note != "" {
-		a.say("note: %s", note)
+		a.out.say("note: %s", note)
 	}
 	return answer{drafted{o.out, d}, func(w io.Writer) {
-		for _, line := range d.Lines(a.columns()) {
+		for _, line := range d.Lines(a.out.columns()) {
 			fmt.Fprintln(w, oneLine(line))
 		}
 		if d.Cleaned != nil {

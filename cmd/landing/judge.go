@@ -46,14 +46,14 @@ func drawFlags(f *pflag.FlagSet, settings *[]string, diagnose *bool) {
 }
 
 // judgeFile evaluates samples that were drawn before.
-func (a *app) judgeFile(ctx context.Context, r *experiment.Run, file string) (answer, error) {
+func judgeFile(ctx context.Context, out *console, r *experiment.Run, file string) (answer, error) {
 	s, record, err := r.ReadSamples(file)
 	if err != nil {
 		return answer{}, err
 	}
 	var state train.State
 	if record == nil {
-		a.say("note: there is no %s: how the samples were drawn is not known, and none counts as failed",
+		out.say("note: there is no %s: how the samples were drawn is not known, and none counts as failed",
 			experiment.RecordName(file))
 	} else {
 		state.Epoch = record.Epoch
@@ -94,7 +94,7 @@ func (a *app) judge(ctx context.Context, r *experiment.Run, j *judgement) (answe
 	if j.seed != nil {
 		seed = *j.seed
 	}
-	bar := a.progress()
+	bar := a.out.progress()
 	s, v, fault, err := experiment.Judge(ctx, r, experiment.Judging{Trained: t, Samples: n, Seed: seed,
 		Diagnose: j.diagnose || j.report, Likelihood: true, Line: commandLine, Tick: func(done int) {
 			bar.count(done, n, func() string { return fmt.Sprintf("generated %d of %d", done, n) })
@@ -110,8 +110,8 @@ func (a *app) judge(ctx context.Context, r *experiment.Run, j *judgement) (answe
 		}
 		k, _, err := experiment.KeptEvaluation(r)
 		if err == nil && k != nil && (k.Samples != v.Samples || k.Seed != seed) {
-			a.say("note: %s was of %d samples of seed %d; it is now of %d of seed %d", run.EvaluationFile, k.Samples,
-				k.Seed, v.Samples, seed)
+			a.out.say("note: %s was of %d samples of seed %d; it is now of %d of seed %d", run.EvaluationFile,
+				k.Samples, k.Seed, v.Samples, seed)
 		}
 		if err := experiment.KeepEvaluation(r, v, t.State, seed, fault); err != nil {
 			return answer{}, err

@@ -42,7 +42,7 @@ func (o *lsOptions) check() error {
 			fmt.Sprintf("1 to %d", inventory.MostDepth)})
 }
 
-func (a *app) ls() *cobra.Command {
+func lsVerb(a *app) *cobra.Command {
 	return command(a, &cobra.Command{
 		Use:   "ls [DIR...]",
 		Short: "List runs with their state, distance, age and size",
@@ -63,7 +63,7 @@ func runLs(_ context.Context, a *app, o *lsOptions, dirs []string) (answer, erro
 	if len(dirs) == 0 {
 		dirs = []string{runsDir}
 		if _, err := os.Stat(runsDir); errors.Is(err, fs.ErrNotExist) {
-			a.say("note: there is no folder %s here, where landing train makes runs", runsDir)
+			a.out.say("note: there is no folder %s here, where landing train makes runs", runsDir)
 			dirs = nil
 		}
 	}
@@ -76,7 +76,7 @@ func runLs(_ context.Context, a *app, o *lsOptions, dirs []string) (answer, erro
 		slices.Reverse(list.Runs)
 	}
 	for _, note := range list.Notes {
-		a.say("note: %s", note)
+		a.out.say("note: %s", note)
 	}
 	return answer{list, func(w io.Writer) { printRuns(w, list.Runs, time.Now()) }}, nil
 }

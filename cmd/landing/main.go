@@ -50,7 +50,7 @@ func main() {
 		stop() // a second signal ends the program at once
 	}()
 	signal.Ignore(syscall.SIGPIPE) // nobody who stops reading ends a training; writes fail instead
-	a := &app{stdout: os.Stdout, stderr: os.Stderr, args: os.Args[1:], group: join()}
+	a := &app{out: console{stdout: os.Stdout, stderr: os.Stderr}, args: os.Args[1:], group: join()}
 	code := a.main(ctx)
 	leave(a.group, a.lost, code)
 	os.Exit(code)
@@ -58,11 +58,11 @@ func main() {
 
 // Main runs the command with the given arguments and returns its exit code.
 func Main(ctx context.Context, args []string, stdout, stderr io.Writer) int {
-	return (&app{stdout: stdout, stderr: stderr, args: args}).main(ctx)
+	return (&app{out: console{stdout: stdout, stderr: stderr}, args: args}).main(ctx)
 }
 
 func (a *app) main(ctx context.Context) int {
-	args, stdout, stderr := a.args, a.stdout, a.stderr
+	args, stdout, stderr := a.args, a.out.stdout, a.out.stderr
 	help := &keeper{Writer: stdout}
 	a.help = help
 	root := a.root()
@@ -83,17 +83,17 @@ func (a *app) main(ctx context.Context) int {
 		return exitOK
 	}
 	code := exitCode(err)
-	if asksEvents(args) || a.said == sayJSON {
-		a.said = sayJSON // of a line that is no use, flags may be unread
+	if asksEvents(args) || a.out.said == sayJSON {
+		a.out.said = sayJSON // of a line that is no use, flags may be unread
 	}
 	a.lost = errors.As(err, new(*internalError))
 	switch {
-	case a.said == sayJSON, errors.As(err, new(*said)):
+	case a.out.said == sayJSON, errors.As(err, new(*said)):
 	case code == exitFailure && errors.Is(err, syscall.EPIPE): // the reader left, as head does
 	case code == exitInterrupted:
-		a.say("landing: interrupted")
+		a.out.say("landing: interrupted")
 	default:
-		a.say("landing: %v", err)
+		a.out.say("landing: %v", err)
 	}
 	switch {
 	case errors.As(err, new(*renamedError)): // which says what to type
@@ -102,18 +102,18 @@ func (a *app) main(ctx context.Context) int {
 		if err != nil {
 			verb = root
 		}
-		a.say("Try: %s --help", verb.CommandPath())
+		a.out.say("Try: %s --help", verb.CommandPath())
 	case code == exitDiverged && !errors.As(err, new(*train.LossError)) && !errors.As(err, new(*fit.DivergedError)),
 		errors.As(err, new(*langevin.StartError)), errors.As(err, new(*langevin.TuneError)):
-		a.say("Try: landing check")
+		a.out.say("Try: landing check")
 	}
-	if a.said == sayJSON { // the last line
+	if a.out.said == sayJSON { // the last line
 		emit(stderr, event{Event: eventError, Error: describe(err)})
 	}
 	// of a line that is no use, flags may be unread
-	if !a.told && (a.json || code == exitUsage && slices.Contains(args, "--json")) {
-		if e := a.object(failed{*describe(err)}); e != nil {
-			a.say("landing: %v", e)
+	if !a.out.told && (a.out.json || code == exitUsage && slices.Contains(args, "--json")) {
+		if e := a.out.object(failed{*describe(err)}); e != nil {
+			a.out.say("landing: %v", e)
 		}
 	}
 	return code
@@ -170,17 +170,14 @@ func exitCode(err error) int {
 
 // app is what the verbs share.
 type app struct {
-	stdout, stderr io.Writer
-	help           io.Writer // standard output, for what cobra writes itself
-	args           []string
-	json, quiet    bool
-	told           bool   // standard output has its JSON object
-	said           string // how standard error is written
-	attended       bool   // the verb ends when standard input does
-	workers        int
-	pool           *parallel.Pool
-	group          ranks.Group // of an MPI job; nil without one
-	lost           bool        // it ended by an internal error
+	out      console
+	help     io.Writer // standard output, for what cobra writes itself
+	args     []string
+	attended bool // the verb ends when standard input does
+	workers  int
+	pool     *parallel.Pool
+	group    ranks.Group // of an MPI job; nil without one
+	lost     bool        // it ended by an internal error
 }
 
 func (a *app) root() *cobra.Command {
@@ -195,7 +192,7 @@ the landing dynamics OLLA and ULLA.`,
 		SilenceErrors: true, SilenceUsage: true,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if version {
-				return a.tell(runVersion(cmd.Context(), a, noFlags{}, nil))
+				return a.out.tell(runVersion(cmd.Context(), a, noFlags{}, nil))
 			}
 			return cmd.Help()
 		},
@@ -209,8 +206,8 @@ the landing dynamics OLLA and ULLA.`,
 			if a.workers < 0 || a.workers > parallel.MaxWorkers {
 				return &usageError{fmt.Errorf("--workers is %d; expected 0 to %d", a.workers, parallel.MaxWorkers)}
 			}
-			if a.said != sayText && a.said != sayJSON {
-				return &usageError{fmt.Errorf("--progress is %q; expected %s or %s", a.said, sayText, sayJSON)}
+			if a.out.said != sayText && a.out.said != sayJSON {
+				return &usageError{fmt.Errorf("--progress is %q; expected %s or %s", a.out.said, sayText, sayJSON)}
 			}
 			if a.attended {
 				cmd.SetContext(whileOpen(cmd.Context(), os.Stdin))
@@ -222,11 +219,11 @@ the landing dynamics OLLA and ULLA.`,
 		},
 	}
 	root.Flags().BoolVarP(&version, "version", "v", false, "version for landing")
-	root.PersistentFlags().BoolVar(&a.json, "json", false, "print one JSON object on standard output")
-	root.PersistentFlags().BoolVarP(&a.quiet, "quiet", "q", false, "no progress on standard error")
+	root.PersistentFlags().BoolVar(&a.out.json, "json", false, "print one JSON object on standard output")
+	root.PersistentFlags().BoolVarP(&a.out.quiet, "quiet", "q", false, "no progress on standard error")
 	root.PersistentFlags().IntVar(&a.workers, "workers", 0,
 		"worker threads; 0 means one for each core (results do not depend on it)")
-	root.PersistentFlags().StringVar(&a.said, "progress", sayText,
+	root.PersistentFlags().StringVar(&a.out.said, "progress", sayText,
 		"how messages and progress are written to standard error: text, or json, an object a line")
 	root.PersistentFlags().BoolVar(&a.attended, "attended", false,
 		"end, as after Ctrl-C, when standard input ends: for programs that run this one")
@@ -236,26 +233,27 @@ the landing dynamics OLLA and ULLA.`,
 	root.SetUsageTemplate(usageTemplate(root.UsageTemplate()))
 	for _, g := range []struct {
 		id, title string
-		verbs     []*cobra.Command
+		verbs     []func(*app) *cobra.Command
 	}{
-		{"start", "Start:", []*cobra.Command{a.demo(), a.init(), a.check()}},
-		{"model", "Model:", []*cobra.Command{a.train(), a.generate(), a.report(), a.compare(), a.distill()}},
-		{"runs", "Runs:", []*cobra.Command{a.ls(), a.show(), a.export(), a.serve()}},
-		{"data", "Data:", []*cobra.Command{a.refine(), a.make()}},
-		{"machines", "Many machines:", []*cobra.Command{a.sweep(), a.merge()}},
-		{"other", "Other:", []*cobra.Command{a.mcmc(), a.paper(), a.recipes(), a.version()}},
+		{"start", "Start:", []func(*app) *cobra.Command{demoVerb, initVerb, checkVerb}},
+		{"model", "Model:", []func(*app) *cobra.Command{trainVerb, generateVerb, reportVerb, compareVerb, distillVerb}},
+		{"runs", "Runs:", []func(*app) *cobra.Command{lsVerb, showVerb, exportVerb, serveVerb}},
+		{"data", "Data:", []func(*app) *cobra.Command{refineVerb, makeVerb}},
+		{"machines", "Many machines:", []func(*app) *cobra.Command{sweepVerb, mergeVerb}},
+		{"other", "Other:", []func(*app) *cobra.Command{mcmcVerb, paperVerb, recipesVerb, versionVerb}},
 	} {
 		root.AddGroup(&cobra.Group{ID: g.id, Title: g.title})
 		for _, verb := range g.verbs {
+			verb := verb(a)
 			verb.GroupID = g.id
 			root.AddCommand(verb)
 		}
 	}
 	root.SetHelpCommandGroupID("other")
 	root.SetCompletionCommandGroupID("other")
-	root.AddCommand(a.dev())
+	root.AddCommand(devVerb(a))
 	root.AddCommand(oldVerbs(root)...)
-	a.strict(root)
+	strict(root)
 	completion(root)
 	return root
 }
@@ -272,7 +270,7 @@ func whileOpen(ctx context.Context, r io.Reader) context.Context {
 }
 
 // strict makes the verbs that cobra adds refuse what they do not know.
-func (a *app) strict(root *cobra.Command) {
+func strict(root *cobra.Command) {
 	root.InitDefaultHelpCmd()
 	root.InitDefaultCompletionCmd()
 	for _, cmd := range root.Commands() {
@@ -301,8 +299,8 @@ func (a *app) strict(root *cobra.Command) {
 func (a *app) workersPool() *parallel.Pool {
 	if a.pool == nil {
 		a.pool = parallel.New(a.workers)
-		if slow := kernel.Notice(); slow != "" && !a.quiet {
-			a.say("note: %s", slow)
+		if slow := kernel.Notice(); slow != "" && !a.out.quiet {
+			a.out.say("note: %s", slow)
 		}
 	}
 	return a.pool

@@ -62,7 +62,7 @@ var (
 	alaninePsi = []string{"ALA:N", "ALA:CA", "ALA:C", "NME:N"}
 )
 
-func (a *app) makeAlanine() *cobra.Command {
+func makeAlanineVerb(a *app) *cobra.Command {
 	return command(a, &cobra.Command{
 		Use:   "alanine",
 		Short: "Make conformations of alanine dipeptide by constrained Langevin dynamics",
@@ -94,7 +94,7 @@ func runMakeAlanine(ctx context.Context, a *app, o *alanineOptions, _ []string) 
 	if err := o.prepare(); err != nil {
 		return answer{}, err
 	}
-	start, bar := time.Now(), a.progress()
+	start, bar := time.Now(), a.out.progress()
 	f, err := o.Generate(ctx, a.workersPool(), func(step, of int) {
 		bar.count(step, of, func() string { return fmt.Sprintf("step %d of %d", step, of) })
 	})
@@ -117,7 +117,8 @@ func runMakeAlanine(ctx context.Context, a *app, o *alanineOptions, _ []string) 
 	}
 	ψ := f.Watched[0]
 	if ψ.Rhat > 1.05 {
-		a.say("warning: %s: ψ has not mixed (split-R̂ is %.3g, expected below 1.05): take more --every", o.out, ψ.Rhat)
+		a.out.say("warning: %s: ψ has not mixed (split-R̂ is %.3g, expected below 1.05): take more --every", o.out,
+			ψ.Rhat)
 	}
 	return answer{facts, func(w io.Writer) {
 		fmt.Fprintf(w, "%s of %s in %s, how they were made in %s\n", plural(f.Count, "frame"), plural(m.N(), "atom"),

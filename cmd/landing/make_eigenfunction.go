@@ -55,7 +55,7 @@ func (o *eigenOptions) check() error {
 	return output(o.out, ".npy", o.force)
 }
 
-func (a *app) makeEigenfunction() *cobra.Command {
+func makeEigenfunctionVerb(a *app) *cobra.Command {
 	return command(a, &cobra.Command{
 		Use:   "eigenfunction MESH",
 		Short: "Draw points with the density of an eigenfunction on a mesh",
@@ -77,7 +77,7 @@ func runMakeEigenfunction(ctx context.Context, a *app, o *eigenOptions, args []s
 	if err := o.check(); err != nil {
 		return answer{}, err
 	}
-	m, err := a.readMesh(args[0], nil)
+	m, err := readMesh(&a.out, args[0], nil)
 	if err != nil {
 		return answer{}, err
 	}
@@ -99,7 +99,7 @@ func runMakeEigenfunction(ctx context.Context, a *app, o *eigenOptions, args []s
 			return answer{}, &experiment.DataError{Path: o.weights, Problem: err.Error()}
 		}
 	}
-	bar := a.progress()
+	bar := a.out.progress()
 	points, err := o.Generate(ctx, func(size int) {
 		bar.update(false, func() string { return fmt.Sprintf("eigenfunctions: %d directions", size) })
 	})

@@ -29,14 +29,14 @@ type meshStory struct {
 
 // readMesh reads a mesh and says what is wrong with it. The first fault that refused holds for is returned as the error
 // instead; refused may be nil.
-func (a *app) readMesh(path string, refused func(mesh.Fault) bool) (*mesh.Mesh, error) {
+func readMesh(out *console, path string, refused func(mesh.Fault) bool) (*mesh.Mesh, error) {
 	m, err := mesh.Read(path)
 	if err != nil {
 		return nil, err
 	}
 	for _, f := range m.Check() {
 		if refused == nil || !refused(f) {
-			a.say("warning: %s: %v", path, f)
+			out.say("warning: %s: %v", path, f)
 		} else if err == nil {
 			err = fmt.Errorf("%s: %w", path, f)
 		}
@@ -97,7 +97,7 @@ func (o *levelSetOptions) check() error {
 	return output(o.out, ".npz", o.force)
 }
 
-func (a *app) makeLevelSet() *cobra.Command {
+func makeLevelSetVerb(a *app) *cobra.Command {
 	return command(a, &cobra.Command{
 		Use:   "level-set MESH",
 		Short: "Fit a network whose zero level set is a closed mesh",
@@ -114,7 +114,7 @@ func runMakeLevelSet(ctx context.Context, a *app, o *levelSetOptions, args []str
 	if err := o.check(); err != nil {
 		return answer{}, err
 	}
-	given, err := a.readMesh(args[0], fit.Refuses)
+	given, err := readMesh(&a.out, args[0], fit.Refuses)
 	if err != nil {
 		return answer{}, err
 	}
@@ -124,10 +124,10 @@ func runMakeLevelSet(ctx context.Context, a *app, o *levelSetOptions, args []str
 		if s.Mesh, err = o.moved(args[0]); err != nil {
 			return answer{}, err
 		}
-		a.say("the mesh is moved by −(%.4g, %.4g, %.4g) and scaled by %.4g; data must be too", s.Centre[0], s.Centre[1],
-			s.Centre[2], s.Scale)
+		a.out.say("the mesh is moved by −(%.4g, %.4g, %.4g) and scaled by %.4g; data must be too", s.Centre[0],
+			s.Centre[1], s.Centre[2], s.Scale)
 	}
-	start, bar := time.Now(), a.progress()
+	start, bar := time.Now(), a.out.progress()
 	n, err := fit.Fit(ctx, m, o.Options, a.workersPool(), func(p fit.Step) {
 		bar.count(p.Step, o.Steps, func() string {
 			left := time.Since(start).Seconds() / float64(p.Step) * float64(o.Steps-p.Step)
@@ -150,7 +150,7 @@ func runMakeLevelSet(ctx context.Context, a *app, o *levelSetOptions, args []str
 		return answer{}, err
 	}
 	for _, fault := range s.Report.Faults() {
-		a.say("warning: %s: %s", o.out, fault)
+		a.out.say("warning: %s: %s", o.out, fault)
 	}
 	return answer{s, s.print}, nil
 }

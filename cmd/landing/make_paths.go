@@ -111,7 +111,7 @@ func (o *armOptions) check() error {
 	return nil
 }
 
-func (a *app) makeArm() *cobra.Command {
+func makeArmVerb(a *app) *cobra.Command {
 	return command(a, &cobra.Command{
 		Use:   "arm [PROBLEM]",
 		Short: "Make trajectories of a robot arm by a planner",
@@ -149,7 +149,7 @@ func runMakeArm(ctx context.Context, a *app, o *armOptions, args []string) (answ
 	if err := a.prepareArm(o, name); err != nil {
 		return answer{}, err
 	}
-	began, bar := time.Now(), a.progress()
+	began, bar := time.Now(), a.out.progress()
 	o.Report = func(n int) {
 		bar.count(n, o.Count, func() string { return fmt.Sprintf("%d of %d paths", n, o.Count) })
 	}
@@ -199,7 +199,7 @@ func (a *app) prepareArm(o *armOptions, name string) error {
 	}
 	o.Tip = o.Spec.Tip()
 	for _, note := range o.Spec.Arm.Notes {
-		a.say("warning: robot %s: %s", o.Spec.Arm.Name, note)
+		a.out.say("warning: robot %s: %s", o.Spec.Arm.Name, note)
 	}
 	if o.Modes, err = plan.Modes(o.modes, len(o.Spec.Obstacles)); err != nil {
 		return &usageError{fmt.Errorf("--modes: %w", err)}
@@ -341,7 +341,7 @@ func (a *app) writeArm(o *armOptions, paths, unseen *plan.Paths, seconds float64
 		return answer{}, err
 	}
 	for _, f := range paths.Failed {
-		a.say("note: %d of %d queries found no path and were replaced (%s): %s", f.Times, paths.Queries, f.Reason,
+		a.out.say("note: %d of %d queries found no path and were replaced (%s): %s", f.Times, paths.Queries, f.Reason,
 			f.First)
 	}
 	return answer{s, func(w io.Writer) {

@@ -78,7 +78,7 @@ func (o *soOptions) fault(err error) error {
 	return err
 }
 
-func (a *app) makeSO() *cobra.Command {
+func makeSOVerb(a *app) *cobra.Command {
 	return command(a, &cobra.Command{
 		Use:   "so",
 		Short: "Make rotation matrices in modes: the paper's SO(10) data",
@@ -100,7 +100,7 @@ func runMakeSO(ctx context.Context, a *app, o *soOptions, _ []string) (answer, e
 		if err := o.fault(err); err != nil {
 			return answer{}, &usageError{err}
 		}
-		return a.makePart(ctx, l, o.part, o.out, nil)
+		return makePart(ctx, &a.out, l, o.part, o.out, nil)
 	}
 	p, modes, err := o.mix.Generate(ctx)
 	if err != nil {

@@ -32,7 +32,7 @@ func (o *manOptions) flags(f *pflag.FlagSet) {
 	f.BoolVar(&o.force, "force", false, "write over pages that exist")
 }
 
-func (a *app) man() *cobra.Command {
+func manVerb(a *app) *cobra.Command {
 	return command(a, &cobra.Command{
 		Use:   "man DIR",
 		Short: "Write manual pages of all verbs",

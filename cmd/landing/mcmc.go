@@ -26,7 +26,7 @@ func (o *mcmcOptions) flags(f *pflag.FlagSet) {
 	f.BoolVar(&o.force, "force", false, "write over the file if it exists")
 }
 
-func (a *app) mcmc() *cobra.Command {
+func mcmcVerb(a *app) *cobra.Command {
 	return command(a, &cobra.Command{
 		Use:   "mcmc PROBLEM",
 		Short: "Sample exp(−f) on the set by Markov chains, without learning",
@@ -51,7 +51,7 @@ func runMCMC(ctx context.Context, a *app, o *mcmcOptions, args []string) (answer
 	if err := output(o.out, ext, o.force); err != nil {
 		return answer{}, err
 	}
-	bar := a.progress()
+	bar := a.out.progress()
 	steps := p.Sample.Burn + p.Sample.Draws*p.Sample.Thin
 	r, err := experiment.Sample(ctx, p, a.workersPool(), func(step int) {
 		bar.count(step, steps, func() string { return fmt.Sprintf("step %d of %d", step, steps) })
@@ -65,7 +65,7 @@ func runMCMC(ctx context.Context, a *app, o *mcmcOptions, args []string) (answer
 	}
 	r.File = o.out
 	if off, rounds := r.Rounded(ext); rounds {
-		a.sayRounded(o.out, off, float64(r.Violation.Worst))
+		a.out.sayRounded(o.out, off, float64(r.Violation.Worst))
 	}
 	return answer{r, func(w io.Writer) { printDraws(w, r) }}, err
 }

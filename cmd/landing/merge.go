@@ -43,7 +43,7 @@ func (o *mergeOptions) check(dirs []string) error {
 	return err
 }
 
-func (a *app) merge() *cobra.Command {
+func mergeVerb(a *app) *cobra.Command {
 	return command(a, &cobra.Command{
 		Use:   "merge PART…",
 		Short: "Join the parts that --shard made: the bytes of one process",
@@ -70,7 +70,7 @@ func runMerge(ctx context.Context, a *app, o *mergeOptions, dirs []string) (answ
 	if err != nil {
 		return answer{}, err
 	}
-	bar := a.progress()
+	bar := a.out.progress()
 	o.Pool, o.Tick = a.workersPool(), func(done, of uint64) {
 		bar.count(int(done), int(of), func() string { return fmt.Sprintf("joined %d of %d", done, of) })
 	}
@@ -80,10 +80,10 @@ func runMerge(ctx context.Context, a *app, o *mergeOptions, dirs []string) (answ
 		return answer{}, verdict
 	}
 	for _, note := range m.Notes {
-		a.say("note: %s", note)
+		a.out.say("note: %s", note)
 	}
 	if len(m.Failed) > 0 {
-		a.say("%d of %d rows failed and are not in %s: %s", len(m.Failed), m.Rows, o.out, numbers(m.Failed))
+		a.out.say("%d of %d rows failed and are not in %s: %s", len(m.Failed), m.Rows, o.out, numbers(m.Failed))
 	}
 	return answer{m, func(w io.Writer) {
 		fmt.Fprintf(w, "%d rows of %s in %s, SHA-256 %.16s…\n", m.Rows-uint64(len(m.Failed)),

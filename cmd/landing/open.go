@@ -10,47 +10,47 @@ import (
 
 // open loads a run and says what the user should know of it.
 func (a *app) open(ctx context.Context, dir, data string) (*experiment.Run, error) {
-	report, done := a.preparing()
+	report, done := a.out.preparing()
 	r, err := experiment.Open(ctx, dir, data, a.workersPool(), report)
 	done()
 	if err != nil {
 		return nil, err
 	}
 	if r.Warning != "" {
-		a.say("note: %s", r.Warning)
+		a.out.say("note: %s", r.Warning)
 	}
-	a.warnOfFaults(r.Loaded)
+	warnOfFaults(&a.out, r.Loaded)
 	return r, nil
 }
 
 // openToDraw is open for drawing samples, which may do without the data.
 func (a *app) openToDraw(ctx context.Context, dir, data string) (*experiment.Run, error) {
-	report, done := a.preparing()
+	report, done := a.out.preparing()
 	r, err := experiment.OpenToDraw(ctx, dir, data, a.workersPool(), report)
 	done()
 	if err != nil {
 		return nil, err
 	}
 	if r.Warning != "" {
-		a.say("note: %s", r.Warning)
+		a.out.say("note: %s", r.Warning)
 	}
 	if r.Bare {
-		a.say("note: %s is not there: drawn from what the run folder keeps", r.Problem.Data.Path)
+		a.out.say("note: %s is not there: drawn from what the run folder keeps", r.Problem.Data.Path)
 		return r, nil
 	}
-	a.warnOfFaults(r.Loaded)
+	warnOfFaults(&a.out, r.Loaded)
 	return r, nil
 }
 
 // warnOfFaults says what is wrong with files that the domain reads, and that data is
 // too little to tell samples from copies.
-func (a *app) warnOfFaults(l *experiment.Loaded) {
+func warnOfFaults(out *console, l *experiment.Loaded) {
 	if len(l.HeldOutRows) == 0 {
-		a.say("warning: %d data points are too few to hold any out: nothing can tell whether samples are "+
+		out.say("warning: %d data points are too few to hold any out: nothing can tell whether samples are "+
 			"copies of them", l.Data.N)
 	}
 	for _, fault := range l.Domain.Faults {
-		a.say("warning: %s", fault)
+		out.say("warning: %s", fault)
 	}
 }
 

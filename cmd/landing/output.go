@@ -64,9 +64,17 @@ func lines(err error) []string {
 	return []string{oneLine(err.Error())}
 }
 
+// A console is where the program writes: results to standard output, messages and progress to standard error.
+type console struct {
+	stdout, stderr io.Writer
+	json, quiet    bool
+	told           bool   // standard output has its JSON object
+	said           string // how standard error is written
+}
+
 // say writes a line for people to standard error. What cannot be written there is
 // dropped: a training goes on when nobody reads its messages.
-func (a *app) say(format string, v ...any) {
+func (c *console) say(format string, v ...any) {
 	for i := range v {
 		switch x := v[i].(type) {
 		case string:
@@ -77,11 +85,11 @@ func (a *app) say(format string, v ...any) {
 			v[i] = oneLine(x.String())
 		}
 	}
-	if a.said == sayJSON {
-		emit(a.stderr, messageOf(fmt.Sprintf(format, v...)))
+	if c.said == sayJSON {
+		emit(c.stderr, messageOf(fmt.Sprintf(format, v...)))
 		return
 	}
-	fmt.Fprintf(a.stderr, format+"\n", v...)
+	fmt.Fprintf(c.stderr, format+"\n", v...)
 }
 
 // messageOf is the event of a line that say writes. Its first word tells its level.
@@ -95,27 +103,27 @@ func messageOf(line string) event {
 }
 
 // working tells other programs which run folder a verb works on, as soon as there is one.
-func (a *app) working(dir string) {
-	if a.said == sayJSON {
-		emit(a.stderr, event{Event: eventRun, Run: dir})
+func (c *console) working(dir string) {
+	if c.said == sayJSON {
+		emit(c.stderr, event{Event: eventRun, Run: dir})
 	}
 }
 
 // result prints v as JSON if asked to, and the text otherwise.
-func (a *app) result(v any, text func(w io.Writer)) error {
-	if a.json {
-		return a.object(v)
+func (c *console) result(v any, text func(w io.Writer)) error {
+	if c.json {
+		return c.object(v)
 	}
 	var b bytes.Buffer
 	text(&b)
-	_, err := io.WriteString(a.stdout, printable(b.String()))
+	_, err := io.WriteString(c.stdout, printable(b.String()))
 	return err
 }
 
 // object prints v as the one JSON object of standard output.
-func (a *app) object(v any) error {
-	a.told = true
-	e := json.NewEncoder(a.stdout)
+func (c *console) object(v any) error {
+	c.told = true
+	e := json.NewEncoder(c.stdout)
 	e.SetEscapeHTML(false)
 	e.SetIndent("", "  ")
 	return e.Encode(v)
@@ -137,9 +145,9 @@ func (k *keeper) Write(b []byte) (int, error) {
 
 // sayRounded says that a file keeps fewer digits than points have, where that takes them further
 // from Σ than they are, worst.
-func (a *app) sayRounded(file string, off metric.Violation, worst float64) {
+func (c *console) sayRounded(file string, off metric.Violation, worst float64) {
 	if float64(off.Worst) > worst {
-		a.say("note: %s rounds coordinates: in it %q is violated by up to %.2g. A .npy file keeps all digits",
+		c.say("note: %s rounds coordinates: in it %q is violated by up to %.2g. A .npy file keeps all digits",
 			file, off.Component, float64(off.Worst))
 	}
 }

@@ -26,7 +26,7 @@ type paperOptions struct {
 	list, dry, show, markdown bool
 }
 
-func (a *app) paper() *cobra.Command {
+func paperVerb(a *app) *cobra.Command {
 	return command(a, &cobra.Command{
 		Use:   "paper TABLE-OR-FIGURE...",
 		Short: "Run the paper's tables and figures, and print ours beside the paper's numbers",
@@ -118,7 +118,7 @@ func (a *app) runPaper(ctx context.Context, o *paperOptions, names []string) err
 	case o.list:
 		return a.listExhibits(o, exhibits, rows)
 	case o.dry:
-		return a.dryPaper(ctx, o, exhibits, rows)
+		return dryPaper(ctx, &a.out, o, exhibits, rows)
 	case !o.show:
 		err = a.runCells(ctx, o, exhibits, rows)
 		if e := new(paper.NoCellError); errors.As(err, &e) {
@@ -131,7 +131,7 @@ func (a *app) runPaper(ctx context.Context, o *paperOptions, names []string) err
 			return err
 		}
 	}
-	return a.showExhibits(o, exhibits, rows)
+	return showExhibits(&a.out, o, exhibits, rows)
 }
 
 // runCells runs what is left, after everything that can be refused has been.
@@ -141,7 +141,7 @@ func (a *app) runCells(ctx context.Context, o *paperOptions, exhibits []*paper.E
 		return err
 	}
 	if len(plans) == 0 {
-		a.say("all cells are finished: %s", o.File)
+		a.out.say("all cells are finished: %s", o.File)
 		return nil
 	}
 	for _, dir := range []string{o.Out, filepath.Dir(o.File)} {
@@ -151,9 +151,9 @@ func (a *app) runCells(ctx context.Context, o *paperOptions, exhibits []*paper.E
 	}
 	by := sweep.Runner{Pool: a.workersPool(), Line: commandLine, Retry: o.Retry,
 		Command: append([]string{"landing"}, a.args...)}
-	a.watch(&by)
+	watch(&a.out, &by)
 	if err = o.Run(ctx, plans, by); err != nil && ctx.Err() != nil {
-		a.say("interrupted; finished cells are kept in %s. Go on with the same command", o.File)
+		a.out.say("interrupted; finished cells are kept in %s. Go on with the same command", o.File)
 		return &said{err}
 	}
 	return err
@@ -191,7 +191,7 @@ type (
 	}
 )
 
-func (a *app) showExhibits(o *paperOptions, exhibits []*paper.Exhibit, rows []paper.Row) error {
+func showExhibits(out *console, o *paperOptions, exhibits []*paper.Exhibit, rows []paper.Row) error {
 	of, err := o.Tables(exhibits, rows)
 	if err != nil {
 		return err
@@ -213,7 +213,7 @@ func (a *app) showExhibits(o *paperOptions, exhibits []*paper.Exhibit, rows []pa
 		}
 		pages = append(pages, file)
 	}
-	return a.result(paperTables{o.File, tables, pages, paper.Legend}, func(w io.Writer) {
+	return out.result(paperTables{o.File, tables, pages, paper.Legend}, func(w io.Writer) {
 		for i := range tables {
 			if i > 0 {
 				fmt.Fprintln(w)
@@ -222,7 +222,7 @@ func (a *app) showExhibits(o *paperOptions, exhibits []*paper.Exhibit, rows []pa
 			if o.markdown {
 				t.WriteMarkdown(w)
 			} else {
-				t.WriteText(w, a.columns())
+				t.WriteText(w, out.columns())
 			}
 		}
 		if !o.markdown {
@@ -245,7 +245,7 @@ func (a *app) listExhibits(o *paperOptions, exhibits []*paper.Exhibit, rows []pa
 		list = append(list, listedExhibit{e.Name, e.Alias, e.Title, len(all), trainings(all), len(left),
 			float64(trainings(left)) * o.Budget.Seconds()})
 	}
-	return a.result(exhibitList{list, o.Budget.Seconds()}, func(w io.Writer) {
+	return a.out.result(exhibitList{list, o.Budget.Seconds()}, func(w io.Writer) {
 		t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 		fmt.Fprintf(t, "name\talso\tcells with seeds\tto run\ttrainings\ttraining left at %v each\t\n", o.Budget)
 		for _, e := range list {
@@ -266,7 +266,7 @@ func trainings(cells []*sweep.Cell) int {
 	return len(names)
 }
 
-func (a *app) dryPaper(ctx context.Context, o *paperOptions, exhibits []*paper.Exhibit, rows []paper.Row) error {
+func dryPaper(ctx context.Context, out *console, o *paperOptions, exhibits []*paper.Exhibit, rows []paper.Row) error {
 	scratch, err := os.MkdirTemp("", "landing-paper-") // for data that nobody published
 	if err != nil {
 		return err
@@ -284,7 +284,7 @@ func (a *app) dryPaper(ctx context.Context, o *paperOptions, exhibits []*paper.E
 		list = append(list, plannedPaperCell{paper.Name(c.Label), c.Label.Seed, c.Definition(), c.Training})
 	}
 	_, refused := o.Plans(ctx, exhibits, rows, scratch)
-	err = a.result(plannedPaper{list}, func(w io.Writer) {
+	err = out.result(plannedPaper{list}, func(w io.Writer) {
 		t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 		for _, e := range list {
 			fmt.Fprintf(t, "%s\tseed %d\t%s\n", e.Cell, e.Seed, e.Definition)

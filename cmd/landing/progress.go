@@ -86,9 +86,9 @@ const (
 	plainPause    = 5 * time.Second
 )
 
-func (a *app) progress() *progress {
-	p := &progress{w: a.stderr, quiet: a.quiet, events: a.said == sayJSON}
-	if f, ok := a.stderr.(*os.File); ok && !p.events && term.IsTerminal(int(f.Fd())) && os.Getenv("TERM") != "dumb" {
+func (c *console) progress() *progress {
+	p := &progress{w: c.stderr, quiet: c.quiet, events: c.said == sayJSON}
+	if f, ok := c.stderr.(*os.File); ok && !p.events && term.IsTerminal(int(f.Fd())) && os.Getenv("TERM") != "dumb" {
 		p.terminal = true
 		p.color = os.Getenv("NO_COLOR") == ""
 		if w, _, err := term.GetSize(int(f.Fd())); err == nil {
@@ -99,8 +99,8 @@ func (a *app) progress() *progress {
 }
 
 // columns returns how wide the terminal is that results are written to; 0 where they are written elsewhere.
-func (a *app) columns() int {
-	if f, ok := a.stdout.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
+func (c *console) columns() int {
+	if f, ok := c.stdout.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
 		if w, _, err := term.GetSize(int(f.Fd())); err == nil {
 			return w
 		}
@@ -178,9 +178,9 @@ const patience = 500 * time.Millisecond
 
 // preparing shows what is done before a call has progress of its own, if it takes longer than a moment. report says
 // what comes next; done ends the display.
-func (a *app) preparing() (report func(doing string), done func()) {
+func (c *console) preparing() (report func(doing string), done func()) {
 	var mu sync.Mutex
-	bar, doing, late := a.progress(), "", false
+	bar, doing, late := c.progress(), "", false
 	show := func() {
 		if late && doing != "" {
 			bar.update(true, func() string { return doing })

@@ -26,7 +26,7 @@ type (
 	}
 )
 
-func (a *app) recipes() *cobra.Command {
+func recipesVerb(a *app) *cobra.Command {
 	return command(a, &cobra.Command{
 		Use:     "recipes [NAME]",
 		Short:   "List the recipes in the binary, or print one",

@@ -35,7 +35,7 @@ func (o *refineOptions) flags(f *pflag.FlagSet) {
 	f.BoolVar(&o.force, "force", false, "write over the file if it exists")
 }
 
-func (a *app) refine() *cobra.Command {
+func refineVerb(a *app) *cobra.Command {
 	return command(a, &cobra.Command{
 		Use:   "refine PROBLEM",
 		Short: "Bring data that is near a set to it",
@@ -68,7 +68,7 @@ func runRefine(ctx context.Context, a *app, o *refineOptions, args []string) (an
 		return answer{}, err
 	}
 	for _, fault := range r.Domain.Faults {
-		a.say("warning: %s", fault)
+		a.out.say("warning: %s", fault)
 	}
 	write := r.Domain.Writer(ext)
 	if write == nil {

@@ -51,7 +51,7 @@ func (o *reportOptions) check() error {
 	return nil
 }
 
-func (a *app) report() *cobra.Command {
+func reportVerb(a *app) *cobra.Command {
 	return command(a, &cobra.Command{
 		Use:   "report RUN",
 		Short: "Evaluate samples of a run, and write figures and an HTML report",
@@ -81,7 +81,7 @@ func runReport(ctx context.Context, a *app, o *reportOptions, args []string) (an
 		return answer{}, err
 	}
 	if o.samples != "" {
-		return a.judgeFile(ctx, r, o.samples)
+		return judgeFile(ctx, &a.out, r, o.samples)
 	}
 	if r, err = r.Redraw(ctx, problem.ParseSettings(o.settings...), nil); err != nil {
 		return answer{}, err

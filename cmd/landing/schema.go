@@ -49,7 +49,7 @@ func (o *schemaOptions) flags(f *pflag.FlagSet) {
 	f.BoolVar(&o.force, "force", false, "write over the file if it exists")
 }
 
-func (a *app) schema() *cobra.Command {
+func schemaVerb(a *app) *cobra.Command {
 	return command(a, &cobra.Command{
 		Use:   "schema [problem|error|progress|metrics|VERB...]",
 		Short: "Print a JSON Schema: of problem files, or of what a verb prints",

@@ -33,7 +33,7 @@ import (
 	"github.com/landing-diffusion/landing/study/serve"
 )
 
-func (a *app) serve() *cobra.Command {
+func serveVerb(a *app) *cobra.Command {
 	return command(a, &cobra.Command{
 		Use:   "serve RUN...",
 		Short: "Answer requests for samples of runs over HTTP",
@@ -163,7 +163,7 @@ func (o *serving) run(ctx context.Context, args []string) (err error) {
 			"address of this machine alone, as 127.0.0.1:8080", o.listen)}
 	}
 	if !local && tokens != nil && secure == nil {
-		o.say("warning: tokens travel unencrypted to %s; --tls-cert and --tls-key encrypt", o.listen)
+		o.out.say("warning: tokens travel unencrypted to %s; --tls-cert and --tls-key encrypt", o.listen)
 	}
 	l, err := net.Listen("tcp", o.listen)
 	if err != nil {
@@ -182,8 +182,8 @@ func (o *serving) run(ctx context.Context, args []string) (err error) {
 	runtime.GOMAXPROCS(max(runtime.GOMAXPROCS(0), workers+answering))
 	o.engine = engine.New(engine.Options{Workers: workers})
 	log := slog.New(slog.DiscardHandler)
-	if !o.quiet {
-		log = slog.New(slog.NewJSONHandler(o.stderr, nil))
+	if !o.out.quiet {
+		log = slog.New(slog.NewJSONHandler(o.out.stderr, nil))
 	}
 	s := serve.New(o.engine, serve.Options{Limits: o.limits, Load: o.load, Standing: o.standing, Tokens: tokens,
 		Local: local, Version: run.Version(), Log: log})
@@ -195,7 +195,7 @@ func (o *serving) run(ctx context.Context, args []string) (err error) {
 		scheme = "https"
 	}
 	at := fmt.Sprintf("%s://%s", scheme, l.Addr())
-	if err := o.result(serviceAt{at}, func(w io.Writer) { fmt.Fprintf(w, "%s\n", at) }); err != nil {
+	if err := o.out.result(serviceAt{at}, func(w io.Writer) { fmt.Fprintf(w, "%s\n", at) }); err != nil {
 		return err
 	}
 	return s.Serve(ctx, l, secure)
@@ -206,7 +206,7 @@ func (o *serving) load(ctx context.Context) ([]*engine.Run, error) {
 	var out []*engine.Run
 	for _, s := range o.runs {
 		// Calls of a domain share a pool of one worker: answers are written side by side.
-		r, err := o.openServed(ctx, s, parallel.New(1))
+		r, err := openServed(ctx, &o.out, s, parallel.New(1))
 		if err != nil {
 			return nil, err
 		}
@@ -244,19 +244,19 @@ func (o *serving) standing(r *engine.Run) serve.Standing {
 		caution("the verdict is on other weights than those that draw: landing report judges these")
 	}
 	if out.Good == nil && epoch > 0 {
-		o.say("note: %s: there is no verdict on its samples: landing report judges them", r.Name)
+		o.out.say("note: %s: there is no verdict on its samples: landing report judges them", r.Name)
 	}
 	for _, says := range slices.Concat(out.Wrong, out.Cautions) {
-		o.say("warning: %s: %s", r.Name, says)
+		o.out.say("warning: %s: %s", r.Name, says)
 	}
 	return out
 }
 
 // openServed reads a run, and says what there is to say of it.
-func (a *app) openServed(ctx context.Context, s servedRun, pool *parallel.Pool) (*experiment.Run, error) {
+func openServed(ctx context.Context, out *console, s servedRun, pool *parallel.Pool) (*experiment.Run, error) {
 	r, err := experiment.OpenToDraw(ctx, s.dir, "", pool, nil)
 	if err == nil && r.Warning != "" {
-		a.say("note: %s: %s", s.name, r.Warning)
+		out.say("note: %s: %s", s.name, r.Warning)
 	}
 	return r, err
 }
@@ -299,7 +299,7 @@ func (o *serving) readTokens() ([]serve.Token, error) {
 		return nil, &experiment.DataError{Path: o.tokens, Problem: err.Error()}
 	}
 	if info, err := os.Stat(o.tokens); err == nil && info.Mode().Perm()&0o077 != 0 {
-		o.say("warning: %s can be read by others than its owner (mode %v)", o.tokens, info.Mode().Perm())
+		o.out.say("warning: %s can be read by others than its owner (mode %v)", o.tokens, info.Mode().Perm())
 	}
 	return tokens, nil
 }

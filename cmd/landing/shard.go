@@ -47,7 +47,7 @@ type madePart struct {
 
 // makePart makes a part of a list in the folder of the parts of a file, and tells of it. said tells what the unit's
 // result says beside its rows: what to print, and what to warn of; it may be nil.
-func (a *app) makePart(ctx context.Context, l *tasks.List, s work.Shard, out string,
+func makePart(ctx context.Context, c *console, l *tasks.List, s work.Shard, out string,
 	said func(r *tasks.Result) (told, warning string, err error)) (answer, error) {
 	p := madePart{Shard: s.String(), Parts: out + partsDir}
 	lo, hi := s.Range(l.Count)
@@ -58,7 +58,7 @@ func (a *app) makePart(ctx context.Context, l *tasks.List, s work.Shard, out str
 			fmt.Fprintf(w, "part %s of %s is empty: there are more parts than rows\n", s, plural(int(l.Count), "row"))
 		}}, nil
 	}
-	bar := a.progress()
+	bar := c.progress()
 	r, before, err := l.Part(ctx, &work.Store{Dir: p.Parts}, s, func(done, of uint64) {
 		bar.count(int(done), int(of), func() string { return fmt.Sprintf("part %s: %d of %d rows", s, done, of) })
 	})
@@ -73,7 +73,7 @@ func (a *app) makePart(ctx context.Context, l *tasks.List, s work.Shard, out str
 		}
 	}
 	if warning != "" {
-		a.say("%s", warning)
+		c.say("%s", warning)
 	}
 	p.Part, p.Made = filepath.Join(p.Parts, u.Name), before.State != work.Done
 	p.Files, p.Kernel, p.Seconds, p.Detail = r.Files, r.Kernel, r.Seconds, r.Detail

@@ -29,7 +29,7 @@ func (o *showOptions) flags(f *pflag.FlagSet) {
 	f.BoolVar(&o.why, "why", false, "say of each key that was not left at its default why it is what it is")
 }
 
-func (a *app) show() *cobra.Command {
+func showVerb(a *app) *cobra.Command {
 	return command(a, &cobra.Command{
 		Use:   "show RUN",
 		Short: "Show what a run folder holds",

@@ -37,7 +37,7 @@ func (o *sweepOptions) flags(f *pflag.FlagSet) {
 	f.BoolVar(&o.dry, "dry-run", false, "list the cells and what they take, and run nothing")
 }
 
-func (a *app) sweep() *cobra.Command {
+func sweepVerb(a *app) *cobra.Command {
 	return command(a, &cobra.Command{
 		Use:   "sweep FILE",
 		Short: "Train a grid of problems, methods, settings, budgets and seeds, and make a row of each",
@@ -77,13 +77,13 @@ func runSweep(ctx context.Context, a *app, o *sweepOptions, args []string) (answ
 	}
 	r := sweep.Runner{Dir: dir, Pool: a.workersPool(), Line: commandLine, Shard: part, Retry: o.retry,
 		Command: append([]string{"landing"}, a.args...)}
-	a.watch(&r)
-	a.say("sweep: %s", dir)
+	watch(&a.out, &r)
+	a.out.say("sweep: %s", dir)
 	got, err := plan.Run(ctx, r)
 	if got == nil {
 		return answer{}, err
 	}
-	return answer{}, errors.Join(a.swept(got, "landing sweep "+text.Shell(args[0])+" --retry",
+	return answer{}, errors.Join(swept(&a.out, got, "landing sweep "+text.Shell(args[0])+" --retry",
 		"landing compare "+text.Shell(got.Dir)), err)
 }
 
@@ -140,7 +140,7 @@ func (a *app) dryRun(ctx context.Context, plan *sweep.Plan, part work.Shard, dir
 	if of != nil {
 		result.Refused = of.Refused
 	}
-	err := a.result(result, func(w io.Writer) {
+	err := a.out.result(result, func(w io.Writer) {
 		t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 		fmt.Fprintln(t, "cell\tstate\tseconds\ttrained rows\tparameters\toperations")
 		for _, c := range cells {
@@ -194,8 +194,8 @@ func known(v metric.Float, format string) string {
 }
 
 // watch has a sweep tell how it goes.
-func (a *app) watch(r *sweep.Runner) {
-	bar := a.progress()
+func watch(out *console, r *sweep.Runner) {
+	bar := out.progress()
 	var at string
 	var epochs int
 	where := func(c *sweep.Cell, p sweep.Progress) string {
@@ -245,12 +245,12 @@ func (a *app) watch(r *sweep.Runner) {
 }
 
 // swept tells what a sweep's folder holds, which command runs what failed again, and which one shows the rows.
-func (a *app) swept(o *sweep.Outcome, again, next string) error {
+func swept(out *console, o *sweep.Outcome, again, next string) error {
 	count := map[work.State]int{}
 	for _, c := range o.Cells {
 		count[c.State]++
 	}
-	err := a.result(o, func(w io.Writer) {
+	err := out.result(o, func(w io.Writer) {
 		t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 		for _, c := range o.Cells {
 			said := oneLine(c.Reason)

@@ -174,7 +174,7 @@ func (o *trainOptions) check(resumes bool) error {
 	return o.timeout.check(o.given)
 }
 
-func (a *app) train() *cobra.Command {
+func trainVerb(a *app) *cobra.Command {
 	var o trainOptions
 	cmd := &cobra.Command{
 		Use:   "train PROBLEM|RUN",
@@ -269,26 +269,26 @@ func (a *app) begin(ctx context.Context, name string, src *source, at *place) (*
 	if err != nil {
 		return nil, err
 	}
-	report, done := a.preparing()
+	report, done := a.out.preparing()
 	l, err := experiment.Load(ctx, p, a.workersPool(), report)
 	done()
 	if err != nil {
 		return nil, err
 	}
-	a.warnOfFaults(l)
+	warnOfFaults(&a.out, l)
 	if idle := p.Idle(); len(idle) > 0 {
-		a.say("note: what is given of %s means nothing to the method %s", strings.Join(idle, ", "), l.Method.Name())
+		a.out.say("note: what is given of %s means nothing to the method %s", strings.Join(idle, ", "), l.Method.Name())
 	}
 	f, err := at.make(p.Name)
 	if err != nil {
 		return nil, err
 	}
 	if f.Moved != "" {
-		a.say("the run that was there is now %s", f.Moved)
+		a.out.say("the run that was there is now %s", f.Moved)
 	}
 	for _, c := range l.Chosen {
 		if c.Key == "prior" || c.Key == "train.stop" || c.Key == "train.epochs" && !l.Problem.Train.HeldOut() {
-			a.say("%s: %v, since %s", c.Key, c.Value, c.Reason)
+			a.out.say("%s: %v, since %s", c.Key, c.Value, c.Reason)
 		}
 	}
 	return l.Begin(f, verbatim, append([]string{"landing"}, a.args...))
@@ -325,7 +325,7 @@ func (a *app) finish(ctx context.Context, r *experiment.Run, o *trainOptions) (a
 	}
 	t.Stopped, t.Weights = status.Stopped, r.Folder.ChosenWeights()
 	if t.Remembered = experiment.Remembered(r.Folder, r.Problem.Train.Refresh); t.Remembered != "" {
-		a.say("note: %s", t.Remembered)
+		a.out.say("note: %s", t.Remembered)
 	}
 	return answer{t, func(w io.Writer) {
 		fmt.Fprintf(w, "trained %d epochs in %s: loss %.4g\n", t.Epochs, clock(last.Seconds), last.Loss)
@@ -372,19 +372,19 @@ func (a *app) fit(ctx context.Context, r *experiment.Run, checkpoint string, eve
 	if r.Problem.Train.HeldOut() {
 		held = fmt.Sprintf("%d validation and %d test", len(r.Split.Val), len(r.Split.Test))
 	}
-	a.say("%s: %s on %s, %d training %s points", r.Title(), r.Method.Name(), r.Data.Name, len(r.Split.Train), held)
-	a.say("run folder: %s", r.Folder.Dir)
-	a.working(r.Folder.Dir)
+	a.out.say("%s: %s on %s, %d training %s points", r.Title(), r.Method.Name(), r.Data.Name, len(r.Split.Train), held)
+	a.out.say("run folder: %s", r.Folder.Dir)
+	a.out.working(r.Folder.Dir)
 	if a.group != nil {
 		how := "sums in the order of one process"
 		if !r.Problem.MPI.Exact {
 			how = "mpi.exact=false: weights depend on how many"
 		}
-		a.say("%d ranks, %s", a.group.Size(), how)
+		a.out.say("%d ranks, %s", a.group.Size(), how)
 	}
-	c := &course{app: a, run: r, bar: a.progress(), judge: train.Judge(r.Problem.Train.ByLoss()), start: time.Now(),
+	c := &course{app: a, run: r, bar: a.out.progress(), judge: train.Judge(r.Problem.Train.ByLoss()), start: time.Now(),
 		first: -1}
-	o, done, err := events.observe(a, r, c.observer())
+	o, done, err := events.observe(&a.out, r, c.observer())
 	if err != nil {
 		return train.Epoch{}, err
 	}
@@ -403,12 +403,12 @@ func (a *app) fit(ctx context.Context, r *experiment.Run, checkpoint string, eve
 			err = &timeUpError{up.most, fmt.Sprintf(" after epoch %d; %s goes on", c.last.Epoch,
 				suggest(verdict.GoOn, r.Folder.Dir))}
 		}
-		a.say("%s after epoch %d; all is kept. Go on with:\n  %s", why, c.last.Epoch,
+		a.out.say("%s after epoch %d; all is kept. Go on with:\n  %s", why, c.last.Epoch,
 			suggest(verdict.GoOn, r.Folder.Dir))
 		return c.last, &said{err}
 	}
 	if err == nil && c.last.Epoch == 0 {
-		a.say("all %d epochs were trained before", c.epochs)
+		a.out.say("all %d epochs were trained before", c.epochs)
 		return experiment.LastEpoch(r.Folder)
 	}
 	return c.last, err
@@ -467,14 +467,14 @@ func (c *course) observer() experiment.Observer {
 		Prior: func(p experiment.Prior) {
 			m := p.Mixing
 			c.bar.clear()
-			c.say("prior: uniform, from %d chains of %d steps: split-R̂ %.3f, %.0f effective draws", m.Chains, m.Steps,
-				float64(m.Rhat), float64(m.ESS))
+			c.out.say("prior: uniform, from %d chains of %d steps: split-R̂ %.3f, %.0f effective draws", m.Chains,
+				m.Steps, float64(m.Rhat), float64(m.ESS))
 			if m.Lost > 0 {
-				c.say("note: %d of %d draws of the chains could not be projected and are left out", m.Lost, m.Draws)
+				c.out.say("note: %d of %d draws of the chains could not be projected and are left out", m.Lost, m.Draws)
 			}
 			for _, note := range []string{c.run.Warning, p.Warning} {
 				if note != "" {
-					c.say("note: %s", note)
+					c.out.say("note: %s", note)
 				}
 			}
 		},

@@ -19,7 +19,7 @@ type versionAnswer struct {
 	Workers int         `json:"workers"`
 }
 
-func (a *app) version() *cobra.Command {
+func versionVerb(a *app) *cobra.Command {
 	return command(a, &cobra.Command{
 		Use:     "version",
 		Short:   "Show the version, the commit that it was built from, and the machine",
