@@ -259,7 +259,7 @@ def test_ctrl_c_keeps_the_run(folder: Path) -> None:
     first, rest = told.stdout.splitlines()
     got = json.loads(first)
     assert got["state"] == "interrupted" and got["epoch"] > 0 and rest == "resumed"
-    assert Path(got["path"]) == folder / "runs" / "circle-001" and "landing train" in got["says"]
+    assert Path(got["path"]) == folder / "runs" / "circle-001" and "run.resume()" in got["says"]
 
 
 def test_the_binary_does_not_outlive_python(folder: Path) -> None:

@@ -208,6 +208,8 @@ class Run:
         """
         options = [f"--workers={_whole(workers, 'workers')}", *settings_options(settings), *_times(budget, max_time),
                    *_named("checkpoint", checkpoint), *self._data(data)]
+        if not self.path.is_dir():
+            self.refresh()  # raises the error of a folder that is gone
         try:
             self._shown = _fit(["train"], options, str(self.path), progress)._shown
         except Interrupted as e:
