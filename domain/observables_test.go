@@ -43,8 +43,7 @@ func cloud(n int, stream uint64) []float64 {
 // The distance is the mean of those of the observables, each between histograms of its
 // bins; the range that is not given is the data's and a tenth on both sides.
 func TestObservablesDistance(t *testing.T) {
-	pool := parallel.New(3)
-	defer pool.Close()
+	pool := testkit.Pool(t, 3)
 	data := cloud(3000, 1) // more than a block
 	o := testkit.Must(plane().Over(data, 2, pool))
 	lo, hi := slices.Min(metric.Column(data, 0, 2)), slices.Max(metric.Column(data, 0, 2))
@@ -106,8 +105,7 @@ func TestObservablesDistance(t *testing.T) {
 
 // A number that the data holds still has a range; one that has no value is an error.
 func TestObservablesOver(t *testing.T) {
-	pool := parallel.New(1)
-	defer pool.Close()
+	pool := testkit.Pool(t, 1)
 	o := &Observables{List: []Observable{{Name: "held", Bins: metric.Bins{N: 4}}},
 		Values: func(dst, x []float64, n int) {
 			for i := range n {
@@ -145,8 +143,7 @@ func (c *canvas) Note(string)                {}
 
 // Each observable is a picture with distance, floor and what the range does.
 func TestObservablesDraw(t *testing.T) {
-	pool := parallel.New(1)
-	defer pool.Close()
+	pool := testkit.Pool(t, 1)
 	data := cloud(200, 1)
 	o := testkit.Must(plane().Over(data, 2, pool))
 	r := o.Distance(2, pool).Against(data, data, nil)

@@ -55,8 +55,7 @@ func TestBlockRows(t *testing.T) {
 		}
 		pool.Close()
 	}
-	pool := parallel.New(2)
-	defer pool.Close()
+	pool := testkit.Pool(t, 2)
 	l := &Loaded{Pool: pool}
 	for n, want := range map[int]int{1: 1, 2: 1, 3: 2, 64: 32, 256: 128, 257: 65, 100000: 128} {
 		testkit.Equal(t, blockRows(l, n), want, "%d samples", n)

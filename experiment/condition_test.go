@@ -159,8 +159,7 @@ network: {output: balanced, time_octaves: 3}
 		"train.anneal=0.8", "train.window=0.5", "train.average=0.98")
 	testkit.OK(t, r.Train(context.Background(), "", Observer{}))
 	net := testkit.Must(r.Trained(""))
-	pool := parallel.New(2)
-	defer pool.Close()
+	pool := testkit.Pool(t, 2)
 	const n = 4000
 	for _, c := range []float64{-1.3, 0.4, 1.1} {
 		for _, w := range []float64{0, 1} {

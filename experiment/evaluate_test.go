@@ -7,7 +7,6 @@ import (
 	"testing"
 
 	"github.com/landing-diffusion/landing/base/keyed"
-	"github.com/landing-diffusion/landing/base/parallel"
 	"github.com/landing-diffusion/landing/constraint/zoo"
 	"github.com/landing-diffusion/landing/experiment/judge"
 	"github.com/landing-diffusion/landing/judge/metric"
@@ -81,8 +80,7 @@ func TestViolationOfSeveral(t *testing.T) {
 	// both the sum
 	testkit.Equal(t, metric.MeanLargest(judge.Excess(simplex, []float64{0.25, 0.25, 0, 1.5, -0.25, 0.25})), 0.5,
 		"mean violation")
-	pool := parallel.New(1)
-	defer pool.Close()
+	pool := testkit.Pool(t, 1)
 	l := testkit.Must(rotations(t, pool, func([]float64) {}))
 	r := &Run{Loaded: l, Folder: begin(t).Folder}
 	s := &judge.Samples{X: append([]float64(nil), r.Data.X...), Dim: 9, Lost: make([]bool, 40)}

@@ -5,7 +5,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/landing-diffusion/landing/base/parallel"
 	"github.com/landing-diffusion/landing/problem"
 	"github.com/landing-diffusion/landing/problem/check"
 	"github.com/landing-diffusion/landing/tools/testkit"
@@ -15,8 +14,7 @@ import (
 // binary, which has none, it says nothing.
 func TestExamineTellsMeshes(t *testing.T) {
 	urdf := testkit.Must(filepath.Abs("../domain/robot/urdf/testdata/panda.urdf"))
-	pool := parallel.New(1)
-	defer pool.Close()
+	pool := testkit.Pool(t, 1)
 	for robot, meshes := range map[string]bool{"urdf: " + urdf + ", tip: panda_link8": true, "robot: panda": false} {
 		text := "set: {kind: arm, " + robot + ", waypoints: 1}\nprocess: {steps: 5, horizon: 0.01}\n"
 		p := testkit.Must(problem.Load([]byte(text), "p.yaml", "", nil))

@@ -7,7 +7,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/landing-diffusion/landing/base/parallel"
 	"github.com/landing-diffusion/landing/experiment/judge"
 	"github.com/landing-diffusion/landing/judge/metric"
 	"github.com/landing-diffusion/landing/judge/verdict"
@@ -80,8 +79,7 @@ func TestFormulaWithoutValueAtData(t *testing.T) {
 	testkit.OK(t, err)
 	p := testkit.Must(problem.Load(data, origin, "", problem.ParseSettings("prior=empirical", "set.kind=formula",
 		`set.equality=[{name: "root", expr: "sqrt(x[0] - 5)"}]`, "process.terminal_projection=false")))
-	pool := parallel.New(1)
-	defer pool.Close()
+	pool := testkit.Pool(t, 1)
 	_, err = Load(t.Context(), p, pool, nil)
 	var bad *DataError
 	if !errors.As(err, &bad) || !strings.Contains(err.Error(), `row 0 (from 0): constraint "root": sqrt(-`) ||

@@ -7,7 +7,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/landing-diffusion/landing/base/parallel"
 	"github.com/landing-diffusion/landing/learn/train"
 	"github.com/landing-diffusion/landing/problem"
 	"github.com/landing-diffusion/landing/tools/testkit"
@@ -16,8 +15,7 @@ import (
 // A budget ends the loading when it is spent and names what was going on. An interruption ends it with the context's
 // error. Without either every step is reported.
 func TestLoadEnds(t *testing.T) {
-	pool := parallel.New(1)
-	defer pool.Close()
+	pool := testkit.Pool(t, 1)
 	data, origin, err := problem.Source("demo")
 	testkit.OK(t, err)
 	load := func(ctx context.Context, settings ...string) (said []string, err error) {

@@ -93,8 +93,7 @@ func TestUniformPriorIsRecorded(t *testing.T) {
 // keptPrior opens a run whose prior was made: it is read, not made again, and a damaged file is refused by name.
 func keptPrior(t *testing.T, f *run.Folder, want []float64) {
 	t.Helper()
-	pool := parallel.New(1)
-	defer pool.Close()
+	pool := testkit.Pool(t, 1)
 	whole := testkit.Must(os.ReadFile(f.Path(run.PriorFile)))
 	nan := slices.Clone(whole)
 	binary.LittleEndian.PutUint64(nan[len(nan)-8:], math.Float64bits(math.NaN()))

@@ -10,7 +10,6 @@ import (
 
 	"github.com/landing-diffusion/landing/base/arrayfile"
 	"github.com/landing-diffusion/landing/base/keyed"
-	"github.com/landing-diffusion/landing/base/parallel"
 	"github.com/landing-diffusion/landing/judge/metric"
 	"github.com/landing-diffusion/landing/problem"
 	"github.com/landing-diffusion/landing/tools/testkit"
@@ -42,8 +41,7 @@ func TestRefine(t *testing.T) {
 		refineHalf(t, load(`{dim: 2, equality: [{name: circle, expr: "x[0]^2 + x[1]^2 = 1"}], `+
 			`inequality: [{name: up, expr: "x[1] >= 0"}]}`, tolerance), x, edge)
 	}
-	pool := parallel.New(1)
-	defer pool.Close()
+	pool := testkit.Pool(t, 1)
 	var e *DataError
 	far := load(`{kind: sphere, dim: 2, radius: 5}`, "auto")
 	if _, err := Refine(t.Context(), far, 0.1, pool); !errors.As(err, &e) ||
@@ -73,8 +71,7 @@ func refineHalf(t *testing.T, half *problem.Problem, x []float64, edge float64) 
 	}
 	var first *Refined
 	for _, workers := range []int{1, 3} {
-		pool := parallel.New(workers)
-		defer pool.Close()
+		pool := testkit.Pool(t, workers)
 		r := testkit.Must(Refine(t.Context(), half, 0.1, pool))
 		if r.Points != n || r.Kept != len(want)/2 || len(r.Left) != 2 || r.Left[0].Component != "circle" ||
 			r.Left[0].Rows != far || r.Left[1].Rows != below || r.Stuck != 0 || far < 10 || below < 50 {

@@ -9,7 +9,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/landing-diffusion/landing/base/parallel"
 	"github.com/landing-diffusion/landing/experiment/judge"
 	"github.com/landing-diffusion/landing/internal/text"
 	"github.com/landing-diffusion/landing/learn/train"
@@ -55,8 +54,7 @@ func reportOf(t *testing.T, e *Run, s *judge.Samples, v *judge.Evaluation) strin
 
 // Rotations are shown by their power traces, each with its distance and floor.
 func TestReportOfRotations(t *testing.T) {
-	pool := parallel.New(1)
-	defer pool.Close()
+	pool := testkit.Pool(t, 1)
 	l := testkit.Must(rotations(t, pool, func([]float64) {}))
 	e := &Run{Loaded: l, Folder: begin(t).Folder}
 	s := &judge.Samples{X: slices.Clone(e.Data.X), Dim: 9, Lost: make([]bool, 40)}

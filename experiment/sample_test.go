@@ -10,7 +10,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/landing-diffusion/landing/base/parallel"
 	"github.com/landing-diffusion/landing/domain/molecule/files"
 	"github.com/landing-diffusion/landing/problem"
 	"github.com/landing-diffusion/landing/tools/testkit"
@@ -20,8 +19,7 @@ import (
 func sampled(t *testing.T, text string, settings ...string) (*SampleReport, error) {
 	t.Helper()
 	p := testkit.Must(problem.Load([]byte(text), "chains.yaml", "", problem.ParseSettings(settings...)))
-	pool := parallel.New(2)
-	defer pool.Close()
+	pool := testkit.Pool(t, 2)
 	return Sample(context.Background(), p, pool, nil)
 }
 

@@ -7,7 +7,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/landing-diffusion/landing/base/parallel"
 	"github.com/landing-diffusion/landing/problem"
 	"github.com/landing-diffusion/landing/tools/testkit"
 )
@@ -15,8 +14,7 @@ import (
 // Columns of angles in R^d are told by the doctor and with the data, with the command that turns them into circles;
 // coordinates that take less of a circle, or that an equality is about, are not.
 func TestSeams(t *testing.T) {
-	pool := parallel.New(1)
-	defer pool.Close()
+	pool := testkit.Pool(t, 1)
 	file := filepath.Join(t.TempDir(), "two angles.csv")
 	for name, c := range map[string]struct {
 		reach float64 // of the second column

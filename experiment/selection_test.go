@@ -34,8 +34,7 @@ func rotations(t *testing.T, pool *parallel.Pool, change func(x []float64)) (*Lo
 
 // Data with det < 0 is refused with its row; samples there are lost, counted and written out nowhere.
 func TestWrongComponent(t *testing.T) {
-	pool := parallel.New(1)
-	defer pool.Close()
+	pool := testkit.Pool(t, 1)
 	flip := func(x []float64) { // another sign of the first row
 		for j := range 3 {
 			x[j] = -x[j]
@@ -70,8 +69,7 @@ func TestWrongComponent(t *testing.T) {
 // The distance between sets of rotations is the mean of those of four power traces,
 // each with its floors; a point's traces are taken once.
 func TestPowerTraceHistogram(t *testing.T) {
-	pool := parallel.New(2)
-	defer pool.Close()
+	pool := testkit.Pool(t, 2)
 	e := testkit.Must(rotations(t, pool, func([]float64) {}))
 	h, some := e.distance, e.Data.X[:90]
 	if h == nil || h.Dim != 4 || !slices.Equal(h.Full, metric.PowerTraces(nil, e.Data.X, 3)) ||

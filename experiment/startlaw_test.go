@@ -6,7 +6,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/landing-diffusion/landing/base/parallel"
 	"github.com/landing-diffusion/landing/experiment/run"
 	"github.com/landing-diffusion/landing/learn/choose"
 	"github.com/landing-diffusion/landing/problem"
@@ -60,8 +59,7 @@ func TestPriorWithoutEnd(t *testing.T) {
 func TestPriorByWorkers(t *testing.T) {
 	var first []choose.Choice
 	for _, workers := range []int{1, 3} {
-		pool := parallel.New(workers)
-		defer pool.Close()
+		pool := testkit.Pool(t, workers)
 		data, origin, err := problem.Source("demo")
 		testkit.OK(t, err)
 		p := testkit.Must(problem.Load(data, origin, "", problem.ParseSettings("prior=auto", "process.friction=1.5")))
@@ -80,8 +78,7 @@ func TestExamineAutoPrior(t *testing.T) {
 	if testing.Short() {
 		t.Skip("two tests of a thousand points")
 	}
-	pool := parallel.New(2)
-	defer pool.Close()
+	pool := testkit.Pool(t, 2)
 	for _, c := range []struct{ horizon, says, terminal string }{
 		{"0.01", "prior: auto is empirical: forward paths do not end in the uniform law", "nothing to compare"},
 		{"40", "prior: auto is uniform: forward paths cannot be told", "paths end in the prior"},

@@ -8,7 +8,6 @@ import (
 	"testing"
 
 	"github.com/landing-diffusion/landing/base/keyed"
-	"github.com/landing-diffusion/landing/base/parallel"
 	"github.com/landing-diffusion/landing/experiment/judge"
 	"github.com/landing-diffusion/landing/problem"
 	"github.com/landing-diffusion/landing/tools/testkit"
@@ -101,8 +100,7 @@ func TestWallsOfSamples(t *testing.T) {
 // ULLA without repulsion puts every draw on the rim of a cap, where E z is 0.6: the
 // draws are warned of. The splitting is not held against itself.
 func TestWallsOfChains(t *testing.T) {
-	pool := parallel.New(2)
-	defer pool.Close()
+	pool := testkit.Pool(t, 2)
 	run := func(settings ...string) *SampleReport {
 		p := testkit.Must(problem.Load([]byte(capProblem), "cap.yaml", "", problem.ParseSettings(settings...)))
 		return testkit.Must(Sample(context.Background(), p, pool, nil))

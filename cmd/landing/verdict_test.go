@@ -12,7 +12,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/landing-diffusion/landing/base/parallel"
 	"github.com/landing-diffusion/landing/experiment"
 	"github.com/landing-diffusion/landing/experiment/judge"
 	"github.com/landing-diffusion/landing/judge/verdict"
@@ -78,8 +77,7 @@ func TestRemediesRun(t *testing.T) {
 	ok(t, dir, append([]string{"train", "demo", "-q", "--out", "demo"}, small...)...)
 	ok(t, dir, "train", "cap.yaml", "-q", "--out", "silent", "--for", "1h", "--set", "train.epochs=3",
 		"--set=network.width=8", "--set", "prior=empirical", "--set", "process.steps=10")
-	pool := parallel.New(2)
-	defer pool.Close()
+	pool := testkit.Pool(t, 2)
 
 	seen := map[string]bool{}
 	for _, c := range []struct {

@@ -7,7 +7,6 @@ import (
 
 	"github.com/landing-diffusion/landing/base/arrayfile"
 	"github.com/landing-diffusion/landing/base/keyed"
-	"github.com/landing-diffusion/landing/base/parallel"
 	"github.com/landing-diffusion/landing/constraint"
 	"github.com/landing-diffusion/landing/constraint/zoo"
 	"github.com/landing-diffusion/landing/domain"
@@ -45,8 +44,7 @@ func TestOf(t *testing.T) {
 
 // Published distances keep their names and numbers.
 func TestPublished(t *testing.T) {
-	pool := parallel.New(2)
-	defer pool.Close()
+	pool := testkit.Pool(t, 2)
 	so3 := testkit.Must(zoo.NewOrthogonal(3, zoo.OrthogonalOptions{Special: true}))
 	sphere := zoo.Sphere{D: 3, R: 1}
 	draws := func(set constraint.Set, stream uint64) []float64 {

@@ -5,7 +5,6 @@ import (
 	"testing"
 
 	"github.com/landing-diffusion/landing/base/keyed"
-	"github.com/landing-diffusion/landing/base/parallel"
 	"github.com/landing-diffusion/landing/constraint/mesh"
 	"github.com/landing-diffusion/landing/domain"
 	"github.com/landing-diffusion/landing/judge/figure"
@@ -20,8 +19,7 @@ import (
 // are enough; densities do not depend on the number of points, and integrate to one.
 func TestFaces(t *testing.T) {
 	s := octahedron.Surface()
-	pool := parallel.New(2)
-	defer pool.Close()
+	pool := testkit.Pool(t, 2)
 	const n = 3000
 	x := make([]float64, 3*n)
 	for i := range n {
@@ -76,8 +74,7 @@ func TestPictureOfAFineMesh(t *testing.T) {
 			m = m.Subdivided()
 		}
 		s := testkit.Must(levelset.NewSurface(octahedron.Network(), m))
-		pool := parallel.New(1)
-		defer pool.Close()
+		pool := testkit.Pool(t, 1)
 		d := testkit.Must(New(domain.Input{Set: s, Pool: pool}))
 		x := []float64{1, 0, 0}
 		var c canvas

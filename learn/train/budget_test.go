@@ -70,7 +70,7 @@ func constant(v float64) func(int) float64 { return func(int) float64 { return v
 
 // pass is a training of nothing but clocks: it returns the last state, and where it ended. Its rates are recorded.
 func pass(limit, spent float64, cfg Config, every int, s State, m machine) (_ State, rates []float64) {
-	tr := &Trainer[float32]{cfg: cfg, State: s}
+	tr := &Trainer[float32]{batching: batching[float32]{cfg: cfg}, State: s}
 	tr.State.Budget = limit
 	r := Reading{All: spent}
 	p := NewPacer(limit, cfg.Refresh, every, cfg.Epochs, s.Epoch, r)
@@ -260,7 +260,8 @@ func TestExtendByTime(t *testing.T) {
 		"as fast": {100, 1, (1 - 200.0/298) / 0.5, 95, 100}, "twice as long": {400, 1, 1, 388, 400},
 		"slower": {100, 2, (1 - 200.0/298) / 0.5, 45, 50}, "faster": {100, 0.5, (1 - 200.0/298) / 0.5, 185, 200},
 	} {
-		tr := &Trainer[float32]{cfg: cfg, State: State{Epoch: 200, Seconds: 200, Spent: 210, Plan: &Plan{200, 0.5, 1},
+		tr := &Trainer[float32]{batching: batching[float32]{cfg: cfg}, State: State{Epoch: 200, Seconds: 200,
+			Spent: 210, Plan: &Plan{200, 0.5, 1},
 			Timed: true, Budget: 210, Clock: make([]Decision, 3)}}
 		tr.Extend(c.seconds)
 		s := tr.State
@@ -274,8 +275,9 @@ func TestExtendByTime(t *testing.T) {
 				rates[len(rates)-1], end.Clock)
 		}
 	}
-	tr := &Trainer[float32]{cfg: Config{Epochs: 90, Anneal: 0.5}, State: State{Epoch: 60, Plan: &Plan{60, 0.5, 1},
-		Budget: 3, Clock: make([]Decision, 1)}}
+	tr := &Trainer[float32]{batching: batching[float32]{cfg: Config{Epochs: 90, Anneal: 0.5}},
+		State: State{Epoch: 60, Plan: &Plan{60, 0.5, 1},
+			Budget: 3, Clock: make([]Decision, 1)}}
 	if tr.Extend(0); tr.Done() || tr.Plan() != (Plan{90, 0.5, 1}) || tr.State.Budget != 0 || tr.State.Clock != nil {
 		t.Errorf("by epochs: %+v", tr.State)
 	}
@@ -283,7 +285,8 @@ func TestExtendByTime(t *testing.T) {
 
 // A budget that ends in an epoch ends the training after the one before; in the first it is an error.
 func TestExhausted(t *testing.T) {
-	tr := &Trainer[float32]{cfg: Config{Epochs: 50, Batch: 10, Anneal: 0.5}, order: make([]int, 70)}
+	tr := &Trainer[float32]{batching: batching[float32]{cfg: Config{Epochs: 50, Batch: 10, Anneal: 0.5},
+		order: make([]int, 70)}}
 	tr.State = State{Step: 3, Budget: 60}
 	want := "60 s ended in the first epoch, after 3 of its 7 batches"
 	testkit.Refused(t, testkit.Err(tr.Exhausted()), want)

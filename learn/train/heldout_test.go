@@ -31,7 +31,8 @@ func measured(value, noise float64, epoch uint64) metric.Estimate {
 // sequence lets a training of so many epochs hear distances when they are due: it ends when they
 // are all heard, or when a verdict is given.
 func sequence(most int, anneal, noise float64, distances ...float64) (*Trainer[float32], Verdict, bool) {
-	t := &Trainer[float32]{cfg: Config{Epochs: most, Anneal: anneal, Refresh: 1}, source: paths{}}
+	t := &Trainer[float32]{batching: batching[float32]{cfg: Config{Epochs: most, Anneal: anneal, Refresh: 1},
+		source: paths{}}}
 	for e := 1; e <= most && len(distances) > 0; e++ {
 		t.State.Epoch, t.State.Updates, t.State.Rows = e, 10*e, int64(1000*e)
 		if !t.Due(100) {
@@ -61,7 +62,7 @@ func TestLossesEndByRising(t *testing.T) {
 		{60, []float64{5, 3, 3, 3, 3, 4, 4.5}, true, Plan{next(254), 1 - 254/float64(next(254)), 1}},
 	} {
 		cfg := Config{Epochs: 10_000, Anneal: 0.5, Refresh: 1, JudgedByLoss: true}
-		tr := &Trainer[float32]{source: paths{}, cfg: cfg}
+		tr := &Trainer[float32]{batching: batching[float32]{source: paths{}, cfg: cfg}}
 		tr.State.Budget, tr.State.Plan = c.budget, &Plan{10_000, 0.5, 1}
 		v, ends := Verdict{}, false
 		for i, e := 0, 100; i < len(c.losses) && !ends; i, e = i+1, next(e) {
@@ -135,7 +136,8 @@ func TestDue(t *testing.T) {
 		refresh int
 		most    int
 	}{{1, 1, 500}, {2e4, 1, 2000}, {2e4, 50, 2000}, {5e5, 1, 30_000}, {1e9, 1, 300}} {
-		tr := &Trainer[float32]{cfg: Config{Epochs: c.most, Refresh: c.refresh}, source: paths{}}
+		tr := &Trainer[float32]{batching: batching[float32]{cfg: Config{Epochs: c.most, Refresh: c.refresh},
+			source: paths{}}}
 		var at []int
 		for e := 1; e <= c.most; e++ {
 			tr.State.Epoch, tr.State.Updates, tr.State.Rows = e, 10*e, int64(1000*e)
@@ -233,7 +235,8 @@ func TestVerdictWithinBounds(t *testing.T) {
 		t.Error("a rate that falls from the beginning is judged")
 	}
 	// A clock's plan that ends before stays, and so does the verdict.
-	tr = &Trainer[float32]{cfg: Config{Epochs: MaxClocked, Anneal: 0.5, Refresh: 1}, source: paths{}}
+	tr = &Trainer[float32]{batching: batching[float32]{cfg: Config{Epochs: MaxClocked, Anneal: 0.5, Refresh: 1},
+		source: paths{}}}
 	tr.State.Plan = &Plan{400, 0.2, 1}
 	verdicts := 0
 	for e := 100; e <= 400; e++ {

@@ -68,11 +68,80 @@ func averageDecay(limit float64, n int) float64 {
 // moving average of the weights.
 type optimizer[T kernel.Float] struct {
 	params, m, v, average []T
+	muon                  []*muon[T]      // matrices that Adam leaves alone
+	total                 []T             // the gradient
+	squares               []float64       // of total, by segment
+	step                  kernel.AdamStep // of the update in progress
+	decay                 float64         // of its average; negative if there is none
 }
 
 func newOptimizer[T kernel.Float](params []T) *optimizer[T] {
 	return &optimizer[T]{
 		params: params, m: make([]T, len(params)), v: make([]T, len(params)),
-		average: append([]T(nil), params...),
+		average: append([]T(nil), params...), squares: make([]float64, segments),
 	}
+}
+
+// segments is the number of pieces that parameters are cut into for reductions
+// and updates.
+const segments = 64
+
+func (o *optimizer[T]) segment(i int) (lo, hi int) {
+	n := len(o.params)
+	return i * n / segments, (i + 1) * n / segments
+}
+
+// square sums the squares of a segment of total.
+func (o *optimizer[T]) square(_, segment int) {
+	lo, hi := o.segment(segment)
+	sq := 0.0
+	for _, v := range o.total[lo:hi] {
+		sq += float64(v) * float64(v)
+	}
+	o.squares[segment] = sq
+}
+
+// update applies Adam to a segment, but for what Muon moves, and the moving
+// average.
+func (o *optimizer[T]) update(_, segment int) {
+	lo, hi := o.segment(segment)
+	for _, w := range o.muon {
+		if first, end := w.At, w.At+w.Out*w.In; first < hi && end > lo {
+			o.adam(lo, min(first, hi))
+			lo = max(lo, min(end, hi))
+		}
+	}
+	o.adam(lo, hi)
+}
+
+func (o *optimizer[T]) adam(lo, hi int) {
+	if lo >= hi {
+		return
+	}
+	kernel.Adam(o.params[lo:hi], o.m[lo:hi], o.v[lo:hi], o.total[lo:hi], o.step)
+	o.mix(lo, hi)
+}
+
+// orthogonal applies Muon to a matrix.
+func (o *optimizer[T]) orthogonal(_, i int) {
+	w := o.muon[i]
+	lo, hi := w.At, w.At+w.Out*w.In
+	w.step(o.params[lo:hi], o.m[lo:hi], o.total[lo:hi], o.step.Scale, o.step.Rate)
+	o.mix(lo, hi)
+}
+
+func (o *optimizer[T]) mix(lo, hi int) {
+	if o.decay >= 0 {
+		kernel.Mix(o.average[lo:hi], o.params[lo:hi], o.decay)
+	}
+}
+
+func (o *optimizer[T]) parameters() []struct {
+	prefix string
+	data   []T
+} {
+	return []struct {
+		prefix string
+		data   []T
+	}{{PrefixRaw, o.params}, {PrefixAverage, o.average}, {prefixM, o.m}, {prefixV, o.v}}
 }

@@ -37,7 +37,7 @@ type share struct {
 	fault  error     // of an order before: this rank can give no gradient
 	synced bool      // of rank 0: the others have its parameters
 
-	addTask func(worker, task int)
+	addTask func(worker, task int) // adds this rank's parts to a share of the piece
 	add     func(lo, hi int)
 	own     func(slot int) bool
 }
@@ -51,7 +51,14 @@ type share struct {
 // in 16 parts of its own, and the sums of ranks are added in an order that is the group's: weights depend on the
 // number of ranks.
 func (t *Trainer[T]) Among(g ranks.Group, exact bool) {
-	s := &share{group: g, exact: exact, last: min(g.Size(), lanes), addTask: t.addPiece}
+	s := &share{group: g, exact: exact, last: min(g.Size(), lanes)}
+	s.addTask = func(_, task int) {
+		lo, hi := ranks.Cut(s.hi-s.lo, task, t.pool.Workers())
+		lo, hi = s.lo+lo, s.lo+hi
+		for _, part := range t.grads {
+			kernel.Add(t.opt.total[lo:hi], part[lo:hi])
+		}
+	}
 	s.own = func(slot int) bool { return slot%t.parts >= t.first && slot%t.parts < t.end }
 	s.add = func(lo, hi int) {
 		if g.Rank() > 0 { // where total has the sum of its parts from the beginning
@@ -71,34 +78,25 @@ func (t *Trainer[T]) Among(g ranks.Group, exact bool) {
 	}
 	t.sums, t.errs, s.slots = make([]float64, t.parts), make([]error, t.parts), make([]float64, 2*t.parts)
 	if exact && g.Rank() > 0 {
-		t.total = make([]T, len(t.opt.params))
+		t.opt.total = make([]T, len(t.opt.params))
 	}
 	t.grads = slices.Clone(t.grads[:t.end-t.first]) // the others' memory is of no use here
 }
 
-// tell gives an order to the other ranks, if there are any.
-func (t *Trainer[T]) tell(op uint64, args ...uint64) {
-	if t.share == nil {
+// tell gives an order to the other ranks, if there are any; s may be nil.
+func (s *share) tell(op uint64, args ...uint64) {
+	if s == nil {
 		return
 	}
 	o := ranks.Order{Op: op}
 	copy(o.Args[:], args)
-	ranks.Tell(t.share.group, o)
+	ranks.Tell(s.group, o)
 }
 
-// sync gives the others the parameters and moments of rank 0, where these are not what both had.
-func (t *Trainer[T]) sync() {
-	if t.share == nil || t.share.synced {
-		return
-	}
-	t.tell(opSync)
-	t.giveAll()
-	t.share.synced = true
-}
-
-func (t *Trainer[T]) giveAll() {
-	for _, p := range t.parameters() {
-		t.share.group.Broadcast(0, ranks.View(p.data))
+// giveAll gives rank 0's parameters and moments to the others.
+func giveAll[T kernel.Float](g ranks.Group, o *optimizer[T]) {
+	for _, p := range o.parameters() {
+		g.Broadcast(0, ranks.View(p.data))
 	}
 }
 
@@ -107,7 +105,7 @@ func (t *Trainer[T]) Obey(o ranks.Order) {
 	s := &t.State
 	switch o.Op {
 	case opSync:
-		t.giveAll()
+		giveAll(t.share.group, t.opt)
 		t.pool.Do(t.model.Parts(), t.packTask)
 	case opReady:
 		t.share.fault = t.source.Prepare(context.Background(), t.cfg.Seed)
@@ -123,7 +121,7 @@ func (t *Trainer[T]) Obey(o ranks.Order) {
 			t.move(step, math.Float64frombits(o.Args[5]), norm)
 		}
 	case opCheck:
-		t.compare()
+		t.share.compare(ranks.View(t.opt.params), ranks.View(t.opt.average))
 	default:
 		panic(fmt.Sprintf("train: there is no order %d", o.Op))
 	}
@@ -171,7 +169,7 @@ func (t *Trainer[T]) tellParts() {
 func (t *Trainer[T]) faultOf(part int) error {
 	s := t.share
 	if s.group.Rank() == 0 {
-		if t.compute(0, part, t.total); t.errs[part] != nil {
+		if t.compute(0, part, t.opt.total); t.errs[part] != nil {
 			return t.errs[part]
 		}
 	}
@@ -187,23 +185,13 @@ func (t *Trainer[T]) sum() {
 	s := t.share
 	if !s.exact {
 		t.pool.Do(segments, t.reduceTask)
-		ranks.Sum(s.group, t.total)
+		ranks.Sum(s.group, t.opt.total)
 		return
 	}
 	if s.group.Rank() == 0 {
 		t.pool.Do(segments, t.reduceTask)
 	}
-	ranks.Fold(s.group, t.total, s.last, foldPiece, s.add)
-}
-
-// addPiece adds this rank's parts to a share of the piece in progress.
-func (t *Trainer[T]) addPiece(_, task int) {
-	n := t.share.hi - t.share.lo
-	lo, hi := ranks.Cut(n, task, t.pool.Workers())
-	lo, hi = t.share.lo+lo, t.share.lo+hi
-	for _, g := range t.grads {
-		kernel.Add(t.total[lo:hi], g[lo:hi])
-	}
+	ranks.Fold(s.group, t.opt.total, s.last, foldPiece, s.add)
 }
 
 // A DriftError says that ranks which should have the same weights have not.
@@ -222,20 +210,19 @@ func (t *Trainer[T]) check() error {
 	if t.share == nil {
 		return nil
 	}
-	t.tell(opCheck)
-	if rank := t.compare(); rank > 0 {
+	t.share.tell(opCheck)
+	if rank := t.share.compare(ranks.View(t.opt.params), ranks.View(t.opt.average)); rank > 0 {
 		return &DriftError{rank, t.State.Epoch + 1}
 	}
 	return nil
 }
 
 // compare returns the first rank whose weights are not those of rank 0; 0 if there is none.
-func (t *Trainer[T]) compare() int {
-	g := t.share.group
+func (s *share) compare(params, average []byte) int {
+	g := s.group
 	sums := make([]float64, g.Size())
 	table := crc32.MakeTable(crc32.Castagnoli)
-	sums[g.Rank()] = float64(crc32.Update(crc32.Checksum(ranks.View(t.opt.params), table), table,
-		ranks.View(t.opt.average)))
+	sums[g.Rank()] = float64(crc32.Update(crc32.Checksum(params, table), table, average))
 	ranks.Share(g, sums, func(i int) bool { return i == g.Rank() })
 	for rank, sum := range sums {
 		if sum != sums[0] {

@@ -92,7 +92,7 @@ func (c *crew) run(size int, exact bool, lead func(tr *Trainer[float32])) []any 
 // all returns the bytes of all that a trainer keeps.
 func all(tr *Trainer[float32]) []byte {
 	var b bytes.Buffer
-	for _, p := range tr.parameters() {
+	for _, p := range tr.opt.parameters() {
 		b.Write(ranks.View(p.data))
 	}
 	return b.Bytes()
@@ -205,7 +205,7 @@ func TestRanksSeeFaultySums(t *testing.T) {
 				pool := testkit.Pool(t, 1)
 				tr := c.trainer(rank, pool)
 				if tr.Among(g, true); rank == 1 && fault == "sums of sums" {
-					tr.total = tr.grads[0]
+					tr.opt.total = tr.grads[0]
 				}
 				f(tr)
 				if rank == 1 {

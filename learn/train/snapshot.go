@@ -21,21 +21,11 @@ const (
 	PrefixConstant = "constant." // of a score.Constant
 )
 
-func (t *Trainer[T]) parameters() []struct {
-	prefix string
-	data   []T
-} {
-	return []struct {
-		prefix string
-		data   []T
-	}{{PrefixRaw, t.opt.params}, {PrefixAverage, t.opt.average}, {prefixM, t.opt.m}, {prefixV, t.opt.v}}
-}
-
 // Snapshot returns the arrays that, with State, are all that training needs to
 // go on. They share the trainer's memory.
 func (t *Trainer[T]) Snapshot() []arrayfile.Named {
 	var out []arrayfile.Named
-	for _, p := range t.parameters() {
+	for _, p := range t.opt.parameters() {
 		for _, a := range t.model.Tensors(p.data) {
 			a.Name = p.prefix + a.Name
 			out = append(out, a)
@@ -69,7 +59,7 @@ func (t *Trainer[T]) Restore(arrays []arrayfile.Named, s State) error {
 			}
 		}
 	}
-	for _, p := range t.parameters() {
+	for _, p := range t.opt.parameters() {
 		v, err := read(t.model, arrays, p.prefix)
 		if err != nil {
 			return err

@@ -296,7 +296,7 @@ func TestAnneal(t *testing.T) {
 			tr.State.Step, tr.State.Epoch = 0, tr.State.Epoch+1
 		}
 		want := cfg.LearningRate * min(1, 2*(1-float64(n)/12))
-		testkit.Near(t, tr.step.Rate, want, 1e-15, "update %d: rate", n)
+		testkit.Near(t, tr.opt.step.Rate, want, 1e-15, "update %d: rate", n)
 	}
 }
 
@@ -373,8 +373,8 @@ func TestEpochs(t *testing.T) {
 			t.Errorf("epoch %d: %d updates on %d rows", epoch, tr.State.Updates, e.Rows)
 		}
 		least = min(least, e.LastLoss)
-		if e.Rate != tr.step.Rate || !(e.Rate > 0) {
-			t.Errorf("epoch %d: rate %v, of its last batch %v", epoch, e.Rate, tr.step.Rate)
+		if e.Rate != tr.opt.step.Rate || !(e.Rate > 0) {
+			t.Errorf("epoch %d: rate %v, of its last batch %v", epoch, e.Rate, tr.opt.step.Rate)
 		}
 		if got := *tr.State.Plateau.Best; got != least || e.Loss == e.LastLoss {
 			t.Errorf("epoch %d: the schedule's best is %v, want %v", epoch, got, least)

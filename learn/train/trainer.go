@@ -32,13 +32,12 @@ const laneRows = 256
 
 // A Trainer trains one network. Its fields other than State and Now are fixed.
 type Trainer[T kernel.Float] struct {
-	cfg    Config
-	source method.Source[T]
-	model  score.Model[T]
-	pack   score.Packed[T] // the model after the last update
-	opt    *optimizer[T]
-	muon   []*muon[T] // matrices that Adam leaves alone
-	pool   *parallel.Pool
+	batching[T]
+
+	model score.Model[T]
+	pack  score.Packed[T] // the model after the last update
+	opt   *optimizer[T]
+	pool  *parallel.Pool
 
 	State State
 	Now   func() time.Time // the clock; nil is time.Now
@@ -46,25 +45,18 @@ type Trainer[T kernel.Float] struct {
 	draws  int  // network rows a term
 	ready  bool // source is prepared
 	report method.Report
-	order  []int  // this epoch's order of items
 	fresh  uint64 // refresh number of the source's items, plus one; 0 before the first
 
-	terms   []method.Term
-	uniform []float64
-	loss    []method.Loss[T] // by worker
-	ws      []score.Workspace[T]
-	ds      [][]T
-	parts   int             // numbered parts of a gradient: lanes, or with ranks that sum as they like more
-	first   int             // of the parts that are computed here: all without ranks
-	end     int             // behind them
-	grads   [][]T           // by part, from first on
-	total   []T             // the gradient
-	sums    []float64       // by part
-	errs    []error         // by part
-	squares []float64       // by segment
-	step    kernel.AdamStep // of the update in progress
-	decay   float64         // of its average; negative if there is none
-	share   *share          // of Among; nil: there are no other ranks
+	loss  []method.Loss[T] // by worker
+	ws    []score.Workspace[T]
+	ds    [][]T
+	parts int       // numbered parts of a gradient: lanes, or with ranks that sum as they like more
+	first int       // of the parts that are computed here: all without ranks
+	end   int       // behind them
+	grads [][]T     // by part, from first on
+	sums  []float64 // by part
+	errs  []error   // by part
+	share *share    // of Among; nil: there are no other ranks
 
 	// bound once: a method value allocates
 	laneTask, reduceTask, squareTask, updateTask, muonTask, packTask func(worker, task int)
@@ -171,15 +163,16 @@ func New[T kernel.Float](cfg Config, src method.Source[T], m score.Model[T], poo
 	cfg = cfg.resolved(src.Items(), src.Times())
 	θ := m.Parameters()
 	t := &Trainer[T]{
-		cfg: cfg, source: src, model: m, draws: max(1, src.Capabilities().Draws),
+		batching: batching[T]{
+			cfg: cfg, source: src, order: make([]int, 0, src.Items()),
+			terms:   make([]method.Term, 0, cfg.Batch*cfg.TimesPerPath),
+			uniform: make([]float64, cfg.TimesPerPath),
+		},
+		model: m, draws: max(1, src.Capabilities().Draws),
 		pack: m.Pack(true), pool: pool, opt: newOptimizer(θ),
-		State:   State{Rate: cfg.LearningRate},
-		order:   make([]int, 0, src.Items()),
-		terms:   make([]method.Term, 0, cfg.Batch*cfg.TimesPerPath),
-		uniform: make([]float64, cfg.TimesPerPath),
-		grads:   make([][]T, lanes), sums: make([]float64, lanes), errs: make([]error, lanes),
+		State: State{Rate: cfg.LearningRate},
+		grads: make([][]T, lanes), sums: make([]float64, lanes), errs: make([]error, lanes),
 		parts: lanes, end: lanes,
-		squares: make([]float64, segments),
 	}
 	rows := max(1, min(laneRows/t.draws, (cfg.Batch*cfg.TimesPerPath+lanes-1)/lanes)) * t.draws
 	for range pool.Workers() {
@@ -190,14 +183,16 @@ func New[T kernel.Float](cfg Config, src method.Source[T], m score.Model[T], poo
 	for i := range t.grads {
 		t.grads[i] = make([]T, len(θ))
 	}
-	t.total = t.grads[0]
-	t.laneTask, t.reduceTask, t.squareTask, t.updateTask = t.lane, t.reduce, t.square, t.update
+	t.opt.total = t.grads[0]
+	t.state = &t.State
+	t.laneTask = func(worker, i int) { t.compute(worker, t.first+i, t.grads[i]) }
+	t.reduceTask, t.squareTask, t.updateTask = t.reduce, t.opt.square, t.opt.update
 	if cfg.Optimizer == Muon {
 		for _, w := range m.Matrices() {
-			t.muon = append(t.muon, newMuon[T](w, m.Precision()))
+			t.opt.muon = append(t.opt.muon, newMuon[T](w, m.Precision()))
 		}
 	}
-	t.muonTask = t.orthogonal
+	t.muonTask = t.opt.orthogonal
 	t.packTask = func(_, part int) { t.pack.Update(part) }
 	return t
 }
@@ -223,10 +218,6 @@ func (t *Trainer[T]) clock() time.Time {
 	}
 	return time.Now()
 }
-
-// batches returns the number of batches in an epoch; an incomplete one is
-// dropped, unless it is the only one.
-func (t *Trainer[T]) batches() int { return max(1, len(t.order)/t.cfg.Batch) }
 
 // Average returns the model of averaged weights, or the raw one before the
 // average has begun. It shares the trainer's memory.
@@ -267,7 +258,7 @@ func (t *Trainer[T]) Epoch(ctx context.Context) (Epoch, error) {
 	s.Epoch++
 	clock()
 	e := Epoch{
-		Epoch: s.Epoch, Loss: s.LossSum / n, LastLoss: s.LastLoss, GradNorm: s.NormSum / n, Rate: t.step.Rate,
+		Epoch: s.Epoch, Loss: s.LossSum / n, LastLoss: s.LastLoss, GradNorm: s.NormSum / n, Rate: t.opt.step.Rate,
 		Worst: append([]float64(nil), t.report.Worst...), Failed: t.report.Failed, Broken: t.report.Broken,
 		Rows: s.Rows, Seconds: s.Seconds, Simulated: s.Simulated,
 	}
@@ -277,9 +268,13 @@ func (t *Trainer[T]) Epoch(ctx context.Context) (Epoch, error) {
 
 // prepare brings the items and the order of the current epoch.
 func (t *Trainer[T]) prepare(ctx context.Context) error {
-	t.sync()
+	if t.share != nil && !t.share.synced { // the others have not rank 0's parameters and moments
+		t.share.tell(opSync)
+		giveAll(t.share.group, t.opt)
+		t.share.synced = true
+	}
 	if !t.ready {
-		t.tell(opReady)
+		t.share.tell(opReady)
 		if err := t.source.Prepare(ctx, t.cfg.Seed); err != nil {
 			return err
 		}
@@ -290,7 +285,7 @@ func (t *Trainer[T]) prepare(ctx context.Context) error {
 	if t.fresh != refresh+1 {
 		start := t.clock()
 		var err error
-		t.tell(opRefresh, refresh)
+		t.share.tell(opRefresh, refresh)
 		t.report, err = t.refresh(ctx, refresh)
 		t.State.Simulated += t.clock().Sub(start).Seconds()
 		if err != nil {
@@ -301,34 +296,11 @@ func (t *Trainer[T]) prepare(ctx context.Context) error {
 		}
 		t.fresh = refresh + 1
 	}
-	t.tell(opArrange, uint64(epoch))
+	t.share.tell(opArrange, uint64(epoch))
 	if t.arrange(epoch); len(t.order) == 0 {
 		return t.failure()
 	}
 	return nil
-}
-
-// arrange brings the order of the items in an epoch, of which those that failed are left out, and what of them is
-// made anew for each.
-func (t *Trainer[T]) arrange(epoch int) {
-	if arrange := t.source.Capabilities().Arrange; arrange != nil {
-		arrange(t.cfg.Seed, keyed.TrainingPaths.At(uint64(epoch)))
-	}
-	t.order = t.order[:t.source.Items()]
-	keyed.RowOrder.Stream(t.cfg.Seed, uint64(epoch)).Permutation(t.order, 0, 0)
-	kept := t.order[:0]
-	for _, i := range t.order {
-		if !t.source.Failed(i) {
-			kept = append(kept, i)
-		}
-	}
-	t.order = kept
-}
-
-// now returns the items of the batch in progress.
-func (t *Trainer[T]) now() []int {
-	lo := t.State.Step * t.cfg.Batch
-	return t.order[lo:min(lo+t.cfg.Batch, len(t.order))]
 }
 
 // adam returns update number n at a rate.
@@ -344,9 +316,9 @@ func (t *Trainer[T]) batch() error {
 		averaged++
 		decay = averageDecay(t.cfg.Average, averaged)
 	}
-	step := adam(s.Rate*t.anneal(), s.Updates+1)
-	t.tell(opBatch, uint64(s.Epoch), uint64(s.Step), uint64(step.T), uint64(averaged), math.Float64bits(step.Rate),
-		math.Float64bits(decay))
+	step := adam(s.Rate*t.Plan().At(float64(s.Epoch)+float64(s.Step)/float64(t.batches())), s.Updates+1)
+	t.share.tell(opBatch, uint64(s.Epoch), uint64(s.Step), uint64(step.T), uint64(averaged),
+		math.Float64bits(step.Rate), math.Float64bits(decay))
 	loss, norm, err := t.gradient(t.now())
 	if err != nil {
 		return err
@@ -363,16 +335,11 @@ func (t *Trainer[T]) batch() error {
 
 // move moves the parameters along the gradient, of the norm given.
 func (t *Trainer[T]) move(step kernel.AdamStep, decay, norm float64) {
-	t.step, t.decay = step, decay
-	t.step.Scale = clip(norm, t.cfg.Clip)
+	t.opt.step, t.opt.decay = step, decay
+	t.opt.step.Scale = clip(norm, t.cfg.Clip)
 	t.pool.Do(segments, t.updateTask)
-	t.pool.Do(len(t.muon), t.muonTask)
+	t.pool.Do(len(t.opt.muon), t.muonTask)
 	t.pool.Do(t.model.Parts(), t.packTask)
-}
-
-// anneal returns the factor of the learning rate in the update in progress.
-func (t *Trainer[T]) anneal() float64 {
-	return t.Plan().At(float64(t.State.Epoch) + float64(t.State.Step)/float64(t.batches()))
 }
 
 // gradient computes the mean loss over paths and, in total, its gradient; it returns the
@@ -399,7 +366,7 @@ func (t *Trainer[T]) gradient(batch []int) (loss, norm float64, err error) {
 	} else {
 		t.pool.Do(segments, t.reduceTask)
 	}
-	for _, sq := range t.squares {
+	for _, sq := range t.opt.squares {
 		norm += sq
 	}
 	norm = math.Sqrt(norm)
@@ -408,46 +375,6 @@ func (t *Trainer[T]) gradient(batch []int) (loss, norm float64, err error) {
 	}
 	return loss, norm, nil
 }
-
-// pick lists the terms of a batch: all times of each item, or one time from each
-// of TimesPerPath strata, weighted by the stratum's size so that the loss and
-// its gradient keep their expectation.
-func (t *Trainer[T]) pick(batch []int) {
-	N, m := t.source.Times(), t.cfg.TimesPerPath
-	t.terms = t.terms[:0]
-	draw := keyed.BatchTimes.Stream(t.cfg.Seed, uint64(t.State.Epoch))
-	for _, item := range batch {
-		if m == N {
-			for k := range N {
-				t.terms = append(t.terms, method.Term{Item: item, K: k, Weight: 1 / float64(len(batch))})
-			}
-			continue
-		}
-		draw.Uniforms(t.uniform, uint64(item), 0)
-		for j, u := range t.uniform {
-			lo, hi := j*N/m, (j+1)*N/m
-			k := min(lo+int(u*float64(hi-lo)), hi-1)
-			t.terms = append(t.terms, method.Term{Item: item, K: k, Weight: float64(hi-lo) / float64(len(batch))})
-		}
-	}
-}
-
-// hide draws which of the terms do not see their condition: a function of epoch, item and
-// time.
-func (t *Trainer[T]) hide() {
-	if t.cfg.Hidden == 0 {
-		return
-	}
-	draw, u := keyed.HiddenConditions.Stream(t.cfg.Seed, uint64(t.State.Epoch)), t.uniform[:1]
-	for i := range t.terms {
-		term := &t.terms[i]
-		draw.Uniforms(u, uint64(term.Item), term.K)
-		term.Null = u[0] < t.cfg.Hidden
-	}
-}
-
-// lane computes a part of those that are computed here.
-func (t *Trainer[T]) lane(worker, i int) { t.compute(worker, t.first+i, t.grads[i]) }
 
 // compute computes the loss and gradient of a part's share of the terms.
 func (t *Trainer[T]) compute(worker, lane int, grad []T) {
@@ -488,70 +415,16 @@ func (t *Trainer[T]) blame() error {
 	return &LossError{t.State.Epoch + 1, t.State.Step + 1, -1, -1, false}
 }
 
-// segments is the number of pieces that parameters are cut into for reductions
-// and updates.
-const segments = 64
-
-func (t *Trainer[T]) segment(i int) (lo, hi int) {
-	n := len(t.opt.params)
-	return i * n / segments, (i + 1) * n / segments
-}
-
 // reduce sums the parts that are computed here, in order, in a segment of total; without other ranks it
 // squares it too.
 func (t *Trainer[T]) reduce(_, segment int) {
-	lo, hi := t.segment(segment)
-	dst := t.total[lo:hi]
+	lo, hi := t.opt.segment(segment)
+	dst := t.opt.total[lo:hi]
 	for _, part := range t.grads[1:] {
 		kernel.Add(dst, part[lo:hi])
 	}
 	if t.share == nil {
-		t.square(0, segment)
-	}
-}
-
-// square sums the squares of a segment of total.
-func (t *Trainer[T]) square(_, segment int) {
-	lo, hi := t.segment(segment)
-	sq := 0.0
-	for _, v := range t.total[lo:hi] {
-		sq += float64(v) * float64(v)
-	}
-	t.squares[segment] = sq
-}
-
-// update applies Adam to a segment, but for what Muon moves, and the moving
-// average.
-func (t *Trainer[T]) update(_, segment int) {
-	lo, hi := t.segment(segment)
-	for _, o := range t.muon {
-		if first, end := o.At, o.At+o.Out*o.In; first < hi && end > lo {
-			t.adam(lo, min(first, hi))
-			lo = max(lo, min(end, hi))
-		}
-	}
-	t.adam(lo, hi)
-}
-
-func (t *Trainer[T]) adam(lo, hi int) {
-	if lo >= hi {
-		return
-	}
-	kernel.Adam(t.opt.params[lo:hi], t.opt.m[lo:hi], t.opt.v[lo:hi], t.total[lo:hi], t.step)
-	t.mix(lo, hi)
-}
-
-// orthogonal applies Muon to a matrix.
-func (t *Trainer[T]) orthogonal(_, i int) {
-	o := t.muon[i]
-	lo, hi := o.At, o.At+o.Out*o.In
-	o.step(t.opt.params[lo:hi], t.opt.m[lo:hi], t.total[lo:hi], t.step.Scale, t.step.Rate)
-	t.mix(lo, hi)
-}
-
-func (t *Trainer[T]) mix(lo, hi int) {
-	if t.decay >= 0 {
-		kernel.Mix(t.opt.average[lo:hi], t.opt.params[lo:hi], t.decay)
+		t.opt.square(0, segment)
 	}
 }
 

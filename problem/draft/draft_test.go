@@ -13,7 +13,6 @@ import (
 
 	"github.com/landing-diffusion/landing/base/arrayfile"
 	"github.com/landing-diffusion/landing/base/keyed"
-	"github.com/landing-diffusion/landing/base/parallel"
 	"github.com/landing-diffusion/landing/domain/dataset"
 	"github.com/landing-diffusion/landing/internal/parquetfile"
 	"github.com/landing-diffusion/landing/langevin/evidence"
@@ -192,8 +191,7 @@ func unit(v []float64, r float64) []float64 {
 // hundredth are told from it.
 func TestTolerance(t *testing.T) {
 	t.Chdir(t.TempDir())
-	pool := parallel.New(1)
-	defer pool.Close()
+	pool := testkit.Pool(t, 1)
 	const n = 300
 	u := spheres(n)
 	for _, scale := range []float64{1, 1e6, 1e-6} {

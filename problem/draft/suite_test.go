@@ -76,8 +76,7 @@ func anyRows(pool *parallel.Pool, p problems.Problem, n int) ([]float64, error) 
 func TestSuite(t *testing.T) {
 	t.Chdir(t.TempDir())
 	chained := []string{"ring6", "ring8", "ball-chain"}
-	pool := parallel.New(1)
-	defer pool.Close()
+	pool := testkit.Pool(t, 1)
 	for _, p := range problems.All() {
 		if testing.Short() && (p.Name == "d300" || slices.Contains(chained, p.Name)) {
 			continue // its rows are long, or take chains

@@ -34,8 +34,7 @@ func small(t *testing.T, pool *parallel.Pool) (*experiment.Run, *experiment.Trai
 // What is judged has the samples that were asked for, where generation begins held against where paths end, and on
 // the way what was asked of it; an interruption is told, after the samples too.
 func TestJudge(t *testing.T) {
-	pool := parallel.New(2)
-	defer pool.Close()
+	pool := testkit.Pool(t, 2)
 	r, trained := small(t, pool)
 	drawn := 0
 	by := experiment.Judging{Trained: trained, Samples: 60, Seed: r.Problem.Seed}

@@ -7,7 +7,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/landing-diffusion/landing/base/parallel"
 	"github.com/landing-diffusion/landing/experiment"
 	"github.com/landing-diffusion/landing/learn/train"
 	"github.com/landing-diffusion/landing/study/compare"
@@ -18,8 +17,7 @@ import (
 // Cells of one training train once, each has its row and pictures, one that fails has its reason; rows that are lost
 // come again from the folder without any training; a folder that is damaged is no failure of a method.
 func TestRun(t *testing.T) {
-	pool := parallel.New(2)
-	defer pool.Close()
+	pool := testkit.Pool(t, 2)
 	file := testkit.Must(sweep.Parse([]byte(`{problems: [demo], methods: [{name: ULLA, method: ULLA, draws: [
 		{name: own, set: {}}, {name: short, set: {process.steps: 9}, measure: jacobian},
 		{name: timed, set: {}, measure: processor-time},

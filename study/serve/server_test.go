@@ -188,8 +188,7 @@ func wantFault(t *testing.T, what string, w *http.Response, body []byte, k kind)
 // generated is what landing generate writes.
 func generated(t *testing.T, dir string, n int, first, seed uint64, given []float64) []byte {
 	t.Helper()
-	pool := parallel.New(2)
-	defer pool.Close()
+	pool := testkit.Pool(t, 2)
 	r := testkit.Must(experiment.OpenToDraw(t.Context(), dir, "", pool, nil))
 	network := testkit.Must(r.Trained(""))
 	prior := testkit.Must(r.Prior(t.Context(), nil))

@@ -11,7 +11,6 @@ import (
 
 	"github.com/goccy/go-yaml"
 
-	"github.com/landing-diffusion/landing/base/parallel"
 	"github.com/landing-diffusion/landing/experiment"
 	"github.com/landing-diffusion/landing/experiment/run"
 	"github.com/landing-diffusion/landing/learn/train"
@@ -50,8 +49,7 @@ func states(o *Outcome) (out []work.State) {
 // Cells that differ in how they draw share one training and its run folder, where each has samples of its own; those
 // that draw as the network was trained have the bytes of a cell without draws.
 func TestDraws(t *testing.T) {
-	pool := parallel.New(2)
-	defer pool.Close()
+	pool := testkit.Pool(t, 2)
 	p := planned(t, draws, Options{})
 	if got := strings.Join(names(p), " "); got != "demo-2epochs-s5-as-trained demo-2epochs-s5-short "+
 		"demo-2epochs-s5-projected" {
@@ -109,8 +107,7 @@ type metricCase struct {
 // A training that cells share is gone on with after a kill, made anew where another version left it unfinished, and
 // taken as it is where that ended it. One that fails is not tried for each of its cells.
 func TestSharedTraining(t *testing.T) {
-	pool := parallel.New(2)
-	defer pool.Close()
+	pool := testkit.Pool(t, 2)
 	p := planned(t, draws, Options{})
 	whole := filepath.Join(t.TempDir(), "whole")
 	out := testkit.Must(p.Run(t.Context(), Runner{Dir: whole, Pool: pool}))
@@ -172,8 +169,7 @@ func TestSharedTraining(t *testing.T) {
 
 // A process that is at a training keeps others from it, and from its cells alone.
 func TestSharedTrainingIsHeld(t *testing.T) {
-	pool := parallel.New(2)
-	defer pool.Close()
+	pool := testkit.Pool(t, 2)
 	p := planned(t, strings.Replace(draws, "seeds: [5]", "seeds: [5, 6]", 1), Options{})
 	dir := filepath.Join(t.TempDir(), "d")
 	lock := &run.Folder{Dir: filepath.Join(dir, "units", p.Cells[0].Training)}

@@ -14,7 +14,6 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/landing-diffusion/landing/base/parallel"
 	"github.com/landing-diffusion/landing/experiment"
 	"github.com/landing-diffusion/landing/experiment/run"
 	"github.com/landing-diffusion/landing/learn/train"
@@ -159,8 +158,7 @@ func TestMoments(t *testing.T) {
 	if testing.Short() {
 		t.Skip("runs a dozen cells")
 	}
-	pool := parallel.New(2)
-	defer pool.Close()
+	pool := testkit.Pool(t, 2)
 	p := planned(t, one, Options{})
 	cell := p.Cells[0].Name
 	whole := filepath.Join(t.TempDir(), "whole")
@@ -266,8 +264,7 @@ func TestMoments(t *testing.T) {
 // An interruption ends the sweep and leaves the cell to be gone on with; a process that holds a cell is left to it,
 // and a folder of something else is left alone.
 func TestInterrupted(t *testing.T) {
-	pool := parallel.New(2)
-	defer pool.Close()
+	pool := testkit.Pool(t, 2)
 	p := planned(t, strings.Replace(one, "report: true", "", 1), Options{})
 	dir := filepath.Join(t.TempDir(), "x")
 	ctx, stop := context.WithCancel(t.Context())
@@ -308,8 +305,7 @@ func TestInterrupted(t *testing.T) {
 
 // A full disk is no fault of a cell's: the sweep ends with it, and goes on with the cell when there is room.
 func TestFullDisk(t *testing.T) {
-	pool := parallel.New(2)
-	defer pool.Close()
+	pool := testkit.Pool(t, 2)
 	p := planned(t, strings.Replace(one, "report: true", "", 1), Options{})
 	room := false
 	Measures["a test's"] = func(ctx context.Context, d *Drawing) (*compare.Entry, error) {
@@ -340,8 +336,7 @@ func TestEpochsOf(t *testing.T) {
 	} {
 		testkit.Equal(t, epochsOf(c.rows, c.each), c.want, "%d rows of %d an epoch", c.rows, c.each)
 	}
-	pool := parallel.New(1)
-	defer pool.Close()
+	pool := testkit.Pool(t, 1)
 	for _, c := range []struct {
 		set  string
 		want int64

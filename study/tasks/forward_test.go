@@ -10,6 +10,7 @@ import (
 
 	"github.com/landing-diffusion/landing/base/arrayfile"
 	"github.com/landing-diffusion/landing/domain/dataset"
+	"github.com/landing-diffusion/landing/experiment"
 	"github.com/landing-diffusion/landing/experiment/run"
 	"github.com/landing-diffusion/landing/tools/testkit"
 )
@@ -86,16 +87,18 @@ func TestNeedsData(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "points.csv")
 	testkit.OK(t, os.WriteFile(file, []byte(strings.Repeat("1,0,0\n0,1,0\n0,0,1\n0.6,0.8,0\n0,0.6,0.8\n", 8)), 0o666))
 	on := []string{"data.kind=points", "data.path=" + file}
+	runs := map[string]*experiment.Run{"uniform": trained(t, "demo", append(on, "prior=uniform")...),
+		"empirical": trained(t, "demo", append(on, "prior=empirical")...)}
 	for _, c := range []struct {
 		prior string
 		redo  []string
-		keeps string // is removed from the folder
+		keeps string // is removed from the folder, whose run no case after this one may use
 		needs bool
 	}{
 		{"uniform", nil, "", false}, {"empirical", nil, "", false}, {"empirical", nil, run.EndsFile, true},
 		{"uniform", []string{"prior=empirical"}, "", true}, {"uniform", []string{"prior=auto"}, "", true},
 	} {
-		r := trained(t, "demo", append(on, "prior="+c.prior)...)
+		r := runs[c.prior]
 		if c.keeps != "" {
 			testkit.OK(t, os.Remove(r.Folder.Path(c.keeps)))
 		}

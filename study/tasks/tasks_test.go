@@ -14,7 +14,6 @@ import (
 	"testing"
 
 	"github.com/landing-diffusion/landing/base/arrayfile"
-	"github.com/landing-diffusion/landing/base/parallel"
 	"github.com/landing-diffusion/landing/experiment"
 	"github.com/landing-diffusion/landing/experiment/judge"
 	"github.com/landing-diffusion/landing/problem"
@@ -134,8 +133,7 @@ func inRange(t *testing.T, result *Result, u *work.Unit) {
 
 // Under conditions samples are counted for each row of them, and their numbers must all fit in 64 bits.
 func TestGenerationUnderConditions(t *testing.T) {
-	pool := parallel.New(1)
-	defer pool.Close()
+	pool := testkit.Pool(t, 1)
 	r := testkit.Must(experiment.OpenToDraw(t.Context(), testrun.Conditional(t), "", pool, nil))
 	file := filepath.Join(t.TempDir(), "given.csv")
 	testkit.OK(t, os.WriteFile(file, []byte("r,c\n1.2,0.5\n1.9,1.5\n"), 0o666))

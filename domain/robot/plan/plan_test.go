@@ -315,8 +315,7 @@ func TestBatch(t *testing.T) {
 	}
 	// without modes labels are what came
 	b := batch(t, spec, planarTip)
-	pool := parallel.New(1)
-	defer pool.Close()
+	pool := testkit.Pool(t, 1)
 	got := testkit.Must(b.Run(context.Background(), pool))
 	pl := planner(t, spec, planarTip, plan.Options{})
 	for i, l := range got.Label {
@@ -349,8 +348,7 @@ func TestOpenPlaces(t *testing.T) {
 	b.Count = 3
 	b.Start = [2]vec{{0.35, -0.55, 0.205}, {0.45, -0.5, 0.205}}
 	b.Goal = [2]vec{{0.35, 0.5, 0.205}, {0.45, 0.55, 0.205}}
-	pool := parallel.New(1)
-	defer pool.Close()
+	pool := testkit.Pool(t, 1)
 	got := testkit.Must(b.Run(context.Background(), pool))
 	unseen := testkit.Must(b.Unseen(3).Run(context.Background(), pool))
 	kin := spec.Arm.NewKinematics()
@@ -458,8 +456,7 @@ func TestTipToo(t *testing.T) {
 	k.At(x)
 	at := k.Point(last.Link, last.Centre)
 	spec.Obstacles = []trajectory.Obstacle{ball(0.05, at[:]...)}
-	pool := parallel.New(1)
-	defer pool.Close()
+	pool := testkit.Pool(t, 1)
 	b := batch(t, spec, planarTip)
 	b.Count, b.TipToo = 4, true
 	e := new(plan.Error)
@@ -521,8 +518,7 @@ func TestOpenJoints(t *testing.T) {
 	b := batch(t, spec, planarTip)
 	b.Count = 2
 	b.Start, b.Goal = [2]vec{{0.7, 0, 0}, {0.8, 0.1, 0}}, [2]vec{{0, 0.7, 0}, {0.1, 0.8, 0}}
-	pool := parallel.New(1)
-	defer pool.Close()
+	pool := testkit.Pool(t, 1)
 	got := testkit.Must(b.Run(context.Background(), pool))
 	for i := range 2 {
 		row := got.X[i*84 : (i+1)*84]

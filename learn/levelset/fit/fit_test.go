@@ -25,8 +25,7 @@ func small() Options {
 // A sphere away from the origin is fitted to a hundredth of its size, with slopes
 // near one, normals within degrees and no stray part.
 func TestFitSphere(t *testing.T) {
-	pool := parallel.New(0)
-	defer pool.Close()
+	pool := testkit.Pool(t, 0)
 	m := ball.Mesh(3).Scaled([3]float64{-0.2, 0.1, 0.3}, 0.8)
 	steps := 0
 	n := testkit.Must(Fit(context.Background(), m, small(), pool, func(s Step) { steps = s.Step }))
@@ -61,8 +60,7 @@ func TestFitIsDeterministic(t *testing.T) {
 
 // The gradient of a step is that of its loss, against central differences.
 func TestGradient(t *testing.T) {
-	pool := parallel.New(1)
-	defer pool.Close()
+	pool := testkit.Pool(t, 1)
 	o := small()
 	o.Width, o.Batch, o.Rate = 9, 64, 1e-9
 	o.Value, o.Normal, o.Eikonal = 2, 0.7, 0.4
@@ -90,8 +88,7 @@ func TestGradient(t *testing.T) {
 // The terms of a step are means: of h² and ‖∇h − n‖² over the half of the points
 // that are on the surface, of (‖∇h‖ − 1)² over all.
 func TestStepMeans(t *testing.T) {
-	pool := parallel.New(2)
-	defer pool.Close()
+	pool := testkit.Pool(t, 2)
 	o := small()
 	o.Batch = 192
 	f, k := newFitter(ball.Mesh(1), o, pool), 3
@@ -120,8 +117,7 @@ func TestStepMeans(t *testing.T) {
 // Where a step's points are: on the mesh with the normal of their face, near it, and
 // in a box half as wide again. Every step and every seed has its own.
 func TestPoints(t *testing.T) {
-	pool := parallel.New(1)
-	defer pool.Close()
+	pool := testkit.Pool(t, 1)
 	m := ball.Mesh(1).Scaled([3]float64{-5, 0, 0}, 2)
 	f, tree := newFitter(m, small(), pool), mesh.NewTree(m)
 	x, n := make([]float64, 3), make([]float64, 3)
@@ -166,8 +162,7 @@ func TestPoints(t *testing.T) {
 // A first step of Adam moves a parameter by the rate but for the corrections of its means, which belong to the number
 // of the step; the rate falls along a cosine to a hundredth.
 func TestStepRate(t *testing.T) {
-	pool := parallel.New(1)
-	defer pool.Close()
+	pool := testkit.Pool(t, 1)
 	o := small()
 	o.Batch = 64
 	for k, rate := range map[int]float64{0: 1, 100: 0.505 + 0.495*math.Sqrt2/2, 200: 0.505, 400: 0.01} {
@@ -188,8 +183,7 @@ func TestStepRate(t *testing.T) {
 }
 
 func TestFitRefuses(t *testing.T) {
-	pool := parallel.New(1)
-	defer pool.Close()
+	pool := testkit.Pool(t, 1)
 	m := ball.Mesh(1)
 	m.Faces[0], m.Faces[1] = m.Faces[1], m.Faces[0]
 	var fault mesh.Fault
@@ -226,8 +220,7 @@ func TestOptions(t *testing.T) {
 	if o := (Options{}); o.filled() != Defaults() || o.Check() != nil {
 		t.Errorf("%+v: %v", o.filled(), o.Check())
 	}
-	pool := parallel.New(1)
-	defer pool.Close()
+	pool := testkit.Pool(t, 1)
 	for want, edit := range map[string]func(o *Options){
 		"width is 2000; expected 1 to 1024":        func(o *Options) { o.Width = 2000 },
 		"layers is -1; expected 1 to 10":           func(o *Options) { o.Layers = -1 },
@@ -285,8 +278,7 @@ func directed(n [3]float64, c, slope, β float64) *levelset.Network {
 
 // A plane and an octahedron: distances, slopes and angles are known.
 func TestExaminePlane(t *testing.T) {
-	pool := parallel.New(1)
-	defer pool.Close()
+	pool := testkit.Pool(t, 1)
 	m := ball.Mesh(0)
 	n := directed([3]float64{0, 0, 1}, -100, 3, 10)
 	n.Bias(1)[0] = -300 // h = 3z
@@ -310,8 +302,7 @@ func TestExaminePlane(t *testing.T) {
 
 // A slab between two half spaces: parts that reach opposite sides of the grid are two.
 func TestExamineSlab(t *testing.T) {
-	pool := parallel.New(1)
-	defer pool.Close()
+	pool := testkit.Pool(t, 1)
 	for axis := range 3 {
 		n := &levelset.Network{MLP: score.NewMLP[float64]([]int{3, 2, 1}, 1), Beta: 200}
 		clear(n.Params)
@@ -327,8 +318,7 @@ func TestExamineSlab(t *testing.T) {
 // function along one of the eight faces they are from 0 to 1 there, ½ on the mesh
 // itself and in the mean, and 0 elsewhere: 1/16 ± 0.0012 in all, 8 deviations.
 func TestExamineBesideTheMesh(t *testing.T) {
-	pool := parallel.New(1)
-	defer pool.Close()
+	pool := testkit.Pool(t, 1)
 	c := 1 / math.Sqrt(3)
 	r := Examine(directed([3]float64{c, c, c}, c, 1, 1000), ball.Mesh(0), pool)
 	if r.Slope.Max < 0.999 || r.Slope.Min > 1e-9 || math.Abs(r.Slope.Mean-1./16) > 0.01 {
@@ -346,8 +336,7 @@ func TestQuantiles(t *testing.T) {
 
 // A level set that is empty has no part inside.
 func TestExamineEmpty(t *testing.T) {
-	pool := parallel.New(0)
-	defer pool.Close()
+	pool := testkit.Pool(t, 0)
 	m := ball.Mesh(2)
 	n := testkit.Must(Fit(context.Background(), m, small(), pool, nil))
 	top := n.Bias(n.Layers() - 1)

@@ -10,7 +10,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/landing-diffusion/landing/base/parallel"
 	"github.com/landing-diffusion/landing/constraint"
 	"github.com/landing-diffusion/landing/domain/dataset"
 	"github.com/landing-diffusion/landing/tools/testkit"
@@ -18,8 +17,7 @@ import (
 
 func draw(t *testing.T, p *Problem, workers int, seed, batch uint64, n int) []float64 {
 	t.Helper()
-	pool := parallel.New(workers)
-	defer pool.Close()
+	pool := testkit.Pool(t, workers)
 	return testkit.Must(p.Draw(t.Context(), pool, seed, batch, n))
 }
 
@@ -51,8 +49,7 @@ func TestProblems(t *testing.T) {
 				x = draw(t, &p, 2, 1, 0, n)
 			}
 			worst(t, proc.Set, x, n)
-			pool := parallel.New(1)
-			defer pool.Close()
+			pool := testkit.Pool(t, 1)
 			if _, err := o.Over(x, p.Dim, pool); err != nil {
 				t.Error(err)
 			}
@@ -121,8 +118,7 @@ func reread(t *testing.T, p *Problem, x []float64) {
 // hurried returns draws of a problem's chains that have not moved far: rows of the set, if not of the law.
 func hurried(t *testing.T, p *Problem, workers, keep int) []float64 {
 	t.Helper()
-	pool := parallel.New(workers)
-	defer pool.Close()
+	pool := testkit.Pool(t, workers)
 	c := *p.chains
 	c.burn, c.thin = 3, 1
 	draws := testkit.Must(c.run(t.Context(), pool, p, 1, keep))
@@ -135,8 +131,7 @@ func TestUnmixed(t *testing.T) {
 	still := *p.chains
 	still.burn, still.thin, still.step = 0, 1, 1e-4
 	p.chains = &still
-	pool := parallel.New(2)
-	defer pool.Close()
+	pool := testkit.Pool(t, 2)
 	var unmixed *MixingError
 	if _, err := p.Draw(t.Context(), pool, 1, 0, 10); !errors.As(err, &unmixed) || !(unmixed.Rhat > mixed) ||
 		!strings.Contains(err.Error(), "ring8") {

@@ -7,7 +7,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/landing-diffusion/landing/base/parallel"
 	"github.com/landing-diffusion/landing/constraint"
 	"github.com/landing-diffusion/landing/tools/testkit"
 )
@@ -16,8 +15,7 @@ import (
 // of them are those of the problem's rows, and their distances are c times as large. Its files are accepted.
 func TestViews(t *testing.T) {
 	const n = 120
-	pool := parallel.New(2)
-	defer pool.Close()
+	pool := testkit.Pool(t, 2)
 	count := 0
 	for _, p := range All() {
 		if p.chains != nil || p.Dim > 20 || p.Rows > 4000 {

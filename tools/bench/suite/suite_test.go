@@ -125,8 +125,7 @@ func TestMeasureFaults(t *testing.T) {
 // problems have one of 0.2 %; observables at 1.5 × their floor have none worth counting.
 func TestLawsAreGood(t *testing.T) {
 	all := testkit.Must(problems.Named(nil))
-	pool := parallel.New(2)
-	defer pool.Close()
+	pool := testkit.Pool(t, 2)
 	alarms := 0
 	for _, p := range all {
 		switch p.Name {
