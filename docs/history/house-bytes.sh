@@ -10,7 +10,7 @@
 set -euo pipefail
 src=$(cd "$1" && pwd) data=$(cd "$2" && pwd)
 mkdir -p "$3" && out=$(cd "$3" && pwd)
-(cd "$src" && CGO_ENABLED=0 go build -trimpath -o "$out/landing" ./cmd/landing)
+(cd "$src" && CGO_ENABLED=0 go build -trimpath -buildvcs=false -o "$out/landing" ./cmd/landing)
 l="$out/landing"
 if "$l" --help | grep -q "^  mcmc "; then
   make=(make so --size 10) mcmc=(mcmc) evaluate=(report --text) resume=(train) from=--data-dir
