@@ -436,6 +436,11 @@ func TestSizes(t *testing.T) {
 	if !errors.As(err, &path) {
 		t.Error(err)
 	}
+	large := filepath.Join(t.TempDir(), "large.urdf")
+	testkit.OK(t, os.WriteFile(large, nil, 0o666))
+	testkit.OK(t, os.Truncate(large, MostBytes+1))
+	_, _, err = Read(large, Options{})
+	testkit.Refused(t, err, "16777216")
 }
 
 // A chain longer than an arm may be is refused, and one as long is read.
