@@ -12,10 +12,9 @@ import (
 	"github.com/landing-diffusion/landing/problem"
 )
 
-// startDoubt is the p-value up to which prior: auto does without the uniform law. It is far
-// above the level at which a verdict rejects a prior: an empirical prior that need not be costs little, while a small
-// difference
-// that a test of so many points hardly sees is seen in the samples.
+// startDoubt is the p-value up to which prior: auto takes the empirical prior. It is far above the level at which a
+// verdict rejects a prior. An empirical prior costs little where it is not needed, but a small difference that the
+// test hardly sees is visible in the samples.
 const startDoubt = 0.05
 
 // Bounds of the numbers of the paths whose ends are held against a prior: those that are taken
