@@ -165,7 +165,7 @@ func (s *soaking) slowly(path string, random *rand.Rand) {
 	}
 	defer c.Close()
 	defer s.note(&s.Slow)
-	const ask = `{"n":20000,"chunk":1000}`
+	const ask = `{"n":20000}`
 	fmt.Fprintf(c, "POST %s HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"+
 		"Content-Length: %d\r\n\r\n%s", path, len(ask), ask)
 	until := time.Now().Add(2 * time.Second) // which a busy service may take to begin
