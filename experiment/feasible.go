@@ -117,35 +117,18 @@ func apart(ctx context.Context, set constraint.Set, data *dataset.Points, pool *
 
 // atOnePoint tells of a row that is so often in the data that its law has a part in one point, "" where none is.
 func atOnePoint(data *dataset.Points) string {
-	const share, fewest = 20, 5 // one row in so many, and so many rows at least
-	row := func(i int) []float64 { return data.X[i*data.D : (i+1)*data.D] }
-	// Misra and Gries: whatever is more than one row in share outlives the others.
-	left := map[uint64]int{} // by hash
-	first := map[uint64]int{}
+	const share, fewest = 20, 5                        // one row in so many, and so many rows at least
+	count, first := map[uint64]int{}, map[uint64]int{} // of rows that are equal, by their hash
 	for i := range data.N {
-		h := hashOf(row(i))
-		if _, known := left[h]; !known && len(left) == share {
-			for k := range left {
-				if left[k]--; left[k] == 0 {
-					delete(left, k)
-				}
-			}
-			continue
-		} else if !known {
+		h := hashOf(data.X[i*data.D : (i+1)*data.D])
+		if count[h]++; count[h] == 1 {
 			first[h] = i
 		}
-		left[h]++
 	}
 	worst, most := -1, max(fewest, data.N/share)
-	for h := range left {
-		i, count := first[h], 0
-		for k := range data.N {
-			if slices.Equal(row(i), row(k)) {
-				count++
-			}
-		}
-		if count > most || count == most && worst >= 0 && i < worst {
-			worst, most = i, count
+	for h, n := range count {
+		if n > most || n == most && worst >= 0 && first[h] < worst {
+			worst, most = first[h], n
 		}
 	}
 	if worst < 0 {

@@ -9,12 +9,13 @@ import (
 	"io/fs"
 	"math"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/landing-diffusion/landing/base/arrayfile"
 	"github.com/landing-diffusion/landing/base/parallel"
-	"github.com/landing-diffusion/landing/constraint"
+	"github.com/landing-diffusion/landing/domain"
 	"github.com/landing-diffusion/landing/domain/dataset"
 	"github.com/landing-diffusion/landing/domain/kinds"
 	"github.com/landing-diffusion/landing/experiment/judge"
@@ -237,36 +238,18 @@ func ReadRecord(file string) (*Record, error) {
 // ReadSamples reads samples that Generate made and a file holds, and their record; nil if
 // there is none. The samples that failed are marked, and nothing else is known of them.
 func (r *Run) ReadSamples(file string) (*judge.Samples, *Record, error) {
-	read := dataset.ReadPoints
-	var fit func(set constraint.Set, data *dataset.Points) (*dataset.Points, error)
+	d, kind, names := r.Process.Set.Dim(), domain.Kind{Read: dataset.ReadPoints}, r.Problem.Condition.Columns
 	if ext := strings.ToLower(filepath.Ext(file)); ext != ".npy" && ext != ".parquet" { // the domain's own files
-		names := r.Problem.Condition.Columns
-		free := constraint.At(r.Process.Set, make([]float64, len(names)))
-		own, _ := kinds.Of(r.Problem.Data.Kind, free)
-		for _, kind := range kinds.All { // the data itself may be in the binary
-			if kind.Name == own.Name && !kind.Bundled {
-				if read, fit = kind.Read, kind.Fit; len(names) > 0 && kind.ReadGiven != nil {
-					read = func(path string) (*dataset.Points, error) { return readGiven(kind, free, path, names) }
-					fit = nil
-				}
-				if len(names) > 0 && kind.Open != nil {
-					fit = func(set constraint.Set, data *dataset.Points) (*dataset.Points, error) {
-						return kind.Open(set, data, names)
-					}
-				}
-			}
-		}
+		own, _ := kinds.Of(r.Problem.Data.Kind, withoutCondition(r.Process.Set, names))
+		at := slices.IndexFunc(kinds.All, func(k domain.Kind) bool { return k.Name == own.Name && !k.Bundled })
+		kind = kinds.All[at] // the data itself may be in the binary
+	} else {
+		names = nil // a column each, as the set has them
 	}
-	points, err := read(file)
+	points, err := readPoints(kind, r.Process.Set, file, names, "")
 	if err != nil {
 		return nil, nil, err
 	}
-	if fit != nil {
-		if points, err = fit(r.Process.Set, points); err != nil {
-			return nil, nil, &DataError{file, err.Error()}
-		}
-	}
-	d := r.Process.Set.Dim()
 	if points.D != d || points.N < 1 {
 		return nil, nil, &DataError{file, fmt.Sprintf("has %d points of %d coordinates; expected points of %d",
 			points.N, points.D, d)}

@@ -212,15 +212,9 @@ func (r *Run) NeedsData() bool {
 			return true
 		}
 	}
-	if r.Method.Prior() != nil {
+	file := r.priorFile()
+	if file == "" {
 		return false
-	}
-	file := run.EndsFile
-	if r.Problem.Prior == "uniform" {
-		if _, err := langevin.UniformPrior(r.Process); err == nil {
-			return false
-		}
-		file = run.PriorFile
 	}
 	_, err := os.Stat(r.Folder.Path(file))
 	return err != nil

@@ -92,23 +92,19 @@ func (t *training) heldOut(ctx context.Context) error {
 	} else if err = t.record("held-out", m.Epoch, HeldOutRecord{m, seconds, fault}); err == nil {
 		err = t.save() // a record without a checkpoint is dropped when the run is opened
 	}
-	if err == nil {
-		err = mark(t.run.Folder, t.trainer.State)
-	}
-	if err == nil {
-		err = tellJudged(t.run.Folder, t.run.Problem, t.trainer.State)
-	}
-	if err == nil {
-		err = t.status("training", "")
-	}
 	if err != nil {
 		return err
+	}
+	for _, write := range []func() error{t.mark, t.publish, func() error { return t.status("training", "") }} {
+		if err := write(); err != nil {
+			return err
+		}
 	}
 	if t.observer.HeldOut != nil {
 		t.observer.HeldOut(m, fault)
 	}
-	if ends && t.observer.Verdict != nil {
-		t.observer.Verdict(verdict)
+	if ends {
+		tell(t.observer.Verdict, verdict)
 	}
 	return nil
 }
@@ -199,9 +195,7 @@ func (t *training) goBack(v train.Verdict) error {
 	if err := t.run.Folder.RewindMetrics(v.From, nil); err != nil {
 		return err
 	}
-	if t.observer.From != nil {
-		t.observer.From(v.From)
-	}
+	tell(t.observer.From, v.From)
 	t.unsaved, t.saved = false, time.Time{} // the next epoch is saved at once
 	if t.pacer != nil {
 		t.pace()
@@ -210,12 +204,12 @@ func (t *training) goBack(v train.Verdict) error {
 }
 
 // mark marks the checkpoint with the chosen weights, which then stays.
-func mark(f *run.Folder, s train.State) error {
-	j := s.Judged
+func (t *training) mark() error {
+	j := t.trainer.State.Judged
 	if j == nil || j.Chosen == 0 {
 		return nil
 	}
-	return f.MarkBest(run.CheckpointName(j.ChosenUpdates))
+	return t.run.Folder.MarkBest(run.CheckpointName(j.ChosenUpdates))
 }
 
 // remark makes the marks those of the trainer's state, as it was loaded. A chosen checkpoint that
@@ -232,29 +226,51 @@ func (t *training) remark() error {
 	if !slices.Contains(names, run.CheckpointName(j.ChosenUpdates)) {
 		t.trainer.Forget()
 	}
-	return mark(t.run.Folder, t.trainer.State)
+	return t.mark()
 }
 
-// tellJudged brings the manifest up to what held-out distances said.
-func tellJudged(f *run.Folder, p *problem.Problem, s train.State) error {
-	if s.Judged == nil {
+// publish brings the manifest up to what a clock and held-out distances decided, by the trainer's state.
+func (t *training) publish() error {
+	s := t.trainer.State
+	if len(s.Clock) == 0 && s.Judged == nil {
 		return nil
 	}
-	return f.AmendManifest(func(m *run.Manifest) {
+	return t.run.Folder.AmendManifest(func(m *run.Manifest) {
+		from := ""
+		if n := len(m.Extensions); n > 0 {
+			from = " on checkpoint " + m.Extensions[n-1].Checkpoint
+		}
+		if len(s.Clock) > 0 {
+			m.Clock = nil
+		}
+		for _, d := range s.Clock {
+			c := run.Clocked{Key: problem.KeyTrainEpochs, Value: d.Plan.Epochs, After: d.After,
+				Reason: fmt.Sprintf("%.4g s at %.3g s an epoch, %.4g s of them spent: %s", d.Budget, d.Pace, d.Spent,
+					d.Why)}
+			if d.Repeats() {
+				c.Repeat = fmt.Sprintf("train.max_seconds=0 train.epochs=%d train.anneal=%v", d.Plan.Epochs,
+					d.Plan.Anneal)
+				if t.run.Problem.Train.HeldOut() {
+					c.Repeat += " train.stop=epochs"
+				}
+				c.Repeat += from
+			}
+			m.Clock = append(m.Clock, c)
+		}
+		if s.Judged == nil {
+			return
+		}
 		m.Stopped, m.Weights = nil, nil
 		if v := s.Judged.Verdict; v != nil {
 			m.Stopped = &run.Stopped{Epochs: v.Plan.Epochs, After: v.After, Reason: v.String()}
 			if v.Plan.Factor == 1 {
-				m.Stopped.Repeat = fmt.Sprintf("train.stop=epochs train.max_seconds=0 train.epochs=%d train.anneal=%v",
-					v.Plan.Epochs, v.Plan.Anneal)
-				if n := len(m.Extensions); n > 0 {
-					m.Stopped.Repeat += " on checkpoint " + m.Extensions[n-1].Checkpoint
-				}
+				m.Stopped.Repeat = fmt.Sprintf("train.stop=epochs train.max_seconds=0 train.epochs=%d train.anneal=%v%s",
+					v.Plan.Epochs, v.Plan.Anneal, from)
 			}
 		}
 		if j := s.Judged; j.Chosen > 0 {
 			m.Weights = &run.Weights{Checkpoint: run.CheckpointName(j.ChosenUpdates), Epoch: j.Chosen,
-				Reason: whyChosen(j, p.Train.ByLoss())}
+				Reason: whyChosen(j, t.run.Problem.Train.ByLoss())}
 		}
 	})
 }
@@ -377,33 +393,8 @@ func (t *training) decided(d train.Decision) error {
 	if err := t.save(); err != nil {
 		return err
 	}
-	if t.observer.Clock != nil {
-		t.observer.Clock(d)
-	}
-	return clocked(t.run.Folder, t.run.Problem, t.trainer.State)
-}
-
-// clocked brings the manifest up to the decisions of the trainer's state.
-func clocked(f *run.Folder, p *problem.Problem, s train.State) error {
-	return f.AmendManifest(func(m *run.Manifest) {
-		m.Clock = nil
-		for _, d := range s.Clock {
-			c := run.Clocked{Key: problem.KeyTrainEpochs, Value: d.Plan.Epochs, After: d.After,
-				Reason: fmt.Sprintf("%.4g s at %.3g s an epoch, %.4g s of them spent: %s", d.Budget, d.Pace, d.Spent,
-					d.Why)}
-			if d.Repeats() {
-				c.Repeat = fmt.Sprintf("train.max_seconds=0 train.epochs=%d train.anneal=%v", d.Plan.Epochs,
-					d.Plan.Anneal)
-				if p.Train.HeldOut() {
-					c.Repeat += " train.stop=epochs"
-				}
-			}
-			if n := len(m.Extensions); n > 0 && c.Repeat != "" {
-				c.Repeat += " on checkpoint " + m.Extensions[n-1].Checkpoint
-			}
-			m.Clock = append(m.Clock, c)
-		}
-	})
+	tell(t.observer.Clock, d)
+	return t.publish()
 }
 
 // Extend returns the run as it goes on from its newest checkpoint, or from the one named, with

@@ -76,24 +76,20 @@ type FailedError struct {
 }
 
 func (e *FailedError) Error() string {
-	if e.Broken > 0 {
-		return fmt.Sprintf("%d of %d samples failed, above the allowed share %g (generate.max_failed): of %d the "+
-			"simulation broke down, the first: %v. landing check looks at steps and set; longer training or "+
-			"train.clip help a network that sends samples away", e.Failed, e.Samples, e.Limit, e.Broken, e.Break)
+	above := fmt.Sprintf("above the allowed share %g (generate.max_failed)", e.Limit)
+	switch {
+	case e.Broken > 0:
+		return fmt.Sprintf("%d of %d samples failed, %s: of %d the simulation broke down, the first: %v. landing check "+
+			"looks at steps and set; longer training or train.clip help a network that sends samples away", e.Failed,
+			e.Samples, above, e.Broken, e.Break)
+	case e.Begun > 0:
+		return fmt.Sprintf("%d of %d samples failed, %s: of %d the solver found no point of the set under their "+
+			"condition to begin with. It may have none there", e.Failed, e.Samples, above, e.Begun)
+	case e.Wrong > 0:
+		return fmt.Sprintf("%d of %d samples failed a projection and %d are on a wrong component, together %s",
+			e.Failed-e.Wrong, e.Samples, e.Wrong, above)
 	}
-	if e.Begun > 0 {
-		return fmt.Sprintf("%d of %d samples failed, above the allowed share %g (generate.max_failed): "+
-			"of %d the solver found no point of the set under their condition to begin with. "+
-			"It may have none there", e.Failed, e.Samples,
-			e.Limit, e.Begun)
-	}
-	if e.Wrong > 0 {
-		return fmt.Sprintf("%d of %d samples failed a projection and %d are on a wrong component, together above the "+
-			"allowed share %g (generate.max_failed)",
-			e.Failed-e.Wrong, e.Samples, e.Wrong, e.Limit)
-	}
-	return fmt.Sprintf("%d of %d samples failed a projection, above the allowed share %g (generate.max_failed)",
-		e.Failed, e.Samples, e.Limit)
+	return fmt.Sprintf("%d of %d samples failed a projection, %s", e.Failed, e.Samples, above)
 }
 
 func (*FailedError) Place() fault.Place { return fault.Place{Kind: fault.Check} }
