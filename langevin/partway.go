@@ -8,15 +8,13 @@ import (
 	"github.com/landing-diffusion/landing/internal/ranks"
 )
 
-// Spread returns s_k: the standard deviation of x_k − x_0, in each direction of a flat Σ
-// without force, for 1 ≤ k ≤ N.
+// Spread returns s_k: the standard deviation of x_k − x_0, in each direction of a flat Σ without force, for 1 ≤ k ≤ N.
 func (p *Process) Spread(k int) float64 { return math.Sqrt(p.past(k - 1).vv) }
 
-// Partway simulates one forward path from each of the points x0 (n×d) and keeps of it the states
-// x_k of the steps ks alone, ascending and each from 1 to N: dst is n×len(ks)×d. Row i is sample
-// first + i of the streams: its ζ_k is that of step k, its p̃_0 that of step 0. failed (n) is
-// set for paths that lost a projection or broke down; their rows hold what they reached, or x0.
-// Nothing beyond the last of ks is simulated. Errors are those of Forward.
+// Partway simulates one forward path from each of the points x0 (n×d) and keeps of it the states x_k of the steps ks
+// alone, ascending and each from 1 to N: dst is n×len(ks)×d. Row i is sample first + i of the streams: its ζ_k is that
+// of step k, its p̃_0 that of step 0. failed (n) is set for paths that lost a projection or broke down; their rows hold
+// what they reached, or x0. Nothing beyond the last of ks is simulated. Errors are those of Forward.
 func (s *Simulator) Partway(ctx context.Context, dst []float64, failed []bool, x0 []float64, ks []int, first uint64,
 	noise, momentum keyed.Stream) (Report, error) {
 	d, L, end := s.proc.Set.Dim(), len(ks), ks[len(ks)-1]

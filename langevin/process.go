@@ -1,11 +1,9 @@
-// Package langevin holds the constrained Langevin processes of the paper, as
-// discrete steps on blocks of points: OLLA (overdamped), ULLA (underdamped) and
-// their projected variants OLLA-P and ULLA-P, forward and backward, and chains
+// Package langevin holds the constrained Langevin processes of the paper, as discrete steps on blocks of points: OLLA
+// (overdamped), ULLA (underdamped) and their projected variants OLLA-P and ULLA-P, forward and backward, and chains
 // that sample exp(−f) on Σ without learning.
 //
-// Noise is an argument: a step is a pure function of (state, k, noise). Each
-// row of a block is treated alone. It is not for processes that need a stored
-// momentum in training: p̃ is recovered from positions.
+// Noise is an argument: a step is a pure function of (state, k, noise). Each row of a block is treated alone. It is not
+// for processes that need a stored momentum in training: p̃ is recovered from positions.
 package langevin
 
 import (
@@ -51,16 +49,14 @@ func (m Method) Underdamped() bool { return m == ULLA || m == ULLAP }
 // Projected reports whether the method projects at every step.
 func (m Method) Projected() bool { return m == ULLAP || m == OLLAP }
 
-// A Convention picks an index where the paper's text and its reference
-// implementation differ (docs/conventions.md).
+// A Convention picks an index where the paper's text and its reference implementation differ (docs/conventions.md).
 type Convention int
 
 const (
 	// Reference: the backward step x_{k+1} → x_k uses σ_k, the forward step's own,
 	// and its momentum is (x_{k+2} − x_{k+1})/(σ_{k+1}²Δt).
 	Reference Convention = iota
-	// Paper: the backward step uses σ_{k+1}, and its momentum is
-	// (x_{k+2} − x_{k+1})/(σ_{k+2}²Δt).
+	// Paper: the backward step uses σ_{k+1}, and its momentum is (x_{k+2} − x_{k+1})/(σ_{k+2}²Δt).
 	Paper
 )
 
@@ -78,9 +74,8 @@ func ParseConvention(name string) (Convention, error) {
 	return 0, &ConfigError{Field: "Convention", Value: name, Want: "paper or reference"}
 }
 
-// Landing says how a step without projection returns to Σ. The zero value is
-// implicit landing: the landing term at the step's proposal with
-// α_k = 1/(σ_k²Δt), one Gauss–Newton step.
+// Landing says how a step without projection returns to Σ. The zero value is implicit landing: the landing term at the
+// step's proposal with α_k = 1/(σ_k²Δt), one Gauss–Newton step.
 type Landing struct {
 	Explicit bool    // the landing term is −ασ_k²Δt ∇JᵀG†J at x_k
 	Rate     float64 // α of explicit landing
@@ -106,9 +101,8 @@ type Process struct {
 	NoTerminal bool      // no Newton projection of the last state
 	Convention Convention
 	Split      bool // half of a backward step's noise comes before its score (split.go); underdamped, Reference
-	// NewGeometry makes the geometry of up to rows points; nil means geometry.New of
-	// Set and Repulsion. Tests plug in the reference implementation's. Elastic walls do
-	// not use it.
+	// NewGeometry makes the geometry of up to rows points; nil means geometry.New of Set and Repulsion. Tests plug in
+	// the reference implementation's. Elastic walls do not use it.
 	NewGeometry func(rows int) geometry.Geometry
 }
 
@@ -128,8 +122,7 @@ func (e *ConfigError) Place() fault.Place { return fault.Place{Kind: fault.Probl
 // MaxSteps bounds the steps of a process: paths keep every state.
 const MaxSteps = 1_000_000
 
-// Validate returns a *ConfigError or *constraint.UnsupportedError if the
-// process cannot run.
+// Validate returns a *ConfigError or *constraint.UnsupportedError if the process cannot run.
 func (p *Process) Validate() error {
 	s := p.Schedule
 	bad := func(v float64) bool { return math.IsNaN(v) || math.IsInf(v, 0) }
@@ -196,8 +189,7 @@ func (p *Process) steps() int {
 	return p.Schedule.N
 }
 
-// BackTau returns τ = σ²Δt of the backward step x_{k+1} → x_k, which the loss
-// shares.
+// BackTau returns τ = σ²Δt of the backward step x_{k+1} → x_k, which the loss shares.
 func (p *Process) BackTau(k int) float64 {
 	if p.Convention == Reference {
 		return p.Schedule.Tau(k)

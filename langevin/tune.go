@@ -1,9 +1,8 @@
 package langevin
 
-// MonotoneRate returns the largest α of explicit landing with ρ_k = ασ_k²Δt ≤ 1
-// at every step, 1/max τ_k: the paper's starting value. On an affine set
-// h_{k+1} = (1 − ρ_k) h_k + ξ_k, so ρ = 1 also leaves the least variance,
-// var ξ/(ρ(2−ρ)).
+// MonotoneRate returns the largest α of explicit landing with ρ_k = ασ_k²Δt ≤ 1 at every step, 1/max τ_k: the paper's
+// starting value. On an affine set h_{k+1} = (1 − ρ_k) h_k + ξ_k, so ρ = 1 also leaves the least variance, var
+// ξ/(ρ(2−ρ)).
 func (p *Process) MonotoneRate() float64 {
 	τ := 0.0
 	for k := range p.steps() {

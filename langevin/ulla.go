@@ -2,9 +2,8 @@ package langevin
 
 import "math"
 
-// ULLA, the underdamped process (Proposition 2, Algorithm 2): the O-B̃-A
-// splitting collapsed to positions, with τ = σ²Δt, a = exp(−γτ) and the
-// momentum p̃ recovered from two positions:
+// ULLA, the underdamped process (Proposition 2, Algorithm 2): the O-B̃-A splitting collapsed to positions, with τ =
+// σ²Δt, a = exp(−γτ) and the momentum p̃ recovered from two positions:
 //
 //	forward   x_{k+1} = x_k + τ Π[a p̃ − τ∇f + √(1−a²) ζ] − ατ ∇JᵀG†J − τ² ∇JᵀG†(𝓗₁ − α𝓗₂)
 //	          p̃ = Π(x_k)(x_k − x_{k−1})/τ_{k−1}, everything else at x_k

@@ -11,8 +11,7 @@ const (
 	w1 = 0xBB67AE85
 )
 
-// philox is Philox4x32-10: a bijection of the 128-bit counter c for each
-// 64-bit key k.
+// philox is Philox4x32-10: a bijection of the 128-bit counter c for each 64-bit key k.
 func philox(c [4]uint32, k [2]uint32) [4]uint32 {
 	c0, c1, c2, c3 := c[0], c[1], c[2], c[3]
 	k0, k1 := k[0], k[1]

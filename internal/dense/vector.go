@@ -1,13 +1,11 @@
-// Package dense holds the small loops over float64 vectors and matrices that the
-// geometry of Σ is made of. Destinations come first, callers own all memory and
-// nothing allocates.
+// Package dense holds the small loops over float64 vectors and matrices that the geometry of Σ is made of. Destinations
+// come first, callers own all memory and nothing allocates.
 //
 // Sums come in two orders. Dot and Norm add one term after the other; Dot4 and Norm4
 // add in four lanes, which is faster from some ten numbers on and differs in the last
 // bits. Results are promised byte for byte, so a caller keeps to one of them.
 //
-// It is not for large matrices: nothing is blocked. Those are for package kernel
-// (networks) and gonum.
+// It is not for large matrices: nothing is blocked. Those are for package kernel (networks) and gonum.
 package dense
 
 import "math"
@@ -24,8 +22,7 @@ func Dot(a, b []float64) (s float64) {
 // Norm returns ‖a‖ by Dot.
 func Norm(a []float64) float64 { return math.Sqrt(Dot(a, a)) }
 
-// Dot4 returns a·b, added in four lanes, which the processor runs side by side. b may
-// be longer than a.
+// Dot4 returns a·b, added in four lanes, which the processor runs side by side. b may be longer than a.
 func Dot4(a, b []float64) float64 {
 	b = b[:len(a)]
 	var s0, s1, s2, s3 float64

@@ -110,8 +110,7 @@ func (p plate) place(g geo) xy {
 	return xy{p.cx + p.scale*x, p.cy - p.scale*y}
 }
 
-// line projects a line of places, with steps short enough to follow the curve of a
-// meridian.
+// line projects a line of places, with steps short enough to follow the curve of a meridian.
 func (p plate) line(places []geo) []xy {
 	const step = 3.0 // degrees
 	out := []xy{p.place(places[0])}

@@ -86,9 +86,8 @@ func (f *Feasibility) scales(data []float64, d int, held []int) {
 	}
 }
 
-// Share returns how far row i is from Σ in spreads: of a coordinate, of which one component
-// asks for a change of that size, or of a whole row, √d times as much, of which all together
-// do, whichever is more.
+// Share returns how far row i is from Σ in spreads: of a coordinate, of which one component asks for a change of that
+// size, or of a whole row, √d times as much, of which all together do, whichever is more.
 func (f *Feasibility) Share(i int) float64 {
 	g := f.Gaps[i]
 	return max(g.Single, g.Step/math.Sqrt(f.free)) / f.Spread
@@ -114,8 +113,7 @@ func (f *Feasibility) Tell(i int) string {
 // Rounded returns the share that single precision explains, or that is not worth telling.
 func (f *Feasibility) Rounded() float64 { return Off + singlePrecision*f.Size/f.Spread }
 
-// Beyond returns the first and the worst row whose share is above a limit, and how many are;
-// −1 where none is.
+// Beyond returns the first and the worst row whose share is above a limit, and how many are; −1 where none is.
 func (f *Feasibility) Beyond(limit float64) (first, worst, rows int) {
 	first, worst = -1, -1
 	for i := range f.Gaps {

@@ -13,16 +13,14 @@ type Kind struct {
 	Name    string // in any case
 	Alias   string // another name, or ""
 	Options []score.Option
-	// Forward returns the process of package langevin by which the method noises points, of a
-	// problem's process, on the problem's set or another: what rules say of processes then holds of
-	// the method. Nil: it has a way of its own.
+	// Forward returns the process of package langevin by which the method noises points, of a problem's process, on the
+	// problem's set or another: what rules say of processes then holds of the method. Nil: it has a way of its own.
 	Forward func(langevin.Process) langevin.Process
 	// Steps is process.steps of a problem that says nothing of it; 0 is that of all.
 	Steps int
 	// Kept is how many points it keeps of the path of an item; 0 is one a step, and the start.
 	Kept int
-	// Idle are the fields of Config, and of its Process, that mean nothing to the method; Prior is
-	// that of generation.
+	// Idle are the fields of Config, and of its Process, that mean nothing to the method; Prior is that of generation.
 	Idle []string
 	// Velocity is of methods whose network learns a velocity at times from 0 to 1.
 	Velocity bool
@@ -43,8 +41,7 @@ func fewer(a, b constraint.Set) bool {
 	return len(constraint.Components(a)) < len(constraint.Components(b))
 }
 
-// A Config describes a method to be made. What means nothing to a method it ignores;
-// what it cannot do it refuses.
+// A Config describes a method to be made. What means nothing to a method it ignores; what it cannot do it refuses.
 type Config struct {
 	Name string
 	// Process has the set, the schedule and the constants of the problem. Its Method is

@@ -1,9 +1,7 @@
-// Package method says what training and generation need of a method: where its
-// training rows and targets come from, its loss on network outputs, how it generates,
-// and what it counts. Packages train and experiment know no more of one.
+// Package method says what training and generation need of a method: where its training rows and targets come from, its
+// loss on network outputs, how it generates, and what it counts. Packages train and experiment know no more of one.
 //
-// It holds no method. The four Langevin processes of the paper are one, in folder
-// pathmatch.
+// It holds no method. The four Langevin processes of the paper are one, in folder pathmatch.
 package method
 
 import (
@@ -24,8 +22,7 @@ type Method interface {
 	Name() string
 	// Momentum reports whether scores are asked for at (x, p̃) and not at x alone.
 	Momentum() bool
-	// Gain is m(t) of package score, which brings a network's outputs to one size at all
-	// times; nil is m = 1.
+	// Gain is m(t) of package score, which brings a network's outputs to one size at all times; nil is m = 1.
 	Gain() func(t float64) float64
 	// Feasible reports whether samples that do not fail are on Σ to round-off.
 	Feasible() bool
@@ -35,25 +32,22 @@ type Method interface {
 	// Capabilities says what else it can do.
 	Capabilities() Capabilities
 
-	// Source returns what a network is trained on, to learn the law of the rows of data
-	// (n×d).
+	// Source returns what a network is trained on, to learn the law of the rows of data (n×d).
 	Source(data []float64, pool *parallel.Pool) Source[float32]
 	// Sampler makes room to generate in blocks of so many rows.
 	Sampler(rows int, pool *parallel.Pool) Sampler
 }
 
-// A Source makes what a network is trained on: items, each of a training row, with as many terms
-// as there are times. There is one of every row, or of some of them after each refresh. All that it
-// makes is a function of the data, the seed and the refresh number: neither of the workers nor of
-// what it made before. It belongs to one Trainer.
+// A Source makes what a network is trained on: items, each of a training row, with as many terms as there are times.
+// There is one of every row, or of some of them after each refresh. All that it makes is a function of the data, the
+// seed and the refresh number: neither of the workers nor of what it made before. It belongs to one Trainer.
 type Source[T kernel.Float] interface {
 	Items() int
 	Times() int
 	// NewLoss makes room for the terms of up to rows network rows, as r reads them. One
 	// goroutine uses a loss at a time.
 	NewLoss(r score.Reader[T], rows int) Loss[T]
-	// Prepare is called once, after NewLoss and before the first Refresh of a Trainer,
-	// resumed ones too.
+	// Prepare is called once, after NewLoss and before the first Refresh of a Trainer, resumed ones too.
 	Prepare(ctx context.Context, seed uint64) error
 	// Refresh replaces the items by fresh ones.
 	Refresh(ctx context.Context, seed, refresh uint64) (Report, error)
@@ -91,8 +85,7 @@ type Term struct {
 type Loss[T kernel.Float] interface {
 	// Rows is the number of terms there is room for.
 	Rows() int
-	// Prepare makes the network rows of the terms, one a row, and their targets. They are
-	// valid until the next call.
+	// Prepare makes the network rows of the terms, one a row, and their targets. They are valid until the next call.
 	Prepare(terms []Term) ([]T, error)
 	// Evaluate returns the weighted sum of the prepared terms for network outputs s (n×d),
 	// and writes its gradient with respect to s to ds.
@@ -101,9 +94,8 @@ type Loss[T kernel.Float] interface {
 
 // A Sampler generates. One goroutine uses it at a time.
 type Sampler interface {
-	// Generate makes the samples first … first+n−1 of a seed, n×d, with the score of each
-	// worker: sample i is a function of the seed, i, the prior and the score alone. failed
-	// (n) is set for samples that are lost.
+	// Generate makes the samples first … first+n−1 of a seed, n×d, with the score of each worker: sample i is a
+	// function of the seed, i, the prior and the score alone. failed (n) is set for samples that are lost.
 	Generate(ctx context.Context, dst []float64, failed []bool, first, seed uint64,
 		prior Prior, scores func(worker int) Score) (Report, error)
 	// Ends returns the states, m×d, in which training's way of noising leaves the points
@@ -216,10 +208,8 @@ func (p *Programs) Add(o Programs) {
 // Bounces count what elastic walls did.
 type Bounces = langevin.Bounces
 
-// A Prior writes the state that one sample begins with: a function of (s, sample)
-// alone.
+// A Prior writes the state that one sample begins with: a function of (s, sample) alone.
 type Prior = langevin.Prior
 
-// A Score is a network read as one, such as a score.Field. One goroutine uses it at a
-// time.
+// A Score is a network read as one, such as a score.Field. One goroutine uses it at a time.
 type Score = langevin.Score

@@ -18,10 +18,9 @@ type Slope[T kernel.Float] interface {
 // A Pusher is a Workspace that carries directions of its input through a pass, exactly: forward
 // mode of automatic differentiation.
 type Pusher[T kernel.Float] interface {
-	// Push returns the outputs at n rows of input, and behind them the derivatives of each along
-	// its k directions: of n rows in, followed by n×k rows of directions, as many rows of
-	// Out numbers. The workspace must have room for n(1+k) rows. The result lives until the
-	// next pass.
+	// Push returns the outputs at n rows of input, and behind them the derivatives of each along its k directions: of n
+	// rows in, followed by n×k rows of directions, as many rows of Out numbers. The workspace must have room for n(1+k)
+	// rows. The result lives until the next pass.
 	Push(in []T, n, k int) []T
 }
 
@@ -123,9 +122,8 @@ func (ws *mlpWorkspace[T]) Push(in []T, n, k int) []T {
 	return ws.pre[last][:all*m.Out()]
 }
 
-// EvalAlong writes s at n rows x, and its derivatives along k directions v of each: n×d, and n×k×d
-// from n×k×d. The field must have room for n(1+k) rows, be without momentum and guidance; false: the
-// network does not tell derivatives.
+// EvalAlong writes s at n rows x, and its derivatives along k directions v of each: n×d, and n×k×d from n×k×d. The
+// field must have room for n(1+k) rows, be without momentum and guidance; false: the network does not tell derivatives.
 func (f *Field[T]) EvalAlong(dst, along, x, v []float64, n, k int, t float64) bool {
 	slope, ok := f.model.(Slope[T])
 	pusher, can := f.ws.(Pusher[T])

@@ -2,8 +2,7 @@ package score
 
 import "github.com/landing-diffusion/landing/base/kernel"
 
-// A Field evaluates a model as a score s_θ(x, p̃, t). One goroutine uses it at
-// a time.
+// A Field evaluates a model as a score s_θ(x, p̃, t). One goroutine uses it at a time.
 type Field[T kernel.Float] struct {
 	model Model[T]
 	ws    Workspace[T]
@@ -17,8 +16,7 @@ type Field[T kernel.Float] struct {
 // Rows returns how many rows the network has seen in all: two a point with guidance.
 func (f *Field[T]) Rows() int64 { return f.rows }
 
-// NewField makes a score of m, with its present parameters, for blocks of up to rows
-// points.
+// NewField makes a score of m, with its present parameters, for blocks of up to rows points.
 func NewField[T kernel.Float](m Model[T], rows int) *Field[T] { return NewFields(m, rows, 1)[0] }
 
 // NewFields makes scores for as many goroutines, which share a packed model.

@@ -16,8 +16,7 @@ type MLP[T kernel.Float] struct {
 	Params []T   // W_0, b_0, W_1, b_1, …
 }
 
-// NewMLP makes a network with the given widths and weights and biases uniform on
-// ±1/√in, a function of the seed alone.
+// NewMLP makes a network with the given widths and weights and biases uniform on ±1/√in, a function of the seed alone.
 func NewMLP[T kernel.Float](sizes []int, seed uint64) *MLP[T] {
 	m := alloc[T](sizes)
 	for l := range m.Layers() {

@@ -8,9 +8,8 @@ import (
 	"github.com/landing-diffusion/landing/base/kernel"
 )
 
-// Model returns the network, over the same parameters, read as r says, with passes
-// whose products may run in precision p. It panics if the reading's rows are not as
-// wide as the network's input.
+// Model returns the network, over the same parameters, read as r says, with passes whose products may run in precision
+// p. It panics if the reading's rows are not as wide as the network's input.
 func (m *MLP[T]) Model(r Reading, p kernel.Precision) Model[T] {
 	d := m.Out()
 	for _, momentum := range []bool{false, true} {
@@ -67,8 +66,7 @@ func (m *mlpModel[T]) Tensors(parameters []T) []arrayfile.Named {
 	for l := range m.net.Layers() {
 		w, b := layer(sizes, parameters, l)
 		name := fmt.Sprintf("layer_%d.", l)
-		out = append(out,
-			arrayfile.Named{Name: name + "weight", Array: arrayfile.Of(w, sizes[l+1], sizes[l])},
+		out = append(out, arrayfile.Named{Name: name + "weight", Array: arrayfile.Of(w, sizes[l+1], sizes[l])},
 			arrayfile.Named{Name: name + "bias", Array: arrayfile.Of(b, sizes[l+1])})
 	}
 	return out

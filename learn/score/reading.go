@@ -24,18 +24,15 @@ type Reading struct {
 	// fine detail slowly; with such features they start from it (Tancik et al. 2020).
 	Octaves    int
 	Wavelength float64
-	// Start, if not nil, returns b and v, and φ is of y = x − b p̃ in place of x, each of its
-	// waves times exp(−½ v ω²), ω = 2π 2^i/Wavelength. On a flat Σ a path that is at (x, p̃)
-	// at time t began at y, give or take a variance of v in each direction; the score is a
-	// function of y plus a linear one of p̃, and waves in the density of the data have shrunk
-	// by that factor (langevin.Process.Start).
+	// Start, if not nil, returns b and v, and φ is of y = x − b p̃ in place of x, each of its waves times exp(−½ v ω²),
+	// ω = 2π 2^i/Wavelength. On a flat Σ a path that is at (x, p̃) at time t began at y, give or take a variance of v
+	// in each direction; the score is a function of y plus a linear one of p̃, and waves in the density of the data
+	// have shrunk by that factor (langevin.Process.Start).
 	Start func(t float64) (b, v float64)
-	// Still are the coordinates that noise does not move, in ascending order: Start does not
-	// change their waves.
+	// Still are the coordinates that noise does not move, in ascending order: Start does not change their waves.
 	Still []int
-	// TimeOctaves and Horizon shape χ(t): sin and cos of π 2^i t/Horizon for each
-	// i < TimeOctaves. Beside coordinates of size 1 a time that goes from 0 to 0.2 is hardly
-	// seen.
+	// TimeOctaves and Horizon shape χ(t): sin and cos of π 2^i t/Horizon for each i < TimeOctaves. Beside coordinates
+	// of size 1 a time that goes from 0 to 0.2 is hardly seen.
 	TimeOctaves int
 	Horizon     float64
 	// With Share F_θ reads t/Horizon in place of t: a time says where on its path a point is, in any unit.
@@ -168,8 +165,7 @@ func (r reader[T]) coordinate(at Input, j int) float64 {
 	return (at.X[j] - given.Mean[k]) / given.Scale[k]
 }
 
-// waves writes size^(4^i) times sin and cos of 2^i angle for i < octaves, each pair stride after
-// the one before.
+// waves writes size^(4^i) times sin and cos of 2^i angle for i < octaves, each pair stride after the one before.
 func waves[T kernel.Float](dst []T, angle, size float64, octaves, stride int) {
 	sin, cos := math.Sincos(angle)
 	for i := range octaves {

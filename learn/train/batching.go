@@ -16,8 +16,7 @@ type batching[T kernel.Float] struct {
 	uniform []float64
 }
 
-// batches returns the number of batches in an epoch; an incomplete one is
-// dropped, unless it is the only one.
+// batches returns the number of batches in an epoch; an incomplete one is dropped, unless it is the only one.
 func (b *batching[T]) batches() int { return max(1, len(b.order)/b.cfg.Batch) }
 
 // arrange brings the order of the items in an epoch, of which those that failed are left out, and what of them is
@@ -43,9 +42,8 @@ func (b *batching[T]) now() []int {
 	return b.order[lo:min(lo+b.cfg.Batch, len(b.order))]
 }
 
-// pick lists the terms of a batch: all times of each item, or one time from each
-// of TimesPerPath strata, weighted by the stratum's size so that the loss and
-// its gradient keep their expectation.
+// pick lists the terms of a batch: all times of each item, or one time from each of TimesPerPath strata, weighted by
+// the stratum's size so that the loss and its gradient keep their expectation.
 func (b *batching[T]) pick(batch []int) {
 	N, m := b.source.Times(), b.cfg.TimesPerPath
 	b.terms = b.terms[:0]
@@ -66,8 +64,7 @@ func (b *batching[T]) pick(batch []int) {
 	}
 }
 
-// hide draws which of the terms do not see their condition: a function of epoch, item and
-// time.
+// hide draws which of the terms do not see their condition: a function of epoch, item and time.
 func (b *batching[T]) hide() {
 	if b.cfg.Hidden == 0 {
 		return

@@ -57,8 +57,7 @@ func (c Config) Validate() error {
 	return nil
 }
 
-// resolved returns the Config with its numbers filled in, for a source of so many items
-// and times.
+// resolved returns the Config with its numbers filled in, for a source of so many items and times.
 func (c Config) resolved(items, times int) Config {
 	c.Epochs = cmp.Or(c.Epochs, 1000)
 	c.Batch = min(cmp.Or(c.Batch, 128), items)

@@ -10,8 +10,7 @@ import (
 	"github.com/landing-diffusion/landing/learn/score"
 )
 
-// HeldTimes is how many times of an item are looked at, at most: one in the middle of each of as many
-// strata.
+// HeldTimes is how many times of an item are looked at, at most: one in the middle of each of as many strata.
 const HeldTimes = 16
 
 // A Held is items of rows that a training does not see, by which models are judged: always the same items

@@ -81,9 +81,8 @@ func Judge(loss bool) string {
 // Judged is what held-out distances have said until now: a function of the training, so that one
 // which is stopped and goes on decides alike.
 //
-// The reference is the last evaluation that was below the reference before it by more than the
-// standard error of the difference. After 3 evaluations, which are twice the epochs, without
-// another one the training ends (Hear).
+// The reference is the last evaluation that was below the reference before it by more than the standard error of the
+// difference. After 3 evaluations, which are twice the epochs, without another one the training ends (Hear).
 type Judged struct {
 	Measures  []Measured `json:"measures"`
 	Since     int        `json:"since,omitempty"` // epoch from which on the rule looks: of the last Extend
@@ -265,12 +264,11 @@ func (t *Trainer[T]) Due(work float64) bool {
 // Hear takes in the held-out distance of the averaged weights, when it is Due, and returns the
 // verdict, if there is one.
 //
-// Where the distance no longer falls after e epochs, the training has ⌈e/(1 − Anneal)⌉, so that its
-// rate falls to 0 from here on: it is what a training planned for so many would have been. Where it
-// rises, this is so for the epoch of the lowest distance, from whose checkpoint the training goes on
-// (Back); of losses, with ⌈1.26 e⌉ epochs. If that lies before the last Extend, or no epoch is left from
-// there, the training ends. Losses that no longer fall may fall again, since they say so little of what
-// is still to be learned: with a budget only those that rise end the training.
+// Where the distance no longer falls after e epochs, the training has ⌈e/(1 − Anneal)⌉, so that its rate falls to 0
+// from here on: it is what a training planned for so many would have been. Where it rises, this is so for the epoch of
+// the lowest distance, from whose checkpoint the training goes on (Back); of losses, with ⌈1.26 e⌉ epochs. If that lies
+// before the last Extend, or no epoch is left from there, the training ends. Losses that no longer fall may fall again,
+// since they say so little of what is still to be learned: with a budget only those that rise end the training.
 func (t *Trainer[T]) Hear(e metric.Estimate) (Verdict, bool) {
 	s := &t.State
 	j := Judged{}
@@ -315,8 +313,7 @@ func soon(epoch int, plan Plan) Plan {
 	return Plan{n, 1 - float64(epoch)/float64(n), 1}
 }
 
-// annealed returns the plan of a training whose rate begins to fall after an epoch, within the
-// epochs of plan.
+// annealed returns the plan of a training whose rate begins to fall after an epoch, within the epochs of plan.
 func (c Config) annealed(epoch int, plan Plan) Plan {
 	n := math.Ceil(float64(epoch) / (1 - c.Anneal))
 	if !(n < float64(plan.Epochs)) {

@@ -43,9 +43,8 @@ const (
 //
 //	W ← W − η · 0.2 √max(out, in) · orth(N)
 //
-// where orth(N) = UVᵀ for N = UΣVᵀ, up to singular values within 0.7 … 1.2: five
-// Newton–Schulz iterations X ← 3.4445 X − 4.7750 (XXᵀ)X + 2.0315 (XXᵀ)²X from
-// N/‖N‖. The factor gives updates the size of Adam's (Liu et al. 2025), so that
+// where orth(N) = UVᵀ for N = UΣVᵀ, up to singular values within 0.7 … 1.2: five Newton–Schulz iterations X ← 3.4445 X
+// − 4.7750 (XXᵀ)X + 2.0315 (XXᵀ)²X from N/‖N‖. The factor gives updates the size of Adam's (Liu et al. 2025), so that
 // one learning rate serves both.
 type muon[T kernel.Float] struct {
 	score.Matrix // W
@@ -67,8 +66,7 @@ func newMuon[T kernel.Float](w score.Matrix, p kernel.Precision) *muon[T] {
 	}
 }
 
-// step updates W and M from the gradient g, of which clipping leaves the share
-// scale; rate is η.
+// step updates W and M from the gradient g, of which clipping leaves the share scale; rate is η.
 func (o *muon[T]) step(w, m, g []T, scale, rate float64) {
 	const β = muonMomentum
 	kernel.Blend(m, g, β, (1-β)*scale)

@@ -6,10 +6,9 @@ import (
 	"github.com/landing-diffusion/landing/base/kernel"
 )
 
-// A Plateau lowers the learning rate when a metric stops falling: after
-// Patience epochs without an improvement by the relative Threshold the rate is
-// multiplied by Factor, and Cooldown epochs pass before counting again
-// (PyTorch's ReduceLROnPlateau in mode "min").
+// A Plateau lowers the learning rate when a metric stops falling: after Patience epochs without an improvement by the
+// relative Threshold the rate is multiplied by Factor, and Cooldown epochs pass before counting again (PyTorch's
+// ReduceLROnPlateau in mode "min").
 type Plateau struct {
 	Factor    float64 `yaml:"factor"`
 	Patience  int     `yaml:"patience"`
@@ -25,8 +24,7 @@ type PlateauState struct {
 	Cooldown int      `json:"cooldown"`
 }
 
-// Step returns the rate after an epoch whose metric is loss. A Factor of 0 turns
-// the schedule off.
+// Step returns the rate after an epoch whose metric is loss. A Factor of 0 turns the schedule off.
 func (p Plateau) Step(s *PlateauState, rate, loss float64) float64 {
 	if p.Factor == 0 {
 		return rate
@@ -64,8 +62,7 @@ func averageDecay(limit float64, n int) float64 {
 	return math.Min(limit, float64(1+n)/float64(10+n))
 }
 
-// optimizer is the state of Adam and Muon, which share the first moments m, and a
-// moving average of the weights.
+// optimizer is the state of Adam and Muon, which share the first moments m, and a moving average of the weights.
 type optimizer[T kernel.Float] struct {
 	params, m, v, average []T
 	muon                  []*muon[T]      // matrices that Adam leaves alone
@@ -82,8 +79,7 @@ func newOptimizer[T kernel.Float](params []T) *optimizer[T] {
 	}
 }
 
-// segments is the number of pieces that parameters are cut into for reductions
-// and updates.
+// segments is the number of pieces that parameters are cut into for reductions and updates.
 const segments = 64
 
 func (o *optimizer[T]) segment(i int) (lo, hi int) {
@@ -101,8 +97,7 @@ func (o *optimizer[T]) square(_, segment int) {
 	o.squares[segment] = sq
 }
 
-// update applies Adam to a segment, but for what Muon moves, and the moving
-// average.
+// update applies Adam to a segment, but for what Muon moves, and the moving average.
 func (o *optimizer[T]) update(_, segment int) {
 	lo, hi := o.segment(segment)
 	for _, w := range o.muon {

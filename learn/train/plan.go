@@ -29,10 +29,9 @@ func (p Plan) At(epoch float64) float64 {
 // Falling reports whether the rate has begun to fall after so many epochs.
 func (p Plan) Falling(epoch int) bool { return p.At(float64(epoch)) < p.Factor }
 
-// Until returns the plan of a training that goes by p and, after the given epoch, is to
-// end at another one. Where the rate has not begun to fall, it falls over the same share of
-// the epochs, or over all that are left if these are fewer: what was trained is what the new
-// plan would have trained. Where it has, it goes on from where it is, linearly to 0.
+// Until returns the plan of a training that goes by p and, after the given epoch, is to end at another one. Where the
+// rate has not begun to fall, it falls over the same share of the epochs, or over all that are left if these are fewer:
+// what was trained is what the new plan would have trained. Where it has, it goes on from where it is, linearly to 0.
 func (p Plan) Until(epoch, epochs int) Plan {
 	if epochs <= epoch { // no update comes after it
 		return Plan{max(epoch, 1), 0, p.At(float64(epoch))}
@@ -47,8 +46,7 @@ func (p Plan) Until(epoch, epochs int) Plan {
 	return Plan{epochs, left, p.At(float64(epoch))}
 }
 
-// Validate returns an error unless a training can go by the plan. It is for plans from
-// files.
+// Validate returns an error unless a training can go by the plan. It is for plans from files.
 func (p Plan) Validate() error {
 	for _, v := range []struct {
 		key       string

@@ -10,8 +10,7 @@ import (
 	"github.com/landing-diffusion/landing/learn/score"
 )
 
-// Prefixes of the arrays in a snapshot; each is followed by a name of the model's
-// Tensors.
+// Prefixes of the arrays in a snapshot; each is followed by a name of the model's Tensors.
 const (
 	PrefixRaw     = "raw."     // weights that Adam moves
 	PrefixAverage = "average." // their moving average
@@ -21,8 +20,7 @@ const (
 	PrefixConstant = "constant." // of a score.Constant
 )
 
-// Snapshot returns the arrays that, with State, are all that training needs to
-// go on. They share the trainer's memory.
+// Snapshot returns the arrays that, with State, are all that training needs to go on. They share the trainer's memory.
 func (t *Trainer[T]) Snapshot() []arrayfile.Named {
 	var out []arrayfile.Named
 	for _, p := range t.opt.parameters() {
@@ -40,8 +38,7 @@ func (t *Trainer[T]) Snapshot() []arrayfile.Named {
 	return out
 }
 
-// Restore continues from a snapshot of the same network: of one with constants, that of
-// WithConstants.
+// Restore continues from a snapshot of the same network: of one with constants, that of WithConstants.
 func (t *Trainer[T]) Restore(arrays []arrayfile.Named, s State) error {
 	if err := s.Validate(); err != nil {
 		return fault.Errorf(fault.Run, "", "the checkpoint is damaged: %v", err)

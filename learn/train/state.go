@@ -5,8 +5,7 @@ import "fmt"
 // maxCount bounds the counts of a State: no training comes near.
 const maxCount = 1e15
 
-// Validate returns an error unless the state is one that a training can be in. It is
-// for states from files.
+// Validate returns an error unless the state is one that a training can be in. It is for states from files.
 func (s State) Validate() error {
 	for _, c := range []struct {
 		key   string

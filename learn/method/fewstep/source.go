@@ -11,8 +11,7 @@ import (
 	"github.com/landing-diffusion/landing/learn/score"
 )
 
-// A Source is a method.Source whose items are points and states of a forward path from each, one a
-// level.
+// A Source is a method.Source whose items are points and states of a forward path from each, one a level.
 type Source[T kernel.Float] struct {
 	m      *Method
 	d      int

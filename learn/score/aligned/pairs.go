@@ -6,8 +6,7 @@ import (
 	"github.com/landing-diffusion/landing/base/kernel"
 )
 
-// pairs returns the pairs i < j of atoms with j − i ≤ reach: in files of molecules bonded
-// atoms stand near each other.
+// pairs returns the pairs i < j of atoms with j − i ≤ reach: in files of molecules bonded atoms stand near each other.
 func pairs(atoms, reach int) (all [][2]int) {
 	for i := range atoms {
 		for j := i + 1; j < min(atoms, i+reach+1); j++ {

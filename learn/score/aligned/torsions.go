@@ -11,10 +11,9 @@ import (
 //
 //	sin iφ, cos iφ for i = 1 … waves,   φ̇/‖∇φ‖ with φ̇ = ∇φ·p̃,   sin iψ, cos iψ,   ψ = φ − b(t)φ̇
 //
-// φ̇ with a momentum alone, and ψ, to first order the torsion where the path began, where the Reading
-// has a Start. An energy that is a sum of functions of torsions is linear in the waves, and its force is in
-// the directions ∇φ; of raw coordinates both are functions of sixth degree and more, which a network
-// has to find behind the noise of its targets.
+// φ̇ with a momentum alone, and ψ, to first order the torsion where the path began, where the Reading has a Start. An
+// energy that is a sum of functions of torsions is linear in the waves, and its force is in the directions ∇φ; of raw
+// coordinates both are functions of sixth degree and more, which a network has to find behind the noise of its targets.
 type turning struct {
 	atoms    [][4]int
 	waves    int
@@ -45,9 +44,8 @@ func (o *turning) each() int {
 // inputs is how many all have.
 func (o *turning) inputs() int { return len(o.atoms) * o.each() }
 
-// readTorsions writes the inputs of o at a point to dst, and to tail the unit vectors along ∇φ, quadruple
-// numbers each, which the outputs go along. Where three atoms are on a line there is no torsion, and all
-// of it is 0.
+// readTorsions writes the inputs of o at a point to dst, and to tail the unit vectors along ∇φ, quadruple numbers each,
+// which the outputs go along. Where three atoms are on a line there is no torsion, and all of it is 0.
 func readTorsions[T kernel.Float](o *turning, dst, tail []T, at score.Input) {
 	b := 0.0
 	if o.start != nil && len(o.atoms) > 0 {
