@@ -4,7 +4,7 @@
 //
 //	x̂_0 = P_Σ(x_k + G(x_k, ξ, t_k)),   ξ ~ N(0, I),
 //
-// P_Σ being landing steps and a projection. Trained by the energy score (loss.go), G(x_k, ξ) has the law of x_0 given
+// P_Σ being landing steps and a projection. Trained by the energy score (source.go), G(x_k, ξ) has the law of x_0 given
 // x_k, as the two are paired (hands.go). A sample begins at a draw x_N of the prior, and is x̂_0 of it: that is one
 // evaluation. Each further one takes the sample back to a level, along a forward path without the network, and asks
 // again. With the exact G each leaves the law of the data as it is, whatever the levels; with a G that was learned,

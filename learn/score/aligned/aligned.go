@@ -13,7 +13,7 @@
 // molecule are told apart. Parameters, and their names in checkpoints, are the MLP's.
 //
 // With the option pairs the MLP also reads by how much the distances of some pairs of atoms differ from those of the
-// reference, and has an output a_ij for each, which pulls the two along the line between them (pairs.go):
+// reference, and has an output a_ij for each, which pulls the two along the line between them (torsions.go):
 //
 //	F_θ = (z + Σ_ij a_ij ∇_x ‖x_i − x_j‖) R,    (z, a) = MLP_θ(…, (‖x_i − x_j‖ − ‖y_i − y_j‖)/δ)
 //
