@@ -1,6 +1,5 @@
-// Package amxtest runs a program that uses AMX tiles on a processor that has
-// none: it traces the program, and where an instruction of AMX-TILE or AMX-BF16
-// faults, does what Intel's manual says that it does. It is for tests, and slow.
+// Package amxtest runs a program that uses AMX tiles on a processor that has none: it traces the program, and where an
+// instruction of AMX-TILE or AMX-BF16 faults, does what Intel's manual says that it does. It is for tests, and slow.
 package amxtest
 
 import (
@@ -15,8 +14,7 @@ const (
 	rowBytes = 64
 )
 
-// A state is the tile state of one thread. It is in its initial state, without
-// tiles, until it is configured.
+// A state is the tile state of one thread. It is in its initial state, without tiles, until it is configured.
 type state struct {
 	configured bool
 	rows, cols [tiles]int // cols in bytes
@@ -96,10 +94,9 @@ func (s *state) store(t int, m memory, addr uint64, stride int64) error {
 	return m.write(buf, addr, n, size, stride)
 }
 
-// dot is TDPBF16PS: C += A·B, where a word of A and B is a pair of bfloat16
-// numbers, a row of A lies along the sum and a column of B too. For each element
-// of C the products of first numbers are summed with fused steps, those of
-// second ones apart, and the sum of both is added to C.
+// dot is TDPBF16PS: C += A·B, where a word of A and B is a pair of bfloat16 numbers, a row of A lies along the sum and
+// a column of B too. For each element of C the products of first numbers are summed with fused steps, those of second
+// ones apart, and the sum of both is added to C.
 func (s *state) dot(c, a, b int) error {
 	if err := s.need(c, a, b); err != nil {
 		return err

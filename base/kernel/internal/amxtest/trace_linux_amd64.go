@@ -116,8 +116,7 @@ func (t *tracer) stopped(tid int, signal unix.Signal) (int, error) {
 	return int(signal), nil
 }
 
-// emulate executes the instruction that a thread stopped at, if it is one of
-// AMX.
+// emulate executes the instruction that a thread stopped at, if it is one of AMX.
 func (t *tracer) emulate(tid int) (known bool, err error) {
 	var regs unix.PtraceRegs
 	if err := unix.PtraceGetRegs(tid, &regs); err != nil {

@@ -5,21 +5,18 @@ import (
 	"math"
 )
 
-// float64s writes the float64 loops. Rows of matrices are padded to whole
-// registers, so nothing here is masked.
+// float64s writes the float64 loops. Rows of matrices are padded to whole registers, so nothing here is masked.
 func float64s(f *file) {
 	tile64(f)
 	softplus64(f)
 }
 
-// tile64 writes the register tile of a product of float64 matrices: rows ≤ f.rows
-// rows and two registers of columns of
+// tile64 writes the register tile of a product of float64 matrices: rows ≤ f.rows rows and two registers of columns of
 //
 //	C = A B, or C += A B if add ≠ 0,
 //
-// with row r of A at a + r·rs, row l of B at b + l·2 registers, row r of C at
-// c + r·cs; strides in bytes. Every element of C is one chain of fused
-// multiply-adds in the order of l.
+// with row r of A at a + r·rs, row l of B at b + l·2 registers, row r of C at c + r·cs; strides in bytes. Every element
+// of C is one chain of fused multiply-adds in the order of l.
 func tile64(f *file) {
 	f.p("// func tile64%s(rows, k int, a *float64, rs int, b, c *float64, cs, add int)", f.name)
 	f.p("TEXT ·tile64%s(SB), NOSPLIT, $0-64", f.name)
@@ -128,10 +125,9 @@ func memory64(i int) string { return fmt.Sprintf("softplus<>+%d(SB)", 64*i) }
 //
 //	a = (max(t, 0) + ln(1+u))/β,   s = 1/(1+e^(−t)) = (t < 0 ? u : 1)/(1+u)
 //
-// for n numbers, a multiple of a register; where t > 20, a = z + bias and s = 1.
-// e^(−r), |r| ≤ ½ ln 2, is its Taylor polynomial of degree 13, which leaves out
-// less than 5e-18; ln(1+u) = 2 artanh w with w = u/(2+u) ≤ 1/3 is the series up
-// to w³¹, which leaves out less than 2e-17 of it.
+// for n numbers, a multiple of a register; where t > 20, a = z + bias and s = 1. e^(−r), |r| ≤ ½ ln 2, is its Taylor
+// polynomial of degree 13, which leaves out less than 5e-18; ln(1+u) = 2 artanh w with w = u/(2+u) ≤ 1/3 is the series
+// up to w³¹, which leaves out less than 2e-17 of it.
 func softplus64(f *file) {
 	f.p("// func softplus64%s(a, s, z, bias *float64, n int, beta, inverse float64)", f.name)
 	f.p("TEXT ·softplus64%s(SB), NOSPLIT, $0-56", f.name)

@@ -2,17 +2,14 @@ package main
 
 import "fmt"
 
-// tile writes the register tile of a matrix product: rows ≤ f.rows rows and
-// cols ≤ 2 registers columns of
+// tile writes the register tile of a matrix product: rows ≤ f.rows rows and cols ≤ 2 registers columns of
 //
 //	C = A B, or C += A B if add ≠ 0,
 //
-// with A(r, l) at a + r·rs + l·ks, row l of B at b + l·2 registers, and row r of
-// C at c + r·cs; all strides in bytes. Every element of C is one chain of fused
-// multiply-adds in the order of l, at any tile shape and however a caller cuts
-// l. B's rows are padded to their full width; C is touched only inside cols. In
-// bfloat16 l counts pairs: A(r, l) and an element of B are two numbers, and a
-// link of the chain is a VDPBF16PS.
+// with A(r, l) at a + r·rs + l·ks, row l of B at b + l·2 registers, and row r of C at c + r·cs; all strides in bytes.
+// Every element of C is one chain of fused multiply-adds in the order of l, at any tile shape and however a caller cuts
+// l. B's rows are padded to their full width; C is touched only inside cols. In bfloat16 l counts pairs: A(r, l) and an
+// element of B are two numbers, and a link of the chain is a VDPBF16PS.
 func tile(f *file) {
 	f.p("// func tile%s(rows, k int, a *float32, rs, ks int, b, c *float32, cs, cols, add int)", f.name)
 	f.p("TEXT ·tile%s(SB), NOSPLIT, $0-80", f.name)
@@ -48,9 +45,8 @@ func tile(f *file) {
 	}
 }
 
-// copies writes the two packings: rows of two registers (panel) and rows of as
-// many numbers as a tile has rows (left), from a matrix whose rows are stride
-// bytes apart.
+// copies writes the two packings: rows of two registers (panel) and rows of as many numbers as a tile has rows (left),
+// from a matrix whose rows are stride bytes apart.
 func copies(f *file) {
 	f.rowCopy("panel", 2*f.bytes(), func(from, to string) {
 		for h := range 2 {
@@ -93,8 +89,7 @@ func (f *file) rowCopy(name string, width int, row func(from, to string)) {
 	f.end()
 }
 
-// pointer is the register that points to row r of A, or to one of the two rows
-// before it.
+// pointer is the register that points to row r of A, or to one of the two rows before it.
 func pointer(r int) string { return []string{"SI", "R8", "R9", "R10", "R11"}[r/3] }
 
 // tileRows writes the tile of n rows; registers 2r and 2r+1 sum row r.
