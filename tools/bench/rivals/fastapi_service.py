@@ -1,9 +1,8 @@
-"""Samples of a landing run on the sphere over HTTP by FastAPI and PyTorch: what `go run ./tools/bench/cmd serve` is measured beside.
+"""Samples of a landing run on the sphere over HTTP by FastAPI and PyTorch, to compare `landing serve` with.
 
     pip install fastapi uvicorn torch safetensors numpy pyyaml
     landing export RUN --torch SCORE
-    python tools/bench/load/fastapi/service.py RUN SCORE --name volcano --port 8000
-    go run ./tools/bench/cmd serve volcano=RUN volcano=http://127.0.0.1:8000
+    python tools/bench/rivals/fastapi_service.py RUN SCORE --name volcano --port 8001
 
 Network and backward steps are those of `landing generate`: ULLA with implicit landing, in float64 but for the network's
 float32, from the ends of forward paths that the run keeps. On h(x) = |x| − 1 projector and landing have a closed form; all

@@ -128,30 +128,6 @@ func settled(p *Problem, pool *parallel.Pool, x []float64) error {
 	return nil
 }
 
-func rings() []Problem {
-	return []Problem{
-		ring("ring6", 6, 95, 130, 0.4), ring("ring8", 8, 95, 135, 0.2),
-		{
-			Name: "ball-chain", Dim: 18, Rows: 4000,
-			About: "chain of six bonds around a ball, its end pulled to the other side; three sides to pass on",
-			set: `
-dim: 18
-let: {bead: "reshape(x, 6, 3)", bond: 0.8}
-equality:
-  - {name: first, expr: "distance([-2, 0, 0], bead[0]) = bond"}
-  - {name: "bond[i]", for: "i in 0..4", expr: "distance(bead[i], bead[i+1]) = bond"}
-inequality:
-  - {name: "ball[i]", for: "i in 0..5", expr: "norm(bead[i]) >= sqrt(1 + bond^2/4)"}`,
-			observe: `
-- {name: side, expr: "let m = (bead[1] + bead[2] + bead[3])/3; atan2(m[2], m[1])", circular: true}
-- {name: "bend[i]", for: "i in 0..3", expr: "angle(bead[i], bead[i+1], bead[i+2])", unit: rad}
-- {name: length from end to end, expr: "distance([-2, 0, 0], bead[5])"}
-- {name: least distance to the ball, expr: "min(i in 0..5, norm(bead[i])) - 1"}`,
-			chains: &chains{f: "4*distance(bead[5], [2, 0, 0])", step: 0.1, burn: 200, thin: 15, turn: aside},
-		},
-	}
-}
-
 // The sides that a chain passes the ball on, by the angle of its middle around the x axis: set
 // and pull know none, so a draw is turned there.
 var sides = []struct{ weight, at, κ float64 }{{0.5, 1.5, 20}, {0.3, -0.6, 40}, {0.2, -2.6, 10}}
@@ -170,36 +146,11 @@ func aside(x []float64, d *dice) {
 	}
 }
 
-const bondLength = 1.53 // Å
-
-// ring is n atoms in a ring of equal bonds, with windows for its angles in degrees and a
-// potential that prefers staggered torsions; its centre is at the origin, and it lies anyhow.
-func ring(name string, n int, narrow, wide, stiff float64) Problem {
+// ring returns the chains of n atoms in a ring: the potential prefers staggered torsions.
+func ring(n int, stiff float64) *chains {
 	torsion := fmt.Sprintf("dihedral(b[i], b[(i+1)%%%d], b[(i+2)%%%[1]d], b[(i+3)%%%[1]d])", n)
-	return Problem{
-		Name: name, Dim: 3 * n, Rows: 4000,
-		About: fmt.Sprintf("ring of %d atoms with fixed bonds, angles of %v to %v degrees, centred, turned anyhow", n,
-			narrow, wide),
-		set: fmt.Sprintf(`
-dim: %d
-let: {b: "reshape(x, %d, 3)"}
-equality:
-  - {name: "bond[i]", for: "i in 0..%d", expr: "distance(b[i], b[(i+1)%%%[2]d]) = %[4]v"}
-  - {name: "centre[k]", for: "k in 0..2", expr: "sum(i in 0..%[3]d, b[i][k]) = 0"}
-inequality:
-  - {name: "narrow[i]", for: "i in 0..%[3]d", expr: "angle(b[i], b[(i+1)%%%[2]d], b[(i+2)%%%[2]d]) >= radians(%[5]v)"}
-  - {name: "wide[i]", for: "i in 0..%[3]d", expr: "angle(b[i], b[(i+1)%%%[2]d], b[(i+2)%%%[2]d]) <= radians(%[6]v)"}`,
-			3*n, n, n-1, bondLength, narrow, wide),
-		observe: fmt.Sprintf(`
-- {name: "torsion[i]", for: "i in 0..%d", expr: "%s", circular: true}
-- {name: "angle[i]", for: "i in 0..1", expr: "angle(b[i], b[i+1], b[i+2])"}
-- {name: alternation, expr: "abs(sum(i in 0..%[1]d, (1 - 2*(i%%2))*sin(%[2]s)))/%[3]d"}
-- {name: across, expr: "distance(b[0], b[%[4]d])", unit: Å}
-- {name: orientation, expr: "b[0][2]"}`, n-1, torsion, n, n/2),
-		chains: &chains{f: fmt.Sprintf("%v*sum(i in 0..%d, cos(3*%s))", stiff, n-1, torsion), step: 0.08, burn: 200,
-			thin: 8,
-			turn: anyhow},
-	}
+	return &chains{f: fmt.Sprintf("%v*sum(i in 0..%d, cos(3*%s))", stiff, n-1, torsion), step: 0.08, burn: 200, thin: 8,
+		turn: anyhow}
 }
 
 // anyhow turns a ring in space by Haar measure, mirrors it or not, and begins to count its
