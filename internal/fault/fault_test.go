@@ -55,7 +55,7 @@ var without = map[string]string{
 		domain/trajectory.Error constraint/zoo.DomainError problem/discover.Error experiment.RowsError
 		base/expr.Error base/expr.NonFinite base/expr.fault langevin.PriorError learn/method.ConfigError
 		learn/method/flow.CutError domain/molecule.BondError domain/molecule.NameError domain/molecule.SelectError
-		domain/molecule/amber.ParameterError base/superpose.DegenerateError base/superpose.ReferenceError
+		base/superpose.DegenerateError base/superpose.ReferenceError
 		internal/parquetfile.Error internal/parquetfile.NumberError problem/sets.Error domain/robot.JointError
 		domain/robot.LinkError domain/robot/scene.ObstacleError domain/robot/urdf.Error learn/score.OptionError
 		learn/score/networks.KindError learn/score/networks.UnitError study/serve.TokenError`,

@@ -192,10 +192,7 @@ func TestCheck(t *testing.T) {
 		s := AlanineDipeptide()
 		change(s)
 		_, err := New(s, Vacuum)
-		var fault *ParameterError
-		if !errors.As(err, &fault) || !strings.Contains(err.Error(), name) {
-			t.Errorf("%s: %v", name, err)
-		}
+		testkit.Refused(t, err, name)
 	}
 	s := AlanineDipeptide()
 	far := AlanineStart()
