@@ -173,7 +173,7 @@ func (a *Arm) Support(link int) []int {
 	return out
 }
 
-// Link returns the index of the link of a name, −1 for the base. The error is a *LinkError.
+// Link returns the index of the link of a name, −1 for the base.
 func (a *Arm) Link(name string) (int, error) {
 	if name == a.Base && name != "" {
 		return -1, nil
@@ -183,21 +183,11 @@ func (a *Arm) Link(name string) (int, error) {
 			return i, nil
 		}
 	}
-	return 0, &LinkError{a, name}
-}
-
-// A LinkError is a name that no link of the arm has.
-type LinkError struct {
-	Arm  *Arm
-	Name string
-}
-
-func (e *LinkError) Error() string {
-	s := fmt.Sprintf("no link %q; the links of %s are %s", e.Name, e.Arm.Name, e.Arm.Base)
-	for i := range e.Arm.Joints {
-		s += ", " + e.Arm.Joints[i].Link
+	names := a.Base
+	for i := range a.Joints {
+		names += ", " + a.Joints[i].Link
 	}
-	return s
+	return 0, fmt.Errorf("no link %q; the links of %s are %s", name, a.Name, names)
 }
 
 // Angles writes the R + P joint values of the configuration x into q, in the order of the chain: the angle of (c, s),
@@ -260,7 +250,6 @@ func (a *Arm) fits(q, x []float64) {
 }
 
 // Check returns what is wrong with the arm: the first joint or sphere that cannot be, or a name that two links share.
-// The error is a *JointError, or one of spheres in words.
 func (a *Arm) Check() error {
 	if n := len(a.Joints); n > MostJoints {
 		return fmt.Errorf("%d joints; expected at most %d", n, MostJoints)
@@ -282,7 +271,11 @@ func (a *Arm) Check() error {
 			why = "has the name of another"
 		}
 		if why != "" {
-			return &JointError{i, j.Name, why}
+			name := ""
+			if j.Name != "" {
+				name = " (" + j.Name + ")"
+			}
+			return fmt.Errorf("joint %d%s %s", i, name, why)
 		}
 		if links[j.Link] = true; j.Link == "" {
 			delete(links, "")
@@ -299,20 +292,6 @@ func (a *Arm) Check() error {
 		}
 	}
 	return nil
-}
-
-// A JointError is a joint that cannot be.
-type JointError struct {
-	Joint int
-	Name  string
-	Why   string
-}
-
-func (e *JointError) Error() string {
-	if e.Name == "" {
-		return fmt.Sprintf("joint %d %s", e.Joint, e.Why)
-	}
-	return fmt.Sprintf("joint %d (%s) %s", e.Joint, e.Name, e.Why)
 }
 
 // straight is how far the columns of a rotation, and the length of an axis, may be

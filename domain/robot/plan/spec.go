@@ -11,7 +11,7 @@ import (
 
 // Of returns the problem whose paths are points of the set of spec: the same tasks, limits, volume, obstacles and
 // margin, kept along segments too. Places that spec leaves open (trajectory.Given) are open: At fixes them. Bounds on
-// steps are not kept: shorter ones need more waypoints. The error is an *scene.ObstacleError or a *trajectory.Error.
+// steps are not kept: shorter ones need more waypoints. The error is a *trajectory.Error, or that of an obstacle.
 func Of(spec trajectory.Spec, tip robot.Point) (Problem, error) {
 	p := Problem{Scene: &scene.Scene{Arm: spec.Arm, Bodies: spec.Volume}, Margin: spec.Margin, Limits: spec.Limits,
 		Tip: tip}

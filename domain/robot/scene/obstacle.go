@@ -44,8 +44,10 @@ type Obstacle struct {
 // core is within which of a corner a point counts as on it, in metres.
 const core = 1e-9
 
-// Check returns what is wrong with the obstacle, an *ObstacleError, or nil.
-func (o *Obstacle) Check() error {
+// Check returns what is wrong with the obstacle, or nil.
+func (o *Obstacle) Check() error { return o.check(o.Name) }
+
+func (o *Obstacle) check(name string) error {
 	why := ""
 	turned := o.R != [9]float64{}
 	switch {
@@ -64,29 +66,13 @@ func (o *Obstacle) Check() error {
 	case size(o.A)+size(o.B)+size(o.Half)+o.Radius > 1e6:
 		why = "is beyond 1000 km; lengths are in metres"
 	}
-	if why != "" {
-		return &ObstacleError{-1, o.Name, o.Shape, why}
-	}
-	return nil
-}
-
-// An ObstacleError is an obstacle that cannot be.
-type ObstacleError struct {
-	Obstacle int // its index; −1 if it is not of a list
-	Name     string
-	Shape    Shape
-	Why      string
-}
-
-func (e *ObstacleError) Error() string {
-	name := e.Name
-	if name == "" && e.Obstacle >= 0 {
-		name = fmt.Sprint(e.Obstacle)
+	if why == "" {
+		return nil
 	}
 	if name != "" {
 		name = " " + name
 	}
-	return fmt.Sprintf("obstacle%s, a %s, %s", name, e.Shape, e.Why)
+	return fmt.Errorf("obstacle%s, a %s, %s", name, o.Shape, why)
 }
 
 // Distance returns φ(p).

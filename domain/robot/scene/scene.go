@@ -7,9 +7,11 @@
 package scene
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
+	"strconv"
 
 	"github.com/landing-diffusion/landing/domain/robot"
 )
@@ -58,8 +60,7 @@ func SelfPairs(bodies []Body, links [][2]int) [][2]int {
 	return out
 }
 
-// Check returns what is wrong with the scene, or nil: the arm's error, an
-// *ObstacleError, or the first body or pair that cannot be, in words.
+// Check returns what is wrong with the scene, or nil: the arm's error, or the first body, obstacle or pair that cannot be.
 func (s *Scene) Check() error {
 	if s.Arm == nil {
 		return errors.New("a scene without an arm")
@@ -82,8 +83,8 @@ func (s *Scene) Check() error {
 		}
 	}
 	for i := range s.Obstacles {
-		if err := s.Obstacles[i].Check(); err != nil {
-			err.(*ObstacleError).Obstacle = i
+		o := &s.Obstacles[i]
+		if err := o.check(cmp.Or(o.Name, strconv.Itoa(i))); err != nil {
 			return err
 		}
 	}
