@@ -443,9 +443,10 @@ func TestRead(t *testing.T) {
 	}
 	defer func(n int) { maxNumbers = n }(maxNumbers)
 	maxNumbers = 20
-	for _, ext := range []string{".pdb", ".xyz", ".sdf", ".npy"} {
+	for ext, want := range map[string]string{".pdb": "more than 20", ".xyz": "more than 20", ".sdf": "more than 20",
+		".npy": "at most 20"} {
 		m, x := ethanol(2)
-		testkit.Refused(t, testkit.Err(Read(save(t, "a"+ext, write(t, ext, m, x)))), "more than 20 numbers", ext)
+		testkit.Refused(t, testkit.Err(Read(save(t, "a"+ext, write(t, ext, m, x)))), want, ext)
 	}
 }
 
