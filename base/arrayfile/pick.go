@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/landing-diffusion/landing/internal/fault"
 )
 
 // Pick reads an array of at most so many elements from an open file, which is called by its path: that of an NPY file;
@@ -24,7 +26,7 @@ func Pick(f *os.File, most int, name string, usual ...string) (a Array, called, 
 		_, err = io.Copy(sum, f)
 	}
 	if err != nil {
-		return Array{}, "", "", fmt.Errorf("%s: %w", f.Name(), err)
+		return Array{}, "", "", fault.Errorf(fault.Data, f.Name(), "%w", err)
 	}
 	return a, called, hex.EncodeToString(sum.Sum(nil)), nil
 }
