@@ -17,6 +17,8 @@ import (
 	"errors"
 	"fmt"
 	"math"
+
+	"github.com/landing-diffusion/landing/internal/vec3"
 )
 
 // A Kind of joint. The zero value is Revolute.
@@ -286,7 +288,7 @@ func (a *Arm) Check() error {
 		if s.Link < -1 || s.Link >= len(a.Joints) {
 			return fmt.Errorf("sphere %d is on link %d; expected −1 to %d", i, s.Link, len(a.Joints)-1)
 		}
-		if !(s.Radius > 0) || !finite(s.Radius, s.Centre[0], s.Centre[1], s.Centre[2]) {
+		if !(s.Radius > 0) || !vec3.Finite(s.Radius, s.Centre[0], s.Centre[1], s.Centre[2]) {
 			return fmt.Errorf("sphere %d has centre %v and radius %v; expected finite numbers and a radius above 0",
 				i, s.Centre, s.Radius)
 		}
@@ -304,13 +306,13 @@ func (j *Joint) check() string {
 	switch {
 	case j.Kind < Revolute || j.Kind > Fixed:
 		return fmt.Sprintf("is of kind %d; expected revolute, continuous, prismatic or fixed", int(j.Kind))
-	case !finite(r[:]...) || !finite(p[:]...):
+	case !vec3.Finite(r[:]...) || !vec3.Finite(p[:]...):
 		return "has an origin that is not finite"
-	case !rotation(r):
+	case !Rotation(r, straight):
 		return fmt.Sprintf("has an origin with %v, which is no rotation", r)
 	case j.Kind == Fixed:
 		return ""
-	case !finite(j.Axis[:]...):
+	case !vec3.Finite(j.Axis[:]...):
 		return "has an axis that is not finite"
 	case math.Abs(math.Hypot(math.Hypot(j.Axis[0], j.Axis[1]), j.Axis[2])-1) > straight:
 		return fmt.Sprintf("has the axis %v; expected a vector of length 1", j.Axis)
@@ -322,8 +324,8 @@ func (j *Joint) check() string {
 	return ""
 }
 
-// rotation reports whether RᵀR = I and det R = 1.
-func rotation(r [9]float64) bool {
+// Rotation reports whether RᵀR = I, to so much, and det R = 1.
+func Rotation(r [9]float64, within float64) bool {
 	for i := range 3 {
 		for j := range 3 {
 			sum := 0.0
@@ -333,20 +335,10 @@ func rotation(r [9]float64) bool {
 			if i == j {
 				sum--
 			}
-			if math.Abs(sum) > straight {
+			if math.Abs(sum) > within {
 				return false
 			}
 		}
 	}
-	det := r[0]*(r[4]*r[8]-r[5]*r[7]) - r[1]*(r[3]*r[8]-r[5]*r[6]) + r[2]*(r[3]*r[7]-r[4]*r[6])
-	return det > 0
-}
-
-func finite(v ...float64) bool {
-	for _, x := range v {
-		if math.IsNaN(x) || math.IsInf(x, 0) {
-			return false
-		}
-	}
-	return true
+	return vec3.Dot([3]float64(r[:3]), vec3.Cross([3]float64(r[3:6]), [3]float64(r[6:]))) > 0
 }
