@@ -283,7 +283,8 @@ func (t *trial) run(binary string, s suite, limit time.Duration, most float64, f
 	}
 	cmd := exec.CommandContext(t.ctx, "sh", args...)
 	cmd.Dir = filepath.Join(t.root, filepath.FromSlash(s.folder))
-	cmd.Env = append(os.Environ(), faultKey+"="+strconv.Itoa(fault))
+	// The programs that a test starts may be covered too: what they write stays beside the tests.
+	cmd.Env = append(os.Environ(), faultKey+"="+strconv.Itoa(fault), "GOCOVERDIR="+filepath.Dir(binary))
 	out, err = cmd.Output()
 	if p := cmd.ProcessState; p != nil {
 		work = (p.UserTime() + p.SystemTime()).Seconds()
