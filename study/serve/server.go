@@ -1,4 +1,4 @@
-// Package serve answers requests for samples of trained runs over HTTP: JSON, binary NPY, metrics, an OpenAPI
+// Package serve answers requests for samples of trained runs over HTTP: JSON, binary NPY, an OpenAPI
 // description, and a page to draw samples by hand.
 //
 // What a request may cause is bounded before it costs anything: its size, its rate, how long it may take, and how
