@@ -1,6 +1,7 @@
 package serve
 
 import (
+	"cmp"
 	"net/http"
 	"regexp"
 	"strconv"
@@ -57,13 +58,7 @@ func newMetrics(s *Server) *metrics {
 
 // observe counts a request.
 func (m *metrics) observe(a *answering, took time.Duration) {
-	route := a.route
-	if route == "" {
-		route = a.r.Pattern
-	}
-	if route == "" {
-		route = "none"
-	}
+	route := cmp.Or(a.r.Pattern, "none")
 	m.requests.WithLabelValues(route, strconv.Itoa(a.status)).Inc()
 	m.seconds.WithLabelValues(route).Observe(took.Seconds())
 }

@@ -295,7 +295,7 @@ func Merge(ctx context.Context, parts []Part, out string, o MergeOptions) (*Merg
 		}
 	}
 	h := newHash()
-	err = run.WriteAlone(out, o.Force, func(w io.Writer) error {
+	err = run.WriteStream(out, o.Force, func(w io.Writer) error {
 		b := bufio.NewWriterSize(io.MultiWriter(w, h), 1<<20)
 		err := form.Write(b, j.rows(ctx))
 		if j.err != nil { // and so what the writer misses is no news
@@ -479,7 +479,7 @@ func Once(ctx context.Context, l *List, out string, o MergeOptions) (*Merged, er
 			}
 		}
 	}
-	scratch, err := run.Scratch(filepath.Dir(out), "."+filepath.Base(out)+".parts-")
+	scratch, err := run.Scratch(filepath.Join(filepath.Dir(out), "."+filepath.Base(out)+".parts"))
 	if err != nil {
 		return nil, err
 	}
