@@ -17,6 +17,7 @@ import (
 	"github.com/landing-diffusion/landing/constraint"
 	"github.com/landing-diffusion/landing/domain/dataset"
 	"github.com/landing-diffusion/landing/experiment/judge"
+	"github.com/landing-diffusion/landing/internal/fault"
 	"github.com/landing-diffusion/landing/langevin"
 	"github.com/landing-diffusion/landing/learn/method"
 	"github.com/landing-diffusion/landing/learn/score"
@@ -307,8 +308,7 @@ func TestConditionKeys(t *testing.T) {
 	for i := range rows {
 		rows[i] = rows[i][:4]
 	}
-	var data *DataError
-	if _, err := written(t, disc, rows); !errors.As(err, &data) || !strings.Contains(err.Error(),
+	if _, err := written(t, disc, rows); fault.KindOf(err) != fault.Data || !strings.Contains(err.Error(),
 		"2 coordinates; expected 3") {
 		t.Errorf("a column too few: %v", err)
 	}

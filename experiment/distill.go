@@ -42,11 +42,11 @@ func taught(ctx context.Context, p *problem.Problem, set constraint.Set, pool *p
 		return nil, err
 	}
 	if d := set.Dim(); points.D != d || points.N < 1 {
-		return nil, &DataError{path, fmt.Sprintf("has %d points of %d coordinates; expected points of %d (%s)",
-			points.N, points.D, d, problem.TaughtKey)}
+		return nil, badData(path, "has %d points of %d coordinates; expected points of %d (%s)",
+			points.N, points.D, d, problem.TaughtKey)
 	}
 	if fault, _ := offSet(ctx, p, set, points, pool); fault != "" {
-		return nil, &DataError{path, fault}
+		return nil, badData(path, "%s", fault)
 	}
 	return points.X, nil
 }

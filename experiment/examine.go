@@ -86,7 +86,7 @@ func Examine(ctx context.Context, p *problem.Problem, pool *parallel.Pool, repor
 	}
 	settled, err := settle.Settle(ctx, c, pool, report)
 	if errors.As(err, new(*choose.MeasureError)) {
-		err = &DataError{Problem: err.Error()}
+		err = badData("", "%v", err)
 	}
 	if err != nil {
 		return nil, err

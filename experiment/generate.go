@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io/fs"
 	"math"
 	"path/filepath"
@@ -230,7 +229,7 @@ func ReadRecord(file string) (*Record, error) {
 	}
 	rec := &Record{}
 	if err := json.Unmarshal(data, rec); err != nil || rec.SHA256 == "" {
-		return nil, &DataError{name, "is no record of samples, which landing generate writes beside them"}
+		return nil, badData(name, "is no record of samples, which landing generate writes beside them")
 	}
 	return rec, nil
 }
@@ -251,8 +250,8 @@ func (r *Run) ReadSamples(file string) (*judge.Samples, *Record, error) {
 		return nil, nil, err
 	}
 	if points.D != d || points.N < 1 {
-		return nil, nil, &DataError{file, fmt.Sprintf("has %d points of %d coordinates; expected points of %d",
-			points.N, points.D, d)}
+		return nil, nil, badData(file, "has %d points of %d coordinates; expected points of %d",
+			points.N, points.D, d)
 	}
 	rec, err := ReadRecord(file)
 	if err != nil {
@@ -265,21 +264,21 @@ func (r *Run) ReadSamples(file string) (*judge.Samples, *Record, error) {
 	}
 	switch {
 	case rec.SHA256 != points.SHA256:
-		return nil, nil, &DataError{file, fmt.Sprintf("is not the file that %s describes: its SHA-256 is %.12s…, "+
-			"expected %.12s…", RecordName(file), points.SHA256, rec.SHA256)}
+		return nil, nil, badData(file, "is not the file that %s describes: its SHA-256 is %.12s…, "+
+			"expected %.12s…", RecordName(file), points.SHA256, rec.SHA256)
 	case rec.Config != r.Config:
-		return nil, nil, &DataError{file, fmt.Sprintf("holds samples of another run, %s", rec.Run)}
+		return nil, nil, badData(file, "holds samples of another run, %s", rec.Run)
 	case rec.Samples < 0 || rec.Samples != points.N+len(rec.Failed):
-		return nil, nil, &DataError{RecordName(file), fmt.Sprintf("says that %d of %d samples failed; the file has %d",
-			len(rec.Failed), rec.Samples, points.N)}
+		return nil, nil, badData(RecordName(file), "says that %d of %d samples failed; the file has %d",
+			len(rec.Failed), rec.Samples, points.N)
 	}
 	all := &judge.Samples{X: make([]float64, rec.Samples*d), Dim: d, Lost: make([]bool, rec.Samples), Wrong: rec.Wrong,
 		Broken: rec.Broken,
 		Steps:  rec.Steps}
 	for _, number := range rec.Failed {
 		if number < rec.First || number-rec.First >= uint64(rec.Samples) || all.Lost[number-rec.First] {
-			return nil, nil, &DataError{RecordName(file), fmt.Sprintf("says that sample %d failed; expected each "+
-				"once, from %d on", number, rec.First)}
+			return nil, nil, badData(RecordName(file), "says that sample %d failed; expected each "+
+				"once, from %d on", number, rec.First)
 		}
 		i := int(number - rec.First)
 		all.Lost[i] = true

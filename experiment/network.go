@@ -98,21 +98,10 @@ func Describe(r *Run, checkpoint string) (*Network, error) {
 // scoreRows is how many rows pass through the network at once.
 const scoreRows = 512
 
-// A RowsError says why rows are nothing that a score can be asked at.
-type RowsError struct{ Width, Want, Row int }
-
-func (e *RowsError) Error() string {
-	if e.Width != e.Want {
-		return fmt.Sprintf("rows have %d numbers; expected %d: a point, its momentum if the process has one, and the "+
-			"time", e.Width, e.Want)
-	}
-	return fmt.Sprintf("row %d (from 0) has no score: the network cannot tell how the molecule lies", e.Row)
-}
-
 // Scores evaluates s_θ at rows (x, p̃, t), of width numbers each, p̃ of underdamped processes alone: a row of d
 // numbers for each. Products are of the given precision, and nothing is guided; with hidden the network does not see
-// the condition, if it can do without. The error is a *RowsError, or that of ctx.
-func Scores(ctx context.Context, r *Run, t *Trained, precision kernel.Precision, rows []float64, width int,
+// the condition, if it can do without. The error is one of the data, with the file of the rows, or that of ctx.
+func Scores(ctx context.Context, r *Run, t *Trained, precision kernel.Precision, file string, rows []float64, width int,
 	hidden bool) ([]float64, error) {
 	c := r.network()
 	d := c.Dim
@@ -121,7 +110,8 @@ func Scores(ctx context.Context, r *Run, t *Trained, precision kernel.Precision,
 		want += d
 	}
 	if width != want {
-		return nil, &RowsError{Width: width, Want: want}
+		return nil, badData(file, "rows have %d numbers; expected %d: a point, its momentum if the process has one, and "+
+			"the time", width, want)
 	}
 	model, err := exactly(r, t, precision)
 	if err != nil {
@@ -166,7 +156,7 @@ func Scores(ctx context.Context, r *Run, t *Trained, precision kernel.Precision,
 	}
 	for i, v := range out {
 		if math.IsNaN(v) {
-			return nil, &RowsError{Width: width, Want: want, Row: i / d}
+			return nil, badData(file, "row %d (from 0) has no score: the network cannot tell how the molecule lies", i/d)
 		}
 	}
 	return out, nil

@@ -2,7 +2,6 @@ package experiment
 
 import (
 	"context"
-	"errors"
 	"math"
 	"os"
 	"slices"
@@ -11,6 +10,7 @@ import (
 
 	"github.com/landing-diffusion/landing/experiment/judge"
 	"github.com/landing-diffusion/landing/experiment/report"
+	"github.com/landing-diffusion/landing/internal/fault"
 	"github.com/landing-diffusion/landing/judge/metric"
 	"github.com/landing-diffusion/landing/learn/train"
 	"github.com/landing-diffusion/landing/tools/testkit"
@@ -162,8 +162,7 @@ func TestEvaluationsLeaveTrainingAlone(t *testing.T) {
 // A number that the data gives no value is refused by its name.
 func TestObservableWithoutValue(t *testing.T) {
 	_, err := written(t, circle+"observe: [{name: root, expr: \"sqrt(x[0] - 5)\"}]\n", around(50, 0.4))
-	var bad *DataError
-	if !errors.As(err, &bad) || !strings.Contains(err.Error(), `"root" is finite at no row`) {
+	if fault.KindOf(err) != fault.Data || !strings.Contains(err.Error(), `"root" is finite at no row`) {
 		t.Errorf("got %v", err)
 	}
 }

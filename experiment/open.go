@@ -51,8 +51,8 @@ func Open(ctx context.Context, dir, dataPath string, pool *parallel.Pool, report
 		return nil, err
 	}
 	if l.Data.SHA256 != m.Data.SHA256 {
-		return nil, &DataError{dataName(p.Problem, l.Data), fmt.Sprintf("is not the data of this run: its SHA-256 is "+
-			"%.12s…, expected %.12s…", l.Data.SHA256, m.Data.SHA256)}
+		return nil, badData(dataName(p.Problem, l.Data), "is not the data of this run: its SHA-256 is "+
+			"%.12s…, expected %.12s…", l.Data.SHA256, m.Data.SHA256)
 	}
 	return &Run{Loaded: l, Folder: f, Warning: p.warning(m), Config: m.Config}, nil
 }
@@ -94,8 +94,7 @@ func openProblem(dir string) (*run.Folder, *run.Manifest, *opened, error) {
 	}
 	fresh, changed := p.Since(config)
 	if changed != "" {
-		return nil, nil, nil, &run.FolderError{Dir: f.Path(run.ConfigFile), Problem: fmt.Sprintf(
-			"was written by version %s of the program, in which %s meant something else", m.Version, changed)}
+		return nil, nil, nil, fault.Errorf(fault.Run, f.Path(run.ConfigFile), "was written by version %s of the program, in which %s meant something else", m.Version, changed)
 	}
 	if p.Process.Walls == "" { // written before there was a choice, or there are none
 		p.Process.Walls = langevin.PaperWalls.String()
@@ -111,8 +110,7 @@ func extendedBy(f *run.Folder, m *run.Manifest, p **problem.Problem) error {
 	for _, x := range m.Extensions {
 		q, _, err := (*p).Extend(problem.ParseSettings(x.Settings...))
 		if err != nil {
-			return &run.FolderError{Dir: f.Path(run.ManifestFile), Problem: "has an extension that cannot be: " +
-				err.Error()}
+			return fault.Errorf(fault.Run, f.Path(run.ManifestFile), "has an extension that cannot be: %v", err)
 		}
 		*p = q
 	}
@@ -126,9 +124,8 @@ func openConfig(f *run.Folder, m *run.Manifest) ([]byte, *problem.Problem, error
 		return nil, nil, err
 	}
 	if got := run.Hash(config); got != m.Config {
-		return nil, nil, &run.FolderError{Dir: f.Path(run.ConfigFile), Problem: fmt.Sprintf(
-			"was changed or belongs to another problem: its SHA-256 is %.12s…, manifest.json says %.12s…; start a "+
-				"new run for other settings", got, m.Config)}
+		return nil, nil, fault.Errorf(fault.Run, f.Path(run.ConfigFile), "was changed or belongs to another problem: its SHA-256 is %.12s…, manifest.json says %.12s…; start a "+
+			"new run for other settings", got, m.Config)
 	}
 	p, err := problem.Load(config, f.Path(run.ConfigFile), "", nil)
 	return config, p, err
@@ -141,14 +138,12 @@ func openFiles(f *run.Folder, m *run.Manifest, p *problem.Problem) error {
 	for _, key := range slices.Sorted(maps.Keys(m.Files)) {
 		path, ok := paths[key]
 		if !ok {
-			return &run.FolderError{Dir: f.Path(run.ManifestFile), Problem: fmt.Sprintf(
-				"names a file for %q, which is no file of the set in %s; the run was made by another version of the "+
-					"program, or the manifest is damaged", key, run.ConfigFile)}
+			return fault.Errorf(fault.Run, f.Path(run.ManifestFile), "names a file for %q, which is no file of the set in %s; the run was made by another version of the "+
+				"program, or the manifest is damaged", key, run.ConfigFile)
 		}
 		if name, kept := m.Kept[key]; kept {
 			if filepath.Base(name) != name {
-				return &run.FolderError{Dir: f.Path(run.ManifestFile),
-					Problem: fmt.Sprintf("keeps %q as %q; expected the name of a file in the folder", key, name)}
+				return fault.Errorf(fault.Run, f.Path(run.ManifestFile), "keeps %q as %q; expected the name of a file in the folder", key, name)
 			}
 			path = f.Path(name)
 			p.SetFile(key, path)
@@ -158,9 +153,9 @@ func openFiles(f *run.Folder, m *run.Manifest, p *problem.Problem) error {
 			return err
 		}
 		if got, want := run.Hash(data), m.Files[key]; got != want {
-			return &DataError{path, fmt.Sprintf("is not the %s of this run: its SHA-256 is %.12s…, expected %.12s…",
+			return badData(path, "is not the %s of this run: its SHA-256 is %.12s…, expected %.12s…",
 				key, got,
-				want)}
+				want)
 		}
 	}
 	return nil
@@ -362,8 +357,7 @@ func readCondition(f *run.Folder, names []string, dim int) (*Condition, error) {
 		good = c.Names[k] == names[k] && c.Read.Scale[k] > 0 && c.Lo[k] <= c.Hi[k]
 	}
 	if !good {
-		return nil, &run.FolderError{Dir: f.Path(run.ConditionFile),
-			Problem: fmt.Sprintf("is damaged: expected mean, scale and range of %v", names)}
+		return nil, fault.Errorf(fault.Run, f.Path(run.ConditionFile), "is damaged: expected mean, scale and range of %v", names)
 	}
 	return c, nil
 }

@@ -227,9 +227,8 @@ func readStates(f *run.Folder, name string, d int) ([]float64, error) {
 		err = fmt.Errorf("row %d (from 0) has %v; expected finite numbers", i/d, a.Float64[i])
 	}
 	if err != nil {
-		fault := strings.TrimPrefix(err.Error(), path+": ")
-		return nil, &run.FolderError{Dir: path, Problem: "is damaged: " + fault +
-			"; without the file the prior is made again"}
+		return nil, fault.Errorf(fault.Run, path, "is damaged: %s; without the file the prior is made again",
+			strings.TrimPrefix(err.Error(), path+": "))
 	}
 	return a.Float64, nil
 }

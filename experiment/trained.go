@@ -86,7 +86,7 @@ func (l *Loaded) model() (score.Model[float32], error) {
 }
 
 // prepared returns c with what the network takes from the problem and from the rows of the
-// data with these numbers. Errors are *problem.KeyError and *DataError.
+// data with these numbers. Errors are *problem.KeyError and those of data.
 func prepared(c score.Config, p *problem.Problem, proc *langevin.Process, data *dataset.Points,
 	rows []int) (score.Config, error) {
 	if networks.Refers(c.Kind) {
@@ -105,7 +105,7 @@ func prepared(c score.Config, p *problem.Problem, proc *langevin.Process, data *
 		degenerate.Frame = rows[degenerate.Frame]
 	}
 	if err != nil {
-		return c, &DataError{dataName(p, data), err.Error()}
+		return c, badData(dataName(p, data), "%v", err)
 	}
 	return c, nil
 }
