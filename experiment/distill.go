@@ -226,8 +226,7 @@ func teach(ctx context.Context, r *Run, s Student, t *Trained, l *Lesson, tick f
 	return run.WriteFile(file, b.Bytes(), true)
 }
 
-// lessons is the number of the first sample that students learn: those that people ask for and
-// judge are others.
+// lessons is the number of the first sample that students learn: those that people ask for and judge are others.
 const lessons = 1 << 40
 
 // teacher says which run, and which weights of it, drew.

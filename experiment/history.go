@@ -75,9 +75,8 @@ func (h history) chains() string {
 	if m == nil || (&uniform.Draws{Rhat: float64(m.Rhat), ESS: float64(m.ESS)}).Mixed() {
 		return ""
 	}
-	return fmt.Sprintf("the chains behind the uniform prior have not mixed: split-R̂ %.3f at x[%d], "+
-		"%.0f effective draws",
-		float64(m.Rhat), m.Worst, float64(m.ESS))
+	return fmt.Sprintf("the chains behind the uniform prior have not mixed: split-R̂ %.3f at x[%d], %.0f effective "+
+		"draws", float64(m.Rhat), m.Worst, float64(m.ESS))
 }
 
 // Evaluate scores samples; state is that of their network, start of CompareStart, or nil. A *judge.ViolationError,

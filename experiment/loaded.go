@@ -1,10 +1,8 @@
-// Package experiment carries a problem to its results by values that flow: a
-// problem is Loaded with its data, gets a folder (Run), a Prior and a Trained
-// network, gives Samples, an Evaluation of them and a report. Each value is made
+// Package experiment carries a problem to its results by values that flow: a problem is Loaded with its data, gets a
+// folder (Run), a Prior and a Trained network, gives Samples, an Evaluation of them and a report. Each value is made
 // whole by one function, which changes none of its arguments.
 //
-// The package joins the others: files, order and messages. What is computed, they
-// compute.
+// The package joins the others: files, order and messages. What is computed, they compute.
 package experiment
 
 import (
@@ -33,8 +31,7 @@ import (
 	"github.com/landing-diffusion/landing/problem/settle"
 )
 
-// Loaded is a problem with its data at hand: all that is known before anything is
-// computed.
+// Loaded is a problem with its data at hand: all that is known before anything is computed.
 type Loaded struct {
 	Problem     *problem.Problem // resolved: what was auto is chosen
 	Process     *langevin.Process
@@ -268,9 +265,8 @@ func (l *Loaded) Title() string {
 // a million rows they would take longer than the training.
 const mostSamples = 50_000
 
-// SampleCount returns how many samples an evaluation takes by default: as many as
-// there is data, up to mostSamples, or what the domain's distance is published with if that is less, or
-// the domain says so.
+// SampleCount returns how many samples an evaluation takes by default: as many as there is data, up to mostSamples, or
+// what the domain's distance is published with if that is less, or the domain says so.
 func (l *Loaded) SampleCount() int {
 	switch n := l.Domain.Samples; {
 	case n > 0 && l.Domain.More:

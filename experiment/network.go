@@ -110,8 +110,8 @@ func Scores(ctx context.Context, r *Run, t *Trained, precision kernel.Precision,
 		want += d
 	}
 	if width != want {
-		return nil, badData(file, "rows have %d numbers; expected %d: a point, its momentum if the process has one, and "+
-			"the time", width, want)
+		return nil, badData(file, "rows have %d numbers; expected %d: a point, its momentum if the process has one, "+
+			"and the time", width, want)
 	}
 	model, err := exactly(r, t, precision)
 	if err != nil {
@@ -156,7 +156,8 @@ func Scores(ctx context.Context, r *Run, t *Trained, precision kernel.Precision,
 	}
 	for i, v := range out {
 		if math.IsNaN(v) {
-			return nil, badData(file, "row %d (from 0) has no score: the network cannot tell how the molecule lies", i/d)
+			return nil, badData(file, "row %d (from 0) has no score: the network cannot tell how the molecule lies",
+				i/d)
 		}
 	}
 	return out, nil
@@ -202,10 +203,9 @@ func turned(v []float64) []float64 {
 // turnedRows is how many rows of data are turned.
 const turnedRows = 8
 
-// fixed returns what of the process sees how points of three coordinates an atom lie: a
-// component of the set that changes when points turn or move, but for those that hold them in their place
-// (placed), or a potential whose force does
-// not turn along; "" if nothing does. It looks at rows x of data, and at them a tenth larger.
+// fixed returns what of the process sees how points of three coordinates an atom lie: a component of the set that
+// changes when points turn or move, but for those that hold them in their place (placed), or a potential whose force
+// does not turn along; "" if nothing does. It looks at rows x of data, and at them a tenth larger.
 func fixed(p *langevin.Process, x []float64) string {
 	d := p.Set.Dim()
 	x = x[:min(len(x), turnedRows*d)]
@@ -246,10 +246,9 @@ func fixed(p *langevin.Process, x []float64) string {
 	return ""
 }
 
-// placed returns a component, of some that see how points lie, that more than says where they are; −1 if there is
-// none. Components that keep turned rows, and hold all that three translations change, leave a point one
-// place for each way of lying: where the network does not look there is nothing to see. So it is where
-// a centre is held at the origin.
+// placed returns a component, of some that see how points lie, that more than says where they are; −1 if there is none.
+// Components that keep turned rows, and hold all that three translations change, leave a point one place for each way
+// of lying: where the network does not look there is nothing to see. So it is where a centre is held at the origin.
 func placed(set constraint.Set, x []float64, seen map[int]bool) int {
 	if len(seen) == 0 {
 		return -1
@@ -302,8 +301,7 @@ func independent(v [3][]float64) bool {
 	return true
 }
 
-// near compares what may differ by round-off. What is not a number on both sides tells
-// nothing.
+// near compares what may differ by round-off. What is not a number on both sides tells nothing.
 func near(a, b, size float64) bool {
 	return math.Abs(a-b) <= 1e-6*(1+size) || a != a && b != b
 }

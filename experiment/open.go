@@ -27,10 +27,9 @@ import (
 	"github.com/landing-diffusion/landing/problem/settle"
 )
 
-// Open loads the problem of a run folder. dataPath, if not empty, replaces
-// the path that the run was started with; the data must be the same bytes. The
-// files of the set are those that the folder keeps, or in a folder of a version
-// that kept none, those that config.yaml names.
+// Open loads the problem of a run folder. dataPath, if not empty, replaces the path that the run was started with; the
+// data must be the same bytes. The files of the set are those that the folder keeps, or in a folder of a version that
+// kept none, those that config.yaml names.
 func Open(ctx context.Context, dir, dataPath string, pool *parallel.Pool, report func(doing string)) (*Run, error) {
 	f, m, p, err := openProblem(dir)
 	if err != nil {
@@ -57,8 +56,7 @@ func Open(ctx context.Context, dir, dataPath string, pool *parallel.Pool, report
 	return &Run{Loaded: l, Folder: f, Warning: p.warning(m), Config: m.Config}, nil
 }
 
-// opened is the problem of a run folder, and the keys that it was written without: this version has
-// them besides.
+// opened is the problem of a run folder, and the keys that it was written without: this version has them besides.
 type opened struct {
 	*problem.Problem
 	fresh []string
@@ -94,7 +92,8 @@ func openProblem(dir string) (*run.Folder, *run.Manifest, *opened, error) {
 	}
 	fresh, changed := p.Since(config)
 	if changed != "" {
-		return nil, nil, nil, fault.Errorf(fault.Run, f.Path(run.ConfigFile), "was written by version %s of the program, in which %s meant something else", m.Version, changed)
+		return nil, nil, nil, fault.Errorf(fault.Run, f.Path(run.ConfigFile), "was written by version %s of the "+
+			"program, in which %s meant something else", m.Version, changed)
 	}
 	if p.Process.Walls == "" { // written before there was a choice, or there are none
 		p.Process.Walls = langevin.PaperWalls.String()
@@ -124,26 +123,27 @@ func openConfig(f *run.Folder, m *run.Manifest) ([]byte, *problem.Problem, error
 		return nil, nil, err
 	}
 	if got := run.Hash(config); got != m.Config {
-		return nil, nil, fault.Errorf(fault.Run, f.Path(run.ConfigFile), "was changed or belongs to another problem: its SHA-256 is %.12s…, manifest.json says %.12s…; start a "+
-			"new run for other settings", got, m.Config)
+		return nil, nil, fault.Errorf(fault.Run, f.Path(run.ConfigFile), "was changed or belongs to another problem: "+
+			"its SHA-256 is %.12s…, manifest.json says %.12s…; start a new run for other settings", got, m.Config)
 	}
 	p, err := problem.Load(config, f.Path(run.ConfigFile), "", nil)
 	return config, p, err
 }
 
-// openFiles points the problem to the files that the folder keeps, and checks
-// that each is what the run was made with.
+// openFiles points the problem to the files that the folder keeps, and checks that each is what the run was made with.
 func openFiles(f *run.Folder, m *run.Manifest, p *problem.Problem) error {
 	paths := setFiles(p)
 	for _, key := range slices.Sorted(maps.Keys(m.Files)) {
 		path, ok := paths[key]
 		if !ok {
-			return fault.Errorf(fault.Run, f.Path(run.ManifestFile), "names a file for %q, which is no file of the set in %s; the run was made by another version of the "+
+			return fault.Errorf(fault.Run, f.Path(run.ManifestFile), "names a file for %q, which is no file of the "+
+				"set in %s; the run was made by another version of the "+
 				"program, or the manifest is damaged", key, run.ConfigFile)
 		}
 		if name, kept := m.Kept[key]; kept {
 			if filepath.Base(name) != name {
-				return fault.Errorf(fault.Run, f.Path(run.ManifestFile), "keeps %q as %q; expected the name of a file in the folder", key, name)
+				return fault.Errorf(fault.Run, f.Path(run.ManifestFile), "keeps %q as %q; expected the name of a file "+
+					"in the folder", key, name)
 			}
 			path = f.Path(name)
 			p.SetFile(key, path)
@@ -153,9 +153,7 @@ func openFiles(f *run.Folder, m *run.Manifest, p *problem.Problem) error {
 			return err
 		}
 		if got, want := run.Hash(data), m.Files[key]; got != want {
-			return badData(path, "is not the %s of this run: its SHA-256 is %.12s…, expected %.12s…",
-				key, got,
-				want)
+			return badData(path, "is not the %s of this run: its SHA-256 is %.12s…, expected %.12s…", key, got, want)
 		}
 	}
 	return nil
@@ -165,8 +163,7 @@ func openFiles(f *run.Folder, m *run.Manifest, p *problem.Problem) error {
 func kernelWarning(was, here run.Machine, precision string) string {
 	if was.Kernel != here.Kernel {
 		return fmt.Sprintf("the run was made with %s kernels, here are %s: results may differ in the last bits",
-			was.Kernel,
-			here.Kernel)
+			was.Kernel, here.Kernel)
 	}
 	if then, ok := was.Products[precision]; ok && then != here.Products[precision] {
 		return fmt.Sprintf("the run's products, %s, ran as %s and run as %s here: results may differ", precision, then,
@@ -357,7 +354,8 @@ func readCondition(f *run.Folder, names []string, dim int) (*Condition, error) {
 		good = c.Names[k] == names[k] && c.Read.Scale[k] > 0 && c.Lo[k] <= c.Hi[k]
 	}
 	if !good {
-		return nil, fault.Errorf(fault.Run, f.Path(run.ConditionFile), "is damaged: expected mean, scale and range of %v", names)
+		return nil, fault.Errorf(fault.Run, f.Path(run.ConditionFile), "is damaged: expected mean, scale and range of "+
+			"%v", names)
 	}
 	return c, nil
 }

@@ -46,10 +46,9 @@ type Left struct {
 	Worst     metric.Float `json:"worst"`
 }
 
-// Refine brings the rows of the problem's data to Σ that violate no equality by more than
-// within, and no inequality by more than data.tolerance, or where that is auto by more than
-// the share of their spread that data may be off: rows outside would all come to the edge,
-// where the data has none. Errors are those of Load, but for data that is not
+// Refine brings the rows of the problem's data to Σ that violate no equality by more than within, and no inequality by
+// more than data.tolerance, or where that is auto by more than the share of their spread that data may be off: rows
+// outside would all come to the edge, where the data has none. Errors are those of Load, but for data that is not
 // feasible, and one of data where no row is left.
 func Refine(ctx context.Context, p *problem.Problem, within float64, pool *parallel.Pool) (*Refined, error) {
 	proc, err := p.Build()

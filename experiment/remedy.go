@@ -208,8 +208,7 @@ func (m *remedies) train(settings ...string) *verdict.Remedy {
 // trainable reports whether the run's problem can be trained with settings.
 func (m *remedies) trainable(settings ...string) bool {
 	s := m.asked()
-	p, err := problem.Load(s.text, s.file, s.Variant,
-		problem.ParseSettings(slices.Concat(s.Settings, settings)...))
+	p, err := problem.Load(s.text, s.file, s.Variant, problem.ParseSettings(slices.Concat(s.Settings, settings)...))
 	if err == nil {
 		_, err = p.Build()
 	}

@@ -22,8 +22,7 @@ import (
 	"github.com/landing-diffusion/landing/problem"
 )
 
-// Trained is a model, whose parameters stay as they are, and the state of the training that it
-// is from.
+// Trained is a model, whose parameters stay as they are, and the state of the training that it is from.
 type Trained struct {
 	Model score.Model[float32]
 	State train.State
@@ -138,9 +137,8 @@ const (
 	likelihoodBlock = 32
 )
 
-// Likelihood returns how likely the test rows are under a network: the density is followed by its
-// method exactly but for the steps. It is nil where the method or the network know none, and
-// without test rows.
+// Likelihood returns how likely the test rows are under a network: the density is followed by its method exactly but
+// for the steps. It is nil where the method or the network know none, and without test rows.
 func Likelihood(ctx context.Context, l *Loaded, t *Trained) (*judge.Likelihood, error) {
 	density := l.Method.Capabilities().Density
 	if density == nil || l.Bare || l.Condition != nil || len(l.Split.Test) == 0 {

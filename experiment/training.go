@@ -66,9 +66,8 @@ type training struct {
 	told     int                  // epochs that the observer knows of
 }
 
-// Train trains to the end, from the newest checkpoint (or the one named) if
-// there is one. However it ends, status.json says so; and unless the epoch itself
-// broke down, a checkpoint holds all that was trained. When ctx is done the error
+// Train trains to the end, from the newest checkpoint (or the one named) if there is one. However it ends, status.json
+// says so; and unless the epoch itself broke down, a checkpoint holds all that was trained. When ctx is done the error
 // is the context's.
 func (r *Run) Train(ctx context.Context, checkpoint string, o Observer) error {
 	t, err := restore(r, checkpoint)
@@ -85,8 +84,7 @@ func (r *Run) Train(ctx context.Context, checkpoint string, o Observer) error {
 	return err
 }
 
-// restore makes a trainer and puts it, and the folder's metrics, where the
-// checkpoint left off.
+// restore makes a trainer and puts it, and the folder's metrics, where the checkpoint left off.
 func restore(r *Run, checkpoint string) (*training, error) {
 	names, err := r.Folder.Checkpoints()
 	if err != nil {

@@ -293,8 +293,7 @@ func Violations(set constraint.Set, x []float64) []metric.Violation {
 	return metric.Violations(names, values, len(x)/set.Dim(), len(set.Equalities()))
 }
 
-// Excess returns how far each component is from being satisfied at the rows of x,
-// and the number of components.
+// Excess returns how far each component is from being satisfied at the rows of x, and the number of components.
 func Excess(set constraint.Set, x []float64) (excess []float64, components int) {
 	names, values := constraint.Components(set), constraint.Values(set, x)
 	metric.Excess(values, len(names), len(set.Equalities()))

@@ -1,9 +1,8 @@
 // Package run keeps what a training run leaves on disk: one folder with the
 // configuration, manifest, status, metrics, checkpoints, samples and figures.
 //
-// Files appear whole or not at all (temporary file, fsync, rename). Nothing that
-// is there is written over unless the caller forces it; only status.json and
-// metrics.jsonl change as a run goes on. Nothing read from a folder is executed.
+// Files appear whole or not at all (temporary file, fsync, rename). Nothing that is there is written over unless the
+// caller forces it; only status.json and metrics.jsonl change as a run goes on. Nothing read from a folder is executed.
 package run
 
 import (
@@ -63,9 +62,8 @@ func (e *ExistsError) Error() string {
 
 func (e *ExistsError) Place() fault.Place { return fault.Place{Kind: fault.Exists, File: e.Path} }
 
-// Create makes the folder dir. If it holds a run and force is set, that run is
-// moved to dir.old-001 and so on, not deleted; a run that another process works
-// on, and a folder that is not a run, stay where they are.
+// Create makes the folder dir. If it holds a run and force is set, that run is moved to dir.old-001 and so on, not
+// deleted; a run that another process works on, and a folder that is not a run, stay where they are.
 func Create(dir string, force bool) (*Folder, error) {
 	err := os.Mkdir(dir, 0o777)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -175,8 +173,7 @@ func (f *Folder) Drawn() ([]string, error) {
 // Read returns a file of the folder.
 func (f *Folder) Read(name string) ([]byte, error) { return input.Read(f.Path(name), maxText) }
 
-// Write creates a file of the folder. It fails with an *ExistsError if the file
-// is there, unless Force is set.
+// Write creates a file of the folder. It fails with an *ExistsError if the file is there, unless Force is set.
 func (f *Folder) Write(name string, data []byte) error {
 	return f.write(name, data, f.Force)
 }
@@ -388,12 +385,11 @@ func (f *Folder) inside(name string) error {
 	if errno := syscall.Errno(0); err == nil || errors.Is(err, fs.ErrNotExist) || errors.As(err, &errno) {
 		return nil // what the system says of it, writing will say too
 	}
-	return fault.Errorf(fault.Run, f.Path(name), "is a symbolic link out of the run folder, or lies behind one; nothing is "+
-		"written there")
+	return fault.Errorf(fault.Run, f.Path(name), "is a symbolic link out of the run folder, or lies behind one; "+
+		"nothing is written there")
 }
 
-// Lock keeps other processes from working on the folder until Unlock or the end
-// of the process.
+// Lock keeps other processes from working on the folder until Unlock or the end of the process.
 func (f *Folder) Lock() error {
 	file, err := f.open(lockName, os.O_RDWR)
 	if err != nil {

@@ -8,8 +8,7 @@ import (
 	"os"
 )
 
-// A Record is one line of metrics.jsonl. Kind is "epoch", "evaluation", "held-out"
-// or "prior".
+// A Record is one line of metrics.jsonl. Kind is "epoch", "evaluation", "held-out" or "prior".
 type Record struct {
 	Kind  string          `json:"kind"`
 	Epoch int             `json:"epoch"`

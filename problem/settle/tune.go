@@ -106,8 +106,7 @@ func ends(p *problem.Problem, rows, held int, learning []choose.Choice) (chosen 
 			"epochs", tooFew(held), rows, n)
 	}
 	return append(chosen, choose.Choice{Key: problem.KeyTrainEpochs, Value: n,
-		Reason: fmt.Sprintf("with more a network learns "+
-			"%d rows by heart, and nothing can tell", rows)}), ""
+		Reason: fmt.Sprintf("with more a network learns %d rows by heart, and nothing can tell", rows)}), ""
 }
 
 // Noise returns what a problem's file says of its schedule and friction.
