@@ -13,7 +13,6 @@ import (
 	"github.com/landing-diffusion/landing/internal/fault"
 	"github.com/landing-diffusion/landing/internal/text"
 	"github.com/landing-diffusion/landing/langevin"
-	"github.com/landing-diffusion/landing/learn/choose"
 	"github.com/landing-diffusion/landing/problem"
 	"github.com/landing-diffusion/landing/problem/check"
 	"github.com/landing-diffusion/landing/problem/settle"
@@ -83,9 +82,6 @@ func Examine(ctx context.Context, p *problem.Problem, pool *parallel.Pool, repor
 		}
 	}
 	settled, err := settle.Settle(ctx, c, pool, report)
-	if errors.As(err, new(*choose.MeasureError)) {
-		err = badData("", "%v", err)
-	}
 	if err != nil {
 		return nil, err
 	}

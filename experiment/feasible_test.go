@@ -67,8 +67,8 @@ func TestDataOfAnyUnit(t *testing.T) {
 	} {
 		l, err := written(t, c.key+c.set, c.rows)
 		switch {
-		case c.fault == "" && err != nil, c.fault != "" && (fault.KindOf(err) != fault.Data || !strings.Contains(err.Error(),
-			c.fault)):
+		case c.fault == "" && err != nil, c.fault != "" && (fault.KindOf(err) != fault.Data ||
+			!strings.Contains(err.Error(), c.fault)):
 			t.Errorf("%s: %v", c.name, err)
 		case err == nil:
 			got := strings.Join(l.Domain.Faults, "\n")

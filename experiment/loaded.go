@@ -23,9 +23,6 @@ import (
 	"github.com/landing-diffusion/landing/experiment/judge"
 	"github.com/landing-diffusion/landing/experiment/run"
 	"github.com/landing-diffusion/landing/internal/fault"
-	"github.com/landing-diffusion/landing/langevin"
-	"github.com/landing-diffusion/landing/learn/choose"
-	"github.com/landing-diffusion/landing/learn/method"
 	"github.com/landing-diffusion/landing/learn/train"
 	"github.com/landing-diffusion/landing/problem"
 	"github.com/landing-diffusion/landing/problem/settle"
@@ -33,10 +30,7 @@ import (
 
 // Loaded is a problem with its data at hand: all that is known before anything is computed.
 type Loaded struct {
-	Problem     *problem.Problem // resolved: what was auto is chosen
-	Process     *langevin.Process
-	Method      method.Method
-	Chosen      []choose.Choice // what auto became
+	settle.Settled
 	Data        *dataset.Points
 	Split       dataset.Split
 	TrainRows   []float64 // of Data: n×d
@@ -61,7 +55,7 @@ func badData(path, format string, v ...any) error {
 
 // Load builds the problem's process, reads its data and settles what is auto. It calls report, if that is not nil,
 // with what it does next, such as "reading the data". A budget (train.max_seconds) ends it with a *train.BudgetError.
-// Other errors are the context's, *KeyError, *dataset.Error, *files.Error, others of data, and those of the file system.
+// Other errors are the context's, *KeyError, those of data and those of the file system.
 func Load(ctx context.Context, p *problem.Problem, pool *parallel.Pool, report func(doing string)) (*Loaded, error) {
 	budget, doing := p.Train.MaxSeconds, ""
 	if budget == 0 {
@@ -112,20 +106,18 @@ func load(ctx context.Context, p *problem.Problem, pool *parallel.Pool, report f
 		return nil, err
 	}
 	settled, err := settle.Settle(ctx, settle.Case{Problem: p, Process: proc, Rows: l.rows()}, pool, report)
-	if errors.As(err, new(*choose.MeasureError)) {
-		err = badData("", "%v", err)
-	}
 	if err != nil {
 		return nil, err
 	}
-	l.Problem, l.Process, l.Method, l.Chosen = settled.Problem, settled.Process, settled.Method, settled.Chosen
+	l.Settled = *settled
 	held := l.Split.Test
 	if !l.Problem.Train.HeldOut() {
 		held = slices.Concat(l.Split.Val, held)
 	}
 	l.HeldOutRows = data.Rows(held)
 	report("comparing the data with itself")
-	if err := l.domains(kind, append(settled.Notes, remarks(l.Problem, proc.Set, kind, data, remark)...)); err != nil {
+	faults := slices.Concat(l.Notes, remarks(l.Problem, proc.Set, kind, data, remark))
+	if err := l.domains(kind, faults); err != nil {
 		return nil, err
 	}
 	if err := l.compare(); err != nil {

@@ -75,7 +75,8 @@ func TestNetworkOfRun(t *testing.T) {
 	}
 
 	if _, err := Scores(context.Background(), r, model, kernel.Float32, "a.npy", rows, w-1, false); err == nil ||
-		err.Error() != fmt.Sprintf("a.npy: rows have %d numbers; expected %d: a point, its momentum if the process has "+
+		err.Error() != fmt.Sprintf("a.npy: rows have %d numbers; expected %d: a point, its momentum if the process "+
+			"has "+
 			"one, and the time", w-1, w) {
 		t.Errorf("rows without a time: %v", err)
 	}

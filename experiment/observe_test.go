@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"github.com/landing-diffusion/landing/experiment/judge"
-	"github.com/landing-diffusion/landing/experiment/report"
+	"github.com/landing-diffusion/landing/experiment/run"
 	"github.com/landing-diffusion/landing/internal/fault"
 	"github.com/landing-diffusion/landing/judge/metric"
 	"github.com/landing-diffusion/landing/learn/train"
@@ -143,7 +143,7 @@ func TestEvaluationsLeaveTrainingAlone(t *testing.T) {
 		}
 		testkit.OK(t, r.Train(context.Background(), "", Observer{}))
 		records := testkit.Must(r.Folder.Metrics())
-		if _, evaluations := report.Decode(records); len(settings) > 0 {
+		if evaluations := run.Decode[judge.Progress](records, "evaluation"); len(settings) > 0 {
 			if len(evaluations) != 2 || len(evaluations[1].Observables) != 2 || evaluations[1].JSD.IsNaN() {
 				t.Errorf("%+v", evaluations)
 			}

@@ -47,7 +47,8 @@ func TestRefine(t *testing.T) {
 		!strings.Contains(err.Error(), "none of 500 rows can be brought to Σ: 500 violate") {
 		t.Errorf("far data: %v", err)
 	}
-	if _, err := Refine(t.Context(), load(`{kind: sphere, dim: 3}`, "auto"), 0.1, pool); fault.KindOf(err) != fault.Data {
+	three := load(`{kind: sphere, dim: 3}`, "auto")
+	if _, err := Refine(t.Context(), three, 0.1, pool); fault.KindOf(err) != fault.Data {
 		t.Errorf("data of another dimension: %v", err)
 	}
 }

@@ -148,7 +148,7 @@ func (r *Run) Redraw(ctx context.Context, settings problem.Settings, report func
 	if err != nil {
 		return nil, err
 	}
-	l.Problem, l.Process, l.Method = settled.Problem, settled.Process, settled.Method
+	l.Settled = *settled
 	l.Chosen = slices.Concat(r.Chosen, settled.Chosen)
 	q.Loaded = &l
 	q.Drawn, err = r.Problem.Drawn(l.Problem, l.Process)

@@ -81,7 +81,8 @@ func TestRunOnALevelSetMoves(t *testing.T) {
 	mesh := filepath.Join(moved, "set.mesh.ply")
 	text := testkit.Must(os.ReadFile(mesh))
 	testkit.OK(t, os.WriteFile(mesh, append(text, '\n'), 0o666))
-	if _, err := Open(t.Context(), moved, data, e.Pool, nil); fault.KindOf(err) != fault.Data || fault.Of(err).File != mesh ||
+	if _, err := Open(t.Context(), moved, data, e.Pool, nil); fault.KindOf(err) != fault.Data ||
+		fault.Of(err).File != mesh ||
 		!strings.Contains(err.Error(), "is not the set.mesh of this run") {
 		t.Errorf("a changed copy: %v", err)
 	}

@@ -41,7 +41,8 @@ func TestWrongComponent(t *testing.T) {
 		}
 	}
 	_, err := rotations(t, pool, func(x []float64) { flip(x[9*7:]) })
-	if fault.KindOf(err) != fault.Data || !strings.Contains(err.Error(), "row 7 (from 0) is not in SO(3), where det > 0") {
+	if fault.KindOf(err) != fault.Data ||
+		!strings.Contains(err.Error(), "row 7 (from 0) is not in SO(3), where det > 0") {
 		t.Errorf("got %v", err)
 	}
 	e := testkit.Must(rotations(t, pool, func([]float64) {}))

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/landing-diffusion/landing/experiment/judge"
-	"github.com/landing-diffusion/landing/experiment/report"
 	"github.com/landing-diffusion/landing/experiment/run"
 	"github.com/landing-diffusion/landing/internal/fault"
 	"github.com/landing-diffusion/landing/internal/processor"
@@ -371,7 +370,7 @@ func (t *training) status(state, message string) error {
 // LastEpoch returns the last recorded epoch of a run; its Epoch is 0 if there is none.
 func LastEpoch(f *run.Folder) (train.Epoch, error) {
 	records, err := f.Metrics()
-	epochs, _ := report.Decode(records)
+	epochs := run.Decode[train.Epoch](records, "epoch")
 	if err != nil || len(epochs) == 0 {
 		return train.Epoch{}, err
 	}

@@ -57,6 +57,17 @@ func (f *Folder) Metrics() ([]Record, error) {
 	return out, nil
 }
 
+// Decode returns the data of the records of a kind; what is damaged is left out.
+func Decode[T any](records []Record, kind string) (out []T) {
+	for _, r := range records {
+		var v T
+		if r.Kind == kind && json.Unmarshal(r.Data, &v) == nil {
+			out = append(out, v)
+		}
+	}
+	return out
+}
+
 // RewindMetrics drops the records after the given epoch, and others that drop is true of, if it is not nil: a resumed
 // run will make them again.
 func (f *Folder) RewindMetrics(epoch int, drop func(Record) bool) error {
