@@ -117,7 +117,6 @@ const (
 	Ellipsoid   = "ellipsoid" // semi-axes are coefficients of Terms
 	Quadratic   = "quadratic"
 	Polynomial  = "polynomial" // of higher degree
-	Polar       = "polar"      // of two coordinates: their distance from 0 by waves of their angle
 )
 
 // Orthogonal is a matrix whose rows, or columns, are orthonormal but for a factor.
