@@ -206,9 +206,8 @@ func (p *Problem) Method(proc *langevin.Process) (method.Method, error) {
 	case *score.OptionError:
 		return nil, p.option("process.options.", e)
 	case *method.ConfigError:
-		key := map[string]string{"Window": KeyTrainWindow, "Output": KeyNetworkOutput,
-			"Process": KeyProcessMethod, "Levels": "process.options.levels", "Paths": KeyTrainPaths,
-			"Potential": KeyPotentialKind}[e.Field]
+		key := map[string]string{"Window": KeyTrainWindow, "Output": KeyNetworkOutput, "Process": KeyProcessMethod,
+			"Levels": "process.options.levels", "Paths": KeyTrainPaths, "Potential": KeyPotentialKind}[e.Field]
 		return nil, p.key(key, e.Value, e.Want)
 	case nil:
 		return p.Generate.counted(p.origins, m)

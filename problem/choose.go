@@ -183,6 +183,4 @@ func (p *Problem) RepulsionIsAuto(repels bool) bool {
 }
 
 // StepIsAuto reports whether sample.step is left to the program: where the file says auto, or nothing.
-func (p *Problem) StepIsAuto() bool {
-	return p.Sample.Step.IsAuto() || p.silent("sample.step")
-}
+func (p *Problem) StepIsAuto() bool { return p.Sample.Step.IsAuto() || p.silent("sample.step") }

@@ -91,8 +91,7 @@ func show(v any) string {
 	return fmt.Sprint(v)
 }
 
-// key makes a *KeyError. The keys of a set have no defaults: a zero that nobody
-// wrote is a key that is missing.
+// key makes a *KeyError. The keys of a set have no defaults: a zero that nobody wrote is a key that is missing.
 func (o origins) key(key string, value any, want string) error {
 	if strings.HasPrefix(key, "set.") && o.origin[key] == "" && (value == 0 || value == 0.0) {
 		value = nil
@@ -148,9 +147,8 @@ func Source(name string) (data []byte, origin string, err error) {
 	return data, name, err
 }
 
-// Load reads a problem: the source's bytes over Defaults, then those of its
-// variants that variant lists, as in "olla,fast", one over the other, then settings.
-// origin names the source in messages. Keys and types are checked,
+// Load reads a problem: the source's bytes over Defaults, then those of its variants that variant lists, as in
+// "olla,fast", one over the other, then settings. origin names the source in messages. Keys and types are checked,
 // those of variants that are not applied too; values are not: Build does that.
 func Load(data []byte, origin, variant string, settings Settings) (*Problem, error) {
 	p := Defaults()
@@ -486,8 +484,7 @@ const (
 	maxNesting = 100
 )
 
-// nesting bounds the depth of brackets in a file: the parser's work grows with
-// its square.
+// nesting bounds the depth of brackets in a file: the parser's work grows with its square.
 func nesting(data []byte) int {
 	depth, deepest := 0, 0
 	for _, c := range data {
@@ -568,8 +565,7 @@ func since(at string, then, now map[string]any) (fresh []string, changed string)
 	return fresh, ""
 }
 
-// Resolved returns the problem as YAML, every key written out. Loading it gives
-// the same problem.
+// Resolved returns the problem as YAML, every key written out. Loading it gives the same problem.
 func (p *Problem) Resolved() []byte {
 	q := *p
 	q.Defaults = FixedDefaults

@@ -56,8 +56,7 @@ type origins struct {
 
 // Data says where the data is.
 type Data struct {
-	// earth: latitude, longitude; points: coordinates; molecule: conformations; demo: the
-	// earthquakes in the binary
+	// earth: latitude, longitude; points: coordinates; molecule: conformations; demo: the earthquakes in the binary
 	Kind      string `yaml:"kind"`
 	Path      string `yaml:"path"`
 	Reference string `yaml:"reference,omitempty"` // of molecules: file of what RMSDs are taken to
@@ -195,8 +194,7 @@ type Sample struct {
 	MaxRhat   float64 `yaml:"max_rhat,omitempty" bounds:"0|[1,1e15]"`  // largest split-R̂; 0 means 1.1
 }
 
-// Defaults returns a problem with every key at its default. Data and set have
-// none.
+// Defaults returns a problem with every key at its default. Data and set have none.
 func Defaults() *Problem {
 	return &Problem{
 		Name: "run", Seed: 1, Convention: "reference",

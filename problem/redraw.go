@@ -14,9 +14,8 @@ import (
 	"github.com/landing-diffusion/landing/learn/score"
 )
 
-// drawKeys are the keys of generation that a network which was trained without them
-// still serves: what brings a backward step to Σ, what walls do to it, where paths begin,
-// and limits. langevin.Process.CanDraw says which values.
+// drawKeys are the keys of generation that a network which was trained without them still serves: what brings a
+// backward step to Σ, what walls do to it, where paths begin, and limits. langevin.Process.CanDraw says which values.
 var drawKeys = []string{
 	KeyProcessMethod, optionKeys, KeyProcessSteps, KeyProcessLandingMode, KeyProcessLandingRate, KeyProcessWalls,
 	KeyProcessRepulsion, KeyProcessCurvature, KeyProcessTerminalProjection, KeyProcessNoise, KeyPrior,
@@ -163,9 +162,8 @@ func (p *Problem) Redrawn(m method.Method, proc *langevin.Process) (method.Metho
 	return p.Generate.counted(p.origins, out)
 }
 
-// Drawn returns what q, which Redraw made of p, draws by: the keys that were set, and
-// those that became others with them. Both are resolved, and proc is q's process. A change
-// that changes nothing is a *KeyError.
+// Drawn returns what q, which Redraw made of p, draws by: the keys that were set, and those that became others with
+// them. Both are resolved, and proc is q's process. A change that changes nothing is a *KeyError.
 func (p *Problem) Drawn(q *Problem, proc *langevin.Process) ([]Drawn, error) {
 	own, by := plain(p), plain(q)
 	out := []Drawn{}
@@ -322,9 +320,8 @@ type Given struct {
 	From  string `json:"from"`
 }
 
-// Written returns the keys that somebody wrote, in order, with their values and where each is
-// from: a line of a file, or a setting. Those of set, observe and variants are left out: what they
-// describe has no defaults.
+// Written returns the keys that somebody wrote, in order, with their values and where each is from: a line of a file,
+// or a setting. Those of set, observe and variants are left out: what they describe has no defaults.
 func (p *Problem) Written() []Given {
 	keys := slices.Sorted(maps.Keys(p.origin))
 	values := plain(p)

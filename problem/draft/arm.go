@@ -242,9 +242,7 @@ func direction(axis [3][]float64) (to [3]float64, t task) {
 	return to, t
 }
 
-func list(v [3]float64) string {
-	return number(v[0]) + ", " + number(v[1]) + ", " + number(v[2])
-}
+func list(v [3]float64) string { return number(v[0]) + ", " + number(v[1]) + ", " + number(v[2]) }
 
 // motions recognises motions of an arm. Of one that is known it returns the set's lines; of
 // another it says in words what to write.

@@ -164,8 +164,7 @@ func oneOf(s *jsonschema.Schema, words []string, anyCase bool) {
 		patterns = append(patterns, p)
 	}
 	s.Type = ""
-	s.AnyOf = []*jsonschema.Schema{{Enum: all},
-		{Type: "string", Pattern: "^(" + strings.Join(patterns, "|") + ")$"}}
+	s.AnyOf = []*jsonschema.Schema{{Enum: all}, {Type: "string", Pattern: "^(" + strings.Join(patterns, "|") + ")$"}}
 }
 
 // within bounds a number, or the number that may be given in place of a word.

@@ -228,9 +228,7 @@ func levelSet(k LevelSet) (constraint.Set, error) {
 	if k.Weights == "" {
 		return nil, Bad("weights", nil, "an NPZ file with the network's layers, as landing make level-set writes")
 	}
-	fault := func(key string, err error) (constraint.Set, error) {
-		return nil, &Error{Key: key, Fault: err.Error()}
-	}
+	fault := func(key string, err error) (constraint.Set, error) { return nil, &Error{Key: key, Fault: err.Error()} }
 	net, err := levelset.ReadNetwork(string(k.Weights))
 	if err != nil {
 		return fault("weights", err)
