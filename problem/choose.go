@@ -16,6 +16,7 @@ import (
 	"github.com/landing-diffusion/landing/domain/molecules"
 	"github.com/landing-diffusion/landing/learn/choose"
 	"github.com/landing-diffusion/landing/learn/score"
+	"github.com/landing-diffusion/landing/problem/sets"
 )
 
 // FixedDefaults is the word for a problem whose silent keys are the numbers of Defaults; "" and
@@ -68,7 +69,7 @@ func (p *Problem) choose(c choose.Choice) {
 			p.chosen = appended(p.chosen, c)
 			return
 		}
-		f, ok := field(at.Type(), name)
+		f, ok := sets.Field(at.Type(), name)
 		if !ok {
 			panic(fmt.Sprintf("problem: there is no key %s", c.Key))
 		}

@@ -335,9 +335,13 @@ func (w walker) walk(node ast.Node, t reflect.Type, key string) error {
 		}
 		return nil
 	case reflect.Struct:
-		names, typeOf := fields(t), func(name string) (reflect.Type, bool) {
-			f, ok := field(t, name)
+		typeOf := func(name string) (reflect.Type, bool) {
+			f, ok := sets.Field(t, name)
 			return f.Type, ok
+		}
+		var names []string
+		for name := range sets.Fields(t) {
+			names = append(names, name)
 		}
 		if t == reflect.TypeFor[sets.Set]() {
 			kind := setKind(node)
@@ -510,27 +514,6 @@ func short(s string) string {
 		s = string(r[:40]) + "…"
 	}
 	return s
-}
-
-func field(t reflect.Type, name string) (reflect.StructField, bool) {
-	for i := range t.NumField() {
-		f := t.Field(i)
-		if tag, _, _ := strings.Cut(f.Tag.Get("yaml"), ","); tag == name && f.IsExported() {
-			return f, true
-		}
-	}
-	return reflect.StructField{}, false
-}
-
-func fields(t reflect.Type) []string {
-	var names []string
-	for i := range t.NumField() {
-		if f := t.Field(i); f.IsExported() {
-			tag, _, _ := strings.Cut(f.Tag.Get("yaml"), ",")
-			names = append(names, tag)
-		}
-	}
-	return names
 }
 
 // Since compares the problem with the resolved file that it was read from, which another version of the
