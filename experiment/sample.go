@@ -243,8 +243,8 @@ func (r *SampleReport) Write(path string, force bool) error {
 	var b bytes.Buffer
 	d := r.draws
 	var err error
-	if ext := strings.ToLower(filepath.Ext(path)); ext != ".npy" && r.domain != nil && r.domain.Writers[ext] != nil {
-		err = r.domain.Writers[ext](&b, arrayfile.RowsOf(d.X, d.Dim))
+	if ext := strings.ToLower(filepath.Ext(path)); ext != ".npy" && r.domain != nil && r.domain.Writer(ext) != nil {
+		err = r.domain.Writer(ext)(&b, arrayfile.RowsOf(d.X, d.Dim))
 	} else {
 		err = arrayfile.EncodeNPY(&b, arrayfile.Array{Shape: []int{d.Count, d.Keep, d.Dim}, Float64: d.X})
 	}
