@@ -209,6 +209,12 @@ func (e *joinEvaluator) functions() Evaluator {
 	return out
 }
 
+// still returns the coordinates of a point that no set of a product sees: those behind the last.
+func (e *joinEvaluator) still(x []float64) []float64 {
+	last := &e.parts[len(e.parts)-1]
+	return x[last.at+last.d : e.d]
+}
+
 func (p *partEvaluator) sees(to *scratch, x []float64, n, d int) []float64 {
 	if p.d == d {
 		return x

@@ -191,10 +191,8 @@ func equalEarth(phi, lambda float64) (x, y float64) {
 	return lambda * math.Cos(t) / (m * dy), y
 }
 
-// world-110m.json is data/world-110m.json of vega-datasets 3.2.1.
+// coastline.csv is the land of data/world-110m.json of vega-datasets 3.2.1, with two decimals, cut at the antimeridian.
 //
-//go:generate go run ./internal/gencoast -in world-110m.json -out coastline.csv
-
 //go:embed coastline.csv
 var coastlineCSV string
 

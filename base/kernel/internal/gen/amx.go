@@ -11,10 +11,8 @@ package main
 // Tiles 0–3 hold C, 4 and 5 rows 0–15 and 16–31 of A, 6 and 7 columns 0–15 and
 // 16–31 of B. They are configured and released here: Go never sees them in use.
 func amx(f *file) {
-	f.p("// func stripAMX(cfg *[64]byte, steps int, a *uint32, rs, arest int, b *uint32, bstep, brest int, c " +
-		"*float32, cs, panels, add, parts int)")
-	f.p("TEXT ·stripAMX(SB), NOSPLIT, $0-104")
-	f.in("MOVQ cfg+0(FP), AX")
+	f.begin("stripAMX", "cfg *[64]byte, steps int, a *uint32, rs, arest int, b *uint32, bstep, brest int, "+
+		"c *float32, cs, panels, add, parts int", "AX")
 	f.tileConfig("AX")
 	f.in("MOVQ rs+24(FP), R8")
 	f.in("SHLQ $2, R8")
@@ -90,9 +88,7 @@ func amx(f *file) {
 
 // peakTiles multiplies tiles n times, four of them at once: 4 × 16 × 16 × 32 × 2 operations each time.
 func peakTiles(f *file) {
-	f.p("// func peakAMX(cfg *[64]byte, n int)")
-	f.p("TEXT ·peakAMX(SB), NOSPLIT, $0-16")
-	f.in("MOVQ cfg+0(FP), AX")
+	f.begin("peakAMX", "cfg *[64]byte, n int", "AX")
 	f.tileConfig("AX")
 	f.in("MOVQ n+8(FP), CX")
 	for t := range 8 {

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"log"
 	"os"
+	"strings"
 )
 
 // An isa is a vector instruction set.
@@ -45,6 +46,22 @@ func (f *file) p(format string, args ...any) { fmt.Fprintf(f, format+"\n", args.
 
 // in writes one instruction.
 func (f *file) in(format string, args ...any) { f.p("\t"+format, args...) }
+
+// begin opens a function of parameters such as "n int, dst, src *float32", and loads them, in their order, into the
+// general registers named; "-" leaves one where it is. Parameters take 8 bytes each.
+func (f *file) begin(name, params, registers string) {
+	f.p("// func %s(%s)", name, params)
+	var names []string
+	for p := range strings.SplitSeq(params, ", ") {
+		names = append(names, strings.Fields(p)[0])
+	}
+	f.p("TEXT ·%s(SB), NOSPLIT, $0-%d", name, 8*len(names))
+	for i, r := range strings.Fields(registers) {
+		if r != "-" {
+			f.in("MOVQ %s+%d(FP), %s", names[i], 8*i, r)
+		}
+	}
+}
 
 // end leaves a function. VZEROUPPER saves the SSE code that follows from slow transitions.
 func (f *file) end() {

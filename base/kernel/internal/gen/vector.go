@@ -213,16 +213,14 @@ func (f *file) sigmoid() {
 // peak multiplies and adds registers n times, 12 of them at once: 12 × lanes × 2
 // operations each time (twice that of pairs), enough to fill the pipes.
 func peak(f *file) {
-	f.p("// func peak%s(n int)", f.name)
-	f.p("TEXT ·peak%s(SB), NOSPLIT, $0-8", f.name)
-	f.in("MOVQ n+0(FP), CX")
+	f.begin("peak"+f.name, "n int", "CX")
 	for i := range 14 {
 		f.zero(i)
 	}
 	f.in("PCALIGN $32")
 	f.p("loop:")
 	for i := range 12 {
-		f.multiply(12, 13, i)
+		f.multiply("S", 12, 13, i)
 	}
 	f.in("DECQ CX")
 	f.in("JNZ loop")
