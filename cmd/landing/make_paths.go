@@ -330,7 +330,7 @@ func (a *app) writeArm(o *armOptions, paths, unseen *plan.Paths, seconds float64
 		} else {
 			_, err = save(o.unseenOut, func(w io.Writer) error {
 				n := len(o.columns)
-				return domain.WriteTable(w, o.columns, "%g", arrayfile.RowsOf(unseen.Open(n), n))
+				return (&domain.Table{Header: o.columns, Format: "%g"}).Write(w, arrayfile.RowsOf(unseen.Open(n), n))
 			}, o.force)
 		}
 		if err != nil {
