@@ -20,6 +20,7 @@ import (
 	"github.com/landing-diffusion/landing/experiment"
 	"github.com/landing-diffusion/landing/experiment/export"
 	"github.com/landing-diffusion/landing/experiment/run"
+	"github.com/landing-diffusion/landing/internal/fault"
 )
 
 // exportOptions are the flags of export.
@@ -182,8 +183,8 @@ func runExport(ctx context.Context, a *app, o *exportOptions, args []string) (an
 		return answer{n, func(w io.Writer) { printNetwork(w, n) }}, nil
 	}
 	if o.checkpoint == "" && o.onnx+o.torch+o.hub+o.board != "" && r.Folder.Busy() == run.Held {
-		return answer{}, &run.FolderError{Dir: r.Folder.Dir, Problem: "another process is working on this run, which " +
-			"changes its weights; wait for its end, or name a checkpoint that stays (--checkpoint)"}
+		return answer{}, fault.Errorf(fault.Run, r.Folder.Dir, "another process is working on this run, which "+
+			"changes its weights; wait for its end, or name a checkpoint that stays (--checkpoint)")
 	}
 	t, err := r.Trained(o.checkpoint)
 	if err != nil {
@@ -263,10 +264,7 @@ func (o *exportOptions) score(ctx context.Context, r *experiment.Run, t *experim
 		return nil, nil, err
 	}
 	begun := time.Now()
-	scores, err := experiment.Scores(ctx, r, t, p, rows.X, rows.D, o.hidden)
-	if fault := new(experiment.RowsError); errors.As(err, &fault) {
-		return nil, nil, &experiment.DataError{Path: o.scores, Problem: err.Error()}
-	}
+	scores, err := experiment.Scores(ctx, r, t, p, o.scores, rows.X, rows.D, o.hidden)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -1,27 +1,23 @@
 package main
 
 import (
-	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/landing-diffusion/landing/study/tasks"
-	"github.com/landing-diffusion/landing/study/work"
+	"github.com/landing-diffusion/landing/experiment"
 )
 
 // forwardOptions are the flags of dev forward.
 type forwardOptions struct {
-	n, step          int
-	out, data, share string
-	seed             uint64
-	force            bool
-	given            func(flag string) bool
-	part             work.Shard
+	n, step   int
+	out, data string
+	seed      uint64
+	force     bool
+	given     func(flag string) bool
 }
 
 func (o *forwardOptions) flags(f *pflag.FlagSet) {
@@ -32,22 +28,21 @@ func (o *forwardOptions) flags(f *pflag.FlagSet) {
 	movedFlag(f, &o.data)
 	f.Uint64Var(&o.seed, "seed", 0, "seed (default: the problem's)")
 	f.BoolVar(&o.force, "force", false, "write over the file if it exists")
-	shardFlag(f, &o.share, "make part i of n of the paths")
 }
 
-// check looks at the flags, and completes them.
-func (o *forwardOptions) check() (err error) {
-	if _, err := extension("output", o.out, ".npy"); err != nil {
+func (o *forwardOptions) check() error {
+	if err := output(o.out, ".npy", o.force); err != nil {
 		return err
 	}
-	if o.part, err = shard(o.share); err != nil {
-		return err
-	}
-	if o.part != (work.Shard{}) {
-		err = noPart(o.given, "force")
-	}
-	return cmp.Or(err, bounds(bound{"number", o.n > 0, o.n, "a number of paths above 0"},
-		bound{"step", o.step >= 0 || !o.given("step"), o.step, "0 or more"}))
+	return bounds(bound{"number", o.n > 0, o.n, "a number of paths above 0"},
+		bound{"step", o.step >= 0 || !o.given("step"), o.step, "0 or more"})
+}
+
+// forwardPaths is what dev forward prints.
+type forwardPaths struct {
+	File   string `json:"file"`
+	Rows   int    `json:"rows"`   // paths that were simulated
+	Failed []int  `json:"failed"` // numbers of those that are not in the file
 }
 
 func forwardVerb(a *app) *cobra.Command {
@@ -59,11 +54,9 @@ the states x_k of all paths to an NPY file (n×d, float64): the last states, or 
 are fewer paths than rows, they begin at rows at equal distances; if there are more, the rows are used
 again. Path number i is a function of the seed, -n and i alone. With the run's seed, the ends of the
 paths are those that its empirical prior is made of (ends.npy of the run folder).
-
---shard 2/8 makes the second of eight parts, in FILE.parts; landing merge joins them to the bytes of
-one call. Paths that fail a projection are in no file; their numbers are printed.`,
+Paths that fail a projection are not in the file; their numbers are printed.`,
 		Example: "  landing dev forward runs/volcano-001 -n 10000 -o ends.npy\n" +
-			"  landing dev forward runs/volcano-001 -n 1000000 --step 10 --shard auto -o tenth.npy",
+			"  landing dev forward runs/volcano-001 -n 10000 --step 10 -o tenth.npy",
 		Args: args(1, "a run folder"),
 	}, new(forwardOptions), runForward)
 }
@@ -76,33 +69,51 @@ func runForward(ctx context.Context, a *app, o *forwardOptions, args []string) (
 	if err != nil {
 		return answer{}, err
 	}
-	paths := tasks.ForwardOptions{Count: uint64(o.n), Step: o.step}
+	paths, err := experiment.NewAhead(r.Loaded, uint64(o.n))
+	if err != nil {
+		return answer{}, err
+	}
+	step, seed := paths.Steps(), r.Problem.Seed
+	if o.given("step") {
+		step = o.step
+	}
+	if step > paths.Steps() {
+		return answer{}, &usageError{fmt.Errorf("--step is %d; expected 0 to %d, the last of a path", step, paths.Steps())}
+	}
 	if o.given("seed") {
-		paths.Seed = &o.seed
+		seed = o.seed
 	}
-	l, err := tasks.Forward(r, paths)
-	if errors.As(err, new(*tasks.TaskError)) {
-		return answer{}, &usageError{err}
-	}
-	if err != nil {
-		return answer{}, err
-	}
-	if o.part != (work.Shard{}) {
-		return makePart(ctx, &a.out, l, o.part, o.out, nil)
-	}
+	d := paths.Dim()
+	x := make([]float64, o.n*d)
 	bar := a.out.progress()
-	m, err := tasks.Once(ctx, l, o.out, tasks.MergeOptions{Force: o.force, Pool: a.workersPool(),
-		Tick: func(done, of uint64) {
-			bar.count(int(done), int(of), func() string { return fmt.Sprintf("simulated %d of %d", done, of) })
-		}})
+	for done := 0; done < o.n; done += forwardAtOnce {
+		bar.count(done, o.n, func() string { return fmt.Sprintf("simulated %d of %d", done, o.n) })
+		block := x[done*d : min(done+forwardAtOnce, o.n)*d]
+		if _, err := paths.States(ctx, block, uint64(done), step, seed); err != nil {
+			bar.done()
+			return answer{}, err
+		}
+	}
 	bar.done()
-	if err != nil {
+	got := forwardPaths{o.out, o.n, []int{}}
+	good := x[:0]
+	for i := range o.n {
+		if row := x[i*d : (i+1)*d]; row[0] == row[0] {
+			good = append(good, row...)
+		} else {
+			got.Failed = append(got.Failed, i)
+		}
+	}
+	if n := len(got.Failed); n > 0 {
+		a.out.say("%d of %d paths failed and are not in %s: %s", n, o.n, o.out, numbers(got.Failed))
+	}
+	if _, err := saveNPY(o.out, []int{len(good) / d, d}, good, o.force); err != nil {
 		return answer{}, err
 	}
-	if len(m.Failed) > 0 {
-		a.out.say("%d of %d paths failed and are not in %s: %s", len(m.Failed), m.Rows, o.out, numbers(m.Failed))
-	}
-	return answer{m, func(w io.Writer) {
-		fmt.Fprintf(w, "states of %s in %s\n", plural(int(m.Rows)-len(m.Failed), "path"), o.out)
+	return answer{got, func(w io.Writer) {
+		fmt.Fprintf(w, "states of %s in %s\n", plural(len(good)/d, "path"), o.out)
 	}}, nil
 }
+
+// forwardAtOnce is how many paths are simulated before the progress is told.
+const forwardAtOnce = 10_000

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -117,7 +116,7 @@ func runGenerate(ctx context.Context, a *app, o *generateOptions, args []string)
 		if err := noPart(o.given, "force", "diagnose"); err != nil {
 			return answer{}, err
 		}
-		return makePart(ctx, &a.out, l, part, o.out, saidOfPart)
+		return makePart(ctx, &a.out, l, part, o.out)
 	}
 	got, verdict := a.draw(ctx, r, l, o)
 	if got == nil {
@@ -172,7 +171,7 @@ func (a *app) draw(ctx context.Context, r *experiment.Run, l *tasks.List, o *gen
 	if m == nil {
 		return nil, verdict
 	}
-	d, failed := m.Detail.(*tasks.Drawn), len(m.Failed)
+	d, failed := m.Drawn, len(m.Failed)
 	if failed > 0 {
 		a.out.say("%d of %d samples failed (%d of them on a wrong component) and are not in %s: %s", failed, m.Rows,
 			d.Wrong, o.out, numbers(m.Failed))
@@ -184,8 +183,8 @@ func (a *app) draw(ctx context.Context, r *experiment.Run, l *tasks.List, o *gen
 		a.out.say("note: %s", note)
 	}
 	v := &generated{Run: r.Folder.Dir, File: o.out, Samples: int(m.Rows), Written: int(m.Rows) - failed, Failed: failed,
-		Lost: m.Failed, Wrong: d.Wrong, Broken: d.Broken, Seed: d.Seed, First: m.First, Record: m.Beside,
-		Drawn: d.By, Under: d.Under, Unreachable: d.Begun, Steps: d.Steps}
+		Lost: m.Failed, Wrong: d.Wrong, Broken: d.Broken, Seed: m.Seed, First: m.First, Record: m.Beside,
+		Drawn: m.By, Under: m.Under, Unreachable: d.Begun, Steps: d.Steps}
 	v.Violation.Worst, v.Seconds.Generate = d.Worst(), d.Seconds
 	return v, verdict
 }
@@ -202,23 +201,11 @@ func (g *generated) print(w io.Writer) {
 	printSteps(func(cells ...string) { fmt.Fprintln(w, strings.Join(cells, "  ")) }, g.Steps)
 }
 
-// saidOfPart is what generate says of a part beside its rows.
-func saidOfPart(result *tasks.Result) (told, warning string, err error) {
-	var d tasks.Drawn
-	if err := json.Unmarshal(result.Detail, &d); err != nil {
-		return "", "", err
-	}
-	if d.Failed > 0 {
-		warning = fmt.Sprintf("%d samples of the part failed (%d of them on a wrong component)", d.Failed, d.Wrong)
-	}
-	return fmt.Sprintf(", worst violation %.2g", float64(d.Worst())), warning, nil
-}
-
 // maxNamed bounds the samples that a message names; --json has all.
 const maxNamed = 10
 
 // numbers lists the first samples by their numbers.
-func numbers(samples []uint64) string {
+func numbers[T int | uint64](samples []T) string {
 	var b strings.Builder
 	for i, n := range samples {
 		if i == maxNamed {

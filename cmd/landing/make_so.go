@@ -11,8 +11,6 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/landing-diffusion/landing/domain/dataset"
-	"github.com/landing-diffusion/landing/study/tasks"
-	"github.com/landing-diffusion/landing/study/work"
 )
 
 // soStory is what make so prints.
@@ -28,27 +26,23 @@ type soStory struct {
 
 // soOptions are the flags of make so.
 type soOptions struct {
-	mix        dataset.RotationMixture
-	out, share string
-	part       work.Shard
-	force      bool
-	given      func(flag string) bool
+	mix   dataset.RotationMixture
+	out   string
+	force bool
 }
 
 func (o *soOptions) flags(f *pflag.FlagSet) {
-	o.given = f.Changed
 	f.IntVar(&o.mix.N, "size", 10, "rows of a matrix")
 	f.IntVar(&o.mix.Modes, "modes", 3, "modes, with centres by Haar measure")
 	f.Float64Var(&o.mix.SD, "sd", 0.1, "standard deviation of the entries above the diagonal of A in C exp(A)")
 	f.IntVarP(&o.mix.Count, "number", "n", 10_000, "number of matrices")
 	f.Uint64Var(&o.mix.Seed, "seed", 1, "seed of all random numbers")
 	f.StringVarP(&o.out, "output", "o", "", "file to write (default soSIZE-MODES.npy)")
-	shardFlag(f, &o.share, "make part i of n of the matrices")
 	f.BoolVar(&o.force, "force", false, "write over the file if it exists")
 }
 
 // check looks at the flags, and completes them.
-func (o *soOptions) check() (err error) {
+func (o *soOptions) check() error {
 	if err := bounds(positive("size", o.mix.N), positive("modes", o.mix.Modes), positive("sd", o.mix.SD),
 		positive("number", o.mix.Count)); err != nil { // zero stands for a default in the library
 		return err
@@ -56,18 +50,8 @@ func (o *soOptions) check() (err error) {
 	if o.out == "" {
 		o.out = fmt.Sprintf("so%d-%d.npy", o.mix.N, o.mix.Modes)
 	}
-	if o.part, err = shard(o.share); err != nil {
-		return err
-	}
-	if o.sharded() {
-		if err := noPart(o.given, "force"); err != nil {
-			return err
-		}
-	}
-	return output(o.out, ".npy", o.force || o.sharded())
+	return output(o.out, ".npy", o.force)
 }
-
-func (o *soOptions) sharded() bool { return o.part != (work.Shard{}) }
 
 // fault makes a usage error of one about a field of the mixture.
 func (o *soOptions) fault(err error) error {
@@ -84,8 +68,7 @@ func makeSOVerb(a *app) *cobra.Command {
 		Short: "Make rotation matrices in modes: the paper's SO(10) data",
 		Long: `so draws rotation matrices from a mixture, in equal parts, of wrapped normal laws around random
 centres of SO(n), and writes them to an NPY file (matrices × n × n). The recipes so10-3 and so10-5
-train on such files. --shard 2/8 makes the second of eight parts, in FILE.parts; landing merge joins
-them to the bytes of one call.`,
+train on such files.`,
 		Example: "  landing make so --modes 3 -o so10-3.npy\n  landing train so10-3 --data so10-3.npy",
 		Args:    args(0, "no arguments"),
 	}, new(soOptions), runMakeSO)
@@ -94,13 +77,6 @@ them to the bytes of one call.`,
 func runMakeSO(ctx context.Context, a *app, o *soOptions, _ []string) (answer, error) {
 	if err := o.check(); err != nil {
 		return answer{}, err
-	}
-	if o.sharded() {
-		l, err := tasks.Rotations(o.mix, uint64(o.mix.Count))
-		if err := o.fault(err); err != nil {
-			return answer{}, &usageError{err}
-		}
-		return makePart(ctx, &a.out, l, o.part, o.out, nil)
 	}
 	p, modes, err := o.mix.Generate(ctx)
 	if err != nil {

@@ -2,12 +2,10 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 
 	"github.com/spf13/pflag"
 
@@ -33,57 +31,48 @@ func shard(given string) (work.Shard, error) {
 
 // madePart is what a verb prints of a part.
 type madePart struct {
-	Shard   string          `json:"shard"`
-	Parts   string          `json:"parts"`          // folder of all parts
-	Part    string          `json:"part,omitempty"` // folder of this one; missing if it is empty
-	First   uint64          `json:"first"`          // number of its first row
-	Rows    uint64          `json:"rows"`
-	Made    bool            `json:"made"` // by this call
-	Files   []tasks.File    `json:"files,omitempty"`
-	Kernel  string          `json:"kernel,omitempty"`
-	Seconds float64         `json:"seconds"` // that it took to make
-	Detail  json.RawMessage `json:"detail,omitempty"`
+	Shard   string       `json:"shard"`
+	Parts   string       `json:"parts"`          // folder of all parts
+	Part    string       `json:"part,omitempty"` // folder of this one; missing if it is empty
+	First   uint64       `json:"first"`          // number of its first row
+	Rows    uint64       `json:"rows"`
+	Made    bool         `json:"made"` // by this call
+	Files   []tasks.File `json:"files,omitempty"`
+	Kernel  string       `json:"kernel,omitempty"`
+	Seconds float64      `json:"seconds"` // that it took to make
+	Detail  *tasks.Drawn `json:"detail,omitempty"`
 }
 
-// makePart makes a part of a list in the folder of the parts of a file, and tells of it. said tells what the unit's
-// result says beside its rows: what to print, and what to warn of; it may be nil.
-func makePart(ctx context.Context, c *console, l *tasks.List, s work.Shard, out string,
-	said func(r *tasks.Result) (told, warning string, err error)) (answer, error) {
-	p := madePart{Shard: s.String(), Parts: out + partsDir}
+// makePart makes a part of a list in the folder of the parts of a file, and tells of it.
+func makePart(ctx context.Context, c *console, l *tasks.List, s work.Shard, out string) (answer, error) {
 	lo, hi := s.Range(l.Count)
-	p.First, p.Rows = l.From+lo, hi-lo
-	u := l.Shard(s)
-	if u == nil {
-		return answer{p, func(w io.Writer) {
-			fmt.Fprintf(w, "part %s of %s is empty: there are more parts than rows\n", s, plural(int(l.Count), "row"))
-		}}, nil
-	}
+	p := madePart{Shard: s.String(), Parts: out + partsDir, First: l.From + lo, Rows: hi - lo}
 	bar := c.progress()
-	r, before, err := l.Part(ctx, &work.Store{Dir: p.Parts}, s, func(done, of uint64) {
+	part, before, err := l.Part(ctx, &work.Store{Dir: p.Parts}, s, func(done, of uint64) {
 		bar.count(int(done), int(of), func() string { return fmt.Sprintf("part %s: %d of %d rows", s, done, of) })
 	})
 	bar.done()
 	if err != nil {
 		return answer{}, err
 	}
-	told, warning := "", ""
-	if said != nil {
-		if told, warning, err = said(r); err != nil {
-			return answer{}, err
-		}
+	if part == nil {
+		return answer{p, func(w io.Writer) {
+			fmt.Fprintf(w, "part %s of %s is empty: there are more parts than rows\n", s, plural(int(l.Count), "row"))
+		}}, nil
 	}
-	if warning != "" {
-		c.say("%s", warning)
+	r := part.Result
+	if d := r.Detail; d.Failed > 0 {
+		c.say("%d samples of the part failed (%d of them on a wrong component)", d.Failed, d.Wrong)
 	}
-	p.Part, p.Made = filepath.Join(p.Parts, u.Name), before.State != work.Done
-	p.Files, p.Kernel, p.Seconds, p.Detail = r.Files, r.Kernel, r.Seconds, r.Detail
+	p.Part, p.Made = part.Dir, before.State != work.Done
+	p.Files, p.Kernel, p.Seconds, p.Detail = r.Files, r.Kernel, r.Seconds, &r.Detail
 	return answer{p, func(w io.Writer) {
 		word := "made"
 		if !p.Made {
 			word = "is whole already, made"
 		}
-		fmt.Fprintf(w, "part %s: rows %d to %d of %d in %s, %s in %.2f s%s\n", s, p.First, p.First+p.Rows-1, l.Count,
-			p.Part, word, r.Seconds, told)
+		fmt.Fprintf(w, "part %s: rows %d to %d of %d in %s, %s in %.2f s, worst violation %.2g\n", s, p.First,
+			p.First+p.Rows-1, l.Count, p.Part, word, r.Seconds, float64(r.Detail.Worst()))
 		fmt.Fprintf(w, "when all parts are there:  landing merge %s\n", text.Shell(p.Parts))
 	}}, nil
 }

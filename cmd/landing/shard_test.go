@@ -7,10 +7,12 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/landing-diffusion/landing/base/arrayfile"
 	"github.com/landing-diffusion/landing/tools/testkit"
 	"github.com/landing-diffusion/landing/tools/testkit/process"
 )
@@ -143,7 +145,7 @@ func TestPartsKilled(t *testing.T) {
 	sameFiles(t, dir, "all.csv", "one.csv")
 }
 
-// Samples under conditions of a file in parts are those of one call, and so are forward paths and rotations.
+// Samples under conditions of a file in parts are those of one call.
 func TestOthersInParts(t *testing.T) {
 	dir := t.TempDir()
 	var points strings.Builder
@@ -164,8 +166,6 @@ func TestOthersInParts(t *testing.T) {
 	}{
 		{".csv", []string{"generate", "r", "-n", "4", "--condition", "asked.csv"}},
 		{".npy", []string{"generate", "r", "-n", "11", "--condition", "r=1.25"}},
-		{".npy", []string{"dev", "forward", "r", "-n", "13", "--step", "4"}},
-		{".npy", []string{"make", "so", "--size", "3", "-n", "17"}},
 	} {
 		one, all := "one-"+c.args[0]+c.ext, "all-"+c.args[0]+c.ext
 		for _, name := range []string{one, one + ".json", all, all + ".json"} {
@@ -179,12 +179,15 @@ func TestOthersInParts(t *testing.T) {
 		ok(t, dir, "merge", all+partsDir, "--json")
 		sameFiles(t, dir, all, one)
 	}
+	got := wantJSON(t, ok(t, dir, "dev", "forward", "r", "-n", "13", "--step", "4", "-o", "fourth.npy", "--json"))
+	if a, err := arrayfile.ReadNPY(filepath.Join(dir, "fourth.npy")); err != nil || got["rows"] != 13. ||
+		!slices.Equal(a.Shape, []int{13, 3}) {
+		t.Errorf("forward paths: %v, shape %v, %v", got, a.Shape, err)
+	}
 	for want, args := range map[string][]string{
-		"-o is \"x.csv\"":            {"dev", "forward", "r", "-o", "x.csv"},
-		"state 11; expected 0 to 10": {"dev", "forward", "r", "--step", "11"},
-		"expected i/n":               {"make", "so", "--shard", "2"},
-		"--force and --shard":        {"make", "so", "--shard", "1/2", "--force"},
-		"-n is 0":                    {"make", "so", "--shard", "1/2", "-n", "0"},
+		"-o is \"x.csv\"":                    {"dev", "forward", "r", "-o", "x.csv"},
+		"--step is 11; expected 0 to 10":     {"dev", "forward", "r", "--step", "11"},
+		"-n is 0; expected a number of path": {"dev", "forward", "r", "-n", "0"},
 	} {
 		if r := do(t, dir, args...); r.code != exitUsage || !strings.Contains(r.stderr, want) {
 			t.Errorf("landing %v: exit %d, %s\nwant %q", args, r.code, r.stderr, want)

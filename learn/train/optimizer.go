@@ -12,11 +12,11 @@ import (
 // relative Threshold the rate is multiplied by Factor, and Cooldown epochs pass before counting again (PyTorch's
 // ReduceLROnPlateau in mode "min").
 type Plateau struct {
-	Factor    float64 `yaml:"factor"`
-	Patience  int     `yaml:"patience"`
-	Threshold float64 `yaml:"threshold"`
-	Cooldown  int     `yaml:"cooldown"`
-	MinRate   float64 `yaml:"min_rate"`
+	Factor    float64 `yaml:"factor" bounds:"[0,0.9999999]"`
+	Patience  int     `yaml:"patience" bounds:"[0,1e15]"`
+	Threshold float64 `yaml:"threshold" bounds:"[0,1]"`
+	Cooldown  int     `yaml:"cooldown" bounds:"[0,1e15]"`
+	MinRate   float64 `yaml:"min_rate" bounds:"[0,1e15]"`
 }
 
 // PlateauState is what a Plateau remembers.

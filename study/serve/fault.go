@@ -57,7 +57,7 @@ var (
 	failedSamples = add(422, "failed-samples", "Too many samples failed",
 		"More samples failed than generate.max_failed of the run allows, as where a condition leaves no point.")
 	queueFull = add(429, "queue-full", "The service is busy", "The queue is full; Retry-After says when to try again.")
-	gone      = add(499, "gone", "The caller has left", "It stands in the log and the metrics alone.")
+	gone      = add(499, "gone", "The caller has left", "It stands in the log alone.")
 	broken    = add(500, "internal", "The service is at fault", "A fault of the program; its log has more.")
 	unready   = add(503, "not-ready", "The service is not ready",
 		"Runs are being read, or the service is about to end; Retry-After says when to try again.")

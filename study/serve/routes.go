@@ -140,7 +140,6 @@ func (s *Server) routes() http.Handler {
 			}
 		})
 	}
-	mux.Handle("GET /metrics", s.m.handler())
 	description, docs := s.description()
 	for path, p := range map[string]struct {
 		media string

@@ -251,7 +251,6 @@ func (s *Server) samples(a *answering) error {
 			if err != nil {
 				return err
 			}
-			s.m.samples.WithLabelValues(q.run.Name).Add(float64(q.N))
 			if err := sum.CheckFailed(q.run.Problem.Generate.MaxFailed); err != nil {
 				return failedSamples.fault("%v", err)
 			}

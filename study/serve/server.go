@@ -1,4 +1,4 @@
-// Package serve answers requests for samples of trained runs over HTTP: JSON, binary NPY, metrics, an OpenAPI
+// Package serve answers requests for samples of trained runs over HTTP: JSON, binary NPY, an OpenAPI
 // description, and a page to draw samples by hand.
 //
 // What a request may cause is bounded before it costs anything: its size, its rate, how long it may take, and how
@@ -80,7 +80,6 @@ type Server struct {
 	engine *engine.Engine
 	opt    Options
 	mux    http.Handler
-	m      *metrics
 
 	runs     atomic.Pointer[loaded]
 	draining atomic.Bool
@@ -109,7 +108,6 @@ func New(e *engine.Engine, o Options) *Server {
 	}
 	s := &Server{engine: e, opt: o, places: semaphore.NewWeighted(int64(o.Queue)), room: semaphore.NewWeighted(o.Held),
 		desk: semaphore.NewWeighted(int64(max(1, e.Workers()/2))), origin: http.NewCrossOriginProtection()}
-	s.m = newMetrics(s)
 	s.mux = s.routes()
 	return s
 }
@@ -327,9 +325,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		_ = http.NewResponseController(w).SetReadDeadline(start.Add(s.opt.Arrival)) // a test's writer has none
 	}
 	a.hurry()
-	s.m.active.Inc()
 	defer func() {
-		s.m.active.Dec()
 		v := recover()
 		if v != nil && v != http.ErrAbortHandler {
 			s.opt.Log.Error("panic", "request", a.id, "value", fmt.Sprint(v), "stack", string(debug.Stack()))
@@ -340,7 +336,6 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		}
 		a.hurry() // the end of the answer
 		took := time.Since(start)
-		s.m.observe(a, took)
 		s.log(a, took, v != nil)
 		if v != nil {
 			panic(v)
