@@ -105,10 +105,6 @@ type Options struct {
 	Segments  bool    // the segments between waypoints are clear too, else the path is refused
 	Reserve   float64 // room beyond the margin that the search keeps; 0 means 0.005 m with Segments
 
-	// Limit of a query, besides Nodes. A path that depends on how fast the machine is is no
-	// function of the seed: 0 means none.
-	Limit time.Duration
-
 	Up    [3]float64  // 0 means z
 	Sides []Side      // by obstacle; nil: any
 	Near  [][]float64 // joint values that starts are drawn about, in turn by query; nil: anywhere
@@ -164,13 +160,13 @@ const (
 	Outside                   // those found leave the joint limits
 	Blocked                   // those found have too little room
 	NotJoined                 // the trees did not meet within Options.Nodes
-	OutOfTime                 // nor within Options.Limit
+	Stopped                   // the context ended the query
 	Coarse                    // a segment between waypoints has too little room (Options.Segments)
 	Lost                      // a waypoint could not be brought onto Σ
 )
 
 func (r Reason) String() string {
-	return [...]string{"unreachable", "outside of limits", "blocked", "not joined", "out of time", "too coarse",
+	return [...]string{"unreachable", "outside of limits", "blocked", "not joined", "stopped", "too coarse",
 		"lost"}[r]
 }
 
@@ -280,9 +276,6 @@ func New(p Problem, o Options) (*Planner, error) {
 	return pl, nil
 }
 
-// Arm returns the arm.
-func (pl *Planner) Arm() *robot.Arm { return pl.arm }
-
 // retarget has the planner answer queries with other ends.
 func (pl *Planner) retarget(p Problem) {
 	pl.p.Start, pl.p.Goal = p.Start, p.Goal
@@ -290,8 +283,7 @@ func (pl *Planner) retarget(p Problem) {
 	pl.goal = newSolver(pl.arm, p.Goal, p.Limits)
 }
 
-// Plan answers a query: a function of (seed, query) alone, unless Options.Limit or ctx ends it. The error is an *Error,
-// or that of ctx.
+// Plan answers a query: a function of (seed, query) alone. The error is an *Error, or that of ctx.
 func (pl *Planner) Plan(ctx context.Context, seed, query uint64) (*Path, error) {
 	pl.ctx = ctx
 	pl.draw = drawer{stream: keyed.ArmPaths.Stream(seed, 0), query: query}
@@ -332,7 +324,7 @@ func (pl *Planner) search(query uint64) *Error {
 		err = pl.connect(start, goal, min(budget, pl.o.Nodes-used))
 		used += pl.trees[0].n() + pl.trees[1].n()
 		pl.out.Nodes = used
-		if err == nil || err.Reason == OutOfTime || pl.ctx.Err() != nil {
+		if err == nil || pl.ctx.Err() != nil {
 			return err
 		}
 		if used+first/2 > pl.o.Nodes {
@@ -373,7 +365,7 @@ func (pl *Planner) ends(query uint64) (start, goal []float64, err *Error) {
 		name, m = "start", &seen[0]
 	}
 	if pl.ctx.Err() != nil {
-		return nil, nil, &Error{Reason: OutOfTime, Detail: pl.ctx.Err().Error()}
+		return nil, nil, &Error{Reason: Stopped, Detail: pl.ctx.Err().Error()}
 	}
 	e := m.best[m.reason()]
 	e.End, e.Reason = name, m.reason()

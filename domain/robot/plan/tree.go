@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"time"
 )
 
 // A tree of configurations; node 0 is its root.
@@ -124,10 +123,6 @@ func (pl *Planner) connect(start, goal []float64, nodes int) *Error {
 	}
 	random := make([]float64, pl.m)
 	for turn := 0; turn < 5*nodes && a.n()+b.n() < nodes; turn++ {
-		if turn%16 == 0 && pl.o.Limit > 0 && time.Since(pl.began) > pl.o.Limit {
-			return &Error{Reason: OutOfTime, Detail: fmt.Sprintf("no path within %v: %d and %d nodes from start "+
-				"and goal", pl.o.Limit, pl.trees[0].n(), pl.trees[1].n())}
-		}
 		if turn%16 == 0 && pl.ctx.Err() != nil {
 			break
 		}
