@@ -129,14 +129,10 @@ func (g *guide) findSwept(x []float64) domain.Finding {
 				metric.Float(least), metric.Float(metric.Median(slices.Clone(lower)))}
 		}
 	}
-	add := func(name, unit string, k int) {
-		f.Measures = append(f.Measures, domain.Measure{Name: name, Unit: unit, Samples: shares[0][k],
-			Data: shares[1][k], Noise: metric.NaN, PValue: metric.NaN})
+	for k, name := range []string{"share proven to touch nothing", fmt.Sprintf("share that keeps the margin of %g m",
+		g.margin), "least clearance", "median clearance"} {
+		f.Measures = append(f.Measures, compared(name, [4]string{2: "m", 3: "m"}[k], shares[0][k], shares[1][k]))
 	}
-	add("share proven to touch nothing", "", 0)
-	add(fmt.Sprintf("share that keeps the margin of %g m", g.margin), "", 1)
-	add("least clearance", "m", 2)
-	add("median clearance", "m", 3)
 	clear, least := shares[0][0], shares[0][2]
 	if f.Warning = touching > 0 || clear < 1; f.Warning {
 		f.Share = float64(1 - clear)
@@ -220,10 +216,8 @@ func (g *guide) findLimits(x []float64) []domain.Finding {
 		return nil
 	}
 	f := domain.Finding{Name: "limits between way points", Measures: []domain.Measure{
-		{Name: "share that leaves a joint's limits", Samples: metric.Float(share), Data: metric.Float(data),
-			Noise: metric.NaN, PValue: metric.NaN},
-		{Name: "largest excess", Unit: "rad or m", Samples: metric.Float(worst), Data: metric.Float(dataWorst),
-			Noise: metric.NaN, PValue: metric.NaN}}}
+		compared("share that leaves a joint's limits", "", metric.Float(share), metric.Float(data)),
+		compared("largest excess", "rad or m", metric.Float(worst), metric.Float(dataWorst))}}
 	if share == 0 {
 		f.Verdict = "no sample leaves a joint's limits on the shorter way between way points"
 		return []domain.Finding{f}
@@ -233,6 +227,11 @@ func (g *guide) findLimits(x []float64) []domain.Finding {
 		"the most, by %s %s: set.limits keeps way points inside, set.step keeps motions short", text.Percent(share),
 		jointName(g.arm, joint), text.Number(worst), unitOf(g.arm.Joints[joint].Kind))
 	return []domain.Finding{f}
+}
+
+// compared is a measure without a law.
+func compared(name, unit string, samples, data metric.Float) domain.Measure {
+	return domain.Measure{Name: name, Unit: unit, Samples: samples, Data: data, Noise: metric.NaN, PValue: metric.NaN}
 }
 
 func unitOf(k robot.Kind) string {

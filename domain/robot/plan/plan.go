@@ -42,32 +42,27 @@ type Problem struct {
 	Tip robot.Point
 }
 
-// A Side says where the tip passes an obstacle, looking from start to goal with Up above.
-type Side byte
-
-// Sides of an obstacle.
+// A side says where the tip passes an obstacle, looking from start to goal with Up above. Sides are a letter for each
+// obstacle.
 const (
-	Any   Side = '*'
-	Left  Side = 'L'
-	Right Side = 'R'
+	Any   = '*'
+	Left  = 'L'
+	Right = 'R'
 )
 
-// Sides reads one letter for each obstacle: L, R or *.
-func Sides(text string, obstacles int) ([]Side, error) {
+// Sides refuses a text that is not one letter for each obstacle: L, R or *.
+func Sides(text string, obstacles int) (string, error) {
 	if len(text) != obstacles {
-		return nil, fmt.Errorf("%q has %d letters; expected one for each of %d obstacles", text, len(text), obstacles)
+		return "", fmt.Errorf("%q has %d letters; expected one for each of %d obstacles", text, len(text), obstacles)
 	}
-	out := make([]Side, obstacles)
-	for i, c := range []byte(text) {
-		if out[i] = Side(c); out[i] != Any && out[i] != Left && out[i] != Right {
-			return nil, fmt.Errorf("%q: expected the letters L, R and *", text)
-		}
+	if strings.Trim(text, "LR*") != "" {
+		return "", fmt.Errorf("%q: expected the letters L, R and *", text)
 	}
-	return out, nil
+	return text, nil
 }
 
 // Modes reads what each mode of a batch asks, as in LR,RL; "any" asks nothing and is nil.
-func Modes(text string, obstacles int) (out [][]Side, err error) {
+func Modes(text string, obstacles int) (out []string, err error) {
 	if text == "any" {
 		return nil, nil
 	}
@@ -106,7 +101,7 @@ type Options struct {
 	Reserve   float64 // room beyond the margin that the search keeps; 0 means 0.005 m with Segments
 
 	Up    [3]float64  // 0 means z
-	Sides []Side      // by obstacle; nil: any
+	Sides string      // by obstacle; "": any
 	Near  [][]float64 // joint values that starts are drawn about, in turn by query; nil: anywhere
 	Sd    float64     // how far about them, in each joint; 0 means 0.1
 }
@@ -244,7 +239,7 @@ func New(p Problem, o Options) (*Planner, error) {
 	}{
 		{"Waypoints", o.Waypoints < 2}, {"Step", !(o.Step > 0) || math.IsInf(o.Step, 1)}, {"Nodes", o.Nodes < 2},
 		{"Tries", o.Tries < 1}, {"Margin", math.IsNaN(p.Margin)}, {"Tip", p.Tip.Link >= len(arm.Joints)},
-		{"Sides", o.Sides != nil && len(o.Sides) != len(p.Scene.Obstacles)}, {"Sd", math.IsNaN(o.Sd)},
+		{"Sides", o.Sides != "" && len(o.Sides) != len(p.Scene.Obstacles)}, {"Sd", math.IsNaN(o.Sd)},
 		{"Up", !(vec3.Dot(o.Up, o.Up) > 0)},
 	} {
 		if c.bad {

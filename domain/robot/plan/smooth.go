@@ -151,8 +151,8 @@ func (pl *Planner) tip(q []float64) [3]float64 {
 
 // Passed returns on which side of each obstacle the tip passes along n waypoints: Left if it goes round it clockwise on
 // the whole, seen from Up, Right if counterclockwise, and Any if by less than a twentieth of a turn.
-func (pl *Planner) Passed(x []float64, n int) []Side {
-	out := make([]Side, len(pl.p.Scene.Obstacles))
+func (pl *Planner) Passed(x []float64, n int) string {
+	out := make([]byte, len(pl.p.Scene.Obstacles))
 	compass := scene.NewCompass(pl.o.Up)
 	tips := make([]float64, 0, 3*n)
 	for l := range n {
@@ -171,5 +171,5 @@ func (pl *Planner) Passed(x []float64, n int) []Side {
 			out[i] = Any
 		}
 	}
-	return out
+	return string(out)
 }
