@@ -161,8 +161,7 @@ const (
 )
 
 func (r Reason) String() string {
-	return [...]string{"unreachable", "outside of limits", "blocked", "not joined", "stopped", "too coarse",
-		"lost"}[r]
+	return [...]string{"unreachable", "outside of limits", "blocked", "not joined", "stopped", "too coarse", "lost"}[r]
 }
 
 // An Error says why there is no path, and where to look.
