@@ -170,7 +170,7 @@ func (g *guide) play(c domain.Canvas, v domain.View) {
 			}
 			label += fmt.Sprintf("; %.2f m long", length(tips))
 			if f.checker != nil {
-				s, _ := f.checker.Path(path, g.waypoints, scene.SweptOptions{Tolerance: sharp})
+				s, _ := f.checker.Path(path, g.waypoints)
 				label += fmt.Sprintf("; clearance %.3f m", s.Lower)
 			}
 			layer.Labels = append(layer.Labels, label)

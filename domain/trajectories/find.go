@@ -73,9 +73,6 @@ func (g *guide) findModes(x []float64) domain.Finding {
 	return f
 }
 
-// sharp is how near the two bounds of the clearance along a motion are, in metres.
-const sharp = 1e-4
-
 // swept returns the room along the motions between way points: bounds from below, which are
 // proven, and from above, which are at places that were looked at.
 func (g *guide) swept(x []float64) (lower, upper []float64) {
@@ -84,7 +81,7 @@ func (g *guide) swept(x []float64) (lower, upper []float64) {
 	domain.EachBlock(g.pool, n, func(lo, hi int) {
 		f := g.follower()
 		for i := lo; i < hi; i++ {
-			s, _ := f.checker.Path(g.motion.path(g.row(x, i)), g.waypoints, scene.SweptOptions{Tolerance: sharp})
+			s, _ := f.checker.Path(g.motion.path(g.row(x, i)), g.waypoints)
 			lower[i], upper[i] = s.Lower, s.Upper
 		}
 	})
@@ -95,7 +92,7 @@ func (g *guide) swept(x []float64) (lower, upper []float64) {
 func (g *guide) findSwept(x []float64) domain.Finding {
 	f := domain.Finding{Name: "clearance along motions, of " + g.body(), Note: fmt.Sprintf("Joints go at constant "+
 		"rates from way point to way point, the shorter way around. Clearances are lower bounds by the lengths of "+
-		"links and the steps of joints, at most %g m below the true ones.", sharp)}
+		"links and the steps of joints, at most %g m below the true ones.", scene.Sharp)}
 	var shares [2][4]metric.Float // clear, with the margin, least, median
 	touching, worst := 0, 0
 	for side, y := range [][]float64{x, g.some()} {
@@ -106,7 +103,7 @@ func (g *guide) findSwept(x []float64) domain.Finding {
 			if v >= 0 {
 				clear++
 			}
-			if v >= g.margin-sharp {
+			if v >= g.margin-scene.Sharp {
 				kept++
 			}
 			if upper[i] < 0 {
@@ -143,7 +140,7 @@ func (g *guide) findSwept(x []float64) domain.Finding {
 			"is %s m", n, text.Number(least))
 	case touching == 0:
 		f.Verdict = fmt.Sprintf("no sample is seen to touch anything between way points, but %s come so near that "+
-			"it is not proven to %g m", text.Percent(1-clear), sharp)
+			"it is not proven to %g m", text.Percent(1-clear), scene.Sharp)
 	default:
 		f.Verdict = fmt.Sprintf("%s of %s samples touch something between way points (%s of the data), the worst, "+
 			"row %d, by %s m: more way points, a smaller set.step, a larger set.margin or set.clearance=segments keep "+

@@ -134,16 +134,14 @@ func (o *Options) defaults() {
 
 // A Path is what a query found.
 type Path struct {
-	X           []float64   // L×D
-	Q           []float64   // the same as joint values: L×(R+P)
-	Room        scene.Swept // along the segments between waypoints
-	Segment     int         // where Room.Upper is
-	Length      float64     // in joint space
-	Nodes       int         // of all trees
-	Projections int
-	Edges       int           // segments whose room was proven or refuted
-	Searched    time.Duration // until the trees met, starts and goals included
-	Took        time.Duration // with shortcuts, smoothing and waypoints
+	X        []float64     // L×D
+	Q        []float64     // the same as joint values: L×(R+P)
+	Room     scene.Swept   // along the segments between waypoints
+	Segment  int           // where Room.Upper is
+	Length   float64       // in joint space
+	Nodes    int           // of all trees
+	Searched time.Duration // until the trees met, starts and goals included
+	Took     time.Duration // with shortcuts, smoothing and waypoints
 }
 
 // A Reason why there is no path.
@@ -338,9 +336,9 @@ func (pl *Planner) ends(query uint64) (start, goal []float64, err *Error) {
 		near = pl.o.Near[query%k]
 	}
 	var seen [2]misses
-	for try := 0; try < pl.o.Tries && seen[1].total() < 2*pl.o.Tries && pl.ctx.Err() == nil; try++ {
+	for try := 0; try < pl.o.Tries && seen[1].n < 2*pl.o.Tries && pl.ctx.Err() == nil; try++ {
 		pl.around(start, near, pl.o.Sd)
-		if try > pl.o.Tries/2 && seen[0].reason() == Unreachable {
+		if try > pl.o.Tries/2 && seen[0].best.Reason == Unreachable {
 			pl.around(start, nil, 0)
 		}
 		if !pl.standing(pl.start, start, &seen[0]) {
@@ -355,15 +353,14 @@ func (pl *Planner) ends(query uint64) (start, goal []float64, err *Error) {
 		}
 	}
 	name, m := "goal", &seen[1]
-	if m.total() == 0 {
+	if m.n == 0 {
 		name, m = "start", &seen[0]
 	}
 	if pl.ctx.Err() != nil {
 		return nil, nil, &Error{Reason: Stopped, Detail: pl.ctx.Err().Error()}
 	}
-	e := m.best[m.reason()]
-	e.End, e.Reason = name, m.reason()
-	if e.Reason == Blocked {
+	e := m.best
+	if e.End = name; e.Reason == Blocked {
 		e.Detail = fmt.Sprintf("expected %.3g m", pl.keep)
 	}
 	return nil, nil, &e
@@ -407,53 +404,40 @@ func (pl *Planner) limited(j int) bool {
 
 // standing brings q to an end and reports whether the arm can stand there.
 func (pl *Planner) standing(s *solver, q []float64, seen *misses) bool {
-	pl.out.Projections++
 	if !s.solve(q, math.Inf(1)) {
 		name, by := s.worst(q)
 		limits := s.limits
 		if s.limits = false; limits && s.solve(q, math.Inf(1)) {
 			if j, beyond := s.outside(q); j >= 0 {
 				s.limits = limits
-				seen.add(Outside, Error{What: pl.arm.Joints[pl.joint[j]].Name, Short: beyond}, -beyond)
+				seen.add(Error{Reason: Outside, What: pl.arm.Joints[pl.joint[j]].Name, Short: beyond}, -beyond)
 				return false
 			}
 		}
 		s.limits = limits
-		seen.add(Unreachable, Error{What: name, Short: by}, -by)
+		seen.add(Error{Reason: Unreachable, What: name, Short: by}, -by)
 		return false
 	}
 	pl.arm.Coordinates(pl.x0, q)
 	if room, pair := pl.room.Clearance(pl.x0); room < pl.keep {
-		seen.add(Blocked, Error{What: pl.p.Scene.Describe(pair), Short: room}, room)
+		seen.add(Error{Reason: Blocked, What: pl.p.Scene.Describe(pair), Short: room}, room)
 		return false
 	}
 	return true
 }
 
-// misses are why ends were refused, with the one of each reason that came nearest.
+// misses are how many ends were refused, and the one that came furthest: a blocked one was within reach.
 type misses struct {
-	n     [3]int
-	best  [3]Error
-	value [3]float64
+	n     int
+	best  Error
+	value float64
 }
 
-func (m *misses) add(r Reason, e Error, value float64) {
-	if m.n[r] == 0 || value > m.value[r] {
-		m.best[r], m.value[r] = e, value
+func (m *misses) add(e Error, value float64) {
+	if m.n == 0 || e.Reason > m.best.Reason || e.Reason == m.best.Reason && value > m.value {
+		m.best, m.value = e, value
 	}
-	m.n[r]++
-}
-
-func (m *misses) total() int { return m.n[0] + m.n[1] + m.n[2] }
-
-// reason returns the one that came furthest: a blocked end is within reach.
-func (m *misses) reason() Reason {
-	for _, r := range []Reason{Blocked, Outside} {
-		if m.n[r] > 0 {
-			return r
-		}
-	}
-	return Unreachable
+	m.n++
 }
 
 // A drawer hands out random numbers of a query, one draw after the other.

@@ -70,7 +70,6 @@ func (pl *Planner) smooth(way [][]float64) {
 			for j, v := range way[i] {
 				mid[j] = v + pl.dir[j]/2
 			}
-			pl.out.Projections++
 			if pl.path.solve(mid, pl.o.Step) && pl.clear(way[i-1], mid) && pl.clear(mid, way[i+1]) {
 				copy(way[i], mid)
 			}
@@ -115,7 +114,7 @@ func (pl *Planner) waypoints(way [][]float64) *Error {
 			out.Length += distance(q, out.Q[(l-1)*pl.m:l*pl.m])
 		}
 	}
-	out.Room, out.Segment = pl.room.Path(out.X, n, scene.SweptOptions{})
+	out.Room, out.Segment = pl.room.Path(out.X, n)
 	if pl.o.Segments && !(out.Room.Lower >= pl.p.Margin) {
 		return &Error{Reason: Coarse, Detail: "the room along segment " + strconv.Itoa(out.Segment) + " is too " +
 			"little between " + pl.p.Scene.Describe(out.Room.Pair) + "; take more waypoints"}
@@ -139,7 +138,6 @@ func (pl *Planner) lay(q []float64, way [][]float64, along []float64, at float64
 	for j, v := range way[k-1] {
 		q[j] = v + t*(way[k][j]-v)
 	}
-	pl.out.Projections++
 	return pl.path.solve(q, pl.o.Step)
 }
 

@@ -90,7 +90,6 @@ func (pl *Planner) step(q, target []float64, on bool) (ok, there bool) {
 	for j, v := range q {
 		pl.next[j] = v + s*pl.dir[j]
 	}
-	pl.out.Projections++
 	if !pl.path.solve(pl.next, pl.o.Step) {
 		return false, false
 	}
@@ -103,7 +102,6 @@ func (pl *Planner) step(q, target []float64, on bool) (ok, there bool) {
 
 // clear reports whether the segment keeps the margin, and the tip its side.
 func (pl *Planner) clear(a, b []float64) bool {
-	pl.out.Edges++
 	pl.arm.Coordinates(pl.x0, a)
 	pl.arm.Coordinates(pl.x1, b)
 	return pl.room.Clear(pl.x0, pl.x1, pl.keep) && (pl.gate == nil || pl.gate.Clear(pl.x0, pl.x1, 0))
