@@ -150,6 +150,9 @@ func (e *usageError) Unwrap() error { return e.error }
 
 func (*usageError) Place() fault.Place { return fault.Place{Kind: fault.Usage} }
 
+// usage returns an error of the command line.
+func usage(format string, v ...any) error { return &usageError{fmt.Errorf(format, v...)} }
+
 // said is an error that the user has been told of.
 type said struct{ error }
 
@@ -166,6 +169,22 @@ func exitCode(err error) int {
 		return code
 	}
 	return exitConfig
+}
+
+// An errorObject is an error as --json prints it.
+type errorObject struct {
+	Code int `json:"code"` // exit code
+	fault.Place
+	Message string `json:"message"`
+}
+
+// describe returns an error as --json prints it.
+func describe(err error) *errorObject {
+	e := &errorObject{exitCode(err), fault.Of(err), strings.ToValidUTF8(err.Error(), "\ufffd")}
+	if e.Code == exitInterrupted {
+		e.Message = "interrupted"
+	}
+	return e
 }
 
 // app is what the verbs share.
@@ -198,16 +217,16 @@ the landing dynamics OLLA and ULLA.`,
 		},
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) > 0 {
-				return &usageError{fmt.Errorf("there is no verb %q", args[0])}
+				return usage("there is no verb %q", args[0])
 			}
 			return nil
 		},
 		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error {
 			if a.workers < 0 || a.workers > parallel.MaxWorkers {
-				return &usageError{fmt.Errorf("--workers is %d; expected 0 to %d", a.workers, parallel.MaxWorkers)}
+				return usage("--workers is %d; expected 0 to %d", a.workers, parallel.MaxWorkers)
 			}
 			if a.out.said != sayText && a.out.said != sayJSON {
-				return &usageError{fmt.Errorf("--progress is %q; expected %s or %s", a.out.said, sayText, sayJSON)}
+				return usage("--progress is %q; expected %s or %s", a.out.said, sayText, sayJSON)
 			}
 			if a.attended {
 				cmd.SetContext(whileOpen(cmd.Context(), os.Stdin))
@@ -258,6 +277,9 @@ the landing dynamics OLLA and ULLA.`,
 	return root
 }
 
+// commandLine is the call of the program, as run folders keep it.
+func (a *app) commandLine() []string { return append([]string{"landing"}, a.args...) }
+
 // whileOpen returns a context that ends when r does. A program that starts this one and holds the
 // other end of a pipe need not be able to send signals, and takes this one with it when it dies.
 func whileOpen(ctx context.Context, r io.Reader) context.Context {
@@ -278,7 +300,7 @@ func strict(root *cobra.Command) {
 		case "help":
 			cmd.Args = func(_ *cobra.Command, given []string) error {
 				if _, rest, err := root.Find(given); err != nil || len(rest) > 0 {
-					return &usageError{fmt.Errorf("there is no verb %q", strings.Join(given, " "))}
+					return usage("there is no verb %q", strings.Join(given, " "))
 				}
 				return nil
 			}
@@ -286,8 +308,7 @@ func strict(root *cobra.Command) {
 			cmd.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
 			cmd.Args = func(_ *cobra.Command, given []string) error {
 				if len(given) > 0 {
-					return &usageError{fmt.Errorf("there is no shell %q; expected bash, zsh, fish or powershell",
-						given[0])}
+					return usage("there is no shell %q; expected bash, zsh, fish or powershell", given[0])
 				}
 				return nil
 			}

@@ -9,20 +9,23 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// renamed are verbs of earlier versions, each with what does its work now. Those of the queue have nothing.
+// inParts is what does the work of a queue of earlier versions.
+const inParts = "--shard and landing merge (docs/distributed.md)"
+
+// renamed are verbs of earlier versions, each with what does its work now.
 var renamed = map[string]string{
-	"fetch":     "",
-	"forget":    "",
-	"queue":     "",
+	"fetch":     inParts,
+	"forget":    inParts,
+	"queue":     inParts,
 	"reproduce": "landing paper",
-	"status":    "",
-	"submit":    "",
-	"work":      "",
+	"status":    inParts,
+	"submit":    inParts,
+	"work":      inParts,
 	"bench":     "landing dev bench",
 	"data":      "landing make, or landing refine",
 	"env":       "landing version",
 	"eval":      "landing report RUN --text",
-	"forward":   "landing dev forward",
+	"forward":   "the Go package langevin",
 	"man":       "landing dev man",
 	"resume":    "landing train RUN",
 	"sample":    "landing mcmc",
@@ -46,10 +49,6 @@ var renamedFlags = map[string]map[string]string{
 type renamedError struct{ old, now string }
 
 func (e *renamedError) Error() string {
-	if e.now == "" {
-		return fmt.Sprintf("there is no %s any more: --shard and landing merge use many machines (docs/distributed.md)",
-			e.old)
-	}
 	return fmt.Sprintf("there is no %s any more; use %s", e.old, e.now)
 }
 

@@ -24,7 +24,6 @@ func versionVerb(a *app) *cobra.Command {
 		Use:     "version",
 		Short:   "Show the version, the commit that it was built from, and the machine",
 		Example: "  landing version --json",
-		Args:    args(0, "no arguments"),
 	}, noFlags{}, runVersion)
 }
 

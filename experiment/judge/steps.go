@@ -1,6 +1,8 @@
 package judge
 
 import (
+	"fmt"
+
 	"github.com/landing-diffusion/landing/constraint"
 	"github.com/landing-diffusion/landing/judge/metric"
 	"github.com/landing-diffusion/landing/langevin"
@@ -14,6 +16,12 @@ type Steps struct {
 	// Areas under the mean curves over t, all equalities' and all inequalities'.
 	Equalities   metric.Float `json:"area_equalities"`
 	Inequalities metric.Float `json:"area_inequalities"`
+}
+
+// String says the areas.
+func (s *Steps) String() string {
+	return fmt.Sprintf("area under the mean violation over t: equalities %.3g, inequalities %.3g", s.Equalities,
+		s.Inequalities)
 }
 
 // A StepViolation is |h_i| or max(g_j, 0) of one component.

@@ -44,7 +44,7 @@ func (p Page) Write() (string, error) {
 		Facts:    facts(v),
 		Figures:  c.figures,
 		Notes:    c.notes,
-		Tables:   tables(v, p.Against),
+		Tables:   tables(v, note(p.Against.Distance), note(p.Against.Observables)),
 		Scene:    c.scene,
 		Config:   string(p.Against.Problem.Resolved()),
 		Commands: p.Commands,
@@ -55,6 +55,14 @@ func (p Page) Write() (string, error) {
 	}
 	name := p.Out(run.ReportFile)
 	return p.Folder.Path(name), p.Folder.Write(name, html.Bytes())
+}
+
+// note explains a distance, if there is one.
+func note(c *judge.Compared) string {
+	if c == nil {
+		return ""
+	}
+	return c.Note
 }
 
 // Decode returns the epochs and evaluations of a training's records.

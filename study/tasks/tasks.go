@@ -1,5 +1,4 @@
-// Package tasks makes numbered rows in parts that join to the bytes of one process: samples of a run, its forward
-// paths, rotation matrices.
+// Package tasks makes numbered rows in parts that join to the bytes of one process: samples of a run.
 //
 //	list, err := tasks.Generation(ctx, r, tasks.GenerateOptions{Count: 1e7}) // rows, and what they are made of
 //	result, status, err := list.Part(ctx, store, work.Shard{I: 2, N: 8}, nil) // its files are in the store
@@ -32,7 +31,7 @@ import (
 
 // joins says by kind how the rows of parts are written as one file.
 var joins = map[string]func(ctx context.Context, j *Joint) (*Form, error){
-	generateKind: joinGenerate, forwardKind: joinForward, rotationsKind: joinRotations,
+	generateKind: joinGenerate,
 }
 
 // Inputs says where the files that parts are made of lie on this machine, by their names in work.Unit.Inputs. Names are
