@@ -72,7 +72,7 @@ func (a *app) main(ctx context.Context) int {
 		fmt.Fprintf(stderr, "landing: %v\n", err)
 		return exitUsage
 	}
-	err := execute(ctx, root)
+	err := execute(ctx, root, args)
 	if a.pool != nil {
 		a.pool.Close()
 	}
@@ -96,7 +96,6 @@ func (a *app) main(ctx context.Context) int {
 		a.out.say("landing: %v", err)
 	}
 	switch {
-	case errors.As(err, new(*renamedError)): // which says what to type
 	case code == exitUsage:
 		verb, _, err := root.Find(args)
 		if err != nil {
@@ -127,13 +126,17 @@ func asksEvents(args []string) bool {
 
 // execute runs the command. A panic is a fault of the program: it must not look
 // like one of the user's exit codes.
-func execute(ctx context.Context, root *cobra.Command) (err error) {
+func execute(ctx context.Context, root *cobra.Command, args []string) (err error) {
 	defer func() {
 		if v := recover(); v != nil {
 			err = &internalError{fmt.Sprintf("internal error: %v\n%s", v, debug.Stack())}
 		}
 	}()
-	return root.ExecuteContext(ctx)
+	err = root.ExecuteContext(ctx)
+	if _, _, unknown := root.Find(args); err != nil && unknown != nil { // a verb; cobra says which are like it
+		return usage("%s", strings.Join(strings.Fields(unknown.Error()), " "))
+	}
+	return err
 }
 
 // internalError is a panic, with its stack.
@@ -215,12 +218,6 @@ the landing dynamics OLLA and ULLA.`,
 			}
 			return cmd.Help()
 		},
-		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) > 0 {
-				return usage("there is no verb %q", args[0])
-			}
-			return nil
-		},
 		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error {
 			if a.workers < 0 || a.workers > parallel.MaxWorkers {
 				return usage("--workers is %d; expected 0 to %d", a.workers, parallel.MaxWorkers)
@@ -247,7 +244,7 @@ the landing dynamics OLLA and ULLA.`,
 	root.PersistentFlags().BoolVar(&a.attended, "attended", false,
 		"end, as after Ctrl-C, when standard input ends: for programs that run this one")
 	root.SetOut(a.help) // cobra's own verbs take it as it is when they are added
-	root.SetFlagErrorFunc(flagError)
+	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return &usageError{err} })
 	root.SetHelpTemplate(helpTemplate)
 	root.SetUsageTemplate(usageTemplate(root.UsageTemplate()))
 	for _, g := range []struct {
@@ -271,7 +268,6 @@ the landing dynamics OLLA and ULLA.`,
 	root.SetHelpCommandGroupID("other")
 	root.SetCompletionCommandGroupID("other")
 	root.AddCommand(devVerb(a))
-	root.AddCommand(oldVerbs(root)...)
 	strict(root)
 	completion(root)
 	return root

@@ -267,7 +267,8 @@ func TestFaults(t *testing.T) {
 		args []string
 	}{
 		{2, "unknown flag: --nosuch", []string{"demo", "--nosuch"}},
-		{2, `there is no verb "fly"`, []string{"fly"}},
+		{2, `unknown command "fly" for "landing"`, []string{"fly"}},
+		{2, `unknown command "eval" for "landing" Did you mean this? report`, []string{"eval", "r", "--number", "3"}},
 		{2, `there is no verb "fly"`, []string{"help", "fly"}},
 		{2, `there is no verb "make fly"`, []string{"help", "make", "fly"}},
 		{2, `there is no shell "fly"`, []string{"completion", "fly"}},

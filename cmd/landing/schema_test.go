@@ -138,9 +138,6 @@ func TestEveryVerbHasASchema(t *testing.T) {
 	visit = func(cmd *cobra.Command, path string) {
 		for _, c := range cmd.Commands() {
 			name := strings.TrimSpace(path + " " + c.Name())
-			if c.DisableFlagParsing { // an old name
-				continue
-			}
 			first, _, _ := strings.Cut(name, " ")
 			if _, ok := answers[name]; ok == slices.Contains(silent, name) && first != "completion" {
 				t.Errorf("landing %s has no schema. Give what it prints with --json a type of its own, in the file "+
