@@ -80,18 +80,6 @@ func beside(data *dataset.Points, given []float64) *dataset.Points {
 	return &out
 }
 
-// readGiven reads a file of points with their condition.
-func readGiven(kind domain.Kind, free constraint.Set, path string, names []string) (*dataset.Points, error) {
-	points, given, err := kind.ReadGiven(path, names)
-	if err == nil && kind.Fit != nil {
-		points, err = kind.Fit(free, points)
-	}
-	if err != nil {
-		return nil, err
-	}
-	return beside(points, given), nil
-}
-
 // Of returns the condition of each of the points x.
 func (c *Condition) Of(x []float64) []float64 {
 	n := len(c.Names)

@@ -9,10 +9,10 @@ package experiment
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"slices"
 	"strings"
 	"time"
@@ -22,7 +22,6 @@ import (
 	"github.com/landing-diffusion/landing/domain"
 	"github.com/landing-diffusion/landing/domain/dataset"
 	"github.com/landing-diffusion/landing/domain/kinds"
-	"github.com/landing-diffusion/landing/domain/molecule/files"
 	"github.com/landing-diffusion/landing/experiment/judge"
 	"github.com/landing-diffusion/landing/experiment/run"
 	"github.com/landing-diffusion/landing/internal/fault"
@@ -195,9 +194,7 @@ func (l *Loaded) domains(kind domain.Kind, faults []string) (err error) {
 
 // readData reads the problem's data, and refuses what does not fit the set.
 func readData(p *problem.Problem, set constraint.Set) (kind domain.Kind, data *dataset.Points, err error) {
-	names := p.Condition.Columns
-	free := constraint.At(set, make([]float64, len(names)))
-	kind, _ = kinds.Of(p.Data.Kind, free)
+	kind, _ = kinds.Of(p.Data.Kind, withoutCondition(set, p.Condition.Columns))
 	if kind.Read == nil {
 		return kind, nil, &problem.KeyError{Key: problem.KeyDataKind, Value: p.Data.Kind, Want: "one of " +
 			strings.Join(kinds.Names(), ", ")}
@@ -206,65 +203,75 @@ func readData(p *problem.Problem, set constraint.Set) (kind domain.Kind, data *d
 		return kind, nil, &problem.KeyError{Key: problem.KeyDataPath,
 			Fault: "the problem names no data; give --data FILE"}
 	}
-	var given []float64
-	open := len(names) > 0 && p.Condition.Path == "" && kind.Open != nil
-	if len(names) > 0 && p.Condition.Path == "" && !open {
-		data, given, err = kind.ReadGiven(p.Data.Path, names)
+	data, err = readPoints(kind, set, p.Data.Path, p.Condition.Columns, p.Condition.Path)
+	switch {
+	case err == nil && data.N < 2:
+		err = &DataError{dataName(p, data), fmt.Sprintf("it has %d point; expected at least 2", data.N)}
+	case err != nil && fault.KindOf(err) == fault.Failure:
+		err = &DataError{Problem: err.Error()} // a damaged file; the reader names it
+	}
+	return kind, data, err
+}
+
+// withoutCondition returns the set of points x, of a set of points (x, c) with a condition of these names.
+func withoutCondition(set constraint.Set, names []string) constraint.Set {
+	if len(names) == 0 {
+		return set
+	}
+	return constraint.At(set, make([]float64, len(names)))
+}
+
+// readPoints reads points of a set from a file of a kind. Those with a condition of some names have it as their last
+// coordinates: it is in the file, or in a file of its own, given.
+func readPoints(kind domain.Kind, set constraint.Set, path string, names []string, given string) (*dataset.Points,
+	error) {
+	inside := len(names) > 0 && given == ""
+	var condition []float64
+	var points *dataset.Points
+	var err error
+	if inside && kind.ReadGiven != nil {
+		points, condition, err = kind.ReadGiven(path, names)
 	} else {
-		data, err = kind.Read(p.Data.Path)
+		points, err = kind.Read(path)
 	}
 	if err != nil {
-		if errors.As(err, new(*dataset.Error)) || errors.As(err, new(*files.Error)) ||
-			errors.As(err, new(*fs.PathError)) {
-			return kind, nil, err
-		}
-		return kind, nil, &DataError{Problem: err.Error()} // a damaged file; the reader names it
+		return nil, err
 	}
-	of, fit := free, kind.Fit
-	if open {
-		of, fit = set, func(set constraint.Set, data *dataset.Points) (*dataset.Points, error) {
-			return kind.Open(set, data, names)
-		}
+	name := cmp.Or(path, points.Name)
+	switch free := withoutCondition(set, names); {
+	case inside && kind.Open != nil:
+		points, err = kind.Open(set, points, names)
+	case kind.Fit != nil:
+		set = free
+		points, err = kind.Fit(set, points)
+	default:
+		set = free
 	}
-	if fit != nil {
-		fitted, err := fit(of, data)
-		if err != nil {
-			return kind, nil, &DataError{dataName(p, data), err.Error()}
-		}
-		data = fitted
+	if err != nil {
+		return nil, &DataError{name, err.Error()}
 	}
-	if d := of.Dim(); data.D != d {
-		return kind, nil, &DataError{dataName(p, data),
-			fmt.Sprintf("its points have %d coordinates; expected %d, for %s",
-				data.D, d, constraint.Name(of))}
+	if d := set.Dim(); points.D != d {
+		return nil, &DataError{name, fmt.Sprintf("its points have %d coordinates; expected %d, for %s", points.D, d,
+			constraint.Name(set))}
 	}
-	if p.Condition.Path != "" {
-		if given, err = dataset.ReadGiven(p.Condition.Path, names, data.N); err != nil {
-			return kind, nil, err
+	if given != "" {
+		if condition, err = dataset.ReadGiven(given, names, points.N); err != nil {
+			return nil, err
 		}
 	}
-	if len(names) > 0 && !open {
-		data = beside(data, given)
+	if condition != nil {
+		points = beside(points, condition)
 	}
-	if data.N < 2 {
-		return kind, nil, &DataError{dataName(p, data), fmt.Sprintf("it has %d point; expected at least 2", data.N)}
-	}
-	return kind, data, nil
+	return points, nil
 }
 
 func dataName(p *problem.Problem, data *dataset.Points) string {
-	if p.Data.Path != "" {
-		return p.Data.Path
-	}
-	return data.Name
+	return cmp.Or(p.Data.Path, data.Name)
 }
 
 // Title returns the problem's title, or its name.
 func (l *Loaded) Title() string {
-	if l.Problem.Title != "" {
-		return l.Problem.Title
-	}
-	return l.Problem.Name
+	return cmp.Or(l.Problem.Title, l.Problem.Name)
 }
 
 // mostSamples bounds the samples of an evaluation that nobody gave a number of: more tell little that is new, and of

@@ -75,10 +75,13 @@ func (p *Problem) Assemble() (*langevin.Process, error) {
 	if n := p.Process.Steps; n > langevin.MaxSteps { // before anything is done for each step
 		return nil, p.key(KeyProcessSteps, n, fmt.Sprintf("at most %d steps", langevin.MaxSteps))
 	}
+	if err := checkWords(p); err != nil {
+		return nil, err
+	}
 	proc := &langevin.Process{
 		Set:       set,
 		Friction:  p.Process.Friction,
-		Curvature: p.Process.Curvature, NoTerminal: !p.Process.TerminalProjection,
+		Curvature: p.Process.Curvature, NoTerminal: !p.Process.TerminalProjection, Split: p.Process.Noise == "split",
 		Schedule: langevin.Schedule{
 			N: p.Process.Steps, T: p.Process.Horizon,
 			SigmaMin: p.Process.Sigma.Min, SigmaMax: p.Process.Sigma.Max,
@@ -103,25 +106,9 @@ func (p *Problem) Assemble() (*langevin.Process, error) {
 	if kind.Forward != nil {
 		proc.Method = kind.Forward(*proc).Method
 	}
-	if proc.Convention, err = langevin.ParseConvention(p.Convention); err != nil {
-		return nil, p.key(KeyConvention, p.Convention, "paper or reference")
-	}
+	proc.Convention, _ = langevin.ParseConvention(p.Convention) // one of its words
 	if w := p.Process.Walls; w != "" {
-		if proc.Walls, err = langevin.ParseWalls(w); err != nil {
-			return nil, p.key(KeyProcessWalls, w, "one of elastic, paper")
-		}
-	}
-	if n := p.Process.Noise; n != "" {
-		if err := p.word(KeyProcessNoise, n); err != nil {
-			return nil, err
-		}
-		proc.Split = n == "split"
-	}
-	if err := p.word("process.sigma.schedule", p.Process.Sigma.Schedule); err != nil {
-		return nil, err
-	}
-	if err := p.word(KeyProcessLandingMode, p.Process.Landing.Mode); err != nil {
-		return nil, err
+		proc.Walls, _ = langevin.ParseWalls(w)
 	}
 	proc.Potential, err = p.Potential.build(p.origins, p.Set.Definitions(), p.Condition.Columns, set.Dim())
 	if err != nil {
@@ -156,8 +143,6 @@ func (f Potential) build(o origins, of formula.Definitions, given []string, dim 
 		return nil
 	}
 	switch f.Kind {
-	case "zero":
-		return nil, nil
 	case "quadratic":
 		if err := length("potential.center", f.Center); err != nil {
 			return nil, err
@@ -182,7 +167,7 @@ func (f Potential) build(o origins, of formula.Definitions, given []string, dim 
 	case "amber":
 		return f.forceField(o, d)
 	}
-	return nil, o.word(KeyPotentialKind, f.Kind)
+	return nil, nil // zero
 }
 
 // HeldOut reports whether held-out distances end the training.

@@ -27,9 +27,6 @@ func (p *Problem) BuildChains() (*langevin.Chains, error) {
 	if float64(c.Draws)*float64(c.Thin) > 1e12 {
 		return nil, p.key("sample.thin", c.Thin, "at most 1e12 steps in all")
 	}
-	if err := p.word("sample.measure", cmp.Or(c.Measure, "surface")); err != nil {
-		return nil, err
-	}
 	q := *p
 	q.Process.Steps, q.Process.Horizon = 1, step
 	q.Process.Sigma = Sigma{Min: 1, Max: 1, Schedule: "linear"}

@@ -49,15 +49,7 @@ func (f Potential) forceField(o origins, d int) (langevin.Potential, error) {
 	}
 	solvent, err := amber.ParseSolvent(cmp.Or(f.Solvent, amber.OBC2.String()))
 	if err != nil {
-		return nil, o.key("potential.solvent", f.Solvent, "one of obc2, obc2-polar, vacuum")
-	}
-	t := cmp.Or(f.Temperature, kelvin)
-	if !(t > 0) || t > amber.MaxKelvin {
-		return nil, o.key("potential.temperature", f.Temperature,
-			fmt.Sprintf("kelvin, above 0 and at most %v", amber.MaxKelvin))
-	}
-	if f.Molecule != "" && f.Molecule != builtIn {
-		return nil, o.key("potential.molecule", f.Molecule, builtIn)
+		return nil, err // it is one of its words
 	}
 	system, start, source := amber.AlanineDipeptide(), amber.AlanineStart(), "potential.molecule"
 	if f.Prmtop != "" {
@@ -78,7 +70,7 @@ func (f Potential) forceField(o origins, d int) (langevin.Potential, error) {
 			return nil, fault(coordinatesKey, err)
 		}
 	}
-	energy, err := amber.NewPotential(system, solvent, t, start)
+	energy, err := amber.NewPotential(system, solvent, cmp.Or(f.Temperature, kelvin), start)
 	if err != nil {
 		return nil, fault(source, err)
 	}

@@ -118,16 +118,6 @@ func (o origins) where(key string) string {
 	return origin
 }
 
-func (o origins) oneOf(key, value string, options ...string) error {
-	if slices.Contains(options, value) {
-		return nil
-	}
-	if value == "" {
-		return o.key(key, nil, "one of "+strings.Join(options, ", "))
-	}
-	return o.key(key, value, "one of "+strings.Join(options, ", "))
-}
-
 // Recipes returns the names of the recipes in the binary.
 func Recipes() []string {
 	files, err := fs.Glob(recipes, "recipes/*.yaml")

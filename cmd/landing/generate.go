@@ -2,12 +2,10 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"math"
-	"path/filepath"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -146,7 +144,7 @@ func runGenerate(ctx context.Context, a *app, o *generateOptions, args []string)
 	if m == nil {
 		return answer{}, verdict
 	}
-	d, failed := m.Detail.(*tasks.Drawn), len(m.Failed)
+	d, failed := m.Drawn, len(m.Failed)
 	if failed > 0 {
 		a.out.say("%d of %d samples failed (%d of them on a wrong component) and are not in %s: %s", failed, m.Rows,
 			d.Wrong, o.path, numbers(m.Failed))
@@ -158,8 +156,8 @@ func runGenerate(ctx context.Context, a *app, o *generateOptions, args []string)
 		a.out.say("note: %s", note)
 	}
 	v := &generated{Run: r.Folder.Dir, File: o.path, Samples: int(m.Rows), Written: int(m.Rows) - failed,
-		Failed: failed, Lost: m.Failed, Wrong: d.Wrong, Broken: d.Broken, Seed: d.Seed, First: m.First, Record: m.Beside,
-		Drawn: d.By, Under: d.Under, Unreachable: d.Begun, Steps: d.Steps}
+		Failed: failed, Lost: m.Failed, Wrong: d.Wrong, Broken: d.Broken, Seed: m.Seed, First: m.First, Record: m.Beside,
+		Drawn: m.By, Under: m.Under, Unreachable: d.Begun, Steps: d.Steps}
 	v.Violation.Worst, v.Seconds.Generate = d.Worst(), d.Seconds
 	return answer{v, v.print}, verdict // that too many failed, or are off the set
 }
@@ -184,51 +182,46 @@ func (g *generated) print(w io.Writer) {
 
 // madePart is what generate prints of a part.
 type madePart struct {
-	Shard   string          `json:"shard"`
-	Parts   string          `json:"parts"`          // folder of all parts
-	Part    string          `json:"part,omitempty"` // folder of this one; missing if it is empty
-	First   uint64          `json:"first"`          // number of its first row
-	Rows    uint64          `json:"rows"`
-	Made    bool            `json:"made"` // by this call
-	Files   []tasks.File    `json:"files,omitempty"`
-	Kernel  string          `json:"kernel,omitempty"`
-	Seconds float64         `json:"seconds"` // that it took to make
-	Detail  json.RawMessage `json:"detail,omitempty"`
+	Shard   string       `json:"shard"`
+	Parts   string       `json:"parts"`          // folder of all parts
+	Part    string       `json:"part,omitempty"` // folder of this one; missing if it is empty
+	First   uint64       `json:"first"`          // number of its first row
+	Rows    uint64       `json:"rows"`
+	Made    bool         `json:"made"` // by this call
+	Files   []tasks.File `json:"files,omitempty"`
+	Kernel  string       `json:"kernel,omitempty"`
+	Seconds float64      `json:"seconds"` // that it took to make
+	Detail  *tasks.Drawn `json:"detail,omitempty"`
 }
 
-// makePart makes a part of samples in the folder of the parts of a file, and tells of it.
+// makePart makes a part of a list in the folder of the parts of a file, and tells of it.
 func makePart(ctx context.Context, c *console, l *tasks.List, s work.Shard, out string) (answer, error) {
-	p := madePart{Shard: s.String(), Parts: out + partsDir}
 	lo, hi := s.Range(l.Count)
-	p.First, p.Rows = l.From+lo, hi-lo
-	u := l.Shard(s)
-	if u == nil {
-		return answer{p, func(w io.Writer) {
-			fmt.Fprintf(w, "part %s of %s is empty: there are more parts than rows\n", s, plural(int(l.Count), "row"))
-		}}, nil
-	}
+	p := madePart{Shard: s.String(), Parts: out + partsDir, First: l.From + lo, Rows: hi - lo}
 	tick, end := counting[uint64](c, fmt.Sprintf("part %s: row", s))
-	r, before, err := l.Part(ctx, &work.Store{Dir: p.Parts}, s, tick)
+	part, before, err := l.Part(ctx, &work.Store{Dir: p.Parts}, s, tick)
 	end()
 	if err != nil {
 		return answer{}, err
 	}
-	var d tasks.Drawn
-	if err := json.Unmarshal(r.Detail, &d); err != nil {
-		return answer{}, err
+	if part == nil {
+		return answer{p, func(w io.Writer) {
+			fmt.Fprintf(w, "part %s of %s is empty: there are more parts than rows\n", s, plural(int(l.Count), "row"))
+		}}, nil
 	}
-	if d.Failed > 0 {
+	r := part.Result
+	if d := r.Detail; d.Failed > 0 {
 		c.say("%d samples of the part failed (%d of them on a wrong component)", d.Failed, d.Wrong)
 	}
-	p.Part, p.Made = filepath.Join(p.Parts, u.Name), before.State != work.Done
-	p.Files, p.Kernel, p.Seconds, p.Detail = r.Files, r.Kernel, r.Seconds, r.Detail
+	p.Part, p.Made = part.Dir, before.State != work.Done
+	p.Files, p.Kernel, p.Seconds, p.Detail = r.Files, r.Kernel, r.Seconds, &r.Detail
 	return answer{p, func(w io.Writer) {
 		word := "made"
 		if !p.Made {
 			word = "is whole already, made"
 		}
 		fmt.Fprintf(w, "part %s: rows %d to %d of %d in %s, %s in %.2f s, worst violation %.2g\n", s, p.First,
-			p.First+p.Rows-1, l.Count, p.Part, word, r.Seconds, float64(d.Worst()))
+			p.First+p.Rows-1, l.Count, p.Part, word, r.Seconds, float64(r.Detail.Worst()))
 		fmt.Fprintf(w, "when all parts are there:  landing merge %s\n", text.Shell(p.Parts))
 	}}, nil
 }

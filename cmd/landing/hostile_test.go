@@ -14,8 +14,8 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/landing-diffusion/landing/experiment"
 	"github.com/landing-diffusion/landing/experiment/run"
+	"github.com/landing-diffusion/landing/internal/fault"
 	"github.com/landing-diffusion/landing/learn/train"
 	"github.com/landing-diffusion/landing/tools/testkit"
 )
@@ -233,10 +233,10 @@ func TestPrintable(t *testing.T) {
 // Output without room is a failure of its own, no fault of the configuration.
 func TestFull(t *testing.T) {
 	for err, want := range map[error]int{
-		&fs.PathError{Op: "write", Path: "x", Err: syscall.EIO}:                                  exitFailure,
-		fmt.Errorf("x: %w", &fs.PathError{Op: "open", Path: "x", Err: syscall.ENOSPC}):           exitFailure,
-		&fs.PathError{Op: "open", Path: "x", Err: syscall.ENOENT}:                                exitConfig,
-		errors.Join(&experiment.CheckError{}, &fs.PathError{Op: "write", Err: io.ErrClosedPipe}): exitCheck,
+		&fs.PathError{Op: "write", Path: "x", Err: syscall.EIO}:                                            exitFailure,
+		fmt.Errorf("x: %w", &fs.PathError{Op: "open", Path: "x", Err: syscall.ENOSPC}):                     exitFailure,
+		&fs.PathError{Op: "open", Path: "x", Err: syscall.ENOENT}:                                          exitConfig,
+		errors.Join(fault.Errorf(fault.Check, "", "x"), &fs.PathError{Op: "write", Err: io.ErrClosedPipe}): exitCheck,
 	} {
 		testkit.Equal(t, exitCode(err), want, "%v: exit", err)
 	}

@@ -38,13 +38,7 @@ const (
 )
 
 func main() {
-	ends := []os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGHUP}
-	flag := func(arg string) bool { return strings.HasPrefix(arg, "-") }
-	if i := slices.IndexFunc(os.Args[1:], func(arg string) bool { return !flag(arg) }); i >= 0 &&
-		os.Args[1+i] == "serve" { // which reads its runs again on SIGHUP
-		ends = ends[:2]
-	}
-	ctx, stop := signal.NotifyContext(context.Background(), ends...)
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	go func() {
 		<-ctx.Done()
 		stop() // a second signal ends the program at once

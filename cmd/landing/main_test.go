@@ -517,7 +517,7 @@ func TestTrainFor(t *testing.T) {
 		}
 	}
 	if r := do(t, dir, "train", "demo", "--set", "train.max_seconds=1e9"); r.code != exitConfig ||
-		!strings.Contains(r.stderr, "train.max_seconds is 1e+09; expected 0, no budget, or a number from 1 to") {
+		!strings.Contains(r.stderr, "train.max_seconds is 1e+09; expected 0, or a number in [1, 3600000]") {
 		t.Errorf("%d\n%s", r.code, r.stderr)
 	}
 }

@@ -322,7 +322,7 @@ func (o *armOptions) write(paths, unseen *plan.Paths, seconds float64) (*armStor
 		} else {
 			_, err = to.save(func(w io.Writer) error {
 				n := len(o.columns)
-				return domain.WriteTable(w, o.columns, "%g", arrayfile.RowsOf(unseen.Open(n), n))
+				return (&domain.Table{Header: o.columns, Format: "%g"}).Write(w, arrayfile.RowsOf(unseen.Open(n), n))
 			})
 		}
 		if err != nil {

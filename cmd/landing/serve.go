@@ -12,7 +12,6 @@ import (
 	"net"
 	"net/netip"
 	"os"
-	"os/signal"
 	"path/filepath"
 	"regexp"
 	"runtime"
@@ -40,9 +39,9 @@ func serveVerb(a *app) *cobra.Command {
 		Long: `serve draws samples for programs that ask over HTTP, in JSON or NPY. Sample number i of a seed is the
 one that landing generate writes, whatever else is asked at the same time. /docs documents the interface.
 
-A run is served under the name of its folder, or under NAME of NAME=FOLDER. It is read once, and again
-on SIGHUP, with the tokens. If a folder has become unreadable, the runs stay as they were. On SIGTERM
-the service finishes the requests that it is working on. Nothing is written into run folders.
+A run is served under the name of its folder, or under NAME of NAME=FOLDER. It is read once, when the
+service begins. On SIGTERM the service finishes the requests that it is working on. Nothing is written
+into run folders.
 
 A public address is refused unless callers are known: by tokens (--tokens FILE: lines of a name, a token
 and optionally when it expires), or by certificates (--tls-cert, --tls-key and --client-ca).`,
@@ -62,20 +61,17 @@ func (o *serving) flags(f *pflag.FlagSet) {
 	f.StringVar(&o.key, "tls-key", "", "its key, PEM")
 	f.StringVar(&o.clients, "client-ca", "", "certificates that sign those of callers, PEM: others are refused")
 	f.IntVar(&o.limits.Queue, "queue", 256, "requests that may be drawn or wait; others are told to come again")
-	f.Int64Var(&o.limits.Samples, "max-samples", 10_000_000, "samples of a request")
-	f.Int64Var(&o.limits.Numbers, "max-numbers", 4_000_000, "numbers of an answer in one piece")
+	f.Int64Var(&o.limits.Numbers, "max-numbers", 4_000_000, "numbers of all samples of a request")
 	f.Int64Var(&o.limits.Body, "max-body", 8<<20, "bytes of a body")
 	f.IntVar(&o.limits.Connections, "max-connections", 1024, "connections that are open at a time")
-	f.Float64Var(&o.limits.Rate, "rate", 0, "requests a second of a caller; 0: no bound")
 	f.DurationVar(&o.limits.Deadline, "deadline", 10*time.Minute, "the longest that a request may take")
 	f.DurationVar(&o.limits.Drain, "drain", 30*time.Second, "time for requests at work when the service is to end")
 }
 
 func (o *serving) check() error {
 	l := o.limits
-	return bounds(positive("queue", l.Queue), positive("max-samples", l.Samples), positive("max-numbers", l.Numbers),
-		positive("max-body", l.Body), positive("max-connections", l.Connections), positive("deadline", l.Deadline),
-		positive("drain", l.Drain), bound{"rate", l.Rate >= 0 && l.Rate <= 1e9, l.Rate, "0 to 1e9"})
+	return bounds(positive("queue", l.Queue), positive("max-numbers", l.Numbers), positive("max-body", l.Body),
+		positive("max-connections", l.Connections), positive("deadline", l.Deadline), positive("drain", l.Drain))
 }
 
 // answering is how many threads there are besides those that draw, so that answers do not wait for them: beside 64
@@ -185,9 +181,6 @@ func (o *serving) run(ctx context.Context, args []string) (err error) {
 	}
 	s := serve.New(o.engine, serve.Options{Limits: o.limits, Load: o.load, Standing: o.standing, Tokens: tokens,
 		Local: local, Version: run.Version(), Log: log})
-	again, end := context.WithCancel(ctx)
-	defer end()
-	go o.reloads(again, s, log)
 	scheme := "http"
 	if secure != nil {
 		scheme = "https"
@@ -257,27 +250,6 @@ func openServed(ctx context.Context, out *console, s servedRun, pool *parallel.P
 		out.say("note: %s: %s", s.name, r.Warning)
 	}
 	return r, err
-}
-
-// reloads reads runs and tokens again on SIGHUP, until ctx is done.
-func (o *serving) reloads(ctx context.Context, s *serve.Server, log *slog.Logger) {
-	again := make(chan os.Signal, 1)
-	signal.Notify(again, syscall.SIGHUP)
-	defer signal.Stop(again)
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-again:
-		}
-		tokens, err := o.readTokens()
-		if err == nil {
-			s.SetTokens(tokens)
-		}
-		if err := errors.Join(err, s.Reload(ctx)); err != nil {
-			log.Error("reload", "error", err.Error())
-		}
-	}
 }
 
 // maxTokens bounds a file of tokens and one of certificates, in bytes.

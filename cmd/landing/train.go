@@ -197,8 +197,6 @@ type trained struct {
 	Stopped string         `json:"stopped,omitempty"` // why, where held-out distances are looked at
 	Weights *run.Weights   `json:"weights,omitempty"` // that they chose
 	Seconds judge.Seconds  `json:"seconds"`
-
-	Remembered string `json:"remembered,omitempty"` // that the loss jumps where paths are drawn afresh
 }
 
 // finish trains a run to its end.
@@ -218,9 +216,6 @@ func (a *app) finish(ctx context.Context, r *experiment.Run, o *trainOptions) (a
 		return answer{}, err
 	}
 	t.Stopped, t.Weights = status.Stopped, r.Folder.ChosenWeights()
-	if t.Remembered = experiment.Remembered(r.Folder, r.Problem.Train.Refresh); t.Remembered != "" {
-		a.out.say("note: %s", t.Remembered)
-	}
 	return answer{t, func(w io.Writer) {
 		fmt.Fprintf(w, "trained %d epochs in %s: loss %.4g\n", t.Epochs, clock(last.Seconds), last.Loss)
 		if t.Stopped != "" {

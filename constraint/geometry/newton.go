@@ -91,8 +91,7 @@ func (w *Projection) newton(b base, dst []float64, ok []bool, margin float64, o 
 	}
 }
 
-// newtonRow takes one step from the iterate x of point i in every group that
-// has not converged, into out.
+// newtonRow takes one step from the iterate x of point i in every group that has not converged, into out.
 func (w *Projection) newtonRow(out []float64, b base, i int, x, val, jac []float64) (converged bool, f fate) {
 	converged = true
 	for a := range w.groups {

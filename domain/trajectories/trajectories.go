@@ -31,8 +31,8 @@ func New(in domain.Input) (*domain.Domain, error) {
 		return nil, err
 	}
 	out := &domain.Domain{Samples: published, Draw: g.draw, Scene: g.play, Find: g.find, Distance: g.distance(),
-		Observables: g.observables(), Writers: map[string]domain.Writer{".npy": m.writeNPY, ".csv": m.writeCSV,
-			".json": m.writeJSON}}
+		Observables: g.observables(), Table: m.table(),
+		Writers: map[string]domain.Writer{".npy": m.writeNPY, ".json": m.writeJSON}}
 	for _, r := range append(slices.Clone(in.Remarks), m.remarks...) {
 		out.Faults = append(out.Faults, fmt.Sprintf("%s: %s", filepath.Base(g.path), r))
 	}

@@ -137,14 +137,19 @@ type Set struct {
 	l, d       int      // waypoints, numbers of each
 	given      []string // names of the coordinates behind them
 	stages     []*stage // of each waypoint; those that keep the same are one
-	steps      []step
-	bends      []bend
+	across     []across
 	equalities []string
 	rest       []string
 	support    [][]int
 	families   []constraint.Family
 	row, rowH  int  // derivatives along the support at one point; of equalities alone
 	equal      *Set // of the equalities alone; the set itself if there are no others
+}
+
+// across are components of so many waypoints after one, at every waypoint that has them.
+type across struct {
+	components []component
+	span       int
 }
 
 // New makes a Set, or one of another form than Separate. The error is an *Error, or that of robot.Arm.Check.

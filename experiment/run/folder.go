@@ -185,14 +185,24 @@ func (f *Folder) Read(name string) ([]byte, error) { return input.Read(f.Path(na
 // Write creates a file of the folder. It fails with an *ExistsError if the file
 // is there, unless Force is set.
 func (f *Folder) Write(name string, data []byte) error {
+	return f.write(name, data, f.Force)
+}
+
+// replace writes a file that changes as the run goes on.
+func (f *Folder) replace(name string, data []byte) error { return f.write(name, data, true) }
+
+func (f *Folder) write(name string, data []byte, force bool) error {
 	if err := f.inside(name); err != nil {
 		return err
 	}
-	return WriteFile(f.Path(name), data, f.Force)
+	return WriteFile(f.Path(name), data, force)
 }
 
 // NewFile makes a file of the folder that is written while a run goes on. It fails if the file is there.
-func (f *Folder) NewFile(name string) (*os.File, error) {
+func (f *Folder) NewFile(name string) (*os.File, error) { return f.open(name, os.O_EXCL|os.O_WRONLY) }
+
+// open opens a file of the folder, which it makes if it is not there.
+func (f *Folder) open(name string, flag int) (*os.File, error) {
 	if err := f.inside(name); err != nil {
 		return nil, err
 	}
@@ -200,7 +210,7 @@ func (f *Folder) NewFile(name string) (*os.File, error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
 		return nil, err
 	}
-	return os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o666)
+	return os.OpenFile(path, os.O_CREATE|flag, 0o666)
 }
 
 // Free returns an *ExistsError if Write would.
@@ -217,14 +227,6 @@ func Free(path string) error {
 		return &ExistsError{path}
 	}
 	return nil
-}
-
-// replace writes a file that changes as the run goes on.
-func (f *Folder) replace(name string, data []byte) error {
-	if err := f.inside(name); err != nil {
-		return err
-	}
-	return WriteFile(f.Path(name), data, true)
 }
 
 // WriteFile creates path with the given bytes, whole or not at all, and syncs
@@ -291,20 +293,9 @@ func WriteFolder(dir string, files map[string][]byte) error {
 		return err
 	}
 	parent := filepath.Dir(dir)
-	if err := os.MkdirAll(parent, 0o777); err != nil {
-		return err
-	}
-	tmp, err := os.MkdirTemp(parent, "."+filepath.Base(dir)+".tmp-*")
-	if err != nil {
-		return err
-	}
+	tmp, err := newFolder(parent, "."+filepath.Base(dir)+".tmp-*", files)
 	defer os.RemoveAll(tmp) // gone after the rename
-	for _, name := range slices.Sorted(maps.Keys(files)) {
-		if err := WriteFile(filepath.Join(tmp, name), files[name], false); err != nil {
-			return err
-		}
-	}
-	if err := os.Chmod(tmp, 0o777&^umask); err != nil {
+	if err != nil {
 		return err
 	}
 	if err := Free(dir); err != nil { // of somebody meanwhile, which Rename might replace
@@ -314,6 +305,22 @@ func WriteFolder(dir string, files map[string][]byte) error {
 		return err
 	}
 	return syncDir(parent)
+}
+
+// newFolder makes a folder with files of these contents, whose name follows a pattern of os.MkdirTemp.
+func newFolder(parent, pattern string, files map[string][]byte) (dir string, err error) {
+	if err := os.MkdirAll(parent, 0o777); err != nil {
+		return "", err
+	}
+	if dir, err = os.MkdirTemp(parent, pattern); err != nil {
+		return "", err
+	}
+	for _, name := range slices.Sorted(maps.Keys(files)) {
+		if err := WriteFile(filepath.Join(dir, name), files[name], false); err != nil {
+			return dir, err
+		}
+	}
+	return dir, os.Chmod(dir, 0o777&^umask)
 }
 
 // Tidy removes what processes left that were killed while they wrote a file of the folder, of its figures, or of
@@ -395,10 +402,7 @@ func (f *Folder) inside(name string) error {
 // Lock keeps other processes from working on the folder until Unlock or the end
 // of the process.
 func (f *Folder) Lock() error {
-	if err := f.inside(lockName); err != nil {
-		return err
-	}
-	file, err := os.OpenFile(f.Path(lockName), os.O_CREATE|os.O_RDWR, 0o666)
+	file, err := f.open(lockName, os.O_RDWR)
 	if err != nil {
 		return err
 	}
@@ -450,4 +454,33 @@ func (f *Folder) Unlock() {
 		f.lock.Close()
 		f.lock = nil
 	}
+}
+
+// Scratch makes an empty folder for what a process works on, and holds its lock. What a process left there that was
+// killed is removed; while another process works there it fails.
+func Scratch(dir string) (*Folder, error) {
+	if err := os.MkdirAll(dir, 0o777); err != nil {
+		return nil, err
+	}
+	f := &Folder{Dir: dir}
+	if err := f.Lock(); err != nil {
+		return nil, err
+	}
+	left, err := os.ReadDir(dir)
+	for _, e := range left {
+		if e.Name() != lockName && err == nil {
+			err = os.RemoveAll(f.Path(e.Name()))
+		}
+	}
+	if err != nil {
+		f.Unlock()
+		return nil, err
+	}
+	return f, nil
+}
+
+// Drop removes a folder of Scratch.
+func (f *Folder) Drop() error {
+	f.Unlock()
+	return os.RemoveAll(f.Dir)
 }

@@ -27,10 +27,7 @@ func (f *Folder) AppendMetric(kind string, epoch int, data any) (Record, error) 
 	if err != nil {
 		return r, err
 	}
-	if err := f.inside(MetricsFile); err != nil {
-		return r, err
-	}
-	file, err := os.OpenFile(f.Path(MetricsFile), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o666)
+	file, err := f.open(MetricsFile, os.O_APPEND|os.O_WRONLY)
 	if err != nil {
 		return r, err
 	}

@@ -59,8 +59,8 @@ var without = map[string]string{
 		internal/parquetfile.Error internal/parquetfile.NumberError problem/sets.Error domain/robot.JointError
 		domain/robot.LinkError domain/robot/scene.ObstacleError domain/robot/urdf.Error learn/score.OptionError
 		learn/score/networks.KindError learn/score/networks.UnitError study/serve.TokenError`,
-	"the command makes usage errors of them": `cmd/landing.renamedError tools/bench/problems.UnknownError
-		tools/bench/problems.ViewError study/compare.AgainstError learn/levelset/fit.OptionError
+	"the command makes usage errors of them": `cmd/landing.renamedError
+		study/compare.AgainstError learn/levelset/fit.OptionError
 		domain/molecule/files.FormatError study/paper.NoCellError study/paper.NameError problem/draft.OptionError
 		study/work.ListError`,
 	"they wrap others": `cmd/landing.kept cmd/landing.keptFolder study/sweep.Refusal study/sweep.RefusedError

@@ -1,9 +1,13 @@
 package figure
 
 import (
+	_ "embed" // for coastline.csv
 	"fmt"
 	"io"
 	"math"
+	"strconv"
+	"strings"
+	"sync"
 )
 
 // A Layer is a set of places on the earth.
@@ -110,8 +114,7 @@ func (p plate) place(g geo) xy {
 	return xy{p.cx + p.scale*x, p.cy - p.scale*y}
 }
 
-// line projects a line of places, with steps short enough to follow the curve of a
-// meridian.
+// line projects a line of places, with steps short enough to follow the curve of a meridian.
 func (p plate) line(places []geo) []xy {
 	const step = 3.0 // degrees
 	out := []xy{p.place(places[0])}
@@ -158,4 +161,94 @@ func (p plate) mark(s *scene, keys []key, at [][]geo) {
 		}
 	}
 	s.scatter(keys, points)
+}
+
+// The Equal Earth projection: B. Šavrič, T. Patterson and B. Jenny, "The Equal Earth map projection", International
+// Journal of Geographical Information Science 33 (2019). Parallels are straight, areas are true, and poles are lines.
+const (
+	ee1 = 1.340264
+	ee2 = -0.081106
+	ee3 = 0.000893
+	ee4 = 0.003796
+)
+
+// eeWidth and eeHeight are half the extent of the map of the unit sphere.
+var (
+	eeWidth, _  = equalEarth(0, math.Pi)
+	_, eeHeight = equalEarth(math.Pi/2, 0)
+)
+
+// equalEarth projects latitude φ and longitude λ in radians on the plane of the unit sphere: with sin θ = (√3/2) sin φ,
+//
+//	y = A₁θ + A₂θ³ + A₃θ⁷ + A₄θ⁹,   x = λ cos θ / ((√3/2) dy/dθ).
+func equalEarth(phi, lambda float64) (x, y float64) {
+	const m = 0.86602540378443864676 // √3/2
+	t := math.Asin(m * math.Sin(phi))
+	t2 := t * t
+	t6 := t2 * t2 * t2
+	y = t * (ee1 + ee2*t2 + t6*(ee3+ee4*t2))
+	dy := ee1 + 3*ee2*t2 + t6*(7*ee3+9*ee4*t2)
+	return lambda * math.Cos(t) / (m * dy), y
+}
+
+// coastline.csv is the land of data/world-110m.json of vega-datasets 3.2.1, with two decimals, cut at the antimeridian.
+//
+//go:embed coastline.csv
+var coastlineCSV string
+
+// coastline returns the outlines of the world's land as closed rings of degrees, the last point of each equal to its
+// first. Outer rings run anticlockwise, the hole of the Caspian Sea clockwise. Rings that meet the antimeridian run
+// along it, and Antarctica's runs along it to the pole.
+//
+// The outlines are Natural Earth's at 1:110 million, in the public domain.
+var coastline = sync.OnceValue(func() [][]geo {
+	var rings [][]geo
+	for line := range strings.Lines(coastlineCSV) {
+		line = strings.TrimSpace(line)
+		if line == "" || line[0] == '#' {
+			continue
+		}
+		fields := strings.Split(line, ",")
+		ring := make([]geo, len(fields)/2)
+		for i := range ring {
+			ring[i] = geo{lon: mustFloat(fields[2*i]), lat: mustFloat(fields[2*i+1])}
+		}
+		rings = append(rings, ring)
+	}
+	return rings
+})
+
+func mustFloat(s string) float64 {
+	v, err := strconv.ParseFloat(s, 64)
+	if err != nil {
+		panic("figure: embedded coastline: " + err.Error())
+	}
+	return v
+}
+
+// geo is a place in degrees.
+type geo struct{ lat, lon float64 }
+
+// onFrame reports whether the edge from p to q lies on the map's edge, the antimeridian or a pole, and so is no coast.
+func onFrame(p, q geo) bool {
+	return math.Abs(p.lon) == 180 && math.Abs(q.lon) == 180 || math.Abs(p.lat) == 90 && math.Abs(q.lat) == 90
+}
+
+// shores cuts a ring into its pieces of real coast.
+func shores(ring []geo) [][]geo {
+	var pieces [][]geo
+	from := 0
+	for i := 1; i < len(ring); i++ {
+		if !onFrame(ring[i-1], ring[i]) {
+			continue
+		}
+		if i-1 > from {
+			pieces = append(pieces, ring[from:i])
+		}
+		from = i
+	}
+	if len(ring)-1 > from {
+		pieces = append(pieces, ring[from:])
+	}
+	return pieces
 }

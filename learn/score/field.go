@@ -1,9 +1,14 @@
 package score
 
-import "github.com/landing-diffusion/landing/base/kernel"
+import (
+	"cmp"
+	"fmt"
+	"math"
 
-// A Field evaluates a model as a score s_θ(x, p̃, t). One goroutine uses it at
-// a time.
+	"github.com/landing-diffusion/landing/base/kernel"
+)
+
+// A Field evaluates a model as a score s_θ(x, p̃, t). One goroutine uses it at a time.
 type Field[T kernel.Float] struct {
 	model Model[T]
 	ws    Workspace[T]
@@ -17,8 +22,7 @@ type Field[T kernel.Float] struct {
 // Rows returns how many rows the network has seen in all: two a point with guidance.
 func (f *Field[T]) Rows() int64 { return f.rows }
 
-// NewField makes a score of m, with its present parameters, for blocks of up to rows
-// points.
+// NewField makes a score of m, with its present parameters, for blocks of up to rows points.
 func NewField[T kernel.Float](m Model[T], rows int) *Field[T] { return NewFields(m, rows, 1)[0] }
 
 // NewFields makes scores for as many goroutines, which share a packed model.
@@ -92,4 +96,148 @@ func (f *Field[T]) pass(asks []Ask, null bool) []T {
 	}
 	f.rows += int64(row)
 	return f.ws.Forward(f.in, row)
+}
+
+// A Slope is a Reader that knows the derivatives of its rows: those of the package's own readings do.
+type Slope[T kernel.Float] interface {
+	// RowAlong writes the derivative of Row(dst, at) where at.X moves with velocity v. It is
+	// false if the reader knows none.
+	RowAlong(dst []T, at Input, v []float64) bool
+}
+
+// A Pusher is a Workspace that carries directions of its input through a pass, exactly: forward
+// mode of automatic differentiation.
+type Pusher[T kernel.Float] interface {
+	// Push returns the outputs at n rows of input, and behind them the derivatives of each along its k directions: of n
+	// rows in, followed by n×k rows of directions, as many rows of Out numbers. The workspace must have room for n(1+k)
+	// rows. The result lives until the next pass.
+	Push(in []T, n, k int) []T
+}
+
+// RowAlong implements Slope.
+func (r reader[T]) RowAlong(dst []T, at Input, v []float64) bool {
+	d := r.d
+	given := r.reading.Given
+	unit, free := cmp.Or(r.reading.Unit, 1), d-len(given.Mean)
+	slope := func(j int) float64 { // of coordinate
+		switch k := j - free; {
+		case k < 0:
+			return v[j]
+		case at.Null:
+			return 0
+		default:
+			return v[j] / given.Scale[k]
+		}
+	}
+	clear(dst[:r.In()])
+	for j := range d {
+		s := slope(j)
+		if j < free {
+			s /= unit
+		}
+		dst[j] = T(s)
+	}
+	octaves := r.reading.Octaves
+	if octaves == 0 {
+		return true
+	}
+	features, b, size, ω := dst[d+len(at.P)+1:], 0.0, 1.0, 2*math.Pi/r.reading.Wavelength
+	if r.reading.Start != nil {
+		var spread float64
+		b, spread = r.reading.Start(at.T)
+		size = math.Exp(-spread * ω * ω / 2)
+	}
+	still := r.reading.Still
+	for j := range d {
+		y, s := r.coordinate(at, j), slope(j)
+		if j >= free {
+			y, s = y*unit, s*unit
+		}
+		if len(still) > 0 && still[0] == j {
+			still = still[1:]
+			wavesAlong(features[2*j:], ω*y, ω*s, 1, octaves, 2*d)
+			continue
+		}
+		if at.P != nil {
+			y -= b * at.P[j]
+		}
+		wavesAlong(features[2*j:], ω*y, ω*s, size, octaves, 2*d)
+	}
+	return true
+}
+
+// wavesAlong writes the derivative of waves where angle moves with velocity s.
+func wavesAlong[T kernel.Float](dst []T, angle, s, size float64, octaves, stride int) {
+	sin, cos := math.Sincos(angle)
+	for i := range octaves {
+		dst[i*stride], dst[i*stride+1] = T(size*s*cos), T(-size*s*sin)
+		sin, cos = 2*sin*cos, (cos-sin)*(cos+sin)
+		s *= 2
+		size *= size
+		size *= size
+	}
+}
+
+// RowAlong implements Slope, if the reader does.
+func (m *mlpModel[T]) RowAlong(dst []T, at Input, v []float64) bool {
+	s, ok := m.Reader.(Slope[T])
+	return ok && s.RowAlong(dst, at, v)
+}
+
+// Push implements Pusher.
+func (ws *mlpWorkspace[T]) Push(in []T, n, k int) []T {
+	m, all := ws.m.net, n*(1+k)
+	if all > ws.rows || len(in) < all*m.In() {
+		panic(fmt.Sprintf("score: %d rows with %d directions each from %d numbers in a workspace of %d rows", n, k,
+			len(in), ws.rows))
+	}
+	act, last := in, m.Layers()-1
+	for l := range last {
+		w := m.Sizes[l+1]
+		pre := ws.pre[l]
+		kernel.MulTransposed(pre, act, ws.weights[l], all, ws.scratch)
+		act = ws.act[l+1]
+		// act and pre of different layers may share memory, but not those of one.
+		kernel.BiasSiLU(act, pre, m.Bias(l), n, w)
+		for i := range n {
+			for j := range k {
+				row := act[(n+i*k+j)*w : (n+i*k+j+1)*w]
+				copy(row, pre[(n+i*k+j)*w:(n+i*k+j+1)*w])
+				kernel.SiLUGrad(row, pre[i*w:(i+1)*w])
+			}
+		}
+	}
+	kernel.MulTransposed(ws.pre[last], act, ws.weights[last], all, ws.scratch)
+	kernel.AddRow(ws.pre[last], m.Bias(last), n, m.Out())
+	return ws.pre[last][:all*m.Out()]
+}
+
+// EvalAlong writes s at n rows x, and its derivatives along k directions v of each: n×d, and n×k×d from n×k×d. The
+// field must have room for n(1+k) rows, be without momentum and guidance; false: the network does not tell derivatives.
+func (f *Field[T]) EvalAlong(dst, along, x, v []float64, n, k int, t float64) bool {
+	slope, ok := f.model.(Slope[T])
+	pusher, can := f.ws.(Pusher[T])
+	if !ok || !can || f.guidance != 0 {
+		return false
+	}
+	d, w, m := f.model.Out(), f.model.In(), f.model.Gain(t)
+	for i := range n {
+		at := Input{X: x[i*d : (i+1)*d], T: t, Item: -1}
+		f.model.Row(f.in[i*w:(i+1)*w], at)
+		for j := range k {
+			r := i*k + j
+			if !slope.RowAlong(f.in[(n+r)*w:(n+r+1)*w], at, v[r*d:(r+1)*d]) {
+				return false
+			}
+		}
+	}
+	f.rows += int64(n * (1 + k))
+	out := pusher.Push(f.in, n, k)
+	for i, s := range out[:n*d] {
+		dst[i] = m * float64(s)
+	}
+	for i, s := range out[n*d:] {
+		along[i] = m * float64(s)
+	}
+	return true
 }

@@ -11,8 +11,7 @@ import (
 	"github.com/landing-diffusion/landing/base/kernel"
 )
 
-// A Config describes a network to be made. Its zero values mean what the defaults of
-// problem files mean.
+// A Config describes a network to be made. Its zero values mean what the defaults of problem files mean.
 type Config struct {
 	Kind     string // a name of networks.All; "" is mlp
 	Dim      int    // of points
@@ -66,11 +65,9 @@ type Kind struct {
 	// reads them by these.
 	AsIs  string
 	Sized string // the option that most decides how large it is; "" is Config.Width
-	// Fits, if not nil, returns what is expected of c instead, where there is no such network
-	// for its points.
+	// Fits, if not nil, returns what is expected of c instead, where there is no such network for its points.
 	Fits func(c Config) string
-	// Prepare, if not nil, returns c with what the network takes from the rows of training
-	// data, n×Dim.
+	// Prepare, if not nil, returns c with what the network takes from the rows of training data, n×Dim.
 	Prepare func(c Config, rows []float64) (Config, error)
 	// Parameters returns how many parameters New would allocate, as a number that cannot
 	// overflow. It and New are given every option.
@@ -79,8 +76,7 @@ type Kind struct {
 	New func(Config) Model[float32]
 }
 
-// Resolve returns c with every number given, those of the kind's options too. The error
-// is an *OptionError.
+// Resolve returns c with every number given, those of the kind's options too. The error is an *OptionError.
 func (k Kind) Resolve(c Config) (Config, error) {
 	c.Width, c.Layers = cmp.Or(c.Width, 128), cmp.Or(c.Layers, 4)
 	var err error

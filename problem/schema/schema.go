@@ -169,7 +169,7 @@ func oneOf(s *jsonschema.Schema, words []string, anyCase bool) {
 }
 
 // within bounds a number, or the number that may be given in place of a word.
-func within(s *jsonschema.Schema, r problem.Range) {
+func within(s *jsonschema.Schema, r sets.Range) {
 	if len(s.AnyOf) > 0 {
 		s = s.AnyOf[0]
 	}
@@ -346,11 +346,11 @@ func (b *builder) field(f reflect.StructField) *jsonschema.Schema {
 		return s
 	}
 	s.Description = sentence(braced.ReplaceAllString(f.Tag.Get("doc"), "$1"))
-	if w := f.Tag.Get("words"); w != "" {
-		oneOf(s, strings.Split(w, ","), false)
+	if words := sets.Words(f); words != nil {
+		oneOf(s, words, false)
 	}
 	if r, ok := sets.Bounds(f); ok {
-		within(s, problem.Range{Low: r.Low, High: r.High, Over: r.Over, Below: r.Below})
+		within(s, r)
 	}
 	if t := f.Tag.Get("takes"); t != "" {
 		at := s

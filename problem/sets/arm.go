@@ -117,7 +117,9 @@ const condition = "condition"
 
 func arms(k Arm) (constraint.Set, error) {
 	b := armed{Arm: k}
-	for _, step := range []func() error{b.robot, b.places, b.path, b.steps, b.bends, b.volume, b.obstacles, b.forms} {
+	b.spec.Segments = k.Clearance == "segments"
+	b.spec.Form = map[string]trajectory.Form{"paper": trajectory.Paper, "reference": trajectory.Reference}[k.Aggregate]
+	for _, step := range []func() error{b.robot, b.places, b.path, b.steps, b.bends, b.volume, b.obstacles} {
 		if err := step(); err != nil || b.err != nil {
 			return nil, cmp.Or(b.err, err)
 		}
@@ -244,18 +246,12 @@ func (b *armed) robot() error {
 		if err := b.table(); err != nil {
 			return err
 		}
-	case b.Robot != "panda":
-		return Bad("robot", b.Robot, "panda, or the arm's file in {urdf}, or its parameters in {dh}")
 	default:
 		b.arm = robot.Panda()
 	}
 	b.tip = len(b.arm.Joints) - 1
 	if b.Tip != "" {
 		b.tip = b.link("tip", b.Tip)
-	}
-	if b.Waypoints == 0 {
-		return Bad("waypoints", nil, fmt.Sprintf("how many configurations a motion has, 1 to %d",
-			trajectory.MaxWaypoints))
 	}
 	b.spec.Arm, b.spec.Waypoints = b.arm, b.Waypoints
 	return nil
@@ -271,13 +267,10 @@ func (b *armed) table() error {
 		row := robot.DH{A: r.A, D: r.D, Alpha: r.Alpha, Offset: r.Offset, Velocity: r.Velocity}
 		key := fmt.Sprintf("dh[%d]", i)
 		switch r.Kind {
-		case "", "revolute":
 		case "prismatic":
 			row.Kind = robot.Prismatic
 		case "fixed":
 			row.Kind = robot.Fixed
-		default:
-			return Bad(key+".kind", r.Kind, "revolute, prismatic or fixed")
 		}
 		if r.Limits != nil {
 			if len(r.Limits) != 2 || !(r.Limits[0] < r.Limits[1]) {
@@ -444,7 +437,7 @@ func (b *armed) bends() error {
 	if list == nil || b.err != nil {
 		return b.err
 	}
-	h := cmp.Or(max(b.Period, 0), 1)
+	h := cmp.Or(b.Period, 1)
 	b.spec.Bends = make([]float64, len(b.arm.Joints))
 	for i := range b.arm.Joints {
 		if b.arm.Joints[i].Kind != robot.Fixed {
@@ -465,9 +458,6 @@ func (b *armed) steps() error {
 	list := b.each("step", b.Step)
 	if b.err != nil {
 		return b.err
-	}
-	if b.Period < 0 || b.Period-b.Period != 0 {
-		return Bad("period", b.Period, "seconds above 0")
 	}
 	n := 0
 	for i := range b.arm.Joints {
@@ -568,26 +558,6 @@ func (b *armed) obstacles() error {
 			return &Error{Key: key, Fault: err.Error()}
 		}
 		b.spec.Obstacles = append(b.spec.Obstacles, o)
-	}
-	return nil
-}
-
-func (b *armed) forms() error {
-	switch b.Clearance {
-	case "", "waypoints":
-	case "segments":
-		b.spec.Segments = true
-	default:
-		return Bad("clearance", b.Clearance, "waypoints or segments")
-	}
-	switch b.Aggregate {
-	case "", "none":
-	case "paper":
-		b.spec.Form = trajectory.Paper
-	case "reference":
-		b.spec.Form = trajectory.Reference
-	default:
-		return Bad("aggregate", b.Aggregate, "none, paper or reference")
 	}
 	return nil
 }

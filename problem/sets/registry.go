@@ -6,9 +6,7 @@
 package sets
 
 import (
-	"math"
 	"reflect"
-	"strconv"
 	"strings"
 
 	"github.com/landing-diffusion/landing/constraint"
@@ -46,8 +44,9 @@ func init() { // a compound's row leads back to All
 type Kind struct {
 	Name string
 	// Keys is the struct of the kind's own keys: fields with a yaml tag that has omitempty, and a doc tag, which the
-	// schema of problem files shows (package schema has more tags). A field of type File is a path. A number with a
-	// default tag may be left out, but not be written as 0.
+	// schema of problem files shows. Tags words and bounds say what a value may be, which is checked before the set is
+	// built; package schema has more tags. A field of type File is a path. A number with a default tag may be left
+	// out, but not be written as 0.
 	Keys reflect.Type
 
 	build   func(keys any, at string) (constraint.Set, error)
@@ -142,38 +141,6 @@ func Implying() (keys []string) {
 		}
 	}
 	return keys
-}
-
-// A Bound is what a number of a set may be at all.
-type Bound struct {
-	Low, High   float64
-	Over, Below bool // Low, High themselves are not in it
-}
-
-// Bounds reads the tag bounds of a field, such as "[1,8]" or "(0,)": with ( and ) the end is not in it, and where none
-// is written there is none.
-func Bounds(f reflect.StructField) (b Bound, ok bool) {
-	tag := f.Tag.Get("bounds")
-	if tag == "" {
-		return b, false
-	}
-	n := len(tag) - 1
-	b = Bound{Low: math.Inf(-1), High: math.Inf(1), Over: tag[0] == '(', Below: tag[n] == ')'}
-	low, high, _ := strings.Cut(tag[1:n], ",")
-	for _, end := range []struct {
-		text string
-		to   *float64
-	}{{low, &b.Low}, {high, &b.High}} {
-		if end.text == "" {
-			continue
-		}
-		v, err := strconv.ParseFloat(end.text, 64)
-		if err != nil {
-			panic("sets: a tag bounds that is " + tag)
-		}
-		*end.to = v
-	}
-	return b, true
 }
 
 // Keys returns the names of all keys of a set: kind, and those of the kinds in order.

@@ -92,14 +92,10 @@ func (s Set) BuildGiven(at string, given []string) (constraint.Set, error) {
 				"this key belongs to %s.kind %s; %[1]s.kind is %[3]q", at, strings.Join(of, ", "), s.Kind)}
 		}
 	}
-	for i := range k.Keys.NumField() {
-		f := k.Keys.Field(i)
-		if v, written := s.keys[tag(f)]; written && !s.has(tag(f)) && f.Tag.Get("default") != "" {
-			want := fmt.Sprintf("a number above 0, or no such key for %s", f.Tag.Get("default"))
-			return nil, place(Bad(tag(f), v, want), at, k)
-		}
-	}
 	keys, err := s.of(k)
+	if err == nil {
+		err = s.fits(reflect.ValueOf(keys), "")
+	}
 	if err != nil {
 		return nil, place(err, at, k)
 	}

@@ -1,6 +1,7 @@
 package sets
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -22,15 +23,7 @@ type Sphere struct {
 	Radius float64 `yaml:"radius,omitempty" default:"1" bounds:"(0,)" doc:"r; 1 unless given"`
 }
 
-func sphere(k Sphere) (constraint.Set, error) {
-	if k.Dim < 1 || k.Dim > maxDim {
-		return nil, Bad("dim", k.Dim, fmt.Sprintf("a dimension of 1 to %d", maxDim))
-	}
-	if k.Radius < 0 {
-		return nil, Bad("radius", k.Radius, "a radius above 0")
-	}
-	return zoo.Sphere{D: k.Dim, R: k.Radius}, nil
-}
+func sphere(k Sphere) (constraint.Set, error) { return zoo.Sphere{D: k.Dim, R: k.Radius}, nil }
 
 // Ellipsoid is {Σ x_j²/a_j² = 1}.
 type Ellipsoid struct {
@@ -56,9 +49,6 @@ type Torus struct {
 }
 
 func torus(k Torus) (constraint.Set, error) {
-	if !(k.Minor > 0) {
-		return nil, Bad("minor", k.Minor, "a radius above 0")
-	}
 	if !(k.Major > k.Minor) {
 		return nil, Bad("major", k.Major, fmt.Sprintf("a radius above {minor} = %v", k.Minor))
 	}
@@ -133,12 +123,7 @@ type Simplex struct {
 	Dim int `yaml:"dim,omitempty" bounds:"[2,1000000]" doc:"coordinates"`
 }
 
-func simplex(k Simplex) (constraint.Set, error) {
-	if k.Dim > maxDim {
-		return nil, Bad("dim", k.Dim, fmt.Sprintf("a dimension of 2 to %d", maxDim))
-	}
-	return made(zoo.NewSimplex(k.Dim))
-}
+func simplex(k Simplex) (constraint.Set, error) { return made(zoo.NewSimplex(k.Dim)) }
 
 // Cap is {‖x‖ = 1, axis·x ≥ height}.
 type Cap struct {
@@ -178,10 +163,7 @@ type Chain struct {
 }
 
 func chain(k Chain) (constraint.Set, error) {
-	dim := 3
-	if k.Dim != 0 {
-		dim = k.Dim
-	}
+	dim := cmp.Or(k.Dim, 3)
 	if dim > maxDim/(len(k.Bonds)+1) {
 		return nil, Bad("dim", k.Dim, fmt.Sprintf("at most %d coordinates in all", maxDim))
 	}
@@ -195,12 +177,7 @@ type Euclidean struct {
 	Dim int `yaml:"dim,omitempty" bounds:"[1,1000000]" doc:"coordinates"`
 }
 
-func euclidean(k Euclidean) (constraint.Set, error) {
-	if k.Dim < 1 || k.Dim > maxDim {
-		return nil, Bad("dim", k.Dim, fmt.Sprintf("a dimension of 1 to %d", maxDim))
-	}
-	return zoo.Euclidean{D: k.Dim}, nil
-}
+func euclidean(k Euclidean) (constraint.Set, error) { return zoo.Euclidean{D: k.Dim}, nil }
 
 func redundantAxis(struct{}) (constraint.Set, error) { return zoo.RedundantAxis{}, nil }
 
@@ -217,9 +194,6 @@ func formulas(k Formulas) (constraint.Set, error) { return givenFormulas(k, "", 
 // givenFormulas holds the condition, which components may use but not be about.
 func givenFormulas(keys any, _ string, names []string) (constraint.Set, error) {
 	k := keys.(Formulas)
-	if k.Dim < 1 || k.Dim > maxDim {
-		return nil, Bad("dim", k.Dim, fmt.Sprintf("a dimension of 1 to %d", maxDim))
-	}
 	set, err := formula.New(formula.Spec{Dim: k.Dim, Let: k.Let, Equality: k.Equality, Inequality: k.Inequality,
 		Given: names})
 	var e *formula.Error

@@ -1,7 +1,6 @@
-// Package aligned is a network for conformations that does not see how a molecule lies in
-// space (the paper's for alanine, after Liu et al. 2025): positions are laid on a
-// reference, momenta turn with them, a multilayer perceptron reads both, and what it says
-// turns back,
+// Package aligned is a network for conformations that does not see how a molecule lies in space (the paper's for
+// alanine, after Liu et al. 2025): positions are laid on a reference, momenta turn with them, a multilayer perceptron
+// reads both, and what it says turns back,
 //
 //	F_θ(x, p̃, t) = MLP_θ((x − b) Rᵀ, p̃ Rᵀ, t) R,
 //
@@ -13,9 +12,8 @@
 // and samples lie anywhere in space as their prior does. Q is no reflection: the two hands of a
 // molecule are told apart. Parameters, and their names in checkpoints, are the MLP's.
 //
-// With the option pairs the MLP also reads by how much the distances of some pairs of atoms
-// differ from those of the reference, and has an output a_ij for each, which pulls the two
-// along the line between them (pairs.go):
+// With the option pairs the MLP also reads by how much the distances of some pairs of atoms differ from those of the
+// reference, and has an output a_ij for each, which pulls the two along the line between them (torsions.go):
 //
 //	F_θ = (z + Σ_ij a_ij ∇_x ‖x_i − x_j‖) R,    (z, a) = MLP_θ(…, (‖x_i − x_j‖ − ‖y_i − y_j‖)/δ)
 //

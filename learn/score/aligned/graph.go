@@ -11,10 +11,9 @@ import (
 // are 1 and 1 − LeastGap.
 const squarings = 33
 
-// GraphRow implements score.Graphed: the MLP's row of the aligned points, and what GraphForward turns back by.
-// ONNX knows no eigenvectors. That of the largest eigenvalue of Horn's N, as the matrix qqᵀ in which R is
-// linear, is the limit of powers of N + 1, whose eigenvalues are those of N, which S of unit size keeps above
-// −1, and 1:
+// GraphRow implements score.Graphed: the MLP's row of the aligned points, and what GraphForward turns back by. ONNX
+// knows no eigenvectors. That of the largest eigenvalue of Horn's N, as the matrix qqᵀ in which R is linear, is the
+// limit of powers of N + 1, whose eigenvalues are those of N, which S of unit size keeps above −1, and 1:
 //
 //	qqᵀ = lim A_k,   A_0 = N + 1,   A_{k+1} = A_k²/tr A_k²
 //

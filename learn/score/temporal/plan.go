@@ -143,8 +143,7 @@ type Product struct {
 	Outer          bool // nobody asks for the gradient of its input
 }
 
-// Products lists the linear maps that a row goes through, the multiplications of which are
-// nearly all that a pass does.
+// Products lists the linear maps that a row goes through, the multiplications of which are nearly all that a pass does.
 func (m *Model[T]) Products() (all []Product) {
 	for _, l := range m.layers {
 		times := m.lengths[l.level]
