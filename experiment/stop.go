@@ -66,9 +66,8 @@ func (t *training) due() bool {
 	return t.run.Problem.Train.HeldOut() && t.trainer.Due(judgedWork(t.run.Loaded))
 }
 
-// heldOut measures the held-out distance, if it is time to, and does what follows from it: which
-// checkpoint is kept, and whether the training ends. All of it is in a checkpoint before anything
-// else is done.
+// heldOut measures the held-out distance, if it is time to, and does what follows from it: which checkpoint is kept,
+// and whether the training ends. All of it is in a checkpoint before anything else is done.
 func (t *training) heldOut(ctx context.Context) error {
 	if !t.due() {
 		return nil
@@ -139,9 +138,8 @@ func (t *training) estimate(ctx context.Context) (e metric.Estimate, fault strin
 	return t.judgedTo.Of(t.run.Reference().Laid(s.Good())).Numbered(s.Lost), "", nil
 }
 
-// lossEstimate returns the mean loss of the averaged weights on paths of validation rows, always the
-// same. A network that learns its rows by heart, of which samples' distances say nothing, has a loss
-// there that rises.
+// lossEstimate returns the mean loss of the averaged weights on paths of validation rows, always the same. A network
+// that learns its rows by heart, of which samples' distances say nothing, has a loss there that rises.
 func (t *training) lossEstimate(ctx context.Context) (e metric.Estimate, fault string, err error) {
 	if err := t.hold(ctx); err != nil {
 		return e, "", err
@@ -264,8 +262,8 @@ func (t *training) publish() error {
 		if v := s.Judged.Verdict; v != nil {
 			m.Stopped = &run.Stopped{Epochs: v.Plan.Epochs, After: v.After, Reason: v.String()}
 			if v.Plan.Factor == 1 {
-				m.Stopped.Repeat = fmt.Sprintf("train.stop=epochs train.max_seconds=0 train.epochs=%d train.anneal=%v%s",
-					v.Plan.Epochs, v.Plan.Anneal, from)
+				m.Stopped.Repeat = fmt.Sprintf("train.stop=epochs train.max_seconds=0 train.epochs=%d "+
+					"train.anneal=%v%s", v.Plan.Epochs, v.Plan.Anneal, from)
 			}
 		}
 		if j := s.Judged; j.Chosen > 0 {
@@ -318,8 +316,7 @@ func ended(p *problem.Problem, t *train.Trainer[float32]) string {
 	return by + " before the held-out distance stopped to fall: more may be of use"
 }
 
-// stopwatch counts the seconds of a call, and those that its evaluations and its held-out distances
-// took.
+// stopwatch counts the seconds of a call, and those that its evaluations and its held-out distances took.
 type stopwatch struct {
 	now       func() time.Time
 	start     time.Time
@@ -387,8 +384,7 @@ func (t *training) exhausted() error {
 	return t.decided(d)
 }
 
-// decided records what a clock decided: first in a checkpoint, from which a training that is
-// stopped goes on by it.
+// decided records what a clock decided: first in a checkpoint, from which a training that is stopped goes on by it.
 func (t *training) decided(d train.Decision) error {
 	if err := t.save(); err != nil {
 		return err
@@ -397,10 +393,9 @@ func (t *training) decided(d train.Decision) error {
 	return t.publish()
 }
 
-// Extend returns the run as it goes on from its newest checkpoint, or from the one named, with
-// settings (problem.Problem.Extend); Train then does. The manifest
-// notes them, with command, and the checkpoint stays when later ones come. The caller holds the
-// lock. Errors are *problem.KeyError and those of the folder.
+// Extend returns the run as it goes on from its newest checkpoint, or from the one named, with settings
+// (problem.Problem.Extend); Train then does. The manifest notes them, with command, and the checkpoint stays when later
+// ones come. The caller holds the lock. Errors are *problem.KeyError and those of the folder.
 func (r *Run) Extend(settings problem.Settings, checkpoint string, command []string) (*Run, error) {
 	p, x, err := r.Problem.Extend(settings)
 	if err != nil {

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/landing-diffusion/landing/experiment/judge"
-	"github.com/landing-diffusion/landing/experiment/report"
 	"github.com/landing-diffusion/landing/experiment/run"
 	"github.com/landing-diffusion/landing/internal/fault"
 	"github.com/landing-diffusion/landing/internal/processor"
@@ -66,9 +65,8 @@ type training struct {
 	told     int                  // epochs that the observer knows of
 }
 
-// Train trains to the end, from the newest checkpoint (or the one named) if
-// there is one. However it ends, status.json says so; and unless the epoch itself
-// broke down, a checkpoint holds all that was trained. When ctx is done the error
+// Train trains to the end, from the newest checkpoint (or the one named) if there is one. However it ends, status.json
+// says so; and unless the epoch itself broke down, a checkpoint holds all that was trained. When ctx is done the error
 // is the context's.
 func (r *Run) Train(ctx context.Context, checkpoint string, o Observer) error {
 	t, err := restore(r, checkpoint)
@@ -85,8 +83,7 @@ func (r *Run) Train(ctx context.Context, checkpoint string, o Observer) error {
 	return err
 }
 
-// restore makes a trainer and puts it, and the folder's metrics, where the
-// checkpoint left off.
+// restore makes a trainer and puts it, and the folder's metrics, where the checkpoint left off.
 func restore(r *Run, checkpoint string) (*training, error) {
 	names, err := r.Folder.Checkpoints()
 	if err != nil {
@@ -373,7 +370,7 @@ func (t *training) status(state, message string) error {
 // LastEpoch returns the last recorded epoch of a run; its Epoch is 0 if there is none.
 func LastEpoch(f *run.Folder) (train.Epoch, error) {
 	records, err := f.Metrics()
-	epochs, _ := report.Decode(records)
+	epochs := run.Decode[train.Epoch](records, "epoch")
 	if err != nil || len(epochs) == 0 {
 		return train.Epoch{}, err
 	}

@@ -93,20 +93,15 @@ func (p *Problem) checkKeys(looks func(Key) bool) error {
 // visit calls f with the field of every key of a struct, but for those of sets and of entries of lists; its index is
 // that in the struct.
 func visit(t reflect.Type, prefix string, f func(key string, field reflect.StructField)) {
-	for i := range t.NumField() {
-		s := t.Field(i)
-		if !s.IsExported() {
+	for name, s := range sets.Fields(t) {
+		if s.Type.Kind() != reflect.Struct || s.Type == reflect.TypeFor[sets.Set]() {
+			f(prefix+name, s)
 			continue
 		}
-		name, _, _ := strings.Cut(s.Tag.Get("yaml"), ",")
-		if s.Type.Kind() == reflect.Struct && s.Type != reflect.TypeFor[sets.Set]() {
-			visit(s.Type, prefix+name+".", func(key string, inner reflect.StructField) {
-				inner.Index = append([]int{i}, inner.Index...)
-				f(key, inner)
-			})
-			continue
-		}
-		f(prefix+name, s)
+		visit(s.Type, prefix+name+".", func(key string, inner reflect.StructField) {
+			inner.Index = slices.Concat(s.Index, inner.Index)
+			f(key, inner)
+		})
 	}
 }
 

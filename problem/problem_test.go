@@ -460,8 +460,7 @@ func TestKeysAreDocumented(t *testing.T) {
 	page := testkit.Must(os.ReadFile(filepath.Join("..", "docs", "problem-file.md")))
 	var visit func(typ reflect.Type, prefix string)
 	visit = func(typ reflect.Type, prefix string) {
-		for _, name := range fields(typ) {
-			f, _ := field(typ, name)
+		for name, f := range sets.Fields(typ) {
 			if f.Type == reflect.TypeFor[sets.Set]() {
 				for _, key := range sets.Keys() {
 					testkit.Contains(t, string(page), "`set."+key+"`", "docs/problem-file.md does not name set.%s", key)

@@ -3,7 +3,6 @@ package main
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"path/filepath"
@@ -20,6 +19,7 @@ import (
 	"github.com/landing-diffusion/landing/experiment"
 	"github.com/landing-diffusion/landing/experiment/export"
 	"github.com/landing-diffusion/landing/experiment/run"
+	"github.com/landing-diffusion/landing/internal/fault"
 )
 
 // exportOptions are the flags of export.
@@ -179,8 +179,8 @@ func runExport(ctx context.Context, a *app, o *exportOptions, args []string) (an
 		return answer{n, func(w io.Writer) { printNetwork(w, n) }}.unless(err)
 	}
 	if o.checkpoint == "" && o.onnx+o.torch+o.hub+o.board != "" && r.Folder.Busy() == run.Held {
-		return answer{}, &run.FolderError{Dir: r.Folder.Dir, Problem: "another process is working on this run, which " +
-			"changes its weights; wait for its end, or name a checkpoint that stays (--checkpoint)"}
+		return answer{}, fault.Errorf(fault.Run, r.Folder.Dir, "another process is working on this run, which "+
+			"changes its weights; wait for its end, or name a checkpoint that stays (--checkpoint)")
 	}
 	t, err := r.Trained(o.checkpoint)
 	if err != nil {
@@ -242,10 +242,7 @@ func (o *exportOptions) score(ctx context.Context) (export.Files, error) {
 		return nil, err
 	}
 	begun := time.Now()
-	scores, err := experiment.Scores(ctx, o.Run, o.Trained, p, rows.X, rows.D, o.hide)
-	if errors.As(err, new(*experiment.RowsError)) {
-		return nil, &experiment.DataError{Path: o.scores, Problem: err.Error()}
-	}
+	scores, err := experiment.Scores(ctx, o.Run, o.Trained, p, o.scores, rows.X, rows.D, o.hide)
 	if err != nil {
 		return nil, err
 	}

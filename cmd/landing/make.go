@@ -16,7 +16,7 @@ import (
 	"github.com/landing-diffusion/landing/constraint/mesh"
 	"github.com/landing-diffusion/landing/constraint/mesh/spectrum"
 	"github.com/landing-diffusion/landing/domain/dataset"
-	"github.com/landing-diffusion/landing/experiment"
+	"github.com/landing-diffusion/landing/internal/fault"
 	"github.com/landing-diffusion/landing/learn/levelset"
 	"github.com/landing-diffusion/landing/learn/levelset/fit"
 )
@@ -307,7 +307,7 @@ func runMakeEigenfunction(ctx context.Context, a *app, o *eigenOptions, args []s
 			return answer{}, err
 		}
 		if o.Surface, err = levelset.NewSurface(net, m); err != nil {
-			return answer{}, &experiment.DataError{Path: o.weights, Problem: err.Error()}
+			return answer{}, fault.Errorf(fault.Data, o.weights, "%v", err)
 		}
 	}
 	bar := a.out.progress()

@@ -26,6 +26,7 @@ import (
 	"github.com/landing-diffusion/landing/base/parallel"
 	"github.com/landing-diffusion/landing/experiment"
 	"github.com/landing-diffusion/landing/experiment/run"
+	"github.com/landing-diffusion/landing/internal/fault"
 	"github.com/landing-diffusion/landing/internal/input"
 	"github.com/landing-diffusion/landing/study/engine"
 	"github.com/landing-diffusion/landing/study/inventory"
@@ -266,7 +267,7 @@ func (o *serving) readTokens() ([]serve.Token, error) {
 	}
 	tokens, err := serve.ParseTokens(text)
 	if err != nil {
-		return nil, &experiment.DataError{Path: o.tokens, Problem: err.Error()}
+		return nil, fault.Errorf(fault.Data, o.tokens, "%v", err)
 	}
 	if info, err := os.Stat(o.tokens); err == nil && info.Mode().Perm()&0o077 != 0 {
 		o.out.say("warning: %s can be read by others than its owner (mode %v)", o.tokens, info.Mode().Perm())
@@ -287,7 +288,7 @@ func (o *serving) secure() (*tls.Config, error) {
 		if errors.As(err, new(*fs.PathError)) {
 			return nil, err
 		}
-		return nil, &experiment.DataError{Path: o.cert, Problem: err.Error()}
+		return nil, fault.Errorf(fault.Data, o.cert, "%v", err)
 	}
 	c := &tls.Config{Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS12}
 	if o.clients != "" {
@@ -297,7 +298,7 @@ func (o *serving) secure() (*tls.Config, error) {
 		}
 		c.ClientCAs, c.ClientAuth = x509.NewCertPool(), tls.RequireAndVerifyClientCert
 		if !c.ClientCAs.AppendCertsFromPEM(text) {
-			return nil, &experiment.DataError{Path: o.clients, Problem: "it holds no certificate in PEM"}
+			return nil, fault.Errorf(fault.Data, o.clients, "it holds no certificate in PEM")
 		}
 	}
 	return c, nil

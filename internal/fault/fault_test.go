@@ -52,7 +52,7 @@ var without = map[string]string{
 	"a caller puts them into an error with a file, a line or a key": `learn/choose.MeasureError
 		domain/conformation.Error domain/conformation.PointError domain/conformation.SingularError
 		domain/conformation.TemplateError constraint/formula.Error constraint/formula.PointError
-		domain/trajectory.Error constraint/zoo.DomainError problem/discover.Error experiment.RowsError
+		domain/trajectory.Error constraint/zoo.DomainError problem/discover.Error
 		base/expr.Error base/expr.NonFinite base/expr.fault langevin.PriorError learn/method.ConfigError
 		learn/method/flow.CutError domain/molecule.BondError domain/molecule.NameError domain/molecule.SelectError
 		domain/molecule/amber.ParameterError base/superpose.DegenerateError base/superpose.ReferenceError

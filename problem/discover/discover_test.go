@@ -951,22 +951,3 @@ func TestTails(t *testing.T) {
 		}
 	}
 }
-
-// A closed curve about the origin that is a short sum of waves of the angle is found as one, with its
-// plain numbers; a circle stays a circle, and a curve of an eighth wave is none of these.
-func TestPolar(t *testing.T) {
-	curve := func(wave float64) Table {
-		return rows(25, 400, 1, func(z []float64) []float64 {
-			sin, cos := math.Sincos(3 * z[0])
-			r := 2 + 0.25*math.Cos(wave*3*z[0]) - 0.125*math.Sin(2*3*z[0])
-			return []float64{r * cos, r * sin}
-		})
-	}
-	want := "norm([x[0], x[1]]) = 2 - 0.125*sin(2*atan2(x[1], x[0])) + 0.25*cos(5*atan2(x[1], x[0]))"
-	if got := look(t, curve(5)).Exact(); len(got) != 1 || got[0].Expr != want {
-		t.Errorf("%+v; expected %s", got, want)
-	}
-	if got := look(t, curve(8)).Exact(); len(got) != 0 {
-		t.Errorf("eight waves: %s", got[0].Expr)
-	}
-}

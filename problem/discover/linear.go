@@ -19,9 +19,8 @@ type fit struct {
 	near           [][]float64 // others whose standard deviation is below nearSigma, the steadiest first
 	alike          [][]float64 // those of near that hardly differ in that from the steadiest
 	last           []float64   // the steadiest that is not exact
-	// clear says that all others vary far more than the exact ones. Where they do not, rows fill
-	// so little of the space that many combinations hardly vary: a short piece of a curve is on
-	// any number of polynomials, to any digit.
+	// clear says that all others vary far more than the exact ones. Where they do not, rows fill so little of the space
+	// that many combinations hardly vary: a short piece of a curve is on any number of polynomials, to any digit.
 	clear bool
 }
 

@@ -7,7 +7,6 @@ package sets
 
 import (
 	"reflect"
-	"strings"
 
 	"github.com/landing-diffusion/landing/constraint"
 )
@@ -108,25 +107,10 @@ func names() (out []string) {
 	return out
 }
 
-// Field returns the field of a key.
-func (k Kind) Field(key string) (reflect.StructField, bool) {
-	for i := range k.Keys.NumField() {
-		if f := k.Keys.Field(i); tag(f) == key {
-			return f, true
-		}
-	}
-	return reflect.StructField{}, false
-}
-
-func tag(f reflect.StructField) string {
-	name, _, _ := strings.Cut(f.Tag.Get("yaml"), ",")
-	return name
-}
-
 // owners returns the kinds that have a key.
 func owners(key string) (out []Kind) {
 	for _, k := range All {
-		if _, ok := k.Field(key); ok {
+		if _, ok := Field(k.Keys, key); ok {
 			out = append(out, k)
 		}
 	}
@@ -147,8 +131,8 @@ func Implying() (keys []string) {
 func Keys() []string {
 	out, seen := []string{"kind"}, map[string]bool{"kind": true}
 	for _, k := range All {
-		for i := range k.Keys.NumField() {
-			if key := tag(k.Keys.Field(i)); !seen[key] {
+		for key := range Fields(k.Keys) {
+			if !seen[key] {
 				seen[key] = true
 				out = append(out, key)
 			}
@@ -164,12 +148,12 @@ func KeyType(kind, key string) (reflect.Type, bool) {
 		return reflect.TypeFor[string](), true
 	}
 	if k, ok := find(kind); ok {
-		if f, ok := k.Field(key); ok {
+		if f, ok := Field(k.Keys, key); ok {
 			return f.Type, true
 		}
 	}
 	for _, k := range owners(key) {
-		f, _ := k.Field(key)
+		f, _ := Field(k.Keys, key)
 		return f.Type, true
 	}
 	return nil, false

@@ -2,12 +2,35 @@ package sets
 
 import (
 	"fmt"
+	"iter"
 	"math"
 	"reflect"
 	"slices"
 	"strconv"
 	"strings"
 )
+
+// Fields yields the exported fields of a struct, by their keys in a file.
+func Fields(t reflect.Type) iter.Seq2[string, reflect.StructField] {
+	return func(yield func(string, reflect.StructField) bool) {
+		for i := range t.NumField() {
+			f := t.Field(i)
+			if key, _, _ := strings.Cut(f.Tag.Get("yaml"), ","); f.IsExported() && !yield(key, f) {
+				return
+			}
+		}
+	}
+}
+
+// Field returns the field of a key of a struct.
+func Field(t reflect.Type, key string) (f reflect.StructField, ok bool) {
+	for name, f := range Fields(t) {
+		if name == key {
+			return f, true
+		}
+	}
+	return f, false
+}
 
 // A Range bounds a number.
 type Range struct {
@@ -107,9 +130,8 @@ func Misfit(v reflect.Value, words []string, r *Range) (value any, want string) 
 // fits holds keys against the tags of their fields. A number with a default tag may be left out, but not be written
 // as 0; others whose bounds leave 0 out may not be left out.
 func (s Set) fits(keys reflect.Value, at string) error {
-	for i := range keys.NumField() {
-		f, v := keys.Type().Field(i), keys.Field(i)
-		key, instead := at+tag(f), f.Tag.Get("default")
+	for name, f := range Fields(keys.Type()) {
+		v, key, instead := keys.FieldByIndex(f.Index), at+name, f.Tag.Get("default")
 		var within *Range
 		if r, ok := Bounds(f); ok {
 			within = &r

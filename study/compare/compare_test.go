@@ -15,6 +15,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/landing-diffusion/landing/experiment/run"
+	"github.com/landing-diffusion/landing/internal/fault"
 	"github.com/landing-diffusion/landing/judge/metric"
 	"github.com/landing-diffusion/landing/learn/method"
 	"github.com/landing-diffusion/landing/study/work"
@@ -307,8 +308,7 @@ func TestReadSweep(t *testing.T) {
 	if len(said) != 1 || !strings.Contains(said[0], "2 of 5 cells have not ended") {
 		t.Errorf("said %q", said)
 	}
-	var folder *run.FolderError
-	if _, err := r.Read(t.Context(), []string{dir, dir + "/."}); !errors.As(err, &folder) {
+	if _, err := r.Read(t.Context(), []string{dir, dir + "/."}); fault.KindOf(err) != fault.Run {
 		t.Errorf("twice the same: %v", err)
 	}
 	path := filepath.Join(store.Dir, "done", "result.json")

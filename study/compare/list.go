@@ -6,7 +6,7 @@ import (
 	"io/fs"
 	"path/filepath"
 
-	"github.com/landing-diffusion/landing/experiment/run"
+	"github.com/landing-diffusion/landing/internal/fault"
 	"github.com/landing-diffusion/landing/internal/input"
 )
 
@@ -43,7 +43,7 @@ func ReadList(dir string) (*List, error) {
 	}
 	var l List
 	if err := json.Unmarshal(data, &l); err != nil {
-		return nil, &run.FolderError{Dir: path, Problem: "is damaged: " + err.Error()}
+		return nil, fault.Errorf(fault.Run, path, "is damaged: %v", err)
 	}
 	return &l, nil
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/landing-diffusion/landing/experiment"
 	"github.com/landing-diffusion/landing/experiment/judge"
 	"github.com/landing-diffusion/landing/experiment/run"
+	"github.com/landing-diffusion/landing/internal/fault"
 	"github.com/landing-diffusion/landing/judge/metric"
 	"github.com/landing-diffusion/landing/learn/train"
 	"github.com/landing-diffusion/landing/study/work"
@@ -34,7 +35,7 @@ const (
 
 // Read returns the entries of folders, in order: of a sweep those of its cells that have ended, of a run its own.
 // A run that keeps no evaluation, or one of other weights, is drawn from and judged; the evaluation is kept in its
-// folder where there is none. Errors are those of experiment.Open, *run.FolderError and *work.DamagedError.
+// folder where there is none. Errors are those of experiment.Open, those of a run folder and *work.DamagedError.
 func (r *Reader) Read(ctx context.Context, dirs []string) ([]Entry, error) {
 	var out []Entry
 	seen := map[string]bool{}
@@ -44,7 +45,7 @@ func (r *Reader) Read(ctx context.Context, dirs []string) ([]Entry, error) {
 			return nil, err
 		}
 		if seen[clean] {
-			return nil, &run.FolderError{Dir: dir, Problem: "is given twice; expected each folder once"}
+			return nil, fault.Errorf(fault.Run, dir, "is given twice; expected each folder once")
 		}
 		seen[clean] = true
 		list, err := ReadList(dir)
@@ -113,7 +114,7 @@ func (r *Reader) sweep(dir string, list *List) (out []Entry, err error) {
 		r.say("%s: %d of %d cells have not ended and are left out", dir, open, len(list.Cells))
 	}
 	if len(out) == 0 {
-		return nil, &run.FolderError{Dir: dir, Problem: "is a sweep of which no cell has ended"}
+		return nil, fault.Errorf(fault.Run, dir, "is a sweep of which no cell has ended")
 	}
 	return out, nil
 }

@@ -10,8 +10,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/landing-diffusion/landing/experiment"
 	"github.com/landing-diffusion/landing/experiment/run"
+	"github.com/landing-diffusion/landing/internal/fault"
 	"github.com/landing-diffusion/landing/study/compare"
 	"github.com/landing-diffusion/landing/study/sweep"
 	"github.com/landing-diffusion/landing/study/work"
@@ -221,5 +221,5 @@ func build(version string) string {
 // foreign reports whether an error is that of data or files, and no failure of a method that a row could tell of.
 func foreign(err error) bool {
 	return errors.As(err, new(*fs.PathError)) || errors.As(err, new(*DataError)) ||
-		errors.As(err, new(*experiment.DataError)) || errors.As(err, new(*run.FolderError))
+		slices.Contains([]fault.Kind{fault.Data, fault.Run}, fault.KindOf(err))
 }

@@ -86,7 +86,7 @@ const (
 func Keep(file string, r Row) error {
 	f := &run.Folder{Dir: filepath.Dir(file)}
 	err := f.Lock()
-	for try := 1; errors.As(err, new(*run.FolderError)) && try < keepTries; try++ {
+	for try := 1; fault.KindOf(err) == fault.Run && try < keepTries; try++ {
 		time.Sleep(keepPause)
 		err = f.Lock()
 	}

@@ -103,7 +103,7 @@ func (o *Outcome) Failed() (n int) {
 
 // Run runs the cells of the plan that are not done yet, one after the other on all workers, and returns what became
 // of all. A cell that fails is recorded with its reason, and the rest goes on. Errors are those of the context, of
-// *work.ConflictError and *run.FolderError, and of files that cannot be written; the outcome stands beside them.
+// *work.ConflictError and those of a folder, and of files that cannot be written; the outcome stands beside them.
 func (p *Plan) Run(ctx context.Context, r Runner) (*Outcome, error) {
 	if err := p.open(r.Dir); err != nil {
 		return nil, err
@@ -145,13 +145,13 @@ func (p *Plan) open(dir string) error {
 		}
 		for _, e := range entries {
 			if !begins(e.Name()) {
-				return &run.FolderError{Dir: dir, Problem: "exists and is not the folder of a sweep; expected a new " +
-					"one, or one in which this sweep was begun"}
+				return fault.Errorf(fault.Run, dir, "exists and is not the folder of a sweep; expected a new "+
+					"one, or one in which this sweep was begun")
 			}
 		}
 	case list.Name != p.File.Name:
-		return &run.FolderError{Dir: dir, Problem: fmt.Sprintf("holds the sweep %q; expected one for %q", list.Name,
-			p.File.Name)}
+		return fault.Errorf(fault.Run, dir, "holds the sweep %q; expected one for %q", list.Name,
+			p.File.Name)
 	}
 	now := compare.List{Name: p.File.Name, Title: p.File.Title}
 	for _, c := range p.Cells {

@@ -1,14 +1,110 @@
 package check
 
 import (
+	"errors"
 	"fmt"
 	"math"
 
+	"github.com/landing-diffusion/landing/constraint"
 	"github.com/landing-diffusion/landing/constraint/geometry"
 	"github.com/landing-diffusion/landing/internal/dense"
 	"github.com/landing-diffusion/landing/langevin"
 	"github.com/landing-diffusion/landing/langevin/evidence"
 )
+
+// landingRate looks at ρ_k = ασ_k²Δt, the share of a violation that explicit landing removes at step k: h_{k+1} = (1
+// − ρ_k) h_k to leading order. It diverges at ρ ≥ 2 and overshoots above 1.
+func landingRate(e *Evidence) []Finding {
+	p := e.Process
+	if p.Method.Projected() {
+		return []Finding{{Message: fmt.Sprintf("%s projects at every step and has no landing rate", p.Method)}}
+	}
+	if !p.Landing.Explicit {
+		return []Finding{{Message: "implicit landing: ρ_k = ασ_k²Δt = 1 at every step",
+			Numbers: Numbers{"rho_max": 1, "rho_min": 1}}}
+	}
+	lo, hi, at, sum := p.Rho(0), 0.0, 0, 0.0
+	for k := range p.Steps() {
+		ρ := p.Rho(k)
+		lo, sum = min(lo, ρ), sum+ρ
+		if ρ > hi {
+			hi, at = ρ, k
+		}
+	}
+	α := p.MonotoneRate()
+	f := Finding{Numbers: Numbers{"rho_min": lo, "rho_max": hi, "at_step": float64(at), "alpha": p.Landing.Rate,
+		"alpha_recommended": α, "rho_sum": sum}}
+	profile := fmt.Sprintf("ρ_k = ασ_k²Δt goes from %.3g to %.3g", lo, hi)
+	advice := fmt.Sprintf("α = %.4g makes ρ at most 1", α)
+	switch {
+	case !(p.Landing.Rate > 0):
+		f.say(Fail, "α is %v: nothing lands; %s", p.Landing.Rate, advice)
+	case hi >= 2:
+		f.say(Fail, "%s, at step %d: landing diverges at 2; %s", profile, at, advice)
+	case hi > 1:
+		f.say(Warn, "%s, at step %d: landing overshoots and oscillates above 1; %s", profile, at, advice)
+	case sum < 3:
+		f.say(Warn, "%s, and Σρ_k is %.2g: a violation only shrinks by the factor %.2g "+
+			"over a whole path; %s", profile, sum, math.Exp(-sum), advice)
+	default:
+		f.Message = profile + ": violations decay monotonically"
+		if hi < 0.5 {
+			f.Message += fmt.Sprintf("; α up to %.4g stays monotone", α)
+		}
+	}
+	return []Finding{f}
+}
+
+// maxTurned is the share of steps that may turn back at elastic walls.
+const maxTurned = 0.02
+
+// forwardPaths reports whether the process can run, and how its forward paths from points on Σ went.
+func forwardPaths(e *Evidence) []Finding {
+	var out []Finding
+	var config *langevin.ConfigError
+	var lacks *constraint.UnsupportedError
+	switch {
+	case errors.As(e.Invalid, &config) && config.Field == "Landing.Rate": // reported by its own check
+	case errors.As(e.Invalid, &config), errors.As(e.Invalid, &lacks):
+		out = append(out, Finding{Status: Fail, Message: "the process cannot run: " + e.Invalid.Error()})
+	}
+	if e.Broken != nil {
+		f := Finding{Status: Fail, Message: e.Broken.Error()}
+		var d *langevin.DivergedError
+		if errors.As(e.Broken, &d) {
+			f.Component = d.Component
+			f.Message = fmt.Sprintf("forward path %d breaks down at step %d: %v", d.Sample, d.Step, d.Err)
+			f.Numbers = Numbers{"path": float64(d.Sample), "step": float64(d.Step)}
+		}
+		return append(out, f)
+	}
+	if e.Paths.Count == 0 {
+		return append(out, Finding{Status: Warn, Message: "no forward path was run"})
+	}
+	failed := 0
+	for _, f := range e.Paths.Failed {
+		if f {
+			failed++
+		}
+	}
+	f := Finding{Numbers: Numbers{"paths": float64(e.Paths.Count), "failed": float64(failed)}}
+	f.Message = fmt.Sprintf("%d paths of %d steps run to the end", e.Paths.Count, e.Paths.Steps)
+	if failed > 0 {
+		f.say(Warn, "%d of %d paths lose a projection: smaller steps help (a larger N, or a smaller σ_max)",
+			failed, e.Paths.Count)
+	}
+	steps := float64(e.Paths.Count * e.Paths.Steps)
+	if lost := float64(e.Bounces.TurnedBack + e.Bounces.Pushed); lost > maxTurned*steps {
+		f.add(Warn, "; %.2g %% of steps turn back at walls that cannot mirror them: smaller ones help "+
+			"(a larger N, or a smaller σ_max)", 100*lost/steps)
+		f.Numbers["turned back"] = lost / steps
+	}
+	if step := e.LargestStep() * math.Sqrt(float64(max(e.D-e.M, 1))); step > e.Scale {
+		f.add(Warn, "; the largest step moves by %.2g, more than the spread %.2g of Σ", step, e.Scale)
+		f.Numbers["step"], f.Numbers["spread"] = step, e.Scale
+	}
+	return append(out, f)
+}
 
 // offsets predicts and measures how far from h = 0 the steps hover.
 //

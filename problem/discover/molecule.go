@@ -103,8 +103,7 @@ func (s *survey) internal(atoms []int, value func(x []float64) float64, period f
 	return q
 }
 
-// Atoms are those of a molecule that a distance, an angle or a dihedral is about, in its order; nil
-// of other relations.
+// Atoms are those of a molecule that a distance, an angle or a dihedral is about, in its order; nil of other relations.
 func (r *Relation) Atoms() (out []int) {
 	switch r.Kind {
 	case Distance, Angle, Dihedral:
