@@ -78,6 +78,7 @@ type Outcome struct {
 	Cells    []CellStatus `json:"cells"`
 	Complete bool         `json:"complete"`              // each cell is done, failed or left out
 	SHA256   string       `json:"rows_sha256,omitempty"` // of rows.json, which a complete sweep has
+	Left     metric.Float `json:"-"`                     // seconds that the part is still to take; NaN: not known
 }
 
 // Entries returns the entries of the cells that are done or failed, in order.
@@ -117,9 +118,10 @@ func (p *Plan) Run(ctx context.Context, r Runner) (*Outcome, error) {
 	return out, errors.Join(err, e)
 }
 
-// Status returns what a folder holds of the plan's cells, and changes nothing.
-func (p *Plan) Status(dir string) (*Outcome, error) {
-	s := p.session(Runner{Dir: dir})
+// Status returns what a folder holds of the plan's cells, and changes nothing. part is that of which the outcome says
+// what is left.
+func (p *Plan) Status(dir string, part work.Shard) (*Outcome, error) {
+	s := p.session(Runner{Dir: dir, Shard: part})
 	if err := s.look(); err != nil {
 		return nil, err
 	}
@@ -658,7 +660,7 @@ func (s *session) seconds(c *Cell) metric.Float {
 
 // status is what became of all cells so far.
 func (s *session) status() *Outcome {
-	out := &Outcome{Dir: s.Dir, Cells: s.state, Complete: true}
+	out := &Outcome{Dir: s.Dir, Cells: s.state, Complete: true, Left: s.left()}
 	for _, st := range s.state {
 		if st.State != work.Done && st.State != work.Failed && st.State != Skipped {
 			out.Complete = false
