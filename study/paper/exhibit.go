@@ -24,7 +24,6 @@ type Exhibit struct {
 	Times    float64  // likewise: a factor; 0: 1
 	Marked   bool     // ours and the paper's are compared
 	Beside   *Exhibit // a table of ours to read with it, such as that of held-out distances
-	Until    bool     // the notes say from which column on a row is 0
 	Extra    bool     // not the paper's: left out of "all"
 	Pictures []Pictures
 }
