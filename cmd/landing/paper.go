@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -14,7 +15,6 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/landing-diffusion/landing/experiment/run"
 	"github.com/landing-diffusion/landing/study/paper"
 	"github.com/landing-diffusion/landing/study/sweep"
 )
@@ -36,7 +36,8 @@ are all exhibits of the paper; "demo" is like figure 1 and needs no data.
 
 The cells are those of the sweeps paper-… in the binary; landing sweep runs these too. Each cell trains
 as long as --for says. A finished cell is a row of a file (--rows): a later call continues with the
-cells that have no row. The folder (--out) keeps a folder for each sweep, and a page for each exhibit.
+cells that have no row. The folder (--out) keeps a folder for each sweep, of which landing compare makes
+a page with pictures.
 
 --data-dir names a folder with the paper's data files, in folders as published or side by side;
 docs/data.md says where they are.`,
@@ -55,7 +56,7 @@ func (o *paperOptions) flags(f *pflag.FlagSet) {
 	f.BoolVar(&o.Processor, "processor", false, "the budget is of processor time over workers, train.clock: "+
 		"processor, as other programs use the machine too")
 	f.StringVar(&o.Data, "data-dir", "", "folder with the paper's data files")
-	f.StringVar(&o.Out, "out", filepath.Join("runs", "paper"), "folder of sweeps, rows and pages, new or to go on in")
+	f.StringVar(&o.Out, "out", filepath.Join("runs", "paper"), "folder of sweeps and rows, new or to go on in")
 	f.StringVar(&o.File, "rows", "", "file of finished cells, read and written (default: rows.json in --out)")
 	f.StringSliceVar(&o.Only, "only", nil, "cells to run, by beginnings of names, as in "+
 		"volcano/ULLA or flood, or by whole names, with a $ at the end: 'volcano/ULLA$'")
@@ -162,7 +163,6 @@ type (
 	paperTables struct {
 		Rows   string        `json:"rows"` // the file that holds them
 		Tables []paper.Table `json:"tables"`
-		Pages  []string      `json:"pages"`
 		Legend string        `json:"legend"`
 	}
 	exhibitList struct {
@@ -194,24 +194,8 @@ func showExhibits(out *console, o *paperOptions, exhibits []*paper.Exhibit, rows
 	if err != nil {
 		return err
 	}
-	var tables []paper.Table
-	pages := []string{}
-	for i, e := range exhibits {
-		tables = append(tables, of[i]...)
-		if o.show {
-			continue
-		}
-		page, err := o.Page(e, of[i], rows)
-		if err != nil {
-			return err
-		}
-		file := filepath.Join(o.Out, e.Name+".html")
-		if err := run.WriteFile(file, page, true); err != nil {
-			return err
-		}
-		pages = append(pages, file)
-	}
-	return out.result(paperTables{o.File, tables, pages, paper.Legend}, func(w io.Writer) {
+	tables := slices.Concat(of...)
+	return out.result(paperTables{o.File, tables, paper.Legend}, func(w io.Writer) {
 		for i := range tables {
 			if i > 0 {
 				fmt.Fprintln(w)
@@ -225,9 +209,6 @@ func showExhibits(out *console, o *paperOptions, exhibits []*paper.Exhibit, rows
 		}
 		if !o.markdown {
 			fmt.Fprintf(w, "\n%s\n", paper.Legend)
-		}
-		for _, p := range pages {
-			fmt.Fprintf(w, "page: %s\n", p)
 		}
 	})
 }
