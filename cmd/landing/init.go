@@ -90,7 +90,7 @@ func runInit(_ context.Context, a *app, o *initOptions, args []string) (answer, 
 		a.out.say("note: %s", note)
 	}
 	return answer{drafted{o.out, d}, func(w io.Writer) {
-		for _, line := range d.Lines(a.out.columns()) {
+		for _, line := range d.Lines(columns(a.out.stdout)) {
 			fmt.Fprintln(w, oneLine(line))
 		}
 		if d.Cleaned != nil {

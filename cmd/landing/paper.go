@@ -204,7 +204,7 @@ func showExhibits(out *console, o *paperOptions, exhibits []*paper.Exhibit, rows
 			if o.markdown {
 				t.WriteMarkdown(w)
 			} else {
-				t.WriteText(w, out.columns())
+				t.WriteText(w, columns(out.stdout))
 			}
 		}
 		if !o.markdown {

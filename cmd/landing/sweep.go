@@ -35,7 +35,7 @@ func (o *sweepOptions) flags(f *pflag.FlagSet) {
 	f.StringArrayVar(&o.Set, "set", nil, "replace one key in all cells, as in network.width=64 (repeatable)")
 	shardFlag(f, &o.part, "run part i of n of the cells")
 	f.BoolVar(&o.retry, "retry", false, "run cells again that failed")
-	f.BoolVar(&o.dry, "dry-run", false, "list the cells, and run nothing")
+	f.BoolVar(&o.dry, "dry-run", false, "list the cells and what keeps them from being run, and run nothing")
 }
 
 func sweepVerb(a *app) *cobra.Command {
@@ -51,8 +51,7 @@ The same command continues where it was stopped, also by kill -9, and ends in th
 rows.json, but for budgets in seconds. A cell that fails is recorded with its reason, and the other
 cells run; --retry runs failed cells again. Several processes may share a folder.
 
---dry-run lists the cells and what keeps them from being run, and runs nothing. --shard 2/4 runs the
-second of four parts. landing compare shows the folder as a table and a page.`,
+landing compare shows the folder as a table and a page.`,
 		Example: "  landing sweep rivals-demo --dry-run\n  landing sweep table.yaml --data-dir ~/data\n" +
 			"  landing sweep table.yaml --shard 2/4 --out sweeps/table",
 	}, new(sweepOptions), runSweep)
