@@ -38,10 +38,8 @@ type Runner struct {
 	Line    experiment.CommandLine
 	Observer
 
-	// Record puts down what became of each cell of the part that has ended, by whichever process; its error ends the
-	// sweep. Foreign reports whether an error is no fault of a cell's, and ends the sweep as those of a full disk do.
-	// Both may be nil.
-	Record  func(c *Cell, s CellStatus) error
+	// Foreign reports whether an error is no fault of a cell's, and ends the sweep as those of a full disk do; nil: none
+	// else is.
 	Foreign func(err error) bool
 }
 
@@ -267,9 +265,6 @@ func (s *session) all(ctx context.Context) error {
 		}
 		c := s.plan.Cells[i]
 		if st := s.state[i]; st.State == work.Done || st.State == work.Failed && !s.Retry {
-			if err := s.record(c, st); err != nil {
-				return err
-			}
 			continue
 		}
 		if s.Begin != nil {
@@ -280,21 +275,11 @@ func (s *session) all(ctx context.Context) error {
 			return err
 		}
 		s.state[i] = st
-		if err := s.record(c, st); err != nil {
-			return err
-		}
 		if s.End != nil {
 			s.End(c, st, s.progress(k))
 		}
 	}
 	return nil
-}
-
-func (s *session) record(c *Cell, st CellStatus) error {
-	if s.Record == nil || st.State != work.Done && st.State != work.Failed {
-		return nil
-	}
-	return s.Record(c, st)
 }
 
 // cell runs one cell, if nobody else does; again says that it failed before.
