@@ -7,6 +7,7 @@ import (
 	"gonum.org/v1/gonum/floats"
 
 	"github.com/landing-diffusion/landing/base/keyed"
+	"github.com/landing-diffusion/landing/internal/dense"
 )
 
 // TwoSample is the outcome of a two-sample test: the Statistic of N points against M, and the share PValue of
@@ -134,7 +135,7 @@ func newEnergy(points []float64, d, n int, of func(squared float64) float64) *en
 		told: func(statistic float64) float64 { return statistic }}
 	for i := range size {
 		for j := range i {
-			r := of(squaredDistance(points[i*d:(i+1)*d], points[j*d:(j+1)*d]))
+			r := of(dense.SquaredDistance(points[i*d:(i+1)*d], points[j*d:(j+1)*d]))
 			e.dist[i*size+j], e.dist[j*size+i] = r, r
 			e.sums[i] += r
 			e.sums[j] += r
@@ -180,17 +181,6 @@ func (e *energy) statistic(first []bool) float64 {
 	return 2*xy/(n*m) - xx/(n*n) - yy/(m*m)
 }
 
-// squaredDistance returns |a − b|².
-func squaredDistance(a, b []float64) float64 {
-	b = b[:len(a)]
-	var s float64
-	for i, v := range a {
-		r := v - b[i]
-		s += r * r
-	}
-	return s
-}
-
 // MMDTest compares the points x and y of dimension d by the maximum mean discrepancy of a Gaussian kernel (Gretton
 // and others, Journal of Machine Learning Research 13, 2012),
 //
@@ -222,7 +212,7 @@ func gaussian(rows []float64, d int) func(squared float64) float64 {
 	var squares []float64
 	for i := range len(rows) / d {
 		for j := range i {
-			squares = append(squares, squaredDistance(rows[i*d:(i+1)*d], rows[j*d:(j+1)*d]))
+			squares = append(squares, dense.SquaredDistance(rows[i*d:(i+1)*d], rows[j*d:(j+1)*d]))
 		}
 	}
 	width := Median(squares)
