@@ -22,14 +22,14 @@ import (
 // paperOptions are the options of paper.
 type paperOptions struct {
 	paper.Config
-	shard                     string
 	list, dry, show, markdown bool
 }
 
 func paperVerb(a *app) *cobra.Command {
 	return command(a, &cobra.Command{
-		Use:   "paper TABLE-OR-FIGURE...",
-		Short: "Run the paper's tables and figures, and print ours beside the paper's numbers",
+		Use:        "paper [TABLE-OR-FIGURE...]",
+		SuggestFor: []string{"reproduce"},
+		Short:      "Run the paper's tables and figures, and print ours beside the paper's numbers",
 		Long: `paper runs the cells behind tables and figures of the paper, one after the other, and prints the
 tables with the paper's numbers in the same places. A dash stands for a cell that was not run. "all"
 are all exhibits of the paper; "demo" is like figure 1 and needs no data.
@@ -43,7 +43,6 @@ a page with pictures.
 docs/data.md says where they are.`,
 		Example: "  landing paper --list\n  landing paper demo --for 20s\n" +
 			"  landing paper table1 --only volcano/ULLA --for 5m --data-dir data",
-		Args: cobra.ArbitraryArgs,
 	}, new(paperOptions), func(ctx context.Context, a *app, o *paperOptions, args []string) (answer, error) {
 		if o.list {
 			args = append(args, "all", "demo")
@@ -64,7 +63,7 @@ func (o *paperOptions) flags(f *pflag.FlagSet) {
 	f.IntVar(&o.Seeds, "seeds", 0, "trainings of each cell, with seeds 1, 2, … (default: what --list says)")
 	f.StringArrayVar(&o.Set, "set", nil, "replace one key in all trainings, as in network.width=64 (repeatable)")
 	f.StringVar(&o.Note, "note", "", "what to keep in the rows, such as: beside other work")
-	shardFlag(f, &o.shard, "run part i of n of the trainings, as another process or machine runs the others")
+	shardFlag(f, &o.Shard, "run part i of n of the trainings, as another process or machine runs the others")
 	f.BoolVar(&o.Retry, "retry", false, "run cells that failed again")
 	f.BoolVar(&o.list, "list", false, "list tables and figures with what they cost, and do nothing else")
 	f.BoolVar(&o.dry, "dry-run", false, "list the cells that would be run, and why some cannot be, and run nothing")
@@ -95,14 +94,13 @@ func (o *paperOptions) check() (err error) {
 	if o.File == "" {
 		o.File = filepath.Join(o.Out, "rows.json")
 	}
-	o.Config.Shard, err = shard(o.shard)
-	return err
+	return nil
 }
 
 func (a *app) runPaper(ctx context.Context, o *paperOptions, names []string) error {
 	if len(names) == 0 {
-		return &usageError{errors.New("expected a table or a figure, such as table1, figure-5, demo or all; " +
-			"landing paper --list lists them")}
+		return usage("expected a table or a figure, such as table1, figure-5, demo or all; " +
+			"landing paper --list lists them")
 	}
 	exhibits, err := paper.Named(names)
 	if err != nil {
@@ -123,7 +121,7 @@ func (a *app) runPaper(ctx context.Context, o *paperOptions, names []string) err
 	case !o.show:
 		err = a.runCells(ctx, o, exhibits, rows)
 		if e := new(paper.NoCellError); errors.As(err, &e) {
-			return &usageError{fmt.Errorf("--only: %w", err)}
+			return usage("--only: %w", err)
 		}
 		if err != nil {
 			return err
@@ -151,7 +149,7 @@ func (a *app) runCells(ctx context.Context, o *paperOptions, exhibits []*paper.E
 		}
 	}
 	by := sweep.Runner{Pool: a.workersPool(), Line: commandLine, Retry: o.Retry,
-		Command: append([]string{"landing"}, a.args...)}
+		Command: a.commandLine()}
 	watch(&a.out, &by)
 	if err = o.Run(ctx, plans, by); err != nil && ctx.Err() != nil {
 		a.out.say("interrupted; finished cells are kept in %s. Go on with the same command", o.File)
@@ -255,7 +253,7 @@ func dryPaper(ctx context.Context, out *console, o *paperOptions, exhibits []*pa
 	defer os.RemoveAll(scratch)
 	_, left, err := o.Cells(exhibits, rows)
 	if e := new(paper.NoCellError); errors.As(err, &e) {
-		return &usageError{fmt.Errorf("--only: %w", err)}
+		return usage("--only: %w", err)
 	}
 	if err != nil {
 		return err

@@ -126,7 +126,7 @@ func TestPaperShards(t *testing.T) {
 		t.Errorf("%d cells, %d trainings", len(seen), len(nets))
 	}
 	r := do(t, dir, "paper", "demo", "--shard", "4/3")
-	if r.code != exitUsage || !strings.Contains(r.stderr, `--shard: the part is "4/3"`) {
+	if r.code != exitUsage || !strings.Contains(r.stderr, `the part is "4/3"`) {
 		t.Errorf("exit %d: %s", r.code, r.stderr)
 	}
 }
