@@ -3,6 +3,7 @@ package scene_test
 import (
 	"fmt"
 	"math"
+	"slices"
 	"testing"
 
 	"github.com/landing-diffusion/landing/domain/robot"
@@ -251,29 +252,43 @@ func TestPath(t *testing.T) {
 	}
 }
 
+// The room of every pair is the distance of its members: each is the least in turn, where the scene has no other
+// obstacle and bodies of the other pairs have shrunk. The least of all is what the whole scene has.
 func TestClearances(t *testing.T) {
 	s := mixed()
-	c := s.NewChecker()
 	x, _ := segment(s, 3)
-	room, pair := c.Clearance(x)
-	least := math.Inf(1)
+	least, at := math.Inf(1), 0
 	kin := s.Arm.NewKinematics()
 	kin.At(x)
 	for i := range s.Pairs() {
 		b, o, other := s.Pair(i)
 		p := kin.Point(s.Bodies[b].Link, s.Bodies[b].Centre)
+		alone := *s
 		var want float64
 		if o >= 0 {
+			alone.Obstacles, alone.Self = s.Obstacles[o:o+1], nil
 			want = s.Obstacles[o].Distance(p) - s.Bodies[b].Radius
 		} else {
+			alone.Obstacles, alone.Self = nil, [][2]int{{b, other}}
 			want = norm(sub(p, kin.Point(s.Bodies[other].Link, s.Bodies[other].Centre))) - s.Bodies[b].Radius -
 				s.Bodies[other].Radius
 		}
-		if least = min(least, want); i == pair && math.Abs(room-want) > 1e-14 {
-			t.Errorf("%s: %v, expected %v", s.Describe(i), room, want)
+		if want < least {
+			least, at = want, i
 		}
+		alone.Bodies = slices.Clone(s.Bodies)
+		for k := range alone.Bodies {
+			if k != b && k != other {
+				alone.Bodies[k].Radius = -100
+			}
+		}
+		room, pair := alone.NewChecker().Clearance(x)
+		testkit.Near(t, room, want, 1e-14, "%s", s.Describe(i))
+		testkit.Equal(t, alone.Describe(pair), s.Describe(i))
 	}
+	room, pair := s.NewChecker().Clearance(x)
 	testkit.Near(t, room, least, 1e-14, "the least clearance")
+	testkit.Equal(t, pair, at)
 }
 
 // Where there is nothing, or no configuration.
