@@ -121,3 +121,149 @@ func (e *holdEvaluator) SparseJacobians(values, jac, x []float64, n int) {
 		}
 	}
 }
+
+// Slice returns Σ(c) of a set with held coordinates (Hold), for one c: a set of the other
+// coordinates, in their order. It panics unless c has as many numbers as are held.
+func Slice(s Set, c []float64) Set {
+	held := s.Capabilities().Held
+	if len(c) != len(held) {
+		panic(fmt.Sprintf("constraint: a slice at %d numbers of %d", len(c), len(held)))
+	}
+	v := &sliced{Set: s, point: make([]float64, s.Dim())}
+	for j := range v.point {
+		k, still := slices.BinarySearch(held, j)
+		if still {
+			v.point[j] = c[k]
+		} else {
+			v.free = append(v.free, j)
+		}
+	}
+	return v
+}
+
+// At returns the set of x alone at one condition: s if it holds nothing, the set that Given
+// was told of, whatever c, or else the slice.
+func At(s Set, c []float64) Set {
+	if inner, ok := Free(s); ok {
+		return inner
+	}
+	if len(s.Capabilities().Held) == 0 {
+		return s
+	}
+	return Slice(s, c)
+}
+
+type sliced struct {
+	Set
+	point []float64 // c in its place
+	free  []int
+}
+
+// Unwrap is for As. Points of the inner set have c behind or between their coordinates.
+func (s *sliced) Unwrap() []Set { return []Set{s.Set} }
+
+func (s *sliced) Dim() int { return len(s.free) }
+
+// whole writes the points (x, c) of n points x.
+func (s *sliced) whole(dst, x []float64, n int) {
+	d := len(s.free)
+	for i := range n {
+		to := dst[i*len(s.point) : (i+1)*len(s.point)]
+		copy(to, s.point)
+		for k, j := range s.free {
+			to[j] = x[i*d+k]
+		}
+	}
+}
+
+func (s *sliced) narrow(dst, rows []float64, n int) {
+	d := len(s.free)
+	for i := range n {
+		for k, j := range s.free {
+			dst[i*d+k] = rows[i*len(s.point)+j]
+		}
+	}
+}
+
+func (s *sliced) Capabilities() Capabilities {
+	c := s.Set.Capabilities()
+	point := func(x []float64) []float64 {
+		p := make([]float64, len(s.point))
+		s.whole(p, x, 1)
+		return p
+	}
+	if fault := c.Fault; fault != nil {
+		c.Fault = func(x []float64) error { return fault(point(x)) }
+	}
+	if selects := c.Selects; selects != nil {
+		c.Selects = func(x []float64) bool { return selects(point(x)) }
+	}
+	if all := c.Support; all != nil {
+		c.Support = make([][]int, len(all))
+		for a, js := range all {
+			c.Support[a] = []int{}
+			for _, j := range js {
+				if k, ok := slices.BinarySearch(s.free, j); ok {
+					c.Support[a] = append(c.Support[a], k)
+				}
+			}
+		}
+	}
+	c.Held, c.HeldNames, c.Parts, c.SampleUniform, c.Volume, c.Start = nil, nil, nil, nil, 0, nil
+	if own := c.Equalities; own != nil {
+		values := make([]float64, len(s.Set.Capabilities().Held))
+		for k, j := range s.Set.Capabilities().Held {
+			values[k] = s.point[j]
+		}
+		c.Equalities = func() Set { return Slice(own(), values) }
+	}
+	return c
+}
+
+func (s *sliced) NewEvaluator(rows int) Evaluator {
+	d, c := s.Set.Dim(), len(Components(s.Set))
+	e := &slicedEvaluator{sliced: s, inner: s.Set.NewEvaluator(rows), c: c,
+		x: scratch{n: rows * d}, v: scratch{n: rows * d}, jac: scratch{n: rows * c * d}}
+	out := Evaluator{Values: e.Values, Jacobians: e.Jacobians}
+	if e.inner.HessianVectors != nil {
+		out.HessianVectors = e.HessianVectors
+	}
+	if e.inner.SparseJacobians != nil { // Hold has packed the free ones alone
+		out.SparseJacobians = e.SparseJacobians
+	}
+	return out
+}
+
+type slicedEvaluator struct {
+	*sliced
+	inner     Evaluator
+	c         int
+	x, v, jac scratch
+}
+
+func (e *slicedEvaluator) points(x []float64, n int) []float64 {
+	all := e.x.get(n * len(e.point))
+	e.whole(all, x, n)
+	return all
+}
+
+func (e *slicedEvaluator) Values(values, x []float64, n int) {
+	e.inner.Values(values, e.points(x, n), n)
+}
+
+func (e *slicedEvaluator) Jacobians(values, jac, x []float64, n int) {
+	all := e.jac.get(n * e.c * len(e.point))
+	e.inner.Jacobians(values, all, e.points(x, n), n)
+	e.narrow(jac, all, n*e.c)
+}
+
+func (e *slicedEvaluator) HessianVectors(dst, x, v []float64, n int) {
+	all, moved := e.jac.get(n*e.c*len(e.point)), e.v.get(n*len(e.point))
+	e.whole(moved, v, n) // along c, whatever: the inner set holds it
+	e.inner.HessianVectors(all, e.points(x, n), moved, n)
+	e.narrow(dst, all, n*e.c)
+}
+
+func (e *slicedEvaluator) SparseJacobians(values, jac, x []float64, n int) {
+	e.inner.SparseJacobians(values, jac, e.points(x, n), n)
+}

@@ -99,6 +99,7 @@ func (s *product) NewEvaluator(rows int) Evaluator {
 	return out
 }
 
+// A productEvaluator has the closed forms of the factors. Coordinates behind those of all factors (Given) do not move.
 type productEvaluator struct {
 	*joinEvaluator
 	transported scratch
@@ -113,6 +114,7 @@ func (e *productEvaluator) Retract(dst, base, v []float64) bool {
 			return false
 		}
 	}
+	copy(e.still(dst), e.still(base))
 	return true
 }
 
@@ -134,7 +136,11 @@ func (e *productEvaluator) Geodesic(velocity, p, x, y []float64) bool {
 			return false
 		}
 	}
-	copy(p, to)
+	clear(e.still(velocity))
+	if p != nil {
+		copy(p, to)
+		clear(e.still(p))
+	}
 	return true
 }
 
@@ -149,6 +155,10 @@ func (e *productEvaluator) Exp(y, w, x, v []float64) {
 		}
 		f.Evaluator.Exp(y[lo:hi], own, x[lo:hi], v[lo:hi])
 	}
+	copy(e.still(y), e.still(x))
+	if w != nil {
+		clear(e.still(w))
+	}
 }
 
 func (e *productEvaluator) Log(v, x, y []float64) bool {
@@ -159,6 +169,7 @@ func (e *productEvaluator) Log(v, x, y []float64) bool {
 			return false
 		}
 	}
+	clear(e.still(v))
 	return true
 }
 
@@ -179,10 +190,13 @@ func newProductProjector(e *joinEvaluator) *productProjector {
 
 func (e *productProjector) WorkSize() int { return e.work[len(e.parts)] }
 
-// each calls f for every point and factor with the point's number, and the factor's
-// coordinates, components and work in its row.
-func (e *productProjector) each(n int, f func(p Projector, t int, x, c, w span)) {
+// each calls f for every point and factor with the point's number, and the factor's coordinates, components and work in
+// its row, and writes 0 to the coordinates of dst that do not move; dst may be nil.
+func (e *productProjector) each(n int, dst []float64, f func(p Projector, t int, x, c, w span)) {
 	for t := range n {
+		if dst != nil {
+			clear(e.still(dst[t*e.d : (t+1)*e.d]))
+		}
 		m := 0
 		for i := range e.parts {
 			p := &e.parts[i]
@@ -202,20 +216,22 @@ func (e *productProjector) Factor(values, work []float64, regular []bool, x []fl
 	for t := range n {
 		regular[t] = true
 	}
-	e.each(n, func(p Projector, t int, at, c, w span) {
+	e.each(n, nil, func(p Projector, t int, at, c, w span) {
 		p.Factor(c.of(values), w.of(work), e.one[:], at.of(x), 1)
 		regular[t] = regular[t] && e.one[0]
 	})
 }
 
 func (e *productProjector) Tangent(dst, v, x, work []float64, n int) {
-	e.each(n, func(p Projector, _ int, at, _, w span) { p.Tangent(at.of(dst), at.of(v), at.of(x), w.of(work), 1) })
+	e.each(n, dst, func(p Projector, _ int, at, _, w span) {
+		p.Tangent(at.of(dst), at.of(v), at.of(x), w.of(work), 1)
+	})
 }
 
 func (e *productProjector) Normal(dst, u, x, work []float64, n int) {
-	e.each(n, func(p Projector, _ int, at, c, w span) { p.Normal(at.of(dst), c.of(u), at.of(x), w.of(work), 1) })
+	e.each(n, dst, func(p Projector, _ int, at, c, w span) { p.Normal(at.of(dst), c.of(u), at.of(x), w.of(work), 1) })
 }
 
 func (e *productProjector) Landing(dst, x, work []float64, n int) {
-	e.each(n, func(p Projector, _ int, at, _, w span) { p.Landing(at.of(dst), at.of(x), w.of(work), 1) })
+	e.each(n, dst, func(p Projector, _ int, at, _, w span) { p.Landing(at.of(dst), at.of(x), w.of(work), 1) })
 }

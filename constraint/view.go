@@ -1,6 +1,9 @@
 package constraint
 
-import "slices"
+import (
+	"fmt"
+	"slices"
+)
 
 // View returns the set of the components index[0], index[1], … of s, numbered equalities first; the first equalities of
 // them are equalities of the view, the others its inequalities. So an inequality can be made an equality, left out or
@@ -158,4 +161,30 @@ func (e *viewEvaluator) gather(dst, all []float64, n, width int) {
 			copy(dst[(p*k+a)*width:(p*k+a+1)*width], all[(p*e.c+i)*width:])
 		}
 	}
+}
+
+// Ambient returns the space that points of s lie in, without its components: R^d, with the
+// coordinates that s holds. Steps of a process on it know nothing of Σ.
+func Ambient(s Set) Set {
+	if len(s.Equalities())+len(s.Inequalities()) == 0 {
+		return s
+	}
+	return &ambient{s}
+}
+
+type ambient struct{ Set }
+
+func (*ambient) Equalities() []string   { return nil }
+func (*ambient) Inequalities() []string { return nil }
+func (s *ambient) Unwrap() []Set        { return []Set{s.Set} }
+
+func (s *ambient) Capabilities() Capabilities {
+	c := s.Set.Capabilities()
+	return Capabilities{Name: fmt.Sprintf("R^%d", s.Dim()), Held: c.Held, HeldNames: c.HeldNames, Parts: c.Parts,
+		Steps: c.Steps, StepDim: c.StepDim}
+}
+
+func (*ambient) NewEvaluator(int) Evaluator {
+	return Evaluator{Values: func(_, _ []float64, _ int) {}, Jacobians: func(_, _, _ []float64, _ int) {},
+		HessianVectors: func(_, _, _ []float64, _ int) {}}
 }

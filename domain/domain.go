@@ -95,9 +95,12 @@ type Domain struct {
 	// Find tells what else there is to tell of samples, rows of points; nil: nothing.
 	Find func(x []float64) []Finding
 
-	// Writers write points to files, by extension with its dot, in small letters; ".npy" (n×d, float64), ".csv" (a
-	// header x0,x1,…) and ".parquet" (columns of these names) are there for all.
+	// Writers write points to files, by extension with its dot, in small letters; ".npy" (n×d, float64), ".csv" (Table)
+	// and ".parquet" (columns x0, x1, …) are there for all.
 	Writers map[string]Writer
+
+	// Table says how points are written to CSV files; nil: by their coordinates, under the header x0,x1,….
+	Table *Table
 
 	// Rounded are what files keep of a coordinate, by extension; those that are not here
 	// keep points on the set to round-off.
@@ -115,8 +118,11 @@ var writers = map[string]Writer{".npy": writeNPY, ".csv": writeCSV, ".parquet": 
 
 // Writer returns how points are written to files of an extension, or nil.
 func (d *Domain) Writer(ext string) Writer {
-	if w := d.Writers[ext]; w != nil {
+	switch w := d.Writers[ext]; {
+	case w != nil:
 		return w
+	case ext == ".csv" && d.Table != nil:
+		return d.Table.Write
 	}
 	return writers[ext]
 }

@@ -1,14 +1,10 @@
 package domain
 
 import (
-	"bufio"
-	"bytes"
-	"errors"
 	"fmt"
 	"io"
 	"math"
 	"slices"
-	"strings"
 
 	"github.com/landing-diffusion/landing/base/arrayfile"
 )
@@ -50,8 +46,7 @@ func Given(of *Domain, d int, names []string, scale []float64) *Domain {
 	for ext, write := range of.Writers {
 		out.Writers[ext] = func(w io.Writer, rows arrayfile.Rows) error { return write(w, rows.Map(d, g.points)) }
 	}
-	table := of.Writer(".csv")
-	out.Writers[".csv"] = func(w io.Writer, rows arrayfile.Rows) error { return g.table(w, rows, table) }
+	out.Table = g.table(of.Table)
 	out.Writers[".parquet"] = func(w io.Writer, rows arrayfile.Rows) error { return tableParquet(w, g.columns(), rows) }
 	if own := of.Writers[".npy"]; own != nil { // of another shape, which has no room
 		out.Writers[".npy"] = writeNPY
@@ -104,74 +99,27 @@ func (g *given) lay(x []float64, own func(x []float64) []float64) []float64 {
 	return out
 }
 
-// table writes the lines of the points' own writer, one or more a point, with the condition behind each.
-func (g *given) table(w io.Writer, rows arrayfile.Rows, own Writer) error {
-	b := bufio.NewWriter(w) // keeps the first error
-	lines := &behind{to: b, header: strings.Join(g.names, ",")}
-	var fault error
-	points := rows.Map(g.d, func(x []float64) []float64 {
-		for at := x; len(at) > 0; at = at[g.all:] { // before the writer may have lines of these points
-			lines.given = append(lines.given, condition(at[g.d:g.all]))
-		}
-		if lines.each == 0 && len(x) > 0 {
-			var one bytes.Buffer
-			fault = own(&one, arrayfile.RowsOf(g.points(x[:g.all]), g.d))
-			lines.each = bytes.Count(one.Bytes(), []byte("\n")) - 1
-		}
-		return g.points(x)
-	})
-	err := own(lines, points)
-	if fault != nil {
-		return fault
+// table returns the table of the points' kind with the condition behind each line.
+func (g *given) table(own *Table) *Table {
+	if own == nil {
+		own = &Table{Header: coordinates(g.d)}
 	}
-	if err == nil && (lines.line > 0 || len(lines.given) > 0) {
-		err = fmt.Errorf("domain: one point has %d lines, but %d points have not as many each", lines.each, rows.N)
-	}
-	return errors.Join(err, b.Flush())
-}
-
-// condition writes numbers as the ends of a line.
-func condition(v []float64) string {
-	var b strings.Builder
-	for _, v := range v {
-		fmt.Fprintf(&b, ",%.17g", v)
-	}
-	return b.String()
-}
-
-// behind is a writer that puts the condition of a point behind each of its lines.
-type behind struct {
-	to     *bufio.Writer
-	header string   // of the conditions
-	given  []string // of the points whose lines have not all come
-	each   int      // lines of a point
-	line   int      // of those of the first of them that have come
-	begun  bool     // the header has come
-}
-
-func (l *behind) Write(p []byte) (int, error) {
-	n := len(p)
-	for {
-		line, rest, whole := bytes.Cut(p, []byte("\n"))
-		l.to.Write(line)
-		if !whole {
-			return n, nil
-		}
-		p = rest
-		switch {
-		case !l.begun:
-			l.begun = true
-			l.to.WriteString("," + l.header)
-		case len(l.given) == 0 || l.each < 1:
-			return 0, errors.New("domain: a line of no point")
-		default:
-			l.to.WriteString(l.given[0])
-			if l.line++; l.line == l.each {
-				l.given, l.line = l.given[1:], 0
+	width := len(own.Header)
+	out := *own
+	out.Header, out.behind = slices.Concat(own.Header, g.names), len(g.names)
+	out.Lines = func(x []float64, first int) (all []float64) {
+		for ; len(x) > 0; x, first = x[g.all:], first+1 {
+			lines := x[:g.d]
+			if own.Lines != nil {
+				lines = own.Lines(lines, first)
+			}
+			for ; len(lines) > 0; lines = lines[width:] {
+				all = append(append(all, lines[:width]...), x[g.d:g.all]...)
 			}
 		}
-		l.to.WriteByte('\n')
+		return all
 	}
+	return &out
 }
 
 // GivenScale returns the scale of Given from rows of points with n numbers of a condition

@@ -2,32 +2,86 @@ package domain
 
 import (
 	"bufio"
+	"cmp"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/landing-diffusion/landing/base/arrayfile"
+	"github.com/landing-diffusion/landing/internal/parquetfile"
 )
 
-func writeCSV(w io.Writer, points arrayfile.Rows) error {
-	return WriteTable(w, coordinates(points.D), "%.17g", points)
+// A Table says how points are written as lines of comma-separated values under a header.
+type Table struct {
+	Header []string
+	Format string // of a number; "": %.17g, which keeps it
+
+	// Lines returns the lines of points, one or more each, whose first is number first of the file; nil: the points.
+	Lines func(x []float64, first int) []float64
+
+	behind int // how many columns, the last ones, are of a condition and written in %.17g
 }
 
-// WriteTable writes rows, of a multiple of as many numbers as the header has names, in the format given, as lines of
-// comma-separated values under the header.
-func WriteTable(w io.Writer, header []string, format string, rows arrayfile.Rows) error {
+// Write writes a table of points.
+func (t *Table) Write(w io.Writer, points arrayfile.Rows) error {
 	b := bufio.NewWriter(w) // keeps the first error
-	b.WriteString(strings.Join(header, ","))
-	for x := range rows.Blocks {
-		for i, v := range x {
-			if j := i % len(header); j == 0 {
-				b.WriteByte('\n')
-			} else {
-				b.WriteByte(',')
-			}
-			fmt.Fprintf(b, format, v)
+	b.WriteString(strings.Join(t.Header, ","))
+	first := 0
+	for block := range points.Blocks {
+		for x := range slices.Chunk(block, 1024*points.D) { // so that few lines are held at a time
+			t.lines(b, x, first)
+			first += len(x) / points.D
 		}
 	}
 	b.WriteByte('\n')
 	return b.Flush()
+}
+
+// lines writes the lines of points, each behind the end of the line before.
+func (t *Table) lines(b *bufio.Writer, x []float64, first int) {
+	if t.Lines != nil {
+		x = t.Lines(x, first)
+	}
+	const exact = "%.17g"
+	for i, v := range x {
+		j, format := i%len(t.Header), cmp.Or(t.Format, exact)
+		if j == 0 {
+			b.WriteByte('\n')
+		} else {
+			b.WriteByte(',')
+		}
+		if j >= len(t.Header)-t.behind {
+			format = exact
+		}
+		fmt.Fprintf(b, format, v)
+	}
+}
+
+// coordinates are the names of columns that have none of their own.
+func coordinates(d int) []string {
+	names := make([]string, d)
+	for j := range names {
+		names[j] = fmt.Sprintf("x%d", j)
+	}
+	return names
+}
+
+func writeCSV(w io.Writer, points arrayfile.Rows) error {
+	return (&Table{Header: coordinates(points.D)}).Write(w, points)
+}
+
+func writeParquet(w io.Writer, points arrayfile.Rows) error {
+	return tableParquet(w, coordinates(points.D), points)
+}
+
+// tableParquet writes rows as a Parquet file of float64 columns of these names.
+func tableParquet(w io.Writer, names []string, rows arrayfile.Rows) error {
+	p := parquetfile.NewWriter(w, names)
+	for x := range rows.Blocks {
+		if err := p.Write(x); err != nil {
+			return err
+		}
+	}
+	return p.Close()
 }

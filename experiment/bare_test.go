@@ -14,6 +14,7 @@ import (
 
 	"github.com/landing-diffusion/landing/base/arrayfile"
 	"github.com/landing-diffusion/landing/experiment/run"
+	"github.com/landing-diffusion/landing/internal/fault"
 	"github.com/landing-diffusion/landing/problem"
 	"github.com/landing-diffusion/landing/tools/testkit"
 	"github.com/landing-diffusion/landing/tools/testkit/job"
@@ -141,8 +142,7 @@ func TestDamagedEndsAndCondition(t *testing.T) {
 		good := testkit.Must(e.Folder.Read(name))
 		bad := []byte(`{"Names": ["radius"], "At": 2}`)
 		testkit.OK(t, os.WriteFile(e.Folder.Path(name), bad, 0o666))
-		var fault *run.FolderError
-		if _, err := OpenToDraw(t.Context(), e.Folder.Dir, "", e.Pool, nil); !errors.As(err, &fault) ||
+		if _, err := OpenToDraw(t.Context(), e.Folder.Dir, "", e.Pool, nil); fault.KindOf(err) != fault.Run ||
 			!strings.Contains(err.Error(), name+": is damaged") {
 			t.Errorf("%s: %v", name, err)
 		}

@@ -11,24 +11,12 @@ import (
 	"github.com/landing-diffusion/landing/domain/kinds"
 	"github.com/landing-diffusion/landing/domain/trajectory"
 	"github.com/landing-diffusion/landing/internal/fault"
+	"github.com/landing-diffusion/landing/internal/text"
 	"github.com/landing-diffusion/landing/langevin"
-	"github.com/landing-diffusion/landing/learn/choose"
 	"github.com/landing-diffusion/landing/problem"
 	"github.com/landing-diffusion/landing/problem/check"
 	"github.com/landing-diffusion/landing/problem/settle"
 )
-
-// A CheckError says that the doctor found something that cannot work.
-type CheckError struct{ Failed int }
-
-func (e *CheckError) Error() string {
-	if e.Failed == 1 {
-		return "1 check failed"
-	}
-	return fmt.Sprintf("%d checks failed", e.Failed)
-}
-
-func (*CheckError) Place() fault.Place { return fault.Place{Kind: fault.Check} }
 
 // fewestPaths is how many forward paths the doctor must have room for.
 const fewestPaths = 10
@@ -48,17 +36,15 @@ func examinable(proc *langevin.Process) error {
 	}
 	if float64(n+1)*float64(d) > maxExaminedPath {
 		return &problem.KeyError{Key: problem.KeyProcessSteps, Value: n,
-			Want: fmt.Sprintf("at most %d steps in R^%d, for "+
-				"landing check: it looks at paths of at most %.0g numbers", maxExaminedPath/d-1, d,
-				float64(maxExaminedPath))}
+			Want: fmt.Sprintf("at most %d steps in R^%d, for landing check: it looks at paths of at most %.0g numbers",
+				maxExaminedPath/d-1, d, float64(maxExaminedPath))}
 	}
 	return nil
 }
 
-// Examine has the doctor look at the problem: its set, its data if it names any,
-// and its process, which need not be able to run. It writes nothing. A
-// *CheckError, returned beside the report, says that something failed; other
-// errors are those of New that leave nothing to look at. It calls report, if that is not nil, with what it does next.
+// Examine has the doctor look at the problem: its set, its data if it names any, and its process, which need not be
+// able to run. It writes nothing. An error of kind fault.Check, returned beside the report, says that something failed;
+// other errors leave nothing to look at. It calls report, if that is not nil, with what it does next.
 func Examine(ctx context.Context, p *problem.Problem, pool *parallel.Pool, report func(doing string)) (*check.Report,
 	error) {
 	proc, err := p.Assemble()
@@ -77,8 +63,8 @@ func Examine(ctx context.Context, p *problem.Problem, pool *parallel.Pool, repor
 		return nil, err
 	}
 	var data *dataset.Points
-	slice := constraint.At(proc.Set, make([]float64, len(p.Condition.Columns)))
-	if kind, _ := kinds.Of(p.Data.Kind, slice); kind.Bundled || p.Data.Path != "" {
+	free := withoutCondition(proc.Set, p.Condition.Columns)
+	if kind, _ := kinds.Of(p.Data.Kind, free); kind.Bundled || p.Data.Path != "" {
 		if _, data, err = readData(p, proc.Set); err != nil {
 			return nil, err
 		}
@@ -96,9 +82,6 @@ func Examine(ctx context.Context, p *problem.Problem, pool *parallel.Pool, repor
 		}
 	}
 	settled, err := settle.Settle(ctx, c, pool, report)
-	if errors.As(err, new(*choose.MeasureError)) {
-		err = &DataError{Problem: err.Error()}
-	}
 	if err != nil {
 		return nil, err
 	}
@@ -144,7 +127,7 @@ func Examine(ctx context.Context, p *problem.Problem, pool *parallel.Pool, repor
 		r.Findings = append(r.Findings, seamFindings(p, proc.Set, data)...)
 	}
 	if n := r.Count(check.Fail); n > 0 {
-		return r, &CheckError{n}
+		return r, fault.Errorf(fault.Check, "", "%s failed", text.Plural(n, "check"))
 	}
 	return r, nil
 }

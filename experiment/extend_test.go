@@ -157,7 +157,7 @@ func TestExtendRefuses(t *testing.T) {
 		"train.anneal=0.2":        "expected it with train.epochs or --for",
 		"train.epochs=2":          "train.epochs is 2; expected more than the 2 that are trained",
 		"train.epochs=0":          "train.epochs is 0; expected a number above 0",
-		"train.max_seconds=0.1":   "train.max_seconds is 0.1; expected 0, no budget, or",
+		"train.max_seconds=0.1":   "train.max_seconds is 0.1; expected 0, or a number in",
 		"train.nonsense=1":        "there is no such key",
 	} {
 		_, err := e.Extend(problem.ParseSettings(setting), "", nil)

@@ -4,7 +4,9 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/landing-diffusion/landing/base/parallel"
 	"github.com/landing-diffusion/landing/constraint"
@@ -14,6 +16,8 @@ import (
 	"github.com/landing-diffusion/landing/judge/metric"
 	"github.com/landing-diffusion/landing/langevin/evidence"
 	"github.com/landing-diffusion/landing/problem"
+	"github.com/landing-diffusion/landing/problem/check"
+	"github.com/landing-diffusion/landing/problem/discover"
 )
 
 // remedy is what brings data to Σ.
@@ -33,7 +37,7 @@ func checkFeasible(
 		return "", ctx.Err()
 	}
 	if fault != "" {
-		return "", &DataError{name, fault}
+		return "", badData(name, "%s", fault)
 	}
 	if remark != "" {
 		remark = name + ": " + remark
@@ -113,35 +117,18 @@ func apart(ctx context.Context, set constraint.Set, data *dataset.Points, pool *
 
 // atOnePoint tells of a row that is so often in the data that its law has a part in one point, "" where none is.
 func atOnePoint(data *dataset.Points) string {
-	const share, fewest = 20, 5 // one row in so many, and so many rows at least
-	row := func(i int) []float64 { return data.X[i*data.D : (i+1)*data.D] }
-	// Misra and Gries: whatever is more than one row in share outlives the others.
-	left := map[uint64]int{} // by hash
-	first := map[uint64]int{}
+	const share, fewest = 20, 5                        // one row in so many, and so many rows at least
+	count, first := map[uint64]int{}, map[uint64]int{} // of rows that are equal, by their hash
 	for i := range data.N {
-		h := hashOf(row(i))
-		if _, known := left[h]; !known && len(left) == share {
-			for k := range left {
-				if left[k]--; left[k] == 0 {
-					delete(left, k)
-				}
-			}
-			continue
-		} else if !known {
+		h := hashOf(data.X[i*data.D : (i+1)*data.D])
+		if count[h]++; count[h] == 1 {
 			first[h] = i
 		}
-		left[h]++
 	}
 	worst, most := -1, max(fewest, data.N/share)
-	for h := range left {
-		i, count := first[h], 0
-		for k := range data.N {
-			if slices.Equal(row(i), row(k)) {
-				count++
-			}
-		}
-		if count > most || count == most && worst >= 0 && i < worst {
-			worst, most = i, count
+	for h, n := range count {
+		if n > most || n == most && worst >= 0 && first[h] < worst {
+			worst, most = first[h], n
 		}
 	}
 	if worst < 0 {
@@ -213,4 +200,47 @@ func onEdges(set constraint.Set, data *dataset.Points) string {
 	return fmt.Sprintf("%s of the rows lie exactly on the edge of %q%s: samples have a density and will lie beside "+
 		"it. Where that matters, learn such rows apart, on the set with an equality in its place",
 		text.Percent(float64(most)/float64(n)), names[worst], more)
+}
+
+// seams says which coordinates of plain points take all angles of a circle, which the model does not know to come
+// round, and the command that mends it; the coordinates are empty where there are none. A coordinate that an
+// equality is about is none: Σ says what it is.
+func seams(p *problem.Problem, set constraint.Set, data *dataset.Points) (coordinates []int, says string) {
+	if p.Data.Kind != "points" || len(set.Equalities()) > 0 || len(p.Condition.Columns) > 0 || p.Data.Path == "" {
+		return nil, ""
+	}
+	var names, columns []string
+	unit := ""
+	for _, s := range discover.Seams(data.X, data.N, data.D) {
+		coordinates = append(coordinates, s.Column)
+		names = append(names, fmt.Sprintf("x[%d]", s.Column))
+		columns = append(columns, fmt.Sprint(s.Column))
+		unit = s.Unit
+	}
+	if coordinates == nil {
+		return nil, ""
+	}
+	const shown = 4
+	if more := len(names) - shown; more > 0 {
+		names = append(slices.Clone(names[:shown]), fmt.Sprintf("%d more", more))
+	}
+	are, they := "take", "they come"
+	if len(coordinates) == 1 {
+		are, they = "takes", "it comes"
+	}
+	base := strings.TrimSuffix(filepath.Base(p.Data.Path), filepath.Ext(p.Data.Path)) + "-angles"
+	return coordinates, fmt.Sprintf("%s %s all angles of a circle, in %s, and the set does not know that %s round: "+
+		"what lies across the seam is far apart. If they are angles: landing init %s --angles %s --clean %s -o %s",
+		strings.Join(names, ", "), are, unit, they, text.Shell(p.Data.Path), strings.Join(columns, ","),
+		text.Shell(base+".csv"), text.Shell(base+".yaml"))
+}
+
+// seamFindings is what the doctor says of them.
+func seamFindings(p *problem.Problem, set constraint.Set, data *dataset.Points) []check.Finding {
+	coordinates, says := seams(p, set, data)
+	if coordinates == nil {
+		return nil
+	}
+	return []check.Finding{{Check: "angles", Status: check.Warn, Message: says,
+		Numbers: check.Numbers{"columns": float64(len(coordinates))}}}
 }

@@ -2,9 +2,9 @@ package experiment
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"strings"
 
 	"github.com/landing-diffusion/landing/experiment/judge"
@@ -31,15 +31,10 @@ func historyOf(f *run.Folder, epoch int) (h history) {
 	if err != nil {
 		return h
 	}
-	for _, k := range records {
-		if k.Kind == "prior" {
-			var m Mixing
-			if json.Unmarshal(k.Data, &m) == nil {
-				h.mixing = &m
-			}
-		}
+	for _, m := range run.Decode[Mixing](records, "prior") {
+		h.mixing = &m
 	}
-	epochs, evaluations := report.Decode(records)
+	epochs := run.Decode[train.Epoch](records, "epoch")
 	if len(epochs) == 0 {
 		return h
 	}
@@ -61,7 +56,7 @@ func historyOf(f *run.Folder, epoch int) (h history) {
 	for _, e := range epochs {
 		c.Rate, c.Highest = e.Rate, max(c.Highest, e.Rate)
 	}
-	for _, p := range evaluations {
+	for _, p := range run.Decode[judge.Progress](records, "evaluation") {
 		c.Distances = append(c.Distances, float64(p.JSD))
 	}
 	h.course = c
@@ -74,9 +69,8 @@ func (h history) chains() string {
 	if m == nil || (&uniform.Draws{Rhat: float64(m.Rhat), ESS: float64(m.ESS)}).Mixed() {
 		return ""
 	}
-	return fmt.Sprintf("the chains behind the uniform prior have not mixed: split-R̂ %.3f at x[%d], "+
-		"%.0f effective draws",
-		float64(m.Rhat), m.Worst, float64(m.ESS))
+	return fmt.Sprintf("the chains behind the uniform prior have not mixed: split-R̂ %.3f at x[%d], %.0f effective "+
+		"draws", float64(m.Rhat), m.Worst, float64(m.ESS))
 }
 
 // Evaluate scores samples; state is that of their network, start of CompareStart, or nil. A *judge.ViolationError,
@@ -90,8 +84,7 @@ func (r *Run) Evaluate(
 	if w := r.Folder.ChosenWeights(); w != nil && w.Epoch == state.Epoch {
 		about.Weights = w.Reason
 	}
-	m := &remedies{ctx: ctx, run: r, history: h}
-	return r.Reference().Evaluate(s, about, m.of)
+	return r.Reference().Evaluate(s, about, newRemedies(ctx, r, h).of)
 }
 
 // Report writes the page of an evaluation of samples with its figures, and returns its path. line writes the
@@ -158,4 +151,70 @@ func Judge(ctx context.Context, r *Run, j Judging) (s *judge.Samples, v *judge.E
 	v, off := r.Evaluate(ctx, s, j.Trained.State, start)
 	v.Verdict.WriteCommands(j.Line)
 	return s, v, errors.Join(s.CheckFailed(r.Problem.Generate.MaxFailed), off), ctx.Err()
+}
+
+// A Kept is an evaluation as a run folder keeps it, and what it is of.
+type Kept struct {
+	Version string `json:"version"`       // of the program
+	Config  string `json:"config_sha256"` // of config.yaml
+	Updates int    `json:"updates"`       // of the network
+	Seed    uint64 `json:"seed"`          // of the samples
+	*judge.Evaluation
+	Fault string `json:"fault,omitempty"` // why samples are not what they should be: FailedError, ViolationError
+}
+
+// KeepEvaluation writes the evaluation of samples of a seed and of a network in a state to the run folder (Out), with
+// the error that came with samples or evaluation, if one did.
+func KeepEvaluation(r *Run, v *judge.Evaluation, state train.State, seed uint64, fault error) error {
+	k := Kept{Version: run.Version(), Config: r.Config, Updates: state.Updates, Seed: seed, Evaluation: v}
+	if fault != nil {
+		k.Fault = fault.Error()
+	}
+	return r.Folder.WriteJSON(r.Out(run.EvaluationFile), k)
+}
+
+// Standing says what is known to be wrong with samples by weights of the run, a sentence each: that the training has
+// not come to its end, and that the evaluation which the folder keeps found them bad.
+func Standing(r *Run, t *Trained) (says []string) {
+	var s run.Status
+	if err := r.Folder.ReadJSON(run.StatusFile, &s); err == nil && s.State != "trained" && s.State != "" {
+		state := s.State
+		if state == "training" {
+			state = "not finished"
+		}
+		says = append(says, fmt.Sprintf("the training is %s: these are weights of epoch %d", state, t.State.Epoch))
+	}
+	k := &Kept{Evaluation: &judge.Evaluation{}}
+	if err := r.Folder.ReadJSON(r.Out(run.EvaluationFile), k); err != nil || k.Config != r.Config ||
+		k.Updates != t.State.Updates || k.Verdict.Good {
+		return says
+	}
+	if found := k.Verdict.Findings; len(found) > 0 {
+		says = append(says, fmt.Sprintf("samples of these weights were found not good (%s); %s says what mends that",
+			found[0].Code, r.Folder.Path(r.Out(run.ReportFile))))
+	}
+	return says
+}
+
+// KeptEvaluation returns the evaluation that the folder keeps; nil if there is none. stale says why it is none of
+// the run with its present weights; it is empty if it is.
+func KeptEvaluation(r *Run) (k *Kept, stale string, err error) {
+	k = &Kept{Evaluation: &judge.Evaluation{}}
+	switch err := r.Folder.ReadJSON(r.Out(run.EvaluationFile), k); {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, "", nil
+	case err != nil:
+		return nil, "", err
+	}
+	t, err := r.Trained("")
+	if err != nil {
+		return k, "", err
+	}
+	switch {
+	case k.Config != r.Config:
+		stale = "it is of another problem"
+	case k.Updates != t.State.Updates:
+		stale = fmt.Sprintf("it is of weights after %d updates, the newest have %d", k.Updates, t.State.Updates)
+	}
+	return k, stale, nil
 }

@@ -1,18 +1,16 @@
-// Package experiment carries a problem to its results by values that flow: a
-// problem is Loaded with its data, gets a folder (Run), a Prior and a Trained
-// network, gives Samples, an Evaluation of them and a report. Each value is made
+// Package experiment carries a problem to its results by values that flow: a problem is Loaded with its data, gets a
+// folder (Run), a Prior and a Trained network, gives Samples, an Evaluation of them and a report. Each value is made
 // whole by one function, which changes none of its arguments.
 //
-// The package joins the others: files, order and messages. What is computed, they
-// compute.
+// The package joins the others: files, order and messages. What is computed, they compute.
 package experiment
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"slices"
 	"strings"
 	"time"
@@ -22,25 +20,17 @@ import (
 	"github.com/landing-diffusion/landing/domain"
 	"github.com/landing-diffusion/landing/domain/dataset"
 	"github.com/landing-diffusion/landing/domain/kinds"
-	"github.com/landing-diffusion/landing/domain/molecule/files"
 	"github.com/landing-diffusion/landing/experiment/judge"
 	"github.com/landing-diffusion/landing/experiment/run"
 	"github.com/landing-diffusion/landing/internal/fault"
-	"github.com/landing-diffusion/landing/langevin"
-	"github.com/landing-diffusion/landing/learn/choose"
-	"github.com/landing-diffusion/landing/learn/method"
 	"github.com/landing-diffusion/landing/learn/train"
 	"github.com/landing-diffusion/landing/problem"
 	"github.com/landing-diffusion/landing/problem/settle"
 )
 
-// Loaded is a problem with its data at hand: all that is known before anything is
-// computed.
+// Loaded is a problem with its data at hand: all that is known before anything is computed.
 type Loaded struct {
-	Problem     *problem.Problem // resolved: what was auto is chosen
-	Process     *langevin.Process
-	Method      method.Method
-	Chosen      []choose.Choice // what auto became
+	settle.Settled
 	Data        *dataset.Points
 	Split       dataset.Split
 	TrainRows   []float64 // of Data: n×d
@@ -58,24 +48,14 @@ type Loaded struct {
 	observed *judge.Compared // of observables beside a published distance; nil where there are none
 }
 
-// A DataError says that the data cannot be read or does not fit the problem.
-type DataError struct {
-	Path    string // empty if Problem names it
-	Problem string
+// badData returns the error of data that cannot be read or does not fit the problem; path may be empty.
+func badData(path, format string, v ...any) error {
+	return fault.Errorf(fault.Data, path, format, v...)
 }
-
-func (e *DataError) Error() string {
-	if e.Path == "" {
-		return e.Problem
-	}
-	return e.Path + ": " + e.Problem
-}
-
-func (e *DataError) Place() fault.Place { return fault.Place{Kind: fault.Data, File: e.Path} }
 
 // Load builds the problem's process, reads its data and settles what is auto. It calls report, if that is not nil,
 // with what it does next, such as "reading the data". A budget (train.max_seconds) ends it with a *train.BudgetError.
-// Other errors are the context's, *KeyError, *dataset.Error, *files.Error, *DataError and those of the file system.
+// Other errors are the context's, *KeyError, those of data and those of the file system.
 func Load(ctx context.Context, p *problem.Problem, pool *parallel.Pool, report func(doing string)) (*Loaded, error) {
 	budget, doing := p.Train.MaxSeconds, ""
 	if budget == 0 {
@@ -107,8 +87,8 @@ func load(ctx context.Context, p *problem.Problem, pool *parallel.Pool, report f
 	resolved := p.Resolved()
 	if again, err := problem.Load(resolved, run.ConfigFile, "", nil); err != nil ||
 		!bytes.Equal(again.Resolved(), resolved) {
-		return nil, &DataError{Problem: fmt.Sprintf("the problem cannot be written to %s and read back (%v); "+
-			"plainer text in title and data.path helps", run.ConfigFile, err)}
+		return nil, badData("", "the problem cannot be written to %s and read back (%v); "+
+			"plainer text in title and data.path helps", run.ConfigFile, err)
 	}
 	report("reading the data")
 	kind, data, err := readData(p, proc.Set)
@@ -126,20 +106,18 @@ func load(ctx context.Context, p *problem.Problem, pool *parallel.Pool, report f
 		return nil, err
 	}
 	settled, err := settle.Settle(ctx, settle.Case{Problem: p, Process: proc, Rows: l.rows()}, pool, report)
-	if errors.As(err, new(*choose.MeasureError)) {
-		err = &DataError{Problem: err.Error()}
-	}
 	if err != nil {
 		return nil, err
 	}
-	l.Problem, l.Process, l.Method, l.Chosen = settled.Problem, settled.Process, settled.Method, settled.Chosen
+	l.Settled = *settled
 	held := l.Split.Test
 	if !l.Problem.Train.HeldOut() {
 		held = slices.Concat(l.Split.Val, held)
 	}
 	l.HeldOutRows = data.Rows(held)
 	report("comparing the data with itself")
-	if err := l.domains(kind, append(settled.Notes, remarks(l.Problem, proc.Set, kind, data, remark)...)); err != nil {
+	faults := slices.Concat(l.Notes, remarks(l.Problem, proc.Set, kind, data, remark))
+	if err := l.domains(kind, faults); err != nil {
 		return nil, err
 	}
 	if err := l.compare(); err != nil {
@@ -195,9 +173,7 @@ func (l *Loaded) domains(kind domain.Kind, faults []string) (err error) {
 
 // readData reads the problem's data, and refuses what does not fit the set.
 func readData(p *problem.Problem, set constraint.Set) (kind domain.Kind, data *dataset.Points, err error) {
-	names := p.Condition.Columns
-	free := constraint.At(set, make([]float64, len(names)))
-	kind, _ = kinds.Of(p.Data.Kind, free)
+	kind, _ = kinds.Of(p.Data.Kind, withoutCondition(set, p.Condition.Columns))
 	if kind.Read == nil {
 		return kind, nil, &problem.KeyError{Key: problem.KeyDataKind, Value: p.Data.Kind, Want: "one of " +
 			strings.Join(kinds.Names(), ", ")}
@@ -206,74 +182,83 @@ func readData(p *problem.Problem, set constraint.Set) (kind domain.Kind, data *d
 		return kind, nil, &problem.KeyError{Key: problem.KeyDataPath,
 			Fault: "the problem names no data; give --data FILE"}
 	}
-	var given []float64
-	open := len(names) > 0 && p.Condition.Path == "" && kind.Open != nil
-	if len(names) > 0 && p.Condition.Path == "" && !open {
-		data, given, err = kind.ReadGiven(p.Data.Path, names)
+	data, err = readPoints(kind, set, p.Data.Path, p.Condition.Columns, p.Condition.Path)
+	switch {
+	case err == nil && data.N < 2:
+		err = badData(dataName(p, data), "it has %d point; expected at least 2", data.N)
+	case err != nil && fault.KindOf(err) == fault.Failure:
+		err = badData("", "%v", err) // a damaged file; the reader names it
+	}
+	return kind, data, err
+}
+
+// withoutCondition returns the set of points x, of a set of points (x, c) with a condition of these names.
+func withoutCondition(set constraint.Set, names []string) constraint.Set {
+	if len(names) == 0 {
+		return set
+	}
+	return constraint.At(set, make([]float64, len(names)))
+}
+
+// readPoints reads points of a set from a file of a kind. Those with a condition of some names have it as their last
+// coordinates: it is in the file, or in a file of its own, given.
+func readPoints(kind domain.Kind, set constraint.Set, path string, names []string, given string) (*dataset.Points,
+	error) {
+	inside := len(names) > 0 && given == ""
+	var condition []float64
+	var points *dataset.Points
+	var err error
+	if inside && kind.ReadGiven != nil {
+		points, condition, err = kind.ReadGiven(path, names)
 	} else {
-		data, err = kind.Read(p.Data.Path)
+		points, err = kind.Read(path)
 	}
 	if err != nil {
-		if errors.As(err, new(*dataset.Error)) || errors.As(err, new(*files.Error)) ||
-			errors.As(err, new(*fs.PathError)) {
-			return kind, nil, err
-		}
-		return kind, nil, &DataError{Problem: err.Error()} // a damaged file; the reader names it
+		return nil, err
 	}
-	of, fit := free, kind.Fit
-	if open {
-		of, fit = set, func(set constraint.Set, data *dataset.Points) (*dataset.Points, error) {
-			return kind.Open(set, data, names)
-		}
+	name := cmp.Or(path, points.Name)
+	switch free := withoutCondition(set, names); {
+	case inside && kind.Open != nil:
+		points, err = kind.Open(set, points, names)
+	case kind.Fit != nil:
+		set = free
+		points, err = kind.Fit(set, points)
+	default:
+		set = free
 	}
-	if fit != nil {
-		fitted, err := fit(of, data)
-		if err != nil {
-			return kind, nil, &DataError{dataName(p, data), err.Error()}
-		}
-		data = fitted
+	if err != nil {
+		return nil, badData(name, "%v", err)
 	}
-	if d := of.Dim(); data.D != d {
-		return kind, nil, &DataError{dataName(p, data),
-			fmt.Sprintf("its points have %d coordinates; expected %d, for %s",
-				data.D, d, constraint.Name(of))}
+	if d := set.Dim(); points.D != d {
+		return nil, badData(name, "its points have %d coordinates; expected %d, for %s", points.D, d,
+			constraint.Name(set))
 	}
-	if p.Condition.Path != "" {
-		if given, err = dataset.ReadGiven(p.Condition.Path, names, data.N); err != nil {
-			return kind, nil, err
+	if given != "" {
+		if condition, err = dataset.ReadGiven(given, names, points.N); err != nil {
+			return nil, err
 		}
 	}
-	if len(names) > 0 && !open {
-		data = beside(data, given)
+	if condition != nil {
+		points = beside(points, condition)
 	}
-	if data.N < 2 {
-		return kind, nil, &DataError{dataName(p, data), fmt.Sprintf("it has %d point; expected at least 2", data.N)}
-	}
-	return kind, data, nil
+	return points, nil
 }
 
 func dataName(p *problem.Problem, data *dataset.Points) string {
-	if p.Data.Path != "" {
-		return p.Data.Path
-	}
-	return data.Name
+	return cmp.Or(p.Data.Path, data.Name)
 }
 
 // Title returns the problem's title, or its name.
 func (l *Loaded) Title() string {
-	if l.Problem.Title != "" {
-		return l.Problem.Title
-	}
-	return l.Problem.Name
+	return cmp.Or(l.Problem.Title, l.Problem.Name)
 }
 
 // mostSamples bounds the samples of an evaluation that nobody gave a number of: more tell little that is new, and of
 // a million rows they would take longer than the training.
 const mostSamples = 50_000
 
-// SampleCount returns how many samples an evaluation takes by default: as many as
-// there is data, up to mostSamples, or what the domain's distance is published with if that is less, or
-// the domain says so.
+// SampleCount returns how many samples an evaluation takes by default: as many as there is data, up to mostSamples, or
+// what the domain's distance is published with if that is less, or the domain says so.
 func (l *Loaded) SampleCount() int {
 	switch n := l.Domain.Samples; {
 	case n > 0 && l.Domain.More:
@@ -293,7 +278,7 @@ func (l *Loaded) compare() error {
 	l.distance, l.observed, err = judge.Compare(l.Domain, observables, l.Data.X, l.TrainRows, l.HeldOutRows, l.Data.D,
 		l.Pool)
 	if err != nil {
-		return &DataError{dataName(l.Problem, l.Data), err.Error()}
+		return badData(dataName(l.Problem, l.Data), "%v", err)
 	}
 	return nil
 }

@@ -11,13 +11,16 @@ import (
 
 	"github.com/landing-diffusion/landing/base/arrayfile"
 	"github.com/landing-diffusion/landing/base/keyed"
+	"github.com/landing-diffusion/landing/experiment/judge"
 	"github.com/landing-diffusion/landing/experiment/run"
 	"github.com/landing-diffusion/landing/internal/fault"
 	"github.com/landing-diffusion/landing/judge/metric"
+	"github.com/landing-diffusion/landing/judge/verdict"
 	"github.com/landing-diffusion/landing/langevin"
 	"github.com/landing-diffusion/landing/langevin/uniform"
 	"github.com/landing-diffusion/landing/learn/method"
 	"github.com/landing-diffusion/landing/problem"
+	"github.com/landing-diffusion/landing/problem/settle"
 )
 
 // A Prior is the law of x_N of generated paths.
@@ -52,63 +55,49 @@ func (l *Loaded) Prior(ctx context.Context, progress func(steps, most int)) (*Pr
 	return chainPrior(ctx, l, progress)
 }
 
-// Prior is that of the problem; draws of chains and ends of forward paths that the folder
-// keeps are not made again. An *AbsentError says that it would take data that is not there.
+// priorFile names the file of a run folder that keeps the states of the problem's prior; empty for a law in closed
+// form.
+func (l *Loaded) priorFile() string {
+	if l.Method.Prior() != nil {
+		return ""
+	}
+	if l.Problem.Prior != "uniform" {
+		return run.EndsFile
+	}
+	if _, err := langevin.UniformPrior(l.Process); err == nil {
+		return ""
+	}
+	return run.PriorFile
+}
+
+// Prior is that of the problem; states that the folder keeps are not made again. An *AbsentError says that it would
+// take data that is not there.
 func (r *Run) Prior(ctx context.Context, progress func(steps, most int)) (*Prior, error) {
-	if r.Method.Prior() != nil {
+	file := r.priorFile()
+	if file == "" {
 		return r.Loaded.Prior(ctx, progress)
 	}
-	d := r.Process.Set.Dim()
-	if r.Problem.Prior != "uniform" {
-		kept, err := readStates(r.Folder, run.EndsFile, d)
-		if err != nil {
-			return nil, err
-		}
-		if kept != nil {
-			return fromEnds(r.Loaded, kept), nil
-		}
-		if r.Bare {
-			return nil, r.absent("generation begins where forward paths from it end, which the folder does not keep")
-		}
-	} else if _, err := langevin.UniformPrior(r.Process); err != nil {
-		kept, err := readStates(r.Folder, run.PriorFile, d)
-		if err != nil {
-			return nil, err
-		}
-		if kept != nil {
-			return &Prior{Prior: langevin.Empirical{States: kept}, Kind: "chains"}, nil
-		}
-		if r.Bare {
-			return nil, r.absent("the chains of its uniform prior begin there: the folder does not keep their draws")
-		}
+	kept, err := readStates(r.Folder, file, r.Process.Set.Dim())
+	switch {
+	case err != nil:
+		return nil, err
+	case kept != nil && file == run.EndsFile:
+		return fromEnds(r.Loaded, kept), nil
+	case kept != nil:
+		return &Prior{Prior: langevin.Empirical{States: kept}, Kind: "chains"}, nil
+	case r.Bare:
+		return nil, r.absent("the states that generation begins with are made of it: the folder does not keep them")
 	}
 	return r.Loaded.Prior(ctx, progress)
 }
 
-// A PriorError says that too many of the states that a prior is made of could not
-// be projected onto Σ.
-type PriorError struct {
-	States string // what they are
-	Lost   int
-	Of     int
-	Limit  float64 // largest share
-	Key    string  // of the limit
-}
-
-func (e *PriorError) Error() string {
-	return fmt.Sprintf("the prior has too few states: %d of %d %s failed a projection, above the allowed share %g (%s)",
-		e.Lost, e.Of, e.States, e.Limit, e.Key)
-}
-
-func (*PriorError) Place() fault.Place { return fault.Place{Kind: fault.Check} }
-
-// lost returns a *PriorError if the share of lost states is above the limit, or all
-// are.
+// lost returns an error if the share of lost states is above the limit of a key, or all are.
 func lost(states string, lost, of int, limit float64, key string) error {
-	if lost == of || float64(lost) > limit*float64(of) {
-		return &PriorError{states, lost, of, limit, key}
+	if lost < of && float64(lost) <= limit*float64(of) {
+		return nil
 	}
-	return nil
+	return fault.Errorf(fault.Check, "", "the prior has too few states: %d of %d %s failed a projection, above the "+
+		"allowed share %g (%s)", lost, of, states, limit, key)
 }
 
 // An empirical prior has at least so many ends, where their paths are no more than so
@@ -180,23 +169,6 @@ type Mixing struct {
 	Lost   int          `json:"lost"` // draws that could not be projected onto Σ, left out
 }
 
-// A MixingError says that chains did not arrive at the uniform law.
-type MixingError struct {
-	Mixing
-	Limit float64
-}
-
-func (e *MixingError) Error() string {
-	return fmt.Sprintf("the uniform prior has no closed form here, and %d chains have not mixed after %d steps: "+
-		"split-R̂ is %.3f at x[%d], above uniform.max_rhat = %g (effective draws %.0f). Σ may be disconnected or "+
-		"unbounded (landing check looks); use prior: empirical, or raise uniform.max_steps", e.Chains, e.Steps,
-		float64(e.Rhat),
-		e.Worst, e.Limit,
-		float64(e.ESS))
-}
-
-func (*MixingError) Place() fault.Place { return fault.Place{Kind: fault.Check} }
-
 // chainPrior draws from the uniform law on Σ by chains from training rows.
 func chainPrior(ctx context.Context, l *Loaded, progress func(steps, most int)) (*Prior, error) {
 	limits := l.Problem.Uniform
@@ -211,7 +183,10 @@ func chainPrior(ctx context.Context, l *Loaded, progress func(steps, most int)) 
 	}
 	m := Mixing{d.Chains, d.Kept, d.Steps, d.Step, metric.Float(d.Rhat), metric.Float(d.ESS), d.Worst, d.Lost}
 	if !(d.Rhat <= limits.MaxRhat) {
-		return nil, &MixingError{m, limits.MaxRhat}
+		return nil, fault.Errorf(fault.Check, "", "the uniform prior has no closed form here, and %d chains have not "+
+			"mixed after %d steps: split-R̂ is %.3f at x[%d], above uniform.max_rhat = %g (effective draws %.0f). Σ "+
+			"may be disconnected or unbounded (landing check looks); use prior: empirical, or raise uniform.max_steps",
+			m.Chains, m.Steps, m.Rhat, m.Worst, limits.MaxRhat, m.ESS)
 	}
 	if err := lost("draws of chains", d.Lost, d.Kept, l.Problem.Generate.MaxFailed,
 		problem.KeyGenerateMaxFailed); err != nil {
@@ -237,8 +212,7 @@ func saveStates(f *run.Folder, name string, states []float64, d int) error {
 	return f.Write(name, b.Bytes())
 }
 
-// readStates returns the states of a prior, points of dimension d, that a folder keeps in a file;
-// nil if it keeps none.
+// readStates returns the states of a prior, points of dimension d, that a folder keeps in a file; nil if it keeps none.
 func readStates(f *run.Folder, name string, d int) ([]float64, error) {
 	path := f.Path(name)
 	a, err := arrayfile.ReadNPY(path)
@@ -252,9 +226,46 @@ func readStates(f *run.Folder, name string, d int) ([]float64, error) {
 		err = fmt.Errorf("row %d (from 0) has %v; expected finite numbers", i/d, a.Float64[i])
 	}
 	if err != nil {
-		fault := strings.TrimPrefix(err.Error(), path+": ")
-		return nil, &run.FolderError{Dir: path, Problem: "is damaged: " + fault +
-			"; without the file the prior is made again"}
+		return nil, fault.Errorf(fault.Run, path, "is damaged: %s; without the file the prior is made again",
+			strings.TrimPrefix(err.Error(), path+": "))
 	}
 	return a.Float64, nil
+}
+
+const startFloors = 5 // pairs of sets of prior draws
+
+// CompareStart compares 2000 forward paths, or where these are dear as many as there are samples and no more than that,
+// with the prior: by the data's histogram distance where there is one, its floor being that of two sets of prior draws;
+// else by the energy distance, its floor being that of relabelled points. The p-value is that of metric.EnergyTest in
+// either case. Errors are those of forward paths.
+func (l *Loaded) CompareStart(ctx context.Context, prior *Prior, samples int) (*judge.Start, error) {
+	s := &judge.Start{Prior: prior.Kind, Distance: metric.NaN, Floor: metric.NaN, FloorSD: metric.NaN,
+		PValue: metric.NaN, Apart: metric.NaN}
+	if s.Prior == "empirical" || samples < 1 {
+		return s, nil
+	}
+	d, seed := l.Process.Set.Dim(), l.Problem.Seed
+	paths := settle.PathCount(l.Process, samples)
+	ends, t, err := settle.CompareStart(ctx, l.Method, prior, l.learned(), d, paths, seed, l.Pool)
+	if err != nil || len(ends) == 0 { // all failed
+		return s, err
+	}
+	s.Paths = len(ends) / d
+	drawn := func(set uint64) []float64 {
+		return langevin.SamplePrior(l.Pool, prior, d, keyed.StartDraws.Stream(seed, set), s.Paths)
+	}
+	u := drawn(0)
+	s.Apart = metric.Float(verdict.Apart(ends, u, d))
+	s.Metric, s.Distance, s.Floor, s.FloorSD, s.PValue = "energy distance", t.Statistic, t.Mean, t.SD, t.PValue
+	if h := l.Domain.Distance; h != nil {
+		floors := make([]float64, startFloors)
+		for k := range floors {
+			floors[k] = h.Between(h.Marks(drawn(uint64(2*k))), h.Marks(drawn(uint64(2*k+1))))
+		}
+		floor := metric.NewFloor(floors)
+		s.Metric, s.Distance, s.Floor, s.FloorSD = h.Name, metric.Float(h.Between(h.Marks(ends), h.Marks(u))),
+			floor.Mean, floor.SD
+	}
+	s.Judge()
+	return s, nil
 }

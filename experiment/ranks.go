@@ -61,19 +61,6 @@ func musterOf(l *Loaded, m score.Model[float32]) muster {
 	return s
 }
 
-// A RankError says why a rank cannot take part in a training.
-type RankError struct {
-	Rank int
-	Host string
-	What string
-}
-
-func (e *RankError) Error() string {
-	return fmt.Sprintf("rank %d of the MPI job, on %s, %s", e.Rank, e.Host, e.What)
-}
-
-func (*RankError) Place() fault.Place { return fault.Place{Kind: fault.Config} }
-
 // differs says what of another rank's muster is not as here; empty if nothing is.
 func (m muster) differs(o muster) string {
 	if o.Fault != "" {
@@ -94,8 +81,8 @@ func (m muster) differs(o muster) string {
 	return ""
 }
 
-// lead has the other ranks load what is trained, and divides the trainer's work among them. The error is a *RankError;
-// whatever it is, the ranks wait for the next order afterwards.
+// lead has the other ranks load what is trained, and divides the trainer's work among them. Whatever the
+// error is, the ranks wait for the next order afterwards.
 func (t *training) lead() error {
 	g := t.run.Group
 	if g == nil {
@@ -126,7 +113,7 @@ func (t *training) lead() error {
 			said.Fault = e.Error()
 		}
 		if what := j.Said.differs(said); what != "" && err == nil {
-			err = &RankError{rank, said.Host, what}
+			err = fault.Errorf(fault.Config, "", "rank %d of the MPI job, on %s, %s", rank, said.Host, what)
 		}
 	}
 	if err == nil {

@@ -61,21 +61,6 @@ type Coordinate struct {
 	Rhat  metric.Float `json:"rhat"`
 }
 
-// A ChainsError says that draws of chains are not to be trusted.
-type ChainsError struct {
-	Fault string
-	Value float64
-	Limit float64
-	Key   string // of the limit
-	Cure  string
-}
-
-func (e *ChainsError) Error() string {
-	return fmt.Sprintf("%s, above %s = %g: %s", e.Fault, e.Key, e.Limit, e.Cure)
-}
-
-func (*ChainsError) Place() fault.Place { return fault.Place{Kind: fault.Check} }
-
 const (
 	defaultMaxFailed = 0.01
 	defaultMaxRhat   = 1.1
@@ -83,7 +68,7 @@ const (
 
 // Sample runs the problem's chains from starts on Σ, with sample.step chosen where it
 // is left to the program. tick hears of steps. Errors returned beside the report are a
-// *ViolationError, draws further from Σ than sample.max_violation, and a *ChainsError:
+// *ViolationError, draws further from Σ than sample.max_violation, and one of kind fault.Check:
 // more failed projections than sample.max_failed, or a split-R̂ above sample.max_rhat, of a
 // coordinate or of what the problem observes. A chain whose projection fails stays where
 // it is for that step; Failed counts the chains to which that happened.
@@ -191,24 +176,20 @@ func observe(p *problem.Problem, of *domain.Domain, pool *parallel.Pool, draws *
 	return out, nil
 }
 
-// settled returns a *ChainsError if the chains failed too often, or have not mixed.
+// settled returns an error if the chains failed too often, or have not mixed.
 func (r *SampleReport) settled(p *problem.Problem, c *langevin.Chains) error {
-	limit := cmp.Or(p.Sample.MaxFailed, defaultMaxFailed)
-	if c.Leaps == 0 && r.FailedShare > limit {
-		return &ChainsError{
-			fmt.Sprintf("%.3g %% of projections failed", 100*r.FailedShare), r.FailedShare, limit, "sample.max_failed",
-			fmt.Sprintf("take a smaller sample.step than %.3g (auto finds one), or sample.method=chmc, "+
-				"which is exact for any step", r.Step),
-		}
+	if limit := cmp.Or(p.Sample.MaxFailed, defaultMaxFailed); c.Leaps == 0 && r.FailedShare > limit {
+		return fault.Errorf(fault.Check, "", "%.3g %% of projections failed, above sample.max_failed = %g: take a "+
+			"smaller sample.step than %.3g (auto finds one), or sample.method=chmc, which is exact for any step",
+			100*r.FailedShare, limit, r.Step)
 	}
-	limit = cmp.Or(p.Sample.MaxRhat, defaultMaxRhat)
+	limit := cmp.Or(p.Sample.MaxRhat, defaultMaxRhat)
 	worst, at, moved, size := 0.0, "", false, 0.0
 	for _, k := range r.Coordinates {
 		size = max(size, math.Abs(float64(k.Mean))+float64(k.SD))
 	}
 	for j, k := range r.Coordinates {
-		// Along directions without bounds coordinates never mix: there the observables
-		// tell, if there are any.
+		// Along directions without bounds coordinates never mix: there the observables tell, if there are any.
 		if rhat := float64(k.Rhat); rhat > worst && !(p.Set.Unbounded() && r.Observables != nil) {
 			worst, at = rhat, fmt.Sprintf("x[%d]", j)
 		}
@@ -226,12 +207,12 @@ func (r *SampleReport) settled(p *problem.Problem, c *langevin.Chains) error {
 	}
 	switch {
 	case !moved && r.Draws > 1:
-		return &ChainsError{"no chain moved: split-R̂ is +Inf", math.Inf(1), limit, "sample.max_rhat", longer}
+		return fault.Errorf(fault.Check, "", "no chain moved: split-R̂ is +Inf, above sample.max_rhat = %g: %s", limit,
+			longer)
 	case worst > limit:
-		return &ChainsError{
-			fmt.Sprintf("the chains have not mixed: split-R̂ is %.3g at %s", worst, at), worst, limit,
-			"sample.max_rhat", longer + ", or fewer chains on a disconnected Σ (landing check looks)",
-		}
+		return fault.Errorf(fault.Check, "", "the chains have not mixed: split-R̂ is %.3g at %s, above "+
+			"sample.max_rhat = %g: %s, or fewer chains on a disconnected Σ (landing check looks)", worst, at, limit,
+			longer)
 	}
 	return nil
 }
@@ -262,8 +243,8 @@ func (r *SampleReport) Write(path string, force bool) error {
 	var b bytes.Buffer
 	d := r.draws
 	var err error
-	if ext := strings.ToLower(filepath.Ext(path)); ext != ".npy" && r.domain != nil && r.domain.Writers[ext] != nil {
-		err = r.domain.Writers[ext](&b, arrayfile.RowsOf(d.X, d.Dim))
+	if ext := strings.ToLower(filepath.Ext(path)); ext != ".npy" && r.domain != nil && r.domain.Writer(ext) != nil {
+		err = r.domain.Writer(ext)(&b, arrayfile.RowsOf(d.X, d.Dim))
 	} else {
 		err = arrayfile.EncodeNPY(&b, arrayfile.Array{Shape: []int{d.Count, d.Keep, d.Dim}, Float64: d.X})
 	}

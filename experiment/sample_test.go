@@ -2,7 +2,6 @@ package experiment
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"math"
 	"path/filepath"
@@ -11,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/landing-diffusion/landing/domain/molecule/files"
+	"github.com/landing-diffusion/landing/internal/fault"
 	"github.com/landing-diffusion/landing/problem"
 	"github.com/landing-diffusion/landing/tools/testkit"
 )
@@ -34,9 +34,8 @@ const (
 // At a step of 0.1 more than a hundredth of the projections on a thin ellipsoid fail, which biases the law: refused,
 // but not of chmc, which checks its flights. The step that auto finds fails hardly ever, and is the same again.
 func TestFailedProjectionsAreLimited(t *testing.T) {
-	var e *ChainsError
 	_, err := sampled(t, thinEllipsoid, "sample.step=0.1")
-	if !errors.As(err, &e) || e.Key != "sample.max_failed" || e.Value < 0.01 {
+	if fault.KindOf(err) != fault.Check || !strings.Contains(err.Error(), "above sample.max_failed = 0.01") {
 		t.Errorf("step 0.1: %v", err)
 	}
 	if _, err := sampled(t, thinEllipsoid, "sample.step=0.1", "sample.max_failed=0.05"); err != nil {
@@ -61,16 +60,19 @@ func TestFrozenChains(t *testing.T) {
 		t.Skip("chains of seconds")
 	}
 	for _, method := range []string{"splitting", "chmc", "ULLA"} {
-		var e *ChainsError
 		_, err := sampled(t, linearTorus, "sample.step=1e6", "sample.method="+method)
-		if !errors.As(err, &e) || e.Cure == "" {
+		if err == nil || !strings.Contains(err.Error(), "take ") {
 			t.Errorf("%s with a step of 10⁶: %v", method, err)
 		}
 	}
-	var e *ChainsError
-	if _, err := sampled(t, linearTorus, "sample.step=0.001"); !errors.As(err, &e) || e.Key != "sample.max_rhat" {
+	if _, err := sampled(t, linearTorus, "sample.step=0.001"); !unmixed(err) {
 		t.Errorf("chains that have not mixed: %v", err)
 	}
+}
+
+// unmixed reports whether an error is that of chains that have not mixed.
+func unmixed(err error) bool {
+	return err != nil && strings.Contains(err.Error(), "above sample.max_rhat = ")
 }
 
 // A potential that is stiff breaks no chain and makes no error: auto shortens the step to what its energy bears, and
@@ -101,8 +103,7 @@ func TestObservablesOfChains(t *testing.T) {
 		"thin: 5, step: 0.2}\npotential: {kind: quadratic, weight: [1e-6, 0, 0, 0, 0, 0]}\n"
 	const angle = `observe: [{name: bend, expr: "atan2((x[2]-x[0])*(x[5]-x[3]) - (x[3]-x[1])*(x[4]-x[2]), ` +
 		`(x[2]-x[0])*(x[4]-x[2]) + (x[3]-x[1])*(x[5]-x[3]))", circular: true}]` + "\n"
-	var e *ChainsError
-	if _, err := sampled(t, text); !errors.As(err, &e) || e.Key != "sample.max_rhat" {
+	if _, err := sampled(t, text); !unmixed(err) {
 		t.Errorf("a chain that drifts: %v", err)
 	}
 	r := testkit.Must(sampled(t, text+angle))
@@ -111,12 +112,12 @@ func TestObservablesOfChains(t *testing.T) {
 		math.Abs(float64(r.Observables[1].Mean)) > 5*float64(r.Observables[1].Error) || r.Observables[1].SD < 0.5 {
 		t.Errorf("observables %+v", r.Observables)
 	}
-	if _, err := sampled(t, text+angle, "sample.step=0.001"); !errors.As(err, &e) ||
+	if _, err := sampled(t, text+angle, "sample.step=0.001"); !unmixed(err) ||
 		!strings.Contains(err.Error(), `bend"`) {
 		t.Errorf("an angle that has not mixed: %v", err)
 	}
 	if _, err := sampled(t, linearTorus+"observe: [{name: height, expr: \"0*x[2] + 1\"}]\n", "sample.step=0.001",
-		"sample.max_rhat=1.05"); !errors.As(err, &e) || !strings.Contains(err.Error(), "x[") {
+		"sample.max_rhat=1.05"); !unmixed(err) || !strings.Contains(err.Error(), "x[") {
 		t.Errorf("coordinates of a set with bounds: %v", err)
 	}
 }

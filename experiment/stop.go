@@ -66,9 +66,8 @@ func (t *training) due() bool {
 	return t.run.Problem.Train.HeldOut() && t.trainer.Due(judgedWork(t.run.Loaded))
 }
 
-// heldOut measures the held-out distance, if it is time to, and does what follows from it: which
-// checkpoint is kept, and whether the training ends. All of it is in a checkpoint before anything
-// else is done.
+// heldOut measures the held-out distance, if it is time to, and does what follows from it: which checkpoint is kept,
+// and whether the training ends. All of it is in a checkpoint before anything else is done.
 func (t *training) heldOut(ctx context.Context) error {
 	if !t.due() {
 		return nil
@@ -92,23 +91,19 @@ func (t *training) heldOut(ctx context.Context) error {
 	} else if err = t.record("held-out", m.Epoch, HeldOutRecord{m, seconds, fault}); err == nil {
 		err = t.save() // a record without a checkpoint is dropped when the run is opened
 	}
-	if err == nil {
-		err = mark(t.run.Folder, t.trainer.State)
-	}
-	if err == nil {
-		err = tellJudged(t.run.Folder, t.run.Problem, t.trainer.State)
-	}
-	if err == nil {
-		err = t.status("training", "")
-	}
 	if err != nil {
 		return err
+	}
+	for _, write := range []func() error{t.mark, t.publish, func() error { return t.status("training", "") }} {
+		if err := write(); err != nil {
+			return err
+		}
 	}
 	if t.observer.HeldOut != nil {
 		t.observer.HeldOut(m, fault)
 	}
-	if ends && t.observer.Verdict != nil {
-		t.observer.Verdict(verdict)
+	if ends {
+		tell(t.observer.Verdict, verdict)
 	}
 	return nil
 }
@@ -143,9 +138,8 @@ func (t *training) estimate(ctx context.Context) (e metric.Estimate, fault strin
 	return t.judgedTo.Of(t.run.Reference().Laid(s.Good())).Numbered(s.Lost), "", nil
 }
 
-// lossEstimate returns the mean loss of the averaged weights on paths of validation rows, always the
-// same. A network that learns its rows by heart, of which samples' distances say nothing, has a loss
-// there that rises.
+// lossEstimate returns the mean loss of the averaged weights on paths of validation rows, always the same. A network
+// that learns its rows by heart, of which samples' distances say nothing, has a loss there that rises.
 func (t *training) lossEstimate(ctx context.Context) (e metric.Estimate, fault string, err error) {
 	if err := t.hold(ctx); err != nil {
 		return e, "", err
@@ -199,9 +193,7 @@ func (t *training) goBack(v train.Verdict) error {
 	if err := t.run.Folder.RewindMetrics(v.From, nil); err != nil {
 		return err
 	}
-	if t.observer.From != nil {
-		t.observer.From(v.From)
-	}
+	tell(t.observer.From, v.From)
 	t.unsaved, t.saved = false, time.Time{} // the next epoch is saved at once
 	if t.pacer != nil {
 		t.pace()
@@ -210,12 +202,12 @@ func (t *training) goBack(v train.Verdict) error {
 }
 
 // mark marks the checkpoint with the chosen weights, which then stays.
-func mark(f *run.Folder, s train.State) error {
-	j := s.Judged
+func (t *training) mark() error {
+	j := t.trainer.State.Judged
 	if j == nil || j.Chosen == 0 {
 		return nil
 	}
-	return f.MarkBest(run.CheckpointName(j.ChosenUpdates))
+	return t.run.Folder.MarkBest(run.CheckpointName(j.ChosenUpdates))
 }
 
 // remark makes the marks those of the trainer's state, as it was loaded. A chosen checkpoint that
@@ -232,29 +224,51 @@ func (t *training) remark() error {
 	if !slices.Contains(names, run.CheckpointName(j.ChosenUpdates)) {
 		t.trainer.Forget()
 	}
-	return mark(t.run.Folder, t.trainer.State)
+	return t.mark()
 }
 
-// tellJudged brings the manifest up to what held-out distances said.
-func tellJudged(f *run.Folder, p *problem.Problem, s train.State) error {
-	if s.Judged == nil {
+// publish brings the manifest up to what a clock and held-out distances decided, by the trainer's state.
+func (t *training) publish() error {
+	s := t.trainer.State
+	if len(s.Clock) == 0 && s.Judged == nil {
 		return nil
 	}
-	return f.AmendManifest(func(m *run.Manifest) {
+	return t.run.Folder.AmendManifest(func(m *run.Manifest) {
+		from := ""
+		if n := len(m.Extensions); n > 0 {
+			from = " on checkpoint " + m.Extensions[n-1].Checkpoint
+		}
+		if len(s.Clock) > 0 {
+			m.Clock = nil
+		}
+		for _, d := range s.Clock {
+			c := run.Clocked{Key: problem.KeyTrainEpochs, Value: d.Plan.Epochs, After: d.After,
+				Reason: fmt.Sprintf("%.4g s at %.3g s an epoch, %.4g s of them spent: %s", d.Budget, d.Pace, d.Spent,
+					d.Why)}
+			if d.Repeats() {
+				c.Repeat = fmt.Sprintf("train.max_seconds=0 train.epochs=%d train.anneal=%v", d.Plan.Epochs,
+					d.Plan.Anneal)
+				if t.run.Problem.Train.HeldOut() {
+					c.Repeat += " train.stop=epochs"
+				}
+				c.Repeat += from
+			}
+			m.Clock = append(m.Clock, c)
+		}
+		if s.Judged == nil {
+			return
+		}
 		m.Stopped, m.Weights = nil, nil
 		if v := s.Judged.Verdict; v != nil {
 			m.Stopped = &run.Stopped{Epochs: v.Plan.Epochs, After: v.After, Reason: v.String()}
 			if v.Plan.Factor == 1 {
-				m.Stopped.Repeat = fmt.Sprintf("train.stop=epochs train.max_seconds=0 train.epochs=%d train.anneal=%v",
-					v.Plan.Epochs, v.Plan.Anneal)
-				if n := len(m.Extensions); n > 0 {
-					m.Stopped.Repeat += " on checkpoint " + m.Extensions[n-1].Checkpoint
-				}
+				m.Stopped.Repeat = fmt.Sprintf("train.stop=epochs train.max_seconds=0 train.epochs=%d "+
+					"train.anneal=%v%s", v.Plan.Epochs, v.Plan.Anneal, from)
 			}
 		}
 		if j := s.Judged; j.Chosen > 0 {
 			m.Weights = &run.Weights{Checkpoint: run.CheckpointName(j.ChosenUpdates), Epoch: j.Chosen,
-				Reason: whyChosen(j, p.Train.ByLoss())}
+				Reason: whyChosen(j, t.run.Problem.Train.ByLoss())}
 		}
 	})
 }
@@ -300,4 +314,145 @@ func ended(p *problem.Problem, t *train.Trainer[float32]) string {
 		return by + " before the held-out loss rose: more may be of use"
 	}
 	return by + " before the held-out distance stopped to fall: more may be of use"
+}
+
+// stopwatch counts the seconds of a call, and those that its evaluations and its held-out distances took.
+type stopwatch struct {
+	now       func() time.Time
+	start     time.Time
+	before    float64 // seconds of earlier calls, and of loading
+	evaluated float64
+	judged    float64
+}
+
+// spent returns the seconds of all calls.
+func (w *stopwatch) spent() float64 { return w.before + w.now().Sub(w.start).Seconds() }
+
+// limited is a context that is also done when a budget is spent.
+type limited struct {
+	context.Context
+	over func() bool
+}
+
+func (l limited) Err() error {
+	if err := l.Context.Err(); err != nil {
+		return err
+	}
+	if l.over() {
+		return context.DeadlineExceeded
+	}
+	return nil
+}
+
+// limitedTo returns the context of a training within its budget, if that is not 0.
+func limitedTo(ctx context.Context, budget float64, w *stopwatch) context.Context {
+	if budget == 0 {
+		return ctx
+	}
+	return limited{ctx, func() bool { return w.spent() >= budget }}
+}
+
+// pace begins to time epochs, where there is a budget.
+func (t *training) pace() {
+	if s := t.trainer.State; s.Budget > 0 {
+		k := t.run.Problem.Train
+		t.pacer = train.NewPacer(s.Budget, k.Refresh, k.EvaluateEvery, k.Config(0, 0).Epochs, s.Epoch,
+			t.trainer.Reading(t.watch.spent(), t.watch.evaluated, t.watch.judged))
+	}
+}
+
+// paced lets the clock decide, after an epoch, how many there are.
+func (t *training) paced() error {
+	if t.pacer == nil {
+		return nil
+	}
+	t.pacer.Epoch(t.trainer.State.Epoch, t.trainer.Reading(t.watch.spent(), t.watch.evaluated, t.watch.judged))
+	if d, due := t.trainer.Pace(t.pacer); due {
+		return t.decided(d)
+	}
+	return nil
+}
+
+// exhausted ends a training whose budget ended between two ends of epochs.
+func (t *training) exhausted() error {
+	t.unsaved = true
+	t.trainer.State.Spent = t.watch.spent()
+	d, err := t.trainer.Exhausted()
+	if err != nil {
+		return err
+	}
+	return t.decided(d)
+}
+
+// decided records what a clock decided: first in a checkpoint, from which a training that is stopped goes on by it.
+func (t *training) decided(d train.Decision) error {
+	if err := t.save(); err != nil {
+		return err
+	}
+	tell(t.observer.Clock, d)
+	return t.publish()
+}
+
+// Extend returns the run as it goes on from its newest checkpoint, or from the one named, with settings
+// (problem.Problem.Extend); Train then does. The manifest notes them, with command, and the checkpoint stays when later
+// ones come. The caller holds the lock. Errors are *problem.KeyError and those of the folder.
+func (r *Run) Extend(settings problem.Settings, checkpoint string, command []string) (*Run, error) {
+	p, x, err := r.Problem.Extend(settings)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := p.Build(); err != nil {
+		return nil, err
+	}
+	names, err := r.Folder.Checkpoints()
+	if err != nil {
+		return nil, err
+	}
+	var state train.State
+	if checkpoint == "" && len(names) > 0 {
+		checkpoint = names[len(names)-1]
+	}
+	if checkpoint != "" {
+		if _, err := r.Folder.LoadCheckpoint(checkpoint, r.Config, &state); err != nil {
+			return nil, err
+		}
+		if err := r.Folder.KeepCheckpoint(checkpoint); err != nil {
+			return nil, err
+		}
+	}
+	if n := p.Train.Epochs; x.Longer && n > 0 && n <= state.Epoch {
+		return nil, &problem.KeyError{Origin: "--set", Key: problem.KeyTrainEpochs, Value: n,
+			Want: fmt.Sprintf("more than the %d that are trained", state.Epoch)}
+	}
+	if err := r.Folder.AmendManifest(func(m *run.Manifest) {
+		m.Extensions = append(m.Extensions, run.Extension{Settings: settings.Texts(), After: state.Epoch,
+			Checkpoint: checkpoint, Created: time.Now().UTC().Round(time.Second), Command: command, Clock: m.Clock})
+		m.Clock = nil
+	}); err != nil {
+		return nil, err
+	}
+	l, q := *r.Loaded, *r
+	l.Problem, q.Loaded = p, &l
+	return &q, nil
+}
+
+// extend takes up the extensions of the manifest that the trainer's state does not know.
+func (t *training) extend() error {
+	var m run.Manifest
+	if err := t.run.Folder.ReadJSON(run.ManifestFile, &m); err != nil {
+		return err
+	}
+	for t.trainer.State.Extended < len(m.Extensions) {
+		settings := problem.ParseSettings(m.Extensions[t.trainer.State.Extended].Settings...)
+		_, x, err := t.run.Problem.Extend(settings)
+		if err != nil {
+			return err
+		}
+		if x.Longer {
+			t.trainer.Extend(x.Seconds)
+		} else {
+			t.trainer.State.Extended++
+		}
+	}
+	return nil
 }

@@ -6,8 +6,8 @@ import (
 	"time"
 
 	"github.com/landing-diffusion/landing/experiment/judge"
-	"github.com/landing-diffusion/landing/experiment/report"
 	"github.com/landing-diffusion/landing/experiment/run"
+	"github.com/landing-diffusion/landing/internal/fault"
 	"github.com/landing-diffusion/landing/internal/processor"
 	"github.com/landing-diffusion/landing/judge/metric"
 	"github.com/landing-diffusion/landing/learn/method"
@@ -34,6 +34,13 @@ type Observer struct {
 	Checkpoint func(epoch int)
 }
 
+// tell calls f unless it is nil.
+func tell[T any](f func(T), v T) {
+	if f != nil {
+		f(v)
+	}
+}
+
 // drawn gives samples by the weights of an epoch.
 func (o *Observer) drawn(epoch int, s *judge.Samples) {
 	if o.Drawn != nil {
@@ -58,9 +65,8 @@ type training struct {
 	told     int                  // epochs that the observer knows of
 }
 
-// Train trains to the end, from the newest checkpoint (or the one named) if
-// there is one. However it ends, status.json says so; and unless the epoch itself
-// broke down, a checkpoint holds all that was trained. When ctx is done the error
+// Train trains to the end, from the newest checkpoint (or the one named) if there is one. However it ends, status.json
+// says so; and unless the epoch itself broke down, a checkpoint holds all that was trained. When ctx is done the error
 // is the context's.
 func (r *Run) Train(ctx context.Context, checkpoint string, o Observer) error {
 	t, err := restore(r, checkpoint)
@@ -71,16 +77,13 @@ func (r *Run) Train(ctx context.Context, checkpoint string, o Observer) error {
 	if err := t.lead(); err != nil {
 		return err
 	}
-	if o.From != nil {
-		o.From(t.stays())
-	}
+	tell(o.From, t.stays())
 	err = t.end(t.loop(ctx))
 	dismiss(r.Group) // not after a panic: the others are anywhere
 	return err
 }
 
-// restore makes a trainer and puts it, and the folder's metrics, where the
-// checkpoint left off.
+// restore makes a trainer and puts it, and the folder's metrics, where the checkpoint left off.
 func restore(r *Run, checkpoint string) (*training, error) {
 	names, err := r.Folder.Checkpoints()
 	if err != nil {
@@ -127,8 +130,8 @@ func (t *training) stays() int {
 // record adds a line to metrics.jsonl, and tells of it.
 func (t *training) record(kind string, epoch int, data any) error {
 	line, err := t.run.Folder.AppendMetric(kind, epoch, data)
-	if err == nil && t.observer.Record != nil {
-		t.observer.Record(line)
+	if err == nil {
+		tell(t.observer.Record, line)
 	}
 	return err
 }
@@ -179,15 +182,11 @@ func (t *training) loop(ctx context.Context) error {
 	if err := t.status("training", ""); err != nil {
 		return err
 	}
-	if len(t.trainer.State.Clock) > 0 { // of a process that was killed before it wrote them
-		if err := clocked(t.run.Folder, t.run.Problem, t.trainer.State); err != nil {
-			return err
-		}
-	}
-	if err := tellJudged(t.run.Folder, t.run.Problem, t.trainer.State); err != nil {
+	if err := t.publish(); err != nil { // for a process that was killed before it did
 		return err
 	}
-	t.tellEpochs(true)
+	t.told = t.epochs()
+	tell(t.observer.Begin, t.told)
 	err := t.train(ctx)
 	if train.Interrupted(err) && ctx.Err() == nil {
 		if err := t.exhausted(); err != nil {
@@ -220,15 +219,6 @@ func (t *training) train(ctx context.Context) error {
 		if err := t.epoch(ctx); err != nil {
 			return err
 		}
-	}
-}
-
-// tellEpochs tells the observer how many epochs there will be, at the beginning and when it becomes
-// known.
-func (t *training) tellEpochs(begin bool) {
-	if n := t.epochs(); t.observer.Begin != nil && (begin || t.told == 0 && n > 0) {
-		t.told = n
-		t.observer.Begin(n)
 	}
 }
 
@@ -276,9 +266,7 @@ func (t *training) epoch(ctx context.Context) error {
 	if err := t.record("epoch", epoch.Epoch, epoch); err != nil {
 		return err
 	}
-	if t.observer.Epoch != nil {
-		t.observer.Epoch(epoch)
-	}
+	tell(t.observer.Epoch, epoch)
 	if every := t.run.Problem.Train.EvaluateEvery; every > 0 && epoch.Epoch%every == 0 {
 		start := t.watch.now()
 		if err := t.evaluate(ctx); err != nil && !train.Interrupted(err) { // the next epoch sees the interruption
@@ -289,7 +277,10 @@ func (t *training) epoch(ctx context.Context) error {
 	if err := t.paced(); err != nil {
 		return err
 	}
-	t.tellEpochs(false)
+	if n := t.epochs(); t.told == 0 && n > 0 { // now it is known
+		t.told = n
+		tell(t.observer.Begin, n)
+	}
 	if t.due() { // which saves
 		return nil
 	}
@@ -303,47 +294,33 @@ func (t *training) epoch(ctx context.Context) error {
 	return nil
 }
 
-// arrive makes a uniform prior that has no closed form before any training, so
-// that chains that do not mix are known at once. A fresh run records how far they
-// came in its metrics.
-func (t *training) arrive(ctx context.Context) (err error) {
-	if t.run.Problem.Prior != "uniform" {
-		return t.keepEnds(ctx)
-	}
-	if t.prior, err = t.run.Prior(ctx, t.observer.Mixing); err != nil || t.prior.Mixing == nil {
-		return err
-	}
-	if t.observer.Prior != nil {
-		t.observer.Prior(*t.prior)
-	}
-	if !t.fresh {
+// arrive makes the prior before any training, so that chains that do not mix are known at once, and keeps its states in
+// the folder, if they are not too many: samples can then be drawn without the data. A fresh run records how far chains
+// came in its metrics. Forward paths that fail or break down are those of training too, which says so.
+func (t *training) arrive(ctx context.Context) error {
+	file := t.run.priorFile()
+	prior, err := t.run.Prior(ctx, t.observer.Mixing)
+	if err != nil && file == run.EndsFile && !train.Interrupted(err) && fault.KindOf(err) != fault.Run {
 		return nil
-	}
-	if err := t.record("prior", 0, *t.prior.Mixing); err != nil {
-		return err
-	}
-	return saveStates(t.run.Folder, run.PriorFile, t.prior.states(), t.run.Process.Set.Dim())
-}
-
-// keepEnds makes an empirical prior before any training, and keeps it in the folder if it is
-// not too large, so that samples can be drawn without the data. Forward paths that fail or
-// break down are those of training too, which says so.
-func (t *training) keepEnds(ctx context.Context) error {
-	if t.run.Method.Prior() != nil {
-		return nil
-	}
-	prior, err := t.run.Prior(ctx, nil)
-	if train.Interrupted(err) || errors.As(err, new(*run.FolderError)) {
-		return err
 	}
 	if err != nil {
-		return nil
+		return err
 	}
 	t.prior = prior
-	if len(prior.states()) > maxKept || t.run.Folder.Free(run.EndsFile) != nil {
+	if m := prior.Mixing; m != nil {
+		tell(t.observer.Prior, *prior)
+		if !t.fresh {
+			return nil
+		}
+		if err := t.record("prior", 0, *m); err != nil {
+			return err
+		}
+	}
+	states := prior.states()
+	if file == "" || file == run.EndsFile && len(states) > maxKept || t.run.Folder.Free(file) != nil {
 		return nil
 	}
-	return saveStates(t.run.Folder, run.EndsFile, prior.states(), t.run.Process.Set.Dim())
+	return saveStates(t.run.Folder, file, states, t.run.Process.Set.Dim())
 }
 
 // evaluate records an evaluation. That all backward paths break down, as those of a
@@ -364,9 +341,7 @@ func (t *training) evaluate(ctx context.Context) (err error) {
 		return err
 	}
 	t.observer.drawn(p.Epoch, s)
-	if t.observer.Evaluation != nil {
-		t.observer.Evaluation(p)
-	}
+	tell(t.observer.Evaluation, p)
 	return nil
 }
 
@@ -379,9 +354,7 @@ func (t *training) save() error {
 		return err
 	}
 	t.saved, t.fresh = time.Now(), false
-	if t.observer.Checkpoint != nil {
-		t.observer.Checkpoint(state.Epoch)
-	}
+	tell(t.observer.Checkpoint, state.Epoch)
 	return nil
 }
 
@@ -397,7 +370,7 @@ func (t *training) status(state, message string) error {
 // LastEpoch returns the last recorded epoch of a run; its Epoch is 0 if there is none.
 func LastEpoch(f *run.Folder) (train.Epoch, error) {
 	records, err := f.Metrics()
-	epochs, _ := report.Decode(records)
+	epochs := run.Decode[train.Epoch](records, "epoch")
 	if err != nil || len(epochs) == 0 {
 		return train.Epoch{}, err
 	}

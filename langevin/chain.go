@@ -12,14 +12,12 @@ import (
 	"github.com/landing-diffusion/landing/internal/fault"
 )
 
-// Chains samples exp(−f) on Σ by parallel chains of forward steps with constant
-// noise level: no learning. Use a Process with Schedule.SigmaMin = SigmaMax, so
-// that every step has the same τ.
+// Chains samples exp(−f) on Σ by parallel chains of forward steps with constant noise level: no learning. Use a Process
+// with Schedule.SigmaMin = SigmaMax, so that every step has the same τ.
 //
-// The first-order steps draw from a law that is off by O(τ): on f = ‖x‖²/2
-// without constraints the variance is 1/(1 − τ/4) for OLLA and
-// (1+a)/2 / (1 − τ²/(2(1+a))) for ULLA, a = exp(−γτ), instead of 1. Symmetric is
-// of second order, and exact there. With Leaps the law is exact for any step and f.
+// The first-order steps draw from a law that is off by O(τ): on f = ‖x‖²/2 without constraints the variance is 1/(1 −
+// τ/4) for OLLA and (1+a)/2 / (1 − τ²/(2(1+a))) for ULLA, a = exp(−γτ), instead of 1. Symmetric is of second order, and
+// exact there. With Leaps the law is exact for any step and f.
 //
 // Draws of landing methods are projected onto Σ, unless Process.NoTerminal; their
 // chains go on from where they were. Those of the others are on Σ.
@@ -45,8 +43,7 @@ type Draws struct {
 	// Turned is the share of the splitting's flights that turned back, at an inequality
 	// or because their projection failed; 0 of other methods.
 	Turned float64
-	// Unprojected is how many draws of a landing method stay where their chain was, as
-	// their projection failed.
+	// Unprojected is how many draws of a landing method stay where their chain was, as their projection failed.
 	Unprojected int
 	// Refused is the share of moves that Metropolis refused.
 	Refused float64
@@ -236,8 +233,7 @@ const (
 	startTolerance = 1e-13 // of landing, in the size of a constraint's terms
 )
 
-// A StartError says that no point of Σ was found for a chain to start from: Σ
-// may be empty, or far from the origin.
+// A StartError says that no point of Σ was found for a chain to start from: Σ may be empty, or far from the origin.
 type StartError struct {
 	Chain     int
 	Component string  // the one that the last point tried violates most
@@ -268,12 +264,11 @@ func noStart(set constraint.Set, x []float64, chain int) *StartError {
 	return e
 }
 
-// Start writes a point on Σ for each of n chains: uniform where the set can
-// draw so, else a point of the set's own choice beside Σ (Capabilities.Start), or a
-// Gaussian one, projected by Newton's method, ε inside of the inequalities that it
-// violates: on the boundary itself round-off would decide what is active. Starts that
-// fail are tried again with fresh noise, up to 100 times; then the same points are brought
-// to Σ by repeated landing, which follows its normals. If that fails too, the error is a
+// Start writes a point on Σ for each of n chains: uniform where the set can draw so, else a point of the set's own
+// choice beside Σ (Capabilities.Start), or a Gaussian one, projected by Newton's method, ε inside of the inequalities
+// that it violates: on the boundary itself round-off would decide what is active. Starts that fail are tried again with
+// fresh noise, up to 100 times; then the same points are brought to Σ by repeated landing, which follows its normals.
+// If that fails too, the error is a
 // *StartError. Where the potential knows a point to begin with (Beginner), all chains
 // begin there, projected. A context that is done ends it with its error.
 func Start(ctx context.Context, p *Process, n int, seed uint64) ([]float64, error) {

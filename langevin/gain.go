@@ -2,9 +2,8 @@ package langevin
 
 import "math"
 
-// ScoreCoefficient returns c_k of the backward step x_{k+1} → x_k: how far a
-// unit score moves its mean, in units of its noise. It is √τ/2 for overdamped
-// and −τ/√(1−a²) for underdamped methods, with τ of BackTau.
+// ScoreCoefficient returns c_k of the backward step x_{k+1} → x_k: how far a unit score moves its mean, in units of its
+// noise. It is √τ/2 for overdamped and −τ/√(1−a²) for underdamped methods, with τ of BackTau.
 func (p *Process) ScoreCoefficient(k int) float64 {
 	τ := p.BackTau(k)
 	if !p.Method.Underdamped() {
@@ -14,9 +13,8 @@ func (p *Process) ScoreCoefficient(k int) float64 {
 	return -τ / math.Sqrt(1-a*a)
 }
 
-// ScoreGains returns m(t), at t = t_{k+1} the factor √(max_j |c_j| / |c_k|).
-// Scores grow where steps are small; a network whose output is multiplied by m
-// has a smaller range to cover.
+// ScoreGains returns m(t), at t = t_{k+1} the factor √(max_j |c_j| / |c_k|). Scores grow where steps are small; a
+// network whose output is multiplied by m has a smaller range to cover.
 func (p *Process) ScoreGains() func(t float64) float64 {
 	m, largest := make([]float64, p.Schedule.N), 0.0
 	for k := range m {
@@ -29,10 +27,9 @@ func (p *Process) ScoreGains() func(t float64) float64 {
 	return p.atStep(m)
 }
 
-// TargetSize returns r_k: the standard deviation, in each direction of a flat Σ, of
-// what is known of the noise u of the backward step x_{k+1} → x_k (package cwpm) from
-// the whole displacement x_{k+1} − x_0 and p̃. It is the size of what a network
-// has to learn of that step, whatever the data.
+// TargetSize returns r_k: the standard deviation, in each direction of a flat Σ, of what is known of the noise u of the
+// backward step x_{k+1} → x_k (package cwpm) from the whole displacement x_{k+1} − x_0 and p̃. It is the size of what a
+// network has to learn of that step, whatever the data.
 func (p *Process) TargetSize(k int) float64 {
 	back := p.BackTau(k)
 	if !p.Method.Underdamped() {
@@ -51,8 +48,7 @@ func (p *Process) TargetSize(k int) float64 {
 // moments are those of v = x_{k+1} − x_0, m = p_{k+1} and q = p̃ in one direction of a flat Σ.
 type moments struct{ vv, vm, vq, mq, qq float64 }
 
-// past returns the moments of the backward step x_{k+1} → x_k. Overdamped methods have no m,
-// and q is noise.
+// past returns the moments of the backward step x_{k+1} → x_k. Overdamped methods have no m, and q is noise.
 func (p *Process) past(k int) moments {
 	o := moments{qq: 1}
 	for i := range k + 1 {
@@ -82,8 +78,7 @@ func (p *Process) BalancedGains() func(t float64) float64 {
 	return p.atStep(m)
 }
 
-// atStep returns the function of t that is m[k] at t_{k+1}, linear between, and
-// constant beyond the ends.
+// atStep returns the function of t that is m[k] at t_{k+1}, linear between, and constant beyond the ends.
 func (p *Process) atStep(m []float64) func(t float64) float64 {
 	last := float64(len(m) - 1)
 	return func(t float64) float64 {
@@ -96,4 +91,23 @@ func (p *Process) atStep(m []float64) func(t float64) float64 {
 		w := u - k
 		return (1-w)*m[int(k)] + w*m[int(k)+1]
 	}
+}
+
+// Start returns, as a function of t = t_{k+1}, where the path of a backward step
+// x_{k+1} → x_k began, as far as x_{k+1} and p̃ tell. On a flat Σ
+//
+//	x_{k+1} − b p̃ = x_0 + √v ξ,   ξ standard normal and independent of p̃,
+//
+// so the law of x_0 given (x_{k+1}, p̃) depends on them by y = x_{k+1} − b p̃ alone. The noise u
+// of the step is a linear function of (x_{k+1} − x_0, p̃), and what is left; so E[u | x_{k+1}, p̃] is a
+// function of y, plus a linear one of p̃. Overdamped methods have b = 0.
+func (p *Process) Start() func(t float64) (b, v float64) {
+	n := p.Schedule.N
+	bs, vs := make([]float64, n), make([]float64, n)
+	for k := range n {
+		m := p.past(k)
+		bs[k], vs[k] = m.vq/m.qq, m.vv-m.vq*m.vq/m.qq
+	}
+	b, v := p.atStep(bs), p.atStep(vs)
+	return func(t float64) (float64, float64) { return b(t), v(t) }
 }

@@ -7,9 +7,8 @@ import (
 	"github.com/landing-diffusion/landing/constraint/geometry"
 )
 
-// hmc is constrained Hamiltonian Monte Carlo (Lelièvre, Rousset and Stoltz, "Hybrid
-// Monte Carlo methods for sampling probability measures on submanifolds", 2019), for
-// sampling exp(−f) on Σ without an error of the step:
+// hmc is constrained Hamiltonian Monte Carlo (Lelièvre, Rousset and Stoltz, "Hybrid Monte Carlo methods for sampling
+// probability measures on submanifolds", 2019), for sampling exp(−f) on Σ without an error of the step:
 //
 //	p ← Πζ
 //	leaps times:  p ← p − (τ/2)Π∇f,  a flight of τ (RATTLE),  p ← p − (τ/2)Π∇f

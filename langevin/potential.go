@@ -31,8 +31,7 @@ func begin(f Potential) []float64 {
 	return nil
 }
 
-// Quadratic is f(x) = ½ (x−c)ᵀ diag(w) (x−c): a Gaussian exp(−f) before Σ cuts
-// it.
+// Quadratic is f(x) = ½ (x−c)ᵀ diag(w) (x−c): a Gaussian exp(−f) before Σ cuts it.
 type Quadratic struct {
 	Center []float64 // c; nil means 0
 	Weight []float64 // w; nil means 1
@@ -94,8 +93,7 @@ func (l Linear) Value(dst, x []float64, n int) {
 	}
 }
 
-// Before returns f of the first d coordinates of points that have n more behind them, a
-// condition.
+// Before returns f of the first d coordinates of points that have n more behind them, a condition.
 func Before(f Potential, d, n int) Potential {
 	b := before{f, d, d + n}
 	if e, ok := f.(Energy); ok {
@@ -130,9 +128,8 @@ func (b beforeEnergy) Value(dst, x []float64, n int) {
 	}
 }
 
-// Level returns f + ½ ln det G with G = ∇h∇hᵀ, so that exp(−f − ½ ln det G) on Σ is the
-// law of exp(−f) in R^d given h = 0; exp(−f) alone is a density by area. f may be nil;
-// the result is an Energy if f is nil or one. The error is a
+// Level returns f + ½ ln det G with G = ∇h∇hᵀ, so that exp(−f − ½ ln det G) on Σ is the law of exp(−f) in R^d given h =
+// 0; exp(−f) alone is a density by area. f may be nil; the result is an Energy if f is nil or one. The error is a
 // *constraint.UnsupportedError: the set has no second derivatives.
 //
 //	∂_k ½ ln det G = ½ tr(G⁻¹ ∂_k G) = Σ_i (∇²h_i w_i)_k,  w = G⁻¹∇h
@@ -176,8 +173,7 @@ type levelScratch struct {
 	values, jac, g, hv, col []float64
 }
 
-// factor computes ∇h and the Cholesky factor of G at a point; ok is false where the
-// rank drops.
+// factor computes ∇h and the Cholesky factor of G at a point; ok is false where the rank drops.
 func (s *levelScratch) factor(x []float64) (ok bool) {
 	m, d, jac, g := len(s.values), len(x), s.jac, s.g
 	s.at.Jacobians(s.values, jac, x, 1)

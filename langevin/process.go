@@ -1,11 +1,9 @@
-// Package langevin holds the constrained Langevin processes of the paper, as
-// discrete steps on blocks of points: OLLA (overdamped), ULLA (underdamped) and
-// their projected variants OLLA-P and ULLA-P, forward and backward, and chains
+// Package langevin holds the constrained Langevin processes of the paper, as discrete steps on blocks of points: OLLA
+// (overdamped), ULLA (underdamped) and their projected variants OLLA-P and ULLA-P, forward and backward, and chains
 // that sample exp(−f) on Σ without learning.
 //
-// Noise is an argument: a step is a pure function of (state, k, noise). Each
-// row of a block is treated alone. It is not for processes that need a stored
-// momentum in training: p̃ is recovered from positions.
+// Noise is an argument: a step is a pure function of (state, k, noise). Each row of a block is treated alone. It is not
+// for processes that need a stored momentum in training: p̃ is recovered from positions.
 package langevin
 
 import (
@@ -51,16 +49,14 @@ func (m Method) Underdamped() bool { return m == ULLA || m == ULLAP }
 // Projected reports whether the method projects at every step.
 func (m Method) Projected() bool { return m == ULLAP || m == OLLAP }
 
-// A Convention picks an index where the paper's text and its reference
-// implementation differ (docs/conventions.md).
+// A Convention picks an index where the paper's text and its reference implementation differ (docs/conventions.md).
 type Convention int
 
 const (
 	// Reference: the backward step x_{k+1} → x_k uses σ_k, the forward step's own,
 	// and its momentum is (x_{k+2} − x_{k+1})/(σ_{k+1}²Δt).
 	Reference Convention = iota
-	// Paper: the backward step uses σ_{k+1}, and its momentum is
-	// (x_{k+2} − x_{k+1})/(σ_{k+2}²Δt).
+	// Paper: the backward step uses σ_{k+1}, and its momentum is (x_{k+2} − x_{k+1})/(σ_{k+2}²Δt).
 	Paper
 )
 
@@ -78,9 +74,8 @@ func ParseConvention(name string) (Convention, error) {
 	return 0, &ConfigError{Field: "Convention", Value: name, Want: "paper or reference"}
 }
 
-// Landing says how a step without projection returns to Σ. The zero value is
-// implicit landing: the landing term at the step's proposal with
-// α_k = 1/(σ_k²Δt), one Gauss–Newton step.
+// Landing says how a step without projection returns to Σ. The zero value is implicit landing: the landing term at the
+// step's proposal with α_k = 1/(σ_k²Δt), one Gauss–Newton step.
 type Landing struct {
 	Explicit bool    // the landing term is −ασ_k²Δt ∇JᵀG†J at x_k
 	Rate     float64 // α of explicit landing
@@ -105,10 +100,9 @@ type Process struct {
 	Curvature  bool      // the terms 𝓗 (OLLA), 𝓗₁ and 𝓗₂ (ULLA)
 	NoTerminal bool      // no Newton projection of the last state
 	Convention Convention
-	Split      bool // half of a backward step's noise comes before its score (split.go); underdamped, Reference
-	// NewGeometry makes the geometry of up to rows points; nil means geometry.New of
-	// Set and Repulsion. Tests plug in the reference implementation's. Elastic walls do
-	// not use it.
+	Split      bool // half of a backward step's noise comes before its score (steps.go); underdamped, Reference
+	// NewGeometry makes the geometry of up to rows points; nil means geometry.New of Set and Repulsion. Tests plug in
+	// the reference implementation's. Elastic walls do not use it.
 	NewGeometry func(rows int) geometry.Geometry
 }
 
@@ -128,8 +122,7 @@ func (e *ConfigError) Place() fault.Place { return fault.Place{Kind: fault.Probl
 // MaxSteps bounds the steps of a process: paths keep every state.
 const MaxSteps = 1_000_000
 
-// Validate returns a *ConfigError or *constraint.UnsupportedError if the
-// process cannot run.
+// Validate returns a *ConfigError or *constraint.UnsupportedError if the process cannot run.
 func (p *Process) Validate() error {
 	s := p.Schedule
 	bad := func(v float64) bool { return math.IsNaN(v) || math.IsInf(v, 0) }
@@ -196,8 +189,7 @@ func (p *Process) steps() int {
 	return p.Schedule.N
 }
 
-// BackTau returns τ = σ²Δt of the backward step x_{k+1} → x_k, which the loss
-// shares.
+// BackTau returns τ = σ²Δt of the backward step x_{k+1} → x_k, which the loss shares.
 func (p *Process) BackTau(k int) float64 {
 	if p.Convention == Reference {
 		return p.Schedule.Tau(k)
@@ -223,4 +215,81 @@ func (p *Process) landingRate(τ float64) float64 {
 		return 1 / τ
 	}
 	return p.Landing.Rate
+}
+
+// A Schedule is the grid t_k = kΔt, Δt = T/N, and the noise level σ_k on it.
+type Schedule struct {
+	N                  int     // steps
+	T                  float64 // horizon
+	SigmaMin, SigmaMax float64
+	Geometric          bool // σ_k on a geometric instead of a linear scale
+}
+
+// Dt returns Δt.
+func (s Schedule) Dt() float64 { return s.T / float64(s.N) }
+
+// Time returns t_k.
+func (s Schedule) Time(k int) float64 { return float64(k) * s.Dt() }
+
+// Sigma returns σ_k: σ_min + (k/N)(σ_max − σ_min), or σ_min (σ_max/σ_min)^(k/N).
+func (s Schedule) Sigma(k int) float64 {
+	u := float64(k) / float64(s.N)
+	if s.Geometric {
+		return s.SigmaMin * math.Pow(s.SigmaMax/s.SigmaMin, u)
+	}
+	return s.SigmaMin + u*(s.SigmaMax-s.SigmaMin)
+}
+
+// Tau returns τ_k = σ_k²Δt, the step's own time.
+func (s Schedule) Tau(k int) float64 {
+	σ := s.Sigma(k)
+	return σ * σ * s.Dt()
+}
+
+// MonotoneRate returns the largest α of explicit landing with ρ_k = ασ_k²Δt ≤ 1 at every step, 1/max τ_k: the paper's
+// starting value. On an affine set h_{k+1} = (1 − ρ_k) h_k + ξ_k, so ρ = 1 also leaves the least variance, var
+// ξ/(ρ(2−ρ)).
+func (p *Process) MonotoneRate() float64 {
+	τ := 0.0
+	for k := range p.steps() {
+		τ = max(τ, p.Schedule.Tau(k))
+	}
+	return 1 / τ
+}
+
+// Rho returns ρ_k, the share of a violation that landing removes in forward
+// step k; 1 for implicit landing and for projection.
+func (p *Process) Rho(k int) float64 {
+	if !p.Landing.Explicit || p.Method.Projected() {
+		return 1
+	}
+	return p.Landing.Rate * p.Schedule.Tau(k)
+}
+
+// Steps returns how many of τ_0, τ_1, … the process uses, forward and backward.
+func (p *Process) Steps() int { return p.steps() }
+
+// CanDraw returns a *ConfigError unless a score that was learned for p serves the backward process of by, which must be
+// valid and have p's set, σ(t), friction, potential and convention: what it may change is how a step returns to Σ, what
+// walls do to it, and the grid of times.
+//
+// A coarser grid asks the score at its own t_{k+1} and takes the answer as it is: s is 2∇ln q for overdamped methods on
+// any grid, and 2γ(∇_p ln q + p̃) to leading order in γτ for underdamped ones. There the best s of a step of size τ
+// depends on τ, but no factor brings one to the other for all data: of those tried each made the variance of Gaussian
+// samples worse (redraw_test.go has the figures of s as it is). A finer grid would ask below t_1 = T/N, which no score
+// has learned and where it changes fastest.
+func (p *Process) CanDraw(by *Process) error {
+	if p.Method.Underdamped() != by.Method.Underdamped() {
+		want := "OLLA or OLLA-P"
+		if p.Method.Underdamped() {
+			want = "ULLA or ULLA-P"
+		}
+		return &ConfigError{"Method", by.Method.String(),
+			fmt.Sprintf("%s: the score of %s was learned, and with momentum it is another", want, p.Method)}
+	}
+	if n := p.Schedule.N; by.Schedule.N > n {
+		return &ConfigError{"Schedule.N", by.Schedule.N, fmt.Sprintf("at most the %d steps of training: more "+
+			"would ask the score at times below T/%d, which it has not learned", n, n)}
+	}
+	return nil
 }

@@ -16,8 +16,7 @@ import (
 	"github.com/landing-diffusion/landing/internal/ranks"
 )
 
-// Paths holds forward paths: path i is the (N+1)×d block at X[i(N+1)d:], its
-// rows x_0 … x_N.
+// Paths holds forward paths: path i is the (N+1)×d block at X[i(N+1)d:], its rows x_0 … x_N.
 type Paths struct {
 	Count, Steps, Dim int
 	X                 []float64
@@ -89,11 +88,10 @@ func (p *Paths) keep(f *Folds, lo, k int) {
 	}
 }
 
-// Unfold moves the point z of path i and the vectors v and w, seen from x_from, to where
-// one who stands at x_to sees them in the mirrors of the walls that sent the path back in
-// between: for every such step to x_k, in turn, z ← x_k + R(z − y_k), v ← Rv, w ← Rw. So
-// x_{k−1} becomes M_k, and the path, unfolded, one that no wall has touched
-// (walls.go). v and w may be nil.
+// Unfold moves the point z of path i and the vectors v and w, seen from x_from, to where one who stands at x_to sees
+// them in the mirrors of the walls that sent the path back in between: for every such step to x_k, in turn, z ← x_k +
+// R(z − y_k), v ← Rv, w ← Rw. So x_{k−1} becomes M_k, and the path, unfolded, one that no wall has touched (walls.go).
+// v and w may be nil.
 func (p *Paths) Unfold(i, from, to int, z, v, w []float64) {
 	if p.folds == nil {
 		return
@@ -118,8 +116,7 @@ func (p *Paths) Unfold(i, from, to int, z, v, w []float64) {
 	}
 }
 
-// mirror applies the first c of the unit normals to the vector v, or −I if they stand for a
-// turn.
+// mirror applies the first c of the unit normals to the vector v, or −I if they stand for a turn.
 func mirror(v, normals []float64, c int) {
 	if c == turnedBack {
 		for j := range v {
@@ -196,8 +193,7 @@ func (r *Report) add(i Info) {
 	r.NewtonIterations = r.Projections.Iterations
 }
 
-// A DivergedError says where a simulation left the finite numbers or lost its
-// rank.
+// A DivergedError says where a simulation left the finite numbers or lost its rank.
 type DivergedError struct {
 	Direction string // "forward", "backward" or "chain"
 	Sample    int    // its number: of Backward, counted with first
@@ -258,8 +254,7 @@ type simWorker struct {
 	trace   *Trace          // of the backward simulation in progress; nil unless watched
 }
 
-// NewSimulator makes a simulator that works on blocks of rows points. The
-// process must be valid.
+// NewSimulator makes a simulator that works on blocks of rows points. The process must be valid.
 func NewSimulator(p *Process, pool *parallel.Pool, rows int) *Simulator {
 	s := &Simulator{proc: p, pool: pool, rows: rows}
 	noises := 1
@@ -403,9 +398,8 @@ func lost(failed []bool) (n int) {
 	return n
 }
 
-// Starts returns n rows of x (rows of d numbers) for paths or chains to start from:
-// rows at equal distances through x, or where it has fewer all of them, again and
-// again from the first.
+// Starts returns n rows of x (rows of d numbers) for paths or chains to start from: rows at equal distances through x,
+// or where it has fewer all of them, again and again from the first.
 func Starts(x []float64, d, n int) []float64 {
 	have := len(x) / d
 	out := make([]float64, 0, n*d)
@@ -443,9 +437,8 @@ func (e Empirical) Sample(dst []float64, s keyed.Stream, sample uint64) {
 // wholePaths is how many numbers of paths whose ends alone are of use are held at once.
 const wholePaths = 1 << 24
 
-// EmpiricalPrior returns the terminal states of forward paths from the points x0
-// (n×d), those that did not fail, with the noise of (seed, refresh). The error is
-// that of Forward, or a *PriorError if every path failed.
+// EmpiricalPrior returns the terminal states of forward paths from the points x0 (n×d), those that did not fail, with
+// the noise of (seed, refresh). The error is that of Forward, or a *PriorError if every path failed.
 func (s *Simulator) EmpiricalPrior(ctx context.Context, x0 []float64, seed, refresh uint64) (Empirical, error) {
 	var paths Paths
 	var e Empirical
@@ -479,9 +472,8 @@ func (e *PriorError) Error() string {
 // until it is given another one, or nil: then nothing is gathered.
 func (s *Simulator) Watch(t *Trace) { s.trace = t }
 
-// Backward generates the samples first, first+1, … into dst (n×d): x_N from the
-// prior, then the backward steps with the score of each worker. failed (n) is
-// set for samples that lost a projection; their rows hold the last good state.
+// Backward generates the samples first, first+1, … into dst (n×d): x_N from the prior, then the backward steps with the
+// score of each worker. failed (n) is set for samples that lost a projection; their rows hold the last good state.
 func (s *Simulator) Backward(ctx context.Context, dst []float64, failed []bool, first uint64, seed uint64, prior Prior,
 	score func(worker int) Score) (Report, error) {
 	d, N := s.proc.Set.Dim(), s.proc.Schedule.N
@@ -562,8 +554,7 @@ func (w *simWorker) look(x []float64, failed []bool, n, k int) error {
 	return err
 }
 
-// pseudoPoint writes x + c p̃ with p̃ = Π(x)·noise, the point that carries a
-// path's first momentum.
+// pseudoPoint writes x + c p̃ with p̃ = Π(x)·noise, the point that carries a path's first momentum.
 func (w *simWorker) pseudoPoint(dst, x []float64, s keyed.Stream, first uint64, n int, c float64) error {
 	if err := w.at.At(x, n); err != nil {
 		return err

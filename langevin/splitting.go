@@ -11,10 +11,9 @@ import (
 	"github.com/landing-diffusion/landing/internal/dense"
 )
 
-// A splitting is the symmetric B-A-O-A-B splitting of underdamped Langevin
-// dynamics on Σ (Leimkuhler and Matthews, "Efficient molecular dynamics using
-// geodesic integration and solvent–solute splitting", 2016), for sampling
-// exp(−f). With the step τ and a = exp(−γτ):
+// A splitting is the symmetric B-A-O-A-B splitting of underdamped Langevin dynamics on Σ (Leimkuhler and Matthews,
+// "Efficient molecular dynamics using geodesic integration and solvent–solute splitting", 2016), for sampling exp(−f).
+// With the step τ and a = exp(−γτ):
 //
 //	B  p ← p − (τ/2) Π∇f                      half a kick
 //	A  x' = x + (τ/2) p + ∇h(x)ᵀλ, h(x') = 0   half a free flight (RATTLE)
@@ -22,12 +21,10 @@ import (
 //	O  p ← a p + √(1−a²) Πζ                   exact Ornstein–Uhlenbeck
 //	A, B                                      the same again
 //
-// A flight that ends beyond an inequality turns back: the point stays, and the momentum
-// is reflected, p → Rp = p − 2nnᵀp, where n is the tangential unit normal at x of the
-// inequality that the end violates most. With the momentum reversed that must lead back:
-// the flight with −Rp must end beyond the same inequality, or else p → −p. Both maps are
-// involutions with the momentum reversed and keep volume, so exp(−f) on {g ≤ 0} stays
-// as it is, whatever the step.
+// A flight that ends beyond an inequality turns back: the point stays, and the momentum is reflected, p → Rp = p −
+// 2nnᵀp, where n is the tangential unit normal at x of the inequality that the end violates most. With the momentum
+// reversed that must lead back: the flight with −Rp must end beyond the same inequality, or else p → −p. Both maps are
+// involutions with the momentum reversed and keep volume, so exp(−f) on {g ≤ 0} stays as it is, whatever the step.
 //
 // It is of second order where the paper's O-B̃-A is of first; on a quadratic f
 // and an affine Σ its positions have exactly the covariance of exp(−f).
@@ -73,10 +70,9 @@ func (e *energies) of(dst, x, p []float64, n int) {
 	}
 }
 
-// step advances (x, p) in place. A row whose flight fails turns back: it keeps
-// its point and reverses its momentum, which leaves exp(−f − ‖p‖²/2) invariant
-// up to the kicks; it is marked in failed. A momentum that is no number would leave it
-// there for ever: the error is a *geometry.NonFiniteError, as of {h = 0}.
+// step advances (x, p) in place. A row whose flight fails turns back: it keeps its point and reverses its momentum,
+// which leaves exp(−f − ‖p‖²/2) invariant up to the kicks; it is marked in failed. A momentum that is no number would
+// leave it there for ever: the error is a *geometry.NonFiniteError, as of {h = 0}.
 func (s *splitting) step(x, p, ζ []float64, failed []bool, n int) (o geometry.Outcome, err error) {
 	if err := s.set.At(x, n); err != nil {
 		return o, err
@@ -206,11 +202,10 @@ func (s *splitting) settled(i int) bool {
 	return true
 }
 
-// near fails projections that met Σ far away, as they do beside a singular point, where a
-// normal turns within a step: ten times further than the momentum takes a flight, or one
-// of the Gaussian law. The distance is the same from either end, so such a flight is
-// refused both ways and turning back keeps the law. A first state that is off Σ may go as
-// far as it must.
+// near fails projections that met Σ far away, as they do beside a singular point, where a normal turns within a step:
+// ten times further than the momentum takes a flight, or one of the Gaussian law. The distance is the same from either
+// end, so such a flight is refused both ways and turning back keeps the law. A first state that is off Σ may go as far
+// as it must.
 func (s *splitting) near(x, p []float64, n int, o *geometry.Outcome) {
 	const times = 10
 	h := math.Abs(s.h)
@@ -284,8 +279,7 @@ func (s *splitting) reflect(x, p []float64, n int, o *geometry.Outcome) {
 	}
 }
 
-// returns has flights fail that do not lead back: with −p at the end, the flight must
-// end at x.
+// returns has flights fail that do not lead back: with −p at the end, the flight must end at x.
 func (s *splitting) returns(x []float64, n int, o *geometry.Outcome) error {
 	row := func(v []float64, i int) []float64 { return v[i*s.d : (i+1)*s.d] }
 	for i, ok := range s.ok[:n] {
@@ -376,8 +370,7 @@ func (k *splitChains) step(_ int, ζ []float64, failed []bool) (info Info, err e
 }
 
 func (k *splitChains) moved() moves {
-	return moves{flights: k.flights, turned: k.turned,
-		refused: k.watched.refused / float64(max(k.watched.steps, 1))}
+	return moves{flights: k.flights, turned: k.turned, refused: k.watched.refused / float64(max(k.watched.steps, 1))}
 }
 
 // whole hides the Support of a set, so that its geometry is one group.

@@ -8,11 +8,9 @@ import (
 	"github.com/landing-diffusion/landing/constraint/geometry"
 )
 
-// A Score is s_θ, as the paper normalises it: 2∇ln q for overdamped methods,
-// 2γ(∇_p ln q + p̃) for underdamped ones.
+// A Score is s_θ, as the paper normalises it: 2∇ln q for overdamped methods, 2γ(∇_p ln q + p̃) for underdamped ones.
 type Score interface {
-	// Eval writes s at n rows (x_i, p_i), n×d, at time t; p is nil for
-	// overdamped methods.
+	// Eval writes s at n rows (x_i, p_i), n×d, at time t; p is nil for overdamped methods.
 	Eval(dst, x, p []float64, n int, t float64)
 }
 
@@ -49,9 +47,8 @@ type Info struct {
 	Values []float64
 	// Projections counts projections, their Newton iterations and failures.
 	Projections geometry.Outcome
-	// Folds are the rows that elastic walls sent back, or nil. They belong to the
-	// Stepper and hold until its next step. The next step's prev (or next, backward) is
-	// their mirror image: Folds.Carry.
+	// Folds are the rows that elastic walls sent back, or nil. They belong to the Stepper and hold until its next step.
+	// The next step's prev (or next, backward) is their mirror image: Folds.Carry.
 	Folds *Folds
 	Bounces
 }
@@ -111,11 +108,9 @@ func (s *Stepper) until(ctx context.Context) {
 	}
 }
 
-// Forward writes x_{k+1} from x_k = x, x_{k−1} = prev and ζ_k, all n×d; prev is
-// ignored by overdamped methods, is x_0 − τ_0 p̃_0 at k = 0, and after a step with
-// Folds the mirror image M_k. dst must not
-// overlap the inputs. failed[i] is set where a projection fails; that row of
-// dst is then x_k. The error is one of package geometry's.
+// Forward writes x_{k+1} from x_k = x, x_{k−1} = prev and ζ_k, all n×d; prev is ignored by overdamped methods, is x_0 −
+// τ_0 p̃_0 at k = 0, and after a step with Folds the mirror image M_k. dst must not overlap the inputs. failed[i] is
+// set where a projection fails; that row of dst is then x_k. The error is one of package geometry's.
 func (s *Stepper) Forward(dst, x, prev, ζ []float64, failed []bool, n, k int) (Info, error) {
 	if err := s.start(x, n); err != nil {
 		return Info{}, err
@@ -129,9 +124,8 @@ func (s *Stepper) Forward(dst, x, prev, ζ []float64, failed []bool, n, k int) (
 	return s.finish(dst, x, failed, n, τ)
 }
 
-// Backward writes x_k from x_{k+1} = x, x_{k+2} = next and the noise of this
-// step, with the learned score; otherwise as Forward. next is x_N + τ_N p̃_N at
-// k = N−1. ζ is 2n×d where the process splits its noise: ζ_k of all rows, then η_k.
+// Backward writes x_k from x_{k+1} = x, x_{k+2} = next and the noise of this step, with the learned score; otherwise as
+// Forward. next is x_N + τ_N p̃_N at k = N−1. ζ is 2n×d where the process splits its noise: ζ_k of all rows, then η_k.
 func (s *Stepper) Backward(dst, x, next, ζ []float64, failed []bool, n, k int, score Score) (Info, error) {
 	if err := s.start(x, n); err != nil {
 		return Info{}, err
@@ -167,8 +161,7 @@ func (s *Stepper) start(x []float64, n int) error {
 	return nil
 }
 
-// excess returns the largest of each component among the values at n points, until
-// the next call.
+// excess returns the largest of each component among the values at n points, until the next call.
 func (s *Stepper) excess(values []float64, n int) []float64 {
 	worst := s.worst
 	clear(worst)
@@ -182,8 +175,7 @@ func (s *Stepper) excess(values []float64, n int) []float64 {
 	return worst
 }
 
-// finish completes a step of size τ from the tangential move: by projection, or
-// by the curvature and landing terms.
+// finish completes a step of size τ from the tangential move: by projection, or by the curvature and landing terms.
 func (s *Stepper) finish(dst, x []float64, failed []bool, n int, τ float64) (Info, error) {
 	values := s.at.Values()
 	if s.walls != nil {
@@ -230,12 +222,10 @@ func (s *Stepper) complete(dst, x []float64, failed []bool, n int, τ float64, i
 	return nil
 }
 
-// Terminal projects the n points of x onto Σ, in place, along the normal space
-// at x: the paper's last step of OLLA and ULLA. A row whose normals miss Σ, as
-// they can beside a sharp tip, is brought there by repeated landing instead (a
-// departure from the paper, which drops it), on sets of equalities alone. failed[i] is
-// set where that does not converge either; the row then stays. The steps of landing
-// count as iterations.
+// Terminal projects the n points of x onto Σ, in place, along the normal space at x: the paper's last step of OLLA and
+// ULLA. A row whose normals miss Σ, as they can beside a sharp tip, is brought there by repeated landing instead (a
+// departure from the paper, which drops it), on sets of equalities alone. failed[i] is set where that does not converge
+// either; the row then stays. The steps of landing count as iterations.
 func (s *Stepper) Terminal(x []float64, failed []bool, n int) (geometry.Outcome, error) {
 	at, projection := s.proposal, s.projection
 	if s.walls != nil {

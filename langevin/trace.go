@@ -2,9 +2,8 @@ package langevin
 
 import "github.com/landing-diffusion/landing/constraint"
 
-// A Trace gathers how far generated states are from Σ on the way: |h_i| and max(g_j, 0)
-// at each of x_N, …, x_0 and at what terminal projection makes of x_0. A sample that
-// loses a projection counts up to the state before.
+// A Trace gathers how far generated states are from Σ on the way: |h_i| and max(g_j, 0) at each of x_N, …, x_0 and at
+// what terminal projection makes of x_0. A sample that loses a projection counts up to the state before.
 //
 // Means do not depend on the order of what is added (but for a rounding in 10¹⁵): sums
 // are kept in twice float64's digits.
@@ -41,8 +40,7 @@ func (t *Trace) Steps() int { return t.steps }
 // Count returns how many samples were at x_k; k = N+1 is x_0 after terminal projection.
 func (t *Trace) Count(k int) int { return t.count[k] }
 
-// Mean returns the mean violation of a component at x_k, k as in Count; NaN if no
-// sample was there.
+// Mean returns the mean violation of a component at x_k, k as in Count; NaN if no sample was there.
 func (t *Trace) Mean(k, component int) float64 {
 	s := t.sums[k*t.components+component]
 	return (s.s + s.e) / float64(t.count[k])

@@ -54,11 +54,10 @@ func (c *Chains) directions() int {
 	return max(c.Process.Set.Dim()-len(c.Process.Set.Equalities()), 1)
 }
 
-// Tune returns a step for the chains, from that of the process: short rounds of them
-// from x0, each from where the last one ended unless chains were thrown far away, halve it
-// while too many moves go wrong or a simulation breaks down, and lengthen that of HMC where
-// it can be. What it finds is a function of the seed. If no step is short enough the error is
-// that of Run, or a *TuneError.
+// Tune returns a step for the chains, from that of the process: short rounds of them from x0, each from where the last
+// one ended unless chains were thrown far away, halve it while too many moves go wrong or a simulation breaks down, and
+// lengthen that of HMC where it can be. What it finds is a function of the seed. If no step is short enough the error
+// is that of Run, or a *TuneError.
 func (c *Chains) Tune(ctx context.Context, pool *parallel.Pool, x0 []float64) (float64, error) {
 	τ, longest := c.Process.Schedule.T, 10*c.Process.Schedule.T
 	x, d := append([]float64(nil), x0...), c.Process.Set.Dim()

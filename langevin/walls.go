@@ -10,8 +10,7 @@ import (
 	"github.com/landing-diffusion/landing/internal/dense"
 )
 
-// Walls says what becomes of a step that would leave {g ≤ 0}. On sets of equalities
-// alone it says nothing.
+// Walls says what becomes of a step that would leave {g ≤ 0}. On sets of equalities alone it says nothing.
 type Walls int
 
 const (
@@ -38,8 +37,7 @@ func ParseWalls(name string) (Walls, error) {
 // Elastic reports whether the process has walls that are elastic.
 func (p *Process) Elastic() bool { return p.Walls == ElasticWalls && len(p.Set.Inequalities()) > 0 }
 
-// moving returns the set whose tangents are the directions of a step: with elastic walls
-// that of the equalities alone.
+// moving returns the set whose tangents are the directions of a step: with elastic walls that of the equalities alone.
 func (p *Process) moving() constraint.Set {
 	if p.Elastic() {
 		return constraint.EqualitiesOf(p.Set)
@@ -56,45 +54,37 @@ func (p *Process) moving() constraint.Set {
 //	y ← y − 2 g_j n/‖n‖²,   then h is landed or projected as the method says,
 //	R ← (I − 2nnᵀ/‖n‖²) R,  R = I at first,
 //
-// and in the end x_{k+1} = y. What arrives is the reflected move R(y_{k+1} − x_k), so
-// the momentum is still recovered from two positions, the earlier of them the mirror
-// image M of x_k:
+// and in the end x_{k+1} = y. What arrives is the reflected move R(y_{k+1} − x_k), so the momentum is still recovered
+// from two positions, the earlier of them the mirror image M of x_k:
 //
 //	p̃_{k+1} = Π(x_{k+1}) (x_{k+1} − M_{k+1})/τ_k,   M_{k+1} = x_{k+1} − R(y_{k+1} − x_k).
 //
-// Backward steps fold in the same way, and reverse forward ones: the forward step
-// leaves x_k with the momentum (y_{k+1} − x_k)/τ_k and arrives with
-// (x_{k+1} − M_{k+1})/τ_k, so the backward step from x_{k+1} aims at M_{k+1}, is folded to
-// x_k, and leaves there the mirror image y_{k+1} of x_{k+1}. The loss (package cwpm) knows
-// y and M from the path: p̃ of x_{k+1} comes from y_{k+2}, the target is M_{k+1}.
+// Backward steps fold in the same way, and reverse forward ones: the forward step leaves x_k with the momentum (y_{k+1}
+// − x_k)/τ_k and arrives with (x_{k+1} − M_{k+1})/τ_k, so the backward step from x_{k+1} aims at M_{k+1}, is folded to
+// x_k, and leaves there the mirror image y_{k+1} of x_{k+1}. The loss (package cwpm) knows y and M from the path: p̃ of
+// x_{k+1} comes from y_{k+2}, the target is M_{k+1}.
 //
-// The law. A step without f is O, p ← a p + √(1−a²) Πζ, then a flight with mirrors. O
-// leaves the Gaussian of p alone and does not move x. On a flat Σ with flat walls a flight
-// of time τ is (x, p) ↦ (x + τp, p) read through the unfolding that the mirrors make: of
-// {g ≤ 0} × R^d, a shift in the space tiled by its mirror images (one wall, slabs, boxes:
-// every chamber of a reflection group). The shift keeps volume and ‖p‖, and so does each
-// mirror; so uniform × Gaussian stays as it is, at any τ and γ. There is no error at the
-// wall at all, whereas a wall that stops the normal part of p (the paper's active set,
-// with momenta from positions) loses ½ E p_n² at every visit, whatever τ: its law is off
-// by O(1) as τ → 0 unless p is forgotten within a step. On curved Σ or g each of
-// flight and mirror is off by the curvature over a step, O(τ²) along paths that meet the wall
-// O(1) times in unit time, so the law is off by O(τ), as by the kick −τ∇f of O-B̃-A
-// already. Corners that are no chambers are misjudged on a set of flights of measure O(τ²).
+// The law. A step without f is O, p ← a p + √(1−a²) Πζ, then a flight with mirrors. O leaves the Gaussian of p alone
+// and does not move x. On a flat Σ with flat walls a flight of time τ is (x, p) ↦ (x + τp, p) read through the
+// unfolding that the mirrors make: of {g ≤ 0} × R^d, a shift in the space tiled by its mirror images (one wall, slabs,
+// boxes: every chamber of a reflection group). The shift keeps volume and ‖p‖, and so does each mirror; so uniform ×
+// Gaussian stays as it is, at any τ and γ. There is no error at the wall at all, whereas a wall that stops the normal
+// part of p (the paper's active set, with momenta from positions) loses ½ E p_n² at every visit, whatever τ: its law is
+// off by O(1) as τ → 0 unless p is forgotten within a step. On curved Σ or g each of flight and mirror is off by the
+// curvature over a step, O(τ²) along paths that meet the wall O(1) times in unit time, so the law is off by O(τ), as by
+// the kick −τ∇f of O-B̃-A already. Corners that are no chambers are misjudged on a set of flights of measure O(τ²).
 //
-// For OLLA this is the symmetrised Euler scheme, of weak order 1 for diffusions
-// reflected along the normal (Bossy, Gobet and Talay, "A symmetrized Euler scheme for an
-// efficient approximation of reflected diffusions", 2004); the score of the reversed
-// diffusion has no normal part at the wall.
+// For OLLA this is the symmetrised Euler scheme, of weak order 1 for diffusions reflected along the normal (Bossy,
+// Gobet and Talay, "A symmetrized Euler scheme for an efficient approximation of reflected diffusions", 2004); the
+// score of the reversed diffusion has no normal part at the wall.
 //
 // The departure from the paper: Proposition 2 holds between visits to the wall only; at an
 // active wall its Π removes the normal part of p̃. Here J = h throughout.
 //
-// Where the mirrors do not bring a step back — corners and windows much shallower than
-// a step take more than foldLimit of them, a wall whose gradient is normal to Σ has none, a
-// curved one may throw further than the step came — the step turns back: x_{k+1} = x_k and
-// R = −I. That is the momentum flip with which a rejected reversible move leaves any law
-// as it is. If x_k is outside itself, which only a first state can be, it is
-// projected onto Σ instead, or fails.
+// Where the mirrors do not bring a step back — corners and windows much shallower than a step take more than foldLimit
+// of them, a wall whose gradient is normal to Σ has none, a curved one may throw further than the step came — the step
+// turns back: x_{k+1} = x_k and R = −I. That is the momentum flip with which a rejected reversible move leaves any law
+// as it is. If x_k is outside itself, which only a first state can be, it is projected onto Σ instead, or fails.
 
 // foldLimit returns how many mirrors a step may meet on a set with l walls.
 func foldLimit(l int) int { return 8 + 2*l }
@@ -284,8 +274,7 @@ func (w *mirrors) reflect(y, x, values []float64, info *Info) bool {
 	return false
 }
 
-// gradient returns that of component a from its derivatives along the support, until the
-// next call.
+// gradient returns that of component a from its derivatives along the support, until the next call.
 func (w *mirrors) gradient(a int, derivatives []float64) []float64 {
 	if w.support == nil {
 		return derivatives

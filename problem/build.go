@@ -1,6 +1,7 @@
 package problem
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 
@@ -75,10 +76,13 @@ func (p *Problem) Assemble() (*langevin.Process, error) {
 	if n := p.Process.Steps; n > langevin.MaxSteps { // before anything is done for each step
 		return nil, p.key(KeyProcessSteps, n, fmt.Sprintf("at most %d steps", langevin.MaxSteps))
 	}
+	if err := checkWords(p); err != nil {
+		return nil, err
+	}
 	proc := &langevin.Process{
 		Set:       set,
 		Friction:  p.Process.Friction,
-		Curvature: p.Process.Curvature, NoTerminal: !p.Process.TerminalProjection,
+		Curvature: p.Process.Curvature, NoTerminal: !p.Process.TerminalProjection, Split: p.Process.Noise == "split",
 		Schedule: langevin.Schedule{
 			N: p.Process.Steps, T: p.Process.Horizon,
 			SigmaMin: p.Process.Sigma.Min, SigmaMax: p.Process.Sigma.Max,
@@ -103,25 +107,9 @@ func (p *Problem) Assemble() (*langevin.Process, error) {
 	if kind.Forward != nil {
 		proc.Method = kind.Forward(*proc).Method
 	}
-	if proc.Convention, err = langevin.ParseConvention(p.Convention); err != nil {
-		return nil, p.key(KeyConvention, p.Convention, "paper or reference")
-	}
+	proc.Convention, _ = langevin.ParseConvention(p.Convention) // one of its words
 	if w := p.Process.Walls; w != "" {
-		if proc.Walls, err = langevin.ParseWalls(w); err != nil {
-			return nil, p.key(KeyProcessWalls, w, "one of elastic, paper")
-		}
-	}
-	if n := p.Process.Noise; n != "" {
-		if err := p.word(KeyProcessNoise, n); err != nil {
-			return nil, err
-		}
-		proc.Split = n == "split"
-	}
-	if err := p.word("process.sigma.schedule", p.Process.Sigma.Schedule); err != nil {
-		return nil, err
-	}
-	if err := p.word(KeyProcessLandingMode, p.Process.Landing.Mode); err != nil {
-		return nil, err
+		proc.Walls, _ = langevin.ParseWalls(w)
 	}
 	proc.Potential, err = p.Potential.build(p.origins, p.Set.Definitions(), p.Condition.Columns, set.Dim())
 	if err != nil {
@@ -156,8 +144,6 @@ func (f Potential) build(o origins, of formula.Definitions, given []string, dim 
 		return nil
 	}
 	switch f.Kind {
-	case "zero":
-		return nil, nil
 	case "quadratic":
 		if err := length("potential.center", f.Center); err != nil {
 			return nil, err
@@ -182,7 +168,7 @@ func (f Potential) build(o origins, of formula.Definitions, given []string, dim 
 	case "amber":
 		return f.forceField(o, d)
 	}
-	return nil, o.word(KeyPotentialKind, f.Kind)
+	return nil, nil // zero
 }
 
 // HeldOut reports whether held-out distances end the training.
@@ -220,9 +206,8 @@ func (p *Problem) Method(proc *langevin.Process) (method.Method, error) {
 	case *score.OptionError:
 		return nil, p.option("process.options.", e)
 	case *method.ConfigError:
-		key := map[string]string{"Window": KeyTrainWindow, "Output": KeyNetworkOutput,
-			"Process": KeyProcessMethod, "Levels": "process.options.levels", "Paths": KeyTrainPaths,
-			"Potential": KeyPotentialKind}[e.Field]
+		key := map[string]string{"Window": KeyTrainWindow, "Output": KeyNetworkOutput, "Process": KeyProcessMethod,
+			"Levels": "process.options.levels", "Paths": KeyTrainPaths, "Potential": KeyPotentialKind}[e.Field]
 		return nil, p.key(key, e.Value, e.Want)
 	case nil:
 		return p.Generate.counted(p.origins, m)
@@ -318,4 +303,76 @@ func (p *Problem) NetworkConfig(m method.Method, set constraint.Set) score.Confi
 	}
 	c.Precision, _ = kernel.ParsePrecision(p.Train.Precision) // checked by Build
 	return c
+}
+
+// maxNumbers bounds the kept draws of all chains, and the paths that training keeps.
+const maxNumbers = 1e9
+
+// BuildChains returns the unlearned sampler that the problem describes, or a *KeyError. Only the set, the potential,
+// friction, landing and curvature of the rest of the problem count.
+func (p *Problem) BuildChains() (*langevin.Chains, error) {
+	c := p.Sample
+	if err := p.Condition.none(p.origins); err != nil {
+		return nil, err
+	}
+	step := float64(c.Step)
+	if p.StepIsAuto() { // experiment chooses it
+		step = 0.1
+	}
+	if err := checkRanges(p); err != nil {
+		return nil, err
+	}
+	if float64(c.Draws)*float64(c.Thin) > 1e12 {
+		return nil, p.key("sample.thin", c.Thin, "at most 1e12 steps in all")
+	}
+	q := *p
+	q.Process.Steps, q.Process.Horizon = 1, step
+	q.Process.Sigma = Sigma{Min: 1, Max: 1, Schedule: "linear"}
+	q.Process.TerminalProjection = false
+	leaps, symmetric := 0, c.Method == "splitting" || c.Method == "chmc"
+	if c.Method == "chmc" {
+		leaps = cmp.Or(c.Leaps, 10)
+	}
+	if q.Process.Method = c.Method; symmetric {
+		q.Process.Method, q.Process.Curvature = "ULLA-P", false // it projects, so the set must allow that
+	}
+	if _, err := langevin.ParseMethod(q.Process.Method); err != nil {
+		return nil, p.key("sample.method", c.Method, "splitting, chmc, ULLA, OLLA, ULLA-P or OLLA-P")
+	}
+	proc, err := q.process()
+	if err != nil {
+		return nil, err
+	}
+	if err := q.Condition.none(q.origins); err != nil { // of a set that leaves numbers open
+		return nil, err
+	}
+	if float64(c.Chains)*float64(c.Draws)*float64(proc.Set.Dim()) > maxNumbers {
+		return nil, p.key("sample.draws", c.Draws, fmt.Sprintf("at most %.0g numbers in all draws of all chains",
+			maxNumbers))
+	}
+	if b, ok := proc.Potential.(langevin.Beginner); ok && b.Begin() == nil {
+		return nil, p.key(coordinatesKey, p.Potential.Coordinates,
+			"an inpcrd or rst7 file: chains begin from its conformation, since a molecule at random points has no "+
+				"energy")
+	}
+	if p.Set.Unbounded() && proc.Potential == nil {
+		return nil, p.key(KeyPotentialKind, p.Potential.Kind,
+			"a potential: on an unbounded set exp(−0) is no distribution")
+	}
+	if c.Measure == "level" {
+		if proc.Potential, err = langevin.Level(proc.Set, proc.Potential); err != nil {
+			return nil, p.key("sample.measure", c.Measure, "surface, since "+err.Error())
+		}
+	}
+	return &langevin.Chains{Process: proc, Symmetric: symmetric, Leaps: leaps, Count: c.Chains, Burn: c.Burn,
+		Keep: c.Draws, Thin: c.Thin, Seed: p.Seed}, nil
+}
+
+// none returns a *KeyError if there is a condition.
+func (c Condition) none(o origins) error {
+	if len(c.Columns) > 0 {
+		return o.key(KeyConditionColumns, c.Columns, "none: chains of landing mcmc have no data to take them from; "+
+			"write their values into the set")
+	}
+	return nil
 }

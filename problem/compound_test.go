@@ -77,7 +77,7 @@ func TestCompoundFaults(t *testing.T) {
 			`radius`},
 		{"minor: 0.6", "minor: 0.6, dim: 3", `f:4: set.product[0].dim: this key belongs to set.product[0].kind ` +
 			`sphere, simplex, chain`},
-		{"radius: 2", "radius: -2", `f:8: set.product[1].all[0].radius is -2; expected a radius above 0`},
+		{"radius: 2", "radius: -2", `f:8: set.product[1].all[0].radius is -2; expected a number above 0`},
 		{"kind: sphere", "kind: ball", `f:6: set.product[1].all[0].kind is "ball"; expected one of sphere`},
 		{"kind: sphere", "anchored: false", `f:6: set.product[1].all[0].kind is missing; expected formulas in ` +
 			`set.product[1].all[0].equality or set.product[1].all[0].inequality, or one of sphere`},

@@ -10,9 +10,9 @@ import (
 
 // Condition is numbers that are given with a point: the network learns the law of points for each value of them.
 type Condition struct {
-	Columns []string `yaml:"columns,omitempty"` // their names; of the data's columns, or of those of Path
-	Path    string   `yaml:"path,omitempty"`    // a file of their own, a row a point
-	Drop    float64  `yaml:"drop,omitempty"`    // share of training terms that do not see them, for guidance
+	Columns []string `yaml:"columns,omitempty"`             // their names; of the data's columns, or of those of Path
+	Path    string   `yaml:"path,omitempty"`                // a file of their own, a row a point
+	Drop    float64  `yaml:"drop,omitempty" bounds:"[0,1)"` // share of training terms without them, for guidance
 }
 
 const conditionKey = "condition.path"

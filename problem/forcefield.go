@@ -6,7 +6,9 @@ import (
 	"fmt"
 	"io/fs"
 
+	"github.com/landing-diffusion/landing/base/superpose"
 	"github.com/landing-diffusion/landing/domain/molecule/amber"
+	molecules "github.com/landing-diffusion/landing/domain/molecule/files"
 	"github.com/landing-diffusion/landing/langevin"
 )
 
@@ -49,15 +51,7 @@ func (f Potential) forceField(o origins, d int) (langevin.Potential, error) {
 	}
 	solvent, err := amber.ParseSolvent(cmp.Or(f.Solvent, amber.OBC2.String()))
 	if err != nil {
-		return nil, o.key("potential.solvent", f.Solvent, "one of obc2, obc2-polar, vacuum")
-	}
-	t := cmp.Or(f.Temperature, kelvin)
-	if !(t > 0) || t > amber.MaxKelvin {
-		return nil, o.key("potential.temperature", f.Temperature,
-			fmt.Sprintf("kelvin, above 0 and at most %v", amber.MaxKelvin))
-	}
-	if f.Molecule != "" && f.Molecule != builtIn {
-		return nil, o.key("potential.molecule", f.Molecule, builtIn)
+		return nil, err // it is one of its words
 	}
 	system, start, source := amber.AlanineDipeptide(), amber.AlanineStart(), "potential.molecule"
 	if f.Prmtop != "" {
@@ -78,9 +72,31 @@ func (f Potential) forceField(o origins, d int) (langevin.Potential, error) {
 			return nil, fault(coordinatesKey, err)
 		}
 	}
-	energy, err := amber.NewPotential(system, solvent, t, start)
+	energy, err := amber.NewPotential(system, solvent, cmp.Or(f.Temperature, kelvin), start)
 	if err != nil {
 		return nil, fault(source, err)
 	}
 	return energy, nil
+}
+
+const referenceKey = "network.reference"
+
+// Reference reads the conformation that network.reference names, for points in R^d; nil if
+// there is none. Of a file with several frames it is the first. The error is a *KeyError.
+func (p *Problem) Reference(d int) ([]float64, error) {
+	path := p.Network.Reference
+	if path == "" {
+		return nil, nil
+	}
+	frames, err := molecules.Read(path)
+	if err != nil {
+		return nil, p.fault(referenceKey, "%v", err)
+	}
+	if n := frames.Molecule.Dim(); n != d {
+		return nil, p.fault(referenceKey, "%s: a frame has %d atoms; expected %d, as the set has", path, n/3, d/3)
+	}
+	if _, err := superpose.New(frames.Frame(0)); err != nil {
+		return nil, p.fault(referenceKey, "%s: %v", path, err)
+	}
+	return frames.Frame(0), nil
 }

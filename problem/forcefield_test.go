@@ -60,17 +60,17 @@ func TestForceField(t *testing.T) {
 		}
 	}
 	for keys, want := range map[string]string{
-		"":                              "potential.prmtop",
-		"molecule: water":               "potential.molecule",
-		"molecule: a, prmtop: b":        "either a prmtop file, or potential.molecule",
-		"prmtop: nosuch":                "nosuch",
-		"prmtop: " + broken:             "broken.prmtop, line 2, section POINTERS",
-		"prmtop: " + prmtop:             "potential.coordinates",
-		"prmtop: " + rst:                "expected %VERSION",
-		"coordinates: " + prmtop:        "a prmtop file; expected coordinates",
-		"solvent: oil":                  "potential.solvent",
-		"temperature: -1":               "potential.temperature",
-		"coordinates: " + dir + "/none": "none",
+		"":                                       "potential.prmtop",
+		"molecule: water":                        "potential.molecule",
+		"molecule: alanine-dipeptide, prmtop: b": "either a prmtop file, or potential.molecule",
+		"prmtop: nosuch":                         "nosuch",
+		"prmtop: " + broken:                      "broken.prmtop, line 2, section POINTERS",
+		"prmtop: " + prmtop:                      "potential.coordinates",
+		"prmtop: " + rst:                         "expected %VERSION",
+		"coordinates: " + prmtop:                 "a prmtop file; expected coordinates",
+		"solvent: oil":                           "potential.solvent",
+		"temperature: -1":                        "potential.temperature",
+		"coordinates: " + dir + "/none":          "none",
 	} {
 		if !strings.Contains(keys, "prmtop:") && !strings.Contains(keys, "molecule:") && keys != "" {
 			keys = "molecule: alanine-dipeptide, " + keys

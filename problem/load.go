@@ -91,8 +91,7 @@ func show(v any) string {
 	return fmt.Sprint(v)
 }
 
-// key makes a *KeyError. The keys of a set have no defaults: a zero that nobody
-// wrote is a key that is missing.
+// key makes a *KeyError. The keys of a set have no defaults: a zero that nobody wrote is a key that is missing.
 func (o origins) key(key string, value any, want string) error {
 	if strings.HasPrefix(key, "set.") && o.origin[key] == "" && (value == 0 || value == 0.0) {
 		value = nil
@@ -116,16 +115,6 @@ func (o origins) where(key string) string {
 		origin = o.file
 	}
 	return origin
-}
-
-func (o origins) oneOf(key, value string, options ...string) error {
-	if slices.Contains(options, value) {
-		return nil
-	}
-	if value == "" {
-		return o.key(key, nil, "one of "+strings.Join(options, ", "))
-	}
-	return o.key(key, value, "one of "+strings.Join(options, ", "))
 }
 
 // Recipes returns the names of the recipes in the binary.
@@ -158,9 +147,8 @@ func Source(name string) (data []byte, origin string, err error) {
 	return data, name, err
 }
 
-// Load reads a problem: the source's bytes over Defaults, then those of its
-// variants that variant lists, as in "olla,fast", one over the other, then settings.
-// origin names the source in messages. Keys and types are checked,
+// Load reads a problem: the source's bytes over Defaults, then those of its variants that variant lists, as in
+// "olla,fast", one over the other, then settings. origin names the source in messages. Keys and types are checked,
 // those of variants that are not applied too; values are not: Build does that.
 func Load(data []byte, origin, variant string, settings Settings) (*Problem, error) {
 	p := Defaults()
@@ -347,9 +335,13 @@ func (w walker) walk(node ast.Node, t reflect.Type, key string) error {
 		}
 		return nil
 	case reflect.Struct:
-		names, typeOf := fields(t), func(name string) (reflect.Type, bool) {
-			f, ok := field(t, name)
+		typeOf := func(name string) (reflect.Type, bool) {
+			f, ok := sets.Field(t, name)
 			return f.Type, ok
+		}
+		var names []string
+		for name := range sets.Fields(t) {
+			names = append(names, name)
 		}
 		if t == reflect.TypeFor[sets.Set]() {
 			kind := setKind(node)
@@ -496,8 +488,7 @@ const (
 	maxNesting = 100
 )
 
-// nesting bounds the depth of brackets in a file: the parser's work grows with
-// its square.
+// nesting bounds the depth of brackets in a file: the parser's work grows with its square.
 func nesting(data []byte) int {
 	depth, deepest := 0, 0
 	for _, c := range data {
@@ -523,27 +514,6 @@ func short(s string) string {
 		s = string(r[:40]) + "…"
 	}
 	return s
-}
-
-func field(t reflect.Type, name string) (reflect.StructField, bool) {
-	for i := range t.NumField() {
-		f := t.Field(i)
-		if tag, _, _ := strings.Cut(f.Tag.Get("yaml"), ","); tag == name && f.IsExported() {
-			return f, true
-		}
-	}
-	return reflect.StructField{}, false
-}
-
-func fields(t reflect.Type) []string {
-	var names []string
-	for i := range t.NumField() {
-		if f := t.Field(i); f.IsExported() {
-			tag, _, _ := strings.Cut(f.Tag.Get("yaml"), ",")
-			names = append(names, tag)
-		}
-	}
-	return names
 }
 
 // Since compares the problem with the resolved file that it was read from, which another version of the
@@ -578,8 +548,7 @@ func since(at string, then, now map[string]any) (fresh []string, changed string)
 	return fresh, ""
 }
 
-// Resolved returns the problem as YAML, every key written out. Loading it gives
-// the same problem.
+// Resolved returns the problem as YAML, every key written out. Loading it gives the same problem.
 func (p *Problem) Resolved() []byte {
 	q := *p
 	q.Defaults = FixedDefaults
@@ -588,4 +557,38 @@ func (p *Problem) Resolved() []byte {
 		panic("problem: " + err.Error()) // structs of plain values
 	}
 	return data
+}
+
+// checkVariants checks keys and types of every variant in a file, whether it is applied or not, and notes where each
+// of its keys was written. p holds what the file says beside them.
+func checkVariants(p *Problem, file ast.Node, where func(line int) string) error {
+	top, _ := pairs(file)
+	for _, v := range top {
+		if v.Key.GetToken().Value != "variants" {
+			continue
+		}
+		variants, _ := pairs(v.Value)
+		p.written = map[string]map[string]string{}
+		for _, v := range variants {
+			name := v.Key.GetToken().Value
+			w := walker{map[string]string{}, p.Set.Is(), where}
+			err := w.walk(v.Value, reflect.TypeFor[Problem](), "")
+			if at, ok := w.origin["variants"]; ok && err == nil {
+				err = &KeyError{Origin: at, Key: "variants", Fault: "a variant has no variants of its own"}
+			}
+			var e *KeyError
+			if errors.As(err, &e) {
+				inside := *e
+				if inside.Key = "variants." + name; e.Key != "the file" {
+					inside.Key += "." + e.Key
+				}
+				return &inside
+			}
+			if err != nil {
+				return err
+			}
+			p.written[name] = w.origin
+		}
+	}
+	return nil
 }

@@ -24,7 +24,7 @@ type Observe struct {
 	// Range is that of the histogram: by default the data's, and a tenth of it on both
 	// sides. Of a Circular number it is one period, by default [−π, π).
 	Range    []float64 `yaml:"range,omitempty"`
-	Bins     int       `yaml:"bins,omitempty"` // default 60
+	Bins     int       `yaml:"bins,omitempty" bounds:"[0,10000]"` // default 60
 	Circular bool      `yaml:"circular,omitempty"`
 }
 

@@ -5,20 +5,25 @@
 package problem
 
 import (
+	"errors"
+	"strings"
+
+	"github.com/landing-diffusion/landing/constraint"
+	"github.com/landing-diffusion/landing/domain/molecules"
 	"github.com/landing-diffusion/landing/learn/choose"
 	"github.com/landing-diffusion/landing/learn/score"
 	"github.com/landing-diffusion/landing/learn/train"
 	"github.com/landing-diffusion/landing/problem/sets"
 )
 
-// A Problem is a problem file. Every key is listed, with its default, in
-// docs/problem-file.md.
+// A Problem is a problem file. Every key is listed, with its default, in docs/problem-file.md. Tags of fields say what
+// the value of a key may be, as in package sets: words, one of which a text is, and bounds of a number.
 type Problem struct {
 	Name       string         `yaml:"name"`
 	Title      string         `yaml:"title"`
 	Seed       uint64         `yaml:"seed"`
-	Convention string         `yaml:"convention"`         // paper or reference
-	Defaults   string         `yaml:"defaults,omitempty"` // auto or fixed: Left
+	Convention string         `yaml:"convention" words:"paper,reference"`
+	Defaults   string         `yaml:"defaults,omitempty" words:"auto,fixed"` // Left
 	Data       Data           `yaml:"data" doc:"where the data is"`
 	Condition  Condition      `yaml:"condition,omitempty" doc:"what is given with each point"`
 	Set        sets.Set       `yaml:"set" doc:"the feasible set"`
@@ -28,7 +33,7 @@ type Problem struct {
 	Network    Network        `yaml:"network" doc:"the score network"`
 	Train      Train          `yaml:"train" doc:"the training"`
 	MPI        MPI            `yaml:"mpi,omitempty" doc:"of a training that mpirun has started"`
-	Prior      string         `yaml:"prior"` // uniform, empirical or auto
+	Prior      string         `yaml:"prior" words:"uniform,empirical,auto"`
 	Uniform    Uniform        `yaml:"uniform" doc:"bounds of the chains behind a uniform prior without a closed form"`
 	Generate   Generate       `yaml:"generate" doc:"generation"`
 	Sample     Sample         `yaml:"sample" doc:"landing mcmc"` // landing mcmc only
@@ -51,104 +56,103 @@ type origins struct {
 
 // Data says where the data is.
 type Data struct {
-	// earth: latitude, longitude; points: coordinates; molecule: conformations; demo: the
-	// earthquakes in the binary
+	// earth: latitude, longitude; points: coordinates; molecule: conformations; demo: the earthquakes in the binary
 	Kind      string `yaml:"kind"`
 	Path      string `yaml:"path"`
 	Reference string `yaml:"reference,omitempty"` // of molecules: file of what RMSDs are taken to
 	Train     string `yaml:"train,omitempty"`     // NPY file of points that are learned in place of the training rows
 	SplitSeed uint64 `yaml:"split_seed"`
-	Tolerance Choice `yaml:"tolerance"` // largest violation that data may have; auto: evidence.Far of its spread
+	Tolerance Choice `yaml:"tolerance" bounds:"(0,1e15]"` // largest violation of data; auto: evidence.Far of its spread
 }
 
 // Potential is f of the target exp(−f).
 type Potential struct {
-	Kind   string    `yaml:"kind"` // zero, quadratic, linear, formula, amber
+	Kind   string    `yaml:"kind" words:"zero,quadratic,linear,formula,amber"`
 	Center []float64 `yaml:"center,omitempty"`
 	Weight []float64 `yaml:"weight,omitempty"`
 	B      []float64 `yaml:"b,omitempty"`
 	Expr   string    `yaml:"expr,omitempty"` // of kind formula
 
 	// Of kind amber: the energy of a molecule over kT.
-	Prmtop      string  `yaml:"prmtop,omitempty"`      // its parameters, or
-	Molecule    string  `yaml:"molecule,omitempty"`    // alanine-dipeptide, built in
-	Coordinates string  `yaml:"coordinates,omitempty"` // where chains of landing mcmc begin: inpcrd or rst7
-	Solvent     string  `yaml:"solvent,omitempty"`     // obc2, obc2-polar, vacuum; empty means obc2
-	Temperature float64 `yaml:"temperature,omitempty"` // K; 0 means 300
+	Prmtop      string  `yaml:"prmtop,omitempty"`                                 // its parameters, or
+	Molecule    string  `yaml:"molecule,omitempty" words:"alanine-dipeptide"`     // alanine-dipeptide, built in
+	Coordinates string  `yaml:"coordinates,omitempty"`                            // of a start for landing mcmc
+	Solvent     string  `yaml:"solvent,omitempty" words:"obc2,obc2-polar,vacuum"` // empty means obc2
+	Temperature float64 `yaml:"temperature,omitempty" bounds:"0|(0,1e6]"`         // K; 0 means 300
 }
 
 // Process is the forward process.
 type Process struct {
 	Method             string  `yaml:"method"`
-	Steps              int     `yaml:"steps"`
-	Horizon            float64 `yaml:"horizon"`
+	Steps              int     `yaml:"steps" bounds:"[1,1e6]"`
+	Horizon            float64 `yaml:"horizon" bounds:"(0,)"`
 	Sigma              Sigma   `yaml:"sigma" doc:"the noise schedule"`
-	Friction           float64 `yaml:"friction"`
+	Friction           float64 `yaml:"friction" bounds:"[0,)"`
 	Landing            Landing `yaml:"landing" doc:"the way back to the set"`
-	Walls              string  `yaml:"walls,omitempty"` // elastic or paper; "" means elastic
-	Repulsion          Choice  `yaml:"repulsion"`       // ε; RepulsionIsAuto says when it is chosen
+	Walls              string  `yaml:"walls,omitempty" words:"elastic,paper"` // "" means elastic
+	Repulsion          Choice  `yaml:"repulsion" bounds:"[0,)"`               // ε; RepulsionIsAuto
 	Curvature          bool    `yaml:"curvature"`
 	TerminalProjection bool    `yaml:"terminal_projection"`
-	Noise              string  `yaml:"noise,omitempty"` // late or split; "" means late
+	Noise              string  `yaml:"noise,omitempty" words:"late,split"` // "" means late
 
 	Options score.Options `yaml:"options,omitempty"` // keys of the method's own
 }
 
 // Sigma is the noise schedule.
 type Sigma struct {
-	Min      float64 `yaml:"min"`
-	Max      float64 `yaml:"max"`
-	Schedule string  `yaml:"schedule"` // linear or geometric
+	Min      float64 `yaml:"min" bounds:"(0,)"`
+	Max      float64 `yaml:"max" bounds:"(0,)"`
+	Schedule string  `yaml:"schedule" words:"linear,geometric"`
 }
 
 // Landing is the way back to Σ.
 type Landing struct {
-	Mode string `yaml:"mode"` // implicit or explicit
-	Rate Choice `yaml:"rate"` // α of explicit landing
+	Mode string `yaml:"mode" words:"implicit,explicit"`
+	Rate Choice `yaml:"rate" bounds:"[0,)"` // α of explicit landing
 }
 
 // Network is the score network.
 type Network struct {
 	Kind   string `yaml:"kind,omitempty"` // of networks.All; mlp
-	Width  int    `yaml:"width"`
-	Layers int    `yaml:"layers"` // hidden layers
+	Width  int    `yaml:"width" bounds:"(0,1e15]"`
+	Layers int    `yaml:"layers" bounds:"(0,1000]"` // hidden layers
 
-	Octaves     int     `yaml:"octaves"`                // of sines and cosines of x in the input
-	Wavelength  float64 `yaml:"wavelength"`             // the longest of them
-	OctavesOf   string  `yaml:"octaves_of,omitempty"`   // point or start: score.Reading.Start
-	TimeOctaves int     `yaml:"time_octaves,omitempty"` // of sines and cosines of t/horizon in the input
-	Time        string  `yaml:"time,omitempty"`         // raw or share: t or t/horizon; "" means raw
-	Output      string  `yaml:"output"`                 // plain, scaled, balanced: langevin.ScoreGains, BalancedGains
+	Octaves     int     `yaml:"octaves" bounds:"[0,20]"`                  // of sines and cosines of x in the input
+	Wavelength  float64 `yaml:"wavelength" bounds:"(0,1e15]"`             // the longest of them
+	OctavesOf   string  `yaml:"octaves_of,omitempty" words:"point,start"` // score.Reading.Start
+	TimeOctaves int     `yaml:"time_octaves,omitempty" bounds:"[0,20]"`   // likewise of t/horizon
+	Time        string  `yaml:"time,omitempty" words:"raw,share"`         // t or t/horizon; "" means raw
+	Output      string  `yaml:"output" words:"plain,scaled,balanced"`     // langevin.ScoreGains, BalancedGains
 
 	Options score.Options `yaml:"options,omitempty"` // keys of the kind's own
 
-	Center []float64 `yaml:"center,omitempty,flow"` // the network reads (x − center)/unit; nil is 0
-	Unit   float64   `yaml:"unit,omitempty"`        // 0 is 1
+	Center []float64 `yaml:"center,omitempty,flow" bounds:"[-1e15,1e15]"` // it reads (x − center)/unit; nil is 0
+	Unit   float64   `yaml:"unit,omitempty" bounds:"[1e-15,1e15]"`        // 0 is 1
 
 	Reference string `yaml:"reference,omitempty"` // a file with the conformation that points are laid on
 }
 
 // Train is the training.
 type Train struct {
-	Epochs          int           `yaml:"epochs"`
-	Batch           int           `yaml:"batch"`
-	Refresh         int           `yaml:"refresh"`
-	Paths           int           `yaml:"paths,omitempty"` // of a refresh, where there are more rows; 0: one a row
-	TimesPerPath    int           `yaml:"times_per_path"`
-	Window          float64       `yaml:"window"`
-	Optimizer       string        `yaml:"optimizer"` // adam or muon
-	Precision       string        `yaml:"precision"` // float32, bfloat16x3, bfloat16
-	LearningRate    float64       `yaml:"learning_rate"`
-	Anneal          float64       `yaml:"anneal"` // share of the updates, the last, over which the rate falls to 0
-	Clip            float64       `yaml:"clip"`
-	Average         float64       `yaml:"average"`
+	Epochs          int           `yaml:"epochs" bounds:"[0,1e15]"`
+	Batch           int           `yaml:"batch" bounds:"(0,1e15]"`
+	Refresh         int           `yaml:"refresh" bounds:"(0,1e15]"`
+	Paths           int           `yaml:"paths,omitempty" bounds:"[0,1e15]"` // of a refresh, at most; 0: one a row
+	TimesPerPath    int           `yaml:"times_per_path" bounds:"[0,1e15]"`
+	Window          float64       `yaml:"window" bounds:"[0,1e15]"`
+	Optimizer       string        `yaml:"optimizer" words:"adam,muon"`
+	Precision       string        `yaml:"precision" words:"float32,bfloat16x3,bfloat16"`
+	LearningRate    float64       `yaml:"learning_rate" bounds:"(0,1e15]"`
+	Anneal          float64       `yaml:"anneal" bounds:"[0,1]"` // last share of the updates: the rate falls to 0
+	Clip            float64       `yaml:"clip" bounds:"[0,1e15]"`
+	Average         float64       `yaml:"average" bounds:"[0,0.9999999]"`
 	Plateau         train.Plateau `yaml:"plateau" doc:"when the learning rate is lowered"`
-	MaxFailed       float64       `yaml:"max_failed"`
-	CheckpointEvery float64       `yaml:"checkpoint_every"`      // seconds
-	EvaluateEvery   int           `yaml:"evaluate_every"`        // epochs; 0: never
-	MaxSeconds      float64       `yaml:"max_seconds,omitempty"` // the budget; 0: none. With one, Epochs 0: as it holds
-	Clock           string        `yaml:"clock,omitempty"`       // of seconds: wall (also empty) or processor
-	Stop            string        `yaml:"stop,omitempty"`        // epochs (also empty) or held_out; Epochs bounds it
+	MaxFailed       float64       `yaml:"max_failed" bounds:"[0,1]"`
+	CheckpointEvery float64       `yaml:"checkpoint_every" bounds:"[0,1e9]"`                    // seconds
+	EvaluateEvery   int           `yaml:"evaluate_every" bounds:"[0,1e15]"`                     // epochs; 0: never
+	MaxSeconds      float64       `yaml:"max_seconds,omitempty" bounds:"0|[1,3.6e6]"`           // the budget; 0: none
+	Clock           string        `yaml:"clock,omitempty" words:"wall,processor"`               // "" means wall
+	Stop            string        `yaml:"stop,omitempty" words:"epochs,held_out,held_out_loss"` // "" means epochs
 }
 
 // MPI says how a training is divided among the ranks of an MPI job. Without one it means nothing.
@@ -161,37 +165,36 @@ func (m MPI) IsZero() bool { return m.Exact }
 
 // Uniform bounds the chains behind a uniform prior that has no closed form.
 type Uniform struct {
-	MaxRhat  float64 `yaml:"max_rhat"`  // split-R̂ above which they have not arrived
-	MaxSteps int     `yaml:"max_steps"` // of each chain
+	MaxRhat  float64 `yaml:"max_rhat" bounds:"[1,)"`       // split-R̂ above which they have not arrived
+	MaxSteps int     `yaml:"max_steps" bounds:"[256,1e9]"` // of each chain
 }
 
 // Generate is generation.
 type Generate struct {
-	MaxFailed    float64 `yaml:"max_failed"`         // largest share of samples that may fail
-	MaxViolation float64 `yaml:"max_violation"`      // of any component, where samples are projected; 0 means unchecked
-	Guidance     float64 `yaml:"guidance,omitempty"` // w: the score is (1+w) s(c) − w s without a condition
+	MaxFailed    float64 `yaml:"max_failed" bounds:"[0,1]"`            // largest share of samples that may fail
+	MaxViolation float64 `yaml:"max_violation" bounds:"[0,1e15]"`      // of a component of projected samples; 0: any
+	Guidance     float64 `yaml:"guidance,omitempty" bounds:"[-1,100]"` // w: the score is (1+w) s(c) − w s
 	// network evaluations that a sample takes, of few-step methods; 0: as many as they have levels
-	Evaluations int `yaml:"evaluations,omitempty"`
+	Evaluations int `yaml:"evaluations,omitempty" bounds:"[0,1e15]"`
 }
 
 // Sample is sampling of exp(−f) without learning.
 type Sample struct {
-	Method       string  `yaml:"method"` // splitting, chmc, or one of process.method
-	Step         Choice  `yaml:"step"`   // τ; StepIsAuto says when it is chosen
-	Chains       int     `yaml:"chains"`
-	Burn         int     `yaml:"burn"`          // steps to discard
-	Draws        int     `yaml:"draws"`         // to keep of each chain
-	Thin         int     `yaml:"thin"`          // steps between draws
-	MaxViolation float64 `yaml:"max_violation"` // of any component in a draw; 0 means unchecked
+	Method       string  `yaml:"method" words:"splitting,chmc,ULLA,OLLA,ULLA-P,OLLA-P,RDDPM"`
+	Step         Choice  `yaml:"step" bounds:"(0,1e15]"` // τ; StepIsAuto
+	Chains       int     `yaml:"chains" bounds:"(0,1e15]"`
+	Burn         int     `yaml:"burn" bounds:"[0,1e12]"`      // steps to discard
+	Draws        int     `yaml:"draws" bounds:"(0,1e15]"`     // to keep of each chain
+	Thin         int     `yaml:"thin" bounds:"(0,1e15]"`      // steps between draws
+	MaxViolation float64 `yaml:"max_violation" bounds:"[0,)"` // of any component in a draw; 0 means unchecked
 
-	Leaps     int     `yaml:"leaps,omitempty"`      // of a step of chmc; 0 means 10
-	Measure   string  `yaml:"measure,omitempty"`    // surface or level; empty means surface
-	MaxFailed float64 `yaml:"max_failed,omitempty"` // share of projections that may fail; 0 means 0.01
-	MaxRhat   float64 `yaml:"max_rhat,omitempty"`   // largest split-R̂ of a coordinate; 0 means 1.1
+	Leaps     int     `yaml:"leaps,omitempty" bounds:"[0,1e6]"`        // of a step of chmc; 0 means 10
+	Measure   string  `yaml:"measure,omitempty" words:"surface,level"` // "" means surface
+	MaxFailed float64 `yaml:"max_failed,omitempty" bounds:"[0,1]"`     // of projections; 0 means 0.01
+	MaxRhat   float64 `yaml:"max_rhat,omitempty" bounds:"0|[1,1e15]"`  // largest split-R̂; 0 means 1.1
 }
 
-// Defaults returns a problem with every key at its default. Data and set have
-// none.
+// Defaults returns a problem with every key at its default. Data and set have none.
 func Defaults() *Problem {
 	return &Problem{
 		Name: "run", Seed: 1, Convention: "reference",
@@ -214,4 +217,65 @@ func Defaults() *Problem {
 		Sample: Sample{Method: "splitting", Step: 0.1, Chains: 8, Burn: 1000, Draws: 1000, Thin: 10,
 			MaxViolation: 0.1},
 	}
+}
+
+// buildSet builds the feasible set, and settles what follows from it: the names of a condition where it leaves numbers
+// open and has names for them, and the defaults of sequences. The error is a *KeyError.
+func buildSet(p *Problem) (constraint.Set, error) {
+	if err := p.Condition.checkNames(p.origins); err != nil {
+		return nil, err
+	}
+	set, err := p.Set.BuildGiven("set", p.Condition.Columns)
+	var e *sets.Error
+	if errors.As(err, &e) {
+		if e.Fault != "" {
+			return nil, p.fault(e.Key, "%s", e.Fault)
+		}
+		return nil, p.key(e.Key, e.Value, e.Want)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if len(p.Condition.Columns) == 0 {
+		p.Condition.Columns = set.Capabilities().HeldNames
+		if err := p.Condition.checkNames(p.origins); err != nil {
+			return nil, err
+		}
+	}
+	chooseKind(p, set)
+	chooseSequence(p, set)
+	return set, p.Condition.check(p.origins, set, p.Generate.Guidance)
+}
+
+// TaughtKey is the key of the file of points that are learned in place of the training rows.
+const TaughtKey = "data.train"
+
+// paths are the paths in the problem, the set apart, by key.
+func paths(p *Problem) map[string]*string {
+	return map[string]*string{KeyDataPath: &p.Data.Path, referenceKey: &p.Network.Reference,
+		molecules.ReferenceKey: &p.Data.Reference, prmtopKey: &p.Potential.Prmtop,
+		coordinatesKey: &p.Potential.Coordinates, conditionKey: &p.Condition.Path, TaughtKey: &p.Data.Train}
+}
+
+// Files returns the paths in the problem, by key; that of the data may be empty.
+func (p *Problem) Files() map[string]string {
+	files := map[string]string{}
+	for key, path := range paths(p) {
+		if *path != "" || key == KeyDataPath {
+			files[key] = *path
+		}
+	}
+	for key, path := range p.Set.Files() {
+		files["set."+key] = path
+	}
+	return files
+}
+
+// SetFile changes a path that Files names.
+func (p *Problem) SetFile(key, path string) {
+	if to, ok := paths(p)[key]; ok {
+		*to = path
+		return
+	}
+	p.Set = p.Set.WithFile(strings.TrimPrefix(key, "set."), path)
 }

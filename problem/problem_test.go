@@ -110,7 +110,7 @@ func TestFaults(t *testing.T) {
 		{"name: mine", "train: {average: 1}", `mine.yaml:1: train.average is 1; expected a number in [0, 0.9999999]`},
 		{"name: mine", "train: {times_per_path: 11}", `mine.yaml:1: train.times_per_path is 11; expected a number ` +
 			`in [0, 10]`},
-		{"name: mine", "convention: mine", `mine.yaml:1: convention is "mine"; expected paper or reference`},
+		{"name: mine", "convention: mine", `mine.yaml:1: convention is "mine"; expected one of paper, reference`},
 		{"name: mine", "potential: {kind: linear, b: [1, 2]}",
 			`mine.yaml:1: potential.b is [1 2]; expected 3 numbers, one a coordinate`},
 		{"name: mine", "train: {clip: 1e-3x}", `mine.yaml:1: train.clip is 1e-3x; expected a finite number`},
@@ -145,9 +145,9 @@ func TestFaults(t *testing.T) {
 		{"kind: torus, major: 2, minor: 0.5", "dim: 3", `mine.yaml:3: set.kind is missing; expected formulas in ` +
 			`set.equality or set.inequality, or one of sphere`},
 		{"kind: torus, major: 2, minor: 0.5", `dim: 0, inequality: [{name: a, expr: "1"}]`,
-			`mine.yaml:3: set.dim is 0; expected a dimension of 1 to`},
+			`mine.yaml:3: set.dim is 0; expected a number in [1, 1000000]`},
 		{"kind: torus, major: 2, minor: 0.5", `inequality: [{name: a, expr: "1"}]`,
-			`mine.yaml:3: set.dim is missing; expected a dimension of 1 to`},
+			`mine.yaml:3: set.dim is missing; expected a number in [1, 1000000]`},
 		{good, "", `mine.yaml:1: expected one YAML document with keys`},
 		{good, "just text", `mine.yaml:1: the file is`},
 	} {
@@ -460,8 +460,7 @@ func TestKeysAreDocumented(t *testing.T) {
 	page := testkit.Must(os.ReadFile(filepath.Join("..", "docs", "problem-file.md")))
 	var visit func(typ reflect.Type, prefix string)
 	visit = func(typ reflect.Type, prefix string) {
-		for _, name := range fields(typ) {
-			f, _ := field(typ, name)
+		for name, f := range sets.Fields(typ) {
 			if f.Type == reflect.TypeFor[sets.Set]() {
 				for _, key := range sets.Keys() {
 					testkit.Contains(t, string(page), "`set."+key+"`", "docs/problem-file.md does not name set.%s", key)

@@ -14,9 +14,8 @@ import (
 	"github.com/landing-diffusion/landing/learn/score"
 )
 
-// drawKeys are the keys of generation that a network which was trained without them
-// still serves: what brings a backward step to Σ, what walls do to it, where paths begin,
-// and limits. langevin.Process.CanDraw says which values.
+// drawKeys are the keys of generation that a network which was trained without them still serves: what brings a
+// backward step to Σ, what walls do to it, where paths begin, and limits. langevin.Process.CanDraw says which values.
 var drawKeys = []string{
 	KeyProcessMethod, optionKeys, KeyProcessSteps, KeyProcessLandingMode, KeyProcessLandingRate, KeyProcessWalls,
 	KeyProcessRepulsion, KeyProcessCurvature, KeyProcessTerminalProjection, KeyProcessNoise, KeyPrior,
@@ -126,8 +125,9 @@ func checkUsed(p *Problem, settings []Drawn, proc *langevin.Process) error {
 
 // BuildRedraw is Build for a problem of Redraw: it looks at the keys of generation.
 func (p *Problem) BuildRedraw() (*langevin.Process, error) {
-	as := *p
+	as := p.Clone()
 	as.Train = Defaults().Train // its bounds depend on the process, and were checked
+	maps.DeleteFunc(as.origin, func(key, _ string) bool { return strings.HasPrefix(key, "train.") })
 	return as.Build()
 }
 
@@ -163,9 +163,8 @@ func (p *Problem) Redrawn(m method.Method, proc *langevin.Process) (method.Metho
 	return p.Generate.counted(p.origins, out)
 }
 
-// Drawn returns what q, which Redraw made of p, draws by: the keys that were set, and
-// those that became others with them. Both are resolved, and proc is q's process. A change
-// that changes nothing is a *KeyError.
+// Drawn returns what q, which Redraw made of p, draws by: the keys that were set, and those that became others with
+// them. Both are resolved, and proc is q's process. A change that changes nothing is a *KeyError.
 func (p *Problem) Drawn(q *Problem, proc *langevin.Process) ([]Drawn, error) {
 	own, by := plain(p), plain(q)
 	out := []Drawn{}
@@ -261,4 +260,85 @@ func (s Settings) only(p *Problem, may []string, reasons []reason, otherwise str
 		return key, otherwise, nil
 	}
 	return "", "", nil
+}
+
+// extendKeys are the keys with which a run can be gone on: how long, and what is done on the
+// way. What was learned, and how, stays.
+var extendKeys = []string{
+	KeyTrainEpochs, KeyTrainMaxSeconds, KeyTrainAnneal, "train.evaluate_every", "train.checkpoint_every",
+	KeyTrainMaxFailed, "mpi.exact",
+}
+
+// extendFaults say of other keys, by what they begin with, why a run does not go on with another value.
+var extendFaults = []reason{
+	{"train", "what was trained, was trained with it"},
+	{"network", "the weights are those of this network"},
+	{KeyPrior, "it takes no training: --set of landing generate, eval and report"},
+	{"uniform", "it takes no training: --set of landing generate, eval and report"},
+	{"generate", "it takes no training: --set of landing generate, eval and report"},
+}
+
+// An Extension is what of the settings of Extend is new to the training.
+type Extension struct {
+	Longer  bool    // epochs or seconds were set
+	Seconds float64 // the budget from there on; 0: none
+}
+
+// Extend returns the problem, which is that of a run, with settings for a training that goes on. Epochs replace a
+// budget. A budget replaces the epochs, and counts from there on. Other keys are a *KeyError. Build checks the values.
+func (p *Problem) Extend(settings Settings) (*Problem, Extension, error) {
+	var x Extension
+	q := trained(p)
+	if key, why, err := settings.only(q, extendKeys, extendFaults, "the score was learned with it"); err != nil {
+		return nil, x, err
+	} else if key != "" {
+		return nil, x, &KeyError{Origin: q.origin[key], Key: key, Fault: fmt.Sprintf("a run does not go on with "+
+			"another value: %s. Keys that may change: %s", why, strings.Join(extendKeys, ", "))}
+	}
+	written := func(key string) bool { return q.origin[key] != "" }
+	x.Longer = written(KeyTrainEpochs) || written(KeyTrainMaxSeconds)
+	switch {
+	case !x.Longer && written(KeyTrainAnneal):
+		return nil, x, &KeyError{Origin: q.origin[KeyTrainAnneal], Key: KeyTrainAnneal,
+			Fault: "it says how the rate falls until the end; expected it with train.epochs or --for"}
+	case !x.Longer:
+	case !written(KeyTrainMaxSeconds):
+		q.Train.MaxSeconds = 0
+	case !written(KeyTrainEpochs):
+		q.Train.Epochs = 0
+	}
+	if x.Longer {
+		x.Seconds = q.Train.MaxSeconds
+	}
+	q.origin = joined(p.origin, q.origin)
+	return q, x, nil
+}
+
+// A Given is a key that somebody wrote, and where: a line of the problem file, or --set.
+type Given struct {
+	Key   string `json:"key"`
+	Value any    `json:"value"`
+	From  string `json:"from"`
+}
+
+// Written returns the keys that somebody wrote, in order, with their values and where each is from: a line of a file,
+// or a setting. Those of set, observe and variants are left out: what they describe has no defaults.
+func (p *Problem) Written() []Given {
+	keys := slices.Sorted(maps.Keys(p.origin))
+	values := plain(p)
+	out := []Given{}
+	for _, key := range keys {
+		group, _, _ := strings.Cut(key, ".")
+		group, _, _ = strings.Cut(group, "[")
+		inside := func(k string) bool { return strings.HasPrefix(k, key+".") || strings.HasPrefix(k, key+"[") }
+		if slices.Contains([]string{"set", "observe", "variants"}, group) || slices.ContainsFunc(keys, inside) {
+			continue
+		}
+		from := p.origin[key]
+		if strings.HasPrefix(from, settingOrigin) {
+			from = strings.TrimSpace(settingOrigin)
+		}
+		out = append(out, Given{Key: key, Value: at(values, key), From: from})
+	}
+	return out
 }

@@ -79,7 +79,7 @@ func TestUnitFaults(t *testing.T) {
 		{unitSphere, "network.center=[0, 1]", "network.center is 2; expected 3 numbers, one a coordinate"},
 		{unitSphere, "network.center=[]", "network.center is 0; expected 3 numbers, one a coordinate"},
 		{unitSphere, "network.center=[0, 1, .nan]", "expected a finite number"},
-		{unitSphere, "network.center=[0, 1, 2e15]", "network.center is 2e+15; expected numbers of at most 1e15"},
+		{unitSphere, "network.center=[0, 1, 2e15]", "network.center is 2e+15; expected a number in [-1e15, 1e15]"},
 		{unitSphere, "network.center=3", "expected a list"},
 		{unitSphere, "network.unit=0", "network.unit is 0; expected a number in [1e-15, 1e15]"},
 		{unitSphere, "network.unit=-1", "network.unit is -1; expected a number in [1e-15, 1e15]"},

@@ -1,7 +1,6 @@
 package problem
 
 import (
-	"cmp"
 	"fmt"
 	"strings"
 	"unicode"
@@ -21,10 +20,6 @@ import (
 
 const (
 	maxParameters = 1e9
-	maxLayers     = 1000
-	maxOctaves    = 20
-	minSeconds    = 1.0
-	maxSeconds    = 1000 * 3600.0 // of a budget: six weeks
 	nameLetters   = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-"
 )
 
@@ -39,14 +34,6 @@ func check(p *Problem, proc *langevin.Process) error {
 		return p.key("name", p.Name, "letters, digits, '.', '_' and '-', the first a letter, digit or '_': it "+
 			"names the run folder")
 	}
-	if p.Defaults != "" {
-		if err := p.word("defaults", p.Defaults); err != nil {
-			return err
-		}
-	}
-	if p.Network.Layers > maxLayers {
-		return p.key(KeyNetworkLayers, p.Network.Layers, fmt.Sprintf("at most %d hidden layers", maxLayers))
-	}
 	if err := p.CheckPaths(proc, 1); err != nil {
 		return err
 	}
@@ -54,27 +41,14 @@ func check(p *Problem, proc *langevin.Process) error {
 	if n := t.Epochs; n < 0 || n == 0 && !(t.MaxSeconds > 0) && !t.HeldOut() {
 		return p.key(KeyTrainEpochs, n, "a number above 0 and at most 1e15")
 	}
-	if s := t.MaxSeconds; !ranges[KeyTrainMaxSeconds].Has(s) {
-		return p.key(KeyTrainMaxSeconds, s, fmt.Sprintf("0, no budget, or a number from %g to %.4g seconds",
-			minSeconds, maxSeconds))
-	}
 	if n := t.TimesPerPath; n > p.Process.Steps {
 		return p.key(KeyTrainTimesPerPath, n, fmt.Sprintf("a number in [0, %d], the steps of a path", p.Process.Steps))
 	}
 	if err := checkRanges(p); err != nil {
 		return err
 	}
-	for _, w := range []struct{ key, value string }{
-		{KeyNetworkOctavesOf, cmp.Or(p.Network.OctavesOf, "point")}, {KeyNetworkTime, cmp.Or(p.Network.Time, "raw")},
-		{KeyNetworkOutput, p.Network.Output},
-		{KeyTrainStop, cmp.Or(t.Stop, "epochs")}, {KeyTrainOptimizer, t.Optimizer}, {KeyTrainPrecision, t.Precision},
-	} {
-		if err := p.word(w.key, w.value); err != nil {
-			return err
-		}
-	}
-	if err := p.oneOf("train.clock", cmp.Or(t.Clock, "wall"), clocks...); err != nil {
-		return err
+	if t.Clock == "processor" && !processor.Measured {
+		return p.key("train.clock", t.Clock, "wall: this system does not tell the time of the processor")
 	}
 	m, err := p.Method(proc)
 	if err != nil {
@@ -96,9 +70,6 @@ func check(p *Problem, proc *langevin.Process) error {
 	if err := p.Network.check(p.origins, p.NetworkConfig(m, proc.Set)); err != nil {
 		return err
 	}
-	if err := p.word(KeyDataKind, p.Data.Kind); err != nil {
-		return err
-	}
 	slice := constraint.At(proc.Set, make([]float64, len(p.Condition.Columns)))
 	kind, ok := kinds.Of(p.Data.Kind, slice)
 	if !ok {
@@ -108,9 +79,6 @@ func check(p *Problem, proc *langevin.Process) error {
 		return p.key(molecules.ReferenceKey, p.Data.Reference, "no file: it is of data.kind molecule")
 	}
 	if _, err := p.Observables(proc.Set.Dim()); err != nil {
-		return err
-	}
-	if err := p.word(KeyPrior, p.Prior); err != nil {
 		return err
 	}
 	if given := p.Condition; len(given.Columns) > 0 {
@@ -201,11 +169,3 @@ func (p *Problem) CheckPaths(proc *langevin.Process, rows int) error {
 	}
 	return nil
 }
-
-// clocks are the values of train.clock on this system.
-var clocks = func() []string {
-	if processor.Measured {
-		return []string{"wall", "processor"}
-	}
-	return []string{"wall"}
-}()

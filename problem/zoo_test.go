@@ -34,18 +34,18 @@ func TestZooSets(t *testing.T) {
 		{"kind: box", "f:1: set.lower is missing; expected a bound"},
 		{"kind: box, lower: [0, 0], upper: [1]", "f:1: set.upper is [1]; expected 2 numbers"},
 		{"kind: box, lower: [1], upper: [1]", "f:1: set.upper is [1]; expected upper[0] above lower[0] = 1"},
-		{"kind: simplex, dim: 1", "f:1: set.dim is 1; expected at least 2"},
+		{"kind: simplex, dim: 1", "f:1: set.dim is 1; expected a number in [2, 1000000]"},
 		{"kind: simplex, dim: 3, n: 2", `f:1: set.n: this key belongs to set.kind orthogonal, special_orthogonal, ` +
 			`stiefel; set.kind is "simplex"`},
 		{"kind: cap, axis: [0, 0], height: 0.5", "f:1: set.axis is [0 0]; expected a direction"},
-		{"kind: cap, axis: [0, 1], height: 1", "f:1: set.height is 1; expected a height in (−1, 1)"},
-		{"kind: orthogonal", "f:1: set.n is missing; expected 1 to 100 rows"},
+		{"kind: cap, axis: [0, 1], height: 1", "f:1: set.height is 1; expected a number in (-1, 1)"},
+		{"kind: orthogonal", "f:1: set.n is missing; expected a number in [1, 100]"},
 		{"kind: orthogonal, n: 3, p: 2", `f:1: set.p: this key belongs to set.kind stiefel; set.kind is "orthogonal"`},
 		{"kind: stiefel, n: 3, p: 4", "f:1: set.p is 4; expected 1 to n = 3 columns"},
 		{"kind: chain", "f:1: set.bonds is missing; expected a length for each bond"},
 		{"kind: chain, bonds: [1, 1], angles: [4]", "f:1: set.angles is [4]; expected angles in (0, π)"},
-		{"kind: chain, dim: 1, bonds: [1]", "f:1: set.dim is 1; expected at least 2 coordinates an atom"},
-		{"kind: chain, dim: 900000, bonds: [1]", "f:1: set.dim is 900000; expected at most"},
+		{"kind: chain, dim: 1, bonds: [1]", "f:1: set.dim is 1; expected a number in [2, 500000]"},
+		{"kind: chain, dim: 900000, bonds: [1]", "f:1: set.dim is 900000; expected a number in [2, 500000]"},
 		{"kind: redundant_axis, anchored: true", `f:1: set.anchored: this key belongs to set.kind chain`},
 	} {
 		p, err := Load([]byte("set: {"+c.set+"}\n"+rest), "f", "", nil)

@@ -9,6 +9,7 @@ import (
 	"unicode"
 
 	"github.com/expr-lang/expr/ast"
+	"github.com/landing-diffusion/landing/internal/text"
 )
 
 // A Scope is what the text of formulas can name: the coordinates x, the dimension
@@ -251,7 +252,7 @@ func (s *Scope) nearest(name string, calls bool) string {
 	}
 	slices.Sort(known)
 	for _, k := range known {
-		if d := distance(strings.ToLower(name), strings.ToLower(k)); d < best && d < len([]rune(name)) {
+		if d := text.Edits(strings.ToLower(name), strings.ToLower(k)); d < best && d < len([]rune(name)) {
 			best, at = d, k
 		}
 	}
@@ -264,28 +265,59 @@ func (s *Scope) nearest(name string, calls bool) string {
 	return "; known are " + strings.Join(known, ", ")
 }
 
-// distance is the Levenshtein distance, with neighbours swapped at the price of one.
-func distance(a, b string) int {
-	u, v := []rune(a), []rune(b)
-	rows := make([][]int, len(u)+1)
-	for i := range rows {
-		rows[i] = make([]int, len(v)+1)
-		rows[i][0] = i
+// macro is a definition with arguments. Its formula sees its arguments and what
+// was defined before it, so that it cannot call itself.
+type macro struct {
+	form   string
+	params []string
+	body   ast.Node
+	text   string
+	names  map[string]Value
+	order  int
+}
+
+// letFunction defines a function by its form, "name(a, b)".
+func (s *Scope) letFunction(form, formula string) error {
+	name, rest, _ := strings.Cut(form, "(")
+	name = strings.TrimSpace(name)
+	if err := s.free(name); err != nil {
+		return err
 	}
-	for j := range rows[0] {
-		rows[0][j] = j
-	}
-	for i := 1; i <= len(u); i++ {
-		for j := 1; j <= len(v); j++ {
-			cost := 1
-			if u[i-1] == v[j-1] {
-				cost = 0
-			}
-			rows[i][j] = min(rows[i-1][j]+1, rows[i][j-1]+1, rows[i-1][j-1]+cost)
-			if i > 1 && j > 1 && u[i-1] == v[j-2] && u[i-2] == v[j-1] {
-				rows[i][j] = min(rows[i][j], rows[i-2][j-2]+1)
-			}
+	list, ok := strings.CutSuffix(strings.TrimSpace(rest), ")")
+	m := &macro{form: form, text: formula, names: maps.Clone(s.names), order: len(s.macros)}
+	for _, p := range strings.Split(list, ",") {
+		p = strings.TrimSpace(p)
+		if !ok || !letters(p) || reserved[p] || strings.Contains(","+strings.Join(m.params, ",")+",", ","+p+",") {
+			return &Error{Name: name, Message: "expected a name, or a function such as f(a, b)"}
 		}
+		m.params = append(m.params, p)
 	}
-	return rows[len(u)][len(v)]
+	var err error
+	if m.body, err = s.syntax(formula, 0); err != nil {
+		err.(*Error).Name = form
+		return err
+	}
+	s.macros[name] = m
+	return nil
+}
+
+func (s *Scope) apply(n *ast.CallNode, m *macro) Value {
+	if len(n.Arguments) != len(m.params) {
+		s.failAt(n, "%s takes %s, not %d", m.form, arguments(len(m.params)), len(n.Arguments))
+	}
+	if s.calls++; s.calls > MaxNesting {
+		s.failAt(n, "more than %d functions inside each other", MaxNesting)
+	}
+	args := s.all(n.Arguments)
+	s.work(n, len(m.names)+1)
+	names := maps.Clone(m.names)
+	for i, p := range m.params {
+		names[p] = args[i]
+	}
+	outerNames, outerText, outerSkip, outerOrder := s.names, s.text, s.skip, s.order
+	s.names, s.text, s.skip, s.order = names, m.text, 0, m.order
+	v := s.eval(m.body)
+	s.names, s.text, s.skip, s.order = outerNames, outerText, outerSkip, outerOrder
+	s.calls--
+	return v
 }

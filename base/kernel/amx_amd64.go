@@ -24,9 +24,8 @@ var tileConfig = func() (c [64]byte) {
 	return c
 }()
 
-// stripTiles multiplies whole panels of whole strips in place, others in spare.
-// TDPBF16PS sums the first numbers of 16 pairs in fused steps, the second ones
-// likewise, and adds their sum; it rounds to nearest and takes what is below
+// stripTiles multiplies whole panels of whole strips in place, others in spare. TDPBF16PS sums the first numbers of 16
+// pairs in fused steps, the second ones likewise, and adds their sum; it rounds to nearest and takes what is below
 // 2⁻¹²⁶ for 0, results too.
 func stripTiles(s strip) {
 	multiply := func(j int, c *float32, cs, panels int) {

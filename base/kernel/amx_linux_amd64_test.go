@@ -9,7 +9,6 @@ import (
 
 	"golang.org/x/sys/cpu"
 
-	"github.com/landing-diffusion/landing/base/kernel/internal/amxtest"
 	"github.com/landing-diffusion/landing/tools/testkit"
 )
 
@@ -30,9 +29,9 @@ func TestTilesUnderEmulation(t *testing.T) {
 	defer out.Close()
 	const tests = "^(TestLinear|TestPrecisionIsAPermission|TestBadShapes|TestNothingAllocates|TestErrorOfProducts|" +
 		"TestPeakOfTiles|TestProductsInParallel)$"
-	report, err := amxtest.Run(out, append(os.Environ(), "KERNEL_TILES=emulated", "LANDING_KERNEL="), os.Args[0],
+	report, err := runEmulated(out, append(os.Environ(), "KERNEL_TILES=emulated", "LANDING_KERNEL="), os.Args[0],
 		"-test.run="+tests, "-test.v", "-test.timeout=2m", "-rapid.checks=10", "-rapid.nofailfile")
-	if errors.Is(err, amxtest.ErrPermission) {
+	if errors.Is(err, errNoTracing) {
 		t.Skip(err)
 	}
 	testkit.OK(t, err)

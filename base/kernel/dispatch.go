@@ -45,9 +45,8 @@ func init() {
 	slow = notice(want, have)
 }
 
-// Notice returns a sentence to tell the user once where networks are slow because
-// this processor has none of the instructions that the package uses; "" where
-// they are not, or where LANDING_KERNEL asks for it.
+// Notice returns a sentence to tell the user once where networks are slow because this processor has none of the
+// instructions that the package uses; "" where they are not, or where LANDING_KERNEL asks for it.
 func Notice() string { return slow }
 
 func notice(want string, have []*impl) string {
@@ -61,13 +60,11 @@ func notice(want string, have []*impl) string {
 		"processor: there are no loops for " + runtime.GOARCH + " yet"
 }
 
-// Check returns an error if the environment variable LANDING_KERNEL asks for
-// loops that do not exist or that this machine cannot run. NewWeights then
-// panics.
+// Check returns an error if the environment variable LANDING_KERNEL asks for loops that do not exist or that this
+// machine cannot run. NewWeights then panics.
 func Check() error { return setup }
 
-// choose returns the wanted one of the implementations that this machine has,
-// best first, or the best if want is empty.
+// choose returns the wanted one of the implementations that this machine has, best first, or the best if want is empty.
 func choose(want string, have []*impl) (*impl, error) {
 	switch want {
 	case "portable":
@@ -97,9 +94,8 @@ func names(have []*impl) string {
 	return s + "portable"
 }
 
-// Name returns the instruction set that networks in float32 run on: amx (AVX-512
-// with bfloat16 products in tiles), avx512, avx2 or portable. It is the best that
-// the machine has, or what the environment variable LANDING_KERNEL names.
+// Name returns the instruction set that networks in float32 run on: amx (AVX-512 with bfloat16 products in tiles),
+// avx512, avx2 or portable. It is the best that the machine has, or what the environment variable LANDING_KERNEL names.
 func Name() string {
 	if active == nil {
 		return "portable"

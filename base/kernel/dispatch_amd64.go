@@ -18,8 +18,7 @@ var avx512 = impl{
 	modulate: modulateAVX512, modulateGrad: modulateGradAVX512, cheapest: cheapestAVX512,
 }
 
-// available lists what the processor has and the operating system saves, best
-// first.
+// available lists what the processor has and the operating system saves, best first.
 func available() (have []*impl) {
 	x := &cpu.X86
 	if x.HasAVX512F && x.HasAVX512VL && x.HasAVX512DQ && x.HasBMI2 {

@@ -6,9 +6,8 @@ import (
 	"unsafe"
 )
 
-// Float64 loops, for geometry that is a network: products with a packed right
-// operand, and the softplus with its derivative. Matrices are row-major; their
-// rows are padded to Pad64 numbers, and padding may hold anything finite.
+// Float64 loops, for geometry that is a network: products with a packed right operand, and the softplus with its
+// derivative. Matrices are row-major; their rows are padded to Pad64 numbers, and padding may hold anything finite.
 
 // A doubles is a set of float64 loops in assembly.
 type doubles struct {
@@ -28,8 +27,7 @@ type Matrix64 struct {
 	k, m int
 	im   *doubles
 
-	// Panels of im.cols columns, row l of a panel after row l−1; in portable Go
-	// Bᵀ, m×k, both padded. Padding is zero.
+	// Panels of im.cols columns, row l of a panel after row l−1; in portable Go Bᵀ, m×k, both padded. Padding is zero.
 	data []float64
 }
 
@@ -67,8 +65,7 @@ func (b *Matrix64) Set(src []float64, stride int) {
 	}
 }
 
-// SetTransposed takes over the transpose of the m×k matrix whose rows begin
-// stride numbers apart.
+// SetTransposed takes over the transpose of the m×k matrix whose rows begin stride numbers apart.
 func (b *Matrix64) SetTransposed(src []float64, stride int) {
 	b.check("SetTransposed", src, stride, b.m, b.k)
 	if b.k == 0 {
@@ -132,9 +129,8 @@ func Mul64(c, a []float64, b *Matrix64, n int, add bool) {
 	}
 }
 
-// Softplus64 writes a = ln(1+e^(βz))/β and its derivative s = 1/(1+e^(−βz)) with
-// z = pre + bias, for n padded rows of width numbers; where βz > 20, a = z and
-// s = 1. a or s may be pre. Both are exact to 2e-15 of their size where z is
+// Softplus64 writes a = ln(1+e^(βz))/β and its derivative s = 1/(1+e^(−βz)) with z = pre + bias, for n padded rows of
+// width numbers; where βz > 20, a = z and s = 1. a or s may be pre. Both are exact to 2e-15 of their size where z is
 // above −700/β.
 func Softplus64(a, s, pre, bias []float64, n, width int, beta float64) {
 	stride := Pad64(width)

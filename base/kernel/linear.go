@@ -1,24 +1,20 @@
 package kernel
 
-// The products of a linear layer y = x Wᵀ. Matrices are row-major and dense. In
-// float32 on assembly every element is one chain of fused multiply-adds in index
-// order, whatever the number of rows, so that AVX2 and AVX-512 give the same
+// The products of a linear layer y = x Wᵀ. Matrices are row-major and dense. In float32 on assembly every element is
+// one chain of fused multiply-adds in index order, whatever the number of rows, so that AVX2 and AVX-512 give the same
 // bits. Products in bfloat16: pairs.go.
 
-// Blocks of a product that stay in the caches: depth rows of a panel of the
-// right operand and of a tile of the left one in level 1, and as many rows of
-// breadth columns in level 2.
+// Blocks of a product that stay in the caches: depth rows of a panel of the right operand and of a tile of the left one
+// in level 1, and as many rows of breadth columns in level 2.
 const (
 	depth   = 256
 	breadth = 512
 
-	// Between rows of a copied tile: rows a power of two apart would share few
-	// places in a cache.
+	// Between rows of a copied tile: rows a power of two apart would share few places in a cache.
 	leftStride = depth + 16
 )
 
-// Scratch returns how many elements of scratch the three products of an out×in
-// layer need for n rows, in any precision.
+// Scratch returns how many elements of scratch the three products of an out×in layer need for n rows, in any precision.
 func Scratch[T Float](n, out, in int) int {
 	im := use[T]()
 	if im == nil {
@@ -105,9 +101,8 @@ func share(n, limit int) int {
 	return (n + tiles - 1) / tiles
 }
 
-// AddGradient adds the gradient of the layer's weights dYᵀ·X to dw, or sets dw
-// to it unless add: dY n×out, X n×in, dw out×in. It may run in precision p. Sums
-// run in row order; in bfloat16, over pairs of rows or blocks of them.
+// AddGradient adds the gradient of the layer's weights dYᵀ·X to dw, or sets dw to it unless add: dY n×out, X n×in, dw
+// out×in. It may run in precision p. Sums run in row order; in bfloat16, over pairs of rows or blocks of them.
 func AddGradient[T Float](dw, dy, x []T, n, out, in int, add bool, p Precision, scratch []T) {
 	need("AddGradient: dW", len(dw), out*in)
 	need("AddGradient: dY", len(dy), n*out)

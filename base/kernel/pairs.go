@@ -2,14 +2,12 @@ package kernel
 
 import "unsafe"
 
-// Products in bfloat16. The processor multiplies pairs (a_2l, a_2l+1)·(b_2l,
-// b_2l+1) and adds both to a float32 sum, so a pair takes the place that a number
-// has in float32 products: operands are arrays of 32-bit words, and l counts
+// Products in bfloat16. The processor multiplies pairs (a_2l, a_2l+1)·(b_2l, b_2l+1) and adds both to a float32 sum, so
+// a pair takes the place that a number has in float32 products: operands are arrays of 32-bit words, and l counts
 // pairs. The last pair of an odd number has a zero.
 //
-// In BFloat16x3 each operand is two arrays, the rounded numbers and the rounded
-// remainders. Every element is one chain of sums in an order that k alone fixes,
-// whatever the number of rows.
+// In BFloat16x3 each operand is two arrays, the rounded numbers and the rounded remainders. Every element is one chain
+// of sums in an order that k alone fixes, whatever the number of rows.
 
 // A pairing is a set of bfloat16 loops, in assembly.
 type pairing struct {
@@ -28,8 +26,7 @@ type pairing struct {
 	turn     func(dst *uint32, step int, src *uint32, stride int)
 }
 
-// A strip is a product C = A·B, or C += A·B, of h ≤ rows rows and cols columns.
-// Strides and distances are in words.
+// A strip is a product C = A·B, or C += A·B, of h ≤ rows rows and cols columns. Strides and distances are in words.
 type strip struct {
 	h, pairs int
 	a        *uint32 // pair l of row r at r·rs + l·ks
@@ -53,16 +50,14 @@ const (
 // words returns how many pairs an operand of k numbers is stored in.
 func words(k int) int { return roundUp((k+1)/2, block) }
 
-// deep returns how many pairs of k numbers to sum from pair p on: at most so
-// many that a block of each operand stays in the caches. read is how many
-// numbers they are.
+// deep returns how many pairs of k numbers to sum from pair p on: at most so many that a block of each operand stays in
+// the caches. read is how many numbers they are.
 func (q *pairing) deep(k, p, copies int) (pairs, read int) {
 	read = min(2*depth/copies, k-2*p)
 	return roundUp((read+1)/2, q.whole), read
 }
 
-// scratch returns the words of scratch that products of an out×in layer need
-// for n rows.
+// scratch returns the words of scratch that products of an out×in layer need for n rows.
 func (q *pairing) scratch(n, in int) int {
 	pairs := min(2*words(n), depth)
 	return q.left() + q.tile() + depth*block + pairs*roundUp(in, pairColumns)
@@ -184,8 +179,7 @@ func (q *pairing) gradient(dw, dy, x []float32, n, out, in int, add bool, p Prec
 	}
 }
 
-// packLeft lays out the first h columns of a, whose rows are stride long, as the
-// left operand, pairs down its columns.
+// packLeft lays out the first h columns of a, whose rows are stride long, as the left operand, pairs down its columns.
 func (q *pairing) packLeft(dst []uint32, a []float32, rows, stride, h, pairs, rest int, across []uint32) {
 	if !q.along {
 		q.pairRows[rest](&dst[0], block, &a[0], stride, rows, h)

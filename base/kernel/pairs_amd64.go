@@ -2,8 +2,7 @@ package kernel
 
 import "unsafe"
 
-// pairsAVX512 multiplies with AVX512_BF16: half the time of float32, so three
-// products would take longer.
+// pairsAVX512 multiplies with AVX512_BF16: half the time of float32, so three products would take longer.
 var pairsAVX512 = pairing{
 	rows: 14, whole: 1, strip: stripBF16, peak: peakBF16, ops: 12 * 32 * 2,
 	narrow:   [2]func(*uint32, *float32, int){narrow, narrowRest},
@@ -11,9 +10,8 @@ var pairsAVX512 = pairing{
 	turn:     turn,
 }
 
-// stripBF16 multiplies panel by panel. VDPBF16PS adds the two products of a pair
-// to the sum in two fused steps, the second number's first; it rounds to nearest
-// and takes what is below 2⁻¹²⁶ for 0, results too, whatever MXCSR says.
+// stripBF16 multiplies panel by panel. VDPBF16PS adds the two products of a pair to the sum in two fused steps, the
+// second number's first; it rounds to nearest and takes what is below 2⁻¹²⁶ for 0, results too, whatever MXCSR says.
 func stripBF16(s strip) {
 	for j := 0; j < s.cols; j += pairColumns {
 		b, c := word(s.b, j/pairColumns*s.bStep), (*float32)(word((*uint32)(unsafe.Pointer(s.c)), j))

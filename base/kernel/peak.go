@@ -3,12 +3,10 @@ package kernel
 // peakLinks is how many multiply-adds MultiplyAdd makes in each of its chains.
 const peakLinks = 1 << 16
 
-// MultiplyAdd makes float32 fused multiply-adds in registers, in as many
-// independent chains as fill the pipes, and returns how many operations they
-// were, two each. It takes a fraction of a millisecond (in portable Go, where
-// products and sums are separate, up to one), so that the fastest of several
-// calls meets no interruption. What a product does in that time is its share of
-// the machine's peak.
+// MultiplyAdd makes float32 fused multiply-adds in registers, in as many independent chains as fill the pipes, and
+// returns how many operations they were, two each. It takes a fraction of a millisecond (in portable Go, where products
+// and sums are separate, up to one), so that the fastest of several calls meets no interruption. What a product does in
+// that time is its share of the machine's peak.
 func MultiplyAdd() float64 {
 	if active == nil {
 		portableChains(peakLinks)

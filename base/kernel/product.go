@@ -1,14 +1,11 @@
 package kernel
 
-// Portable products. The three of a linear layer all reduce to that of two
-// matrices whose rows lie along the summed index (an "NT" product), with
-// operands transposed first where needed.
+// Portable products. The three of a linear layer all reduce to that of two matrices whose rows lie along the summed
+// index (an "NT" product), with operands transposed first where needed.
 
-// mulNT computes C = A·Bᵀ, or C += A·Bᵀ if add, with A n×k, B m×k, C n×m, all
-// row-major and dense.
+// mulNT computes C = A·Bᵀ, or C += A·Bᵀ if add, with A n×k, B m×k, C n×m, all row-major and dense.
 func mulNT[T Float](c, a, b []T, n, m, k int, add bool) {
-	// Tiles of B that stay in the level-1 and level-2 caches while all rows of
-	// A pass by.
+	// Tiles of B that stay in the level-1 and level-2 caches while all rows of A pass by.
 	const tile = 30
 	for jt := 0; jt < m; jt += tile {
 		je := min(m, jt+tile)
@@ -56,10 +53,9 @@ func mulNT[T Float](c, a, b []T, n, m, k int, add bool) {
 	}
 }
 
-// dot2x3 returns the six dot products of two rows with three. Each is summed in
-// index order, exactly as dot does, so tile edges do not change a result. With
-// more sums the compiler runs out of registers, and the loop takes three times as
-// long.
+// dot2x3 returns the six dot products of two rows with three. Each is summed in index order, exactly as dot does, so
+// tile edges do not change a result. With more sums the compiler runs out of registers, and the loop takes three times
+// as long.
 func dot2x3[T Float](a0, a1, b0, b1, b2 []T) (s00, s01, s02, s10, s11, s12 T) {
 	k := len(a0)
 	a1, b0, b1, b2 = a1[:k], b0[:k], b1[:k], b2[:k]

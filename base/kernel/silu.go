@@ -2,9 +2,8 @@ package kernel
 
 import "math"
 
-// BiasSiLU adds the bias to each row of the n×m matrix z, in place, and writes
-// y = z·sigmoid(z). z then holds what SiLUGrad needs. In float32 the relative
-// error of y is below 6·2⁻²⁴ (3·2⁻²⁴ in assembly) for z from −87 up; below −89
+// BiasSiLU adds the bias to each row of the n×m matrix z, in place, and writes y = z·sigmoid(z). z then holds what
+// SiLUGrad needs. In float32 the relative error of y is below 6·2⁻²⁴ (3·2⁻²⁴ in assembly) for z from −87 up; below −89
 // the sigmoid is 0.
 func BiasSiLU[T Float](y, z, bias []T, n, m int) {
 	need("BiasSiLU: y", len(y), n*m)
@@ -30,8 +29,7 @@ func BiasSiLU[T Float](y, z, bias []T, n, m int) {
 	}
 }
 
-// SiLUGrad multiplies d, in place, by the derivative of SiLU at z:
-// σ(z)(1 + z(1 − σ(z))).
+// SiLUGrad multiplies d, in place, by the derivative of SiLU at z: σ(z)(1 + z(1 − σ(z))).
 func SiLUGrad[T Float](d, z []T) {
 	need("SiLUGrad: z", len(z), len(d))
 	if len(d) == 0 {
@@ -89,9 +87,8 @@ func sigmoid[T Float](x T) T {
 	}
 }
 
-// exp32 is e^x in float32 with a relative error below 5·2⁻²⁴: x = n ln 2 + r
-// with |r| ≤ ln 2 / 2, and a polynomial of degree 6 in r (Taylor; its
-// truncation error is below 2⁻²³ of the result).
+// exp32 is e^x in float32 with a relative error below 5·2⁻²⁴: x = n ln 2 + r with |r| ≤ ln 2 / 2, and a polynomial of
+// degree 6 in r (Taylor; its truncation error is below 2⁻²³ of the result).
 func exp32(x float32) float32 {
 	const (
 		log2e = 1.4426950408889634

@@ -13,9 +13,8 @@ type Weights[T Float] struct {
 
 	w, t []T // portable: W, and Wᵀ for MulWeights
 
-	// Panels of im.cols columns: of Wᵀ (in rows) for MulTransposed, of W (out
-	// rows) for MulWeights. Row l of panel j follows row l−1; columns beyond the
-	// matrix are zero.
+	// Panels of im.cols columns: of Wᵀ (in rows) for MulTransposed, of W (out rows) for MulWeights. Row l of panel j
+	// follows row l−1; columns beyond the matrix are zero.
 	forward, backward []float32
 
 	// In bfloat16, panels of pairs in their place.
@@ -118,8 +117,7 @@ func (im *impl) packTransposed(dst, a []float32, rows, cols int) {
 
 func roundUp(n, to int) int { return (n + to - 1) / to * to }
 
-// aligned makes a slice that begins at a cache line, so that no register of a
-// panel lies across two.
+// aligned makes a slice that begins at a cache line, so that no register of a panel lies across two.
 func aligned(n int) []float32 {
 	x := make([]float32, n+15)
 	o := int(-uintptr(unsafe.Pointer(unsafe.SliceData(x)))%64) / 4

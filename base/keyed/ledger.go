@@ -5,9 +5,8 @@ import (
 	"math"
 )
 
-// The ledger: every (purpose, index) that this module draws from, by name. Code
-// takes its streams from here, so that two uses cannot collide; a test holds the
-// blocks of one purpose apart. Values are part of the promise: append, never
+// The ledger: every (purpose, index) that this module draws from, by name. Code takes its streams from here, so that
+// two uses cannot collide; a test holds the blocks of one purpose apart. Values are part of the promise: append, never
 // renumber.
 
 // A Block is a range of indices, First to Last.

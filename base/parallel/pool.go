@@ -1,8 +1,7 @@
 // Package parallel runs numbered tasks on a fixed set of workers.
 //
-// It decides who does a task, never what the task is: callers cut work into
-// tasks by the problem alone, so that results do not depend on the number of
-// workers.
+// It decides who does a task, never what the task is: callers cut work into tasks by the problem alone, so that results
+// do not depend on the number of workers.
 package parallel
 
 import (
@@ -27,8 +26,7 @@ type Pool struct {
 // MaxWorkers is the largest number of workers of a pool: each has buffers of its own.
 const MaxWorkers = 1024
 
-// New starts a pool of at most MaxWorkers; workers ≤ 0 means one for each core that
-// Go may use. Close ends it.
+// New starts a pool of at most MaxWorkers; workers ≤ 0 means one for each core that Go may use. Close ends it.
 func New(workers int) *Pool {
 	if workers > MaxWorkers {
 		panic(fmt.Sprintf("parallel: %d workers; expected at most %d", workers, MaxWorkers))
@@ -53,9 +51,8 @@ func New(workers int) *Pool {
 // Workers returns the number of workers.
 func (p *Pool) Workers() int { return p.workers }
 
-// Do calls f(worker, task) for every task in 0 … n−1 and returns when all are
-// done. Calls with the same worker never overlap, so worker may index scratch
-// space. A panic in f is raised again here.
+// Do calls f(worker, task) for every task in 0 … n−1 and returns when all are done. Calls with the same worker never
+// overlap, so worker may index scratch space. A panic in f is raised again here.
 func (p *Pool) Do(n int, f func(worker, task int)) {
 	p.task, p.n = f, int64(n)
 	p.next.Store(0)

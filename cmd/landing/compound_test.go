@@ -67,7 +67,7 @@ generate: {max_failed: 0.5}
 	write("bad.yaml", "set:\n  product:\n    - {kind: torus, major: 2, minor: 0.6}\n    - kind: sphere\n      "+
 		"dim: 3\n      radius: -1\n")
 	if r := do(t, dir, "check", "bad.yaml"); r.code != exitConfig ||
-		!strings.Contains(r.stderr, "bad.yaml:6: set.product[1].radius is -1; expected a radius above 0") {
+		!strings.Contains(r.stderr, "bad.yaml:6: set.product[1].radius is -1; expected a number above 0") {
 		t.Errorf("exit %d, %s", r.code, r.stderr)
 	}
 }

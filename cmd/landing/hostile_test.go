@@ -14,8 +14,8 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/landing-diffusion/landing/experiment"
 	"github.com/landing-diffusion/landing/experiment/run"
+	"github.com/landing-diffusion/landing/internal/fault"
 	"github.com/landing-diffusion/landing/learn/train"
 	"github.com/landing-diffusion/landing/tools/testkit"
 )
@@ -201,7 +201,7 @@ func TestControlCharacters(t *testing.T) {
 		{3, `a\x1b[31m\nlanding: \u202eb: there is no such key`, []string{"check", "key.yaml"}},
 		{3, `\x1b[2J.yaml:2: set.dim`, []string{"check", "\x1b[2J.yaml"}},
 		{3, `\x1b[2J.csv:1: longitude is "x"`, []string{"train", "volcano", "--data", "\x1b[2J.csv"}},
-		{2, `there is no verb "\x1b[31m"`, []string{"\x1b[31m"}},
+		{2, `unknown command "\x1b[31m"`, []string{"\x1b[31m"}},
 		{2, `unknown flag: --\x9b`, []string{"version", "--\x9b"}},
 		{0, `h\x1b]0;x\x07`, []string{"check", "name.yaml"}},
 	} {
@@ -233,10 +233,10 @@ func TestPrintable(t *testing.T) {
 // Output without room is a failure of its own, no fault of the configuration.
 func TestFull(t *testing.T) {
 	for err, want := range map[error]int{
-		&fs.PathError{Op: "write", Path: "x", Err: syscall.EIO}:                                  exitFailure,
-		fmt.Errorf("x: %w", &fs.PathError{Op: "open", Path: "x", Err: syscall.ENOSPC}):           exitFailure,
-		&fs.PathError{Op: "open", Path: "x", Err: syscall.ENOENT}:                                exitConfig,
-		errors.Join(&experiment.CheckError{}, &fs.PathError{Op: "write", Err: io.ErrClosedPipe}): exitCheck,
+		&fs.PathError{Op: "write", Path: "x", Err: syscall.EIO}:                                            exitFailure,
+		fmt.Errorf("x: %w", &fs.PathError{Op: "open", Path: "x", Err: syscall.ENOSPC}):                     exitFailure,
+		&fs.PathError{Op: "open", Path: "x", Err: syscall.ENOENT}:                                          exitConfig,
+		errors.Join(fault.Errorf(fault.Check, "", "x"), &fs.PathError{Op: "write", Err: io.ErrClosedPipe}): exitCheck,
 	} {
 		testkit.Equal(t, exitCode(err), want, "%v: exit", err)
 	}

@@ -12,7 +12,6 @@ import (
 	"net"
 	"net/netip"
 	"os"
-	"os/signal"
 	"path/filepath"
 	"regexp"
 	"runtime"
@@ -27,6 +26,7 @@ import (
 	"github.com/landing-diffusion/landing/base/parallel"
 	"github.com/landing-diffusion/landing/experiment"
 	"github.com/landing-diffusion/landing/experiment/run"
+	"github.com/landing-diffusion/landing/internal/fault"
 	"github.com/landing-diffusion/landing/internal/input"
 	"github.com/landing-diffusion/landing/study/engine"
 	"github.com/landing-diffusion/landing/study/inventory"
@@ -40,9 +40,9 @@ func serveVerb(a *app) *cobra.Command {
 		Long: `serve draws samples for programs that ask over HTTP, in JSON or NPY. Sample number i of a seed is the
 one that landing generate writes, whatever else is asked at the same time. /docs documents the interface.
 
-A run is served under the name of its folder, or under NAME of NAME=FOLDER. It is read once, and again
-on SIGHUP, with the tokens. If a folder has become unreadable, the runs stay as they were. On SIGTERM
-the service finishes the requests that it is working on. Nothing is written into run folders.
+A run is served under the name of its folder, or under NAME of NAME=FOLDER. It is read once, when the
+service begins. On SIGTERM the service finishes the requests that it is working on. Nothing is written
+into run folders.
 
 A public address is refused unless callers are known: by tokens (--tokens FILE: lines of a name, a token
 and optionally when it expires), or by certificates (--tls-cert, --tls-key and --client-ca).`,
@@ -50,7 +50,6 @@ and optionally when it expires), or by certificates (--tls-cert, --tls-key and -
 			"  curl -s localhost:8080/v1/runs/volcano-001/samples -H 'Content-Type: application/json' " +
 			"-d '{\"n\": 3}'\n" +
 			"  landing serve flood=runs/flood-002 --listen :8443 --tokens tokens.txt --tls-cert c.pem --tls-key k.pem",
-		Args: atLeastOne("one or more run folders, as FOLDER or NAME=FOLDER"),
 	}, &serving{app: a}, func(ctx context.Context, _ *app, o *serving, args []string) (answer, error) {
 		return answer{}, o.run(ctx, args) // which prints the address before it serves
 	})
@@ -63,20 +62,17 @@ func (o *serving) flags(f *pflag.FlagSet) {
 	f.StringVar(&o.key, "tls-key", "", "its key, PEM")
 	f.StringVar(&o.clients, "client-ca", "", "certificates that sign those of callers, PEM: others are refused")
 	f.IntVar(&o.limits.Queue, "queue", 256, "requests that may be drawn or wait; others are told to come again")
-	f.Int64Var(&o.limits.Samples, "max-samples", 10_000_000, "samples of a request")
-	f.Int64Var(&o.limits.Numbers, "max-numbers", 4_000_000, "numbers of an answer in one piece")
+	f.Int64Var(&o.limits.Numbers, "max-numbers", 4_000_000, "numbers of all samples of a request")
 	f.Int64Var(&o.limits.Body, "max-body", 8<<20, "bytes of a body")
 	f.IntVar(&o.limits.Connections, "max-connections", 1024, "connections that are open at a time")
-	f.Float64Var(&o.limits.Rate, "rate", 0, "requests a second of a caller; 0: no bound")
 	f.DurationVar(&o.limits.Deadline, "deadline", 10*time.Minute, "the longest that a request may take")
 	f.DurationVar(&o.limits.Drain, "drain", 30*time.Second, "time for requests at work when the service is to end")
 }
 
 func (o *serving) check() error {
 	l := o.limits
-	return bounds(positive("queue", l.Queue), positive("max-samples", l.Samples), positive("max-numbers", l.Numbers),
-		positive("max-body", l.Body), positive("max-connections", l.Connections), positive("deadline", l.Deadline),
-		positive("drain", l.Drain), bound{"rate", l.Rate >= 0 && l.Rate <= 1e9, l.Rate, "0 to 1e9"})
+	return bounds(positive("queue", l.Queue), positive("max-numbers", l.Numbers), positive("max-body", l.Body),
+		positive("max-connections", l.Connections), positive("deadline", l.Deadline), positive("drain", l.Drain))
 }
 
 // answering is how many threads there are besides those that draw, so that answers do not wait for them: beside 64
@@ -111,8 +107,8 @@ func named(arg string) (name, dir string, err error) {
 		name, dir = filepath.Base(abs), arg
 	}
 	if !runName.MatchString(name) {
-		return "", "", &usageError{fmt.Errorf("%q cannot be a run's name, of letters, digits, '.', '_' and '-'; give "+
-			"one as NAME=%s", name, dir)}
+		return "", "", usage("%q cannot be a run's name, of letters, digits, '.', '_' and '-'; give "+
+			"one as NAME=%s", name, dir)
 	}
 	return name, dir, nil
 }
@@ -130,8 +126,7 @@ func servedRuns(args []string) ([]servedRun, error) {
 		}
 		for _, other := range out {
 			if other.name == name {
-				return nil, &usageError{fmt.Errorf("%s and %s would both be %q; give one a name as NAME=%s", other.dir,
-					dir, name, dir)}
+				return nil, usage("%s and %s would both be %q; give one a name as NAME=%s", other.dir, dir, name, dir)
 			}
 		}
 		out = append(out, servedRun{name, dir})
@@ -159,8 +154,8 @@ func (o *serving) run(ctx context.Context, args []string) (err error) {
 		return err
 	}
 	if !local && tokens == nil && o.clients == "" {
-		return &usageError{fmt.Errorf("--listen is %s, which others reach; expected --tokens or --client-ca, or an "+
-			"address of this machine alone, as 127.0.0.1:8080", o.listen)}
+		return usage("--listen is %s, which others reach; expected --tokens or --client-ca, or an "+
+			"address of this machine alone, as 127.0.0.1:8080", o.listen)
 	}
 	if !local && tokens != nil && secure == nil {
 		o.out.say("warning: tokens travel unencrypted to %s; --tls-cert and --tls-key encrypt", o.listen)
@@ -187,9 +182,6 @@ func (o *serving) run(ctx context.Context, args []string) (err error) {
 	}
 	s := serve.New(o.engine, serve.Options{Limits: o.limits, Load: o.load, Standing: o.standing, Tokens: tokens,
 		Local: local, Version: run.Version(), Log: log})
-	again, end := context.WithCancel(ctx)
-	defer end()
-	go o.reloads(again, s, log)
 	scheme := "http"
 	if secure != nil {
 		scheme = "https"
@@ -261,27 +253,6 @@ func openServed(ctx context.Context, out *console, s servedRun, pool *parallel.P
 	return r, err
 }
 
-// reloads reads runs and tokens again on SIGHUP, until ctx is done.
-func (o *serving) reloads(ctx context.Context, s *serve.Server, log *slog.Logger) {
-	again := make(chan os.Signal, 1)
-	signal.Notify(again, syscall.SIGHUP)
-	defer signal.Stop(again)
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-again:
-		}
-		tokens, err := o.readTokens()
-		if err == nil {
-			s.SetTokens(tokens)
-		}
-		if err := errors.Join(err, s.Reload(ctx)); err != nil {
-			log.Error("reload", "error", err.Error())
-		}
-	}
-}
-
 // maxTokens bounds a file of tokens and one of certificates, in bytes.
 const maxTokens = 1 << 20
 
@@ -296,7 +267,7 @@ func (o *serving) readTokens() ([]serve.Token, error) {
 	}
 	tokens, err := serve.ParseTokens(text)
 	if err != nil {
-		return nil, &experiment.DataError{Path: o.tokens, Problem: err.Error()}
+		return nil, fault.Errorf(fault.Data, o.tokens, "%v", err)
 	}
 	if info, err := os.Stat(o.tokens); err == nil && info.Mode().Perm()&0o077 != 0 {
 		o.out.say("warning: %s can be read by others than its owner (mode %v)", o.tokens, info.Mode().Perm())
@@ -307,7 +278,7 @@ func (o *serving) readTokens() ([]serve.Token, error) {
 // secure returns how connections are encrypted; nil if they are not to be.
 func (o *serving) secure() (*tls.Config, error) {
 	if (o.cert == "") != (o.key == "") || o.clients != "" && o.cert == "" {
-		return nil, &usageError{errors.New("expected --tls-cert and --tls-key together, and with --client-ca")}
+		return nil, usage("expected --tls-cert and --tls-key together, and with --client-ca")
 	}
 	if o.cert == "" {
 		return nil, nil
@@ -317,7 +288,7 @@ func (o *serving) secure() (*tls.Config, error) {
 		if errors.As(err, new(*fs.PathError)) {
 			return nil, err
 		}
-		return nil, &experiment.DataError{Path: o.cert, Problem: err.Error()}
+		return nil, fault.Errorf(fault.Data, o.cert, "%v", err)
 	}
 	c := &tls.Config{Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS12}
 	if o.clients != "" {
@@ -327,7 +298,7 @@ func (o *serving) secure() (*tls.Config, error) {
 		}
 		c.ClientCAs, c.ClientAuth = x509.NewCertPool(), tls.RequireAndVerifyClientCert
 		if !c.ClientCAs.AppendCertsFromPEM(text) {
-			return nil, &experiment.DataError{Path: o.clients, Problem: "it holds no certificate in PEM"}
+			return nil, fault.Errorf(fault.Data, o.clients, "it holds no certificate in PEM")
 		}
 	}
 	return c, nil
@@ -337,10 +308,10 @@ func (o *serving) secure() (*tls.Config, error) {
 func (o *serving) local() (bool, error) {
 	host, port, err := net.SplitHostPort(o.listen)
 	if err != nil {
-		return false, &usageError{fmt.Errorf("--listen is %q; expected ADDRESS:PORT, as 127.0.0.1:8080", o.listen)}
+		return false, usage("--listen is %q; expected ADDRESS:PORT, as 127.0.0.1:8080", o.listen)
 	}
 	if _, err := net.LookupPort("tcp", port); err != nil {
-		return false, &usageError{fmt.Errorf("--listen is %q; expected a port of 0 to 65535", o.listen)}
+		return false, usage("--listen is %q; expected a port of 0 to 65535", o.listen)
 	}
 	if host == "" {
 		return false, nil
@@ -351,8 +322,8 @@ func (o *serving) local() (bool, error) {
 	}
 	at, err := netip.ParseAddr(host)
 	if err != nil {
-		return false, &usageError{fmt.Errorf("--listen is %q; expected the number of an address, as 127.0.0.1, or "+
-			"localhost", o.listen)}
+		return false, usage("--listen is %q; expected the number of an address, as 127.0.0.1, or "+
+			"localhost", o.listen)
 	}
 	return at.IsLoopback(), nil
 }

@@ -29,7 +29,7 @@ import (
 	"github.com/landing-diffusion/landing/tools/testkit"
 )
 
-// The service draws what generate writes, reads tokens and runs again on SIGHUP, ends on SIGTERM with code 0, and
+// The service draws what generate writes, ends on SIGTERM with code 0, and
 // refuses what would not do.
 func TestServe(t *testing.T) {
 	dir := t.TempDir()
@@ -45,7 +45,7 @@ func TestServe(t *testing.T) {
 		says string
 		args []string
 	}{
-		{exitUsage, "expected one or more run folders", nil},
+		{exitUsage, "expected a run folder or more", nil},
 		{exitUsage, "another program listens", []string{"r", "--listen", taken.Addr().String()}},
 		{exitUsage, "which others reach", []string{"r", "--listen", ":0"}},
 		{exitUsage, "which others reach", []string{"r", "--listen", "0.0.0.0:0"}},
@@ -56,7 +56,6 @@ func TestServe(t *testing.T) {
 		{exitUsage, "would both be", []string{"r", "./r"}},
 		{exitUsage, "cannot be a run's name", []string{"a/b=r"}},
 		{exitUsage, "--queue is 0", []string{"r", "--queue", "0"}},
-		{exitUsage, "--rate is -1", []string{"r", "--rate", "-1"}},
 		{exitUsage, "together", []string{"r", "--tls-cert", "x.pem"}},
 		{exitUsage, "together", []string{"r", "--client-ca", "x.pem"}},
 		{exitConfig, "x.pem", []string{"r", "--tls-cert", "x.pem", "--tls-key", "x.pem"}},
@@ -138,16 +137,12 @@ func TestServe(t *testing.T) {
 		!strings.Contains(info.Cautions[0], "other weights") {
 		t.Errorf("%v, it tells %+v", err, info)
 	}
-	testkit.OK(t, os.WriteFile(filepath.Join(dir, "tokens"), []byte("bob fedcba9876543210\n"), 0o600))
-	testkit.OK(t, cmd.Process.Signal(syscall.SIGHUP))
-	until(401, "0123456789abcdef")
-	testkit.EqualSlices(t, until(200, "fedcba9876543210"), want, "after SIGHUP: not the bytes of generate")
 	testkit.OK(t, cmd.Process.Signal(syscall.SIGTERM))
 	if err := cmd.Wait(); err != nil {
 		t.Errorf("after SIGTERM: %v\n%s", err, log.String())
 	}
 	if text := log.String(); !strings.Contains(text, `"path":"/v1/runs/runs.one/samples","status":200`) ||
-		strings.Contains(text, "fedcba9876543210") ||
+		strings.Contains(text, "0123456789abcdef") ||
 		!strings.Contains(text, "warning: runs.one: walls: too few there") ||
 		!strings.Contains(text, "note: unjudged: there is no verdict") ||
 		strings.Contains(text, "note: runs.one: there") {

@@ -76,7 +76,7 @@ func TestGenerateInParts(t *testing.T) {
 		{with("--shard", "1/2", "-o", "x.pdb"), 2, "not written to such files"},
 		{with("--shard", "1/2", "--checkpoint", "7"), 3, `no checkpoint "7"`},
 		{with("--shard", "2/3", "-o", "all.csv", "--seed", "8"), 3, "now with another task"},
-		{[]string{"merge"}, 2, "expected folders of parts"},
+		{[]string{"merge"}, 2, "expected a folder of parts"},
 		{[]string{"merge", "all.csv.parts"}, 3, "exists already"},
 		{[]string{"merge", "many.csv.parts"}, 3, "rows 4 to 13 are missing, of 4 to 14"},
 		{[]string{"merge", "r", "-o", "y.npy"}, 3, "holds no part"},
@@ -143,8 +143,8 @@ func TestPartsKilled(t *testing.T) {
 	sameFiles(t, dir, "all.csv", "one.csv")
 }
 
-// Samples under conditions of a file in parts are those of one call, and so are forward paths and rotations.
-func TestOthersInParts(t *testing.T) {
+// Samples under conditions, of a file too, in parts are those of one call.
+func TestConditionsInParts(t *testing.T) {
 	dir := t.TempDir()
 	var points strings.Builder
 	points.WriteString("x,y,r\n")
@@ -164,8 +164,6 @@ func TestOthersInParts(t *testing.T) {
 	}{
 		{".csv", []string{"generate", "r", "-n", "4", "--condition", "asked.csv"}},
 		{".npy", []string{"generate", "r", "-n", "11", "--condition", "r=1.25"}},
-		{".npy", []string{"dev", "forward", "r", "-n", "13", "--step", "4"}},
-		{".npy", []string{"make", "so", "--size", "3", "-n", "17"}},
 	} {
 		one, all := "one-"+c.args[0]+c.ext, "all-"+c.args[0]+c.ext
 		for _, name := range []string{one, one + ".json", all, all + ".json"} {
@@ -178,16 +176,5 @@ func TestOthersInParts(t *testing.T) {
 		}
 		ok(t, dir, "merge", all+partsDir, "--json")
 		sameFiles(t, dir, all, one)
-	}
-	for want, args := range map[string][]string{
-		"-o is \"x.csv\"":            {"dev", "forward", "r", "-o", "x.csv"},
-		"state 11; expected 0 to 10": {"dev", "forward", "r", "--step", "11"},
-		"expected i/n":               {"make", "so", "--shard", "2"},
-		"--force and --shard":        {"make", "so", "--shard", "1/2", "--force"},
-		"-n is 0":                    {"make", "so", "--shard", "1/2", "-n", "0"},
-	} {
-		if r := do(t, dir, args...); r.code != exitUsage || !strings.Contains(r.stderr, want) {
-			t.Errorf("landing %v: exit %d, %s\nwant %q", args, r.code, r.stderr, want)
-		}
 	}
 }

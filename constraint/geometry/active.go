@@ -10,8 +10,7 @@ import (
 // working set's counts as dependent on them (an angle of 3e-7).
 const dependent = 1e-13
 
-// An active is the scratch space of one step with inequalities, in the numbers
-// of a group's components.
+// An active is the scratch space of one step with inequalities, in the numbers of a group's components.
 type active struct {
 	m          []float64 // c×c: ∇c_e(z)·∇c_p(x), both over ‖∇c(x)‖; columns of the working set
 	res        []float64 // c: linearised violation at λ = 0
@@ -37,11 +36,10 @@ func newActive(c, d int) active {
 //	z⁺ = y + ∇J(x)ᵀλ   has   c_j(z) + ∇c_j(z)·(z⁺ − z) = 0 or ≤ −margin,
 //	                         λ_j ≤ 0 for inequalities, 0 for those with slack.
 //
-// The multipliers come from the dual active-set method of Goldfarb and Idnani
-// ("A numerically stable dual method for solving strictly convex quadratic
-// programs", 1983), with ∇J(z)∇J(x)ᵀ in place of G: of the violated rows the
-// most violated enters; a row whose multiplier would turn from pushing to
-// pulling leaves. On an affine set one step is exact.
+// The multipliers come from the dual active-set method of Goldfarb and Idnani ("A numerically stable dual method for
+// solving strictly convex quadratic programs", 1983), with ∇J(z)∇J(x)ᵀ in place of G: of the violated rows the most
+// violated enters; a row whose multiplier would turn from pushing to pulling leaves. On an affine set one step is
+// exact.
 func (w *Projection) activeStep(out []float64, b base, i, a int, z, val, jac []float64) fate {
 	g := &w.groups[a]
 	margin := w.margin[i*len(w.groups)+a]
@@ -52,7 +50,7 @@ func (w *Projection) activeStep(out []float64, b base, i, a int, z, val, jac []f
 	copy(move, g.take(w.buf, w.y[i*w.d:(i+1)*w.d]))
 	at := g.take(w.buf, z)
 	dense.Axpy(move, -1, at)
-	reach := max(shrunk(1, largest(at)), largest(move))
+	reach := max(shrunk(1, dense.Largest(at)), dense.Largest(move))
 	for l, comp := range g.comp {
 		s.size[l] = dense.Norm4(base[l*g.d : (l+1)*g.d])
 		if s.size[l] < GradientTolerance { // no direction to push in
@@ -94,8 +92,7 @@ func (w *Projection) activeStep(out []float64, b base, i, a int, z, val, jac []f
 	return unreachable
 }
 
-// equalities starts the working set with independent equalities and solves for
-// their multipliers.
+// equalities starts the working set with independent equalities and solves for their multipliers.
 func (s *active) equalities(g *group, base, jac []float64) bool {
 	for p := range g.m {
 		s.column(p, g, base, jac)
@@ -175,8 +172,7 @@ func (s *active) violation(e, c int) float64 {
 	return v
 }
 
-// mostViolated returns the inequality outside the working set that is violated
-// most, the first of equals.
+// mostViolated returns the inequality outside the working set that is violated most, the first of equals.
 func (s *active) mostViolated(g *group) (at int, worst float64) {
 	for l := g.m; l < g.c; l++ {
 		if v := s.violation(l, g.c); v > worst && !s.holds(l) {

@@ -2,9 +2,8 @@ package geometry
 
 import "github.com/landing-diffusion/landing/constraint"
 
-// A closed is the geometry of a set that knows its normal space
-// (constraint.Projector). Points where it says that ∇h loses rank are factored
-// like those of any other set.
+// A closed is the geometry of a set that knows its normal space (constraint.Projector). Points where it says that ∇h
+// loses rank are factored like those of any other set.
 type closed struct {
 	*points
 	until

@@ -50,8 +50,7 @@ func NewCurvature(s constraint.Set, rows int) (*Curvature, error) {
 	return k, nil
 }
 
-// along adds s uᵀ∇²c_i v of every component to dst, from the products with v at point i. dot
-// is of whole rows.
+// along adds s uᵀ∇²c_i v of every component to dst, from the products with v at point i. dot is of whole rows.
 func (k *Curvature) along(dst []float64, s float64, u []float64, i int, dot func(a, b []float64) float64) {
 	products := k.hv[i*k.row : (i+1)*k.row]
 	if k.support == nil {
@@ -136,9 +135,8 @@ func (k *Curvature) Momentum(dst []float64, g Geometry, p []float64, s float64) 
 //
 //	II²(v, w) = Σ_f ⟨II(v, f), II(w, f)⟩,   II(v, w) = −∇Jᵀ G† [(Πv)ᵀ∇²J_i Πw],
 //
-// f over an orthonormal basis of the tangent space. Its trace is ‖II‖²; on a surface with
-// the principal curvatures κ_a its eigenvalues are κ_a². It takes d Hessian products and
-// d² sums of normals, so it is for few coordinates.
+// f over an orthonormal basis of the tangent space. Its trace is ‖II‖²; on a surface with the principal curvatures κ_a
+// its eigenvalues are κ_a². It takes d Hessian products and d² sums of normals, so it is for few coordinates.
 func (k *Curvature) Square(dst []float64, g Geometry) {
 	d, c, x := k.d, k.c, g.Points()
 	n := len(x) / d

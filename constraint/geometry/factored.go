@@ -71,9 +71,8 @@ func (g *factored) factorGroups(i int) error {
 	return nil
 }
 
-// factor computes the factorisation of group a at point i: with the components in
-// their own order if they are well apart, otherwise with column pivoting, which
-// reveals the rank.
+// factor computes the factorisation of group a at point i: with the components in their own order if they are well
+// apart, otherwise with column pivoting, which reveals the rank.
 func (g *factored) factor(i, a int) error {
 	gr := &g.groups[a]
 	d, c := gr.d, gr.c

@@ -3,17 +3,13 @@
 //
 //	Π(x) = I − ∇Jᵀ G† ∇J,   G = ∇J ∇Jᵀ,
 //
-// the landing direction ∇Jᵀ G† J, the curvature terms 𝓗, 𝓗₁, 𝓗₂, projection
-// along the normals (paper, Section 3 and Propositions 1 and 2), and what brings
-// single points to Σ.
+// the landing direction ∇Jᵀ G† J, the curvature terms 𝓗, 𝓗₁, 𝓗₂, projection along the normals (paper, Section 3 and
+// Propositions 1 and 2), and what brings single points to Σ.
 //
-// G is never formed. A rank-revealing QR factorisation of the row-normalised
-// ∇J gives an orthonormal basis Q of the normal space, so Π = I − QᵀQ is a
-// projector to round-off even where constraints are redundant, and nothing
-// depends on how the rows of a constraint are scaled. Components that share no
-// coordinates (constraint.Capabilities.Support) are factored apart, at the sum of
-// their costs; a set that knows its normal space (constraint.Projector) is not
-// factored.
+// G is never formed. A rank-revealing QR factorisation of the row-normalised ∇J gives an orthonormal basis Q of the
+// normal space, so Π = I − QᵀQ is a projector to round-off even where constraints are redundant, and nothing depends on
+// how the rows of a constraint are scaled. Components that share no coordinates (constraint.Capabilities.Support) are
+// factored apart, at the sum of their costs; a set that knows its normal space (constraint.Projector) is not factored.
 package geometry
 
 import (
@@ -31,15 +27,13 @@ const (
 	GradientTolerance = 1e-12
 )
 
-// A Geometry holds what is known of Σ at a block of points: those of the last call of
-// At, whatever happens to the points afterwards. J = [h; g_I + ε] are the equalities
-// and the active inequalities, I = {j : g_j ≥ 0}, which boundary repulsion ε ≥ 0
-// pushes inside. A Geometry is scratch space for one goroutine; methods allocate at
-// most once. A row's result does not depend on the rows beside it.
+// A Geometry holds what is known of Σ at a block of points: those of the last call of At, whatever happens to the
+// points afterwards. J = [h; g_I + ε] are the equalities and the active inequalities, I = {j : g_j ≥ 0}, which boundary
+// repulsion ε ≥ 0 pushes inside. A Geometry is scratch space for one goroutine; methods allocate at most once. A row's
+// result does not depend on the rows beside it.
 type Geometry interface {
-	// At evaluates the geometry at the n points x (n×d), which it copies: the other
-	// methods use that geometry until the next call of At, and no call of At is
-	// answered from an earlier one. The error, if any, is a *NonFiniteError or a
+	// At evaluates the geometry at the n points x (n×d), which it copies: the other methods use that geometry until the
+	// next call of At, and no call of At is answered from an earlier one. The error, if any, is a *NonFiniteError or a
 	// *RankError and names the first such point; there is no geometry then.
 	At(x []float64, n int) error
 	// Points returns the n points, n×d, and Values the components there, n×(m+l).
@@ -52,17 +46,15 @@ type Geometry interface {
 	// Tangent writes Π(x_i) v_i for every point: n×d. dst may be v. Coordinates that the
 	// set holds (constraint.Capabilities.Held) are no directions: there it writes 0.
 	Tangent(dst, v []float64)
-	// Normal writes ∇Jᵀ G† u at every point for a vector u of components (n×(m+l);
-	// only the active ones count): n×d.
+	// Normal writes ∇Jᵀ G† u at every point for a vector u of components (n×(m+l); only the active ones count): n×d.
 	Normal(dst, u []float64)
 	// Landing writes ∇Jᵀ G† J at every point: n×d. It is the Gauss–Newton direction
 	// away from Σ; a step of minus it lands on an affine Σ.
 	Landing(dst []float64)
 }
 
-// New makes room for the geometry of up to rows points of s, with boundary
-// repulsion ε: in closed form where the set has one, of a single gradient where there
-// is one equality, and otherwise by a rank-revealing factorisation.
+// New makes room for the geometry of up to rows points of s, with boundary repulsion ε: in closed form where the set
+// has one, of a single gradient where there is one equality, and otherwise by a rank-revealing factorisation.
 func New(s constraint.Set, rows int, ε float64) Geometry {
 	p, l := newPoints(s, rows), newLayout(s)
 	switch {

@@ -14,8 +14,7 @@ type group struct {
 	vec, mat, sq int
 }
 
-// A layout says how the components of a set fall into groups, and where each number
-// of a point is kept.
+// A layout says how the components of a set fall into groups, and where each number of a point is kept.
 type layout struct {
 	groups []group
 	place  []int // of packed derivatives in a point's matrices; nil if dense
@@ -53,9 +52,8 @@ func Shares(s constraint.Set) (all []Share) {
 // dense set, fewer of one that knows its support.
 func JacobianSize(s constraint.Set) int { return newLayout(s).mat }
 
-// makeGroups finds the connected components of the graph that joins components
-// to the coordinates they touch, and where each number of a packed Jacobian
-// goes among the groups' c×d matrices (nil for a dense set).
+// makeGroups finds the connected components of the graph that joins components to the coordinates they touch, and where
+// each number of a packed Jacobian goes among the groups' c×d matrices (nil for a dense set).
 func makeGroups(s constraint.Set) (groups []group, place []int) {
 	d, m := s.Dim(), len(s.Equalities())
 	c := m + len(s.Inequalities())
@@ -130,8 +128,7 @@ func makeGroups(s constraint.Set) (groups []group, place []int) {
 	return groups, place
 }
 
-// take returns the group's coordinates of a point: the point itself, or a copy
-// in buf.
+// take returns the group's coordinates of a point: the point itself, or a copy in buf.
 func (g *group) take(buf, x []float64) []float64 {
 	if g.coord == nil {
 		return x

@@ -28,9 +28,8 @@ func (o *Outcome) Add(q Outcome) {
 	o.NotFinite += q.NotFinite
 }
 
-// A Projection projects blocks of up to rows points onto a set along its normals:
-// in closed form where the set has one, otherwise by Newton's method. It is scratch
-// space for one goroutine.
+// A Projection projects blocks of up to rows points onto a set along its normals: in closed form where the set has one,
+// otherwise by Newton's method. It is scratch space for one goroutine.
 type Projection struct {
 	set     constraint.Set
 	d, m, c int
@@ -65,11 +64,9 @@ func NewProjection(s constraint.Set, rows int) *Projection {
 	return &Projection{set: s, d: d, m: m, c: c, rows: rows, eval: s.NewEvaluator(rows), layout: l}
 }
 
-// base is what Newton's method needs of the base points: a Geometry of this package
-// that has factors.
+// base is what Newton's method needs of the base points: a Geometry of this package that has factors.
 type base interface {
-	// basis returns the orthonormal rows that span the normal space of group a at
-	// point i, and how many there are.
+	// basis returns the orthonormal rows that span the normal space of group a at point i, and how many there are.
 	basis(i, a int) (q []float64, rank int)
 	// gradients returns those of group a's components at point i.
 	gradients(i, a int) []float64
@@ -79,16 +76,13 @@ type base interface {
 //
 //	y_i + ∇J(x_i)ᵀ λ with h = 0, g ≤ 0, λ_j ≤ 0 and λ_j g_j = 0 for inequalities
 //
-// (paper, Forward-OLLA-P): in closed form where the set has one, otherwise by
-// Newton's method in λ with an active set. Every inequality may push, whether
-// or not it is active at x_i; none pulls. On an affine Σ it is the point of Σ
-// nearest to y_i. The points go to dst (n×d; dst may be y) and their success to
-// ok (n); a row that fails keeps its proposal. |h| and g are at most 1e-13 then,
-// or their round-off; less where points are small (small).
+// (paper, Forward-OLLA-P): in closed form where the set has one, otherwise by Newton's method in λ with an active set.
+// Every inequality may push, whether or not it is active at x_i; none pulls. On an affine Σ it is the point of Σ
+// nearest to y_i. The points go to dst (n×d; dst may be y) and their success to ok (n); a row that fails keeps its
+// proposal. |h| and g are at most 1e-13 then, or their round-off; less where points are small (small).
 //
-// With a margin, g_j ≤ −margin for each inequality that the proposal or an iterate
-// violates: the paper's J(x) = 0 with margin = ε. Where no point keeps that
-// distance, as between walls that are closer, it is 0.
+// With a margin, g_j ≤ −margin for each inequality that the proposal or an iterate violates: the paper's J(x) = 0 with
+// margin = ε. Where no point keeps that distance, as between walls that are closer, it is 0.
 func (w *Projection) Project(g Geometry, dst, y []float64, ok []bool, margin float64) Outcome {
 	d := w.d
 	n := len(g.Points()) / d
@@ -144,10 +138,9 @@ func (w *Projection) retract(x, dst, y []float64, ok []bool) Outcome {
 	return o
 }
 
-// chord projects the rows in w.row by Newton's method with the matrix
-// ∇h(x) ∇h(x)ᵀ of the base point throughout: linear convergence, at the price of
-// one Normal an iteration. It keeps in w.row those for Newton's method proper,
-// where that is too slow or the base point is not regular.
+// chord projects the rows in w.row by Newton's method with the matrix ∇h(x) ∇h(x)ᵀ of the base point throughout: linear
+// convergence, at the price of one Normal an iteration. It keeps in w.row those for Newton's method proper, where that
+// is too slow or the base point is not regular.
 func (w *Projection) chord(g *closed, dst []float64, ok []bool, o *Outcome) {
 	d := w.d
 	left := w.row[:0]
@@ -183,8 +176,7 @@ func (w *Projection) chord(g *closed, dst []float64, ok []bool, o *Outcome) {
 	w.row = left
 }
 
-// factorLeft computes gradients and factors where the closed form has none yet
-// and Newton's method needs them.
+// factorLeft computes gradients and factors where the closed form has none yet and Newton's method needs them.
 func (w *Projection) factorLeft(g *closed, o *Outcome) {
 	left := w.row[:0]
 	for _, i := range w.row {

@@ -7,8 +7,7 @@ import (
 	"github.com/landing-diffusion/landing/internal/dense"
 )
 
-// A Gap is how far a point is from Σ, to first order, in the unit of the point: no matter
-// how components are scaled.
+// A Gap is how far a point is from Σ, to first order, in the unit of the point: no matter how components are scaled.
 type Gap struct {
 	Step      float64 // ‖∇Jᵀ G† J‖, the length of Newton's step, with J = [h; max(g, 0)]
 	Single    float64 // the largest |h_i|/‖∇h_i‖ or max(g_j, 0)/‖∇g_j‖; +Inf where only the gradient vanishes
@@ -35,9 +34,8 @@ func NewRuler(s constraint.Set) *Ruler {
 	}
 }
 
-// Singles returns how far x is from satisfying each component, to first order: |h_i|/‖∇h_i‖
-// and max(g_j, 0)/‖∇g_j‖; +Inf where a gradient vanishes or something is not finite. It is
-// true until the next call of r.
+// Singles returns how far x is from satisfying each component, to first order: |h_i|/‖∇h_i‖ and max(g_j, 0)/‖∇g_j‖;
+// +Inf where a gradient vanishes or something is not finite. It is true until the next call of r.
 func (r *Ruler) Singles(x []float64) []float64 {
 	r.der.at(r.val, r.jac, x, 1)
 	for a := range r.groups {

@@ -2,9 +2,8 @@ package geometry
 
 import "math"
 
-// A single is the geometry of one dense equality: q = ∇h/‖∇h‖, Π = I − qqᵀ and
-// ∇hᵀ G† u = u q/‖∇h‖. Points have few coordinates there, so that the bookkeeping of
-// a factorisation would cost more than its sums.
+// A single is the geometry of one dense equality: q = ∇h/‖∇h‖, Π = I − qqᵀ and ∇hᵀ G† u = u q/‖∇h‖. Points have few
+// coordinates there, so that the bookkeeping of a factorisation would cost more than its sums.
 type single struct {
 	*points
 	jac, q []float64 // rows×d: ∇h and its direction

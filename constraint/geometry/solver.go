@@ -9,17 +9,15 @@ import (
 	"github.com/landing-diffusion/landing/internal/dense"
 )
 
-// A Lander knows which way Σ is from a point: a Geometry does, and a set may have a
-// cheaper way.
+// A Lander knows which way Σ is from a point: a Geometry does, and a set may have a cheaper way.
 type Lander interface {
 	At(x []float64, n int) error
 	Values() []float64
 	Landing(dst []float64)
 }
 
-// An Approach brings single points to Σ by Gauss–Newton steps, the landing
-// direction x ← x − ∇JᵀG†J again and again, from nearby. It is scratch space for one
-// goroutine.
+// An Approach brings single points to Σ by Gauss–Newton steps, the landing direction x ← x − ∇JᵀG†J again and again,
+// from nearby. It is scratch space for one goroutine.
 type Approach struct {
 	at      Lander
 	o       ApproachOptions
@@ -47,7 +45,7 @@ func NewApproach(at Lander, d int, o ApproachOptions) *Approach {
 // whether x arrived; if not, x stays. It returns the steps it took.
 func (s *Approach) Run(x []float64) (steps int, ok bool) {
 	const tolerance, roundoff = 1e-13, 1e-12
-	y, step, last, length := s.y, s.step, math.Inf(1), largest(x)
+	y, step, last, length := s.y, s.step, math.Inf(1), dense.Largest(x)
 	copy(y, x)
 	for range s.o.Steps {
 		if s.at.At(y, 1) != nil {
@@ -69,8 +67,8 @@ func (s *Approach) Run(x []float64) (steps int, ok bool) {
 			}
 		}
 		s.at.Landing(step)
-		move := largest(step)
-		if ok && move <= shrunk(tolerance, length) || !falls && move <= 0x1p-50*largest(y) {
+		move := dense.Largest(step)
+		if ok && move <= shrunk(tolerance, length) || !falls && move <= 0x1p-50*dense.Largest(y) {
 			copy(x, y)
 			return steps, true
 		}
@@ -86,8 +84,7 @@ func (s *Approach) Run(x []float64) (steps int, ok bool) {
 	return steps, ok
 }
 
-// A Solver brings single points to Σ from anywhere, one at a time. It is scratch
-// space for one goroutine.
+// A Solver brings single points to Σ from anywhere, one at a time. It is scratch space for one goroutine.
 type Solver struct {
 	until
 	at         Geometry
@@ -99,8 +96,7 @@ type Solver struct {
 	ok         [1]bool
 }
 
-// NewSolver makes a Solver for s. Where it lands, inequalities that are violated on
-// the way are put at −ε.
+// NewSolver makes a Solver for s. Where it lands, inequalities that are violated on the way are put at −ε.
 func NewSolver(s constraint.Set, ε float64) *Solver {
 	d, c := s.Dim(), len(constraint.Components(s))
 	return &Solver{
@@ -123,16 +119,13 @@ func (s *Solver) Project(x []float64, margin float64) bool {
 	return s.at.At(x, 1) == nil && s.projection.Project(s.at, x, x, s.ok[:], margin).Failed() == 0 && s.Err() == nil
 }
 
-// Descend moves x towards Σ by Gauss–Newton steps −∇Jᵀ G† J, the landing direction,
-// and reports whether it arrived: each excess at most tol (1 + Σ_j |x_j ∂_j c|),
-// the size of the constraint's terms. It goes on while the violation falls, so
-// that a squared constraint, on which each step only halves the distance, is
-// followed down to round-off too. Where it does not arrive, x is left at the least
-// violation found.
+// Descend moves x towards Σ by Gauss–Newton steps −∇Jᵀ G† J, the landing direction, and reports whether it arrived:
+// each excess at most tol (1 + Σ_j |x_j ∂_j c|), the size of the constraint's terms. It goes on while the violation
+// falls, so that a squared constraint, on which each step only halves the distance, is followed down to round-off too.
+// Where it does not arrive, x is left at the least violation found.
 //
-// Whole steps come first: they may raise the violation on the way, when a step
-// that lands one inequality breaks another, which then joins J. Where they do not
-// arrive, steps are halved until they help.
+// Whole steps come first: they may raise the violation on the way, when a step that lands one inequality breaks
+// another, which then joins J. Where they do not arrive, steps are halved until they help.
 func (s *Solver) Descend(x []float64, tol float64) bool {
 	if s.whole(x); s.arrived(x, tol) {
 		return true

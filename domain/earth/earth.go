@@ -2,9 +2,6 @@
 package earth
 
 import (
-	"io"
-
-	"github.com/landing-diffusion/landing/base/arrayfile"
 	"github.com/landing-diffusion/landing/domain"
 	"github.com/landing-diffusion/landing/domain/dataset"
 	"github.com/landing-diffusion/landing/domain/earth/demo"
@@ -45,24 +42,20 @@ func New(domain.Input) (*domain.Domain, error) {
 			},
 			Values: func(dst, x []float64, n int) { copy(dst, latLon(x[:3*n])) },
 		},
-		Draw:    draw,
-		Scene:   scene,
-		Writers: map[string]domain.Writer{".csv": writeCSV},
+		Draw:  draw,
+		Scene: scene,
+		Table: &domain.Table{Header: []string{"latitude", "longitude"}, Format: "%.8f",
+			Lines: func(x []float64, _ int) []float64 { return latLon(x) }},
 	}, nil
-}
-
-func writeCSV(w io.Writer, points arrayfile.Rows) error {
-	return domain.WriteTable(w, []string{"latitude", "longitude"}, "%.8f", points.Map(2, latLon))
 }
 
 func draw(c domain.Canvas, v domain.View) {
 	layers := []figure.Layer{{Name: "data", LatLon: latLon(v.Data)}, {Name: "samples", LatLon: latLon(v.Samples)}}
 	c.Add("map", figure.FigureRef{Title: "Data and samples", Wide: true,
 		Caption: "Each point is one place: the catalogue, training rows and held-out ones, and the generated samples."},
-		figure.WorldMap("", layers))
-	side := figure.WorldMap("", layers)
-	side.Panels = true
-	c.Add("map-panels", figure.FigureRef{Title: "Side by side", Caption: "The same points apart.", Wide: true}, side)
+		figure.WorldMap("", false, layers))
+	c.Add("map-panels", figure.FigureRef{Title: "Side by side", Caption: "The same points apart.", Wide: true},
+		figure.WorldMap("", true, layers))
 	scene(c, v)
 }
 

@@ -45,38 +45,23 @@ func (m *motion) pause(q []float64) float64 {
 	return math.Ceil(least*1e9) / 1e9 // whole nanoseconds, as ROS has them
 }
 
-// each calls f with the joint values of every point, L×joints, and the seconds from way point to way point.
-func (m *motion) each(points arrayfile.Rows, f func(i int, q []float64, pause float64) error) error {
-	q := make([]float64, m.waypoints*m.arm.Moving())
-	for i, x := range points.Each() {
-		m.joints(q, m.row(x, 0))
-		if err := f(i, q, m.pause(q)); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// writeCSV writes a line for each way point: its trajectory, its number, seconds, and the
-// values of the joints in radians and metres.
-func (m *motion) writeCSV(w io.Writer, points arrayfile.Rows) error {
-	header := append([]string{"trajectory", "waypoint", "time"}, jointNames(m.arm)...)
-	n, size := m.arm.Moving(), m.waypoints*len(header)
-	lines := func(yield func([]float64) bool) {
-		table := make([]float64, 0, size)
-		m.each(points, func(i int, q []float64, pause float64) error {
-			table = table[:0]
-			for l := range m.waypoints {
-				table = append(table, float64(i), float64(l), float64(l)*pause)
-				table = append(table, q[l*n:(l+1)*n]...)
+// table has a line for each way point: its trajectory, its number, seconds, and the values of the joints in radians and
+// metres.
+func (m *motion) table() *domain.Table {
+	n := m.arm.Moving()
+	return &domain.Table{Header: append([]string{"trajectory", "waypoint", "time"}, jointNames(m.arm)...),
+		Lines: func(x []float64, first int) (lines []float64) {
+			q := make([]float64, m.waypoints*n)
+			for i := range m.rows(x) {
+				m.joints(q, m.row(x, i))
+				pause := m.pause(q)
+				for l := range m.waypoints {
+					lines = append(lines, float64(first+i), float64(l), float64(l)*pause)
+					lines = append(lines, q[l*n:(l+1)*n]...)
+				}
 			}
-			if !yield(table) {
-				return io.ErrShortWrite // to no one: it ends the loop
-			}
-			return nil
-		})
-	}
-	return domain.WriteTable(w, header, "%.17g", arrayfile.Rows{N: points.N, D: size, Blocks: lines})
+			return lines
+		}}
 }
 
 // rosTime is seconds as ROS has them.
@@ -99,13 +84,15 @@ func (m *motion) writeJSON(w io.Writer, points arrayfile.Rows) error {
 		JointNames []string `json:"joint_names"`
 		Points     []point  `json:"points"`
 	}
-	b := bufio.NewWriter(w)
+	b := bufio.NewWriter(w) // keeps the first error
 	b.WriteString("[")
 	n := m.arm.Moving()
-	err := m.each(points, func(i int, q []float64, pause float64) error {
+	q := make([]float64, m.waypoints*n)
+	for i, x := range points.Each() {
+		m.joints(q, m.row(x, 0))
 		t := message{JointNames: jointNames(m.arm)}
 		t.Header.Frame = m.arm.Base
-		nanos := int64(math.Round(pause * 1e9))
+		nanos := int64(math.Round(m.pause(q) * 1e9))
 		for l := range m.waypoints {
 			at := int64(l) * nanos
 			t.Points = append(t.Points, point{q[l*n : (l+1)*n], rosTime{at / 1e9, at % 1e9}})
@@ -118,11 +105,7 @@ func (m *motion) writeJSON(w io.Writer, points arrayfile.Rows) error {
 			b.WriteString(",")
 		}
 		b.WriteString("\n")
-		_, err = b.Write(line)
-		return err
-	})
-	if err != nil {
-		return err
+		b.Write(line)
 	}
 	b.WriteString("\n]\n")
 	return b.Flush()

@@ -8,6 +8,8 @@ import (
 	"unicode"
 
 	"github.com/landing-diffusion/landing/constraint"
+	"github.com/landing-diffusion/landing/domain/robot"
+	"github.com/landing-diffusion/landing/internal/vec3"
 )
 
 // same is how far numbers that say the same may differ, metres or radians: those of files are rounded.
@@ -67,7 +69,7 @@ func build(spec Spec, only bool) (*Set, error) {
 		if !end {
 			middle = st
 		}
-		if total += len(st.labels); total > MaxComponents {
+		if total += len(st.half[0]) + len(st.half[1]); total > MaxComponents {
 			return nil, refuse("waypoints",
 				"more than %d components by waypoint %d of %d; expected at most as many in "+
 					"all", MaxComponents, l, s.l)
@@ -75,14 +77,105 @@ func build(spec Spec, only bool) (*Set, error) {
 		s.stages = append(s.stages, st)
 	}
 	if !only {
-		if err := b.between(); err != nil {
-			return nil, err
-		}
-		if err := b.bends(); err != nil {
-			return nil, err
-		}
+		b.across(1, "step", spec.Steps, func(c, s int, a, w float64) part { return &step{c, s, a, w} })
+		b.across(2, "bend", spec.Bends, func(c, s int, a, w float64) part { return &bend{c, s, a, w} })
 	}
 	return s, b.finish()
+}
+
+func (b *builder) check() error {
+	spec := b.spec
+	n := len(spec.Arm.Joints)
+	switch {
+	case spec.Waypoints < 1 || spec.Waypoints > MaxWaypoints:
+		return refuse("waypoints", "%d of them; expected 1 to %d", spec.Waypoints, MaxWaypoints)
+	case !(spec.Margin >= 0) || math.IsInf(spec.Margin, 1):
+		return refuse("margin", "%v m; expected 0 or more", spec.Margin)
+	case spec.Steps != nil && len(spec.Steps) != n:
+		return refuse("steps", "%d numbers; expected one for each of the %d joints", len(spec.Steps), n)
+	case spec.Bends != nil && len(spec.Bends) != n:
+		return refuse("bends", "%d numbers; expected one for each of the %d joints", len(spec.Bends), n)
+	case spec.Form < Separate || spec.Form > Reference:
+		return refuse("form", "there is no form %d", int(spec.Form))
+	}
+	for j, v := range spec.Steps {
+		if !(v >= 0) {
+			return refuse("steps", "joint %q may move by %v; expected a number above 0, or 0 for any distance",
+				spec.Arm.Joints[j].Name, v)
+		}
+	}
+	for j, v := range spec.Bends {
+		if !(v >= 0) {
+			return refuse("bends", "steps of joint %q may differ by %v; expected a number above 0, or 0 for any",
+				spec.Arm.Joints[j].Name, v)
+		}
+	}
+	for i, o := range spec.Volume {
+		if o.Link < -1 || o.Link >= n || !(o.Radius >= 0) || vec3.Norm(o.Centre)-vec3.Norm(o.Centre) != 0 {
+			return refuse(fmt.Sprintf("volume[%d]", i), "a sphere of radius %v about %v on link %d; expected finite "+
+				"numbers, a radius of 0 or more and one of the links −1 to %d", o.Radius, o.Centre, o.Link, n-1)
+		}
+	}
+	if n := len(spec.Volume) * len(spec.Obstacles); n > MaxComponents {
+		return refuse("obstacles", "%d of them and %d spheres make %d components a waypoint; expected at most %d",
+			len(spec.Obstacles), len(spec.Volume), n, MaxComponents)
+	}
+	for i, p := range spec.Self {
+		for _, k := range p {
+			if k < 0 || k >= len(spec.Volume) {
+				return refuse(fmt.Sprintf("self[%d]", i), "there is no sphere %d: there are %d", k, len(spec.Volume))
+			}
+		}
+	}
+	for _, list := range []struct {
+		field string
+		tasks []Task
+	}{{"path", spec.Path}, {"start.tasks", spec.Start.Tasks}, {"goal.tasks", spec.Goal.Tasks}} {
+		for i := range list.tasks {
+			if fault := list.tasks[i].fault(spec.Arm); fault != "" {
+				return refuse(fmt.Sprintf("%s[%d]", list.field, i), "%s", fault)
+			}
+		}
+	}
+	for i := range b.places {
+		if err := b.place(&b.places[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (b *builder) place(p *placed) error {
+	arm := b.spec.Arm
+	if g := p.Given.Position; g != nil && (g.Link < 0 || g.Link >= len(arm.Joints)) {
+		return refuse(p.field, "there is no link %d that moves", g.Link)
+	}
+	if p.Given.Joints && (p.Joints != nil || p.Given.Position != nil) {
+		return refuse(p.field, "its joints are given with the point; expected nothing else of it")
+	}
+	if p.Joints == nil {
+		return nil
+	}
+	if n := arm.Moving(); len(p.Joints) != n {
+		return refuse(p.field+".joints", "%d values; expected those of the %d joints that move", len(p.Joints), n)
+	}
+	n := 0
+	for i := range arm.Joints {
+		j := &arm.Joints[i]
+		if j.Kind == robot.Fixed {
+			continue
+		}
+		v := p.Joints[n]
+		n++
+		if v-v != 0 {
+			return refuse(p.field+".joints", "joint %q is at %v", j.Name, v)
+		}
+		if b.spec.Limits && j.Kind != robot.Continuous && (v < j.Lower || v > j.Upper) {
+			return refuse(p.field+".joints", "joint %q at %.6g is outside of its limits [%.6g, %.6g]", j.Name, v,
+				j.Lower, j.Upper)
+		}
+	}
+	return nil
 }
 
 // give names the numbers of a place that stand in the point.
@@ -117,7 +210,12 @@ func word(name string) string {
 	}, name)
 }
 
-func (h *half) put(kind int, l label) { h.labels[kind] = append(h.labels[kind], l) }
+// put adds a component to the equalities (half 0) or the inequalities of the stage in progress.
+func (b *builder) put(half int, l label, p part) {
+	if half == 0 || !b.only {
+		b.half[half] = append(b.half[half], component{l, p})
+	}
+}
 
 // make makes the stage of a waypoint. Where its joints are told nothing else is asked: New
 // refuses joints that do not keep the rest.
@@ -159,25 +257,18 @@ func (b *builder) make() (*stage, error) {
 func (b *builder) keeps(asked *stage, p *placed) error {
 	x, v := make([]float64, b.set.d), newView(b.set, asked)
 	b.spec.Arm.Coordinates(x, p.Joints)
-	v.place(x)
-	given := make([]float64, len(b.set.given))
+	v.place(x, make([]float64, len(b.set.given)))
 	for h := range asked.half {
-		labels := asked.labels[:asked.m]
-		if h == 1 {
-			labels = asked.labels[asked.m:]
-		}
-		out := make([]float64, len(labels))
-		v.values(out, h, x, given)
-		for i, c := range out {
-			if n := len(labels[i].cols); n > 0 && labels[i].cols[n-1] < 0 {
+		for _, c := range asked.half[h] {
+			if n := len(c.cols); n > 0 && c.cols[n-1] < 0 {
 				continue // a given number tells
 			}
-			if !(c <= same) || h == 0 && !(c >= -same) {
+			if by := c.value(v); !(by <= same) || h == 0 && !(by >= -same) {
 				l := 0
 				if p.field == "goal" {
 					l = b.set.l - 1
 				}
-				return refuse(p.field+".joints", "they violate %q by %.3g", labels[i].name(l), math.Abs(c))
+				return refuse(p.field+".joints", "they violate %q by %.3g", c.name(l), math.Abs(by))
 			}
 		}
 	}
@@ -187,21 +278,13 @@ func (b *builder) keeps(asked *stage, p *placed) error {
 // lay finishes the stage: directions stand behind points, components in their order.
 func (b *builder) lay() *stage {
 	st := b.stage
-	for h := range st.half {
-		half := &st.half[h]
-		for i := range half.tasks {
-			if half.tasks[i].direction {
-				half.tasks[i].feature += len(st.points)
+	for h, list := range st.half {
+		slices.SortStableFunc(list, func(a, b component) int { return int(a.order) - int(b.order) })
+		for _, c := range list {
+			st.row[h] += len(c.cols)
+			if t, ok := c.part.(*task); ok && t.direction {
+				t.feature += len(st.points)
 			}
-		}
-		for _, list := range half.labels {
-			for _, l := range list {
-				half.row += len(l.cols)
-			}
-			st.labels = append(st.labels, list...)
-		}
-		if h == 0 {
-			st.m = len(st.labels)
 		}
 	}
 	return st
@@ -209,71 +292,47 @@ func (b *builder) lay() *stage {
 
 func (b *builder) finish() error {
 	s := b.set
-	behind := s.l * s.d
-	for h := range 2 {
-		for l, st := range s.stages {
-			labels := st.labels[:st.m]
-			if h == 1 {
-				labels = st.labels[st.m:]
-			}
-			for i := range labels {
-				n := &labels[i]
-				cols := make([]int, len(n.cols))
-				for k, c := range n.cols {
-					if cols[k] = l*s.d + c; c < 0 {
-						cols[k] = behind + ^c
-					}
-				}
-				s.row += len(cols)
-				s.join(n.family, n.unit, len(s.support))
-				s.support = append(s.support, cols)
-				if h == 0 {
-					s.equalities = append(s.equalities, n.name(l))
-				} else {
-					s.rest = append(s.rest, n.name(l))
-				}
-			}
-		}
-		if h == 0 {
-			s.rowH = s.row
-		}
+	for l, st := range s.stages {
+		s.equalities = s.list(s.equalities, st.half[0], l, 0)
 	}
-	for _, t := range s.steps {
-		cols := []int{t.l*s.d + t.c, (t.l+1)*s.d + t.c}
-		if t.s >= 0 {
-			cols = []int{t.l*s.d + t.c, t.l*s.d + t.s, (t.l+1)*s.d + t.c, (t.l+1)*s.d + t.s}
-		}
-		s.row += len(cols)
-		unit := "m"
-		if t.s >= 0 {
-			unit = "rad"
-		}
-		s.join("step", unit, len(s.support))
-		s.support = append(s.support, cols)
-		s.rest = append(s.rest, t.name)
+	s.rowH = s.row
+	for l, st := range s.stages {
+		s.rest = s.list(s.rest, st.half[1], l, 0)
 	}
-	for i := range s.bends {
-		t := &s.bends[i]
-		cols, unit := t.cols(s.d), "rad"
-		if t.s < 0 {
-			unit = "m"
+	for _, a := range s.across {
+		for l := range s.l - a.span {
+			s.rest = s.list(s.rest, a.components, l, a.span-1)
 		}
-		s.row += len(cols)
-		s.join("bend", unit, len(s.support))
-		s.support = append(s.support, cols)
-		s.rest = append(s.rest, t.name)
 	}
 	if n := len(s.support); n > MaxComponents {
 		return refuse("waypoints", "%d components in all; expected at most %d", n, MaxComponents)
 	}
 	seen := map[string]bool{}
-	for _, n := range append(slices.Clone(s.equalities), s.rest...) {
+	for _, n := range slices.Concat(s.equalities, s.rest) {
 		if seen[n] {
 			return refuse("path", "the name %q is there twice; name what has the same", n)
 		}
 		seen[n] = true
 	}
 	return nil
+}
+
+// list appends the names of components at a waypoint, which they call by a later one, and notes what else is told of
+// them.
+func (s *Set) list(names []string, components []component, l, later int) []string {
+	for _, c := range components {
+		cols := make([]int, len(c.cols))
+		for k, at := range c.cols {
+			if cols[k] = l*s.d + at; at < 0 {
+				cols[k] = s.l*s.d + ^at
+			}
+		}
+		s.row += len(cols)
+		s.join(c.family, c.unit, len(s.support))
+		s.support = append(s.support, cols)
+		names = append(names, c.name(l+later))
+	}
+	return names
 }
 
 // join adds a component to the family of a name and unit.

@@ -4,12 +4,13 @@ package trajectory
 type evaluator struct {
 	*Set
 	view   []*view // of each waypoint; those of one stage share theirs
+	bare   *view   // of coordinates alone
 	packed []float64
 	few    []float64
 }
 
 func newEvaluator(s *Set) *evaluator {
-	e := &evaluator{Set: s, view: make([]*view, s.l)}
+	e := &evaluator{Set: s, view: make([]*view, s.l), bare: &view{dim: s.d}}
 	of := map[*stage]*view{}
 	for l, st := range s.stages {
 		if of[st] == nil {
@@ -29,30 +30,19 @@ func (e *evaluator) point(values, packed, x []float64) {
 		ph, pg = packed[:e.rowH], packed[e.rowH:]
 	}
 	for l, v := range e.view {
-		xl := x[l*d : (l+1)*d]
-		v.place(xl)
-		v.values(h, 0, xl, given)
-		v.values(g, 1, xl, given)
-		h, g = h[v.m:], g[len(v.labels)-v.m:]
+		v.place(x[l*d:], given)
+		h, g = v.values(h, v.half[0]), v.values(g, v.half[1])
 		if packed != nil {
-			v.differentiate(xl)
-			v.gradients(ph, 0, xl, given)
-			v.gradients(pg, 1, xl, given)
-			ph, pg = ph[v.half[0].row:], pg[v.half[1].row:]
+			v.differentiate()
+			ph, pg = v.gradients(ph, v.half[0]), v.gradients(pg, v.half[1])
 		}
 	}
-	for i := range e.steps {
-		t := &e.steps[i]
-		a, b := x[t.l*d:(t.l+1)*d], x[(t.l+1)*d:(t.l+2)*d]
-		if g[i] = t.value(a, b); packed != nil {
-			pg = t.gradient(pg, a, b)
-		}
-	}
-	g = g[len(e.steps):]
-	for i := range e.bends {
-		t := &e.bends[i]
-		if g[i] = t.value(x, d); packed != nil {
-			pg = t.gradient(pg, x, d)
+	for _, a := range e.across {
+		for l := range e.l - a.span {
+			e.bare.x = x[l*d:]
+			if g = e.bare.values(g, a.components); packed != nil {
+				pg = e.bare.gradients(pg, a.components)
+			}
 		}
 	}
 }
@@ -119,22 +109,18 @@ func (e *evaluator) SparseHessianVectors(dst, x, v []float64, n int) {
 // bend writes ∇²c v along the support at a point.
 func (e *evaluator) bend(packed, x, v []float64) {
 	d := e.d
-	ph, pg, given := packed[:e.rowH], packed[e.rowH:], v[e.l*d:]
+	ph, pg, given, dgiven := packed[:e.rowH], packed[e.rowH:], x[e.l*d:], v[e.l*d:]
 	for l, w := range e.view {
-		xl, vl := x[l*d:(l+1)*d], v[l*d:(l+1)*d]
-		w.place(xl)
-		w.differentiate(xl)
-		w.bend(vl)
-		w.hessians(ph, 0, vl, given)
-		w.hessians(pg, 1, vl, given)
-		ph, pg = ph[w.half[0].row:], pg[w.half[1].row:]
+		w.place(x[l*d:], given)
+		w.differentiate()
+		w.bend(v[l*d:], dgiven)
+		ph, pg = w.hessians(ph, w.half[0]), w.hessians(pg, w.half[1])
 	}
-	for i := range e.steps {
-		t := &e.steps[i]
-		pg = t.hessian(pg, v[t.l*d:(t.l+1)*d], v[(t.l+1)*d:(t.l+2)*d])
-	}
-	for i := range e.bends {
-		pg = e.bends[i].hessian(pg, x, v, d)
+	for _, a := range e.across {
+		for l := range e.l - a.span {
+			e.bare.x, e.bare.dx = x[l*d:], v[l*d:]
+			pg = e.bare.hessians(pg, a.components)
+		}
 	}
 }
 

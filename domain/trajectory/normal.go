@@ -58,7 +58,7 @@ func newNormals(s *Set) constraint.Projector {
 	for l, st := range s.stages {
 		p.at = append(p.at, p.size)
 		p.size += p.shape(l).size()
-		widest, longest = max(widest, st.m), max(longest, st.half[0].row)
+		widest, longest = max(widest, len(st.half[0])), max(longest, st.row[0])
 	}
 	n := s.spec.Arm.Moving()
 	p.τ, p.z, p.y = make([]float64, n), make([]float64, widest), make([]float64, n)
@@ -68,7 +68,7 @@ func newNormals(s *Set) constraint.Projector {
 
 func (p *normals) shape(l int) shape {
 	r := p.spec.Arm.Turning()
-	return shape{r, p.spec.Arm.Sliding(), p.stages[l].m - r}
+	return shape{r, p.spec.Arm.Sliding(), len(p.stages[l].half[0]) - r}
 }
 
 func (p *normals) WorkSize() int { return p.size }
@@ -83,17 +83,18 @@ func (p *normals) Factor(values, work []float64, regular []bool, x []float64, n 
 		xi, vi, wi := x[i*dim:(i+1)*dim], values[i*m:(i+1)*m], work[i*p.size:(i+1)*p.size]
 		regular[i] = true
 		for l, v := range p.view {
-			xl, given := xi[l*p.d:(l+1)*p.d], xi[p.l*p.d:]
-			regular[i] = p.factor(vi[:v.m], wi[p.at[l]:], v, p.shape(l), xl, given) && regular[i]
-			vi = vi[v.m:]
+			v.place(xi[l*p.d:], xi[p.l*p.d:])
+			m := len(v.half[0])
+			regular[i] = p.factor(vi[:m], wi[p.at[l]:], v, p.shape(l)) && regular[i]
+			vi = vi[m:]
 		}
 	}
 }
 
-func (p *normals) factor(values, work []float64, v *view, w shape, x, given []float64) bool {
+func (p *normals) factor(values, work []float64, v *view, w shape) bool {
 	o := w.of(work)
-	v.place(x)
-	v.values(values, 0, x, given)
+	x := v.x
+	v.values(values, v.half[0])
 	copy(o.values, values)
 	regular := true
 	r, n := w.turning, w.turning+w.sliding
@@ -108,15 +109,15 @@ func (p *normals) factor(values, work []float64, v *view, w shape, x, given []fl
 		return regular
 	}
 	if len(v.points)+len(v.directions) > 0 {
-		v.differentiate(x)
+		v.differentiate()
 	}
-	v.gradients(p.packed, 0, x, given)
+	v.gradients(p.packed, v.half[0])
 	packed := p.packed[2*r:]
 	for e := range w.k {
 		row := p.line
 		clear(row)
 		long := 0.0
-		cols := v.labels[r+e].cols
+		cols := v.half[0][r+e].cols
 		for k, j := range cols {
 			if j < 0 { // given
 				continue
@@ -199,8 +200,8 @@ func (p *normals) Normal(dst, u, _, work []float64, n int) {
 		ui := u[i*m : (i+1)*m]
 		for l, v := range p.view {
 			at := i*dim + l*p.d
-			p.normal(dst[at:at+p.d], ui[:v.m], work[i*p.size+p.at[l]:], p.shape(l))
-			ui = ui[v.m:]
+			p.normal(dst[at:at+p.d], ui[:len(v.half[0])], work[i*p.size+p.at[l]:], p.shape(l))
+			ui = ui[len(v.half[0]):]
 		}
 		clear(dst[i*dim+p.l*p.d : (i+1)*dim])
 	}
@@ -211,7 +212,7 @@ func (p *normals) Landing(dst, _, work []float64, n int) {
 	for i := range n {
 		for l, v := range p.view {
 			at, own := i*dim+l*p.d, work[i*p.size+p.at[l]:]
-			p.normal(dst[at:at+p.d], own[:v.m], own, p.shape(l))
+			p.normal(dst[at:at+p.d], own[:len(v.half[0])], own, p.shape(l))
 		}
 		clear(dst[i*dim+p.l*p.d : (i+1)*dim])
 	}

@@ -31,30 +31,29 @@ func newSum(s *Set) *Sum {
 	out := &Sum{parts: s}
 	paper := s.spec.Form == Paper
 	for _, st := range s.stages {
-		for i := range st.m {
+		for _, c := range st.half[0] {
 			q := squared{1, -1}
 			switch {
-			case i < len(st.half[0].circles):
+			case c.order == circles:
 				q.weight = 2
 			case paper:
-				q.place = st.labels[i].of
+				q.place = c.of
 			}
 			out.square = append(out.square, q)
 		}
 	}
 	for _, st := range s.stages {
 		first := out.groups
-		for i := range st.labels[st.m:] {
+		for _, c := range st.half[1] {
 			g := -1
-			if of := st.labels[st.m+i].of; of >= 0 && !paper && i >= len(st.labels)-st.m-len(st.half[1].clears)-
-				len(st.half[1].pairs) {
-				g = first + of
+			if c.of >= 0 && !paper && c.order >= clears {
+				g = first + c.of
 				out.groups = max(out.groups, g+1)
 			}
 			out.group = append(out.group, g)
 		}
 	}
-	for range len(s.steps) + len(s.bends) {
+	for len(out.group) < len(s.rest) { // steps and bends
 		out.group = append(out.group, -1)
 	}
 	return out

@@ -32,6 +32,7 @@ import (
 	"github.com/landing-diffusion/landing/base/keyed"
 	"github.com/landing-diffusion/landing/constraint"
 	"github.com/landing-diffusion/landing/domain/robot"
+	"github.com/landing-diffusion/landing/domain/robot/scene"
 )
 
 // A Spec says what a Set is made of. Arm and Waypoints are needed; without the rest there are circles alone.
@@ -48,7 +49,7 @@ type Spec struct {
 	// Bends holds how much a step of each joint may differ from the one before, likewise.
 	Bends []float64
 
-	Obstacles []Obstacle
+	Obstacles []scene.Obstacle
 	Volume    []robot.Sphere // what stays clear of them; radii may be 0
 	Self      [][2]int       // pairs of Volume that stay clear of each other
 	Margin    float64        // added to each distance that is kept, m
@@ -104,17 +105,6 @@ const (
 	Reference
 )
 
-// An Obstacle is a solid by its signed distance φ, negative inside, with ‖∇φ‖ = 1. A
-// *scene.Obstacle is one, and the only kind that plans and pictures know.
-type Obstacle interface {
-	// Distance returns φ(p).
-	Distance(p [3]float64) float64
-	// At returns φ(p) and ∇φ(p).
-	At(p [3]float64) (float64, [3]float64)
-	// HessianVector returns ∇²φ(p) v.
-	HessianVector(p, v [3]float64) [3]float64
-}
-
 // An Error says what in a Spec cannot be.
 type Error struct {
 	Field string // "goal", "path[2]", "obstacles[0]"
@@ -137,14 +127,19 @@ type Set struct {
 	l, d       int      // waypoints, numbers of each
 	given      []string // names of the coordinates behind them
 	stages     []*stage // of each waypoint; those that keep the same are one
-	steps      []step
-	bends      []bend
+	across     []across
 	equalities []string
 	rest       []string
 	support    [][]int
 	families   []constraint.Family
 	row, rowH  int  // derivatives along the support at one point; of equalities alone
 	equal      *Set // of the equalities alone; the set itself if there are no others
+}
+
+// across are components of so many waypoints after one, at every waypoint that has them.
+type across struct {
+	components []component
+	span       int
 }
 
 // New makes a Set, or one of another form than Separate. The error is an *Error, or that of robot.Arm.Check.

@@ -4,10 +4,8 @@
 package newdata
 
 import (
-	"io"
 	"math"
 
-	"github.com/landing-diffusion/landing/base/arrayfile"
 	"github.com/landing-diffusion/landing/domain"
 	"github.com/landing-diffusion/landing/domain/dataset"
 	"github.com/landing-diffusion/landing/judge/figure"
@@ -49,12 +47,10 @@ func clock(domain.Input) (*domain.Domain, error) {
 		Circular: true}}
 	return &domain.Domain{
 		Observables: &domain.Observables{List: []domain.Observable{hour}, Values: hours},
-		Writers: map[string]domain.Writer{".csv": func(w io.Writer, points arrayfile.Rows) error {
-			return domain.WriteTable(w, []string{"hour"}, "%.4f", points.Map(1, func(x []float64) []float64 {
-				h := make([]float64, len(x)/2)
-				hours(h, x, len(h))
-				return h
-			}))
+		Table: &domain.Table{Header: []string{"hour"}, Format: "%.4f", Lines: func(x []float64, _ int) []float64 {
+			h := make([]float64, len(x)/2)
+			hours(h, x, len(h))
+			return h
 		}},
 		Draw: func(c domain.Canvas, v domain.View) {
 			c.Add("dial", figure.FigureRef{Title: "On the dial", Caption: "Data and samples on the circle."},

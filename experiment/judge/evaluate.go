@@ -1,6 +1,7 @@
 package judge
 
 import (
+	"fmt"
 	"math"
 	"slices"
 
@@ -190,22 +191,24 @@ func (r *Reference) Evaluate(s *Samples, of About, remedy func(verdict.Code, *Ev
 	if s.Evaluated > 0 {
 		v.Network = metric.Float(float64(s.Evaluated) / float64(s.N()))
 	}
-	var at points
+	var e verdict.Evidence
 	var off error
 	if s.Failed() < s.N() {
-		at, off = r.measure(v, s)
+		e, off = r.measure(v, s)
 	}
-	v.Verdict = verdict.Of(r.evidence(v, at, off, of))
+	r.complete(&e, v, off, of)
+	v.Verdict = verdict.Of(e)
 	for i, f := range v.Verdict.Findings {
 		v.Verdict.Findings[i].Remedy = remedy(f.Code, v)
 	}
 	return v, off
 }
 
-// measure fills in what the samples that are left say.
-func (r *Reference) measure(v *Evaluation, s *Samples) (at points, err error) {
+// measure fills in what the samples that are left say, and returns the rows and numbers that a verdict looks at. The
+// error is that of CheckViolation.
+func (r *Reference) measure(v *Evaluation, s *Samples) (e verdict.Evidence, off error) {
 	x, d, n, seed := s.Good(), s.Dim, s.N()-s.Failed(), r.Problem.Seed
-	v.Component, err = CheckViolation(r.Process.Set, s, r.Limit())
+	v.Component, off = CheckViolation(r.Process.Set, s, r.Limit())
 	v.Violation.Worst = Largest(v.Component).Worst
 	v.Violation.Mean = metric.Float(metric.MeanLargest(Excess(r.Process.Set, x)))
 	v.Families = familyViolations(r.Process.Set, x)
@@ -219,33 +222,33 @@ func (r *Reference) measure(v *Evaluation, s *Samples) (at points, err error) {
 		}
 		marks := c.by.Marks(x)
 		*c.to = r.Scores(c.by, marks, n)
-		at.observe(c.by, marks, *c.to, len(r.Given) > 0)
+		e.Numbers = append(e.Numbers, c.by.numbers(marks, *c.to, len(r.Given) > 0)...)
 	}
 	if r.Domain.Find != nil {
 		v.Findings = r.Domain.Find(x)
 	}
-	at.samples, at.d = r.Alone(x)
+	e.Samples, e.Dim = r.Alone(x)
 	laid := r.Laid(x)
 	if len(r.Given) == 0 {
-		at.rows, _ = r.Alone(r.All)
+		e.Rows, _ = r.Alone(r.All)
 		v.AllRows = metric.EnergyTest(laid, r.Laid(r.All), d, settle.TestPoints, settle.Permutations, seed)
 	}
 	if len(r.HeldOut) > 0 {
 		held := r.Laid(r.HeldOut)
 		v.TwoSample = metric.EnergyTest(laid, held, d, settle.TestPoints, settle.Permutations, seed)
 		v.MMD = metric.MMDTest(laid, held, d, settle.TestPoints, mmdFloor, seed)
-		at.held, _ = r.Alone(r.HeldOut)
-		at.train, _ = r.Alone(r.Train)
+		e.Held, _ = r.Alone(r.HeldOut)
+		e.Train, _ = r.Alone(r.Train)
 		if len(r.Given) > 0 { // samples have the conditions of these rows, each many times
-			at.rows, v.AllRows = at.held, v.TwoSample
+			e.Rows, v.AllRows = e.Held, v.TwoSample
 		}
-		at.sampleNearest = metric.NearestDistances(nil, at.samples, at.train, at.d)
-		at.heldNearest = metric.NearestDistances(nil, at.held, at.train, at.d)
-		_, spread := metric.Spread(at.train, at.d)
-		v.Nearest = metric.CopiesAt(at.sampleNearest, at.heldNearest, spread)
+		e.SampleNearest = metric.NearestDistances(nil, e.Samples, e.Train, e.Dim)
+		e.HeldNearest = metric.NearestDistances(nil, e.Held, e.Train, e.Dim)
+		_, spread := metric.Spread(e.Train, e.Dim)
+		v.Nearest = metric.CopiesAt(e.SampleNearest, e.HeldNearest, spread)
 	}
 	v.Given = r.Conditional(s)
-	return at, err
+	return e, off
 }
 
 // CheckViolation summarises the violations of the samples that did not fail, by component; samples are numbered with
@@ -292,8 +295,7 @@ func Violations(set constraint.Set, x []float64) []metric.Violation {
 	return metric.Violations(names, values, len(x)/set.Dim(), len(set.Equalities()))
 }
 
-// Excess returns how far each component is from being satisfied at the rows of x,
-// and the number of components.
+// Excess returns how far each component is from being satisfied at the rows of x, and the number of components.
 func Excess(set constraint.Set, x []float64) (excess []float64, components int) {
 	names, values := constraint.Components(set), constraint.Values(set, x)
 	metric.Excess(values, len(names), len(set.Equalities()))
@@ -360,4 +362,60 @@ func Rounded(of *domain.Domain, set constraint.Set, ext string, x []float64) (wo
 		x[i] = round(v)
 	}
 	return Largest(Violations(set, x)), true
+}
+
+// numbers are the observables behind a distance, of points given by their marks beside all rows, or held-out ones alone.
+func (c *Compared) numbers(marks []float64, scores *JSD, heldOut bool) (out []verdict.Number) {
+	if c.Observables == nil {
+		return nil
+	}
+	rows := c.Full
+	if heldOut {
+		rows = c.HeldOut
+	}
+	for k, part := range scores.Parts {
+		out = append(out, verdict.Number{Name: part.Name, Samples: metric.Column(marks, k, c.Dim),
+			Rows: metric.Column(rows, k, c.Dim), Times: float64(part.Full / part.Floor.Mean)})
+	}
+	return out
+}
+
+// complete adds to the evidence what an evaluation says; off is the error of CheckViolation.
+func (r *Reference) complete(e *verdict.Evidence, v *Evaluation, off error, of About) {
+	e.Asked, e.Failed, e.Wrong, e.MaxFailed = v.Samples, v.Failed, v.Wrong, r.Problem.Generate.MaxFailed
+	e.Energy, e.Seed, e.Course = v.AllRows, r.Problem.Seed, of.Course
+	if off != nil {
+		e.Violation = off.Error()
+	} else if off := r.leftOff(v); off != "" {
+		e.Violation = off
+	}
+	for _, w := range v.Walls {
+		e.Walls = append(e.Walls, verdict.Wall{Says: w.differs("samples", "of the data"), Samples: float64(w.Samples),
+			Data: float64(w.Reference), Differs: w.Warning != ""})
+	}
+	if t := v.Start; t != nil {
+		e.Start = &verdict.Start{Prior: t.Prior, Paths: t.Paths, PValue: float64(t.PValue), Apart: float64(t.Apart)}
+	}
+	if g := v.Given; g != nil {
+		e.Given = &verdict.Given{Test: g.Pairs, Samples: g.samples, Held: g.held, Dim: r.Dim}
+	}
+	for _, f := range v.Findings {
+		if f.Warning {
+			e.Kind = append(e.Kind, verdict.KindFault{Says: f.Verdict, Share: f.Share})
+		}
+	}
+	if v.Start != nil && v.Start.Prior == "chains" {
+		e.Chains = of.Chains
+	}
+}
+
+// leftOff says that samples violate the set by more than generate.max_violation by a method that does not
+// bring them to it; empty where it does, or where steps on the set were to be left as they end.
+func (r *Reference) leftOff(v *Evaluation) string {
+	worst, limit := Largest(v.Component), r.Problem.Generate.MaxViolation
+	if r.Method.Feasible() || !method.Leaves(r.Method, r.Process.Set) || !(limit > 0 && float64(worst.Worst) > limit) {
+		return ""
+	}
+	return fmt.Sprintf("samples are off the set: %s brings none to it; sample %d violates %q by %.3g", r.Method.Name(),
+		worst.WorstSample, worst.Component, worst.Worst)
 }

@@ -4,10 +4,14 @@ package judge
 
 import (
 	"fmt"
+	"math"
 	"time"
 
 	"github.com/landing-diffusion/landing/constraint"
 	"github.com/landing-diffusion/landing/internal/fault"
+	"github.com/landing-diffusion/landing/judge/metric"
+	"github.com/landing-diffusion/landing/judge/verdict"
+	"github.com/landing-diffusion/landing/langevin"
 	"github.com/landing-diffusion/landing/learn/method"
 )
 
@@ -72,24 +76,20 @@ type FailedError struct {
 }
 
 func (e *FailedError) Error() string {
-	if e.Broken > 0 {
-		return fmt.Sprintf("%d of %d samples failed, above the allowed share %g (generate.max_failed): of %d the "+
-			"simulation broke down, the first: %v. landing check looks at steps and set; longer training or "+
-			"train.clip help a network that sends samples away", e.Failed, e.Samples, e.Limit, e.Broken, e.Break)
+	above := fmt.Sprintf("above the allowed share %g (generate.max_failed)", e.Limit)
+	switch {
+	case e.Broken > 0:
+		return fmt.Sprintf("%d of %d samples failed, %s: of %d the simulation broke down, the first: %v. landing "+
+			"check looks at steps and set; longer training or train.clip help a network that sends samples away",
+			e.Failed, e.Samples, above, e.Broken, e.Break)
+	case e.Begun > 0:
+		return fmt.Sprintf("%d of %d samples failed, %s: of %d the solver found no point of the set under their "+
+			"condition to begin with. It may have none there", e.Failed, e.Samples, above, e.Begun)
+	case e.Wrong > 0:
+		return fmt.Sprintf("%d of %d samples failed a projection and %d are on a wrong component, together %s",
+			e.Failed-e.Wrong, e.Samples, e.Wrong, above)
 	}
-	if e.Begun > 0 {
-		return fmt.Sprintf("%d of %d samples failed, above the allowed share %g (generate.max_failed): "+
-			"of %d the solver found no point of the set under their condition to begin with. "+
-			"It may have none there", e.Failed, e.Samples,
-			e.Limit, e.Begun)
-	}
-	if e.Wrong > 0 {
-		return fmt.Sprintf("%d of %d samples failed a projection and %d are on a wrong component, together above the "+
-			"allowed share %g (generate.max_failed)",
-			e.Failed-e.Wrong, e.Samples, e.Wrong, e.Limit)
-	}
-	return fmt.Sprintf("%d of %d samples failed a projection, above the allowed share %g (generate.max_failed)",
-		e.Failed, e.Samples, e.Limit)
+	return fmt.Sprintf("%d of %d samples failed a projection, %s", e.Failed, e.Samples, above)
 }
 
 func (*FailedError) Place() fault.Place { return fault.Place{Kind: fault.Check} }
@@ -116,8 +116,7 @@ func (s *Samples) CheckFailed(limit float64) error {
 	return nil
 }
 
-// Reject marks the samples lo … hi−1 that the set does not select as lost, and
-// counts them.
+// Reject marks the samples lo … hi−1 that the set does not select as lost, and counts them.
 func (s *Samples) Reject(set constraint.Set, lo, hi int) {
 	selects := set.Capabilities().Selects
 	if selects == nil {
@@ -129,4 +128,110 @@ func (s *Samples) Reject(set constraint.Set, lo, hi int) {
 			s.Wrong++
 		}
 	}
+}
+
+// Start compares where forward paths from the training rows end with the prior that backward paths start from. What is
+// above the floor no network makes good: the paths have not forgotten the data.
+type Start struct {
+	Prior    string       `json:"prior"`    // Prior.Kind
+	Metric   string       `json:"metric"`   // the histogram's, else the energy distance
+	Distance metric.Float `json:"distance"` // null for an empirical prior: it is made of such ends
+	Floor    metric.Float `json:"floor"`    // two sets of draws of one law: mean
+	FloorSD  metric.Float `json:"floor_sd"`
+	PValue   metric.Float `json:"p_value"`           // of the energy test, which sees what a histogram may not
+	Apart    metric.Float `json:"apart"`             // largest distance of distribution functions along a direction
+	Paths    int          `json:"paths"`             // that did not fail; the prior gives as many draws
+	Warning  string       `json:"warning,omitempty"` // where the energy test rejects the prior, with the remedy
+}
+
+// startAlarm is the p-value up to which the prior is rejected, the least that the test
+// can give: one false alarm in a thousand.
+var startAlarm = metric.Float(verdict.Level(verdict.StartLaw))
+
+// Judge sets the warning.
+func (s *Start) Judge() {
+	if !(s.PValue <= startAlarm) {
+		return
+	}
+	s.Warning = "generation starts where forward paths do not end, so the network never learned from there"
+	if s.Prior == "uniform" || s.Prior == "chains" {
+		s.Warning += "; --set prior=empirical, which takes no training, or a longer process.horizon mend it"
+	}
+}
+
+// LikelihoodChange is by how many nats a likelihood may change from half as many steps without a warning.
+const LikelihoodChange = 0.005
+
+// A Likelihood is how likely a network holds test rows, by the measure of Σ: the mean over rows of
+// minus the logarithm of the density, in nats.
+type Likelihood struct {
+	NLL     metric.Float `json:"nll"`     // null if the density of a row cannot be followed
+	SE      metric.Float `json:"se"`      // standard error over rows; those that repeat count as others
+	Uniform metric.Float `json:"uniform"` // of the uniform law
+	Rows    int          `json:"rows"`
+	Lost    int          `json:"lost"`   // of them, whose density cannot be followed
+	Steps   int          `json:"steps"`  // of Runge and Kutta
+	Change  metric.Float `json:"change"` // of NLL, from half as many
+}
+
+// String writes it for people, with a verdict where it is not exact.
+func (l *Likelihood) String() string {
+	if l.Lost > 0 {
+		return fmt.Sprintf("not known: the density at %d of %d test points cannot be followed; longer training helps "+
+			"a network that sends points away", l.Lost, l.Rows)
+	}
+	told := fmt.Sprintf("%.3f ± %.3f nats a point (%d test points; uniform law %.3f; %d steps, half as many change it "+
+		"by %.1g)", l.NLL, l.SE, l.Rows, l.Uniform, l.Steps, l.Change)
+	if math.Abs(float64(l.Change)) > LikelihoodChange {
+		told += "; WARN: the steps are too long for more digits"
+	}
+	return told
+}
+
+// Steps says how far generated states are from Σ on the way, x_N first.
+type Steps struct {
+	Times     []float64       `json:"times"`      // t_N = T, …, t_0 = 0
+	Component []StepViolation `json:"components"` // equalities first
+	// Areas under the mean curves over t, all equalities' and all inequalities'.
+	Equalities   metric.Float `json:"area_equalities"`
+	Inequalities metric.Float `json:"area_inequalities"`
+}
+
+// String says the areas.
+func (s *Steps) String() string {
+	return fmt.Sprintf("area under the mean violation over t: equalities %.3g, inequalities %.3g", s.Equalities,
+		s.Inequalities)
+}
+
+// A StepViolation is |h_i| or max(g_j, 0) of one component.
+type StepViolation struct {
+	Component string         `json:"component"`
+	Mean      []metric.Float `json:"mean"`  // over samples that have not failed, at each of Times
+	Worst     []metric.Float `json:"worst"` // of them
+	Area      metric.Float   `json:"area"`  // under Mean over t, by trapezoids
+	Final     metric.Float   `json:"final"` // mean in the samples: after terminal projection, if there is one
+}
+
+// StepsOf makes Steps of a trace.
+func StepsOf(p *langevin.Process, t *method.Trace) *Steps {
+	N, m := t.Steps(), len(p.Set.Equalities())
+	s := &Steps{}
+	for k := N; k >= 0; k-- {
+		s.Times = append(s.Times, p.Schedule.Time(k))
+	}
+	for a, name := range constraint.Components(p.Set) {
+		v := StepViolation{Component: name, Final: metric.Float(t.Mean(N+1, a))}
+		for k := N; k >= 0; k-- {
+			v.Mean, v.Worst = append(v.Mean, metric.Float(t.Mean(k, a))), append(v.Worst, metric.Float(t.Worst(k, a)))
+		}
+		for i := range N {
+			v.Area += (v.Mean[i] + v.Mean[i+1]) / 2 * metric.Float(s.Times[i]-s.Times[i+1])
+		}
+		if s.Component = append(s.Component, v); a < m {
+			s.Equalities += v.Area
+		} else {
+			s.Inequalities += v.Area
+		}
+	}
+	return s
 }

@@ -57,9 +57,6 @@ func (f *Folder) SaveCheckpoint(step int, arrays []arrayfile.Named, state any, c
 		return err
 	}
 	parent := f.Path(checkpointDir)
-	if err := os.MkdirAll(parent, 0o777); err != nil {
-		return err
-	}
 	stale, err := fs.Glob(os.DirFS(parent), ".tmp-*") // of a process that was killed while saving
 	if err != nil {
 		return err
@@ -69,27 +66,17 @@ func (f *Folder) SaveCheckpoint(step int, arrays []arrayfile.Named, state any, c
 			return err
 		}
 	}
-	tmp, err := os.MkdirTemp(parent, ".tmp-*")
+	dir, files := filepath.Join(parent, CheckpointName(step)), map[string][]byte{weightsFile: weights.Bytes(),
+		stateFile: meta}
+	for _, mark := range []string{keepFile, bestFile} {
+		if marked(dir, mark) {
+			files[mark] = nil
+		}
+	}
+	tmp, err := newFolder(parent, ".tmp-*", files)
+	defer os.RemoveAll(tmp) // gone after the rename
 	if err != nil {
 		return err
-	}
-	defer os.RemoveAll(tmp) // gone after the rename
-	for name, data := range map[string][]byte{weightsFile: weights.Bytes(), stateFile: meta} {
-		if err := WriteFile(filepath.Join(tmp, name), data, true); err != nil {
-			return err
-		}
-	}
-	if err := os.Chmod(tmp, 0o777&^umask); err != nil {
-		return err
-	}
-	dir := filepath.Join(parent, CheckpointName(step))
-	for _, mark := range []string{keepFile, bestFile} {
-		if !marked(dir, mark) {
-			continue
-		}
-		if err := WriteFile(filepath.Join(tmp, mark), nil, true); err != nil {
-			return err
-		}
 	}
 	if err := os.RemoveAll(dir); err != nil { // the same step, made again after a resume
 		return err
@@ -122,16 +109,12 @@ func CheckpointName(step int) string { return fmt.Sprintf("%0*d", numberDigits, 
 // MarkBest marks a checkpoint as the best one, which stays when later ones come, in place of the one
 // that was. The caller holds the lock.
 func (f *Folder) MarkBest(name string) error {
-	at := checkpointDir + "/" + name + "/" + bestFile
-	if err := f.inside(at); err != nil {
-		return err
-	}
 	dir := f.Path(checkpointDir + "/" + name)
 	if _, err := os.Stat(dir); err != nil {
 		return err
 	}
 	if !marked(dir, bestFile) {
-		if err := WriteFile(f.Path(at), nil, true); err != nil {
+		if err := f.replace(checkpointDir+"/"+name+"/"+bestFile, nil); err != nil {
 			return err
 		}
 	}
@@ -151,14 +134,9 @@ func (f *Folder) MarkBest(name string) error {
 	return nil
 }
 
-// KeepCheckpoint marks a checkpoint as one that stays when later ones come. The caller holds
-// the lock.
+// KeepCheckpoint marks a checkpoint as one that stays when later ones come. The caller holds the lock.
 func (f *Folder) KeepCheckpoint(name string) error {
-	at := checkpointDir + "/" + name + "/" + keepFile
-	if err := f.inside(at); err != nil {
-		return err
-	}
-	return WriteFile(f.Path(at), nil, true)
+	return f.replace(checkpointDir+"/"+name+"/"+keepFile, nil)
 }
 
 // SetAside hides the checkpoints after the one named, so that a run that goes on
@@ -202,8 +180,7 @@ func compareNumbers(a, b string) int {
 	return cmp.Or(cmp.Compare(len(a), len(b)), cmp.Compare(a, b))
 }
 
-// Checkpoints returns the names of the checkpoints, oldest first. What else lies in
-// their folder is left alone.
+// Checkpoints returns the names of the checkpoints, oldest first. What else lies in their folder is left alone.
 func (f *Folder) Checkpoints() ([]string, error) {
 	entries, err := os.ReadDir(f.Path(checkpointDir))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -230,10 +207,9 @@ func (f *Folder) Whole(name string) error {
 	return nil
 }
 
-// LoadCheckpoint reads a checkpoint by name, or the newest if name is empty,
-// verifies it, and decodes its state, which is asked to Validate if it can; numbers
-// that are not finite are damage. config is the hash of the config.yaml that
-// it must belong to. The error is of kind fault.Run.
+// LoadCheckpoint reads a checkpoint by name, or the newest if name is empty, verifies it, and decodes its state, which
+// is asked to Validate if it can; numbers that are not finite are damage. config is the hash of the config.yaml that it
+// must belong to. The error is of kind fault.Run.
 func (f *Folder) LoadCheckpoint(name, config string, state any) ([]arrayfile.Named, error) {
 	names, err := f.Checkpoints()
 	if err != nil {
@@ -247,49 +223,47 @@ func (f *Folder) LoadCheckpoint(name, config string, state any) ([]arrayfile.Nam
 	}
 	at := slices.Index(names, name)
 	if at < 0 {
-		return nil, fault.Errorf(fault.Run, f.Dir, "has no checkpoint %q; it has %s", name,
-			strings.Join(names, ", "))
+		return nil, fault.Errorf(fault.Run, f.Dir, "has no checkpoint %q; it has %s", name, strings.Join(names, ", "))
 	}
 	dir := filepath.Join(f.Path(checkpointDir), name)
-	hint := ""
-	if at > 0 {
-		hint = fmt.Sprintf("; the one before it is %s (--checkpoint %s)", names[at-1], names[at-1])
+	refuse := func(file, format string, v ...any) error {
+		says := fmt.Sprintf(format, v...)
+		if at > 0 {
+			says += fmt.Sprintf("; the one before it is %s (--checkpoint %s)", names[at-1], names[at-1])
+		}
+		return fault.Errorf(fault.Run, filepath.Join(dir, file), "%s", says)
 	}
 	meta, err := input.Read(filepath.Join(dir, stateFile), maxText)
 	if err != nil {
-		return nil, fault.Errorf(fault.Run, dir, "has no readable %s%s", stateFile, hint)
+		return nil, refuse("", "has no readable %s", stateFile)
 	}
 	var e envelope
 	if err := json.Unmarshal(meta, &e); err != nil {
-		return nil, fault.Errorf(fault.Run, filepath.Join(dir, stateFile), "is damaged: %v%s", err, hint)
+		return nil, refuse(stateFile, "is damaged: %v", err)
 	}
 	var compact bytes.Buffer
 	if json.Compact(&compact, e.State) != nil || Hash(compact.Bytes()) != e.Check {
-		return nil, fault.Errorf(fault.Run, filepath.Join(dir, stateFile), "is damaged: its state does not have "+
-			"the SHA-256 that it names%s", hint)
+		return nil, refuse(stateFile, "is damaged: its state does not have the SHA-256 that it names")
 	}
 	if e.Config != config {
 		return nil, fault.Errorf(fault.Run, dir, "belongs to another problem: it was made with a config.yaml of "+
 			"SHA-256 %.12s…, this run's is %.12s…", e.Config, config)
 	}
-	path := filepath.Join(dir, weightsFile)
-	data, err := input.Read(path, maxWeights)
+	data, err := input.Read(filepath.Join(dir, weightsFile), maxWeights)
 	if err != nil {
-		return nil, fault.Errorf(fault.Run, path, "cannot be read%s", hint)
+		return nil, refuse(weightsFile, "cannot be read")
 	}
 	if got := Hash(data); got != e.Weights {
-		return nil, fault.Errorf(fault.Run, path, "is damaged: its SHA-256 is %.12s…, expected %.12s…%s", got,
-			e.Weights, hint)
+		return nil, refuse(weightsFile, "is damaged: its SHA-256 is %.12s…, expected %.12s…", got, e.Weights)
 	}
 	arrays, _, err := arrayfile.DecodeSafetensors(bytes.NewReader(data))
 	if err != nil {
-		return nil, fault.Errorf(fault.Run, path, "%v%s", err, hint)
+		return nil, refuse(weightsFile, "%v", err)
 	}
 	for _, a := range arrays {
 		i := max(slices.IndexFunc(a.Array.Float32, notFinite), slices.IndexFunc(a.Array.Float64, notFinite))
 		if i >= 0 {
-			return nil, fault.Errorf(fault.Run, path, "is damaged: element %d of %q is not a finite number%s",
-				i, a.Name, hint)
+			return nil, refuse(weightsFile, "is damaged: element %d of %q is not a finite number", i, a.Name)
 		}
 	}
 	if err = json.Unmarshal(e.State, state); err == nil {
@@ -298,7 +272,7 @@ func (f *Folder) LoadCheckpoint(name, config string, state any) ([]arrayfile.Nam
 		}
 	}
 	if err != nil {
-		return nil, fault.Errorf(fault.Run, filepath.Join(dir, stateFile), "is damaged: %v%s", err, hint)
+		return nil, refuse(stateFile, "is damaged: %v", err)
 	}
 	return arrays, nil
 }

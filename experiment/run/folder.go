@@ -1,9 +1,8 @@
 // Package run keeps what a training run leaves on disk: one folder with the
 // configuration, manifest, status, metrics, checkpoints, samples and figures.
 //
-// Files appear whole or not at all (temporary file, fsync, rename). Nothing that
-// is there is written over unless the caller forces it; only status.json and
-// metrics.jsonl change as a run goes on. Nothing read from a folder is executed.
+// Files appear whole or not at all (temporary file, fsync, rename). Nothing that is there is written over unless the
+// caller forces it; only status.json and metrics.jsonl change as a run goes on. Nothing read from a folder is executed.
 package run
 
 import (
@@ -63,16 +62,8 @@ func (e *ExistsError) Error() string {
 
 func (e *ExistsError) Place() fault.Place { return fault.Place{Kind: fault.Exists, File: e.Path} }
 
-// A FolderError says why a folder cannot be used as a run folder.
-type FolderError struct{ Dir, Problem string }
-
-func (e *FolderError) Error() string { return fmt.Sprintf("%s: %s", e.Dir, e.Problem) }
-
-func (e *FolderError) Place() fault.Place { return fault.Place{Kind: fault.Run, File: e.Dir} }
-
-// Create makes the folder dir. If it holds a run and force is set, that run is
-// moved to dir.old-001 and so on, not deleted; a run that another process works
-// on, and a folder that is not a run, stay where they are.
+// Create makes the folder dir. If it holds a run and force is set, that run is moved to dir.old-001 and so on, not
+// deleted; a run that another process works on, and a folder that is not a run, stay where they are.
 func Create(dir string, force bool) (*Folder, error) {
 	err := os.Mkdir(dir, 0o777)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -87,7 +78,7 @@ func Create(dir string, force bool) (*Folder, error) {
 		}
 		old, err := Open(dir)
 		if err != nil {
-			return nil, &FolderError{dir, "exists and is not a run folder; --force moves only runs aside"}
+			return nil, fault.Errorf(fault.Run, dir, "exists and is not a run folder; --force moves only runs aside")
 		}
 		if err := old.Lock(); err != nil {
 			return nil, err
@@ -115,7 +106,7 @@ func moveAside(dir string) (string, error) {
 		old := fmt.Sprintf("%s.old-%03d", abs, i)
 		if _, err := os.Lstat(old); errors.Is(err, fs.ErrNotExist) {
 			if err := os.Rename(abs, old); err != nil {
-				return "", &FolderError{dir, "cannot be moved aside: " + err.Error()}
+				return "", fault.Errorf(fault.Run, dir, "cannot be moved aside: %v", err)
 			}
 			return old, nil
 		}
@@ -143,14 +134,14 @@ func CreateNumbered(parent, name string) (*Folder, error) {
 func Open(dir string) (*Folder, error) {
 	info, err := os.Stat(dir)
 	if err != nil {
-		return nil, &FolderError{dir, "there is no such run folder"}
+		return nil, fault.Errorf(fault.Run, dir, "there is no such run folder")
 	}
 	if !info.IsDir() {
-		return nil, &FolderError{dir, "is a file; expected a run folder"}
+		return nil, fault.Errorf(fault.Run, dir, "is a file; expected a run folder")
 	}
 	for _, name := range []string{ConfigFile, ManifestFile} {
 		if _, err := os.Stat(filepath.Join(dir, name)); errors.Is(err, fs.ErrNotExist) {
-			return nil, &FolderError{dir, "is not a run folder: it has no " + name}
+			return nil, fault.Errorf(fault.Run, dir, "is not a run folder: it has no %s", name)
 		} else if err != nil {
 			return nil, err
 		}
@@ -182,17 +173,26 @@ func (f *Folder) Drawn() ([]string, error) {
 // Read returns a file of the folder.
 func (f *Folder) Read(name string) ([]byte, error) { return input.Read(f.Path(name), maxText) }
 
-// Write creates a file of the folder. It fails with an *ExistsError if the file
-// is there, unless Force is set.
+// Write creates a file of the folder. It fails with an *ExistsError if the file is there, unless Force is set.
 func (f *Folder) Write(name string, data []byte) error {
+	return f.write(name, data, f.Force)
+}
+
+// replace writes a file that changes as the run goes on.
+func (f *Folder) replace(name string, data []byte) error { return f.write(name, data, true) }
+
+func (f *Folder) write(name string, data []byte, force bool) error {
 	if err := f.inside(name); err != nil {
 		return err
 	}
-	return WriteFile(f.Path(name), data, f.Force)
+	return WriteFile(f.Path(name), data, force)
 }
 
 // NewFile makes a file of the folder that is written while a run goes on. It fails if the file is there.
-func (f *Folder) NewFile(name string) (*os.File, error) {
+func (f *Folder) NewFile(name string) (*os.File, error) { return f.open(name, os.O_EXCL|os.O_WRONLY) }
+
+// open opens a file of the folder, which it makes if it is not there.
+func (f *Folder) open(name string, flag int) (*os.File, error) {
 	if err := f.inside(name); err != nil {
 		return nil, err
 	}
@@ -200,7 +200,7 @@ func (f *Folder) NewFile(name string) (*os.File, error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
 		return nil, err
 	}
-	return os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o666)
+	return os.OpenFile(path, os.O_CREATE|flag, 0o666)
 }
 
 // Free returns an *ExistsError if Write would.
@@ -217,14 +217,6 @@ func Free(path string) error {
 		return &ExistsError{path}
 	}
 	return nil
-}
-
-// replace writes a file that changes as the run goes on.
-func (f *Folder) replace(name string, data []byte) error {
-	if err := f.inside(name); err != nil {
-		return err
-	}
-	return WriteFile(f.Path(name), data, true)
 }
 
 // WriteFile creates path with the given bytes, whole or not at all, and syncs
@@ -291,20 +283,9 @@ func WriteFolder(dir string, files map[string][]byte) error {
 		return err
 	}
 	parent := filepath.Dir(dir)
-	if err := os.MkdirAll(parent, 0o777); err != nil {
-		return err
-	}
-	tmp, err := os.MkdirTemp(parent, "."+filepath.Base(dir)+".tmp-*")
-	if err != nil {
-		return err
-	}
+	tmp, err := newFolder(parent, "."+filepath.Base(dir)+".tmp-*", files)
 	defer os.RemoveAll(tmp) // gone after the rename
-	for _, name := range slices.Sorted(maps.Keys(files)) {
-		if err := WriteFile(filepath.Join(tmp, name), files[name], false); err != nil {
-			return err
-		}
-	}
-	if err := os.Chmod(tmp, 0o777&^umask); err != nil {
+	if err != nil {
 		return err
 	}
 	if err := Free(dir); err != nil { // of somebody meanwhile, which Rename might replace
@@ -314,6 +295,22 @@ func WriteFolder(dir string, files map[string][]byte) error {
 		return err
 	}
 	return syncDir(parent)
+}
+
+// newFolder makes a folder with files of these contents, whose name follows a pattern of os.MkdirTemp.
+func newFolder(parent, pattern string, files map[string][]byte) (dir string, err error) {
+	if err := os.MkdirAll(parent, 0o777); err != nil {
+		return "", err
+	}
+	if dir, err = os.MkdirTemp(parent, pattern); err != nil {
+		return "", err
+	}
+	for _, name := range slices.Sorted(maps.Keys(files)) {
+		if err := WriteFile(filepath.Join(dir, name), files[name], false); err != nil {
+			return dir, err
+		}
+	}
+	return dir, os.Chmod(dir, 0o777&^umask)
 }
 
 // Tidy removes what processes left that were killed while they wrote a file of the folder, of its figures, or of
@@ -360,7 +357,7 @@ func (f *Folder) ReadJSON(name string, v any) error {
 		return err
 	}
 	if err := json.Unmarshal(data, v); err != nil {
-		return &FolderError{f.Path(name), "is damaged: " + err.Error()}
+		return fault.Errorf(fault.Run, f.Path(name), "is damaged: %v", err)
 	}
 	return nil
 }
@@ -376,7 +373,7 @@ func marshal(v any) ([]byte, error) {
 
 const lockName = ".lock"
 
-// inside returns a *FolderError if a file of the folder leads out of it, by itself or
+// inside returns an error if a file of the folder leads out of it, by itself or
 // by a folder above it that is a symbolic link: nothing is written there.
 func (f *Folder) inside(name string) error {
 	root, err := os.OpenRoot(f.Dir)
@@ -388,17 +385,13 @@ func (f *Folder) inside(name string) error {
 	if errno := syscall.Errno(0); err == nil || errors.Is(err, fs.ErrNotExist) || errors.As(err, &errno) {
 		return nil // what the system says of it, writing will say too
 	}
-	return &FolderError{f.Path(name), "is a symbolic link out of the run folder, or lies behind one; nothing is " +
-		"written there"}
+	return fault.Errorf(fault.Run, f.Path(name), "is a symbolic link out of the run folder, or lies behind one; "+
+		"nothing is written there")
 }
 
-// Lock keeps other processes from working on the folder until Unlock or the end
-// of the process.
+// Lock keeps other processes from working on the folder until Unlock or the end of the process.
 func (f *Folder) Lock() error {
-	if err := f.inside(lockName); err != nil {
-		return err
-	}
-	file, err := os.OpenFile(f.Path(lockName), os.O_CREATE|os.O_RDWR, 0o666)
+	file, err := f.open(lockName, os.O_RDWR)
 	if err != nil {
 		return err
 	}
@@ -412,7 +405,7 @@ func (f *Folder) Lock() error {
 		}
 	}
 	file.Close()
-	return &FolderError{f.Dir, "another process is working on this run"}
+	return fault.Errorf(fault.Run, f.Dir, "another process is working on this run")
 }
 
 // Who looks whether a run is being worked on (Busy) has its lock for an instant: Lock tries again.
@@ -450,4 +443,33 @@ func (f *Folder) Unlock() {
 		f.lock.Close()
 		f.lock = nil
 	}
+}
+
+// Scratch makes an empty folder for what a process works on, and holds its lock. What a process left there that was
+// killed is removed; while another process works there it fails.
+func Scratch(dir string) (*Folder, error) {
+	if err := os.MkdirAll(dir, 0o777); err != nil {
+		return nil, err
+	}
+	f := &Folder{Dir: dir}
+	if err := f.Lock(); err != nil {
+		return nil, err
+	}
+	left, err := os.ReadDir(dir)
+	for _, e := range left {
+		if e.Name() != lockName && err == nil {
+			err = os.RemoveAll(f.Path(e.Name()))
+		}
+	}
+	if err != nil {
+		f.Unlock()
+		return nil, err
+	}
+	return f, nil
+}
+
+// Drop removes a folder of Scratch.
+func (f *Folder) Drop() error {
+	f.Unlock()
+	return os.RemoveAll(f.Dir)
 }

@@ -2,12 +2,10 @@ package dense
 
 import "math"
 
-// Eigen diagonalises the symmetric p×p matrix a: it leaves the eigenvalues on a's
-// diagonal and the eigenvectors in the columns of u. It turns a into a
-// tridiagonal matrix by Householder reflections and that into a diagonal one by
-// QL steps with Wilkinson's shift (Golub and Van Loan, "Matrix computations",
-// sections 8.3.1 and 8.3.3, from the other end). off is scratch of p numbers. A
-// matrix that is not finite comes back as it is, or worse.
+// Eigen diagonalises the symmetric p×p matrix a: it leaves the eigenvalues on a's diagonal and the eigenvectors in the
+// columns of u. It turns a into a tridiagonal matrix by Householder reflections and that into a diagonal one by QL
+// steps with Wilkinson's shift (Golub and Van Loan, "Matrix computations", sections 8.3.1 and 8.3.3, from the other
+// end). off is scratch of p numbers. A matrix that is not finite comes back as it is, or worse.
 func Eigen(a, u, off []float64, p int) {
 	tridiagonal(a, u, off, p)
 	for l := range p {
@@ -26,9 +24,8 @@ func Eigen(a, u, off []float64, p int) {
 	}
 }
 
-// tridiagonal writes QᵀAQ, its diagonal in place and its off-diagonal to off,
-// and Qᵀ's rows to u, so that u holds eigenvectors by columns after chase has
-// turned them: u = Q.
+// tridiagonal writes QᵀAQ, its diagonal in place and its off-diagonal to off, and Qᵀ's rows to u, so that u holds
+// eigenvectors by columns after chase has turned them: u = Q.
 func tridiagonal(a, u, off []float64, p int) {
 	clear(u)
 	for i := range p {

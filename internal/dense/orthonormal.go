@@ -46,18 +46,15 @@ func Orthonormalise(x []float64, n, p int) bool {
 }
 
 const (
-	// apart: rows that keep this share of their length outside the span of the
-	// rows before them need no pivoting.
+	// apart: rows that keep this share of their length outside the span of the rows before them need no pivoting.
 	apart = 0.1
-	// again: a row that keeps less is orthogonalised twice (Kahan's and Parlett's
-	// "twice is enough").
+	// again: a row that keeps less is orthogonalised twice (Kahan's and Parlett's "twice is enough").
 	again = 0.5
 )
 
-// QR orthonormalises the k unit rows of q (each of d numbers) in their order and writes
-// R with stride c: column j of R is row j in the new ones. It gives up, with q
-// spoilt, at a row that is too near the span of those before it for an order without
-// pivoting. Its sums are those of Dot4.
+// QR orthonormalises the k unit rows of q (each of d numbers) in their order and writes R with stride c: column j of R
+// is row j in the new ones. It gives up, with q spoilt, at a row that is too near the span of those before it for an
+// order without pivoting. Its sums are those of Dot4.
 func QR(q, r []float64, k, c, d int) bool {
 	for j := range k {
 		qj := q[j*d : (j+1)*d]
@@ -86,15 +83,13 @@ func QR(q, r []float64, k, c, d int) bool {
 	return true
 }
 
-// PivotedQR is QR with column pivoting, which reveals the rank, and returns it: rows
-// whose part outside the span of the others is at most tolerance long count as
-// dependent. pivot and scale, of k numbers, go along with their rows. Every row is
-// orthogonalised twice.
+// PivotedQR is QR with column pivoting, which reveals the rank, and returns it: rows whose part outside the span of the
+// others is at most tolerance long count as dependent. pivot and scale, of k numbers, go along with their rows. Every
+// row is orthogonalised twice.
 func PivotedQR(q, r []float64, pivot []int, scale []float64, k, c, d int, tolerance float64) int {
 	clear(r)
 	for j := range k {
-		// The row with the most left outside the span so far; ties keep the
-		// order of the rows.
+		// The row with the most left outside the span so far; ties keep the order of the rows.
 		best, size := j, 0.0
 		for p := j; p < k; p++ {
 			if s := Dot4(q[p*d:(p+1)*d], q[p*d:(p+1)*d]); s > size*(1+1e-12) {

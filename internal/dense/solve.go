@@ -2,9 +2,8 @@ package dense
 
 import "math"
 
-// Eliminate overwrites the n×n matrix a with U and x, of n numbers or nil, with L⁻¹Px
-// of the factorisation PA = LU with partial pivoting, and returns det A. It stops where
-// A is singular, with 0.
+// Eliminate overwrites the n×n matrix a with U and x, of n numbers or nil, with L⁻¹Px of the factorisation PA = LU with
+// partial pivoting, and returns det A. It stops where A is singular, with 0.
 func Eliminate(a, x []float64, n int) float64 {
 	det := 1.0
 	for k := range n {
@@ -71,8 +70,7 @@ func GaussInOrder(a, x []float64, n int) bool {
 	return true
 }
 
-// singular reports whether what Eliminate left has a zero on its diagonal: it stops
-// at the first.
+// singular reports whether what Eliminate left has a zero on its diagonal: it stops at the first.
 func singular(u []float64, n int) bool {
 	for i := range n {
 		if u[i*n+i] == 0 {
@@ -82,8 +80,7 @@ func singular(u []float64, n int) bool {
 	return false
 }
 
-// FactorCholesky overwrites the lower triangle of a symmetric positive definite W
-// (n×n) with L, W = LLᵀ.
+// FactorCholesky overwrites the lower triangle of a symmetric positive definite W (n×n) with L, W = LLᵀ.
 func FactorCholesky(w []float64, n int) {
 	for i := range n {
 		for j := range i + 1 {
@@ -147,9 +144,8 @@ func SolveEnvelope(w, z []float64, diagonal []int) {
 	}
 }
 
-// LeastSquares minimises ‖A z − rhs‖ for a matrix A of len(rhs)×len(z) and full
-// column rank, by the normal equations AᵀA z = Aᵀ rhs. Element (e, p) of A is
-// a[p·col + e·row]; w is scratch of len(z)².
+// LeastSquares minimises ‖A z − rhs‖ for a matrix A of len(rhs)×len(z) and full column rank, by the normal equations
+// AᵀA z = Aᵀ rhs. Element (e, p) of A is a[p·col + e·row]; w is scratch of len(z)².
 func LeastSquares(z, a, rhs []float64, col, row int, w []float64) {
 	n := len(z)
 	for p := range n {

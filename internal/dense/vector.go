@@ -1,13 +1,11 @@
-// Package dense holds the small loops over float64 vectors and matrices that the
-// geometry of Σ is made of. Destinations come first, callers own all memory and
-// nothing allocates.
+// Package dense holds the small loops over float64 vectors and matrices that the geometry of Σ is made of. Destinations
+// come first, callers own all memory and nothing allocates.
 //
 // Sums come in two orders. Dot and Norm add one term after the other; Dot4 and Norm4
 // add in four lanes, which is faster from some ten numbers on and differs in the last
 // bits. Results are promised byte for byte, so a caller keeps to one of them.
 //
-// It is not for large matrices: nothing is blocked. Those are for package kernel
-// (networks) and gonum.
+// It is not for large matrices: nothing is blocked. Those are for package kernel (networks) and gonum.
 package dense
 
 import "math"
@@ -24,8 +22,34 @@ func Dot(a, b []float64) (s float64) {
 // Norm returns ‖a‖ by Dot.
 func Norm(a []float64) float64 { return math.Sqrt(Dot(a, a)) }
 
-// Dot4 returns a·b, added in four lanes, which the processor runs side by side. b may
-// be longer than a.
+// SquaredDistance returns ‖a − b‖², added in the order of the elements. b may be longer than a.
+func SquaredDistance(a, b []float64) (s float64) {
+	b = b[:len(a)]
+	for i, v := range a {
+		s += (v - b[i]) * (v - b[i])
+	}
+	return s
+}
+
+// Largest returns max |a_i|.
+func Largest(a []float64) (size float64) {
+	for _, v := range a {
+		size = max(size, math.Abs(v))
+	}
+	return size
+}
+
+// Finite says whether all elements are numbers.
+func Finite(a []float64) bool {
+	for _, v := range a {
+		if v-v != 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// Dot4 returns a·b, added in four lanes, which the processor runs side by side. b may be longer than a.
 func Dot4(a, b []float64) float64 {
 	b = b[:len(a)]
 	var s0, s1, s2, s3 float64
@@ -82,5 +106,41 @@ func Scaled(dst []float64, s float64, x []float64) {
 func Swap(a, b []float64) {
 	for i := range a {
 		a[i], b[i] = b[i], a[i]
+	}
+}
+
+// Mul writes A B of p×p matrices.
+func Mul(dst, a, b []float64, p int) {
+	clear(dst[:p*p])
+	for i := range p {
+		row := dst[i*p : (i+1)*p]
+		for k := range p {
+			w := a[i*p+k]
+			for j, v := range b[k*p : (k+1)*p] {
+				row[j] += w * v
+			}
+		}
+	}
+}
+
+// MulT writes A Bᵀ of p×p matrices.
+func MulT(dst, a, b []float64, p int) {
+	for i := range p {
+		for j := range p {
+			dst[i*p+j] = Dot(a[i*p:(i+1)*p], b[j*p:(j+1)*p])
+		}
+	}
+}
+
+// TMul writes AᵀB of p×p matrices.
+func TMul(dst, a, b []float64, p int) {
+	clear(dst[:p*p])
+	for k := range p {
+		for i := range p {
+			w := a[k*p+i]
+			for j, v := range b[k*p : (k+1)*p] {
+				dst[i*p+j] += w * v
+			}
+		}
 	}
 }

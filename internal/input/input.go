@@ -81,8 +81,7 @@ func ReadStream(path string, most int64) ([]byte, error) {
 	return data, err
 }
 
-// all reads to the end, at most one byte too many: a file can grow, and that of a
-// device or of /proc tells no size.
+// all reads to the end, at most one byte too many: a file can grow, and that of a device or of /proc tells no size.
 func all(f *os.File, path string, most int64) ([]byte, error) {
 	data, err := io.ReadAll(io.LimitReader(f, most+1))
 	if err == nil && int64(len(data)) > most {

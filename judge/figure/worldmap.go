@@ -1,9 +1,12 @@
 package figure
 
 import (
+	_ "embed" // for coastline.csv
 	"fmt"
-	"io"
 	"math"
+	"strconv"
+	"strings"
+	"sync"
 )
 
 // A Layer is a set of places on the earth.
@@ -32,64 +35,42 @@ func (l Layer) places() (at []geo, missing int) {
 	return at, missing
 }
 
-// A Map shows layers of places over the coastlines of the world.
-type Map struct {
-	Title  string
-	Layers []Layer
-	Panels bool // one map per layer, two in a row, instead of one map for all
-}
-
-// WorldMap returns a map in the Equal Earth projection that overlays the layers. A
-// layer whose LatLon has an odd length makes the map's methods panic.
-func WorldMap(title string, layers []Layer) *Map { return &Map{Title: title, Layers: layers} }
-
-// WriteSVG writes the map as a standalone SVG document.
-func (m *Map) WriteSVG(w io.Writer) error { return m.scene().writeSVG(w) }
-
-// WritePNG writes the map as a PNG image widthPx pixels wide; the height follows from the map's shape.
-func (m *Map) WritePNG(w io.Writer, widthPx int) error { return m.scene().writePNG(w, widthPx) }
-
 const mapWidth = 960
 
-func (m *Map) scene() *scene {
-	keys := make([]key, len(m.Layers))
-	at := make([][]geo, len(m.Layers))
-	for i, l := range m.Layers {
+// WorldMap draws layers of places over the coastlines of the world, in the Equal Earth projection: one over the other,
+// or with panels each on a map of its own, two in a row. It panics if a layer's LatLon has an odd length.
+func WorldMap(title string, panels bool, layers []Layer) *Chart {
+	keys := make([]key, len(layers))
+	at := make([][]geo, len(layers))
+	for i, l := range layers {
 		places, missing := l.places()
 		at[i] = places
 		keys[i] = layerKey(i, l.Name, nil, 0, len(places)+missing, missing)
 	}
-	s := newScene(mapWidth, 0, alt(m.Title, keys))
-	top := s.heading(m.Title)
-	if m.Panels {
-		m.panels(s, top, keys, at)
-		return s
+	s := newScene(mapWidth, 0, alt(title, keys))
+	bottom := s.heading(title)
+	// draw draws layers from (left, top) and returns the y below them.
+	draw := func(left, top, width float64, keys []key, at [][]geo) float64 {
+		p := newPlate(left, s.legend(left, top, width, keys), width)
+		p.base(s)
+		p.mark(s, keys, at)
+		return p.bottom() + margin
 	}
-	top = s.legend(margin, top, mapWidth-2*margin, keys)
-	p := newPlate(margin, top, mapWidth-2*margin)
-	p.base(s)
-	p.mark(s, keys, at)
-	s.grow(p.bottom() + margin)
-	return s
-}
-
-// panels draws each layer on a map of its own, with marks that fit the smaller maps.
-func (m *Map) panels(s *scene, top float64, keys []key, at [][]geo) {
+	if !panels {
+		s.grow(draw(margin, bottom, mapWidth-2*margin, keys, at))
+		return &Chart{scene: s}
+	}
 	const gap, width = 20, (mapWidth - 2*margin - 20) / 2
-	bottom := top
+	top := bottom
 	for i, k := range keys {
 		if i%2 == 0 {
 			top = bottom
 		}
-		left := margin + float64(i%2)*(width+gap)
-		k.dot = 1.4
-		below := s.legend(left, top, width, []key{k})
-		p := newPlate(left, below, width)
-		p.base(s)
-		p.mark(s, []key{k}, at[i:i+1])
-		bottom = p.bottom() + margin
+		k.dot = 1.4 // fits the smaller maps
+		bottom = draw(margin+float64(i%2)*(width+gap), top, width, []key{k}, at[i:i+1])
 	}
 	s.grow(bottom)
+	return &Chart{scene: s}
 }
 
 // A plate is the place of one map on the sheet.
@@ -110,8 +91,7 @@ func (p plate) place(g geo) xy {
 	return xy{p.cx + p.scale*x, p.cy - p.scale*y}
 }
 
-// line projects a line of places, with steps short enough to follow the curve of a
-// meridian.
+// line projects a line of places, with steps short enough to follow the curve of a meridian.
 func (p plate) line(places []geo) []xy {
 	const step = 3.0 // degrees
 	out := []xy{p.place(places[0])}
@@ -158,4 +138,94 @@ func (p plate) mark(s *scene, keys []key, at [][]geo) {
 		}
 	}
 	s.scatter(keys, points)
+}
+
+// The Equal Earth projection: B. Šavrič, T. Patterson and B. Jenny, "The Equal Earth map projection", International
+// Journal of Geographical Information Science 33 (2019). Parallels are straight, areas are true, and poles are lines.
+const (
+	ee1 = 1.340264
+	ee2 = -0.081106
+	ee3 = 0.000893
+	ee4 = 0.003796
+)
+
+// eeWidth and eeHeight are half the extent of the map of the unit sphere.
+var (
+	eeWidth, _  = equalEarth(0, math.Pi)
+	_, eeHeight = equalEarth(math.Pi/2, 0)
+)
+
+// equalEarth projects latitude φ and longitude λ in radians on the plane of the unit sphere: with sin θ = (√3/2) sin φ,
+//
+//	y = A₁θ + A₂θ³ + A₃θ⁷ + A₄θ⁹,   x = λ cos θ / ((√3/2) dy/dθ).
+func equalEarth(phi, lambda float64) (x, y float64) {
+	const m = 0.86602540378443864676 // √3/2
+	t := math.Asin(m * math.Sin(phi))
+	t2 := t * t
+	t6 := t2 * t2 * t2
+	y = t * (ee1 + ee2*t2 + t6*(ee3+ee4*t2))
+	dy := ee1 + 3*ee2*t2 + t6*(7*ee3+9*ee4*t2)
+	return lambda * math.Cos(t) / (m * dy), y
+}
+
+// coastline.csv is the land of data/world-110m.json of vega-datasets 3.2.1, with two decimals, cut at the antimeridian.
+//
+//go:embed coastline.csv
+var coastlineCSV string
+
+// coastline returns the outlines of the world's land as closed rings of degrees, the last point of each equal to its
+// first. Outer rings run anticlockwise, the hole of the Caspian Sea clockwise. Rings that meet the antimeridian run
+// along it, and Antarctica's runs along it to the pole.
+//
+// The outlines are Natural Earth's at 1:110 million, in the public domain.
+var coastline = sync.OnceValue(func() [][]geo {
+	var rings [][]geo
+	for line := range strings.Lines(coastlineCSV) {
+		line = strings.TrimSpace(line)
+		if line == "" || line[0] == '#' {
+			continue
+		}
+		fields := strings.Split(line, ",")
+		ring := make([]geo, len(fields)/2)
+		for i := range ring {
+			ring[i] = geo{lon: mustFloat(fields[2*i]), lat: mustFloat(fields[2*i+1])}
+		}
+		rings = append(rings, ring)
+	}
+	return rings
+})
+
+func mustFloat(s string) float64 {
+	v, err := strconv.ParseFloat(s, 64)
+	if err != nil {
+		panic("figure: embedded coastline: " + err.Error())
+	}
+	return v
+}
+
+// geo is a place in degrees.
+type geo struct{ lat, lon float64 }
+
+// onFrame reports whether the edge from p to q lies on the map's edge, the antimeridian or a pole, and so is no coast.
+func onFrame(p, q geo) bool {
+	return math.Abs(p.lon) == 180 && math.Abs(q.lon) == 180 || math.Abs(p.lat) == 90 && math.Abs(q.lat) == 90
+}
+
+// shores cuts a ring into its pieces of real coast.
+func shores(ring []geo) [][]geo {
+	var pieces [][]geo
+	from := 0
+	for i := 1; i < len(ring); i++ {
+		if !onFrame(ring[i-1], ring[i]) {
+			continue
+		}
+		if i-1 > from {
+			pieces = append(pieces, ring[from:i])
+		}
+		from = i
+	}
+	if len(ring)-1 > from {
+		pieces = append(pieces, ring[from:])
+	}
+	return pieces
 }

@@ -7,6 +7,7 @@ import (
 	"gonum.org/v1/gonum/floats"
 
 	"github.com/landing-diffusion/landing/base/keyed"
+	"github.com/landing-diffusion/landing/internal/dense"
 )
 
 // TwoSample is the outcome of a two-sample test: the Statistic of N points against M, and the share PValue of
@@ -143,7 +144,7 @@ func newEnergy(points []float64, d, n int, of func(squared float64) float64) *en
 		told: func(statistic float64) float64 { return statistic }}
 	for i := range size {
 		for j := range i {
-			r := of(squaredDistance(points[i*d:(i+1)*d], points[j*d:(j+1)*d]))
+			r := of(dense.SquaredDistance(points[i*d:(i+1)*d], points[j*d:(j+1)*d]))
 			e.dist[i*size+j], e.dist[j*size+i] = r, r
 			e.sums[i] += r
 			e.sums[j] += r
@@ -210,13 +211,73 @@ func (e *energy) statistics(dst []float64, samples [][]int32) {
 	}
 }
 
-// squaredDistance returns |a − b|².
-func squaredDistance(a, b []float64) float64 {
-	b = b[:len(a)]
-	var s float64
-	for i, v := range a {
-		r := v - b[i]
-		s += r * r
+// MMDTest compares the points x and y of dimension d by the maximum mean discrepancy of a Gaussian kernel (Gretton
+// and others, Journal of Machine Learning Research 13, 2012),
+//
+//	MMD² = mean k(x_i, x_j) + mean k(y_i, y_j) − 2 mean k(x_i, y_j),  k(u, v) = exp(−|u − v|²/(2ℓ²)),
+//
+// means over all pairs, each point with itself included: MMD² ≥ 0, and about 2(1 − mean k)/n for n points each of
+// one law, which the floor shows. The statistic is MMD. ℓ² is the median of |y_i − y_j|² over the pairs of the
+// data y: it does not depend on x, so that several x are measured by one kernel. Distances are those of R^d.
+//
+// At most maxPoints points of each are used, and p-value and floor are as in EnergyTest, of which this is a case:
+// the distance there is 1 − k here. All are NaN if a point is not finite, or if half of the points of y are one.
+func MMDTest(x, y []float64, d, maxPoints, permutations int, seed uint64) TwoSample {
+	nx, ny := rowsOf("MMDTest", x, d), rowsOf("MMDTest", y, d)
+	if nx == 0 || ny == 0 || maxPoints < 1 || permutations < 1 {
+		panic(fmt.Sprintf("metric: MMD of %d and %d points, at most %d each, %d permutations", nx, ny, maxPoints,
+			permutations))
 	}
-	return s
+	n, m := min(nx, maxPoints), min(ny, maxPoints)
+	stream := keyed.Subsample.Stream(seed, 0)
+	pool := appendRows(make([]float64, 0, (n+m)*d), x, d, n, stream, 0)
+	pool = appendRows(pool, y, d, m, stream, 1)
+	e := newEnergy(pool, d, min(n, m), gaussian(pool[n*d:], d))
+	e.told = func(squared float64) float64 { return math.Sqrt(max(0, squared)) }
+	return e.relabelled(n, m, permutations, seed)
+}
+
+// gaussian returns 1 − exp(−r²/(2ℓ²)) as a function of r², ℓ being the median distance of two rows.
+func gaussian(rows []float64, d int) func(squared float64) float64 {
+	var squares []float64
+	for i := range len(rows) / d {
+		for j := range i {
+			squares = append(squares, dense.SquaredDistance(rows[i*d:(i+1)*d], rows[j*d:(j+1)*d]))
+		}
+	}
+	width := Median(squares)
+	if !(width > 0) || width-width != 0 { // one row, or rows that are one
+		return func(float64) float64 { return math.NaN() }
+	}
+	return func(squared float64) float64 { return -math.Expm1(-squared / (2 * width)) }
+}
+
+// PairedTest asks whether x_i and y_i, rows of d numbers, come from the same law given what the two have in common,
+// such as a condition among their coordinates. The statistic is EnergyTest's. Under the hypothesis the two of a pair
+// may change places, each pair for itself, so the p-value over random swaps, (1 + #{T* ≥ T})/(1 + swaps), is exact at
+// any size; a relabelling of all rows would find pairs too much alike. Of the pairs at most maxPairs, chosen at random,
+// are used. All is NaN if a number is not finite.
+func PairedTest(x, y []float64, d, maxPairs, swaps int, seed uint64) TwoSample {
+	n := rowsOf("PairedTest", x, d)
+	if n == 0 || len(x) != len(y) || maxPairs < 1 || swaps < 1 {
+		panic(fmt.Sprintf("metric: paired test of %d and %d numbers, at most %d pairs, %d swaps", len(x), len(y),
+			maxPairs, swaps))
+	}
+	used := min(n, maxPairs)
+	stream := keyed.PairSwaps.Stream(seed, 0)
+	pool := appendRows(make([]float64, 0, 2*used*d), x, d, used, stream, 0)
+	pool = appendRows(pool, y, d, used, stream, 0) // the same rows
+	e := newEnergy(pool, d, used, distance)
+	first := make([]bool, 2*used)
+	for i := range used {
+		first[i] = true
+	}
+	u := make([]float64, used)
+	return e.test(first, used, used, swaps, func(k int) {
+		stream.Uniforms(u, 1, k)
+		for i, v := range u {
+			first[i] = v < 0.5
+			first[used+i] = !first[i]
+		}
+	})
 }

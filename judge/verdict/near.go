@@ -66,8 +66,7 @@ func (j *judge) strays() {
 		place(j.Samples[worst*j.Dim:(worst+1)*j.Dim]), text.Number(x[worst]))
 }
 
-// Ratios of median distances to training rows, of samples to held-out rows, below which
-// samples are copies, or nearly.
+// Ratios of median distances to training rows, of samples to held-out rows, below which samples are copies, or nearly.
 const (
 	NearCopies  = 0.5
 	nearOverfit = 0.8

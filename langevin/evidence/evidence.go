@@ -1,9 +1,8 @@
 // Package evidence gathers what is known of a feasible set before anything runs on
 // it: points on Σ, beside it and at its edges, and forward paths from them.
 //
-// It judges nothing. Package choose takes constants of a process from it, package
-// check its findings. What is gathered is a function of process, data and seed, and
-// nothing changes it afterwards: scratch belongs to a Probe.
+// It judges nothing. Package choose takes constants of a process from it, package check its findings. What is gathered
+// is a function of process, data and seed, and nothing changes it afterwards: scratch belongs to a Probe.
 package evidence
 
 import (
@@ -74,13 +73,11 @@ const (
 	maxBounded = 32  // inequalities whose boundary is visited
 	maxStuck   = 8
 
-	// Tolerance is the violation of a point on Σ, relative to the size of a
-	// constraint's terms.
+	// Tolerance is the violation of a point on Σ, relative to the size of a constraint's terms.
 	Tolerance = 1e-9
 )
 
-// Gather gathers the evidence of a case. Paths that break off are noted; that ctx
-// is done ends them too.
+// Gather gathers the evidence of a case. Paths that break off are noted; that ctx is done ends them too.
 func Gather(ctx context.Context, c Case, pool *parallel.Pool) *Evidence {
 	set := c.Process.Set
 	e := &Evidence{
@@ -96,8 +93,7 @@ func Gather(ctx context.Context, c Case, pool *parallel.Pool) *Evidence {
 	return e
 }
 
-// runnable copies the process, replacing what cannot run, so that its paths can
-// be looked at all the same.
+// runnable copies the process, replacing what cannot run, so that its paths can be looked at all the same.
 func (e *Evidence) runnable() {
 	e.Running = *e.Process
 	e.Running.NoTerminal = true
@@ -152,8 +148,7 @@ func (e *Evidence) States(n int) []Point {
 	return out
 }
 
-// Budget returns how many points to look at when each costs about work
-// operations.
+// Budget returns how many points to look at when each costs about work operations.
 func (e *Evidence) Budget(work float64, most int) int {
 	return max(4, min(most, int(2e8/max(work, 1))))
 }
@@ -164,8 +159,7 @@ func (e *Evidence) Factoring() float64 {
 	return float64(e.C)*float64(e.C)*float64(e.D)/(g*g) + float64(e.C*e.D)
 }
 
-// LargestStep returns the standard deviation of the largest step's move along
-// one tangent.
+// LargestStep returns the standard deviation of the largest step's move along one tangent.
 func (e *Evidence) LargestStep() float64 {
 	step := 0.0
 	for k := range e.Running.Schedule.N {
@@ -174,8 +168,7 @@ func (e *Evidence) LargestStep() float64 {
 	return step
 }
 
-// StepSize returns that of step k: √τ for overdamped methods, τ for underdamped
-// ones.
+// StepSize returns that of step k: √τ for overdamped methods, τ for underdamped ones.
 func (e *Evidence) StepSize(k int) float64 {
 	τ := e.Running.Schedule.Tau(k)
 	if e.Running.Method.Underdamped() {
@@ -227,8 +220,7 @@ func (e *Evidence) Typical() []Point {
 // First returns at most n points; what is appended to them leaves p alone.
 func First(p []Point, n int) []Point { return slices.Clip(p[:min(n, len(p))]) }
 
-// A Probe evaluates the set at single points. It is scratch space for one
-// goroutine.
+// A Probe evaluates the set at single points. It is scratch space for one goroutine.
 type Probe struct {
 	constraint.Evaluator
 	Val, Jac []float64 // c, c×d
@@ -240,21 +232,11 @@ func (e *Evidence) Probe() *Probe {
 	return &Probe{e.Set.NewEvaluator(1), make([]float64, e.C), make([]float64, e.C*e.D), e.D}
 }
 
-// At evaluates the components and their gradients at a point and reports
-// whether all are finite.
+// At evaluates the components and their gradients at a point and reports whether all are finite.
 func (p *Probe) At(x []float64) bool {
 	p.Jacobians(p.Val, p.Jac, x, 1)
-	return finite(p.Val) && finite(p.Jac)
+	return dense.Finite(p.Val) && dense.Finite(p.Jac)
 }
 
 // Grad returns the gradient of component i at the point that At was at.
 func (p *Probe) Grad(i int) []float64 { return p.Jac[i*p.d : (i+1)*p.d] }
-
-func finite(x []float64) bool {
-	for _, v := range x {
-		if v-v != 0 {
-			return false
-		}
-	}
-	return true
-}

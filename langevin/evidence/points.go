@@ -124,8 +124,7 @@ func (e *Evidence) visitBoundaries(ctx context.Context) {
 	}
 }
 
-// spread returns the root mean square distance of points from their mean, or 1
-// if they are one point to within 1e-6.
+// spread returns the root mean square distance of points from their mean, or 1 if they are one point to within 1e-6.
 func spread(points []Point, d int) float64 {
 	x := make([]float64, 0, len(points)*d)
 	for _, p := range points {

@@ -22,8 +22,7 @@ const (
 	chains = 32
 	keep   = 128 // draws of each chain
 
-	// Chains have mixed with split-R̂ below mixedRhat and more effective draws than
-	// mixedESS, in every coordinate.
+	// Chains have mixed with split-R̂ below mixedRhat and more effective draws than mixedESS, in every coordinate.
 	mixedRhat = 1.01
 	mixedESS  = 400
 
@@ -54,17 +53,14 @@ type Draws struct {
 	Worst  int     // the coordinate of Rhat
 }
 
-// Mixed reports whether every coordinate has split-R̂ below 1.01 and 400 effective
-// draws.
+// Mixed reports whether every coordinate has split-R̂ below 1.01 and 400 effective draws.
 func (d *Draws) Mixed() bool { return d.Rhat < mixedRhat && d.ESS > mixedESS }
 
-// Draw runs long unlearned chains by the symmetric splitting, which turns back at
-// inequalities and so has no layer at the walls; what it draws is then projected.
-// Rounds of doubled length, each from where the last one ended, go on until the chains
-// have mixed or the steps allowed are done. Starts often lie close together on a wide
-// Σ, far from its edges: the draws of a round choose the step of the next, and it is
-// halved after a round with inequalities in which most flights turned back. The draws
-// of the last round are returned. Errors are those of langevin.Chains.
+// Draw runs long unlearned chains by the symmetric splitting, which turns back at inequalities and so has no layer at
+// the walls; what it draws is then projected. Rounds of doubled length, each from where the last one ended, go on until
+// the chains have mixed or the steps allowed are done. Starts often lie close together on a wide Σ, far from its edges:
+// the draws of a round choose the step of the next, and it is halved after a round with inequalities in which most
+// flights turned back. The draws of the last round are returned. Errors are those of langevin.Chains.
 func Draw(ctx context.Context, c Config) (*Draws, error) {
 	d := c.Set.Dim()
 	wide, x0 := spread(c.Starts, d), langevin.Starts(c.Starts, d, chains)
@@ -135,8 +131,7 @@ func (d *Draws) judge(draws *langevin.Draws) {
 	}
 }
 
-// constant reports whether a coordinate is the same in all draws, to the round-off of points of a
-// size: Σ may hold it.
+// constant reports whether a coordinate is the same in all draws, to the round-off of points of a size: Σ may hold it.
 func constant(series [][]float64, size float64) bool {
 	lo, hi := math.Inf(1), math.Inf(-1)
 	for _, s := range series {
@@ -158,8 +153,7 @@ func projected(ctx context.Context, set constraint.Set, x []float64) (states []f
 	return states, lost
 }
 
-// spread returns the root mean square distance of rows from their mean, or 1 if they
-// are one point.
+// spread returns the root mean square distance of rows from their mean, or 1 if they are one point.
 func spread(x []float64, d int) float64 {
 	_, distance := metric.Spread(x, d)
 	if distance == 0 {

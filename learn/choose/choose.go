@@ -25,21 +25,18 @@ type Choice struct {
 	Reason string `json:"reason"`
 }
 
-// Rate returns the landing rate that lands fastest without overshoot, with the
-// reason.
+// Rate returns the landing rate that lands fastest without overshoot, with the reason.
 func Rate(p *langevin.Process) (α float64, reason string) {
 	return p.MonotoneRate(), "the largest α with ασ_k²Δt ≤ 1 at every step"
 }
 
-// The rule for ε. A step that lands an active inequality pushes it inwards by
-// ρ(g + ε) ≈ ρε; a free step near the edge moves it by about s‖Π∇g‖, where
-// s = √τ (OLLA) or τ (ULLA) and Π is the projector of the equalities. With
+// The rule for ε. A step that lands an active inequality pushes it inwards by ρ(g + ε) ≈ ρε; a free step near the edge
+// moves it by about s‖Π∇g‖, where s = √τ (OLLA) or τ (ULLA) and Π is the projector of the equalities. With
 //
 //	r = ρε / (s‖Π∇g‖)
 //
-// small, points fall back at once and stick to the edge; with r large they jump
-// over a layer that then stays empty. On an interval r = 1 is best to within the
-// noise for both methods, all ρ and γ tried (docs/benchmarks.md).
+// small, points fall back at once and stick to the edge; with r large they jump over a layer that then stays empty. On
+// an interval r = 1 is best to within the noise for both methods, all ρ and γ tried (docs/benchmarks.md).
 const (
 	Sticky    = 0.3  // r below: the law near the edge is off by a layer's mass or more
 	Overshoot = 3.0  // r above
@@ -57,8 +54,7 @@ type Window struct {
 // Far reports whether no point came within five steps of the edge.
 func (w Window) Far() bool { return w.Away > 5*w.Step }
 
-// Windows looks at every inequality where it is nearest to its edge, by component;
-// equalities have none.
+// Windows looks at every inequality where it is nearest to its edge, by component; equalities have none.
 func Windows(e *evidence.Evidence) []Window {
 	points := slices.Concat(e.Boundary, e.Typical(), e.Sample, e.States(200))
 	probe := e.Probe()
@@ -123,10 +119,9 @@ func typicalStep(p *langevin.Process) (step, ρ float64) {
 	return step, ρ
 }
 
-// Repulsion returns the ε that the rule of this package recommends for the process
-// on its data (n×d; random starts where there is none), with the reason: the median
-// over inequalities, at most a quarter of the shallowest window. It is 0 where there
-// are no inequalities, and of no use once ctx is done.
+// Repulsion returns the ε that the rule of this package recommends for the process on its data (n×d; random starts
+// where there is none), with the reason: the median over inequalities, at most a quarter of the shallowest window. It
+// is 0 where there are no inequalities, and of no use once ctx is done.
 func Repulsion(ctx context.Context, p *langevin.Process, data []float64, seed uint64,
 	pool *parallel.Pool) (ε float64, reason string) {
 	switch {

@@ -21,10 +21,9 @@ const (
 	centred     = 10_000  // coordinates up to which config.yaml holds their means
 )
 
-// Learning returns what the network, its targets and its optimiser are, for a process with the
-// schedule n. From the data's lengths follow the unit
-// in which the network reads points, its waves and the window of its targets; the rest is what
-// learned best on the problems of docs/problems.md (docs/auto.md).
+// Learning returns what the network, its targets and its optimiser are, for a process with the schedule n. From the
+// data's lengths follow the unit in which the network reads points, its waves and the window of its targets; the rest
+// is what learned best on the problems of docs/problems.md (docs/auto.md).
 func Learning(l *Measures, n Noise) (out []Choice) {
 	steps, v := n.Steps, n.Travel()
 	add := func(key string, value any, format string, a ...any) {
@@ -59,8 +58,7 @@ func Learning(l *Measures, n Noise) (out []Choice) {
 	batch, paths := batches(l.Rows, l.Coordinates, steps)
 	add("train.batch", batch, "at most %d of the rows", batchRows)
 	if paths < l.Rows {
-		add("train.paths", paths, "rows take turns: an epoch of all %d would be long, and its paths large",
-			l.Rows)
+		add("train.paths", paths, "rows take turns: an epoch of all %d would be long, and its paths large", l.Rows)
 	}
 	times := min(5, steps)
 	add("train.times_per_path", times, "rows of one path repeat each other")
@@ -241,8 +239,7 @@ func pathCost(l *Measures, steps int, row float64) float64 {
 //
 //	r / ((1 + r/N)(c + r)),
 //
-// largest at r = √(cN). More than all N steps of it a path is not seen, or the network learns its noise by
-// heart.
+// largest at r = √(cN). More than all N steps of it a path is not seen, or the network learns its noise by heart.
 func refreshed(cost float64, steps, times int) int {
 	r := math.Min(math.Sqrt(cost*float64(steps)), float64(steps))
 	return max(1, int(math.Round(r/float64(times))))

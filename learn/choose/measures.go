@@ -16,11 +16,10 @@ import (
 // Measures are lengths of rows of data and of the set that they lie on, in the unit of the
 // rows: what a process and a network are chosen from.
 //
-// They are a function of the rows as a set, of the set and of a seed: the order of rows and the
-// number of workers change no bit, and where rows and set are 2^k times larger every length
-// is so exactly. Of many rows some are looked at, chosen by a hash of their numbers under the
-// seed, never by place. Distances between rows leave out held coordinates (constraint.Hold):
-// noise does not move them.
+// They are a function of the rows as a set, of the set and of a seed: the order of rows and the number of workers
+// change no bit, and where rows and set are 2^k times larger every length is so exactly. Of many rows some are looked
+// at, chosen by a hash of their numbers under the seed, never by place. Distances between rows leave out held
+// coordinates (constraint.Hold): noise does not move them.
 type Measures struct {
 	Rows, Coordinates int // as given
 	Dim               int // coordinates that noise moves less the most frequent rank of ∇h at the rows
@@ -36,11 +35,10 @@ type Measures struct {
 	// 1e-9 of the spread are one.
 	Nearest, NearestMedian float64
 
-	// Narrow is the least standard deviation, of any direction, in the narrowest part of the law that
-	// rows resolve, and Mode that of the narrowest part as a whole: about the geometric mean over
-	// directions (scales.go). Both are at 5 % quantiles over rows, and at most Spread/√Dim: that of a
-	// Gaussian so wide. Of a law that is thin everywhere, as that of smooth paths is, Narrow is far below
-	// Mode.
+	// Narrow is the least standard deviation, of any direction, in the narrowest part of the law that rows resolve, and
+	// Mode that of the narrowest part as a whole: about the geometric mean over directions (scales.go). Both are at 5 %
+	// quantiles over rows, and at most Spread/√Dim: that of a Gaussian so wide. Of a law that is thin everywhere, as
+	// that of smooth paths is, Narrow is far below Mode.
 	Narrow, Mode float64
 
 	// Radius is the radius of curvature 1/|II(u, u)| of {h = 0} along random unit tangents u, at a
@@ -52,8 +50,7 @@ type Measures struct {
 	// It is +Inf where a move within twice the diameter meets no wall on one of the sides.
 	Window, WindowMedian float64
 
-	// Off is how far rows are from Σ, to first order: the landing direction's length, at a 95 %
-	// quantile.
+	// Off is how far rows are from Σ, to first order: the landing direction's length, at a 95 % quantile.
 	Off float64
 
 	Notes []string // what could not be measured, or was left out; in words
@@ -171,8 +168,7 @@ func arrange(set constraint.Set, rows []float64, seed uint64) *table {
 	return t
 }
 
-// mixed is a bijection of 64 bits that looks random (the finaliser of SplitMix64; Steele, Lea and
-// Flood 2014).
+// mixed is a bijection of 64 bits that looks random (the finaliser of SplitMix64; Steele, Lea and Flood 2014).
 func mixed(z uint64) uint64 {
 	z += 0x9e3779b97f4a7c15
 	z = (z ^ z>>30) * 0xbf58476d1ce4e5b9
@@ -292,8 +288,7 @@ func (t *table) median(looked []int32) []float64 {
 	return out
 }
 
-// length returns a length that says what is small: the spread or, of one point, how far it is from 0,
-// or 1.
+// length returns a length that says what is small: the spread or, of one point, how far it is from 0, or 1.
 func (t *table) length(m *Measures) float64 {
 	far := t.from(m.Center, make([]float64, t.d)) * t.size
 	switch {

@@ -194,9 +194,8 @@ func Short(l *Measures, n Noise) bool {
 
 // travels returns u = v/ℓ², v being the variance of a whole path in each direction, and says why.
 //
-// Generation begins with the ends of paths from the n rows: with p̂_v, the rows after the noise, in
-// place of p_v, the data's law after it. In L² its variance is, of Gaussian data of m directions with the
-// variance ℓ² in each, exactly
+// Generation begins with the ends of paths from the n rows: with p̂_v, the rows after the noise, in place of p_v, the
+// data's law after it. In L² its variance is, of Gaussian data of m directions with the variance ℓ² in each, exactly
 //
 //	∫ E(p̂_v − p_v)² / ∫ p_v² = (((1 + u)/u)^(m/2) − 1)/n ≈ 1/k,   k = n (u/(1 + u))^(m/2):
 //
@@ -205,10 +204,9 @@ func Short(l *Measures, n Noise) bool {
 //
 //	u = q/(1 − q),   q = (K/n)^(2/m).
 //
-// To travel farther costs steps and learning, and was worse on all problems (docs/auto.md). But u is at
-// least 0.2, for a path is to be long beside the detail that the rows have; and at most 2, when only the
-// data's coarsest features are left. So far it is also where generation begins elsewhere: with the uniform
-// law, or the ends of other conditions.
+// To travel farther costs steps and learning, and was worse on all problems (docs/auto.md). But u is at least 0.2, for
+// a path is to be long beside the detail that the rows have; and at most 2, when only the data's coarsest features are
+// left. So far it is also where generation begins elsewhere: with the uniform law, or the ends of other conditions.
 func (m *Measures) travels(far bool) (u float64, why string) {
 	if far {
 		return farthest, fmt.Sprintf("√%v times the data's spread there", farthest)

@@ -9,12 +9,11 @@ import (
 	"github.com/landing-diffusion/landing/judge/metric"
 )
 
-// The smallest scale of a law, from how many rows N(r) lie within r of a row. Where the density is
-// even, N ∝ r^m, m = Dim; beyond the width of a mode N stops growing, until other modes come within
-// reach. Of two points of a Gaussian with standard deviation σ, |x − y|²/2σ² is χ² of m degrees of
-// freedom: N ∝ P(m/2, y) with y = r²/4σ², P the regularised incomplete gamma function. So at each of
-// some rows: of the radii r_k that hold k = 16, 32, 64, … rows, the first from which N doubles with a
-// slope ln 2/ln(r_2k/r_k) of at most m/2. There σ = r_k/2√y, from
+// The smallest scale of a law, from how many rows N(r) lie within r of a row. Where the density is even, N ∝ r^m, m =
+// Dim; beyond the width of a mode N stops growing, until other modes come within reach. Of two points of a Gaussian
+// with standard deviation σ, |x − y|²/2σ² is χ² of m degrees of freedom: N ∝ P(m/2, y) with y = r²/4σ², P the
+// regularised incomplete gamma function. So at each of some rows: of the radii r_k that hold k = 16, 32, 64, … rows,
+// the first from which N doubles with a slope ln 2/ln(r_2k/r_k) of at most m/2. There σ = r_k/2√y, from
 //
 //	P(m/2, (r_2k/r_k)² y) = 2 P(m/2, y),
 //
@@ -61,7 +60,7 @@ func (m *Measures) scales(s *survey, t *table) error {
 		}
 		x, best, away := all[q*f:(q+1)*f], inf, scratch[worker]
 		for i := range n {
-			r := squared(x, all[i*f:(i+1)*f])
+			r := dense.SquaredDistance(x, all[i*f:(i+1)*f])
 			if r > near*near {
 				best = min(best, r)
 				if i < ladder {
@@ -101,24 +100,14 @@ func (m *Measures) scales(s *survey, t *table) error {
 	return s.ctx.Err()
 }
 
-// squared returns ‖x − y‖².
-func squared(x, y []float64) (sum float64) {
-	for j, v := range y {
-		sum += (v - x[j]) * (v - x[j])
-	}
-	return sum
-}
-
-// A part of a law, about a row: its standard deviation σ, +Inf if all rows are even, and the squared
-// radius r² of rows to take a covariance of. They are those that gave σ, unless there are too few for it
-// and it is of more.
+// A part of a law, about a row: its standard deviation σ, +Inf if all rows are even, and the squared radius r² of rows
+// to take a covariance of. They are those that gave σ, unless there are too few for it and it is of more.
 type part struct {
 	σ, r2 float64
 	more  bool
 }
 
-// partAbout returns the part about a row, from the squared distances of the other rows, which it
-// reorders.
+// partAbout returns the part about a row, from the squared distances of the other rows, which it reorders.
 func partAbout(s []float64, dim int) part {
 	if dim == 0 {
 		return part{σ: inf, r2: inf}
@@ -205,7 +194,7 @@ func (m *Measures) thinness(s *survey, t *table, all []float64, rows []int32, pa
 		sums, products, k := make([]float64, f), mat.NewSymDense(f, nil), 0.0
 		y := mat.NewVecDense(f, nil)
 		for i := 0; i < len(all) && int(k) < most; i += f {
-			if squared(x, all[i:i+f]) > parts[q].r2 {
+			if dense.SquaredDistance(x, all[i:i+f]) > parts[q].r2 {
 				continue
 			}
 			for a, j := range t.free {

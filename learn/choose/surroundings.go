@@ -287,8 +287,7 @@ func (w *surveyor) land() float64 {
 	return off
 }
 
-// tangent writes a random unit tangent of {h = 0} at x to v, tangent k of row i. It reports false
-// where there is none.
+// tangent writes a random unit tangent of {h = 0} at x to v, tangent k of row i. It reports false where there is none.
 func (w *surveyor) tangent(i uint64, k int) bool {
 	w.stream.Normals(w.v, i, k)
 	before := dense.Norm(w.v)

@@ -8,23 +8,20 @@ import (
 	"github.com/landing-diffusion/landing/internal/dense"
 )
 
-// A windowed target is shorter where Σ bends more: the directions that a path took have
-// turned, momentum has been lost to the normals, and noise has spread over a curved
-// ball. To the first order these are corrections by the square of the second
-// fundamental form, II² (geometry.Curvature), in units of the window's length w: by its
-// trace ‖II‖² in all directions, by itself along those that bend. The regressors
+// A windowed target is shorter where Σ bends more: the directions that a path took have turned, momentum has been lost
+// to the normals, and noise has spread over a curved ball. To the first order these are corrections by the square of
+// the second fundamental form, II² (geometry.Curvature), in units of the window's length w: by its trace ‖II‖² in all
+// directions, by itself along those that bend. The regressors
 //
 //	r b  and  w²r II² b,   r = 1/(1 + w²‖II‖²),   b = v, p_j, p̃
 //
-// hold both and stay bounded where w is no longer short; at x_{k+1}, which is an input of
-// the network.
+// hold both and stay bounded where w is no longer short; at x_{k+1}, which is an input of the network.
 //
-// The forms of a set in up to three dimensions are remembered by cells of space, a
-// part of a window wide: that of a cell is that of the level set of h through
-// its centre, whoever asks first. In more dimensions no cell is met twice; there ‖II‖² is
-// looked at along v alone, ‖II(v, v)‖²/‖v‖⁴, which is one Hessian product, and
-// II² b is left out. On a set without Hessian products, and where geodesics are known, as
-// on spheres and SO(n), which bend alike everywhere, there is nothing to correct: r = 0.
+// The forms of a set in up to three dimensions are remembered by cells of space, a part of a window wide: that of a
+// cell is that of the level set of h through its centre, whoever asks first. In more dimensions no cell is met twice;
+// there ‖II‖² is looked at along v alone, ‖II(v, v)‖²/‖v‖⁴, which is one Hessian product, and II² b is left out. On a
+// set without Hessian products, and where geodesics are known, as on spheres and SO(n), which bend alike everywhere,
+// there is nothing to correct: r = 0.
 type bends struct {
 	d         int
 	curvature *geometry.Curvature
@@ -48,8 +45,7 @@ const (
 	farCell     = 1 << 30 // largest number of a cell
 )
 
-// newBends makes room for rows points of the set s and windows of that length; nil if there is
-// nothing to correct.
+// newBends makes room for rows points of the set s and windows of that length; nil if there is nothing to correct.
 func newBends(s constraint.Set, rows int, length float64) *bends {
 	if len(s.Equalities()) == 0 || s.NewEvaluator(1).Geodesic != nil || geometry.CanCurve(s) != nil {
 		return nil
@@ -80,8 +76,7 @@ func (b *bends) along(dst []float64, g geometry.Geometry, v []float64) {
 	}
 }
 
-// ask finds the cells of n points x; square then has their forms. It allocates while cells
-// are new.
+// ask finds the cells of n points x; square then has their forms. It allocates while cells are new.
 func (b *bends) ask(x []float64, n int) {
 	if len(b.index) >= b.limit {
 		clear(b.index)

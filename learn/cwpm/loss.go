@@ -1,10 +1,8 @@
-// Package cwpm computes the conditional Wasserstein path-matching loss of the
-// paper (Section 4.3): how far a backward step with the learned score misses
-// the forward path it should retrace, in the tangent directions. Unlike a
-// likelihood it is finite when states are slightly off Σ.
+// Package cwpm computes the conditional Wasserstein path-matching loss of the paper (Section 4.3): how far a backward
+// step with the learned score misses the forward path it should retrace, in the tangent directions. Unlike a likelihood
+// it is finite when states are slightly off Σ.
 //
-// It knows nothing of networks or optimisers: it makes their input rows and the
-// gradient with respect to their outputs.
+// It knows nothing of networks or optimisers: it makes their input rows and the gradient with respect to their outputs.
 package cwpm
 
 import (
@@ -22,21 +20,18 @@ import (
 // A Term is one summand of the loss: the backward step x_{k+1} → x_k of the path Item.
 type Term = method.Term
 
-// A Loss evaluates terms, rows at a time. It is scratch space for one goroutine;
-// no method allocates.
+// A Loss evaluates terms, rows at a time. It is scratch space for one goroutine; no method allocates.
 //
-// With τ = σ²Δt of the backward step (langevin.Process.BackTau), a = exp(−γτ)
-// and the momentum p̃ recovered from x_{k+2} − x_{k+1}, both losses have the form
-// ½‖u − cΠs‖² at x_{k+1}:
+// With τ = σ²Δt of the backward step (langevin.Process.BackTau), a = exp(−γτ) and the momentum p̃ recovered from
+// x_{k+2} − x_{k+1}, both losses have the form ½‖u − cΠs‖² at x_{k+1}:
 //
 //	overdamped   ‖Π(x_k − μ)‖²/(2τ),         μ = x_{k+1} + ½τΠ(∇f + s)
 //	             u = Π[x_k − x_{k+1} − ½τ∇f]/√τ,               c = √τ/2
 //	underdamped  ‖Π(x_k − μ)‖²/(2τ²(1−a²)),  μ = x_{k+1} − τΠ[a p̃ + τ(∇f + s)]
 //	             u = Π[x_k − x_{k+1} + aτp̃ + τ²∇f]/(τ√(1−a²)),  c = −τ/√(1−a²)
 //
-// Where an elastic wall sent a step back (langevin's walls.go), the point that the
-// backward step aims at is the mirror image M_{k+1} in place of x_k, and p̃ is that of the
-// momentum which left x_{k+1}: y_{k+2} in place of x_{k+2}.
+// Where an elastic wall sent a step back (langevin's walls.go), the point that the backward step aims at is the mirror
+// image M_{k+1} in place of x_k, and p̃ is that of the momentum which left x_{k+1}: y_{k+2} in place of x_{k+2}.
 type Loss[T kernel.Float] struct {
 	proc   *langevin.Process
 	at     geometry.Geometry
@@ -73,9 +68,8 @@ type Loss[T kernel.Float] struct {
 
 // Options of a Loss; the zero value is the paper's.
 type Options struct {
-	// Window averages targets over the noise of steps that move a point by up to
-	// this length (standard deviation in each tangent direction); 0 means over one
-	// step. See window.go; SetWindows must be called before Prepare.
+	// Window averages targets over the noise of steps that move a point by up to this length (standard deviation in
+	// each tangent direction); 0 means over one step. See window.go; SetWindows must be called before Prepare.
 	Window float64
 	// Balanced divides each term by (c m)², so that errors of the network's output
 	// weigh alike at all times. The minimiser is the same.
@@ -88,8 +82,7 @@ type coefficients struct{ τ, τp, decay, c, scale, t, weight float64 }
 // A LastMomentum writes the noise whose tangential part is p̃_N of a path.
 type LastMomentum func(dst []float64, path int)
 
-// NewLoss makes room for rows terms of a network that is read by r. The process must
-// be valid.
+// NewLoss makes room for rows terms of a network that is read by r. The process must be valid.
 func NewLoss[T kernel.Float](p *langevin.Process, r score.Reader[T], rows int, opt Options) *Loss[T] {
 	d, w := p.Set.Dim(), r.In()
 	vec := func() []float64 { return make([]float64, rows*d) }
@@ -121,9 +114,8 @@ func NewLoss[T kernel.Float](p *langevin.Process, r score.Reader[T], rows int, o
 // Rows returns the number of terms there is room for.
 func (l *Loss[T]) Rows() int { return len(l.c) }
 
-// Prepare makes the network rows (x_{k+1}, p̃, t_{k+1}) of the terms, one a row,
-// and their targets. The result is valid until the next call. The error is one
-// of package geometry's, its Row an index of terms.
+// Prepare makes the network rows (x_{k+1}, p̃, t_{k+1}) of the terms, one a row, and their targets. The result is valid
+// until the next call. The error is one of package geometry's, its Row an index of terms.
 func (l *Loss[T]) Prepare(paths *langevin.Paths, terms []Term, last LastMomentum) ([]T, error) {
 	if len(terms) > l.Rows() {
 		panic(fmt.Sprintf("cwpm: %d terms in a loss for %d", len(terms), l.Rows()))
@@ -196,8 +188,7 @@ func (l *Loss[T]) load(paths *langevin.Paths, terms []Term, last LastMomentum) e
 	return nil
 }
 
-// oneStep writes x_k − x_{k+1} to l.u; M_{k+1} − x_{k+1} where an elastic wall sent the
-// step back.
+// oneStep writes x_k − x_{k+1} to l.u; M_{k+1} − x_{k+1} where an elastic wall sent the step back.
 func (l *Loss[T]) oneStep(paths *langevin.Paths, terms []Term) {
 	d := l.d
 	for i, t := range terms {

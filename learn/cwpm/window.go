@@ -11,11 +11,9 @@ import (
 	"github.com/landing-diffusion/landing/langevin"
 )
 
-// The target u of the loss is the noise of a single step. Its expectation given
-// (x_{k+1}, p̃), which the network learns, is small beside its spread, so most of
-// what a row says is noise. A windowed target says the same with less: u is
-// replaced by its conditional expectation given the network's input and the
-// state at an earlier time j,
+// The target u of the loss is the noise of a single step. Its expectation given (x_{k+1}, p̃), which the network
+// learns, is small beside its spread, so most of what a row says is noise. A windowed target says the same with less: u
+// is replaced by its conditional expectation given the network's input and the state at an earlier time j,
 //
 //	û = E[u | x_j, p_j, x_{k+1}, p̃]        (without p_j at j = 0, where p_0 is noise),
 //
@@ -25,29 +23,25 @@ import (
 //	underdamped  p_{i+1} = a_i p_i − τ_i∇f + √(1−a_i²) ζ_i,  x_{i+1} = x_i + τ_i p_{i+1},  p̃ = r p_{k+2}
 //	overdamped   x_{i+1} = x_i − ½τ_i∇f + √τ_i ζ_i
 //
-// and û is a linear function of the displacement v = x_{k+1} − x_j, of p_j and of p̃, with
-// the same coefficients in all directions. The coefficients are those of least squares over
-// forward paths of the process itself, so that u − û has no correlation with the regressors on
-// any Σ.
+// and û is a linear function of the displacement v = x_{k+1} − x_j, of p_j and of p̃, with the same coefficients in all
+// directions. The coefficients are those of least squares over forward paths of the process itself, so that u − û has
+// no correlation with the regressors on any Σ.
 //
 // # Force
 //
-// ∇f at x_{k+1} and at x_j are regressors too. In a harmonic well, ∇f linear in x, that is
-// the conditional expectation still; elsewhere the force along the window is taken to lie
-// between those at its ends.
+// ∇f at x_{k+1} and at x_j are regressors too. In a harmonic well, ∇f linear in x, that is the conditional expectation
+// still; elsewhere the force along the window is taken to lie between those at its ends.
 //
 // # Curvature
 //
-// Where Σ is curved, v is the velocity at x_{k+1} of the shortest curve from x_j, and p_j is
-// carried along it: exactly on a set that knows its geodesics, to the next order in the angle
-// on others. What is left is the length of û, which is bend.go's: it takes the second fundamental
-// form at x_{k+1} into the regressors.
+// Where Σ is curved, v is the velocity at x_{k+1} of the shortest curve from x_j, and p_j is carried along it: exactly
+// on a set that knows its geodesics, to the next order in the angle on others. What is left is the length of û, which
+// is bend.go's: it takes the second fundamental form at x_{k+1} into the regressors.
 //
 // # Walls
 //
-// A window looks back through elastic walls as through the mirrors that they are
-// (langevin's walls.go). Let A_0 = I and A_k = A_{k−1}Rᵀ, R being the mirrors of the step to x_k,
-// I without; so A_k is orthogonal. The path
+// A window looks back through elastic walls as through the mirrors that they are (langevin's walls.go). Let A_0 = I and
+// A_k = A_{k−1}Rᵀ, R being the mirrors of the step to x_k, I without; so A_k is orthogonal. The path
 //
 //	X_0 = x_0,  X_k = X_{k−1} + A_{k−1}(y_k − x_{k−1}),  P_k = A_{k−1}(y_k − x_{k−1})/τ_{k−1}
 //
@@ -57,28 +51,25 @@ import (
 //
 //	E[U | X_j, P_j, X_{k+1}, P̃],   U = A_{k+1}u, P̃ = A_{k+1}p̃,
 //
-// is the linear function of above, and A_{k+1}ᵀ of it is û: the same function of x_j and p_j,
-// carried to the frame of x_{k+1} by the mirrors between (Paths.Unfold), of x_{k+1} and p̃. No
-// window needs to stop, and none is chosen by what happened in it, which would bias it: paths
-// that met no wall are no fair sample of those near one. For û to be unbiased given
-// (x_{k+1}, p̃), these and A_{k+1} must be functions of what û is conditioned on. So they are where
-// the walls are those of a reflection group (a half space, a slab, a box): its images tile space, and
-// X_{k+1} says in which one it is. At curved walls A_{k+1} has a part of its own, which makes no
-// difference that tests can see: at most 0.006 ± 0.002 of the noise next to a wall whose
-// radius is five windows. Where there is a force as well, it jumps to its mirror image at the wall.
+// is the linear function of above, and A_{k+1}ᵀ of it is û: the same function of x_j and p_j, carried to the frame of
+// x_{k+1} by the mirrors between (Paths.Unfold), of x_{k+1} and p̃. No window needs to stop, and none is chosen by what
+// happened in it, which would bias it: paths that met no wall are no fair sample of those near one. For û to be
+// unbiased given (x_{k+1}, p̃), these and A_{k+1} must be functions of what û is conditioned on. So they are where the
+// walls are those of a reflection group (a half space, a slab, a box): its images tile space, and X_{k+1} says in which
+// one it is. At curved walls A_{k+1} has a part of its own, which makes no difference that tests can see: at most 0.006
+// ± 0.002 of the noise next to a wall whose radius is five windows. Where there is a force as well, it jumps to its
+// mirror image at the wall.
 //
-// The paper's walls stop the normal part of a step and move the point; no free path is
-// behind that. There the target is that of one step wherever x_{k+1}, an input of the
-// network, is within wallReach standard deviations of what a window may move a point, and ε, of a
-// wall. Windows begin farther away than that, but for one path in a thousand.
+// The paper's walls stop the normal part of a step and move the point; no free path is behind that. There the target is
+// that of one step wherever x_{k+1}, an input of the network, is within wallReach standard deviations of what a window
+// may move a point, and ε, of a wall. Windows begin farther away than that, but for one path in a thousand.
 //
 // The paper has one-step targets only.
 
 // A Window is how the target of one term is read from a path: the tangential move to
 // x_{k+1} is taken as a sum of regressors with these coefficients.
 type Window struct {
-	// Coefficients of b, rb and w²r II² b (bend.go) for b = v, p_j and p̃ in turn, and of ∇f
-	// at x_{k+1} and at x_j.
+	// Coefficients of b, rb and w²r II² b (bend.go) for b = v, p_j and p̃ in turn, and of ∇f at x_{k+1} and at x_j.
 	Coefficients [regressors]float64
 	// OneStep says that the target is that of one step.
 	OneStep bool
@@ -92,9 +83,8 @@ const (
 	regressors = forceStart + 1
 )
 
-// windowStarts returns for each k the earliest j for which the steps from j to k move
-// a point of a flat Σ by at most the given standard deviation in each direction; k if
-// there is none.
+// windowStarts returns for each k the earliest j for which the steps from j to k move a point of a flat Σ by at most
+// the given standard deviation in each direction; k if there is none.
 func windowStarts(p *langevin.Process, length float64) []int {
 	start, j := make([]int, p.Schedule.N), 0
 	for k := range start {
@@ -106,8 +96,7 @@ func windowStarts(p *langevin.Process, length float64) []int {
 	return start
 }
 
-// displacementVariance returns that of x_{k+1} − x_j given x_j, and p_j if j > 0,
-// on the line without force.
+// displacementVariance returns that of x_{k+1} − x_j given x_j, and p_j if j > 0, on the line without force.
 func displacementVariance(p *langevin.Process, j, k int) float64 {
 	if j == 0 {
 		return spread(p, j, k, 1)
@@ -131,13 +120,11 @@ func spread(p *langevin.Process, j, k int, spp float64) float64 {
 	return sxx
 }
 
-// leastFar is the least share of paths that must be away from the paper's walls for a window
-// to be fitted.
+// leastFar is the least share of paths that must be away from the paper's walls for a window to be fitted.
 const leastFar = 0.01
 
-// wildMove is how many times √d units of noise a step or a window may move a point to be fitted
-// to. No noise makes more; beside a point where a gradient grows without bound landing does,
-// and one such step would decide the fit.
+// wildMove is how many times √d units of noise a step or a window may move a point to be fitted to. No noise makes
+// more; beside a point where a gradient grows without bound landing does, and one such step would decide the fit.
 const wildMove = 5
 
 // FitWindow returns the window of term k, of the length of Options, with the coefficients
@@ -172,8 +159,8 @@ func (l *Loss[T]) FitWindow(paths *langevin.Paths, k int, last LastMomentum) (Wi
 		l.lookBack(paths, terms)
 		for i, t := range terms {
 			x, nearWall := l.x[i*d:(i+1)*d], l.from[i] == t.K
-			if nearWall || !(distance(x, paths.Origin(t.Item, k+1)) <= wildStep) ||
-				!(distance(x, l.z[i*d:(i+1)*d]) <= wildWindow) {
+			far := func(y []float64) float64 { return math.Sqrt(dense.SquaredDistance(x, y)) }
+			if nearWall || !(far(paths.Origin(t.Item, k+1)) <= wildStep) || !(far(l.z[i*d:(i+1)*d]) <= wildWindow) {
 				continue
 			}
 			used++
@@ -198,14 +185,6 @@ func (l *Loss[T]) FitWindow(paths *langevin.Paths, k int, last LastMomentum) (Wi
 	return Window{Coefficients: sum.leastSquares()}, nil
 }
 
-func distance(x, y []float64) float64 {
-	s := 0.0
-	for j, v := range x {
-		s += (v - y[j]) * (v - y[j])
-	}
-	return math.Sqrt(s)
-}
-
 // bent returns coordinate e of w²r II² b at row i.
 func (l *Loss[T]) bent(b []float64, i, e int) float64 {
 	if l.ii == nil {
@@ -215,8 +194,7 @@ func (l *Loss[T]) bent(b []float64, i, e int) float64 {
 	return dense.Dot(l.ii[e*d:(e+1)*d], b[i*d:(i+1)*d])
 }
 
-// wallReach is how many standard deviations of a window's displacement the paper's walls must
-// be away.
+// wallReach is how many standard deviations of a window's displacement the paper's walls must be away.
 const wallReach = 3
 
 // look makes room for windows.
@@ -255,8 +233,7 @@ func (l *Loss[T]) SetWindows(w []Window) {
 	l.windows = w
 }
 
-// moments are the second moments of the regressors and, last, of what they shall fit: the
-// upper triangle.
+// moments are the second moments of the regressors and, last, of what they shall fit: the upper triangle.
 type moments [regressors + 1][regressors + 1]float64
 
 func (s *moments) add(row *[regressors + 1]float64) {
@@ -358,9 +335,8 @@ func (l *Loss[T]) lookBack(paths *langevin.Paths, terms []Term) {
 	l.bend(terms)
 }
 
-// extend rescales the tangent vector v = Π(x)(x − y) to the distance r of x and
-// y along Σ: with chord c = ‖x − y‖, on a curve of curvature κ,
-// ‖v‖ = r − κ²r³/6 + … and c = r − κ²r³/24 + …, so r = (4c − ‖v‖)/3 + O(r⁵).
+// extend rescales the tangent vector v = Π(x)(x − y) to the distance r of x and y along Σ: with chord c = ‖x − y‖, on a
+// curve of curvature κ, ‖v‖ = r − κ²r³/6 + … and c = r − κ²r³/24 + …, so r = (4c − ‖v‖)/3 + O(r⁵).
 func extend(v []float64, c float64) {
 	t := 0.0
 	for _, e := range v {
@@ -426,8 +402,7 @@ func (l *Loss[T]) bend(terms []Term) {
 	}
 }
 
-// averaged overwrites l.u with x_k − x_{k+1} averaged over the window. It needs
-// load.
+// averaged overwrites l.u with x_k − x_{k+1} averaged over the window. It needs load.
 func (l *Loss[T]) averaged(paths *langevin.Paths, terms []Term) {
 	l.lookBack(paths, terms)
 	d := l.d

@@ -1,16 +1,16 @@
-// Package method says what training and generation need of a method: where its
-// training rows and targets come from, its loss on network outputs, how it generates,
-// and what it counts. Packages train and experiment know no more of one.
+// Package method says what training and generation need of a method: where its training rows and targets come from, its
+// loss on network outputs, how it generates, and what it counts. Packages train and experiment know no more of one.
 //
-// It holds no method. The four Langevin processes of the paper are one, in folder
-// pathmatch.
+// It holds no method. The four Langevin processes of the paper are one, in folder pathmatch.
 package method
 
 import (
 	"context"
 	"errors"
+	"fmt"
 
 	"github.com/landing-diffusion/landing/base/kernel"
+	"github.com/landing-diffusion/landing/base/keyed"
 	"github.com/landing-diffusion/landing/base/parallel"
 	"github.com/landing-diffusion/landing/constraint"
 	"github.com/landing-diffusion/landing/internal/ranks"
@@ -24,8 +24,7 @@ type Method interface {
 	Name() string
 	// Momentum reports whether scores are asked for at (x, p̃) and not at x alone.
 	Momentum() bool
-	// Gain is m(t) of package score, which brings a network's outputs to one size at all
-	// times; nil is m = 1.
+	// Gain is m(t) of package score, which brings a network's outputs to one size at all times; nil is m = 1.
 	Gain() func(t float64) float64
 	// Feasible reports whether samples that do not fail are on Σ to round-off.
 	Feasible() bool
@@ -35,25 +34,22 @@ type Method interface {
 	// Capabilities says what else it can do.
 	Capabilities() Capabilities
 
-	// Source returns what a network is trained on, to learn the law of the rows of data
-	// (n×d).
+	// Source returns what a network is trained on, to learn the law of the rows of data (n×d).
 	Source(data []float64, pool *parallel.Pool) Source[float32]
 	// Sampler makes room to generate in blocks of so many rows.
 	Sampler(rows int, pool *parallel.Pool) Sampler
 }
 
-// A Source makes what a network is trained on: items, each of a training row, with as many terms
-// as there are times. There is one of every row, or of some of them after each refresh. All that it
-// makes is a function of the data, the seed and the refresh number: neither of the workers nor of
-// what it made before. It belongs to one Trainer.
+// A Source makes what a network is trained on: items, each of a training row, with as many terms as there are times.
+// There is one of every row, or of some of them after each refresh. All that it makes is a function of the data, the
+// seed and the refresh number: neither of the workers nor of what it made before. It belongs to one Trainer.
 type Source[T kernel.Float] interface {
 	Items() int
 	Times() int
 	// NewLoss makes room for the terms of up to rows network rows, as r reads them. One
 	// goroutine uses a loss at a time.
 	NewLoss(r score.Reader[T], rows int) Loss[T]
-	// Prepare is called once, after NewLoss and before the first Refresh of a Trainer,
-	// resumed ones too.
+	// Prepare is called once, after NewLoss and before the first Refresh of a Trainer, resumed ones too.
 	Prepare(ctx context.Context, seed uint64) error
 	// Refresh replaces the items by fresh ones.
 	Refresh(ctx context.Context, seed, refresh uint64) (Report, error)
@@ -91,8 +87,7 @@ type Term struct {
 type Loss[T kernel.Float] interface {
 	// Rows is the number of terms there is room for.
 	Rows() int
-	// Prepare makes the network rows of the terms, one a row, and their targets. They are
-	// valid until the next call.
+	// Prepare makes the network rows of the terms, one a row, and their targets. They are valid until the next call.
 	Prepare(terms []Term) ([]T, error)
 	// Evaluate returns the weighted sum of the prepared terms for network outputs s (n×d),
 	// and writes its gradient with respect to s to ds.
@@ -101,9 +96,8 @@ type Loss[T kernel.Float] interface {
 
 // A Sampler generates. One goroutine uses it at a time.
 type Sampler interface {
-	// Generate makes the samples first … first+n−1 of a seed, n×d, with the score of each
-	// worker: sample i is a function of the seed, i, the prior and the score alone. failed
-	// (n) is set for samples that are lost.
+	// Generate makes the samples first … first+n−1 of a seed, n×d, with the score of each worker: sample i is a
+	// function of the seed, i, the prior and the score alone. failed (n) is set for samples that are lost.
 	Generate(ctx context.Context, dst []float64, failed []bool, first, seed uint64,
 		prior Prior, scores func(worker int) Score) (Report, error)
 	// Ends returns the states, m×d, in which training's way of noising leaves the points
@@ -216,10 +210,97 @@ func (p *Programs) Add(o Programs) {
 // Bounces count what elastic walls did.
 type Bounces = langevin.Bounces
 
-// A Prior writes the state that one sample begins with: a function of (s, sample)
-// alone.
+// A Prior writes the state that one sample begins with: a function of (s, sample) alone.
 type Prior = langevin.Prior
 
-// A Score is a network read as one, such as a score.Field. One goroutine uses it at a
-// time.
+// A Score is a network read as one, such as a score.Field. One goroutine uses it at a time.
 type Score = langevin.Score
+
+// A Kind is a method by name: what a row of the registry holds.
+type Kind struct {
+	Name    string // in any case
+	Alias   string // another name, or ""
+	Options []score.Option
+	// Forward returns the process of package langevin by which the method noises points, of a problem's process, on the
+	// problem's set or another: what rules say of processes then holds of the method. Nil: it has a way of its own.
+	Forward func(langevin.Process) langevin.Process
+	// Steps is process.steps of a problem that says nothing of it; 0 is that of all.
+	Steps int
+	// Kept is how many points it keeps of the path of an item; 0 is one a step, and the start.
+	Kept int
+	// Idle are the fields of Config, and of its Process, that mean nothing to the method; Prior is that of generation.
+	Idle []string
+	// Velocity is of methods whose network learns a velocity at times from 0 to 1.
+	Velocity bool
+	// Draws is of methods whose network draws where a path began, of some of its states: levels, whose
+	// spreads the options coarse and fine say.
+	Draws bool
+	// New makes the method. It is given every option. The error is a *ConfigError.
+	New func(Config) (Method, error)
+}
+
+// Leaves is as Leaves says of a method of this kind.
+func (k Kind) Leaves(p *langevin.Process) bool {
+	return k.Forward != nil && fewer(k.Forward(*p).Set, p.Set)
+}
+
+// fewer reports whether a has fewer components than b.
+func fewer(a, b constraint.Set) bool {
+	return len(constraint.Components(a)) < len(constraint.Components(b))
+}
+
+// A Config describes a method to be made. What means nothing to a method it ignores; what it cannot do it refuses.
+type Config struct {
+	Name string
+	// Process has the set, the schedule and the constants of the problem. Its Method is
+	// that of the Kind's Forward, or the zero one without.
+	Process *langevin.Process
+	Window  float64 // as in cwpm.Options
+	Paths   int     // as in pathmatch.Options
+	Output  string  // plain, scaled or balanced, as in pathmatch.Options
+	Options score.Options
+}
+
+// A ConfigError says which field of Config a method cannot do with.
+type ConfigError struct {
+	Field string // of it
+	Value any
+	Want  string // what it can do with
+}
+
+func (e *ConfigError) Error() string {
+	return fmt.Sprintf("%s is %v; want %s", e.Field, e.Value, e.Want)
+}
+
+// Turns say which rows of data a Source takes, where it takes fewer at a time than there are. All rows stand in a
+// random order, in another one each round; refresh r of p rows takes the places rp to rp + p − 1, and what is beyond
+// the end is of the next round. So every row has as many turns as any other, but for one. The zero value is ready.
+type Turns struct {
+	order []int
+	round uint64 // that order is of, plus one; 0: of none
+	of    uint64 // the seed of the order
+	index []int
+}
+
+// Of returns the numbers of the rows, items of them, whose turn it is. They are valid until the next call.
+func (t *Turns) Of(rows, items int, seed, refresh uint64) []int {
+	t.index = t.index[:0]
+	if items == rows {
+		for i := range rows {
+			t.index = append(t.index, i)
+		}
+		return t.index
+	}
+	if len(t.order) != rows || t.of != seed {
+		t.order, t.round, t.of = make([]int, rows), 0, seed
+	}
+	n, p := uint64(rows), uint64(items)
+	for at := refresh * p; at < refresh*p+p; at++ {
+		if round := at / n; t.round != round+1 {
+			keyed.PathRows.Stream(seed, round).Permutation(t.order, 0, 0)
+			t.round = round + 1
+		}
+		t.index = append(t.index, t.order[at%n])
+	}
+	return t.index
+}

@@ -1,9 +1,14 @@
 package score
 
-import "github.com/landing-diffusion/landing/base/kernel"
+import (
+	"cmp"
+	"fmt"
+	"math"
 
-// A Field evaluates a model as a score s_θ(x, p̃, t). One goroutine uses it at
-// a time.
+	"github.com/landing-diffusion/landing/base/kernel"
+)
+
+// A Field evaluates a model as a score s_θ(x, p̃, t). One goroutine uses it at a time.
 type Field[T kernel.Float] struct {
 	model Model[T]
 	ws    Workspace[T]
@@ -17,8 +22,7 @@ type Field[T kernel.Float] struct {
 // Rows returns how many rows the network has seen in all: two a point with guidance.
 func (f *Field[T]) Rows() int64 { return f.rows }
 
-// NewField makes a score of m, with its present parameters, for blocks of up to rows
-// points.
+// NewField makes a score of m, with its present parameters, for blocks of up to rows points.
 func NewField[T kernel.Float](m Model[T], rows int) *Field[T] { return NewFields(m, rows, 1)[0] }
 
 // NewFields makes scores for as many goroutines, which share a packed model.
@@ -92,4 +96,115 @@ func (f *Field[T]) pass(asks []Ask, null bool) []T {
 	}
 	f.rows += int64(row)
 	return f.ws.Forward(f.in, row)
+}
+
+// A Pusher is a Workspace that carries directions of its input through a pass, exactly: forward
+// mode of automatic differentiation.
+type Pusher[T kernel.Float] interface {
+	// Push returns the outputs at n rows of input, and behind them the derivatives of each along its k directions: of n
+	// rows in, followed by n×k rows of directions, as many rows of Out numbers. The workspace must have room for n(1+k)
+	// rows. The result lives until the next pass.
+	Push(in []T, n, k int) []T
+}
+
+func (r reader[T]) RowAlong(dst []T, at Input, v []float64) {
+	d := r.d
+	given := r.reading.Given
+	unit, free := cmp.Or(r.reading.Unit, 1), d-len(given.Mean)
+	slope := func(j int) float64 { // of coordinate
+		switch k := j - free; {
+		case k < 0:
+			return v[j]
+		case at.Null:
+			return 0
+		default:
+			return v[j] / given.Scale[k]
+		}
+	}
+	clear(dst[:r.In()])
+	for j := range d {
+		s := slope(j)
+		if j < free {
+			s /= unit
+		}
+		dst[j] = T(s)
+	}
+	if octaves := r.reading.Octaves; octaves > 0 {
+		features, start := dst[d+len(at.P)+1:], r.start(at.T)
+		for j := range d {
+			s := slope(j)
+			if j >= free {
+				s *= unit
+			}
+			angle, size := r.wave(start, at, j)
+			wavesAlong(features[2*j:], angle, start.ω*s, size, octaves, 2*d)
+		}
+	}
+}
+
+// wavesAlong writes the derivative of waves where angle moves with velocity s.
+func wavesAlong[T kernel.Float](dst []T, angle, s, size float64, octaves, stride int) {
+	sin, cos := math.Sincos(angle)
+	for i := range octaves {
+		dst[i*stride], dst[i*stride+1] = T(size*s*cos), T(-size*s*sin)
+		sin, cos = 2*sin*cos, (cos-sin)*(cos+sin)
+		s *= 2
+		size *= size
+		size *= size
+	}
+}
+
+// Push implements Pusher.
+func (ws *mlpWorkspace[T]) Push(in []T, n, k int) []T {
+	m, all := ws.m.net, n*(1+k)
+	if all > ws.rows || len(in) < all*m.In() {
+		panic(fmt.Sprintf("score: %d rows with %d directions each from %d numbers in a workspace of %d rows", n, k,
+			len(in), ws.rows))
+	}
+	act, last := in, m.Layers()-1
+	for l := range last {
+		w := m.Sizes[l+1]
+		pre := ws.pre[l]
+		kernel.MulTransposed(pre, act, ws.weights[l], all, ws.scratch)
+		act = ws.act[l+1]
+		// act and pre of different layers may share memory, but not those of one.
+		kernel.BiasSiLU(act, pre, m.Bias(l), n, w)
+		for i := range n {
+			for j := range k {
+				row := act[(n+i*k+j)*w : (n+i*k+j+1)*w]
+				copy(row, pre[(n+i*k+j)*w:(n+i*k+j+1)*w])
+				kernel.SiLUGrad(row, pre[i*w:(i+1)*w])
+			}
+		}
+	}
+	kernel.MulTransposed(ws.pre[last], act, ws.weights[last], all, ws.scratch)
+	kernel.AddRow(ws.pre[last], m.Bias(last), n, m.Out())
+	return ws.pre[last][:all*m.Out()]
+}
+
+// EvalAlong writes s at n rows x, and its derivatives along k directions v of each: n×d, and n×k×d from n×k×d. The
+// field must have room for n(1+k) rows, be without momentum and guidance; false: the network does not tell derivatives.
+func (f *Field[T]) EvalAlong(dst, along, x, v []float64, n, k int, t float64) bool {
+	pusher, ok := f.ws.(Pusher[T])
+	if !ok || f.guidance != 0 {
+		return false
+	}
+	d, w, m := f.model.Out(), f.model.In(), f.model.Gain(t)
+	for i := range n {
+		at := Input{X: x[i*d : (i+1)*d], T: t, Item: -1}
+		f.model.Row(f.in[i*w:(i+1)*w], at)
+		for j := range k {
+			r := i*k + j
+			f.model.RowAlong(f.in[(n+r)*w:(n+r+1)*w], at, v[r*d:(r+1)*d])
+		}
+	}
+	f.rows += int64(n * (1 + k))
+	out := pusher.Push(f.in, n, k)
+	for i, s := range out[:n*d] {
+		dst[i] = m * float64(s)
+	}
+	for i, s := range out[n*d:] {
+		along[i] = m * float64(s)
+	}
+	return true
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/landing-diffusion/landing/base/arrayfile"
 	"github.com/landing-diffusion/landing/base/kernel"
+	"github.com/landing-diffusion/landing/internal/onnx"
 )
 
 // A Model is a network F_θ together with its reading as a score,
@@ -25,23 +26,19 @@ type Model[T kernel.Float] interface {
 	// Out is the width of a row of output.
 	Out() int
 
-	// Parameters returns θ. The caller may write to it; a Packed model sees that after
-	// Update.
+	// Parameters returns θ. The caller may write to it; a Packed model sees that after Update.
 	Parameters() []T
-	// With returns the same model over other parameters, such as an average of them. It
-	// panics if their number differs.
+	// With returns the same model over other parameters, such as an average of them. It panics if their number differs.
 	With(parameters []T) Model[T]
-	// Matrices returns the ranges of Parameters that an optimiser may treat as matrices
-	// between hidden layers (Muon does), in ascending order and apart. All else is moved
-	// number by number.
+	// Matrices returns the ranges of Parameters that an optimiser may treat as matrices between hidden layers (Muon
+	// does), in ascending order and apart. All else is moved number by number.
 	Matrices() []Matrix
 	// Precision of the products in passes, and of the optimiser's with Matrices.
 	Precision() kernel.Precision
 
 	// Parts is the number of parts in which the model is packed.
 	Parts() int
-	// Pack lays out the present parameters for passes: for Forward, and if gradients for
-	// Backward.
+	// Pack lays out the present parameters for passes: for Forward, and if gradients for Backward.
 	Pack(gradients bool) Packed[T]
 
 	// Tensors returns parameters, laid out as the model's, as named arrays that share
@@ -56,18 +53,20 @@ type Model[T kernel.Float] interface {
 type Constant[T kernel.Float] interface {
 	// Constants returns the arrays. Names and shapes are promised.
 	Constants() []arrayfile.Named
-	// WithConstants returns the same model with the arrays of these names and shapes, which
-	// it copies.
+	// WithConstants returns the same model with the arrays of these names and shapes, which it copies.
 	WithConstants(arrays map[string]arrayfile.Array) (Model[T], error)
 }
 
-// A Reader says what a network reads and how its output is a score: all that a loss
-// needs to know of a Model.
+// A Reader says what a network reads and how its output is a score: all that a loss needs to know of a Model.
 type Reader[T kernel.Float] interface {
 	// In is the width of a row of input.
 	In() int
 	// Row writes one row of input.
 	Row(dst []T, at Input)
+	// RowAlong writes the derivative of Row(dst, at) where at.X moves with velocity v: what a Pusher reads.
+	RowAlong(dst []T, at Input, v []float64)
+	// GraphRow is Row at each point of a batch: n×In, of type T. The error is a *GraphError.
+	GraphRow(at Symbols) (onnx.Value, error)
 	// Gain returns m(t), not 0: the score is m(t) times the output.
 	Gain(t float64) float64
 }
@@ -87,19 +86,16 @@ type Input struct {
 // kernel is one with In = channels × taps.
 type Matrix struct{ At, Out, In int }
 
-// A Packed model has its parameters laid out for passes, as they were when Update was
-// last called. Between updates any number of goroutines may use it, each with a
-// Workspace of its own.
+// A Packed model has its parameters laid out for passes, as they were when Update was last called. Between updates any
+// number of goroutines may use it, each with a Workspace of its own.
 type Packed[T kernel.Float] interface {
 	// Update takes over the present parameters of a part. Parts may be updated at once.
 	Update(part int)
-	// NewWorkspace makes room for passes over up to rows rows: forward passes alone, or
-	// with gradients both.
+	// NewWorkspace makes room for passes over up to rows rows: forward passes alone, or with gradients both.
 	NewWorkspace(rows int, gradients bool) Workspace[T]
 }
 
-// A Workspace passes rows through a packed model. One goroutine uses it at a time;
-// passes allocate nothing.
+// A Workspace passes rows through a packed model. One goroutine uses it at a time; passes allocate nothing.
 type Workspace[T kernel.Float] interface {
 	// Forward returns the output at n rows of input, n×Out. The result and what Backward
 	// needs live until the next pass; in must stay as it is until Backward.

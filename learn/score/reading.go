@@ -4,8 +4,10 @@ import (
 	"cmp"
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/landing-diffusion/landing/base/kernel"
+	"github.com/landing-diffusion/landing/internal/onnx"
 )
 
 // A Reading says how a network F_θ is read as a score:
@@ -24,18 +26,15 @@ type Reading struct {
 	// fine detail slowly; with such features they start from it (Tancik et al. 2020).
 	Octaves    int
 	Wavelength float64
-	// Start, if not nil, returns b and v, and φ is of y = x − b p̃ in place of x, each of its
-	// waves times exp(−½ v ω²), ω = 2π 2^i/Wavelength. On a flat Σ a path that is at (x, p̃)
-	// at time t began at y, give or take a variance of v in each direction; the score is a
-	// function of y plus a linear one of p̃, and waves in the density of the data have shrunk
-	// by that factor (langevin.Process.Start).
+	// Start, if not nil, returns b and v, and φ is of y = x − b p̃ in place of x, each of its waves times exp(−½ v ω²),
+	// ω = 2π 2^i/Wavelength. On a flat Σ a path that is at (x, p̃) at time t began at y, give or take a variance of v
+	// in each direction; the score is a function of y plus a linear one of p̃, and waves in the density of the data
+	// have shrunk by that factor (langevin.Process.Start).
 	Start func(t float64) (b, v float64)
-	// Still are the coordinates that noise does not move, in ascending order: Start does not
-	// change their waves.
+	// Still are the coordinates that noise does not move, in ascending order: Start does not change their waves.
 	Still []int
-	// TimeOctaves and Horizon shape χ(t): sin and cos of π 2^i t/Horizon for each
-	// i < TimeOctaves. Beside coordinates of size 1 a time that goes from 0 to 0.2 is hardly
-	// seen.
+	// TimeOctaves and Horizon shape χ(t): sin and cos of π 2^i t/Horizon for each i < TimeOctaves. Beside coordinates
+	// of size 1 a time that goes from 0 to 0.2 is hardly seen.
 	TimeOctaves int
 	Horizon     float64
 	// With Share F_θ reads t/Horizon in place of t: a time says where on its path a point is, in any unit.
@@ -117,27 +116,10 @@ func (r reader[T]) Row(dst []T, at Input) {
 	dst[d+len(p)] = T(t)
 	features := dst[d+len(p)+1:]
 	if octaves := r.reading.Octaves; octaves > 0 {
-		b, size, ω := 0.0, 1.0, 2*math.Pi/r.reading.Wavelength
-		if r.reading.Start != nil {
-			var v float64
-			b, v = r.reading.Start(at.T)
-			size = math.Exp(-v * ω * ω / 2)
-		}
-		still := r.reading.Still
+		start := r.start(at.T)
 		for j := range x {
-			y := r.coordinate(at, j)
-			if j >= free {
-				y *= unit
-			}
-			if len(still) > 0 && still[0] == j {
-				still = still[1:]
-				waves(features[2*j:], ω*y, 1, octaves, 2*d)
-				continue
-			}
-			if p != nil {
-				y -= b * p[j]
-			}
-			waves(features[2*j:], ω*y, size, octaves, 2*d)
+			angle, size := r.wave(start, at, j)
+			waves(features[2*j:], angle, size, octaves, 2*d)
 		}
 		features = features[2*d*octaves:]
 	}
@@ -168,8 +150,36 @@ func (r reader[T]) coordinate(at Input, j int) float64 {
 	return (at.X[j] - given.Mean[k]) / given.Scale[k]
 }
 
-// waves writes size^(4^i) times sin and cos of 2^i angle for i < octaves, each pair stride after
-// the one before.
+// A start is what the waves of φ at a time have in common: Reading.Start's b, the size of the first wave of a coordinate
+// that moves, and its ω.
+type start struct{ b, size, ω float64 }
+
+func (r reader[T]) start(t float64) start {
+	s := start{size: 1, ω: 2 * math.Pi / r.reading.Wavelength}
+	if r.reading.Start != nil {
+		var v float64
+		s.b, v = r.reading.Start(t)
+		s.size = math.Exp(-v * s.ω * s.ω / 2)
+	}
+	return s
+}
+
+// wave returns the angle and the size of the first wave of coordinate j.
+func (r reader[T]) wave(s start, at Input, j int) (angle, size float64) {
+	y := r.coordinate(at, j)
+	if j >= r.d-len(r.reading.Given.Mean) {
+		y *= cmp.Or(r.reading.Unit, 1)
+	}
+	if _, still := slices.BinarySearch(r.reading.Still, j); still {
+		return s.ω * y, 1
+	}
+	if at.P != nil {
+		y -= s.b * at.P[j]
+	}
+	return s.ω * y, s.size
+}
+
+// waves writes size^(4^i) times sin and cos of 2^i angle for i < octaves, each pair stride after the one before.
 func waves[T kernel.Float](dst []T, angle, size float64, octaves, stride int) {
 	sin, cos := math.Sincos(angle)
 	for i := range octaves {
@@ -178,4 +188,109 @@ func waves[T kernel.Float](dst []T, angle, size float64, octaves, stride int) {
 		size *= size
 		size *= size
 	}
+}
+
+// GraphRow is Row as a graph: (x, p̃, t, φ(x), χ(t)), and where the condition is hidden. It computes as Row
+// does, but for the waves of octaves, each of which is a sine and not a double angle of the one before.
+func (r reader[T]) GraphRow(at Symbols) (onnx.Value, error) {
+	g, d, own := at.Graph, r.d, r.reading
+	free := d - len(own.Given.Mean)
+	// c = (x − from)/per: from the center, in the unit of x; of a condition as the network reads it.
+	from, per, unit, wave := make([]float64, d), make([]float64, d), make([]float64, d), make([]float64, d)
+	for j := range d {
+		per[j], unit[j], wave[j] = 1, cmp.Or(own.Unit, 1), 1
+		if j < len(own.Center) {
+			from[j] = own.Center[j]
+		}
+		if k := j - free; k >= 0 {
+			from[j], per[j], unit[j], wave[j] = own.Given.Mean[k], own.Given.Scale[k], 1, cmp.Or(own.Unit, 1)
+		}
+	}
+	c := g.Div(g.Sub(at.X, g.Constant(from, 1, d)), g.Constant(per, 1, d))
+	var hidden onnx.Value
+	if own.Null {
+		hidden = g.Unsqueeze(g.Input(GraphHidden, onnx.Batch), 1)
+		mask := make([]float64, d) // of the condition
+		for j := free; j < d; j++ {
+			mask[j] = 1
+		}
+		c = g.Mul(c, g.Sub(g.Number(1), g.Mul(hidden, g.Constant(mask, 1, d))))
+	}
+	row := []onnx.Value{g.Div(c, g.Constant(unit, 1, d))}
+	if r.momentum {
+		row = append(row, at.P)
+	}
+	t := g.Unsqueeze(at.T, 1)
+	if own.Share {
+		row = append(row, g.Div(t, g.Number(own.Horizon)))
+	} else {
+		row = append(row, t)
+	}
+	if own.Octaves > 0 {
+		φ, err := r.graphWaves(at, g.Mul(c, g.Constant(wave, 1, d)))
+		if err != nil {
+			return onnx.Value{}, err
+		}
+		row = append(row, φ)
+	}
+	if own.TimeOctaves > 0 {
+		row = append(row, interleave(g, g.Mul(t, g.Constant(doubling(math.Pi/own.Horizon, own.TimeOctaves), 1,
+			own.TimeOctaves)), onnx.Value{}, own.TimeOctaves))
+	}
+	if own.Null {
+		row = append(row, hidden)
+	}
+	return g.Cast(g.Concat(1, row...), onnx.TypeOf[T]()), nil
+}
+
+// graphWaves returns φ of y, n×d: of each octave sin and cos of 2^i ω y_j, times exp(−½ v (2^i ω)²).
+func (r reader[T]) graphWaves(at Symbols, y onnx.Value) (onnx.Value, error) {
+	g, d, octaves, ω := at.Graph, r.d, r.reading.Octaves, 2*math.Pi/r.reading.Wavelength
+	var size onnx.Value
+	if r.reading.Start != nil {
+		moves, shrink := make([]float64, d), make([]float64, octaves*d)
+		for j, still := 0, r.reading.Still; j < d; j++ {
+			if len(still) > 0 && still[0] == j {
+				still = still[1:]
+				continue
+			}
+			moves[j] = 1
+			for i, w := range doubling(ω, octaves) {
+				shrink[i*d+j] = w * w / 2
+			}
+		}
+		b, err := at.Course("b of its waves", func(t float64) float64 { b, _ := r.reading.Start(t); return b })
+		if err != nil {
+			return b, err
+		}
+		v, err := at.Course("v of its waves", func(t float64) float64 { _, v := r.reading.Start(t); return v })
+		if err != nil {
+			return v, err
+		}
+		if r.momentum {
+			y = g.Sub(y, g.Mul(g.Mul(g.Unsqueeze(b, 1), g.Constant(moves, 1, d)), at.P))
+		}
+		v = g.Unsqueeze(g.Unsqueeze(v, 1), 2)
+		size = g.Of1("Exp", g.Of1("Neg", g.Mul(v, g.Constant(shrink, 1, octaves, d))))
+	}
+	angle := g.Mul(g.Unsqueeze(y, 1), g.Constant(doubling(ω, octaves), 1, octaves, 1))
+	return interleave(g, angle, size, octaves*d), nil
+}
+
+// interleave returns sin and cos of angles side by side, of as many angles a row, times size if there is one.
+func interleave(g *onnx.Graph, angle, size onnx.Value, angles int) onnx.Value {
+	sin, cos := g.Of1("Sin", angle), g.Of1("Cos", angle)
+	if size.Name != "" {
+		sin, cos = g.Mul(size, sin), g.Mul(size, cos)
+	}
+	return g.Reshape(g.Concat(-1, g.Unsqueeze(sin, -1), g.Unsqueeze(cos, -1)), onnx.Batch, 2*angles)
+}
+
+// doubling returns ω, 2ω, 4ω, …
+func doubling(ω float64, n int) []float64 {
+	out := make([]float64, n)
+	for i := range out {
+		out[i] = math.Ldexp(ω, i)
+	}
+	return out
 }

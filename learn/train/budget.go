@@ -9,8 +9,7 @@ import (
 // MaxClocked is the largest number of epochs that a clock decides.
 const MaxClocked = 1_000_000
 
-// maxDecisions bounds the decisions that a State holds; one that ends the training is always
-// taken.
+// maxDecisions bounds the decisions that a State holds; one that ends the training is always taken.
 const maxDecisions = 200
 
 // Shares of a budget, or of what is left of it when a call begins.
@@ -34,8 +33,7 @@ type Decision struct {
 	Within bool    `json:"within_epoch,omitempty"` // batches of the epoch after it were trained
 }
 
-// Repeats reports whether train.epochs and train.anneal of the plan alone give what was
-// trained.
+// Repeats reports whether train.epochs and train.anneal of the plan alone give what was trained.
 func (d Decision) Repeats() bool { return d.Plan.Factor == 1 && !d.Within }
 
 func (d Decision) String() string {
@@ -79,10 +77,9 @@ func (r Reading) work() float64 { return r.All - r.Simulated - r.Evaluated - r.J
 // A Pacer times epochs and says when a training of a budget ends. It reads no clock: what it
 // decides is a function of the readings that it is given.
 //
-// The number of epochs is decided after a short warm-up. Until the rate begins to fall another
-// number would change nothing of what was trained (Plan.Until), so just before that it is
-// decided again, now that more epochs were timed. At any time it is lowered if the machine
-// became so slow that the budget would not suffice.
+// The number of epochs is decided after a short warm-up. Until the rate begins to fall another number would change
+// nothing of what was trained (Plan.Until), so just before that it is decided again, now that more epochs were timed.
+// At any time it is lowered if the machine became so slow that the budget would not suffice.
 type Pacer struct {
 	limit     float64 // seconds, in all
 	room      float64 // of it, left when the call began
@@ -104,9 +101,8 @@ type mark struct {
 	work  float64
 }
 
-// NewPacer returns the pacer of a call that begins after so many epochs, of a budget of limit
-// seconds in all. Paths are simulated anew at every refresh-th epoch, and samples evaluated
-// at every evaluate-th (0: never).
+// NewPacer returns the pacer of a call that begins after so many epochs, of a budget of limit seconds in all. Paths are
+// simulated anew at every refresh-th epoch, and samples evaluated at every evaluate-th (0: never).
 func NewPacer(limit float64, refresh, evaluate, most, epoch int, r Reading) *Pacer {
 	return &Pacer{limit: limit, room: max(limit-r.All, 0), refresh: max(refresh, 1), evaluate: evaluate,
 		most: min(most, MaxClocked), begin: r, now: r, first: epoch, epoch: epoch}
@@ -142,9 +138,8 @@ func (p *Pacer) measured() bool {
 		p.epoch > p.marks[0].epoch && p.now.work()-p.marks[0].work >= warmShare*p.room
 }
 
-// pace returns the seconds that an epoch takes, with its share of simulations and
-// evaluations. The first epoch of a call, which also makes things ready, counts if there is no
-// other.
+// pace returns the seconds that an epoch takes, with its share of simulations and evaluations. The first epoch of a
+// call, which also makes things ready, counts if there is no other.
 func (p *Pacer) pace() float64 {
 	from := mark{p.first, p.begin.work()}
 	if len(p.marks) > 0 && p.marks[0].epoch < p.epoch {
@@ -169,8 +164,7 @@ func (p *Pacer) judging(s *State, plan Plan, pace float64) float64 {
 	return (p.now.Judged - p.begin.Judged) / float64(p.judged) * float64(s.Judged.ahead(p.epoch, last))
 }
 
-// decide returns the decision that is due, if one is, for a training in a state that goes by
-// plan.
+// decide returns the decision that is due, if one is, for a training in a state that goes by plan.
 func (p *Pacer) decide(plan Plan, s *State, anneal float64) (d Decision, due bool) {
 	e := p.epoch
 	d = Decision{After: e, Budget: p.limit, Spent: p.now.All}
@@ -224,8 +218,7 @@ func (p Plan) last(epoch int) bool {
 	return !p.Falling(epoch) && p.At(float64(epoch+1)) < p.Factor
 }
 
-// Pace lets a pacer that has heard of the last epoch decide. What it decides is in the State
-// from then on.
+// Pace lets a pacer that has heard of the last epoch decide. What it decides is in the State from then on.
 func (t *Trainer[T]) Pace(p *Pacer) (Decision, bool) {
 	s := &t.State
 	d, due := p.decide(t.Plan(), s, t.cfg.Anneal)
@@ -242,11 +235,10 @@ func (t *Trainer[T]) Reading(spent, evaluated, judged float64) Reading {
 	return Reading{spent, t.State.Simulated, evaluated, judged}
 }
 
-// Extend makes a training go on by its Config, which says more epochs than before, or if
-// seconds is above 0 for so long. Its plan is the Config's own from there on: a rate that has
-// fallen begins anew where that of a training planned so long from the start would be, at
-// min(1, (1 − e/Epochs) / Anneal) after e epochs. By a clock the number of epochs follows from
-// what they took until now, as long as no others were timed.
+// Extend makes a training go on by its Config, which says more epochs than before, or if seconds is above 0 for so
+// long. Its plan is the Config's own from there on: a rate that has fallen begins anew where that of a training planned
+// so long from the start would be, at min(1, (1 − e/Epochs) / Anneal) after e epochs. By a clock the number of epochs
+// follows from what they took until now, as long as no others were timed.
 func (t *Trainer[T]) Extend(seconds float64) {
 	s := &t.State
 	s.Extended++
@@ -270,8 +262,7 @@ func (t *Trainer[T]) Extend(seconds float64) {
 	s.Plan, s.Clock = &d.Plan, []Decision{d}
 }
 
-// Exhausted ends a training whose budget ended in the course of an epoch. A *BudgetError says
-// that it was the first.
+// Exhausted ends a training whose budget ended in the course of an epoch. A *BudgetError says that it was the first.
 func (t *Trainer[T]) Exhausted() (Decision, error) {
 	s := &t.State
 	if s.Epoch == 0 {

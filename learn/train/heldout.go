@@ -1,6 +1,7 @@
 package train
 
 import (
+	"context"
 	"encoding/base64"
 	"encoding/binary"
 	"encoding/json"
@@ -9,7 +10,11 @@ import (
 	"slices"
 
 	"github.com/landing-diffusion/landing/base/arrayfile"
+	"github.com/landing-diffusion/landing/base/kernel"
+	"github.com/landing-diffusion/landing/base/parallel"
 	"github.com/landing-diffusion/landing/judge/metric"
+	"github.com/landing-diffusion/landing/learn/method"
+	"github.com/landing-diffusion/landing/learn/score"
 )
 
 // Of trainings that stop by held-out distances.
@@ -81,9 +86,8 @@ func Judge(loss bool) string {
 // Judged is what held-out distances have said until now: a function of the training, so that one
 // which is stopped and goes on decides alike.
 //
-// The reference is the last evaluation that was below the reference before it by more than the
-// standard error of the difference. After 3 evaluations, which are twice the epochs, without
-// another one the training ends (Hear).
+// The reference is the last evaluation that was below the reference before it by more than the standard error of the
+// difference. After 3 evaluations, which are twice the epochs, without another one the training ends (Hear).
 type Judged struct {
 	Measures  []Measured `json:"measures"`
 	Since     int        `json:"since,omitempty"` // epoch from which on the rule looks: of the last Extend
@@ -265,12 +269,11 @@ func (t *Trainer[T]) Due(work float64) bool {
 // Hear takes in the held-out distance of the averaged weights, when it is Due, and returns the
 // verdict, if there is one.
 //
-// Where the distance no longer falls after e epochs, the training has ⌈e/(1 − Anneal)⌉, so that its
-// rate falls to 0 from here on: it is what a training planned for so many would have been. Where it
-// rises, this is so for the epoch of the lowest distance, from whose checkpoint the training goes on
-// (Back); of losses, with ⌈1.26 e⌉ epochs. If that lies before the last Extend, or no epoch is left from
-// there, the training ends. Losses that no longer fall may fall again, since they say so little of what
-// is still to be learned: with a budget only those that rise end the training.
+// Where the distance no longer falls after e epochs, the training has ⌈e/(1 − Anneal)⌉, so that its rate falls to 0
+// from here on: it is what a training planned for so many would have been. Where it rises, this is so for the epoch of
+// the lowest distance, from whose checkpoint the training goes on (Back); of losses, with ⌈1.26 e⌉ epochs. If that lies
+// before the last Extend, or no epoch is left from there, the training ends. Losses that no longer fall may fall again,
+// since they say so little of what is still to be learned: with a budget only those that rise end the training.
 func (t *Trainer[T]) Hear(e metric.Estimate) (Verdict, bool) {
 	s := &t.State
 	j := Judged{}
@@ -315,8 +318,7 @@ func soon(epoch int, plan Plan) Plan {
 	return Plan{n, 1 - float64(epoch)/float64(n), 1}
 }
 
-// annealed returns the plan of a training whose rate begins to fall after an epoch, within the
-// epochs of plan.
+// annealed returns the plan of a training whose rate begins to fall after an epoch, within the epochs of plan.
 func (c Config) annealed(epoch int, plan Plan) Plan {
 	n := math.Ceil(float64(epoch) / (1 - c.Anneal))
 	if !(n < float64(plan.Epochs)) {
@@ -371,4 +373,66 @@ func (j *Judged) validate(s State) error {
 		}
 	}
 	return nil
+}
+
+// HeldTimes is how many times of an item are looked at, at most: one in the middle of each of as many strata.
+const HeldTimes = 16
+
+// A Held is items of rows that a training does not see, by which models are judged: always the same items
+// and times, so that losses of two models differ by nothing but the models.
+type Held[T kernel.Float] struct {
+	source method.Source[T]
+	pool   *parallel.Pool
+	times  []int
+	draws  int              // of the network, of a term
+	losses []method.Loss[T] // by worker
+}
+
+// NewHeld makes the items of a source, for models that read their input as the one given does. The error is
+// that of the source.
+func NewHeld[T kernel.Float](ctx context.Context, src method.Source[T], m score.Model[T], seed, refresh uint64,
+	pool *parallel.Pool) (*Held[T], error) {
+	h := &Held[T]{source: src, pool: pool, draws: max(1, src.Capabilities().Draws)}
+	N := src.Times()
+	for j, n := 0, min(HeldTimes, N); j < n; j++ {
+		h.times = append(h.times, (2*j+1)*N/(2*n))
+	}
+	for range pool.Workers() {
+		h.losses = append(h.losses, src.NewLoss(m, h.draws*len(h.times)))
+	}
+	if err := src.Prepare(ctx, seed); err != nil {
+		return nil, err
+	}
+	_, err := src.Refresh(ctx, seed, refresh)
+	if arrange := src.Capabilities().Arrange; arrange != nil && err == nil {
+		arrange(seed, refresh)
+	}
+	return h, err
+}
+
+// Losses returns the mean loss of each item; NaN of those that failed, or that the model cannot read.
+func (h *Held[T]) Losses(m score.Model[T]) []float64 {
+	pack := m.Pack(false)
+	out := make([]float64, h.source.Items())
+	rows := h.draws * len(h.times)
+	ws := make([]score.Workspace[T], h.pool.Workers())
+	terms, ds := make([][]method.Term, len(ws)), make([][]T, len(ws))
+	h.pool.Do(len(out), func(worker, item int) {
+		if out[item] = math.NaN(); h.source.Failed(item) {
+			return
+		}
+		if ws[worker] == nil {
+			ws[worker] = pack.NewWorkspace(rows, false)
+			ds[worker] = make([]T, rows*m.Out())
+		}
+		terms[worker] = terms[worker][:0]
+		for _, k := range h.times {
+			terms[worker] = append(terms[worker], method.Term{Item: item, K: k, Weight: 1 / float64(len(h.times))})
+		}
+		l := h.losses[worker]
+		if in, err := l.Prepare(terms[worker]); err == nil {
+			out[item] = l.Evaluate(ds[worker], ws[worker].Forward(in, rows))
+		}
+	})
+	return out
 }

@@ -1,6 +1,7 @@
 package train
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -10,8 +11,7 @@ import (
 	"github.com/landing-diffusion/landing/learn/score"
 )
 
-// Prefixes of the arrays in a snapshot; each is followed by a name of the model's
-// Tensors.
+// Prefixes of the arrays in a snapshot; each is followed by a name of the model's Tensors.
 const (
 	PrefixRaw     = "raw."     // weights that Adam moves
 	PrefixAverage = "average." // their moving average
@@ -21,8 +21,7 @@ const (
 	PrefixConstant = "constant." // of a score.Constant
 )
 
-// Snapshot returns the arrays that, with State, are all that training needs to
-// go on. They share the trainer's memory.
+// Snapshot returns the arrays that, with State, are all that training needs to go on. They share the trainer's memory.
 func (t *Trainer[T]) Snapshot() []arrayfile.Named {
 	var out []arrayfile.Named
 	for _, p := range t.opt.parameters() {
@@ -40,8 +39,7 @@ func (t *Trainer[T]) Snapshot() []arrayfile.Named {
 	return out
 }
 
-// Restore continues from a snapshot of the same network: of one with constants, that of
-// WithConstants.
+// Restore continues from a snapshot of the same network: of one with constants, that of WithConstants.
 func (t *Trainer[T]) Restore(arrays []arrayfile.Named, s State) error {
 	if err := s.Validate(); err != nil {
 		return fault.Errorf(fault.Run, "", "the checkpoint is damaged: %v", err)
@@ -127,4 +125,51 @@ func read[T kernel.Float](m score.Model[T], arrays []arrayfile.Named, prefix str
 		return nil, fault.Errorf(fault.Run, "", "the checkpoint is damaged: %v", err)
 	}
 	return v, nil
+}
+
+// maxCount bounds the counts of a State: no training comes near.
+const maxCount = 1e15
+
+// Validate returns an error unless the state is one that a training can be in. It is for states from files.
+func (s State) Validate() error {
+	for _, c := range []struct {
+		key   string
+		value float64
+	}{
+		{"epoch", float64(s.Epoch)}, {"step", float64(s.Step)}, {"updates", float64(s.Updates)},
+		{"averaged", float64(s.Averaged)}, {"rate", s.Rate}, {"plateau.bad", float64(s.Plateau.Bad)},
+		{"plateau.cooldown", float64(s.Plateau.Cooldown)}, {"rows", float64(s.Rows)},
+		{"seconds", s.Seconds}, {"simulated", s.Simulated}, {"budget", s.Budget}, {"spent", s.Spent},
+		{"extended", float64(s.Extended)},
+	} {
+		if !(c.value >= 0 && c.value <= maxCount) {
+			return fmt.Errorf("%s is %v; expected a number from 0 to %g", c.key, c.value, float64(maxCount))
+		}
+	}
+	if least := s.Epoch + s.Step; s.Updates < least { // an epoch has at least one batch
+		return fmt.Errorf("updates is %d; expected at least %d, after %d epochs and %d batches",
+			s.Updates, least, s.Epoch, s.Step)
+	}
+	if s.Averaged > s.Updates {
+		return fmt.Errorf("averaged is %d; expected at most %d, the updates", s.Averaged, s.Updates)
+	}
+	if s.Plan != nil {
+		if err := s.Plan.Validate(); err != nil {
+			return fmt.Errorf("plan: %w", err)
+		}
+	}
+	if s.Judged != nil {
+		if err := s.Judged.validate(s); err != nil {
+			return err
+		}
+	}
+	if len(s.Clock) > 2*maxDecisions {
+		return fmt.Errorf("clock has %d decisions; expected at most %d", len(s.Clock), 2*maxDecisions)
+	}
+	for i, d := range s.Clock {
+		if err := d.Plan.Validate(); err != nil {
+			return fmt.Errorf("clock[%d]: plan: %w", i, err)
+		}
+	}
+	return nil
 }

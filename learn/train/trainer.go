@@ -1,6 +1,5 @@
-// Package train fits a score.Model to the material of a method: batches, Adam, Muon,
-// clipping, moving averages, learning-rate schedule, and a state that resumes bit for
-// bit.
+// Package train fits a score.Model to the material of a method: batches, Adam, Muon, clipping, moving averages,
+// learning-rate schedule, and a state that resumes bit for bit.
 //
 // It touches no files; package run keeps states on disk.
 package train
@@ -21,9 +20,8 @@ import (
 	"github.com/landing-diffusion/landing/learn/score"
 )
 
-// lanes is the number of partial gradients of a batch. Rows are cut into lanes
-// by their index, so sums run in the same order at any number of workers; it
-// also bounds how many workers help.
+// lanes is the number of partial gradients of a batch. Rows are cut into lanes by their index, so sums run in the same
+// order at any number of workers; it also bounds how many workers help.
 const lanes = 16
 
 // laneRows bounds the rows that pass through the network at once. From 130 to
@@ -154,8 +152,7 @@ func (t *Trainer[T]) failure() error {
 	return &FailedError{r.Failed, t.source.Items(), t.cfg.MaxFailed, r.Broken, r.Break}
 }
 
-// New makes a trainer of m's parameters on what src makes. It panics if Config is not
-// valid.
+// New makes a trainer of m's parameters on what src makes. It panics if Config is not valid.
 func New[T kernel.Float](cfg Config, src method.Source[T], m score.Model[T], pool *parallel.Pool) *Trainer[T] {
 	if err := cfg.Validate(); err != nil {
 		panic("train: " + err.Error())
@@ -415,8 +412,7 @@ func (t *Trainer[T]) blame() error {
 	return &LossError{t.State.Epoch + 1, t.State.Step + 1, -1, -1, false}
 }
 
-// reduce sums the parts that are computed here, in order, in a segment of total; without other ranks it
-// squares it too.
+// reduce sums the parts that are computed here, in order, in a segment of total; without other ranks it squares it too.
 func (t *Trainer[T]) reduce(_, segment int) {
 	lo, hi := t.opt.segment(segment)
 	dst := t.opt.total[lo:hi]

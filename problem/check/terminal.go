@@ -146,9 +146,7 @@ func (e *Evidence) quickPrior(ctx context.Context, pool *parallel.Pool, n int, t
 	for _, p := range e.On {
 		on = append(on, p.X...)
 	}
-	d, err := uniform.Draw(ctx, uniform.Config{
-		Set: e.Set, Starts: on, Seed: e.Seed, MaxSteps: quickSteps, Pool: pool,
-	})
+	d, err := uniform.Draw(ctx, uniform.Config{Set: e.Set, Starts: on, Seed: e.Seed, MaxSteps: quickSteps, Pool: pool})
 	if err != nil || !d.Mixed() {
 		to.unmixed = "not compared with the prior: " + closed + ", and short chains do not mix; those of training " +
 			"are longer"

@@ -32,8 +32,7 @@ const (
 	FewestRows = 2 * spare // distinct ones without outliers, below which relations are not looked for
 	MaxDim     = 5000      // coordinates in which relations are looked for
 	maxRows    = 100_000   // of which columns' quartiles and relations are estimated
-	// Terms of a relation that is nearly kept and worth telling of: as many as a quadratic one of
-	// four coordinates has.
+	// Terms of a relation that is nearly kept and worth telling of: as many as a quadratic one of four coordinates has.
 	longestNear = 14
 	// Relations whose formulas are evaluated on all rows, at most.
 	maxCandidates = 2048
@@ -117,7 +116,6 @@ const (
 	Ellipsoid   = "ellipsoid" // semi-axes are coefficients of Terms
 	Quadratic   = "quadratic"
 	Polynomial  = "polynomial" // of higher degree
-	Polar       = "polar"      // of two coordinates: their distance from 0 by waves of their angle
 )
 
 // Orthogonal is a matrix whose rows, or columns, are orthonormal but for a factor.

@@ -84,8 +84,7 @@ type Family struct {
 	Members []int // in the list of relations
 }
 
-// Families writes relations as few components: those of one form and kind whose indices go up
-// by steps stand together.
+// Families writes relations as few components: those of one form and kind whose indices go up by steps stand together.
 func Families(relations []Relation) []Family {
 	var out []Family
 	done := make([]bool, len(relations))

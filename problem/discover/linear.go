@@ -1,7 +1,6 @@
 package discover
 
 import (
-	"fmt"
 	"math"
 	"slices"
 	"strconv"
@@ -20,9 +19,8 @@ type fit struct {
 	near           [][]float64 // others whose standard deviation is below nearSigma, the steadiest first
 	alike          [][]float64 // those of near that hardly differ in that from the steadiest
 	last           []float64   // the steadiest that is not exact
-	// clear says that all others vary far more than the exact ones. Where they do not, rows fill
-	// so little of the space that many combinations hardly vary: a short piece of a curve is on
-	// any number of polynomials, to any digit.
+	// clear says that all others vary far more than the exact ones. Where they do not, rows fill so little of the space
+	// that many combinations hardly vary: a short piece of a curve is on any number of polynomials, to any digit.
 	clear bool
 }
 
@@ -236,7 +234,7 @@ func lead(a []float64) []float64 {
 // linear finds linear relations between the columns that vary: of all of them, or where rows
 // are too few for that, of runs of neighbours.
 func (s *search) linear() {
-	const work = 1e9                  // of one fit: rows × columns²
+	const work = 1_000_000_000        // of one fit: rows × columns²
 	const most, neighbours = 600, 200 // columns that are looked at together; where they are more
 	p := len(s.varies)
 	if p < 2 {
@@ -259,7 +257,7 @@ func (s *search) linear() {
 	}
 	for at := 0; ; at += max(1, width/2) {
 		at = min(at, p-width)
-		s.linearIn(s.varies[at:at+width], int(max(work/float64(width*width), float64(2*(width+spare)))))
+		s.polynomial(s.varies[at:at+width], 1, work)
 		if at == p-width {
 			return
 		}
@@ -280,29 +278,8 @@ func (s *search) wholeSum() {
 		return sum
 	}, spread)
 	if ok {
-		s.offer([]*Relation{s.affine(columns, ones, true, true)})
+		s.offer([]*Relation{s.powersOf(columns, nil, 1).chain(ones, true, true, nil)})
 	}
-}
-
-func (s *search) linearIn(columns []int, rows int) {
-	p := len(columns)
-	f, ok := combine(s.sample(columns, rows), p, s.rounding(columns))
-	if !ok {
-		return
-	}
-	echelon(f.exact, f.sd)
-	var out []*Relation
-	for _, direction := range f.exact {
-		out = append(out, s.affine(columns, coefficients(direction, f.sd, max(1e-9, 10*s.rounding(columns))), true,
-			f.clear))
-	}
-	sparsestFirst(out)
-	s.offerAll(out)
-	out = nil
-	for _, direction := range f.proposals() {
-		out = append(out, s.affine(columns, coefficients(direction, f.sd, 0), false, false))
-	}
-	s.offerAll(out)
 }
 
 // proposals are combinations that are nearly steady: such as are alike in echelon form, and each as it is.
@@ -315,23 +292,6 @@ func (f *fit) proposals() [][]float64 {
 		echelon(out, f.sd)
 	}
 	return append(out, f.near...)
-}
-
-// sparsestFirst orders relations by how much there is to read.
-func sparsestFirst(out []*Relation) {
-	slices.SortStableFunc(out, func(a, b *Relation) int { return len(a.Expr) - len(b.Expr) })
-}
-
-// sample returns columns at some of the rows that relations are fitted to.
-func (s *survey) sample(columns []int, rows int) []float64 {
-	chosen := some(s.fit, rows)
-	phi := make([]float64, 0, len(chosen)*len(columns))
-	for _, i := range chosen {
-		for _, j := range columns {
-			phi = append(phi, s.X[i*s.D+j])
-		}
-	}
-	return phi
 }
 
 // rounding is the largest last place of columns relative to their spread.
@@ -375,76 +335,6 @@ func ways(a, weight []float64, share float64) (out [][]float64) {
 	return append(out, sparse, a)
 }
 
-// affine makes the relation Σ a_k x_k = b, with plain coefficients where they serve as well; b is
-// about the median of the left side. Unless the fit was clear, plain ones alone prove it.
-func (s *survey) affine(columns []int, a []float64, exact, clear bool) (r *Relation) {
-	weight := make([]float64, len(columns))
-	for k, j := range columns {
-		weight[k] = s.scale[j]
-	}
-	share := roughly
-	if exact {
-		share = closely
-	}
-	ways := ways(a, weight, share)
-	for k := len(ways) - 1; k >= 0; k-- {
-		for _, round := range []bool{false, true} {
-			q := s.affineAs(columns, ways[k], exact, round)
-			q.vague = !clear && !whole(ways[k])
-			q.alt, r = r, q
-		}
-	}
-	return r
-}
-
-func (s *survey) affineAs(columns []int, a []float64, exact, round bool) *Relation {
-	a = lead(slices.Clone(a))
-	if !whole(a) { // the gradient has length 1: a violation is a distance
-		size, digits := dense.Norm(a), -1
-		if !exact {
-			digits = 6
-		}
-		for k := range a {
-			a[k] = rounded(a[k]/size, digits)
-		}
-	}
-	values := s.sorted(func(x []float64) (sum float64) {
-		for k, j := range columns {
-			sum += a[k] * x[j]
-		}
-		return sum
-	})
-	spread := 0.0
-	for k, j := range columns {
-		spread += math.Abs(a[k]) * s.scale[j]
-	}
-	b := s.constant(values, spread, exact, round)
-	r := &Relation{Kind: Linear, Name: "linear", Value: b}
-	var left []Term
-	for k, j := range columns {
-		if a[k] != 0 {
-			left = append(left, Term{a[k], []int{j}, []int{1}})
-		}
-	}
-	r.Expr = sum(left, nil, nil) + " = " + number(b)
-	r.Terms = append(slices.Clone(left), Term{Coefficient: -b})
-	if oneRun(columns, a) && len(left) > 3 {
-		from := left[0].Columns[0]
-		r.Expr = fmt.Sprintf("sum(x[%d:%d]) = %s", from, from+len(left), number(b))
-		if len(left) == s.D {
-			r.Expr = "sum(x) = " + number(b)
-		}
-		r.Name = "sum"
-	}
-	if len(left) <= 3 {
-		var at []int
-		text := sum(left, nil, &at) + " = " + number(b)
-		q := relation(Linear, b, text, "linear", at...)
-		r.form, r.Name = q.form, q.Name
-	}
-	return r
-}
-
 // constant returns the constant of a relation of sorted values of its left side: 0 where it is
 // that beside their spread, a round number if asked for, or their median.
 func (s *survey) constant(sorted []float64, spread float64, exact, round bool) float64 {
@@ -468,19 +358,14 @@ func whole(a []float64) bool {
 	return !slices.ContainsFunc(a, func(v float64) bool { return v != math.Trunc(v) })
 }
 
-// oneRun reports whether coefficients are 1 on one run of neighbours and 0 elsewhere.
-func oneRun(columns []int, a []float64) bool {
-	last := -1
-	for k, j := range columns {
-		if a[k] == 0 {
-			continue
-		}
-		if a[k] != 1 || last >= 0 && j != last+1 {
+// oneRun reports whether a linear sum is that of neighbouring coordinates.
+func oneRun(terms []Term) bool {
+	for k, t := range terms {
+		if t.Coefficient != 1 || t.Columns[0] != terms[0].Columns[0]+k {
 			return false
 		}
-		last = j
 	}
-	return last >= 0
+	return true
 }
 
 // rounded keeps so many digits; −1: all.

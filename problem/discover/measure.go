@@ -44,9 +44,8 @@ func (s *survey) blocks(set *formula.Set, rows []int, f func(k, count int, h, g 
 	}
 }
 
-// residual returns |h|/(Σ(∂_j h s_j)²)^½, and what of it rounding of the coordinates may be:
-// slack·Σ|∂_j h| last_j over the same, or Roundoff. Where no gradient is left there is no
-// distance, and the residual is infinite unless h is 0.
+// residual returns |h|/(Σ(∂_j h s_j)²)^½, and what of it rounding of the coordinates may be: slack·Σ|∂_j h| last_j over
+// the same, or Roundoff. Where no gradient is left there is no distance, and the residual is infinite unless h is 0.
 func (s *survey) residual(h float64, g []float64, columns []int, x []float64) (residual, rounding float64) {
 	spread, last := 0.0, 0.0
 	for k, j := range columns {
@@ -205,8 +204,7 @@ func newSpan(s *survey) *span {
 	return p
 }
 
-// meeting appends the vectors that have one of some columns, each once: seen is false at all of them,
-// before and after.
+// meeting appends the vectors that have one of some columns, each once: seen is false at all of them, before and after.
 func (b *basis) meeting(out, columns []int, seen []bool) []int {
 	for _, j := range columns {
 		for _, i := range b.of[j] {
@@ -293,8 +291,7 @@ func (b *basis) add(columns []int, v []float64) {
 	b.columns, b.values = append(b.columns, columns), append(b.values, v)
 }
 
-// covers reports whether gradients, in some columns at a row of the table, lie in the span at half of
-// the rows or more.
+// covers reports whether gradients, in some columns at a row of the table, lie in the span at half of the rows or more.
 func (p *span) covers(columns []int, gradient func(g []float64, row int), tolerance float64) bool {
 	v, free := make([]float64, len(columns)), 0
 	for k, row := range p.rows {

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/landing-diffusion/landing/internal/dense"
 )
 
 // Rows × terms² of a fit, about, and of those of all runs of neighbours of one length.
@@ -24,10 +26,7 @@ func (s *search) polynomials() {
 	case d < 2:
 		return
 	case d == 2:
-		before := len(s.exact)
-		if s.rising(columns, 6); len(s.exact) == before {
-			s.polar(columns[0], columns[1])
-		}
+		s.rising(columns, 6)
 		return
 	case d == 3:
 		s.rising(columns, 4)
@@ -122,115 +121,171 @@ func monomialCount(k, q int) int {
 	return n - 1
 }
 
-// monomials returns the powers of k variables of total degree q down to 1: the highest first,
-// and of those pure powers.
-func monomials(k, q int) (out [][]int) {
-	var add func(powers []int, left int)
-	for degree := q; degree >= 1; degree-- {
-		add = func(powers []int, left int) {
-			if len(powers) == k-1 {
-				out = append(out, append(slices.Clone(powers), left))
-				return
-			}
-			for p := left; p >= 0; p-- {
-				add(append(powers, p), left-p)
+// A monomial is a product of powers of columns, by their places in a list of columns, ascending.
+type monomial struct{ at, powers []int }
+
+func (m monomial) degree() (n int) {
+	for _, power := range m.powers {
+		n += power
+	}
+	return n
+}
+
+// pure reports whether a monomial is that power of one column alone.
+func (m monomial) pure(power int) bool { return len(m.powers) == 1 && m.powers[0] == power }
+
+// times returns a monomial with the power of another column.
+func (m monomial) times(at, power int) monomial {
+	return monomial{append(slices.Clip(m.at), at), append(slices.Clip(m.powers), power)}
+}
+
+// monomials returns those of k columns of total degree q down to 1: the highest first, and of those pure powers.
+func monomials(k, q int) (out []monomial) {
+	var add func(m monomial, at, left int)
+	add = func(m monomial, at, left int) {
+		if left == 0 {
+			out = append(out, m)
+			return
+		}
+		for power := left; power > 0; power-- {
+			if at < k-1 || power == left {
+				add(m.times(at, power), at+1, left-power)
 			}
 		}
-		add(nil, degree)
+		if at < k-1 {
+			add(m, at+1, left)
+		}
+	}
+	for degree := q; degree >= 1; degree-- {
+		add(monomial{}, 0, degree)
 	}
 	return out
 }
 
-// polynomial finds polynomials of a degree that vanish on columns. Columns far from 0 are moved by their middle
-// first: powers of numbers that hardly vary beside their size are all alike. work is rows × terms² of the fit, about.
+// powers are the monomials of columns about a centre, of which polynomials are sums.
+type powers struct {
+	s       *survey
+	columns []int
+	centre  map[int]float64 // of columns; 0 of others
+	of      []monomial
+	weight  []float64 // size of each monomial over the rows
+}
+
+func (s *survey) powersOf(columns []int, centre map[int]float64, degree int) *powers {
+	m := &powers{s, columns, centre, monomials(len(columns), degree), nil}
+	for _, f := range m.of {
+		m.weight = append(m.weight, m.scaled(f, 1))
+	}
+	return m
+}
+
+// scaled multiplies a number by the size of the columns of a monomial.
+func (m *powers) scaled(f monomial, v float64) float64 {
+	for i, at := range f.at {
+		v *= math.Pow(m.s.scale[m.columns[at]], float64(f.powers[i]))
+	}
+	return v
+}
+
+// polynomial finds polynomials of a degree that vanish on columns. Columns far from 0 are moved by their middle first:
+// powers of numbers that hardly vary beside their size are all alike. work is rows × terms² of the fit, about.
 func (s *search) polynomial(columns []int, degree, work int) {
-	const rows, most = 3000, 8 // that are fitted to at most; proposals of relations that are nearly kept
-	m := &powers{s.survey, columns, map[int]float64{}, monomials(len(columns), degree), nil}
-	p := len(m.of)
-	rounding := 0.0
-	for _, j := range columns {
-		c := s.columns[j]
-		if math.Abs(c.Mean) > 3*c.SD {
-			m.centre[j] = rounded(c.Mean, 1+max(0, int(math.Ceil(math.Log10(math.Abs(c.Mean)/c.SD)))))
-		}
-		rounding = max(rounding, float64(degree)*s.last[j]/s.scale[j])
-	}
-	chosen := some(s.fit, max(min(rows, work/(p*p)), 2*(p+spare)))
-	if len(chosen) < p+spare {
-		return
-	}
-	phi := make([]float64, 0, len(chosen)*p)
-	y := make([]float64, len(columns))
-	for _, i := range chosen {
-		for k, j := range columns {
-			y[k] = (s.X[i*s.D+j] - m.centre[j]) / s.scale[j]
-		}
-		for _, power := range m.of {
-			v := 1.0
-			for k, n := range power {
-				for range n {
-					v *= y[k]
-				}
+	// Of degrees above 1: rows that are fitted to, and proposals of relations that are nearly kept, at most.
+	const mostRows, mostNear = 3000, 8
+	centre, negligible := map[int]float64{}, max(1e-9, 10*s.rounding(columns))
+	rounding := float64(degree) * s.rounding(columns)
+	if degree > 1 {
+		negligible = max(1e-8, 100*rounding)
+		for _, j := range columns {
+			if c := s.columns[j]; math.Abs(c.Mean) > 3*c.SD {
+				centre[j] = rounded(c.Mean, 1+max(0, int(math.Ceil(math.Log10(math.Abs(c.Mean)/c.SD)))))
 			}
-			phi = append(phi, v)
 		}
 	}
-	f, ok := combine(phi, p, rounding)
+	m := s.powersOf(columns, centre, degree)
+	p := len(m.of)
+	rows := work / (p * p)
+	if degree > 1 {
+		rows = min(rows, mostRows)
+	}
+	f, ok := combine(m.at(some(s.fit, max(rows, 2*(p+spare)))), p, rounding)
 	if !ok {
 		return
 	}
-	m.weight = make([]float64, p)
-	sd := make([]float64, p) // of the monomials
-	for i, power := range m.of {
-		m.weight[i], sd[i] = 1, f.sd[i]
-		for k, n := range power {
-			m.weight[i] *= math.Pow(s.scale[columns[k]], float64(n))
-			sd[i] *= math.Pow(s.scale[columns[k]], float64(n))
+	sd := f.sd // of the monomials
+	if degree > 1 {
+		sd = slices.Clone(f.sd)
+		for i, power := range m.of {
+			sd[i] = m.scaled(power, sd[i])
 		}
 	}
-	var out []*Relation
-	echelon(f.exact, f.sd)
 	// Most of what runs of neighbours have follows from what is known: that is seen before it is written down.
 	follows := func(a []float64, tolerance float64) bool {
-		if !s.span.covers(columns, m.gradient(a), tolerance) {
+		if degree == 1 || !s.span.covers(columns, m.gradient(a), tolerance) {
 			return false
 		}
 		s.follow++
 		return true
 	}
+	var out []*Relation
+	echelon(f.exact, f.sd)
 	for _, direction := range f.exact {
-		if follows(coefficients(direction, sd, 0), dependent) {
-			continue
+		if !follows(coefficients(direction, sd, 0), dependent) {
+			out = append(out, m.vanishing(coefficients(direction, sd, negligible), true, f.clear))
 		}
-		out = append(out, m.vanishing(coefficients(direction, sd, max(1e-8, 100*rounding)), true, f.clear))
 	}
-	sparsestFirst(out)
-	s.offer(out)
+	slices.SortStableFunc(out, func(a, b *Relation) int { return len(a.Expr) - len(b.Expr) }) // the shortest first
+	s.offerAll(out)
 	out = nil
 	for k, direction := range f.proposals() {
-		if k == most {
+		if k == mostNear && degree > 1 {
 			break
 		}
-		if len(s.near) >= maxNear {
+		if len(s.near) >= maxNear && degree > 1 {
 			s.crowded = true
 			break
 		}
-		a := coefficients(direction, sd, 0)
-		if m.farOff(a) || follows(a, nearlyDependent) {
-			continue
+		if a := coefficients(direction, sd, 0); degree == 1 || !m.farOff(a) && !follows(a, nearlyDependent) {
+			out = append(out, m.vanishing(a, false, false))
 		}
-		out = append(out, m.vanishing(a, false, false))
 	}
-	s.offer(out)
+	s.offerAll(out)
+}
+
+// at returns the monomials at rows, in which columns of powers above 1 are in units of their spread.
+func (m *powers) at(rows []int) []float64 {
+	phi, y := make([]float64, 0, len(rows)*len(m.of)), make([]float64, len(m.columns))
+	for _, i := range rows {
+		for k, j := range m.columns {
+			if y[k] = m.s.X[i*m.s.D+j] - m.centre[j]; !m.linear() {
+				y[k] /= m.s.scale[j]
+			}
+		}
+		for _, f := range m.of {
+			phi = append(phi, f.value(1, y))
+		}
+	}
+	return phi
+}
+
+// value multiplies a number by a monomial of numbers.
+func (m monomial) value(v float64, y []float64) float64 {
+	for i, at := range m.at {
+		for range m.powers[i] {
+			v *= y[at]
+		}
+	}
+	return v
 }
 
 // farOff reports whether rows that were not fitted to are so far from a polynomial's zeros that no way
 // to write it is nearly kept: what hardly varies beside its terms may vary much beside its gradient.
 func (m *powers) farOff(a []float64) bool {
 	const count = 200
+	value := m.value(a)
 	fitted := make([]float64, 0, count)
 	for _, i := range some(m.s.fit, count) {
-		fitted = append(fitted, m.value(a, m.s.row(i)))
+		fitted = append(fitted, value(m.s.row(i)))
 	}
 	slices.Sort(fitted)
 	middle := fitted[len(fitted)/2]
@@ -243,21 +298,21 @@ func (m *powers) farOff(a []float64) bool {
 		for k, j := range m.columns {
 			spread += g[k] * m.s.scale[j] * g[k] * m.s.scale[j]
 		}
-		of = append(of, math.Abs(m.value(a, m.s.row(i))-middle)/math.Sqrt(spread))
+		of = append(of, math.Abs(value(m.s.row(i))-middle)/math.Sqrt(spread))
 	}
 	return !(trimmed(of) <= 2*Near)
 }
 
 // vanishing makes the relation Σ a_k (x − centre)^power_k = c, in its best known form.
 func (m *powers) vanishing(a []float64, exact, clear bool) *Relation {
-	if m.degree(a) == 1 { // a linear one, that the others led to
+	if !m.linear() && m.degree(a) == 1 { // a linear one, that the others led to
 		plain := make([]float64, len(m.columns))
-		for k, power := range m.of {
-			if total(power) == 1 {
-				plain[slices.Index(power, 1)] = a[k]
+		for k, f := range m.of {
+			if f.pure(1) {
+				plain[f.at[0]] = a[k]
 			}
 		}
-		return m.s.affine(m.columns, plain, exact, clear)
+		return m.s.powersOf(m.columns, nil, 1).chain(plain, exact, clear, nil)
 	}
 	last := m.chain(a, exact, clear, nil)
 	if !m.moved() {
@@ -275,41 +330,30 @@ func (m *powers) vanishing(a []float64, exact, clear bool) *Relation {
 	return (&powers{m.s, m.columns, nil, m.of, m.weight}).chain(plain, exact, clear, last)
 }
 
-// powers are the monomials of columns about a centre.
-type powers struct {
-	s       *survey
-	columns []int
-	centre  map[int]float64 // of columns; 0 of others
-	of      [][]int         // the power of each column, by monomial
-	weight  []float64       // size of each monomial over the rows
-}
-
 // degree is that of a polynomial with coefficients a.
 func (m *powers) degree(a []float64) (most int) {
-	for k, power := range m.of {
+	for k, f := range m.of {
 		if a[k] != 0 {
-			most = max(most, total(power))
+			most = max(most, f.degree())
 		}
 	}
 	return most
 }
 
+// linear reports whether there are no higher powers.
+func (m *powers) linear() bool { return m.of[0].degree() == 1 }
+
 // expanded returns the coefficients in powers of x of a polynomial in x − centre, without the constant.
 func (m *powers) expanded(a []float64) []float64 {
-	out := make([]float64, len(a))
-	place := map[string]int{}
-	for k, power := range m.of {
-		place[fmt.Sprint(power)] = k
-	}
-	for k, power := range m.of {
+	out, none := make([]float64, len(a)), make([]int, len(m.columns))
+	for k, f := range m.of {
 		if a[k] == 0 {
 			continue
 		}
-		// Π (x_m − c_m)^n_m, a factor at a time.
-		none := make([]int, len(m.columns))
+		// Π (x_m − c_m)^n_m, a factor at a time; terms are by the powers of all columns.
 		terms, of := map[string]float64{fmt.Sprint(none): a[k]}, map[string][]int{fmt.Sprint(none): none}
-		for by, n := range power {
-			for range n {
+		for i, by := range f.at {
+			for range f.powers[i] {
 				next, nextOf := map[string]float64{}, map[string][]int{}
 				for _, key := range slices.Sorted(maps.Keys(terms)) {
 					v, p := terms[key], of[key]
@@ -325,38 +369,39 @@ func (m *powers) expanded(a []float64) []float64 {
 				terms, of = next, nextOf
 			}
 		}
-		for _, key := range slices.Sorted(maps.Keys(terms)) {
-			if at, ok := place[key]; ok {
-				out[at] += terms[key]
+		for at, f := range m.of {
+			all := slices.Clone(none)
+			for i, by := range f.at {
+				all[by] = f.powers[i]
 			}
+			out[at] += terms[fmt.Sprint(all)]
 		}
 	}
 	return out
 }
 
-// chain makes the ways of writing a polynomial, each an alternative to the one before; last is
-// the alternative to all of them.
+// chain makes the ways of writing a polynomial, each an alternative to the one before; last is the alternative to all
+// of them. Unless the fit was clear, plain coefficients alone prove it.
 func (m *powers) chain(a []float64, exact, clear bool, last *Relation) *Relation {
 	share := roughly
 	if exact {
 		share = closely
 	}
-	ways := ways(a, m.weight, share)
-	for k := len(ways) - 1; k >= 0; k-- {
-		for _, round := range []bool{false, true} {
-			q := m.vanishingAs(ways[k], exact, round)
-			q.vague = !clear && !whole(ways[k])
-			q.alt, last = last, q
+	for _, way := range slices.Backward(ways(a, m.weight, share)) {
+		made := []*Relation{m.sum(way, exact, false), m.sum(way, exact, true)}
+		if q := m.round(way, exact); q != nil {
+			made = append(made, q)
 		}
-		if q := m.round(ways[k], exact); q != nil {
-			q.vague = !clear && !whole(ways[k])
+		for _, q := range made {
+			q.vague = !clear && !whole(way)
 			q.alt, last = last, q
 		}
 	}
 	return last
 }
 
-func (m *powers) vanishingAs(a []float64, exact, round bool) *Relation {
+// sum writes a polynomial as a sum of terms that is a constant; a round one where that is asked for.
+func (m *powers) sum(a []float64, exact, round bool) *Relation {
 	a = lead(slices.Clone(a))
 	if !whole(a) {
 		size, digits := m.slope(a), -1
@@ -367,37 +412,47 @@ func (m *powers) vanishingAs(a []float64, exact, round bool) *Relation {
 			a[k] = rounded(a[k]/size, digits)
 		}
 	}
-	values := m.s.sorted(func(x []float64) float64 { return m.value(a, x) })
-	spread := 0.0
-	for k := range m.of {
+	spread, uses := 0.0, 0 // how often terms name a coordinate
+	r := &Relation{Kind: Quadratic}
+	if m.linear() {
+		r.Kind = Linear
+	} else if m.degree(a) > 2 {
+		r.Kind = Polynomial
+	}
+	for k, f := range m.of {
 		spread += math.Abs(a[k]) * m.weight[k]
-	}
-	c := m.s.constant(values, spread, exact, round)
-	kind := Quadratic
-	if m.degree(a) > 2 {
-		kind = Polynomial
-	}
-	r := &Relation{Kind: kind, Value: c}
-	uses := 0 // how often terms name a coordinate
-	for k, power := range m.of {
 		if a[k] == 0 {
 			continue
 		}
-		t := Term{Coefficient: a[k]}
-		for by, n := range power {
-			if n > 0 {
-				t.Columns, t.Powers = append(t.Columns, m.columns[by]), append(t.Powers, n)
-				uses++
-			}
+		t := Term{Coefficient: a[k], Powers: f.powers}
+		for _, at := range f.at {
+			t.Columns = append(t.Columns, m.columns[at])
 		}
-		r.Terms = append(r.Terms, t)
+		r.Terms, uses = append(r.Terms, t), uses+len(f.at)
 	}
-	r.Expr, r.Name = sum(r.Terms, m.centre, nil)+" = "+number(c), fmt.Sprintf("%s[%d]", kind, m.columns[0])
-	if len(m.centre) == 0 && uses <= 10 {
-		var at []int
-		r.form = form{sum(r.Terms, m.centre, &at) + " = " + number(c), kind, at}
+	r.Value = m.s.constant(m.s.sorted(m.value(a)), spread, exact, round)
+	equals := " = " + number(r.Value)
+	r.Expr = sum(r.Terms, m.centre, nil) + equals
+	var at []int
+	placed := sum(r.Terms, m.centre, &at) + equals
+	switch first := m.columns[0]; {
+	case r.Kind != Linear:
+		r.Name = fmt.Sprintf("%s[%d]", r.Kind, first)
+		if len(m.centre) == 0 && uses <= 10 {
+			r.form = form{placed, r.Kind, at}
+		}
+	case uses <= 3:
+		q := relation(Linear, r.Value, placed, "linear", at...)
+		r.form, r.Name = q.form, q.Name
+	case !oneRun(r.Terms):
+		r.Name = "linear"
+	case uses == m.s.D:
+		r.Name, r.Expr = "sum", "sum(x)"+equals
+	default:
+		from := r.Terms[0].Columns[0]
+		r.Name, r.Expr = "sum", fmt.Sprintf("sum(x[%d:%d])", from, from+uses)+equals
 	}
-	r.Terms = append(r.Terms, Term{Coefficient: -c})
+	r.Terms = append(r.Terms, Term{Coefficient: -r.Value})
 	if m.moved() {
 		r.Terms = nil // they are of x − centre
 	}
@@ -408,58 +463,56 @@ func (m *powers) moved() bool {
 	return slices.ContainsFunc(m.columns, func(j int) bool { return m.centre[j] != 0 })
 }
 
-func total(power []int) int {
-	n := 0
-	for _, k := range power {
-		n += k
-	}
-	return n
-}
-
-// value is that of the polynomial with coefficients a at x.
-func (m *powers) value(a, x []float64) float64 {
-	sum := 0.0
-	for k, power := range m.of {
-		if a[k] == 0 {
-			continue
-		}
-		v := a[k]
-		for by, n := range power {
-			for range n {
-				v *= x[m.columns[by]] - m.centre[m.columns[by]]
-			}
-		}
-		sum += v
-	}
-	return sum
-}
-
-// gradient returns a function that adds a polynomial's gradient at a row, of columns alone.
-func (m *powers) gradient(a []float64) func(g []float64, row int) {
+// about returns a function that tells how far the columns of a point are from the centre.
+func (m *powers) about() func(x []float64) []float64 {
 	shift, y := make([]float64, len(m.columns)), make([]float64, len(m.columns))
 	for k, j := range m.columns {
 		shift[k] = m.centre[j]
 	}
-	return func(g []float64, row int) {
+	return func(x []float64) []float64 {
 		for k, j := range m.columns {
-			y[k] = m.s.X[row*m.s.D+j] - shift[k]
+			y[k] = x[j] - shift[k]
 		}
-		for k, power := range m.of {
-			for by, n := range power {
-				if n == 0 || a[k] == 0 {
-					continue
-				}
-				v := a[k] * float64(n)
-				for i, n := range power {
-					if i == by {
-						n--
-					}
-					for range n {
-						v *= y[i]
-					}
-				}
-				g[by] += v
+		return y
+	}
+}
+
+// value returns the polynomial with coefficients a, as a function of a point.
+func (m *powers) value(a []float64) func(x []float64) float64 {
+	about := m.about()
+	return func(x []float64) (sum float64) {
+		y := about(x)
+		for k, f := range m.of {
+			if a[k] != 0 {
+				sum += f.value(a[k], y)
 			}
+		}
+		return sum
+	}
+}
+
+// gradient returns a function that adds a polynomial's gradient at a row, of columns alone.
+func (m *powers) gradient(a []float64) func(g []float64, row int) {
+	type part struct {
+		by int
+		c  float64
+		of monomial
+	}
+	var parts []part
+	for k, f := range m.of {
+		for i, by := range f.at {
+			if a[k] != 0 {
+				less := monomial{f.at, slices.Clone(f.powers)}
+				less.powers[i]--
+				parts = append(parts, part{by, a[k] * float64(f.powers[i]), less})
+			}
+		}
+	}
+	about := m.about()
+	return func(g []float64, row int) {
+		y := about(m.s.row(row))
+		for _, p := range parts {
+			g[p.by] += p.of.value(p.c, y)
 		}
 	}
 }
@@ -467,6 +520,9 @@ func (m *powers) gradient(a []float64) func(g []float64, row int) {
 // slope is the root mean square of the length of a polynomial's gradient on rows: divided by it,
 // a violation is a distance.
 func (m *powers) slope(a []float64) float64 {
+	if m.linear() {
+		return dense.Norm(a)
+	}
 	sum, rows := 0.0, some(m.s.fit, 200)
 	gradient, g := m.gradient(a), make([]float64, len(m.columns))
 	for _, i := range rows {
@@ -487,13 +543,13 @@ func (m *powers) slope(a []float64) float64 {
 func (m *powers) round(a []float64, exact bool) *Relation {
 	columns, centre := m.columns, m.centre
 	square, line := make([]float64, len(columns)), make([]float64, len(columns))
-	for k, power := range m.of {
-		switch j := slices.Index(power, 2); {
+	for k, f := range m.of {
+		switch {
 		case a[k] == 0:
-		case total(power) == 2 && j >= 0:
-			square[j] = a[k]
-		case total(power) == 1:
-			line[slices.Index(power, 1)] = a[k]
+		case f.pure(2):
+			square[f.at[0]] = a[k]
+		case f.pure(1):
+			line[f.at[0]] = a[k]
 		default:
 			return nil
 		}
@@ -669,68 +725,4 @@ func (p *span) along(a, b *Relation) bool {
 		}
 	}
 	return 4*alike >= 3*len(p.rows)
-}
-
-// polar finds plane curves about the origin whose distance from it is a short sum of waves of the
-// angle: r = c + Σ_k a_k cos kθ + b_k sin kθ, k ≤ 6, to round-off.
-func (s *search) polar(i, j int) {
-	const waves, rows = 6, 3000
-	p := 2*waves + 1
-	chosen := some(s.fit, rows)
-	if len(chosen) < p+spare {
-		return
-	}
-	phi := make([]float64, 0, len(chosen)*p)
-	for _, row := range chosen {
-		x, y := s.X[row*s.D+i], s.X[row*s.D+j]
-		phi = append(phi, math.Hypot(x, y))
-		for k := 1; k <= waves; k++ {
-			sin, cos := math.Sincos(float64(k) * math.Atan2(y, x))
-			phi = append(phi, cos, sin)
-		}
-	}
-	rounding := s.rounding([]int{i, j})
-	f, ok := combine(phi, p, rounding)
-	if !ok || len(f.exact) != 1 || !f.clear {
-		return
-	}
-	a := coefficients(f.exact[0], f.sd, 1e-9)
-	if a[0] == 0 { // the waves alone: the angle itself hardly varies
-		return
-	}
-	write := func(tolerance float64) *Relation {
-		c, sum := f.mean[0], ""
-		for k := 1; k < p; k++ {
-			v := -a[k] / a[0]
-			c -= v * f.mean[k]
-			if math.Abs(v)*f.sd[k] <= 1e-7*f.sd[0] {
-				continue
-			}
-			wave := "cos"
-			if k%2 == 0 {
-				wave = "sin"
-			}
-			v = s.plain(v, tolerance)
-			sign := " + "
-			if v < 0 {
-				sign, v = " - ", -v
-			}
-			angle := "atan2(x[@1], x[@0])"
-			if n := (k + 1) / 2; n > 1 {
-				angle = strconv.Itoa(n) + "*" + angle
-			}
-			sum += fmt.Sprintf("%s%s*%s(%s)", sign, number(v), wave, angle)
-		}
-		if !strings.Contains(sum, "atan2") {
-			return nil // a circle, which is found as one
-		}
-		text := fmt.Sprintf("norm([x[@0], x[@1]]) = %s%s", number(s.plain(c, tolerance)), sum)
-		return relation(Polar, 0, text, "curve", i, j)
-	}
-	r := write(max(s.fine, 1e-7))
-	if r == nil {
-		return
-	}
-	r.alt = write(0)
-	s.offer([]*Relation{r})
 }

@@ -8,7 +8,6 @@ import (
 
 	"github.com/landing-diffusion/landing/constraint/formula"
 	"github.com/landing-diffusion/landing/constraint/geometry"
-	"github.com/landing-diffusion/landing/internal/dense"
 )
 
 // A Bound is an end of a number's values that looks like a wall: as many rows lie within a hundredth of the range of
@@ -223,8 +222,13 @@ func (s *survey) evaluate(form string, at []int, rows []int, degrees bool) []flo
 
 // extreme reports whether an end of a number q is one of the set found and no wall: whether Σ ends less than six
 // spacings of rows beyond the last one. Of rows that are even up to an extreme the last leaves more with odds of e⁻⁶.
+// Of a set with very many equations, where a step to another value of q takes long, it is not known: false.
 func (w *walls) extreme(e end) bool {
-	const nearest, few, zone, beyond = 5, 24, 0.1, 6
+	const nearest, zone, beyond = 5, 0.1, 6
+	const passable = 1e6 // multiply-adds of a step, beside those of the values
+	if m, d := float64(len(w.normals.Equalities())), float64(w.D); m*m*(m+d) >= passable {
+		return false
+	}
 	order := slices.Clone(w.all[:len(w.rows)])
 	v := func(k int) float64 {
 		if e.Upper {
@@ -239,24 +243,15 @@ func (w *walls) extreme(e end) bool {
 	for in < len(order) && v(order[in]) <= first+width {
 		in++
 	}
-	chosen := append(slices.Clone(order[:nearest]), some(order[nearest:in], few)...)
-	if len(chosen) < 2*nearest {
+	if in < 2*nearest {
 		return false
 	}
-	at := make([]int, len(chosen))
-	for i, k := range chosen {
+	at := make([]int, nearest)
+	for i, k := range order[:nearest] {
 		at[i] = w.rows[k]
 	}
-	margin := beyond * width / float64(in)
-	if m, d := float64(len(w.normals.Equalities())), float64(w.D); m*m*(m+d) < passable {
-		return !w.passes(e, at[:nearest], margin)
-	}
-	return w.vanishes(e, at, func(i int) float64 { return v(chosen[i]) - first }, margin/2)
+	return !w.passes(e, at, beyond*width/float64(in))
 }
-
-// passable is how many multiply-adds a step to another value of a number may take, beside those of the values. Tests
-// change it.
-var passable = 1e6
 
 // passes reports whether Σ goes on beyond an end, by a margin: whether landing brings a row there to where h = 0 and q
 // is that far, without leaving the rows' neighbourhood.
@@ -288,79 +283,4 @@ func (w *walls) passes(e end, rows []int, margin float64) bool {
 		}
 	}
 	return false
-}
-
-// vanishes reports whether ‖Π∇q‖² comes to nothing at an end, as it does in proportion to what is left to it where q
-// is largest on Σ: its gradient is normal there. A line through what it is in the last tenth of the range says what it
-// comes to a margin beyond the last row: at an extreme a small part of its mean, at a wall not.
-func (w *walls) vanishes(e end, rows []int, depth func(i int) float64, margin float64) bool {
-	const small = 0.15
-	free := w.free(Written(e.Form, "", e.At...), rows)
-	// free ≈ mean + slope (depth − middle), depth from the last row.
-	mean, middle, slope, spread := 0.0, 0.0, 0.0, 0.0
-	for i := range rows {
-		mean += free[i] / float64(len(rows))
-		middle += depth(i) / float64(len(rows))
-	}
-	for i := range rows {
-		deep := depth(i) - middle
-		slope += deep * (free[i] - mean)
-		spread += deep * deep
-	}
-	if spread > 0 {
-		slope /= spread
-	}
-	return mean-slope*(middle+margin) < small*mean
-}
-
-// shrink makes a vector one of length 1, if it is longer than that.
-func shrink(v []float64, than float64) bool {
-	size := dense.Norm(v)
-	if !(size > than) {
-		return false
-	}
-	for k := range v {
-		v[k] /= size
-	}
-	return true
-}
-
-// free returns ‖Π∇q‖²/‖∇q‖² at rows, in units of the rows' spread.
-func (w *walls) free(q Relation, rows []int) []float64 {
-	out, support := make([]float64, len(rows)), w.normals.Support()
-	bases := make([]basis, len(rows))
-	w.blocks(w.normals, rows, func(at, count int, _, g []float64, from []int) {
-		m := len(from) - 1
-		for i := range count {
-			b := &bases[at+i]
-			b.of = map[int][]int{}
-			for c := range m {
-				v := make([]float64, len(support[c]))
-				for k, j := range support[c] {
-					v[k] = g[i*from[m]+from[c]+k] * w.scale[j]
-				}
-				if !shrink(v, 0) {
-					continue
-				}
-				if of, left := b.rest(support[c], v, w.scratch); shrink(left, dependent) {
-					b.add(of, left)
-				}
-			}
-		}
-	})
-	set := w.compile([]*Relation{&q})
-	columns := set.Support()[0]
-	w.blocks(set, rows, func(at, count int, _, g []float64, from []int) {
-		for i := range count {
-			v, size := make([]float64, len(columns)), 0.0
-			for k, j := range columns {
-				v[k] = g[i*from[1]+k] * w.scale[j]
-				size += v[k] * v[k]
-			}
-			if size > 0 {
-				out[at+i] = max(0, 1-bases[at+i].inside(columns, v, w.scratch)/size)
-			}
-		}
-	})
-	return out
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/landing-diffusion/landing/domain/robot"
 	"github.com/landing-diffusion/landing/internal/dense"
+	"github.com/landing-diffusion/landing/judge/metric"
 	"github.com/landing-diffusion/landing/problem/discover"
 )
 
@@ -86,29 +87,25 @@ const armRMS, armMax = 1e-4, 2e-3
 
 func (t task) holds() bool { return t.rms <= armRMS && t.max <= armMax }
 
+// or returns the worse of the residuals of two tasks.
+func (t task) or(u task) task { return task{max: max(t.max, u.max), rms: max(t.rms, u.rms)} }
+
 func (t task) note(unit string) string {
 	return fmt.Sprintf("all rows to %.1g %s, rms %.1g %s", t.max, unit, t.rms, unit)
 }
 
-// panda looks whether the rows are motions of the arm that is built in: whether its flange, where
-// their joints put it, keeps a height, a start or a goal. Lines are the set's.
-func (l *loaded) panda(d *Draft, s steps) (lines []string, ok bool) {
-	arm := robot.Panda()
-	if s.joints != arm.Turning() || s.waypoints < 2 {
-		return nil, false
-	}
+// A motion is what rows that are way points of an arm do, row by row and way point by way point.
+type motion struct {
+	joints    [][]float64
+	tip, axis [3][]float64 // where the tip is, and its last axis
+	outside   int          // rows that the limits of the joints leave out
+	widest    float64      // largest move of a joint to the next way point, rad
+}
+
+// moved follows an arm through the rows.
+func (l *loaded) moved(arm *robot.Arm, s steps) (m motion) {
 	tip, k := len(arm.Joints)-1, arm.NewKinematics()
 	x, dim := make([]float64, arm.Dim()), len(l.coordinate)
-	ends := []struct {
-		key    string
-		w      int          // way point
-		at     [3][]float64 // the tip there
-		first  []float64    // joints of the first row, and whether others' differ
-		differ bool
-	}{{key: "start", w: 0}, {key: "goal", w: s.waypoints - 1}}
-	var all, axis [3][]float64 // positions and the last axis, of all way points
-	q, limits, widest := make([]float64, arm.Moving()), 0, 0.0
-	before := make([]float64, arm.Moving())
 	for i := range l.n {
 		outside := false
 		for w := range s.waypoints {
@@ -119,54 +116,51 @@ func (l *loaded) panda(d *Draft, s steps) (lines []string, ok bool) {
 			}
 			k.At(x)
 			p, z := k.Point(tip, [3]float64{}), k.Direction(tip, [3]float64{0, 0, 1})
-			arm.Angles(q, x)
 			for c := range 3 {
-				all[c], axis[c] = append(all[c], p[c]), append(axis[c], z[c])
+				m.tip[c], m.axis[c] = append(m.tip[c], p[c]), append(m.axis[c], z[c])
 			}
-			for k := range ends {
-				e := &ends[k]
-				if w != e.w {
-					continue
-				}
-				for c := range 3 {
-					e.at[c] = append(e.at[c], p[c])
-				}
-				if i == 0 {
-					e.first = slices.Clone(q)
-				}
-				e.differ = e.differ || !slices.EqualFunc(q, e.first, func(a, b float64) bool {
-					return math.Abs(math.Remainder(a-b, 2*math.Pi)) < 1e-3
-				})
-			}
-			m := 0
+			q := make([]float64, arm.Moving())
+			arm.Angles(q, x)
+			turning := 0
 			for _, j := range arm.Joints {
 				if !j.Kind.Turning() {
 					continue
 				}
-				outside = outside || q[m] < j.Lower-1e-6 || q[m] > j.Upper+1e-6
+				outside = outside || q[turning] < j.Lower-1e-6 || q[turning] > j.Upper+1e-6
 				if w > 0 {
-					widest = max(widest, math.Abs(math.Remainder(q[m]-before[m], 2*math.Pi)))
+					before := m.joints[len(m.joints)-1]
+					m.widest = max(m.widest, math.Abs(math.Remainder(q[turning]-before[turning], 2*math.Pi)))
 				}
-				m++
+				turning++
 			}
-			copy(before, q)
+			m.joints = append(m.joints, q)
 		}
 		if outside {
-			limits++
+			m.outside++
 		}
 	}
-	hold := func(name, text string, t task, unit string) {
-		d.Holds = append(d.Holds, Proposal{Name: name, Expr: text, Max: t.max, RMS: t.rms,
-			Note: "residuals in " + unit})
+	return m
+}
+
+// panda looks whether the rows are motions of the arm that is built in: whether its flange, where
+// their joints put it, keeps a height, a start or a goal. Lines are the set's.
+func (l *loaded) panda(d *Draft, s steps) (lines []string, ok bool) {
+	arm := robot.Panda()
+	if s.joints != arm.Turning() || s.waypoints < 2 {
+		return nil, false
+	}
+	m := l.moved(arm, s)
+	hold := func(name, text string, t task) {
+		d.Holds = append(d.Holds, Proposal{Name: name, Expr: text, Max: t.max, RMS: t.rms, Note: "residuals in m"})
 	}
 	var path, position, places []string
 	d.Holds = []Proposal{}
 	worst := task{}
 	for c, name := range []string{"x", "y", "z"} {
-		if t := kept(all[c]); t.holds() {
+		if t := kept(m.tip[c]); t.holds() {
 			position = append(position, fmt.Sprintf("%s: %s", name, number(t.value)))
-			worst.max, worst.rms = max(worst.max, t.max), max(worst.rms, t.rms)
-			hold("height", fmt.Sprintf("tip's %s = %s m at all way points", name, number(t.value)), t, "m")
+			worst = worst.or(t)
+			hold("height", fmt.Sprintf("tip's %s = %s m at all way points", name, number(t.value)), t)
 		}
 	}
 	if len(position) > 0 {
@@ -177,24 +171,31 @@ func (l *loaded) panda(d *Draft, s steps) (lines []string, ok bool) {
 		path = append(path, fmt.Sprintf("    - {name: %s, position: {%s}}  # %s", name, strings.Join(position, ", "),
 			worst.note("m")))
 	}
-	if to, t := direction(axis); t.holds() { // a habit of who made the rows, as likely as a task
+	if to, t := direction(m.axis); t.holds() { // a habit of who made the rows, as likely as a task
 		path = append(path, fmt.Sprintf("    # - {name: upright, upright: [%s]}  # its last axis: %s; not assumed",
 			list(to), t.note("rad")))
 	}
 	// That joints which do not vary put the tip in one place says nothing of the arm.
 	known := len(position) > 0
-	for _, e := range ends {
+	for _, e := range []struct {
+		key string
+		at  int // way point
+	}{{"start", 0}, {"goal", s.waypoints - 1}} {
 		at, worst, ok := [3]float64{}, task{}, true
 		for c := range 3 {
-			t := kept(e.at[c])
-			at[c], ok = t.value, ok && t.holds()
-			worst.max, worst.rms = max(worst.max, t.max), max(worst.rms, t.rms)
+			t := kept(metric.Column(m.tip[c], e.at, s.waypoints))
+			at[c], ok, worst = t.value, ok && t.holds(), worst.or(t)
 		}
-		if ok {
-			known = known || e.differ
-			places = append(places, fmt.Sprintf("  %s: {position: [%s]}  # %s", e.key, list(at), worst.note("m")))
-			hold(e.key, fmt.Sprintf("tip at [%s] m", list(at)), worst, "m")
+		if !ok {
+			continue
 		}
+		for i := e.at; i < len(m.joints); i += s.waypoints {
+			known = known || !slices.EqualFunc(m.joints[i], m.joints[e.at], func(a, b float64) bool {
+				return math.Abs(math.Remainder(a-b, 2*math.Pi)) < 1e-3
+			})
+		}
+		places = append(places, fmt.Sprintf("  %s: {position: [%s]}  # %s", e.key, list(at), worst.note("m")))
+		hold(e.key, fmt.Sprintf("tip at [%s] m", list(at)), worst)
 	}
 	if !known {
 		return nil, false
@@ -207,18 +208,16 @@ func (l *loaded) panda(d *Draft, s steps) (lines []string, ok bool) {
 		lines = append(lines, "  # path:")
 	}
 	lines = slices.Concat(lines, path, places)
-	if limits == 0 {
-		lines = append(lines, "  limits: true  # the joints' own; all rows keep them")
-	} else {
-		lines = append(lines, fmt.Sprintf("  limits: false  # the joints' own: %d rows do not keep them", limits))
+	limits := "true  # the joints' own; all rows keep them"
+	if m.outside > 0 {
+		limits = fmt.Sprintf("false  # the joints' own: %d rows do not keep them", m.outside)
 	}
-	lines = append(lines,
+	return append(lines, "  limits: "+limits,
 		fmt.Sprintf("  # step: %s  # how far joints may move to the next way point, rad; the rows': %.4f at most",
-			number(up(widest)), widest),
+			number(up(m.widest)), m.widest),
 		"  # What the arm must not hit is not in the rows. To ask for it, in metres:",
 		"  # obstacles: [{sphere: [x, y, z], radius: r}]",
-		"  # margin: 0.01")
-	return lines, true
+		"  # margin: 0.01"), true
 }
 
 // direction returns the roundest unit vector that directions keep, and how far from it they are.
@@ -243,9 +242,7 @@ func direction(axis [3][]float64) (to [3]float64, t task) {
 	return to, t
 }
 
-func list(v [3]float64) string {
-	return number(v[0]) + ", " + number(v[1]) + ", " + number(v[2])
-}
+func list(v [3]float64) string { return number(v[0]) + ", " + number(v[1]) + ", " + number(v[2]) }
 
 // motions recognises motions of an arm. Of one that is known it returns the set's lines; of
 // another it says in words what to write.

@@ -78,6 +78,9 @@ func TestSuite(t *testing.T) {
 	chained := []string{"ring6", "ring8", "ball-chain"}
 	pool := testkit.Pool(t, 1)
 	for _, p := range problems.All() {
+		if p.Name == "curve" {
+			continue // a flower, which is no polynomial of low degree
+		}
 		if testing.Short() && (p.Name == "d300" || slices.Contains(chained, p.Name)) {
 			continue // its rows are long, or take chains
 		}

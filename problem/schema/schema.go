@@ -81,12 +81,7 @@ type builder struct {
 // object is the schema of a struct whose keys stand behind a prefix.
 func (b *builder) object(t reflect.Type, prefix string) *jsonschema.Schema {
 	s := &jsonschema.Schema{Type: "object", Properties: map[string]*jsonschema.Schema{}, AdditionalProperties: none()}
-	for i := range t.NumField() {
-		f := t.Field(i)
-		if !f.IsExported() {
-			continue
-		}
-		name, _, _ := strings.Cut(f.Tag.Get("yaml"), ",")
+	for name, f := range sets.Fields(t) {
 		key := prefix + name
 		s.PropertyOrder = append(s.PropertyOrder, name)
 		switch {
@@ -164,12 +159,11 @@ func oneOf(s *jsonschema.Schema, words []string, anyCase bool) {
 		patterns = append(patterns, p)
 	}
 	s.Type = ""
-	s.AnyOf = []*jsonschema.Schema{{Enum: all},
-		{Type: "string", Pattern: "^(" + strings.Join(patterns, "|") + ")$"}}
+	s.AnyOf = []*jsonschema.Schema{{Enum: all}, {Type: "string", Pattern: "^(" + strings.Join(patterns, "|") + ")$"}}
 }
 
 // within bounds a number, or the number that may be given in place of a word.
-func within(s *jsonschema.Schema, r problem.Range) {
+func within(s *jsonschema.Schema, r sets.Range) {
 	if len(s.AnyOf) > 0 {
 		s = s.AnyOf[0]
 	}
@@ -313,7 +307,7 @@ func (b *builder) set() *jsonschema.Schema {
 	for _, key := range sets.Keys()[1:] {
 		var any []*jsonschema.Schema
 		for _, k := range sets.All {
-			if f, ok := k.Field(key); ok {
+			if f, ok := sets.Field(k.Keys, key); ok {
 				any = append(any, b.field(f))
 			}
 		}
@@ -329,9 +323,7 @@ func (b *builder) set() *jsonschema.Schema {
 // is; takes, what an entry of any type may be; bounds, [low, high] of a number, with ( and ) where these are not in it.
 func (b *builder) fields(t reflect.Type) *jsonschema.Schema {
 	s := &jsonschema.Schema{Type: "object", Properties: map[string]*jsonschema.Schema{}, AdditionalProperties: none()}
-	for i := range t.NumField() {
-		f := t.Field(i)
-		name, _, _ := strings.Cut(f.Tag.Get("yaml"), ",")
+	for name, f := range sets.Fields(t) {
 		s.PropertyOrder = append(s.PropertyOrder, name)
 		s.Properties[name] = b.field(f)
 	}
@@ -346,11 +338,11 @@ func (b *builder) field(f reflect.StructField) *jsonschema.Schema {
 		return s
 	}
 	s.Description = sentence(braced.ReplaceAllString(f.Tag.Get("doc"), "$1"))
-	if w := f.Tag.Get("words"); w != "" {
-		oneOf(s, strings.Split(w, ","), false)
+	if words := sets.Words(f); words != nil {
+		oneOf(s, words, false)
 	}
 	if r, ok := sets.Bounds(f); ok {
-		within(s, problem.Range{Low: r.Low, High: r.High, Over: r.Over, Below: r.Below})
+		within(s, r)
 	}
 	if t := f.Tag.Get("takes"); t != "" {
 		at := s

@@ -8,7 +8,9 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/landing-diffusion/landing/base/keyed"
 	"github.com/landing-diffusion/landing/constraint"
+	"github.com/landing-diffusion/landing/constraint/geometry"
 	"github.com/landing-diffusion/landing/domain/robot"
 	"github.com/landing-diffusion/landing/domain/robot/scene"
 	"github.com/landing-diffusion/landing/domain/robot/urdf"
@@ -117,7 +119,9 @@ const condition = "condition"
 
 func arms(k Arm) (constraint.Set, error) {
 	b := armed{Arm: k}
-	for _, step := range []func() error{b.robot, b.places, b.path, b.steps, b.bends, b.volume, b.obstacles, b.forms} {
+	b.spec.Segments = k.Clearance == "segments"
+	b.spec.Form = map[string]trajectory.Form{"paper": trajectory.Paper, "reference": trajectory.Reference}[k.Aggregate]
+	for _, step := range []func() error{b.robot, b.places, b.path, b.steps, b.bends, b.volume, b.obstacles} {
 		if err := step(); err != nil || b.err != nil {
 			return nil, cmp.Or(b.err, err)
 		}
@@ -244,18 +248,12 @@ func (b *armed) robot() error {
 		if err := b.table(); err != nil {
 			return err
 		}
-	case b.Robot != "panda":
-		return Bad("robot", b.Robot, "panda, or the arm's file in {urdf}, or its parameters in {dh}")
 	default:
 		b.arm = robot.Panda()
 	}
 	b.tip = len(b.arm.Joints) - 1
 	if b.Tip != "" {
 		b.tip = b.link("tip", b.Tip)
-	}
-	if b.Waypoints == 0 {
-		return Bad("waypoints", nil, fmt.Sprintf("how many configurations a motion has, 1 to %d",
-			trajectory.MaxWaypoints))
 	}
 	b.spec.Arm, b.spec.Waypoints = b.arm, b.Waypoints
 	return nil
@@ -271,13 +269,10 @@ func (b *armed) table() error {
 		row := robot.DH{A: r.A, D: r.D, Alpha: r.Alpha, Offset: r.Offset, Velocity: r.Velocity}
 		key := fmt.Sprintf("dh[%d]", i)
 		switch r.Kind {
-		case "", "revolute":
 		case "prismatic":
 			row.Kind = robot.Prismatic
 		case "fixed":
 			row.Kind = robot.Fixed
-		default:
-			return Bad(key+".kind", r.Kind, "revolute, prismatic or fixed")
 		}
 		if r.Limits != nil {
 			if len(r.Limits) != 2 || !(r.Limits[0] < r.Limits[1]) {
@@ -444,7 +439,7 @@ func (b *armed) bends() error {
 	if list == nil || b.err != nil {
 		return b.err
 	}
-	h := cmp.Or(max(b.Period, 0), 1)
+	h := cmp.Or(b.Period, 1)
 	b.spec.Bends = make([]float64, len(b.arm.Joints))
 	for i := range b.arm.Joints {
 		if b.arm.Joints[i].Kind != robot.Fixed {
@@ -465,9 +460,6 @@ func (b *armed) steps() error {
 	list := b.each("step", b.Step)
 	if b.err != nil {
 		return b.err
-	}
-	if b.Period < 0 || b.Period-b.Period != 0 {
-		return Bad("period", b.Period, "seconds above 0")
 	}
 	n := 0
 	for i := range b.arm.Joints {
@@ -532,7 +524,7 @@ func (b *armed) volume() error {
 func (b *armed) obstacles() error {
 	for i, k := range b.Obstacles {
 		key := fmt.Sprintf("obstacles[%d]", i)
-		o := &scene.Obstacle{Name: k.Name, Radius: k.Radius}
+		o := scene.Obstacle{Name: k.Name, Radius: k.Radius}
 		given := 0
 		at := func(part string, v []float64) [3]float64 { return b.three(key+"."+part, v, [3]float64{}) }
 		if k.Sphere != nil {
@@ -572,22 +564,56 @@ func (b *armed) obstacles() error {
 	return nil
 }
 
-func (b *armed) forms() error {
-	switch b.Clearance {
-	case "", "waypoints":
-	case "segments":
-		b.spec.Segments = true
-	default:
-		return Bad("clearance", b.Clearance, "waypoints or segments")
-	}
-	switch b.Aggregate {
-	case "", "none":
-	case "paper":
-		b.spec.Form = trajectory.Paper
-	case "reference":
-		b.spec.Form = trajectory.Reference
-	default:
-		return Bad("aggregate", b.Aggregate, "none, paper or reference")
+// reachTries is how many random configurations a search begins from, and reachMiss what it
+// may be off by: metres or radians. A place that the arm has is mostly found at once.
+const (
+	reachTries = 200
+	reachMiss  = 1e-3
+)
+
+// reach refuses a start, a goal or a path that no configuration of the arm keeps, as far as a search can tell.
+func (b *armed) reach() error {
+	for _, p := range []struct {
+		key         string
+		start, goal trajectory.Place
+		at          int
+	}{{"start", b.spec.Start, trajectory.Place{}, 0}, {"goal", trajectory.Place{}, b.spec.Goal, b.Waypoints - 1},
+		{"path", trajectory.Place{}, trajectory.Place{}, 0}} {
+		asked := len(p.start.Tasks)+len(p.goal.Tasks) > 0 || p.key == "path" && len(b.spec.Path) > 0
+		given := p.start.Given != (trajectory.Given{}) || p.goal.Given != (trajectory.Given{})
+		if !asked || given || p.start.Joints != nil || p.goal.Joints != nil {
+			continue
+		}
+		one := b.spec
+		one.Waypoints, one.Start, one.Goal, one.Steps, one.Segments = 1, p.start, p.goal, nil, false
+		one.Form = trajectory.Separate
+		set, err := trajectory.New(one)
+		if err != nil {
+			return err
+		}
+		if component, miss := nearest(set, b.arm); miss > reachMiss {
+			name := strings.Replace(component, "[0", fmt.Sprintf("[%d", p.at), 1)
+			return &Error{Key: p.key, Fault: fmt.Sprintf("no configuration of the arm keeps it: of %d searches the "+
+				"nearest violates %q by %.3g", reachTries, name, miss)}
+		}
 	}
 	return nil
+}
+
+// nearest searches for a point of a set, and returns the component that the best violates most, and by how much.
+func nearest(set constraint.Set, arm *robot.Arm) (component string, miss float64) {
+	solver, start, names := geometry.NewSolver(set, 0), set.Capabilities().Start, constraint.Components(set)
+	x := make([]float64, set.Dim())
+	miss = math.Inf(1)
+	for try := 0; try < reachTries && miss > reachMiss; try++ {
+		start(x, keyed.ReachStart.Stream(1, 0), 0, try)
+		solver.Descend(x, 1e-12)
+		arm.Unit(x, x) // of what is missed, tell not what a search does to the circles
+		if v, at := constraint.Worst(constraint.Values(set, x), len(set.Equalities())); v < miss {
+			if miss = v; at >= 0 {
+				component = names[at]
+			}
+		}
+	}
+	return component, miss
 }

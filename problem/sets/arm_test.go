@@ -83,8 +83,8 @@ margin: 0.01
 func TestBadArms(t *testing.T) {
 	const home = "start: {joints: [0, -0.3, 0.1, -2, 0.2, 1.8, 0.7]}"
 	for _, c := range []struct{ keys, want string }{
-		{"robot: panda", "set.waypoints is <nil>; expected how many configurations a motion has, 1 to 1000"},
-		{"robot: panda, waypoints: 2000", "set.waypoints: 2000 of them; expected 1 to 1000"},
+		{"robot: panda", "set.waypoints is 0; expected a number in [1, 1000]"},
+		{"robot: panda, waypoints: 2000", "set.waypoints is 2000; expected a number in [1, 1000]"},
 		{"waypoints: 3", "set.robot is <nil>; expected panda, or the arm's file in set.urdf"},
 		{"robot: kuka, waypoints: 3", "set.robot is kuka; expected panda"},
 		{"robot: panda, urdf: arm.urdf, waypoints: 3", "set.robot: the arm is there twice"},
@@ -92,7 +92,7 @@ func TestBadArms(t *testing.T) {
 		{"urdf: ../../domain/robot/urdf/testdata/six.urdf, base: hip, waypoints: 3",
 			`set.urdf: ../../domain/robot/urdf/testdata/six.urdf: `},
 		{"urdf: nosuch.urdf, waypoints: 3", "set.urdf: open nosuch.urdf"},
-		{"dh: [{d: 1, kind: loose}], waypoints: 3", "set.dh[0].kind is loose; expected revolute"},
+		{"dh: [{d: 1, kind: loose}], waypoints: 3", "set.dh[0].kind is loose; expected one of revolute"},
 		{"dh: [{d: 1, limits: [2, 1]}], waypoints: 3", "set.dh[0].limits is [2 1]; expected two numbers"},
 		{"robot: panda, tip: hand, waypoints: 3", `set.tip: no link "hand"; the links of panda are`},
 		{"robot: panda, waypoints: 3, start: {joints: [0, 0, 0]}",
@@ -131,7 +131,7 @@ func TestBadArms(t *testing.T) {
 		{"robot: panda, waypoints: 3, " + home + ", path: [{name: h, position: {z: 0.2}}]",
 			`set.start.joints: they violate "h[0]" by`},
 		{"robot: panda, waypoints: 3, self: [[panda_link1, panda_link9]]", `set.self[0]: no link "panda_link9"`},
-		{"robot: panda, waypoints: 3, aggregate: mean", "set.aggregate is mean; expected none, paper or reference"},
+		{"robot: panda, waypoints: 3, aggregate: mean", "set.aggregate is mean; expected one of none, paper, reference"},
 	} {
 		_, err := buildArm(t, "{kind: arm, "+c.keys+"}")
 		if err == nil || !strings.HasPrefix(err.Error(), c.want) {

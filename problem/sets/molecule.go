@@ -17,8 +17,10 @@ import (
 // Molecule is the conformations of a molecule under conditions on internal coordinates.
 // Lengths are in ångström, angles in degrees.
 type Molecule struct {
-	Template   File        `yaml:"template,omitempty" doc:"PDB, XYZ or SDF file: atoms, bonds, values"`
-	Atoms      int         `yaml:"atoms,omitempty" bounds:"[1,10000]" doc:"how many there are, without a template"`
+	Template File `yaml:"template,omitempty" doc:"PDB, XYZ or SDF file: atoms, bonds, values"`
+
+	Atoms int `yaml:"atoms,omitempty" default:"a file" bounds:"[1,10000]" doc:"how many there are, without a template"`
+
 	AtomNames  []any       `yaml:"atom_names,omitempty" takes:"text,integer" doc:"without a template: CA, ALA2:CA"`
 	Distances  []Internal  `yaml:"distances,omitempty" doc:"of two atoms, Å"`
 	Angles     []Internal  `yaml:"angles,omitempty" doc:"of three atoms, at the second, degrees"`
@@ -67,11 +69,6 @@ func molecules(k Molecule) (constraint.Set, error) {
 			return nil, cmp.Or(b.err, err)
 		}
 	}
-	switch k.Windows {
-	case "", "smooth", "max":
-	default:
-		return nil, Bad("windows", k.Windows, "smooth or max")
-	}
 	set, err := conformation.New(conformation.Spec{
 		Molecule: b.m, Template: b.x, Conditions: b.conditions, Apart: b.pairs, Max: k.Windows == "max",
 	})
@@ -115,7 +112,7 @@ func (b *molecular) template() error {
 		return b.named()
 	}
 	if b.Template == "" {
-		if b.Molecule.Atoms < 1 || b.Molecule.Atoms > maxAtoms {
+		if b.Molecule.Atoms == 0 {
 			return Bad("atoms", b.Molecule.Atoms, fmt.Sprintf("1 to %d atoms, or a file in {template}", maxAtoms))
 		}
 		b.m = molecule.Anonymous(b.Molecule.Atoms)
@@ -184,9 +181,6 @@ func (b *molecular) bonds() error {
 	}{{"bonds", b.Bonds, conformation.Bonds}, {"bond_angles", b.BondAngles, conformation.BondAngles}} {
 		if k.value == "" {
 			continue
-		}
-		if k.value != "template" {
-			return Bad(k.key, k.value, "template, or no such key")
 		}
 		if !b.need(k.key) {
 			return nil
@@ -298,10 +292,8 @@ func (b *molecular) internals() error {
 				if b.need(key + ".value") {
 					var err error
 					c, err = conformation.Fixed(b.m, b.x, c.Coordinate)
-					if errors.As(err, new(*conformation.TemplateError)) {
+					if err != nil {
 						return &Error{Key: key + ".value", Fault: err.Error()}
-					} else if err != nil {
-						return err
 					}
 					c.Name = k.Name
 				}
@@ -394,10 +386,8 @@ func (b *molecular) chirality() error {
 			c.Low, c.High = b.bounds(key, k.Range, 1)
 		case sign == "positive":
 			c.Low = 0
-		case sign == "negative":
-			c.High = 0
 		default:
-			return Bad(key+".sign", k.Sign, "positive, negative or template")
+			c.High = 0
 		}
 		b.add(key, c)
 	}

@@ -148,7 +148,7 @@ func TestBadMolecule(t *testing.T) {
 		{pdb + "apart: [{min: -1}]", "set.apart[0]: a least distance of -1"},
 		{pdb + "apart: [{min: 3, beyond: 9}]", "set.apart[0]: there is no pair of atoms"},
 		{pdb + "apart: [{min: 3, beyond: -1}]", "set.apart[0].beyond is -1"},
-		{pdb + "windows: square", "set.windows is square; expected smooth or max"},
+		{pdb + "windows: square", "set.windows is square; expected one of smooth, max"},
 		{pdb + "distances: [{atoms: [0, 1], value: 1}], bonds: template", "distance ABC1:C1–ABC1:CA is fixed at 1"},
 		{xyz + "dihedrals: [{atoms: [0, 1, 2, 3], value: template}]",
 			"set.dihedrals[0].value: the dihedral of 0 1 2 3 has no value"},

@@ -6,10 +6,7 @@
 package sets
 
 import (
-	"math"
 	"reflect"
-	"strconv"
-	"strings"
 
 	"github.com/landing-diffusion/landing/constraint"
 )
@@ -46,8 +43,9 @@ func init() { // a compound's row leads back to All
 type Kind struct {
 	Name string
 	// Keys is the struct of the kind's own keys: fields with a yaml tag that has omitempty, and a doc tag, which the
-	// schema of problem files shows (package schema has more tags). A field of type File is a path. A number with a
-	// default tag may be left out, but not be written as 0.
+	// schema of problem files shows. Tags words and bounds say what a value may be, which is checked before the set is
+	// built; package schema has more tags. A field of type File is a path. A number with a default tag may be left
+	// out, but not be written as 0.
 	Keys reflect.Type
 
 	build   func(keys any, at string) (constraint.Set, error)
@@ -109,25 +107,10 @@ func names() (out []string) {
 	return out
 }
 
-// Field returns the field of a key.
-func (k Kind) Field(key string) (reflect.StructField, bool) {
-	for i := range k.Keys.NumField() {
-		if f := k.Keys.Field(i); tag(f) == key {
-			return f, true
-		}
-	}
-	return reflect.StructField{}, false
-}
-
-func tag(f reflect.StructField) string {
-	name, _, _ := strings.Cut(f.Tag.Get("yaml"), ",")
-	return name
-}
-
 // owners returns the kinds that have a key.
 func owners(key string) (out []Kind) {
 	for _, k := range All {
-		if _, ok := k.Field(key); ok {
+		if _, ok := Field(k.Keys, key); ok {
 			out = append(out, k)
 		}
 	}
@@ -144,44 +127,12 @@ func Implying() (keys []string) {
 	return keys
 }
 
-// A Bound is what a number of a set may be at all.
-type Bound struct {
-	Low, High   float64
-	Over, Below bool // Low, High themselves are not in it
-}
-
-// Bounds reads the tag bounds of a field, such as "[1,8]" or "(0,)": with ( and ) the end is not in it, and where none
-// is written there is none.
-func Bounds(f reflect.StructField) (b Bound, ok bool) {
-	tag := f.Tag.Get("bounds")
-	if tag == "" {
-		return b, false
-	}
-	n := len(tag) - 1
-	b = Bound{Low: math.Inf(-1), High: math.Inf(1), Over: tag[0] == '(', Below: tag[n] == ')'}
-	low, high, _ := strings.Cut(tag[1:n], ",")
-	for _, end := range []struct {
-		text string
-		to   *float64
-	}{{low, &b.Low}, {high, &b.High}} {
-		if end.text == "" {
-			continue
-		}
-		v, err := strconv.ParseFloat(end.text, 64)
-		if err != nil {
-			panic("sets: a tag bounds that is " + tag)
-		}
-		*end.to = v
-	}
-	return b, true
-}
-
 // Keys returns the names of all keys of a set: kind, and those of the kinds in order.
 func Keys() []string {
 	out, seen := []string{"kind"}, map[string]bool{"kind": true}
 	for _, k := range All {
-		for i := range k.Keys.NumField() {
-			if key := tag(k.Keys.Field(i)); !seen[key] {
+		for key := range Fields(k.Keys) {
+			if !seen[key] {
 				seen[key] = true
 				out = append(out, key)
 			}
@@ -197,12 +148,12 @@ func KeyType(kind, key string) (reflect.Type, bool) {
 		return reflect.TypeFor[string](), true
 	}
 	if k, ok := find(kind); ok {
-		if f, ok := k.Field(key); ok {
+		if f, ok := Field(k.Keys, key); ok {
 			return f.Type, true
 		}
 	}
 	for _, k := range owners(key) {
-		f, _ := k.Field(key)
+		f, _ := Field(k.Keys, key)
 		return f.Type, true
 	}
 	return nil, false

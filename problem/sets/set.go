@@ -50,8 +50,8 @@ func (s Set) Is() string {
 		return s.Kind
 	}
 	for _, k := range All {
-		for i := range k.Keys.NumField() {
-			if key := tag(k.Keys.Field(i)); k.implies && s.has(key) && len(owners(key)) == 1 {
+		for key := range Fields(k.Keys) {
+			if k.implies && s.has(key) && len(owners(key)) == 1 {
 				return k.Name
 			}
 		}
@@ -83,7 +83,7 @@ func (s Set) BuildGiven(at string, given []string) (constraint.Set, error) {
 		return nil, e
 	}
 	for _, key := range Keys() {
-		if _, own := k.Field(key); s.has(key) && !own {
+		if _, own := Field(k.Keys, key); s.has(key) && !own {
 			var of []string
 			for _, o := range owners(key) {
 				of = append(of, o.Name)
@@ -92,14 +92,10 @@ func (s Set) BuildGiven(at string, given []string) (constraint.Set, error) {
 				"this key belongs to %s.kind %s; %[1]s.kind is %[3]q", at, strings.Join(of, ", "), s.Kind)}
 		}
 	}
-	for i := range k.Keys.NumField() {
-		f := k.Keys.Field(i)
-		if v, written := s.keys[tag(f)]; written && !s.has(tag(f)) && f.Tag.Get("default") != "" {
-			want := fmt.Sprintf("a number above 0, or no such key for %s", f.Tag.Get("default"))
-			return nil, place(Bad(tag(f), v, want), at, k)
-		}
-	}
 	keys, err := s.of(k)
+	if err == nil {
+		err = s.fits(reflect.ValueOf(keys), "")
+	}
 	if err != nil {
 		return nil, place(err, at, k)
 	}
@@ -149,9 +145,9 @@ func place(err error, at string, k Kind) error {
 		e.Key, e.Want = at+"."+e.Key, other.ReplaceAllString(e.Want, at+".$1")
 		return &e
 	case errors.As(err, &d):
-		for i := range k.Keys.NumField() {
-			if f := k.Keys.Field(i); strings.EqualFold(f.Name, d.Param) {
-				return &Error{Key: at + "." + tag(f), Value: d.Value, Want: d.Want}
+		for key, f := range Fields(k.Keys) {
+			if strings.EqualFold(f.Name, d.Param) {
+				return &Error{Key: at + "." + key, Value: d.Value, Want: d.Want}
 			}
 		}
 		fallthrough
@@ -164,9 +160,8 @@ func place(err error, at string, k Kind) error {
 // of returns the keys as the struct of a kind.
 func (s Set) of(k Kind) (any, error) {
 	keys := reflect.New(k.Keys).Elem()
-	for i := range k.Keys.NumField() {
-		f, to := k.Keys.Field(i), keys.Field(i)
-		given := s.keys[tag(f)]
+	for key, f := range Fields(k.Keys) {
+		given, to := s.keys[key], keys.FieldByIndex(f.Index)
 		if given == nil {
 			continue
 		}
@@ -180,7 +175,7 @@ func (s Set) of(k Kind) (any, error) {
 			err = yaml.UnmarshalWithOptions(text, to.Addr().Interface(), yaml.Strict())
 		}
 		if err != nil {
-			return nil, Bad(tag(f), given, "what it is of a "+k.Name)
+			return nil, Bad(key, given, "what it is of a "+k.Name)
 		}
 	}
 	return keys.Interface(), nil
@@ -199,9 +194,9 @@ func (s Set) Over(layer Set, kind bool) Set {
 	maps.Copy(out.keys, layer.keys)
 	if k, ok := find(out.Is()); ok {
 		if keys, err := out.of(k); err == nil {
-			for i := range k.Keys.NumField() {
-				if key := tag(k.Keys.Field(i)); out.keys[key] != nil {
-					out.keys[key] = reflect.ValueOf(keys).Field(i).Interface()
+			for key, f := range Fields(k.Keys) {
+				if out.keys[key] != nil {
+					out.keys[key] = reflect.ValueOf(keys).FieldByIndex(f.Index).Interface()
 				}
 			}
 		}
@@ -223,7 +218,7 @@ func (s *Set) UnmarshalYAML(decode func(any) error) error {
 			return fmt.Errorf("a set has no key %q", key)
 		}
 		if kind == "" && slices.ContainsFunc(owners(key), func(k Kind) bool {
-			f, _ := k.Field(key)
+			f, _ := Field(k.Keys, key)
 			return f.Type != t
 		}) {
 			t = reflect.TypeFor[any]() // Over knows the kind
@@ -235,9 +230,9 @@ func (s *Set) UnmarshalYAML(decode func(any) error) error {
 		return err
 	}
 	*s = Set{kind, map[string]any{}}
-	for i, f := range fields {
-		if key := tag(f); key != "kind" {
-			s.keys[key] = v.Elem().Field(i).Interface()
+	for key, f := range Fields(v.Elem().Type()) {
+		if key != "kind" {
+			s.keys[key] = v.Elem().FieldByIndex(f.Index).Interface()
 		}
 	}
 	return nil

@@ -22,9 +22,7 @@ func TestRegistry(t *testing.T) {
 			t.Errorf("the name %q is taken", k.Name)
 		}
 		names[k.Name] = true
-		for i := range k.Keys.NumField() {
-			f := k.Keys.Field(i)
-			key := tag(f)
+		for key, f := range Fields(k.Keys) {
 			if key == "" || key == "kind" || f.Tag.Get("yaml") != key+",omitempty" || f.Tag.Get("doc") == "" {
 				t.Errorf("%s: the key %s has tags %q", k.Name, f.Name, f.Tag)
 			}

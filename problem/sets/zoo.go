@@ -1,10 +1,12 @@
 package sets
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 
 	"github.com/landing-diffusion/landing/constraint"
 	"github.com/landing-diffusion/landing/constraint/formula"
@@ -22,15 +24,7 @@ type Sphere struct {
 	Radius float64 `yaml:"radius,omitempty" default:"1" bounds:"(0,)" doc:"r; 1 unless given"`
 }
 
-func sphere(k Sphere) (constraint.Set, error) {
-	if k.Dim < 1 || k.Dim > maxDim {
-		return nil, Bad("dim", k.Dim, fmt.Sprintf("a dimension of 1 to %d", maxDim))
-	}
-	if k.Radius < 0 {
-		return nil, Bad("radius", k.Radius, "a radius above 0")
-	}
-	return zoo.Sphere{D: k.Dim, R: k.Radius}, nil
-}
+func sphere(k Sphere) (constraint.Set, error) { return zoo.Sphere{D: k.Dim, R: k.Radius}, nil }
 
 // Ellipsoid is {Σ x_j²/a_j² = 1}.
 type Ellipsoid struct {
@@ -56,9 +50,6 @@ type Torus struct {
 }
 
 func torus(k Torus) (constraint.Set, error) {
-	if !(k.Minor > 0) {
-		return nil, Bad("minor", k.Minor, "a radius above 0")
-	}
 	if !(k.Major > k.Minor) {
 		return nil, Bad("major", k.Major, fmt.Sprintf("a radius above {minor} = %v", k.Minor))
 	}
@@ -133,12 +124,7 @@ type Simplex struct {
 	Dim int `yaml:"dim,omitempty" bounds:"[2,1000000]" doc:"coordinates"`
 }
 
-func simplex(k Simplex) (constraint.Set, error) {
-	if k.Dim > maxDim {
-		return nil, Bad("dim", k.Dim, fmt.Sprintf("a dimension of 2 to %d", maxDim))
-	}
-	return made(zoo.NewSimplex(k.Dim))
-}
+func simplex(k Simplex) (constraint.Set, error) { return made(zoo.NewSimplex(k.Dim)) }
 
 // Cap is {‖x‖ = 1, axis·x ≥ height}.
 type Cap struct {
@@ -178,10 +164,7 @@ type Chain struct {
 }
 
 func chain(k Chain) (constraint.Set, error) {
-	dim := 3
-	if k.Dim != 0 {
-		dim = k.Dim
-	}
+	dim := cmp.Or(k.Dim, 3)
 	if dim > maxDim/(len(k.Bonds)+1) {
 		return nil, Bad("dim", k.Dim, fmt.Sprintf("at most %d coordinates in all", maxDim))
 	}
@@ -195,12 +178,7 @@ type Euclidean struct {
 	Dim int `yaml:"dim,omitempty" bounds:"[1,1000000]" doc:"coordinates"`
 }
 
-func euclidean(k Euclidean) (constraint.Set, error) {
-	if k.Dim < 1 || k.Dim > maxDim {
-		return nil, Bad("dim", k.Dim, fmt.Sprintf("a dimension of 1 to %d", maxDim))
-	}
-	return zoo.Euclidean{D: k.Dim}, nil
-}
+func euclidean(k Euclidean) (constraint.Set, error) { return zoo.Euclidean{D: k.Dim}, nil }
 
 func redundantAxis(struct{}) (constraint.Set, error) { return zoo.RedundantAxis{}, nil }
 
@@ -217,9 +195,6 @@ func formulas(k Formulas) (constraint.Set, error) { return givenFormulas(k, "", 
 // givenFormulas holds the condition, which components may use but not be about.
 func givenFormulas(keys any, _ string, names []string) (constraint.Set, error) {
 	k := keys.(Formulas)
-	if k.Dim < 1 || k.Dim > maxDim {
-		return nil, Bad("dim", k.Dim, fmt.Sprintf("a dimension of 1 to %d", maxDim))
-	}
 	set, err := formula.New(formula.Spec{Dim: k.Dim, Let: k.Let, Equality: k.Equality, Inequality: k.Inequality,
 		Given: names})
 	var e *formula.Error
@@ -253,9 +228,7 @@ func levelSet(k LevelSet) (constraint.Set, error) {
 	if k.Weights == "" {
 		return nil, Bad("weights", nil, "an NPZ file with the network's layers, as landing make level-set writes")
 	}
-	fault := func(key string, err error) (constraint.Set, error) {
-		return nil, &Error{Key: key, Fault: err.Error()}
-	}
+	fault := func(key string, err error) (constraint.Set, error) { return nil, &Error{Key: key, Fault: err.Error()} }
 	net, err := levelset.ReadNetwork(string(k.Weights))
 	if err != nil {
 		return fault("weights", err)
@@ -272,4 +245,129 @@ func levelSet(k LevelSet) (constraint.Set, error) {
 		return fault("mesh", fmt.Errorf("%s: %w", k.Mesh, err))
 	}
 	return surface, nil
+}
+
+const (
+	// MaxDepth bounds how deep sets are nested in a file.
+	MaxDepth = 8
+	// maxDerivatives bounds the first derivatives of a compound at one point.
+	maxDerivatives float64 = 3e6
+)
+
+// Product is a product of sets, each with coordinates of its own, one after the other.
+type Product struct {
+	Product []Set    `yaml:"product,omitempty" doc:"the factors, each a set as under set"`
+	Names   []string `yaml:"names,omitempty" doc:"of the factors, for names of components; their numbers unless given"`
+}
+
+func product(k Product, at string) (constraint.Set, error) {
+	factors, err := within(k.Product, at, "product", nil)
+	if err != nil {
+		return nil, err
+	}
+	d := 0
+	for _, f := range factors {
+		d += f.Dim()
+	}
+	if d > maxDim {
+		return nil, &Error{Key: "product", Fault: fmt.Sprintf(
+			"the product lies in R^%d; expected at most %d coordinates", d, maxDim)}
+	}
+	if k.Names == nil {
+		return constraint.Product(factors...), nil
+	}
+	if len(k.Names) != len(factors) {
+		return nil, Bad("names", k.Names, fmt.Sprintf("%d names, one a factor", len(factors)))
+	}
+	seen := map[string]bool{}
+	for i, name := range k.Names {
+		if seen[name] || name == "" || strings.ContainsAny(name, ".[] \t") {
+			return nil, Bad("names", k.Names, "different names without dots, brackets and spaces")
+		}
+		seen[name] = true
+		factors[i] = constraint.Factor{Name: name, Set: factors[i]}
+	}
+	return constraint.Product(factors...), nil
+}
+
+// Intersection is the constraints of several sets on the same coordinates.
+type Intersection struct {
+	All []Set `yaml:"all,omitempty" doc:"the sets, each as under set; all of one dimension"`
+}
+
+func all(k Intersection, at string) (constraint.Set, error) { return givenAll(k, at, nil) }
+
+func givenAll(keys any, at string, names []string) (constraint.Set, error) {
+	of := keys.(Intersection).All
+	if names == nil {
+		names = heldBy(of, at)
+	}
+	inner, err := within(of, at, "all", names)
+	if err != nil {
+		return nil, err
+	}
+	for i, s := range inner {
+		if s.Dim() != inner[0].Dim() {
+			return nil, &Error{Key: fmt.Sprintf("%s.all[%d]", at, i), Fault: fmt.Sprintf(
+				"%s lies in R^%d; expected R^%d, as %s.all[0]", constraint.Name(s), s.Dim(), inner[0].Dim(), at)}
+		}
+	}
+	return constraint.All(inner...), nil
+}
+
+// heldBy returns the names that a set among others has for the numbers that it leaves to a condition: formulas beside
+// it know them too.
+func heldBy(of []Set, at string) []string {
+	for i, s := range of {
+		if s.Is() == "formula" { // which hold what others name
+			continue
+		}
+		set, err := s.BuildGiven(fmt.Sprintf("%s.all[%d]", at, i), nil)
+		if err != nil {
+			return nil // within says so
+		}
+		if names := set.Capabilities().HeldNames; names != nil {
+			return names
+		}
+	}
+	return nil
+}
+
+// within makes the sets under a key, which know the names of a condition.
+func within(of []Set, at, key string, names []string) ([]constraint.Set, error) {
+	if len(of) == 0 {
+		return nil, Bad(key, nil, "a list of sets")
+	}
+	var out []constraint.Set
+	size := 0.0
+	for i, s := range of {
+		set, err := s.BuildGiven(fmt.Sprintf("%s.%s[%d]", at, key, i), names)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, set)
+		if support := set.Capabilities().Support; support != nil {
+			for _, js := range support {
+				size += float64(len(js))
+			}
+		} else {
+			size += float64(set.Dim()) * float64(len(constraint.Components(set)))
+		}
+		if size > maxDerivatives {
+			return nil, &Error{Key: key, Fault: fmt.Sprintf(
+				"the sets have more than %.0g first derivatives in all; expected fewer or smaller ones",
+				maxDerivatives)}
+		}
+	}
+	return out, nil
+}
+
+// endlessFactor: a product is unbounded where a factor is.
+func endlessFactor(keys any) bool {
+	for _, s := range keys.(Product).Product {
+		if s.Unbounded() {
+			return true
+		}
+	}
+	return false
 }

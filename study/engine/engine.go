@@ -62,9 +62,6 @@ func New(o Options) *Engine {
 // Workers returns how many goroutines compute at a time.
 func (e *Engine) Workers() int { return e.workers }
 
-// Ahead bounds the samples of a request that are drawn, or at work, beyond those that it was handed.
-func (e *Engine) Ahead() int { return partsAhead * e.workers * partRows }
-
 // partsAhead is how many parts of a request are drawn or in line at a time, for each worker: with one a request whose
 // turn it is would leave its place to another whenever a part ends.
 const partsAhead = 2

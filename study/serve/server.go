@@ -1,4 +1,4 @@
-// Package serve answers requests for samples of trained runs over HTTP: JSON, binary NPY, metrics, an OpenAPI
+// Package serve answers requests for samples of trained runs over HTTP: JSON, binary NPY, an OpenAPI
 // description, and a page to draw samples by hand.
 //
 // What a request may cause is bounded before it costs anything: its size, its rate, how long it may take, and how
@@ -17,7 +17,6 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"maps"
 	"net"
 	"net/http"
 	"net/netip"
@@ -25,7 +24,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -39,12 +37,10 @@ import (
 // Limits are what requests may cost. Zeros are the defaults.
 type Limits struct {
 	Body        int64         // bytes of a body; 0: 8 MiB
-	Samples     int64         // of a request; 0: 10 million
-	Numbers     int64         // in memory for a request at a time; 0: 4 million
+	Numbers     int64         // of all samples of a request; 0: 4 million
 	Held        int64         // in memory for all requests; 0: 64 million
 	Queue       int           // requests that are drawn or wait; 0: 256
 	Connections int           // open at a time; 0: 1024
-	Rate        float64       // requests a second of a caller; 0: no bound
 	Deadline    time.Duration // the longest that a request may take; 0: 10 minutes
 	Header      time.Duration // in which headers must arrive; 0: 5 s
 	Arrival     time.Duration // in which a body must; 0: 10 s
@@ -54,7 +50,6 @@ type Limits struct {
 
 func (l *Limits) settle() {
 	l.Body = cmp.Or(l.Body, 8<<20)
-	l.Samples = cmp.Or(l.Samples, 10_000_000)
 	l.Numbers = cmp.Or(l.Numbers, 4_000_000)
 	l.Held = cmp.Or(l.Held, 64_000_000)
 	l.Queue = cmp.Or(l.Queue, 256)
@@ -69,8 +64,7 @@ func (l *Limits) settle() {
 // Options of a Server.
 type Options struct {
 	Limits
-	// Load reads the runs that are served, by name. It is called when the service begins, whose error ends it,
-	// and again by Reload.
+	// Load reads the runs that are served, when the service begins; its error ends the service.
 	Load func(ctx context.Context) ([]*engine.Run, error)
 	// Standing says how a run is that Load gave; nil: nothing is told of that.
 	Standing func(*engine.Run) Standing
@@ -86,14 +80,10 @@ type Server struct {
 	engine *engine.Engine
 	opt    Options
 	mux    http.Handler
-	m      *metrics
 
 	runs     atomic.Pointer[loaded]
-	tokens   atomic.Pointer[[]Token]
 	draining atomic.Bool
-	reload   sync.Mutex
 
-	rates   rates
 	places  *semaphore.Weighted // requests that are drawn or wait
 	room    *semaphore.Weighted // numbers that they hold in memory
 	waiting atomic.Int64        // places that are taken
@@ -101,18 +91,14 @@ type Server struct {
 	origin  *http.CrossOriginProtection
 
 	watches watches
-	now     func() time.Time
 }
 
-// loaded are the runs that are served.
+// loaded are the runs that are served, by name.
 type loaded struct {
-	byName   map[string]*engine.Run
-	standing map[string]Standing
-	at       time.Time
-	fault    string // of the last reload, which left the runs as they were
+	names []string
+	runs  []*engine.Run
+	info  []RunInfo
 }
-
-func (l *loaded) names() []string { return slices.Sorted(maps.Keys(l.byName)) }
 
 // New makes a server that draws with an engine.
 func New(e *engine.Engine, o Options) *Server {
@@ -120,41 +106,25 @@ func New(e *engine.Engine, o Options) *Server {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	s := &Server{engine: e, opt: o, rates: rates{each: o.Rate}, now: time.Now,
-		places: semaphore.NewWeighted(int64(o.Queue)), room: semaphore.NewWeighted(o.Held),
+	s := &Server{engine: e, opt: o, places: semaphore.NewWeighted(int64(o.Queue)), room: semaphore.NewWeighted(o.Held),
 		desk: semaphore.NewWeighted(int64(max(1, e.Workers()/2))), origin: http.NewCrossOriginProtection()}
-	s.SetTokens(o.Tokens)
-	s.m = newMetrics(s)
 	s.mux = s.routes()
 	return s
 }
 
-// SetTokens replaces the tokens of those who may ask.
-func (s *Server) SetTokens(t []Token) { s.tokens.Store(&t) }
-
-// Reload reads the runs again. Requests that are being drawn keep those that they have. On an error the runs stay
-// as they were.
-func (s *Server) Reload(ctx context.Context) error {
-	s.reload.Lock()
-	defer s.reload.Unlock()
-	runs, err := s.opt.Load(ctx)
-	if err != nil {
-		if was := s.runs.Load(); was != nil {
-			kept := *was
-			kept.fault = err.Error()
-			s.runs.Store(&kept)
-		}
+// load reads the runs.
+func (s *Server) load(ctx context.Context) error {
+	all := &loaded{}
+	var err error
+	if all.runs, err = s.opt.Load(ctx); err != nil {
 		return err
 	}
-	next := &loaded{byName: map[string]*engine.Run{}, standing: map[string]Standing{}, at: s.now()}
-	for _, r := range runs {
-		next.byName[r.Name] = r
-		if s.opt.Standing != nil {
-			next.standing[r.Name] = s.opt.Standing(r)
-		}
+	slices.SortFunc(all.runs, func(a, b *engine.Run) int { return strings.Compare(a.Name, b.Name) })
+	for _, r := range all.runs {
+		all.names, all.info = append(all.names, r.Name), append(all.info, s.info(r))
 	}
-	s.runs.Store(next)
-	s.opt.Log.Info("runs", "names", next.names())
+	s.runs.Store(all)
+	s.opt.Log.Info("runs", "names", all.names)
 	return nil
 }
 
@@ -171,7 +141,7 @@ func (s *Server) Serve(ctx context.Context, l net.Listener, secure *tls.Config) 
 	}
 	l = netutil.LimitListener(l, s.opt.Connections)
 	group, ending := errgroup.WithContext(ctx)
-	group.Go(func() error { return s.Reload(ending) })
+	group.Go(func() error { return s.load(ending) })
 	group.Go(func() (err error) {
 		if secure != nil {
 			err = server.ServeTLS(l, "", "")
@@ -218,11 +188,10 @@ type answering struct {
 	w   http.ResponseWriter
 	r   *http.Request
 	id  string
-	who string // a caller, for rates and the log
+	who string // a caller, for the log
 
 	status int
 	bytes  int64
-	route  string
 	told   []any // more for the log
 }
 
@@ -297,7 +266,7 @@ func timedOut(err error) bool {
 
 // hurry gives the reader time for another piece.
 func (a *answering) hurry() {
-	_ = http.NewResponseController(a.w).SetWriteDeadline(a.s.now().Add(a.s.opt.Patience)) // a test's writer has none
+	_ = http.NewResponseController(a.w).SetWriteDeadline(time.Now().Add(a.s.opt.Patience)) // a test's writer has none
 }
 
 // rest ends that time, while there is nothing to read: HTTP/2 cuts an answer whose time is over then, too.
@@ -305,16 +274,45 @@ func (a *answering) rest() {
 	_ = http.NewResponseController(a.w).SetWriteDeadline(time.Time{})
 }
 
-// refuse answers with a fault.
-func (a *answering) refuse(f *fault) {
-	a.hurry()
+// answer sends a whole answer.
+func (a *answering) answer(media string, b []byte) error {
+	if len(b) <= piece { // which a connection takes at once
+		defer a.s.sit(a.r.Context())()
+	}
+	a.Header().Set("Content-Type", media)
+	a.Header().Set("Content-Length", strconv.Itoa(len(b)))
+	a.WriteHeader(http.StatusOK)
+	return a.send(b)
+}
+
+// writeJSON answers with an object.
+func (a *answering) writeJSON(v any) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	return a.answer(typeJSON, append(b, '\n'))
+}
+
+// fail ends a request with an error: it is refused. An answer that has begun ends with a line that says what went wrong,
+// if it is one of lines; another breaks off, so that nobody takes it for whole.
+func (a *answering) fail(err error) {
+	f := a.s.faultOf(a, err)
 	a.told = append(a.told, "fault", f.kind.Code, "detail", f.detail)
-	f.write(a)
+	a.hurry()
+	switch {
+	case a.status == 0:
+		f.write(a, a.id)
+	case a.Header().Get("Content-Type") == typeLines:
+		fmt.Fprintf(a, `{"problem":%s}`+"\n", f.problem(a.id)) // whoever does not read it has left
+	default:
+		panic(http.ErrAbortHandler)
+	}
 }
 
 // ServeHTTP implements http.Handler: what all requests have in common.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	start := s.now()
+	start := time.Now()
 	a := &answering{s: s, w: w, id: newID(), who: caller(r)}
 	a.r = r.WithContext(context.WithValue(r.Context(), answeringKey{}, a))
 	h := w.Header()
@@ -327,28 +325,24 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		_ = http.NewResponseController(w).SetReadDeadline(start.Add(s.opt.Arrival)) // a test's writer has none
 	}
 	a.hurry()
-	s.m.active.Inc()
 	defer func() {
-		s.m.active.Dec()
 		v := recover()
 		if v != nil && v != http.ErrAbortHandler {
 			s.opt.Log.Error("panic", "request", a.id, "value", fmt.Sprint(v), "stack", string(debug.Stack()))
 			if v = http.ErrAbortHandler; a.status == 0 {
 				v = nil
-				a.refuse(broken.fault("the request has met a fault of the program"))
+				a.fail(broken.fault("the request has met a fault of the program"))
 			}
 		}
 		a.hurry() // the end of the answer
-		took := s.now().Sub(start)
-		s.m.observe(a, took)
+		took := time.Since(start)
 		s.log(a, took, v != nil)
 		if v != nil {
 			panic(v)
 		}
 	}()
-	if f := s.guard(a); f != nil {
-		a.route = "refused"
-		a.refuse(f)
+	if err := s.guard(a); err != nil {
+		a.fail(err)
 		return
 	}
 	s.mux.ServeHTTP(a, a.r)
@@ -393,14 +387,8 @@ func open(path string) bool {
 }
 
 // guard refuses requests before anything is done for them.
-func (s *Server) guard(a *answering) *fault {
+func (s *Server) guard(a *answering) error {
 	r := a.r
-	if len(r.TransferEncoding) > 0 {
-		f := lengthRequired.fault("a body needs Content-Length; Transfer-Encoding %q is refused",
-			strings.Join(r.TransferEncoding, ", "))
-		f.quit = true
-		return f
-	}
 	if r.ContentLength > s.opt.Body {
 		f := tooLarge.fault("the body has %d bytes; expected at most %d", r.ContentLength, s.opt.Body)
 		f.quit = true
@@ -409,29 +397,22 @@ func (s *Server) guard(a *answering) *fault {
 	if r.Body != nil {
 		r.Body = http.MaxBytesReader(a, r.Body, s.opt.Body)
 	}
-	tokens := *s.tokens.Load()
-	if s.opt.Local && tokens == nil && !thisMachine(r.Host) {
+	if s.opt.Local && s.opt.Tokens == nil && !thisMachine(r.Host) {
 		return misdirected.fault("Host is %q; expected localhost or the address that the service listens on", r.Host)
 	}
 	if err := s.origin.Check(r); err != nil {
 		return foreign.fault("%v", err)
 	}
-	if open(r.URL.Path) {
-		return nil
-	}
-	if len(tokens) > 0 {
-		name, f := holder(tokens, r, s.now())
-		if f != nil {
-			return f
+	switch {
+	case open(r.URL.Path):
+	case len(s.opt.Tokens) > 0:
+		name, err := holder(s.opt.Tokens, r, time.Now())
+		if err != nil {
+			return err
 		}
 		a.who = name
-	} else if r.TLS != nil && len(r.TLS.PeerCertificates) > 0 {
+	case r.TLS != nil && len(r.TLS.PeerCertificates) > 0:
 		a.who = cmp.Or(r.TLS.PeerCertificates[0].Subject.CommonName, a.who)
-	}
-	if wait := s.rates.take(a.who, s.now()); wait > 0 {
-		f := tooOften.fault("more than %g requests a second", s.opt.Rate)
-		f.retry = wait
-		return f
 	}
 	return nil
 }
@@ -449,56 +430,53 @@ func thisMachine(host string) bool {
 	return err == nil && at.IsLoopback()
 }
 
-// run returns a run by its name.
-func (s *Server) run(name string) (*engine.Run, *fault) { return s.named(s.runs.Load(), name) }
-
-// named is run of those that were loaded at a time.
-func (s *Server) named(all *loaded, name string) (*engine.Run, *fault) {
-	if all == nil || s.draining.Load() {
-		f := unready.fault("runs are being read")
-		if s.draining.Load() {
-			f = unready.fault("the service is about to end")
-			f.quit = true
-		}
-		f.retry = 5 * time.Second
-		return nil, f
+// served returns the runs. The error is a *fault: they are not read yet, or the service ends.
+func (s *Server) served() (*loaded, error) {
+	all := s.runs.Load()
+	if all != nil && !s.draining.Load() {
+		return all, nil
 	}
-	if r := all.byName[name]; r != nil {
-		return r, nil
+	f := unready.fault("runs are being read")
+	if s.draining.Load() {
+		f = unready.fault("the service is about to end")
+		f.quit = true
 	}
-	return nil, unknownRun.fault("there is no run %q; there are %s", name, strings.Join(all.names(), ", "))
+	f.retry = 5 * time.Second
+	return nil, f
 }
 
-// read returns the body of a request.
-func (s *Server) read(a *answering) ([]byte, *fault) {
+// find returns the number of a run among those that are served. The error is a *fault.
+func (s *Server) find(name string) (int, *loaded, error) {
+	all, err := s.served()
+	if err != nil {
+		return 0, nil, err
+	}
+	i, ok := slices.BinarySearch(all.names, name)
+	if !ok {
+		err = unknownRun.fault("there is no run %q; there are %s", name, strings.Join(all.names, ", "))
+	}
+	return i, all, err
+}
+
+// read returns the body of a request. The error is a *fault.
+func (s *Server) read(a *answering) ([]byte, error) {
 	body, err := io.ReadAll(a.r.Body)
 	var large *http.MaxBytesError
+	var f *fault
 	switch {
+	case err == nil:
+		// from here on reading tells of a caller who left
+		_ = http.NewResponseController(a.w).SetReadDeadline(time.Time{})
+		return body, nil
 	case errors.As(err, &large):
 		return nil, tooLarge.fault("the body has more than %d bytes", large.Limit)
 	case timedOut(err):
-		f := slowBody.fault("it took longer than %v", s.opt.Arrival)
-		f.quit = true
-		return nil, f
-	case err != nil:
-		f := badRequest.fault("the body broke off: %v", err)
-		f.quit = true
-		return nil, f
+		f = slowBody.fault("it took longer than %v", s.opt.Arrival)
+	default:
+		f = badRequest.fault("the body broke off: %v", err)
 	}
-	_ = http.NewResponseController(a.w).SetReadDeadline(time.Time{}) // from here on reading tells of a caller who left
-	return body, nil
-}
-
-// linesOf is how many samples a line has of an answer in lines that asks for no number.
-const linesOf = 1000
-
-// asked is a request for samples of a run.
-type asked struct {
-	*Ask
-	run     *engine.Run
-	q       engine.Request
-	warning string
-	body    int64 // room that its body holds
+	f.quit = true
+	return nil, f
 }
 
 // sit waits for a place at the desk, and returns what gives the place back. Requests that are drawn together end
@@ -515,126 +493,35 @@ func (s *Server) sit(ctx context.Context) (rise func()) {
 
 const mostWait = 20 * time.Millisecond
 
-// smallBody is the size of a body up to which it holds no room.
-const smallBody = 64 << 10
-
-// ask reads a request for samples within limits. nil: it is refused. Whoever asks releases it.
-func (s *Server) ask(a *answering, limits Limits) *asked {
-	out := &asked{}
-	if n := a.r.ContentLength; n > smallBody || n < 0 { // as long as it is worked on, numbers of what it may become
-		if n < 0 { // HTTP/2 need not say
-			n = s.opt.Body
-		}
-		if !s.room.TryAcquire(n) {
-			a.refuse(s.full("bodies of other requests fill the memory"))
-			return nil
-		}
-		out.body = n
-	}
-	f := func() (f *fault) {
-		if coding := a.r.Header.Get("Content-Encoding"); coding != "" && !strings.EqualFold(coding, "identity") {
-			return unsupported.fault("Content-Encoding is %q; bodies are read as they are", coding)
-		}
-		body, f := s.read(a)
-		if f != nil {
-			return f
-		}
-		if out.run, f = s.run(a.r.PathValue("name")); f != nil {
-			return f
-		}
-		defer s.sit(a.r.Context())()
-		var err error
-		if out.Ask, err = decode(a.r.Header.Get("Content-Type"), a.r.URL.RawQuery, body); err == nil {
-			out.q, out.warning, err = out.request(out.run, &limits)
-		}
-		if err != nil {
-			return s.faultOf(a, err)
-		}
-		a.told = append(a.told, "run", out.run.Name, "n", out.q.N)
-		return nil
-	}()
-	if f != nil {
-		s.release(out)
-		a.refuse(f)
-		return nil
-	}
-	return out
-}
-
-func (s *Server) release(q *asked) { s.room.Release(q.body) }
-
 // full is the fault of a request that there is no room for.
-func (s *Server) full(format string, v ...any) *fault {
+func full(format string, v ...any) *fault {
 	f := queueFull.fault(format, v...)
 	f.retry = time.Second
 	return f
 }
 
-// samples answers POST /v1/runs/{name}/samples.
-func (s *Server) samples(_ http.ResponseWriter, r *http.Request) {
-	a := of(r)
-	ask := s.ask(a, s.opt.Limits)
-	if ask == nil {
-		return
-	}
-	defer s.release(ask)
-	run, q := ask.run, ask.q
-	g := &gatherer{answering: a, run: run, q: q, chunk: int(min(ask.Chunk, int64(q.N))),
-		media: accepted(r.Header.Values("Accept"), ask.Chunk > 0)}
-	if g.media == typeLines && g.chunk == 0 {
-		g.chunk = min(linesOf, q.N)
-	}
-	if g.media == "" {
-		a.refuse(unacceptable.fault("Accept is %q; expected %s, %s or, of answers in chunks, %s",
-			strings.Join(r.Header.Values("Accept"), ", "), typeJSON, typeNPY, typeLines))
-		return
-	}
-	g.answer = Answer{Run: run.Name, Seed: q.Seed, First: q.First, N: q.N, Dim: run.Process.Set.Dim(),
-		Failed: []uint64{}}
-	if ask.warning != "" {
-		g.answer.Warnings = append(g.answer.Warnings, ask.warning)
-	}
-	held := int64(q.N) * int64(g.answer.Dim)
-	if g.chunk > 0 {
-		held = int64(g.chunk+s.engine.Ahead())*int64(g.answer.Dim) + int64(q.N/8) // which of all failed: a byte each
-	}
-	s.drawing(a, held, ask.deadline(&s.opt.Limits), func() error {
-		sum, err := s.engine.Draw(a.r.Context(), run, q, g.part)
-		if err == nil {
-			s.m.samples.WithLabelValues(run.Name).Add(float64(q.N))
-			err = g.finish(sum)
-		}
-		return err
-	}, func(f *fault) {
-		if g.sent {
-			g.fail(f)
-		} else {
-			a.refuse(f)
-		}
-	})
-}
-
-// drawing does what takes a place in the queue, with a deadline, and hands on the fault that it ends in.
-func (s *Server) drawing(a *answering, held int64, most time.Duration, do func() error, fail func(*fault)) {
+// queued does what takes a place in the queue.
+func (s *Server) queued(do func() error) error {
 	if !s.places.TryAcquire(1) {
-		a.refuse(s.full("%d requests are drawn or wait", s.opt.Queue))
-		return
+		return full("%d requests are drawn or wait", s.opt.Queue)
 	}
 	defer s.places.Release(1)
-	if !s.room.TryAcquire(held) {
-		a.refuse(s.full("answers to other requests fill the memory"))
-		return
-	}
-	defer s.room.Release(held)
 	s.waiting.Add(1)
 	defer s.waiting.Add(-1)
+	return do()
+}
+
+// drawing does what holds so many numbers in memory, with a deadline.
+func (s *Server) drawing(a *answering, held int, most time.Duration, do func() error) error {
+	if !s.room.TryAcquire(int64(held)) {
+		return full("answers to other requests fill the memory")
+	}
+	defer s.room.Release(int64(held))
 	ctx, cancel := context.WithTimeout(a.r.Context(), most)
 	defer cancel()
 	a.r = a.r.WithContext(ctx)
 	a.rest()
-	if err := do(); err != nil {
-		fail(s.faultOf(a, err))
-	}
+	return do()
 }
 
 // faultOf says what a request is refused with that ended in an error.
@@ -661,17 +548,4 @@ func (s *Server) faultOf(a *answering, err error) *fault {
 		s.opt.Log.Error("drawing", "request", a.id, "error", err.Error())
 	}
 	return broken.fault("the drawing has met a fault of the program, which the log tells with request %s", a.id)
-}
-
-// writeJSON answers with an object.
-func (a *answering) writeJSON(status int, v any) {
-	b, err := json.Marshal(v)
-	if err != nil {
-		a.refuse(broken.fault("%v", err))
-		return
-	}
-	a.Header().Set("Content-Type", typeJSON)
-	a.Header().Set("Content-Length", strconv.Itoa(len(b)+1))
-	a.WriteHeader(status)
-	_ = a.send(append(b, '\n')) // whoever does not read it has left
 }

@@ -69,7 +69,7 @@ func ParseTokens(text []byte) ([]Token, error) {
 }
 
 // holder returns whose token a request shows. Every token is compared, each in constant time.
-func holder(tokens []Token, r *http.Request, now time.Time) (string, *fault) {
+func holder(tokens []Token, r *http.Request, now time.Time) (string, error) {
 	shown := r.Header.Values("Authorization")
 	if len(shown) != 1 {
 		return "", unauthorized.fault("expected one header Authorization: Bearer TOKEN")

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
-	"net/http"
 	"regexp"
 	"slices"
 	"sync"
@@ -21,9 +20,9 @@ import (
 
 // A Scene is what the page needs of a run before it draws.
 type Scene struct {
-	Live        *figure.Live `json:"live,omitempty" doc:"a view in space, with its script's data; without one, points"`
+	Live        *figure.Live `json:"live,omitempty"` // a view in space, with its script's data; nil: points
 	Observables []Observable `json:"observables"`
-	Components  []string     `json:"components" doc:"of the set"`
+	Components  []string     `json:"components"`
 }
 
 // An Observable is a number of a point, with the histogram of the data.
@@ -32,19 +31,20 @@ type Observable struct {
 	Unit string    `json:"unit,omitempty"`
 	Lo   float64   `json:"lo"`
 	Hi   float64   `json:"hi"`
-	Data []float64 `json:"data,omitempty" doc:"share of the rows in each bin"`
+	Data []float64 `json:"data,omitempty"` // share of the rows in each bin
 }
 
 // A Frame is all samples at one time of their way back from noise.
 type Frame struct {
-	Step       int          `json:"step" doc:"calls for scores before it; the last frame has the samples"`
-	Of         int          `json:"of" doc:"about how many there are"`
-	Layer      any          `json:"layer,omitempty" doc:"as the view's script takes it"`
-	Points     [][]float64  `json:"points,omitempty" doc:"the first coordinates, where there is no view"`
-	Mean       metric.Float `json:"mean" doc:"violation of a component"`
-	Worst      metric.Float `json:"worst" doc:"likewise"`
-	Histograms [][]float64  `json:"histograms" doc:"of each observable"`
+	Step       int          `json:"step"` // calls for scores before it; the last frame has the samples
+	Of         int          `json:"of"`   // about how many there are
+	Layer      any          `json:"layer,omitempty"`
+	Points     [][]float64  `json:"points,omitempty"` // the first coordinates, where there is no view
+	Mean       metric.Float `json:"mean"`             // violation of a component
+	Worst      metric.Float `json:"worst"`
+	Histograms [][]float64  `json:"histograms"` // of each observable
 	Last       bool         `json:"last,omitempty"`
+	Problem    *problem     `json:"problem,omitempty"` // of a line that ends what could not be finished
 }
 
 const (
@@ -112,15 +112,10 @@ func (s *Server) watch(ctx context.Context, r *engine.Run) (*watched, error) {
 	}
 	s.watches.mu.Lock()
 	defer s.watches.mu.Unlock()
-	all := map[*engine.Run]*watched{r: w} // those of runs that are gone go too
-	if served := s.runs.Load(); served != nil {
-		for _, other := range served.byName {
-			if have := s.watches.all[other]; have != nil {
-				all[other] = have
-			}
-		}
+	if s.watches.all == nil {
+		s.watches.all = map[*engine.Run]*watched{}
 	}
-	s.watches.all = all
+	s.watches.all[r] = w
 	return w, nil
 }
 
@@ -243,20 +238,21 @@ func (w *watched) frame(x []float64, step, of int) (*Frame, error) {
 }
 
 // getScene answers GET /v1/runs/{name}/scene.
-func (s *Server) getScene(_ http.ResponseWriter, r *http.Request) {
-	a := of(r)
-	run, f := s.run(r.PathValue("name"))
-	if f != nil {
-		a.refuse(f)
-		return
-	}
-	s.drawing(a, int64(sceneSamples*run.Process.Set.Dim()), s.opt.Deadline, func() error {
-		w, err := s.watch(a.r.Context(), run)
-		if err == nil {
-			a.writeJSON(http.StatusOK, w.scene)
-		}
+func (s *Server) getScene(a *answering) error {
+	i, all, err := s.find(a.r.PathValue("name"))
+	if err != nil {
 		return err
-	}, a.refuse)
+	}
+	run := all.runs[i]
+	return s.queued(func() error {
+		return s.drawing(a, sceneSamples*run.Process.Set.Dim(), s.opt.Deadline, func() error {
+			w, err := s.watch(a.r.Context(), run)
+			if err != nil {
+				return err
+			}
+			return a.writeJSON(w.scene)
+		})
+	})
 }
 
 // recorder gathers states of samples on their way, in parts, into frames.
@@ -297,85 +293,68 @@ func (r *recorder) see(lo int, x []float64, n int, _ float64) {
 }
 
 // paths answers POST /v1/runs/{name}/paths: samples on their way back from noise, a line each frame.
-func (s *Server) paths(_ http.ResponseWriter, r *http.Request) {
-	a := of(r)
-	limits := s.opt.Limits
-	limits.Samples = watchSamples
-	limits.Numbers = min(limits.Numbers, watchNumbers/framesShown)
-	ask := s.ask(a, limits)
-	if ask == nil {
-		return
-	}
-	defer s.release(ask)
-	if ask.Chunk > 0 {
-		a.refuse(invalidAt("body.chunk", ask.Chunk, "a path is sent frame by frame"))
-		return
-	}
-	run, q, d := ask.run, ask.q, ask.run.Process.Set.Dim()
-	sent := false
-	s.drawing(a, int64(q.N*d*framesShown), ask.deadline(&s.opt.Limits), func() error {
-		w, err := s.watch(a.r.Context(), run)
+func (s *Server) paths(a *answering) error {
+	return s.queued(func() error {
+		q, err := s.ask(a, watchSamples, min(s.opt.Numbers, watchNumbers/framesShown))
 		if err != nil {
 			return err
 		}
-		steps := run.Process.Schedule.N
-		rec := &recorder{n: q.N, d: d, stride: (steps + framesShown - 1) / framesShown, calls: map[int]int{},
-			held: map[int]*gathered{}, ready: make(chan gathered, 2*framesShown)}
-		q.See = rec.see
-		last, failed := make([]float64, 0, q.N*d), error(nil)
-		go func() {
-			defer close(rec.ready)
-			_, failed = s.engine.Draw(a.r.Context(), run, q, func(_ int, s *judge.Samples) error {
-				last = append(last, s.Good()...)
-				return nil
-			})
-		}()
-		send := func(g gathered, end bool) error {
-			var line bytes.Buffer
-			err := s.engine.Compute(a.r.Context(), func() error {
-				return run.Own(func() error {
-					f, err := w.frame(g.x, g.step, steps)
-					if err != nil {
-						return err
-					}
-					f.Last = end
-					return json.NewEncoder(&line).Encode(f)
-				})
-			})
-			if err != nil {
-				return err
-			}
-			if !sent {
-				sent = true
-				a.Header().Set("Content-Type", typeLines)
-				a.WriteHeader(http.StatusOK)
-			}
-			return a.send(line.Bytes())
-		}
-		var lost error
-		for g := range rec.ready { // to its end, so that the drawing can end
-			if lost == nil {
-				lost = send(g, false)
-			}
-		}
-		if failed != nil {
-			return failed
-		}
-		if lost == nil && len(last) > 0 {
-			lost = send(gathered{step: steps, x: slices.Clip(last)}, true)
-		}
-		if lost == nil && len(last) == 0 {
-			return failedSamples.fault("all samples failed")
-		}
-		return lost
-	}, func(f *fault) {
-		if !sent {
-			a.refuse(f)
-			return
-		}
-		p := f.problem(a.id)
-		if line, err := json.Marshal(Line{Problem: &p}); err != nil || a.put(append(line, '\n')) != nil {
-			panic(http.ErrAbortHandler)
-		}
+		return s.drawing(a, q.N*q.dim()*framesShown, q.deadline, func() error { return s.frames(a, q) })
 	})
+}
+
+// frames draws samples and sends a line for each frame.
+func (s *Server) frames(a *answering, q *asked) error {
+	run, d := q.run, q.dim()
+	w, err := s.watch(a.r.Context(), run)
+	if err != nil {
+		return err
+	}
+	steps := run.Process.Schedule.N
+	rec := &recorder{n: q.N, d: d, stride: (steps + framesShown - 1) / framesShown, calls: map[int]int{},
+		held: map[int]*gathered{}, ready: make(chan gathered, 2*framesShown)}
+	q.See = rec.see
+	last, failed := make([]float64, 0, q.N*d), error(nil)
+	go func() {
+		defer close(rec.ready)
+		_, failed = s.engine.Draw(a.r.Context(), run, q.Request, func(_ int, s *judge.Samples) error {
+			last = append(last, s.Good()...)
+			return nil
+		})
+	}()
+	send := func(g gathered, end bool) error {
+		var line bytes.Buffer
+		err := s.engine.Compute(a.r.Context(), func() error {
+			return run.Own(func() error {
+				f, err := w.frame(g.x, g.step, steps)
+				if err != nil {
+					return err
+				}
+				f.Last = end
+				return json.NewEncoder(&line).Encode(f)
+			})
+		})
+		if err != nil {
+			return err
+		}
+		if a.status == 0 {
+			a.Header().Set("Content-Type", typeLines)
+		}
+		return a.send(line.Bytes())
+	}
+	var lost error
+	for g := range rec.ready { // to its end, so that the drawing can end
+		if lost == nil {
+			lost = send(g, false)
+		}
+	}
+	switch {
+	case failed != nil:
+		return failed
+	case lost != nil:
+		return lost
+	case len(last) == 0:
+		return failedSamples.fault("all samples failed")
+	}
+	return send(gathered{step: steps, x: slices.Clip(last)}, true)
 }

@@ -3,28 +3,21 @@ package tasks
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"math"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 
-	"github.com/landing-diffusion/landing/base/arrayfile"
 	"github.com/landing-diffusion/landing/experiment"
 	"github.com/landing-diffusion/landing/experiment/judge"
 	"github.com/landing-diffusion/landing/experiment/run"
 	"github.com/landing-diffusion/landing/internal/fault"
 	"github.com/landing-diffusion/landing/judge/metric"
 	"github.com/landing-diffusion/landing/problem"
-	"github.com/landing-diffusion/landing/study/work"
 )
-
-// generateKind is samples of a run: rows.npy has all of a part's, those that failed as NaN.
-const generateKind = "generate"
 
 // GenerateOptions say which samples of a run are made, as the flags of landing generate do.
 type GenerateOptions struct {
@@ -88,7 +81,7 @@ func Generation(ctx context.Context, r *experiment.Run, o GenerateOptions) (*Lis
 		rows, g.Each = uint64(asked.N(drawn.Condition)), o.Count
 	}
 	if o.Count < 1 || o.Count > MaxRows/max(rows, 1) || o.First > math.MaxUint64-o.Count*rows {
-		return nil, &TaskError{"generate", fmt.Sprintf("%d samples from number %d on; expected 1 to %d in all, whose "+
+		return nil, &TaskError{Kind, fmt.Sprintf("%d samples from number %d on; expected 1 to %d in all, whose "+
 			"numbers fit in 64 bits", o.Count, o.First, uint64(MaxRows))}
 	}
 	trained, err := r.Trained(o.Checkpoint)
@@ -105,14 +98,15 @@ func Generation(ctx context.Context, r *experiment.Run, o GenerateOptions) (*Lis
 	g.Data = drawn.NeedsData()
 	d := &drawer{run: drawn, trained: trained, asked: asked, each: int(g.Each), seed: g.Seed,
 		diagnose: o.Diagnose}
-	l := &List{Kind: generateKind, From: o.First, Count: o.Count * rows, rows: d.draw, drawn: drawn}
+	l := &List{From: o.First, Count: o.Count * rows, run: drawn, begin: d.begin, inputs: Inputs{},
+		hashes: map[string]string{}}
 	names := run.CheckpointFiles(g.Checkpoint)
 	for _, name := range []string{run.ConditionFile, run.PriorFile, run.EndsFile} {
 		if _, err := os.Stat(drawn.Folder.Path(name)); err == nil {
 			names = append(names, name)
 		}
 	}
-	if err := l.folder(drawn, names, g.Data); err != nil {
+	if err := l.reads(names, g.Data); err != nil {
 		return nil, err
 	}
 	if given != "" {
@@ -122,13 +116,17 @@ func Generation(ctx context.Context, r *experiment.Run, o GenerateOptions) (*Lis
 		}
 		l.input("condition"+strings.ToLower(filepath.Ext(given)), given, hash)
 	}
-	l.task = g
+	l.of = g
 	return l, nil
 }
 
-// folder adds what every part of a run reads of its folder to the inputs, and files of other names, and the data file
-// where it is needed.
-func (l *List) folder(r *experiment.Run, names []string, data bool) error {
+// input adds a file to the list's inputs.
+func (l *List) input(name, path, hash string) { l.inputs[name], l.hashes[name] = path, hash }
+
+// reads adds what every part reads of the run's folder to the inputs, and files of other names, and the data file where
+// it is needed.
+func (l *List) reads(names []string, data bool) error {
+	r := l.run
 	var m run.Manifest
 	if err := r.Folder.ReadJSON(run.ManifestFile, &m); err != nil {
 		return err
@@ -143,7 +141,7 @@ func (l *List) folder(r *experiment.Run, names []string, data bool) error {
 		if err != nil {
 			return err
 		}
-		l.input("run/"+name, r.Folder.Path(name), hash)
+		l.input(inRun+name, r.Folder.Path(name), hash)
 	}
 	if path := r.Problem.Data.Path; data {
 		l.input("data"+strings.ToLower(filepath.Ext(path)), path, m.Data.SHA256)
@@ -151,13 +149,8 @@ func (l *List) folder(r *experiment.Run, names []string, data bool) error {
 	return nil
 }
 
-func hashOf(path string) (string, error) {
-	info, err := os.Stat(path)
-	if err != nil {
-		return "", err
-	}
-	return hashFile(path, info.Size())
-}
+// inRun begins the names of inputs in the run's folder.
+const inRun = "run/"
 
 // asked returns the conditions that samples are asked under; nil without any. given is a file of them.
 func (g *generation) asked(r *experiment.Run, given string) (*experiment.Conditions, error) {
@@ -187,19 +180,10 @@ type drawer struct {
 	diagnose bool
 }
 
-// named returns the path of the input whose name is base and an extension; empty if there is none.
-func (in Inputs) named(base string) string {
-	for name, path := range in {
-		if name == base+filepath.Ext(name) {
-			return path
-		}
-	}
-	return ""
-}
-
-// Drawn is what a unit of generation tells besides its rows.
+// Drawn is what a part tells besides its samples.
 type Drawn struct {
-	Rows
+	Dim        int     `json:"dim"`
+	Failed     uint64  `json:"failed"` // samples that are NaN in the part, and in no file
 	Wrong      int     `json:"wrong_component"`
 	Begun      int     `json:"unreachable"`
 	Broken     int     `json:"broken"`
@@ -210,11 +194,6 @@ type Drawn struct {
 	Seconds    float64 `json:"seconds"` // that drawing took
 
 	Steps *judge.Steps `json:"steps,omitempty"` // of GenerateOptions.Diagnose
-
-	// Of all parts, once they are joined:
-	Seed  uint64            `json:"-"`
-	By    []problem.Drawn   `json:"-"` // keys of generation that were set
-	Under *experiment.Asked `json:"-"` // conditions
 }
 
 // Worst is the violation of a component by the sample that violates it most.
@@ -226,8 +205,8 @@ type Worst struct {
 	Key       string       `json:"key,omitempty"` // of the limit
 }
 
-// draw makes the samples of a part.
-func (d *drawer) draw(ctx context.Context, m *making) (any, error) {
+// begin is List.begin.
+func (d *drawer) begin(ctx context.Context, count uint64, out *Drawn) (fill, error) {
 	if d.prior == nil { // it may take chains
 		prior, err := d.run.Prior(ctx, nil)
 		if err != nil {
@@ -237,25 +216,20 @@ func (d *drawer) draw(ctx context.Context, m *making) (any, error) {
 			d.prior = prior.Under(d.asked.Rows, d.each)
 		}
 	}
-	dim := d.run.Process.Set.Dim()
-	out := &Drawn{Epoch: d.trained.State.Epoch}
-	drawer := experiment.NewDrawer(d.run.Loaded, d.trained, int(min(m.Count, math.MaxInt32)))
+	out.Epoch = d.trained.State.Epoch
+	drawer := experiment.NewDrawer(d.run.Loaded, d.trained, int(min(count, math.MaxInt32)))
 	if d.diagnose {
 		drawer.Diagnose()
 	}
-	rows, err := m.writeRows(dim, func(x []float64, first uint64) (int, error) {
-		s, err := drawer.Draw(ctx, d.prior, len(x)/dim, first, d.seed, func(k int) {
-			m.tick(first-m.First+uint64(k), m.Count)
-		})
+	return func(x []float64, first uint64, tick func(k int)) error {
+		s, err := drawer.Draw(ctx, d.prior, len(x)/out.Dim, first, d.seed, tick)
 		if err != nil {
-			return 0, err
+			return err
 		}
 		out.add(d.run, s, first)
 		copy(x, s.X)
-		return s.Failed(), nil
-	})
-	out.Rows = rows
-	return out, err
+		return nil
+	}, nil
 }
 
 // add takes account of the samples from number first on, and makes those that failed NaN.
@@ -273,6 +247,7 @@ func (o *Drawn) add(r *experiment.Run, s *judge.Samples, first uint64) {
 			o.Components[k] = Worst{Component: c.Component, Worst: c.Worst, Sample: first + uint64(c.WorstSample)}
 		}
 	}
+	o.Failed += uint64(s.Failed())
 	o.Wrong, o.Begun, o.Broken = o.Wrong+s.Wrong, o.Begun+s.Begun, o.Broken+s.Broken
 	o.Seconds, o.Steps = o.Seconds+s.Time.Seconds(), s.Steps
 	if o.Break == "" && s.Break != nil {
@@ -285,98 +260,6 @@ func (o *Drawn) add(r *experiment.Run, s *judge.Samples, first uint64) {
 			}
 		}
 	}
-}
-
-// joinGenerate writes samples as landing generate does.
-func joinGenerate(ctx context.Context, j *Joint) (*Form, error) {
-	var g generation
-	if err := j.Task(&g); err != nil {
-		return nil, err
-	}
-	r, err := g.opened(ctx, j)
-	if err != nil {
-		return nil, err
-	}
-	ext := strings.ToLower(filepath.Ext(j.Out))
-	write := r.Domain.Writer(ext)
-	if write == nil {
-		return nil, refuse("%s: this kind of data is not written to such files, but to .npy or .csv", j.Out)
-	}
-	all := Drawn{Seed: g.Seed, By: r.Drawn}
-	for _, p := range j.Parts {
-		var d Drawn
-		if err := json.Unmarshal(p.Result.Detail, &d); err != nil {
-			return nil, &work.DamagedError{Path: p.Dir, Problem: err.Error()}
-		}
-		all.join(&d)
-	}
-	form := &Form{Write: write, Beside: experiment.RecordName(j.Out), Verdict: all.verdict(r, j.Range),
-		Detail: &all}
-	if r.Domain.Rounded[ext] != nil {
-		var worst metric.Violation
-		form.Write = func(w io.Writer, rows arrayfile.Rows) error {
-			return write(w, rows.Map(rows.D, func(x []float64) []float64 {
-				off, _ := judge.Rounded(r.Domain, r.Process.Set, ext, x)
-				if off.Worst > worst.Worst {
-					worst = off
-				}
-				return x
-			}))
-		}
-		form.Note = func() string {
-			if !(worst.Worst > all.Worst()) {
-				return ""
-			}
-			return fmt.Sprintf("%s rounds coordinates: in it %q is violated by up to %.2g. A .npy file keeps all "+
-				"digits", j.Out, worst.Component, float64(worst.Worst))
-		}
-	}
-	if !j.Force {
-		if err := freeRecord(j.Out); err != nil {
-			return nil, err
-		}
-	}
-	form.Record = func(sha256 string, failed []uint64) (any, error) {
-		rec := &experiment.Record{SHA256: sha256, Version: j.Parts[0].Unit.Version,
-			Run:    r.Folder.Dir,
-			Config: j.Parts[0].Unit.Inputs["run/"+run.ConfigFile], Epoch: all.Epoch,
-			Drawn: append([]problem.Drawn{}, r.Drawn...), Seed: g.Seed, First: j.Range.From,
-			Samples: int(j.Range.Total), Failed: failed, Wrong: all.Wrong, Broken: all.Broken,
-			Seconds: all.Seconds, Steps: all.Steps}
-		if g.Each > 0 {
-			given := cmp.Or(g.Condition, strings.TrimSpace(g.Start+" "+g.Goal),
-				j.Parts[0].Result.Inputs.named("condition"))
-			all.Under = &experiment.Asked{Names: r.Condition.Names, Given: given, Rows: int(j.Range.Total / g.Each),
-				Each: int(g.Each)}
-		}
-		rec.Under = all.Under
-		return rec, nil
-	}
-	return form, nil
-}
-
-// opened returns the run that drew, as it drew.
-func (g *generation) opened(ctx context.Context, j *Joint) (*experiment.Run, error) {
-	if j.drawn != nil {
-		return j.drawn, nil
-	}
-	dir, data, err := j.runDir()
-	if err != nil {
-		return nil, err
-	}
-	r, err := experiment.OpenToDraw(ctx, dir, data, j.Pool, nil)
-	if err != nil {
-		return nil, err
-	}
-	return r.Redraw(ctx, problem.ParseSettings(g.Settings...), nil)
-}
-
-// freeRecord returns an error if what lies in the place of a file's record is none.
-func freeRecord(file string) error {
-	if _, err := experiment.ReadRecord(file); err != nil {
-		return &run.ExistsError{Path: experiment.RecordName(file)}
-	}
-	return nil
 }
 
 // Worst is the largest violation of any component; NaN where there is no sample.

@@ -2,7 +2,6 @@ package tasks
 
 import (
 	"bufio"
-	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -10,7 +9,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"maps"
 	"math"
 	"os"
 	"path/filepath"
@@ -20,30 +18,13 @@ import (
 	"github.com/landing-diffusion/landing/base/arrayfile"
 	"github.com/landing-diffusion/landing/base/parallel"
 	"github.com/landing-diffusion/landing/experiment"
+	"github.com/landing-diffusion/landing/experiment/judge"
 	"github.com/landing-diffusion/landing/experiment/run"
-	"github.com/landing-diffusion/landing/internal/fault"
 	"github.com/landing-diffusion/landing/internal/input"
+	"github.com/landing-diffusion/landing/judge/metric"
+	"github.com/landing-diffusion/landing/problem"
 	"github.com/landing-diffusion/landing/study/work"
 )
-
-// A Part is a unit of a List that is done.
-type Part struct {
-	Dir    string // its folder
-	Unit   *work.Unit
-	Range  Range
-	Result *Result
-
-	of   json.RawMessage // its task without the range
-	rows Rows
-}
-
-// Rows is what every kind tells of the rows of a unit, among the rest of its detail.
-type Rows struct {
-	Dim    int    `json:"dim"`
-	Failed uint64 `json:"failed"` // rows of NaN, which are in no file
-}
-
-func refuse(format string, v ...any) error { return fault.Errorf(fault.Config, "", format, v...) }
 
 // Parts returns the parts in folders, each that of a unit, or one that holds those of units. Whether
 // files are whole is seen when they are joined.
@@ -79,8 +60,8 @@ func part(store *work.Store, name string) (*Part, error) {
 		return nil, err
 	}
 	p := &Part{Dir: filepath.Join(store.Dir, name), Unit: u}
-	if joins[u.Kind] == nil {
-		return nil, &KindError{u.Name, u.Kind}
+	if u.Kind != Kind {
+		return nil, refuse("%s is work of kind %q; expected a part of samples", name, u.Kind)
 	}
 	status, err := store.Status(u)
 	if err != nil {
@@ -89,15 +70,14 @@ func part(store *work.Store, name string) (*Part, error) {
 	if status.State != work.Done {
 		return nil, refuse("%s: is not finished; the same --shard makes it", p.Dir)
 	}
-	if p.Result, err = resultOf(status); err == nil {
-		p.Range, err = task(u, &p.of)
-	}
+	t, err := read(u)
 	if err == nil {
-		err = json.Unmarshal(p.Result.Detail, &p.rows)
+		err = json.Unmarshal(status.Result, &p.Result)
 	}
-	if err == nil && (p.rows.Dim < 1 || p.rows.Failed > p.Range.Count || len(p.Result.Files) != 1 ||
+	p.Range = t.Range
+	if d := p.Result.Detail; err == nil && (d.Dim < 1 || d.Failed > p.Range.Count || len(p.Result.Files) != 1 ||
 		p.Result.Files[0].Name != RowsFile) {
-		err = errors.New("it is not one of rows")
+		err = errors.New("it is not one of samples")
 	}
 	if err != nil {
 		return nil, &work.DamagedError{Path: p.Dir, Problem: err.Error()}
@@ -140,95 +120,35 @@ func missing(of Range, lo, hi uint64) error {
 
 // differs says in words why two parts are not of one list; empty if they are.
 func differs(a, b Part) string {
-	switch {
-	case a.Unit.Kind != b.Unit.Kind:
-		return fmt.Sprintf("one is %s, the other %s", a.Unit.Kind, b.Unit.Kind)
-	case a.Unit.Version != b.Unit.Version:
+	if a.Unit.Version != b.Unit.Version {
 		return fmt.Sprintf("one is of version %s of the program, the other of %s", a.Unit.Version, b.Unit.Version)
-	case a.Range.From != b.Range.From || a.Range.Total != b.Range.Total:
-		return fmt.Sprintf("one is of the rows %d to %d, the other of %d to %d", a.Range.From,
-			a.Range.From+a.Range.Total-1, b.Range.From, b.Range.From+b.Range.Total-1)
-	case a.rows.Dim != b.rows.Dim:
-		return fmt.Sprintf("rows of one have %d numbers, of the other %d", a.rows.Dim, b.rows.Dim)
 	}
-	var what []string
-	var s, t map[string]any
-	if json.Unmarshal(a.of, &s) == nil && json.Unmarshal(b.of, &t) == nil {
-		keys := maps.Clone(s)
-		maps.Copy(keys, t)
-		for _, key := range slices.Sorted(maps.Keys(keys)) {
-			if x, y := told(s[key]), told(t[key]); x != y {
-				what = append(what, fmt.Sprintf("%s is %s in one and %s in the other", key, x, y))
-			}
+	if x, y := a.Result.Detail.Dim, b.Result.Detail.Dim; x != y {
+		return fmt.Sprintf("rows of one have %d numbers, of the other %d", x, y)
+	}
+	all := func(p Part) *work.Unit { // of which only the range of the part may differ
+		u := *p.Unit
+		t, err := read(&u)
+		t.First, t.Count = 0, 0
+		if err == nil {
+			u.Task, err = json.Marshal(t)
 		}
-	}
-	for _, name := range slices.Sorted(maps.Keys(a.Unit.Inputs)) {
-		if a.Unit.Inputs[name] != b.Unit.Inputs[name] {
-			what = append(what, "other bytes of "+name)
+		if err != nil {
+			panic("tasks: " + err.Error()) // it was read before
 		}
+		return &u
 	}
-	if len(what) == 0 && (!bytes.Equal(a.of, b.of) || len(a.Unit.Inputs) != len(b.Unit.Inputs)) {
-		what = append(what, "they were made of other things")
-	}
-	return strings.Join(what, ", ")
-}
-
-func told(v any) string {
-	if v == nil {
-		return "not set"
-	}
-	b, _ := json.Marshal(v) // which Unmarshal made
-	return string(b)
+	return all(b).Differs(all(a))
 }
 
 // MergeOptions say how parts are joined.
 type MergeOptions struct {
-	Run      string // the run's folder, where it is not where parts say; of kinds that have one
+	Run      string // the run's folder, where it is not where parts say
 	Data     string // its data file, if it has moved
 	Force    bool   // write over the file if it exists
 	SameBits bool   // refuse parts that were made with several kinds of kernels
 	Pool     *parallel.Pool
-	Tick     func(done, of uint64) // hears of rows; may be nil
-
-	drawn *experiment.Run // of Once: List.drawn
-}
-
-// A Joint is parts of one list that are being joined into a file.
-type Joint struct {
-	MergeOptions
-	Parts []Part // in order
-	Range Range  // all
-	Dim   int
-	Out   string // the file
-
-	good   int // rows that did not fail
-	failed []uint64
-	err    error // why the rows ended too early
-}
-
-// Task reads what the units share.
-func (j *Joint) Task(of any) error {
-	u := *j.Parts[0].Unit
-	u.Task = j.Parts[0].of
-	return decode(&u, of)
-}
-
-// A Form is how a kind's rows become a file.
-type Form struct {
-	Write func(w io.Writer, rows arrayfile.Rows) error
-
-	// Record is written beside the file, under Beside: of the file's SHA-256, and the numbers of the rows that are not
-	// in it; nil: there is none.
-	Record func(sha256 string, failed []uint64) (any, error)
-	Beside string
-
-	// Verdict is what is wrong with the rows as a whole, which are written nevertheless; nil: nothing.
-	Verdict error
-
-	// Note is what else is to be said of the file, once it is written; may be nil.
-	Note func() string
-
-	Detail any // what else the kind knows of the rows, for Merged
+	Tick     func(done, of uint64) // gets how many samples are written; may be nil
 }
 
 // Merged is what Merge did.
@@ -239,65 +159,83 @@ type Merged struct {
 	Parts   int      `json:"parts"`
 	First   uint64   `json:"first"`
 	Rows    uint64   `json:"rows"`
-	Failed  []uint64 `json:"failed"`  // numbers of rows that are not in the file
+	Failed  []uint64 `json:"failed"`  // numbers of samples that are not in the file
 	Kernels []string `json:"kernels"` // that the parts were made with
 	Beside  string   `json:"record,omitempty"`
 	Notes   []string `json:"notes,omitempty"`
-	Detail  any      `json:"-"` // of the kind; a *Drawn of samples
+
+	Drawn Drawn             `json:"-"` // of all parts
+	Seed  uint64            `json:"-"`
+	By    []problem.Drawn   `json:"-"` // keys of generation that were set
+	Under *experiment.Asked `json:"-"` // conditions
 }
 
-// Merge joins parts into a file: the bytes that one process would have written. Nothing appears under its name before
-// all of it is whole; memory does not grow with the rows. A verdict on the rows is returned beside what was merged.
+// Merge joins parts into a file, and writes its record beside it: the bytes that one process would have written.
+// Nothing appears under its name before all of it is whole; memory does not grow with the samples. A verdict on the
+// samples is returned beside what was merged.
 func Merge(ctx context.Context, parts []Part, out string, o MergeOptions) (*Merged, error) {
+	return merge(ctx, nil, parts, out, o)
+}
+
+// merge is Merge of samples of a run that is open as it draws; nil: it is still to be opened.
+func merge(ctx context.Context, r *experiment.Run, parts []Part, out string, o MergeOptions) (*Merged, error) {
 	parts, err := whole(parts)
 	if err != nil {
 		return nil, err
 	}
-	j := &Joint{MergeOptions: o, Parts: parts, Range: parts[0].Range, Dim: parts[0].rows.Dim, Out: out}
-	j.Range.First, j.Range.Count = j.Range.From, j.Range.Total
-	m := &Merged{File: out, Parts: len(parts), First: j.Range.From, Rows: j.Range.Total, Failed: []uint64{}}
-	lost := uint64(0)
+	t, err := read(parts[0].Unit)
+	if err != nil {
+		return nil, err
+	}
+	m := &Merged{File: out, Parts: len(parts), First: t.From, Rows: t.Total, Failed: []uint64{}, Seed: t.Of.Seed}
 	for _, p := range parts {
-		lost += p.rows.Failed
+		m.Drawn.join(&p.Result.Detail)
 		if !slices.Contains(m.Kernels, p.Result.Kernel) {
 			m.Kernels = append(m.Kernels, p.Result.Kernel)
 		}
 	}
-	if o.SameBits && len(m.Kernels) > 1 {
-		return nil, refuse("parts were made with %s kernels, whose last bits may differ: not one process's bytes",
-			strings.Join(m.Kernels, " and "))
-	}
 	if len(m.Kernels) > 1 {
-		m.Notes = append(m.Notes, fmt.Sprintf("parts were made with %s kernels: last bits may differ from what one "+
-			"machine makes", strings.Join(m.Kernels, " and ")))
-	}
-	if j.good = int(j.Range.Total - lost); j.Range.Total > math.MaxInt/8/uint64(j.Dim) {
-		return nil, refuse("%d rows of %d numbers are more than a file can have", j.Range.Total, j.Dim)
-	}
-	for _, p := range parts { // before memory is taken for rows of that width
-		path := filepath.Join(p.Dir, RowsFile)
-		info, err := os.Stat(path)
-		if err != nil {
-			return nil, &work.DamagedError{Path: path, Problem: err.Error() + again(p.Dir)}
+		several := fmt.Sprintf("parts were made with %s kernels: last bits may differ from what one machine makes",
+			strings.Join(m.Kernels, " and "))
+		if o.SameBits {
+			return nil, refuse("%s", several)
 		}
-		if n := uint64(info.Size()) / 8; n/p.Range.Count < uint64(j.Dim) {
-			return nil, &work.DamagedError{Path: path, Problem: fmt.Sprintf("is truncated: it has %d bytes, too few "+
-				"for %d rows of %d numbers", info.Size(), p.Range.Count, j.Dim) + again(p.Dir)}
-		}
+		m.Notes = append(m.Notes, several)
 	}
-	form, err := joins[parts[0].Unit.Kind](ctx, j)
-	if err != nil {
+	if err := long(parts); err != nil {
 		return nil, err
 	}
-	if !o.Force {
-		if err := run.Free(out); err != nil {
+	if r == nil {
+		if r, err = opened(ctx, parts, t.Of, o); err != nil {
 			return nil, err
 		}
 	}
+	m.By = append([]problem.Drawn{}, r.Drawn...)
+	ext := strings.ToLower(filepath.Ext(out))
+	write := r.Domain.Writer(ext)
+	if write == nil {
+		return nil, refuse("%s: this kind of data is not written to such files, but to .npy or .csv", out)
+	}
+	if !o.Force {
+		if err := free(out); err != nil {
+			return nil, err
+		}
+	}
+	j := &joining{parts: parts, tick: o.Tick}
+	rows := j.rows(ctx, int(t.Total-m.Drawn.Failed), m.Drawn.Dim)
+	var rounded metric.Violation // the worst of what the format rounds
+	if r.Domain.Rounded[ext] != nil {
+		rows = rows.Map(rows.D, func(x []float64) []float64 {
+			if off, _ := judge.Rounded(r.Domain, r.Process.Set, ext, x); off.Worst > rounded.Worst {
+				rounded = off
+			}
+			return x
+		})
+	}
 	h := newHash()
-	err = run.WriteAlone(out, o.Force, func(w io.Writer) error {
+	err = run.WriteStream(out, o.Force, func(w io.Writer) error {
 		b := bufio.NewWriterSize(io.MultiWriter(w, h), 1<<20)
-		err := form.Write(b, j.rows(ctx))
+		err := write(b, rows)
 		if j.err != nil { // and so what the writer misses is no news
 			return j.err
 		}
@@ -306,40 +244,86 @@ func Merge(ctx context.Context, parts []Part, out string, o MergeOptions) (*Merg
 	if err != nil {
 		return nil, err
 	}
-	if form.Note != nil {
-		if note := form.Note(); note != "" {
-			m.Notes = append(m.Notes, note)
-		}
+	if rounded.Worst > m.Drawn.Worst() {
+		m.Notes = append(m.Notes, fmt.Sprintf("%s rounds coordinates: in it %q is violated by up to %.2g. A .npy file "+
+			"keeps all digits", out, rounded.Component, float64(rounded.Worst)))
 	}
-	m.SHA256, m.Bytes, m.Failed, m.Detail = h.sum(), h.n, append(m.Failed, j.failed...), form.Detail
-	if form.Record != nil {
-		record, err := form.Record(m.SHA256, m.Failed)
-		if err != nil {
-			return nil, err
-		}
-		text, err := json.MarshalIndent(record, "", "  ")
-		if err != nil {
-			return nil, err
-		}
-		if err := run.WriteFile(form.Beside, append(text, '\n'), true); err != nil {
-			return nil, err
-		}
-		m.Beside = form.Beside
+	m.SHA256, m.Bytes, m.Failed, m.Beside = h.sum(), h.n, append(m.Failed, j.failed...), experiment.RecordName(out)
+	if err := m.record(r, parts[0], t.Of); err != nil {
+		return nil, err
 	}
-	return m, form.Verdict
+	return m, m.Drawn.verdict(r, t.Range)
 }
 
-// rows are those of all parts that did not fail, in order. What keeps them from coming is j.err.
-func (j *Joint) rows(ctx context.Context) arrayfile.Rows {
-	return arrayfile.Rows{N: j.good, D: j.Dim, Blocks: func(yield func([]float64) bool) {
-		block := make([]float64, max(1, mergeNumbers/j.Dim)*j.Dim)
-		for _, p := range j.Parts {
+// long returns a *work.DamagedError of a file that is too short for its rows, before memory is taken for rows of that
+// width.
+func long(parts []Part) error {
+	d := uint64(parts[0].Result.Detail.Dim)
+	if total := parts[0].Range.Total; total > math.MaxInt/8/d {
+		return refuse("%d rows of %d numbers are more than a file can have", total, d)
+	}
+	for _, p := range parts {
+		path := filepath.Join(p.Dir, RowsFile)
+		info, err := os.Stat(path)
+		if err == nil && uint64(info.Size())/8/p.Range.Count < d {
+			err = fmt.Errorf("is truncated: it has %d bytes, too few for %d rows of %d numbers", info.Size(),
+				p.Range.Count, d)
+		}
+		if err != nil {
+			return &work.DamagedError{Path: path, Problem: err.Error() + again(p.Dir)}
+		}
+	}
+	return nil
+}
+
+// free returns an error if a file exists, or if what lies in the place of its record is none.
+func free(file string) error {
+	if err := run.Free(file); err != nil {
+		return err
+	}
+	if _, err := experiment.ReadRecord(file); err != nil {
+		return &run.ExistsError{Path: experiment.RecordName(file)}
+	}
+	return nil
+}
+
+// record writes how the samples were drawn.
+func (m *Merged) record(r *experiment.Run, first Part, of generation) error {
+	if of.Each > 0 {
+		given := cmp.Or(of.Condition, strings.TrimSpace(of.Start+" "+of.Goal), first.Result.Inputs.named("condition"))
+		m.Under = &experiment.Asked{Names: r.Condition.Names, Given: given, Rows: int(m.Rows / of.Each),
+			Each: int(of.Each)}
+	}
+	d := &m.Drawn
+	text, err := json.MarshalIndent(&experiment.Record{SHA256: m.SHA256, Version: first.Unit.Version,
+		Run: r.Folder.Dir, Config: first.Unit.Inputs[inRun+run.ConfigFile], Epoch: d.Epoch, Drawn: m.By, Seed: m.Seed,
+		First: m.First, Samples: int(m.Rows), Failed: m.Failed, Wrong: d.Wrong, Broken: d.Broken, Seconds: d.Seconds,
+		Steps: d.Steps, Under: m.Under}, "", "  ")
+	if err != nil {
+		return err
+	}
+	return run.WriteFile(m.Beside, append(text, '\n'), true)
+}
+
+// joining reads the rows of parts, one after the other.
+type joining struct {
+	parts  []Part
+	tick   func(done, of uint64)
+	failed []uint64
+	err    error // why the rows ended too early
+}
+
+// rows are the n that did not fail, of d numbers each. What keeps them from coming is j.err.
+func (j *joining) rows(ctx context.Context, n, d int) arrayfile.Rows {
+	return arrayfile.Rows{N: n, D: d, Blocks: func(yield func([]float64) bool) {
+		block := make([]float64, max(1, mergeNumbers/d)*d)
+		for _, p := range j.parts {
 			going := true
 			err := p.each(block, func(x []float64, first uint64) bool {
-				done := first + uint64(len(x)/j.Dim) - j.Range.From
-				x = j.kept(x, first)
-				if going = ctx.Err() == nil && (len(x) == 0 || yield(x)); going && j.Tick != nil {
-					j.Tick(done, j.Range.Total)
+				done := first + uint64(len(x)/d) - p.Range.From
+				x = j.kept(x, first, d)
+				if going = ctx.Err() == nil && (len(x) == 0 || yield(x)); going && j.tick != nil {
+					j.tick(done, p.Range.Total)
 				}
 				return going
 			})
@@ -354,8 +338,8 @@ func (j *Joint) rows(ctx context.Context) arrayfile.Rows {
 const mergeNumbers = 1 << 17
 
 // kept moves the rows that did not fail to the front of x, and notes the numbers of the others.
-func (j *Joint) kept(x []float64, first uint64) []float64 {
-	at, d := 0, j.Dim
+func (j *joining) kept(x []float64, first uint64, d int) []float64 {
+	at := 0
 	for i := 0; i < len(x); i += d {
 		if x[i] != x[i] {
 			j.failed = append(j.failed, first+uint64(i/d))
@@ -388,7 +372,7 @@ func (p *Part) each(block []float64, f func(x []float64, first uint64) bool) err
 	if err != nil {
 		return damaged("%v", err)
 	}
-	d := p.rows.Dim
+	d := p.Result.Detail.Dim
 	if !slices.Equal(r.Shape, []int{int(p.Range.Count), d}) {
 		return damaged("has shape %v, expected [%d %d]", r.Shape, p.Range.Count, d)
 	}
@@ -406,7 +390,7 @@ func (p *Part) each(block []float64, f func(x []float64, first uint64) bool) err
 				lost++
 			}
 		}
-		if lost > p.rows.Failed {
+		if lost > p.Result.Detail.Failed {
 			break
 		}
 		if !f(block[:n], first) {
@@ -420,77 +404,80 @@ func (p *Part) each(block []float64, f func(x []float64, first uint64) bool) err
 	if got := h.sum(); h.n != file.Bytes || got != file.SHA256 {
 		return damaged("its SHA-256 is %.12s…, expected %.12s…", got, file.SHA256)
 	}
-	if lost != p.rows.Failed {
-		return damaged("%d rows of it failed, and its result says %d", lost, p.rows.Failed)
+	if lost != p.Result.Detail.Failed {
+		return damaged("%d rows of it failed, and its result says %d", lost, p.Result.Detail.Failed)
 	}
 	return nil
 }
 
-// runDir returns the folder of the run that the parts are of, and its data file, on this machine.
-func (j *Joint) runDir() (dir, data string, err error) {
-	dir, data = j.Run, j.Data
-	for _, p := range j.Parts {
-		if dir == "" {
-			if at := p.Result.Inputs.Root("run"); at != "" {
-				if _, err := os.Stat(at); err == nil {
-					dir = at
-				}
-			}
-		}
-		if at := p.Result.Inputs.named("data"); data == "" && at != "" {
-			if _, err := os.Stat(at); err == nil {
-				data = at
-			}
+// named returns the path of the input whose name is base and an extension; empty if there is none.
+func (in Inputs) named(base string) string {
+	for name, path := range in {
+		if name == base+filepath.Ext(name) {
+			return path
 		}
 	}
-	if dir == "" {
-		was := "parts do not name it"
-		if at := j.Parts[0].Result.Inputs.Root("run"); at != "" {
-			was = fmt.Sprintf("parts name %q", at)
+	return ""
+}
+
+// opened returns the run that drew parts, as it drew. It is where options say, or where parts say if it is there.
+func opened(ctx context.Context, parts []Part, of generation, o MergeOptions) (*experiment.Run, error) {
+	dir, data, was := o.Run, o.Data, "parts do not name it"
+	there := func(path string) string {
+		if _, err := os.Stat(path); path == "" || err != nil {
+			return ""
 		}
-		return "", "", refuse("the folder of the run is not on this machine, which says how rows are written: %s; "+
+		return path
+	}
+	const config = inRun + run.ConfigFile
+	for _, p := range parts {
+		at := p.Result.Inputs[config]
+		if at != "" {
+			was = fmt.Sprintf("parts name %q", filepath.Dir(at))
+			dir = cmp.Or(dir, there(filepath.Dir(at)))
+		}
+		data = cmp.Or(data, there(p.Result.Inputs.named("data")))
+	}
+	if dir == "" {
+		return nil, refuse("the folder of the run is not on this machine, which says how rows are written: %s; "+
 			"--run says where it is", was)
 	}
 	hash, err := hashOf(filepath.Join(dir, run.ConfigFile))
 	if errors.Is(err, fs.ErrNotExist) {
-		return "", "", refuse("%s: the run of the parts, which says how rows are written, is not there; --run says "+
+		return nil, refuse("%s: the run of the parts, which says how rows are written, is not there; --run says "+
 			"where it is", dir)
 	}
 	if err != nil {
-		return "", "", err
+		return nil, err
 	}
-	if want := j.Parts[0].Unit.Inputs["run/"+run.ConfigFile]; hash != want {
-		return "", "", refuse("%s is not the run of the parts: the SHA-256 of its %s is %.12s…, expected %.12s…", dir,
+	if want := parts[0].Unit.Inputs[config]; hash != want {
+		return nil, refuse("%s is not the run of the parts: the SHA-256 of its %s is %.12s…, expected %.12s…", dir,
 			run.ConfigFile, hash, want)
 	}
-	return dir, data, nil
+	r, err := experiment.OpenToDraw(ctx, dir, data, o.Pool, nil)
+	if err != nil {
+		return nil, err
+	}
+	return r.Redraw(ctx, problem.ParseSettings(of.Settings...), nil)
 }
 
-// Once makes all rows of a list in this process and writes them as a file: what parts of it join to. Errors are those
-// of List.Part and Merge.
+// Once draws all samples of a list in this process and writes them as a file: what parts of it join to. Errors are
+// those of List.Part and Merge.
 func Once(ctx context.Context, l *List, out string, o MergeOptions) (*Merged, error) {
 	if !o.Force {
-		if err := run.Free(out); err != nil {
+		if err := free(out); err != nil {
 			return nil, err
 		}
-		if l.Kind == generateKind {
-			if err := freeRecord(out); err != nil {
-				return nil, err
-			}
-		}
 	}
-	scratch, err := run.Scratch(filepath.Dir(out), "."+filepath.Base(out)+".parts-")
+	scratch, err := run.Scratch(filepath.Join(filepath.Dir(out), "."+filepath.Base(out)+".parts"))
 	if err != nil {
 		return nil, err
 	}
 	defer scratch.Drop()
-	if _, _, err := l.into(ctx, &work.Store{Dir: scratch.Dir}, l.Unit(0, l.Count), o.Tick); err != nil {
-		return nil, err
-	}
-	o.Tick, o.drawn = nil, l.drawn
-	parts, err := Parts([]string{scratch.Dir})
+	p, _, err := l.Part(ctx, &work.Store{Dir: scratch.Dir}, work.Shard{}, o.Tick)
 	if err != nil {
 		return nil, err
 	}
-	return Merge(ctx, parts, out, o)
+	o.Tick = nil
+	return merge(ctx, l.run, []Part{*p}, out, o)
 }

@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"io"
 	"io/fs"
 	"math"
 	"os"
@@ -107,7 +106,7 @@ func join2(t *testing.T, out, dir string, pool *parallel.Pool) (*Merged, error) 
 	return Merge(t.Context(), parts, out, MergeOptions{Pool: pool})
 }
 
-// numbers are rows (i, i²), of which every fifth has failed.
+// numbers are rows (i, i², i³), of which every fifth has failed.
 func numbers(from, n uint64) []float64 {
 	var x []float64
 	for i := from; i < from+n; i++ {
@@ -115,40 +114,37 @@ func numbers(from, n uint64) []float64 {
 		if i%5 == 0 {
 			v = math.NaN()
 		}
-		x = append(x, v, v*v)
+		x = append(x, v, v*v, v*v*v)
 	}
 	return x
 }
 
-// listOf is a list of numbers, which are written as an array.
-func listOf(t *testing.T, from, count uint64, of any) *List {
+// listOf is a list of numbers in place of samples of a run of three coordinates, which may all fail.
+func listOf(t *testing.T, r *experiment.Run, from, count, seed uint64) *List {
 	t.Helper()
-	joins["numbers"] = func(_ context.Context, j *Joint) (*Form, error) {
-		return &Form{Write: func(w io.Writer, rows arrayfile.Rows) error {
-			return arrayfile.EncodeNPYRows(w, []int{rows.N, 2}, rows)
-		}}, nil
-	}
-	t.Cleanup(func() { delete(joins, "numbers") })
-	return &List{Kind: "numbers", From: from, Count: count, task: of,
-		rows: func(_ context.Context, m *making) (any, error) {
-			return m.writeRows(2, func(x []float64, first uint64) (failed int, err error) {
-				for i := range copy(x, numbers(first, uint64(len(x)/2))) {
-					if i%2 == 0 && x[i] != x[i] {
-						failed++
-					}
+	r.Problem.Generate.MaxFailed = 1
+	l := testkit.Must(Generation(t.Context(), r, GenerateOptions{First: from, Count: count, Seed: &seed}))
+	l.begin = func(_ context.Context, _ uint64, out *Drawn) (fill, error) {
+		return func(x []float64, first uint64, _ func(k int)) error {
+			for i := range copy(x, numbers(first, uint64(len(x)/3))) {
+				if i%3 == 0 && x[i] != x[i] {
+					out.Failed++
 				}
-				return failed, nil
-			})
-		}}
+			}
+			return nil
+		}, nil
+	}
+	return l
 }
 
 // Rows that failed are in no file and are named; more rows than fit in a block go through.
 func TestMergeFailed(t *testing.T) {
 	const n = 3*mergeNumbers/2 + 11
-	parts := makeParts(t, listOf(t, 3, n, nil), 2)
+	r := trained(t, "demo", "prior=uniform", "generate.max_failed=1")
+	parts := makeParts(t, listOf(t, r, 3, n, 1), 2)
 	out := filepath.Join(t.TempDir(), "x.npy")
 	ticks := uint64(0)
-	m, err := join(t, out, MergeOptions{Tick: func(done, of uint64) {
+	m, err := join(t, out, MergeOptions{Pool: r.Pool, Tick: func(done, of uint64) {
 		if done <= ticks || done > of || of != n {
 			t.Errorf("%d of %d behind %d", done, of, ticks)
 		}
@@ -163,8 +159,8 @@ func TestMergeFailed(t *testing.T) {
 		switch {
 		case v == v:
 			want = append(want, v)
-		case i%2 == 0:
-			failed = append(failed, 3+uint64(i/2))
+		case i%3 == 0:
+			failed = append(failed, 3+uint64(i/3))
 		}
 	}
 	a, err := arrayfile.ReadNPY(out)
@@ -175,13 +171,9 @@ func TestMergeFailed(t *testing.T) {
 
 // What is no whole file is refused by name, and nothing is left of it.
 func TestMergeRefused(t *testing.T) {
-	input := func(l *List, text string) *List {
-		path := filepath.Join(t.TempDir(), "input")
-		testkit.OK(t, os.WriteFile(path, []byte(text), 0o666))
-		l.input("run/weights", path, run.Hash([]byte(text)))
-		return l
-	}
-	list := input(listOf(t, 0, 40, map[string]int{"seed": 1}), "weights")
+	r := trained(t, "demo", "prior=uniform", "generate.max_failed=1")
+	o := MergeOptions{Pool: r.Pool}
+	list := listOf(t, r, 0, 40, 1)
 	made := makeParts(t, list, 4)
 	fresh := func() (string, []string) {
 		dir := t.TempDir()
@@ -222,13 +214,13 @@ func TestMergeRefused(t *testing.T) {
 			return []string{filepath.Join(dir, names[0]), filepath.Join(dir, names[1]), filepath.Join(dir, names[2])}
 		},
 		"overlap: both have row 20": func(dir string, _ []string) []string {
-			u := list.Unit(15, 25)
-			if _, _, err := list.into(t.Context(), &work.Store{Dir: dir}, u, nil); err != nil {
+			u := list.unit(15, 25)
+			if _, _, err := list.part(t.Context(), &work.Store{Dir: dir}, u, nil); err != nil {
 				t.Fatal(err)
 			}
-			os.RemoveAll(filepath.Join(dir, "numbers-10-20"))
-			u = list.Unit(10, 15)
-			if _, _, err := list.into(t.Context(), &work.Store{Dir: dir}, u, nil); err != nil {
+			os.RemoveAll(filepath.Join(dir, "generate-10-20"))
+			u = list.unit(10, 15)
+			if _, _, err := list.part(t.Context(), &work.Store{Dir: dir}, u, nil); err != nil {
 				t.Fatal(err)
 			}
 			return []string{dir}
@@ -236,27 +228,19 @@ func TestMergeRefused(t *testing.T) {
 		"overlap: both have row 0": func(dir string, names []string) []string {
 			return []string{dir, filepath.Join(dir, names[0])}
 		},
-		"seed is 1 in one and 2 in the other": func(dir string, names []string) []string {
-			os.RemoveAll(filepath.Join(dir, "numbers-10-20"))
-			return []string{dir, other(input(listOf(t, 0, 40, map[string]int{"seed": 2}), "weights"), 2)}
+		"of.seed is 2, was 1": func(dir string, names []string) []string {
+			os.RemoveAll(filepath.Join(dir, "generate-10-20"))
+			return []string{dir, other(listOf(t, r, 0, 40, 2), 2)}
 		},
-		"other bytes of run/weights": func(dir string, _ []string) []string {
-			os.RemoveAll(filepath.Join(dir, "numbers-10-20"))
-			return []string{dir, other(input(listOf(t, 0, 40, map[string]int{"seed": 1}), "Weights"), 2)}
-		},
-		"seed is 1 in one and not set": func(dir string, _ []string) []string {
-			os.RemoveAll(filepath.Join(dir, "numbers-10-20"))
-			return []string{dir, other(input(listOf(t, 0, 40, nil), "weights"), 2)}
-		},
-		"they were made of other things": func(dir string, _ []string) []string {
-			os.RemoveAll(filepath.Join(dir, "numbers-10-20"))
-			l := input(listOf(t, 0, 40, map[string]int{"seed": 1}), "weights")
-			l.Inputs["run/more"], l.hashes["run/more"] = l.Inputs["run/weights"], l.hashes["run/weights"]
+		"other bytes of run/more": func(dir string, _ []string) []string {
+			os.RemoveAll(filepath.Join(dir, "generate-10-20"))
+			l := listOf(t, r, 0, 40, 1)
+			l.input("run/more", "more", run.Hash(nil))
 			return []string{dir, other(l, 2)}
 		},
-		"rows 0 to 39, the other of 0 to 79": func(dir string, _ []string) []string {
-			os.RemoveAll(filepath.Join(dir, "numbers-20-30"))
-			return []string{dir, other(listOf(t, 0, 80, map[string]int{"seed": 1}), 2)}
+		"total is 80, was 40": func(dir string, _ []string) []string {
+			os.RemoveAll(filepath.Join(dir, "generate-20-30"))
+			return []string{dir, other(listOf(t, r, 0, 80, 1), 2)}
 		},
 		"the other of 1.0": func(dir string, names []string) []string {
 			for _, file := range []string{"unit.json", "result.json"} {
@@ -289,13 +273,13 @@ func TestMergeRefused(t *testing.T) {
 			edit(filepath.Join(dir, names[0], "result.json"), replaced(`"failed": 2`, `"failed": 3`))
 			return []string{dir}
 		},
-		"holds numbers-0-10 as it was before": func(dir string, names []string) []string {
+		"holds generate-0-10 as it was before": func(dir string, names []string) []string {
 			edit(filepath.Join(dir, names[0], "unit.json"), replaced(`"seed": 1`, `"seed": 4`))
 			return []string{dir}
 		},
 	} {
 		dir, names := fresh()
-		_, err := join(t, filepath.Join(t.TempDir(), "out", "x.npy"), MergeOptions{}, c(dir, names)...)
+		_, err := join(t, filepath.Join(t.TempDir(), "out", "x.npy"), o, c(dir, names)...)
 		testkit.Refused(t, err, want)
 		testkit.Equal(t, fault.KindOf(err), fault.Config, "%q is a %T", want, err)
 	}
@@ -305,8 +289,8 @@ func TestMergeRefused(t *testing.T) {
 	parts := testkit.Must(Parts([]string{dir}))
 	for _, failed := range []uint64{1, 3} {
 		lied := slices.Clone(parts)
-		lied[2].rows.Failed = failed
-		if _, err := Merge(t.Context(), lied, filepath.Join(t.TempDir(), "x.npy"), MergeOptions{}); err == nil ||
+		lied[2].Result.Detail.Failed = failed
+		if _, err := Merge(t.Context(), lied, filepath.Join(t.TempDir(), "x.npy"), o); err == nil ||
 			!strings.Contains(err.Error(), "2 rows of it failed") && !strings.Contains(err.Error(), "3 rows of it") &&
 				!strings.Contains(err.Error(), "its result says") {
 			t.Errorf("got %v", err)
@@ -314,34 +298,25 @@ func TestMergeRefused(t *testing.T) {
 	}
 
 	// Several kinds of kernels are told, or refused.
-	second := *parts[1].Result
-	second.Kernel = "another"
-	parts[1].Result = &second
+	parts[1].Result.Kernel = "another"
 	out := filepath.Join(t.TempDir(), "x.npy")
-	testkit.Refused(t, testkit.Err(Merge(t.Context(), parts, out, MergeOptions{SameBits: true})),
+	testkit.Refused(t, testkit.Err(Merge(t.Context(), parts, out, MergeOptions{Pool: r.Pool, SameBits: true})),
 		"another", "same bits")
-	if m, err := Merge(t.Context(), parts, out, MergeOptions{}); err != nil || len(m.Notes) != 1 ||
+	if m, err := Merge(t.Context(), parts, out, o); err != nil || len(m.Notes) != 1 ||
 		len(m.Kernels) != 2 {
 		t.Errorf("%+v, %v", m, err)
 	}
 }
 
-// A merge that is interrupted leaves nothing; while one is at work, another is refused; what one left that was killed
-// is removed.
-func TestMergeAlone(t *testing.T) {
-	parts, err := Parts([]string{makeParts(t, listOf(t, 0, 40, nil), 4)})
-	testkit.OK(t, err)
+// A merge that is interrupted leaves nothing.
+func TestInterruptedMerge(t *testing.T) {
+	r := trained(t, "demo", "prior=uniform", "generate.max_failed=1")
+	parts := testkit.Must(Parts([]string{makeParts(t, listOf(t, r, 0, 40, 1), 4)}))
 	dir := t.TempDir()
 	out := filepath.Join(dir, "x.npy")
 	ctx, cancel := context.WithCancel(t.Context())
 	tried := false
-	_, err = Merge(ctx, parts, out, MergeOptions{Tick: func(done, _ uint64) {
-		if !tried {
-			var busy *run.BusyError
-			if _, err := Merge(t.Context(), parts, out, MergeOptions{Force: true}); !errors.As(err, &busy) {
-				t.Errorf("two at once: %v", err)
-			}
-		}
+	_, err := Merge(ctx, parts, out, MergeOptions{Pool: r.Pool, Tick: func(done, _ uint64) {
 		tried = true
 		cancel()
 	}})
@@ -349,13 +324,7 @@ func TestMergeAlone(t *testing.T) {
 		t.Errorf("interrupted: %v", err)
 	}
 	empty(t, dir)
-	for _, left := range []string{".x.npy.tmp-123", ".x.npy.lock"} { // as kill -9 leaves them
-		testkit.OK(t, os.WriteFile(filepath.Join(dir, left), []byte("half"), 0o666))
-	}
-	testkit.Must(Merge(t.Context(), parts, out, MergeOptions{}))
-	if entries, err := os.ReadDir(dir); err != nil || len(entries) != 1 || entries[0].Name() != "x.npy" {
-		t.Errorf("%v, %v", entries, err)
-	}
+	testkit.Must(Merge(t.Context(), parts, out, MergeOptions{Pool: r.Pool}))
 }
 
 // The run that says how rows are written is found where the parts were made, or where --run says, and is the parts'.
@@ -382,8 +351,8 @@ func TestVerdict(t *testing.T) {
 	r := trained(t, "demo", "prior=uniform", "generate.max_failed=0.3")
 	all := Range{From: 10, Total: 10}
 	var o Drawn
-	o.join(&Drawn{Rows: Rows{3, 1}, Wrong: 1, Components: []Worst{{"h", 1e-3, 11, 0, ""}}})
-	o.join(&Drawn{Rows: Rows{3, 2}, Broken: 1, Break: "far away", Components: []Worst{{"h", 1e-2, 17, 0, ""}},
+	o.join(&Drawn{Dim: 3, Failed: 1, Wrong: 1, Components: []Worst{{"h", 1e-3, 11, 0, ""}}})
+	o.join(&Drawn{Dim: 3, Failed: 2, Broken: 1, Break: "far away", Components: []Worst{{"h", 1e-2, 17, 0, ""}},
 		Infeasible: &Worst{"h", 1e-2, 17, 1e-9, "generate.max_violation"}})
 	if err := o.verdict(r, all); !errors.As(err, new(*judge.ViolationError)) ||
 		errors.As(err, new(*judge.FailedError)) ||
@@ -393,7 +362,7 @@ func TestVerdict(t *testing.T) {
 	if o.Worst() != 1e-2 || o.Failed != 3 || o.Wrong != 1 {
 		t.Errorf("%+v", o)
 	}
-	o.join(&Drawn{Rows: Rows{3, 1}})
+	o.join(&Drawn{Dim: 3, Failed: 1})
 	var failed *judge.FailedError
 	if err := o.verdict(r, all); !errors.As(err, &failed) || failed.Failed != 4 || failed.Samples != 10 ||
 		failed.Wrong != 1 || failed.Break.Error() != "far away" {
@@ -409,17 +378,16 @@ func TestMergeBroken(t *testing.T) {
 	r := trained(t, "demo", "prior=uniform")
 	list := testkit.Must(Generation(t.Context(), r, GenerateOptions{Count: 6}))
 	x := testkit.Must(r.Trained(""))
-	list.rows = (&drawer{run: r, trained: x}).draw
+	list.begin = (&drawer{run: r, trained: x}).begin
 	p := x.Model.Parameters()
 	for i := range p {
 		p[i] = float32(math.NaN())
 	}
 	dir := t.TempDir()
-	result, _, err := list.into(t.Context(), &work.Store{Dir: dir}, list.Unit(0, 6), nil)
+	made, _, err := list.part(t.Context(), &work.Store{Dir: dir}, list.unit(0, 6), nil)
 	testkit.OK(t, err)
-	var d Drawn
-	if err := json.Unmarshal(result.Detail, &d); err != nil || d.Failed != 6 || d.Broken != 6 || d.Break == "" {
-		t.Errorf("%+v, %v", d, err)
+	if d := made.Result.Detail; d.Failed != 6 || d.Broken != 6 || d.Break == "" {
+		t.Errorf("%+v", d)
 	}
 	for i, v := range readRows(t, filepath.Join(dir, "generate-0-6")).Float64 {
 		if v == v {
@@ -439,12 +407,12 @@ func TestMergeBroken(t *testing.T) {
 
 // Rows that are said to be wider than their file is long are damage, before memory is taken for them.
 func TestMergeOfWideRows(t *testing.T) {
-	parts, err := Parts([]string{makeParts(t, listOf(t, 0, 10, nil), 2)})
-	testkit.OK(t, err)
+	r := trained(t, "demo", "prior=uniform")
+	parts := testkit.Must(Parts([]string{makeParts(t, listOf(t, r, 0, 10, 1), 2)}))
 	for i := range parts {
-		parts[i].rows.Dim = 1 << 40
+		parts[i].Result.Detail.Dim = 1 << 40
 	}
-	_, err = Merge(t.Context(), parts, filepath.Join(t.TempDir(), "x.npy"), MergeOptions{})
+	_, err := Merge(t.Context(), parts, filepath.Join(t.TempDir(), "x.npy"), MergeOptions{Pool: r.Pool})
 	if !errors.As(err, new(*work.DamagedError)) || !strings.Contains(err.Error(), "too few for 5 rows") {
 		t.Errorf("got %v", err)
 	}
@@ -453,12 +421,13 @@ func TestMergeOfWideRows(t *testing.T) {
 // What a call left that was killed is removed by the next one.
 func TestOnceTidies(t *testing.T) {
 	dir := t.TempDir()
-	left := filepath.Join(dir, ".x.npy.parts-123", "numbers-0-10")
+	left := filepath.Join(dir, ".x.npy.parts", "generate-0-10")
 	testkit.OK(t, os.MkdirAll(left, 0o777))
 	then := time.Now().Add(-time.Hour)
 	testkit.OK(t, os.Chtimes(filepath.Dir(left), then, then))
-	testkit.Must(Once(t.Context(), listOf(t, 0, 10, nil), filepath.Join(dir, "x.npy"), MergeOptions{}))
-	if entries, err := os.ReadDir(dir); err != nil || len(entries) != 1 {
+	r := trained(t, "demo", "prior=uniform")
+	testkit.Must(Once(t.Context(), listOf(t, r, 0, 10, 1), filepath.Join(dir, "x.npy"), MergeOptions{Pool: r.Pool}))
+	if entries, err := os.ReadDir(dir); err != nil || len(entries) != 2 { // the file and its record
 		t.Errorf("%v, %v", entries, err)
 	}
 }

@@ -1,8 +1,7 @@
-// Package tasks makes numbered rows in parts that join to the bytes of one process: samples of a run, its forward
-// paths, rotation matrices.
+// Package tasks draws samples of a run in parts that join to the bytes of one process.
 //
-//	list, err := tasks.Generation(ctx, r, tasks.GenerateOptions{Count: 1e7}) // rows, and what they are made of
-//	result, status, err := list.Part(ctx, store, work.Shard{I: 2, N: 8}, nil) // its files are in the store
+//	list, err := tasks.Generation(ctx, r, tasks.GenerateOptions{Count: 1e7}) // samples, and what they are made of
+//	part, before, err := list.Part(ctx, store, work.Shard{I: 2, N: 8}, nil) // in a folder of the store
 //	parts, err := tasks.Parts([]string{store.Dir})
 //	merged, err := tasks.Merge(ctx, parts, "samples.npy", tasks.MergeOptions{Pool: pool})
 //	// or all of it in this process:
@@ -13,92 +12,249 @@ package tasks
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"hash"
 	"io"
-	"maps"
+	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"time"
 
+	"github.com/landing-diffusion/landing/base/arrayfile"
 	"github.com/landing-diffusion/landing/base/kernel"
+	"github.com/landing-diffusion/landing/experiment"
 	"github.com/landing-diffusion/landing/experiment/run"
 	"github.com/landing-diffusion/landing/internal/fault"
 	"github.com/landing-diffusion/landing/internal/input"
 	"github.com/landing-diffusion/landing/study/work"
 )
 
-// joins says by kind how the rows of parts are written as one file.
-var joins = map[string]func(ctx context.Context, j *Joint) (*Form, error){
-	generateKind: joinGenerate, forwardKind: joinForward, rotationsKind: joinRotations,
+// Kind is that of the units of samples, and begins their names.
+const Kind = "generate"
+
+// RowsFile is the file of a part's samples, float64, n×d; those that failed are NaN.
+const RowsFile = "rows.npy"
+
+// A List is samples of a run by number: sample i is a function of the list and i alone.
+type List struct {
+	From  uint64 // number of the first sample
+	Count uint64
+
+	of     generation
+	inputs Inputs
+	hashes map[string]string
+	run    *experiment.Run // as it draws
+
+	// begin gets ready for so many samples. What it returns draws those of numbers first, first+1, … to x, and takes
+	// account of them in out.
+	begin func(ctx context.Context, count uint64, out *Drawn) (fill, error)
 }
 
-// Inputs says where the files that parts are made of lie on this machine, by their names in work.Unit.Inputs. Names are
-// paths with slashes; those that begin alike, as in run/config.yaml and run/manifest.json, lie in one folder.
+type fill = func(x []float64, first uint64, tick func(k int)) error
+
+// A Range is which samples a part has, of which.
+type Range struct {
+	First uint64 `json:"first"`
+	Count uint64 `json:"count"`
+	From  uint64 `json:"from"` // the first of all
+	Total uint64 `json:"total"`
+}
+
+// A task is that of a part's unit.
+type task struct {
+	Range
+	Of generation `json:"of"`
+}
+
+// Inputs says where the files that parts are made of lie on this machine, by their names in work.Unit.Inputs. Those of
+// the run's folder begin with run/.
 type Inputs map[string]string
 
-// Root returns the folder in which the inputs lie whose names begin with prefix and a slash; empty if there are none.
-func (in Inputs) Root(prefix string) string {
-	for _, name := range slices.Sorted(maps.Keys(in)) {
-		if rest, ok := strings.CutPrefix(name, prefix+"/"); ok {
-			dir := in[name]
-			for range strings.Count(rest, "/") + 1 {
-				dir = filepath.Dir(dir)
-			}
-			return dir
-		}
-	}
-	return ""
+// A Part is a unit of a List that is done.
+type Part struct {
+	Dir    string // its folder
+	Unit   *work.Unit
+	Range  Range
+	Result Result
 }
 
-// A Result is what a unit has left, as result.json of its folder has it.
+// A Result is what a part has left, as result.json of its folder has it.
 type Result struct {
-	Files   []File          `json:"files"`
-	Kernel  string          `json:"kernel"` // kind of kernels: another may differ in the last bits
-	Seconds float64         `json:"seconds"`
-	Inputs  Inputs          `json:"inputs,omitempty"` // where they lay
-	Detail  json.RawMessage `json:"detail"`           // of the kind
+	Files   []File  `json:"files"`
+	Kernel  string  `json:"kernel"` // kind of kernels: another may differ in the last bits
+	Seconds float64 `json:"seconds"`
+	Inputs  Inputs  `json:"inputs,omitempty"` // where they lay
+	Detail  Drawn   `json:"detail"`
 }
 
-// A File is one that a unit made, by its name in the unit's folder.
+// A File is one of a part, by its name in the part's folder.
 type File struct {
 	Name   string `json:"name"`
 	Bytes  int64  `json:"bytes"`
 	SHA256 string `json:"sha256"`
 }
 
-// resultOf reads the result of a unit that is done.
-func resultOf(s work.Status) (*Result, error) {
-	var r Result
-	if err := json.Unmarshal(s.Result, &r); err != nil {
-		return nil, fmt.Errorf("tasks: the result of a unit: %w", err)
+// A TaskError says what of a unit's task cannot be done.
+type TaskError struct{ Unit, Problem string }
+
+func (e *TaskError) Error() string { return e.Unit + ": " + e.Problem }
+
+func (*TaskError) Place() fault.Place { return fault.Place{Kind: fault.Config} }
+
+func refuse(format string, v ...any) error { return fault.Errorf(fault.Config, "", format, v...) }
+
+// again is the remedy of a damaged part.
+func again(dir string) string { return "; without the folder " + dir + " the part is made again" }
+
+// unit returns the samples lo … hi−1, counted from the list's first, as a unit.
+func (l *List) unit(lo, hi uint64) *work.Unit {
+	text, err := json.Marshal(task{Range{l.From + lo, hi - lo, l.From, l.Count}, l.of})
+	if err != nil {
+		panic("tasks: " + err.Error()) // a plain struct
 	}
-	return &r, nil
+	return &work.Unit{Name: fmt.Sprintf("%s-%d-%d", Kind, l.From+lo, l.From+hi), Kind: Kind, Task: text,
+		Inputs: l.hashes, Version: run.Version()}
 }
 
-// Whole returns a *work.DamagedError unless each file is in a folder as it was made.
-func (r *Result) Whole(dir string) error {
-	for _, f := range r.Files {
-		path := filepath.Join(dir, filepath.FromSlash(f.Name))
+// read reads a unit's task strictly.
+func read(u *work.Unit) (t task, err error) {
+	dec := json.NewDecoder(strings.NewReader(string(u.Task)))
+	dec.DisallowUnknownFields()
+	if err := dec.Decode(&t); err != nil {
+		return t, &TaskError{u.Name, "its task cannot be read: " + err.Error()}
+	}
+	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
+		return t, &TaskError{u.Name, "its task has something behind it"}
+	}
+	if r := t.Range; r.Count < 1 || r.Total > 1<<62 || r.From+r.Total < r.From || r.First < r.From ||
+		r.Count > r.Total || r.First-r.From > r.Total-r.Count {
+		return t, &TaskError{u.Name, fmt.Sprintf("its rows are %d from %d on, of %d from %d on; expected some of them",
+			r.Count, r.First, r.Total, r.From)}
+	}
+	return t, nil
+}
+
+// Part makes a part of the samples in a store, in the part's own folder, unless it is there: what is whole is not made
+// again. The status is that before; tick gets how many samples are done, and may be nil. The part is nil if it has no
+// samples, as where there are more parts than samples. Errors are the context's, those of the run and of
+// work.Store.Claim, and a configuration fault where another version made it.
+func (l *List) Part(ctx context.Context, s *work.Store, shard work.Shard, tick func(done, of uint64)) (*Part,
+	work.Status, error) {
+	lo, hi := shard.Range(l.Count)
+	if lo == hi {
+		return nil, work.Status{}, nil
+	}
+	return l.part(ctx, s, l.unit(lo, hi), tick)
+}
+
+func (l *List) part(ctx context.Context, s *work.Store, u *work.Unit, tick func(done, of uint64)) (*Part,
+	work.Status, error) {
+	p := &Part{Dir: filepath.Join(s.Dir, u.Name), Unit: u}
+	t, err := read(u)
+	if err != nil {
+		return nil, work.Status{}, err
+	}
+	p.Range = t.Range
+	claim, before, err := s.Claim(u, true, func() error { return nil })
+	if err != nil {
+		return nil, before, err
+	}
+	if claim == nil {
+		if before.Version != "" {
+			return nil, before, refuse("%s is of version %s of the program, this is %s, which may give other bytes; "+
+				"expected the same", p.Dir, before.Version, u.Version)
+		}
+		if err = json.Unmarshal(before.Result, &p.Result); err == nil {
+			err = p.whole()
+		}
+		return p, before, err
+	}
+	if err := l.make(ctx, p, tick); err != nil {
+		claim.Release()
+		return nil, before, err
+	}
+	return p, before, claim.Finish(p.Result)
+}
+
+// whole returns a *work.DamagedError unless the part's files are as they were made.
+func (p *Part) whole() error {
+	for _, f := range p.Result.Files {
+		path := filepath.Join(p.Dir, filepath.FromSlash(f.Name))
 		if !filepath.IsLocal(filepath.FromSlash(f.Name)) {
-			return &work.DamagedError{Path: dir, Problem: fmt.Sprintf("names a file %q outside of it", f.Name)}
+			return &work.DamagedError{Path: p.Dir, Problem: fmt.Sprintf("names a file %q outside of it", f.Name)}
 		}
 		got, err := hashFile(path, f.Bytes)
-		if err != nil {
-			return &work.DamagedError{Path: path, Problem: err.Error() + again(dir)}
+		if err == nil && got != f.SHA256 {
+			err = fmt.Errorf("its SHA-256 is %.12s…, expected %.12s…", got, f.SHA256)
 		}
-		if got != f.SHA256 {
-			return &work.DamagedError{Path: path, Problem: fmt.Sprintf("its SHA-256 is %.12s…, expected %.12s…", got,
-				f.SHA256) + again(dir)}
+		if err != nil {
+			return &work.DamagedError{Path: path, Problem: err.Error() + again(p.Dir)}
 		}
 	}
 	return nil
 }
 
-// again is the remedy of a damaged part.
-func again(dir string) string { return "; without the folder " + dir + " the part is made again" }
+// blockNumbers is how many numbers of samples are drawn at a time: 16 MB of them.
+const blockNumbers = 1 << 21
+
+// make draws the samples of a part to its file, whole or not at all.
+func (l *List) make(ctx context.Context, p *Part, tick func(done, of uint64)) error {
+	start, told, count := time.Now(), uint64(0), p.Range.Count
+	tell := func(done uint64) { // each number once
+		if done > told && tick != nil {
+			tick(done, count)
+		}
+		told = max(told, done)
+	}
+	d := l.run.Process.Set.Dim()
+	detail := &Drawn{Dim: d}
+	draw, err := l.begin(ctx, count, detail)
+	if err != nil {
+		return err
+	}
+	var failed error
+	rows := arrayfile.Rows{N: int(count), D: d, Blocks: func(yield func([]float64) bool) {
+		block := make([]float64, int(min(count, uint64(max(blockNumbers/d, 1))))*d)
+		for done := uint64(0); done < count; {
+			x := block[:min(uint64(len(block)), (count-done)*uint64(d))]
+			failed = draw(x, p.Range.First+done, func(k int) { tell(done + uint64(k)) })
+			if failed != nil || !yield(x) {
+				return
+			}
+			done += uint64(len(x) / d)
+			tell(done)
+		}
+	}}
+	h := newHash()
+	err = run.WriteStream(filepath.Join(p.Dir, RowsFile), true, func(w io.Writer) error {
+		if err := arrayfile.EncodeNPYRows(io.MultiWriter(w, h), []int{rows.N, d}, rows); failed == nil {
+			return err
+		}
+		return failed // and so what the writer misses is no news
+	})
+	p.Result = Result{Files: []File{{RowsFile, h.n, h.sum()}}, Kernel: kernel.Name(),
+		Seconds: time.Since(start).Seconds(), Inputs: l.inputs, Detail: *detail}
+	return err
+}
+
+// sha is a SHA-256 that counts.
+type sha struct {
+	hash.Hash
+	n int64
+}
+
+func newHash() *sha { return &sha{Hash: sha256.New()} }
+
+func (s *sha) Write(b []byte) (int, error) {
+	s.n += int64(len(b))
+	return s.Hash.Write(b)
+}
+
+func (s *sha) sum() string { return hex.EncodeToString(s.Sum(nil)) }
 
 // hashFile returns the SHA-256 of a file of so many bytes.
 func hashFile(path string, bytes int64) (string, error) {
@@ -115,118 +271,10 @@ func hashFile(path string, bytes int64) (string, error) {
 	return h.sum(), err
 }
 
-// A KindError says that this program cannot join parts of a kind.
-type KindError struct{ Unit, Kind string }
-
-func (e *KindError) Error() string {
-	return fmt.Sprintf("%s is work of kind %q; this program knows %s", e.Unit, e.Kind,
-		strings.Join(slices.Sorted(maps.Keys(joins)), ", "))
-}
-
-func (*KindError) Place() fault.Place { return fault.Place{Kind: fault.Config} }
-
-// otherVersion is the error of a part that another version made, which may give other bytes.
-func otherVersion(unit, version, here string) error {
-	return fault.Errorf(fault.Config, "", "%s is of version %s of the program, this is %s, which may give other "+
-		"bytes; expected the same", unit, version, here)
-}
-
-// A TaskError says what of a unit's task cannot be done.
-type TaskError struct{ Unit, Problem string }
-
-func (e *TaskError) Error() string { return e.Unit + ": " + e.Problem }
-
-func (*TaskError) Place() fault.Place { return fault.Place{Kind: fault.Config} }
-
-// A part in the making.
-type making struct {
-	Range
-	dir   string
-	tick  func(done, of uint64)
-	files []File
-}
-
-// write makes a file of the part, whole or not at all. It lies under another name until it is synced.
-func (m *making) write(name string, write func(w io.Writer) error) error {
-	h := newHash()
-	err := run.WriteStream(filepath.Join(m.dir, name), true, func(w io.Writer) error {
-		return write(io.MultiWriter(w, h))
-	})
-	if err == nil {
-		m.files = append(m.files, File{name, h.n, h.sum()})
-	}
-	return err
-}
-
-// Part makes a part of the rows in a store, in the part's own folder, unless it is there: what is whole is not made
-// again. The status is that before; tick hears of rows, and may be nil. The result is nil of a part without rows.
-// Errors are the context's, those of the kind and of work.Store.Claim, and a configuration fault where another version
-// made it.
-func (l *List) Part(ctx context.Context, s *work.Store, part work.Shard, tick func(done, of uint64)) (*Result,
-	work.Status, error) {
-	u := l.Shard(part)
-	if u == nil {
-		return nil, work.Status{}, nil
-	}
-	return l.into(ctx, s, u, tick)
-}
-
-func (l *List) into(ctx context.Context, s *work.Store, u *work.Unit, tick func(done, of uint64)) (*Result,
-	work.Status, error) {
-	dir := filepath.Join(s.Dir, u.Name)
-	claim, status, err := s.Claim(u, true, func() error { return nil })
+func hashOf(path string) (string, error) {
+	info, err := os.Stat(path)
 	if err != nil {
-		return nil, status, err
+		return "", err
 	}
-	if claim == nil {
-		if status.Version != "" {
-			return nil, status, otherVersion(dir, status.Version, u.Version)
-		}
-		r, err := resultOf(status)
-		if err == nil {
-			err = r.Whole(dir)
-		}
-		return r, status, err
-	}
-	r, err := l.make(ctx, u, dir, tick)
-	if err != nil {
-		claim.Release()
-		return nil, status, err
-	}
-	return r, status, claim.Finish(r)
-}
-
-// make makes the files of a unit in a folder.
-func (l *List) make(ctx context.Context, u *work.Unit, dir string, tick func(done, of uint64)) (*Result, error) {
-	rows, err := task(u, new(any))
-	if err != nil {
-		return nil, err
-	}
-	start, told := time.Now(), uint64(0)
-	m := &making{Range: rows, dir: dir, tick: func(done, of uint64) { // each number once
-		if done > told && tick != nil {
-			tick(done, of)
-		}
-		told = max(told, done)
-	}}
-	detail, err := l.rows(ctx, m)
-	if err != nil {
-		return nil, err
-	}
-	raw, err := json.Marshal(detail)
-	return &Result{Files: m.files, Kernel: kernel.Name(), Seconds: time.Since(start).Seconds(), Inputs: l.Inputs,
-		Detail: raw}, err
-}
-
-// decode reads a unit's task strictly.
-func decode(u *work.Unit, task any) error {
-	dec := json.NewDecoder(strings.NewReader(string(u.Task)))
-	dec.DisallowUnknownFields()
-	if err := dec.Decode(task); err != nil {
-		return &TaskError{u.Name, "its task cannot be read: " + err.Error()}
-	}
-	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
-		return &TaskError{u.Name, "its task has something behind it"}
-	}
-	return nil
+	return hashFile(path, info.Size())
 }

@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"io"
 	"math"
 	"os"
 	"path/filepath"
@@ -16,6 +15,7 @@ import (
 	"github.com/landing-diffusion/landing/base/arrayfile"
 	"github.com/landing-diffusion/landing/experiment"
 	"github.com/landing-diffusion/landing/experiment/judge"
+	"github.com/landing-diffusion/landing/experiment/run"
 	"github.com/landing-diffusion/landing/problem"
 	"github.com/landing-diffusion/landing/study/work"
 	"github.com/landing-diffusion/landing/tools/testkit"
@@ -65,26 +65,33 @@ func TestGeneration(t *testing.T) {
 	want := drawn(t, r, 60, 5, 7)
 	store := &work.Store{Dir: t.TempDir()}
 	var got []float64
-	units := []*work.Unit{list.Unit(0, 23), list.Unit(23, 46), list.Unit(46, 60)}
+	units := []*work.Unit{list.unit(0, 23), list.unit(23, 46), list.unit(46, 60)}
 	if err := work.Check(units); err != nil || units[2].Name != "generate-51-65" {
 		t.Fatalf("%v, %v", units, err)
 	}
 	for _, u := range units {
-		result, status, err := list.into(t.Context(), store, u, nil)
-		if err != nil || status.State != work.Waiting || result.Files[0].Name != RowsFile {
-			t.Fatalf("%+v, %+v, %v", result, status, err)
+		p, status, err := list.part(t.Context(), store, u, nil)
+		if err != nil || status.State != work.Waiting || p.Result.Files[0].Name != RowsFile {
+			t.Fatalf("%+v, %+v, %v", p, status, err)
 		}
 		got = append(got, readRows(t, filepath.Join(store.Dir, u.Name)).Float64...)
-		inRange(t, result, u)
-		again, status, err := list.into(t.Context(), store, u, nil)
-		if err != nil || status.State != work.Done || !slices.Equal(again.Files, result.Files) {
+		if p.Result.Detail.Components == nil {
+			t.Error("no violation is told")
+		}
+		for _, w := range p.Result.Detail.Components {
+			if w.Sample < p.Range.First || w.Sample >= p.Range.First+p.Range.Count {
+				t.Errorf("%s names sample %d", u.Name, w.Sample)
+			}
+		}
+		again, status, err := list.part(t.Context(), store, u, nil)
+		if err != nil || status.State != work.Done || !slices.Equal(again.Result.Files, p.Result.Files) {
 			t.Errorf("again: %+v, %+v, %v", again, status, err)
 		}
 	}
 	testkit.EqualSlices(t, got, want, "parts are not the rows of one process")
 	newer := *units[0]
 	newer.Version = "0"
-	_, _, err = list.into(t.Context(), store, &newer, nil)
+	_, _, err = list.part(t.Context(), store, &newer, nil)
 	testkit.Refused(t, err, "is of version", "a part of another version")
 	var far Drawn // of two samples, of which the second is not on the sphere
 	far.add(r, &judge.Samples{X: []float64{1, 0, 0, 0, 2, 0}, Dim: 3, Lost: make([]bool, 2)}, 100)
@@ -103,31 +110,13 @@ func TestGeneration(t *testing.T) {
 	for _, bad := range [][]byte{append(bytes.Clone(data[:len(data)-1]), data[len(data)-1]^1), data[:len(data)-8],
 		append(bytes.Clone(data), 0)} {
 		testkit.OK(t, os.WriteFile(path, bad, 0o666))
-		if _, _, err := list.into(t.Context(), store, units[1], nil); !errors.As(err, &damaged) {
+		if _, _, err := list.part(t.Context(), store, units[1], nil); !errors.As(err, &damaged) {
 			t.Errorf("a damaged part: %v", err)
 		}
 	}
 	other := testkit.Must(Generation(t.Context(), r, GenerateOptions{Count: 60, First: 5}))
-	if _, _, err := other.into(t.Context(), store, other.Unit(0, 23), nil); !errors.As(err, new(*work.ConflictError)) {
+	if _, _, err := other.part(t.Context(), store, other.unit(0, 23), nil); !errors.As(err, new(*work.ConflictError)) {
 		t.Errorf("another seed under the name: %v", err)
-	}
-}
-
-// inRange checks that the samples that a result names are those of its unit, by their numbers.
-func inRange(t *testing.T, result *Result, u *work.Unit) {
-	t.Helper()
-	var d Drawn
-	rows, err := task(u, new(any))
-	if err == nil {
-		err = json.Unmarshal(result.Detail, &d)
-	}
-	if err != nil || len(d.Components) == 0 {
-		t.Fatalf("%+v, %v", d, err)
-	}
-	for _, w := range d.Components {
-		if w.Sample < rows.First || w.Sample >= rows.First+rows.Count {
-			t.Errorf("%s names sample %d", u.Name, w.Sample)
-		}
 	}
 }
 
@@ -145,7 +134,7 @@ func TestGenerationUnderConditions(t *testing.T) {
 		last := math.MaxUint64 - each*c.rows
 		l, err := Generation(t.Context(), r, GenerateOptions{Condition: c.condition, Count: each, First: last})
 		testkit.OK(t, err)
-		if g := l.task.(generation); l.Count != each*c.rows || g.Each != each {
+		if g := l.of; l.Count != each*c.rows || g.Each != each {
 			t.Errorf("%d samples, %d of each; expected %d of %d rows", l.Count, g.Each, each, c.rows)
 		}
 		_, err = Generation(t.Context(), r, GenerateOptions{Condition: c.condition, Count: each, First: last + 1})
@@ -157,38 +146,37 @@ func TestGenerationUnderConditions(t *testing.T) {
 
 // A task that names no rows of its list is refused by name.
 func TestTaskRefused(t *testing.T) {
-	list := &List{Kind: "numbers", Count: 9, task: map[string]int{"seed": 1}}
+	list := &List{Count: 9}
 	for want, change := range map[string]func(u *work.Unit){
 		"something behind":             func(u *work.Unit) { u.Task = append(u.Task, "{}"...) },
 		"unknown field":                func(u *work.Unit) { u.Task = json.RawMessage(`{"firts":0}`) },
-		"its rows are 10 from 0 on":    func(u *work.Unit) { *u = *list.Unit(0, 10) },
-		"its rows are 1 from 9 on":     func(u *work.Unit) { *u = *list.Unit(9, 10) },
-		"its rows are 0 from 3 on":     func(u *work.Unit) { *u = *list.Unit(3, 3) },
-		"rows are 1844674407370955161": func(u *work.Unit) { *u = *list.Unit(5, 3) },
+		"its rows are 10 from 0 on":    func(u *work.Unit) { *u = *list.unit(0, 10) },
+		"its rows are 1 from 9 on":     func(u *work.Unit) { *u = *list.unit(9, 10) },
+		"its rows are 0 from 3 on":     func(u *work.Unit) { *u = *list.unit(3, 3) },
+		"rows are 1844674407370955161": func(u *work.Unit) { *u = *list.unit(5, 3) },
 	} {
-		u := list.Unit(0, 9)
+		u := list.unit(0, 9)
 		change(u)
-		testkit.Refused(t, testkit.Err(task(u, new(any))), want)
+		testkit.Refused(t, testkit.Err(read(u)), want)
 	}
 }
 
 // A part that is interrupted leaves no file, and is claimed again.
 func TestInterrupted(t *testing.T) {
 	broke := errors.New("broke")
-	times := 0
-	l := &List{Kind: "halves", Count: 1, rows: func(_ context.Context, m *making) (any, error) {
-		return times, m.write("x", func(w io.Writer) error {
-			if _, err := w.Write([]byte("half")); err != nil {
-				return err
-			}
-			if times++; times == 1 {
+	l := listOf(t, trained(t, "demo", "prior=uniform"), 0, 2*blockNumbers/3, 1)
+	begin, times := l.begin, 0
+	l.begin = func(ctx context.Context, count uint64, out *Drawn) (fill, error) {
+		draw, err := begin(ctx, count, out)
+		return func(x []float64, first uint64, tick func(k int)) error {
+			if times++; times == 2 {
 				return broke
 			}
-			return nil
-		})
-	}}
-	s, u := &work.Store{Dir: t.TempDir()}, l.Unit(0, 1)
-	if _, _, err := l.into(t.Context(), s, u, nil); !errors.Is(err, broke) {
+			return draw(x, first, tick)
+		}, err
+	}
+	s, u := &work.Store{Dir: t.TempDir()}, l.unit(0, l.Count)
+	if _, _, err := l.part(t.Context(), s, u, nil); !errors.Is(err, broke) {
 		t.Fatal(err)
 	}
 	if st, err := s.Status(u); err != nil || st.State != work.Begun {
@@ -201,7 +189,44 @@ func TestInterrupted(t *testing.T) {
 		}
 	}
 	testkit.OK(t, err)
-	if r, st, err := l.into(t.Context(), s, u, nil); err != nil || st.State != work.Begun || r.Files[0].Bytes != 4 {
-		t.Errorf("%+v, %+v, %v", r, st, err)
+	if p, st, err := l.part(t.Context(), s, u, nil); err != nil || st.State != work.Begun ||
+		p.Result.Files[0].Bytes != int64(128+24*l.Count) {
+		t.Errorf("%+v, %+v, %v", p, st, err)
+	}
+}
+
+// A run whose data is asked has it among the inputs; one whose folder tells all needs no data.
+func TestNeedsData(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "points.csv")
+	testkit.OK(t, os.WriteFile(file, []byte(strings.Repeat("1,0,0\n0,1,0\n0,0,1\n0.6,0.8,0\n0,0.6,0.8\n", 8)), 0o666))
+	on := []string{"data.kind=points", "data.path=" + file}
+	runs := map[string]*experiment.Run{"uniform": trained(t, "demo", append(on, "prior=uniform")...),
+		"empirical": trained(t, "demo", append(on, "prior=empirical")...)}
+	for _, c := range []struct {
+		prior string
+		redo  []string
+		keeps string // is removed from the folder, whose run no case after this one may use
+		needs bool
+	}{
+		{"uniform", nil, "", false}, {"empirical", nil, "", false}, {"empirical", nil, run.EndsFile, true},
+		{"uniform", []string{"prior=empirical"}, "", true}, {"uniform", []string{"prior=auto"}, "", true},
+	} {
+		r := runs[c.prior]
+		if c.keeps != "" {
+			testkit.OK(t, os.Remove(r.Folder.Path(c.keeps)))
+		}
+		l := testkit.Must(Generation(t.Context(), r, GenerateOptions{Count: 5, Settings: c.redo}))
+		if got := l.inputs["data.csv"]; (got != "") != c.needs {
+			t.Errorf("%+v: data is %q", c, got)
+		}
+		if c.needs {
+			continue
+		}
+		x := drawn(t, r, 5, 0, r.Problem.Seed)
+		gone := file + ".gone"
+		testkit.OK(t, os.Rename(file, gone))
+		a := readRows(t, filepath.Join(makeParts(t, l, 1), "generate-0-5"))
+		testkit.OK(t, os.Rename(gone, file))
+		testkit.EqualSlices(t, a.Float64, x, "%+v: without data other samples are drawn", c)
 	}
 }

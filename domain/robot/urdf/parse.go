@@ -44,315 +44,252 @@ type joint struct {
 
 func (j *joint) element() string { return fmt.Sprintf("joint %q", j.name) }
 
-// A parser reads tokens of one file.
+// A parser reads one file and keeps its first fault: what is read after it does not matter.
 type parser struct {
 	file    string
 	volume  bool
 	xml     *xml.Decoder
+	fault   error
 	skipped map[string]int // elements that are none of URDF's, by name
 	order   []string
 }
 
-// An element is a start tag, with where it begins and how errors call it.
+// An element has a start tag, with where it begins and how errors call it, and the elements in it that are read.
 type element struct {
-	tag   xml.StartElement
-	line  int
-	path  string
-	attrs map[string]string
+	name     string
+	line     int
+	path     string
+	attrs    map[string]string
+	children []*element
 }
 
-func (p *parser) fail(line int, element, format string, v ...any) error {
-	return &Error{File: p.file, Line: line, Element: element, Why: fmt.Sprintf(format, v...)}
+// inside says how errors begin the path of what is in the element.
+func (e *element) inside() string {
+	switch name := e.attrs["name"]; {
+	case e.name == "robot":
+		return ""
+	case (e.name == "link" || e.name == "joint") && name != "":
+		return fmt.Sprintf("%s %q", e.name, name)
+	}
+	return e.path
+}
+
+// contents says which elements are read in an element of a name, and which are passed over without a note: the words
+// of a list, or all ("*"). In an element that is not here all are passed over.
+var contents = map[string]struct{ read, pass string }{
+	"":          {read: "*"},
+	"robot":     {read: "link joint", pass: "material transmission gazebo sensor ros2_control"},
+	"link":      {read: "collision", pass: "inertial visual"},
+	"collision": {read: "origin geometry", pass: "*"},
+	"geometry":  {read: "*"},
+	"joint": {read: "origin parent child axis limit mimic",
+		pass: "dynamics calibration safety_controller hardwareInterface"},
+}
+
+func listed(words, name string) bool {
+	return words == "*" || slices.Contains(strings.Fields(words), name)
+}
+
+func (p *parser) fail(line int, element, format string, v ...any) {
+	if p.fault == nil {
+		p.fault = &Error{File: p.file, Line: line, Element: element, Why: fmt.Sprintf(format, v...)}
+	}
 }
 
 func (p *parser) parse(r io.Reader) (*document, error) {
 	p.xml, p.skipped = xml.NewDecoder(r), map[string]int{}
-	d := &document{file: p.file}
-	found := false
-	for {
-		e, err := p.next("")
-		if err == io.EOF {
-			break
-		}
-		if err != nil {
-			return nil, err
-		}
-		if e.tag.Name.Local != "robot" || found {
-			return nil, p.fail(e.line, e.path, "expected one <robot> and nothing beside it")
-		}
-		found = true
-		d.name = e.attrs["name"]
-		if err := p.robot(d); err != nil {
-			return nil, err
+	d, file := &document{file: p.file}, &element{}
+	p.read(file)
+	if len(file.children) == 0 {
+		p.fail(0, "", "has no element; expected <robot>")
+	}
+	for i, e := range file.children {
+		if e.name != "robot" || i > 0 {
+			p.fail(e.line, e.path, "expected one <robot> and nothing beside it")
 		}
 	}
-	if !found {
-		return nil, p.fail(0, "", "has no element; expected <robot>")
+	if p.fault == nil {
+		p.robot(d, file.children[0])
 	}
 	for _, name := range p.order {
 		d.notes = append(d.notes, fmt.Sprintf("passed over <%s>, %d times: not of URDF", name, p.skipped[name]))
 	}
-	return d, nil
+	return d, p.fault
 }
 
-// next returns the next element inside the one at hand, nil behind the last one, io.EOF
-// behind the last of the file. Whoever gets an element reads or skips what is in it.
-func (p *parser) next(inside string) (*element, error) {
-	for {
+// read reads what is in an element, to its end.
+func (p *parser) read(e *element) {
+	in, known := contents[e.name]
+	for p.fault == nil {
 		line, _ := p.xml.InputPos()
 		token, err := p.xml.Token()
-		if err == io.EOF {
-			return nil, err
-		}
-		if err != nil {
-			return nil, p.syntax(err, inside)
-		}
 		switch t := token.(type) {
-		case xml.EndElement:
-			return nil, nil
-		case xml.Directive:
-			return nil, p.fail(line, "<!"+brief(string(t))+">",
-				"document types and entities are refused; expected elements only")
-		case xml.StartElement:
-			e := &element{tag: t, line: line, path: strings.TrimSpace(inside + " <" + brief(t.Name.Local) + ">")}
-			if e.attrs, err = p.attributes(e); err != nil {
-				return nil, err
+		case nil:
+			if err != io.EOF {
+				p.syntax(err, e.inside())
 			}
-			return e, nil
+			return
+		case xml.EndElement:
+			return
+		case xml.Directive:
+			p.fail(line, "<!"+brief(string(t))+">", "document types and entities are refused; expected elements only")
+		case xml.StartElement:
+			name := t.Name.Local
+			c := &element{name: name, line: line, path: strings.TrimSpace(e.inside() + " <" + brief(name) + ">")}
+			c.attrs = p.attributes(c, t)
+			if listed(in.read, name) {
+				e.children = append(e.children, c)
+				p.read(c)
+				p.bound(e)
+				continue
+			}
+			if known && !listed(in.pass, name) {
+				p.strange(brief(name))
+			}
+			if err := p.xml.Skip(); err != nil {
+				p.syntax(err, c.path)
+			}
 		}
+	}
+}
+
+// bound refuses a robot of too many links or joints.
+func (p *parser) bound(robot *element) {
+	if robot.name != "robot" || len(robot.children) <= MostLinks {
+		return
+	}
+	last, n := robot.children[len(robot.children)-1], 0
+	for _, c := range robot.children {
+		if c.name == last.name {
+			n++
+		}
+	}
+	if n > MostLinks {
+		p.fail(last.line, "", "more than %d %ss; expected at most as many", MostLinks, last.name)
 	}
 }
 
 // syntax gives an error of the XML reader its place.
-func (p *parser) syntax(err error, inside string) error {
+func (p *parser) syntax(err error, inside string) {
 	line, _ := p.xml.InputPos()
 	var at *xml.SyntaxError
 	if errors.As(err, &at) {
-		return &Error{File: p.file, Line: at.Line, Element: inside, Why: "no well-formed XML: " + brief(at.Msg)}
+		p.fail(at.Line, inside, "no well-formed XML: %s", brief(at.Msg))
+		return
 	}
-	return &Error{File: p.file, Line: line, Element: inside, Why: "no well-formed XML", Err: err}
+	p.fail(line, inside, "no well-formed XML: %v", err)
 }
 
 // attributes returns those of an element by name; a second one of the same is refused.
-func (p *parser) attributes(e *element) (map[string]string, error) {
-	if strings.Contains(e.tag.Name.Space, "xacro") {
-		return nil, p.fail(e.line, e.path, "is a macro of xacro; expected plain URDF: expand the file with xacro first")
+func (p *parser) attributes(e *element, tag xml.StartElement) map[string]string {
+	if strings.Contains(tag.Name.Space, "xacro") {
+		p.fail(e.line, e.path, "is a macro of xacro; expected plain URDF: expand the file with xacro first")
 	}
 	attrs := map[string]string{}
-	for _, a := range e.tag.Attr {
+	for _, a := range tag.Attr {
 		if a.Name.Space != "" {
 			continue
 		}
 		if _, twice := attrs[a.Name.Local]; twice {
-			return nil, p.fail(e.line, e.path, "has the attribute %s twice", brief(a.Name.Local))
+			p.fail(e.line, e.path, "has the attribute %s twice", brief(a.Name.Local))
 		}
 		if strings.Contains(a.Value, "${") {
-			return nil, p.fail(e.line, e.path, "%s=%q is an expression of xacro; expected plain URDF: "+
+			p.fail(e.line, e.path, "%s=%q is an expression of xacro; expected plain URDF: "+
 				"expand the file with xacro first", brief(a.Name.Local), brief(a.Value))
 		}
 		attrs[a.Name.Local] = a.Value
 	}
-	return attrs, nil
+	return attrs
 }
 
-func (p *parser) skip(e *element) error {
-	if err := p.xml.Skip(); err != nil {
-		return p.syntax(err, e.path)
+// strange counts an element that is none of URDF's, which a note will say.
+func (p *parser) strange(name string) {
+	if p.skipped[name] == 0 && len(p.order) == 16 { // as many kinds as anybody reads
+		name = "…"
 	}
-	return nil
-}
-
-// strange is skip of an element that is none of URDF's, which a note will say.
-func (p *parser) strange(e *element) error {
-	name := brief(e.tag.Name.Local)
 	if p.skipped[name] == 0 {
-		if len(p.order) == 16 { // as many kinds as anybody reads
-			name = "…"
-		}
-		if p.skipped[name] == 0 {
-			p.order = append(p.order, name)
-		}
+		p.order = append(p.order, name)
 	}
 	p.skipped[name]++
-	return p.skip(e)
 }
 
-func (p *parser) robot(d *document) error {
-	links, joints := map[string]int{}, map[string]int{}
-	for {
-		e, err := p.next("")
-		if err != nil || e == nil {
-			return p.ended(err)
+// one returns the only element of a name in another, or nil.
+func (p *parser) one(in *element, name string) (found *element) {
+	for _, c := range in.children {
+		if c.name == name {
+			if found != nil {
+				p.fail(c.line, c.path, "is there twice")
+			}
+			found = c
 		}
-		switch e.tag.Name.Local {
-		case "link":
-			l, err := p.link(e)
-			if err != nil {
-				return err
-			}
-			if at, twice := links[l.name]; twice {
-				return p.fail(l.line, fmt.Sprintf("link %q", l.name), "is there on line %d already", at)
-			}
-			links[l.name] = l.line
-			if d.links = append(d.links, l); len(d.links) > MostLinks {
-				return p.fail(l.line, "", "more than %d links; expected at most as many", MostLinks)
-			}
-		case "joint":
-			j, err := p.joint(e)
-			if err != nil {
-				return err
-			}
-			if at, twice := joints[j.name]; twice {
-				return p.fail(j.line, j.element(), "is there on line %d already", at)
-			}
-			joints[j.name] = j.line
-			if d.joints = append(d.joints, j); len(d.joints) > MostLinks {
-				return p.fail(j.line, "", "more than %d joints; expected at most as many", MostLinks)
-			}
-		case "material", "transmission", "gazebo", "sensor", "ros2_control":
-			err = p.skip(e)
-		default:
-			err = p.strange(e)
+	}
+	return found
+}
+
+func (p *parser) robot(d *document, robot *element) {
+	d.name = robot.attrs["name"]
+	first := map[string]int{} // lines
+	for _, e := range robot.children {
+		if name := e.attrs["name"]; name == "" || len(name) > 256 {
+			p.fail(e.line, e.path, "name=%q; expected a name of 1 to 256 bytes", brief(name))
 		}
-		if err != nil {
-			return err
+		if at, twice := first[e.inside()]; twice {
+			p.fail(e.line, e.inside(), "is there on line %d already", at)
+		}
+		first[e.inside()] = e.line
+		if e.name == "link" {
+			d.links = append(d.links, p.link(e))
+		} else {
+			d.joints = append(d.joints, p.joint(e))
 		}
 	}
 }
 
-// ended returns the error, of a file that stops inside an element too.
-func (p *parser) ended(err error) error {
-	if err == io.EOF {
-		return p.fail(0, "", "ends inside <robot>")
+func (p *parser) link(e *element) link {
+	l := link{name: e.attrs["name"], line: e.line}
+	if !p.volume {
+		return l
 	}
-	return err
+	for _, c := range e.children {
+		origin, geometry := p.origin(p.one(c, "origin")), p.one(c, "geometry")
+		if geometry == nil {
+			continue
+		}
+		if s := p.geometry(geometry); s.kind == "mesh" {
+			l.meshes++
+		} else {
+			s.origin = origin
+			l.shapes = append(l.shapes, s)
+		}
+	}
+	return l
 }
 
-// name returns the name of a link or a joint.
-func (p *parser) name(e *element) (string, error) {
-	name := e.attrs["name"]
-	if name == "" || len(name) > 256 {
-		return "", p.fail(e.line, e.path, "name=%q; expected a name of 1 to 256 bytes", brief(name))
-	}
-	return name, nil
-}
-
-func (p *parser) link(e *element) (l link, err error) {
-	l.line = e.line
-	if l.name, err = p.name(e); err != nil {
-		return l, err
-	}
-	path := fmt.Sprintf("link %q", l.name)
-	for {
-		c, err := p.next(path)
-		if err != nil || c == nil {
-			return l, p.ended(err)
+// geometry reads the shape in a <geometry>.
+func (p *parser) geometry(g *element) (s shape) {
+	for i, e := range g.children {
+		if i > 0 {
+			p.fail(e.line, e.path, "is a second shape; expected one")
 		}
-		switch c.tag.Name.Local {
-		case "collision":
-			if p.volume {
-				err = p.collision(&l, path)
-			} else {
-				err = p.skip(c)
-			}
-		case "inertial", "visual":
-			err = p.skip(c)
-		default:
-			err = p.strange(c)
-		}
-		if err != nil {
-			return l, err
-		}
-	}
-}
-
-func (p *parser) collision(l *link, path string) error {
-	path += " <collision>"
-	origin, placed, seen := robot.Identity(), false, false
-	var s shape
-	for {
-		e, err := p.next(path)
-		if err != nil {
-			return p.ended(err)
-		}
-		if e == nil {
-			break
-		}
-		switch e.tag.Name.Local {
-		case "origin":
-			if placed {
-				return p.fail(e.line, e.path, "is there twice")
-			}
-			placed = true
-			if origin, err = p.origin(e); err == nil {
-				err = p.skip(e)
-			}
-		case "geometry":
-			if seen {
-				return p.fail(e.line, e.path, "is there twice")
-			}
-			seen = true
-			s, err = p.geometry(l, e)
-		default:
-			err = p.skip(e)
-		}
-		if err != nil {
-			return err
-		}
-	}
-	if s.kind != "" {
-		s.origin = origin
-		l.shapes = append(l.shapes, s)
-	}
-	return nil
-}
-
-// geometry reads the shape in a <geometry>; one without kind is a mesh.
-func (p *parser) geometry(l *link, g *element) (s shape, err error) {
-	n := 0
-	for {
-		e, err := p.next(g.path)
-		if err != nil {
-			return s, p.ended(err)
-		}
-		if e == nil {
-			break
-		}
-		if n++; n > 1 {
-			return s, p.fail(e.line, e.path, "is a second shape; expected one")
-		}
-		s.line = e.line
-		switch kind := e.tag.Name.Local; kind {
+		s.line, s.kind = e.line, e.name
+		switch s.kind {
 		case "sphere":
-			s.kind = kind
-			s.radius, err = p.length(e, "radius")
+			s.radius = p.length(e, "radius")
 		case "cylinder", "capsule":
-			s.kind = kind
-			if s.radius, err = p.length(e, "radius"); err == nil {
-				s.size[2], err = p.length(e, "length")
-			}
+			s.radius, s.size[2] = p.length(e, "radius"), p.length(e, "length")
 		case "box":
-			s.kind = kind
-			if s.size, err = p.triple(e, "size", [3]float64{}); err == nil && min(s.size[0], s.size[1],
-				s.size[2]) <= 0 {
-				err = p.fail(e.line, e.path, "size=%q; expected lengths above 0", brief(e.attrs["size"]))
+			if s.size = p.triple(e, "size", [3]float64{}); min(s.size[0], s.size[1], s.size[2]) <= 0 {
+				p.fail(e.line, e.path, "size=%q; expected lengths above 0", brief(e.attrs["size"]))
 			}
 		case "mesh":
-			l.meshes++
 		default:
-			return s, p.fail(e.line, e.path, "is an unknown shape; expected sphere, capsule, cylinder, box or mesh")
-		}
-		if err == nil {
-			err = p.skip(e)
-		}
-		if err != nil {
-			return s, err
+			p.fail(e.line, e.path, "is an unknown shape; expected sphere, capsule, cylinder, box or mesh")
 		}
 	}
-	if n == 0 {
-		return s, p.fail(g.line, g.path, "has no shape; expected sphere, capsule, cylinder, box or mesh")
+	if len(g.children) == 0 {
+		p.fail(g.line, g.path, "has no shape; expected sphere, capsule, cylinder, box or mesh")
 	}
-	return s, nil
+	return s
 }
 
 // kinds of joints in URDF; those without a kind of ours cannot be on the chain.
@@ -361,80 +298,40 @@ var kinds = map[string]robot.Kind{
 	"floating": -1, "planar": -1,
 }
 
-func (p *parser) joint(e *element) (j joint, err error) {
-	j = joint{line: e.line, kind: e.attrs["type"], origin: robot.Identity(), axis: [3]float64{1, 0, 0}}
-	j.velocity = math.Inf(1)
-	if j.name, err = p.name(e); err != nil {
-		return j, err
-	}
-	path := j.element()
+func (p *parser) joint(e *element) joint {
+	j := joint{name: e.attrs["name"], line: e.line, kind: e.attrs["type"], origin: p.origin(p.one(e, "origin")),
+		axis: p.axis(p.one(e, "axis")), velocity: math.Inf(1)}
 	if _, known := kinds[j.kind]; !known {
-		return j, p.fail(j.line, path, "type=%q is unknown; expected revolute, continuous, prismatic or fixed",
+		p.fail(j.line, j.element(), "type=%q is unknown; expected revolute, continuous, prismatic or fixed",
 			brief(j.kind))
 	}
-	seen := map[string]bool{}
-	for {
-		c, err := p.next(path)
-		if err != nil {
-			return j, p.ended(err)
-		}
-		if c == nil {
-			break
-		}
-		tag := c.tag.Name.Local
-		switch tag {
-		case "origin", "parent", "child", "axis", "limit", "mimic":
-			if seen[tag] {
-				return j, p.fail(c.line, c.path, "is there twice")
-			}
-			seen[tag] = true
-		}
-		switch tag {
-		case "origin":
-			j.origin, err = p.origin(c)
-		case "axis":
-			j.axis, err = p.axis(c)
-		case "limit":
-			err = p.limit(&j, c)
-		case "parent":
-			j.parent = c.attrs["link"]
-		case "child":
-			j.child = c.attrs["link"]
-		case "mimic":
-			if j.mimic = c.attrs["joint"]; j.mimic == "" {
-				err = p.fail(c.line, c.path, "names no joint")
-			}
-		case "dynamics", "calibration", "safety_controller", "hardwareInterface":
-		default:
-			if err := p.strange(c); err != nil {
-				return j, err
-			}
-			continue
-		}
-		if err == nil {
-			err = p.skip(c)
-		}
-		if err != nil {
-			return j, err
+	if l := p.one(e, "limit"); l != nil {
+		p.limit(&j, l)
+	}
+	if m := p.one(e, "mimic"); m != nil {
+		if j.mimic = m.attrs["joint"]; j.mimic == "" {
+			p.fail(m.line, m.path, "names no joint")
 		}
 	}
-	for _, end := range [][2]string{{"parent", j.parent}, {"child", j.child}} {
-		if end[1] == "" {
-			return j, p.fail(j.line, path, "names no %s link; expected <%s link=…/>", end[0], end[0])
+	end := func(name string) string {
+		if l := p.one(e, name); l != nil && l.attrs["link"] != "" {
+			return l.attrs["link"]
 		}
+		p.fail(j.line, j.element(), "names no %s link; expected <%[1]s link=…/>", name)
+		return ""
 	}
-	return j, nil
+	j.parent, j.child = end("parent"), end("child")
+	return j
 }
 
-// origin reads xyz and rpy, the angles about fixed axes: R = Rz(yaw) Ry(pitch) Rx(roll).
-func (p *parser) origin(e *element) (pose robot.Pose, err error) {
-	if pose.P, err = p.triple(e, "xyz", [3]float64{}); err != nil {
-		return pose, err
+// origin reads xyz and rpy, the angles about fixed axes: R = Rz(yaw) Ry(pitch) Rx(roll). Without an element (nil) it is
+// the identity.
+func (p *parser) origin(e *element) (pose robot.Pose) {
+	if e == nil {
+		return robot.Identity()
 	}
-	rpy, err := p.triple(e, "rpy", [3]float64{})
-	if err != nil {
-		return pose, err
-	}
+	pose.P = p.triple(e, "xyz", [3]float64{})
+	rpy := p.triple(e, "rpy", [3]float64{})
 	sr, cr := math.Sincos(rpy[0])
 	sp, cp := math.Sincos(rpy[1])
 	sy, cy := math.Sincos(rpy[2])
@@ -443,94 +340,86 @@ func (p *parser) origin(e *element) (pose robot.Pose, err error) {
 		sy * cp, sy*sp*sr + cy*cr, sy*sp*cr - cy*sr,
 		-sp, cp * sr, cp * cr,
 	}
-	return pose, nil
+	return pose
 }
 
-// axis reads a direction, and brings it to length 1.
-func (p *parser) axis(e *element) (v [3]float64, err error) {
-	if v, err = p.triple(e, "xyz", [3]float64{1, 0, 0}); err != nil {
-		return v, err
+// axis reads a direction, and brings it to length 1. Without an element (nil) it is x.
+func (p *parser) axis(e *element) [3]float64 {
+	x := [3]float64{1, 0, 0}
+	if e == nil {
+		return x
 	}
+	v := p.triple(e, "xyz", x)
 	l := math.Hypot(math.Hypot(v[0], v[1]), v[2])
 	if l < 1e-9 {
-		return v, p.fail(e.line, e.path, "xyz=%q has no direction; expected a vector that is not zero",
-			brief(e.attrs["xyz"]))
+		p.fail(e.line, e.path, "xyz=%q has no direction; expected a vector that is not zero", brief(e.attrs["xyz"]))
 	}
 	if l != 1 {
 		v = [3]float64{v[0] / l, v[1] / l, v[2] / l}
 	}
-	return v, nil
+	return v
 }
 
-func (p *parser) limit(j *joint, e *element) (err error) {
+func (p *parser) limit(j *joint, e *element) {
 	j.limited, j.limitLine = true, e.line
 	for _, c := range []struct {
 		name string
 		to   *float64
 	}{{"lower", &j.lower}, {"upper", &j.upper}, {"velocity", &j.velocity}} {
 		if text, given := e.attrs[c.name]; given {
-			if *c.to, err = number(text); err != nil {
-				return p.fail(e.line, e.path, "%s=%q; %v", c.name, brief(text), err)
-			}
+			*c.to = p.number(e, c.name, text)
 		}
 	}
 	if j.velocity < 0 {
-		return p.fail(e.line, e.path, "velocity=%q; expected none below 0", brief(e.attrs["velocity"]))
+		p.fail(e.line, e.path, "velocity=%q; expected none below 0", brief(e.attrs["velocity"]))
 	}
-	return nil
 }
 
-func (p *parser) length(e *element, name string) (float64, error) {
+func (p *parser) length(e *element, name string) float64 {
 	text, given := e.attrs[name]
 	if !given {
-		return 0, p.fail(e.line, e.path, "has no %s", name)
+		p.fail(e.line, e.path, "has no %s", name)
 	}
-	v, err := number(text)
-	if err != nil {
-		return 0, p.fail(e.line, e.path, "%s=%q; %v", name, brief(text), err)
-	}
+	v := p.number(e, name, text)
 	if v <= 0 {
-		return 0, p.fail(e.line, e.path, "%s=%q; expected a length above 0", name, brief(text))
+		p.fail(e.line, e.path, "%s=%q; expected a length above 0", name, brief(text))
 	}
-	return v, nil
+	return v
 }
 
 // triple reads three numbers; without the attribute the default.
-func (p *parser) triple(e *element, name string, or [3]float64) (v [3]float64, err error) {
+func (p *parser) triple(e *element, name string, or [3]float64) (v [3]float64) {
 	text, given := e.attrs[name]
 	if !given {
-		return or, nil
+		return or
 	}
 	fields := strings.Fields(text)
 	if len(fields) != 3 {
-		return v, p.fail(e.line, e.path, "%s=%q has %d numbers; expected 3", name, brief(text), len(fields))
+		p.fail(e.line, e.path, "%s=%q has %d numbers; expected 3", name, brief(text), len(fields))
+		return or
 	}
 	for i, f := range fields {
-		if v[i], err = number(f); err != nil {
-			return v, p.fail(e.line, e.path, "%s=%q: %q; %v", name, brief(text), brief(f), err)
-		}
+		v[i] = p.number(e, name, f)
 	}
-	return v, nil
+	return v
 }
 
 // most is the largest number that a file may say: a thousand kilometres.
 const most = 1e6
 
-var errNumber = errors.New("expected a decimal number")
-
-func number(text string) (float64, error) {
+// number reads a number in an attribute's value.
+func (p *parser) number(e *element, name, text string) float64 {
 	text = strings.TrimSpace(text)
-	if strings.ContainsFunc(text, func(r rune) bool { return !strings.ContainsRune("0123456789+-.eE", r) }) {
-		return 0, errNumber
-	}
 	v, err := strconv.ParseFloat(text, 64)
-	if err != nil && !errors.Is(err, strconv.ErrRange) {
-		return 0, errNumber
+	switch {
+	case strings.ContainsFunc(text, func(r rune) bool { return !strings.ContainsRune("0123456789+-.eE", r) }),
+		err != nil && !errors.Is(err, strconv.ErrRange):
+		p.fail(e.line, e.path, "%s=%q: %q; expected a decimal number", name, brief(e.attrs[name]), brief(text))
+	case math.Abs(v) > most:
+		p.fail(e.line, e.path, "%s=%q: %q; expected a number of at most %g in size", name, brief(e.attrs[name]),
+			brief(text), float64(most))
 	}
-	if math.Abs(v) > most {
-		return 0, fmt.Errorf("expected a number of at most %g in size", float64(most))
-	}
-	return v, nil
+	return v
 }
 
 // brief cuts a text from a file to what a message can carry.

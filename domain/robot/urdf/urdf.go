@@ -74,7 +74,6 @@ type Error struct {
 	Line    int    // 0: no one line of it
 	Element string // such as: joint "elbow" <axis>
 	Why     string
-	Err     error // what the XML reader said, or nil
 }
 
 func (e *Error) Error() string {
@@ -85,11 +84,5 @@ func (e *Error) Error() string {
 	if e.Element != "" {
 		s += ": " + e.Element
 	}
-	s += ": " + e.Why
-	if e.Err != nil {
-		s += ": " + e.Err.Error()
-	}
-	return s
+	return s + ": " + e.Why
 }
-
-func (e *Error) Unwrap() error { return e.Err }

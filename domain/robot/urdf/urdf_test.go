@@ -348,7 +348,7 @@ func TestFaults(t *testing.T) {
 		{"two numbers", ab + joint(`name="j" type="continuous"`, `<origin xyz="0 1"/>`), Options{},
 			`xyz="0 1" has 2 numbers; expected 3`},
 		{"limit", ab + joint(`name="j" type="revolute"`, `<limit lower="x" upper="1"/>`), Options{},
-			`joint "j" <limit>: lower="x"; expected a decimal number`},
+			`joint "j" <limit>: lower="x": "x"; expected a decimal number`},
 		{"axis", ab + joint(`name="j" type="continuous"`, `<axis xyz="0 0 0"/>`), Options{},
 			`joint "j" <axis>: xyz="0 0 0" has no direction`},
 		{"no child", ab + `<joint name="j" type="fixed"><parent link="a"/></joint>`, Options{}, "names no child link"},

@@ -13,8 +13,7 @@
 //	corrected    the end that x_{k+1} and s extrapolate to is moved to Σ, and the step goes
 //	             there; the last state is landed (physics-constrained flow matching)
 //
-// The forward process is package langevin's OLLA on constraint.Ambient(Σ), its loss package
-// cwpm's.
+// The forward process is package langevin's OLLA on constraint.Ambient(Σ), its loss package cwpm's.
 package euclidean
 
 import (

@@ -11,8 +11,7 @@ import (
 	"github.com/landing-diffusion/landing/learn/method"
 )
 
-// A sampler generates by the backward steps of the space around Σ, with what the variant does
-// between them.
+// A sampler generates by the backward steps of the space around Σ, with what the variant does between them.
 type sampler struct {
 	m       *Method
 	pool    *parallel.Pool

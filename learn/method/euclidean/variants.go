@@ -68,10 +68,9 @@ func (a *nearest) after(x []float64, n, k int, failed []bool, c *method.Programs
 	}
 }
 
-// guided adds the guidance to the score: ½τs′ = ½τs − η∇V with η = min(wτ, 1/Σ‖∇c_i‖²), so that no
-// step of the guidance is longer than that to where V would vanish if components were linear and
-// orthogonal. The paper has no such bound; without it the guidance of a quadratic component sends
-// points that are a few units off Σ farther away at every step.
+// guided adds the guidance to the score: ½τs′ = ½τs − η∇V with η = min(wτ, 1/Σ‖∇c_i‖²), so that no step of the guidance
+// is longer than that to where V would vanish if components were linear and orthogonal. The paper has no such bound;
+// without it the guidance of a quadratic component sends points that are a few units off Σ farther away at every step.
 type guided struct {
 	plain
 	proc            *langevin.Process

@@ -1,19 +1,16 @@
 // Package fewstep learns to make a sample in a few evaluations of a network.
 //
-// The network G asks at some levels of noise, states x_k of forward paths, for a draw of
-// where the path began:
+// The network G asks at some levels of noise, states x_k of forward paths, for a draw of where the path began:
 //
 //	x̂_0 = P_Σ(x_k + G(x_k, ξ, t_k)),   ξ ~ N(0, I),
 //
-// P_Σ being landing steps and a projection. Trained by the energy score (loss.go), G(x_k, ξ)
-// has the law of x_0 given x_k, as the two are paired (hands.go). A sample begins at a draw x_N of the prior,
-// and is x̂_0 of it: that is one evaluation. Each further one takes the sample back to a level, along a forward
-// path without the network, and asks again. With the exact G each leaves the law of the data as it
-// is, whatever the levels; with a G that was learned, noise covers what is wrong at the scale of a level and
-// below, so levels go from coarse to fine.
+// P_Σ being landing steps and a projection. Trained by the energy score (source.go), G(x_k, ξ) has the law of x_0 given
+// x_k, as the two are paired (hands.go). A sample begins at a draw x_N of the prior, and is x̂_0 of it: that is one
+// evaluation. Each further one takes the sample back to a level, along a forward path without the network, and asks
+// again. With the exact G each leaves the law of the data as it is, whatever the levels; with a G that was learned,
+// noise covers what is wrong at the scale of a level and below, so levels go from coarse to fine.
 //
-// Without the noise ξ the best answer were the mean of x_0 given x_k, which is between the modes
-// and off Σ: no law.
+// Without the noise ξ the best answer were the mean of x_0 given x_k, which is between the modes and off Σ: no law.
 package fewstep
 
 import (
@@ -74,8 +71,7 @@ func kind(m langevin.Method) method.Kind {
 		p.Method = m
 		return p
 	}
-	return method.Kind{Name: Prefix + m.String(), Forward: forward, Options: options, Draws: true,
-		New: fromConfig}
+	return method.Kind{Name: Prefix + m.String(), Forward: forward, Options: options, Draws: true, New: fromConfig}
 }
 
 func fromConfig(c method.Config) (method.Method, error) {

@@ -11,8 +11,7 @@ import (
 	"github.com/landing-diffusion/landing/learn/method"
 )
 
-// mostDirections bounds the dimension of a Σ whose density is followed: a step takes as many
-// passes.
+// mostDirections bounds the dimension of a Σ whose density is followed: a step takes as many passes.
 const mostDirections = 10
 
 // directions returns the dimension of Σ where the density is known: on a set that knows its

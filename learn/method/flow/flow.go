@@ -1,13 +1,11 @@
-// Package flow is Riemannian flow matching (Chen and Lipman, "Flow matching on general
-// geometries", 2024): a network learns the velocities v_t(x), t from 0 to 1, of paths on Σ from
-// draws x_0 of a prior to rows x_1 of the data,
+// Package flow is Riemannian flow matching (Chen and Lipman, "Flow matching on general geometries", 2024): a network
+// learns the velocities v_t(x), t from 0 to 1, of paths on Σ from draws x_0 of a prior to rows x_1 of the data,
 //
 //	E ‖Π v_t(x_t) − u_t(x_t | x_1)‖²,
 //
-// and samples follow the ODE dx/dt = Π v_t(x) from the prior. The paths x_t and their velocities u_t
-// are geodesics where the set knows them in closed form (constraint.Evaluator.Exp and Log), and those of
-// the biharmonic premetric on a level set that comes with a mesh (package premetric). It is not for
-// other sets: New refuses them.
+// and samples follow the ODE dx/dt = Π v_t(x) from the prior. The paths x_t and their velocities u_t are geodesics
+// where the set knows them in closed form (constraint.Evaluator.Exp and Log), and those of the biharmonic premetric on
+// a level set that comes with a mesh (package premetric). It is not for other sets: New refuses them.
 package flow
 
 import (
@@ -233,8 +231,7 @@ func newNormal(set constraint.Set, q langevin.Quadratic) normal {
 	return n
 }
 
-// Sample implements method.Prior. A point that cannot be brought to Σ, such as the centre of a
-// sphere, is drawn again.
+// Sample implements method.Prior. A point that cannot be brought to Σ, such as the centre of a sphere, is drawn again.
 func (n normal) Sample(dst []float64, s keyed.Stream, sample uint64) {
 	const tries = 20
 	for try := range tries {

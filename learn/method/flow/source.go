@@ -94,8 +94,7 @@ type walker struct {
 	uniform [2]float64
 }
 
-// solve follows the premetric from a draw of the prior to the row of each item, on the mesh, and
-// moves the states to Σ.
+// solve follows the premetric from a draw of the prior to the row of each item, on the mesh, and moves the states to Σ.
 func (s *Source[T]) solve(ctx context.Context) (method.Report, error) {
 	n := s.Items()
 	if s.walkers == nil {
@@ -141,8 +140,7 @@ func (s *Source[T]) give(g ranks.Group) {
 	}
 }
 
-// path solves that of an item. It is false if the path cannot be followed, or its states not be
-// moved to Σ.
+// path solves that of an item. It is false if the path cannot be followed, or its states not be moved to Σ.
 func (s *Source[T]) path(w *walker, item int) bool {
 	s.m.prior.Sample(w.x0, s.starts, uint64(item))
 	from, to := s.distance.Nearest([3]float64(w.x0)), s.distance.Nearest([3]float64(s.data[3*s.row[item]:]))
@@ -222,8 +220,7 @@ func (e *CutError) Error() string {
 		"it; expected a row of the set", e.Row, tries, e.Set)
 }
 
-// path writes x_t = Exp_{x_1}((1 − t) Log_{x_1}(x_0)) and u_t = dx_t/dt: minus the velocity of that
-// geodesic there.
+// path writes x_t = Exp_{x_1}((1 − t) Log_{x_1}(x_0)) and u_t = dx_t/dt: minus the velocity of that geodesic there.
 func (l *loss[T]) path(x, u []float64, item, k int, t float64) error {
 	s := l.s
 	row, d := s.row[item], len(x)

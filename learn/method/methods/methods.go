@@ -49,8 +49,7 @@ func Names() string {
 	return b.String()
 }
 
-// New makes the method of c's name, which must be one. Errors are *score.OptionError
-// and *method.ConfigError.
+// New makes the method of c's name, which must be one. Errors are *score.OptionError and *method.ConfigError.
 func New(c method.Config) (method.Method, error) {
 	k, ok := Of(c.Name)
 	if !ok {

@@ -28,8 +28,7 @@ type Options struct {
 	Paths  int // of a refresh, where there are more rows: they take turns. 0: one from every row
 }
 
-// An Output says how a network's outputs are scaled, so that errors weigh alike at all
-// times.
+// An Output says how a network's outputs are scaled, so that errors weigh alike at all times.
 type Output int
 
 const (

@@ -106,9 +106,9 @@ func momenta(seed, refresh uint64) cwpm.LastMomentum {
 	return func(dst []float64, path int) { stream.Normals(dst, uint64(path), 0) }
 }
 
-// FitNumbers is how many coordinates windows are fitted to, for each term. A target
-// that explains a share r of the noise's variance is then known to about a part in
-// √(r·131 072): 0.9 % for a tenth. Only tests lower it, where a training is small and fits would be most of its work.
+// FitNumbers is how many coordinates windows are fitted to, for each term. A target that explains a share r of the
+// noise's variance is then known to about a part in √(r·131 072): 0.9 % for a tenth. Only tests lower it, where a
+// training is small and fits would be most of its work.
 var FitNumbers = 1 << 17
 
 // fitWork bounds the multiply-adds of a set that these paths take, a value and gradient counted a step, as far

@@ -11,10 +11,9 @@ import (
 //
 //	sin iφ, cos iφ for i = 1 … waves,   φ̇/‖∇φ‖ with φ̇ = ∇φ·p̃,   sin iψ, cos iψ,   ψ = φ − b(t)φ̇
 //
-// φ̇ with a momentum alone, and ψ, to first order the torsion where the path began, where the Reading
-// has a Start. An energy that is a sum of functions of torsions is linear in the waves, and its force is in
-// the directions ∇φ; of raw coordinates both are functions of sixth degree and more, which a network
-// has to find behind the noise of its targets.
+// φ̇ with a momentum alone, and ψ, to first order the torsion where the path began, where the Reading has a Start. An
+// energy that is a sum of functions of torsions is linear in the waves, and its force is in the directions ∇φ; of raw
+// coordinates both are functions of sixth degree and more, which a network has to find behind the noise of its targets.
 type turning struct {
 	atoms    [][4]int
 	waves    int
@@ -45,9 +44,8 @@ func (o *turning) each() int {
 // inputs is how many all have.
 func (o *turning) inputs() int { return len(o.atoms) * o.each() }
 
-// readTorsions writes the inputs of o at a point to dst, and to tail the unit vectors along ∇φ, quadruple
-// numbers each, which the outputs go along. Where three atoms are on a line there is no torsion, and all
-// of it is 0.
+// readTorsions writes the inputs of o at a point to dst, and to tail the unit vectors along ∇φ, quadruple numbers each,
+// which the outputs go along. Where three atoms are on a line there is no torsion, and all of it is 0.
 func readTorsions[T kernel.Float](o *turning, dst, tail []T, at score.Input) {
 	b := 0.0
 	if o.start != nil && len(o.atoms) > 0 {
@@ -145,5 +143,56 @@ func across[T kernel.Float](da, dz, u []T, torsions [][4]int) {
 			from, v := (*[3]T)(dz[3*atom:]), (*[3]T)(u[quadruple*k+3*e:])
 			da[k] += from[0]*v[0] + from[1]*v[1] + from[2]*v[2]
 		}
+	}
+}
+
+// pairs returns the pairs i < j of atoms with j − i ≤ reach: in files of molecules bonded atoms stand near each other.
+func pairs(atoms, reach int) (all [][2]int) {
+	for i := range atoms {
+		for j := i + 1; j < min(atoms, i+reach+1); j++ {
+			all = append(all, [2]int{i, j})
+		}
+	}
+	return all
+}
+
+// count returns how many pairs returns.
+func count(atoms, reach int) int {
+	reach = min(reach, max(atoms-1, 0))
+	return reach*atoms - reach*(reach+1)/2
+}
+
+// apart returns the distance of a pair in x, and its gradient by x_i, which is minus that by
+// x_j: 0 where the two are in one place.
+func apart(x []float64, pair [2]int) (u [3]float64, d float64) {
+	a, b := (*[3]float64)(x[3*pair[0]:]), (*[3]float64)(x[3*pair[1]:])
+	for k := range u {
+		u[k] = a[k] - b[k]
+		d += u[k] * u[k]
+	}
+	if d = math.Sqrt(d); d > 0 {
+		for k := range u {
+			u[k] /= d
+		}
+	}
+	return u, d
+}
+
+// pull adds Σ a_ij ∇‖x_i − x_j‖ to z, atoms as rows; u holds the gradients.
+func pull[T kernel.Float](z, a, u []T, pairs [][2]int) {
+	for k, pair := range pairs {
+		zi, zj, v := (*[3]T)(z[3*pair[0]:]), (*[3]T)(z[3*pair[1]:]), (*[3]T)(u[3*k:])
+		for e, w := range v {
+			zi[e] += a[k] * w
+			zj[e] -= a[k] * w
+		}
+	}
+}
+
+// along writes the derivative by a of what has the derivative dz by pull's z.
+func along[T kernel.Float](da, dz, u []T, pairs [][2]int) {
+	for k, pair := range pairs {
+		zi, zj, v := (*[3]T)(dz[3*pair[0]:]), (*[3]T)(dz[3*pair[1]:]), (*[3]T)(u[3*k:])
+		da[k] = (zi[0]-zj[0])*v[0] + (zi[1]-zj[1])*v[1] + (zi[2]-zj[2])*v[2]
 	}
 }

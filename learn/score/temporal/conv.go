@@ -5,12 +5,10 @@ import (
 	"github.com/landing-diffusion/landing/learn/score"
 )
 
-// Convolutions are products of matrices: those of a layer's weights with the windows of its
-// input. A window is taps steps, one after the other in memory as in the sequence, so it is
-// copied as one; steps beyond the ends are 0.
+// Convolutions are products of matrices: those of a layer's weights with the windows of its input. A window is taps
+// steps, one after the other in memory as in the sequence, so it is copied as one; steps beyond the ends are 0.
 
-// windows writes the taps·c numbers before each of the ⌈L/stride⌉ outputs of n sequences x,
-// n×L×c.
+// windows writes the taps·c numbers before each of the ⌈L/stride⌉ outputs of n sequences x, n×L×c.
 func windows[T kernel.Float](dst, x []T, n, L, c, taps, stride int) {
 	w, before := taps*c, (taps-1)/2
 	for ; n > 0; n-- {

@@ -1,16 +1,14 @@
-// Package temporal is a network for points that are sequences: L steps of D numbers, one
-// after the other, such as the configurations of an arm along a path. It is a U-Net of
-// convolutions over the steps (after Janner et al. 2022), so that what it learns of one step
-// it knows of all: its parameters do not grow with L, but for a bias of each step.
+// Package temporal is a network for points that are sequences: L steps of D numbers, one after the other, such as the
+// configurations of an arm along a path. It is a U-Net of convolutions over the steps (after Janner et al. 2022), so
+// that what it learns of one step it knows of all: its parameters do not grow with L, but for a bias of each step.
 //
 //	level 0   L steps      head ─► blocks ──────────────────────────► ⊕ ─► blocks ─► SiLU ─► tail
 //	                                   └► halve                double ┘
 //	level 1   ⌈L/2⌉ steps                  └► blocks ──────► ⊕ ─► blocks ┘
 //	level 2   ⌈L/4⌉ steps                          └► … blocks ┘
 //
-// with channels·2ⁱ channels at level i. A block is a residual one whose inner activations are
-// scaled and shifted, channel by channel, by what it is told of the time (FiLM, Perez et al.
-// 2018):
+// with channels·2ⁱ channels at level i. A block is a residual one whose inner activations are scaled and shifted,
+// channel by channel, by what it is told of the time (FiLM, Perez et al. 2018):
 //
 //	u = W₁ ∗ SiLU(x),   y = V x + W₂ ∗ SiLU((1 + s)⊙u + b) + c,   (s, b) = M e + m
 //	e = SiLU(E₂ SiLU(E₁(t, χ(t), held) + e₁) + e₂)
@@ -40,14 +38,12 @@ var Kind = score.Kind{
 		{Name: "steps", Lowest: 0, Most: 1e6, Whole: true, Doc: "L, steps of a point; 0: as the set says"},
 		{Name: "channels", Default: 64, Lowest: 1, Most: 2048, Whole: true,
 			Doc: "of the finest level; each coarser one has twice as many"},
-		{Name: "levels", Default: 2, Lowest: 1, Most: 6, Whole: true,
-			Doc: "each with half the steps of that above"},
+		{Name: "levels", Default: 2, Lowest: 1, Most: 6, Whole: true, Doc: "each with half the steps of that above"},
 		{Name: "reach", Default: 1, Lowest: 0, Most: 15, Whole: true,
 			Doc: "steps that a convolution sees to either side"},
 		{Name: "blocks", Default: 1, Lowest: 1, Most: 16, Whole: true,
 			Doc: "of two convolutions, at each level, down and up"},
-		{Name: "embedding", Default: 128, Lowest: 1, Most: 4096, Whole: true,
-			Doc: "numbers that tell blocks the time"},
+		{Name: "embedding", Default: 128, Lowest: 1, Most: 4096, Whole: true, Doc: "numbers that tell blocks the time"},
 	},
 	Parameters: func(c score.Config) float64 { return newPlan(c).parameters },
 	New:        func(c score.Config) score.Model[float32] { return New[float32](c) },
@@ -109,8 +105,7 @@ func New[T kernel.Float](c score.Config) *Model[T] {
 // Out is the width of a row of output.
 func (m *Model[T]) Out() int { return m.dim }
 
-// Parameters returns W and b of head, time and film, then of the blocks in order, then of the
-// tail.
+// Parameters returns W and b of head, time and film, then of the blocks in order, then of the tail.
 func (m *Model[T]) Parameters() []T { return m.θ }
 
 // Precision is that of the products.
@@ -140,8 +135,7 @@ func (m *Model[T]) Matrices() (inner []score.Matrix) {
 	return inner
 }
 
-// Tensors names the arrays NAME.weight, out×taps×in, and NAME.bias; head has a bias of each
-// step.
+// Tensors names the arrays NAME.weight, out×taps×in, and NAME.bias; head has a bias of each step.
 func (m *Model[T]) Tensors(θ []T) (all []arrayfile.Named) {
 	for _, l := range m.layers {
 		all = append(all, arrayfile.Named{Name: l.name + ".weight",

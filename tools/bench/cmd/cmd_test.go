@@ -2,11 +2,6 @@ package main
 
 import (
 	"bytes"
-	"context"
-	"encoding/json"
-	"fmt"
-	"net/http"
-	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
@@ -15,18 +10,6 @@ import (
 	"github.com/landing-diffusion/landing/tools/testkit"
 	"github.com/landing-diffusion/landing/tools/testkit/trained"
 )
-
-// The process that asks for health is this program.
-func TestMain(m *testing.M) {
-	if len(os.Args) > 1 && os.Args[1] == "health" {
-		if err := do(context.Background(), os.Args[1:], os.Stdout, os.Stderr); err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			os.Exit(1)
-		}
-		return
-	}
-	m.Run()
-}
 
 func said(t *testing.T, args ...string) string {
 	t.Helper()
@@ -49,28 +32,13 @@ func TestGenerate(t *testing.T) {
 	}
 }
 
-// A service that listens elsewhere is measured, and one that answers nothing is an error.
-func TestServe(t *testing.T) {
-	other := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
-	defer other.Close()
-	var v struct {
-		Rows []struct{ Samples, Requests int }
-	}
-	text := said(t, "serve", "-n", "1,70", "-clients", "2", "-seconds", "0", "-json", "r="+other.URL)
-	if err := json.Unmarshal([]byte(text), &v); err != nil || len(v.Rows) != 2 || v.Rows[1].Samples != 70 ||
-		v.Rows[1].Requests != 2 {
-		t.Errorf("%v: %s", err, text)
-	}
+// What cannot be measured is an error that says why.
+func TestRefusals(t *testing.T) {
 	for says, args := range map[string]string{
-		"expected runs":                          "serve",
-		"-soak":                                  "serve r=" + other.URL + " -soak 1s",
-		"numbers of 1 to 100000":                 "serve r -n 0",
-		"nosuch":                                 "serve nosuch",
-		"connection refused":                     "serve r=http://127.0.0.1:1 -seconds 0",
+		"numbers of 1 to 100000":                 "generate r -n 0",
 		"expected what to measure":               "discs",
 		"expected a run folder":                  "generate",
 		`there is no problem "tori"`:             "problems -only tori",
-		`there is no view "mirrored"`:            "problems -only torus -seen mirrored",
 		"expected -for of 1s to 24h":             "problems -for 1ms",
 		"expected no arguments":                  "problems now",
 		"flag provided but not defined: -nosuch": "problems -nosuch",

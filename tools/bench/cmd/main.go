@@ -1,7 +1,6 @@
-// Command cmd measures runs, services and defaults on this machine, for those who work on landing:
+// Command cmd measures runs and defaults on this machine, for those who work on landing:
 //
 //	go run ./tools/bench/cmd generate RUN -n 1,64 -cores 1,2
-//	go run ./tools/bench/cmd serve RUN volcano=http://127.0.0.1:8000 -n 1,64 -clients 1,8 -seconds 3
 //	go run ./tools/bench/cmd problems -only torus,arm5 -for 1m
 //
 // The speed of the machine itself is printed by landing dev bench. With -json each prints one JSON object.
@@ -41,7 +40,7 @@ type call struct {
 }
 
 var verbs = map[string]func(ctx context.Context, c *call, args []string) error{
-	"generate": generate, "serve": service, "problems": suiteOf, "health": health,
+	"generate": generate, "problems": suiteOf,
 }
 
 func main() {
@@ -55,7 +54,7 @@ func main() {
 
 func do(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	if len(args) == 0 || verbs[args[0]] == nil {
-		return errors.New("expected what to measure: generate, serve or problems")
+		return errors.New("expected what to measure: generate or problems")
 	}
 	c := &call{flag.NewFlagSet(args[0], flag.ContinueOnError), stdout, stderr, false}
 	c.SetOutput(stderr)

@@ -22,7 +22,6 @@ import (
 func suiteOf(ctx context.Context, c *call, args []string) error {
 	s := suite.Config{Command: append([]string{"tools/bench/cmd", "problems"}, args...)}
 	only := c.String("only", "", "names of the problems to take, apart by commas; empty: all")
-	seen := c.String("seen", "", "ways to write each down: itself, larger, smaller, turned, shuffled")
 	c.DurationVar(&s.For, "for", 3*time.Minute, "training of each problem")
 	c.Uint64Var(&s.Seed, "seed", 1, "of data and training, above 0")
 	c.StringVar(&s.Out, "out", "", "folder to make; empty: the first free runs/problems-001 …")
@@ -36,13 +35,7 @@ func suiteOf(ctx context.Context, c *call, args []string) error {
 	if err != nil {
 		return err
 	}
-	names := func(v string) []string {
-		return strings.FieldsFunc(v, func(r rune) bool { return r == ',' })
-	}
-	some, err := problems.Named(names(*only))
-	if err == nil {
-		some, err = problems.Seen(some, names(*seen))
-	}
+	some, err := problems.Named(strings.FieldsFunc(*only, func(r rune) bool { return r == ',' }))
 	switch {
 	case err != nil:
 		return err

@@ -7,10 +7,12 @@ import (
 	"testing"
 
 	"gonum.org/v1/gonum/integrate/quad"
+	"gonum.org/v1/gonum/mat"
 	"gonum.org/v1/gonum/mathext"
 	"gonum.org/v1/gonum/stat"
 
 	"github.com/landing-diffusion/landing/internal/dense"
+	"github.com/landing-diffusion/landing/tools/testkit"
 )
 
 // Laws are checked on so many rows. A marginal whose law is known must be within 0.0195 of it in Kolmogorov's distance,
@@ -383,7 +385,7 @@ func TestBox(t *testing.T) {
 		at[j], weight[j] = make([]float64, nodes), make([]float64, nodes)
 		quad.Legendre{}.FixedLocations(at[j], weight[j], boxed.lower[j], boxed.upper[j])
 	}
-	inverse := precision()
+	inverse := precision(t)
 	var total float64
 	var one [4]float64
 	var two [4][4]float64
@@ -549,4 +551,17 @@ func TestRedundant(t *testing.T) {
 	marginal(t, "second", x, func(x []float64) float64 {
 		return folded(math.Atan2(x[3], x[2]) + math.Atan2(x[1], x[0]) - 1)
 	}, cdf(-math.Pi, math.Pi, vonMises(0, pairκ)))
+}
+
+// precision returns the inverse of the normal law's correlations.
+func precision(t *testing.T) *mat.Dense {
+	c := mat.NewDense(4, 4, nil)
+	for i := range 4 {
+		for j := range 4 {
+			c.Set(i, j, math.Pow(boxed.ρ, math.Abs(float64(i-j))))
+		}
+	}
+	var inverse mat.Dense
+	testkit.OK(t, inverse.Inverse(c))
+	return &inverse
 }

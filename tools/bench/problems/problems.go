@@ -1,6 +1,6 @@
 // Package problems is a suite of problems with data of known law: what a person with
-// rows in a file and a set in formulas may bring. Each has a generator of rows, its set as
-// one would write it in a problem file, and numbers of a point whose laws say whether
+// rows in a file and a set in formulas may bring. Each has a generator of rows, and a problem
+// file with its set as one would write it and numbers of a point whose laws say whether
 // samples are right.
 //
 // Rows are exact draws where the law has an exact sampler. The others are draws of
@@ -12,8 +12,10 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"embed"
 	"fmt"
 	"hash/fnv"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -32,60 +34,87 @@ type Problem struct {
 	Dim   int    // coordinates of a row
 	Rows  int    // of the data
 
-	like    string // another problem, whose random numbers this one has; its own if empty
-	set     string // the value of set in a problem file
-	formula string // where that is no formula: the same set by formulas; "" if it has none
-	observe string // that of observe
+	like string // another problem, whose random numbers this one has; its own if empty
 
 	// One of the two. row writes a row, a function of the dice alone.
 	row    func(x []float64, d *dice)
 	chains *chains
+}
 
-	of   *Problem // a view of this one; nil of a problem itself
-	view View
+// files holds each problem's file, with the numbers that the suite compares.
+//
+//go:embed files
+var files embed.FS
+
+// all are the problems, in the order of the suite.
+var all = []Problem{
+	{Name: "curve", Dim: 2, Rows: 4000, row: curve,
+		About: "closed plane curve r = 1 + 0.3 cos 3θ without the end of a lobe; two bumps of θ, one at the cut"},
+	{Name: "components", Dim: 3, Rows: 4000, row: eggs,
+		About: "two separate eggs, 70 and 30 % of the rows: distances to two foci have the product 0.81"},
+	{Name: "torus", Dim: 3, Rows: 4000, row: banded(1), About: "a band that winds twice around the tube, and a spot"},
+	{Name: "rows-200", Dim: 3, Rows: 200, row: banded(1), About: "the torus, 200 rows"},
+	{Name: "half-torus", Dim: 3, Rows: 4000, row: halfTorus,
+		About: "torus with x ≥ 0; the mass leans on both walls, and one angle goes with the other"},
+	{Name: "s2", Dim: 3, Rows: 4000, row: mixture(lobes2), About: "sphere S², four modes of width 4 to 15 degrees"},
+	{Name: "s2-widths", Dim: 3, Rows: 4000, row: mixture(lobesWide),
+		About: "sphere S², three modes of width 0.6, 3 and 35 degrees"},
+	{Name: "s9", Dim: 10, Rows: 4000, row: mixture(lobes9), About: "sphere S⁹, five modes"},
+	{Name: "rows-200000", Dim: 3, Rows: 200_000, row: mixture(lobes2), About: "the four modes on S², 200 000 rows"},
+	{Name: "d300", Dim: 300, Rows: 4000, row: mixture(lobes300), About: "sphere in R^300, four modes"},
+	{Name: "so3", Dim: 9, Rows: 4000, row: rotations,
+		About: "rotations, C exp(A) about three centres C, the skew A normal with sd 0.15, 0.3 and 0.6"},
+	{Name: "stiefel", Dim: 10, Rows: 4000, row: frames,
+		About: "frames of two vectors in R⁵: the first in three modes, the second near ± one direction"},
+	{Name: "correlation", Dim: 16, Rows: 4000, row: correlations,
+		About: "correlation matrices, 4×4, of 12 normal rows each, in a calm and a tense regime"},
+	{Name: "simplex", Dim: 5, Rows: 4000, row: parts,
+		About: "compositions of five parts, a mixture of three Dirichlet laws, some parts often near 0"},
+	{Name: "box", Dim: 4, Rows: 4000, row: inBox, About: "box in R⁴, correlated normal coordinates cut at its walls"},
+	{Name: "affine", Dim: 6, Rows: 4000, row: onPlane,
+		About: "two linear equations in R⁶, without bounds; three normal laws, one of them wide"},
+	{Name: "arm3", Dim: 6, Rows: 4000, row: arm(1.3),
+		About: "planar arm of 3 links with its tip at height 1.3, two postures"},
+	{Name: "arm5", Dim: 10, Rows: 4000, row: arm(1.5),
+		About: "planar arm of 5 links with its tip at height 1.5, two postures"},
+	{Name: "arm9", Dim: 18, Rows: 4000, row: arm(2),
+		About: "planar arm of 9 links with its tip at height 2, two postures"},
+	{Name: "ring6", Dim: 18, Rows: 4000, chains: ring(6, 0.4),
+		About: "ring of 6 atoms with fixed bonds, angles of 95 to 130 degrees, centred, turned anyhow"},
+	{Name: "ring8", Dim: 24, Rows: 4000, chains: ring(8, 0.2),
+		About: "ring of 8 atoms with fixed bonds, angles of 95 to 135 degrees, centred, turned anyhow"},
+	{Name: "ball-chain", Dim: 18, Rows: 4000,
+		chains: &chains{f: "4*distance(bead[5], [2, 0, 0])", step: 0.1, burn: 200, thin: 15, turn: aside},
+		About:  "chain of six bonds around a ball, its end pulled to the other side; three sides to pass on"},
+	{Name: "quadrics", Dim: 6, Rows: 4000, row: quadrics,
+		About: "intersection of two quadrics in R⁶: unit vectors p and q, q about p with its coordinates in turn"},
+	{Name: "product", Dim: 8, Rows: 4000, row: product,
+		About: "product of a sphere, a torus and a square; three classes tie the factors together"},
+	{Name: "redundant", Dim: 4, Rows: 4000, row: circles,
+		About: "two unit circles, and once more the sum of both equations; the second angle goes against the first"},
+	// These differ from torus by their unit alone.
+	{Name: "unit-large", like: "torus", Dim: 3, Rows: 4000, row: banded(1000),
+		About: "the torus, its rows a thousand times larger"},
+	{Name: "unit-small", like: "torus", Dim: 3, Rows: 4000, row: banded(0.001),
+		About: "the torus, its rows a thousand times smaller"},
 }
 
 // All returns the problems, in the order of the suite.
-func All() []Problem {
-	var all []Problem
-	for _, some := range [][]Problem{planes(), tori(), spheres(), matrices(), flats(), arms(), rings(),
-		compounds()} {
-		all = append(all, some...)
-	}
-	return append(all, units()...)
-}
+func All() []Problem { return slices.Clone(all) }
 
-// An UnknownError says that there is no problem of a name.
-type UnknownError struct{ Name string }
-
-func (e *UnknownError) Error() string {
-	var names []string
-	for _, p := range All() {
-		names = append(names, p.Name)
-	}
-	return fmt.Sprintf("there is no problem %q; expected names of %s", e.Name, strings.Join(names, ", "))
-}
-
-// Named returns the problems of these names, in the order of the suite; all of none. The
-// error is an *UnknownError.
+// Named returns the problems of these names, in the order of the suite; all of none.
 func Named(names []string) ([]Problem, error) {
-	if len(names) == 0 {
-		return All(), nil
-	}
-	wanted := map[string]bool{}
-	for _, n := range names {
-		wanted[n] = true
-	}
 	var out []Problem
-	for _, p := range All() {
-		if wanted[p.Name] {
+	var known []string
+	for _, p := range all {
+		known = append(known, p.Name)
+		if len(names) == 0 || slices.Contains(names, p.Name) {
 			out = append(out, p)
-			delete(wanted, p.Name)
 		}
 	}
 	for _, n := range names {
-		if wanted[n] {
-			return nil, &UnknownError{n}
+		if !slices.Contains(known, n) {
+			return nil, fmt.Errorf("there is no problem %q; expected names of %s", n, strings.Join(known, ", "))
 		}
 	}
 	return out, nil
@@ -95,9 +124,6 @@ func Named(names []string) ([]Problem, error) {
 // of its law, independent of it. Row i of an exact sampler is a function of (seed, batch, i).
 // Errors are a *MixingError and those of langevin.Chains.
 func (p *Problem) Draw(ctx context.Context, pool *parallel.Pool, seed, batch uint64, n int) ([]float64, error) {
-	if p.of != nil {
-		return p.seen(ctx, pool, seed, batch, n)
-	}
 	if p.chains != nil {
 		return p.chains.draw(ctx, pool, p, seed, batch, n)
 	}
@@ -159,22 +185,17 @@ func end(j, d int) int {
 
 // Source returns the problem file: data and set alone, as a new user writes them.
 func (p *Problem) Source() []byte {
-	return fmt.Appendf(nil, "name: %s\ndata: {kind: points, path: %s}\nset:%s", p.Name, p.DataFile(), indented(p.set))
+	source, _, _ := bytes.Cut(p.Observed(), []byte("observe:"))
+	return source
 }
 
 // Observed returns the problem file with the numbers that the suite compares.
 func (p *Problem) Observed() []byte {
-	return fmt.Appendf(p.Source(), "observe:%s", indented(p.observe))
-}
-
-// indented returns a value of YAML below its key: what begins with a bracket beside it, the
-// rest on lines of its own, two spaces further in.
-func indented(value string) string {
-	value = strings.TrimSpace(value)
-	if strings.HasPrefix(value, "{") {
-		return " " + value + "\n"
+	b, err := files.ReadFile("files/" + p.Name + ".yaml")
+	if err != nil {
+		panic("problems: " + err.Error())
 	}
-	return "\n  " + strings.ReplaceAll(value, "\n", "\n  ") + "\n"
+	return b
 }
 
 // Load returns the problem as its file says it, and its set.
@@ -195,13 +216,4 @@ func (p *Problem) Observables() (*domain.Observables, error) {
 		return nil, err
 	}
 	return loaded.Observables(p.Dim)
-}
-
-// literal writes a vector as formulas do.
-func literal(v []float64) string {
-	parts := make([]string, len(v))
-	for i, e := range v {
-		parts[i] = strconv.FormatFloat(e, 'g', -1, 64)
-	}
-	return "[" + strings.Join(parts, ", ") + "]"
 }

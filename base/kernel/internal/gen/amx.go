@@ -4,19 +4,15 @@ package main
 //
 //	C = A B, or C += A B if add ≠ 0.
 //
-// A has 32 rows, stride rs, of 16·steps pairs; a panel of B 16·steps rows of 32
-// pairs, and panels are bstep apart; C is 32 × 32·panels, stride cs. Distances
-// are in words of 4 bytes.
-// With parts = 3 each operand has a remainder, at a + arest and b + brest, and
-// the product is A_rest B + A B_rest + A B, summed in that order.
+// A has 32 rows, stride rs, of 16·steps pairs; a panel of B 16·steps rows of 32 pairs, and panels are bstep apart; C is
+// 32 × 32·panels, stride cs. Distances are in words of 4 bytes. With parts = 3 each operand has a remainder, at a +
+// arest and b + brest, and the product is A_rest B + A B_rest + A B, summed in that order.
 //
 // Tiles 0–3 hold C, 4 and 5 rows 0–15 and 16–31 of A, 6 and 7 columns 0–15 and
 // 16–31 of B. They are configured and released here: Go never sees them in use.
 func amx(f *file) {
-	f.p("// func stripAMX(cfg *[64]byte, steps int, a *uint32, rs, arest int, b *uint32, bstep, brest int, c " +
-		"*float32, cs, panels, add, parts int)")
-	f.p("TEXT ·stripAMX(SB), NOSPLIT, $0-104")
-	f.in("MOVQ cfg+0(FP), AX")
+	f.begin("stripAMX", "cfg *[64]byte, steps int, a *uint32, rs, arest int, b *uint32, bstep, brest int, "+
+		"c *float32, cs, panels, add, parts int", "AX")
 	f.tileConfig("AX")
 	f.in("MOVQ rs+24(FP), R8")
 	f.in("SHLQ $2, R8")
@@ -90,12 +86,9 @@ func amx(f *file) {
 	f.end()
 }
 
-// peakTiles multiplies tiles n times, four of them at once: 4 × 16 × 16 × 32 × 2
-// operations each time.
+// peakTiles multiplies tiles n times, four of them at once: 4 × 16 × 16 × 32 × 2 operations each time.
 func peakTiles(f *file) {
-	f.p("// func peakAMX(cfg *[64]byte, n int)")
-	f.p("TEXT ·peakAMX(SB), NOSPLIT, $0-16")
-	f.in("MOVQ cfg+0(FP), AX")
+	f.begin("peakAMX", "cfg *[64]byte, n int", "AX")
 	f.tileConfig("AX")
 	f.in("MOVQ n+8(FP), CX")
 	for t := range 8 {

@@ -4,13 +4,8 @@ package main
 // has for each lane: the least so far, the second, the place of the least, the place of the next, and how far on
 // the one after it is. The least is left where a sum equals it.
 func cheapest(f *file) {
-	f.p("// func cheapest%s(state *[5][16]uint32, cost, price *float32, n int)", f.name)
-	f.p("TEXT ·cheapest%s(SB), NOSPLIT, $0-32", f.name)
+	f.begin("cheapest"+f.name, "state *[5][16]uint32, cost, price *float32, n int", "DX SI DI CX")
 	least, second, at, next, step, v, more := f.v(0), f.v(1), f.v(2), f.v(3), f.v(4), f.v(5), f.v(6)
-	f.in("MOVQ state+0(FP), DX")
-	f.in("MOVQ cost+8(FP), SI")
-	f.in("MOVQ price+16(FP), DI")
-	f.in("MOVQ n+24(FP), CX")
 	for i := range 5 {
 		f.in("VMOVUPS %d(DX), %s", 64*i, f.v(i))
 	}

@@ -6,9 +6,8 @@ import (
 	"strings"
 )
 
-// Instructions that Go's assembler does not know, as bytes. Operands of these
-// functions are in Go's order, destination last. Layouts: Intel's manual, volume
-// 2, sections 2.3 (VEX) and 2.7 (EVEX).
+// Instructions that Go's assembler does not know, as bytes. Operands of these functions are in Go's order, destination
+// last. Layouts: Intel's manual, volume 2, sections 2.3 (VEX) and 2.7 (EVEX).
 
 // bytesOf writes an instruction's bytes, and as a comment what they say.
 func (f *file) bytesOf(code []byte, format string, args ...any) {
@@ -26,8 +25,7 @@ const (
 	ppF2
 )
 
-// evex encodes a 512-bit instruction of map 0F38 between registers 0–31: rm and
-// v are its sources, reg its destination.
+// evex encodes a 512-bit instruction of map 0F38 between registers 0–31: rm and v are its sources, reg its destination.
 func evex(pp, op, rm, v, reg int) []byte {
 	not := func(r, bit int) int { return ^r >> bit & 1 }
 	return []byte{
@@ -44,8 +42,7 @@ func vdpbf16ps(b, a, c int) []byte        { return evex(ppF3, 0x52, b, a, c) }
 func vcvtneps2bf16(src, dst int) []byte   { return evex(ppF3, 0x72, src, 0, dst) }
 func vcvtne2ps2bf16(l, h, dst int) []byte { return evex(ppF2, 0x72, l, h, dst) }
 
-// dotPairs adds to each number of register c the products of the pairs of b and
-// a.
+// dotPairs adds to each number of register c the products of the pairs of b and a.
 func (f *file) dotPairs(b, a, c int) {
 	f.bytesOf(vdpbf16ps(b, a, c), "VDPBF16PS Z%d, Z%d, Z%d", b, a, c)
 }
@@ -78,8 +75,7 @@ func vex(pp, op, v, base, index int, rest ...byte) []byte {
 	return append(code, rest...)
 }
 
-// tiles encodes a move between tile t and memory at base + disp, whose rows are
-// index bytes apart.
+// tiles encodes a move between tile t and memory at base + disp, whose rows are index bytes apart.
 func tiles(pp, t int, base, index string, disp int) []byte {
 	b, i := general[base], general[index]
 	rest := []byte{byte(2<<6 | t<<3 | 4), byte(i&7<<3 | b&7)}

@@ -5,84 +5,21 @@ import (
 	"math"
 )
 
-// float64s writes the float64 loops. Rows of matrices are padded to whole
-// registers, so nothing here is masked.
+// float64s writes the float64 loops. Rows of matrices are padded to whole registers, so nothing here is masked.
 func float64s(f *file) {
 	tile64(f)
 	softplus64(f)
 }
 
-// tile64 writes the register tile of a product of float64 matrices: rows ≤ f.rows
-// rows and two registers of columns of
+// tile64 writes the register tile of a product of float64 matrices: rows ≤ f.rows rows and two registers of columns of
 //
 //	C = A B, or C += A B if add ≠ 0,
 //
-// with row r of A at a + r·rs, row l of B at b + l·2 registers, row r of C at
-// c + r·cs; strides in bytes. Every element of C is one chain of fused
-// multiply-adds in the order of l.
+// with row r of A at a + r·rs, row l of B at b + l·2 registers, row r of C at c + r·cs; strides in bytes. Every element
+// of C is one chain of fused multiply-adds in the order of l.
 func tile64(f *file) {
-	f.p("// func tile64%s(rows, k int, a *float64, rs int, b, c *float64, cs, add int)", f.name)
-	f.p("TEXT ·tile64%s(SB), NOSPLIT, $0-64", f.name)
-	f.in("MOVQ rows+0(FP), R12")
-	f.in("MOVQ k+8(FP), CX")
-	f.in("MOVQ a+16(FP), SI")
-	f.in("MOVQ rs+24(FP), AX")
-	f.in("MOVQ b+32(FP), DI")
-	f.in("MOVQ c+40(FP), DX")
-	f.in("MOVQ cs+48(FP), R13")
-	last := "SI"
-	for r := 3; r < f.rows; r += 3 {
-		f.in("LEAQ (%s)(AX*2), %s", last, pointer(r))
-		f.in("ADDQ AX, %s", pointer(r))
-		last = pointer(r)
-	}
-	for r := f.rows; r > 1; r-- {
-		f.in("CMPQ R12, $%d", r)
-		f.in("JEQ rows%d", r)
-	}
-	for r := 1; r <= f.rows; r++ {
-		f.tile64Rows(r)
-	}
-}
-
-// tile64Rows writes the tile of n rows; registers 2r and 2r+1 sum row r.
-func (f *file) tile64Rows(n int) {
-	b0, b1, x := f.v(2*f.rows), f.v(2*f.rows+1), 2*f.rows+2
-	f.p("")
-	f.p("rows%d:", n)
-	f.in("CMPQ add+56(FP), $0")
-	f.in("JNE load%d", n)
-	for i := range 2 * n {
-		f.zero(i)
-	}
-	f.in("JMP start%d", n)
-	f.p("load%d:", n)
-	f.move64(n, true)
-	f.p("start%d:", n)
-	f.in("TESTQ CX, CX")
-	f.in("JZ store%d", n)
-	f.in("PCALIGN $32")
-	f.p("loop%d:", n)
-	f.in("VMOVUPD (DI), %s", b0)
-	f.in("VMOVUPD %d(DI), %s", f.bytes(), b1)
-	for r := range n {
-		at := fmt.Sprintf("(%s)", pointer(r))
-		if r%3 > 0 {
-			at += fmt.Sprintf("(AX*%d)", r%3)
-		}
-		f.in("VBROADCASTSD %s, %s", at, f.v(x+r%2))
-		f.in("VFMADD231PD %s, %s, %s", b0, f.v(x+r%2), f.v(2*r))
-		f.in("VFMADD231PD %s, %s, %s", b1, f.v(x+r%2), f.v(2*r+1))
-	}
-	for r := 0; r < n; r += 3 {
-		f.in("ADDQ $8, %s", pointer(r))
-	}
-	f.in("ADDQ $%d, DI", 2*f.bytes())
-	f.in("DECQ CX")
-	f.in("JNZ loop%d", n)
-	f.p("store%d:", n)
-	f.move64(n, false)
-	f.end()
+	f.begin("tile64"+f.name, "rows, k int, a *float64, rs int, b, c *float64, cs, add int", "R12 CX SI AX DI DX R13")
+	f.tiles(numbers{"D", "add+56(FP)", "$8", f.move64})
 }
 
 // move64 loads or stores n rows of C.
@@ -128,17 +65,11 @@ func memory64(i int) string { return fmt.Sprintf("softplus<>+%d(SB)", 64*i) }
 //
 //	a = (max(t, 0) + ln(1+u))/β,   s = 1/(1+e^(−t)) = (t < 0 ? u : 1)/(1+u)
 //
-// for n numbers, a multiple of a register; where t > 20, a = z + bias and s = 1.
-// e^(−r), |r| ≤ ½ ln 2, is its Taylor polynomial of degree 13, which leaves out
-// less than 5e-18; ln(1+u) = 2 artanh w with w = u/(2+u) ≤ 1/3 is the series up
-// to w³¹, which leaves out less than 2e-17 of it.
+// for n numbers, a multiple of a register; where t > 20, a = z + bias and s = 1. e^(−r), |r| ≤ ½ ln 2, is its Taylor
+// polynomial of degree 13, which leaves out less than 5e-18; ln(1+u) = 2 artanh w with w = u/(2+u) ≤ 1/3 is the series
+// up to w³¹, which leaves out less than 2e-17 of it.
 func softplus64(f *file) {
-	f.p("// func softplus64%s(a, s, z, bias *float64, n int, beta, inverse float64)", f.name)
-	f.p("TEXT ·softplus64%s(SB), NOSPLIT, $0-56", f.name)
-	for i, r := range []string{"SI", "DI", "R8", "R9"} {
-		f.in("MOVQ %s+%d(FP), %s", []string{"a", "s", "z", "bias"}[i], 8*i, r)
-	}
-	f.in("MOVQ n+32(FP), CX")
+	f.begin("softplus64"+f.name, "a, s, z, bias *float64, n int, beta, inverse float64", "SI DI R8 R9 CX")
 	f.in("VBROADCASTSD beta+40(FP), %s", f.v(14))
 	f.in("VBROADCASTSD inverse+48(FP), %s", f.v(15))
 	f.in("PCALIGN $32")

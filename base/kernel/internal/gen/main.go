@@ -1,8 +1,7 @@
 // Command gen writes the assembly of package kernel: run "go generate" there.
 //
-// AVX2 and AVX-512 code comes from the same descriptions, so that both make the
-// same operations in the same order on every element. Instructions that Go's
-// assembler does not know are written as bytes (encode.go).
+// AVX2 and AVX-512 code comes from the same descriptions, so that both make the same operations in the same order on
+// every element. Instructions that Go's assembler does not know are written as bytes (encode.go).
 package main
 
 import (
@@ -10,6 +9,7 @@ import (
 	"fmt"
 	"log"
 	"os"
+	"strings"
 )
 
 // An isa is a vector instruction set.
@@ -32,8 +32,7 @@ func (s isa) v(i int) string { return fmt.Sprintf("%s%d", s.reg, i) }
 // bytes is the size of a register.
 func (s isa) bytes() int { return 4 * s.lanes }
 
-// wide reports whether partial vectors use mask registers (K1, …); otherwise
-// their mask is a vector.
+// wide reports whether partial vectors use mask registers (K1, …); otherwise their mask is a vector.
 func (s isa) wide() bool { return s.lanes == 16 }
 
 // A file collects assembly text.
@@ -48,8 +47,23 @@ func (f *file) p(format string, args ...any) { fmt.Fprintf(f, format+"\n", args.
 // in writes one instruction.
 func (f *file) in(format string, args ...any) { f.p("\t"+format, args...) }
 
-// end leaves a function. VZEROUPPER saves the SSE code that follows from slow
-// transitions.
+// begin opens a function of parameters such as "n int, dst, src *float32", and loads them, in their order, into the
+// general registers named; "-" leaves one where it is. Parameters take 8 bytes each.
+func (f *file) begin(name, params, registers string) {
+	f.p("// func %s(%s)", name, params)
+	var names []string
+	for p := range strings.SplitSeq(params, ", ") {
+		names = append(names, strings.Fields(p)[0])
+	}
+	f.p("TEXT ·%s(SB), NOSPLIT, $0-%d", name, 8*len(names))
+	for i, r := range strings.Fields(registers) {
+		if r != "-" {
+			f.in("MOVQ %s+%d(FP), %s", names[i], 8*i, r)
+		}
+	}
+}
+
+// end leaves a function. VZEROUPPER saves the SSE code that follows from slow transitions.
 func (f *file) end() {
 	f.in("VZEROUPPER")
 	f.in("RET")

@@ -1,8 +1,7 @@
 package main
 
-// pairs writes what lays float32 numbers out as pairs of bfloat16, lane for lane
-// what a float32 product reads. Functions with the suffix Rest take the
-// remainder of each number, x − bfloat16(x), in its place.
+// pairs writes what lays float32 numbers out as pairs of bfloat16, lane for lane what a float32 product reads.
+// Functions with the suffix Rest take the remainder of each number, x − bfloat16(x), in its place.
 func pairs(f *file) {
 	for _, rest := range []bool{false, true} {
 		narrowRow(f, rest)
@@ -26,15 +25,9 @@ func (f *file) remainder(x, t int) {
 	f.in("VSUBPS Z%d, Z%d, Z%d", t, x, x)
 }
 
-// narrowRow rounds n > 0 numbers to bfloat16, 32 at a time; zeros follow up to a
-// multiple of 32.
+// narrowRow rounds n > 0 numbers to bfloat16, 32 at a time; zeros follow up to a multiple of 32.
 func narrowRow(f *file, rest bool) {
-	name := "narrow" + suffix(rest)
-	f.p("// func %s(dst *uint32, src *float32, n int)", name)
-	f.p("TEXT ·%s(SB), NOSPLIT, $0-24", name)
-	f.in("MOVQ dst+0(FP), DI")
-	f.in("MOVQ src+8(FP), SI")
-	f.in("MOVQ n+16(FP), CX")
+	f.begin("narrow"+suffix(rest), "dst *uint32, src *float32, n int", "DI SI CX")
 	step := func() {
 		if rest {
 			f.remainder(0, 2)
@@ -68,19 +61,10 @@ func narrowRow(f *file, rest bool) {
 	f.end()
 }
 
-// pairRows rounds n > 0 rows of cols ≤ 16 numbers, stride apart, and
-// writes rows 2l and 2l+1 woven, (a_2l,0, a_2l+1,0, a_2l,1, …), as row l of 16
-// pairs, rows step words apart. Zeros stand for what the matrix does not have.
+// pairRows rounds n > 0 rows of cols ≤ 16 numbers, stride apart, and writes rows 2l and 2l+1 woven, (a_2l,0, a_2l+1,0,
+// a_2l,1, …), as row l of 16 pairs, rows step words apart. Zeros stand for what the matrix does not have.
 func pairRows(f *file, rest bool) {
-	name := "pairRows" + suffix(rest)
-	f.p("// func %s(dst *uint32, step int, src *float32, stride, n, cols int)", name)
-	f.p("TEXT ·%s(SB), NOSPLIT, $0-48", name)
-	f.in("MOVQ dst+0(FP), DI")
-	f.in("MOVQ step+8(FP), DX")
-	f.in("MOVQ src+16(FP), SI")
-	f.in("MOVQ stride+24(FP), BX")
-	f.in("MOVQ n+32(FP), CX")
-	f.in("MOVQ cols+40(FP), AX")
+	f.begin("pairRows"+suffix(rest), "dst *uint32, step int, src *float32, stride, n, cols int", "DI DX SI BX CX AX")
 	f.in("SHLQ $2, DX")
 	f.in("SHLQ $2, BX")
 	f.in("MOVL $-1, R8")
@@ -116,16 +100,10 @@ func pairRows(f *file, rest bool) {
 	f.end()
 }
 
-// turn transposes a 16×16 block of 32-bit words, rows stride words apart and in
-// the result step, in three stages: words within quarters of four registers, then
-// quarters between registers four apart, twice.
+// turn transposes a 16×16 block of 32-bit words, rows stride words apart and in the result step, in three stages: words
+// within quarters of four registers, then quarters between registers four apart, twice.
 func turn(f *file) {
-	f.p("// func turn(dst *uint32, step int, src *uint32, stride int)")
-	f.p("TEXT ·turn(SB), NOSPLIT, $0-32")
-	f.in("MOVQ dst+0(FP), DI")
-	f.in("MOVQ step+8(FP), DX")
-	f.in("MOVQ src+16(FP), SI")
-	f.in("MOVQ stride+24(FP), BX")
+	f.begin("turn", "dst *uint32, step int, src *uint32, stride int", "DI DX SI BX")
 	f.in("SHLQ $2, DX")
 	f.in("SHLQ $2, BX")
 	for i := range 16 {

@@ -2,28 +2,17 @@ package main
 
 import "fmt"
 
-// tile writes the register tile of a matrix product: rows ≤ f.rows rows and
-// cols ≤ 2 registers columns of
+// tile writes the register tile of a matrix product: rows ≤ f.rows rows and cols ≤ 2 registers columns of
 //
 //	C = A B, or C += A B if add ≠ 0,
 //
-// with A(r, l) at a + r·rs + l·ks, row l of B at b + l·2 registers, and row r of
-// C at c + r·cs; all strides in bytes. Every element of C is one chain of fused
-// multiply-adds in the order of l, at any tile shape and however a caller cuts
-// l. B's rows are padded to their full width; C is touched only inside cols. In
-// bfloat16 l counts pairs: A(r, l) and an element of B are two numbers, and a
-// link of the chain is a VDPBF16PS.
+// with A(r, l) at a + r·rs + l·ks, row l of B at b + l·2 registers, and row r of C at c + r·cs; all strides in bytes.
+// Every element of C is one chain of fused multiply-adds in the order of l, at any tile shape and however a caller cuts
+// l. B's rows are padded to their full width; C is touched only inside cols. In bfloat16 l counts pairs: A(r, l) and an
+// element of B are two numbers, and a link of the chain is a VDPBF16PS.
 func tile(f *file) {
-	f.p("// func tile%s(rows, k int, a *float32, rs, ks int, b, c *float32, cs, cols, add int)", f.name)
-	f.p("TEXT ·tile%s(SB), NOSPLIT, $0-80", f.name)
-	f.in("MOVQ rows+0(FP), R12")
-	f.in("MOVQ k+8(FP), CX")
-	f.in("MOVQ a+16(FP), SI")
-	f.in("MOVQ rs+24(FP), AX")
-	f.in("MOVQ ks+32(FP), BX")
-	f.in("MOVQ b+40(FP), DI")
-	f.in("MOVQ c+48(FP), DX")
-	f.in("MOVQ cs+56(FP), R13")
+	f.begin("tile"+f.name, "rows, k int, a *float32, rs, ks int, b, c *float32, cs, cols, add int",
+		"R12 CX SI AX BX DI DX R13")
 	if f.wide() {
 		f.in("MOVQ cols+64(FP), R8")
 		f.in("MOVL $-1, R9")
@@ -32,6 +21,19 @@ func tile(f *file) {
 		f.in("SHRL $16, R9")
 		f.in("KMOVW R9, K2")
 	}
+	f.tiles(numbers{"S", "add+72(FP)", "BX", func(n int, load bool) { f.move(n, load) }})
+}
+
+// numbers are what the tiles of float32 and of float64 products differ in.
+type numbers struct {
+	size string                 // suffix of instructions
+	add  string                 // the argument
+	next string                 // how far apart A(r, l) and A(r, l+1) are
+	move func(n int, load bool) // loads or stores n rows of C
+}
+
+// tiles writes those of 1 to f.rows rows. R12 has the rows.
+func (f *file) tiles(t numbers) {
 	// Pointers to every third row; the two rows between are one and two strides on.
 	last := "SI"
 	for r := 3; r < f.rows; r += 3 {
@@ -44,13 +46,12 @@ func tile(f *file) {
 		f.in("JEQ rows%d", r)
 	}
 	for r := 1; r <= f.rows; r++ {
-		f.tileRows(r)
+		f.tileRows(r, t)
 	}
 }
 
-// copies writes the two packings: rows of two registers (panel) and rows of as
-// many numbers as a tile has rows (left), from a matrix whose rows are stride
-// bytes apart.
+// copies writes the two packings: rows of two registers (panel) and rows of as many numbers as a tile has rows (left),
+// from a matrix whose rows are stride bytes apart.
 func copies(f *file) {
 	f.rowCopy("panel", 2*f.bytes(), func(from, to string) {
 		for h := range 2 {
@@ -74,12 +75,7 @@ func copies(f *file) {
 }
 
 func (f *file) rowCopy(name string, width int, row func(from, to string)) {
-	f.p("// func %s%s(dst, src *float32, rows, stride int)", name, f.name)
-	f.p("TEXT ·%s%s(SB), NOSPLIT, $0-32", name, f.name)
-	f.in("MOVQ dst+0(FP), DI")
-	f.in("MOVQ src+8(FP), SI")
-	f.in("MOVQ rows+16(FP), CX")
-	f.in("MOVQ stride+24(FP), BX")
+	f.begin(name+f.name, "dst, src *float32, rows, stride int", "DI SI CX BX")
 	if f.wide() {
 		f.in("MOVL $%d, AX", 1<<f.rows-1)
 		f.in("KMOVW AX, K1")
@@ -93,57 +89,56 @@ func (f *file) rowCopy(name string, width int, row func(from, to string)) {
 	f.end()
 }
 
-// pointer is the register that points to row r of A, or to one of the two rows
-// before it.
+// pointer is the register that points to row r of A, or to one of the two rows before it.
 func pointer(r int) string { return []string{"SI", "R8", "R9", "R10", "R11"}[r/3] }
 
 // tileRows writes the tile of n rows; registers 2r and 2r+1 sum row r.
-func (f *file) tileRows(n int) {
+func (f *file) tileRows(n int, t numbers) {
 	b0, b1, x := f.v(2*f.rows), f.v(2*f.rows+1), 2*f.rows+2
 	f.p("")
 	f.p("rows%d:", n)
-	f.in("CMPQ add+72(FP), $0")
+	f.in("CMPQ %s, $0", t.add)
 	f.in("JNE load%d", n)
 	for i := range 2 * n {
 		f.zero(i)
 	}
 	f.in("JMP start%d", n)
 	f.p("load%d:", n)
-	f.move(n, "load")
+	t.move(n, true)
 	f.p("start%d:", n)
 	f.in("TESTQ CX, CX")
 	f.in("JZ store%d", n)
 	f.in("PCALIGN $32")
 	f.p("loop%d:", n)
-	f.in("VMOVUPS (DI), %s", b0)
-	f.in("VMOVUPS %d(DI), %s", f.bytes(), b1)
+	f.in("VMOVUP%s (DI), %s", t.size, b0)
+	f.in("VMOVUP%s %d(DI), %s", t.size, f.bytes(), b1)
 	for r := range n {
 		at := fmt.Sprintf("(%s)", pointer(r))
 		if r%3 > 0 {
 			at += fmt.Sprintf("(AX*%d)", r%3)
 		}
-		f.in("VBROADCASTSS %s, %s", at, f.v(x+r%2))
-		f.multiply(2*f.rows, x+r%2, 2*r)
-		f.multiply(2*f.rows+1, x+r%2, 2*r+1)
+		f.in("VBROADCASTS%s %s, %s", t.size, at, f.v(x+r%2))
+		f.multiply(t.size, 2*f.rows, x+r%2, 2*r)
+		f.multiply(t.size, 2*f.rows+1, x+r%2, 2*r+1)
 	}
 	for r := 0; r < n; r += 3 {
-		f.in("ADDQ BX, %s", pointer(r))
+		f.in("ADDQ %s, %s", t.next, pointer(r))
 	}
 	f.in("ADDQ $%d, DI", 2*f.bytes())
 	f.in("DECQ CX")
 	f.in("JNZ loop%d", n)
 	f.p("store%d:", n)
-	f.move(n, "store")
+	t.move(n, false)
 	f.end()
 }
 
-// multiply adds the product of registers b and a to register c.
-func (f *file) multiply(b, a, c int) {
+// multiply adds the product of registers b and a to register c, of numbers of a size.
+func (f *file) multiply(size string, b, a, c int) {
 	if f.pairs {
 		f.dotPairs(b, a, c)
 		return
 	}
-	f.in("VFMADD231PS %s, %s, %s", f.v(b), f.v(a), f.v(c))
+	f.in("VFMADD231P%s %s, %s, %s", size, f.v(b), f.v(a), f.v(c))
 }
 
 // zero clears a register.
@@ -157,13 +152,17 @@ func (f *file) zero(i int) {
 
 // move loads or stores cols columns of n rows of C. AVX2's masked stores are
 // slow on some processors, so full tiles have a way of their own.
-func (f *file) move(n int, what string) {
+func (f *file) move(n int, load bool) {
+	what := "store"
+	if load {
+		what = "load"
+	}
 	rows := func(masked bool) {
 		f.in("MOVQ DX, R12")
 		for r := range n {
 			for h := range 2 {
 				at, acc := fmt.Sprintf("%d(R12)", h*f.bytes()), f.v(2*r+h)
-				if what == "load" {
+				if load {
 					f.load(at, acc, h, masked)
 				} else {
 					f.store(acc, at, h, masked)

@@ -6,9 +6,8 @@ import (
 	"strings"
 )
 
-// vector writes the passes over arrays of n > 0 numbers. The last, partial
-// register goes through the same instructions under a mask, so that an
-// element's bits do not depend on its place.
+// vector writes the passes over arrays of n > 0 numbers. The last, partial register goes through the same instructions
+// under a mask, so that an element's bits do not depend on its place.
 func vector(f *file) {
 	f.pass("add", nil, []string{"dst", "src"}, func(masked bool) {
 		f.load("(SI)", f.v(0), 0, masked)
@@ -97,8 +96,7 @@ func vector(f *file) {
 	peak(f)
 }
 
-// modulated sets register 0 to (1 + scale)u + shift and register 6 to 1 + scale, of arrays
-// in DI, R8 and R9.
+// modulated sets register 0 to (1 + scale)u + shift and register 6 to 1 + scale, of arrays in DI, R8 and R9.
 func (f *file) modulated(masked bool) {
 	f.load("(DI)", f.v(0), 0, masked)
 	f.load("(R8)", f.v(6), 0, masked)
@@ -113,8 +111,7 @@ type scalar struct {
 	reg  int
 }
 
-// pass writes a function that walks over arrays, whose pointers are in SI, DI,
-// R8, R9, R10, R11 in turn.
+// pass writes a function that walks over arrays, whose pointers are in SI, DI, R8, R9, R10, R11 in turn.
 func (f *file) pass(name string, scalars []scalar, arrays []string, body func(masked bool)) {
 	ptrs := []string{"SI", "DI", "R8", "R9", "R10", "R11"}[:len(arrays)]
 	params, n := strings.Join(arrays, ", ")+" *float32, n int", 8*len(arrays)
@@ -183,10 +180,9 @@ var one = memory(coefficient)
 //
 //	e^(−x) = 2ⁿ e^(−r),
 //
-// and e^(−r) is its Taylor polynomial of degree 7, which leaves out less than
-// 5e-9. 2ⁿ may overflow, so its two halves are multiplied in turn. x is clamped
-// where the result is 0 or 1; the minimum and maximum return their first
-// operand here, x, if it is NaN.
+// and e^(−r) is its Taylor polynomial of degree 7, which leaves out less than 5e-9. 2ⁿ may overflow, so its two halves
+// are multiplied in turn. x is clamped where the result is 0 or 1; the minimum and maximum return their first operand
+// here, x, if it is NaN.
 func (f *file) sigmoid() {
 	x, s, n, k, h, r := f.v(0), f.v(1), f.v(2), f.v(3), f.v(4), f.v(5)
 	f.in("VMOVUPS %s, %s", memory(low), r)
@@ -217,16 +213,14 @@ func (f *file) sigmoid() {
 // peak multiplies and adds registers n times, 12 of them at once: 12 × lanes × 2
 // operations each time (twice that of pairs), enough to fill the pipes.
 func peak(f *file) {
-	f.p("// func peak%s(n int)", f.name)
-	f.p("TEXT ·peak%s(SB), NOSPLIT, $0-8", f.name)
-	f.in("MOVQ n+0(FP), CX")
+	f.begin("peak"+f.name, "n int", "CX")
 	for i := range 14 {
 		f.zero(i)
 	}
 	f.in("PCALIGN $32")
 	f.p("loop:")
 	for i := range 12 {
-		f.multiply(12, 13, i)
+		f.multiply("S", 12, 13, i)
 	}
 	f.in("DECQ CX")
 	f.in("JNZ loop")

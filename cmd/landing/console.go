@@ -1,0 +1,373 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"sync"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"golang.org/x/term"
+
+	"github.com/landing-diffusion/landing/judge/metric"
+)
+
+// printable returns text that a terminal takes for text: control characters other than
+// tabs and line ends, characters that turn the direction of writing, and bytes that are
+// not UTF-8 become escapes as in Go's strings.
+func printable(s string) string {
+	s = strings.ReplaceAll(s, "\r\n", "\n")
+	if !strings.ContainsFunc(s, unprintable) {
+		return s
+	}
+	var b strings.Builder
+	for len(s) > 0 {
+		r, n := utf8.DecodeRuneInString(s)
+		switch {
+		case r == utf8.RuneError && n == 1:
+			fmt.Fprintf(&b, `\x%02x`, s[0])
+		case !unprintable(r):
+			b.WriteString(s[:n])
+		case r < 0x100:
+			fmt.Fprintf(&b, `\x%02x`, r)
+		default:
+			fmt.Fprintf(&b, `\u%04x`, r)
+		}
+		s = s[n:]
+	}
+	return b.String()
+}
+
+func unprintable(r rune) bool {
+	return r == utf8.RuneError || unicode.IsControl(r) && r != '\n' && r != '\t' || unicode.Is(unicode.Bidi_Control, r)
+}
+
+// oneLine is printable of text that is a part of a line.
+func oneLine(s string) string { return strings.ReplaceAll(printable(s), "\n", `\n`) }
+
+// lines returns an error's message, a line for each of errors that were joined.
+func lines(err error) []string {
+	if joined, ok := err.(interface{ Unwrap() []error }); ok {
+		parts := joined.Unwrap()
+		if err.Error() == errors.Join(parts...).Error() {
+			var all []string
+			for _, e := range parts {
+				all = append(all, lines(e)...)
+			}
+			return all
+		}
+	}
+	if errors.As(err, new(*internalError)) { // its stack
+		return []string{printable(err.Error())}
+	}
+	return []string{oneLine(err.Error())}
+}
+
+// A console is where the program writes: results to standard output, messages and progress to standard error.
+type console struct {
+	stdout, stderr io.Writer
+	json, quiet    bool
+	told           bool   // standard output has its JSON object
+	said           string // how standard error is written
+}
+
+// say writes a line for people to standard error. What cannot be written there is
+// dropped: a training goes on when nobody reads its messages.
+func (c *console) say(format string, v ...any) {
+	for i := range v {
+		switch x := v[i].(type) {
+		case string:
+			v[i] = oneLine(x)
+		case error:
+			v[i] = strings.Join(lines(x), "\n")
+		case fmt.Stringer:
+			v[i] = oneLine(x.String())
+		}
+	}
+	if c.said == sayJSON {
+		emit(c.stderr, messageOf(fmt.Sprintf(format, v...)))
+		return
+	}
+	fmt.Fprintf(c.stderr, format+"\n", v...)
+}
+
+// messageOf is the event of a line that say writes. Its first word tells its level.
+func messageOf(line string) event {
+	for _, of := range []level{levelNote, levelWarning} {
+		if rest, ok := strings.CutPrefix(line, string(of)+": "); ok {
+			return event{Event: eventMessage, Level: of, Message: rest}
+		}
+	}
+	return event{Event: eventMessage, Level: levelInfo, Message: line}
+}
+
+// working tells other programs which run folder a verb works on, as soon as there is one.
+func (c *console) working(dir string) {
+	if c.said == sayJSON {
+		emit(c.stderr, event{Event: eventRun, Run: dir})
+	}
+}
+
+// result prints v as JSON if asked to, and the text otherwise.
+func (c *console) result(v any, text func(w io.Writer)) error {
+	if c.json {
+		return c.object(v)
+	}
+	var b bytes.Buffer
+	text(&b)
+	_, err := io.WriteString(c.stdout, printable(b.String()))
+	return err
+}
+
+// object prints v as the one JSON object of standard output.
+func (c *console) object(v any) error {
+	c.told = true
+	e := json.NewEncoder(c.stdout)
+	e.SetEscapeHTML(false)
+	e.SetIndent("", "  ")
+	return e.Encode(v)
+}
+
+// A keeper is a writer that keeps its first error, for writers that drop theirs.
+type keeper struct {
+	io.Writer
+	err error
+}
+
+func (k *keeper) Write(b []byte) (int, error) {
+	n, err := k.Writer.Write(b)
+	if k.err == nil {
+		k.err = err
+	}
+	return n, err
+}
+
+// Ways to write to standard error.
+const (
+	sayText = "text"
+	sayJSON = "json" // an event a line
+)
+
+// An event is a line of standard error with --progress json. Other programs read these lines: keys and words stay.
+type event struct {
+	Event   eventKind `json:"event"`
+	Level   level     `json:"level,omitempty"`   // of a message
+	Message string    `json:"message,omitempty"` // in words
+	Run     string    `json:"run,omitempty"`     // of a run: the folder that the verb works on
+	*at
+	Error *errorObject `json:"error,omitempty"` // of an error: what --json prints of it
+}
+
+// An eventKind says what an event is of.
+type eventKind string
+
+const (
+	eventMessage  eventKind = "message"
+	eventProgress eventKind = "progress"
+	eventRun      eventKind = "run" // a run folder that there is now
+	eventError    eventKind = "error"
+)
+
+// A level is how much a message matters.
+type level string
+
+const (
+	levelInfo    level = "info"
+	levelNote    level = "note"
+	levelWarning level = "warning"
+)
+
+// at says how far a verb is, in numbers.
+type at struct {
+	Done int `json:"done"`
+	Of   int `json:"of"` // 0: nobody knows yet
+	// Of a training; missing elsewhere.
+	Loss      *metric.Float `json:"loss,omitempty"`
+	Violation *metric.Float `json:"violation,omitempty"` // the worst on forward paths
+	Failed    int           `json:"failed,omitempty"`    // paths
+}
+
+// emit writes an event. As with say, what cannot be written is dropped.
+func emit(w io.Writer, e event) {
+	line, err := json.Marshal(e) // of strings and numbers: cannot fail
+	if err != nil {
+		panic(fmt.Sprintf("an event that is no JSON: %v", err))
+	}
+	w.Write(append(line, '\n'))
+}
+
+// A progress shows one changing line on a terminal, a plain line now and then elsewhere, and
+// events where these are asked for.
+type progress struct {
+	w        io.Writer
+	events   bool
+	terminal bool
+	width    int
+	color    bool
+	quiet    bool
+	last     time.Time
+	shown    bool
+}
+
+const (
+	terminalPause = 100 * time.Millisecond
+	plainPause    = 5 * time.Second
+)
+
+func (c *console) progress() *progress {
+	p := &progress{w: c.stderr, quiet: c.quiet, events: c.said == sayJSON}
+	if f, ok := c.stderr.(*os.File); ok && !p.events && term.IsTerminal(int(f.Fd())) && os.Getenv("TERM") != "dumb" {
+		p.terminal = true
+		p.color = os.Getenv("NO_COLOR") == ""
+		if w, _, err := term.GetSize(int(f.Fd())); err == nil {
+			p.width = w
+		}
+	}
+	return p
+}
+
+// columns returns how wide the terminal is that results are written to; 0 where they are written elsewhere.
+func (c *console) columns() int {
+	if f, ok := c.stdout.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
+		if w, _, err := term.GetSize(int(f.Fd())); err == nil {
+			return w
+		}
+	}
+	return 0
+}
+
+// update shows a new state if it is time to, or if it is the last.
+func (p *progress) update(last bool, text func() string) { p.show(last, nil, text) }
+
+// count is update of a part of a whole that is done.
+func (p *progress) count(done, of int, text func() string) {
+	p.show(done >= of, &at{Done: done, Of: of}, text)
+}
+
+// counting shows work in numbered parts, as in "generated 3 of 10". tick says how many are done; end leaves the last
+// state in view.
+func counting[N int | uint64](c *console, doing string) (tick func(done, of N), end func()) {
+	bar := c.progress()
+	return func(done, of N) {
+		bar.show(done >= of, &at{Done: int(done), Of: int(of)},
+			func() string { return fmt.Sprintf("%s %d of %d", doing, done, of) })
+	}, bar.done
+}
+
+// show is update with numbers for programs that read them; nil: none.
+func (p *progress) show(last bool, numbers *at, text func() string) {
+	pause := plainPause
+	if p.terminal || p.events {
+		pause = terminalPause
+	}
+	if p.quiet || !last && time.Since(p.last) < pause {
+		return
+	}
+	p.last = time.Now()
+	s := oneLine(text())
+	if p.events {
+		emit(p.w, event{Event: eventProgress, Message: s, at: numbers})
+		return
+	}
+	if !p.terminal {
+		fmt.Fprintln(p.w, s)
+		return
+	}
+	if r := []rune(s); p.width > 1 && len(r) >= p.width {
+		s = string(r[:p.width-1])
+	}
+	if p.color {
+		s = "\x1b[36m" + s + "\x1b[0m"
+	}
+	fmt.Fprintf(p.w, "\r\x1b[K%s", s)
+	p.shown = true
+}
+
+// line writes a line that stays.
+func (p *progress) line(s string) {
+	if p.quiet {
+		return
+	}
+	p.clear()
+	if p.events {
+		emit(p.w, event{Event: eventMessage, Level: levelInfo, Message: oneLine(s)})
+		return
+	}
+	fmt.Fprintln(p.w, oneLine(s))
+}
+
+func (p *progress) clear() {
+	if p.shown {
+		fmt.Fprint(p.w, "\r\x1b[K")
+		p.shown = false
+	}
+}
+
+// done leaves the last state in view.
+func (p *progress) done() {
+	if p.shown {
+		fmt.Fprintln(p.w)
+		p.shown = false
+	}
+}
+
+// patience is how long preparation is silent.
+const patience = 500 * time.Millisecond
+
+// preparing shows what is done before a call has progress of its own, if it takes longer than a moment. report says
+// what comes next; done ends the display.
+func (c *console) preparing() (report func(doing string), done func()) {
+	var mu sync.Mutex
+	bar, doing, late := c.progress(), "", false
+	show := func() {
+		if late && doing != "" {
+			bar.update(true, func() string { return doing })
+		}
+	}
+	timer := time.AfterFunc(patience, func() {
+		mu.Lock()
+		defer mu.Unlock()
+		late = true
+		show()
+	})
+	report = func(next string) {
+		mu.Lock()
+		defer mu.Unlock()
+		doing = next
+		show()
+	}
+	return report, func() {
+		timer.Stop()
+		mu.Lock()
+		defer mu.Unlock()
+		late = false
+		bar.clear()
+	}
+}
+
+// clock writes seconds as 1:02:03 or 2:03.
+func clock(seconds float64) string {
+	s := int(seconds + 0.5)
+	if s >= 3600 {
+		return fmt.Sprintf("%d:%02d:%02d", s/3600, s/60%60, s%60)
+	}
+	return fmt.Sprintf("%d:%02d", s/60, s%60)
+}
+
+// si writes a number with three digits and a prefix.
+func si(v float64) string {
+	unit := ""
+	for _, u := range []string{"k", "M", "G"} {
+		if v < 1000 {
+			break
+		}
+		v, unit = v/1000, u
+	}
+	return strings.TrimSpace(fmt.Sprintf("%.3g%s", v, unit))
+}

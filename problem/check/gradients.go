@@ -1,0 +1,421 @@
+package check
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/landing-diffusion/landing/internal/dense"
+	"github.com/landing-diffusion/landing/judge/metric"
+	"github.com/landing-diffusion/landing/langevin/evidence"
+)
+
+// derivatives compares gradients and Hessian-vector products with central differences by slope: over decades of step
+// sizes the error of a correct derivative falls like step² until round-off. One that stops falling earlier is wrong
+// by what is left.
+func derivatives(e *Evidence) []Finding {
+	points := e.Near
+	if len(points) == 0 {
+		points = e.Stuck
+	}
+	points = points[:min(len(points), e.Budget(20*float64(e.C*e.D), 8))]
+	var out []Finding
+	first, second := newSlopes(e.C), newSlopes(e.C)
+	probe := e.Probe()
+	hessian := probe.HessianVectors != nil
+	plus, minus, x := make([]float64, e.C), make([]float64, e.C), make([]float64, e.D)
+	jp, jm, hv := make([]float64, e.C*e.D), make([]float64, e.C*e.D), make([]float64, e.C*e.D)
+	for n, p := range points {
+		if !probe.At(p.X) {
+			continue
+		}
+		v := e.Direction(n, evidence.ForDerivatives)
+		if hessian {
+			probe.HessianVectors(hv, p.X, v, 1)
+		}
+		for decade := range decades {
+			step := math.Pow(10, -1-float64(decade)) * e.Scale
+			for _, side := range []struct {
+				step    float64
+				c, grad []float64
+			}{{step, plus, jp}, {-step, minus, jm}} {
+				if dense.AddScaled(x, p.X, side.step, v); hessian {
+					probe.Jacobians(side.c, side.grad, x, 1)
+				} else {
+					probe.Values(side.c, x, 1)
+				}
+			}
+			for i := range e.C {
+				g := probe.Grad(i)
+				first.add(i, decade, step, (plus[i]-minus[i])/(2*step)-dense.Dot(g, v), dense.Norm(g),
+					terms(probe.Val[i], g, p.X))
+				if hessian {
+					row := hv[i*e.D : (i+1)*e.D]
+					worst := 0.0
+					for j := range row {
+						worst = max(worst, math.Abs((jp[i*e.D+j]-jm[i*e.D+j])/(2*step)-row[j]))
+					}
+					second.add(i, decade, step, worst, dense.Norm(row), dense.Norm(g)+dense.Norm(row)*dense.Norm(p.X))
+				}
+			}
+		}
+		first.close(p.From, func(i int) bool { return e.kinked(p.X, v, i) })
+		if hessian {
+			second.close(p.From, func(i int) bool { return e.kinked(p.X, v, i) })
+		}
+	}
+	for i, name := range e.Names {
+		out = append(out, first.finding(i, name, "∇"))
+		if hessian {
+			out = append(out, second.finding(i, name, "∇²v"))
+		}
+	}
+	return out
+}
+
+const decades = 7
+
+// terms bounds the size of what is added up in c(x): its value and x_j ∂_j c.
+func terms(value float64, grad, x []float64) float64 {
+	s := math.Abs(value)
+	for j, g := range grad {
+		s += math.Abs(x[j] * g)
+	}
+	return s + dense.Norm(grad)
+}
+
+// slopes collects errors of one kind of derivative, by component.
+type slopes []struct {
+	now, floor [decades]float64 // error at the point in progress, and its round-off
+	size       float64          // of the derivative there
+	worst      slope            // of the points so far
+}
+
+// A slope is how the error of a derivative falls with the step.
+type slope struct {
+	points   int
+	relative float64 // smallest error of any step over the derivative's size
+	exact    bool    // it reached round-off
+	rate     float64 // d log error / d log step before that; NaN if at round-off throughout
+	from     string
+}
+
+func newSlopes(c int) slopes {
+	s := make(slopes, c)
+	for i := range s {
+		s[i].worst = slope{exact: true, rate: math.NaN()}
+	}
+	return s
+}
+
+func (s slopes) add(i, decade int, step, err, size, terms float64) {
+	s[i].now[decade], s[i].size = math.Abs(err), size
+	s[i].floor[decade] = 100 * (terms + size*step) * 0x1p-52 / step
+}
+
+// close ends a point. A point on a line with a kink says nothing of the derivative, and is left out.
+func (s slopes) close(from string, kinked func(i int) bool) {
+	for i := range s {
+		at := s.judge(i)
+		if at.from = from; !at.exact && kinked(i) {
+			continue
+		}
+		w := &s[i].worst
+		at.points = w.points + 1
+		if w.points == 0 || (w.exact && !at.exact) || w.exact == at.exact && at.relative > w.relative {
+			*w = at
+		}
+		w.points = at.points
+	}
+}
+
+func (s slopes) judge(i int) slope {
+	out, c := slope{relative: math.Inf(1), rate: math.NaN()}, &s[i]
+	size := max(c.size, math.SmallestNonzeroFloat64)
+	var rates []float64
+	for k, e := range c.now {
+		if k > 0 && c.now[k-1] > 10*c.floor[k-1] && e > c.floor[k] {
+			rates = append(rates, math.Log10(c.now[k-1]/e))
+		}
+		// Round-off is well below its bound, so a correct derivative falls past it; an error that stays and meets the
+		// rising bound is not round-off.
+		if e <= c.floor[k] && (k == 0 || 5*e <= c.now[k-1]) {
+			out.exact = true
+		}
+		out.relative = min(out.relative, e/size)
+	}
+	out.rate = metric.Median(rates)
+	return out
+}
+
+func (s slopes) finding(i int, name, what string) Finding {
+	w := s[i].worst
+	f := Finding{Component: name, Numbers: Numbers{"error": w.relative, "slope": w.rate, "points": float64(w.points)}}
+	switch {
+	case w.points == 0:
+		f.Status, f.Message = Warn, what+" could not be compared: no point is finite and away from kinks"
+	case w.exact:
+		f.Message = fmt.Sprintf("%s agrees with finite differences to round-off", what)
+		if finite(w.rate) {
+			f.Message += fmt.Sprintf(" (slope %.1f)", w.rate)
+		}
+	case w.relative < 1e-5:
+		f.say(Warn, "%s is only good to %.1g of its size (at %s): is it itself a finite difference, or "+
+			"float32?", what, w.relative, w.from)
+	default:
+		f.say(Fail, "%s is wrong by %.2g of its size at %s: finite differences of any step disagree", what,
+			w.relative, w.from)
+	}
+	return f
+}
+
+// vanishing looks for constraints whose gradient goes to zero where they hold. Such a component has no normal
+// direction on Σ: its rank drops there, Π lets go of Σ and landing loses its force. Near a point of Σ it fits
+//
+//	‖∇c‖ ∼ |c|^q:   q = 0 for a regular constraint, (p−1)/p for a p-th power,
+//
+// so ½ for a square or a sum of squares.
+func vanishing(e *Evidence) []Finding {
+	var out []Finding
+	for i, name := range e.Names {
+		p := e.approaches[i]
+		f := Finding{Component: name, Numbers: Numbers{"exponent": p.exponent, "points": float64(p.points)},
+			Message: "its gradient does not vanish where it holds"}
+		if fault := p.fault(i < e.M); fault != "" {
+			f.Status, f.Message = Fail, fault
+		} else if p.points == 0 && i < e.M {
+			continue
+		}
+		out = append(out, f)
+	}
+	return out
+}
+
+// An approach is how a component behaves on the way to where it holds.
+type approach struct {
+	exponent float64 // q, the median over points; NaN if nothing was seen
+	oneSided bool    // it is never negative
+	flat     bool    // inequality: never negative, and somewhere 0 with gradient 0
+	points   int
+
+	exponents []float64
+	still     bool         // somewhere it is 0 without a gradient
+	seen      int          // points, on Σ and near it
+	steepest  float64      // the largest ‖∇c‖ at them
+	base      float64      // |c| at the point in progress
+	rungs     [2][]float64 // log |c| and log ‖∇c‖ at the distances from it
+}
+
+// approaches comes near Σ from several sides at distances r, r/4, r/16 … and watches every component. fault says why
+// the component has no normal direction where it holds; empty if it has one.
+func (a *approach) fault(equality bool) string {
+	switch {
+	case equality && a.seen > 0 && a.steepest == 0:
+		return fmt.Sprintf("its gradient is 0 at each of %d points on Σ and near it: it does not depend on x there "+
+			"and constrains nothing. Look for a term that cancels, or leave it out", a.seen)
+	case !equality && a.flat:
+		return "is never negative, and 0 with gradient 0 where it holds: a ReLU or a sum of ReLUs. It counts as " +
+			"active everywhere (g ≥ 0) and gives no direction to keep away from the edge: write its terms as " +
+			"separate inequalities, without the ReLU"
+	case a.exponent > 0.25 && a.oneSided && a.exponent < 0.6:
+		return fmt.Sprintf("is a square or a sum of squares: it is never negative near Σ, and its gradient vanishes "+
+			"there like |c|^%.2f. Write its terms as separate equalities, without the squares", a.exponent)
+	case a.exponent > 0.25 && a.oneSided:
+		return fmt.Sprintf("behaves like a power %.2g of a constraint: it is never negative near Σ, and its gradient "+
+			"vanishes there like |c|^%.2f. Write its terms as separate equalities, without the power",
+			1/(1-a.exponent), a.exponent)
+	case a.exponent > 0.25:
+		return fmt.Sprintf("its gradient vanishes on Σ like |c|^%.2f, as that of a power %.2g does: take the root, or "+
+			"a constraint with a gradient", a.exponent, 1/(1-a.exponent))
+	}
+	return ""
+}
+
+func approaches(e *evidence.Evidence) []approach {
+	const rungs = 7
+	points := append(append([]evidence.Point(nil), e.On...), e.Boundary...)
+	points = points[:min(len(points), e.Budget(rungs*float64(e.C*e.D), 12))]
+	if k := len(e.Boundary); k > 0 && len(e.On) > len(points)/2 { // half of them at edges
+		points = append(evidence.First(e.On, max(len(points)/2, 1)),
+			evidence.First(e.Boundary, max(len(points)/2, 1))...)
+	}
+	out := make([]approach, e.C)
+	for i := range out {
+		out[i].oneSided = true
+	}
+	x, probe := make([]float64, e.D), e.Probe()
+	for n, p := range points {
+		if !probe.At(p.X) {
+			continue
+		}
+		for i := range out {
+			out[i].start(probe.Val[i], dense.Norm(probe.Grad(i)), i < e.M)
+		}
+		v := e.Direction(n, evidence.ForVanishing)
+		for k := range rungs {
+			dense.AddScaled(x, p.X, e.Radius*math.Pow(4, -float64(k)), v)
+			if !probe.At(x) {
+				continue
+			}
+			for i := range out {
+				out[i].see(probe.Val[i], dense.Norm(probe.Grad(i)))
+			}
+		}
+		for i := range out {
+			out[i].end(i < e.M)
+		}
+	}
+	for i := range out {
+		a := &out[i]
+		a.points, a.exponent = len(a.exponents), metric.Median(a.exponents)
+		a.flat = i >= e.M && a.oneSided && a.still && !(a.exponent > 0.25)
+	}
+	return out
+}
+
+// start notes a point on Σ.
+func (a *approach) start(c, g float64, equality bool) {
+	a.base, a.rungs = math.Abs(c), [2][]float64{}
+	a.oneSided = a.oneSided && (equality || c >= 0)
+	a.still = a.still || c >= 0 && g < 1e-9
+	a.seen, a.steepest = a.seen+1, max(a.steepest, g)
+}
+
+// see notes a point near it.
+func (a *approach) see(c, g float64) {
+	a.still = a.still || c >= 0 && g < 1e-9
+	a.oneSided = a.oneSided && c >= -10*a.base
+	a.seen, a.steepest = a.seen+1, max(a.steepest, g)
+	if math.Abs(c) > 100*a.base && g > 0 && c != 0 {
+		a.rungs[0], a.rungs[1] = append(a.rungs[0], math.Log(math.Abs(c))), append(a.rungs[1], math.Log(g))
+	}
+}
+
+// end fits the exponent, where the component holds with equality.
+func (a *approach) end(equality bool) {
+	if q, ok := regress(a.rungs[0], a.rungs[1]); ok && (equality || a.base < evidence.Tolerance) {
+		a.exponents = append(a.exponents, q)
+	}
+}
+
+// regress returns the least-squares slope of y on x, from at least four values that span a factor of ten.
+func regress(x, y []float64) (float64, bool) {
+	if len(x) < 4 || slices.Max(x)-slices.Min(x) < math.Log(10) {
+		return 0, false
+	}
+	return metric.Slope(x, y), true
+}
+
+// kinks looks for jumps of the gradient near Σ, along lines through points on Σ and on its edges. Newton's method,
+// the curvature terms and the order of a step rest on constraints that are smooth where they act: for an equality
+// near h = 0, for an inequality where g ≥ −ε or nearly so.
+func kinks(e *Evidence) []Finding {
+	points := append(append([]evidence.Point(nil), e.Boundary...), e.On...)
+	points = points[:min(len(points), e.Budget(80*float64(e.C*e.D), 48))]
+	worst := make([]jump, e.C)
+	probe := e.Probe()
+	for n, p := range points {
+		v := e.Direction(n, evidence.ForKinks)
+		for i, j := range jumps(probe, p.X, v, 2*e.Radius) {
+			if j.relative > worst[i].relative && e.acts(i, j) {
+				j.from = p.From
+				worst[i] = j
+			}
+		}
+	}
+	var out []Finding
+	for i, name := range e.Names {
+		j := worst[i]
+		f := Finding{Component: name, Numbers: Numbers{"jump": j.relative}, Message: "no kink found near Σ"}
+		if j.relative > 0 {
+			f.Status = Warn
+			f.Numbers["value"] = j.value
+			f.Message = fmt.Sprintf("has a kink near %s: its slope jumps by %.2g of the gradient where its value is "+
+				"%.2g. Write the pieces of a max, min, |·| or ReLU as components of their own, or smooth it", j.from,
+				j.relative, j.value)
+		}
+		out = append(out, f)
+	}
+	if len(points) == 0 {
+		return nil
+	}
+	return out
+}
+
+// acts reports whether component i shapes steps near Σ where it jumps.
+func (e *Evidence) acts(i int, j jump) bool {
+	if i < e.M {
+		return true
+	}
+	return j.value >= -max(e.Running.Repulsion, 1e-3*j.gradient*e.Scale, 1e-9)
+}
+
+// A jump is a discontinuity of a directional derivative.
+type jump struct {
+	relative float64 // to the gradient's norm; 0: none
+	value    float64 // of the component there
+	gradient float64 // its norm there
+	from     string
+}
+
+const grid = 16
+
+// jumps finds for each component the largest jump of φ'(t) = ∇c(x + tv)·v on [−r, r]. It takes the cell of a grid
+// where φ' changes most and halves it: the change of a smooth φ' halves with the cell, that of a jump stays.
+func jumps(probe *evidence.Probe, x, v []float64, r float64) []jump {
+	c := len(probe.Val)
+	y := make([]float64, len(x))
+	slopes, sizes := make([][]float64, grid+1), make([]float64, c)
+	at := func(t float64) []float64 {
+		dense.AddScaled(y, x, t, v)
+		probe.At(y)
+		out := make([]float64, c)
+		for i := range out {
+			out[i] = dense.Dot(probe.Grad(i), v)
+			sizes[i] = max(sizes[i], dense.Norm(probe.Grad(i)))
+		}
+		return out
+	}
+	for k := range slopes {
+		slopes[k] = at(r * (2*float64(k)/grid - 1))
+	}
+	out := make([]jump, c)
+	for i := range out {
+		cell, change, total := 0, 0.0, 0.0
+		for k := range grid {
+			d := math.Abs(slopes[k+1][i] - slopes[k][i])
+			total += d
+			if d > change {
+				cell, change = k, d
+			}
+		}
+		// A smooth derivative changes in most cells; a jump is most of it all.
+		if !finite(total) || change < 1e-6*sizes[i] || change < 2.5*total/grid {
+			continue
+		}
+		lo, hi := r*(2*float64(cell)/grid-1), r*(2*float64(cell+1)/grid-1)
+		a, b := slopes[cell][i], slopes[cell+1][i]
+		for range 24 {
+			mid := (lo + hi) / 2
+			c := at(mid)[i]
+			if math.Abs(c-a) > math.Abs(b-c) {
+				hi, b = mid, c
+			} else {
+				lo, a = mid, c
+			}
+			if math.Abs(b-a) < change/8 {
+				break
+			}
+		}
+		if left := math.Abs(b - a); left >= change/8 {
+			at(hi)
+			out[i] = jump{relative: left / sizes[i], value: probe.Val[i], gradient: dense.Norm(probe.Grad(i))}
+		}
+	}
+	return out
+}
+
+// kinked reports whether component i has a kink on the lines that the finite differences at x run along.
+func (e *Evidence) kinked(x, v []float64, i int) bool {
+	return jumps(e.Probe(), x, v, 1e-1*e.Scale)[i].relative > 0
+}

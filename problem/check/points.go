@@ -1,0 +1,305 @@
+package check
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/landing-diffusion/landing/base/parallel"
+	"github.com/landing-diffusion/landing/constraint"
+	"github.com/landing-diffusion/landing/constraint/geometry"
+	"github.com/landing-diffusion/landing/internal/dense"
+	"github.com/landing-diffusion/landing/internal/text"
+	"github.com/landing-diffusion/landing/judge/metric"
+	"github.com/landing-diffusion/landing/langevin/evidence"
+	"github.com/landing-diffusion/landing/problem/discover"
+)
+
+// dimension compares the number of equations with the number of unknowns.
+func dimension(e *Evidence) []Finding {
+	d := e.D - len(e.Set.Capabilities().Held) // what is given does not move
+	f := Finding{Numbers: Numbers{"d": float64(d), "m": float64(e.M), "l": float64(e.C - e.M)}}
+	switch {
+	case e.M > d:
+		f.say(Warn, "m = %d equalities in R^%d: at least %d of them are redundant, or nothing satisfies all", e.M, d,
+			e.M-d)
+	case e.M == d:
+		f.say(Warn, "m = %d equalities in R^%d: unless some are redundant, Σ is isolated points and nothing can move "+
+			"on it", e.M, d)
+	default:
+		f.say(Pass, "m = %d in R^%d leaves room to move", e.M, d)
+	}
+	return []Finding{f}
+}
+
+// existence reports whether Gauss–Newton steps find points of Σ, and if not
+// which components stay violated where they stop.
+func existence(e *Evidence) []Finding {
+	numbers := Numbers{"starts": float64(e.Starts.Tried), "starts_arrived": float64(e.Starts.Arrived),
+		"rows": float64(e.Rows.Tried), "rows_arrived": float64(e.Rows.Arrived)}
+	f := Finding{Numbers: numbers, Message: fmt.Sprintf("%d of %d random starts reach Σ", e.Starts.Arrived,
+		e.Starts.Tried)}
+	if e.Rows.Tried > 0 {
+		f.Message += fmt.Sprintf(", and %d of %d rows of data", e.Rows.Arrived, e.Rows.Tried)
+	}
+	switch {
+	case len(e.On) == 0:
+		return e.nothingFound(numbers)
+	case e.Rows.Arrived < e.Rows.Tried:
+		f.add(Warn, ": rows that Gauss–Newton steps cannot land are far from Σ, or Σ is singular there")
+	case 10*e.Starts.Arrived < e.Starts.Tried:
+		f.add(Warn, ": Σ is hard to reach from afar; give data, and an empirical prior")
+	}
+	return []Finding{f}
+}
+
+// nothingFound names the components that stay violated at the best of the points
+// where the search ended: those conflict there, or no start came near Σ.
+func (e *Evidence) nothingFound(numbers Numbers) []Finding {
+	best, at := math.Inf(1), -1
+	probe := e.Probe()
+	for i, p := range e.Stuck {
+		probe.Values(probe.Val, p.X, 1)
+		if v, _ := constraint.Worst(probe.Val, e.M); v < best {
+			best, at = v, i
+		}
+	}
+	if at < 0 {
+		return []Finding{{Status: Fail, Numbers: numbers, Message: fmt.Sprintf(
+			"the set seems empty: none of %d starts has finite constraints to start from",
+			e.Starts.Tried+e.Rows.Tried)}}
+	}
+	ok := probe.At(e.Stuck[at].X)
+	var left []string
+	var out []Finding
+	for i, v := range probe.Val {
+		if ok && i < e.M && math.Abs(v) <= evidence.Tolerance && dense.Norm(probe.Grad(i)) == 0 && len(out) < 2*shown {
+			out = append(out, Finding{Component: e.Names[i], Status: Fail, Message: fmt.Sprintf(
+				"its gradient is 0 where the search from %s ends, so no step leads on from there: does it depend on x?",
+				e.Stuck[at].From)})
+		}
+		if u := constraint.Excess(v, i < e.M); u > 0.1*best && u > evidence.Tolerance && len(out) < 2*shown {
+			left = append(left, fmt.Sprintf("%q by %.3g", e.Names[i], u))
+			out = append(out, Finding{Component: e.Names[i], Status: Fail, Numbers: Numbers{"violation": u},
+				Message: fmt.Sprintf("stays violated by %.3g where the search from %s ends", u, e.Stuck[at].From)})
+		}
+	}
+	numbers["violation"] = best
+	why := ", which conflict there"
+	if len(left) == 1 {
+		why = ", which nothing lowers there"
+	}
+	first := Finding{Status: Fail, Numbers: numbers, Message: fmt.Sprintf(
+		"the set seems empty: none of %d starts reaches Σ. The nearest ends with %s%s", e.Starts.Tried+e.Rows.Tried,
+		strings.Join(left[:min(len(left), shown)], ", "), why)}
+	return append([]Finding{first}, out...)
+}
+
+// finiteness looks for values, gradients and second derivatives that are NaN or infinite: at data, on Σ and along
+// forward paths they end a run; near Σ they may.
+func finiteness(e *Evidence) []Finding {
+	type fault struct {
+		status Status
+		what   string
+		value  float64
+		at     evidence.Point
+	}
+	first := make([]*fault, e.C)
+	probe := e.Probe()
+	look := func(points []evidence.Point, status Status) {
+		for _, p := range points {
+			probe.At(p.X)
+			for i := range e.C {
+				if first[i] != nil {
+					continue
+				}
+				if v := probe.Val[i]; !finite(v) {
+					first[i] = &fault{status, "value", v, p}
+				} else if v, bad := notFinite(probe.Grad(i)); bad {
+					first[i] = &fault{status, "gradient", v, p}
+				}
+			}
+			if !e.Process.Curvature {
+				continue
+			}
+			if probe.HessianVectors != nil {
+				hv := make([]float64, e.C*e.D)
+				probe.HessianVectors(hv, p.X, e.Direction(0, evidence.ForFiniteness), 1)
+				for i := range e.C {
+					if v, bad := notFinite(hv[i*e.D : (i+1)*e.D]); bad && first[i] == nil {
+						first[i] = &fault{status, "second derivative", v, p}
+					}
+				}
+			}
+		}
+	}
+	look(slices.Concat(e.everyRow(), e.On, e.Boundary, e.States(200)), Fail)
+	look(e.Near, Warn)
+	var out []Finding
+	for i, f := range first {
+		if f == nil {
+			continue
+		}
+		message := fmt.Sprintf("its %s is %v at %s", f.what, f.value, f.at.From)
+		if explain := e.Set.Capabilities().Fault; explain != nil {
+			if fault := explain(f.at.X); fault != nil {
+				message += ". At that point " + fault.Error()
+			}
+		}
+		out = append(out, Finding{Component: e.Names[i], Status: f.status, Message: message,
+			Numbers: Numbers{"value": f.value}})
+	}
+	if n := len(e.Data)/e.D + len(e.On); n == 0 {
+		return []Finding{{Status: Warn, Message: "no point is known to look at"}}
+	}
+	if out == nil {
+		out = []Finding{{Status: Pass, Message: fmt.Sprintf("values and derivatives are finite at %s",
+			text.Counted(len(e.Data)/e.D+len(e.On)+len(e.Near)+len(e.Boundary)+len(e.States(200)), "point", "points"))}}
+	}
+	return out
+}
+
+// everyRow returns all rows of the data.
+func (e *Evidence) everyRow() []evidence.Point {
+	out := make([]evidence.Point, len(e.Data)/e.D)
+	for i := range out {
+		out[i] = evidence.Point{X: e.Data[i*e.D : (i+1)*e.D], From: fmt.Sprintf("data row %d", i)}
+	}
+	return out
+}
+
+func notFinite(v []float64) (float64, bool) {
+	i := slices.IndexFunc(v, func(x float64) bool { return !finite(x) })
+	if i < 0 {
+		return 0, false
+	}
+	return v[i], true
+}
+
+// feasibility measures how far the data is from Σ, by component and quantile.
+// Training refuses data that is further than the tolerance.
+func feasibility(e *Evidence) []Finding {
+	n := len(e.Data) / e.D
+	if n == 0 {
+		return []Finding{{Status: Warn,
+			Message: "no data was given: the checks look at points that random starts reach"}}
+	}
+	if e.C == 0 {
+		return []Finding{{Message: "there is nothing to violate"}}
+	}
+	values := constraint.Values(e.Set, e.Data[:n*e.D])
+	// How far row i is from component a, what it may be, and what rounding explains: in the
+	// component's own unit, or where no tolerance is given in the data's.
+	far, limit, rounded, unit := values, e.Tolerance, e.Tolerance, ""
+	excess := func(i, a int) float64 { return constraint.Excess(values[i*e.C+a], a < e.M) }
+	if e.data != nil {
+		far, limit = e.far, evidence.Far*e.data.Spread
+		rounded, unit = e.data.Rounded()*e.data.Spread, fmt.Sprintf(" (%g %% of the spread of a coordinate)",
+			100*evidence.Far)
+	}
+	distance := func(i, a int) float64 { return constraint.Excess(far[i*e.C+a], a < e.M) }
+	feasible := 0
+	for i := range n {
+		bad := false
+		for a := range e.C {
+			bad = bad || distance(i, a) > limit
+		}
+		if !bad {
+			feasible++
+		}
+	}
+	var out []Finding
+	for a, v := range metric.Violations(e.Names, values, n, e.M) {
+		bad, beside, first, worst := 0, 0, -1, 0
+		for i := range n {
+			s := distance(i, a)
+			if s > rounded {
+				beside++
+			}
+			if s > distance(worst, a) {
+				worst = i
+			}
+			if s > limit {
+				bad++
+				if first < 0 {
+					first = i
+				}
+			}
+		}
+		f := Finding{Component: v.Component, Numbers: Numbers{
+			"median": float64(v.Median), "q90": float64(v.Q90), "q99": float64(v.Q99), "worst": float64(v.Worst),
+			"worst_row": float64(v.WorstSample), "violating": float64(bad) / float64(n), "tolerance": limit}}
+		f.Message = fmt.Sprintf("violated by %.2g (median), %.2g (99 %%), %.2g (worst, row %d)", v.Median, v.Q99,
+			v.Worst, v.WorstSample)
+		if e.data != nil {
+			f.Numbers["distance"] = distance(worst, a)
+		}
+		switch {
+		case bad > 0:
+			f.Status = Fail
+			f.Numbers["first_row"] = float64(first)
+			f.Message += fmt.Sprintf(": %d of %d rows are beyond the tolerance %.4g%s, first row %d with %.3g", bad, n,
+				limit, unit, first, distance(first, a))
+			if e.data != nil {
+				f.Message += fmt.Sprintf(" (a violation of %.3g); landing refine brings rows that are near to Σ",
+					excess(first, a))
+			}
+		case beside > 0:
+			f.add(Warn, ": %d of %d rows are beside Σ by more than rounding explains, row %d the most, "+
+				"%.3g away, %.2g %% of the spread of a coordinate; landing refine brings them to it", beside, n,
+				worst, distance(worst, a), 100*distance(worst, a)/e.data.Spread)
+		case v.Worst == 0:
+			f.Message = "no row violates it"
+		}
+		out = append(out, f)
+	}
+	if feasible == 0 {
+		out = append([]Finding{{Status: Fail, Message: fmt.Sprintf("no row of the data is feasible to %.4g%s: are its "+
+			"columns and units those of the constraints?", limit, unit)}}, out...)
+	} else if e.data != nil && feasible == n {
+		if first, worst, rows := e.data.Beyond(evidence.Far); rows > 0 {
+			out = append([]Finding{{Status: Fail, Message: fmt.Sprintf("%d of %d rows are too far from all "+
+				"constraints together: the first, row %d, %s; the most, row %d, %s", rows, n, first,
+				e.data.Tell(first), worst, e.data.Tell(worst))}}, out...)
+		}
+	}
+	return out
+}
+
+// measure measures how far the data is from Σ, and each row from each component alone, where no tolerance is given.
+func (e *Evidence) measure(pool *parallel.Pool) {
+	n := len(e.Data) / e.D
+	if e.Tolerance != 0 || e.C == 0 || n == 0 {
+		return
+	}
+	const block = 64
+	e.data, e.far = evidence.Feasible(e.ctx, e.Set, e.Data[:n*e.D], pool), make([]float64, n*e.C)
+	rulers := make([]*geometry.Ruler, pool.Workers())
+	_ = pool.DoUntil(e.ctx, parallel.Blocks(n, block), func(worker, b int) {
+		if rulers[worker] == nil {
+			rulers[worker] = geometry.NewRuler(e.Set)
+		}
+		lo, hi := parallel.Block(b, n, block)
+		for i := lo; i < hi; i++ {
+			copy(e.far[i*e.C:], rulers[worker].Singles(e.Data[i*e.D:(i+1)*e.D]))
+		}
+	})
+}
+
+// repeats counts rows that equal an earlier one. A few are of no harm.
+func repeats(e *Evidence) []Finding {
+	const few = 0.01
+	r := discover.Duplicates(e.Data, len(e.Data)/e.D, e.D)
+	if r.Count == 0 {
+		return nil
+	}
+	share := float64(r.Count) / float64(r.Looked)
+	f := Finding{Numbers: Numbers{"repeated": share, "first_row": float64(r.First[0][0])}, Message: fmt.Sprintf(
+		"%d of %d rows equal an earlier one, as row %d does row %d", r.Count, r.Looked, r.First[0][0], r.First[0][1])}
+	if share > few {
+		f.add(Warn, ": rows that are held out may be copies of rows to train on, and then distances to them do not "+
+			"tell what was learned by heart")
+	}
+	return []Finding{f}
+}

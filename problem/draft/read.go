@@ -1,0 +1,287 @@
+package draft
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"math"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/landing-diffusion/landing/base/arrayfile"
+	"github.com/landing-diffusion/landing/domain/dataset"
+	"github.com/landing-diffusion/landing/internal/parquetfile"
+	"github.com/landing-diffusion/landing/internal/text"
+)
+
+// circles puts the cosine and the sine of each column that is asked for in its place: a point of a circle, which
+// has no seam where an angle comes round. Numbers beyond ±2π are degrees.
+func (l *loaded) circles(asked []string) error {
+	if len(asked) == 0 {
+		return nil
+	}
+	s := l.survey
+	if l.molecule != nil {
+		return &OptionError{"--angles", "files of molecules are taken as they are; expected an array or a table"}
+	}
+	unit := map[int]float64{} // radians in that of a column
+	for _, want := range asked {
+		j := column(s, want)
+		if j < 0 || slices.Contains(s.Text, j) {
+			return &OptionError{"--angles", noColumn(s, want)}
+		}
+		most := 0.0
+		for i := range s.N {
+			if v := math.Abs(s.X[i*s.D+j]); v-v == 0 {
+				most = max(most, v)
+			}
+		}
+		name, of := "radians", 1.0
+		if most > 2*math.Pi+1e-6 {
+			name, of = "degrees", math.Pi/180
+		}
+		if unit[j] == 0 {
+			l.turned = append(l.turned, fmt.Sprintf("%s is an angle, taken as %s", columnName(s, j), name))
+		}
+		unit[j] = of
+	}
+	l.survey = turned(s, unit)
+	return nil
+}
+
+// turned is a survey with cosine and sine in place of some columns; unit has the radians in the unit of each.
+func turned(s *dataset.Survey, unit map[int]float64) *dataset.Survey {
+	out := *s
+	at := make([]int, s.D) // where a column goes
+	for j := range at {
+		at[j] = out.D - s.D + j
+		if unit[j] != 0 {
+			out.D++
+		}
+	}
+	out.Shape, out.X, out.Header = []int{out.D}, make([]float64, 0, s.N*out.D), nil
+	for i := range s.N {
+		for j := range s.D {
+			if v := s.X[i*s.D+j]; unit[j] == 0 {
+				out.X = append(out.X, v)
+			} else {
+				sin, cos := math.Sincos(v * unit[j])
+				out.X = append(out.X, cos, sin)
+			}
+		}
+	}
+	for j, name := range s.Header {
+		if unit[j] == 0 {
+			out.Header = append(out.Header, name)
+		} else {
+			out.Header = append(out.Header, "cos_"+name, "sin_"+name)
+		}
+	}
+	move := func(columns []int) (moved []int) {
+		for _, j := range columns {
+			moved = append(moved, at[j])
+		}
+		return moved
+	}
+	out.Text, out.Empty, out.Faults = move(s.Text), move(s.Empty), slices.Clone(s.Faults)
+	for k, f := range out.Faults {
+		if f.Column >= 0 {
+			out.Faults[k].Column = at[f.Column]
+		}
+	}
+	return &out
+}
+
+// columnName is that of a column of the file.
+func columnName(s *dataset.Survey, j int) string {
+	if h := s.Header; h != nil && h[j] != "" {
+		return h[j]
+	}
+	return fmt.Sprintf("column %d", j)
+}
+
+// said is how an option names a column of the file.
+func said(s *dataset.Survey, j int) string {
+	if h := s.Header; h != nil && h[j] != "" && !strings.Contains(h[j], ",") {
+		return text.Shell(h[j])
+	}
+	return fmt.Sprint(j)
+}
+
+// column finds a column of the file by its name or number from 0; −1: there is none.
+func column(s *dataset.Survey, want string) int {
+	if j := slices.Index(s.Header, want); j >= 0 {
+		return j
+	}
+	k := -1
+	if _, err := fmt.Sscanf(want, "%d", &k); err == nil && fmt.Sprint(k) == want && k >= 0 && k < s.D {
+		return k
+	}
+	return -1
+}
+
+func noColumn(s *dataset.Survey, want string) string {
+	return fmt.Sprintf("there is no column %q of numbers; expected a name of the header or a number from 0 to %d", want,
+		s.D-1)
+}
+
+// Cleaned is a file of the rows and columns that can be trained on.
+type Cleaned struct {
+	File    string `json:"file"`
+	Rows    int    `json:"rows"`
+	Columns int    `json:"columns"`
+	Bytes   []byte `json:"-"`
+}
+
+// clean makes the file that can be trained on, if that is asked for, and refuses to go on
+// without it where the file as it is cannot.
+func (l *loaded) clean(o Options, d *Draft) error {
+	reasons := l.reasons(o, d)
+	if o.Clean == "" {
+		if len(reasons) > 0 {
+			return &UnfitError{Path: o.Path, Reasons: reasons}
+		}
+		return nil
+	}
+	if l.template {
+		return &OptionError{"--clean", "files of molecules are taken as they are; expected an array or a table"}
+	}
+	d.Notes = append(d.Notes, reasons...)
+	names := l.columnNames()
+	l.given = names[len(l.coordinate):]
+	x, n, dim := l.everything()
+	out := &Cleaned{File: o.Clean, Rows: n, Columns: dim}
+	var b bytes.Buffer
+	switch ext := strings.ToLower(filepath.Ext(o.Clean)); ext {
+	case ".csv":
+		b.WriteString(strings.Join(names, ",") + "\n")
+		for i := range n {
+			cells := make([]string, dim)
+			for k, v := range x[i*dim : (i+1)*dim] {
+				cells[k] = number(v)
+			}
+			b.WriteString(strings.Join(cells, ",") + "\n")
+		}
+	case ".npy":
+		if l.kind == "earth" {
+			return &OptionError{"--clean", "places on Earth are read from .csv and .parquet files"}
+		}
+		shape := append([]int{n}, l.survey.Shape...)
+		if dim != l.survey.D {
+			shape = []int{n, dim}
+		}
+		if err := arrayfile.EncodeNPY(&b, arrayfile.Array{Shape: shape, Float64: x}); err != nil {
+			return err
+		}
+	case ".parquet":
+		w := parquetfile.NewWriter(&b, names)
+		if err := errors.Join(w.Write(x), w.Close()); err != nil {
+			return err
+		}
+	default:
+		return &OptionError{"--clean", fmt.Sprintf("%q; expected a file that ends in .csv, .npy or .parquet", o.Clean)}
+	}
+	if ext := strings.ToLower(filepath.Ext(o.Clean)); l.kind == "molecule" && ext != ".npy" {
+		return &OptionError{"--clean", "conformations are read from .npy files"}
+	}
+	out.Bytes = b.Bytes()
+	d.Cleaned = out
+	return nil
+}
+
+// reasons says why training would refuse the file as it is.
+func (l *loaded) reasons(o Options, d *Draft) (out []string) {
+	s := l.survey
+	if s.Foreign != "" {
+		out = append(out, s.Foreign)
+	}
+	out = append(out, l.turned...)
+	if n := len(s.Faulty); n > 0 {
+		out = append(out, fmt.Sprintf("%d of %d rows have a cell that is no finite number: %s", n, s.N,
+			sequence(d.Faulty.First, n)))
+	}
+	// Of a catalogue in a Parquet file columns are read by their names, and others are passed over.
+	byName := l.kind == "earth" && strings.EqualFold(filepath.Ext(o.Path), ".parquet")
+	for _, j := range l.dropped {
+		if byName {
+			break
+		}
+		out = append(out, fmt.Sprintf("%s is no coordinate: %s", l.names[j], d.Columns[j].Why))
+	}
+	if o.Array != "" {
+		if _, err := dataset.ReadSurvey(o.Path, ""); err != nil {
+			out = append(out, "training does not know which of its arrays is meant")
+		}
+	}
+	if l.kind == "earth" && !byName && (l.earth != [2]int{0, 1} || !slices.IsSorted(l.condition)) {
+		out = append(out, "latitude and longitude are not its first two columns, in this order")
+	}
+	if len(l.condition) == 0 {
+		return out
+	}
+	l.given = l.columnNames()[len(l.coordinate):]
+	if s.Header == nil {
+		if l.condition[0] != s.D-len(l.condition) {
+			labels := make([]string, len(l.condition))
+			for k, j := range l.condition {
+				labels[k] = l.names[j]
+			}
+			out = append(out, fmt.Sprintf("the labels (%s) are not its last columns", strings.Join(labels, ", ")))
+		}
+		return out
+	}
+	for k, j := range l.condition {
+		if s.Header[j] != l.given[k] {
+			out = append(out, fmt.Sprintf("%q is no name that a condition can have", s.Header[j]))
+		}
+	}
+	return out
+}
+
+// columnNames are the names of coordinates and then of conditions in a file that is written:
+// those of the header where they serve.
+func (l *loaded) columnNames() (out []string) {
+	if l.kind == "earth" {
+		out = []string{"latitude", "longitude"}
+	}
+	for k, j := range slices.Concat(l.coordinate, l.condition) {
+		if k < len(out) {
+			continue
+		}
+		name := fmt.Sprintf("x%d", k)
+		condition := k >= len(l.coordinate)
+		if condition {
+			name = fmt.Sprintf("label%d", k-len(l.coordinate))
+		}
+		if h := l.survey.Header; h != nil && plain(h[j]) && !slices.Contains(out, h[j]) &&
+			(!condition || usable([]string{h[j]})) {
+			name = h[j]
+		}
+		for slices.Contains(out, name) {
+			name += "_"
+		}
+		out = append(out, name)
+	}
+	return out
+}
+
+// plain reports whether a name can stand in a header: it has a letter first, and no commas or
+// quotes, and is no number such as inf.
+func plain(name string) bool {
+	if name == "" || strings.ContainsAny(name, ",\"'\n#") {
+		return false
+	}
+	_, err := strconv.ParseFloat(name, 64)
+	return err != nil
+}
+
+// sequence writes the first of count things, and how many more there are.
+func sequence(first []string, count int) string {
+	s := strings.Join(first, ", ")
+	if more := count - len(first); more > 0 {
+		s += fmt.Sprintf(" and %d more", more)
+	}
+	return s
+}

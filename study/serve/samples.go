@@ -1,0 +1,354 @@
+package serve
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"mime"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/landing-diffusion/landing/base/arrayfile"
+	"github.com/landing-diffusion/landing/experiment"
+	"github.com/landing-diffusion/landing/experiment/judge"
+	"github.com/landing-diffusion/landing/judge/metric"
+	"github.com/landing-diffusion/landing/study/engine"
+)
+
+// Ask is the body of a request for samples.
+type Ask struct {
+	N          int64   `json:"n"`                     // samples; with conditions, under each of them
+	Seed       *uint64 `json:"seed,omitempty"`        // of the noise; nil: the run's
+	First      uint64  `json:"first,omitempty"`       // number of the first sample
+	Condition  *Given  `json:"condition,omitempty"`   // of a run that has one
+	DeadlineMS *int64  `json:"deadline_ms,omitempty"` // then the drawing is given up
+}
+
+// Given are the conditions that samples are asked under.
+type Given struct {
+	names []map[string]float64 // by name
+	rows  [][]float64          // or in the order of the run's condition
+}
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (g *Given) UnmarshalJSON(data []byte) error {
+	var one map[string]float64
+	if json.Unmarshal(data, &one) == nil && one != nil {
+		g.names = []map[string]float64{one}
+		return nil
+	}
+	if json.Unmarshal(data, &g.names) == nil && len(g.names) > 0 && !slices.ContainsFunc(g.names,
+		func(m map[string]float64) bool { return m == nil }) {
+		return nil
+	}
+	if g.names = nil; json.Unmarshal(data, &g.rows) == nil && len(g.rows) > 0 {
+		return nil
+	}
+	return errors.New("condition: expected numbers by name, as {\"radius\": 1.5}, or rows of such objects or of numbers")
+}
+
+// values returns rows of the run's condition.
+func (g *Given) values(c *experiment.Condition) ([]float64, error) {
+	bad := func(format string, v ...any) ([]float64, error) {
+		return nil, invalidAt("body.condition", nil, "%s; the condition is %s", fmt.Sprintf(format, v...),
+			strings.Join(c.Names, ", "))
+	}
+	var out []float64
+	for _, m := range g.names {
+		for _, name := range c.Names {
+			v, ok := m[name]
+			if !ok {
+				return bad("%s is missing", name)
+			}
+			out = append(out, v)
+		}
+		for name := range m {
+			if !slices.Contains(c.Names, name) {
+				return bad("%q is no part of it", name)
+			}
+		}
+	}
+	for i, row := range g.rows {
+		if len(row) != len(c.Names) {
+			return bad("row %d has %d numbers", i, len(row))
+		}
+		out = append(out, row...)
+	}
+	return out, nil
+}
+
+// decode reads the body of a request for samples. The error is a *fault.
+func decode(body []byte) (*Ask, error) {
+	d := json.NewDecoder(bytes.NewReader(body))
+	d.DisallowUnknownFields()
+	var a *Ask
+	err := d.Decode(&a)
+	var kind *json.UnmarshalTypeError
+	switch {
+	case errors.As(err, &kind) && kind.Field != "":
+		return nil, invalidAt("body."+kind.Field, nil, "%s does not fit; expected %s", kind.Value, kind.Type)
+	case errors.As(err, new(*json.SyntaxError)), errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF),
+		err == nil && a == nil, kind != nil:
+		return nil, badJSON.fault("expected a JSON object, as {\"n\": 10}: %v", err)
+	case err != nil: // an unknown key, or a condition
+		return nil, invalidAt("body", nil, "%v", err)
+	case a.N < 1:
+		return nil, invalidAt("body.n", a.N, "expected a number of samples, at least 1")
+	case a.DeadlineMS != nil && *a.DeadlineMS < 1:
+		return nil, invalidAt("body.deadline_ms", *a.DeadlineMS, "expected at least 1")
+	}
+	if _, err := d.Token(); !errors.Is(err, io.EOF) {
+		return nil, badJSON.fault("something follows the object")
+	}
+	return a, nil
+}
+
+// asked is a request for samples of a run, which was checked.
+type asked struct {
+	engine.Request
+	run      *engine.Run
+	warning  string
+	deadline time.Duration
+}
+
+// ask reads a request for at most so many samples, and numbers of all of them. The error is a *fault.
+func (s *Server) ask(a *answering, samples, numbers int64) (*asked, error) {
+	if coding := a.r.Header.Get("Content-Encoding"); coding != "" && !strings.EqualFold(coding, "identity") {
+		return nil, unsupported.fault("Content-Encoding is %q; bodies are read as they are", coding)
+	}
+	given := a.r.Header.Get("Content-Type")
+	if media, _, err := mime.ParseMediaType(given); err != nil || media != typeJSON {
+		return nil, unsupported.fault("Content-Type is %q; expected %s", given, typeJSON)
+	}
+	body, err := s.read(a)
+	if err != nil {
+		return nil, err
+	}
+	i, all, err := s.find(a.r.PathValue("name"))
+	if err != nil {
+		return nil, err
+	}
+	defer s.sit(a.r.Context())()
+	in, err := decode(body)
+	if err != nil {
+		return nil, err
+	}
+	out := &asked{run: all.runs[i], deadline: s.opt.Deadline}
+	if ms := in.DeadlineMS; ms != nil {
+		if most := s.opt.Deadline.Milliseconds(); *ms > most {
+			return nil, invalidAt("body.deadline_ms", *ms, "expected at most %d", most)
+		}
+		out.deadline = time.Duration(*ms) * time.Millisecond
+	}
+	if err := out.check(in, min(samples, numbers/int64(out.dim()))); err != nil {
+		return nil, err
+	}
+	a.told = append(a.told, "run", out.run.Name, "n", out.N)
+	return out, nil
+}
+
+func (q *asked) dim() int { return q.run.Process.Set.Dim() }
+
+// check makes the request to the engine of what was asked, if that is for at most so many samples. The error is a
+// *fault.
+func (q *asked) check(in *Ask, most int64) (err error) {
+	r := q.run
+	q.Request = engine.Request{Seed: r.Problem.Seed, First: in.First, Each: int(min(in.N, math.MaxInt32))}
+	if in.Seed != nil {
+		q.Seed = *in.Seed
+	}
+	rows := int64(1)
+	switch {
+	case r.Condition == nil && in.Condition != nil:
+		return invalidAt("body.condition", nil, "the run has no condition; its samples are drawn without one")
+	case r.Condition != nil && in.Condition == nil:
+		return invalidAt("body.condition", nil, "it is missing: the run has the condition %s",
+			strings.Join(r.Condition.Names, ", "))
+	case r.Condition != nil:
+		if q.Conditions, err = in.Condition.values(r.Condition); err != nil {
+			return err
+		}
+		rows = int64(len(q.Conditions) / len(r.Condition.Names))
+		q.warning = r.Condition.Outside(q.Conditions)
+	}
+	if in.N > most/rows {
+		return invalidAt("body.n", in.N, "expected at most %d samples of %d numbers in a request, of all conditions; "+
+			"first goes on from another", most, q.dim())
+	}
+	total := in.N * rows
+	if last := math.MaxUint64 - uint64(total); in.First > last {
+		return invalidAt("body.first", in.First, "expected at most %d, for the numbers of %d samples to fit in 64 bits",
+			last, total)
+	}
+	q.N = int(total)
+	return nil
+}
+
+// accepted chooses the media type of an answer: the first in Accept that is written; "" if none is.
+func accepted(accept []string) string {
+	if len(accept) == 0 {
+		return typeJSON
+	}
+	for part := range strings.SplitSeq(strings.Join(accept, ","), ",") {
+		switch name, _, _ := mime.ParseMediaType(part); name {
+		case typeNPY, "application/octet-stream":
+			return typeNPY
+		case typeJSON, "application/*", "*/*":
+			return typeJSON
+		}
+	}
+	return ""
+}
+
+// Answer is what stands beside samples.
+type Answer struct {
+	Run       string       `json:"run"`
+	Seed      uint64       `json:"seed"`
+	First     uint64       `json:"first"`               // number of the first sample
+	N         int          `json:"n"`                   // samples that were asked for, of all conditions
+	Dim       int          `json:"dim"`                 // numbers of a sample, its condition included
+	Failed    []uint64     `json:"failed"`              // numbers of the samples that failed: they are not there
+	Violation metric.Float `json:"violation"`           // the worst of a component of the set by a sample
+	Component string       `json:"component,omitempty"` // which component that is
+	Warnings  []string     `json:"warnings,omitempty"`
+}
+
+// Samples is an answer in JSON.
+type Samples struct {
+	Answer
+	Samples [][]float64 `json:"samples"`
+}
+
+// samples answers POST /v1/runs/{name}/samples.
+func (s *Server) samples(a *answering) error {
+	media := accepted(a.r.Header.Values("Accept"))
+	if media == "" {
+		return unacceptable.fault("Accept is %q; expected %s or %s", strings.Join(a.r.Header.Values("Accept"), ", "),
+			typeJSON, typeNPY)
+	}
+	return s.queued(func() error {
+		q, err := s.ask(a, s.opt.Numbers, s.opt.Numbers)
+		if err != nil {
+			return err
+		}
+		g := gatherer{run: q.run, Answer: Answer{Run: q.run.Name, Seed: q.Seed, First: q.First, N: q.N, Dim: q.dim(),
+			Failed: []uint64{}}}
+		if q.warning != "" {
+			g.Warnings = []string{q.warning}
+		}
+		return s.drawing(a, q.N*q.dim(), q.deadline, func() error {
+			var whole []byte
+			ctx := a.r.Context()
+			sum, err := s.engine.Draw(ctx, q.run, q.Request, func(lo int, part *judge.Samples) error {
+				return s.engine.Compute(ctx, func() error { g.take(lo, part); return nil })
+			})
+			if err != nil {
+				return err
+			}
+			if err := sum.CheckFailed(q.run.Problem.Generate.MaxFailed); err != nil {
+				return failedSamples.fault("%v", err)
+			}
+			if err := s.engine.Compute(ctx, func() (err error) { whole, err = g.encode(media); return err }); err != nil {
+				return err
+			}
+			g.beside(a.Header())
+			return a.answer(media, whole)
+		})
+	})
+}
+
+// gatherer takes the parts of a drawing.
+type gatherer struct {
+	Answer
+	run *engine.Run
+	x   []float64 // the samples that did not fail
+	off bool      // a sample was off the set
+}
+
+// take adds the samples lo, lo+1, …, and notes which of them failed, and the violation of the others.
+func (g *gatherer) take(lo int, s *judge.Samples) {
+	g.x = append(g.x, s.Good()...)
+	for i, lost := range s.Lost {
+		if lost {
+			g.Failed = append(g.Failed, g.First+uint64(lo+i))
+		}
+	}
+	components, err := judge.CheckViolation(g.run.Process.Set, s, g.run.Reference().Limit())
+	var off *judge.ViolationError
+	if errors.As(err, &off) && !g.off { // the first alone: there may be many
+		g.off = true
+		off.Sample += g.First + uint64(lo) // as failed ones are numbered
+		g.Warnings = append(g.Warnings, off.Error())
+	}
+	for _, c := range components {
+		if g.Component == "" || c.Worst > g.Violation {
+			g.Violation, g.Component = c.Worst, c.Component
+		}
+	}
+}
+
+// encode writes the samples, but for those that failed.
+func (g *gatherer) encode(media string) ([]byte, error) {
+	if media == typeNPY {
+		var b bytes.Buffer
+		err := g.run.Own(func() error { return g.run.Domain.Writer(".npy")(&b, arrayfile.RowsOf(g.x, g.Dim)) })
+		return b.Bytes(), err
+	}
+	head, err := json.Marshal(g.Answer)
+	if err != nil {
+		return nil, err
+	}
+	b := append(head[:len(head)-1], `,"samples":`...)
+	return append(appendRows(b, g.x, g.Dim), "}\n"...), nil
+}
+
+// appendRows writes rows of d numbers as JSON, each in the fewest digits that read back as it.
+func appendRows(b []byte, x []float64, d int) []byte {
+	b = append(b, '[')
+	for i, v := range x {
+		switch {
+		case i%d != 0:
+			b = append(b, ',')
+		case i > 0:
+			b = append(b, "],["...)
+		default:
+			b = append(b, '[')
+		}
+		b = strconv.AppendFloat(b, v, 'g', -1, 64)
+	}
+	if len(x) > 0 {
+		b = append(b, ']')
+	}
+	return append(b, ']')
+}
+
+// mostNamed bounds the failed samples that a header names.
+const mostNamed = 100
+
+// beside sets the headers of what stands beside samples.
+func (g *gatherer) beside(h http.Header) {
+	var named []string
+	for _, n := range g.Failed[:min(len(g.Failed), mostNamed)] {
+		named = append(named, strconv.FormatUint(n, 10))
+	}
+	printable := func(r rune) rune {
+		if r < ' ' || r > '~' {
+			return '?'
+		}
+		return r
+	}
+	h.Set("Landing-Run", g.Run)
+	h.Set("Landing-Seed", strconv.FormatUint(g.Seed, 10))
+	h.Set("Landing-First", strconv.FormatUint(g.First, 10))
+	h.Set("Landing-Samples", strconv.Itoa(g.N))
+	h.Set("Landing-Failed", strconv.Itoa(len(g.Failed)))
+	h.Set("Landing-Failed-Samples", strings.Join(named, ","))
+	h.Set("Landing-Violation", fmt.Sprintf("%g", float64(g.Violation)))
+	h.Set("Landing-Warning", strings.Map(printable, strings.Join(g.Warnings, "; ")))
+}

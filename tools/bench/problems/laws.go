@@ -1,0 +1,413 @@
+package problems
+
+import (
+	"math"
+	"math/cmplx"
+
+	"github.com/landing-diffusion/landing/internal/dense"
+)
+
+const trefoilCut = 0.9
+
+// curve draws a point of the trefoil before the cut.
+func curve(x []float64, d *dice) {
+	for ok := false; !ok; ok = x[0] <= trefoilCut {
+		if d.accepts(0.4) {
+			trefoil(x, d.vonMises(0.6, 6))
+		} else {
+			trefoil(x, d.vonMises(-2.4, 2))
+		}
+	}
+}
+
+// trefoil writes the point of the curve at an angle.
+func trefoil(x []float64, θ float64) {
+	r := 1 + 0.3*math.Cos(3*θ)
+	x[0], x[1] = r*math.Cos(θ), r*math.Sin(θ)
+}
+
+// eggs draws a point of one of two eggs. With z = x + iρ the set is |z² − 1| = 0.81: z² = 1 + 0.81 exp(iψ), ψ ∈ (0, π),
+// where cos ψ has the density ∝ exp(cos ψ) on [−1, 1].
+func eggs(x []float64, d *dice) {
+	ψ, side := math.Acos(1+math.Log1p(-d.uniform()*(1-math.Exp(-2)))), 1.0
+	if d.accepts(0.3) {
+		side = -1
+	}
+	z := cmplx.Sqrt(1 + cmplx.Rect(0.81, ψ))
+	sin, cos := math.Sincos(side*1 + 0.7*d.normal())
+	x[0], x[1], x[2] = side*real(z), imag(z)*cos, imag(z)*sin
+}
+
+// Radii of the torus of the suite.
+const major, minor = 2.0, 0.6
+
+// torus writes the point at the angle θ around the axis and φ around the tube, in a unit.
+func torus(x []float64, θ, φ, unit float64) {
+	sinθ, cosθ := math.Sincos(θ)
+	sinφ, cosφ := math.Sincos(φ)
+	ρ := unit * (major + minor*cosφ)
+	x[0], x[1], x[2] = ρ*cosθ, ρ*sinθ, unit*minor*sinφ
+}
+
+// Share of the band on the torus, its width and that of the spot in radians, and where that is.
+const bandShare, bandWidth, spotWidth = 0.75, 0.4, 0.2
+
+var spot = [2]float64{2, 1}
+
+// banded draws points of the torus in a unit.
+func banded(unit float64) func(x []float64, d *dice) {
+	return func(x []float64, d *dice) {
+		θ, φ := d.angle(), 0.0
+		if d.accepts(bandShare) {
+			φ = 2*θ + bandWidth*d.normal()
+		} else {
+			θ, φ = spot[0]+spotWidth*d.normal(), spot[1]+spotWidth*d.normal()
+		}
+		torus(x, θ, φ, unit)
+	}
+}
+
+const halfTilt = 1.2
+
+func halfTorus(x []float64, d *dice) {
+	for {
+		θ, φ := math.Pi*(d.uniform()-0.5), d.angle()
+		if d.accepts(halfDensity(θ, φ) / ((major + minor) * math.Exp(halfTilt))) {
+			torus(x, θ, φ, 1)
+			return
+		}
+	}
+}
+
+// halfDensity is the density of the half torus in the angles, up to a factor: at most
+// (R + r) exp(1.2). R + r cos φ alone is the uniform law.
+func halfDensity(θ, φ float64) float64 {
+	return (major + minor*math.Cos(φ)) * math.Exp(halfTilt*math.Cos(φ-θ)-2*math.Cos(θ))
+}
+
+// A lobe is a part of a mixture on a sphere: the density ∝ exp(κ at·x), with a weight.
+type lobe struct {
+	weight, κ float64
+	at        []float64
+}
+
+// The mixtures on spheres; the problem files have the centres too.
+var (
+	lobes2 = []lobe{
+		{0.3, 200, unit(0, 0, 1)}, {0.3, 80, unit(2, 0, -1)}, {0.2, 30, unit(-1, 2, -1)}, {0.2, 15, unit(-1, -2, -1)},
+	}
+	lobesWide = []lobe{{0.3, 10_000, unit(1, 0, 0)}, {0.35, 300, unit(-1, 3, 1)}, {0.35, 3, unit(-1, -2, 0)}}
+	lobes9    = []lobe{
+		{0.3, 60, unit(1, 0, 0, 0, 0, 0, 0, 0, 0, 0)}, {0.25, 40, unit(1, 1, 1, 0, 0, 0, 0, 0, 0, 0)},
+		{0.2, 80, unit(0, 0, 0, -1, 0, 0, 0, 0, 0, 0)}, {0.15, 30, unit(0, 0, 0, 0, 1, -1, 0, 0, 0, 0)},
+		{0.1, 50, unit(-1, -1, -1, -1, -1, -1, -1, -1, -1, -1)},
+	}
+	lobes300 = quarters(300)
+)
+
+// quarters are four lobes in R^n, the k-th about the vector whose entries are equal in the
+// k-th quarter and 0 elsewhere.
+func quarters(n int) (out []lobe) {
+	for k, w := range []float64{0.4, 0.3, 0.2, 0.1} {
+		at := make([]float64, n)
+		for j := k * n / 4; j < (k+1)*n/4; j++ {
+			at[j] = 1
+		}
+		out = append(out, lobe{w, 900, unit(at...)})
+	}
+	return out
+}
+
+func mixture(lobes []lobe) func(x []float64, d *dice) {
+	weights := make([]float64, len(lobes))
+	for k, l := range lobes {
+		weights[k] = l.weight
+	}
+	return func(x []float64, d *dice) {
+		l := lobes[d.of(weights...)]
+		d.fisher(x, l.at, l.κ)
+	}
+}
+
+// turned are the parts of the mixture of rotations.
+var turned = []struct {
+	weight, sd float64
+	at         [9]float64
+}{{0.5, 0.15, rotation([3]float64{0, 0, 0.5})}, {0.3, 0.3, rotation([3]float64{2, 0, 0.5})},
+	{0.2, 0.6, rotation([3]float64{0, -1.5, -1.5})}}
+
+func rotations(x []float64, d *dice) {
+	m := turned[d.of(turned[0].weight, turned[1].weight, turned[2].weight)]
+	var v [3]float64
+	d.normals(v[:])
+	scale(v[:], m.sd)
+	turn := rotation(v)
+	dense.Mul(x, m.at[:], turn[:], 3)
+	// The round-off of the product: rows by Gram and Schmidt.
+	a, b, c := x[:3], x[3:6], x[6:9]
+	scale(a, 1/dense.Norm(a))
+	dense.Axpy(b, -dense.Dot(a, b), a)
+	scale(b, 1/dense.Norm(b))
+	c[0], c[1], c[2] = a[1]*b[2]-a[2]*b[1], a[2]*b[0]-a[0]*b[2], a[0]*b[1]-a[1]*b[0]
+}
+
+// rotation returns the matrix that turns about v by ‖v‖, exp of the skew matrix of v
+// (Rodrigues).
+func rotation(v [3]float64) [9]float64 {
+	θ := dense.Norm(v[:])
+	if θ == 0 {
+		return [9]float64{1, 0, 0, 0, 1, 0, 0, 0, 1}
+	}
+	x, y, z := v[0]/θ, v[1]/θ, v[2]/θ
+	s, c := math.Sincos(θ)
+	t := 1 - c
+	return [9]float64{
+		c + t*x*x, t*x*y - s*z, t*x*z + s*y,
+		t*x*y + s*z, c + t*y*y, t*y*z - s*x,
+		t*x*z - s*y, t*y*z + s*x, c + t*z*z,
+	}
+}
+
+// framed are the modes of the first vector of a frame; the second is about ±e₄ without its
+// part along the first, with the concentration frameκ.
+var framed = []lobe{{0.5, 40, unit(1, 0, 0, 0, 0)}, {0.3, 20, unit(-1, 1, 0, 0, 0)}, {0.2, 60, unit(0, -1, 1, 0, 0)}}
+
+const frameκ = 12.0
+
+func frames(x []float64, d *dice) {
+	k := d.of(framed[0].weight, framed[1].weight, framed[2].weight)
+	var a, b [5]float64
+	d.fisher(a[:], framed[k].at, framed[k].κ)
+	// Beside a the second vector is on the sphere S³ of its complement.
+	axis, about, y := complement(a), [4]float64{1}, [4]float64{}
+	if d.accepts(0.2) {
+		about[0] = -1
+	}
+	d.fisher(y[:], about[:], frameκ)
+	for i, e := range axis {
+		dense.Axpy(b[:], y[i], e[:])
+	}
+	// The round-off of the products.
+	along := dense.Dot(a[:], b[:])
+	dense.Axpy(b[:], -along, a[:])
+	scale(b[:], 1/dense.Norm(b[:]))
+	for i := range 5 {
+		x[2*i], x[2*i+1] = a[i], b[i]
+	}
+}
+
+// complement returns an orthonormal basis of the complement of a unit vector, the first of it
+// along e₄ without its part along a.
+func complement(a [5]float64) (axis [4][5]float64) {
+	basis := [][]float64{a[:]}
+	k := 0
+	for j := 4; k < 4; j-- {
+		var e [5]float64
+		e[j] = 1
+		for range 2 { // twice is enough
+			for _, b := range basis {
+				dense.Axpy(e[:], -dense.Dot(e[:], b), b)
+			}
+		}
+		length := dense.Norm(e[:])
+		if length < 1e-3 { // a is nearly e_j: the others make a basis
+			continue
+		}
+		scale(e[:], 1/length)
+		axis[k] = e
+		basis = append(basis, axis[k][:])
+		k++
+	}
+	return axis
+}
+
+// correlated is how many rows a correlation matrix is of; regimes are the loadings of the
+// common factor.
+const correlated = 12
+
+var regimes = [][4]float64{{0.4, 0.5, 0.3, 0}, {0.9, 0.85, 0.8, 0}}
+
+func correlations(x []float64, d *dice) {
+	load := regimes[d.of(0.6, 0.4)]
+	var s [16]float64
+	for range correlated {
+		// A common factor in the first three columns: correlations l_i l_j.
+		var z [4]float64
+		d.normals(z[:])
+		common := d.normal()
+		for i, l := range load {
+			z[i] = l*common + math.Sqrt(1-l*l)*z[i]
+		}
+		for i := range 4 {
+			for j := range 4 {
+				s[4*i+j] += z[i] * z[j]
+			}
+		}
+	}
+	for i := range 4 {
+		for j := range 4 {
+			x[4*i+j] = s[4*i+j] / math.Sqrt(s[5*i]*s[5*j])
+		}
+		x[5*i] = 1
+	}
+}
+
+// The mixture on the simplex.
+var (
+	compositions     = [][]float64{{8, 3, 1, 1, 2}, {1, 1, 6, 4, 2}, {0.8, 5, 2, 6, 0.8}}
+	compositionShare = []float64{0.4, 0.35, 0.25}
+)
+
+func parts(x []float64, d *dice) { d.dirichlet(x, compositions[d.of(compositionShare...)]...) }
+
+// boxed is the normal law that is cut: the correlation of coordinates i and j is ρ^|i−j|.
+var boxed = struct {
+	lower, upper, mean, sd [4]float64
+	ρ                      float64
+}{[4]float64{0, 0, -1, 0}, [4]float64{1, 1, 2, 3}, [4]float64{0.3, 0.8, 0.5, 1}, [4]float64{0.4, 0.4, 0.8, 1}, 0.7}
+
+func inBox(x []float64, d *dice) {
+	for ok := false; !ok; {
+		ok = true
+		var z [4]float64
+		d.normals(z[:])
+		e := 0.0
+		for j := range x { // a stationary chain: correlations ρ^|i−j|
+			if e = boxed.ρ*e + math.Sqrt(1-boxed.ρ*boxed.ρ)*z[j]; j == 0 {
+				e = z[0]
+			}
+			x[j] = boxed.mean[j] + boxed.sd[j]*e
+			ok = ok && boxed.lower[j] <= x[j] && x[j] <= boxed.upper[j]
+		}
+	}
+}
+
+// clouds are the parts of the mixture on the affine set, in the coordinates 0, 3, 4 and 5.
+var clouds = []struct {
+	mean [4]float64
+	sd   float64
+}{{[4]float64{0, 0, 0, 0}, 0.3}, {[4]float64{2, -1, 1, 0.5}, 0.5}, {[4]float64{-1, 2, 0, -2}, 2}}
+
+func onPlane(x []float64, d *dice) {
+	m := clouds[d.of(0.5, 0.35, 0.15)]
+	var z [4]float64
+	d.normals(z[:])
+	for k, j := range [4]int{0, 3, 4, 5} {
+		x[j] = m.mean[k] + m.sd*z[k]
+	}
+	x[2] = x[3] - 2*x[4]
+	x[1] = 1 - x[0] - x[2]
+}
+
+// armκ is the concentration of links about their postures.
+const armκ = 4.0
+
+// postures are two: links that unroll from one angle to another, in radians.
+var postures = [2]struct{ weight, from, to float64 }{{0.6, 1.8, -1}, {0.4, 0.2, 1.6}}
+
+// posture returns the angle of link i of n in posture m.
+func posture(m, i, n int) float64 {
+	p := postures[m]
+	return p.from + (p.to-p.from)*float64(i)/float64(n-1)
+}
+
+// arm is a planar arm of n links of length 1 at the angles θ_i to the horizontal, whose tip is
+// at a height: Σ sin θ_i = height. A point is cos θ_0, sin θ_0, cos θ_1, …. By area of the set
+// of angles (in R^2n too: a link's angle is the length on its circle) the density is
+//
+//	∝ Σ_m w_m Π_i exp(κ (cos(θ_i − μ_mi) − 1)).
+//
+// All links but one, j, at random, are drawn by themselves, and j is one of the two angles
+// that bring the tip to its height. By area such proposals have the density
+// Σ_j |cos θ_j|/(2n ‖cos θ‖) Π_(i≠j) p_i(θ_i), p_i being normalised, whose ratio to the target
+// is at most 2n max p: so rejection makes them exact.
+func arm(height float64) func(x []float64, d *dice) {
+	return func(x []float64, d *dice) {
+		var angles [9]float64
+		θ := angles[:len(x)/2]
+		for !unrolled(θ, height, d) {
+		}
+		for i, a := range θ {
+			x[2*i+1], x[2*i] = math.Sincos(a)
+		}
+	}
+}
+
+// unrolled proposes angles, and reports whether they are accepted.
+func unrolled(θ []float64, height float64, d *dice) bool {
+	n := len(θ)
+	m, j := d.of(postures[0].weight, postures[1].weight), int(d.uniform()*float64(n))
+	rest := height
+	for i := range θ {
+		if i != j {
+			θ[i] = d.vonMises(posture(m, i, n), armκ)
+			rest -= math.Sin(θ[i])
+		}
+	}
+	if math.Abs(rest) > 1 {
+		return false
+	}
+	if θ[j] = math.Asin(rest); d.accepts(0.5) {
+		θ[j] = math.Pi - θ[j]
+	}
+	// With p_i = exp(κ(cos(θ_i − μ_i) − 1))/Z the ratio over its bound is
+	// ‖cos θ‖ / Σ_i |cos θ_i| exp(−κ(cos(θ_i − μ_i) − 1)).
+	var squares, sum float64
+	for i, a := range θ {
+		c := math.Abs(math.Cos(a))
+		squares += c * c
+		sum += c * math.Exp(armκ*(1-math.Cos(a-posture(m, i, n))))
+	}
+	return d.accepts(math.Sqrt(squares) / sum)
+}
+
+// lobesPair are the modes of p, pairκ is the concentration of q about p.
+var lobesPair = []lobe{{0.6, 8, unit(1, 0, 1)}, {0.4, 25, unit(-1, 1, 0)}}
+
+const pairκ = 10.0
+
+// quadrics draws u = (p + q)/√2 and v = (p − q)/√2: ‖u‖² + ‖v‖² = 2 and u·v = 0 are ‖p‖ = ‖q‖ = 1.
+func quadrics(x []float64, d *dice) {
+	var p, q [3]float64
+	l := lobesPair[d.of(0.6, 0.4)]
+	d.fisher(p[:], l.at, l.κ)
+	d.fisher(q[:], []float64{p[1], p[2], p[0]}, pairκ)
+	for j := range 3 {
+		x[j], x[j+3] = (p[j]+q[j])/math.Sqrt2, (p[j]-q[j])/math.Sqrt2
+	}
+}
+
+// classes are the parts of the law on the product: a direction about at, angles about θ and φ,
+// and places by beta laws.
+var classes = []struct {
+	weight, κ float64
+	at        []float64
+	θ, φ      float64
+	beta      [2][2]float64
+}{
+	{0.5, 30, unit(1, 0, 0), 0, 0, [2][2]float64{{6, 2}, {2, 4}}},
+	{0.3, 15, unit(-1, 1, 0), 2, -2, [2][2]float64{{1, 3}, {5, 5}}},
+	{0.2, 60, unit(0, -1, 1), -2, 2, [2][2]float64{{3, 3}, {8, 1}}},
+}
+
+func product(x []float64, d *dice) {
+	c := classes[d.of(classes[0].weight, classes[1].weight, classes[2].weight)]
+	d.fisher(x[:3], c.at, c.κ)
+	torus(x[3:6], d.vonMises(c.θ, 4), d.vonMises(c.φ, 3), 1)
+	for j := range 2 {
+		var b [2]float64
+		d.dirichlet(b[:], c.beta[j][:]...)
+		x[6+j] = b[0]
+	}
+}
+
+// circles draws two angles, of which the second goes against the first.
+func circles(x []float64, d *dice) {
+	α := d.vonMises(0.5, 1)
+	if d.accepts(0.4) {
+		α = d.vonMises(-2, 8)
+	}
+	β := d.vonMises(1-α, pairκ)
+	x[1], x[0] = math.Sincos(α)
+	x[3], x[2] = math.Sincos(β)
+}
