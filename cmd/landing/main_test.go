@@ -15,9 +15,12 @@ import (
 	"time"
 
 	"github.com/landing-diffusion/landing/base/arrayfile"
+	"github.com/landing-diffusion/landing/learn/method/pathmatch"
 	"github.com/landing-diffusion/landing/tools/testkit"
 	"github.com/landing-diffusion/landing/tools/testkit/process"
 )
+
+func init() { pathmatch.FitNumbers = 1 << 13 } // what is trained is small
 
 // TestMain lets the test binary stand in for the program, so that tests can kill it.
 func TestMain(m *testing.M) {
