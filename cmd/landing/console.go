@@ -15,6 +15,7 @@ import (
 
 	"golang.org/x/term"
 
+	"github.com/landing-diffusion/landing/internal/fault"
 	"github.com/landing-diffusion/landing/judge/metric"
 )
 
@@ -63,7 +64,7 @@ func lines(err error) []string {
 			return all
 		}
 	}
-	if errors.As(err, new(*internalError)) { // its stack
+	if fault.KindOf(err) == fault.Internal { // its stack
 		return []string{printable(err.Error())}
 	}
 	return []string{oneLine(err.Error())}

@@ -71,7 +71,7 @@ func runInit(_ context.Context, a *app, o *initOptions, args []string) (answer, 
 	o.Path, o.Folder = args[0], filepath.Dir(o.out)
 	d, err := draft.New(o.Options)
 	if e := new(discover.GivenError); errors.As(err, new(*draft.OptionError)) || errors.As(err, &e) && e.Row < 0 {
-		return answer{}, &usageError{err}
+		return answer{}, usage("%w", err)
 	}
 	if err != nil {
 		return answer{}, err

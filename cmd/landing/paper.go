@@ -93,7 +93,7 @@ func runPaper(ctx context.Context, a *app, o *paperOptions, names []string) (ans
 	}
 	exhibits, err := paper.Named(names)
 	if err != nil {
-		return answer{}, &usageError{err}
+		return answer{}, usage("%w", err)
 	}
 	rows, err := paper.ReadRows(o.File)
 	if err != nil {
