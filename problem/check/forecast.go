@@ -13,60 +13,43 @@ import (
 )
 
 // forecast extrapolates the times of forward paths and of a few batches of training on this machine to the whole run.
+// What a method trains on that does not follow the process is made anew in each tried epoch and counts with the rows.
 func forecast(e *Evidence) []Finding {
-	if e.stranger != nil {
-		return e.forecastStrange()
-	}
-	if e.Paths.Count == 0 {
+	follows, between, perPath, path := e.stranger == nil, "", 0.0, 0.0 // seconds and bytes of a path
+	if follows && e.Paths.Count == 0 || !follows && !e.trains() {
 		return nil
 	}
-	perPath := e.Elapsed.Seconds() / float64(e.Paths.Count)
-	path := float64(e.Paths.Steps+1) * float64(e.D) * 8
-	f := Finding{Numbers: Numbers{"seconds_per_path": perPath, "bytes_per_path": path}}
-	f.Message = fmt.Sprintf("a forward path takes %.2g s and %s", perPath, bytes(path))
+	f := Finding{Numbers: Numbers{}}
+	if follows {
+		perPath = e.Elapsed.Seconds() / float64(e.Paths.Count)
+		path = float64(e.Paths.Steps+1) * float64(e.D) * 8
+		f.Numbers["seconds_per_path"], f.Numbers["bytes_per_path"] = perPath, path
+		f.Message, between = fmt.Sprintf("a forward path takes %.2g s and %s", perPath, bytes(path)), "; "
+	}
 	if !e.trains() {
 		return []Finding{f}
 	}
 	t := e.Training
 	if err := e.trial.err; err != nil {
-		f.add(Warn, "; training could not be tried: %v", err)
+		f.add(Warn, "%straining could not be tried: %v", between, err)
 		return []Finding{f}
 	}
 	cost := e.trial.perRow
-	times := t.Config.TimesPerPath
-	if times == 0 {
-		times = e.Paths.Steps
-	}
-	inEpoch := float64(t.Rows/t.Config.Batch*t.Config.Batch) * float64(times)
+	inEpoch := float64(t.Rows/t.Config.Batch*t.Config.Batch) * float64(cmp.Or(t.Config.TimesPerPath, e.trial.times))
 	epochs := t.epochs(inEpoch*cost + perPath*float64(t.Rows)/float64(t.Config.Refresh))
-	rows, refreshes := inEpoch*epochs, epochs/float64(t.Config.Refresh)
-	seconds := rows*cost + refreshes*perPath*float64(t.Rows)
+	rows, paths := inEpoch*epochs, epochs/float64(t.Config.Refresh)*perPath*float64(t.Rows)
+	seconds := rows*cost + paths
+	f.add(Pass, "%straining takes %s %s (%s network rows", between, t.about(), span(seconds), si(rows))
+	f.Numbers["train_seconds"], f.Numbers["seconds_per_row"], f.Numbers["rows"] = seconds, cost, rows
+	if !follows {
+		f.Message += ")"
+		return []Finding{f}
+	}
 	memory := path*float64(t.Rows) + 4*8*e.trial.parameters
-	f.Message += fmt.Sprintf("; training takes %s %s (%s network rows, %.0f %% of the time on forward paths) and "+
-		"holds %s of paths and weights",
-		t.about(), span(seconds), si(rows), 100*refreshes*perPath*float64(t.Rows)/seconds, bytes(memory))
-	f.Numbers["train_seconds"], f.Numbers["train_bytes"], f.Numbers["seconds_per_row"], f.Numbers["rows"] = seconds,
-		memory, cost, rows
+	f.Numbers["train_bytes"] = memory
+	f.add(Pass, ", %.0f %% of the time on forward paths) and holds %s of paths and weights", 100*paths/seconds,
+		bytes(memory))
 	return []Finding{f}
-}
-
-// forecastStrange is forecast of a method that does not follow the process: what it
-// trains on is made anew in each tried epoch and counts with the rows.
-func (e *Evidence) forecastStrange() []Finding {
-	if !e.trains() {
-		return nil
-	}
-	if err := e.trial.err; err != nil {
-		return []Finding{{Status: Warn, Message: fmt.Sprintf("training could not be tried: %v", err)}}
-	}
-	t := e.Training
-	times := cmp.Or(t.Config.TimesPerPath, e.trial.times)
-	inEpoch := float64(t.Rows/t.Config.Batch*t.Config.Batch) * float64(times)
-	rows := inEpoch * t.epochs(inEpoch*e.trial.perRow)
-	return []Finding{{
-		Message: fmt.Sprintf("training takes %s %s (%s network rows)", t.about(), span(rows*e.trial.perRow), si(rows)),
-		Numbers: Numbers{"train_seconds": rows * e.trial.perRow, "seconds_per_row": e.trial.perRow, "rows": rows},
-	}}
 }
 
 // epochs returns how many epochs training will have that take so many seconds each.

@@ -105,30 +105,18 @@ func finiteness(e *Evidence) []Finding {
 		value  float64
 		at     evidence.Point
 	}
-	first := make([]*fault, e.C)
+	first, hv := make([]*fault, e.C), make([]float64, e.C*e.D) // hv is 0 unless the process bends
 	probe := e.Probe()
 	look := func(points []evidence.Point, status Status) {
 		for _, p := range points {
 			probe.At(p.X)
-			for i := range e.C {
-				if first[i] != nil {
-					continue
-				}
-				if v := probe.Val[i]; !finite(v) {
-					first[i] = &fault{status, "value", v, p}
-				} else if v, bad := notFinite(probe.Grad(i)); bad {
-					first[i] = &fault{status, "gradient", v, p}
-				}
-			}
-			if !e.Process.Curvature {
-				continue
-			}
-			if probe.HessianVectors != nil {
-				hv := make([]float64, e.C*e.D)
+			if e.Process.Curvature && probe.HessianVectors != nil {
 				probe.HessianVectors(hv, p.X, e.Direction(0, evidence.ForFiniteness), 1)
-				for i := range e.C {
-					if v, bad := notFinite(hv[i*e.D : (i+1)*e.D]); bad && first[i] == nil {
-						first[i] = &fault{status, "second derivative", v, p}
+			}
+			for i := range e.C {
+				for k, numbers := range [][]float64{{probe.Val[i]}, probe.Grad(i), hv[i*e.D : (i+1)*e.D]} {
+					if at := slices.IndexFunc(numbers, notFinite); at >= 0 && first[i] == nil {
+						first[i] = &fault{status, []string{"value", "gradient", "second derivative"}[k], numbers[at], p}
 					}
 				}
 			}
@@ -169,13 +157,7 @@ func (e *Evidence) everyRow() []evidence.Point {
 	return out
 }
 
-func notFinite(v []float64) (float64, bool) {
-	i := slices.IndexFunc(v, func(x float64) bool { return !finite(x) })
-	if i < 0 {
-		return 0, false
-	}
-	return v[i], true
-}
+func notFinite(v float64) bool { return !finite(v) }
 
 // feasibility measures how far the data is from Σ, by component and quantile.
 // Training refuses data that is further than the tolerance.
