@@ -83,47 +83,38 @@ type ends struct {
 	unmixed string           // why it is nil
 }
 
-// finish simulates paths from the data to their ends, projected as the process says.
+// finish simulates paths from the data to their ends, projected as the process says; a method of its own says where
+// training leaves points of the data.
 func (e *Evidence) finish(ctx context.Context, pool *parallel.Pool) ends {
 	if e.uncompared() != "" {
 		return ends{}
 	}
-	if e.stranger != nil {
-		return e.finishStrange(ctx, pool)
-	}
-	n := e.Kept(e.Budget(float64(e.Running.Schedule.N*e.C*e.D)/2, terminalPaths))
-	out := ends{prior: e.Set.Capabilities().SampleUniform}
-	if out.prior == nil {
-		if n = e.quickPrior(ctx, pool, n, &out); out.prior == nil {
-			n = min(n, fewEnds) // to see whether they arrive
-		}
-	}
-	x0 := langevin.Starts(e.Data, e.D, n)
-	proc := e.Running
-	proc.NoTerminal = e.Process.NoTerminal
-	sim := langevin.NewSimulator(&proc, pool, 8)
-	end, err := sim.EmpiricalPrior(ctx, x0, e.Seed, keyed.TerminalPaths.At(0))
-	if errors.As(err, new(*langevin.PriorError)) {
-		err = nil
-	}
-	out.x0, out.states, out.err = x0, end.States, err
-	return out
-}
-
-// finishStrange asks a method of its own where training leaves points of the data.
-func (e *Evidence) finishStrange(ctx context.Context, pool *parallel.Pool) ends {
-	out := ends{prior: e.Set.Capabilities().SampleUniform}
-	n := min(terminalPaths, len(e.Data)/e.D)
-	if own := e.stranger.Prior(); own != nil {
+	out, n := ends{prior: e.Set.Capabilities().SampleUniform}, min(terminalPaths, len(e.Data)/e.D)
+	if e.stranger == nil {
+		n = e.Kept(e.Budget(float64(e.Running.Schedule.N*e.C*e.D)/2, terminalPaths))
+	} else if own := e.stranger.Prior(); own != nil {
 		out.prior = own.Sample
 	}
 	if out.prior == nil {
-		if n = e.quickPrior(ctx, pool, n, &out); out.prior == nil {
-			return out
-		}
+		n = e.quickPrior(ctx, pool, n, &out)
+	}
+	if out.prior == nil && e.stranger != nil {
+		return out
+	} else if out.prior == nil {
+		n = min(n, fewEnds) // to see whether they arrive
 	}
 	out.x0 = langevin.Starts(e.Data, e.D, n)
-	out.states, out.err = e.stranger.Sampler(8, pool).Ends(ctx, out.x0, e.Seed, keyed.TerminalPaths.At(0))
+	if e.stranger != nil {
+		out.states, out.err = e.stranger.Sampler(8, pool).Ends(ctx, out.x0, e.Seed, keyed.TerminalPaths.At(0))
+		return out
+	}
+	proc := e.Running
+	proc.NoTerminal = e.Process.NoTerminal
+	end, err := langevin.NewSimulator(&proc, pool, 8).EmpiricalPrior(ctx, out.x0, e.Seed, keyed.TerminalPaths.At(0))
+	if !errors.As(err, new(*langevin.PriorError)) {
+		out.err = err
+	}
+	out.states = end.States
 	return out
 }
 

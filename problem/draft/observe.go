@@ -403,11 +403,7 @@ func (l *loaded) finite(d *Draft, list []Observed) (out []Observed) {
 
 // flow writes an entry as YAML does.
 func (o Observed) flow() string {
-	s := fmt.Sprintf("{name: %s, ", strconv.Quote(o.Name))
-	if o.For != "" {
-		s += fmt.Sprintf("for: %s, ", strconv.Quote(o.For))
-	}
-	s += "expr: " + strconv.Quote(o.Expr)
+	s := flow(o.Name, o.For, o.Expr)
 	if o.Unit != "" {
 		s += ", unit: " + strconv.Quote(o.Unit)
 	}
