@@ -205,12 +205,15 @@ func read(o Options) (*loaded, error) {
 		return nil, err
 	}
 	if s.D > discover.MaxDim {
-		l.notes = append(l.notes, fmt.Sprintf("%d columns are more than the %d in which relations are looked for", s.D,
-			discover.MaxDim))
+		l.note("%d columns are more than the %d in which relations are looked for", s.D, discover.MaxDim)
 	}
 	l.survey = s
 	return l, nil
 }
+
+func (d *Draft) note(format string, v ...any) { d.Notes = append(d.Notes, fmt.Sprintf(format, v...)) }
+
+func (l *loaded) note(format string, v ...any) { l.notes = append(l.notes, fmt.Sprintf(format, v...)) }
 
 // row names a row of the file.
 func (l *loaded) row(i int) string {
@@ -228,6 +231,14 @@ func (l *loaded) some(rows []int, count int) Rows {
 		out.First = append(out.First, l.row(i))
 	}
 	return out
+}
+
+// used names rows of those that are looked at.
+func (l *loaded) used(rows []int) (names []string) {
+	for _, i := range rows {
+		names = append(names, l.row(l.rows[i]))
+	}
+	return names
 }
 
 // usable reports whether a name is one that formulas can use for a condition.
@@ -337,11 +348,11 @@ func (l *loaded) roles(o Options, d *Draft) error {
 		l.kind, l.earth = "earth", [2]int{latitude, longitude}
 		l.coordinate = []int{latitude, longitude}
 	} else if len(columns) == 2 && s.Header == nil && degrees(columns) {
-		l.notes = append(l.notes, "the columns could be latitude and longitude in degrees: if they are, data.kind is "+
+		l.note("the columns could be latitude and longitude in degrees: if they are, data.kind is " +
 			"earth and the set {kind: sphere, dim: 3}")
 	}
 	if wholes > 0 && wholes == s.D-len(s.Text) && l.molecule == nil {
-		l.notes = append(l.notes, "all columns hold whole numbers: samples will lie between them")
+		l.note("all columns hold whole numbers: samples will lie between them")
 	}
 	varies := false
 	for _, j := range l.coordinate {
@@ -349,7 +360,7 @@ func (l *loaded) roles(o Options, d *Draft) error {
 		varies = varies || !columns[j].Constant()
 	}
 	if !varies {
-		l.notes = append(l.notes, "no coordinate varies: there is nothing to learn")
+		l.note("no coordinate varies: there is nothing to learn")
 	}
 	l.n = len(l.rows)
 	l.x = make([]float64, 0, l.n*len(l.coordinate))
@@ -399,9 +410,9 @@ func (l *loaded) seams(columns []discover.Column) {
 	for k, j := range l.coordinate {
 		if unit := columns[j].Circle(); unit != "" {
 			l.seam[k] = true
-			l.notes = append(l.notes, fmt.Sprintf("x[%d] (%s) looks like an angle in %s: the model does not know that "+
+			l.note("x[%d] (%s) looks like an angle in %s: the model does not know that "+
 				"it comes round; as cosine and sine it has no seam (--angles %s --clean FILE)", k, l.names[j], unit,
-				said(l.survey, j)))
+				said(l.survey, j))
 		}
 	}
 }
@@ -446,8 +457,8 @@ func (l *loaded) atoms() error {
 		}
 	}
 	l.molecule, l.kind = m, "molecule"
-	l.notes = append(l.notes, fmt.Sprintf("the numbers can be atoms of a molecule in ångström: %d bonds were guessed "+
-		"as between carbons. If they are not, say data.kind: points", len(bonds)))
+	l.note("the numbers can be atoms of a molecule in ångström: %d bonds were guessed "+
+		"as between carbons. If they are not, say data.kind: points", len(bonds))
 	return nil
 }
 
@@ -461,7 +472,7 @@ func (l *loaded) draft(o Options, d *Draft) error {
 	}
 	d.Repeats = l.some(rows, repeats.Count)
 	if repeats.Looked < l.n {
-		d.Notes = append(d.Notes, fmt.Sprintf("equal rows were looked for among the first %d", repeats.Looked))
+		d.note("equal rows were looked for among the first %d", repeats.Looked)
 	}
 	d.Notes = append(d.Notes, l.notes...)
 	if l.kind == "earth" {
@@ -503,7 +514,7 @@ func (l *loaded) draft(o Options, d *Draft) error {
 	d.report = r
 	d.Notes = append(d.Notes, r.Remarks...)
 	if r.Distinct < discover.FewestRows && len(o.Formulas) == 0 {
-		d.Notes = append(d.Notes, "what you know of the set can be said: --formula \"…\" is held against the rows")
+		d.note("what you know of the set can be said: --formula \"…\" is held against the rows")
 	}
 	if r.Fills-r.Fills == 0 {
 		fills := r.Fills

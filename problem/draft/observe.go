@@ -373,12 +373,12 @@ func (l *loaded) finite(d *Draft, list []Observed) (out []Observed) {
 		text := fmt.Sprintf("set: {kind: euclidean, dim: %d}\nobserve:\n  - %s\n", dim, o.flow())
 		p, err := problem.Load([]byte(text), "the draft", "", nil)
 		if err != nil {
-			d.Notes = append(d.Notes, fmt.Sprintf("the number %s is not proposed: %v", o.Expr, err))
+			d.note("the number %s is not proposed: %v", o.Expr, err)
 			continue
 		}
 		numbers, err := p.Observables(dim)
 		if err != nil {
-			d.Notes = append(d.Notes, fmt.Sprintf("the number %s is not proposed: %v", o.Expr, err))
+			d.note("the number %s is not proposed: %v", o.Expr, err)
 			continue
 		}
 		width := len(numbers.List)

@@ -31,13 +31,10 @@ func (l *loaded) compose(d *Draft, r *discover.Report) []string {
 	}
 	slices.SortStableFunc(d.Nearly, func(a, b Proposal) int { return cmp.Compare(a.RMS, b.RMS) })
 	if n := len(families); n > maxNearly {
-		d.Notes = append(d.Notes, fmt.Sprintf("%d more relations are nearly kept", n-maxNearly))
+		d.note("%d more relations are nearly kept", n-maxNearly)
 	}
 	for _, q := range r.Given {
-		p := Proposal{Name: q.Name, Expr: q.Expr, Max: q.Max, RMS: q.RMS}
-		for _, i := range q.Exceptions {
-			p.Rows = append(p.Rows, l.row(l.rows[i]))
-		}
+		p := Proposal{Name: q.Name, Expr: q.Expr, Max: q.Max, RMS: q.RMS, Rows: l.used(q.Exceptions)}
 		if p.Note = "holds to round-off"; !q.Exact {
 			p.Note = fmt.Sprintf("does not hold to round-off: |h| is %.3g at most", q.Violation)
 		}
@@ -98,8 +95,7 @@ func (l *loaded) bounds(d *Draft, r *discover.Report) {
 	}
 	for _, f := range discover.Families(walls) {
 		if len(d.Bounds) == maxBounds {
-			d.Notes = append(d.Notes, fmt.Sprintf("of the ends at which the data stops suddenly the %d sharpest are "+
-				"told of", maxBounds))
+			d.note("of the ends at which the data stops suddenly the %d sharpest are "+"told of", maxBounds)
 			break
 		}
 		first := of[f.Members[0]]
@@ -141,19 +137,19 @@ func number(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
 
 func (l *loaded) proposal(f discover.Family, of []discover.Relation) Proposal {
 	p := Proposal{Name: f.Name, For: f.For, Expr: f.Expr}
-	seen := map[int]bool{}
+	var rows []int
 	sum := 0.0
 	for _, k := range f.Members {
 		q := of[k]
 		p.Max, sum = max(p.Max, q.Max), sum+q.RMS*q.RMS
 		for _, i := range q.Exceptions {
-			if !seen[i] && len(p.Rows) < listed {
-				seen[i], p.Rows = true, append(p.Rows, l.row(l.rows[i]))
+			if !slices.Contains(rows, i) && len(rows) < listed {
+				rows = append(rows, i)
 			}
 		}
 	}
-	p.RMS = math.Sqrt(sum / float64(len(f.Members)))
-	if len(p.Rows) > 0 {
+	p.RMS, p.Rows = math.Sqrt(sum/float64(len(f.Members))), l.used(rows)
+	if len(rows) > 0 {
 		p.Note = "to round-off in the other rows"
 	}
 	return p
@@ -400,9 +396,7 @@ func (l *loaded) formulas(d *Draft, r *discover.Report) []string {
 		p := Proposal{Name: q.Name, Expr: q.Expr, Note: fmt.Sprintf("all rows keep it, the nearest by %.3g", q.Least+0)}
 		if q.Outside > 0 {
 			p.Note = fmt.Sprintf("%d rows do not keep it, by %.3g at most", q.Outside, q.Worst)
-			for _, i := range q.First[:min(len(q.First), listed)] {
-				p.Rows = append(p.Rows, l.row(l.rows[i]))
-			}
+			p.Rows = l.used(q.First[:min(len(q.First), listed)])
 		}
 		d.Given = append(d.Given, p)
 		line := "    - " + p.flow() + "  # " + p.Note
