@@ -2,12 +2,10 @@ package check
 
 import (
 	"cmp"
-	"context"
 	"fmt"
 	"strings"
 	"time"
 
-	"github.com/landing-diffusion/landing/base/parallel"
 	"github.com/landing-diffusion/landing/learn/score/networks"
 	"github.com/landing-diffusion/landing/learn/train"
 )
@@ -29,13 +27,13 @@ func forecast(e *Evidence) []Finding {
 	if !e.trains() {
 		return []Finding{f}
 	}
-	t := e.Training
-	if err := e.trial.err; err != nil {
+	t := e.in.Training
+	cost, times, err := e.try()
+	if err != nil {
 		f.add(Warn, "%straining could not be tried: %v", between, err)
 		return []Finding{f}
 	}
-	cost := e.trial.perRow
-	inEpoch := float64(t.Rows/t.Config.Batch*t.Config.Batch) * float64(cmp.Or(t.Config.TimesPerPath, e.trial.times))
+	inEpoch := float64(t.Rows/t.Config.Batch*t.Config.Batch) * float64(cmp.Or(t.Config.TimesPerPath, times))
 	epochs := t.epochs(inEpoch*cost + perPath*float64(t.Rows)/float64(t.Config.Refresh))
 	rows, paths := inEpoch*epochs, epochs/float64(t.Config.Refresh)*perPath*float64(t.Rows)
 	seconds := rows*cost + paths
@@ -45,7 +43,8 @@ func forecast(e *Evidence) []Finding {
 		f.Message += ")"
 		return []Finding{f}
 	}
-	memory := path*float64(t.Rows) + 4*8*e.trial.parameters
+	parameters, _ := networks.Parameters(t.Network) // of a network that was tried
+	memory := path*float64(t.Rows) + 4*8*parameters
 	f.Numbers["train_bytes"] = memory
 	f.add(Pass, ", %.0f %% of the time on forward paths) and holds %s of paths and weights", 100*paths/seconds,
 		bytes(memory))
@@ -71,29 +70,20 @@ func (t *Training) about() string {
 
 // trains reports whether training can be tried.
 func (e *Evidence) trains() bool {
-	return e.Training != nil && len(e.On) > 0 && (e.stranger != nil || e.Paths.Count > 0 && e.Invalid == nil)
+	return e.in.Training != nil && len(e.On) > 0 && (e.stranger != nil || e.Paths.Count > 0 && e.Invalid == nil)
 }
 
-// A trial is a few batches of training.
-type trial struct {
-	perRow     float64 // seconds of one network row, forward simulation left out
-	parameters float64 // of the network
-	times      int     // that an item has
-	err        error
-}
-
-// try trains on a few batches of points on Σ.
-func (e *Evidence) try(ctx context.Context, pool *parallel.Pool) trial {
-	if !e.trains() {
-		return trial{}
-	}
+// try trains on a few batches of points on Σ. It returns the seconds that a row of the network takes, forward
+// simulation left out, and how many times an item has.
+func (e *Evidence) try() (perRow float64, times int, err error) {
 	const most = 1500 // rows a batch
-	cfg := e.Training.Config
-	steps, refresh := e.Paths.Steps, 3
+	t := e.in.Training
+	cfg := t.Config
+	times, refresh := e.Paths.Steps, 3
 	if e.stranger != nil {
-		steps, refresh = e.stranger.Source(e.On[0].X, pool).Times(), 1
+		times, refresh = e.stranger.Source(e.On[0].X, e.pool).Times(), 1
 	}
-	cfg.TimesPerPath = min(steps, 25)
+	cfg.TimesPerPath = min(times, 25)
 	cfg.Batch = e.Kept(min(cfg.Batch, most/cfg.TimesPerPath))
 	cfg.Epochs, cfg.Refresh = 3, refresh
 	data := make([]float64, 0, cfg.Batch*e.D)
@@ -101,26 +91,22 @@ func (e *Evidence) try(ctx context.Context, pool *parallel.Pool) trial {
 		data = append(data, e.On[i%len(e.On)].X...)
 	}
 	cfg.MaxFailed = 1
-	parameters, err := networks.Parameters(e.Training.Network)
+	model, err := networks.New(t.Network)
 	if err != nil {
-		return trial{err: err}
+		return 0, 0, err
 	}
-	model, err := networks.New(e.Training.Network)
-	if err != nil {
-		return trial{err: err}
-	}
-	t := train.New(cfg, e.Training.Method.Source(data, pool), model, pool)
+	trainer := train.New(cfg, t.Method.Source(data, e.pool), model, e.pool)
 	best := 0.0
-	for !t.Done() {
+	for !trainer.Done() {
 		start := time.Now()
-		if _, err := t.Epoch(ctx); err != nil {
-			return trial{err: err}
+		if _, err := trainer.Epoch(e.ctx); err != nil {
+			return 0, 0, err
 		}
 		if took := time.Since(start).Seconds(); best == 0 || took < best { // the first also simulates and warms up
 			best = took
 		}
 	}
-	return trial{perRow: best / float64(cfg.Batch*cfg.TimesPerPath), parameters: parameters, times: steps}
+	return best / float64(cfg.Batch*cfg.TimesPerPath), times, nil
 }
 
 func bytes(n float64) string {
