@@ -139,10 +139,7 @@ func (p *Problem) Redrawn(m method.Method, proc *langevin.Process) (method.Metho
 	can := m.Capabilities()
 	if can.Recast != nil {
 		out, err := can.Recast(next)
-		if e, ok := err.(*langevin.ConfigError); ok {
-			return nil, p.key(processKeys[e.Field], e.Value, e.Want)
-		}
-		return out, err
+		return out, p.placed(err)
 	}
 	if next.Name() != m.Name() && (can.Follows == nil || next.Capabilities().Follows == nil) {
 		return nil, p.key(KeyProcessMethod, p.Process.Method, "a method that draws by what "+m.Name()+" has learned: "+
@@ -153,11 +150,8 @@ func (p *Problem) Redrawn(m method.Method, proc *langevin.Process) (method.Metho
 			"the method %s draws samples in one way only", m.Name())}
 	}
 	out, err := can.Redraw(proc)
-	if e, ok := err.(*langevin.ConfigError); ok {
-		return nil, p.key(processKeys[e.Field], e.Value, e.Want)
-	}
 	if err != nil {
-		return nil, err
+		return nil, p.placed(err)
 	}
 	return p.Generate.counted(p.origins, out)
 }
