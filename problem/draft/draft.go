@@ -369,11 +369,11 @@ func (l *loaded) roles(o Options, d *Draft) error {
 			l.x = append(l.x, all[i*s.D+j])
 		}
 	}
-	if l.kind == "earth" {
-		return nil
+	if l.kind != "earth" {
+		l.seams(columns)
+		l.atoms()
 	}
-	l.seams(columns)
-	return l.atoms()
+	return nil
 }
 
 // latLon finds columns that the header calls latitude and longitude and that can be; −1: none.
@@ -419,47 +419,47 @@ func (l *loaded) seams(columns []discover.Column) {
 
 // atoms takes arrays of n×A×3 numbers for a molecule's conformations if they can be: every atom
 // is bonded to others in the first frame, as carbons are, and the bonds hold in all frames.
-func (l *loaded) atoms() error {
+func (l *loaded) atoms() {
 	shape := l.survey.Shape
 	if l.molecule != nil || len(shape) != 2 || shape[1] != 3 || shape[0] < 4 || len(l.condition)+len(l.dropped) > 0 ||
 		shape[0]*3 > discover.MaxDim {
-		return nil
+		return
 	}
 	m := molecule.Anonymous(shape[0])
 	bonds := m.GuessBonds(l.x[:m.Dim()])
-	if err := m.SetBonds(bonds); err != nil {
-		return nil
-	}
-	reached, near := map[int]bool{0: true}, m.Neighbours()
-	for queue := []int{0}; len(queue) > 0; queue = queue[1:] {
-		for _, k := range near[queue[0]] {
-			if !reached[k] {
-				reached[k], queue = true, append(queue, k)
-			}
-		}
-	}
-	if len(reached) < m.N() {
-		return nil
+	if m.SetBonds(bonds) != nil {
+		return
 	}
 	const shortest, longest, most = 0.8, 2.1, 4
-	for _, of := range near {
-		if len(of) > most {
-			return nil
-		}
+	near := m.Neighbours()
+	if len(bondsFrom(0, near)) < m.N() || slices.ContainsFunc(near, func(of []int) bool { return len(of) > most }) {
+		return
 	}
 	step := max(1, l.n/1000)
 	for i := 0; i < l.n; i += step {
 		x := l.x[i*m.Dim() : (i+1)*m.Dim()]
 		for _, b := range bonds {
 			if r := molecule.Distance(x, b[0], b[1]); r < shortest || r > longest {
-				return nil
+				return
 			}
 		}
 	}
 	l.molecule, l.kind = m, "molecule"
 	l.note("the numbers can be atoms of a molecule in ångström: %d bonds were guessed "+
 		"as between carbons. If they are not, say data.kind: points", len(bonds))
-	return nil
+}
+
+// bondsFrom returns how many bonds there are from a point to each of those that bonds join it to.
+func bondsFrom(from int, near [][]int) map[int]int {
+	bonds := map[int]int{from: 0}
+	for queue := []int{from}; len(queue) > 0; queue = queue[1:] {
+		for _, j := range near[queue[0]] {
+			if _, reached := bonds[j]; !reached {
+				bonds[j], queue = bonds[queue[0]]+1, append(queue, j)
+			}
+		}
+	}
+	return bonds
 }
 
 // draft looks for relations and writes the file.

@@ -216,18 +216,10 @@ func (w *observing) points(exact []discover.Relation, dim int) {
 	// The two points that the most bonds are between.
 	far, from, to := 0, 0, 0
 	for i := range n {
-		steps := map[int]int{i: 0}
-		for queue := []int{i}; len(queue) > 0; queue = queue[1:] {
-			for _, j := range near[queue[0]] {
-				if _, is := steps[j]; !is {
-					steps[j] = steps[queue[0]] + 1
-					queue = append(queue, j)
-				}
-			}
-		}
+		bonds := bondsFrom(i, near)
 		for j := range n {
-			if steps[j] > far {
-				far, from, to = steps[j], i, j
+			if bonds[j] > far {
+				far, from, to = bonds[j], i, j
 			}
 		}
 	}
