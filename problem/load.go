@@ -261,9 +261,7 @@ func over(layer, before score.Options) score.Options {
 	if len(layer) == 0 || len(before) == 0 {
 		return layer
 	}
-	out := maps.Clone(before)
-	maps.Copy(out, layer)
-	return out
+	return joined(before, layer)
 }
 
 // written reports whether a node has a key, a key in it, and so on.
