@@ -110,8 +110,9 @@ func TestAlignedRun(t *testing.T) {
 			c.Reference = x
 		}
 	}
-	other := testkit.Must(networks.New(c))
-	if err := (&training{run: r}).trains(other).Restore(arrays, state); fault.KindOf(err) != fault.Run {
+	other := &training{run: r}
+	other.trains(testkit.Must(networks.New(c)))
+	if err := other.trainer.Restore(arrays, state); fault.KindOf(err) != fault.Run {
 		t.Errorf("another reference: %v", err)
 	}
 
@@ -184,8 +185,7 @@ func TestAlignedSeesNothingFixed(t *testing.T) {
 func TestAlignedFrames(t *testing.T) {
 	data := chains(t, t.TempDir(), 60, 17)
 	r, err := conformations(t, data, "data.split_seed=2")
-	var e *DataError
-	if !errors.As(err, &e) || !strings.Contains(e.Problem, "frame 17 (from 0) has no alignment") {
+	if fault.KindOf(err) != fault.Data || !strings.Contains(err.Error(), "frame 17 (from 0) has no alignment") {
 		t.Errorf("%v; expected frame 17 to be named", err)
 	}
 	if r != nil && !slices.Contains(r.Split.Train, 17) {

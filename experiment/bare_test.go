@@ -14,6 +14,7 @@ import (
 
 	"github.com/landing-diffusion/landing/base/arrayfile"
 	"github.com/landing-diffusion/landing/experiment/run"
+	"github.com/landing-diffusion/landing/internal/fault"
 	"github.com/landing-diffusion/landing/problem"
 	"github.com/landing-diffusion/landing/tools/testkit"
 	"github.com/landing-diffusion/landing/tools/testkit/job"
@@ -54,18 +55,18 @@ func TestGenerateWithoutData(t *testing.T) {
 		given           bool
 	}{
 		"closed form": {"prior: uniform\nset: {kind: sphere, dim: 2}\n", "", "", false},
-		"ends":        {"prior: empirical\nset: {kind: sphere, dim: 2}\n", run.EndsFile, "where forward paths", false},
+		"ends":        {"prior: empirical\nset: {kind: sphere, dim: 2}\n", run.EndsFile, "states that generation begins with", false},
 		"chains": {
 			"prior: uniform\nuniform: {max_rhat: 3}\nset: {dim: 2, equality: [{name: r, expr: \"norm(x) = 1\"}]}\n",
-			run.PriorFile, "the chains of its uniform prior", false},
+			run.PriorFile, "states that generation begins with", false},
 		"condition": {
 			"condition: {columns: [radius]}\nset: {dim: 2, equality: [{name: r, expr: \"norm(x) = radius\"}]}\n",
-			run.EndsFile, "where forward paths", true},
+			run.EndsFile, "states that generation begins with", true},
 		"unit": {
-			"prior: empirical\nset: {kind: sphere, dim: 2}\n", run.EndsFile, "where forward paths", false},
+			"prior: empirical\nset: {kind: sphere, dim: 2}\n", run.EndsFile, "states that generation begins with", false},
 		"unit and condition": {
 			"condition: {columns: [radius]}\nset: {dim: 2, equality: [{name: r, expr: \"norm(x) = radius\"}]}\n",
-			run.EndsFile, "where forward paths", true},
+			run.EndsFile, "states that generation begins with", true},
 		"seen of the condition": {
 			"condition: {columns: [radius]}\nset: {dim: 2, equality: [{name: r, expr: \"norm(x) = radius\"}]}\n",
 			run.ConditionFile, "what was seen of the condition", true},
@@ -141,8 +142,7 @@ func TestDamagedEndsAndCondition(t *testing.T) {
 		good := testkit.Must(e.Folder.Read(name))
 		bad := []byte(`{"Names": ["radius"], "At": 2}`)
 		testkit.OK(t, os.WriteFile(e.Folder.Path(name), bad, 0o666))
-		var fault *run.FolderError
-		if _, err := OpenToDraw(t.Context(), e.Folder.Dir, "", e.Pool, nil); !errors.As(err, &fault) ||
+		if _, err := OpenToDraw(t.Context(), e.Folder.Dir, "", e.Pool, nil); fault.KindOf(err) != fault.Run ||
 			!strings.Contains(err.Error(), name+": is damaged") {
 			t.Errorf("%s: %v", name, err)
 		}

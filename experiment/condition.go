@@ -90,8 +90,7 @@ func (c *Condition) Of(x []float64) []float64 {
 	return out
 }
 
-// Conditions are the values that samples are asked under: those of the condition's names,
-// row by row.
+// Conditions are the values that samples are asked under: those of the condition's names, row by row.
 type Conditions struct {
 	Rows    []float64
 	Warning string // of values far outside those of training; may be empty
@@ -100,8 +99,7 @@ type Conditions struct {
 // N returns how many there are.
 func (g *Conditions) N(c *Condition) int { return len(g.Rows) / len(c.Names) }
 
-// beyond is how far outside the range of training, as a share of it, a value may be without
-// a warning.
+// beyond is how far outside the range of training, as a share of it, a value may be without a warning.
 const beyond = 0.1
 
 // Conditions reads what samples are asked under: "name=value,name=value", or the name of a
@@ -152,9 +150,8 @@ func (c *Condition) values(given string) ([]float64, error) {
 		value, err := strconv.ParseFloat(strings.TrimSpace(text), 64)
 		switch {
 		case !ok || at < 0:
-			return nil, fault.Errorf(fault.Config, "", "%q names nothing that the run was trained on; its "+
-				"condition is %s",
-				part, strings.Join(c.Names, ", "))
+			return nil, fault.Errorf(fault.Config, "", "%q names nothing that the run was trained on; its condition "+
+				"is %s", part, strings.Join(c.Names, ", "))
 		case seen[at]:
 			return nil, fault.Errorf(fault.Config, "", "%s is given twice", name)
 		case err != nil || math.IsNaN(value) || math.IsInf(value, 0):
@@ -260,8 +257,7 @@ func (c *Condition) nearest(ends, given, u []float64, d int) []float64 {
 	return best
 }
 
-// Apart returns the square of the distance between the condition of a point x and a given one,
-// in units of the spread.
+// Apart returns the square of the distance between the condition of a point x and a given one, in units of the spread.
 func (c *Condition) Apart(x, given []float64) (r float64) {
 	for k, g := range given {
 		e := (x[c.At+k] - g) / c.Read.Scale[k]

@@ -17,6 +17,7 @@ import (
 	"github.com/landing-diffusion/landing/constraint"
 	"github.com/landing-diffusion/landing/domain/dataset"
 	"github.com/landing-diffusion/landing/experiment/judge"
+	"github.com/landing-diffusion/landing/internal/fault"
 	"github.com/landing-diffusion/landing/langevin"
 	"github.com/landing-diffusion/landing/learn/method"
 	"github.com/landing-diffusion/landing/learn/score"
@@ -112,8 +113,7 @@ func TestUnreachableCondition(t *testing.T) {
 	s, err := r.Generate(context.Background(), net, prior.Under([]float64{1, 3, 1.5, 0.1}, 10), 20, 0, 5, nil)
 	var failed *judge.FailedError
 	if !errors.As(err, &failed) || failed.Begun != 10 || s.Begun != 10 || s.Failed() != 10 || !s.Lost[3] ||
-		s.Lost[13] ||
-		!strings.Contains(err.Error(), "no point of the set under their condition") {
+		s.Lost[13] || !strings.Contains(err.Error(), "no point of the set under their condition") {
 		t.Fatalf("%+v, %v", s, err)
 	}
 }
@@ -155,8 +155,7 @@ network: {output: balanced, time_octaves: 3}
 	testkit.OK(t, os.WriteFile(path, []byte(b.String()), 0o666))
 	r := job.New[*Run](t, Load, []byte(text), "gauss.yaml", "data.path="+path, "train.epochs=60", "network.width=32",
 		"network.layers=2", "train.batch=300", "train.times_per_path=10", "train.optimizer=muon",
-		"train.learning_rate=0.02",
-		"train.anneal=0.8", "train.window=0.5", "train.average=0.98")
+		"train.learning_rate=0.02", "train.anneal=0.8", "train.window=0.5", "train.average=0.98")
 	testkit.OK(t, r.Train(context.Background(), "", Observer{}))
 	net := testkit.Must(r.Trained(""))
 	pool := testkit.Pool(t, 2)
@@ -307,8 +306,7 @@ func TestConditionKeys(t *testing.T) {
 	for i := range rows {
 		rows[i] = rows[i][:4]
 	}
-	var data *DataError
-	if _, err := written(t, disc, rows); !errors.As(err, &data) || !strings.Contains(err.Error(),
+	if _, err := written(t, disc, rows); fault.KindOf(err) != fault.Data || !strings.Contains(err.Error(),
 		"2 coordinates; expected 3") {
 		t.Errorf("a column too few: %v", err)
 	}
@@ -326,9 +324,8 @@ func TestConditionFiles(t *testing.T) {
 	places := write("places.csv", "10,20\n-30,40\n50,-60\n0,0\n")
 	months := write("months.csv", "year,month\n1,1\n1,2\n1,3\n1,4\n")
 	load := func(settings ...string) (*Loaded, error) {
-		p := testkit.Must(problem.Load(
-			[]byte("data: {kind: earth}\nset: {kind: sphere, dim: 3}\ncondition: {columns: [month]}\n"),
-			"test.yaml", "", problem.ParseSettings(settings...)))
+		p := testkit.Must(problem.Load([]byte("data: {kind: earth}\nset: {kind: sphere, dim: 3}\ncondition: {columns: "+
+			"[month]}\n"), "test.yaml", "", problem.ParseSettings(settings...)))
 		pool := parallel.New(1)
 		t.Cleanup(pool.Close)
 		return Load(t.Context(), p, pool, nil)

@@ -42,11 +42,11 @@ func taught(ctx context.Context, p *problem.Problem, set constraint.Set, pool *p
 		return nil, err
 	}
 	if d := set.Dim(); points.D != d || points.N < 1 {
-		return nil, &DataError{path, fmt.Sprintf("has %d points of %d coordinates; expected points of %d (%s)",
-			points.N, points.D, d, problem.TaughtKey)}
+		return nil, badData(path, "has %d points of %d coordinates; expected points of %d (%s)",
+			points.N, points.D, d, problem.TaughtKey)
 	}
 	if fault, _ := offSet(ctx, p, set, points, pool); fault != "" {
-		return nil, &DataError{path, fault}
+		return nil, badData(path, "%s", fault)
 	}
 	return points.X, nil
 }
@@ -226,8 +226,7 @@ func teach(ctx context.Context, r *Run, s Student, t *Trained, l *Lesson, tick f
 	return run.WriteFile(file, b.Bytes(), true)
 }
 
-// lessons is the number of the first sample that students learn: those that people ask for and
-// judge are others.
+// lessons is the number of the first sample that students learn: those that people ask for and judge are others.
 const lessons = 1 << 40
 
 // teacher says which run, and which weights of it, drew.

@@ -14,6 +14,7 @@ import (
 	"github.com/landing-diffusion/landing/base/arrayfile"
 	"github.com/landing-diffusion/landing/constraint"
 	"github.com/landing-diffusion/landing/experiment/run"
+	"github.com/landing-diffusion/landing/internal/fault"
 	"github.com/landing-diffusion/landing/problem"
 	"github.com/landing-diffusion/landing/tools/testkit"
 	"github.com/landing-diffusion/landing/tools/testkit/job"
@@ -167,8 +168,8 @@ func TestTaughtRows(t *testing.T) {
 		data, origin, err := problem.Source("demo")
 		testkit.OK(t, err)
 		p := testkit.Must(problem.Load(data, origin, "", problem.ParseSettings("data.train="+path)))
-		var e *DataError
-		if _, err := Load(t.Context(), p, begin(t).Pool, nil); !errors.As(err, &e) || e.Path != path {
+		if _, err := Load(t.Context(), p, begin(t).Pool, nil); fault.KindOf(err) != fault.Data ||
+			fault.Of(err).File != path {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/landing-diffusion/landing/internal/fault"
 	"github.com/landing-diffusion/landing/langevin"
 	"github.com/landing-diffusion/landing/problem"
+	"github.com/landing-diffusion/landing/problem/settle"
 	"github.com/landing-diffusion/landing/tools/testkit"
 )
 
@@ -20,7 +21,7 @@ func TestEnds(t *testing.T) {
 	testkit.OK(t, err)
 	run := func(set ...string) *Loaded {
 		p := testkit.Must(problem.Load(recipe, "", "", problem.ParseSettings(set...)))
-		l := &Loaded{Problem: p}
+		l := &Loaded{Settled: settle.Settled{Problem: p}}
 		l.Process = testkit.Must(p.Build())
 		if names := p.Condition.Columns; names != nil {
 			d := l.Process.Set.Dim()
@@ -55,9 +56,10 @@ func TestEnds(t *testing.T) {
 		{goal, "", "0.4,nan,0.2", `--goal is "0.4,nan,0.2"; expected three numbers in metres`},
 		{goal, "", "0.4,0.2", `--goal is "0.4,0.2"; expected three numbers in metres`},
 		{closed, "0.4,0.5,0.2", "", "no arm that leaves start or goal open"},
-		{&Loaded{Process: &langevin.Process{Set: zoo.Sphere{D: 3}}}, "1,1,1", "",
+		{&Loaded{Settled: settle.Settled{Process: &langevin.Process{Set: zoo.Sphere{D: 3}}}}, "1,1,1", "",
 			"of motions of an arm; the run's set is sphere"},
-		{&Loaded{Process: &langevin.Process{Set: closed.Process.Set}}, "", "1,1,1", "no arm that leaves"},
+		{&Loaded{Settled: settle.Settled{Process: &langevin.Process{Set: closed.Process.Set}}}, "", "1,1,1",
+			"no arm that leaves"},
 	} {
 		_, err := c.l.Between(c.start, c.goal)
 		if fault.KindOf(err) != fault.Config || !strings.Contains(err.Error(), c.want) {

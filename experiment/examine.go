@@ -13,7 +13,6 @@ import (
 	"github.com/landing-diffusion/landing/internal/fault"
 	"github.com/landing-diffusion/landing/internal/text"
 	"github.com/landing-diffusion/landing/langevin"
-	"github.com/landing-diffusion/landing/learn/choose"
 	"github.com/landing-diffusion/landing/problem"
 	"github.com/landing-diffusion/landing/problem/check"
 	"github.com/landing-diffusion/landing/problem/settle"
@@ -37,17 +36,15 @@ func examinable(proc *langevin.Process) error {
 	}
 	if float64(n+1)*float64(d) > maxExaminedPath {
 		return &problem.KeyError{Key: problem.KeyProcessSteps, Value: n,
-			Want: fmt.Sprintf("at most %d steps in R^%d, for "+
-				"landing check: it looks at paths of at most %.0g numbers", maxExaminedPath/d-1, d,
-				float64(maxExaminedPath))}
+			Want: fmt.Sprintf("at most %d steps in R^%d, for landing check: it looks at paths of at most %.0g numbers",
+				maxExaminedPath/d-1, d, float64(maxExaminedPath))}
 	}
 	return nil
 }
 
-// Examine has the doctor look at the problem: its set, its data if it names any,
-// and its process, which need not be able to run. It writes nothing. An error of kind fault.Check, returned beside the
-// report, says that something failed; other errors leave nothing to look at. It calls report, if that is not nil, with
-// what it does next.
+// Examine has the doctor look at the problem: its set, its data if it names any, and its process, which need not be
+// able to run. It writes nothing. An error of kind fault.Check, returned beside the report, says that something failed;
+// other errors leave nothing to look at. It calls report, if that is not nil, with what it does next.
 func Examine(ctx context.Context, p *problem.Problem, pool *parallel.Pool, report func(doing string)) (*check.Report,
 	error) {
 	proc, err := p.Assemble()
@@ -85,9 +82,6 @@ func Examine(ctx context.Context, p *problem.Problem, pool *parallel.Pool, repor
 		}
 	}
 	settled, err := settle.Settle(ctx, c, pool, report)
-	if errors.As(err, new(*choose.MeasureError)) {
-		err = &DataError{Problem: err.Error()}
-	}
 	if err != nil {
 		return nil, err
 	}

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/landing-diffusion/landing/experiment/judge"
+	"github.com/landing-diffusion/landing/internal/fault"
 	"github.com/landing-diffusion/landing/judge/metric"
 	"github.com/landing-diffusion/landing/judge/verdict"
 	"github.com/landing-diffusion/landing/learn/train"
@@ -81,8 +82,7 @@ func TestFormulaWithoutValueAtData(t *testing.T) {
 		`set.equality=[{name: "root", expr: "sqrt(x[0] - 5)"}]`, "process.terminal_projection=false")))
 	pool := testkit.Pool(t, 1)
 	_, err = Load(t.Context(), p, pool, nil)
-	var bad *DataError
-	if !errors.As(err, &bad) || !strings.Contains(err.Error(), `row 0 (from 0): constraint "root": sqrt(-`) ||
+	if fault.KindOf(err) != fault.Data || !strings.Contains(err.Error(), `row 0 (from 0): constraint "root": sqrt(-`) ||
 		!strings.Contains(err.Error(), `is NaN, at column 1 of "sqrt(x[0] - 5)"`) {
 		t.Errorf("got %v", err)
 	}

@@ -37,7 +37,7 @@ func checkFeasible(
 		return "", ctx.Err()
 	}
 	if fault != "" {
-		return "", &DataError{name, fault}
+		return "", badData(name, "%s", fault)
 	}
 	if remark != "" {
 		remark = name + ": " + remark

@@ -1,13 +1,13 @@
 package experiment
 
 import (
-	"errors"
 	"fmt"
 	"math"
 	"strings"
 	"testing"
 
 	"github.com/landing-diffusion/landing/domain/dataset"
+	"github.com/landing-diffusion/landing/internal/fault"
 )
 
 // Data of a set of its own unit trains in every unit, and data of another unit in none: the
@@ -66,10 +66,9 @@ func TestDataOfAnyUnit(t *testing.T) {
 		{"auto is the default", set(1e-3, 0), "data: {tolerance: auto}\n", circle(1e-3, 0, 0.02), "2.8 %", ""},
 	} {
 		l, err := written(t, c.key+c.set, c.rows)
-		var e *DataError
 		switch {
-		case c.fault == "" && err != nil, c.fault != "" && (!errors.As(err, &e) || !strings.Contains(err.Error(),
-			c.fault)):
+		case c.fault == "" && err != nil, c.fault != "" && (fault.KindOf(err) != fault.Data ||
+			!strings.Contains(err.Error(), c.fault)):
 			t.Errorf("%s: %v", c.name, err)
 		case err == nil:
 			got := strings.Join(l.Domain.Faults, "\n")

@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io/fs"
 	"math"
 	"path/filepath"
@@ -51,8 +50,7 @@ func blockRows(l *Loaded, n int) int {
 	return max(1, parallel.Blocks(n, blocks))
 }
 
-// Fields makes scores of a network as samples are drawn with it, for as many goroutines, in blocks of so many
-// rows.
+// Fields makes scores of a network as samples are drawn with it, for as many goroutines, in blocks of so many rows.
 func Fields(l *Loaded, t *Trained, rows, goroutines int) []*score.Field[float32] {
 	return score.NewGuided(t.Model, t.packed(), rows, goroutines, l.Problem.Generate.Guidance)
 }
@@ -148,8 +146,7 @@ func (r *Run) SaveSamples(s *judge.Samples, state train.State, seed uint64) erro
 	return r.Folder.WriteJSON(RecordName(name), r.Record(s, state, 0, seed, b.Bytes()))
 }
 
-// A Record says of a file of samples how they were drawn. It lies beside the file,
-// under RecordName.
+// A Record says of a file of samples how they were drawn. It lies beside the file, under RecordName.
 type Record struct {
 	SHA256  string          `json:"sha256"`        // of the file
 	Version string          `json:"version"`       // of the program
@@ -194,9 +191,8 @@ func RecordName(file string) string { return file + ".json" }
 // Record returns the record of samples that are written as file.
 func (r *Run) Record(s *judge.Samples, state train.State, first, seed uint64, file []byte) *Record {
 	rec := &Record{SHA256: run.Hash(file), Version: run.Version(), Run: r.Folder.Dir, Config: r.Config,
-		Epoch: state.Epoch, Drawn: append([]problem.Drawn{}, r.Drawn...), Seed: seed, First: first,
-		Samples: s.N(), Failed: []uint64{}, Wrong: s.Wrong, Broken: s.Broken,
-		Seconds: s.Time.Seconds(), Steps: s.Steps}
+		Epoch: state.Epoch, Drawn: append([]problem.Drawn{}, r.Drawn...), Seed: seed, First: first, Samples: s.N(),
+		Failed: []uint64{}, Wrong: s.Wrong, Broken: s.Broken, Seconds: s.Time.Seconds(), Steps: s.Steps}
 	for i, lost := range s.Lost {
 		if lost {
 			rec.Failed = append(rec.Failed, first+uint64(i))
@@ -217,8 +213,7 @@ func (rec *Record) Write(file string, force bool) error {
 // maxRecord bounds a record, of which the numbers of failed samples are the most.
 const maxRecord = 1 << 28
 
-// ReadRecord reads the record of a file of samples; nil if there is none. It need not be of
-// this file: Samples says.
+// ReadRecord reads the record of a file of samples; nil if there is none. It need not be of this file: Samples says.
 func ReadRecord(file string) (*Record, error) {
 	name := RecordName(file)
 	data, err := input.Read(name, maxRecord)
@@ -230,7 +225,7 @@ func ReadRecord(file string) (*Record, error) {
 	}
 	rec := &Record{}
 	if err := json.Unmarshal(data, rec); err != nil || rec.SHA256 == "" {
-		return nil, &DataError{name, "is no record of samples, which landing generate writes beside them"}
+		return nil, badData(name, "is no record of samples, which landing generate writes beside them")
 	}
 	return rec, nil
 }
@@ -251,8 +246,7 @@ func (r *Run) ReadSamples(file string) (*judge.Samples, *Record, error) {
 		return nil, nil, err
 	}
 	if points.D != d || points.N < 1 {
-		return nil, nil, &DataError{file, fmt.Sprintf("has %d points of %d coordinates; expected points of %d",
-			points.N, points.D, d)}
+		return nil, nil, badData(file, "has %d points of %d coordinates; expected points of %d", points.N, points.D, d)
 	}
 	rec, err := ReadRecord(file)
 	if err != nil {
@@ -265,21 +259,20 @@ func (r *Run) ReadSamples(file string) (*judge.Samples, *Record, error) {
 	}
 	switch {
 	case rec.SHA256 != points.SHA256:
-		return nil, nil, &DataError{file, fmt.Sprintf("is not the file that %s describes: its SHA-256 is %.12s…, "+
-			"expected %.12s…", RecordName(file), points.SHA256, rec.SHA256)}
+		return nil, nil, badData(file, "is not the file that %s describes: its SHA-256 is %.12s…, "+
+			"expected %.12s…", RecordName(file), points.SHA256, rec.SHA256)
 	case rec.Config != r.Config:
-		return nil, nil, &DataError{file, fmt.Sprintf("holds samples of another run, %s", rec.Run)}
+		return nil, nil, badData(file, "holds samples of another run, %s", rec.Run)
 	case rec.Samples < 0 || rec.Samples != points.N+len(rec.Failed):
-		return nil, nil, &DataError{RecordName(file), fmt.Sprintf("says that %d of %d samples failed; the file has %d",
-			len(rec.Failed), rec.Samples, points.N)}
+		return nil, nil, badData(RecordName(file), "says that %d of %d samples failed; the file has %d",
+			len(rec.Failed), rec.Samples, points.N)
 	}
 	all := &judge.Samples{X: make([]float64, rec.Samples*d), Dim: d, Lost: make([]bool, rec.Samples), Wrong: rec.Wrong,
-		Broken: rec.Broken,
-		Steps:  rec.Steps}
+		Broken: rec.Broken, Steps: rec.Steps}
 	for _, number := range rec.Failed {
 		if number < rec.First || number-rec.First >= uint64(rec.Samples) || all.Lost[number-rec.First] {
-			return nil, nil, &DataError{RecordName(file), fmt.Sprintf("says that sample %d failed; expected each "+
-				"once, from %d on", number, rec.First)}
+			return nil, nil, badData(RecordName(file), "says that sample %d failed; expected each "+
+				"once, from %d on", number, rec.First)
 		}
 		i := int(number - rec.First)
 		all.Lost[i] = true

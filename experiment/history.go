@@ -2,7 +2,6 @@ package experiment
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -32,15 +31,10 @@ func historyOf(f *run.Folder, epoch int) (h history) {
 	if err != nil {
 		return h
 	}
-	for _, k := range records {
-		if k.Kind == "prior" {
-			var m Mixing
-			if json.Unmarshal(k.Data, &m) == nil {
-				h.mixing = &m
-			}
-		}
+	for _, m := range run.Decode[Mixing](records, "prior") {
+		h.mixing = &m
 	}
-	epochs, evaluations := report.Decode(records)
+	epochs := run.Decode[train.Epoch](records, "epoch")
 	if len(epochs) == 0 {
 		return h
 	}
@@ -62,7 +56,7 @@ func historyOf(f *run.Folder, epoch int) (h history) {
 	for _, e := range epochs {
 		c.Rate, c.Highest = e.Rate, max(c.Highest, e.Rate)
 	}
-	for _, p := range evaluations {
+	for _, p := range run.Decode[judge.Progress](records, "evaluation") {
 		c.Distances = append(c.Distances, float64(p.JSD))
 	}
 	h.course = c
@@ -75,9 +69,8 @@ func (h history) chains() string {
 	if m == nil || (&uniform.Draws{Rhat: float64(m.Rhat), ESS: float64(m.ESS)}).Mixed() {
 		return ""
 	}
-	return fmt.Sprintf("the chains behind the uniform prior have not mixed: split-R̂ %.3f at x[%d], "+
-		"%.0f effective draws",
-		float64(m.Rhat), m.Worst, float64(m.ESS))
+	return fmt.Sprintf("the chains behind the uniform prior have not mixed: split-R̂ %.3f at x[%d], %.0f effective "+
+		"draws", float64(m.Rhat), m.Worst, float64(m.ESS))
 }
 
 // Evaluate scores samples; state is that of their network, start of CompareStart, or nil. A *judge.ViolationError,
@@ -91,8 +84,7 @@ func (r *Run) Evaluate(
 	if w := r.Folder.ChosenWeights(); w != nil && w.Epoch == state.Epoch {
 		about.Weights = w.Reason
 	}
-	m := &remedies{ctx: ctx, run: r, history: h}
-	return r.Reference().Evaluate(s, about, m.of)
+	return r.Reference().Evaluate(s, about, newRemedies(ctx, r, h).of)
 }
 
 // Report writes the page of an evaluation of samples with its figures, and returns its path. line writes the

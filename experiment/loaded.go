@@ -1,10 +1,8 @@
-// Package experiment carries a problem to its results by values that flow: a
-// problem is Loaded with its data, gets a folder (Run), a Prior and a Trained
-// network, gives Samples, an Evaluation of them and a report. Each value is made
+// Package experiment carries a problem to its results by values that flow: a problem is Loaded with its data, gets a
+// folder (Run), a Prior and a Trained network, gives Samples, an Evaluation of them and a report. Each value is made
 // whole by one function, which changes none of its arguments.
 //
-// The package joins the others: files, order and messages. What is computed, they
-// compute.
+// The package joins the others: files, order and messages. What is computed, they compute.
 package experiment
 
 import (
@@ -25,21 +23,14 @@ import (
 	"github.com/landing-diffusion/landing/experiment/judge"
 	"github.com/landing-diffusion/landing/experiment/run"
 	"github.com/landing-diffusion/landing/internal/fault"
-	"github.com/landing-diffusion/landing/langevin"
-	"github.com/landing-diffusion/landing/learn/choose"
-	"github.com/landing-diffusion/landing/learn/method"
 	"github.com/landing-diffusion/landing/learn/train"
 	"github.com/landing-diffusion/landing/problem"
 	"github.com/landing-diffusion/landing/problem/settle"
 )
 
-// Loaded is a problem with its data at hand: all that is known before anything is
-// computed.
+// Loaded is a problem with its data at hand: all that is known before anything is computed.
 type Loaded struct {
-	Problem     *problem.Problem // resolved: what was auto is chosen
-	Process     *langevin.Process
-	Method      method.Method
-	Chosen      []choose.Choice // what auto became
+	settle.Settled
 	Data        *dataset.Points
 	Split       dataset.Split
 	TrainRows   []float64 // of Data: n×d
@@ -57,24 +48,14 @@ type Loaded struct {
 	observed *judge.Compared // of observables beside a published distance; nil where there are none
 }
 
-// A DataError says that the data cannot be read or does not fit the problem.
-type DataError struct {
-	Path    string // empty if Problem names it
-	Problem string
+// badData returns the error of data that cannot be read or does not fit the problem; path may be empty.
+func badData(path, format string, v ...any) error {
+	return fault.Errorf(fault.Data, path, format, v...)
 }
-
-func (e *DataError) Error() string {
-	if e.Path == "" {
-		return e.Problem
-	}
-	return e.Path + ": " + e.Problem
-}
-
-func (e *DataError) Place() fault.Place { return fault.Place{Kind: fault.Data, File: e.Path} }
 
 // Load builds the problem's process, reads its data and settles what is auto. It calls report, if that is not nil,
 // with what it does next, such as "reading the data". A budget (train.max_seconds) ends it with a *train.BudgetError.
-// Other errors are the context's, *KeyError, *dataset.Error, *files.Error, *DataError and those of the file system.
+// Other errors are the context's, *KeyError, those of data and those of the file system.
 func Load(ctx context.Context, p *problem.Problem, pool *parallel.Pool, report func(doing string)) (*Loaded, error) {
 	budget, doing := p.Train.MaxSeconds, ""
 	if budget == 0 {
@@ -106,8 +87,8 @@ func load(ctx context.Context, p *problem.Problem, pool *parallel.Pool, report f
 	resolved := p.Resolved()
 	if again, err := problem.Load(resolved, run.ConfigFile, "", nil); err != nil ||
 		!bytes.Equal(again.Resolved(), resolved) {
-		return nil, &DataError{Problem: fmt.Sprintf("the problem cannot be written to %s and read back (%v); "+
-			"plainer text in title and data.path helps", run.ConfigFile, err)}
+		return nil, badData("", "the problem cannot be written to %s and read back (%v); "+
+			"plainer text in title and data.path helps", run.ConfigFile, err)
 	}
 	report("reading the data")
 	kind, data, err := readData(p, proc.Set)
@@ -125,20 +106,18 @@ func load(ctx context.Context, p *problem.Problem, pool *parallel.Pool, report f
 		return nil, err
 	}
 	settled, err := settle.Settle(ctx, settle.Case{Problem: p, Process: proc, Rows: l.rows()}, pool, report)
-	if errors.As(err, new(*choose.MeasureError)) {
-		err = &DataError{Problem: err.Error()}
-	}
 	if err != nil {
 		return nil, err
 	}
-	l.Problem, l.Process, l.Method, l.Chosen = settled.Problem, settled.Process, settled.Method, settled.Chosen
+	l.Settled = *settled
 	held := l.Split.Test
 	if !l.Problem.Train.HeldOut() {
 		held = slices.Concat(l.Split.Val, held)
 	}
 	l.HeldOutRows = data.Rows(held)
 	report("comparing the data with itself")
-	if err := l.domains(kind, append(settled.Notes, remarks(l.Problem, proc.Set, kind, data, remark)...)); err != nil {
+	faults := slices.Concat(l.Notes, remarks(l.Problem, proc.Set, kind, data, remark))
+	if err := l.domains(kind, faults); err != nil {
 		return nil, err
 	}
 	if err := l.compare(); err != nil {
@@ -206,9 +185,9 @@ func readData(p *problem.Problem, set constraint.Set) (kind domain.Kind, data *d
 	data, err = readPoints(kind, set, p.Data.Path, p.Condition.Columns, p.Condition.Path)
 	switch {
 	case err == nil && data.N < 2:
-		err = &DataError{dataName(p, data), fmt.Sprintf("it has %d point; expected at least 2", data.N)}
+		err = badData(dataName(p, data), "it has %d point; expected at least 2", data.N)
 	case err != nil && fault.KindOf(err) == fault.Failure:
-		err = &DataError{Problem: err.Error()} // a damaged file; the reader names it
+		err = badData("", "%v", err) // a damaged file; the reader names it
 	}
 	return kind, data, err
 }
@@ -248,11 +227,11 @@ func readPoints(kind domain.Kind, set constraint.Set, path string, names []strin
 		set = free
 	}
 	if err != nil {
-		return nil, &DataError{name, err.Error()}
+		return nil, badData(name, "%v", err)
 	}
 	if d := set.Dim(); points.D != d {
-		return nil, &DataError{name, fmt.Sprintf("its points have %d coordinates; expected %d, for %s", points.D, d,
-			constraint.Name(set))}
+		return nil, badData(name, "its points have %d coordinates; expected %d, for %s", points.D, d,
+			constraint.Name(set))
 	}
 	if given != "" {
 		if condition, err = dataset.ReadGiven(given, names, points.N); err != nil {
@@ -278,9 +257,8 @@ func (l *Loaded) Title() string {
 // a million rows they would take longer than the training.
 const mostSamples = 50_000
 
-// SampleCount returns how many samples an evaluation takes by default: as many as
-// there is data, up to mostSamples, or what the domain's distance is published with if that is less, or
-// the domain says so.
+// SampleCount returns how many samples an evaluation takes by default: as many as there is data, up to mostSamples, or
+// what the domain's distance is published with if that is less, or the domain says so.
 func (l *Loaded) SampleCount() int {
 	switch n := l.Domain.Samples; {
 	case n > 0 && l.Domain.More:
@@ -300,7 +278,7 @@ func (l *Loaded) compare() error {
 	l.distance, l.observed, err = judge.Compare(l.Domain, observables, l.Data.X, l.TrainRows, l.HeldOutRows, l.Data.D,
 		l.Pool)
 	if err != nil {
-		return &DataError{dataName(l.Problem, l.Data), err.Error()}
+		return badData(dataName(l.Problem, l.Data), "%v", err)
 	}
 	return nil
 }

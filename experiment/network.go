@@ -98,21 +98,10 @@ func Describe(r *Run, checkpoint string) (*Network, error) {
 // scoreRows is how many rows pass through the network at once.
 const scoreRows = 512
 
-// A RowsError says why rows are nothing that a score can be asked at.
-type RowsError struct{ Width, Want, Row int }
-
-func (e *RowsError) Error() string {
-	if e.Width != e.Want {
-		return fmt.Sprintf("rows have %d numbers; expected %d: a point, its momentum if the process has one, and the "+
-			"time", e.Width, e.Want)
-	}
-	return fmt.Sprintf("row %d (from 0) has no score: the network cannot tell how the molecule lies", e.Row)
-}
-
 // Scores evaluates s_θ at rows (x, p̃, t), of width numbers each, p̃ of underdamped processes alone: a row of d
 // numbers for each. Products are of the given precision, and nothing is guided; with hidden the network does not see
-// the condition, if it can do without. The error is a *RowsError, or that of ctx.
-func Scores(ctx context.Context, r *Run, t *Trained, precision kernel.Precision, rows []float64, width int,
+// the condition, if it can do without. The error is one of the data, with the file of the rows, or that of ctx.
+func Scores(ctx context.Context, r *Run, t *Trained, precision kernel.Precision, file string, rows []float64, width int,
 	hidden bool) ([]float64, error) {
 	c := r.network()
 	d := c.Dim
@@ -121,7 +110,8 @@ func Scores(ctx context.Context, r *Run, t *Trained, precision kernel.Precision,
 		want += d
 	}
 	if width != want {
-		return nil, &RowsError{Width: width, Want: want}
+		return nil, badData(file, "rows have %d numbers; expected %d: a point, its momentum if the process has one, "+
+			"and the time", width, want)
 	}
 	model, err := exactly(r, t, precision)
 	if err != nil {
@@ -166,7 +156,8 @@ func Scores(ctx context.Context, r *Run, t *Trained, precision kernel.Precision,
 	}
 	for i, v := range out {
 		if math.IsNaN(v) {
-			return nil, &RowsError{Width: width, Want: want, Row: i / d}
+			return nil, badData(file, "row %d (from 0) has no score: the network cannot tell how the molecule lies",
+				i/d)
 		}
 	}
 	return out, nil
@@ -212,10 +203,9 @@ func turned(v []float64) []float64 {
 // turnedRows is how many rows of data are turned.
 const turnedRows = 8
 
-// fixed returns what of the process sees how points of three coordinates an atom lie: a
-// component of the set that changes when points turn or move, but for those that hold them in their place
-// (placed), or a potential whose force does
-// not turn along; "" if nothing does. It looks at rows x of data, and at them a tenth larger.
+// fixed returns what of the process sees how points of three coordinates an atom lie: a component of the set that
+// changes when points turn or move, but for those that hold them in their place (placed), or a potential whose force
+// does not turn along; "" if nothing does. It looks at rows x of data, and at them a tenth larger.
 func fixed(p *langevin.Process, x []float64) string {
 	d := p.Set.Dim()
 	x = x[:min(len(x), turnedRows*d)]
@@ -256,10 +246,9 @@ func fixed(p *langevin.Process, x []float64) string {
 	return ""
 }
 
-// placed returns a component, of some that see how points lie, that more than says where they are; −1 if there is
-// none. Components that keep turned rows, and hold all that three translations change, leave a point one
-// place for each way of lying: where the network does not look there is nothing to see. So it is where
-// a centre is held at the origin.
+// placed returns a component, of some that see how points lie, that more than says where they are; −1 if there is none.
+// Components that keep turned rows, and hold all that three translations change, leave a point one place for each way
+// of lying: where the network does not look there is nothing to see. So it is where a centre is held at the origin.
 func placed(set constraint.Set, x []float64, seen map[int]bool) int {
 	if len(seen) == 0 {
 		return -1
@@ -312,8 +301,7 @@ func independent(v [3][]float64) bool {
 	return true
 }
 
-// near compares what may differ by round-off. What is not a number on both sides tells
-// nothing.
+// near compares what may differ by round-off. What is not a number on both sides tells nothing.
 func near(a, b, size float64) bool {
 	return math.Abs(a-b) <= 1e-6*(1+size) || a != a && b != b
 }

@@ -4,9 +4,11 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"math"
 	"os"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/landing-diffusion/landing/base/arrayfile"
@@ -38,7 +40,7 @@ func TestNetworkOfRun(t *testing.T) {
 	const many = 2*scoreRows + 7
 	rows, d := askedRows(r, many), r.Data.D
 	w := 2*d + 1
-	got := testkit.Must(Scores(context.Background(), r, model, model.Model.Precision(), rows, w, false))
+	got := testkit.Must(Scores(context.Background(), r, model, model.Model.Precision(), "", rows, w, false))
 	f, want := score.NewField(model.Model, 1), make([]float64, d)
 	for i := range many {
 		row := rows[i*w : (i+1)*w]
@@ -72,14 +74,15 @@ func TestNetworkOfRun(t *testing.T) {
 		t.Errorf("%d arrays of the network are in %s", found, n.File)
 	}
 
-	var fault *RowsError
-	if _, err := Scores(context.Background(), r, model, kernel.Float32, rows, w-1, false); !errors.As(err, &fault) ||
-		fault.Want != w {
+	if _, err := Scores(context.Background(), r, model, kernel.Float32, "a.npy", rows, w-1, false); err == nil ||
+		err.Error() != fmt.Sprintf("a.npy: rows have %d numbers; expected %d: a point, its momentum if the process "+
+			"has "+
+			"one, and the time", w-1, w) {
 		t.Errorf("rows without a time: %v", err)
 	}
 	ended, cancel := context.WithCancel(context.Background())
 	cancel()
-	if _, err := Scores(ended, r, model, kernel.Float32, rows, w, false); !errors.Is(err, context.Canceled) {
+	if _, err := Scores(ended, r, model, kernel.Float32, "a.npy", rows, w, false); !errors.Is(err, context.Canceled) {
 		t.Errorf("after its end: %v", err)
 	}
 }
@@ -89,8 +92,8 @@ func TestScoreOfAligned(t *testing.T) {
 	r := testkit.Must(conformations(t, chains(t, t.TempDir(), 40, -1)))
 	model := testkit.Must(r.Trained(""))
 	rows, d := askedRows(r, 3), r.Data.D
-	own := testkit.Must(Scores(context.Background(), r, model, kernel.Float32, rows, 2*d+1, false))
-	low, err := Scores(context.Background(), r, model, kernel.BFloat16, rows, 2*d+1, false)
+	own := testkit.Must(Scores(context.Background(), r, model, kernel.Float32, "a.npy", rows, 2*d+1, false))
+	low, err := Scores(context.Background(), r, model, kernel.BFloat16, "a.npy", rows, 2*d+1, false)
 	testkit.OK(t, err)
 	for i := range own {
 		if math.Abs(own[i]-low[i]) > 0.1*(1+math.Abs(own[i])) {
@@ -100,9 +103,8 @@ func TestScoreOfAligned(t *testing.T) {
 	for j := range d {
 		rows[2*d+1+j] = float64(j / 3)
 	}
-	var fault *RowsError
-	_, err = Scores(context.Background(), r, model, kernel.Float32, rows, 2*d+1, false)
-	if !errors.As(err, &fault) || fault.Row != 1 {
+	_, err = Scores(context.Background(), r, model, kernel.Float32, "a.npy", rows, 2*d+1, false)
+	if err == nil || !strings.HasPrefix(err.Error(), "a.npy: row 1 (from 0) has no score") {
 		t.Errorf("atoms on a line: %v", err)
 	}
 }

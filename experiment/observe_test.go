@@ -2,7 +2,6 @@ package experiment
 
 import (
 	"context"
-	"errors"
 	"math"
 	"os"
 	"slices"
@@ -10,7 +9,8 @@ import (
 	"testing"
 
 	"github.com/landing-diffusion/landing/experiment/judge"
-	"github.com/landing-diffusion/landing/experiment/report"
+	"github.com/landing-diffusion/landing/experiment/run"
+	"github.com/landing-diffusion/landing/internal/fault"
 	"github.com/landing-diffusion/landing/judge/metric"
 	"github.com/landing-diffusion/landing/learn/train"
 	"github.com/landing-diffusion/landing/tools/testkit"
@@ -143,7 +143,7 @@ func TestEvaluationsLeaveTrainingAlone(t *testing.T) {
 		}
 		testkit.OK(t, r.Train(context.Background(), "", Observer{}))
 		records := testkit.Must(r.Folder.Metrics())
-		if _, evaluations := report.Decode(records); len(settings) > 0 {
+		if evaluations := run.Decode[judge.Progress](records, "evaluation"); len(settings) > 0 {
 			if len(evaluations) != 2 || len(evaluations[1].Observables) != 2 || evaluations[1].JSD.IsNaN() {
 				t.Errorf("%+v", evaluations)
 			}
@@ -162,8 +162,7 @@ func TestEvaluationsLeaveTrainingAlone(t *testing.T) {
 // A number that the data gives no value is refused by its name.
 func TestObservableWithoutValue(t *testing.T) {
 	_, err := written(t, circle+"observe: [{name: root, expr: \"sqrt(x[0] - 5)\"}]\n", around(50, 0.4))
-	var bad *DataError
-	if !errors.As(err, &bad) || !strings.Contains(err.Error(), `"root" is finite at no row`) {
+	if fault.KindOf(err) != fault.Data || !strings.Contains(err.Error(), `"root" is finite at no row`) {
 		t.Errorf("got %v", err)
 	}
 }

@@ -1,6 +1,7 @@
 package experiment
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -27,75 +28,69 @@ import (
 	"github.com/landing-diffusion/landing/problem/settle"
 )
 
-// Open loads the problem of a run folder. dataPath, if not empty, replaces
-// the path that the run was started with; the data must be the same bytes. The
-// files of the set are those that the folder keeps, or in a folder of a version
-// that kept none, those that config.yaml names.
+// Open loads the problem of a run folder. dataPath, if not empty, replaces the path that the run was started with; the
+// data must be the same bytes. The files of the set are those that the folder keeps, or in a folder of a version that
+// kept none, those that config.yaml names.
 func Open(ctx context.Context, dir, dataPath string, pool *parallel.Pool, report func(doing string)) (*Run, error) {
-	f, m, p, err := openProblem(dir)
+	o, err := openFolder(dir, dataPath)
 	if err != nil {
 		return nil, err
 	}
-	if dataPath != "" {
-		p.Data.Path = dataPath
-	}
-	if err := extendedBy(f, m, &p.Problem); err != nil {
-		return nil, err
-	}
-	l, err := load(ctx, p.Problem, pool, report)
-	if _, gone := os.Stat(p.Data.Path); err != nil && dataPath == "" && p.Data.Path != "" &&
-		errors.Is(gone, fs.ErrNotExist) {
-		return nil, &AbsentError{Path: p.Data.Path}
-	}
-	if err != nil {
-		return nil, err
-	}
-	if l.Data.SHA256 != m.Data.SHA256 {
-		return nil, &DataError{dataName(p.Problem, l.Data), fmt.Sprintf("is not the data of this run: its SHA-256 is "+
-			"%.12s…, expected %.12s…", l.Data.SHA256, m.Data.SHA256)}
-	}
-	return &Run{Loaded: l, Folder: f, Warning: p.warning(m), Config: m.Config}, nil
+	return o.load(ctx, dataPath != "", pool, report)
 }
 
-// opened is the problem of a run folder, and the keys that it was written without: this version has
-// them besides.
+// OpenToDraw is Open for drawing samples alone. If the data is not where it was, the run is opened without it (Bare):
+// then it can generate what its folder, its set and its prior tell, and no more. An *AbsentError says that this is not
+// enough.
+func OpenToDraw(ctx context.Context, dir, dataPath string, pool *parallel.Pool, report func(doing string)) (*Run,
+	error) {
+	o, err := openFolder(dir, dataPath)
+	if err != nil {
+		return nil, err
+	}
+	if dataPath == "" && o.dataIsGone() {
+		return o.bare(ctx, pool, report)
+	}
+	return o.load(ctx, dataPath != "", pool, report)
+}
+
+// An opened is a run folder and its problem, with what extensions changed, before data is read.
 type opened struct {
-	*problem.Problem
-	fresh []string
+	folder   *run.Folder
+	manifest run.Manifest
+	problem  *problem.Problem
+	warning  string // what is not as it was when the run was made
 }
 
-// warning says what of the run is not as here, by a manifest.
-func (o *opened) warning(m *run.Manifest) string {
-	w := kernelWarning(m.Machine, run.ThisMachine(), o.Train.Precision)
-	if len(o.fresh) == 0 {
-		return w
-	}
-	if w != "" {
-		w = "; " + w
-	}
-	return fmt.Sprintf("the run was made by version %s, which did not know %s; they have the values that stand for "+
-		"what it did", m.Version, strings.Join(o.fresh, ", ")) + w
-}
-
-// openProblem reads a folder's problem, with its data where the manifest says and the files of
-// the set that the folder keeps.
-func openProblem(dir string) (*run.Folder, *run.Manifest, *opened, error) {
+// openFolder reads a folder's problem, with its data where the manifest or dataPath says and the files of the set that
+// the folder keeps.
+func openFolder(dir, dataPath string) (*opened, error) {
 	f, err := run.Open(dir)
 	if err != nil {
-		return nil, nil, nil, err
+		return nil, err
 	}
-	var m run.Manifest
-	if err := f.ReadJSON(run.ManifestFile, &m); err != nil {
-		return nil, nil, nil, err
+	o := &opened{folder: f}
+	m := &o.manifest
+	if err := f.ReadJSON(run.ManifestFile, m); err != nil {
+		return nil, err
 	}
-	config, p, err := openConfig(f, &m)
+	config, err := f.Read(run.ConfigFile)
 	if err != nil {
-		return nil, nil, nil, err
+		return nil, err
+	}
+	path := f.Path(run.ConfigFile)
+	if got := run.Hash(config); got != m.Config {
+		return nil, fault.Errorf(fault.Run, path, "was changed or belongs to another problem: its SHA-256 is %.12s…, "+
+			"manifest.json says %.12s…; start a new run for other settings", got, m.Config)
+	}
+	p, err := problem.Load(config, path, "", nil)
+	if err != nil {
+		return nil, err
 	}
 	fresh, changed := p.Since(config)
 	if changed != "" {
-		return nil, nil, nil, &run.FolderError{Dir: f.Path(run.ConfigFile), Problem: fmt.Sprintf(
-			"was written by version %s of the program, in which %s meant something else", m.Version, changed)}
+		return nil, fault.Errorf(fault.Run, path, "was written by version %s of the program, in which %s meant "+
+			"something else", m.Version, changed)
 	}
 	if p.Process.Walls == "" { // written before there was a choice, or there are none
 		p.Process.Walls = langevin.PaperWalls.String()
@@ -103,52 +98,63 @@ func openProblem(dir string) (*run.Folder, *run.Manifest, *opened, error) {
 	if p.Data.Kind != "demo" {
 		p.Data.Path = m.Data.Path
 	}
-	return f, &m, &opened{p, fresh}, openFiles(f, &m, p)
-}
-
-// extendedBy sets what the manifest's extensions say over a problem.
-func extendedBy(f *run.Folder, m *run.Manifest, p **problem.Problem) error {
+	p.Data.Path = cmp.Or(dataPath, p.Data.Path)
+	if err := openFiles(f, m, p); err != nil {
+		return nil, err
+	}
 	for _, x := range m.Extensions {
-		q, _, err := (*p).Extend(problem.ParseSettings(x.Settings...))
-		if err != nil {
-			return &run.FolderError{Dir: f.Path(run.ManifestFile), Problem: "has an extension that cannot be: " +
-				err.Error()}
+		if p, _, err = p.Extend(problem.ParseSettings(x.Settings...)); err != nil {
+			return nil, fault.Errorf(fault.Run, f.Path(run.ManifestFile), "has an extension that cannot be: %v", err)
 		}
-		*p = q
 	}
-	return nil
+	o.problem, o.warning = p, kernelWarning(m.Machine, run.ThisMachine(), p.Train.Precision)
+	if len(fresh) > 0 {
+		o.warning = strings.TrimSuffix(fmt.Sprintf("the run was made by version %s, which did not know %s; they have the "+
+			"values that stand for what it did; %s", m.Version, strings.Join(fresh, ", "), o.warning), "; ")
+	}
+	return o, nil
 }
 
-// openConfig reads config.yaml, which must be that of the manifest, and its problem.
-func openConfig(f *run.Folder, m *run.Manifest) ([]byte, *problem.Problem, error) {
-	config, err := f.Read(run.ConfigFile)
+// dataIsGone reports whether the problem names a file of data that does not exist.
+func (o *opened) dataIsGone() bool {
+	_, err := os.Stat(o.problem.Data.Path)
+	return o.problem.Data.Path != "" && errors.Is(err, fs.ErrNotExist)
+}
+
+// load reads the data; moved says that it is not where it was.
+func (o *opened) load(ctx context.Context, moved bool, pool *parallel.Pool, report func(string)) (*Run, error) {
+	l, err := load(ctx, o.problem, pool, report)
+	if err != nil && !moved && o.dataIsGone() {
+		return nil, &AbsentError{Path: o.problem.Data.Path}
+	}
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	if got := run.Hash(config); got != m.Config {
-		return nil, nil, &run.FolderError{Dir: f.Path(run.ConfigFile), Problem: fmt.Sprintf(
-			"was changed or belongs to another problem: its SHA-256 is %.12s…, manifest.json says %.12s…; start a "+
-				"new run for other settings", got, m.Config)}
+	if want := o.manifest.Data.SHA256; l.Data.SHA256 != want {
+		return nil, badData(dataName(o.problem, l.Data), "is not the data of this run: its SHA-256 is %.12s…, expected "+
+			"%.12s…", l.Data.SHA256, want)
 	}
-	p, err := problem.Load(config, f.Path(run.ConfigFile), "", nil)
-	return config, p, err
+	return o.run(l), nil
 }
 
-// openFiles points the problem to the files that the folder keeps, and checks
-// that each is what the run was made with.
+func (o *opened) run(l *Loaded) *Run {
+	return &Run{Loaded: l, Folder: o.folder, Warning: o.warning, Config: o.manifest.Config}
+}
+
+// openFiles points the problem to the files that the folder keeps, and checks that each is what the run was made with.
 func openFiles(f *run.Folder, m *run.Manifest, p *problem.Problem) error {
 	paths := setFiles(p)
 	for _, key := range slices.Sorted(maps.Keys(m.Files)) {
 		path, ok := paths[key]
 		if !ok {
-			return &run.FolderError{Dir: f.Path(run.ManifestFile), Problem: fmt.Sprintf(
-				"names a file for %q, which is no file of the set in %s; the run was made by another version of the "+
-					"program, or the manifest is damaged", key, run.ConfigFile)}
+			return fault.Errorf(fault.Run, f.Path(run.ManifestFile), "names a file for %q, which is no file of the "+
+				"set in %s; the run was made by another version of the "+
+				"program, or the manifest is damaged", key, run.ConfigFile)
 		}
 		if name, kept := m.Kept[key]; kept {
 			if filepath.Base(name) != name {
-				return &run.FolderError{Dir: f.Path(run.ManifestFile),
-					Problem: fmt.Sprintf("keeps %q as %q; expected the name of a file in the folder", key, name)}
+				return fault.Errorf(fault.Run, f.Path(run.ManifestFile), "keeps %q as %q; expected the name of a file "+
+					"in the folder", key, name)
 			}
 			path = f.Path(name)
 			p.SetFile(key, path)
@@ -158,9 +164,7 @@ func openFiles(f *run.Folder, m *run.Manifest, p *problem.Problem) error {
 			return err
 		}
 		if got, want := run.Hash(data), m.Files[key]; got != want {
-			return &DataError{path, fmt.Sprintf("is not the %s of this run: its SHA-256 is %.12s…, expected %.12s…",
-				key, got,
-				want)}
+			return badData(path, "is not the %s of this run: its SHA-256 is %.12s…, expected %.12s…", key, got, want)
 		}
 	}
 	return nil
@@ -170,8 +174,7 @@ func openFiles(f *run.Folder, m *run.Manifest, p *problem.Problem) error {
 func kernelWarning(was, here run.Machine, precision string) string {
 	if was.Kernel != here.Kernel {
 		return fmt.Sprintf("the run was made with %s kernels, here are %s: results may differ in the last bits",
-			was.Kernel,
-			here.Kernel)
+			was.Kernel, here.Kernel)
 	}
 	if then, ok := was.Products[precision]; ok && then != here.Products[precision] {
 		return fmt.Sprintf("the run's products, %s, ran as %s and run as %s here: results may differ", precision, then,
@@ -202,78 +205,46 @@ func (e *AbsentError) Unwrap() error { return fs.ErrNotExist }
 // NeedsData reports whether generation looks at the data: whether a run that is opened without it would end in an
 // *AbsentError, or would have.
 func (r *Run) NeedsData() bool {
-	switch {
-	case r.Problem.Data.Path == "": // it is in the binary
+	if r.Problem.Data.Path == "" { // it is in the binary
 		return false
-	case r.asked:
-		return true
-	case r.Condition != nil:
-		if _, err := os.Stat(r.Folder.Path(run.ConditionFile)); err != nil {
-			return true
-		}
+	}
+	kept := func(name string) bool {
+		_, err := os.Stat(r.Folder.Path(name))
+		return err == nil
 	}
 	file := r.priorFile()
-	if file == "" {
-		return false
-	}
-	_, err := os.Stat(r.Folder.Path(file))
-	return err != nil
+	return r.asked || r.Condition != nil && !kept(run.ConditionFile) || file != "" && !kept(file)
 }
 
 // bareStates is how many states of the prior stand in for data that is not there, where a kind
 // of data is asked how points are written.
 const bareStates = 1000
 
-// OpenToDraw is Open for drawing samples alone. If the data is not where it was, the run is
-// opened without it (Bare): then it can generate what its folder, its set and its prior
-// tell, and no more. An *AbsentError says that this is not enough.
-func OpenToDraw(ctx context.Context, dir, dataPath string, pool *parallel.Pool, report func(doing string)) (*Run,
-	error) {
-	if dataPath == "" {
-		if r, err := openBare(ctx, dir, pool, report); r != nil || err != nil {
-			return r, err
-		}
-	}
-	return Open(ctx, dir, dataPath, pool, report)
-}
-
-// openBare opens a run whose data is not there; nil if it is there, or if the run does not say where.
-func openBare(ctx context.Context, dir string, pool *parallel.Pool, report func(string)) (*Run, error) {
-	f, m, p, err := openProblem(dir)
+// bare opens a run without its data.
+func (o *opened) bare(ctx context.Context, pool *parallel.Pool, report func(string)) (*Run, error) {
+	proc, err := o.problem.Build()
 	if err != nil {
 		return nil, err
 	}
-	if p.Data.Path == "" {
-		return nil, nil
-	}
-	if _, err := os.Stat(p.Data.Path); !errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	if err := extendedBy(f, m, &p.Problem); err != nil {
-		return nil, err
-	}
-	proc, err := p.Build()
+	l := &Loaded{Pool: pool, Bare: true, Data: &dataset.Points{Name: o.manifest.Data.Name,
+		SHA256: o.manifest.Data.SHA256, D: proc.Set.Dim()}}
+	settled, err := settle.Settle(ctx, settle.Case{Problem: o.problem, Process: proc}, pool, report)
 	if err != nil {
 		return nil, err
 	}
-	l := &Loaded{Pool: pool, Bare: true,
-		Data: &dataset.Points{Name: m.Data.Name, SHA256: m.Data.SHA256, D: proc.Set.Dim()}}
-	settled, err := settle.Settle(ctx, settle.Case{Problem: p.Problem, Process: proc}, pool, report)
-	if err != nil {
-		return nil, err
-	}
-	l.Problem, l.Process, l.Method, l.Chosen = settled.Problem, settled.Process, settled.Method, settled.Chosen
-	r := &Run{Loaded: l, Folder: f, Warning: p.warning(m), Config: m.Config}
-	free := constraint.At(proc.Set, make([]float64, len(p.Condition.Columns)))
-	if len(p.Condition.Columns) > 0 {
-		if l.Condition, err = readCondition(f, p.Condition.Columns, proc.Set.Dim()); err != nil {
-			return nil, err
-		}
-		if l.Condition == nil {
+	l.Settled = *settled
+	free := proc.Set
+	if names := l.Problem.Condition.Columns; len(names) > 0 {
+		l.Condition, err = readCondition(o.folder, names, proc.Set.Dim())
+		if errors.Is(err, fs.ErrNotExist) {
 			return nil, l.absent("the folder does not keep what was seen of the condition (it is of an older version)")
+		}
+		if err != nil {
+			return nil, err
 		}
 		free = constraint.At(proc.Set, l.Condition.Read.Mean)
 	}
+	r := o.run(l)
 	some, err := r.standIns(ctx)
 	if err != nil {
 		return nil, err
@@ -287,9 +258,6 @@ func (l *Loaded) absent(what string) error { return &AbsentError{l.Problem.Data.
 // standIns returns some states of the prior.
 func (r *Run) standIns(ctx context.Context) ([]float64, error) {
 	d := r.Process.Set.Dim()
-	if own := r.Method.Prior(); own != nil {
-		return langevin.SamplePrior(r.Pool, own, d, keyed.StartDraws.Stream(r.Problem.Seed, 0), bareStates), nil
-	}
 	prior, err := r.Prior(ctx, nil)
 	if err != nil {
 		return nil, err
@@ -333,37 +301,27 @@ func named(set constraint.Set) bool {
 	if !ok || s.Dim() != set.Dim() {
 		return false
 	}
-	known := func(m *molecule.Molecule) bool {
-		for _, a := range m.Atoms {
-			if a.Name == "" && a.Element == "" {
-				return false
-			}
-		}
-		return len(m.Bonds) > 0
-	}
-	return known(s.Molecule())
+	m := s.Molecule()
+	nameless := func(a molecule.Atom) bool { return a.Name == "" && a.Element == "" }
+	return len(m.Bonds) > 0 && !slices.ContainsFunc(m.Atoms, nameless)
 }
 
-// readCondition reads what a folder keeps of the condition; nil if it keeps nothing.
+// readCondition reads what a folder keeps of the condition.
 func readCondition(f *run.Folder, names []string, dim int) (*Condition, error) {
 	c := &Condition{}
-	err := f.ReadJSON(run.ConditionFile, c)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	if err != nil {
+	if err := f.ReadJSON(run.ConditionFile, c); err != nil {
 		return nil, err
 	}
-	good := len(c.Names) == len(names) && c.At == dim-len(names)
+	good := slices.Equal(c.Names, names) && c.At == dim-len(names)
 	for _, v := range [][]float64{c.Read.Mean, c.Read.Scale, c.Lo, c.Hi} {
 		good = good && len(v) == len(names)
 	}
 	for k := 0; good && k < len(names); k++ {
-		good = c.Names[k] == names[k] && c.Read.Scale[k] > 0 && c.Lo[k] <= c.Hi[k]
+		good = c.Read.Scale[k] > 0 && c.Lo[k] <= c.Hi[k]
 	}
 	if !good {
-		return nil, &run.FolderError{Dir: f.Path(run.ConditionFile),
-			Problem: fmt.Sprintf("is damaged: expected mean, scale and range of %v", names)}
+		return nil, fault.Errorf(fault.Run, f.Path(run.ConditionFile), "is damaged: expected mean, scale and range of "+
+			"%v", names)
 	}
 	return c, nil
 }

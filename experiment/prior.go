@@ -184,8 +184,8 @@ func chainPrior(ctx context.Context, l *Loaded, progress func(steps, most int)) 
 	m := Mixing{d.Chains, d.Kept, d.Steps, d.Step, metric.Float(d.Rhat), metric.Float(d.ESS), d.Worst, d.Lost}
 	if !(d.Rhat <= limits.MaxRhat) {
 		return nil, fault.Errorf(fault.Check, "", "the uniform prior has no closed form here, and %d chains have not "+
-			"mixed after %d steps: split-R̂ is %.3f at x[%d], above uniform.max_rhat = %g (effective draws %.0f). Σ may "+
-			"be disconnected or unbounded (landing check looks); use prior: empirical, or raise uniform.max_steps",
+			"mixed after %d steps: split-R̂ is %.3f at x[%d], above uniform.max_rhat = %g (effective draws %.0f). Σ "+
+			"may be disconnected or unbounded (landing check looks); use prior: empirical, or raise uniform.max_steps",
 			m.Chains, m.Steps, m.Rhat, m.Worst, limits.MaxRhat, m.ESS)
 	}
 	if err := lost("draws of chains", d.Lost, d.Kept, l.Problem.Generate.MaxFailed,
@@ -212,8 +212,7 @@ func saveStates(f *run.Folder, name string, states []float64, d int) error {
 	return f.Write(name, b.Bytes())
 }
 
-// readStates returns the states of a prior, points of dimension d, that a folder keeps in a file;
-// nil if it keeps none.
+// readStates returns the states of a prior, points of dimension d, that a folder keeps in a file; nil if it keeps none.
 func readStates(f *run.Folder, name string, d int) ([]float64, error) {
 	path := f.Path(name)
 	a, err := arrayfile.ReadNPY(path)
@@ -227,19 +226,17 @@ func readStates(f *run.Folder, name string, d int) ([]float64, error) {
 		err = fmt.Errorf("row %d (from 0) has %v; expected finite numbers", i/d, a.Float64[i])
 	}
 	if err != nil {
-		fault := strings.TrimPrefix(err.Error(), path+": ")
-		return nil, &run.FolderError{Dir: path, Problem: "is damaged: " + fault +
-			"; without the file the prior is made again"}
+		return nil, fault.Errorf(fault.Run, path, "is damaged: %s; without the file the prior is made again",
+			strings.TrimPrefix(err.Error(), path+": "))
 	}
 	return a.Float64, nil
 }
 
 const startFloors = 5 // pairs of sets of prior draws
 
-// CompareStart compares 2000 forward paths, or where these are dear as many as there are
-// samples and no more than that, with the prior: by the data's histogram distance where there is one, its floor
-// being that of two sets of prior draws; else by the energy distance, its floor
-// being that of relabelled points. The p-value is that of metric.EnergyTest in
+// CompareStart compares 2000 forward paths, or where these are dear as many as there are samples and no more than that,
+// with the prior: by the data's histogram distance where there is one, its floor being that of two sets of prior draws;
+// else by the energy distance, its floor being that of relabelled points. The p-value is that of metric.EnergyTest in
 // either case. Errors are those of forward paths.
 func (l *Loaded) CompareStart(ctx context.Context, prior *Prior, samples int) (*judge.Start, error) {
 	s := &judge.Start{Prior: prior.Kind, Distance: metric.NaN, Floor: metric.NaN, FloorSD: metric.NaN,
@@ -267,8 +264,7 @@ func (l *Loaded) CompareStart(ctx context.Context, prior *Prior, samples int) (*
 		}
 		floor := metric.NewFloor(floors)
 		s.Metric, s.Distance, s.Floor, s.FloorSD = h.Name, metric.Float(h.Between(h.Marks(ends), h.Marks(u))),
-			floor.Mean,
-			floor.SD
+			floor.Mean, floor.SD
 	}
 	s.Judge()
 	return s, nil

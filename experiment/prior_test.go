@@ -103,9 +103,8 @@ func keptPrior(t *testing.T, f *run.Folder, want []float64) {
 		damaged := name != "whole"
 		e := testkit.Must(Open(t.Context(), f.Dir, "", pool, nil))
 		prior, err := e.Prior(context.Background(), nil)
-		var fault *run.FolderError
 		switch {
-		case damaged && (!errors.As(err, &fault) || !strings.Contains(err.Error(), run.PriorFile)):
+		case damaged && (fault.KindOf(err) != fault.Run || !strings.Contains(err.Error(), run.PriorFile)):
 			t.Errorf("a damaged prior: %v", err)
 		case !damaged && (err != nil || prior.Mixing != nil || !slices.Equal(prior.states(), want)):
 			t.Errorf("the kept prior is another, or made again: %+v, %v", prior, err)

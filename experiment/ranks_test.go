@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"github.com/landing-diffusion/landing/base/parallel"
-	"github.com/landing-diffusion/landing/experiment/report"
+	"github.com/landing-diffusion/landing/experiment/run"
 	"github.com/landing-diffusion/landing/internal/ranks"
 	"github.com/landing-diffusion/landing/learn/train"
 	"github.com/landing-diffusion/landing/tools/testkit"
@@ -45,7 +45,7 @@ func keptBytes(t *testing.T, r *Run) (weights []byte, told []train.Epoch) {
 	}
 	weights = testkit.Must(os.ReadFile(r.Folder.Path("checkpoints/" + names[len(names)-1] + "/weights.safetensors")))
 	records := testkit.Must(r.Folder.Metrics())
-	told, _ = report.Decode(records)
+	told = run.Decode[train.Epoch](records, "epoch")
 	for i := range told {
 		told[i].Seconds, told[i].Simulated = 0, 0
 	}
@@ -60,7 +60,7 @@ func TestRanksMakeTheSameRun(t *testing.T) {
 		"held out": {"train.epochs=200", "train.stop=held_out", "train.batch=20", "train.refresh=3"},
 		"loss":     {"train.epochs=12", "train.stop=held_out_loss", "train.batch=20", "process.steps=10"},
 	} {
-		if name == "held out" && os.Getenv("LANDING_LONG") == "" { // half a minute
+		if name == "held out" && !testkit.Long() { // half a minute
 			continue
 		}
 		alone := begin(t, settings...)

@@ -46,11 +46,10 @@ type Left struct {
 	Worst     metric.Float `json:"worst"`
 }
 
-// Refine brings the rows of the problem's data to Σ that violate no equality by more than
-// within, and no inequality by more than data.tolerance, or where that is auto by more than
-// the share of their spread that data may be off: rows outside would all come to the edge,
-// where the data has none. Errors are those of Load, but for data that is not
-// feasible; a *DataError says that no row is left.
+// Refine brings the rows of the problem's data to Σ that violate no equality by more than within, and no inequality by
+// more than data.tolerance, or where that is auto by more than the share of their spread that data may be off: rows
+// outside would all come to the edge, where the data has none. Errors are those of Load, but for data that is not
+// feasible, and one of data where no row is left.
 func Refine(ctx context.Context, p *problem.Problem, within float64, pool *parallel.Pool) (*Refined, error) {
 	proc, err := p.Build()
 	if err != nil {
@@ -91,14 +90,14 @@ func Refine(ctx context.Context, p *problem.Problem, within float64, pool *paral
 		r.X = append(r.X, xi...)
 	}
 	if r.Kept = len(moved); r.Kept == 0 {
-		return nil, &DataError{r.Data, fmt.Sprintf("none of %d rows can be brought to Σ: %s", r.Points, r.Losses())}
+		return nil, badData(r.Data, "none of %d rows can be brought to Σ: %s", r.Points, r.Losses())
 	}
 	r.Moved.Median, r.Moved.Worst = metric.Float(metric.Median(moved)), metric.Float(slices.Max(moved))
 	names, v := constraint.Components(set), constraint.Values(set, r.X)
 	r.Violation = judge.Largest(metric.Violations(names, v, r.Kept, len(set.Equalities()))).Worst
 	brought := &dataset.Points{X: r.X, N: r.Kept, D: r.Dim}
 	if fault, _ := offSet(ctx, p, set, brought, pool); fault != "" {
-		return nil, &DataError{r.Data, "of the rows that were brought to Σ, " + fault}
+		return nil, badData(r.Data, "of the rows that were brought to Σ, %s", fault)
 	}
 	if ctx.Err() != nil {
 		return nil, ctx.Err()

@@ -1,7 +1,6 @@
 package experiment
 
 import (
-	"errors"
 	"math"
 	"os"
 	"path/filepath"
@@ -10,6 +9,7 @@ import (
 
 	"github.com/landing-diffusion/landing/base/arrayfile"
 	"github.com/landing-diffusion/landing/base/keyed"
+	"github.com/landing-diffusion/landing/internal/fault"
 	"github.com/landing-diffusion/landing/judge/metric"
 	"github.com/landing-diffusion/landing/problem"
 	"github.com/landing-diffusion/landing/tools/testkit"
@@ -42,13 +42,13 @@ func TestRefine(t *testing.T) {
 			`inequality: [{name: up, expr: "x[1] >= 0"}]}`, tolerance), x, edge)
 	}
 	pool := testkit.Pool(t, 1)
-	var e *DataError
 	far := load(`{kind: sphere, dim: 2, radius: 5}`, "auto")
-	if _, err := Refine(t.Context(), far, 0.1, pool); !errors.As(err, &e) ||
+	if _, err := Refine(t.Context(), far, 0.1, pool); fault.KindOf(err) != fault.Data ||
 		!strings.Contains(err.Error(), "none of 500 rows can be brought to Σ: 500 violate") {
 		t.Errorf("far data: %v", err)
 	}
-	if _, err := Refine(t.Context(), load(`{kind: sphere, dim: 3}`, "auto"), 0.1, pool); !errors.As(err, &e) {
+	three := load(`{kind: sphere, dim: 3}`, "auto")
+	if _, err := Refine(t.Context(), three, 0.1, pool); fault.KindOf(err) != fault.Data {
 		t.Errorf("data of another dimension: %v", err)
 	}
 }

@@ -4,11 +4,11 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"maps"
 	"math"
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/landing-diffusion/landing/experiment/judge"
@@ -28,12 +28,16 @@ type remedies struct {
 	ctx context.Context // of the evaluation
 	run *Run
 	history
-	source *source // how the run was asked for; nil: not looked up yet
+	asked func() *source // how the run was asked for
+}
+
+func newRemedies(ctx context.Context, r *Run, h history) *remedies {
+	return &remedies{ctx, r, h, sync.OnceValue(func() *source { return sourceOf(r.Folder) })}
 }
 
 // Remedy returns what mends the finding of a code on samples of a run, by their evaluation.
 func Remedy(ctx context.Context, r *Run, c verdict.Code, v *judge.Evaluation) *verdict.Remedy {
-	return (&remedies{ctx: ctx, run: r, history: historyOf(r.Folder, v.Epoch)}).of(c, v)
+	return newRemedies(ctx, r, historyOf(r.Folder, v.Epoch)).of(c, v)
 }
 
 // of returns the remedy for a code of a verdict, whose other findings the evaluation has.
@@ -208,8 +212,7 @@ func (m *remedies) train(settings ...string) *verdict.Remedy {
 // trainable reports whether the run's problem can be trained with settings.
 func (m *remedies) trainable(settings ...string) bool {
 	s := m.asked()
-	p, err := problem.Load(s.text, s.file, s.Variant,
-		problem.ParseSettings(slices.Concat(s.Settings, settings)...))
+	p, err := problem.Load(s.text, s.file, s.Variant, problem.ParseSettings(slices.Concat(s.Settings, settings)...))
 	if err == nil {
 		_, err = p.Build()
 	}
@@ -234,13 +237,6 @@ type source struct {
 	file   string
 	text   []byte
 	chosen []choose.Choice // keys of the process that follow from the data
-}
-
-func (m *remedies) asked() *source {
-	if m.source == nil {
-		m.source = sourceOf(m.run.Folder)
-	}
-	return m.source
 }
 
 // sourceOf returns how a run was asked for, without its data. Where that is not known it is config.yaml, which has a
@@ -275,16 +271,14 @@ func sourceOf(f *run.Folder) *source {
 
 // sameKeys reports whether keys have the same values, but for the data's path and the time.
 func sameKeys(a, b []problem.Given) bool {
-	values := func(given []problem.Given) map[string]string {
-		of := map[string]string{}
+	values := func(given []problem.Given) (out string) {
 		for _, g := range given {
 			if g.Key != problem.KeyDataPath && g.Key != problem.KeyTrainMaxSeconds && g.Key != problem.KeyTrainEpochs {
-				if v, err := json.Marshal(g.Value); err == nil {
-					of[g.Key] = string(v)
-				}
+				v, _ := json.Marshal(g.Value) // read from a file
+				out += fmt.Sprintf("%s=%s\n", g.Key, v)
 			}
 		}
-		return of
+		return out
 	}
-	return maps.Equal(values(a), values(b))
+	return values(a) == values(b)
 }

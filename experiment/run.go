@@ -34,8 +34,7 @@ type Run struct {
 	now   func() time.Time // the clock of trainings; nil is time.Now
 }
 
-// Begin fills a new folder: config, verbatim problem, the files of the set and the
-// manifest.
+// Begin fills a new folder: config, verbatim problem, the files of the set and the manifest.
 func (l *Loaded) Begin(f *run.Folder, source []byte, command []string) (*Run, error) {
 	if err := f.Lock(); err != nil {
 		return nil, err
@@ -106,17 +105,15 @@ func keepFiles(f *run.Folder, p *problem.Problem) (names, hashes map[string]stri
 	return names, hashes, nil
 }
 
-// setFiles returns the paths of the files that the problem's set is read from, by
-// key.
+// setFiles returns the paths of the files that the problem's set is read from, by key.
 func setFiles(p *problem.Problem) map[string]string {
 	files := p.Files()
 	maps.DeleteFunc(files, func(key, path string) bool { return path == "" || key == problem.KeyDataPath })
 	return files
 }
 
-// Redraw returns the run as it generates with settings which need
-// no training (problem.Problem.Redraw); without settings, the run itself. What the run
-// has learned, and where its forward paths end, stays as it is. Errors are
+// Redraw returns the run as it generates with settings which need no training (problem.Problem.Redraw); without
+// settings, the run itself. What the run has learned, and where its forward paths end, stays as it is. Errors are
 // *problem.KeyError and the context's. It calls report, if that is not nil, with what it does next.
 func (r *Run) Redraw(ctx context.Context, settings problem.Settings, report func(doing string)) (*Run, error) {
 	if len(settings) == 0 {
@@ -151,7 +148,7 @@ func (r *Run) Redraw(ctx context.Context, settings problem.Settings, report func
 	if err != nil {
 		return nil, err
 	}
-	l.Problem, l.Process, l.Method = settled.Problem, settled.Process, settled.Method
+	l.Settled = *settled
 	l.Chosen = slices.Concat(r.Chosen, settled.Chosen)
 	q.Loaded = &l
 	q.Drawn, err = r.Problem.Drawn(l.Problem, l.Process)

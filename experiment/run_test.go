@@ -3,7 +3,6 @@ package experiment
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
 	"os"
 	"path/filepath"
 	"slices"
@@ -14,6 +13,7 @@ import (
 	"github.com/landing-diffusion/landing/base/keyed"
 	"github.com/landing-diffusion/landing/base/parallel"
 	"github.com/landing-diffusion/landing/experiment/run"
+	"github.com/landing-diffusion/landing/internal/fault"
 	"github.com/landing-diffusion/landing/problem"
 	"github.com/landing-diffusion/landing/tools/testkit"
 	"github.com/landing-diffusion/landing/tools/testkit/ball"
@@ -81,8 +81,8 @@ func TestRunOnALevelSetMoves(t *testing.T) {
 	mesh := filepath.Join(moved, "set.mesh.ply")
 	text := testkit.Must(os.ReadFile(mesh))
 	testkit.OK(t, os.WriteFile(mesh, append(text, '\n'), 0o666))
-	var fault *DataError
-	if _, err := Open(t.Context(), moved, data, e.Pool, nil); !errors.As(err, &fault) || fault.Path != mesh ||
+	if _, err := Open(t.Context(), moved, data, e.Pool, nil); fault.KindOf(err) != fault.Data ||
+		fault.Of(err).File != mesh ||
 		!strings.Contains(err.Error(), "is not the set.mesh of this run") {
 		t.Errorf("a changed copy: %v", err)
 	}
@@ -117,8 +117,7 @@ func TestManifestFaults(t *testing.T) {
 		}},
 	} {
 		changeManifest(t, e.Folder, c.change)
-		var fault *run.FolderError
-		if _, err := Open(t.Context(), e.Folder.Dir, "", e.Pool, nil); !errors.As(err, &fault) ||
+		if _, err := Open(t.Context(), e.Folder.Dir, "", e.Pool, nil); fault.KindOf(err) != fault.Run ||
 			!strings.Contains(err.Error(), c.want) {
 			t.Errorf("%v; want %q", err, c.want)
 		}

@@ -189,8 +189,7 @@ func (r *SampleReport) settled(p *problem.Problem, c *langevin.Chains) error {
 		size = max(size, math.Abs(float64(k.Mean))+float64(k.SD))
 	}
 	for j, k := range r.Coordinates {
-		// Along directions without bounds coordinates never mix: there the observables
-		// tell, if there are any.
+		// Along directions without bounds coordinates never mix: there the observables tell, if there are any.
 		if rhat := float64(k.Rhat); rhat > worst && !(p.Set.Unbounded() && r.Observables != nil) {
 			worst, at = rhat, fmt.Sprintf("x[%d]", j)
 		}

@@ -2,7 +2,6 @@ package experiment
 
 import (
 	"bytes"
-	"errors"
 	"os"
 	"path/filepath"
 	"slices"
@@ -13,6 +12,7 @@ import (
 	"github.com/landing-diffusion/landing/base/parallel"
 	"github.com/landing-diffusion/landing/domain/dataset"
 	"github.com/landing-diffusion/landing/experiment/judge"
+	"github.com/landing-diffusion/landing/internal/fault"
 	"github.com/landing-diffusion/landing/judge/metric"
 	"github.com/landing-diffusion/landing/problem"
 	"github.com/landing-diffusion/landing/tools/testkit"
@@ -41,8 +41,8 @@ func TestWrongComponent(t *testing.T) {
 		}
 	}
 	_, err := rotations(t, pool, func(x []float64) { flip(x[9*7:]) })
-	var data *DataError
-	if !errors.As(err, &data) || !strings.Contains(err.Error(), "row 7 (from 0) is not in SO(3), where det > 0") {
+	if fault.KindOf(err) != fault.Data ||
+		!strings.Contains(err.Error(), "row 7 (from 0) is not in SO(3), where det > 0") {
 		t.Errorf("got %v", err)
 	}
 	e := testkit.Must(rotations(t, pool, func([]float64) {}))

@@ -2,13 +2,11 @@ package experiment
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"time"
 
 	"github.com/landing-diffusion/landing/base/keyed"
-	"github.com/landing-diffusion/landing/experiment/judge"
 	"github.com/landing-diffusion/landing/experiment/run"
 	"github.com/landing-diffusion/landing/judge/metric"
 	"github.com/landing-diffusion/landing/langevin"
@@ -66,9 +64,8 @@ func (t *training) due() bool {
 	return t.run.Problem.Train.HeldOut() && t.trainer.Due(judgedWork(t.run.Loaded))
 }
 
-// heldOut measures the held-out distance, if it is time to, and does what follows from it: which
-// checkpoint is kept, and whether the training ends. All of it is in a checkpoint before anything
-// else is done.
+// heldOut measures the held-out distance, if it is time to, and does what follows from it: which checkpoint is kept,
+// and whether the training ends. All of it is in a checkpoint before anything else is done.
 func (t *training) heldOut(ctx context.Context) error {
 	if !t.due() {
 		return nil
@@ -117,31 +114,19 @@ func (t *training) estimate(ctx context.Context) (e metric.Estimate, fault strin
 		rows := t.run.ValRows[:min(len(t.run.ValRows), judgedRows*d)]
 		t.judgedTo = metric.NewEnergyTo(t.run.Reference().Laid(rows), d)
 	}
-	if t.prior == nil {
-		if t.prior, err = t.run.Prior(ctx, nil); err != nil {
-			return e, "", err
-		}
-	}
-	prior := t.prior
-	if t.run.Condition != nil {
-		prior = prior.Under(t.run.Condition.Of(t.run.ValRows), 1)
-	}
-	average := &Trained{Model: t.trainer.Average()}
-	s, err := t.run.Generate(ctx, average, prior, judgedSamples, judgedFirst, t.run.Problem.Seed, nil)
-	var failed *judge.FailedError
-	if errors.As(err, &failed) {
-		return metric.NoEstimate(), err.Error(), nil
-	}
+	s, err := t.draw(ctx, judgedSamples, judgedFirst, t.run.ValRows)
 	if err != nil {
 		return e, "", err
+	}
+	if err := s.CheckFailed(t.run.Problem.Generate.MaxFailed); err != nil {
+		return metric.NoEstimate(), err.Error(), nil
 	}
 	t.observer.drawn(t.trainer.State.Epoch, s)
 	return t.judgedTo.Of(t.run.Reference().Laid(s.Good())).Numbered(s.Lost), "", nil
 }
 
-// lossEstimate returns the mean loss of the averaged weights on paths of validation rows, always the
-// same. A network that learns its rows by heart, of which samples' distances say nothing, has a loss
-// there that rises.
+// lossEstimate returns the mean loss of the averaged weights on paths of validation rows, always the same. A network
+// that learns its rows by heart, of which samples' distances say nothing, has a loss there that rises.
 func (t *training) lossEstimate(ctx context.Context) (e metric.Estimate, fault string, err error) {
 	if err := t.hold(ctx); err != nil {
 		return e, "", err
@@ -264,8 +249,8 @@ func (t *training) publish() error {
 		if v := s.Judged.Verdict; v != nil {
 			m.Stopped = &run.Stopped{Epochs: v.Plan.Epochs, After: v.After, Reason: v.String()}
 			if v.Plan.Factor == 1 {
-				m.Stopped.Repeat = fmt.Sprintf("train.stop=epochs train.max_seconds=0 train.epochs=%d train.anneal=%v%s",
-					v.Plan.Epochs, v.Plan.Anneal, from)
+				m.Stopped.Repeat = fmt.Sprintf("train.stop=epochs train.max_seconds=0 train.epochs=%d "+
+					"train.anneal=%v%s", v.Plan.Epochs, v.Plan.Anneal, from)
 			}
 		}
 		if j := s.Judged; j.Chosen > 0 {
@@ -318,8 +303,7 @@ func ended(p *problem.Problem, t *train.Trainer[float32]) string {
 	return by + " before the held-out distance stopped to fall: more may be of use"
 }
 
-// stopwatch counts the seconds of a call, and those that its evaluations and its held-out distances
-// took.
+// stopwatch counts the seconds of a call, and those that its evaluations and its held-out distances took.
 type stopwatch struct {
 	now       func() time.Time
 	start     time.Time
@@ -347,12 +331,13 @@ func (l limited) Err() error {
 	return nil
 }
 
-// limitedTo returns the context of a training within its budget, if that is not 0.
-func limitedTo(ctx context.Context, budget float64, w *stopwatch) context.Context {
+// limited returns the context of a training within its budget, if it has one.
+func (t *training) limited(ctx context.Context) context.Context {
+	budget := t.trainer.State.Budget
 	if budget == 0 {
 		return ctx
 	}
-	return limited{ctx, func() bool { return w.spent() >= budget }}
+	return limited{ctx, func() bool { return t.watch.spent() >= budget }}
 }
 
 // pace begins to time epochs, where there is a budget.
@@ -387,8 +372,7 @@ func (t *training) exhausted() error {
 	return t.decided(d)
 }
 
-// decided records what a clock decided: first in a checkpoint, from which a training that is
-// stopped goes on by it.
+// decided records what a clock decided: first in a checkpoint, from which a training that is stopped goes on by it.
 func (t *training) decided(d train.Decision) error {
 	if err := t.save(); err != nil {
 		return err
@@ -397,10 +381,9 @@ func (t *training) decided(d train.Decision) error {
 	return t.publish()
 }
 
-// Extend returns the run as it goes on from its newest checkpoint, or from the one named, with
-// settings (problem.Problem.Extend); Train then does. The manifest
-// notes them, with command, and the checkpoint stays when later ones come. The caller holds the
-// lock. Errors are *problem.KeyError and those of the folder.
+// Extend returns the run as it goes on from its newest checkpoint, or from the one named, with settings
+// (problem.Problem.Extend); Train then does. The manifest notes them, with command, and the checkpoint stays when later
+// ones come. The caller holds the lock. Errors are *problem.KeyError and those of the folder.
 func (r *Run) Extend(settings problem.Settings, checkpoint string, command []string) (*Run, error) {
 	p, x, err := r.Problem.Extend(settings)
 	if err != nil {

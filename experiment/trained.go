@@ -22,8 +22,7 @@ import (
 	"github.com/landing-diffusion/landing/problem"
 )
 
-// Trained is a model, whose parameters stay as they are, and the state of the training that it
-// is from.
+// Trained is a model, whose parameters stay as they are, and the state of the training that it is from.
 type Trained struct {
 	Model score.Model[float32]
 	State train.State
@@ -86,7 +85,7 @@ func (l *Loaded) model() (score.Model[float32], error) {
 }
 
 // prepared returns c with what the network takes from the problem and from the rows of the
-// data with these numbers. Errors are *problem.KeyError and *DataError.
+// data with these numbers. Errors are *problem.KeyError and those of data.
 func prepared(c score.Config, p *problem.Problem, proc *langevin.Process, data *dataset.Points,
 	rows []int) (score.Config, error) {
 	if networks.Refers(c.Kind) {
@@ -105,7 +104,7 @@ func prepared(c score.Config, p *problem.Problem, proc *langevin.Process, data *
 		degenerate.Frame = rows[degenerate.Frame]
 	}
 	if err != nil {
-		return c, &DataError{dataName(p, data), err.Error()}
+		return c, badData(dataName(p, data), "%v", err)
 	}
 	return c, nil
 }
@@ -138,9 +137,8 @@ const (
 	likelihoodBlock = 32
 )
 
-// Likelihood returns how likely the test rows are under a network: the density is followed by its
-// method exactly but for the steps. It is nil where the method or the network know none, and
-// without test rows.
+// Likelihood returns how likely the test rows are under a network: the density is followed by its method exactly but
+// for the steps. It is nil where the method or the network know none, and without test rows.
 func Likelihood(ctx context.Context, l *Loaded, t *Trained) (*judge.Likelihood, error) {
 	density := l.Method.Capabilities().Density
 	if density == nil || l.Bare || l.Condition != nil || len(l.Split.Test) == 0 {

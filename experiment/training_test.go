@@ -9,7 +9,6 @@ import (
 	"testing"
 
 	"github.com/landing-diffusion/landing/experiment/judge"
-	"github.com/landing-diffusion/landing/experiment/report"
 	"github.com/landing-diffusion/landing/experiment/run"
 	"github.com/landing-diffusion/landing/learn/train"
 	"github.com/landing-diffusion/landing/tools/testkit"
@@ -39,7 +38,7 @@ func TestInterruptedTraining(t *testing.T) {
 	}
 	testkit.OK(t, e.Train(context.Background(), "", Observer{}))
 	records := testkit.Must(e.Folder.Metrics())
-	epochs, evaluations := report.Decode(records)
+	epochs, evaluations := run.Decode[train.Epoch](records, "epoch"), run.Decode[judge.Progress](records, "evaluation")
 	if len(epochs) != 5 || epochs[4].Epoch != 5 || len(evaluations) < 4 || math.IsNaN(float64(evaluations[0].JSD)) {
 		t.Errorf("%d epochs and %d evaluations are recorded", len(epochs), len(evaluations))
 	}
@@ -81,7 +80,7 @@ func TestEvaluationThatBreaksDown(t *testing.T) {
 		heard = append(heard, p)
 	}}))
 	records := testkit.Must(e.Folder.Metrics())
-	_, evaluations := report.Decode(records)
+	evaluations := run.Decode[judge.Progress](records, "evaluation")
 	if len(evaluations) != 2 || len(heard) != 2 {
 		t.Fatalf("%d evaluations are recorded, %d heard of", len(evaluations), len(heard))
 	}

@@ -9,6 +9,7 @@ import (
 	"unicode"
 
 	"github.com/expr-lang/expr/ast"
+	"github.com/landing-diffusion/landing/internal/text"
 )
 
 // A Scope is what the text of formulas can name: the coordinates x, the dimension
@@ -251,7 +252,7 @@ func (s *Scope) nearest(name string, calls bool) string {
 	}
 	slices.Sort(known)
 	for _, k := range known {
-		if d := distance(strings.ToLower(name), strings.ToLower(k)); d < best && d < len([]rune(name)) {
+		if d := text.Edits(strings.ToLower(name), strings.ToLower(k)); d < best && d < len([]rune(name)) {
 			best, at = d, k
 		}
 	}
@@ -262,32 +263,6 @@ func (s *Scope) nearest(name string, calls bool) string {
 		return ""
 	}
 	return "; known are " + strings.Join(known, ", ")
-}
-
-// distance is the Levenshtein distance, with neighbours swapped at the price of one.
-func distance(a, b string) int {
-	u, v := []rune(a), []rune(b)
-	rows := make([][]int, len(u)+1)
-	for i := range rows {
-		rows[i] = make([]int, len(v)+1)
-		rows[i][0] = i
-	}
-	for j := range rows[0] {
-		rows[0][j] = j
-	}
-	for i := 1; i <= len(u); i++ {
-		for j := 1; j <= len(v); j++ {
-			cost := 1
-			if u[i-1] == v[j-1] {
-				cost = 0
-			}
-			rows[i][j] = min(rows[i-1][j]+1, rows[i][j-1]+1, rows[i-1][j-1]+cost)
-			if i > 1 && j > 1 && u[i-1] == v[j-2] && u[i-2] == v[j-1] {
-				rows[i][j] = min(rows[i][j], rows[i-2][j-2]+1)
-			}
-		}
-	}
-	return rows[len(u)][len(v)]
 }
 
 // macro is a definition with arguments. Its formula sees its arguments and what

@@ -62,18 +62,3 @@ func TestPlaceEndsWithTheFormula(t *testing.T) {
 		t.Errorf("the fault of what no formula says: %+v", f)
 	}
 }
-
-// The distance of two names, from one to the other and back: letters left out, put in, changed, and neighbours swapped.
-func TestDistanceOfNames(t *testing.T) {
-	for _, c := range []struct {
-		a, b string
-		want int
-	}{
-		{"", "norm", 4}, {"norm", "norm", 0}, {"nomr", "norm", 1}, {"nnorm", "norm", 1}, {"normm", "norm", 1},
-		{"nom", "norm", 1}, {"nerm", "norm", 1}, {"norms", "nrom", 2}, {"kitten", "sitting", 3}, {"abcdef", "def", 3},
-	} {
-		if there, back := distance(c.a, c.b), distance(c.b, c.a); there != c.want || back != c.want {
-			t.Errorf("from %q to %q are %d, back %d, want %d", c.a, c.b, there, back, c.want)
-		}
-	}
-}

@@ -24,7 +24,8 @@ import (
 // sweepOptions are the flags of sweep.
 type sweepOptions struct {
 	sweep.Options
-	out, share string
+	out        string
+	part       work.Shard
 	retry, dry bool
 }
 
@@ -32,9 +33,9 @@ func (o *sweepOptions) flags(f *pflag.FlagSet) {
 	f.StringVar(&o.out, "out", "", "folder of the sweep, new or to continue in (default: sweeps/NAME)")
 	f.StringVar(&o.Dir, "data-dir", "", "folder that paths of data start from (default: that of the sweep file)")
 	f.StringArrayVar(&o.Set, "set", nil, "replace one key in all cells, as in network.width=64 (repeatable)")
-	shardFlag(f, &o.share, "run part i of n of the cells")
+	shardFlag(f, &o.part, "run part i of n of the cells")
 	f.BoolVar(&o.retry, "retry", false, "run cells again that failed")
-	f.BoolVar(&o.dry, "dry-run", false, "list the cells and what they take, and run nothing")
+	f.BoolVar(&o.dry, "dry-run", false, "list the cells, and run nothing")
 }
 
 func sweepVerb(a *app) *cobra.Command {
@@ -50,19 +51,14 @@ The same command continues where it was stopped, also by kill -9, and ends in th
 rows.json, but for budgets in seconds. A cell that fails is recorded with its reason, and the other
 cells run; --retry runs failed cells again. Several processes may share a folder.
 
---dry-run reads the data, lists the cells and what they take, and runs nothing. --shard 2/4 runs the
+--dry-run lists the cells and what keeps them from being run, and runs nothing. --shard 2/4 runs the
 second of four parts. landing compare shows the folder as a table and a page.`,
 		Example: "  landing sweep rivals-demo --dry-run\n  landing sweep table.yaml --data-dir ~/data\n" +
 			"  landing sweep table.yaml --shard 2/4 --out sweeps/table",
-		Args: args(1, "a sweep file"),
 	}, new(sweepOptions), runSweep)
 }
 
 func runSweep(ctx context.Context, a *app, o *sweepOptions, args []string) (answer, error) {
-	part, err := shard(o.share)
-	if err != nil {
-		return answer{}, err
-	}
 	f, err := sweep.Read(args[0])
 	if err != nil {
 		return answer{}, err
@@ -70,13 +66,13 @@ func runSweep(ctx context.Context, a *app, o *sweepOptions, args []string) (answ
 	dir := cmp.Or(o.out, filepath.Join("sweeps", f.Name))
 	plan, err := f.Plan(o.Options)
 	if o.dry {
-		return answer{}, a.dryRun(ctx, plan, part, dir, err)
+		return answer{}, a.dryRun(plan, o.part, dir, err)
 	}
 	if err != nil {
 		return answer{}, err
 	}
-	r := sweep.Runner{Dir: dir, Pool: a.workersPool(), Line: commandLine, Shard: part, Retry: o.retry,
-		Command: append([]string{"landing"}, a.args...)}
+	r := sweep.Runner{Dir: dir, Pool: a.workersPool(), Line: commandLine, Shard: o.part, Retry: o.retry,
+		Command: a.commandLine()}
 	watch(&a.out, &r)
 	a.out.say("sweep: %s", dir)
 	got, err := plan.Run(ctx, r)
@@ -88,32 +84,29 @@ func runSweep(ctx context.Context, a *app, o *sweepOptions, args []string) (answ
 }
 
 // dryRun lists what a sweep would do; refused is the error of its plan.
-func (a *app) dryRun(ctx context.Context, plan *sweep.Plan, part work.Shard, dir string, refused error) error {
+func (a *app) dryRun(plan *sweep.Plan, part work.Shard, dir string, refused error) error {
 	var of *sweep.RefusedError
 	if refused != nil && (!errors.As(refused, &of) || plan == nil) {
 		return refused
 	}
+	result := plannedSweep{Folder: dir, Shard: part.String(), Cells: []plannedCell{}, Seconds: metric.NaN}
+	why := map[string]string{}
 	var state *sweep.Outcome
-	var costs map[string]sweep.Cost
-	if refused == nil {
+	if of == nil {
 		var err error
-		if state, err = plan.Status(dir); err != nil {
+		if state, err = plan.Status(dir, part); err != nil {
 			return err
 		}
-		costs, refused = plan.Costs(ctx, dir, a.workersPool())
-		if refused != nil && !errors.As(refused, &of) {
-			return refused
-		}
-	}
-	why := map[string]string{}
-	if of != nil {
+		result.Seconds = state.Left
+	} else {
+		result.Refused = of.Refused
 		for _, r := range of.Refused {
 			for _, name := range r.Cells {
 				why[name] = r.Why
 			}
 		}
 	}
-	cells, total, takes := []plannedCell{}, metric.Float(0), part.ByName()
+	takes := part.ByName()
 	for i, c := range plan.Cells {
 		e := plannedCell{Name: c.Name, State: work.Waiting}
 		if state != nil {
@@ -125,44 +118,23 @@ func (a *app) dryRun(ctx context.Context, plan *sweep.Plan, part work.Shard, dir
 		if said, ok := why[c.Name]; ok {
 			e.State, e.Reason = "refused", said
 		}
-		if cost, ok := costs[c.Name]; ok {
-			e.Cost = &cost
+		if c.Skipped != "" || takes(c.Training) {
+			result.Cells = append(result.Cells, e)
 		}
-		if c.Left || c.Skipped == "" && !takes(c.Training) {
-			continue
-		}
-		if e.Cost != nil && (e.State == work.Waiting || e.State == work.Begun) {
-			total += e.Cost.Seconds
-		}
-		cells = append(cells, e)
-	}
-	result := plannedSweep{Folder: dir, Shard: part.String(), Cells: cells, Seconds: total}
-	if of != nil {
-		result.Refused = of.Refused
 	}
 	err := a.out.result(result, func(w io.Writer) {
 		t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-		fmt.Fprintln(t, "cell\tstate\tseconds\ttrained rows\tparameters\toperations")
-		for _, c := range cells {
-			seconds, rows, parameters, operations := "–", "–", "–", "–"
-			if c.Cost != nil {
-				parameters = text.Count(c.Cost.Parameters)
-				seconds = known(c.Cost.Seconds, "%.0f")
-				if !c.Cost.Rows.IsNaN() {
-					rows, operations = si(float64(c.Cost.Rows)), known(c.Cost.Operations, "%.2g")
-				}
+		for _, c := range result.Cells {
+			said := oneLine(c.Reason)
+			if c.State == "refused" { // the error says why
+				said = ""
 			}
-			fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%s\n", c.Name, c.State, seconds, rows, parameters, operations)
+			fmt.Fprintf(t, "%s\t%s\t%s\n", c.Name, c.State, said)
 		}
 		t.Flush()
-		for _, c := range cells {
-			if c.Reason != "" && c.State != "refused" { // which the error tells
-				fmt.Fprintf(w, "%s: %s\n", c.Name, oneLine(c.Reason))
-			}
-		}
-		fmt.Fprintf(w, "%s", plural(len(cells), "cell"))
-		if !total.IsNaN() && refused == nil {
-			fmt.Fprintf(w, ", about %s to run", clock(float64(total)))
+		fmt.Fprintf(w, "%s", plural(len(result.Cells), "cell"))
+		if !result.Seconds.IsNaN() {
+			fmt.Fprintf(w, ", about %s to run", clock(float64(result.Seconds)))
 		}
 		fmt.Fprintln(w)
 	})
@@ -179,18 +151,9 @@ type plannedSweep struct {
 }
 
 type plannedCell struct {
-	Name   string      `json:"name"`
-	State  work.State  `json:"state"`
-	Reason string      `json:"reason,omitempty"`
-	Cost   *sweep.Cost `json:"cost,omitempty"`
-}
-
-// known writes a number, or a dash where it is not known.
-func known(v metric.Float, format string) string {
-	if v.IsNaN() {
-		return "–"
-	}
-	return fmt.Sprintf(format, float64(v))
+	Name   string     `json:"name"`
+	State  work.State `json:"state"`
+	Reason string     `json:"reason,omitempty"`
 }
 
 // watch has a sweep tell how it goes.

@@ -52,7 +52,7 @@ func TestSweepKilled(t *testing.T) {
 	seed := uint64(time.Now().UnixNano())
 	random := rand.New(rand.NewPCG(seed, 0))
 	kills := 3
-	if os.Getenv("LANDING_LONG") != "" {
+	if testkit.Long() {
 		kills = 20
 	}
 	killed, folder, finished := 0, 0, false
@@ -203,7 +203,7 @@ func TestSweepFaults(t *testing.T) {
 		{"problems: [demo]\ncells: [{method: RFM, skip: not served}]", "s.yaml:2: cells[0]: it matches no cell"},
 		{"problems: [demo]\nbudget: {hours: 3}", "budget.hours: there is no such key"},
 		{"problems: [demo]\nseeds: [" + strings.Repeat("1,", 5000) + "1]", "seeds[1]: it is called"},
-		{"problems: [demo]\nsamples: 0", "s.yaml:2: samples is 0; expected an integer from 1"},
+		{"problems: [demo]\nsamples: 0", "s.yaml:2: samples is 0; expected an integer in [1"},
 		{"problems: []", "problems is []; expected a list of at least one entry"},
 		{"name: ../up\nproblems: [demo]", "expected a name of letters"},
 		{"a: &x 1\nproblems: [demo]", "a: there is no such key"},

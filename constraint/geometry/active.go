@@ -50,7 +50,7 @@ func (w *Projection) activeStep(out []float64, b base, i, a int, z, val, jac []f
 	copy(move, g.take(w.buf, w.y[i*w.d:(i+1)*w.d]))
 	at := g.take(w.buf, z)
 	dense.Axpy(move, -1, at)
-	reach := max(shrunk(1, largest(at)), largest(move))
+	reach := max(shrunk(1, dense.Largest(at)), dense.Largest(move))
 	for l, comp := range g.comp {
 		s.size[l] = dense.Norm4(base[l*g.d : (l+1)*g.d])
 		if s.size[l] < GradientTolerance { // no direction to push in

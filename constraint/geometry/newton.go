@@ -21,14 +21,6 @@ const small = 1e-3
 // shrunk returns a tolerance that is meant for terms of size 1 for those of a size.
 func shrunk(tolerance, terms float64) float64 { return tolerance * min(1, terms/small) }
 
-// largest returns max |x_j|.
-func largest(x []float64) (size float64) {
-	for _, v := range x {
-		size = max(size, math.Abs(v))
-	}
-	return size
-}
-
 // A fate is what one Newton iteration makes of a group at a point.
 type fate int
 
@@ -135,7 +127,7 @@ func (w *Projection) newtonRow(out []float64, b base, i int, x, val, jac []float
 // near reports whether each component of a group is met at the iterate x, by the size of its terms there.
 func (w *Projection) near(i, a int, x, val, jac []float64) bool {
 	g := &w.groups[a]
-	size := largest(g.take(w.buf, x))
+	size := dense.Largest(g.take(w.buf, x))
 	for l, comp := range g.comp {
 		slope := 0.0
 		for _, v := range jac[l*g.d : (l+1)*g.d] {

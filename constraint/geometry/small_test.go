@@ -6,6 +6,7 @@ import (
 
 	"github.com/landing-diffusion/landing/constraint"
 	"github.com/landing-diffusion/landing/constraint/zoo"
+	"github.com/landing-diffusion/landing/internal/dense"
 	"github.com/landing-diffusion/landing/tools/testkit"
 )
 
@@ -59,9 +60,9 @@ func TestEveryUnit(t *testing.T) {
 					for _, w := range jac[l*d : (l+1)*d] {
 						slope += math.Abs(w)
 					}
-					if off := constraint.Excess(v, l < m); !(off <= 1e-12*slope*largest(x)) {
+					if off := constraint.Excess(v, l < m); !(off <= 1e-12*slope*dense.Largest(x)) {
 						t.Errorf("2^%d, %s: %s leaves component %d at %.3g, %.3g of its terms", exponent, name, how, l,
-							off, off/slope/largest(x))
+							off, off/slope/dense.Largest(x))
 					}
 				}
 			}

@@ -45,7 +45,7 @@ func NewApproach(at Lander, d int, o ApproachOptions) *Approach {
 // whether x arrived; if not, x stays. It returns the steps it took.
 func (s *Approach) Run(x []float64) (steps int, ok bool) {
 	const tolerance, roundoff = 1e-13, 1e-12
-	y, step, last, length := s.y, s.step, math.Inf(1), largest(x)
+	y, step, last, length := s.y, s.step, math.Inf(1), dense.Largest(x)
 	copy(y, x)
 	for range s.o.Steps {
 		if s.at.At(y, 1) != nil {
@@ -67,8 +67,8 @@ func (s *Approach) Run(x []float64) (steps int, ok bool) {
 			}
 		}
 		s.at.Landing(step)
-		move := largest(step)
-		if ok && move <= shrunk(tolerance, length) || !falls && move <= 0x1p-50*largest(y) {
+		move := dense.Largest(step)
+		if ok && move <= shrunk(tolerance, length) || !falls && move <= 0x1p-50*dense.Largest(y) {
 			copy(x, y)
 			return steps, true
 		}

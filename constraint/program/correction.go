@@ -5,6 +5,7 @@ import (
 
 	"github.com/landing-diffusion/landing/constraint"
 	"github.com/landing-diffusion/landing/constraint/geometry"
+	"github.com/landing-diffusion/landing/internal/dense"
 )
 
 // A Correction moves points by Gauss–Newton steps x ← x − ∇JᵀG†J, with J = [h; g_I] of the equalities and the
@@ -65,7 +66,7 @@ func (c *Correction) move(at geometry.Geometry, dst []float64, ok []bool, o *geo
 			to[j] = v - to[j]
 		}
 		o.Iterations++
-		if ok[i] = finite(to); !ok[i] {
+		if ok[i] = dense.Finite(to); !ok[i] {
 			o.NotFinite++
 			copy(to, from)
 		}
@@ -100,13 +101,4 @@ func lose(o *geometry.Outcome, err error) {
 	default:
 		o.Unreachable++
 	}
-}
-
-func finite(x []float64) bool {
-	for _, v := range x {
-		if v-v != 0 {
-			return false
-		}
-	}
-	return true
 }

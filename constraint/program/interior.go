@@ -95,7 +95,7 @@ func (b *barrier) direct(s *path) fate {
 			return notFinite
 		}
 		last := lastBarrier * s.length * s.length
-		size, near := s.bend*largest(s.p), max(centred*s.weight/s.length, s.tolerance)
+		size, near := s.bend*dense.Largest(s.p), max(centred*s.weight/s.length, s.tolerance)
 		met := size <= near
 		for i, v := range s.value {
 			if s.of.equal[i] {
@@ -105,7 +105,7 @@ func (b *barrier) direct(s *path) fate {
 			μ, z := s.next[i], -v // multipliers push, and μz = β
 			met = met && μ >= -near && (z < b.join(s) || math.Abs(μ*z-s.weight) <= near*s.length)
 		}
-		stuck := largest(s.p) <= 0x1p-52*(largest(s.y)+s.length)
+		stuck := dense.Largest(s.p) <= 0x1p-52*(dense.Largest(s.y)+s.length)
 		switch {
 		case s.weight <= last && met && s.met:
 			return arrived

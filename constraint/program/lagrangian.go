@@ -80,7 +80,7 @@ func (l *augmented) direct(s *path) fate {
 		if !ok {
 			return notFinite
 		}
-		stuck := largest(s.p) <= 0x1p-52*(largest(s.y)+s.length)
+		stuck := dense.Largest(s.p) <= 0x1p-52*(dense.Largest(s.y)+s.length)
 		done := s.met && violation <= s.tolerance
 		switch {
 		case done && gradient <= 10*s.tolerance:

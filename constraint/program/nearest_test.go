@@ -151,7 +151,7 @@ func TestKarushKuhnTucker(t *testing.T) {
 					gradient[j] += ν[a] * s.scale[a] * (v - constraint.Values(set, down)[a]) / 2e-5
 				}
 			}
-			if g := largest(gradient); g > 1e-8 {
+			if g := dense.Largest(gradient); g > 1e-8 {
 				t.Errorf("point %d: the gradient is %v", i, g)
 			}
 			for a := 1; a < 3; a++ {
@@ -235,8 +235,8 @@ func TestNearestInBlocks(t *testing.T) {
 			if o := w.Nearest(all, x, ok, n); o.Failed() > 0 {
 				t.Errorf("%s: %+v", name, o)
 			}
-			if e := constraint.Values(set, all); largest(e[:len(set.Equalities())]) > 1e-12 {
-				t.Errorf("%s: off by %v", name, largest(e))
+			if e := constraint.Values(set, all); dense.Largest(e[:len(set.Equalities())]) > 1e-12 {
+				t.Errorf("%s: off by %v", name, dense.Largest(e))
 			}
 			paths(w).block = 7
 			parts := make([]float64, n*d)

@@ -149,7 +149,7 @@ func (q *part) put(x, from []float64) {
 // finite reports whether values and derivatives of its components at a point are.
 func (q *part) finite(val, jac []float64) bool {
 	for i, a := range q.comp {
-		if v := val[a]; v-v != 0 || !finite(q.row(jac, i)) {
+		if v := val[a]; v-v != 0 || !dense.Finite(q.row(jac, i)) {
 			return false
 		}
 	}

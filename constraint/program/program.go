@@ -64,7 +64,7 @@ func (t *test) met(x []float64) bool {
 			return false
 		}
 	}
-	return finite(x)
+	return dense.Finite(x)
 }
 
 // jacobians evaluates a set with the derivatives that parts keeps.

@@ -2,7 +2,6 @@ package program
 
 import (
 	"fmt"
-	"math"
 
 	"github.com/landing-diffusion/landing/constraint"
 	"github.com/landing-diffusion/landing/constraint/geometry"
@@ -269,7 +268,7 @@ func (s *search) advance(p *path, val, jac []float64) fate {
 		s.units(p.value, p, val)
 	} else {
 		p.share /= 2
-		if p.evaluations >= s.most || p.share*largest(p.p) < 0x1p-50*(largest(p.y)+p.length) {
+		if p.evaluations >= s.most || p.share*dense.Largest(p.p) < 0x1p-50*(dense.Largest(p.y)+p.length) {
 			return stalled
 		}
 		s.try(p)
@@ -328,7 +327,7 @@ func (s *search) measure(p *path, val, jac []float64) {
 		}
 		p.length = max(p.length, constraint.Excess(val[a]*p.scale[i], p.of.equal[i]))
 	}
-	p.tolerance = 1e-10*p.length + 0x1p-50*largest(p.y)
+	p.tolerance = 1e-10*p.length + 0x1p-50*dense.Largest(p.y)
 }
 
 // units writes the components of a path in units of length, from those of a point.
@@ -347,7 +346,7 @@ func (s *search) lowers(p *path, val, jac []float64) bool {
 	if !p.of.finite(val, jac) {
 		return false
 	}
-	if p.share == 1 && largest(p.p) <= sure*p.length {
+	if p.share == 1 && dense.Largest(p.p) <= sure*p.length {
 		return true
 	}
 	value := s.rhs[:p.of.c]
@@ -426,7 +425,7 @@ func (s *search) solve(p *path) bool {
 		p.next[i] = ν[e]
 		dense.Axpy(p.p[q.lo[i]:q.hi[i]], -ν[e]/p.bend, q.span(s.gradient, i))
 	}
-	return finite(p.p)
+	return dense.Finite(p.p)
 }
 
 // along returns the derivative of component i along p.
@@ -448,11 +447,4 @@ func (p *path) toward() (s float64) {
 		s += (p.y[j] - v) * p.p[j]
 	}
 	return s
-}
-
-func largest(x []float64) (size float64) {
-	for _, v := range x {
-		size = max(size, math.Abs(v))
-	}
-	return size
 }

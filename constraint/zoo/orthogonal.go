@@ -135,7 +135,7 @@ func (s *orthogonalEvaluator) Retract(dst, base, v []float64) bool {
 	default:
 		ok = w.general(n)
 	}
-	if !ok || !allFinite(w.y) {
+	if !ok || !dense.Finite(w.y) {
 		return false
 	}
 	copy(dst, w.y)

@@ -150,7 +150,7 @@ func NewCap(axis []float64, height float64) (Cap, error) {
 	switch {
 	case len(axis) < 2:
 		return Cap{}, &DomainError{"cap", "axis", axis, "at least 2 coordinates"}
-	case !allFinite(axis) || length == 0 || !finite(length):
+	case !dense.Finite(axis) || length == 0 || !finite(length):
 		return Cap{}, &DomainError{"cap", "axis", axis, "a direction: finite and not zero"}
 	case !(height > -1 && height < 1):
 		return Cap{}, &DomainError{"cap", "height", height, "a height in (−1, 1)"}
@@ -254,12 +254,3 @@ func (e *DomainError) Error() string {
 }
 
 func finite(v float64) bool { return !math.IsNaN(v) && !math.IsInf(v, 0) }
-
-func allFinite(v []float64) bool {
-	for _, x := range v {
-		if !finite(x) {
-			return false
-		}
-	}
-	return true
-}

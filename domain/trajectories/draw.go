@@ -136,9 +136,14 @@ func (g *guide) play(c domain.Canvas, v domain.View) {
 		Modes: g.modes}
 	for i := range g.arm.Joints {
 		j := &g.arm.Joints[i]
-		turns := j.Kind.Turning()
-		view.Joints = append(view.Joints, figure.ArmJoint{Turns: turns, Slides: j.Kind == robot.Prismatic,
-			R: j.Origin.R, P: j.Origin.P, Axis: j.Axis, Wraps: turns})
+		kind := figure.Fixed
+		if j.Kind.Turning() {
+			kind = figure.Turns
+		} else if j.Kind == robot.Prismatic {
+			kind = figure.Slides
+		}
+		view.Joints = append(view.Joints, figure.ArmJoint{Kind: kind, R: j.Origin.R, P: j.Origin.P, Axis: j.Axis,
+			Wraps: kind == figure.Turns})
 	}
 	for _, b := range g.scene.Bodies {
 		if b.Radius > 0 {

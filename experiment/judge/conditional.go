@@ -11,9 +11,8 @@ import (
 
 // Conditional says how near samples are to the law of held-out rows given their condition.
 type Conditional struct {
-	// Pairs is a test of samples against the held-out rows whose conditions they were drawn
-	// under, conditions included, by the energy distance (metric.PairedTest): its floor is what
-	// two draws of one law given c score.
+	// Pairs is a test of samples against the held-out rows whose conditions they were drawn under, conditions included,
+	// by the energy distance (metric.PairedTest): its floor is what two draws of one law given c score.
 	Pairs   metric.TwoSample `json:"pairs"`
 	Bins    []Bin            `json:"bins,omitempty"`    // of the run's distance
 	Warning string           `json:"warning,omitempty"` // where the test rejects, with the remedy
@@ -21,8 +20,7 @@ type Conditional struct {
 	samples, held []float64 // of Pairs, as they are laid
 }
 
-// A Bin is the distance of samples to data, both where one number of the condition is in
-// [Lo, Hi].
+// A Bin is the distance of samples to data, both where one number of the condition is in [Lo, Hi].
 type Bin struct {
 	Name    string  `json:"name"`
 	Lo      float64 `json:"lo"`

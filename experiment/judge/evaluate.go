@@ -191,22 +191,24 @@ func (r *Reference) Evaluate(s *Samples, of About, remedy func(verdict.Code, *Ev
 	if s.Evaluated > 0 {
 		v.Network = metric.Float(float64(s.Evaluated) / float64(s.N()))
 	}
-	var at points
+	var e verdict.Evidence
 	var off error
 	if s.Failed() < s.N() {
-		at, off = r.measure(v, s)
+		e, off = r.measure(v, s)
 	}
-	v.Verdict = verdict.Of(r.evidence(v, at, off, of))
+	r.complete(&e, v, off, of)
+	v.Verdict = verdict.Of(e)
 	for i, f := range v.Verdict.Findings {
 		v.Verdict.Findings[i].Remedy = remedy(f.Code, v)
 	}
 	return v, off
 }
 
-// measure fills in what the samples that are left say.
-func (r *Reference) measure(v *Evaluation, s *Samples) (at points, err error) {
+// measure fills in what the samples that are left say, and returns the rows and numbers that a verdict looks at. The
+// error is that of CheckViolation.
+func (r *Reference) measure(v *Evaluation, s *Samples) (e verdict.Evidence, off error) {
 	x, d, n, seed := s.Good(), s.Dim, s.N()-s.Failed(), r.Problem.Seed
-	v.Component, err = CheckViolation(r.Process.Set, s, r.Limit())
+	v.Component, off = CheckViolation(r.Process.Set, s, r.Limit())
 	v.Violation.Worst = Largest(v.Component).Worst
 	v.Violation.Mean = metric.Float(metric.MeanLargest(Excess(r.Process.Set, x)))
 	v.Families = familyViolations(r.Process.Set, x)
@@ -220,33 +222,33 @@ func (r *Reference) measure(v *Evaluation, s *Samples) (at points, err error) {
 		}
 		marks := c.by.Marks(x)
 		*c.to = r.Scores(c.by, marks, n)
-		at.observe(c.by, marks, *c.to, len(r.Given) > 0)
+		e.Numbers = append(e.Numbers, c.by.numbers(marks, *c.to, len(r.Given) > 0)...)
 	}
 	if r.Domain.Find != nil {
 		v.Findings = r.Domain.Find(x)
 	}
-	at.samples, at.d = r.Alone(x)
+	e.Samples, e.Dim = r.Alone(x)
 	laid := r.Laid(x)
 	if len(r.Given) == 0 {
-		at.rows, _ = r.Alone(r.All)
+		e.Rows, _ = r.Alone(r.All)
 		v.AllRows = metric.EnergyTest(laid, r.Laid(r.All), d, settle.TestPoints, settle.Permutations, seed)
 	}
 	if len(r.HeldOut) > 0 {
 		held := r.Laid(r.HeldOut)
 		v.TwoSample = metric.EnergyTest(laid, held, d, settle.TestPoints, settle.Permutations, seed)
 		v.MMD = metric.MMDTest(laid, held, d, settle.TestPoints, mmdFloor, seed)
-		at.held, _ = r.Alone(r.HeldOut)
-		at.train, _ = r.Alone(r.Train)
+		e.Held, _ = r.Alone(r.HeldOut)
+		e.Train, _ = r.Alone(r.Train)
 		if len(r.Given) > 0 { // samples have the conditions of these rows, each many times
-			at.rows, v.AllRows = at.held, v.TwoSample
+			e.Rows, v.AllRows = e.Held, v.TwoSample
 		}
-		at.sampleNearest = metric.NearestDistances(nil, at.samples, at.train, at.d)
-		at.heldNearest = metric.NearestDistances(nil, at.held, at.train, at.d)
-		_, spread := metric.Spread(at.train, at.d)
-		v.Nearest = metric.CopiesAt(at.sampleNearest, at.heldNearest, spread)
+		e.SampleNearest = metric.NearestDistances(nil, e.Samples, e.Train, e.Dim)
+		e.HeldNearest = metric.NearestDistances(nil, e.Held, e.Train, e.Dim)
+		_, spread := metric.Spread(e.Train, e.Dim)
+		v.Nearest = metric.CopiesAt(e.SampleNearest, e.HeldNearest, spread)
 	}
 	v.Given = r.Conditional(s)
-	return at, err
+	return e, off
 }
 
 // CheckViolation summarises the violations of the samples that did not fail, by component; samples are numbered with
@@ -293,8 +295,7 @@ func Violations(set constraint.Set, x []float64) []metric.Violation {
 	return metric.Violations(names, values, len(x)/set.Dim(), len(set.Equalities()))
 }
 
-// Excess returns how far each component is from being satisfied at the rows of x,
-// and the number of components.
+// Excess returns how far each component is from being satisfied at the rows of x, and the number of components.
 func Excess(set constraint.Set, x []float64) (excess []float64, components int) {
 	names, values := constraint.Components(set), constraint.Values(set, x)
 	metric.Excess(values, len(names), len(set.Equalities()))
@@ -363,38 +364,26 @@ func Rounded(of *domain.Domain, set constraint.Set, ext string, x []float64) (wo
 	return Largest(Violations(set, x)), true
 }
 
-// points are the rows that a verdict looks at, samples without those that failed.
-type points struct {
-	samples, rows, held, train []float64 // as distances of points alone are taken
-	sampleNearest, heldNearest []float64 // to the nearest training row
-	d                          int
-	numbers                    []verdict.Number
-}
-
-// observe adds the observables behind a distance of points, given by their marks, and those of all rows, or of
-// held-out ones alone.
-func (p *points) observe(c *Compared, marks []float64, scores *JSD, heldOut bool) {
+// numbers are the observables behind a distance, of points given by their marks beside all rows, or held-out ones alone.
+func (c *Compared) numbers(marks []float64, scores *JSD, heldOut bool) (out []verdict.Number) {
 	if c.Observables == nil {
-		return
+		return nil
 	}
 	rows := c.Full
 	if heldOut {
 		rows = c.HeldOut
 	}
 	for k, part := range scores.Parts {
-		p.numbers = append(p.numbers, verdict.Number{Name: part.Name, Samples: metric.Column(marks, k, c.Dim),
+		out = append(out, verdict.Number{Name: part.Name, Samples: metric.Column(marks, k, c.Dim),
 			Rows: metric.Column(rows, k, c.Dim), Times: float64(part.Full / part.Floor.Mean)})
 	}
+	return out
 }
 
-// evidence is what a verdict on samples rests on, by their evaluation; off is the error of CheckViolation.
-func (r *Reference) evidence(v *Evaluation, at points, off error, of About) verdict.Evidence {
-	e := verdict.Evidence{
-		Asked: v.Samples, Failed: v.Failed, Wrong: v.Wrong, MaxFailed: r.Problem.Generate.MaxFailed,
-		Samples: at.samples, Rows: at.rows, Held: at.held, Train: at.train, Dim: at.d,
-		SampleNearest: at.sampleNearest, HeldNearest: at.heldNearest,
-		Energy: v.AllRows, Seed: r.Problem.Seed, Numbers: at.numbers, Course: of.Course,
-	}
+// complete adds to the evidence what an evaluation says; off is the error of CheckViolation.
+func (r *Reference) complete(e *verdict.Evidence, v *Evaluation, off error, of About) {
+	e.Asked, e.Failed, e.Wrong, e.MaxFailed = v.Samples, v.Failed, v.Wrong, r.Problem.Generate.MaxFailed
+	e.Energy, e.Seed, e.Course = v.AllRows, r.Problem.Seed, of.Course
 	if off != nil {
 		e.Violation = off.Error()
 	} else if off := r.leftOff(v); off != "" {
@@ -418,7 +407,6 @@ func (r *Reference) evidence(v *Evaluation, at points, off error, of About) verd
 	if v.Start != nil && v.Start.Prior == "chains" {
 		e.Chains = of.Chains
 	}
-	return e
 }
 
 // leftOff says that samples violate the set by more than generate.max_violation by a method that does not

@@ -79,9 +79,9 @@ func (e *FailedError) Error() string {
 	above := fmt.Sprintf("above the allowed share %g (generate.max_failed)", e.Limit)
 	switch {
 	case e.Broken > 0:
-		return fmt.Sprintf("%d of %d samples failed, %s: of %d the simulation broke down, the first: %v. landing check "+
-			"looks at steps and set; longer training or train.clip help a network that sends samples away", e.Failed,
-			e.Samples, above, e.Broken, e.Break)
+		return fmt.Sprintf("%d of %d samples failed, %s: of %d the simulation broke down, the first: %v. landing "+
+			"check looks at steps and set; longer training or train.clip help a network that sends samples away",
+			e.Failed, e.Samples, above, e.Broken, e.Break)
 	case e.Begun > 0:
 		return fmt.Sprintf("%d of %d samples failed, %s: of %d the solver found no point of the set under their "+
 			"condition to begin with. It may have none there", e.Failed, e.Samples, above, e.Begun)
@@ -116,8 +116,7 @@ func (s *Samples) CheckFailed(limit float64) error {
 	return nil
 }
 
-// Reject marks the samples lo … hi−1 that the set does not select as lost, and
-// counts them.
+// Reject marks the samples lo … hi−1 that the set does not select as lost, and counts them.
 func (s *Samples) Reject(set constraint.Set, lo, hi int) {
 	selects := set.Capabilities().Selects
 	if selects == nil {
@@ -131,9 +130,8 @@ func (s *Samples) Reject(set constraint.Set, lo, hi int) {
 	}
 }
 
-// Start compares where forward paths from the training rows end with the prior
-// that backward paths start from. What is above the floor no network makes good:
-// the paths have not forgotten the data.
+// Start compares where forward paths from the training rows end with the prior that backward paths start from. What is
+// above the floor no network makes good: the paths have not forgotten the data.
 type Start struct {
 	Prior    string       `json:"prior"`    // Prior.Kind
 	Metric   string       `json:"metric"`   // the histogram's, else the energy distance
@@ -197,6 +195,12 @@ type Steps struct {
 	// Areas under the mean curves over t, all equalities' and all inequalities'.
 	Equalities   metric.Float `json:"area_equalities"`
 	Inequalities metric.Float `json:"area_inequalities"`
+}
+
+// String says the areas.
+func (s *Steps) String() string {
+	return fmt.Sprintf("area under the mean violation over t: equalities %.3g, inequalities %.3g", s.Equalities,
+		s.Inequalities)
 }
 
 // A StepViolation is |h_i| or max(g_j, 0) of one component.

@@ -19,11 +19,10 @@ import (
 	"github.com/landing-diffusion/landing/langevin/evidence"
 )
 
-// A Wall says how many points lie next to the edge of an inequality, where processes
-// go wrong first: they stick to it, or stay away. A point is next to it where |g| is
-// at most Step = s‖Π∇g‖, what a typical step along Σ moves g by: s is √τ for
-// overdamped and τ for underdamped methods, with τ of the last step of generation
-// (of every step, in chains), and ‖Π∇g‖ is taken at the points nearest to the edge.
+// A Wall says how many points lie next to the edge of an inequality, where processes go wrong first: they stick to it,
+// or stay away. A point is next to it where |g| is at most Step = s‖Π∇g‖, what a typical step along Σ moves g by: s is
+// √τ for overdamped and τ for underdamped methods, with τ of the last step of generation (of every step, in chains),
+// and ‖Π∇g‖ is taken at the points nearest to the edge.
 type Wall struct {
 	Component string       `json:"component"`
 	Step      metric.Float `json:"step"`
@@ -39,8 +38,7 @@ const (
 	wallNearest = 8 // points that ‖Π∇g‖ is the median over
 )
 
-// Shares at the edges of all inequalities together differ by chance with odds of at
-// most wallAlpha.
+// Shares at the edges of all inequalities together differ by chance with odds of at most wallAlpha.
 var wallAlpha = verdict.Level(verdict.Walls)
 
 // stepSize returns s of Wall for steps of τ.
@@ -142,9 +140,8 @@ func (w Wall) atoms(on, n int) bool {
 		2*float64(on)/float64(n) >= float64(w.Reference-w.Samples)
 }
 
-// ChainWalls says how many draws of chains lie next to the edges of inequalities. Draws
-// of a method that is off there are held against as many of the splitting, which is not;
-// the test looks at effective draws.
+// ChainWalls says how many draws of chains lie next to the edges of inequalities. Draws of a method that is off there
+// are held against as many of the splitting, which is not; the test looks at effective draws.
 func ChainWalls(
 	ctx context.Context, seed uint64, c *langevin.Chains, pool *parallel.Pool, draws *langevin.Draws,
 ) ([]Wall, error) {

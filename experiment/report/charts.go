@@ -1,7 +1,6 @@
 package report
 
 import (
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -51,9 +50,8 @@ func (p *canvas) progress(evaluations []judge.Progress, j *judge.JSD) {
 // heldOut shows the held-out distances, or losses, in the course of training.
 func (p *canvas) heldOut(records []run.Record, loss bool) {
 	s := figure.Series{Name: "validation rows"}
-	for _, r := range records {
-		var m train.Measured
-		if r.Kind != "held-out" || json.Unmarshal(r.Data, &m) != nil || m.Distance.IsNaN() {
+	for _, m := range run.Decode[train.Measured](records, "held-out") {
+		if m.Distance.IsNaN() {
 			continue
 		}
 		d, noise := float64(m.Distance), float64(m.Noise)

@@ -3,7 +3,6 @@ package report
 
 import (
 	"bytes"
-	"encoding/json"
 	"fmt"
 	"io"
 
@@ -44,7 +43,7 @@ func (p Page) Write() (string, error) {
 		Facts:    facts(v),
 		Figures:  c.figures,
 		Notes:    c.notes,
-		Tables:   tables(v, p.Against),
+		Tables:   tables(v, note(p.Against.Distance), note(p.Against.Observables)),
 		Scene:    c.scene,
 		Config:   string(p.Against.Problem.Resolved()),
 		Commands: p.Commands,
@@ -57,23 +56,12 @@ func (p Page) Write() (string, error) {
 	return p.Folder.Path(name), p.Folder.Write(name, html.Bytes())
 }
 
-// Decode returns the epochs and evaluations of a training's records.
-func Decode(records []run.Record) (epochs []train.Epoch, evaluations []judge.Progress) {
-	for _, r := range records {
-		switch r.Kind {
-		case "epoch":
-			var e train.Epoch
-			if json.Unmarshal(r.Data, &e) == nil {
-				epochs = append(epochs, e)
-			}
-		case "evaluation":
-			var p judge.Progress
-			if json.Unmarshal(r.Data, &p) == nil {
-				evaluations = append(evaluations, p)
-			}
-		}
+// note explains a distance, if there is one.
+func note(c *judge.Compared) string {
+	if c == nil {
+		return ""
 	}
-	return
+	return c.Note
 }
 
 // A canvas draws the figures of a report into the run folder, and collects what the report shows, for domains too.
@@ -137,9 +125,8 @@ func (c *canvas) draw() {
 		c.err = err
 		return
 	}
-	epochs, evaluations := Decode(records)
-	c.loss(epochs)
-	c.progress(evaluations, v.JSD)
+	c.loss(run.Decode[train.Epoch](records, "epoch"))
+	c.progress(run.Decode[judge.Progress](records, "evaluation"), v.JSD)
 	c.heldOut(records, r.Problem.Train.ByLoss())
 	c.steps(v.Steps, len(r.Process.Set.Equalities()))
 	if len(x) > 0 {

@@ -134,8 +134,7 @@ func (f *Folder) MarkBest(name string) error {
 	return nil
 }
 
-// KeepCheckpoint marks a checkpoint as one that stays when later ones come. The caller holds
-// the lock.
+// KeepCheckpoint marks a checkpoint as one that stays when later ones come. The caller holds the lock.
 func (f *Folder) KeepCheckpoint(name string) error {
 	return f.replace(checkpointDir+"/"+name+"/"+keepFile, nil)
 }
@@ -181,8 +180,7 @@ func compareNumbers(a, b string) int {
 	return cmp.Or(cmp.Compare(len(a), len(b)), cmp.Compare(a, b))
 }
 
-// Checkpoints returns the names of the checkpoints, oldest first. What else lies in
-// their folder is left alone.
+// Checkpoints returns the names of the checkpoints, oldest first. What else lies in their folder is left alone.
 func (f *Folder) Checkpoints() ([]string, error) {
 	entries, err := os.ReadDir(f.Path(checkpointDir))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -209,10 +207,9 @@ func (f *Folder) Whole(name string) error {
 	return nil
 }
 
-// LoadCheckpoint reads a checkpoint by name, or the newest if name is empty,
-// verifies it, and decodes its state, which is asked to Validate if it can; numbers
-// that are not finite are damage. config is the hash of the config.yaml that
-// it must belong to. The error is of kind fault.Run.
+// LoadCheckpoint reads a checkpoint by name, or the newest if name is empty, verifies it, and decodes its state, which
+// is asked to Validate if it can; numbers that are not finite are damage. config is the hash of the config.yaml that it
+// must belong to. The error is of kind fault.Run.
 func (f *Folder) LoadCheckpoint(name, config string, state any) ([]arrayfile.Named, error) {
 	names, err := f.Checkpoints()
 	if err != nil {
@@ -226,8 +223,7 @@ func (f *Folder) LoadCheckpoint(name, config string, state any) ([]arrayfile.Nam
 	}
 	at := slices.Index(names, name)
 	if at < 0 {
-		return nil, fault.Errorf(fault.Run, f.Dir, "has no checkpoint %q; it has %s", name,
-			strings.Join(names, ", "))
+		return nil, fault.Errorf(fault.Run, f.Dir, "has no checkpoint %q; it has %s", name, strings.Join(names, ", "))
 	}
 	dir := filepath.Join(f.Path(checkpointDir), name)
 	refuse := func(file, format string, v ...any) error {

@@ -1,9 +1,8 @@
 // Package run keeps what a training run leaves on disk: one folder with the
 // configuration, manifest, status, metrics, checkpoints, samples and figures.
 //
-// Files appear whole or not at all (temporary file, fsync, rename). Nothing that
-// is there is written over unless the caller forces it; only status.json and
-// metrics.jsonl change as a run goes on. Nothing read from a folder is executed.
+// Files appear whole or not at all (temporary file, fsync, rename). Nothing that is there is written over unless the
+// caller forces it; only status.json and metrics.jsonl change as a run goes on. Nothing read from a folder is executed.
 package run
 
 import (
@@ -63,16 +62,8 @@ func (e *ExistsError) Error() string {
 
 func (e *ExistsError) Place() fault.Place { return fault.Place{Kind: fault.Exists, File: e.Path} }
 
-// A FolderError says why a folder cannot be used as a run folder.
-type FolderError struct{ Dir, Problem string }
-
-func (e *FolderError) Error() string { return fmt.Sprintf("%s: %s", e.Dir, e.Problem) }
-
-func (e *FolderError) Place() fault.Place { return fault.Place{Kind: fault.Run, File: e.Dir} }
-
-// Create makes the folder dir. If it holds a run and force is set, that run is
-// moved to dir.old-001 and so on, not deleted; a run that another process works
-// on, and a folder that is not a run, stay where they are.
+// Create makes the folder dir. If it holds a run and force is set, that run is moved to dir.old-001 and so on, not
+// deleted; a run that another process works on, and a folder that is not a run, stay where they are.
 func Create(dir string, force bool) (*Folder, error) {
 	err := os.Mkdir(dir, 0o777)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -87,7 +78,7 @@ func Create(dir string, force bool) (*Folder, error) {
 		}
 		old, err := Open(dir)
 		if err != nil {
-			return nil, &FolderError{dir, "exists and is not a run folder; --force moves only runs aside"}
+			return nil, fault.Errorf(fault.Run, dir, "exists and is not a run folder; --force moves only runs aside")
 		}
 		if err := old.Lock(); err != nil {
 			return nil, err
@@ -115,7 +106,7 @@ func moveAside(dir string) (string, error) {
 		old := fmt.Sprintf("%s.old-%03d", abs, i)
 		if _, err := os.Lstat(old); errors.Is(err, fs.ErrNotExist) {
 			if err := os.Rename(abs, old); err != nil {
-				return "", &FolderError{dir, "cannot be moved aside: " + err.Error()}
+				return "", fault.Errorf(fault.Run, dir, "cannot be moved aside: %v", err)
 			}
 			return old, nil
 		}
@@ -143,14 +134,14 @@ func CreateNumbered(parent, name string) (*Folder, error) {
 func Open(dir string) (*Folder, error) {
 	info, err := os.Stat(dir)
 	if err != nil {
-		return nil, &FolderError{dir, "there is no such run folder"}
+		return nil, fault.Errorf(fault.Run, dir, "there is no such run folder")
 	}
 	if !info.IsDir() {
-		return nil, &FolderError{dir, "is a file; expected a run folder"}
+		return nil, fault.Errorf(fault.Run, dir, "is a file; expected a run folder")
 	}
 	for _, name := range []string{ConfigFile, ManifestFile} {
 		if _, err := os.Stat(filepath.Join(dir, name)); errors.Is(err, fs.ErrNotExist) {
-			return nil, &FolderError{dir, "is not a run folder: it has no " + name}
+			return nil, fault.Errorf(fault.Run, dir, "is not a run folder: it has no %s", name)
 		} else if err != nil {
 			return nil, err
 		}
@@ -182,8 +173,7 @@ func (f *Folder) Drawn() ([]string, error) {
 // Read returns a file of the folder.
 func (f *Folder) Read(name string) ([]byte, error) { return input.Read(f.Path(name), maxText) }
 
-// Write creates a file of the folder. It fails with an *ExistsError if the file
-// is there, unless Force is set.
+// Write creates a file of the folder. It fails with an *ExistsError if the file is there, unless Force is set.
 func (f *Folder) Write(name string, data []byte) error {
 	return f.write(name, data, f.Force)
 }
@@ -367,7 +357,7 @@ func (f *Folder) ReadJSON(name string, v any) error {
 		return err
 	}
 	if err := json.Unmarshal(data, v); err != nil {
-		return &FolderError{f.Path(name), "is damaged: " + err.Error()}
+		return fault.Errorf(fault.Run, f.Path(name), "is damaged: %v", err)
 	}
 	return nil
 }
@@ -383,7 +373,7 @@ func marshal(v any) ([]byte, error) {
 
 const lockName = ".lock"
 
-// inside returns a *FolderError if a file of the folder leads out of it, by itself or
+// inside returns an error if a file of the folder leads out of it, by itself or
 // by a folder above it that is a symbolic link: nothing is written there.
 func (f *Folder) inside(name string) error {
 	root, err := os.OpenRoot(f.Dir)
@@ -395,12 +385,11 @@ func (f *Folder) inside(name string) error {
 	if errno := syscall.Errno(0); err == nil || errors.Is(err, fs.ErrNotExist) || errors.As(err, &errno) {
 		return nil // what the system says of it, writing will say too
 	}
-	return &FolderError{f.Path(name), "is a symbolic link out of the run folder, or lies behind one; nothing is " +
-		"written there"}
+	return fault.Errorf(fault.Run, f.Path(name), "is a symbolic link out of the run folder, or lies behind one; "+
+		"nothing is written there")
 }
 
-// Lock keeps other processes from working on the folder until Unlock or the end
-// of the process.
+// Lock keeps other processes from working on the folder until Unlock or the end of the process.
 func (f *Folder) Lock() error {
 	file, err := f.open(lockName, os.O_RDWR)
 	if err != nil {
@@ -416,7 +405,7 @@ func (f *Folder) Lock() error {
 		}
 	}
 	file.Close()
-	return &FolderError{f.Dir, "another process is working on this run"}
+	return fault.Errorf(fault.Run, f.Dir, "another process is working on this run")
 }
 
 // Who looks whether a run is being worked on (Busy) has its lock for an instant: Lock tries again.

@@ -59,8 +59,7 @@ type Ranks struct {
 	Exact bool `json:"exact"`
 }
 
-// A Teacher is a run whose samples another run has learned: what made them, so that they can be made
-// again.
+// A Teacher is a run whose samples another run has learned: what made them, so that they can be made again.
 type Teacher struct {
 	Run        string  `json:"run"`
 	Method     string  `json:"method"`
@@ -101,8 +100,7 @@ type Clocked struct {
 	Repeat string `json:"repeat,omitempty"` // settings that give the same training without a clock, if any do
 }
 
-// An Extension is settings with which a run goes on, over those of config.yaml and of earlier
-// ones.
+// An Extension is settings with which a run goes on, over those of config.yaml and of earlier ones.
 type Extension struct {
 	Settings   []string  `json:"settings"`    // key=value
 	After      int       `json:"after_epoch"` // when it was asked for
@@ -274,6 +272,5 @@ var Program = sync.OnceValue(func() string {
 	return fmt.Sprintf("%x", h.Sum(nil)[:6])
 })
 
-// Version returns the program's version: that of the release, the module's, or the commit it was
-// built from.
+// Version returns the program's version: that of the release, the module's, or the commit it was built from.
 func Version() string { return ThisBuild().Version }

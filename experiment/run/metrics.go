@@ -8,8 +8,7 @@ import (
 	"os"
 )
 
-// A Record is one line of metrics.jsonl. Kind is "epoch", "evaluation", "held-out"
-// or "prior".
+// A Record is one line of metrics.jsonl. Kind is "epoch", "evaluation", "held-out" or "prior".
 type Record struct {
 	Kind  string          `json:"kind"`
 	Epoch int             `json:"epoch"`
@@ -56,6 +55,17 @@ func (f *Folder) Metrics() ([]Record, error) {
 		}
 	}
 	return out, nil
+}
+
+// Decode returns the data of the records of a kind; what is damaged is left out.
+func Decode[T any](records []Record, kind string) (out []T) {
+	for _, r := range records {
+		var v T
+		if r.Kind == kind && json.Unmarshal(r.Data, &v) == nil {
+			out = append(out, v)
+		}
+	}
+	return out
 }
 
 // RewindMetrics drops the records after the given epoch, and others that drop is true of, if it is not nil: a resumed

@@ -37,15 +37,14 @@ func TestNothingIsWrittenOver(t *testing.T) {
 	if _, err := Create(f.Dir, false); !errors.As(err, &exists) {
 		t.Errorf("got %v", err)
 	}
-	var bad *FolderError
-	if _, err := Create(f.Dir, true); !errors.As(err, &bad) || !strings.Contains(err.Error(), "not a run folder") {
+	if _, err := Create(f.Dir, true); fault.KindOf(err) != fault.Run || !strings.Contains(err.Error(), "not a run folder") {
 		t.Errorf("a folder that is no run is moved: %v", err)
 	}
 	for _, name := range []string{ConfigFile, ManifestFile} {
 		testkit.OK(t, f.Write(name, []byte("{}")))
 	}
 	testkit.OK(t, f.Lock())
-	if _, err := Create(f.Dir, true); !errors.As(err, &bad) || !strings.Contains(err.Error(), "another process") {
+	if _, err := Create(f.Dir, true); fault.KindOf(err) != fault.Run || !strings.Contains(err.Error(), "another process") {
 		t.Errorf("a run at work is moved: %v", err)
 	}
 	f.Unlock()
@@ -267,8 +266,7 @@ func TestLinksOut(t *testing.T) {
 			if there {
 				testkit.OK(t, os.Mkdir(filepath.Join(out, "x"), 0o777))
 			}
-			var bad *FolderError
-			if err := write(f); !errors.As(err, &bad) || !strings.Contains(err.Error(), name) ||
+			if err := write(f); fault.KindOf(err) != fault.Run || !strings.Contains(err.Error(), name) ||
 				!strings.Contains(err.Error(), "out of the run folder") {
 				t.Errorf("%s: %v", name, err)
 			}

@@ -22,6 +22,33 @@ func Dot(a, b []float64) (s float64) {
 // Norm returns ‖a‖ by Dot.
 func Norm(a []float64) float64 { return math.Sqrt(Dot(a, a)) }
 
+// SquaredDistance returns ‖a − b‖², added in the order of the elements. b may be longer than a.
+func SquaredDistance(a, b []float64) (s float64) {
+	b = b[:len(a)]
+	for i, v := range a {
+		s += (v - b[i]) * (v - b[i])
+	}
+	return s
+}
+
+// Largest returns max |a_i|.
+func Largest(a []float64) (size float64) {
+	for _, v := range a {
+		size = max(size, math.Abs(v))
+	}
+	return size
+}
+
+// Finite says whether all elements are numbers.
+func Finite(a []float64) bool {
+	for _, v := range a {
+		if v-v != 0 {
+			return false
+		}
+	}
+	return true
+}
+
 // Dot4 returns a·b, added in four lanes, which the processor runs side by side. b may be longer than a.
 func Dot4(a, b []float64) float64 {
 	b = b[:len(a)]

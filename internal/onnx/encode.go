@@ -145,12 +145,8 @@ func (t *Tensor) Type() Type {
 }
 
 func (t *Tensor) encode() (m message) {
-	dims := make([]int64, len(t.Shape))
-	for i, d := range t.Shape {
-		dims[i] = int64(d)
-	}
-	if len(dims) > 0 {
-		m.numbers(tensorDims, dims)
+	if len(t.Shape) > 0 {
+		m.numbers(tensorDims, whole(t.Shape))
 	}
 	m.number(tensorType, int64(t.Type()))
 	m.text(tensorName, t.Name)

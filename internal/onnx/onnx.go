@@ -118,7 +118,7 @@ func (g *Graph) Output(name string, v Value, dims ...int) {
 	g.Outputs = append(g.Outputs, Port{Value{name, v.Type}, dims})
 }
 
-// Op applies an operator to values. The result has the type of the last of them.
+// Op applies an operator to values. The result has the type of the first of them.
 func (g *Graph) Op(op string, in []Value, attributes ...Attribute) Value {
 	n := Node{Op: op, Out: fmt.Sprintf("v%d", len(g.Nodes)), Attributes: attributes}
 	for _, v := range in {
@@ -128,7 +128,7 @@ func (g *Graph) Op(op string, in []Value, attributes ...Attribute) Value {
 		n.In = append(n.In, v.Name)
 	}
 	g.Nodes = append(g.Nodes, n)
-	return Value{n.Out, in[len(in)-1].Type}
+	return Value{n.Out, in[0].Type}
 }
 
 func (g *Graph) tensor(t Tensor, as Type) Value {
@@ -154,11 +154,16 @@ func (g *Graph) Number(v float64) Value { return g.Constant([]float64{v}) }
 
 // Indices returns whole numbers.
 func (g *Graph) Indices(x ...int) Value {
+	return g.tensor(Tensor{Shape: []int{len(x)}, Int64: whole(x)}, Int64)
+}
+
+// whole returns x as the format has whole numbers.
+func whole(x []int) []int64 {
 	y := make([]int64, len(x))
 	for i, v := range x {
 		y[i] = int64(v)
 	}
-	return g.tensor(Tensor{Shape: []int{len(x)}, Int64: y}, Int64)
+	return y
 }
 
 // Parameter returns numbers that checkpoints hold under a name, of shape.
@@ -235,7 +240,11 @@ func (g *Graph) Greater(a, b Value) Value {
 }
 
 // Where is a where the condition holds, b elsewhere.
-func (g *Graph) Where(condition, a, b Value) Value { return g.Op("Where", []Value{condition, a, b}) }
+func (g *Graph) Where(condition, a, b Value) Value {
+	v := g.Op("Where", []Value{condition, a, b})
+	v.Type = a.Type
+	return v
+}
 
 // Cast turns v into another type.
 func (g *Graph) Cast(v Value, to Type) Value {
@@ -257,16 +266,12 @@ func (g *Graph) Concat(axis int, v ...Value) Value {
 
 // Reshape gives v another shape; Batch stands for what is left.
 func (g *Graph) Reshape(v Value, dims ...int) Value {
-	out := g.Op("Reshape", []Value{v, g.Indices(dims...)})
-	out.Type = v.Type
-	return out
+	return g.Op("Reshape", []Value{v, g.Indices(dims...)})
 }
 
 // Unsqueeze puts an axis of size 1 in.
 func (g *Graph) Unsqueeze(v Value, axis int) Value {
-	out := g.Op("Unsqueeze", []Value{v, g.Indices(axis)})
-	out.Type = v.Type
-	return out
+	return g.Op("Unsqueeze", []Value{v, g.Indices(axis)})
 }
 
 // Sum adds up along an axis, which stays with size 1 if keep.
@@ -275,9 +280,7 @@ func (g *Graph) Sum(v Value, axis int, keep bool) Value {
 	if keep {
 		k = 1
 	}
-	out := g.Op("ReduceSum", []Value{v, g.Indices(axis)}, Attribute{Name: "keepdims", Int: k})
-	out.Type = v.Type
-	return out
+	return g.Op("ReduceSum", []Value{v, g.Indices(axis)}, Attribute{Name: "keepdims", Int: k})
 }
 
 // Gather takes the slices of these numbers along an axis.
@@ -287,18 +290,21 @@ func (g *Graph) Gather(v Value, axis int, at ...int) Value {
 
 // GatherBy is Gather by a value of whole numbers, whose shape takes the place of the axis.
 func (g *Graph) GatherBy(v Value, axis int, at Value) Value {
-	out := g.Op("Gather", []Value{v, at}, Attribute{Name: "axis", Int: int64(axis)})
-	out.Type = v.Type
-	return out
+	return g.Op("Gather", []Value{v, at}, Attribute{Name: "axis", Int: int64(axis)})
+}
+
+// Columns takes n columns of v from one on.
+func (g *Graph) Columns(v Value, from, n int) Value {
+	at := make([]int, n)
+	for i := range at {
+		at[i] = from + i
+	}
+	return g.Gather(v, 1, at...)
 }
 
 // Transpose puts axes in another order.
 func (g *Graph) Transpose(v Value, axes ...int) Value {
-	list := make([]int64, len(axes))
-	for i, a := range axes {
-		list[i] = int64(a)
-	}
-	return g.Op("Transpose", []Value{v}, Attribute{Name: "perm", List: list})
+	return g.Op("Transpose", []Value{v}, Attribute{Name: "perm", List: whole(axes)})
 }
 
 // Conv is the convolution of sequences x, n×channels×steps, by w, out×channels×taps: so many zeros stand
@@ -311,7 +317,5 @@ func (g *Graph) Conv(x, w Value, taps, pad, stride int) Value {
 
 // Widen appends zeros to the last of two axes.
 func (g *Graph) Widen(v Value, zeros int) Value {
-	out := g.Op("Pad", []Value{v, g.Indices(0, 0, 0, zeros)})
-	out.Type = v.Type
-	return out
+	return g.Op("Pad", []Value{v, g.Indices(0, 0, 0, zeros)})
 }

@@ -80,26 +80,31 @@ func Shell(path string) string {
 	return path
 }
 
-// Edits returns the Levenshtein distance of two names, in bytes: how many are put in,
-// left out or changed between them.
+// Edits returns the Levenshtein distance of two names: how many characters are put in, left out, changed or swapped with
+// a neighbour between them.
 func Edits(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
+	u, v := []rune(a), []rune(b)
+	rows := make([][]int, len(u)+1)
+	for i := range rows {
+		rows[i] = make([]int, len(v)+1)
+		rows[i][0] = i
 	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			cost := diagonal
-			if a[i] != b[j] {
-				cost++
+	for j := range rows[0] {
+		rows[0][j] = j
+	}
+	for i := 1; i <= len(u); i++ {
+		for j := 1; j <= len(v); j++ {
+			cost := 1
+			if u[i-1] == v[j-1] {
+				cost = 0
 			}
-			diagonal = row[j+1]
-			row[j+1] = min(cost, row[j]+1, row[j+1]+1)
+			rows[i][j] = min(rows[i-1][j]+1, rows[i][j-1]+1, rows[i-1][j-1]+cost)
+			if i > 1 && j > 1 && u[i-1] == v[j-2] && u[i-2] == v[j-1] {
+				rows[i][j] = min(rows[i][j], rows[i-2][j-2]+1)
+			}
 		}
 	}
-	return row[len(b)]
+	return rows[len(u)][len(v)]
 }
 
 // Suggest asks for the option nearest to a mistyped name, if one is near: "; did you mean …?" or nothing.

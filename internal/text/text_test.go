@@ -43,7 +43,12 @@ func TestEdits(t *testing.T) {
 	for _, c := range []struct {
 		a, b string
 		want int
-	}{{"", "", 0}, {"", "abc", 3}, {"abc", "", 3}, {"kitten", "sitting", 3}, {"steps", "step", 1}, {"ab", "ba", 2}} {
+	}{
+		{"", "", 0}, {"", "norm", 4}, {"kitten", "sitting", 3}, {"norm", "norm", 0}, {"nomr", "norm", 1},
+		{"nnorm", "norm", 1}, {"nom", "norm", 1}, {"nerm", "norm", 1}, {"norms", "nrom", 2}, {"abcdef", "def", 3},
+		{"ab", "ba", 1}, {"abc", "cab", 2}, {"φ", "ψ", 1},
+	} {
 		testkit.Equal(t, Edits(c.a, c.b), c.want, "%q to %q", c.a, c.b)
+		testkit.Equal(t, Edits(c.b, c.a), c.want, "%q to %q", c.b, c.a)
 	}
 }

@@ -1,6 +1,7 @@
 package figure
 
 import (
+	"encoding/json"
 	"fmt"
 	"math"
 )
@@ -22,16 +23,27 @@ type ArmView struct {
 // An ArmJoint carries its link's frame to that of the link before: the rotation
 // R (row-major) and then P, after the joint's own turn about Axis or shift along it.
 type ArmJoint struct {
-	Turns, Slides bool // neither: it is fixed
-	Wraps         bool // goes the short way around between way points
-	R             [9]float64
-	P, Axis       [3]float64
+	Kind  JointKind  `json:"kind"`
+	Wraps bool       `json:"wraps,omitempty"` // goes the short way around between way points
+	R     [9]float64 `json:"r"`
+	P     [3]float64 `json:"p"`
+	Axis  [3]float64 `json:"axis"`
 }
+
+// A JointKind says how a joint moves.
+type JointKind string
+
+// The kinds of joints.
+const (
+	Fixed  JointKind = "fixed"
+	Turns  JointKind = "turn"
+	Slides JointKind = "slide"
+)
 
 // An ArmPoint is fixed to a link, −1 for the base; metres in the link's frame.
 type ArmPoint struct {
-	Link  int
-	Local [3]float64
+	Link  int        `json:"link"`
+	Local [3]float64 `json:"local"`
 }
 
 // An ArmSphere is a part of the arm's volume.
@@ -61,7 +73,7 @@ func (a *ArmView) Shown(n int) int {
 
 func (a *ArmView) moving() (n int) {
 	for _, j := range a.Joints {
-		if j.Turns || j.Slides {
+		if j.Kind != Fixed {
 			n++
 		}
 	}
@@ -70,27 +82,14 @@ func (a *ArmView) moving() (n int) {
 
 // armData is what the script in arm.js reads.
 type armData struct {
-	Joints []armJoint   `json:"joints"`
-	Tip    armTip       `json:"tip"`
+	Joints []ArmJoint   `json:"joints"`
+	Tip    ArmPoint     `json:"tip"`
 	Volume [][5]float64 `json:"volume"` // link, centre, radius
-	Solids []any        `json:"solids"`
+	Solids []Solid      `json:"solids"`
 	Ends   [][3]float64 `json:"ends"`
 	Steps  int          `json:"steps"`
 	Modes  []twoInks    `json:"modes"`
 	Layers []armLayer   `json:"layers"`
-}
-
-type armTip struct {
-	Link  int        `json:"link"`
-	Local [3]float64 `json:"local"`
-}
-
-type armJoint struct {
-	Kind  string     `json:"kind"`
-	Wraps bool       `json:"wraps,omitempty"`
-	R     [9]float64 `json:"r"`
-	P     [3]float64 `json:"p"`
-	Axis  [3]float64 `json:"axis"`
 }
 
 type armLayer struct {
@@ -113,23 +112,11 @@ func (a *ArmView) view() (*sceneView, error) {
 		return nil, fmt.Errorf("figure: a page with an arm of %d joints and %d way points", n, a.Steps)
 	}
 	v := &sceneView{kind: "arm", Title: a.Title, Caption: a.Caption}
-	data := armData{Tip: armTip(a.Tip), Volume: [][5]float64{}, Solids: []any{}, Ends: [][3]float64{}, Steps: a.Steps}
-	for _, j := range a.Joints {
-		kind := "fixed"
-		if j.Turns {
-			kind = "turn"
-		} else if j.Slides {
-			kind = "slide"
-		}
-		data.Joints = append(data.Joints, armJoint{kind, j.Wraps, j.R, j.P, j.Axis})
-	}
+	data := armData{Joints: a.Joints, Tip: a.Tip, Volume: [][5]float64{}, Solids: append([]Solid{}, a.Solids...),
+		Ends: append([][3]float64{}, a.Ends...), Steps: a.Steps}
 	for _, s := range a.Volume {
 		data.Volume = append(data.Volume, [5]float64{float64(s.Link), s.Local[0], s.Local[1], s.Local[2], s.Radius})
 	}
-	for _, s := range a.Solids {
-		data.Solids = append(data.Solids, s.json())
-	}
-	data.Ends = append(data.Ends, a.Ends...)
 	for i, name := range a.Modes {
 		k := modeInk(i)
 		data.Modes = append(data.Modes, inks(k))
@@ -183,11 +170,12 @@ type Solid struct {
 
 func (s Solid) box() bool { return s.Half != [3]float64{} }
 
-func (s Solid) json() any {
+// MarshalJSON writes the solid as the script in arm.js reads it.
+func (s Solid) MarshalJSON() ([]byte, error) {
 	if s.box() {
-		return map[string]any{"centre": s.A, "r": s.R, "half": s.Half}
+		return json.Marshal(map[string]any{"centre": s.A, "r": s.R, "half": s.Half})
 	}
-	return map[string]any{"a": s.A, "b": s.B, "radius": s.Radius}
+	return json.Marshal(map[string]any{"a": s.A, "b": s.B, "radius": s.Radius})
 }
 
 // outline returns the solid's outline as a plane sees it, counterclockwise: axes are two

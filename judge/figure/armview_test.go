@@ -15,9 +15,9 @@ import (
 func twoJoints(trajectories int) *ArmView {
 	one := [9]float64{0: 1, 4: 1, 8: 1}
 	a := &ArmView{Title: "Trajectories", Steps: 3, Modes: []string{"left", "right" + hostile},
-		Joints: []ArmJoint{{Turns: true, Wraps: true, R: one, Axis: [3]float64{0, 0, 1}}, {R: one, P: [3]float64{1, 0,
+		Joints: []ArmJoint{{Kind: Turns, Wraps: true, R: one, Axis: [3]float64{0, 0, 1}}, {Kind: Fixed, R: one, P: [3]float64{1, 0,
 			0}},
-			{Slides: true, R: one, Axis: [3]float64{1, 0, 0}}},
+			{Kind: Slides, R: one, Axis: [3]float64{1, 0, 0}}},
 		Tip: ArmPoint{Link: 2, Local: [3]float64{0.5, 0, 0}}, Volume: []ArmSphere{{ArmPoint{1, [3]float64{0, 0.25, 0}},
 			0.125}},
 		Solids: []Solid{{A: [3]float64{1, 2, 3}, B: [3]float64{1, 2, 3}, Radius: 0.5}, {A: [3]float64{4, 5, 6}, R: one,
@@ -39,8 +39,8 @@ func TestArmView(t *testing.T) {
 	_, rest, ok := strings.Cut(page, `id="arm-data">`)
 	raw, _, _ := strings.Cut(rest, "</script>")
 	var got struct {
-		Joints []armJoint
-		Tip    armTip
+		Joints []ArmJoint
+		Tip    ArmPoint
 		Volume [][5]float64
 		Solids []map[string]any
 		Ends   [][3]float64

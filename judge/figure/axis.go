@@ -158,6 +158,13 @@ type frame struct {
 	x, y           axis
 }
 
+// frame makes a plot area of a height below top, as wide as the sheet, which grows by it.
+func (s *scene) frame(x, y axis, yName string, top, height float64) frame {
+	f := frame{margin + gutter(y, 5, yName), top + 6, s.w - margin - 8, top + 6 + height, x, y}
+	s.grow(f.y1 + axisNameRoom + 12)
+	return f
+}
+
 // place is where (x, y) stands on the sheet.
 func (f frame) place(x, y float64) xy {
 	return xy{f.x0 + f.x.at(x)*(f.x1-f.x0), f.y1 - f.y.at(y)*(f.y1-f.y0)}

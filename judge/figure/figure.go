@@ -22,17 +22,25 @@ import (
 	"gonum.org/v1/plot/font"
 )
 
-// A Picture can be drawn as SVG and PNG: a [Chart] or a [Map].
+// A Picture can be drawn as SVG and PNG, as a [Chart] can.
 type Picture interface {
 	WriteSVG(w io.Writer) error
 	WritePNG(w io.Writer, widthPx int) error
 }
 
-// A Chart is a finished figure in plane coordinates.
-type Chart struct{ scene *scene }
+// A Chart is a finished figure.
+type Chart struct {
+	scene *scene
+	noSVG error // why it is not to be written as SVG
+}
 
-// WriteSVG writes the chart as a standalone SVG document.
-func (c *Chart) WriteSVG(w io.Writer) error { return c.scene.writeSVG(w) }
+// WriteSVG writes the chart as a standalone SVG document. It refuses surfaces of more than SurfaceFaces faces.
+func (c *Chart) WriteSVG(w io.Writer) error {
+	if c.noSVG != nil {
+		return c.noSVG
+	}
+	return c.scene.writeSVG(w)
+}
 
 // WritePNG writes the chart as a PNG image widthPx pixels wide; the height follows from the chart's shape.
 func (c *Chart) WritePNG(w io.Writer, widthPx int) error { return c.scene.writePNG(w, widthPx) }
@@ -128,6 +136,18 @@ func (s *scene) heading(title string) float64 {
 	}
 	s.add(label{at: xy{margin, margin + titleSize}, text: title, size: titleSize, bold: true, ink: text})
 	return margin + titleSize + 9
+}
+
+// evenly takes at most so many of x, at even steps.
+func evenly[T any](x []T, most int) []T {
+	if len(x) <= most {
+		return x
+	}
+	out := make([]T, most)
+	for i := range out {
+		out[i] = x[i*len(x)/most]
+	}
+	return out
 }
 
 // notes writes remarks below the drawing, wrapped to the sheet, which grows by the space that they take.

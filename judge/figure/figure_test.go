@@ -46,9 +46,9 @@ func gallery() map[string]drawing {
 	}
 	curve := Series{Name: "loss", X: []float64{1, 2, 3, 4, 5}, Y: []float64{10, 1, nan, 0.1, -1}}
 	return map[string]drawing{
-		"map":       WorldMap("A <map>", layers),
-		"panels":    &Map{Layers: layers, Panels: true},
-		"empty map": WorldMap("", nil),
+		"map":       WorldMap("A <map>", false, layers),
+		"panels":    WorldMap("", true, layers),
+		"empty map": WorldMap("", false, nil),
 		"lines":     Lines(LineOptions{Title: "Loss & more", XLabel: "epoch", YLabel: "loss"}, curve),
 		"log lines": Lines(LineOptions{LogX: true, LogY: true}, curve, curve),
 		"no lines":  Lines(LineOptions{LogY: true}),
@@ -94,13 +94,7 @@ func TestFiguresAreSafeDeterministicXML(t *testing.T) {
 // Everything drawn lies on the sheet.
 func TestFiguresStayOnTheSheet(t *testing.T) {
 	for name, d := range gallery() {
-		var s *scene
-		switch d := d.(type) {
-		case *Chart:
-			s = d.scene
-		case *Map:
-			s = d.scene()
-		}
+		s := d.(*Chart).scene
 		on := func(p xy) bool { return p.x >= 0 && p.x <= s.w && p.y >= 0 && p.y <= s.h }
 		for _, i := range s.items {
 			var points []xy
@@ -148,12 +142,12 @@ func TestPNG(t *testing.T) {
 
 // A dot on the PNG stands where the projection puts it: the y axis is not flipped, and colours are the layer's.
 func TestPNGPlacesDots(t *testing.T) {
-	m := WorldMap("", []Layer{{LatLon: []float64{45, -120}}})
+	m := WorldMap("", false, []Layer{{LatLon: []float64{45, -120}}})
 	var b bytes.Buffer
 	testkit.OK(t, m.WritePNG(&b, mapWidth))
 	img := testkit.Must(png.Decode(&b))
 	var at xy
-	for _, i := range m.scene().items {
+	for _, i := range m.scene.items {
 		if d, ok := i.(dots); ok {
 			at = d.at[0] // the last one: the legend's comes before
 		}
@@ -273,7 +267,7 @@ func TestHistogramRange(t *testing.T) {
 
 func TestPanics(t *testing.T) {
 	for name, f := range map[string]func(){
-		"odd LatLon":     func() { svgOf(t, WorldMap("", []Layer{{LatLon: []float64{1}}})) },
+		"odd LatLon":     func() { svgOf(t, WorldMap("", false, []Layer{{LatLon: []float64{1}}})) },
 		"ragged series":  func() { Lines(LineOptions{}, Series{X: []float64{1}}) },
 		"one coordinate": func() { Scatter(ScatterOptions{}, 1) },
 		"ragged points":  func() { Scatter(ScatterOptions{}, 3, PointLayer{Points: make([]float64, 4)}) },

@@ -24,8 +24,7 @@ type globeData struct {
 }
 
 type globeLayer struct {
-	Light  string    `json:"light"`
-	Dark   string    `json:"dark"`
+	twoInks
 	Alpha  float64   `json:"alpha"`
 	Radius float64   `json:"radius"` // CSS pixels
 	Points []float64 `json:"points"` // longitude, latitude
@@ -41,12 +40,12 @@ func (g *Globe) view() (*sceneView, error) {
 	for i, l := range g.Layers {
 		at, missing := l.places()
 		k := layerKey(i, l.Name, nil, 0, len(at)+missing, missing)
-		shown := thin(at, globeLimit)
+		shown := evenly(at, globeLimit)
 		if len(shown) < len(at) {
 			remarks = append(remarks, fmt.Sprintf("Of %s only %s of %s points are here, taken evenly.", l.Name,
 				count(len(shown)), count(len(at))))
 		}
-		layer := globeLayer{Light: hex(k.ink.light), Dark: hex(k.ink.dark), Alpha: k.alpha, Radius: k.dot}
+		layer := globeLayer{twoInks: inks(k.ink), Alpha: k.alpha, Radius: k.dot}
 		for _, p := range shown {
 			layer.Points = append(layer.Points, decimals(p.lon, 2), decimals(p.lat, 2))
 		}
@@ -72,18 +71,6 @@ func globeLand() [][]float64 {
 		rings = append(rings, out)
 	}
 	return rings
-}
-
-// thin takes at most limit places at even steps.
-func thin(at []geo, limit int) []geo {
-	if len(at) <= limit {
-		return at
-	}
-	out := make([]geo, limit)
-	for i := range out {
-		out[i] = at[i*len(at)/limit]
-	}
-	return out
 }
 
 func decimals(v float64, n int) float64 {

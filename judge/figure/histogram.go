@@ -107,10 +107,7 @@ func Histogram(opts HistogramOptions, columns ...Column) *Chart {
 		keys = append(keys, feasibleKey)
 	}
 	top := s.legend(margin, s.heading(opts.Title), chartWidth-2*margin, keys)
-	f := frame{x: x, y: newAxis(0, highest*1.06, 0, false)}
-	f.x0, f.x1 = margin+gutter(f.y, 5, yName), chartWidth-margin-8
-	f.y0, f.y1 = top+6, top+6+plotHeight
-	s.grow(f.y1 + axisNameRoom + 12)
+	f := s.frame(x, newAxis(0, highest*1.06, 0, false), yName, top, plotHeight)
 	if shaded {
 		f.shade(s, opts.Feasible, [2]float64{f.y.lo, f.y.hi})
 	}
@@ -119,7 +116,7 @@ func Histogram(opts HistogramOptions, columns ...Column) *Chart {
 		staircase(s, f, shares[i], keys[i].ink, c.Thin)
 	}
 	s.notes(missing)
-	return &Chart{s}
+	return &Chart{scene: s}
 }
 
 var feasibleKey = key{name: "feasible", ink: feasible, area: true}

@@ -67,10 +67,7 @@ func Lines(opts LineOptions, curves ...Series) *Chart {
 	if len(keys) > 1 {
 		top = s.legend(margin, top, chartWidth-2*margin, keys)
 	}
-	f := frame{x: xs.axis(0), y: ys.axis(0.05)}
-	f.x0, f.x1 = margin+gutter(f.y, 5, opts.YLabel), chartWidth-margin-8
-	f.y0, f.y1 = top+6, top+6+plotHeight
-	s.grow(f.y1 + axisNameRoom + 12)
+	f := s.frame(xs.axis(0), ys.axis(0.05), opts.YLabel, top, plotHeight)
 	f.draw(s, opts.XLabel, opts.YLabel, 6, 5)
 	for i, c := range curves {
 		band(s, f, c, seriesInk(i, nil))
@@ -79,7 +76,7 @@ func Lines(opts LineOptions, curves ...Series) *Chart {
 		curve(s, f, c, seriesInk(i, nil))
 	}
 	s.notes(missing)
-	return &Chart{s}
+	return &Chart{scene: s}
 }
 
 // band fills what lies between the ends of c's band, in a piece for each run of points without a gap.

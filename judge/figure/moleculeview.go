@@ -40,8 +40,7 @@ type moleculeData struct {
 }
 
 type moleculeLayer struct {
-	Light  string      `json:"light"`
-	Dark   string      `json:"dark"`
+	twoInks
 	Frames [][]float64 `json:"frames"` // Å, to 0.001
 	Labels []string    `json:"labels"`
 }
@@ -63,8 +62,7 @@ func (m *MoleculeView) view() (*sceneView, error) {
 			return nil, fmt.Errorf("figure: layer %q has %d numbers and %d labels of a molecule of %d atoms", l.Name,
 				len(l.Frames), len(l.Labels), atoms)
 		}
-		k := seriesInk(i, nil)
-		layer := moleculeLayer{Light: hex(k.light), Dark: hex(k.dark), Frames: [][]float64{}, Labels: []string{}}
+		layer := moleculeLayer{twoInks: inks(seriesInk(i, nil)), Frames: [][]float64{}, Labels: []string{}}
 		for f := range m.Shown(n) {
 			x := make([]float64, 3*atoms)
 			for j, c := range l.Frames[f*3*atoms : (f+1)*3*atoms] {

@@ -7,8 +7,6 @@ import (
 	"math"
 	"slices"
 	"strings"
-
-	"gonum.org/v1/plot/vg"
 )
 
 // A PointLayer is a set of points in R^d.
@@ -91,7 +89,7 @@ func Scatter(opts ScatterOptions, d int, layers ...PointLayer) *Chart {
 	if d > 3 {
 		s.notes([]string{fmt.Sprintf("The first 3 of %d coordinates.", d)})
 	}
-	return &Chart{s}
+	return &Chart{scene: s}
 }
 
 // sameScale gives all axes the length of the longest, about their own centres.
@@ -213,14 +211,10 @@ func (c cells) svg(w *svgWriter) {
 }
 
 func (c cells) png(canvas *pngCanvas) {
-	canvas.SetColor(faded(c.ink.light, c.alpha))
-	var path vg.Path
+	squares := shape{closed: true, fill: &c.ink, alpha: c.alpha}
 	for _, at := range c.at {
-		path.Move(canvas.point(at))
-		path.Line(canvas.point(xy{at.x + cellSide, at.y}))
-		path.Line(canvas.point(xy{at.x + cellSide, at.y + cellSide}))
-		path.Line(canvas.point(xy{at.x, at.y + cellSide}))
-		path.Close()
+		right, low := at.x+cellSide, at.y+cellSide
+		squares.lines = append(squares.lines, []xy{at, {right, at.y}, {right, low}, {at.x, low}})
 	}
-	canvas.Fill(path)
+	squares.png(canvas)
 }

@@ -21,7 +21,7 @@ func fullReport(t *testing.T) *Report {
 		Title: "Run" + hostile, Subtitle: hostile, Verdict: hostile,
 		Facts: []Fact{{hostile, "1", hostile}},
 		Figures: []FigureRef{{Title: hostile, Caption: hostile, SVG: svgOf(t, chart)},
-			{SVG: svgOf(t, WorldMap("", layers)), Wide: true}},
+			{SVG: svgOf(t, WorldMap("", false, layers)), Wide: true}},
 		Tables: []Table{{
 			Title: hostile, Note: hostile,
 			Header: []string{hostile, "value"},

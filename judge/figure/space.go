@@ -3,6 +3,7 @@ package figure
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 )
 
@@ -57,7 +58,7 @@ func Space(opts SpaceOptions, layers ...SpaceLayer) *Chart {
 	}
 	var balls []mark
 	for _, b := range opts.Balls {
-		m := mark{at: c.turn(b.Center[:]), ball: b.Radius}
+		m := mark{at: c.turn(b.Center), ball: b.Radius}
 		c.see(m.at, b.Radius)
 		balls = append(balls, m)
 	}
@@ -82,42 +83,33 @@ func Space(opts SpaceOptions, layers ...SpaceLayer) *Chart {
 	}
 	s.grow(bottom)
 	s.notes([]string{fmt.Sprintf("The arms of the axes have length %g.", arm)})
-	return &Chart{s}
+	return &Chart{scene: s}
 }
 
 // A camera turns R³ so that the viewer is far along the third axis.
 type camera struct {
-	right, up, from [3]float64
-	lo, hi          [3]float64 // bounds of what it has seen, turned
-	any             bool
+	view
+	lo, hi vec3 // bounds of what it has seen, turned
+	any    bool
 }
 
-func newCamera(from [3]float64) *camera {
-	if from == ([3]float64{}) {
-		from = [3]float64{2, -3, 2}
+func newCamera(from vec3) *camera {
+	if from == (vec3{}) {
+		from = vec3{2, -3, 2}
 	}
-	c := &camera{from: unit(from)}
-	c.right = [3]float64{-c.from[1], c.from[0], 0}
-	if math.Hypot(c.right[0], c.right[1]) < 1e-9 { // from above: the first coordinate to the right
-		c.right = [3]float64{1, 0, 0}
+	f := unit(from)
+	r := vec3{-f[1], f[0], 0}
+	if math.Hypot(r[0], r[1]) < 1e-9 { // from above: the first coordinate to the right
+		r = vec3{1, 0, 0}
 	}
-	c.right = unit(c.right)
-	f, r := c.from, c.right
-	c.up = [3]float64{f[1]*r[2] - f[2]*r[1], f[2]*r[0] - f[0]*r[2], f[0]*r[1] - f[1]*r[0]}
-	return c
+	r = unit(r)
+	up := vec3{f[1]*r[2] - f[2]*r[1], f[2]*r[0] - f[0]*r[2], f[0]*r[1] - f[1]*r[0]}
+	return &camera{view: view{r, up, f}}
 }
 
-func unit(v [3]float64) [3]float64 {
-	n := math.Sqrt(v[0]*v[0] + v[1]*v[1] + v[2]*v[2])
-	return [3]float64{v[0] / n, v[1] / n, v[2] / n}
-}
-
-// turn returns a point's place to the right, up, and towards the viewer.
-func (c *camera) turn(p []float64) (out [3]float64) {
-	for k, axis := range [][3]float64{c.right, c.up, c.from} {
-		out[k] = axis[0]*p[0] + axis[1]*p[1] + axis[2]*p[2]
-	}
-	return out
+func unit(v vec3) vec3 {
+	n := math.Sqrt(along(v, v))
+	return vec3{v[0] / n, v[1] / n, v[2] / n}
 }
 
 func (c *camera) see(p [3]float64, radius float64) {
@@ -164,24 +156,15 @@ func (m mark) depth() float64 {
 // points or strands cannot be drawn, and how many are drawn of those that can.
 func (c *camera) marks(l SpaceLayer) (out []mark, missing, drawn int) {
 	joined := max(l.Strand, 1)
-	var rows []int
-	for row := 0; row < len(l.Points); row += 3 * joined {
-		if drawableAll(l.Points[row : row+3*joined]) {
-			rows = append(rows, row)
-		} else {
-			missing++
-		}
-	}
-	drawn = min(len(rows), max(dotLimit/joined, 1))
-	for i := range drawn { // evenly
-		row := rows[i*len(rows)/drawn]
-		strand := l.Points[row : row+3*joined]
-		last := c.turn(strand)
+	strands := drawable(l.Points, 3*joined)
+	shown := evenly(strands, max(dotLimit/joined, 1))
+	for _, strand := range shown {
+		last := c.turn(vec3(strand))
 		if joined == 1 {
 			out = append(out, mark{at: last})
 		}
 		for i := 3; i < len(strand); i += 3 {
-			next := c.turn(strand[i : i+3])
+			next := c.turn(vec3(strand[i:]))
 			out = append(out, mark{at: last, to: next, line: true})
 			if i == len(strand)-3 {
 				out = append(out, mark{at: next})
@@ -189,16 +172,21 @@ func (c *camera) marks(l SpaceLayer) (out []mark, missing, drawn int) {
 			last = next
 		}
 	}
-	return out, missing, drawn
+	return out, len(l.Points)/(3*joined) - len(strands), len(shown)
+}
+
+// drawable returns the rows of points, of so many numbers each, that can be drawn.
+func drawable(points []float64, width int) (rows [][]float64) {
+	for i := 0; i < len(points); i += width {
+		if row := points[i : i+width]; drawableAll(row) {
+			rows = append(rows, row)
+		}
+	}
+	return rows
 }
 
 func drawableAll(x []float64) bool {
-	for _, v := range x {
-		if !(math.Abs(v) <= largest) {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(x, func(v float64) bool { return !(math.Abs(v) <= largest) })
 }
 
 // A panel is the place of one view on the sheet.
@@ -226,18 +214,18 @@ func (p panel) place(q [3]float64) xy {
 
 // draw paints the marks from far to near, in slices of equal depth.
 func (p panel) draw(s *scene, k key, marks []mark) {
-	const slices = 48
-	sorted := make([][]mark, slices)
+	const levels = 48
+	sorted := make([][]mark, levels)
 	for _, m := range marks {
 		at := 0.5
 		if p.hi[2] > p.lo[2] {
 			at = (m.depth() - p.lo[2]) / (p.hi[2] - p.lo[2])
 		}
-		i := min(slices-1, max(0, int(at*slices)))
+		i := min(levels-1, max(0, int(at*levels)))
 		sorted[i] = append(sorted[i], m)
 	}
 	for i, slice := range sorted {
-		near := float64(i) / (slices - 1)
+		near := float64(i) / (levels - 1)
 		points := dots{r: k.dot, ink: k.ink, alpha: k.alpha * (0.25 + near)}
 		points.alpha = min(1, points.alpha)
 		lines := shape{closed: true, fill: &k.ink, alpha: points.alpha}
@@ -282,12 +270,12 @@ func (p panel) bar(m mark, width float64) []xy {
 func (p panel) ball(s *scene, m mark) {
 	const steps = 72
 	var disc, equator []xy
-	first := math.Atan2(p.from[1], p.from[0]) - math.Pi/2
+	first := math.Atan2(p.view[2][1], p.view[2][0]) - math.Pi/2
 	for i := range steps + 1 {
 		sin, cos := math.Sincos(2 * math.Pi * float64(i) / steps)
 		disc = append(disc, p.place([3]float64{m.at[0] + m.ball*cos, m.at[1] + m.ball*sin, 0}))
 		sin, cos = math.Sincos(first + math.Pi*float64(i)/steps)
-		e := p.turn([]float64{m.ball * cos, m.ball * sin, 0})
+		e := p.turn(vec3{m.ball * cos, m.ball * sin, 0})
 		equator = append(equator, p.place([3]float64{m.at[0] + e[0], m.at[1] + e[1], 0}))
 	}
 	s.add(shape{lines: [][]xy{disc}, closed: true, fill: &ocean, stroke: &coast, width: 1, alpha: 1})
@@ -300,7 +288,9 @@ func (p panel) axes(s *scene, left, arm float64) {
 	var lo xy // of the arms' ends
 	ends := make([]xy, 3)
 	for k := range ends {
-		e := p.turn([]float64{[3]float64{arm}[k], [3]float64{0, arm}[k], [3]float64{0, 0, arm}[k]})
+		var tip vec3
+		tip[k] = arm
+		e := p.turn(tip)
 		ends[k] = xy{p.scale * e[0], -p.scale * e[1]}
 		lo = xy{min(lo.x, ends[k].x), max(lo.y, ends[k].y)}
 	}

@@ -15,15 +15,15 @@ func TestCamera(t *testing.T) {
 		{[3]float64{0, -2, 0}, [3]float64{1, 2, 3}, [3]float64{1, 3, -2}},
 		{[3]float64{3, 0, 0}, [3]float64{1, 2, 3}, [3]float64{2, 3, 1}},
 	} {
-		if got := newCamera(c.from).turn(c.point[:]); distance(got, c.want) > 1e-15 {
+		if got := newCamera(c.from).turn(c.point); distance(got, c.want) > 1e-15 {
 			t.Errorf("from %v the point %v is at %v, want %v", c.from, c.point, got, c.want)
 		}
 	}
 	c := newCamera([3]float64{2, -3, 2})
-	if e := c.turn(c.from[:]); distance(e, [3]float64{0, 0, 1}) > 1e-15 {
+	if e := c.turn(c.view[2]); distance(e, [3]float64{0, 0, 1}) > 1e-15 {
 		t.Errorf("the viewer is at %v", e)
 	}
-	if e := c.turn([]float64{0, 0, 1}); math.Abs(e[0]) > 1e-15 || e[1] <= 0 {
+	if e := c.turn(vec3{0, 0, 1}); math.Abs(e[0]) > 1e-15 || e[1] <= 0 {
 		t.Errorf("up is %v", e)
 	}
 }

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"image"
 	"image/color"
-	"io"
 	"math"
 	"slices"
 
@@ -20,19 +19,13 @@ type SurfaceLayer struct {
 	Values []float64
 }
 
-// A SurfaceMap shows functions on a mesh by colour, side by side and from two sides. All have one scale, from zero to
-// the 99th percentile of the first one's positive values. Surface makes one.
-type SurfaceMap struct {
-	scene *scene
-	mesh  *mesh.Mesh
-}
-
 // SurfaceFaces bounds the faces of what is drawn one by one: SVG and pages.
 const SurfaceFaces = 20_000
 
-// Surface draws the layers on a mesh. Up is the second coordinate.
-func Surface(title string, m *mesh.Mesh, layers []SurfaceLayer) *SurfaceMap {
-	n, _ := m.N()
+// Surface draws functions on a mesh by colour, side by side and from two sides. All have one scale, from zero to the
+// 99th percentile of the first one's positive values. Up is the second coordinate.
+func Surface(title string, m *mesh.Mesh, layers []SurfaceLayer) *Chart {
+	n, faces := m.N()
 	keys, side := make([]key, len(layers)), min(440, 960/float64(max(len(layers), 1)))
 	for i, l := range layers {
 		if len(l.Values) != n {
@@ -52,19 +45,11 @@ func Surface(title string, m *mesh.Mesh, layers []SurfaceLayer) *SurfaceMap {
 		}
 	}
 	s.grow(top + 20 + 2*0.92*side + 8)
-	return &SurfaceMap{s, m}
-}
-
-// WritePNG writes the map as a PNG image that is widthPx pixels wide.
-func (s *SurfaceMap) WritePNG(w io.Writer, widthPx int) error { return s.scene.writePNG(w, widthPx) }
-
-// WriteSVG writes the map as an SVG document, a polygon for each face in sight. It
-// refuses meshes of more than 20 000 faces.
-func (s *SurfaceMap) WriteSVG(w io.Writer) error {
-	if _, faces := s.mesh.N(); faces > SurfaceFaces {
-		return fmt.Errorf("figure: a mesh of %d faces as SVG; expected at most %d", faces, SurfaceFaces)
+	c := &Chart{scene: s}
+	if faces > SurfaceFaces {
+		c.noSVG = fmt.Errorf("figure: a mesh of %d faces as SVG; expected at most %d", faces, SurfaceFaces)
 	}
-	return s.scene.writeSVG(w)
+	return c
 }
 
 // scaled maps values to [0, 1] by the scale of reference.
@@ -116,12 +101,8 @@ func lookFrom(azimuth, elevation float64) view {
 	return view{{ca, 0, -sa}, {-sa * se, ce, -ca * se}, {sa * ce, se, ca * ce}}
 }
 
-func (v view) turn(p vec3) (q vec3) {
-	for i, axis := range v {
-		q[i] = axis[0]*p[0] + axis[1]*p[1] + axis[2]*p[2]
-	}
-	return q
-}
+// turn returns a point's place to the right, up, and towards the viewer.
+func (v view) turn(p vec3) vec3 { return vec3{along(p, v[0]), along(p, v[1]), along(p, v[2])} }
 
 // A shading is what all views of a mesh share.
 type shading struct {
@@ -157,7 +138,7 @@ func newShading(m *mesh.Mesh) *shading {
 
 // light is the strength of light on a surface with normal n (of any length), from above and left of the eye.
 func light(n vec3) float64 {
-	length := math.Sqrt(n[0]*n[0] + n[1]*n[1] + n[2]*n[2])
+	length := math.Sqrt(along(n, n))
 	if length == 0 {
 		return 1
 	}

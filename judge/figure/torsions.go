@@ -65,7 +65,7 @@ func Torsions(opts TorsionOptions, layers ...PointLayer) *Chart {
 		s.add(dots{at: points, r: keys[i].dot, ink: keys[i].ink, alpha: 0.35})
 	}
 	s.grow(top + 6 + torsionSide + axisNameRoom + 12)
-	return &Chart{s}
+	return &Chart{scene: s}
 }
 
 // turn returns the angle in [−180, 180) that is v modulo 360.

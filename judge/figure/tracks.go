@@ -58,18 +58,12 @@ func Tracks(opts TracksOptions, layers ...TrackLayer) *Chart {
 			panic(fmt.Sprintf("figure: layer %q has %d values, not ways of %d points", l.Name, len(l.Points), l.Strand))
 		}
 		n := len(l.Points) / (3 * l.Strand)
-		var rows []int
-		for row := range n {
-			if drawableAll(l.Points[row*3*l.Strand : (row+1)*3*l.Strand]) {
-				rows = append(rows, row)
-			}
-		}
-		drawn := min(len(rows), mostTracks)
-		for k := range drawn {
-			row := rows[k*len(rows)/drawn]
+		rows := drawable(l.Points, 3*l.Strand)
+		shown := evenly(rows, mostTracks)
+		for _, row := range shown {
 			way := make([]xy, l.Strand)
 			for j := range way {
-				way[j] = at([3]float64(l.Points[3*(row*l.Strand+j):]))
+				way[j] = at([3]float64(row[3*j:]))
 				see(way[j])
 			}
 			ways[i] = append(ways[i], way)
@@ -81,8 +75,8 @@ func Tracks(opts TracksOptions, layers ...TrackLayer) *Chart {
 		if missing := n - len(rows); missing > 0 {
 			k.name += " (" + count(missing) + " not drawable)"
 		}
-		if drawn < len(rows) {
-			k.name += ", " + count(drawn) + " drawn"
+		if len(shown) < len(rows) {
+			k.name += ", " + count(len(shown)) + " drawn"
 		}
 		keys = append(keys, k)
 	}
@@ -147,7 +141,7 @@ func Tracks(opts TracksOptions, layers ...TrackLayer) *Chart {
 		}
 		s.add(label{at: xy{p.x + dx, p.y - 7}, text: e.Name, size: noteSize, bold: true, anchor: anchored, ink: text})
 	}
-	return &Chart{s}
+	return &Chart{scene: s}
 }
 
 // widened shows a length about the middle of an axis.

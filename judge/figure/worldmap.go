@@ -3,7 +3,6 @@ package figure
 import (
 	_ "embed" // for coastline.csv
 	"fmt"
-	"io"
 	"math"
 	"strconv"
 	"strings"
@@ -36,64 +35,42 @@ func (l Layer) places() (at []geo, missing int) {
 	return at, missing
 }
 
-// A Map shows layers of places over the coastlines of the world.
-type Map struct {
-	Title  string
-	Layers []Layer
-	Panels bool // one map per layer, two in a row, instead of one map for all
-}
-
-// WorldMap returns a map in the Equal Earth projection that overlays the layers. A
-// layer whose LatLon has an odd length makes the map's methods panic.
-func WorldMap(title string, layers []Layer) *Map { return &Map{Title: title, Layers: layers} }
-
-// WriteSVG writes the map as a standalone SVG document.
-func (m *Map) WriteSVG(w io.Writer) error { return m.scene().writeSVG(w) }
-
-// WritePNG writes the map as a PNG image widthPx pixels wide; the height follows from the map's shape.
-func (m *Map) WritePNG(w io.Writer, widthPx int) error { return m.scene().writePNG(w, widthPx) }
-
 const mapWidth = 960
 
-func (m *Map) scene() *scene {
-	keys := make([]key, len(m.Layers))
-	at := make([][]geo, len(m.Layers))
-	for i, l := range m.Layers {
+// WorldMap draws layers of places over the coastlines of the world, in the Equal Earth projection: one over the other,
+// or with panels each on a map of its own, two in a row. It panics if a layer's LatLon has an odd length.
+func WorldMap(title string, panels bool, layers []Layer) *Chart {
+	keys := make([]key, len(layers))
+	at := make([][]geo, len(layers))
+	for i, l := range layers {
 		places, missing := l.places()
 		at[i] = places
 		keys[i] = layerKey(i, l.Name, nil, 0, len(places)+missing, missing)
 	}
-	s := newScene(mapWidth, 0, alt(m.Title, keys))
-	top := s.heading(m.Title)
-	if m.Panels {
-		m.panels(s, top, keys, at)
-		return s
+	s := newScene(mapWidth, 0, alt(title, keys))
+	bottom := s.heading(title)
+	// draw draws layers from (left, top) and returns the y below them.
+	draw := func(left, top, width float64, keys []key, at [][]geo) float64 {
+		p := newPlate(left, s.legend(left, top, width, keys), width)
+		p.base(s)
+		p.mark(s, keys, at)
+		return p.bottom() + margin
 	}
-	top = s.legend(margin, top, mapWidth-2*margin, keys)
-	p := newPlate(margin, top, mapWidth-2*margin)
-	p.base(s)
-	p.mark(s, keys, at)
-	s.grow(p.bottom() + margin)
-	return s
-}
-
-// panels draws each layer on a map of its own, with marks that fit the smaller maps.
-func (m *Map) panels(s *scene, top float64, keys []key, at [][]geo) {
+	if !panels {
+		s.grow(draw(margin, bottom, mapWidth-2*margin, keys, at))
+		return &Chart{scene: s}
+	}
 	const gap, width = 20, (mapWidth - 2*margin - 20) / 2
-	bottom := top
+	top := bottom
 	for i, k := range keys {
 		if i%2 == 0 {
 			top = bottom
 		}
-		left := margin + float64(i%2)*(width+gap)
-		k.dot = 1.4
-		below := s.legend(left, top, width, []key{k})
-		p := newPlate(left, below, width)
-		p.base(s)
-		p.mark(s, []key{k}, at[i:i+1])
-		bottom = p.bottom() + margin
+		k.dot = 1.4 // fits the smaller maps
+		bottom = draw(margin+float64(i%2)*(width+gap), top, width, []key{k}, at[i:i+1])
 	}
 	s.grow(bottom)
+	return &Chart{scene: s}
 }
 
 // A plate is the place of one map on the sheet.

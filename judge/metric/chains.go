@@ -6,6 +6,8 @@ import (
 	"math"
 	"slices"
 
+	"github.com/landing-diffusion/landing/internal/dense"
+
 	"gonum.org/v1/gonum/dsp/fourier"
 	"gonum.org/v1/gonum/stat"
 	"gonum.org/v1/gonum/stat/distuv"
@@ -74,7 +76,7 @@ func usable(chains [][]float64) bool {
 		return false
 	}
 	for _, c := range chains {
-		if !finite(c) {
+		if !dense.Finite(c) {
 			return false
 		}
 	}

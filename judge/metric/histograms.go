@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"github.com/landing-diffusion/landing/constraint/mesh"
+	"github.com/landing-diffusion/landing/internal/dense"
 )
 
 // JSDivergence returns the Jensen–Shannon divergence of two histograms,
@@ -93,7 +94,7 @@ func (h Bins) JSD(a, b []float64) float64 {
 		return math.NaN()
 	}
 	h = h.Over(a, b)
-	lost := !finite(a) || !finite(b)
+	lost := !dense.Finite(a) || !dense.Finite(b)
 	if h.Lo == h.Hi && !lost {
 		return 0
 	}
@@ -200,7 +201,7 @@ func Around(points []float64, n int, share float64) Plane {
 	for k := range 2 {
 		lo, hi := math.Inf(1), math.Inf(-1)
 		for i := 0; i < len(points); i += 2 {
-			if finite(points[i : i+2]) {
+			if dense.Finite(points[i : i+2]) {
 				lo, hi = min(lo, points[i+k]), max(hi, points[i+k])
 			}
 		}
@@ -240,7 +241,7 @@ func (p Plane) density(x []float64) []float64 {
 	}
 	for i := 0; i < len(x); i += 2 {
 		at := p.N * p.N
-		if finite(x[i : i+2]) {
+		if dense.Finite(x[i : i+2]) {
 			at = axes[0].Bin(x[i])*p.N + axes[1].Bin(x[i+1])
 		}
 		out[at] += weight
@@ -277,7 +278,7 @@ func EarthHistogram(dst, x []float64) []float64 {
 	}
 	clear(dst)
 	for ; len(x) > 0; x = x[3:] {
-		if !finite(x[:3]) {
+		if !dense.Finite(x[:3]) {
 			continue
 		}
 		lat := math.Atan2(x[2], math.Hypot(x[0], x[1]))
@@ -308,16 +309,6 @@ func raise(h []float64) {
 	for i := range h {
 		h[i] = h[i]/sum + earthEmpty
 	}
-}
-
-// finite reports whether no element of x is infinite or NaN.
-func finite(x []float64) bool {
-	for _, v := range x {
-		if math.IsInf(v, 0) || math.IsNaN(v) {
-			return false
-		}
-	}
-	return true
 }
 
 // faceEmpty is added to each share of a face histogram before two of them are compared, as in the published evaluation.
@@ -428,7 +419,7 @@ func TraceJSD(a, b []float64) (each [4]float64, mean float64) {
 }
 
 func traceJSD(ta, tb []float64, k int) float64 {
-	if !finite(ta) || !finite(tb) {
+	if !dense.Finite(ta) || !dense.Finite(tb) {
 		return math.NaN()
 	}
 	const powers = len(TracePowers)

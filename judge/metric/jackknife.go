@@ -1,6 +1,10 @@
 package metric
 
-import "math"
+import (
+	"math"
+
+	"github.com/landing-diffusion/landing/internal/dense"
+)
 
 // An Estimate is an energy distance of samples to rows, and how much each of them moves it, by the jackknife: so the
 // noise of it is known, and of its difference from that of other samples for the same noise and the same rows.
@@ -115,7 +119,7 @@ func (e *EnergyTo) Of(x []float64) Estimate {
 	A := 0.0
 	for i := range n {
 		for j := range m {
-			r := math.Sqrt(squaredDistance(x[i*e.d:(i+1)*e.d], e.rows[j*e.d:(j+1)*e.d]))
+			r := math.Sqrt(dense.SquaredDistance(x[i*e.d:(i+1)*e.d], e.rows[j*e.d:(j+1)*e.d]))
 			out.Samples[i] += r / float64(m)
 			out.Rows[j] += r / float64(n)
 		}
@@ -158,7 +162,7 @@ func meanDistances(x []float64, d int) (of []float64, mean float64) {
 	of = make([]float64, n)
 	for i := range n {
 		for j := range i {
-			r := math.Sqrt(squaredDistance(x[i*d:(i+1)*d], x[j*d:(j+1)*d]))
+			r := math.Sqrt(dense.SquaredDistance(x[i*d:(i+1)*d], x[j*d:(j+1)*d]))
 			of[i] += r
 			of[j] += r
 		}

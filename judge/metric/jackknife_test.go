@@ -4,6 +4,8 @@ import (
 	"math"
 	"slices"
 	"testing"
+
+	"github.com/landing-diffusion/landing/internal/dense"
 )
 
 // unbiasedByDefinition is the estimate from all pairs of different points.
@@ -14,7 +16,7 @@ func unbiasedByDefinition(x, y []float64, d int) float64 {
 		for i := 0; i < len(a); i += d {
 			for j := 0; j < len(b); j += d {
 				if !same || i != j {
-					s += math.Sqrt(squaredDistance(a[i:i+d], b[j:j+d]))
+					s += math.Sqrt(dense.SquaredDistance(a[i:i+d], b[j:j+d]))
 					n++
 				}
 			}

@@ -3,6 +3,8 @@ package metric
 import (
 	"fmt"
 	"math"
+
+	"github.com/landing-diffusion/landing/internal/dense"
 )
 
 // treeDim is the largest dimension in which a k-d tree is used. Above it, most of a tree would be visited anyway.
@@ -38,7 +40,7 @@ func scanNearest(dst, x, ref []float64, d int) {
 		q := x[i*d : (i+1)*d]
 		best := math.Inf(1)
 		for j := 0; j < len(ref); j += d {
-			if s := squaredDistance(q, ref[j:j+d]); s < best {
+			if s := dense.SquaredDistance(q, ref[j:j+d]); s < best {
 				best = s
 			}
 		}
@@ -70,7 +72,7 @@ type node struct {
 func newTree(x []float64, d int) *tree {
 	order := make([]int32, 0, len(x)/d)
 	for i := range len(x) / d {
-		if finite(x[i*d : (i+1)*d]) {
+		if dense.Finite(x[i*d : (i+1)*d]) {
 			order = append(order, int32(i))
 		}
 	}
@@ -136,7 +138,7 @@ func (t *tree) search(part int32, q []float64, best float64) float64 {
 	n := &t.nodes[part]
 	if n.axis < 0 {
 		for i := int(n.lo); i < int(n.hi); i++ {
-			if s := squaredDistance(q, t.points[i*t.d:(i+1)*t.d]); s < best {
+			if s := dense.SquaredDistance(q, t.points[i*t.d:(i+1)*t.d]); s < best {
 				best = s
 			}
 		}

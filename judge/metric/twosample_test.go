@@ -4,6 +4,8 @@ import (
 	"math"
 	"testing"
 
+	"github.com/landing-diffusion/landing/internal/dense"
+
 	"gonum.org/v1/gonum/stat/distuv"
 )
 
@@ -13,7 +15,7 @@ func energyByDefinition(x, y []float64, d int) float64 {
 		var s float64
 		for i := 0; i < len(a); i += d {
 			for j := 0; j < len(b); j += d {
-				s += math.Sqrt(squaredDistance(a[i:i+d], b[j:j+d]))
+				s += math.Sqrt(dense.SquaredDistance(a[i:i+d], b[j:j+d]))
 			}
 		}
 		return s / float64(len(a)/d*(len(b)/d))
@@ -73,7 +75,7 @@ func TestEnergyFloor(t *testing.T) {
 	D := 0.0
 	for i := range n + m {
 		for j := range i {
-			D += 2 * math.Sqrt(squaredDistance(pool[i*d:i*d+d], pool[j*d:j*d+d]))
+			D += 2 * math.Sqrt(dense.SquaredDistance(pool[i*d:i*d+d], pool[j*d:j*d+d]))
 		}
 	}
 	D /= (n + m) * (n + m - 1)

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/landing-diffusion/landing/base/keyed"
+	"github.com/landing-diffusion/landing/internal/dense"
 	"github.com/landing-diffusion/landing/internal/text"
 	"github.com/landing-diffusion/landing/judge/metric"
 )
@@ -119,7 +120,7 @@ func regions(rows []float64, d, k int, seed uint64) []float64 {
 		centres = append(centres, c...)
 		sum := 0.0
 		for i := range near {
-			near[i] = min(near[i], squared(rows[i*d:(i+1)*d], c))
+			near[i] = min(near[i], dense.SquaredDistance(rows[i*d:(i+1)*d], c))
 			sum += near[i]
 		}
 		if !(sum > 0) || math.IsInf(sum, 1) {
@@ -159,7 +160,7 @@ func nearestOf(rows, centres []float64, d int) []int {
 	for i := range out {
 		best := math.Inf(1)
 		for k := range len(centres) / d {
-			if s := squared(rows[i*d:(i+1)*d], centres[k*d:(k+1)*d]); s < best {
+			if s := dense.SquaredDistance(rows[i*d:(i+1)*d], centres[k*d:(k+1)*d]); s < best {
 				best, out[i] = s, k
 			}
 		}
@@ -174,16 +175,9 @@ func medoid(rows []float64, at []int, region int, centre []float64, d int) []flo
 		if k != region {
 			continue
 		}
-		if s := squared(rows[i*d:(i+1)*d], centre); s < best {
+		if s := dense.SquaredDistance(rows[i*d:(i+1)*d], centre); s < best {
 			best, out = s, rows[i*d:(i+1)*d]
 		}
 	}
 	return out
-}
-
-func squared(a, b []float64) (s float64) {
-	for i, v := range a {
-		s += (v - b[i]) * (v - b[i])
-	}
-	return s
 }

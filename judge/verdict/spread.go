@@ -8,6 +8,7 @@ import (
 	"gonum.org/v1/gonum/floats"
 
 	"github.com/landing-diffusion/landing/base/keyed"
+	"github.com/landing-diffusion/landing/internal/dense"
 	"github.com/landing-diffusion/landing/judge/metric"
 )
 
@@ -125,7 +126,7 @@ func squares(dst, x []float64, d int, axes [][]float64) []float64 {
 	free := float64(n) / float64(max(n-1, 1))
 	for i := range n {
 		row := x[i*d : (i+1)*d]
-		dst = append(dst, free*squared(row, mean))
+		dst = append(dst, free*dense.SquaredDistance(row, mean))
 		for _, u := range axes {
 			s := metric.Project(row, mean, u)
 			dst = append(dst, free*s*s)

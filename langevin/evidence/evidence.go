@@ -235,17 +235,8 @@ func (e *Evidence) Probe() *Probe {
 // At evaluates the components and their gradients at a point and reports whether all are finite.
 func (p *Probe) At(x []float64) bool {
 	p.Jacobians(p.Val, p.Jac, x, 1)
-	return finite(p.Val) && finite(p.Jac)
+	return dense.Finite(p.Val) && dense.Finite(p.Jac)
 }
 
 // Grad returns the gradient of component i at the point that At was at.
 func (p *Probe) Grad(i int) []float64 { return p.Jac[i*p.d : (i+1)*p.d] }
-
-func finite(x []float64) bool {
-	for _, v := range x {
-		if v-v != 0 {
-			return false
-		}
-	}
-	return true
-}

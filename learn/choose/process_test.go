@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/landing-diffusion/landing/internal/dense"
 	"github.com/landing-diffusion/landing/langevin"
 )
 
@@ -259,9 +260,9 @@ func TestTravelsSoFarThatRowsMeet(t *testing.T) {
 		own, both := 0.0, 0.0 // ∫ p̂², ∫ p̂p
 		for i := range n {
 			a := x[i*m : (i+1)*m]
-			both += density(squared(a, make([]float64, m)), 1+2*u) / n
+			both += density(dense.SquaredDistance(a, make([]float64, m)), 1+2*u) / n
 			for j := range n {
-				own += density(squared(a, x[j*m:(j+1)*m]), 2*u) / (n * n)
+				own += density(dense.SquaredDistance(a, x[j*m:(j+1)*m]), 2*u) / (n * n)
 			}
 		}
 		p := density(0, 2*(1+u))

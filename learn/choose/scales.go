@@ -60,7 +60,7 @@ func (m *Measures) scales(s *survey, t *table) error {
 		}
 		x, best, away := all[q*f:(q+1)*f], inf, scratch[worker]
 		for i := range n {
-			r := squared(x, all[i*f:(i+1)*f])
+			r := dense.SquaredDistance(x, all[i*f:(i+1)*f])
 			if r > near*near {
 				best = min(best, r)
 				if i < ladder {
@@ -98,14 +98,6 @@ func (m *Measures) scales(s *survey, t *table) error {
 		m.Narrow = min(m.Mode, metric.Quantile(thin, low)*t.size)
 	}
 	return s.ctx.Err()
-}
-
-// squared returns ‖x − y‖².
-func squared(x, y []float64) (sum float64) {
-	for j, v := range y {
-		sum += (v - x[j]) * (v - x[j])
-	}
-	return sum
 }
 
 // A part of a law, about a row: its standard deviation σ, +Inf if all rows are even, and the squared radius r² of rows
@@ -202,7 +194,7 @@ func (m *Measures) thinness(s *survey, t *table, all []float64, rows []int32, pa
 		sums, products, k := make([]float64, f), mat.NewSymDense(f, nil), 0.0
 		y := mat.NewVecDense(f, nil)
 		for i := 0; i < len(all) && int(k) < most; i += f {
-			if squared(x, all[i:i+f]) > parts[q].r2 {
+			if dense.SquaredDistance(x, all[i:i+f]) > parts[q].r2 {
 				continue
 			}
 			for a, j := range t.free {

@@ -159,8 +159,8 @@ func (l *Loss[T]) FitWindow(paths *langevin.Paths, k int, last LastMomentum) (Wi
 		l.lookBack(paths, terms)
 		for i, t := range terms {
 			x, nearWall := l.x[i*d:(i+1)*d], l.from[i] == t.K
-			if nearWall || !(distance(x, paths.Origin(t.Item, k+1)) <= wildStep) ||
-				!(distance(x, l.z[i*d:(i+1)*d]) <= wildWindow) {
+			far := func(y []float64) float64 { return math.Sqrt(dense.SquaredDistance(x, y)) }
+			if nearWall || !(far(paths.Origin(t.Item, k+1)) <= wildStep) || !(far(l.z[i*d:(i+1)*d]) <= wildWindow) {
 				continue
 			}
 			used++
@@ -183,14 +183,6 @@ func (l *Loss[T]) FitWindow(paths *langevin.Paths, k int, last LastMomentum) (Wi
 		return Window{OneStep: true}, nil
 	}
 	return Window{Coefficients: sum.leastSquares()}, nil
-}
-
-func distance(x, y []float64) float64 {
-	s := 0.0
-	for j, v := range x {
-		s += (v - y[j]) * (v - y[j])
-	}
-	return math.Sqrt(s)
 }
 
 // bent returns coordinate e of w²r II² b at row i.

@@ -98,13 +98,6 @@ func (f *Field[T]) pass(asks []Ask, null bool) []T {
 	return f.ws.Forward(f.in, row)
 }
 
-// A Slope is a Reader that knows the derivatives of its rows: those of the package's own readings do.
-type Slope[T kernel.Float] interface {
-	// RowAlong writes the derivative of Row(dst, at) where at.X moves with velocity v. It is
-	// false if the reader knows none.
-	RowAlong(dst []T, at Input, v []float64) bool
-}
-
 // A Pusher is a Workspace that carries directions of its input through a pass, exactly: forward
 // mode of automatic differentiation.
 type Pusher[T kernel.Float] interface {
@@ -114,8 +107,7 @@ type Pusher[T kernel.Float] interface {
 	Push(in []T, n, k int) []T
 }
 
-// RowAlong implements Slope.
-func (r reader[T]) RowAlong(dst []T, at Input, v []float64) bool {
+func (r reader[T]) RowAlong(dst []T, at Input, v []float64) {
 	d := r.d
 	given := r.reading.Given
 	unit, free := cmp.Or(r.reading.Unit, 1), d-len(given.Mean)
@@ -137,33 +129,17 @@ func (r reader[T]) RowAlong(dst []T, at Input, v []float64) bool {
 		}
 		dst[j] = T(s)
 	}
-	octaves := r.reading.Octaves
-	if octaves == 0 {
-		return true
-	}
-	features, b, size, ω := dst[d+len(at.P)+1:], 0.0, 1.0, 2*math.Pi/r.reading.Wavelength
-	if r.reading.Start != nil {
-		var spread float64
-		b, spread = r.reading.Start(at.T)
-		size = math.Exp(-spread * ω * ω / 2)
-	}
-	still := r.reading.Still
-	for j := range d {
-		y, s := r.coordinate(at, j), slope(j)
-		if j >= free {
-			y, s = y*unit, s*unit
+	if octaves := r.reading.Octaves; octaves > 0 {
+		features, start := dst[d+len(at.P)+1:], r.start(at.T)
+		for j := range d {
+			s := slope(j)
+			if j >= free {
+				s *= unit
+			}
+			angle, size := r.wave(start, at, j)
+			wavesAlong(features[2*j:], angle, start.ω*s, size, octaves, 2*d)
 		}
-		if len(still) > 0 && still[0] == j {
-			still = still[1:]
-			wavesAlong(features[2*j:], ω*y, ω*s, 1, octaves, 2*d)
-			continue
-		}
-		if at.P != nil {
-			y -= b * at.P[j]
-		}
-		wavesAlong(features[2*j:], ω*y, ω*s, size, octaves, 2*d)
 	}
-	return true
 }
 
 // wavesAlong writes the derivative of waves where angle moves with velocity s.
@@ -176,12 +152,6 @@ func wavesAlong[T kernel.Float](dst []T, angle, s, size float64, octaves, stride
 		size *= size
 		size *= size
 	}
-}
-
-// RowAlong implements Slope, if the reader does.
-func (m *mlpModel[T]) RowAlong(dst []T, at Input, v []float64) bool {
-	s, ok := m.Reader.(Slope[T])
-	return ok && s.RowAlong(dst, at, v)
 }
 
 // Push implements Pusher.
@@ -215,9 +185,8 @@ func (ws *mlpWorkspace[T]) Push(in []T, n, k int) []T {
 // EvalAlong writes s at n rows x, and its derivatives along k directions v of each: n×d, and n×k×d from n×k×d. The
 // field must have room for n(1+k) rows, be without momentum and guidance; false: the network does not tell derivatives.
 func (f *Field[T]) EvalAlong(dst, along, x, v []float64, n, k int, t float64) bool {
-	slope, ok := f.model.(Slope[T])
-	pusher, can := f.ws.(Pusher[T])
-	if !ok || !can || f.guidance != 0 {
+	pusher, ok := f.ws.(Pusher[T])
+	if !ok || f.guidance != 0 {
 		return false
 	}
 	d, w, m := f.model.Out(), f.model.In(), f.model.Gain(t)
@@ -226,9 +195,7 @@ func (f *Field[T]) EvalAlong(dst, along, x, v []float64, n, k int, t float64) bo
 		f.model.Row(f.in[i*w:(i+1)*w], at)
 		for j := range k {
 			r := i*k + j
-			if !slope.RowAlong(f.in[(n+r)*w:(n+r+1)*w], at, v[r*d:(r+1)*d]) {
-				return false
-			}
+			f.model.RowAlong(f.in[(n+r)*w:(n+r+1)*w], at, v[r*d:(r+1)*d])
 		}
 	}
 	f.rows += int64(n * (1 + k))

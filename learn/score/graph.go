@@ -9,10 +9,8 @@ import (
 	"github.com/landing-diffusion/landing/internal/onnx"
 )
 
-// A Graphed model says itself as a graph of ONNX's operators, for programs that know nothing of this one.
+// A Graphed model says its pass as a graph of ONNX's operators, for programs that know nothing of this one.
 type Graphed interface {
-	// GraphRow is Row at each point of a batch: n×In, of the type of the model's numbers.
-	GraphRow(at Symbols) (onnx.Value, error)
 	// GraphForward is Forward in a workspace: n×Out from n×In.
 	GraphForward(g *onnx.Graph, row onnx.Value) onnx.Value
 }
@@ -53,7 +51,7 @@ func (*GraphError) Place() fault.Place { return fault.Place{Kind: fault.Run, Key
 func Graph[T kernel.Float](m Model[T], momentum bool, times Times, wide onnx.Type) (*onnx.Graph, error) {
 	of, ok := m.(Graphed)
 	if !ok {
-		return nil, &GraphError{fmt.Sprintf("a %T has no GraphRow and GraphForward (score.Graphed)", m)}
+		return nil, &GraphError{fmt.Sprintf("a %T has no GraphForward (score.Graphed)", m)}
 	}
 	if !(times.Step > 0) || times.N < 1 {
 		panic(fmt.Sprintf("score: a graph for %d times with steps of %v", times.N, times.Step))
@@ -64,7 +62,7 @@ func Graph[T kernel.Float](m Model[T], momentum bool, times Times, wide onnx.Typ
 		at.P = g.Input(GraphP, onnx.Batch, d)
 	}
 	at.T = g.Input(GraphT, onnx.Batch)
-	row, err := of.GraphRow(at)
+	row, err := m.GraphRow(at)
 	if err != nil {
 		return nil, err
 	}

@@ -284,17 +284,6 @@ func (ws *mlpWorkspace[T]) Backward(grad, dout []T, n int, add bool) {
 	}
 }
 
-// GraphRow implements Graphed, if the reader does.
-func (m *mlpModel[T]) GraphRow(at Symbols) (onnx.Value, error) {
-	of, ok := m.Reader.(interface {
-		GraphRow(at Symbols) (onnx.Value, error)
-	})
-	if !ok {
-		return onnx.Value{}, &GraphError{"its reader has no GraphRow (score.Graphed)"}
-	}
-	return of.GraphRow(at)
-}
-
 // GraphForward implements Graphed.
 func (m *mlpModel[T]) GraphForward(g *onnx.Graph, row onnx.Value) onnx.Value {
 	return GraphMLP(g, m.net, row)

@@ -144,17 +144,27 @@ func (o Options) Resolve(kind string, has []Option) (Options, error) {
 }
 
 // MLPKind is the multilayer perceptron with SiLU between layers of equal width.
-var MLPKind = Kind{Name: "mlp", Parameters: mlpParameters, New: newMLP}
+var MLPKind = Kind{
+	Name:       "mlp",
+	Parameters: func(c Config) float64 { return Parameters(c.Sizes(0, 0)) },
+	New: func(c Config) Model[float32] {
+		return NewMLP[float32](c.Sizes(0, 0), c.Seed).Model(c.Reading(), c.Precision)
+	},
+}
 
-func newMLP(c Config) Model[float32] {
-	sizes := []int{c.Reading().Width(c.Dim, c.Momentum)}
+// Sizes returns the widths of an MLP that reads and says so many numbers more than a row and a point have.
+func (c Config) Sizes(read, said int) []int {
+	sizes := []int{c.Reading().Width(c.Dim, c.Momentum) + read}
 	for range c.Layers {
 		sizes = append(sizes, c.Width)
 	}
-	return NewMLP[float32](append(sizes, c.Dim), c.Seed).Model(c.Reading(), c.Precision)
+	return append(sizes, c.Dim+said)
 }
 
-func mlpParameters(c Config) float64 {
-	in, w := float64(c.Reading().Width(c.Dim, c.Momentum)), float64(c.Width)
-	return (in+1)*w + float64(c.Layers-1)*(w+1)*w + (w+1)*float64(c.Dim)
+// Parameters returns how many an MLP of such widths has, as a number that cannot overflow.
+func Parameters(sizes []int) (n float64) {
+	for l, in := range sizes[:len(sizes)-1] {
+		n += (float64(in) + 1) * float64(sizes[l+1])
+	}
+	return n
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/landing-diffusion/landing/base/kernel"
 	"github.com/landing-diffusion/landing/internal/onnx"
@@ -115,27 +116,10 @@ func (r reader[T]) Row(dst []T, at Input) {
 	dst[d+len(p)] = T(t)
 	features := dst[d+len(p)+1:]
 	if octaves := r.reading.Octaves; octaves > 0 {
-		b, size, ω := 0.0, 1.0, 2*math.Pi/r.reading.Wavelength
-		if r.reading.Start != nil {
-			var v float64
-			b, v = r.reading.Start(at.T)
-			size = math.Exp(-v * ω * ω / 2)
-		}
-		still := r.reading.Still
+		start := r.start(at.T)
 		for j := range x {
-			y := r.coordinate(at, j)
-			if j >= free {
-				y *= unit
-			}
-			if len(still) > 0 && still[0] == j {
-				still = still[1:]
-				waves(features[2*j:], ω*y, 1, octaves, 2*d)
-				continue
-			}
-			if p != nil {
-				y -= b * p[j]
-			}
-			waves(features[2*j:], ω*y, size, octaves, 2*d)
+			angle, size := r.wave(start, at, j)
+			waves(features[2*j:], angle, size, octaves, 2*d)
 		}
 		features = features[2*d*octaves:]
 	}
@@ -164,6 +148,35 @@ func (r reader[T]) coordinate(at Input, j int) float64 {
 		return 0
 	}
 	return (at.X[j] - given.Mean[k]) / given.Scale[k]
+}
+
+// A start is what the waves of φ at a time have in common: Reading.Start's b, the size of the first wave of a coordinate
+// that moves, and its ω.
+type start struct{ b, size, ω float64 }
+
+func (r reader[T]) start(t float64) start {
+	s := start{size: 1, ω: 2 * math.Pi / r.reading.Wavelength}
+	if r.reading.Start != nil {
+		var v float64
+		s.b, v = r.reading.Start(t)
+		s.size = math.Exp(-v * s.ω * s.ω / 2)
+	}
+	return s
+}
+
+// wave returns the angle and the size of the first wave of coordinate j.
+func (r reader[T]) wave(s start, at Input, j int) (angle, size float64) {
+	y := r.coordinate(at, j)
+	if j >= r.d-len(r.reading.Given.Mean) {
+		y *= cmp.Or(r.reading.Unit, 1)
+	}
+	if _, still := slices.BinarySearch(r.reading.Still, j); still {
+		return s.ω * y, 1
+	}
+	if at.P != nil {
+		y -= s.b * at.P[j]
+	}
+	return s.ω * y, s.size
 }
 
 // waves writes size^(4^i) times sin and cos of 2^i angle for i < octaves, each pair stride after the one before.

@@ -517,7 +517,7 @@ func (b *armed) volume() error {
 func (b *armed) obstacles() error {
 	for i, k := range b.Obstacles {
 		key := fmt.Sprintf("obstacles[%d]", i)
-		o := &scene.Obstacle{Name: k.Name, Radius: k.Radius}
+		o := scene.Obstacle{Name: k.Name, Radius: k.Radius}
 		at := func(part string, v []float64) [3]float64 { return b.three(key+"."+part, v, [3]float64{}) }
 		if k.Sphere != nil {
 			o.A = at("sphere", k.Sphere)

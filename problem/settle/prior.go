@@ -40,9 +40,8 @@ func PathCount(proc *langevin.Process, samples int) int {
 	return min(max(samples, int(startCheap/path)), mostPaths, max(1, int(startNumbers/path)))
 }
 
-// CompareStart simulates so many forward paths from the training rows and holds their
-// ends, which it returns, against as many draws of a prior, by the energy test. Its
-// p-value is NaN if no path kept its projection.
+// CompareStart simulates so many forward paths from the training rows and holds their ends, which it returns, against
+// as many draws of a prior, by the energy test. Its p-value is NaN if no path kept its projection.
 func CompareStart(ctx context.Context, m method.Method, prior method.Prior, train []float64, d, paths int, seed uint64,
 	pool *parallel.Pool) (ends []float64, t metric.TwoSample, err error) {
 	starts := langevin.Starts(train, d, paths)
@@ -69,11 +68,9 @@ func (s *Settled) start(ctx context.Context, rows *Rows, pool *parallel.Pool, re
 	return nil
 }
 
-// startLaw says what prior: auto becomes. The uniform law holds nothing of the training
-// rows, so it is taken where generation may begin with it: where it can be drawn
-// from and forward paths end in it as far as their test can tell, which is the one by
-// which an evaluation judges a run by as many paths. Else generation begins where paths
-// end.
+// startLaw says what prior: auto becomes. The uniform law holds nothing of the training rows, so it is taken where
+// generation may begin with it: where it can be drawn from and forward paths end in it as far as their test can tell,
+// which is the one by which an evaluation judges a run by as many paths. Else generation begins where paths end.
 func startLaw(ctx context.Context, p *problem.Problem, m method.Method, proc *langevin.Process, train []float64,
 	samples int, pool *parallel.Pool, report func(string)) (prior, reason string, err error) {
 	d := proc.Set.Dim()

@@ -46,7 +46,7 @@ type Settled struct {
 }
 
 // Settle settles a case, and changes nothing of it. It calls report, if that is not nil, with what it does next, a
-// participle such as "measuring the rows". The error is the context's, a *problem.KeyError, a *choose.MeasureError
+// participle such as "measuring the rows". The error is the context's, a *problem.KeyError, one of the data
 // or that of forward paths.
 func Settle(ctx context.Context, c Case, pool *parallel.Pool, report func(doing string)) (*Settled, error) {
 	if report == nil {

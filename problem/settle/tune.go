@@ -2,11 +2,13 @@ package settle
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/landing-diffusion/landing/base/parallel"
+	"github.com/landing-diffusion/landing/internal/fault"
 	"github.com/landing-diffusion/landing/langevin"
 	"github.com/landing-diffusion/landing/learn/choose"
 	"github.com/landing-diffusion/landing/learn/method/methods"
@@ -29,6 +31,9 @@ func (s *Settled) tune(ctx context.Context, rows *Rows, pool *parallel.Pool, rep
 		forward = kind.Forward(forward)
 	}
 	m, err := choose.Measure(ctx, forward.Set, rows.Train, p.Seed, pool)
+	if errors.As(err, new(*choose.MeasureError)) {
+		return fault.Errorf(fault.Data, "", "%w", err)
+	}
 	if err != nil {
 		return err
 	}
@@ -106,8 +111,7 @@ func ends(p *problem.Problem, rows, held int, learning []choose.Choice) (chosen 
 			"epochs", tooFew(held), rows, n)
 	}
 	return append(chosen, choose.Choice{Key: problem.KeyTrainEpochs, Value: n,
-		Reason: fmt.Sprintf("with more a network learns "+
-			"%d rows by heart, and nothing can tell", rows)}), ""
+		Reason: fmt.Sprintf("with more a network learns %d rows by heart, and nothing can tell", rows)}), ""
 }
 
 // Noise returns what a problem's file says of its schedule and friction.

@@ -86,17 +86,6 @@ func TestDraws(t *testing.T) {
 	if err != nil || alone.Entries()[0].Row.SampleSHA != hashes[0] {
 		t.Errorf("without draws other samples: %v", err)
 	}
-	cost, err := p.Costs(t.Context(), dir, pool)
-	if err != nil || cost[p.Cells[0].Name].Rows == 0 || cost[p.Cells[1].Name].Rows != 0 {
-		t.Errorf("the training is counted %v, %v", cost, err)
-	}
-	for i, shard := range []work.Shard{{I: 1, N: 2}, {I: 2, N: 2}} {
-		part, err := planned(t, draws, Options{}).Run(t.Context(), Runner{Dir: dir, Pool: pool, Shard: shard,
-			Record: func(c *Cell, _ CellStatus) error { return fmt.Errorf("%s is recorded", c) }})
-		if part == nil || (i == 0) != (err != nil) {
-			t.Errorf("part %v: %v", shard, err)
-		}
-	}
 }
 
 type metricCase struct {
@@ -259,7 +248,7 @@ cells: [{method: B, measure: other}]
 	if !slices.Equal(got, want) {
 		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
-	if out, err := p.Status(t.TempDir()); err != nil || out.Complete || out.Cells[0].State != work.Waiting {
+	if out, err := p.Status(t.TempDir(), work.Shard{}); err != nil || out.Complete || out.Cells[0].State != work.Waiting {
 		t.Errorf("%v, %+v", err, out)
 	}
 	f = testkit.Must(Parse([]byte("problems: [demo]\nmeasure: none"), "s.yaml"))

@@ -22,72 +22,80 @@ import (
 // MaxCells bounds the cells of a sweep.
 const MaxCells = 10_000
 
-// A File is a sweep file: docs/sweeps.md has its keys.
+// A File is a sweep file: docs/sweeps.md has its keys, which the tags of fields name. After a comma stand what the reader
+// does with a key: needed keys must be there; of a single one an entry may stand without a list; plain is what text
+// means that stands in place of a mapping.
 type File struct {
-	Name     string
-	Title    string
-	Problems []Problem
-	Variants []string // "" is a problem as it is; nil is that alone
-	Methods  []Method
-	Settings []Settings
-	Draws    []Settings // keys of generation: cells that differ in these alone share a training
-	Budgets  []Budget
-	Seeds    []uint64
-	Set      []Setting // of all cells
-	Rules    []Rule    // in order
-	Samples  int       // of each cell; 0: as many as an evaluation takes
-	Report   bool      // figures and a page of each cell
-	Measure  string    // by the registry Measures; "": what a row has
+	Name     string    `key:"name"`
+	Title    string    `key:"title"`
+	Problems []Problem `key:"problems,needed"`
+	Grid
+	Set     []Setting `key:"set"`   // of all cells
+	Rules   []Rule    `key:"cells"` // in order
+	Samples int       `key:"samples" bounds:"[1,1e9]"`
+	Report  bool      `key:"report"`  // figures and a page of each cell
+	Measure string    `key:"measure"` // by the registry Measures; "": what a row has
 
 	origin string
 	source []byte
 }
 
+// A Grid is what a problem is combined with. A part that is nil is not said.
+type Grid struct {
+	Variants []string   `key:"variants"` // "" is a problem as it is
+	Methods  []Method   `key:"methods"`
+	Settings []Settings `key:"settings"`
+	Draws    []Draw     `key:"draws"` // cells that differ in these alone share a training
+	Budgets  []Budget   `key:"budget,single"`
+	Seeds    []uint64   `key:"seeds"`
+}
+
 // A Problem is a recipe or a problem file, with the parts of the grid that are other than the sweep's for it.
 type Problem struct {
-	Name    string // in the table
-	Problem string // recipe, or path from the sweep file's folder
-	Data    string // path from the data folder; "": what the problem says
-	Set     []Setting
-
-	Variants []string // nil: the sweep's
-	Methods  []Method
-	Settings []Settings
-	Draws    []Settings
-	Budgets  []Budget
-	Seeds    []uint64
-	line     int
-	dataLine int
+	Problem string    `key:"problem,needed,plain"` // recipe, or path from the sweep file's folder
+	Name    string    `key:"name"`                 // in the table
+	Data    string    `key:"data"`                 // path from the data folder; "": what the problem says
+	Set     []Setting `key:"set"`
+	Grid
+	Line int
 }
 
-// A Method is an entry of methods: a name of process.method, a variant, or both, and keys.
+// A Method is a name of process.method, a variant, or both, and keys.
 type Method struct {
-	Name    string // in the table
-	Method  string // process.method; "": the problem's
-	Variant string // after that of the grid
-	Set     []Setting
-	Draws   []Settings // nil: the problem's, or the sweep's
-	Seeds   []uint64   // likewise
-	Alone   bool       // of the problem only name, data and set
-	line    int
+	Name    string    `key:"name"`         // in the table
+	Method  string    `key:"method,plain"` // process.method; "": the problem's
+	Variant string    `key:"variant"`      // after that of the grid
+	Alone   bool      `key:"alone"`        // of the problem only name, data and set
+	Set     []Setting `key:"set"`
+	Draws   []Draw    `key:"draws"` // nil: the problem's, or the sweep's
+	Seeds   []uint64  `key:"seeds"` // likewise
+	Line    int
 }
 
-// Settings are keys under a name, a part of the grid.
+// Settings are keys under a name.
 type Settings struct {
-	Name     string
-	Set      []Setting
-	Problems []string // of draws: of which problems; nil: all
-	Measure  string   // of draws: in place of the file's
-	line     int
+	Name string    `key:"name,needed"`
+	Set  []Setting `key:"set"`
+}
+
+// A Draw is a way to draw samples: keys of generation under a name.
+type Draw struct {
+	Name     string    `key:"name,needed"`
+	Set      []Setting `key:"set"`
+	Problems []string  `key:"problem,single"` // of which problems; nil: all
+	Measure  string    `key:"measure"`        // in place of the file's
 }
 
 // A Budget says how long a cell trains: one of the three, or as the problem says.
 type Budget struct {
-	Seconds float64
-	Epochs  int
-	Rows    int64 // network rows in training, to a whole number of epochs
-	line    int
+	Seconds float64 `key:"seconds" bounds:"[1,3.6e6]"`
+	Epochs  int     `key:"epochs" bounds:"[1,1e9]"`
+	Rows    int64   `key:"rows" bounds:"[1,1e15]"` // that the network sees in training, to a whole number of epochs
+	Line    int
 }
+
+// mostEpochs bounds the epochs of a budget.
+const mostEpochs = 1e9
 
 // String is the budget as names of cells have it; empty where the problem says.
 func (b Budget) String() string {
@@ -110,14 +118,18 @@ type Setting struct {
 
 // A Rule changes the cells that it matches: those of any of its problems, and so on; a part that is nil matches all.
 type Rule struct {
-	Problems, Variants, Methods, Settings []string // names in the table
-	Budgets                               []string // Budget.String
-	Seeds                                 []uint64
-	Set                                   []Setting
-	Budget                                *Budget
-	Skip                                  string // why these cells are left out; "": they are not
-	Measure                               string // in place of the file's
-	line                                  int
+	Problems []string `key:"problem,single"` // by names in the table, as the next three
+	Variants []string `key:"variant,single"`
+	Methods  []string `key:"method,single"`
+	Settings []string `key:"settings,single"`
+	Budgets  []Budget `key:"budget,single"`
+	Seeds    []uint64 `key:"seed,single"`
+
+	Set     []Setting `key:"set"`
+	Budget  *Budget   `key:"train"`
+	Measure string    `key:"measure"` // in place of the file's
+	Skip    string    `key:"skip"`    // why these cells are left out; "": they are not
+	Line    int
 }
 
 // A RefusedError says which cells of a sweep cannot be, and why. Nothing was run.
@@ -169,9 +181,14 @@ func (e *RefusedError) Unwrap() []error {
 	return all
 }
 
-// key makes a *problem.KeyError of a line of the file.
-func (f *File) key(line int, key string, value any, want string) error {
+// bad makes a *problem.KeyError of a line of the file.
+func (f *File) bad(line int, key string, value any, want string) error {
 	return &problem.KeyError{Origin: f.where(line), Key: key, Value: value, Want: want}
+}
+
+// fault likewise.
+func (f *File) fault(line int, key, format string, v ...any) error {
+	return &problem.KeyError{Origin: f.where(line), Key: key, Fault: fmt.Sprintf(format, v...)}
 }
 
 func (f *File) where(line int) string { return fmt.Sprintf("%s:%d", f.origin, line) }

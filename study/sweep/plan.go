@@ -99,52 +99,41 @@ type Plan struct {
 	Cells []*Cell // in the order of the file, those that are left out too
 }
 
-// The parts of the grid for a problem: one entry at least in each.
-type axes struct {
-	variants []string
-	methods  []Method
-	settings []Settings
-	draws    []Settings
-	budgets  []Budget
-	seeds    []uint64
+// or is the grid with what another says where it says nothing.
+func (g Grid) or(o Grid) Grid {
+	return Grid{either(g.Variants, o.Variants), either(g.Methods, o.Methods), either(g.Settings, o.Settings),
+		either(g.Draws, o.Draws), either(g.Budgets, o.Budgets), either(g.Seeds, o.Seeds)}
 }
 
-func (f *File) axes(p *Problem) axes {
-	return axes{either(p.Variants, f.Variants, ""), either(p.Methods, f.Methods, Method{}),
-		either(p.Settings, f.Settings, Settings{}), either(p.Draws, f.Draws, Settings{}),
-		either(p.Budgets, f.Budgets, Budget{}), either(p.Seeds, f.Seeds, problem.Defaults().Seed)}
-}
-
-// either returns the first list that is not nil, or one of the default alone.
-func either[T any](own, all []T, otherwise T) []T {
-	switch {
-	case own != nil:
-		return own
-	case all != nil:
-		return all
+// either returns the first list that is not nil.
+func either[T any](a, b []T) []T {
+	if a != nil {
+		return a
 	}
-	return []T{otherwise}
+	return b
 }
 
-func (a *axes) drawsOf(m *Method) []Settings { return either(m.Draws, a.draws, Settings{}) }
-
-func (a *axes) seedsOf(m *Method) []uint64 { return either(m.Seeds, a.seeds, 0) }
+// grid is that of a problem: at least one entry in each part.
+func (f *File) grid(p *Problem) Grid {
+	return p.Grid.or(f.Grid).or(Grid{make([]string, 1), make([]Method, 1), make([]Settings, 1), make([]Draw, 1),
+		make([]Budget, 1), []uint64{problem.Defaults().Seed}})
+}
 
 // size returns a *problem.KeyError of a grid of too many cells, before any is made.
 func (f *File) size() error {
 	total := 0.0
 	for i := range f.Problems {
-		a := f.axes(&f.Problems[i])
+		g := f.grid(&f.Problems[i])
 		n := 1.0
-		for _, k := range []int{len(a.variants), len(a.settings), len(a.budgets)} {
+		for _, k := range []int{len(g.Variants), len(g.Settings), len(g.Budgets)} {
 			n *= float64(k)
 		}
-		for _, m := range a.methods {
-			total += n * float64(len(a.seedsOf(&m))) * float64(len(a.drawsOf(&m)))
+		for _, m := range g.Methods {
+			total += n * float64(len(either(m.Seeds, g.Seeds))) * float64(len(either(m.Draws, g.Draws)))
 		}
 	}
 	if total > MaxCells {
-		return f.key(1, "the grid", literal(fmt.Sprintf("of %.0f cells", total)),
+		return f.bad(1, "the grid", literal(fmt.Sprintf("of %.0f cells", total)),
 			fmt.Sprintf("at most %d: fewer seeds, budgets or settings, or several sweeps", MaxCells))
 	}
 	return nil
@@ -155,26 +144,19 @@ func (f *File) Cells(o Options) (cells []*Cell, err error) {
 	matched := make([]bool, len(f.Rules))
 	for i := range f.Problems {
 		p := &f.Problems[i]
-		a := f.axes(p)
-		if o.Budgets != nil {
-			a.budgets = o.Budgets
-		}
-		for _, v := range a.variants {
-			for _, m := range a.methods {
-				seeds := a.seedsOf(&m)
-				if o.Seeds != nil {
-					seeds = o.Seeds
-				}
-				for _, s := range a.settings {
-					for _, b := range a.budgets {
-						for _, seed := range seeds {
+		g := Grid{Budgets: o.Budgets}.or(f.grid(p))
+		for _, v := range g.Variants {
+			for _, m := range g.Methods {
+				for _, s := range g.Settings {
+					for _, b := range g.Budgets {
+						for _, seed := range either(o.Seeds, either(m.Seeds, g.Seeds)) {
 							of := Cell{Budget: b, variant: join(v, m.Variant), method: m.Method, alone: m.Alone,
 								entry: p, Label: compare.Label{Problem: p.Name, Variant: v, Method: m.Name,
 									Settings: s.Name, Budget: b.String(), Seed: seed},
 								Samples: f.Samples, Report: f.Report, Diagnose: f.Report, Measure: f.Measure}
 							of.settings = slices.Concat(f.Set, p.Set, m.Set, s.Set)
 							f.rules(&of, matched)
-							cells = append(cells, of.each(a.drawsOf(&m))...)
+							cells = append(cells, of.each(either(m.Draws, g.Draws))...)
 						}
 					}
 				}
@@ -183,8 +165,7 @@ func (f *File) Cells(o Options) (cells []*Cell, err error) {
 	}
 	for i, r := range f.Rules {
 		if !matched[i] {
-			return nil, &problem.KeyError{Origin: f.where(r.line), Key: fmt.Sprintf("cells[%d]", i),
-				Fault: "it matches no cell of the grid"}
+			return nil, f.fault(r.Line, fmt.Sprintf("cells[%d]", i), "it matches no cell of the grid")
 		}
 	}
 	for _, s := range o.Set {
@@ -230,7 +211,7 @@ func (f *File) rules(c *Cell, matched []bool) {
 var inName = strings.NewReplacer(" ", "-", ",", "+", "/", "-")
 
 // each returns the cells of a training.
-func (c *Cell) each(draws []Settings) (out []*Cell) {
+func (c *Cell) each(draws []Draw) (out []*Cell) {
 	for _, d := range draws {
 		if d.Problems != nil && !slices.Contains(d.Problems, c.Label.Problem) {
 			continue
@@ -253,8 +234,8 @@ func (c *Cell) each(draws []Settings) (out []*Cell) {
 func (r *Rule) matches(l compare.Label) bool {
 	has := func(names []string, name string) bool { return names == nil || slices.Contains(names, name) }
 	return has(r.Problems, l.Problem) && has(r.Variants, l.Variant) && has(r.Methods, l.Method) &&
-		has(r.Settings, l.Settings) && has(r.Budgets, l.Budget) &&
-		(r.Seeds == nil || slices.Contains(r.Seeds, l.Seed))
+		has(r.Settings, l.Settings) && (r.Seeds == nil || slices.Contains(r.Seeds, l.Seed)) &&
+		(r.Budgets == nil || slices.ContainsFunc(r.Budgets, func(b Budget) bool { return b.String() == l.Budget }))
 }
 
 // Plan makes the cells of the file and asks of each whether it can be, without reading rows of data. Errors are
@@ -359,7 +340,7 @@ func (l *looker) source(p *Problem) *sourced {
 	s.from = filepath.Dir(name)
 	var syntax *problem.SyntaxError
 	if errors.As(s.err, &syntax) { // there is no such file
-		s.err = l.file.key(p.line, "problem", p.Problem, "a problem file, or one of the recipes "+
+		s.err = l.file.bad(p.Line, "problem", p.Problem, "a problem file, or one of the recipes "+
 			strings.Join(problem.Recipes(), ", ")+text.Suggest(p.Problem, problem.Recipes()))
 	}
 	l.sources[p.Problem] = s
@@ -460,14 +441,14 @@ func (l *looker) named(c *Cell, err error) error {
 	switch {
 	case strings.HasPrefix(e.Origin, "--set process.method="):
 		for _, m := range slices.Concat(l.file.Methods, c.entry.Methods) {
-			if m.Method == c.method && m.line > 0 {
-				told.Origin = l.file.where(m.line)
+			if m.Method == c.method && m.Line > 0 {
+				told.Origin = l.file.where(m.Line)
 			}
 		}
-	case strings.HasPrefix(e.Origin, "--set train.") && c.Budget.line > 0:
-		told.Origin = l.file.where(c.Budget.line)
+	case strings.HasPrefix(e.Origin, "--set train.") && c.Budget.Line > 0:
+		told.Origin = l.file.where(c.Budget.Line)
 	case e.Key == "variant":
-		told.Origin = l.file.where(c.entry.line) + ": " + e.Origin
+		told.Origin = l.file.where(c.entry.Line) + ": " + e.Origin
 	}
 	return &told
 }
@@ -502,7 +483,7 @@ func (l *looker) paths(c *Cell, p *problem.Problem, from string) error {
 		p.SetFile(key, path)
 	}
 	if p.Data.Path == "" && p.Data.Kind != "demo" {
-		return l.file.key(c.entry.line, "data", nil, "a data file: the problem names none")
+		return l.file.bad(c.entry.Line, "data", nil, "a data file: the problem names none")
 	}
 	return nil
 }

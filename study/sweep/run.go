@@ -38,10 +38,8 @@ type Runner struct {
 	Line    experiment.CommandLine
 	Observer
 
-	// Record puts down what became of each cell of the part that has ended, by whichever process; its error ends the
-	// sweep. Foreign reports whether an error is no fault of a cell's, and ends the sweep as those of a full disk do.
-	// Both may be nil.
-	Record  func(c *Cell, s CellStatus) error
+	// Foreign reports whether an error is no fault of a cell's, and ends the sweep as those of a full disk do; nil: none
+	// else is.
 	Foreign func(err error) bool
 }
 
@@ -78,6 +76,7 @@ type Outcome struct {
 	Cells    []CellStatus `json:"cells"`
 	Complete bool         `json:"complete"`              // each cell is done, failed or left out
 	SHA256   string       `json:"rows_sha256,omitempty"` // of rows.json, which a complete sweep has
+	Left     metric.Float `json:"-"`                     // seconds that the part is still to take; NaN: not known
 }
 
 // Entries returns the entries of the cells that are done or failed, in order.
@@ -103,7 +102,7 @@ func (o *Outcome) Failed() (n int) {
 
 // Run runs the cells of the plan that are not done yet, one after the other on all workers, and returns what became
 // of all. A cell that fails is recorded with its reason, and the rest goes on. Errors are those of the context, of
-// *work.ConflictError and *run.FolderError, and of files that cannot be written; the outcome stands beside them.
+// *work.ConflictError and those of a folder, and of files that cannot be written; the outcome stands beside them.
 func (p *Plan) Run(ctx context.Context, r Runner) (*Outcome, error) {
 	if err := p.open(r.Dir); err != nil {
 		return nil, err
@@ -117,9 +116,10 @@ func (p *Plan) Run(ctx context.Context, r Runner) (*Outcome, error) {
 	return out, errors.Join(err, e)
 }
 
-// Status returns what a folder holds of the plan's cells, and changes nothing.
-func (p *Plan) Status(dir string) (*Outcome, error) {
-	s := p.session(Runner{Dir: dir})
+// Status returns what a folder holds of the plan's cells, and changes nothing. part is that of which the outcome says
+// what is left.
+func (p *Plan) Status(dir string, part work.Shard) (*Outcome, error) {
+	s := p.session(Runner{Dir: dir, Shard: part})
 	if err := s.look(); err != nil {
 		return nil, err
 	}
@@ -145,13 +145,13 @@ func (p *Plan) open(dir string) error {
 		}
 		for _, e := range entries {
 			if !begins(e.Name()) {
-				return &run.FolderError{Dir: dir, Problem: "exists and is not the folder of a sweep; expected a new " +
-					"one, or one in which this sweep was begun"}
+				return fault.Errorf(fault.Run, dir, "exists and is not the folder of a sweep; expected a new "+
+					"one, or one in which this sweep was begun")
 			}
 		}
 	case list.Name != p.File.Name:
-		return &run.FolderError{Dir: dir, Problem: fmt.Sprintf("holds the sweep %q; expected one for %q", list.Name,
-			p.File.Name)}
+		return fault.Errorf(fault.Run, dir, "holds the sweep %q; expected one for %q", list.Name,
+			p.File.Name)
 	}
 	now := compare.List{Name: p.File.Name, Title: p.File.Title}
 	for _, c := range p.Cells {
@@ -265,9 +265,6 @@ func (s *session) all(ctx context.Context) error {
 		}
 		c := s.plan.Cells[i]
 		if st := s.state[i]; st.State == work.Done || st.State == work.Failed && !s.Retry {
-			if err := s.record(c, st); err != nil {
-				return err
-			}
 			continue
 		}
 		if s.Begin != nil {
@@ -278,21 +275,11 @@ func (s *session) all(ctx context.Context) error {
 			return err
 		}
 		s.state[i] = st
-		if err := s.record(c, st); err != nil {
-			return err
-		}
 		if s.End != nil {
 			s.End(c, st, s.progress(k))
 		}
 	}
 	return nil
-}
-
-func (s *session) record(c *Cell, st CellStatus) error {
-	if s.Record == nil || st.State != work.Done && st.State != work.Failed {
-		return nil
-	}
-	return s.Record(c, st)
 }
 
 // cell runs one cell, if nobody else does; again says that it failed before.
@@ -658,7 +645,7 @@ func (s *session) seconds(c *Cell) metric.Float {
 
 // status is what became of all cells so far.
 func (s *session) status() *Outcome {
-	out := &Outcome{Dir: s.Dir, Cells: s.state, Complete: true}
+	out := &Outcome{Dir: s.Dir, Cells: s.state, Complete: true, Left: s.left()}
 	for _, st := range s.state {
 		if st.State != work.Done && st.State != work.Failed && st.State != Skipped {
 			out.Complete = false

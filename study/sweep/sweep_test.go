@@ -16,12 +16,16 @@ import (
 
 	"github.com/landing-diffusion/landing/experiment"
 	"github.com/landing-diffusion/landing/experiment/run"
+	"github.com/landing-diffusion/landing/internal/fault"
+	"github.com/landing-diffusion/landing/learn/method/pathmatch"
 	"github.com/landing-diffusion/landing/learn/train"
 	"github.com/landing-diffusion/landing/problem"
 	"github.com/landing-diffusion/landing/study/compare"
 	"github.com/landing-diffusion/landing/study/work"
 	"github.com/landing-diffusion/landing/tools/testkit"
 )
+
+func init() { pathmatch.FitNumbers = 1 << 13 } // what is trained is small
 
 func planned(t *testing.T, file string, o Options) *Plan {
 	t.Helper()
@@ -291,14 +295,13 @@ func TestInterrupted(t *testing.T) {
 		t.Errorf("beside landing train: %v, %+v", err, out)
 	}
 	held.Unlock()
-	var folder *run.FolderError
 	full := t.TempDir()
 	testkit.OK(t, os.WriteFile(filepath.Join(full, "letter"), nil, 0o666))
-	if _, err := p.Run(t.Context(), Runner{Dir: full, Pool: pool}); !errors.As(err, &folder) {
+	if _, err := p.Run(t.Context(), Runner{Dir: full, Pool: pool}); fault.KindOf(err) != fault.Run {
 		t.Errorf("a folder of something else: %v", err)
 	}
 	other := planned(t, strings.Replace(one, "name: one", "name: two", 1), Options{})
-	if _, err := other.Run(t.Context(), Runner{Dir: dir, Pool: pool}); !errors.As(err, &folder) {
+	if _, err := other.Run(t.Context(), Runner{Dir: dir, Pool: pool}); fault.KindOf(err) != fault.Run {
 		t.Errorf("the folder of another sweep: %v", err)
 	}
 }

@@ -230,11 +230,11 @@ func (s *Store) Claim(u *Unit, retry bool, clear func() error) (*Claim, Status, 
 		return nil, Status{}, err
 	}
 	err := f.Lock()
-	for try := 1; errors.As(err, new(*run.FolderError)) && try < lockTries; try++ {
+	for try := 1; fault.KindOf(err) == fault.Run && try < lockTries; try++ {
 		time.Sleep(lockPause)
 		err = f.Lock()
 	}
-	if errors.As(err, new(*run.FolderError)) {
+	if fault.KindOf(err) == fault.Run {
 		by := holder(f)
 		return nil, Status{State: Running, By: by}, &BusyError{u.Name, by}
 	}

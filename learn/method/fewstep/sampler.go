@@ -7,6 +7,7 @@ import (
 	"github.com/landing-diffusion/landing/base/parallel"
 	"github.com/landing-diffusion/landing/constraint"
 	"github.com/landing-diffusion/landing/constraint/geometry"
+	"github.com/landing-diffusion/landing/internal/dense"
 	"github.com/landing-diffusion/landing/langevin"
 	"github.com/landing-diffusion/landing/learn/method"
 )
@@ -232,12 +233,7 @@ func (r *retraction) lands(z []float64, n int) bool {
 
 // row brings one point to Σ.
 func (r *retraction) row(y []float64) bool {
-	for _, v := range y {
-		if v-v != 0 {
-			return false
-		}
-	}
-	return r.one.Descend(y, arrived) && r.one.Project(y, 0)
+	return dense.Finite(y) && r.one.Descend(y, arrived) && r.one.Project(y, 0)
 }
 
 func (s *sampler) NewTrace() *method.Trace { return nil }

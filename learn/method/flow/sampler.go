@@ -147,7 +147,7 @@ func (s *stepper) back(x, y []float64, n int) {
 	d := s.d
 	for i := range n {
 		row := y[i*d : (i+1)*d]
-		if !finite(row) {
+		if !dense.Finite(row) {
 			s.lose(x, i, errNumbers)
 			copy(row, x[i*d:(i+1)*d])
 		}
@@ -171,15 +171,6 @@ func (s *stepper) back(x, y []float64, n int) {
 		}
 		s.lose(x, i, nil)
 	}
-}
-
-func finite(x []float64) bool {
-	for _, v := range x {
-		if v-v != 0 {
-			return false
-		}
-	}
-	return true
 }
 
 // of returns the stepper of a worker.

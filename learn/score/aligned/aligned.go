@@ -43,16 +43,14 @@ var Kind = score.Kind{
 		{Name: "torsions", Lowest: 0, Most: 12, Whole: true, Doc: "waves of each torsion of the molecule; 0: none"},
 	},
 	AsIs:       "it lays a molecule on its reference, where it reads Å from there",
-	Parameters: parameters,
+	Parameters: func(c score.Config) float64 { return score.Parameters(sizes(c)) },
 	New:        func(c score.Config) score.Model[float32] { return New[float32](c) },
 }
 
-func parameters(c score.Config) float64 {
-	p, w := float64(count(c.Dim/3, reach(c))), float64(c.Width)
-	o := turningOf(c)
-	in := float64(c.Reading().Width(c.Dim, c.Momentum)) + p + float64(o.inputs())
-	out := float64(c.Dim) + p + float64(len(o.atoms))
-	return (in+1)*w + float64(c.Layers-1)*(w+1)*w + (w+1)*out
+// sizes are the widths of the MLP inside.
+func sizes(c score.Config) []int {
+	p, o := count(c.Dim/3, reach(c)), turningOf(c)
+	return c.Sizes(p+o.inputs(), p+len(o.atoms))
 }
 
 func reach(c score.Config) int { return int(c.Options["pairs"]) }
@@ -109,12 +107,7 @@ type frame struct{ x, p []float64 }
 // New makes the network, its parameters a function of c's sizes and seed. c.Reference may be
 // nil if WithConstants follows; New panics if it is no reference.
 func New[T kernel.Float](c score.Config) *Model[T] {
-	p, o := count(c.Dim/3, reach(c)), turningOf(c)
-	sizes := []int{c.Reading().Width(c.Dim, c.Momentum) + p + o.inputs()}
-	for range c.Layers {
-		sizes = append(sizes, c.Width)
-	}
-	return Of(c, score.NewMLP[T](append(sizes, c.Dim+p+len(o.atoms)), c.Seed))
+	return Of(c, score.NewMLP[T](sizes(c), c.Seed))
 }
 
 // Of is New with an MLP made elsewhere.

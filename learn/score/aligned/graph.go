@@ -11,7 +11,7 @@ import (
 // are 1 and 1 − LeastGap.
 const squarings = 33
 
-// GraphRow implements score.Graphed: the MLP's row of the aligned points, and what GraphForward turns back by. ONNX
+// GraphRow implements score.Reader: the MLP's row of the aligned points, and what GraphForward turns back by. ONNX
 // knows no eigenvectors. That of the largest eigenvalue of Horn's N, as the matrix qqᵀ in which R is linear, is the
 // limit of powers of N + 1, whose eigenvalues are those of N, which S of unit size keeps above −1, and 1:
 //
@@ -19,11 +19,8 @@ const squarings = 33
 //
 // Where no rotation is nearest the limit is no such matrix, and all of the row is NaN.
 func (m *Model[T]) GraphRow(at score.Symbols) (onnx.Value, error) {
-	of, ok := m.point.(interface {
-		GraphRow(at score.Symbols) (onnx.Value, error)
-	})
-	if !ok || m.reference == nil {
-		return onnx.Value{}, &score.GraphError{Why: "its reader has no GraphRow, or it has no reference"}
+	if m.reference == nil {
+		return onnx.Value{}, &score.GraphError{Why: "it has no reference"}
 	}
 	g, atoms := at.Graph, m.dim/3
 	x := g.Reshape(at.X, onnx.Batch, atoms, 3)
@@ -37,7 +34,7 @@ func (m *Model[T]) GraphRow(at score.Symbols) (onnx.Value, error) {
 		p = g.MatMul(g.Reshape(at.P, onnx.Batch, atoms, 3), g.Transpose(R, 0, 2, 1))
 		at.P = g.Reshape(p, onnx.Batch, m.dim)
 	}
-	row, err := of.GraphRow(at)
+	row, err := m.point.GraphRow(at)
 	if err != nil {
 		return row, err
 	}
@@ -226,20 +223,13 @@ func multiples(g *onnx.Graph, sin, cos onnx.Value, n int) (out []onnx.Value) {
 // GraphForward implements score.Graphed: (z + Σ a u)R of the MLP's outputs (z, a).
 func (m *Model[T]) GraphForward(g *onnx.Graph, row onnx.Value) onnx.Value {
 	in, atoms, at := m.Model.In(), m.dim/3, m.Model.In()
-	part := func(v onnx.Value, from, n int) onnx.Value {
-		columns := make([]int, n)
-		for i := range columns {
-			columns[i] = from + i
-		}
-		return g.Gather(v, 1, columns...)
-	}
-	out := m.Model.(score.Graphed).GraphForward(g, part(row, 0, in))
-	R := g.Reshape(part(row, at, turns), onnx.Batch, 3, 3)
-	z := g.Reshape(part(out, 0, m.dim), onnx.Batch, atoms, 3)
+	out := m.Model.(score.Graphed).GraphForward(g, g.Columns(row, 0, in))
+	R := g.Reshape(g.Columns(row, at, turns), onnx.Batch, 3, 3)
+	z := g.Reshape(g.Columns(out, 0, m.dim), onnx.Batch, atoms, 3)
 	// add adds a times the vectors of row, each times a row of signs by atoms.
 	add := func(first, n, each, from int, sign []float64, rows int) {
-		a := g.Unsqueeze(g.Unsqueeze(part(out, first, n), 2), 3)
-		u := g.Reshape(part(row, from, 3*n*each), onnx.Batch, n, each, 3)
+		a := g.Unsqueeze(g.Unsqueeze(g.Columns(out, first, n), 2), 3)
+		u := g.Reshape(g.Columns(row, from, 3*n*each), onnx.Batch, n, each, 3)
 		u = g.Reshape(g.Mul(a, u), onnx.Batch, rows, 3)
 		z = g.Add(z, g.MatMul(g.Cast(g.Constant(sign, atoms, rows), onnx.TypeOf[T]()), u))
 	}

@@ -1,20 +1,6 @@
 package temporal
 
-import (
-	"github.com/landing-diffusion/landing/internal/onnx"
-	"github.com/landing-diffusion/landing/learn/score"
-)
-
-// GraphRow implements score.Graphed.
-func (m *Model[T]) GraphRow(at score.Symbols) (onnx.Value, error) {
-	of, ok := m.Reader.(interface {
-		GraphRow(at score.Symbols) (onnx.Value, error)
-	})
-	if !ok {
-		return onnx.Value{}, &score.GraphError{Why: "its reader has no GraphRow"}
-	}
-	return of.GraphRow(at)
-}
+import "github.com/landing-diffusion/landing/internal/onnx"
 
 // GraphForward implements score.Graphed. Activations are n×channels×steps there, as ONNX's convolutions have
 // them, and weights out×in×taps.
@@ -22,7 +8,7 @@ func (m *Model[T]) GraphForward(g *onnx.Graph, row onnx.Value) onnx.Value {
 	b := &graph[T]{g, m}
 	film := b.film(row)
 	L := m.steps
-	x := g.Transpose(g.Reshape(g.Gather(row, 1, m.stepColumns()...), onnx.Batch, L, m.plan.in), 0, 2, 1)
+	x := g.Transpose(g.Reshape(g.Gather(row, 1, m.stepColumns...), onnx.Batch, L, m.plan.in), 0, 2, 1)
 	x = b.conv(m.head, x)
 	trunk := []onnx.Value{x}
 	for i := range m.ops {
@@ -64,7 +50,7 @@ type graph[T float32 | float64] struct {
 
 // film returns all blocks' scales and shifts, n×film.
 func (g *graph[T]) film(row onnx.Value) onnx.Value {
-	x := g.Gather(row, 1, g.m.featureColumns()...)
+	x := g.Gather(row, 1, g.m.featureColumns...)
 	for _, i := range []int{g.m.time, g.m.time + 1, g.m.mo} {
 		l := &g.m.layers[i]
 		w, b := g.weights(l)
@@ -79,11 +65,7 @@ func (g *graph[T]) film(row onnx.Value) onnx.Value {
 
 // part returns some numbers of each row as n×numbers×1.
 func (g *graph[T]) part(x onnx.Value, at, n int) onnx.Value {
-	columns := make([]int, n)
-	for i := range columns {
-		columns[i] = at + i
-	}
-	return g.Unsqueeze(g.Gather(x, 1, columns...), 2)
+	return g.Unsqueeze(g.Columns(x, at, n), 2)
 }
 
 func (g *graph[T]) weights(l *layer) (w, b []T) {
@@ -100,42 +82,4 @@ func (g *graph[T]) conv(i int, x onnx.Value) onnx.Value {
 		return x
 	}
 	return g.Add(x, onnx.Transposed(g.Graph, l.name+".bias", b, []int{l.biases / l.out, l.out}, []int{1, 0}))
-}
-
-// stepColumns are the places in a row of what sequence copies from it, in its order.
-func (p *plan) stepColumns() (at []int) {
-	columns := func(from, n int) {
-		for i := range n {
-			at = append(at, from+i)
-		}
-	}
-	D, waves := p.width, p.timeAt()+1
-	for l := range p.steps {
-		columns(l*D, D)
-		if p.momentum {
-			columns(p.dim+l*D, D)
-		}
-		for o := range p.octaves {
-			columns(waves+2*(p.dim*o+l*D), 2*D)
-		}
-	}
-	return at
-}
-
-// featureColumns are the places in a row of what tell copies from it, in its order: t, χ(t), whether the
-// condition is hidden, the condition and its waves.
-func (p *plan) featureColumns() (at []int) {
-	columns := func(from, n int) {
-		for i := range n {
-			at = append(at, from+i)
-		}
-	}
-	t, moving := p.timeAt(), p.dim-p.held
-	columns(t, 1)
-	columns(t+1+2*p.dim*p.octaves, 2*p.timeOctaves+p.null)
-	columns(moving, p.held)
-	for o := range p.octaves {
-		columns(t+1+2*p.dim*o+2*moving, 2*p.held)
-	}
-	return at
 }

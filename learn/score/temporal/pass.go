@@ -144,16 +144,8 @@ func (ws *workspace[T]) Forward(in []T, n int) []T {
 // tell computes the scales and shifts of all blocks.
 func (ws *workspace[T]) tell(in []T, n int) {
 	w, f := ws.In(), ws.plan.features
-	held, at := ws.dim-ws.held, ws.timeAt()
 	for i := range n {
-		row, to := in[i*w:(i+1)*w], ws.features[i*f:(i+1)*f]
-		to[0] = row[at]
-		k := 1 + copy(to[1:], row[w-2*ws.timeOctaves-ws.null:])
-		k += copy(to[k:], row[held:ws.dim])
-		for o := range ws.octaves {
-			waves := row[at+1+2*ws.dim*o:][:2*ws.dim]
-			k += copy(to[k:], waves[2*held:])
-		}
+		gather(ws.features[i*f:], in[i*w:(i+1)*w], ws.featureColumns)
 	}
 	time0, time1 := &ws.layers[ws.time], &ws.layers[ws.time+1]
 	e := time0.out
@@ -165,26 +157,10 @@ func (ws *workspace[T]) tell(in []T, n int) {
 	kernel.AddRow(ws.mod, ws.θ[ws.layers[ws.mo].b:], n, ws.film)
 }
 
-// timeAt is where t stands in a row.
-func (p *plan) timeAt() int {
-	if p.momentum {
-		return 2 * p.dim
-	}
-	return p.dim
-}
-
-// sequence lays a row out by steps: of each step its x, p̃, and waves.
-func (ws *workspace[T]) sequence(dst, row []T) {
-	D, waves := ws.width, row[ws.timeAt()+1:]
-	for l := range ws.steps {
-		k := copy(dst, row[l*D:(l+1)*D])
-		if ws.momentum {
-			k += copy(dst[k:], row[ws.dim+l*D:][:D])
-		}
-		for o := range ws.octaves {
-			k += copy(dst[k:], waves[2*(ws.dim*o+l*D):][:2*D])
-		}
-		dst = dst[k:]
+// gather writes the numbers of row at some places.
+func gather[T any](dst, row []T, at []int) {
+	for i, j := range at {
+		dst[i] = row[j]
 	}
 }
 
@@ -193,7 +169,7 @@ func (ws *workspace[T]) pass(in []T, lo, m int) {
 	L, C, w := ws.steps, ws.channels[0], ws.In()
 	x := ws.from(ws.in, lo, L*ws.plan.in)
 	for i := range m {
-		ws.sequence(x[i*L*ws.plan.in:], in[(lo+i)*w:(lo+i+1)*w])
+		gather(x[i*L*ws.plan.in:], in[(lo+i)*w:(lo+i+1)*w], ws.stepColumns)
 	}
 	t := ws.from(ws.trunk[0], lo, L*C)
 	ws.conv(ws.head, m, L).forward(t, x)

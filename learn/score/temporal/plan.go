@@ -13,11 +13,13 @@ type plan struct {
 	octaves, timeOctaves    int
 	null                    int // 1 if a row ends in whether the condition is hidden
 
-	in       int   // channels of a step in the input
-	features int   // numbers of a row that belong to no step
-	film     int   // numbers of all blocks' scales and shifts
-	lengths  []int // steps by level
-	channels []int // by level
+	in       int // channels of a step in the input
+	features int // numbers of a row that belong to no step
+	// Where the numbers of the steps stand in a row, step after step, and those that belong to no step.
+	stepColumns, featureColumns []int
+	film                        int   // numbers of all blocks' scales and shifts
+	lengths                     []int // steps by level
+	channels                    []int // by level
 
 	layers               []layer
 	head, time, tail, mo int  // layers: time is E₁, then E₂; mo is M
@@ -73,6 +75,7 @@ func newPlan(c score.Config) *plan {
 	if p.momentum {
 		p.in += p.width
 	}
+	p.readColumns()
 	p.features = 1 + 2*p.timeOctaves + p.null + p.held*(1+2*p.octaves)
 	taps, blocks, e := 2*option("reach")+1, option("blocks"), option("embedding")
 	for i, L, n := 0, p.steps, option("channels"); i < option("levels"); i, L, n = i+1, (L+1)/2, 2*n {
@@ -122,6 +125,35 @@ func newPlan(c score.Config) *plan {
 	}
 	p.tail = p.layer(layer{name: "tail", out: p.width, taps: 1, in: n[0], biases: p.width})
 	return p
+}
+
+// readColumns says what of a row (x, p̃, t, φ(x), χ(t), whether the condition is hidden) the network reads: of each step
+// its x, p̃ and waves; and t, χ(t), whether the condition is hidden, the condition and its waves.
+func (p *plan) readColumns() {
+	add := func(to *[]int, from, n int) {
+		for i := range n {
+			*to = append(*to, from+i)
+		}
+	}
+	D, moving, t := p.width, p.dim-p.held, p.dim
+	if p.momentum {
+		t += p.dim
+	}
+	for l := range p.steps {
+		add(&p.stepColumns, l*D, D)
+		if p.momentum {
+			add(&p.stepColumns, p.dim+l*D, D)
+		}
+		for o := range p.octaves {
+			add(&p.stepColumns, t+1+2*(p.dim*o+l*D), 2*D)
+		}
+	}
+	add(&p.featureColumns, t, 1)
+	add(&p.featureColumns, t+1+2*p.dim*p.octaves, 2*p.timeOctaves+p.null)
+	add(&p.featureColumns, moving, p.held)
+	for o := range p.octaves {
+		add(&p.featureColumns, t+1+2*(p.dim*o+moving), 2*p.held)
+	}
 }
 
 // layer adds a layer and returns its number.

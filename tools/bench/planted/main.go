@@ -8,11 +8,11 @@
 // A mutation changes an operator, sign, condition, index or constant, or leaves out
 // a statement. The sample is a function of the seed and the code; take another seed
 // each time, so that tests are not written to it. A fault is caught when a test of
-// its own package fails, or a short one of a package that depends on it, or does not end
-// in many times what it takes. Those that survive are printed; those that change
+// its own package fails, or a short one of a package that depends on it, or works far
+// longer than on sound code. Those that survive are printed; those that change
 // nothing, listed by name in equivalent.txt, do not count. The checkout is not touched:
-// faults are laid over it when the tests are built, all of a sample at once: each is a copy of its
-// function, and the environment of a test says which copy stands in for the sound one.
+// faults are laid over it when the tests are built, all of a sample at once. Each is a copy of the
+// body of its function, and the environment of a test says which copy stands in for the sound one.
 //
 // The tests are first run without a fault, one by one, which tells how long they take and
 // which code they come to; the next sample of the same code takes it from the user's cache.
@@ -38,6 +38,14 @@ import (
 const numerical = "constraint/geometry,langevin,learn/cwpm,judge/metric,langevin/uniform," +
 	"learn/train,learn/score,base/expr"
 
+type config struct {
+	n, workers    int
+	seed          uint64
+	packages      []string
+	patches, root string
+	limit         time.Duration
+}
+
 func main() {
 	c := config{}
 	flag.IntVar(&c.n, "n", 200, "faults to plant")
@@ -46,7 +54,7 @@ func main() {
 	flag.StringVar(&c.patches, "patches", "", "a file of faults to plant instead of mutations")
 	flag.StringVar(&c.root, "root", ".", "the checkout")
 	flag.IntVar(&c.workers, "workers", 2, "faults tried at a time")
-	flag.DurationVar(&c.limit, "limit", 3*time.Minute, "most time that the tests of one package may take")
+	flag.DurationVar(&c.limit, "limit", 3*time.Minute, "time after which tests that neither pass nor fail are given up")
 	flag.Parse()
 	c.packages = strings.Split(*packages, ",")
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
@@ -57,14 +65,6 @@ func main() {
 		os.Exit(1)
 	}
 	fmt.Print(score)
-}
-
-type config struct {
-	n, workers    int
-	seed          uint64
-	packages      []string
-	patches, root string
-	limit         time.Duration
 }
 
 // A result is what became of a fault.
@@ -83,17 +83,24 @@ const (
 	survived   fate = "survived"
 	unbuilt    fate = "does not build"  // not counted
 	equivalent fate = "changes nothing" // not counted
-	undecided  fate = "kept waiting"    // not counted: its tests did not end, nor get the processors to
+	undecided  fate = "kept waiting"    // not counted: its tests did not end, without much work of the processors
 )
 
 // A score is the outcome of all faults.
 type score struct {
-	Caught   int
-	Counted  int
 	Results  []result
 	Seconds  float64
 	Stopped  bool // before all were tried
 	Possible int
+}
+
+func (s *score) count(f fate) (n int) {
+	for _, r := range s.Results {
+		if r.Fate == f {
+			n++
+		}
+	}
+	return n
 }
 
 func (s *score) String() string {
@@ -103,14 +110,11 @@ func (s *score) String() string {
 			fmt.Fprintf(&b, "%s: line %d of %s\n", r.Fate, r.Line, r.Name)
 		}
 	}
-	count := map[fate]int{}
-	for _, r := range s.Results {
-		count[r.Fate]++
-	}
+	seen := s.count(caught)
+	counted := seen + s.count(survived)
 	fmt.Fprintf(&b, "%d of %d caught (%.1f %%); %d change nothing, %d do not build, "+
-		"%d kept waiting; %d possible; %.0f s\n",
-		s.Caught, s.Counted, 100*float64(s.Caught)/float64(max(1, s.Counted)), count[equivalent], count[unbuilt],
-		count[undecided], s.Possible, s.Seconds)
+		"%d kept waiting; %d possible; %.0f s\n", seen, counted, 100*float64(seen)/float64(max(1, counted)),
+		s.count(equivalent), s.count(unbuilt), s.count(undecided), s.Possible, s.Seconds)
 	if s.Stopped {
 		b.WriteString("stopped before all were tried\n")
 	}
@@ -119,57 +123,45 @@ func (s *score) String() string {
 
 // run plants the faults and tries them.
 func run(ctx context.Context, c config, progress io.Writer) (*score, error) {
-	root, err := filepath.Abs(c.root)
-	if err != nil {
+	var err error
+	if c.root, err = filepath.Abs(c.root); err != nil {
 		return nil, err
 	}
-	c.root = root
 	if c.n < 1 || c.workers < 1 {
 		return nil, fmt.Errorf("-n is %d and -workers %d; expected at least 1", c.n, c.workers)
 	}
-	var all []*mutant
+	var patches []*mutant
 	if c.patches != "" {
-		if all, err = readPatches(root, c.patches); err != nil {
+		if patches, err = readPatches(c.root, c.patches); err != nil {
 			return nil, err
 		}
-		c.n, c.packages = len(all), nil
-		for _, m := range all {
-			if p := path.Dir(m.Path); !slices.Contains(c.packages, p) {
-				c.packages = append(c.packages, p)
-			}
+		c.n, c.packages = len(patches), nil
+		for _, m := range patches {
+			c.packages = append(c.packages, path.Dir(m.Path))
 		}
-	} else {
-		for _, p := range c.packages {
-			of, err := plant(root, p)
-			if err != nil {
-				return nil, err
-			}
-			if len(of) == 0 {
-				return nil, fmt.Errorf("-packages: %q has no Go code to plant in", p)
-			}
-			all = append(all, of...)
+		slices.Sort(c.packages)
+		c.packages = slices.Compact(c.packages)
+	}
+	t, err := newTrial(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	all := patches
+	if c.patches == "" {
+		if all, err = t.plant(); err != nil {
+			return nil, err
 		}
 		r := rand.New(rand.NewPCG(c.seed, 0))
 		r.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
 	}
-	t, err := newTrial(ctx, c, progress)
-	if err != nil {
+	if err := t.measure(progress); err != nil {
 		return nil, err
 	}
 	start := time.Now()
 	s := &score{Possible: len(all)}
-	s.Results = t.all(all, c.n, progress)
+	s.Results, err = t.all(all, progress)
 	s.Stopped = ctx.Err() != nil
 	s.Seconds = time.Since(start).Seconds()
-	for _, r := range s.Results {
-		switch r.Fate {
-		case caught:
-			s.Caught++
-			s.Counted++
-		case survived:
-			s.Counted++
-		}
-	}
 	slices.SortFunc(s.Results, func(a, b result) int { return strings.Compare(a.Name, b.Name) })
-	return s, nil
+	return s, err
 }

@@ -14,22 +14,21 @@ import (
 	"strings"
 )
 
-// A mutant is a fault planted in a source file.
+// A mutant is a fault planted in a function.
 type mutant struct {
+	Package  string
 	Path     string // of the file, from the module's root, with slashes
 	Line     int
-	Column   int
+	Column   int // 0: of a fault written down, which every test may come to
 	Function string
 	Kind     string // what was changed: operator, condition, constant, …
 	Was, Is  string // the expression or statement
 	Within   string // the line of a constant, which else would not say which one
 
-	// A mutation is a faulty copy of its function, a fault that is written down a whole file:
-	Package string
-	hook    *hook
-	copy    string
-	source  []byte
-	number  int // in the environment of the tests, from 1
+	brace   int    // offset in the source after the brace of the function's body
+	body    string // with the fault
+	returns bool   // the function returns something
+	number  int    // in the environment of the tests, from 1
 }
 
 // name identifies a mutant without line numbers, so that a list of equivalent ones
@@ -42,6 +41,59 @@ func (m *mutant) name() string {
 	return name
 }
 
+// A source is a file that is parsed.
+type source struct {
+	path string
+	set  *token.FileSet
+	tree *ast.File
+}
+
+func parse(path string, text []byte) (*source, error) {
+	s := &source{path: path, set: token.NewFileSet()}
+	var err error
+	s.tree, err = parser.ParseFile(s.set, path, text, parser.ParseComments)
+	return s, err
+}
+
+// print writes a part of the tree as Go.
+func (s *source) print(n any) string {
+	var b bytes.Buffer
+	if err := printer.Fprint(&b, s.set, n); err != nil {
+		panic("planted: " + err.Error()) // there is no such node
+	}
+	return b.String()
+}
+
+// short writes a part of the tree in one line.
+func (s *source) short(n any) string { return strings.Join(strings.Fields(s.print(n)), " ") }
+
+// mutant returns one of a function, with no fault yet.
+func (s *source) mutant(f *ast.FuncDecl) *mutant {
+	return &mutant{Package: s.tree.Name.Name, Path: s.path, Function: f.Name.Name,
+		brace: s.set.Position(f.Body.Lbrace).Offset + 1, returns: f.Type.Results != nil}
+}
+
+// body prints the body of a function for a copy beside the sound one: its labels have names of its own.
+func (s *source) body(f *ast.FuncDecl) string {
+	var labels []*ast.Ident
+	ast.Inspect(f.Body, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.LabeledStmt:
+			labels = append(labels, n.Label)
+		case *ast.BranchStmt:
+			if n.Label != nil {
+				labels = append(labels, n.Label)
+			}
+		}
+		return true
+	})
+	for _, l := range labels {
+		l.Name += numberMark
+		defer func() { l.Name = strings.TrimSuffix(l.Name, numberMark) }()
+	}
+	return s.print(f.Body)
+}
+
 // operators maps each operator to what it is mistaken for.
 var operators = map[token.Token]token.Token{
 	token.ADD: token.SUB, token.SUB: token.ADD, token.MUL: token.QUO, token.QUO: token.MUL, token.REM: token.MUL,
@@ -51,71 +103,83 @@ var operators = map[token.Token]token.Token{
 	token.MUL_ASSIGN: token.QUO_ASSIGN, token.QUO_ASSIGN: token.MUL_ASSIGN,
 }
 
-// A site is a place where a fault can be planted: apply changes the syntax tree and
-// returns what was and is there; undo takes it back.
+// functions maps functions of package math, and min and max, to what they are mistaken for.
+var functions = map[string]string{"Sin": "Cos", "Cos": "Sin", "Max": "Min", "Min": "Max", "Floor": "Ceil",
+	"Ceil": "Floor", "min": "max", "max": "min"}
+
+// A site is a place where a fault can be planted: plant changes the syntax tree, and what it returns takes that back.
 type site struct {
-	node  ast.Node // whose line is told
+	node  ast.Node
 	kind  string
-	show  ast.Node // printed before and after
-	apply func()
-	undo  func()
+	plant func() (undo func())
+}
+
+// change plants a value.
+func change[T any](at *T, to T) func() (undo func()) {
+	return func() func() {
+		was := *at
+		*at = to
+		return func() { *at = was }
+	}
 }
 
 // sites lists the places of a function in the order of the source.
-func sites(f *ast.FuncDecl) []site {
-	var out []site
-	add := func(s site) { out = append(out, s) }
+func sites(f *ast.FuncDecl) (out []site) {
+	add := func(node ast.Node, kind string, plant func() (undo func())) {
+		out = append(out, site{node, kind, plant})
+	}
 	ast.Inspect(f.Body, func(n ast.Node) bool {
 		switch n := n.(type) {
 		case *ast.CallExpr:
-			if id, ok := n.Fun.(*ast.Ident); ok && id.Name == "panic" {
-				return false // messages of programmers' mistakes
-			}
-			if sel, ok := n.Fun.(*ast.SelectorExpr); ok {
-				if pkg, ok := sel.X.(*ast.Ident); ok &&
-					(pkg.Name == "fmt" || pkg.Name == "errors" || pkg.Name == "strings" || infinite(sel, n.Args)) {
+			switch called := n.Fun.(type) {
+			case *ast.Ident:
+				if called.Name == "panic" {
+					return false // messages of programmers' mistakes
+				}
+				if to := functions[called.Name]; to == "min" || to == "max" {
+					add(n, "call", change(&called.Name, to))
+				}
+			case *ast.SelectorExpr:
+				pkg, ok := called.X.(*ast.Ident)
+				if !ok {
+					break
+				}
+				if slices.Contains([]string{"fmt", "errors", "strings"}, pkg.Name) || infinite(called, n.Args) {
 					return false // texts, and +∞, which Inf(2) is too
 				}
-				swapSelector(sel, add)
-			}
-			if id, ok := n.Fun.(*ast.Ident); ok && (id.Name == "min" || id.Name == "max") {
-				was, is := id.Name, map[string]string{"min": "max", "max": "min"}[id.Name]
-				add(site{n, "call", n, func() { id.Name = is }, func() { id.Name = was }})
+				if to := functions[called.Sel.Name]; pkg.Name == "math" && to != "" {
+					add(called, "call", change(&called.Sel.Name, to))
+				}
 			}
 		case *ast.BinaryExpr:
 			if to, ok := operators[n.Op]; ok && !textual(n) {
-				was := n.Op
-				add(site{n, "operator", n, func() { n.Op = to }, func() { n.Op = was }})
+				add(n, "operator", change(&n.Op, to))
 			}
 		case *ast.AssignStmt:
 			if to, ok := operators[n.Tok]; ok {
-				was := n.Tok
-				add(site{n, "operator", n, func() { n.Tok = to }, func() { n.Tok = was }})
+				add(n, "operator", change(&n.Tok, to))
 			}
 		case *ast.UnaryExpr:
 			if n.Op == token.SUB {
-				add(site{n, "sign", n, func() { n.Op = token.ADD }, func() { n.Op = token.SUB }})
+				add(n, "sign", change(&n.Op, token.ADD))
 			}
 		case *ast.IfStmt:
-			was := n.Cond
-			add(site{n.Cond, "condition", n.Cond,
-				func() { n.Cond = &ast.UnaryExpr{Op: token.NOT, X: &ast.ParenExpr{X: was}} }, func() { n.Cond = was }})
+			not := &ast.UnaryExpr{Op: token.NOT, X: &ast.ParenExpr{X: n.Cond}}
+			add(n.Cond, "condition", change(&n.Cond, ast.Expr(not)))
 		case *ast.IndexExpr:
-			if id, ok := n.Index.(*ast.Ident); ok {
-				add(site{n, "index", n, func() {
-					n.Index = &ast.BinaryExpr{X: id, Op: token.SUB, Y: &ast.BasicLit{Kind: token.INT, Value: "1"}}
-				}, func() { n.Index = id }})
+			if _, ok := n.Index.(*ast.Ident); ok {
+				before := &ast.BinaryExpr{X: n.Index, Op: token.SUB, Y: &ast.BasicLit{Kind: token.INT, Value: "1"}}
+				add(n, "index", change(&n.Index, ast.Expr(before)))
 			}
 		case *ast.BasicLit:
-			if was, is := n.Value, constant(n); is != "" {
-				add(site{n, "constant", n, func() { n.Value = is }, func() { n.Value = was }})
+			if is := constant(n); is != "" {
+				add(n, "constant", change(&n.Value, is))
 			}
 		case *ast.BlockStmt:
 			for i, s := range n.List {
-				if !removable(s) {
-					continue
+				if removable(s) {
+					add(s, "statement", change(&n.List[i], ast.Stmt(&ast.EmptyStmt{})))
 				}
-				add(site{s, "statement", nil, func() { n.List[i] = &ast.EmptyStmt{} }, func() { n.List[i] = s }})
 			}
 		}
 		return true
@@ -123,45 +187,24 @@ func sites(f *ast.FuncDecl) []site {
 	return out
 }
 
-// swapSelector mistakes sin for cos and the like.
-func swapSelector(sel *ast.SelectorExpr, add func(site)) {
-	swaps := map[string]string{"Sin": "Cos", "Cos": "Sin", "Max": "Min", "Min": "Max", "Floor": "Ceil", "Ceil": "Floor"}
-	was := sel.Sel.Name
-	is, ok := swaps[was]
-	if pkg, isPkg := sel.X.(*ast.Ident); !ok || !isPkg || pkg.Name != "math" {
-		return
-	}
-	add(site{sel, "call", sel, func() { sel.Sel.Name = is }, func() { sel.Sel.Name = was }})
-}
-
 // textual reports whether an expression joins strings, of which one is a literal.
-func textual(n *ast.BinaryExpr) bool {
-	for _, x := range []ast.Expr{n.X, n.Y} {
-		switch x := x.(type) {
-		case *ast.BasicLit:
-			if x.Kind == token.STRING {
-				return true
-			}
-		case *ast.BinaryExpr:
-			if textual(x) {
-				return true
-			}
-		}
+func textual(e ast.Expr) bool {
+	switch e := e.(type) {
+	case *ast.BasicLit:
+		return e.Kind == token.STRING
+	case *ast.BinaryExpr:
+		return textual(e.X) || textual(e.Y)
 	}
 	return false
 }
 
 // infinite reports whether a call is math.Inf or math.IsInf(…, 1).
-func infinite(f *ast.SelectorExpr, of []ast.Expr) bool {
-	return f.Sel.Name == "Inf" || f.Sel.Name == "IsInf" && len(of) == 2 && literal(of[1]) == "1"
-}
-
-// literal returns the text of a literal, "" of anything else.
-func literal(e ast.Expr) string {
-	if b, ok := e.(*ast.BasicLit); ok {
-		return b.Value
+func infinite(f *ast.SelectorExpr, args []ast.Expr) bool {
+	if f.Sel.Name == "IsInf" && len(args) == 2 {
+		sign, ok := args[1].(*ast.BasicLit)
+		return ok && sign.Value == "1"
 	}
-	return ""
+	return f.Sel.Name == "Inf"
 }
 
 // constant returns another value: a whole number plus one, any other doubled, or 1 for 0.
@@ -196,98 +239,118 @@ func removable(s ast.Stmt) bool {
 	return false
 }
 
-// plant returns the mutants of a package's production files, in the order of the
-// source. root is the module's folder.
-func plant(root, folder string) ([]*mutant, error) {
-	files, err := filepath.Glob(filepath.Join(root, filepath.FromSlash(folder), "*.go"))
+// mutants returns those of one file, in the order of the source, but for functions whose faults show in words only.
+func mutants(path string, text []byte) ([]*mutant, error) {
+	s, err := parse(path, text)
 	if err != nil {
 		return nil, err
 	}
-	slices.Sort(files)
+	lines := strings.Split(string(text), "\n")
 	var out []*mutant
-	for _, path := range files {
-		if strings.HasSuffix(path, "_test.go") {
-			continue
-		}
-		source, err := os.ReadFile(path)
-		if err != nil {
-			return nil, err
-		}
-		if !builds(path, source) {
-			continue
-		}
-		rel, err := filepath.Rel(root, path)
-		if err != nil {
-			return nil, err
-		}
-		of, err := mutants(filepath.ToSlash(rel), source)
-		if err != nil {
-			return nil, err
-		}
-		out = append(out, of...)
-	}
-	return out, nil
-}
-
-// mutants returns those of one file.
-func mutants(path string, source []byte) ([]*mutant, error) {
-	set := token.NewFileSet()
-	file, err := parser.ParseFile(set, path, source, parser.ParseComments)
-	if err != nil {
-		return nil, err
-	}
-	text := func(n any) string {
-		var b bytes.Buffer
-		if err := printer.Fprint(&b, set, n); err != nil {
-			return err.Error()
-		}
-		return strings.Join(strings.Fields(b.String()), " ")
-	}
-	lines := strings.Split(string(source), "\n")
-	var out []*mutant
-	for _, d := range file.Decls {
+	for _, d := range s.tree.Decls {
 		f, ok := d.(*ast.FuncDecl)
-		if !ok || f.Body == nil || skipped(f.Name.Name) {
+		if !ok || f.Body == nil || slices.Contains([]string{"String", "Error", "Name"}, f.Name.Name) {
 			continue
 		}
-		h := newHook(f, set)
-		for _, s := range sites(f) {
-			at := set.Position(s.node.Pos())
-			m := &mutant{
-				Path: path, Line: at.Line, Column: at.Column, Function: f.Name.Name, Kind: s.kind,
-				Package: file.Name.Name, hook: h,
-			}
-			show := func() string {
-				if s.show == nil {
-					return text(s.node)
-				}
-				return text(s.show)
-			}
-			m.Was = show()
-			s.apply()
-			switch s.kind {
+		for _, site := range sites(f) {
+			m, at := s.mutant(f), s.set.Position(site.node.Pos())
+			m.Line, m.Column, m.Kind, m.Was = at.Line, at.Column, site.kind, s.short(site.node)
+			undo := site.plant()
+			switch m.Is = s.short(site.node); site.kind {
 			case "statement":
 				m.Is = "nothing"
 			case "condition":
 				m.Is = "!(" + m.Was + ")"
-			default:
-				m.Is = show()
-			}
-			if s.kind == "constant" {
+			case "constant":
 				m.Within = strings.Join(strings.Fields(lines[at.Line-1]), " ")
 			}
-			m.copy, err = faultyCopy(f, set)
-			s.undo()
-			if err != nil {
-				return nil, fmt.Errorf("%s: %w", m.name(), err)
-			}
+			m.body = s.body(f)
+			undo()
 			out = append(out, m)
 		}
 	}
 	return out, nil
 }
 
-// skipped names functions whose faults show in words only.
-func skipped(function string) bool {
-	return function == "String" || function == "Error" || function == "Name"
+// readPatches reads faults that are written down: blocks of a line with the file,
+// lines "- what is there" and lines "+ what to plant", an empty line after each.
+// The text to be replaced, its lines without surrounding white space, must stand in
+// the file once, within a function.
+func readPatches(root, file string) (out []*mutant, err error) {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return nil, err
+	}
+	line := 1
+	for block := range strings.SplitSeq(string(text), "\n\n") {
+		var at, was, is []string
+		for l := range strings.Lines(block) {
+			switch l = strings.TrimSpace(l); {
+			case l == "" || l[0] == '#':
+			case l[0] == '-':
+				was = append(was, strings.TrimSpace(l[1:]))
+			case l[0] == '+':
+				is = append(is, strings.TrimSpace(l[1:]))
+			default:
+				at = append(at, l)
+			}
+		}
+		switch {
+		case at == nil && was == nil && is == nil:
+		case len(at) != 1 || was == nil:
+			return nil, fmt.Errorf("%s:%d: expected a line with a file, lines that begin with - and lines that begin "+
+				"with +", file, line)
+		default:
+			m, err := patched(root, at[0], was, is)
+			if err != nil {
+				return nil, fmt.Errorf("%s:%d: %w", file, line, err)
+			}
+			out = append(out, m)
+		}
+		line += strings.Count(block, "\n") + 2
+	}
+	return out, nil
+}
+
+// patched returns the mutant in which lines stand for others.
+func patched(root, path string, was, is []string) (*mutant, error) {
+	text, err := os.ReadFile(filepath.Join(root, filepath.FromSlash(path)))
+	if err != nil {
+		return nil, err
+	}
+	lines := strings.Split(string(text), "\n")
+	found := -1
+	for i := 0; i+len(was) <= len(lines); i++ {
+		if !slices.EqualFunc(lines[i:i+len(was)], was, func(a, b string) bool { return strings.TrimSpace(a) == b }) {
+			continue
+		}
+		if found >= 0 {
+			return nil, fmt.Errorf("%q stands in %s more than once", was[0], path)
+		}
+		found = i
+	}
+	if found < 0 {
+		return nil, fmt.Errorf("%q does not stand in %s", was[0], path)
+	}
+	sound, err := parse(path, text)
+	if err != nil {
+		return nil, err
+	}
+	faulty, err := parse(path, []byte(strings.Join(slices.Concat(lines[:found], is, lines[found+len(was):]), "\n")))
+	if err != nil {
+		return nil, err
+	}
+	for i, d := range sound.tree.Decls {
+		f, ok := d.(*ast.FuncDecl)
+		if !ok || f.Body == nil || sound.set.Position(f.Pos()).Line > found+1 ||
+			sound.set.Position(f.End()).Line < found+len(was) {
+			continue
+		}
+		m := sound.mutant(f)
+		m.Line, m.Function, m.Kind = found+1, "patch", "text"
+		m.Was, m.Is = strings.Join(was, " "), strings.Join(is, " ")
+		m.body = faulty.body(faulty.tree.Decls[i].(*ast.FuncDecl))
+		return m, nil
+	}
+	return nil, fmt.Errorf("%q is not within a function of %s", was[0], path)
 }

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"go/parser"
 	"go/token"
-	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -73,9 +72,9 @@ func TestFates(t *testing.T) {
 			t.Errorf("%s: %+v, want %+v", name, got, want)
 		}
 	}
-	if s.Caught != 4 || s.Counted != 8 || s.Possible != 8 {
-		t.Errorf("%d of %d caught, %d possible", s.Caught, s.Counted, s.Possible)
-	}
+	testkit.Equal(t, s.count(caught), 4)
+	testkit.Equal(t, s.count(survived), 4)
+	testkit.Equal(t, s.Possible, 8)
 	after, err := os.ReadFile(filepath.Join(root, "a/a.go"))
 	if err != nil || string(after) != string(before) {
 		t.Errorf("the checkout was changed: %v", err)
@@ -94,13 +93,14 @@ func measuredOnce(t *testing.T, c config, first string) {
 	t.Helper()
 	root := c.root
 	var second strings.Builder
-	tr := testkit.Must(newTrial(t.Context(), c, &second))
+	tr := testkit.Must(newTrial(t.Context(), c))
+	testkit.OK(t, tr.measure(&second))
 	for _, s := range []string{"a short: ", "b short: ", "a: "} {
 		if strings.Count("\n"+first, "\n"+s) != 1 || second.String() != "" {
 			t.Errorf("measured %q, then %q; want %s once", first, second.String(), s)
 		}
 	}
-	all := testkit.Must(plant(root, "a"))
+	all := testkit.Must(tr.plant())
 	for _, s := range []struct {
 		suite
 		function, tests string
@@ -122,63 +122,65 @@ func measuredOnce(t *testing.T, c config, first string) {
 	tr.dependents["a"] = []string{"a", "slow", "away", "quick"}
 	tr.sound.Tests["slow short"], tr.sound.Tests["quick short"] = []test{{"S", 0, 2}}, []test{{"Q", 0, 1}}
 	tr.sound.Tests["away short"] = []test{{"A", 0, 0.1}}
-	tr.sound.Blocks["away short a/a.go"] = []block{{From: [2]int{1, 1}, To: [2]int{99, 1}}}
+	tr.sound.Runs["away short"] = map[string][]int{"a/a.go:1.1,99.1": {}}
 	for _, m := range all {
 		want := []suite{{"quick", true}, {"slow", true}}
 		if m.Function == "Sum" {
 			want = []suite{{"a", true}, {"quick", true}, {"slow", true}, {"a", false}}
 		}
-		if got := tr.suites("a", m); !slices.Equal(got, want) {
+		if got := tr.order(m); !slices.Equal(got, want) {
 			t.Errorf("%s: the order is %v", m.name(), got)
 		}
 	}
-	for seconds, want := range map[float64]time.Duration{1: 28 * time.Second, 10: time.Minute, 30: 2 * time.Minute} {
-		testkit.Equal(t, patience(seconds, time.Minute), want, "tests of %v s may take", seconds)
-	}
-	// A suite that gets no work done is given more time, one that works is endless.
-	dir, sleeper := filepath.Join(root, "s"), suite{"s", true}
-	text := "package s\n\nimport (\n\t\"testing\"\n\t\"time\"\n)\n\nfunc TestS(t *testing.T) { time.Sleep(300 * " +
-		"time.Millisecond) }\n"
+	// Tests that do not end are given up, those that work much longer than on sound code are caught.
+	dir, stuck := filepath.Join(root, "s"), suite{"s", true}
+	text := "package s\n\nimport (\n\t\"testing\"\n\t\"time\"\n)\n\n" +
+		"func TestWaits(t *testing.T) { time.Sleep(time.Second) }\n\n" +
+		"func TestWorks(t *testing.T) {\n\tfor {\n\t}\n}\n"
 	testkit.OK(t, errors.Join(os.Mkdir(dir, 0o777), os.WriteFile(filepath.Join(dir, "s_test.go"), []byte(text), 0o666),
 		tr.compile(filepath.Join(dir, "s.test"), "s")))
 	for _, c := range []struct {
+		test  string
 		limit time.Duration
 		work  float64
-		want  verdict
+		want  fate
 	}{
-		{100 * time.Millisecond, 0, passes}, // at twice or four times the limit
-		{time.Millisecond, 0, waited},
-		{100 * time.Millisecond, -5.01, endless}, // it took more than 2·work + 10
+		{"TestWaits", time.Minute, 0, survived}, {"TestWaits", 100 * time.Millisecond, 0, undecided},
+		{"TestWorks", time.Minute, -4.6, caught}, // it may take 2·work + 10 s
 	} {
-		tr.limit, tr.sound.Tests["s short"] = c.limit, []test{{"TestS", 0, c.work}}
-		testkit.Equal(t, tr.fails(filepath.Join(dir, "s.test"), sleeper, all[0]), c.want,
-			"a test of 0.3 s within %v beside %v s of work", c.limit, c.work)
+		tr.limit, tr.sound.Tests["s short"] = c.limit, []test{{c.test, 0, c.work}}
+		testkit.Equal(t, tr.tried(filepath.Join(dir, "s.test"), stuck, all[0]), c.want, "%s within %v", c.test, c.limit)
 	}
 	broken := "package b\n\nimport \"testing\"\n\nfunc TestNo(t *testing.T) { t.Fail() }\n"
 	testkit.OK(t, os.WriteFile(filepath.Join(root, "b/b_test.go"), []byte(broken), 0o666))
-	testkit.Refused(t, testkit.Err(newTrial(t.Context(), c, io.Discard)),
-		"TestNo of b short fails before", "a test that fails on sound code")
+	second.Reset()
+	tr = testkit.Must(newTrial(t.Context(), c))
+	testkit.OK(t, tr.measure(&second))
+	testkit.Contains(t, second.String(), "TestNo of b short fails before")
+	testkit.Equal(t, len(tr.sound.Tests["b short"]), 0)
 }
 
 // Faults written down are laid over the file that they name, once.
 func TestPatches(t *testing.T) {
 	root := module(t)
 	list := filepath.Join(root, "faults.txt")
-	text := "# a comment\na/a.go\n- if x > 3 {\n- return 3\n+ if x > 3 {\n+ return 5\n\nb/b.go\n- import " +
-		"\"example.org/m/a\"\n+ import \"example.org/m/none\"\n"
+	text := "# a comment\na/a.go\n- if x > 3 {\n- return 3\n+ if x > 3 {\n+ return 5\n\nb/b.go\n" +
+		"- func Twice(x float64) float64 { return a.Far(2 * x) }\n+ func Twice(x float64) float64 { return 0 }\n"
 	testkit.OK(t, os.WriteFile(list, []byte(text), 0o666))
 	m, err := readPatches(root, list)
 	if err != nil || len(m) != 2 {
 		t.Fatalf("%d faults, %v", len(m), err)
 	}
-	if !strings.Contains(string(m[0].source), "return 5") || m[0].Line != 6 || m[1].Path != "b/b.go" {
-		t.Errorf("got %s at line %d of\n%s", m[0].Path, m[0].Line, m[0].source)
+	if !strings.Contains(m[0].body, "return 5") || m[0].Line != 6 || m[1].Path != "b/b.go" ||
+		!strings.Contains(m[1].body, "return 0") {
+		t.Errorf("got %+v and %+v", m[0], m[1])
 	}
 	for fault, want := range map[string]string{
 		"a/a.go\n- return 7\n+ return 8\n":        "does not stand",
 		"a/a.go\n- }\n+ } // twice\n":             "more than once",
 		"- return x\n+ return y\n":                "expected a line with a file",
 		"a/a.go\nb/b.go\n- return x\n":            "expected a line with a file",
+		"a/a.go\n- package a\n+ package b\n":      "not within a function",
 		"a/none.go\n- return x\n+ return x + 1\n": "none.go",
 	} {
 		testkit.OK(t, os.WriteFile(list, []byte(fault), 0o666))
@@ -192,20 +194,20 @@ func TestWeaveManyFiles(t *testing.T) {
 	root := module(t)
 	for name, text := range map[string]string{
 		"a/more.go": "package a\n\nfunc More(_ int, y ...int) int { return len(y) - 1 }\n",
-		"a/last.go": "package a\n\ntype T struct{}\n\nfunc (T) Last(int) (a, b int) { return 1, 2 }\n",
+		"a/last.go": "package a\n\ntype T struct{}\n\nfunc (T) Last(int) (a, b int) { return 1, 2 }\n\n" +
+			"func Loop(n int) {\n" +
+			"outer:\n\tfor {\n\t\tif n > 3 {\n\t\t\tbreak outer\n\t\t}\n\t\tn++\n\t}\n}\n",
 	} {
 		testkit.OK(t, os.WriteFile(filepath.Join(root, name), []byte(text), 0o666))
 	}
-	var faults []*mutant
-	for _, p := range []string{"a", "b"} {
-		of := testkit.Must(plant(root, p))
-		faults = append(faults, of...)
-	}
+	tr := testkit.Must(newTrial(t.Context(), config{root: root, packages: []string{"a", "b"}}))
+	faults := testkit.Must(tr.plant())
 	for i, m := range faults {
 		m.number = i + 1
 	}
-	b := &built{dir: t.TempDir(), unbuilt: map[*mutant]bool{faults[0]: true}}
-	testkit.OK(t, b.weave(root, faults))
+	dir := t.TempDir()
+	b := &built{dir: dir, overlay: filepath.Join(dir, "overlay.json"), unbuilt: map[*mutant]bool{faults[0]: true}}
+	testkit.Equal(t, len(testkit.Must(b.weave(root, faults))), 2)
 	data := testkit.Must(os.ReadFile(b.overlay))
 	var list struct{ Replace map[string]string }
 	testkit.OK(t, json.Unmarshal(data, &list))
@@ -229,7 +231,7 @@ func TestWeaveManyFiles(t *testing.T) {
 	if len(list.Replace) != len(want) || copies != len(faults)-1 {
 		t.Errorf("%d files with %d copies of %d faults", len(list.Replace), copies, len(faults))
 	}
-	if said, err := (&trial{config: config{root: root}, ctx: t.Context()}).command("go", "build", "-overlay", b.overlay,
+	if said, err := tr.command("build", "-overlay", b.overlay,
 		"./..."); err != nil {
 		t.Errorf("they do not build: %s", said)
 	}

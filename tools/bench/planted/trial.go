@@ -8,8 +8,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"go/build"
 	"io"
+	"math"
 	"os"
 	"os/exec"
 	"path"
@@ -19,6 +19,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"golang.org/x/sync/errgroup"
 )
 
 //go:embed equivalent.txt
@@ -29,55 +31,43 @@ type trial struct {
 	config
 	ctx        context.Context
 	module     string
-	dependents map[string][]string // of each folder, folders whose tests may see its faults: its own, then by distance
+	files      map[string][]string // the production files of each folder
+	dependents map[string][]string // of each folder, those whose tests may see its faults: its own, then by distance
 	nothing    map[string]bool     // names of equivalent mutants
 	sound      *baseline
 }
 
-// newTrial measures the tests on the sound code.
-func newTrial(ctx context.Context, c config, progress io.Writer) (*trial, error) {
-	t := &trial{config: c, ctx: ctx, dependents: map[string][]string{}, nothing: map[string]bool{}}
+// newTrial finds which packages' tests depend on which packages.
+func newTrial(ctx context.Context, c config) (*trial, error) {
+	t := &trial{config: c, ctx: ctx, files: map[string][]string{}, dependents: map[string][]string{},
+		nothing: map[string]bool{}}
 	for line := range strings.Lines(equivalentList) {
-		if line = strings.TrimSpace(line); line != "" && line[0] != '#' {
-			t.nothing[line] = true
-		}
+		t.nothing[strings.TrimSpace(line)] = true
 	}
-	if err := t.graph(); err != nil {
-		return nil, err
-	}
-	return t, t.measure(progress)
-}
-
-// graph finds which packages' tests depend on which packages.
-func (t *trial) graph() error {
 	cmd := exec.CommandContext(t.ctx, "go", "list",
-		"-json=ImportPath,Dir,Module,Imports,TestImports,XTestImports,TestGoFiles,XTestGoFiles", "./...")
+		"-json=ImportPath,Dir,Module,GoFiles,Imports,TestImports,XTestImports,TestGoFiles,XTestGoFiles", "./...")
 	cmd.Dir = t.root
 	out, err := cmd.Output()
 	if err != nil {
-		return fmt.Errorf("go list in %s: %w", t.root, err)
+		return nil, fmt.Errorf("go list in %s: %w", t.root, err)
 	}
-	type pkg struct {
-		ImportPath, Dir                    string
-		Imports, TestImports, XTestImports []string
-		TestGoFiles, XTestGoFiles          []string
-		Module                             struct{ Path string }
-	}
-	folder, users, tested := map[string]string{}, map[string][]string{}, map[string]bool{}
+	folder, users, tested := map[string]string{}, map[string][]string{}, map[string]bool{} // by import path
 	for dec := json.NewDecoder(bytes.NewReader(out)); ; {
-		var p pkg
+		var p struct {
+			ImportPath, Dir                    string
+			Imports, TestImports, XTestImports []string
+			GoFiles, TestGoFiles, XTestGoFiles []string
+			Module                             struct{ Path string }
+		}
 		if err := dec.Decode(&p); errors.Is(err, io.EOF) {
 			break
 		} else if err != nil {
-			return err
-		}
-		rel, err := filepath.Rel(t.root, p.Dir)
-		if err != nil {
-			return err
+			return nil, err
 		}
 		t.module = p.Module.Path
-		folder[p.ImportPath] = filepath.ToSlash(rel)
-		tested[p.ImportPath] = len(p.TestGoFiles)+len(p.XTestGoFiles) > 0
+		at := cmp.Or(strings.TrimPrefix(strings.TrimPrefix(p.ImportPath, t.module), "/"), ".")
+		folder[p.ImportPath], t.files[at] = at, p.GoFiles
+		tested[p.ImportPath] = len(p.TestGoFiles)+len(p.XTestGoFiles) > 0 && at != "tools/bench/planted"
 		for _, i := range slices.Concat(p.Imports, p.TestImports, p.XTestImports) {
 			users[i] = append(users[i], p.ImportPath)
 		}
@@ -87,7 +77,7 @@ func (t *trial) graph() error {
 		for len(queue) > 0 {
 			p := queue[0]
 			queue = queue[1:]
-			if tested[p] && folder[p] != "tools/bench/planted" {
+			if tested[p] {
 				t.dependents[at] = append(t.dependents[at], folder[p])
 			}
 			for _, u := range users[p] {
@@ -98,118 +88,142 @@ func (t *trial) graph() error {
 			}
 		}
 	}
-	return nil
+	return t, nil
+}
+
+// plant returns the mutants of all packages, in the order of their sources.
+func (t *trial) plant() (all []*mutant, err error) {
+	for _, p := range t.packages {
+		if len(t.files[p]) == 0 {
+			return nil, fmt.Errorf("-packages: %q has no Go code to plant in", p)
+		}
+		for _, name := range t.files[p] {
+			text, err := os.ReadFile(filepath.Join(t.root, filepath.FromSlash(p), name))
+			if err != nil {
+				return nil, err
+			}
+			of, err := mutants(path.Join(p, name), text)
+			if err != nil {
+				return nil, err
+			}
+			all = append(all, of...)
+		}
+	}
+	return all, nil
 }
 
 // all tries mutants until n of them count.
-func (t *trial) all(mutants []*mutant, n int, progress io.Writer) []result {
-	var out []result
-	add := func(r result) {
-		out = append(out, r)
-		fmt.Fprintf(progress, "%d %s (%s) line %d of %s\n", len(out), r.Fate, r.Killer, r.Line, r.Name)
+func (t *trial) all(mutants []*mutant, progress io.Writer) (out []result, err error) {
+	var mu sync.Mutex
+	counted := 0
+	add := func(m *mutant, f fate, killer string) {
+		mu.Lock()
+		defer mu.Unlock()
+		if t.ctx.Err() != nil {
+			return
+		}
+		if f == caught || f == survived {
+			counted++
+		}
+		out = append(out, result{m.name(), m.Line, f, killer})
+		fmt.Fprintf(progress, "%d %s (%s) line %d of %s\n", len(out), f, killer, m.Line, m.name())
 	}
-	for counted := 0; counted < n && len(mutants) > 0 && t.ctx.Err() == nil; {
+	for counted < t.n && len(mutants) > 0 && t.ctx.Err() == nil {
 		var some []*mutant // at a time
-		for len(some) < n-counted && len(mutants) > 0 {
+		for ; len(some) < t.n-counted && len(mutants) > 0; mutants = mutants[1:] {
 			m := mutants[0]
-			mutants = mutants[1:]
 			if t.nothing[m.name()] {
-				add(result{Name: m.name(), Line: m.Line, Fate: equivalent})
+				add(m, equivalent, "")
 				continue
 			}
 			some = append(some, m)
 			m.number = len(some)
 		}
-		dir, err := os.MkdirTemp("", "planted-*")
-		if err != nil {
-			fmt.Fprintln(progress, err)
-			return out
-		}
-		b, err := t.build(dir, some)
-		if err != nil {
-			fmt.Fprintln(progress, err)
-		} else {
-			t.some(b, some, func(r result) {
-				if r.Fate == caught || r.Fate == survived {
-					counted++
-				}
-				add(r)
-			})
-		}
-		if err := errors.Join(err, os.RemoveAll(dir)); err != nil {
-			return out
+		if err := t.some(some, add); err != nil {
+			return out, err
 		}
 	}
-	return out
+	return out, nil
 }
 
-// some tries mutants that were built together.
-func (t *trial) some(b *built, mutants []*mutant, add func(result)) {
-	var mu sync.Mutex
-	var wg sync.WaitGroup
-	next := make(chan *mutant)
-	for range t.workers {
-		wg.Go(func() {
-			for m := range next {
-				r := t.try(b, m)
-				if mu.Lock(); t.ctx.Err() == nil {
-					add(r)
-				}
-				mu.Unlock()
+// some builds mutants together and tries each.
+func (t *trial) some(mutants []*mutant, add func(m *mutant, f fate, killer string)) error {
+	dir, err := os.MkdirTemp("", "planted-*")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	b, err := t.build(dir, mutants)
+	if err != nil {
+		return err
+	}
+	var group errgroup.Group
+	group.SetLimit(t.workers)
+	for _, m := range mutants {
+		group.Go(func() error {
+			f, killer, err := t.try(b, m)
+			if err == nil {
+				add(m, f, killer)
 			}
+			return err
 		})
 	}
-	for _, m := range mutants {
-		if t.ctx.Err() == nil {
-			next <- m
-		}
-	}
-	close(next)
-	wg.Wait()
+	return group.Wait()
 }
 
 // try runs the tests that may see a fault: those of its own package, then of the packages
 // that depend on it, the quickest first, then those of its own package that -short leaves
 // out. Tests that do not come to the line of the fault are not run.
-func (t *trial) try(b *built, m *mutant) result {
-	r := result{Name: m.name(), Line: m.Line, Fate: survived}
+func (t *trial) try(b *built, m *mutant) (f fate, killer string, err error) {
 	if b.unbuilt[m] {
-		r.Fate = unbuilt
-		return r
+		return unbuilt, "", nil
 	}
-	for _, s := range t.suites(path.Dir(m.Path), m) {
-		binary, err := b.tests(t, s.folder, m)
+	f = survived
+	for _, s := range t.order(m) {
+		binary, err := b.tests(t, s.folder)
 		if err != nil {
-			r.Fate, r.Killer = unbuilt, err.Error()
-			return r
+			return f, "", fmt.Errorf("the tests of %s do not build with faults: %w", s.folder, err)
 		}
-		switch v := t.fails(binary, s, m); {
-		case t.ctx.Err() != nil:
-			return r
-		case v == waited:
-			r.Fate = undecided // unless another suite fails
-		case v != passes:
-			r.Fate, r.Killer = caught, s.folder
-			return r
+		switch t.tried(binary, s, m) {
+		case caught:
+			return caught, s.folder, nil
+		case undecided:
+			f = undecided // unless another suite fails
+		}
+		if t.ctx.Err() != nil {
+			break
 		}
 	}
-	return r
+	return f, "", nil
 }
 
-// A verdict is how a suite ended on a fault.
-type verdict int
+// order lists the suites with tests that come to a fault, as try takes them.
+func (t *trial) order(m *mutant) (out []suite) {
+	own, work := path.Dir(m.Path), map[suite]float64{}
+	for _, s := range t.suites(own) {
+		tests := t.sound.reach(s, m)
+		if tests == nil {
+			continue
+		}
+		out = append(out, s)
+		switch {
+		case s.folder != own:
+			for _, k := range tests {
+				work[s] += k.Work
+			}
+		case s.short:
+			work[s] = -1
+		default:
+			work[s] = math.Inf(1)
+		}
+	}
+	slices.SortStableFunc(out, func(a, b suite) int { return cmp.Compare(work[a], work[b]) })
+	return out
+}
 
-const (
-	passes  verdict = iota
-	failed          // a test failed
-	endless         // it worked much longer than on sound code
-	waited          // it did not end, but got no more work done than on sound code: the machine was busy
-)
-
-// fails runs the tests of a suite that come to a fault, the quick ones first. A suite that
-// ran out of time without more work than on sound code has been kept waiting, and gets
-// more.
-func (t *trial) fails(binary string, s suite, m *mutant) verdict {
+// tried runs the tests of a suite that come to a fault, those that are quick on sound code at once and first, and
+// returns what becomes of it. Tests that work much longer than on sound code are endless, and so they fail.
+func (t *trial) tried(binary string, s suite, m *mutant) fate {
 	var quick, slow []test
 	for _, k := range t.sound.reach(s, m) {
 		if k.Seconds < 0.1 {
@@ -219,61 +233,57 @@ func (t *trial) fails(binary string, s suite, m *mutant) verdict {
 		}
 	}
 	slices.SortStableFunc(slow, func(a, b test) int { return cmp.Compare(a.Work, b.Work) })
-	parts := [][]test{quick}
-	for _, k := range slow {
-		parts = append(parts, []test{k})
+	parts := slices.Collect(slices.Chunk(slow, 1))
+	if quick != nil {
+		parts = slices.Insert(parts, 0, quick)
 	}
 	for _, part := range parts {
-		if len(part) == 0 {
-			continue
-		}
 		var names []string
-		seconds, sound := 0.0, 0.0
+		seconds, work := 0.0, 0.0
 		for _, k := range part {
-			names, seconds, sound = append(names, k.Name), seconds+k.Seconds, sound+k.Work
+			names, seconds, work = append(names, k.Name), seconds+k.Seconds, work+k.Work
 		}
-		limit := patience(seconds, t.limit)
-		for again := 0; ; again++ {
-			start := time.Now()
-			_, work, err := t.run(binary, s, limit, m.number, "-test.run=^("+strings.Join(names, "|")+")$",
-				"-test.failfast")
-			if err == nil {
-				break
-			}
-			switch {
-			case time.Since(start) < limit:
-				return failed
-			case work > 2*sound+10:
-				return endless
-			case again == 3 || t.ctx.Err() != nil:
-				return waited
-			}
-			limit *= 2
+		start, limit := time.Now(), max(t.limit, time.Duration(10*seconds*float64(time.Second)))
+		_, _, err := t.run(binary, s, limit, 2*work+10, m.number, "-test.run=^("+strings.Join(names, "|")+")$",
+			"-test.failfast")
+		switch {
+		case err == nil:
+		case t.ctx.Err() != nil || time.Since(start) >= limit:
+			return undecided
+		default:
+			return caught
 		}
 	}
-	return passes
+	return survived
 }
 
 // compile builds the tests of a folder.
 func (t *trial) compile(binary, folder string, flags ...string) error {
-	args := slices.Concat([]string{"test", "-c", "-vet=off", "-ldflags=-s -w", "-o", binary}, flags,
-		[]string{"./" + folder})
-	_, err := t.command("go", args...)
-	return err
+	args := slices.Concat([]string{"test", "-c", "-vet=off", "-ldflags=-s -w", "-o", binary}, flags, []string{"./" + folder})
+	if said, err := t.command(args...); err != nil {
+		return fmt.Errorf("%w\n%s", err, said)
+	}
+	return nil
 }
 
-// run runs tests that were built, as go test would, with a fault or, if it is 0, without.
-// work is what they took of processors, in seconds.
-func (t *trial) run(binary string, s suite, limit time.Duration, fault int, flags ...string) (
+// run runs tests that were built, as go test would, with a fault or, if it is 0, without, for at most so much time by
+// the clock and, unless most is 0, so many seconds of processors. work is what they took of processors, in seconds.
+func (t *trial) run(binary string, s suite, limit time.Duration, most float64, fault int, flags ...string) (
 	out []byte, work float64, err error,
 ) {
-	args := append(flags, "-test.paniconexit0", "-test.timeout="+limit.String())
+	bound := "unlimited"
+	if most > 0 {
+		bound = strconv.Itoa(int(math.Ceil(most)))
+	}
+	args := slices.Concat([]string{"-c", `ulimit -t "$0" && exec "$@"`, bound, binary}, flags,
+		[]string{"-test.paniconexit0", "-test.timeout=" + limit.String()})
 	if s.short {
 		args = append(args, "-test.short")
 	}
-	cmd := exec.CommandContext(t.ctx, binary, args...)
+	cmd := exec.CommandContext(t.ctx, "sh", args...)
 	cmd.Dir = filepath.Join(t.root, filepath.FromSlash(s.folder))
-	cmd.Env = append(os.Environ(), faultKey+"="+strconv.Itoa(fault))
+	// The programs that a test starts may be covered too: what they write stays beside the tests.
+	cmd.Env = append(os.Environ(), faultKey+"="+strconv.Itoa(fault), "GOCOVERDIR="+filepath.Dir(binary))
 	out, err = cmd.Output()
 	if p := cmd.ProcessState; p != nil {
 		work = (p.UserTime() + p.SystemTime()).Seconds()
@@ -281,16 +291,9 @@ func (t *trial) run(binary string, s suite, limit time.Duration, fault int, flag
 	return out, work, err
 }
 
-func (t *trial) command(name string, args ...string) (said []byte, err error) {
-	cmd := exec.CommandContext(t.ctx, name, args...)
+// command runs the go command.
+func (t *trial) command(args ...string) (said []byte, err error) {
+	cmd := exec.CommandContext(t.ctx, "go", args...)
 	cmd.Dir = t.root
 	return cmd.CombinedOutput()
-}
-
-// builds reports whether a file is part of the build on this machine.
-func builds(path string, source []byte) bool {
-	c := build.Default
-	c.OpenFile = func(string) (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(source)), nil }
-	ok, err := c.MatchFile(filepath.Dir(path), filepath.Base(path))
-	return ok && err == nil
 }

@@ -2,13 +2,9 @@ package main
 
 import (
 	"bytes"
-	"cmp"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"go/ast"
-	"go/printer"
-	"go/token"
+	"maps"
 	"os"
 	"path"
 	"path/filepath"
@@ -19,13 +15,12 @@ import (
 	"sync"
 )
 
-// All mutations are built at once: beside each function stand its faulty copies, and it
-// calls the one whose number the environment names, so that every test is compiled and
-// linked once for a whole sample.
+// All faults are built at once: each function begins with the faulty copies of its body, and runs the one whose number
+// the environment names, so that every test is compiled and linked once for a whole sample.
 const (
-	faultKey  = "PLANTED_FAULT"   // in the environment: the number of the fault
-	faultMark = "faultMARKin"     // in a faulty copy's name: replaced by the number
-	chooser   = "plantedfault.go" // the file that reads the environment, added to a package
+	faultKey   = "PLANTED_FAULT"   // in the environment: the number of the fault
+	numberMark = "PlantedMARK"     // behind labels of a copy: replaced by the number
+	chooser    = "plantedfault.go" // the file that reads the environment, added to a package
 )
 
 // chooserText is that of chooser. Other names would clash with those of a package.
@@ -39,146 +34,52 @@ import (
 var plantedFault = func() int { n, _ := plantedstrconv.Atoi(plantedos.Getenv("` + faultKey + `")); return n }()
 `
 
-// A hook is what a function needs in order to call its faulty copies.
-type hook struct {
-	body    int    // offset of the source after the body's brace
-	names   []edit // that parameters lack
-	call    string // of the faulty copy, with faultMark
-	returns bool   // something
-}
-
-// An edit puts text at an offset, in place of some bytes.
-type edit struct {
-	at, bytes int
-	text      string
-}
-
-// newHook describes the call of f's faulty copies.
-func newHook(f *ast.FuncDecl, set *token.FileSet) *hook {
-	h := &hook{
-		body: set.Position(f.Body.Lbrace).Offset + 1, returns: f.Type.Results != nil && len(f.Type.Results.List) > 0,
-	}
-	n := 0
-	named := func(list *ast.FieldList) (names []string) {
-		if list == nil {
-			return nil
-		}
-		fresh := func(at token.Pos, bytes int, space string) {
-			name := "planted" + strconv.Itoa(n)
-			n++
-			h.names = append(h.names, edit{set.Position(at).Offset, bytes, name + space})
-			names = append(names, name)
-		}
-		for _, p := range list.List {
-			for _, id := range p.Names {
-				if id.Name == "_" {
-					fresh(id.Pos(), 1, "")
-				} else {
-					names = append(names, id.Name)
-				}
-			}
-			if p.Names == nil {
-				fresh(p.Type.Pos(), 0, " ")
-			}
-			if _, ok := p.Type.(*ast.Ellipsis); ok {
-				names[len(names)-1] += "..."
-			}
-		}
-		return names
-	}
-	h.call = faultMark + f.Name.Name
-	if r := named(f.Recv); r != nil {
-		h.call = r[0] + "." + h.call
-	}
-	if f.Type.TypeParams != nil {
-		h.call += "[" + strings.Join(named(f.Type.TypeParams), ", ") + "]"
-	}
-	h.call += "(" + strings.Join(named(f.Type.Params), ", ") + ")"
-	return h
-}
-
-// faultyCopy prints f, in which a fault stands, as a function of its own.
-func faultyCopy(f *ast.FuncDecl, set *token.FileSet) (string, error) {
-	name, doc := f.Name.Name, f.Doc
-	defer func() { f.Name.Name, f.Doc = name, doc }()
-	f.Name.Name, f.Doc = faultMark+name, nil
-	var b bytes.Buffer
-	err := printer.Fprint(&b, set, f)
-	return b.String(), err
-}
-
-// weave returns a file's source with the faults that are planted in it. Lines that are
-// not of faulty copies keep their numbers; those of a copy are in faultN.go.
+// weave returns a file's source with the faults that are planted in it. The lines of a copy are in faultN.go, as the
+// compiler sees it.
 func weave(source []byte, faults []*mutant) []byte {
-	var edits []edit
-	var copies strings.Builder
-	of := map[*hook][]*mutant{}
+	copies := map[int]string{} // by the offset of the brace before
 	for _, m := range faults {
-		of[m.hook] = append(of[m.hook], m)
-		fmt.Fprintf(&copies, "\n//line fault%d.go:1\n%s\n", m.number, strings.Replace(m.copy, "MARK",
-			strconv.Itoa(m.number), 1))
-	}
-	for h, all := range of {
-		var cases strings.Builder
-		for _, m := range all {
-			call := strings.Replace(h.call, "MARK", strconv.Itoa(m.number), 1)
-			if h.returns {
-				fmt.Fprintf(&cases, "case %d: return %s; ", m.number, call)
-			} else {
-				fmt.Fprintf(&cases, "case %d: %s; return; ", m.number, call)
-			}
+		end := "return"
+		if m.returns {
+			end = `panic("planted: no return")`
 		}
-		edits = append(edits, h.names...)
-		edits = append(edits, edit{h.body, 0, " if plantedFault > 0 { switch plantedFault { " +
-			cases.String() + "} };"})
+		copies[m.brace] += fmt.Sprintf("case %d:\n//line fault%[1]d.go:1\n%s\n%s\n", m.number,
+			strings.ReplaceAll(m.body, numberMark, strconv.Itoa(m.number)), end)
 	}
-	slices.SortFunc(edits, func(a, b edit) int { return cmp.Compare(a.at, b.at) })
 	var out bytes.Buffer
 	from := 0
-	for _, e := range edits {
-		out.Write(source[from:e.at])
-		out.WriteString(e.text)
-		from = e.at + e.bytes
+	for _, brace := range slices.Sorted(maps.Keys(copies)) {
+		fmt.Fprintf(&out, "%s\nswitch plantedFault {\n%s}\n", source[from:brace], copies[brace])
+		from = brace
 	}
 	out.Write(source[from:])
-	out.WriteString(copies.String())
 	return out.Bytes()
 }
 
 // A built is a sample of faults whose tests are built when they are asked for.
 type built struct {
 	dir     string
-	overlay string           // of all mutations
+	overlay string           // the list that tells go which file stands in for which
 	unbuilt map[*mutant]bool // those that do not build
 	mu      sync.Mutex
-	once    map[string]func() error // by binary
+	once    map[string]func() error // by folder
 }
 
 // build weaves faults into an overlay in dir.
 func (t *trial) build(dir string, faults []*mutant) (b *built, err error) {
-	b = &built{dir: dir, unbuilt: map[*mutant]bool{}, once: map[string]func() error{}}
+	b = &built{dir: dir, overlay: filepath.Join(dir, "overlay.json"), unbuilt: map[*mutant]bool{},
+		once: map[string]func() error{}}
 	for {
-		if err := b.weave(t.root, faults); err != nil {
-			return nil, err
+		packages, err := b.weave(t.root, faults)
+		if err != nil || packages == nil {
+			return b, err
 		}
-		var packages []string
-		for _, m := range faults {
-			if p := "./" + path.Dir(m.Path); m.hook != nil && !b.unbuilt[m] && !slices.Contains(packages, p) {
-				packages = append(packages, p)
-			}
-		}
-		if packages == nil {
-			return b, nil
-		}
-		said, err := t.command("go", append([]string{"build", "-overlay", b.overlay}, packages...)...)
+		said, err := t.command(slices.Concat([]string{"build", "-gcflags=-e", "-overlay", b.overlay}, packages)...)
 		if err == nil {
 			return b, nil
 		}
-		if bytes.Contains(said, []byte("too many errors")) {
-			said, _ = t.command("go", append([]string{"build", "-gcflags=-e", "-overlay", b.overlay}, packages...)...)
-		}
 		before := len(b.unbuilt)
-		for _, at := range ofCopy.FindAllSubmatch(said, -1) {
+		for _, at := range lineOfCopy.FindAllSubmatch(said, -1) {
 			if i, err := strconv.Atoi(string(at[1])); err == nil && i <= len(faults) {
 				b.unbuilt[faults[i-1]] = true
 			}
@@ -189,74 +90,52 @@ func (t *trial) build(dir string, faults []*mutant) (b *built, err error) {
 	}
 }
 
-var ofCopy = regexp.MustCompile(`fault(\d+)\.go:`)
+var lineOfCopy = regexp.MustCompile(`fault(\d+)\.go:`)
 
-// weave writes the overlay of the mutations that may build.
-func (b *built) weave(root string, faults []*mutant) error {
-	files := map[string][]*mutant{}
+// weave writes the overlay of the faults that may build, and returns the packages that they are in.
+func (b *built) weave(root string, faults []*mutant) (packages []string, err error) {
+	files, names := map[string][]*mutant{}, map[string]string{}
 	for _, m := range faults {
-		if m.hook != nil && !b.unbuilt[m] {
+		if !b.unbuilt[m] {
 			files[m.Path] = append(files[m.Path], m)
+			names[path.Dir(m.Path)] = m.Package
 		}
 	}
-	replace := map[string]string{}
-	put := func(file string, text []byte) error {
-		at := filepath.Join(b.dir, strconv.Itoa(len(replace))+".go")
-		replace[filepath.Join(root, filepath.FromSlash(file))] = at
-		return os.WriteFile(at, text, 0o600)
-	}
+	texts := map[string][]byte{}
 	for file, of := range files {
 		source, err := os.ReadFile(filepath.Join(root, filepath.FromSlash(file)))
 		if err != nil {
-			return err
+			return nil, err
 		}
-		if err := put(file, weave(source, of)); err != nil {
-			return err
-		}
-		key := path.Join(path.Dir(file), chooser)
-		if _, ok := replace[filepath.Join(root, filepath.FromSlash(key))]; ok {
-			continue // of another file of the package
-		}
-		if err := put(key, fmt.Appendf(nil, chooserText, of[0].Package)); err != nil {
-			return err
+		texts[file] = weave(source, of)
+	}
+	for folder, name := range names {
+		packages = append(packages, "./"+folder)
+		texts[path.Join(folder, chooser)] = fmt.Appendf(nil, chooserText, name)
+	}
+	replace := map[string]string{}
+	for file, text := range texts {
+		by := filepath.Join(b.dir, strconv.Itoa(len(replace))+".go")
+		replace[filepath.Join(root, filepath.FromSlash(file))] = by
+		if err := os.WriteFile(by, text, 0o600); err != nil {
+			return nil, err
 		}
 	}
-	b.overlay = filepath.Join(b.dir, "overlay.json")
-	return writeOverlay(b.overlay, replace)
+	list, err := json.Marshal(map[string]any{"Replace": replace})
+	if err != nil {
+		return nil, err
+	}
+	return packages, os.WriteFile(b.overlay, list, 0o600)
 }
 
-// tests returns the tests of a folder that know a fault.
-func (b *built) tests(t *trial, folder string, m *mutant) (binary string, err error) {
-	name, overlay := "all", b.overlay
-	if m.hook == nil {
-		name = strconv.Itoa(m.number)
-		overlay = filepath.Join(b.dir, name+".json")
-	}
-	binary = filepath.Join(b.dir, strings.ReplaceAll(folder, "/", "-")+"."+name+".test")
+// tests returns the tests of a folder, built with the faults.
+func (b *built) tests(t *trial, folder string) (binary string, err error) {
+	binary = filepath.Join(b.dir, strings.ReplaceAll(folder, "/", "-")+".test")
 	b.mu.Lock()
-	if b.once[binary] == nil {
-		b.once[binary] = sync.OnceValue(func() error {
-			if m.hook == nil {
-				faulty := filepath.Join(b.dir, name+".go")
-				if err := errors.Join(os.WriteFile(faulty, m.source, 0o600), writeOverlay(overlay, map[string]string{
-					filepath.Join(t.root, filepath.FromSlash(m.Path)): faulty,
-				})); err != nil {
-					return err
-				}
-			}
-			return t.compile(binary, folder, "-overlay", overlay)
-		})
+	if b.once[folder] == nil {
+		b.once[folder] = sync.OnceValue(func() error { return t.compile(binary, folder, "-overlay", b.overlay) })
 	}
-	compile := b.once[binary]
+	compile := b.once[folder]
 	b.mu.Unlock()
 	return binary, compile()
-}
-
-// writeOverlay writes the list that tells go which file stands in for which.
-func writeOverlay(file string, replace map[string]string) error {
-	list, err := json.Marshal(map[string]map[string]string{"Replace": replace})
-	if err != nil {
-		return err
-	}
-	return os.WriteFile(file, list, 0o600)
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/landing-diffusion/landing/base/parallel"
 	"github.com/landing-diffusion/landing/experiment"
 	"github.com/landing-diffusion/landing/experiment/run"
+	"github.com/landing-diffusion/landing/internal/fault"
 	"github.com/landing-diffusion/landing/internal/processor"
 	"github.com/landing-diffusion/landing/judge/metric"
 	"github.com/landing-diffusion/landing/judge/verdict"
@@ -138,8 +139,7 @@ func (c *Config) Measure(ctx context.Context, p *problems.Problem, progress func
 		err = c.measure(ctx, p, x, r, progress)
 	}
 	if err != nil {
-		var files *run.FolderError
-		if ctx.Err() != nil || errors.As(err, &files) {
+		if ctx.Err() != nil || fault.KindOf(err) == fault.Run {
 			return nil, err
 		}
 		r.Error = err.Error()
