@@ -98,6 +98,13 @@ func (c *console) say(format string, v ...any) {
 	fmt.Fprintf(c.stderr, format+"\n", v...)
 }
 
+// notes says what else there is to know.
+func (c *console) notes(notes []string) {
+	for _, note := range notes {
+		c.say("note: %s", note)
+	}
+}
+
 // messageOf is the event of a line that say writes. Its first word tells its level.
 func messageOf(line string) event {
 	for _, of := range []level{levelNote, levelWarning} {
@@ -366,7 +373,7 @@ func clock(seconds float64) string {
 // si writes a number with three digits and a prefix.
 func si(v float64) string {
 	unit := ""
-	for _, u := range []string{"k", "M", "G"} {
+	for _, u := range []string{"k", "M", "G", "T"} {
 		if v < 1000 {
 			break
 		}

@@ -150,9 +150,7 @@ func runGenerate(ctx context.Context, a *app, o *generateOptions, args []string)
 	if d.Broken > 0 {
 		a.out.say("of %d the simulation broke down, the first: %s", d.Broken, d.Break)
 	}
-	for _, note := range m.Notes {
-		a.out.say("note: %s", note)
-	}
+	a.out.notes(m.Notes)
 	v := &generated{Run: r.Folder.Dir, File: o.path, Samples: int(m.Rows), Written: int(m.Rows) - failed,
 		Failed: failed, Lost: m.Failed, Wrong: d.Wrong, Broken: d.Broken, Seed: m.Seed, First: m.First, Record: m.Beside,
 		Drawn: m.By, Under: m.Under, Unreachable: d.Begun, Steps: d.Steps}
