@@ -83,19 +83,19 @@ func printRuns(w io.Writer, runs []inventory.Entry, now time.Time) {
 			epochs = fmt.Sprintf("%d/…", e.Epoch)
 		}
 		if !e.Updated.IsZero() {
-			age = since(now.Sub(e.Updated))
+			age = text.Age(now.Sub(e.Updated))
 		}
 		about := e.Problem
 		if e.Method != "" {
 			about += ", " + e.Method
 		}
-		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", oneLine(text.Shell(e.Run)), e.State, epochs, far(e.Distance),
-			judged(e.Distance), age, si(float64(e.Bytes))+"B", oneLine(about))
+		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", text.Line(text.Shell(e.Run)), e.State, epochs,
+			far(e.Distance), judged(e.Distance), age, text.SI(float64(e.Bytes))+"B", text.Line(about))
 	}
 	t.Flush()
 	for _, e := range runs {
 		if e.Why != "" && e.State != inventory.Finished {
-			fmt.Fprintf(w, "%s: %s\n", text.Shell(e.Run), oneLine(e.Why))
+			fmt.Fprintf(w, "%s: %s\n", text.Shell(e.Run), text.Line(e.Why))
 		}
 	}
 }
@@ -121,17 +121,4 @@ func judged(d *inventory.Distance) string {
 	}
 	title, _, _ := strings.Cut(d.Verdict, ":")
 	return title
-}
-
-// since writes a time that has gone by in its largest unit.
-func since(d time.Duration) string {
-	switch {
-	case d < time.Minute:
-		return fmt.Sprintf("%d s", max(0, int(d.Seconds())))
-	case d < time.Hour:
-		return fmt.Sprintf("%d min", int(d.Minutes()))
-	case d < 48*time.Hour:
-		return fmt.Sprintf("%d h", int(d.Hours()))
-	}
-	return fmt.Sprintf("%d d", int(d.Hours()/24))
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/landing-diffusion/landing/constraint/mesh/spectrum"
 	"github.com/landing-diffusion/landing/domain/dataset"
 	"github.com/landing-diffusion/landing/internal/fault"
+	"github.com/landing-diffusion/landing/internal/text"
 	"github.com/landing-diffusion/landing/learn/levelset"
 	"github.com/landing-diffusion/landing/learn/levelset/fit"
 )
@@ -185,8 +186,8 @@ func runMakeLevelSet(ctx context.Context, a *app, o *levelSetOptions, args []str
 	if s.Centre, s.Scale = centre, scale; m != given {
 		s.Mesh = moved.path
 		if same(moved.path, args[0]) {
-			return answer{}, badFlag("output", o.path, fmt.Sprintf("another name, since the mesh in its new place would "+
-				"go to %s, over the one given", moved.path))
+			return answer{}, badFlag("output", o.path, fmt.Sprintf("another name, since the mesh in its new place "+
+				"would go to %s, over the one given", moved.path))
 		}
 		if _, err := moved.ready(".ply"); err != nil {
 			return answer{}, err
@@ -199,7 +200,7 @@ func runMakeLevelSet(ctx context.Context, a *app, o *levelSetOptions, args []str
 		bar.count(p.Step, o.Steps, func() string {
 			left := time.Since(start).Seconds() / float64(p.Step) * float64(o.Steps-p.Step)
 			return fmt.Sprintf("step %d/%d  h on the surface %.1e  normals off by %.2f  slope off by %.2f  %s left",
-				p.Step, o.Steps, p.Value, p.Normal, p.Eikonal, clock(left))
+				p.Step, o.Steps, p.Value, p.Normal, p.Eikonal, text.Clock(left))
 		})
 	})
 	bar.done()

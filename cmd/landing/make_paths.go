@@ -72,8 +72,8 @@ func (o *armOptions) check(given func(flag string) bool, args []string) error {
 		return usage("--unseen and --unseen-output go together: how many, and where to")
 	}
 	if ext := filepath.Ext(o.unseenOut); o.unseenOut != "" && ext != ".npy" && ext != ".csv" {
-		return badFlag("unseen-output", o.unseenOut, "a file that ends in .npy (rows as in -o) or .csv (the open places "+
-			"alone)")
+		return badFlag("unseen-output", o.unseenOut, "a file that ends in .npy (rows as in -o) or .csv (the open "+
+			"places alone)")
 	}
 	for _, f := range []*outFile{&o.outFile, {o.labels, o.force}} {
 		if _, err := f.ready(".npy"); f.path != "" && err != nil {

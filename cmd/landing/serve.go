@@ -122,8 +122,8 @@ func servedRunOf(arg string) (servedRun, error) {
 		name, dir = filepath.Base(abs), arg
 	}
 	if !runName.MatchString(name) {
-		return servedRun{}, usage("%q cannot be a run's name, of letters, digits, '.', '_' and '-'; give one as NAME=%s",
-			name, dir)
+		return servedRun{}, usage("%q cannot be a run's name, of letters, digits, '.', '_' and '-'; give one as "+
+			"NAME=%s", name, dir)
 	}
 	return servedRun{name, dir}, nil
 }

@@ -133,7 +133,7 @@ func dryRun(plan *sweep.Plan, part work.Shard, dir string, refused error) (answe
 	return answer{result, func(w io.Writer) {
 		t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 		for _, c := range result.Cells {
-			said := oneLine(c.Reason)
+			said := text.Line(c.Reason)
 			if c.State == "refused" { // the error says why
 				said = ""
 			}
@@ -142,7 +142,7 @@ func dryRun(plan *sweep.Plan, part work.Shard, dir string, refused error) (answe
 		t.Flush()
 		fmt.Fprintf(w, "%s", plural(len(result.Cells), "cell"))
 		if !result.Seconds.IsNaN() {
-			fmt.Fprintf(w, ", about %s to run", clock(float64(result.Seconds)))
+			fmt.Fprintf(w, ", about %s to run", text.Clock(float64(result.Seconds)))
 		}
 		fmt.Fprintln(w)
 	}}, refused
@@ -171,7 +171,7 @@ func watch(out *console, r *sweep.Runner) {
 		if p.Left.IsNaN() || p.Left == 0 {
 			return ""
 		}
-		return fmt.Sprintf(", about %s left", clock(float64(p.Left)))
+		return fmt.Sprintf(", about %s left", text.Clock(float64(p.Left)))
 	}
 	r.Begin = func(c *sweep.Cell, p sweep.Progress) {
 		at, epochs = fmt.Sprintf("[%d of %d] %s", p.Cell, p.Of, c), 0
@@ -189,7 +189,7 @@ func watch(out *console, r *sweep.Runner) {
 				if epochs > 0 {
 					of = fmt.Sprint(epochs)
 				}
-				return fmt.Sprintf("%s  epoch %d of %s, %s, loss %.4g", at, e.Epoch, of, clock(e.Seconds), e.Loss)
+				return fmt.Sprintf("%s  epoch %d of %s, %s, loss %.4g", at, e.Epoch, of, text.Clock(e.Seconds), e.Loss)
 			})
 		},
 	}
@@ -215,7 +215,7 @@ func printSwept(w io.Writer, o *sweep.Outcome) {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	for _, c := range o.Cells {
 		count[c.State]++
-		said := oneLine(c.Reason)
+		said := text.Line(c.Reason)
 		if c.Entry != nil && c.State == work.Done {
 			said, _, _ = strings.Cut(c.Row.Verdict, ",") // compare and report tell the rest
 			if c.Row.Good {
