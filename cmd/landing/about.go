@@ -98,15 +98,12 @@ func runVersion(_ context.Context, a *app, _ noFlags, _ []string) (answer, error
 	v := versionAnswer{run.ThisBuild(), run.ThisMachine(), a.workersPool().Workers()}
 	return answer{v, func(w io.Writer) {
 		fmt.Fprintf(w, "landing version %s\n", v.Version)
+		changed := ""
+		if v.Modified {
+			changed = ", with changes"
+		}
 		if v.Commit != "" {
-			fmt.Fprintf(w, "commit %s", v.Commit)
-			if v.Time != "" {
-				fmt.Fprintf(w, " of %s", v.Time)
-			}
-			if v.Modified {
-				fmt.Fprint(w, ", with changes")
-			}
-			fmt.Fprintln(w)
+			fmt.Fprintf(w, "commit %s of %s%s\n", v.Commit, v.Time, changed)
 		}
 		m := v.Machine
 		fmt.Fprintf(w, "%s %s/%s\n%s, %d cores, %d workers, %s kernels\n", v.Go, v.OS, v.Arch, m.CPU, m.Cores,

@@ -91,7 +91,7 @@ func (o *exportOptions) check(given func(flag string) bool, _ []string) error {
 	case o.network && len(targets) > 0:
 		return usage("--network describes the network alone; expected it without other outputs")
 	case !o.network && len(targets) == 0:
-		return usage("nothing to write; expected --onnx FILE, --torch DIR, --hub DIR, --tensorboard DIR or --scores "+
+		return usage("nothing to write; expected --onnx FILE, --torch DIR, --hub DIR, --tensorboard DIR or --scores " +
 			"ROWS")
 	case o.onnx != "" && !strings.EqualFold(filepath.Ext(o.onnx), ".onnx"):
 		return badFlag("onnx", o.onnx, "a file that ends in .onnx")

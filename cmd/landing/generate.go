@@ -61,7 +61,7 @@ func (o *generateOptions) flags(f *pflag.FlagSet) {
 	checkpointFlag(f, &o.Checkpoint)
 	movedFlag(f, &o.data)
 	f.StringVar(&o.Condition, "condition", "", "what samples are asked under: name=value,… or a CSV or NPY file")
-	f.StringVar(&o.Start, "start", "", "of an arm with an open start: x,y,z in metres, or its joints' values in radians")
+	f.StringVar(&o.Start, "start", "", "of an arm with an open start: x,y,z in metres, or values of its joints (rad)")
 	f.StringVar(&o.Goal, "goal", "", "likewise of an open goal")
 	f.Uint64Var(&o.seed, "seed", 0, "seed (default: the problem's)")
 	f.Uint64Var(&o.First, "first", 0, "number of the first sample")

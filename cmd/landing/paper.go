@@ -89,7 +89,7 @@ func runPaper(ctx context.Context, a *app, o *paperOptions, names []string) (ans
 		names, o.Only = append(names, "all", "demo"), nil
 	}
 	if len(names) == 0 {
-		return answer{}, usage("expected a table or a figure, such as table1, figure-5, demo or all; landing paper "+
+		return answer{}, usage("expected a table or a figure, such as table1, figure-5, demo or all; landing paper " +
 			"--list lists them")
 	}
 	exhibits, err := paper.Named(names)
