@@ -33,7 +33,7 @@ func runDemo(ctx context.Context, a *app, o *demoOptions, _ []string) (answer, e
 	if err != nil {
 		return answer{}, err
 	}
-	if _, err := a.fit(ctx, r, "", board{}); err != nil {
+	if _, err := a.fit(ctx, r, "", false); err != nil {
 		return answer{}, err
 	}
 	return a.judge(ctx, r, &judgement{report: true})
