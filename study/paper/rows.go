@@ -50,7 +50,7 @@ func ReadRows(file string) (rows []Row, err error) {
 		return nil, fault.Errorf(fault.Config, file, "it is no file of rows: %v (an earlier version wrote CSV)", err)
 	}
 	for i := range rows {
-		if rows[i].Cell == "" || rows[i].Row.Verdict == "" && rows[i].Figures == nil {
+		if rows[i].Cell == "" || rows[i].Row.Verdict == "" && len(rows[i].Figures) == 0 {
 			return nil, fault.Errorf(fault.Config, file, "row %d names no cell, or has no numbers", i+1)
 		}
 	}

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/landing-diffusion/landing/internal/fault"
 	"github.com/landing-diffusion/landing/judge/metric"
 	"github.com/landing-diffusion/landing/study/compare"
 	"github.com/landing-diffusion/landing/study/sweep"
@@ -49,7 +50,7 @@ func TestMarks(t *testing.T) {
 }
 
 // row is a finished cell of the paper's sweeps.
-func row(t *testing.T, cell string, budget float64, seed uint64, figures map[string]float64) Row {
+func row(t testing.TB, cell string, budget float64, seed uint64, figures map[string]float64) Row {
 	t.Helper()
 	c := all(t)[cell]
 	l := c.Label
@@ -207,6 +208,35 @@ func TestRowsThereAndBack(t *testing.T) {
 		testkit.OK(t, os.WriteFile(file, []byte(text), 0o666))
 		testkit.Refused(t, testkit.Err(ReadRows(file)), want)
 	}
+}
+
+// Whatever a file of rows says, it is refused with its name, or read and written to the same bytes again and again.
+func FuzzRows(f *testing.F) {
+	file := filepath.Join(f.TempDir(), "rows.json")
+	testkit.OK(f, WriteRows(file, []Row{row(f, "alanine/ULLA", 300, 1, map[string]float64{Distance: 0.1})}))
+	f.Add(testkit.Must(os.ReadFile(file)))
+	for _, s := range []string{"", "null", "[null]", "{}", `[{"cell": "a", "figures": {}}]`,
+		`[{"cell": "a", "row": {"budget": "nans", "verdict": "good"}}]`} {
+		f.Add([]byte(s))
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		testkit.OK(t, os.WriteFile(file, data, 0o666))
+		rows, err := ReadRows(file)
+		if err != nil {
+			testkit.Equal(t, fault.KindOf(err), fault.Config)
+			testkit.Contains(t, err.Error(), file)
+			return
+		}
+		var first []byte
+		for range 2 {
+			testkit.OK(t, WriteRows(file, rows))
+			again := testkit.Must(os.ReadFile(file))
+			if first != nil && !bytes.Equal(again, first) {
+				t.Fatal("other bytes")
+			}
+			first, rows = again, testkit.Must(ReadRows(file))
+		}
+	})
 }
 
 func TestDone(t *testing.T) {
