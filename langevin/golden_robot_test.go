@@ -25,9 +25,9 @@ func summedArms(t *testing.T) map[string]constraint.Set {
 		Arm: robot.Panda(), Waypoints: 10, Margin: 0.01, Form: trajectory.Reference,
 		Path:  trajectory.Position("height", 7, [3]float64{}, [3]float64{free, free, 0.205}),
 		Start: place(-0.5), Goal: place(0.5),
-		Obstacles: []trajectory.Obstacle{
-			&scene.Obstacle{A: [3]float64{0.4, 0.3, 0.205}, Radius: 0.1},
-			&scene.Obstacle{A: [3]float64{0.4, -0.3, 0.205}, Radius: 0.1},
+		Obstacles: []scene.Obstacle{
+			{A: [3]float64{0.4, 0.3, 0.205}, Radius: 0.1},
+			{A: [3]float64{0.4, -0.3, 0.205}, Radius: 0.1},
 		},
 	}
 	spec.Start.Tasks, spec.Goal.Tasks = named(spec.Start.Tasks, "start"), named(spec.Goal.Tasks, "goal")

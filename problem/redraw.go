@@ -125,8 +125,9 @@ func checkUsed(p *Problem, settings []Drawn, proc *langevin.Process) error {
 
 // BuildRedraw is Build for a problem of Redraw: it looks at the keys of generation.
 func (p *Problem) BuildRedraw() (*langevin.Process, error) {
-	as := *p
+	as := p.Clone()
 	as.Train = Defaults().Train // its bounds depend on the process, and were checked
+	maps.DeleteFunc(as.origin, func(key, _ string) bool { return strings.HasPrefix(key, "train.") })
 	return as.Build()
 }
 

@@ -2,9 +2,7 @@ package arrayfile
 
 import (
 	"bytes"
-	"crypto/sha256"
 	"encoding/binary"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -40,20 +38,6 @@ func ReadNPY(path string) (Array, error) {
 // DecodeNPY reads one array in NPY format, of version 1, 2 or 3, and leaves r behind its last byte. It understands the
 // types f4, f8, i4, i8, b1 and u1 in either byte order. An array in Fortran order is rearranged into C order.
 func DecodeNPY(r io.Reader) (Array, error) { return decodeNPY(r, math.MaxInt) }
-
-// HashNPY is DecodeNPY of a file, and reads it to its end: digest is the SHA-256 of all of its bytes in hexadecimal, of
-// which behind are behind the array.
-func HashNPY(r io.Reader) (a Array, digest string, behind int64, err error) {
-	sum := sha256.New()
-	r = io.TeeReader(r, sum)
-	if a, err = DecodeNPY(r); err != nil {
-		return Array{}, "", 0, err
-	}
-	if behind, err = io.Copy(io.Discard, r); err != nil {
-		return Array{}, "", 0, err
-	}
-	return a, hex.EncodeToString(sum.Sum(nil)), behind, nil
-}
 
 // decodeNPY is DecodeNPY of an array of at most so many elements.
 func decodeNPY(r io.Reader, most int) (Array, error) {

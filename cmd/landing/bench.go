@@ -33,7 +33,7 @@ func (o *benchOptions) flags(f *pflag.FlagSet) {
 }
 
 // check looks at the flags and compiles the filter.
-func (o *benchOptions) check() (err error) {
+func (o *benchOptions) check(func(flag string) bool, []string) (err error) {
 	for _, n := range o.Cores {
 		if n < 1 || n > parallel.MaxWorkers {
 			return badFlag("cores", n, fmt.Sprintf("numbers of 1 to %d", parallel.MaxWorkers))
@@ -44,7 +44,7 @@ func (o *benchOptions) check() (err error) {
 		return err
 	}
 	if o.Only, err = regexp.Compile(o.only); err != nil {
-		return &usageError{fmt.Errorf("--only: %w", err)}
+		return usage("--only: %w", err)
 	}
 	var titles []string
 	for _, t := range bench.Titles() {
@@ -52,7 +52,7 @@ func (o *benchOptions) check() (err error) {
 			return nil
 		}
 	}
-	return &usageError{fmt.Errorf("--only %q matches no row; they are %s", o.only, strings.Join(titles, ", "))}
+	return usage("--only %q matches no row; they are %s", o.only, strings.Join(titles, ", "))
 }
 
 func benchVerb(a *app) *cobra.Command {
@@ -67,14 +67,10 @@ instructions for.
 
 Other programs at work on the machine disturb all of it: more --seconds help.`,
 		Example: "  landing dev bench --only step --cores 1",
-		Args:    args(0, "no arguments"),
 	}, new(benchOptions), runBench)
 }
 
 func runBench(ctx context.Context, a *app, o *benchOptions, _ []string) (answer, error) {
-	if err := o.check(); err != nil {
-		return answer{}, err
-	}
 	if o.Cores == nil {
 		o.Cores = []int{1, a.workersPool().Workers()}
 	}

@@ -39,7 +39,6 @@ prior. It says what training will cost. It writes nothing.
 The exit code is 4 if anything failed. PROBLEM is a recipe (landing recipes) or a YAML file. Without
 data, points that random starts reach stand in for it.`,
 		Example: "  landing check volcano --data volcano.csv\n  landing check problem.yaml --json",
-		Args:    args(1, "a recipe or a problem file"),
 	}, new(checkOptions), runCheck)
 }
 

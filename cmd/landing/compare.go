@@ -29,13 +29,9 @@ func (o *compareOptions) flags(f *pflag.FlagSet) {
 	f.BoolVar(&o.force, "force", false, "write over files that exist")
 }
 
-func (o *compareOptions) check() error {
+func (o *compareOptions) check(func(flag string) bool, []string) error {
 	for _, file := range o.files {
-		ext, err := extension("output", file, ".md", ".csv", ".json", ".html")
-		if err == nil {
-			err = output(file, ext, o.force)
-		}
-		if err != nil {
+		if _, err := (&outFile{file, o.force}).ready(".md", ".csv", ".json", ".html"); err != nil {
 			return err
 		}
 	}
@@ -55,14 +51,10 @@ and nothing that is there is written over. --output writes the tables as Markdow
 row a run), JSON (.json) or a page with curves and pictures (.html). It may be given several times.`,
 		Example: "  landing compare runs/volcano-001 runs/volcano-002\n" +
 			"  landing compare sweeps/table1 -o table1.html -o table1.csv",
-		Args: atLeastOne("run folders, or folders of sweeps"),
 	}, new(compareOptions), runCompare)
 }
 
 func runCompare(ctx context.Context, a *app, o *compareOptions, args []string) (answer, error) {
-	if err := o.check(); err != nil {
-		return answer{}, err
-	}
 	bar := a.out.progress()
 	r := &compare.Reader{Pool: a.workersPool(), Line: commandLine,
 		Say: func(s string) { bar.clear(); a.out.say("note: %s", s) },
@@ -76,10 +68,10 @@ func runCompare(ctx context.Context, a *app, o *compareOptions, args []string) (
 	}
 	c, err := compare.New(entries, o.against)
 	if err != nil {
-		return answer{}, &usageError{fmt.Errorf("--against: %w", err)}
+		return answer{}, usage("--against: %w", err)
 	}
 	for _, file := range o.files {
-		if _, err := save(file, o.writer(c, file, args), o.force); err != nil {
+		if _, err := (&outFile{file, o.force}).save(o.writer(c, file, args)); err != nil {
 			return answer{}, err
 		}
 	}

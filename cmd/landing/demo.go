@@ -25,7 +25,6 @@ func demoVerb(a *app) *cobra.Command {
 		Long: `demo trains ULLA on earthquakes that ship in the binary, generates as many samples, evaluates
 them, and leaves a run folder with a map and a report. It takes half a minute on two cores.`,
 		Example: "  landing demo",
-		Args:    args(0, "no arguments"),
 	}, new(demoOptions), runDemo)
 }
 

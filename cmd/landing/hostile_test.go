@@ -201,7 +201,7 @@ func TestControlCharacters(t *testing.T) {
 		{3, `a\x1b[31m\nlanding: \u202eb: there is no such key`, []string{"check", "key.yaml"}},
 		{3, `\x1b[2J.yaml:2: set.dim`, []string{"check", "\x1b[2J.yaml"}},
 		{3, `\x1b[2J.csv:1: longitude is "x"`, []string{"train", "volcano", "--data", "\x1b[2J.csv"}},
-		{2, `there is no verb "\x1b[31m"`, []string{"\x1b[31m"}},
+		{2, `unknown command "\x1b[31m"`, []string{"\x1b[31m"}},
 		{2, `unknown flag: --\x9b`, []string{"version", "--\x9b"}},
 		{0, `h\x1b]0;x\x07`, []string{"check", "name.yaml"}},
 	} {

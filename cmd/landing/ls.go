@@ -35,11 +35,9 @@ func (o *lsOptions) flags(f *pflag.FlagSet) {
 	f.IntVar(&o.Depth, "depth", inventory.DefaultDepth, "how far below a folder runs are looked for")
 }
 
-func (o *lsOptions) check() error {
-	return bounds(bound{"sort", slices.Contains(inventory.Orders(), o.sort), o.sort,
-		"one of " + strings.Join(inventory.Orders(), ", ")},
-		bound{"depth", o.Depth >= 1 && o.Depth <= inventory.MostDepth, o.Depth,
-			fmt.Sprintf("1 to %d", inventory.MostDepth)})
+func (o *lsOptions) check(func(flag string) bool, []string) error {
+	return bounds(oneOfWords("sort", o.sort, inventory.Orders()...), bound{"depth",
+		o.Depth >= 1 && o.Depth <= inventory.MostDepth, o.Depth, fmt.Sprintf("1 to %d", inventory.MostDepth)})
 }
 
 func lsVerb(a *app) *cobra.Command {
@@ -52,14 +50,10 @@ samples to the data: with its verdict if they were judged (by landing report or 
 else from the last evaluation during training. It shows the time since their state was written, and
 their size. It reads no data and no weights, and changes nothing.`,
 		Example: "  landing ls\n  landing ls runs sweeps/table1 --sort distance\n  landing ls --json",
-		Args:    cobra.ArbitraryArgs,
 	}, new(lsOptions), runLs)
 }
 
 func runLs(_ context.Context, a *app, o *lsOptions, dirs []string) (answer, error) {
-	if err := o.check(); err != nil {
-		return answer{}, err
-	}
 	if len(dirs) == 0 {
 		dirs = []string{runsDir}
 		if _, err := os.Stat(runsDir); errors.Is(err, fs.ErrNotExist) {

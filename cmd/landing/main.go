@@ -66,7 +66,7 @@ func (a *app) main(ctx context.Context) int {
 		fmt.Fprintf(stderr, "landing: %v\n", err)
 		return exitUsage
 	}
-	err := execute(ctx, root)
+	err := execute(ctx, root, args)
 	if a.pool != nil {
 		a.pool.Close()
 	}
@@ -90,7 +90,6 @@ func (a *app) main(ctx context.Context) int {
 		a.out.say("landing: %v", err)
 	}
 	switch {
-	case errors.As(err, new(*renamedError)): // which says what to type
 	case code == exitUsage:
 		verb, _, err := root.Find(args)
 		if err != nil {
@@ -121,13 +120,17 @@ func asksEvents(args []string) bool {
 
 // execute runs the command. A panic is a fault of the program: it must not look
 // like one of the user's exit codes.
-func execute(ctx context.Context, root *cobra.Command) (err error) {
+func execute(ctx context.Context, root *cobra.Command, args []string) (err error) {
 	defer func() {
 		if v := recover(); v != nil {
 			err = &internalError{fmt.Sprintf("internal error: %v\n%s", v, debug.Stack())}
 		}
 	}()
-	return root.ExecuteContext(ctx)
+	err = root.ExecuteContext(ctx)
+	if _, _, unknown := root.Find(args); err != nil && unknown != nil { // a verb; cobra says which are like it
+		return usage("%s", strings.Join(strings.Fields(unknown.Error()), " "))
+	}
+	return err
 }
 
 // internalError is a panic, with its stack.
@@ -143,6 +146,9 @@ type usageError struct{ error }
 func (e *usageError) Unwrap() error { return e.error }
 
 func (*usageError) Place() fault.Place { return fault.Place{Kind: fault.Usage} }
+
+// usage returns an error of the command line.
+func usage(format string, v ...any) error { return &usageError{fmt.Errorf(format, v...)} }
 
 // said is an error that the user has been told of.
 type said struct{ error }
@@ -160,6 +166,22 @@ func exitCode(err error) int {
 		return code
 	}
 	return exitConfig
+}
+
+// An errorObject is an error as --json prints it.
+type errorObject struct {
+	Code int `json:"code"` // exit code
+	fault.Place
+	Message string `json:"message"`
+}
+
+// describe returns an error as --json prints it.
+func describe(err error) *errorObject {
+	e := &errorObject{exitCode(err), fault.Of(err), strings.ToValidUTF8(err.Error(), "\ufffd")}
+	if e.Code == exitInterrupted {
+		e.Message = "interrupted"
+	}
+	return e
 }
 
 // app is what the verbs share.
@@ -190,18 +212,12 @@ the landing dynamics OLLA and ULLA.`,
 			}
 			return cmd.Help()
 		},
-		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) > 0 {
-				return &usageError{fmt.Errorf("there is no verb %q", args[0])}
-			}
-			return nil
-		},
 		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error {
 			if a.workers < 0 || a.workers > parallel.MaxWorkers {
-				return &usageError{fmt.Errorf("--workers is %d; expected 0 to %d", a.workers, parallel.MaxWorkers)}
+				return usage("--workers is %d; expected 0 to %d", a.workers, parallel.MaxWorkers)
 			}
 			if a.out.said != sayText && a.out.said != sayJSON {
-				return &usageError{fmt.Errorf("--progress is %q; expected %s or %s", a.out.said, sayText, sayJSON)}
+				return usage("--progress is %q; expected %s or %s", a.out.said, sayText, sayJSON)
 			}
 			if a.attended {
 				cmd.SetContext(whileOpen(cmd.Context(), os.Stdin))
@@ -222,7 +238,7 @@ the landing dynamics OLLA and ULLA.`,
 	root.PersistentFlags().BoolVar(&a.attended, "attended", false,
 		"end, as after Ctrl-C, when standard input ends: for programs that run this one")
 	root.SetOut(a.help) // cobra's own verbs take it as it is when they are added
-	root.SetFlagErrorFunc(flagError)
+	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return &usageError{err} })
 	root.SetHelpTemplate(helpTemplate)
 	root.SetUsageTemplate(usageTemplate(root.UsageTemplate()))
 	for _, g := range []struct {
@@ -246,11 +262,13 @@ the landing dynamics OLLA and ULLA.`,
 	root.SetHelpCommandGroupID("other")
 	root.SetCompletionCommandGroupID("other")
 	root.AddCommand(devVerb(a))
-	root.AddCommand(oldVerbs(root)...)
 	strict(root)
 	completion(root)
 	return root
 }
+
+// commandLine is the call of the program, as run folders keep it.
+func (a *app) commandLine() []string { return append([]string{"landing"}, a.args...) }
 
 // whileOpen returns a context that ends when r does. A program that starts this one and holds the
 // other end of a pipe need not be able to send signals, and takes this one with it when it dies.
@@ -272,7 +290,7 @@ func strict(root *cobra.Command) {
 		case "help":
 			cmd.Args = func(_ *cobra.Command, given []string) error {
 				if _, rest, err := root.Find(given); err != nil || len(rest) > 0 {
-					return &usageError{fmt.Errorf("there is no verb %q", strings.Join(given, " "))}
+					return usage("there is no verb %q", strings.Join(given, " "))
 				}
 				return nil
 			}
@@ -280,8 +298,7 @@ func strict(root *cobra.Command) {
 			cmd.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
 			cmd.Args = func(_ *cobra.Command, given []string) error {
 				if len(given) > 0 {
-					return &usageError{fmt.Errorf("there is no shell %q; expected bash, zsh, fish or powershell",
-						given[0])}
+					return usage("there is no shell %q; expected bash, zsh, fish or powershell", given[0])
 				}
 				return nil
 			}

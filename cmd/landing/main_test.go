@@ -15,9 +15,12 @@ import (
 	"time"
 
 	"github.com/landing-diffusion/landing/base/arrayfile"
+	"github.com/landing-diffusion/landing/learn/method/pathmatch"
 	"github.com/landing-diffusion/landing/tools/testkit"
 	"github.com/landing-diffusion/landing/tools/testkit/process"
 )
+
+func init() { pathmatch.FitNumbers = 1 << 13 } // what is trained is small
 
 // TestMain lets the test binary stand in for the program, so that tests can kill it.
 func TestMain(m *testing.M) {
@@ -155,7 +158,7 @@ func TestVerbs(t *testing.T) {
 		{"report", "r", "-n", "200"},
 		{"generate", "r", "-n", "20", "-o", "a.npy"}, {"generate", "r", "-n", "20", "-o", "a.csv"},
 		{"mcmc", "demo", "-o", "d.npy", "--set", "sample.draws=20", "--set", "sample.max_rhat=100"},
-		{"train", "r"}, {"dev", "forward", "r", "-n", "20", "-o", "f.npy"}, {"export", "r", "--network"},
+		{"train", "r"}, {"export", "r", "--network"},
 		{"version"}, {"ls"}, {"dev", "man", "m"},
 	} {
 		r := ok(t, dir, append(args, "--json")...)
@@ -180,8 +183,8 @@ func TestVerbs(t *testing.T) {
 	testkit.OK(t, os.Remove(filepath.Join(dir, "r", "report.html")))
 	ok(t, dir, "report", "r", "-n", "200")
 	text := ok(t, dir, "report", "r", "--text", "-n", "200")
-	if !strings.Contains(text.stdout, "distance (JSD) to all data") || !strings.Contains(text.stdout,
-		"forward paths end to the uniform prior") {
+	if !strings.Contains(text.stdout, "against all data") || !strings.Contains(text.stdout,
+		"forward paths to the prior") {
 		t.Errorf("got %s", text.stdout)
 	}
 }
@@ -267,7 +270,8 @@ func TestFaults(t *testing.T) {
 		args []string
 	}{
 		{2, "unknown flag: --nosuch", []string{"demo", "--nosuch"}},
-		{2, `there is no verb "fly"`, []string{"fly"}},
+		{2, `unknown command "fly" for "landing"`, []string{"fly"}},
+		{2, `unknown command "eval" for "landing" Did you mean this? report`, []string{"eval", "r", "--number", "3"}},
 		{2, `there is no verb "fly"`, []string{"help", "fly"}},
 		{2, `there is no verb "make fly"`, []string{"help", "make", "fly"}},
 		{2, `there is no shell "fly"`, []string{"completion", "fly"}},

@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -14,7 +15,6 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/landing-diffusion/landing/experiment/run"
 	"github.com/landing-diffusion/landing/study/paper"
 	"github.com/landing-diffusion/landing/study/sweep"
 )
@@ -22,27 +22,27 @@ import (
 // paperOptions are the options of paper.
 type paperOptions struct {
 	paper.Config
-	shard                     string
 	list, dry, show, markdown bool
 }
 
 func paperVerb(a *app) *cobra.Command {
 	return command(a, &cobra.Command{
-		Use:   "paper TABLE-OR-FIGURE...",
-		Short: "Run the paper's tables and figures, and print ours beside the paper's numbers",
+		Use:        "paper [TABLE-OR-FIGURE...]",
+		SuggestFor: []string{"reproduce"},
+		Short:      "Run the paper's tables and figures, and print ours beside the paper's numbers",
 		Long: `paper runs the cells behind tables and figures of the paper, one after the other, and prints the
 tables with the paper's numbers in the same places. A dash stands for a cell that was not run. "all"
 are all exhibits of the paper; "demo" is like figure 1 and needs no data.
 
 The cells are those of the sweeps paper-… in the binary; landing sweep runs these too. Each cell trains
 as long as --for says. A finished cell is a row of a file (--rows): a later call continues with the
-cells that have no row. The folder (--out) keeps a folder for each sweep, and a page for each exhibit.
+cells that have no row. The folder (--out) keeps a folder for each sweep, of which landing compare makes
+a page with pictures.
 
 --data-dir names a folder with the paper's data files, in folders as published or side by side;
 docs/data.md says where they are.`,
 		Example: "  landing paper --list\n  landing paper demo --for 20s\n" +
 			"  landing paper table1 --only volcano/ULLA --for 5m --data-dir data",
-		Args: cobra.ArbitraryArgs,
 	}, new(paperOptions), func(ctx context.Context, a *app, o *paperOptions, args []string) (answer, error) {
 		if o.list {
 			args = append(args, "all", "demo")
@@ -56,14 +56,14 @@ func (o *paperOptions) flags(f *pflag.FlagSet) {
 	f.BoolVar(&o.Processor, "processor", false, "the budget is of processor time over workers, train.clock: "+
 		"processor, as other programs use the machine too")
 	f.StringVar(&o.Data, "data-dir", "", "folder with the paper's data files")
-	f.StringVar(&o.Out, "out", filepath.Join("runs", "paper"), "folder of sweeps, rows and pages, new or to go on in")
+	f.StringVar(&o.Out, "out", filepath.Join("runs", "paper"), "folder of sweeps and rows, new or to go on in")
 	f.StringVar(&o.File, "rows", "", "file of finished cells, read and written (default: rows.json in --out)")
 	f.StringSliceVar(&o.Only, "only", nil, "cells to run, by beginnings of names, as in "+
 		"volcano/ULLA or flood, or by whole names, with a $ at the end: 'volcano/ULLA$'")
 	f.IntVar(&o.Seeds, "seeds", 0, "trainings of each cell, with seeds 1, 2, … (default: what --list says)")
 	f.StringArrayVar(&o.Set, "set", nil, "replace one key in all trainings, as in network.width=64 (repeatable)")
 	f.StringVar(&o.Note, "note", "", "what to keep in the rows, such as: beside other work")
-	shardFlag(f, &o.shard, "run part i of n of the trainings, as another process or machine runs the others")
+	shardFlag(f, &o.Shard, "run part i of n of the trainings, as another process or machine runs the others")
 	f.BoolVar(&o.Retry, "retry", false, "run cells that failed again")
 	f.BoolVar(&o.list, "list", false, "list tables and figures with what they cost, and do nothing else")
 	f.BoolVar(&o.dry, "dry-run", false, "list the cells that would be run, and why some cannot be, and run nothing")
@@ -94,14 +94,13 @@ func (o *paperOptions) check() (err error) {
 	if o.File == "" {
 		o.File = filepath.Join(o.Out, "rows.json")
 	}
-	o.Config.Shard, err = shard(o.shard)
-	return err
+	return nil
 }
 
 func (a *app) runPaper(ctx context.Context, o *paperOptions, names []string) error {
 	if len(names) == 0 {
-		return &usageError{errors.New("expected a table or a figure, such as table1, figure-5, demo or all; " +
-			"landing paper --list lists them")}
+		return usage("expected a table or a figure, such as table1, figure-5, demo or all; " +
+			"landing paper --list lists them")
 	}
 	exhibits, err := paper.Named(names)
 	if err != nil {
@@ -122,7 +121,7 @@ func (a *app) runPaper(ctx context.Context, o *paperOptions, names []string) err
 	case !o.show:
 		err = a.runCells(ctx, o, exhibits, rows)
 		if e := new(paper.NoCellError); errors.As(err, &e) {
-			return &usageError{fmt.Errorf("--only: %w", err)}
+			return usage("--only: %w", err)
 		}
 		if err != nil {
 			return err
@@ -150,7 +149,7 @@ func (a *app) runCells(ctx context.Context, o *paperOptions, exhibits []*paper.E
 		}
 	}
 	by := sweep.Runner{Pool: a.workersPool(), Line: commandLine, Retry: o.Retry,
-		Command: append([]string{"landing"}, a.args...)}
+		Command: a.commandLine()}
 	watch(&a.out, &by)
 	if err = o.Run(ctx, plans, by); err != nil && ctx.Err() != nil {
 		a.out.say("interrupted; finished cells are kept in %s. Go on with the same command", o.File)
@@ -164,7 +163,6 @@ type (
 	paperTables struct {
 		Rows   string        `json:"rows"` // the file that holds them
 		Tables []paper.Table `json:"tables"`
-		Pages  []string      `json:"pages"`
 		Legend string        `json:"legend"`
 	}
 	exhibitList struct {
@@ -196,24 +194,8 @@ func showExhibits(out *console, o *paperOptions, exhibits []*paper.Exhibit, rows
 	if err != nil {
 		return err
 	}
-	var tables []paper.Table
-	pages := []string{}
-	for i, e := range exhibits {
-		tables = append(tables, of[i]...)
-		if o.show {
-			continue
-		}
-		page, err := o.Page(e, of[i], rows)
-		if err != nil {
-			return err
-		}
-		file := filepath.Join(o.Out, e.Name+".html")
-		if err := run.WriteFile(file, page, true); err != nil {
-			return err
-		}
-		pages = append(pages, file)
-	}
-	return out.result(paperTables{o.File, tables, pages, paper.Legend}, func(w io.Writer) {
+	tables := slices.Concat(of...)
+	return out.result(paperTables{o.File, tables, paper.Legend}, func(w io.Writer) {
 		for i := range tables {
 			if i > 0 {
 				fmt.Fprintln(w)
@@ -227,9 +209,6 @@ func showExhibits(out *console, o *paperOptions, exhibits []*paper.Exhibit, rows
 		}
 		if !o.markdown {
 			fmt.Fprintf(w, "\n%s\n", paper.Legend)
-		}
-		for _, p := range pages {
-			fmt.Fprintf(w, "page: %s\n", p)
 		}
 	})
 }
@@ -274,7 +253,7 @@ func dryPaper(ctx context.Context, out *console, o *paperOptions, exhibits []*pa
 	defer os.RemoveAll(scratch)
 	_, left, err := o.Cells(exhibits, rows)
 	if e := new(paper.NoCellError); errors.As(err, &e) {
-		return &usageError{fmt.Errorf("--only: %w", err)}
+		return usage("--only: %w", err)
 	}
 	if err != nil {
 		return err

@@ -31,7 +31,6 @@ func recipesVerb(a *app) *cobra.Command {
 		Use:     "recipes [NAME]",
 		Short:   "List the recipes in the binary, or print one",
 		Example: "  landing recipes volcano",
-		Args:    atMostOne("at most one recipe"),
 	}, noFlags{}, runRecipes)
 }
 

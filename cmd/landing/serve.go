@@ -50,7 +50,6 @@ and optionally when it expires), or by certificates (--tls-cert, --tls-key and -
 			"  curl -s localhost:8080/v1/runs/volcano-001/samples -H 'Content-Type: application/json' " +
 			"-d '{\"n\": 3}'\n" +
 			"  landing serve flood=runs/flood-002 --listen :8443 --tokens tokens.txt --tls-cert c.pem --tls-key k.pem",
-		Args: atLeastOne("one or more run folders, as FOLDER or NAME=FOLDER"),
 	}, &serving{app: a}, func(ctx context.Context, _ *app, o *serving, args []string) (answer, error) {
 		return answer{}, o.run(ctx, args) // which prints the address before it serves
 	})
@@ -108,8 +107,8 @@ func named(arg string) (name, dir string, err error) {
 		name, dir = filepath.Base(abs), arg
 	}
 	if !runName.MatchString(name) {
-		return "", "", &usageError{fmt.Errorf("%q cannot be a run's name, of letters, digits, '.', '_' and '-'; give "+
-			"one as NAME=%s", name, dir)}
+		return "", "", usage("%q cannot be a run's name, of letters, digits, '.', '_' and '-'; give "+
+			"one as NAME=%s", name, dir)
 	}
 	return name, dir, nil
 }
@@ -127,8 +126,7 @@ func servedRuns(args []string) ([]servedRun, error) {
 		}
 		for _, other := range out {
 			if other.name == name {
-				return nil, &usageError{fmt.Errorf("%s and %s would both be %q; give one a name as NAME=%s", other.dir,
-					dir, name, dir)}
+				return nil, usage("%s and %s would both be %q; give one a name as NAME=%s", other.dir, dir, name, dir)
 			}
 		}
 		out = append(out, servedRun{name, dir})
@@ -156,8 +154,8 @@ func (o *serving) run(ctx context.Context, args []string) (err error) {
 		return err
 	}
 	if !local && tokens == nil && o.clients == "" {
-		return &usageError{fmt.Errorf("--listen is %s, which others reach; expected --tokens or --client-ca, or an "+
-			"address of this machine alone, as 127.0.0.1:8080", o.listen)}
+		return usage("--listen is %s, which others reach; expected --tokens or --client-ca, or an "+
+			"address of this machine alone, as 127.0.0.1:8080", o.listen)
 	}
 	if !local && tokens != nil && secure == nil {
 		o.out.say("warning: tokens travel unencrypted to %s; --tls-cert and --tls-key encrypt", o.listen)
@@ -280,7 +278,7 @@ func (o *serving) readTokens() ([]serve.Token, error) {
 // secure returns how connections are encrypted; nil if they are not to be.
 func (o *serving) secure() (*tls.Config, error) {
 	if (o.cert == "") != (o.key == "") || o.clients != "" && o.cert == "" {
-		return nil, &usageError{errors.New("expected --tls-cert and --tls-key together, and with --client-ca")}
+		return nil, usage("expected --tls-cert and --tls-key together, and with --client-ca")
 	}
 	if o.cert == "" {
 		return nil, nil
@@ -310,10 +308,10 @@ func (o *serving) secure() (*tls.Config, error) {
 func (o *serving) local() (bool, error) {
 	host, port, err := net.SplitHostPort(o.listen)
 	if err != nil {
-		return false, &usageError{fmt.Errorf("--listen is %q; expected ADDRESS:PORT, as 127.0.0.1:8080", o.listen)}
+		return false, usage("--listen is %q; expected ADDRESS:PORT, as 127.0.0.1:8080", o.listen)
 	}
 	if _, err := net.LookupPort("tcp", port); err != nil {
-		return false, &usageError{fmt.Errorf("--listen is %q; expected a port of 0 to 65535", o.listen)}
+		return false, usage("--listen is %q; expected a port of 0 to 65535", o.listen)
 	}
 	if host == "" {
 		return false, nil
@@ -324,8 +322,8 @@ func (o *serving) local() (bool, error) {
 	}
 	at, err := netip.ParseAddr(host)
 	if err != nil {
-		return false, &usageError{fmt.Errorf("--listen is %q; expected the number of an address, as 127.0.0.1, or "+
-			"localhost", o.listen)}
+		return false, usage("--listen is %q; expected the number of an address, as 127.0.0.1, or "+
+			"localhost", o.listen)
 	}
 	return at.IsLoopback(), nil
 }

@@ -45,7 +45,7 @@ func TestServe(t *testing.T) {
 		says string
 		args []string
 	}{
-		{exitUsage, "expected one or more run folders", nil},
+		{exitUsage, "expected a run folder or more", nil},
 		{exitUsage, "another program listens", []string{"r", "--listen", taken.Addr().String()}},
 		{exitUsage, "which others reach", []string{"r", "--listen", ":0"}},
 		{exitUsage, "which others reach", []string{"r", "--listen", "0.0.0.0:0"}},

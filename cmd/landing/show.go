@@ -38,7 +38,6 @@ func showVerb(a *app) *cobra.Command {
 --why prints the keys that were chosen for the run, each with its value and the reason, then those
 that were given, and where, and those that a clock decided. All others have their defaults.`,
 		Example: "  landing show runs/volcano-001 --why",
-		Args:    args(1, "a run folder"),
 	}, new(showOptions), runShow)
 }
 
@@ -48,9 +47,11 @@ func runShow(_ context.Context, _ *app, o *showOptions, args []string) (answer, 
 		return answer{}, err
 	}
 	if o.why {
-		return answered(reasonsOf(f))
+		r, err := reasonsOf(f)
+		return answer{r, r.print}.unless(err)
 	}
-	return answered(shownOf(f))
+	s, err := shownOf(f)
+	return answer{s, s.print}.unless(err)
 }
 
 // shown is what show prints.

@@ -24,7 +24,8 @@ import (
 // sweepOptions are the flags of sweep.
 type sweepOptions struct {
 	sweep.Options
-	out, share string
+	out        string
+	part       work.Shard
 	retry, dry bool
 }
 
@@ -32,7 +33,7 @@ func (o *sweepOptions) flags(f *pflag.FlagSet) {
 	f.StringVar(&o.out, "out", "", "folder of the sweep, new or to continue in (default: sweeps/NAME)")
 	f.StringVar(&o.Dir, "data-dir", "", "folder that paths of data start from (default: that of the sweep file)")
 	f.StringArrayVar(&o.Set, "set", nil, "replace one key in all cells, as in network.width=64 (repeatable)")
-	shardFlag(f, &o.share, "run part i of n of the cells")
+	shardFlag(f, &o.part, "run part i of n of the cells")
 	f.BoolVar(&o.retry, "retry", false, "run cells again that failed")
 	f.BoolVar(&o.dry, "dry-run", false, "list the cells, and run nothing")
 }
@@ -54,15 +55,10 @@ cells run; --retry runs failed cells again. Several processes may share a folder
 second of four parts. landing compare shows the folder as a table and a page.`,
 		Example: "  landing sweep rivals-demo --dry-run\n  landing sweep table.yaml --data-dir ~/data\n" +
 			"  landing sweep table.yaml --shard 2/4 --out sweeps/table",
-		Args: args(1, "a sweep file"),
 	}, new(sweepOptions), runSweep)
 }
 
 func runSweep(ctx context.Context, a *app, o *sweepOptions, args []string) (answer, error) {
-	part, err := shard(o.share)
-	if err != nil {
-		return answer{}, err
-	}
 	f, err := sweep.Read(args[0])
 	if err != nil {
 		return answer{}, err
@@ -70,13 +66,13 @@ func runSweep(ctx context.Context, a *app, o *sweepOptions, args []string) (answ
 	dir := cmp.Or(o.out, filepath.Join("sweeps", f.Name))
 	plan, err := f.Plan(o.Options)
 	if o.dry {
-		return answer{}, a.dryRun(plan, part, dir, err)
+		return answer{}, a.dryRun(plan, o.part, dir, err)
 	}
 	if err != nil {
 		return answer{}, err
 	}
-	r := sweep.Runner{Dir: dir, Pool: a.workersPool(), Line: commandLine, Shard: part, Retry: o.retry,
-		Command: append([]string{"landing"}, a.args...)}
+	r := sweep.Runner{Dir: dir, Pool: a.workersPool(), Line: commandLine, Shard: o.part, Retry: o.retry,
+		Command: a.commandLine()}
 	watch(&a.out, &r)
 	a.out.say("sweep: %s", dir)
 	got, err := plan.Run(ctx, r)

@@ -52,7 +52,7 @@ func TestSweepKilled(t *testing.T) {
 	seed := uint64(time.Now().UnixNano())
 	random := rand.New(rand.NewPCG(seed, 0))
 	kills := 3
-	if os.Getenv("LANDING_LONG") != "" {
+	if testkit.Long() {
 		kills = 20
 	}
 	killed, folder, finished := 0, 0, false

@@ -7,7 +7,6 @@ import (
 	"io"
 	"math"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -16,8 +15,10 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/landing-diffusion/landing/experiment"
+	"github.com/landing-diffusion/landing/experiment/export"
 	"github.com/landing-diffusion/landing/experiment/judge"
 	"github.com/landing-diffusion/landing/experiment/run"
+	"github.com/landing-diffusion/landing/internal/fault"
 	"github.com/landing-diffusion/landing/internal/text"
 	"github.com/landing-diffusion/landing/judge/metric"
 	"github.com/landing-diffusion/landing/judge/verdict"
@@ -25,160 +26,45 @@ import (
 	"github.com/landing-diffusion/landing/problem"
 )
 
-// source is the problem that a verb names, with its changes.
-type source struct {
-	data, variant string
-	settings      []string
-	budget        time.Duration // of train; 0: what the problem says
-}
-
-func (s *source) flags(f *pflag.FlagSet) {
-	f.StringVar(&s.data, "data", "", "data file, in place of data.path")
-	f.StringArrayVar(&s.settings, "set", nil, "replace one key, as in train.epochs=500 (repeatable)")
-	f.StringVar(&s.variant, "variant", "", "the problem's variants to apply, in order, such as olla or "+
-		"olla,fast")
-}
-
-// load reads the problem and the bytes to keep as it was given.
-func (s *source) load(name string) (*problem.Problem, []byte, error) {
-	data, origin, err := problem.Source(name)
-	if err != nil {
-		return nil, nil, err
-	}
-	settings, err := s.within()
-	if err != nil {
-		return nil, nil, err
-	}
-	p, err := problem.Load(data, origin, s.variant, problem.ParseSettings(settings...))
-	if err != nil {
-		return nil, nil, err
-	}
-	if s.data != "" {
-		p.Data.Path = s.data
-	}
-	for key, path := range p.Files() {
-		if path == "" || key == "data.path" && s.data != "" {
-			continue
-		}
-		given := slices.ContainsFunc(s.settings, func(setting string) bool { // it, or what it is part of
-			set, _, _ := strings.Cut(setting, "=")
-			rest, ok := strings.CutPrefix(key, set)
-			return ok && (rest == "" || rest[0] == '.' || rest[0] == '[')
-		})
-		if !filepath.IsAbs(path) && !given {
-			path = filepath.Join(filepath.Dir(name), path) // as the problem file means it
-		}
-		if key != "data.path" { // config.yaml must find it from anywhere; the manifest keeps the data's path
-			if path, err = filepath.Abs(path); err != nil {
-				return nil, nil, err
-			}
-		}
-		p.SetFile(key, path)
-	}
-	return p, data, nil
-}
-
-// within returns the settings with those of the budget before them: the epochs of the problem
-// are no bound of it.
-func (s *source) within() ([]string, error) {
-	return withBudget(s.budget, s.settings, "train.epochs=0")
-}
-
-// withBudget returns settings with a budget, unless it is 0, and others before them.
-func withBudget(budget time.Duration, settings []string, others ...string) ([]string, error) {
-	if budget == 0 {
-		return settings, nil
-	}
-	for _, given := range settings {
-		if strings.HasPrefix(given, "train.max_seconds=") {
-			return nil, errBothBudgets
-		}
-	}
-	return slices.Concat([]string{fmt.Sprintf("train.max_seconds=%v", budget.Seconds())}, others, settings), nil
-}
-
-var errBothBudgets = &usageError{errors.New("--for says what --set train.max_seconds says; expected one of them")}
-
-// Bounds of --for.
-const (
-	leastBudget = time.Second
-	mostBudget  = 1000 * time.Hour
-)
-
-func checkBudget(d time.Duration) error {
-	if d < leastBudget || d > mostBudget {
-		return &usageError{fmt.Errorf("--for is %v; expected a time from %v to %v, such as 90s, 5m or 1h30m", d,
-			leastBudget, mostBudget)}
-	}
-	return nil
-}
-
-// place is where a new run folder goes.
-type place struct {
-	out, parent string
-	force       bool
-}
-
-func (w *place) flags(f *pflag.FlagSet) {
-	f.StringVar(&w.out, "out", "", "run folder to make (default: the first free NAME-001 … under --runs)")
-	f.StringVar(&w.parent, "runs", runsDir, "folder that holds runs")
-	f.BoolVar(&w.force, "force", false, "if the run folder exists, move it aside")
-}
-
-func (w *place) make(name string) (*run.Folder, error) {
-	if w.out != "" {
-		return run.Create(w.out, w.force)
-	}
-	if w.parent == "" {
-		return nil, &usageError{errors.New("--runs is empty; expected a folder")}
-	}
-	return run.CreateNumbered(w.parent, name)
-}
-
 // trainOptions are the flags of train. A run folder has fewer of them than a problem.
 type trainOptions struct {
 	source
 	place
 	checkpoint string
-	timeout    limit
+	timeout    time.Duration
 	events     board
-	given      func(flag string) bool
 }
 
 func (o *trainOptions) flags(f *pflag.FlagSet) {
-	o.given = f.Changed
 	o.source.flags(f)
 	o.place.flags(f)
 	f.StringVar(&o.checkpoint, "checkpoint", "", "of a run folder: checkpoint to continue from (default: the newest)")
 	f.DurationVar(&o.budget, "for", 0, "training time, as in 5m or 1h30m; of a run folder: so much more")
-	o.timeout.flags(f)
+	f.DurationVar(&o.timeout, "timeout", 0, "stop after so long, as in 8h, with a checkpoint and exit code 6; "+
+		"landing train RUN continues")
 	o.events.flags(f)
 }
 
-// check looks at the flags for a problem or, if resumes, for a run folder.
-func (o *trainOptions) check(resumes bool) error {
-	if o.given("for") {
-		if err := checkBudget(o.budget); err != nil {
-			return err
+// check looks at the flags for a problem or for a run folder.
+func (o *trainOptions) check(given func(flag string) bool, args []string) error {
+	if resumes(args[0]) {
+		for _, flag := range []string{"variant", "out", "runs", "force"} {
+			if given(flag) {
+				return usage("--%s is for a problem; this is a run folder, which training continues in", flag)
+			}
 		}
+	} else if given("checkpoint") {
+		return usage("--checkpoint is for a run folder; this is a problem, which has none")
 	}
-	for _, flag := range []string{"variant", "out", "runs", "force"} {
-		if resumes && o.given(flag) {
-			return &usageError{fmt.Errorf("--%s is for a problem; this is a run folder, which training continues in",
-				flag)}
-		}
-	}
-	if !resumes && o.given("checkpoint") {
-		return &usageError{errors.New("--checkpoint is for a run folder; this is a problem, which has none")}
-	}
-	return o.timeout.check(o.given)
+	return bounds(inTime("for", o.budget, given), inTime("timeout", o.timeout, given))
 }
 
 func trainVerb(a *app) *cobra.Command {
-	var o trainOptions
-	cmd := &cobra.Command{
-		Use:   "train PROBLEM|RUN",
-		Short: "Train on a problem, or continue the training of a run folder",
+	o := new(trainOptions)
+	cmd := command(a, &cobra.Command{
+		Use:        "train PROBLEM|RUN",
+		SuggestFor: []string{"resume"},
+		Short:      "Train on a problem, or continue the training of a run folder",
 		Long: `PROBLEM is a recipe (landing recipes) or a YAML file: train makes a run folder and trains in it.
 Ctrl-C keeps what was done. RUN is a run folder: train continues from its newest checkpoint, with
 the same bytes as if it had not stopped.
@@ -204,11 +90,10 @@ run that has events continues them.`,
 		Example: "  landing train volcano --data volcano.csv\n  landing train problem.yaml --for 5m\n" +
 			"  landing train problem.yaml --set train.epochs=500 --timeout 8h\n" +
 			"  landing train runs/volcano-001 --for 10m",
-		Args: func(cmd *cobra.Command, given []string) error {
-			return o.events.hint(args(1, "a recipe, a problem file or a run folder")(cmd, given), given)
-		},
-	}
-	return command(a, cmd, &o, runTrain)
+	}, o, runTrain)
+	count := cmd.Args
+	cmd.Args = func(cmd *cobra.Command, given []string) error { return o.events.hint(count(cmd, given), given) }
+	return cmd
 }
 
 // resumes reports whether an argument of train is a folder. A recipe's name is never one.
@@ -221,15 +106,14 @@ func resumes(name string) bool {
 }
 
 func runTrain(ctx context.Context, a *app, o *trainOptions, args []string) (answer, error) {
-	resumed := resumes(args[0])
-	if err := o.check(resumed); err != nil {
-		return answer{}, err
+	if o.timeout > 0 {
+		limited, cancel := context.WithTimeoutCause(ctx, o.timeout, &timeUpError{most: o.timeout})
+		defer cancel()
+		ctx = limited
 	}
-	ctx, cancel := o.timeout.within(ctx)
-	defer cancel()
 	var r *experiment.Run
 	var err error
-	if resumed {
+	if resumes(args[0]) {
 		r, err = a.reopen(ctx, args[0], o)
 	} else {
 		r, err = a.begin(ctx, args[0], &o.source, &o.place)
@@ -243,13 +127,26 @@ func runTrain(ctx context.Context, a *app, o *trainOptions, args []string) (answ
 	return a.finish(ctx, r, o)
 }
 
+// A timeUpError is the end of --timeout. That is no budget, by which a training is planned (--for): what it stops goes
+// on with the bytes that it would have had.
+type timeUpError struct {
+	most time.Duration
+	rest string // how far the training came, and what goes on with it
+}
+
+func (e *timeUpError) Error() string {
+	return fmt.Sprintf("stopped by --timeout %v%s", e.most, e.rest)
+}
+
+func (*timeUpError) Place() fault.Place { return fault.Place{Kind: fault.Time} }
+
 // reopen opens a run to continue its training, by other settings if some are given.
 func (a *app) reopen(ctx context.Context, dir string, o *trainOptions) (*experiment.Run, error) {
 	settings, err := withBudget(o.budget, o.settings)
 	if err != nil {
 		return nil, err
 	}
-	r, err := a.open(ctx, dir, o.data)
+	r, err := a.open(ctx, dir, o.data, experiment.Open)
 	if err != nil {
 		return nil, err
 	}
@@ -259,7 +156,7 @@ func (a *app) reopen(ctx context.Context, dir string, o *trainOptions) (*experim
 	if len(settings) == 0 {
 		return r, nil
 	}
-	return r.Extend(problem.ParseSettings(settings...), o.checkpoint, append([]string{"landing"}, a.args...))
+	return r.Extend(problem.ParseSettings(settings...), o.checkpoint, a.commandLine())
 }
 
 // begin makes a run folder for a problem. Nothing is made if the problem or its
@@ -279,19 +176,16 @@ func (a *app) begin(ctx context.Context, name string, src *source, at *place) (*
 	if idle := p.Idle(); len(idle) > 0 {
 		a.out.say("note: what is given of %s means nothing to the method %s", strings.Join(idle, ", "), l.Method.Name())
 	}
-	f, err := at.make(p.Name)
+	f, err := at.make(&a.out, p.Name)
 	if err != nil {
 		return nil, err
-	}
-	if f.Moved != "" {
-		a.out.say("the run that was there is now %s", f.Moved)
 	}
 	for _, c := range l.Chosen {
 		if c.Key == "prior" || c.Key == "train.stop" || c.Key == "train.epochs" && !l.Problem.Train.HeldOut() {
 			a.out.say("%s: %v, since %s", c.Key, c.Value, c.Reason)
 		}
 	}
-	return l.Begin(f, verbatim, append([]string{"landing"}, a.args...))
+	return l.Begin(f, verbatim, a.commandLine())
 }
 
 // trained is what train prints.
@@ -523,4 +417,50 @@ func epochLine(t train.Epoch, epochs, first int, rows int64, since time.Duration
 		}
 	}
 	return b.String()
+}
+
+// A board is --tensorboard of train, whose folder may be left out.
+type board struct{ dir *string }
+
+// inRun is what stands for a folder that is left out.
+const inRun = "RUN/" + run.EventsDir
+
+func (b *board) String() string { return "" }
+
+func (b *board) Type() string { return "DIR" }
+
+func (b *board) Set(dir string) error {
+	if dir == inRun {
+		dir = ""
+	} else if dir == "" {
+		return fmt.Errorf("expected a folder, or --tensorboard alone for %s", inRun)
+	}
+	b.dir = &dir
+	return nil
+}
+
+func (b *board) flags(f *pflag.FlagSet) {
+	f.Var(b, "tensorboard", "write events for TensorBoard into the run folder, or into a new folder in DIR "+
+		"(default of a run folder: where they were written)")
+	f.Lookup("tensorboard").NoOptDefVal = inRun
+}
+
+// hint adds to an error of arguments that a folder of events stands behind an equals sign, if that may be why.
+func (b *board) hint(err error, given []string) error {
+	if err != nil && b.dir != nil && *b.dir == "" && len(given) == 2 {
+		return usage("%w; a folder of events stands behind an equals sign: --tensorboard=%s", err, given[1])
+	}
+	return err
+}
+
+// observe has a training write events, if it is to.
+func (b board) observe(out *console, r *experiment.Run, o experiment.Observer) (experiment.Observer, func(), error) {
+	to, err := export.NewBoard(r, b.dir, func(err error) {
+		out.say("warning: no more events for TensorBoard are written: %v", err)
+	})
+	if err != nil || to == nil {
+		return o, func() {}, err
+	}
+	out.say("events: tensorboard --logdir %s shows them", text.Shell(to.Dir))
+	return to.Observer(o), to.Close, nil
 }

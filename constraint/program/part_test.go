@@ -22,7 +22,7 @@ func motions(t testing.TB, n int, steps bool) constraint.Set {
 	spec := trajectory.Spec{
 		Arm: arm, Waypoints: n, Margin: 0.01,
 		Path:      trajectory.Position("tool", len(arm.Joints)-1, [3]float64{}, [3]float64{free, free, 0.3}),
-		Obstacles: []trajectory.Obstacle{&scene.Obstacle{A: [3]float64{0.4, 0.1, 0.3}, Radius: 0.2}},
+		Obstacles: []scene.Obstacle{{A: [3]float64{0.4, 0.1, 0.3}, Radius: 0.2}},
 	}
 	for link := range 7 {
 		spec.Volume = append(spec.Volume, robot.Sphere{Link: link})

@@ -473,11 +473,7 @@ func (s *Set) start(dst []float64, stream keyed.Stream, sample uint64, try int) 
 	}
 }
 
-// A PointError says why a component has no value or derivative at a point.
-type PointError struct{ Component, Fault string }
-
-func (e *PointError) Error() string { return fmt.Sprintf("constraint %q: %s", e.Component, e.Fault) }
-
+// fault says why a component has no value or derivative at a point.
 func (s *Set) fault(x []float64) error {
 	for a, c := range s.components {
 		for _, t := range c.terms {
@@ -487,7 +483,7 @@ func (s *Set) fault(x []float64) error {
 			if fault == "" || a >= len(s.equalities) && s.measures[t.measure].kind != Dihedral && allFinite(x) {
 				continue
 			}
-			return &PointError{constraint.Components(s)[a], s.spell(fault)}
+			return fmt.Errorf("constraint %q: %s", constraint.Components(s)[a], s.spell(fault))
 		}
 	}
 	return nil

@@ -1,20 +1,17 @@
 package conformation
 
 import (
+	"errors"
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/landing-diffusion/landing/constraint"
 	"github.com/landing-diffusion/landing/domain/molecule"
 	"github.com/landing-diffusion/landing/internal/dense"
 )
 
-// A TemplateError says why conditions cannot be made of a template's positions.
-type TemplateError struct{ Fault string }
-
-func (e *TemplateError) Error() string { return e.Fault }
-
-// Fixed returns the condition that a coordinate keeps its value at x. The error is a *TemplateError.
+// Fixed returns the condition that a coordinate keeps its value at x, which must have one.
 func Fixed(m *molecule.Molecule, x []float64, c Coordinate) (Condition, error) {
 	v := c.Value(x)
 	if v-v != 0 {
@@ -22,26 +19,32 @@ func Fixed(m *molecule.Molecule, x []float64, c Coordinate) (Condition, error) {
 		for _, a := range c.Atoms {
 			names += " " + m.Label(a)
 		}
-		return Condition{}, &TemplateError{fmt.Sprintf("the %v of%s has no value in the template: atoms lie on a line",
-			c.Kind, names)}
+		return Condition{}, fmt.Errorf("the %v of%s has no value in the template: atoms lie on a line", c.Kind, names)
 	}
 	return Condition{Coordinate: c, Low: v, High: v}, nil
+}
+
+func allFixed(m *molecule.Molecule, x []float64, list []Coordinate) ([]Condition, error) {
+	out := make([]Condition, len(list))
+	var err error
+	for i, c := range list {
+		if out[i], err = Fixed(m, x, c); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
 }
 
 // Bonds keeps the lengths of all bonds.
 func Bonds(m *molecule.Molecule, x []float64) ([]Condition, error) {
 	if len(m.Bonds) == 0 {
-		return nil, &TemplateError{"the template has no bonds"}
+		return nil, errors.New("the template has no bonds")
 	}
-	var out []Condition
+	var out []Coordinate
 	for _, b := range m.Bonds {
-		c, err := Fixed(m, x, Coordinate{Distance, []int{b[0], b[1]}})
-		if err != nil {
-			return nil, err
-		}
-		out = append(out, c)
+		out = append(out, Coordinate{Distance, []int{b[0], b[1]}})
 	}
-	return out, nil
+	return allFixed(m, x, out)
 }
 
 // BondAngles keeps all angles between bonds. Those at an atom j with neighbours a, b, c, … are kept by the angle a–j–b
@@ -50,7 +53,7 @@ func Bonds(m *molecule.Molecule, x []float64) ([]Condition, error) {
 // sum is largest, Σ would be singular. The dihedral depends on the directions alone, and keeps which hand the atom is
 // of.
 func BondAngles(m *molecule.Molecule, x []float64) ([]Condition, error) {
-	var out []Condition
+	var out []Coordinate
 	for j, near := range m.Neighbours() {
 		if len(near) < 2 {
 			continue
@@ -64,35 +67,24 @@ func BondAngles(m *molecule.Molecule, x []float64) ([]Condition, error) {
 				}
 			}
 		}
-		add := func(c Coordinate) error {
-			f, err := Fixed(m, x, c)
-			out = append(out, f)
-			return err
-		}
 		for _, c := range near {
 			if c == a {
 				continue
 			}
 			if θ := molecule.Angle(x, a, j, c); !(math.Sin(θ) > math.Sin(straight)) {
-				return nil, &TemplateError{fmt.Sprintf("the angle %s–%s–%s is %.4g° in the template: bonds in a line "+
-					"have no angle that can be fixed; name the other angles one by one, and for it a range that ends "+
-					"at 180°", m.Label(a), m.Label(j), m.Label(c), θ*180/math.Pi)}
+				return nil, fmt.Errorf("the angle %s–%s–%s is %.4g° in the template: bonds in a line have no angle that "+
+					"can be fixed; name the other angles one by one, and for it a range that ends at 180°", m.Label(a),
+					m.Label(j), m.Label(c), θ*180/math.Pi)
 			}
-			if err := add(Coordinate{Angle, []int{a, j, c}}); err != nil {
-				return nil, err
-			}
-			if c == b {
-				continue
-			}
-			if err := add(Coordinate{Dihedral, []int{c, j, a, b}}); err != nil {
-				return nil, err
+			if out = append(out, Coordinate{Angle, []int{a, j, c}}); c != b {
+				out = append(out, Coordinate{Dihedral, []int{c, j, a, b}})
 			}
 		}
 	}
 	if out == nil {
-		return nil, &TemplateError{"the template has no two bonds at one atom"}
+		return nil, errors.New("the template has no two bonds at one atom")
 	}
-	return out, nil
+	return allFixed(m, x, out)
 }
 
 // Rigid keeps the shape of a group of atoms: 3n−6 conditions of n ≥ 3 atoms that are not all on a line, independent
@@ -100,30 +92,23 @@ func BondAngles(m *molecule.Molecule, x []float64) ([]Condition, error) {
 // the dihedral to c, with a, b and c in the order that is best for it. All n(n−1)/2 distances would be dependent,
 // singular where the group is flat, and could not tell it from its mirror image.
 func Rigid(m *molecule.Molecule, x []float64, atoms []int) ([]Condition, error) {
-	var out []Condition
-	add := func(c Coordinate) error {
-		f, err := Fixed(m, x, c)
-		out = append(out, f)
-		return err
-	}
 	if len(atoms) < 2 {
-		return nil, &TemplateError{"a rigid group has at least two atoms"}
+		return nil, errors.New("a rigid group has at least two atoms")
 	}
 	if len(atoms) == 2 {
-		return out, add(Coordinate{Distance, atoms})
+		return allFixed(m, x, []Coordinate{{Distance, atoms}})
 	}
 	base, widest := widestTriangle(x, atoms)
 	if !(widest > math.Sin(straight)) {
-		return nil, &TemplateError{fmt.Sprintf("the atoms of the group of %s lie on a line in the template; "+
-			"expected three that do not", m.Label(atoms[0]))}
+		return nil, fmt.Errorf("the atoms of the group of %s lie on a line in the template; expected three that do not",
+			m.Label(atoms[0]))
 	}
+	var out []Coordinate
 	for k := range base {
-		if err := add(Coordinate{Distance, []int{base[k], base[(k+1)%3]}}); err != nil {
-			return nil, err
-		}
+		out = append(out, Coordinate{Distance, []int{base[k], base[(k+1)%3]}})
 	}
 	for _, i := range atoms {
-		if i == base[0] || i == base[1] || i == base[2] {
+		if slices.Contains(base[:], i) {
 			continue
 		}
 		a, b, c, best := 0, 0, 0, 0.0
@@ -134,15 +119,10 @@ func Rigid(m *molecule.Molecule, x []float64, atoms []int) ([]Condition, error) 
 				a, b, c, best = base[p[0]], base[p[1]], base[p[2]], s
 			}
 		}
-		for _, q := range []Coordinate{
-			{Distance, []int{i, a}}, {Angle, []int{i, a, b}}, {Dihedral, []int{i, a, b, c}},
-		} {
-			if err := add(q); err != nil {
-				return nil, err
-			}
-		}
+		out = append(out, Coordinate{Distance, []int{i, a}}, Coordinate{Angle, []int{i, a, b}},
+			Coordinate{Dihedral, []int{i, a, b, c}})
 	}
-	return out, nil
+	return allFixed(m, x, out)
 }
 
 // widestTriangle returns three atoms and the sine of the middle one's angle: the first
@@ -191,18 +171,6 @@ func Separated(m *molecule.Molecule, atoms []int, bonds int) [][2]int {
 	return out
 }
 
-// A SingularError says that Σ is singular at the template: equalities are dependent there and not beside it.
-type SingularError struct {
-	Component string  // the one that depends on others
-	Sine      float64 // of its gradient to their span
-}
-
-func (e *SingularError) Error() string {
-	return fmt.Sprintf("the gradient of %q lies in the span of the others' at the template (sine %.2g) and not beside "+
-		"it: Σ has no tangents there, as where all angles of a flat ring are fixed; make that part rigid", e.Component,
-		e.Sine)
-}
-
 const (
 	// near: a template that violates an equality by less lies on Σ, as far as singular
 	// is concerned; files have three decimals.
@@ -214,8 +182,8 @@ const (
 	shaken = 0.05
 )
 
-// Singular returns a *SingularError if the equalities have fewer independent gradients
-// at the positions x, and they lie on Σ, than at points beside them.
+// Singular returns an error if Σ is singular at the positions x, which lie on it: the equalities have fewer independent
+// gradients there than at points beside them.
 func (s *Set) Singular(x []float64) error {
 	e := s.NewEvaluator(1)
 	values := make([]float64, len(s.components))
@@ -245,7 +213,9 @@ func (s *Set) Singular(x []float64) error {
 		least = sines[rank-1]
 	}
 	if least < dependent && beside[rank-1] > 2*least {
-		return &SingularError{s.equalities[last], least}
+		return fmt.Errorf("the gradient of %q lies in the span of the others' at the template (sine %.2g) and not beside "+
+			"it: Σ has no tangents there, as where all angles of a flat ring are fixed; make that part rigid",
+			s.equalities[last], least)
 	}
 	return nil
 }

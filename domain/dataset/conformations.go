@@ -119,7 +119,7 @@ func (c *Conformations) defaults() error {
 
 // Generate runs the chains; progress hears of their steps. Frames are a function of the
 // fields alone, whatever the pool. The error is an *Error that names a field, an
-// *amber.ParameterError, a *conformation.Error, a *langevin.DivergedError or the context's.
+// a *conformation.Error, a *langevin.DivergedError or the context's.
 func (c Conformations) Generate(
 	ctx context.Context, pool *parallel.Pool, progress func(step, of int),
 ) (*Frames, error) {

@@ -3,8 +3,7 @@ package dataset
 import (
 	"io"
 	"math"
-	"path/filepath"
-	"strings"
+	"os"
 )
 
 // earthColumns are those of a catalogue. Longitudes come in two conventions, from −180 and from 0; both are taken.
@@ -16,21 +15,11 @@ var earthColumns = []column{
 // ReadEarth reads a catalogue from the named file; see DecodeEarth. A .parquet file has columns latitude and
 // longitude among others.
 func ReadEarth(path string) (*Points, error) {
-	return readFile(path, func(name string, r io.Reader) (*Points, error) {
-		t, err := decodeCatalogue(name, r, earthColumns)
-		if err != nil {
-			return nil, err
-		}
-		return places(t), nil
-	})
-}
-
-// decodeCatalogue reads a table with these columns, by the name of its file.
-func decodeCatalogue(name string, r io.Reader, columns []column) (*Points, error) {
-	if strings.ToLower(filepath.Ext(name)) == ".parquet" {
-		return decodeParquet(name, r, columns)
+	t, err := readFile(path, func(f *os.File) (*Points, error) { return decodeColumns(f, earthColumns) })
+	if err != nil {
+		return nil, err
 	}
-	return decodeTable(name, r, columns)
+	return places(t), nil
 }
 
 // DecodeEarth reads a catalogue of places, one "latitude,longitude" in degrees on each line, and returns them as unit

@@ -2,7 +2,7 @@ package dataset
 
 import (
 	"fmt"
-	"io"
+	"os"
 	"slices"
 	"strings"
 
@@ -28,9 +28,7 @@ func ReadEarthGiven(path string, names []string) (*Points, []float64, error) {
 		c.name, c.exact = name, true
 		columns = append(columns, c)
 	}
-	p, err := readFile(path, func(file string, r io.Reader) (*Points, error) {
-		return decodeCatalogue(file, r, columns)
-	})
+	p, err := readFile(path, func(f *os.File) (*Points, error) { return decodeColumns(f, columns) })
 	if err != nil {
 		return nil, nil, err
 	}

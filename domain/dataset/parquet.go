@@ -16,25 +16,18 @@ import (
 	"github.com/landing-diffusion/landing/internal/parquetfile"
 )
 
-// openParquet opens a Parquet file, which must be one, and returns the digest of its bytes.
-func openParquet(name string, r io.Reader) (f *parquetfile.File, digest string, err error) {
-	file, ok := r.(*os.File)
-	if !ok {
-		panic("dataset: Parquet that is no file")
-	}
-	info, err := file.Stat()
-	if err != nil {
-		return nil, "", err
-	}
+// openParquet opens a Parquet file and returns the digest of its bytes.
+func openParquet(file *os.File) (f *parquetfile.File, digest string, err error) {
 	sum := sha256.New()
-	if _, err := io.Copy(sum, io.NewSectionReader(file, 0, info.Size())); err != nil {
-		return nil, "", fmt.Errorf("%s: %w", name, err)
+	size, err := io.Copy(sum, file)
+	if err != nil {
+		return nil, "", fmt.Errorf("%s: %w", file.Name(), err)
 	}
-	if f, err = parquetfile.Open(file, info.Size()); err != nil {
-		return nil, "", parquetFault(name, err)
+	if f, err = parquetfile.Open(file, size); err != nil {
+		return nil, "", parquetFault(file.Name(), err)
 	}
 	if f.Rows == 0 {
-		return nil, "", &Error{File: name, Value: "the file has no data", Want: "rows of numbers"}
+		return nil, "", &Error{File: file.Name(), Value: "the file has no data", Want: "rows of numbers"}
 	}
 	return f, hex.EncodeToString(sum.Sum(nil)), nil
 }
@@ -101,9 +94,10 @@ func begins(column, name string) bool {
 	return strings.HasPrefix(column, name[:3]) || name == "longitude" && strings.HasPrefix(column, "lng")
 }
 
-// decodeParquet reads the columns of a Parquet file, which must be a file: all of them, or those that are asked for.
-func decodeParquet(name string, r io.Reader, asked []column) (*Points, error) {
-	f, digest, err := openParquet(name, r)
+// decodeParquet reads the columns of a Parquet file: all of them, or those that are asked for.
+func decodeParquet(file *os.File, asked []column) (*Points, error) {
+	name := file.Name()
+	f, digest, err := openParquet(file)
 	if err != nil {
 		return nil, err
 	}
@@ -129,8 +123,9 @@ func decodeParquet(name string, r io.Reader, asked []column) (*Points, error) {
 }
 
 // parquet reads a Parquet file of any columns: those that hold no numbers are NaN.
-func (s *Survey) parquet(name string, r io.Reader) (*Points, error) {
-	f, digest, err := openParquet(name, r)
+func (s *Survey) parquet(file *os.File) (*Points, error) {
+	name := file.Name()
+	f, digest, err := openParquet(file)
 	if err != nil {
 		return nil, err
 	}

@@ -6,14 +6,10 @@
 package dataset
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
-	"io"
 	"math"
 	"os"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -90,14 +86,10 @@ func (e *Error) Place() fault.Place { return fault.Place{Kind: fault.Data, File:
 //   - .parquet: its columns, which are flat and hold numbers, are the coordinates (package parquetfile).
 func ReadPoints(path string) (*Points, error) {
 	switch ext := strings.ToLower(filepath.Ext(path)); ext {
-	case ".npy":
-		return readFile(path, decodeNPY)
-	case ".npz":
-		return readFile(path, decodeNPZ)
-	case ".csv", ".txt":
-		return readFile(path, decodeCSV)
-	case ".parquet":
-		return readFile(path, func(name string, r io.Reader) (*Points, error) { return decodeParquet(name, r, nil) })
+	case ".npy", ".npz":
+		return readFile(path, decodeArray)
+	case ".csv", ".txt", ".parquet":
+		return readFile(path, func(f *os.File) (*Points, error) { return decodeColumns(f, nil) })
 	default:
 		return nil, &Error{File: path, Value: fmt.Sprintf("extension %q", ext),
 			Want: ".npy, .npz, .csv, .txt or .parquet"}
@@ -110,13 +102,13 @@ const (
 	MaxNumbers = 1 << 28 // coordinates in all
 )
 
-func readFile(path string, decode func(name string, r io.Reader) (*Points, error)) (*Points, error) {
+func readFile(path string, decode func(f *os.File) (*Points, error)) (*Points, error) {
 	f, err := input.Open(path, MaxFile)
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
-	p, err := decode(path, f)
+	p, err := decode(f)
 	if err != nil {
 		return nil, err
 	}
@@ -124,71 +116,23 @@ func readFile(path string, decode func(name string, r io.Reader) (*Points, error
 	return p, nil
 }
 
-func decodeNPY(name string, r io.Reader) (*Points, error) {
-	a, digest, behind, err := arrayfile.HashNPY(r)
-	switch {
-	case err != nil:
-		return nil, fmt.Errorf("%s: %w", name, err)
-	case behind > 0:
-		return nil, &Error{File: name, Value: fmt.Sprintf("%d bytes after the array", behind),
-			Want: "the end of the file"}
-	}
-	return finitePoints(name, a, digest)
-}
-
-// decodeNPZ reads an archive, which must be a file.
-func decodeNPZ(name string, r io.Reader) (*Points, error) {
-	a, _, digest, err := arrayOf(name, "", r)
-	if err != nil {
-		return nil, err
-	}
-	return finitePoints(name, a, digest)
-}
-
 // pointArrays are the arrays of an archive that are taken for points if there are several.
 var pointArrays = []string{"points", "data", "samples", "x", "X"}
 
-// arrayOf reads an array of an archive: the one that is asked for, or else the only one or
-// that of pointArrays. It returns its name and the digest of the whole file.
-func arrayOf(name, array string, r io.Reader) (a arrayfile.Array, called, digest string, err error) {
-	f, ok := r.(*os.File)
-	if !ok {
-		panic("dataset: an archive that is no file")
-	}
-	info, err := f.Stat()
+func decodeArray(f *os.File) (*Points, error) {
+	a, _, digest, err := arrayfile.Pick(f, maxNumbers, "", pointArrays...)
 	if err != nil {
-		return a, "", "", err
+		return nil, err
 	}
-	sum := sha256.New()
-	if _, err := io.Copy(sum, io.NewSectionReader(f, 0, info.Size())); err != nil {
-		return a, "", "", fmt.Errorf("%s: %w", name, err)
+	return finitePoints(f.Name(), a, digest)
+}
+
+// decodeColumns reads a table with these columns, or any if they are nil: a Parquet file or, by any other extension, text.
+func decodeColumns(f *os.File, columns []column) (*Points, error) {
+	if strings.ToLower(filepath.Ext(f.Name())) == ".parquet" {
+		return decodeParquet(f, columns)
 	}
-	z, err := arrayfile.NewNPZ(f, info.Size())
-	if err != nil {
-		return a, "", "", fmt.Errorf("%s: %w", name, err)
-	}
-	var fit []string
-	for _, s := range z.Names() {
-		if s == array || array == "" && (len(z.Names()) == 1 || slices.Contains(pointArrays, s)) {
-			fit = append(fit, s)
-		}
-	}
-	if len(fit) != 1 {
-		want := "one alone, or one of them called one of " + strings.Join(pointArrays, ", ")
-		if array != "" {
-			want = fmt.Sprintf("one called %q", array)
-		}
-		const most = 200
-		have := strings.Join(z.Names(), ", ")
-		if len(have) > most {
-			have = have[:most] + "…"
-		}
-		return a, "", "", &Error{File: name, Value: "it holds the arrays " + have, Want: want}
-	}
-	if a, err = z.Read(fit[0], maxNumbers); err != nil {
-		return a, "", "", fmt.Errorf("%s: %w", name, err)
-	}
-	return a, fit[0], hex.EncodeToString(sum.Sum(nil)), nil
+	return decodeTable(f.Name(), f, columns)
 }
 
 // rowsOf takes an array apart in n rows of d numbers.
@@ -196,8 +140,6 @@ func rowsOf(name string, a arrayfile.Array) (x []float64, n, d int, err error) {
 	switch {
 	case a.Bool != nil:
 		return nil, 0, 0, &Error{File: name, Value: "an array of booleans", Want: "numbers"}
-	case a.Len() > maxNumbers:
-		return nil, 0, 0, tooMany(name)
 	case len(a.Shape) < 2 || a.Len() == 0:
 		return nil, 0, 0, &Error{File: name, Value: fmt.Sprintf("an array of shape %d", a.Shape),
 			Want: "[n d], both at least 1"}
@@ -229,5 +171,3 @@ func finitePoints(name string, a arrayfile.Array, digest string) (*Points, error
 	}
 	return &Points{Name: name, N: n, D: d, X: x, SHA256: digest}, nil
 }
-
-func decodeCSV(name string, r io.Reader) (*Points, error) { return decodeTable(name, r, nil) }

@@ -4,8 +4,8 @@ import (
 	"bufio"
 	"errors"
 	"fmt"
-	"io"
 	"math"
+	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -45,7 +45,7 @@ const maxFaults = 100 // that are kept by their cells
 // which one of an archive; "" is that of ReadPoints. Errors are those of ReadPoints.
 func ReadSurvey(path, array string) (*Survey, error) {
 	s := &Survey{}
-	var decode func(name string, r io.Reader) (*Points, error)
+	var decode func(f *os.File) (*Points, error)
 	ext := strings.ToLower(filepath.Ext(path))
 	if array != "" && ext != ".npz" {
 		return nil, &Error{File: path, Value: fmt.Sprintf("extension %q", ext), Want: ".npz, of which an array is " +
@@ -53,7 +53,7 @@ func ReadSurvey(path, array string) (*Survey, error) {
 	}
 	switch ext {
 	case ".npz", ".npy":
-		decode = func(name string, r io.Reader) (*Points, error) { return s.array(name, array, ext, r) }
+		decode = func(f *os.File) (*Points, error) { return s.array(f, array, ext) }
 	case ".csv", ".txt":
 		decode = s.table
 	case ".parquet":
@@ -70,17 +70,13 @@ func ReadSurvey(path, array string) (*Survey, error) {
 	return s, nil
 }
 
-func (s *Survey) array(name, array, ext string, r io.Reader) (p *Points, err error) {
-	var a arrayfile.Array
-	if ext == ".npz" {
-		a, s.Array, _, err = arrayOf(name, array, r)
-	} else if a, err = arrayfile.DecodeNPY(r); err != nil {
-		err = fmt.Errorf("%s: %w", name, err)
-	}
+func (s *Survey) array(f *os.File, array, ext string) (*Points, error) {
+	a, called, _, err := arrayfile.Pick(f, maxNumbers, array, pointArrays...)
 	if err != nil {
 		return nil, err
 	}
-	x, n, d, err := rowsOf(name, a)
+	s.Array = called
+	x, n, d, err := rowsOf(f.Name(), a)
 	if err != nil {
 		return nil, err
 	}
@@ -114,9 +110,9 @@ func (s *Survey) fault(row, column int, value string) {
 
 // table reads a table whose cells may be anything. A row with another number of cells than the
 // first is a fault as a whole.
-func (s *Survey) table(file string, r io.Reader) (*Points, error) {
+func (s *Survey) table(f *os.File) (*Points, error) {
 	s.Format = "CSV"
-	buffered := bufio.NewReaderSize(r, 1<<16)
+	file, buffered := f.Name(), bufio.NewReaderSize(f, 1<<16)
 	d, utf16 := dialectOf(buffered)
 	if utf16 {
 		return nil, &Error{File: file, Value: "it begins as text in UTF-16 does", Want: "UTF-8"}

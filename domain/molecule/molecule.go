@@ -52,7 +52,7 @@ func (m *Molecule) N() int { return len(m.Atoms) }
 func (m *Molecule) Dim() int { return 3 * len(m.Atoms) }
 
 // SetBonds replaces the bonds, which may come in any order, twice, and with their atoms in either order. A bond of an
-// atom that is not there, or with itself, is a *BondError.
+// atom that is not there, or with itself, is an error.
 func (m *Molecule) SetBonds(bonds []Bond) error {
 	out := make([]Bond, 0, len(bonds))
 	for _, b := range bonds {
@@ -60,7 +60,7 @@ func (m *Molecule) SetBonds(bonds []Bond) error {
 			b[0], b[1] = b[1], b[0]
 		}
 		if b[0] < 0 || b[1] >= len(m.Atoms) || b[0] == b[1] {
-			return &BondError{b, len(m.Atoms)}
+			return fmt.Errorf("a bond of atoms %d and %d; expected two different ones from 0 to %d", b[0], b[1], len(m.Atoms)-1)
 		}
 		out = append(out, b)
 	}
@@ -70,19 +70,6 @@ func (m *Molecule) SetBonds(bonds []Bond) error {
 }
 
 func compareBonds(a, b Bond) int { return cmp.Or(cmp.Compare(a[0], b[0]), cmp.Compare(a[1], b[1])) }
-
-// A BondError is a bond that cannot be.
-type BondError struct {
-	Bond  Bond
-	Atoms int // how many there are
-}
-
-func (e *BondError) Error() string {
-	if e.Bond[0] == e.Bond[1] {
-		return fmt.Sprintf("a bond of atom %d with itself", e.Bond[0])
-	}
-	return fmt.Sprintf("a bond of atoms %d and %d, expected atoms from 0 to %d", e.Bond[0], e.Bond[1], e.Atoms-1)
-}
 
 // Neighbours returns the atoms that each atom is bonded to, in ascending order.
 func (m *Molecule) Neighbours() [][]int {

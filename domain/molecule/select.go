@@ -18,27 +18,36 @@ import (
 //	ALA2:CA   or of both (with the insertion code, if there is one: ALA2B:CA)
 //	A:ALA2:CA and of that chain
 //
-// Small letters are as good as capitals. A reference that fits no atom or several is a *SelectError.
+// Small letters are as good as capitals. A reference that fits no atom or several is an error.
 func (m *Molecule) Select(ref string) (int, error) {
 	ref = strings.TrimSpace(ref)
+	last := len(m.Atoms) - 1
 	if i, err := strconv.Atoi(ref); err == nil {
-		if i < 0 || i >= len(m.Atoms) {
-			return 0, &SelectError{Ref: ref, Atoms: len(m.Atoms), Index: true}
+		if i < 0 || i > last {
+			return 0, fmt.Errorf("there is no atom %s, expected an index from 0 to %d", ref, last)
 		}
 		return i, nil
 	}
 	found := m.find(ref)
-	if len(found) == 1 {
+	switch n := len(found); {
+	case n == 1:
 		return found[0], nil
+	case n > 1:
+		var list []string
+		for _, i := range found[:min(n, mostListed)] {
+			list = append(list, fmt.Sprintf("%d (%s)", i, m.Label(i)))
+		}
+		more := ""
+		if n > mostListed {
+			more = fmt.Sprintf(" and %d more", n-mostListed)
+		}
+		return 0, fmt.Errorf("%q fits %d atoms: %s%s; name one of them by its index or its residue, as in ALA2:CA", ref,
+			n, strings.Join(list, ", "), more)
 	}
-	e := &SelectError{Ref: ref, Atoms: len(m.Atoms)}
-	for _, i := range found {
-		e.Several = append(e.Several, fmt.Sprintf("%d (%s)", i, m.Label(i)))
+	if near := m.nearest(ref); near != nil {
+		return 0, fmt.Errorf("%q fits no atom; the nearest names are %s", ref, strings.Join(near, ", "))
 	}
-	if found == nil {
-		e.Nearest = m.nearest(ref)
-	}
-	return 0, e
+	return 0, fmt.Errorf("%q fits no atom: the %d atoms have no names, expected an index from 0 to %d", ref, last+1, last)
 }
 
 // FromNames returns a molecule of atoms that are called as Label calls them: CA, ALA2:CA
@@ -198,31 +207,4 @@ func edits(a, b string) int {
 	a, b = strings.ToUpper(a), strings.ToUpper(b)
 	a, b = a[:min(len(a), mostLetters)], b[:min(len(b), mostLetters)]
 	return text.Edits(a, b)
-}
-
-// A SelectError is a reference that fits no atom, or several.
-type SelectError struct {
-	Ref     string
-	Atoms   int      // how many there are
-	Index   bool     // the reference is an index
-	Several []string // the atoms that it fits, by index and name
-	Nearest []string // names like it, if it fits none
-}
-
-func (e *SelectError) Error() string {
-	switch {
-	case e.Index:
-		return fmt.Sprintf("there is no atom %s, expected an index from 0 to %d", e.Ref, e.Atoms-1)
-	case len(e.Several) > 0:
-		list, more := e.Several, ""
-		if len(list) > mostListed {
-			list, more = list[:mostListed], fmt.Sprintf(" and %d more", len(e.Several)-mostListed)
-		}
-		return fmt.Sprintf("%q fits %d atoms: %s%s; name one of them by its index or its residue, as in ALA2:CA",
-			e.Ref, len(e.Several), strings.Join(list, ", "), more)
-	case len(e.Nearest) > 0:
-		return fmt.Sprintf("%q fits no atom; the nearest names are %s", e.Ref, strings.Join(e.Nearest, ", "))
-	}
-	return fmt.Sprintf("%q fits no atom: the %d atoms have no names, expected an index from 0 to %d", e.Ref, e.Atoms,
-		e.Atoms-1)
 }

@@ -17,6 +17,8 @@ import (
 	"errors"
 	"fmt"
 	"math"
+
+	"github.com/landing-diffusion/landing/internal/vec3"
 )
 
 // A Kind of joint. The zero value is Revolute.
@@ -173,7 +175,7 @@ func (a *Arm) Support(link int) []int {
 	return out
 }
 
-// Link returns the index of the link of a name, −1 for the base. The error is a *LinkError.
+// Link returns the index of the link of a name, −1 for the base.
 func (a *Arm) Link(name string) (int, error) {
 	if name == a.Base && name != "" {
 		return -1, nil
@@ -183,21 +185,11 @@ func (a *Arm) Link(name string) (int, error) {
 			return i, nil
 		}
 	}
-	return 0, &LinkError{a, name}
-}
-
-// A LinkError is a name that no link of the arm has.
-type LinkError struct {
-	Arm  *Arm
-	Name string
-}
-
-func (e *LinkError) Error() string {
-	s := fmt.Sprintf("no link %q; the links of %s are %s", e.Name, e.Arm.Name, e.Arm.Base)
-	for i := range e.Arm.Joints {
-		s += ", " + e.Arm.Joints[i].Link
+	names := a.Base
+	for i := range a.Joints {
+		names += ", " + a.Joints[i].Link
 	}
-	return s
+	return 0, fmt.Errorf("no link %q; the links of %s are %s", name, a.Name, names)
 }
 
 // Angles writes the R + P joint values of the configuration x into q, in the order of the chain: the angle of (c, s),
@@ -260,7 +252,6 @@ func (a *Arm) fits(q, x []float64) {
 }
 
 // Check returns what is wrong with the arm: the first joint or sphere that cannot be, or a name that two links share.
-// The error is a *JointError, or one of spheres in words.
 func (a *Arm) Check() error {
 	if n := len(a.Joints); n > MostJoints {
 		return fmt.Errorf("%d joints; expected at most %d", n, MostJoints)
@@ -282,7 +273,11 @@ func (a *Arm) Check() error {
 			why = "has the name of another"
 		}
 		if why != "" {
-			return &JointError{i, j.Name, why}
+			name := ""
+			if j.Name != "" {
+				name = " (" + j.Name + ")"
+			}
+			return fmt.Errorf("joint %d%s %s", i, name, why)
 		}
 		if links[j.Link] = true; j.Link == "" {
 			delete(links, "")
@@ -293,26 +288,12 @@ func (a *Arm) Check() error {
 		if s.Link < -1 || s.Link >= len(a.Joints) {
 			return fmt.Errorf("sphere %d is on link %d; expected −1 to %d", i, s.Link, len(a.Joints)-1)
 		}
-		if !(s.Radius > 0) || !finite(s.Radius, s.Centre[0], s.Centre[1], s.Centre[2]) {
+		if !(s.Radius > 0) || !vec3.Finite(s.Radius, s.Centre[0], s.Centre[1], s.Centre[2]) {
 			return fmt.Errorf("sphere %d has centre %v and radius %v; expected finite numbers and a radius above 0",
 				i, s.Centre, s.Radius)
 		}
 	}
 	return nil
-}
-
-// A JointError is a joint that cannot be.
-type JointError struct {
-	Joint int
-	Name  string
-	Why   string
-}
-
-func (e *JointError) Error() string {
-	if e.Name == "" {
-		return fmt.Sprintf("joint %d %s", e.Joint, e.Why)
-	}
-	return fmt.Sprintf("joint %d (%s) %s", e.Joint, e.Name, e.Why)
 }
 
 // straight is how far the columns of a rotation, and the length of an axis, may be
@@ -325,13 +306,13 @@ func (j *Joint) check() string {
 	switch {
 	case j.Kind < Revolute || j.Kind > Fixed:
 		return fmt.Sprintf("is of kind %d; expected revolute, continuous, prismatic or fixed", int(j.Kind))
-	case !finite(r[:]...) || !finite(p[:]...):
+	case !vec3.Finite(r[:]...) || !vec3.Finite(p[:]...):
 		return "has an origin that is not finite"
-	case !rotation(r):
+	case !Rotation(r, straight):
 		return fmt.Sprintf("has an origin with %v, which is no rotation", r)
 	case j.Kind == Fixed:
 		return ""
-	case !finite(j.Axis[:]...):
+	case !vec3.Finite(j.Axis[:]...):
 		return "has an axis that is not finite"
 	case math.Abs(math.Hypot(math.Hypot(j.Axis[0], j.Axis[1]), j.Axis[2])-1) > straight:
 		return fmt.Sprintf("has the axis %v; expected a vector of length 1", j.Axis)
@@ -343,8 +324,8 @@ func (j *Joint) check() string {
 	return ""
 }
 
-// rotation reports whether RᵀR = I and det R = 1.
-func rotation(r [9]float64) bool {
+// Rotation reports whether RᵀR = I, to so much, and det R = 1.
+func Rotation(r [9]float64, within float64) bool {
 	for i := range 3 {
 		for j := range 3 {
 			sum := 0.0
@@ -354,20 +335,10 @@ func rotation(r [9]float64) bool {
 			if i == j {
 				sum--
 			}
-			if math.Abs(sum) > straight {
+			if math.Abs(sum) > within {
 				return false
 			}
 		}
 	}
-	det := r[0]*(r[4]*r[8]-r[5]*r[7]) - r[1]*(r[3]*r[8]-r[5]*r[6]) + r[2]*(r[3]*r[7]-r[4]*r[6])
-	return det > 0
-}
-
-func finite(v ...float64) bool {
-	for _, x := range v {
-		if math.IsNaN(x) || math.IsInf(x, 0) {
-			return false
-		}
-	}
-	return true
+	return vec3.Dot([3]float64(r[:3]), vec3.Cross([3]float64(r[3:6]), [3]float64(r[6:]))) > 0
 }

@@ -2,18 +2,13 @@ package trajectories
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
-	"io/fs"
 	"math"
-	"path/filepath"
 	"slices"
 	"strings"
 
-	"github.com/landing-diffusion/landing/base/arrayfile"
 	"github.com/landing-diffusion/landing/base/parallel"
 	"github.com/landing-diffusion/landing/domain"
-	"github.com/landing-diffusion/landing/domain/dataset"
 	"github.com/landing-diffusion/landing/domain/robot/scene"
 	"github.com/landing-diffusion/landing/judge/metric"
 )
@@ -26,15 +21,13 @@ type guide struct {
 	path string // of the data's file
 
 	// Modes: the sides on which the tip passes obstacles, as seen against the normal of the plane
-	// in which the data's tips vary most. Only obstacles that the data passes on both sides tell
-	// modes apart; without any, the labels beside the data do.
-	compass   scene.Compass
-	sides     []int    // obstacles that tell modes apart
-	modes     []string // names; the last one is that of all others. nil: there are none
-	of        func(x []float64) []int
-	shares    []int  // of the data, by mode
-	dataModes []int  // of each row
-	note      string // how modes are told
+	// in which the data's tips vary most. Only obstacles that the data passes on both sides tell modes apart.
+	compass scene.Compass
+	sides   []int    // obstacles that tell modes apart
+	modes   []string // names; the last one is that of all others. nil: there are none
+	of      func(x []float64) []int
+	shares  []int  // of the data, by mode
+	note    string // how modes are told
 }
 
 // mostModes bounds the modes that have a name of their own, mostSides the obstacles that are
@@ -44,27 +37,16 @@ const (
 	mostSides = 16
 )
 
-func (g *guide) sort() error {
-	labels, name, err := g.labels()
-	if err != nil || g.rows(g.data) == 0 {
-		return err
+// sort finds the modes of the data.
+func (g *guide) sort() {
+	if g.rows(g.data) == 0 {
+		return
 	}
 	g.orient()
 	g.bySide()
-	if g.modes == nil && labels != nil {
-		g.byLabel(labels, name)
+	if g.modes != nil {
+		g.shares = counts(g.of(g.data), len(g.modes))
 	}
-	if g.modes == nil {
-		return nil
-	}
-	g.dataModes = g.of(g.data)
-	g.shares = counts(g.dataModes, len(g.modes))
-	if labels != nil {
-		agree := agreement(g.dataModes, labels)
-		g.note += fmt.Sprintf(" Of %d rows %d have the mode that most rows of their label in %s have.", len(labels),
-			agree, name)
-	}
-	return nil
 }
 
 // orient chooses the plane that sides are told in.
@@ -185,97 +167,10 @@ func (g *guide) called(code int) string {
 	return strings.Join(out, ", ")
 }
 
-// labelsSuffix is how the file of labels ends that lies beside data of pathsSuffix.
-const pathsSuffix, labelsSuffix = "_paths.npy", "_labels.npy"
-
-// labels reads the labels beside the data: whole numbers, one a row. They are nil if there is
-// no file, or if the data is not that of the file but other points in its place.
-func (g *guide) labels() ([]int, string, error) {
-	stem, ok := strings.CutSuffix(g.path, pathsSuffix)
-	if !ok {
-		return nil, "", nil
-	}
-	path := stem + labelsSuffix
-	name := filepath.Base(path)
-	a, err := arrayfile.ReadNPY(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, "", nil
-	}
-	if err != nil {
-		return nil, "", &dataset.Error{File: path, Value: err.Error(), Want: "an array of labels, one for each " +
-			"trajectory"}
-	}
-	if n := g.rows(g.data); a.Len() != n {
-		if n > 0 {
-			g.remarks = append(g.remarks, fmt.Sprintf("%s has %d labels of %d trajectories and is not used", name,
-				a.Len(), n))
-		}
-		return nil, "", nil
-	}
-	out := make([]int, a.Len())
-	for i, v := range a.AsFloat64() {
-		if v != math.Trunc(v) || math.Abs(v) > 1e6 {
-			return nil, "", &dataset.Error{File: path, Column: fmt.Sprintf("label %d (from 0)", i),
-				Value: fmt.Sprint(v), Want: "a whole number"}
-		}
-		out[i] = int(v)
-	}
-	return out, name, nil
-}
-
-// byLabel tells modes by the label of the row whose tip's way is nearest, way point by way point.
-func (g *guide) byLabel(labels []int, name string) {
-	known := slices.Compact(slices.Sorted(slices.Values(labels)))
-	if len(known) < 2 || len(known) > mostModes {
-		return
-	}
-	for _, l := range known {
-		g.modes = append(g.modes, fmt.Sprintf("label %d", l))
-	}
-	rows := g.allTips(g.data)
-	each := 3 * g.waypoints
-	g.of = func(x []float64) []int {
-		tips := g.allTips(x)
-		out := make([]int, g.rows(x))
-		domain.EachBlock(g.pool, len(out), func(lo, hi int) {
-			for i := lo; i < hi; i++ {
-				at, least := 0, math.Inf(1)
-				for k := range labels {
-					sum := 0.0
-					for j, v := range rows[k*each : (k+1)*each] {
-						sum += (tips[i*each+j] - v) * (tips[i*each+j] - v)
-					}
-					if sum < least {
-						at, least = k, sum
-					}
-				}
-				out[i], _ = slices.BinarySearch(known, labels[at])
-			}
-		})
-		return out
-	}
-	g.note = fmt.Sprintf("Modes are the labels in %s, of the row whose tip's way is nearest.", name)
-}
-
 func counts(modes []int, n int) []int {
 	out := make([]int, n)
 	for _, m := range modes {
 		out[m]++
 	}
 	return out
-}
-
-// agreement counts the rows that have the mode that most rows of their label have.
-func agreement(modes, labels []int) (agree int) {
-	count := map[[2]int]int{}
-	best := map[int]int{}
-	for i, l := range labels {
-		k := [2]int{l, modes[i]}
-		count[k]++
-		best[l] = max(best[l], count[k])
-	}
-	for _, n := range best {
-		agree += n
-	}
-	return agree
 }

@@ -58,16 +58,8 @@ func motionOf(set constraint.Set) *motion {
 	}
 	alone := inner.Dim() != s.Dim() // way points of a slice, where the set leaves ends open
 	m := &motion{arm: spec.Arm, waypoints: spec.Waypoints, dim: set.Dim(), size: spec.Arm.Dim(), margin: spec.Margin,
-		limits: spec.Limits, tip: spec.Tip(), scene: &scene.Scene{Arm: spec.Arm, Bodies: spec.Volume, Self: spec.Self}}
-	for i, o := range spec.Obstacles {
-		known, ok := o.(*scene.Obstacle)
-		if !ok {
-			m.remarks = append(m.remarks, fmt.Sprintf("obstacle %d is of a kind (%T) that is neither drawn nor swept",
-				i, o))
-			continue
-		}
-		m.scene.Obstacles = append(m.scene.Obstacles, *known)
-	}
+		limits: spec.Limits, tip: spec.Tip(), scene: &scene.Scene{Arm: spec.Arm, Bodies: spec.Volume, Self: spec.Self,
+			Obstacles: spec.Obstacles}}
 	if err := m.scene.Check(); err != nil {
 		m.remarks = append(m.remarks, fmt.Sprintf("clearance is not looked at: %v", err))
 		m.scene = &scene.Scene{Arm: spec.Arm}

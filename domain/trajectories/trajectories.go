@@ -23,13 +23,11 @@ const published = 320
 
 func fits(set constraint.Set) bool { return motionOf(set) != nil }
 
-// New makes the domain. The error is a *dataset.Error or one of the file system.
+// New makes the domain.
 func New(in domain.Input) (*domain.Domain, error) {
 	m := motionOf(in.Set)
 	g := &guide{motion: m, pool: in.Pool, data: in.Data, path: in.Files["data.path"]}
-	if err := g.sort(); err != nil {
-		return nil, err
-	}
+	g.sort()
 	out := &domain.Domain{Samples: published, Draw: g.draw, Scene: g.play, Find: g.find, Distance: g.distance(),
 		Observables: g.observables(), Table: m.table(),
 		Writers: map[string]domain.Writer{".npy": m.writeNPY, ".json": m.writeJSON}}

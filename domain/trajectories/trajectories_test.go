@@ -2,11 +2,8 @@ package trajectories
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
 	"math"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -33,8 +30,8 @@ func panda(t testing.TB, waypoints int) constraint.Set {
 		Start: trajectory.Place{Tasks: trajectory.Position("start", 7, [3]float64{}, [3]float64{0.4, -0.5, 0.205})},
 		Goal:  trajectory.Place{Tasks: trajectory.Position("goal", 7, [3]float64{}, [3]float64{0.4, 0.5, 0.205})},
 		Path:  trajectory.Position("height", 7, [3]float64{}, [3]float64{math.NaN(), math.NaN(), 0.205}),
-		Obstacles: []trajectory.Obstacle{&scene.Obstacle{A: [3]float64{0.4, -0.3, 0.205}, Radius: 0.1},
-			&scene.Obstacle{A: [3]float64{0.4, 0.3, 0.205}, Radius: 0.1}},
+		Obstacles: []scene.Obstacle{{A: [3]float64{0.4, -0.3, 0.205}, Radius: 0.1},
+			{A: [3]float64{0.4, 0.3, 0.205}, Radius: 0.1}},
 	}
 	for link := range 7 {
 		spec.Volume = append(spec.Volume, robot.Sphere{Link: link})
@@ -53,7 +50,7 @@ func hand(t testing.TB, waypoints int, change func(s *trajectory.Spec)) constrai
 	arm, err := robot.FromDH("clock", []robot.DH{{Lower: -3, Upper: 3, Velocity: 2}, {A: 1, Kind: robot.Fixed}})
 	testkit.OK(t, err)
 	spec := trajectory.Spec{Arm: arm, Waypoints: waypoints, Volume: []robot.Sphere{{Link: 1}}, Margin: 0.02,
-		Obstacles: []trajectory.Obstacle{&scene.Obstacle{A: [3]float64{1, 0, 0}, Radius: 0.1}}}
+		Obstacles: []scene.Obstacle{{A: [3]float64{1, 0, 0}, Radius: 0.1}}}
 	if change != nil {
 		change(&spec)
 	}
@@ -117,8 +114,13 @@ func TestPublishedModesAndFloors(t *testing.T) {
 		}
 		m := motionOf(set)
 		g := &guide{motion: m, pool: parallel.New(1), data: p.X, path: path}
-		if err := g.sort(); err != nil || !strings.Contains(g.note, "Of 400 rows 400 have the mode") {
-			t.Errorf("L = %d: %v, %s", l, err, g.note)
+		g.sort()
+		labels := testkit.Must(arrayfile.ReadNPY(strings.Replace(path, "_paths", "_labels", 1))).AsFloat64()
+		modes := g.of(p.X)
+		for i, m := range modes {
+			if (m == modes[0]) != (labels[i] == labels[0]) {
+				t.Errorf("L = %d: row %d is of mode %d, labelled %v", l, i, m, labels[i])
+			}
 		}
 		rows := dataset.RandomSplit(p.N, 1).Train
 		r := d.Distance.Against(p.X, p.Rows(rows), nil)
@@ -223,7 +225,7 @@ func TestSwept(t *testing.T) {
 	}
 	// Past a ball that the hand misses by 10 µm, more closely than bounds are sharpened: only what is proven counts.
 	past := hand(t, 2, func(s *trajectory.Spec) {
-		s.Obstacles = []trajectory.Obstacle{&scene.Obstacle{A: [3]float64{1.1 + 1e-5, 0, 0}, Radius: 0.1}}
+		s.Obstacles = []scene.Obstacle{{A: [3]float64{1.1 + 1e-5, 0, 0}, Radius: 0.1}}
 	})
 	var close []float64
 	for i := range 40 {
@@ -299,7 +301,7 @@ func circling(t testing.TB, waypoints int, posts ...[3]float64) constraint.Set {
 	spec := trajectory.Spec{Arm: arm, Waypoints: waypoints, Volume: []robot.Sphere{{Link: 1, Radius: 0.1}},
 		Path: []trajectory.Task{{Name: "here", Link: 1, Axis: [3]float64{1, 0, 0}, Low: -1, High: 1}}}
 	for _, p := range posts {
-		spec.Obstacles = append(spec.Obstacles, &scene.Obstacle{A: p, Radius: 0.5})
+		spec.Obstacles = append(spec.Obstacles, scene.Obstacle{A: p, Radius: 0.5})
 	}
 	return made(t, spec)
 }
@@ -343,64 +345,13 @@ func TestModes(t *testing.T) {
 	}
 }
 
-// Labels beside the data tell modes where obstacles do not; where they do, how far the two
-// agree is told. A file of labels that cannot be is refused.
-func TestLabels(t *testing.T) {
-	dir := t.TempDir()
-	path := filepath.Join(dir, "my_paths.npy")
-	write := func(a arrayfile.Array) {
-		t.Helper()
-		var b bytes.Buffer
-		testkit.OK(t, arrayfile.EncodeNPY(&b, a))
-		testkit.OK(t, os.WriteFile(filepath.Join(dir, "my_labels.npy"), b.Bytes(), 0o600))
-	}
-	write(arrayfile.Array{Shape: []int{4}, Int64: []int64{5, 5, 7, 7}})
-	set := hand(t, 2, func(s *trajectory.Spec) { s.Obstacles = nil })
-	x := angles([]float64{0, 1}, []float64{0, 1.1}, []float64{0, -1}, []float64{0, -1.1})
-	f := finding(t, domainOf(t, set, x, path), angles([]float64{0, 0.5}, []float64{0, -3}, []float64{0, -0.2}), "modes")
-	if len(f.Measures) != 2 || f.Measures[0].Name != "label 5" ||
-		math.Abs(float64(f.Measures[1].Samples)-2./3) > 1e-12 {
-		t.Errorf("%+v", f)
-	}
-	// The ball at (1, 0): one way turns about it to the left, the others to the right of it.
-	ball := motionOf(hand(t, 2, nil))
-	g := &guide{motion: ball, pool: parallel.New(1), data: angles([]float64{-1, 1}, []float64{-1, 1}, []float64{1, -1},
-		[]float64{-1, 1}), path: path}
-	if err := g.sort(); err != nil || !strings.Contains(g.note, "Of 4 rows 3 have the mode") {
-		t.Errorf("%v, %q", err, g.note)
-	}
-	write(arrayfile.Array{Shape: []int{3}, Int64: []int64{5, 5, 7}})
-	d := domainOf(t, set, x, path)
-	if len(d.Faults) != 1 || d.Faults[0] != "my_paths.npy: my_labels.npy has 3 labels of 4 trajectories and is not "+
-		"used" {
-		t.Errorf("%q", d.Faults)
-	}
-	// What the arm's file says and the arm has not is told as well.
+// What the arm's file says and the arm has not is told.
+func TestArmNotes(t *testing.T) {
 	noted := hand(t, 2, func(s *trajectory.Spec) { s.Arm.Notes = []string{"the volume leaves out the meshes of l1"} })
-	d = domainOf(t, noted, x, filepath.Join(dir, "none.npy"))
+	d := domainOf(t, noted, angles([]float64{0, 1}), "none.npy")
 	if len(d.Faults) != 1 || !strings.HasSuffix(d.Faults[0], ": the volume leaves out the meshes of l1") {
 		t.Errorf("%q", d.Faults)
 	}
-	for _, bad := range []arrayfile.Array{{Shape: []int{4}, Float64: []float64{0, 1, 0.5, 1}},
-		{Shape: []int{4}, Float64: []float64{0, math.NaN(), 0, 1}}} {
-		write(bad)
-		_, err := New(domain.Input{Set: set, Data: x, Pool: parallel.New(1), Files: map[string]string{
-			"data.path": path}})
-		var e *dataset.Error
-		if !errors.As(err, &e) || !strings.HasSuffix(e.File, "my_labels.npy") || e.Want != "a whole number" {
-			t.Errorf("%v: %v", bad.Float64, err)
-		}
-	}
-	testkit.OK(t, os.WriteFile(filepath.Join(dir, "my_labels.npy"), []byte("no array"), 0o600))
-	if _, err := New(domain.Input{Set: set, Data: x, Pool: parallel.New(1), Files: map[string]string{
-		"data.path": path}}); err == nil {
-		t.Error("a damaged file of labels is taken")
-	}
-}
-
-// Of rows of a label that have two modes, those of the commoner one agree, wherever they stand.
-func TestAgreement(t *testing.T) {
-	testkit.Equal(t, agreement([]int{0, 0, 1, 2, 1, 1, 0}, []int{5, 5, 5, 5, 7, 7, 7}), 4)
 }
 
 // The plane is that of all data, its cells reach a fifth of the range beyond it.
@@ -428,8 +379,8 @@ func TestDistance(t *testing.T) {
 // Obstacles as pictures have them: ends of a capsule, sides of a box with its round edges.
 func TestSolids(t *testing.T) {
 	set := hand(t, 2, func(s *trajectory.Spec) {
-		s.Obstacles = []trajectory.Obstacle{&scene.Obstacle{Shape: scene.Capsule, A: [3]float64{1, 2, 3},
-			B: [3]float64{4, 5, 6}, Radius: 0.5}, &scene.Obstacle{Shape: scene.Box, A: [3]float64{7, 8, 9},
+		s.Obstacles = []scene.Obstacle{{Shape: scene.Capsule, A: [3]float64{1, 2, 3},
+			B: [3]float64{4, 5, 6}, Radius: 0.5}, {Shape: scene.Box, A: [3]float64{7, 8, 9},
 			Half: [3]float64{1, 2, 3}, Radius: 0.25}}
 	})
 	got := (&guide{motion: motionOf(set)}).solids()

@@ -9,6 +9,7 @@ import (
 
 	"github.com/landing-diffusion/landing/constraint"
 	"github.com/landing-diffusion/landing/domain/robot"
+	"github.com/landing-diffusion/landing/internal/vec3"
 )
 
 // same is how far numbers that say the same may differ, metres or radians: those of files are rounded.
@@ -110,7 +111,7 @@ func (b *builder) check() error {
 		}
 	}
 	for i, o := range spec.Volume {
-		if o.Link < -1 || o.Link >= n || !(o.Radius >= 0) || norm(o.Centre)-norm(o.Centre) != 0 {
+		if o.Link < -1 || o.Link >= n || !(o.Radius >= 0) || vec3.Norm(o.Centre)-vec3.Norm(o.Centre) != 0 {
 			return refuse(fmt.Sprintf("volume[%d]", i), "a sphere of radius %v about %v on link %d; expected finite "+
 				"numbers, a radius of 0 or more and one of the links −1 to %d", o.Radius, o.Centre, o.Link, n-1)
 		}

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/landing-diffusion/landing/domain/robot"
+	"github.com/landing-diffusion/landing/internal/vec3"
 )
 
 func (b *builder) circles() {
@@ -133,11 +134,11 @@ func (b *builder) task(field string, name label, t *Task, given int) error {
 	if scale == 0 {
 		scale = 1
 	}
-	long := norm(t.Axis)
-	low, high, w := t.Low/long, t.High/long, unit(t.Axis)
+	long := vec3.Norm(t.Axis)
+	low, high, w := t.Low/long, t.High/long, vec3.Unit(t.Axis)
 	p := settle(b.spec.Arm, robot.Point{Link: t.Link, Local: t.Local}, t.Direction)
 	if p.Link < 0 && given < 0 {
-		if v := dot(w, p.Local); v < low-same || v > high+same {
+		if v := vec3.Dot(w, p.Local); v < low-same || v > high+same {
 			return refuse(field, "no joint moves what it asks for: it is at %.6g; expected %s", v, between(low, high))
 		}
 		return nil
@@ -156,11 +157,11 @@ func (b *builder) task(field string, name label, t *Task, given int) error {
 			if !ok || b.sum || given >= 0 || o.given >= 0 || o.feature != at || o.direction != t.Direction {
 				continue
 			}
-			sign := dot(o.w, w) / norm(o.w)
+			sign := vec3.Dot(o.w, w) / vec3.Norm(o.w)
 			if math.Abs(sign) < 1-1e-12 {
 				continue
 			}
-			v := math.Copysign(o.ref/norm(o.w), o.ref*sign)
+			v := math.Copysign(o.ref/vec3.Norm(o.w), o.ref*sign)
 			switch {
 			case h == 0 && (v < low-same || v > high+same), h == 1 && low == high && sign*(low-v) > same:
 				return refuse(field, "%s is asked to be %s, which %s excludes", name.head, between(low, high),
@@ -243,9 +244,9 @@ func (b *builder) clears() error {
 			return err
 		}
 		pad := o.Radius + b.spec.Margin + reach
-		for i, obstacle := range b.spec.Obstacles {
+		for i := range b.spec.Obstacles {
 			if p.Link < 0 {
-				if φ := obstacle.Distance(p.Local); !(φ >= pad) {
+				if φ := b.spec.Obstacles[i].Distance(p.Local); !(φ >= pad) {
 					return refuse(fmt.Sprintf("obstacles[%d]", i), "it is %.4g m from %s, which no joint moves; "+
 						"expected %.4g m at least", φ-o.Radius, b.sphere(k), b.spec.Margin)
 				}
@@ -272,7 +273,7 @@ func (b *builder) reach(p robot.Point) (float64, error) {
 	if !b.spec.Segments {
 		return 0, nil
 	}
-	total, arm := 0.0, norm(p.Local)
+	total, arm := 0.0, vec3.Norm(p.Local)
 	for i := p.Link; i >= 0; i-- {
 		j := &b.spec.Arm.Joints[i]
 		if j.Kind != robot.Fixed {
@@ -293,7 +294,7 @@ func (b *builder) reach(p robot.Point) (float64, error) {
 				total += δ * arm
 			}
 		}
-		arm += norm(j.Origin.P)
+		arm += vec3.Norm(j.Origin.P)
 	}
 	return total / 2, nil
 }
@@ -312,7 +313,7 @@ func (b *builder) selves() error {
 		pad := b.spec.Volume[k[0]].Radius + b.spec.Volume[k[1]].Radius + b.spec.Margin
 		name := fmt.Sprintf("%s,%s", b.sphere(k[0]), b.sphere(k[1]))
 		if p[0].Link == p[1].Link {
-			if r := norm(minus(p[0].Local, p[1].Local)); r < pad {
+			if r := vec3.Norm(vec3.Minus(p[0].Local, p[1].Local)); r < pad {
 				return refuse(fmt.Sprintf("self[%d]", i), "%s are fixed to each other at %.4g m; expected %.4g m at "+
 					"least", name, r, pad)
 			}

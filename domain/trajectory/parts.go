@@ -1,5 +1,7 @@
 package trajectory
 
+import "github.com/landing-diffusion/landing/internal/vec3"
+
 // A circle is (c² + s² − 1)/2 of a turning joint: a quadratic form, so that its gradient at dx is its Hessian product.
 type circle struct{ c, s int }
 
@@ -189,7 +191,7 @@ type task struct {
 }
 
 func (k *task) value(v *view) float64 {
-	t := dot(k.w, v.at(k.feature)) - k.ref
+	t := vec3.Dot(k.w, v.at(k.feature)) - k.ref
 	if k.given >= 0 {
 		t -= k.scale * v.given[k.given]
 	}
@@ -219,16 +221,16 @@ func (k *clearance) value(v *view) float64 {
 
 func (k *clearance) gradient(v *view, out []float64, cols []int) {
 	_, n := v.set.spec.Obstacles[k.obstacle].At(v.at(k.point))
-	v.pull(out, v.jac, k.point, negative(n), cols)
+	v.pull(out, v.jac, k.point, vec3.Scaled(-1, n), cols)
 }
 
 // hessian: −(∇φᵀ∇²p dx + ∂pᵀ ∇²φ ∂p dx).
 func (k *clearance) hessian(v *view, out []float64, cols []int) {
-	o, p := v.set.spec.Obstacles[k.obstacle], v.at(k.point)
+	o, p := &v.set.spec.Obstacles[k.obstacle], v.at(k.point)
 	_, n := o.At(p)
 	w := o.HessianVector(p, v.along(k.point))
-	v.pull(out, v.hess, k.point, negative(n), cols)
-	v.add(out, v.jac, k.point, negative(w), cols)
+	v.pull(out, v.hess, k.point, vec3.Scaled(-1, n), cols)
+	v.add(out, v.jac, k.point, vec3.Scaled(-1, w), cols)
 }
 
 // A pair is pad − ‖p_a − p_b‖ of two points; where a is −1, p_a is still.
@@ -244,14 +246,14 @@ func (k *pair) away(v *view) [3]float64 {
 	if k.a >= 0 {
 		from = v.at(k.a)
 	}
-	return minus(v.at(k.b), from)
+	return vec3.Minus(v.at(k.b), from)
 }
 
-func (k *pair) value(v *view) float64 { return k.pad - norm(k.away(v)) }
+func (k *pair) value(v *view) float64 { return k.pad - vec3.Norm(k.away(v)) }
 
 func (k *pair) gradient(v *view, out []float64, cols []int) {
 	u := direction(k.away(v))
-	v.pull(out, v.jac, k.b, negative(u), cols)
+	v.pull(out, v.jac, k.b, vec3.Scaled(-1, u), cols)
 	if k.a >= 0 {
 		v.add(out, v.jac, k.a, u, cols)
 	}
@@ -260,15 +262,15 @@ func (k *pair) gradient(v *view, out []float64, cols []int) {
 // hessian, with u = (p_b − p_a)/r: ∇²r = (I − uuᵀ)/r.
 func (k *pair) hessian(v *view, out []float64, cols []int) {
 	away := k.away(v)
-	r, u, w := norm(away), direction(away), v.along(k.b)
+	r, u, w := vec3.Norm(away), direction(away), v.along(k.b)
 	if k.a >= 0 {
-		w = minus(w, v.along(k.a))
+		w = vec3.Minus(w, v.along(k.a))
 	}
-	if s := dot(u, w); r > 0 {
+	if s := vec3.Dot(u, w); r > 0 {
 		w = [3]float64{(w[0] - s*u[0]) / r, (w[1] - s*u[1]) / r, (w[2] - s*u[2]) / r}
 	}
-	v.pull(out, v.hess, k.b, negative(u), cols)
-	v.add(out, v.jac, k.b, negative(w), cols)
+	v.pull(out, v.hess, k.b, vec3.Scaled(-1, u), cols)
+	v.add(out, v.jac, k.b, vec3.Scaled(-1, w), cols)
 	if k.a >= 0 {
 		v.add(out, v.hess, k.a, u, cols)
 		v.add(out, v.jac, k.a, w, cols)
@@ -280,5 +282,5 @@ func direction(v [3]float64) [3]float64 {
 	if v == [3]float64{} {
 		return v
 	}
-	return unit(v)
+	return vec3.Unit(v)
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/landing-diffusion/landing/domain/robot"
+	"github.com/landing-diffusion/landing/internal/vec3"
 )
 
 // A stage is what a waypoint keeps: its equalities, then its inequalities. They depend on the coordinates of a joint, or
@@ -71,7 +72,7 @@ func settle(arm *robot.Arm, p robot.Point, vector bool) robot.Point {
 		j := &arm.Joints[p.Link]
 		switch {
 		case j.Kind == robot.Fixed, j.Kind == robot.Prismatic && vector,
-			j.Kind.Turning() && norm(cross(j.Axis, p.Local)) <= 1e-12*norm(p.Local):
+			j.Kind.Turning() && vec3.Norm(vec3.Cross(j.Axis, p.Local)) <= 1e-12*vec3.Norm(p.Local):
 		default:
 			return p
 		}
@@ -87,7 +88,7 @@ func settle(arm *robot.Arm, p robot.Point, vector bool) robot.Point {
 // find returns the number of p in a list of features, to which it is added if it is not there.
 func find(list *[]robot.Point, p robot.Point) int {
 	for i, q := range *list {
-		if q.Link == p.Link && norm(minus(q.Local, p.Local)) <= 1e-12*(1+norm(p.Local)) {
+		if q.Link == p.Link && vec3.Norm(vec3.Minus(q.Local, p.Local)) <= 1e-12*(1+vec3.Norm(p.Local)) {
 			return i
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"github.com/landing-diffusion/landing/domain/robot"
+	"github.com/landing-diffusion/landing/internal/vec3"
 )
 
 // A Task asks for the part along Axis of where a point of a link is, or of where a vector fixed to it points: Low ≤ w·q
@@ -48,24 +49,24 @@ func Box(name string, link int, local, low, high [3]float64) (out []Task) {
 // Upright has a vector of a link point along the unit vector to, with the turn about it free: two equalities, the sines
 // of the tilts, and an inequality that keeps it from pointing the other way.
 func Upright(name string, link int, local, to [3]float64) []Task {
-	local = unit(local)
+	local = vec3.Unit(local)
 	a, b := normalsOf(to)
 	inf := math.Inf(1)
 	return []Task{
 		{Name: name + ".a", Link: link, Local: local, Direction: true, Axis: a},
 		{Name: name + ".b", Link: link, Local: local, Direction: true, Axis: b},
-		{Name: name + ".side", Link: link, Local: local, Direction: true, Axis: unit(to), High: inf},
+		{Name: name + ".side", Link: link, Local: local, Direction: true, Axis: vec3.Unit(to), High: inf},
 	}
 }
 
 // Level has a vector of a link stay in the plane with the normal: one equality, the sine of its angle to the plane.
 func Level(name string, link int, local, normal [3]float64) Task {
-	return Task{Name: name, Link: link, Local: unit(local), Direction: true, Axis: unit(normal)}
+	return Task{Name: name, Link: link, Local: vec3.Unit(local), Direction: true, Axis: vec3.Unit(normal)}
 }
 
 // Cone keeps the angle between a vector of a link and to at most angle, in (0, π).
 func Cone(name string, link int, local, to [3]float64, angle float64) Task {
-	return Task{Name: name, Link: link, Local: unit(local), Direction: true, Axis: unit(to),
+	return Task{Name: name, Link: link, Local: vec3.Unit(local), Direction: true, Axis: vec3.Unit(to),
 		Low: math.Cos(angle), High: math.Inf(1), Scale: 1 / math.Sin(angle)}
 }
 
@@ -83,42 +84,24 @@ func Orientation(name string, link int, r [9]float64) []Task {
 	}
 }
 
-func norm(v [3]float64) float64 { return math.Sqrt(v[0]*v[0] + v[1]*v[1] + v[2]*v[2]) }
-
-func dot(a, b [3]float64) float64 { return a[0]*b[0] + a[1]*b[1] + a[2]*b[2] }
-
-func minus(a, b [3]float64) [3]float64 { return [3]float64{a[0] - b[0], a[1] - b[1], a[2] - b[2]} }
-
-func negative(v [3]float64) [3]float64 { return [3]float64{-v[0], -v[1], -v[2]} }
-
-func cross(a, b [3]float64) [3]float64 {
-	return [3]float64{a[1]*b[2] - a[2]*b[1], a[2]*b[0] - a[0]*b[2], a[0]*b[1] - a[1]*b[0]}
-}
-
-// unit returns v/‖v‖; of 0 what is not a number, which fault names.
-func unit(v [3]float64) [3]float64 {
-	n := norm(v)
-	return [3]float64{v[0] / n, v[1] / n, v[2] / n}
-}
-
 // normalsOf returns two unit vectors normal to v and to each other. Of z they are x and y.
 func normalsOf(v [3]float64) (a, b [3]float64) {
-	v = unit(v)
+	v = vec3.Unit(v)
 	a = [3]float64{1, 0, 0}
 	if math.Abs(v[0]) > 0.9 {
 		a = [3]float64{0, 1, 0}
 	}
-	s := dot(a, v)
+	s := vec3.Dot(a, v)
 	for k := range a {
 		a[k] -= s * v[k]
 	}
-	a = unit(a)
-	return a, cross(v, a)
+	a = vec3.Unit(a)
+	return a, vec3.Cross(v, a)
 }
 
 // fault says what is wrong with a task, or is empty.
 func (t *Task) fault(arm *robot.Arm) string {
-	finite := func(v [3]float64) bool { return dot(v, v)-dot(v, v) == 0 }
+	finite := func(v [3]float64) bool { return vec3.Dot(v, v)-vec3.Dot(v, v) == 0 }
 	switch {
 	case t.Link < -1 || t.Link >= len(arm.Joints):
 		return fmt.Sprintf("there is no link %d: there are %d", t.Link, len(arm.Joints))
@@ -136,7 +119,7 @@ func (t *Task) fault(arm *robot.Arm) string {
 		return "a bound is infinite"
 	case t.Scale-t.Scale != 0 || t.Scale < 0:
 		return "the scale is not a number above 0"
-	case t.Direction && (t.Low > norm(t.Axis)*norm(t.Local) || t.High < -norm(t.Axis)*norm(t.Local)):
+	case t.Direction && (t.Low > vec3.Norm(t.Axis)*vec3.Norm(t.Local) || t.High < -vec3.Norm(t.Axis)*vec3.Norm(t.Local)):
 		return fmt.Sprintf("no direction has a part in [%.6g, %.6g] along the axis", t.Low, t.High)
 	}
 	return ""

@@ -32,6 +32,7 @@ import (
 	"github.com/landing-diffusion/landing/base/keyed"
 	"github.com/landing-diffusion/landing/constraint"
 	"github.com/landing-diffusion/landing/domain/robot"
+	"github.com/landing-diffusion/landing/domain/robot/scene"
 )
 
 // A Spec says what a Set is made of. Arm and Waypoints are needed; without the rest there are circles alone.
@@ -48,7 +49,7 @@ type Spec struct {
 	// Bends holds how much a step of each joint may differ from the one before, likewise.
 	Bends []float64
 
-	Obstacles []Obstacle
+	Obstacles []scene.Obstacle
 	Volume    []robot.Sphere // what stays clear of them; radii may be 0
 	Self      [][2]int       // pairs of Volume that stay clear of each other
 	Margin    float64        // added to each distance that is kept, m
@@ -103,17 +104,6 @@ const (
 	// only the nearest to an obstacle counts, and positions are those at the angles atan2(s, c), also off the circle.
 	Reference
 )
-
-// An Obstacle is a solid by its signed distance φ, negative inside, with ‖∇φ‖ = 1. A
-// *scene.Obstacle is one, and the only kind that plans and pictures know.
-type Obstacle interface {
-	// Distance returns φ(p).
-	Distance(p [3]float64) float64
-	// At returns φ(p) and ∇φ(p).
-	At(p [3]float64) (float64, [3]float64)
-	// HessianVector returns ∇²φ(p) v.
-	HessianVector(p, v [3]float64) [3]float64
-}
 
 // An Error says what in a Spec cannot be.
 type Error struct {

@@ -57,10 +57,7 @@ func TestExample(t *testing.T) {
 	planned := testkit.Must((&plan.Batch{Set: set, Spec: spec, Tip: spec.Tip(), Count: 2, Seed: 1}).Run(
 		context.Background(), pool))
 	trial.Feasible(t, set, planned.X)
-	sc := &scene.Scene{Arm: spec.Arm, Bodies: spec.Volume}
-	for _, o := range spec.Obstacles {
-		sc.Obstacles = append(sc.Obstacles, *o.(*scene.Obstacle))
-	}
+	sc := &scene.Scene{Arm: spec.Arm, Bodies: spec.Volume, Obstacles: spec.Obstacles}
 	check, x := sc.NewChecker(), planned.X
 	for i := 0; i < len(x); i += planned.Dim {
 		if room, _ := check.Path(

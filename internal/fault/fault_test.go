@@ -50,18 +50,16 @@ func TestOf(t *testing.T) {
 // without are error types without a place, by what becomes of them.
 var without = map[string]string{
 	"a caller puts them into an error with a file, a line or a key": `learn/choose.MeasureError
-		domain/conformation.Error domain/conformation.PointError domain/conformation.SingularError
-		domain/conformation.TemplateError constraint/formula.Error constraint/formula.PointError
+		domain/conformation.Error constraint/formula.Error constraint/formula.PointError
 		domain/trajectory.Error constraint/zoo.DomainError problem/discover.Error
 		base/expr.Error base/expr.NonFinite base/expr.fault langevin.PriorError learn/method.ConfigError
-		learn/method/flow.CutError domain/molecule.BondError domain/molecule.NameError domain/molecule.SelectError
-		domain/molecule/amber.ParameterError base/superpose.DegenerateError base/superpose.ReferenceError
-		internal/parquetfile.Error internal/parquetfile.NumberError problem/sets.Error domain/robot.JointError
-		domain/robot.LinkError domain/robot/scene.ObstacleError domain/robot/urdf.Error learn/score.OptionError
+		learn/method/flow.CutError domain/molecule.NameError base/superpose.DegenerateError
+		base/superpose.ReferenceError internal/parquetfile.Error internal/parquetfile.NumberError problem/sets.Error
+		domain/robot/urdf.Error learn/score.OptionError
 		learn/score/networks.KindError learn/score/networks.UnitError study/serve.TokenError`,
 	"the command makes usage errors of them": `cmd/landing.renamedError
 		study/compare.AgainstError learn/levelset/fit.OptionError
-		domain/molecule/files.FormatError study/paper.NoCellError study/paper.NameError problem/draft.OptionError
+		study/paper.NoCellError study/paper.NameError problem/draft.OptionError
 		study/work.ListError`,
 	"they wrap others": `cmd/landing.kept cmd/landing.keptFolder study/sweep.Refusal study/sweep.RefusedError
 		study/serve.sendError`,

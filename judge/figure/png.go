@@ -63,11 +63,19 @@ func (s *scene) flat() bool {
 // the others become the nearest that stays.
 func paletted(src *image.RGBA) *image.Paletted {
 	pixels := src.Bounds().Dx() * src.Bounds().Dy()
-	colours := make([]uint32, pixels)
+	type run struct { // of pixels of one colour: most neighbours are alike
+		colour uint32
+		n      int
+	}
+	var runs []run
 	count := map[uint32]int{}
-	for i := range colours {
-		colours[i] = binary.BigEndian.Uint32(src.Pix[4*i:])
-		count[colours[i]]++
+	for i := 0; i < pixels; {
+		r := run{colour: binary.BigEndian.Uint32(src.Pix[4*i:])}
+		for ; i < pixels && binary.BigEndian.Uint32(src.Pix[4*i:]) == r.colour; i++ {
+			r.n++
+		}
+		runs = append(runs, r)
+		count[r.colour] += r.n
 	}
 	frequent := func(a, b uint32) int { return cmp.Or(cmp.Compare(count[b], count[a]), cmp.Compare(a, b)) }
 	type cell struct {
@@ -94,8 +102,13 @@ func paletted(src *image.RGBA) *image.Paletted {
 		index[c] = uint8(palette.Index(unpack(c)))
 	}
 	dst := image.NewPaletted(src.Bounds(), palette)
-	for i, c := range colours {
-		dst.Pix[i] = index[c]
+	i := 0
+	for _, r := range runs {
+		ink := index[r.colour]
+		for range r.n {
+			dst.Pix[i] = ink
+			i++
+		}
 	}
 	return dst
 }

@@ -82,7 +82,9 @@ func (e *energy) relabelled(n, m, times int, seed uint64) TwoSample {
 // test is the outcome of a test of n points against m, those marked first against the others:
 // relabel marks others, times times.
 func (e *energy) test(first []bool, n, m, times int, relabel func(k int)) TwoSample {
-	statistic := e.statistic(first)
+	var given [1]float64
+	e.statistics(given[:], [][]int32{marked(nil, first)})
+	statistic := given[0]
 	t := TwoSample{Statistic: Float(e.told(statistic)), Floor: Floor{NaN, NaN, times}, PValue: NaN, N: n, M: m}
 	if math.IsNaN(statistic) {
 		return t
@@ -90,9 +92,17 @@ func (e *energy) test(first []bool, n, m, times int, relabel func(k int)) TwoSam
 	// Relabellings that tie in exact arithmetic must count as ties.
 	bar := statistic - 1e-12*e.total/float64(len(first)*len(first))
 	relabelled, extreme := make([]float64, times), 1
-	for k := range times {
-		relabel(k)
-		if relabelled[k] = e.statistic(first); relabelled[k] >= bar {
+	samples := make([][]int32, min(times, together))
+	for k := 0; k < times; k += together {
+		some := relabelled[k:min(k+together, times)]
+		for i := range some {
+			relabel(k + i)
+			samples[i] = marked(samples[i][:0], first)
+		}
+		e.statistics(some, samples[:len(some)])
+	}
+	for _, v := range relabelled {
+		if v >= bar {
 			extreme++
 		}
 	}
@@ -123,7 +133,6 @@ type energy struct {
 	dist  []float64 // distances of all pairs, symmetric
 	sums  []float64 // sums of the rows of dist
 	total float64   // sum of sums
-	index []int     // scratch: the first sample
 
 	told func(statistic float64) float64 // as it is reported: a function that never falls
 }
@@ -134,7 +143,7 @@ func distance(squared float64) float64 { return math.Sqrt(squared) }
 // square of that in R^d, 0 at 0.
 func newEnergy(points []float64, d, n int, of func(squared float64) float64) *energy {
 	size := len(points) / d
-	e := &energy{n: n, dist: make([]float64, size*size), sums: make([]float64, size), index: make([]int, 0, n),
+	e := &energy{n: n, dist: make([]float64, size*size), sums: make([]float64, size),
 		told: func(statistic float64) float64 { return statistic }}
 	for i := range size {
 		for j := range i {
@@ -148,40 +157,61 @@ func newEnergy(points []float64, d, n int, of func(squared float64) float64) *en
 	return e
 }
 
-// statistic returns the energy distance between the points marked first and the others. Only the pairs within the first
-// sample, XX, are summed: its rows' sums are XX + XY, and total is XX + 2XY + YY. It reads what one goroutine has made,
-// half a million numbers a relabelling: the race detector need not look at each of them.
-//
-//go:norace
-func (e *energy) statistic(first []bool) float64 {
-	e.index = e.index[:0]
+// together is how many relabellings are measured at a time. A row of distances is read from memory once for all of them:
+// a thousand relabellings of two thousand points take a quarter of the time that one after the other takes.
+const together = 16
+
+// marked appends the numbers of the points that are marked to dst.
+func marked(dst []int32, first []bool) []int32 {
 	for i, in := range first {
 		if in {
-			e.index = append(e.index, i)
+			dst = append(dst, int32(i))
 		}
 	}
-	var half, rows float64
-	for k, i := range e.index {
-		rows += e.sums[i]
-		// Four sums that do not wait for each other.
-		var a, b, c, d float64
-		row, index := e.dist[i*len(first):][:len(first)], e.index[:k]
-		for ; len(index) >= 4; index = index[4:] {
-			a += row[index[0]]
-			b += row[index[1]]
-			c += row[index[2]]
-			d += row[index[3]]
+	return dst
+}
+
+// statistics sets dst to the energy distances between samples of points, whose numbers rise, and the other points. There
+// are at most together. Only the pairs within a sample, XX, are summed: its rows' sums are XX + XY, and total is
+// XX + 2XY + YY. It reads what one goroutine has made, half a million numbers a relabelling: the race detector need not
+// look at each of them.
+//
+//go:norace
+func (e *energy) statistics(dst []float64, samples [][]int32) {
+	var half, rows [together]float64
+	var seen [together]int
+	size := len(e.sums)
+	for i, sum := range e.sums {
+		row := e.dist[i*size:][:size]
+		for s, sample := range samples {
+			k := seen[s]
+			if k == len(sample) || sample[k] != int32(i) {
+				continue
+			}
+			seen[s]++
+			rows[s] += sum
+			// Four sums that do not wait for each other.
+			var a, b, c, d float64
+			before := sample[:k]
+			for ; len(before) >= 4; before = before[4:] {
+				a += row[before[0]]
+				b += row[before[1]]
+				c += row[before[2]]
+				d += row[before[3]]
+			}
+			for _, j := range before {
+				a += row[j]
+			}
+			half[s] += (a + b) + (c + d)
 		}
-		for _, j := range index {
-			a += row[j]
-		}
-		half += (a + b) + (c + d)
 	}
-	xx := 2 * half
-	xy := rows - xx
-	yy := e.total - xx - 2*xy
-	n, m := float64(e.n), float64(len(first)-e.n)
-	return 2*xy/(n*m) - xx/(n*n) - yy/(m*m)
+	n, m := float64(e.n), float64(size-e.n)
+	for s := range dst {
+		xx := 2 * half[s]
+		xy := rows[s] - xx
+		yy := e.total - xx - 2*xy
+		dst[s] = 2*xy/(n*m) - xx/(n*n) - yy/(m*m)
+	}
 }
 
 // MMDTest compares the points x and y of dimension d by the maximum mean discrepancy of a Gaussian kernel (Gretton

@@ -7,7 +7,6 @@ package draft
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"math"
 	"path/filepath"
@@ -196,10 +195,8 @@ func read(o Options) (*loaded, error) {
 		return l, nil
 	}
 	s, err := dataset.ReadSurvey(o.Path, o.Array)
-	if e := new(dataset.Error); errors.As(err, &e) && strings.HasPrefix(e.Value, "it holds the arrays") {
-		named := *e
-		named.Want += "; --array NAME says which"
-		return nil, &named
+	if err != nil && strings.Contains(err.Error(), "it holds the arrays") {
+		return nil, fmt.Errorf("%w; --array NAME says which", err)
 	}
 	if err != nil {
 		return nil, err

@@ -524,7 +524,7 @@ func (b *armed) volume() error {
 func (b *armed) obstacles() error {
 	for i, k := range b.Obstacles {
 		key := fmt.Sprintf("obstacles[%d]", i)
-		o := &scene.Obstacle{Name: k.Name, Radius: k.Radius}
+		o := scene.Obstacle{Name: k.Name, Radius: k.Radius}
 		given := 0
 		at := func(part string, v []float64) [3]float64 { return b.three(key+"."+part, v, [3]float64{}) }
 		if k.Sphere != nil {

@@ -292,10 +292,8 @@ func (b *molecular) internals() error {
 				if b.need(key + ".value") {
 					var err error
 					c, err = conformation.Fixed(b.m, b.x, c.Coordinate)
-					if errors.As(err, new(*conformation.TemplateError)) {
+					if err != nil {
 						return &Error{Key: key + ".value", Fault: err.Error()}
-					} else if err != nil {
-						return err
 					}
 					c.Name = k.Name
 				}

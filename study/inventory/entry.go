@@ -1,13 +1,10 @@
 package inventory
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
-	"math"
 	"slices"
 	"strconv"
 	"time"
@@ -79,11 +76,8 @@ const (
 // Sources are all of them.
 func Sources() []Source { return []Source{Evaluated, Stale, InCourse} }
 
-// Bounds of what is read of a run.
-const (
-	mostText = 64 << 20
-	mostTail = 1 << 20 // of metrics.jsonl, from its end
-)
+// mostText bounds a file that is read of a run, in bytes.
+const mostText = 64 << 20
 
 // isRun reports whether a folder with such entries is a run's: it has what every run has, or enough
 // of that to say that the rest is missing.
@@ -96,13 +90,6 @@ func isRun(names map[string]bool) bool {
 		}
 	}
 	return marks >= 2
-}
-
-// describe says how the run in a folder is.
-func (w *walk) describe(dir string) Entry {
-	e := Of(dir)
-	e.Bytes = w.size(dir)
-	return e
 }
 
 // Of says how the run in a folder is, but for its size.
@@ -214,8 +201,9 @@ func (e *Entry) distance(f *run.Folder, m *run.Manifest, checkpoints []string) e
 	case !errors.Is(err, fs.ErrNotExist):
 		return err
 	}
-	p, err := lastEvaluation(f)
-	if p != nil {
+	records, err := f.Metrics()
+	if all := run.Decode[judge.Progress](records, "evaluation"); len(all) > 0 {
+		p := all[len(all)-1]
 		e.Distance = &Distance{Value: p.JSD, Floor: metric.NaN, Epoch: p.Epoch, From: InCourse}
 	}
 	return err
@@ -252,33 +240,4 @@ func drawnWith(m *run.Manifest, checkpoints []string) int {
 		return -1
 	}
 	return n
-}
-
-// lastEvaluation returns the last evaluation at the end of metrics.jsonl, or nil.
-func lastEvaluation(f *run.Folder) (*judge.Progress, error) {
-	file, err := input.Open(f.Path(run.MetricsFile), math.MaxInt64)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	defer file.Close()
-	info, err := file.Stat()
-	if err != nil {
-		return nil, err
-	}
-	tail := make([]byte, min(info.Size(), mostTail))
-	if _, err := file.ReadAt(tail, info.Size()-int64(len(tail))); err != nil && !errors.Is(err, io.EOF) {
-		return nil, err
-	}
-	lines := bytes.Split(tail, []byte("\n"))
-	for _, line := range slices.Backward(lines) {
-		var r run.Record
-		var p judge.Progress
-		if json.Unmarshal(line, &r) == nil && r.Kind == "evaluation" && json.Unmarshal(r.Data, &p) == nil {
-			return &p, nil
-		}
-	}
-	return nil, nil
 }

@@ -178,15 +178,19 @@ func (c *Config) Plans(ctx context.Context, exhibits []*Exhibit, rows []Row, mad
 	return plans, err
 }
 
-// Run runs plans, each in its own folder, and puts each row into the file of rows, beside what other processes put
-// there.
+// Run runs plans, each in its own folder, and puts the rows of cells that have ended into the file of rows, beside what
+// other processes put there.
 func (c *Config) Run(ctx context.Context, plans []*Plan, r sweep.Runner) error {
 	for _, p := range plans {
 		r.Dir, r.Foreign = filepath.Join(c.Out, p.File.Name), foreign
-		r.Record = func(cell *sweep.Cell, s sweep.CellStatus) error {
-			return Keep(c.File, c.row(p, cell, s))
+		out, err := p.Run(ctx, r)
+		var rows []Row
+		for i, cell := range p.Cells {
+			if out != nil && out.Cells[i].Entry != nil {
+				rows = append(rows, c.row(p, cell, out.Cells[i]))
+			}
 		}
-		if _, err := p.Run(ctx, r); err != nil {
+		if err := errors.Join(err, Keep(c.File, rows...)); err != nil {
 			return err
 		}
 	}

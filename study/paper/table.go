@@ -69,9 +69,6 @@ func (c *Config) Tables(exhibits []*Exhibit, rows []Row) ([][]Table, error) {
 		if e.Beside != nil {
 			b := e.Beside.table(own)
 			b.Notes = nil // the same again
-			if e.Beside.Until {
-				b.Notes = b.steady()
-			}
 			tables = append(tables, b)
 		}
 		out = append(out, tables)
@@ -120,31 +117,6 @@ func (e *Exhibit) table(own map[string][]Row) Table {
 		t.Notes = append([]string{note}, t.Notes...)
 	}
 	return t
-}
-
-// steady says of each row, where all of it was run, from which column on it is 0.
-func (t *Table) steady() []string {
-	var says []string
-	for _, r := range t.Rows {
-		from := len(r.Places)
-		for from > 0 && len(r.Places[from-1].Ours) > 0 && r.Places[from-1].Ours[0].Mean == 0 {
-			from--
-		}
-		missing := slices.ContainsFunc(r.Places, func(p Place) bool { return len(p.Ours) == 0 })
-		switch {
-		case missing:
-		case from == len(r.Places):
-			says = append(says, fmt.Sprintf("%s at no N of these", r.Name))
-		case from == 0:
-			says = append(says, fmt.Sprintf("%s at every N of these", r.Name))
-		default:
-			says = append(says, fmt.Sprintf("%s from N = %s on", r.Name, t.Columns[from]))
-		}
-	}
-	if says == nil {
-		return nil
-	}
-	return []string{"No path is lost: " + strings.Join(says, "; ") + "."}
 }
 
 // A span is the least and the most of some seconds; of none both are 0.

@@ -86,13 +86,6 @@ func TestDraws(t *testing.T) {
 	if err != nil || alone.Entries()[0].Row.SampleSHA != hashes[0] {
 		t.Errorf("without draws other samples: %v", err)
 	}
-	for i, shard := range []work.Shard{{I: 1, N: 2}, {I: 2, N: 2}} {
-		part, err := planned(t, draws, Options{}).Run(t.Context(), Runner{Dir: dir, Pool: pool, Shard: shard,
-			Record: func(c *Cell, _ CellStatus) error { return fmt.Errorf("%s is recorded", c) }})
-		if part == nil || (i == 0) != (err != nil) {
-			t.Errorf("part %v: %v", shard, err)
-		}
-	}
 }
 
 type metricCase struct {

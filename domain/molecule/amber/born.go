@@ -27,14 +27,12 @@ type born struct {
 }
 
 const (
-	bornOffset  = 0.09   // Å
-	bornβ       = 0.8    // of Ψ², with α = 1 of Ψ
-	bornγ       = 4.85   // of Ψ³
-	water       = 78.5   // ε_w
-	probe       = 1.4    // Å
-	tension     = 0.0054 // a, kcal/(mol Å²)
-	wantsRadius = "a radius above 0.09 Å and a screening factor above 0, for implicit solvent (sections RADII and " +
-		"SCREEN)"
+	bornOffset = 0.09   // Å
+	bornβ      = 0.8    // of Ψ², with α = 1 of Ψ
+	bornγ      = 4.85   // of Ψ³
+	water      = 78.5   // ε_w
+	probe      = 1.4    // Å
+	tension    = 0.0054 // a, kcal/(mol Å²)
 )
 
 func newBorn(s *System, surface bool) (*born, error) {
@@ -42,8 +40,8 @@ func newBorn(s *System, surface bool) (*born, error) {
 	unit := math.Sqrt(Coulomb * (1 - 1/water))
 	for i, a := range s.Atoms {
 		if !(a.Radius > bornOffset) || !(a.Screen > 0) {
-			return nil, &ParameterError{"atom", i, fmt.Sprintf("its radius is %v Å and its screening factor %v; "+
-				"expected %s", a.Radius, a.Screen, wantsRadius)}
+			return nil, fmt.Errorf("atom %d: its radius is %v Å and its screening factor %v; expected a radius above 0.09 "+
+				"Å and a screening factor above 0, for implicit solvent (sections RADII and SCREEN)", i, a.Radius, a.Screen)
 		}
 		b.ρ = append(b.ρ, a.Radius)
 		b.s = append(b.s, a.Screen*(a.Radius-bornOffset))

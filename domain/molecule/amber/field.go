@@ -67,7 +67,7 @@ type harmonic struct {
 	k, c, s float64
 }
 
-// New prepares a system. The error is a *ParameterError.
+// New prepares a system, if it passes Check and the solvent has the numbers that it needs.
 func New(s *System, solvent Solvent) (*ForceField, error) {
 	if err := s.Check(); err != nil {
 		return nil, err

@@ -13,12 +13,11 @@ type Potential struct {
 	free  sync.Pool // of *Evaluator
 }
 
-// NewPotential returns f at a temperature in kelvin. start is a conformation to begin chains
-// from, or nil. The error is a *ParameterError.
+// NewPotential returns f at a temperature in kelvin. start is a conformation to begin chains from, or nil.
 func NewPotential(s *System, solvent Solvent, kelvin float64, start []float64) (*Potential, error) {
 	if !(kelvin > 0) || kelvin > MaxKelvin {
-		return nil, &ParameterError{"temperature", 0, fmt.Sprintf("%v K; expected a number above 0 and at most %v",
-			kelvin, float64(MaxKelvin))}
+		return nil, fmt.Errorf("a temperature of %v K; expected a number above 0 and at most %v", kelvin,
+			float64(MaxKelvin))
 	}
 	field, err := New(s, solvent)
 	if err != nil {

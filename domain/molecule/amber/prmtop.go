@@ -23,70 +23,52 @@ func ReadPrmtop(path string) (*System, error) {
 var refused = []struct{ prefix, what string }{
 	{"CMAP", "CMAP energies (ff19SB and others); a force field without them, such as ff14SB, can be read"},
 	{"CHARMM_", "energies of CHARMM's form; a force field of AMBER's form can be read"},
-	{"CTITLE", "a force field of CHARMM's form; one of AMBER's can be read"},
-	{"FORCE_FIELD_TYPE", "a force field of CHARMM's form; one of AMBER's can be read"},
+	{"CTITLE", charmm},
+	{"FORCE_FIELD_TYPE", charmm},
 	{"AMOEBA_", "a force field of AMOEBA's form; one of AMBER's can be read"},
 	{"LENNARD_JONES_14_", "Lennard-Jones energies of their own three bonds apart (CHARMM); one table of them can " +
 		"be read"},
-	{"LENNARD_JONES_CCOEF", "12-6-4 energies (of metal ions); 12-6 can be read"},
-	{"LENNARD_JONES_DCOEF", "12-6-4 energies (of metal ions); 12-6 can be read"},
-	{"POLARIZABILITY", "polarisable atoms; fixed charges can be read"},
-	{"DIPOLE_DAMP_FACTOR", "polarisable atoms; fixed charges can be read"},
-	{"PERT_", "atoms that are perturbed; take one end state"},
-	{"ALMPER", "atoms that are perturbed; take one end state"},
-	{"IAPER", "atoms that are perturbed; take one end state"},
-	{"CAP_INFO", "a cap of solvent; strip it"},
+	{"LENNARD_JONES_CCOEF", ions},
+	{"LENNARD_JONES_DCOEF", ions},
+	{"POLARIZABILITY", polarisable},
+	{"DIPOLE_DAMP_FACTOR", polarisable},
+	{"PERT_", perturbed},
+	{"ALMPER", perturbed},
+	{"IAPER", perturbed},
+	{"CAP_INFO", capped},
 	{"SOLVENT_POINTERS", periodic},
 	{"ATOMS_PER_MOLECULE", periodic},
 	{"BOX_DIMENSIONS", periodic},
 }
 
-const periodic = "a periodic box; energies here are of one molecule in vacuum or implicit water: strip box and " +
-	"solvent " + "(parmed: strip :WAT,Na+,Cl-; box nobox)"
-
-// harmless are sections that no energy depends on.
-var harmless = []string{
-	"TITLE", "ATOM_NAME", "MASS", "AMBER_ATOM_TYPE", "TREE_CHAIN_CLASSIFICATION", "JOIN_ARRAY", "IROTAT", "SOLTY",
-	"HBCUT",
-	"RADIUS_SET", "RADII", "SCREEN", "RESIDUE_NUMBER", "RESIDUE_CHAINID", "RESIDUE_ICODE", "ATOM_ELEMENT",
-	"ATOM_OCCUPANCY", "ATOM_BFACTOR", "ATOM_NUMBER",
-	"ATOMIC_NUMBER", "SCEE_SCALE_FACTOR", "SCNB_SCALE_FACTOR", "IPOL",
-}
-
-// Names of the numbers of POINTERS, in order.
 const (
-	pNATOM = iota
-	pNTYPES
-	pNBONH
-	pMBONA
-	pNTHETH
-	pMTHETA
-	pNPHIH
-	pMPHIA
-	pNHPARM
-	pNPARM
-	pNNB
-	pNRES
-	pNBONA
-	pNTHETA
-	pNPHIA
-	pNUMBND
-	pNUMANG
-	pNPTRA
-	pNATYP
-	pNPHB
-	pIFPERT
-	pNBPER
-	pNGPER
-	pNDPER
-	pMBPER
-	pMGPER
-	pMDPER
-	pIFBOX
-	pNMXRS
-	pIFCAP
-	pNUMEXTRA
+	periodic = "a periodic box; energies here are of one molecule in vacuum or implicit water: strip box and solvent " +
+		"(parmed: strip :WAT,Na+,Cl-; box nobox)"
+	perturbed   = "atoms that are perturbed; take one end state"
+	capped      = "a cap of solvent; strip it"
+	polarisable = "polarisable atoms; fixed charges can be read"
+	charmm      = "a force field of CHARMM's form; one of AMBER's can be read"
+	ions        = "12-6-4 energies (of metal ions); 12-6 can be read"
 )
+
+// harmless are sections that no energy depends on, or that are read if they are there.
+var harmless = strings.Fields(`TITLE ATOM_NAME MASS AMBER_ATOM_TYPE TREE_CHAIN_CLASSIFICATION JOIN_ARRAY IROTAT SOLTY
+	HBCUT RADIUS_SET RADII SCREEN RESIDUE_NUMBER RESIDUE_CHAINID RESIDUE_ICODE ATOM_ELEMENT ATOM_OCCUPANCY ATOM_BFACTOR
+	ATOM_NUMBER ATOMIC_NUMBER SCEE_SCALE_FACTOR SCNB_SCALE_FACTOR IPOL`)
+
+// needed are the sections that are read and must be there.
+var needed = strings.Fields(`POINTERS CHARGE ATOM_TYPE_INDEX NUMBER_EXCLUDED_ATOMS NONBONDED_PARM_INDEX RESIDUE_LABEL
+	RESIDUE_POINTER BOND_FORCE_CONSTANT BOND_EQUIL_VALUE ANGLE_FORCE_CONSTANT ANGLE_EQUIL_VALUE DIHEDRAL_FORCE_CONSTANT
+	DIHEDRAL_PERIODICITY DIHEDRAL_PHASE LENNARD_JONES_ACOEF LENNARD_JONES_BCOEF BONDS_INC_HYDROGEN BONDS_WITHOUT_HYDROGEN
+	ANGLES_INC_HYDROGEN ANGLES_WITHOUT_HYDROGEN DIHEDRALS_INC_HYDROGEN DIHEDRALS_WITHOUT_HYDROGEN EXCLUDED_ATOMS_LIST
+	HBOND_ACOEF HBOND_BCOEF`)
+
+// pointerNames are those of the numbers of POINTERS, in order; older files lack the last.
+var pointerNames = strings.Fields(`NATOM NTYPES NBONH MBONA NTHETH MTHETA NPHIH MPHIA NHPARM NPARM NNB NRES NBONA NTHETA
+	NPHIA NUMBND NUMANG NPTRA NATYP NPHB IFPERT NBPER NGPER NDPER MBPER MGPER MDPER IFBOX NMXRS IFCAP NUMEXTRA NCOPY`)
+
+// pointers are the numbers of POINTERS by name.
+type pointers map[string]int
 
 // Bounds of the numbers of POINTERS, before anything is allocated for them.
 const (
@@ -102,7 +84,7 @@ func DecodePrmtop(path string, data []byte) (*System, error) {
 	if f.fault != nil {
 		return nil, f.fault
 	}
-	s := &System{Kinds: p[pNTYPES], Origin: path}
+	s := &System{Kinds: p["NTYPES"], Origin: path}
 	f.atoms(s, p)
 	f.lennardJones(s, p)
 	f.bonds(s, p)
@@ -126,47 +108,35 @@ func DecodePrmtop(path string, data []byte) (*System, error) {
 	return s, nil
 }
 
-func (f *sections) pointers() []int {
-	p := f.ints("POINTERS", -1)
-	at := 0
-	if s := f.by["POINTERS"]; s != nil {
-		at = s.line
-	}
-	if f.fault == nil && (len(p) < pNUMEXTRA || len(p) > pNUMEXTRA+2) {
-		f.fail("POINTERS", at, "has %d numbers; expected 30 to 32", len(p))
+func (f *sections) pointers() pointers {
+	values, p := f.ints("POINTERS", -1), pointers{}
+	if n := len(pointerNames); f.fault == nil && (len(values) < n-2 || len(values) > n) {
+		f.fail("POINTERS", heading, "has %d numbers; expected %d to %d", len(values), n-2, n)
 	}
 	if f.fault != nil {
 		return nil
 	}
-	p = append(p, 0, 0)
-	bound := func(name string, i, lo, hi int) {
-		if p[i] < lo || p[i] > hi {
-			f.fail("POINTERS", at, "%s is %d; expected %d to %d", name, p[i], lo, hi)
+	for i, v := range values {
+		p[pointerNames[i]] = v
+	}
+	atoms := max(p["NATOM"], 1)
+	for _, b := range []struct {
+		names  string
+		lo, hi int
+	}{
+		{"NATOM", 1, MaxAtoms}, {"NTYPES NRES", 1, atoms}, {"NNB", 0, MaxAtoms * MaxAtoms},
+		{"NBONH NBONA NTHETH NTHETA NPHIH NPHIA", 0, maxTerms}, {"NUMBND NUMANG NPTRA NPHB", 0, maxTypes},
+	} {
+		for _, name := range strings.Fields(b.names) {
+			if p[name] < b.lo || p[name] > b.hi {
+				f.fail("POINTERS", heading, "%s is %d; expected %d to %d", name, p[name], b.lo, b.hi)
+			}
 		}
 	}
-	bound("NATOM", pNATOM, 1, MaxAtoms)
-	bound("NTYPES", pNTYPES, 1, max(p[pNATOM], 1))
-	bound("NRES", pNRES, 1, max(p[pNATOM], 1))
-	for name, i := range map[string]int{"NBONH": pNBONH, "NBONA": pNBONA, "NTHETH": pNTHETH, "NTHETA": pNTHETA,
-		"NPHIH": pNPHIH, "NPHIA": pNPHIA} {
-		bound(name, i, 0, maxTerms)
-	}
-	bound("NNB", pNNB, 0, MaxAtoms*MaxAtoms)
-	for name, i := range map[string]int{"NUMBND": pNUMBND, "NUMANG": pNUMANG, "NPTRA": pNPTRA, "NPHB": pNPHB} {
-		bound(name, i, 0, maxTypes)
-	}
-	for _, c := range []struct {
-		name string
-		at   int
-		what string
-	}{
-		{"IFPERT", pIFPERT, "atoms that are perturbed; take one end state"},
-		{"IFBOX", pIFBOX, periodic},
-		{"IFCAP", pIFCAP, "a cap of solvent; strip it"},
-		{"NUMEXTRA", pNUMEXTRA, "virtual sites; atoms alone can be read"},
-	} {
-		if p[c.at] != 0 {
-			f.fail("POINTERS", at, "%s is %d: the file has %s", c.name, p[c.at], c.what)
+	for _, c := range [][2]string{{"IFPERT", perturbed}, {"IFBOX", periodic}, {"IFCAP", capped},
+		{"NUMEXTRA", "virtual sites; atoms alone can be read"}} {
+		if p[c[0]] != 0 {
+			f.fail("POINTERS", heading, "%s is %d: the file has %s", c[0], p[c[0]], c[1])
 		}
 	}
 	return p
@@ -177,34 +147,25 @@ func (f *sections) refuse() {
 	for _, s := range f.list {
 		for _, r := range refused {
 			if strings.HasPrefix(s.name, r.prefix) {
-				f.fail(s.name, s.line, "the file has %s", r.what)
+				f.fail(s.name, heading, "the file has %s", r.what)
 			}
 		}
 		if !slices.Contains(harmless, s.name) && !slices.Contains(needed, s.name) {
-			f.fail(s.name, s.line, "a section that is not known; without it the energy could be another")
+			f.fail(s.name, heading, "a section that is not known; without it the energy could be another")
 		}
 	}
-	if s := f.by["IPOL"]; s != nil {
+	if f.has("IPOL") {
 		if v := f.ints("IPOL", -1); len(v) > 0 && v[0] != 0 {
-			f.fail("IPOL", s.line, "is %d: the file has polarisable atoms; fixed charges can be read", v[0])
+			f.fail("IPOL", 0, "is %d: the file has %s", v[0], polarisable)
 		}
 	}
 }
 
-// needed are the sections that are read and must be there.
-var needed = []string{
-	"POINTERS", "CHARGE", "ATOM_TYPE_INDEX", "NUMBER_EXCLUDED_ATOMS", "NONBONDED_PARM_INDEX", "RESIDUE_LABEL",
-	"RESIDUE_POINTER", "BOND_FORCE_CONSTANT", "BOND_EQUIL_VALUE", "ANGLE_FORCE_CONSTANT", "ANGLE_EQUIL_VALUE",
-	"DIHEDRAL_FORCE_CONSTANT", "DIHEDRAL_PERIODICITY", "DIHEDRAL_PHASE", "LENNARD_JONES_ACOEF", "LENNARD_JONES_BCOEF",
-	"BONDS_INC_HYDROGEN", "BONDS_WITHOUT_HYDROGEN", "ANGLES_INC_HYDROGEN", "ANGLES_WITHOUT_HYDROGEN",
-	"DIHEDRALS_INC_HYDROGEN", "DIHEDRALS_WITHOUT_HYDROGEN", "EXCLUDED_ATOMS_LIST", "HBOND_ACOEF", "HBOND_BCOEF",
-}
-
-func (f *sections) atoms(s *System, p []int) {
-	n := p[pNATOM]
+func (f *sections) atoms(s *System, p pointers) {
+	n := p["NATOM"]
 	names, charges, masses := f.words("ATOM_NAME", n), f.reals("CHARGE", n), f.reals("MASS", n)
-	kinds, residues := f.ints("ATOM_TYPE_INDEX", n), f.words("RESIDUE_LABEL", p[pNRES])
-	firsts := f.ints("RESIDUE_POINTER", p[pNRES])
+	kinds, residues := f.ints("ATOM_TYPE_INDEX", n), f.words("RESIDUE_LABEL", p["NRES"])
+	firsts := f.ints("RESIDUE_POINTER", p["NRES"])
 	optional := func(name string) []float64 {
 		if !f.has(name) {
 			return make([]float64, n)
@@ -230,20 +191,18 @@ func (f *sections) atoms(s *System, p []int) {
 			end = firsts[r+1]
 		}
 		if first < 1 || first >= end || end > n+1 || r == 0 && first != 1 {
-			f.fail("RESIDUE_POINTER", f.by["RESIDUE_POINTER"].line,
-				"residue %d begins at atom %d and the next at %d; expected "+
-					"growing numbers from 1 to %d", r+1, first, end, n)
+			f.fail("RESIDUE_POINTER", heading, "residue %d begins at atom %d and the next at %d; expected "+
+				"growing numbers from 1 to %d", r+1, first, end, n)
 			return
 		}
 		for i := first - 1; i < end-1; i++ {
-			s.Molecule.Atoms[i] = molecule.Atom{Name: names[i], Element: element(numbers[i]), Residue: residues[r],
+			s.Molecule.Atoms[i] = molecule.Atom{Name: names[i], Element: molecule.Numbered(numbers[i]), Residue: residues[r],
 				ResidueNumber: r + 1}
 		}
 	}
 	for i := range s.Atoms {
 		if kinds[i] < 1 || kinds[i] > s.Kinds {
-			f.fail("ATOM_TYPE_INDEX", f.by["ATOM_TYPE_INDEX"].fields[i].line,
-				"atom %d (%s) is of type %d; expected 1 to %d", i, s.Molecule.Label(i), kinds[i], s.Kinds)
+			f.fail("ATOM_TYPE_INDEX", i, "atom %d (%s) is of type %d; expected 1 to %d", i, s.Molecule.Label(i), kinds[i], s.Kinds)
 			return
 		}
 		s.Atoms[i] = Atom{Type: types[i], Charge: charges[i] / chargeUnit, Mass: masses[i], Kind: kinds[i] - 1,
@@ -251,16 +210,15 @@ func (f *sections) atoms(s *System, p []int) {
 	}
 }
 
-func (f *sections) lennardJones(s *System, p []int) {
+func (f *sections) lennardJones(s *System, p pointers) {
 	t := s.Kinds
 	index := f.ints("NONBONDED_PARM_INDEX", t*t)
 	a, b := f.reals("LENNARD_JONES_ACOEF", t*(t+1)/2), f.reals("LENNARD_JONES_BCOEF", t*(t+1)/2)
 	for _, name := range []string{"HBOND_ACOEF", "HBOND_BCOEF"} { // of 10-12 energies; zeros in today's files
-		if p[pNPHB] > 0 || f.has(name) {
-			for k, v := range f.reals(name, p[pNPHB]) {
+		if p["NPHB"] > 0 || f.has(name) {
+			for k, v := range f.reals(name, p["NPHB"]) {
 				if v != 0 {
-					f.fail(name, f.by[name].fields[k].line,
-						"the file has 10-12 energies of hydrogen bonds; 12-6 can be read")
+					f.fail(name, k, "the file has 10-12 energies of hydrogen bonds; 12-6 can be read")
 				}
 			}
 		}
@@ -270,77 +228,69 @@ func (f *sections) lennardJones(s *System, p []int) {
 	}
 	s.A, s.B = make([]float64, t*t), make([]float64, t*t)
 	for k, i := range index {
-		line := f.by["NONBONDED_PARM_INDEX"].fields[k].line
 		if i < 0 { // a 10-12 pair: its coefficients are zero, as was seen above
-			if -i > p[pNPHB] {
-				f.fail("NONBONDED_PARM_INDEX", line, "value %d is %d; there are %d pairs of 10-12 energies", k+1, i,
-					p[pNPHB])
+			if -i > p["NPHB"] {
+				f.fail("NONBONDED_PARM_INDEX", k, "value %d is %d; there are %d pairs of 10-12 energies", k+1, i,
+					p["NPHB"])
 				return
 			}
 			continue
 		}
 		if i < 1 || i > len(a) {
-			f.fail("NONBONDED_PARM_INDEX", line, "value %d is %d; expected 1 to %d", k+1, i, len(a))
+			f.fail("NONBONDED_PARM_INDEX", k, "value %d is %d; expected 1 to %d", k+1, i, len(a))
 			return
 		}
 		s.A[k], s.B[k] = a[i-1], b[i-1]
 	}
 }
 
-// each calls f on the terms of two sections, hydrogens' and the others', of so many atoms
-// each and one index of parameters, all from 0. The signs of the atoms are kept apart.
-func (f *sections) each(
-	hydrogen, rest string, nh, nr, atoms, most, types int, of func(name string, line int, at [4]int, neg [4]bool,
-		kind int),
-) {
-	for _, part := range []struct {
-		name string
-		n    int
-	}{{hydrogen, nh}, {rest, nr}} {
-		v := f.ints(part.name, part.n*(atoms+1))
-		if f.fault != nil {
-			return
-		}
-		for k := 0; k < len(v); k += atoms + 1 {
-			line := f.by[part.name].fields[k].line
-			var at [4]int
-			var neg [4]bool
-			for a := range atoms {
-				i := v[k+a]
+// A term is one of bonds, angles or dihedrals, all counted from 0.
+type term struct {
+	section string
+	field   int // where it begins
+	at      [4]int
+	minus   [4]bool // of the third and fourth atom of a dihedral: the sign says what it is
+	kind    int     // its row of parameters
+}
+
+// terms calls f on the terms of two sections, hydrogens' and the others', of so many atoms each.
+func (f *sections) terms(what string, atoms int, p pointers, hydrogen, rest string, kinds int, of func(t term)) {
+	for _, part := range [][2]string{{what + "_INC_HYDROGEN", hydrogen}, {what + "_WITHOUT_HYDROGEN", rest}} {
+		v := f.ints(part[0], p[part[1]]*(atoms+1))
+		for k := 0; k < len(v) && f.fault == nil; k += atoms + 1 {
+			t, number := term{section: part[0], field: k, kind: v[k+atoms] - 1}, k/(atoms+1)+1
+			for a, i := range v[k : k+atoms] {
 				if i < 0 && atoms == 4 && a >= 2 {
-					i, neg[a] = -i, true
+					i, t.minus[a] = -i, true
 				}
-				if i%3 != 0 || i < 0 || i/3 >= most {
-					f.fail(part.name, line, "term %d has the coordinate index %d; expected a multiple of 3 from 0 "+
-						"to %d", k/(atoms+1)+1, v[k+a], 3*(most-1))
-					return
+				if i%3 != 0 || i < 0 || i/3 >= p["NATOM"] {
+					f.fail(part[0], k, "term %d has the coordinate index %d; expected a multiple of 3 from 0 to %d",
+						number, v[k+a], 3*(p["NATOM"]-1))
 				}
-				at[a] = i / 3
+				t.at[a] = i / 3
 			}
-			kind := v[k+atoms] - 1
-			if kind < 0 || kind >= types {
-				f.fail(part.name, line, "term %d is of type %d; expected 1 to %d", k/(atoms+1)+1, kind+1, types)
-				return
+			if t.kind < 0 || t.kind >= kinds {
+				f.fail(part[0], k, "term %d is of type %d; expected 1 to %d", number, t.kind+1, kinds)
 			}
-			of(part.name, line, at, neg, kind)
+			if f.fault == nil {
+				of(t)
+			}
 		}
 	}
 }
 
-func (f *sections) bonds(s *System, p []int) {
-	k, r := f.reals("BOND_FORCE_CONSTANT", p[pNUMBND]), f.reals("BOND_EQUIL_VALUE", p[pNUMBND])
-	f.each("BONDS_INC_HYDROGEN", "BONDS_WITHOUT_HYDROGEN", p[pNBONH], p[pNBONA], 2, p[pNATOM], len(k),
-		func(_ string, _ int, at [4]int, _ [4]bool, t int) {
-			s.Bonds = append(s.Bonds, Bond{at[0], at[1], k[t], r[t]})
-		})
+func (f *sections) bonds(s *System, p pointers) {
+	k, r := f.reals("BOND_FORCE_CONSTANT", p["NUMBND"]), f.reals("BOND_EQUIL_VALUE", p["NUMBND"])
+	f.terms("BONDS", 2, p, "NBONH", "NBONA", len(k), func(t term) {
+		s.Bonds = append(s.Bonds, Bond{t.at[0], t.at[1], k[t.kind], r[t.kind]})
+	})
 }
 
-func (f *sections) angles(s *System, p []int) {
-	k, θ := f.reals("ANGLE_FORCE_CONSTANT", p[pNUMANG]), f.reals("ANGLE_EQUIL_VALUE", p[pNUMANG])
-	f.each("ANGLES_INC_HYDROGEN", "ANGLES_WITHOUT_HYDROGEN", p[pNTHETH], p[pNTHETA], 3, p[pNATOM], len(k),
-		func(_ string, _ int, at [4]int, _ [4]bool, t int) {
-			s.Angles = append(s.Angles, Angle{at[0], at[1], at[2], k[t], θ[t]})
-		})
+func (f *sections) angles(s *System, p pointers) {
+	k, θ := f.reals("ANGLE_FORCE_CONSTANT", p["NUMANG"]), f.reals("ANGLE_EQUIL_VALUE", p["NUMANG"])
+	f.terms("ANGLES", 3, p, "NTHETH", "NTHETA", len(k), func(t term) {
+		s.Angles = append(s.Angles, Angle{t.at[0], t.at[1], t.at[2], k[t.kind], θ[t.kind]})
+	})
 }
 
 // AMBER's scale factors of 1–4 pairs, where a file has none.
@@ -349,19 +299,15 @@ const (
 	defaultSCNB = 2.0
 )
 
-func (f *sections) torsions(s *System, p []int) {
-	types := p[pNPTRA]
+func (f *sections) torsions(s *System, p pointers) {
+	types := p["NPTRA"]
 	k, n := f.reals("DIHEDRAL_FORCE_CONSTANT", types), f.reals("DIHEDRAL_PERIODICITY", types)
 	δ := f.reals("DIHEDRAL_PHASE", types)
 	scale := func(name string, usual float64) []float64 {
 		if f.has(name) {
 			return f.reals(name, types)
 		}
-		v := make([]float64, types)
-		for i := range v {
-			v[i] = usual
-		}
-		return v
+		return slices.Repeat([]float64{usual}, types)
 	}
 	scee, scnb := scale("SCEE_SCALE_FACTOR", defaultSCEE), scale("SCNB_SCALE_FACTOR", defaultSCNB)
 	if f.fault != nil {
@@ -372,46 +318,43 @@ func (f *sections) torsions(s *System, p []int) {
 			v = -v
 		}
 		if n[t] = v; v != float64(int(v)) || v > maxPeriod {
-			f.fail("DIHEDRAL_PERIODICITY", f.by["DIHEDRAL_PERIODICITY"].fields[t].line,
-				"value %d is %v; expected a whole number "+
-					"of at most %d", t+1, v, maxPeriod)
+			f.fail("DIHEDRAL_PERIODICITY", t, "value %d is %v; expected a whole number "+
+				"of at most %d", t+1, v, maxPeriod)
 			return
 		}
 	}
-	f.each("DIHEDRALS_INC_HYDROGEN", "DIHEDRALS_WITHOUT_HYDROGEN", p[pNPHIH], p[pNPHIA], 4, p[pNATOM], types,
-		func(name string, line int, at [4]int, neg [4]bool, t int) {
-			s.Torsions = append(s.Torsions, Torsion{at[0], at[1], at[2], at[3], int(n[t]), k[t], δ[t], neg[3]})
-			if neg[2] || neg[3] {
-				return
-			}
-			if !(scee[t] > 0) || !(scnb[t] > 0) {
-				f.fail(name, line, "the pair of atoms %d and %d is of dihedral type %d, with SCEE = %v and SCNB = "+
-					"%v; expected numbers above 0", at[0], at[3], t+1, scee[t], scnb[t])
-			}
-			s.OneFour = append(s.OneFour, OneFour{at[0], at[3], scee[t], scnb[t]})
-		})
+	f.terms("DIHEDRALS", 4, p, "NPHIH", "NPHIA", types, func(t term) {
+		i, l, ee, nb := t.at[0], t.at[3], scee[t.kind], scnb[t.kind]
+		s.Torsions = append(s.Torsions, Torsion{i, t.at[1], t.at[2], l, int(n[t.kind]), k[t.kind], δ[t.kind], t.minus[3]})
+		if t.minus[2] || t.minus[3] {
+			return
+		}
+		if !(ee > 0) || !(nb > 0) {
+			f.fail(t.section, t.field, "the pair of atoms %d and %d is of dihedral type %d, with SCEE = %v and SCNB = "+
+				"%v; expected numbers above 0", i, l, t.kind+1, ee, nb)
+		}
+		s.OneFour = append(s.OneFour, OneFour{i, l, ee, nb})
+	})
 }
 
-func (f *sections) exclusions(s *System, p []int) {
-	counts, list := f.ints("NUMBER_EXCLUDED_ATOMS", p[pNATOM]), f.ints("EXCLUDED_ATOMS_LIST", p[pNNB])
+func (f *sections) exclusions(s *System, p pointers) {
+	counts, list := f.ints("NUMBER_EXCLUDED_ATOMS", p["NATOM"]), f.ints("EXCLUDED_ATOMS_LIST", p["NNB"])
 	if f.fault != nil {
 		return
 	}
 	at := 0
 	for i, c := range counts {
 		if c < 0 || c > len(list)-at {
-			f.fail("NUMBER_EXCLUDED_ATOMS", f.by["NUMBER_EXCLUDED_ATOMS"].fields[i].line,
-				"value %d is %d; %d of %d excluded "+
-					"atoms are left", i+1, c, len(list)-at, len(list))
+			f.fail("NUMBER_EXCLUDED_ATOMS", i, "value %d is %d; %d of %d excluded "+
+				"atoms are left", i+1, c, len(list)-at, len(list))
 			return
 		}
 		for k := at; k < at+c; k++ {
 			switch j := list[k] - 1; {
 			case j == -1 && c == 1: // stands for none
-			case j <= i || j >= p[pNATOM]:
-				f.fail("EXCLUDED_ATOMS_LIST", f.by["EXCLUDED_ATOMS_LIST"].fields[k].line,
-					"value %d, of atom %d, is %d; expected "+
-						"%d to %d", k+1, i+1, j+1, i+2, p[pNATOM])
+			case j <= i || j >= p["NATOM"]:
+				f.fail("EXCLUDED_ATOMS_LIST", k, "value %d, of atom %d, is %d; expected "+
+					"%d to %d", k+1, i+1, j+1, i+2, p["NATOM"])
 				return
 			default:
 				s.Excluded = append(s.Excluded, [2]int{i, j})
@@ -420,18 +363,6 @@ func (f *sections) exclusions(s *System, p []int) {
 		at += c
 	}
 	if at != len(list) {
-		f.fail("EXCLUDED_ATOMS_LIST", f.by["EXCLUDED_ATOMS_LIST"].line,
-			"has %d values; NUMBER_EXCLUDED_ATOMS adds up to %d", len(list), at)
+		f.fail("EXCLUDED_ATOMS_LIST", heading, "has %d values; NUMBER_EXCLUDED_ATOMS adds up to %d", len(list), at)
 	}
-}
-
-// elements by atomic number, to those of biomolecules and their ions.
-var elements = strings.Fields("H He Li Be B C N O F Ne Na Mg Al Si P S Cl Ar K Ca Sc Ti V Cr Mn Fe Co Ni Cu Zn Ga Ge " +
-	"As Se Br Kr Rb Sr Y Zr Nb Mo Tc Ru Rh Pd Ag Cd In Sn Sb Te I Xe Cs Ba")
-
-func element(number int) string {
-	if number < 1 || number > len(elements) {
-		return ""
-	}
-	return elements[number-1]
 }

@@ -6,7 +6,32 @@ import (
 	"math"
 	"strconv"
 	"strings"
+
+	"github.com/landing-diffusion/landing/internal/fault"
 )
+
+// A FileError is a fault of a prmtop or coordinate file.
+type FileError struct {
+	Path    string
+	Section string // of a prmtop file: the name after %FLAG; may be empty
+	Line    int    // from 1; 0 if the fault is of no one line
+	Problem string // what is there, and what was expected
+}
+
+func (e *FileError) Error() string {
+	s := e.Path
+	if e.Line > 0 {
+		s += fmt.Sprintf(", line %d", e.Line)
+	}
+	if e.Section != "" {
+		s += ", section " + e.Section
+	}
+	return s + ": " + e.Problem
+}
+
+func (e *FileError) Place() fault.Place {
+	return fault.Place{Kind: fault.Data, File: e.Path, Line: e.Line}
+}
 
 // maxFile bounds a prmtop or coordinate file, in bytes.
 const maxFile = 64 << 20
@@ -19,7 +44,6 @@ type section struct {
 	per    int // fields a line
 	width  int
 	fields []field
-	used   bool
 }
 
 type field struct {
@@ -35,7 +59,22 @@ type sections struct {
 	fault *FileError // the first; what is read after it is empty
 }
 
-func (f *sections) fail(name string, line int, format string, v ...any) {
+// heading is the place of a section's name, where a field's number is asked for.
+const heading = -1
+
+// fail notes a fault of a field of a section.
+func (f *sections) fail(name string, field int, format string, v ...any) {
+	line, s := 0, f.by[name]
+	switch {
+	case s != nil && field == heading:
+		line = s.line
+	case s != nil:
+		line = s.fields[field].line
+	}
+	f.failAt(name, line, format, v...)
+}
+
+func (f *sections) failAt(name string, line int, format string, v ...any) {
 	if f.fault == nil {
 		f.fault = &FileError{f.path, name, line, fmt.Sprintf(format, v...)}
 	}
@@ -50,7 +89,7 @@ func (f *sections) fail(name string, line int, format string, v ...any) {
 func split(path string, data []byte) *sections {
 	f := &sections{path: path, by: map[string]*section{}}
 	if !bytes.HasPrefix(data, []byte("%VERSION")) && !bytes.HasPrefix(data, []byte("%FLAG")) {
-		f.fail("", 1, "begins with %q; expected %%VERSION: a prmtop file of AMBER 7 or later", clip(data))
+		f.failAt("", 1, "begins with %q; expected %%VERSION: a prmtop file of AMBER 7 or later", clip(data))
 		return f
 	}
 	var s *section
@@ -62,22 +101,22 @@ func split(path string, data []byte) *sections {
 			return f
 		case strings.HasPrefix(line, "%FLAG"):
 			if s != nil && s.width == 0 {
-				f.fail(s.name, s.line, "ends at line %d without %%FORMAT: the file is damaged", n)
+				f.failAt(s.name, s.line, "ends at line %d without %%FORMAT: the file is damaged", n)
 			}
 			s = &section{name: strings.TrimSpace(line[5:]), line: n}
 			if s.name == "" {
-				f.fail("", n, "%%FLAG without a name")
+				f.failAt("", n, "%%FLAG without a name")
 			} else if old := f.by[s.name]; old != nil {
-				f.fail(s.name, n, "the second of that name; the first is at line %d", old.line)
+				f.failAt(s.name, n, "the second of that name; the first is at line %d", old.line)
 			}
 			f.by[s.name] = s
 			f.list = append(f.list, s)
 		case strings.HasPrefix(line, "%COMMENT"), strings.HasPrefix(line, "%VERSION"):
 		case strings.HasPrefix(line, "%FORMAT"):
 			if s == nil || s.width > 0 {
-				f.fail("", n, "%%FORMAT without a %%FLAG before it")
+				f.failAt("", n, "%%FORMAT without a %%FLAG before it")
 			} else if !s.format(line[7:]) {
-				f.fail(s.name, n, "%s; expected a format like %%FORMAT(5E16.8), (10I8) or (20a4)", line)
+				f.failAt(s.name, n, "%s; expected a format like %%FORMAT(5E16.8), (10I8) or (20a4)", line)
 			}
 		case s == nil || s.width == 0:
 			name := ""
@@ -85,14 +124,14 @@ func split(path string, data []byte) *sections {
 				name = s.name
 			}
 			if strings.TrimSpace(line) != "" {
-				f.fail(name, n, "%q; expected a line that begins with %%FLAG or %%FORMAT", clip([]byte(line)))
+				f.failAt(name, n, "%q; expected a line that begins with %%FLAG or %%FORMAT", clip([]byte(line)))
 			}
 		default:
 			s.cut(line, n)
 		}
 	}
 	if s != nil && s.width == 0 {
-		f.fail(s.name, s.line, "the file ends here, without %%FORMAT: it is truncated")
+		f.failAt(s.name, s.line, "the file ends here, without %%FORMAT: it is truncated")
 	}
 	return f
 }
@@ -159,13 +198,12 @@ func (f *sections) take(name string, kinds string, want int) []field {
 	case f.fault != nil:
 		return nil
 	case s == nil:
-		f.fail(name, 0, "is missing: the file is truncated, or not of a force field of AMBER's form")
+		f.fail(name, heading, "is missing: the file is truncated, or not of a force field of AMBER's form")
 		return nil
 	case !strings.ContainsRune(kinds, rune(s.kind)):
-		f.fail(name, s.line, "has fields of the format %q; expected one of %q", s.kind, kinds)
+		f.fail(name, heading, "has fields of the format %q; expected one of %q", s.kind, kinds)
 		return nil
 	}
-	s.used = true
 	fields := s.fields
 	if s.kind == 'a' && want >= 0 { // the last line may be filled up with blanks
 		for len(fields) > want && fields[len(fields)-1].text == "" {
@@ -173,7 +211,7 @@ func (f *sections) take(name string, kinds string, want int) []field {
 		}
 	}
 	if want >= 0 && len(fields) != want {
-		f.fail(name, s.line, "has %d values; expected %d, by POINTERS: the file is damaged or truncated", len(fields),
+		f.fail(name, heading, "has %d values; expected %d, by POINTERS: the file is damaged or truncated", len(fields),
 			want)
 		return nil
 	}
@@ -188,7 +226,7 @@ func (f *sections) ints(name string, want int) []int {
 	for k, v := range fields {
 		i, err := strconv.ParseInt(v.text, 10, 32)
 		if err != nil {
-			f.fail(name, v.line, "value %d is %q; expected a whole number", k+1, v.text)
+			f.fail(name, k, "value %d is %q; expected a whole number", k+1, v.text)
 			return nil
 		}
 		out[k] = int(i)
@@ -202,7 +240,7 @@ func (f *sections) reals(name string, want int) []float64 {
 	for k, v := range fields {
 		x, err := real64(v.text)
 		if err != nil {
-			f.fail(name, v.line, "value %d is %q; expected a finite number", k+1, v.text)
+			f.fail(name, k, "value %d is %q; expected a finite number", k+1, v.text)
 			return nil
 		}
 		out[k] = x

@@ -20,6 +20,7 @@ package amber
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/landing-diffusion/landing/domain/molecule"
 )
@@ -89,92 +90,79 @@ type System struct {
 // MaxAtoms bounds a system: every pair of atoms counts, and is kept.
 const MaxAtoms = 2000
 
-// A ParameterError says what a System cannot be.
-type ParameterError struct {
-	Term    string // bond, angle, torsion, …
-	At      int    // which of them, from 0
-	Problem string
-}
-
-func (e *ParameterError) Error() string { return fmt.Sprintf("%s %d: %s", e.Term, e.At, e.Problem) }
-
-// Check returns a *ParameterError if some term is not a number, or one of atoms that are not there.
-func (s *System) Check() error {
+// Check returns an error if some term is not a number, or one of atoms that are not there. It names the first by what it
+// is and its number, from 0.
+func (s *System) Check() (fault error) {
 	n := len(s.Atoms)
 	if n == 0 || n > MaxAtoms || s.Molecule == nil || len(s.Molecule.Atoms) != n {
-		return &ParameterError{"system", 0, fmt.Sprintf("%d atoms with parameters; expected 1 to %d, as many as "+
-			"have names", n, MaxAtoms)}
+		return fmt.Errorf("%d atoms with parameters; expected 1 to %d, as many as have names", n, MaxAtoms)
 	}
 	if s.Kinds < 1 || s.Kinds > n || len(s.A) != s.Kinds*s.Kinds || len(s.B) != len(s.A) {
-		return &ParameterError{"system", 0, fmt.Sprintf("%d kinds of atoms with %d and %d coefficients; expected 1 "+
-			"to %d, squared", s.Kinds, len(s.A), len(s.B), n)}
+		return fmt.Errorf("%d kinds of atoms with %d and %d coefficients; expected 1 to %d, squared", s.Kinds, len(s.A),
+			len(s.B), n)
 	}
-	term := func(name string, at int, numbers []float64, atoms ...int) error {
+	refuse := func(term string, at int, format string, v ...any) {
+		if fault == nil {
+			fault = fmt.Errorf("%s %d: %s", term, at, fmt.Sprintf(format, v...))
+		}
+	}
+	check := func(term string, at int, numbers []float64, atoms ...int) {
 		for a, i := range atoms {
 			if i < 0 || i >= n {
-				return &ParameterError{name, at, fmt.Sprintf("atom %d; expected 0 to %d", i, n-1)}
+				refuse(term, at, "atom %d; expected 0 to %d", i, n-1)
 			}
-			for _, j := range atoms[:a] {
-				if i == j {
-					return &ParameterError{name, at, fmt.Sprintf("atom %d twice", i)}
-				}
+			if slices.Contains(atoms[:a], i) {
+				refuse(term, at, "atom %d twice", i)
 			}
 		}
 		for _, v := range numbers {
 			if math.IsNaN(v) || math.IsInf(v, 0) {
-				return &ParameterError{name, at, fmt.Sprintf("the number %v", v)}
+				refuse(term, at, "the number %v", v)
 			}
-		}
-		return nil
-	}
-	var fault error
-	check := func(err error) {
-		if fault == nil {
-			fault = err
 		}
 	}
 	for k, a := range s.Atoms {
-		check(term("atom", k, []float64{a.Charge, a.Radius, a.Screen}))
+		check("atom", k, []float64{a.Charge, a.Radius, a.Screen})
 		if a.Kind < 0 || a.Kind >= s.Kinds {
-			check(&ParameterError{"atom", k, fmt.Sprintf("kind %d; expected 0 to %d", a.Kind, s.Kinds-1)})
+			refuse("atom", k, "kind %d; expected 0 to %d", a.Kind, s.Kinds-1)
 		}
 	}
 	for k := range s.A {
-		check(term("pair of kinds", k, []float64{s.A[k], s.B[k]}))
+		check("pair of kinds", k, []float64{s.A[k], s.B[k]})
 		if t := k%s.Kinds*s.Kinds + k/s.Kinds; s.A[t] != s.A[k] || s.B[t] != s.B[k] {
-			check(&ParameterError{"pair of kinds", k, "other coefficients than the same pair in the other order"})
+			refuse("pair of kinds", k, "other coefficients than the same pair in the other order")
 		}
 	}
 	for k, b := range s.Bonds {
-		check(term("bond", k, []float64{b.K, b.R}, b.I, b.J))
+		check("bond", k, []float64{b.K, b.R}, b.I, b.J)
 	}
 	for k, a := range s.Angles {
-		check(term("angle", k, []float64{a.Stiff, a.Straight}, a.I, a.J, a.K))
+		check("angle", k, []float64{a.Stiff, a.Straight}, a.I, a.J, a.K)
 	}
 	for k, t := range s.Torsions {
-		check(term("torsion", k, []float64{t.Barrier, t.Phase}, t.I, t.J, t.K, t.L))
+		check("torsion", k, []float64{t.Barrier, t.Phase}, t.I, t.J, t.K, t.L)
 		if t.N < 0 || t.N > maxPeriod {
-			check(&ParameterError{"torsion", k, fmt.Sprintf("n is %d; expected 0 to %d", t.N, maxPeriod)})
+			refuse("torsion", k, "n is %d; expected 0 to %d", t.N, maxPeriod)
 		}
 	}
 	excluded := make(map[[2]int]bool, len(s.Excluded))
 	for k, p := range s.Excluded {
-		check(term("excluded pair", k, nil, p[0], p[1]))
+		check("excluded pair", k, nil, p[0], p[1])
 		excluded[ordered(p[0], p[1])] = true
 	}
 	seen := make(map[[2]int]bool, len(s.OneFour))
 	for k, p := range s.OneFour {
-		check(term("1–4 pair", k, []float64{p.SCEE, p.SCNB}, p.I, p.J))
+		const term = "1–4 pair"
+		check(term, k, []float64{p.SCEE, p.SCNB}, p.I, p.J)
 		pair := ordered(p.I, p.J)
 		switch {
 		case p.SCEE <= 0 || p.SCNB <= 0:
-			check(&ParameterError{"1–4 pair", k, fmt.Sprintf("of atoms %d and %d has SCEE = %v and SCNB = %v; "+
-				"expected numbers above 0", p.I, p.J, p.SCEE, p.SCNB)})
+			refuse(term, k, "of atoms %d and %d has SCEE = %v and SCNB = %v; expected numbers above 0", p.I, p.J, p.SCEE,
+				p.SCNB)
 		case seen[pair]:
-			check(&ParameterError{"1–4 pair", k, fmt.Sprintf("atoms %d and %d twice", p.I, p.J)})
+			refuse(term, k, "atoms %d and %d twice", p.I, p.J)
 		case !excluded[pair]:
-			check(&ParameterError{"1–4 pair", k, fmt.Sprintf("atoms %d and %d are not among the excluded pairs, "+
-				"and would count twice", p.I, p.J)})
+			refuse(term, k, "atoms %d and %d are not among the excluded pairs, and would count twice", p.I, p.J)
 		}
 		seen[pair] = true
 	}
@@ -191,13 +179,11 @@ func ordered(i, j int) [2]int {
 	return [2]int{i, j}
 }
 
-// Plausible returns a *ParameterError if a conformation (3 numbers an atom, Å) cannot be one of
-// this molecule: most of its bonds are shorter than a third of what they should be, as
-// coordinates in nanometres are, or longer than three times that.
+// Plausible returns an error if a conformation (3 numbers an atom, Å) cannot be one of this molecule: most of its bonds
+// are shorter than a third of what they should be, as coordinates in nanometres are, or longer than three times that.
 func (s *System) Plausible(x []float64) error {
 	if len(x) != 3*len(s.Atoms) {
-		return &ParameterError{"conformation", 0, fmt.Sprintf("%d numbers; expected three for each of %d atoms", len(x),
-			len(s.Atoms))}
+		return fmt.Errorf("a conformation of %d numbers; expected three for each of %d atoms", len(x), len(s.Atoms))
 	}
 	short, long := 0, 0
 	for _, b := range s.Bonds {
@@ -208,13 +194,13 @@ func (s *System) Plausible(x []float64) error {
 			long++
 		}
 	}
-	switch {
-	case 2*short > len(s.Bonds):
-		return &ParameterError{"conformation", 0, fmt.Sprintf("%d of %d bonds are shorter than a third of their "+
-			"length; coordinates are in ångström, not in nanometres", short, len(s.Bonds))}
-	case 2*long > len(s.Bonds):
-		return &ParameterError{"conformation", 0, fmt.Sprintf("%d of %d bonds are longer than three times their "+
-			"length: the coordinates are those of other atoms, or in another order", long, len(s.Bonds))}
+	switch n := len(s.Bonds); {
+	case 2*short > n:
+		return fmt.Errorf("%d of %d bonds of the conformation are shorter than a third of their length; coordinates are "+
+			"in ångström, not in nanometres", short, n)
+	case 2*long > n:
+		return fmt.Errorf("%d of %d bonds of the conformation are longer than three times their length: the coordinates "+
+			"are those of other atoms, or in another order", long, n)
 	}
 	return nil
 }

@@ -1,62 +1,28 @@
 package files
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
-	"io"
 	"math"
-	"slices"
-	"strings"
+	"os"
 
 	"github.com/landing-diffusion/landing/base/arrayfile"
 	"github.com/landing-diffusion/landing/domain/molecule"
 )
 
-// DecodeNPY reads an array of shape n×A×3, n×3A, or A×3, which is one frame. Its atoms
-// have no names; their bonds are guessed as if they were carbon.
-func DecodeNPY(name string, r io.Reader) (*Frames, error) {
-	a, digest, behind, err := arrayfile.HashNPY(r)
-	switch {
-	case err != nil:
-		return nil, fmt.Errorf("%s: %w", name, err)
-	case behind > 0:
-		return nil, &Error{File: name, Frame: -1, Problem: fmt.Sprintf("%d bytes after the array, expected the end of "+
-			"the file", behind)}
-	}
-	return array(name, "", a, digest)
-}
+// frameArrays are the arrays of an NPZ file that are taken for frames if there are several.
+var frameArrays = []string{"frames", "positions", "coordinates", "xyz", "R", "X", "x"}
 
-// named are the arrays of an NPZ file that are taken for frames if there are several.
-var named = []string{"frames", "positions", "coordinates", "xyz", "R", "X", "x"}
-
-// DecodeNPZ reads the only array of an archive of the given size, or that which is called
-// frames, positions, coordinates, xyz, R, X or x; see DecodeNPY.
-func DecodeNPZ(name string, r io.ReaderAt, size int64) (*Frames, error) {
-	sum := sha256.New()
-	if _, err := io.Copy(sum, io.NewSectionReader(r, 0, size)); err != nil {
-		return nil, fmt.Errorf("%s: %w", name, err)
-	}
-	z, err := arrayfile.NewNPZ(r, size)
+// decodeArray reads an array of shape n×A×3, n×3A, or A×3, which is one frame: that of an NPY file, or of an archive the
+// only one, or that of frameArrays. Its atoms have no names; their bonds are guessed as if they were carbon.
+func decodeArray(f *os.File) (*Frames, error) {
+	a, called, digest, err := arrayfile.Pick(f, maxNumbers, "", frameArrays...)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", name, err)
+		return nil, err
 	}
-	var fit []string
-	for _, s := range z.Names() {
-		if len(z.Names()) == 1 || slices.Contains(named, s) {
-			fit = append(fit, s)
-		}
+	if called != "" {
+		called = " " + called
 	}
-	if len(fit) != 1 {
-		return nil, &Error{File: name, Frame: -1,
-			Problem: fmt.Sprintf("it holds the arrays %s, expected one alone, or "+
-				"one of them called one of %s", clip(strings.Join(z.Names(), ", ")), strings.Join(named, ", "))}
-	}
-	a, err := z.Read(fit[0], maxNumbers)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", name, err)
-	}
-	return array(name, " "+fit[0], a, hex.EncodeToString(sum.Sum(nil)))
+	return array(f.Name(), called, a, digest)
 }
 
 // array makes frames of an array; called is its name with a blank before it, if it has one.
@@ -84,9 +50,6 @@ func array(file, called string, a arrayfile.Array, digest string) (*Frames, erro
 	if d > 3*MaxAtoms {
 		return nil, fault(-1, "", "the array%s has shape %d: %d atoms, expected at most %d", called, shape, d/3,
 			MaxAtoms)
-	}
-	if a.Len() > maxNumbers {
-		return nil, fault(-1, "", "more than %d numbers, expected a smaller file", maxNumbers)
 	}
 	x := a.AsFloat64()
 	for i, v := range x {

@@ -121,14 +121,8 @@ func decode(path, ext string, f *os.File) (*Frames, error) {
 		return DecodeXYZ(path, f)
 	case ".sdf", ".mol":
 		return DecodeSDF(path, f)
-	case ".npy":
-		return DecodeNPY(path, f)
 	}
-	info, err := f.Stat()
-	if err != nil {
-		return nil, err
-	}
-	return DecodeNPZ(path, f, info.Size())
+	return decodeArray(f)
 }
 
 // maxLine bounds a line: those of all formats are far shorter.

@@ -443,9 +443,10 @@ func TestRead(t *testing.T) {
 	}
 	defer func(n int) { maxNumbers = n }(maxNumbers)
 	maxNumbers = 20
-	for _, ext := range []string{".pdb", ".xyz", ".sdf", ".npy"} {
+	for ext, want := range map[string]string{".pdb": "more than 20", ".xyz": "more than 20", ".sdf": "more than 20",
+		".npy": "at most 20"} {
 		m, x := ethanol(2)
-		testkit.Refused(t, testkit.Err(Read(save(t, "a"+ext, write(t, ext, m, x)))), "more than 20 numbers", ext)
+		testkit.Refused(t, testkit.Err(Read(save(t, "a"+ext, write(t, ext, m, x)))), want, ext)
 	}
 }
 
@@ -488,11 +489,7 @@ func TestWriteFaults(t *testing.T) {
 		{".sdf", big, make([]float64, 3000), "SDF: 1000 atoms and 0 bonds, expected at most 999"},
 		{".dcd", m, far(1e39), "DCD: frame 1 (from 0), atom 1 (EOH1:C2): y is 1e+39"},
 	} {
-		var e *FormatError
-		err := Writers[c.ext](&bytes.Buffer{}, c.m, arrayfile.RowsOf(c.x, c.m.Dim()))
-		if !errors.As(err, &e) || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%s: %v, want %q", c.ext, err, c.want)
-		}
+		testkit.Refused(t, Writers[c.ext](&bytes.Buffer{}, c.m, arrayfile.RowsOf(c.x, c.m.Dim())), c.want)
 	}
 	for _, v := range []float64{-999.9994, 9999.9994} { // the widest that fit
 		if err := WritePDB(&bytes.Buffer{}, m, arrayfile.RowsOf(far(v), m.Dim())); err != nil {

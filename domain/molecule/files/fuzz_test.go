@@ -68,4 +68,12 @@ func FuzzPDB(f *testing.F) {
 
 func FuzzXYZ(f *testing.F) { fuzz(f, ".xyz", DecodeXYZ, twoXYZ) }
 func FuzzSDF(f *testing.F) { fuzz(f, ".sdf", DecodeSDF, acetate+acetate) }
-func FuzzNPY(f *testing.F) { fuzz(f, ".npy", DecodeNPY) }
+func FuzzNPY(f *testing.F) {
+	fuzz(f, ".npy", func(name string, r io.Reader) (*Frames, error) {
+		a, err := arrayfile.DecodeNPY(r)
+		if err != nil {
+			return nil, err
+		}
+		return array(name, "", a, "")
+	})
+}

@@ -13,19 +13,13 @@ import (
 	"github.com/landing-diffusion/landing/domain/molecule"
 )
 
-// A FormatError says what a format cannot hold.
-type FormatError struct {
-	Format  string
-	Frame   int    // from 0; −1 if it is not about one frame
-	Atom    string // index and name; empty if it is not about one atom
-	Problem string
+// unfit says that a format cannot hold coordinate k of the molecule in a frame: v.
+func unfit(format string, m *molecule.Molecule, frame, k int, v float64, want string) error {
+	return fmt.Errorf("%s: frame %d (from 0), atom %s: %c is %.6g, expected a number %s", format, frame,
+		called(m, k/3), 'x'+rune(k%3), v, want)
 }
 
-func (e *FormatError) Error() string {
-	return (&Error{File: e.Format, Frame: e.Frame, Atom: e.Atom, Problem: e.Problem}).Error()
-}
-
-// A Writer writes conformations of a molecule, rows of m.Dim() numbers. What a format cannot hold is a *FormatError.
+// A Writer writes conformations of a molecule, rows of m.Dim() numbers. What a format cannot hold is an error.
 type Writer func(w io.Writer, m *molecule.Molecule, frames arrayfile.Rows) error
 
 // Writers are those of all formats, by extension.
@@ -58,7 +52,7 @@ func Named(m *molecule.Molecule) []molecule.Atom {
 }
 
 // WritePDB writes conformations as models of a PDB file, with the bonds as CONECT
-// records: coordinates to 0.001 Å. One that needs more than eight columns is a *FormatError.
+// records: coordinates to 0.001 Å. One that needs more than eight columns is an error.
 func WritePDB(w io.Writer, m *molecule.Molecule, frames arrayfile.Rows) error {
 	b := bufio.NewWriter(w) // keeps the first error
 	atoms := Named(m)
@@ -74,9 +68,7 @@ func WritePDB(w io.Writer, m *molecule.Molecule, frames arrayfile.Rows) error {
 			for k, v := range x[3*i : 3*i+3] {
 				s := strconv.AppendFloat(cell[:0], v, 'f', 3, 64)
 				if len(s) > 8 || math.IsNaN(v) {
-					return &FormatError{Format: "PDB", Frame: f, Atom: called(m, i), Problem: fmt.Sprintf(
-						"%c is %.6g, expected a number in [-999.999, 9999.999]: eight columns; an XYZ file holds more",
-						'x'+rune(k), v)}
+					return unfit("PDB", m, f, 3*i+k, v, "in [-999.999, 9999.999]: eight columns; an XYZ file holds more")
 				}
 				b.WriteString("        "[:8-len(s)])
 				b.Write(s)
@@ -150,12 +142,11 @@ func WriteXYZ(w io.Writer, m *molecule.Molecule, frames arrayfile.Rows) error {
 }
 
 // WriteSDF writes conformations as V2000 records: coordinates to 0.0001 Å. More than 999
-// atoms or bonds are a *FormatError. Bonds of which no order is known are written as single.
+// atoms or bonds are an error. Bonds of which no order is known are written as single.
 func WriteSDF(w io.Writer, m *molecule.Molecule, frames arrayfile.Rows) error {
 	if m.N() > mostV2000 || len(m.Bonds) > mostV2000 {
-		return &FormatError{Format: "SDF", Frame: -1,
-			Problem: fmt.Sprintf("%d atoms and %d bonds, expected at most %d of each in "+
-				"a V2000 record", m.N(), len(m.Bonds), mostV2000)}
+		return fmt.Errorf("SDF: %d atoms and %d bonds, expected at most %d of each in a V2000 record", m.N(),
+			len(m.Bonds), mostV2000)
 	}
 	b := bufio.NewWriter(w)
 	atoms := Named(m)
@@ -179,10 +170,8 @@ func WriteSDF(w io.Writer, m *molecule.Molecule, frames arrayfile.Rows) error {
 		for i, a := range atoms {
 			for k, v := range x[3*i : 3*i+3] {
 				if !(v > -9999.99995 && v < 99999.99995) {
-					return &FormatError{Format: "SDF", Frame: f, Atom: called(m, i), Problem: fmt.Sprintf(
-						"%c is %.6g, expected a number in [-9999.9999, 99999.9999]: ten columns; an XYZ file "+
-							"holds more",
-						'x'+rune(k), v)}
+					return unfit("SDF", m, f, 3*i+k, v, "in [-9999.9999, 99999.9999]: ten columns; an XYZ file holds "+
+						"more")
 				}
 				fmt.Fprintf(b, "%10.4f", v)
 			}
@@ -197,12 +186,11 @@ func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
 
 // WriteDCD writes conformations as a DCD trajectory as CHARMM and NAMD have it: little endian, records between their
 // lengths, x, y and z of a frame as float32 each, no unit cell. The time between frames is nominal. More frames than an
-// int32 counts, and what float32 cannot hold, are a *FormatError.
+// int32 counts, and what float32 cannot hold, are errors.
 func WriteDCD(w io.Writer, m *molecule.Molecule, frames arrayfile.Rows) error {
 	n, atoms := frames.N, m.N()
 	if n > math.MaxInt32 {
-		return &FormatError{Format: "DCD", Frame: -1, Problem: fmt.Sprintf("%d frames, expected at most %d", n,
-			math.MaxInt32)}
+		return fmt.Errorf("DCD: %d frames, expected at most %d", n, math.MaxInt32)
 	}
 	b := bufio.NewWriter(w)
 	put := func(v ...uint32) {
@@ -230,8 +218,7 @@ func WriteDCD(w io.Writer, m *molecule.Molecule, frames arrayfile.Rows) error {
 			for i := range atoms {
 				v := x[3*i+k]
 				if !(math.Abs(v) <= math.MaxFloat32) {
-					return &FormatError{Format: "DCD", Frame: f, Atom: called(m, i),
-						Problem: fmt.Sprintf("%c is %g, expected a number "+"that float32 holds", 'x'+rune(k), v)}
+					return unfit("DCD", m, f, 3*i+k, v, "that float32 holds")
 				}
 				put(math.Float32bits(float32(v)))
 			}

@@ -66,7 +66,7 @@ type result struct {
 	err    error
 }
 
-// Run finds the paths. The error is that of Of and New, an *Error if an end cannot be, or a *BatchError.
+// Run finds the paths. The error is that of Of and New, an *Error if an end cannot be, or says how many queries failed.
 func (b *Batch) Run(ctx context.Context, pool *parallel.Pool) (*Paths, error) {
 	if b.Slack == 0 {
 		b.Slack = 1e-9
@@ -135,7 +135,7 @@ func (b *Batch) Run(ctx context.Context, pool *parallel.Pool) (*Paths, error) {
 				b.Report(len(out.Paths))
 			}
 			if next-have > b.Failing*(have+10) {
-				return nil, &BatchError{have, next, sortFailures(failed)}
+				return nil, tooManyFailed(have, next, sortFailures(failed))
 			}
 		}
 	}
@@ -176,21 +176,14 @@ func (b *Batch) fixed() bool {
 	return b.Spec.Start.Given == none && b.Spec.Goal.Given == none && b.Options.Near == nil
 }
 
-// A BatchError says that too many queries failed.
-type BatchError struct {
-	Have, Queries int
-	Failed        []Failure
-}
-
-func (e *BatchError) Error() string {
+func tooManyFailed(have, queries int, failed []Failure) error {
 	var why []string
-	for _, f := range e.Failed {
+	for _, f := range failed {
 		why = append(why, fmt.Sprintf("%d %s (%s)", f.Times, f.Reason, f.First))
 	}
-	return fmt.Sprintf("only %d of %d queries found a path; the others: %s", e.Have, e.Queries, strings.Join(why, "; "))
+	return fault.Errorf(fault.Config, "", "only %d of %d queries found a path; the others: %s", have, queries,
+		strings.Join(why, "; "))
 }
-
-func (*BatchError) Place() fault.Place { return fault.Place{Kind: fault.Config} }
 
 func sortFailures(m map[string]*Failure) []Failure {
 	out := []Failure{}

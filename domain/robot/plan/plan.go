@@ -25,6 +25,7 @@ import (
 	"github.com/landing-diffusion/landing/domain/robot"
 	"github.com/landing-diffusion/landing/domain/robot/scene"
 	"github.com/landing-diffusion/landing/internal/fault"
+	"github.com/landing-diffusion/landing/internal/vec3"
 )
 
 // A Problem says where paths lead and what they keep. The sets are of one configuration,
@@ -248,7 +249,7 @@ func New(p Problem, o Options) (*Planner, error) {
 		{"Waypoints", o.Waypoints < 2}, {"Step", !(o.Step > 0) || math.IsInf(o.Step, 1)}, {"Nodes", o.Nodes < 2},
 		{"Tries", o.Tries < 1}, {"Margin", math.IsNaN(p.Margin)}, {"Tip", p.Tip.Link >= len(arm.Joints)},
 		{"Sides", o.Sides != nil && len(o.Sides) != len(p.Scene.Obstacles)}, {"Sd", math.IsNaN(o.Sd)},
-		{"Up", !(dot(o.Up, o.Up) > 0)},
+		{"Up", !(vec3.Dot(o.Up, o.Up) > 0)},
 	} {
 		if c.bad {
 			return nil, fmt.Errorf("plan: %s is out of range", c.name)
@@ -479,5 +480,3 @@ type drawer struct {
 func (d *drawer) uniforms(dst []float64) { d.stream.Uniforms(dst, d.query, d.next); d.next++ }
 func (d *drawer) normals(dst []float64)  { d.stream.Normals(dst, d.query, d.next); d.next++ }
 func (d *drawer) index(n int) int        { d.next++; return d.stream.Index(n, d.query, d.next-1) }
-
-func dot(a, b [3]float64) float64 { return a[0]*b[0] + a[1]*b[1] + a[2]*b[2] }

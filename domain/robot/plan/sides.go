@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/landing-diffusion/landing/domain/robot/scene"
+	"github.com/landing-diffusion/landing/internal/vec3"
 )
 
 // Walls keep the tip to a side of an obstacle: to pass it on the left it may not cross the
@@ -40,16 +41,16 @@ func (pl *Planner) walls(start, goal []float64) *Error {
 		return nil
 	}
 	a, b := pl.tip(start), pl.tip(goal)
-	up := scaled(1/math.Sqrt(dot(pl.o.Up, pl.o.Up)), pl.o.Up)
+	up := vec3.Scaled(1/math.Sqrt(vec3.Dot(pl.o.Up, pl.o.Up)), pl.o.Up)
 	ahead := [3]float64{b[0] - a[0], b[1] - a[1], b[2] - a[2]}
-	ahead = plus(ahead, -dot(ahead, up), up)
-	long := math.Sqrt(dot(ahead, ahead))
+	ahead = vec3.Add(ahead, -vec3.Dot(ahead, up), up)
+	long := math.Sqrt(vec3.Dot(ahead, ahead))
 	if long < 1e-6 {
 		return &Error{Reason: NotJoined, Detail: "start and goal of the tip are above each other: there is no left " +
 			"and right"}
 	}
-	ahead = scaled(1/long, ahead)
-	left := cross(up, ahead)
+	ahead = vec3.Scaled(1/long, ahead)
+	left := vec3.Cross(up, ahead)
 	k := 0
 	for i, s := range pl.o.Sides {
 		if s != Left && s != Right {
@@ -60,19 +61,9 @@ func (pl *Planner) walls(start, goal []float64) *Error {
 			to = -wallFar
 		}
 		w := &pl.gates.Obstacles[k]
-		w.A = plus(pl.p.Scene.Obstacles[i].Centre(), to, left)
+		w.A = vec3.Add(pl.p.Scene.Obstacles[i].Centre(), to, left)
 		w.R = [9]float64{ahead[0], left[0], up[0], ahead[1], left[1], up[1], ahead[2], left[2], up[2]}
 		k++
 	}
 	return nil
-}
-
-func scaled(s float64, v [3]float64) [3]float64 { return [3]float64{s * v[0], s * v[1], s * v[2]} }
-
-func plus(a [3]float64, s float64, b [3]float64) [3]float64 {
-	return [3]float64{a[0] + s*b[0], a[1] + s*b[1], a[2] + s*b[2]}
-}
-
-func cross(a, b [3]float64) [3]float64 {
-	return [3]float64{a[1]*b[2] - a[2]*b[1], a[2]*b[0] - a[0]*b[2], a[0]*b[1] - a[1]*b[0]}
 }

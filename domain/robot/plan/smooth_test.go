@@ -28,7 +28,7 @@ func TestWaypointsKeepTheMargin(t *testing.T) {
 		spec := trajectory.Spec{Arm: arm, Waypoints: between + 1, Margin: margin,
 			Start: trajectory.Place{Joints: from}, Goal: trajectory.Place{Joints: to},
 			Volume: []robot.Sphere{{Link: tip.Link, Centre: tip.Local}},
-			Obstacles: []trajectory.Obstacle{&scene.Obstacle{Name: "ball", A: [3]float64{at * cos, at * sin},
+			Obstacles: []scene.Obstacle{{Name: "ball", A: [3]float64{at * cos, at * sin},
 				Radius: radius}}}
 		p := testkit.Must(Of(spec, tip))
 		pl := testkit.Must(New(p, Options{Waypoints: between + 1}))

@@ -1,8 +1,6 @@
 package plan
 
 import (
-	"fmt"
-
 	"github.com/landing-diffusion/landing/constraint"
 	"github.com/landing-diffusion/landing/domain/robot"
 	"github.com/landing-diffusion/landing/domain/robot/scene"
@@ -11,17 +9,10 @@ import (
 
 // Of returns the problem whose paths are points of the set of spec: the same tasks, limits, volume, obstacles and
 // margin, kept along segments too. Places that spec leaves open (trajectory.Given) are open: At fixes them. Bounds on
-// steps are not kept: shorter ones need more waypoints. The error is an *scene.ObstacleError or a *trajectory.Error.
+// steps are not kept: shorter ones need more waypoints. The error is a *trajectory.Error, or that of an obstacle.
 func Of(spec trajectory.Spec, tip robot.Point) (Problem, error) {
-	p := Problem{Scene: &scene.Scene{Arm: spec.Arm, Bodies: spec.Volume}, Margin: spec.Margin, Limits: spec.Limits,
-		Tip: tip}
-	for i, o := range spec.Obstacles {
-		known, ok := o.(*scene.Obstacle)
-		if !ok {
-			return p, fmt.Errorf("plan: obstacle %d is a %T, whose signed distance is not known to be convex", i, o)
-		}
-		p.Scene.Obstacles = append(p.Scene.Obstacles, *known)
-	}
+	p := Problem{Scene: &scene.Scene{Arm: spec.Arm, Bodies: spec.Volume, Obstacles: spec.Obstacles},
+		Margin: spec.Margin, Limits: spec.Limits, Tip: tip}
 	for _, pair := range spec.Self {
 		if spec.Volume[pair[0]].Link != spec.Volume[pair[1]].Link {
 			p.Scene.Self = append(p.Scene.Self, pair)

@@ -3,6 +3,9 @@ package scene
 import (
 	"fmt"
 	"math"
+
+	"github.com/landing-diffusion/landing/domain/robot"
+	"github.com/landing-diffusion/landing/internal/vec3"
 )
 
 // A Shape of an obstacle. The zero value is Ball.
@@ -44,14 +47,16 @@ type Obstacle struct {
 // core is within which of a corner a point counts as on it, in metres.
 const core = 1e-9
 
-// Check returns what is wrong with the obstacle, an *ObstacleError, or nil.
-func (o *Obstacle) Check() error {
+// Check returns what is wrong with the obstacle, or nil.
+func (o *Obstacle) Check() error { return o.check(o.Name) }
+
+func (o *Obstacle) check(name string) error {
 	why := ""
 	turned := o.R != [9]float64{}
 	switch {
 	case o.Shape < Ball || o.Shape > Box:
 		why = "is of no known shape; expected sphere, capsule or box"
-	case !finite(o.A[:]...) || !finite(o.B[:]...) || !finite(o.Half[:]...) || !finite(o.R[:]...) || !finite(o.Radius):
+	case !vec3.Finite(o.A[:]...) || !vec3.Finite(o.B[:]...) || !vec3.Finite(o.Half[:]...) || !vec3.Finite(o.R[:]...) || !vec3.Finite(o.Radius):
 		why = "has a number that is not finite"
 	case o.Shape != Box && !(o.Radius > 0):
 		why = fmt.Sprintf("has radius %v; expected a number above 0", o.Radius)
@@ -59,44 +64,28 @@ func (o *Obstacle) Check() error {
 		why = fmt.Sprintf("has radius %v; expected 0, or more to round its edges", o.Radius)
 	case o.Shape == Box && !(o.Half[0] > 0 && o.Half[1] > 0 && o.Half[2] > 0):
 		why = fmt.Sprintf("has half sides %v; expected numbers above 0", o.Half)
-	case o.Shape == Box && turned && !rotation(o.R):
+	case o.Shape == Box && turned && !robot.Rotation(o.R, 1e-9):
 		why = fmt.Sprintf("is turned by %v, which is no rotation", o.R)
-	case size(o.A)+size(o.B)+size(o.Half)+o.Radius > 1e6:
+	case vec3.Norm(o.A)+vec3.Norm(o.B)+vec3.Norm(o.Half)+o.Radius > 1e6:
 		why = "is beyond 1000 km; lengths are in metres"
 	}
-	if why != "" {
-		return &ObstacleError{-1, o.Name, o.Shape, why}
-	}
-	return nil
-}
-
-// An ObstacleError is an obstacle that cannot be.
-type ObstacleError struct {
-	Obstacle int // its index; −1 if it is not of a list
-	Name     string
-	Shape    Shape
-	Why      string
-}
-
-func (e *ObstacleError) Error() string {
-	name := e.Name
-	if name == "" && e.Obstacle >= 0 {
-		name = fmt.Sprint(e.Obstacle)
+	if why == "" {
+		return nil
 	}
 	if name != "" {
 		name = " " + name
 	}
-	return fmt.Sprintf("obstacle%s, a %s, %s", name, e.Shape, e.Why)
+	return fmt.Errorf("obstacle%s, a %s, %s", name, o.Shape, why)
 }
 
 // Distance returns φ(p).
 func (o *Obstacle) Distance(p [3]float64) float64 {
 	switch o.Shape {
 	case Ball:
-		return size(minus(p, o.A)) - o.Radius
+		return vec3.Norm(vec3.Minus(p, o.A)) - o.Radius
 	case Capsule:
 		t, _ := o.along(p)
-		return size(minus(p, mix(o.A, o.B, t))) - o.Radius
+		return vec3.Norm(vec3.Minus(p, vec3.Add(o.A, t, vec3.Minus(o.B, o.A)))) - o.Radius
 	}
 	q := o.local(p)
 	inside, outside := math.Inf(-1), 0.0
@@ -117,10 +106,10 @@ func (o *Obstacle) Distance(p [3]float64) float64 {
 func (o *Obstacle) At(p [3]float64) (φ float64, n [3]float64) {
 	switch o.Shape {
 	case Ball:
-		φ, n = unit(minus(p, o.A), [3]float64{2: 1})
+		φ, n = unit(vec3.Minus(p, o.A), [3]float64{2: 1})
 	case Capsule:
 		t, _ := o.along(p)
-		φ, n = unit(minus(p, mix(o.A, o.B, t)), [3]float64{})
+		φ, n = unit(vec3.Minus(p, vec3.Add(o.A, t, vec3.Minus(o.B, o.A))), [3]float64{})
 		if φ < core {
 			n = o.across()
 		}
@@ -160,13 +149,13 @@ func (o *Obstacle) box(p [3]float64) (φ float64, n [3]float64) {
 func (o *Obstacle) HessianVector(p, v [3]float64) [3]float64 {
 	switch o.Shape {
 	case Ball:
-		ρ, n := unit(minus(p, o.A), [3]float64{})
+		ρ, n := unit(vec3.Minus(p, o.A), [3]float64{})
 		return bend(ρ, n, v)
 	case Capsule:
 		t, u := o.along(p)
-		ρ, n := unit(minus(p, mix(o.A, o.B, t)), [3]float64{})
+		ρ, n := unit(vec3.Minus(p, vec3.Add(o.A, t, vec3.Minus(o.B, o.A))), [3]float64{})
 		if t > 0 && t < 1 {
-			v = minus(v, scaled(dot(u, v), u))
+			v = vec3.Minus(v, vec3.Scaled(vec3.Dot(u, v), u))
 		}
 		return bend(ρ, n, v)
 	}
@@ -193,22 +182,22 @@ func bend(ρ float64, n, v [3]float64) [3]float64 {
 	if ρ < core {
 		return [3]float64{}
 	}
-	return scaled(1/ρ, minus(v, scaled(dot(n, v), n)))
+	return vec3.Scaled(1/ρ, vec3.Minus(v, vec3.Scaled(vec3.Dot(n, v), n)))
 }
 
 // along returns where on the segment from A to B the point nearest to p is, 0 to 1, and
 // the direction of the segment; 0 and no direction if A = B.
 func (o *Obstacle) along(p [3]float64) (t float64, u [3]float64) {
-	l, u := unit(minus(o.B, o.A), [3]float64{})
+	l, u := unit(vec3.Minus(o.B, o.A), [3]float64{})
 	if l < core {
 		return 0, [3]float64{}
 	}
-	return min(max(dot(minus(p, o.A), u)/l, 0), 1), u
+	return min(max(vec3.Dot(vec3.Minus(p, o.A), u)/l, 0), 1), u
 }
 
 // across returns a unit vector across a capsule's axis.
 func (o *Obstacle) across() [3]float64 {
-	l, u := unit(minus(o.B, o.A), [3]float64{})
+	l, u := unit(vec3.Minus(o.B, o.A), [3]float64{})
 	if l < core {
 		return [3]float64{2: 1}
 	}
@@ -220,12 +209,12 @@ func (o *Obstacle) across() [3]float64 {
 	}
 	var e [3]float64
 	e[least] = 1
-	_, n := unit(minus(e, scaled(u[least], u)), e)
+	_, n := unit(vec3.Minus(e, vec3.Scaled(u[least], u)), e)
 	return n
 }
 
 // local returns p in the frame of a box.
-func (o *Obstacle) local(p [3]float64) [3]float64 { return o.turnedBack(minus(p, o.A)) }
+func (o *Obstacle) local(p [3]float64) [3]float64 { return o.turnedBack(vec3.Minus(p, o.A)) }
 
 func (o *Obstacle) turnedBack(v [3]float64) [3]float64 {
 	if o.R == ([9]float64{}) {
@@ -253,52 +242,9 @@ func (o *Obstacle) world(v [3]float64) [3]float64 {
 
 // unit returns |v| and v/|v|, or |v| and instead where |v| is below core.
 func unit(v, instead [3]float64) (float64, [3]float64) {
-	l := size(v)
+	l := vec3.Norm(v)
 	if l < core {
 		return l, instead
 	}
-	return l, scaled(1/l, v)
-}
-
-func size(v [3]float64) float64 { return math.Sqrt(v[0]*v[0] + v[1]*v[1] + v[2]*v[2]) }
-
-func dot(a, b [3]float64) float64 { return a[0]*b[0] + a[1]*b[1] + a[2]*b[2] }
-
-func minus(a, b [3]float64) [3]float64 { return [3]float64{a[0] - b[0], a[1] - b[1], a[2] - b[2]} }
-
-func scaled(s float64, v [3]float64) [3]float64 { return [3]float64{s * v[0], s * v[1], s * v[2]} }
-
-func mix(a, b [3]float64, t float64) [3]float64 {
-	return [3]float64{a[0] + t*(b[0]-a[0]), a[1] + t*(b[1]-a[1]), a[2] + t*(b[2]-a[2])}
-}
-
-func cross(a, b [3]float64) [3]float64 {
-	return [3]float64{a[1]*b[2] - a[2]*b[1], a[2]*b[0] - a[0]*b[2], a[0]*b[1] - a[1]*b[0]}
-}
-
-func finite(v ...float64) bool {
-	for _, x := range v {
-		if math.IsNaN(x) || math.IsInf(x, 0) {
-			return false
-		}
-	}
-	return true
-}
-
-// rotation reports whether RᵀR = I and det R = 1, to round-off of how it was made.
-func rotation(r [9]float64) bool {
-	const straight = 1e-9
-	rows := [3][3]float64{{r[0], r[1], r[2]}, {r[3], r[4], r[5]}, {r[6], r[7], r[8]}}
-	for i := range rows {
-		for j := range rows {
-			want := 0.0
-			if i == j {
-				want = 1
-			}
-			if math.Abs(dot(rows[i], rows[j])-want) > straight {
-				return false
-			}
-		}
-	}
-	return dot(rows[0], cross(rows[1], rows[2])) > 0
+	return l, vec3.Scaled(1/l, v)
 }

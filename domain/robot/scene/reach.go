@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/landing-diffusion/landing/domain/robot"
+	"github.com/landing-diffusion/landing/internal/vec3"
 )
 
 // A reach bounds how far bodies can be from the axes of joints, whatever the
@@ -42,8 +43,8 @@ func newReach(s *Scene) reach {
 				v = joint.Origin.Apply(v)
 				continue
 			}
-			c.whole = append(c.whole, size(v))
-			c.across = append(c.across, size(cross(joint.Axis, v))/size(joint.Axis))
+			c.whole = append(c.whole, vec3.Norm(v))
+			c.across = append(c.across, vec3.Norm(vec3.Cross(joint.Axis, v))/vec3.Norm(joint.Axis))
 			v = joint.Origin.P // begins a new stretch: where joint j is in the link before
 		}
 		reverse(c.whole)

@@ -7,11 +7,14 @@
 package scene
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
+	"strconv"
 
 	"github.com/landing-diffusion/landing/domain/robot"
+	"github.com/landing-diffusion/landing/internal/vec3"
 )
 
 // A Body is a sphere of the arm's volume; one of Radius 0 is a point of it that is watched.
@@ -58,8 +61,7 @@ func SelfPairs(bodies []Body, links [][2]int) [][2]int {
 	return out
 }
 
-// Check returns what is wrong with the scene, or nil: the arm's error, an
-// *ObstacleError, or the first body or pair that cannot be, in words.
+// Check returns what is wrong with the scene, or nil: the arm's error, or the first body, obstacle or pair that cannot be.
 func (s *Scene) Check() error {
 	if s.Arm == nil {
 		return errors.New("a scene without an arm")
@@ -76,14 +78,14 @@ func (s *Scene) Check() error {
 		if b.Link < -1 || b.Link >= len(s.Arm.Joints) {
 			return fmt.Errorf("body %d is on link %d; expected −1 to %d", i, b.Link, len(s.Arm.Joints)-1)
 		}
-		if !(b.Radius >= 0) || !finite(b.Radius) || !finite(b.Centre[:]...) {
+		if !(b.Radius >= 0) || !vec3.Finite(b.Radius) || !vec3.Finite(b.Centre[:]...) {
 			return fmt.Errorf("body %d has centre %v and radius %v; expected finite numbers and a radius of at least 0",
 				i, b.Centre, b.Radius)
 		}
 	}
 	for i := range s.Obstacles {
-		if err := s.Obstacles[i].Check(); err != nil {
-			err.(*ObstacleError).Obstacle = i
+		o := &s.Obstacles[i]
+		if err := o.check(cmp.Or(o.Name, strconv.Itoa(i))); err != nil {
 			return err
 		}
 	}
@@ -221,5 +223,5 @@ func (c *Checker) room(at []float64, pair int) float64 {
 	if obstacle >= 0 {
 		return c.s.Obstacles[obstacle].Distance(p) - c.s.Bodies[body].Radius
 	}
-	return size(minus(p, [3]float64(at[3*other:]))) - c.s.Bodies[body].Radius - c.s.Bodies[other].Radius
+	return vec3.Norm(vec3.Minus(p, [3]float64(at[3*other:]))) - c.s.Bodies[body].Radius - c.s.Bodies[other].Radius
 }

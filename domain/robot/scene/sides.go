@@ -1,6 +1,10 @@
 package scene
 
-import "math"
+import (
+	"math"
+
+	"github.com/landing-diffusion/landing/internal/vec3"
+)
 
 // A Compass tells on which side a way passes a place, as seen with up above. How far the way turns about the place
 // depends, between two ends, on the way's class alone, as long as it does not pass over or under the place: below 0 the
@@ -11,7 +15,7 @@ type Compass struct {
 
 // NewCompass returns a compass of a direction other than 0. East is any across it.
 func NewCompass(up [3]float64) Compass {
-	c := Compass{Up: scaled(1/size(up), up)}
+	c := Compass{Up: vec3.Scaled(1/vec3.Norm(up), up)}
 	least := 0
 	for i := range c.Up {
 		if math.Abs(c.Up[i]) < math.Abs(c.Up[least]) {
@@ -20,9 +24,9 @@ func NewCompass(up [3]float64) Compass {
 	}
 	var e [3]float64
 	e[least] = 1
-	e = minus(e, scaled(c.Up[least], c.Up))
-	c.East = scaled(1/size(e), e)
-	c.North = cross(c.Up, c.East)
+	e = vec3.Minus(e, vec3.Scaled(c.Up[least], c.Up))
+	c.East = vec3.Scaled(1/vec3.Norm(e), e)
+	c.North = vec3.Cross(c.Up, c.East)
 	return c
 }
 
@@ -31,8 +35,8 @@ func NewCompass(up [3]float64) Compass {
 func (c *Compass) Turned(way []float64, about [3]float64) (sum float64) {
 	var last [2]float64
 	for i := 0; i < len(way); i += 3 {
-		d := minus([3]float64(way[i:i+3]), about)
-		now := [2]float64{dot(d, c.East), dot(d, c.North)}
+		d := vec3.Minus([3]float64(way[i:i+3]), about)
+		now := [2]float64{vec3.Dot(d, c.East), vec3.Dot(d, c.North)}
 		if i > 0 {
 			sum += math.Atan2(last[0]*now[1]-last[1]*now[0], last[0]*now[0]+last[1]*now[1])
 		}

@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/landing-diffusion/landing/domain/robot"
+	"github.com/landing-diffusion/landing/internal/vec3"
 )
 
 // Clearance along a segment.
@@ -134,7 +135,7 @@ func (c *Checker) begin(x0, x1 []float64) (ok bool) {
 	arm.Angles(c.q0, x0)
 	arm.Angles(c.q1, x1)
 	Shorter(c.dq, c.q0, c.q1, arm)
-	ok = finite(x0...) && finite(x1...)
+	ok = vec3.Finite(x0...) && vec3.Finite(x1...)
 	for m := range c.dq {
 		ok = ok && math.Abs(c.q0[m]) <= far && math.Abs(c.dq[m]) <= far
 	}
@@ -218,13 +219,13 @@ func (c *Checker) lower(pair int, p0, p1 []float64, dt float64) (lower, gap floa
 		φ0, n0 = c.s.Obstacles[obstacle].At(a)
 		φ1, n1 = c.s.Obstacles[obstacle].At(b)
 	} else {
-		a, b = minus(a, [3]float64(p0[3*other:])), minus(b, [3]float64(p1[3*other:]))
+		a, b = vec3.Minus(a, [3]float64(p0[3*other:])), vec3.Minus(b, [3]float64(p1[3*other:]))
 		bow, radius = bow+c.bow[other], radius+c.s.Bodies[other].Radius
 		φ0, n0 = unit(a, [3]float64{2: 1})
 		φ1, n1 = unit(b, [3]float64{2: 1})
 	}
-	chord := minus(b, a)
-	bound := lines(φ0, dot(n0, chord), φ1, dot(n1, chord)) - bow*dt*dt/8
+	chord := vec3.Minus(b, a)
+	bound := lines(φ0, vec3.Dot(n0, chord), φ1, vec3.Dot(n1, chord)) - bow*dt*dt/8
 	lengths := 1 + math.Abs(a[0]) + math.Abs(a[1]) + math.Abs(a[2]) + math.Abs(φ0) + math.Abs(φ1) + radius
 	return bound - radius - slack*lengths, min(φ0, φ1) - bound
 }

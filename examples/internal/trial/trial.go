@@ -14,8 +14,11 @@ import (
 	"github.com/landing-diffusion/landing/experiment"
 	"github.com/landing-diffusion/landing/experiment/judge"
 	"github.com/landing-diffusion/landing/experiment/run"
+	"github.com/landing-diffusion/landing/learn/method/pathmatch"
 	"github.com/landing-diffusion/landing/problem"
 )
+
+func init() { pathmatch.FitNumbers = 1 << 13 }
 
 // Small are the settings that make a run of seconds; everything else is as the problem file says.
 var Small = []string{"train.epochs=2", "train.batch=64", "network.width=16", "network.layers=1"}

@@ -241,9 +241,10 @@ func momenta(seed, refresh uint64) cwpm.LastMomentum {
 	return func(dst []float64, path int) { stream.Normals(dst, uint64(path), 0) }
 }
 
-// fitNumbers is how many coordinates windows are fitted to, for each term. A target that explains a share r of the
-// noise's variance is then known to about a part in √(r·131 072): 0.9 % for a tenth.
-const fitNumbers = 1 << 17
+// FitNumbers is how many coordinates windows are fitted to, for each term. A target that explains a share r of the
+// noise's variance is then known to about a part in √(r·131 072): 0.9 % for a tenth. Only tests lower it, where a
+// training is small and fits would be most of its work.
+var FitNumbers = 1 << 17
 
 // fitWork bounds the multiply-adds of a set that these paths take, a value and gradient counted a step, as far
 // as that leaves fewestFitted of them: 400 projected steps of all of them on the level set of a network, and the
@@ -260,7 +261,7 @@ const (
 // fitted returns how many paths windows are fitted to.
 func (s *Source[T]) fitted() int {
 	d := s.m.proc.Set.Dim()
-	n := (fitNumbers + d - 1) / d
+	n := (FitNumbers + d - 1) / d
 	if step := s.m.proc.Set.Capabilities().Work * float64(s.Times()); step > 0 {
 		n = min(n, max(fewestFitted, int(fitWork/step)))
 	}
@@ -271,7 +272,7 @@ func (s *Source[T]) fitted() int {
 }
 
 // maxFitSteps bounds the steps of a process whose windows are fitted: its paths are kept
-// whole, fitNumbers·(N+1) numbers.
+// whole, FitNumbers·(N+1) numbers.
 const maxFitSteps = 7_500
 
 // Prepare fits the windows of the losses, if they have any, to paths of their own, so

@@ -1,5 +1,5 @@
 // Package job begins runs of problems, for tests. It does not import package experiment,
-// whose own tests use it.
+// whose own tests use it. Where it is linked, windows are fitted to a sixteenth of the paths.
 package job
 
 import (
@@ -9,8 +9,11 @@ import (
 
 	"github.com/landing-diffusion/landing/base/parallel"
 	"github.com/landing-diffusion/landing/experiment/run"
+	"github.com/landing-diffusion/landing/learn/method/pathmatch"
 	"github.com/landing-diffusion/landing/problem"
 )
+
+func init() { pathmatch.FitNumbers = 1 << 13 }
 
 // A Loaded is an *experiment.Loaded, and R an *experiment.Run.
 type Loaded[R any] interface {
