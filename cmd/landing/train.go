@@ -2,10 +2,8 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
-	"math"
 	"os"
 	"slices"
 	"strings"
@@ -41,7 +39,7 @@ func (o *trainOptions) flags(f *pflag.FlagSet) {
 	f.StringVar(&o.checkpoint, "checkpoint", "", "of a run folder: checkpoint to continue from (default: the newest)")
 	f.DurationVar(&o.budget, "for", 0, "training time, as in 5m or 1h30m; of a run folder: so much more")
 	f.DurationVar(&o.timeout, "timeout", 0, "stop after so long, as in 8h, with a checkpoint and exit code 6; "+
-		"landing train RUN continues")
+		"landing train RUN continues with the same bytes")
 	o.events.flags(f)
 }
 
@@ -81,12 +79,7 @@ finished. The learning rate starts again where a run of the new length would hav
 checkpoint stays. --set takes those other keys of training that a run can continue with; an error
 lists them.
 
---timeout stops the command after a time, as Ctrl-C does, with a checkpoint and exit code 6. It does
-not change the plan: landing train RUN continues with the same bytes.
-
---tensorboard writes each epoch's numbers and the violations of samples as events into the run
-folder, or with --tensorboard=DIR into DIR/RUN. tensorboard --logdir shows them during training. A
-run that has events continues them.`,
+Events for TensorBoard (--tensorboard) are each epoch's numbers and the violations of samples.`,
 		Example: "  landing train volcano --data volcano.csv\n  landing train problem.yaml --for 5m\n" +
 			"  landing train problem.yaml --set train.epochs=500 --timeout 8h\n" +
 			"  landing train runs/volcano-001 --for 10m",
@@ -106,8 +99,9 @@ func resumes(name string) bool {
 }
 
 func runTrain(ctx context.Context, a *app, o *trainOptions, args []string) (answer, error) {
-	if o.timeout > 0 {
-		limited, cancel := context.WithTimeoutCause(ctx, o.timeout, &timeUpError{most: o.timeout})
+	if o.timeout > 0 { // no budget, by which a training is planned: what it stops goes on with the same bytes
+		limited, cancel := context.WithTimeoutCause(ctx, o.timeout, fault.Errorf(fault.Time, "", "stopped by --timeout %v",
+			o.timeout))
 		defer cancel()
 		ctx = limited
 	}
@@ -126,19 +120,6 @@ func runTrain(ctx context.Context, a *app, o *trainOptions, args []string) (answ
 	}
 	return a.finish(ctx, r, o)
 }
-
-// A timeUpError is the end of --timeout. That is no budget, by which a training is planned (--for): what it stops goes
-// on with the bytes that it would have had.
-type timeUpError struct {
-	most time.Duration
-	rest string // how far the training came, and what goes on with it
-}
-
-func (e *timeUpError) Error() string {
-	return fmt.Sprintf("stopped by --timeout %v%s", e.most, e.rest)
-}
-
-func (*timeUpError) Place() fault.Place { return fault.Place{Kind: fault.Time} }
 
 // reopen opens a run to continue its training, by other settings if some are given.
 func (a *app) reopen(ctx context.Context, dir string, o *trainOptions) (*experiment.Run, error) {
@@ -229,26 +210,14 @@ func (a *app) finish(ctx context.Context, r *experiment.Run, o *trainOptions) (a
 	}}, nil
 }
 
-// asking is the flag that generate needs of a run with a condition: that of a row which is about in the
-// middle. The mean itself need not be one, as of labels.
+// asking is the flag that generate needs of a run with a condition: that of its first row, as an example.
 func asking(r *experiment.Run) string {
 	if r.Condition == nil {
 		return ""
 	}
-	c, nearest := r.Condition, math.Inf(1)
-	var middle []float64
-	for row := range slices.Chunk(r.TrainRows, c.At+len(c.Names)) {
-		far := 0.0
-		for k, v := range row[c.At:] {
-			far += math.Pow((v-c.Read.Mean[k])/c.Read.Scale[k], 2)
-		}
-		if far < nearest {
-			middle, nearest = row[c.At:], far
-		}
-	}
 	var values []string
-	for k, v := range middle {
-		values = append(values, fmt.Sprintf("%s=%.6g", c.Names[k], v))
+	for k, name := range r.Condition.Names {
+		values = append(values, fmt.Sprintf("%s=%.6g", name, r.TrainRows[r.Condition.At+k]))
 	}
 	return " --condition " + strings.Join(values, ",")
 }
@@ -286,14 +255,12 @@ func (a *app) fit(ctx context.Context, r *experiment.Run, checkpoint string, eve
 				c.last = was
 			}
 		}
-		why := "interrupted"
-		if up := new(timeUpError); errors.As(context.Cause(ctx), &up) {
-			why = up.Error()
-			err = &timeUpError{up.most, fmt.Sprintf(" after epoch %d; %s goes on", c.last.Epoch,
-				suggest(verdict.GoOn, r.Folder.Dir))}
+		why, again := "interrupted", suggest(verdict.GoOn, r.Folder.Dir)
+		if cause := context.Cause(ctx); fault.KindOf(cause) == fault.Time {
+			why = cause.Error()
+			err = fault.Errorf(fault.Time, "", "%w after epoch %d; %s goes on", cause, c.last.Epoch, again)
 		}
-		a.out.say("%s after epoch %d; all is kept. Go on with:\n  %s", why, c.last.Epoch,
-			suggest(verdict.GoOn, r.Folder.Dir))
+		a.out.say("%s after epoch %d; all is kept. Go on with:\n  %s", why, c.last.Epoch, again)
 		return c.last, &said{err}
 	}
 	if err == nil && c.last.Epoch == 0 {
@@ -463,4 +430,36 @@ func (b board) observe(out *console, r *experiment.Run, o experiment.Observer) (
 	}
 	out.say("events: tensorboard --logdir %s shows them", text.Shell(to.Dir))
 	return to.Observer(o), to.Close, nil
+}
+
+// demoOptions are the flags of demo.
+type demoOptions struct {
+	source
+	place
+}
+
+func (o *demoOptions) flags(f *pflag.FlagSet) {
+	f.StringArrayVar(&o.settings, "set", nil, "replace one key, as in train.epochs=50 (repeatable)")
+	o.place.flags(f)
+}
+
+func demoVerb(a *app) *cobra.Command {
+	return command(a, &cobra.Command{
+		Use:   "demo",
+		Short: "Train, generate, evaluate and report on a week of earthquakes",
+		Long: `demo trains ULLA on earthquakes that ship in the binary, generates as many samples, evaluates
+them, and leaves a run folder with a map and a report. It takes half a minute on two cores.`,
+		Example: "  landing demo",
+	}, new(demoOptions), runDemo)
+}
+
+func runDemo(ctx context.Context, a *app, o *demoOptions, _ []string) (answer, error) {
+	r, err := a.begin(ctx, "demo", &o.source, &o.place)
+	if err != nil {
+		return answer{}, err
+	}
+	if _, err := a.fit(ctx, r, "", board{}); err != nil {
+		return answer{}, err
+	}
+	return a.judge(ctx, r, &judgement{report: true})
 }
