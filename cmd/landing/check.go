@@ -4,12 +4,10 @@ import (
 	"context"
 	"errors"
 	"io"
-	"os"
 	"slices"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
-	"golang.org/x/term"
 
 	"github.com/landing-diffusion/landing/experiment"
 	"github.com/landing-diffusion/landing/problem/check"
@@ -77,10 +75,4 @@ func legible(r *check.Report) *check.Report {
 		f.Component, f.Message = oneLine(f.Component), oneLine(f.Message)
 	}
 	return &out
-}
-
-// colored reports whether a stream is a terminal that takes colours.
-func colored(w io.Writer) bool {
-	f, ok := w.(*os.File)
-	return ok && term.IsTerminal(int(f.Fd())) && os.Getenv("TERM") != "dumb" && os.Getenv("NO_COLOR") == ""
 }

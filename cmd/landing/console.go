@@ -15,6 +15,7 @@ import (
 
 	"golang.org/x/term"
 
+	"github.com/landing-diffusion/landing/internal/fault"
 	"github.com/landing-diffusion/landing/judge/metric"
 )
 
@@ -63,7 +64,7 @@ func lines(err error) []string {
 			return all
 		}
 	}
-	if errors.As(err, new(*internalError)) { // its stack
+	if fault.KindOf(err) == fault.Internal { // its stack
 		return []string{printable(err.Error())}
 	}
 	return []string{oneLine(err.Error())}
@@ -205,14 +206,13 @@ func emit(w io.Writer, e event) {
 // A progress shows one changing line on a terminal, a plain line now and then elsewhere, and
 // events where these are asked for.
 type progress struct {
-	w        io.Writer
-	events   bool
-	terminal bool
-	width    int
-	color    bool
-	quiet    bool
-	last     time.Time
-	shown    bool
+	w      io.Writer
+	events bool
+	width  int // of the terminal; 0: there is none
+	color  bool
+	quiet  bool
+	last   time.Time
+	shown  bool
 }
 
 const (
@@ -221,25 +221,28 @@ const (
 )
 
 func (c *console) progress() *progress {
-	p := &progress{w: c.stderr, quiet: c.quiet, events: c.said == sayJSON}
-	if f, ok := c.stderr.(*os.File); ok && !p.events && term.IsTerminal(int(f.Fd())) && os.Getenv("TERM") != "dumb" {
-		p.terminal = true
-		p.color = os.Getenv("NO_COLOR") == ""
-		if w, _, err := term.GetSize(int(f.Fd())); err == nil {
-			p.width = w
-		}
+	p := &progress{w: c.stderr, quiet: c.quiet, events: c.said == sayJSON, color: colored(c.stderr)}
+	if !p.events && os.Getenv("TERM") != "dumb" {
+		p.width = columns(c.stderr)
 	}
 	return p
 }
 
-// columns returns how wide the terminal is that results are written to; 0 where they are written elsewhere.
-func (c *console) columns() int {
-	if f, ok := c.stdout.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
-		if w, _, err := term.GetSize(int(f.Fd())); err == nil {
-			return w
-		}
+// columns returns how wide a terminal is; 0 of a stream that is none.
+func columns(w io.Writer) int {
+	f, ok := w.(*os.File)
+	if !ok || !term.IsTerminal(int(f.Fd())) {
+		return 0
 	}
-	return 0
+	if width, _, err := term.GetSize(int(f.Fd())); err == nil && width > 0 {
+		return width
+	}
+	return 80
+}
+
+// colored reports whether a stream is a terminal that takes colours.
+func colored(w io.Writer) bool {
+	return columns(w) > 0 && os.Getenv("TERM") != "dumb" && os.Getenv("NO_COLOR") == ""
 }
 
 // update shows a new state if it is time to, or if it is the last.
@@ -263,7 +266,7 @@ func counting[N int | uint64](c *console, doing string) (tick func(done, of N), 
 // show is update with numbers for programs that read them; nil: none.
 func (p *progress) show(last bool, numbers *at, text func() string) {
 	pause := plainPause
-	if p.terminal || p.events {
+	if p.width > 0 || p.events {
 		pause = terminalPause
 	}
 	if p.quiet || !last && time.Since(p.last) < pause {
@@ -275,11 +278,11 @@ func (p *progress) show(last bool, numbers *at, text func() string) {
 		emit(p.w, event{Event: eventProgress, Message: s, at: numbers})
 		return
 	}
-	if !p.terminal {
+	if p.width == 0 {
 		fmt.Fprintln(p.w, s)
 		return
 	}
-	if r := []rune(s); p.width > 1 && len(r) >= p.width {
+	if r := []rune(s); len(r) >= p.width {
 		s = string(r[:p.width-1])
 	}
 	if p.color {

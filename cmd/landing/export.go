@@ -149,13 +149,10 @@ func exportVerb(a *app) *cobra.Command {
 score(x, p, t) with a momentum, for rows of points and a time each. docs/exports.md says how closely
 the programs agree.
 
---onnx writes an ONNX file (operator set 17). Its inputs are float64, or float32 with --float32; the
-network is float32.
---torch makes a folder with a safetensors file, a graph and a PyTorch module that reads them.
---hub makes a folder for a model hub: both, the settings, and a card with the figures of the run's
-own evaluation, its licence and its limits; never a row of data.
---tensorboard makes a folder with an event file: metrics by epoch, and violations and figures of the
-report. landing train --tensorboard writes such events during training.
+An ONNX file is of operator set 17. A folder for PyTorch has a safetensors file, a graph and a module
+that reads them. A folder for a model hub has both, the settings, and a card with the figures of the
+run's own evaluation, its licence and its limits; never a row of data.
+
 --scores evaluates the score at the rows of a file and writes an NPY file. A row is a point with its
 condition, its momentum if the process has one (underdamped), and the time. Nothing is guided.
 --network describes the network, how it is read as a score s(x, p, t), and which arrays of which

@@ -274,7 +274,7 @@ func TestFaults(t *testing.T) {
 		{2, `unknown command "eval" for "landing" Did you mean this? report`, []string{"eval", "r", "--number", "3"}},
 		{2, `there is no verb "fly"`, []string{"help", "fly"}},
 		{2, `there is no verb "make fly"`, []string{"help", "make", "fly"}},
-		{2, `there is no shell "fly"`, []string{"completion", "fly"}},
+		{2, `there is no verb "fly" under completion`, []string{"completion", "fly"}},
 		{2, "expected a run folder", []string{"report"}},
 		{2, "--workers is -1; expected 0 to 1024", []string{"version", "--workers", "-1"}},
 		{2, "--workers is 1000000; expected 0 to 1024", []string{"make", "so", "--workers", "1000000"}},
@@ -314,7 +314,7 @@ func TestFaults(t *testing.T) {
 			`(0.785); expected at most 1 %. Of 3 rows 2 are further, row 2 the most, "radius" by 1.25: about 1.25 ` +
 			"from it, 1.59 times the spread",
 			[]string{"train", "points.yaml", "--data", "all-off.csv"}},
-		{3, "data.tolerance is 0; expected auto, or a number above 0", []string{"train", "points.yaml", "--data",
+		{3, "data.tolerance is 0; expected auto, or a number in (0, ", []string{"train", "points.yaml", "--data",
 			"off.csv", "--set", "data.tolerance=0"}},
 		{3, "flat.csv: its points have 2 coordinates; expected 3",
 			[]string{"train", "points.yaml", "--data", "flat.csv"}},

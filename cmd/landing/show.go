@@ -154,7 +154,6 @@ type reasons struct {
 	Clock      []run.Clocked   `json:"clock"`
 	Extensions []run.Extension `json:"extensions"`
 
-	note   string
 	config string // path
 }
 
@@ -164,19 +163,7 @@ func reasonsOf(f *run.Folder) (out reasons, err error) {
 		return out, err
 	}
 	out = reasons{f.Dir, append([]choose.Choice{}, m.Chosen...), append([]problem.Given{}, m.Given...),
-		append([]run.Clocked{}, m.Clock...), append([]run.Extension{}, m.Extensions...), "", f.Path(run.ConfigFile)}
-	if m.Given == nil { // of a version that did not note them
-		source, err := f.Read(run.ProblemFile)
-		if err != nil {
-			return out, err
-		}
-		p, err := problem.Load(source, run.ProblemFile, "", nil)
-		if err != nil {
-			return out, err
-		}
-		out.Given = p.Written()
-		out.note = "keys of variants and of the command line are not known: " + strings.Join(m.Command, " ")
-	}
+		append([]run.Clocked{}, m.Clock...), append([]run.Extension{}, m.Extensions...), f.Path(run.ConfigFile)}
 	return out, nil
 }
 
@@ -208,9 +195,6 @@ func (r reasons) print(w io.Writer) {
 		}
 	}
 	t.Flush()
-	if r.note != "" {
-		fmt.Fprintln(w, r.note)
-	}
 	fmt.Fprintf(w, "\nAll other keys have their defaults; %s has every one.\n", r.config)
 }
 

@@ -79,10 +79,10 @@ func connectedness(e *Evidence) []Finding {
 }
 
 func (e *Evidence) priorAdvice() string {
-	if e.Uniform && e.Set.Capabilities().SampleUniform == nil {
+	if e.in.Uniform && e.Set.Capabilities().SampleUniform == nil {
 		return "so the chains behind the uniform prior will not mix: use prior: empirical, or keep one component"
 	}
-	if e.Uniform {
+	if e.in.Uniform {
 		return "and the uniform prior gives each its share of the area, not of the data: use prior: empirical, or " +
 			"keep one component"
 	}

@@ -11,15 +11,14 @@ import (
 	"os/exec"
 	"testing"
 	"time"
+
+	"github.com/landing-diffusion/landing/tools/testkit"
 )
 
 // Self returns the command that runs the test binary in a folder, with variables besides those of the test.
 func Self(t testing.TB, dir string, env []string, args ...string) *exec.Cmd {
 	t.Helper()
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	self := testkit.Must(os.Executable())
 	cmd := exec.Command(self, args...)
 	cmd.Dir, cmd.Env = dir, append(os.Environ(), env...)
 	return cmd
@@ -43,13 +42,8 @@ func Start(t testing.TB, cmd *exec.Cmd) *Child {
 	if c.Stderr == nil {
 		c.Stderr = &c.Said
 	}
-	var err error
-	if c.stdin, err = c.StdinPipe(); err != nil {
-		t.Fatal(err)
-	}
-	if err := c.Start(); err != nil {
-		t.Fatal(err)
-	}
+	c.stdin = testkit.Must(c.StdinPipe())
+	testkit.OK(t, c.Start())
 	go func() {
 		c.err = c.Cmd.Wait()
 		close(c.ended)
@@ -100,10 +94,7 @@ func Killed(t testing.TB, cmd *exec.Cmd, after time.Duration) (ended bool) {
 // FreePort returns an address of this machine on which nothing listens; another process may take it a moment later.
 func FreePort(t testing.TB) string {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := testkit.Must(net.Listen("tcp", "127.0.0.1:0"))
 	defer l.Close()
 	return l.Addr().String()
 }
