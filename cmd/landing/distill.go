@@ -114,7 +114,7 @@ func runDistill(ctx context.Context, a *app, o *distillOptions, args []string) (
 	if err := f.AmendManifest(func(m *run.Manifest) { m.Teacher, m.Asked = &from, nil }); err != nil {
 		return answer{}, err
 	}
-	last, err := a.fit(ctx, r, "", board{})
+	last, err := a.fit(ctx, r, "", false)
 	if err != nil {
 		return answer{}, err
 	}

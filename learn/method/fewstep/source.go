@@ -73,7 +73,7 @@ func (s *Source[T]) at(item, l int) (x, x0 []float64) {
 func (s *Source[T]) NewLoss(r score.Reader[T], rows int) method.Loss[T] { return newLoss(s, r, rows) }
 
 // A loss is the energy score of m draws F_1 … F_m of the network at a state, for the target
-// u = (x_0 − x_k)/s_k, x_0 being a row or its image behind a wall (images.go):
+// u = (x_0 − x_k)/s_k, x_0 being a row or its image behind a wall (images):
 //
 //	(1/m) Σ_i |F_i − u| − (1/(2m(m−1))) Σ_{i≠j} |F_i − F_j|,   |v| = √(‖v‖² + ε²)
 //
