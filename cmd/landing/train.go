@@ -30,7 +30,7 @@ type trainOptions struct {
 	place
 	checkpoint string
 	timeout    time.Duration
-	events     board
+	events     bool
 }
 
 func (o *trainOptions) flags(f *pflag.FlagSet) {
@@ -40,7 +40,8 @@ func (o *trainOptions) flags(f *pflag.FlagSet) {
 	f.DurationVar(&o.budget, "for", 0, "training time, as in 5m or 1h30m; of a run folder: so much more")
 	f.DurationVar(&o.timeout, "timeout", 0, "stop after so long, as in 8h, with a checkpoint and exit code 6; "+
 		"landing train RUN continues with the same bytes")
-	o.events.flags(f)
+	f.BoolVar(&o.events, "tensorboard", false, "write events for TensorBoard into the run folder; a run that has some "+
+		"continues them")
 }
 
 // check looks at the flags for a problem or for a run folder.
@@ -84,8 +85,6 @@ Events for TensorBoard (--tensorboard) are each epoch's numbers and the violatio
 			"  landing train problem.yaml --set train.epochs=500 --timeout 8h\n" +
 			"  landing train runs/volcano-001 --for 10m",
 	}, o, runTrain)
-	count := cmd.Args
-	cmd.Args = func(cmd *cobra.Command, given []string) error { return o.events.hint(count(cmd, given), given) }
 	return cmd
 }
 
@@ -100,8 +99,8 @@ func resumes(name string) bool {
 
 func runTrain(ctx context.Context, a *app, o *trainOptions, args []string) (answer, error) {
 	if o.timeout > 0 { // no budget, by which a training is planned: what it stops goes on with the same bytes
-		limited, cancel := context.WithTimeoutCause(ctx, o.timeout, fault.Errorf(fault.Time, "", "stopped by --timeout %v",
-			o.timeout))
+		end := fault.Errorf(fault.Time, "", "stopped by --timeout %v", o.timeout)
+		limited, cancel := context.WithTimeoutCause(ctx, o.timeout, end)
 		defer cancel()
 		ctx = limited
 	}
@@ -198,7 +197,7 @@ func (a *app) finish(ctx context.Context, r *experiment.Run, o *trainOptions) (a
 	}
 	t.Stopped, t.Weights = status.Stopped, r.Folder.ChosenWeights()
 	return answer{t, func(w io.Writer) {
-		fmt.Fprintf(w, "trained %d epochs in %s: loss %.4g\n", t.Epochs, clock(last.Seconds), last.Loss)
+		fmt.Fprintf(w, "trained %d epochs in %s: loss %.4g\n", t.Epochs, text.Clock(last.Seconds), last.Loss)
 		if t.Stopped != "" {
 			fmt.Fprintf(w, "why:   %s\n", t.Stopped)
 		}
@@ -223,7 +222,7 @@ func asking(r *experiment.Run) string {
 }
 
 // fit trains with progress, and says how to go on if it is interrupted.
-func (a *app) fit(ctx context.Context, r *experiment.Run, checkpoint string, events board) (train.Epoch, error) {
+func (a *app) fit(ctx context.Context, r *experiment.Run, checkpoint string, events bool) (train.Epoch, error) {
 	r.Group = a.group
 	r.Workers = a.workers
 	held := fmt.Sprintf("and %d held-out", r.Data.N-len(r.Split.Train))
@@ -242,7 +241,7 @@ func (a *app) fit(ctx context.Context, r *experiment.Run, checkpoint string, eve
 	}
 	c := &course{app: a, run: r, bar: a.out.progress(), judge: train.Judge(r.Problem.Train.ByLoss()), start: time.Now(),
 		first: -1}
-	o, done, err := events.observe(&a.out, r, c.observer())
+	o, done, err := observe(&a.out, r, events, c.observer())
 	if err != nil {
 		return train.Epoch{}, err
 	}
@@ -336,11 +335,12 @@ func (c *course) observer() experiment.Observer {
 		},
 		Evaluation: func(p judge.Progress) {
 			if p.Fault != "" {
-				c.bar.line(fmt.Sprintf("epoch %d, after %s: no evaluation: %s", p.Epoch, clock(p.Seconds), p.Fault))
+				c.bar.line(fmt.Sprintf("epoch %d, after %s: no evaluation: %s", p.Epoch, text.Clock(p.Seconds),
+					p.Fault))
 				return
 			}
 			c.bar.line(fmt.Sprintf("epoch %d, after %s: distance to the data %.4f, worst violation %.2g, %d failed",
-				p.Epoch, clock(p.Seconds), float64(p.JSD), float64(p.Violation), p.Failed))
+				p.Epoch, text.Clock(p.Seconds), float64(p.JSD), float64(p.Violation), p.Failed))
 		},
 	}
 }
@@ -378,51 +378,17 @@ func epochLine(t train.Epoch, epochs, first int, rows int64, since time.Duration
 	}
 	if n := t.Epoch - first; n > 0 {
 		s := since.Seconds()
-		fmt.Fprintf(&b, "  %s rows/s", si(float64(t.Rows-rows)/s))
+		fmt.Fprintf(&b, "  %s rows/s", text.SI(float64(t.Rows-rows)/s))
 		if epochs > 0 {
-			fmt.Fprintf(&b, "  %s left", clock(s/float64(n)*float64(epochs-t.Epoch)))
+			fmt.Fprintf(&b, "  %s left", text.Clock(s/float64(n)*float64(epochs-t.Epoch)))
 		}
 	}
 	return b.String()
 }
 
-// A board is --tensorboard of train, whose folder may be left out.
-type board struct{ dir *string }
-
-// inRun is what stands for a folder that is left out.
-const inRun = "RUN/" + run.EventsDir
-
-func (b *board) String() string { return "" }
-
-func (b *board) Type() string { return "DIR" }
-
-func (b *board) Set(dir string) error {
-	if dir == inRun {
-		dir = ""
-	} else if dir == "" {
-		return fmt.Errorf("expected a folder, or --tensorboard alone for %s", inRun)
-	}
-	b.dir = &dir
-	return nil
-}
-
-func (b *board) flags(f *pflag.FlagSet) {
-	f.Var(b, "tensorboard", "write events for TensorBoard into the run folder, or into a new folder in DIR "+
-		"(default of a run folder: where they were written)")
-	f.Lookup("tensorboard").NoOptDefVal = inRun
-}
-
-// hint adds to an error of arguments that a folder of events stands behind an equals sign, if that may be why.
-func (b *board) hint(err error, given []string) error {
-	if err != nil && b.dir != nil && *b.dir == "" && len(given) == 2 {
-		return usage("%w; a folder of events stands behind an equals sign: --tensorboard=%s", err, given[1])
-	}
-	return err
-}
-
 // observe has a training write events, if it is to.
-func (b board) observe(out *console, r *experiment.Run, o experiment.Observer) (experiment.Observer, func(), error) {
-	to, err := export.NewBoard(r, b.dir, func(err error) {
+func observe(out *console, r *experiment.Run, asked bool, o experiment.Observer) (experiment.Observer, func(), error) {
+	to, err := export.NewBoard(r, asked, func(err error) {
 		out.say("warning: no more events for TensorBoard are written: %v", err)
 	})
 	if err != nil || to == nil {
@@ -458,7 +424,7 @@ func runDemo(ctx context.Context, a *app, o *demoOptions, _ []string) (answer, e
 	if err != nil {
 		return answer{}, err
 	}
-	if _, err := a.fit(ctx, r, "", board{}); err != nil {
+	if _, err := a.fit(ctx, r, "", false); err != nil {
 		return answer{}, err
 	}
 	return a.judge(ctx, r, &judgement{report: true})

@@ -90,16 +90,6 @@ func (o *Outcome) Entries() []compare.Entry {
 	return out
 }
 
-// Failed returns how many cells failed.
-func (o *Outcome) Failed() (n int) {
-	for _, c := range o.Cells {
-		if c.State == work.Failed {
-			n++
-		}
-	}
-	return n
-}
-
 // Run runs the cells of the plan that are not done yet, one after the other on all workers, and returns what became
 // of all. A cell that fails is recorded with its reason, and the rest goes on. Errors are those of the context, of
 // *work.ConflictError and those of a folder, and of files that cannot be written; the outcome stands beside them.
@@ -206,46 +196,40 @@ func (p *Plan) session(r Runner) *session {
 func (s *session) look() error {
 	takes := s.Shard.ByName()
 	for i, c := range s.plan.Cells {
-		st := CellStatus{Name: c.Name, State: Skipped, Reason: c.Skipped}
-		if c.Left {
-			st.State = work.Waiting
+		if c.Unit != nil && takes(c.Training) {
+			s.mine = append(s.mine, i)
 		}
-		if c.Unit != nil {
-			if takes(c.Training) {
-				s.mine = append(s.mine, i)
-			}
-			known, err := s.store.Status(c.Unit)
-			if err != nil {
-				return err
-			}
-			if st, err = s.told(c, known); err != nil {
-				return err
-			}
+		st, err := s.known(c)
+		if err != nil {
+			return err
 		}
 		s.state = append(s.state, st)
 	}
 	return nil
 }
 
+// known is what the folder has of a cell.
+func (s *session) known(c *Cell) (CellStatus, error) {
+	if c.Unit == nil {
+		if c.Left {
+			return CellStatus{Name: c.Name, State: work.Waiting}, nil
+		}
+		return CellStatus{Name: c.Name, State: Skipped, Reason: c.Skipped}, nil
+	}
+	known, err := s.store.Status(c.Unit)
+	if err != nil {
+		return CellStatus{}, err
+	}
+	return s.told(c, known)
+}
+
 // told is the status of a cell by that of its unit.
 func (s *session) told(c *Cell, of work.Status) (CellStatus, error) {
-	st := CellStatus{Name: c.Name, State: of.State, Reason: of.Reason}
-	version := c.Unit.Version
-	if of.Version != "" {
-		version = of.Version
+	e, err := compare.Ended(s.store, c.Unit, c.Label, of)
+	if of.State == work.Done && err == nil {
+		e.Folder = s.folder(c)
 	}
-	switch of.State {
-	case work.Done:
-		st.Entry = &compare.Entry{}
-		if err := json.Unmarshal(of.Result, st.Entry); err != nil {
-			return st, &work.DamagedError{Path: filepath.Join(s.store.Dir, c.Name), Problem: err.Error()}
-		}
-		st.Entry.Folder = s.folder(c)
-	case work.Failed:
-		st.Entry = &compare.Entry{Row: compare.NoRow(c.Name, c.Label, c.Unit.Key(), version, of.Reason),
-			Cost: compare.NoCost()}
-	}
-	return st, nil
+	return CellStatus{c.Name, of.State, of.Reason, e}, err
 }
 
 func (s *session) folder(c *Cell) string { return filepath.Join(s.Dir, compare.RunsDir, c.Training) }
@@ -628,17 +612,15 @@ func (s *session) status() *Outcome {
 // sweep.
 func (s *session) outcome() (*Outcome, error) {
 	for i, c := range s.plan.Cells {
-		if st := s.state[i].State; c.Unit == nil || st == work.Done || st == work.Failed {
+		if s.state[i].Entry != nil {
 			continue
 		}
-		known, err := s.store.Status(c.Unit)
+		st, err := s.known(c)
 		if err != nil {
 			return nil, err
 		}
-		if known.State == work.Done || known.State == work.Failed {
-			if s.state[i], err = s.told(c, known); err != nil {
-				return nil, err
-			}
+		if st.Entry != nil {
+			s.state[i] = st
 		}
 	}
 	out := s.status()
