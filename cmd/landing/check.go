@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/landing-diffusion/landing/experiment"
+	"github.com/landing-diffusion/landing/internal/text"
 	"github.com/landing-diffusion/landing/problem/check"
 )
 
@@ -69,10 +70,10 @@ type examined struct {
 // those of colours.
 func legible(r *check.Report) *check.Report {
 	out := *r
-	out.Set, out.Findings = oneLine(r.Set), slices.Clone(r.Findings)
+	out.Set, out.Findings = text.Line(r.Set), slices.Clone(r.Findings)
 	for i := range out.Findings {
 		f := &out.Findings[i]
-		f.Component, f.Message = oneLine(f.Component), oneLine(f.Message)
+		f.Component, f.Message = text.Line(f.Component), text.Line(f.Message)
 	}
 	return &out
 }

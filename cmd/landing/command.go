@@ -108,7 +108,8 @@ type arguments struct {
 func argumentsOf(cmd *cobra.Command) arguments {
 	_, word, _ := strings.Cut(cmd.Use, " ")
 	bare := strings.Trim(word, "[]")
-	return arguments{word: strings.TrimSuffix(bare, "..."), optional: bare != word, many: strings.HasSuffix(bare, "...")}
+	one, many := strings.CutSuffix(bare, "...")
+	return arguments{word: one, optional: bare != word, many: many}
 }
 
 // check refuses other numbers of arguments as a usage error.

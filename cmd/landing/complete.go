@@ -87,13 +87,11 @@ func offer(list func(args []string, word string) []string) cobra.CompletionFunc 
 	}
 }
 
-func completeFolder(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-	return nil, cobra.ShellCompDirectiveFilterDirs
-}
-
-func completeYAML(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-	return []string{"yaml", "yml"}, cobra.ShellCompDirectiveFilterFileExt
-}
+// What cobra has shells complete themselves.
+var (
+	completeFolder = cobra.FixedCompletions(nil, cobra.ShellCompDirectiveFilterDirs)
+	completeYAML   = cobra.FixedCompletions([]string{"yaml", "yml"}, cobra.ShellCompDirectiveFilterFileExt)
+)
 
 // mostFolders bounds the entries of a folder that completion looks at.
 const mostFolders = 1000

@@ -20,6 +20,7 @@ import (
 	"github.com/landing-diffusion/landing/experiment/export"
 	"github.com/landing-diffusion/landing/experiment/run"
 	"github.com/landing-diffusion/landing/internal/fault"
+	"github.com/landing-diffusion/landing/internal/text"
 )
 
 // exportOptions are the flags of export.
@@ -90,7 +91,8 @@ func (o *exportOptions) check(given func(flag string) bool, _ []string) error {
 	case o.network && len(targets) > 0:
 		return usage("--network describes the network alone; expected it without other outputs")
 	case !o.network && len(targets) == 0:
-		return usage("nothing to write; expected --onnx FILE, --torch DIR, --hub DIR, --tensorboard DIR or --scores ROWS")
+		return usage("nothing to write; expected --onnx FILE, --torch DIR, --hub DIR, --tensorboard DIR or --scores " +
+			"ROWS")
 	case o.onnx != "" && !strings.EqualFold(filepath.Ext(o.onnx), ".onnx"):
 		return badFlag("onnx", o.onnx, "a file that ends in .onnx")
 	case o.reference && o.hub == "":
@@ -210,8 +212,8 @@ func runExport(ctx context.Context, a *app, o *exportOptions, args []string) (an
 	}
 	return answer{out, func(w io.Writer) {
 		for _, e := range out.Written {
-			fmt.Fprintf(w, "%-13s%s (%s bytes), by the weights of epoch %d\n", e.Kind, e.Path, si(float64(e.Bytes)),
-				out.Epoch)
+			fmt.Fprintf(w, "%-13s%s (%s bytes), by the weights of epoch %d\n", e.Kind, e.Path,
+				text.SI(float64(e.Bytes)), out.Epoch)
 		}
 		if s := out.Scores; s != nil {
 			fmt.Fprintf(w, "scores at %s in %s (%.2f s, %v)\n", plural(s.Rows, "row"), s.File, s.Seconds, s.Precision)

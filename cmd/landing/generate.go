@@ -60,7 +60,7 @@ func (o *generateOptions) flags(f *pflag.FlagSet) {
 	checkpointFlag(f, &o.Checkpoint)
 	movedFlag(f, &o.data)
 	f.StringVar(&o.Condition, "condition", "", "what samples are asked under: name=value,… or a CSV or NPY file")
-	f.StringVar(&o.Start, "start", "", "of an arm with an open start: x,y,z in metres, or the values of its joints in radians")
+	f.StringVar(&o.Start, "start", "", "of an arm with an open start: x,y,z in metres, or values of its joints (rad)")
 	f.StringVar(&o.Goal, "goal", "", "likewise of an open goal")
 	f.Uint64Var(&o.seed, "seed", 0, "seed (default: the problem's)")
 	f.Uint64Var(&o.First, "first", 0, "number of the first sample")
@@ -149,12 +149,10 @@ func runGenerate(ctx context.Context, a *app, o *generateOptions, args []string)
 	if d.Broken > 0 {
 		a.out.say("of %d the simulation broke down, the first: %s", d.Broken, d.Break)
 	}
-	for _, note := range m.Notes {
-		a.out.say("note: %s", note)
-	}
+	a.out.notes(m.Notes)
 	v := &generated{Run: r.Folder.Dir, File: o.path, Samples: int(m.Rows), Written: int(m.Rows) - failed,
-		Failed: failed, Lost: m.Failed, Wrong: d.Wrong, Broken: d.Broken, Seed: m.Seed, First: m.First, Record: m.Beside,
-		Drawn: m.By, Under: m.Under, Unreachable: d.Begun, Steps: d.Steps}
+		Failed: failed, Lost: m.Failed, Wrong: d.Wrong, Broken: d.Broken, Seed: m.Seed, First: m.First,
+		Record: m.Beside, Drawn: m.By, Under: m.Under, Unreachable: d.Begun, Steps: d.Steps}
 	v.Violation.Worst, v.Seconds.Generate = d.Worst(), d.Seconds
 	return answer{v, v.print}, verdict // that too many failed, or are off the set
 }

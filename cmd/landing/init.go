@@ -91,7 +91,7 @@ func runInit(_ context.Context, a *app, o *initOptions, args []string) (answer, 
 	}
 	return answer{drafted{o.out, d}, func(w io.Writer) {
 		for _, line := range d.Lines(columns(a.out.stdout)) {
-			fmt.Fprintln(w, oneLine(line))
+			fmt.Fprintln(w, text.Line(line))
 		}
 		if d.Cleaned != nil {
 			fmt.Fprintf(w, "%-11s%s: %d rows of %d columns\n", "cleaned", d.Cleaned.File, d.Cleaned.Rows,

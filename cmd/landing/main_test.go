@@ -7,7 +7,6 @@ import (
 	"flag"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -17,7 +16,6 @@ import (
 	"github.com/landing-diffusion/landing/base/arrayfile"
 	"github.com/landing-diffusion/landing/learn/method/pathmatch"
 	"github.com/landing-diffusion/landing/tools/testkit"
-	"github.com/landing-diffusion/landing/tools/testkit/process"
 )
 
 func init() { pathmatch.FitNumbers = 1 << 13 } // what is trained is small
@@ -44,12 +42,6 @@ func TestMain(m *testing.M) {
 		}
 	}
 	os.Exit(code)
-}
-
-// self returns the command that runs the program in a process of its own.
-func self(t *testing.T, dir string, args ...string) *exec.Cmd {
-	t.Helper()
-	return process.Self(t, dir, nil, args...)
 }
 
 type transcript struct {
@@ -444,7 +436,7 @@ func TestInterruptAndKill(t *testing.T) {
 		t.Fatal("training does not get on")
 	}
 	for name, signal := range map[string]os.Signal{"stopped": os.Interrupt, "killed": os.Kill} {
-		c := process.Start(t, self(t, dir, append([]string{"train", "demo", "--out", name}, settings...)...))
+		c := startProcess(t, self(t, dir, append([]string{"train", "demo", "--out", name}, settings...)...))
 		wait(name, 5)
 		testkit.OK(t, c.Process.Signal(signal))
 		err := c.Wait()

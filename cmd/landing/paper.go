@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/landing-diffusion/landing/internal/text"
 	"github.com/landing-diffusion/landing/study/paper"
 	"github.com/landing-diffusion/landing/study/sweep"
 )
@@ -87,8 +88,8 @@ func runPaper(ctx context.Context, a *app, o *paperOptions, names []string) (ans
 		names, o.Only = append(names, "all", "demo"), nil
 	}
 	if len(names) == 0 {
-		return answer{}, usage("expected a table or a figure, such as table1, figure-5, demo or all; landing paper --list " +
-			"lists them")
+		return answer{}, usage("expected a table or a figure, such as table1, figure-5, demo or all; landing paper " +
+			"--list lists them")
 	}
 	exhibits, err := paper.Named(names)
 	if err != nil {
@@ -205,8 +206,8 @@ func (o *paperOptions) exhibits(exhibits []*paper.Exhibit, rows []paper.Row) (an
 		t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 		fmt.Fprintf(t, "name\talso\tcells with seeds\tto run\ttrainings\ttraining left at %v each\t\n", o.Budget)
 		for _, e := range list {
-			fmt.Fprintf(t, "%s\t%s\t%d\t%d\t%d\t%s\t%s\n", e.Name, e.Alias, e.Runs, e.Left, e.Nets, clock(e.Seconds),
-				e.Title)
+			fmt.Fprintf(t, "%s\t%s\t%d\t%d\t%d\t%s\t%s\n", e.Name, e.Alias, e.Runs, e.Left, e.Nets,
+				text.Clock(e.Seconds), e.Title)
 		}
 		t.Flush()
 		fmt.Fprintln(w, "\nTables and figures that share a training run it once.")

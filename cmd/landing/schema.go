@@ -59,7 +59,7 @@ var answers = map[string][]any{
 	"dev schema":         {schemaList{}, printedSchema{}},
 	"serve":              {serviceAt{}},
 	"show":               {shown{}, reasons{}},
-	"sweep":              {sweep.Outcome{}, plannedSweep{}},
+	"sweep":              {sweep.Outcome{}, sweep.Preview{}},
 	"train":              {trained{}},
 	"version":            {versionAnswer{}},
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
@@ -122,8 +123,8 @@ func servedRunOf(arg string) (servedRun, error) {
 		name, dir = filepath.Base(abs), arg
 	}
 	if !runName.MatchString(name) {
-		return servedRun{}, usage("%q cannot be a run's name, of letters, digits, '.', '_' and '-'; give one as NAME=%s",
-			name, dir)
+		return servedRun{}, usage("%q cannot be a run's name, of letters, digits, '.', '_' and '-'; give one as "+
+			"NAME=%s", name, dir)
 	}
 	return servedRun{name, dir}, nil
 }
@@ -153,10 +154,7 @@ func (o *serving) run(ctx context.Context) error {
 		return usage("--listen is %s; expected a free port: %w", o.listen, err)
 	}
 	defer l.Close()
-	workers := o.workers
-	if workers == 0 {
-		workers = runtime.GOMAXPROCS(0)
-	}
+	workers := cmp.Or(o.workers, runtime.GOMAXPROCS(0))
 	runtime.GOMAXPROCS(max(runtime.GOMAXPROCS(0), workers+answering))
 	o.engine = engine.New(engine.Options{Workers: workers})
 	log := slog.New(slog.DiscardHandler)
@@ -205,22 +203,8 @@ func (o *serving) standing(r *engine.Run) serve.Standing {
 	if d := e.Distance; d != nil && d.Good != nil {
 		out.Good, out.Verdict, out.Wrong = d.Good, d.Verdict, d.Wrong
 	}
-	caution := func(format string, v ...any) { out.Cautions = append(out.Cautions, fmt.Sprintf(format, v...)) }
 	epoch := r.Trained.State.Epoch
-	switch {
-	case epoch == 0:
-		caution("its network is untrained")
-	case e.State != inventory.Finished && e.Epochs > 0:
-		caution("its training has not finished: %s, weights after epoch %d of %d", e.State, epoch, e.Epochs)
-	case e.State != inventory.Finished:
-		caution("its training has not finished: %s, weights after epoch %d", e.State, epoch)
-	}
-	if e.Why != "" && e.State != inventory.Finished {
-		caution("%s", e.Why)
-	}
-	if out.Good != nil && e.Distance.From == inventory.Stale {
-		caution("the verdict is on other weights than those that draw: landing report judges these")
-	}
+	out.Cautions = e.Cautions(epoch)
 	if out.Good == nil && epoch > 0 {
 		o.out.say("note: %s: there is no verdict on its samples: landing report judges them", r.Name)
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/landing-diffusion/landing/experiment/run"
+	"github.com/landing-diffusion/landing/internal/text"
 	"github.com/landing-diffusion/landing/learn/choose"
 	"github.com/landing-diffusion/landing/learn/train"
 	"github.com/landing-diffusion/landing/problem"
@@ -140,7 +141,8 @@ func (s shown) print(w io.Writer) {
 	}
 	var last train.Epoch
 	if s.Last != nil && json.Unmarshal(s.Last, &last) == nil {
-		row("last epoch", "loss %.4g, learning rate %.3g, %s of training", last.Loss, last.Rate, clock(last.Seconds))
+		row("last epoch", "loss %.4g, learning rate %.3g, %s of training", last.Loss, last.Rate,
+			text.Clock(last.Seconds))
 	}
 	t.Flush()
 	fmt.Fprintf(w, "\n%s", s.Config)

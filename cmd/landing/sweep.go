@@ -15,7 +15,6 @@ import (
 
 	"github.com/landing-diffusion/landing/experiment"
 	"github.com/landing-diffusion/landing/internal/text"
-	"github.com/landing-diffusion/landing/judge/metric"
 	"github.com/landing-diffusion/landing/learn/train"
 	"github.com/landing-diffusion/landing/study/sweep"
 	"github.com/landing-diffusion/landing/study/work"
@@ -64,8 +63,13 @@ func runSweep(ctx context.Context, a *app, o *sweepOptions, args []string) (answ
 	}
 	dir := cmp.Or(o.out, filepath.Join("sweeps", f.Name))
 	plan, err := f.Plan(o.Options)
-	if o.dry {
-		return dryRun(plan, o.part, dir, err)
+	var of *sweep.RefusedError
+	if o.dry && (err == nil || errors.As(err, &of) && plan != nil) {
+		p, fault := plan.Preview(dir, o.part, of)
+		if fault != nil {
+			return answer{}, fault
+		}
+		return answer{p, func(w io.Writer) { printPreview(w, p) }}, err
 	}
 	if err != nil {
 		return answer{}, err
@@ -91,76 +95,22 @@ func runSweep(ctx context.Context, a *app, o *sweepOptions, args []string) (answ
 	return answer{got, func(w io.Writer) { printSwept(w, got) }}, err
 }
 
-// dryRun lists what a sweep would do; refused is the error of its plan.
-func dryRun(plan *sweep.Plan, part work.Shard, dir string, refused error) (answer, error) {
-	var of *sweep.RefusedError
-	if refused != nil && (!errors.As(refused, &of) || plan == nil) {
-		return answer{}, refused
+// printPreview lists what a sweep would do.
+func printPreview(w io.Writer, p *sweep.Preview) {
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	for _, c := range p.Cells {
+		said := text.Line(c.Reason)
+		if c.State == sweep.Refused { // the error says why
+			said = ""
+		}
+		fmt.Fprintf(t, "%s\t%s\t%s\n", c.Name, c.State, said)
 	}
-	result := plannedSweep{Folder: dir, Shard: part.String(), Cells: []plannedCell{}, Seconds: metric.NaN}
-	why := map[string]string{}
-	var state *sweep.Outcome
-	if of == nil {
-		var err error
-		if state, err = plan.Status(dir, part); err != nil {
-			return answer{}, err
-		}
-		result.Seconds = state.Left
-	} else {
-		result.Refused = of.Refused
-		for _, r := range of.Refused {
-			for _, name := range r.Cells {
-				why[name] = r.Why
-			}
-		}
+	t.Flush()
+	fmt.Fprint(w, plural(len(p.Cells), "cell"))
+	if !p.Seconds.IsNaN() {
+		fmt.Fprintf(w, ", about %s to run", text.Clock(float64(p.Seconds)))
 	}
-	takes := part.ByName()
-	for i, c := range plan.Cells {
-		e := plannedCell{Name: c.Name, State: work.Waiting}
-		if state != nil {
-			e.State, e.Reason = state.Cells[i].State, state.Cells[i].Reason
-		}
-		if c.Skipped != "" {
-			e.State, e.Reason = sweep.Skipped, c.Skipped
-		}
-		if said, ok := why[c.Name]; ok {
-			e.State, e.Reason = "refused", said
-		}
-		if c.Skipped != "" || takes(c.Training) {
-			result.Cells = append(result.Cells, e)
-		}
-	}
-	return answer{result, func(w io.Writer) {
-		t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-		for _, c := range result.Cells {
-			said := oneLine(c.Reason)
-			if c.State == "refused" { // the error says why
-				said = ""
-			}
-			fmt.Fprintf(t, "%s\t%s\t%s\n", c.Name, c.State, said)
-		}
-		t.Flush()
-		fmt.Fprintf(w, "%s", plural(len(result.Cells), "cell"))
-		if !result.Seconds.IsNaN() {
-			fmt.Fprintf(w, ", about %s to run", clock(float64(result.Seconds)))
-		}
-		fmt.Fprintln(w)
-	}}, refused
-}
-
-// plannedSweep is what sweep --dry-run prints.
-type plannedSweep struct {
-	Folder  string          `json:"folder"`
-	Shard   string          `json:"shard"`
-	Cells   []plannedCell   `json:"cells"`
-	Seconds metric.Float    `json:"seconds"` // to run; null: not known
-	Refused []sweep.Refusal `json:"refused,omitempty"`
-}
-
-type plannedCell struct {
-	Name   string     `json:"name"`
-	State  work.State `json:"state"`
-	Reason string     `json:"reason,omitempty"`
+	fmt.Fprintln(w)
 }
 
 // watch has a sweep tell how it goes.
@@ -171,7 +121,7 @@ func watch(out *console, r *sweep.Runner) {
 		if p.Left.IsNaN() || p.Left == 0 {
 			return ""
 		}
-		return fmt.Sprintf(", about %s left", clock(float64(p.Left)))
+		return fmt.Sprintf(", about %s left", text.Clock(float64(p.Left)))
 	}
 	r.Begin = func(c *sweep.Cell, p sweep.Progress) {
 		at, epochs = fmt.Sprintf("[%d of %d] %s", p.Cell, p.Of, c), 0
@@ -189,7 +139,7 @@ func watch(out *console, r *sweep.Runner) {
 				if epochs > 0 {
 					of = fmt.Sprint(epochs)
 				}
-				return fmt.Sprintf("%s  epoch %d of %s, %s, loss %.4g", at, e.Epoch, of, clock(e.Seconds), e.Loss)
+				return fmt.Sprintf("%s  epoch %d of %s, %s, loss %.4g", at, e.Epoch, of, text.Clock(e.Seconds), e.Loss)
 			})
 		},
 	}
@@ -215,7 +165,7 @@ func printSwept(w io.Writer, o *sweep.Outcome) {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	for _, c := range o.Cells {
 		count[c.State]++
-		said := oneLine(c.Reason)
+		said := text.Line(c.Reason)
 		if c.Entry != nil && c.State == work.Done {
 			said, _, _ = strings.Cut(c.Row.Verdict, ",") // compare and report tell the rest
 			if c.Row.Good {

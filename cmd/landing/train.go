@@ -99,8 +99,8 @@ func resumes(name string) bool {
 
 func runTrain(ctx context.Context, a *app, o *trainOptions, args []string) (answer, error) {
 	if o.timeout > 0 { // no budget, by which a training is planned: what it stops goes on with the same bytes
-		limited, cancel := context.WithTimeoutCause(ctx, o.timeout, fault.Errorf(fault.Time, "", "stopped by --timeout %v",
-			o.timeout))
+		end := fault.Errorf(fault.Time, "", "stopped by --timeout %v", o.timeout)
+		limited, cancel := context.WithTimeoutCause(ctx, o.timeout, end)
 		defer cancel()
 		ctx = limited
 	}
@@ -197,7 +197,7 @@ func (a *app) finish(ctx context.Context, r *experiment.Run, o *trainOptions) (a
 	}
 	t.Stopped, t.Weights = status.Stopped, r.Folder.ChosenWeights()
 	return answer{t, func(w io.Writer) {
-		fmt.Fprintf(w, "trained %d epochs in %s: loss %.4g\n", t.Epochs, clock(last.Seconds), last.Loss)
+		fmt.Fprintf(w, "trained %d epochs in %s: loss %.4g\n", t.Epochs, text.Clock(last.Seconds), last.Loss)
 		if t.Stopped != "" {
 			fmt.Fprintf(w, "why:   %s\n", t.Stopped)
 		}
@@ -335,11 +335,12 @@ func (c *course) observer() experiment.Observer {
 		},
 		Evaluation: func(p judge.Progress) {
 			if p.Fault != "" {
-				c.bar.line(fmt.Sprintf("epoch %d, after %s: no evaluation: %s", p.Epoch, clock(p.Seconds), p.Fault))
+				c.bar.line(fmt.Sprintf("epoch %d, after %s: no evaluation: %s", p.Epoch, text.Clock(p.Seconds),
+					p.Fault))
 				return
 			}
 			c.bar.line(fmt.Sprintf("epoch %d, after %s: distance to the data %.4f, worst violation %.2g, %d failed",
-				p.Epoch, clock(p.Seconds), float64(p.JSD), float64(p.Violation), p.Failed))
+				p.Epoch, text.Clock(p.Seconds), float64(p.JSD), float64(p.Violation), p.Failed))
 		},
 	}
 }
@@ -377,9 +378,9 @@ func epochLine(t train.Epoch, epochs, first int, rows int64, since time.Duration
 	}
 	if n := t.Epoch - first; n > 0 {
 		s := since.Seconds()
-		fmt.Fprintf(&b, "  %s rows/s", si(float64(t.Rows-rows)/s))
+		fmt.Fprintf(&b, "  %s rows/s", text.SI(float64(t.Rows-rows)/s))
 		if epochs > 0 {
-			fmt.Fprintf(&b, "  %s left", clock(s/float64(n)*float64(epochs-t.Epoch)))
+			fmt.Fprintf(&b, "  %s left", text.Clock(s/float64(n)*float64(epochs-t.Epoch)))
 		}
 	}
 	return b.String()

@@ -93,6 +93,26 @@ func isRun(names map[string]bool) bool {
 }
 
 // Of says how the run in a folder is, but for its size.
+// Cautions says what speaks against samples of the weights of an epoch, beside the verdict.
+func (e Entry) Cautions(epoch int) (out []string) {
+	if epoch == 0 {
+		out = append(out, "its network is untrained")
+	} else if e.State != Finished {
+		of := ""
+		if e.Epochs > 0 {
+			of = fmt.Sprintf(" of %d", e.Epochs)
+		}
+		out = append(out, fmt.Sprintf("its training has not finished: %s, weights after epoch %d%s", e.State, epoch, of))
+	}
+	if e.Why != "" && e.State != Finished {
+		out = append(out, e.Why)
+	}
+	if d := e.Distance; d != nil && d.Good != nil && d.From == Stale {
+		out = append(out, "the verdict is on other weights than those that draw: landing report judges these")
+	}
+	return out
+}
+
 func Of(dir string) Entry {
 	e := Entry{Run: dir}
 	if err := e.read(); err != nil {

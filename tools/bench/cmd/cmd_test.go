@@ -36,7 +36,8 @@ func TestGenerate(t *testing.T) {
 
 // The peaks of the machine come first, then a row each; or one object.
 func TestKernels(t *testing.T) {
-	small := []string{"kernels", "-only", "(512/input|volcano/1|step/volcano) float32", "-seconds", "0", "-divide", "128"}
+	small := []string{"kernels", "-only", "(512/input|volcano/1|step/volcano) float32", "-seconds", "0", "-divide",
+		"128"}
 	lines := strings.Split(said(t, append(small, "-cores", "1,2")...), "\n")
 	if !strings.HasPrefix(lines[2], "peak of float32 multiply-adds on 1 cores: ") ||
 		strings.Join(strings.Fields(lines[5]), " ") != "row cores precision GFLOP/s of peak best p50 p99 other" {
