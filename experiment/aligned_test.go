@@ -110,8 +110,9 @@ func TestAlignedRun(t *testing.T) {
 			c.Reference = x
 		}
 	}
-	other := testkit.Must(networks.New(c))
-	if err := (&training{run: r}).trains(other).Restore(arrays, state); fault.KindOf(err) != fault.Run {
+	other := &training{run: r}
+	other.trains(testkit.Must(networks.New(c)))
+	if err := other.trainer.Restore(arrays, state); fault.KindOf(err) != fault.Run {
 		t.Errorf("another reference: %v", err)
 	}
 

@@ -55,18 +55,18 @@ func TestGenerateWithoutData(t *testing.T) {
 		given           bool
 	}{
 		"closed form": {"prior: uniform\nset: {kind: sphere, dim: 2}\n", "", "", false},
-		"ends":        {"prior: empirical\nset: {kind: sphere, dim: 2}\n", run.EndsFile, "where forward paths", false},
+		"ends":        {"prior: empirical\nset: {kind: sphere, dim: 2}\n", run.EndsFile, "states that generation begins with", false},
 		"chains": {
 			"prior: uniform\nuniform: {max_rhat: 3}\nset: {dim: 2, equality: [{name: r, expr: \"norm(x) = 1\"}]}\n",
-			run.PriorFile, "the chains of its uniform prior", false},
+			run.PriorFile, "states that generation begins with", false},
 		"condition": {
 			"condition: {columns: [radius]}\nset: {dim: 2, equality: [{name: r, expr: \"norm(x) = radius\"}]}\n",
-			run.EndsFile, "where forward paths", true},
+			run.EndsFile, "states that generation begins with", true},
 		"unit": {
-			"prior: empirical\nset: {kind: sphere, dim: 2}\n", run.EndsFile, "where forward paths", false},
+			"prior: empirical\nset: {kind: sphere, dim: 2}\n", run.EndsFile, "states that generation begins with", false},
 		"unit and condition": {
 			"condition: {columns: [radius]}\nset: {dim: 2, equality: [{name: r, expr: \"norm(x) = radius\"}]}\n",
-			run.EndsFile, "where forward paths", true},
+			run.EndsFile, "states that generation begins with", true},
 		"seen of the condition": {
 			"condition: {columns: [radius]}\nset: {dim: 2, equality: [{name: r, expr: \"norm(x) = radius\"}]}\n",
 			run.ConditionFile, "what was seen of the condition", true},

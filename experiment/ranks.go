@@ -207,6 +207,6 @@ func enlist(ctx context.Context, text []byte, pool func(workers int) *parallel.P
 	if err != nil {
 		return nil, j, err
 	}
-	t.trainer = t.trains(m)
+	t.trains(m)
 	return t, j, nil
 }

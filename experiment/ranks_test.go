@@ -60,7 +60,7 @@ func TestRanksMakeTheSameRun(t *testing.T) {
 		"held out": {"train.epochs=200", "train.stop=held_out", "train.batch=20", "train.refresh=3"},
 		"loss":     {"train.epochs=12", "train.stop=held_out_loss", "train.batch=20", "process.steps=10"},
 	} {
-		if name == "held out" && os.Getenv("LANDING_LONG") == "" { // half a minute
+		if name == "held out" && !testkit.Long() { // half a minute
 			continue
 		}
 		alone := begin(t, settings...)

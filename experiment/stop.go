@@ -2,13 +2,11 @@ package experiment
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"time"
 
 	"github.com/landing-diffusion/landing/base/keyed"
-	"github.com/landing-diffusion/landing/experiment/judge"
 	"github.com/landing-diffusion/landing/experiment/run"
 	"github.com/landing-diffusion/landing/judge/metric"
 	"github.com/landing-diffusion/landing/langevin"
@@ -116,23 +114,12 @@ func (t *training) estimate(ctx context.Context) (e metric.Estimate, fault strin
 		rows := t.run.ValRows[:min(len(t.run.ValRows), judgedRows*d)]
 		t.judgedTo = metric.NewEnergyTo(t.run.Reference().Laid(rows), d)
 	}
-	if t.prior == nil {
-		if t.prior, err = t.run.Prior(ctx, nil); err != nil {
-			return e, "", err
-		}
-	}
-	prior := t.prior
-	if t.run.Condition != nil {
-		prior = prior.Under(t.run.Condition.Of(t.run.ValRows), 1)
-	}
-	average := &Trained{Model: t.trainer.Average()}
-	s, err := t.run.Generate(ctx, average, prior, judgedSamples, judgedFirst, t.run.Problem.Seed, nil)
-	var failed *judge.FailedError
-	if errors.As(err, &failed) {
-		return metric.NoEstimate(), err.Error(), nil
-	}
+	s, err := t.draw(ctx, judgedSamples, judgedFirst, t.run.ValRows)
 	if err != nil {
 		return e, "", err
+	}
+	if err := s.CheckFailed(t.run.Problem.Generate.MaxFailed); err != nil {
+		return metric.NoEstimate(), err.Error(), nil
 	}
 	t.observer.drawn(t.trainer.State.Epoch, s)
 	return t.judgedTo.Of(t.run.Reference().Laid(s.Good())).Numbered(s.Lost), "", nil
@@ -344,12 +331,13 @@ func (l limited) Err() error {
 	return nil
 }
 
-// limitedTo returns the context of a training within its budget, if that is not 0.
-func limitedTo(ctx context.Context, budget float64, w *stopwatch) context.Context {
+// limited returns the context of a training within its budget, if it has one.
+func (t *training) limited(ctx context.Context) context.Context {
+	budget := t.trainer.State.Budget
 	if budget == 0 {
 		return ctx
 	}
-	return limited{ctx, func() bool { return w.spent() >= budget }}
+	return limited{ctx, func() bool { return t.watch.spent() >= budget }}
 }
 
 // pace begins to time epochs, where there is a budget.

@@ -89,7 +89,7 @@ func restore(r *Run, checkpoint string) (*training, error) {
 	if err != nil {
 		return nil, err
 	}
-	t := &training{run: r, watch: stopwatch{now: r.now}}
+	t := &training{run: r, watch: stopwatch{now: r.now}, fresh: len(names) == 0}
 	switch {
 	case t.watch.now != nil:
 	case r.Problem.Train.Clock == "processor":
@@ -97,20 +97,21 @@ func restore(r *Run, checkpoint string) (*training, error) {
 	default:
 		t.watch.now = time.Now
 	}
-	if t.fresh = len(names) == 0; !t.fresh || checkpoint != "" {
-		err = t.resume(checkpoint)
-	} else {
+	if t.fresh && checkpoint == "" {
 		err = t.begin()
+	} else {
+		err = t.resume(checkpoint)
+	}
+	if err == nil {
+		err = t.extend()
+	}
+	if err == nil && checkpoint != "" {
+		err = r.Folder.SetAside(checkpoint)
+	}
+	if err == nil {
+		err = t.remark()
 	}
 	if err != nil {
-		return nil, err
-	}
-	if checkpoint != "" {
-		if err := r.Folder.SetAside(checkpoint); err != nil {
-			return nil, err
-		}
-	}
-	if err := t.remark(); err != nil {
 		return nil, err
 	}
 	again := t.due() // a held-out distance that a checkpoint does not know of
@@ -142,9 +143,9 @@ func (t *training) begin() error {
 	if err != nil {
 		return err
 	}
-	t.trainer = t.trains(model)
+	t.trains(model)
 	t.trainer.State.Budget = t.run.Problem.Train.MaxSeconds
-	return t.extend()
+	return nil
 }
 
 // resume makes a trainer, and puts it where a checkpoint left off.
@@ -161,19 +162,16 @@ func (t *training) resume(checkpoint string) error {
 	if model, err = train.WithConstants(model, arrays); err != nil {
 		return err
 	}
-	t.trainer = t.trains(model)
-	if err := t.trainer.Restore(arrays, state); err != nil {
-		return err
-	}
-	return t.extend()
+	t.trains(model)
+	return t.trainer.Restore(arrays, state)
 }
 
-func (t *training) trains(m score.Model[float32]) *train.Trainer[float32] {
-	t.source = t.run.Method.Source(t.run.learned(), t.run.Pool)
+// trains makes the trainer of a model.
+func (t *training) trains(m score.Model[float32]) {
 	p := t.run.Problem
-	tr := train.New(p.Train.Config(p.Seed, p.Condition.Drop), t.source, m, t.run.Pool)
-	tr.Now = t.watch.now
-	return tr
+	t.source = t.run.Method.Source(t.run.learned(), t.run.Pool)
+	t.trainer = train.New(p.Train.Config(p.Seed, p.Condition.Drop), t.source, m, t.run.Pool)
+	t.trainer.Now = t.watch.now
 }
 
 // loop makes the prior and trains the epochs that are left, or those that the budget holds.
@@ -188,23 +186,24 @@ func (t *training) loop(ctx context.Context) error {
 	t.told = t.epochs()
 	tell(t.observer.Begin, t.told)
 	err := t.train(ctx)
-	if train.Interrupted(err) && ctx.Err() == nil {
-		if err := t.exhausted(); err != nil {
-			return err
-		}
-		return t.heldOut(ctx)
+	if !train.Interrupted(err) || ctx.Err() != nil {
+		return err
 	}
-	return err
+	if err := t.exhausted(); err != nil {
+		return err
+	}
+	return t.heldOut(ctx)
 }
 
 func (t *training) train(ctx context.Context) error {
 	if t.trainer.Done() && !t.due() {
 		return nil
 	}
-	if err := t.arrive(limitedTo(ctx, t.trainer.State.Budget, &t.watch)); err != nil {
+	within := t.limited(ctx)
+	if err := t.arrive(within); err != nil {
 		return err
 	}
-	if err := t.hold(limitedTo(ctx, t.trainer.State.Budget, &t.watch)); err != nil {
+	if err := t.hold(within); err != nil {
 		return err
 	}
 	t.saved = time.Now()
@@ -258,7 +257,7 @@ func (t *training) end(err error) error {
 
 // epoch trains one epoch, records it, evaluates and saves where it is time to.
 func (t *training) epoch(ctx context.Context) error {
-	epoch, err := t.trainer.Epoch(limitedTo(ctx, t.trainer.State.Budget, &t.watch))
+	epoch, err := t.trainer.Epoch(t.limited(ctx))
 	t.unsaved = err == nil || train.Interrupted(err)
 	if err != nil {
 		return err
@@ -326,13 +325,8 @@ func (t *training) arrive(ctx context.Context) error {
 // evaluate records an evaluation. That all backward paths break down, as those of a
 // network at the start of its training may, is recorded too: the training goes on.
 func (t *training) evaluate(ctx context.Context) (err error) {
-	if t.prior == nil {
-		if t.prior, err = t.run.Prior(ctx, nil); err != nil {
-			return err
-		}
-	}
-	average, n := &Trained{Model: t.trainer.Average()}, t.run.SampleCount()
-	s, err := NewDrawer(t.run.Loaded, average, n).Draw(ctx, t.prior, n, 0, t.run.Problem.Seed, nil)
+	n := t.run.SampleCount()
+	s, err := t.draw(ctx, n, 0, nil)
 	if err != nil {
 		return err
 	}
@@ -343,6 +337,21 @@ func (t *training) evaluate(ctx context.Context) (err error) {
 	t.observer.drawn(p.Epoch, s)
 	tell(t.observer.Evaluation, p)
 	return nil
+}
+
+// draw makes samples by the averaged weights, with a condition under that of some rows; nil: as the prior has it.
+func (t *training) draw(ctx context.Context, n int, first uint64, rows []float64) (s *judge.Samples, err error) {
+	if t.prior == nil {
+		if t.prior, err = t.run.Prior(ctx, nil); err != nil {
+			return nil, err
+		}
+	}
+	prior := t.prior
+	if c := t.run.Condition; c != nil && rows != nil {
+		prior = prior.Under(c.Of(rows), 1)
+	}
+	d := NewDrawer(t.run.Loaded, &Trained{Model: t.trainer.Average()}, n)
+	return d.Draw(ctx, prior, n, first, t.run.Problem.Seed, nil)
 }
 
 // save writes a checkpoint. It is tried once for each state.

@@ -13,7 +13,7 @@ import (
 
 // Three steps of every method in the paper's convention, both ways, with the options
 // that the reference's golden files have not: curvature, ε, the paper's walls with 0, 1 and
-// 2 active, and a potential. The numbers are those of the paper's lines (reference.Paper).
+// 2 active, and a potential. The numbers are those of the paper's lines (package reference).
 func TestGoldenPaper(t *testing.T) {
 	var want reference.PaperGolden
 	golden.ReadJSON(t, "paper.json", &want)

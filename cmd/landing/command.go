@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"strings"
 
@@ -34,12 +33,32 @@ type answer struct {
 	text   func(w io.Writer)
 }
 
-// command gives a cobra command its flags, which fill o, and what it does. What run answers is printed even if run
-// fails as well.
-func command[O interface{ flags(f *pflag.FlagSet) }](a *app, cmd *cobra.Command, o O,
+// options are the flags of a command.
+type options interface{ flags(f *pflag.FlagSet) }
+
+// A checker looks at its flags and completes them before its command begins. given reports whether a flag stands on the
+// command line.
+type checker interface {
+	check(given func(flag string) bool, args []string) error
+}
+
+// noFlags are the options of commands without flags of their own.
+type noFlags struct{}
+
+func (noFlags) flags(*pflag.FlagSet) {}
+
+// command gives a cobra command its arguments, its flags, which fill o, and what it does. What run answers is printed
+// even if run fails as well.
+func command[O options](a *app, cmd *cobra.Command, o O,
 	run func(ctx context.Context, a *app, o O, args []string) (answer, error)) *cobra.Command {
 	o.flags(cmd.Flags())
+	cmd.Args = argumentsOf(cmd).check
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if c, ok := any(o).(checker); ok {
+			if err := c.check(cmd.Flags().Changed, args); err != nil {
+				return err
+			}
+		}
 		return a.out.tell(run(cmd.Context(), a, o, args))
 	}
 	return cmd
@@ -61,57 +80,50 @@ func (got answer) unless(err error) (answer, error) {
 	return got, nil
 }
 
-// answered makes an answer of a value that prints itself; none if there is an error.
-func answered[T interface{ print(w io.Writer) }](v T, err error) (answer, error) {
-	return answer{v, v.print}.unless(err)
-}
-
-// noFlags are the options of commands without flags of their own.
-type noFlags struct{}
-
-func (noFlags) flags(*pflag.FlagSet) {}
-
 // parent is a command that has only others below it.
 func parent(name, short, example string, children ...*cobra.Command) *cobra.Command {
-	cmd := &cobra.Command{Use: name, Short: short, Example: example,
-		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
-		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) > 0 {
-				return &usageError{fmt.Errorf("there is no verb %q under %s", args[0], name)}
-			}
-			return nil
-		},
-	}
+	cmd := &cobra.Command{Use: name, Short: short, Example: example}
 	cmd.AddCommand(children...)
+	return onlyBelow(cmd)
+}
+
+// onlyBelow has a command show its help, and refuse verbs that are not below it.
+func onlyBelow(cmd *cobra.Command) *cobra.Command {
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
+	cmd.Args = func(_ *cobra.Command, args []string) error {
+		if len(args) > 0 {
+			return usage("there is no verb %q under %s", args[0], cmd.Name())
+		}
+		return nil
+	}
 	return cmd
 }
 
-// args checks the number of arguments as a usage error.
-func args(n int, want string) cobra.PositionalArgs {
-	return func(_ *cobra.Command, given []string) error {
-		if len(given) != n {
-			return &usageError{fmt.Errorf("expected %s, got %d arguments", want, len(given))}
-		}
-		return nil
-	}
+// arguments are those of a command, by the word behind its name: RUN is one, RUN... are some, [RUN] may be missing.
+type arguments struct {
+	word           string // RUN; empty: there are none
+	optional, many bool
 }
 
-// atLeastOne refuses a command line without arguments as a usage error.
-func atLeastOne(want string) cobra.PositionalArgs {
-	return func(_ *cobra.Command, given []string) error {
-		if len(given) == 0 {
-			return &usageError{errors.New("expected " + want)}
-		}
-		return nil
-	}
+func argumentsOf(cmd *cobra.Command) arguments {
+	_, word, _ := strings.Cut(cmd.Use, " ")
+	bare := strings.Trim(word, "[]")
+	one, many := strings.CutSuffix(bare, "...")
+	return arguments{word: one, optional: bare != word, many: many}
 }
 
-// atMostOne refuses a second argument as a usage error.
-func atMostOne(want string) cobra.PositionalArgs {
-	return func(_ *cobra.Command, given []string) error {
-		if len(given) > 1 {
-			return &usageError{fmt.Errorf("expected %s, got %d arguments", want, len(given))}
-		}
+// check refuses other numbers of arguments as a usage error.
+func (a arguments) check(_ *cobra.Command, given []string) error {
+	n, what := len(given), argumentWords[a.word].is
+	switch {
+	case a.word == "" && n > 0:
+		what = "no arguments"
+	case a.word == "", n == 1, n == 0 && a.optional, n > 1 && a.many:
 		return nil
+	case a.many:
+		what += " or more"
+	case a.optional:
+		what = "at most " + what
 	}
+	return usage("expected %s, got %s", what, plural(n, "argument"))
 }

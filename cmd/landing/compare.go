@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -17,25 +16,20 @@ import (
 
 // compareOptions are the flags of compare.
 type compareOptions struct {
-	files          []string
-	against, title string
-	force          bool
+	files   []string
+	against string
+	force   bool
 }
 
 func (o *compareOptions) flags(f *pflag.FlagSet) {
 	f.StringArrayVarP(&o.files, "output", "o", nil, "file to write: .md, .csv, .json or .html (repeatable)")
 	f.StringVar(&o.against, "against", "", "line that the others are tested against (default: the best)")
-	f.StringVar(&o.title, "title", "", "title of the page")
 	f.BoolVar(&o.force, "force", false, "write over files that exist")
 }
 
-func (o *compareOptions) check() error {
+func (o *compareOptions) check(func(flag string) bool, []string) error {
 	for _, file := range o.files {
-		ext, err := extension("output", file, ".md", ".csv", ".json", ".html")
-		if err == nil {
-			err = output(file, ext, o.force)
-		}
-		if err != nil {
+		if _, err := (&outFile{file, o.force}).ready(".md", ".csv", ".json", ".html"); err != nil {
 			return err
 		}
 	}
@@ -55,14 +49,10 @@ and nothing that is there is written over. --output writes the tables as Markdow
 row a run), JSON (.json) or a page with curves and pictures (.html). It may be given several times.`,
 		Example: "  landing compare runs/volcano-001 runs/volcano-002\n" +
 			"  landing compare sweeps/table1 -o table1.html -o table1.csv",
-		Args: atLeastOne("run folders, or folders of sweeps"),
 	}, new(compareOptions), runCompare)
 }
 
 func runCompare(ctx context.Context, a *app, o *compareOptions, args []string) (answer, error) {
-	if err := o.check(); err != nil {
-		return answer{}, err
-	}
 	bar := a.out.progress()
 	r := &compare.Reader{Pool: a.workersPool(), Line: commandLine,
 		Say: func(s string) { bar.clear(); a.out.say("note: %s", s) },
@@ -76,14 +66,14 @@ func runCompare(ctx context.Context, a *app, o *compareOptions, args []string) (
 	}
 	c, err := compare.New(entries, o.against)
 	if err != nil {
-		return answer{}, &usageError{fmt.Errorf("--against: %w", err)}
+		return answer{}, err
 	}
 	for _, file := range o.files {
-		if _, err := save(file, o.writer(c, file, args), o.force); err != nil {
+		if _, err := (&outFile{file, o.force}).save(o.writer(c, file, args)); err != nil {
 			return answer{}, err
 		}
 	}
-	return answer{c, func(w io.Writer) { c.WriteText(w, a.out.columns()) }}, nil // into memory
+	return answer{c, func(w io.Writer) { c.WriteText(w, columns(a.out.stdout)) }}, nil // into memory
 }
 
 // writer returns what writes a comparison of runs to a file, by how its name ends.
@@ -104,6 +94,6 @@ func (o *compareOptions) writer(c *compare.Comparison, file string, dirs []strin
 		command += " " + text.Shell(dir)
 	}
 	return func(w io.Writer) error {
-		return c.WriteHTML(w, cmp.Or(o.title, title), []string{command + " -o " + text.Shell(file)})
+		return c.WriteHTML(w, title, []string{command + " -o " + text.Shell(file)})
 	}
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -19,76 +20,84 @@ import (
 	"github.com/landing-diffusion/landing/study/paper"
 )
 
-// A completer says what a word of a command line may be; args are the arguments before it.
-type completer = func(cmd *cobra.Command, args []string, word string) ([]cobra.Completion, cobra.ShellCompDirective)
+// An argumentWord is a word for arguments in the Use of commands: what it is, and what shells offer for it.
+type argumentWord struct {
+	is       string
+	complete cobra.CompletionFunc // nil: files
+}
+
+// argumentWords are all of them.
+var argumentWords = map[string]argumentWord{
+	"RUN":             {"a run folder", completeRun},
+	"RUN|SWEEP":       {"a run folder, or the folder of a sweep,", completeRun},
+	"PROBLEM":         {"a recipe or a problem file", completeProblem},
+	"PROBLEM|RUN":     {"a recipe, a problem file or a run folder", completeProblemOrRun},
+	"DIR":             {"a folder", completeFolder},
+	"PART":            {"a folder of parts", completeFolder},
+	"NAME":            {"one recipe", offer(recipes)},
+	"TABLE-OR-FIGURE": {"a table or a figure", offer(exhibits)},
+	"SCHEMA":          {"the name of a schema", cobra.NoFileCompletions},
+	"FILE":            {"a sweep file", completeYAML},
+	"DATA":            {"a data file", nil},
+	"MESH":            {"a mesh", nil},
+}
+
+// flagWords are what shells offer for flags, by their names.
+var flagWords = map[string]cobra.CompletionFunc{
+	"set": completeSetting, "variant": offer(variants), "checkpoint": offer(checkpoints),
+	"out": completeFolder, "runs": completeFolder, "data-dir": completeFolder,
+	"sort":     cobra.FixedCompletions(inventory.Orders(), cobra.ShellCompDirectiveNoFileComp),
+	"progress": cobra.FixedCompletions([]string{sayText, sayJSON}, cobra.ShellCompDirectiveNoFileComp),
+}
+
+// completion tells shells what arguments and flags of a command and those below it may be.
+func completion(cmd *cobra.Command) {
+	for _, c := range cmd.Commands() {
+		completion(c)
+	}
+	complete := func(f *pflag.Flag) {
+		if by, ok := flagWords[f.Name]; ok {
+			cmd.RegisterFlagCompletionFunc(f.Name, by) // fails only for a flag that is not there, or has one
+		}
+	}
+	cmd.LocalNonPersistentFlags().VisitAll(complete)
+	cmd.PersistentFlags().VisitAll(complete)
+	if cmd.ValidArgsFunction != nil || cmd.HasSubCommands() || cmd.Name() == "help" {
+		return
+	}
+	of := argumentsOf(cmd)
+	by := argumentWords[of.word].complete
+	if of.word != "" && by == nil {
+		return // files
+	}
+	cmd.ValidArgsFunction = func(cmd *cobra.Command, args []string, word string) ([]string, cobra.ShellCompDirective) {
+		if of.word == "" || !of.many && len(args) > 0 {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		return by(cmd, args, word)
+	}
+}
+
+// offer completes by those of a list that begin like the word that is being written. The list may depend on the
+// arguments before it.
+func offer(list func(args []string, word string) []string) cobra.CompletionFunc {
+	return func(_ *cobra.Command, args []string, word string) ([]string, cobra.ShellCompDirective) {
+		all := slices.DeleteFunc(list(args, word), func(s string) bool { return !strings.HasPrefix(s, word) })
+		return all, cobra.ShellCompDirectiveNoFileComp
+	}
+}
+
+// What cobra has shells complete themselves.
+var (
+	completeFolder = cobra.FixedCompletions(nil, cobra.ShellCompDirectiveFilterDirs)
+	completeYAML   = cobra.FixedCompletions([]string{"yaml", "yml"}, cobra.ShellCompDirectiveFilterFileExt)
+)
 
 // mostFolders bounds the entries of a folder that completion looks at.
 const mostFolders = 1000
 
-// completion tells shells what arguments and flags of all verbs may be. A verb says by the words of its Use what its
-// arguments are: RUN, PROBLEM, DIR and so on; other words are files.
-func completion(root *cobra.Command) {
-	arguments := map[string]completer{"RUN": completeRun, "RUN|SWEEP": completeRun, "PROBLEM": completeProblem,
-		"PROBLEM|RUN": completeProblemOrRun,
-		"DIR":         completeFolder, "PART": completeFolder, "NAME": completeRecipe,
-		"TABLE-OR-FIGURE":                     completeExhibit,
-		"problem|error|progress|metrics|VERB": completeSchema, "FILE": completeYAML}
-	flags := map[string]completer{"set": completeSetting, "variant": completeVariant, "checkpoint": completeCheckpoint,
-		"out": completeFolder, "runs": completeFolder, "data-dir": completeFolder,
-		"sort":     completeWords(inventory.Orders()...),
-		"progress": completeWords(sayText, sayJSON)}
-	var visit func(cmd *cobra.Command)
-	visit = func(cmd *cobra.Command) {
-		for _, c := range cmd.Commands() {
-			visit(c)
-		}
-		complete := func(f *pflag.Flag) {
-			if by, ok := flags[f.Name]; ok {
-				if _, has := cmd.GetFlagCompletionFunc(f.Name); !has {
-					cmd.RegisterFlagCompletionFunc(f.Name, by) // fails only for a flag that is not there
-				}
-			}
-		}
-		cmd.LocalNonPersistentFlags().VisitAll(complete)
-		cmd.PersistentFlags().VisitAll(complete)
-		words := strings.Fields(cmd.Use)
-		if cmd.ValidArgsFunction != nil || len(words) == 0 || cmd.HasSubCommands() || cmd.Name() == "help" {
-			return
-		}
-		if len(words) == 1 {
-			cmd.ValidArgsFunction = cobra.NoFileCompletions
-			return
-		}
-		word := strings.Trim(words[1], "[].…")
-		by, ok := arguments[word]
-		if !ok {
-			return // files
-		}
-		end := strings.Trim(words[1], "[]")
-		many := strings.HasSuffix(end, "...") || strings.HasSuffix(end, "…")
-		cmd.ValidArgsFunction = func(cmd *cobra.Command, args []string, word string) ([]cobra.Completion,
-			cobra.ShellCompDirective) {
-			if !many && len(args) > 0 {
-				return nil, cobra.ShellCompDirectiveNoFileComp
-			}
-			return by(cmd, args, word)
-		}
-	}
-	visit(root)
-}
-
-func completeWords(words ...string) completer {
-	return func(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
-		return words, cobra.ShellCompDirectiveNoFileComp
-	}
-}
-
-func completeFolder(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
-	return nil, cobra.ShellCompDirectiveFilterDirs
-}
-
 // completeRun offers run folders: those in the folder that is being written, or in runs/ where none is; else folders.
-func completeRun(_ *cobra.Command, args []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
+func completeRun(_ *cobra.Command, args []string, word string) ([]string, cobra.ShellCompDirective) {
 	parents := []string{filepath.Dir(word)}
 	if !strings.Contains(word, "/") {
 		parents = []string{runsDir, "."}
@@ -97,7 +106,7 @@ func completeRun(_ *cobra.Command, args []string, word string) ([]cobra.Completi
 	if strings.HasPrefix(word, "./") {
 		dot = "./"
 	}
-	var out []cobra.Completion
+	var out []string
 	for _, parent := range parents {
 		f, err := os.Open(parent)
 		if err != nil {
@@ -124,27 +133,22 @@ func completeRun(_ *cobra.Command, args []string, word string) ([]cobra.Completi
 }
 
 // completeProblem offers recipes, and YAML files.
-func completeProblem(cmd *cobra.Command, args []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
-	out, _ := completeRecipe(cmd, args, word)
+func completeProblem(cmd *cobra.Command, args []string, word string) ([]string, cobra.ShellCompDirective) {
+	out, _ := offer(recipes)(cmd, args, word)
 	if len(out) == 0 || word == "" {
-		files, _ := filepath.Glob(word + "*")
-		for _, pattern := range []string{"*.yaml", "*.yml"} {
-			for _, file := range files {
-				if ok, _ := filepath.Match(pattern, filepath.Base(file)); ok {
-					out = append(out, file)
-				}
-			}
+		for _, end := range []string{"*.yaml", "*.yml"} {
+			files, _ := filepath.Glob(word + end)
+			out = append(out, files...)
 		}
 	}
 	if len(out) == 0 {
-		return []cobra.Completion{"yaml", "yml"}, cobra.ShellCompDirectiveFilterFileExt
+		return completeYAML(cmd, args, word)
 	}
 	return out, cobra.ShellCompDirectiveNoFileComp
 }
 
 // completeProblemOrRun offers what completeProblem does, and run folders.
-func completeProblemOrRun(cmd *cobra.Command, args []string, word string) ([]cobra.Completion,
-	cobra.ShellCompDirective) {
+func completeProblemOrRun(cmd *cobra.Command, args []string, word string) ([]string, cobra.ShellCompDirective) {
 	out, directive := completeProblem(cmd, args, word)
 	runs, _ := completeRun(cmd, args, word)
 	if directive != cobra.ShellCompDirectiveNoFileComp && len(runs) > 0 { // no problems, but kinds of files
@@ -153,180 +157,114 @@ func completeProblemOrRun(cmd *cobra.Command, args []string, word string) ([]cob
 	return append(out, runs...), directive
 }
 
-func completeYAML(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
-	return []cobra.Completion{"yaml", "yml"}, cobra.ShellCompDirectiveFilterFileExt
-}
+func recipes([]string, string) []string { return slices.Clone(problem.Recipes()) }
 
-func completeRecipe(_ *cobra.Command, _ []string, word string) (out []cobra.Completion, d cobra.ShellCompDirective) {
-	for _, name := range problem.Recipes() {
-		if strings.HasPrefix(name, word) {
-			out = append(out, name)
-		}
-	}
-	return out, cobra.ShellCompDirectiveNoFileComp
-}
-
-func completeExhibit(_ *cobra.Command, args []string, word string) (out []cobra.Completion,
-	d cobra.ShellCompDirective) {
+func exhibits([]string, string) (out []string) {
 	for _, e := range paper.Exhibits {
-		if strings.HasPrefix(e.Name, word) && !slices.Contains(args, e.Name) {
-			out = append(out, cobra.CompletionWithDesc(e.Name, e.Title))
-		}
+		out = append(out, cobra.CompletionWithDesc(e.Name, e.Title))
 	}
-	return out, cobra.ShellCompDirectiveNoFileComp
+	return out
 }
 
-// completeSchema offers what schema prints, word by word: "make" and then "so".
-func completeSchema(_ *cobra.Command, args []string, word string) (out []cobra.Completion,
-	d cobra.ShellCompDirective) {
-	before := strings.Join(append(slices.Clone(args), ""), " ")
-	for _, s := range schemaNames() {
-		rest, ok := strings.CutPrefix(s.Name, before)
-		first, _, more := strings.Cut(rest, " ")
-		if !ok || first == "" || !strings.HasPrefix(first, word) {
-			continue
-		}
-		about := s.Of
-		if more {
-			about = ""
-		}
-		if c := cobra.CompletionWithDesc(first, about); !slices.Contains(out, c) {
-			out = append(out, c)
-		}
-	}
-	return out, cobra.ShellCompDirectiveNoFileComp
-}
-
-// completeVariant offers the variants of the problem that the line names, behind others and a comma too.
-func completeVariant(_ *cobra.Command, args []string, word string) (out []cobra.Completion,
-	d cobra.ShellCompDirective) {
-	d = cobra.ShellCompDirectiveNoFileComp
+// variants are those of the problem that the line names, behind others and a comma too.
+func variants(args []string, word string) (out []string) {
 	if len(args) == 0 {
-		return nil, d
+		return nil
 	}
 	data, origin, err := problem.Source(args[0])
 	if err != nil {
-		return nil, d
+		return nil
 	}
-	names, err := problem.Variants(data, origin)
-	if err != nil {
-		return nil, d
-	}
+	names, _ := problem.Variants(data, origin)
 	before := word[:strings.LastIndexByte(word, ',')+1]
 	for _, name := range names {
-		if !slices.Contains(strings.Split(before, ","), name) && strings.HasPrefix(before+name, word) {
+		if !slices.Contains(strings.Split(before, ","), name) {
 			out = append(out, before+name)
 		}
 	}
-	return out, d
+	return out
 }
 
-// completeCheckpoint offers the checkpoints of the run that the line names.
-func completeCheckpoint(_ *cobra.Command, args []string, word string) (out []cobra.Completion,
-	d cobra.ShellCompDirective) {
-	d = cobra.ShellCompDirectiveNoFileComp
+// checkpoints are those of the run that the line names.
+func checkpoints(args []string, _ string) []string {
 	if len(args) == 0 {
-		return nil, d
+		return nil
 	}
 	f, err := run.Open(args[0])
 	if err != nil {
-		return nil, d
+		return nil
 	}
 	names, _ := f.Checkpoints()
-	for _, name := range names {
-		if strings.HasPrefix(name, word) {
-			out = append(out, name)
-		}
-	}
-	return out, d
+	return names
 }
 
 // completeSetting offers the keys that --set of a verb takes, and behind "=" the words that a key may have.
-func completeSetting(cmd *cobra.Command, args []string, word string) (out []cobra.Completion,
-	d cobra.ShellCompDirective) {
-	if key, value, ok := strings.Cut(word, "="); ok {
-		for _, w := range wordsOf(key) {
-			if strings.HasPrefix(w, value) {
-				out = append(out, key+"="+w)
-			}
-		}
-		return out, cobra.ShellCompDirectiveNoFileComp
-	}
+func completeSetting(cmd *cobra.Command, args []string, word string) (out []string, d cobra.ShellCompDirective) {
 	var of []string // nil: all keys
-	switch verb := cmd.Name(); {
-	case verb == "train" && len(args) == 1 && resumes(args[0]):
+	switch {
+	case cmd.Name() == "train" && len(args) == 1 && resumes(args[0]):
 		of = problem.ExtendKeys()
 	case strings.HasPrefix(cmd.Flags().Lookup("set").Usage, "draw by"):
 		of = problem.DrawKeys()
 	}
 	for _, k := range settable() {
-		if !strings.HasPrefix(k.name, word) || of != nil && !slices.ContainsFunc(of, func(key string) bool {
-			return k.name == key || strings.HasPrefix(k.name, key+".")
-		}) {
-			continue
+		if name, _, ok := strings.Cut(word, "="); ok && name == k.Name {
+			for _, w := range k.Words {
+				out = append(out, name+"="+w)
+			}
+			return slices.DeleteFunc(out, func(s string) bool { return !strings.HasPrefix(s, word) }),
+				cobra.ShellCompDirectiveNoFileComp
 		}
-		out = append(out, cobra.CompletionWithDesc(k.name+"=", k.about))
+		if strings.HasPrefix(k.Name, word) && (of == nil || slices.ContainsFunc(of, func(key string) bool {
+			return k.Name == key || strings.HasPrefix(k.Name, key+".")
+		})) {
+			out = append(out, cobra.CompletionWithDesc(k.Name+"=", brief(k.Doc)))
+		}
 	}
 	return out, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
 }
 
-// setting is a key that --set may have.
-type setting struct{ name, about string }
-
-// settable are all keys but those of lists' entries.
-func settable() (out []setting) {
+// settable are all keys but those of lists' entries, with those of sets and of options, once each.
+func settable() (out []problem.Key) {
+	add := func(k problem.Key) {
+		if !slices.ContainsFunc(out, func(other problem.Key) bool { return other.Name == k.Name }) {
+			out = append(out, k)
+		}
+	}
+	options := func(key, of string, options []score.Option) {
+		for _, o := range options {
+			add(problem.Key{Name: key + "." + o.Name, Doc: "of " + of + ": " + o.Doc})
+		}
+	}
 	for _, k := range problem.Keys() {
 		switch {
 		case strings.Contains(k.Name, "[]"), k.Name == "observe":
 		case k.Name == "process.options":
 			for _, m := range methods.All {
-				out = append(out, settableOptions(k.Name, m.Name, m.Options)...)
+				options(k.Name, m.Name, m.Options)
 			}
 		case k.Name == "network.options":
 			for _, name := range networks.Names() {
 				n, _ := networks.Of(name)
-				out = append(out, settableOptions(k.Name, name, n.Options)...)
+				options(k.Name, name, n.Options)
 			}
+		case k.Type.Kind() == reflect.Bool:
+			k.Words = []string{"true", "false"}
+			add(k)
 		default:
-			out = append(out, setting{k.Name, brief(k.Doc)})
+			add(k)
 		}
 	}
 	for _, key := range sets.Keys() {
-		out = append(out, setting{"set." + key, brief(problem.Describe("set." + key))})
-	}
-	var seen []string
-	return slices.DeleteFunc(out, func(s setting) bool { // options that several methods have
-		again := slices.Contains(seen, s.name)
-		seen = append(seen, s.name)
-		return again
-	})
-}
-
-func settableOptions(key, of string, options []score.Option) (out []setting) {
-	for _, o := range options {
-		out = append(out, setting{key + "." + o.Name, brief("of " + of + ": " + o.Doc)})
+		k := problem.Key{Name: "set." + key, Doc: problem.Describe("set." + key)}
+		if key == "kind" {
+			for _, kind := range sets.All {
+				k.Words = append(k.Words, kind.Name)
+			}
+		}
+		add(k)
 	}
 	return out
-}
-
-// wordsOf are the words that a key may have.
-func wordsOf(key string) []string {
-	if key == "set.kind" {
-		var names []string
-		for _, k := range sets.All {
-			names = append(names, k.Name)
-		}
-		return names
-	}
-	for _, k := range problem.Keys() {
-		if k.Name == key {
-			if k.Type.Kind().String() == "bool" {
-				return []string{"true", "false"}
-			}
-			return k.Words
-		}
-	}
-	return nil
 }
 
 // brief is the beginning of a text that a shell shows beside a word.

@@ -3,12 +3,8 @@ package main
 import (
 	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 
-	"github.com/landing-diffusion/landing/experiment/run"
-	"github.com/landing-diffusion/landing/judge/metric"
-	"github.com/landing-diffusion/landing/problem"
 	"github.com/landing-diffusion/landing/tools/testkit"
 )
 
@@ -62,55 +58,6 @@ func TestDistill(t *testing.T) {
 	} {
 		if got := do(t, dir, append([]string{"distill"}, c.args...)...); got.code != c.code {
 			t.Errorf("distill %v: exit %d, want %d\n%s", c.args, got.code, c.code, got.stderr)
-		}
-	}
-}
-
-// A student is good within one and a half of its teacher's distance, with no more failures and violation; else
-// there are words, and a command that trains three times as long.
-func TestDistilledVerdict(t *testing.T) {
-	teacher := counted{Evaluations: 50, Distance: 0.1, Ratio: 1, Violation: 1e-13}
-	good := counted{Evaluations: 4, Distance: 0.15, Ratio: 1.5, Violation: 1e-12}
-	with := func(change func(*counted)) counted {
-		c := good
-		change(&c)
-		return c
-	}
-	epochs, clock := &problem.Problem{}, &problem.Problem{}
-	epochs.Train.Epochs, clock.Train.MaxSeconds = 20, 30.5
-	epochs.Generate.MaxViolation, clock.Generate.MaxViolation = 1e-9, 1e-9
-	for name, c := range map[string]struct {
-		of            counted
-		p             *problem.Problem
-		words, remedy string
-	}{
-		"good":  {good, epochs, "1.50 times", ""},
-		"far":   {with(func(c *counted) { c.Ratio = 1.51 }), epochs, "training may bring", "s --set train.epochs=60"},
-		"clock": {with(func(c *counted) { c.Ratio = 2 }), clock, "2.00 times", "s --for 1m1s"},
-		"fails": {with(func(c *counted) { c.Failed = 1 }), epochs, "1 failed", "s --set train.epochs=60"},
-		"off":   {with(func(c *counted) { c.Violation = 2e-9 }), epochs, "violate", "s --set train.epochs=60"},
-		"fewer": {with(func(c *counted) { c.Ratio = 2 }), epochs, "take 2, whose samples are 1.25 times",
-			"landing generate s --set generate.evaluations=2 -n 10000 -o samples.npy"},
-		"ended": {with(func(c *counted) { c.Ratio = 2 }), epochs, "shorter training may",
-			"landing distill r --set train.stop=epochs --set train.epochs=14"},
-		"none": {with(func(c *counted) { c.Ratio = metric.NaN }), epochs, "no distance", "landing report s --text"},
-	} {
-		d := distilled{Run: "s", Of: teacher, Samples: []counted{c.of}, Teacher: run.Teacher{Run: "r"}, Epochs: 28}
-		switch name { // those that are no better, and are not named: of a failure, too far
-		case "fewer":
-			d.Samples = append(d.Samples, with(func(c *counted) { c.Evaluations, c.Ratio = 2, 1.25 }),
-				with(func(c *counted) { c.Evaluations, c.Ratio, c.Failed = 1, 1.125, 1 }))
-		case "far":
-			d.Samples = append(d.Samples, with(func(c *counted) { c.Evaluations, c.Ratio = 2, 1.505 }))
-		}
-		d.judge(c.p, name == "ended")
-		command := ""
-		if d.Remedy != nil {
-			command = commandLine(d.Remedy)
-		}
-		if d.Good != (name == "good") || !strings.Contains(d.Verdict, c.words) ||
-			!strings.HasSuffix(command, c.remedy) || (command == "") != (c.remedy == "") {
-			t.Errorf("%s: good %v, %q, %q", name, d.Good, d.Verdict, command)
 		}
 	}
 }

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -14,6 +13,7 @@ import (
 	"github.com/landing-diffusion/landing/domain/kinds"
 	"github.com/landing-diffusion/landing/experiment"
 	"github.com/landing-diffusion/landing/experiment/judge"
+	"github.com/landing-diffusion/landing/internal/text"
 	"github.com/landing-diffusion/landing/judge/metric"
 	"github.com/landing-diffusion/landing/problem"
 	"github.com/landing-diffusion/landing/study/tasks"
@@ -48,28 +48,47 @@ type generated struct {
 // generateOptions are the flags of generate.
 type generateOptions struct {
 	tasks.GenerateOptions
-	number           int
-	out, data, shard string
-	seed             uint64
-	force            bool
-	given            func(flag string) bool
+	outFile
+	data string
+	seed uint64
+	part work.Shard
 }
 
 func (o *generateOptions) flags(f *pflag.FlagSet) {
-	o.given = f.Changed
-	f.IntVarP(&o.number, "number", "n", 1000, "number of samples")
-	f.StringVarP(&o.out, "output", "o", "samples.npy", "file to write: .npy, .csv, .parquet, or .pdb, .xyz, .sdf, "+
-		".dcd, .json")
+	f.Uint64VarP(&o.Count, "number", "n", 1000, "number of samples")
+	o.outFile.flags(f, "samples.npy", "file to write: .npy, .csv, .parquet, or .pdb, .xyz, .sdf, .dcd, .json")
 	checkpointFlag(f, &o.Checkpoint)
 	movedFlag(f, &o.data)
 	f.StringVar(&o.Condition, "condition", "", "what samples are asked under: name=value,… or a CSV or NPY file")
-	f.StringVar(&o.Start, "start", "", "of an arm with an open start: x,y,z, or the values of its joints")
+	f.StringVar(&o.Start, "start", "", "of an arm with an open start: x,y,z in metres, or values of its joints (rad)")
 	f.StringVar(&o.Goal, "goal", "", "likewise of an open goal")
 	f.Uint64Var(&o.seed, "seed", 0, "seed (default: the problem's)")
 	f.Uint64Var(&o.First, "first", 0, "number of the first sample")
-	f.BoolVar(&o.force, "force", false, "write over the file if it exists")
-	shardFlag(f, &o.shard, "make part i of n of the samples")
+	shardFlag(f, &o.part, "make part i of n of the samples")
 	drawFlags(f, &o.Settings, &o.Diagnose)
+}
+
+func (o *generateOptions) check(given func(flag string) bool, _ []string) error {
+	if given("seed") {
+		o.Seed = &o.seed
+	}
+	for _, flag := range []string{"force", "diagnose"} {
+		if o.part.N > 0 && given(flag) {
+			return usage("--%s and --shard do not go together: a part that is whole is not made again, and landing "+
+				"merge writes the file", flag)
+		}
+	}
+	switch {
+	case o.Count == 0:
+		return badFlag("number", o.Count, "a number of samples above 0")
+	case (o.Start != "" || o.Goal != "") && o.Condition != "":
+		return usage("--start and --goal say what --condition says; expected one of them")
+	case o.First > math.MaxUint64-o.Count:
+		return badFlag("first", o.First, fmt.Sprintf("at most %d, for the numbers of %d samples to fit in 64 bits",
+			math.MaxUint64-o.Count, o.Count))
+	}
+	_, err := o.extension(kinds.Extensions()...)
+	return err
 }
 
 func generateVerb(a *app) *cobra.Command {
@@ -83,7 +102,6 @@ SDF files and DCD trajectories, and as NPY of n×atoms×3; motions of an arm (da
 trajectory) as CSV of joint values with time stamps, as JSON like ROS's JointTrajectory, and
 as NPY of n×waypoints×coordinates. Sample number i is
 a function of the seed and i alone. FILE.json beside FILE says how they were drawn.
---set draws by other keys than the run's, those that take no training.
 The data is not needed where the prior has a closed form or lies in the run folder.
 There is no bound on -n but the disk, which holds the samples twice on the way.
 
@@ -91,102 +109,52 @@ There is no bound on -n but the disk, which holds the samples twice on the way.
 one call. A part that is whole is not made again.
 
 A run with a condition (condition.columns) draws -n samples for each row of --condition: values by name, or a
-CSV or NPY file. Files hold the condition behind the points. Of an arm whose set leaves start or goal open,
---start and --goal say the same: a position x,y,z in metres, or the values of the joints in radians.`,
+CSV or NPY file. Files hold the condition behind the points.`,
 		Example: "  landing generate runs/volcano-001 -n 10000 -o samples.npy\n" +
 			"  landing generate runs/volcano-001 --set process.steps=25 -o fewer.npy\n" +
 			"  landing generate runs/disc-001 --condition radius=1.5 -n 100 -o disc.csv",
-		Args: args(1, "a run folder"),
 	}, new(generateOptions), runGenerate)
 }
 
 func runGenerate(ctx context.Context, a *app, o *generateOptions, args []string) (answer, error) {
-	if o.given("seed") {
-		o.Seed = &o.seed
-	}
-	part, err := shard(o.shard)
+	r, err := a.open(ctx, args[0], o.data, experiment.OpenToDraw)
 	if err != nil {
 		return answer{}, err
 	}
-	r, l, err := a.generation(ctx, args[0], o)
-	if err != nil {
-		return answer{}, err
+	if ext, _ := o.extension(kinds.Extensions()...); r.Domain.Writer(ext) == nil {
+		return answer{}, noWriter(o.path)
 	}
-	if part != (work.Shard{}) {
-		if err := noPart(o.given, "force", "diagnose"); err != nil {
-			return answer{}, err
-		}
-		return makePart(ctx, &a.out, l, part, o.out)
-	}
-	got, verdict := a.draw(ctx, r, l, o)
-	if got == nil {
-		return answer{}, verdict
-	}
-	return answer{got, got.print}, verdict
-}
-
-// generation opens the run, and returns with it the samples that are asked of it, after all that can be refused has
-// been.
-func (a *app) generation(ctx context.Context, dir string, o *generateOptions) (*experiment.Run, *tasks.List, error) {
-	usage := func(format string, v ...any) (*experiment.Run, *tasks.List, error) {
-		return nil, nil, &usageError{fmt.Errorf(format, v...)}
-	}
-	if o.number <= 0 {
-		return usage("-n is %d; expected a number of samples above 0", o.number)
-	}
-	o.Count, o.Say = uint64(o.number), a.out.say
-	ext, err := extension("output", o.out, kinds.Extensions()...)
-	if err != nil {
-		return nil, nil, err
-	}
-	if (o.Start != "" || o.Goal != "") && o.Condition != "" {
-		return usage("--start and --goal say what --condition says; expected one of them")
-	}
-	if o.First > math.MaxUint64-o.Count {
-		return usage("--first is %d; expected at most %d, for the numbers of %d samples to fit in 64 bits", o.First,
-			math.MaxUint64-o.Count, o.Count)
-	}
-	r, err := a.openToDraw(ctx, dir, o.data)
-	if err != nil {
-		return nil, nil, err
-	}
-	if r.Domain.Writer(ext) == nil {
-		return nil, nil, noWriter(o.out)
-	}
+	o.Say = a.out.say
 	l, err := tasks.Generation(ctx, r, o.GenerateOptions)
-	if errors.As(err, new(*tasks.TaskError)) || r.Condition != nil && o.Condition+o.Start+o.Goal == "" {
-		return nil, nil, &usageError{err}
+	if err != nil && r.Condition != nil && o.Condition+o.Start+o.Goal == "" {
+		return answer{}, usage("%w", err)
 	}
-	return r, l, err
-}
-
-// draw writes samples to a file. The error may stand beside an answer: that too many failed, or are off the set.
-func (a *app) draw(ctx context.Context, r *experiment.Run, l *tasks.List, o *generateOptions) (*generated, error) {
-	bar := a.out.progress()
-	m, verdict := tasks.Once(ctx, l, o.out, tasks.MergeOptions{Force: o.force, Pool: a.workersPool(),
-		Tick: func(done, of uint64) {
-			bar.count(int(done), int(of), func() string { return fmt.Sprintf("generated %d of %d", done, of) })
-		}})
-	bar.done()
+	if err != nil {
+		return answer{}, err
+	}
+	if o.part.N > 0 {
+		return makePart(ctx, &a.out, l, o.part, o.path)
+	}
+	tick, end := counting[uint64](&a.out, "generated")
+	m, verdict := tasks.Once(ctx, l, o.path, tasks.MergeOptions{Force: o.force, Pool: a.workersPool(), Tick: tick})
+	end()
 	if m == nil {
-		return nil, verdict
+		return answer{}, verdict
 	}
 	d, failed := m.Drawn, len(m.Failed)
 	if failed > 0 {
 		a.out.say("%d of %d samples failed (%d of them on a wrong component) and are not in %s: %s", failed, m.Rows,
-			d.Wrong, o.out, numbers(m.Failed))
+			d.Wrong, o.path, numbers(m.Failed))
 	}
 	if d.Broken > 0 {
 		a.out.say("of %d the simulation broke down, the first: %s", d.Broken, d.Break)
 	}
-	for _, note := range m.Notes {
-		a.out.say("note: %s", note)
-	}
-	v := &generated{Run: r.Folder.Dir, File: o.out, Samples: int(m.Rows), Written: int(m.Rows) - failed, Failed: failed,
-		Lost: m.Failed, Wrong: d.Wrong, Broken: d.Broken, Seed: m.Seed, First: m.First, Record: m.Beside,
-		Drawn: m.By, Under: m.Under, Unreachable: d.Begun, Steps: d.Steps}
+	a.out.notes(m.Notes)
+	v := &generated{Run: r.Folder.Dir, File: o.path, Samples: int(m.Rows), Written: int(m.Rows) - failed,
+		Failed: failed, Lost: m.Failed, Wrong: d.Wrong, Broken: d.Broken, Seed: m.Seed, First: m.First,
+		Record: m.Beside, Drawn: m.By, Under: m.Under, Unreachable: d.Begun, Steps: d.Steps}
 	v.Violation.Worst, v.Seconds.Generate = d.Worst(), d.Seconds
-	return v, verdict
+	return answer{v, v.print}, verdict // that too many failed, or are off the set
 }
 
 func (g *generated) print(w io.Writer) {
@@ -196,26 +164,71 @@ func (g *generated) print(w io.Writer) {
 	}
 	fmt.Fprintf(w, "%d samples in %s (%.2f s), %s\n", g.Written, g.File, g.Seconds.Generate, told)
 	if len(g.Drawn) > 0 {
-		fmt.Fprintf(w, "drawn by %s\n", drawnBy(g.Drawn))
+		var by []string
+		for _, d := range g.Drawn {
+			by = append(by, d.String())
+		}
+		fmt.Fprintf(w, "drawn by %s\n", strings.Join(by, ", "))
 	}
-	printSteps(func(cells ...string) { fmt.Fprintln(w, strings.Join(cells, "  ")) }, g.Steps)
+	if g.Steps != nil && len(g.Steps.Component) > 0 {
+		fmt.Fprintf(w, "on the way: %s\n", g.Steps)
+	}
+}
+
+// madePart is what generate prints of a part.
+type madePart struct {
+	Shard   string       `json:"shard"`
+	Parts   string       `json:"parts"`          // folder of all parts
+	Part    string       `json:"part,omitempty"` // folder of this one; missing if it is empty
+	First   uint64       `json:"first"`          // number of its first row
+	Rows    uint64       `json:"rows"`
+	Made    bool         `json:"made"` // by this call
+	Files   []tasks.File `json:"files,omitempty"`
+	Kernel  string       `json:"kernel,omitempty"`
+	Seconds float64      `json:"seconds"` // that it took to make
+	Detail  *tasks.Drawn `json:"detail,omitempty"`
+}
+
+// makePart makes a part of a list in the folder of the parts of a file, and tells of it.
+func makePart(ctx context.Context, c *console, l *tasks.List, s work.Shard, out string) (answer, error) {
+	lo, hi := s.Range(l.Count)
+	p := madePart{Shard: s.String(), Parts: out + partsDir, First: l.From + lo, Rows: hi - lo}
+	tick, end := counting[uint64](c, fmt.Sprintf("part %s: row", s))
+	part, before, err := l.Part(ctx, &work.Store{Dir: p.Parts}, s, tick)
+	end()
+	if err != nil {
+		return answer{}, err
+	}
+	if part == nil {
+		return answer{p, func(w io.Writer) {
+			fmt.Fprintf(w, "part %s of %s is empty: there are more parts than rows\n", s, plural(int(l.Count), "row"))
+		}}, nil
+	}
+	r := part.Result
+	if d := r.Detail; d.Failed > 0 {
+		c.say("%d samples of the part failed (%d of them on a wrong component)", d.Failed, d.Wrong)
+	}
+	p.Part, p.Made = part.Dir, before.State != work.Done
+	p.Files, p.Kernel, p.Seconds, p.Detail = r.Files, r.Kernel, r.Seconds, &r.Detail
+	return answer{p, func(w io.Writer) {
+		word := "made"
+		if !p.Made {
+			word = "is whole already, made"
+		}
+		fmt.Fprintf(w, "part %s: rows %d to %d of %d in %s, %s in %.2f s, worst violation %.2g\n", s, p.First,
+			p.First+p.Rows-1, l.Count, p.Part, word, r.Seconds, float64(r.Detail.Worst()))
+		fmt.Fprintf(w, "when all parts are there:  landing merge %s\n", text.Shell(p.Parts))
+	}}, nil
 }
 
 // maxNamed bounds the samples that a message names; --json has all.
 const maxNamed = 10
 
 // numbers lists the first samples by their numbers.
-func numbers[T int | uint64](samples []T) string {
-	var b strings.Builder
-	for i, n := range samples {
-		if i == maxNamed {
-			b.WriteString(", …")
-			break
-		}
-		if i > 0 {
-			b.WriteString(", ")
-		}
-		fmt.Fprint(&b, n)
+func numbers(samples []uint64) string {
+	more := ""
+	if len(samples) > maxNamed {
+		samples, more = samples[:maxNamed], ", …"
 	}
-	return "numbers " + b.String()
+	return "numbers " + strings.ReplaceAll(strings.Trim(fmt.Sprint(samples), "[]"), " ", ", ") + more
 }

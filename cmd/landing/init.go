@@ -34,16 +34,15 @@ func (o *initOptions) flags(f *pflag.FlagSet) {
 	f.StringVar(&o.Array, "array", "", "which array of an NPZ file")
 }
 
-func (o *initOptions) check() error {
+func (o *initOptions) check(func(flag string) bool, []string) error {
 	if ext := strings.ToLower(filepath.Ext(o.out)); ext != ".yaml" && ext != ".yml" {
 		return badFlag("output", o.out, "a file that ends in .yaml")
 	}
 	for _, path := range []string{o.out, o.Clean} {
-		if path == "" {
-			continue
-		}
-		if err := run.Free(path); err != nil {
-			return keeps(err)
+		if path != "" {
+			if err := run.Free(path); err != nil {
+				return keeps("init", err)
+			}
 		}
 	}
 	return nil
@@ -65,29 +64,25 @@ coordinates) are refused, unless --clean names a file for the rows and columns t
 		Example: "  landing init points.csv\n  landing init points.csv --formula \"norm(x[0:3]) = 1\" -o arm.yaml\n" +
 			"  landing init table.csv --drop id --clean clean.csv\n" +
 			"  landing init torsions.csv --angles phi,psi --clean circles.csv",
-		Args: args(1, "a data file"),
 	}, new(initOptions), runInit)
 }
 
 func runInit(_ context.Context, a *app, o *initOptions, args []string) (answer, error) {
-	if err := o.check(); err != nil {
-		return answer{}, err
-	}
 	o.Path, o.Folder = args[0], filepath.Dir(o.out)
 	d, err := draft.New(o.Options)
 	if e := new(discover.GivenError); errors.As(err, new(*draft.OptionError)) || errors.As(err, &e) && e.Row < 0 {
-		return answer{}, &usageError{err}
+		return answer{}, usage("%w", err)
 	}
 	if err != nil {
 		return answer{}, err
 	}
 	if d.Cleaned != nil {
 		if err := run.WriteFile(o.Clean, d.Cleaned.Bytes, false); err != nil {
-			return answer{}, keeps(err)
+			return answer{}, keeps("init", err)
 		}
 	}
 	if err := run.WriteFile(o.out, []byte(d.YAML), false); err != nil {
-		return answer{}, keeps(err)
+		return answer{}, keeps("init", err)
 	}
 	if note, err := keepSchema(filepath.Join(o.Folder, problem.SchemaFile)); err != nil {
 		a.out.say("note: editors cannot check %s: %v", o.out, err)
@@ -95,8 +90,8 @@ func runInit(_ context.Context, a *app, o *initOptions, args []string) (answer, 
 		a.out.say("note: %s", note)
 	}
 	return answer{drafted{o.out, d}, func(w io.Writer) {
-		for _, line := range d.Lines(a.out.columns()) {
-			fmt.Fprintln(w, oneLine(line))
+		for _, line := range d.Lines(columns(a.out.stdout)) {
+			fmt.Fprintln(w, text.Line(line))
 		}
 		if d.Cleaned != nil {
 			fmt.Fprintf(w, "%-11s%s: %d rows of %d columns\n", "cleaned", d.Cleaned.File, d.Cleaned.Rows,
@@ -110,21 +105,4 @@ func runInit(_ context.Context, a *app, o *initOptions, args []string) (answer, 
 type drafted struct {
 	Problem string `json:"problem"`
 	*draft.Draft
-}
-
-// A kept is the error of a file that is there, of a verb that writes over none.
-type kept struct{ *run.ExistsError }
-
-func (e kept) Error() string {
-	return e.Path + " exists already; init writes over no file: name another"
-}
-
-func (e kept) Unwrap() error { return e.ExistsError }
-
-// keeps makes an error about a file that is there one of a verb that writes over none.
-func keeps(err error) error {
-	if e := new(run.ExistsError); errors.As(err, &e) {
-		return kept{e}
-	}
-	return err
 }

@@ -74,7 +74,7 @@ func TestInit(t *testing.T) {
 		{[]string{"two.csv", "--formula", "log(x[0]) = 1"}, exitConfig, "log(x[0]) = 1"},
 		{[]string{"two.csv", "--drop", "colour", "--clean", "c.csv"}, exitUsage, `no column "colour"`},
 		{[]string{"two.csv", "-o", "problem.txt"}, exitUsage, ".yaml"},
-		{[]string{"holes.csv", "--clean", "two.csv"}, exitConfig, "two.csv exists already"},
+		{[]string{"holes.csv", "--clean", "two.csv"}, exitConfig, "two.csv: exists already"},
 		{[]string{}, exitUsage, "a data file"},
 	} {
 		args := append([]string{"init"}, c.args...)

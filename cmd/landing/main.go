@@ -18,6 +18,7 @@ import (
 
 	"github.com/landing-diffusion/landing/base/kernel"
 	"github.com/landing-diffusion/landing/base/parallel"
+	"github.com/landing-diffusion/landing/experiment/run"
 	"github.com/landing-diffusion/landing/internal/fault"
 	"github.com/landing-diffusion/landing/internal/ranks"
 	"github.com/landing-diffusion/landing/langevin"
@@ -66,7 +67,7 @@ func (a *app) main(ctx context.Context) int {
 		fmt.Fprintf(stderr, "landing: %v\n", err)
 		return exitUsage
 	}
-	err := execute(ctx, root)
+	err := execute(ctx, root, args)
 	if a.pool != nil {
 		a.pool.Close()
 	}
@@ -80,7 +81,7 @@ func (a *app) main(ctx context.Context) int {
 	if asksEvents(args) || a.out.said == sayJSON {
 		a.out.said = sayJSON // of a line that is no use, flags may be unread
 	}
-	a.lost = errors.As(err, new(*internalError))
+	a.lost = fault.KindOf(err) == fault.Internal
 	switch {
 	case a.out.said == sayJSON, errors.As(err, new(*said)):
 	case code == exitFailure && errors.Is(err, syscall.EPIPE): // the reader left, as head does
@@ -90,7 +91,6 @@ func (a *app) main(ctx context.Context) int {
 		a.out.say("landing: %v", err)
 	}
 	switch {
-	case errors.As(err, new(*renamedError)): // which says what to type
 	case code == exitUsage:
 		verb, _, err := root.Find(args)
 		if err != nil {
@@ -121,28 +121,21 @@ func asksEvents(args []string) bool {
 
 // execute runs the command. A panic is a fault of the program: it must not look
 // like one of the user's exit codes.
-func execute(ctx context.Context, root *cobra.Command) (err error) {
+func execute(ctx context.Context, root *cobra.Command, args []string) (err error) {
 	defer func() {
 		if v := recover(); v != nil {
-			err = &internalError{fmt.Sprintf("internal error: %v\n%s", v, debug.Stack())}
+			err = fault.Errorf(fault.Internal, "", "internal error: %v\n%s", v, debug.Stack())
 		}
 	}()
-	return root.ExecuteContext(ctx)
+	err = root.ExecuteContext(ctx)
+	if _, _, unknown := root.Find(args); err != nil && unknown != nil { // a verb; cobra says which are like it
+		return usage("%s", strings.Join(strings.Fields(unknown.Error()), " "))
+	}
+	return err
 }
 
-// internalError is a panic, with its stack.
-type internalError struct{ text string }
-
-func (e *internalError) Error() string { return e.text }
-
-func (*internalError) Place() fault.Place { return fault.Place{Kind: fault.Internal} }
-
-// usageError marks an error of the command line itself.
-type usageError struct{ error }
-
-func (e *usageError) Unwrap() error { return e.error }
-
-func (*usageError) Place() fault.Place { return fault.Place{Kind: fault.Usage} }
+// usage returns an error of the command line.
+func usage(format string, v ...any) error { return fault.Errorf(fault.Usage, "", format, v...) }
 
 // said is an error that the user has been told of.
 type said struct{ error }
@@ -162,6 +155,22 @@ func exitCode(err error) int {
 	return exitConfig
 }
 
+// An errorObject is an error as --json prints it.
+type errorObject struct {
+	Code int `json:"code"` // exit code
+	fault.Place
+	Message string `json:"message"`
+}
+
+// describe returns an error as --json prints it.
+func describe(err error) *errorObject {
+	e := &errorObject{exitCode(err), fault.Of(err), strings.ToValidUTF8(err.Error(), "\ufffd")}
+	if e.Code == exitInterrupted {
+		e.Message = "interrupted"
+	}
+	return e
+}
+
 // app is what the verbs share.
 type app struct {
 	out      console
@@ -176,32 +185,20 @@ type app struct {
 
 func (a *app) root() *cobra.Command {
 	cobra.EnableCommandSorting = false // groups have an order
-	var version bool
 	root := &cobra.Command{
-		Use:   "landing",
-		Short: "Generative models whose samples stay on a feasible set",
+		Use:     "landing",
+		Version: run.Version(),
+		Short:   "Generative models whose samples stay on a feasible set",
 		Long: `landing trains diffusion models on a feasible set {x : h(x) = 0, g(x) ≤ 0} and samples from them, with
 the landing dynamics OLLA and ULLA.`,
 		Example:       "  landing demo\n  landing init points.csv && landing train problem.yaml --for 3m",
 		SilenceErrors: true, SilenceUsage: true,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			if version {
-				return a.out.tell(runVersion(cmd.Context(), a, noFlags{}, nil))
-			}
-			return cmd.Help()
-		},
-		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) > 0 {
-				return &usageError{fmt.Errorf("there is no verb %q", args[0])}
-			}
-			return nil
-		},
 		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error {
 			if a.workers < 0 || a.workers > parallel.MaxWorkers {
-				return &usageError{fmt.Errorf("--workers is %d; expected 0 to %d", a.workers, parallel.MaxWorkers)}
+				return usage("--workers is %d; expected 0 to %d", a.workers, parallel.MaxWorkers)
 			}
 			if a.out.said != sayText && a.out.said != sayJSON {
-				return &usageError{fmt.Errorf("--progress is %q; expected %s or %s", a.out.said, sayText, sayJSON)}
+				return usage("--progress is %q; expected %s or %s", a.out.said, sayText, sayJSON)
 			}
 			if a.attended {
 				cmd.SetContext(whileOpen(cmd.Context(), os.Stdin))
@@ -212,7 +209,7 @@ the landing dynamics OLLA and ULLA.`,
 			return nil
 		},
 	}
-	root.Flags().BoolVarP(&version, "version", "v", false, "version for landing")
+	root.InitDefaultVersionFlag()
 	root.PersistentFlags().BoolVar(&a.out.json, "json", false, "print one JSON object on standard output")
 	root.PersistentFlags().BoolVarP(&a.out.quiet, "quiet", "q", false, "no progress on standard error")
 	root.PersistentFlags().IntVar(&a.workers, "workers", 0,
@@ -222,7 +219,7 @@ the landing dynamics OLLA and ULLA.`,
 	root.PersistentFlags().BoolVar(&a.attended, "attended", false,
 		"end, as after Ctrl-C, when standard input ends: for programs that run this one")
 	root.SetOut(a.help) // cobra's own verbs take it as it is when they are added
-	root.SetFlagErrorFunc(flagError)
+	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usage("%w", err) })
 	root.SetHelpTemplate(helpTemplate)
 	root.SetUsageTemplate(usageTemplate(root.UsageTemplate()))
 	for _, g := range []struct {
@@ -246,11 +243,13 @@ the landing dynamics OLLA and ULLA.`,
 	root.SetHelpCommandGroupID("other")
 	root.SetCompletionCommandGroupID("other")
 	root.AddCommand(devVerb(a))
-	root.AddCommand(oldVerbs(root)...)
 	strict(root)
 	completion(root)
 	return root
 }
+
+// commandLine is the call of the program, as run folders keep it.
+func (a *app) commandLine() []string { return append([]string{"landing"}, a.args...) }
 
 // whileOpen returns a context that ends when r does. A program that starts this one and holds the
 // other end of a pipe need not be able to send signals, and takes this one with it when it dies.
@@ -272,19 +271,12 @@ func strict(root *cobra.Command) {
 		case "help":
 			cmd.Args = func(_ *cobra.Command, given []string) error {
 				if _, rest, err := root.Find(given); err != nil || len(rest) > 0 {
-					return &usageError{fmt.Errorf("there is no verb %q", strings.Join(given, " "))}
+					return usage("there is no verb %q", strings.Join(given, " "))
 				}
 				return nil
 			}
 		case "completion":
-			cmd.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
-			cmd.Args = func(_ *cobra.Command, given []string) error {
-				if len(given) > 0 {
-					return &usageError{fmt.Errorf("there is no shell %q; expected bash, zsh, fish or powershell",
-						given[0])}
-				}
-				return nil
-			}
+			onlyBelow(cmd)
 		}
 	}
 }

@@ -10,7 +10,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -30,16 +29,14 @@ import (
 // alanineOptions are the flags of make alanine.
 type alanineOptions struct {
 	dataset.Conformations
-	phi                                        float64
-	psi, solvent, atoms, out, prmtop, position string
-	force                                      bool
-	given                                      func(flag string) bool
-	hashes                                     [2]string // of prmtop and position
+	outFile
+	phi                                   float64
+	psi, solvent, atoms, prmtop, position string
+	given                                 givenField
 }
 
 func (o *alanineOptions) flags(f *pflag.FlagSet) {
-	o.given = f.Changed
-	f.StringVarP(&o.out, "output", "o", "alanine.npy", "file to write")
+	o.outFile.flags(f, "alanine.npy", "file to write")
 	f.IntVarP(&o.Count, "number", "n", 10_000, "number of frames")
 	f.Float64Var(&o.phi, "phi", -70, "φ in degrees")
 	f.StringVar(&o.psi, "psi", "130:170", "window of ψ in degrees, or free")
@@ -53,7 +50,6 @@ func (o *alanineOptions) flags(f *pflag.FlagSet) {
 	f.IntVar(&o.Burn, "burn", 4000, "steps of a chain before its first frame")
 	f.Float64Var(&o.Step, "step", 0, "length of a step (default: from the stiffest bond)")
 	f.Uint64Var(&o.Seed, "seed", 1, "seed of all random numbers")
-	f.BoolVar(&o.force, "force", false, "write over files that exist")
 }
 
 // Atoms of φ and ψ, as molecules name them.
@@ -76,53 +72,39 @@ The law is that of the molecule given φ: exp(−U/kT) δ(φ − φ₀). Frames 
 the same for a seed, whatever the number of workers.`,
 		Example: "  landing make alanine -o alanine.npy\n" +
 			"  landing make alanine --psi free --atoms all -n 1000 -o free.pdb",
-		Args: args(0, "no arguments"),
 	}, new(alanineOptions), runMakeAlanine)
 }
 
 func runMakeAlanine(ctx context.Context, a *app, o *alanineOptions, _ []string) (answer, error) {
-	ext, err := extension("output", o.out, slices.Sorted(maps.Keys(files.Writers))...)
-	if err != nil {
-		return answer{}, err
-	}
-	story := strings.TrimSuffix(o.out, filepath.Ext(o.out)) + ".json"
-	for _, path := range []string{o.out, story} {
-		if err := output(path, filepath.Ext(path), o.force); err != nil {
-			return answer{}, err
-		}
-	}
-	if err := o.prepare(); err != nil {
-		return answer{}, err
-	}
-	start, bar := time.Now(), a.out.progress()
-	f, err := o.Generate(ctx, a.workersPool(), func(step, of int) {
-		bar.count(step, of, func() string { return fmt.Sprintf("step %d of %d", step, of) })
-	})
-	bar.done()
+	start := time.Now()
+	tick, end := counting[int](&a.out, "step")
+	f, err := o.Generate(ctx, a.workersPool(), tick)
+	end()
 	if e := new(dataset.Error); errors.As(err, &e) {
-		return answer{}, &usageError{fmt.Errorf("--%s is %s; expected %s", e.Column, e.Value, e.Want)}
+		return answer{}, usage("--%s is %s; expected %s", e.Column, e.Value, e.Want)
 	}
 	if err != nil {
 		return answer{}, err
 	}
 	m, x := o.pick(f)
-	data, err := save(o.out, func(w io.Writer) error { return files.Writers[ext](w, m, arrayfile.RowsOf(x, m.Dim())) },
-		o.force)
+	data, err := o.save(func(w io.Writer) error {
+		return files.Writers[strings.ToLower(filepath.Ext(o.path))](w, m, arrayfile.RowsOf(x, m.Dim()))
+	})
 	if err != nil {
 		return answer{}, err
 	}
-	facts := o.facts(f, m, data, time.Since(start).Seconds())
-	if err := saveStory(story, facts, o.force); err != nil {
+	facts, story := o.facts(f, m, data, time.Since(start).Seconds()), o.beside(".json")
+	if err := story.saveStory(facts); err != nil {
 		return answer{}, err
 	}
 	ψ := f.Watched[0]
 	if ψ.Rhat > 1.05 {
-		a.out.say("warning: %s: ψ has not mixed (split-R̂ is %.3g, expected below 1.05): take more --every", o.out,
+		a.out.say("warning: %s: ψ has not mixed (split-R̂ is %.3g, expected below 1.05): take more --every", o.path,
 			ψ.Rhat)
 	}
 	return answer{facts, func(w io.Writer) {
 		fmt.Fprintf(w, "%s of %s in %s, how they were made in %s\n", plural(f.Count, "frame"), plural(m.N(), "atom"),
-			o.out, story)
+			o.path, story.path)
 		independent := fmt.Sprintf("as good as %.0f independent frames (split-R̂ %.3f)", min(ψ.ESS, float64(f.Count)),
 			ψ.Rhat)
 		if math.IsNaN(ψ.ESS) {
@@ -133,23 +115,31 @@ func runMakeAlanine(ctx context.Context, a *app, o *alanineOptions, _ []string) 
 	}}, nil
 }
 
-// prepare turns the flags into what is to be generated.
-func (o *alanineOptions) prepare() (err error) {
-	if err := bounds(positive("number", o.Count), positive("temperature", o.Kelvin), positive("every", o.Every),
-		positive("chains", o.Chains), bound{"step", !o.given("step") || o.Step > 0, o.Step, "a number above 0"},
-		bound{"atoms", o.atoms == "heavy" || o.atoms == "all", o.atoms, "heavy or all"}); err != nil {
+// check turns the flags into what is to be generated.
+func (o *alanineOptions) check(given func(flag string) bool, _ []string) error {
+	if _, err := o.ready(slices.Sorted(maps.Keys(files.Writers))...); err != nil {
+		return err
+	}
+	if _, err := o.beside(".json").ready(".json"); err != nil {
+		return err
+	}
+	err := bounds(positive("number", o.Count), positive("temperature", o.Kelvin), positive("every", o.Every),
+		positive("chains", o.Chains), bound{"step", !given("step") || o.Step > 0, o.Step, "a number above 0"},
+		oneOfWords("atoms", o.atoms, "heavy", "all"),
+		bound{"phi", math.Abs(o.phi) <= 180, o.phi, "degrees from −180 to 180"})
+	if err != nil {
 		return err // zero stands for a default in the library
 	}
 	if o.Solvent, err = amber.ParseSolvent(o.solvent); err != nil {
-		return &usageError{fmt.Errorf("--%w", err)}
+		return usage("--%w", err)
 	}
-	lo, hi, err := window(o.psi)
-	if err != nil {
-		return err
+	lo, hi, ok := rangeOf(o.psi)
+	if o.psi != "free" && !(ok && lo < hi && hi < lo+360 && math.Abs(lo) <= 360) {
+		return badFlag("psi", o.psi, "free, or LOW:HIGH in degrees, less than a turn apart (130:170; 160:200 goes "+
+			"across 180)")
 	}
 	if (o.prmtop == "") != (o.position == "") {
-		return &usageError{errors.New("--prmtop and --coordinates go together: parameters, and a conformation to " +
-			"begin with")}
+		return usage("--prmtop and --coordinates go together: parameters, and a conformation to begin with")
 	}
 	o.System, o.Start = amber.AlanineDipeptide(), amber.AlanineStart()
 	if o.prmtop != "" {
@@ -159,12 +149,13 @@ func (o *alanineOptions) prepare() (err error) {
 		if o.Start, err = amber.ReadCoordinates(o.position, len(o.System.Atoms)); err != nil {
 			return err
 		}
-		for i, path := range []string{o.prmtop, o.position} {
+		o.given = givenField{Prmtop: o.prmtop, Coordinates: o.position}
+		for path, hash := range map[string]*string{o.prmtop: &o.given.PrmtopSHA, o.position: &o.given.CoordinatesSHA} {
 			data, err := os.ReadFile(path)
 			if err != nil {
 				return err
 			}
-			o.hashes[i] = run.Hash(data)
+			*hash = run.Hash(data)
 		}
 		if err := o.System.Plausible(o.Start); err != nil {
 			return &amber.FileError{Path: o.position, Problem: err.Error()}
@@ -185,33 +176,15 @@ func (o *alanineOptions) prepare() (err error) {
 	if err != nil {
 		return err
 	}
-	if !(math.Abs(o.phi) <= 180) {
-		return badFlag("phi", o.phi, "degrees from −180 to 180")
-	}
-	at := o.phi * math.Pi / 180
+	const degree = math.Pi / 180
+	at := o.phi * degree
 	o.Conditions = []conformation.Condition{{Name: "phi", Coordinate: φ, Low: at, High: at}}
 	if o.psi != "free" {
-		o.Conditions = append(o.Conditions, conformation.Condition{Name: "psi", Coordinate: ψ, Low: lo, High: hi})
+		o.Conditions = append(o.Conditions, conformation.Condition{Name: "psi", Coordinate: ψ, Low: lo * degree,
+			High: hi * degree})
 	}
 	o.Watch = []conformation.Coordinate{ψ}
 	return nil
-}
-
-// window reads LOW:HIGH in degrees.
-func window(text string) (lo, hi float64, err error) {
-	if text == "free" {
-		return 0, 0, nil
-	}
-	a, b, _ := strings.Cut(text, ":")
-	lo, err = strconv.ParseFloat(a, 64)
-	if err == nil {
-		hi, err = strconv.ParseFloat(b, 64)
-	}
-	if err != nil || !(lo < hi && hi < lo+360 && math.Abs(lo) <= 360) {
-		return 0, 0, badFlag("psi", text, "free, or LOW:HIGH in degrees, less than a turn apart (130:170; 160:200 "+
-			"goes across 180)")
-	}
-	return lo * math.Pi / 180, hi * math.Pi / 180, nil
 }
 
 // pick returns the atoms that are written, and their frames.
@@ -258,7 +231,11 @@ type alanineStory struct {
 	PsiSD   float64      `json:"psi_sd"`
 	PsiESS  metric.Float `json:"psi_ess"`
 	PsiRhat metric.Float `json:"psi_rhat"`
+	givenField
+}
 
+// A givenField is a force field of the user's own.
+type givenField struct {
 	Prmtop         string `json:"prmtop,omitempty"`
 	Coordinates    string `json:"coordinates,omitempty"`
 	PrmtopSHA      string `json:"prmtop_sha256,omitempty"`
@@ -272,16 +249,11 @@ func (o *alanineOptions) facts(f *dataset.Frames, m *molecule.Molecule, data []b
 		names[i] = m.Label(i)
 	}
 	ψ := f.Watched[0]
-	facts := alanineStory{File: o.out, SHA256: run.Hash(data), Version: run.Version(), Frames: f.Count, Atoms: names,
+	return alanineStory{File: o.path, SHA256: run.Hash(data), Version: run.Version(), Frames: f.Count, Atoms: names,
 		Unit: "ångström", Field: f.System.Origin, Solvent: o.Solvent.String(), Kelvin: o.Kelvin,
 		Phi: o.phi, Psi: o.psi, Law: "exp(−U/kT) δ(φ − φ₀), ψ in its window; all coordinates of one mass",
 		Seed: o.Seed, Chains: o.Chains, Burn: o.Burn, Every: o.Every, Step: f.Step, Seconds: seconds,
 		Worst: f.Worst, Failed: f.Failed, Turned: f.Turned, Energy: f.Energy,
 		PsiMean: ψ.Mean * 180 / math.Pi, PsiSD: ψ.SD * 180 / math.Pi, PsiESS: metric.Float(ψ.ESS),
-		PsiRhat: metric.Float(ψ.Rhat)}
-	if o.prmtop != "" {
-		facts.Prmtop, facts.Coordinates = o.prmtop, o.position
-		facts.PrmtopSHA, facts.CoordinatesSHA = o.hashes[0], o.hashes[1]
-	}
-	return facts
+		PsiRhat: metric.Float(ψ.Rhat), givenField: o.given}
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -8,7 +9,6 @@ import (
 	"io/fs"
 	"math"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"time"
 
@@ -28,22 +28,20 @@ import (
 // armOptions are the flags of make arm.
 type armOptions struct {
 	source
-	out, labels, modes, near, even string
-	starts, goals                  string
-	unseen                         int
-	unseenOut                      string
-	columns                        []string // names of the numbers of open places
-	shortcuts, smooth              int
-	sd, reserve                    float64
-	free, graze, force             bool
-	given                          func(flag string) bool
+	outFile
+	labels, unseenOut, modes, near, even string
+	starts, goals                        string
+	unseen                               int
+	columns                              []string // names of the numbers of open places
+	shortcuts, smooth                    int
+	sd, reserve                          float64
+	free, graze                          bool
 	plan.Batch
 }
 
 func (o *armOptions) flags(f *pflag.FlagSet) {
-	o.given = f.Changed
 	o.source.flags(f)
-	f.StringVarP(&o.out, "output", "o", "paths.npy", "file to write")
+	o.outFile.flags(f, "paths.npy", "file to write")
 	f.StringVar(&o.labels, "labels", "", "file for the mode of each row, 0, 1, …")
 	f.IntVarP(&o.Count, "number", "n", 400, "number of trajectories")
 	f.StringVar(&o.modes, "modes", "any", "sides of the obstacles, as in LR,RL, or any (without a problem: LR,RL)")
@@ -59,34 +57,34 @@ func (o *armOptions) flags(f *pflag.FlagSet) {
 	f.Float64Var(&o.reserve, "reserve", 0.02, "clearance that the search keeps beyond the margin, in metres: "+
 		"waypoints cut corners")
 	f.BoolVar(&o.graze, "graze", false, "keep rows that are clear at waypoints alone, not all the way between them")
-	f.IntVar(&o.Options.Nodes, "nodes", 20_000, "nodes of the trees after which a query fails")
 	f.BoolVar(&o.free, "free-tip", false, "the tip itself may enter obstacles, where the set does not forbid it")
 	f.IntVar(&o.unseen, "unseen", 0, "more rows, with places that are in no row of -o")
 	f.StringVar(&o.unseenOut, "unseen-output", "", "file for them: .npy, or .csv for the open places alone")
 	f.Uint64Var(&o.Seed, "seed", 1, "seed of all random numbers")
-	f.BoolVar(&o.force, "force", false, "write over files that exist")
 }
 
 // check looks at the flags, and completes the options of the planner, whose zeros stand for defaults.
-func (o *armOptions) check() error {
+func (o *armOptions) check(given func(flag string) bool, args []string) error {
+	if len(args) == 0 && !given("modes") {
+		o.modes = "LR,RL"
+	}
 	if (o.unseen > 0) != (o.unseenOut != "") {
-		return &usageError{errors.New("--unseen and --unseen-output go together: how many, and where to")}
+		return usage("--unseen and --unseen-output go together: how many, and where to")
 	}
-	for _, f := range [][2]string{{o.out, ".npy"}, {o.story(), ".json"}, {o.labels, ".npy"}} {
-		if f[0] == "" {
-			continue
-		}
-		if err := output(f[0], f[1], o.force); err != nil {
+	if ext := filepath.Ext(o.unseenOut); o.unseenOut != "" && ext != ".npy" && ext != ".csv" {
+		return badFlag("unseen-output", o.unseenOut, "a file that ends in .npy (rows as in -o) or .csv (the open "+
+			"places alone)")
+	}
+	for _, f := range []*outFile{&o.outFile, {o.labels, o.force}} {
+		if _, err := f.ready(".npy"); f.path != "" && err != nil {
 			return err
 		}
 	}
-	if ext := filepath.Ext(o.unseenOut); o.unseenOut != "" {
-		if ext != ".npy" && ext != ".csv" {
-			return badFlag("unseen-output", o.unseenOut, "a file that ends in .npy (rows as in -o) or .csv (the open "+
-				"places alone)")
-		}
-		if err := output(o.unseenOut, ext, o.force); err != nil {
-			return err
+	for _, path := range []string{o.beside(".json").path, o.unseenOut} {
+		if path != "" && !o.force {
+			if err := run.Free(path); err != nil {
+				return err
+			}
 		}
 	}
 	if err := bounds(
@@ -94,11 +92,10 @@ func (o *armOptions) check() error {
 		bound{"shortcuts", o.shortcuts >= 0, o.shortcuts, "0 or more"},
 		bound{"smooth", o.smooth >= 0, o.smooth, "0 or more"},
 		bound{"step", o.Options.Step > 0 && o.Options.Step <= 2, o.Options.Step, "a number above 0, up to 2"},
-		bound{"nodes", o.Options.Nodes >= 2 && o.Options.Nodes <= 10_000_000, o.Options.Nodes, "2 to 10,000,000"},
 		bound{"sd", o.sd >= 0 && o.sd <= 10, o.sd, "0 to 10"},
 		bound{"reserve", o.reserve >= 0 && o.reserve < 10, o.reserve, "0 or more"},
 		bound{"unseen", o.unseen >= 0 && o.unseen <= 10_000_000, o.unseen, "0 to 10,000,000"},
-		bound{"even", o.even == "joints" || o.even == "tip", o.even, "joints or tip"},
+		oneOfWords("even", o.even, "joints", "tip"),
 	); err != nil {
 		return err
 	}
@@ -109,6 +106,14 @@ func (o *armOptions) check() error {
 		o.Options.Even = plan.Tip
 	}
 	return nil
+}
+
+// orNone is a number as the planner's options have it, whose zeros stand for defaults.
+func orNone[T int | float64](v T) T {
+	if v == 0 {
+		return plan.None
+	}
+	return v
 }
 
 func makeArmVerb(a *app) *cobra.Command {
@@ -132,29 +137,18 @@ The rows are the same for a seed, whatever the number of workers.`,
 		Example: "  landing make arm -o arm_paths.npy --labels arm_labels.npy\n" +
 			"  landing make arm --set set.waypoints=40 -o paths40.npy\n" +
 			"  landing make arm myarm.yaml --modes any -n 1000 -o mine.npy",
-		Args: atMostOne("one recipe or problem file"),
 	}, new(armOptions), runMakeArm)
 }
 
 func runMakeArm(ctx context.Context, a *app, o *armOptions, args []string) (answer, error) {
-	name := "arm"
-	if len(args) == 1 {
-		name = args[0]
-	} else if !o.given("modes") {
-		o.modes = "LR,RL"
-	}
-	if err := o.check(); err != nil {
+	if err := a.prepareArm(o, append(args, "arm")[0]); err != nil {
 		return answer{}, err
 	}
-	if err := a.prepareArm(o, name); err != nil {
-		return answer{}, err
-	}
-	began, bar := time.Now(), a.out.progress()
-	o.Report = func(n int) {
-		bar.count(n, o.Count, func() string { return fmt.Sprintf("%d of %d paths", n, o.Count) })
-	}
+	began := time.Now()
+	tick, end := counting[int](&a.out, "path")
+	o.Report = func(n int) { tick(n, o.Count) }
 	paths, err := o.Run(ctx, a.workersPool())
-	bar.done()
+	end()
 	if err != nil {
 		return answer{}, err
 	}
@@ -166,10 +160,16 @@ func runMakeArm(ctx context.Context, a *app, o *armOptions, args []string) (answ
 			return answer{}, err
 		}
 	}
-	return a.writeArm(o, paths, unseen, time.Since(began).Seconds())
+	s, err := o.write(paths, unseen, time.Since(began).Seconds())
+	if err != nil {
+		return answer{}, err
+	}
+	for _, f := range paths.Failed {
+		a.out.say("note: %d of %d queries found no path and were replaced (%s): %s", f.Times, paths.Queries, f.Reason,
+			f.First)
+	}
+	return answer{s, s.print}, nil
 }
-
-func (o *armOptions) story() string { return strings.TrimSuffix(o.out, filepath.Ext(o.out)) + ".json" }
 
 // prepareArm turns the problem and the flags into a batch.
 func (a *app) prepareArm(o *armOptions, name string) error {
@@ -183,29 +183,29 @@ func (a *app) prepareArm(o *armOptions, name string) error {
 	}
 	set, ok := constraint.As[*trajectory.Set](proc.Set)
 	if _, beside := constraint.Free(proc.Set); beside {
-		return &usageError{fmt.Errorf("%s has a condition (%s) that its set does not know of; expected one of places "+
+		return usage("%s has a condition (%s) that its set does not know of; expected one of places "+
 			"that the set leaves open, since the planner has no other numbers",
-			name, strings.Join(p.Condition.Columns, ", "))}
+			name, strings.Join(p.Condition.Columns, ", "))
 	}
 	if !ok {
-		return &usageError{fmt.Errorf("the set of %s is %s; expected kind arm", name, constraint.Name(proc.Set))}
+		return usage("the set of %s is %s; expected kind arm", name, constraint.Name(proc.Set))
 	}
 	o.Set, o.Spec, o.columns = set, set.Spec(), p.Condition.Columns
 	if !o.Spec.Summed { // of sums, the parts are what rows keep
 		o.Set = proc.Set
 	}
 	if o.Spec.Waypoints < 2 {
-		return &usageError{fmt.Errorf("the set of %s has %d waypoint; expected two at least", name, o.Spec.Waypoints)}
+		return usage("the set of %s has %d waypoint; expected two at least", name, o.Spec.Waypoints)
 	}
 	o.Tip = o.Spec.Tip()
 	for _, note := range o.Spec.Arm.Notes {
 		a.out.say("warning: robot %s: %s", o.Spec.Arm.Name, note)
 	}
 	if o.Modes, err = plan.Modes(o.modes, len(o.Spec.Obstacles)); err != nil {
-		return &usageError{fmt.Errorf("--modes: %w", err)}
+		return usage("--modes: %w", err)
 	}
 	if o.Count < len(o.Modes) {
-		return &usageError{fmt.Errorf("-n is %d; expected one for each of %d modes", o.Count, len(o.Modes))}
+		return usage("-n is %d; expected one for each of %d modes", o.Count, len(o.Modes))
 	}
 	if err := o.places(); err != nil {
 		return err
@@ -215,18 +215,10 @@ func (a *app) prepareArm(o *armOptions, name string) error {
 			if errors.As(err, new(*dataset.Error)) || errors.As(err, new(*fs.PathError)) {
 				return err
 			}
-			return &usageError{fmt.Errorf("--near: %w", err)}
+			return usage("--near: %w", err)
 		}
 	}
 	return nil
-}
-
-// orNone is a number as the planner's options have it, whose zeros stand for defaults.
-func orNone[T int | float64](v T) T {
-	if v == 0 {
-		return plan.None
-	}
-	return v
 }
 
 // places reads where open places are drawn from.
@@ -239,11 +231,11 @@ func (o *armOptions) places() (err error) {
 		place := strings.TrimSuffix(c.flag, "s")
 		switch open := c.of.Given != (trajectory.Given{}); {
 		case open && c.text == "":
-			return &usageError{fmt.Errorf("the set leaves its %s open: expected --%s with the box that it is drawn "+
-				"from, as in 0.3:0.5,-0.6:-0.4,0.205", place, c.flag)}
+			return usage("the set leaves its %s open: expected --%s with the box that it is drawn "+
+				"from, as in 0.3:0.5,-0.6:-0.4,0.205", place, c.flag)
 		case !open && c.text != "":
-			return &usageError{fmt.Errorf("--%s is %q; expected none: the set does not leave its %s open (set.%[3]s: "+
-				"{position: condition} or {joints: condition})", c.flag, c.text, place)}
+			return usage("--%s is %q; expected none: the set does not leave its %s open (set.%[3]s: "+
+				"{position: condition} or {joints: condition})", c.flag, c.text, place)
 		case open:
 			if *c.to, err = box(c.flag, c.text); err != nil {
 				return err
@@ -251,8 +243,7 @@ func (o *armOptions) places() (err error) {
 		}
 	}
 	if o.unseen > 0 && o.starts == "" && o.goals == "" {
-		return &usageError{errors.New("--unseen is for sets that leave start or goal open; this one has the same for " +
-			"all rows")}
+		return usage("--unseen is for sets that leave start or goal open; this one has the same for all rows")
 	}
 	return nil
 }
@@ -265,18 +256,14 @@ func box(flag, text string) (out [2]plan.Point3, err error) {
 		return out, bad
 	}
 	for k, part := range parts {
-		lo, hi, ranged := strings.Cut(strings.TrimSpace(part), ":")
-		if !ranged {
-			hi = lo
+		if !strings.Contains(part, ":") {
+			part += ":" + part
 		}
-		for e, s := range []string{lo, hi} {
-			if out[e][k], err = strconv.ParseFloat(s, 64); err != nil || !(math.Abs(out[e][k]) < 1e6) {
-				return out, bad
-			}
-		}
-		if out[0][k] > out[1][k] {
+		lo, hi, ok := rangeOf(part)
+		if !ok || !(math.Abs(lo) < 1e6) || !(math.Abs(hi) < 1e6) {
 			return out, bad
 		}
+		out[0][k], out[1][k] = lo, hi
 	}
 	return out, nil
 }
@@ -301,61 +288,55 @@ type armStory struct {
 	Unseen      string  `json:"unseen,omitempty"`
 	UnseenPaths int     `json:"unseen_paths,omitempty"`
 	Seconds     float64 `json:"seconds"`
+
+	story *outFile
 }
 
-// writeArm writes what was planned, and says how.
-func (a *app) writeArm(o *armOptions, paths, unseen *plan.Paths, seconds float64) (answer, error) {
-	data, err := saveNPY(o.out, []int{paths.Count, paths.Dim}, paths.X, o.force)
+// write writes what was planned, and how.
+func (o *armOptions) write(paths, unseen *plan.Paths, seconds float64) (*armStory, error) {
+	data, err := o.saveNPY(paths.X, paths.Count, paths.Dim)
 	if err != nil {
-		return answer{}, err
+		return nil, err
 	}
 	if o.labels != "" {
 		labels := make([]float64, paths.Count)
 		for i, l := range paths.Label {
 			labels[i] = float64(l)
 		}
-		if _, err := saveNPY(o.labels, []int{paths.Count}, labels, o.force); err != nil {
-			return answer{}, err
+		if _, err := (&outFile{o.labels, o.force}).saveNPY(labels, paths.Count); err != nil {
+			return nil, err
 		}
 	}
-	s := armStory{File: o.out, SHA256: run.Hash(data), Version: run.Version(), Arm: o.Spec.Arm.Name,
+	s := &armStory{File: o.path, SHA256: run.Hash(data), Version: run.Version(), Arm: o.Spec.Arm.Name,
 		Waypoints: o.Spec.Waypoints, Unit: "cosines and sines of joints, metres",
 		Open: append([]string{}, o.columns...), Seed: o.Seed, Even: o.even,
 		Reserve: o.reserve, Graze: o.graze, Shortcuts: o.shortcuts, Smooth: o.smooth,
-		Step: o.Options.Step, Summary: paths.Summary(o.Spec.Margin), Seconds: seconds}
+		Step: o.Options.Step, Summary: paths.Summary(o.Spec.Margin), Seconds: seconds, story: o.beside(".json")}
 	if unseen != nil {
 		s.Unseen, s.UnseenPaths = o.unseenOut, unseen.Count
-		if filepath.Ext(o.unseenOut) == ".npy" {
-			_, err = saveNPY(o.unseenOut, []int{unseen.Count, unseen.Dim}, unseen.X, o.force)
+		to := &outFile{o.unseenOut, o.force}
+		if filepath.Ext(to.path) == ".npy" {
+			_, err = to.saveNPY(unseen.X, unseen.Count, unseen.Dim)
 		} else {
-			_, err = save(o.unseenOut, func(w io.Writer) error {
+			_, err = to.save(func(w io.Writer) error {
 				n := len(o.columns)
 				return (&domain.Table{Header: o.columns, Format: "%g"}).Write(w, arrayfile.RowsOf(unseen.Open(n), n))
-			}, o.force)
+			})
 		}
 		if err != nil {
-			return answer{}, err
+			return nil, err
 		}
 	}
-	if err := saveStory(o.story(), s, o.force); err != nil {
-		return answer{}, err
+	return s, s.story.saveStory(s)
+}
+
+func (s *armStory) print(w io.Writer) {
+	fmt.Fprintf(w, "%s of %d waypoints in %s, how they were made in %s\n", plural(s.Paths, "path"), s.Waypoints, s.File,
+		s.story.path)
+	for i, sides := range s.Modes {
+		fmt.Fprintf(w, "mode %d (%s): %d\n", i, cmp.Or(sides, "no obstacles"), s.Shares[sides])
 	}
-	for _, f := range paths.Failed {
-		a.out.say("note: %d of %d queries found no path and were replaced (%s): %s", f.Times, paths.Queries, f.Reason,
-			f.First)
-	}
-	return answer{s, func(w io.Writer) {
-		fmt.Fprintf(w, "%s of %d waypoints in %s, how they were made in %s\n", plural(s.Paths, "path"), s.Waypoints,
-			o.out, o.story())
-		for i, sides := range s.Modes {
-			shown := sides
-			if shown == "" {
-				shown = "no obstacles"
-			}
-			fmt.Fprintf(w, "mode %d (%s): %d\n", i, shown, s.Shares[sides])
-		}
-		fmt.Fprintf(w, "worst violation %.1g; %d of %d are clear of obstacles between waypoints too\n", s.Worst,
-			s.Clear, s.Paths)
-		fmt.Fprintf(w, "a path took %.3g ms (median), %.3g ms (99th percentile)\n", s.TotalMedian, s.Total99)
-	}}, nil
+	fmt.Fprintf(w, "worst violation %.1g; %d of %d are clear of obstacles between waypoints too\n", s.Worst, s.Clear,
+		s.Paths)
+	fmt.Fprintf(w, "a path took %.3g ms (median), %.3g ms (99th percentile)\n", s.TotalMedian, s.Total99)
 }

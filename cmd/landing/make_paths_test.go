@@ -161,7 +161,7 @@ set:
 		{exitUsage, []string{"-n", "1"}, "one for each of 2 modes"},
 		{exitUsage, []string{"--modes", "L"}, `"L" has 1 letters; expected one for each of 2 obstacles`},
 		{exitUsage, []string{"--modes", "LX"}, "expected the letters L, R and *"},
-		{exitUsage, []string{"--even", "feet"}, "expected joints or tip"},
+		{exitUsage, []string{"--even", "feet"}, "expected one of joints, tip"},
 		{exitUsage, []string{"--step", "0"}, "--step is 0"},
 		{exitUsage, []string{"-o", "x.csv"}, "ends in .npy"},
 		{exitUsage, []string{"--starts", "0,0,0"}, "expected none: the set does not leave its start open"},

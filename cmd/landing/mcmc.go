@@ -13,29 +13,30 @@ import (
 	"github.com/landing-diffusion/landing/experiment"
 )
 
+// maxWalls is how many walls are listed with those that nothing is to be warned of.
+const maxWalls = 8
+
 // mcmcOptions are the flags of mcmc.
 type mcmcOptions struct {
 	source
-	out   string
-	force bool
+	outFile
 }
 
 func (o *mcmcOptions) flags(f *pflag.FlagSet) {
 	o.source.flags(f)
-	f.StringVarP(&o.out, "output", "o", "draws.npy", "file to write")
-	f.BoolVar(&o.force, "force", false, "write over the file if it exists")
+	o.outFile.flags(f, "draws.npy", "file to write")
 }
 
 func mcmcVerb(a *app) *cobra.Command {
 	return command(a, &cobra.Command{
-		Use:   "mcmc PROBLEM",
-		Short: "Sample exp(−f) on the set by Markov chains, without learning",
+		Use:        "mcmc PROBLEM",
+		SuggestFor: []string{"sample"},
+		Short:      "Sample exp(−f) on the set by Markov chains, without learning",
 		Long: `mcmc runs chains on the problem's set with its potential, and writes their draws to an NPY file
 (chains × draws × dimension). It prints effective sample sizes and split-R̂ of every coordinate and of
 what the problem observes. Draws of molecules (data.kind) also go to PDB, XYZ, SDF or DCD files. The
 keys are those under "sample:".`,
 		Example: "  landing mcmc problem.yaml -o draws.npy",
-		Args:    args(1, "a recipe or a problem file"),
 	}, new(mcmcOptions), runMCMC)
 }
 
@@ -44,35 +45,30 @@ func runMCMC(ctx context.Context, a *app, o *mcmcOptions, args []string) (answer
 	if err != nil {
 		return answer{}, err
 	}
-	ext, err := extension("output", o.out, experiment.DrawFiles(p)...)
+	ext, err := o.ready(experiment.DrawFiles(p)...)
 	if err != nil {
 		return answer{}, err
 	}
-	if err := output(o.out, ext, o.force); err != nil {
-		return answer{}, err
-	}
-	bar := a.out.progress()
+	tick, end := counting[int](&a.out, "step")
 	steps := p.Sample.Burn + p.Sample.Draws*p.Sample.Thin
-	r, err := experiment.Sample(ctx, p, a.workersPool(), func(step int) {
-		bar.count(step, steps, func() string { return fmt.Sprintf("step %d of %d", step, steps) })
-	})
-	bar.done()
+	r, err := experiment.Sample(ctx, p, a.workersPool(), func(step int) { tick(step, steps) })
+	end()
 	if r == nil {
 		return answer{}, err
 	}
-	if err := r.Write(o.out, o.force); err != nil {
+	if err := r.Write(o.path, o.force); err != nil {
 		return answer{}, err
 	}
-	r.File = o.out
-	if off, rounds := r.Rounded(ext); rounds {
-		a.out.sayRounded(o.out, off, float64(r.Violation.Worst))
+	r.File = o.path
+	if off, rounds := r.Rounded(ext); rounds && off.Worst > r.Violation.Worst {
+		a.out.say("note: %s rounds coordinates: in it %q is violated by up to %.2g. A .npy file keeps all digits",
+			o.path, off.Component, float64(off.Worst))
 	}
 	return answer{r, func(w io.Writer) { printDraws(w, r) }}, err
 }
 
 func printDraws(w io.Writer, r *experiment.SampleReport) {
-	fmt.Fprintf(w, "%d chains of %d draws in %s (%.2f s); worst violation %.2g, %d chains with failed "+
-		"projections\n",
+	fmt.Fprintf(w, "%d chains of %d draws in %s (%.2f s); worst violation %.2g, %d chains with failed projections\n",
 		r.Chains, r.Draws, r.File, r.Seconds, r.Violation.Worst, r.Failed)
 	told := []string{fmt.Sprintf("step %.3g", r.Step)}
 	if r.Refused > 0 { // only chmc refuses any
@@ -94,5 +90,9 @@ func printDraws(w io.Writer, r *experiment.SampleReport) {
 		row(fmt.Sprintf("x[%d]", j), c)
 	}
 	t.Flush()
-	printWalls(func(cells ...string) { fmt.Fprintln(w, strings.Join(cells, ": ")) }, r.Walls)
+	for _, wall := range r.Walls {
+		if wall.Warning != "" || len(r.Walls) <= maxWalls {
+			fmt.Fprintf(w, "wall of %s: %v\n", wall.Component, wall)
+		}
+	}
 }

@@ -8,7 +8,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/landing-diffusion/landing/problem"
 	"github.com/landing-diffusion/landing/tools/testkit"
 )
 
@@ -64,7 +63,7 @@ func TestDrawnByOtherKeys(t *testing.T) {
 		}
 	}
 	if r := ok(t, dir, "report", "r", "--text", "--samples", "fewer.npy"); !strings.Contains(r.stdout,
-		"process.steps=20 (the run's: 50)") {
+		"  process.steps  20    50") {
 		t.Errorf("eval does not say how the samples were drawn:\n%s", r.stdout)
 	}
 
@@ -134,13 +133,4 @@ func TestReportsByOtherKeys(t *testing.T) {
 	if v := wantJSON(t, ok(t, dir, "show", "r", "--json")); len(v["drawn"].([]any)) != 1 {
 		t.Errorf("show: %v", v["drawn"])
 	}
-}
-
-// Keys that samples were drawn by are told with the run's own, where it has one.
-func TestDrawnBy(t *testing.T) {
-	got := drawnBy([]problem.Drawn{{Key: "process.method", Value: "lagrangian", Own: "euclidean"},
-		{Key: "process.options.penalty", Value: 100.0}, {Key: "process.steps", Value: 50, Own: 50}})
-	want := "process.method=lagrangian (the run's: euclidean), process.options.penalty=100 (the run has none), " +
-		"process.steps=50"
-	testkit.Equal(t, got, want)
 }

@@ -3,25 +3,42 @@ package main
 import (
 	"context"
 	"fmt"
+	"io"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/landing-diffusion/landing/experiment"
+	"github.com/landing-diffusion/landing/experiment/judge"
+	"github.com/landing-diffusion/landing/experiment/report"
 	"github.com/landing-diffusion/landing/experiment/run"
+	"github.com/landing-diffusion/landing/learn/train"
 	"github.com/landing-diffusion/landing/problem"
 )
+
+// maxNumbers bounds the numbers of points that a verb holds in memory at once.
+const maxNumbers = 100_000_000
+
+// judgement says how samples of a run are drawn and what is done with them: for report, and for demo.
+type judgement struct {
+	checkpoint string
+	n          int     // samples; 0 means experiment.Loaded.SampleCount
+	seed       *uint64 // nil: the problem's
+	report     bool    // figures and a page, not numbers alone
+	diagnose   bool
+}
 
 // reportOptions are the flags of report.
 type reportOptions struct {
 	judgement
+	settings    []string // keys of generation
+	samples     string   // file to read samples from, instead of drawing any
 	seed        uint64
 	data        string
 	text, force bool
-	given       func(flag string) bool
 }
 
 func (o *reportOptions) flags(f *pflag.FlagSet) {
-	o.given = f.Changed
 	checkpointFlag(f, &o.checkpoint)
 	f.IntVarP(&o.n, "number", "n", 0, "number of samples (default: as many as data points, at most 50 000, on a mesh "+
 		"20 000)")
@@ -34,18 +51,25 @@ func (o *reportOptions) flags(f *pflag.FlagSet) {
 	f.BoolVar(&o.force, "force", false, "write over an earlier report and its figures")
 }
 
+// drawFlags are those of verbs that draw samples.
+func drawFlags(f *pflag.FlagSet, settings *[]string, diagnose *bool) {
+	f.StringArrayVar(settings, "set", nil,
+		"draw by another value of a key that needs no training, as in process.landing.rate=50 (repeatable)")
+	f.BoolVar(diagnose, "diagnose", false, "measure how far states are from the set at every step")
+}
+
 // check looks at the flags, and completes the judgement.
-func (o *reportOptions) check() error {
-	if o.given("seed") {
+func (o *reportOptions) check(given func(flag string) bool, _ []string) error {
+	if given("seed") {
 		o.judgement.seed = &o.seed
 	}
 	o.report = !o.text && o.samples == ""
 	if o.force && !o.report {
-		return &usageError{fmt.Errorf("--force and --text do not go together: no files are written")}
+		return usage("--force and --text do not go together: no files are written")
 	}
 	for _, flag := range []string{"set", "diagnose", "number", "seed", "checkpoint"} {
-		if o.samples != "" && o.given(flag) {
-			return &usageError{fmt.Errorf("--samples and --%s do not go together: the samples are drawn", flag)}
+		if o.samples != "" && given(flag) {
+			return usage("--samples and --%s do not go together: the samples are drawn", flag)
 		}
 	}
 	return nil
@@ -53,8 +77,9 @@ func (o *reportOptions) check() error {
 
 func reportVerb(a *app) *cobra.Command {
 	return command(a, &cobra.Command{
-		Use:   "report RUN",
-		Short: "Evaluate samples of a run, and write figures and an HTML report",
+		Use:        "report RUN",
+		SuggestFor: []string{"eval"},
+		Short:      "Evaluate samples of a run, and write figures and an HTML report",
 		Long: `report draws samples, evaluates them, and writes them with figures and a page into the run
 folder. --text prints the numbers alone and writes no files.
 
@@ -68,15 +93,11 @@ generate wrote, by the keys that it was drawn by.`,
 		Example: "  landing report runs/volcano-001\n" +
 			"  landing report runs/volcano-001 --text --set process.steps=25 --json\n" +
 			"  landing report runs/volcano-001 --samples samples.npy",
-		Args: args(1, "a run folder"),
 	}, new(reportOptions), runReport)
 }
 
 func runReport(ctx context.Context, a *app, o *reportOptions, args []string) (answer, error) {
-	if err := o.check(); err != nil {
-		return answer{}, err
-	}
-	r, err := a.open(ctx, args[0], o.data)
+	r, err := a.open(ctx, args[0], o.data, experiment.Open)
 	if err != nil {
 		return answer{}, err
 	}
@@ -95,4 +116,94 @@ func runReport(ctx context.Context, a *app, o *reportOptions, args []string) (an
 		r.Folder.Force = true
 	}
 	return a.judge(ctx, r, &o.judgement)
+}
+
+// evaluated is what report and demo print.
+type evaluated struct {
+	*judge.Evaluation
+	Report string `json:"report,omitempty"`
+}
+
+func (e evaluated) print(w io.Writer) {
+	report.WriteText(w, e.Evaluation)
+	if e.Report != "" {
+		fmt.Fprintf(w, "report: %s\n", e.Report)
+	}
+}
+
+// judgeFile evaluates samples that were drawn before.
+func judgeFile(ctx context.Context, out *console, r *experiment.Run, file string) (answer, error) {
+	s, record, err := r.ReadSamples(file)
+	if err != nil {
+		return answer{}, err
+	}
+	var state train.State
+	if record == nil {
+		out.say("note: there is no %s: how the samples were drawn is not known, and none counts as failed",
+			experiment.RecordName(file))
+	} else {
+		state.Epoch = record.Epoch
+		if r, err = r.Redraw(ctx, problem.ParseSettings(record.Settings()...), nil); err != nil {
+			return answer{}, err
+		}
+	}
+	prior, err := r.Prior(ctx, nil)
+	if err != nil {
+		return answer{}, err
+	}
+	start, err := r.CompareStart(ctx, prior, s.N())
+	if err != nil {
+		return answer{}, err
+	}
+	v, fault := r.Evaluate(ctx, s, state, start)
+	if err := ctx.Err(); err != nil {
+		return answer{}, err
+	}
+	v.Verdict.WriteCommands(commandLine)
+	e := evaluated{Evaluation: v}
+	return answer{e, e.print}, fault
+}
+
+// judge generates, evaluates and reports if asked to. A failed check is returned after everything is written.
+func (a *app) judge(ctx context.Context, r *experiment.Run, j *judgement) (answer, error) {
+	t, err := r.Trained(j.checkpoint)
+	if err != nil {
+		return answer{}, err
+	}
+	n, seed := j.n, r.Problem.Seed
+	if n == 0 {
+		n = r.SampleCount()
+	}
+	if n < 0 || float64(n)*float64(r.Data.D) > maxNumbers {
+		return answer{}, badFlag("number", n, fmt.Sprintf("a number of samples above 0, and at most %.0g numbers in "+
+			"all", float64(maxNumbers)))
+	}
+	if j.seed != nil {
+		seed = *j.seed
+	}
+	tick, end := counting[int](&a.out, "generated")
+	s, v, fault, err := experiment.Judge(ctx, r, experiment.Judging{Trained: t, Samples: n, Seed: seed,
+		Diagnose: j.diagnose || j.report, Likelihood: true, Line: commandLine, Tick: func(done int) { tick(done, n) }})
+	end()
+	if err != nil {
+		return answer{}, err
+	}
+	e := evaluated{Evaluation: v}
+	if j.report {
+		if err := r.SaveSamples(s, t.State, seed); err != nil {
+			return answer{}, err
+		}
+		k, _, err := experiment.KeptEvaluation(r)
+		if err == nil && k != nil && (k.Samples != v.Samples || k.Seed != seed) {
+			a.out.say("note: %s was of %d samples of seed %d; it is now of %d of seed %d", run.EvaluationFile,
+				k.Samples, k.Seed, v.Samples, seed)
+		}
+		if err := experiment.KeepEvaluation(r, v, t.State, seed, fault); err != nil {
+			return answer{}, err
+		}
+		if e.Report, err = r.Report(s, v, commandLine); err != nil {
+			return answer{}, err
+		}
+	}
+	return answer{e, e.print}, fault
 }

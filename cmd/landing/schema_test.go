@@ -29,7 +29,7 @@ func resolvedSchema(t *testing.T, of string, build func() (*jsonschema.Schema, e
 	if !ok {
 		made, err := build()
 		if err != nil {
-			t.Fatalf("%v. A verb that prints JSON has a row in answers, cmd/landing/answers.go", err)
+			t.Fatalf("%v. A verb that prints JSON has a row in answers, cmd/landing/schema.go", err)
 		}
 		r := testkit.Must(made.Resolve(nil))
 		s, _ = resolvedSchemas.LoadOrStore(of, r)
@@ -70,7 +70,7 @@ func valid(t *testing.T, name string, data []byte) {
 		t.Fatalf("%s: %v\n%s", name, err, data)
 	}
 	if err := s.Validate(v); err != nil {
-		t.Errorf("what landing %s prints is not what its schema says (its type in answers, cmd/landing/answers.go): "+
+		t.Errorf("what landing %s prints is not what its schema says (its type in answers, cmd/landing/schema.go): "+
 			"%v\n%.600s", name, err, data)
 	}
 	types := answers[name]
@@ -138,13 +138,10 @@ func TestEveryVerbHasASchema(t *testing.T) {
 	visit = func(cmd *cobra.Command, path string) {
 		for _, c := range cmd.Commands() {
 			name := strings.TrimSpace(path + " " + c.Name())
-			if c.DisableFlagParsing { // an old name
-				continue
-			}
 			first, _, _ := strings.Cut(name, " ")
 			if _, ok := answers[name]; ok == slices.Contains(silent, name) && first != "completion" {
 				t.Errorf("landing %s has no schema. Give what it prints with --json a type of its own, in the file "+
-					"of the verb, and add %q: {thatType{}} to answers in cmd/landing/answers.go", name, name)
+					"of the verb, and add %q: {thatType{}} to answers in cmd/landing/schema.go", name, name)
 			}
 			seen[name] = true
 			visit(c, name)
@@ -219,7 +216,7 @@ func TestSchemasSeeFaults(t *testing.T) {
 	}
 }
 
-// The verb prints what it lists, writes files and refuses to write over them; a draft has the schema that its first
+// The verb prints what it lists; a draft has the schema that its first
 // line names beside it.
 func TestSchema(t *testing.T) {
 	dir := t.TempDir()
@@ -231,19 +228,12 @@ func TestSchema(t *testing.T) {
 		}
 	}
 	ok(t, dir, "dev", "schema", "ls", "--json")
-	ok(t, dir, "dev", "schema", "problem", "-o", problem.SchemaFile, "--json")
-	if got, err := os.ReadFile(filepath.Join(dir, problem.SchemaFile)); err != nil || !bytes.Equal(got, schema.JSON()) {
-		t.Errorf("%d bytes, %v", len(got), err)
+	if r := ok(t, dir, "dev", "schema", "problem"); r.stdout != string(schema.JSON()) {
+		t.Errorf("%d bytes", len(r.stdout))
 	}
-	if r := do(t, dir, "dev", "schema", "problem", "-o", problem.SchemaFile); r.code != exitConfig ||
-		!strings.Contains(r.stderr, "--force") {
+	if r := do(t, dir, "dev", "schema", "tea"); r.code != exitUsage ||
+		!strings.Contains(r.stderr, `there is no schema "tea"`) {
 		t.Errorf("exit %d %s", r.code, r.stderr)
-	}
-	for want, args := range map[string][]string{"there is no schema \"tea\"": {"tea"}, "-o needs a name": {"-o", "x"}} {
-		r := do(t, dir, append([]string{"dev", "schema"}, args...)...)
-		if r.code != exitUsage || !strings.Contains(r.stderr, want) {
-			t.Errorf("exit %d %s", r.code, r.stderr)
-		}
 	}
 
 	sub := filepath.Join(dir, "sub")
@@ -262,7 +252,7 @@ func TestSchema(t *testing.T) {
 	// One of another version stays, and is named.
 	testkit.OK(t, os.WriteFile(filepath.Join(sub, problem.SchemaFile), []byte("{}"), 0o666))
 	if r := ok(t, dir, "init", "sub/points.csv", "-o", "sub/other.yaml"); !strings.Contains(r.stderr,
-		"is of another version: landing dev schema problem -o sub/"+problem.SchemaFile+" --force renews it") {
+		"is of another version: landing dev schema problem > sub/"+problem.SchemaFile+" renews it") {
 		t.Errorf("got %s", r.stderr)
 	}
 }

@@ -7,14 +7,11 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/landing-diffusion/landing/base/arrayfile"
 	"github.com/landing-diffusion/landing/tools/testkit"
-	"github.com/landing-diffusion/landing/tools/testkit/process"
 )
 
 // sameFiles holds two files of a folder against each other.
@@ -78,7 +75,7 @@ func TestGenerateInParts(t *testing.T) {
 		{with("--shard", "1/2", "-o", "x.pdb"), 2, "not written to such files"},
 		{with("--shard", "1/2", "--checkpoint", "7"), 3, `no checkpoint "7"`},
 		{with("--shard", "2/3", "-o", "all.csv", "--seed", "8"), 3, "now with another task"},
-		{[]string{"merge"}, 2, "expected folders of parts"},
+		{[]string{"merge"}, 2, "expected a folder of parts"},
 		{[]string{"merge", "all.csv.parts"}, 3, "exists already"},
 		{[]string{"merge", "many.csv.parts"}, 3, "rows 4 to 13 are missing, of 4 to 14"},
 		{[]string{"merge", "r", "-o", "y.npy"}, 3, "holds no part"},
@@ -130,7 +127,7 @@ func TestPartsKilled(t *testing.T) {
 			if killed < kills {
 				after = time.Duration(random.Float64() * float64(whole))
 			}
-			if process.Killed(t, self(t, dir, args...), after) {
+			if killProcess(t, self(t, dir, args...), after) {
 				return
 			}
 			if _, err := os.Stat(filepath.Join(dir, "all.csv")); err == nil && args[0] == "merge" {
@@ -145,8 +142,8 @@ func TestPartsKilled(t *testing.T) {
 	sameFiles(t, dir, "all.csv", "one.csv")
 }
 
-// Samples under conditions of a file in parts are those of one call.
-func TestOthersInParts(t *testing.T) {
+// Samples under conditions, of a file too, in parts are those of one call.
+func TestConditionsInParts(t *testing.T) {
 	dir := t.TempDir()
 	var points strings.Builder
 	points.WriteString("x,y,r\n")
@@ -178,19 +175,5 @@ func TestOthersInParts(t *testing.T) {
 		}
 		ok(t, dir, "merge", all+partsDir, "--json")
 		sameFiles(t, dir, all, one)
-	}
-	got := wantJSON(t, ok(t, dir, "dev", "forward", "r", "-n", "13", "--step", "4", "-o", "fourth.npy", "--json"))
-	if a, err := arrayfile.ReadNPY(filepath.Join(dir, "fourth.npy")); err != nil || got["rows"] != 13. ||
-		!slices.Equal(a.Shape, []int{13, 3}) {
-		t.Errorf("forward paths: %v, shape %v, %v", got, a.Shape, err)
-	}
-	for want, args := range map[string][]string{
-		"-o is \"x.csv\"":                    {"dev", "forward", "r", "-o", "x.csv"},
-		"--step is 11; expected 0 to 10":     {"dev", "forward", "r", "--step", "11"},
-		"-n is 0; expected a number of path": {"dev", "forward", "r", "-n", "0"},
-	} {
-		if r := do(t, dir, args...); r.code != exitUsage || !strings.Contains(r.stderr, want) {
-			t.Errorf("landing %v: exit %d, %s\nwant %q", args, r.code, r.stderr, want)
-		}
 	}
 }

@@ -2,12 +2,9 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
-	"math"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -16,8 +13,10 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/landing-diffusion/landing/experiment"
+	"github.com/landing-diffusion/landing/experiment/export"
 	"github.com/landing-diffusion/landing/experiment/judge"
 	"github.com/landing-diffusion/landing/experiment/run"
+	"github.com/landing-diffusion/landing/internal/fault"
 	"github.com/landing-diffusion/landing/internal/text"
 	"github.com/landing-diffusion/landing/judge/metric"
 	"github.com/landing-diffusion/landing/judge/verdict"
@@ -25,160 +24,46 @@ import (
 	"github.com/landing-diffusion/landing/problem"
 )
 
-// source is the problem that a verb names, with its changes.
-type source struct {
-	data, variant string
-	settings      []string
-	budget        time.Duration // of train; 0: what the problem says
-}
-
-func (s *source) flags(f *pflag.FlagSet) {
-	f.StringVar(&s.data, "data", "", "data file, in place of data.path")
-	f.StringArrayVar(&s.settings, "set", nil, "replace one key, as in train.epochs=500 (repeatable)")
-	f.StringVar(&s.variant, "variant", "", "the problem's variants to apply, in order, such as olla or "+
-		"olla,fast")
-}
-
-// load reads the problem and the bytes to keep as it was given.
-func (s *source) load(name string) (*problem.Problem, []byte, error) {
-	data, origin, err := problem.Source(name)
-	if err != nil {
-		return nil, nil, err
-	}
-	settings, err := s.within()
-	if err != nil {
-		return nil, nil, err
-	}
-	p, err := problem.Load(data, origin, s.variant, problem.ParseSettings(settings...))
-	if err != nil {
-		return nil, nil, err
-	}
-	if s.data != "" {
-		p.Data.Path = s.data
-	}
-	for key, path := range p.Files() {
-		if path == "" || key == "data.path" && s.data != "" {
-			continue
-		}
-		given := slices.ContainsFunc(s.settings, func(setting string) bool { // it, or what it is part of
-			set, _, _ := strings.Cut(setting, "=")
-			rest, ok := strings.CutPrefix(key, set)
-			return ok && (rest == "" || rest[0] == '.' || rest[0] == '[')
-		})
-		if !filepath.IsAbs(path) && !given {
-			path = filepath.Join(filepath.Dir(name), path) // as the problem file means it
-		}
-		if key != "data.path" { // config.yaml must find it from anywhere; the manifest keeps the data's path
-			if path, err = filepath.Abs(path); err != nil {
-				return nil, nil, err
-			}
-		}
-		p.SetFile(key, path)
-	}
-	return p, data, nil
-}
-
-// within returns the settings with those of the budget before them: the epochs of the problem
-// are no bound of it.
-func (s *source) within() ([]string, error) {
-	return withBudget(s.budget, s.settings, "train.epochs=0")
-}
-
-// withBudget returns settings with a budget, unless it is 0, and others before them.
-func withBudget(budget time.Duration, settings []string, others ...string) ([]string, error) {
-	if budget == 0 {
-		return settings, nil
-	}
-	for _, given := range settings {
-		if strings.HasPrefix(given, "train.max_seconds=") {
-			return nil, errBothBudgets
-		}
-	}
-	return slices.Concat([]string{fmt.Sprintf("train.max_seconds=%v", budget.Seconds())}, others, settings), nil
-}
-
-var errBothBudgets = &usageError{errors.New("--for says what --set train.max_seconds says; expected one of them")}
-
-// Bounds of --for.
-const (
-	leastBudget = time.Second
-	mostBudget  = 1000 * time.Hour
-)
-
-func checkBudget(d time.Duration) error {
-	if d < leastBudget || d > mostBudget {
-		return &usageError{fmt.Errorf("--for is %v; expected a time from %v to %v, such as 90s, 5m or 1h30m", d,
-			leastBudget, mostBudget)}
-	}
-	return nil
-}
-
-// place is where a new run folder goes.
-type place struct {
-	out, parent string
-	force       bool
-}
-
-func (w *place) flags(f *pflag.FlagSet) {
-	f.StringVar(&w.out, "out", "", "run folder to make (default: the first free NAME-001 … under --runs)")
-	f.StringVar(&w.parent, "runs", runsDir, "folder that holds runs")
-	f.BoolVar(&w.force, "force", false, "if the run folder exists, move it aside")
-}
-
-func (w *place) make(name string) (*run.Folder, error) {
-	if w.out != "" {
-		return run.Create(w.out, w.force)
-	}
-	if w.parent == "" {
-		return nil, &usageError{errors.New("--runs is empty; expected a folder")}
-	}
-	return run.CreateNumbered(w.parent, name)
-}
-
 // trainOptions are the flags of train. A run folder has fewer of them than a problem.
 type trainOptions struct {
 	source
 	place
 	checkpoint string
-	timeout    limit
-	events     board
-	given      func(flag string) bool
+	timeout    time.Duration
+	events     bool
 }
 
 func (o *trainOptions) flags(f *pflag.FlagSet) {
-	o.given = f.Changed
 	o.source.flags(f)
 	o.place.flags(f)
 	f.StringVar(&o.checkpoint, "checkpoint", "", "of a run folder: checkpoint to continue from (default: the newest)")
 	f.DurationVar(&o.budget, "for", 0, "training time, as in 5m or 1h30m; of a run folder: so much more")
-	o.timeout.flags(f)
-	o.events.flags(f)
+	f.DurationVar(&o.timeout, "timeout", 0, "stop after so long, as in 8h, with a checkpoint and exit code 6; "+
+		"landing train RUN continues with the same bytes")
+	f.BoolVar(&o.events, "tensorboard", false, "write events for TensorBoard into the run folder; a run that has some "+
+		"continues them")
 }
 
-// check looks at the flags for a problem or, if resumes, for a run folder.
-func (o *trainOptions) check(resumes bool) error {
-	if o.given("for") {
-		if err := checkBudget(o.budget); err != nil {
-			return err
+// check looks at the flags for a problem or for a run folder.
+func (o *trainOptions) check(given func(flag string) bool, args []string) error {
+	if resumes(args[0]) {
+		for _, flag := range []string{"variant", "out", "runs", "force"} {
+			if given(flag) {
+				return usage("--%s is for a problem; this is a run folder, which training continues in", flag)
+			}
 		}
+	} else if given("checkpoint") {
+		return usage("--checkpoint is for a run folder; this is a problem, which has none")
 	}
-	for _, flag := range []string{"variant", "out", "runs", "force"} {
-		if resumes && o.given(flag) {
-			return &usageError{fmt.Errorf("--%s is for a problem; this is a run folder, which training continues in",
-				flag)}
-		}
-	}
-	if !resumes && o.given("checkpoint") {
-		return &usageError{errors.New("--checkpoint is for a run folder; this is a problem, which has none")}
-	}
-	return o.timeout.check(o.given)
+	return bounds(inTime("for", o.budget, given), inTime("timeout", o.timeout, given))
 }
 
 func trainVerb(a *app) *cobra.Command {
-	var o trainOptions
-	cmd := &cobra.Command{
-		Use:   "train PROBLEM|RUN",
-		Short: "Train on a problem, or continue the training of a run folder",
+	o := new(trainOptions)
+	cmd := command(a, &cobra.Command{
+		Use:        "train PROBLEM|RUN",
+		SuggestFor: []string{"resume"},
+		Short:      "Train on a problem, or continue the training of a run folder",
 		Long: `PROBLEM is a recipe (landing recipes) or a YAML file: train makes a run folder and trains in it.
 Ctrl-C keeps what was done. RUN is a run folder: train continues from its newest checkpoint, with
 the same bytes as if it had not stopped.
@@ -195,20 +80,12 @@ finished. The learning rate starts again where a run of the new length would hav
 checkpoint stays. --set takes those other keys of training that a run can continue with; an error
 lists them.
 
---timeout stops the command after a time, as Ctrl-C does, with a checkpoint and exit code 6. It does
-not change the plan: landing train RUN continues with the same bytes.
-
---tensorboard writes each epoch's numbers and the violations of samples as events into the run
-folder, or with --tensorboard=DIR into DIR/RUN. tensorboard --logdir shows them during training. A
-run that has events continues them.`,
+Events for TensorBoard (--tensorboard) are each epoch's numbers and the violations of samples.`,
 		Example: "  landing train volcano --data volcano.csv\n  landing train problem.yaml --for 5m\n" +
 			"  landing train problem.yaml --set train.epochs=500 --timeout 8h\n" +
 			"  landing train runs/volcano-001 --for 10m",
-		Args: func(cmd *cobra.Command, given []string) error {
-			return o.events.hint(args(1, "a recipe, a problem file or a run folder")(cmd, given), given)
-		},
-	}
-	return command(a, cmd, &o, runTrain)
+	}, o, runTrain)
+	return cmd
 }
 
 // resumes reports whether an argument of train is a folder. A recipe's name is never one.
@@ -221,15 +98,15 @@ func resumes(name string) bool {
 }
 
 func runTrain(ctx context.Context, a *app, o *trainOptions, args []string) (answer, error) {
-	resumed := resumes(args[0])
-	if err := o.check(resumed); err != nil {
-		return answer{}, err
+	if o.timeout > 0 { // no budget, by which a training is planned: what it stops goes on with the same bytes
+		end := fault.Errorf(fault.Time, "", "stopped by --timeout %v", o.timeout)
+		limited, cancel := context.WithTimeoutCause(ctx, o.timeout, end)
+		defer cancel()
+		ctx = limited
 	}
-	ctx, cancel := o.timeout.within(ctx)
-	defer cancel()
 	var r *experiment.Run
 	var err error
-	if resumed {
+	if resumes(args[0]) {
 		r, err = a.reopen(ctx, args[0], o)
 	} else {
 		r, err = a.begin(ctx, args[0], &o.source, &o.place)
@@ -249,7 +126,7 @@ func (a *app) reopen(ctx context.Context, dir string, o *trainOptions) (*experim
 	if err != nil {
 		return nil, err
 	}
-	r, err := a.open(ctx, dir, o.data)
+	r, err := a.open(ctx, dir, o.data, experiment.Open)
 	if err != nil {
 		return nil, err
 	}
@@ -259,7 +136,7 @@ func (a *app) reopen(ctx context.Context, dir string, o *trainOptions) (*experim
 	if len(settings) == 0 {
 		return r, nil
 	}
-	return r.Extend(problem.ParseSettings(settings...), o.checkpoint, append([]string{"landing"}, a.args...))
+	return r.Extend(problem.ParseSettings(settings...), o.checkpoint, a.commandLine())
 }
 
 // begin makes a run folder for a problem. Nothing is made if the problem or its
@@ -279,19 +156,16 @@ func (a *app) begin(ctx context.Context, name string, src *source, at *place) (*
 	if idle := p.Idle(); len(idle) > 0 {
 		a.out.say("note: what is given of %s means nothing to the method %s", strings.Join(idle, ", "), l.Method.Name())
 	}
-	f, err := at.make(p.Name)
+	f, err := at.make(&a.out, p.Name)
 	if err != nil {
 		return nil, err
-	}
-	if f.Moved != "" {
-		a.out.say("the run that was there is now %s", f.Moved)
 	}
 	for _, c := range l.Chosen {
 		if c.Key == "prior" || c.Key == "train.stop" || c.Key == "train.epochs" && !l.Problem.Train.HeldOut() {
 			a.out.say("%s: %v, since %s", c.Key, c.Value, c.Reason)
 		}
 	}
-	return l.Begin(f, verbatim, append([]string{"landing"}, a.args...))
+	return l.Begin(f, verbatim, a.commandLine())
 }
 
 // trained is what train prints.
@@ -323,7 +197,7 @@ func (a *app) finish(ctx context.Context, r *experiment.Run, o *trainOptions) (a
 	}
 	t.Stopped, t.Weights = status.Stopped, r.Folder.ChosenWeights()
 	return answer{t, func(w io.Writer) {
-		fmt.Fprintf(w, "trained %d epochs in %s: loss %.4g\n", t.Epochs, clock(last.Seconds), last.Loss)
+		fmt.Fprintf(w, "trained %d epochs in %s: loss %.4g\n", t.Epochs, text.Clock(last.Seconds), last.Loss)
 		if t.Stopped != "" {
 			fmt.Fprintf(w, "why:   %s\n", t.Stopped)
 		}
@@ -335,32 +209,20 @@ func (a *app) finish(ctx context.Context, r *experiment.Run, o *trainOptions) (a
 	}}, nil
 }
 
-// asking is the flag that generate needs of a run with a condition: that of a row which is about in the
-// middle. The mean itself need not be one, as of labels.
+// asking is the flag that generate needs of a run with a condition: that of its first row, as an example.
 func asking(r *experiment.Run) string {
 	if r.Condition == nil {
 		return ""
 	}
-	c, nearest := r.Condition, math.Inf(1)
-	var middle []float64
-	for row := range slices.Chunk(r.TrainRows, c.At+len(c.Names)) {
-		far := 0.0
-		for k, v := range row[c.At:] {
-			far += math.Pow((v-c.Read.Mean[k])/c.Read.Scale[k], 2)
-		}
-		if far < nearest {
-			middle, nearest = row[c.At:], far
-		}
-	}
 	var values []string
-	for k, v := range middle {
-		values = append(values, fmt.Sprintf("%s=%.6g", c.Names[k], v))
+	for k, name := range r.Condition.Names {
+		values = append(values, fmt.Sprintf("%s=%.6g", name, r.TrainRows[r.Condition.At+k]))
 	}
 	return " --condition " + strings.Join(values, ",")
 }
 
 // fit trains with progress, and says how to go on if it is interrupted.
-func (a *app) fit(ctx context.Context, r *experiment.Run, checkpoint string, events board) (train.Epoch, error) {
+func (a *app) fit(ctx context.Context, r *experiment.Run, checkpoint string, events bool) (train.Epoch, error) {
 	r.Group = a.group
 	r.Workers = a.workers
 	held := fmt.Sprintf("and %d held-out", r.Data.N-len(r.Split.Train))
@@ -379,7 +241,7 @@ func (a *app) fit(ctx context.Context, r *experiment.Run, checkpoint string, eve
 	}
 	c := &course{app: a, run: r, bar: a.out.progress(), judge: train.Judge(r.Problem.Train.ByLoss()), start: time.Now(),
 		first: -1}
-	o, done, err := events.observe(&a.out, r, c.observer())
+	o, done, err := observe(&a.out, r, events, c.observer())
 	if err != nil {
 		return train.Epoch{}, err
 	}
@@ -392,14 +254,12 @@ func (a *app) fit(ctx context.Context, r *experiment.Run, checkpoint string, eve
 				c.last = was
 			}
 		}
-		why := "interrupted"
-		if up := new(timeUpError); errors.As(context.Cause(ctx), &up) {
-			why = up.Error()
-			err = &timeUpError{up.most, fmt.Sprintf(" after epoch %d; %s goes on", c.last.Epoch,
-				suggest(verdict.GoOn, r.Folder.Dir))}
+		why, again := "interrupted", suggest(verdict.GoOn, r.Folder.Dir)
+		if cause := context.Cause(ctx); fault.KindOf(cause) == fault.Time {
+			why = cause.Error()
+			err = fault.Errorf(fault.Time, "", "%w after epoch %d; %s goes on", cause, c.last.Epoch, again)
 		}
-		a.out.say("%s after epoch %d; all is kept. Go on with:\n  %s", why, c.last.Epoch,
-			suggest(verdict.GoOn, r.Folder.Dir))
+		a.out.say("%s after epoch %d; all is kept. Go on with:\n  %s", why, c.last.Epoch, again)
 		return c.last, &said{err}
 	}
 	if err == nil && c.last.Epoch == 0 {
@@ -475,11 +335,12 @@ func (c *course) observer() experiment.Observer {
 		},
 		Evaluation: func(p judge.Progress) {
 			if p.Fault != "" {
-				c.bar.line(fmt.Sprintf("epoch %d, after %s: no evaluation: %s", p.Epoch, clock(p.Seconds), p.Fault))
+				c.bar.line(fmt.Sprintf("epoch %d, after %s: no evaluation: %s", p.Epoch, text.Clock(p.Seconds),
+					p.Fault))
 				return
 			}
 			c.bar.line(fmt.Sprintf("epoch %d, after %s: distance to the data %.4f, worst violation %.2g, %d failed",
-				p.Epoch, clock(p.Seconds), float64(p.JSD), float64(p.Violation), p.Failed))
+				p.Epoch, text.Clock(p.Seconds), float64(p.JSD), float64(p.Violation), p.Failed))
 		},
 	}
 }
@@ -517,10 +378,54 @@ func epochLine(t train.Epoch, epochs, first int, rows int64, since time.Duration
 	}
 	if n := t.Epoch - first; n > 0 {
 		s := since.Seconds()
-		fmt.Fprintf(&b, "  %s rows/s", si(float64(t.Rows-rows)/s))
+		fmt.Fprintf(&b, "  %s rows/s", text.SI(float64(t.Rows-rows)/s))
 		if epochs > 0 {
-			fmt.Fprintf(&b, "  %s left", clock(s/float64(n)*float64(epochs-t.Epoch)))
+			fmt.Fprintf(&b, "  %s left", text.Clock(s/float64(n)*float64(epochs-t.Epoch)))
 		}
 	}
 	return b.String()
+}
+
+// observe has a training write events, if it is to.
+func observe(out *console, r *experiment.Run, asked bool, o experiment.Observer) (experiment.Observer, func(), error) {
+	to, err := export.NewBoard(r, asked, func(err error) {
+		out.say("warning: no more events for TensorBoard are written: %v", err)
+	})
+	if err != nil || to == nil {
+		return o, func() {}, err
+	}
+	out.say("events: tensorboard --logdir %s shows them", text.Shell(to.Dir))
+	return to.Observer(o), to.Close, nil
+}
+
+// demoOptions are the flags of demo.
+type demoOptions struct {
+	source
+	place
+}
+
+func (o *demoOptions) flags(f *pflag.FlagSet) {
+	f.StringArrayVar(&o.settings, "set", nil, "replace one key, as in train.epochs=50 (repeatable)")
+	o.place.flags(f)
+}
+
+func demoVerb(a *app) *cobra.Command {
+	return command(a, &cobra.Command{
+		Use:   "demo",
+		Short: "Train, generate, evaluate and report on a week of earthquakes",
+		Long: `demo trains ULLA on earthquakes that ship in the binary, generates as many samples, evaluates
+them, and leaves a run folder with a map and a report. It takes half a minute on two cores.`,
+		Example: "  landing demo",
+	}, new(demoOptions), runDemo)
+}
+
+func runDemo(ctx context.Context, a *app, o *demoOptions, _ []string) (answer, error) {
+	r, err := a.begin(ctx, "demo", &o.source, &o.place)
+	if err != nil {
+		return answer{}, err
+	}
+	if _, err := a.fit(ctx, r, "", false); err != nil {
+		return answer{}, err
+	}
+	return a.judge(ctx, r, &judgement{report: true})
 }

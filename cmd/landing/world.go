@@ -2,7 +2,6 @@ package main
 
 import (
 	"cmp"
-	"fmt"
 	"os"
 	"strconv"
 
@@ -23,9 +22,9 @@ func launched() string {
 // would train all of it.
 func alone(g ranks.Group) error {
 	if n, err := strconv.Atoi(launched()); g == nil && err == nil && n > 1 {
-		return &usageError{fmt.Errorf("%d processes were started by MPI, and this binary was built without it, so "+
+		return usage("%d processes were started by MPI, and this binary was built without it, so "+
 			"that each would train on its own; build with: CC=mpicc CGO_ENABLED=1 go build -tags mpi ./cmd/landing",
-			n)}
+			n)
 	}
 	return nil
 }

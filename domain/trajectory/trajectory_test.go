@@ -107,11 +107,11 @@ func TestSuite(t *testing.T) {
 		trajectory.Spec
 		constrainttest.Options
 	}{
-		"published": {published(3), constrainttest.Options{Points: 6}},
+		"published": {published(3), constrainttest.Options{Points: 3}},
 		"one":       {trajectory.Spec{Arm: robot.Panda(), Waypoints: 1}, constrainttest.Options{Points: 6}},
-		"upright":   {level, constrainttest.Options{Points: 6}},
-		"told":      {told, constrainttest.Options{Points: 4}},
-		"mixed":     {some, constrainttest.Options{Points: 4}},
+		"upright":   {level, constrainttest.Options{Points: 3}},
+		"told":      {told, constrainttest.Options{Points: 2}},
+		"mixed":     {some, constrainttest.Options{Points: 2}},
 		"equal":     {free, constrainttest.Options{Points: 6}},
 		"given":     {given, constrainttest.Options{Points: 6}},
 	} {

@@ -197,6 +197,12 @@ type Steps struct {
 	Inequalities metric.Float `json:"area_inequalities"`
 }
 
+// String says the areas.
+func (s *Steps) String() string {
+	return fmt.Sprintf("area under the mean violation over t: equalities %.3g, inequalities %.3g", s.Equalities,
+		s.Inequalities)
+}
+
 // A StepViolation is |h_i| or max(g_j, 0) of one component.
 type StepViolation struct {
 	Component string         `json:"component"`

@@ -43,7 +43,7 @@ func (p Page) Write() (string, error) {
 		Facts:    facts(v),
 		Figures:  c.figures,
 		Notes:    c.notes,
-		Tables:   tables(v, p.Against),
+		Tables:   tables(v, note(p.Against.Distance), note(p.Against.Observables)),
 		Scene:    c.scene,
 		Config:   string(p.Against.Problem.Resolved()),
 		Commands: p.Commands,
@@ -54,6 +54,14 @@ func (p Page) Write() (string, error) {
 	}
 	name := p.Out(run.ReportFile)
 	return p.Folder.Path(name), p.Folder.Write(name, html.Bytes())
+}
+
+// note explains a distance, if there is one.
+func note(c *judge.Compared) string {
+	if c == nil {
+		return ""
+	}
+	return c.Note
 }
 
 // A canvas draws the figures of a report into the run folder, and collects what the report shows, for domains too.

@@ -107,20 +107,25 @@ func facts(v *judge.Evaluation) []figure.Fact {
 		Note: fmt.Sprintf("generation %.1f s", v.Seconds.Generate)})
 }
 
-func tables(v *judge.Evaluation, r *judge.Reference) []figure.Table {
+// tables are those of an evaluation, with what explains its distances.
+func tables(v *judge.Evaluation, distance, observables string) []figure.Table {
 	var out []figure.Table
 	if len(v.Drawn) > 0 {
 		t := figure.Table{Title: "How the samples are drawn", Header: []string{"key", "here", "the run's own"}}
 		for _, s := range v.Drawn {
-			t.Rows = append(t.Rows, []string{s.Key, fmt.Sprint(s.Value), fmt.Sprint(s.Own)})
+			own := "–" // of a key of a method that is not the run's
+			if s.Own != nil {
+				own = fmt.Sprint(s.Own)
+			}
+			t.Rows = append(t.Rows, []string{s.Key, fmt.Sprint(s.Value), own})
 		}
 		out = append(out, t)
 	}
 	if v.JSD != nil {
-		out = append(out, distances(v.JSD, r.Distance.Note)...)
+		out = append(out, distances(v.JSD, distance)...)
 	}
 	if v.Observed != nil {
-		out = append(out, distances(v.Observed, r.Observables.Note)...)
+		out = append(out, distances(v.Observed, observables)...)
 	}
 	for _, f := range v.Findings {
 		out = append(out, found(f))

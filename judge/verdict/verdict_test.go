@@ -92,14 +92,17 @@ func evidence(x, held, train []float64, d, points int, seed uint64, wall float64
 	return e
 }
 
-var verdicts = flag.Int("verdicts", 300, "draws of each law that are judged")
+var verdicts = flag.Int("verdicts", 100, "draws of each law that are judged; thrice as many with LANDING_LONG")
 
 // Draws of the law itself are good, but for a share Alarm at most: of n verdicts on a law more than
-// n Alarm + 4√(n Alarm) are not good with a chance below 1e-3 if that is so, at n = 300, and below
+// n Alarm + 4√(n Alarm) are not good with a chance below 2e-3 if that is so, at n = 100, and below
 // 2e-4 at 2000. Start law and condition are not looked at here, so it should be fewer.
 func TestAlarms(t *testing.T) {
 	times := *verdicts
-	if testing.Short() {
+	switch {
+	case testkit.Long():
+		times *= 3
+	case testing.Short():
 		times /= 3
 	}
 	expected := Alarm * float64(times)
@@ -233,8 +236,10 @@ func TestFaults(t *testing.T) {
 		}, "off"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			hits := 0
-			const seeds = 3
+			hits, seeds := 0, 1
+			if testkit.Long() {
+				seeds = 3
+			}
 			for seed := range uint64(seeds) {
 				train, held := c.law.draw(of, seed, 2), c.law.draw(m, seed, 1)
 				e := Evidence{Train: train, Start: &Start{Prior: "empirical"}}

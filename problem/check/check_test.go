@@ -9,9 +9,12 @@ import (
 	"github.com/landing-diffusion/landing/constraint"
 	"github.com/landing-diffusion/landing/internal/dense"
 	"github.com/landing-diffusion/landing/langevin"
+	"github.com/landing-diffusion/landing/learn/method/pathmatch"
 	"github.com/landing-diffusion/landing/tools/testkit"
 	"github.com/landing-diffusion/landing/tools/testkit/sets"
 )
+
+func init() { pathmatch.FitNumbers = 1 << 13 } // what is trained is small
 
 // A term is a function of one point with its gradient.
 type term func(x []float64) (float64, []float64)

@@ -18,9 +18,12 @@ import (
 	"github.com/landing-diffusion/landing/internal/fault"
 	"github.com/landing-diffusion/landing/judge/metric"
 	"github.com/landing-diffusion/landing/learn/method"
+	"github.com/landing-diffusion/landing/learn/method/pathmatch"
 	"github.com/landing-diffusion/landing/study/work"
 	"github.com/landing-diffusion/landing/tools/testkit"
 )
+
+func init() { pathmatch.FitNumbers = 1 << 13 } // what is trained is small
 
 var keys int // units so far
 
@@ -201,11 +204,11 @@ func TestTables(t *testing.T) {
 	}
 	for name, want := range map[string][]string{
 		"text": {"0.2500", "0.0500 ± 0.0100", "new draws", "0.0625", "12.5 % (50.0 %)", "3 of 100", "1 of 2",
-			"seed 2 failed: it broke", "h2", "0.002 (1e-05)", "a seed each, no test", "worst violation (mean)",
+			"seed 2 failed: it broke", "h2", "0.002 (1e-05)", "a seed each, no test", "Worst violation (mean)",
 			"compared with"},
 		"md": {`A\|\*&lt;b>' `, "| --- |", "0.2500", `h\|1`},
 		"html": {"&lt;script&gt;", "&lt;title&gt;", "0.2500", "What it costs", "A|*&lt;b&gt;",
-			"Samples: ", "Cost: ", "Remarks: ", "Violation by constraint"},
+			"Samples: ", "Cost: ", "Remarks: ", "by constraint"},
 	} {
 		for _, w := range want {
 			if !strings.Contains(out[name], w) {
@@ -353,8 +356,8 @@ func TestTextFits(t *testing.T) {
 // has is none. Numbers are by hand.
 func TestCellsOverSeeds(t *testing.T) {
 	a, b := entry("p", "A", 1, "x", 0.1), entry("p", "A", 2, "x", 0.2)
-	if head, rows := compared(t, "", a, b).Groups[0].table(costs); head != nil || rows != nil {
-		t.Errorf("of no costs there is a table %q %q", head, rows)
+	if got := compared(t, "", a, b).Groups[0].table(costs); got.Header != nil || got.Rows != nil {
+		t.Errorf("of no costs there is a table %q %q", got.Header, got.Rows)
 	}
 	a.Row.Worst, b.Row.Worst = 3e-3, 1e-3
 	a.Row.Failed, b.Row.Failed, b.Row.Samples = 2, 5, 200
@@ -369,19 +372,23 @@ func TestCellsOverSeeds(t *testing.T) {
 	g := &compared(t, "", a, b).Groups[0]
 	for _, want := range []struct{ head, cell string }{{"worst violation", "0.003"}, {"failed", "7 of 300"},
 		{"program steps (failed)", "6.0 (5)"}, {"training, s", "30"}, {"simulation, s", "6"}} {
-		head, rows := g.table(quality, costs)
-		if k := slices.Index(head, want.head); k < 0 || rows[0][k] != want.cell {
-			t.Errorf("%s: %q %q, want %s", want.head, head, rows, want.cell)
+		found := slices.ContainsFunc([]part{quality, costs}, func(p part) bool {
+			t := g.table(p)
+			k := slices.Index(t.Header, want.head)
+			return k >= 0 && t.Rows[0][k] == want.cell
+		})
+		if !found {
+			t.Errorf("%s is not %s", want.head, want.cell)
 		}
 	}
-	_, rows, rest := g.violations()
+	rows := g.violations().Rows
 	var names []string
 	for _, row := range rows {
 		names = append(names, row[0])
 	}
-	if want := "c0 c13 c1 c12 c2 c11 c3 c10 c4 c9 c5 c8"; strings.Join(names, " ") != want || rest != 2 ||
+	if want := "c0 c13 c1 c12 c2 c11 c3 c10 c4 c9 c5 c8"; strings.Join(names, " ") != want ||
 		rows[0][1] != "14 (0)" || rows[1][1] != "14 (3.2)" {
-		t.Errorf("%d left out of %q, want %s", rest, rows, want)
+		t.Errorf("got %q, want %s", rows, want)
 	}
 }
 

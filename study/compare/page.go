@@ -34,28 +34,11 @@ func (c *Comparison) WriteHTML(w io.Writer, title string, commands []string) err
 			entries += len(l.Entries)
 		}
 		page.Notes = append(page.Notes, g.draw(page)...)
-		for k, title := range []string{g.subject(), "Samples: " + g.Title, "Cost: " + g.Title, "Remarks: " + g.Title} {
-			t := figure.Table{Title: title}
-			if t.Header, t.Rows = g.table(part(k)); t.Header == nil {
-				continue
-			}
-			if part(k) == remarks {
-				t.Header[1] = "remark"
-			}
-			if part(k) == distances && g.Metric != "" {
-				t.Note = strings.Join(g.legend(), " ")
-			}
-			page.Tables = append(page.Tables, t)
-		}
-		if head, rows, rest := g.violations(); len(rows) > 0 {
-			t := figure.Table{Title: "Violation by constraint: " + g.Title, Header: head, Rows: rows,
-				Note: "The worst of all samples of a line, and in brackets the largest mean of its seeds."}
-			if rest > 0 {
-				t.Note += fmt.Sprintf(" %d more constraints are violated less.", rest)
-			}
-			page.Tables = append(page.Tables, t)
-		}
 		page.Facts = append(page.Facts, g.fact()...)
+	}
+	for _, t := range c.Tables() {
+		t.Note = strings.Join(t.Notes, " ")
+		page.Tables = append(page.Tables, t.Table)
 	}
 	page.Subtitle = fmt.Sprintf("%d runs side by side", entries)
 	page.Verdict = strings.Join(c.Notes, " ")
@@ -192,16 +175,6 @@ func (g *Group) pictures(page *figure.Report) (notes []string) {
 	if all > shown {
 		notes = append(notes, fmt.Sprintf("%s: %d of %d pictures are shown; the run folders have all.", g.Title, shown,
 			all))
-	}
-	if all == 0 {
-		for _, l := range g.Lines {
-			if f := l.Entries[0].Folder; f != "" {
-				if _, err := os.Stat(f); err == nil {
-					return append(notes, g.Title+": no run has pictures yet; report: true in the sweep file makes "+
-						"them, or landing report of a run.")
-				}
-			}
-		}
 	}
 	return notes
 }

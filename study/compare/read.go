@@ -4,7 +4,9 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io/fs"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -14,6 +16,7 @@ import (
 	"github.com/landing-diffusion/landing/experiment/judge"
 	"github.com/landing-diffusion/landing/experiment/run"
 	"github.com/landing-diffusion/landing/internal/fault"
+	"github.com/landing-diffusion/landing/internal/input"
 	"github.com/landing-diffusion/landing/judge/metric"
 	"github.com/landing-diffusion/landing/learn/train"
 	"github.com/landing-diffusion/landing/study/work"
@@ -32,6 +35,44 @@ const (
 	UnitsDir = "units"
 	RunsDir  = "runs"
 )
+
+// A List is sweep.json in the folder of a sweep: its cells in order.
+type List struct {
+	Name  string   `json:"name"`
+	Title string   `json:"title,omitempty"`
+	Cells []Listed `json:"cells"`
+}
+
+// A Listed is a cell of a sweep.
+type Listed struct {
+	Name    string `json:"name"`
+	Run     string `json:"run,omitempty"` // its run folder in RunsDir, where cells share it; empty: that of its name
+	Label   Label  `json:"label"`
+	Skipped string `json:"skipped,omitempty"` // why it is left out
+}
+
+// ListFile is the name of a List in a sweep's folder.
+const ListFile = "sweep.json"
+
+// maxList bounds a list in bytes.
+const maxList = 1 << 26
+
+// ReadList returns the list of a sweep's folder; nil if the folder is none.
+func ReadList(dir string) (*List, error) {
+	path := filepath.Join(dir, ListFile)
+	data, err := input.Read(path, maxList)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	var l List
+	if err := json.Unmarshal(data, &l); err != nil {
+		return nil, fault.Errorf(fault.Run, path, "is damaged: %v", err)
+	}
+	return &l, nil
+}
 
 // Read returns the entries of folders, in order: of a sweep those of its cells that have ended, of a run its own.
 // A run that keeps no evaluation, or one of other weights, is drawn from and judged; the evaluation is kept in its
@@ -96,19 +137,17 @@ func (r *Reader) sweep(dir string, list *List) (out []Entry, err error) {
 		if err != nil {
 			return nil, err
 		}
-		switch st.State {
-		case work.Done:
-			var e Entry
-			if err := json.Unmarshal(st.Result, &e); err != nil {
-				return nil, &work.DamagedError{Path: filepath.Join(store.Dir, c.Name), Problem: err.Error()}
-			}
-			e.Folder = filepath.Join(dir, RunsDir, cmp.Or(c.Run, c.Name))
-			out = append(out, e)
-		case work.Failed:
-			out = append(out, Entry{Row: NoRow(c.Name, c.Label, u.Key(), u.Version, st.Reason), Cost: NoCost()})
-		default:
+		e, err := Ended(store, u, c.Label, st)
+		switch {
+		case err != nil:
+			return nil, err
+		case e == nil:
 			open++
+			continue
+		case st.State == work.Done:
+			e.Folder = filepath.Join(dir, RunsDir, cmp.Or(c.Run, c.Name))
 		}
+		out = append(out, *e)
 	}
 	if open > 0 {
 		r.say("%s: %d of %d cells have not ended and are left out", dir, open, len(list.Cells))
@@ -117,6 +156,22 @@ func (r *Reader) sweep(dir string, list *List) (out []Entry, err error) {
 		return nil, fault.Errorf(fault.Run, dir, "is a sweep of which no cell has ended")
 	}
 	return out, nil
+}
+
+// Ended is the entry of a cell of a label by the status of its unit in a store; nil if that has not ended.
+func Ended(store *work.Store, u *work.Unit, label Label, st work.Status) (*Entry, error) {
+	switch st.State {
+	case work.Done:
+		var e Entry
+		if err := json.Unmarshal(st.Result, &e); err != nil {
+			return nil, &work.DamagedError{Path: filepath.Join(store.Dir, u.Name), Problem: err.Error()}
+		}
+		return &e, nil
+	case work.Failed:
+		version := cmp.Or(st.Version, u.Version)
+		return &Entry{Row: NoRow(u.Name, label, u.Key(), version, st.Reason), Cost: NoCost()}, nil
+	}
+	return nil, nil
 }
 
 // run returns the entry of a run.

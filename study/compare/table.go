@@ -1,6 +1,7 @@
 package compare
 
 import (
+	"cmp"
 	"encoding/csv"
 	"encoding/json"
 	"fmt"
@@ -172,7 +173,7 @@ func (g *Group) columns() []column {
 		{costs, "simulation, s", over(func(e *Entry) metric.Float { return e.Cost.Simulate }, seconds)},
 		{costs, "training, s", over(func(e *Entry) metric.Float { return e.Cost.Train }, seconds)},
 		{costs, "generation, s", over(func(e *Entry) metric.Float { return e.Cost.Generate }, seconds)},
-		{remarks, "the test", func(g *Group, l *Line) string {
+		{remarks, "remark", func(g *Group, l *Line) string {
 			var said []string
 			if &g.Lines[max(0, g.To)] == l && g.To >= 0 {
 				said = append(said, "compared with")
@@ -215,98 +216,109 @@ func short(s string) string {
 func (l *Line) worst() metric.Float {
 	worst := metric.NaN
 	for _, e := range l.Entries {
-		if v := e.Row.Worst; !v.IsNaN() && !(v <= worst) {
-			worst = v
-		}
+		worst = larger(worst, e.Row.Worst)
 	}
 	return worst
 }
 
-// table returns a group's table of some parts, each line with its name before: header and rows; no header if there is
-// nothing in these parts.
-func (g *Group) table(of ...part) (head []string, rows [][]string) {
-	var columns []column
+// table returns a group's table of a part, each line with its name before; no header if there is nothing in the part.
+func (g *Group) table(of part) (t Table) {
 	for k, c := range g.columns() {
-		if k == 0 || slices.Contains(of, c.part) {
-			columns = append(columns, c)
+		if k == 0 || c.part == of {
+			t.Header = append(t.Header, c.head)
+			for i := range g.Lines {
+				if k == 0 {
+					t.Rows = append(t.Rows, nil)
+				}
+				t.Rows[i] = append(t.Rows[i], c.cell(g, &g.Lines[i]))
+			}
 		}
 	}
-	if len(columns) == 1 {
-		return nil, nil
+	if len(t.Header) == 1 {
+		return Table{}
 	}
-	for _, c := range columns {
-		head = append(head, c.head)
-	}
-	for i := range g.Lines {
-		var row []string
-		for _, c := range columns {
-			row = append(row, c.cell(g, &g.Lines[i]))
-		}
-		rows = append(rows, row)
-	}
-	return head, rows
+	return t
 }
 
 // maxComponents bounds the constraints that a table lists.
 const maxComponents = 12
 
 // violations returns the table of a group's violations by constraint, the worst first: the largest of a line's seeds,
-// and the mean. rest is how many constraints it leaves out.
-func (g *Group) violations() (head []string, rows [][]string, rest int) {
-	worst, mean := map[string][]metric.Float{}, map[string][]metric.Float{}
-	var names []string
+// and the mean.
+func (g *Group) violations() (t Table) {
+	type violated struct {
+		name        string
+		worst, mean []metric.Float // by line
+		largest     metric.Float
+	}
+	var all []*violated
+	by := map[string]*violated{}
 	for i, l := range g.Lines {
 		for _, e := range l.Entries {
 			for _, c := range e.Row.Component {
-				if worst[c.Name] == nil {
-					names = append(names, c.Name)
-					worst[c.Name] = slices.Repeat([]metric.Float{metric.NaN}, len(g.Lines))
-					mean[c.Name] = slices.Clone(worst[c.Name])
+				v := by[c.Name]
+				if v == nil {
+					none := slices.Repeat([]metric.Float{metric.NaN}, len(g.Lines))
+					v = &violated{c.Name, none, slices.Clone(none), 0}
+					by[c.Name], all = v, append(all, v)
 				}
-				if w := &worst[c.Name][i]; w.IsNaN() || c.Worst > *w {
-					*w = c.Worst
-				}
-				if m := &mean[c.Name][i]; m.IsNaN() || c.Mean > *m {
-					*m = c.Mean
-				}
+				v.worst[i], v.mean[i] = larger(v.worst[i], c.Worst), larger(v.mean[i], c.Mean)
+				v.largest = larger(v.largest, c.Worst)
 			}
 		}
 	}
-	largest := func(name string) (v metric.Float) {
-		for _, w := range worst[name] {
-			if w > v {
-				v = w
-			}
-		}
-		return v
-	}
-	slices.SortStableFunc(names, func(a, b string) int {
-		switch x, y := largest(a), largest(b); {
-		case x > y:
-			return -1
-		case x < y:
-			return 1
-		}
-		return 0
-	})
-	rest = max(0, len(names)-maxComponents)
-	names = names[:len(names)-rest]
-	head = []string{"constraint"}
+	slices.SortStableFunc(all, func(a, b *violated) int { return cmp.Compare(b.largest, a.largest) })
+	t.Header = []string{"constraint"}
 	for _, l := range g.Lines {
-		head = append(head, l.Name)
+		t.Header = append(t.Header, l.Name)
 	}
-	for _, name := range names {
-		row := []string{name}
+	t.Title = "Worst violation (mean) by constraint: " + g.Title
+	if n := len(all); n > maxComponents {
+		t.Title += fmt.Sprintf(", the worst %d of %d", maxComponents, n)
+		all = all[:maxComponents]
+	}
+	for _, v := range all {
+		row := []string{v.name}
 		for i := range g.Lines {
 			s := dash
-			if !worst[name][i].IsNaN() {
-				s = number(worst[name][i], 2) + " (" + number(mean[name][i], 2) + ")"
+			if !v.worst[i].IsNaN() {
+				s = number(v.worst[i], 2) + " (" + number(v.mean[i], 2) + ")"
 			}
 			row = append(row, s)
 		}
-		rows = append(rows, row)
+		t.Rows = append(t.Rows, row)
 	}
-	return head, rows, rest
+	return t
+}
+
+// larger returns the larger of two numbers, NaN counting as none.
+func larger(a, b metric.Float) metric.Float {
+	if a.IsNaN() || b > a {
+		return b
+	}
+	return a
+}
+
+// Tables are those of each group, with what explains them: distances and their test, what else is known of the samples,
+// costs, remarks, and violations by constraint.
+func (c *Comparison) Tables() (out []Table) {
+	for i := range c.Groups {
+		g := &c.Groups[i]
+		for k, title := range []string{g.subject(), "Samples: " + g.Title, "Cost: " + g.Title, "Remarks: " + g.Title} {
+			t := g.table(part(k))
+			if t.Header == nil {
+				continue
+			}
+			if t.Title = title; part(k) == distances && g.Metric != "" {
+				t.Notes = g.legend()
+			}
+			out = append(out, t)
+		}
+		if t := g.violations(); t.Rows != nil {
+			out = append(out, t)
+		}
+	}
+	return out
 }
 
 // subject says what a group compares.
@@ -362,36 +374,28 @@ func (g *Group) legend() []string {
 
 // WriteText writes the comparison for a terminal of so many characters a line; 0: 120.
 func (c *Comparison) WriteText(w io.Writer, columns int) error {
-	columns = widthOf(columns)
-	for i := range c.Groups {
-		g := &c.Groups[i]
-		if i > 0 {
-			fmt.Fprintln(w)
-		}
-		fmt.Fprintf(w, "%s\n\n", g.subject())
-		if err := writeBlocks(w, columns, header(g.table(distances, quality, costs, remarks))); err != nil {
+	for _, t := range c.Tables() {
+		if err := t.WriteText(w, columns); err != nil {
 			return err
 		}
-		if head, rows, rest := g.violations(); len(rows) > 0 {
-			head[0] = "worst violation (mean)"
-			if err := writeBlocks(w, columns, header(head, rows)); err != nil {
-				return err
-			}
-			if rest > 0 {
-				fmt.Fprintf(w, "and %d more constraints\n\n", rest)
-			}
-		}
-		if g.Metric == "" {
-			continue
-		}
-		for _, s := range g.legend() {
-			fmt.Fprintln(w, wrap(s, columns-2))
-		}
+		fmt.Fprintln(w)
 	}
 	for _, s := range c.Notes {
-		if _, err := fmt.Fprintf(w, "\n%s\n", s); err != nil {
+		fmt.Fprintln(w, s)
+	}
+	return nil
+}
+
+// WriteMarkdown writes the comparison as tables of Markdown.
+func (c *Comparison) WriteMarkdown(w io.Writer) error {
+	for _, t := range c.Tables() {
+		if err := t.WriteMarkdown(w); err != nil {
 			return err
 		}
+		fmt.Fprintln(w)
+	}
+	for _, s := range c.Notes {
+		fmt.Fprintln(w, escape.Replace(s))
 	}
 	return nil
 }
@@ -476,27 +480,34 @@ type Table struct {
 
 // WriteText writes the table for a terminal of so many characters a line; 0: 120.
 func (t *Table) WriteText(w io.Writer, columns int) error {
-	fmt.Fprintln(w, t.Title)
-	if err := writeBlocks(w, widthOf(columns), header(t.Header, t.Rows)); err != nil {
-		return err
-	}
+	columns = widthOf(columns)
+	fmt.Fprintf(w, "%s\n\n", wrap(t.Title, columns))
+	err := writeBlocks(w, columns, header(t.Header, t.Rows))
 	for _, n := range t.Notes {
-		fmt.Fprintln(w, wrap(n, widthOf(columns)-2))
+		fmt.Fprintln(w, wrap(n, columns-2))
 	}
-	return nil
+	return err
 }
 
 // WriteMarkdown writes the table as one of Markdown, its title as a heading of level 2.
 func (t *Table) WriteMarkdown(w io.Writer) error {
 	var b strings.Builder
-	fmt.Fprintf(&b, "## %s\n", t.Title)
+	fmt.Fprintf(&b, "## %s\n", escape.Replace(t.Title))
 	if t.Note != "" {
 		fmt.Fprintf(&b, "%s\n", t.Note)
 	}
 	b.WriteString("\n")
-	markdown(&b, t.Header, t.Rows)
+	for k, row := range header(t.Header, t.Rows) {
+		for _, cell := range row {
+			b.WriteString("| " + escape.Replace(cell) + " ")
+		}
+		b.WriteString("|\n")
+		if k == 0 {
+			b.WriteString(strings.Repeat("| --- ", len(row)) + "|\n")
+		}
+	}
 	for _, n := range t.Notes {
-		fmt.Fprintf(&b, "\n%s\n", n)
+		fmt.Fprintf(&b, "\n%s\n", escape.Replace(n))
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
@@ -504,50 +515,6 @@ func (t *Table) WriteMarkdown(w io.Writer) error {
 
 // escape keeps what would end a cell of a table of Markdown, or be no text in it.
 var escape = strings.NewReplacer("|", `\|`, "\n", " ", "<", "&lt;", "*", `\*`, "_", `\_`, "`", "'")
-
-func markdown(b *strings.Builder, head []string, rows [][]string) {
-	for k, row := range header(head, rows) {
-		for _, cell := range row {
-			b.WriteString("| " + escape.Replace(cell) + " ")
-		}
-		b.WriteString("|\n")
-		if k == 0 {
-			b.WriteString(strings.Repeat("| --- ", len(head)) + "|\n")
-		}
-	}
-}
-
-// WriteMarkdown writes the comparison as tables of Markdown.
-func (c *Comparison) WriteMarkdown(w io.Writer) error {
-	var b strings.Builder
-	table := func(head []string, rows [][]string) {
-		markdown(&b, head, rows)
-		b.WriteString("\n")
-	}
-	for i := range c.Groups {
-		g := &c.Groups[i]
-		fmt.Fprintf(&b, "## %s\n\n", escape.Replace(g.subject()))
-		table(g.table(distances, quality, costs, remarks))
-		if head, rows, rest := g.violations(); len(rows) > 0 {
-			b.WriteString("Worst violation (and mean) by constraint")
-			if rest > 0 {
-				fmt.Fprintf(&b, ", the worst %d of %d", len(rows), len(rows)+rest)
-			}
-			b.WriteString(":\n\n")
-			table(head, rows)
-		}
-		if g.Metric != "" {
-			for _, s := range g.legend() {
-				fmt.Fprintf(&b, "%s\n\n", escape.Replace(s))
-			}
-		}
-	}
-	for _, s := range c.Notes {
-		fmt.Fprintf(&b, "%s\n", escape.Replace(s))
-	}
-	_, err := io.WriteString(w, b.String())
-	return err
-}
 
 // WriteJSON writes the comparison as one JSON object.
 func (c *Comparison) WriteJSON(w io.Writer) error {

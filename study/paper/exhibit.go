@@ -2,31 +2,30 @@ package paper
 
 import (
 	_ "embed" // for the exhibits
-	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/goccy/go-yaml"
+
+	"github.com/landing-diffusion/landing/internal/fault"
 )
 
 // An Exhibit is a table or a figure of the paper, as exhibits.yaml describes it.
 type Exhibit struct {
-	Name     string
-	Alias    string // another name: overhead
-	Title    string
-	Says     string // what its numbers are, and how ours are made where that is not as in the paper
-	More     string // goes on with Says
-	Corner   string // what rows are
-	Rows     []Line
-	Columns  []Column
-	Cells    []string // of columns that have none of their own
-	Figures  []string // likewise
-	Times    float64  // likewise: a factor; 0: 1
-	Marked   bool     // ours and the paper's are compared
-	Beside   *Exhibit // a table of ours to read with it, such as that of held-out distances
-	Until    bool     // the notes say from which column on a row is 0
-	Extra    bool     // not the paper's: left out of "all"
-	Pictures []Pictures
+	Name    string
+	Alias   string // another name: overhead
+	Title   string
+	Says    string // what its numbers are, and how ours are made where that is not as in the paper
+	More    string // goes on with Says
+	Corner  string // what rows are
+	Rows    []Line
+	Columns []Column
+	Cells   []string // of columns that have none of their own
+	Figures []string // likewise
+	Times   float64  // likewise: a factor; 0: 1
+	Marked  bool     // ours and the paper's are compared
+	Beside  *Exhibit // a table of ours to read with it, such as that of held-out distances
+	Extra   bool     // not the paper's: left out of "all"
 }
 
 // A Line is a row of an exhibit.
@@ -41,12 +40,6 @@ type Column struct {
 	Name           string
 	Cells, Figures []string
 	Times          float64
-}
-
-// Pictures are those of a name in the reports of some cells; trace-* is several.
-type Pictures struct {
-	Picture string
-	Cells   []string
 }
 
 // UnmarshalYAML reads a name, or a mapping.
@@ -85,19 +78,6 @@ var Exhibits = func() (all []*Exhibit) {
 func (e *Exhibit) fill() {
 	e.Says = strings.TrimSpace(e.Says + " " + e.More)
 	e.Rows, e.Columns = slices.Clone(e.Rows), slices.Clone(e.Columns) // which others may have too, by an alias
-	for _, p := range e.Pictures {
-		for _, cell := range p.Cells {
-			if !slices.ContainsFunc(e.Rows, func(l Line) bool { return l.Name == cell }) {
-				e.Rows = append(e.Rows, Line{Name: cell})
-			}
-		}
-	}
-	if e.Pictures != nil {
-		e.Corner, e.Cells = "cell", []string{"ROW"}
-		if e.Columns == nil {
-			e.Columns = []Column{{Name: Distance}, {Name: Floor}, {Name: HeldOut}}
-		}
-	}
 	for i := range e.Rows {
 		if l := &e.Rows[i]; l.Cell == "" {
 			l.Cell = strings.ReplaceAll(l.Name, " = ", "=")
@@ -151,26 +131,20 @@ func (l *Line) entries(c *Column) (out []entry) {
 	return out
 }
 
-// A NameError is a name of no exhibit.
-type NameError struct{ Name string }
-
-func (e *NameError) Error() string {
-	var names []string
-	for _, of := range Exhibits {
-		names = append(names, of.Name)
-	}
-	return fmt.Sprintf("the paper has no %q here; expected all or some of %s", e.Name, strings.Join(names, ", "))
-}
-
 // Named returns exhibits by names or aliases, in the paper's order and once each; "all" are those of the
-// paper. The error is a *NameError.
+// paper. The error is one of usage.
 func Named(names []string) (out []*Exhibit, err error) {
 	is := func(e *Exhibit) func(string) bool {
 		return func(n string) bool { return n == e.Name || n == e.Alias && n != "" }
 	}
 	for _, n := range names {
 		if n != "all" && !slices.ContainsFunc(Exhibits, func(e *Exhibit) bool { return is(e)(n) }) {
-			return nil, &NameError{n}
+			var known []string
+			for _, e := range Exhibits {
+				known = append(known, e.Name)
+			}
+			return nil, fault.Errorf(fault.Usage, "", "the paper has no %q here; expected all or some of %s", n,
+				strings.Join(known, ", "))
 		}
 	}
 	for _, e := range Exhibits {

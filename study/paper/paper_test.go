@@ -219,7 +219,7 @@ func rowsOf(exhibit string) (names []string) {
 }
 
 // all are the cells of all exhibits, by name, each with one seed.
-func all(t *testing.T) map[string]*sweep.Cell {
+func all(t testing.TB) map[string]*sweep.Cell {
 	t.Helper()
 	cells, _, err := (&Config{Seeds: 1}).Cells(Exhibits, nil)
 	testkit.OK(t, err)

@@ -50,7 +50,7 @@ func ReadRows(file string) (rows []Row, err error) {
 		return nil, fault.Errorf(fault.Config, file, "it is no file of rows: %v (an earlier version wrote CSV)", err)
 	}
 	for i := range rows {
-		if rows[i].Cell == "" || rows[i].Row.Verdict == "" && rows[i].Figures == nil {
+		if rows[i].Cell == "" || rows[i].Row.Verdict == "" && len(rows[i].Figures) == 0 {
 			return nil, fault.Errorf(fault.Config, file, "row %d names no cell, or has no numbers", i+1)
 		}
 	}
@@ -81,9 +81,9 @@ const (
 	keepPause = 20 * time.Millisecond
 )
 
-// Keep puts a row into a file of rows, beside what other processes have put there, in place of one of the same cell,
+// Keep puts rows into a file of rows, beside what other processes have put there, in place of those of the same cell,
 // definition, budget and seed.
-func Keep(file string, r Row) error {
+func Keep(file string, rows ...Row) error {
 	f := &run.Folder{Dir: filepath.Dir(file)}
 	err := f.Lock()
 	for try := 1; fault.KindOf(err) == fault.Run && try < keepTries; try++ {
@@ -94,15 +94,17 @@ func Keep(file string, r Row) error {
 		return err
 	}
 	defer f.Unlock()
-	rows, err := ReadRows(file)
+	all, err := ReadRows(file)
 	if err != nil {
 		return err
 	}
-	rows = slices.DeleteFunc(rows, func(o Row) bool {
-		return o.Cell == r.Cell && o.Definition == r.Definition && o.Row.Budget == r.Row.Budget &&
-			o.Row.Seed == r.Row.Seed
+	all = slices.DeleteFunc(all, func(o Row) bool {
+		return slices.ContainsFunc(rows, func(r Row) bool {
+			return o.Cell == r.Cell && o.Definition == r.Definition && o.Row.Budget == r.Row.Budget &&
+				o.Row.Seed == r.Row.Seed
+		})
 	})
-	return WriteRows(file, append(rows, r))
+	return WriteRows(file, append(all, rows...))
 }
 
 // best returns the rows of a cell by which it is shown: those of its largest budget, one a seed. A row of another

@@ -8,11 +8,14 @@ import (
 	"testing"
 
 	"github.com/landing-diffusion/landing/experiment"
+	"github.com/landing-diffusion/landing/learn/method/pathmatch"
 	"github.com/landing-diffusion/landing/learn/train"
 	"github.com/landing-diffusion/landing/study/compare"
 	"github.com/landing-diffusion/landing/study/sweep"
 	"github.com/landing-diffusion/landing/tools/testkit"
 )
+
+func init() { pathmatch.FitNumbers = 1 << 13 } // what is trained is small
 
 // Cells of one training train once, each has its row and pictures, one that fails has its reason; rows that are lost
 // come again from the folder without any training; a folder that is damaged is no failure of a method.

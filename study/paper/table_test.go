@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"flag"
-	"fmt"
 	"math"
 	"os"
 	"path/filepath"
@@ -13,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/landing-diffusion/landing/internal/fault"
 	"github.com/landing-diffusion/landing/judge/metric"
 	"github.com/landing-diffusion/landing/study/compare"
 	"github.com/landing-diffusion/landing/study/sweep"
@@ -50,7 +50,7 @@ func TestMarks(t *testing.T) {
 }
 
 // row is a finished cell of the paper's sweeps.
-func row(t *testing.T, cell string, budget float64, seed uint64, figures map[string]float64) Row {
+func row(t testing.TB, cell string, budget float64, seed uint64, figures map[string]float64) Row {
 	t.Helper()
 	c := all(t)[cell]
 	l := c.Label
@@ -108,7 +108,7 @@ Training of each network: 300 s; 900 s.
 
 OLLA, earthquake: its paths diverged,; all of them
 
-OLLA, |h| earth: its paths diverged,; all of them
+OLLA, \|h\| earth: its paths diverged,; all of them
 `
 	testkit.Equal(t, b.String(), want)
 	b.Reset()
@@ -144,25 +144,11 @@ func TestNothingRun(t *testing.T) {
 	}
 }
 
-// Figure 1 says from which N on no path fails, of methods that were run at all N.
+// Figure 1 has shares of failed paths in percent beside its distances.
 func TestFailuresByN(t *testing.T) {
 	e := testkit.Must(Named([]string{"figure-1"}))
-	failed := map[string][]float64{"OLLA-P": {0.3, 0.1, 0, 0.01, 0, 0}, "OLLA": {0, 0, 0, 0, 0, 0},
-		"ULLA-P": {0, 0, 0, 0, 0, 0.2}, "ULLA": {0, 0, 0}}
-	var rows []Row
-	lengths := []int{20, 40, 60, 100, 150, 200}
-	for m, shares := range failed {
-		for i, v := range shares {
-			rows = append(rows, row(t, fmt.Sprintf("flood/%s/N=%d", m, lengths[i]), 60, 1,
-				map[string]float64{Distance: 0.2, FailedPaths: v}))
-		}
-	}
-	table := tables(t, e[0], rows)[1]
-	want := "No path is lost: OLLA-P from N = 150 on; OLLA at every N of these; ULLA-P at no N of these."
-	if len(table.Notes) != 1 || table.Notes[0] != want {
-		t.Errorf("got %q, want %q", table.Notes, want)
-	}
-	if got := table.Rows[0].Places[0].text(); got != "30" {
+	rows := []Row{row(t, "flood/OLLA-P/N=20", 60, 1, map[string]float64{Distance: 0.2, FailedPaths: 0.3})}
+	if got := tables(t, e[0], rows)[1].Rows[0].Places[0].text(); got != "30" {
 		t.Errorf("a share of 0.3 is %s %%", got)
 	}
 }
@@ -222,6 +208,35 @@ func TestRowsThereAndBack(t *testing.T) {
 		testkit.OK(t, os.WriteFile(file, []byte(text), 0o666))
 		testkit.Refused(t, testkit.Err(ReadRows(file)), want)
 	}
+}
+
+// Whatever a file of rows says, it is refused with its name, or read and written to the same bytes again and again.
+func FuzzRows(f *testing.F) {
+	file := filepath.Join(f.TempDir(), "rows.json")
+	testkit.OK(f, WriteRows(file, []Row{row(f, "alanine/ULLA", 300, 1, map[string]float64{Distance: 0.1})}))
+	f.Add(testkit.Must(os.ReadFile(file)))
+	for _, s := range []string{"", "null", "[null]", "{}", `[{"cell": "a", "figures": {}}]`,
+		`[{"cell": "a", "row": {"budget": "nans", "verdict": "good"}}]`} {
+		f.Add([]byte(s))
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		testkit.OK(t, os.WriteFile(file, data, 0o666))
+		rows, err := ReadRows(file)
+		if err != nil {
+			testkit.Equal(t, fault.KindOf(err), fault.Config)
+			testkit.Contains(t, err.Error(), file)
+			return
+		}
+		var first []byte
+		for range 2 {
+			testkit.OK(t, WriteRows(file, rows))
+			again := testkit.Must(os.ReadFile(file))
+			if first != nil && !bytes.Equal(again, first) {
+				t.Fatal("other bytes")
+			}
+			first, rows = again, testkit.Must(ReadRows(file))
+		}
+	})
 }
 
 func TestDone(t *testing.T) {

@@ -17,12 +17,15 @@ import (
 	"github.com/landing-diffusion/landing/experiment"
 	"github.com/landing-diffusion/landing/experiment/run"
 	"github.com/landing-diffusion/landing/internal/fault"
+	"github.com/landing-diffusion/landing/learn/method/pathmatch"
 	"github.com/landing-diffusion/landing/learn/train"
 	"github.com/landing-diffusion/landing/problem"
 	"github.com/landing-diffusion/landing/study/compare"
 	"github.com/landing-diffusion/landing/study/work"
 	"github.com/landing-diffusion/landing/tools/testkit"
 )
+
+func init() { pathmatch.FitNumbers = 1 << 13 } // what is trained is small
 
 func planned(t *testing.T, file string, o Options) *Plan {
 	t.Helper()

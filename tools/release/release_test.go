@@ -126,7 +126,7 @@ func TestTold(t *testing.T) {
 
 // The same commit gives the same files from two folders with caches of their own, and the program says what it is.
 func TestReproducible(t *testing.T) {
-	if os.Getenv("LANDING_LONG") == "" {
+	if !testkit.Long() {
 		t.Skip("compiles everything twice: LANDING_LONG=1")
 	}
 	platform := runtime.GOOS + "/" + runtime.GOARCH

@@ -45,6 +45,9 @@ func Shared(t testing.TB, name string) string {
 	return path
 }
 
+// Long reports whether tests may take long: where LANDING_LONG is set.
+func Long() bool { return os.Getenv("LANDING_LONG") != "" }
+
 // OK ends the test at an error.
 func OK(t interface {
 	Helper()

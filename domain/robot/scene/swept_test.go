@@ -249,29 +249,36 @@ func TestPath(t *testing.T) {
 	}
 }
 
+// The room of each pair, in a scene of nothing else, is the distance of its members; the least is what the whole scene has.
 func TestClearances(t *testing.T) {
 	s := mixed()
-	c := s.NewChecker()
 	x, _ := segment(s, 3)
-	room, pair := c.Clearance(x)
-	least := math.Inf(1)
+	least, at := math.Inf(1), 0
 	kin := s.Arm.NewKinematics()
 	kin.At(x)
 	for i := range s.Pairs() {
 		b, o, other := s.Pair(i)
-		p := kin.Point(s.Bodies[b].Link, s.Bodies[b].Centre)
+		body := s.Bodies[b]
+		p := kin.Point(body.Link, body.Centre)
+		alone := &scene.Scene{Arm: s.Arm, Bodies: []scene.Body{body}}
 		var want float64
 		if o >= 0 {
-			want = s.Obstacles[o].Distance(p) - s.Bodies[b].Radius
+			alone.Obstacles = s.Obstacles[o : o+1]
+			want = s.Obstacles[o].Distance(p) - body.Radius
 		} else {
-			want = norm(sub(p, kin.Point(s.Bodies[other].Link, s.Bodies[other].Centre))) - s.Bodies[b].Radius -
-				s.Bodies[other].Radius
+			second := s.Bodies[other]
+			alone.Bodies, alone.Self = append(alone.Bodies, second), [][2]int{{0, 1}}
+			want = norm(sub(p, kin.Point(second.Link, second.Centre))) - body.Radius - second.Radius
 		}
-		if least = min(least, want); i == pair && math.Abs(room-want) > 1e-14 {
-			t.Errorf("%s: %v, expected %v", s.Describe(i), room, want)
+		if want < least {
+			least, at = want, i
 		}
+		room, _ := alone.NewChecker().Clearance(x)
+		testkit.Near(t, room, want, 1e-14, "%s", s.Describe(i))
 	}
+	room, pair := s.NewChecker().Clearance(x)
 	testkit.Near(t, room, least, 1e-14, "the least clearance")
+	testkit.Equal(t, pair, at)
 }
 
 // Where there is nothing, or no configuration.

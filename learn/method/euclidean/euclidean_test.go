@@ -21,6 +21,8 @@ import (
 	"github.com/landing-diffusion/landing/tools/testkit"
 )
 
+func init() { pathmatch.FitNumbers = 1 << 13 } // what is trained is small
+
 var variants = []Variant{Plain, Projected, Lagrangian, Guided, Corrected}
 
 // bowl is a set of formulas with a curved equality, walls and a component that is undefined in places.

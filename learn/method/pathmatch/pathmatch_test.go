@@ -9,12 +9,15 @@ import (
 	"github.com/landing-diffusion/landing/langevin"
 	"github.com/landing-diffusion/landing/learn/method"
 	"github.com/landing-diffusion/landing/learn/method/methods"
+	"github.com/landing-diffusion/landing/learn/method/pathmatch"
 	"github.com/landing-diffusion/landing/tools/methodtest"
 	"github.com/landing-diffusion/landing/tools/testkit"
 )
 
 // All four methods conform, projected ones with paths that fail, averaged targets and scaled outputs too.
 func TestConforms(t *testing.T) {
+	defer func(n int) { pathmatch.FitNumbers = n }(pathmatch.FitNumbers)
+	pathmatch.FitNumbers = 1 << 13
 	cap := testkit.Must(zoo.NewCap([]float64{0, 0, 1}, 0.2))
 	for _, c := range []method.Config{
 		{Name: "ULLA"}, {Name: "OLLA", Output: "scaled"}, {Name: "ULLA-P", Output: "balanced"}, {Name: "RDDPM"},

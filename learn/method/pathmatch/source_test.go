@@ -36,7 +36,7 @@ func TestSourceIsPathMatching(t *testing.T) {
 	sim := langevin.NewSimulator(p, pool, 16)
 	var paths, own langevin.Paths
 	testkit.Must(sim.Forward(context.Background(), &paths, data, seed, refresh))
-	starts := langevin.Starts(data, 3, (fitNumbers+2)/3)
+	starts := langevin.Starts(data, 3, (FitNumbers+2)/3)
 	testkit.Must(sim.Forward(context.Background(), &own, starts, seed, keyed.WindowPaths.At(0)))
 	var terms []method.Term
 	for i := range 20 {

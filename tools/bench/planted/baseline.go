@@ -84,8 +84,8 @@ func (b *baseline) reach(s suite, m *mutant) (out []test) {
 	return out
 }
 
-// measure fills t.sound, from the file of an earlier run if the code is the same. It is an
-// error if a test fails on sound code: it would see faults where there are none.
+// measure fills t.sound, from the file of an earlier run if the code is the same. A test that
+// fails on sound code is left out: it would see faults where there are none.
 func (t *trial) measure(progress io.Writer) error {
 	key, err := t.key()
 	if err != nil {
@@ -112,7 +112,7 @@ func (t *trial) measure(progress io.Writer) error {
 	for s, packages := range of {
 		group.Go(func() error {
 			start := time.Now()
-			tests, runs, err := t.profile(s, packages)
+			tests, runs, err := t.profile(s, packages, progress)
 			mu.Lock()
 			defer mu.Unlock()
 			t.sound.Tests[s.String()], t.sound.Runs[s.String()] = tests, runs
@@ -135,7 +135,9 @@ func (t *trial) measure(progress io.Writer) error {
 
 // profile runs the tests of a suite on the sound code, each alone, and returns what each
 // takes and which run each block of the packages.
-func (t *trial) profile(s suite, packages []string) (tests []test, runs map[string][]int, err error) {
+func (t *trial) profile(s suite, packages []string, progress io.Writer) (
+	tests []test, runs map[string][]int, err error,
+) {
 	dir, err := os.MkdirTemp("", "planted-*")
 	if err != nil {
 		return nil, nil, err
@@ -150,13 +152,14 @@ func (t *trial) profile(s suite, packages []string) (tests []test, runs map[stri
 		return nil, nil, fmt.Errorf("the tests of %s cannot be listed: %w", s, err)
 	}
 	runs = map[string][]int{}
-	for i, name := range strings.Fields(string(list)) {
+	for name := range strings.FieldsSeq(string(list)) {
 		start := time.Now()
 		said, work, err := t.run(binary, s, time.Hour, 0, 0, "-test.run=^"+name+"$", "-test.coverprofile="+profile)
 		if err != nil {
-			return nil, nil, fmt.Errorf("%s of %s fails before any fault is planted: %w\n%s", name, s, err, said)
+			fmt.Fprintf(progress, "left out: %s of %s fails before any fault is planted: %v\n%s", name, s, err, said)
+			continue
 		}
-		tests = append(tests, test{name, time.Since(start).Seconds(), work})
+		took := time.Since(start).Seconds()
 		text, err := os.ReadFile(profile)
 		if err != nil {
 			return nil, nil, err
@@ -164,11 +167,12 @@ func (t *trial) profile(s suite, packages []string) (tests []test, runs map[stri
 		for line := range strings.Lines(string(text)) { // MODULE/FILE:FROM,TO STATEMENTS COUNT, after one with the mode
 			block, counts, _ := strings.Cut(strings.TrimPrefix(strings.TrimSpace(line), t.module+"/"), " ")
 			if !strings.HasSuffix(counts, " 0") {
-				runs[block] = append(runs[block], i)
+				runs[block] = append(runs[block], len(tests))
 			} else if runs[block] == nil {
 				runs[block] = []int{}
 			}
 		}
+		tests = append(tests, test{name, took, work})
 	}
 	delete(runs, "mode:")
 	return tests, runs, nil

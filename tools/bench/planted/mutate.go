@@ -141,10 +141,13 @@ func sites(f *ast.FuncDecl) (out []site) {
 				}
 			case *ast.SelectorExpr:
 				pkg, ok := called.X.(*ast.Ident)
-				if ok && (pkg.Name == "fmt" || pkg.Name == "errors" || pkg.Name == "strings" || infinite(called, n.Args)) {
+				if !ok {
+					break
+				}
+				if slices.Contains([]string{"fmt", "errors", "strings"}, pkg.Name) || infinite(called, n.Args) {
 					return false // texts, and +∞, which Inf(2) is too
 				}
-				if to := functions[called.Sel.Name]; ok && pkg.Name == "math" && to != "" {
+				if to := functions[called.Sel.Name]; pkg.Name == "math" && to != "" {
 					add(called, "call", change(&called.Sel.Name, to))
 				}
 			}
@@ -344,7 +347,8 @@ func patched(root, path string, was, is []string) (*mutant, error) {
 			continue
 		}
 		m := sound.mutant(f)
-		m.Line, m.Function, m.Kind, m.Was, m.Is = found+1, "patch", "text", strings.Join(was, " "), strings.Join(is, " ")
+		m.Line, m.Function, m.Kind = found+1, "patch", "text"
+		m.Was, m.Is = strings.Join(was, " "), strings.Join(is, " ")
 		m.body = faulty.body(faulty.tree.Decls[i].(*ast.FuncDecl))
 		return m, nil
 	}

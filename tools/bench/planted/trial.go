@@ -259,9 +259,8 @@ func (t *trial) tried(binary string, s suite, m *mutant) fate {
 
 // compile builds the tests of a folder.
 func (t *trial) compile(binary, folder string, flags ...string) error {
-	said, err := t.command("go", slices.Concat([]string{"test", "-c", "-vet=off", "-ldflags=-s -w", "-o", binary}, flags,
-		[]string{"./" + folder})...)
-	if err != nil {
+	args := slices.Concat([]string{"test", "-c", "-vet=off", "-ldflags=-s -w", "-o", binary}, flags)
+	if said, err := t.command(append(args, "./"+folder)...); err != nil {
 		return fmt.Errorf("%w\n%s", err, said)
 	}
 	return nil
@@ -292,8 +291,9 @@ func (t *trial) run(binary string, s suite, limit time.Duration, most float64, f
 	return out, work, err
 }
 
-func (t *trial) command(name string, args ...string) (said []byte, err error) {
-	cmd := exec.CommandContext(t.ctx, name, args...)
+// command runs the go command.
+func (t *trial) command(args ...string) (said []byte, err error) {
+	cmd := exec.CommandContext(t.ctx, "go", args...)
 	cmd.Dir = t.root
 	return cmd.CombinedOutput()
 }

@@ -74,7 +74,7 @@ func (t *trial) build(dir string, faults []*mutant) (b *built, err error) {
 		if err != nil || packages == nil {
 			return b, err
 		}
-		said, err := t.command("go", slices.Concat([]string{"build", "-gcflags=-e", "-overlay", b.overlay}, packages)...)
+		said, err := t.command(slices.Concat([]string{"build", "-gcflags=-e", "-overlay", b.overlay}, packages)...)
 		if err == nil {
 			return b, nil
 		}

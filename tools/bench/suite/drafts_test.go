@@ -2,7 +2,6 @@ package suite
 
 import (
 	"errors"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -29,7 +28,7 @@ func TestDraftsTrain(t *testing.T) {
 	}
 	pool := parallel.New(2)
 	t.Cleanup(pool.Close)
-	all := os.Getenv("LANDING_LONG") != "" // a quarter of an hour
+	all := testkit.Long() // a quarter of an hour
 	for _, p := range problems.All() {
 		if !all && !slices.Contains([]string{"torus", "components", "so3", "simplex", "redundant"}, p.Name) {
 			continue

@@ -18,10 +18,13 @@ import (
 	"github.com/landing-diffusion/landing/experiment/run"
 	"github.com/landing-diffusion/landing/judge/metric"
 	"github.com/landing-diffusion/landing/judge/verdict"
+	"github.com/landing-diffusion/landing/learn/method/pathmatch"
 	"github.com/landing-diffusion/landing/problem"
 	"github.com/landing-diffusion/landing/tools/bench/problems"
 	"github.com/landing-diffusion/landing/tools/testkit"
 )
+
+func init() { pathmatch.FitNumbers = 1 << 13 } // what is trained is small
 
 func named(t *testing.T, name string) *problems.Problem {
 	t.Helper()

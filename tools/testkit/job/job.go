@@ -1,5 +1,5 @@
 // Package job begins runs of problems, for tests. It does not import package experiment,
-// whose own tests use it.
+// whose own tests use it. Where it is linked, windows are fitted to a sixteenth of the paths.
 package job
 
 import (
@@ -9,8 +9,12 @@ import (
 
 	"github.com/landing-diffusion/landing/base/parallel"
 	"github.com/landing-diffusion/landing/experiment/run"
+	"github.com/landing-diffusion/landing/learn/method/pathmatch"
 	"github.com/landing-diffusion/landing/problem"
+	"github.com/landing-diffusion/landing/tools/testkit"
 )
+
+func init() { pathmatch.FitNumbers = 1 << 13 }
 
 // A Loaded is an *experiment.Loaded, and R an *experiment.Run.
 type Loaded[R any] interface {
@@ -20,16 +24,9 @@ type Loaded[R any] interface {
 // Begin puts a loaded problem into a run folder, which lasts as long as the test.
 func Begin[R any](t testing.TB, l Loaded[R], text []byte) R {
 	t.Helper()
-	f, err := run.Create(filepath.Join(t.TempDir(), "r"), false)
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := testkit.Must(run.Create(filepath.Join(t.TempDir(), "r"), false))
 	t.Cleanup(f.Unlock)
-	r, err := l.Begin(f, text, []string{"test"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return r
+	return testkit.Must(l.Begin(f, text, []string{"test"}))
 }
 
 // New reads a problem file with keys set over it, loads it with load, which is
@@ -37,15 +34,7 @@ func Begin[R any](t testing.TB, l Loaded[R], text []byte) R {
 func New[R any, L Loaded[R]](t testing.TB, load func(context.Context, *problem.Problem, *parallel.Pool,
 	func(string)) (L, error), text []byte, origin string, settings ...string) R {
 	t.Helper()
-	p, err := problem.Load(text, origin, "", problem.ParseSettings(settings...))
-	if err != nil {
-		t.Fatal(err)
-	}
-	pool := parallel.New(2)
-	t.Cleanup(pool.Close)
-	l, err := load(t.Context(), p, pool, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := testkit.Must(problem.Load(text, origin, "", problem.ParseSettings(settings...)))
+	l := testkit.Must(load(t.Context(), p, testkit.Pool(t, 2), nil))
 	return Begin[R](t, l, text)
 }

@@ -19,11 +19,11 @@ var update = flag.Bool("update", false, "write paper.json anew")
 
 // starts are points near Σ: with no active inequality, one or both.
 func starts() (out [][]float64) {
-	q := *PaperCases()[0].Paper
+	q := paper{&PaperCases()[0]}
 	q.G = nil
 	for _, i := range []int{3, 5, 8, 16, 34, 12} {
 		x := sum(make([]float64, PaperDim), 0.5, PaperNoise(i, 0))
-		out = append(out, sum(q.Project(x, x, 0), 0.02, PaperNoise(i, 1)))
+		out = append(out, sum(q.project(x, x, 0), 0.02, PaperNoise(i, 1)))
 	}
 	return out
 }
@@ -32,13 +32,13 @@ func starts() (out [][]float64) {
 func TestPaperGolden(t *testing.T) {
 	const file = "../golden/testdata/paper.json"
 	if *update {
-		data := testkit.Must(json.MarshalIndent(NewPaperGolden(starts()), "", " "))
+		data := testkit.Must(json.MarshalIndent(newPaperGolden(starts()), "", " "))
 		testkit.OK(t, os.WriteFile(file, append(data, '\n'), 0o666))
 		return // the next build embeds it
 	}
 	var want PaperGolden
 	golden.ReadJSON(t, "paper.json", &want)
-	got := NewPaperGolden(want.Start)
+	got := newPaperGolden(want.Start)
 	for _, name := range slices.Sorted(maps.Keys(want.Forward)) {
 		for i := range want.Forward[name] {
 			golden.Near(t, name+" forward", got.Forward[name][i], want.Forward[name][i])
@@ -52,14 +52,14 @@ func TestPaperGolden(t *testing.T) {
 	for i, x := range want.Start {
 		n := 0
 		for _, g := range p.G {
-			if g.Value(x) >= 0 {
+			if g.value(x) >= 0 {
 				n++
 			}
 		}
 		active[n]++
 		for k := 1; k <= PaperSteps; k++ {
 			for _, g := range p.G {
-				if math.Abs(g.Value(want.Forward["OLLA-P"][(PaperSteps+1)*i+k])+p.Epsilon) < 1e-12 {
+				if math.Abs(g.value(want.Forward["OLLA-P"][(PaperSteps+1)*i+k])+p.Epsilon) < 1e-12 {
 					pushed++
 				}
 			}
@@ -78,14 +78,14 @@ func TestCubic(t *testing.T) {
 		up, down := slices.Clone(x), slices.Clone(x)
 		up[j] += step
 		down[j] -= step
-		if d := (q.Value(up) - q.Value(down)) / (2 * step); math.Abs(d-q.Gradient(x)[j]) > 1e-8 {
-			t.Errorf("derivative %d is %v, differences say %v", j, q.Gradient(x)[j], d)
+		if d := (q.value(up) - q.value(down)) / (2 * step); math.Abs(d-q.gradient(x)[j]) > 1e-8 {
+			t.Errorf("derivative %d is %v, differences say %v", j, q.gradient(x)[j], d)
 		}
 		var column mat.VecDense
-		column.SubVec(mat.NewVecDense(PaperDim, q.Gradient(up)), mat.NewVecDense(PaperDim, q.Gradient(down)))
+		column.SubVec(mat.NewVecDense(PaperDim, q.gradient(up)), mat.NewVecDense(PaperDim, q.gradient(down)))
 		for i := range x {
-			if d := column.AtVec(i) / (2 * step); math.Abs(d-q.Hessian(x).At(i, j)) > 1e-8 {
-				t.Errorf("second derivative %d, %d is %v, differences say %v", i, j, q.Hessian(x).At(i, j), d)
+			if d := column.AtVec(i) / (2 * step); math.Abs(d-q.hessian(x).At(i, j)) > 1e-8 {
+				t.Errorf("second derivative %d, %d is %v, differences say %v", i, j, q.hessian(x).At(i, j), d)
 			}
 		}
 	}
