@@ -15,12 +15,13 @@ import (
 	"time"
 
 	"github.com/landing-diffusion/landing/base/arrayfile"
+	"github.com/landing-diffusion/landing/experiment"
 	"github.com/landing-diffusion/landing/learn/method/pathmatch"
 	"github.com/landing-diffusion/landing/tools/testkit"
 	"github.com/landing-diffusion/landing/tools/testkit/process"
 )
 
-func init() { pathmatch.FitNumbers = 1 << 13 } // what is trained is small
+func init() { pathmatch.FitNumbers, experiment.PriorEnds = 1<<13, 1000 } // what is trained is small
 
 // TestMain lets the test binary stand in for the program, so that tests can kill it.
 func TestMain(m *testing.M) {

@@ -18,12 +18,13 @@ import (
 	"github.com/landing-diffusion/landing/internal/fault"
 	"github.com/landing-diffusion/landing/judge/metric"
 	"github.com/landing-diffusion/landing/learn/method"
+	"github.com/landing-diffusion/landing/experiment"
 	"github.com/landing-diffusion/landing/learn/method/pathmatch"
 	"github.com/landing-diffusion/landing/study/work"
 	"github.com/landing-diffusion/landing/tools/testkit"
 )
 
-func init() { pathmatch.FitNumbers = 1 << 13 } // what is trained is small
+func init() { pathmatch.FitNumbers, experiment.PriorEnds = 1<<13, 1000 } // what is trained is small
 
 var keys int // units so far
 

@@ -25,7 +25,7 @@ import (
 	"github.com/landing-diffusion/landing/tools/testkit"
 )
 
-func init() { pathmatch.FitNumbers = 1 << 13 } // what is trained is small
+func init() { pathmatch.FitNumbers, experiment.PriorEnds = 1<<13, 1000 } // what is trained is small
 
 func planned(t *testing.T, file string, o Options) *Plan {
 	t.Helper()

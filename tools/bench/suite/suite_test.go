@@ -24,7 +24,7 @@ import (
 	"github.com/landing-diffusion/landing/tools/testkit"
 )
 
-func init() { pathmatch.FitNumbers = 1 << 13 } // what is trained is small
+func init() { pathmatch.FitNumbers, experiment.PriorEnds = 1<<13, 1000 } // what is trained is small
 
 func named(t *testing.T, name string) *problems.Problem {
 	t.Helper()
@@ -42,7 +42,7 @@ func heldOut(data []float64, d int) (train, held []float64) {
 func config(t *testing.T) *Config {
 	pool := parallel.New(2)
 	t.Cleanup(pool.Close)
-	return &Config{Out: filepath.Join(t.TempDir(), "problems"), For: time.Minute, Pool: pool,
+	return &Config{Out: filepath.Join(t.TempDir(), "problems"), For: time.Hour, Pool: pool,
 		Settings: []string{"train.epochs=2", "train.times_per_path=2", "network.width=8", "network.layers=1"}}
 }
 
@@ -92,7 +92,7 @@ func TestTime(t *testing.T) {
 	for c.For = 2 * time.Second; ; c.For *= 2 {
 		c.Out = fmt.Sprint(out, c.For)
 		r = testkit.Must(c.Measure(t.Context(), named(t, "rows-200"), func(string) {}))
-		if !strings.Contains(r.Error, "before its first batch") {
+		if !strings.Contains(r.Error, "the budget of") {
 			break
 		}
 	}
