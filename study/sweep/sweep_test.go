@@ -152,6 +152,7 @@ budget: {epochs: 4}
 samples: 50
 report: true
 set:
+  process: {steps: 10}
   network: {width: 8, layers: 1}
   train: {times_per_path: 2, checkpoint_every: 0.001}
 `

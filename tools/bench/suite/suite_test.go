@@ -135,14 +135,18 @@ func TestLawsAreGood(t *testing.T) {
 		case "ring6", "ring8", "ball-chain", "rows-200000", "d300":
 			continue // take long
 		}
-		x := testkit.Must(p.Draw(t.Context(), pool, 1, 0, p.Rows))
-		samples := testkit.Must(p.Draw(t.Context(), pool, 1, 1, p.Rows))
-		law := testkit.Must(p.Draw(t.Context(), pool, 1, 2, p.Rows))
+		n, points := p.Rows, testPoints
+		if !testkit.Long() { // a third of a minute
+			n, points = min(n, 1000), 400
+		}
+		x := testkit.Must(p.Draw(t.Context(), pool, 1, 0, n))
+		samples := testkit.Must(p.Draw(t.Context(), pool, 1, 1, n))
+		law := testkit.Must(p.Draw(t.Context(), pool, 1, 2, n))
 		train, held := heldOut(x, p.Dim)
 		judge := func(samples []float64, points, relabelled int) *Result {
-			r := &Result{Problem: p.Name, Start: "empirical", StartP: metric.NaN, Samples: p.Rows,
+			r := &Result{Problem: p.Name, Start: "empirical", StartP: metric.NaN, Samples: n,
 				Energy: metric.EnergyTest(samples, held, p.Dim, points, relabelled, 1)}
-			e := verdict.Evidence{Asked: p.Rows, Samples: samples, Rows: x, Held: held, Train: train, Dim: p.Dim,
+			e := verdict.Evidence{Asked: n, Samples: samples, Rows: x, Held: held, Train: train, Dim: p.Dim,
 				Energy:        metric.EnergyTest(samples, x, p.Dim, points, relabelled, 1),
 				SampleNearest: metric.NearestDistances(nil, samples, train, p.Dim),
 				HeldNearest:   metric.NearestDistances(nil, held, train, p.Dim),
@@ -153,7 +157,7 @@ func TestLawsAreGood(t *testing.T) {
 			r.judge()
 			return r
 		}
-		if r := judge(samples, testPoints, 999); !r.Passed.Observed {
+		if r := judge(samples, points, 999); !r.Passed.Observed {
 			t.Errorf("%s: %s", p.Name, r.Verdict)
 		} else if r.Verdict != "good" {
 			t.Logf("%s: %s", p.Name, r.Verdict)
