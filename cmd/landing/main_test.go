@@ -434,7 +434,7 @@ func TestInterruptAndKill(t *testing.T) {
 	}
 	want := final("whole")
 	wait := func(name string, least int) { // until some checkpoints are there
-		for range 2000 {
+		for range 60_000 {
 			records, _ := os.ReadFile(filepath.Join(dir, name, "metrics.jsonl"))
 			paths, _ := filepath.Glob(filepath.Join(dir, name, "checkpoints", "0*"))
 			if len(paths) > 0 && bytes.Count(records, []byte("\n")) >= least {
