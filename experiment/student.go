@@ -97,10 +97,10 @@ func (r *Run) counted(ctx context.Context, checkpoint string) (Counted, error) {
 // faithful is how far from the data, in distances of the teacher's, samples of a good student are at most.
 const faithful = 1.5
 
-// judge says whether a student is as good as it should be by the most evaluations of its network, and what to do. student
-// and teacher are run folders; ended says that validation rows ended the student's training, which may have been too
-// long. In many directions each evaluation may bring samples closer together, so that fewer are nearer to the data
-// (docs/distill.md).
+// judge says whether a student is as good as it should be by the most evaluations of its network, and what to do.
+// student and teacher are run folders; ended says that validation rows ended the student's training, which may have
+// been too long. In many directions each evaluation may bring samples closer together, so that fewer are nearer to the
+// data (docs/distill.md).
 func (d *StudentReport) judge(p *problem.Problem, student, teacher string, epochs int, ended bool) {
 	c := d.Samples[0]
 	of := "samples of " + text.Plural(int(math.Round(c.Evaluations)), "evaluation")

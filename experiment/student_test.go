@@ -29,16 +29,18 @@ func TestDistilledVerdict(t *testing.T) {
 		p             *problem.Problem
 		words, remedy string
 	}{
-		"good":  {good, epochs, "1.50 times", ""},
-		"far":   {with(func(c *Counted) { c.Ratio = 1.51 }), epochs, "training may bring", longer},
-		"clock": {with(func(c *Counted) { c.Ratio = 2 }), clock, "2.00 times", fmt.Sprint(verdict.GoOn, "s", []string(nil), 61)},
+		"good": {good, epochs, "1.50 times", ""},
+		"far":  {with(func(c *Counted) { c.Ratio = 1.51 }), epochs, "training may bring", longer},
+		"clock": {with(func(c *Counted) { c.Ratio = 2 }), clock, "2.00 times",
+			fmt.Sprint(verdict.GoOn, "s", []string(nil), 61)},
 		"fails": {with(func(c *Counted) { c.Failed = 1 }), epochs, "1 failed", longer},
 		"off":   {with(func(c *Counted) { c.Violation = 2e-9 }), epochs, "violate", longer},
 		"fewer": {with(func(c *Counted) { c.Ratio = 2 }), epochs, "take 2, whose samples are 1.25 times",
 			fmt.Sprint(verdict.Generate, "s", []string{"generate.evaluations=2"}, 0)},
 		"ended": {with(func(c *Counted) { c.Ratio = 2 }), epochs, "shorter training may",
 			fmt.Sprint(verdict.Distill, "r", []string{"train.stop=epochs", "train.epochs=14"}, 0)},
-		"none": {with(func(c *Counted) { c.Ratio = metric.NaN }), epochs, "no distance", fmt.Sprint(verdict.Evaluate, "s", []string(nil), 0)},
+		"none": {with(func(c *Counted) { c.Ratio = metric.NaN }), epochs, "no distance",
+			fmt.Sprint(verdict.Evaluate, "s", []string(nil), 0)},
 	} {
 		d := StudentReport{Of: teacher, Samples: []Counted{c.of}}
 		switch name { // those that are no better, and are not named: of a failure, too far

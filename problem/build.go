@@ -32,26 +32,35 @@ func (p *Problem) process() (*langevin.Process, error) {
 	if err != nil {
 		return nil, err
 	}
-	invalid := proc.Validate()
-	var config *langevin.ConfigError
-	var unsupported *constraint.UnsupportedError
-	switch {
-	case errors.As(invalid, &config):
-		return proc, p.key(processKeys[config.Field], config.Value, config.Want)
-	case errors.As(invalid, &unsupported):
-		return proc, p.key("set.kind", p.Set.Is(),
-			fmt.Sprintf("a set with %s, for %s", unsupported.Need, unsupported.For))
-	}
-	return proc, invalid
+	return proc, p.placed(proc.Validate())
 }
 
-// processKeys are the keys of the fields that langevin.ConfigError names.
-var processKeys = map[string]string{
-	"Schedule.N": KeyProcessSteps, "Schedule.T": KeyProcessHorizon,
-	"Schedule.SigmaMin": KeyProcessSigmaMin, "Schedule.SigmaMax": KeyProcessSigmaMax,
-	"Method": KeyProcessMethod, "Friction": KeyProcessFriction, "Walls": KeyProcessWalls,
-	"Repulsion": KeyProcessRepulsion, "Landing.Rate": KeyProcessLandingRate, "Split": KeyProcessNoise,
+// fieldKeys are the keys of the fields that errors of lower floors and method.Kind.Idle name.
+var fieldKeys = map[string]string{
+	"Schedule.N": KeyProcessSteps, "Schedule.T": KeyProcessHorizon, "Schedule.SigmaMin": KeyProcessSigmaMin,
+	"Schedule.SigmaMax": KeyProcessSigmaMax, "Geometric": "process.sigma.schedule", "Method": KeyProcessMethod,
+	"Process": KeyProcessMethod, "Friction": KeyProcessFriction, "Walls": KeyProcessWalls,
+	"Repulsion": KeyProcessRepulsion, "Curvature": KeyProcessCurvature, "NoTerminal": KeyProcessTerminalProjection,
+	"Landing.Explicit": KeyProcessLandingMode, "Landing.Rate": KeyProcessLandingRate, "Split": KeyProcessNoise,
+	"Noise": KeyProcessNoise, "Convention": KeyConvention, "Prior": KeyPrior, "Potential": KeyPotentialKind,
+	"Window": KeyTrainWindow, "Paths": KeyTrainPaths, "Output": KeyNetworkOutput, "Levels": "process.options.levels",
 	"eigenfunctions": "process.options.eigenfunctions", "path_steps": "process.options.path_steps",
+}
+
+// placed makes an error about a field of a process or a method a *KeyError; others stay.
+func (p *Problem) placed(err error) error {
+	var process *langevin.ConfigError
+	var own *method.ConfigError
+	var unsupported *constraint.UnsupportedError
+	switch {
+	case errors.As(err, &process):
+		return p.key(fieldKeys[process.Field], process.Value, process.Want)
+	case errors.As(err, &own):
+		return p.key(fieldKeys[own.Field], own.Value, own.Want)
+	case errors.As(err, &unsupported):
+		return p.key("set.kind", p.Set.Is(), fmt.Sprintf("a set with %s, for %s", unsupported.Need, unsupported.For))
+	}
+	return err
 }
 
 // Points whose geometry is held at once, and a bound on their Jacobians.
@@ -197,22 +206,14 @@ func (t Train) Config(seed uint64, hidden float64) train.Config {
 
 // Method returns how the problem's law is learned and drawn from, or a *KeyError; proc is what Build returned.
 func (p *Problem) Method(proc *langevin.Process) (method.Method, error) {
-	m, err := methods.New(method.Config{
-		Name: p.Process.Method, Process: proc, Window: p.Train.Window, Paths: p.Train.Paths,
-		Output:  p.Network.Output,
-		Options: p.Process.Options,
-	})
-	switch e := err.(type) {
-	case *score.OptionError:
+	m, err := methods.New(method.Config{Name: p.Process.Method, Process: proc, Window: p.Train.Window,
+		Paths: p.Train.Paths, Output: p.Network.Output, Options: p.Process.Options})
+	if e, ok := err.(*score.OptionError); ok {
 		return nil, p.option("process.options.", e)
-	case *method.ConfigError:
-		key := map[string]string{"Window": KeyTrainWindow, "Output": KeyNetworkOutput, "Process": KeyProcessMethod,
-			"Levels": "process.options.levels", "Paths": KeyTrainPaths, "Potential": KeyPotentialKind}[e.Field]
-		return nil, p.key(key, e.Value, e.Want)
-	case nil:
-		return p.Generate.counted(p.origins, m)
+	} else if err != nil {
+		return nil, p.placed(err)
 	}
-	return nil, err
+	return p.Generate.counted(p.origins, m)
 }
 
 // counted returns m as it draws by generate.evaluations, if that is given.
@@ -232,21 +233,15 @@ func (g Generate) counted(o origins, m method.Method) (method.Method, error) {
 	return out, err
 }
 
-// idleKeys are the keys of what method.Kind.Idle names.
-var idleKeys = map[string][]string{
-	"Schedule.T": {KeyProcessHorizon}, "Schedule.SigmaMin": {KeyProcessSigmaMin},
-	"Schedule.SigmaMax": {KeyProcessSigmaMax}, "Geometric": {"process.sigma.schedule"},
-	"Friction": {KeyProcessFriction}, "Landing.Explicit": {KeyProcessLandingMode},
-	"Landing.Rate": {KeyProcessLandingRate}, "Walls": {KeyProcessWalls}, "Repulsion": {KeyProcessRepulsion},
-	"Curvature": {KeyProcessCurvature}, "NoTerminal": {KeyProcessTerminalProjection}, "Convention": {KeyConvention},
-	"Prior": {KeyPrior, "uniform.max_rhat", "uniform.max_steps"}, "Noise": {KeyProcessNoise},
-}
-
 // Idle returns the keys that the file or a setting wrote and that mean nothing to the method.
 func (p *Problem) Idle() (keys []string) {
 	k, _ := methods.Of(p.Process.Method)
 	for _, field := range k.Idle {
-		for _, key := range idleKeys[field] {
+		own := []string{fieldKeys[field]}
+		if field == "Prior" { // and the chains behind it
+			own = append(own, "uniform.max_rhat", "uniform.max_steps")
+		}
+		for _, key := range own {
 			if p.origin[key] != "" {
 				keys = append(keys, key)
 			}

@@ -48,14 +48,9 @@ func (c Condition) check(o origins, set constraint.Set, guidance float64) error 
 				at, constraint.Name(set)))
 		}
 	}
-	if !(c.Drop >= 0 && c.Drop < 1) {
-		return o.key("condition.drop", c.Drop, "a share of at least 0 and below 1")
-	}
-	if w := guidance; !(w >= -1 && w <= 100) {
-		return o.key(KeyGenerateGuidance, w, "a number in [-1, 100]")
-	} else if w != 0 && c.Drop == 0 {
-		return o.key(KeyGenerateGuidance, w, "0, or training with condition.drop above 0: this network has not "+
-			"learned to do without the condition")
+	if guidance != 0 && c.Drop == 0 {
+		return o.key(KeyGenerateGuidance, guidance, "0, or training with condition.drop above 0: this network has "+
+			"not learned to do without the condition")
 	}
 	return nil
 }

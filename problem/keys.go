@@ -112,10 +112,7 @@ var allKeys = sync.OnceValue(func() (out []Key) {
 	page := described()
 	add := func(key string, f reflect.StructField, index []int) {
 		k := Key{Name: key, Type: f.Type, Default: page[key].fallback, Doc: page[key].doc, Words: sets.Words(f),
-			index: index}
-		if r, ok := sets.Bounds(f); ok {
-			k.Range = &r
-		}
+			Range: sets.Bounds(f), index: index}
 		if names, ok := registered[key]; ok {
 			k.Words = names()
 		}

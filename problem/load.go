@@ -74,19 +74,11 @@ func placeOf(origin, key string) fault.Place {
 }
 
 func show(v any) string {
-	switch v := v.(type) {
-	case string:
-		return fmt.Sprintf("%q", v)
-	case nil:
+	switch r := reflect.ValueOf(v); {
+	case !r.IsValid(), r.Kind() == reflect.Slice && r.IsNil():
 		return "missing"
-	case []float64:
-		if v == nil {
-			return "missing"
-		}
-	case [][]float64:
-		if v == nil {
-			return "missing"
-		}
+	case r.Type() == reflect.TypeFor[string]():
+		return strconv.Quote(r.String())
 	}
 	return fmt.Sprint(v)
 }
@@ -269,9 +261,7 @@ func over(layer, before score.Options) score.Options {
 	if len(layer) == 0 || len(before) == 0 {
 		return layer
 	}
-	out := maps.Clone(before)
-	maps.Copy(out, layer)
-	return out
+	return joined(before, layer)
 }
 
 // written reports whether a node has a key, a key in it, and so on.
@@ -319,16 +309,14 @@ func (w walker) walk(node ast.Node, t reflect.Type, key string) error {
 			return bad(node, "a value")
 		}
 	case reflect.Map:
-		if _, ok := node.(*ast.MappingNode); !ok {
-			if _, ok := node.(*ast.MappingValueNode); !ok {
-				return bad(node, "a mapping")
-			}
+		values, ok := pairs(node)
+		if !ok {
+			return bad(node, "a mapping")
 		}
-		if t.Elem().Kind() != reflect.Float64 {
-			return nil
-		}
-		values, _ := pairs(node)
 		for _, v := range values {
+			if t.Elem().Kind() != reflect.Float64 {
+				break
+			}
 			if err := w.walk(v.Value, t.Elem(), key+"."+v.Key.GetToken().Value); err != nil {
 				return err
 			}

@@ -11,7 +11,6 @@ import (
 	"github.com/landing-diffusion/landing/langevin"
 	"github.com/landing-diffusion/landing/learn/method"
 	"github.com/landing-diffusion/landing/learn/method/methods"
-	"github.com/landing-diffusion/landing/learn/score"
 )
 
 // drawKeys are the keys of generation that a network which was trained without them still serves: what brings a
@@ -73,11 +72,9 @@ func Changed(drawn []Drawn) []string {
 // Redraw returns the problem, which is that of a run, with settings that need no training. Other keys are a *KeyError.
 func (p *Problem) Redraw(settings Settings) (*Problem, error) {
 	q := trained(p)
-	if key, why, err := settings.only(q, drawKeys, trainedKeys, "it is no key of generation"); err != nil {
+	if err := settings.only(q, drawKeys, trainedKeys, "it is no key of generation",
+		"it takes another training: %s. Keys that take none: %s"); err != nil {
 		return nil, err
-	} else if key != "" {
-		return nil, &KeyError{Origin: q.origin[key], Key: key, Fault: fmt.Sprintf("it takes "+
-			"another training: %s. Keys that take none: %s", why, strings.Join(drawKeys, ", "))}
 	}
 	written := q.origin
 	q.origin = joined(p.origin, written)
@@ -140,10 +137,7 @@ func (p *Problem) Redrawn(m method.Method, proc *langevin.Process) (method.Metho
 	can := m.Capabilities()
 	if can.Recast != nil {
 		out, err := can.Recast(next)
-		if e, ok := err.(*langevin.ConfigError); ok {
-			return nil, p.key(processKeys[e.Field], e.Value, e.Want)
-		}
-		return out, err
+		return out, p.placed(err)
 	}
 	if next.Name() != m.Name() && (can.Follows == nil || next.Capabilities().Follows == nil) {
 		return nil, p.key(KeyProcessMethod, p.Process.Method, "a method that draws by what "+m.Name()+" has learned: "+
@@ -154,11 +148,8 @@ func (p *Problem) Redrawn(m method.Method, proc *langevin.Process) (method.Metho
 			"the method %s draws samples in one way only", m.Name())}
 	}
 	out, err := can.Redraw(proc)
-	if e, ok := err.(*langevin.ConfigError); ok {
-		return nil, p.key(processKeys[e.Field], e.Value, e.Want)
-	}
 	if err != nil {
-		return nil, err
+		return nil, p.placed(err)
 	}
 	return p.Generate.counted(p.origins, out)
 }
@@ -169,18 +160,15 @@ func (p *Problem) Drawn(q *Problem, proc *langevin.Process) ([]Drawn, error) {
 	own, by := plain(p), plain(q)
 	out := []Drawn{}
 	keys := slices.DeleteFunc(slices.Clone(drawKeys), func(key string) bool { return key == optionKeys })
-	options := maps.Clone(p.Process.Options)
-	if options == nil {
-		options = score.Options{}
-	}
-	maps.Copy(options, q.Process.Options)
-	for _, name := range slices.Sorted(maps.Keys(options)) {
+	for _, name := range slices.Sorted(maps.Keys(joined(p.Process.Options, q.Process.Options))) {
 		keys = append(keys, optionKeys+"."+name)
 	}
 	for _, key := range keys {
 		s := Drawn{key, at(by, key), at(own, key)}
 		if key == KeyProcessMethod { // by the name that all ways of writing it have
-			s.Value, s.Own = canonical(s.Value), canonical(s.Own)
+			is, _ := methods.Of(q.Process.Method)
+			was, _ := methods.Of(p.Process.Method)
+			s.Value, s.Own = is.Name, was.Name
 		}
 		if s.Changed() || strings.HasPrefix(q.origin[key], settingOrigin) {
 			out = append(out, s)
@@ -196,16 +184,6 @@ func plain(p *Problem) map[string]any {
 		panic("problem: " + err.Error()) // what Resolved wrote
 	}
 	return m
-}
-
-// canonical returns a method's own name.
-func canonical(name any) any {
-	if s, ok := name.(string); ok {
-		if kind, ok := methods.Of(s); ok {
-			return kind.Name
-		}
-	}
-	return name
 }
 
 // at returns the value of a key, numbers as float64; nil if it is not there.
@@ -227,9 +205,9 @@ func at(m map[string]any, key string) any {
 	}
 }
 
-// joined returns the origins of keys with later ones in their place.
-func joined(before, after map[string]string) map[string]string {
-	out := map[string]string{}
+// joined returns a map with the entries of a later one in their place.
+func joined[M ~map[string]V, V any](before, after M) M {
+	out := M{}
 	maps.Copy(out, before)
 	maps.Copy(out, after)
 	return out
@@ -238,12 +216,12 @@ func joined(before, after map[string]string) map[string]string {
 // A reason says why keys with this beginning stay as they are.
 type reason struct{ prefix, why string }
 
-// only puts the settings in place in p, with where each key comes from in p.origin, and returns the
-// first key that is not one of may, with the reason, or with otherwise if none is known.
-func (s Settings) only(p *Problem, may []string, reasons []reason, otherwise string) (key, why string, err error) {
+// only puts the settings in place in p, with where each key comes from in p.origin. A key that is not one of may is a
+// *KeyError of this wording, of the reason, otherwise if none is known, and the keys that may.
+func (s Settings) only(p *Problem, may []string, reasons []reason, otherwise, wording string) error {
 	p.origin = map[string]string{}
 	if err := s.apply(p); err != nil {
-		return "", "", err
+		return err
 	}
 	keys := slices.Sorted(maps.Keys(p.origin))
 	for i, key := range keys {
@@ -252,14 +230,15 @@ func (s Settings) only(p *Problem, may []string, reasons []reason, otherwise str
 		if part || option || slices.Contains(may, key) {
 			continue
 		}
-		for _, r := range reasons {
+		why := otherwise
+		for _, r := range slices.Backward(reasons) { // the first that fits
 			if key == r.prefix || strings.HasPrefix(key, r.prefix+".") {
-				return key, r.why, nil
+				why = r.why
 			}
 		}
-		return key, otherwise, nil
+		return &KeyError{Origin: p.origin[key], Key: key, Fault: fmt.Sprintf(wording, why, strings.Join(may, ", "))}
 	}
-	return "", "", nil
+	return nil
 }
 
 // extendKeys are the keys with which a run can be gone on: how long, and what is done on the
@@ -289,11 +268,9 @@ type Extension struct {
 func (p *Problem) Extend(settings Settings) (*Problem, Extension, error) {
 	var x Extension
 	q := trained(p)
-	if key, why, err := settings.only(q, extendKeys, extendFaults, "the score was learned with it"); err != nil {
+	if err := settings.only(q, extendKeys, extendFaults, "the score was learned with it",
+		"a run does not go on with another value: %s. Keys that may change: %s"); err != nil {
 		return nil, x, err
-	} else if key != "" {
-		return nil, x, &KeyError{Origin: q.origin[key], Key: key, Fault: fmt.Sprintf("a run does not go on with "+
-			"another value: %s. Keys that may change: %s", why, strings.Join(extendKeys, ", "))}
 	}
 	written := func(key string) bool { return q.origin[key] != "" }
 	x.Longer = written(KeyTrainEpochs) || written(KeyTrainMaxSeconds)

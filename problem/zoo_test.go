@@ -27,7 +27,7 @@ func TestZooSets(t *testing.T) {
 		{"kind: chain, dim: 2, bonds: [1, 1.5]", "chain of 3 atoms in R^2"},
 		{"kind: redundant_axis", "z-axis with a redundant inequality"},
 
-		{"kind: curve", "f:1: set.terms is []; expected terms"},
+		{"kind: curve", "f:1: set.terms is missing; expected terms"},
 		{"kind: curve, terms: [[1, 2]]", "f:1: set.terms is [1 2]; expected rows"},
 		{"kind: curve, terms: [[1, 2, 0.5]]", "f:1: set.terms is [1 2 0.5]; expected powers that are whole numbers"},
 		{"kind: curve, terms: [[1, -2, 0]]", "f:1: set.terms is [-2 0]; expected powers from 0"},

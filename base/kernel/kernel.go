@@ -13,7 +13,12 @@
 // and infinities travel as the formulas have them.
 package kernel
 
-import "fmt"
+import (
+	"fmt"
+	"os"
+	"runtime"
+	"unsafe"
+)
 
 // Float is the element type of networks.
 type Float interface{ float32 | float64 }
@@ -22,4 +27,163 @@ func need(what string, have, want int) {
 	if have < want {
 		panic(fmt.Sprintf("kernel: %s has %d elements, needs %d", what, have, want))
 	}
+}
+
+// An impl is a set of float32 loops in assembly. Its passes take arrays of at
+// least one number; asm_amd64.go says what each does.
+type impl struct {
+	name       string
+	rows, cols int // of tile
+	tile       func(rows, k int, a *float32, rs, ks int, b, c *float32, cs, cols, add int)
+	panel      func(dst, src *float32, rows, stride int) // rows of cols
+	left       func(dst, src *float32, rows, stride int) // rows of rows
+	add        func(dst, src *float32, n int)
+	mix        func(e, p *float32, n int, decay, rest float32)
+	adam       func(p, m, v, grad *float32, n int, scale, b1, a1, b2, a2, rate, root, eps float32)
+	biasSiLU   func(y, z, bias *float32, n int)
+	siluGrad   func(d, z *float32, n int)
+	modulate   func(y, u, scale, shift *float32, n int)
+
+	modulateGrad func(d, u, scale, shift, dscale, dshift *float32, n int)
+
+	cheapest func(state *[5][16]uint32, cost, price *float32, n int)
+
+	peak  func(n int)
+	pairs *pairing // bfloat16 products, or nil
+}
+
+// active is what float32 runs on; nil is portable Go.
+var active *impl
+
+// setup is what is wrong with LANDING_KERNEL, if anything.
+var setup error
+
+// slow is the sentence of Notice.
+var slow string
+
+func init() {
+	have, want := available(), os.Getenv("LANDING_KERNEL")
+	active, setup = choose(want, have)
+	slow = notice(want, have)
+}
+
+// Notice returns a sentence to tell the user once where networks are slow because this processor has none of the
+// instructions that the package uses; "" where they are not, or where LANDING_KERNEL asks for it.
+func Notice() string { return slow }
+
+func notice(want string, have []*impl) string {
+	switch {
+	case want != "" || len(have) > 0:
+		return ""
+	case runtime.GOARCH == "amd64":
+		return "this processor has no AVX2 with FMA: networks run in portable Go, about ten times slower"
+	}
+	return "networks run in portable Go, about ten times slower than with the instructions of a recent x86 " +
+		"processor: there are no loops for " + runtime.GOARCH + " yet"
+}
+
+// Check returns an error if the environment variable LANDING_KERNEL asks for loops that do not exist or that this
+// machine cannot run. NewWeights then panics.
+func Check() error { return setup }
+
+// choose returns the wanted one of the implementations that this machine has, best first, or the best if want is empty.
+func choose(want string, have []*impl) (*impl, error) {
+	switch want {
+	case "portable":
+		return nil, nil
+	case "":
+		if len(have) == 0 {
+			return nil, nil
+		}
+		return have[0], nil
+	case "avx2", "avx512", "amx":
+		for _, im := range have {
+			if im.name == want {
+				return im, nil
+			}
+		}
+		return nil, fmt.Errorf("kernel: LANDING_KERNEL=%s, but this machine does not have it; it has %s",
+			want, names(have))
+	}
+	return nil, fmt.Errorf("kernel: LANDING_KERNEL=%q is not one of amx, avx512, avx2, portable", want)
+}
+
+func names(have []*impl) string {
+	s := ""
+	for _, im := range have {
+		s += im.name + ", "
+	}
+	return s + "portable"
+}
+
+// Name returns the instruction set that networks in float32 run on: amx (AVX-512 with bfloat16 products in tiles),
+// avx512, avx2 or portable. It is the best that the machine has, or what the environment variable LANDING_KERNEL names.
+func Name() string {
+	if active == nil {
+		return "portable"
+	}
+	return active.name
+}
+
+// use returns the assembly for T, or nil.
+func use[T Float]() *impl {
+	if unsafe.Sizeof(T(0)) != 4 {
+		return nil
+	}
+	return active
+}
+
+// bits views x, which holds float32, as 32-bit words.
+func bits[T Float](x []T) []uint32 {
+	return unsafe.Slice((*uint32)(unsafe.Pointer(unsafe.SliceData(x))), len(x))
+}
+
+// single views x, which holds float32, as such.
+func single[T Float](x []T) []float32 {
+	return unsafe.Slice((*float32)(unsafe.Pointer(unsafe.SliceData(x))), len(x))
+}
+
+// peakLinks is how many multiply-adds MultiplyAdd makes in each of its chains.
+const peakLinks = 1 << 16
+
+// MultiplyAdd makes float32 fused multiply-adds in registers, in as many independent chains as fill the pipes, and
+// returns how many operations they were, two each. It takes a fraction of a millisecond (in portable Go, where products
+// and sums are separate, up to one), so that the fastest of several calls meets no interruption. What a product does in
+// that time is its share of the machine's peak.
+func MultiplyAdd() float64 {
+	if active == nil {
+		portableChains(peakLinks)
+		return 2 * 12 * peakLinks
+	}
+	active.peak(peakLinks)
+	return 2 * 12 * peakLinks * float64(active.cols/2)
+}
+
+// chainStart is a variable, and its elements differ, so that the compiler can
+// neither compute the chains nor merge them.
+var chainStart = [12]float32{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11}
+
+// portableChains makes n links a ← a·x + y in each of twelve chains.
+//
+//go:noinline
+func portableChains(n int) float32 {
+	s := &chainStart
+	x, y := s[1]/2, s[2]
+	a, b, c, d, e, f := s[0], s[1], s[2], s[3], s[4], s[5]
+	g, h, i, j, k, l := s[6], s[7], s[8], s[9], s[10], s[11]
+	for range n {
+		a = a*x + y
+		b = b*x + y
+		c = c*x + y
+		d = d*x + y
+		e = e*x + y
+		f = f*x + y
+		g = g*x + y
+		h = h*x + y
+		i = i*x + y
+		j = j*x + y
+		k = k*x + y
+		l = l*x + y
+	}
+	return a + b + c + d + e + f + g + h + i + j + k + l
 }

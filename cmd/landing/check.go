@@ -4,14 +4,13 @@ import (
 	"context"
 	"errors"
 	"io"
-	"os"
 	"slices"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
-	"golang.org/x/term"
 
 	"github.com/landing-diffusion/landing/experiment"
+	"github.com/landing-diffusion/landing/internal/text"
 	"github.com/landing-diffusion/landing/problem/check"
 )
 
@@ -71,16 +70,10 @@ type examined struct {
 // those of colours.
 func legible(r *check.Report) *check.Report {
 	out := *r
-	out.Set, out.Findings = oneLine(r.Set), slices.Clone(r.Findings)
+	out.Set, out.Findings = text.Line(r.Set), slices.Clone(r.Findings)
 	for i := range out.Findings {
 		f := &out.Findings[i]
-		f.Component, f.Message = oneLine(f.Component), oneLine(f.Message)
+		f.Component, f.Message = text.Line(f.Component), text.Line(f.Message)
 	}
 	return &out
-}
-
-// colored reports whether a stream is a terminal that takes colours.
-func colored(w io.Writer) bool {
-	f, ok := w.(*os.File)
-	return ok && term.IsTerminal(int(f.Fd())) && os.Getenv("TERM") != "dumb" && os.Getenv("NO_COLOR") == ""
 }

@@ -82,16 +82,20 @@ func (got answer) unless(err error) (answer, error) {
 
 // parent is a command that has only others below it.
 func parent(name, short, example string, children ...*cobra.Command) *cobra.Command {
-	cmd := &cobra.Command{Use: name, Short: short, Example: example,
-		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
-		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) > 0 {
-				return usage("there is no verb %q under %s", args[0], name)
-			}
-			return nil
-		},
-	}
+	cmd := &cobra.Command{Use: name, Short: short, Example: example}
 	cmd.AddCommand(children...)
+	return onlyBelow(cmd)
+}
+
+// onlyBelow has a command show its help, and refuse verbs that are not below it.
+func onlyBelow(cmd *cobra.Command) *cobra.Command {
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
+	cmd.Args = func(_ *cobra.Command, args []string) error {
+		if len(args) > 0 {
+			return usage("there is no verb %q under %s", args[0], cmd.Name())
+		}
+		return nil
+	}
 	return cmd
 }
 
@@ -104,7 +108,8 @@ type arguments struct {
 func argumentsOf(cmd *cobra.Command) arguments {
 	_, word, _ := strings.Cut(cmd.Use, " ")
 	bare := strings.Trim(word, "[]")
-	return arguments{word: strings.TrimSuffix(bare, "..."), optional: bare != word, many: strings.HasSuffix(bare, "...")}
+	one, many := strings.CutSuffix(bare, "...")
+	return arguments{word: one, optional: bare != word, many: many}
 }
 
 // check refuses other numbers of arguments as a usage error.

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -17,15 +16,14 @@ import (
 
 // compareOptions are the flags of compare.
 type compareOptions struct {
-	files          []string
-	against, title string
-	force          bool
+	files   []string
+	against string
+	force   bool
 }
 
 func (o *compareOptions) flags(f *pflag.FlagSet) {
 	f.StringArrayVarP(&o.files, "output", "o", nil, "file to write: .md, .csv, .json or .html (repeatable)")
 	f.StringVar(&o.against, "against", "", "line that the others are tested against (default: the best)")
-	f.StringVar(&o.title, "title", "", "title of the page")
 	f.BoolVar(&o.force, "force", false, "write over files that exist")
 }
 
@@ -68,14 +66,14 @@ func runCompare(ctx context.Context, a *app, o *compareOptions, args []string) (
 	}
 	c, err := compare.New(entries, o.against)
 	if err != nil {
-		return answer{}, usage("--against: %w", err)
+		return answer{}, err
 	}
 	for _, file := range o.files {
 		if _, err := (&outFile{file, o.force}).save(o.writer(c, file, args)); err != nil {
 			return answer{}, err
 		}
 	}
-	return answer{c, func(w io.Writer) { c.WriteText(w, a.out.columns()) }}, nil // into memory
+	return answer{c, func(w io.Writer) { c.WriteText(w, columns(a.out.stdout)) }}, nil // into memory
 }
 
 // writer returns what writes a comparison of runs to a file, by how its name ends.
@@ -96,6 +94,6 @@ func (o *compareOptions) writer(c *compare.Comparison, file string, dirs []strin
 		command += " " + text.Shell(dir)
 	}
 	return func(w io.Writer) error {
-		return c.WriteHTML(w, cmp.Or(o.title, title), []string{command + " -o " + text.Shell(file)})
+		return c.WriteHTML(w, title, []string{command + " -o " + text.Shell(file)})
 	}
 }

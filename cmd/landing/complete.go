@@ -36,7 +36,7 @@ var argumentWords = map[string]argumentWord{
 	"PART":            {"a folder of parts", completeFolder},
 	"NAME":            {"one recipe", offer(recipes)},
 	"TABLE-OR-FIGURE": {"a table or a figure", offer(exhibits)},
-	"SCHEMA":          {"the name of a schema", offer(schemaWords)},
+	"SCHEMA":          {"the name of a schema", cobra.NoFileCompletions},
 	"FILE":            {"a sweep file", completeYAML},
 	"DATA":            {"a data file", nil},
 	"MESH":            {"a mesh", nil},
@@ -87,13 +87,11 @@ func offer(list func(args []string, word string) []string) cobra.CompletionFunc 
 	}
 }
 
-func completeFolder(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-	return nil, cobra.ShellCompDirectiveFilterDirs
-}
-
-func completeYAML(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-	return []string{"yaml", "yml"}, cobra.ShellCompDirectiveFilterFileExt
-}
+// What cobra has shells complete themselves.
+var (
+	completeFolder = cobra.FixedCompletions(nil, cobra.ShellCompDirectiveFilterDirs)
+	completeYAML   = cobra.FixedCompletions([]string{"yaml", "yml"}, cobra.ShellCompDirectiveFilterFileExt)
+)
 
 // mostFolders bounds the entries of a folder that completion looks at.
 const mostFolders = 1000
@@ -166,22 +164,6 @@ func exhibits([]string, string) (out []string) {
 		out = append(out, cobra.CompletionWithDesc(e.Name, e.Title))
 	}
 	return out
-}
-
-// schemaWords are what a name of a schema goes on with: "make" and then "so".
-func schemaWords(args []string, _ string) (out []string) {
-	for _, s := range schemaNames() {
-		words := strings.Fields(s.Name)
-		if len(words) <= len(args) || !slices.Equal(words[:len(args)], args) {
-			continue
-		}
-		next := words[len(args)]
-		if len(words) == len(args)+1 {
-			next = cobra.CompletionWithDesc(next, s.Of)
-		}
-		out = append(out, next)
-	}
-	return slices.Compact(out)
 }
 
 // variants are those of the problem that the line names, behind others and a comma too.

@@ -80,7 +80,6 @@ func TestCompletion(t *testing.T) {
 		"train.evaluate_every=", "train.max_seconds="}, "train", "runs/demo-001", "--set", "tr")
 	is(nil, "generate", "runs/demo-001", "--set", "train.")
 	has([]string{"process.steps=", "prior="}, "generate", "runs/demo-001", "--set", "")
-	is([]string{"so"}, "dev", "schema", "make", "s")
 	has([]string{"name", "age"}, "ls", "--sort", "")
 	has([]string{"text", "json"}, "train", "--progress", "")
 	if got, directive := offers(t, dir, "train", "volcano", "--set", "train.epo"); directive != "6" || len(got) != 1 {

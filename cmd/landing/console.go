@@ -10,46 +10,13 @@ import (
 	"strings"
 	"sync"
 	"time"
-	"unicode"
-	"unicode/utf8"
 
 	"golang.org/x/term"
 
+	"github.com/landing-diffusion/landing/internal/fault"
+	"github.com/landing-diffusion/landing/internal/text"
 	"github.com/landing-diffusion/landing/judge/metric"
 )
-
-// printable returns text that a terminal takes for text: control characters other than
-// tabs and line ends, characters that turn the direction of writing, and bytes that are
-// not UTF-8 become escapes as in Go's strings.
-func printable(s string) string {
-	s = strings.ReplaceAll(s, "\r\n", "\n")
-	if !strings.ContainsFunc(s, unprintable) {
-		return s
-	}
-	var b strings.Builder
-	for len(s) > 0 {
-		r, n := utf8.DecodeRuneInString(s)
-		switch {
-		case r == utf8.RuneError && n == 1:
-			fmt.Fprintf(&b, `\x%02x`, s[0])
-		case !unprintable(r):
-			b.WriteString(s[:n])
-		case r < 0x100:
-			fmt.Fprintf(&b, `\x%02x`, r)
-		default:
-			fmt.Fprintf(&b, `\u%04x`, r)
-		}
-		s = s[n:]
-	}
-	return b.String()
-}
-
-func unprintable(r rune) bool {
-	return r == utf8.RuneError || unicode.IsControl(r) && r != '\n' && r != '\t' || unicode.Is(unicode.Bidi_Control, r)
-}
-
-// oneLine is printable of text that is a part of a line.
-func oneLine(s string) string { return strings.ReplaceAll(printable(s), "\n", `\n`) }
 
 // lines returns an error's message, a line for each of errors that were joined.
 func lines(err error) []string {
@@ -63,10 +30,10 @@ func lines(err error) []string {
 			return all
 		}
 	}
-	if errors.As(err, new(*internalError)) { // its stack
-		return []string{printable(err.Error())}
+	if fault.KindOf(err) == fault.Internal { // its stack
+		return []string{text.Printable(err.Error())}
 	}
-	return []string{oneLine(err.Error())}
+	return []string{text.Line(err.Error())}
 }
 
 // A console is where the program writes: results to standard output, messages and progress to standard error.
@@ -83,11 +50,11 @@ func (c *console) say(format string, v ...any) {
 	for i := range v {
 		switch x := v[i].(type) {
 		case string:
-			v[i] = oneLine(x)
+			v[i] = text.Line(x)
 		case error:
 			v[i] = strings.Join(lines(x), "\n")
 		case fmt.Stringer:
-			v[i] = oneLine(x.String())
+			v[i] = text.Line(x.String())
 		}
 	}
 	if c.said == sayJSON {
@@ -95,6 +62,13 @@ func (c *console) say(format string, v ...any) {
 		return
 	}
 	fmt.Fprintf(c.stderr, format+"\n", v...)
+}
+
+// notes says what else there is to know.
+func (c *console) notes(notes []string) {
+	for _, note := range notes {
+		c.say("note: %s", note)
+	}
 }
 
 // messageOf is the event of a line that say writes. Its first word tells its level.
@@ -114,14 +88,14 @@ func (c *console) working(dir string) {
 	}
 }
 
-// result prints v as JSON if asked to, and the text otherwise.
-func (c *console) result(v any, text func(w io.Writer)) error {
+// result prints v as JSON if asked to, and otherwise what write writes.
+func (c *console) result(v any, write func(w io.Writer)) error {
 	if c.json {
 		return c.object(v)
 	}
 	var b bytes.Buffer
-	text(&b)
-	_, err := io.WriteString(c.stdout, printable(b.String()))
+	write(&b)
+	_, err := io.WriteString(c.stdout, text.Printable(b.String()))
 	return err
 }
 
@@ -205,14 +179,13 @@ func emit(w io.Writer, e event) {
 // A progress shows one changing line on a terminal, a plain line now and then elsewhere, and
 // events where these are asked for.
 type progress struct {
-	w        io.Writer
-	events   bool
-	terminal bool
-	width    int
-	color    bool
-	quiet    bool
-	last     time.Time
-	shown    bool
+	w      io.Writer
+	events bool
+	width  int // of the terminal; 0: there is none
+	color  bool
+	quiet  bool
+	last   time.Time
+	shown  bool
 }
 
 const (
@@ -221,33 +194,36 @@ const (
 )
 
 func (c *console) progress() *progress {
-	p := &progress{w: c.stderr, quiet: c.quiet, events: c.said == sayJSON}
-	if f, ok := c.stderr.(*os.File); ok && !p.events && term.IsTerminal(int(f.Fd())) && os.Getenv("TERM") != "dumb" {
-		p.terminal = true
-		p.color = os.Getenv("NO_COLOR") == ""
-		if w, _, err := term.GetSize(int(f.Fd())); err == nil {
-			p.width = w
-		}
+	p := &progress{w: c.stderr, quiet: c.quiet, events: c.said == sayJSON, color: colored(c.stderr)}
+	if !p.events && os.Getenv("TERM") != "dumb" {
+		p.width = columns(c.stderr)
 	}
 	return p
 }
 
-// columns returns how wide the terminal is that results are written to; 0 where they are written elsewhere.
-func (c *console) columns() int {
-	if f, ok := c.stdout.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
-		if w, _, err := term.GetSize(int(f.Fd())); err == nil {
-			return w
-		}
+// columns returns how wide a terminal is; 0 of a stream that is none.
+func columns(w io.Writer) int {
+	f, ok := w.(*os.File)
+	if !ok || !term.IsTerminal(int(f.Fd())) {
+		return 0
 	}
-	return 0
+	if width, _, err := term.GetSize(int(f.Fd())); err == nil && width > 0 {
+		return width
+	}
+	return 80
+}
+
+// colored reports whether a stream is a terminal that takes colours.
+func colored(w io.Writer) bool {
+	return columns(w) > 0 && os.Getenv("TERM") != "dumb" && os.Getenv("NO_COLOR") == ""
 }
 
 // update shows a new state if it is time to, or if it is the last.
-func (p *progress) update(last bool, text func() string) { p.show(last, nil, text) }
+func (p *progress) update(last bool, line func() string) { p.show(last, nil, line) }
 
 // count is update of a part of a whole that is done.
-func (p *progress) count(done, of int, text func() string) {
-	p.show(done >= of, &at{Done: done, Of: of}, text)
+func (p *progress) count(done, of int, line func() string) {
+	p.show(done >= of, &at{Done: done, Of: of}, line)
 }
 
 // counting shows work in numbered parts, as in "generated 3 of 10". tick says how many are done; end leaves the last
@@ -261,25 +237,25 @@ func counting[N int | uint64](c *console, doing string) (tick func(done, of N), 
 }
 
 // show is update with numbers for programs that read them; nil: none.
-func (p *progress) show(last bool, numbers *at, text func() string) {
+func (p *progress) show(last bool, numbers *at, line func() string) {
 	pause := plainPause
-	if p.terminal || p.events {
+	if p.width > 0 || p.events {
 		pause = terminalPause
 	}
 	if p.quiet || !last && time.Since(p.last) < pause {
 		return
 	}
 	p.last = time.Now()
-	s := oneLine(text())
+	s := text.Line(line())
 	if p.events {
 		emit(p.w, event{Event: eventProgress, Message: s, at: numbers})
 		return
 	}
-	if !p.terminal {
+	if p.width == 0 {
 		fmt.Fprintln(p.w, s)
 		return
 	}
-	if r := []rune(s); p.width > 1 && len(r) >= p.width {
+	if r := []rune(s); len(r) >= p.width {
 		s = string(r[:p.width-1])
 	}
 	if p.color {
@@ -296,10 +272,10 @@ func (p *progress) line(s string) {
 	}
 	p.clear()
 	if p.events {
-		emit(p.w, event{Event: eventMessage, Level: levelInfo, Message: oneLine(s)})
+		emit(p.w, event{Event: eventMessage, Level: levelInfo, Message: text.Line(s)})
 		return
 	}
-	fmt.Fprintln(p.w, oneLine(s))
+	fmt.Fprintln(p.w, text.Line(s))
 }
 
 func (p *progress) clear() {
@@ -349,25 +325,4 @@ func (c *console) preparing() (report func(doing string), done func()) {
 		late = false
 		bar.clear()
 	}
-}
-
-// clock writes seconds as 1:02:03 or 2:03.
-func clock(seconds float64) string {
-	s := int(seconds + 0.5)
-	if s >= 3600 {
-		return fmt.Sprintf("%d:%02d:%02d", s/3600, s/60%60, s%60)
-	}
-	return fmt.Sprintf("%d:%02d", s/60, s%60)
-}
-
-// si writes a number with three digits and a prefix.
-func si(v float64) string {
-	unit := ""
-	for _, u := range []string{"k", "M", "G"} {
-		if v < 1000 {
-			break
-		}
-		v, unit = v/1000, u
-	}
-	return strings.TrimSpace(fmt.Sprintf("%.3g%s", v, unit))
 }

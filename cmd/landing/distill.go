@@ -13,6 +13,7 @@ import (
 
 	"github.com/landing-diffusion/landing/experiment"
 	"github.com/landing-diffusion/landing/experiment/run"
+	"github.com/landing-diffusion/landing/internal/text"
 	"github.com/landing-diffusion/landing/judge/verdict"
 )
 
@@ -113,7 +114,7 @@ func runDistill(ctx context.Context, a *app, o *distillOptions, args []string) (
 	if err := f.AmendManifest(func(m *run.Manifest) { m.Teacher, m.Asked = &from, nil }); err != nil {
 		return answer{}, err
 	}
-	last, err := a.fit(ctx, r, "", board{})
+	last, err := a.fit(ctx, r, "", false)
 	if err != nil {
 		return answer{}, err
 	}
@@ -127,7 +128,7 @@ func runDistill(ctx context.Context, a *app, o *distillOptions, args []string) (
 		result.Remedy.Command = commandLine(result.Remedy)
 	}
 	return answer{result, func(w io.Writer) {
-		fmt.Fprintf(w, "trained %d epochs in %s\n", last.Epoch, clock(last.Seconds))
+		fmt.Fprintf(w, "trained %d epochs in %s\n", last.Epoch, text.Clock(last.Seconds))
 		result.print(w)
 	}}, nil
 }

@@ -11,7 +11,6 @@ import (
 
 	"github.com/landing-diffusion/landing/internal/fault"
 	"github.com/landing-diffusion/landing/tools/testkit"
-	"github.com/landing-diffusion/landing/tools/testkit/process"
 )
 
 // events decodes the lines of standard error: objects of known kinds, and nothing else.
@@ -117,7 +116,7 @@ func TestWhileOpen(t *testing.T) {
 func TestAttended(t *testing.T) {
 	dir := t.TempDir()
 	args := append([]string{"train", "demo", "--out", "r", "--attended", "--progress", "json"}, tiny...)
-	c := process.Start(t, self(t, dir, append(args, "--set", "train.epochs=1000000")...))
+	c := startProcess(t, self(t, dir, append(args, "--set", "train.epochs=1000000")...))
 	for begun := time.Now(); time.Since(begun) < 10*time.Minute; time.Sleep(10 * time.Millisecond) {
 		if info, err := os.Stat(filepath.Join(dir, "r", "metrics.jsonl")); err == nil && info.Size() > 0 {
 			break

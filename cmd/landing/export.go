@@ -20,6 +20,7 @@ import (
 	"github.com/landing-diffusion/landing/experiment/export"
 	"github.com/landing-diffusion/landing/experiment/run"
 	"github.com/landing-diffusion/landing/internal/fault"
+	"github.com/landing-diffusion/landing/internal/text"
 )
 
 // exportOptions are the flags of export.
@@ -90,7 +91,8 @@ func (o *exportOptions) check(given func(flag string) bool, _ []string) error {
 	case o.network && len(targets) > 0:
 		return usage("--network describes the network alone; expected it without other outputs")
 	case !o.network && len(targets) == 0:
-		return usage("nothing to write; expected --onnx FILE, --torch DIR, --hub DIR, --tensorboard DIR or --scores ROWS")
+		return usage("nothing to write; expected --onnx FILE, --torch DIR, --hub DIR, --tensorboard DIR or --scores " +
+			"ROWS")
 	case o.onnx != "" && !strings.EqualFold(filepath.Ext(o.onnx), ".onnx"):
 		return badFlag("onnx", o.onnx, "a file that ends in .onnx")
 	case o.reference && o.hub == "":
@@ -149,13 +151,10 @@ func exportVerb(a *app) *cobra.Command {
 score(x, p, t) with a momentum, for rows of points and a time each. docs/exports.md says how closely
 the programs agree.
 
---onnx writes an ONNX file (operator set 17). Its inputs are float64, or float32 with --float32; the
-network is float32.
---torch makes a folder with a safetensors file, a graph and a PyTorch module that reads them.
---hub makes a folder for a model hub: both, the settings, and a card with the figures of the run's
-own evaluation, its licence and its limits; never a row of data.
---tensorboard makes a folder with an event file: metrics by epoch, and violations and figures of the
-report. landing train --tensorboard writes such events during training.
+An ONNX file is of operator set 17. A folder for PyTorch has a safetensors file, a graph and a module
+that reads them. A folder for a model hub has both, the settings, and a card with the figures of the
+run's own evaluation, its licence and its limits; never a row of data.
+
 --scores evaluates the score at the rows of a file and writes an NPY file. A row is a point with its
 condition, its momentum if the process has one (underdamped), and the time. Nothing is guided.
 --network describes the network, how it is read as a score s(x, p, t), and which arrays of which
@@ -213,8 +212,8 @@ func runExport(ctx context.Context, a *app, o *exportOptions, args []string) (an
 	}
 	return answer{out, func(w io.Writer) {
 		for _, e := range out.Written {
-			fmt.Fprintf(w, "%-13s%s (%s bytes), by the weights of epoch %d\n", e.Kind, e.Path, si(float64(e.Bytes)),
-				out.Epoch)
+			fmt.Fprintf(w, "%-13s%s (%s bytes), by the weights of epoch %d\n", e.Kind, e.Path,
+				text.SI(float64(e.Bytes)), out.Epoch)
 		}
 		if s := out.Scores; s != nil {
 			fmt.Fprintf(w, "scores at %s in %s (%.2f s, %v)\n", plural(s.Rows, "row"), s.File, s.Seconds, s.Precision)

@@ -17,6 +17,7 @@ import (
 	"github.com/landing-diffusion/landing/base/arrayfile"
 	"github.com/landing-diffusion/landing/experiment/run"
 	"github.com/landing-diffusion/landing/internal/fault"
+	"github.com/landing-diffusion/landing/internal/text"
 	"github.com/landing-diffusion/landing/study/work"
 )
 
@@ -67,8 +68,8 @@ func oneOfWords(flag, v string, words ...string) bound {
 }
 
 // rangeOf reads LOW:HIGH.
-func rangeOf(text string) (lo, hi float64, ok bool) {
-	low, high, _ := strings.Cut(text, ":")
+func rangeOf(given string) (lo, hi float64, ok bool) {
+	low, high, _ := strings.Cut(given, ":")
 	lo, badLow := strconv.ParseFloat(strings.TrimSpace(low), 64)
 	hi, badHigh := strconv.ParseFloat(strings.TrimSpace(high), 64)
 	return lo, hi, badLow == nil && badHigh == nil && lo <= hi
@@ -126,11 +127,11 @@ func (o *outFile) saveNPY(x []float64, shape ...int) ([]byte, error) {
 
 // saveStory writes how data was made to a JSON file.
 func (o *outFile) saveStory(story any) error {
-	text, err := json.MarshalIndent(story, "", "  ")
+	data, err := json.MarshalIndent(story, "", "  ")
 	if err != nil {
 		return err
 	}
-	return run.WriteFile(o.path, append(text, '\n'), o.force)
+	return run.WriteFile(o.path, append(data, '\n'), o.force)
 }
 
 // shardFlag is --shard of verbs that can do a part of their work.
@@ -162,3 +163,5 @@ func keeps(verb string, err error) error {
 func noWriter(path string) error {
 	return usage("-o is %q; this kind of data is not written to such files, but to .npy or .csv", path)
 }
+
+func plural(n int, what string) string { return text.Plural(n, what) }

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -61,7 +60,7 @@ func (o *generateOptions) flags(f *pflag.FlagSet) {
 	checkpointFlag(f, &o.Checkpoint)
 	movedFlag(f, &o.data)
 	f.StringVar(&o.Condition, "condition", "", "what samples are asked under: name=value,… or a CSV or NPY file")
-	f.StringVar(&o.Start, "start", "", "of an arm with an open start: x,y,z, or the values of its joints")
+	f.StringVar(&o.Start, "start", "", "of an arm with an open start: x,y,z in metres, or values of its joints (rad)")
 	f.StringVar(&o.Goal, "goal", "", "likewise of an open goal")
 	f.Uint64Var(&o.seed, "seed", 0, "seed (default: the problem's)")
 	f.Uint64Var(&o.First, "first", 0, "number of the first sample")
@@ -103,7 +102,6 @@ SDF files and DCD trajectories, and as NPY of n×atoms×3; motions of an arm (da
 trajectory) as CSV of joint values with time stamps, as JSON like ROS's JointTrajectory, and
 as NPY of n×waypoints×coordinates. Sample number i is
 a function of the seed and i alone. FILE.json beside FILE says how they were drawn.
---set draws by other keys than the run's, those that take no training.
 The data is not needed where the prior has a closed form or lies in the run folder.
 There is no bound on -n but the disk, which holds the samples twice on the way.
 
@@ -111,8 +109,7 @@ There is no bound on -n but the disk, which holds the samples twice on the way.
 one call. A part that is whole is not made again.
 
 A run with a condition (condition.columns) draws -n samples for each row of --condition: values by name, or a
-CSV or NPY file. Files hold the condition behind the points. Of an arm whose set leaves start or goal open,
---start and --goal say the same: a position x,y,z in metres, or the values of the joints in radians.`,
+CSV or NPY file. Files hold the condition behind the points.`,
 		Example: "  landing generate runs/volcano-001 -n 10000 -o samples.npy\n" +
 			"  landing generate runs/volcano-001 --set process.steps=25 -o fewer.npy\n" +
 			"  landing generate runs/disc-001 --condition radius=1.5 -n 100 -o disc.csv",
@@ -129,8 +126,8 @@ func runGenerate(ctx context.Context, a *app, o *generateOptions, args []string)
 	}
 	o.Say = a.out.say
 	l, err := tasks.Generation(ctx, r, o.GenerateOptions)
-	if errors.As(err, new(*tasks.TaskError)) || err != nil && r.Condition != nil && o.Condition+o.Start+o.Goal == "" {
-		return answer{}, &usageError{err}
+	if err != nil && r.Condition != nil && o.Condition+o.Start+o.Goal == "" {
+		return answer{}, usage("%w", err)
 	}
 	if err != nil {
 		return answer{}, err
@@ -152,12 +149,10 @@ func runGenerate(ctx context.Context, a *app, o *generateOptions, args []string)
 	if d.Broken > 0 {
 		a.out.say("of %d the simulation broke down, the first: %s", d.Broken, d.Break)
 	}
-	for _, note := range m.Notes {
-		a.out.say("note: %s", note)
-	}
+	a.out.notes(m.Notes)
 	v := &generated{Run: r.Folder.Dir, File: o.path, Samples: int(m.Rows), Written: int(m.Rows) - failed,
-		Failed: failed, Lost: m.Failed, Wrong: d.Wrong, Broken: d.Broken, Seed: m.Seed, First: m.First, Record: m.Beside,
-		Drawn: m.By, Under: m.Under, Unreachable: d.Begun, Steps: d.Steps}
+		Failed: failed, Lost: m.Failed, Wrong: d.Wrong, Broken: d.Broken, Seed: m.Seed, First: m.First,
+		Record: m.Beside, Drawn: m.By, Under: m.Under, Unreachable: d.Begun, Steps: d.Steps}
 	v.Violation.Worst, v.Seconds.Generate = d.Worst(), d.Seconds
 	return answer{v, v.print}, verdict // that too many failed, or are off the set
 }

@@ -71,7 +71,7 @@ func runInit(_ context.Context, a *app, o *initOptions, args []string) (answer, 
 	o.Path, o.Folder = args[0], filepath.Dir(o.out)
 	d, err := draft.New(o.Options)
 	if e := new(discover.GivenError); errors.As(err, new(*draft.OptionError)) || errors.As(err, &e) && e.Row < 0 {
-		return answer{}, &usageError{err}
+		return answer{}, usage("%w", err)
 	}
 	if err != nil {
 		return answer{}, err
@@ -90,8 +90,8 @@ func runInit(_ context.Context, a *app, o *initOptions, args []string) (answer, 
 		a.out.say("note: %s", note)
 	}
 	return answer{drafted{o.out, d}, func(w io.Writer) {
-		for _, line := range d.Lines(a.out.columns()) {
-			fmt.Fprintln(w, oneLine(line))
+		for _, line := range d.Lines(columns(a.out.stdout)) {
+			fmt.Fprintln(w, text.Line(line))
 		}
 		if d.Cleaned != nil {
 			fmt.Fprintf(w, "%-11s%s: %d rows of %d columns\n", "cleaned", d.Cleaned.File, d.Cleaned.Rows,

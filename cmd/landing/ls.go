@@ -7,7 +7,6 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"slices"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -25,13 +24,11 @@ const runsDir = "runs"
 // lsOptions are the flags of ls.
 type lsOptions struct {
 	inventory.Options
-	sort    string
-	reverse bool
+	sort string
 }
 
 func (o *lsOptions) flags(f *pflag.FlagSet) {
 	f.StringVar(&o.sort, "sort", "name", "order: "+strings.Join(inventory.Orders(), ", "))
-	f.BoolVar(&o.reverse, "reverse", false, "the other way round")
 	f.IntVar(&o.Depth, "depth", inventory.DefaultDepth, "how far below a folder runs are looked for")
 }
 
@@ -66,12 +63,7 @@ func runLs(_ context.Context, a *app, o *lsOptions, dirs []string) (answer, erro
 		return answer{}, err
 	}
 	inventory.Sort(list.Runs, o.sort)
-	if o.reverse {
-		slices.Reverse(list.Runs)
-	}
-	for _, note := range list.Notes {
-		a.out.say("note: %s", note)
-	}
+	a.out.notes(list.Notes)
 	return answer{list, func(w io.Writer) { printRuns(w, list.Runs, time.Now()) }}, nil
 }
 
@@ -91,19 +83,19 @@ func printRuns(w io.Writer, runs []inventory.Entry, now time.Time) {
 			epochs = fmt.Sprintf("%d/…", e.Epoch)
 		}
 		if !e.Updated.IsZero() {
-			age = since(now.Sub(e.Updated))
+			age = text.Age(now.Sub(e.Updated))
 		}
 		about := e.Problem
 		if e.Method != "" {
 			about += ", " + e.Method
 		}
-		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", oneLine(text.Shell(e.Run)), e.State, epochs, far(e.Distance),
-			judged(e.Distance), age, byteCount(e.Bytes), oneLine(about))
+		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", text.Line(text.Shell(e.Run)), e.State, epochs,
+			far(e.Distance), judged(e.Distance), age, text.SI(float64(e.Bytes))+"B", text.Line(about))
 	}
 	t.Flush()
 	for _, e := range runs {
 		if e.Why != "" && e.State != inventory.Finished {
-			fmt.Fprintf(w, "%s: %s\n", text.Shell(e.Run), oneLine(e.Why))
+			fmt.Fprintf(w, "%s: %s\n", text.Shell(e.Run), text.Line(e.Why))
 		}
 	}
 }
@@ -129,32 +121,4 @@ func judged(d *inventory.Distance) string {
 	}
 	title, _, _ := strings.Cut(d.Verdict, ":")
 	return title
-}
-
-// since writes a time that has gone by in its largest unit.
-func since(d time.Duration) string {
-	switch {
-	case d < time.Minute:
-		return fmt.Sprintf("%d s", max(0, int(d.Seconds())))
-	case d < time.Hour:
-		return fmt.Sprintf("%d min", int(d.Minutes()))
-	case d < 48*time.Hour:
-		return fmt.Sprintf("%d h", int(d.Hours()))
-	}
-	return fmt.Sprintf("%d d", int(d.Hours()/24))
-}
-
-// byteCount writes a number of bytes with two digits or three.
-func byteCount(n int64) string {
-	v, unit := float64(n), "B"
-	for _, u := range []string{"kB", "MB", "GB", "TB"} {
-		if v < 1000 {
-			break
-		}
-		v, unit = v/1000, u
-	}
-	if unit == "B" || v >= 100 {
-		return fmt.Sprintf("%.0f %s", v, unit)
-	}
-	return fmt.Sprintf("%.1f %s", v, unit)
 }

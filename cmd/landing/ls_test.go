@@ -1,6 +1,7 @@
 package main
 
 import (
+	"github.com/landing-diffusion/landing/internal/text"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -43,12 +44,11 @@ func TestLs(t *testing.T) {
 }
 
 func TestUnits(t *testing.T) {
-	for n, want := range map[int64]string{0: "0 B", 999: "999 B", 1000: "1.0 kB", 19_600_000: "19.6 MB",
-		123_456_789: "123 MB", 5e12: "5.0 TB"} {
-		testkit.Equal(t, byteCount(n), want, "%d bytes", n)
+	for n, want := range map[float64]string{0: "0", 999: "999", 19_600_000: "19.6M", 5e12: "5T"} {
+		testkit.Equal(t, text.SI(n), want, "%v", n)
 	}
 	for d, want := range map[time.Duration]string{-time.Second: "0 s", 59 * time.Second: "59 s", time.Hour: "1 h",
 		59 * time.Minute: "59 min", 47 * time.Hour: "47 h", 72 * time.Hour: "3 d"} {
-		testkit.Equal(t, since(d), want, "%v", d)
+		testkit.Equal(t, text.Age(d), want, "%v", d)
 	}
 }

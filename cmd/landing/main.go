@@ -18,6 +18,7 @@ import (
 
 	"github.com/landing-diffusion/landing/base/kernel"
 	"github.com/landing-diffusion/landing/base/parallel"
+	"github.com/landing-diffusion/landing/experiment/run"
 	"github.com/landing-diffusion/landing/internal/fault"
 	"github.com/landing-diffusion/landing/internal/ranks"
 	"github.com/landing-diffusion/landing/langevin"
@@ -80,7 +81,7 @@ func (a *app) main(ctx context.Context) int {
 	if asksEvents(args) || a.out.said == sayJSON {
 		a.out.said = sayJSON // of a line that is no use, flags may be unread
 	}
-	a.lost = errors.As(err, new(*internalError))
+	a.lost = fault.KindOf(err) == fault.Internal
 	switch {
 	case a.out.said == sayJSON, errors.As(err, new(*said)):
 	case code == exitFailure && errors.Is(err, syscall.EPIPE): // the reader left, as head does
@@ -123,7 +124,7 @@ func asksEvents(args []string) bool {
 func execute(ctx context.Context, root *cobra.Command, args []string) (err error) {
 	defer func() {
 		if v := recover(); v != nil {
-			err = &internalError{fmt.Sprintf("internal error: %v\n%s", v, debug.Stack())}
+			err = fault.Errorf(fault.Internal, "", "internal error: %v\n%s", v, debug.Stack())
 		}
 	}()
 	err = root.ExecuteContext(ctx)
@@ -133,22 +134,8 @@ func execute(ctx context.Context, root *cobra.Command, args []string) (err error
 	return err
 }
 
-// internalError is a panic, with its stack.
-type internalError struct{ text string }
-
-func (e *internalError) Error() string { return e.text }
-
-func (*internalError) Place() fault.Place { return fault.Place{Kind: fault.Internal} }
-
-// usageError marks an error of the command line itself.
-type usageError struct{ error }
-
-func (e *usageError) Unwrap() error { return e.error }
-
-func (*usageError) Place() fault.Place { return fault.Place{Kind: fault.Usage} }
-
 // usage returns an error of the command line.
-func usage(format string, v ...any) error { return &usageError{fmt.Errorf(format, v...)} }
+func usage(format string, v ...any) error { return fault.Errorf(fault.Usage, "", format, v...) }
 
 // said is an error that the user has been told of.
 type said struct{ error }
@@ -198,20 +185,14 @@ type app struct {
 
 func (a *app) root() *cobra.Command {
 	cobra.EnableCommandSorting = false // groups have an order
-	var version bool
 	root := &cobra.Command{
-		Use:   "landing",
-		Short: "Generative models whose samples stay on a feasible set",
+		Use:     "landing",
+		Version: run.Version(),
+		Short:   "Generative models whose samples stay on a feasible set",
 		Long: `landing trains diffusion models on a feasible set {x : h(x) = 0, g(x) ≤ 0} and samples from them, with
 the landing dynamics OLLA and ULLA.`,
 		Example:       "  landing demo\n  landing init points.csv && landing train problem.yaml --for 3m",
 		SilenceErrors: true, SilenceUsage: true,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			if version {
-				return a.out.tell(runVersion(cmd.Context(), a, noFlags{}, nil))
-			}
-			return cmd.Help()
-		},
 		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error {
 			if a.workers < 0 || a.workers > parallel.MaxWorkers {
 				return usage("--workers is %d; expected 0 to %d", a.workers, parallel.MaxWorkers)
@@ -228,7 +209,7 @@ the landing dynamics OLLA and ULLA.`,
 			return nil
 		},
 	}
-	root.Flags().BoolVarP(&version, "version", "v", false, "version for landing")
+	root.InitDefaultVersionFlag()
 	root.PersistentFlags().BoolVar(&a.out.json, "json", false, "print one JSON object on standard output")
 	root.PersistentFlags().BoolVarP(&a.out.quiet, "quiet", "q", false, "no progress on standard error")
 	root.PersistentFlags().IntVar(&a.workers, "workers", 0,
@@ -238,7 +219,7 @@ the landing dynamics OLLA and ULLA.`,
 	root.PersistentFlags().BoolVar(&a.attended, "attended", false,
 		"end, as after Ctrl-C, when standard input ends: for programs that run this one")
 	root.SetOut(a.help) // cobra's own verbs take it as it is when they are added
-	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return &usageError{err} })
+	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usage("%w", err) })
 	root.SetHelpTemplate(helpTemplate)
 	root.SetUsageTemplate(usageTemplate(root.UsageTemplate()))
 	for _, g := range []struct {
@@ -295,13 +276,7 @@ func strict(root *cobra.Command) {
 				return nil
 			}
 		case "completion":
-			cmd.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
-			cmd.Args = func(_ *cobra.Command, given []string) error {
-				if len(given) > 0 {
-					return usage("there is no shell %q; expected bash, zsh, fish or powershell", given[0])
-				}
-				return nil
-			}
+			onlyBelow(cmd)
 		}
 	}
 }

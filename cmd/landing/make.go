@@ -17,6 +17,7 @@ import (
 	"github.com/landing-diffusion/landing/constraint/mesh/spectrum"
 	"github.com/landing-diffusion/landing/domain/dataset"
 	"github.com/landing-diffusion/landing/internal/fault"
+	"github.com/landing-diffusion/landing/internal/text"
 	"github.com/landing-diffusion/landing/learn/levelset"
 	"github.com/landing-diffusion/landing/learn/levelset/fit"
 )
@@ -82,16 +83,14 @@ func runMakeSO(ctx context.Context, _ *app, o *soOptions, _ []string) (answer, e
 	if err != nil {
 		return answer{}, err
 	}
-	if _, err := o.saveNPY(p.X, p.N, o.N, o.N); err != nil {
-		return answer{}, err
-	}
+	_, err = o.saveNPY(p.X, p.N, o.N, o.N)
 	s := soStory{o.path, o.N, o.Modes, o.SD, o.Count, o.Seed, make([]int, o.Modes)}
 	for _, j := range modes {
 		s.Sizes[j]++
 	}
 	return answer{s, func(w io.Writer) {
 		fmt.Fprintf(w, "%d matrices of SO(%d) in %d modes %v, written to %s\n", p.N, s.N, s.Modes, s.Sizes, o.path)
-	}}, nil
+	}}.unless(err)
 }
 
 // readMesh reads a mesh and says what is wrong with it. The first fault that refused holds for is returned as the error
@@ -185,8 +184,8 @@ func runMakeLevelSet(ctx context.Context, a *app, o *levelSetOptions, args []str
 	if s.Centre, s.Scale = centre, scale; m != given {
 		s.Mesh = moved.path
 		if same(moved.path, args[0]) {
-			return answer{}, badFlag("output", o.path, fmt.Sprintf("another name, since the mesh in its new place would "+
-				"go to %s, over the one given", moved.path))
+			return answer{}, badFlag("output", o.path, fmt.Sprintf("another name, since the mesh in its new place "+
+				"would go to %s, over the one given", moved.path))
 		}
 		if _, err := moved.ready(".ply"); err != nil {
 			return answer{}, err
@@ -199,7 +198,7 @@ func runMakeLevelSet(ctx context.Context, a *app, o *levelSetOptions, args []str
 		bar.count(p.Step, o.Steps, func() string {
 			left := time.Since(start).Seconds() / float64(p.Step) * float64(o.Steps-p.Step)
 			return fmt.Sprintf("step %d/%d  h on the surface %.1e  normals off by %.2f  slope off by %.2f  %s left",
-				p.Step, o.Steps, p.Value, p.Normal, p.Eikonal, clock(left))
+				p.Step, o.Steps, p.Value, p.Normal, p.Eikonal, text.Clock(left))
 		})
 	})
 	bar.done()
@@ -319,14 +318,12 @@ func runMakeEigenfunction(ctx context.Context, a *app, o *eigenOptions, args []s
 		return answer{}, fmt.Errorf("%s: %w", args[0], err)
 	}
 	s.Lost, s.Eigenvalue = points.Lost, points.Lambda
-	if _, err := o.saveNPY(points.X, o.Count, 3); err != nil {
-		return answer{}, err
-	}
+	_, err = o.saveNPY(points.X, o.Count, 3)
 	return answer{s, func(w io.Writer) {
 		fmt.Fprintf(w, "%s in %s; eigenvalue %d is %.4g, of the mesh cut %s (%d vertices)\n", plural(o.Count, "point"),
 			o.path, o.K, s.Eigenvalue, times, s.Vertices)
 		if s.Lost > 0 {
 			fmt.Fprintf(w, "%s could not be moved to the level set and were drawn again\n", plural(s.Lost, "point"))
 		}
-	}}, nil
+	}}.unless(err)
 }

@@ -32,7 +32,7 @@ type alanineOptions struct {
 	outFile
 	phi                                   float64
 	psi, solvent, atoms, prmtop, position string
-	hashes                                [2]string // of prmtop and position
+	given                                 givenField
 }
 
 func (o *alanineOptions) flags(f *pflag.FlagSet) {
@@ -149,12 +149,13 @@ func (o *alanineOptions) check(given func(flag string) bool, _ []string) error {
 		if o.Start, err = amber.ReadCoordinates(o.position, len(o.System.Atoms)); err != nil {
 			return err
 		}
-		for i, path := range []string{o.prmtop, o.position} {
+		o.given = givenField{Prmtop: o.prmtop, Coordinates: o.position}
+		for path, hash := range map[string]*string{o.prmtop: &o.given.PrmtopSHA, o.position: &o.given.CoordinatesSHA} {
 			data, err := os.ReadFile(path)
 			if err != nil {
 				return err
 			}
-			o.hashes[i] = run.Hash(data)
+			*hash = run.Hash(data)
 		}
 		if err := o.System.Plausible(o.Start); err != nil {
 			return &amber.FileError{Path: o.position, Problem: err.Error()}
@@ -230,7 +231,11 @@ type alanineStory struct {
 	PsiSD   float64      `json:"psi_sd"`
 	PsiESS  metric.Float `json:"psi_ess"`
 	PsiRhat metric.Float `json:"psi_rhat"`
+	givenField
+}
 
+// A givenField is a force field of the user's own.
+type givenField struct {
 	Prmtop         string `json:"prmtop,omitempty"`
 	Coordinates    string `json:"coordinates,omitempty"`
 	PrmtopSHA      string `json:"prmtop_sha256,omitempty"`
@@ -244,16 +249,11 @@ func (o *alanineOptions) facts(f *dataset.Frames, m *molecule.Molecule, data []b
 		names[i] = m.Label(i)
 	}
 	ψ := f.Watched[0]
-	facts := alanineStory{File: o.path, SHA256: run.Hash(data), Version: run.Version(), Frames: f.Count, Atoms: names,
+	return alanineStory{File: o.path, SHA256: run.Hash(data), Version: run.Version(), Frames: f.Count, Atoms: names,
 		Unit: "ångström", Field: f.System.Origin, Solvent: o.Solvent.String(), Kelvin: o.Kelvin,
 		Phi: o.phi, Psi: o.psi, Law: "exp(−U/kT) δ(φ − φ₀), ψ in its window; all coordinates of one mass",
 		Seed: o.Seed, Chains: o.Chains, Burn: o.Burn, Every: o.Every, Step: f.Step, Seconds: seconds,
 		Worst: f.Worst, Failed: f.Failed, Turned: f.Turned, Energy: f.Energy,
 		PsiMean: ψ.Mean * 180 / math.Pi, PsiSD: ψ.SD * 180 / math.Pi, PsiESS: metric.Float(ψ.ESS),
-		PsiRhat: metric.Float(ψ.Rhat)}
-	if o.prmtop != "" {
-		facts.Prmtop, facts.Coordinates = o.prmtop, o.position
-		facts.PrmtopSHA, facts.CoordinatesSHA = o.hashes[0], o.hashes[1]
-	}
-	return facts
+		PsiRhat: metric.Float(ψ.Rhat), givenField: o.given}
 }

@@ -57,7 +57,6 @@ func (o *armOptions) flags(f *pflag.FlagSet) {
 	f.Float64Var(&o.reserve, "reserve", 0.02, "clearance that the search keeps beyond the margin, in metres: "+
 		"waypoints cut corners")
 	f.BoolVar(&o.graze, "graze", false, "keep rows that are clear at waypoints alone, not all the way between them")
-	f.IntVar(&o.Options.Nodes, "nodes", 20_000, "nodes of the trees after which a query fails")
 	f.BoolVar(&o.free, "free-tip", false, "the tip itself may enter obstacles, where the set does not forbid it")
 	f.IntVar(&o.unseen, "unseen", 0, "more rows, with places that are in no row of -o")
 	f.StringVar(&o.unseenOut, "unseen-output", "", "file for them: .npy, or .csv for the open places alone")
@@ -73,8 +72,8 @@ func (o *armOptions) check(given func(flag string) bool, args []string) error {
 		return usage("--unseen and --unseen-output go together: how many, and where to")
 	}
 	if ext := filepath.Ext(o.unseenOut); o.unseenOut != "" && ext != ".npy" && ext != ".csv" {
-		return badFlag("unseen-output", o.unseenOut, "a file that ends in .npy (rows as in -o) or .csv (the open places "+
-			"alone)")
+		return badFlag("unseen-output", o.unseenOut, "a file that ends in .npy (rows as in -o) or .csv (the open "+
+			"places alone)")
 	}
 	for _, f := range []*outFile{&o.outFile, {o.labels, o.force}} {
 		if _, err := f.ready(".npy"); f.path != "" && err != nil {
@@ -93,7 +92,6 @@ func (o *armOptions) check(given func(flag string) bool, args []string) error {
 		bound{"shortcuts", o.shortcuts >= 0, o.shortcuts, "0 or more"},
 		bound{"smooth", o.smooth >= 0, o.smooth, "0 or more"},
 		bound{"step", o.Options.Step > 0 && o.Options.Step <= 2, o.Options.Step, "a number above 0, up to 2"},
-		bound{"nodes", o.Options.Nodes >= 2 && o.Options.Nodes <= 10_000_000, o.Options.Nodes, "2 to 10,000,000"},
 		bound{"sd", o.sd >= 0 && o.sd <= 10, o.sd, "0 to 10"},
 		bound{"reserve", o.reserve >= 0 && o.reserve < 10, o.reserve, "0 or more"},
 		bound{"unseen", o.unseen >= 0 && o.unseen <= 10_000_000, o.unseen, "0 to 10,000,000"},

@@ -61,8 +61,8 @@ func runMCMC(ctx context.Context, a *app, o *mcmcOptions, args []string) (answer
 	}
 	r.File = o.path
 	if off, rounds := r.Rounded(ext); rounds && off.Worst > r.Violation.Worst {
-		a.out.say("note: %s rounds coordinates: in it %q is violated by up to %.2g. A .npy file keeps all digits", o.path,
-			off.Component, float64(off.Worst))
+		a.out.say("note: %s rounds coordinates: in it %q is violated by up to %.2g. A .npy file keeps all digits",
+			o.path, off.Component, float64(off.Worst))
 	}
 	return answer{r, func(w io.Writer) { printDraws(w, r) }}, err
 }

@@ -73,9 +73,7 @@ func runMerge(ctx context.Context, a *app, o *mergeOptions, dirs []string) (answ
 	if m == nil {
 		return answer{}, verdict
 	}
-	for _, note := range m.Notes {
-		a.out.say("note: %s", note)
-	}
+	a.out.notes(m.Notes)
 	if len(m.Failed) > 0 {
 		a.out.say("%d of %d rows failed and are not in %s: %s", len(m.Failed), m.Rows, o.path, numbers(m.Failed))
 	}

@@ -1,8 +1,8 @@
 package main
 
 import (
+	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/landing-diffusion/landing/internal/text"
 	"github.com/landing-diffusion/landing/study/paper"
 	"github.com/landing-diffusion/landing/study/sweep"
 )
@@ -43,12 +44,7 @@ a page with pictures.
 docs/data.md says where they are.`,
 		Example: "  landing paper --list\n  landing paper demo --for 20s\n" +
 			"  landing paper table1 --only volcano/ULLA --for 5m --data-dir data",
-	}, new(paperOptions), func(ctx context.Context, a *app, o *paperOptions, args []string) (answer, error) {
-		if o.list {
-			args = append(args, "all", "demo")
-		}
-		return answer{}, a.runPaper(ctx, o, args)
-	})
+	}, new(paperOptions), runPaper)
 }
 
 func (o *paperOptions) flags(f *pflag.FlagSet) {
@@ -73,64 +69,71 @@ func (o *paperOptions) flags(f *pflag.FlagSet) {
 
 const mostSeeds = 1000
 
-// check looks at flags.
-func (o *paperOptions) check() (err error) {
-	switch {
-	case o.Budget < 0 || o.Budget > mostBudget || o.Budget > 0 && o.Budget < leastBudget:
-		err = fmt.Errorf("--for is %v; expected 0 or a time from %v to %v", o.Budget, leastBudget, mostBudget)
-	case o.Out == "":
-		err = errors.New("--out is empty; expected a folder")
-	case o.Seeds < 0 || o.Seeds > mostSeeds:
-		err = fmt.Errorf("--seeds is %d; expected 1 to %d", o.Seeds, mostSeeds)
-	}
+// check looks at flags, and completes them.
+func (o *paperOptions) check(_ func(flag string) bool, _ []string) error {
 	for _, s := range o.Set {
 		if key, _, _ := strings.Cut(s, "="); key == "seed" {
-			err = fmt.Errorf("--set %s: rows tell cells by their seed; expected --seeds N for seeds 1 to N", s)
+			return usage("--set %s: rows tell cells by their seed; expected --seeds N for seeds 1 to N", s)
 		}
 	}
-	if err != nil {
-		return &usageError{err}
-	}
-	if o.File == "" {
-		o.File = filepath.Join(o.Out, "rows.json")
-	}
-	return nil
+	o.File = cmp.Or(o.File, filepath.Join(o.Out, "rows.json"))
+	return bounds(bound{"for", o.Budget == 0 || o.Budget >= leastBudget && o.Budget <= mostBudget, o.Budget,
+		fmt.Sprintf("0 or a time from %v to %v", leastBudget, mostBudget)},
+		bound{"out", o.Out != "", o.Out, "a folder"},
+		bound{"seeds", o.Seeds >= 0 && o.Seeds <= mostSeeds, o.Seeds, fmt.Sprintf("1 to %d", mostSeeds)})
 }
 
-func (a *app) runPaper(ctx context.Context, o *paperOptions, names []string) error {
+func runPaper(ctx context.Context, a *app, o *paperOptions, names []string) (answer, error) {
+	if o.list {
+		names, o.Only = append(names, "all", "demo"), nil
+	}
 	if len(names) == 0 {
-		return usage("expected a table or a figure, such as table1, figure-5, demo or all; " +
-			"landing paper --list lists them")
+		return answer{}, usage("expected a table or a figure, such as table1, figure-5, demo or all; landing paper " +
+			"--list lists them")
 	}
 	exhibits, err := paper.Named(names)
 	if err != nil {
-		return &usageError{err}
-	}
-	if err := o.check(); err != nil {
-		return err
+		return answer{}, err
 	}
 	rows, err := paper.ReadRows(o.File)
 	if err != nil {
-		return err
+		return answer{}, err
+	}
+	_, left, err := o.Cells(exhibits, rows)
+	if err != nil {
+		return answer{}, err
 	}
 	switch {
 	case o.list:
-		return a.listExhibits(o, exhibits, rows)
+		return o.exhibits(exhibits, rows)
 	case o.dry:
-		return dryPaper(ctx, &a.out, o, exhibits, rows)
+		return o.planned(ctx, exhibits, rows, left)
 	case !o.show:
-		err = a.runCells(ctx, o, exhibits, rows)
-		if e := new(paper.NoCellError); errors.As(err, &e) {
-			return usage("--only: %w", err)
-		}
-		if err != nil {
-			return err
+		if err := a.runCells(ctx, o, exhibits, rows); err != nil {
+			return answer{}, err
 		}
 		if rows, err = paper.ReadRows(o.File); err != nil {
-			return err
+			return answer{}, err
 		}
 	}
-	return showExhibits(&a.out, o, exhibits, rows)
+	of, err := o.Tables(exhibits, rows)
+	tables := slices.Concat(of...)
+	return answer{paperTables{o.File, tables, paper.Legend}, func(w io.Writer) {
+		for i := range tables {
+			if i > 0 {
+				fmt.Fprintln(w)
+			}
+			t := tables[i].Written()
+			if o.markdown {
+				t.WriteMarkdown(w)
+			} else {
+				t.WriteText(w, columns(a.out.stdout))
+			}
+		}
+		if !o.markdown {
+			fmt.Fprintf(w, "\n%s\n", paper.Legend)
+		}
+	}}.unless(err)
 }
 
 // runCells runs what is left, after everything that can be refused has been.
@@ -148,8 +151,7 @@ func (a *app) runCells(ctx context.Context, o *paperOptions, exhibits []*paper.E
 			return err
 		}
 	}
-	by := sweep.Runner{Pool: a.workersPool(), Line: commandLine, Retry: o.Retry,
-		Command: a.commandLine()}
+	by := sweep.Runner{Pool: a.workersPool(), Line: commandLine, Retry: o.Retry, Command: a.commandLine()}
 	watch(&a.out, &by)
 	if err = o.Run(ctx, plans, by); err != nil && ctx.Err() != nil {
 		a.out.say("interrupted; finished cells are kept in %s. Go on with the same command", o.File)
@@ -189,51 +191,27 @@ type (
 	}
 )
 
-func showExhibits(out *console, o *paperOptions, exhibits []*paper.Exhibit, rows []paper.Row) error {
-	of, err := o.Tables(exhibits, rows)
-	if err != nil {
-		return err
-	}
-	tables := slices.Concat(of...)
-	return out.result(paperTables{o.File, tables, paper.Legend}, func(w io.Writer) {
-		for i := range tables {
-			if i > 0 {
-				fmt.Fprintln(w)
-			}
-			t := tables[i].Written()
-			if o.markdown {
-				t.WriteMarkdown(w)
-			} else {
-				t.WriteText(w, out.columns())
-			}
-		}
-		if !o.markdown {
-			fmt.Fprintf(w, "\n%s\n", paper.Legend)
-		}
-	})
-}
-
-func (a *app) listExhibits(o *paperOptions, exhibits []*paper.Exhibit, rows []paper.Row) error {
-	o.Only = nil
+// exhibits lists exhibits with what is left of them.
+func (o *paperOptions) exhibits(exhibits []*paper.Exhibit, rows []paper.Row) (answer, error) {
 	list := []listedExhibit{}
 	for _, e := range exhibits {
 		all, left, err := o.Cells([]*paper.Exhibit{e}, rows)
 		if err != nil {
-			return err
+			return answer{}, err
 		}
 		list = append(list, listedExhibit{e.Name, e.Alias, e.Title, len(all), trainings(all), len(left),
 			float64(trainings(left)) * o.Budget.Seconds()})
 	}
-	return a.out.result(exhibitList{list, o.Budget.Seconds()}, func(w io.Writer) {
+	return answer{exhibitList{list, o.Budget.Seconds()}, func(w io.Writer) {
 		t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 		fmt.Fprintf(t, "name\talso\tcells with seeds\tto run\ttrainings\ttraining left at %v each\t\n", o.Budget)
 		for _, e := range list {
 			fmt.Fprintf(t, "%s\t%s\t%d\t%d\t%d\t%s\t%s\n", e.Name, e.Alias, e.Runs, e.Left, e.Nets,
-				clock(e.Seconds), e.Title)
+				text.Clock(e.Seconds), e.Title)
 		}
 		t.Flush()
 		fmt.Fprintln(w, "\nTables and figures that share a training run it once.")
-	})
+	}}, nil
 }
 
 // trainings returns how many trainings cells have.
@@ -245,31 +223,25 @@ func trainings(cells []*sweep.Cell) int {
 	return len(names)
 }
 
-func dryPaper(ctx context.Context, out *console, o *paperOptions, exhibits []*paper.Exhibit, rows []paper.Row) error {
+// planned lists the cells that are left. The error beside it says why some cannot be run.
+func (o *paperOptions) planned(ctx context.Context, exhibits []*paper.Exhibit, rows []paper.Row, left []*sweep.Cell) (
+	answer, error) {
 	scratch, err := os.MkdirTemp("", "landing-paper-") // for data that nobody published
 	if err != nil {
-		return err
+		return answer{}, err
 	}
 	defer os.RemoveAll(scratch)
-	_, left, err := o.Cells(exhibits, rows)
-	if e := new(paper.NoCellError); errors.As(err, &e) {
-		return usage("--only: %w", err)
-	}
-	if err != nil {
-		return err
-	}
 	list := []plannedPaperCell{}
 	for _, c := range left {
 		list = append(list, plannedPaperCell{paper.Name(c.Label), c.Label.Seed, c.Definition(), c.Training})
 	}
-	_, refused := o.Plans(ctx, exhibits, rows, scratch)
-	err = out.result(plannedPaper{list}, func(w io.Writer) {
+	_, err = o.Plans(ctx, exhibits, rows, scratch)
+	return answer{plannedPaper{list}, func(w io.Writer) {
 		t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 		for _, e := range list {
 			fmt.Fprintf(t, "%s\tseed %d\t%s\n", e.Cell, e.Seed, e.Definition)
 		}
 		t.Flush()
 		fmt.Fprintf(w, "%s to run\n", plural(len(list), "cell"))
-	})
-	return errors.Join(refused, err)
+	}}, err
 }

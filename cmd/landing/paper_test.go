@@ -77,7 +77,7 @@ func TestPaperRefuses(t *testing.T) {
 		{exitUsage, `no cell of these tables and figures is called "demo/ULLA$"`, []string{"demo", "--only",
 			"demo/ULLA$"}},
 		{exitUsage, "--for is 10ms; expected 0 or a time from 1s", []string{"demo", "--for", "10ms"}},
-		{exitUsage, "--out is empty", []string{"demo", "--out", ""}},
+		{exitUsage, `--out is ""; expected a folder`, []string{"demo", "--out", ""}},
 		{exitConfig, "demo-OLLA-P-N=40-900s-s1", []string{"demo", "--set", "network.width=0"}},
 		{exitConfig, "24 cells cannot be, and nothing was run", []string{"demo", "--set", "network.octaves_of=start",
 			"--set", "process.steps=0"}},

@@ -70,12 +70,10 @@ func runRefine(ctx context.Context, a *app, o *refineOptions, args []string) (an
 	if write == nil {
 		return answer{}, noWriter(o.path)
 	}
-	if _, err := o.save(func(w io.Writer) error { return write(w, arrayfile.RowsOf(r.X, r.Dim)) }); err != nil {
-		return answer{}, err
-	}
+	_, err = o.save(func(w io.Writer) error { return write(w, arrayfile.RowsOf(r.X, r.Dim)) })
 	return answer{refined{r, o.path}, func(w io.Writer) {
 		fmt.Fprintf(w, "%d of %d rows in %s: moved by %.3g (median), %.3g (worst); worst violation %.2g\n", r.Kept,
 			r.Points, o.path, float64(r.Moved.Median), float64(r.Moved.Worst), float64(r.Violation))
 		fmt.Fprintf(w, "left out: %s\n", r.Losses())
-	}}, nil
+	}}.unless(err)
 }

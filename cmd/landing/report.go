@@ -175,8 +175,8 @@ func (a *app) judge(ctx context.Context, r *experiment.Run, j *judgement) (answe
 		n = r.SampleCount()
 	}
 	if n < 0 || float64(n)*float64(r.Data.D) > maxNumbers {
-		return answer{}, badFlag("number", n, fmt.Sprintf("a number of samples above 0, and at most %.0g numbers in all",
-			float64(maxNumbers)))
+		return answer{}, badFlag("number", n, fmt.Sprintf("a number of samples above 0, and at most %.0g numbers in "+
+			"all", float64(maxNumbers)))
 	}
 	if j.seed != nil {
 		seed = *j.seed

@@ -36,7 +36,6 @@ import (
 // prints a type of its own and adds it here: landing dev schema VERB shows it, and tests hold every object that a verb
 // prints against it.
 var answers = map[string][]any{
-	"dev bench":          {speeds{}},
 	"check":              {examined{}},
 	"compare":            {compare.Comparison{}},
 	"make alanine":       {alanineStory{}},
@@ -60,7 +59,7 @@ var answers = map[string][]any{
 	"dev schema":         {schemaList{}, printedSchema{}},
 	"serve":              {serviceAt{}},
 	"show":               {shown{}, reasons{}},
-	"sweep":              {sweep.Outcome{}, plannedSweep{}},
+	"sweep":              {sweep.Outcome{}, sweep.Preview{}},
 	"train":              {trained{}},
 	"version":            {versionAnswer{}},
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
@@ -17,7 +18,6 @@ import (
 	"runtime"
 	"slices"
 	"strings"
-	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -50,8 +50,8 @@ and optionally when it expires), or by certificates (--tls-cert, --tls-key and -
 			"  curl -s localhost:8080/v1/runs/volcano-001/samples -H 'Content-Type: application/json' " +
 			"-d '{\"n\": 3}'\n" +
 			"  landing serve flood=runs/flood-002 --listen :8443 --tokens tokens.txt --tls-cert c.pem --tls-key k.pem",
-	}, &serving{app: a}, func(ctx context.Context, _ *app, o *serving, args []string) (answer, error) {
-		return answer{}, o.run(ctx, args) // which prints the address before it serves
+	}, &serving{app: a}, func(ctx context.Context, _ *app, o *serving, _ []string) (answer, error) {
+		return answer{}, o.run(ctx) // which prints the address before it serves
 	})
 }
 
@@ -69,7 +69,20 @@ func (o *serving) flags(f *pflag.FlagSet) {
 	f.DurationVar(&o.limits.Drain, "drain", 30*time.Second, "time for requests at work when the service is to end")
 }
 
-func (o *serving) check() error {
+// check looks at the flags, and at the names of runs.
+func (o *serving) check(_ func(flag string) bool, args []string) (err error) {
+	for _, arg := range args {
+		r, err := servedRunOf(arg)
+		if err != nil {
+			return err
+		}
+		for _, other := range o.runs {
+			if other.name == r.name {
+				return usage("%s and %s would both be %q; give one a name as NAME=%[2]s", other.dir, r.dir, r.name)
+			}
+		}
+		o.runs = append(o.runs, r)
+	}
 	l := o.limits
 	return bounds(positive("queue", l.Queue), positive("max-numbers", l.Numbers), positive("max-body", l.Body),
 		positive("max-connections", l.Connections), positive("deadline", l.Deadline), positive("drain", l.Drain))
@@ -93,54 +106,30 @@ type serviceAt struct {
 	Address string `json:"address"`
 }
 
+// servedRun is a run that is to be served.
+type servedRun struct{ name, dir string }
+
 // runName matches names that a path holds as they are.
 var runName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`)
 
-// named returns the name that a run is served under, and its folder.
-func named(arg string) (name, dir string, err error) {
+// servedRunOf reads an argument, NAME=FOLDER or a folder.
+func servedRunOf(arg string) (servedRun, error) {
 	name, dir, given := strings.Cut(arg, "=")
 	if _, err := os.Stat(arg); !given || err == nil { // a folder may have = in its name
 		abs, err := filepath.Abs(arg)
 		if err != nil {
-			return "", "", err
+			return servedRun{}, err
 		}
 		name, dir = filepath.Base(abs), arg
 	}
 	if !runName.MatchString(name) {
-		return "", "", usage("%q cannot be a run's name, of letters, digits, '.', '_' and '-'; give "+
-			"one as NAME=%s", name, dir)
+		return servedRun{}, usage("%q cannot be a run's name, of letters, digits, '.', '_' and '-'; give one as "+
+			"NAME=%s", name, dir)
 	}
-	return name, dir, nil
+	return servedRun{name, dir}, nil
 }
 
-// servedRun is a run that is to be served.
-type servedRun struct{ name, dir string }
-
-// servedRuns reads arguments; no two runs have one name.
-func servedRuns(args []string) ([]servedRun, error) {
-	var out []servedRun
-	for _, arg := range args {
-		name, dir, err := named(arg)
-		if err != nil {
-			return nil, err
-		}
-		for _, other := range out {
-			if other.name == name {
-				return nil, usage("%s and %s would both be %q; give one a name as NAME=%s", other.dir, dir, name, dir)
-			}
-		}
-		out = append(out, servedRun{name, dir})
-	}
-	return out, nil
-}
-
-func (o *serving) run(ctx context.Context, args []string) (err error) {
-	if o.runs, err = servedRuns(args); err != nil {
-		return err
-	}
-	if err := o.check(); err != nil {
-		return err
-	}
+func (o *serving) run(ctx context.Context) error {
 	tokens, err := o.readTokens()
 	if err != nil {
 		return err
@@ -162,18 +151,10 @@ func (o *serving) run(ctx context.Context, args []string) (err error) {
 	}
 	l, err := net.Listen("tcp", o.listen)
 	if err != nil {
-		if errors.Is(err, syscall.EADDRINUSE) {
-			return &usageError{
-				fmt.Errorf("--listen is %s, where another program listens; expected a free port", o.listen),
-			}
-		}
-		return &usageError{err}
+		return usage("--listen is %s; expected a free port: %w", o.listen, err)
 	}
 	defer l.Close()
-	workers := o.workers
-	if workers == 0 {
-		workers = runtime.GOMAXPROCS(0)
-	}
+	workers := cmp.Or(o.workers, runtime.GOMAXPROCS(0))
 	runtime.GOMAXPROCS(max(runtime.GOMAXPROCS(0), workers+answering))
 	o.engine = engine.New(engine.Options{Workers: workers})
 	log := slog.New(slog.DiscardHandler)
@@ -198,9 +179,12 @@ func (o *serving) load(ctx context.Context) ([]*engine.Run, error) {
 	var out []*engine.Run
 	for _, s := range o.runs {
 		// Calls of a domain share a pool of one worker: answers are written side by side.
-		r, err := openServed(ctx, &o.out, s, parallel.New(1))
+		r, err := experiment.OpenToDraw(ctx, s.dir, "", parallel.New(1), nil)
 		if err != nil {
 			return nil, err
+		}
+		if r.Warning != "" {
+			o.out.say("note: %s: %s", s.name, r.Warning)
 		}
 		r.Pool = o.workersPool()
 		ready, err := o.engine.Ready(ctx, s.name, r, nil)
@@ -219,22 +203,8 @@ func (o *serving) standing(r *engine.Run) serve.Standing {
 	if d := e.Distance; d != nil && d.Good != nil {
 		out.Good, out.Verdict, out.Wrong = d.Good, d.Verdict, d.Wrong
 	}
-	caution := func(format string, v ...any) { out.Cautions = append(out.Cautions, fmt.Sprintf(format, v...)) }
 	epoch := r.Trained.State.Epoch
-	switch {
-	case epoch == 0:
-		caution("its network is untrained")
-	case e.State != inventory.Finished && e.Epochs > 0:
-		caution("its training has not finished: %s, weights after epoch %d of %d", e.State, epoch, e.Epochs)
-	case e.State != inventory.Finished:
-		caution("its training has not finished: %s, weights after epoch %d", e.State, epoch)
-	}
-	if e.Why != "" && e.State != inventory.Finished {
-		caution("%s", e.Why)
-	}
-	if out.Good != nil && e.Distance.From == inventory.Stale {
-		caution("the verdict is on other weights than those that draw: landing report judges these")
-	}
+	out.Cautions = e.Cautions(epoch)
 	if out.Good == nil && epoch > 0 {
 		o.out.say("note: %s: there is no verdict on its samples: landing report judges them", r.Name)
 	}
@@ -242,15 +212,6 @@ func (o *serving) standing(r *engine.Run) serve.Standing {
 		o.out.say("warning: %s: %s", r.Name, says)
 	}
 	return out
-}
-
-// openServed reads a run, and says what there is to say of it.
-func openServed(ctx context.Context, out *console, s servedRun, pool *parallel.Pool) (*experiment.Run, error) {
-	r, err := experiment.OpenToDraw(ctx, s.dir, "", pool, nil)
-	if err == nil && r.Warning != "" {
-		out.say("note: %s: %s", s.name, r.Warning)
-	}
-	return r, err
 }
 
 // maxTokens bounds a file of tokens and one of certificates, in bytes.
@@ -307,23 +268,17 @@ func (o *serving) secure() (*tls.Config, error) {
 // local reports whether the address to listen on is reached from this machine alone.
 func (o *serving) local() (bool, error) {
 	host, port, err := net.SplitHostPort(o.listen)
-	if err != nil {
-		return false, usage("--listen is %q; expected ADDRESS:PORT, as 127.0.0.1:8080", o.listen)
-	}
-	if _, err := net.LookupPort("tcp", port); err != nil {
-		return false, usage("--listen is %q; expected a port of 0 to 65535", o.listen)
-	}
-	if host == "" {
-		return false, nil
+	if err == nil {
+		_, err = net.LookupPort("tcp", port)
 	}
 	if host == "localhost" {
 		host = "127.0.0.1"
 		o.listen = net.JoinHostPort(host, port)
 	}
-	at, err := netip.ParseAddr(host)
-	if err != nil {
-		return false, usage("--listen is %q; expected the number of an address, as 127.0.0.1, or "+
-			"localhost", o.listen)
+	at, unknown := netip.ParseAddr(host)
+	if err != nil || host != "" && unknown != nil {
+		return false, badFlag("listen", o.listen, "ADDRESS:PORT with the number of an address, as 127.0.0.1:8080, or "+
+			"localhost")
 	}
 	return at.IsLoopback(), nil
 }

@@ -46,13 +46,13 @@ func TestServe(t *testing.T) {
 		args []string
 	}{
 		{exitUsage, "expected a run folder or more", nil},
-		{exitUsage, "another program listens", []string{"r", "--listen", taken.Addr().String()}},
+		{exitUsage, "expected a free port", []string{"r", "--listen", taken.Addr().String()}},
 		{exitUsage, "which others reach", []string{"r", "--listen", ":0"}},
 		{exitUsage, "which others reach", []string{"r", "--listen", "0.0.0.0:0"}},
 		{exitUsage, "which others reach", []string{"r", "--listen", "[::]:0"}},
-		{exitUsage, "expected the number of an address", []string{"r", "--listen", "example.org:80"}},
+		{exitUsage, "the number of an address", []string{"r", "--listen", "example.org:80"}},
 		{exitUsage, "ADDRESS:PORT", []string{"r", "--listen", "8080"}},
-		{exitUsage, "a port of 0 to 65535", []string{"r", "--listen", "127.0.0.1:70000"}},
+		{exitUsage, "ADDRESS:PORT", []string{"r", "--listen", "127.0.0.1:70000"}},
 		{exitUsage, "would both be", []string{"r", "./r"}},
 		{exitUsage, "cannot be a run's name", []string{"a/b=r"}},
 		{exitUsage, "--queue is 0", []string{"r", "--queue", "0"}},

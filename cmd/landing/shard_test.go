@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"github.com/landing-diffusion/landing/tools/testkit"
-	"github.com/landing-diffusion/landing/tools/testkit/process"
 )
 
 // sameFiles holds two files of a folder against each other.
@@ -128,7 +127,7 @@ func TestPartsKilled(t *testing.T) {
 			if killed < kills {
 				after = time.Duration(random.Float64() * float64(whole))
 			}
-			if process.Killed(t, self(t, dir, args...), after) {
+			if killProcess(t, self(t, dir, args...), after) {
 				return
 			}
 			if _, err := os.Stat(filepath.Join(dir, "all.csv")); err == nil && args[0] == "merge" {

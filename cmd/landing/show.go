@@ -17,6 +17,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/landing-diffusion/landing/experiment/run"
+	"github.com/landing-diffusion/landing/internal/text"
 	"github.com/landing-diffusion/landing/learn/choose"
 	"github.com/landing-diffusion/landing/learn/train"
 	"github.com/landing-diffusion/landing/problem"
@@ -140,7 +141,8 @@ func (s shown) print(w io.Writer) {
 	}
 	var last train.Epoch
 	if s.Last != nil && json.Unmarshal(s.Last, &last) == nil {
-		row("last epoch", "loss %.4g, learning rate %.3g, %s of training", last.Loss, last.Rate, clock(last.Seconds))
+		row("last epoch", "loss %.4g, learning rate %.3g, %s of training", last.Loss, last.Rate,
+			text.Clock(last.Seconds))
 	}
 	t.Flush()
 	fmt.Fprintf(w, "\n%s", s.Config)
@@ -154,7 +156,6 @@ type reasons struct {
 	Clock      []run.Clocked   `json:"clock"`
 	Extensions []run.Extension `json:"extensions"`
 
-	note   string
 	config string // path
 }
 
@@ -164,19 +165,7 @@ func reasonsOf(f *run.Folder) (out reasons, err error) {
 		return out, err
 	}
 	out = reasons{f.Dir, append([]choose.Choice{}, m.Chosen...), append([]problem.Given{}, m.Given...),
-		append([]run.Clocked{}, m.Clock...), append([]run.Extension{}, m.Extensions...), "", f.Path(run.ConfigFile)}
-	if m.Given == nil { // of a version that did not note them
-		source, err := f.Read(run.ProblemFile)
-		if err != nil {
-			return out, err
-		}
-		p, err := problem.Load(source, run.ProblemFile, "", nil)
-		if err != nil {
-			return out, err
-		}
-		out.Given = p.Written()
-		out.note = "keys of variants and of the command line are not known: " + strings.Join(m.Command, " ")
-	}
+		append([]run.Clocked{}, m.Clock...), append([]run.Extension{}, m.Extensions...), f.Path(run.ConfigFile)}
 	return out, nil
 }
 
@@ -208,9 +197,6 @@ func (r reasons) print(w io.Writer) {
 		}
 	}
 	t.Flush()
-	if r.note != "" {
-		fmt.Fprintln(w, r.note)
-	}
 	fmt.Fprintf(w, "\nAll other keys have their defaults; %s has every one.\n", r.config)
 }
 

@@ -15,7 +15,6 @@ import (
 	"time"
 
 	"github.com/landing-diffusion/landing/tools/testkit"
-	"github.com/landing-diffusion/landing/tools/testkit/process"
 )
 
 // slowCommands are commands that would go on for minutes, and what each may leave when it is ended: folders that it
@@ -100,8 +99,9 @@ func TestCommandsEndSoon(t *testing.T) {
 	for _, c := range slowCommands {
 		before := append(filesBelow(t, dir), filesBelow(t, scratch)...)
 		after := time.Duration((0.1 + 0.7*moments.Float64()) * float64(time.Second))
-		child := process.Start(t, process.Self(t, dir, []string{"TMPDIR=" + scratch},
-			append(c.args, "--workers", "1")...))
+		cmd := self(t, dir, append(c.args, "--workers", "1")...)
+		cmd.Env = append(cmd.Env, "TMPDIR="+scratch)
+		child := startProcess(t, cmd)
 		for spent(child.Process.Pid) < after && !child.Ended(5*time.Millisecond) {
 		}
 		at := spent(child.Process.Pid)

@@ -15,7 +15,6 @@ import (
 
 	"github.com/landing-diffusion/landing/experiment"
 	"github.com/landing-diffusion/landing/internal/text"
-	"github.com/landing-diffusion/landing/judge/metric"
 	"github.com/landing-diffusion/landing/learn/train"
 	"github.com/landing-diffusion/landing/study/sweep"
 	"github.com/landing-diffusion/landing/study/work"
@@ -35,7 +34,7 @@ func (o *sweepOptions) flags(f *pflag.FlagSet) {
 	f.StringArrayVar(&o.Set, "set", nil, "replace one key in all cells, as in network.width=64 (repeatable)")
 	shardFlag(f, &o.part, "run part i of n of the cells")
 	f.BoolVar(&o.retry, "retry", false, "run cells again that failed")
-	f.BoolVar(&o.dry, "dry-run", false, "list the cells, and run nothing")
+	f.BoolVar(&o.dry, "dry-run", false, "list the cells and what keeps them from being run, and run nothing")
 }
 
 func sweepVerb(a *app) *cobra.Command {
@@ -51,8 +50,7 @@ The same command continues where it was stopped, also by kill -9, and ends in th
 rows.json, but for budgets in seconds. A cell that fails is recorded with its reason, and the other
 cells run; --retry runs failed cells again. Several processes may share a folder.
 
---dry-run lists the cells and what keeps them from being run, and runs nothing. --shard 2/4 runs the
-second of four parts. landing compare shows the folder as a table and a page.`,
+landing compare shows the folder as a table and a page.`,
 		Example: "  landing sweep rivals-demo --dry-run\n  landing sweep table.yaml --data-dir ~/data\n" +
 			"  landing sweep table.yaml --shard 2/4 --out sweeps/table",
 	}, new(sweepOptions), runSweep)
@@ -65,8 +63,13 @@ func runSweep(ctx context.Context, a *app, o *sweepOptions, args []string) (answ
 	}
 	dir := cmp.Or(o.out, filepath.Join("sweeps", f.Name))
 	plan, err := f.Plan(o.Options)
-	if o.dry {
-		return answer{}, a.dryRun(plan, o.part, dir, err)
+	var of *sweep.RefusedError
+	if o.dry && (err == nil || errors.As(err, &of) && plan != nil) {
+		p, fault := plan.Preview(dir, o.part, of)
+		if fault != nil {
+			return answer{}, fault
+		}
+		return answer{p, func(w io.Writer) { printPreview(w, p) }}, err
 	}
 	if err != nil {
 		return answer{}, err
@@ -79,103 +82,52 @@ func runSweep(ctx context.Context, a *app, o *sweepOptions, args []string) (answ
 	if got == nil {
 		return answer{}, err
 	}
-	return answer{}, errors.Join(swept(&a.out, got, "landing sweep "+text.Shell(args[0])+" --retry",
-		"landing compare "+text.Shell(got.Dir)), err)
-}
-
-// dryRun lists what a sweep would do; refused is the error of its plan.
-func (a *app) dryRun(plan *sweep.Plan, part work.Shard, dir string, refused error) error {
-	var of *sweep.RefusedError
-	if refused != nil && (!errors.As(refused, &of) || plan == nil) {
-		return refused
-	}
-	result := plannedSweep{Folder: dir, Shard: part.String(), Cells: []plannedCell{}, Seconds: metric.NaN}
-	why := map[string]string{}
-	var state *sweep.Outcome
-	if of == nil {
-		var err error
-		if state, err = plan.Status(dir, part); err != nil {
-			return err
-		}
-		result.Seconds = state.Left
-	} else {
-		result.Refused = of.Refused
-		for _, r := range of.Refused {
-			for _, name := range r.Cells {
-				why[name] = r.Why
-			}
+	failed := 0
+	for _, c := range got.Cells {
+		if c.State == work.Failed {
+			failed++
 		}
 	}
-	takes := part.ByName()
-	for i, c := range plan.Cells {
-		e := plannedCell{Name: c.Name, State: work.Waiting}
-		if state != nil {
-			e.State, e.Reason = state.Cells[i].State, state.Cells[i].Reason
-		}
-		if c.Skipped != "" {
-			e.State, e.Reason = sweep.Skipped, c.Skipped
-		}
-		if said, ok := why[c.Name]; ok {
-			e.State, e.Reason = "refused", said
-		}
-		if c.Skipped != "" || takes(c.Training) {
-			result.Cells = append(result.Cells, e)
-		}
+	if failed > 0 && err == nil {
+		err = fmt.Errorf("%s failed; landing sweep %s --retry runs what failed again", plural(failed, "cell"),
+			text.Shell(args[0]))
 	}
-	err := a.out.result(result, func(w io.Writer) {
-		t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-		for _, c := range result.Cells {
-			said := oneLine(c.Reason)
-			if c.State == "refused" { // the error says why
-				said = ""
-			}
-			fmt.Fprintf(t, "%s\t%s\t%s\n", c.Name, c.State, said)
-		}
-		t.Flush()
-		fmt.Fprintf(w, "%s", plural(len(result.Cells), "cell"))
-		if !result.Seconds.IsNaN() {
-			fmt.Fprintf(w, ", about %s to run", clock(float64(result.Seconds)))
-		}
-		fmt.Fprintln(w)
-	})
-	return errors.Join(refused, err)
+	return answer{got, func(w io.Writer) { printSwept(w, got) }}, err
 }
 
-// plannedSweep is what sweep --dry-run prints.
-type plannedSweep struct {
-	Folder  string          `json:"folder"`
-	Shard   string          `json:"shard"`
-	Cells   []plannedCell   `json:"cells"`
-	Seconds metric.Float    `json:"seconds"` // to run; null: not known
-	Refused []sweep.Refusal `json:"refused,omitempty"`
-}
-
-type plannedCell struct {
-	Name   string     `json:"name"`
-	State  work.State `json:"state"`
-	Reason string     `json:"reason,omitempty"`
+// printPreview lists what a sweep would do.
+func printPreview(w io.Writer, p *sweep.Preview) {
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	for _, c := range p.Cells {
+		said := text.Line(c.Reason)
+		if c.State == sweep.Refused { // the error says why
+			said = ""
+		}
+		fmt.Fprintf(t, "%s\t%s\t%s\n", c.Name, c.State, said)
+	}
+	t.Flush()
+	fmt.Fprint(w, plural(len(p.Cells), "cell"))
+	if !p.Seconds.IsNaN() {
+		fmt.Fprintf(w, ", about %s to run", text.Clock(float64(p.Seconds)))
+	}
+	fmt.Fprintln(w)
 }
 
 // watch has a sweep tell how it goes.
 func watch(out *console, r *sweep.Runner) {
 	bar := out.progress()
-	var at string
-	var epochs int
-	where := func(c *sweep.Cell, p sweep.Progress) string {
-		s := fmt.Sprintf("[%d of %d] %s", p.Cell, p.Of, c)
-		if p.Failed > 0 {
-			s += fmt.Sprintf("  (%d failed)", p.Failed)
-		}
-		return s
-	}
+	at, epochs := "", 0
 	left := func(p sweep.Progress) string {
 		if p.Left.IsNaN() || p.Left == 0 {
 			return ""
 		}
-		return fmt.Sprintf(", about %s left", clock(float64(p.Left)))
+		return fmt.Sprintf(", about %s left", text.Clock(float64(p.Left)))
 	}
 	r.Begin = func(c *sweep.Cell, p sweep.Progress) {
-		at, epochs = where(c, p), 0
+		at, epochs = fmt.Sprintf("[%d of %d] %s", p.Cell, p.Of, c), 0
+		if p.Failed > 0 {
+			at += fmt.Sprintf("  (%d failed)", p.Failed)
+		}
 		bar.line(at + left(p))
 	}
 	r.Train = experiment.Observer{
@@ -187,7 +139,7 @@ func watch(out *console, r *sweep.Runner) {
 				if epochs > 0 {
 					of = fmt.Sprint(epochs)
 				}
-				return fmt.Sprintf("%s  epoch %d of %s, %s, loss %.4g", at, e.Epoch, of, clock(e.Seconds), e.Loss)
+				return fmt.Sprintf("%s  epoch %d of %s, %s, loss %.4g", at, e.Epoch, of, text.Clock(e.Seconds), e.Loss)
 			})
 		},
 	}
@@ -207,42 +159,34 @@ func watch(out *console, r *sweep.Runner) {
 	}
 }
 
-// swept tells what a sweep's folder holds, which command runs what failed again, and which one shows the rows.
-func swept(out *console, o *sweep.Outcome, again, next string) error {
+// printSwept tells what a sweep's folder holds, and which command shows the rows.
+func printSwept(w io.Writer, o *sweep.Outcome) {
 	count := map[work.State]int{}
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	for _, c := range o.Cells {
 		count[c.State]++
-	}
-	err := out.result(o, func(w io.Writer) {
-		t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-		for _, c := range o.Cells {
-			said := oneLine(c.Reason)
-			if c.Entry != nil && c.State == work.Done {
-				said, _, _ = strings.Cut(c.Row.Verdict, ",") // compare and report tell the rest
-				if c.Row.Good {
-					said = "good"
-				}
+		said := text.Line(c.Reason)
+		if c.Entry != nil && c.State == work.Done {
+			said, _, _ = strings.Cut(c.Row.Verdict, ",") // compare and report tell the rest
+			if c.Row.Good {
+				said = "good"
 			}
-			fmt.Fprintf(t, "%s\t%s\t%s\n", c.Name, c.State, said)
 		}
-		t.Flush()
-		fmt.Fprintf(w, "%d of %s done", count[work.Done], plural(len(o.Cells)-count[sweep.Skipped], "cell"))
-		if n := count[work.Failed]; n > 0 {
-			fmt.Fprintf(w, ", %d failed", n)
-		}
-		if o.SHA256 != "" {
-			fmt.Fprintf(w, "; rows.json has SHA-256 %.16s…", o.SHA256)
-		}
-		fmt.Fprintln(w)
-		if !o.Complete {
-			fmt.Fprintln(w, "go on: the same command, from where this one stopped")
-		}
-		if count[work.Done] > 0 {
-			fmt.Fprintf(w, "next:  %s\n", next)
-		}
-	})
-	if n := count[work.Failed]; n > 0 && err == nil {
-		return fmt.Errorf("%s failed; %s runs what failed again", plural(n, "cell"), again)
+		fmt.Fprintf(t, "%s\t%s\t%s\n", c.Name, c.State, said)
 	}
-	return err
+	t.Flush()
+	fmt.Fprintf(w, "%d of %s done", count[work.Done], plural(len(o.Cells)-count[sweep.Skipped], "cell"))
+	if n := count[work.Failed]; n > 0 {
+		fmt.Fprintf(w, ", %d failed", n)
+	}
+	if o.SHA256 != "" {
+		fmt.Fprintf(w, "; rows.json has SHA-256 %.16s…", o.SHA256)
+	}
+	fmt.Fprintln(w)
+	if !o.Complete {
+		fmt.Fprintln(w, "go on: the same command, from where this one stopped")
+	}
+	if count[work.Done] > 0 {
+		fmt.Fprintf(w, "next:  landing compare %s\n", text.Shell(o.Dir))
+	}
 }

@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"github.com/landing-diffusion/landing/tools/testkit"
-	"github.com/landing-diffusion/landing/tools/testkit/process"
 )
 
 // short is a sweep of two tiny cells, whose budgets are counts.
@@ -59,7 +58,7 @@ func TestSweepKilled(t *testing.T) {
 	out := func() string { return fmt.Sprintf("killed-%d", folder) }
 	for killed < kills {
 		cmd := command("--out", out(), "--workers", fmt.Sprint(1+killed%3))
-		if process.Killed(t, cmd, time.Duration(random.Float64()*0.6*float64(whole))) { // it was done before
+		if killProcess(t, cmd, time.Duration(random.Float64()*0.6*float64(whole))) { // it was done before
 			sameEnds(t, ends(t, filepath.Join(dir, out())), want, seed)
 			folder++
 			continue
@@ -279,9 +278,9 @@ func TestSweepTogether(t *testing.T) {
 	small := strings.NewReplacer("seeds: [3]", "seeds: [3, 4]", "epochs: 12", "epochs: 1", "rows: 20000",
 		"rows: 2000").Replace(shortSweep)
 	testkit.OK(t, os.WriteFile(filepath.Join(dir, "short.yaml"), []byte(small), 0o666))
-	var all []*process.Child
+	var all []*childProcess
 	for range 3 {
-		all = append(all, process.Start(t, self(t, dir, "sweep", "short.yaml", "--out", "together", "-q", "--workers",
+		all = append(all, startProcess(t, self(t, dir, "sweep", "short.yaml", "--out", "together", "-q", "--workers",
 			"1")))
 	}
 	for _, c := range all {

@@ -2,10 +2,8 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
-	"math"
 	"os"
 	"slices"
 	"strings"
@@ -32,7 +30,7 @@ type trainOptions struct {
 	place
 	checkpoint string
 	timeout    time.Duration
-	events     board
+	events     bool
 }
 
 func (o *trainOptions) flags(f *pflag.FlagSet) {
@@ -41,8 +39,9 @@ func (o *trainOptions) flags(f *pflag.FlagSet) {
 	f.StringVar(&o.checkpoint, "checkpoint", "", "of a run folder: checkpoint to continue from (default: the newest)")
 	f.DurationVar(&o.budget, "for", 0, "training time, as in 5m or 1h30m; of a run folder: so much more")
 	f.DurationVar(&o.timeout, "timeout", 0, "stop after so long, as in 8h, with a checkpoint and exit code 6; "+
-		"landing train RUN continues")
-	o.events.flags(f)
+		"landing train RUN continues with the same bytes")
+	f.BoolVar(&o.events, "tensorboard", false, "write events for TensorBoard into the run folder; a run that has some "+
+		"continues them")
 }
 
 // check looks at the flags for a problem or for a run folder.
@@ -81,18 +80,11 @@ finished. The learning rate starts again where a run of the new length would hav
 checkpoint stays. --set takes those other keys of training that a run can continue with; an error
 lists them.
 
---timeout stops the command after a time, as Ctrl-C does, with a checkpoint and exit code 6. It does
-not change the plan: landing train RUN continues with the same bytes.
-
---tensorboard writes each epoch's numbers and the violations of samples as events into the run
-folder, or with --tensorboard=DIR into DIR/RUN. tensorboard --logdir shows them during training. A
-run that has events continues them.`,
+Events for TensorBoard (--tensorboard) are each epoch's numbers and the violations of samples.`,
 		Example: "  landing train volcano --data volcano.csv\n  landing train problem.yaml --for 5m\n" +
 			"  landing train problem.yaml --set train.epochs=500 --timeout 8h\n" +
 			"  landing train runs/volcano-001 --for 10m",
 	}, o, runTrain)
-	count := cmd.Args
-	cmd.Args = func(cmd *cobra.Command, given []string) error { return o.events.hint(count(cmd, given), given) }
 	return cmd
 }
 
@@ -106,8 +98,9 @@ func resumes(name string) bool {
 }
 
 func runTrain(ctx context.Context, a *app, o *trainOptions, args []string) (answer, error) {
-	if o.timeout > 0 {
-		limited, cancel := context.WithTimeoutCause(ctx, o.timeout, &timeUpError{most: o.timeout})
+	if o.timeout > 0 { // no budget, by which a training is planned: what it stops goes on with the same bytes
+		end := fault.Errorf(fault.Time, "", "stopped by --timeout %v", o.timeout)
+		limited, cancel := context.WithTimeoutCause(ctx, o.timeout, end)
 		defer cancel()
 		ctx = limited
 	}
@@ -126,19 +119,6 @@ func runTrain(ctx context.Context, a *app, o *trainOptions, args []string) (answ
 	}
 	return a.finish(ctx, r, o)
 }
-
-// A timeUpError is the end of --timeout. That is no budget, by which a training is planned (--for): what it stops goes
-// on with the bytes that it would have had.
-type timeUpError struct {
-	most time.Duration
-	rest string // how far the training came, and what goes on with it
-}
-
-func (e *timeUpError) Error() string {
-	return fmt.Sprintf("stopped by --timeout %v%s", e.most, e.rest)
-}
-
-func (*timeUpError) Place() fault.Place { return fault.Place{Kind: fault.Time} }
 
 // reopen opens a run to continue its training, by other settings if some are given.
 func (a *app) reopen(ctx context.Context, dir string, o *trainOptions) (*experiment.Run, error) {
@@ -217,7 +197,7 @@ func (a *app) finish(ctx context.Context, r *experiment.Run, o *trainOptions) (a
 	}
 	t.Stopped, t.Weights = status.Stopped, r.Folder.ChosenWeights()
 	return answer{t, func(w io.Writer) {
-		fmt.Fprintf(w, "trained %d epochs in %s: loss %.4g\n", t.Epochs, clock(last.Seconds), last.Loss)
+		fmt.Fprintf(w, "trained %d epochs in %s: loss %.4g\n", t.Epochs, text.Clock(last.Seconds), last.Loss)
 		if t.Stopped != "" {
 			fmt.Fprintf(w, "why:   %s\n", t.Stopped)
 		}
@@ -229,32 +209,20 @@ func (a *app) finish(ctx context.Context, r *experiment.Run, o *trainOptions) (a
 	}}, nil
 }
 
-// asking is the flag that generate needs of a run with a condition: that of a row which is about in the
-// middle. The mean itself need not be one, as of labels.
+// asking is the flag that generate needs of a run with a condition: that of its first row, as an example.
 func asking(r *experiment.Run) string {
 	if r.Condition == nil {
 		return ""
 	}
-	c, nearest := r.Condition, math.Inf(1)
-	var middle []float64
-	for row := range slices.Chunk(r.TrainRows, c.At+len(c.Names)) {
-		far := 0.0
-		for k, v := range row[c.At:] {
-			far += math.Pow((v-c.Read.Mean[k])/c.Read.Scale[k], 2)
-		}
-		if far < nearest {
-			middle, nearest = row[c.At:], far
-		}
-	}
 	var values []string
-	for k, v := range middle {
-		values = append(values, fmt.Sprintf("%s=%.6g", c.Names[k], v))
+	for k, name := range r.Condition.Names {
+		values = append(values, fmt.Sprintf("%s=%.6g", name, r.TrainRows[r.Condition.At+k]))
 	}
 	return " --condition " + strings.Join(values, ",")
 }
 
 // fit trains with progress, and says how to go on if it is interrupted.
-func (a *app) fit(ctx context.Context, r *experiment.Run, checkpoint string, events board) (train.Epoch, error) {
+func (a *app) fit(ctx context.Context, r *experiment.Run, checkpoint string, events bool) (train.Epoch, error) {
 	r.Group = a.group
 	r.Workers = a.workers
 	held := fmt.Sprintf("and %d held-out", r.Data.N-len(r.Split.Train))
@@ -273,7 +241,7 @@ func (a *app) fit(ctx context.Context, r *experiment.Run, checkpoint string, eve
 	}
 	c := &course{app: a, run: r, bar: a.out.progress(), judge: train.Judge(r.Problem.Train.ByLoss()), start: time.Now(),
 		first: -1}
-	o, done, err := events.observe(&a.out, r, c.observer())
+	o, done, err := observe(&a.out, r, events, c.observer())
 	if err != nil {
 		return train.Epoch{}, err
 	}
@@ -286,14 +254,12 @@ func (a *app) fit(ctx context.Context, r *experiment.Run, checkpoint string, eve
 				c.last = was
 			}
 		}
-		why := "interrupted"
-		if up := new(timeUpError); errors.As(context.Cause(ctx), &up) {
-			why = up.Error()
-			err = &timeUpError{up.most, fmt.Sprintf(" after epoch %d; %s goes on", c.last.Epoch,
-				suggest(verdict.GoOn, r.Folder.Dir))}
+		why, again := "interrupted", suggest(verdict.GoOn, r.Folder.Dir)
+		if cause := context.Cause(ctx); fault.KindOf(cause) == fault.Time {
+			why = cause.Error()
+			err = fault.Errorf(fault.Time, "", "%w after epoch %d; %s goes on", cause, c.last.Epoch, again)
 		}
-		a.out.say("%s after epoch %d; all is kept. Go on with:\n  %s", why, c.last.Epoch,
-			suggest(verdict.GoOn, r.Folder.Dir))
+		a.out.say("%s after epoch %d; all is kept. Go on with:\n  %s", why, c.last.Epoch, again)
 		return c.last, &said{err}
 	}
 	if err == nil && c.last.Epoch == 0 {
@@ -369,11 +335,12 @@ func (c *course) observer() experiment.Observer {
 		},
 		Evaluation: func(p judge.Progress) {
 			if p.Fault != "" {
-				c.bar.line(fmt.Sprintf("epoch %d, after %s: no evaluation: %s", p.Epoch, clock(p.Seconds), p.Fault))
+				c.bar.line(fmt.Sprintf("epoch %d, after %s: no evaluation: %s", p.Epoch, text.Clock(p.Seconds),
+					p.Fault))
 				return
 			}
 			c.bar.line(fmt.Sprintf("epoch %d, after %s: distance to the data %.4f, worst violation %.2g, %d failed",
-				p.Epoch, clock(p.Seconds), float64(p.JSD), float64(p.Violation), p.Failed))
+				p.Epoch, text.Clock(p.Seconds), float64(p.JSD), float64(p.Violation), p.Failed))
 		},
 	}
 }
@@ -411,51 +378,17 @@ func epochLine(t train.Epoch, epochs, first int, rows int64, since time.Duration
 	}
 	if n := t.Epoch - first; n > 0 {
 		s := since.Seconds()
-		fmt.Fprintf(&b, "  %s rows/s", si(float64(t.Rows-rows)/s))
+		fmt.Fprintf(&b, "  %s rows/s", text.SI(float64(t.Rows-rows)/s))
 		if epochs > 0 {
-			fmt.Fprintf(&b, "  %s left", clock(s/float64(n)*float64(epochs-t.Epoch)))
+			fmt.Fprintf(&b, "  %s left", text.Clock(s/float64(n)*float64(epochs-t.Epoch)))
 		}
 	}
 	return b.String()
 }
 
-// A board is --tensorboard of train, whose folder may be left out.
-type board struct{ dir *string }
-
-// inRun is what stands for a folder that is left out.
-const inRun = "RUN/" + run.EventsDir
-
-func (b *board) String() string { return "" }
-
-func (b *board) Type() string { return "DIR" }
-
-func (b *board) Set(dir string) error {
-	if dir == inRun {
-		dir = ""
-	} else if dir == "" {
-		return fmt.Errorf("expected a folder, or --tensorboard alone for %s", inRun)
-	}
-	b.dir = &dir
-	return nil
-}
-
-func (b *board) flags(f *pflag.FlagSet) {
-	f.Var(b, "tensorboard", "write events for TensorBoard into the run folder, or into a new folder in DIR "+
-		"(default of a run folder: where they were written)")
-	f.Lookup("tensorboard").NoOptDefVal = inRun
-}
-
-// hint adds to an error of arguments that a folder of events stands behind an equals sign, if that may be why.
-func (b *board) hint(err error, given []string) error {
-	if err != nil && b.dir != nil && *b.dir == "" && len(given) == 2 {
-		return usage("%w; a folder of events stands behind an equals sign: --tensorboard=%s", err, given[1])
-	}
-	return err
-}
-
 // observe has a training write events, if it is to.
-func (b board) observe(out *console, r *experiment.Run, o experiment.Observer) (experiment.Observer, func(), error) {
-	to, err := export.NewBoard(r, b.dir, func(err error) {
+func observe(out *console, r *experiment.Run, asked bool, o experiment.Observer) (experiment.Observer, func(), error) {
+	to, err := export.NewBoard(r, asked, func(err error) {
 		out.say("warning: no more events for TensorBoard are written: %v", err)
 	})
 	if err != nil || to == nil {
@@ -463,4 +396,36 @@ func (b board) observe(out *console, r *experiment.Run, o experiment.Observer) (
 	}
 	out.say("events: tensorboard --logdir %s shows them", text.Shell(to.Dir))
 	return to.Observer(o), to.Close, nil
+}
+
+// demoOptions are the flags of demo.
+type demoOptions struct {
+	source
+	place
+}
+
+func (o *demoOptions) flags(f *pflag.FlagSet) {
+	f.StringArrayVar(&o.settings, "set", nil, "replace one key, as in train.epochs=50 (repeatable)")
+	o.place.flags(f)
+}
+
+func demoVerb(a *app) *cobra.Command {
+	return command(a, &cobra.Command{
+		Use:   "demo",
+		Short: "Train, generate, evaluate and report on a week of earthquakes",
+		Long: `demo trains ULLA on earthquakes that ship in the binary, generates as many samples, evaluates
+them, and leaves a run folder with a map and a report. It takes half a minute on two cores.`,
+		Example: "  landing demo",
+	}, new(demoOptions), runDemo)
+}
+
+func runDemo(ctx context.Context, a *app, o *demoOptions, _ []string) (answer, error) {
+	r, err := a.begin(ctx, "demo", &o.source, &o.place)
+	if err != nil {
+		return answer{}, err
+	}
+	if _, err := a.fit(ctx, r, "", false); err != nil {
+		return answer{}, err
+	}
+	return a.judge(ctx, r, &judgement{report: true})
 }

@@ -65,7 +65,7 @@ type tested struct {
 }
 
 func newTested(s constraint.Set, rows int, ε float64) *tested {
-	s = sets.Measured(s)
+	s = measured{s}
 	return &tested{Geometry: New(s, rows, ε), projection: NewProjection(s, rows)}
 }
 

@@ -204,3 +204,179 @@ func (s *Solver) arrived(x []float64, tol float64) bool {
 	}
 	return true
 }
+
+// until ends long computations when a context does. The zero value never ends them.
+type until struct{ ctx context.Context }
+
+// Until has u's owner stop within a row once ctx is done. What it computed by then is of no use.
+func (u *until) Until(ctx context.Context) { u.ctx = ctx }
+
+// Err returns the error of a context that is done.
+func (u *until) Err() error {
+	if u.ctx == nil {
+		return nil
+	}
+	return u.ctx.Err()
+}
+
+// heavy: a row with so many numbers of a matrix times components takes long beside a look at the context.
+const heavy = 1 << 14
+
+// Until has At of a geometry of this package return the error of ctx once ctx is done, also in the middle of a block.
+func Until(ctx context.Context, g Geometry) {
+	switch g := g.(type) {
+	case *factored:
+		g.until.Until(ctx)
+	case *closed:
+		g.until.Until(ctx)
+		if g.other != nil {
+			g.other.until.Until(ctx)
+		}
+	}
+}
+
+// A single is the geometry of one dense equality: q = ∇h/‖∇h‖, Π = I − qqᵀ and ∇hᵀ G† u = u q/‖∇h‖. Points have few
+// coordinates there, so that the bookkeeping of a factorisation would cost more than its sums.
+type single struct {
+	*points
+	jac, q []float64 // rows×d: ∇h and its direction
+	norm   []float64 // rows: ‖∇h‖
+}
+
+func newSingle(p *points) *single {
+	return &single{
+		points: p, jac: make([]float64, p.rows*p.d), q: make([]float64, p.rows*p.d), norm: make([]float64, p.rows),
+	}
+}
+
+// At implements Geometry.
+func (g *single) At(x []float64, n int) error { return g.hold(x, n, g.factor) }
+
+func (g *single) factor(n int) error {
+	d := g.d
+	g.eval.Jacobians(g.values[:n], g.jac[:n*d], g.x[:n*d], n)
+	for i := range n {
+		ji, qi := g.jac[i*d:(i+1)*d], g.q[i*d:(i+1)*d]
+		s := 0.0
+		for _, v := range ji {
+			s += v * v
+		}
+		s = math.Sqrt(s)
+		if err := g.check(i, 0, s); err != nil {
+			return err
+		}
+		inv := 1 / s
+		for j, v := range ji {
+			qi[j] = v * inv
+		}
+		g.norm[i] = s
+	}
+	return nil
+}
+
+// Active implements Geometry.
+func (g *single) Active(int) int { return 1 }
+
+// Rank implements Geometry.
+func (g *single) Rank(int) int { return 1 }
+
+// Tangent implements Geometry.
+func (g *single) Tangent(dst, v []float64) {
+	d := g.d
+	for i := range g.n {
+		q, out, in := g.q[i*d:(i+1)*d], dst[i*d:(i+1)*d], v[i*d:(i+1)*d]
+		s := 0.0
+		for j, w := range in {
+			s += q[j] * w
+		}
+		for j, w := range in {
+			out[j] = w - s*q[j]
+		}
+	}
+	g.rest(dst)
+}
+
+// Normal implements Geometry.
+func (g *single) Normal(dst, u []float64) {
+	d := g.d
+	for i := range g.n {
+		s, out := u[i]/g.norm[i], dst[i*d:(i+1)*d]
+		for j, v := range g.q[i*d : (i+1)*d] {
+			out[j] = s * v
+		}
+	}
+}
+
+// Landing implements Geometry.
+func (g *single) Landing(dst []float64) { g.Normal(dst, g.values) }
+
+// basis implements base.
+func (g *single) basis(i, _ int) ([]float64, int) { return g.q[i*g.d : (i+1)*g.d], 1 }
+
+// gradients implements base.
+func (g *single) gradients(i, _ int) []float64 { return g.jac[i*g.d : (i+1)*g.d] }
+
+// A Gap is how far a point is from Σ, to first order, in the unit of the point: no matter how components are scaled.
+type Gap struct {
+	Step      float64 // ‖∇Jᵀ G† J‖, the length of Newton's step, with J = [h; max(g, 0)]
+	Single    float64 // the largest |h_i|/‖∇h_i‖ or max(g_j, 0)/‖∇g_j‖; +Inf where only the gradient vanishes
+	Component int     // of which; −1 if nothing is violated
+	Excess    float64 // |h| or max(g, 0) of it
+}
+
+// A Ruler measures the gaps of single points. It is scratch space for one goroutine.
+type Ruler struct {
+	*layout
+	at            Geometry
+	der           derivatives
+	m             int
+	val, jac      []float64
+	singles, step []float64
+}
+
+// NewRuler makes a Ruler for s.
+func NewRuler(s constraint.Set) *Ruler {
+	l, c, d := newLayout(s), len(constraint.Components(s)), s.Dim()
+	return &Ruler{
+		layout: l, at: New(s, 1, 0), der: newDerivatives(s.NewEvaluator(1), l, c, d, 1), m: len(s.Equalities()),
+		val: make([]float64, c), jac: make([]float64, l.mat), singles: make([]float64, c), step: make([]float64, d),
+	}
+}
+
+// Singles returns how far x is from satisfying each component, to first order: |h_i|/‖∇h_i‖ and max(g_j, 0)/‖∇g_j‖;
+// +Inf where a gradient vanishes or something is not finite. It is true until the next call of r.
+func (r *Ruler) Singles(x []float64) []float64 {
+	r.der.at(r.val, r.jac, x, 1)
+	for a := range r.groups {
+		g := &r.groups[a]
+		for l, comp := range g.comp {
+			excess, norm := constraint.Excess(r.val[comp], comp < r.m), dense.Norm(r.jac[g.mat+l*g.d:][:g.d])
+			switch {
+			case norm-norm != 0:
+				r.singles[comp] = math.Inf(1)
+			case excess == 0:
+				r.singles[comp] = 0
+			default:
+				r.singles[comp] = excess / norm
+			}
+		}
+	}
+	return r.singles
+}
+
+// Gap measures x. Where Newton's step is not defined, because a value is not finite or the
+// gradient of an equality vanishes, it is as long as Single.
+func (r *Ruler) Gap(x []float64) Gap {
+	out := Gap{Component: -1}
+	for i, far := range r.Singles(x) {
+		if far > out.Single {
+			out.Single, out.Component, out.Excess = far, i, constraint.Excess(r.val[i], i < r.m)
+		}
+	}
+	out.Step = out.Single
+	if len(r.val) > 1 && out.Component >= 0 && r.at.At(x, 1) == nil { // of one component they are the same
+		r.at.Landing(r.step)
+		out.Step = dense.Norm(r.step)
+	}
+	return out
+}

@@ -10,9 +10,13 @@
 package program
 
 import (
+	"cmp"
+	"fmt"
 	"math"
+	"slices"
 
 	"github.com/landing-diffusion/landing/constraint"
+	"github.com/landing-diffusion/landing/constraint/geometry"
 	"github.com/landing-diffusion/landing/internal/dense"
 )
 
@@ -141,4 +145,260 @@ func (g *Guidance) Gradient(dst, steep, x []float64, n int) {
 			}
 		}
 	}
+}
+
+// A Correction moves points by Gauss–Newton steps x ← x − ∇JᵀG†J, with J = [h; g_I] of the equalities and the
+// inequalities that are not met. It is the projection by which physics-constrained flow matching (Utkarsh et al. 2025)
+// corrects the end state that a step of generation extrapolates: once on the way, and to round-off at the end. It is
+// scratch space for one goroutine; methods allocate at most once.
+type Correction struct {
+	at, one  geometry.Geometry
+	approach *geometry.Approach
+	test     test
+	d, rows  int
+	y        []float64 // d: where a point began
+}
+
+// NewCorrection makes room for rows points of s.
+func NewCorrection(s constraint.Set, rows int) *Correction {
+	c := &Correction{
+		at: geometry.New(s, rows, 0), one: geometry.New(s, 1, 0), test: newTest(s), d: s.Dim(), rows: rows,
+		y: make([]float64, s.Dim()),
+	}
+	c.approach = geometry.NewApproach(c.one, c.d, geometry.ApproachOptions{Inequalities: len(s.Inequalities())})
+	return c
+}
+
+// Step writes to dst one step from each of the n points x (n×d; dst may be x). On an affine {h = 0} that is the nearest
+// point of it. A row stays where there is no step: components or the step are not finite, or an equality has no
+// gradient; ok (n) tells, and the outcome counts it.
+func (c *Correction) Step(dst, x []float64, ok []bool, n int) geometry.Outcome {
+	if n > c.rows {
+		panic(fmt.Sprintf("program: %d points in a correction for %d", n, c.rows))
+	}
+	d, o := c.d, geometry.Outcome{Points: n}
+	if err := c.at.At(x, n); err == nil {
+		c.move(c.at, dst[:n*d], ok[:n], &o)
+		return o
+	}
+	for i := range n { // some row has no step: the others do
+		from, to := x[i*d:(i+1)*d], dst[i*d:(i+1)*d]
+		if err := c.one.At(from, 1); err == nil {
+			c.move(c.one, to, ok[i:i+1], &o)
+			continue
+		} else {
+			lose(&o, err)
+		}
+		ok[i] = false
+		copy(to, from)
+	}
+	return o
+}
+
+// move writes a step from each point of at.
+func (c *Correction) move(at geometry.Geometry, dst []float64, ok []bool, o *geometry.Outcome) {
+	at.Landing(dst)
+	x, d := at.Points(), c.d
+	for i := range ok {
+		from, to := x[i*d:(i+1)*d], dst[i*d:(i+1)*d]
+		for j, v := range from {
+			to[j] = v - to[j]
+		}
+		o.Iterations++
+		if ok[i] = dense.Finite(to); !ok[i] {
+			o.NotFinite++
+			copy(to, from)
+		}
+	}
+}
+
+// Land moves the n points x (n×d) to Σ in place by steps until |h|, g ≤ 1e-13 or their round-off, at most 50 of them
+// (geometry.Approach). A row that does not arrive stays; ok (n) tells, and the outcome counts it.
+func (c *Correction) Land(x []float64, ok []bool, n int) geometry.Outcome {
+	d, o := c.d, geometry.Outcome{Points: n}
+	for i := range n {
+		row := x[i*d : (i+1)*d]
+		copy(c.y, row)
+		steps, arrived := c.approach.Run(row)
+		o.Iterations += steps
+		if ok[i] = arrived && c.test.met(row); ok[i] {
+			continue
+		}
+		copy(row, c.y)
+		lose(&o, c.one.At(row, 1))
+	}
+	return o
+}
+
+// lose counts a point from which no step leads on, for the reason err, or to nowhere.
+func lose(o *geometry.Outcome, err error) {
+	switch err.(type) {
+	case nil:
+		o.Stalled++
+	case *geometry.NonFiniteError:
+		o.NotFinite++
+	default:
+		o.Unreachable++
+	}
+}
+
+// A part of a set is components that share coordinates with no others: the point of Σ nearest to a
+// proposal is, part by part, the nearest of the part. Within a part coordinates are numbered from 0.
+//
+// Components are in the order of the first coordinate that they depend on, and the gradient of each is
+// kept over its span, from its first coordinate to its last. Those of neighbouring steps of a
+// sequence then overlap, and others do not: their Gram matrix is a band.
+type part struct {
+	comp  []int  // numbers of its components in the set
+	equal []bool // which are equalities
+	m     int    // how many
+	coord []int  // its coordinates in a point; nil: all
+	c, d  int
+
+	from   []int   // where the derivatives of each component begin among those of a point
+	cols   [][]int // their coordinates; nil: all
+	lo, hi []int   // the span of each component
+	at     []int   // where it begins among the part's gradients
+	size   int     // numbers in these
+	band   int     // numbers of the triangle of its Gram matrix that spans can make other than 0
+}
+
+// parts returns those of s, and how many derivatives are kept of a point.
+func parts(s constraint.Set) (all []part, derivatives int) {
+	d, m, support := s.Dim(), len(s.Equalities()), s.Capabilities().Support
+	from := make([]int, len(constraint.Components(s)))
+	for a := range from {
+		from[a] = derivatives
+		if derivatives += d; support != nil {
+			derivatives += len(support[a]) - d
+		}
+	}
+	for _, g := range geometry.Shares(s) {
+		p := part{comp: g.Components, coord: g.Coordinates, c: len(g.Components), d: d}
+		local := make([]int, d)
+		if p.coord != nil {
+			p.d = len(p.coord)
+			for k, j := range p.coord {
+				local[j] = k
+			}
+		}
+		if support != nil {
+			slices.SortStableFunc(p.comp, func(a, b int) int {
+				return cmp.Compare(first(support[a]), first(support[b]))
+			})
+			p.cols = make([][]int, p.c)
+		}
+		for i, a := range p.comp {
+			lo, hi := 0, p.d
+			if support != nil {
+				lo, hi = 0, 0
+				for _, j := range support[a] {
+					k := j
+					if p.coord != nil {
+						k = local[j]
+					}
+					p.cols[i] = append(p.cols[i], k)
+				}
+				if n := len(p.cols[i]); n > 0 {
+					lo, hi = p.cols[i][0], p.cols[i][n-1]+1
+				}
+			}
+			p.equal = append(p.equal, a < m)
+			if a < m {
+				p.m++
+			}
+			p.from = append(p.from, from[a])
+			p.lo, p.hi, p.at = append(p.lo, lo), append(p.hi, hi), append(p.at, p.size)
+			p.size += hi - lo
+		}
+		before := 0
+		for i := range p.comp {
+			for before < i && p.hi[before] <= p.lo[i] {
+				before++
+			}
+			p.band += i - before + 1
+		}
+		all = append(all, p)
+	}
+	return all, derivatives
+}
+
+func first(support []int) int {
+	if len(support) == 0 {
+		return 0
+	}
+	return support[0]
+}
+
+// row returns the derivatives of component i among those of a point.
+func (q *part) row(jac []float64, i int) []float64 {
+	if q.cols == nil {
+		return jac[q.from[i] : q.from[i]+q.d]
+	}
+	return jac[q.from[i] : q.from[i]+len(q.cols[i])]
+}
+
+// span returns the gradient of component i, from coordinate lo[i] to hi[i], among those of the part.
+func (q *part) span(gradient []float64, i int) []float64 {
+	return gradient[q.at[i] : q.at[i]+q.hi[i]-q.lo[i]]
+}
+
+// spread writes scale times the derivatives of component i over its span.
+func (q *part) spread(gradient []float64, scale, jac []float64) {
+	for i := range q.c {
+		to, row := q.span(gradient, i), q.row(jac, i)
+		if q.cols == nil {
+			dense.Scaled(to, scale[i], row)
+			continue
+		}
+		clear(to)
+		for k, j := range q.cols[i] {
+			to[j-q.lo[i]] = scale[i] * row[k]
+		}
+	}
+}
+
+// take writes the part's coordinates of a point to the beginning of dst.
+func (q *part) take(dst, x []float64) {
+	if q.coord == nil {
+		copy(dst, x)
+		return
+	}
+	for k, j := range q.coord {
+		dst[k] = x[j]
+	}
+}
+
+func (q *part) put(x, from []float64) {
+	if q.coord == nil {
+		copy(x, from)
+		return
+	}
+	for k, j := range q.coord {
+		x[j] = from[k]
+	}
+}
+
+// finite reports whether values and derivatives of its components at a point are.
+func (q *part) finite(val, jac []float64) bool {
+	for i, a := range q.comp {
+		if v := val[a]; v-v != 0 || !dense.Finite(q.row(jac, i)) {
+			return false
+		}
+	}
+	return true
+}
+
+// met reports whether all its components are as Σ asks at y.
+func (q *part) met(y, val, jac []float64) bool {
+	for i, a := range q.comp {
+		var cols []int
+		if q.cols != nil {
+			cols = q.cols[i]
+		}
+		if !met(val[a], q.equal[i], q.row(jac, i), cols, y) {
+			return false
+		}
+	}
+	return true
 }

@@ -88,10 +88,9 @@ func (s Chain) Capabilities() constraint.Capabilities {
 }
 
 func (s Chain) NewEvaluator(int) constraint.Evaluator {
-	return constraint.Evaluator{
-		Values: s.Values, Jacobians: s.Jacobians, HessianVectors: s.HessianVectors,
-		SparseJacobians: s.SparseJacobians,
-	}
+	e := evaluator(s)
+	e.SparseJacobians = s.SparseJacobians
+	return e
 }
 
 func (s Chain) Values(values, x []float64, n int) {

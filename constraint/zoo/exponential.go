@@ -98,7 +98,23 @@ func (s *orthogonalEvaluator) Exp(y, w, x, v []float64) {
 	}
 }
 
-// skew writes (m − mᵀ)/2.
+// between writes the skew part W of V = xᵀy to c, and the eigenvectors of its symmetric part to u, whose eigenvalues
+// are then on the diagonal of m.
+func (t *orthogonalScratch) between(x, y []float64, n int) {
+	copy(t.b, x)
+	copy(t.y, y)
+	dense.TMul(t.m, t.b, t.y, n)
+	skew(t.c, t.m, n)
+	for i := range n {
+		for j := range i {
+			t.m[i*n+j] = (t.m[i*n+j] + t.m[j*n+i]) / 2
+			t.m[j*n+i] = t.m[i*n+j]
+		}
+	}
+	dense.Eigen(t.m, t.u, t.λ, n)
+}
+
+// skew writes (m − mᵀ)/2, which may stand in the place of m.
 func skew(dst, m []float64, n int) {
 	for i := range n {
 		dst[i*n+i] = 0
@@ -117,17 +133,7 @@ func skew(dst, m []float64, n int) {
 //	( B   0 )        the same function of it has A in the place of B.
 func (s *orthogonalEvaluator) Log(v, x, y []float64) bool {
 	t, n := s.w, s.n
-	copy(t.b, x)
-	copy(t.y, y)
-	dense.TMul(t.m, t.b, t.y, n)
-	skew(t.c, t.m, n) // W
-	for i := range n {
-		for j := range i {
-			t.m[i*n+j] = (t.m[i*n+j] + t.m[j*n+i]) / 2
-			t.m[j*n+i] = t.m[i*n+j]
-		}
-	}
-	dense.Eigen(t.m, t.u, t.λ, n)
+	t.between(x, y, n)
 	least := 1.0
 	for i := range n {
 		t.λ[i] = min(t.m[i*n+i], 1)
@@ -247,25 +253,9 @@ func (t *orthogonalScratch) needSorted(n int) {
 //	A = W f(C), f(c) = θ/sin θ      exp(A/2) = g(C) + W (2g(C))⁻¹, g(c) = cos(θ/2)
 //
 // There is none if an angle is π, nor between two components of O(n).
-func (s *Orthogonal) Geodesic(velocity, p, x, y []float64) bool {
-	return (&orthogonalEvaluator{s, newOrthogonalScratch(s.n)}).Geodesic(velocity, p, x, y)
-}
-
 func (s *orthogonalEvaluator) Geodesic(velocity, p, x, y []float64) bool {
-	w := s.w
-	n := s.n
-	copy(w.b, x)
-	copy(w.y, y)
-	dense.TMul(w.m, w.b, w.y, n)
-	for i := range n {
-		w.c[i*n+i] = 0
-		for j := range i {
-			a, b := w.m[i*n+j], w.m[j*n+i]
-			w.c[i*n+j], w.c[j*n+i] = (a-b)/2, (b-a)/2
-			w.m[i*n+j], w.m[j*n+i] = (a+b)/2, (a+b)/2
-		}
-	}
-	dense.Eigen(w.m, w.u, w.λ, n)
+	w, n := s.w, s.n
+	w.between(x, y, n)
 	for i := range n {
 		if w.λ[i] = min(w.m[i*n+i], 1); !(w.λ[i] > -1+0x1p-40) {
 			return false

@@ -22,18 +22,10 @@ func (s Euclidean) Capabilities() constraint.Capabilities {
 }
 
 func (s Euclidean) NewEvaluator(int) constraint.Evaluator {
-	return constraint.Evaluator{Values: s.Values, Jacobians: s.Jacobians, HessianVectors: s.HessianVectors,
+	nothing := func(_, _, _ []float64, _ int) {} // there are no components
+	return constraint.Evaluator{Values: func(_, _ []float64, _ int) {}, Jacobians: nothing, HessianVectors: nothing,
 		Exp: straight, Log: difference}
 }
-
-// Values writes nothing: there are no components.
-func (Euclidean) Values(_, _ []float64, _ int) {}
-
-// Jacobians writes nothing.
-func (Euclidean) Jacobians(_, _, _ []float64, _ int) {}
-
-// HessianVectors writes nothing.
-func (Euclidean) HessianVectors(_, _, _ []float64, _ int) {}
 
 // Affine is {x ∈ R^d : a_i·x = b_i, i = 1 … m}.
 type Affine struct {
@@ -58,10 +50,7 @@ func (s Affine) Capabilities() constraint.Capabilities {
 	return constraint.Capabilities{Name: s.String()}
 }
 
-func (s Affine) NewEvaluator(int) constraint.Evaluator {
-	return constraint.Evaluator{Values: s.Values, Jacobians: s.Jacobians, HessianVectors: s.HessianVectors,
-		Exp: straight, Log: difference}
-}
+func (s Affine) NewEvaluator(int) constraint.Evaluator { return flatEvaluator(s) }
 
 func (s Affine) Values(values, x []float64, n int) {
 	d, m := s.Dim(), len(s.A)
@@ -162,10 +151,9 @@ func (s Bounds) Capabilities() constraint.Capabilities {
 }
 
 func (s Bounds) NewEvaluator(int) constraint.Evaluator {
-	return constraint.Evaluator{
-		Values: s.Values, Jacobians: s.Jacobians, HessianVectors: s.HessianVectors,
-		SparseJacobians: s.SparseJacobians, Exp: straight, Log: difference,
-	}
+	e := flatEvaluator(s)
+	e.SparseJacobians = s.SparseJacobians
+	return e
 }
 
 func (s Bounds) Values(values, x []float64, n int) {
@@ -248,10 +236,7 @@ func (s Simplex) Capabilities() constraint.Capabilities {
 	return constraint.Capabilities{Name: s.String(), SampleUniform: s.SampleUniform}
 }
 
-func (s Simplex) NewEvaluator(int) constraint.Evaluator {
-	return constraint.Evaluator{Values: s.Values, Jacobians: s.Jacobians, HessianVectors: s.HessianVectors,
-		Exp: straight, Log: difference}
-}
+func (s Simplex) NewEvaluator(int) constraint.Evaluator { return flatEvaluator(s) }
 
 func (s Simplex) Values(values, x []float64, n int) {
 	for ; n > 0; n-- {
@@ -309,9 +294,7 @@ func (s RedundantAxis) Capabilities() constraint.Capabilities {
 	return constraint.Capabilities{Name: s.String()}
 }
 
-func (s RedundantAxis) NewEvaluator(int) constraint.Evaluator {
-	return constraint.Evaluator{Values: s.Values, Jacobians: s.Jacobians, HessianVectors: s.HessianVectors}
-}
+func (s RedundantAxis) NewEvaluator(int) constraint.Evaluator { return evaluator(s) }
 
 func (RedundantAxis) Values(values, x []float64, n int) {
 	for i := range n {

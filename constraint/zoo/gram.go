@@ -36,9 +36,9 @@ func (g gram) Equalities() []string {
 }
 
 func (g gram) NewEvaluator(int) constraint.Evaluator {
-	return constraint.Evaluator{
-		Values: g.Values, Jacobians: g.Jacobians, HessianVectors: g.HessianVectors, Projector: g,
-	}
+	e := evaluator(g)
+	e.Projector = g
+	return e
 }
 
 func (g gram) Values(values, x []float64, n int) {

@@ -155,13 +155,7 @@ func (w *orthogonalScratch) polar(n int) bool {
 // onGroup writes y = B (W + √(I + W²)).
 func (w *orthogonalScratch) onGroup(n int) bool {
 	dense.TMul(w.k, w.b, w.c, n)
-	for i := range n {
-		w.k[i*n+i] = 0
-		for j := range i {
-			a := (w.k[i*n+j] - w.k[j*n+i]) / 2
-			w.k[i*n+j], w.k[j*n+i] = a, -a
-		}
-	}
+	skew(w.k, w.k, n)
 	dense.Mul(w.m, w.k, w.k, n)
 	for i := range n {
 		w.m[i*n+i]++

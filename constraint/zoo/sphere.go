@@ -10,6 +10,24 @@ import (
 	"github.com/landing-diffusion/landing/internal/dense"
 )
 
+// derivatives is a set whose own methods are those of its evaluator.
+type derivatives interface {
+	Values(values, x []float64, n int)
+	Jacobians(values, jac, x []float64, n int)
+	HessianVectors(dst, x, v []float64, n int)
+}
+
+func evaluator(s derivatives) constraint.Evaluator {
+	return constraint.Evaluator{Values: s.Values, Jacobians: s.Jacobians, HessianVectors: s.HessianVectors}
+}
+
+// flatEvaluator is that of a convex part of an affine space.
+func flatEvaluator(s derivatives) constraint.Evaluator {
+	e := evaluator(s)
+	e.Exp, e.Log = straight, difference
+	return e
+}
+
 // Sphere is {x ∈ R^d : ‖x‖ − r = 0}, d ≥ 1. The constraint is the paper's
 // (not its square), so |h| is the distance to the sphere.
 type Sphere struct {
@@ -41,10 +59,9 @@ func (s Sphere) Volume() float64 {
 }
 
 func (s Sphere) NewEvaluator(int) constraint.Evaluator {
-	return constraint.Evaluator{
-		Values: s.Values, Jacobians: s.Jacobians, HessianVectors: s.HessianVectors,
-		Retract: s.Retract, Geodesic: s.Geodesic, Exp: s.Exp, Log: s.Log,
-	}
+	e := evaluator(s)
+	e.Retract, e.Geodesic, e.Exp, e.Log = s.Retract, s.Geodesic, s.Exp, s.Log
+	return e
 }
 
 func (s Sphere) Values(values, x []float64, n int) {
@@ -171,9 +188,7 @@ func (s Cap) Capabilities() constraint.Capabilities {
 	return constraint.Capabilities{Name: s.String(), SampleUniform: s.SampleUniform}
 }
 
-func (s Cap) NewEvaluator(int) constraint.Evaluator {
-	return constraint.Evaluator{Values: s.Values, Jacobians: s.Jacobians, HessianVectors: s.HessianVectors}
-}
+func (s Cap) NewEvaluator(int) constraint.Evaluator { return evaluator(s) }
 
 func (s Cap) Values(values, x []float64, n int) {
 	d := len(s.axis)

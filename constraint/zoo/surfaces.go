@@ -23,9 +23,7 @@ func (s Ellipsoid) Capabilities() constraint.Capabilities {
 	return constraint.Capabilities{Name: s.String(), SampleUniform: s.SampleUniform}
 }
 
-func (s Ellipsoid) NewEvaluator(int) constraint.Evaluator {
-	return constraint.Evaluator{Values: s.Values, Jacobians: s.Jacobians, HessianVectors: s.HessianVectors}
-}
+func (s Ellipsoid) NewEvaluator(int) constraint.Evaluator { return evaluator(s) }
 
 func (s Ellipsoid) Values(values, x []float64, n int) {
 	d := len(s.Axes)
@@ -97,9 +95,7 @@ func (s Torus) Capabilities() constraint.Capabilities {
 	return constraint.Capabilities{Name: s.String(), SampleUniform: s.SampleUniform}
 }
 
-func (s Torus) NewEvaluator(int) constraint.Evaluator {
-	return constraint.Evaluator{Values: s.Values, Jacobians: s.Jacobians, HessianVectors: s.HessianVectors}
-}
+func (s Torus) NewEvaluator(int) constraint.Evaluator { return evaluator(s) }
 
 func (s Torus) Values(values, x []float64, n int) {
 	for i := range n {
@@ -208,9 +204,7 @@ func (s Curve) Capabilities() constraint.Capabilities {
 	return constraint.Capabilities{Name: s.String()}
 }
 
-func (s Curve) NewEvaluator(int) constraint.Evaluator {
-	return constraint.Evaluator{Values: s.Values, Jacobians: s.Jacobians, HessianVectors: s.HessianVectors}
-}
+func (s Curve) NewEvaluator(int) constraint.Evaluator { return evaluator(s) }
 
 func (s Curve) Values(values, x []float64, n int) {
 	for i := range n {

@@ -47,9 +47,9 @@ func watched(t *testing.T, settings ...string) *experiment.Run {
 }
 
 // board has a training of a run watched, and fails at an error of the board.
-func board(t *testing.T, r *experiment.Run, dir *string) *Board {
+func board(t *testing.T, r *experiment.Run, asked bool) *Board {
 	t.Helper()
-	return testkit.Must(NewBoard(r, dir, func(err error) { t.Error(err) }))
+	return testkit.Must(NewBoard(r, asked, func(err error) { t.Error(err) }))
 }
 
 func trainOn(t *testing.T, r *experiment.Run, b *Board, o experiment.Observer) {
@@ -76,13 +76,11 @@ func steps(t *testing.T, dir string) map[string][]string {
 	return out
 }
 
-var inFolder = ""
-
 // A training that is watched has each epoch once, and so has one that was killed at any moment and went on, be it in
 // the midst of a record: the same numbers at the same steps. What it writes is what an export of it says.
 func TestBoard(t *testing.T) {
 	r := watched(t)
-	b := board(t, r, &inFolder)
+	b := board(t, r, true)
 	var killed []string
 	kill := func() {
 		dir := filepath.Join(t.TempDir(), "killed")
@@ -128,7 +126,7 @@ func TestBoard(t *testing.T) {
 			testkit.OK(t, os.Truncate(events, whole.Size()-5))
 		}
 		again := testkit.Must(experiment.Open(t.Context(), dir, "", r.Pool, nil))
-		on := board(t, again, nil)
+		on := board(t, again, false)
 		if on == nil || on.Dir != filepath.Join(dir, run.EventsDir) {
 			t.Fatalf("events of a run that goes on: %+v", on)
 		}
@@ -169,41 +167,21 @@ func TestBoard(t *testing.T) {
 	}
 }
 
-// A folder that is named holds a folder for each run, which no other run's events come into; a run that was trained
-// without events gets those of all its epochs.
-func TestBoardElsewhere(t *testing.T) {
-	logs := filepath.Join(t.TempDir(), "logs")
-	var dirs []string
-	for range 2 {
-		r := watched(t, "train.epochs=2", "train.stop=epochs", "train.evaluate_every=0")
-		trainOn(t, r, &Board{}, experiment.Observer{})
-		again := testkit.Must(r.Extend(problem.ParseSettings("train.epochs=3"), "", nil))
-		b := board(t, again, &logs)
-		trainOn(t, again, b, b.Observer(experiment.Observer{}))
-		dirs = append(dirs, b.Dir)
-		if got := steps(t, b.Dir)["epoch/loss"]; len(got) != 3 || !strings.HasPrefix(got[0], "1: ") {
-			t.Errorf("losses %v", got)
-		}
-		if on := board(t, again, nil); on.Dir != b.Dir {
-			t.Errorf("goes on in %s, not in %s", on.Dir, b.Dir)
-		}
-		if on := board(t, again, &logs); on.Dir != b.Dir {
-			t.Errorf("named again it goes on in %s, not in %s", on.Dir, b.Dir)
-		}
-		if _, err := os.Stat(r.Folder.Path(run.EventsDir)); err == nil {
-			t.Error("there are events in the run folder too")
-		}
-	}
-	if filepath.Dir(dirs[0]) != logs || dirs[0] == dirs[1] {
-		t.Errorf("events are in %v", dirs)
-	}
-	if b, err := NewBoard(watched(t), nil, nil); b != nil || err != nil {
+// A run that was trained without events gets those of all its epochs, and goes on with them.
+func TestBoardLater(t *testing.T) {
+	r := watched(t, "train.epochs=2", "train.stop=epochs", "train.evaluate_every=0")
+	if b, err := NewBoard(r, false, nil); b != nil || err != nil {
 		t.Errorf("a board that nobody asked for: %v, %v", b, err)
 	}
-	file := filepath.Join(logs, "file")
-	testkit.OK(t, os.WriteFile(file, nil, 0o600))
-	if _, err := NewBoard(watched(t), &file, nil); err == nil {
-		t.Error("a file was taken for a folder")
+	trainOn(t, r, &Board{}, experiment.Observer{})
+	again := testkit.Must(r.Extend(problem.ParseSettings("train.epochs=3"), "", nil))
+	b := board(t, again, true)
+	trainOn(t, again, b, b.Observer(experiment.Observer{}))
+	if got := steps(t, b.Dir)["epoch/loss"]; len(got) != 3 || !strings.HasPrefix(got[0], "1: ") {
+		t.Errorf("losses %v", got)
+	}
+	if on := board(t, again, false); on == nil || on.Dir != b.Dir {
+		t.Errorf("it goes on in %+v", on)
 	}
 }
 
@@ -211,7 +189,7 @@ func TestBoardElsewhere(t *testing.T) {
 func TestBoardFails(t *testing.T) {
 	r := watched(t, "train.epochs=3", "train.stop=epochs")
 	var said []error
-	b := testkit.Must(NewBoard(r, &inFolder, func(err error) { said = append(said, err) }))
+	b := testkit.Must(NewBoard(r, true, func(err error) { said = append(said, err) }))
 	o := b.Observer(experiment.Observer{})
 	record, lines := o.Record, 0
 	o.Record = func(line run.Record) {
@@ -248,7 +226,7 @@ func TestManyParts(t *testing.T) {
 	}
 	r := watched(t, "set.inequality=["+lines.String()+"]", "train.epochs=1", "train.stop=epochs",
 		"train.evaluate_every=1")
-	b := board(t, r, &inFolder)
+	b := board(t, r, true)
 	trainOn(t, r, b, b.Observer(experiment.Observer{}))
 	for tag := range steps(t, b.Dir) {
 		if strings.HasPrefix(tag, "epoch/worst/") || strings.HasPrefix(tag, "violation/") {
@@ -264,7 +242,7 @@ func TestManyParts(t *testing.T) {
 func TestBoardRead(t *testing.T) {
 	python := python(t, "tensorboard")
 	r := watched(t)
-	b := board(t, r, &inFolder)
+	b := board(t, r, true)
 	o, dir := b.Observer(experiment.Observer{}), filepath.Join(t.TempDir(), "killed")
 	drawn := o.Drawn
 	o.Drawn = func(epoch int, points []float64) {
@@ -274,7 +252,7 @@ func TestBoardRead(t *testing.T) {
 	}
 	trainOn(t, r, b, o)
 	again := testkit.Must(experiment.Open(t.Context(), dir, "", r.Pool, nil))
-	on := board(t, again, nil)
+	on := board(t, again, false)
 	trainOn(t, again, on, on.Observer(experiment.Observer{}))
 	want := testkit.Must(eventfile.Read(on.Dir))
 	if want.Purged == 0 {

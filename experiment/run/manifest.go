@@ -41,9 +41,8 @@ type Manifest struct {
 	Weights    *Weights    `json:"weights,omitempty"` // that they chose
 	Teacher    *Teacher    `json:"teacher,omitempty"` // of a run that learned another run's samples
 	Machine    Machine     `json:"machine"`
-	Ranks      *Ranks      `json:"ranks,omitempty"` // of the MPI job that trained last
-	// Events is where the events of the training go: EventsDir, or an absolute path outside of the folder
-	Events string `json:"events,omitempty"`
+	Ranks      *Ranks      `json:"ranks,omitempty"`  // of the MPI job that trained last
+	Events     string      `json:"events,omitempty"` // EventsDir, if events of the training go there
 }
 
 // Asked is what somebody asked for beside a problem file.

@@ -1,10 +1,16 @@
 package verdict
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 
+	"gonum.org/v1/gonum/floats"
+
+	"github.com/landing-diffusion/landing/base/keyed"
+	"github.com/landing-diffusion/landing/internal/dense"
 	"github.com/landing-diffusion/landing/internal/text"
 	"github.com/landing-diffusion/landing/judge/metric"
 )
@@ -154,4 +160,208 @@ func part(out []bool, n int) []bool {
 		return slices.Repeat([]bool{false}, n)
 	}
 	return out
+}
+
+const (
+	spreadAxes    = 5    // principal directions
+	spreadPoints  = 4000 // at most, on each side
+	relabellings  = 1999
+	leastVariance = 1e-12 // of an axis, of the largest's
+)
+
+// spread tells where samples lie further from their mean than rows from theirs, or nearer: in all, or
+// along a principal direction of both together (of the rows' own directions, rows would have the
+// largest spread by choice). Of points z about their own mean it compares the means of |z|² and ⟨u, z⟩²;
+// the largest difference over all of these, each in its standard deviations, is held against as many
+// relabellings, so that the level is that of all together. It is of the points that no finding has told of.
+func (j *judge) spread() {
+	d := j.Dim
+	x, h := few(rest(j.Samples, d, j.outX), d, spreadPoints), few(rest(j.Rows, d, j.outR), d, spreadPoints)
+	n, m := len(x)/d, len(h)/d
+	if n < FewestHeld || m < FewestHeld {
+		j.skip(Spread, "too few points are left beside what is found above")
+		return
+	}
+	_, axes, _ := metric.Principal(slices.Concat(x, h), d, spreadAxes)
+	columns := 1 + len(axes)
+	z := squares(make([]float64, 0, (n+m)*columns), x, d, axes)
+	z = squares(z, h, d, axes)
+	mean, sd := make([]float64, columns), make([]float64, columns)
+	for k := range columns {
+		var sum, sum2 float64
+		for i := range n + m {
+			sum += z[i*columns+k]
+		}
+		mean[k] = sum / float64(n+m)
+		for i := range n + m {
+			sum2 += (z[i*columns+k] - mean[k]) * (z[i*columns+k] - mean[k])
+		}
+		sd[k] = math.Sqrt(sum2 / float64(n+m))
+	}
+	// The sum over one side says what that over the other is.
+	side := min(n, m)
+	sums := make([]float64, columns)
+	largest := func(index func(i int) int) (most float64, at int) {
+		clear(sums)
+		for i := range side {
+			for k, v := range z[index(i)*columns : (index(i)+1)*columns] {
+				sums[k] += v
+			}
+		}
+		for k, s := range sums {
+			if mean[k] <= leastVariance*mean[0] || sd[k] == 0 {
+				continue
+			}
+			if t := math.Abs(s/float64(side)-mean[k]) / sd[k]; t > most {
+				most, at = t, k
+			}
+		}
+		return most, at
+	}
+	first := 0
+	if m < n {
+		first = n
+	}
+	given, at := largest(func(i int) int { return first + i })
+	if given == 0 {
+		return
+	}
+	extreme := 1
+	st, order := keyed.SpreadLabels.Stream(j.Seed, 0), make([]int, n+m)
+	for r := range relabellings {
+		st.Permutation(order, uint64(r), 0)
+		if t, _ := largest(func(i int) int { return order[i] }); t >= given*(1-1e-12) {
+			if extreme++; float64(extreme) > levels[Spread]*(relabellings+1) {
+				return
+			}
+		}
+	}
+	p := float64(extreme) / (relabellings + 1)
+	along := "in all"
+	if at > 0 {
+		along = fmt.Sprintf("along principal direction %d", at)
+	}
+	column := func(lo, hi int) (out []float64, mean float64) {
+		for i := lo; i < hi; i++ {
+			out = append(out, z[i*columns+at])
+			mean += z[i*columns+at] / float64(hi-lo)
+		}
+		return out, mean
+	}
+	a, own := column(0, n)
+	b, rows := column(n, n+m)
+	D, _ := metric.KolmogorovTest(a, b)
+	how := "too far apart"
+	if own < rows {
+		how = "too close together"
+	}
+	effect := max(0, excess(D, n, m)-j.law)
+	j.law += effect
+	if far := max(floats.Max(j.Rows), -floats.Min(j.Rows)); !(math.Sqrt(rows) > 1e-12*far) { // round-off
+		same := "rows are all the same"
+		if at > 0 {
+			same = "rows do not differ " + along
+		}
+		j.tell(Spread, effect, "samples are %s: %s (p = %.4f)", how, same, p)
+		return
+	}
+	j.tell(Spread, effect, "samples are %s: their spread (rms about the mean) is %.3g times that of the rows %s "+
+		"(p = %.4f)", how, math.Sqrt(own/rows), along, p)
+}
+
+// squares appends |z|² and ⟨u, z⟩² of rows z about their mean, of n−1 degrees of freedom.
+func squares(dst, x []float64, d int, axes [][]float64) []float64 {
+	n := len(x) / d
+	mean, _ := metric.Spread(x, d)
+	free := float64(n) / float64(max(n-1, 1))
+	for i := range n {
+		row := x[i*d : (i+1)*d]
+		dst = append(dst, free*dense.SquaredDistance(row, mean))
+		for _, u := range axes {
+			s := metric.Project(row, mean, u)
+			dst = append(dst, free*s*s)
+		}
+	}
+	return dst
+}
+
+// Course is how training went.
+type Course struct {
+	Epochs, Planned int       // trained, and to be trained; Planned is 0 if it is not known
+	Rate, Highest   float64   // learning rate: of the last epoch, and of that where it was highest
+	Distances       []float64 // to the data, of evaluations in their order; NaN: none
+
+	Chosen bool // held-out rows took these weights, of all epochs: neither rate nor distances say more
+	Open   bool // it was stopped before held-out rows had ended it
+}
+
+const (
+	annealed     = 0.1  // of the highest learning rate: up to it, it has fallen,
+	lastEpochs   = 3    // or to that of so many epochs before the end of a fall over all of them
+	trendLeast   = 6    // evaluations
+	trendLevel   = 0.05 // of a trend by chance
+	trendSmaller = 0.02 // relative fall that is none
+)
+
+// course tells that training ended early, where the law of samples is off: it is no test, for a good law needs no
+// longer training. Its effect is that part of the law's which the fall of distances promises.
+func (j *judge) course(law float64) {
+	c := j.Course
+	if c == nil || c.Epochs == 0 {
+		j.skip(TooShort, "how training went is not known")
+		return
+	}
+	if law == 0 && !j.lawFound() {
+		return
+	}
+	var why []string
+	if c.Planned > c.Epochs {
+		why = append(why, fmt.Sprintf("it was stopped after %d of %d epochs", c.Epochs, c.Planned))
+	}
+	if c.Open {
+		why = append(why, fmt.Sprintf("it was stopped after %d epochs, before held-out rows ended it", c.Epochs))
+	}
+	if !c.Chosen && c.Rate > max(annealed, lastEpochs/float64(c.Epochs))*c.Highest {
+		why = append(why, fmt.Sprintf("the learning rate was not brought down: it ended at %.2g of its highest",
+			c.Rate/c.Highest))
+	}
+	fall, p := c.Trend()
+	if !c.Chosen && fall > trendSmaller && p <= trendLevel {
+		why = append(why, fmt.Sprintf("distances to the data still fell, by %.0f %% over the later half of evaluations",
+			100*fall))
+	} else {
+		fall = 0
+	}
+	if why == nil {
+		return
+	}
+	j.tell(TooShort, law*min(1, fall), "training was too short: %s", strings.Join(why, "; "))
+}
+
+func (j *judge) lawFound() bool {
+	return slices.ContainsFunc(j.found, func(f Finding) bool { return slices.Contains(ofLaw, f.Code) })
+}
+
+// Trend returns by which part of themselves distances fell over the later half of evaluations, and the p-value of a
+// fall by chance (Mann's test: Kendall's S against the normal law). The fall is NaN of fewer than six.
+func (c *Course) Trend() (fall, p float64) {
+	v := finite(c.Distances[len(c.Distances)/2:])
+	n := len(v)
+	if n < trendLeast {
+		return math.NaN(), math.NaN()
+	}
+	s := 0.0
+	for i := range v {
+		for k := range i {
+			s += float64(cmp.Compare(v[k], v[i]))
+		}
+	}
+	k := float64(n)
+	z := (s - 1) / math.Sqrt(k*(k-1)*(2*k+5)/18)
+	third := max(1, n/3)
+	early, late := 0.0, 0.0
+	for i := range third {
+		early, late = early+v[i], late+v[n-1-i]
+	}
+	return 1 - late/early, math.Erfc(z/math.Sqrt2) / 2
 }

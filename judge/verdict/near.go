@@ -1,10 +1,13 @@
 package verdict
 
 import (
+	"math"
 	"slices"
 
 	"gonum.org/v1/gonum/floats"
 
+	"github.com/landing-diffusion/landing/base/keyed"
+	"github.com/landing-diffusion/landing/internal/dense"
 	"github.com/landing-diffusion/landing/internal/text"
 	"github.com/landing-diffusion/landing/judge/metric"
 )
@@ -133,4 +136,176 @@ func count(r []float64, is func(v float64) bool) (k int) {
 		}
 	}
 	return k
+}
+
+const (
+	rowsOfRegion = 30   // in the mean
+	mostRegions  = 24   //
+	regionRows   = 4000 // that regions are made of, and as many samples
+	regionRounds = 12   // of Lloyd's iteration
+	missedPart   = 0.5  // of the share of the data, up to which a region is missed
+	missedToo    = 0.01 // p-value of a region that is missed, where another one is for certain
+	worthSeeing  = 0.05 // a share that should be seen if it is missed
+)
+
+// modes tells of regions that hold a share of the rows and at most half that share of the samples.
+// Regions are those of the nearest of K centres, made of samples and rows together, in random order
+// (k-means): which is which they do not know, so that counts of samples and rows are exchangeable, and
+// each region has a K-th of the level in Fisher's exact test.
+func (j *judge) modes() {
+	d, n, m := j.Dim, len(j.Samples)/j.Dim, len(j.Rows)/j.Dim
+	pool := slices.Concat(few(j.Samples, d, regionRows), few(j.Rows, d, regionRows))
+	centres := regions(shuffled(pool, d, j.Seed), d, min(max(m/rowsOfRegion, 2), mostRegions), j.Seed)
+	K := len(centres) / d
+	level := levels[MissedMode] / float64(max(K, 1))
+	// Of k rows of m that lie where no sample does, the chance is at least (m/(n+m))^k.
+	if least := math.Ceil(math.Log(level)/math.Log(float64(m)/float64(n+m))) / float64(m); least > worthSeeing {
+		j.skip(MissedMode, "with %d rows and %d samples a missed mode of less than %s of the data is not seen",
+			m, n, text.Percent(min(least, 1)))
+	}
+	if K < 2 {
+		return
+	}
+	atX, atR := nearestOf(j.Samples, centres, d), nearestOf(j.Rows, centres, d)
+	in := func(at []int) []int {
+		n := make([]int, K)
+		for _, k := range at {
+			n[k]++
+		}
+		return n
+	}
+	inX, inR := in(atX), in(atR)
+	missed, p := make([]bool, K), make([]float64, K)
+	least := 1.0
+	for k := range p {
+		p[k] = 1
+		if float64(inX[k])/float64(n) <= missedPart*float64(inR[k])/float64(m) {
+			p[k] = metric.FisherTest(inX[k], n, inR[k], m)
+		}
+		least = min(least, p[k])
+	}
+	if !(least <= level) {
+		return
+	}
+	worst, most, sum, count := -1, 0.0, 0.0, 0
+	for k := range K {
+		share, data := float64(inX[k])/float64(n), float64(inR[k])/float64(m)
+		if p[k] > missedToo { // a mode may be cut into regions, small ones among them
+			continue
+		}
+		missed[k] = true
+		count++
+		sum += data - share
+		if data-share > most {
+			worst, most = k, data-share
+		}
+	}
+	mark := func(out []bool, at []int) {
+		for i, k := range at {
+			out[i] = out[i] || missed[k]
+		}
+	}
+	mark(j.outX, atX)
+	mark(j.outR, atR)
+	mark(j.outH, nearestOf(j.Held, centres, d))
+	told := ""
+	if count > 1 {
+		told = "; " + text.Count(count-1) + " more regions are like that"
+	}
+	row := medoid(j.Rows, atR, worst, centres[worst*d:(worst+1)*d], d)
+	j.tell(MissedMode, sum, "around %s lie %s of the rows and %s of the samples%s", place(row),
+		text.Percent(float64(inR[worst])/float64(m)), text.Percent(float64(inX[worst])/float64(n)), told)
+}
+
+// shuffled returns rows in a random order.
+func shuffled(rows []float64, d int, seed uint64) []float64 {
+	order := make([]int, len(rows)/d)
+	keyed.RegionOrder.Stream(seed, 0).Permutation(order, 0, 0)
+	out := make([]float64, 0, len(rows))
+	for _, i := range order {
+		out = append(out, rows[i*d:(i+1)*d]...)
+	}
+	return out
+}
+
+// regions returns at most k centres of rows: k-means++ (Arthur and Vassilvitskii, SODA 2007), then
+// Lloyd's iteration. Fewer, where rows repeat each other.
+func regions(rows []float64, d, k int, seed uint64) []float64 {
+	n := len(rows) / d
+	if n == 0 {
+		return nil
+	}
+	st := keyed.RegionStarts.Stream(seed, 0)
+	near := make([]float64, n) // squared distances to the nearest centre
+	for i := range near {
+		near[i] = math.Inf(1)
+	}
+	var centres []float64
+	u := make([]float64, 1)
+	at := st.Index(n, 0, 0)
+	for len(centres) < k*d {
+		c := rows[at*d : (at+1)*d]
+		centres = append(centres, c...)
+		sum := 0.0
+		for i := range near {
+			near[i] = min(near[i], dense.SquaredDistance(rows[i*d:(i+1)*d], c))
+			sum += near[i]
+		}
+		if !(sum > 0) || math.IsInf(sum, 1) {
+			break
+		}
+		st.Uniforms(u, uint64(len(centres)/d), 1)
+		left := u[0] * sum
+		for at = 0; at < n-1 && left >= near[at]; at++ {
+			left -= near[at]
+		}
+	}
+	counts := make([]float64, len(centres)/d)
+	for range regionRounds {
+		at := nearestOf(rows, centres, d)
+		next := make([]float64, len(centres))
+		clear(counts)
+		for i, k := range at {
+			counts[k]++
+			for c := range d {
+				next[k*d+c] += rows[i*d+c]
+			}
+		}
+		for k, count := range counts {
+			for c := range d {
+				if count > 0 {
+					centres[k*d+c] = next[k*d+c] / count
+				}
+			}
+		}
+	}
+	return centres
+}
+
+// nearestOf returns the number of the nearest centre of each row.
+func nearestOf(rows, centres []float64, d int) []int {
+	out := make([]int, len(rows)/d)
+	for i := range out {
+		best := math.Inf(1)
+		for k := range len(centres) / d {
+			if s := dense.SquaredDistance(rows[i*d:(i+1)*d], centres[k*d:(k+1)*d]); s < best {
+				best, out[i] = s, k
+			}
+		}
+	}
+	return out
+}
+
+// medoid returns the row of a region that is nearest to its centre.
+func medoid(rows []float64, at []int, region int, centre []float64, d int) []float64 {
+	best, out := math.Inf(1), centre
+	for i, k := range at {
+		if k != region {
+			continue
+		}
+		if s := dense.SquaredDistance(rows[i*d:(i+1)*d], centre); s < best {
+			best, out = s, rows[i*d:(i+1)*d]
+		}
+	}
+	return out
 }

@@ -36,7 +36,7 @@ import (
 //
 // Where Σ is curved, v is the velocity at x_{k+1} of the shortest curve from x_j, and p_j is carried along it: exactly
 // on a set that knows its geodesics, to the next order in the angle on others. What is left is the length of û, which
-// is bend.go's: it takes the second fundamental form at x_{k+1} into the regressors.
+// is for bends (loss.go): they take the second fundamental form at x_{k+1} into the regressors.
 //
 // # Walls
 //
@@ -69,7 +69,7 @@ import (
 // A Window is how the target of one term is read from a path: the tangential move to
 // x_{k+1} is taken as a sum of regressors with these coefficients.
 type Window struct {
-	// Coefficients of b, rb and w²r II² b (bend.go) for b = v, p_j and p̃ in turn, and of ∇f at x_{k+1} and at x_j.
+	// Coefficients of b, rb and w²r II² b (bends) for b = v, p_j and p̃ in turn, and of ∇f at x_{k+1} and at x_j.
 	Coefficients [regressors]float64
 	// OneStep says that the target is that of one step.
 	OneStep bool

@@ -427,7 +427,7 @@ func TestWindowOnRotations(t *testing.T) {
 	if !set.Retract(centre, centre, make([]float64, d)) {
 		t.Fatal("no centre")
 	}
-	pool := testkit.Pool(t, 0)
+	pool, geodesic := testkit.Pool(t, 0), set.NewEvaluator(1).Geodesic
 	p := &langevin.Process{
 		Set: set, Method: langevin.ULLA, Friction: 10,
 		Schedule: langevin.Schedule{N: 50, T: 2.5, SigmaMin: 0.4, SigmaMax: 2.4},
@@ -455,8 +455,8 @@ func TestWindowOnRotations(t *testing.T) {
 			ways := [3][]float64{make([]float64, n*d), make([]float64, n*d), q}
 			for i := range n {
 				x := paths.At(i, k+1)
-				set.Geodesic(ways[0][i*d:(i+1)*d], nil, x, paths.At(i, 0))
-				set.Geodesic(ways[1][i*d:(i+1)*d], nil, x, centre)
+				geodesic(ways[0][i*d:(i+1)*d], nil, x, paths.At(i, 0))
+				geodesic(ways[1][i*d:(i+1)*d], nil, x, centre)
 			}
 			rest := make([]float64, n*d)
 			for i := range rest {

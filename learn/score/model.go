@@ -6,8 +6,12 @@
 package score
 
 import (
+	"cmp"
 	"fmt"
+	"maps"
+	"math"
 	"slices"
+	"strings"
 
 	"github.com/landing-diffusion/landing/base/arrayfile"
 	"github.com/landing-diffusion/landing/base/kernel"
@@ -126,4 +130,162 @@ func ReadTensors(arrays map[string]arrayfile.Array, want []arrayfile.Named) erro
 		}
 	}
 	return nil
+}
+
+// A Config describes a network to be made. Its zero values mean what the defaults of problem files mean.
+type Config struct {
+	Kind     string // a name of networks.All; "" is mlp
+	Dim      int    // of points
+	Momentum bool   // rows hold p̃
+	// Steps is how many steps of a sequence a point begins with, one after the other and of one
+	// length; 0: none. Held is how many coordinates follow, which do not move: a condition.
+	Steps, Held int
+
+	Width      int                            // of hidden layers; 0 is 128
+	Layers     int                            // hidden layers; 0 is 4
+	Octaves    int                            // as in Reading
+	Wavelength float64                        // as in Reading; 0 is 2
+	Start      func(t float64) (b, v float64) // as in Reading
+	Still      []int                          // as in Reading
+	// As in Reading; a Horizon of 0 is 1.
+	TimeOctaves int
+	Horizon     float64
+	Share       bool
+	Center      []float64 // as in Reading
+	Unit        float64   // as in Reading
+	Options     Options   // keys of the kind's own
+	// Reference is a conformation that points are laid on, for kinds that do so.
+	Reference []float64
+	// Torsions are chains of four bonded atoms of the molecule that points are, for kinds that read them.
+	Torsions [][4]int
+
+	// A condition, as in Reading.
+	Given Standard
+	Null  bool
+
+	Gain      func(t float64) float64 // as in Reading; nil is 1
+	Precision kernel.Precision
+	Seed      uint64 // of the first parameters
+}
+
+// Reading returns how the network is read as a score.
+func (c Config) Reading() Reading {
+	return Reading{
+		Octaves: c.Octaves, Wavelength: cmp.Or(c.Wavelength, 2), Start: c.Start, Still: c.Still,
+		TimeOctaves: c.TimeOctaves, Horizon: cmp.Or(c.Horizon, 1), Gain: c.Gain,
+		Share: c.Share, Center: c.Center, Unit: c.Unit, Given: c.Given, Null: c.Null,
+	}
+}
+
+// A Kind is a kind of network, by name: what a row of the registry holds.
+type Kind struct {
+	Name    string
+	Options []Option // keys of its own
+	Refers  bool     // the network lays points on Config.Reference, and does not see how they lie
+	// AsIs says why the network reads points as they are, without Config.Center and Config.Unit; "" is that it
+	// reads them by these.
+	AsIs  string
+	Sized string // the option that most decides how large it is; "" is Config.Width
+	// Fits, if not nil, returns what is expected of c instead, where there is no such network for its points.
+	Fits func(c Config) string
+	// Prepare, if not nil, returns c with what the network takes from the rows of training data, n×Dim.
+	Prepare func(c Config, rows []float64) (Config, error)
+	// Parameters returns how many parameters New would allocate, as a number that cannot
+	// overflow. It and New are given every option.
+	Parameters func(Config) float64
+	// New makes the network, its parameters a function of Config alone.
+	New func(Config) Model[float32]
+}
+
+// Resolve returns c with every number given, those of the kind's options too. The error is an *OptionError.
+func (k Kind) Resolve(c Config) (Config, error) {
+	c.Width, c.Layers = cmp.Or(c.Width, 128), cmp.Or(c.Layers, 4)
+	var err error
+	c.Options, err = c.Options.Resolve(k.Name, k.Options)
+	return c, err
+}
+
+// Options are numbers by name: keys that belong to one kind alone.
+type Options map[string]float64
+
+// An Option is a key of one kind.
+type Option struct {
+	Name         string
+	Default      float64
+	Lowest, Most float64
+	Whole        bool // a whole number
+	Doc          string
+}
+
+// An OptionError says which option cannot be as it is.
+type OptionError struct {
+	Option string
+	Value  float64
+	Want   string
+	Fault  string // instead of Value and Want: what is wrong with the option itself
+}
+
+func (e *OptionError) Error() string {
+	if e.Fault != "" {
+		return fmt.Sprintf("option %s: %s", e.Option, e.Fault)
+	}
+	return fmt.Sprintf("option %s is %v; expected %s", e.Option, e.Value, e.Want)
+}
+
+// Resolve returns the options that the kind of a name has, those that o lacks at their
+// defaults. The error is an *OptionError.
+func (o Options) Resolve(kind string, has []Option) (Options, error) {
+	all, names := Options{}, []string(nil)
+	for _, h := range has {
+		v, ok := o[h.Name]
+		if !ok {
+			v = h.Default
+		}
+		if !(v >= h.Lowest && v <= h.Most) || h.Whole && v != math.Trunc(v) {
+			want := fmt.Sprintf("a number in [%v, %v]", h.Lowest, h.Most)
+			if h.Whole {
+				want = "a whole " + want[2:]
+			}
+			return nil, &OptionError{Option: h.Name, Value: v, Want: want}
+		}
+		all[h.Name] = v
+		names = append(names, h.Name)
+	}
+	for _, name := range slices.Sorted(maps.Keys(o)) {
+		if slices.Contains(names, name) {
+			continue
+		}
+		fault := fmt.Sprintf("there is no such option; %s has none", kind)
+		if len(names) > 0 {
+			fault = fmt.Sprintf("there is no such option; those of %s are %s", kind, strings.Join(names, ", "))
+		}
+		return nil, &OptionError{Option: name, Value: o[name], Fault: fault}
+	}
+	return all, nil
+}
+
+// MLPKind is the multilayer perceptron with SiLU between layers of equal width.
+var MLPKind = Kind{
+	Name:       "mlp",
+	Parameters: func(c Config) float64 { return Parameters(c.Sizes(0, 0)) },
+	New: func(c Config) Model[float32] {
+		return NewMLP[float32](c.Sizes(0, 0), c.Seed).Model(c.Reading(), c.Precision)
+	},
+}
+
+// Sizes returns the widths of an MLP that reads and says so many numbers more than a row and a point have.
+func (c Config) Sizes(read, said int) []int {
+	sizes := []int{c.Reading().Width(c.Dim, c.Momentum) + read}
+	for range c.Layers {
+		sizes = append(sizes, c.Width)
+	}
+	return append(sizes, c.Dim+said)
+}
+
+// Parameters returns how many an MLP of such widths has, as a number that cannot overflow.
+func Parameters(sizes []int) (n float64) {
+	for l, in := range sizes[:len(sizes)-1] {
+		n += (float64(in) + 1) * float64(sizes[l+1])
+	}
+	return n
 }

@@ -2,71 +2,53 @@ package check
 
 import (
 	"cmp"
-	"context"
 	"fmt"
 	"strings"
 	"time"
 
-	"github.com/landing-diffusion/landing/base/parallel"
 	"github.com/landing-diffusion/landing/learn/score/networks"
 	"github.com/landing-diffusion/landing/learn/train"
 )
 
 // forecast extrapolates the times of forward paths and of a few batches of training on this machine to the whole run.
+// What a method trains on that does not follow the process is made anew in each tried epoch and counts with the rows.
 func forecast(e *Evidence) []Finding {
-	if e.stranger != nil {
-		return e.forecastStrange()
-	}
-	if e.Paths.Count == 0 {
+	follows, between, perPath, path := e.stranger == nil, "", 0.0, 0.0 // seconds and bytes of a path
+	if follows && e.Paths.Count == 0 || !follows && !e.trains() {
 		return nil
 	}
-	perPath := e.Elapsed.Seconds() / float64(e.Paths.Count)
-	path := float64(e.Paths.Steps+1) * float64(e.D) * 8
-	f := Finding{Numbers: Numbers{"seconds_per_path": perPath, "bytes_per_path": path}}
-	f.Message = fmt.Sprintf("a forward path takes %.2g s and %s", perPath, bytes(path))
+	f := Finding{Numbers: Numbers{}}
+	if follows {
+		perPath = e.Elapsed.Seconds() / float64(e.Paths.Count)
+		path = float64(e.Paths.Steps+1) * float64(e.D) * 8
+		f.Numbers["seconds_per_path"], f.Numbers["bytes_per_path"] = perPath, path
+		f.Message, between = fmt.Sprintf("a forward path takes %.2g s and %s", perPath, bytes(path)), "; "
+	}
 	if !e.trains() {
 		return []Finding{f}
 	}
-	t := e.Training
-	if err := e.trial.err; err != nil {
-		f.add(Warn, "; training could not be tried: %v", err)
+	t := e.in.Training
+	cost, times, err := e.try()
+	if err != nil {
+		f.add(Warn, "%straining could not be tried: %v", between, err)
 		return []Finding{f}
 	}
-	cost := e.trial.perRow
-	times := t.Config.TimesPerPath
-	if times == 0 {
-		times = e.Paths.Steps
-	}
-	inEpoch := float64(t.Rows/t.Config.Batch*t.Config.Batch) * float64(times)
+	inEpoch := float64(t.Rows/t.Config.Batch*t.Config.Batch) * float64(cmp.Or(t.Config.TimesPerPath, times))
 	epochs := t.epochs(inEpoch*cost + perPath*float64(t.Rows)/float64(t.Config.Refresh))
-	rows, refreshes := inEpoch*epochs, epochs/float64(t.Config.Refresh)
-	seconds := rows*cost + refreshes*perPath*float64(t.Rows)
-	memory := path*float64(t.Rows) + 4*8*e.trial.parameters
-	f.Message += fmt.Sprintf("; training takes %s %s (%s network rows, %.0f %% of the time on forward paths) and "+
-		"holds %s of paths and weights",
-		t.about(), span(seconds), si(rows), 100*refreshes*perPath*float64(t.Rows)/seconds, bytes(memory))
-	f.Numbers["train_seconds"], f.Numbers["train_bytes"], f.Numbers["seconds_per_row"], f.Numbers["rows"] = seconds,
-		memory, cost, rows
+	rows, paths := inEpoch*epochs, epochs/float64(t.Config.Refresh)*perPath*float64(t.Rows)
+	seconds := rows*cost + paths
+	f.add(Pass, "%straining takes %s %s (%s network rows", between, t.about(), span(seconds), si(rows))
+	f.Numbers["train_seconds"], f.Numbers["seconds_per_row"], f.Numbers["rows"] = seconds, cost, rows
+	if !follows {
+		f.Message += ")"
+		return []Finding{f}
+	}
+	parameters, _ := networks.Parameters(t.Network) // of a network that was tried
+	memory := path*float64(t.Rows) + 4*8*parameters
+	f.Numbers["train_bytes"] = memory
+	f.add(Pass, ", %.0f %% of the time on forward paths) and holds %s of paths and weights", 100*paths/seconds,
+		bytes(memory))
 	return []Finding{f}
-}
-
-// forecastStrange is forecast of a method that does not follow the process: what it
-// trains on is made anew in each tried epoch and counts with the rows.
-func (e *Evidence) forecastStrange() []Finding {
-	if !e.trains() {
-		return nil
-	}
-	if err := e.trial.err; err != nil {
-		return []Finding{{Status: Warn, Message: fmt.Sprintf("training could not be tried: %v", err)}}
-	}
-	t := e.Training
-	times := cmp.Or(t.Config.TimesPerPath, e.trial.times)
-	inEpoch := float64(t.Rows/t.Config.Batch*t.Config.Batch) * float64(times)
-	rows := inEpoch * t.epochs(inEpoch*e.trial.perRow)
-	return []Finding{{
-		Message: fmt.Sprintf("training takes %s %s (%s network rows)", t.about(), span(rows*e.trial.perRow), si(rows)),
-		Numbers: Numbers{"train_seconds": rows * e.trial.perRow, "seconds_per_row": e.trial.perRow, "rows": rows},
-	}}
 }
 
 // epochs returns how many epochs training will have that take so many seconds each.
@@ -88,29 +70,20 @@ func (t *Training) about() string {
 
 // trains reports whether training can be tried.
 func (e *Evidence) trains() bool {
-	return e.Training != nil && len(e.On) > 0 && (e.stranger != nil || e.Paths.Count > 0 && e.Invalid == nil)
+	return e.in.Training != nil && len(e.On) > 0 && (e.stranger != nil || e.Paths.Count > 0 && e.Invalid == nil)
 }
 
-// A trial is a few batches of training.
-type trial struct {
-	perRow     float64 // seconds of one network row, forward simulation left out
-	parameters float64 // of the network
-	times      int     // that an item has
-	err        error
-}
-
-// try trains on a few batches of points on Σ.
-func (e *Evidence) try(ctx context.Context, pool *parallel.Pool) trial {
-	if !e.trains() {
-		return trial{}
-	}
+// try trains on a few batches of points on Σ. It returns the seconds that a row of the network takes, forward
+// simulation left out, and how many times an item has.
+func (e *Evidence) try() (perRow float64, times int, err error) {
 	const most = 1500 // rows a batch
-	cfg := e.Training.Config
-	steps, refresh := e.Paths.Steps, 3
+	t := e.in.Training
+	cfg := t.Config
+	times, refresh := e.Paths.Steps, 3
 	if e.stranger != nil {
-		steps, refresh = e.stranger.Source(e.On[0].X, pool).Times(), 1
+		times, refresh = e.stranger.Source(e.On[0].X, e.pool).Times(), 1
 	}
-	cfg.TimesPerPath = min(steps, 25)
+	cfg.TimesPerPath = min(times, 25)
 	cfg.Batch = e.Kept(min(cfg.Batch, most/cfg.TimesPerPath))
 	cfg.Epochs, cfg.Refresh = 3, refresh
 	data := make([]float64, 0, cfg.Batch*e.D)
@@ -118,26 +91,22 @@ func (e *Evidence) try(ctx context.Context, pool *parallel.Pool) trial {
 		data = append(data, e.On[i%len(e.On)].X...)
 	}
 	cfg.MaxFailed = 1
-	parameters, err := networks.Parameters(e.Training.Network)
+	model, err := networks.New(t.Network)
 	if err != nil {
-		return trial{err: err}
+		return 0, 0, err
 	}
-	model, err := networks.New(e.Training.Network)
-	if err != nil {
-		return trial{err: err}
-	}
-	t := train.New(cfg, e.Training.Method.Source(data, pool), model, pool)
+	trainer := train.New(cfg, t.Method.Source(data, e.pool), model, e.pool)
 	best := 0.0
-	for !t.Done() {
+	for !trainer.Done() {
 		start := time.Now()
-		if _, err := t.Epoch(ctx); err != nil {
-			return trial{err: err}
+		if _, err := trainer.Epoch(e.ctx); err != nil {
+			return 0, 0, err
 		}
 		if took := time.Since(start).Seconds(); best == 0 || took < best { // the first also simulates and warms up
 			best = took
 		}
 	}
-	return trial{perRow: best / float64(cfg.Batch*cfg.TimesPerPath), parameters: parameters, times: steps}
+	return best / float64(cfg.Batch*cfg.TimesPerPath), times, nil
 }
 
 func bytes(n float64) string {

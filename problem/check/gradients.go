@@ -19,7 +19,6 @@ func derivatives(e *Evidence) []Finding {
 		points = e.Stuck
 	}
 	points = points[:min(len(points), e.Budget(20*float64(e.C*e.D), 8))]
-	var out []Finding
 	first, second := newSlopes(e.C), newSlopes(e.C)
 	probe := e.Probe()
 	hessian := probe.HessianVectors != nil
@@ -59,11 +58,12 @@ func derivatives(e *Evidence) []Finding {
 				}
 			}
 		}
-		first.close(p.From, func(i int) bool { return e.kinked(p.X, v, i) })
-		if hessian {
-			second.close(p.From, func(i int) bool { return e.kinked(p.X, v, i) })
+		kinked := func(i int) bool { return jumps(e.Probe(), p.X, v, 1e-1*e.Scale)[i].relative > 0 }
+		if first.close(p.From, kinked); hessian {
+			second.close(p.From, kinked)
 		}
 	}
+	var out []Finding
 	for i, name := range e.Names {
 		out = append(out, first.finding(i, name, "∇"))
 		if hessian {
@@ -113,7 +113,7 @@ func (s slopes) add(i, decade int, step, err, size, terms float64) {
 	s[i].floor[decade] = 100 * (terms + size*step) * 0x1p-52 / step
 }
 
-// close ends a point. A point on a line with a kink says nothing of the derivative, and is left out.
+// close ends a point. A point on lines with a kink says nothing of the derivative, and is left out.
 func (s slopes) close(from string, kinked func(i int) bool) {
 	for i := range s {
 		at := s.judge(i)
@@ -413,9 +413,4 @@ func jumps(probe *evidence.Probe, x, v []float64, r float64) []jump {
 		}
 	}
 	return out
-}
-
-// kinked reports whether component i has a kink on the lines that the finite differences at x run along.
-func (e *Evidence) kinked(x, v []float64, i int) bool {
-	return jumps(e.Probe(), x, v, 1e-1*e.Scale)[i].relative > 0
 }

@@ -105,30 +105,18 @@ func finiteness(e *Evidence) []Finding {
 		value  float64
 		at     evidence.Point
 	}
-	first := make([]*fault, e.C)
+	first, hv := make([]*fault, e.C), make([]float64, e.C*e.D) // hv is 0 unless the process bends
 	probe := e.Probe()
 	look := func(points []evidence.Point, status Status) {
 		for _, p := range points {
 			probe.At(p.X)
-			for i := range e.C {
-				if first[i] != nil {
-					continue
-				}
-				if v := probe.Val[i]; !finite(v) {
-					first[i] = &fault{status, "value", v, p}
-				} else if v, bad := notFinite(probe.Grad(i)); bad {
-					first[i] = &fault{status, "gradient", v, p}
-				}
-			}
-			if !e.Process.Curvature {
-				continue
-			}
-			if probe.HessianVectors != nil {
-				hv := make([]float64, e.C*e.D)
+			if e.Process.Curvature && probe.HessianVectors != nil {
 				probe.HessianVectors(hv, p.X, e.Direction(0, evidence.ForFiniteness), 1)
-				for i := range e.C {
-					if v, bad := notFinite(hv[i*e.D : (i+1)*e.D]); bad && first[i] == nil {
-						first[i] = &fault{status, "second derivative", v, p}
+			}
+			for i := range e.C {
+				for k, numbers := range [][]float64{{probe.Val[i]}, probe.Grad(i), hv[i*e.D : (i+1)*e.D]} {
+					if at := slices.IndexFunc(numbers, notFinite); at >= 0 && first[i] == nil {
+						first[i] = &fault{status, []string{"value", "gradient", "second derivative"}[k], numbers[at], p}
 					}
 				}
 			}
@@ -169,13 +157,7 @@ func (e *Evidence) everyRow() []evidence.Point {
 	return out
 }
 
-func notFinite(v []float64) (float64, bool) {
-	i := slices.IndexFunc(v, func(x float64) bool { return !finite(x) })
-	if i < 0 {
-		return 0, false
-	}
-	return v[i], true
-}
+func notFinite(v float64) bool { return !finite(v) }
 
 // feasibility measures how far the data is from Σ, by component and quantile.
 // Training refuses data that is further than the tolerance.
@@ -191,12 +173,13 @@ func feasibility(e *Evidence) []Finding {
 	values := constraint.Values(e.Set, e.Data[:n*e.D])
 	// How far row i is from component a, what it may be, and what rounding explains: in the
 	// component's own unit, or where no tolerance is given in the data's.
-	far, limit, rounded, unit := values, e.Tolerance, e.Tolerance, ""
+	far, limit, rounded, unit := values, e.in.Tolerance, e.in.Tolerance, ""
 	excess := func(i, a int) float64 { return constraint.Excess(values[i*e.C+a], a < e.M) }
-	if e.data != nil {
-		far, limit = e.far, evidence.Far*e.data.Spread
-		rounded, unit = e.data.Rounded()*e.data.Spread, fmt.Sprintf(" (%g %% of the spread of a coordinate)",
-			100*evidence.Far)
+	var data *evidence.Feasibility // nil with a tolerance
+	if e.in.Tolerance == 0 {
+		data, far = e.measure()
+		limit, rounded = evidence.Far*data.Spread, data.Rounded()*data.Spread
+		unit = fmt.Sprintf(" (%g %% of the spread of a coordinate)", 100*evidence.Far)
 	}
 	distance := func(i, a int) float64 { return constraint.Excess(far[i*e.C+a], a < e.M) }
 	feasible := 0
@@ -232,7 +215,7 @@ func feasibility(e *Evidence) []Finding {
 			"worst_row": float64(v.WorstSample), "violating": float64(bad) / float64(n), "tolerance": limit}}
 		f.Message = fmt.Sprintf("violated by %.2g (median), %.2g (99 %%), %.2g (worst, row %d)", v.Median, v.Q99,
 			v.Worst, v.WorstSample)
-		if e.data != nil {
+		if data != nil {
 			f.Numbers["distance"] = distance(worst, a)
 		}
 		switch {
@@ -241,14 +224,14 @@ func feasibility(e *Evidence) []Finding {
 			f.Numbers["first_row"] = float64(first)
 			f.Message += fmt.Sprintf(": %d of %d rows are beyond the tolerance %.4g%s, first row %d with %.3g", bad, n,
 				limit, unit, first, distance(first, a))
-			if e.data != nil {
+			if data != nil {
 				f.Message += fmt.Sprintf(" (a violation of %.3g); landing refine brings rows that are near to Σ",
 					excess(first, a))
 			}
 		case beside > 0:
 			f.add(Warn, ": %d of %d rows are beside Σ by more than rounding explains, row %d the most, "+
 				"%.3g away, %.2g %% of the spread of a coordinate; landing refine brings them to it", beside, n,
-				worst, distance(worst, a), 100*distance(worst, a)/e.data.Spread)
+				worst, distance(worst, a), 100*distance(worst, a)/data.Spread)
 		case v.Worst == 0:
 			f.Message = "no row violates it"
 		}
@@ -257,34 +240,32 @@ func feasibility(e *Evidence) []Finding {
 	if feasible == 0 {
 		out = append([]Finding{{Status: Fail, Message: fmt.Sprintf("no row of the data is feasible to %.4g%s: are its "+
 			"columns and units those of the constraints?", limit, unit)}}, out...)
-	} else if e.data != nil && feasible == n {
-		if first, worst, rows := e.data.Beyond(evidence.Far); rows > 0 {
+	} else if data != nil && feasible == n {
+		if first, worst, rows := data.Beyond(evidence.Far); rows > 0 {
 			out = append([]Finding{{Status: Fail, Message: fmt.Sprintf("%d of %d rows are too far from all "+
 				"constraints together: the first, row %d, %s; the most, row %d, %s", rows, n, first,
-				e.data.Tell(first), worst, e.data.Tell(worst))}}, out...)
+				data.Tell(first), worst, data.Tell(worst))}}, out...)
 		}
 	}
 	return out
 }
 
-// measure measures how far the data is from Σ, and each row from each component alone, where no tolerance is given.
-func (e *Evidence) measure(pool *parallel.Pool) {
-	n := len(e.Data) / e.D
-	if e.Tolerance != 0 || e.C == 0 || n == 0 {
-		return
-	}
+// measure measures how far the data is from Σ, and each row from each component alone.
+func (e *Evidence) measure() (data *evidence.Feasibility, far []float64) {
 	const block = 64
-	e.data, e.far = evidence.Feasible(e.ctx, e.Set, e.Data[:n*e.D], pool), make([]float64, n*e.C)
-	rulers := make([]*geometry.Ruler, pool.Workers())
-	_ = pool.DoUntil(e.ctx, parallel.Blocks(n, block), func(worker, b int) {
+	n := len(e.Data) / e.D
+	data, far = evidence.Feasible(e.ctx, e.Set, e.Data[:n*e.D], e.pool), make([]float64, n*e.C)
+	rulers := make([]*geometry.Ruler, e.pool.Workers())
+	_ = e.pool.DoUntil(e.ctx, parallel.Blocks(n, block), func(worker, b int) {
 		if rulers[worker] == nil {
 			rulers[worker] = geometry.NewRuler(e.Set)
 		}
 		lo, hi := parallel.Block(b, n, block)
 		for i := lo; i < hi; i++ {
-			copy(e.far[i*e.C:], rulers[worker].Singles(e.Data[i*e.D:(i+1)*e.D]))
+			copy(far[i*e.C:], rulers[worker].Singles(e.Data[i*e.D:(i+1)*e.D]))
 		}
 	})
+	return data, far
 }
 
 // repeats counts rows that equal an earlier one. A few are of no harm.

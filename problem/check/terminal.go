@@ -1,7 +1,6 @@
 package check
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"math"
@@ -10,7 +9,6 @@ import (
 	"gonum.org/v1/gonum/stat"
 
 	"github.com/landing-diffusion/landing/base/keyed"
-	"github.com/landing-diffusion/landing/base/parallel"
 	"github.com/landing-diffusion/landing/internal/dense"
 	"github.com/landing-diffusion/landing/judge/metric"
 	"github.com/landing-diffusion/landing/langevin"
@@ -41,10 +39,11 @@ const (
 // The paths are its own: they start from rows of the data, as those of training do,
 // while the others also start from elsewhere, and settle other numbers.
 func terminalLaw(e *Evidence) []Finding {
-	end := e.ends
+	if why := e.uncompared(); why != "" {
+		return []Finding{{Status: Skip, Message: why}}
+	}
+	end := e.finish()
 	switch {
-	case e.uncompared() != "":
-		return []Finding{{Status: Skip, Message: e.uncompared()}}
 	case end.err != nil:
 		return []Finding{{Status: Warn, Message: fmt.Sprintf("not compared with the prior: a path from the data "+
 			"breaks down: %v", end.err)}}
@@ -63,7 +62,7 @@ func terminalLaw(e *Evidence) []Finding {
 // uncompared says why there is nothing to compare; empty if there is.
 func (e *Evidence) uncompared() string {
 	switch {
-	case !e.Uniform && (e.stranger == nil || e.stranger.Prior() == nil):
+	case !e.in.Uniform && (e.stranger == nil || e.stranger.Prior() == nil):
 		return "the prior is made of terminal states: nothing to compare"
 	case len(e.Data) == 0:
 		return "not compared with the prior: there is no data to start from"
@@ -83,47 +82,35 @@ type ends struct {
 	unmixed string           // why it is nil
 }
 
-// finish simulates paths from the data to their ends, projected as the process says.
-func (e *Evidence) finish(ctx context.Context, pool *parallel.Pool) ends {
-	if e.uncompared() != "" {
-		return ends{}
-	}
-	if e.stranger != nil {
-		return e.finishStrange(ctx, pool)
-	}
-	n := e.Kept(e.Budget(float64(e.Running.Schedule.N*e.C*e.D)/2, terminalPaths))
-	out := ends{prior: e.Set.Capabilities().SampleUniform}
-	if out.prior == nil {
-		if n = e.quickPrior(ctx, pool, n, &out); out.prior == nil {
-			n = min(n, fewEnds) // to see whether they arrive
-		}
-	}
-	x0 := langevin.Starts(e.Data, e.D, n)
-	proc := e.Running
-	proc.NoTerminal = e.Process.NoTerminal
-	sim := langevin.NewSimulator(&proc, pool, 8)
-	end, err := sim.EmpiricalPrior(ctx, x0, e.Seed, keyed.TerminalPaths.At(0))
-	if errors.As(err, new(*langevin.PriorError)) {
-		err = nil
-	}
-	out.x0, out.states, out.err = x0, end.States, err
-	return out
-}
-
-// finishStrange asks a method of its own where training leaves points of the data.
-func (e *Evidence) finishStrange(ctx context.Context, pool *parallel.Pool) ends {
-	out := ends{prior: e.Set.Capabilities().SampleUniform}
-	n := min(terminalPaths, len(e.Data)/e.D)
-	if own := e.stranger.Prior(); own != nil {
+// finish simulates paths from the data to their ends, projected as the process says; a method of its own says where
+// training leaves points of the data.
+func (e *Evidence) finish() ends {
+	out, n := ends{prior: e.Set.Capabilities().SampleUniform}, min(terminalPaths, len(e.Data)/e.D)
+	if e.stranger == nil {
+		n = e.Kept(e.Budget(float64(e.Running.Schedule.N*e.C*e.D)/2, terminalPaths))
+	} else if own := e.stranger.Prior(); own != nil {
 		out.prior = own.Sample
 	}
 	if out.prior == nil {
-		if n = e.quickPrior(ctx, pool, n, &out); out.prior == nil {
-			return out
-		}
+		n = e.quickPrior(n, &out)
+	}
+	if out.prior == nil && e.stranger != nil {
+		return out
+	} else if out.prior == nil {
+		n = min(n, fewEnds) // to see whether they arrive
 	}
 	out.x0 = langevin.Starts(e.Data, e.D, n)
-	out.states, out.err = e.stranger.Sampler(8, pool).Ends(ctx, out.x0, e.Seed, keyed.TerminalPaths.At(0))
+	if e.stranger != nil {
+		out.states, out.err = e.stranger.Sampler(8, e.pool).Ends(e.ctx, out.x0, e.Seed, keyed.TerminalPaths.At(0))
+		return out
+	}
+	proc := e.Running
+	proc.NoTerminal = e.Process.NoTerminal
+	end, err := langevin.NewSimulator(&proc, e.pool, 8).EmpiricalPrior(e.ctx, out.x0, e.Seed, keyed.TerminalPaths.At(0))
+	if !errors.As(err, new(*langevin.PriorError)) {
+		out.err = err
+	}
+	out.states = end.States
 	return out
 }
 
@@ -136,7 +123,7 @@ const (
 // quickPrior makes the prior of a Σ without uniform law in closed form from short chains, and returns how many paths,
 // of n, may be held against it: as many as leave it so many effective draws for each that draws are told apart. The
 // chains' states that are drawn from are at equal distances, one for each effective draw, and none is drawn twice.
-func (e *Evidence) quickPrior(ctx context.Context, pool *parallel.Pool, n int, to *ends) int {
+func (e *Evidence) quickPrior(n int, to *ends) int {
 	const closed = "its uniform law has no closed form here"
 	to.unmixed = "not compared with the prior: " + closed + ", and chains make it in training"
 	if len(e.On) == 0 || e.Factoring() > quickCost {
@@ -146,7 +133,7 @@ func (e *Evidence) quickPrior(ctx context.Context, pool *parallel.Pool, n int, t
 	for _, p := range e.On {
 		on = append(on, p.X...)
 	}
-	d, err := uniform.Draw(ctx, uniform.Config{Set: e.Set, Starts: on, Seed: e.Seed, MaxSteps: quickSteps, Pool: pool})
+	d, err := uniform.Draw(e.ctx, uniform.Config{Set: e.Set, Starts: on, Seed: e.Seed, MaxSteps: quickSteps, Pool: e.pool})
 	if err != nil || !d.Mixed() {
 		to.unmixed = "not compared with the prior: " + closed + ", and short chains do not mix; those of training " +
 			"are longer"

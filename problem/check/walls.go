@@ -76,23 +76,18 @@ func percent(share float64) string {
 	return fmt.Sprintf("%.3g %%", 100*share)
 }
 
-// judgesRepulsion reports whether ε or the depth of windows matters, and anything is known to judge it by.
-func (e *Evidence) judgesRepulsion() bool {
-	return e.C > e.M && (e.Running.Elastic() || !e.Running.Method.Projected()) &&
-		e.Running.Validate() == nil && len(e.On) > 0
-}
-
 // repulsion places ε between sticking to the boundary and overshoot; with elastic walls,
 // which have no ε, it holds steps against windows.
 func repulsion(e *Evidence) []Finding {
-	if !e.judgesRepulsion() {
-		return nil
+	if e.C == e.M || !e.Running.Elastic() && e.Running.Method.Projected() || e.Running.Validate() != nil ||
+		len(e.On) == 0 {
+		return nil // neither ε nor the depth of windows matters, or nothing is known to judge it by
 	}
-	ε := e.Process.Repulsion
+	ε, windows := e.Process.Repulsion, choose.Windows(e.Evidence)
 	var out []Finding
 	least, most := math.Inf(1), 0.0
 	for j := e.M; j < e.C; j++ {
-		w := e.windows[j]
+		w := windows[j]
 		if w.Step == 0 || e.flat[j] {
 			continue
 		}

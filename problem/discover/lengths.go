@@ -105,10 +105,10 @@ func (s *search) constants() {
 }
 
 // offerAll is offer of any number of relations, by parts.
-func (l *ledger) offerAll(all []*Relation) (taken int) {
+func (s *search) offerAll(all []*Relation) (taken int) {
 	for len(all) > 0 {
 		n := min(len(all), maxCandidates)
-		taken += l.offer(all[:n])
+		taken += s.offer(all[:n])
 		all = all[n:]
 	}
 	return taken
@@ -354,30 +354,24 @@ func (s *search) take(m *Orthogonal) bool {
 	}
 	slices.Sort(size)
 	m.Scale = s.settled(size).round
+	step, norm := m.Stride, fmt.Sprintf("norm(x[@0:@0+%d])", length)
+	dot := fmt.Sprintf("dot(x[@0:@0+%d], x[@1:@1+%[1]d])", length)
+	if m.Columns {
+		step, norm = 1, fmt.Sprintf("norm(k in 0..%d, x[%d*k+@0])", length-1, m.Stride)
+		dot = fmt.Sprintf("sum(k in 0..%d, x[%[2]d*k+@0]*x[%[2]d*k+@1])", length-1, m.Stride)
+	}
 	var out []*Relation
 	for a := range count {
-		for b := a; b < count; b++ {
-			value, name, equals := 0.0, "orthogonal", "0"
-			text := fmt.Sprintf("dot(x[@0:@0+%d], x[@1:@1+%[1]d])", length)
-			at := []int{m.At + a*m.Stride, m.At + b*m.Stride}
-			if m.Columns {
-				text = fmt.Sprintf("sum(k in 0..%d, x[%[2]d*k+@0]*x[%[2]d*k+@1])", length-1, m.Stride)
-				at = []int{m.At + a, m.At + b}
-			}
-			if a == b {
-				value, name, equals, at = m.Scale, "unit", number(m.Scale), at[:1]
-				text = fmt.Sprintf("norm(x[@0:@0+%d])", length)
-				if m.Columns {
-					text = fmt.Sprintf("norm(k in 0..%d, x[%d*k+@0])", length-1, m.Stride)
-				}
-			}
-			r := relation(Orthonormal, value, text+" = "+equals, name, at...)
-			r.Matrix = m
-			out = append(out, r)
+		out = append(out, relation(Orthonormal, m.Scale, norm+" = "+number(m.Scale), "unit", m.At+a*step))
+	}
+	for a := range count {
+		for b := a + 1; b < count; b++ {
+			out = append(out, relation(Orthonormal, 0, dot+" = 0", "orthogonal", m.At+a*step, m.At+b*step))
 		}
 	}
-	// Unit vectors first: a family stands together.
-	slices.SortStableFunc(out, func(a, b *Relation) int { return len(a.form.at) - len(b.form.at) })
+	for _, r := range out {
+		r.Matrix = m
+	}
 	before := len(s.exact)
 	if s.offerAll(out); len(s.exact)-before != len(out) {
 		for _, r := range s.exact[before:] {

@@ -541,8 +541,7 @@ func (m *powers) slope(a []float64) float64 {
 // round makes a quadratic relation with squares alone, and lines, one about a centre: with equal
 // coefficients a distance from it, else the equation of an ellipsoid. nil if it is neither.
 func (m *powers) round(a []float64, exact bool) *Relation {
-	columns, centre := m.columns, m.centre
-	square, line := make([]float64, len(columns)), make([]float64, len(columns))
+	square, line := make([]float64, len(m.columns)), make([]float64, len(m.columns))
 	for k, f := range m.of {
 		switch {
 		case a[k] == 0:
@@ -554,108 +553,86 @@ func (m *powers) round(a []float64, exact bool) *Relation {
 			return nil
 		}
 	}
-	tolerance := max(1e-7, 1000*m.s.rounding(columns))
+	tolerance, digits := max(1e-7, 1000*m.s.rounding(m.columns)), -1
 	if !exact {
-		tolerance = 1e-3
+		tolerance, digits = 1e-3, 8
 	}
+	plain := func(v float64) float64 { return rounded(m.s.plain(v, m.s.fine), digits) }
 	// Σ q_j (x_j − m_j)² = c, with m_j = −line/(2q_j) from the centre.
-	var about, axes []float64
+	var about, axes, roots []float64
 	var used []int
-	equal := true
-	for k, j := range columns {
+	equal, neighbours, origin := true, true, true
+	for k, j := range m.columns {
 		if square[k] == 0 && line[k] == 0 {
 			continue
 		}
 		if axes = append(axes, square[k]); square[k]*axes[0] <= 0 {
 			return nil
 		}
-		middle := centre[j] - line[k]/(2*square[k])
+		middle := m.centre[j] - line[k]/(2*square[k])
 		if math.Abs(middle) <= tolerance*m.s.scale[j] && exact {
 			middle = 0
 		}
-		about, used = append(about, middle), append(used, j)
+		middle = plain(middle)
+		about, used, roots = append(about, middle), append(used, j), append(roots, math.Sqrt(math.Abs(square[k])))
 		equal = equal && math.Abs(square[k]-axes[0]) <= tolerance*math.Abs(axes[0])
+		neighbours, origin = neighbours && j == used[0]+len(used)-1, origin && middle == 0
 	}
-	digits := -1
-	if !exact {
-		digits = 8
-	}
-	neighbours := true
-	for k := range used {
-		neighbours = neighbours && used[k] == used[0]+k
-		about[k] = rounded(m.s.plain(about[k], m.s.fine), digits)
-	}
-	radius := func(weight func(k int) float64) float64 {
-		values := m.s.sorted(func(x []float64) float64 {
-			sum := 0.0
-			for k, j := range used {
-				v := (x[j] - about[k]) * weight(k)
-				sum += v * v
-			}
-			return math.Sqrt(sum)
-		})
-		return values[len(values)/2]
-	}
-	origin := !slices.ContainsFunc(about, func(m float64) bool { return m != 0 })
-	parts := make([]string, len(used))
-	write := func(divide func(k int) string) string {
+	distances := m.s.sorted(func(x []float64) float64 {
+		sum := 0.0
 		for k, j := range used {
-			parts[k] = shifted("x["+strconv.Itoa(j)+"]", about[k]) + divide(k)
+			v := x[j] - about[k]
+			if !equal {
+				v *= roots[k]
+			}
+			sum += v * v
 		}
-		return "norm([" + strings.Join(parts, ", ") + "])"
+		return math.Sqrt(sum)
+	})
+	radius := distances[len(distances)/2]
+	if !equal { // semi-axes: Σ ((x_j − m_j)/a_j)² = 1
+		for k := range axes {
+			axes[k] = plain(radius / roots[k])
+		}
+	} else if radius = plain(radius); !(radius > 0) {
+		return nil
 	}
-	if equal {
-		r := rounded(m.s.plain(radius(func(int) float64 { return 1 }), m.s.fine), digits)
-		if !(r > 0) {
-			return nil
+	parts, middle := make([]string, len(used)), make([]string, len(used))
+	for k, j := range used {
+		middle[k], parts[k] = number(about[k]), shifted("x["+strconv.Itoa(j)+"]", about[k])
+		if !equal && axes[k] != 1 {
+			parts[k] += "/" + number(axes[k])
 		}
-		kind, name := Norm, "norm"
-		if len(used) == 2 {
-			kind, name = Circle, "circle"
-		}
-		text := write(func(int) string { return "" })
-		whole := fmt.Sprintf("x[%d:%d]", used[0], used[0]+len(used))
-		if len(used) == m.s.D {
-			whole = "x"
-		}
-		if neighbours && origin {
-			text = "norm(" + whole + ")"
-		} else if neighbours {
-			text = "distance(" + whole + ", [" + joined(about) + "])"
-		}
-		q := &Relation{Kind: kind, Value: r, Expr: text + " = " + number(r), Name: fmt.Sprintf("%s[%d]", name, used[0])}
-		if !origin {
-			q.Kind = Quadratic // no ready-made sphere
+	}
+	text := "norm([" + strings.Join(parts, ", ") + "])"
+	if !equal {
+		q := &Relation{Kind: Quadratic, Value: 1, Name: fmt.Sprintf("ellipsoid[%d]", used[0]), Expr: text + " = 1"}
+		if origin && neighbours {
+			for k, j := range used {
+				q.Terms = append(q.Terms, Term{axes[k], []int{j}, []int{2}})
+			}
+			q.Kind = Ellipsoid
 		}
 		return q
 	}
-	// Semi-axes: Σ ((x_j − m_j)/a_j)² = 1 with a_j = c/√q_j.
-	c := radius(func(k int) float64 { return math.Sqrt(math.Abs(axes[k])) })
-	q := &Relation{Kind: Quadratic, Value: 1, Name: fmt.Sprintf("ellipsoid[%d]", used[0])}
-	for k := range axes {
-		axes[k] = rounded(m.s.plain(c/math.Sqrt(math.Abs(axes[k])), m.s.fine), digits)
+	whole := fmt.Sprintf("x[%d:%d]", used[0], used[0]+len(used))
+	if len(used) == m.s.D {
+		whole = "x"
 	}
-	q.Expr = write(func(k int) string {
-		if axes[k] == 1 {
-			return ""
-		}
-		return "/" + number(axes[k])
-	}) + " = 1"
-	if origin && neighbours {
-		for k, j := range used {
-			q.Terms = append(q.Terms, Term{axes[k], []int{j}, []int{2}})
-		}
-		q.Kind = Ellipsoid
+	if neighbours && origin {
+		text = "norm(" + whole + ")"
+	} else if neighbours {
+		text = "distance(" + whole + ", [" + strings.Join(middle, ", ") + "])"
 	}
-	return q
-}
-
-func joined(v []float64) string {
-	out := make([]string, len(v))
-	for k := range v {
-		out[k] = number(v[k])
+	kind, name := Norm, "norm"
+	if len(used) == 2 {
+		kind, name = Circle, "circle"
 	}
-	return strings.Join(out, ", ")
+	if !origin {
+		kind = Quadratic // no ready-made sphere
+	}
+	return &Relation{Kind: kind, Value: radius, Name: fmt.Sprintf("%s[%d]", name, used[0]),
+		Expr: text + " = " + number(radius)}
 }
 
 // power reports whether a polynomial is about a power h^k, k ≥ 2, of something simpler: it then seems a k-th as far
@@ -693,11 +670,11 @@ func (p *span) power(r *Relation) bool {
 }
 
 // roots adds to the nearly kept relations those that powers are powers of, if they are at most twice as far as that.
-func (l *ledger) roots() {
-	for _, p := range l.powers {
-		for k, r := range l.almost {
-			if r != nil && l.span.along(p, r) {
-				l.near, l.almost[k] = append(l.near, r), nil
+func (s *search) roots() {
+	for _, p := range s.powers {
+		for k, r := range s.almost {
+			if r != nil && s.span.along(p, r) {
+				s.near, s.almost[k] = append(s.near, r), nil
 			}
 		}
 	}

@@ -173,7 +173,7 @@ func (l *loaded) panda(d *Draft, s steps) (lines []string, ok bool) {
 	}
 	if to, t := direction(m.axis); t.holds() { // a habit of who made the rows, as likely as a task
 		path = append(path, fmt.Sprintf("    # - {name: upright, upright: [%s]}  # its last axis: %s; not assumed",
-			list(to), t.note("rad")))
+			list(to[:]), t.note("rad")))
 	}
 	// That joints which do not vary put the tip in one place says nothing of the arm.
 	known := len(position) > 0
@@ -194,8 +194,8 @@ func (l *loaded) panda(d *Draft, s steps) (lines []string, ok bool) {
 				return math.Abs(math.Remainder(a-b, 2*math.Pi)) < 1e-3
 			})
 		}
-		places = append(places, fmt.Sprintf("  %s: {position: [%s]}  # %s", e.key, list(at), worst.note("m")))
-		hold(e.key, fmt.Sprintf("tip at [%s] m", list(at)), worst)
+		places = append(places, fmt.Sprintf("  %s: {position: [%s]}  # %s", e.key, list(at[:]), worst.note("m")))
+		hold(e.key, fmt.Sprintf("tip at [%s] m", list(at[:])), worst)
 	}
 	if !known {
 		return nil, false
@@ -242,8 +242,6 @@ func direction(axis [3][]float64) (to [3]float64, t task) {
 	return to, t
 }
 
-func list(v [3]float64) string { return number(v[0]) + ", " + number(v[1]) + ", " + number(v[2]) }
-
 // motions recognises motions of an arm. Of one that is known it returns the set's lines; of
 // another it says in words what to write.
 func (l *loaded) motions(o Options, d *Draft) (lines []string, ok bool) {
@@ -254,9 +252,9 @@ func (l *loaded) motions(o Options, d *Draft) (lines []string, ok bool) {
 		return strings.EqualFold(name, "waypoint") || strings.EqualFold(name, "trajectory")
 	})
 	if waypoint >= 0 {
-		d.Notes = append(d.Notes, fmt.Sprintf("the column %q says that a row is a way point of an arm's motion, and "+
+		d.note("the column %q says that a row is a way point of an arm's motion, and "+
 			"below it is taken for a point. With the arm's URDF or Denavit–Hartenberg rows write data: {kind: "+
-			"trajectory} and set: {kind: arm, urdf: FILE, waypoints: L} (docs/robots.md)", l.survey.Header[waypoint]))
+			"trajectory} and set: {kind: arm, urdf: FILE, waypoints: L} (docs/robots.md)", l.survey.Header[waypoint])
 		return nil, false
 	}
 	s, circles := l.circled()
@@ -274,19 +272,19 @@ func (l *loaded) motions(o Options, d *Draft) (lines []string, ok bool) {
 			if like.values {
 				form = "values of its seven joints"
 			}
-			d.Notes = append(d.Notes, fmt.Sprintf("the rows are taken for way points of a Franka Panda, each %s, "+
+			d.note("the rows are taken for way points of a Franka Panda, each %s, "+
 				"since its flange then keeps what is active. Tasks hold to what is said beside them, not to "+
 				"round-off: data.tolerance is how far rows may be off. Other relations were not looked "+
-				"for. Of another arm: set.urdf or set.dh (docs/robots.md)", form))
+				"for. Of another arm: set.urdf or set.dh (docs/robots.md)", form)
 			return lines, true
 		}
 	}
 	d.Holds = []Proposal{}
 	if circles && s.joints > 2 {
-		d.Notes = append(d.Notes, fmt.Sprintf("the coordinates are %d steps of %d cosines and then their sines, as "+
+		d.note("the coordinates are %d steps of %d cosines and then their sines, as "+
 			"motions of an arm of %[2]d turning joints are. With the arm's URDF or Denavit–Hartenberg rows write "+
 			"data: {kind: trajectory} and set: {kind: arm, urdf: FILE, waypoints: %[1]d} (docs/robots.md): its links, "+
-			"tasks and obstacles are then known", s.waypoints, s.joints))
+			"tasks and obstacles are then known", s.waypoints, s.joints)
 	}
 	return nil, false
 }

@@ -202,12 +202,15 @@ func read(o Options) (*loaded, error) {
 		return nil, err
 	}
 	if s.D > discover.MaxDim {
-		l.notes = append(l.notes, fmt.Sprintf("%d columns are more than the %d in which relations are looked for", s.D,
-			discover.MaxDim))
+		l.note("%d columns are more than the %d in which relations are looked for", s.D, discover.MaxDim)
 	}
 	l.survey = s
 	return l, nil
 }
+
+func (d *Draft) note(format string, v ...any) { d.Notes = append(d.Notes, fmt.Sprintf(format, v...)) }
+
+func (l *loaded) note(format string, v ...any) { l.notes = append(l.notes, fmt.Sprintf(format, v...)) }
 
 // row names a row of the file.
 func (l *loaded) row(i int) string {
@@ -225,6 +228,14 @@ func (l *loaded) some(rows []int, count int) Rows {
 		out.First = append(out.First, l.row(i))
 	}
 	return out
+}
+
+// used names rows of those that are looked at.
+func (l *loaded) used(rows []int) (names []string) {
+	for _, i := range rows {
+		names = append(names, l.row(l.rows[i]))
+	}
+	return names
 }
 
 // usable reports whether a name is one that formulas can use for a condition.
@@ -334,11 +345,11 @@ func (l *loaded) roles(o Options, d *Draft) error {
 		l.kind, l.earth = "earth", [2]int{latitude, longitude}
 		l.coordinate = []int{latitude, longitude}
 	} else if len(columns) == 2 && s.Header == nil && degrees(columns) {
-		l.notes = append(l.notes, "the columns could be latitude and longitude in degrees: if they are, data.kind is "+
+		l.note("the columns could be latitude and longitude in degrees: if they are, data.kind is " +
 			"earth and the set {kind: sphere, dim: 3}")
 	}
 	if wholes > 0 && wholes == s.D-len(s.Text) && l.molecule == nil {
-		l.notes = append(l.notes, "all columns hold whole numbers: samples will lie between them")
+		l.note("all columns hold whole numbers: samples will lie between them")
 	}
 	varies := false
 	for _, j := range l.coordinate {
@@ -346,7 +357,7 @@ func (l *loaded) roles(o Options, d *Draft) error {
 		varies = varies || !columns[j].Constant()
 	}
 	if !varies {
-		l.notes = append(l.notes, "no coordinate varies: there is nothing to learn")
+		l.note("no coordinate varies: there is nothing to learn")
 	}
 	l.n = len(l.rows)
 	l.x = make([]float64, 0, l.n*len(l.coordinate))
@@ -355,11 +366,11 @@ func (l *loaded) roles(o Options, d *Draft) error {
 			l.x = append(l.x, all[i*s.D+j])
 		}
 	}
-	if l.kind == "earth" {
-		return nil
+	if l.kind != "earth" {
+		l.seams(columns)
+		l.atoms()
 	}
-	l.seams(columns)
-	return l.atoms()
+	return nil
 }
 
 // latLon finds columns that the header calls latitude and longitude and that can be; −1: none.
@@ -396,56 +407,56 @@ func (l *loaded) seams(columns []discover.Column) {
 	for k, j := range l.coordinate {
 		if unit := columns[j].Circle(); unit != "" {
 			l.seam[k] = true
-			l.notes = append(l.notes, fmt.Sprintf("x[%d] (%s) looks like an angle in %s: the model does not know that "+
+			l.note("x[%d] (%s) looks like an angle in %s: the model does not know that "+
 				"it comes round; as cosine and sine it has no seam (--angles %s --clean FILE)", k, l.names[j], unit,
-				said(l.survey, j)))
+				said(l.survey, j))
 		}
 	}
 }
 
 // atoms takes arrays of n×A×3 numbers for a molecule's conformations if they can be: every atom
 // is bonded to others in the first frame, as carbons are, and the bonds hold in all frames.
-func (l *loaded) atoms() error {
+func (l *loaded) atoms() {
 	shape := l.survey.Shape
 	if l.molecule != nil || len(shape) != 2 || shape[1] != 3 || shape[0] < 4 || len(l.condition)+len(l.dropped) > 0 ||
 		shape[0]*3 > discover.MaxDim {
-		return nil
+		return
 	}
 	m := molecule.Anonymous(shape[0])
 	bonds := m.GuessBonds(l.x[:m.Dim()])
-	if err := m.SetBonds(bonds); err != nil {
-		return nil
-	}
-	reached, near := map[int]bool{0: true}, m.Neighbours()
-	for queue := []int{0}; len(queue) > 0; queue = queue[1:] {
-		for _, k := range near[queue[0]] {
-			if !reached[k] {
-				reached[k], queue = true, append(queue, k)
-			}
-		}
-	}
-	if len(reached) < m.N() {
-		return nil
+	if m.SetBonds(bonds) != nil {
+		return
 	}
 	const shortest, longest, most = 0.8, 2.1, 4
-	for _, of := range near {
-		if len(of) > most {
-			return nil
-		}
+	near := m.Neighbours()
+	if len(bondsFrom(0, near)) < m.N() || slices.ContainsFunc(near, func(of []int) bool { return len(of) > most }) {
+		return
 	}
 	step := max(1, l.n/1000)
 	for i := 0; i < l.n; i += step {
 		x := l.x[i*m.Dim() : (i+1)*m.Dim()]
 		for _, b := range bonds {
 			if r := molecule.Distance(x, b[0], b[1]); r < shortest || r > longest {
-				return nil
+				return
 			}
 		}
 	}
 	l.molecule, l.kind = m, "molecule"
-	l.notes = append(l.notes, fmt.Sprintf("the numbers can be atoms of a molecule in ångström: %d bonds were guessed "+
-		"as between carbons. If they are not, say data.kind: points", len(bonds)))
-	return nil
+	l.note("the numbers can be atoms of a molecule in ångström: %d bonds were guessed "+
+		"as between carbons. If they are not, say data.kind: points", len(bonds))
+}
+
+// bondsFrom returns how many bonds there are from a point to each of those that bonds join it to.
+func bondsFrom(from int, near [][]int) map[int]int {
+	bonds := map[int]int{from: 0}
+	for queue := []int{from}; len(queue) > 0; queue = queue[1:] {
+		for _, j := range near[queue[0]] {
+			if _, reached := bonds[j]; !reached {
+				bonds[j], queue = bonds[queue[0]]+1, append(queue, j)
+			}
+		}
+	}
+	return bonds
 }
 
 // draft looks for relations and writes the file.
@@ -458,7 +469,7 @@ func (l *loaded) draft(o Options, d *Draft) error {
 	}
 	d.Repeats = l.some(rows, repeats.Count)
 	if repeats.Looked < l.n {
-		d.Notes = append(d.Notes, fmt.Sprintf("equal rows were looked for among the first %d", repeats.Looked))
+		d.note("equal rows were looked for among the first %d", repeats.Looked)
 	}
 	d.Notes = append(d.Notes, l.notes...)
 	if l.kind == "earth" {
@@ -500,7 +511,7 @@ func (l *loaded) draft(o Options, d *Draft) error {
 	d.report = r
 	d.Notes = append(d.Notes, r.Remarks...)
 	if r.Distinct < discover.FewestRows && len(o.Formulas) == 0 {
-		d.Notes = append(d.Notes, "what you know of the set can be said: --formula \"…\" is held against the rows")
+		d.note("what you know of the set can be said: --formula \"…\" is held against the rows")
 	}
 	if r.Fills-r.Fills == 0 {
 		fills := r.Fills

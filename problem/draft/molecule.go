@@ -72,8 +72,8 @@ func (l *loaded) moleculeSet(d *Draft, r *discover.Report) []string {
 		}
 	}
 	if bonds[1] > 0 && angles[1] > 0 {
-		d.Notes = append(d.Notes, fmt.Sprintf("%.0f bonds vary by %.2g Å, %.0f angles between them by %.2g° (mean "+
-			"standard deviations)", bonds[1], bonds[0]/bonds[1], angles[1], angles[0]/angles[1]))
+		d.note("%.0f bonds vary by %.2g Å, %.0f angles between them by %.2g° (mean "+
+			"standard deviations)", bonds[1], bonds[0]/bonds[1], angles[1], angles[0]/angles[1])
 	}
 	d.Set = fmt.Sprintf("a molecule of %d atoms with %d conditions", l.molecule.N(), conditions)
 	return lines

@@ -216,18 +216,10 @@ func (w *observing) points(exact []discover.Relation, dim int) {
 	// The two points that the most bonds are between.
 	far, from, to := 0, 0, 0
 	for i := range n {
-		steps := map[int]int{i: 0}
-		for queue := []int{i}; len(queue) > 0; queue = queue[1:] {
-			for _, j := range near[queue[0]] {
-				if _, is := steps[j]; !is {
-					steps[j] = steps[queue[0]] + 1
-					queue = append(queue, j)
-				}
-			}
-		}
+		bonds := bondsFrom(i, near)
 		for j := range n {
-			if steps[j] > far {
-				far, from, to = steps[j], i, j
+			if bonds[j] > far {
+				far, from, to = bonds[j], i, j
 			}
 		}
 	}
@@ -373,12 +365,12 @@ func (l *loaded) finite(d *Draft, list []Observed) (out []Observed) {
 		text := fmt.Sprintf("set: {kind: euclidean, dim: %d}\nobserve:\n  - %s\n", dim, o.flow())
 		p, err := problem.Load([]byte(text), "the draft", "", nil)
 		if err != nil {
-			d.Notes = append(d.Notes, fmt.Sprintf("the number %s is not proposed: %v", o.Expr, err))
+			d.note("the number %s is not proposed: %v", o.Expr, err)
 			continue
 		}
 		numbers, err := p.Observables(dim)
 		if err != nil {
-			d.Notes = append(d.Notes, fmt.Sprintf("the number %s is not proposed: %v", o.Expr, err))
+			d.note("the number %s is not proposed: %v", o.Expr, err)
 			continue
 		}
 		width := len(numbers.List)
@@ -403,11 +395,7 @@ func (l *loaded) finite(d *Draft, list []Observed) (out []Observed) {
 
 // flow writes an entry as YAML does.
 func (o Observed) flow() string {
-	s := fmt.Sprintf("{name: %s, ", strconv.Quote(o.Name))
-	if o.For != "" {
-		s += fmt.Sprintf("for: %s, ", strconv.Quote(o.For))
-	}
-	s += "expr: " + strconv.Quote(o.Expr)
+	s := flow(o.Name, o.For, o.Expr)
 	if o.Unit != "" {
 		s += ", unit: " + strconv.Quote(o.Unit)
 	}

@@ -31,13 +31,10 @@ func (l *loaded) compose(d *Draft, r *discover.Report) []string {
 	}
 	slices.SortStableFunc(d.Nearly, func(a, b Proposal) int { return cmp.Compare(a.RMS, b.RMS) })
 	if n := len(families); n > maxNearly {
-		d.Notes = append(d.Notes, fmt.Sprintf("%d more relations are nearly kept", n-maxNearly))
+		d.note("%d more relations are nearly kept", n-maxNearly)
 	}
 	for _, q := range r.Given {
-		p := Proposal{Name: q.Name, Expr: q.Expr, Max: q.Max, RMS: q.RMS}
-		for _, i := range q.Exceptions {
-			p.Rows = append(p.Rows, l.row(l.rows[i]))
-		}
+		p := Proposal{Name: q.Name, Expr: q.Expr, Max: q.Max, RMS: q.RMS, Rows: l.used(q.Exceptions)}
 		if p.Note = "holds to round-off"; !q.Exact {
 			p.Note = fmt.Sprintf("does not hold to round-off: |h| is %.3g at most", q.Violation)
 		}
@@ -52,11 +49,8 @@ func (l *loaded) compose(d *Draft, r *discover.Report) []string {
 		return []string{fmt.Sprintf("{kind: euclidean, dim: %d}", r.Dim)}
 	}
 	if len(r.Inequalities) == 0 {
-		made := func(word, format string, v ...any) (part, bool) {
-			return part{0, r.Dim, fmt.Sprintf(format, v...), word}, true
-		}
-		if p, ok := chain(exact, 0, r.Dim, made); ok {
-			return product(d, []part{p})
+		if word, yaml := chain(exact, 0, r.Dim); yaml != "" {
+			return product(d, []part{{0, r.Dim, yaml, word}})
 		}
 		if parts, ok := ready(exact, r.Dim, l.columns); ok {
 			return product(d, parts)
@@ -101,8 +95,7 @@ func (l *loaded) bounds(d *Draft, r *discover.Report) {
 	}
 	for _, f := range discover.Families(walls) {
 		if len(d.Bounds) == maxBounds {
-			d.Notes = append(d.Notes, fmt.Sprintf("of the ends at which the data stops suddenly the %d sharpest are "+
-				"told of", maxBounds))
+			d.note("of the ends at which the data stops suddenly the %d sharpest are "+"told of", maxBounds)
 			break
 		}
 		first := of[f.Members[0]]
@@ -142,21 +135,29 @@ func (l *loaded) bounds(d *Draft, r *discover.Report) {
 
 func number(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
 
+func list(v []float64) string {
+	out := make([]string, len(v))
+	for k := range v {
+		out[k] = number(v[k])
+	}
+	return strings.Join(out, ", ")
+}
+
 func (l *loaded) proposal(f discover.Family, of []discover.Relation) Proposal {
 	p := Proposal{Name: f.Name, For: f.For, Expr: f.Expr}
-	seen := map[int]bool{}
+	var rows []int
 	sum := 0.0
 	for _, k := range f.Members {
 		q := of[k]
 		p.Max, sum = max(p.Max, q.Max), sum+q.RMS*q.RMS
 		for _, i := range q.Exceptions {
-			if !seen[i] && len(p.Rows) < listed {
-				seen[i], p.Rows = true, append(p.Rows, l.row(l.rows[i]))
+			if !slices.Contains(rows, i) && len(rows) < listed {
+				rows = append(rows, i)
 			}
 		}
 	}
-	p.RMS = math.Sqrt(sum / float64(len(f.Members)))
-	if len(p.Rows) > 0 {
+	p.RMS, p.Rows = math.Sqrt(sum/float64(len(f.Members))), l.used(rows)
+	if len(rows) > 0 {
 		p.Note = "to round-off in the other rows"
 	}
 	return p
@@ -200,10 +201,8 @@ func ready(exact []discover.Relation, dim int, columns []discover.Column) ([]par
 		if group[at] != at { // it is joined to one before its neighbours
 			return nil, false
 		}
-		for _, g := range group[end:] {
-			if g == group[at] {
-				return nil, false
-			}
+		if slices.Contains(group[end:], group[at]) {
+			return nil, false
 		}
 		var own []discover.Relation
 		for _, q := range exact {
@@ -211,28 +210,26 @@ func ready(exact []discover.Relation, dim int, columns []discover.Column) ([]par
 				own = append(own, q)
 			}
 		}
-		p, ok := one(own, at, end-at, columns)
-		if !ok {
+		word, yaml := one(own, at, end-at, columns)
+		if yaml == "" {
 			return nil, false
 		}
-		if n := len(parts); n > 0 && p.word == "free" && parts[n-1].word == "free" {
-			parts[n-1].dim += p.dim
+		if n := len(parts); n > 0 && word == "free" && parts[n-1].word == "free" {
+			parts[n-1].dim += end - at
 			parts[n-1].yaml = fmt.Sprintf("{kind: euclidean, dim: %d}", parts[n-1].dim)
 		} else {
-			parts = append(parts, p)
+			parts = append(parts, part{at, end - at, yaml, word})
 		}
 		at = end
 	}
 	return parts, len(parts) <= maxParts
 }
 
-// one tells the ready-made set of coordinates at to at+dim−1 that these relations are about.
-func one(own []discover.Relation, at, dim int, columns []discover.Column) (part, bool) {
-	made := func(word, format string, v ...any) (part, bool) {
-		return part{at, dim, fmt.Sprintf(format, v...), word}, true
-	}
+// one tells the ready-made set of coordinates at to at+dim−1 that these relations are about, in a word and as YAML;
+// both are empty if there is none.
+func one(own []discover.Relation, at, dim int, columns []discover.Column) (word, yaml string) {
 	if len(own) == 0 {
-		return made("free", "{kind: euclidean, dim: %d}", dim)
+		return "free", fmt.Sprintf("{kind: euclidean, dim: %d}", dim)
 	}
 	first := own[0]
 	all := func(kinds ...string) bool {
@@ -241,24 +238,24 @@ func one(own []discover.Relation, at, dim int, columns []discover.Column) (part,
 	alone := len(own) == 1 && len(first.Columns) == dim
 	switch {
 	case first.Kind == discover.Orthonormal:
-		return matrix(own, at, dim, made)
+		return matrix(own, at, dim)
 	case alone && all(discover.Circle, discover.Norm):
-		word := "sphere"
+		word, radius := "sphere", ""
 		if dim == 2 {
 			word = "circle"
 		}
-		if first.Value == 1 {
-			return made(word, "{kind: sphere, dim: %d}", dim)
+		if first.Value != 1 {
+			radius = ", radius: " + number(first.Value)
 		}
-		return made(word, "{kind: sphere, dim: %d, radius: %s}", dim, number(first.Value))
+		return word, fmt.Sprintf("{kind: sphere, dim: %d%s}", dim, radius)
 	case alone && all(discover.Ellipsoid):
-		axes := make([]string, dim)
+		axes := make([]float64, dim)
 		for k, t := range first.Terms {
-			axes[k] = number(t.Coefficient)
+			axes[k] = t.Coefficient
 		}
-		return made("ellipsoid", "{kind: ellipsoid, axes: [%s]}", strings.Join(axes, ", "))
+		return "ellipsoid", fmt.Sprintf("{kind: ellipsoid, axes: [%s]}", list(axes))
 	case alone && all(discover.Torus) && dim == 3:
-		return made("torus", "{kind: torus, major: %s, minor: %s}", number(first.Terms[0].Coefficient),
+		return "torus", fmt.Sprintf("{kind: torus, major: %s, minor: %s}", number(first.Terms[0].Coefficient),
 			number(first.Value))
 	case alone && dim == 2 && all(discover.Quadratic, discover.Polynomial) && first.Terms != nil:
 		var terms []string
@@ -271,74 +268,63 @@ func one(own []discover.Relation, at, dim int, columns []discover.Column) (part,
 				terms = append(terms, fmt.Sprintf("[%s, %d, %d]", number(t.Coefficient), powers[0], powers[1]))
 			}
 		}
-		return made("plane curve", "{kind: curve, terms: [%s]}", strings.Join(terms, ", "))
+		return "plane curve", fmt.Sprintf("{kind: curve, terms: [%s]}", strings.Join(terms, ", "))
 	case alone && dim > 1 && all(discover.Linear) && first.Value == 1 && shares(first, 2, columns):
-		return made("simplex", "{kind: simplex, dim: %d}", dim)
+		return "simplex", fmt.Sprintf("{kind: simplex, dim: %d}", dim)
 	case all(discover.Linear, discover.Constant):
-		return affine(own, at, dim, made)
+		return affine(own, at, dim)
 	case slices.ContainsFunc(own, func(q discover.Relation) bool { return q.Kind == discover.Distance }):
-		return chain(own, at, dim, made)
+		return chain(own, at, dim)
 	}
-	return part{}, false
+	return "", ""
 }
 
-type maker func(word, format string, v ...any) (part, bool)
-
-func matrix(own []discover.Relation, at, dim int, made maker) (part, bool) {
+func matrix(own []discover.Relation, at, dim int) (word, yaml string) {
 	m := own[0].Matrix
-	for _, q := range own {
-		if q.Matrix == nil || q.Matrix != m {
-			return part{}, false
-		}
-	}
-	if m.Scale != 1 || m.Stride != m.P || m.At != at || m.N*m.P != dim {
-		return part{}, false
+	if m == nil || slices.ContainsFunc(own, func(q discover.Relation) bool { return q.Matrix != m }) ||
+		m.Scale != 1 || m.Stride != m.P || m.At != at || m.N*m.P != dim {
+		return "", ""
 	}
 	switch {
 	case m.N == m.P && m.Negative == 0:
-		return made("rotation", "{kind: special_orthogonal, n: %d}", m.N)
+		return "rotation", fmt.Sprintf("{kind: special_orthogonal, n: %d}", m.N)
 	case m.N == m.P:
-		return made("orthogonal matrix", "{kind: orthogonal, n: %d}", m.N)
+		return "orthogonal matrix", fmt.Sprintf("{kind: orthogonal, n: %d}", m.N)
 	case m.Columns:
-		return made("matrix with orthonormal columns", "{kind: stiefel, n: %d, p: %d}", m.N, m.P)
+		return "matrix with orthonormal columns", fmt.Sprintf("{kind: stiefel, n: %d, p: %d}", m.N, m.P)
 	}
-	return part{}, false
+	return "", ""
 }
 
-func affine(own []discover.Relation, at, dim int, made maker) (part, bool) {
-	var a, b []string
+func affine(own []discover.Relation, at, dim int) (word, yaml string) {
+	var a []string
+	var b []float64
 	for _, q := range own {
-		row := make([]string, dim)
-		for k := range row {
-			row[k] = "0"
-		}
-		value := q.Value
+		row := make([]float64, dim)
 		if q.Kind == discover.Constant {
-			row[q.Columns[0]-at] = "1"
+			row[q.Columns[0]-at] = 1
 		}
 		for _, t := range q.Terms {
 			if len(t.Columns) == 1 {
-				row[t.Columns[0]-at] = number(t.Coefficient)
+				row[t.Columns[0]-at] = t.Coefficient
 			}
 		}
-		a, b = append(a, "["+strings.Join(row, ", ")+"]"), append(b, number(value))
+		a, b = append(a, "["+list(row)+"]"), append(b, q.Value)
 	}
-	word := "plane"
-	if dim == 1 {
+	if word = "plane"; dim == 1 {
 		word = "constant"
 	}
-	return made(word, "{kind: affine, a: [%s], b: [%s]}", strings.Join(a, ", "), strings.Join(b, ", "))
+	return word, fmt.Sprintf("{kind: affine, a: [%s], b: [%s]}", strings.Join(a, ", "), list(b))
 }
 
 // chain tells whether distances are those of a chain of points, one after the other.
-func chain(own []discover.Relation, at, dim int, made maker) (part, bool) {
+func chain(own []discover.Relation, at, dim int) (word, yaml string) {
+sizes:
 	for _, b := range []int{3, 2} {
 		if dim%b != 0 || dim < 2*b {
 			continue
 		}
-		n := dim / b
-		bonds, zero := make([]float64, n-1), 0
-		ok := true
+		bonds, zero := make([]float64, dim/b-1), 0
 		for _, q := range own {
 			k := (q.Columns[len(q.Columns)-1] - at) / b
 			switch {
@@ -349,26 +335,22 @@ func chain(own []discover.Relation, at, dim int, made maker) (part, bool) {
 			case (q.Kind == discover.Norm || q.Kind == discover.Circle) && len(q.Columns) == b && q.Columns[0] == at+b:
 				bonds[0] = q.Value
 			default:
-				ok = false
+				continue sizes
 			}
 		}
-		if !ok || slices.Contains(bonds, 0) || zero != 0 && zero != b {
+		if slices.Contains(bonds, 0) || zero != 0 && zero != b {
 			continue
 		}
-		text := make([]string, len(bonds))
-		for k, v := range bonds {
-			text[k] = number(v)
-		}
-		keys := fmt.Sprintf("kind: chain, bonds: [%s]", strings.Join(text, ", "))
+		yaml = "{kind: chain"
 		if b != 3 {
-			keys = fmt.Sprintf("kind: chain, dim: %d, bonds: [%s]", b, strings.Join(text, ", "))
+			yaml += fmt.Sprintf(", dim: %d", b)
 		}
-		if zero > 0 {
-			keys += ", anchored: true"
+		if yaml += ", bonds: [" + list(bonds) + "]"; zero > 0 {
+			yaml += ", anchored: true"
 		}
-		return made("chain", "{%s}", keys)
+		return "chain", yaml + "}"
 	}
-	return part{}, false
+	return "", ""
 }
 
 func product(d *Draft, parts []part) []string {
@@ -419,9 +401,7 @@ func (l *loaded) formulas(d *Draft, r *discover.Report) []string {
 		p := Proposal{Name: q.Name, Expr: q.Expr, Note: fmt.Sprintf("all rows keep it, the nearest by %.3g", q.Least+0)}
 		if q.Outside > 0 {
 			p.Note = fmt.Sprintf("%d rows do not keep it, by %.3g at most", q.Outside, q.Worst)
-			for _, i := range q.First[:min(len(q.First), listed)] {
-				p.Rows = append(p.Rows, l.row(l.rows[i]))
-			}
+			p.Rows = l.used(q.First[:min(len(q.First), listed)])
 		}
 		d.Given = append(d.Given, p)
 		line := "    - " + p.flow() + "  # " + p.Note
@@ -450,11 +430,16 @@ func (p Proposal) flow() string {
 	if p.yaml != "" {
 		return p.yaml
 	}
-	s := fmt.Sprintf("{name: %s, ", strconv.Quote(p.Name))
-	if p.For != "" {
-		s += fmt.Sprintf("for: %s, ", strconv.Quote(p.For))
+	return flow(p.Name, p.For, p.Expr) + "}"
+}
+
+// flow begins an entry of a list of formulas.
+func flow(name, family, expr string) string {
+	s := "{name: " + strconv.Quote(name)
+	if family != "" {
+		s += ", for: " + strconv.Quote(family)
 	}
-	return s + fmt.Sprintf("expr: %s}", strconv.Quote(p.Expr))
+	return s + ", expr: " + strconv.Quote(expr)
 }
 
 func (p Proposal) residual() string { return fmt.Sprintf("max %.2g, rms %.2g", p.Max, p.RMS) }

@@ -16,7 +16,7 @@ func (l *loaded) write(o Options, d *Draft, set []string) error {
 	d.YAML = l.yaml(o, d, set, 0)
 	tolerance, err := l.built([]byte(d.YAML))
 	if err != nil && len(d.Observe) > 0 { // what is compared is no reason to write nothing
-		d.Notes = append(d.Notes, fmt.Sprintf("numbers to be compared are not proposed: %v", err))
+		d.note("numbers to be compared are not proposed: %v", err)
 		d.Observe = nil
 		d.YAML = l.yaml(o, d, set, 0)
 		tolerance, err = l.built([]byte(d.YAML))

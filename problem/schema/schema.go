@@ -122,17 +122,21 @@ func (b *builder) key(name string) *jsonschema.Schema {
 	if k.Default != "" && k.Default != "–" {
 		s.Description = strings.TrimSpace(s.Description + " Default: " + plain(k.Default) + ".")
 	}
-	at := s
-	if k.Type.Kind() == reflect.Slice {
-		at = s.Items
-	}
-	if k.Range != nil {
-		within(at, *k.Range)
-	}
-	if k.Words != nil {
-		oneOf(at, k.Words, problem.AnyCase(name))
-	}
+	bound(s, k.Words, problem.AnyCase(name), k.Range)
 	return s
+}
+
+// bound bounds a value, or those of a list, by words or a range, if there are any.
+func bound(s *jsonschema.Schema, words []string, anyCase bool, r *sets.Range) {
+	for s.Items != nil {
+		s = s.Items
+	}
+	if r != nil {
+		within(s, *r)
+	}
+	if words != nil {
+		oneOf(s, words, anyCase)
+	}
 }
 
 // oneOf makes a text one of some words.
@@ -338,12 +342,7 @@ func (b *builder) field(f reflect.StructField) *jsonschema.Schema {
 		return s
 	}
 	s.Description = sentence(braced.ReplaceAllString(f.Tag.Get("doc"), "$1"))
-	if words := sets.Words(f); words != nil {
-		oneOf(s, words, false)
-	}
-	if r, ok := sets.Bounds(f); ok {
-		within(s, r)
-	}
+	bound(s, sets.Words(f), false, sets.Bounds(f))
 	if t := f.Tag.Get("takes"); t != "" {
 		at := s
 		for at.Items != nil {

@@ -145,6 +145,16 @@ type reader struct{ err error }
 
 func (r *reader) fail(err error) { r.err = cmp.Or(r.err, err) }
 
+// count returns how many of some keys are given.
+func count(given ...bool) (n int) {
+	for _, is := range given {
+		if is {
+			n++
+		}
+	}
+	return n
+}
+
 // three returns a vector: the default if there is none.
 func (r *reader) three(key string, v []float64, instead [3]float64) [3]float64 {
 	if len(v) == 3 {
@@ -226,13 +236,7 @@ func (b *armed) fault(e *trajectory.Error) error {
 }
 
 func (b *armed) robot() error {
-	given := 0
-	for _, is := range []bool{b.Robot != "", b.URDF != "", b.DH != nil} {
-		if is {
-			given++
-		}
-	}
-	switch {
+	switch given := count(b.Robot != "", b.URDF != "", b.DH != nil); {
 	case given == 0:
 		return Bad("robot", nil, "panda, or the arm's file in {urdf}, or its parameters in {dh}")
 	case given > 1:
@@ -309,25 +313,14 @@ func (b *armed) places() error {
 	}{{"start", b.Start, &b.spec.Start}, {"goal", b.Goal, &b.spec.Goal}} {
 		link := b.link(p.key+".link", p.Link)
 		point := b.three(p.key+".point", p.Point, [3]float64{})
-		switch v := p.Joints.(type) {
-		case nil:
-		case string:
-			if v != condition {
-				b.fail(Bad(p.key+".joints", v, "a list of joint values, or condition"))
-			}
-			p.to.Given.Joints = true
-		default:
-			p.to.Joints = b.numbers(p.key+".joints", v)
+		p.to.Given.Joints = p.Joints == condition
+		if p.Joints != nil && !p.to.Given.Joints {
+			p.to.Joints = b.numbers(p.key+".joints", p.Joints)
 		}
-		switch v := p.Position.(type) {
-		case nil:
-		case string:
-			if v != condition {
-				b.fail(Bad(p.key+".position", v, "three numbers, or condition"))
-			}
+		if p.Position == condition {
 			p.to.Given.Position = &robot.Point{Link: link, Local: point}
-		default:
-			at := b.three(p.key+".position", b.numbers(p.key+".position", v), [3]float64{})
+		} else if p.Position != nil {
+			at := b.three(p.key+".position", b.numbers(p.key+".position", p.Position), [3]float64{})
 			p.to.Tasks = append(p.to.Tasks, trajectory.Position(p.key, link, point, at)...)
 		}
 		if p.RPY != nil {
@@ -525,21 +518,17 @@ func (b *armed) obstacles() error {
 	for i, k := range b.Obstacles {
 		key := fmt.Sprintf("obstacles[%d]", i)
 		o := scene.Obstacle{Name: k.Name, Radius: k.Radius}
-		given := 0
 		at := func(part string, v []float64) [3]float64 { return b.three(key+"."+part, v, [3]float64{}) }
 		if k.Sphere != nil {
-			given++
 			o.A = at("sphere", k.Sphere)
 		}
 		if k.Capsule != nil {
-			given++
 			if len(k.Capsule) != 2 {
 				return cmp.Or(b.err, Bad(key+".capsule", k.Capsule, "the two ends of its axis, three numbers each"))
 			}
 			o.Shape, o.A, o.B = scene.Capsule, at("capsule[0]", k.Capsule[0]), at("capsule[1]", k.Capsule[1])
 		}
 		if k.Box != nil {
-			given++
 			o.Shape, o.A, o.Half = scene.Box, at("box", k.Box), at("size", k.Size)
 			for e := range o.Half {
 				o.Half[e] /= 2
@@ -549,7 +538,7 @@ func (b *armed) obstacles() error {
 			}
 		}
 		switch {
-		case given != 1:
+		case count(k.Sphere != nil, k.Capsule != nil, k.Box != nil) != 1:
 			return &Error{Key: key, Fault: "expected one of sphere, capsule and box"}
 		case b.err != nil:
 			return b.err

@@ -275,14 +275,8 @@ func (b *molecular) internals() error {
 				return nil
 			}
 			c := conformation.Condition{Name: k.Name, Coordinate: conformation.Coordinate{Kind: l.kind, Atoms: atoms}}
-			given := 0
-			for _, is := range []bool{k.Value != nil, k.Range != nil, k.Min != nil, k.Max != nil} {
-				if is {
-					given++
-				}
-			}
 			switch {
-			case given != 1:
+			case count(k.Value != nil, k.Range != nil, k.Min != nil, k.Max != nil) != 1:
 				return &Error{Key: key, Fault: "expected one of value, range, min and max"}
 			case k.Min != nil || k.Max != nil:
 				c.Low, c.High = b.oneSided(key, k.Min, k.Max, l.unit)

@@ -240,18 +240,13 @@ func (s *Set) UnmarshalYAML(decode func(any) error) error {
 
 // MarshalYAML writes the kind and the keys in the order of Keys.
 func (s Set) MarshalYAML() (any, error) {
-	fields := []reflect.StructField{{Name: "Kind", Type: reflect.TypeFor[string](), Tag: `yaml:"kind"`}}
-	values := []any{s.Kind}
+	out := yaml.MapSlice{{Key: "kind", Value: s.Kind}}
 	for _, key := range Keys() {
-		if v, ok := s.keys[key]; ok {
-			fields, values = append(fields, structField(len(fields), reflect.TypeOf(v), key)), append(values, v)
+		if v := reflect.ValueOf(s.keys[key]); v.IsValid() && !v.IsZero() && !(v.Kind() == reflect.Slice && v.Len() == 0) {
+			out = append(out, yaml.MapItem{Key: key, Value: s.keys[key]})
 		}
 	}
-	out := reflect.New(reflect.StructOf(fields)).Elem()
-	for i, v := range values {
-		out.Field(i).Set(reflect.ValueOf(v))
-	}
-	return out.Interface(), nil
+	return out, nil
 }
 
 func structField(i int, t reflect.Type, key string) reflect.StructField {

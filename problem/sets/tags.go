@@ -40,11 +40,11 @@ type Range struct {
 }
 
 // Bounds reads the tag bounds of a field, such as "[1,8]" or "(0,)": with ( and ) the end is not in it, and where none
-// is written there is none. With "0|" before it 0 is in it too.
-func Bounds(f reflect.StructField) (r Range, ok bool) {
+// is written there is none. With "0|" before it 0 is in it too. Without the tag it is nil.
+func Bounds(f reflect.StructField) *Range {
 	text := f.Tag.Get("bounds")
 	if text == "" {
-		return r, false
+		return nil
 	}
 	text, or0 := strings.CutPrefix(text, "0|")
 	n := len(text) - 1
@@ -59,7 +59,7 @@ func Bounds(f reflect.StructField) (r Range, ok bool) {
 		}
 		return v
 	}
-	return Range{end(low, math.Inf(-1)), end(high, math.Inf(1)), text[0] == '(', text[n] == ')', or0}, true
+	return &Range{end(low, math.Inf(-1)), end(high, math.Inf(1)), text[0] == '(', text[n] == ')', or0}
 }
 
 // Has reports whether a number is in the range.
@@ -131,11 +131,7 @@ func Misfit(v reflect.Value, words []string, r *Range) (value any, want string) 
 // as 0; others whose bounds leave 0 out may not be left out.
 func (s Set) fits(keys reflect.Value, at string) error {
 	for name, f := range Fields(keys.Type()) {
-		v, key, instead := keys.FieldByIndex(f.Index), at+name, f.Tag.Get("default")
-		var within *Range
-		if r, ok := Bounds(f); ok {
-			within = &r
-		}
+		v, key, instead, within := keys.FieldByIndex(f.Index), at+name, f.Tag.Get("default"), Bounds(f)
 		var err error
 		switch _, written := s.keys[key]; {
 		case v.Kind() == reflect.Struct:

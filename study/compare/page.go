@@ -176,16 +176,6 @@ func (g *Group) pictures(page *figure.Report) (notes []string) {
 		notes = append(notes, fmt.Sprintf("%s: %d of %d pictures are shown; the run folders have all.", g.Title, shown,
 			all))
 	}
-	if all == 0 {
-		for _, l := range g.Lines {
-			if f := l.Entries[0].Folder; f != "" {
-				if _, err := os.Stat(f); err == nil {
-					return append(notes, g.Title+": no run has pictures yet; report: true in the sweep file makes "+
-						"them, or landing report of a run.")
-				}
-			}
-		}
-	}
 	return notes
 }
 

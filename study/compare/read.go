@@ -137,19 +137,17 @@ func (r *Reader) sweep(dir string, list *List) (out []Entry, err error) {
 		if err != nil {
 			return nil, err
 		}
-		switch st.State {
-		case work.Done:
-			var e Entry
-			if err := json.Unmarshal(st.Result, &e); err != nil {
-				return nil, &work.DamagedError{Path: filepath.Join(store.Dir, c.Name), Problem: err.Error()}
-			}
-			e.Folder = filepath.Join(dir, RunsDir, cmp.Or(c.Run, c.Name))
-			out = append(out, e)
-		case work.Failed:
-			out = append(out, Entry{Row: NoRow(c.Name, c.Label, u.Key(), u.Version, st.Reason), Cost: NoCost()})
-		default:
+		e, err := Ended(store, u, c.Label, st)
+		switch {
+		case err != nil:
+			return nil, err
+		case e == nil:
 			open++
+			continue
+		case st.State == work.Done:
+			e.Folder = filepath.Join(dir, RunsDir, cmp.Or(c.Run, c.Name))
 		}
+		out = append(out, *e)
 	}
 	if open > 0 {
 		r.say("%s: %d of %d cells have not ended and are left out", dir, open, len(list.Cells))
@@ -158,6 +156,22 @@ func (r *Reader) sweep(dir string, list *List) (out []Entry, err error) {
 		return nil, fault.Errorf(fault.Run, dir, "is a sweep of which no cell has ended")
 	}
 	return out, nil
+}
+
+// Ended is the entry of a cell of a label by the status of its unit in a store; nil if that has not ended.
+func Ended(store *work.Store, u *work.Unit, label Label, st work.Status) (*Entry, error) {
+	switch st.State {
+	case work.Done:
+		var e Entry
+		if err := json.Unmarshal(st.Result, &e); err != nil {
+			return nil, &work.DamagedError{Path: filepath.Join(store.Dir, u.Name), Problem: err.Error()}
+		}
+		return &e, nil
+	case work.Failed:
+		version := cmp.Or(st.Version, u.Version)
+		return &Entry{Row: NoRow(u.Name, label, u.Key(), version, st.Reason), Cost: NoCost()}, nil
+	}
+	return nil, nil
 }
 
 // run returns the entry of a run.

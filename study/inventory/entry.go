@@ -1,13 +1,10 @@
 package inventory
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
-	"math"
 	"slices"
 	"strconv"
 	"time"
@@ -79,11 +76,8 @@ const (
 // Sources are all of them.
 func Sources() []Source { return []Source{Evaluated, Stale, InCourse} }
 
-// Bounds of what is read of a run.
-const (
-	mostText = 64 << 20
-	mostTail = 1 << 20 // of metrics.jsonl, from its end
-)
+// mostText bounds a file that is read of a run, in bytes.
+const mostText = 64 << 20
 
 // isRun reports whether a folder with such entries is a run's: it has what every run has, or enough
 // of that to say that the rest is missing.
@@ -98,14 +92,27 @@ func isRun(names map[string]bool) bool {
 	return marks >= 2
 }
 
-// describe says how the run in a folder is.
-func (w *walk) describe(dir string) Entry {
-	e := Of(dir)
-	e.Bytes = w.size(dir)
-	return e
+// Of says how the run in a folder is, but for its size.
+// Cautions says what speaks against samples of the weights of an epoch, beside the verdict.
+func (e Entry) Cautions(epoch int) (out []string) {
+	if epoch == 0 {
+		out = append(out, "its network is untrained")
+	} else if e.State != Finished {
+		of := ""
+		if e.Epochs > 0 {
+			of = fmt.Sprintf(" of %d", e.Epochs)
+		}
+		out = append(out, fmt.Sprintf("its training has not finished: %s, weights after epoch %d%s", e.State, epoch, of))
+	}
+	if e.Why != "" && e.State != Finished {
+		out = append(out, e.Why)
+	}
+	if d := e.Distance; d != nil && d.Good != nil && d.From == Stale {
+		out = append(out, "the verdict is on other weights than those that draw: landing report judges these")
+	}
+	return out
 }
 
-// Of says how the run in a folder is, but for its size.
 func Of(dir string) Entry {
 	e := Entry{Run: dir}
 	if err := e.read(); err != nil {
@@ -214,8 +221,9 @@ func (e *Entry) distance(f *run.Folder, m *run.Manifest, checkpoints []string) e
 	case !errors.Is(err, fs.ErrNotExist):
 		return err
 	}
-	p, err := lastEvaluation(f)
-	if p != nil {
+	records, err := f.Metrics()
+	if all := run.Decode[judge.Progress](records, "evaluation"); len(all) > 0 {
+		p := all[len(all)-1]
 		e.Distance = &Distance{Value: p.JSD, Floor: metric.NaN, Epoch: p.Epoch, From: InCourse}
 	}
 	return err
@@ -252,33 +260,4 @@ func drawnWith(m *run.Manifest, checkpoints []string) int {
 		return -1
 	}
 	return n
-}
-
-// lastEvaluation returns the last evaluation at the end of metrics.jsonl, or nil.
-func lastEvaluation(f *run.Folder) (*judge.Progress, error) {
-	file, err := input.Open(f.Path(run.MetricsFile), math.MaxInt64)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	defer file.Close()
-	info, err := file.Stat()
-	if err != nil {
-		return nil, err
-	}
-	tail := make([]byte, min(info.Size(), mostTail))
-	if _, err := file.ReadAt(tail, info.Size()-int64(len(tail))); err != nil && !errors.Is(err, io.EOF) {
-		return nil, err
-	}
-	lines := bytes.Split(tail, []byte("\n"))
-	for _, line := range slices.Backward(lines) {
-		var r run.Record
-		var p judge.Progress
-		if json.Unmarshal(line, &r) == nil && r.Kind == "evaluation" && json.Unmarshal(r.Data, &p) == nil {
-			return &p, nil
-		}
-	}
-	return nil, nil
 }

@@ -133,8 +133,8 @@ func (s *Server) routes() http.Handler {
 		"GET /v1/runs/{name}/scene":    s.getScene,
 		"POST /v1/runs/{name}/paths":   s.paths,
 	} {
-		mux.HandleFunc(pattern, func(_ http.ResponseWriter, r *http.Request) {
-			a := of(r)
+		mux.HandleFunc(pattern, func(w http.ResponseWriter, _ *http.Request) {
+			a := w.(*answering) // with the request
 			if err := answer(a); err != nil {
 				a.fail(err)
 			}

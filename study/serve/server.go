@@ -11,7 +11,6 @@ import (
 	"context"
 	"crypto/rand"
 	"crypto/tls"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -195,14 +194,6 @@ type answering struct {
 	told   []any // more for the log
 }
 
-type answeringKey struct{}
-
-// of returns the answering of a request.
-func of(r *http.Request) *answering {
-	a, _ := r.Context().Value(answeringKey{}).(*answering)
-	return a
-}
-
 // Header, WriteHeader, Write and Unwrap make an answering the http.ResponseWriter of its request.
 func (a *answering) Header() http.Header { return a.w.Header() }
 
@@ -227,36 +218,22 @@ func (a *answering) Unwrap() http.ResponseWriter { return a.w }
 // piece is how many bytes a reader must take within the patience of the service.
 const piece = 64 << 10
 
-// send writes an answer in pieces, and waits for a reader who takes none no longer than the service has patience.
+// send writes an answer in pieces, and waits for a reader who takes none no longer than the service has patience. The
+// error is a *fault.
 func (a *answering) send(b []byte) error {
-	for part := range slices.Chunk(b, piece) {
-		if err := a.r.Context().Err(); err != nil {
-			return err
-		}
-		if err := a.put(part); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// put writes a piece.
-func (a *answering) put(b []byte) error {
-	a.hurry()
 	defer a.rest()
-	if _, err := a.Write(b); err != nil {
-		return &sendError{err}
-	}
-	if err := http.NewResponseController(a.w).Flush(); err != nil {
-		return &sendError{err}
+	for part := range slices.Chunk(b, piece) {
+		a.hurry()
+		_, err := a.Write(part)
+		if err == nil {
+			err = http.NewResponseController(a.w).Flush()
+		}
+		if err != nil {
+			return gone.fault("the answer could not be sent: %v", err)
+		}
 	}
 	return nil
 }
-
-// A sendError says that an answer could not be sent.
-type sendError struct{ err error }
-
-func (e *sendError) Error() string { return e.err.Error() }
 
 // timedOut reports whether an error is that of a connection whose time was over.
 func timedOut(err error) bool {
@@ -313,8 +290,7 @@ func (a *answering) fail(err error) {
 // ServeHTTP implements http.Handler: what all requests have in common.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	start := time.Now()
-	a := &answering{s: s, w: w, id: newID(), who: caller(r)}
-	a.r = r.WithContext(context.WithValue(r.Context(), answeringKey{}, a))
+	a := &answering{s: s, w: w, r: r, id: rand.Text(), who: caller(r)}
 	h := w.Header()
 	h.Set(requestHeader, a.id)
 	h.Set("X-Content-Type-Options", "nosniff")
@@ -363,12 +339,6 @@ func (s *Server) log(a *answering, took time.Duration, cut bool) {
 		more = append(more, "cut", true)
 	}
 	s.opt.Log.Log(context.Background(), level, "request", more...)
-}
-
-func newID() string {
-	var b [8]byte
-	rand.Read(b[:]) // never fails
-	return hex.EncodeToString(b[:])
 }
 
 // caller names the address that a request comes from.
@@ -537,10 +507,8 @@ func (s *Server) faultOf(a *answering, err error) *fault {
 		f := unready.fault("the service has ended before the samples were drawn")
 		f.retry, f.quit = 5*time.Second, true
 		return f
-	case errors.Is(err, context.Canceled), errors.As(err, new(*sendError)):
-		f := gone.fault("the caller has left, or takes nothing: %v", err)
-		f.quit = true
-		return f
+	case errors.Is(err, context.Canceled):
+		return gone.fault("the caller has left: %v", err)
 	case errors.As(err, &internal):
 		s.opt.Log.Error("panic", "request", a.id, "value", fmt.Sprint(internal.Value), "stack",
 			string(internal.Stack))

@@ -12,8 +12,8 @@
 package sweep
 
 import (
-	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/landing-diffusion/landing/problem"
@@ -141,44 +141,48 @@ type RefusedError struct {
 // A Refusal is a reason and the cells that it holds for.
 type Refusal struct {
 	Cells []string `json:"cells"`
-	Err   error    `json:"-"`
 	Why   string   `json:"why"`
+	err   error
 }
 
-// maxNamed bounds the cells that a message names.
+// add notes why a cell is refused.
+func (e *RefusedError) add(cell string, err error) {
+	i := slices.IndexFunc(e.Refused, func(r Refusal) bool { return r.Why == err.Error() })
+	if i < 0 {
+		i = len(e.Refused)
+		e.Refused = append(e.Refused, Refusal{Why: err.Error(), err: err})
+	}
+	e.Refused[i].Cells = append(e.Refused[i].Cells, cell)
+}
+
+// maxNamed bounds the cells that a line of a message names.
 const maxNamed = 5
 
-// Error names some of the cells.
-func (r *Refusal) Error() string {
-	named := r.Cells[:min(len(r.Cells), maxNamed)]
-	s := strings.Join(named, ", ")
-	if n := len(r.Cells) - len(named); n > 0 {
-		s += fmt.Sprintf(" and %d more", n)
-	}
-	return s + ": " + r.Why
-}
-
-// Unwrap returns the reason.
-func (r *Refusal) Unwrap() error { return r.Err }
-
 // Error has a line for each refusal.
-func (e *RefusedError) Error() string { return errors.Join(e.Unwrap()...).Error() }
-
-// Unwrap returns what Error has lines of: how many, and the refusals.
-func (e *RefusedError) Unwrap() []error {
-	n := 0
+func (e *RefusedError) Error() string {
+	n, lines := 0, ""
 	for _, r := range e.Refused {
 		n += len(r.Cells)
+		named := r.Cells[:min(len(r.Cells), maxNamed)]
+		lines += "\n" + strings.Join(named, ", ")
+		if more := len(r.Cells) - len(named); more > 0 {
+			lines += fmt.Sprintf(" and %d more", more)
+		}
+		lines += ": " + r.Why
 	}
 	what := "1 cell"
 	if n != 1 {
 		what = fmt.Sprintf("%d cells", n)
 	}
-	all := []error{fmt.Errorf("%s: %s cannot be, and nothing was run", e.Origin, what)}
-	for i := range e.Refused {
-		all = append(all, &e.Refused[i])
+	return fmt.Sprintf("%s: %s cannot be, and nothing was run", e.Origin, what) + lines
+}
+
+// Unwrap returns the reasons.
+func (e *RefusedError) Unwrap() (reasons []error) {
+	for _, r := range e.Refused {
+		reasons = append(reasons, r.err)
 	}
-	return all
+	return reasons
 }
 
 // bad makes a *problem.KeyError of a line of the file.

@@ -50,12 +50,13 @@ type Cell struct {
 	Diagnose bool     // with violations on the way
 	Measure  string   // by the registry Measures; "": what a row has
 
-	variant  string // the problem's variants
-	method   string
-	entry    *Problem
-	alone    bool
-	settings []Setting // in order, without those of budget and seed
-	drawn    []Setting // Draw
+	variant    string // the problem's variants
+	method     string
+	methodLine int
+	entry      *Problem
+	alone      bool
+	settings   []Setting // in order, without those of budget, method and seed
+	drawn      []Setting // Draw
 
 	load   func(more ...string) (*problem.Problem, error) // the problem, with settings over its own
 	source []byte
@@ -82,15 +83,18 @@ func (c *Cell) Definition() string {
 	return strings.TrimSpace(fmt.Sprintf("%s %s; %s", variant, strings.Join(texts, " "), strings.Join(c.Draw, " ")))
 }
 
-// settings are those of a training that ends with the budget; that of rows needs the data.
-func (b Budget) settings() []string {
-	switch {
+// all are the settings of the cell's training. A budget of rows needs the data, and has none here.
+func (c *Cell) all() (out []Setting) {
+	switch b := c.Budget; {
 	case b.Seconds > 0:
-		return []string{fmt.Sprintf("train.max_seconds=%v", b.Seconds), "train.epochs=0"}
+		out = []Setting{{fmt.Sprintf("train.max_seconds=%v", b.Seconds), b.Line}, {"train.epochs=0", b.Line}}
 	case b.Epochs > 0:
-		return []string{fmt.Sprintf("train.epochs=%d", b.Epochs)}
+		out = []Setting{{fmt.Sprintf("train.epochs=%d", b.Epochs), b.Line}}
 	}
-	return nil
+	if c.method != "" {
+		out = append(out, Setting{"process.method=" + quoted(c.method), c.methodLine})
+	}
+	return append(append(out, c.settings...), Setting{fmt.Sprintf("seed=%d", c.Label.Seed), 0})
 }
 
 // A Plan is the cells of a sweep, all of which can be.
@@ -150,8 +154,8 @@ func (f *File) Cells(o Options) (cells []*Cell, err error) {
 				for _, s := range g.Settings {
 					for _, b := range g.Budgets {
 						for _, seed := range either(o.Seeds, either(m.Seeds, g.Seeds)) {
-							of := Cell{Budget: b, variant: join(v, m.Variant), method: m.Method, alone: m.Alone,
-								entry: p, Label: compare.Label{Problem: p.Name, Variant: v, Method: m.Name,
+							of := Cell{Budget: b, variant: join(v, m.Variant), method: m.Method,
+								methodLine: m.Line, alone: m.Alone, entry: p, Label: compare.Label{Problem: p.Name, Variant: v, Method: m.Name,
 									Settings: s.Name, Budget: b.String(), Seed: seed},
 								Samples: f.Samples, Report: f.Report, Diagnose: f.Report, Measure: f.Measure}
 							of.settings = slices.Concat(f.Set, p.Set, m.Set, s.Set)
@@ -255,8 +259,9 @@ func (f *File) Plan(o Options) (*Plan, error) {
 	if o.Base == "" {
 		o.Base = folder
 	}
-	look := newLooker(f, o)
-	refused := refusals{RefusedError: &RefusedError{Origin: f.origin}, at: map[string]int{}}
+	look := &looker{file: f, Options: o, hashes: map[string]string{}, sources: map[string]*sourced{},
+		built: map[string]error{}}
+	refused := &RefusedError{Origin: f.origin}
 	var units []*work.Unit
 	trainings := map[string]string{}
 	for _, c := range cells {
@@ -279,28 +284,12 @@ func (f *File) Plan(o Options) (*Plan, error) {
 	}
 	p := &Plan{File: f, Cells: cells}
 	if len(refused.Refused) > 0 {
-		return p, refused.RefusedError
+		return p, refused
 	}
 	if err := work.Check(units); err != nil {
 		return p, &problem.KeyError{Origin: f.origin, Key: "the grid", Fault: err.Error()}
 	}
 	return p, nil
-}
-
-// refusals gathers what cells are refused for.
-type refusals struct {
-	*RefusedError
-	at map[string]int // by reason
-}
-
-func (r *refusals) add(cell string, err error) {
-	i, ok := r.at[err.Error()]
-	if !ok {
-		i = len(r.Refused)
-		r.at[err.Error()] = i
-		r.Refused = append(r.Refused, Refusal{Err: err, Why: err.Error()})
-	}
-	r.Refused[i].Cells = append(r.Refused[i].Cells, cell)
 }
 
 // looker asks of cells whether they can be, of what they have in common once.
@@ -310,11 +299,6 @@ type looker struct {
 	hashes  map[string]string // of files, by path
 	sources map[string]*sourced
 	built   map[string]error
-}
-
-func newLooker(f *File, o Options) *looker {
-	return &looker{file: f, Options: o, hashes: map[string]string{}, sources: map[string]*sourced{},
-		built: map[string]error{}}
 }
 
 // sourced is a problem file.
@@ -367,14 +351,10 @@ func (l *looker) at(c *Cell) error {
 	if err := l.file.clash(c); err != nil {
 		return err
 	}
-	settings := c.Budget.settings()
-	if c.method != "" {
-		settings = append(settings, "process.method="+quoted(c.method))
-	}
-	for _, s := range c.settings {
+	var settings []string
+	for _, s := range c.all() {
 		settings = append(settings, s.Text)
 	}
-	settings = append(settings, fmt.Sprintf("seed=%d", c.Label.Seed))
 	c.load = func(more ...string) (*problem.Problem, error) {
 		p, err := problem.Load(c.source, src.origin, c.variant, problem.ParseSettings(slices.Concat(settings, more)...))
 		if err != nil {
@@ -411,18 +391,14 @@ func (f *File) clash(c *Cell) error {
 	for _, s := range c.settings {
 		key, _, _ := strings.Cut(s.Text, "=")
 		if axis, ok := by[key]; ok && !(axis == "budget" && s.Line == 0) {
-			return &problem.KeyError{Origin: f.settingOrigin(s), Key: key,
-				Fault: fmt.Sprintf("%s says what it is; expected one of them", axis)}
+			origin := f.where(s.Line)
+			if s.Line == 0 {
+				origin = "--set " + s.Text
+			}
+			return &problem.KeyError{Origin: origin, Key: key, Fault: axis + " says what it is; expected one of them"}
 		}
 	}
 	return nil
-}
-
-func (f *File) settingOrigin(s Setting) string {
-	if s.Line == 0 {
-		return "--set " + s.Text
-	}
-	return f.where(s.Line)
 }
 
 // named puts the line of the sweep file in place of that of a setting which Load was given.
@@ -432,23 +408,13 @@ func (l *looker) named(c *Cell, err error) error {
 		return err
 	}
 	told := *e
-	for _, s := range slices.Concat(c.settings, c.drawn) {
-		if e.Origin == "--set "+s.Text {
-			told.Origin = l.file.settingOrigin(s)
-			return &told
-		}
-	}
-	switch {
-	case strings.HasPrefix(e.Origin, "--set process.method="):
-		for _, m := range slices.Concat(l.file.Methods, c.entry.Methods) {
-			if m.Method == c.method && m.Line > 0 {
-				told.Origin = l.file.where(m.Line)
-			}
-		}
-	case strings.HasPrefix(e.Origin, "--set train.") && c.Budget.Line > 0:
-		told.Origin = l.file.where(c.Budget.Line)
-	case e.Key == "variant":
+	if e.Key == "variant" {
 		told.Origin = l.file.where(c.entry.Line) + ": " + e.Origin
+	}
+	for _, s := range slices.Concat(c.all(), c.drawn) {
+		if e.Origin == "--set "+s.Text && s.Line > 0 {
+			told.Origin = l.file.where(s.Line)
+		}
 	}
 	return &told
 }

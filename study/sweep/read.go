@@ -243,9 +243,9 @@ func (f *File) list(n ast.Node, key string, v reflect.Value, single bool) error 
 
 // number reads a number within bounds. An integer may be written as 1e6.
 func (f *File) number(n ast.Node, key string, v reflect.Value, tag reflect.StructTag) error {
-	bounds, bounded := sets.Bounds(reflect.StructField{Name: key, Tag: tag})
+	bounds := sets.Bounds(reflect.StructField{Name: key, Tag: tag})
 	want := "a number of at least 0"
-	if bounded {
+	if bounds != nil {
 		want = bounds.String()
 	}
 	whole := v.Kind() != reflect.Float64
@@ -253,14 +253,14 @@ func (f *File) number(n ast.Node, key string, v reflect.Value, tag reflect.Struc
 		want = strings.Replace(want, "a number", "an integer", 1)
 	}
 	if i, ok := n.(*ast.IntegerNode); ok {
-		if u, ok := i.Value.(uint64); ok && v.Kind() == reflect.Uint64 && !bounded {
+		if u, ok := i.Value.(uint64); ok && v.Kind() == reflect.Uint64 && bounds == nil {
 			v.SetUint(u)
 			return nil
 		}
 	}
 	quoted := n.GetToken().Type == token.SingleQuoteType || n.GetToken().Type == token.DoubleQuoteType
 	x, err := strconv.ParseFloat(n.GetToken().Value, 64)
-	if err != nil || quoted || !(x >= 0 && x <= 1<<53) || bounded && !bounds.Has(x) || whole && x != math.Trunc(x) {
+	if err != nil || quoted || !(x >= 0 && x <= 1<<53) || bounds != nil && !bounds.Has(x) || whole && x != math.Trunc(x) {
 		return f.badNode(n, key, want)
 	}
 	switch v.Kind() {

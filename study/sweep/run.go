@@ -56,7 +56,7 @@ type Progress struct {
 	Cell   int          // number of the present one, from 1, among those of the part
 	Of     int          // cells of the part
 	Failed int          // of those that ended
-	Left   metric.Float // seconds, by cells like these that ended; null where none did
+	Left   metric.Float // seconds, by cells that ended; NaN: not known
 }
 
 // A CellStatus is what became of a cell.
@@ -88,16 +88,6 @@ func (o *Outcome) Entries() []compare.Entry {
 		}
 	}
 	return out
-}
-
-// Failed returns how many cells failed.
-func (o *Outcome) Failed() (n int) {
-	for _, c := range o.Cells {
-		if c.State == work.Failed {
-			n++
-		}
-	}
-	return n
 }
 
 // Run runs the cells of the plan that are not done yet, one after the other on all workers, and returns what became
@@ -194,65 +184,52 @@ type session struct {
 	store *work.Store
 	state []CellStatus     // by cell
 	mine  []int            // cells of the part
-	later map[*Cell]bool   // cells whose training is that of one before them in the plan
 	lost  map[string]error // trainings that failed in this call
 }
 
 func (p *Plan) session(r Runner) *session {
-	s := &session{Runner: r, plan: p, store: &work.Store{Dir: filepath.Join(r.Dir, compare.UnitsDir)},
-		later: map[*Cell]bool{}, lost: map[string]error{}}
-	seen := map[string]bool{}
-	for _, c := range p.Cells {
-		s.later[c] = seen[c.Training]
-		seen[c.Training] = true
-	}
-	return s
+	return &session{Runner: r, plan: p, store: &work.Store{Dir: filepath.Join(r.Dir, compare.UnitsDir)},
+		lost: map[string]error{}}
 }
 
 // look finds what the folder has of each cell.
 func (s *session) look() error {
 	takes := s.Shard.ByName()
 	for i, c := range s.plan.Cells {
-		st := CellStatus{Name: c.Name, State: Skipped, Reason: c.Skipped}
-		if c.Left {
-			st.State = work.Waiting
+		if c.Unit != nil && takes(c.Training) {
+			s.mine = append(s.mine, i)
 		}
-		if c.Unit != nil {
-			if takes(c.Training) {
-				s.mine = append(s.mine, i)
-			}
-			known, err := s.store.Status(c.Unit)
-			if err != nil {
-				return err
-			}
-			if st, err = s.told(c, known); err != nil {
-				return err
-			}
+		st, err := s.known(c)
+		if err != nil {
+			return err
 		}
 		s.state = append(s.state, st)
 	}
 	return nil
 }
 
+// known is what the folder has of a cell.
+func (s *session) known(c *Cell) (CellStatus, error) {
+	if c.Unit == nil {
+		if c.Left {
+			return CellStatus{Name: c.Name, State: work.Waiting}, nil
+		}
+		return CellStatus{Name: c.Name, State: Skipped, Reason: c.Skipped}, nil
+	}
+	known, err := s.store.Status(c.Unit)
+	if err != nil {
+		return CellStatus{}, err
+	}
+	return s.told(c, known)
+}
+
 // told is the status of a cell by that of its unit.
 func (s *session) told(c *Cell, of work.Status) (CellStatus, error) {
-	st := CellStatus{Name: c.Name, State: of.State, Reason: of.Reason}
-	version := c.Unit.Version
-	if of.Version != "" {
-		version = of.Version
+	e, err := compare.Ended(s.store, c.Unit, c.Label, of)
+	if of.State == work.Done && err == nil {
+		e.Folder = s.folder(c)
 	}
-	switch of.State {
-	case work.Done:
-		st.Entry = &compare.Entry{}
-		if err := json.Unmarshal(of.Result, st.Entry); err != nil {
-			return st, &work.DamagedError{Path: filepath.Join(s.store.Dir, c.Name), Problem: err.Error()}
-		}
-		st.Entry.Folder = s.folder(c)
-	case work.Failed:
-		st.Entry = &compare.Entry{Row: compare.NoRow(c.Name, c.Label, c.Unit.Key(), version, of.Reason),
-			Cost: compare.NoCost()}
-	}
-	return st, nil
+	return CellStatus{c.Name, of.State, of.Reason, e}, err
 }
 
 func (s *session) folder(c *Cell) string { return filepath.Join(s.Dir, compare.RunsDir, c.Training) }
@@ -599,48 +576,25 @@ func (s *session) progress(k int) Progress {
 	return p
 }
 
-// left estimates the seconds of the cells of the part that are still to be run.
+// left estimates the seconds of the cells of the part that are still to be run: what those that ended took, or where
+// none has, their budgets; NaN: not known.
 func (s *session) left() metric.Float {
-	total := metric.Float(0)
+	took, ended, open, budget := metric.Float(0), metric.Float(0), metric.Float(0), metric.Float(0)
 	for _, i := range s.mine {
-		if st := s.state[i].State; st == work.Done || st == work.Failed {
-			continue
-		}
-		total += s.seconds(s.plan.Cells[i])
-	}
-	return total
-}
-
-// seconds estimates what a cell takes from the cells that ended and are most like it: of the same line; of the same
-// problem and budget; of the same budget; any. Those whose training another has are like each other alone.
-func (s *session) seconds(c *Cell) metric.Float {
-	alike := []func(l compare.Label) bool{
-		func(l compare.Label) bool { return l.Problem == c.Label.Problem && l.Line() == c.Label.Line() },
-		func(l compare.Label) bool { return l.Problem == c.Label.Problem && l.Budget == c.Label.Budget },
-		func(l compare.Label) bool { return l.Budget == c.Label.Budget },
-		func(compare.Label) bool { return true },
-	}
-	for _, like := range alike {
-		sum, n := metric.Float(0), 0
-		for i, st := range s.state {
-			of := s.plan.Cells[i]
-			if s.later[of] == s.later[c] && st.Entry != nil && st.State == work.Done && like(st.Row.Label) &&
-				!st.Cost.Cell.IsNaN() {
-				sum += st.Cost.Cell
-				n++
-			}
-		}
-		if n > 0 {
-			return sum / metric.Float(n)
+		switch st := s.state[i]; {
+		case st.State == work.Done && !st.Cost.Cell.IsNaN():
+			took, ended = took+st.Cost.Cell, ended+1
+		case st.State == work.Done || st.State == work.Failed:
+		case s.plan.Cells[i].Budget.Seconds == 0:
+			open, budget = open+1, metric.NaN
+		default:
+			open, budget = open+1, budget+metric.Float(s.plan.Cells[i].Budget.Seconds)
 		}
 	}
-	if s.later[c] {
-		return 0 // not NaN: it is little beside a training
+	if ended > 0 {
+		return open * took / ended
 	}
-	if c.Budget.Seconds > 0 {
-		return metric.Float(c.Budget.Seconds)
-	}
-	return metric.NaN
+	return budget
 }
 
 // status is what became of all cells so far.
@@ -658,17 +612,15 @@ func (s *session) status() *Outcome {
 // sweep.
 func (s *session) outcome() (*Outcome, error) {
 	for i, c := range s.plan.Cells {
-		if st := s.state[i].State; c.Unit == nil || st == work.Done || st == work.Failed {
+		if s.state[i].Entry != nil {
 			continue
 		}
-		known, err := s.store.Status(c.Unit)
+		st, err := s.known(c)
 		if err != nil {
 			return nil, err
 		}
-		if known.State == work.Done || known.State == work.Failed {
-			if s.state[i], err = s.told(c, known); err != nil {
-				return nil, err
-			}
+		if st.Entry != nil {
+			s.state[i] = st
 		}
 	}
 	out := s.status()

@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -71,18 +70,11 @@ func part(store *work.Store, name string) (*Part, error) {
 		return nil, refuse("%s: is not finished; the same --shard makes it", p.Dir)
 	}
 	t, err := read(u)
-	if err == nil {
-		err = json.Unmarshal(status.Result, &p.Result)
-	}
-	p.Range = t.Range
-	if d := p.Result.Detail; err == nil && (d.Dim < 1 || d.Failed > p.Range.Count || len(p.Result.Files) != 1 ||
-		p.Result.Files[0].Name != RowsFile) {
-		err = errors.New("it is not one of samples")
-	}
 	if err != nil {
 		return nil, &work.DamagedError{Path: p.Dir, Problem: err.Error()}
 	}
-	return p, nil
+	p.Range = t.Range
+	return p, p.done(status)
 }
 
 // whole puts parts in order and checks that they are all rows of one list, each once.
@@ -202,9 +194,6 @@ func merge(ctx context.Context, r *experiment.Run, parts []Part, out string, o M
 		}
 		m.Notes = append(m.Notes, several)
 	}
-	if err := long(parts); err != nil {
-		return nil, err
-	}
 	if r == nil {
 		if r, err = opened(ctx, parts, t.Of, o); err != nil {
 			return nil, err
@@ -255,27 +244,6 @@ func merge(ctx context.Context, r *experiment.Run, parts []Part, out string, o M
 	return m, m.Drawn.verdict(r, t.Range)
 }
 
-// long returns a *work.DamagedError of a file that is too short for its rows, before memory is taken for rows of that
-// width.
-func long(parts []Part) error {
-	d := uint64(parts[0].Result.Detail.Dim)
-	if total := parts[0].Range.Total; total > math.MaxInt/8/d {
-		return refuse("%d rows of %d numbers are more than a file can have", total, d)
-	}
-	for _, p := range parts {
-		path := filepath.Join(p.Dir, RowsFile)
-		info, err := os.Stat(path)
-		if err == nil && uint64(info.Size())/8/p.Range.Count < d {
-			err = fmt.Errorf("is truncated: it has %d bytes, too few for %d rows of %d numbers", info.Size(),
-				p.Range.Count, d)
-		}
-		if err != nil {
-			return &work.DamagedError{Path: path, Problem: err.Error() + again(p.Dir)}
-		}
-	}
-	return nil
-}
-
 // free returns an error if a file exists, or if what lies in the place of its record is none.
 func free(file string) error {
 	if err := run.Free(file); err != nil {
@@ -316,10 +284,9 @@ type joining struct {
 // rows are the n that did not fail, of d numbers each. What keeps them from coming is j.err.
 func (j *joining) rows(ctx context.Context, n, d int) arrayfile.Rows {
 	return arrayfile.Rows{N: n, D: d, Blocks: func(yield func([]float64) bool) {
-		block := make([]float64, max(1, mergeNumbers/d)*d)
 		for _, p := range j.parts {
 			going := true
-			err := p.each(block, func(x []float64, first uint64) bool {
+			err := p.each(func(x []float64, first uint64) bool {
 				done := first + uint64(len(x)/d) - p.Range.From
 				x = j.kept(x, first, d)
 				if going = ctx.Err() == nil && (len(x) == 0 || yield(x)); going && j.tick != nil {
@@ -334,8 +301,11 @@ func (j *joining) rows(ctx context.Context, n, d int) arrayfile.Rows {
 	}}
 }
 
-// mergeNumbers is how many numbers of a part are read at a time: 1 MB of them.
-const mergeNumbers = 1 << 17
+// mergeNumbers is how many numbers of a part are read at a time, 1 MB of them; mostDim bounds those of a sample.
+const (
+	mergeNumbers = 1 << 17
+	mostDim      = 1 << 24
+)
 
 // kept moves the rows that did not fail to the front of x, and notes the numbers of the others.
 func (j *joining) kept(x []float64, first uint64, d int) []float64 {
@@ -355,7 +325,7 @@ func (j *joining) kept(x []float64, first uint64, d int) []float64 {
 
 // each reads the rows of a part in blocks, tells their first number, and at the end whether they were what was made: a
 // *work.DamagedError if not. It ends early where f returns false.
-func (p *Part) each(block []float64, f func(x []float64, first uint64) bool) error {
+func (p *Part) each(f func(x []float64, first uint64) bool) error {
 	file := p.Result.Files[0]
 	path := filepath.Join(p.Dir, file.Name)
 	damaged := func(format string, v ...any) error {
@@ -376,7 +346,7 @@ func (p *Part) each(block []float64, f func(x []float64, first uint64) bool) err
 	if !slices.Equal(r.Shape, []int{int(p.Range.Count), d}) {
 		return damaged("has shape %v, expected [%d %d]", r.Shape, p.Range.Count, d)
 	}
-	lost := uint64(0)
+	lost, block := uint64(0), make([]float64, max(1, mergeNumbers/d)*d)
 	for first := p.Range.First; ; {
 		n, err := r.Next(block)
 		if err != nil {

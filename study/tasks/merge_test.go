@@ -405,19 +405,6 @@ func TestMergeBroken(t *testing.T) {
 	}
 }
 
-// Rows that are said to be wider than their file is long are damage, before memory is taken for them.
-func TestMergeOfWideRows(t *testing.T) {
-	r := trained(t, "demo", "prior=uniform")
-	parts := testkit.Must(Parts([]string{makeParts(t, listOf(t, r, 0, 10, 1), 2)}))
-	for i := range parts {
-		parts[i].Result.Detail.Dim = 1 << 40
-	}
-	_, err := Merge(t.Context(), parts, filepath.Join(t.TempDir(), "x.npy"), MergeOptions{Pool: r.Pool})
-	if !errors.As(err, new(*work.DamagedError)) || !strings.Contains(err.Error(), "too few for 5 rows") {
-		t.Errorf("got %v", err)
-	}
-}
-
 // What a call left that was killed is removed by the next one.
 func TestOnceTidies(t *testing.T) {
 	dir := t.TempDir()

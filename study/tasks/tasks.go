@@ -98,13 +98,6 @@ type File struct {
 	SHA256 string `json:"sha256"`
 }
 
-// A TaskError says what of a unit's task cannot be done.
-type TaskError struct{ Unit, Problem string }
-
-func (e *TaskError) Error() string { return e.Unit + ": " + e.Problem }
-
-func (*TaskError) Place() fault.Place { return fault.Place{Kind: fault.Config} }
-
 func refuse(format string, v ...any) error { return fault.Errorf(fault.Config, "", format, v...) }
 
 // again is the remedy of a damaged part.
@@ -125,15 +118,15 @@ func read(u *work.Unit) (t task, err error) {
 	dec := json.NewDecoder(strings.NewReader(string(u.Task)))
 	dec.DisallowUnknownFields()
 	if err := dec.Decode(&t); err != nil {
-		return t, &TaskError{u.Name, "its task cannot be read: " + err.Error()}
+		return t, refuse("%s: its task cannot be read: %w", u.Name, err)
 	}
 	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
-		return t, &TaskError{u.Name, "its task has something behind it"}
+		return t, refuse("%s: its task has something behind it", u.Name)
 	}
 	if r := t.Range; r.Count < 1 || r.Total > 1<<62 || r.From+r.Total < r.From || r.First < r.From ||
 		r.Count > r.Total || r.First-r.From > r.Total-r.Count {
-		return t, &TaskError{u.Name, fmt.Sprintf("its rows are %d from %d on, of %d from %d on; expected some of them",
-			r.Count, r.First, r.Total, r.From)}
+		return t, refuse("%s: its rows are %d from %d on, of %d from %d on; expected some of them", u.Name, r.Count,
+			r.First, r.Total, r.From)
 	}
 	return t, nil
 }
@@ -153,12 +146,11 @@ func (l *List) Part(ctx context.Context, s *work.Store, shard work.Shard, tick f
 
 func (l *List) part(ctx context.Context, s *work.Store, u *work.Unit, tick func(done, of uint64)) (*Part,
 	work.Status, error) {
-	p := &Part{Dir: filepath.Join(s.Dir, u.Name), Unit: u}
 	t, err := read(u)
 	if err != nil {
 		return nil, work.Status{}, err
 	}
-	p.Range = t.Range
+	p := &Part{Dir: filepath.Join(s.Dir, u.Name), Unit: u, Range: t.Range}
 	claim, before, err := s.Claim(u, true, func() error { return nil })
 	if err != nil {
 		return nil, before, err
@@ -168,8 +160,8 @@ func (l *List) part(ctx context.Context, s *work.Store, u *work.Unit, tick func(
 			return nil, before, refuse("%s is of version %s of the program, this is %s, which may give other bytes; "+
 				"expected the same", p.Dir, before.Version, u.Version)
 		}
-		if err = json.Unmarshal(before.Result, &p.Result); err == nil {
-			err = p.whole()
+		if err = p.done(before); err == nil { // and whole
+			err = p.each(func([]float64, uint64) bool { return true })
 		}
 		return p, before, err
 	}
@@ -180,20 +172,15 @@ func (l *List) part(ctx context.Context, s *work.Store, u *work.Unit, tick func(
 	return p, before, claim.Finish(p.Result)
 }
 
-// whole returns a *work.DamagedError unless the part's files are as they were made.
-func (p *Part) whole() error {
-	for _, f := range p.Result.Files {
-		path := filepath.Join(p.Dir, filepath.FromSlash(f.Name))
-		if !filepath.IsLocal(filepath.FromSlash(f.Name)) {
-			return &work.DamagedError{Path: p.Dir, Problem: fmt.Sprintf("names a file %q outside of it", f.Name)}
-		}
-		got, err := hashFile(path, f.Bytes)
-		if err == nil && got != f.SHA256 {
-			err = fmt.Errorf("its SHA-256 is %.12s…, expected %.12s…", got, f.SHA256)
-		}
-		if err != nil {
-			return &work.DamagedError{Path: path, Problem: err.Error() + again(p.Dir)}
-		}
+// done takes what a part has left from its status.
+func (p *Part) done(of work.Status) error {
+	err := json.Unmarshal(of.Result, &p.Result)
+	if d := p.Result.Detail; err == nil && (d.Dim < 1 || d.Dim > mostDim || d.Failed > p.Range.Count ||
+		len(p.Result.Files) != 1 || p.Result.Files[0].Name != RowsFile) {
+		err = errors.New("it is not one of samples")
+	}
+	if err != nil {
+		return &work.DamagedError{Path: p.Dir, Problem: err.Error()}
 	}
 	return nil
 }

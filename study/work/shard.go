@@ -2,6 +2,7 @@ package work
 
 import (
 	"fmt"
+	"math"
 	"math/bits"
 	"strconv"
 	"strings"
@@ -76,4 +77,66 @@ func (s Shard) String() string {
 		return "1/1"
 	}
 	return fmt.Sprintf("%d/%d", s.I, s.N)
+}
+
+// Variables that schedulers set, and CountVariable, which is ours.
+const (
+	// CountVariable is the number of parts where the scheduler does not tell it, as Kubernetes does not, or where only
+	// some parts are made (again).
+	CountVariable = "LANDING_SHARDS"
+
+	slurmID    = "SLURM_ARRAY_TASK_ID"
+	slurmCount = "SLURM_ARRAY_TASK_COUNT"
+	slurmMin   = "SLURM_ARRAY_TASK_MIN"
+	slurmStep  = "SLURM_ARRAY_TASK_STEP"
+	kubeIndex  = "JOB_COMPLETION_INDEX" // from 0; completions are told nowhere
+)
+
+// ShardOf is ParseShard, but that "auto" takes the part from the environment (os.Getenv): of an array of Slurm, its
+// elements in order, or an Indexed Job of Kubernetes. Where LANDING_SHARDS says how many parts there are, the part is the
+// number of the element.
+func ShardOf(s string, env func(string) string) (Shard, error) {
+	if s != "auto" {
+		return ParseShard(s)
+	}
+	number := func(name string) int { // far below 0 where it is none
+		n, err := strconv.Atoi(env(name))
+		if err != nil || n < 0 {
+			return math.MinInt32
+		}
+		return n
+	}
+	var i, n int // from 0
+	var used []string
+	want := "the index of a job of so many completions, 1 to %d, with that number in " + CountVariable
+	slurm := env(slurmID) != ""
+	switch {
+	case slurm && env(CountVariable) != "":
+		used = []string{slurmID, CountVariable}
+		i, n = number(slurmID)-1, number(CountVariable)
+	case slurm:
+		used = []string{slurmID, slurmMin, slurmCount, slurmStep}
+		from, step := number(slurmID)-number(slurmMin), max(1, number(slurmStep))
+		if i, n = from/step, number(slurmCount); from < 0 || from%step != 0 {
+			i = -1
+		}
+	case env(kubeIndex) != "":
+		used = []string{kubeIndex, CountVariable}
+		i, n = number(kubeIndex), number(CountVariable)
+	default:
+		return Shard{}, fmt.Errorf("auto: neither %s (an array of Slurm) nor %s (an Indexed Job of Kubernetes) is set; "+
+			"expected one of them, or i/n in place of auto", slurmID, kubeIndex)
+	}
+	if i >= 0 && i < n && n <= MaxShards {
+		return Shard{i + 1, n}, nil
+	}
+	if slurm {
+		want = "an array without holes, as in --array=1-8, of at most %d; for some parts of 8: " + CountVariable +
+			"=8 and --array=3,5"
+	}
+	var given []string
+	for _, name := range used {
+		given = append(given, fmt.Sprintf("%s is %q", name, env(name)))
+	}
+	return Shard{}, fmt.Errorf("auto: %s; expected "+want, strings.Join(given, ", "), MaxShards)
 }

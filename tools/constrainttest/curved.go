@@ -40,31 +40,31 @@ func curvature(t *testing.T, s evaluated, x []float64) {
 		if math.Sqrt(dense.Dot(p, p)) < 1e-6 {
 			continue // no tangent direction
 		}
+		// agrees holds want against the normal part of what differ says of a step.
+		agrees := func(what string, differ func(sum []float64, h float64)) {
+			slope(t, fmt.Sprintf("%s at point %d", what, i), 10+dense.Norm(want), func(h float64) float64 {
+				sum := make([]float64, d)
+				differ(sum, h)
+				return away(b, sum, want)
+			})
+		}
 		k.Mean(want, b)
-		slope(t, fmt.Sprintf("𝓗 at point %d", i), 10+dense.Norm(want), func(h float64) float64 {
-			sum := make([]float64, d)
+		agrees("𝓗", func(sum []float64, h float64) {
 			for j := range d {
 				e := make([]float64, d)
 				e[j] = 1
 				b.Tangent(e, e)
 				dense.Axpy(sum, 1, turn(t, s, xi, e, e, h))
 			}
-			return away(b, sum, want)
 		})
 		k.Momentum(want, b, p, 0)
-		slope(t, fmt.Sprintf("𝓗₁ at point %d", i), 10+dense.Norm(want), func(h float64) float64 {
-			sum := make([]float64, d)
-			dense.Axpy(sum, -1, turn(t, s, xi, p, p, h))
-			return away(b, sum, want)
-		})
+		agrees("𝓗₁", func(sum []float64, h float64) { dense.Axpy(sum, -1, turn(t, s, xi, p, p, h)) })
 		k.Momentum(want, b, p, 2)
-		slope(t, fmt.Sprintf("𝓗₁ + 2𝓗₂ at point %d", i), 10+dense.Norm(want), func(h float64) float64 {
-			sum := make([]float64, d)
+		agrees("𝓗₁ + 2𝓗₂", func(sum []float64, h float64) {
 			dense.Axpy(sum, -1, turn(t, s, xi, p, p, h))
 			if dense.Norm(l) > 1e-12 {
 				dense.Axpy(sum, -2, turn(t, s, xi, l, p, h))
 			}
-			return away(b, sum, want)
 		})
 	}
 	if done == 0 {

@@ -4,7 +4,6 @@ import (
 	"fmt"
 
 	"github.com/landing-diffusion/landing/constraint"
-	"github.com/landing-diffusion/landing/tools/testkit/sets"
 )
 
 // mixed returns a set with the same Σ: equalities h → A h with a fixed invertible A of uneven scales, inequalities
@@ -70,25 +69,17 @@ func numbered(prefix string, n int) []string {
 func (s *linear) Capabilities() constraint.Capabilities { return constraint.Capabilities{} }
 
 func (s *linear) NewEvaluator(rows int) constraint.Evaluator {
-	return sets.Evaluator(&linearEvaluator{s, s.set.NewEvaluator(rows)})
-}
-
-type linearEvaluator struct {
-	*linear
-	inner constraint.Evaluator
-}
-
-func (s *linearEvaluator) Values(values, x []float64, n int) {
-	v := make([]float64, n*s.cols)
-	s.inner.Values(v, x, n)
-	s.combine(values, v, n, 1)
-}
-
-func (s *linearEvaluator) Jacobians(values, jac, x []float64, n int) {
-	v, j := make([]float64, n*s.cols), make([]float64, n*s.cols*s.Dim())
-	s.inner.Jacobians(v, j, x, n)
-	s.combine(values, v, n, 1)
-	s.combine(jac, j, n, s.Dim())
+	inner := s.set.NewEvaluator(rows)
+	return constraint.Evaluator{Values: func(values, x []float64, n int) {
+		v := make([]float64, n*s.cols)
+		inner.Values(v, x, n)
+		s.combine(values, v, n, 1)
+	}, Jacobians: func(values, jac, x []float64, n int) {
+		v, j := make([]float64, n*s.cols), make([]float64, n*s.cols*s.Dim())
+		inner.Jacobians(v, j, x, n)
+		s.combine(values, v, n, 1)
+		s.combine(jac, j, n, s.Dim())
+	}}
 }
 
 func (s *linear) combine(dst, src []float64, n, width int) {

@@ -20,49 +20,35 @@ func squares(t *testing.T, s evaluated, x []float64) {
 		v := make([]float64, len(constraint.Components(s)))
 		s.Values(v, x[:d], 1)
 		var e *geometry.RankError
-		err := geometry.New(&square{s, a, v[a]}, 1, 0).At(x[:d], 1)
+		err := geometry.New(square(s.Set, a, v[a]), 1, 0).At(x[:d], 1)
 		if !errors.As(err, &e) || e.Component != s.Equalities()[a] {
 			t.Errorf("with component %q squared: %v", s.Equalities()[a], err)
 		}
 	}
 }
 
-// square is a set with h_a replaced by (h_a − at)².
-type square struct {
-	constraint.Set
-	a  int
-	at float64
-}
-
-func (s *square) Capabilities() constraint.Capabilities { return constraint.Capabilities{} }
-
-func (s *square) NewEvaluator(rows int) constraint.Evaluator {
-	return sets.Evaluator(&squareEvaluator{s, s.Set.NewEvaluator(rows)})
-}
-
-type squareEvaluator struct {
-	*square
-	inner constraint.Evaluator
-}
-
-func (s *squareEvaluator) Values(values, x []float64, n int) {
-	s.inner.Values(values, x, n)
-	c := len(constraint.Components(s.Set))
-	for i := range n {
-		v := values[i*c+s.a] - s.at
-		values[i*c+s.a] = v * v
-	}
-}
-
-func (s *squareEvaluator) Jacobians(values, jac, x []float64, n int) {
-	s.inner.Jacobians(values, jac, x, n)
-	c, d := len(constraint.Components(s.Set)), s.Dim()
-	for i := range n {
-		v := values[i*c+s.a] - s.at
-		values[i*c+s.a] = v * v
-		row := jac[(i*c+s.a)*d : (i*c+s.a+1)*d]
-		for j := range row {
-			row[j] *= 2 * v
-		}
-	}
+// square returns a set with h_a replaced by (h_a − at)².
+func square(s constraint.Set, a int, at float64) constraint.Set {
+	c, d := len(constraint.Components(s)), s.Dim()
+	return sets.Changed(s, func(c *constraint.Capabilities) { *c = constraint.Capabilities{} },
+		func(e *constraint.Evaluator) {
+			inner := *e
+			*e = constraint.Evaluator{Values: func(values, x []float64, n int) {
+				inner.Values(values, x, n)
+				for i := range n {
+					v := values[i*c+a] - at
+					values[i*c+a] = v * v
+				}
+			}, Jacobians: func(values, jac, x []float64, n int) {
+				inner.Jacobians(values, jac, x, n)
+				for i := range n {
+					v := values[i*c+a] - at
+					values[i*c+a] = v * v
+					row := jac[(i*c+a)*d : (i*c+a+1)*d]
+					for j := range row {
+						row[j] *= 2 * v
+					}
+				}
+			}}
+		})
 }

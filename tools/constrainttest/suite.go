@@ -4,6 +4,7 @@
 package constrainttest
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -28,15 +29,7 @@ type Options struct {
 // are inequalities (many points are then on the boundary) or Newton's method fails.
 func Run(t *testing.T, set constraint.Set, o Options) {
 	t.Helper()
-	if o.Points == 0 {
-		o.Points = 20
-	}
-	if o.Spread == 0 {
-		o.Spread = 1
-	}
-	if o.Off == 0 {
-		o.Off = 0.05
-	}
+	o = Options{cmp.Or(o.Points, 20), cmp.Or(o.Spread, 1), cmp.Or(o.Off, 0.05)}
 	s := evaluated{set, set.NewEvaluator(o.Points)}
 	on := onSigma(t, s, o)
 	off := append([]float64(nil), on...)
@@ -47,22 +40,23 @@ func Run(t *testing.T, set constraint.Set, o Options) {
 	}
 	for name, x := range map[string][]float64{"on": on, "off": off} {
 		t.Run(name, func(t *testing.T) {
-			t.Run("blocks", func(t *testing.T) { blocks(t, s, x) })
-			t.Run("evaluators", func(t *testing.T) { evaluators(t, s, x) })
-			t.Run("sparse", func(t *testing.T) { sparse(t, s, x) })
-			t.Run("joined", func(t *testing.T) { joined(t, s, x) })
-			t.Run("jacobian", func(t *testing.T) { jacobian(t, s, x) })
-			t.Run("hessian", func(t *testing.T) { hessian(t, s, x) })
-			t.Run("projector", func(t *testing.T) { projector(t, s, x) })
-			t.Run("landing", func(t *testing.T) { landing(t, s, x) })
-			t.Run("curvature", func(t *testing.T) { curvature(t, s, x) })
-			t.Run("closed form", func(t *testing.T) { closedForm(t, s, x) })
+			for _, c := range []check{{"blocks", blocks}, {"evaluators", evaluators}, {"sparse", sparse},
+				{"joined", joined}, {"jacobian", jacobian}, {"hessian", hessian}, {"projector", projector},
+				{"landing", landing}, {"curvature", curvature}, {"closed form", closedForm}} {
+				t.Run(c.name, func(t *testing.T) { c.run(t, s, x) })
+			}
 		})
 	}
-	t.Run("squares", func(t *testing.T) { squares(t, s, on) })
-	t.Run("samplers", func(t *testing.T) { samplers(t, s) })
-	t.Run("retraction", func(t *testing.T) { retraction(t, s, on) })
-	t.Run("geodesics", func(t *testing.T) { geodesics(t, s, on) })
+	for _, c := range []check{{"squares", squares}, {"samplers", samplers}, {"retraction", retraction},
+		{"geodesics", geodesics}} {
+		t.Run(c.name, func(t *testing.T) { c.run(t, s, on) })
+	}
+}
+
+// A check looks at a set at points.
+type check struct {
+	name string
+	run  func(t *testing.T, s evaluated, x []float64)
 }
 
 func onSigma(t *testing.T, s evaluated, o Options) []float64 {
@@ -138,7 +132,7 @@ func blocks(t *testing.T, s evaluated, x []float64) {
 	for i := range n {
 		v1, j1 := nans(c), nans(c*d)
 		s.Jacobians(v1, j1, x[i*d:(i+1)*d], 1)
-		if !equal(v1, v[i*c:(i+1)*c]) || !equal(j1, j[i*c*d:(i+1)*c*d]) {
+		if !slices.Equal(v1, v[i*c:(i+1)*c]) || !slices.Equal(j1, j[i*c*d:(i+1)*c*d]) {
 			t.Fatalf("point %d alone differs from point %d in a block", i, i)
 		}
 	}
@@ -161,7 +155,7 @@ func evaluators(t *testing.T, s evaluated, x []float64) {
 			for range 3 {
 				got := nans(len(want))
 				e.Jacobians(got[:n*c], got[n*c:], x, n)
-				same = same && equal(got, want)
+				same = same && slices.Equal(got, want)
 			}
 			done <- same
 		}()
@@ -227,7 +221,7 @@ func sparse(t *testing.T, s evaluated, x []float64) {
 	v, jac, v2, packed := nans(n*c), nans(n*c*d), nans(n*c), nans(n*size)
 	s.Jacobians(v, jac, x, n)
 	s.SparseJacobians(v2, packed, x, n)
-	if !equal(v, v2) {
+	if !slices.Equal(v, v2) {
 		t.Fatal("Jacobians and SparseJacobians give different values")
 	}
 	for i := range n {
@@ -439,7 +433,7 @@ func landing(t *testing.T, s evaluated, x []float64) {
 	}
 }
 
-func samplers(t *testing.T, s evaluated) {
+func samplers(t *testing.T, s evaluated, _ []float64) {
 	sample := s.Capabilities().SampleUniform
 	if sample == nil {
 		t.Skip("no uniform sampler")
@@ -449,7 +443,7 @@ func samplers(t *testing.T, s evaluated) {
 	for i := range uint64(200) {
 		sample(x, st, i)
 		sample(y, st, i)
-		if !equal(x, y) {
+		if !slices.Equal(x, y) {
 			t.Fatal("a sample is not a function of its address")
 		}
 		s.Values(v, x, 1)
@@ -537,11 +531,7 @@ func nans(n int) []float64 {
 	return x
 }
 
-func equal(a, b []float64) bool {
-	for i := range a {
-		if a[i] != b[i] {
-			return false
-		}
-	}
-	return len(a) == len(b)
+// Working returns the set, whose points are said to take so many multiply-adds (constraint.Capabilities.Work).
+func Working(s constraint.Set, work float64) constraint.Set {
+	return sets.Changed(s, func(c *constraint.Capabilities) { c.Work = work }, nil)
 }

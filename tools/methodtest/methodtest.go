@@ -16,6 +16,7 @@ import (
 	"github.com/landing-diffusion/landing/internal/ranks"
 	"github.com/landing-diffusion/landing/learn/method"
 	"github.com/landing-diffusion/landing/learn/score"
+	"github.com/landing-diffusion/landing/tools/testkit"
 )
 
 // Run runs the suite on m, for the training rows data (n×d, at least 12 of them).
@@ -74,14 +75,9 @@ func (s *suite) material(t *testing.T, workers, rows int, seed uint64, refreshes
 			t.Fatalf("a loss for %d network rows has room for %d terms; expected %d", rows*m.draws, got, rows)
 		}
 	}
-	if err := m.Prepare(context.Background(), seed); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, m.Prepare(context.Background(), seed))
 	for _, r := range refreshes {
-		report, err := m.Refresh(context.Background(), seed, r)
-		if err != nil {
-			t.Fatal(err)
-		}
+		report := testkit.Must(m.Refresh(context.Background(), seed, r))
 		failed := 0
 		for i := range m.Items() {
 			if m.Failed(i) {
@@ -118,10 +114,7 @@ func (s *suite) ranks(t *testing.T) {
 	}
 	const seed, refresh = 3, 4
 	alone := s.material(t, 2, 8, seed)
-	want, err := alone.Refresh(context.Background(), seed, refresh)
-	if err != nil {
-		t.Fatal(err)
-	}
+	want := testkit.Must(alone.Refresh(context.Background(), seed, refresh))
 	want.Break = nil // an error of another type on other ranks
 	alone.arrange(seed, epochOf(refresh))
 	terms := alone.terms()
@@ -177,10 +170,7 @@ func (m *material) made(t *testing.T, worker, d int, terms []method.Term) []floa
 	var out []float32
 	for lo := 0; lo < len(terms); {
 		part := terms[lo:min(lo+l.Rows(), len(terms))]
-		rows, err := l.Prepare(part)
-		if err != nil {
-			t.Fatal(err)
-		}
+		rows := testkit.Must(l.Prepare(part))
 		out = append(out, rows...)
 		ds := make([]float32, len(part)*m.draws*d)
 		l.Evaluate(ds, outputs(lo*m.draws*d, len(ds)))
@@ -249,10 +239,7 @@ func (s *suite) loss(t *testing.T) {
 	terms = terms[:min(len(terms), 64)]
 	l, n := m.losses[0], len(terms)
 	*m.told = (*m.told)[:0]
-	all, err := l.Prepare(terms)
-	if err != nil {
-		t.Fatal(err)
-	}
+	all := testkit.Must(l.Prepare(terms))
 	e := m.draws * s.d // outputs of a term
 	for i, item := range *m.told {
 		if len(*m.told) != n*m.draws || item != terms[i/m.draws].Item {
@@ -284,10 +271,7 @@ func (s *suite) loss(t *testing.T) {
 	}
 	sum := 0.0
 	for i := range terms {
-		row, err := l.Prepare(terms[i : i+1])
-		if err != nil {
-			t.Fatal(err)
-		}
+		row := testkit.Must(l.Prepare(terms[i : i+1]))
 		if !equal(row, rows[i*w:(i+1)*w]) {
 			t.Fatalf("the row of term %d alone is another", i)
 		}
@@ -309,9 +293,7 @@ func (s *suite) allocations(t *testing.T) {
 	f, ds := outputs(0, len(terms)*e), make([]float32, len(terms)*e)
 	if n := testing.AllocsPerRun(10, func() {
 		*m.told = (*m.told)[:0]
-		if _, err := l.Prepare(terms); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Must(l.Prepare(terms))
 		l.Evaluate(ds, f)
 	}); n != 0 {
 		t.Errorf("a loss allocates %v times", n)
@@ -388,10 +370,7 @@ func (s *suite) ends(t *testing.T) {
 	ends := func(rows, workers int, seed, refresh uint64) []float64 {
 		pool := parallel.New(workers)
 		defer pool.Close()
-		x, err := s.m.Sampler(rows, pool).Ends(context.Background(), s.data, seed, refresh)
-		if err != nil {
-			t.Fatal(err)
-		}
+		x := testkit.Must(s.m.Sampler(rows, pool).Ends(context.Background(), s.data, seed, refresh))
 		if len(x)%s.d != 0 || len(x) > len(s.data) {
 			t.Fatalf("%d numbers of %d", len(x), len(s.data))
 		}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/landing-diffusion/landing/internal/onnx"
 	"github.com/landing-diffusion/landing/learn/score"
+	"github.com/landing-diffusion/landing/tools/testkit"
 	"github.com/landing-diffusion/landing/tools/testkit/onnxrun"
 )
 
@@ -24,18 +25,9 @@ func (s *suite) graph(t *testing.T) {
 func Graph[T float32 | float64](t *testing.T, m score.Model[T], momentum bool, probe func(i int) score.Input,
 	times score.Times, wide onnx.Type, tolerance float64) {
 	t.Helper()
-	g, err := score.Graph(m, momentum, times, wide)
-	if err != nil {
-		t.Fatal(err)
-	}
-	file, err := g.Encode("test", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	model, err := onnxrun.Decode(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	g := testkit.Must(score.Graph(m, momentum, times, wide))
+	file := testkit.Must(g.Encode("test", nil))
+	model := testkit.Must(onnxrun.Decode(file))
 	d, w, n := m.Out(), m.In(), rows
 	ws := m.Pack(false).NewWorkspace(n, false)
 	hides := false
@@ -76,10 +68,7 @@ func Graph[T float32 | float64](t *testing.T, m score.Model[T], momentum bool, p
 		if len(inputs) != len(model.Inputs) {
 			t.Fatalf("the graph has %d inputs, want %d", len(model.Inputs), len(inputs))
 		}
-		out, err := model.Run(inputs)
-		if err != nil {
-			t.Fatal(err)
-		}
+		out := testkit.Must(model.Run(inputs))
 		want, largest := ws.Forward(in, n), 1.0
 		for i, v := range want {
 			largest = max(largest, math.Abs(gains[i/d]*float64(v)))

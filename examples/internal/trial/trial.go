@@ -3,19 +3,17 @@ package trial
 
 import (
 	"bytes"
-	"context"
 	"os"
 	"path/filepath"
 	"testing"
 
 	"github.com/landing-diffusion/landing/base/arrayfile"
-	"github.com/landing-diffusion/landing/base/parallel"
 	"github.com/landing-diffusion/landing/constraint"
 	"github.com/landing-diffusion/landing/experiment"
 	"github.com/landing-diffusion/landing/experiment/judge"
-	"github.com/landing-diffusion/landing/experiment/run"
 	"github.com/landing-diffusion/landing/learn/method/pathmatch"
-	"github.com/landing-diffusion/landing/problem"
+	"github.com/landing-diffusion/landing/tools/testkit"
+	"github.com/landing-diffusion/landing/tools/testkit/job"
 )
 
 func init() { pathmatch.FitNumbers, experiment.PriorEnds = 1<<13, 1000 } // what is trained is small
@@ -34,46 +32,11 @@ const (
 // lost is off Σ, or if more are lost than generate.max_failed allows.
 func Run(t *testing.T, file, path string) *judge.Samples {
 	t.Helper()
-	source, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	p, err := problem.Load(source, file, "", problem.ParseSettings(Small...))
-	if err != nil {
-		t.Fatal(err)
-	}
-	p.Data.Path = path
-	pool := parallel.New(2)
-	defer pool.Close()
-	l, err := experiment.Load(t.Context(), p, pool, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	folder, err := run.Create(filepath.Join(t.TempDir(), "run"), false)
-	if err != nil {
-		t.Fatal(err)
-	}
-	r, err := l.Begin(folder, source, []string{"test"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer folder.Unlock()
-	ctx := context.Background()
-	if err := r.Train(ctx, "", experiment.Observer{}); err != nil {
-		t.Fatal(err)
-	}
-	trained, err := r.Trained("")
-	if err != nil {
-		t.Fatal(err)
-	}
-	prior, err := r.Prior(ctx, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	s, err := r.Generate(ctx, trained, prior, Samples, 0, p.Seed, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	source := testkit.Must(os.ReadFile(file))
+	r := job.New[*experiment.Run](t, experiment.Load, source, file, append(Small, "data.path="+path)...)
+	testkit.OK(t, r.Train(t.Context(), "", experiment.Observer{}))
+	network, prior := testkit.Must(r.Trained("")), testkit.Must(r.Prior(t.Context(), nil))
+	s := testkit.Must(r.Generate(t.Context(), network, prior, Samples, 0, r.Problem.Seed, nil))
 	Feasible(t, r.Process.Set, s.Good())
 	return s
 }
@@ -97,13 +60,9 @@ func Feasible(t *testing.T, set constraint.Set, x []float64) {
 func Save(t *testing.T, s *judge.Samples) string {
 	t.Helper()
 	var b bytes.Buffer
-	if err := arrayfile.EncodeNPY(&b, arrayfile.Array{Shape: []int{s.N() - s.Failed(), s.Dim},
-		Float64: s.Good()}); err != nil {
-		t.Fatal(err)
-	}
+	rows := arrayfile.Array{Shape: []int{s.N() - s.Failed(), s.Dim}, Float64: s.Good()}
+	testkit.OK(t, arrayfile.EncodeNPY(&b, rows))
 	path := filepath.Join(t.TempDir(), "samples.npy")
-	if err := os.WriteFile(path, b.Bytes(), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.WriteFile(path, b.Bytes(), 0o600))
 	return path
 }

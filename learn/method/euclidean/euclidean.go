@@ -18,10 +18,14 @@ package euclidean
 
 import (
 	"cmp"
+	"context"
+	"fmt"
 	"strings"
 
+	"github.com/landing-diffusion/landing/base/keyed"
 	"github.com/landing-diffusion/landing/base/parallel"
 	"github.com/landing-diffusion/landing/constraint"
+	"github.com/landing-diffusion/landing/constraint/geometry"
 	"github.com/landing-diffusion/landing/constraint/program"
 	"github.com/landing-diffusion/landing/langevin"
 	"github.com/landing-diffusion/landing/learn/method"
@@ -158,4 +162,306 @@ func (m *Method) Source(data []float64, pool *parallel.Pool) method.Source[float
 
 func (m *Method) Sampler(rows int, pool *parallel.Pool) method.Sampler {
 	return newSampler(m, rows, pool)
+}
+
+// An act is what a variant does with Σ: to the score of a step, after it, and at the end. It is
+// scratch space for one goroutine.
+type act interface {
+	method.Score
+	lead(s method.Score) // the network's, of samples to come
+	at(k int)            // the next step is x_{k+1} → x_k
+	// after does with x_k (n×d) what comes after a step; k = 0 is the last.
+	after(x []float64, n int, k int, failed []bool, count *method.Programs)
+	// last does with x_0 what comes at the end.
+	last(x []float64, n int, failed []bool, count *method.Programs)
+}
+
+func (m *Method) newAct(rows int) act {
+	free := func() []float64 { return make([]float64, rows*m.set.Dim()) }
+	switch m.variant {
+	case Projected:
+		return &nearest{by: program.NewInterior(m.set, rows, m.opt.Interior), ok: make([]bool, rows)}
+	case Lagrangian:
+		return &nearest{by: program.NewLagrangian(m.set, rows, m.opt.Lagrangian), ok: make([]bool, rows)}
+	case Guided:
+		return &guided{proc: m.by, by: program.NewGuidance(m.set, rows), w: m.opt.strength(), gradient: free(),
+			steep: make([]float64, rows)}
+	case Corrected:
+		return &corrected{proc: m.by, by: program.NewCorrection(m.set, rows), steps: m.opt.steps(), land: m.land,
+			force: free(), end: free(), to: free(), ok: make([]bool, rows)}
+	}
+	return &plain{}
+}
+
+// plain does nothing.
+type plain struct{ method.Score }
+
+func (p *plain) lead(s method.Score)                                      { p.Score = s }
+func (*plain) at(int)                                                     {}
+func (*plain) after([]float64, int, int, []bool, *method.Programs)        {}
+func (*plain) last(x []float64, n int, failed []bool, c *method.Programs) {}
+
+// add counts what became of points.
+func add(c *method.Programs, o geometry.Outcome) {
+	c.Add(method.Programs{Points: o.Points, Iterations: o.Iterations, Failed: o.Failed()})
+}
+
+// nearest brings every x_k to the nearest point of Σ. Where the program finds none x_k stays as it
+// is, and the next step sets out from there; at x_0 the sample is lost.
+type nearest struct {
+	plain
+	by interface {
+		Nearest(dst, x []float64, ok []bool, n int) geometry.Outcome
+	}
+	ok []bool
+}
+
+func (a *nearest) after(x []float64, n, k int, failed []bool, c *method.Programs) {
+	add(c, a.by.Nearest(x, x, a.ok, n))
+	for i, ok := range a.ok[:n] {
+		if k == 0 && !ok {
+			failed[i] = true
+		}
+	}
+}
+
+// guided adds the guidance to the score: ½τs′ = ½τs − η∇V with η = min(wτ, 1/Σ‖∇c_i‖²), so that no step of the guidance
+// is longer than that to where V would vanish if components were linear and orthogonal. The paper has no such bound;
+// without it the guidance of a quadratic component sends points that are a few units off Σ farther away at every step.
+type guided struct {
+	plain
+	proc            *langevin.Process
+	by              *program.Guidance
+	w, τ            float64
+	gradient, steep []float64
+}
+
+func (a *guided) at(k int) { a.τ = a.proc.BackTau(k) }
+
+func (a *guided) Eval(dst, x, p []float64, n int, t float64) {
+	a.Score.Eval(dst, x, p, n, t)
+	d := len(a.gradient) / len(a.steep)
+	a.by.Gradient(a.gradient, a.steep, x, n)
+	for i := range n {
+		η := a.w * a.τ
+		if η*a.steep[i] > 1 {
+			η = 1 / a.steep[i]
+		}
+		for j := i * d; j < (i+1)*d; j++ {
+			dst[j] -= 2 / a.τ * η * a.gradient[j]
+		}
+	}
+}
+
+// corrected moves the end to which x_{k+1} leads,
+//
+//	x̂ = x_{k+1} + ½v(∇f + s),   v = τ_0 + … + τ_k,
+//
+// to x̂′ by Gauss–Newton steps, and takes the score that leads there, s′ = s + 2(x̂′ − x̂)/v. With
+// f = 0, x̂ is the mean of x_0 given x_{k+1} (Tweedie). x_0 is landed.
+type corrected struct {
+	plain
+	proc  *langevin.Process
+	by    *program.Correction
+	steps int
+	land  bool
+	k     int
+
+	force, end, to []float64 // rows×d: ∇f, x̂, x̂′
+	ok             []bool
+	count          method.Programs // of the step in hand
+}
+
+func (a *corrected) at(k int) { a.k, a.count = k, method.Programs{} }
+
+func (a *corrected) Eval(dst, x, p []float64, n int, t float64) {
+	a.Score.Eval(dst, x, p, n, t)
+	v := 0.0
+	for k := range a.k + 1 {
+		v += a.proc.Schedule.Tau(k)
+	}
+	d := len(a.end) / len(a.ok)
+	clear(a.force[:n*d])
+	if f := a.proc.Potential; f != nil {
+		f.Gradient(a.force[:n*d], x[:n*d], n)
+	}
+	for j := range n * d {
+		a.end[j] = x[j] + v/2*(a.force[j]+dst[j])
+	}
+	copy(a.to, a.end[:n*d])
+	for range a.steps {
+		add(&a.count, a.by.Step(a.to, a.to, a.ok, n))
+	}
+	for j := range n * d {
+		dst[j] += 2 / v * (a.to[j] - a.end[j])
+	}
+}
+
+func (a *corrected) after(_ []float64, _, _ int, _ []bool, c *method.Programs) { c.Add(a.count) }
+
+func (a *corrected) last(x []float64, n int, failed []bool, c *method.Programs) {
+	if !a.land {
+		return
+	}
+	add(c, a.by.Land(x, a.ok, n))
+	for i, ok := range a.ok[:n] {
+		failed[i] = failed[i] || !ok
+	}
+}
+
+// A sampler generates by the backward steps of the space around Σ, with what the variant does between them.
+type sampler struct {
+	m       *Method
+	pool    *parallel.Pool
+	rows    int
+	ends    method.Sampler // of the space around, for Ends
+	workers []*worker
+	trace   *method.Trace
+}
+
+// A worker is the scratch space of one goroutine.
+type worker struct {
+	*langevin.Stepper
+	d         int
+	act       act
+	x, out, ζ []float64 // rows×d
+	report    method.Report
+
+	set    constraint.Evaluator // of Σ
+	values []float64            // rows×c
+	trace  *method.Trace        // nil unless watched
+}
+
+func newSampler(m *Method, rows int, pool *parallel.Pool) *sampler {
+	s := &sampler{m: m, pool: pool, rows: rows, ends: m.of.Sampler(rows, pool)}
+	d, c := m.set.Dim(), len(constraint.Components(m.set))
+	for range pool.Workers() {
+		vec := func() []float64 { return make([]float64, rows*d) }
+		s.workers = append(s.workers, &worker{Stepper: m.by.NewStepper(rows), d: d, act: m.newAct(rows),
+			x: vec(), out: vec(), ζ: vec(), set: m.set.NewEvaluator(rows), values: make([]float64, rows*c)})
+	}
+	return s
+}
+
+// sigma is the process on Σ itself, for traces.
+func (m *Method) sigma() *langevin.Process {
+	p := *m.by
+	p.Set = m.set
+	return &p
+}
+
+// Watch implements method.Sampler.
+func (s *sampler) Watch(t *method.Trace)   { s.trace = t }
+func (s *sampler) NewTrace() *method.Trace { return langevin.NewTrace(s.m.sigma()) }
+
+// Ends implements method.Sampler.
+func (s *sampler) Ends(ctx context.Context, x0 []float64, seed, refresh uint64) ([]float64, error) {
+	return s.ends.Ends(ctx, x0, seed, refresh)
+}
+
+// Generate implements method.Sampler. Noise is that of langevin.Simulator.Backward.
+func (s *sampler) Generate(ctx context.Context, dst []float64, failed []bool, first, seed uint64, prior method.Prior,
+	scores func(worker int) method.Score) (method.Report, error) {
+	d, n := s.m.set.Dim(), len(failed)
+	start, noise := keyed.GeneratedStart.Stream(seed, 0), keyed.GeneratedNoise.Stream(seed, 0)
+	clear(failed)
+	for i, w := range s.workers {
+		w.report, w.trace = method.Report{}, nil
+		if s.trace != nil {
+			w.trace = s.NewTrace()
+		}
+		w.act.lead(scores(i))
+	}
+	blocks := parallel.Blocks(n, s.rows)
+	errs, breaks := make([]error, blocks), make([]*langevin.DivergedError, blocks)
+	s.pool.Do(blocks, func(i, b int) {
+		lo, hi := parallel.Block(b, n, s.rows)
+		w, number := s.workers[i], first+uint64(lo)
+		for row := range hi - lo {
+			prior.Sample(w.x[row*d:(row+1)*d], start, number+uint64(row))
+		}
+		if errs[b] = s.back(ctx, w, failed[lo:hi], number, noise, &breaks[b]); errs[b] == nil {
+			copy(dst[lo*d:hi*d], w.x)
+		}
+	})
+	var r method.Report
+	for b, err := range errs {
+		if err != nil {
+			return r, err
+		}
+		if r.Break == nil && breaks[b] != nil {
+			r.Break = breaks[b]
+		}
+	}
+	for _, w := range s.workers {
+		r.Programs.Add(w.report.Programs)
+		r.Broken += w.report.Broken
+		if s.trace != nil {
+			s.trace.Add(w.trace)
+		}
+	}
+	r.Iterations = r.Programs.Iterations
+	for _, f := range failed {
+		if f {
+			r.Failed++
+		}
+	}
+	return r, nil
+}
+
+// back takes the backward steps of a block from w.x.
+func (s *sampler) back(ctx context.Context, w *worker, failed []bool, first uint64, noise keyed.Stream,
+	broke **langevin.DivergedError) error {
+	d, n, N := s.m.set.Dim(), len(failed), s.m.by.Schedule.N
+	for k := N - 1; k >= 0; k-- {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		w.look(w.x, failed, n, k+1)
+		for i := range n {
+			noise.Normals(w.ζ[i*d:(i+1)*d], first+uint64(i), k)
+		}
+		w.act.at(k)
+		if _, err := w.Backward(w.out, w.x, nil, w.ζ, failed, n, k, w.act); err != nil {
+			return err // the space around has no components that could fail
+		}
+		w.act.after(w.out, n, k, failed, &w.report.Programs)
+		w.hold(failed, first, n, k, broke)
+		w.x, w.out = w.out, w.x
+	}
+	w.look(w.x, failed, n, 0)
+	w.act.last(w.x, n, failed, &w.report.Programs)
+	w.look(w.x, failed, n, N+1)
+	return nil
+}
+
+// hold keeps the rows that a step to x_k would take out of the finite numbers where they were, lost.
+func (w *worker) hold(failed []bool, first uint64, n, k int, broke **langevin.DivergedError) {
+	d := w.d
+	for i := range n {
+		row := w.out[i*d : (i+1)*d]
+		for j, v := range row {
+			if v-v == 0 {
+				continue
+			}
+			if number := int(first) + i; !failed[i] {
+				failed[i] = true
+				w.report.Broken++
+				if *broke == nil || number < (*broke).Sample {
+					*broke = &langevin.DivergedError{Direction: "backward", Sample: number, Step: k + 1,
+						Component: "state", Err: fmt.Errorf("x[%d] is %v", j, v)}
+				}
+			}
+			copy(row, w.x[i*d:(i+1)*d])
+			break
+		}
+	}
+}
+
+// look adds the states x_k to the trace, if there is one.
+func (w *worker) look(x []float64, failed []bool, n, k int) {
+	if w.trace != nil {
+		w.set.Values(w.values, x, n)
+		w.trace.See(k, w.values, failed)
+	}
 }

@@ -43,7 +43,7 @@ def train(
     progress: bool | None = None,
     workers: int = 0,
     force: bool = False,
-    tensorboard: bool | str | os.PathLike[str] = False,
+    tensorboard: bool = False,
 ) -> Run:
     """Trains a model on a problem and returns its run.
 
@@ -62,8 +62,7 @@ def train(
         progress: show a bar. None: in terminals and notebooks.
         workers: threads; 0: one a core. Results do not depend on it.
         force: move a run that is in `out` aside.
-        tensorboard: write events for TensorBoard: True: into the run folder; a path: into a new folder in that one.
-            `resume` goes on with them.
+        tensorboard: write events for TensorBoard into the run folder. `resume` goes on with them.
 
     Raises:
         LandingError: by its kind: ProblemError, DataError, CheckError, DivergedError, …
@@ -76,10 +75,8 @@ def train(
         options.append(f"--out={os.fspath(out)}")
     if force:
         options.append("--force")
-    if tensorboard is True:
+    if tensorboard:
         options.append("--tensorboard")
-    elif tensorboard is not False:
-        options.append(f"--tensorboard={os.fspath(tensorboard)}")
     options += _times(budget, max_time)
     with p._written() as (source, more):
         return _fit(["train"], options + more, source, progress)

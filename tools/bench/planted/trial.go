@@ -259,8 +259,8 @@ func (t *trial) tried(binary string, s suite, m *mutant) fate {
 
 // compile builds the tests of a folder.
 func (t *trial) compile(binary, folder string, flags ...string) error {
-	args := slices.Concat([]string{"test", "-c", "-vet=off", "-ldflags=-s -w", "-o", binary}, flags, []string{"./" + folder})
-	if said, err := t.command(args...); err != nil {
+	args := slices.Concat([]string{"test", "-c", "-vet=off", "-ldflags=-s -w", "-o", binary}, flags)
+	if said, err := t.command(append(args, "./"+folder)...); err != nil {
 		return fmt.Errorf("%w\n%s", err, said)
 	}
 	return nil

@@ -11,6 +11,7 @@ import (
 	"github.com/landing-diffusion/landing/experiment/run"
 	"github.com/landing-diffusion/landing/learn/method/pathmatch"
 	"github.com/landing-diffusion/landing/problem"
+	"github.com/landing-diffusion/landing/tools/testkit"
 )
 
 func init() { pathmatch.FitNumbers = 1 << 13 }
@@ -23,16 +24,9 @@ type Loaded[R any] interface {
 // Begin puts a loaded problem into a run folder, which lasts as long as the test.
 func Begin[R any](t testing.TB, l Loaded[R], text []byte) R {
 	t.Helper()
-	f, err := run.Create(filepath.Join(t.TempDir(), "r"), false)
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := testkit.Must(run.Create(filepath.Join(t.TempDir(), "r"), false))
 	t.Cleanup(f.Unlock)
-	r, err := l.Begin(f, text, []string{"test"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return r
+	return testkit.Must(l.Begin(f, text, []string{"test"}))
 }
 
 // New reads a problem file with keys set over it, loads it with load, which is
@@ -40,15 +34,7 @@ func Begin[R any](t testing.TB, l Loaded[R], text []byte) R {
 func New[R any, L Loaded[R]](t testing.TB, load func(context.Context, *problem.Problem, *parallel.Pool,
 	func(string)) (L, error), text []byte, origin string, settings ...string) R {
 	t.Helper()
-	p, err := problem.Load(text, origin, "", problem.ParseSettings(settings...))
-	if err != nil {
-		t.Fatal(err)
-	}
-	pool := parallel.New(2)
-	t.Cleanup(pool.Close)
-	l, err := load(t.Context(), p, pool, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := testkit.Must(problem.Load(text, origin, "", problem.ParseSettings(settings...)))
+	l := testkit.Must(load(t.Context(), p, testkit.Pool(t, 2), nil))
 	return Begin[R](t, l, text)
 }

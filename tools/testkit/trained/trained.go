@@ -12,6 +12,7 @@ import (
 
 	"github.com/landing-diffusion/landing/base/keyed"
 	"github.com/landing-diffusion/landing/experiment"
+	"github.com/landing-diffusion/landing/tools/testkit"
 	"github.com/landing-diffusion/landing/tools/testkit/job"
 )
 
@@ -60,8 +61,6 @@ func Conditional(t testing.TB) string {
 		fmt.Fprintf(&b, "%.17g,%.17g,%.17g,%.17g,%.17g\n", at*cos+0.1*r*sin, -at*sin+0.1*r*cos, high, r, c)
 	}
 	path := filepath.Join(t.TempDir(), "disc.csv")
-	if err := os.WriteFile(path, []byte(b.String()), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.WriteFile(path, []byte(b.String()), 0o666))
 	return Run(t, disc+"data: {path: "+path+"}\n")
 }

@@ -1,6 +1,0 @@
-//go:build !amd64
-
-package kernel
-
-// double returns the float64 loops of the active instruction set: none.
-func double() *doubles { return nil }
