@@ -8,6 +8,7 @@
 package keyed
 
 import (
+	"fmt"
 	"math"
 	"math/bits"
 )
@@ -15,7 +16,7 @@ import (
 // Purpose says what a stream's numbers are for. Two purposes never share numbers, whatever their indices.
 type Purpose uint32
 
-// The purposes used by this module; ledger.go names the indices of each. Values
+// The purposes used by this module; what follows names the indices of each. Values
 // are part of the promise: append, never renumber.
 const (
 	ForwardNoise    Purpose = 1  // ζ_k of forward paths; index: refresh number
@@ -141,4 +142,163 @@ func (s Stream) words(sample uint64, step, j uint32) (uint64, uint64) {
 func below(u, n uint64) uint64 {
 	hi, _ := bits.Mul64(u, n)
 	return hi
+}
+
+// The ledger: every (purpose, index) that this module draws from, by name. Code takes its streams from here, so that
+// two uses cannot collide; a test holds the blocks of one purpose apart. Values are part of the promise: append, never
+// renumber.
+
+// A Block is a range of indices, First to Last.
+type Block struct{ First, Last uint64 }
+
+// At returns index i of the block. It panics beyond its end.
+func (b Block) At(i uint64) uint64 {
+	if i > b.Last-b.First {
+		panic(fmt.Sprintf("keyed: index %d of a block of %d to %d", i, b.First, b.Last))
+	}
+	return b.First + i
+}
+
+func one(index uint64) Block { return Block{index, index} }
+
+// A Use is a block of a purpose's indices, and what its numbers are for.
+type Use struct {
+	purpose Purpose
+	block   Block
+	what    string
+	scope   string // of Synthetic: the data set; two scopes number as they like
+}
+
+// Stream returns stream i of the use under seed. It panics beyond the block's end.
+func (u *Use) Stream(seed, i uint64) Stream { return New(seed, u.purpose, u.block.At(i)) }
+
+// Refreshed returns the stream of a refresh, of a use that training's refreshes number; held is in its place for
+// HeldPaths.
+func Refreshed(training, held *Use, seed, refresh uint64) Stream {
+	if refresh == HeldPaths.First {
+		return held.Stream(seed, 0)
+	}
+	return training.Stream(seed, refresh)
+}
+
+// Refreshes: which set of forward paths. The purposes ForwardNoise,
+// ForwardMomentum and LastMomentum are addressed by it.
+var (
+	TrainingPaths = Block{0, 1<<40 - 1} // those of training; index: refresh number
+	PriorPaths    = one(1 << 40)        // those whose ends are an empirical prior
+	CheckPaths    = one(1 << 41)        // those that the doctor looks at
+	TerminalPaths = one(1 << 42)        // those whose ends the doctor compares with the prior
+	StartPaths    = one(1 << 43)        // those whose ends an evaluation compares with the prior
+	HeldPaths     = one(1 << 44)        // those of validation rows, by whose loss a training is judged
+	WindowPaths   = one(math.MaxUint64) // those that windows of the loss are fitted to
+)
+
+// The blocks above, for the test that holds them apart.
+var refreshes = []*Block{&TrainingPaths, &PriorPaths, &CheckPaths, &TerminalPaths, &StartPaths, &HeldPaths,
+	&WindowPaths}
+
+const all = math.MaxUint64
+
+// Uses by purpose.
+var (
+	// Forward paths; index: a refresh, from the blocks above.
+	PathNoise        = use(ForwardNoise, Block{0, all}, "ζ_k of forward paths")
+	PathMomentum     = use(ForwardMomentum, Block{0, all}, "p̃_0 of forward paths")
+	PathLastMomentum = use(LastMomentum, Block{0, all}, "p̃_N in the underdamped loss")
+
+	// Generated paths.
+	GeneratedNoise    = use(BackwardNoise, one(0), "ζ_k of generated paths")
+	GeneratedStart    = use(Prior, one(0), "x_N of generated paths")
+	GeneratedMomentum = use(Prior, one(1), "p̃_N of generated paths")
+	GeneratedEarly    = use(BackwardNoise, one(1), "η_k of generated paths: noise before the score is asked")
+
+	// Few-step methods; index: an epoch, or in generation how many evaluations came before. The
+	// step of a latent is the level and which draw it is, or in generation the try.
+	LevelNoise         = use(FewStep, Block{0, 1<<40 - 1}, "ξ of a level in training")
+	GeneratedLatent    = use(FewStep, Block{1 << 40, 1<<40 + 1<<20}, "ξ of generated samples")
+	GeneratedAgain     = use(FewStep, Block{1 << 41, 1<<41 + 1<<20}, "ζ_k of samples on their way back to a level")
+	Hands              = use(FewStep, Block{1 << 43, 1<<44 - 1}, "which states of a level are dealt out together")
+	GeneratedAgainward = use(FewStep, Block{1 << 42, 1<<42 + 1<<20}, "p̃_0 of these ways")
+	HeldLevelNoise     = use(FewStep, one(1<<44), "ξ of a level on paths of validation rows")
+	HeldHands          = use(FewStep, one(1<<44+1), "which of their states are dealt out together")
+	// Flows; index: a refresh, from the blocks above. Of FlowTimes that of training.
+	FlowStarts = use(FlowStart, Block{0, all}, "x_0 of the conditional paths of a flow")
+	FlowTimes  = use(FlowTime, Block{0, 1<<40 - 1}, "their times, within strata")
+	HeldTimes  = use(FlowTime, one(1<<44), "times of paths to validation rows")
+	FlowSpeeds = use(FlowTime, one(1<<40), "pairs of points that say how long such paths are")
+
+	// Training; index: epoch, or layer of the network. A layer's sample 0 is its
+	// weights, 1 its biases, LevelSetWeights those of a level set.
+	RowOrder   = use(Shuffle, Block{0, 1<<40 - 1}, "order of training rows")
+	PathRows   = use(Shuffle, Block{1 << 40, 1<<41 - 1}, "rows that paths begin at; index: round through all of them")
+	BatchTimes = use(TimeSubset, Block{0, all}, "times of a path that a batch sees")
+	Layers     = use(InitWeights, Block{0, 1<<32 - 1}, "weights before training")
+
+	// Conditions; index: epoch.
+	HiddenConditions = use(Conditions, Block{0, 1<<40 - 1}, "terms whose condition the network does not see")
+	GivenStarts      = use(Conditions, one(1<<40), "ends of paths that samples under a condition begin with")
+
+	// Evaluation.
+	FloorDraws   = use(Evaluation, Block{0, 1<<32 - 1}, "draws from the training rows behind a floor; index: draw")
+	Subsample    = use(Evaluation, one(1<<32), "points that an energy test takes")
+	Relabelling  = use(Evaluation, one(1<<32+1), "permutations of an energy test")
+	PairSwaps    = use(Evaluation, one(1<<32+2), "pairs that a test of conditional laws swaps")
+	RegionStarts = use(Evaluation, one(1<<32+3), "rows that regions of a verdict begin from")
+	SpreadLabels = use(Evaluation, one(1<<32+4), "permutations of a test of spread")
+	RegionOrder  = use(Evaluation, one(1<<32+5), "order of points that regions of a verdict are made of")
+	HalvedRows   = use(Evaluation, one(1<<32+6), "orders of the data, of which halves and quarters are compared")
+	UniformScore = use(Evaluation, one(1<<33), "prior draws that are scored beside the samples")
+	StartDraws   = use(Evaluation, Block{1 << 34, 1<<35 - 1}, "prior draws beside the ends of paths; index: set")
+
+	// Unlearned chains.
+	ChainSteps   = use(ChainNoise, one(0), "ζ_k of chains")
+	ChainMomenta = use(ChainStart, one(0), "p_0 of chains")
+	ChainPoints  = use(ChainStart, one(1), "x_0 of chains")
+
+	// Diagnostics.
+	SurfaceProbe       = use(Probe, one(0), "points of a mesh that are moved to Σ when both are joined")
+	SuiteProbe         = use(Probe, Block{1, 4}, "points of the suite that sets must pass")
+	LanczosStart       = use(Probe, one(5), "the first vector of a Krylov space")
+	LanczosRestart     = use(Probe, one(6), "vectors that extend it")
+	TerminalPrior      = use(Probe, one(0x7e0), "prior draws beside the ends of the doctor's paths")
+	TerminalDirections = use(Probe, one(0x7e1), "prior draws that say along which directions to look")
+	SubspaceStart      = use(Probe, one(0x7e2), "the first vectors of a subspace iteration")
+	ReachStart         = use(Probe, one(0x7e3), "configurations that a search for a place of an arm begins from")
+	MeasuredRows       = use(Probe, Block{0x7e4, 0x7e5}, "rows of data that are measured; 1: tangents at them")
+	EvidencePoints     = use(Probe, one(0xd0c), "starts and directions around Σ")
+	MeshPoints         = use(Probe, one(0xd0d), "points of a mesh that are held against Σ")
+
+	// Level sets fitted to a mesh.
+	FitSurface = use(SurfaceFit, one(0), "points of the mesh in a batch")
+	FitNear    = use(SurfaceFit, one(1), "their shifts off the mesh")
+	FitVolume  = use(SurfaceFit, one(2), "points of the space around")
+	FitReport  = use(SurfaceFit, one(3), "points that a fit is judged at")
+
+	// Data that is made here.
+	EigenfunctionData = use(SurfaceData, Block{0, all}, "points by an eigenfunction's density; index: k")
+	RotationCentres   = synthetic(one(0), "centres", "mixtures of rotations")
+	RotationChoice    = synthetic(one(1), "part of each point", "mixtures of rotations")
+	RotationTangent   = synthetic(one(2), "points about their centres", "mixtures of rotations")
+	ArmPaths          = synthetic(one(0), "samples of a planner; sample: query, step: draw", "paths of arms")
+	ArmPairs          = synthetic(one(1), "places that starts and goals are drawn from", "paths of arms")
+	SuiteRows         = synthetic(Block{0, 1<<32 - 1}, "rows; index: batch, 0 being the data", "suite of problems")
+	OwnData           = synthetic(Block{0, all}, "numbers of a program that makes its own data", "examples")
+)
+
+// LevelSetWeights is the sample of a layer's stream that level sets are fitted from.
+const LevelSetWeights = 2
+
+// Round returns the seed of a round of chains; that of round 0 is seed.
+func Round(seed uint64, round int) uint64 { return seed + uint64(round)<<32 }
+
+var ledger []*Use
+
+func use(p Purpose, b Block, what string) *Use { return scoped(p, b, what, "") }
+
+func synthetic(b Block, what, scope string) *Use { return scoped(Synthetic, b, what, scope) }
+
+func scoped(p Purpose, b Block, what, scope string) *Use {
+	u := &Use{p, b, what, scope}
+	ledger = append(ledger, u)
+	return u
 }

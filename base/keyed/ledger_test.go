@@ -137,14 +137,14 @@ func TestEveryUseIsInTheLedger(t *testing.T) {
 			pkg, _ := f.X.(*ast.Ident)
 			switch {
 			case f.Sel.Name == "New" && pkg != nil && pkg.Name == "keyed":
-				t.Errorf("%v: keyed.New; use a name of base/keyed/ledger.go", files.Position(call.Pos()))
+				t.Errorf("%v: keyed.New; use a name of base/keyed/keyed.go", files.Position(call.Pos()))
 			case f.Sel.Name == "Stream" && len(call.Args) == 2:
 				seen++
 			case f.Sel.Name == "EmpiricalPrior", f.Sel.Name == "Forward" && len(call.Args) == 5:
 				seen++
 				switch call.Args[len(call.Args)-1].(type) {
 				case *ast.BasicLit, *ast.BinaryExpr:
-					t.Errorf("%v: a set of paths by its number; use a block of base/keyed/ledger.go",
+					t.Errorf("%v: a set of paths by its number; use a block of base/keyed/keyed.go",
 						files.Position(call.Pos()))
 				}
 			}
