@@ -66,7 +66,7 @@ func runCompare(ctx context.Context, a *app, o *compareOptions, args []string) (
 	}
 	c, err := compare.New(entries, o.against)
 	if err != nil {
-		return answer{}, usage("--against: %w", err)
+		return answer{}, err
 	}
 	for _, file := range o.files {
 		if _, err := (&outFile{file, o.force}).save(o.writer(c, file, args)); err != nil {

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -127,7 +126,7 @@ func runGenerate(ctx context.Context, a *app, o *generateOptions, args []string)
 	}
 	o.Say = a.out.say
 	l, err := tasks.Generation(ctx, r, o.GenerateOptions)
-	if errors.As(err, new(*tasks.TaskError)) || err != nil && r.Condition != nil && o.Condition+o.Start+o.Goal == "" {
+	if err != nil && r.Condition != nil && o.Condition+o.Start+o.Goal == "" {
 		return answer{}, usage("%w", err)
 	}
 	if err != nil {

@@ -3,7 +3,6 @@ package main
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -94,16 +93,13 @@ func runPaper(ctx context.Context, a *app, o *paperOptions, names []string) (ans
 	}
 	exhibits, err := paper.Named(names)
 	if err != nil {
-		return answer{}, usage("%w", err)
+		return answer{}, err
 	}
 	rows, err := paper.ReadRows(o.File)
 	if err != nil {
 		return answer{}, err
 	}
 	_, left, err := o.Cells(exhibits, rows)
-	if errors.As(err, new(*paper.NoCellError)) {
-		return answer{}, usage("--only: %w", err)
-	}
 	if err != nil {
 		return answer{}, err
 	}

@@ -56,13 +56,10 @@ var without = map[string]string{
 		learn/method/flow.CutError domain/molecule.NameError base/superpose.DegenerateError
 		base/superpose.ReferenceError internal/parquetfile.Error internal/parquetfile.NumberError problem/sets.Error
 		domain/robot/urdf.Error learn/score.OptionError
-		learn/score/networks.KindError learn/score/networks.UnitError study/serve.TokenError`,
-	"the command makes usage errors of them": `cmd/landing.renamedError
-		study/compare.AgainstError learn/levelset/fit.OptionError
-		study/paper.NoCellError study/paper.NameError problem/draft.OptionError
-		study/work.ListError`,
-	"they wrap others": `cmd/landing.kept cmd/landing.keptFolder study/sweep.Refusal study/sweep.RefusedError
-		study/serve.sendError`,
+		learn/score/networks.KindError learn/score/networks.UnitError`,
+	"the command makes usage errors of them": `cmd/landing.renamedError learn/levelset/fit.OptionError
+		problem/draft.OptionError study/work.ListError`,
+	"they wrap others":              `cmd/landing.kept cmd/landing.keptFolder study/sweep.RefusedError`,
 	"the service answers with them": `study/engine.PanicError study/serve.fault`,
 	"they are failures of kind Failure": `tools/bench/problems.MixingError internal/onnx.TooLargeError
 		internal/ranks.AbortError internal/ranks.MismatchError`,

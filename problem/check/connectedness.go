@@ -21,7 +21,10 @@ func connectedness(e *Evidence) []Finding {
 	if len(e.On) < 2 || e.anyFlat() {
 		return nil
 	}
-	points := e.spreadOut()
+	points := make([]evidence.Point, min(32, len(e.On))) // of at most 96, half of which are from random starts
+	for i := range points {
+		points[i] = e.On[i*len(e.On)/len(points)]
+	}
 	group := make([]int, len(points))
 	for i := range group {
 		group[i] = i
@@ -87,16 +90,6 @@ func (e *Evidence) priorAdvice() string {
 			"keep one component"
 	}
 	return "so the prior (terminal states of paths from the data) gives each the share that it has in the training rows"
-}
-
-// spreadOut returns at most 32 points of Σ, half of them from random starts.
-func (e *Evidence) spreadOut() []evidence.Point {
-	n := min(32, len(e.On)) // of at most 96
-	out := make([]evidence.Point, n)
-	for i := range out {
-		out[i] = e.On[i*len(e.On)/n]
-	}
-	return out
 }
 
 // A walk goes along Σ towards a goal. Its steps follow the equalities; the descent

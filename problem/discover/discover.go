@@ -181,7 +181,7 @@ func Look(t Table, given ...string) (*Report, error) {
 		}
 	}
 	known := newSurvey(t)
-	s := &search{ledger: ledger{survey: known, span: newSpan(known)}}
+	s := &search{survey: known, span: newSpan(known)}
 	for _, text := range given {
 		if err := s.given(text); err != nil {
 			return nil, err
@@ -216,8 +216,9 @@ type survey struct {
 	scratch  *scratch
 }
 
-// A ledger measures the relations that stages offer, and has those that were taken.
-type ledger struct {
+// A search goes through the kinds of relations, from those of fixed form to those with many parameters. It measures
+// what its stages offer, and has what was taken.
+type search struct {
 	*survey
 	span *span // gradients of what was accepted
 
@@ -228,14 +229,9 @@ type ledger struct {
 	follow      int
 	remarks     []string
 	crowded     bool // more polynomials are nearly kept than were measured
-}
-
-// A search goes through the kinds of relations, from those of fixed form to those with many parameters.
-type search struct {
-	ledger
-	matrices  []*Orthogonal
-	internals []Internal
-	unequal   []Inequality
+	matrices    []*Orthogonal
+	internals   []Internal
+	unequal     []Inequality
 }
 
 func newSurvey(t Table) *survey {
@@ -297,51 +293,51 @@ func (s *search) run() {
 	s.settle()
 }
 
-func (l *ledger) remark(format string, v ...any) {
-	l.remarks = append(l.remarks, fmt.Sprintf(format, v...))
+func (s *search) remark(format string, v ...any) {
+	s.remarks = append(s.remarks, fmt.Sprintf(format, v...))
 }
 
 // offer measures relations on all rows and takes, in their order, those that hold to
 // round-off and do not follow from what was taken before.
-func (l *ledger) offer(candidates []*Relation) (taken int) {
+func (s *search) offer(candidates []*Relation) (taken int) {
 	if len(candidates) > maxCandidates {
-		l.remark("of %d relations like %s the first %d were looked at", len(candidates), candidates[0].Expr,
+		s.remark("of %d relations like %s the first %d were looked at", len(candidates), candidates[0].Expr,
 			maxCandidates)
 		candidates = candidates[:maxCandidates]
 	}
 	const longest = 16000 // bytes of a formula: package expr takes no more than 16 KiB
 	candidates = slices.DeleteFunc(slices.Clone(candidates), func(r *Relation) bool {
 		if len(r.Expr) > longest {
-			l.remark("a %s relation of %d bytes is too long for a formula", r.Kind, len(r.Expr))
+			s.remark("a %s relation of %d bytes is too long for a formula", r.Kind, len(r.Expr))
 		}
 		return len(r.Expr) > longest
 	})
-	l.measure(candidates)
-	l.refine(candidates)
+	s.measure(candidates)
+	s.refine(candidates)
 	for _, r := range candidates {
 		switch {
-		case r.Exact && l.span.add(r, dependent):
-			l.exact = append(l.exact, r)
+		case r.Exact && s.span.add(r, dependent):
+			s.exact = append(s.exact, r)
 			taken++
 		case r.Exact:
-			l.follow++
-		case r.ExceptionCount > 0 && l.span.add(r, dependent): // h·(x − its x) vanishes on a bad row, too
+			s.follow++
+		case r.ExceptionCount > 0 && s.span.add(r, dependent): // h·(x − its x) vanishes on a bad row, too
 			r.settled = true
-			l.near = append(l.near, r)
+			s.near = append(s.near, r)
 		case r.near > 2*Near:
 		case r.near > Near:
-			l.almost = append(l.almost, r)
-		case l.span.power(r):
-			l.powers = append(l.powers, r)
+			s.almost = append(s.almost, r)
+		case s.span.power(r):
+			s.powers = append(s.powers, r)
 		default:
-			l.near = append(l.near, r)
+			s.near = append(s.near, r)
 		}
 	}
 	return taken
 }
 
 // refine replaces relations by the same with less round numbers where that is much better.
-func (l *ledger) refine(candidates []*Relation) {
+func (s *search) refine(candidates []*Relation) {
 	for {
 		var alts []*Relation
 		var at []int
@@ -353,7 +349,7 @@ func (l *ledger) refine(candidates []*Relation) {
 		if len(alts) == 0 {
 			return
 		}
-		l.measure(alts)
+		s.measure(alts)
 		for k, alt := range alts {
 			old := candidates[at[k]]
 			if alt.Exact || alt.near < 0.8*old.near {
@@ -366,8 +362,8 @@ func (l *ledger) refine(candidates []*Relation) {
 }
 
 // settle takes of the relations that are nearly kept those that do not nearly follow from others, the best first.
-func (l *ledger) settle() {
-	l.roots()
+func (s *search) settle() {
+	s.roots()
 	// A power h^k of a relation is a k-th of its distance off: more parameters must do much better.
 	bucket := func(r *Relation) int {
 		cost := 1.0
@@ -379,32 +375,32 @@ func (l *ledger) settle() {
 		}
 		return int(math.Floor(2 * math.Log10(cost*r.near+1e-300)))
 	}
-	slices.SortStableFunc(l.near, func(a, b *Relation) int { return bucket(a) - bucket(b) })
-	for _, r := range l.asked {
+	slices.SortStableFunc(s.near, func(a, b *Relation) int { return bucket(a) - bucket(b) })
+	for _, r := range s.asked {
 		if !r.Exact && r.near <= Near {
-			l.span.add(r, nearlyDependent)
+			s.span.add(r, nearlyDependent)
 		}
 	}
 	var kept []*Relation
 	long := 0
-	for _, r := range l.near {
+	for _, r := range s.near {
 		switch {
-		case !r.settled && !l.span.add(r, nearlyDependent):
-			l.follow++
+		case !r.settled && !s.span.add(r, nearlyDependent):
+			s.follow++
 		case len(r.Terms) > longestNear+1:
 			long++
 		default:
 			kept = append(kept, r)
 		}
 	}
-	if l.crowded {
-		l.remark("rows are near so many polynomials that after %d relations only such were looked for as hold to "+
+	if s.crowded {
+		s.remark("rows are near so many polynomials that after %d relations only such were looked for as hold to "+
 			"round-off", maxNear)
 	}
 	if long > 0 {
-		l.remark("%d relations of more than %d terms that are nearly kept are not told of", long, longestNear)
+		s.remark("%d relations of more than %d terms that are nearly kept are not told of", long, longestNear)
 	}
-	l.near = kept
+	s.near = kept
 }
 
 func (s *search) report() *Report {

@@ -126,27 +126,20 @@ func run(relations []Relation, group []int) (f Family, used int) {
 		return f, len(group)
 	}
 	inner := difference(at(0), at(1))
-	length := 2
-	for length < len(group) && slices.Equal(difference(at(length-1), at(length)), inner) {
-		length++
+	steady := func(from int) (n int) { // how many from there go up by that step
+		for n = 1; from+n < len(group) && slices.Equal(difference(at(from+n-1), at(from+n)), inner); n++ {
+		}
+		return n
 	}
+	length := steady(0)
 	// As many runs as are alike, and go up by one step, are two ranges.
 	runs, outer := 1, []int(nil)
-next:
-	for (runs+1)*length <= len(group) {
+	for (runs+1)*length <= len(group) && steady(runs*length) >= length {
 		step := difference(at((runs-1)*length), at(runs*length))
-		if outer == nil {
-			outer = step
-		}
-		if !slices.Equal(step, outer) {
+		if outer != nil && !slices.Equal(step, outer) {
 			break
 		}
-		for k := 1; k < length; k++ {
-			if !slices.Equal(difference(at(runs*length+k-1), at(runs*length+k)), inner) {
-				break next
-			}
-		}
-		runs++
+		runs, outer = runs+1, step
 	}
 	total := runs * length
 	if total < 3 {

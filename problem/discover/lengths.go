@@ -105,10 +105,10 @@ func (s *search) constants() {
 }
 
 // offerAll is offer of any number of relations, by parts.
-func (l *ledger) offerAll(all []*Relation) (taken int) {
+func (s *search) offerAll(all []*Relation) (taken int) {
 	for len(all) > 0 {
 		n := min(len(all), maxCandidates)
-		taken += l.offer(all[:n])
+		taken += s.offer(all[:n])
 		all = all[n:]
 	}
 	return taken

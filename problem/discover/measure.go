@@ -67,21 +67,21 @@ const maxExceptions = 20 // that are told of
 
 // measure fills in the residuals of relations on all rows. Of many rows some are looked at first, and
 // relations that these are far from keep the residuals of those.
-func (l *ledger) measure(relations []*Relation) {
+func (s *search) measure(relations []*Relation) {
 	const many, few = 20_000, 1000
 	for at := 0; at < len(relations); at += 256 { // some at a time: scratch is bounded
 		part := relations[at:min(at+256, len(relations))]
-		set := l.compile(part)
-		if l.N > many {
-			l.measureOn(part, set, some(l.held, few), some(l.held, few))
+		set := s.compile(part)
+		if s.N > many {
+			s.measureOn(part, set, some(s.held, few), some(s.held, few))
 			part = slices.DeleteFunc(slices.Clone(part), func(r *Relation) bool { return !(r.near <= 2*Near) })
 			if len(part) == 0 {
 				continue
 			}
-			set = l.compile(part)
+			set = s.compile(part)
 		}
-		l.measureOn(part, set, l.all, l.held)
-		l.span.gradients(part, set)
+		s.measureOn(part, set, s.all, s.held)
+		s.span.gradients(part, set)
 	}
 }
 

@@ -670,11 +670,11 @@ func (p *span) power(r *Relation) bool {
 }
 
 // roots adds to the nearly kept relations those that powers are powers of, if they are at most twice as far as that.
-func (l *ledger) roots() {
-	for _, p := range l.powers {
-		for k, r := range l.almost {
-			if r != nil && l.span.along(p, r) {
-				l.near, l.almost[k] = append(l.near, r), nil
+func (s *search) roots() {
+	for _, p := range s.powers {
+		for k, r := range s.almost {
+			if r != nil && s.span.along(p, r) {
+				s.near, s.almost[k] = append(s.near, r), nil
 			}
 		}
 	}

@@ -173,7 +173,7 @@ func (l *loaded) panda(d *Draft, s steps) (lines []string, ok bool) {
 	}
 	if to, t := direction(m.axis); t.holds() { // a habit of who made the rows, as likely as a task
 		path = append(path, fmt.Sprintf("    # - {name: upright, upright: [%s]}  # its last axis: %s; not assumed",
-			list(to), t.note("rad")))
+			list(to[:]), t.note("rad")))
 	}
 	// That joints which do not vary put the tip in one place says nothing of the arm.
 	known := len(position) > 0
@@ -194,8 +194,8 @@ func (l *loaded) panda(d *Draft, s steps) (lines []string, ok bool) {
 				return math.Abs(math.Remainder(a-b, 2*math.Pi)) < 1e-3
 			})
 		}
-		places = append(places, fmt.Sprintf("  %s: {position: [%s]}  # %s", e.key, list(at), worst.note("m")))
-		hold(e.key, fmt.Sprintf("tip at [%s] m", list(at)), worst)
+		places = append(places, fmt.Sprintf("  %s: {position: [%s]}  # %s", e.key, list(at[:]), worst.note("m")))
+		hold(e.key, fmt.Sprintf("tip at [%s] m", list(at[:])), worst)
 	}
 	if !known {
 		return nil, false
@@ -241,8 +241,6 @@ func direction(axis [3][]float64) (to [3]float64, t task) {
 	t.rms = math.Sqrt(t.rms)
 	return to, t
 }
-
-func list(v [3]float64) string { return number(v[0]) + ", " + number(v[1]) + ", " + number(v[2]) }
 
 // motions recognises motions of an arm. Of one that is known it returns the set's lines; of
 // another it says in words what to write.

@@ -135,6 +135,14 @@ func (l *loaded) bounds(d *Draft, r *discover.Report) {
 
 func number(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
 
+func list(v []float64) string {
+	out := make([]string, len(v))
+	for k := range v {
+		out[k] = number(v[k])
+	}
+	return strings.Join(out, ", ")
+}
+
 func (l *loaded) proposal(f discover.Family, of []discover.Relation) Proposal {
 	p := Proposal{Name: f.Name, For: f.For, Expr: f.Expr}
 	var rows []int
@@ -241,11 +249,11 @@ func one(own []discover.Relation, at, dim int, columns []discover.Column) (word,
 		}
 		return word, fmt.Sprintf("{kind: sphere, dim: %d%s}", dim, radius)
 	case alone && all(discover.Ellipsoid):
-		axes := make([]string, dim)
+		axes := make([]float64, dim)
 		for k, t := range first.Terms {
-			axes[k] = number(t.Coefficient)
+			axes[k] = t.Coefficient
 		}
-		return "ellipsoid", fmt.Sprintf("{kind: ellipsoid, axes: [%s]}", strings.Join(axes, ", "))
+		return "ellipsoid", fmt.Sprintf("{kind: ellipsoid, axes: [%s]}", list(axes))
 	case alone && all(discover.Torus) && dim == 3:
 		return "torus", fmt.Sprintf("{kind: torus, major: %s, minor: %s}", number(first.Terms[0].Coefficient),
 			number(first.Value))
@@ -289,23 +297,24 @@ func matrix(own []discover.Relation, at, dim int) (word, yaml string) {
 }
 
 func affine(own []discover.Relation, at, dim int) (word, yaml string) {
-	var a, b []string
+	var a []string
+	var b []float64
 	for _, q := range own {
-		row := slices.Repeat([]string{"0"}, dim)
+		row := make([]float64, dim)
 		if q.Kind == discover.Constant {
-			row[q.Columns[0]-at] = "1"
+			row[q.Columns[0]-at] = 1
 		}
 		for _, t := range q.Terms {
 			if len(t.Columns) == 1 {
-				row[t.Columns[0]-at] = number(t.Coefficient)
+				row[t.Columns[0]-at] = t.Coefficient
 			}
 		}
-		a, b = append(a, "["+strings.Join(row, ", ")+"]"), append(b, number(q.Value))
+		a, b = append(a, "["+list(row)+"]"), append(b, q.Value)
 	}
 	if word = "plane"; dim == 1 {
 		word = "constant"
 	}
-	return word, fmt.Sprintf("{kind: affine, a: [%s], b: [%s]}", strings.Join(a, ", "), strings.Join(b, ", "))
+	return word, fmt.Sprintf("{kind: affine, a: [%s], b: [%s]}", strings.Join(a, ", "), list(b))
 }
 
 // chain tells whether distances are those of a chain of points, one after the other.
@@ -336,11 +345,7 @@ sizes:
 		if b != 3 {
 			yaml += fmt.Sprintf(", dim: %d", b)
 		}
-		text := make([]string, len(bonds))
-		for k, v := range bonds {
-			text[k] = number(v)
-		}
-		if yaml += ", bonds: [" + strings.Join(text, ", ") + "]"; zero > 0 {
+		if yaml += ", bonds: [" + list(bonds) + "]"; zero > 0 {
 			yaml += ", anchored: true"
 		}
 		return "chain", yaml + "}"

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/landing-diffusion/landing/internal/fault"
 	"github.com/landing-diffusion/landing/judge/metric"
 )
 
@@ -152,7 +153,8 @@ func New(entries []Entry, against string) (*Comparison, error) {
 				}
 			}
 		}
-		return nil, &AgainstError{against, names}
+		return nil, fault.Errorf(fault.Usage, "", "--against: there is no line %q to compare with; there are %s", against,
+			strings.Join(names, "; "))
 	}
 	if n := len(c.Groups); n > 1 {
 		c.Notes = append(c.Notes, fmt.Sprintf("%d groups, of other data, sets or distances: figures are compared "+
@@ -178,16 +180,6 @@ func distinct(entries []Entry) (out []Entry, twice int) {
 		twice++
 	}
 	return out, twice
-}
-
-// An AgainstError says that no line has the name that others are to be tested against.
-type AgainstError struct {
-	Name  string
-	Lines []string
-}
-
-func (e *AgainstError) Error() string {
-	return fmt.Sprintf("there is no line %q to compare with; there are %s", e.Name, strings.Join(e.Lines, "; "))
 }
 
 // add puts an entry into the line that differs in its seed alone, or into one of its own.

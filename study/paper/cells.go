@@ -66,7 +66,8 @@ func (c *Config) files(exhibits []*Exhibit) (files []*sweep.File, cells []*sweep
 	}
 	for _, only := range c.Only {
 		if !named(only) {
-			return nil, nil, &NoCellError{only}
+			return nil, nil, fault.Errorf(fault.Usage, "", "--only: no cell of these tables and figures is called %q; "+
+				"--dry-run lists them", only)
 		}
 	}
 	for _, name := range sweeps {
@@ -88,13 +89,6 @@ func (c *Config) files(exhibits []*Exhibit) (files []*sweep.File, cells []*sweep
 		}
 	}
 	return files, cells, nil
-}
-
-// A NoCellError is a name that no cell's begins with.
-type NoCellError struct{ Name string }
-
-func (e *NoCellError) Error() string {
-	return fmt.Sprintf("no cell of these tables and figures is called %q; --dry-run lists them", e.Name)
 }
 
 // begins reports whether a cell's name is the given one or goes on below it; name$ is the one alone.
@@ -142,7 +136,7 @@ type Plan struct {
 
 // Plans plans what is left of the cells of exhibits, a sweep for each file. made is a folder for the data that the
 // paper's authors did not publish. Errors are *sweep.RefusedError, of all that cannot be, *DataError of data that is
-// not there, and *NoCellError.
+// not there, and one of usage.
 func (c *Config) Plans(ctx context.Context, exhibits []*Exhibit, rows []Row, made string) (plans []*Plan, err error) {
 	files, all, err := c.files(exhibits)
 	if err != nil {

@@ -2,11 +2,12 @@ package paper
 
 import (
 	_ "embed" // for the exhibits
-	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/goccy/go-yaml"
+
+	"github.com/landing-diffusion/landing/internal/fault"
 )
 
 // An Exhibit is a table or a figure of the paper, as exhibits.yaml describes it.
@@ -130,26 +131,20 @@ func (l *Line) entries(c *Column) (out []entry) {
 	return out
 }
 
-// A NameError is a name of no exhibit.
-type NameError struct{ Name string }
-
-func (e *NameError) Error() string {
-	var names []string
-	for _, of := range Exhibits {
-		names = append(names, of.Name)
-	}
-	return fmt.Sprintf("the paper has no %q here; expected all or some of %s", e.Name, strings.Join(names, ", "))
-}
-
 // Named returns exhibits by names or aliases, in the paper's order and once each; "all" are those of the
-// paper. The error is a *NameError.
+// paper. The error is one of usage.
 func Named(names []string) (out []*Exhibit, err error) {
 	is := func(e *Exhibit) func(string) bool {
 		return func(n string) bool { return n == e.Name || n == e.Alias && n != "" }
 	}
 	for _, n := range names {
 		if n != "all" && !slices.ContainsFunc(Exhibits, func(e *Exhibit) bool { return is(e)(n) }) {
-			return nil, &NameError{n}
+			var known []string
+			for _, e := range Exhibits {
+				known = append(known, e.Name)
+			}
+			return nil, fault.Errorf(fault.Usage, "", "the paper has no %q here; expected all or some of %s", n,
+				strings.Join(known, ", "))
 		}
 	}
 	for _, e := range Exhibits {

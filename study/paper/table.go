@@ -81,7 +81,7 @@ func (e *Exhibit) table(own map[string][]Row) Table {
 	for _, c := range e.Columns {
 		t.Columns = append(t.Columns, c.Name)
 	}
-	budgets := map[float64]span{}
+	budgets := map[float64][]float64{} // seconds of each training
 	for _, row := range e.Rows {
 		line := Places{Name: row.Name}
 		for _, column := range e.Columns {
@@ -100,7 +100,7 @@ func (e *Exhibit) table(own map[string][]Row) Table {
 				if n.Runs > 0 {
 					n.Figure, mean, sd = entry.figure, float64(n.Mean), n.sd
 					p.Ours = append(p.Ours, n.Number)
-					budgets[n.Budget] = budgets[n.Budget].over(n.seconds)
+					budgets[n.Budget] = append(budgets[n.Budget], n.seconds...)
 				}
 			}
 			if printed, ok := PrintedAt(e.Name, row.Name, column.Name); ok {
@@ -119,35 +119,21 @@ func (e *Exhibit) table(own map[string][]Row) Table {
 	return t
 }
 
-// A span is the least and the most of some seconds; of none both are 0.
-type span struct{ lo, hi float64 }
-
-func (s span) over(o span) span {
-	switch {
-	case o.hi == 0:
-		return s
-	case s.hi == 0:
-		return o
-	}
-	return span{min(s.lo, o.lo), max(s.hi, o.hi)}
-}
-
 // trained says how long the networks behind a table were trained, by their budgets.
-func trained(budgets map[float64]span) string {
+func trained(budgets map[float64][]float64) string {
 	var says []string
 	for _, b := range slices.Sorted(maps.Keys(budgets)) {
-		of := budgets[b]
-		took := fmt.Sprintf("%.0f to %.0f s", of.lo, of.hi)
-		if math.Round(of.lo) == math.Round(of.hi) {
-			took = fmt.Sprintf("%.0f s", of.hi)
-		}
-		switch {
+		switch took := budgets[b]; {
 		case b > 0:
 			says = append(says, fmt.Sprintf("%.4g s", b))
-		case of.hi == 0:
+		case took == nil:
 			says = append(says, "the recipe's own epochs")
 		default:
-			says = append(says, "the recipe's own epochs, "+took)
+			from, to := fmt.Sprintf("%.0f", slices.Min(took)), fmt.Sprintf("%.0f s", slices.Max(took))
+			if from+" s" != to {
+				to = from + " to " + to
+			}
+			says = append(says, "the recipe's own epochs, "+to)
 		}
 	}
 	if says == nil {
@@ -159,8 +145,8 @@ func trained(budgets map[float64]span) string {
 // A mean is a number of ours.
 type mean struct {
 	Number
-	sd      float64 // of a run
-	seconds span    // of training
+	sd      float64   // of a run
+	seconds []float64 // of each training
 	failure string
 }
 
@@ -178,8 +164,8 @@ func (e *entry) number(own map[string][]Row) mean {
 			}
 			if v, ok := r.value(e.figure); ok {
 				values = append(values, e.times*v)
-				if s, ok := r.value(Train); ok {
-					m.seconds = m.seconds.over(span{s, s})
+				if s, ok := r.value(Train); ok && s > 0 {
+					m.seconds = append(m.seconds, s)
 				}
 				budget = max(budget, r.budget())
 			}

@@ -17,24 +17,16 @@ type Token struct {
 	sum     [sha256.Size]byte
 }
 
-// A TokenError says what is wrong with a file of tokens. It does not hold a token.
-type TokenError struct {
-	Line  int
-	Fault string
-}
-
-func (e *TokenError) Error() string { return fmt.Sprintf("line %d: %s", e.Line, e.Fault) }
-
 // shortestToken keeps tokens from being guessed: 16 characters of base64 are 96 bits.
 const shortestToken = 16
 
 // ParseTokens reads tokens: lines of a name, the token and perhaps the time when it expires (RFC 3339), apart by
-// spaces; # begins a comment line. Errors are *TokenError.
+// spaces; # begins a comment line. Errors name the line, and hold no token.
 func ParseTokens(text []byte) ([]Token, error) {
 	var out []Token
 	for i, line := range strings.Split(string(text), "\n") {
 		fail := func(format string, v ...any) ([]Token, error) {
-			return nil, &TokenError{i + 1, fmt.Sprintf(format, v...)}
+			return nil, fmt.Errorf("line %d: "+format, append([]any{i + 1}, v...)...)
 		}
 		words := strings.Fields(line)
 		switch {
@@ -63,7 +55,7 @@ func ParseTokens(text []byte) ([]Token, error) {
 		out = append(out, t)
 	}
 	if out == nil {
-		return nil, &TokenError{bytes.Count(text, []byte("\n")) + 1, "the file holds no token"}
+		return nil, fmt.Errorf("line %d: the file holds no token", bytes.Count(text, []byte("\n"))+1)
 	}
 	return out, nil
 }

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"math"
 	"os"
 	"path/filepath"
@@ -51,7 +50,7 @@ type generation struct {
 const MaxRows = 1 << 40
 
 // Generation returns the samples of a run as a list, after all that can be refused has been. Errors are those of
-// experiment.OpenToDraw and what follows it, and a *TaskError.
+// experiment.OpenToDraw and what follows it, and one of usage.
 func Generation(ctx context.Context, r *experiment.Run, o GenerateOptions) (*List, error) {
 	g := generation{Seed: r.Problem.Seed, Settings: o.Settings, Condition: o.Condition, Start: o.Start, Goal: o.Goal}
 	if o.Seed != nil {
@@ -81,8 +80,8 @@ func Generation(ctx context.Context, r *experiment.Run, o GenerateOptions) (*Lis
 		rows, g.Each = uint64(asked.N(drawn.Condition)), o.Count
 	}
 	if o.Count < 1 || o.Count > MaxRows/max(rows, 1) || o.First > math.MaxUint64-o.Count*rows {
-		return nil, &TaskError{Kind, fmt.Sprintf("%d samples from number %d on; expected 1 to %d in all, whose "+
-			"numbers fit in 64 bits", o.Count, o.First, uint64(MaxRows))}
+		return nil, fault.Errorf(fault.Usage, "", "%d samples from number %d on; expected 1 to %d in all, whose numbers "+
+			"fit in 64 bits", o.Count, o.First, uint64(MaxRows))
 	}
 	trained, err := r.Trained(o.Checkpoint)
 	if err != nil {

@@ -98,13 +98,6 @@ type File struct {
 	SHA256 string `json:"sha256"`
 }
 
-// A TaskError says what of a unit's task cannot be done.
-type TaskError struct{ Unit, Problem string }
-
-func (e *TaskError) Error() string { return e.Unit + ": " + e.Problem }
-
-func (*TaskError) Place() fault.Place { return fault.Place{Kind: fault.Config} }
-
 func refuse(format string, v ...any) error { return fault.Errorf(fault.Config, "", format, v...) }
 
 // again is the remedy of a damaged part.
@@ -125,15 +118,15 @@ func read(u *work.Unit) (t task, err error) {
 	dec := json.NewDecoder(strings.NewReader(string(u.Task)))
 	dec.DisallowUnknownFields()
 	if err := dec.Decode(&t); err != nil {
-		return t, &TaskError{u.Name, "its task cannot be read: " + err.Error()}
+		return t, refuse("%s: its task cannot be read: %w", u.Name, err)
 	}
 	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
-		return t, &TaskError{u.Name, "its task has something behind it"}
+		return t, refuse("%s: its task has something behind it", u.Name)
 	}
 	if r := t.Range; r.Count < 1 || r.Total > 1<<62 || r.From+r.Total < r.From || r.First < r.From ||
 		r.Count > r.Total || r.First-r.From > r.Total-r.Count {
-		return t, &TaskError{u.Name, fmt.Sprintf("its rows are %d from %d on, of %d from %d on; expected some of them",
-			r.Count, r.First, r.Total, r.From)}
+		return t, refuse("%s: its rows are %d from %d on, of %d from %d on; expected some of them", u.Name, r.Count,
+			r.First, r.Total, r.From)
 	}
 	return t, nil
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/landing-diffusion/landing/experiment"
 	"github.com/landing-diffusion/landing/experiment/judge"
 	"github.com/landing-diffusion/landing/experiment/run"
+	"github.com/landing-diffusion/landing/internal/fault"
 	"github.com/landing-diffusion/landing/problem"
 	"github.com/landing-diffusion/landing/study/work"
 	"github.com/landing-diffusion/landing/tools/testkit"
@@ -138,7 +139,7 @@ func TestGenerationUnderConditions(t *testing.T) {
 			t.Errorf("%d samples, %d of each; expected %d of %d rows", l.Count, g.Each, each, c.rows)
 		}
 		_, err = Generation(t.Context(), r, GenerateOptions{Condition: c.condition, Count: each, First: last + 1})
-		if !errors.As(err, new(*TaskError)) {
+		if fault.KindOf(err) != fault.Usage {
 			t.Errorf("numbers beyond 64 bits: %v", err)
 		}
 	}

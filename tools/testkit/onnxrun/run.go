@@ -2,58 +2,55 @@ package onnxrun
 
 import (
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 )
 
 // Run computes the outputs at inputs, by name.
 func (m *Model) Run(inputs map[string]*Tensor) (out map[string]*Tensor, err error) {
-	defer func() { // what a wrong graph does to the indices below
-		if v := recover(); v != nil && err == nil {
-			err = fmt.Errorf("%v", v)
+	at := "inputs"
+	defer func() { // what is wrong with the graph panics, here or at an index below
+		if v := recover(); v != nil {
+			out, err = nil, fmt.Errorf("%s: %v", at, v)
 		}
 	}()
-	values := map[string]*Tensor{}
-	for name, t := range m.Tensors {
-		values[name] = t
-	}
+	values := maps.Clone(m.Tensors)
 	for _, p := range m.Inputs {
-		t := inputs[p.Name]
-		if t == nil || t.Type != p.Type || len(t.Dims) != len(p.Dims) {
-			return nil, fmt.Errorf("input %s is %v, want type %d and dims %v", p.Name, t, p.Type, p.Dims)
-		}
+		t := p.holds(inputs[p.Name])
 		for i, d := range p.Dims {
 			if d != "n" && d != fmt.Sprint(t.Dims[i]) {
-				return nil, fmt.Errorf("input %s has dims %d, want %v", p.Name, t.Dims, p.Dims)
+				panic(fmt.Sprintf("%s has dims %d, want %v", p.Name, t.Dims, p.Dims))
 			}
 		}
 		values[p.Name] = t.round()
 	}
 	for i, n := range m.Nodes {
+		at = fmt.Sprintf("node %d, %s", i, n.Op)
 		in := make([]*Tensor, len(n.In))
 		for j, name := range n.In {
 			if in[j] = values[name]; in[j] == nil {
-				return nil, fmt.Errorf("node %d, %s: nothing before it makes %q", i, n.Op, name)
+				panic(fmt.Sprintf("nothing before it makes %q", name))
 			}
 		}
-		t, err := n.run(in)
-		if err != nil {
-			return nil, fmt.Errorf("node %d, %s: %w", i, n.Op, err)
-		}
 		if len(n.Out) != 1 || values[n.Out[0]] != nil {
-			return nil, fmt.Errorf("node %d, %s: outputs %q", i, n.Op, n.Out)
+			panic(fmt.Sprintf("outputs %q", n.Out))
 		}
-		values[n.Out[0]] = t.round()
+		values[n.Out[0]] = n.run(in).round()
 	}
-	out = map[string]*Tensor{}
+	at, out = "outputs", map[string]*Tensor{}
 	for _, p := range m.Outputs {
-		t := values[p.Name]
-		if t == nil || t.Type != p.Type || len(t.Dims) != len(p.Dims) {
-			return nil, fmt.Errorf("output %s is %v, want type %d and dims %v", p.Name, t, p.Type, p.Dims)
-		}
-		out[p.Name] = t
+		out[p.Name] = p.holds(values[p.Name])
 	}
 	return out, nil
+}
+
+// holds returns t, which must be of the port's type and have as many axes.
+func (p Port) holds(t *Tensor) *Tensor {
+	if t == nil || t.Type != p.Type || len(t.Dims) != len(p.Dims) {
+		panic(fmt.Sprintf("%s is %v, want type %d and dims %v", p.Name, t, p.Type, p.Dims))
+	}
+	return t
 }
 
 func (t *Tensor) round() *Tensor {
@@ -154,18 +151,18 @@ func sum(n int, f func(i int) float64) (s float64) {
 }
 
 // run computes the output of a node. What is wrong with its inputs panics.
-func (n *Node) run(in []*Tensor) (*Tensor, error) {
+func (n *Node) run(in []*Tensor) *Tensor {
 	x, kind := in[0], in[0].Type
 	for _, t := range in {
 		of := map[string]int64{"Reshape": int64s, "Unsqueeze": int64s, "ReduceSum": int64s,
 			"Gather": int64s, "Pad": int64s}
 		if want := of[n.Op]; t != x && t.Type != kind && t.Type != want && n.Op != "Where" {
-			return nil, fmt.Errorf("of types %d and %d", kind, t.Type)
+			panic(fmt.Sprintf("of types %d and %d", kind, t.Type))
 		}
 	}
 	attr := func(name string) int { return int(n.Integers[name][0]) }
 	if f := unary[n.Op]; f != nil {
-		return build(kind, x.Dims, func(i []int) float64 { return f(x.at(i...)) }), nil
+		return build(kind, x.Dims, func(i []int) float64 { return f(x.at(i...)) })
 	}
 	if f := several[n.Op]; f != nil {
 		var dims [][]int
@@ -176,7 +173,7 @@ func (n *Node) run(in []*Tensor) (*Tensor, error) {
 		case n.Op == "Greater":
 			kind = boolean
 		case n.Op == "Where" && (kind != boolean || in[1].Type != last):
-			return nil, fmt.Errorf("of types %d, %d and %d", kind, in[1].Type, last)
+			panic(fmt.Sprintf("of types %d, %d and %d", kind, in[1].Type, last))
 		default:
 			kind = last
 		}
@@ -186,7 +183,7 @@ func (n *Node) run(in []*Tensor) (*Tensor, error) {
 				v[k] = t.at(i...)
 			}
 			return f(v)
-		}), nil
+		})
 	}
 	switch n.Op {
 	case "Cast":
@@ -196,7 +193,7 @@ func (n *Node) run(in []*Tensor) (*Tensor, error) {
 				return math.Trunc(x.at(i...))
 			}
 			return x.at(i...)
-		}), nil
+		})
 	case "Reshape":
 		return reshape(x, in[1].X)
 	case "Unsqueeze":
@@ -204,7 +201,7 @@ func (n *Node) run(in []*Tensor) (*Tensor, error) {
 		if at < 0 {
 			at += len(x.Dims) + 1
 		}
-		return &Tensor{kind, slices.Insert(slices.Clone(x.Dims), at, 1), x.X}, nil
+		return &Tensor{kind, slices.Insert(slices.Clone(x.Dims), at, 1), x.X}
 	case "ReduceSum":
 		axis := int(in[1].X[0])
 		dims := slices.Clone(x.Dims)
@@ -216,9 +213,9 @@ func (n *Node) run(in []*Tensor) (*Tensor, error) {
 		if attr("keepdims") != 1 {
 			out.Dims = slices.Delete(out.Dims, axis, axis+1)
 		}
-		return out, nil
+		return out
 	case "Concat":
-		return concat(in, attr("axis")), nil
+		return concat(in, attr("axis"))
 	case "Gather":
 		axis, places := attr("axis"), in[1]
 		dims := slices.Concat(x.Dims[:axis], places.Dims, x.Dims[axis+1:])
@@ -229,7 +226,7 @@ func (n *Node) run(in []*Tensor) (*Tensor, error) {
 				panic(fmt.Sprintf("index %v of %d", k, x.Dims[axis]))
 			}
 			return x.at(slices.Concat(i[:axis], []int{int(k)}, i[end:])...)
-		}), nil
+		})
 	case "Transpose":
 		perm := n.Integers["perm"]
 		dims, from := make([]int, len(perm)), make([]int, len(perm))
@@ -241,26 +238,26 @@ func (n *Node) run(in []*Tensor) (*Tensor, error) {
 				from[p] = i[k]
 			}
 			return x.at(from...)
-		}), nil
+		})
 	case "MatMul", "Gemm":
 		return multiply(n, in)
 	case "Conv":
 		return conv(x, in[1], n)
 	case "Pad": // zeros behind the last of two axes
 		if pads := in[1].X; len(x.Dims) != 2 || len(pads) != 4 || pads[0] != 0 || pads[1] != 0 || pads[2] != 0 {
-			return nil, fmt.Errorf("dims %d by %v", x.Dims, pads)
+			panic(fmt.Sprintf("dims %d by %v", x.Dims, pads))
 		}
 		return build(kind, []int{x.Dims[0], x.Dims[1] + int(in[1].X[3])}, func(i []int) float64 {
 			if i[1] >= x.Dims[1] {
 				return 0
 			}
 			return x.at(i...)
-		}), nil
+		})
 	}
-	return nil, fmt.Errorf("there is no such operator here")
+	panic("there is no such operator here")
 }
 
-func reshape(t *Tensor, to []float64) (*Tensor, error) {
+func reshape(t *Tensor, to []float64) *Tensor {
 	dims, open, n := make([]int, len(to)), -1, 1
 	for i, v := range to {
 		if dims[i] = int(v); dims[i] < 0 {
@@ -273,9 +270,9 @@ func reshape(t *Tensor, to []float64) (*Tensor, error) {
 		dims[open] = len(t.X) / n
 	}
 	if size(dims) != len(t.X) {
-		return nil, fmt.Errorf("of dims %d to %v", t.Dims, to)
+		panic(fmt.Sprintf("of dims %d to %v", t.Dims, to))
 	}
-	return &Tensor{t.Type, dims, t.X}, nil
+	return &Tensor{t.Type, dims, t.X}
 }
 
 func concat(in []*Tensor, axis int) *Tensor {
@@ -304,7 +301,7 @@ func concat(in []*Tensor, axis int) *Tensor {
 }
 
 // multiply is MatMul of the last two axes, where those before are repeated as numbers are, and Gemm of x, wᵀ and b.
-func multiply(n *Node, in []*Tensor) (*Tensor, error) {
+func multiply(n *Node, in []*Tensor) *Tensor {
 	x, w := in[0], in[1]
 	rx, rw := len(x.Dims), len(w.Dims)
 	gemm := n.Op == "Gemm"
@@ -313,11 +310,11 @@ func multiply(n *Node, in []*Tensor) (*Tensor, error) {
 	if gemm {
 		inner, columns = columns, inner
 		if n.Integers["transB"][0] != 1 || rx != 2 || rw != 2 || len(in[2].Dims) != 1 || in[2].Dims[0] != columns {
-			return nil, fmt.Errorf("dims %d, %d and %d", x.Dims, w.Dims, in[2].Dims)
+			panic(fmt.Sprintf("dims %d, %d and %d", x.Dims, w.Dims, in[2].Dims))
 		}
 	}
 	if inner != k {
-		return nil, fmt.Errorf("dims %d and %d", x.Dims, w.Dims)
+		panic(fmt.Sprintf("dims %d and %d", x.Dims, w.Dims))
 	}
 	lead := together(x.Dims[:rx-2], w.Dims[:rw-2])
 	return build(x.Type, append(slices.Clone(lead), x.Dims[rx-2], columns), func(i []int) float64 {
@@ -329,13 +326,13 @@ func multiply(n *Node, in []*Tensor) (*Tensor, error) {
 			a[len(lead)+1], b[len(lead)] = e, e
 			return x.at(a...) * w.at(b...)
 		})
-	}), nil
+	})
 }
 
-func conv(x, w *Tensor, n *Node) (*Tensor, error) {
+func conv(x, w *Tensor, n *Node) *Tensor {
 	pads, stride, taps := n.Integers["pads"], int(n.Integers["strides"][0]), w.Dims[2]
 	if int(n.Integers["kernel_shape"][0]) != taps || x.Dims[1] != w.Dims[1] {
-		return nil, fmt.Errorf("dims %d and %d, kernel %v", x.Dims, w.Dims, n.Integers["kernel_shape"])
+		panic(fmt.Sprintf("dims %d and %d, kernel %v", x.Dims, w.Dims, n.Integers["kernel_shape"]))
 	}
 	L := x.Dims[2]
 	to := (L+int(pads[0]+pads[1])-taps)/stride + 1
@@ -347,5 +344,5 @@ func conv(x, w *Tensor, n *Node) (*Tensor, error) {
 			}
 			return x.at(i[0], e/taps, at) * w.at(i[1], e/taps, e%taps)
 		})
-	}), nil
+	})
 }
