@@ -1,6 +1,9 @@
 package domain
 
 import (
+	"fmt"
+
+	"github.com/landing-diffusion/landing/internal/text"
 	"github.com/landing-diffusion/landing/judge/figure"
 	"github.com/landing-diffusion/landing/judge/metric"
 )
@@ -26,4 +29,42 @@ type View struct {
 	Marks     []float64  // of the samples
 	Parts     []metric.Score
 	Seed      uint64 // of the problem
+}
+
+// A Layer is the data or the samples that a view in space shows: some rows.
+type Layer struct {
+	Name   string    // with how many there are
+	Labels []string  // of the rows
+	X      []float64 // the rows
+}
+
+// Layers returns the data, whose rows have a name, and the samples, each as far as shown says of so many. Rows are taken
+// evenly, for data may be in order.
+func (v View) Layers(row string, dim int, shown func(n int) int) (out []Layer) {
+	for _, l := range []struct {
+		name, of string
+		x        []float64
+	}{{"data", row, v.Data}, {"samples", "sample", v.Samples}} {
+		n := len(l.x) / dim
+		count := shown(n)
+		if count == 0 {
+			continue
+		}
+		layer := Layer{Name: fmt.Sprintf("%s, %s of %s", l.name, text.Count(count), text.Count(n))}
+		for k := range count {
+			i := k * n / count
+			layer.Labels = append(layer.Labels, fmt.Sprintf("%s %d", l.of, i))
+			layer.X = append(layer.X, l.x[i*dim:(i+1)*dim]...)
+		}
+		out = append(out, layer)
+	}
+	return out
+}
+
+// WorstSample is a sentence on the worst violation of a sample, or nothing without samples.
+func (v View) WorstSample() string {
+	if len(v.Samples) == 0 || v.Worst.IsNaN() {
+		return ""
+	}
+	return "The worst violation of a sample is " + text.Measured(v.Worst) + "."
 }

@@ -101,7 +101,7 @@ func (o *Observables) Distance(d int, pool *parallel.Pool) *Distance {
 		out.Note += " "
 	}
 	out.Note += fmt.Sprintf("Mean over %s of distances between histograms; square roots of the divergence, natural "+
-		"logarithm.", countOf(dim, "observable"))
+		"logarithm.", text.Plural(dim, "observable"))
 	for _, v := range o.List {
 		out.Parts = append(out.Parts, v.Name)
 	}
@@ -114,13 +114,6 @@ func (v Observable) raised() metric.Bins {
 		b.Empty = emptyDensity / (b.Hi - b.Lo)
 	}
 	return b
-}
-
-func countOf(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
 }
 
 // Axis names the observable, with its unit.

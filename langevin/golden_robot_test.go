@@ -6,43 +6,14 @@ import (
 
 	"github.com/landing-diffusion/landing/base/keyed"
 	"github.com/landing-diffusion/landing/constraint"
-	"github.com/landing-diffusion/landing/domain/robot"
-	"github.com/landing-diffusion/landing/domain/robot/scene"
-	"github.com/landing-diffusion/landing/domain/trajectory"
 	"github.com/landing-diffusion/landing/tools/testkit"
 	"github.com/landing-diffusion/landing/tools/testkit/golden"
 	"github.com/landing-diffusion/landing/tools/testkit/reference"
 )
 
-// summedArms are the published task in the reference's two sums: as its lines say them, and
-// as package trajectory has them.
-func summedArms(t *testing.T) map[string]constraint.Set {
-	free := math.NaN()
-	place := func(y float64) trajectory.Place {
-		return trajectory.Place{Tasks: trajectory.Position("place", 7, [3]float64{}, [3]float64{0.4, y, 0.205})}
-	}
-	spec := trajectory.Spec{
-		Arm: robot.Panda(), Waypoints: 10, Margin: 0.01, Form: trajectory.Reference,
-		Path:  trajectory.Position("height", 7, [3]float64{}, [3]float64{free, free, 0.205}),
-		Start: place(-0.5), Goal: place(0.5),
-		Obstacles: []scene.Obstacle{
-			{A: [3]float64{0.4, 0.3, 0.205}, Radius: 0.1},
-			{A: [3]float64{0.4, -0.3, 0.205}, Radius: 0.1},
-		},
-	}
-	spec.Start.Tasks, spec.Goal.Tasks = named(spec.Start.Tasks, "start"), named(spec.Goal.Tasks, "goal")
-	for link := range 7 {
-		spec.Volume = append(spec.Volume, robot.Sphere{Link: link})
-	}
-	ours := testkit.Must(trajectory.New(spec))
-	return map[string]constraint.Set{"reference": reference.SummedArm{}, "trajectory": ours}
-}
-
-func named(tasks []trajectory.Task, name string) []trajectory.Task {
-	for i := range tasks {
-		tasks[i].Name = name + tasks[i].Name
-	}
-	return tasks
+// summedArms is the published task in the reference's two sums, as its lines say them.
+func summedArms() map[string]constraint.Set {
+	return map[string]constraint.Set{"reference": reference.SummedArm{}}
 }
 
 // The values of robot10_ops.npz, but for newton_*_asis_cache, which hold a fault of the
@@ -52,7 +23,7 @@ func TestGoldenArmOps(t *testing.T) {
 	g := golden.Read(t, "robot10_ops.npz")
 	f := func(name string) []float64 { return g[name].AsFloat64() }
 	const n, d, α, τ, ε = 6, 140, 200.0, 0.002, 0.001
-	for name, set := range summedArms(t) {
+	for name, set := range summedArms() {
 		t.Run(name, func(t *testing.T) {
 			for _, where := range []string{"on", "off"} {
 				x := f("x_" + where)
@@ -149,7 +120,7 @@ func projectSums(t *testing.T, set constraint.Set, x, base []float64) (ok []bool
 
 // Three-step trajectories of all samplers. Projections are the reference's own.
 func TestGoldenArmTrajectories(t *testing.T) {
-	for name, set := range summedArms(t) {
+	for name, set := range summedArms() {
 		for _, c := range goldenCases("robot10") {
 			t.Run(name+"/"+c.name, func(t *testing.T) {
 				replayLanding(t, c, &Process{

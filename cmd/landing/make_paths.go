@@ -191,7 +191,7 @@ func (a *app) prepareArm(o *armOptions, name string) error {
 		return usage("the set of %s is %s; expected kind arm", name, constraint.Name(proc.Set))
 	}
 	o.Set, o.Spec, o.columns = set, set.Spec(), p.Condition.Columns
-	if o.Spec.Form == trajectory.Separate { // of sums, the parts are what rows keep
+	if !o.Spec.Summed { // of sums, the parts are what rows keep
 		o.Set = proc.Set
 	}
 	if o.Spec.Waypoints < 2 {

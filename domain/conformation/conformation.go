@@ -13,6 +13,7 @@
 package conformation
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -21,6 +22,7 @@ import (
 	"github.com/landing-diffusion/landing/base/keyed"
 	"github.com/landing-diffusion/landing/constraint"
 	"github.com/landing-diffusion/landing/domain/molecule"
+	"github.com/landing-diffusion/landing/internal/text"
 )
 
 // A Condition is what one internal coordinate is asked for: Low ≤ q ≤ High, an equality
@@ -126,21 +128,22 @@ func New(spec Spec) (*Set, error) {
 		conditions: slices.Clone(spec.Conditions)}, max: spec.Max, measure: map[string]int{},
 		fixed: map[int]float64{}, seen: map[string]bool{}}
 	for i, c := range spec.Conditions {
-		if fault := b.condition(i, c); fault != "" {
-			return nil, &Error{i, -1, fault}
+		if b.condition(i, c); b.fault != "" {
+			return nil, &Error{i, -1, b.fault}
 		}
 	}
 	b.farthest(spec.Apart)
 	for i, a := range spec.Apart {
-		if fault := b.apart(a); fault != "" {
-			return nil, &Error{-1, i, fault}
+		if b.apart(a); b.fault != "" {
+			return nil, &Error{-1, i, b.fault}
 		}
 	}
 	return b.finish()
 }
 
-// A builder adds components one by one.
+// A builder adds components one by one, up to the first fault.
 type builder struct {
+	fault      string
 	set        *Set
 	max        bool
 	measure    map[string]int  // coordinates seen
@@ -162,18 +165,26 @@ type named struct {
 	terms []term
 }
 
-// coordinate returns the measure's number, or what is wrong with it.
-func (b *builder) coordinate(c Coordinate) (int, string) {
+func (b *builder) refuse(format string, v ...any) {
+	if b.fault == "" {
+		b.fault = fmt.Sprintf(format, v...)
+	}
+}
+
+// coordinate returns the measure's number.
+func (b *builder) coordinate(c Coordinate) int {
 	if n := c.Kind.Atoms(); len(c.Atoms) != n {
-		return 0, fmt.Sprintf("%d atoms; expected the %d of %s", len(c.Atoms), n, c.Kind.one())
+		b.refuse("%d atoms; expected the %d of %s", len(c.Atoms), n, c.Kind.one())
 	}
 	for i, a := range c.Atoms {
 		if a < 0 || a >= b.set.molecule.N() {
-			return 0, fmt.Sprintf("there is no atom %d: there are %d, from 0", a, b.set.molecule.N())
+			b.refuse("there is no atom %d: there are %d, from 0", a, b.set.molecule.N())
+		} else if slices.Contains(c.Atoms[:i], a) {
+			b.refuse("atom %s is there twice", b.set.molecule.Label(a))
 		}
-		if slices.Contains(c.Atoms[:i], a) {
-			return 0, fmt.Sprintf("atom %s is there twice", b.set.molecule.Label(a))
-		}
+	}
+	if b.fault != "" {
+		return 0
 	}
 	// Read from either end it is the same: of a volume too, whose four atoms swap in pairs.
 	atoms := slices.Clone(c.Atoms)
@@ -187,23 +198,24 @@ func (b *builder) coordinate(c Coordinate) (int, string) {
 		b.measure[key] = i
 		b.set.measures = append(b.set.measures, newMeasure(Coordinate{c.Kind, atoms}))
 	}
-	return i, ""
+	return i
 }
 
-func (b *builder) condition(number int, c Condition) string {
-	i, fault := b.coordinate(c.Coordinate)
-	if fault == "" {
-		fault = c.fault()
+func (b *builder) condition(number int, c Condition) {
+	i := b.coordinate(c.Coordinate)
+	if fault := c.fault(); fault != "" {
+		b.refuse("%s", fault)
 	}
-	if fault != "" {
-		return fault
+	if b.fault != "" {
+		return
 	}
 	name := c.Name
 	if name == "" {
 		name = c.Kind.String() + " " + b.names(c.Atoms)
 	}
 	if c.Low == c.High {
-		return b.equality(i, name, c)
+		b.equality(i, name, c)
+		return
 	}
 	b.windows = append(b.windows, window{i, number, c})
 	var terms []term
@@ -224,17 +236,16 @@ func (b *builder) condition(number int, c Condition) string {
 		}
 	}
 	if len(terms) == 0 {
-		return "it asks for nothing"
+		b.refuse("it asks for nothing")
+		return
 	}
 	if b.max {
-		return b.inequality(name, terms)
+		b.add(&b.rest, name, terms)
+		return
 	}
 	for k := range terms {
-		if fault := b.inequality(name+names[k], terms[k:k+1]); fault != "" {
-			return fault
-		}
+		b.add(&b.rest, name+names[k], terms[k:k+1])
 	}
-	return ""
 }
 
 // show writes a bound in the units of problem files.
@@ -290,40 +301,34 @@ func (b *builder) names(atoms []int) string {
 	return strings.Join(out, "–")
 }
 
-func (b *builder) equality(i int, name string, c Condition) string {
+func (b *builder) equality(i int, name string, c Condition) {
 	if before, ok := b.fixed[i]; ok {
 		δ := c.Low - before
 		if c.Kind == Dihedral {
 			δ = math.Remainder(δ, 2*math.Pi)
 		}
 		if math.Abs(δ) > same*max(1, math.Abs(before)) {
-			return fmt.Sprintf("%s is fixed at %s, and at %s elsewhere", name, c.show(c.Low), c.show(before))
+			b.refuse("%s is fixed at %s, and at %s elsewhere", name, c.show(c.Low), c.show(before))
 		}
-		return ""
+		return
 	}
 	b.fixed[i] = c.Low
 	t := term{measure: i, sign: 1, ref: c.Low}
 	if c.Kind == Dihedral {
 		t.ref, t.circle = math.Remainder(c.Low, 2*math.Pi), true
 	}
-	b.equalities = append(b.equalities, named{name, []term{t}})
-	return b.taken(name)
+	b.add(&b.equalities, name, []term{t})
 }
 
-func (b *builder) taken(name string) string {
+// add adds a component to the equalities or the rest.
+func (b *builder) add(list *[]named, name string, terms []term) {
 	if b.seen[name] {
-		return fmt.Sprintf("the name %q is there twice", name)
+		b.refuse("the name %q is there twice", name)
 	}
 	b.seen[name] = true
-	if len(b.equalities)+len(b.rest) > MaxComponents {
-		return fmt.Sprintf("more than %d components", MaxComponents)
+	if *list = append(*list, named{name, terms}); len(b.seen) > MaxComponents {
+		b.refuse("more than %d components", MaxComponents)
 	}
-	return ""
-}
-
-func (b *builder) inequality(name string, terms []term) string {
-	b.rest = append(b.rest, named{name, terms})
-	return b.taken(name)
 }
 
 // farthest notes the largest distance that each pair is asked for.
@@ -337,19 +342,19 @@ func (b *builder) farthest(list []Apart) {
 	}
 }
 
-func (b *builder) apart(a Apart) string {
+func (b *builder) apart(a Apart) {
 	if !(a.Min > 0) || math.IsInf(a.Min, 1) {
-		return fmt.Sprintf("a least distance of %v; expected a number of Å above 0", a.Min)
+		b.refuse("a least distance of %v; expected a number of Å above 0", a.Min)
 	}
 	if len(a.Pairs) == 0 {
-		return "there is no pair of atoms"
+		b.refuse("there is no pair of atoms")
 	}
 	var terms []term
 	there := map[int]bool{}
 	for _, p := range a.Pairs {
-		i, fault := b.coordinate(Coordinate{Distance, p[:]})
-		if fault != "" {
-			return fault
+		i := b.coordinate(Coordinate{Distance, p[:]})
+		if b.fault != "" {
+			return
 		}
 		if k := [2]int{min(p[0], p[1]), max(p[0], p[1])}; there[i] || b.least[k] > a.Min {
 			continue // another entry asks for more
@@ -359,23 +364,12 @@ func (b *builder) apart(a Apart) string {
 		if b.max {
 			continue
 		}
-		name := a.Name
-		if name == "" {
-			name = "distance"
-		}
-		fault = b.inequality(fmt.Sprintf("%s %s ≥ %.6g Å", name, b.names(p[:]), a.Min), terms[len(terms)-1:])
-		if fault != "" {
-			return fault
-		}
+		name := fmt.Sprintf("%s %s ≥ %.6g Å", cmp.Or(a.Name, "distance"), b.names(p[:]), a.Min)
+		b.add(&b.rest, name, terms[len(terms)-1:])
 	}
-	if !b.max || len(terms) == 0 {
-		return ""
+	if b.max && len(terms) > 0 {
+		b.add(&b.rest, cmp.Or(a.Name, fmt.Sprintf("nearest of %d pairs ≥ %.6g Å", len(a.Pairs), a.Min)), terms)
 	}
-	name := a.Name
-	if name == "" {
-		name = fmt.Sprintf("nearest of %d pairs ≥ %.6g Å", len(a.Pairs), a.Min)
-	}
-	return b.inequality(name, terms)
 }
 
 func (b *builder) finish() (*Set, error) {
@@ -423,24 +417,21 @@ func (b *builder) finish() (*Set, error) {
 			s.components = append(s.components, c)
 		}
 	}
-	for _, n := range b.equalities {
-		s.equalities = append(s.equalities, n.name)
-	}
-	for _, n := range b.rest {
-		s.rest = append(s.rest, n.name)
-	}
+	s.equalities, s.rest = names(b.equalities), names(b.rest)
 	return s, nil
 }
 
-func (s *Set) String() string {
-	count := func(n int, of, all string) string {
-		if n == 1 {
-			return "1 " + of
-		}
-		return fmt.Sprintf("%d %s", n, all)
+func names(list []named) (out []string) {
+	for _, n := range list {
+		out = append(out, n.name)
 	}
-	return fmt.Sprintf("molecule of %s with %s and %s", count(s.molecule.N(), "atom", "atoms"),
-		count(len(s.equalities), "equality", "equalities"), count(len(s.rest), "inequality", "inequalities"))
+	return out
+}
+
+func (s *Set) String() string {
+	return fmt.Sprintf("molecule of %s with %s and %s", text.Plural(s.molecule.N(), "atom"),
+		text.Counted(len(s.equalities), "equality", "equalities"),
+		text.Counted(len(s.rest), "inequality", "inequalities"))
 }
 
 // Dim implements constraint.Set: three coordinates an atom.
@@ -494,9 +485,9 @@ func allFinite(x []float64) bool {
 }
 
 // spell puts names for numbers of atoms in braces.
-func (s *Set) spell(text string) string {
+func (s *Set) spell(words string) string {
 	for i := range s.molecule.Atoms {
-		text = strings.ReplaceAll(text, fmt.Sprintf("{%d}", i), s.molecule.Label(i))
+		words = strings.ReplaceAll(words, fmt.Sprintf("{%d}", i), s.molecule.Label(i))
 	}
-	return text
+	return words
 }

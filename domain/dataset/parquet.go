@@ -27,7 +27,7 @@ func openParquet(file *os.File) (f *parquetfile.File, digest string, err error) 
 		return nil, "", parquetFault(file.Name(), err)
 	}
 	if f.Rows == 0 {
-		return nil, "", &Error{File: file.Name(), Value: "the file has no data", Want: "rows of numbers"}
+		return nil, "", noData(file.Name(), "rows of numbers")
 	}
 	return f, hex.EncodeToString(sum.Sum(nil)), nil
 }

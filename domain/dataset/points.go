@@ -161,12 +161,8 @@ func finitePoints(name string, a arrayfile.Array, digest string) (*Points, error
 	}
 	for i, v := range x {
 		if math.IsNaN(v) || math.IsInf(v, 0) {
-			return nil, &Error{
-				File:   name,
-				Column: fmt.Sprintf("row %d, column %d (both from 0)", i/d, i%d),
-				Value:  strconv.FormatFloat(v, 'g', -1, 64),
-				Want:   "a finite number",
-			}
+			return nil, &Error{File: name, Column: fmt.Sprintf("row %d, column %d (both from 0)", i/d, i%d),
+				Value: strconv.FormatFloat(v, 'g', -1, 64), Want: "a finite number"}
 		}
 	}
 	return &Points{Name: name, N: n, D: d, X: x, SHA256: digest}, nil

@@ -118,25 +118,11 @@ func (s *Survey) table(f *os.File) (*Points, error) {
 		return nil, &Error{File: file, Value: "it begins as text in UTF-16 does", Want: "UTF-8"}
 	}
 	s.Foreign = d.String()
-	lines := bufio.NewScanner(buffered)
-	lines.Buffer(nil, maxLine)
 	p := &Points{}
 	words, odd := []int{}, []int{} // cells that are words, and no finite numbers, by column
 	ragged := map[int]int{}        // rows of another number of cells
 	values := map[[2]int]string{}  // the first odd cells of each column
-	number := 0
-	for lines.Scan() {
-		number++
-		line := lines.Text()
-		if number == 1 {
-			line = strings.TrimPrefix(line, "\ufeff")
-		}
-		if line = strings.TrimSpace(line); line == "" || line[0] == '#' {
-			continue
-		}
-		if err := oneLine(file, number, line); err != nil {
-			return nil, err
-		}
+	err := eachLine(file, buffered, wantRows(nil), func(number int, line string) error {
 		row := d.cells(line)
 		if p.D == 0 {
 			p.D, words, odd = len(row), make([]int, len(row)), make([]int, len(row))
@@ -148,21 +134,19 @@ func (s *Survey) table(f *os.File) (*Points, error) {
 				for _, cell := range row {
 					p.Header = append(p.Header, strings.Trim(cell, around))
 				}
-				continue
+				return nil
 			}
 		}
 		if len(p.X)+p.D > maxNumbers {
-			return nil, tooMany(file)
+			return tooMany(file)
 		}
 		s.Lines = append(s.Lines, number)
 		i := p.N
 		p.N++
 		if len(row) != p.D {
 			ragged[i] = len(row)
-			for range p.D {
-				p.X = append(p.X, math.NaN())
-			}
-			continue
+			p.X = append(p.X, slices.Repeat([]float64{math.NaN()}, p.D)...)
+			return nil
 		}
 		for j, cell := range row {
 			cell = strings.TrimSpace(cell)
@@ -179,8 +163,12 @@ func (s *Survey) table(f *os.File) (*Points, error) {
 				}
 			}
 		}
+		return nil
+	})
+	if err == nil && p.N == 0 {
+		err = noData(file, wantRows(nil))
 	}
-	if err := ended(lines.Err(), file, number, p.N, nil); err != nil {
+	if err != nil {
 		return nil, err
 	}
 	for j, n := range words {

@@ -2,6 +2,7 @@ package dataset
 
 import (
 	"bufio"
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -41,18 +42,11 @@ func (c column) parse(cell string) (v float64, want string) {
 	}
 }
 
-// decodeTable reads lines of comma-separated numbers. If columns is nil, the
-// first line tells how many there are, and they hold any finite numbers.
-func decodeTable(file string, r io.Reader, columns []column) (*Points, error) {
-	sum := sha256.New()
-	lines := bufio.NewScanner(io.TeeReader(r, sum))
+// eachLine calls f with the lines that are neither blank nor comments, trimmed, and the number of each. It refuses a text
+// without lines.
+func eachLine(file string, r io.Reader, want string, f func(number int, line string) error) error {
+	lines := bufio.NewScanner(r)
 	lines.Buffer(nil, maxLine)
-
-	var x []float64
-	n := 0     // rows
-	d := 0     // columns
-	first := 0 // number of the first line that is no comment
-	var header []string
 	number := 0
 	for lines.Scan() {
 		number++
@@ -60,33 +54,50 @@ func decodeTable(file string, r io.Reader, columns []column) (*Points, error) {
 		if number == 1 {
 			line = strings.TrimPrefix(line, "\ufeff")
 		}
-		line = strings.TrimSpace(line)
-		if line == "" || line[0] == '#' {
+		if line = strings.TrimSpace(line); line == "" || line[0] == '#' {
 			continue
 		}
-		if err := oneLine(file, number, line); err != nil {
-			return nil, err
+		err := oneLine(file, number, line)
+		if err == nil {
+			err = f(number, line)
 		}
+		if err != nil {
+			return err
+		}
+	}
+	switch err := lines.Err(); {
+	case errors.Is(err, bufio.ErrTooLong):
+		return &Error{File: file, Line: number + 1, Value: fmt.Sprintf("a line of more than %d bytes", maxLine),
+			Want: "a shorter one"}
+	case err != nil:
+		return fmt.Errorf("%s: %w", file, err)
+	case number == 0:
+		return &Error{File: file, Value: "the file is empty", Want: want}
+	}
+	return nil
+}
+
+// decodeTable reads lines of comma-separated numbers. If columns is nil, the
+// first line tells how many there are, and they hold any finite numbers.
+func decodeTable(file string, r io.Reader, columns []column) (*Points, error) {
+	sum := sha256.New()
+	p := &Points{Name: file, D: len(columns)}
+	first := 0 // number of the first line that is no comment
+	err := eachLine(file, io.TeeReader(r, sum), wantRows(columns), func(number int, line string) error {
 		cells := strings.Count(line, ",") + 1
-		if first == 0 {
-			first = number
-			d = cells
-			if columns != nil {
-				d = len(columns)
-			}
+		begins := first == 0
+		if begins {
+			first, p.D = number, cmp.Or(p.D, cells)
 		}
-		if cells != d {
-			return nil, &Error{File: file, Line: number, Value: text.Plural(cells, "column"),
-				Want: wantColumns(d, first, columns)}
+		if cells != p.D {
+			return &Error{File: file, Line: number, Value: text.Plural(cells, "column"),
+				Want: wantColumns(p.D, first, columns)}
 		}
-		if first == number && isHeader(line) {
-			if err := checkHeader(file, number, line, columns); err != nil {
-				return nil, err
-			}
+		if begins && isHeader(line) {
 			for cell := range strings.SplitSeq(line, ",") {
-				header = append(header, strings.Trim(cell, " \t\"'"))
+				p.Header = append(p.Header, strings.Trim(cell, " \t\"'"))
 			}
-			continue
+			return checkHeader(file, number, line, columns)
 		}
 		j := 0
 		for cell := range strings.SplitSeq(line, ",") {
@@ -95,25 +106,32 @@ func decodeTable(file string, r io.Reader, columns []column) (*Points, error) {
 			if columns != nil {
 				c = columns[j]
 			}
+			j++
 			v, want := c.parse(cell)
 			if want != "" {
-				if c.name == "" {
-					c.name = fmt.Sprintf("column %d", j+1)
-				}
-				return nil, &Error{File: file, Line: number, Column: c.name, Value: show(cell), Want: want}
+				return &Error{File: file, Line: number, Column: cmp.Or(c.name, fmt.Sprintf("column %d", j)),
+					Value: show(cell), Want: want}
 			}
-			if len(x) == maxNumbers {
-				return nil, tooMany(file)
+			if len(p.X) == maxNumbers {
+				return tooMany(file)
 			}
-			x = append(x, v)
-			j++
+			p.X = append(p.X, v)
 		}
-		n++
+		p.N++
+		return nil
+	})
+	if err == nil && p.N == 0 {
+		err = noData(file, wantRows(columns))
 	}
-	if err := ended(lines.Err(), file, number, n, columns); err != nil {
+	if err != nil {
 		return nil, err
 	}
-	return &Points{Name: file, N: n, D: d, X: x, SHA256: hex.EncodeToString(sum.Sum(nil)), Header: header}, nil
+	p.SHA256 = hex.EncodeToString(sum.Sum(nil))
+	return p, nil
+}
+
+func noData(file, want string) error {
+	return &Error{File: file, Value: "the file has no data", Want: want}
 }
 
 // oneLine refuses a line that holds several, which end in carriage returns alone: with numbers behind one.
@@ -126,22 +144,6 @@ func oneLine(file string, number int, line string) error {
 		if _, err := strconv.ParseFloat(cell, 64); err == nil {
 			return &Error{File: file, Line: number, Value: "lines end in carriage returns alone", Want: "line feeds"}
 		}
-	}
-	return nil
-}
-
-// ended returns what is wrong with a text that was read to its end, or to err of the scanner: number lines, n rows.
-func ended(err error, file string, number, n int, columns []column) error {
-	switch {
-	case errors.Is(err, bufio.ErrTooLong):
-		return &Error{File: file, Line: number + 1, Value: fmt.Sprintf("a line of more than %d bytes", maxLine),
-			Want: "a shorter one"}
-	case err != nil:
-		return fmt.Errorf("%s: %w", file, err)
-	case number == 0:
-		return &Error{File: file, Value: "the file is empty", Want: wantRows(columns)}
-	case n == 0:
-		return &Error{File: file, Value: "the file has no data", Want: wantRows(columns)}
 	}
 	return nil
 }
@@ -181,13 +183,8 @@ func checkHeader(file string, number int, line string, columns []column) error {
 		}
 		for k, c := range columns {
 			if k != j && !c.exact && strings.HasPrefix(strings.ToLower(cell), c.name[:3]) {
-				return &Error{
-					File:   file,
-					Line:   number,
-					Column: fmt.Sprintf("column %d", j+1),
-					Value:  show(cell),
-					Want:   columns[j].name,
-				}
+				return &Error{File: file, Line: number, Column: fmt.Sprintf("column %d", j+1), Value: show(cell),
+					Want: columns[j].name}
 			}
 		}
 	}

@@ -5,7 +5,6 @@ import (
 	"github.com/landing-diffusion/landing/domain"
 	"github.com/landing-diffusion/landing/domain/dataset"
 	"github.com/landing-diffusion/landing/domain/earth/demo"
-	"github.com/landing-diffusion/landing/internal/text"
 	"github.com/landing-diffusion/landing/judge/figure"
 	"github.com/landing-diffusion/landing/judge/metric"
 )
@@ -61,11 +60,7 @@ func draw(c domain.Canvas, v domain.View) {
 
 func scene(c domain.Canvas, v domain.View) {
 	layers := []figure.Layer{{Name: "data", LatLon: latLon(v.Data)}, {Name: "samples", LatLon: latLon(v.Samples)}}
-	globe := &figure.Globe{Title: "On the sphere", Layers: layers}
-	if len(v.Samples) > 0 && !v.Worst.IsNaN() {
-		globe.Caption = "The worst violation of a sample is " + text.Measured(v.Worst) + "."
-	}
-	c.Scene(globe)
+	c.Scene(&figure.Globe{Title: "On the sphere", Layers: layers, Caption: v.WorstSample()})
 }
 
 func latLon(x []float64) []float64 {

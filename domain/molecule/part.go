@@ -17,7 +17,7 @@ func (m *Molecule) Heavy() []int {
 // if an atom is not there, or given twice.
 func (m *Molecule) Part(atoms []int) *Molecule {
 	at := make(map[int]int, len(atoms))
-	p := &Molecule{Name: m.Name, Guessed: m.Guessed}
+	p := &Molecule{Name: m.Name, Bonds: []Bond{}, Guessed: m.Guessed}
 	for k, i := range atoms {
 		if _, twice := at[i]; twice {
 			panic("molecule: an atom twice")

@@ -3,7 +3,6 @@ package molecules
 import (
 	"fmt"
 	"math"
-	"slices"
 	"strings"
 
 	"github.com/landing-diffusion/landing/domain"
@@ -176,42 +175,30 @@ func (g *guide) space(c domain.Canvas, v domain.View) {
 		}
 		view.Names = append(view.Names, name)
 	}
-	for _, l := range []struct {
-		name, of string
-		x        []float64
-	}{{"data", "frame", v.Data}, {"samples", "sample", v.Samples}} {
-		n := len(l.x) / v.Dim
-		shown := view.Shown(n)
-		if shown == 0 {
-			continue
-		}
-		layer := figure.MoleculeLayer{Name: fmt.Sprintf("%s, %s of %s", l.name, text.Count(shown), text.Count(n))}
-		for k := range shown {
-			i := k * n / shown // evenly, for data may be in order
-			x := slices.Clone(l.x[i*v.Dim : (i+1)*v.Dim])
+	dim := g.molecule.Dim()
+	for _, l := range v.Layers("frame", dim, view.Shown) {
+		layer := figure.MoleculeLayer{Name: l.Name, Frames: l.X}
+		for k, label := range l.Labels {
+			x := l.X[k*dim : (k+1)*dim]
 			if g.reference != nil {
 				pose := g.reference.Fit(x)
 				pose.Apply(x, x)
 			}
-			layer.Frames = append(layer.Frames, x...)
-			layer.Labels = append(layer.Labels, fmt.Sprintf("%s %d: %s", l.of, i, g.label(x)))
+			layer.Labels = append(layer.Labels, label+": "+g.label(x))
 		}
 		view.Layers = append(view.Layers, layer)
 	}
 	if view.Layers == nil {
 		return
 	}
-	view.Caption = "Taken evenly"
+	view.Caption = "Taken evenly. "
 	if g.reference != nil {
-		view.Caption += " and laid on the reference"
+		view.Caption = "Taken evenly and laid on the reference. "
 	}
-	view.Caption += "."
 	if g.molecule.Guessed {
-		view.Caption += " Bonds are guessed by distances."
+		view.Caption += "Bonds are guessed by distances. "
 	}
-	if len(v.Samples) > 0 && !v.Worst.IsNaN() {
-		view.Caption += " The worst violation of a sample is " + text.Measured(v.Worst) + "."
-	}
+	view.Caption = strings.TrimSpace(view.Caption + v.WorstSample())
 	c.Scene(view)
 }
 

@@ -212,23 +212,8 @@ func picking(data *dataset.Points, pick []int) *dataset.Points {
 			out.X = append(out.X, x[3*j:3*j+3]...)
 		}
 	}
-	out.Molecule = molecule.Anonymous(len(pick))
-	place := map[int]int{}
-	for i, j := range pick {
-		out.Molecule.Atoms[i], place[j] = own.Atoms[j], i
-	}
-	var bonds []molecule.Bond
-	for _, b := range own.Bonds {
-		i, has := place[b[0]]
-		j, both := place[b[1]]
-		if has && both {
-			bonds = append(bonds, molecule.Bond{i, j})
-		}
-	}
-	if err := out.Molecule.SetBonds(bonds); err != nil {
-		panic("molecules: " + err.Error()) // they are between atoms that are there
-	}
-	out.Molecule.Guessed = own.Guessed
+	out.Molecule = own.Part(pick)
+	out.Molecule.Name = ""
 	remark := "The frames' atoms are put into the set's order, by their names."
 	if n := own.N() - len(pick); n > 0 {
 		remark = fmt.Sprintf("%d of the frames' %d atoms are not in the set and are left out; the others are found by "+

@@ -62,7 +62,7 @@ func TestUnit(t *testing.T) {
 		t.Errorf("%g off the circles, %g at the angles", value, want)
 	}
 
-	a.UnitTangent(grad, x, grad)
+	unitTangent(a, grad, x, grad)
 	lin := 0.0
 	for c := range d {
 		lin += grad[c] * v[c]
@@ -79,12 +79,28 @@ func TestUnit(t *testing.T) {
 	slope(t, "first", first, 2)
 }
 
+// unitTangent writes ∂y/∂x v for y of Unit into out, which may be v: of a pair (I − uuᵀ)/ρ, and 0 at (0, 0).
+func unitTangent(a *Arm, out, x, v []float64) {
+	n := a.Turning()
+	for i := range n {
+		ρ := math.Hypot(x[i], x[n+i])
+		if ρ == 0 {
+			out[i], out[n+i] = 0, 0
+			continue
+		}
+		c, s := x[i]/ρ, x[n+i]/ρ
+		along := c*v[i] + s*v[n+i]
+		out[i], out[n+i] = (v[i]-along*c)/ρ, (v[n+i]-along*s)/ρ
+	}
+	copy(out[2*n:a.Dim()], v[2*n:])
+}
+
 func TestUnitAtTheCentre(t *testing.T) {
 	a := Panda()
 	x, y := make([]float64, 14), make([]float64, 14)
 	a.Unit(y, x)
 	v := []float64{1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1}
-	a.UnitTangent(v, x, v)
+	unitTangent(a, v, x, v)
 	for i := range 7 {
 		if y[i] != 1 || y[7+i] != 0 || v[i] != 0 || v[7+i] != 0 {
 			t.Fatalf("(%g, %g), tangent (%g, %g)", y[i], y[7+i], v[i], v[7+i])
@@ -242,7 +258,7 @@ func TestReferenceOffTheCircles(t *testing.T) {
 					add(1, []float64{-0.5, 0.5}[l/9])
 					add(2, 0.205)
 				}
-				a.UnitTangent(grad[at:at+14], x, g)
+				unitTangent(a, grad[at:at+14], x, g)
 				for j := range 7 {
 					u := x[j]*x[j] + x[7+j]*x[7+j] - 1
 					h[i] += u * u

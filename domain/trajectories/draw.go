@@ -8,7 +8,6 @@ import (
 	"github.com/landing-diffusion/landing/domain"
 	"github.com/landing-diffusion/landing/domain/robot"
 	"github.com/landing-diffusion/landing/domain/robot/scene"
-	"github.com/landing-diffusion/landing/internal/text"
 	"github.com/landing-diffusion/landing/judge/figure"
 )
 
@@ -154,54 +153,37 @@ func (g *guide) play(c domain.Canvas, v domain.View) {
 	for _, e := range g.ends {
 		view.Ends = append(view.Ends, e.at)
 	}
-	for _, l := range []struct {
-		name, of string
-		x        []float64
-	}{{"data", "row", v.Data}, {"samples", "sample", v.Samples}} {
-		n := g.rows(l.x)
-		shown := view.Shown(n)
-		if shown == 0 {
-			continue
-		}
-		layer := figure.ArmLayer{Name: fmt.Sprintf("%s, %s of %s", l.name, text.Count(shown), text.Count(n))}
-		var some []float64
-		var numbers []int
-		for k := range shown {
-			i := k * n / shown // evenly, for data may be in order
-			numbers, some = append(numbers, i), append(some, g.row(l.x, i)...)
-		}
+	for _, l := range v.Layers("row", g.dim, view.Shown) {
+		layer := figure.ArmLayer{Name: l.Name}
 		if g.modes != nil {
-			layer.Modes = g.of(some)
+			layer.Modes = g.of(l.X)
 		}
 		f := g.follower()
 		tips := make([]float64, 3*g.waypoints)
-		for k, i := range numbers {
-			path := g.motion.path(g.row(some, k))
+		for k, label := range l.Labels {
+			path := g.motion.path(g.row(l.X, k))
 			f.joints(f.q, path)
 			layer.Values = append(layer.Values, f.q...)
 			f.tips(tips, path)
-			told := []string{fmt.Sprintf("%s %d", l.of, i)}
 			if g.modes != nil {
-				told = append(told, g.modes[layer.Modes[k]])
+				label += "; " + g.modes[layer.Modes[k]]
 			}
-			told = append(told, fmt.Sprintf("%.2f m long", length(tips)))
+			label += fmt.Sprintf("; %.2f m long", length(tips))
 			if f.checker != nil {
-				s, _ := f.checker.Path(path, g.waypoints, scene.SweptOptions{Tolerance: sharp})
-				told = append(told, fmt.Sprintf("clearance %.3f m", s.Lower))
+				s, _ := f.checker.Path(path, g.waypoints)
+				label += fmt.Sprintf("; clearance %.3f m", s.Lower)
 			}
-			layer.Labels = append(layer.Labels, strings.Join(told, "; "))
+			layer.Labels = append(layer.Labels, label)
 		}
 		view.Layers = append(view.Layers, layer)
 	}
 	if view.Layers == nil {
 		return
 	}
-	view.Caption = "Taken evenly. The clearance is that between way points too, a lower bound."
+	view.Caption = "Taken evenly. The clearance is that between way points too, a lower bound. "
 	if g.scene.Pairs() == 0 {
-		view.Caption = "Taken evenly."
+		view.Caption = "Taken evenly. "
 	}
-	if len(v.Samples) > 0 && !v.Worst.IsNaN() {
-		view.Caption += " The worst violation of a sample is " + text.Measured(v.Worst) + "."
-	}
+	view.Caption = strings.TrimSpace(view.Caption + v.WorstSample())
 	c.Scene(view)
 }

@@ -240,7 +240,7 @@ func TestBadFiles(t *testing.T) {
 		{"a.csv", "1,0,0.6,0.8\n1,0,0.6,0.7\n", "row 1, way point 1, joint joint1 (rows and way points from 0): " +
 			"(0.6, 0.7) is no cosine and sine, for its length is 0.921954"},
 		{"a.json", "[]", "an empty list, expected trajectories"},
-		{"a.json", "{} {}", "more than one value"},
+		{"a.json", "{} {}", "after top-level value"},
 		{"a.json", `[{"joint_names": []}]`, "trajectory 0 (from 0) is one of 0 joint_names, expected 1 to 256"},
 		{"a.json", `[{"joint_names": ["a"], "points": []}]`, "trajectory 0 (from 0) is of 0 points"},
 		{"a.json", `[{"joint_names": ["a"], "points": [{"positions": [1, 2]}]}]`, "trajectory 0 (from 0) is with 2 " +
@@ -370,7 +370,7 @@ func FuzzJSON(f *testing.F) {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		p, err := decodeJSON("x.json", strings.NewReader(text))
+		p, err := decodeJSON("x.json", []byte(text))
 		if err == nil && (p.N < 1 || p.D < 1 || len(p.X) != p.N*p.D || len(p.Header) != p.D) {
 			t.Fatalf("%d × %d, %d numbers, %d names", p.N, p.D, len(p.X), len(p.Header))
 		}

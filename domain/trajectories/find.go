@@ -73,9 +73,6 @@ func (g *guide) findModes(x []float64) domain.Finding {
 	return f
 }
 
-// sharp is how near the two bounds of the clearance along a motion are, in metres.
-const sharp = 1e-4
-
 // swept returns the room along the motions between way points: bounds from below, which are
 // proven, and from above, which are at places that were looked at.
 func (g *guide) swept(x []float64) (lower, upper []float64) {
@@ -84,7 +81,7 @@ func (g *guide) swept(x []float64) (lower, upper []float64) {
 	domain.EachBlock(g.pool, n, func(lo, hi int) {
 		f := g.follower()
 		for i := lo; i < hi; i++ {
-			s, _ := f.checker.Path(g.motion.path(g.row(x, i)), g.waypoints, scene.SweptOptions{Tolerance: sharp})
+			s, _ := f.checker.Path(g.motion.path(g.row(x, i)), g.waypoints)
 			lower[i], upper[i] = s.Lower, s.Upper
 		}
 	})
@@ -95,7 +92,7 @@ func (g *guide) swept(x []float64) (lower, upper []float64) {
 func (g *guide) findSwept(x []float64) domain.Finding {
 	f := domain.Finding{Name: "clearance along motions, of " + g.body(), Note: fmt.Sprintf("Joints go at constant "+
 		"rates from way point to way point, the shorter way around. Clearances are lower bounds by the lengths of "+
-		"links and the steps of joints, at most %g m below the true ones.", sharp)}
+		"links and the steps of joints, at most %g m below the true ones.", scene.Sharp)}
 	var shares [2][4]metric.Float // clear, with the margin, least, median
 	touching, worst := 0, 0
 	for side, y := range [][]float64{x, g.some()} {
@@ -106,7 +103,7 @@ func (g *guide) findSwept(x []float64) domain.Finding {
 			if v >= 0 {
 				clear++
 			}
-			if v >= g.margin-sharp {
+			if v >= g.margin-scene.Sharp {
 				kept++
 			}
 			if upper[i] < 0 {
@@ -129,14 +126,10 @@ func (g *guide) findSwept(x []float64) domain.Finding {
 				metric.Float(least), metric.Float(metric.Median(slices.Clone(lower)))}
 		}
 	}
-	add := func(name, unit string, k int) {
-		f.Measures = append(f.Measures, domain.Measure{Name: name, Unit: unit, Samples: shares[0][k],
-			Data: shares[1][k], Noise: metric.NaN, PValue: metric.NaN})
+	for k, name := range []string{"share proven to touch nothing", fmt.Sprintf("share that keeps the margin of %g m",
+		g.margin), "least clearance", "median clearance"} {
+		f.Measures = append(f.Measures, compared(name, [4]string{2: "m", 3: "m"}[k], shares[0][k], shares[1][k]))
 	}
-	add("share proven to touch nothing", "", 0)
-	add(fmt.Sprintf("share that keeps the margin of %g m", g.margin), "", 1)
-	add("least clearance", "m", 2)
-	add("median clearance", "m", 3)
 	clear, least := shares[0][0], shares[0][2]
 	if f.Warning = touching > 0 || clear < 1; f.Warning {
 		f.Share = float64(1 - clear)
@@ -147,7 +140,7 @@ func (g *guide) findSwept(x []float64) domain.Finding {
 			"is %s m", n, text.Number(least))
 	case touching == 0:
 		f.Verdict = fmt.Sprintf("no sample is seen to touch anything between way points, but %s come so near that "+
-			"it is not proven to %g m", text.Percent(1-clear), sharp)
+			"it is not proven to %g m", text.Percent(1-clear), scene.Sharp)
 	default:
 		f.Verdict = fmt.Sprintf("%s of %s samples touch something between way points (%s of the data), the worst, "+
 			"row %d, by %s m: more way points, a smaller set.step, a larger set.margin or set.clearance=segments keep "+
@@ -220,10 +213,8 @@ func (g *guide) findLimits(x []float64) []domain.Finding {
 		return nil
 	}
 	f := domain.Finding{Name: "limits between way points", Measures: []domain.Measure{
-		{Name: "share that leaves a joint's limits", Samples: metric.Float(share), Data: metric.Float(data),
-			Noise: metric.NaN, PValue: metric.NaN},
-		{Name: "largest excess", Unit: "rad or m", Samples: metric.Float(worst), Data: metric.Float(dataWorst),
-			Noise: metric.NaN, PValue: metric.NaN}}}
+		compared("share that leaves a joint's limits", "", metric.Float(share), metric.Float(data)),
+		compared("largest excess", "rad or m", metric.Float(worst), metric.Float(dataWorst))}}
 	if share == 0 {
 		f.Verdict = "no sample leaves a joint's limits on the shorter way between way points"
 		return []domain.Finding{f}
@@ -233,6 +224,11 @@ func (g *guide) findLimits(x []float64) []domain.Finding {
 		"the most, by %s %s: set.limits keeps way points inside, set.step keeps motions short", text.Percent(share),
 		jointName(g.arm, joint), text.Number(worst), unitOf(g.arm.Joints[joint].Kind))
 	return []domain.Finding{f}
+}
+
+// compared is a measure without a law.
+func compared(name, unit string, samples, data metric.Float) domain.Measure {
+	return domain.Measure{Name: name, Unit: unit, Samples: samples, Data: data, Noise: metric.NaN, PValue: metric.NaN}
 }
 
 func unitOf(k robot.Kind) string {

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -150,20 +149,6 @@ func (f *folder) starts() ([]int, error) {
 // maxJSON bounds JSON files, whose numbers take more room in memory than in the file.
 const maxJSON = 1 << 29
 
-func readJSON(path string) (*dataset.Points, error) {
-	f, err := input.Open(path, maxJSON)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	p, err := decodeJSON(path, f)
-	if err != nil {
-		return nil, err
-	}
-	p.Name = filepath.Base(path)
-	return p, nil
-}
-
 // jointTrajectory is ROS's message, of which the rest is passed over.
 type jointTrajectory struct {
 	JointNames []string `json:"joint_names"`
@@ -172,28 +157,26 @@ type jointTrajectory struct {
 	} `json:"points"`
 }
 
-func decodeJSON(path string, r io.Reader) (*dataset.Points, error) {
-	sum := sha256.New()
-	dec := json.NewDecoder(io.TeeReader(r, sum))
-	damaged := func(err error) error {
-		var at *json.SyntaxError
-		if errors.As(err, &at) {
-			return fmt.Errorf("%s: byte %d: %w", path, at.Offset, err)
-		}
-		return fmt.Errorf("%s: %w", path, err)
+func readJSON(path string) (*dataset.Points, error) {
+	data, err := input.Read(path, maxJSON)
+	if err != nil {
+		return nil, err
 	}
+	return decodeJSON(path, data)
+}
+
+func decodeJSON(path string, data []byte) (*dataset.Points, error) {
 	var all []json.RawMessage
-	var whole json.RawMessage
-	if err := dec.Decode(&whole); err != nil {
-		return nil, damaged(err)
+	err := json.Unmarshal(data, &all)
+	var syntax *json.SyntaxError
+	switch {
+	case errors.As(err, &syntax):
+		return nil, fmt.Errorf("%s: byte %d: %w", path, syntax.Offset, err)
+	case err != nil: // no list
+		all = []json.RawMessage{data}
 	}
-	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
-		return nil, &dataset.Error{File: path, Value: "more than one value", Want: "a list of trajectories"}
-	}
-	if json.Unmarshal(whole, &all) != nil {
-		all = []json.RawMessage{whole}
-	}
-	p := &dataset.Points{Name: path, N: len(all)}
+	sum := sha256.Sum256(data)
+	p := &dataset.Points{Name: filepath.Base(path), N: len(all), SHA256: hex.EncodeToString(sum[:])}
 	var names []string
 	for i, raw := range all {
 		var t jointTrajectory
@@ -241,6 +224,5 @@ func decodeJSON(path string, r io.Reader) (*dataset.Points, error) {
 	if p.N == 0 {
 		return nil, &dataset.Error{File: path, Value: "an empty list", Want: "trajectories"}
 	}
-	p.SHA256 = hex.EncodeToString(sum.Sum(nil))
 	return p, nil
 }

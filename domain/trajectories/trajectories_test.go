@@ -216,7 +216,7 @@ func TestSwept(t *testing.T) {
 		"data), the worst, row 0, by 0.1 m") || !strings.Contains(f.Name, "1 points of the arm") {
 		t.Errorf("%s: %s", f.Name, f.Verdict)
 	}
-	// A hand that stays 50 µm inside the margin, less than bounds are sharp to, keeps it.
+	// A hand that stays 50 µm inside the margin, less than bounds are scene.Sharp to, keeps it.
 	edge := 2 * math.Asin((0.1+0.02-5e-5)/2)
 	for _, m := range finding(t, d, angles([]float64{edge, edge}), "clearance").Measures {
 		if strings.HasPrefix(m.Name, "share that keeps the margin") && m.Samples != 1 {
@@ -454,7 +454,7 @@ func TestWay(t *testing.T) {
 // Another kind of set, or one factor of a product, has no motions.
 func TestFits(t *testing.T) {
 	set := hand(t, 2, nil)
-	sum := hand(t, 2, func(s *trajectory.Spec) { s.Form = trajectory.Paper })
+	sum := hand(t, 2, func(s *trajectory.Spec) { s.Summed = true })
 	if m := motionOf(sum); m == nil || m.waypoints != 2 || m.dim != 4 {
 		t.Errorf("of the paper's sums: %+v", m)
 	}

@@ -41,7 +41,7 @@ func refuse(field, format string, args ...any) error {
 // build makes the set, or that of its equalities.
 func build(spec Spec, only bool) (*Set, error) {
 	s := &Set{spec: spec, l: spec.Waypoints, d: spec.Arm.Dim()}
-	b := &builder{spec: &s.spec, set: s, sum: spec.Form != Separate, only: only,
+	b := &builder{spec: &s.spec, set: s, sum: spec.Summed, only: only,
 		places: []placed{{Place: spec.Start, field: "start"}, {Place: spec.Goal, field: "goal"}}}
 	for j := range spec.Arm.Joints {
 		c, sin := spec.Arm.Columns(j)
@@ -95,8 +95,6 @@ func (b *builder) check() error {
 		return refuse("steps", "%d numbers; expected one for each of the %d joints", len(spec.Steps), n)
 	case spec.Bends != nil && len(spec.Bends) != n:
 		return refuse("bends", "%d numbers; expected one for each of the %d joints", len(spec.Bends), n)
-	case spec.Form < Separate || spec.Form > Reference:
-		return refuse("form", "there is no form %d", int(spec.Form))
 	}
 	for j, v := range spec.Steps {
 		if !(v >= 0) {

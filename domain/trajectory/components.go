@@ -259,7 +259,7 @@ func (b *builder) clears() error {
 			}
 			c := &clearance{at, i, pad}
 			seen[[2]int{at, i}] = c
-			b.put(1, label{order: clears, family: "clear", unit: "m", head: "clear", of: i,
+			b.put(1, label{order: clears, family: "clear", unit: "m", head: "clear", of: -1,
 				tail: fmt.Sprintf("%s,%d", b.sphere(k), i), cols: b.spec.Arm.Support(p.Link)}, c)
 		}
 	}

@@ -161,15 +161,23 @@ func (p *normals) factor(values, work []float64, v *view, w shape) bool {
 	return regular
 }
 
-func (p *normals) Tangent(dst, v, _, work []float64, n int) {
+// each calls f for every waypoint of n points: its part of dst, where it begins, its work and how that is laid out. What
+// stands behind the waypoints gets no direction.
+func (p *normals) each(dst, work []float64, n int, f func(dst []float64, at, l int, work []float64, w shape)) {
 	dim := p.Dim()
 	for i := range n {
 		for l := range p.view {
 			at := i*dim + l*p.d
-			p.tangent(dst[at:at+p.d], v[at:at+p.d], work[i*p.size+p.at[l]:], p.shape(l))
+			f(dst[at:at+p.d], at, l, work[i*p.size+p.at[l]:], p.shape(l))
 		}
 		clear(dst[i*dim+p.l*p.d : (i+1)*dim])
 	}
+}
+
+func (p *normals) Tangent(dst, v, _, work []float64, n int) {
+	p.each(dst, work, n, func(dst []float64, at, _ int, work []float64, w shape) {
+		p.tangent(dst, v[at:at+p.d], work, w)
+	})
 }
 
 func (p *normals) tangent(dst, v, work []float64, w shape) {
@@ -195,27 +203,17 @@ func (p *normals) tangent(dst, v, work []float64, w shape) {
 }
 
 func (p *normals) Normal(dst, u, _, work []float64, n int) {
-	dim, m := p.Dim(), len(p.equalities)
-	for i := range n {
-		ui := u[i*m : (i+1)*m]
-		for l, v := range p.view {
-			at := i*dim + l*p.d
-			p.normal(dst[at:at+p.d], ui[:len(v.half[0])], work[i*p.size+p.at[l]:], p.shape(l))
-			ui = ui[len(v.half[0]):]
-		}
-		clear(dst[i*dim+p.l*p.d : (i+1)*dim])
-	}
+	p.each(dst, work, n, func(dst []float64, _, l int, work []float64, w shape) {
+		m := len(p.view[l].half[0])
+		p.normal(dst, u[:m], work, w)
+		u = u[m:]
+	})
 }
 
 func (p *normals) Landing(dst, _, work []float64, n int) {
-	dim := p.Dim()
-	for i := range n {
-		for l, v := range p.view {
-			at, own := i*dim+l*p.d, work[i*p.size+p.at[l]:]
-			p.normal(dst[at:at+p.d], own[:len(v.half[0])], own, p.shape(l))
-		}
-		clear(dst[i*dim+p.l*p.d : (i+1)*dim])
-	}
+	p.each(dst, work, n, func(dst []float64, _, l int, work []float64, w shape) {
+		p.normal(dst, work[:len(p.view[l].half[0])], work, w)
+	})
 }
 
 func (p *normals) normal(dst, u, work []float64, w shape) {

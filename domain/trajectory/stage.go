@@ -49,7 +49,7 @@ type label struct {
 	alone      bool   // head
 	unit       string
 	family     string
-	of         int // for sums: the place, or the obstacle, that it belongs to; −1: none
+	of         int // for sums: the place that it belongs to; −1: none
 	// cols are the numbers that it depends on, counted from those of its (first) waypoint, in ascending order; ^k, in
 	// the end, is the k-th given number.
 	cols []int
@@ -100,19 +100,15 @@ func find(list *[]robot.Point, p robot.Point) int {
 type view struct {
 	*stage
 	set          *Set
-	arm          *robot.Arm
 	kin          *robot.Kinematics
 	dim          int
-	smooth       bool      // of the point as it is; otherwise of the angles atan2(s, c)
 	x, given     []float64 // the point from the waypoint on, and its given numbers
 	dx, dgiven   []float64 // a tangent there
-	unit         []float64 // D: the configuration on its circles
 	q, jac, hess []float64 // features×3, ×D
 }
 
 func newView(s *Set, st *stage) *view {
-	v := &view{stage: st, set: s, arm: s.spec.Arm, kin: s.spec.Arm.NewKinematics(), dim: s.d,
-		smooth: s.spec.Form != Reference, unit: make([]float64, s.d)}
+	v := &view{stage: st, set: s, kin: s.spec.Arm.NewKinematics(), dim: s.d}
 	v.kin.Track(st.points)
 	n := len(st.points) + len(st.directions)
 	v.q, v.jac, v.hess = make([]float64, 3*n), make([]float64, 3*n*s.d), make([]float64, 3*n*s.d)
@@ -122,12 +118,7 @@ func newView(s *Set, st *stage) *view {
 // place looks at the waypoint with which x begins.
 func (v *view) place(x, given []float64) {
 	v.x, v.given = x, given
-	x = x[:v.dim]
-	if !v.smooth {
-		v.arm.Unit(v.unit, x)
-		x = v.unit
-	}
-	v.kin.At(x)
+	v.kin.At(x[:v.dim])
 	n := len(v.points)
 	v.kin.Points(v.q)
 	for i, u := range v.directions {
@@ -142,9 +133,6 @@ func (v *view) differentiate() {
 	v.kin.PointsJacobian(v.jac)
 	for i, u := range v.directions {
 		v.kin.DirectionJacobian(v.jac[3*d*(n+i):3*d*(n+i+1)], u.Link, u.Local)
-	}
-	for row := v.jac; !v.smooth && len(row) > 0; row = row[d:] {
-		v.arm.UnitTangent(row[:d], v.x, row[:d])
 	}
 }
 

@@ -7,18 +7,14 @@ import (
 
 // A Sum is a set put together as the paper does, with one equality and one inequality:
 //
-//	Paper      h = Σ (c² + s² − 1)² + Σ h_i² + ‖p_start − p‖⁴ + ‖p_goal − p‖⁴
-//	           g = Σ max(0, g_j)
-//	Reference  h = Σ (c² + s² − 1)² + Σ h_i² + ‖p_start − p‖² + ‖p_goal − p‖²
-//	           g = Σ max(0, max of g_j over the arm's spheres), for each waypoint and obstacle
+//	h = Σ (c² + s² − 1)² + Σ h_i² + ‖p_start − p‖⁴ + ‖p_goal − p‖⁴
+//	g = Σ max(0, g_j)
 //
 // What is asked twice counts twice. Both gradients vanish on Σ, so that geometry cannot
 // follow it; it is there for comparison.
 type Sum struct {
 	parts  *Set
 	square []squared // of each equality of the parts
-	group  []int     // of each inequality: of one number only the largest counts; −1: it counts
-	groups int
 }
 
 // squared is (weight·c)², or a part of ‖·‖⁴ of a place.
@@ -29,32 +25,14 @@ type squared struct {
 
 func newSum(s *Set) *Sum {
 	out := &Sum{parts: s}
-	paper := s.spec.Form == Paper
 	for _, st := range s.stages {
 		for _, c := range st.half[0] {
-			q := squared{1, -1}
-			switch {
-			case c.order == circles:
-				q.weight = 2
-			case paper:
-				q.place = c.of
+			q := squared{1, c.of}
+			if c.order == circles {
+				q = squared{2, -1}
 			}
 			out.square = append(out.square, q)
 		}
-	}
-	for _, st := range s.stages {
-		first := out.groups
-		for _, c := range st.half[1] {
-			g := -1
-			if c.of >= 0 && !paper && c.order >= clears {
-				g = first + c.of
-				out.groups = max(out.groups, g+1)
-			}
-			out.group = append(out.group, g)
-		}
-	}
-	for len(out.group) < len(s.rest) { // steps and bends
-		out.group = append(out.group, -1)
 	}
 	return out
 }
@@ -77,23 +55,17 @@ func (s *Sum) Capabilities() constraint.Capabilities {
 		Steps: s.parts.l, StepDim: s.parts.d, HeldNames: s.parts.given}
 }
 
-// NewEvaluator implements constraint.Set. Reference has no Hessian products.
 func (s *Sum) NewEvaluator(int) constraint.Evaluator {
 	n := len(s.parts.support)
 	e := &summing{Sum: s, in: newEvaluator(s.parts), values: make([]float64, n), slope: make([]float64, n),
-		best: make([]int, s.groups), along: make([]float64, n)}
-	out := constraint.Evaluator{Values: e.Values, Jacobians: e.Jacobians}
-	if s.parts.spec.Form == Paper {
-		out.HessianVectors = e.HessianVectors
-	}
-	return out
+		along: make([]float64, n)}
+	return constraint.Evaluator{Values: e.Values, Jacobians: e.Jacobians, HessianVectors: e.HessianVectors}
 }
 
 type summing struct {
 	*Sum
 	in            *evaluator
 	values, slope []float64 // of the parts: c_i, and what it counts in the derivative of its sum
-	best          []int     // of each group
 	along         []float64 // ∇c_i·v
 	ends          [2]float64
 	bent          []float64
@@ -119,24 +91,16 @@ func (e *summing) sum(out []float64) {
 		}
 	}
 	out[0] = h + e.ends[0]*e.ends[0] + e.ends[1]*e.ends[1]
-	if len(e.group) == 0 {
+	if len(e.values) == m {
 		return
 	}
-	for k := range e.best {
-		e.best[k] = -1
-	}
-	for j, k := range e.group {
-		if v := e.values[m+j]; k >= 0 && (e.best[k] < 0 || v > e.values[m+e.best[k]]) {
-			e.best[k] = j
-		}
-	}
 	g := 0.0
-	for j, k := range e.group {
-		v := e.values[m+j]
-		e.slope[m+j] = 0
-		if v > 0 && (k < 0 || e.best[k] == j) {
+	for j := m; j < len(e.values); j++ {
+		v := e.values[j]
+		e.slope[j] = 0
+		if v > 0 {
 			g += v
-			e.slope[m+j] = 1
+			e.slope[j] = 1
 		}
 	}
 	out[1] = g

@@ -6,45 +6,8 @@ import (
 
 	"github.com/landing-diffusion/landing/base/keyed"
 	"github.com/landing-diffusion/landing/constraint"
-	"github.com/landing-diffusion/landing/domain/trajectory"
 	"github.com/landing-diffusion/landing/tools/testkit"
-	"github.com/landing-diffusion/landing/tools/testkit/golden"
-	"github.com/landing-diffusion/landing/tools/testkit/reference"
 )
-
-// The reference's set in its own form: golden values and derivatives, the tangent space and landing with its ridge.
-func TestGoldenReference(t *testing.T) {
-	g := golden.Read(t, "robot10_ops.npz")
-	spec := published(10)
-	spec.Form = trajectory.Reference
-	s := set(t, spec)
-	const n, d = 6, 140
-	e := s.NewEvaluator(n)
-	for _, where := range []string{"on", "off"} {
-		x := g["x_"+where].AsFloat64()
-		v, jac := make([]float64, 2*n), make([]float64, 2*d*n)
-		e.Jacobians(v, jac, x, n)
-		for part, name := range []string{"h_", "g_"} {
-			var values, rows []float64
-			for i := range n {
-				values = append(values, v[2*i+part])
-				rows = append(rows, jac[(2*i+part)*d:(2*i+part+1)*d]...)
-			}
-			golden.Near(t, name, values, g[name+where].AsFloat64())
-			golden.Near(t, "∇"+name, rows, g["jac_"+name+where].AsFloat64())
-		}
-		ridge := reference.NewRidge(s, 1e-6, 0.001)(n)
-		testkit.OK(t, ridge.At(x, n))
-		y := make([]float64, d*n)
-		ridge.Tangent(y, g["y"].AsFloat64())
-		golden.Near(t, "Πy", y, g["tangent_"+where].AsFloat64())
-		ridge.Landing(y)
-		for j, v := range y {
-			y[j] = x[j] - v
-		}
-		golden.Near(t, "implicit landing", y, g["implicit_"+where].AsFloat64())
-	}
-}
 
 // The paper's sums are those of the separate components, and their derivatives are exact.
 func TestPaperSums(t *testing.T) {
@@ -52,7 +15,7 @@ func TestPaperSums(t *testing.T) {
 	parts.Margin = 0.3 // violated at many points
 	s := set(t, parts)
 	sum := parts
-	sum.Form = trajectory.Paper
+	sum.Summed = true
 	p := set(t, sum)
 	d := p.Dim()
 	e := p.NewEvaluator(1)

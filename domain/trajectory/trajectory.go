@@ -57,7 +57,9 @@ type Spec struct {
 	// them too: by half of what a step can move the sphere, which needs Steps of all joints that move it.
 	Segments bool
 
-	Form Form
+	// Summed puts components together as the paper does: one equality, the sum of the squares of all, the distance of a
+	// place counting as one, squared already; and one inequality, the sum of what is violated of each.
+	Summed bool
 }
 
 // Tip returns the point of the arm that the motions are about: the one whose place is left open, else the first that a
@@ -90,20 +92,6 @@ type Given struct {
 	Joints   bool         // the configuration: D numbers
 	Position *robot.Point // or where this point of a link is: 3 numbers
 }
-
-// A Form is how components are put together.
-type Form int
-
-const (
-	// Separate leaves them as they are.
-	Separate Form = iota
-	// Paper has one equality, the sum of the squares of all, the distance of a place counting
-	// as one, squared already; and one inequality, the sum of what is violated of each.
-	Paper
-	// Reference is Paper as the reference implementation has it: the distance of a place counts once, of all spheres
-	// only the nearest to an obstacle counts, and positions are those at the angles atan2(s, c), also off the circle.
-	Reference
-)
 
 // An Error says what in a Spec cannot be.
 type Error struct {
@@ -142,7 +130,7 @@ type across struct {
 	span       int
 }
 
-// New makes a Set, or one of another form than Separate. The error is an *Error, or that of robot.Arm.Check.
+// New makes a Set, or a Sum. The error is an *Error, or that of robot.Arm.Check.
 func New(spec Spec) (constraint.Set, error) {
 	if err := spec.Arm.Check(); err != nil {
 		return nil, err
@@ -151,7 +139,7 @@ func New(spec Spec) (constraint.Set, error) {
 	if err != nil {
 		return nil, err
 	}
-	if spec.Form != Separate {
+	if spec.Summed {
 		return newSum(s), nil
 	}
 	s.equal = s

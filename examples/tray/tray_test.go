@@ -61,7 +61,7 @@ func TestExample(t *testing.T) {
 	check, x := sc.NewChecker(), planned.X
 	for i := 0; i < len(x); i += planned.Dim {
 		if room, _ := check.Path(
-			x[i:i+planned.Dim], spec.Waypoints, scene.SweptOptions{}); room.Lower < spec.Margin-1e-4 {
+			x[i:i+planned.Dim], spec.Waypoints); room.Lower < spec.Margin-1e-4 {
 			t.Errorf("motion %d has %.3g m between way points", i/planned.Dim, room.Upper)
 		}
 	}

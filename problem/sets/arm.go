@@ -37,7 +37,7 @@ type Arm struct {
 	Self      [][]string    `yaml:"self,omitempty" doc:"pairs of links whose spheres stay clear of each other"`
 	Margin    float64       `yaml:"margin,omitempty" doc:"added to all distances that are kept"`
 	Clearance string        `yaml:"clearance,omitempty" words:"waypoints,segments" doc:"segments: between too"`
-	Aggregate string        `yaml:"aggregate,omitempty" words:"none,paper,reference" doc:"none unless given"`
+	Aggregate string        `yaml:"aggregate,omitempty" words:"none,paper" doc:"none unless given"`
 }
 
 // DH is a row of modified Denavit–Hartenberg parameters.
@@ -120,7 +120,7 @@ const condition = "condition"
 func arms(k Arm) (constraint.Set, error) {
 	b := armed{Arm: k}
 	b.spec.Segments = k.Clearance == "segments"
-	b.spec.Form = map[string]trajectory.Form{"paper": trajectory.Paper, "reference": trajectory.Reference}[k.Aggregate]
+	b.spec.Summed = k.Aggregate == "paper"
 	for _, step := range []func() error{b.robot, b.places, b.path, b.steps, b.bends, b.volume, b.obstacles} {
 		if err := step(); err != nil || b.err != nil {
 			return nil, cmp.Or(b.err, err)
@@ -575,7 +575,7 @@ func (b *armed) reach() error {
 		}
 		one := b.spec
 		one.Waypoints, one.Start, one.Goal, one.Steps, one.Segments = 1, p.start, p.goal, nil, false
-		one.Form = trajectory.Separate
+		one.Summed = false
 		set, err := trajectory.New(one)
 		if err != nil {
 			return err

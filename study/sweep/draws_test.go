@@ -30,6 +30,7 @@ draws:
   - {name: short, set: {process: {steps: 9}}}
   - {name: projected, set: {process.method: ULLA-P}}
 set:
+  process: {steps: 10}
   network: {width: 8, layers: 1}
   train: {times_per_path: 2}
 `

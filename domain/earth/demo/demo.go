@@ -11,10 +11,6 @@ import (
 	"io"
 )
 
-// earthquakes.json is data/earthquakes.json of vega-datasets 3.2.1.
-//
-//go:generate go run ./internal/genquakes -in earthquakes.json -out earthquakes.csv
-
 // EarthquakesName is the file name under which [Earthquakes] is known.
 const EarthquakesName = "earthquakes.csv"
 
@@ -24,7 +20,7 @@ var earthquakes []byte
 // Earthquakes returns the epicentres of one week of earthquakes, 31 January to 7 February 2018, as CSV: comment lines
 // that start with '#', the header "latitude,longitude", then one row per earthquake in degrees.
 //
-// Source: the all-week feed of the U.S. Geological Survey, Earthquake Hazards Program, as packed in vega-datasets
+// Source: the all-week feed of the U.S. Geological Survey, Earthquake Hazards Program, as packed in vega-datasets 3.2.1
 // (data/earthquakes.json). Events of other types (quarry blasts, explosions) are left out. Terms: a work of the U.S.
 // Government, in the public domain in the United States.
 func Earthquakes() io.Reader { return bytes.NewReader(earthquakes) }

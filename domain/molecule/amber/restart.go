@@ -20,11 +20,6 @@ func ReadCoordinates(path string, atoms int) ([]float64, error) {
 	return DecodeCoordinates(path, data, atoms)
 }
 
-const (
-	restartFields = 6
-	restartWidth  = 12
-)
-
 // DecodeCoordinates is ReadCoordinates of the bytes of a file; path is for messages.
 func DecodeCoordinates(path string, data []byte, atoms int) ([]float64, error) {
 	fail := func(line int, format string, v ...any) ([]float64, error) {
@@ -57,19 +52,16 @@ func DecodeCoordinates(path string, data []byte, atoms int) ([]float64, error) {
 		if k >= len(lines) || k == len(lines)-1 && strings.TrimSpace(lines[k]) == "" {
 			return fail(k+1, "the file ends here, within atom %d of %d: it is truncated", len(x)/3, atoms)
 		}
-		line := strings.TrimRight(lines[k], " \r")
-		want := min(restartFields, 3*atoms-len(x))
-		if got := (len(line) + restartWidth - 1) / restartWidth; got != want {
-			return fail(k+1, "%d fields of %d characters, at atom %d of %d; expected %d", got, restartWidth, len(x)/3,
-				atoms, want)
+		row := section{per: 6, width: 12}
+		row.cut(strings.TrimRight(lines[k], " \r"), k)
+		if got, want := len(row.fields), min(row.per, 3*atoms-len(x)); got != want {
+			return fail(k+1, "%d fields of %d characters, at atom %d of %d; expected %d", got, row.width, len(x)/3, atoms,
+				want)
 		}
-		for range want {
-			w := min(restartWidth, len(line))
-			text := strings.TrimSpace(line[:w])
-			line = line[w:]
-			v, err := real64(text)
+		for _, f := range row.fields {
+			v, err := real64(f.text)
 			if err != nil {
-				return fail(k+1, "coordinate %d of atom %d is %q; expected a finite number", len(x)%3, len(x)/3, text)
+				return fail(k+1, "coordinate %d of atom %d is %q; expected a finite number", len(x)%3, len(x)/3, f.text)
 			}
 			x = append(x, v)
 		}

@@ -1,9 +1,9 @@
 package files
 
 import (
-	"fmt"
 	"math"
 	"os"
+	"strconv"
 
 	"github.com/landing-diffusion/landing/base/arrayfile"
 	"github.com/landing-diffusion/landing/domain/molecule"
@@ -27,12 +27,7 @@ func decodeArray(f *os.File) (*Frames, error) {
 
 // array makes frames of an array; called is its name with a blank before it, if it has one.
 func array(file, called string, a arrayfile.Array, digest string) (*Frames, error) {
-	fault := func(frame int, atom, format string, v ...any) error {
-		return &Error{File: file, Frame: frame, Atom: atom, Problem: fmt.Sprintf(format, v...)}
-	}
-	if a.Bool != nil {
-		return nil, fault(-1, "", "the array%s holds booleans, expected numbers", called)
-	}
+	g := gathered{file: file}
 	shape, d := a.Shape, 0
 	switch {
 	case a.Len() == 0:
@@ -43,21 +38,25 @@ func array(file, called string, a arrayfile.Array, digest string) (*Frames, erro
 	case len(shape) == 2 && shape[1]%3 == 0:
 		d = shape[1]
 	}
-	if d == 0 {
-		return nil, fault(-1, "", "the array%s has shape %d, expected [n A 3], [n 3A] or [A 3], none of them 0", called,
-			shape)
+	none := Error{Frame: -1}
+	switch {
+	case a.Bool != nil:
+		g.refuse(none, "the array%s holds booleans, expected numbers", called)
+	case d == 0:
+		g.refuse(none, "the array%s has shape %d, expected [n A 3], [n 3A] or [A 3], none of them 0", called, shape)
+	case d > 3*MaxAtoms:
+		g.refuse(none, "the array%s has shape %d: %d atoms, expected at most %d", called, shape, d/3, MaxAtoms)
 	}
-	if d > 3*MaxAtoms {
-		return nil, fault(-1, "", "the array%s has shape %d: %d atoms, expected at most %d", called, shape, d/3,
-			MaxAtoms)
+	if g.err != nil {
+		return nil, g.err
 	}
-	x := a.AsFloat64()
-	for i, v := range x {
+	g.molecule, g.x = molecule.Anonymous(d/3), a.AsFloat64()
+	g.n = len(g.x) / d
+	for i, v := range g.x {
 		if !(math.Abs(v) <= farthest) {
-			return nil, fault(i/d, fmt.Sprint(i%d/3), "%c is %v, expected a number of at most %.0g Å", 'x'+rune(i%3), v,
-				farthest)
+			g.refuse(Error{Frame: i / d, Atom: strconv.Itoa(i % d / 3)}, "%c is %v, expected a number of at most %.0g Å",
+				'x'+rune(i%3), v, farthest)
 		}
 	}
-	g := gathered{file: file, molecule: molecule.Anonymous(d / 3), n: len(x) / d, x: x}
-	return g.finish(digest)
+	return g.finish(digest, "atoms in it")
 }

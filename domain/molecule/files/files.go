@@ -128,7 +128,7 @@ func decode(path, ext string, f *os.File) (*Frames, error) {
 // maxLine bounds a line: those of all formats are far shorter.
 const maxLine = 1 << 16
 
-// A reader reads the lines of a file and gathers its frames.
+// A reader reads the lines of a file and gathers its frames. After a first fault it reads no more.
 type reader struct {
 	gathered
 	lines *bufio.Scanner
@@ -143,41 +143,75 @@ func newReader(file string, r io.Reader) reader {
 	return reader{gathered: gathered{file: file}, lines: lines, sum: sum}
 }
 
-// frames makes the frames of a file that has been read to its end.
-func (t *reader) frames() (*Frames, error) { return t.finish(hex.EncodeToString(t.sum.Sum(nil))) }
+// frames makes the frames of a file that has been read to its end; none says what it has none of.
+func (t *reader) frames(none string) (*Frames, error) {
+	return t.finish(hex.EncodeToString(t.sum.Sum(nil)), none)
+}
 
-// next returns the next line, or ok = false at the end.
-func (t *reader) next() (line string, ok bool, err error) {
+// next returns the next line, or ok = false at the end or after a fault.
+func (t *reader) next() (line string, ok bool) {
+	if t.err != nil {
+		return "", false
+	}
 	if t.lines.Scan() {
 		t.line++
-		return strings.TrimRight(t.lines.Text(), " \t\r"), true, nil
+		return strings.TrimRight(t.lines.Text(), " \t\r"), true
 	}
 	if err := t.lines.Err(); errors.Is(err, bufio.ErrTooLong) {
-		return "", false, &Error{File: t.file, Line: t.line + 1, Frame: -1,
-			Problem: fmt.Sprintf("a line of more than %d bytes, expected text", maxLine)}
+		t.refuse(Error{Line: t.line + 1, Frame: -1}, "a line of more than %d bytes, expected text", maxLine)
 	} else if err != nil {
-		return "", false, fmt.Errorf("%s: %w", t.file, err)
+		t.err = fmt.Errorf("%s: %w", t.file, err)
 	}
-	return "", false, nil
+	return "", false
 }
 
-// fault is an error in the frame that is being read.
-func (t *reader) fault(atom, format string, v ...any) error {
-	return &Error{File: t.file, Line: t.line, Frame: t.n, Atom: atom, Problem: fmt.Sprintf(format, v...)}
+// must is next, where an end is a fault.
+func (t *reader) must(format string, v ...any) string {
+	line, ok := t.next()
+	if !ok {
+		t.fault("", "the file ends, expected %s: it is truncated", fmt.Sprintf(format, v...))
+	}
+	return line
 }
 
-// coordinate returns the number in s, one of x, y, z; want says where it stands.
-func (t *reader) coordinate(atom, axis, s, want string) (float64, error) {
-	v, err := strconv.ParseFloat(s, 64)
-	switch {
-	case s == "":
-		return 0, t.fault(atom, "%s is missing, expected a number%s", axis, want)
-	case errors.Is(err, strconv.ErrSyntax):
-		return 0, t.fault(atom, "%s is %s, expected a number%s", axis, quoted(s), want)
-	case !(math.Abs(v) <= farthest):
-		return 0, t.fault(atom, "%s is %s, expected a number of at most %.0g Å%s", axis, clip(s), farthest, want)
+// fault notes what is wrong in the frame that is being read.
+func (t *reader) fault(atom, format string, v ...any) {
+	t.refuse(Error{Line: t.line, Frame: t.n, Atom: atom}, format, v...)
+}
+
+// place reads x, y and z of an atom from cells, of which where says where they stand.
+func (t *reader) place(atom string, cell func(k int) (text, where string)) (p [3]float64) {
+	for k := range p {
+		text, where := cell(k)
+		axis := 'x' + rune(k)
+		v, err := strconv.ParseFloat(text, 64)
+		switch {
+		case text == "":
+			t.fault(atom, "%c is missing, expected a number%s", axis, where)
+		case errors.Is(err, strconv.ErrSyntax):
+			t.fault(atom, "%c is %s, expected a number%s", axis, quoted(text), where)
+		case !(math.Abs(v) <= farthest):
+			t.fault(atom, "%c is %s, expected a number of at most %.0g Å%s", axis, clip(text), farthest, where)
+		}
+		p[k] = v
 	}
-	return v, nil
+	return p
+}
+
+// fixed are cells of a width from column lo of a line on, counted from 1.
+func fixed(line string, lo, width int) func(k int) (text, where string) {
+	return func(k int) (text, where string) {
+		from, to := lo+k*width, lo+(k+1)*width-1
+		return columns(line, from, to), fmt.Sprintf(" in columns %d to %d", from, to)
+	}
+}
+
+// columns returns what stands in columns lo to hi of a line, counted from 1.
+func columns(line string, lo, hi int) string {
+	if lo > len(line) {
+		return ""
+	}
+	return strings.TrimSpace(line[lo-1 : min(hi, len(line))])
 }
 
 // quoted quotes what a file says, cut to a length that suits a message.
@@ -191,54 +225,61 @@ func clip(s string) string {
 	return s
 }
 
-// gathered is the frames of a file that is being read.
+// gathered is the frames of a file that is being read, and its first fault.
 type gathered struct {
 	file     string
 	molecule *molecule.Molecule
 	n        int
 	x        []float64
 	remarks  []string
+	err      error
 }
 
-// add appends a frame of atoms, whose lines are given, in the file's order. The first says what the molecule is.
-//
-// Lines are those of the atoms, end is that of the frame's end.
-func (g *gathered) add(atoms []molecule.Atom, x []float64, lines []int, end int) error {
+// refuse notes a fault at a place, unless there is one.
+func (g *gathered) refuse(at Error, format string, v ...any) {
+	if g.err == nil {
+		at.File, at.Problem = g.file, fmt.Sprintf(format, v...)
+		g.err = &at
+	}
+}
+
+// add appends a frame of atoms in the file's order, whose lines are given, and that of the frame's end. The first says
+// what the molecule is.
+func (g *gathered) add(atoms []molecule.Atom, x []float64, lines []int, end int) {
 	if g.molecule == nil {
 		g.molecule = &molecule.Molecule{Atoms: slices.Clone(atoms)}
-	} else if err := g.compare(atoms, lines, end); err != nil {
-		return err
+	} else {
+		g.compare(atoms, lines, end)
 	}
 	if len(g.x)+len(x) > maxNumbers {
-		return &Error{File: g.file, Frame: g.n, Problem: fmt.Sprintf("more than %d numbers, expected a smaller file",
-			maxNumbers)}
+		g.refuse(Error{Frame: g.n}, "more than %d numbers, expected a smaller file", maxNumbers)
 	}
-	g.x = append(g.x, x...)
-	g.n++
-	return nil
+	if g.err == nil {
+		g.x = append(g.x, x...)
+		g.n++
+	}
 }
 
-// compare returns an error unless the atoms are those of the first frame, in its order.
-func (g *gathered) compare(atoms []molecule.Atom, lines []int, end int) error {
+// compare refuses atoms that are not those of the first frame, in its order.
+func (g *gathered) compare(atoms []molecule.Atom, lines []int, end int) {
 	first := g.molecule.Atoms
 	if len(atoms) != len(first) {
-		e := &Error{File: g.file, Line: end, Frame: g.n,
-			Problem: fmt.Sprintf("has %d atoms, expected %d as in frame 0", len(atoms), len(first))}
+		at, more := Error{Line: end, Frame: g.n}, ""
 		if named := odd(first, atoms); len(atoms) < len(first) && named >= 0 {
-			e.Problem += fmt.Sprintf(": atom %s is missing", called(g.molecule, named))
+			more = fmt.Sprintf(": atom %s is missing", called(g.molecule, named))
 		} else if named := odd(atoms, first); len(atoms) > len(first) && named >= 0 {
-			e.Line = lines[named]
-			e.Problem += fmt.Sprintf(": atom %s is not in frame 0", called(&molecule.Molecule{Atoms: atoms}, named))
+			at.Line = lines[named]
+			more = fmt.Sprintf(": atom %s is not in frame 0", called(&molecule.Molecule{Atoms: atoms}, named))
 		}
-		return e
+		g.refuse(at, "has %d atoms, expected %d as in frame 0%s", len(atoms), len(first), more)
+		return
 	}
 	for i, a := range atoms {
 		if a != first[i] {
-			return &Error{File: g.file, Line: lines[i], Frame: g.n, Atom: strconv.Itoa(i), Problem: fmt.Sprintf(
-				"is %s, expected %s as in frame 0", described(a), described(first[i]))}
+			g.refuse(Error{Line: lines[i], Frame: g.n, Atom: strconv.Itoa(i)}, "is %s, expected %s as in frame 0",
+				described(a), described(first[i]))
 		}
 	}
-	return nil
 }
 
 // odd returns the first atom of a that b has not, or −1.
@@ -290,19 +331,21 @@ func described(a molecule.Atom) string {
 }
 
 // finish makes the frames, after checks of all of them.
-func (g *gathered) finish(digest string) (*Frames, error) {
+func (g *gathered) finish(digest, none string) (*Frames, error) {
 	if g.n == 0 {
-		return nil, &Error{File: g.file, Frame: -1, Problem: "there are no atoms in it"}
+		g.refuse(Error{Frame: -1}, "there are no %s", none)
 	}
-	if err := g.unit(); err != nil {
-		return nil, err
+	if g.err != nil {
+		return nil, g.err
 	}
+	g.unit()
 	if g.molecule.Bonds == nil {
 		g.molecule.Bonds = g.molecule.GuessBonds(g.x[:g.molecule.Dim()])
 		g.molecule.Guessed = true
 	}
-	if err := g.whole(); err != nil {
-		return nil, err
+	g.whole()
+	if g.err != nil {
+		return nil, g.err
 	}
 	return &Frames{Name: g.file, Molecule: g.molecule, N: g.n, X: g.x, Remarks: g.remarks, SHA256: digest}, nil
 }
@@ -314,11 +357,11 @@ const (
 	looked     = 500 // atoms of a frame whose nearest is looked for, at most
 )
 
-// unit returns an error if the first frame looks like nanometres.
-func (g *gathered) unit() error {
+// unit refuses a first frame that looks like nanometres.
+func (g *gathered) unit() {
 	n := g.molecule.N()
 	if n < 2 {
-		return nil
+		return
 	}
 	var nearest []float64
 	step := (n + looked - 1) / looked
@@ -334,12 +377,11 @@ func (g *gathered) unit() error {
 	slices.Sort(nearest)
 	switch d := nearest[len(nearest)/2]; {
 	case d == 0:
-		return &Error{File: g.file, Problem: "half of the atoms or more are at the places of others"}
+		g.refuse(Error{}, "half of the atoms or more are at the places of others")
 	case d < nanometres:
-		return &Error{File: g.file, Problem: fmt.Sprintf("half of the atoms have another within %.3g; the coordinates "+
-			"look like nanometres, expected ångström: multiply them by 10", d)}
+		g.refuse(Error{}, "half of the atoms have another within %.3g; the coordinates look like nanometres, expected "+
+			"ångström: multiply them by 10", d)
 	}
-	return nil
 }
 
 // Bonded atoms are at least closest and at most torn times the longest bond of their elements apart: a lesser distance
@@ -349,8 +391,8 @@ const (
 	torn    = 4
 )
 
-// whole returns an error if bonded atoms coincide in a frame or are far apart.
-func (g *gathered) whole() error {
+// whole refuses a frame in which bonded atoms coincide or are far apart.
+func (g *gathered) whole() {
 	m := g.molecule
 	longest := make([]float64, len(m.Bonds))
 	for k, b := range m.Bonds {
@@ -360,17 +402,17 @@ func (g *gathered) whole() error {
 	for f := range g.n {
 		x := g.x[f*d : (f+1)*d]
 		for k, b := range m.Bonds {
-			fault := ""
-			if r := molecule.Distance(x, b[0], b[1]); r < closest {
-				fault = fmt.Sprintf("is at the place of atom %s: %.3g Å away", called(m, b[1]), r)
-			} else if r > longest[k] {
-				fault = fmt.Sprintf("is %.4g Å away from atom %s, to which it is bonded; is the molecule cut by a "+
-					"periodic box? make it whole first", r, called(m, b[1]))
+			r := molecule.Distance(x, b[0], b[1])
+			if r >= closest && r <= longest[k] {
+				continue
 			}
-			if fault != "" {
-				return &Error{File: g.file, Frame: f, Atom: called(m, b[0]), Problem: fault}
+			at, other := Error{Frame: f, Atom: called(m, b[0])}, called(m, b[1])
+			if r < closest {
+				g.refuse(at, "is at the place of atom %s: %.3g Å away", other, r)
 			}
+			g.refuse(at, "is %.4g Å away from atom %s, to which it is bonded; is the molecule cut by a periodic box? "+
+				"make it whole first", r, other)
+			return
 		}
 	}
-	return nil
 }

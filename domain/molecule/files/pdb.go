@@ -11,14 +11,6 @@ import (
 	"github.com/landing-diffusion/landing/domain/molecule"
 )
 
-// columns returns what stands in columns lo to hi of a line, counted from 1.
-func columns(line string, lo, hi int) string {
-	if lo > len(line) {
-		return ""
-	}
-	return strings.TrimSpace(line[lo-1 : min(hi, len(line))])
-}
-
 // A site is a record ATOM or HETATM.
 type site struct {
 	atom      molecule.Atom
@@ -51,60 +43,46 @@ type conect struct {
 // bonds; atoms that none of them names have guessed ones.
 func DecodePDB(name string, r io.Reader) (*Frames, error) {
 	p := &pdb{reader: newReader(name, r)}
-	for {
-		line, ok, err := p.next()
-		if err != nil {
-			return nil, err
-		}
-		if !ok {
-			break
-		}
-		if err := p.record(line); err != nil {
-			return nil, err
-		}
+	for line, ok := p.next(); ok; line, ok = p.next() {
+		p.record(line)
 	}
 	if p.within {
-		return nil, p.fault("", "the file ends inside the MODEL of line %d, expected ENDMDL: it is truncated", p.begun)
+		p.fault("", "the file ends inside the MODEL of line %d, expected ENDMDL: it is truncated", p.begun)
 	}
-	if err := p.end(); err != nil {
-		return nil, err
-	}
-	if p.n == 0 {
-		return nil, &Error{File: name, Frame: -1, Problem: "there are no ATOM or HETATM records, expected a PDB file"}
-	}
-	if err := p.bonds(); err != nil {
-		return nil, err
+	p.end()
+	if p.err == nil && p.n > 0 {
+		p.bonds()
 	}
 	if p.dropped > 0 {
 		p.remarks = append(p.remarks, fmt.Sprintf("Atoms at alternate locations: %d records were left out; of each "+
 			"residue the location of the highest occupancy was taken, of each frame for itself.", p.dropped))
 	}
-	return p.frames()
+	return p.frames("ATOM or HETATM records, expected a PDB file")
 }
 
-func (p *pdb) record(line string) error {
+func (p *pdb) record(line string) {
 	switch columns(line, 1, 6) {
 	case "ATOM", "HETATM":
-		return p.site(line)
+		p.site(line)
 	case "MODEL":
 		if p.within {
-			return p.fault("", "MODEL inside the MODEL of line %d, expected ENDMDL first", p.begun)
+			p.fault("", "MODEL inside the MODEL of line %d, expected ENDMDL first", p.begun)
 		}
 		if len(p.sites) > 0 {
-			return p.fault("", "MODEL after atoms that are in no model")
+			p.fault("", "MODEL after atoms that are in no model")
 		}
 		p.within, p.begun = true, p.line
 	case "ENDMDL":
 		if len(p.sites) == 0 {
-			return p.fault("", "the model has no atoms")
+			p.fault("", "the model has no atoms")
 		}
 		p.within = false
-		return p.end()
+		p.end()
 	case "END":
 		if p.within {
-			return p.fault("", "END inside the MODEL of line %d, expected ENDMDL: atoms may be missing", p.begun)
+			p.fault("", "END inside the MODEL of line %d, expected ENDMDL: atoms may be missing", p.begun)
 		}
-		return p.end()
+		p.end()
 	case "CONECT":
 		c := conect{line: p.line}
 		for lo := 7; lo <= 27; lo += 5 { // later columns hold hydrogen bonds in old files
@@ -113,47 +91,36 @@ func (p *pdb) record(line string) error {
 			}
 		}
 		if len(p.conect) >= MaxAtoms*maxConect {
-			return p.fault("", "more than %d CONECT records, expected a smaller file", len(p.conect))
+			p.fault("", "more than %d CONECT records, expected a smaller file", len(p.conect))
 		}
 		p.conect = append(p.conect, c)
 	}
-	return nil
 }
 
 // maxConect bounds the CONECT records an atom.
 const maxConect = 8
 
-func (p *pdb) site(line string) error {
+func (p *pdb) site(line string) {
 	s := site{line: p.line, serial: columns(line, 7, 11), alternate: columns(line, 17, 17)}
 	a := &s.atom
 	a.Name, a.Residue, a.Chain, a.Insertion = columns(line, 13, 16), columns(line, 18, 21), columns(line, 22, 22),
 		columns(line, 27, 27)
 	at := fmt.Sprintf("%d (%s%s:%s)", len(p.sites), a.Residue, columns(line, 23, 27), a.Name)
-	if len(line) < 54 {
-		return p.fault(at, "the record ends in column %d, expected x, y, z in columns 31 to 54: it is truncated",
-			len(line))
-	}
-	if a.Name == "" {
-		return p.fault(at, "the atom has no name, expected one in columns 13 to 16")
-	}
-	if len(p.sites) == MaxAtoms {
-		return p.fault(at, "more than %d atoms, expected a smaller molecule", MaxAtoms)
+	switch {
+	case len(line) < 54:
+		p.fault(at, "the record ends in column %d, expected x, y, z in columns 31 to 54: it is truncated", len(line))
+	case a.Name == "":
+		p.fault(at, "the atom has no name, expected one in columns 13 to 16")
+	case len(p.sites) == MaxAtoms:
+		p.fault(at, "more than %d atoms, expected a smaller molecule", MaxAtoms)
 	}
 	if n := columns(line, 23, 26); n != "" {
-		v, err := strconv.Atoi(n)
-		if err != nil {
-			return p.fault(at, "the residue's number is %s, expected a number in columns 23 to 26", quoted(n))
+		var err error
+		if a.ResidueNumber, err = strconv.Atoi(n); err != nil {
+			p.fault(at, "the residue's number is %s, expected a number in columns 23 to 26", quoted(n))
 		}
-		a.ResidueNumber = v
 	}
-	for k, axis := range []string{"x", "y", "z"} {
-		lo := 31 + 8*k
-		v, err := p.coordinate(at, axis, columns(line, lo, lo+7), fmt.Sprintf(" in columns %d to %d", lo, lo+7))
-		if err != nil {
-			return err
-		}
-		s.x[k] = v
-	}
+	s.x = p.place(at, fixed(line, 31, 8))
 	s.occupancy, _ = strconv.ParseFloat(columns(line, 55, 60), 64) // often blank; it only ranks locations
 	a.Element = molecule.Symbol(columns(line, 77, 78))
 	if !molecule.Known(a.Element) {
@@ -161,7 +128,6 @@ func (p *pdb) site(line string) error {
 	}
 	a.Charge = charge(columns(line, 79, 80))
 	p.sites = append(p.sites, s)
-	return nil
 }
 
 // elementOf tells the element from the name, which has the symbol in columns 13 and 14,
@@ -194,9 +160,10 @@ func charge(s string) int {
 	return 0
 }
 
-func (p *pdb) end() error {
-	if len(p.sites) == 0 {
-		return nil
+// end makes a frame of the sites.
+func (p *pdb) end() {
+	if len(p.sites) == 0 || p.err != nil {
+		return
 	}
 	sites := p.chosen()
 	atoms, lines := make([]molecule.Atom, len(sites)), make([]int, len(sites))
@@ -219,7 +186,7 @@ func (p *pdb) end() error {
 		}
 	}
 	p.sites = p.sites[:0]
-	return p.add(atoms, x, lines, p.line)
+	p.add(atoms, x, lines, p.line)
 }
 
 // What a serial number stands for, besides an atom.
@@ -286,7 +253,7 @@ func (p *pdb) chosen() []site {
 }
 
 // bonds takes those of the CONECT records, and guesses those of the other atoms.
-func (p *pdb) bonds() error {
+func (p *pdb) bonds() {
 	var bonds []molecule.Bond
 	named := make([]bool, p.molecule.N())
 	unknown, line := 0, 0
@@ -296,15 +263,13 @@ func (p *pdb) bonds() error {
 			i, ok := p.index[s]
 			switch {
 			case !ok:
-				if unknown++; unknown == 1 {
+				if i = leftOut; unknown == 0 {
 					line = c.line
 				}
+				unknown++
 			case i == ambiguous:
-				return &Error{File: p.file, Line: c.line, Frame: -1, Problem: fmt.Sprintf(
-					"CONECT names the serial number %s, which several atoms have", quoted(s))}
-			}
-			if !ok {
-				i = leftOut
+				p.refuse(Error{Line: c.line, Frame: -1}, "CONECT names the serial number %s, which several atoms have",
+					quoted(s))
 			}
 			atoms = append(atoms, i)
 		}
@@ -316,17 +281,18 @@ func (p *pdb) bonds() error {
 		}
 	}
 	if unknown > 0 {
-		p.remarks = append(p.remarks,
-			fmt.Sprintf("CONECT records name atoms that are not in the file (%d times, first "+
-				"in line %d); these bonds were left out.", unknown, line))
+		p.remarks = append(p.remarks, fmt.Sprintf("CONECT records name atoms that are not in the file (%d times, first "+
+			"in line %d); these bonds were left out.", unknown, line))
 	}
 	if bonds == nil {
-		return nil
+		return
 	}
 	for _, b := range p.molecule.GuessBonds(p.x[:p.molecule.Dim()]) {
 		if !named[b[0]] || !named[b[1]] {
 			bonds = append(bonds, b)
 		}
 	}
-	return p.molecule.SetBonds(bonds)
+	if err := p.molecule.SetBonds(bonds); err != nil {
+		p.refuse(Error{Frame: -1}, "%v", err)
+	}
 }

@@ -1,7 +1,6 @@
 package files
 
 import (
-	"fmt"
 	"io"
 	"slices"
 	"strconv"
@@ -17,51 +16,47 @@ const mostV2000 = 999
 // molecule: all have the same atoms and bonds. It takes V2000; data fields are not read.
 func DecodeSDF(name string, r io.Reader) (*Frames, error) {
 	t := newReader(name, r)
-	var bonds []molecule.Bond
-	var orders []int
-	for {
-		rec, err := t.recordSDF()
-		if err != nil {
-			return nil, err
-		}
-		if rec == nil {
-			break
-		}
-		first := t.n == 0
-		if err := t.add(rec.atoms, rec.x, rec.lines, t.line); err != nil {
-			return nil, err
-		}
-		if first {
-			bonds, orders = rec.bonds, rec.orders
-			t.molecule.Name = rec.title
-		} else if k := differ(bonds, orders, rec); k >= 0 {
-			e := &Error{File: name, Line: t.line, Frame: t.n - 1,
-				Problem: fmt.Sprintf("has %d bonds, expected %d as in frame 0: records are conformers of one molecule",
-					len(rec.bonds), len(bonds))}
-			if k < len(rec.bonds) && k < len(bonds) {
-				e.Line = rec.bondLines[k]
-				e.Problem = fmt.Sprintf("bond %d joins %d and %d, order %d; in frame 0 it joins %d and %d, order %d: "+
-					"records are conformers of one molecule", k, rec.bonds[k][0], rec.bonds[k][1], rec.orders[k],
-					bonds[k][0], bonds[k][1], orders[k])
-			}
-			return nil, e
+	var first *record
+	for rec := t.recordSDF(); rec != nil; rec = t.recordSDF() {
+		t.add(rec.atoms, rec.x, rec.lines, t.line)
+		if first == nil {
+			first, t.molecule.Name = rec, rec.title
+		} else if t.err == nil {
+			t.sameBonds(first, rec)
 		}
 	}
-	if t.n == 0 {
-		return nil, &Error{File: name, Frame: -1, Problem: "there are no records, expected an SDF file"}
+	if t.err == nil && first != nil && first.bonds != nil {
+		t.bonded(first)
 	}
-	if bonds != nil {
-		if err := t.molecule.SetBonds(bonds); err != nil {
-			return nil, &Error{File: name, Frame: 0, Problem: err.Error()}
-		}
-		t.molecule.Orders = make([]int, len(t.molecule.Bonds))
-		for k, b := range bonds {
-			at, _ := slices.BinarySearchFunc(t.molecule.Bonds, molecule.Bond{min(b[0], b[1]), max(b[0], b[1])},
-				func(a, b molecule.Bond) int { return slices.Compare(a[:], b[:]) })
-			t.molecule.Orders[at] = orders[k]
+	return t.frames("records, expected an SDF file")
+}
+
+// sameBonds refuses a record, just added, with other bonds than the first.
+func (t *reader) sameBonds(first, r *record) {
+	for k := range min(len(first.bonds), len(r.bonds)) {
+		if a, b := first.bonds[k], r.bonds[k]; a != b || first.orders[k] != r.orders[k] {
+			t.refuse(Error{Line: r.bondLines[k], Frame: t.n - 1}, "bond %d joins %d and %d, order %d; in frame 0 it joins "+
+				"%d and %d, order %d: records are conformers of one molecule", k, b[0], b[1], r.orders[k], a[0], a[1],
+				first.orders[k])
 		}
 	}
-	return t.frames()
+	if len(first.bonds) != len(r.bonds) {
+		t.refuse(Error{Line: t.line, Frame: t.n - 1}, "has %d bonds, expected %d as in frame 0: records are conformers of "+
+			"one molecule", len(r.bonds), len(first.bonds))
+	}
+}
+
+// bonded gives the molecule the bonds of a record, and their orders.
+func (t *reader) bonded(r *record) {
+	m := t.molecule
+	if err := m.SetBonds(r.bonds); err != nil {
+		t.refuse(Error{}, "%v", err)
+		return
+	}
+	m.Orders = make([]int, len(m.Bonds))
+	for k, b := range r.bonds {
+		m.Orders[slices.Index(m.Bonds, b)] = r.orders[k]
+	}
 }
 
 // A record is one of an SDF file.
@@ -74,94 +69,55 @@ type record struct {
 	orders           []int
 }
 
-// differ returns the first bond that a record does not have as given, or −1.
-func differ(bonds []molecule.Bond, orders []int, r *record) int {
-	for k := range min(len(bonds), len(r.bonds)) {
-		if bonds[k] != r.bonds[k] || orders[k] != r.orders[k] {
-			return k
-		}
-	}
-	if len(bonds) != len(r.bonds) {
-		return min(len(bonds), len(r.bonds))
-	}
-	return -1
-}
-
-// must is next, where an end is a fault.
-func (t *reader) must(what string) (string, error) {
-	line, ok, err := t.next()
-	if err == nil && !ok {
-		err = t.fault("", "the file ends, expected %s: it is truncated", what)
-	}
-	return line, err
-}
-
-// recordSDF reads a record; it is nil at the end.
-func (t *reader) recordSDF() (*record, error) {
-	r := &record{}
+// recordSDF reads a record; it is nil at the end, or after a fault.
+func (t *reader) recordSDF() *record {
 	// A blank title is usual, and so are blank lines at the end of a file.
 	var head []string
 	for len(head) < 4 {
-		line, ok, err := t.next()
-		if err != nil {
-			return nil, err
-		}
+		line, ok := t.next()
 		if !ok {
-			if strings.TrimSpace(strings.Join(head, "")) == "" {
-				return nil, nil
+			if strings.TrimSpace(strings.Join(head, "")) != "" {
+				t.fault("", "the file ends in the header of a record: it is truncated")
 			}
-			return nil, t.fault("", "the file ends in the header of a record: it is truncated")
+			return nil
 		}
 		head = append(head, line)
 	}
-	r.title = strings.TrimSpace(head[0])
+	r := &record{title: strings.TrimSpace(head[0])}
 	if columns(head[1], 21, 22) == "2D" {
-		return nil, t.fault("", "the record is a drawing (2D), expected conformers in space")
+		t.fault("", "the record is a drawing (2D), expected conformers in space")
 	}
-	atoms, bonds, err := t.counts(head[3])
-	if err != nil {
-		return nil, err
-	}
+	atoms, bonds := t.counts(head[3])
 	for i := range atoms {
-		line, err := t.must(fmt.Sprintf("atom %d of %d", i, atoms))
-		if err != nil {
-			return nil, err
-		}
-		if err := t.atomSDF(r, i, line); err != nil {
-			return nil, err
-		}
+		t.atomSDF(r, i, t.must("atom %d of %d", i, atoms))
 	}
 	for k := range bonds {
-		line, err := t.must(fmt.Sprintf("bond %d of %d", k, bonds))
-		if err != nil {
-			return nil, err
-		}
-		if err := t.bondSDF(r, k, line); err != nil {
-			return nil, err
-		}
+		t.bondSDF(r, k, t.must("bond %d of %d", k, bonds))
 	}
-	return r, t.endSDF(r)
+	t.endSDF(r)
+	if t.err != nil {
+		return nil
+	}
+	return r
 }
 
-func (t *reader) counts(line string) (atoms, bonds int, err error) {
+func (t *reader) counts(line string) (atoms, bonds int) {
 	if columns(line, 34, 39) == "V3000" {
-		return 0, 0, t.fault("", "the record is V3000, expected V2000")
+		t.fault("", "the record is V3000, expected V2000")
 	}
 	atoms, errA := strconv.Atoi(columns(line, 1, 3))
 	bonds, errB := strconv.Atoi(columns(line, 4, 6))
 	if errA != nil || errB != nil || atoms < 1 || bonds < 0 || columns(line, 34, 39) != "V2000" {
-		return 0, 0, t.fault("", "%s, expected the counts line of a V2000 record: atoms and bonds in columns 1 to 6, "+
-			"V2000 in columns 34 to 39", quoted(line))
+		t.fault("", "%s, expected the counts line of a V2000 record: atoms and bonds in columns 1 to 6, V2000 in columns "+
+			"34 to 39", quoted(line))
 	}
-	return atoms, bonds, nil
+	return atoms, bonds
 }
 
-func (t *reader) atomSDF(r *record, i int, line string) error {
+func (t *reader) atomSDF(r *record, i int, line string) {
 	symbol := columns(line, 32, 34)
-	at := strconv.Itoa(i) + " (" + symbol + ")"
 	if symbol == "" {
-		return t.fault(strconv.Itoa(i),
-			"the record ends in column %d, expected x, y, z and a symbol in columns 1 to 34", len(line))
+		t.fault(strconv.Itoa(i), "the record ends in column %d, expected x, y, z and a symbol in columns 1 to 34", len(line))
 	}
 	a := molecule.Atom{Name: symbol}
 	if molecule.Known(symbol) {
@@ -171,92 +127,66 @@ func (t *reader) atomSDF(r *record, i int, line string) error {
 	if c, err := strconv.Atoi(columns(line, 37, 39)); err == nil && c > 0 && c < 8 && c != 4 {
 		a.Charge = 4 - c
 	}
-	for k, axis := range []string{"x", "y", "z"} {
-		lo := 1 + 10*k
-		v, err := t.coordinate(at, axis, columns(line, lo, lo+9), fmt.Sprintf(" in columns %d to %d", lo, lo+9))
-		if err != nil {
-			return err
-		}
-		r.x = append(r.x, v)
-	}
-	r.atoms, r.lines = append(r.atoms, a), append(r.lines, t.line)
-	return nil
+	p := t.place(strconv.Itoa(i)+" ("+symbol+")", fixed(line, 1, 10))
+	r.atoms, r.lines, r.x = append(r.atoms, a), append(r.lines, t.line), append(r.x, p[:]...)
 }
 
-func (t *reader) bondSDF(r *record, k int, line string) error {
+func (t *reader) bondSDF(r *record, k int, line string) {
 	i, errI := strconv.Atoi(columns(line, 1, 3))
 	j, errJ := strconv.Atoi(columns(line, 4, 6))
 	order, errO := strconv.Atoi(columns(line, 7, 9))
 	n := len(r.atoms)
 	if errI != nil || errJ != nil || errO != nil || i < 1 || j < 1 || i > n || j > n || i == j || order < 1 ||
 		order > 8 {
-		return t.fault("", "%s, expected bond %d: two atoms of 1 to %d and an order of 1 to 8, in columns of three",
-			quoted(line), k, n)
+		t.fault("", "%s, expected bond %d: two atoms of 1 to %d and an order of 1 to 8, in columns of three", quoted(line),
+			k, n)
 	}
 	b := molecule.Bond{min(i, j) - 1, max(i, j) - 1}
 	if at := slices.Index(r.bonds, b); t.n == 0 && at >= 0 { // later records have the first's bonds
-		return t.fault("", "bond %d joins the atoms %d and %d, which bond %d (line %d) joins", k, i, j, at,
-			r.bondLines[at])
+		t.fault("", "bond %d joins the atoms %d and %d, which bond %d (line %d) joins", k, i, j, at, r.bondLines[at])
 	}
 	r.bonds, r.orders, r.bondLines = append(r.bonds, b), append(r.orders, order), append(r.bondLines, t.line)
-	return nil
 }
 
 // endSDF reads properties to M  END, and on to $$$$ or the end of the file.
-func (t *reader) endSDF(r *record) error {
+func (t *reader) endSDF(r *record) {
 	charged := false
-	for {
-		line, err := t.must("M  END")
-		if err != nil {
-			return err
-		}
-		if line == "M  END" {
-			break
-		}
+	for line := t.must("M  END"); line != "M  END" && t.err == nil; line = t.must("M  END") {
 		if line == "$$$$" {
-			return t.fault("", "$$$$ before M  END")
+			t.fault("", "$$$$ before M  END")
 		}
 		if cells := strings.Fields(line); len(cells) > 2 && cells[0] == "M" && cells[1] == "CHG" {
-			if !charged {
-				for i := range r.atoms {
+			for i := range r.atoms {
+				if !charged {
 					r.atoms[i].Charge = 0
 				}
-				charged = true
 			}
-			if err := t.charges(r, cells[3:]); err != nil {
-				return err
-			}
+			charged = true
+			t.charges(r, cells[3:])
 		}
 	}
 	data := false
-	for {
-		line, ok, err := t.next()
-		switch {
-		case err != nil:
-			return err
-		case ok && line == "$$$$":
-			return nil
-		case ok && strings.TrimSpace(line) != "":
-			data = true
-		case !ok && data:
-			return t.fault("", "the file ends in data fields, expected $$$$: it is truncated")
-		case !ok:
-			return nil
+	for line, ok := t.next(); line != "$$$$"; line, ok = t.next() {
+		if !ok && data {
+			t.fault("", "the file ends in data fields, expected $$$$: it is truncated")
 		}
+		if !ok {
+			return
+		}
+		data = data || strings.TrimSpace(line) != ""
 	}
 }
 
 // charges reads pairs of an atom, from 1, and its charge.
-func (t *reader) charges(r *record, pairs []string) error {
-	for k := 0; k+1 < len(pairs); k += 2 {
-		i, errI := strconv.Atoi(pairs[k])
-		c, errC := strconv.Atoi(pairs[k+1])
+func (t *reader) charges(r *record, pairs []string) {
+	for pair := range slices.Chunk(pairs[:len(pairs)/2*2], 2) {
+		i, errI := strconv.Atoi(pair[0])
+		c, errC := strconv.Atoi(pair[1])
 		if errI != nil || errC != nil || i < 1 || i > len(r.atoms) || c < -15 || c > 15 {
-			return t.fault("",
-				"M  CHG gives atom %s the charge %s, expected an atom of 1 to %d and a charge of −15 to 15",
-				quoted(pairs[k]), quoted(pairs[k+1]), len(r.atoms))
+			t.fault("", "M  CHG gives atom %s the charge %s, expected an atom of 1 to %d and a charge of −15 to 15",
+				quoted(pair[0]), quoted(pair[1]), len(r.atoms))
+			return
 		}
 		r.atoms[i-1].Charge = c
 	}
-	return nil
 }

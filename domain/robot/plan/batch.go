@@ -24,7 +24,7 @@ type Batch struct {
 	Tip     robot.Point
 	TipToo  bool        // the tip itself stays clear of obstacles, whether Spec.Volume has it or not
 	Options Options     // Waypoints and Sides are the batch's own; so is Segments if Spec has them
-	Modes   [][]Side    // what each mode asks; none: any way, and labels by what came
+	Modes   []string    // the sides that each mode asks; none: any way, and labels by what came
 	Count   int         // paths
 	Seed    uint64      //
 	From    uint64      // the first query: batches from 2^32 apart share none
@@ -85,11 +85,11 @@ func (b *Batch) Run(ctx context.Context, pool *parallel.Pool) (*Paths, error) {
 	}
 	modes := b.Modes
 	if len(modes) == 0 {
-		modes = [][]Side{nil}
+		modes = []string{""}
 	}
 	workers := make([]*worker, pool.Workers())
 	out := &Paths{Dim: b.Set.Dim()}
-	var failed map[string]*Failure = map[string]*Failure{}
+	failed := map[string]*Failure{}
 	for k, sides := range modes {
 		o := b.Options
 		o.Sides = sides
@@ -120,7 +120,8 @@ func (b *Batch) Run(ctx context.Context, pool *parallel.Pool) (*Paths, error) {
 						failed[r.reason] = f
 					}
 					f.Times++
-					if e := new(Error); have == 0 && next == 1 && b.fixed() && errors.As(r.err, &e) && e.End != "" {
+					first := have == 0 && next == 1 && b.same() && b.Options.Near == nil
+					if e := new(Error); first && errors.As(r.err, &e) && e.End != "" {
 						return nil, e // and so it would be every time
 					}
 					continue
@@ -147,14 +148,12 @@ func (b *Batch) Run(ctx context.Context, pool *parallel.Pool) (*Paths, error) {
 // name gives labels to the ways that the paths took, unless they were asked for.
 func (b *Batch) name(out *Paths, pl *Planner) {
 	if len(b.Modes) > 0 {
-		for _, m := range b.Modes {
-			out.Sides = append(out.Sides, string(sideBytes(m)))
-		}
+		out.Sides = slices.Clone(b.Modes)
 		return
 	}
 	sides := make([]string, out.Count)
 	for i := range sides {
-		sides[i] = string(sideBytes(pl.Passed(out.X[i*out.Dim:(i+1)*out.Dim], b.Spec.Waypoints)))
+		sides[i] = pl.Passed(out.X[i*out.Dim:(i+1)*out.Dim], b.Spec.Waypoints)
 	}
 	out.Sides = slices.Compact(slices.Sorted(slices.Values(sides)))
 	for i, s := range sides {
@@ -162,18 +161,10 @@ func (b *Batch) name(out *Paths, pl *Planner) {
 	}
 }
 
-func sideBytes(s []Side) []byte {
-	out := make([]byte, len(s))
-	for i, v := range s {
-		out[i] = byte(v)
-	}
-	return out
-}
-
-// fixed reports whether both places are the same for all queries.
-func (b *Batch) fixed() bool {
+// same reports whether no place is drawn by query.
+func (b *Batch) same() bool {
 	none := trajectory.Given{}
-	return b.Spec.Start.Given == none && b.Spec.Goal.Given == none && b.Options.Near == nil
+	return b.Spec.Start.Given == none && b.Spec.Goal.Given == none
 }
 
 func tooManyFailed(have, queries int, failed []Failure) error {
@@ -253,12 +244,6 @@ func (w *worker) query(ctx context.Context, id uint64) result {
 	}
 	path.X, path.Q = nil, nil
 	return result{path: path, row: row, worst: worst}
-}
-
-// same reports whether no place is drawn by query.
-func (b *Batch) same() bool {
-	none := trajectory.Given{}
-	return b.Spec.Start.Given == none && b.Spec.Goal.Given == none
 }
 
 // open draws the places that the spec leaves open, evenly between their corners.

@@ -42,32 +42,27 @@ type Problem struct {
 	Tip robot.Point
 }
 
-// A Side says where the tip passes an obstacle, looking from start to goal with Up above.
-type Side byte
-
-// Sides of an obstacle.
+// A side says where the tip passes an obstacle, looking from start to goal with Up above. Sides are a letter for each
+// obstacle.
 const (
-	Any   Side = '*'
-	Left  Side = 'L'
-	Right Side = 'R'
+	Any   = '*'
+	Left  = 'L'
+	Right = 'R'
 )
 
-// Sides reads one letter for each obstacle: L, R or *.
-func Sides(text string, obstacles int) ([]Side, error) {
+// Sides refuses a text that is not one letter for each obstacle: L, R or *.
+func Sides(text string, obstacles int) (string, error) {
 	if len(text) != obstacles {
-		return nil, fmt.Errorf("%q has %d letters; expected one for each of %d obstacles", text, len(text), obstacles)
+		return "", fmt.Errorf("%q has %d letters; expected one for each of %d obstacles", text, len(text), obstacles)
 	}
-	out := make([]Side, obstacles)
-	for i, c := range []byte(text) {
-		if out[i] = Side(c); out[i] != Any && out[i] != Left && out[i] != Right {
-			return nil, fmt.Errorf("%q: expected the letters L, R and *", text)
-		}
+	if strings.Trim(text, "LR*") != "" {
+		return "", fmt.Errorf("%q: expected the letters L, R and *", text)
 	}
-	return out, nil
+	return text, nil
 }
 
 // Modes reads what each mode of a batch asks, as in LR,RL; "any" asks nothing and is nil.
-func Modes(text string, obstacles int) (out [][]Side, err error) {
+func Modes(text string, obstacles int) (out []string, err error) {
 	if text == "any" {
 		return nil, nil
 	}
@@ -105,12 +100,8 @@ type Options struct {
 	Segments  bool    // the segments between waypoints are clear too, else the path is refused
 	Reserve   float64 // room beyond the margin that the search keeps; 0 means 0.005 m with Segments
 
-	// Limit of a query, besides Nodes. A path that depends on how fast the machine is is no
-	// function of the seed: 0 means none.
-	Limit time.Duration
-
 	Up    [3]float64  // 0 means z
-	Sides []Side      // by obstacle; nil: any
+	Sides string      // by obstacle; "": any
 	Near  [][]float64 // joint values that starts are drawn about, in turn by query; nil: anywhere
 	Sd    float64     // how far about them, in each joint; 0 means 0.1
 }
@@ -143,16 +134,14 @@ func (o *Options) defaults() {
 
 // A Path is what a query found.
 type Path struct {
-	X           []float64   // L×D
-	Q           []float64   // the same as joint values: L×(R+P)
-	Room        scene.Swept // along the segments between waypoints
-	Segment     int         // where Room.Upper is
-	Length      float64     // in joint space
-	Nodes       int         // of all trees
-	Projections int
-	Edges       int           // segments whose room was proven or refuted
-	Searched    time.Duration // until the trees met, starts and goals included
-	Took        time.Duration // with shortcuts, smoothing and waypoints
+	X        []float64     // L×D
+	Q        []float64     // the same as joint values: L×(R+P)
+	Room     scene.Swept   // along the segments between waypoints
+	Segment  int           // where Room.Upper is
+	Length   float64       // in joint space
+	Nodes    int           // of all trees
+	Searched time.Duration // until the trees met, starts and goals included
+	Took     time.Duration // with shortcuts, smoothing and waypoints
 }
 
 // A Reason why there is no path.
@@ -164,14 +153,13 @@ const (
 	Outside                   // those found leave the joint limits
 	Blocked                   // those found have too little room
 	NotJoined                 // the trees did not meet within Options.Nodes
-	OutOfTime                 // nor within Options.Limit
+	Stopped                   // the context ended the query
 	Coarse                    // a segment between waypoints has too little room (Options.Segments)
 	Lost                      // a waypoint could not be brought onto Σ
 )
 
 func (r Reason) String() string {
-	return [...]string{"unreachable", "outside of limits", "blocked", "not joined", "out of time", "too coarse",
-		"lost"}[r]
+	return [...]string{"unreachable", "outside of limits", "blocked", "not joined", "stopped", "too coarse", "lost"}[r]
 }
 
 // An Error says why there is no path, and where to look.
@@ -248,7 +236,7 @@ func New(p Problem, o Options) (*Planner, error) {
 	}{
 		{"Waypoints", o.Waypoints < 2}, {"Step", !(o.Step > 0) || math.IsInf(o.Step, 1)}, {"Nodes", o.Nodes < 2},
 		{"Tries", o.Tries < 1}, {"Margin", math.IsNaN(p.Margin)}, {"Tip", p.Tip.Link >= len(arm.Joints)},
-		{"Sides", o.Sides != nil && len(o.Sides) != len(p.Scene.Obstacles)}, {"Sd", math.IsNaN(o.Sd)},
+		{"Sides", o.Sides != "" && len(o.Sides) != len(p.Scene.Obstacles)}, {"Sd", math.IsNaN(o.Sd)},
 		{"Up", !(vec3.Dot(o.Up, o.Up) > 0)},
 	} {
 		if c.bad {
@@ -280,9 +268,6 @@ func New(p Problem, o Options) (*Planner, error) {
 	return pl, nil
 }
 
-// Arm returns the arm.
-func (pl *Planner) Arm() *robot.Arm { return pl.arm }
-
 // retarget has the planner answer queries with other ends.
 func (pl *Planner) retarget(p Problem) {
 	pl.p.Start, pl.p.Goal = p.Start, p.Goal
@@ -290,8 +275,7 @@ func (pl *Planner) retarget(p Problem) {
 	pl.goal = newSolver(pl.arm, p.Goal, p.Limits)
 }
 
-// Plan answers a query: a function of (seed, query) alone, unless Options.Limit or ctx ends it. The error is an *Error,
-// or that of ctx.
+// Plan answers a query: a function of (seed, query) alone. The error is an *Error, or that of ctx.
 func (pl *Planner) Plan(ctx context.Context, seed, query uint64) (*Path, error) {
 	pl.ctx = ctx
 	pl.draw = drawer{stream: keyed.ArmPaths.Stream(seed, 0), query: query}
@@ -332,7 +316,7 @@ func (pl *Planner) search(query uint64) *Error {
 		err = pl.connect(start, goal, min(budget, pl.o.Nodes-used))
 		used += pl.trees[0].n() + pl.trees[1].n()
 		pl.out.Nodes = used
-		if err == nil || err.Reason == OutOfTime || pl.ctx.Err() != nil {
+		if err == nil || pl.ctx.Err() != nil {
 			return err
 		}
 		if used+first/2 > pl.o.Nodes {
@@ -352,9 +336,9 @@ func (pl *Planner) ends(query uint64) (start, goal []float64, err *Error) {
 		near = pl.o.Near[query%k]
 	}
 	var seen [2]misses
-	for try := 0; try < pl.o.Tries && seen[1].total() < 2*pl.o.Tries && pl.ctx.Err() == nil; try++ {
+	for try := 0; try < pl.o.Tries && seen[1].n < 2*pl.o.Tries && pl.ctx.Err() == nil; try++ {
 		pl.around(start, near, pl.o.Sd)
-		if try > pl.o.Tries/2 && seen[0].reason() == Unreachable {
+		if try > pl.o.Tries/2 && seen[0].best.Reason == Unreachable {
 			pl.around(start, nil, 0)
 		}
 		if !pl.standing(pl.start, start, &seen[0]) {
@@ -369,15 +353,14 @@ func (pl *Planner) ends(query uint64) (start, goal []float64, err *Error) {
 		}
 	}
 	name, m := "goal", &seen[1]
-	if m.total() == 0 {
+	if m.n == 0 {
 		name, m = "start", &seen[0]
 	}
 	if pl.ctx.Err() != nil {
-		return nil, nil, &Error{Reason: OutOfTime, Detail: pl.ctx.Err().Error()}
+		return nil, nil, &Error{Reason: Stopped, Detail: pl.ctx.Err().Error()}
 	}
-	e := m.best[m.reason()]
-	e.End, e.Reason = name, m.reason()
-	if e.Reason == Blocked {
+	e := m.best
+	if e.End = name; e.Reason == Blocked {
 		e.Detail = fmt.Sprintf("expected %.3g m", pl.keep)
 	}
 	return nil, nil, &e
@@ -421,53 +404,40 @@ func (pl *Planner) limited(j int) bool {
 
 // standing brings q to an end and reports whether the arm can stand there.
 func (pl *Planner) standing(s *solver, q []float64, seen *misses) bool {
-	pl.out.Projections++
 	if !s.solve(q, math.Inf(1)) {
 		name, by := s.worst(q)
 		limits := s.limits
 		if s.limits = false; limits && s.solve(q, math.Inf(1)) {
 			if j, beyond := s.outside(q); j >= 0 {
 				s.limits = limits
-				seen.add(Outside, Error{What: pl.arm.Joints[pl.joint[j]].Name, Short: beyond}, -beyond)
+				seen.add(Error{Reason: Outside, What: pl.arm.Joints[pl.joint[j]].Name, Short: beyond}, -beyond)
 				return false
 			}
 		}
 		s.limits = limits
-		seen.add(Unreachable, Error{What: name, Short: by}, -by)
+		seen.add(Error{Reason: Unreachable, What: name, Short: by}, -by)
 		return false
 	}
 	pl.arm.Coordinates(pl.x0, q)
 	if room, pair := pl.room.Clearance(pl.x0); room < pl.keep {
-		seen.add(Blocked, Error{What: pl.p.Scene.Describe(pair), Short: room}, room)
+		seen.add(Error{Reason: Blocked, What: pl.p.Scene.Describe(pair), Short: room}, room)
 		return false
 	}
 	return true
 }
 
-// misses are why ends were refused, with the one of each reason that came nearest.
+// misses are how many ends were refused, and the one that came furthest: a blocked one was within reach.
 type misses struct {
-	n     [3]int
-	best  [3]Error
-	value [3]float64
+	n     int
+	best  Error
+	value float64
 }
 
-func (m *misses) add(r Reason, e Error, value float64) {
-	if m.n[r] == 0 || value > m.value[r] {
-		m.best[r], m.value[r] = e, value
+func (m *misses) add(e Error, value float64) {
+	if m.n == 0 || e.Reason > m.best.Reason || e.Reason == m.best.Reason && value > m.value {
+		m.best, m.value = e, value
 	}
-	m.n[r]++
-}
-
-func (m *misses) total() int { return m.n[0] + m.n[1] + m.n[2] }
-
-// reason returns the one that came furthest: a blocked end is within reach.
-func (m *misses) reason() Reason {
-	for _, r := range []Reason{Blocked, Outside} {
-		if m.n[r] > 0 {
-			return r
-		}
-	}
-	return Unreachable
+	m.n++
 }
 
 // A drawer hands out random numbers of a query, one draw after the other.

@@ -2,6 +2,7 @@ package plan
 
 import (
 	"math"
+	"strings"
 
 	"github.com/landing-diffusion/landing/domain/robot/scene"
 	"github.com/landing-diffusion/landing/internal/vec3"
@@ -18,12 +19,7 @@ const (
 
 // gateway makes the scene of walls, if sides are asked for.
 func (pl *Planner) gateway() {
-	walls := 0
-	for _, s := range pl.o.Sides {
-		if s == Left || s == Right {
-			walls++
-		}
-	}
+	walls := len(pl.o.Sides) - strings.Count(pl.o.Sides, string(Any))
 	if walls == 0 {
 		return
 	}
@@ -53,7 +49,7 @@ func (pl *Planner) walls(start, goal []float64) *Error {
 	left := vec3.Cross(up, ahead)
 	k := 0
 	for i, s := range pl.o.Sides {
-		if s != Left && s != Right {
+		if s == Any {
 			continue
 		}
 		to := wallFar // the wall stands on the other side

@@ -70,7 +70,6 @@ func (pl *Planner) smooth(way [][]float64) {
 			for j, v := range way[i] {
 				mid[j] = v + pl.dir[j]/2
 			}
-			pl.out.Projections++
 			if pl.path.solve(mid, pl.o.Step) && pl.clear(way[i-1], mid) && pl.clear(mid, way[i+1]) {
 				copy(way[i], mid)
 			}
@@ -115,7 +114,7 @@ func (pl *Planner) waypoints(way [][]float64) *Error {
 			out.Length += distance(q, out.Q[(l-1)*pl.m:l*pl.m])
 		}
 	}
-	out.Room, out.Segment = pl.room.Path(out.X, n, scene.SweptOptions{})
+	out.Room, out.Segment = pl.room.Path(out.X, n)
 	if pl.o.Segments && !(out.Room.Lower >= pl.p.Margin) {
 		return &Error{Reason: Coarse, Detail: "the room along segment " + strconv.Itoa(out.Segment) + " is too " +
 			"little between " + pl.p.Scene.Describe(out.Room.Pair) + "; take more waypoints"}
@@ -139,7 +138,6 @@ func (pl *Planner) lay(q []float64, way [][]float64, along []float64, at float64
 	for j, v := range way[k-1] {
 		q[j] = v + t*(way[k][j]-v)
 	}
-	pl.out.Projections++
 	return pl.path.solve(q, pl.o.Step)
 }
 
@@ -151,8 +149,8 @@ func (pl *Planner) tip(q []float64) [3]float64 {
 
 // Passed returns on which side of each obstacle the tip passes along n waypoints: Left if it goes round it clockwise on
 // the whole, seen from Up, Right if counterclockwise, and Any if by less than a twentieth of a turn.
-func (pl *Planner) Passed(x []float64, n int) []Side {
-	out := make([]Side, len(pl.p.Scene.Obstacles))
+func (pl *Planner) Passed(x []float64, n int) string {
+	out := make([]byte, len(pl.p.Scene.Obstacles))
 	compass := scene.NewCompass(pl.o.Up)
 	tips := make([]float64, 0, 3*n)
 	for l := range n {
@@ -171,5 +169,5 @@ func (pl *Planner) Passed(x []float64, n int) []Side {
 			out[i] = Any
 		}
 	}
-	return out
+	return string(out)
 }

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"time"
 )
 
 // A tree of configurations; node 0 is its root.
@@ -91,7 +90,6 @@ func (pl *Planner) step(q, target []float64, on bool) (ok, there bool) {
 	for j, v := range q {
 		pl.next[j] = v + s*pl.dir[j]
 	}
-	pl.out.Projections++
 	if !pl.path.solve(pl.next, pl.o.Step) {
 		return false, false
 	}
@@ -104,7 +102,6 @@ func (pl *Planner) step(q, target []float64, on bool) (ok, there bool) {
 
 // clear reports whether the segment keeps the margin, and the tip its side.
 func (pl *Planner) clear(a, b []float64) bool {
-	pl.out.Edges++
 	pl.arm.Coordinates(pl.x0, a)
 	pl.arm.Coordinates(pl.x1, b)
 	return pl.room.Clear(pl.x0, pl.x1, pl.keep) && (pl.gate == nil || pl.gate.Clear(pl.x0, pl.x1, 0))
@@ -124,10 +121,6 @@ func (pl *Planner) connect(start, goal []float64, nodes int) *Error {
 	}
 	random := make([]float64, pl.m)
 	for turn := 0; turn < 5*nodes && a.n()+b.n() < nodes; turn++ {
-		if turn%16 == 0 && pl.o.Limit > 0 && time.Since(pl.began) > pl.o.Limit {
-			return &Error{Reason: OutOfTime, Detail: fmt.Sprintf("no path within %v: %d and %d nodes from start "+
-				"and goal", pl.o.Limit, pl.trees[0].n(), pl.trees[1].n())}
-		}
 		if turn%16 == 0 && pl.ctx.Err() != nil {
 			break
 		}

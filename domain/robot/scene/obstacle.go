@@ -28,10 +28,9 @@ func (s Shape) String() string {
 // minus how deep inside. φ is convex and changes by at most the distance that the point moves.
 //
 // |∇φ| = 1. Where φ has a corner, ∇φ is one of the unit vectors that it jumps between
-// (a subgradient), the same at every call: at a sphere's centre e_z, on the axis of a
-// capsule one across it, inside a box the axis of least depth, the first of equal ones,
-// and in its middle planes the positive direction. ∇² φ is that of a side at the seams of
-// capsules and boxes, where it jumps, and 0 at the corners. Nothing is ever NaN.
+// (a subgradient), the same at every call: at a sphere's centre e_z, on the axis of a capsule one across it, inside a
+// box the axis of least depth, the first of equal ones, and in its middle planes the positive direction. ∇² φ is that
+// of a side at the seams of capsules and boxes, where it jumps, and 0 at the corners. Nothing is ever NaN.
 //
 // Outside, φ has no corners; ∇²φ grows as 1/φ towards the edges of a box without
 // Radius, whose offset surfaces, as a margin has them, are round.

@@ -2,6 +2,7 @@ package scene
 
 import (
 	"math"
+	"slices"
 
 	"github.com/landing-diffusion/landing/domain/robot"
 	"github.com/landing-diffusion/landing/internal/vec3"
@@ -47,16 +48,10 @@ func newReach(s *Scene) reach {
 			c.across = append(c.across, vec3.Norm(vec3.Cross(joint.Axis, v))/vec3.Norm(joint.Axis))
 			v = joint.Origin.P // begins a new stretch: where joint j is in the link before
 		}
-		reverse(c.whole)
-		reverse(c.across)
+		slices.Reverse(c.whole)
+		slices.Reverse(c.across)
 	}
 	return r
-}
-
-func reverse(v []float64) {
-	for i, j := 0, len(v)-1; i < j; i, j = i+1, j-1 {
-		v[i], v[j] = v[j], v[i]
-	}
 }
 
 // bow writes M of each body, the bound on |p̈| for q = q0 + t dq, 0 ≤ t ≤ 1.

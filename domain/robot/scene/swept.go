@@ -45,18 +45,13 @@ type Swept struct {
 	Looked       int     // configurations that were looked at
 }
 
-// SweptOptions of Segment.
-type SweptOptions struct {
-	Tolerance float64 // of Upper − Lower, in metres; 0 means 1e-4, and the least is 1e-9
-}
+// Sharp is how near the bounds of Path are, in metres.
+const Sharp = 1e-4
 
 // Segment returns the room along the segment between the configurations x0 and x1; Upper
-// − Lower is at most the tolerance.
-func (c *Checker) Segment(x0, x1 []float64, o SweptOptions) Swept {
-	if o.Tolerance == 0 {
-		o.Tolerance = 1e-4
-	}
-	c.goal, c.within = math.Inf(-1), max(o.Tolerance, finest)
+// − Lower is at most the tolerance in metres, or 1e-9.
+func (c *Checker) Segment(x0, x1 []float64, tolerance float64) Swept {
+	c.goal, c.within = math.Inf(-1), max(tolerance, finest)
 	if !c.begin(x0, x1) {
 		return c.swept
 	}
@@ -73,11 +68,11 @@ func (c *Checker) Clear(x0, x1 []float64, margin float64) bool {
 }
 
 // Path returns the room along a path of n ≥ 1 configurations, and the segment of Upper.
-func (c *Checker) Path(x []float64, n int, o SweptOptions) (least Swept, segment int) {
+func (c *Checker) Path(x []float64, n int) (least Swept, segment int) {
 	d := c.s.Arm.Dim()
 	for i := range max(n-1, 1) {
 		next := min(i+1, n-1)
-		s := c.Segment(x[i*d:(i+1)*d], x[next*d:(next+1)*d], o)
+		s := c.Segment(x[i*d:(i+1)*d], x[next*d:(next+1)*d], Sharp)
 		if i == 0 {
 			least = s
 			continue

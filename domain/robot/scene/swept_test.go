@@ -114,7 +114,7 @@ func TestSegmentAgainstSampling(t *testing.T) {
 		for i := range uint64(42) {
 			x0, x1 := segment(s, i)
 			tol := math.Pow(10, 1-float64(i%7)) // 10: both ends alone
-			swept := c.Segment(x0, x1, scene.SweptOptions{Tolerance: tol})
+			swept := c.Segment(x0, x1, tol)
 			sampled := math.Inf(1)
 			for k := range parts + 1 {
 				room, _ := look.Clearance(between(s.Arm, x0, x1, float64(k)/parts))
@@ -134,7 +134,7 @@ func TestSegmentAgainstSampling(t *testing.T) {
 			if !c.Clear(x0, x1, swept.Lower-1e-9) || c.Clear(x0, x1, swept.Upper+1e-9) {
 				t.Errorf("%s %d: Clear contradicts %v to %v", name, i, swept.Lower, swept.Upper)
 			}
-			testkit.Equal(t, c.Segment(x0, x1, scene.SweptOptions{Tolerance: tol}), swept, "%s %d", name, i)
+			testkit.Equal(t, c.Segment(x0, x1, tol), swept, "%s %d", name, i)
 			looked, most = looked+swept.Looked, max(most, swept.Looked)
 		}
 		t.Logf("%s: %d configurations a segment on average, %d at most", name, looked/42, most)
@@ -155,7 +155,7 @@ func TestBetweenWaypoints(t *testing.T) {
 			s := &scene.Scene{Arm: arm, Bodies: bodies, Obstacles: []scene.Obstacle{{A: vec{cos, sin, 0}, Radius: r}}}
 			c := s.NewChecker()
 			x0, x1 := configuration(arm, 0), configuration(arm, math.Pi/2)
-			swept := c.Segment(x0, x1, scene.SweptOptions{Tolerance: 1e-7})
+			swept := c.Segment(x0, x1, 1e-7)
 			if math.Abs(swept.Upper+r) > 1e-7 || math.Abs(swept.Lower+r) > 1e-7 ||
 				math.Abs(swept.T-β/(math.Pi/2)) > 1e-6 {
 				t.Errorf("ball of %v at %v: %+v", r, β, swept)
@@ -168,7 +168,7 @@ func TestBetweenWaypoints(t *testing.T) {
 	// the shorter arc from 170° to −170° goes across 180°, and 0° is far
 	s := &scene.Scene{Arm: arm, Bodies: bodies, Obstacles: []scene.Obstacle{{A: vec{-1, 0, 0}, Radius: 0.01}}}
 	x0, x1 := configuration(arm, 17*math.Pi/18), configuration(arm, -17*math.Pi/18)
-	if got := s.NewChecker().Segment(x0, x1, scene.SweptOptions{}); math.Abs(got.Upper+0.01) > 1e-12 || got.T != 0.5 {
+	if got := s.NewChecker().Segment(x0, x1, scene.Sharp); math.Abs(got.Upper+0.01) > 1e-12 || got.T != 0.5 {
 		t.Errorf("across 180°: %+v", got)
 	}
 }
@@ -180,8 +180,7 @@ func TestSharp(t *testing.T) {
 	s := &scene.Scene{Arm: arm, Bodies: bodies[1:], Obstacles: []scene.Obstacle{
 		{Shape: scene.Box, A: vec{2, 0, 0}, Half: vec{1, 5, 5}}}}
 	for _, δ := range []float64{0.4, 0.2, 0.1} {
-		got := s.NewChecker().Segment(configuration(arm, -δ, -0.7*δ), configuration(arm, δ, 0.7*δ),
-			scene.SweptOptions{Tolerance: 10})
+		got := s.NewChecker().Segment(configuration(arm, -δ, -0.7*δ), configuration(arm, δ, 0.7*δ), 10)
 		if over := 0.1 - got.Lower; got.Looked != 2 || over < 0 || over > δ*δ*δ*δ {
 			t.Errorf("±%v: %+v, %v below the room, 0.1", δ, got, over)
 		}
@@ -195,7 +194,7 @@ func TestConstantRoom(t *testing.T) {
 	s := &scene.Scene{Arm: arm, Bodies: bodies, Obstacles: []scene.Obstacle{{Radius: 0.5}}}
 	c := s.NewChecker()
 	x0, x1 := configuration(arm, 0), configuration(arm, 3)
-	got := c.Segment(x0, x1, scene.SweptOptions{Tolerance: 1e-15})
+	got := c.Segment(x0, x1, 1e-15)
 	if math.Abs(got.Lower-0.5) > 1e-8 || math.Abs(got.Upper-0.5) > 1e-12 || got.Looked > 1<<17 {
 		t.Errorf("%+v", got)
 	}
@@ -213,8 +212,7 @@ func TestSelf(t *testing.T) {
 	arm, bodies := planar(0.5, 0.4)
 	bodies = append(bodies, scene.Body{Link: -1, Radius: 0.1})
 	s := &scene.Scene{Arm: arm, Bodies: bodies, Self: [][2]int{{2, 1}}}
-	got := s.NewChecker().Segment(configuration(arm, 0.3, -2), configuration(arm, -1, 3),
-		scene.SweptOptions{Tolerance: 1e-8})
+	got := s.NewChecker().Segment(configuration(arm, 0.3, -2), configuration(arm, -1, 3), 1e-8)
 	// the elbow goes from −2 to −π by the shorter arc, past 180°: folded, |a − b|
 	if math.Abs(got.Upper) > 1e-8 { // 0.1 away, and a radius of 0.1
 		t.Errorf("%+v, expected 0", got)
@@ -233,10 +231,10 @@ func TestPath(t *testing.T) {
 	for i := range n {
 		s.Arm.Coordinates(x[i*d:(i+1)*d], numbers(7, uint64(i+90)))
 	}
-	got, segment := c.Path(x, n, scene.SweptOptions{})
+	got, segment := c.Path(x, n)
 	lower, upper, at := math.Inf(1), math.Inf(1), 0
 	for i := range n - 1 {
-		one := c.Segment(x[i*d:(i+1)*d], x[(i+1)*d:(i+2)*d], scene.SweptOptions{})
+		one := c.Segment(x[i*d:(i+1)*d], x[(i+1)*d:(i+2)*d], scene.Sharp)
 		lower = min(lower, one.Lower)
 		if one.Upper < upper {
 			upper, at = one.Upper, i
@@ -246,7 +244,7 @@ func TestPath(t *testing.T) {
 		t.Errorf("%+v in segment %d; expected %v to %v in %d", got, segment, lower, upper, at)
 	}
 	room, pair := c.Clearance(x[:d])
-	if one, _ := c.Path(x[:d], 1, scene.SweptOptions{}); math.Abs(one.Upper-room) > 1e-14 || one.Pair != pair {
+	if one, _ := c.Path(x[:d], 1); math.Abs(one.Upper-room) > 1e-14 || one.Pair != pair {
 		t.Errorf("one configuration: %+v, expected %v", one, room)
 	}
 }
@@ -288,7 +286,7 @@ func TestNoRoom(t *testing.T) {
 	arm, bodies := planar(1)
 	s := &scene.Scene{Arm: arm, Bodies: bodies}
 	x := configuration(arm, 1)
-	if got := s.NewChecker().Segment(x, x, scene.SweptOptions{}); !math.IsInf(got.Lower, 1) || got.Pair != -1 {
+	if got := s.NewChecker().Segment(x, x, scene.Sharp); !math.IsInf(got.Lower, 1) || got.Pair != -1 {
 		t.Errorf("nothing to hit: %+v", got)
 	}
 	m := mixed()
@@ -297,7 +295,7 @@ func TestNoRoom(t *testing.T) {
 	for _, bad := range []float64{math.NaN(), math.Inf(1), 1e200} {
 		at, _ := m.Arm.Columns(1) // slides
 		x1[at] = bad
-		if got := c.Segment(x0, x1, scene.SweptOptions{}); !math.IsInf(got.Lower, -1) || c.Clear(x0, x1, -1) {
+		if got := c.Segment(x0, x1, scene.Sharp); !math.IsInf(got.Lower, -1) || c.Clear(x0, x1, -1) {
 			t.Errorf("%v: %+v", bad, got)
 		}
 	}
@@ -355,9 +353,9 @@ func TestNoAllocations(t *testing.T) {
 	s := panda()
 	c := s.NewChecker()
 	x0, x1 := segment(s, 0)
-	c.Segment(x0, x1, scene.SweptOptions{Tolerance: 1e-7})
+	c.Segment(x0, x1, 1e-7)
 	if a := testing.AllocsPerRun(10, func() {
-		c.Segment(x0, x1, scene.SweptOptions{Tolerance: 1e-7})
+		c.Segment(x0, x1, 1e-7)
 		c.Clear(x0, x1, 0.01)
 		c.Clearance(x0)
 	}); a != 0 {

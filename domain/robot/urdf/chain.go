@@ -45,22 +45,15 @@ func (d *document) tree() (*tree, error) {
 		}
 		t.moved[child] = n
 	}
-	// Whatever has no root above it goes round in a cycle.
-	rooted := make([]bool, len(d.links))
-	for i := range d.links {
-		var path []int
-		for l := i; ; l = t.parent(l) {
-			if path = append(path, l); rooted[l] || t.moved[l] < 0 {
-				break
-			}
-			if len(path) > len(d.links) {
+	for i := range d.links { // whatever has no root above it goes round in a cycle
+		l := i
+		for above := 0; t.moved[l] >= 0; above++ {
+			if above >= len(d.links) {
 				j := &d.joints[t.moved[l]]
 				return nil, d.fail(j.line, j.element(), "is part of a cycle: going up from link %q never ends; "+
 					"expected a tree", d.links[i].name)
 			}
-		}
-		for _, l := range path {
-			rooted[l] = true
+			l = t.parent(l)
 		}
 	}
 	return t, nil
