@@ -126,8 +126,8 @@ func TestTold(t *testing.T) {
 
 // The same commit gives the same files from two folders with caches of their own, and the program says what it is.
 func TestReproducible(t *testing.T) {
-	if !testkit.Long() {
-		t.Skip("compiles everything twice: LANDING_LONG=1")
+	if !testkit.Longest() {
+		t.Skip("compiles everything twice: LANDING_LONG=all")
 	}
 	platform := runtime.GOOS + "/" + runtime.GOARCH
 	outs := []string{filepath.Join(t.TempDir(), "one"), filepath.Join(t.TempDir(), "a", "longer", "way")}
