@@ -69,6 +69,8 @@ func TestToldToTheProgram(t *testing.T) {
 	r := Release{Version: "v1.2.3", sha: "0123abc", time: when}
 	testkit.Equal(t, toldPackage, reflect.TypeFor[run.Machine]().PkgPath())
 	source := testkit.Must(os.ReadFile("../../experiment/run/manifest.go"))
+	wheels := testkit.Must(os.ReadFile("../../python/hatch_build.py"))
+	testkit.Contains(t, string(wheels), "{MODULE}/experiment/run.{k}")
 	for name, value := range map[string]string{"released": "v1.2.3", "commit": "0123abc",
 		"committed": "2026-11-23T01:02:04Z"} {
 		if want := " -X " + toldPackage + "." + name + "=" + value; !strings.Contains(r.flags()+" ", want+" ") {
