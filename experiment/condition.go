@@ -139,7 +139,6 @@ func (l *Loaded) Between(start, goal string) (*Conditions, error) {
 	return &Conditions{Rows: row, Warning: l.Condition.Outside(row)}, nil
 }
 
-// values reads "name=value,name=value".
 func (c *Condition) values(given string) ([]float64, error) {
 	row := make([]float64, len(c.Names))
 	seen := make([]bool, len(c.Names))

@@ -99,7 +99,6 @@ func (r *Run) Report(s *judge.Samples, v *judge.Evaluation, line CommandLine) (s
 	return p.Write()
 }
 
-// madeBy returns the command line that began a run.
 func madeBy(f *run.Folder) []string {
 	var m run.Manifest
 	if err := f.ReadJSON(run.ManifestFile, &m); err != nil {

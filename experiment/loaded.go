@@ -127,7 +127,6 @@ func load(ctx context.Context, p *problem.Problem, pool *parallel.Pool, report f
 	return l, ctx.Err()
 }
 
-// rows are what is settled by.
 func (l *Loaded) rows() *settle.Rows {
 	return &settle.Rows{All: l.Data.X, Train: l.TrainRows, Learned: l.learned(), Validation: len(l.Split.Val)}
 }

@@ -100,11 +100,12 @@ func lost(states string, lost, of int, limit float64, key string) error {
 		"allowed share %g (%s)", lost, of, states, limit, key)
 }
 
-// An empirical prior has at least so many ends, where their paths are no more than so
-// many numbers: where steps are cheap. It has no more of them where the set takes more than so many
-// multiply-adds for the paths of all rows, a value and gradient counted a step.
+// PriorEnds is how many ends an empirical prior has at least, where their paths are no more than priorNumbers numbers:
+// where steps are cheap. It has no more of them where the set takes more than priorWork multiply-adds for the paths of
+// all rows, a value and gradient counted a step. Only tests lower it.
+var PriorEnds = 10_000
+
 const (
-	priorEnds    = 10_000
 	priorNumbers = 2e7
 	priorWork    = 1 << 39
 )
@@ -115,11 +116,11 @@ const (
 func priorPaths(l *Loaded) int {
 	rows := len(l.learned()) / l.Data.D
 	path := l.Process.Set.Capabilities().Work * float64(l.Process.Schedule.N)
-	if float64(rows)*path > priorWork && rows > priorEnds {
-		return max(priorEnds, int(priorWork/path))
+	if float64(rows)*path > priorWork && rows > PriorEnds {
+		return max(PriorEnds, int(priorWork/path))
 	}
 	room := priorNumbers / (float64(rows) * float64(l.Process.Schedule.N+1) * float64(l.Data.D))
-	return rows * min((priorEnds+rows-1)/rows, max(1, int(room)))
+	return rows * min((PriorEnds+rows-1)/rows, max(1, int(room)))
 }
 
 // empiricalPrior returns the ends of forward paths from the training rows.

@@ -255,6 +255,8 @@ func TestEmpiricalPrior(t *testing.T) {
 // Paths of many numbers leave an empirical prior with fewer ends of a row, and with one at
 // least; rows enough need one each.
 func TestPriorPaths(t *testing.T) {
+	defer func(n int) { PriorEnds = n }(PriorEnds)
+	PriorEnds = 10_000
 	e := begin(t, "prior=empirical")
 	rows := e.TrainRows
 	for _, c := range []struct{ rows, steps, want int }{

@@ -158,7 +158,6 @@ func (m *remedies) redrawn() bool {
 	return slices.ContainsFunc(m.run.Drawn, func(s problem.Drawn) bool { return s.Changed() && s.Key != "prior" })
 }
 
-// own draws by the run's own keys.
 func (m *remedies) own() *verdict.Remedy {
 	return &verdict.Remedy{Verb: verdict.Evaluate, Run: m.run.Folder.Dir}
 }
@@ -219,7 +218,6 @@ func (m *remedies) trainable(settings ...string) bool {
 	return err == nil
 }
 
-// check examines the run's problem.
 func (m *remedies) check() *verdict.Remedy {
 	s, path := m.asked(), m.run.Problem.Data.Path
 	if path != "" {

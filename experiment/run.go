@@ -73,7 +73,6 @@ func (l *Loaded) Begin(f *run.Folder, source []byte, command []string) (*Run, er
 	})
 }
 
-// askedOf says what a problem was asked for with.
 func askedOf(p *problem.Problem) *run.Asked {
 	variant, settings := p.Asked()
 	a := &run.Asked{Variant: variant}

@@ -119,7 +119,6 @@ func Sample(
 	return r, errors.Join(check, r.settled(p, c))
 }
 
-// overChains summarises a number of the draws, by chains.
 func overChains(name string, series [][]float64) Coordinate {
 	mean, sd := stat.MeanStdDev(slices.Concat(series...), nil)
 	return Coordinate{name, metric.Float(mean), metric.Float(metric.MCSE(series)), metric.Float(sd),

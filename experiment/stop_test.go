@@ -99,7 +99,8 @@ func TestHeldOutDistancesEndTraining(t *testing.T) {
 		})
 		weights, state := newest(t, e)
 		t.Logf("%s: %v", course, verdict)
-		if verdict.After == 0 || verdict.Rising != (course == "rising") || verdict.Plan != (train.Plan{Epochs: 2 * verdict.From, Anneal: 0.5, Factor: 1}) ||
+		if verdict.After == 0 || verdict.Rising != (course == "rising") || verdict.Plan != (train.Plan{Epochs: 2 *
+			verdict.From, Anneal: 0.5, Factor: 1}) ||
 			state.Epoch != 2*verdict.From || last != state.Epoch || measures < 5 {
 			t.Fatalf("%s: %+v, %d epochs, measured %d times until %d", course, verdict, state.Epoch, measures, last)
 		}
@@ -300,9 +301,9 @@ func TestTooFewRowsToJudge(t *testing.T) {
 		stop, key    string
 	}{
 		{190, 1000, nil, "epochs", "train.stop"}, {190, 7, []string{"train.epochs=7"}, "epochs", "train.stop"},
-		{190, 0, []string{"train.max_seconds=5"}, "epochs", "train.stop"},
+		{190, 0, []string{"train.max_seconds=5000"}, "epochs", "train.stop"},
 		{200, train.MostJudged, nil, "held_out", "train.epochs"},
-		{200, 7, []string{"train.epochs=7"}, "held_out", ""}, {200, 0, []string{"train.max_seconds=5"}, "held_out", ""},
+		{200, 7, []string{"train.epochs=7"}, "held_out", ""}, {200, 0, []string{"train.max_seconds=5000"}, "held_out", ""},
 	} {
 		file := t.TempDir() + "/some.csv"
 		testkit.OK(t, os.WriteFile(file, scattered(c.rows), 0o600))

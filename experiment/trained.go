@@ -75,7 +75,6 @@ func (l *Loaded) network() score.Config {
 	return c
 }
 
-// model returns an untrained network of the problem.
 func (l *Loaded) model() (score.Model[float32], error) {
 	c, err := prepared(l.network(), l.Problem, l.Process, l.Data, l.Split.Train)
 	if err != nil {

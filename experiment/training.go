@@ -137,7 +137,6 @@ func (t *training) record(kind string, epoch int, data any) error {
 	return err
 }
 
-// begin makes a trainer of an untrained network.
 func (t *training) begin() error {
 	model, err := t.run.model()
 	if err != nil {
@@ -148,7 +147,6 @@ func (t *training) begin() error {
 	return nil
 }
 
-// resume makes a trainer, and puts it where a checkpoint left off.
 func (t *training) resume(checkpoint string) error {
 	var state train.State
 	arrays, err := t.run.Folder.LoadCheckpoint(checkpoint, t.run.Config, &state)
@@ -166,7 +164,6 @@ func (t *training) resume(checkpoint string) error {
 	return t.trainer.Restore(arrays, state)
 }
 
-// trains makes the trainer of a model.
 func (t *training) trains(m score.Model[float32]) {
 	p := t.run.Problem
 	t.source = t.run.Method.Source(t.run.learned(), t.run.Pool)

@@ -8,9 +8,9 @@ import (
 	"github.com/landing-diffusion/landing/tools/testkit"
 )
 
-// The laws of OLLA, ULLA and their projected variants with inequalities: last states of 1000 independent chains from
+// The laws of OLLA, ULLA and their projected variants with inequalities: last states of 600 independent chains from
 // one inner point, so the samples are independent. KS at level 1e-6 for each of 20 numbers (critical value
-// 2.69/√1000 = 0.085), plus 0.025 for the step: a step that leaves Σ comes back
+// 2.69/√600 = 0.11), plus 0.025 for the step: a step that leaves Σ comes back
 // to ε inside, which with ε half a step's length leaves a bias that falls like √τ. It was measured with 20 000 chains
 // before the steps were chosen: for OLLA with τ = 0.01 it is 0.019 on the half line and the box, 0.034 on the cap,
 // 0.053 on the simplex, and half of that with τ/4. ULLA is run with γτ = 10, so its momentum is forgotten in a step;
@@ -22,14 +22,15 @@ func TestBoundedLaws(t *testing.T) {
 	if testing.Short() {
 		t.Skip("a law, for seconds")
 	}
-	critical := 2.69/math.Sqrt(1000) + 0.025
+	const chains = 600
+	critical := 2.69/math.Sqrt(chains) + 0.025
 	step := map[string]struct {
 		τ     float64 // of OLLA
 		count int
 	}{"half line": {0.005, 1000}, "box": {0.005, 600}, "cap": {0.003, 600}, "simplex": {0.001, 1200}}
 	pool := testkit.Pool(t, 0)
 	for _, m := range []langevin.Method{langevin.OLLA, langevin.ULLA, langevin.OLLAP, langevin.ULLAP} {
-		r := chainRun{Method: m, Walls: langevin.PaperWalls, Count: 1000, Seed: 11}
+		r := chainRun{Method: m, Walls: langevin.PaperWalls, Count: chains, Seed: 11}
 		for i, b := range allBounded(1) {
 			r.Tau, r.Step = step[b.Name].τ, step[b.Name].count
 			if m.Underdamped() {

@@ -30,7 +30,7 @@ func quadrature(u1, v1 float64, x func(u, v float64) []float64, area func(u, v f
 }
 
 // Constrained HMC has the law exp(−f) by area, whatever its step: means over 48 independent chains against quadrature.
-// A limit of 5 standard errors with 47 degrees of freedom has a false alarm with odds of 9e-6 a mean, 2e-4 of all;
+// A limit of 5 standard errors with 47 degrees of freedom has a false alarm with odds of 9e-6 a mean, 1e-4 of all;
 // standard errors are held to the number that the table says.
 func TestHMC(t *testing.T) {
 	if testing.Short() {
@@ -79,16 +79,16 @@ func TestHMC(t *testing.T) {
 		most  float64
 	}{
 		{"ellipsoid", ellipsoid, nil, square,
-			quadrature(math.Pi, 2*math.Pi, onEllipsoid, areaOf, zero, square), []float64{0.02, 0.1, 0.2}, 0.008},
+			quadrature(math.Pi, 2*math.Pi, onEllipsoid, areaOf, zero, square), []float64{0.1, 0.2}, 0.008},
 		{"ellipsoid, level", ellipsoid, level, square,
-			quadrature(math.Pi, 2*math.Pi, onEllipsoid, areaOf, given, square), []float64{0.05, 0.15}, 0.008},
+			quadrature(math.Pi, 2*math.Pi, onEllipsoid, areaOf, given, square), []float64{0.15}, 0.008},
 		{"torus, f = −b·x", zoo.Torus{Major: 2, Minor: 0.6}, Linear{b}, first,
-			quadrature(2*math.Pi, 2*math.Pi, onTorus, torusArea, linear, first), []float64{0.1, 0.4, 0.7}, 0.05},
-		{"cap", sphereCap, nil, third, 0.6, []float64{0.1, 0.5}, 0.008},
+			quadrature(2*math.Pi, 2*math.Pi, onTorus, torusArea, linear, first), []float64{0.1, 0.7}, 0.05},
+		{"cap", sphereCap, nil, third, 0.6, []float64{0.5}, 0.008},
 		{"cap, f = −b·x", sphereCap, Linear{b}, third, quadrature(1, 2*math.Pi, func(u, v float64) []float64 {
 			z := 0.2 + 0.8*u
 			return []float64{math.Sqrt(1-z*z) * math.Cos(v), math.Sqrt(1-z*z) * math.Sin(v), z}
-		}, func(_, _ float64) float64 { return 1 }, linear, third), []float64{0.1, 0.5}, 0.008},
+		}, func(_, _ float64) float64 { return 1 }, linear, third), []float64{0.1}, 0.008},
 	} {
 		for _, τ := range c.steps {
 			r := chainsOf(t, c.set, c.f, τ, 10)

@@ -166,13 +166,13 @@ func ks(u []float64) float64 {
 }
 
 // Curved sets without symmetry: the uniform law of the torus in its tube angle, density ∝ R + r cos φ, and of an
-// ellipse in arc length. Last states of 4000 independent chains from one point; KS at level 1e-6 plus 0.02 for the step
-// size: critical value 0.0625. A uniform tube angle would score 0.19, a chain that never left its start 0.5.
+// ellipse in arc length. Last states of 2000 independent chains from one point; KS at level 1e-6 plus 0.02 for the step
+// size: critical value 0.08. A uniform tube angle would score 0.19, a chain that never left its start 0.5.
 func TestUniformLawOfChains(t *testing.T) {
 	if testing.Short() {
 		t.Skip("a law, for seconds")
 	}
-	const count = 4000
+	const count = 2000
 	critical := 2.69/math.Sqrt(count) + 0.02
 	torus := zoo.Torus{Major: 1, Minor: 0.6}
 	ellipse := zoo.Ellipsoid{Axes: []float64{1, 0.4}}
@@ -265,12 +265,12 @@ func (f scoreFunc) Eval(dst, x, p []float64, n int, t float64) {
 }
 
 // The backward sampler with an exact score, overdamped: a wrapped normal law on the circle and a heat kernel on S²,
-// whose forward laws are known in closed form. KS at level 1e-6 of 4000 samples plus 0.02 for the step size.
+// whose forward laws are known in closed form. KS at level 1e-6 of 2000 samples plus 0.02 for the step size.
 func TestBackwardWithExactScoreOLLA(t *testing.T) {
 	if testing.Short() {
 		t.Skip("a law, for seconds")
 	}
-	const count, start = 4000, 0.05 // samples, and heat-kernel time of the data
+	const count, start = 2000, 0.05 // samples, and heat-kernel time of the data
 	critical := 2.69/math.Sqrt(count) + 0.02
 	wrapped := func(θ, v float64) (q, dq float64) {
 		for m := -6; m <= 6; m++ {

@@ -152,7 +152,7 @@ func (p *Process) Validate() error {
 		}
 		// h_{k+1} = (1 − ρ_k) h_k with ρ_k = ασ_k²Δt on an affine set.
 		ρ, at := 0.0, 0
-		for k := range p.steps() {
+		for k := range p.Steps() {
 			if r := p.Landing.Rate * s.Tau(k); r > ρ {
 				ρ, at = r, k
 			}
@@ -181,8 +181,8 @@ func (p *Process) Geometry(rows int) geometry.Geometry {
 	return geometry.New(p.Set, rows, p.Repulsion)
 }
 
-// steps returns how many of σ_0, σ_1, … the process uses.
-func (p *Process) steps() int {
+// Steps returns how many of σ_0, σ_1, … and τ_0, τ_1, … the process uses, forward and backward.
+func (p *Process) Steps() int {
 	if p.Convention == Paper {
 		return p.Schedule.N + 1
 	}
@@ -251,7 +251,7 @@ func (s Schedule) Tau(k int) float64 {
 // ξ/(ρ(2−ρ)).
 func (p *Process) MonotoneRate() float64 {
 	τ := 0.0
-	for k := range p.steps() {
+	for k := range p.Steps() {
 		τ = max(τ, p.Schedule.Tau(k))
 	}
 	return 1 / τ
@@ -265,9 +265,6 @@ func (p *Process) Rho(k int) float64 {
 	}
 	return p.Landing.Rate * p.Schedule.Tau(k)
 }
-
-// Steps returns how many of τ_0, τ_1, … the process uses, forward and backward.
-func (p *Process) Steps() int { return p.steps() }
 
 // CanDraw returns a *ConfigError unless a score that was learned for p serves the backward process of by, which must be
 // valid and have p's set, σ(t), friction, potential and convention: what it may change is how a step returns to Σ, what

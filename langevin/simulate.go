@@ -319,17 +319,11 @@ func (s *Simulator) run(ctx context.Context, n int, t task) (Report, error) {
 // the noise of (seed, refresh, sample = row of x0, step). The error is a
 // *DivergedError or the context's.
 func (s *Simulator) Forward(ctx context.Context, paths *Paths, x0 []float64, seed, refresh uint64) (Report, error) {
-	return s.ahead(ctx, paths, x0, 0, seed, refresh)
+	return s.ForwardFrom(ctx, paths, x0, 0, seed, refresh)
 }
 
 // ForwardFrom is Forward of paths of which the first has the number given.
 func (s *Simulator) ForwardFrom(ctx context.Context, paths *Paths, x0 []float64, first int, seed, refresh uint64) (
-	Report, error) {
-	return s.ahead(ctx, paths, x0, first, seed, refresh)
-}
-
-// ahead is Forward of rows of which the first has the number given.
-func (s *Simulator) ahead(ctx context.Context, paths *Paths, x0 []float64, first int, seed, refresh uint64) (
 	Report, error) {
 	d, N := s.proc.Set.Dim(), s.proc.Schedule.N
 	paths.resize(len(x0)/d, N, d, s.proc.Elastic())
@@ -446,7 +440,7 @@ func (s *Simulator) EmpiricalPrior(ctx context.Context, x0 []float64, seed, refr
 	whole := max(1, wholePaths/((s.proc.Schedule.N+1)*d))
 	for first := 0; first < len(x0)/d; first += whole {
 		some := x0[first*d : min((first+whole)*d, len(x0))]
-		if _, err := s.ahead(ctx, &paths, some, first, seed, refresh); err != nil {
+		if _, err := s.ForwardFrom(ctx, &paths, some, first, seed, refresh); err != nil {
 			return Empirical{}, err
 		}
 		for i := range paths.Count {

@@ -136,7 +136,7 @@ func TestCheckRecipes(t *testing.T) {
 				args = append(args, "--data", testkit.Shared(t, "data/earth/"+name+".csv"))
 			case name == "bunny50": // the other surfaces differ in numbers only
 				// of 50 000 points some do: each is a pass of the surface's network
-				args = append(args, "--data", someRows(t, testkit.Shared(t, "data/mesh/bunny_eigfn50.npy"), 300),
+				args = append(args, "--data", someRows(t, testkit.Shared(t, "data/mesh/bunny_eigfn50.npy"), 100),
 					"--set", "set.weights="+testkit.Shared(t, "data/mesh/bunny_sdf.npz"), "--set",
 					"set.mesh="+testkit.Shared(t, "data/mesh/bunny.ply"))
 			default:

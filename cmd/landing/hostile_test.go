@@ -303,7 +303,7 @@ func TestFewRows(t *testing.T) {
 			t.Errorf("train: %s", r.stderr)
 		}
 		for _, verb := range [][]string{{"report"}, {"report", "--text"}} {
-			r := ok(t, dir, append(verb, run)...)
+			r := ok(t, dir, append(verb, run, "-n", "100")...)
 			if strings.Count(r.stderr, warning) != 1 || strings.Contains(r.stdout, "NaN") ||
 				!strings.Contains(r.stdout, "too few points to hold any out") {
 				t.Errorf("%v %s: %s%s", verb, run, r.stderr, r.stdout)

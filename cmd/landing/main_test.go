@@ -14,11 +14,12 @@ import (
 	"time"
 
 	"github.com/landing-diffusion/landing/base/arrayfile"
+	"github.com/landing-diffusion/landing/experiment"
 	"github.com/landing-diffusion/landing/learn/method/pathmatch"
 	"github.com/landing-diffusion/landing/tools/testkit"
 )
 
-func init() { pathmatch.FitNumbers = 1 << 13 } // what is trained is small
+func init() { pathmatch.FitNumbers, experiment.PriorEnds = 1<<13, 1000 } // what is trained is small
 
 // TestMain lets the test binary stand in for the program, so that tests can kill it.
 func TestMain(m *testing.M) {
@@ -425,7 +426,7 @@ func TestInterruptAndKill(t *testing.T) {
 	}
 	want := final("whole")
 	wait := func(name string, least int) { // until some checkpoints are there
-		for range 2000 {
+		for range 60_000 {
 			records, _ := os.ReadFile(filepath.Join(dir, name, "metrics.jsonl"))
 			paths, _ := filepath.Glob(filepath.Join(dir, name, "checkpoints", "0*"))
 			if len(paths) > 0 && bytes.Count(records, []byte("\n")) >= least {

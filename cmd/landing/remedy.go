@@ -1,11 +1,13 @@
 package main
 
 import (
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/landing-diffusion/landing/internal/text"
 	"github.com/landing-diffusion/landing/judge/verdict"
+	"github.com/landing-diffusion/landing/problem"
 )
 
 // verbNames are what the command calls the verbs of remedies.
@@ -22,7 +24,11 @@ func commandLine(r *verdict.Remedy) string {
 			s += name + text.Shell(value)
 		}
 	}
-	flag(" ", r.Problem+r.Run)
+	of := r.Problem + r.Run
+	if verbNames[r.Verb] == "train" && slices.Contains(problem.Recipes(), r.Run) { // whose name means the recipe
+		of = "./" + r.Run
+	}
+	flag(" ", of)
 	if r.Verb == verdict.Evaluate {
 		s += " --text"
 	}

@@ -134,6 +134,10 @@ func TestRemediesRun(t *testing.T) {
 		args = args[1:]
 		verb := parsed(t, args)
 		verbs[verb.Name()]++
+		if file := verb.Flags().Arg(0); verb.Name() == "train" && filepath.Ext(file) != ".yaml" && !resumes(file) {
+			t.Errorf("%s: it trains anew", command)
+			continue
+		}
 		if verb.Name() == "train" && verb.Flags().Changed("for") && resumes(verb.Flags().Arg(0)) { // takes its time
 			r := testkit.Must(experiment.Open(t.Context(), verb.Flags().Arg(0), "", pool, nil))
 			if _, x, err := r.Problem.Extend(problem.ParseSettings("train.max_seconds=60")); err != nil || !x.Longer {

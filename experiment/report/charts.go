@@ -14,7 +14,6 @@ import (
 	"github.com/landing-diffusion/landing/learn/train"
 )
 
-// loss shows how training went.
 func (p *canvas) loss(epochs []train.Epoch) {
 	if len(epochs) < 2 {
 		return
@@ -32,7 +31,6 @@ func (p *canvas) loss(epochs []train.Epoch) {
 			figure.Series{Name: "rate", X: x, Y: rate}))
 }
 
-// progress shows the distances of evaluations in the course of training.
 func (p *canvas) progress(evaluations []judge.Progress, j *judge.JSD) {
 	if len(evaluations) < 2 || j == nil {
 		return
@@ -47,7 +45,6 @@ func (p *canvas) progress(evaluations []judge.Progress, j *judge.JSD) {
 			figure.Series{Name: "samples", X: x, Y: y}, figure.Series{Name: "floor", X: x, Y: floor}))
 }
 
-// heldOut shows the held-out distances, or losses, in the course of training.
 func (p *canvas) heldOut(records []run.Record, loss bool) {
 	s := figure.Series{Name: "validation rows"}
 	for _, m := range run.Decode[train.Measured](records, "held-out") {
@@ -72,7 +69,6 @@ func (p *canvas) heldOut(records []run.Record, loss bool) {
 		figure.Lines(figure.LineOptions{XLabel: "epoch", YLabel: label, LogX: true}, s))
 }
 
-// nearest shows whether samples are copies.
 func (p *canvas) nearest(r *judge.Reference, x []float64) {
 	if len(r.HeldOut) == 0 {
 		return
@@ -87,7 +83,6 @@ func (p *canvas) nearest(r *judge.Reference, x []float64) {
 			figure.Column{Name: "samples", Values: metric.NearestDistances(nil, samples, train, d)}))
 }
 
-// violation shows how far the samples are from Σ.
 func (p *canvas) violation(set constraint.Set, x []float64) {
 	label := "|h(x)|"
 	if len(set.Inequalities()) > 0 {

@@ -75,7 +75,6 @@ func sentence(v *judge.Evaluation) string {
 	return s
 }
 
-// losses says how many samples were lost, and to what.
 func losses(v *judge.Evaluation) string {
 	s := fmt.Sprintf("%s lost to a projection", text.Count(v.Failed-v.Wrong-v.Broken))
 	if v.Broken > 0 {
@@ -201,7 +200,6 @@ func heldOut(v *judge.Evaluation) string {
 	return " Held-out points are " + v.HeldOut + "."
 }
 
-// found tabulates what a kind of data tells of samples.
 func found(f domain.Finding) figure.Table {
 	t := figure.Table{Title: capital(f.Name), Header: []string{"", "samples", "data", "noise", "p"},
 		Note: strings.TrimSpace(capital(f.Verdict) + ". " + f.Note)}
@@ -220,7 +218,6 @@ func found(f domain.Finding) figure.Table {
 	return t
 }
 
-// capital begins a sentence.
 func capital(s string) string {
 	first, n := utf8.DecodeRuneInString(s)
 	return string(unicode.ToUpper(first)) + s[n:]
@@ -234,7 +231,6 @@ func known[F ~float64](law F) string {
 	return text.Fixed(law)
 }
 
-// distances tabulates the distance, and if it is a mean its parts.
 func distances(j *judge.JSD, note string) []figure.Table {
 	out := []figure.Table{{
 		Title: j.Metric, Header: []string{"", "against all data", "against held-out data"},
@@ -258,7 +254,6 @@ func distances(j *judge.JSD, note string) []figure.Table {
 	return append(out, parts)
 }
 
-// givenCondition tabulates how near samples are to the data given their condition.
 func givenCondition(g *judge.Conditional) figure.Table {
 	t := figure.Table{Title: "Given the condition", Header: []string{"where", "samples", "distance", "floor"}}
 	for _, b := range g.Bins {
@@ -278,7 +273,6 @@ func givenCondition(g *judge.Conditional) figure.Table {
 	return t
 }
 
-// atWalls tabulates shares at the edges of inequalities.
 func atWalls(walls []judge.Wall, b *method.Bounces) figure.Table {
 	t := figure.Table{
 		Title: "At the walls", Header: []string{"inequality", "within", "samples", "data", "p", ""},

@@ -36,7 +36,7 @@ func TestPipes(t *testing.T) {
 		if r.err == nil || !strings.Contains(r.err.Error(), path+": is a pipe that nobody writes to") {
 			t.Errorf("%q, %v", r.data, r.err)
 		}
-	case <-time.After(20 * time.Second):
+	case <-time.After(2 * time.Minute):
 		t.Fatal("reading waits for a writer")
 	}
 	w, err := os.OpenFile(path, os.O_RDWR, 0) // which waits for nobody

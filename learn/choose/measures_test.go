@@ -461,7 +461,11 @@ func TestMeasuresAreOfRowsAsASet(t *testing.T) {
 		},
 	} {
 		want := measure(t, set(1), x)
-		for _, k := range []int{-40, 10} {
+		scales := []int{-40}
+		if name == "torus" {
+			scales = []int{-40, 10}
+		}
+		for _, k := range scales {
 			big := slices.Clone(x)
 			for i := range big {
 				big[i] = math.Ldexp(big[i], k)

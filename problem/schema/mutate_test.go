@@ -68,7 +68,7 @@ func mutants(v any, at string, yield func(at, what string)) {
 func TestAgreesOnMutants(t *testing.T) {
 	s := resolved(t)
 	every := 37 // a prime: all kinds of places and of mutations come up
-	if testkit.Long() {
+	if testkit.Longest() {
 		every = 1
 	}
 	tried, agreed, taken := 0, 0, map[string]bool{}

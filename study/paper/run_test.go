@@ -15,7 +15,7 @@ import (
 	"github.com/landing-diffusion/landing/tools/testkit"
 )
 
-func init() { pathmatch.FitNumbers = 1 << 13 } // what is trained is small
+func init() { pathmatch.FitNumbers, experiment.PriorEnds = 1<<13, 1000 } // what is trained is small
 
 // Cells of one training train once, each has its row and pictures, one that fails has its reason; rows that are lost
 // come again from the folder without any training; a folder that is damaged is no failure of a method.

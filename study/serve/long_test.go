@@ -38,7 +38,7 @@ func TestLongAnswers(t *testing.T) {
 	defer keys.Close()
 	trusted := x509.NewCertPool()
 	trusted.AddCert(keys.Certificate())
-	const wait = 100 * time.Millisecond
+	const wait = 400 * time.Millisecond
 	for version, secure := range map[int]*tls.Config{1: nil, 2: {Certificates: keys.TLS.Certificates}} {
 		s := startWith(t, map[string]string{"demo": demo(t)}, Options{Limits: Limits{Arrival: wait, Patience: wait}},
 			secure)
@@ -55,7 +55,7 @@ func TestLongAnswers(t *testing.T) {
 		} {
 			end := s.busy()
 			go func() {
-				time.Sleep(4 * wait)
+				time.Sleep(2 * wait)
 				end()
 			}()
 			r := testkit.Must(http.NewRequestWithContext(t.Context(), c.method, at+c.path, strings.NewReader(c.body)))

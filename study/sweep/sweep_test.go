@@ -25,7 +25,7 @@ import (
 	"github.com/landing-diffusion/landing/tools/testkit"
 )
 
-func init() { pathmatch.FitNumbers = 1 << 13 } // what is trained is small
+func init() { pathmatch.FitNumbers, experiment.PriorEnds = 1<<13, 1000 } // what is trained is small
 
 func planned(t *testing.T, file string, o Options) *Plan {
 	t.Helper()
@@ -152,6 +152,7 @@ budget: {epochs: 4}
 samples: 50
 report: true
 set:
+  process: {steps: 10}
   network: {width: 8, layers: 1}
   train: {times_per_path: 2, checkpoint_every: 0.001}
 `

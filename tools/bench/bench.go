@@ -39,12 +39,9 @@ type Row struct {
 	Cores     int              `json:"cores"`
 	Precision kernel.Precision `json:"precision"`
 	FLOP      float64          `json:"flop"` // of the matrix products, once
-	Runs      int              `json:"runs"`
-	Best      float64          `json:"best_seconds"`
-	P50       float64          `json:"p50_seconds"`
-	P99       float64          `json:"p99_seconds"`
-	GFLOPS    float64          `json:"gflops"`        // of the best run
-	Share     float64          `json:"share_of_peak"` // of float32, in any precision
+	Times
+	GFLOPS float64 `json:"gflops"`        // of the best run
+	Share  float64 `json:"share_of_peak"` // of float32, in any precision
 
 	// Other is the share of a step that is not its matrix products: what
 	// remains when the best time of the same products alone is taken off. It is
@@ -52,17 +49,9 @@ type Row struct {
 	Other *float64 `json:"other_share,omitempty"`
 }
 
-// A Title names a row.
-type Title struct {
-	Name      string
-	Precision kernel.Precision
-}
-
-func (t Title) String() string { return t.Name + " " + t.Precision.String() }
-
-// Titles lists all rows, in every precision that is one of its own on this
-// machine.
-func Titles() (titles []Title) {
+// Titles lists all rows, each by its name, a space and its precision, in every
+// precision that is one of its own on this machine.
+func Titles() (titles []string) {
 	for _, c := range cases(1) {
 		titles = append(titles, c.title())
 	}
@@ -79,7 +68,7 @@ func Measure(ctx context.Context, o Options, seen func(Row)) ([]Peak, []Row, err
 	cores = slices.Compact(cores)
 	var chosen []work
 	for _, c := range cases(max(1, o.Divide)) {
-		if o.Only == nil || o.Only.MatchString(c.title().String()) {
+		if o.Only == nil || o.Only.MatchString(c.title()) {
 			chosen = append(chosen, c)
 		}
 	}
@@ -114,7 +103,7 @@ type work struct {
 	start func(ctx context.Context, pool *parallel.Pool) (once, products func() error, err error)
 }
 
-func (w *work) title() Title { return Title{w.name, w.precision} }
+func (w *work) title() string { return w.name + " " + w.precision.String() }
 
 // Times are those of one thing, in seconds.
 type Times struct {
@@ -134,7 +123,12 @@ func Time(ctx context.Context, seconds float64, least int, f func() error) (Time
 	if err != nil {
 		return Times{}, err
 	}
-	return Times{len(t[0]), quantile(t[0], 0), quantile(t[0], 0.5), quantile(t[0], 0.99)}, nil
+	return timesOf(t[0]), nil
+}
+
+// timesOf summarises sorted times.
+func timesOf(t []float64) Times {
+	return Times{len(t), quantile(t, 0), quantile(t, 0.5), quantile(t, 0.99)}
 }
 
 // leastRuns is how often Measure times a row, however long it takes.
@@ -145,7 +139,7 @@ func (w work) measure(ctx context.Context, cores int, seconds, peak float64) (r 
 	defer pool.Close()
 	defer func() {
 		if err != nil {
-			err = fmt.Errorf("%v on %d cores: %w", w.title(), cores, err)
+			err = fmt.Errorf("%s on %d cores: %w", w.title(), cores, err)
 		}
 	}()
 	once, products, err := w.start(ctx, pool)
@@ -165,8 +159,7 @@ func (w work) measure(ctx context.Context, cores int, seconds, peak float64) (r 
 	if err != nil {
 		return r, err
 	}
-	r = Row{Name: w.name, Cores: cores, Precision: w.precision, FLOP: w.flop, Runs: len(t[0]),
-		Best: quantile(t[0], 0), P50: quantile(t[0], 0.5), P99: quantile(t[0], 0.99)}
+	r = Row{Name: w.name, Cores: cores, Precision: w.precision, FLOP: w.flop, Times: timesOf(t[0])}
 	r.GFLOPS = w.flop / r.Best / 1e9
 	r.Share = r.GFLOPS / peak
 	if products != nil {

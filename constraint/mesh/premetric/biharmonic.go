@@ -14,6 +14,7 @@ import (
 	"github.com/landing-diffusion/landing/constraint/mesh"
 	"github.com/landing-diffusion/landing/constraint/mesh/spectrum"
 	"github.com/landing-diffusion/landing/internal/dense"
+	"github.com/landing-diffusion/landing/internal/vec3"
 )
 
 // A Biharmonic is the biharmonic distance on a mesh (Lipman, Rustamov and Funkhouser 2010),
@@ -99,7 +100,7 @@ func (b *Biharmonic) linear(face int) (l linear) {
 	for j := range 3 {
 		e[j], f[j] = v[1][j]-v[0][j], v[2][j]-v[0][j]
 	}
-	ee, ef, ff := dot(e, e), dot(e, f), dot(f, f)
+	ee, ef, ff := vec3.Dot(e, e), vec3.Dot(e, f), vec3.Dot(f, f)
 	det := ee*ff - ef*ef // (2 area)²
 	if !(det > 0) {
 		return l
@@ -121,8 +122,6 @@ func (l *linear) at(x [3]float64) (a [3]float64) {
 	a[0] = 1 - a[1] - a[2]
 	return a
 }
-
-func dot(a, b [3]float64) float64 { return a[0]*b[0] + a[1]*b[1] + a[2]*b[2] }
 
 // A Walker measures and walks towards one place y at a time. One goroutine uses it at a time; its
 // methods allocate nothing.
@@ -212,7 +211,7 @@ func (w *Walker) Distance(x Place) (d float64, gradient [3]float64) {
 	var s [3]float64 // of each corner: (Φ(x) − Φ(y))·D_c
 	dd, most := 0.0, 0.0
 	for c := range 3 {
-		s[c] = dot(w.dd[c], at)
+		s[c] = vec3.Dot(w.dd[c], at)
 		dd += at[c] * s[c]
 		most = max(most, w.dd[c][c])
 	}
@@ -287,7 +286,7 @@ func (w *Walker) Path(states, velocities []float64, x Place, t []float64, steps 
 		}
 		from = until
 		_, g := w.Distance(x)
-		gg := dot(g, g)
+		gg := vec3.Dot(g, g)
 		copy(states[3*i:3*i+3], x.X[:])
 		for j := range 3 {
 			velocities[3*i+j] = -d0 * g[j] / gg
@@ -304,7 +303,7 @@ func (w *Walker) reach(x *Place, level, d0 float64) bool {
 		if math.Abs(far) <= near*d0 {
 			return true
 		}
-		size := math.Sqrt(dot(g, g))
+		size := math.Sqrt(vec3.Dot(g, g))
 		if !(size > 0) {
 			return false
 		}

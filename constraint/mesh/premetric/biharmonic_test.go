@@ -10,6 +10,7 @@ import (
 	"github.com/landing-diffusion/landing/base/keyed"
 	"github.com/landing-diffusion/landing/constraint/mesh"
 	"github.com/landing-diffusion/landing/constraint/mesh/spectrum"
+	"github.com/landing-diffusion/landing/internal/vec3"
 	"github.com/landing-diffusion/landing/tools/testkit"
 	"github.com/landing-diffusion/landing/tools/testkit/ball"
 )
@@ -64,7 +65,7 @@ func TestDistance(t *testing.T) {
 		if same, slope := w.Distance(y); !(same < 1e-14) || same > 0 && slope != slope {
 			t.Errorf("a place is %v from itself", same)
 		}
-		if n := m.Normal(x.Face); math.Abs(dot(n, g)) > 1e-12*math.Sqrt(dot(g, g)) {
+		if n := m.Normal(x.Face); math.Abs(vec3.Dot(n, g)) > 1e-12*math.Sqrt(vec3.Dot(g, g)) {
 			t.Error("a gradient leaves the face")
 		}
 		p, q, _ := m.Corners(x.Face)
@@ -80,7 +81,7 @@ func TestDistance(t *testing.T) {
 			at[s], _ = w.Distance(z)
 		}
 		slope = (at[1] - at[0]) / (2 * h)
-		if want := dot(g, e); math.Abs(slope-want) > 1e-8*d+1e-6*math.Abs(want) {
+		if want := vec3.Dot(g, e); math.Abs(slope-want) > 1e-8*d+1e-6*math.Abs(want) {
 			t.Errorf("pair %d: slope %v by differences, %v by the gradient", i, slope, want)
 		}
 		w.To(x)
@@ -111,7 +112,7 @@ func TestWalkerForgets(t *testing.T) {
 		fresh.To(y)
 		d, g := w.Distance(x)
 		want, slope := fresh.Distance(x)
-		size := math.Sqrt(dot(slope, slope))
+		size := math.Sqrt(vec3.Dot(slope, slope))
 		if !(math.Abs(d-want) <= 1e-12*want && size > 0) {
 			t.Fatalf("point %d is %v away, %v by a new walker", i, d, want)
 		}
@@ -158,7 +159,7 @@ func TestPath(t *testing.T) {
 			place := b.Nearest([3]float64(x[3*k:]))
 			d, g := w.Distance(place)
 			testkit.Near(t, d/d0, (1 - at), 2*near, "path %d: at %v the distance", i, at)
-			if u := dot(g, [3]float64(v[3*k:])); math.Abs(u+d0) > 1e-6*d0 {
+			if u := vec3.Dot(g, [3]float64(v[3*k:])); math.Abs(u+d0) > 1e-6*d0 {
 				t.Errorf("path %d: at %v the distance changes by %v, want %v", i, at, u, -d0)
 			}
 			if k%2 == 0 {
@@ -194,12 +195,12 @@ func TestPathOnSphere(t *testing.T) {
 			t.Fatal("a path ends on its way")
 		}
 		n := [3]float64{p.X[1]*q.X[2] - p.X[2]*q.X[1], p.X[2]*q.X[0] - p.X[0]*q.X[2], p.X[0]*q.X[1] - p.X[1]*q.X[0]}
-		size := math.Sqrt(dot(n, n))
-		if size < 0.3 || dot(p.X, q.X) < -0.2 { // the circle is hardly given, or the way along it
+		size := math.Sqrt(vec3.Dot(n, n))
+		if size < 0.3 || vec3.Dot(p.X, q.X) < -0.2 { // the circle is hardly given, or the way along it
 			continue
 		}
 		for k := range times {
-			if far := math.Abs(dot(n, [3]float64(x[3*k:]))) / size; far > 0.04 {
+			if far := math.Abs(vec3.Dot(n, [3]float64(x[3*k:]))) / size; far > 0.04 {
 				t.Errorf("pair %d, time %v: %.3f beside the great circle", i, times[k], far)
 			}
 		}

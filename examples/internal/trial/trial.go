@@ -16,7 +16,7 @@ import (
 	"github.com/landing-diffusion/landing/tools/testkit/job"
 )
 
-func init() { pathmatch.FitNumbers = 1 << 13 }
+func init() { pathmatch.FitNumbers, experiment.PriorEnds = 1<<13, 1000 } // what is trained is small
 
 // Small are the settings that make a run of seconds; everything else is as the problem file says.
 var Small = []string{"train.epochs=2", "train.batch=64", "network.width=16", "network.layers=1"}

@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/landing-diffusion/landing/base/kernel"
+	"github.com/landing-diffusion/landing/internal/vec3"
 	"github.com/landing-diffusion/landing/learn/score"
 )
 
@@ -106,21 +107,15 @@ func torsion(grad *[quadruple]float64, x []float64, atoms *[4]int) (φ float64) 
 		r1, r2 := x[3*atoms[1]+k], x[3*atoms[2]+k]
 		f[k], g[k], h[k] = x[3*atoms[0]+k]-r1, r1-r2, x[3*atoms[3]+k]-r2
 	}
-	a, b := cross(f, g), cross(h, g)
-	aa, bb, gg := dot(a, a), dot(b, b), math.Sqrt(dot(g, g))
-	fg, hg := dot(f, g)/gg, dot(h, g)/gg
+	a, b := vec3.Cross(f, g), vec3.Cross(h, g)
+	aa, bb, gg := vec3.Dot(a, a), vec3.Dot(b, b), math.Sqrt(vec3.Dot(g, g))
+	fg, hg := vec3.Dot(f, g)/gg, vec3.Dot(h, g)/gg
 	for k := range 3 {
 		u, v := a[k]/aa, b[k]/bb
 		grad[k], grad[9+k] = -gg*u, gg*v
 		grad[3+k], grad[6+k] = (gg+fg)*u-hg*v, (hg-gg)*v-fg*u
 	}
-	return math.Atan2(dot(cross(b, a), g)/gg, dot(a, b))
-}
-
-func dot(a, b [3]float64) float64 { return a[0]*b[0] + a[1]*b[1] + a[2]*b[2] }
-
-func cross(a, b [3]float64) [3]float64 {
-	return [3]float64{a[1]*b[2] - a[2]*b[1], a[2]*b[0] - a[0]*b[2], a[0]*b[1] - a[1]*b[0]}
+	return math.Atan2(vec3.Dot(vec3.Cross(b, a), g)/gg, vec3.Dot(a, b))
 }
 
 // swing adds Σ_k a_k ∇φ_k/‖∇φ_k‖ to z, atoms as rows; u holds the unit vectors.

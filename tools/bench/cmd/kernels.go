@@ -7,6 +7,7 @@ import (
 	"io"
 	"regexp"
 	"runtime"
+	"slices"
 	"strings"
 
 	"github.com/landing-diffusion/landing/experiment/run"
@@ -33,13 +34,7 @@ func kernels(ctx context.Context, c *call, args []string) error {
 	if o.Only, err = regexp.Compile(*only); err != nil {
 		return fmt.Errorf("-only: %w", err)
 	}
-	var titles []string
-	some := false
-	for _, t := range bench.Titles() {
-		titles = append(titles, t.String())
-		some = some || o.Only.MatchString(t.String())
-	}
-	if !some {
+	if titles := bench.Titles(); !slices.ContainsFunc(titles, o.Only.MatchString) {
 		return fmt.Errorf("-only %q matches no row; they are %s", *only, strings.Join(titles, ", "))
 	}
 	peaks, rows, err := bench.Measure(ctx, o, func(r bench.Row) {

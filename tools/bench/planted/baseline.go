@@ -107,16 +107,21 @@ func (t *trial) measure(progress io.Writer) error {
 		}
 	}
 	var mu sync.Mutex
+	say := func(format string, v ...any) {
+		mu.Lock()
+		defer mu.Unlock()
+		fmt.Fprintf(progress, format, v...)
+	}
 	var group errgroup.Group
 	group.SetLimit(t.workers)
 	for s, packages := range of {
 		group.Go(func() error {
 			start := time.Now()
-			tests, runs, err := t.profile(s, packages, progress)
+			tests, runs, err := t.profile(s, packages, say)
+			say("%s: %.1f s\n", s, time.Since(start).Seconds())
 			mu.Lock()
 			defer mu.Unlock()
 			t.sound.Tests[s.String()], t.sound.Runs[s.String()] = tests, runs
-			fmt.Fprintf(progress, "%s: %.1f s\n", s, time.Since(start).Seconds())
 			return err
 		})
 	}
@@ -135,7 +140,7 @@ func (t *trial) measure(progress io.Writer) error {
 
 // profile runs the tests of a suite on the sound code, each alone, and returns what each
 // takes and which run each block of the packages.
-func (t *trial) profile(s suite, packages []string, progress io.Writer) (
+func (t *trial) profile(s suite, packages []string, say func(format string, v ...any)) (
 	tests []test, runs map[string][]int, err error,
 ) {
 	dir, err := os.MkdirTemp("", "planted-*")
@@ -156,7 +161,7 @@ func (t *trial) profile(s suite, packages []string, progress io.Writer) (
 		start := time.Now()
 		said, work, err := t.run(binary, s, time.Hour, 0, 0, "-test.run=^"+name+"$", "-test.coverprofile="+profile)
 		if err != nil {
-			fmt.Fprintf(progress, "left out: %s of %s fails before any fault is planted: %v\n%s", name, s, err, said)
+			say("left out: %s of %s fails before any fault is planted: %v\n%s", name, s, err, said)
 			continue
 		}
 		took := time.Since(start).Seconds()

@@ -21,14 +21,14 @@ import (
 // What landing init drafts is a problem that loads, that the doctor fails in nothing, that trains and whose samples
 // are finite and within their limits: of each problem of the suite, and of each published file that holds rows. What
 // is no table of rows is refused in words. (A training of one epoch of a small network: it need not be good.)
-// All of them if LANDING_LONG is set, else some.
+// All of them with LANDING_LONG=all, else some.
 func TestDraftsTrain(t *testing.T) {
 	if testing.Short() {
 		t.Skip("minutes: doctors and trainings")
 	}
 	pool := parallel.New(2)
 	t.Cleanup(pool.Close)
-	all := testkit.Long() // a quarter of an hour
+	all := testkit.Longest() // a quarter of an hour
 	for _, p := range problems.All() {
 		if !all && !slices.Contains([]string{"torus", "components", "so3", "simplex", "redundant"}, p.Name) {
 			continue

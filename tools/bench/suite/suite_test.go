@@ -24,7 +24,7 @@ import (
 	"github.com/landing-diffusion/landing/tools/testkit"
 )
 
-func init() { pathmatch.FitNumbers = 1 << 13 } // what is trained is small
+func init() { pathmatch.FitNumbers, experiment.PriorEnds = 1<<13, 1000 } // what is trained is small
 
 func named(t *testing.T, name string) *problems.Problem {
 	t.Helper()
@@ -42,7 +42,7 @@ func heldOut(data []float64, d int) (train, held []float64) {
 func config(t *testing.T) *Config {
 	pool := parallel.New(2)
 	t.Cleanup(pool.Close)
-	return &Config{Out: filepath.Join(t.TempDir(), "problems"), For: time.Minute, Pool: pool,
+	return &Config{Out: filepath.Join(t.TempDir(), "problems"), For: time.Hour, Pool: pool,
 		Settings: []string{"train.epochs=2", "train.times_per_path=2", "network.width=8", "network.layers=1"}}
 }
 
@@ -92,7 +92,7 @@ func TestTime(t *testing.T) {
 	for c.For = 2 * time.Second; ; c.For *= 2 {
 		c.Out = fmt.Sprint(out, c.For)
 		r = testkit.Must(c.Measure(t.Context(), named(t, "rows-200"), func(string) {}))
-		if !strings.Contains(r.Error, "before its first batch") {
+		if !strings.Contains(r.Error, "the budget of") {
 			break
 		}
 	}
@@ -135,14 +135,18 @@ func TestLawsAreGood(t *testing.T) {
 		case "ring6", "ring8", "ball-chain", "rows-200000", "d300":
 			continue // take long
 		}
-		x := testkit.Must(p.Draw(t.Context(), pool, 1, 0, p.Rows))
-		samples := testkit.Must(p.Draw(t.Context(), pool, 1, 1, p.Rows))
-		law := testkit.Must(p.Draw(t.Context(), pool, 1, 2, p.Rows))
+		n, points := p.Rows, testPoints
+		if !testkit.Long() { // a third of a minute
+			n, points = min(n, 1000), 400
+		}
+		x := testkit.Must(p.Draw(t.Context(), pool, 1, 0, n))
+		samples := testkit.Must(p.Draw(t.Context(), pool, 1, 1, n))
+		law := testkit.Must(p.Draw(t.Context(), pool, 1, 2, n))
 		train, held := heldOut(x, p.Dim)
 		judge := func(samples []float64, points, relabelled int) *Result {
-			r := &Result{Problem: p.Name, Start: "empirical", StartP: metric.NaN, Samples: p.Rows,
+			r := &Result{Problem: p.Name, Start: "empirical", StartP: metric.NaN, Samples: n,
 				Energy: metric.EnergyTest(samples, held, p.Dim, points, relabelled, 1)}
-			e := verdict.Evidence{Asked: p.Rows, Samples: samples, Rows: x, Held: held, Train: train, Dim: p.Dim,
+			e := verdict.Evidence{Asked: n, Samples: samples, Rows: x, Held: held, Train: train, Dim: p.Dim,
 				Energy:        metric.EnergyTest(samples, x, p.Dim, points, relabelled, 1),
 				SampleNearest: metric.NearestDistances(nil, samples, train, p.Dim),
 				HeldNearest:   metric.NearestDistances(nil, held, train, p.Dim),
@@ -153,7 +157,7 @@ func TestLawsAreGood(t *testing.T) {
 			r.judge()
 			return r
 		}
-		if r := judge(samples, testPoints, 999); !r.Passed.Observed {
+		if r := judge(samples, points, 999); !r.Passed.Observed {
 			t.Errorf("%s: %s", p.Name, r.Verdict)
 		} else if r.Verdict != "good" {
 			t.Logf("%s: %s", p.Name, r.Verdict)
