@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"regexp"
+	"runtime"
 	"slices"
 	"strings"
 	"text/tabwriter"
@@ -77,7 +78,9 @@ func runBench(ctx context.Context, a *app, o *benchOptions, _ []string) (answer,
 	peaks, rows, err := bench.Measure(ctx, o.Options, func(r bench.Row) {
 		bar.line(fmt.Sprintf("%s %v on %s: %.4g GFLOP/s", r.Name, r.Precision, plural(r.Cores, "core"), r.GFLOPS))
 	})
-	return answer{speeds{run.ThisMachine(), peaks, rows}, func(w io.Writer) {
+	m := run.ThisMachine()
+	return answer{speeds{m, peaks, rows}, func(w io.Writer) {
+		fmt.Fprintf(w, "%s, %s, %s kernels, %s\n", m.CPU, plural(m.Cores, "core"), m.Kernel, runtime.Version())
 		for _, p := range peaks {
 			fmt.Fprintf(w, "peak of float32 multiply-adds on %s: %.1f GFLOP/s\n", plural(p.Cores, "core"), p.GFLOPS)
 		}
