@@ -10,7 +10,6 @@ package engine
 import (
 	"context"
 	"fmt"
-	"runtime"
 	"runtime/debug"
 	"sync"
 	"sync/atomic"
@@ -24,11 +23,6 @@ import (
 	"github.com/landing-diffusion/landing/learn/method"
 	"github.com/landing-diffusion/landing/learn/score"
 )
-
-// Options of an Engine; the zero value is one worker for each core.
-type Options struct {
-	Workers int // goroutines that compute; 0: one for each core
-}
 
 // partRows bounds the samples of a part. As many large parts are at work as there are workers: each stays with one
 // until it is done, and what it works on in that one's cache. With more of them, taking turns step by step, the same
@@ -51,13 +45,10 @@ type Engine struct {
 	drawn    atomic.Int64
 }
 
-// New makes an engine, which has no goroutine of its own.
-func New(o Options) *Engine {
-	if o.Workers <= 0 {
-		o.Workers = runtime.GOMAXPROCS(0)
-	}
-	return &Engine{schedule: newSchedule(o.Workers), small: semaphore.NewWeighted(int64(smallRoom * o.Workers)),
-		large: semaphore.NewWeighted(int64(o.Workers)), workers: o.Workers}
+// New makes an engine of so many goroutines that compute at a time. It has no goroutine of its own.
+func New(workers int) *Engine {
+	return &Engine{schedule: newSchedule(workers), small: semaphore.NewWeighted(int64(smallRoom * workers)),
+		large: semaphore.NewWeighted(int64(workers)), workers: workers}
 }
 
 // Workers returns how many goroutines compute at a time.

@@ -2,7 +2,6 @@ package paper
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"maps"
 	"math"
@@ -156,9 +155,8 @@ func paths(f map[string]float64, of *experiment.Run) error {
 
 // failedPaths sums over refreshes: epochs between two of them repeat what the first says.
 func failedPaths(records []run.Record, refresh int) (failed, refreshes int) {
-	for _, rec := range records {
-		var e train.Epoch
-		if rec.Kind == "epoch" && json.Unmarshal(rec.Data, &e) == nil && (e.Epoch-1)%refresh == 0 {
+	for _, e := range run.Decode[train.Epoch](records, "epoch") {
+		if (e.Epoch-1)%refresh == 0 {
 			failed, refreshes = failed+e.Failed, refreshes+1
 		}
 	}

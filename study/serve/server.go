@@ -23,6 +23,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -89,7 +90,7 @@ type Server struct {
 	desk    *semaphore.Weighted // requests for samples that are read, and short answers that are sent
 	origin  *http.CrossOriginProtection
 
-	watches watches
+	watches sync.Map // *watched of the runs that were shown, by *engine.Run
 }
 
 // loaded are the runs that are served, by name.
