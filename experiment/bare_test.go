@@ -55,7 +55,8 @@ func TestGenerateWithoutData(t *testing.T) {
 		given           bool
 	}{
 		"closed form": {"prior: uniform\nset: {kind: sphere, dim: 2}\n", "", "", false},
-		"ends":        {"prior: empirical\nset: {kind: sphere, dim: 2}\n", run.EndsFile, "states that generation begins with", false},
+		"ends": {"prior: empirical\nset: {kind: sphere, dim: 2}\n", run.EndsFile, "states that generation " +
+			"begins with", false},
 		"chains": {
 			"prior: uniform\nuniform: {max_rhat: 3}\nset: {dim: 2, equality: [{name: r, expr: \"norm(x) = 1\"}]}\n",
 			run.PriorFile, "states that generation begins with", false},
@@ -63,7 +64,8 @@ func TestGenerateWithoutData(t *testing.T) {
 			"condition: {columns: [radius]}\nset: {dim: 2, equality: [{name: r, expr: \"norm(x) = radius\"}]}\n",
 			run.EndsFile, "states that generation begins with", true},
 		"unit": {
-			"prior: empirical\nset: {kind: sphere, dim: 2}\n", run.EndsFile, "states that generation begins with", false},
+			"prior: empirical\nset: {kind: sphere, dim: 2}\n", run.EndsFile, "states that generation begins with",
+			false},
 		"unit and condition": {
 			"condition: {columns: [radius]}\nset: {dim: 2, equality: [{name: r, expr: \"norm(x) = radius\"}]}\n",
 			run.EndsFile, "states that generation begins with", true},

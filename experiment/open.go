@@ -109,8 +109,8 @@ func openFolder(dir, dataPath string) (*opened, error) {
 	}
 	o.problem, o.warning = p, kernelWarning(m.Machine, run.ThisMachine(), p.Train.Precision)
 	if len(fresh) > 0 {
-		o.warning = strings.TrimSuffix(fmt.Sprintf("the run was made by version %s, which did not know %s; they have the "+
-			"values that stand for what it did; %s", m.Version, strings.Join(fresh, ", "), o.warning), "; ")
+		o.warning = strings.TrimSuffix(fmt.Sprintf("the run was made by version %s, which did not know %s; they have "+
+			"the values that stand for what it did; %s", m.Version, strings.Join(fresh, ", "), o.warning), "; ")
 	}
 	return o, nil
 }
@@ -131,8 +131,8 @@ func (o *opened) load(ctx context.Context, moved bool, pool *parallel.Pool, repo
 		return nil, err
 	}
 	if want := o.manifest.Data.SHA256; l.Data.SHA256 != want {
-		return nil, badData(dataName(o.problem, l.Data), "is not the data of this run: its SHA-256 is %.12s…, expected "+
-			"%.12s…", l.Data.SHA256, want)
+		return nil, badData(dataName(o.problem, l.Data), "is not the data of this run: its SHA-256 is %.12s…, "+
+			"expected %.12s…", l.Data.SHA256, want)
 	}
 	return o.run(l), nil
 }

@@ -99,7 +99,8 @@ func TestHeldOutDistancesEndTraining(t *testing.T) {
 		})
 		weights, state := newest(t, e)
 		t.Logf("%s: %v", course, verdict)
-		if verdict.After == 0 || verdict.Rising != (course == "rising") || verdict.Plan != (train.Plan{Epochs: 2 * verdict.From, Anneal: 0.5, Factor: 1}) ||
+		if verdict.After == 0 || verdict.Rising != (course == "rising") || verdict.Plan != (train.Plan{Epochs: 2 *
+			verdict.From, Anneal: 0.5, Factor: 1}) ||
 			state.Epoch != 2*verdict.From || last != state.Epoch || measures < 5 {
 			t.Fatalf("%s: %+v, %d epochs, measured %d times until %d", course, verdict, state.Epoch, measures, last)
 		}

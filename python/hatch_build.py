@@ -113,7 +113,7 @@ def _build(binary: Path, target: str, version: str) -> None:
     if commit := _git("rev-parse", "HEAD"):
         values["commit"] = commit
         values["committed"] = re.sub(r"[+-]00:00$", "Z", _git("log", "-1", "--format=%cI"))
-    flags = " ".join(["-s -w", *(f"-X {MODULE}/run.{k}={v}" for k, v in values.items())])
+    flags = " ".join(["-s -w", *(f"-X {MODULE}/experiment/run.{k}={v}" for k, v in values.items())])
     subprocess.run(
         ["go", "build", "-trimpath", "-buildvcs=false", f"-ldflags={flags}", "-o", str(binary), "./cmd/landing"],
         cwd=ROOT,

@@ -174,7 +174,7 @@ func TestNamedVariables(t *testing.T) {
 	}
 	testkit.Contains(t, fails(func() { NewScopeOf(NewGraph(1), []string{"a", "b"}) }), "more names",
 		"two names of one variable")
-	if s, err := NewScopeOf(NewGraph(3), nil); err != nil || s.given != 0 || s.Graph().Dim() != 3 {
+	if s, err := NewScopeOf(NewGraph(3), nil); err != nil || s.given != 0 || s.g.Dim() != 3 {
 		t.Errorf("no names: %v", err)
 	}
 }

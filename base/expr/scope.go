@@ -55,9 +55,6 @@ func NewScopeOf(g *Graph, given []string) (*Scope, error) {
 	return s, nil
 }
 
-// Graph returns the graph that formulas are added to.
-func (s *Scope) Graph() *Graph { return s.g }
-
 // Define names a value. The error says that the name is none, or taken.
 func (s *Scope) Define(name string, v Value) error {
 	if err := s.free(name); err != nil {

@@ -23,18 +23,18 @@ const runsDir = "runs"
 
 // lsOptions are the flags of ls.
 type lsOptions struct {
-	inventory.Options
-	sort string
+	depth int
+	sort  string
 }
 
 func (o *lsOptions) flags(f *pflag.FlagSet) {
 	f.StringVar(&o.sort, "sort", "name", "order: "+strings.Join(inventory.Orders(), ", "))
-	f.IntVar(&o.Depth, "depth", inventory.DefaultDepth, "how far below a folder runs are looked for")
+	f.IntVar(&o.depth, "depth", inventory.DefaultDepth, "how far below a folder runs are looked for")
 }
 
 func (o *lsOptions) check(func(flag string) bool, []string) error {
 	return bounds(oneOfWords("sort", o.sort, inventory.Orders()...), bound{"depth",
-		o.Depth >= 1 && o.Depth <= inventory.MostDepth, o.Depth, fmt.Sprintf("1 to %d", inventory.MostDepth)})
+		o.depth >= 1 && o.depth <= inventory.MostDepth, o.depth, fmt.Sprintf("1 to %d", inventory.MostDepth)})
 }
 
 func lsVerb(a *app) *cobra.Command {
@@ -58,7 +58,7 @@ func runLs(_ context.Context, a *app, o *lsOptions, dirs []string) (answer, erro
 			dirs = nil
 		}
 	}
-	list, err := inventory.Find(dirs, o.Options)
+	list, err := inventory.Find(dirs, o.depth)
 	if err != nil {
 		return answer{}, err
 	}

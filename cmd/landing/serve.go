@@ -156,7 +156,7 @@ func (o *serving) run(ctx context.Context) error {
 	defer l.Close()
 	workers := cmp.Or(o.workers, runtime.GOMAXPROCS(0))
 	runtime.GOMAXPROCS(max(runtime.GOMAXPROCS(0), workers+answering))
-	o.engine = engine.New(engine.Options{Workers: workers})
+	o.engine = engine.New(workers)
 	log := slog.New(slog.DiscardHandler)
 	if !o.out.quiet {
 		log = slog.New(slog.NewJSONHandler(o.out.stderr, nil))

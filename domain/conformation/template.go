@@ -72,8 +72,9 @@ func BondAngles(m *molecule.Molecule, x []float64) ([]Condition, error) {
 				continue
 			}
 			if θ := molecule.Angle(x, a, j, c); !(math.Sin(θ) > math.Sin(straight)) {
-				return nil, fmt.Errorf("the angle %s–%s–%s is %.4g° in the template: bonds in a line have no angle that "+
-					"can be fixed; name the other angles one by one, and for it a range that ends at 180°", m.Label(a),
+				return nil, fmt.Errorf("the angle %s–%s–%s is %.4g° in the template: bonds in a line have no angle "+
+					"that can be fixed; name the other angles one by one, and for it a range that ends at 180°",
+					m.Label(a),
 					m.Label(j), m.Label(c), θ*180/math.Pi)
 			}
 			if out = append(out, Coordinate{Angle, []int{a, j, c}}); c != b {
@@ -213,8 +214,8 @@ func (s *Set) Singular(x []float64) error {
 		least = sines[rank-1]
 	}
 	if least < dependent && beside[rank-1] > 2*least {
-		return fmt.Errorf("the gradient of %q lies in the span of the others' at the template (sine %.2g) and not beside "+
-			"it: Σ has no tangents there, as where all angles of a flat ring are fixed; make that part rigid",
+		return fmt.Errorf("the gradient of %q lies in the span of the others' at the template (sine %.2g) and not "+
+			"beside it: Σ has no tangents there, as where all angles of a flat ring are fixed; make that part rigid",
 			s.equalities[last], least)
 	}
 	return nil

@@ -127,7 +127,8 @@ func decodeArray(f *os.File) (*Points, error) {
 	return finitePoints(f.Name(), a, digest)
 }
 
-// decodeColumns reads a table with these columns, or any if they are nil: a Parquet file or, by any other extension, text.
+// decodeColumns reads a table with these columns, or any if they are nil: a Parquet file or, by any other extension,
+// text.
 func decodeColumns(f *os.File, columns []column) (*Points, error) {
 	if strings.ToLower(filepath.Ext(f.Name())) == ".parquet" {
 		return decodeParquet(f, columns)

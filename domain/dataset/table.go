@@ -42,8 +42,8 @@ func (c column) parse(cell string) (v float64, want string) {
 	}
 }
 
-// eachLine calls f with the lines that are neither blank nor comments, trimmed, and the number of each. It refuses a text
-// without lines.
+// eachLine calls f with the lines that are neither blank nor comments, trimmed, and the number of each. It refuses a
+// text without lines.
 func eachLine(file string, r io.Reader, want string, f func(number int, line string) error) error {
 	lines := bufio.NewScanner(r)
 	lines.Buffer(nil, maxLine)

@@ -60,7 +60,8 @@ func (m *Molecule) SetBonds(bonds []Bond) error {
 			b[0], b[1] = b[1], b[0]
 		}
 		if b[0] < 0 || b[1] >= len(m.Atoms) || b[0] == b[1] {
-			return fmt.Errorf("a bond of atoms %d and %d; expected two different ones from 0 to %d", b[0], b[1], len(m.Atoms)-1)
+			return fmt.Errorf("a bond of atoms %d and %d; expected two different ones from 0 to %d", b[0], b[1],
+				len(m.Atoms)-1)
 		}
 		out = append(out, b)
 	}

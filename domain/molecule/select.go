@@ -47,7 +47,8 @@ func (m *Molecule) Select(ref string) (int, error) {
 	if near := m.nearest(ref); near != nil {
 		return 0, fmt.Errorf("%q fits no atom; the nearest names are %s", ref, strings.Join(near, ", "))
 	}
-	return 0, fmt.Errorf("%q fits no atom: the %d atoms have no names, expected an index from 0 to %d", ref, last+1, last)
+	return 0, fmt.Errorf("%q fits no atom: the %d atoms have no names, expected an index from 0 to %d", ref,
+		last+1, last)
 }
 
 // FromNames returns a molecule of atoms that are called as Label calls them: CA, ALA2:CA

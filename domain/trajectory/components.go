@@ -356,7 +356,8 @@ func (b *builder) across(span int, head string, bounds []float64, bound func(c, 
 		}
 		more, less := name, name
 		more.tail, less.tail = name.tail+",+", name.tail+",−"
-		row.components = append(row.components, component{more, bound(c, -1, δ, 1)}, component{less, bound(c, -1, δ, -1)})
+		row.components = append(row.components, component{more, bound(c, -1, δ, 1)},
+			component{less, bound(c, -1, δ, -1)})
 	}
 	b.set.across = append(b.set.across, row)
 }

@@ -161,8 +161,8 @@ func (p *normals) factor(values, work []float64, v *view, w shape) bool {
 	return regular
 }
 
-// each calls f for every waypoint of n points: its part of dst, where it begins, its work and how that is laid out. What
-// stands behind the waypoints gets no direction.
+// each calls f for every waypoint of n points: its part of dst, where it begins, its work and how that is laid out.
+// What stands behind the waypoints gets no direction.
 func (p *normals) each(dst, work []float64, n int, f func(dst []float64, at, l int, work []float64, w shape)) {
 	dim := p.Dim()
 	for i := range n {

@@ -114,7 +114,8 @@ func (t *step) slope(out, x, y []float64) {
 }
 
 // A bend bounds by how much a step of a joint differs from the one before. With z = c + is of a turning joint, and z₋
-// and z₊ one waypoint before and after, the second difference of its angles is that of z₊ z₋ z̄², so that the bound δ is
+// and z₊ one waypoint before and after, the second difference of its angles is that of z₊ z₋ z̄², so that the bound δ
+// is
 //
 //	(cos δ − Re(z₊ z₋ z̄²))/sin δ ≤ 0,
 //

@@ -7,8 +7,8 @@ import (
 	"github.com/landing-diffusion/landing/internal/vec3"
 )
 
-// A stage is what a waypoint keeps: its equalities, then its inequalities. They depend on the coordinates of a joint, or
-// on features: points of links, and directions behind them.
+// A stage is what a waypoint keeps: its equalities, then its inequalities. They depend on the coordinates of a joint,
+// or on features: points of links, and directions behind them.
 type stage struct {
 	points, directions []robot.Point  // Local is a point, or a vector
 	half               [2][]component // equalities, inequalities

@@ -119,7 +119,8 @@ func (t *Task) fault(arm *robot.Arm) string {
 		return "a bound is infinite"
 	case t.Scale-t.Scale != 0 || t.Scale < 0:
 		return "the scale is not a number above 0"
-	case t.Direction && (t.Low > vec3.Norm(t.Axis)*vec3.Norm(t.Local) || t.High < -vec3.Norm(t.Axis)*vec3.Norm(t.Local)):
+	case t.Direction && (t.Low > vec3.Norm(t.Axis)*vec3.Norm(t.Local) ||
+		t.High < -vec3.Norm(t.Axis)*vec3.Norm(t.Local)):
 		return fmt.Sprintf("no direction has a part in [%.6g, %.6g] along the axis", t.Low, t.High)
 	}
 	return ""

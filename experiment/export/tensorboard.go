@@ -190,10 +190,10 @@ func (s *Source) TensorBoard() (Files, error) {
 	return Files{eventsFile(1): b.Bytes()}, nil
 }
 
-// A Board writes what a training tells as events while it goes, for TensorBoard to show, into its run folder. Each call
-// of Train writes a file of its own behind those of earlier ones, and has TensorBoard drop what these have of epochs that
-// come again: a training that was killed has each epoch once. Where there are no earlier ones it begins with the records
-// of metrics.jsonl.
+// A Board writes what a training tells as events while it goes, for TensorBoard to show, into its run folder. Each
+// call of Train writes a file of its own behind those of earlier ones, and has TensorBoard drop what these have of
+// epochs that come again: a training that was killed has each epoch once. Where there are no earlier ones it begins
+// with the records of metrics.jsonl.
 type Board struct {
 	Dir string // of the events
 
@@ -204,8 +204,8 @@ type Board struct {
 	err   error
 }
 
-// NewBoard returns a board of a run whose folder is locked; nil if neither asked is set nor an earlier call was asked for
-// one. Errors are those of the file system; later ones go to fault, and the training goes on.
+// NewBoard returns a board of a run whose folder is locked; nil if neither asked is set nor an earlier call was asked
+// for one. Errors are those of the file system; later ones go to fault, and the training goes on.
 func NewBoard(r *experiment.Run, asked bool, fault func(error)) (*Board, error) {
 	var m run.Manifest
 	if err := r.Folder.ReadJSON(run.ManifestFile, &m); err != nil {

@@ -364,7 +364,8 @@ func Rounded(of *domain.Domain, set constraint.Set, ext string, x []float64) (wo
 	return Largest(Violations(set, x)), true
 }
 
-// numbers are the observables behind a distance, of points given by their marks beside all rows, or held-out ones alone.
+// numbers are the observables behind a distance, of points given by their marks beside all rows, or beside held-out
+// ones alone.
 func (c *Compared) numbers(marks []float64, scores *JSD, heldOut bool) (out []verdict.Number) {
 	if c.Observables == nil {
 		return nil

@@ -37,14 +37,16 @@ func TestNothingIsWrittenOver(t *testing.T) {
 	if _, err := Create(f.Dir, false); !errors.As(err, &exists) {
 		t.Errorf("got %v", err)
 	}
-	if _, err := Create(f.Dir, true); fault.KindOf(err) != fault.Run || !strings.Contains(err.Error(), "not a run folder") {
+	if _, err := Create(f.Dir, true); fault.KindOf(err) != fault.Run || !strings.Contains(err.Error(), "not a run "+
+		"folder") {
 		t.Errorf("a folder that is no run is moved: %v", err)
 	}
 	for _, name := range []string{ConfigFile, ManifestFile} {
 		testkit.OK(t, f.Write(name, []byte("{}")))
 	}
 	testkit.OK(t, f.Lock())
-	if _, err := Create(f.Dir, true); fault.KindOf(err) != fault.Run || !strings.Contains(err.Error(), "another process") {
+	if _, err := Create(f.Dir, true); fault.KindOf(err) != fault.Run || !strings.Contains(err.Error(), "another "+
+		"process") {
 		t.Errorf("a run at work is moved: %v", err)
 	}
 	f.Unlock()

@@ -378,7 +378,9 @@ func (c *Comparison) WriteText(w io.Writer, columns int) error {
 		if err := t.WriteText(w, columns); err != nil {
 			return err
 		}
-		fmt.Fprintln(w)
+		if t.Notes != nil { // a table itself ends with an empty line
+			fmt.Fprintln(w)
+		}
 	}
 	for _, s := range c.Notes {
 		fmt.Fprintln(w, s)

@@ -10,7 +10,6 @@ package engine
 import (
 	"context"
 	"fmt"
-	"runtime"
 	"runtime/debug"
 	"sync"
 	"sync/atomic"
@@ -21,13 +20,9 @@ import (
 	"github.com/landing-diffusion/landing/base/parallel"
 	"github.com/landing-diffusion/landing/experiment"
 	"github.com/landing-diffusion/landing/experiment/judge"
+	"github.com/landing-diffusion/landing/learn/method"
 	"github.com/landing-diffusion/landing/learn/score"
 )
-
-// Options of an Engine; the zero value is one worker for each core.
-type Options struct {
-	Workers int // goroutines that compute; 0: one for each core
-}
 
 // partRows bounds the samples of a part. As many large parts are at work as there are workers: each stays with one
 // until it is done, and what it works on in that one's cache. With more of them, taking turns step by step, the same
@@ -50,13 +45,10 @@ type Engine struct {
 	drawn    atomic.Int64
 }
 
-// New makes an engine, which has no goroutine of its own.
-func New(o Options) *Engine {
-	if o.Workers <= 0 {
-		o.Workers = runtime.GOMAXPROCS(0)
-	}
-	return &Engine{schedule: newSchedule(o.Workers), small: semaphore.NewWeighted(int64(smallRoom * o.Workers)),
-		large: semaphore.NewWeighted(int64(o.Workers)), workers: o.Workers}
+// New makes an engine of so many goroutines that compute at a time. It has no goroutine of its own.
+func New(workers int) *Engine {
+	return &Engine{schedule: newSchedule(workers), small: semaphore.NewWeighted(int64(smallRoom * workers)),
+		large: semaphore.NewWeighted(int64(workers)), workers: workers}
 }
 
 // Workers returns how many goroutines compute at a time.
@@ -231,4 +223,76 @@ func (d *drawer) Eval(dst, x, p []float64, n int, t float64) {
 		return
 	}
 	d.eval(d.of, score.Ask{Dst: dst, X: x, P: p, N: n, T: t})
+}
+
+// A Run is a run that is ready to draw: its network, prior and set are in memory, so that what becomes of its
+// folder changes nothing.
+type Run struct {
+	*experiment.Run
+	Name    string
+	Trained *experiment.Trained
+
+	prior   *experiment.Prior
+	network *network
+
+	spare [len(classes)]sync.Pool // of drawers
+	own   sync.Mutex              // of the domain, whose calls share a pool
+}
+
+// classes are the numbers of samples that drawers have room for.
+var classes = [...]int{1, smallRows, partRows}
+
+// Ready makes a run ready, with its newest or chosen weights. Its prior is made on its pool, which is of no use
+// afterwards; the domain needs one of its own. progress, which may be nil, hears of the chains of a uniform prior,
+// as in experiment.Run.Prior.
+func (e *Engine) Ready(ctx context.Context, name string, r *experiment.Run, progress func(steps, most int)) (
+	*Run, error) {
+	t, err := r.Trained("")
+	if err != nil {
+		return nil, err
+	}
+	prior, err := r.Prior(ctx, progress)
+	if err != nil {
+		return nil, err
+	}
+	own, alone := *r, *r.Loaded
+	alone.Pool = parallel.New(1)
+	own.Loaded = &alone
+	n := &network{fields: experiment.Fields(r.Loaded, t, passRows, e.workers),
+		asks: make([][]score.Ask, e.workers), room: passRows}
+	return &Run{Run: &own, Name: name, Trained: t, prior: prior, network: n}, nil
+}
+
+// Prior says what kind of prior samples begin with.
+func (r *Run) Prior() string { return r.prior.Kind }
+
+// Own calls f while nobody else uses the run's domain.
+func (r *Run) Own(f func() error) error {
+	r.own.Lock()
+	defer r.own.Unlock()
+	return f()
+}
+
+// drawer returns one with room for n samples.
+func (r *Run) drawer(e *Engine, n int) *drawer {
+	class := 0
+	for classes[class] < n {
+		class++
+	}
+	if d, ok := r.spare[class].Get().(*drawer); ok {
+		return d
+	}
+	d := &drawer{fiber: e.schedule.fiber(), of: r.network, class: class}
+	own := *r.Loaded
+	own.Pool = parallel.New(1) // which takes one call at a time
+	d.Drawer = experiment.NewDrawerBy(&own, classes[class], func(int) method.Score { return d })
+	return d
+}
+
+// keep keeps a drawer for another part, which may have it before keep returns.
+func (r *Run) keep(d *drawer) {
+	if d.token >= 0 {
+		panic("engine: a drawer is handed on before its token")
+	}
+	r.spare[d.class].Put(d)
 }

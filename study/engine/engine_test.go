@@ -65,7 +65,7 @@ func draw(ctx context.Context, e *Engine, r *Run, q Request) ([]float64, *judge.
 // Whatever is asked beside it, of this run or another, a request gets the bytes that it gets alone.
 func TestRequestsDoNotTouchEachOther(t *testing.T) {
 	for _, workers := range []int{1, 3} {
-		e := New(Options{Workers: workers})
+		e := New(workers)
 		ulla, alone, network, prior := ready(t, e, trained.Run(t, trained.Demo))
 		few, aloneFew, networkFew, priorFew := ready(t, e, trained.Run(t, trained.Demo, "process.method=olla"))
 		given, aloneGiven, networkGiven, priorGiven := ready(t, e, trained.Conditional(t))
@@ -121,7 +121,7 @@ func TestRequestsDoNotTouchEachOther(t *testing.T) {
 
 // Callers that wait for scores at the same time get them in one pass, as large as their number allows.
 func TestPassesAreShared(t *testing.T) {
-	e := New(Options{Workers: 1})
+	e := New(1)
 	r, _, _, _ := ready(t, e, trained.Run(t, trained.Demo))
 	const callers = smallRoom  // as many as are at work at a time
 	hold := e.schedule.fiber() // the only token, until all have arrived
@@ -148,7 +148,7 @@ func TestPassesAreShared(t *testing.T) {
 
 // A request that is given up ends soon, leaves nothing behind, and the others go on.
 func TestCancelled(t *testing.T) {
-	e := New(Options{Workers: 2})
+	e := New(2)
 	r, _, _, _ := ready(t, e, trained.Run(t, trained.Demo))
 	before := runtime.NumGoroutine()
 	want, _, err := draw(t.Context(), e, r, Request{N: 10})
@@ -193,7 +193,7 @@ func TestCancelled(t *testing.T) {
 
 // A fault of the program in one drawing is that request's error; others get their samples.
 func TestPanics(t *testing.T) {
-	e := New(Options{Workers: 2})
+	e := New(2)
 	r, _, _, _ := ready(t, e, trained.Run(t, trained.Demo))
 	var fault *PanicError
 	_, _, err := draw(t.Context(), e, r, Request{N: 5, See: func(int, []float64, int, float64) { panic("broken") }})
@@ -212,7 +212,7 @@ func TestPanics(t *testing.T) {
 
 // Samples whose simulation breaks down are counted over all parts.
 func TestBreakdowns(t *testing.T) {
-	e := New(Options{Workers: 2})
+	e := New(2)
 	r, _, _, _ := ready(t, e, trained.Run(t, trained.Demo))
 	const n = 200
 	_, sum, err := draw(t.Context(), e, r, Request{N: n, See: func(_ int, x []float64, _ int, _ float64) {

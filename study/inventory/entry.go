@@ -102,7 +102,8 @@ func (e Entry) Cautions(epoch int) (out []string) {
 		if e.Epochs > 0 {
 			of = fmt.Sprintf(" of %d", e.Epochs)
 		}
-		out = append(out, fmt.Sprintf("its training has not finished: %s, weights after epoch %d%s", e.State, epoch, of))
+		out = append(out, fmt.Sprintf("its training has not finished: %s, weights after epoch %d%s", e.State, epoch,
+			of))
 	}
 	if e.Why != "" && e.State != Finished {
 		out = append(out, e.Why)

@@ -18,18 +18,11 @@ import (
 	"github.com/landing-diffusion/landing/study/compare"
 )
 
-// Defaults and bounds of Options.
+// How far run folders may lie below those that are named.
 const (
 	DefaultDepth = 3
 	MostDepth    = 32
-	DefaultMost  = 100_000
 )
-
-// Options say how far a walk goes.
-type Options struct {
-	Depth int // of run folders below those that are named; 0 means DefaultDepth
-	Most  int // entries of folders that are looked at, in all; 0 means DefaultMost
-}
 
 // A List is what was found.
 type List struct {
@@ -37,48 +30,44 @@ type List struct {
 	Notes []string `json:"notes"` // what was left out, and why
 }
 
-// Find lists the runs at and below folders, in the order of their paths. Symbolic links, hidden folders and the insides
-// of runs are not entered. A folder of dirs that cannot be read is an *fs.PathError; what lies below and cannot be is a
-// note.
-func Find(dirs []string, o Options) (*List, error) {
-	if o.Depth == 0 {
-		o.Depth = DefaultDepth
-	}
-	if o.Most == 0 {
-		o.Most = DefaultMost
-	}
-	w := &walk{Options: o, seen: map[string]bool{}, List: List{Runs: []Entry{}, Notes: []string{}}}
+// Find lists the runs at folders and down to a depth below, in the order of their paths. Symbolic links, hidden folders
+// and the insides of runs are not entered. A folder of dirs that cannot be read is an *fs.PathError; what lies below and
+// cannot be is a note.
+func Find(dirs []string, depth int) (*List, error) {
+	w := &walk{depth: depth, seen: map[string]bool{}, List: List{Runs: []Entry{}, Notes: []string{}}}
 	for _, dir := range dirs {
 		if err := w.enter(filepath.Clean(dir), 0); err != nil {
 			return nil, err
 		}
 	}
-	if w.full {
-		w.note("only the first %d entries of folders were looked at; name folders further down", o.Most)
-	}
 	if w.deep != "" {
-		w.note("%s and what is as deep was not looked at; --depth goes further than %d", w.deep, o.Depth)
+		w.note("%s and what is as deep was not looked at; --depth goes further than %d", w.deep, depth)
 	}
 	return &w.List, nil
 }
 
 // walk is one call of Find.
 type walk struct {
-	Options
 	List
-	looked int
-	full   bool
-	deep   string          // the first folder that is too deep
-	seen   map[string]bool // runs, by absolute path: folders that are named may overlap
+	depth int
+	deep  string          // the first folder that is too deep
+	seen  map[string]bool // runs, by absolute path: folders that are named may overlap
 }
 
 func (w *walk) note(format string, v ...any) { w.Notes = append(w.Notes, fmt.Sprintf(format, v...)) }
 
 // enter lists a folder at a depth.
 func (w *walk) enter(dir string, depth int) error {
-	names, folders, err := w.read(dir)
+	entries, err := os.ReadDir(dir) // sorted
 	if err != nil {
 		return err
+	}
+	names, folders := map[string]bool{}, []string(nil)
+	for _, e := range entries {
+		names[e.Name()] = true
+		if e.IsDir() && !strings.HasPrefix(e.Name(), ".") {
+			folders = append(folders, e.Name())
+		}
 	}
 	if isRun(names) {
 		abs, err := filepath.Abs(dir)
@@ -93,7 +82,7 @@ func (w *walk) enter(dir string, depth int) error {
 		}
 		return nil
 	}
-	if len(folders) > 0 && depth == w.Depth {
+	if len(folders) > 0 && depth == w.depth {
 		if w.deep == "" {
 			w.deep = filepath.Join(dir, folders[0])
 		}
@@ -110,36 +99,9 @@ func (w *walk) enter(dir string, depth int) error {
 	return nil
 }
 
-// read returns what a folder has, and the folders in it that may be entered, in order.
-func (w *walk) read(dir string) (names map[string]bool, folders []string, err error) {
-	names = map[string]bool{}
-	if w.full {
-		return names, nil, nil
-	}
-	entries, err := os.ReadDir(dir) // sorted
-	if err != nil {
-		return nil, nil, err
-	}
-	for _, e := range entries {
-		if w.looked++; w.looked > w.Most {
-			w.full = true
-			return names, nil, nil
-		}
-		names[e.Name()] = true
-		if e.IsDir() && !strings.HasPrefix(e.Name(), ".") {
-			folders = append(folders, e.Name())
-		}
-	}
-	return names, folders, nil
-}
-
-// size adds up the files below a folder. Where there are more than may be looked at it is what was seen.
+// size adds up the files below a folder.
 func (w *walk) size(dir string) (bytes int64) {
-	left := w.Most
 	filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
-		if left--; left < 0 {
-			return fs.SkipAll
-		}
 		if err != nil {
 			if !errors.Is(err, fs.ErrNotExist) { // a file of a training that is gone already
 				w.note("%v", err)

@@ -45,9 +45,9 @@ func write(t *testing.T, path string, data []byte) {
 	testkit.OK(t, os.WriteFile(path, data, 0o666))
 }
 
-func find(t *testing.T, o inventory.Options, dirs ...string) *inventory.List {
+func find(t *testing.T, depth int, dirs ...string) *inventory.List {
 	t.Helper()
-	return testkit.Must(inventory.Find(dirs, o))
+	return testkit.Must(inventory.Find(dirs, depth))
 }
 
 // Every way in which a run may have ended has its state, and what is broken has its reason.
@@ -91,7 +91,7 @@ func TestStates(t *testing.T) {
 		"changed": {"damaged", "config.yaml is not that of"}, "torn": {"damaged", "status.json is damaged"},
 		"headless": {"damaged", "has no manifest.json"},
 	}
-	list := find(t, inventory.Options{}, dir)
+	list := find(t, inventory.DefaultDepth, dir)
 	for _, e := range list.Runs {
 		w, ok := want[filepath.Base(e.Run)]
 		if !ok || string(e.State) != w[0] || !strings.Contains(e.Why, w[1]) || w[1] == "" && e.Why != "" {
@@ -163,7 +163,7 @@ func TestDistance(t *testing.T) {
 	write(t, filepath.Join(dir, "f-torn", run.EvaluationFile), []byte("{}"))
 	begin(t, filepath.Join(dir, "f-torn", "inner"), "trained", 9, "00000009")
 
-	runs := find(t, inventory.Options{}, dir).Runs
+	runs := find(t, inventory.DefaultDepth, dir).Runs
 	if len(runs) != 8 {
 		t.Fatalf("%d runs", len(runs))
 	}
@@ -218,21 +218,17 @@ func TestWalk(t *testing.T) {
 		}
 		return out
 	}
-	l := find(t, inventory.Options{}, dir)
+	l := find(t, inventory.DefaultDepth, dir)
 	testkit.EqualSlices(t, names(l), []string{"1/2/c", "a", "sweep/runs/cell"}, "found")
 	if len(l.Notes) != 1 || !strings.Contains(l.Notes[0], "--depth goes further than 3") {
 		t.Errorf("notes %v", l.Notes)
 	}
-	l = find(t, inventory.Options{Depth: 4}, dir, at("a"), at("1"))
+	l = find(t, 4, dir, at("a"), at("1"))
 	if got, want := names(l), []string{"1/2/3/d", "1/2/c", "a", "sweep/runs/cell"}; !slices.Equal(got, want) ||
 		len(l.Notes) > 0 {
 		t.Errorf("found %v, want %v; notes %v", got, want, l.Notes)
 	}
-	l = find(t, inventory.Options{Most: 3}, dir)
-	if len(l.Notes) != 1 || !strings.Contains(l.Notes[0], "first 3 entries") {
-		t.Errorf("notes %v", l.Notes)
-	}
-	if _, err := inventory.Find([]string{at("nowhere")}, inventory.Options{}); err == nil {
+	if _, err := inventory.Find([]string{at("nowhere")}, 1); err == nil {
 		t.Error("a folder that is not there has no error")
 	}
 }

@@ -20,7 +20,7 @@ func TestPipes(t *testing.T) {
 		if err := syscall.Mkfifo(f.Path(name), 0o666); err != nil {
 			t.Skip(err)
 		}
-		e := find(t, inventory.Options{}, f.Dir).Runs[0]
+		e := find(t, 1, f.Dir).Runs[0]
 		if want := inventory.Damaged; name == ".lock" && e.State != inventory.Finished || name != ".lock" &&
 			(e.State != want || !strings.Contains(e.Why, "pipe")) {
 			t.Errorf("%s: %s, %s", name, e.State, e.Why)
@@ -38,7 +38,7 @@ func TestLockUnknown(t *testing.T) {
 	if f.Busy() != run.Unknown {
 		t.Fatalf("a pipe in place of a lock: %v", f.Busy())
 	}
-	if e := find(t, inventory.Options{}, f.Dir).Runs[0]; e.State != inventory.Training || e.Why != "" {
+	if e := find(t, 1, f.Dir).Runs[0]; e.State != inventory.Training || e.Why != "" {
 		t.Errorf("%s, %q", e.State, e.Why)
 	}
 }

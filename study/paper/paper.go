@@ -11,7 +11,6 @@ import (
 	"bytes"
 	_ "embed" // for the numbers that the paper prints
 	"encoding/csv"
-	"fmt"
 	"math"
 	"strconv"
 )
@@ -28,48 +27,31 @@ var printedCSV []byte
 
 // printed are all numbers, by exhibit, row and column.
 var printed = func() map[[3]string]Printed {
-	all, err := readPrinted(printedCSV)
+	r := csv.NewReader(bytes.NewReader(printedCSV))
+	r.Comment = '#'
+	records, err := r.ReadAll()
 	if err != nil {
-		panic("paper: " + err.Error()) // the file is in the binary
+		panic("paper: printed.csv: " + err.Error()) // the file is in the binary
+	}
+	number := func(text string) float64 {
+		v, err := strconv.ParseFloat(text, 64)
+		if err != nil && text != "" {
+			panic("paper: printed.csv: " + err.Error())
+		}
+		if text == "" {
+			return math.NaN()
+		}
+		return v
 	}
 	out := map[[3]string]Printed{}
-	for _, p := range all {
-		out[[3]string{p.Exhibit, p.Row, p.Column}] = p
+	for _, f := range records[1:] {
+		out[[3]string(f[:3])] = Printed{f[0], f[1], f[2], number(f[3]), number(f[4])}
 	}
-	if len(out) != len(all) {
+	if len(out) != len(records)-1 {
 		panic("paper: a number is printed twice in printed.csv")
 	}
 	return out
 }()
-
-func readPrinted(data []byte) ([]Printed, error) {
-	r := csv.NewReader(bytes.NewReader(data))
-	r.Comment = '#'
-	records, err := r.ReadAll()
-	if err != nil {
-		return nil, err
-	}
-	var out []Printed
-	for _, f := range records[1:] {
-		p := Printed{Exhibit: f[0], Row: f[1], Column: f[2], SE: math.NaN()}
-		if p.Value, err = strconv.ParseFloat(f[3], 64); err != nil {
-			return nil, fmt.Errorf("printed.csv: %s, %s, %s: %w", f[0], f[1], f[2], err)
-		}
-		if f[4] != "" {
-			if p.SE, err = strconv.ParseFloat(f[4], 64); err != nil {
-				return nil, fmt.Errorf("printed.csv: %s, %s, %s: %w", f[0], f[1], f[2], err)
-			}
-		}
-		out = append(out, p)
-	}
-	return out, nil
-}
-
-// PrintedAt returns what the paper prints in a place of an exhibit, if it prints something.
-func PrintedAt(exhibit, row, column string) (Printed, bool) {
-	p, ok := printed[[3]string{exhibit, row, column}]
-	return p, ok
-}
 
 // paperRuns is the number of runs behind a number of the paper.
 const paperRuns = 5

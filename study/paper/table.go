@@ -103,7 +103,7 @@ func (e *Exhibit) table(own map[string][]Row) Table {
 					budgets[n.Budget] = append(budgets[n.Budget], n.seconds...)
 				}
 			}
-			if printed, ok := PrintedAt(e.Name, row.Name, column.Name); ok {
+			if printed, ok := printed[[3]string{e.Name, row.Name, column.Name}]; ok {
 				p.Paper = &Number{Mean: metric.Float(printed.Value), SE: metric.Float(printed.SE)}
 				if e.Marked && len(p.Ours) == 1 {
 					p.Mark = printed.compare(mean, sd, p.Ours[0].Runs)

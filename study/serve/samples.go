@@ -50,7 +50,7 @@ func (g *Given) UnmarshalJSON(data []byte) error {
 	if g.names = nil; json.Unmarshal(data, &g.rows) == nil && len(g.rows) > 0 {
 		return nil
 	}
-	return errors.New("condition: expected numbers by name, as {\"radius\": 1.5}, or rows of such objects or of numbers")
+	return errors.New(`condition: expected numbers by name, as {"radius": 1.5}, or rows of such objects or of numbers`)
 }
 
 // values returns rows of the run's condition.
@@ -243,7 +243,6 @@ func (s *Server) samples(a *answering) error {
 			g.Warnings = []string{q.warning}
 		}
 		return s.drawing(a, q.N*q.dim(), q.deadline, func() error {
-			var whole []byte
 			ctx := a.r.Context()
 			sum, err := s.engine.Draw(ctx, q.run, q.Request, func(lo int, part *judge.Samples) error {
 				return s.engine.Compute(ctx, func() error { g.take(lo, part); return nil })
@@ -254,7 +253,12 @@ func (s *Server) samples(a *answering) error {
 			if err := sum.CheckFailed(q.run.Problem.Generate.MaxFailed); err != nil {
 				return failedSamples.fault("%v", err)
 			}
-			if err := s.engine.Compute(ctx, func() (err error) { whole, err = g.encode(media); return err }); err != nil {
+			var whole []byte
+			err = s.engine.Compute(ctx, func() (err error) {
+				whole, err = g.encode(media)
+				return err
+			})
+			if err != nil {
 				return err
 			}
 			g.beside(a.Header())

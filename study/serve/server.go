@@ -23,6 +23,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -89,7 +90,7 @@ type Server struct {
 	desk    *semaphore.Weighted // requests for samples that are read, and short answers that are sent
 	origin  *http.CrossOriginProtection
 
-	watches watches
+	watches sync.Map // *watched of the runs that were shown, by *engine.Run
 }
 
 // loaded are the runs that are served, by name.
@@ -271,8 +272,8 @@ func (a *answering) writeJSON(v any) error {
 	return a.answer(typeJSON, append(b, '\n'))
 }
 
-// fail ends a request with an error: it is refused. An answer that has begun ends with a line that says what went wrong,
-// if it is one of lines; another breaks off, so that nobody takes it for whole.
+// fail ends a request with an error: it is refused. An answer that has begun ends with a line that says what went
+// wrong, if it is one of lines. Another breaks off, so that nobody takes it for whole.
 func (a *answering) fail(err error) {
 	f := a.s.faultOf(a, err)
 	a.told = append(a.told, "fault", f.kind.Code, "detail", f.detail)

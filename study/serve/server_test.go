@@ -110,7 +110,7 @@ func start(t *testing.T, dirs map[string]string, o Options) *service {
 // startWith is start of a service that may encrypt.
 func startWith(t *testing.T, dirs map[string]string, o Options, secure *tls.Config) *service {
 	t.Helper()
-	e := engine.New(engine.Options{Workers: 2})
+	e := engine.New(2)
 	if o.Load == nil {
 		o.Load = loader(e, dirs)
 	}
@@ -601,7 +601,7 @@ func TestFoldersMayGo(t *testing.T) {
 // Before the runs are read the service lives, is not ready, and says so; if they cannot be read it ends.
 func TestNotReady(t *testing.T) {
 	go1 := make(chan error)
-	s := New(engine.New(engine.Options{}), Options{Load: func(context.Context) ([]*engine.Run, error) {
+	s := New(engine.New(1), Options{Load: func(context.Context) ([]*engine.Run, error) {
 		return nil, <-go1
 	}})
 	l := testkit.Must(net.Listen("tcp", "127.0.0.1:0"))

@@ -81,19 +81,10 @@ type watched struct {
 	spaced   bool // there is a view
 }
 
-// watches are the scenes that were made.
-type watches struct {
-	mu  sync.Mutex
-	all map[*engine.Run]*watched
-}
-
 // watch returns a run as the page shows it. Its scene is made at the first call.
 func (s *Server) watch(ctx context.Context, r *engine.Run) (*watched, error) {
-	s.watches.mu.Lock()
-	w := s.watches.all[r]
-	s.watches.mu.Unlock()
-	if w != nil {
-		return w, nil
+	if w, ok := s.watches.Load(r); ok {
+		return w.(*watched), nil
 	}
 	var x []float64
 	q := engine.Request{N: sceneSamples, Seed: r.Problem.Seed}
@@ -106,16 +97,11 @@ func (s *Server) watch(ctx context.Context, r *engine.Run) (*watched, error) {
 	}); err != nil {
 		return nil, err
 	}
-	w = &watched{run: r, scene: Scene{Observables: []Observable{}, Components: constraint.Components(r.Process.Set)}}
+	w := &watched{run: r, scene: Scene{Observables: []Observable{}, Components: constraint.Components(r.Process.Set)}}
 	if err := s.engine.Compute(ctx, func() error { return r.Own(func() error { return w.look(x) }) }); err != nil {
 		return nil, err
 	}
-	s.watches.mu.Lock()
-	defer s.watches.mu.Unlock()
-	if s.watches.all == nil {
-		s.watches.all = map[*engine.Run]*watched{}
-	}
-	s.watches.all[r] = w
+	s.watches.Store(r, w)
 	return w, nil
 }
 

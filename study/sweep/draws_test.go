@@ -249,7 +249,8 @@ cells: [{method: B, measure: other}]
 	if !slices.Equal(got, want) {
 		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
-	if out, err := p.Status(t.TempDir(), work.Shard{}); err != nil || out.Complete || out.Cells[0].State != work.Waiting {
+	out, err := p.Status(t.TempDir(), work.Shard{})
+	if err != nil || out.Complete || out.Cells[0].State != work.Waiting {
 		t.Errorf("%v, %+v", err, out)
 	}
 	f = testkit.Must(Parse([]byte("problems: [demo]\nmeasure: none"), "s.yaml"))

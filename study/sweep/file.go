@@ -22,9 +22,9 @@ import (
 // MaxCells bounds the cells of a sweep.
 const MaxCells = 10_000
 
-// A File is a sweep file: docs/sweeps.md has its keys, which the tags of fields name. After a comma stand what the reader
-// does with a key: needed keys must be there; of a single one an entry may stand without a list; plain is what text
-// means that stands in place of a mapping.
+// A File is a sweep file. The tags of fields name its keys (docs/sweeps.md), and behind a comma what the reader does
+// with them: a needed key must be there; in place of a single list one entry may stand; text in place of a mapping is
+// the value of its plain key.
 type File struct {
 	Name     string    `key:"name"`
 	Title    string    `key:"title"`

@@ -44,11 +44,10 @@ type Cell struct {
 	Left     bool       // Options.Keep leaves it to another plan
 	Unit     *work.Unit // nil of a cell that is left out or left
 
-	Draw     []string // keys of generation, key=value, over those of the training
-	Samples  int      // 0: as many as an evaluation takes
-	Report   bool     // figures and a page
-	Diagnose bool     // with violations on the way
-	Measure  string   // by the registry Measures; "": what a row has
+	Draw    []string // keys of generation, key=value, over those of the training
+	Samples int      // 0: as many as an evaluation takes
+	Report  bool     // figures and a page, with violations on the way
+	Measure string   // by the registry Measures; "": what a row has
 
 	variant    string // the problem's variants
 	method     string
@@ -151,16 +150,13 @@ func (f *File) Cells(o Options) (cells []*Cell, err error) {
 		g := Grid{Budgets: o.Budgets}.or(f.grid(p))
 		for _, v := range g.Variants {
 			for _, m := range g.Methods {
+				seeds, draws := either(o.Seeds, either(m.Seeds, g.Seeds)), either(m.Draws, g.Draws)
 				for _, s := range g.Settings {
 					for _, b := range g.Budgets {
-						for _, seed := range either(o.Seeds, either(m.Seeds, g.Seeds)) {
-							of := Cell{Budget: b, variant: join(v, m.Variant), method: m.Method,
-								methodLine: m.Line, alone: m.Alone, entry: p, Label: compare.Label{Problem: p.Name, Variant: v, Method: m.Name,
-									Settings: s.Name, Budget: b.String(), Seed: seed},
-								Samples: f.Samples, Report: f.Report, Diagnose: f.Report, Measure: f.Measure}
-							of.settings = slices.Concat(f.Set, p.Set, m.Set, s.Set)
-							f.rules(&of, matched)
-							cells = append(cells, of.each(either(m.Draws, g.Draws))...)
+						for _, seed := range seeds {
+							c := f.cell(p, v, &m, &s, b, seed)
+							f.rules(c, matched)
+							cells = append(cells, c.each(draws)...)
 						}
 					}
 				}
@@ -180,9 +176,14 @@ func (f *File) Cells(o Options) (cells []*Cell, err error) {
 	return cells, nil
 }
 
-// join lists variants.
-func join(variants ...string) string {
-	return strings.Join(slices.DeleteFunc(variants, func(v string) bool { return v == "" }), ",")
+// cell is the training of a point of the grid.
+func (f *File) cell(p *Problem, variant string, m *Method, s *Settings, b Budget, seed uint64) *Cell {
+	variants := slices.DeleteFunc([]string{variant, m.Variant}, func(v string) bool { return v == "" })
+	return &Cell{Budget: b, Samples: f.Samples, Report: f.Report, Measure: f.Measure,
+		Label: compare.Label{Problem: p.Name, Variant: variant, Method: m.Name, Settings: s.Name, Budget: b.String(),
+			Seed: seed},
+		variant: strings.Join(variants, ","), method: m.Method, methodLine: m.Line, alone: m.Alone, entry: p,
+		settings: slices.Concat(f.Set, p.Set, m.Set, s.Set)}
 }
 
 // rules applies the rules that match a cell, and names it.

@@ -2,6 +2,7 @@ package sweep
 
 import (
 	"cmp"
+	"embed"
 	"encoding/json"
 	"fmt"
 	"math"
@@ -16,6 +17,7 @@ import (
 	"github.com/goccy/go-yaml/ast"
 	"github.com/goccy/go-yaml/token"
 
+	"github.com/landing-diffusion/landing/internal/input"
 	"github.com/landing-diffusion/landing/internal/text"
 	"github.com/landing-diffusion/landing/problem"
 	"github.com/landing-diffusion/landing/problem/sets"
@@ -260,7 +262,8 @@ func (f *File) number(n ast.Node, key string, v reflect.Value, tag reflect.Struc
 	}
 	quoted := n.GetToken().Type == token.SingleQuoteType || n.GetToken().Type == token.DoubleQuoteType
 	x, err := strconv.ParseFloat(n.GetToken().Value, 64)
-	if err != nil || quoted || !(x >= 0 && x <= 1<<53) || bounds != nil && !bounds.Has(x) || whole && x != math.Trunc(x) {
+	if err != nil || quoted || !(x >= 0 && x <= 1<<53) || bounds != nil && !bounds.Has(x) ||
+		whole && x != math.Trunc(x) {
 		return f.badNode(n, key, want)
 	}
 	switch v.Kind() {
@@ -397,4 +400,38 @@ func pairs(n ast.Node) ([]*ast.MappingValueNode, bool) {
 		return []*ast.MappingValueNode{n}, true
 	}
 	return nil, false
+}
+
+//go:embed shipped/*.yaml
+var shipped embed.FS
+
+// Shipped returns the names of the sweeps in the binary.
+func Shipped() (names []string) {
+	files, err := shipped.ReadDir("shipped")
+	if err != nil {
+		panic("sweep: " + err.Error()) // the folder is in the binary
+	}
+	for _, f := range files {
+		names = append(names, strings.TrimSuffix(f.Name(), ".yaml"))
+	}
+	return names
+}
+
+// maxFile bounds a sweep file in bytes; what it may have is less.
+const maxFile = 1 << 24
+
+// Read parses a sweep of the binary by its name, or a file; - is standard input. Errors are those of Parse and of
+// files.
+func Read(name string) (*File, error) {
+	var data []byte
+	var err error
+	if slices.Contains(Shipped(), name) {
+		data, err = shipped.ReadFile(path.Join("shipped", name+".yaml"))
+	} else {
+		data, err = input.ReadStream(name, maxFile)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return Parse(data, name)
 }

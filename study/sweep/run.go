@@ -38,8 +38,8 @@ type Runner struct {
 	Line    experiment.CommandLine
 	Observer
 
-	// Foreign reports whether an error is no fault of a cell's, and ends the sweep as those of a full disk do; nil: none
-	// else is.
+	// Foreign reports whether an error is no fault of a cell's: it ends the sweep, as that of a full disk does. May be
+	// nil.
 	Foreign func(err error) bool
 }
 
@@ -401,7 +401,7 @@ func (d *Drawing) Judge(ctx context.Context) (e *compare.Entry, x *judge.Samples
 		n = r.SampleCount()
 	}
 	x, v, fault, err := experiment.Judge(ctx, r, experiment.Judging{Trained: d.Trained, Samples: n,
-		Seed: r.Problem.Seed, Diagnose: c.Diagnose, Line: d.Line, Tick: func(done int) { d.Tick(done, n) }})
+		Seed: r.Problem.Seed, Diagnose: c.Report, Line: d.Line, Tick: func(done int) { d.Tick(done, n) }})
 	if err != nil {
 		return nil, nil, nil, err
 	}

@@ -80,8 +80,8 @@ func Generation(ctx context.Context, r *experiment.Run, o GenerateOptions) (*Lis
 		rows, g.Each = uint64(asked.N(drawn.Condition)), o.Count
 	}
 	if o.Count < 1 || o.Count > MaxRows/max(rows, 1) || o.First > math.MaxUint64-o.Count*rows {
-		return nil, fault.Errorf(fault.Usage, "", "%d samples from number %d on; expected 1 to %d in all, whose numbers "+
-			"fit in 64 bits", o.Count, o.First, uint64(MaxRows))
+		return nil, fault.Errorf(fault.Usage, "", "%d samples from number %d on; expected 1 to %d in all, whose "+
+			"numbers fit in 64 bits", o.Count, o.First, uint64(MaxRows))
 	}
 	trained, err := r.Trained(o.Checkpoint)
 	if err != nil {

@@ -93,8 +93,8 @@ const (
 )
 
 // ShardOf is ParseShard, but that "auto" takes the part from the environment (os.Getenv): of an array of Slurm, its
-// elements in order, or an Indexed Job of Kubernetes. Where LANDING_SHARDS says how many parts there are, the part is the
-// number of the element.
+// elements in order, or an Indexed Job of Kubernetes. Where LANDING_SHARDS says how many parts there are, the part is
+// the number of the element.
 func ShardOf(s string, env func(string) string) (Shard, error) {
 	if s != "auto" {
 		return ParseShard(s)
@@ -124,8 +124,8 @@ func ShardOf(s string, env func(string) string) (Shard, error) {
 		used = []string{kubeIndex, CountVariable}
 		i, n = number(kubeIndex), number(CountVariable)
 	default:
-		return Shard{}, fmt.Errorf("auto: neither %s (an array of Slurm) nor %s (an Indexed Job of Kubernetes) is set; "+
-			"expected one of them, or i/n in place of auto", slurmID, kubeIndex)
+		return Shard{}, fmt.Errorf("auto: neither %s (an array of Slurm) nor %s (an Indexed Job of Kubernetes) is "+
+			"set; expected one of them, or i/n in place of auto", slurmID, kubeIndex)
 	}
 	if i >= 0 && i < n && n <= MaxShards {
 		return Shard{i + 1, n}, nil

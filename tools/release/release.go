@@ -22,7 +22,8 @@ import (
 // Platforms are GOOS/GOARCH of what is released; wheels are of the same.
 var Platforms = []string{"linux/amd64", "linux/arm64", "darwin/amd64", "darwin/arm64", "windows/amd64", "windows/arm64"}
 
-const module = "github.com/landing-diffusion/landing"
+// toldPackage is the package whose variables say which version the program is.
+const toldPackage = "github.com/landing-diffusion/landing/experiment/run"
 
 // A Release is what is to be built.
 type Release struct {
@@ -189,10 +190,10 @@ func (r *Release) settings(ctx context.Context, dir string, env []string, names 
 	return set, json.Unmarshal([]byte(text), &set)
 }
 
-// flags tell the program what it is; the linker passes over variables that package run does not have.
+// flags tell the program what it is; the linker passes over variables that toldPackage does not have.
 func (r *Release) flags() string {
-	return fmt.Sprintf("-s -w -X %[1]s/run.released=%[2]s -X %[1]s/run.commit=%[3]s -X %[1]s/run.committed=%[4]s",
-		module, r.Version, r.sha, r.time.Format(time.RFC3339))
+	return fmt.Sprintf("-s -w -X %[1]s.released=%[2]s -X %[1]s.commit=%[3]s -X %[1]s.committed=%[4]s",
+		toldPackage, r.Version, r.sha, r.time.Format(time.RFC3339))
 }
 
 // build compiles the program for a platform: the same bytes in any folder. Wheels are built with the same flags.

@@ -14,6 +14,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"reflect"
 	"regexp"
 	"runtime"
 	"slices"
@@ -21,6 +22,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/landing-diffusion/landing/experiment/run"
 	"github.com/landing-diffusion/landing/tools/testkit"
 )
 
@@ -65,10 +67,13 @@ func TestArchives(t *testing.T) {
 // The program is told its version, its commit and the commit's time, in variables that package run has.
 func TestToldToTheProgram(t *testing.T) {
 	r := Release{Version: "v1.2.3", sha: "0123abc", time: when}
-	source := testkit.Must(os.ReadFile("../../experiment/run/version.go"))
+	testkit.Equal(t, toldPackage, reflect.TypeFor[run.Machine]().PkgPath())
+	source := testkit.Must(os.ReadFile("../../experiment/run/manifest.go"))
+	wheels := testkit.Must(os.ReadFile("../../python/hatch_build.py"))
+	testkit.Contains(t, string(wheels), "{MODULE}/experiment/run.{k}")
 	for name, value := range map[string]string{"released": "v1.2.3", "commit": "0123abc",
 		"committed": "2026-11-23T01:02:04Z"} {
-		if want := " -X " + module + "/run." + name + "=" + value; !strings.Contains(r.flags()+" ", want+" ") {
+		if want := " -X " + toldPackage + "." + name + "=" + value; !strings.Contains(r.flags()+" ", want+" ") {
 			t.Errorf("no%s in %s", want, r.flags())
 		}
 		if !regexp.MustCompile(`(?m)^\t` + name + `\s+string\b`).Match(source) {

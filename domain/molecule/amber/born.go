@@ -40,8 +40,9 @@ func newBorn(s *System, surface bool) (*born, error) {
 	unit := math.Sqrt(Coulomb * (1 - 1/water))
 	for i, a := range s.Atoms {
 		if !(a.Radius > bornOffset) || !(a.Screen > 0) {
-			return nil, fmt.Errorf("atom %d: its radius is %v Å and its screening factor %v; expected a radius above 0.09 "+
-				"Å and a screening factor above 0, for implicit solvent (sections RADII and SCREEN)", i, a.Radius, a.Screen)
+			return nil, fmt.Errorf("atom %d: its radius is %v Å and its screening factor %v; expected a radius "+
+				"above 0.09 Å and a screening factor above 0, for implicit solvent (sections RADII and SCREEN)", i,
+				a.Radius, a.Screen)
 		}
 		b.ρ = append(b.ρ, a.Radius)
 		b.s = append(b.s, a.Screen*(a.Radius-bornOffset))

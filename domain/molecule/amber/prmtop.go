@@ -59,8 +59,8 @@ var harmless = strings.Fields(`TITLE ATOM_NAME MASS AMBER_ATOM_TYPE TREE_CHAIN_C
 // needed are the sections that are read and must be there.
 var needed = strings.Fields(`POINTERS CHARGE ATOM_TYPE_INDEX NUMBER_EXCLUDED_ATOMS NONBONDED_PARM_INDEX RESIDUE_LABEL
 	RESIDUE_POINTER BOND_FORCE_CONSTANT BOND_EQUIL_VALUE ANGLE_FORCE_CONSTANT ANGLE_EQUIL_VALUE DIHEDRAL_FORCE_CONSTANT
-	DIHEDRAL_PERIODICITY DIHEDRAL_PHASE LENNARD_JONES_ACOEF LENNARD_JONES_BCOEF BONDS_INC_HYDROGEN BONDS_WITHOUT_HYDROGEN
-	ANGLES_INC_HYDROGEN ANGLES_WITHOUT_HYDROGEN DIHEDRALS_INC_HYDROGEN DIHEDRALS_WITHOUT_HYDROGEN EXCLUDED_ATOMS_LIST
+	DIHEDRAL_PERIODICITY DIHEDRAL_PHASE LENNARD_JONES_ACOEF LENNARD_JONES_BCOEF BONDS_INC_HYDROGEN
+	BONDS_WITHOUT_HYDROGEN ANGLES_INC_HYDROGEN ANGLES_WITHOUT_HYDROGEN DIHEDRALS_INC_HYDROGEN DIHEDRALS_WITHOUT_HYDROGEN EXCLUDED_ATOMS_LIST
 	HBOND_ACOEF HBOND_BCOEF`)
 
 // pointerNames are those of the numbers of POINTERS, in order; older files lack the last.
@@ -196,13 +196,14 @@ func (f *sections) atoms(s *System, p pointers) {
 			return
 		}
 		for i := first - 1; i < end-1; i++ {
-			s.Molecule.Atoms[i] = molecule.Atom{Name: names[i], Element: molecule.Numbered(numbers[i]), Residue: residues[r],
-				ResidueNumber: r + 1}
+			s.Molecule.Atoms[i] = molecule.Atom{Name: names[i], Element: molecule.Numbered(numbers[i]),
+				Residue: residues[r], ResidueNumber: r + 1}
 		}
 	}
 	for i := range s.Atoms {
 		if kinds[i] < 1 || kinds[i] > s.Kinds {
-			f.fail("ATOM_TYPE_INDEX", i, "atom %d (%s) is of type %d; expected 1 to %d", i, s.Molecule.Label(i), kinds[i], s.Kinds)
+			f.fail("ATOM_TYPE_INDEX", i, "atom %d (%s) is of type %d; expected 1 to %d", i, s.Molecule.Label(i),
+				kinds[i], s.Kinds)
 			return
 		}
 		s.Atoms[i] = Atom{Type: types[i], Charge: charges[i] / chargeUnit, Mass: masses[i], Kind: kinds[i] - 1,
@@ -325,7 +326,8 @@ func (f *sections) torsions(s *System, p pointers) {
 	}
 	f.terms("DIHEDRALS", 4, p, "NPHIH", "NPHIA", types, func(t term) {
 		i, l, ee, nb := t.at[0], t.at[3], scee[t.kind], scnb[t.kind]
-		s.Torsions = append(s.Torsions, Torsion{i, t.at[1], t.at[2], l, int(n[t.kind]), k[t.kind], δ[t.kind], t.minus[3]})
+		s.Torsions = append(s.Torsions, Torsion{i, t.at[1], t.at[2], l, int(n[t.kind]), k[t.kind], δ[t.kind],
+			t.minus[3]})
 		if t.minus[2] || t.minus[3] {
 			return
 		}

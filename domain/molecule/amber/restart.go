@@ -55,7 +55,8 @@ func DecodeCoordinates(path string, data []byte, atoms int) ([]float64, error) {
 		row := section{per: 6, width: 12}
 		row.cut(strings.TrimRight(lines[k], " \r"), k)
 		if got, want := len(row.fields), min(row.per, 3*atoms-len(x)); got != want {
-			return fail(k+1, "%d fields of %d characters, at atom %d of %d; expected %d", got, row.width, len(x)/3, atoms,
+			return fail(k+1, "%d fields of %d characters, at atom %d of %d; expected %d", got, row.width, len(x)/3,
+				atoms,
 				want)
 		}
 		for _, f := range row.fields {

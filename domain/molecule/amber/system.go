@@ -90,8 +90,8 @@ type System struct {
 // MaxAtoms bounds a system: every pair of atoms counts, and is kept.
 const MaxAtoms = 2000
 
-// Check returns an error if some term is not a number, or one of atoms that are not there. It names the first by what it
-// is and its number, from 0.
+// Check returns an error if some term is not a number, or one of atoms that are not there. It names the first by what
+// it is and its number, from 0.
 func (s *System) Check() (fault error) {
 	n := len(s.Atoms)
 	if n == 0 || n > MaxAtoms || s.Molecule == nil || len(s.Molecule.Atoms) != n {
@@ -157,7 +157,8 @@ func (s *System) Check() (fault error) {
 		pair := ordered(p.I, p.J)
 		switch {
 		case p.SCEE <= 0 || p.SCNB <= 0:
-			refuse(term, k, "of atoms %d and %d has SCEE = %v and SCNB = %v; expected numbers above 0", p.I, p.J, p.SCEE,
+			refuse(term, k, "of atoms %d and %d has SCEE = %v and SCNB = %v; expected numbers above 0", p.I, p.J,
+				p.SCEE,
 				p.SCNB)
 		case seen[pair]:
 			refuse(term, k, "atoms %d and %d twice", p.I, p.J)
@@ -196,11 +197,11 @@ func (s *System) Plausible(x []float64) error {
 	}
 	switch n := len(s.Bonds); {
 	case 2*short > n:
-		return fmt.Errorf("%d of %d bonds of the conformation are shorter than a third of their length; coordinates are "+
-			"in ångström, not in nanometres", short, n)
+		return fmt.Errorf("%d of %d bonds of the conformation are shorter than a third of their length; coordinates "+
+			"are in ångström, not in nanometres", short, n)
 	case 2*long > n:
-		return fmt.Errorf("%d of %d bonds of the conformation are longer than three times their length: the coordinates "+
-			"are those of other atoms, or in another order", long, n)
+		return fmt.Errorf("%d of %d bonds of the conformation are longer than three times their length: the "+
+			"coordinates are those of other atoms, or in another order", long, n)
 	}
 	return nil
 }

@@ -12,8 +12,8 @@ import (
 // frameArrays are the arrays of an NPZ file that are taken for frames if there are several.
 var frameArrays = []string{"frames", "positions", "coordinates", "xyz", "R", "X", "x"}
 
-// decodeArray reads an array of shape n×A×3, n×3A, or A×3, which is one frame: that of an NPY file, or of an archive the
-// only one, or that of frameArrays. Its atoms have no names; their bonds are guessed as if they were carbon.
+// decodeArray reads an array of shape n×A×3, n×3A, or A×3, which is one frame: that of an NPY file, or of an archive
+// the only one, or that of frameArrays. Its atoms have no names; their bonds are guessed as if they were carbon.
 func decodeArray(f *os.File) (*Frames, error) {
 	a, called, digest, err := arrayfile.Pick(f, maxNumbers, "", frameArrays...)
 	if err != nil {
@@ -54,7 +54,8 @@ func array(file, called string, a arrayfile.Array, digest string) (*Frames, erro
 	g.n = len(g.x) / d
 	for i, v := range g.x {
 		if !(math.Abs(v) <= farthest) {
-			g.refuse(Error{Frame: i / d, Atom: strconv.Itoa(i % d / 3)}, "%c is %v, expected a number of at most %.0g Å",
+			g.refuse(Error{Frame: i / d, Atom: strconv.Itoa(i % d / 3)}, "%c is %v, expected a number of at most "+
+				"%.0g Å",
 				'x'+rune(i%3), v, farthest)
 		}
 	}

@@ -281,8 +281,8 @@ func (p *pdb) bonds() {
 		}
 	}
 	if unknown > 0 {
-		p.remarks = append(p.remarks, fmt.Sprintf("CONECT records name atoms that are not in the file (%d times, first "+
-			"in line %d); these bonds were left out.", unknown, line))
+		p.remarks = append(p.remarks, fmt.Sprintf("CONECT records name atoms that are not in the file (%d times, "+
+			"first in line %d); these bonds were left out.", unknown, line))
 	}
 	if bonds == nil {
 		return

@@ -35,14 +35,15 @@ func DecodeSDF(name string, r io.Reader) (*Frames, error) {
 func (t *reader) sameBonds(first, r *record) {
 	for k := range min(len(first.bonds), len(r.bonds)) {
 		if a, b := first.bonds[k], r.bonds[k]; a != b || first.orders[k] != r.orders[k] {
-			t.refuse(Error{Line: r.bondLines[k], Frame: t.n - 1}, "bond %d joins %d and %d, order %d; in frame 0 it joins "+
-				"%d and %d, order %d: records are conformers of one molecule", k, b[0], b[1], r.orders[k], a[0], a[1],
+			t.refuse(Error{Line: r.bondLines[k], Frame: t.n - 1}, "bond %d joins %d and %d, order %d; in frame 0 it "+
+				"joins %d and %d, order %d: records are conformers of one molecule", k, b[0], b[1], r.orders[k],
+				a[0], a[1],
 				first.orders[k])
 		}
 	}
 	if len(first.bonds) != len(r.bonds) {
-		t.refuse(Error{Line: t.line, Frame: t.n - 1}, "has %d bonds, expected %d as in frame 0: records are conformers of "+
-			"one molecule", len(r.bonds), len(first.bonds))
+		t.refuse(Error{Line: t.line, Frame: t.n - 1}, "has %d bonds, expected %d as in frame 0: records are "+
+			"conformers of one molecule", len(r.bonds), len(first.bonds))
 	}
 }
 
@@ -108,8 +109,8 @@ func (t *reader) counts(line string) (atoms, bonds int) {
 	atoms, errA := strconv.Atoi(columns(line, 1, 3))
 	bonds, errB := strconv.Atoi(columns(line, 4, 6))
 	if errA != nil || errB != nil || atoms < 1 || bonds < 0 || columns(line, 34, 39) != "V2000" {
-		t.fault("", "%s, expected the counts line of a V2000 record: atoms and bonds in columns 1 to 6, V2000 in columns "+
-			"34 to 39", quoted(line))
+		t.fault("", "%s, expected the counts line of a V2000 record: atoms and bonds in columns 1 to 6, V2000 in "+
+			"columns 34 to 39", quoted(line))
 	}
 	return atoms, bonds
 }
@@ -117,7 +118,8 @@ func (t *reader) counts(line string) (atoms, bonds int) {
 func (t *reader) atomSDF(r *record, i int, line string) {
 	symbol := columns(line, 32, 34)
 	if symbol == "" {
-		t.fault(strconv.Itoa(i), "the record ends in column %d, expected x, y, z and a symbol in columns 1 to 34", len(line))
+		t.fault(strconv.Itoa(i), "the record ends in column %d, expected x, y, z and a symbol in columns 1 to 34",
+			len(line))
 	}
 	a := molecule.Atom{Name: symbol}
 	if molecule.Known(symbol) {
@@ -138,7 +140,8 @@ func (t *reader) bondSDF(r *record, k int, line string) {
 	n := len(r.atoms)
 	if errI != nil || errJ != nil || errO != nil || i < 1 || j < 1 || i > n || j > n || i == j || order < 1 ||
 		order > 8 {
-		t.fault("", "%s, expected bond %d: two atoms of 1 to %d and an order of 1 to 8, in columns of three", quoted(line),
+		t.fault("", "%s, expected bond %d: two atoms of 1 to %d and an order of 1 to 8, in columns of three",
+			quoted(line),
 			k, n)
 	}
 	b := molecule.Bond{min(i, j) - 1, max(i, j) - 1}

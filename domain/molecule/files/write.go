@@ -68,7 +68,8 @@ func WritePDB(w io.Writer, m *molecule.Molecule, frames arrayfile.Rows) error {
 			for k, v := range x[3*i : 3*i+3] {
 				s := strconv.AppendFloat(cell[:0], v, 'f', 3, 64)
 				if len(s) > 8 || math.IsNaN(v) {
-					return unfit("PDB", m, f, 3*i+k, v, "in [-999.999, 9999.999]: eight columns; an XYZ file holds more")
+					return unfit("PDB", m, f, 3*i+k, v, "in [-999.999, 9999.999]: eight columns; an XYZ file holds "+
+						"more")
 				}
 				b.WriteString("        "[:8-len(s)])
 				b.Write(s)

@@ -55,7 +55,8 @@ func (o *Obstacle) check(name string) error {
 	switch {
 	case o.Shape < Ball || o.Shape > Box:
 		why = "is of no known shape; expected sphere, capsule or box"
-	case !vec3.Finite(o.A[:]...) || !vec3.Finite(o.B[:]...) || !vec3.Finite(o.Half[:]...) || !vec3.Finite(o.R[:]...) || !vec3.Finite(o.Radius):
+	case !vec3.Finite(o.A[:]...) || !vec3.Finite(o.B[:]...) || !vec3.Finite(o.Half[:]...) ||
+		!vec3.Finite(o.R[:]...) || !vec3.Finite(o.Radius):
 		why = "has a number that is not finite"
 	case o.Shape != Box && !(o.Radius > 0):
 		why = fmt.Sprintf("has radius %v; expected a number above 0", o.Radius)

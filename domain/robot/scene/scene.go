@@ -61,7 +61,8 @@ func SelfPairs(bodies []Body, links [][2]int) [][2]int {
 	return out
 }
 
-// Check returns what is wrong with the scene, or nil: the arm's error, or the first body, obstacle or pair that cannot be.
+// Check returns what is wrong with the scene, or nil: the arm's error, or the first body, obstacle or pair that cannot
+// be.
 func (s *Scene) Check() error {
 	if s.Arm == nil {
 		return errors.New("a scene without an arm")

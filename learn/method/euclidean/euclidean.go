@@ -111,13 +111,6 @@ func maker(v Variant) func(method.Config) (method.Method, error) {
 	}
 }
 
-// New returns the method of a variant for points of a process's set: of p, which must be valid, it
-// takes set, schedule, potential and convention. Targets are as in pathmatch.Options.
-func New(v Variant, p *langevin.Process, targets pathmatch.Options, o Options) *Method {
-	forward := Forward(*p)
-	return &Method{v, pathmatch.New(&forward, targets), &forward, p.Set, !p.NoTerminal, o}
-}
-
 var names = [...]string{"euclidean", "projected", "lagrangian", "guided", "corrected"}
 
 func (m *Method) Name() string                  { return names[m.variant] }

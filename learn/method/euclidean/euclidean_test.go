@@ -477,3 +477,10 @@ func TestOnlyTheLastStepLosesSamples(t *testing.T) {
 	testkit.EqualSlices(t, failed, []bool{false, true, false, true}, "lost")
 	testkit.Equal(t, c, (method.Programs{Points: 16, Failed: 8}))
 }
+
+// New returns the method of a variant for points of a process's set: of p, which must be valid, it
+// takes set, schedule, potential and convention. Targets are as in pathmatch.Options.
+func New(v Variant, p *langevin.Process, targets pathmatch.Options, o Options) *Method {
+	forward := Forward(*p)
+	return &Method{v, pathmatch.New(&forward, targets), &forward, p.Set, !p.NoTerminal, o}
+}
