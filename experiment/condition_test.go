@@ -286,7 +286,7 @@ func TestConditionKeys(t *testing.T) {
 		"columns: [r, c]→columns: [r, c, x]":               "the name is part of the language of formulas",
 		"columns: [r, c]→columns: [r, 'c d']":              "a name consists of letters",
 		"columns: [r, c], drop: 0.2→drop: 0.2":             "unknown name",
-		"drop: 0.2→drop: 1":                                "condition.drop is 1; expected a share",
+		"drop: 0.2→drop: 1":                                "condition.drop is 1; expected a number in [0, 1)",
 		"norm(x) <= r→r <= 3":                              `the constraint "disc" is about the condition alone`,
 		"name: disc→prior: uniform\nname: disc":            "prior is \"uniform\"; expected empirical or auto",
 		"name: disc→generate: {guidance: 1e9}\nname: disc": "generate.guidance is 1e+09",
