@@ -44,27 +44,3 @@ func TestEmpiricalPrior(t *testing.T) {
 		}
 	}
 }
-
-// Ends of paths are those of whole paths, however many are held at once.
-func TestEmpiricalPriorInParts(t *testing.T) {
-	const d, N, rows = 1000, 400, 50
-	if wholePaths/((N+1)*d) >= rows {
-		t.Fatal("all paths are held at once")
-	}
-	p := &Process{Set: zoo.Sphere{D: d}, Method: ULLA, Friction: 3,
-		Schedule: Schedule{N: N, T: 1, SigmaMin: 0.2, SigmaMax: 1}}
-	x0 := testkit.Must(Start(t.Context(), p, rows, 1))
-	pool := testkit.Pool(t, 2)
-	s := NewSimulator(p, pool, 16)
-	var paths Paths
-	testkit.Must(s.Forward(context.Background(), &paths, x0, 3, 7))
-	e, err := s.EmpiricalPrior(context.Background(), x0, 3, 7)
-	if err != nil || len(e.States) != len(x0) {
-		t.Fatalf("%d numbers, %v", len(e.States), err)
-	}
-	for i := range rows {
-		if !slices.Equal(e.States[i*d:(i+1)*d], paths.At(i, N)) {
-			t.Fatalf("path %d ends elsewhere", i)
-		}
-	}
-}

@@ -428,29 +428,23 @@ func (e Empirical) Sample(dst []float64, s keyed.Stream, sample uint64) {
 	copy(dst, e.States[i*d:(i+1)*d])
 }
 
-// wholePaths is how many numbers of paths whose ends alone are of use are held at once.
-const wholePaths = 1 << 24
-
 // EmpiricalPrior returns the terminal states of forward paths from the points x0 (n×d), those that did not fail, with
 // the noise of (seed, refresh). The error is that of Forward, or a *PriorError if every path failed.
 func (s *Simulator) EmpiricalPrior(ctx context.Context, x0 []float64, seed, refresh uint64) (Empirical, error) {
-	var paths Paths
-	var e Empirical
 	d := s.proc.Set.Dim()
-	whole := max(1, wholePaths/((s.proc.Schedule.N+1)*d))
-	for first := 0; first < len(x0)/d; first += whole {
-		some := x0[first*d : min((first+whole)*d, len(x0))]
-		if _, err := s.ForwardFrom(ctx, &paths, some, first, seed, refresh); err != nil {
-			return Empirical{}, err
-		}
-		for i := range paths.Count {
-			if !paths.Failed[i] {
-				e.States = append(e.States, paths.At(i, paths.Steps)...)
-			}
+	x, failed := make([]float64, len(x0)), make([]bool, len(x0)/d)
+	if _, err := s.Partway(ctx, x, failed, x0, []int{s.proc.Schedule.N}, 0, keyed.PathNoise.Stream(seed, refresh),
+		keyed.PathMomentum.Stream(seed, refresh)); err != nil {
+		return Empirical{}, err
+	}
+	var e Empirical
+	for i, lost := range failed {
+		if !lost {
+			e.States = append(e.States, x[i*d:(i+1)*d]...)
 		}
 	}
 	if len(e.States) == 0 {
-		return e, &PriorError{len(x0) / d}
+		return e, &PriorError{len(failed)}
 	}
 	return e, nil
 }

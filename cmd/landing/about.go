@@ -87,10 +87,9 @@ type versionAnswer struct {
 
 func versionVerb(a *app) *cobra.Command {
 	return command(a, &cobra.Command{
-		Use:        "version",
-		SuggestFor: []string{"env"},
-		Short:      "Show the version, the commit that it was built from, and the machine",
-		Example:    "  landing version --json",
+		Use:     "version",
+		Short:   "Show the version, the commit that it was built from, and the machine",
+		Example: "  landing version --json",
 	}, noFlags{}, runVersion)
 }
 

@@ -144,9 +144,8 @@ type scored struct {
 
 func exportVerb(a *app) *cobra.Command {
 	return command(a, &cobra.Command{
-		Use:        "export RUN",
-		SuggestFor: []string{"score"},
-		Short:      "Write a run for other programs: ONNX, PyTorch, a model hub, TensorBoard, scores of rows",
+		Use:   "export RUN",
+		Short: "Write a run for other programs: ONNX, PyTorch, a model hub, TensorBoard, scores of rows",
 		Long: `export writes the averaged score network of a run with its reading of inputs: score(x, t), or
 score(x, p, t) with a momentum, for rows of points and a time each. docs/exports.md says how closely
 the programs agree.

@@ -129,10 +129,32 @@ func execute(ctx context.Context, root *cobra.Command, args []string) (err error
 	}()
 	err = root.ExecuteContext(ctx)
 	if _, _, unknown := root.Find(args); err != nil && unknown != nil { // a verb; cobra says which are like it
+		for _, arg := range args {
+			if now, ok := renamed[arg]; ok {
+				return usage("there is no command %q any more; %s", arg, now)
+			}
+		}
 		return usage("%s", strings.Join(strings.Fields(unknown.Error()), " "))
 	}
 	return err
 }
+
+// renamed are commands of earlier versions, each with what does its work now.
+var renamed = func() map[string]string {
+	const machines = "--shard and landing merge use many machines (docs/distributed.md)"
+	names := map[string]string{
+		"bench": "dev bench", "data": "make or landing refine", "env": "version", "eval": "report RUN --text",
+		"forward": "dev forward", "man": "dev man", "reproduce": "paper", "resume": "train RUN", "sample": "mcmc",
+		"schema": "dev schema", "score": "export RUN --scores ROWS or --network",
+	}
+	for old, now := range names {
+		names[old] = "use landing " + now
+	}
+	for _, old := range []string{"fetch", "forget", "queue", "status", "submit", "work"} {
+		names[old] = machines
+	}
+	return names
+}()
 
 // usage returns an error of the command line.
 func usage(format string, v ...any) error { return fault.Errorf(fault.Usage, "", format, v...) }

@@ -29,9 +29,8 @@ func (o *mcmcOptions) flags(f *pflag.FlagSet) {
 
 func mcmcVerb(a *app) *cobra.Command {
 	return command(a, &cobra.Command{
-		Use:        "mcmc PROBLEM",
-		SuggestFor: []string{"sample"},
-		Short:      "Sample exp(−f) on the set by Markov chains, without learning",
+		Use:   "mcmc PROBLEM",
+		Short: "Sample exp(−f) on the set by Markov chains, without learning",
 		Long: `mcmc runs chains on the problem's set with its potential, and writes their draws to an NPY file
 (chains × draws × dimension). It prints effective sample sizes and split-R̂ of every coordinate and of
 what the problem observes. Draws of molecules (data.kind) also go to PDB, XYZ, SDF or DCD files. The

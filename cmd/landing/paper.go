@@ -28,9 +28,8 @@ type paperOptions struct {
 
 func paperVerb(a *app) *cobra.Command {
 	return command(a, &cobra.Command{
-		Use:        "paper [TABLE-OR-FIGURE...]",
-		SuggestFor: []string{"reproduce"},
-		Short:      "Run the paper's tables and figures, and print ours beside the paper's numbers",
+		Use:   "paper [TABLE-OR-FIGURE...]",
+		Short: "Run the paper's tables and figures, and print ours beside the paper's numbers",
 		Long: `paper runs the cells behind tables and figures of the paper, one after the other, and prints the
 tables with the paper's numbers in the same places. A dash stands for a cell that was not run. "all"
 are all exhibits of the paper; "demo" is like figure 1 and needs no data.

@@ -77,9 +77,8 @@ func (o *reportOptions) check(given func(flag string) bool, _ []string) error {
 
 func reportVerb(a *app) *cobra.Command {
 	return command(a, &cobra.Command{
-		Use:        "report RUN",
-		SuggestFor: []string{"eval"},
-		Short:      "Evaluate samples of a run, and write figures and an HTML report",
+		Use:   "report RUN",
+		Short: "Evaluate samples of a run, and write figures and an HTML report",
 		Long: `report draws samples, evaluates them, and writes them with figures and a page into the run
 folder. --text prints the numbers alone and writes no files.
 

@@ -61,9 +61,8 @@ func (o *trainOptions) check(given func(flag string) bool, args []string) error 
 func trainVerb(a *app) *cobra.Command {
 	o := new(trainOptions)
 	cmd := command(a, &cobra.Command{
-		Use:        "train PROBLEM|RUN",
-		SuggestFor: []string{"resume"},
-		Short:      "Train on a problem, or continue the training of a run folder",
+		Use:   "train PROBLEM|RUN",
+		Short: "Train on a problem, or continue the training of a run folder",
 		Long: `PROBLEM is a recipe (landing recipes) or a YAML file: train makes a run folder and trains in it.
 Ctrl-C keeps what was done. RUN is a run folder: train continues from its newest checkpoint, with
 the same bytes as if it had not stopped.

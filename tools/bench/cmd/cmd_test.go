@@ -2,13 +2,11 @@ package main
 
 import (
 	"bytes"
-	"encoding/json"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
-	"github.com/landing-diffusion/landing/tools/bench"
 	"github.com/landing-diffusion/landing/tools/testkit"
 	"github.com/landing-diffusion/landing/tools/testkit/trained"
 )
@@ -34,52 +32,12 @@ func TestGenerate(t *testing.T) {
 	}
 }
 
-// The peaks of the machine come first, then a row each; or one object.
-func TestKernels(t *testing.T) {
-	small := []string{"kernels", "-only", "(512/input|volcano/1|step/volcano) float32", "-seconds", "0", "-divide",
-		"128"}
-	lines := strings.Split(said(t, append(small, "-cores", "1,2")...), "\n")
-	if !strings.HasPrefix(lines[2], "peak of float32 multiply-adds on 1 cores: ") ||
-		strings.Join(strings.Fields(lines[5]), " ") != "row cores precision GFLOP/s of peak best p50 p99 other" {
-		t.Errorf("got\n%s", strings.Join(lines, "\n"))
-	}
-	for i, name := range []string{"product/6400x512x512/input", "step/volcano", "inference/volcano/1"} {
-		for j, cores := range []string{"1", "2"} {
-			if got := strings.Fields(lines[6+2*i+j]); got[0] != name || got[1] != cores || got[2] != "float32" {
-				t.Errorf("line %d is %q", 6+2*i+j, got)
-			}
-		}
-	}
-	var v struct {
-		Peaks []bench.Peak
-		Rows  []map[string]any
-	}
-	testkit.OK(t, json.Unmarshal([]byte(said(t, append(small, "-json", "-cores", "1")...)), &v))
-	if len(v.Peaks) != 1 || len(v.Rows) != 3 || v.Peaks[0].GFLOPS <= 0 {
-		t.Fatalf("%d peaks and %d rows", len(v.Peaks), len(v.Rows))
-	}
-	for _, row := range v.Rows {
-		for _, key := range []string{"cores", "flop", "runs", "best_seconds", "p50_seconds", "p99_seconds", "gflops",
-			"share_of_peak"} {
-			if n, ok := row[key].(float64); !ok || n <= 0 {
-				t.Errorf("%s of %v is %v", key, row["name"], row[key])
-			}
-		}
-		if _, ok := row["other_share"]; ok != (row["name"] == "step/volcano") {
-			t.Errorf("row %v", row)
-		}
-	}
-}
-
 // What cannot be measured is an error that says why.
 func TestRefusals(t *testing.T) {
 	for says, args := range map[string]string{
 		"numbers of 1 to 100000":                 "generate r -n 0",
 		"expected what to measure":               "discs",
 		"expected a run folder":                  "generate",
-		"-seconds of 0 or more":                  "kernels -seconds NaN",
-		"error parsing regexp":                   "kernels -only (",
-		`-only "sideways" matches no row`:        "kernels -only sideways",
 		`there is no problem "tori"`:             "problems -only tori",
 		"expected -for of 1s to 24h":             "problems -for 1ms",
 		"expected no arguments":                  "problems now",

@@ -1,6 +1,5 @@
-// Command cmd measures this machine, runs and defaults, for those who work on landing:
+// Command cmd measures runs and defaults, for those who work on landing:
 //
-//	go run ./tools/bench/cmd kernels -only step -cores 1
 //	go run ./tools/bench/cmd generate RUN -n 1,64 -cores 1,2
 //	go run ./tools/bench/cmd problems -only torus,arm5 -for 1m
 //
@@ -41,7 +40,7 @@ type call struct {
 }
 
 var verbs = map[string]func(ctx context.Context, c *call, args []string) error{
-	"generate": generate, "kernels": kernels, "problems": suiteOf,
+	"generate": generate, "problems": suiteOf,
 }
 
 func main() {
@@ -55,7 +54,7 @@ func main() {
 
 func do(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	if len(args) == 0 || verbs[args[0]] == nil {
-		return errors.New("expected what to measure: generate, kernels or problems")
+		return errors.New("expected what to measure: generate or problems")
 	}
 	c := &call{flag.NewFlagSet(args[0], flag.ContinueOnError), stdout, stderr, false}
 	c.SetOutput(stderr)

@@ -1,4 +1,4 @@
-"""Times the rows of `go run ./tools/bench/cmd kernels` in PyTorch, on the CPU.
+"""Times the rows of `landing dev bench` in PyTorch, on the CPU.
 
     pip install torch numpy
     python torch_rows.py --threads 1,2 --only step --seconds 10
