@@ -144,7 +144,7 @@ var renamed = func() map[string]string {
 	const machines = "--shard and landing merge use many machines (docs/distributed.md)"
 	names := map[string]string{
 		"data": "make or landing refine", "env": "version", "eval": "report RUN --text",
-		"forward": "dev forward", "man": "dev man", "reproduce": "paper", "resume": "train RUN", "sample": "mcmc",
+		"man": "dev man", "reproduce": "paper", "resume": "train RUN", "sample": "mcmc",
 		"schema": "dev schema", "score": "export RUN --scores ROWS or --network",
 	}
 	for old, now := range names {
