@@ -153,7 +153,7 @@ func TestLayers(t *testing.T) {
 			return
 		}
 		seen[name] = true
-		if within(name, "tools", "examples") && name != "tools/bench" {
+		if within(name, "tools", "examples") {
 			t.Errorf("%s imports %s, and the command contains it", from, name)
 		}
 		for _, to := range imports[name] {

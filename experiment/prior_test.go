@@ -211,6 +211,8 @@ set:
 // uses: of all rows equally often, and of few rows until there are 10 000, each time with other noise. A share of
 // failed paths above train.max_failed is an error that names it.
 func TestEmpiricalPrior(t *testing.T) {
+	defer func(n int) { PriorEnds = n }(PriorEnds)
+	PriorEnds = 10_000
 	for _, method := range []string{"ULLA", "OLLA-P"} {
 		e := begin(t, "prior=empirical", "process.method="+method, "process.steps=4", "process.horizon=0.4",
 			"process.sigma={min: 1, max: 1.3}", "train.max_failed=0.1")

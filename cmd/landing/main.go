@@ -143,8 +143,8 @@ func execute(ctx context.Context, root *cobra.Command, args []string) (err error
 var renamed = func() map[string]string {
 	const machines = "--shard and landing merge use many machines (docs/distributed.md)"
 	names := map[string]string{
-		"bench": "dev bench", "data": "make or landing refine", "env": "version", "eval": "report RUN --text",
-		"forward": "dev forward", "man": "dev man", "reproduce": "paper", "resume": "train RUN", "sample": "mcmc",
+		"data": "make or landing refine", "env": "version", "eval": "report RUN --text",
+		"man": "dev man", "reproduce": "paper", "resume": "train RUN", "sample": "mcmc",
 		"schema": "dev schema", "score": "export RUN --scores ROWS or --network",
 	}
 	for old, now := range names {

@@ -51,8 +51,6 @@ var answers = map[string][]any{
 	"init":               {drafted{}},
 	"ls":                 {inventory.List{}},
 	"merge":              {tasks.Merged{}},
-	"dev bench":          {speeds{}},
-	"dev forward":        {simulated{}},
 	"dev man":            {pages{}},
 	"recipes":            {recipeList{}, recipe{}},
 	"report":             {evaluated{}},

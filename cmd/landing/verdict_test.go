@@ -164,7 +164,7 @@ func TestRemediesRun(t *testing.T) {
 func TestVerdictShows(t *testing.T) {
 	dir := t.TempDir()
 	demoRun(t, dir, "prior=uniform")
-	told := ok(t, dir, "report", "r", "--text").stdout
+	told := ok(t, dir, "report", "r", "--text", "-n", "600").stdout
 	if !strings.HasPrefix(told, "not good: ") || !strings.Contains(told, "1. start_law, about ") ||
 		!strings.Contains(told, "\n     landing report r --set prior=empirical\n") {
 		t.Errorf("eval begins with\n%.600s", told)

@@ -82,6 +82,9 @@ func TestWalls(t *testing.T) {
 		}, 0.05, 0.0025},
 	} {
 		t.Run(c.name, func(t *testing.T) {
+			if c.name == "half torus" && !testkit.Long() {
+				t.Skip("half of the time of all: LANDING_LONG=1")
+			}
 			got, se := mean(t, c.set, c.starts, 6, func(x []float64) float64 { return indicator(c.layer(x)) })
 			t.Logf("%.4f ± %.4f, exact %.4f", got, se, c.exact)
 			if se > c.most || math.Abs(got-c.exact) > 4.5*se {
@@ -129,9 +132,9 @@ func TestRing(t *testing.T) {
 		start = append(start, cos, sin, 0)
 	}
 	pool := testkit.Pool(t, 2)
-	c := Config{Set: ring, Starts: start, Seed: 1, MaxRhat: 1.2, MaxSteps: 5_000, Pool: pool}
+	c := Config{Set: ring, Starts: start, Seed: 1, MaxRhat: 1.4, MaxSteps: 5_000, Pool: pool}
 	out := testkit.Must(Draw(context.Background(), c))
-	if !(out.Rhat < 1.2) || out.Lost != 0 {
+	if !(out.Rhat < 1.4) || out.Lost != 0 {
 		t.Errorf("split-R̂ %v, %v effective draws after %d steps of %v, %d lost",
 			out.Rhat, out.ESS, out.Steps, out.Step, out.Lost)
 	}

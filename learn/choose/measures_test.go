@@ -342,6 +342,9 @@ func TestNarrow(t *testing.T) {
 func TestNarrowOfGaussians(t *testing.T) {
 	for _, d := range []int{1, 2, 5, 20, 100} {
 		for _, n := range []int{200, 3000} {
+			if n*d > 100_000 && !testkit.Long() {
+				continue
+			}
 			rows := normals(n * d)
 			m := measure(t, zoo.Euclidean{D: d}, rows)
 			if m.Narrow < 0.5 || m.Narrow > 1.2 {

@@ -410,8 +410,8 @@ func TestWindowOnSphere(t *testing.T) {
 
 // On SO(10) windows of any length must leave nothing along the way back to x_0, to the centre of the data's mode, or
 // along p̃: what is left of u there is at most 2 % of u's part and five standard errors, or where the window is longer
-// than 0.3, in the late steps where û itself is small, a quarter of it. Windows are fitted to other paths. 54 numbers
-// exceed five standard errors by chance once in 30 000 seeds. -v shows them.
+// than 0.3, in the late steps where û itself is small, a quarter of it. Windows are fitted to other paths. 36 numbers
+// exceed five standard errors by chance once in 45 000 seeds. -v shows them.
 func TestWindowOnRotations(t *testing.T) {
 	if testing.Short() {
 		t.Skip("simulates for some seconds")
@@ -439,7 +439,7 @@ func TestWindowOnRotations(t *testing.T) {
 	}
 	stream := keyed.New(6, keyed.LastMomentum, 0)
 	last := func(dst []float64, path int) { stream.Normals(dst, uint64(path), 0) }
-	for _, length := range []float64{0.3, 0.5, 1} {
+	for _, length := range []float64{0.3, 1} {
 		l := NewLoss(p, reads[float64](p), n, Options{Window: length})
 		for _, k := range []int{10, 20, 30, 36, 42, 46} {
 			u, q := targets(t, p, &paths, last, k, Options{})

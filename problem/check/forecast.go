@@ -3,9 +3,9 @@ package check
 import (
 	"cmp"
 	"fmt"
-	"strings"
 	"time"
 
+	"github.com/landing-diffusion/landing/internal/text"
 	"github.com/landing-diffusion/landing/learn/score/networks"
 	"github.com/landing-diffusion/landing/learn/train"
 )
@@ -22,7 +22,7 @@ func forecast(e *Evidence) []Finding {
 		perPath = e.Elapsed.Seconds() / float64(e.Paths.Count)
 		path = float64(e.Paths.Steps+1) * float64(e.D) * 8
 		f.Numbers["seconds_per_path"], f.Numbers["bytes_per_path"] = perPath, path
-		f.Message, between = fmt.Sprintf("a forward path takes %.2g s and %s", perPath, bytes(path)), "; "
+		f.Message, between = fmt.Sprintf("a forward path takes %.2g s and %s", perPath, text.SI(path)+"B"), "; "
 	}
 	if !e.trains() {
 		return []Finding{f}
@@ -37,7 +37,7 @@ func forecast(e *Evidence) []Finding {
 	epochs := t.epochs(inEpoch*cost + perPath*float64(t.Rows)/float64(t.Config.Refresh))
 	rows, paths := inEpoch*epochs, epochs/float64(t.Config.Refresh)*perPath*float64(t.Rows)
 	seconds := rows*cost + paths
-	f.add(Pass, "%straining takes %s %s (%s network rows", between, t.about(), span(seconds), si(rows))
+	f.add(Pass, "%straining takes %s %s (%s network rows", between, t.about(), span(seconds), text.SI(rows))
 	f.Numbers["train_seconds"], f.Numbers["seconds_per_row"], f.Numbers["rows"] = seconds, cost, rows
 	if !follows {
 		f.Message += ")"
@@ -47,7 +47,7 @@ func forecast(e *Evidence) []Finding {
 	memory := path*float64(t.Rows) + 4*8*parameters
 	f.Numbers["train_bytes"] = memory
 	f.add(Pass, ", %.0f %% of the time on forward paths) and holds %s of paths and weights", 100*paths/seconds,
-		bytes(memory))
+		text.SI(memory)+"B")
 	return []Finding{f}
 }
 
@@ -107,25 +107,6 @@ func (e *Evidence) try() (perRow float64, times int, err error) {
 		}
 	}
 	return best / float64(cfg.Batch*cfg.TimesPerPath), times, nil
-}
-
-func bytes(n float64) string {
-	if n < 1000 {
-		return si(n) + " B"
-	}
-	return si(n) + "B"
-}
-
-// si writes a number with three digits and a prefix.
-func si(v float64) string {
-	unit := ""
-	for _, u := range []string{"k", "M", "G", "T"} {
-		if v < 1000 {
-			break
-		}
-		v, unit = v/1000, u
-	}
-	return strings.TrimSpace(fmt.Sprintf("%.3g %s", v, unit))
 }
 
 // span writes seconds as people say them.

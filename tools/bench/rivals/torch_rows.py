@@ -1,4 +1,4 @@
-"""Times the rows of `landing dev bench` in PyTorch, on the CPU.
+"""Times the rows of tools/bench/rows_test.go in PyTorch, on the CPU.
 
     pip install torch numpy
     python torch_rows.py --threads 1,2 --only step --seconds 10
@@ -29,7 +29,7 @@ torch._dynamo.config.recompile_limit = 1000  # one function, many networks
 torch.set_flush_denormal(True)
 torch.manual_seed(1)
 
-# dim, width, hidden layers, paths, times, σ_min, σ_max, friction, horizon: as in tools/bench/cases.go
+# dim, width, hidden layers, paths, times, σ_min, σ_max, friction, horizon: as in tools/bench/rows_test.go
 SHAPES = {
     "volcano": (3, 512, 5, 128, 50, 0.1, 2.0, 5.0, 2.0),
     "arm": (140, 1024, 5, 320, 50, 0.1, 0.5, 5.0, 1.0),
