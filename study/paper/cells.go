@@ -146,10 +146,14 @@ const (
 	training     = "training s" // simulation included
 )
 
-// value returns a figure of a row, if it has it.
+// value returns a figure of a row, if it has it; of one whose name ends with % it may have the share.
 func value(e *compare.Entry, figure string) (float64, bool) {
 	if v, ok := e.Figures[figure]; ok {
 		return v, true
+	}
+	if share, ok := strings.CutSuffix(figure, " %"); ok {
+		v, ok := value(e, share)
+		return 100 * v, ok
 	}
 	x := metric.NaN
 	switch d := e.Row.Distance; {

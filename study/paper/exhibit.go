@@ -22,7 +22,6 @@ type Exhibit struct {
 	Columns []Column
 	Cells   []string // of columns that have none of their own
 	Figures []string // likewise
-	Times   float64  // likewise: a factor; 0: 1
 	Marked  bool     // ours and the paper's are compared
 	Beside  *Exhibit // a table of ours to read with it, such as that of held-out distances
 	Extra   bool     // not the paper's: left out of "all"
@@ -39,7 +38,6 @@ type Line struct {
 type Column struct {
 	Name           string
 	Cells, Figures []string
-	Times          float64
 }
 
 // UnmarshalYAML reads a name, or a mapping.
@@ -94,11 +92,6 @@ func (e *Exhibit) fill() {
 		if c.Figures == nil {
 			c.Figures = []string{c.Name}
 		}
-		for _, times := range []float64{e.Times, 1} {
-			if c.Times == 0 {
-				c.Times = times
-			}
-		}
 	}
 	if e.Beside != nil {
 		e.Beside.fill()
@@ -109,7 +102,6 @@ func (e *Exhibit) fill() {
 type entry struct {
 	cells  []string
 	figure string
-	times  float64
 }
 
 // entries are those of a place.
@@ -122,7 +114,7 @@ func (l *Line) entries(c *Column) (out []entry) {
 		if figure == "" {
 			continue
 		}
-		e := entry{figure: figure, times: c.Times}
+		e := entry{figure: figure}
 		for _, cell := range c.Cells {
 			e.cells = append(e.cells, names.Replace(cell))
 		}

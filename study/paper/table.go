@@ -150,7 +150,7 @@ func (e *entry) number(own map[string][]compare.Entry) mean {
 				continue
 			}
 			if v, ok := value(&r, e.figure); ok {
-				values = append(values, e.times*v)
+				values = append(values, v)
 				if s, ok := value(&r, training); ok && s > 0 {
 					m.seconds = append(m.seconds, s)
 				}

@@ -297,24 +297,20 @@ func jacobian(ctx context.Context, d *drawing) (*compare.Entry, error) {
 	if err != nil {
 		return nil, err
 	}
-	return e, addNorms(ctx, d, e.Figures)
-}
-
-func addNorms(ctx context.Context, d *drawing, f map[string]float64) error {
 	prior, err := d.run.Prior(ctx, nil)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	all, err := norms(ctx, d.run, d.trained, prior, jacobianSamples, d.own.Problem.Seed)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	var sizes []float64
 	for _, n := range all {
 		sizes = append(sizes, n.Norm)
 	}
-	f["‖∇s‖ at Δt"] = sizes[0]
+	e.Figures["‖∇s‖ at Δt"] = sizes[0]
 	slices.Sort(sizes)
-	f["‖∇s‖, median"] = sizes[len(sizes)/2]
-	return d.run.Folder.WriteJSON(d.run.Out(jacobianFile), all)
+	e.Figures["‖∇s‖, median"] = sizes[len(sizes)/2]
+	return e, d.run.Folder.WriteJSON(d.run.Out(jacobianFile), all)
 }
