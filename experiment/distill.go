@@ -41,7 +41,7 @@ func taught(ctx context.Context, p *problem.Problem, set constraint.Set, pool *p
 	if path == "" {
 		return nil, nil
 	}
-	points, err := dataset.ReadPoints(path)
+	points, err := parallel.Until(ctx, func() (*dataset.Points, error) { return dataset.ReadPoints(path) })
 	if err != nil {
 		return nil, err
 	}

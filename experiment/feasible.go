@@ -285,7 +285,7 @@ func Refine(ctx context.Context, p *problem.Problem, within float64, pool *paral
 		return nil, err
 	}
 	set := proc.Set
-	kind, data, err := readData(p, set)
+	kind, data, err := readData(ctx, p, set)
 	if err != nil {
 		return nil, err
 	}

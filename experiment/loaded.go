@@ -91,7 +91,7 @@ func load(ctx context.Context, p *problem.Problem, pool *parallel.Pool, report f
 			"plainer text in title and data.path helps", run.ConfigFile, err)
 	}
 	report("reading the data")
-	kind, data, err := readData(p, proc.Set)
+	kind, data, err := readData(ctx, p, proc.Set)
 	if err != nil {
 		return nil, err
 	}
@@ -171,7 +171,8 @@ func (l *Loaded) domains(kind domain.Kind, faults []string) (err error) {
 }
 
 // readData reads the problem's data, and refuses what does not fit the set.
-func readData(p *problem.Problem, set constraint.Set) (kind domain.Kind, data *dataset.Points, err error) {
+func readData(ctx context.Context, p *problem.Problem, set constraint.Set) (kind domain.Kind, data *dataset.Points,
+	err error) {
 	kind, _ = kinds.Of(p.Data.Kind, withoutCondition(set, p.Condition.Columns))
 	if kind.Read == nil {
 		return kind, nil, &problem.KeyError{Key: problem.KeyDataKind, Value: p.Data.Kind, Want: "one of " +
@@ -181,8 +182,11 @@ func readData(p *problem.Problem, set constraint.Set) (kind domain.Kind, data *d
 		return kind, nil, &problem.KeyError{Key: problem.KeyDataPath,
 			Fault: "the problem names no data; give --data FILE"}
 	}
-	data, err = readPoints(kind, set, p.Data.Path, p.Condition.Columns, p.Condition.Path)
+	data, err = parallel.Until(ctx, func() (*dataset.Points, error) {
+		return readPoints(kind, set, p.Data.Path, p.Condition.Columns, p.Condition.Path)
+	})
 	switch {
+	case ctx.Err() != nil:
 	case err == nil && data.N < 2:
 		err = badData(dataName(p, data), "it has %d point; expected at least 2", data.N)
 	case err != nil && fault.KindOf(err) == fault.Failure:

@@ -100,7 +100,7 @@ type Process struct {
 	Curvature  bool      // the terms 𝓗 (OLLA), 𝓗₁ and 𝓗₂ (ULLA)
 	NoTerminal bool      // no Newton projection of the last state
 	Convention Convention
-	Split      bool // half of a backward step's noise comes before its score (steps.go); underdamped, Reference
+	Split      bool // half of a backward step's noise comes before its score (split.go); underdamped, Reference
 	// NewGeometry makes the geometry of up to rows points; nil means geometry.New of Set and Repulsion. Tests plug in
 	// the reference implementation's. Elastic walls do not use it.
 	NewGeometry func(rows int) geometry.Geometry

@@ -77,7 +77,7 @@ func TestSplitRefusals(t *testing.T) {
 	}
 }
 
-// A step's noise has the covariance that steps.go says: of a score c p̃, with J = a + τc, τ²(h²J² + g²),
+// A step's noise has the covariance that split.go says: of a score c p̃, with J = a + τc, τ²(h²J² + g²),
 // in all directions along Σ and in no other.
 func TestSplitStep(t *testing.T) {
 	const c, k = -0.7, 3

@@ -15,6 +15,7 @@ import (
 
 	"github.com/landing-diffusion/landing/base/arrayfile"
 	"github.com/landing-diffusion/landing/base/kernel"
+	"github.com/landing-diffusion/landing/base/parallel"
 	"github.com/landing-diffusion/landing/domain/dataset"
 	"github.com/landing-diffusion/landing/experiment"
 	"github.com/landing-diffusion/landing/experiment/export"
@@ -235,7 +236,7 @@ func (o *exportOptions) score(ctx context.Context) (export.Files, error) {
 			return nil, err
 		}
 	}
-	rows, err := dataset.ReadPoints(o.scores)
+	rows, err := parallel.Until(ctx, func() (*dataset.Points, error) { return dataset.ReadPoints(o.scores) })
 	if err != nil {
 		return nil, err
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/landing-diffusion/landing/base/parallel"
 	"github.com/landing-diffusion/landing/experiment/run"
 	"github.com/landing-diffusion/landing/internal/text"
 	"github.com/landing-diffusion/landing/problem"
@@ -67,9 +68,9 @@ coordinates) are refused, unless --clean names a file for the rows and columns t
 	}, new(initOptions), runInit)
 }
 
-func runInit(_ context.Context, a *app, o *initOptions, args []string) (answer, error) {
+func runInit(ctx context.Context, a *app, o *initOptions, args []string) (answer, error) {
 	o.Path, o.Folder = args[0], filepath.Dir(o.out)
-	d, err := draft.New(o.Options)
+	d, err := parallel.Until(ctx, func() (*draft.Draft, error) { return draft.New(o.Options) })
 	if e := new(discover.GivenError); errors.As(err, &e) && e.Row < 0 {
 		return answer{}, usage("%w", err)
 	}

@@ -36,6 +36,9 @@ var slowCommands = []struct {
 	{[]string{"make", "arm", "--set", "set.waypoints=60", "-n", "1000", "-o", "paths.npy"}, ""},
 	{[]string{"make", "alanine", "-n", "1000000", "-o", "alanine.npy"}, ""},
 	{[]string{"make", "level-set", "octahedron.obj", "-o", "fitted.npz"}, ""},
+	{[]string{"init", "rows.csv", "-o", "rows.yaml"}, ""},
+	{[]string{"sweep", "rivals-demo", "--out", "grid"}, "grid"},
+	{[]string{"paper", "demo", "--out", "printed"}, "printed"},
 }
 
 // slowProblems writes dense.yaml, whose constraints all touch all 200 coordinates, so16.yaml, a mesh, and a run.

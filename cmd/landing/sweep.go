@@ -62,23 +62,15 @@ func runSweep(ctx context.Context, a *app, o *sweepOptions, args []string) (answ
 		return answer{}, err
 	}
 	dir := cmp.Or(o.out, filepath.Join("sweeps", f.Name))
-	plan, err := f.Plan(o.Options)
-	var of *sweep.RefusedError
-	if o.dry && (err == nil || errors.As(err, &of) && plan != nil) {
-		p, fault := plan.Preview(dir, o.part, of)
-		if fault != nil {
-			return answer{}, fault
-		}
-		return answer{p, func(w io.Writer) { printPreview(w, p) }}, err
+	plan, preview, err := o.plan(f, dir)
+	if preview != nil {
+		return answer{preview, func(w io.Writer) { printPreview(w, preview) }}, err
 	}
 	if err != nil {
 		return answer{}, err
 	}
-	r := sweep.Runner{Dir: dir, Pool: a.workersPool(), Line: commandLine, Shard: o.part, Retry: o.retry,
-		Command: a.commandLine()}
-	watch(&a.out, &r)
 	a.out.say("sweep: %s", dir)
-	got, err := plan.Run(ctx, r)
+	got, err := plan.Run(ctx, a.runner(o, dir))
 	if got == nil {
 		return answer{}, err
 	}
@@ -93,6 +85,25 @@ func runSweep(ctx context.Context, a *app, o *sweepOptions, args []string) (answ
 			text.Shell(args[0]))
 	}
 	return answer{got, func(w io.Writer) { printSwept(w, got) }}, err
+}
+
+// plan plans a sweep that has its folder in dir, and with --dry-run says what it would do, beside why it cannot.
+func (o *sweepOptions) plan(f *sweep.File, dir string) (*sweep.Plan, *sweep.Preview, error) {
+	plan, err := f.Plan(o.Options)
+	var refused *sweep.RefusedError
+	if !o.dry || plan == nil || err != nil && !errors.As(err, &refused) {
+		return plan, nil, err
+	}
+	preview, e := plan.Preview(dir, o.part, refused)
+	return plan, preview, errors.Join(err, e)
+}
+
+// runner runs sweeps as the flags say.
+func (a *app) runner(o *sweepOptions, dir string) sweep.Runner {
+	r := sweep.Runner{Dir: dir, Pool: a.workersPool(), Line: commandLine, Shard: o.part, Retry: o.retry,
+		Command: a.commandLine()}
+	watch(&a.out, &r)
+	return r
 }
 
 // printPreview lists what a sweep would do.

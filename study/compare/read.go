@@ -95,7 +95,10 @@ func (r *Reader) Read(ctx context.Context, dirs []string) ([]Entry, error) {
 		}
 		var some []Entry
 		if list != nil {
-			some, err = r.sweep(dir, list)
+			some, err = r.Sweep(dir, list)
+			if err == nil && len(some) == 0 {
+				err = fault.Errorf(fault.Run, dir, "is a sweep of which no cell has ended")
+			}
 		} else {
 			some, err = r.run(ctx, dir)
 		}
@@ -113,8 +116,8 @@ func (r *Reader) say(format string, v ...any) {
 	}
 }
 
-// sweep returns the entries of a sweep's cells.
-func (r *Reader) sweep(dir string, list *List) (out []Entry, err error) {
+// Sweep returns the entries of the cells of a sweep that have ended.
+func (r *Reader) Sweep(dir string, list *List) (out []Entry, err error) {
 	store := &work.Store{Dir: filepath.Join(dir, UnitsDir)}
 	begun, err := store.Names()
 	if err != nil {
@@ -151,9 +154,6 @@ func (r *Reader) sweep(dir string, list *List) (out []Entry, err error) {
 	}
 	if open > 0 {
 		r.say("%s: %d of %d cells have not ended and are left out", dir, open, len(list.Cells))
-	}
-	if len(out) == 0 {
-		return nil, fault.Errorf(fault.Run, dir, "is a sweep of which no cell has ended")
 	}
 	return out, nil
 }

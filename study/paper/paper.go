@@ -1,10 +1,8 @@
 // Package paper is the paper's tables and figures: the numbers that it prints, and ours in the same places.
 //
 // An exhibit is a table or a figure. exhibits.yaml says which numbers of which cells stand where; the cells are those
-// of the sweep files paper-… of package sweep. A row is what one cell gave with one seed and budget. Tables are made of
-// rows and of nothing else, so what was not run has no number.
-//
-// The measures of this package take what the paper prints and a sweep's row does not have.
+// of the sweep files paper-… of package sweep, which runs them. A row is what one cell gave with one seed and budget.
+// Tables are made of rows and of nothing else, so what was not run has no number.
 package paper
 
 import (

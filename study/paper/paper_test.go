@@ -4,15 +4,12 @@ import (
 	"encoding/json"
 	"math"
 	"os"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"testing"
-	"time"
 
-	"github.com/landing-diffusion/landing/learn/method/methods"
 	"github.com/landing-diffusion/landing/study/sweep"
 	"github.com/landing-diffusion/landing/tools/testkit"
 )
@@ -84,7 +81,7 @@ func targets(t *testing.T) map[[3]string]float64 {
 			}
 			set("table3", row, "arm "+d, v)
 		}
-		for column, v := range map[string]*float64{Psi: of.Psi, RMSD: of.RMSD, "arm Σh²": of.ArmH, "arm g⁺": of.ArmG,
+		for column, v := range map[string]*float64{"ψ": of.Psi, "RMSD": of.RMSD, "arm Σh²": of.ArmH, "arm g⁺": of.ArmG,
 			"alanine |h|": of.AlanineH, "alanine g⁺": of.AlanineG} {
 			set("table3", row, column, or(v))
 		}
@@ -96,8 +93,9 @@ func targets(t *testing.T) map[[3]string]float64 {
 	}{
 		{"table4", f.Overhead, map[string]string{"inference": "ms", "projection": "of it projection",
 			"overhead_percent": "share %", "failure_percent": "failed %"}},
-		{"table5", f.Inertia, map[string]string{"jsd_psi": Psi, "jsd_rmsd": RMSD, "auc_eq": AreaH, "auc_ineq": AreaG}},
-		{"table7", f.Terminal, map[string]string{"jsd_psi": Psi, "eq": AbsH, "ineq": GPlus}},
+		{"table5", f.Inertia, map[string]string{"jsd_psi": "ψ", "jsd_rmsd": "RMSD", "auc_eq": "area |h|",
+			"auc_ineq": "area g⁺"}},
+		{"table7", f.Terminal, map[string]string{"jsd_psi": "ψ", "eq": "|h|", "ineq": "g⁺"}},
 	} {
 		for row, values := range of.rows {
 			for key, column := range of.columns {
@@ -112,14 +110,14 @@ func targets(t *testing.T) map[[3]string]float64 {
 	for what, rows := range f.Terms {
 		for on, values := range rows {
 			for key, v := range values {
-				set("table6", what+", "+on, map[string]string{"jsd": Distance, "jsd_psi": Distance, "eq": AbsH,
-					"ineq": GPlus}[key], v)
+				set("table6", what+", "+on, map[string]string{"jsd": "distance", "jsd_psi": "distance", "eq": "|h|",
+					"ineq": "g⁺"}[key], v)
 			}
 		}
 	}
 	for letter, rows := range map[string]map[string][]*float64{"α": f.Rates.Alpha, "ε": f.Rates.Epsilon} {
 		for value, numbers := range rows {
-			for i, column := range []string{Psi, RMSD, AbsH, GPlus} {
+			for i, column := range []string{"ψ", "RMSD", "|h|", "g⁺"} {
 				set("table11", letter+" = "+value, column, or(numbers[i]))
 			}
 		}
@@ -192,8 +190,9 @@ func TestPrintedErrors(t *testing.T) {
 		check("table1", m, sets, row("tab:unified_results", `\ `+m))
 	}
 	for _, m := range rowsOf("table3") {
-		check("table3", m, []string{"arm 140", "arm 280", "arm 420", "arm 560", Psi, RMSD}, row("tab:mixed_constraints",
-			`\ `+m))
+		check("table3", m, []string{"arm 140", "arm 280", "arm 420", "arm 560", "ψ", "RMSD"},
+			row("tab:mixed_constraints",
+				`\ `+m))
 	}
 	for _, name := range rowsOf("table11") {
 		letter, v, _ := strings.Cut(name, " = ")
@@ -201,7 +200,7 @@ func TestPrintedErrors(t *testing.T) {
 		if letter == "α" && !strings.Contains(v, ".") || letter == "ε" && (v == "1" || v == "5" || v == "10") {
 			tex += ".0"
 		}
-		check("table11", name, []string{Psi, RMSD}, row("app:tab:effect-alpha-epsilon-dipeptide", "$"+tex+"$"))
+		check("table11", name, []string{"ψ", "RMSD"}, row("app:tab:effect-alpha-epsilon-dipeptide", "$"+tex+"$"))
 	}
 	testkit.Equal(t, checked, 72+24+37)
 }
@@ -221,14 +220,16 @@ func rowsOf(exhibit string) (names []string) {
 // all are the cells of all exhibits, by name, each with one seed.
 func all(t testing.TB) map[string]*sweep.Cell {
 	t.Helper()
-	cells, _, err := (&Config{Seeds: 1}).Cells(Exhibits, nil)
-	testkit.OK(t, err)
+	wanted := testkit.Must(Wanted(Exhibits, nil, nil))
 	out := map[string]*sweep.Cell{}
-	for _, c := range cells {
-		if out[Name(c.Label)] != nil {
-			t.Errorf("%s is defined twice", Name(c.Label))
+	for _, f := range testkit.Must(Files()) {
+		for _, c := range testkit.Must(f.Cells(sweep.Options{Seeds: []uint64{1}})) {
+			name := Name(c.Label)
+			if !wanted(c) || out[name] != nil || strings.ContainsAny(name, ", '\\$") { // as --only has names
+				t.Errorf("%s is in no exhibit, defined twice, or no name", name)
+			}
+			out[name] = c
 		}
-		out[Name(c.Label)] = c
 	}
 	return out
 }
@@ -237,8 +238,9 @@ func all(t testing.TB) map[string]*sweep.Cell {
 // figure that rows can have.
 func TestEveryPlaceHasACell(t *testing.T) {
 	cells := all(t)
-	figures := []string{Distance, Floor, HeldOut, HeldOutFloor, Copies, Failed, Train, Simulate, AbsH, SquareH, GPlus,
-		Psi, RMSD, AreaH, AreaG, FailedPaths, Milliseconds, Projection, Share, JacobianNear, JacobianMid}
+	figures := []string{"distance", "floor", "held-out distance", "held-out floor", "copies", "failed", "training s",
+		"simulation s", "|h|", "Σh²", "g⁺", "ψ", "RMSD", "area |h|", "area g⁺", "failed paths", "ms",
+		"of it projection", "share %", "‖∇s‖ at Δt", "‖∇s‖, median"}
 	places, used := map[[3]string]bool{}, map[string]bool{}
 	for _, x := range Exhibits {
 		for _, e := range []*Exhibit{x, x.Beside} {
@@ -269,71 +271,6 @@ func TestEveryPlaceHasACell(t *testing.T) {
 	}
 	if len(used) != len(cells) || len(cells) != 214 {
 		t.Errorf("%d of %d cells are used; expected 214", len(used), len(cells))
-	}
-}
-
-// The cells are those of the paper's settings.
-func TestCells(t *testing.T) {
-	const wide, fast = "generate.max_failed=1", "train.precision=\"bfloat16\""
-	cells := all(t)
-	for name, want := range map[string]string{
-		"volcano/ULLA": "fast " + wide + ";",
-		"bunny100/RDDPM": "olla-p,fast " + wide + " train.paths=4000 train.times_per_path=10 train.refresh=40 " + fast +
-			";",
-		"fire/RDDPM":         "rddpm,fast " + wide + " " + fast + ";",
-		"arm40/ULLA":         "fast " + wide + " set.waypoints=40;",
-		"alanine/OLLA":       "olla,guarded,fast " + fast + " " + wide + " train.max_failed=0.05;",
-		"flood/ULLA-P/N=150": "ulla-p,fast " + fast + " " + wide + " train.max_failed=1 process.steps=150;",
-		"fire/Guided": "olla,fast process.method=\"euclidean\" " + wide + " process.steps=50 " + fast +
-			"; process.method=\"guided\"",
-		"spot50/RFM": "fast process.method=\"flow\" " + wide + " process.steps=1000 train.window=0 " +
-			"network.octaves_of=\"point\" network.output=\"plain\" train.refresh=40 " + fast + ";",
-		"fire/RFM": "fast process.method=\"flow\" " + wide + " process.steps=1000 train.window=0 " +
-			"network.octaves_of=\"point\" network.output=\"plain\" network.octaves=6 network.time_octaves=5 " + fast +
-			";",
-		"volcano/ULLA/auto":      "alone " + wide + ";",
-		"volcano/ULLA/auto/long": "alone " + wide + " train.stop=\"epochs\";",
-		"alanine/timed":          "guarded,fast " + fast + " " + wide + ";",
-		"volcano/RDDPM":          "rddpm,fast " + wide + ";",
-	} {
-		testkit.Equal(t, cells[name].Definition(), want, "%s", name)
-	}
-	for name, want := range map[string]string{"volcano/RDDPM": "jacobian", "volcano/ULLA-P": "jacobian",
-		"fire/RDDPM": "paper", "alanine/timed": "processor-time", "alanine/ULLA": "paper"} {
-		testkit.Equal(t, cells[name].Measure, want, "%s is measured", name)
-	}
-	for name := range cells {
-		if strings.ContainsAny(name, ", '\\$") { // --only lists names with commas between, and ends whole ones by $
-			t.Errorf("a cell is called %q", name)
-		}
-	}
-}
-
-// Every cell can be, with the paper's data; cells of one training share it; draws are keys of generation that can be,
-// but for those of a landing that diverges, as in the paper.
-func TestCellsCanBe(t *testing.T) {
-	c := Config{Data: filepath.Dir(filepath.Dir(testkit.Shared(t, "data/earth/volcano.csv"))), Out: t.TempDir(),
-		Budget: 5 * time.Minute, Processor: true, Seeds: 1}
-	plans, err := c.Plans(t.Context(), Exhibits, nil, t.TempDir())
-	if err != nil || len(plans) != len(sweeps) {
-		t.Fatalf("%d plans, %v", len(plans), err)
-	}
-	trainings, units := map[string]bool{}, map[string]bool{}
-	for _, p := range plans {
-		for _, cell := range p.Cells {
-			trainings[cell.Training] = true
-			if cell.Unit == nil || units[cell.Name] {
-				t.Errorf("%s has no unit of its own", cell)
-			}
-			units[cell.Name] = true
-			_, ok := methods.Of(cell.Label.Method)
-			if p.File.Name == "paper-flood" && !ok {
-				t.Errorf("%s is of no method", cell)
-			}
-		}
-	}
-	if len(trainings) < 90 || len(trainings) >= len(units) {
-		t.Errorf("%d trainings of %d cells", len(trainings), len(units))
 	}
 }
 

@@ -49,34 +49,21 @@ type Number struct {
 	Budget float64      `json:"budget_seconds,omitempty"`
 }
 
-// Tables makes the tables of exhibits of rows, with those that are to be read beside them, an entry an exhibit.
-func (c *Config) Tables(exhibits []*Exhibit, rows []Row) ([][]Table, error) {
-	all := *c
-	all.Only = nil
-	_, cells, err := all.files(exhibits)
-	if err != nil {
-		return nil, err
-	}
-	own := map[string][]Row{} // by cell
-	for _, cell := range cells {
-		if name := Name(cell.Label); own[name] == nil {
-			own[name] = best(rows, name, cell.Definition())
-		}
-	}
-	var out [][]Table
+// Tables makes the tables of exhibits of rows, each followed by those that are to be read beside it.
+func Tables(exhibits []*Exhibit, rows []compare.Entry) (out []Table) {
+	own := best(rows)
 	for _, e := range exhibits {
-		tables := []Table{e.table(own)}
+		out = append(out, e.table(own))
 		if e.Beside != nil {
 			b := e.Beside.table(own)
 			b.Notes = nil // the same again
-			tables = append(tables, b)
+			out = append(out, b)
 		}
-		out = append(out, tables)
 	}
-	return out, nil
+	return out
 }
 
-func (e *Exhibit) table(own map[string][]Row) Table {
+func (e *Exhibit) table(own map[string][]compare.Entry) Table {
 	t := Table{Exhibit: e.Name, Title: e.Title, Says: e.Says, Corner: e.Corner}
 	for _, c := range e.Columns {
 		t.Columns = append(t.Columns, c.Name)
@@ -151,7 +138,7 @@ type mean struct {
 }
 
 // number is the mean of an entry over its cells, and of each over seeds; without runs where one of them has no row.
-func (e *entry) number(own map[string][]Row) mean {
+func (e *entry) number(own map[string][]compare.Entry) mean {
 	m := mean{Number: Number{Mean: metric.NaN, SE: metric.NaN}, sd: math.NaN()}
 	sum, runs := 0.0, math.MaxInt
 	var budget float64
@@ -159,15 +146,15 @@ func (e *entry) number(own map[string][]Row) mean {
 		var values []float64
 		for _, r := range own[name] {
 			if r.Row.Failure != "" {
-				m.failure = r.Row.Failure
+				m.failure, _, _ = strings.Cut(r.Row.Failure, "\ngoroutine ") // of a panic all but its stack
 				continue
 			}
-			if v, ok := r.value(e.figure); ok {
+			if v, ok := value(&r, e.figure); ok {
 				values = append(values, e.times*v)
-				if s, ok := r.value(Train); ok && s > 0 {
+				if s, ok := value(&r, training); ok && s > 0 {
 					m.seconds = append(m.seconds, s)
 				}
-				budget = max(budget, r.budget())
+				budget = max(budget, seconds(&r))
 			}
 		}
 		if len(values) == 0 {
@@ -229,9 +216,9 @@ func (n Number) text() string {
 	v := float64(n.Mean)
 	s := fmt.Sprintf("%.4f", v)
 	switch {
-	case n.Figure == Copies:
+	case n.Figure == copies:
 		return fmt.Sprintf("×%.2f", v)
-	case n.Figure == HeldOutFloor:
+	case n.Figure == heldOutFloor:
 		return "floor " + s
 	case v == 0:
 		s = "0"

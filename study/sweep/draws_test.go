@@ -225,8 +225,8 @@ func TestAlone(t *testing.T) {
 // A method may have seeds of its own, a draw its problems and its measure, and a rule a measure. Options.Keep leaves
 // cells to another plan, and the sweep is complete when these have ended too.
 func TestCellsOfTheirOwn(t *testing.T) {
-	Measures["own"], Measures["other"] = Measures[""], Measures[""]
-	defer func() { delete(Measures, "own"); delete(Measures, "other") }()
+	measures["own"], measures["other"] = measures[""], measures[""]
+	defer func() { delete(measures, "own"); delete(measures, "other") }()
 	f := testkit.Must(Parse([]byte(`
 problems: [demo, {problem: demo, name: again, set: {network.width: 8}}]
 methods:
@@ -249,13 +249,13 @@ cells: [{method: B, measure: other}]
 	if !slices.Equal(got, want) {
 		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
-	out, err := p.Status(t.TempDir(), work.Shard{})
+	out, err := p.Run(t.Context(), Runner{Dir: t.TempDir(), Shard: work.Shard{I: 9, N: 9}})
 	if err != nil || out.Complete || out.Cells[0].State != work.Waiting {
 		t.Errorf("%v, %+v", err, out)
 	}
 	f = testkit.Must(Parse([]byte("problems: [demo]\nmeasure: none"), "s.yaml"))
 	testkit.Refused(t, testkit.Err(f.Plan(Options{})),
-		`measure is "none"; expected one of other, own`, "a measure that there is not")
+		`measure is "none"; expected one of jacobian, other, own, paper, processor-time`, "a measure that there is not")
 }
 
 // failedOf returns how many cells failed.

@@ -66,22 +66,6 @@ func (c *Cell) String() string { return c.Name }
 // shares reports whether other cells can share the training.
 func (c *Cell) shares() bool { return c.Training != c.Name }
 
-// Definition says what the cell is made of, beside problem, budget and seed: the keys that differ from the problem's.
-func (c *Cell) Definition() string {
-	variant := c.variant
-	if c.alone {
-		variant = "alone"
-	}
-	var texts []string
-	if c.method != "" {
-		texts = append(texts, "process.method="+quoted(c.method))
-	}
-	for _, s := range c.settings {
-		texts = append(texts, s.Text)
-	}
-	return strings.TrimSpace(fmt.Sprintf("%s %s; %s", variant, strings.Join(texts, " "), strings.Join(c.Draw, " ")))
-}
-
 // all are the settings of the cell's training. A budget of rows needs the data, and has none here.
 func (c *Cell) all() (out []Setting) {
 	switch b := c.Budget; {
@@ -345,9 +329,9 @@ func (l *looker) at(c *Cell) error {
 			return err
 		}
 	}
-	if Measures[c.Measure] == nil {
+	if measures[c.Measure] == nil {
 		return &problem.KeyError{Origin: l.file.origin, Key: "measure", Value: c.Measure, Want: "one of " +
-			strings.Join(slices.Sorted(maps.Keys(Measures))[1:], ", ")}
+			strings.Join(slices.Sorted(maps.Keys(measures))[1:], ", ")}
 	}
 	if err := l.file.clash(c); err != nil {
 		return err

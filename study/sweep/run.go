@@ -18,7 +18,6 @@ import (
 
 	"github.com/landing-diffusion/landing/base/parallel"
 	"github.com/landing-diffusion/landing/experiment"
-	"github.com/landing-diffusion/landing/experiment/judge"
 	"github.com/landing-diffusion/landing/experiment/run"
 	"github.com/landing-diffusion/landing/internal/fault"
 	"github.com/landing-diffusion/landing/judge/metric"
@@ -37,10 +36,6 @@ type Runner struct {
 	Command []string   // for the manifests
 	Line    experiment.CommandLine
 	Observer
-
-	// Foreign reports whether an error is no fault of a cell's: it ends the sweep, as that of a full disk does. May be
-	// nil.
-	Foreign func(err error) bool
 }
 
 // Observer hears how a sweep goes; any field may be nil.
@@ -106,14 +101,63 @@ func (p *Plan) Run(ctx context.Context, r Runner) (*Outcome, error) {
 	return out, errors.Join(err, e)
 }
 
-// Status returns what a folder holds of the plan's cells, and changes nothing. part is that of which the outcome says
-// what is left.
-func (p *Plan) Status(dir string, part work.Shard) (*Outcome, error) {
+// A Preview is what a sweep would do.
+type Preview struct {
+	Folder  string       `json:"folder"`
+	Shard   string       `json:"shard"`
+	Cells   []Previewed  `json:"cells"`   // of the part
+	Seconds metric.Float `json:"seconds"` // to run; null: not known
+	Refused []Refusal    `json:"refused,omitempty"`
+}
+
+// Previewed is a cell of a Preview.
+type Previewed struct {
+	Name   string     `json:"name"`
+	State  work.State `json:"state"`
+	Reason string     `json:"reason,omitempty"`
+}
+
+// Refused is the state of a cell that cannot be run.
+const Refused work.State = "refused"
+
+// Preview says what a part of a plan would do in a folder, and changes nothing. refused is the error of the plan; nil:
+// there is none.
+func (p *Plan) Preview(dir string, part work.Shard, refused *RefusedError) (*Preview, error) {
+	out := &Preview{Folder: dir, Shard: part.String(), Cells: []Previewed{}, Seconds: metric.NaN}
+	why := map[string]string{}
 	s := p.session(Runner{Dir: dir, Shard: part})
-	if err := s.look(); err != nil {
-		return nil, err
+	if refused == nil {
+		if err := s.look(); err != nil {
+			return nil, err
+		}
+		out.Seconds = s.left()
+	} else {
+		out.Refused = refused.Refused
+		for _, r := range refused.Refused {
+			for _, name := range r.Cells {
+				why[name] = r.Why
+			}
+		}
 	}
-	return s.status(), nil
+	takes := part.ByName()
+	for i, c := range p.Cells {
+		e := Previewed{Name: c.Name, State: work.Waiting}
+		said, cannot := why[c.Name]
+		switch {
+		case c.Left:
+			continue
+		case cannot:
+			e.State, e.Reason = Refused, said
+		case c.Skipped != "":
+			e.State, e.Reason = Skipped, c.Skipped
+		case refused == nil:
+			e.State, e.Reason = s.state[i].State, s.state[i].Reason
+		}
+		if c.Skipped != "" || takes(c.Training) {
+			out.Cells = append(out.Cells, e)
+		}
+	}
+	return out, nil
 }
 
 // Names in a sweep's folder.
@@ -282,7 +326,7 @@ func (s *session) cell(ctx context.Context, c *Cell, again bool) (CellStatus, er
 			return CellStatus{}, err
 		}
 		return CellStatus{Name: c.Name, State: work.Done, Entry: e}, nil
-	case train.Interrupted(err) || ctx.Err() != nil || unwritten(err) || s.Foreign != nil && s.Foreign(err):
+	case train.Interrupted(err) || ctx.Err() != nil || unwritten(err):
 		claim.Release()
 		return CellStatus{}, err
 	}
@@ -344,25 +388,6 @@ func left(dir string) error {
 	return os.RemoveAll(dir)
 }
 
-// A Drawing is a cell whose network is trained, and of which samples are to be drawn and measured.
-type Drawing struct {
-	Cell    *Cell
-	Run     *experiment.Run // as it draws; the caller has its lock
-	Trained *experiment.Trained
-	Own     *experiment.Run // as it was trained
-	Tick    func(done, of int)
-	Line    experiment.CommandLine
-}
-
-// Measure makes the entry of a cell.
-type Measure func(ctx context.Context, d *Drawing) (*compare.Entry, error)
-
-// Measures are the ways to measure a cell by Cell.Measure, to which others may add rows.
-var Measures = map[string]Measure{"": func(ctx context.Context, d *Drawing) (*compare.Entry, error) {
-	e, _, _, err := d.Judge(ctx)
-	return e, err
-}}
-
 // do trains a cell, or goes on with it, draws, judges and makes its entry.
 func (s *session) do(ctx context.Context, c *Cell, again bool) (*compare.Entry, error) {
 	r, err := s.trained(ctx, c, again)
@@ -370,60 +395,26 @@ func (s *session) do(ctx context.Context, c *Cell, again bool) (*compare.Entry, 
 		return nil, err
 	}
 	defer r.Folder.Unlock()
-	d := &Drawing{Cell: c, Own: r, Line: s.Line, Tick: func(done, of int) {
+	d := &drawing{cell: c, own: r, line: s.Line, tick: func(done, of int) {
 		if s.Drawn != nil {
 			s.Drawn(c, done, of)
 		}
 	}}
-	if d.Trained, err = r.Trained(""); err != nil {
+	if d.trained, err = r.Trained(""); err != nil {
 		return nil, err
 	}
-	if d.Run, err = r.Redraw(ctx, problem.ParseSettings(c.Draw...), nil); err != nil {
+	if d.run, err = r.Redraw(ctx, problem.ParseSettings(c.Draw...), nil); err != nil {
 		return nil, err
 	}
 	// The result is recorded last: without it, what is there is what a process left that was killed.
-	d.Run.Folder.Force = true
-	e, err := Measures[c.Measure](ctx, d)
+	d.run.Folder.Force = true
+	e, err := measures[c.Measure](ctx, d)
 	if err != nil {
 		return nil, err
 	}
 	e.Row.Name, e.Row.Label, e.Row.Key = c.Name, c.Label, c.Unit.Key()
-	e.Drawn = d.Run.Out("")
+	e.Drawn = d.run.Out("")
 	return e, nil
-}
-
-// Judge draws the cell's samples, judges them, leaves both in the run folder and makes an entry of them.
-func (d *Drawing) Judge(ctx context.Context) (e *compare.Entry, x *judge.Samples, v *judge.Evaluation,
-	err error) {
-	r, c, state := d.Run, d.Cell, d.Trained.State
-	n := c.Samples
-	if n == 0 {
-		n = r.SampleCount()
-	}
-	x, v, fault, err := experiment.Judge(ctx, r, experiment.Judging{Trained: d.Trained, Samples: n,
-		Seed: r.Problem.Seed, Diagnose: c.Report, Line: d.Line, Tick: func(done int) { d.Tick(done, n) }})
-	if err != nil {
-		return nil, nil, nil, err
-	}
-	if err := r.SaveSamples(x, state, c.Label.Seed); err != nil {
-		return nil, nil, nil, err
-	}
-	if err := experiment.KeepEvaluation(r, v, state, c.Label.Seed, fault); err != nil {
-		return nil, nil, nil, err
-	}
-	if c.Report {
-		if _, err := r.Report(x, v, d.Line); err != nil {
-			return nil, nil, nil, err
-		}
-	}
-	said := ""
-	if fault != nil {
-		said = fault.Error()
-	}
-	of := compare.Of(r, v, state, said)
-	data, err := r.Folder.Read(r.Out(run.SamplesFile))
-	of.Row.SampleSHA = run.Hash(data)
-	return &of, x, v, err
 }
 
 // trained returns the run of a cell's training, locked, trained to its end.

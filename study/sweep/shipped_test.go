@@ -1,6 +1,8 @@
 package sweep
 
 import (
+	"cmp"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -26,7 +28,7 @@ func TestShipped(t *testing.T) {
 			t.Error(err)
 			continue
 		}
-		if strings.HasPrefix(name, "paper-") { // package paper tests them, which has their measures
+		if strings.HasPrefix(name, "paper-") {
 			continue
 		}
 		p, err := f.Plan(Options{Dir: dir})
@@ -56,5 +58,105 @@ func TestShipped(t *testing.T) {
 	}
 	if _, err := Read("rival"); err == nil {
 		t.Error("there is no sweep or file of that name")
+	}
+}
+
+// paperCells are the cells of the paper's sweeps by name, each with one seed.
+func paperCells(t *testing.T) map[string]*Cell {
+	out := map[string]*Cell{}
+	for _, name := range Shipped() {
+		if strings.HasPrefix(name, "paper-") {
+			f := testkit.Must(Read(name))
+			for _, c := range testkit.Must(f.Cells(Options{Seeds: []uint64{1}})) {
+				key := c.Label.Problem + "/" + cmp.Or(c.Label.Draw, c.Label.Method)
+				out[strings.TrimSuffix(key+"/"+c.Label.Settings, "/")] = c
+			}
+		}
+	}
+	return out
+}
+
+// definition says what a cell is made of, beside problem, budget and seed: the keys that differ from the problem's.
+func definition(c *Cell) string {
+	words := []string{c.variant}
+	if c.alone {
+		words[0] = "alone"
+	}
+	if c.method != "" {
+		words = append(words, "process.method="+quoted(c.method))
+	}
+	for _, s := range c.settings {
+		words = append(words, s.Text)
+	}
+	return strings.TrimSpace(fmt.Sprintf("%s; %s", strings.Join(words, " "), strings.Join(c.Draw, " ")))
+}
+
+// The cells are those of the paper's settings.
+func TestCells(t *testing.T) {
+	const wide, fast = "generate.max_failed=1", "train.precision=\"bfloat16\""
+	const bunny = " set.weights=\"mesh/bunny_sdf.npz\" set.mesh=\"mesh/bunny.ply\""
+	const spot = " set.weights=\"mesh/spot_sdf.npz\" set.mesh=\"mesh/spot.ply\""
+	const center = " data.reference=\"alanine/dipeptide_center.npy\""
+	cells := paperCells(t)
+	for name, want := range map[string]string{
+		"volcano/ULLA": "fast " + wide + ";",
+		"bunny100/RDDPM": "olla-p,fast " + wide + bunny +
+			" train.paths=4000 train.times_per_path=10 train.refresh=40 " + fast +
+			";",
+		"fire/RDDPM":         "rddpm,fast " + wide + " " + fast + ";",
+		"arm40/ULLA":         "fast " + wide + " set.waypoints=40;",
+		"alanine/OLLA":       "olla,guarded,fast " + fast + " " + wide + center + " train.max_failed=0.05;",
+		"flood/ULLA-P/N=150": "ulla-p,fast " + fast + " " + wide + " train.max_failed=1 process.steps=150;",
+		"fire/Guided": "olla,fast process.method=\"euclidean\" " + wide + " process.steps=50 " + fast +
+			"; process.method=\"guided\"",
+		"spot50/RFM": "fast process.method=\"flow\" " + wide + spot + " process.steps=1000 train.window=0 " +
+			"network.octaves_of=\"point\" network.output=\"plain\" train.refresh=40 " + fast + ";",
+		"fire/RFM": "fast process.method=\"flow\" " + wide + " process.steps=1000 train.window=0 " +
+			"network.octaves_of=\"point\" network.output=\"plain\" network.octaves=6 network.time_octaves=5 " + fast +
+			";",
+		"volcano/ULLA/auto":      "alone " + wide + ";",
+		"volcano/ULLA/auto/long": "alone " + wide + " train.stop=\"epochs\";",
+		"alanine/timed":          "guarded,fast " + fast + " " + wide + center + ";",
+		"volcano/RDDPM":          "rddpm,fast " + wide + ";",
+	} {
+		testkit.Equal(t, definition(cells[name]), want, "%s", name)
+	}
+	for name, want := range map[string]string{"volcano/RDDPM": "jacobian", "volcano/ULLA-P": "jacobian",
+		"fire/RDDPM": "paper", "alanine/timed": "processor-time", "alanine/ULLA": "paper"} {
+		testkit.Equal(t, cells[name].Measure, want, "%s is measured", name)
+	}
+}
+
+// Every cell of the paper's sweeps can be, with the paper's data; cells of one training share it.
+func TestPaperCellsCanBe(t *testing.T) {
+	data := filepath.Dir(filepath.Dir(testkit.Shared(t, "data/earth/volcano.csv")))
+	made := t.TempDir() // rows are not read
+	for _, name := range []string{"so10-3.npy", "so10-5.npy"} {
+		testkit.OK(t, os.WriteFile(filepath.Join(made, name), nil, 0o666))
+	}
+	trainings, units := map[string]bool{}, map[string]bool{}
+	for _, name := range Shipped() {
+		if !strings.HasPrefix(name, "paper-") {
+			continue
+		}
+		o := Options{Dir: data, Seeds: []uint64{1}, Budgets: []Budget{{Seconds: 300}},
+			Set: []string{"train.clock=processor"}}
+		if name == "paper-so10" {
+			o.Dir = made
+		}
+		p, err := testkit.Must(Read(name)).Plan(o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, cell := range p.Cells {
+			trainings[cell.Training] = true
+			if cell.Unit == nil || units[name+cell.Name] {
+				t.Errorf("%s has no unit of its own", cell)
+			}
+			units[name+cell.Name] = true
+		}
+	}
+	if len(trainings) < 90 || len(trainings) >= len(units) {
+		t.Errorf("%d trainings of %d cells", len(trainings), len(units))
 	}
 }

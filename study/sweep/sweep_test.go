@@ -312,13 +312,13 @@ func TestFullDisk(t *testing.T) {
 	pool := testkit.Pool(t, 2)
 	p := planned(t, strings.Replace(one, "report: true", "", 1), Options{})
 	room := false
-	Measures["a test's"] = func(ctx context.Context, d *Drawing) (*compare.Entry, error) {
+	measures["a test's"] = func(ctx context.Context, d *drawing) (*compare.Entry, error) {
 		if !room {
 			return nil, fmt.Errorf("samples: %w", &fs.PathError{Op: "write", Path: "samples.npy", Err: syscall.ENOSPC})
 		}
-		return Measures[""](ctx, d)
+		return measures[""](ctx, d)
 	}
-	defer delete(Measures, "a test's")
+	defer delete(measures, "a test's")
 	p.Cells[0].Measure = "a test's"
 	dir := filepath.Join(t.TempDir(), "x")
 	out, err := p.Run(t.Context(), Runner{Dir: dir, Pool: pool})

@@ -1,36 +1,54 @@
-package bench
+package main
 
 import (
-	"context"
-	"errors"
+	"bytes"
+	"os"
+	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/landing-diffusion/landing/tools/testkit"
 )
 
-// Times are counted from the second call on; an interruption and an error of the function end them.
-func TestTime(t *testing.T) {
-	ctx, cancel := context.WithCancel(context.Background())
-	calls := 0
-	got := testkit.Must(Time(ctx, 0, 3, func() error { calls++; return nil }))
-	if calls != 4 || got.Runs != 3 || got.P50 < got.Best || got.P99 < got.P50 {
-		t.Errorf("%d calls, %+v", calls, got)
+func said(t *testing.T, args ...string) string {
+	t.Helper()
+	var out, more bytes.Buffer
+	if err := measure(t.Context(), args, &out, &more); err != nil {
+		t.Fatalf("%v: %v\n%s", args, err, more.String())
 	}
-	broken := errors.New("broken")
-	if _, err := Time(ctx, 0, 1, func() error { return broken }); !errors.Is(err, broken) {
-		t.Errorf("a failing function: %v", err)
-	}
-	if _, err := Time(ctx, 1e9, 1, func() error { cancel(); return nil }); !errors.Is(err, context.Canceled) {
-		t.Errorf("interrupted: %v", err)
+	return out.String()
+}
+
+// What cannot be measured is an error that says why.
+func TestRefusals(t *testing.T) {
+	for says, args := range map[string]string{
+		`there is no problem "tori"`:             "-only tori",
+		"expected -for of 1s to 24h":             "-for 1ms",
+		"expected no arguments":                  "now",
+		"flag provided but not defined: -nosuch": "-nosuch",
+	} {
+		var out bytes.Buffer
+		testkit.Refused(t, measure(t.Context(), strings.Fields(args), &out, &out), says, args)
 	}
 }
 
-func TestQuantile(t *testing.T) {
-	x := make([]float64, 200)
-	for i := range x {
-		x[i] = float64(i)
+// A problem of the suite has a row, then the bars; files can be made without training.
+func TestProblems(t *testing.T) {
+	dir := t.TempDir()
+	lines := strings.Split(said(t, "-only", "rows-200", "-for", "1m", "-set", "train.times_per_path=1",
+		"-set", "train.epochs=2", "-set", "network.width=8", "-out", filepath.Join(dir, "mine")), "\n")
+	if !strings.HasPrefix(lines[2], "problem ") || !strings.HasPrefix(lines[3], "rows-200  3  200 ") ||
+		!strings.Contains(lines[3], "0 of 200") || !strings.HasPrefix(lines[5], "energy distance within mean + 3 sd") {
+		t.Errorf("%q", lines)
 	}
-	for q, want := range map[float64]float64{0: 0, 0.5: 100, 0.99: 198, 1: 199} {
-		testkit.Equal(t, quantile(x, q), want, "the %v-quantile of 0 … 199", q)
+	files := filepath.Join(dir, "files")
+	said(t, "-files-only", "-only", "arm3,box", "-out", files)
+	for _, name := range []string{"arm3/problem.yaml", "arm3/data.csv", "box/observed.yaml"} {
+		if _, err := os.Stat(filepath.Join(files, name)); err != nil {
+			t.Error(err)
+		}
+	}
+	if list := said(t, "-list"); strings.Count(list, "\n") < 27 {
+		t.Error(list)
 	}
 }

@@ -1,4 +1,4 @@
-package paper
+package sweep
 
 import (
 	"context"
@@ -10,6 +10,7 @@ import (
 	"github.com/landing-diffusion/landing/base/parallel"
 	"github.com/landing-diffusion/landing/constraint"
 	"github.com/landing-diffusion/landing/experiment"
+	"github.com/landing-diffusion/landing/experiment/judge"
 	"github.com/landing-diffusion/landing/experiment/run"
 	"github.com/landing-diffusion/landing/internal/processor"
 	"github.com/landing-diffusion/landing/judge/metric"
@@ -18,72 +19,66 @@ import (
 	"github.com/landing-diffusion/landing/learn/train"
 	"github.com/landing-diffusion/landing/problem"
 	"github.com/landing-diffusion/landing/study/compare"
-	"github.com/landing-diffusion/landing/study/sweep"
 )
 
-// Names of figures. Some are numbers of any row of a sweep; the measures of this package take the others.
-const (
-	Distance     = "distance" // to all data, as docs/conventions.md says
-	Floor        = "floor"    // of draws from the training rows
-	HeldOut      = "held-out distance"
-	HeldOutFloor = "held-out floor"
-	Copies       = "copies"     // median distance to the nearest training row, over that of held-out rows
-	Failed       = "failed"     // share of the samples
-	Train        = "training s" // simulation included
-	Simulate     = "simulation s"
-
-	AbsH         = "|h|" // mean over samples of Σ|h_i|
-	SquareH      = "Σh²" // mean over samples of Σ h_i²
-	GPlus        = "g⁺"  // mean over samples of Σ max(g_j, 0)
-	Psi          = "ψ"   // distances of alanine's observables
-	RMSD         = "RMSD"
-	AreaH        = "area |h|" // under the mean over samples of Σ|h_i| along t
-	AreaG        = "area g⁺"
-	FailedPaths  = "failed paths"
-	Milliseconds = "ms" // of processor time a sample
-	Samples      = "samples"
-	Projection   = "of it projection"
-	Share        = "share %" // of projection
-	JacobianNear = "‖∇s‖ at Δt"
-	JacobianMid  = "‖∇s‖, median"
-)
-
-// value returns a figure of a row, if it has it.
-func (r *Row) value(figure string) (float64, bool) {
-	v, ok := r.Figures[figure]
-	if ok {
-		return v, true
-	}
-	x := metric.NaN
-	switch d := r.Row.Distance; {
-	case figure == Copies:
-		x = r.Row.Copies.Ratio
-	case figure == Train:
-		x = r.Cost.Train
-	case figure == Simulate:
-		x = r.Cost.Simulate
-	case figure == Failed && r.Row.Samples > 0:
-		x = metric.Float(r.Row.Failed) / metric.Float(r.Row.Samples)
-	case d == nil:
-	case figure == Distance:
-		x = d.Full
-	case figure == Floor:
-		x = d.Mean
-	case figure == HeldOut:
-		x = d.HeldOut
-	case figure == HeldOutFloor:
-		x = d.HeldOutFloor
-	}
-	return float64(x), x-x == 0
+// A drawing is a cell whose network is trained, and of which samples are to be drawn and measured.
+type drawing struct {
+	cell    *Cell
+	run     *experiment.Run // as it draws; the caller has its lock
+	trained *experiment.Trained
+	own     *experiment.Run // as it was trained
+	tick    func(done, of int)
+	line    experiment.CommandLine
 }
 
-func init() {
-	sweep.Measures["paper"], sweep.Measures["jacobian"], sweep.Measures["processor-time"] = measured, jacobian, timed
+// measures are the ways to make the entry of a cell, by Cell.Measure.
+var measures = map[string]func(ctx context.Context, d *drawing) (*compare.Entry, error){
+	"": func(ctx context.Context, d *drawing) (*compare.Entry, error) {
+		e, _, _, err := d.judge(ctx)
+		return e, err
+	},
+	"paper":          measured,
+	"jacobian":       jacobian,
+	"processor-time": timed,
+}
+
+// judge draws the cell's samples, judges them, leaves both in the run folder and makes an entry of them.
+func (d *drawing) judge(ctx context.Context) (e *compare.Entry, x *judge.Samples, v *judge.Evaluation,
+	err error) {
+	r, c, state := d.run, d.cell, d.trained.State
+	n := c.Samples
+	if n == 0 {
+		n = r.SampleCount()
+	}
+	x, v, fault, err := experiment.Judge(ctx, r, experiment.Judging{Trained: d.trained, Samples: n,
+		Seed: r.Problem.Seed, Diagnose: c.Report, Line: d.line, Tick: func(done int) { d.tick(done, n) }})
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	if err := r.SaveSamples(x, state, c.Label.Seed); err != nil {
+		return nil, nil, nil, err
+	}
+	if err := experiment.KeepEvaluation(r, v, state, c.Label.Seed, fault); err != nil {
+		return nil, nil, nil, err
+	}
+	if c.Report {
+		if _, err := r.Report(x, v, d.line); err != nil {
+			return nil, nil, nil, err
+		}
+	}
+	said := ""
+	if fault != nil {
+		said = fault.Error()
+	}
+	of := compare.Of(r, v, state, said)
+	data, err := r.Folder.Read(r.Out(run.SamplesFile))
+	of.Row.SampleSHA = run.Hash(data)
+	return &of, x, v, err
 }
 
 // measured draws and judges a trained cell, and takes the figures of the paper's tables beside the row of a sweep.
-func measured(ctx context.Context, d *sweep.Drawing) (*compare.Entry, error) {
-	e, x, v, err := d.Judge(ctx) // violations above a limit are figures here
+func measured(ctx context.Context, d *drawing) (*compare.Entry, error) {
+	e, x, v, err := d.judge(ctx) // violations above a limit are figures here
 	if err != nil {
 		return nil, err
 	}
@@ -98,18 +93,18 @@ func measured(ctx context.Context, d *sweep.Drawing) (*compare.Entry, error) {
 	}
 	if v.JSD != nil {
 		for _, p := range v.JSD.Parts {
-			if p.Name == Psi || p.Name == RMSD {
+			if p.Name == "ψ" || p.Name == "RMSD" {
 				set(p.Name, p.Full)
 			}
 		}
 	}
 	if v.Steps != nil {
-		set(AreaH, v.Steps.Equalities)
-		set(AreaG, v.Steps.Inequalities)
+		set("area |h|", v.Steps.Equalities)
+		set("area g⁺", v.Steps.Inequalities)
 	}
-	violations(f, d.Run.Process.Set, x.Good())
+	violations(f, d.run.Process.Set, x.Good())
 	e.Figures = f
-	return e, paths(f, d.Own)
+	return e, paths(f, d.own)
 }
 
 // violations sums over the constraints, and means over points x: Σ|h_i|, Σ h_i², Σ max(g_j, 0).
@@ -129,9 +124,9 @@ func violations(f map[string]float64, set constraint.Set, x []float64) {
 		}
 	}
 	n := float64(len(x) / d)
-	f[AbsH], f[SquareH] = abs/n, square/n
+	f["|h|"], f["Σh²"] = abs/n, square/n
 	if len(values) > m {
-		f[GPlus] = over / n
+		f["g⁺"] = over / n
 	}
 }
 
@@ -148,7 +143,7 @@ func paths(f map[string]float64, of *experiment.Run) error {
 	}
 	failed, refreshes := failedPaths(records, max(1, k.Refresh))
 	if refreshes > 0 {
-		f[FailedPaths] = float64(failed) / float64(refreshes*each)
+		f["failed paths"] = float64(failed) / float64(refreshes*each)
 	}
 	return nil
 }
@@ -171,33 +166,33 @@ const (
 
 // timed measures the processor time of samples, and of those that are drawn by landing alone: the least of several
 // rounds that draw both in turn. The difference is what projection costs.
-func timed(ctx context.Context, d *sweep.Drawing) (*compare.Entry, error) {
-	against, err := d.Own.Redraw(ctx, problem.ParseSettings("process.terminal_projection=false"), nil)
+func timed(ctx context.Context, d *drawing) (*compare.Entry, error) {
+	against, err := d.own.Redraw(ctx, problem.ParseSettings("process.terminal_projection=false"), nil)
 	if err != nil {
 		return nil, err
 	}
 	f := map[string]float64{}
-	n := min(timedSamples, d.Own.SampleCount())
+	n := min(timedSamples, d.own.SampleCount())
 	least := [2]float64{math.Inf(1), math.Inf(1)}
 	for round := range timedRounds {
-		for i, r := range []*experiment.Run{against, d.Run} {
+		for i, r := range []*experiment.Run{against, d.run} {
 			prior, err := r.Prior(ctx, nil)
 			if err != nil {
 				return nil, err
 			}
 			before := processor.Seconds()
-			s, err := r.Generate(ctx, d.Trained, prior, n, 0, d.Own.Problem.Seed, nil)
+			s, err := r.Generate(ctx, d.trained, prior, n, 0, d.own.Problem.Seed, nil)
 			if err != nil {
 				return nil, err
 			}
 			least[i] = min(least[i], 1000*(processor.Seconds()-before)/float64(n))
-			f[Failed] = float64(s.Failed()) / float64(n)
+			f["failed"] = float64(s.Failed()) / float64(n)
 		}
-		d.Tick((round+1)*n, timedRounds*n)
+		d.tick((round+1)*n, timedRounds*n)
 	}
 	projection := max(0, least[1]-least[0])
-	f[Milliseconds], f[Projection] = least[1], projection
-	f[Share], f[Samples] = 100*projection/least[1], float64(n)
+	f["ms"], f["of it projection"] = least[1], projection
+	f["share %"], f["samples"] = 100*projection/least[1], float64(n)
 	e := &compare.Entry{Row: compare.NoRow("", compare.Label{}, "", run.Version(), ""), Cost: compare.NoCost(),
 		Figures: f}
 	e.Row.Verdict = "timed"
@@ -297,7 +292,7 @@ func norms(ctx context.Context, r *experiment.Run, t *experiment.Trained, prior 
 const jacobianFile = "jacobian.json"
 
 // jacobian measures a cell as measured does, and the norms.
-func jacobian(ctx context.Context, d *sweep.Drawing) (*compare.Entry, error) {
+func jacobian(ctx context.Context, d *drawing) (*compare.Entry, error) {
 	e, err := measured(ctx, d)
 	if err != nil {
 		return nil, err
@@ -305,12 +300,12 @@ func jacobian(ctx context.Context, d *sweep.Drawing) (*compare.Entry, error) {
 	return e, addNorms(ctx, d, e.Figures)
 }
 
-func addNorms(ctx context.Context, d *sweep.Drawing, f map[string]float64) error {
-	prior, err := d.Run.Prior(ctx, nil)
+func addNorms(ctx context.Context, d *drawing, f map[string]float64) error {
+	prior, err := d.run.Prior(ctx, nil)
 	if err != nil {
 		return err
 	}
-	all, err := norms(ctx, d.Run, d.Trained, prior, jacobianSamples, d.Own.Problem.Seed)
+	all, err := norms(ctx, d.run, d.trained, prior, jacobianSamples, d.own.Problem.Seed)
 	if err != nil {
 		return err
 	}
@@ -318,8 +313,8 @@ func addNorms(ctx context.Context, d *sweep.Drawing, f map[string]float64) error
 	for _, n := range all {
 		sizes = append(sizes, n.Norm)
 	}
-	f[JacobianNear] = sizes[0]
+	f["‖∇s‖ at Δt"] = sizes[0]
 	slices.Sort(sizes)
-	f[JacobianMid] = sizes[len(sizes)/2]
-	return d.Run.Folder.WriteJSON(d.Run.Out(jacobianFile), all)
+	f["‖∇s‖, median"] = sizes[len(sizes)/2]
+	return d.run.Folder.WriteJSON(d.run.Out(jacobianFile), all)
 }
