@@ -3,7 +3,6 @@ package expr
 import (
 	"fmt"
 	"math"
-	"slices"
 )
 
 // A Value is a scalar, vector or matrix of formulas. Operations on Values of
@@ -236,16 +235,4 @@ func (v Value) integer(what string) int {
 		failf("%s must be an integer, not %v", what, c)
 	}
 	return int(c)
-}
-
-// Variables returns the indices of the coordinates that v depends on, ascending.
-func (v Value) Variables() []int {
-	var out []int
-	for _, i := range v.g.reach(v.e...) {
-		if n := v.g.nodes[i]; n.op == opVar {
-			out = append(out, int(n.a))
-		}
-	}
-	slices.Sort(out)
-	return out
 }

@@ -71,7 +71,7 @@ coordinates) are refused, unless --clean names a file for the rows and columns t
 func runInit(ctx context.Context, a *app, o *initOptions, args []string) (answer, error) {
 	o.Path, o.Folder = args[0], filepath.Dir(o.out)
 	d, err := parallel.Until(ctx, func() (*draft.Draft, error) { return draft.New(o.Options) })
-	if e := new(discover.GivenError); errors.As(err, new(*draft.OptionError)) || errors.As(err, &e) && e.Row < 0 {
+	if e := new(discover.GivenError); errors.As(err, &e) && e.Row < 0 {
 		return answer{}, usage("%w", err)
 	}
 	if err != nil {

@@ -151,10 +151,6 @@ func (o *levelSetOptions) flags(f *pflag.FlagSet) {
 }
 
 func (o *levelSetOptions) check(func(flag string) bool, []string) error {
-	if err := bounds(positive("steps", o.Steps), positive("batch", o.Batch), positive("width", o.Width),
-		positive("layers", o.Layers), positive("rate", o.Rate)); err != nil { // in the library zero is a default
-		return err
-	}
 	if err := o.Options.Check(); err != nil {
 		return usage("--%w", err)
 	}

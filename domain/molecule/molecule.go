@@ -12,7 +12,6 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"strings"
 )
 
 // An Atom is one of a molecule. What a file does not say is empty.
@@ -83,18 +82,4 @@ func (m *Molecule) Neighbours() [][]int {
 		slices.Sort(v)
 	}
 	return out
-}
-
-// Same reports whether two molecules have the same atoms by name, and if not, the first atom that differs, or the
-// smaller number of atoms. Names and elements that one of them does not know differ from none.
-func (m *Molecule) Same(other *Molecule) (at int, ok bool) {
-	known := func(a, b string) bool { return a == "" || b == "" || strings.EqualFold(a, b) }
-	for i := range min(len(m.Atoms), len(other.Atoms)) {
-		a, b := m.Atoms[i], other.Atoms[i]
-		if !known(a.Name, b.Name) || !known(a.Element, b.Element) || !known(a.Residue, b.Residue) {
-			return i, false
-		}
-	}
-	n := min(len(m.Atoms), len(other.Atoms))
-	return n, len(m.Atoms) == len(other.Atoms)
 }

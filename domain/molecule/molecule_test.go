@@ -280,23 +280,6 @@ func TestGuessBonds(t *testing.T) {
 		"a chain")
 }
 
-func TestSame(t *testing.T) {
-	m, other := dipeptide(), dipeptide()
-	if _, ok := m.Same(other); !ok {
-		t.Error("a molecule is not itself")
-	}
-	if _, ok := m.Same(Anonymous(10)); !ok {
-		t.Error("no names differ from names")
-	}
-	other.Atoms[4].Name = "CB"
-	if at, ok := m.Same(other); ok || at != 4 {
-		t.Errorf("%d, %v", at, ok)
-	}
-	if at, ok := m.Same(Anonymous(8)); ok || at != 8 {
-		t.Errorf("%d, %v", at, ok)
-	}
-}
-
 func ExampleMolecule_Select() {
 	m := &Molecule{Atoms: []Atom{{Name: "C", Residue: "ACE", ResidueNumber: 1}, {Name: "N", Residue: "ALA",
 		ResidueNumber: 2}, {Name: "C", Residue: "ALA", ResidueNumber: 2}}}

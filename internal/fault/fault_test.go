@@ -57,10 +57,9 @@ var without = map[string]string{
 		base/superpose.ReferenceError internal/parquetfile.Error internal/parquetfile.NumberError problem/sets.Error
 		domain/robot/urdf.Error learn/score.OptionError
 		learn/score/networks.KindError learn/score/networks.UnitError`,
-	"the command makes usage errors of them": `cmd/landing.renamedError learn/levelset/fit.OptionError
-		problem/draft.OptionError study/work.ListError`,
-	"they wrap others":              `cmd/landing.kept cmd/landing.keptFolder study/sweep.RefusedError`,
-	"the service answers with them": `study/engine.PanicError study/serve.fault`,
+	"the command makes usage errors of them": `study/work.ListError`,
+	"they wrap others":                       `cmd/landing.kept cmd/landing.keptFolder study/sweep.RefusedError`,
+	"the service answers with them":          `study/engine.PanicError study/serve.fault`,
 	"they are failures of kind Failure": `tools/bench/problems.MixingError internal/onnx.TooLargeError
 		internal/ranks.AbortError internal/ranks.MismatchError`,
 }

@@ -23,11 +23,6 @@ func records(t *testing.T, b []byte) [][]byte {
 	return testkit.Must(eventfile.Records(b))
 }
 
-func fields(t *testing.T, b []byte) map[int][][]byte {
-	t.Helper()
-	return testkit.Must(eventfile.Fields(b))
-}
-
 // The checksum that the format's description gives for 32 zeros (RFC 3720), masked.
 func TestMasked(t *testing.T) {
 	c := uint32(0x8a9136aa)
@@ -47,17 +42,17 @@ func TestEvents(t *testing.T) {
 	if len(all) != 4 {
 		t.Fatalf("%d records", len(all))
 	}
-	if e := fields(t, all[0]); string(e[3][0]) != tensorboard.Version || eventfile.Doubles(e[1][0])[0] != 1000.5 {
+	if e := eventfile.Fields(all[0]); string(e[3][0]) != tensorboard.Version || eventfile.Doubles(e[1][0])[0] != 1000.5 {
 		t.Errorf("the first event is %x", e)
 	}
-	if e := fields(t, all[1]); e[2][0][0] != 7 || !bytes.Equal(e[7][0], []byte{8, 1}) {
+	if e := eventfile.Fields(all[1]); e[2][0][0] != 7 || !bytes.Equal(e[7][0], []byte{8, 1}) {
 		t.Errorf("where it goes on: %x", e)
 	}
-	v := fields(t, fields(t, fields(t, all[2])[5][0])[1][0])
+	v := eventfile.Fields(eventfile.Fields(eventfile.Fields(all[2])[5][0])[1][0])
 	if string(v[1][0]) != "loss" || math.Float32frombits(binary.LittleEndian.Uint32(v[2][0])) != 0.25 {
 		t.Errorf("a scalar is %x", v)
 	}
-	h := fields(t, fields(t, fields(t, fields(t, all[3])[5][0])[1][0])[5][0])
+	h := eventfile.Fields(eventfile.Fields(eventfile.Fields(eventfile.Fields(all[3])[5][0])[1][0])[5][0])
 	limits, counts := eventfile.Doubles(h[6][0]), eventfile.Doubles(h[7][0])
 	if len(limits) != 4 || len(counts) != 4 {
 		t.Fatalf("a histogram is %x", h)

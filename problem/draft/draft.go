@@ -118,13 +118,8 @@ func (e *UnfitError) Error() string {
 
 func (e *UnfitError) Place() fault.Place { return fault.Place{Kind: fault.Data, File: e.Path} }
 
-// An OptionError says which option cannot be.
-type OptionError struct{ Option, Fault string }
-
-func (e *OptionError) Error() string { return e.Option + ": " + e.Fault }
-
 // New looks at a file and drafts a problem. Errors are those of dataset.ReadSurvey and
-// molecules.Read, *UnfitError, *OptionError, and *discover.GivenError.
+// molecules.Read, *UnfitError, *discover.GivenError, and of kind fault.Usage about an option.
 func New(o Options) (*Draft, error) {
 	l, err := read(o)
 	if err != nil {
@@ -254,7 +249,7 @@ func (l *loaded) roles(o Options, d *Draft) error {
 	for _, want := range o.Drop {
 		j := column(s, want)
 		if j < 0 || l.molecule != nil {
-			return &OptionError{"--drop", noColumn(s, want)}
+			return fault.Errorf(fault.Usage, "", "--drop: %s", noColumn(s, want))
 		}
 		asked[j] = true
 	}
@@ -474,8 +469,8 @@ func (l *loaded) draft(o Options, d *Draft) error {
 	d.Notes = append(d.Notes, l.notes...)
 	if l.kind == "earth" {
 		if len(o.Formulas) > 0 {
-			return &OptionError{"--formula", "places on Earth lie on the sphere in R³; a formula would be of unit " +
-				"vectors, which the file does not hold"}
+			return fault.Errorf(fault.Usage, "", "--formula: places on Earth lie on the sphere in R³; a formula "+
+				"would be of unit vectors, which the file does not hold")
 		}
 		d.SetDim, d.Set = 2, "the sphere, of latitude and longitude in degrees"
 		return l.write(o, d, []string{"{kind: sphere, dim: 3}"})
@@ -506,7 +501,7 @@ func (l *loaded) draft(o Options, d *Draft) error {
 			return err
 		}
 	} else if len(o.Formulas) > 0 {
-		return &OptionError{"--formula", fmt.Sprintf("the rows have more than %d numbers", discover.MaxDim)}
+		return fault.Errorf(fault.Usage, "", "--formula: the rows have more than %d numbers", discover.MaxDim)
 	}
 	d.report = r
 	d.Notes = append(d.Notes, r.Remarks...)

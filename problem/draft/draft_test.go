@@ -14,6 +14,7 @@ import (
 	"github.com/landing-diffusion/landing/base/arrayfile"
 	"github.com/landing-diffusion/landing/base/keyed"
 	"github.com/landing-diffusion/landing/domain/dataset"
+	"github.com/landing-diffusion/landing/internal/fault"
 	"github.com/landing-diffusion/landing/internal/parquetfile"
 	"github.com/landing-diffusion/landing/langevin/evidence"
 	"github.com/landing-diffusion/landing/problem"
@@ -264,7 +265,7 @@ func TestUnfit(t *testing.T) {
 	}
 	for _, o := range []Options{{Path: "messy.csv", Drop: []string{"colour"}}, {Path: "messy.csv", Drop: []string{"6"}},
 		{Path: "messy.csv", Clean: "clean.txt"}} {
-		if _, err := New(o); !errors.As(err, new(*OptionError)) {
+		if _, err := New(o); fault.KindOf(err) != fault.Usage {
 			t.Errorf("%+v: %v", o, err)
 		}
 	}
@@ -357,7 +358,7 @@ func TestEarth(t *testing.T) {
 		math.Abs(p.X[4]-u[4]) > 1e-12 || len(given) != 2*n {
 		t.Errorf("a Parquet file: %v\n%s", err, d.YAML)
 	}
-	if _, err := New(Options{Path: "earth.csv", Formulas: []string{"x[0] = 1"}}); !errors.As(err, new(*OptionError)) {
+	if _, err := New(Options{Path: "earth.csv", Formulas: []string{"x[0] = 1"}}); fault.KindOf(err) != fault.Usage {
 		t.Errorf("a formula of places: %v", err)
 	}
 }
@@ -391,8 +392,8 @@ func TestAngles(t *testing.T) {
 		}
 	}
 	for _, bad := range []string{"name", "4", "chi"} {
-		if _, err := New(Options{Path: "t.csv", Angles: []string{bad}, Clean: "d.csv"}); !errors.As(err,
-			new(*OptionError)) {
+		if _, err := New(Options{Path: "t.csv", Angles: []string{bad}, Clean: "d.csv"}); fault.KindOf(err) !=
+			fault.Usage {
 			t.Errorf("%s: %v", bad, err)
 		}
 	}

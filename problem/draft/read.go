@@ -12,6 +12,7 @@ import (
 
 	"github.com/landing-diffusion/landing/base/arrayfile"
 	"github.com/landing-diffusion/landing/domain/dataset"
+	"github.com/landing-diffusion/landing/internal/fault"
 	"github.com/landing-diffusion/landing/internal/parquetfile"
 	"github.com/landing-diffusion/landing/internal/text"
 )
@@ -24,13 +25,14 @@ func (l *loaded) circles(asked []string) error {
 	}
 	s := l.survey
 	if l.molecule != nil {
-		return &OptionError{"--angles", "files of molecules are taken as they are; expected an array or a table"}
+		return fault.Errorf(fault.Usage, "", "--angles: files of molecules are taken as they are; "+
+			"expected an array or a table")
 	}
 	unit := map[int]float64{} // radians in that of a column
 	for _, want := range asked {
 		j := column(s, want)
 		if j < 0 || slices.Contains(s.Text, j) {
-			return &OptionError{"--angles", noColumn(s, want)}
+			return fault.Errorf(fault.Usage, "", "--angles: %s", noColumn(s, want))
 		}
 		most := 0.0
 		for i := range s.N {
@@ -146,7 +148,8 @@ func (l *loaded) clean(o Options, d *Draft) error {
 		return nil
 	}
 	if l.template {
-		return &OptionError{"--clean", "files of molecules are taken as they are; expected an array or a table"}
+		return fault.Errorf(fault.Usage, "", "--clean: files of molecules are taken as they are; "+
+			"expected an array or a table")
 	}
 	d.Notes = append(d.Notes, reasons...)
 	names := l.columnNames()
@@ -166,7 +169,7 @@ func (l *loaded) clean(o Options, d *Draft) error {
 		}
 	case ".npy":
 		if l.kind == "earth" {
-			return &OptionError{"--clean", "places on Earth are read from .csv and .parquet files"}
+			return fault.Errorf(fault.Usage, "", "--clean: places on Earth are read from .csv and .parquet files")
 		}
 		shape := append([]int{n}, l.survey.Shape...)
 		if dim != l.survey.D {
@@ -181,10 +184,11 @@ func (l *loaded) clean(o Options, d *Draft) error {
 			return err
 		}
 	default:
-		return &OptionError{"--clean", fmt.Sprintf("%q; expected a file that ends in .csv, .npy or .parquet", o.Clean)}
+		return fault.Errorf(fault.Usage, "", "--clean: %q; expected a file that ends in .csv, .npy or .parquet",
+			o.Clean)
 	}
 	if ext := strings.ToLower(filepath.Ext(o.Clean)); l.kind == "molecule" && ext != ".npy" {
-		return &OptionError{"--clean", "conformations are read from .npy files"}
+		return fault.Errorf(fault.Usage, "", "--clean: conformations are read from .npy files")
 	}
 	out.Bytes = b.Bytes()
 	d.Cleaned = out

@@ -5,6 +5,8 @@ import (
 	"math"
 	"testing"
 
+	"gonum.org/v1/gonum/floats"
+
 	"github.com/landing-diffusion/landing/constraint"
 	"github.com/landing-diffusion/landing/constraint/geometry"
 	"github.com/landing-diffusion/landing/internal/dense"
@@ -102,11 +104,8 @@ func turn(t *testing.T, s evaluated, x, u, w []float64, h float64) []float64 {
 func away(b geometry.Geometry, v, want []float64) float64 {
 	π := nans(len(v))
 	b.Tangent(π, v)
-	e := 0.0
-	for j := range v {
-		e += (v[j] - π[j] - want[j]) * (v[j] - π[j] - want[j])
-	}
-	return math.Sqrt(e)
+	dense.Axpy(π, 1, want)
+	return floats.Distance(v, π, 2)
 }
 
 // closedForm: what a Projector says is what the factorisation says.

@@ -10,6 +10,8 @@ import (
 	"slices"
 	"testing"
 
+	"gonum.org/v1/gonum/floats"
+
 	"github.com/landing-diffusion/landing/base/keyed"
 	"github.com/landing-diffusion/landing/constraint"
 	"github.com/landing-diffusion/landing/constraint/geometry"
@@ -64,9 +66,7 @@ func onSigma(t *testing.T, s evaluated, o Options) []float64 {
 	d := s.Dim()
 	x := make([]float64, o.Points*d)
 	keyed.New(1, keyed.Probe, 1).Normals(x, 0, 0)
-	for i := range x {
-		x[i] *= o.Spread
-	}
+	floats.Scale(o.Spread, x)
 	if len(s.Inequalities()) > 0 {
 		return landed(t, s, x)
 	}
@@ -466,11 +466,9 @@ func retraction(t *testing.T, s evaluated, x []float64) {
 	closed, newton := geometry.New(s, n, 0), geometry.New(plain, n, 0)
 	testkit.OK(t, closed.At(x, n))
 	testkit.OK(t, newton.At(x, n))
-	y := append([]float64(nil), x...)
+	y := slices.Clone(x)
 	for i := range n {
-		for j, v := range unit(d, uint64(i)) {
-			y[i*d+j] += 0.1 * v
-		}
+		floats.AddScaled(y[i*d:(i+1)*d], 0.1, unit(d, uint64(i)))
 	}
 	a, b, okA, okB := nans(n*d), nans(n*d), make([]bool, n), make([]bool, n)
 	geometry.NewProjection(s, n).Project(closed, a, y, okA, 0)
@@ -479,10 +477,8 @@ func retraction(t *testing.T, s evaluated, x []float64) {
 		if !okA[i] || !okB[i] {
 			t.Fatalf("point %d: closed form %v, Newton %v", i, okA[i], okB[i])
 		}
-		for j := range d {
-			if math.Abs(a[i*d+j]-b[i*d+j]) > 1e-12 {
-				t.Fatalf("point %d: closed form and Newton differ by %.3g", i, math.Abs(a[i*d+j]-b[i*d+j]))
-			}
+		if e := floats.Distance(a[i*d:(i+1)*d], b[i*d:(i+1)*d], math.Inf(1)); !(e <= 1e-12) {
+			t.Fatalf("point %d: closed form and Newton differ by %.3g", i, e)
 		}
 	}
 }
@@ -508,19 +504,12 @@ func matrix(b geometry.Geometry, n, d int) []float64 {
 func unit(d int, sample uint64) []float64 {
 	v := make([]float64, d)
 	keyed.New(4, keyed.Probe, 3).Normals(v, sample, 0)
-	n := math.Sqrt(dense.Dot(v, v))
-	for i := range v {
-		v[i] /= n
-	}
+	floats.Scale(1/dense.Norm(v), v)
 	return v
 }
 
 func shifted(x []float64, h float64, dir []float64) []float64 {
-	y := append([]float64(nil), x...)
-	for i := range y {
-		y[i] += h * dir[i]
-	}
-	return y
+	return floats.AddScaledTo(make([]float64, len(x)), x, h, dir)
 }
 
 func nans(n int) []float64 {

@@ -323,13 +323,7 @@ func (s *suite) generate(t *testing.T, rows, workers, first, n int, seed uint64)
 	if err != nil {
 		t.Fatal(err)
 	}
-	lost := 0
-	for _, f := range failed {
-		if f {
-			lost++
-		}
-	}
-	if lost != r.Failed {
+	if lost := count(failed); lost != r.Failed {
 		t.Errorf("%d samples failed; the report says %d", lost, r.Failed)
 	}
 	return x, failed
@@ -404,12 +398,7 @@ func (s *suite) watched(t *testing.T) {
 		}
 	}
 	run()
-	lost := 0
-	for _, f := range failed {
-		if f {
-			lost++
-		}
-	}
+	lost := count(failed)
 	if got := trace.Count(trace.Steps()); got > n || got < n-lost {
 		t.Errorf("%d of %d samples count at the start; %d failed", got, n, lost)
 	}
@@ -423,15 +412,17 @@ func (s *suite) watched(t *testing.T) {
 	}
 }
 
-// equal compares bits: a row that failed may hold NaN.
-func equal[T float32 | float64 | bool](a, b []T) bool {
-	if len(a) != len(b) {
-		return false
-	}
-	for i, v := range a {
-		if v != b[i] && (v == v || b[i] == b[i]) {
-			return false
+// count returns how many are true.
+func count(flags []bool) (n int) {
+	for _, f := range flags {
+		if f {
+			n++
 		}
 	}
-	return true
+	return n
+}
+
+// equal compares bits: a row that failed may hold NaN.
+func equal[T float32 | float64 | bool](a, b []T) bool {
+	return slices.EqualFunc(a, b, func(v, w T) bool { return v == w || v != v && w != w })
 }

@@ -3,9 +3,6 @@ package main
 import (
 	"bytes"
 	"fmt"
-	"go/doc"
-	"go/parser"
-	"go/token"
 	"image"
 	_ "image/png" // pictures of pages
 	"io/fs"
@@ -32,14 +29,18 @@ var sources = []string{"README.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY
 // commandsDir is where pages of verbs are in the site.
 const commandsDir = "commands"
 
-// A Site is pages by their place in the repository, and the files that they show.
+// packageDocs is where the documentation of a folder of Go is that has no README.md.
+const packageDocs = "https://pkg.go.dev/github.com/landing-diffusion/landing/"
+
+// A Site is pages by their place in the repository, and the files and folders of Go that they lead to.
 type Site struct {
-	root  string
-	pages map[string]*page
-	files map[string]bool // to be copied
+	root     string
+	pages    map[string]*page
+	files    map[string]bool // to be copied
+	packages map[string]bool
 }
 
-// A page is a file of Markdown, or the package comment of a folder of Go that a page leads to.
+// A page is a file of Markdown.
 type page struct {
 	at      string // in the repository: docs/auto.md
 	title   string
@@ -54,7 +55,7 @@ var markdown = goldmark.New(goldmark.WithExtensions(extension.Table, extension.S
 // Read reads the pages of a repository, and of a folder of verbs if one is named. Faults say what is wrong with links,
 // each with its file and line.
 func Read(root, commands string) (*Site, []error) {
-	s := &Site{root: root, pages: map[string]*page{}, files: map[string]bool{}}
+	s := &Site{root: root, pages: map[string]*page{}, files: map[string]bool{}, packages: map[string]bool{}}
 	var faults []error
 	for _, from := range sources {
 		err := fs.WalkDir(os.DirFS(root), from, func(at string, e fs.DirEntry, err error) error {
@@ -85,13 +86,8 @@ func Read(root, commands string) (*Site, []error) {
 			}
 		}
 	}
-	for checked := map[string]bool{}; len(checked) < len(s.pages); { // links lead to packages, whose pages have links
-		for _, at := range s.order() {
-			if !checked[at] {
-				checked[at] = true
-				faults = append(faults, s.check(s.pages[at])...)
-			}
-		}
+	for _, at := range s.order() {
+		faults = append(faults, s.check(s.pages[at])...)
 	}
 	return s, faults
 }
@@ -240,11 +236,10 @@ func (s *Site) follow(p *page, link string) string {
 	case err != nil:
 		return "there is no " + at
 	case info.IsDir():
-		to, err := folderPage(s.root, at)
-		if err != nil {
-			return err.Error()
+		if code, _ := filepath.Glob(filepath.Join(s.root, filepath.FromSlash(at), "*.go")); len(code) == 0 {
+			return at + " is a folder without README.md and without Go"
 		}
-		s.pages[to.at] = to
+		s.packages[at] = true
 	case path.Ext(at) == ".md":
 		return at + " is no page of the site"
 	default:
@@ -258,12 +253,10 @@ func (s *Site) follow(p *page, link string) string {
 
 // pageOf returns the page of a place: a file, or a folder with a page of its own.
 func (s *Site) pageOf(at string) *page {
-	for _, name := range []string{at, path.Join(at, "README.md"), path.Join(at, folderName)} {
-		if p := s.pages[name]; p != nil {
-			return p
-		}
+	if p := s.pages[at]; p != nil {
+		return p
 	}
-	return nil
+	return s.pages[path.Join(at, "README.md")]
 }
 
 func (s *Site) picture(p *page, link string) string {
@@ -286,42 +279,6 @@ func (s *Site) picture(p *page, link string) string {
 	return ""
 }
 
-// folderName is the place of a page that is made of a folder's package comment.
-const folderName = "package.md"
-
-// folderPage makes a page of the package in a folder.
-func folderPage(root, at string) (*page, error) {
-	files, err := filepath.Glob(filepath.Join(root, filepath.FromSlash(at), "*.go"))
-	if err != nil || len(files) == 0 {
-		return nil, fmt.Errorf("%s is a folder without README.md and without Go", at)
-	}
-	set := token.NewFileSet()
-	printer := new(doc.Package).Printer()
-	printer.DocLinkBaseURL = "https://pkg.go.dev"
-	var b strings.Builder
-	fmt.Fprintf(&b, "# %s\n\n", at)
-	for _, file := range files {
-		if strings.HasSuffix(file, "_test.go") {
-			continue
-		}
-		f, err := parser.ParseFile(set, file, nil, parser.ParseComments|parser.PackageClauseOnly)
-		if err != nil {
-			return nil, err
-		}
-		if f.Doc != nil {
-			b.Write(printer.Markdown(new(doc.Package).Parser().Parse(f.Doc.Text())))
-			b.WriteString("\n")
-		}
-	}
-	b.WriteString("Files:\n\n")
-	for _, file := range files {
-		fmt.Fprintf(&b, "- `%s`\n", filepath.Base(file))
-	}
-	p := parse(path.Join(at, folderName), []byte(b.String()))
-	p.title = at
-	return p, nil
-}
-
 // order returns the places of pages: the entrance, then docs, then the rest, each by place.
 func (s *Site) order() []string {
 	var all []string
@@ -341,15 +298,13 @@ func (s *Site) order() []string {
 }
 
 // groups are the parts of the navigation.
-var groups = []string{"", "Guide", "Commands", "Examples", "History", "Packages"}
+var groups = []string{"", "Guide", "Commands", "Examples", "History"}
 
 // rank is the group of a place.
 func rank(at string) int {
 	switch {
 	case !strings.Contains(at, "/"):
 		return 0
-	case path.Base(at) == folderName:
-		return 5
 	case strings.HasPrefix(at, "docs/history/"):
 		return 4
 	case strings.HasPrefix(at, "examples/"):

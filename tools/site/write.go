@@ -64,9 +64,7 @@ func (s *Site) Write(out string) (int, error) {
 
 // place is where the page of a place is in the site.
 func place(at string) string {
-	dir, file := path.Split(at)
-	switch file {
-	case "README.md", folderName:
+	if dir, file := path.Split(at); file == "README.md" {
 		return dir + "index.html"
 	}
 	return strings.TrimSuffix(at, ".md") + ".html"
@@ -74,8 +72,7 @@ func place(at string) string {
 
 // relative is the way from a page to another place of the site.
 func relative(from, to string) string {
-	up := strings.Repeat("../", strings.Count(from, "/"))
-	return up + to
+	return strings.Repeat("../", strings.Count(from, "/")) + to
 }
 
 // render makes the HTML of a page.
@@ -120,6 +117,9 @@ func (s *Site) moved(p *page, here, link string) string {
 		return link
 	}
 	to := at
+	if s.packages[at] {
+		return packageDocs + at
+	}
 	if q := s.pageOf(at); q != nil {
 		to = place(q.at)
 	}

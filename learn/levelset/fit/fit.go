@@ -3,7 +3,6 @@
 package fit
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"math"
@@ -17,48 +16,28 @@ import (
 	"github.com/landing-diffusion/landing/learn/score"
 )
 
-// Options steer Fit. Zeros stand for the defaults, which suit a mesh of size near 2
-// (Place) and are those of the published networks where they have a counterpart.
+// Options steer Fit.
 type Options struct {
-	Width   int     // of the hidden layers, 1 to 1024; default 128
-	Layers  int     // hidden layers, 1 to 10; default 3
-	Beta    float64 // of softplus; default levelset.Beta
-	Steps   int     // of Adam; default 4000
-	Batch   int     // points a step, a multiple of 64: half on the surface, half around it; default 2048
-	Rate    float64 // first learning rate; it falls to a hundredth along a cosine; default 3e-3
-	Value   float64 // weight of h² on the surface; default 100
-	Normal  float64 // of ‖∇h − n‖² there; default 1
-	Eikonal float64 // of (‖∇h‖ − 1)² everywhere; default 0.3
-	Seed    uint64  // of the points and the first weights; default 1
+	Width   int     // of the hidden layers, 1 to 1024
+	Layers  int     // hidden layers, 1 to 10
+	Beta    float64 // of softplus
+	Steps   int     // of Adam
+	Batch   int     // points a step, a multiple of 64: half on the surface, half around it
+	Rate    float64 // first learning rate; it falls to a hundredth along a cosine
+	Value   float64 // weight of h² on the surface
+	Normal  float64 // of ‖∇h − n‖² there
+	Eikonal float64 // of (‖∇h‖ − 1)² everywhere
+	Seed    uint64  // of the points and the first weights
 }
 
-// Defaults returns the options that zeros stand for.
-func Defaults() Options { return Options{}.filled() }
-
-func (o Options) filled() Options {
-	return Options{
-		Width: cmp.Or(o.Width, 128), Layers: cmp.Or(o.Layers, 3), Beta: cmp.Or(o.Beta, levelset.Beta),
-		Steps: cmp.Or(o.Steps, 4000),
-		Batch: cmp.Or(o.Batch, 2048), Rate: cmp.Or(o.Rate, 3e-3), Value: cmp.Or(o.Value, 100),
-		Normal:  cmp.Or(o.Normal, 1),
-		Eikonal: cmp.Or(o.Eikonal, 0.3), Seed: cmp.Or(o.Seed, 1),
-	}
+// Defaults suit a mesh of size near 2 (Place), and are those of the published networks where they have a counterpart.
+func Defaults() Options {
+	return Options{Width: 128, Layers: 3, Beta: levelset.Beta, Steps: 4000, Batch: 2048, Rate: 3e-3, Value: 100,
+		Normal: 1, Eikonal: 0.3, Seed: 1}
 }
 
-// An OptionError names a field of Options that cannot be.
-type OptionError struct {
-	Field string // in lower case, as the flags of landing make level-set
-	Value any
-	Want  string
-}
-
-func (e *OptionError) Error() string {
-	return fmt.Sprintf("%s is %v; expected %s", e.Field, e.Value, e.Want)
-}
-
-// Check returns an *OptionError if Fit refuses the options.
+// Check says which option Fit refuses, by its name among the flags of landing make level-set.
 func (o Options) Check() error {
-	o = o.filled()
 	for _, c := range []struct {
 		field  string
 		value  int
@@ -66,18 +45,18 @@ func (o Options) Check() error {
 	}{{"width", o.Width, 1, 1024}, {"layers", o.Layers, 1, 10}, {"steps", o.Steps, 1, 1e9},
 		{"batch", o.Batch, 2 * rows, 1 << 24}} {
 		if c.value < c.lo || c.value > c.hi {
-			return &OptionError{c.field, c.value, fmt.Sprintf("%d to %d", c.lo, c.hi)}
+			return fmt.Errorf("%s is %d; expected %d to %d", c.field, c.value, c.lo, c.hi)
 		}
 	}
 	if o.Batch%(2*rows) != 0 {
-		return &OptionError{"batch", o.Batch, fmt.Sprintf("a multiple of %d", 2*rows)}
+		return fmt.Errorf("batch is %d; expected a multiple of %d", o.Batch, 2*rows)
 	}
 	for _, c := range []struct {
 		field string
 		value float64
 	}{{"beta", o.Beta}, {"rate", o.Rate}, {"value", o.Value}, {"normal", o.Normal}, {"eikonal", o.Eikonal}} {
 		if !(c.value > 0) || math.IsInf(c.value, 1) {
-			return &OptionError{c.field, c.value, "a number above 0"}
+			return fmt.Errorf("%s is %v; expected a number above 0", c.field, c.value)
 		}
 	}
 	return nil
@@ -134,7 +113,7 @@ type lane struct {
 }
 
 // Fit returns the network fitted to the mesh, a function of the mesh and the options alone. tick, which may be nil,
-// hears of every step. The error is an *OptionError, a mesh.Fault that leaves h without a sign (Refuses), a
+// hears of every step. The error is that of Check, a mesh.Fault that leaves h without a sign (Refuses), a
 // *DivergedError or the context's.
 func Fit(ctx context.Context, m *mesh.Mesh, o Options, pool *parallel.Pool, tick func(Step)) (*levelset.Network,
 	error) {
@@ -146,7 +125,6 @@ func Fit(ctx context.Context, m *mesh.Mesh, o Options, pool *parallel.Pool, tick
 			return nil, f
 		}
 	}
-	o = o.filled()
 	f := newFitter(m, o, pool)
 	for k := range o.Steps {
 		if err := ctx.Err(); err != nil {

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/landing-diffusion/landing/base/parallel"
 	"github.com/landing-diffusion/landing/experiment"
@@ -37,7 +38,7 @@ func TestDraftsTrain(t *testing.T) {
 			continue // as s2 and ring6, with rows that take long
 		}
 		t.Run(p.Name, func(t *testing.T) {
-			c := &Config{Out: t.TempDir(), Pool: pool}
+			c := &Config{Out: t.TempDir(), For: 3 * time.Minute, Seed: 1, Pool: pool}
 			dir, _, err := c.Write(t.Context(), &p)
 			testkit.OK(t, err)
 			drafted(t, filepath.Join(dir, p.DataFile()), "", pool)

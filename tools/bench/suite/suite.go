@@ -3,7 +3,6 @@
 package suite
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -22,18 +21,15 @@ import (
 	"github.com/landing-diffusion/landing/tools/bench/problems"
 )
 
-// Config says how to measure. The zero value of a field is its default.
+// Config says how to measure.
 type Config struct {
 	Out      string        // folder of the files and runs, by problem
-	For      time.Duration // budget of each training, reading the data included; default 3 minutes
-	Seed     uint64        // of data and training; default 1
+	For      time.Duration // budget of each training, reading the data included
+	Seed     uint64        // of data and training, above 0
 	Settings []string      // other keys than data and set, of all problems
 	Command  []string      // for the manifests
 	Pool     *parallel.Pool
 }
-
-// defaultFor is the training of a problem.
-const defaultFor = 3 * time.Minute
 
 const (
 	most       = 20_000 // samples that are judged
@@ -101,7 +97,7 @@ func (c *Config) Write(ctx context.Context, p *problems.Problem) (dir string, x 
 	if err != nil {
 		return "", nil, err
 	}
-	if x, err = p.Draw(ctx, c.Pool, c.seed(), 0, p.Rows); err != nil {
+	if x, err = p.Draw(ctx, c.Pool, c.Seed, 0, p.Rows); err != nil {
 		return f.Dir, nil, err
 	}
 	data, err := p.Data(x)
@@ -118,8 +114,6 @@ func (c *Config) Write(ctx context.Context, p *problems.Problem) (dir string, x 
 	}
 	return f.Dir, x, nil
 }
-
-func (c *Config) seed() uint64 { return cmp.Or(c.Seed, 1) }
 
 // Measure makes a problem, trains it and judges samples. What goes wrong with the problem is
 // a part of the result; the error is that of the context, or of files that cannot be written.
@@ -162,7 +156,7 @@ func (c *Config) measure(ctx context.Context, p *problems.Problem, x []float64, 
 		return err
 	}
 	n := min(t.run.SampleCount(), most)
-	s, failed := t.run.Generate(ctx, t.net, prior, n, 0, c.seed(), func(done int) {
+	s, failed := t.run.Generate(ctx, t.net, prior, n, 0, c.Seed, func(done int) {
 		progress(fmt.Sprintf("generated %d of %d", done, n))
 	})
 	if s == nil {
@@ -178,13 +172,13 @@ func (c *Config) measure(ctx context.Context, p *problems.Problem, x []float64, 
 	r.Seconds.Generate, r.Judged = s.Time.Seconds(), &v.Verdict
 	if s.Failed() < s.N() {
 		before := time.Now()
-		law, err := p.Draw(ctx, c.Pool, c.seed(), 1, n)
+		law, err := p.Draw(ctx, c.Pool, c.Seed, 1, n)
 		if err != nil {
 			return err
 		}
 		r.Seconds.Data += time.Since(before).Seconds()
-		r.EnergyLaw = metric.EnergyTest(law, t.run.HeldOutRows, p.Dim, testPoints, relabelled, c.seed())
-		numbers, err := r.observe(p, x, t.run.TrainRows, s.Good(), law, c.seed(), c.Pool)
+		r.EnergyLaw = metric.EnergyTest(law, t.run.HeldOutRows, p.Dim, testPoints, relabelled, c.Seed)
+		numbers, err := r.observe(p, x, t.run.TrainRows, s.Good(), law, c.Seed, c.Pool)
 		if err != nil {
 			return err
 		}
@@ -207,8 +201,8 @@ func (c *Config) train(ctx context.Context, p *problems.Problem, r *Result, prog
 	if err != nil {
 		return nil, err
 	}
-	settings := []string{fmt.Sprintf("seed=%d", c.seed()), "train.epochs=0",
-		fmt.Sprintf("train.max_seconds=%v", cmp.Or(c.For, defaultFor).Seconds())}
+	settings := []string{fmt.Sprintf("seed=%d", c.Seed), "train.epochs=0",
+		fmt.Sprintf("train.max_seconds=%v", c.For.Seconds())}
 	loaded, err := problem.Load(source, file, "", problem.ParseSettings(append(settings, c.Settings...)...))
 	if err != nil {
 		return nil, err

@@ -42,7 +42,7 @@ func heldOut(data []float64, d int) (train, held []float64) {
 func config(t *testing.T) *Config {
 	pool := parallel.New(2)
 	t.Cleanup(pool.Close)
-	return &Config{Out: filepath.Join(t.TempDir(), "problems"), For: time.Hour, Pool: pool,
+	return &Config{Out: filepath.Join(t.TempDir(), "problems"), For: time.Hour, Seed: 1, Pool: pool,
 		Settings: []string{"train.epochs=2", "train.times_per_path=2", "network.width=8", "network.layers=1"}}
 }
 

@@ -77,17 +77,18 @@ func Records(b []byte) (all [][]byte, err error) {
 	return all, nil
 }
 
-// Fields are the fields of a message by number; those that repeat one after the other. Of bytes they have no length.
-func Fields(b []byte) (map[int][][]byte, error) {
+// Fields are the fields of a message by number; those that repeat one after the other. Of bytes they have no length. It
+// panics where there is no message.
+func Fields(b []byte) map[int][][]byte {
 	out := map[int][][]byte{}
 	for len(b) > 0 {
 		num, typ, n := protowire.ConsumeTag(b)
-		if n < 0 {
-			return nil, fmt.Errorf("no protocol buffer")
+		m := -1
+		if n > 0 {
+			m = protowire.ConsumeFieldValue(num, typ, b[n:])
 		}
-		m := protowire.ConsumeFieldValue(num, typ, b[n:])
 		if m < 0 {
-			return nil, fmt.Errorf("no protocol buffer")
+			panic("no protocol buffer")
 		}
 		v := b[n : n+m]
 		if typ == protowire.BytesType {
@@ -95,7 +96,7 @@ func Fields(b []byte) (map[int][][]byte, error) {
 		}
 		out[int(num)], b = append(out[int(num)], v), b[n+m:]
 	}
-	return out, nil
+	return out
 }
 
 // Doubles are numbers of eight bytes each.
@@ -108,17 +109,14 @@ func Doubles(b []byte) (x []float64) {
 
 // add takes in an event.
 func (b *Board) add(record []byte, first bool) error {
-	e, err := Fields(record)
-	if err != nil {
-		return err
-	}
-	at, step := 0.0, int64(0)
+	e := Fields(record)
+	p := Point{}
 	if v := e[1]; len(v) == 1 {
-		at = Doubles(v[0])[0]
+		p.Time = Doubles(v[0])[0]
 	}
 	if v := e[2]; len(v) == 1 {
 		n, _ := protowire.ConsumeVarint(v[0])
-		step = int64(n)
+		p.Step = int64(n)
 	}
 	if first != (len(e[3]) == 1) {
 		return fmt.Errorf("the version of the format is said %d times", len(e[3]))
@@ -126,18 +124,14 @@ func (b *Board) add(record []byte, first bool) error {
 	if len(e[7]) > 0 {
 		for _, of := range []map[string][]Point{b.Scalars, b.Histograms, b.Images} {
 			for tag, points := range of {
-				of[tag] = slices.DeleteFunc(points, func(p Point) bool { return p.Step >= step })
+				of[tag] = slices.DeleteFunc(points, func(old Point) bool { return old.Step >= p.Step })
 				b.Purged += len(points) - len(of[tag])
 			}
 		}
 	}
 	for _, summary := range e[5] {
-		values, err := Fields(summary)
-		if err != nil {
-			return err
-		}
-		for _, v := range values[1] {
-			if err := b.value(v, Point{Step: step, Time: at}); err != nil {
+		for _, v := range Fields(summary)[1] {
+			if err := b.value(Fields(v), p); err != nil {
 				return err
 			}
 		}
@@ -145,10 +139,9 @@ func (b *Board) add(record []byte, first bool) error {
 	return nil
 }
 
-func (b *Board) value(v []byte, p Point) error {
-	f, err := Fields(v)
-	if err != nil || len(f[1]) != 1 {
-		return fmt.Errorf("a value without a tag: %w", err)
+func (b *Board) value(f map[int][][]byte, p Point) error {
+	if len(f[1]) != 1 {
+		return fmt.Errorf("a value without a tag")
 	}
 	tag := string(f[1][0])
 	switch {
@@ -156,18 +149,10 @@ func (b *Board) value(v []byte, p Point) error {
 		p.Value = float64(math.Float32frombits(binary.LittleEndian.Uint32(f[2][0])))
 		b.Scalars[tag] = append(b.Scalars[tag], p)
 	case len(f[5]) == 1:
-		h, err := Fields(f[5][0])
-		if err != nil {
-			return err
-		}
-		p.Value = Doubles(h[3][0])[0]
+		p.Value = Doubles(Fields(f[5][0])[3][0])[0]
 		b.Histograms[tag] = append(b.Histograms[tag], p)
 	case len(f[4]) == 1:
-		i, err := Fields(f[4][0])
-		if err != nil {
-			return err
-		}
-		p.Value = float64(len(i[4][0]))
+		p.Value = float64(len(Fields(f[4][0])[4][0]))
 		b.Images[tag] = append(b.Images[tag], p)
 	default:
 		return fmt.Errorf("%q has no value that is known", tag)

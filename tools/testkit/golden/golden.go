@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/landing-diffusion/landing/base/arrayfile"
+	"github.com/landing-diffusion/landing/tools/testkit"
 )
 
 //go:embed testdata
@@ -19,27 +20,14 @@ var files embed.FS
 // Read reads an NPZ file of golden numbers.
 func Read(t testing.TB, name string) map[string]arrayfile.Array {
 	t.Helper()
-	b, err := files.ReadFile("testdata/" + name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	a, err := arrayfile.DecodeNPZ(bytes.NewReader(b), int64(len(b)))
-	if err != nil {
-		t.Fatalf("%s: %v", name, err)
-	}
-	return a
+	b := testkit.Must(files.ReadFile("testdata/" + name))
+	return testkit.Must(arrayfile.DecodeNPZ(bytes.NewReader(b), int64(len(b))))
 }
 
 // ReadJSON reads a JSON file of golden numbers into v.
 func ReadJSON(t testing.TB, name string, v any) {
 	t.Helper()
-	b, err := files.ReadFile("testdata/" + name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := json.Unmarshal(b, v); err != nil {
-		t.Fatalf("%s: %v", name, err)
-	}
+	testkit.OK(t, json.Unmarshal(testkit.Must(files.ReadFile("testdata/"+name)), v))
 }
 
 // Tolerance is how near to the reference's numbers ours must be.
