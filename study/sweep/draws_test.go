@@ -77,7 +77,7 @@ func TestDraws(t *testing.T) {
 			t.Errorf("%s: samples of another cell, or none: %v", e.Row.Name, err)
 		}
 		hashes = append(hashes, e.Row.SampleSHA)
-		if want := []metricCase{{50, "as trained"}, {9, "short"}, {50, "projected"}}[i]; float64(e.Row.Network) !=
+		if want := []metricCase{{10, "as trained"}, {9, "short"}, {10, "projected"}}[i]; float64(e.Row.Network) !=
 			want.steps || e.Row.Draw != want.draw || !strings.Contains(e.Row.Line(), want.draw) {
 			t.Errorf("%s: %v evaluations of the network, drawn %q", e.Row.Name, e.Row.Network, e.Row.Draw)
 		}
