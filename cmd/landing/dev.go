@@ -20,7 +20,8 @@ import (
 
 // devVerb is the parent of the verbs for developers of the program and of programs around it. Help does not list it.
 func devVerb(a *app) *cobra.Command {
-	cmd := parent("dev", "Verbs for developers", "  landing dev schema problem", schemaVerb(a), manVerb(a))
+	cmd := parent("dev", "Verbs for developers", "  landing dev schema problem", schemaVerb(a), manVerb(a),
+		forwardVerb(a))
 	cmd.Hidden = true
 	return cmd
 }

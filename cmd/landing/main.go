@@ -144,12 +144,13 @@ var renamed = func() map[string]string {
 	const machines = "--shard and landing merge use many machines (docs/distributed.md)"
 	names := map[string]string{
 		"data": "make or landing refine", "env": "version", "eval": "report RUN --text",
-		"man": "dev man", "reproduce": "paper", "resume": "train RUN", "sample": "mcmc",
+		"forward": "dev forward", "man": "dev man", "reproduce": "paper", "resume": "train RUN", "sample": "mcmc",
 		"schema": "dev schema", "score": "export RUN --scores ROWS or --network",
 	}
 	for old, now := range names {
 		names[old] = "use landing " + now
 	}
+	names["bench"] = "use go test ./tools/bench -bench . in a checkout"
 	for _, old := range []string{"fetch", "forget", "queue", "status", "submit", "work"} {
 		names[old] = machines
 	}

@@ -51,6 +51,7 @@ var answers = map[string][]any{
 	"init":               {drafted{}},
 	"ls":                 {inventory.List{}},
 	"merge":              {tasks.Merged{}},
+	"dev forward":        {simulated{}},
 	"dev man":            {pages{}},
 	"recipes":            {recipeList{}, recipe{}},
 	"report":             {evaluated{}},
