@@ -31,8 +31,8 @@ func Free(s Set) (Set, bool) {
 	return nil, false
 }
 
-// A given is a product of one factor, whose names it keeps, with held coordinates behind it. It has no Unwrap: points of
-// the inner set are other points.
+// A given is a product of one factor, whose names it keeps, with held coordinates behind it. It has no Unwrap: points
+// of the inner set are other points.
 type given struct {
 	product
 	held []int

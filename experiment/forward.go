@@ -11,10 +11,11 @@ import (
 // pathsAtOnce is how many forward paths are simulated between two reports of progress.
 const pathsAtOnce = 1 << 14
 
-// Forward simulates n forward paths of the process that a run was trained on, from its training rows (langevin.Starts). It
-// returns the states x_k (rows of d numbers, 0 ≤ k ≤ N) of the paths that did not fail a projection or break down, and the
-// numbers of those that did. Path i is a function of the seed, n and i; with the run's seed its end is that of an empirical
-// prior of n states. The error is a *problem.KeyError where the method noises points by no process of package langevin.
+// Forward simulates n forward paths of the process that a run was trained on, from its training rows (langevin.Starts).
+// It returns the states x_k (rows of d numbers, 0 ≤ k ≤ N) of the paths that did not fail a projection or break down,
+// and the numbers of those that did. Path i is a function of the seed, n and i; with the run's seed its end is that of
+// an empirical prior of n states. The error is a *problem.KeyError where the method noises points by no process of
+// package langevin.
 func (r *Run) Forward(ctx context.Context, n, k int, seed uint64, tick func(done, of int)) (
 	states []float64, failed []uint64, err error) {
 	proc := r.Method.Capabilities().Noising

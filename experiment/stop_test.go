@@ -21,8 +21,8 @@ import (
 	"github.com/landing-diffusion/landing/tools/testkit/job"
 )
 
-// judgedRun begins a run on 400 rows of the demo that held-out distances end: they rise after epoch 98, on the machine of
-// this writing.
+// judgedRun begins a run on 400 rows of the demo that held-out distances end: they rise after epoch 98, on the machine
+// of this writing.
 func judgedRun(t *testing.T, settings ...string) *Run {
 	t.Helper()
 	demo := begin(t)
@@ -303,7 +303,8 @@ func TestTooFewRowsToJudge(t *testing.T) {
 		{190, 1000, nil, "epochs", "train.stop"}, {190, 7, []string{"train.epochs=7"}, "epochs", "train.stop"},
 		{190, 0, []string{"train.max_seconds=5000"}, "epochs", "train.stop"},
 		{200, train.MostJudged, nil, "held_out", "train.epochs"},
-		{200, 7, []string{"train.epochs=7"}, "held_out", ""}, {200, 0, []string{"train.max_seconds=5000"}, "held_out", ""},
+		{200, 7, []string{"train.epochs=7"}, "held_out", ""},
+		{200, 0, []string{"train.max_seconds=5000"}, "held_out", ""},
 	} {
 		file := t.TempDir() + "/some.csv"
 		testkit.OK(t, os.WriteFile(file, scattered(c.rows), 0o600))

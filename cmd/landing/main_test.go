@@ -264,7 +264,7 @@ func TestFaults(t *testing.T) {
 	}{
 		{2, "unknown flag: --nosuch", []string{"demo", "--nosuch"}},
 		{2, `unknown command "fly" for "landing"`, []string{"fly"}},
-		{2, `there is no command "eval" any more; use landing report RUN --text`, []string{"eval", "r", "--number", "3"}},
+		{2, `there is no command "eval" any more; use landing report RUN --text`, []string{"eval", "r"}},
 		{2, `there is no command "data" any more; use landing make or landing refine`, []string{"data", "so"}},
 		{2, `there is no command "submit" any more; --shard and landing merge use many machines`, []string{"submit"}},
 		{2, `there is no verb "fly"`, []string{"help", "fly"}},

@@ -31,7 +31,8 @@ type childProcess struct {
 	err   error // of Wait
 }
 
-// startProcess starts a command, and ends it with the test. What reads its standard input sees that end with the test too.
+// startProcess starts a command, and ends it with the test. What reads its standard input sees that end with the test
+// too.
 func startProcess(t testing.TB, cmd *exec.Cmd) *childProcess {
 	t.Helper()
 	c := &childProcess{Cmd: cmd, ended: make(chan struct{})}
@@ -74,8 +75,8 @@ func (c *childProcess) Kill() {
 	c.Wait()
 }
 
-// killProcess starts a command and kills it after a while; it reports whether it had ended well before. A command that ended
-// with an error of its own fails the test.
+// killProcess starts a command and kills it after a while; it reports whether it had ended well before. A command that
+// ended with an error of its own fails the test.
 func killProcess(t testing.TB, cmd *exec.Cmd, after time.Duration) (ended bool) {
 	t.Helper()
 	c := startProcess(t, cmd)

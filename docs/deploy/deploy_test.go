@@ -24,8 +24,8 @@ import (
 	"github.com/landing-diffusion/landing/tools/testkit"
 )
 
-// built is the binary, and a run of a network that is hardly trained. With LANDING_LONG the binary is the static one, as
-// the Dockerfile builds it but with its symbols and paths: most packages are compiled for it.
+// built is the binary, and a run of a network that is hardly trained. With LANDING_LONG the binary is the static one,
+// as the Dockerfile builds it but with its symbols and paths: most packages are compiled for it.
 var built = sync.OnceValues(func() (dir string, err error) {
 	if dir, err = os.MkdirTemp("", "landing-deploy-"); err != nil {
 		return "", err

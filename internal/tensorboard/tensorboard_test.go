@@ -42,7 +42,8 @@ func TestEvents(t *testing.T) {
 	if len(all) != 4 {
 		t.Fatalf("%d records", len(all))
 	}
-	if e := eventfile.Fields(all[0]); string(e[3][0]) != tensorboard.Version || eventfile.Doubles(e[1][0])[0] != 1000.5 {
+	e := eventfile.Fields(all[0])
+	if string(e[3][0]) != tensorboard.Version || eventfile.Doubles(e[1][0])[0] != 1000.5 {
 		t.Errorf("the first event is %x", e)
 	}
 	if e := eventfile.Fields(all[1]); e[2][0][0] != 7 || !bytes.Equal(e[7][0], []byte{8, 1}) {

@@ -80,8 +80,8 @@ func Shell(path string) string {
 	return path
 }
 
-// Edits returns the Levenshtein distance of two names: how many characters are put in, left out, changed or swapped with
-// a neighbour between them.
+// Edits returns the Levenshtein distance of two names: how many characters are put in, left out, changed or swapped
+// with a neighbour between them.
 func Edits(a, b string) int {
 	u, v := []rune(a), []rune(b)
 	rows := make([][]int, len(u)+1)

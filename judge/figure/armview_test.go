@@ -15,8 +15,9 @@ import (
 func twoJoints(trajectories int) *ArmView {
 	one := [9]float64{0: 1, 4: 1, 8: 1}
 	a := &ArmView{Title: "Trajectories", Steps: 3, Modes: []string{"left", "right" + hostile},
-		Joints: []ArmJoint{{Kind: Turns, Wraps: true, R: one, Axis: [3]float64{0, 0, 1}}, {Kind: Fixed, R: one, P: [3]float64{1, 0,
-			0}},
+		Joints: []ArmJoint{{Kind: Turns, Wraps: true, R: one, Axis: [3]float64{0, 0, 1}}, {Kind: Fixed, R: one,
+			P: [3]float64{1, 0,
+				0}},
 			{Kind: Slides, R: one, Axis: [3]float64{1, 0, 0}}},
 		Tip: ArmPoint{Link: 2, Local: [3]float64{0.5, 0, 0}}, Volume: []ArmSphere{{ArmPoint{1, [3]float64{0, 0.25, 0}},
 			0.125}},

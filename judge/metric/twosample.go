@@ -157,8 +157,8 @@ func newEnergy(points []float64, d, n int, of func(squared float64) float64) *en
 	return e
 }
 
-// together is how many relabellings are measured at a time. A row of distances is read from memory once for all of them:
-// a thousand relabellings of two thousand points take a quarter of the time that one after the other takes.
+// together is how many relabellings are measured at a time. A row of distances is read from memory once for all of
+// them: a thousand relabellings of two thousand points take a quarter of the time that one after the other takes.
 const together = 16
 
 // marked appends the numbers of the points that are marked to dst.
@@ -171,8 +171,8 @@ func marked(dst []int32, first []bool) []int32 {
 	return dst
 }
 
-// statistics sets dst to the energy distances between samples of points, whose numbers rise, and the other points. There
-// are at most together. Only the pairs within a sample, XX, are summed: its rows' sums are XX + XY, and total is
+// statistics sets dst to the energy distances between samples of points, whose numbers rise, and the other points.
+// There are at most together. Only the pairs within a sample, XX, are summed: its rows' sums are XX + XY, and total is
 // XX + 2XY + YY. It reads what one goroutine has made, half a million numbers a relabelling: the race detector need not
 // look at each of them.
 //

@@ -150,8 +150,8 @@ func (r reader[T]) coordinate(at Input, j int) float64 {
 	return (at.X[j] - given.Mean[k]) / given.Scale[k]
 }
 
-// A start is what the waves of φ at a time have in common: Reading.Start's b, the size of the first wave of a coordinate
-// that moves, and its ω.
+// A start is what the waves of φ at a time have in common: Reading.Start's b, the size of the first wave of a
+// coordinate that moves, and its ω.
 type start struct{ b, size, ω float64 }
 
 func (r reader[T]) start(t float64) start {

@@ -133,7 +133,8 @@ func (e *Evidence) quickPrior(n int, to *ends) int {
 	for _, p := range e.On {
 		on = append(on, p.X...)
 	}
-	d, err := uniform.Draw(e.ctx, uniform.Config{Set: e.Set, Starts: on, Seed: e.Seed, MaxSteps: quickSteps, Pool: e.pool})
+	d, err := uniform.Draw(e.ctx, uniform.Config{Set: e.Set, Starts: on, Seed: e.Seed, MaxSteps: quickSteps,
+		Pool: e.pool})
 	if err != nil || !d.Mixed() {
 		to.unmixed = "not compared with the prior: " + closed + ", and short chains do not mix; those of training " +
 			"are longer"

@@ -242,7 +242,8 @@ func (s *Set) UnmarshalYAML(decode func(any) error) error {
 func (s Set) MarshalYAML() (any, error) {
 	out := yaml.MapSlice{{Key: "kind", Value: s.Kind}}
 	for _, key := range Keys() {
-		if v := reflect.ValueOf(s.keys[key]); v.IsValid() && !v.IsZero() && !(v.Kind() == reflect.Slice && v.Len() == 0) {
+		v := reflect.ValueOf(s.keys[key])
+		if v.IsValid() && !v.IsZero() && !(v.Kind() == reflect.Slice && v.Len() == 0) {
 			out = append(out, yaml.MapItem{Key: key, Value: s.keys[key]})
 		}
 	}

@@ -31,8 +31,8 @@ type List struct {
 }
 
 // Find lists the runs at folders and down to a depth below, in the order of their paths. Symbolic links, hidden folders
-// and the insides of runs are not entered. A folder of dirs that cannot be read is an *fs.PathError; what lies below and
-// cannot be is a note.
+// and the insides of runs are not entered. A folder of dirs that cannot be read is an *fs.PathError; what lies below
+// and cannot be is a note.
 func Find(dirs []string, depth int) (*List, error) {
 	w := &walk{depth: depth, seen: map[string]bool{}, List: List{Runs: []Entry{}, Notes: []string{}}}
 	for _, dir := range dirs {

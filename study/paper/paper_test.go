@@ -238,7 +238,8 @@ func all(t testing.TB) map[string]*sweep.Cell {
 // figure that rows can have.
 func TestEveryPlaceHasACell(t *testing.T) {
 	cells := all(t)
-	figures := []string{"distance", "floor", "held-out distance", "held-out floor", "copies", "failed %", "failed", "training s",
+	figures := []string{"distance", "floor", "held-out distance", "held-out floor", "copies", "failed %", "failed",
+		"training s",
 		"simulation s", "|h|", "Σh²", "g⁺", "ψ", "RMSD", "area |h|", "area g⁺", "failed paths %", "ms",
 		"of it projection", "share %", "‖∇s‖ at Δt", "‖∇s‖, median"}
 	places, used := map[[3]string]bool{}, map[string]bool{}

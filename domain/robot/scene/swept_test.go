@@ -249,7 +249,8 @@ func TestPath(t *testing.T) {
 	}
 }
 
-// The room of each pair, in a scene of nothing else, is the distance of its members; the least is what the whole scene has.
+// The room of each pair, in a scene of nothing else, is the distance of its members; the least is what the whole scene
+// has.
 func TestClearances(t *testing.T) {
 	s := mixed()
 	x, _ := segment(s, 3)

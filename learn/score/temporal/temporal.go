@@ -358,8 +358,8 @@ func newPlan(c score.Config) *plan {
 	return p
 }
 
-// readColumns says what of a row (x, p̃, t, φ(x), χ(t), whether the condition is hidden) the network reads: of each step
-// its x, p̃ and waves; and t, χ(t), whether the condition is hidden, the condition and its waves.
+// readColumns says what of a row (x, p̃, t, φ(x), χ(t), whether the condition is hidden) the network reads: of each
+// step its x, p̃ and waves; and t, χ(t), whether the condition is hidden, the condition and its waves.
 func (p *plan) readColumns() {
 	add := func(to *[]int, from, n int) {
 		for i := range n {
