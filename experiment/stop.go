@@ -60,14 +60,14 @@ func judgedWork(l *Loaded) float64 {
 }
 
 // due reports whether the held-out distance is to be measured now.
-func (t *training) due() bool {
+func due(t *training) bool {
 	return t.run.Problem.Train.HeldOut() && t.trainer.Due(judgedWork(t.run.Loaded))
 }
 
 // heldOut measures the held-out distance, if it is time to, and does what follows from it: which checkpoint is kept,
 // and whether the training ends. All of it is in a checkpoint before anything else is done.
 func (t *training) heldOut(ctx context.Context) error {
-	if !t.due() {
+	if !due(t) {
 		return nil
 	}
 	start := t.watch.now()

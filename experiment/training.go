@@ -114,7 +114,7 @@ func restore(r *Run, checkpoint string) (*training, error) {
 	if err != nil {
 		return nil, err
 	}
-	again := t.due() // a held-out distance that a checkpoint does not know of
+	again := due(t) // a held-out distance that a checkpoint does not know of
 	return t, r.Folder.RewindMetrics(t.stays(), func(line run.Record) bool {
 		return again && line.Kind == "held-out" && line.Epoch == t.trainer.State.Epoch
 	})
@@ -193,7 +193,7 @@ func (t *training) loop(ctx context.Context) error {
 }
 
 func (t *training) train(ctx context.Context) error {
-	if t.trainer.Done() && !t.due() {
+	if t.trainer.Done() && !due(t) {
 		return nil
 	}
 	within := t.limited(ctx)
@@ -277,7 +277,7 @@ func (t *training) epoch(ctx context.Context) error {
 		t.told = n
 		tell(t.observer.Begin, n)
 	}
-	if t.due() { // which saves
+	if due(t) { // which saves
 		return nil
 	}
 	// The first epoch is saved at once.

@@ -32,7 +32,7 @@ func (p *Problem) process() (*langevin.Process, error) {
 	if err != nil {
 		return nil, err
 	}
-	return proc, p.placed(proc.Validate())
+	return proc, placed(p, proc.Validate())
 }
 
 // fieldKeys are the keys of the fields that errors of lower floors and method.Kind.Idle name.
@@ -48,7 +48,7 @@ var fieldKeys = map[string]string{
 }
 
 // placed makes an error about a field of a process or a method a *KeyError; others stay.
-func (p *Problem) placed(err error) error {
+func placed(p *Problem, err error) error {
 	var process *langevin.ConfigError
 	var own *method.ConfigError
 	var unsupported *constraint.UnsupportedError
@@ -211,7 +211,7 @@ func (p *Problem) Method(proc *langevin.Process) (method.Method, error) {
 	if e, ok := err.(*score.OptionError); ok {
 		return nil, p.option("process.options.", e)
 	} else if err != nil {
-		return nil, p.placed(err)
+		return nil, placed(p, err)
 	}
 	return p.Generate.counted(p.origins, m)
 }

@@ -54,15 +54,15 @@ func AnyCase(key string) bool { return key == KeyProcessMethod || key == "sample
 
 // checkWords returns a *KeyError if a text is none of the words of its key.
 func checkWords(p *Problem) error {
-	return p.checkKeys(func(k Key) bool { return k.Words != nil && !AnyCase(k.Name) })
+	return checkKeys(p, func(k Key) bool { return k.Words != nil && !AnyCase(k.Name) })
 }
 
 // checkRanges returns a *KeyError if a number is out of its range.
-func checkRanges(p *Problem) error { return p.checkKeys(func(k Key) bool { return k.Range != nil }) }
+func checkRanges(p *Problem) error { return checkKeys(p, func(k Key) bool { return k.Range != nil }) }
 
 // checkKeys returns a *KeyError if the value of one of some keys is none that it may have. An empty one that is the
 // key's default, and that nobody wrote, stands for another.
-func (p *Problem) checkKeys(looks func(Key) bool) error {
+func checkKeys(p *Problem, looks func(Key) bool) error {
 	values, defaults := reflect.ValueOf(p).Elem(), reflect.ValueOf(Defaults()).Elem()
 	for _, k := range Keys() {
 		if k.index == nil || !looks(k) {

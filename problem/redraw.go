@@ -137,7 +137,7 @@ func (p *Problem) Redrawn(m method.Method, proc *langevin.Process) (method.Metho
 	can := m.Capabilities()
 	if can.Recast != nil {
 		out, err := can.Recast(next)
-		return out, p.placed(err)
+		return out, placed(p, err)
 	}
 	if next.Name() != m.Name() && (can.Follows == nil || next.Capabilities().Follows == nil) {
 		return nil, p.key(KeyProcessMethod, p.Process.Method, "a method that draws by what "+m.Name()+" has learned: "+
@@ -149,7 +149,7 @@ func (p *Problem) Redrawn(m method.Method, proc *langevin.Process) (method.Metho
 	}
 	out, err := can.Redraw(proc)
 	if err != nil {
-		return nil, p.placed(err)
+		return nil, placed(p, err)
 	}
 	return p.Generate.counted(p.origins, out)
 }

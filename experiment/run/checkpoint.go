@@ -53,7 +53,7 @@ func (f *Folder) SaveCheckpoint(step int, arrays []arrayfile.Named, state any, c
 	if err != nil {
 		return err
 	}
-	if err := f.inside(checkpointDir); err != nil {
+	if err := inside(f.Dir, checkpointDir); err != nil {
 		return err
 	}
 	parent := f.Path(checkpointDir)
@@ -114,7 +114,7 @@ func (f *Folder) MarkBest(name string) error {
 		return err
 	}
 	if !marked(dir, bestFile) {
-		if err := f.replace(checkpointDir+"/"+name+"/"+bestFile, nil); err != nil {
+		if err := f.write(checkpointDir+"/"+name+"/"+bestFile, nil, true); err != nil {
 			return err
 		}
 	}
@@ -136,7 +136,7 @@ func (f *Folder) MarkBest(name string) error {
 
 // KeepCheckpoint marks a checkpoint as one that stays when later ones come. The caller holds the lock.
 func (f *Folder) KeepCheckpoint(name string) error {
-	return f.replace(checkpointDir+"/"+name+"/"+keepFile, nil)
+	return f.write(checkpointDir+"/"+name+"/"+keepFile, nil, true)
 }
 
 // SetAside hides the checkpoints after the one named, so that a run that goes on
@@ -146,7 +146,7 @@ func (f *Folder) SetAside(after string) error {
 	if err != nil {
 		return err
 	}
-	if err := f.inside(checkpointDir); err != nil {
+	if err := inside(f.Dir, checkpointDir); err != nil {
 		return err
 	}
 	for _, name := range names {

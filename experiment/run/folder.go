@@ -178,11 +178,9 @@ func (f *Folder) Write(name string, data []byte) error {
 	return f.write(name, data, f.Force)
 }
 
-// replace writes a file that changes as the run goes on.
-func (f *Folder) replace(name string, data []byte) error { return f.write(name, data, true) }
-
+// write is Write, over the file that is there if force is set: one that changes as the run goes on.
 func (f *Folder) write(name string, data []byte, force bool) error {
-	if err := f.inside(name); err != nil {
+	if err := inside(f.Dir, name); err != nil {
 		return err
 	}
 	return WriteFile(f.Path(name), data, force)
@@ -193,7 +191,7 @@ func (f *Folder) NewFile(name string) (*os.File, error) { return f.open(name, os
 
 // open opens a file of the folder, which it makes if it is not there.
 func (f *Folder) open(name string, flag int) (*os.File, error) {
-	if err := f.inside(name); err != nil {
+	if err := inside(f.Dir, name); err != nil {
 		return nil, err
 	}
 	path := f.Path(name)
@@ -373,10 +371,10 @@ func marshal(v any) ([]byte, error) {
 
 const lockName = ".lock"
 
-// inside returns an error if a file of the folder leads out of it, by itself or
+// inside returns an error if a file of a folder leads out of it, by itself or
 // by a folder above it that is a symbolic link: nothing is written there.
-func (f *Folder) inside(name string) error {
-	root, err := os.OpenRoot(f.Dir)
+func inside(dir, name string) error {
+	root, err := os.OpenRoot(dir)
 	if err != nil {
 		return err
 	}
@@ -385,7 +383,7 @@ func (f *Folder) inside(name string) error {
 	if errno := syscall.Errno(0); err == nil || errors.Is(err, fs.ErrNotExist) || errors.As(err, &errno) {
 		return nil // what the system says of it, writing will say too
 	}
-	return fault.Errorf(fault.Run, f.Path(name), "is a symbolic link out of the run folder, or lies behind one; "+
+	return fault.Errorf(fault.Run, filepath.Join(dir, filepath.FromSlash(name)), "is a symbolic link out of the run folder, or lies behind one; "+
 		"nothing is written there")
 }
 

@@ -133,7 +133,7 @@ func (f *Folder) AmendManifest(change func(m *Manifest)) error {
 	if err != nil {
 		return err
 	}
-	return f.replace(ManifestFile, data)
+	return f.write(ManifestFile, data, true)
 }
 
 // Data identifies the data of a run.
@@ -199,7 +199,7 @@ func (f *Folder) SetStatus(s Status) error {
 	if err != nil {
 		return err
 	}
-	return f.replace(StatusFile, data)
+	return f.write(StatusFile, data, true)
 }
 
 // Of a release; its build sets them (-ldflags -X), since it compiles an export of the commit, which has no .git.
@@ -355,5 +355,5 @@ func (f *Folder) RewindMetrics(epoch int, drop func(Record) bool) error {
 			b.Write(append(line, '\n'))
 		}
 	}
-	return f.replace(MetricsFile, b.Bytes())
+	return f.write(MetricsFile, b.Bytes(), true)
 }
