@@ -482,7 +482,7 @@ class Run:
 class Evaluation(Mapping[str, Any]):
     """How good samples are: all that `landing report --text --json` tells, as a mapping; notebooks show a table.
 
-    docs/verdict.md says what findings mean, docs/measures.md what the numbers are.
+    docs/verdict.md says what findings mean, docs/glossary.md what the numbers are.
     """
 
     def __init__(self, told: dict[str, Any]) -> None:
