@@ -383,8 +383,8 @@ func inside(dir, name string) error {
 	if errno := syscall.Errno(0); err == nil || errors.Is(err, fs.ErrNotExist) || errors.As(err, &errno) {
 		return nil // what the system says of it, writing will say too
 	}
-	return fault.Errorf(fault.Run, filepath.Join(dir, filepath.FromSlash(name)), "is a symbolic link out of the run folder, or lies behind one; "+
-		"nothing is written there")
+	return fault.Errorf(fault.Run, filepath.Join(dir, filepath.FromSlash(name)), "is a symbolic link out "+
+		"of the run folder, or lies behind one; nothing is written there")
 }
 
 // Lock keeps other processes from working on the folder until Unlock or the end of the process.

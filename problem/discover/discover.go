@@ -15,6 +15,7 @@ import (
 	"slices"
 
 	"github.com/landing-diffusion/landing/domain/molecule"
+	"github.com/landing-diffusion/landing/internal/text"
 )
 
 // A Table is N rows of D finite numbers, row-major: the coordinates of points.
@@ -398,7 +399,7 @@ func (s *search) settle() {
 			"round-off", maxNear)
 	}
 	if long > 0 {
-		s.remark("%d relations of more than %d terms that are nearly kept are not told of", long, longestNear)
+		s.remark("%s of more than %d terms, nearly kept, not listed", text.Plural(long, "relation"), longestNear)
 	}
 	s.near = kept
 }

@@ -12,10 +12,12 @@
 package sweep
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
 
+	"github.com/landing-diffusion/landing/internal/text"
 	"github.com/landing-diffusion/landing/problem"
 )
 
@@ -159,30 +161,22 @@ func (e *RefusedError) add(cell string, err error) {
 const maxNamed = 5
 
 // Error has a line for each refusal.
-func (e *RefusedError) Error() string {
-	n, lines := 0, ""
-	for _, r := range e.Refused {
+func (e *RefusedError) Error() string { return errors.Join(e.Unwrap()...).Error() }
+
+// Unwrap returns what Error has lines of: how many cells, and the refusals with their reasons.
+func (e *RefusedError) Unwrap() []error {
+	n, lines := 0, make([]error, 1+len(e.Refused))
+	for i, r := range e.Refused {
 		n += len(r.Cells)
 		named := r.Cells[:min(len(r.Cells), maxNamed)]
-		lines += "\n" + strings.Join(named, ", ")
-		if more := len(r.Cells) - len(named); more > 0 {
-			lines += fmt.Sprintf(" and %d more", more)
+		more := ""
+		if left := len(r.Cells) - len(named); left > 0 {
+			more = fmt.Sprintf(" and %d more", left)
 		}
-		lines += ": " + r.Why
+		lines[1+i] = fmt.Errorf("%s%s: %w", strings.Join(named, ", "), more, r.err)
 	}
-	what := "1 cell"
-	if n != 1 {
-		what = fmt.Sprintf("%d cells", n)
-	}
-	return fmt.Sprintf("%s: %s cannot be, and nothing was run", e.Origin, what) + lines
-}
-
-// Unwrap returns the reasons.
-func (e *RefusedError) Unwrap() (reasons []error) {
-	for _, r := range e.Refused {
-		reasons = append(reasons, r.err)
-	}
-	return reasons
+	lines[0] = fmt.Errorf("%s: %s cannot be, and nothing was run", e.Origin, text.Plural(n, "cell"))
+	return lines
 }
 
 // bad makes a *problem.KeyError of a line of the file.
