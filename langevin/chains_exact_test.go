@@ -347,3 +347,21 @@ func TestChainsInABoxByHand(t *testing.T) {
 		}
 	}
 }
+
+// A point on a wall is not beyond it, one outside is beyond the wall that it is furthest outside of, and one that is no
+// number is beyond.
+func TestBeyondWalls(t *testing.T) {
+	s := newSplitting(flying(testkit.Must(zoo.NewBox([]float64{0, 0}, []float64{1, 2})), ULLAP, 0.5, 1), 1)
+	values := make([]float64, s.c)
+	for _, c := range []struct {
+		y      []float64
+		beyond bool
+	}{{[]float64{0, 2}, false}, {[]float64{1, 1}, false}, {[]float64{1.5, 2.25}, true}, {[]float64{-1, 3.5}, true},
+		{[]float64{math.NaN(), 1}, true}} {
+		at := s.beyond(c.y)
+		s.all.Values(values, c.y, 1)
+		if (at >= 0) != c.beyond || at >= 0 && values[at] == values[at] && values[at] != slices.Max(values) {
+			t.Errorf("%v: wall %d of %v", c.y, at, values)
+		}
+	}
+}

@@ -454,3 +454,18 @@ func TestOthers(t *testing.T) {
 		}
 	}
 }
+
+// Lines of comments have at most 110 characters, and are as long as that allows.
+func TestComment(t *testing.T) {
+	long := strings.Repeat("é", 105)
+	for text, want := range map[string]string{
+		"of\na few\x7fwords": "  # of a few words\n",
+		"abc " + long[:210]:  "  # abc\n  #   " + long[:210] + "\n",
+		strings.Repeat("x", 50) + " " + strings.Repeat("é", 55) + " end": "  # " + strings.Repeat("x", 50) + " " +
+			strings.Repeat("é", 55) + "\n  #   end\n",
+		strings.Repeat("x", 50) + " " + strings.Repeat("é", 56): "  # " + strings.Repeat("x", 50) + "\n  #   " +
+			strings.Repeat("é", 56) + "\n",
+	} {
+		testkit.Equal(t, comment("  ", "%s", text), want, text)
+	}
+}
