@@ -30,3 +30,12 @@ func TestMultiplyAdd(t *testing.T) {
 		}
 	})
 }
+
+// Each link of the twelve chains is a ← a/2 + 2 from a = 0, …, 11.
+func TestPortableChains(t *testing.T) {
+	for n, want := range []float32{66, 57, 52.5} {
+		if got := portableChains(n); got != want {
+			t.Errorf("%d links: %v, want %v", n, got, want)
+		}
+	}
+}
