@@ -103,3 +103,16 @@ func TestArm(t *testing.T) {
 		t.Errorf("joints that do not vary: %s", d.Kind)
 	}
 }
+
+// A direction is the roundest that all rows keep, with how far they are from it.
+func TestDirection(t *testing.T) {
+	to, off := direction([3][]float64{{0.01, -0.01, 0}, {0, 0, 0}, {1, 1, 1}})
+	if to != [3]float64{0, 0, 1} {
+		t.Errorf("to %v", to)
+	}
+	testkit.Near(t, off.max, 0.01, 1e-15, "the largest distance")
+	testkit.Near(t, off.rms, 0.01*math.Sqrt(2./3), 1e-15, "the typical distance")
+	if _, off := direction([3][]float64{{1, -1}, {0, 0}, {0, 0}}); !math.IsInf(off.max, 1) {
+		t.Errorf("rows that point both ways keep a direction to %v", off.max)
+	}
+}
