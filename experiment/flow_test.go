@@ -14,6 +14,8 @@ import (
 	"github.com/landing-diffusion/landing/base/parallel"
 	"github.com/landing-diffusion/landing/constraint/zoo"
 	"github.com/landing-diffusion/landing/experiment/judge"
+	"github.com/landing-diffusion/landing/learn/method"
+	"github.com/landing-diffusion/landing/learn/score/networks"
 	"github.com/landing-diffusion/landing/problem"
 	"github.com/landing-diffusion/landing/tools/testkit"
 	"github.com/landing-diffusion/landing/tools/testkit/job"
@@ -47,6 +49,47 @@ train: {epochs: 40, batch: 200, times_per_path: 8, learning_rate: 5e-3, anneal: 
 		return Load(ctx, p, pool, report)
 	}
 	return job.New[*Run](t, load, text, "flowing.yaml", append([]string{"data.path=" + path}, settings...)...)
+}
+
+// known is a method with a density that the test chooses.
+type known struct {
+	method.Method
+	log func(row, steps int) float64
+}
+
+func (k known) Capabilities() method.Capabilities {
+	return method.Capabilities{Density: &method.Density{Log: func(_ context.Context, dst, _ []float64, _, steps int,
+		_ *parallel.Pool, _ func(int) method.Along) (bool, error) {
+		for i := range dst {
+			dst[i] = k.log(i, steps)
+		}
+		return true, nil
+	}}}
+}
+
+// Row i has log density 1.5/steps − i: mean, standard error and change with the steps follow exactly.
+func TestLikelihood(t *testing.T) {
+	r := flowing(t, 0)
+	untrained := &Trained{Model: testkit.Must(networks.New(r.network()))}
+	likelihood := func(log func(row, steps int) float64) *judge.Likelihood {
+		r.Loaded.Method = known{r.Method, log}
+		return testkit.Must(Likelihood(t.Context(), r.Loaded, untrained))
+	}
+	l := likelihood(func(row, steps int) float64 { return 1.5/float64(steps) - float64(row) })
+	n := float64(len(r.Split.Test)) // the variance of 0 … n−1 is n(n+1)/12
+	for _, c := range []struct{ got, want float64 }{{float64(l.NLL), (n-1)/2 - 1.5/400},
+		{float64(l.SE), math.Sqrt((n + 1) / 12)}, {float64(l.Change), 1.5/200 - 1.5/400}, {float64(l.Steps), 400}} {
+		if math.Abs(c.got-c.want) > 1e-11*n {
+			t.Errorf("got %v, want %v: %+v", c.got, c.want, *l)
+		}
+	}
+	if l.Rows != int(n) || l.Lost != 0 {
+		t.Errorf("%+v", *l)
+	}
+	l = likelihood(func(row, _ int) float64 { return math.Log(float64(row) - 1) })
+	if l.Lost != 2 || l.NLL == l.NLL || l.SE == l.SE || l.Change == l.Change {
+		t.Errorf("rows without a density: %+v", *l)
+	}
 }
 
 // A flow learns a law that is known: test rows are as likely as under it, to 0.05 nats (the uniform law

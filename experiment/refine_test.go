@@ -53,6 +53,40 @@ func TestRefine(t *testing.T) {
 	}
 }
 
+// Rows that do not reach Σ are stuck: reflections near O(2) are in no rotation group, and at x = 1 the cubic, which is
+// 0.05 there, has no slope to follow.
+func TestRefineStuck(t *testing.T) {
+	const n, lost = 60, 20
+	matrices, cubic := make([]float64, 0, 4*n), make([]float64, 0, 2*n)
+	for i := range n {
+		s, c := math.Sincos(float64(i))
+		sign, x := 1.0, -2.01
+		if i < lost {
+			sign, x = -1, 1
+		}
+		matrices = append(matrices, 1.01*c, -sign*s, s, sign*c)
+		cubic = append(cubic, x, s)
+	}
+	for _, c := range []struct {
+		set string
+		x   []float64
+	}{
+		{"{kind: special_orthogonal, n: 2}", matrices},
+		{`{dim: 2, equality: [{name: cubic, expr: "x[0]^3 - 3*x[0] + 2.05 = 0"}]}`, cubic},
+	} {
+		path := filepath.Join(t.TempDir(), "x.npy")
+		f := testkit.Must(os.Create(path))
+		testkit.OK(t, arrayfile.EncodeNPY(f, arrayfile.Of(c.x, n, len(c.x)/n)))
+		testkit.OK(t, f.Close())
+		p := testkit.Must(problem.Load([]byte("data: {kind: points, path: "+path+"}\nprior: empirical\nset: "+c.set),
+			"p.yaml", "", nil))
+		r, err := Refine(t.Context(), p, 0.1, testkit.Pool(t, 2))
+		if err != nil || r.Stuck != lost || r.Kept != n-lost {
+			t.Errorf("%s: %+v, %v", c.set, r, err)
+		}
+	}
+}
+
 // refineHalf brings rows x to the upper half of the circle, those that are below by at most edge.
 func refineHalf(t *testing.T, half *problem.Problem, x []float64, edge float64) {
 	n := len(x) / 2

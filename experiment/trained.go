@@ -170,7 +170,8 @@ func Likelihood(ctx context.Context, l *Loaded, t *Trained) (*judge.Likelihood, 
 			sum -= p / float64(n)
 		}
 		for _, p := range log {
-			sq += (p + sum) * (p + sum)
+			off := p + sum // sum is −mean
+			sq += off * off
 		}
 		if out.Lost > 0 {
 			out.NLL, out.SE, out.Change = metric.NaN, metric.NaN, metric.NaN

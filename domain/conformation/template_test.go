@@ -93,6 +93,32 @@ func TestRigid(t *testing.T) {
 	}
 }
 
+// Three atoms of a rigid group locate each other atom, in the order that stays farthest from straight angles.
+func TestRigidChoosesTheBestOrder(t *testing.T) {
+	const n = 50
+	x, atoms := make([]float64, 3*n), make([]int, n)
+	for i := range atoms {
+		atoms[i] = i
+	}
+	for sample := range uint64(10) {
+		keyed.New(1, keyed.Probe, 7).Normals(x, sample, 0)
+		for _, c := range testkit.Must(conformation.Rigid(molecule.Anonymous(n), x, atoms)) {
+			if c.Kind != conformation.Dihedral {
+				continue
+			}
+			i, p := c.Atoms[0], c.Atoms[1:]
+			sines := func(a, b, c int) float64 {
+				return math.Sin(molecule.Angle(x, i, p[a], p[b])) * math.Sin(molecule.Angle(x, p[a], p[b], p[c]))
+			}
+			for _, o := range [][3]int{{0, 2, 1}, {1, 0, 2}, {1, 2, 0}, {2, 0, 1}, {2, 1, 0}} {
+				if sines(o[0], o[1], o[2]) > sines(0, 1, 2)+1e-12 {
+					t.Errorf("sample %d, atom %d: the order %v of the atoms %v is better", sample, i, o, p)
+				}
+			}
+		}
+	}
+}
+
 // A ring of 12 with all bonds and angles fixed has 24 equalities, of rank 24 on Σ, and goes on to bend at 6 degrees of
 // freedom; in a ring of 5 the ten are dependent, and geometry says so.
 func TestRings(t *testing.T) {

@@ -548,6 +548,19 @@ func TestDraw(t *testing.T) {
 	}
 }
 
+// Only the first two dihedrals have a picture of their free energy.
+func TestDrawnEnergies(t *testing.T) {
+	x := chain(6, 300, func(i, k int) float64 { return (60 + 30*math.Sin(float64(i+k))) * degree })
+	s := set(t, molecule.Anonymous(6), dihedral("a", 20, 100, 0, 1, 2, 3), dihedral("b", 20, 100, 1, 2, 3, 4),
+		dihedral("c", 20, 100, 2, 3, 4, 5))
+	d := testkit.Must(New(domain.Input{Set: s, Data: x, Train: x, Pool: pool(t)}))
+	c := &canvas{refs: map[string]figure.FigureRef{}, svg: map[string]string{}}
+	d.Draw(c, domain.View{Dim: 18, Data: x, Reference: d.Distance.Against(x, x, nil)})
+	if !slices.Equal(c.names, []string{"a", "b", "c", "rmsd", "energy-a", "energy-b", "torsions"}) {
+		t.Errorf("pictures %q", c.names)
+	}
+}
+
 // A free energy is that of its counts, with the error of a share; bins without counts have none.
 func TestEnergy(t *testing.T) {
 	b := metric.Bins{Lo: 0, Hi: 4, N: 4}

@@ -432,6 +432,16 @@ func TestNearlyParallelTasks(t *testing.T) {
 	}
 }
 
+// The coordinates of sliding joints have names too, the first one also where no joint turns.
+func TestNamesOfSlidingJoints(t *testing.T) {
+	arm := &robot.Arm{Name: "gantry", Base: "base", Joints: []robot.Joint{
+		{Name: "x", Link: "lx", Kind: robot.Prismatic, Origin: robot.Identity(), Axis: [3]float64{1, 0, 0}, Upper: 1},
+		{Name: "y", Link: "ly", Kind: robot.Prismatic, Origin: robot.Identity(), Axis: [3]float64{0, 1, 0}, Upper: 1}}}
+	spec := trajectory.Spec{Arm: arm, Waypoints: 2, Goal: trajectory.Place{Given: trajectory.Given{Joints: true}}}
+	held := constraint.Hold(testkit.Must(trajectory.New(spec)), trajectory.Held(spec))
+	testkit.EqualSlices(t, held.Capabilities().HeldNames, []string{"goal_x", "goal_y"})
+}
+
 // Names of joints become words that formulas can use, and only numbers that are held have them.
 func TestNamesOfOpenJoints(t *testing.T) {
 	arm := *robot.Panda()

@@ -498,6 +498,16 @@ func TestFewRows(t *testing.T) {
 	}
 }
 
+// Numbers whose powers overflow or vanish have a remark in place of relations.
+func TestSizes(t *testing.T) {
+	for size, want := range map[float64]int{1e-19: 0, 1e-21: 1, 1e19: 0, 1e22: 1} {
+		r := look(t, mapped(rows(1, 300, 4, unit), func(_ int, v float64) float64 { return size * v }))
+		if len(r.Remarks) != want || len(r.Relations) != 1-want {
+			t.Errorf("numbers of size %g: %q, %+v", size, r.Remarks, r.Relations)
+		}
+	}
+}
+
 // A few bad rows do not hide a relation, are named, and keep it from being called exact.
 func TestBadRows(t *testing.T) {
 	for _, row := range []int{16, 17} { // one that is fitted to, one that is held out
@@ -700,8 +710,10 @@ func TestFills(t *testing.T) {
 			t.Errorf("%s fills %.2f dimensions; expected %g", c.name, r.Fills, c.want)
 		}
 	}
-	if r := look(t, rows(1, 90, 3, unit)); !math.IsNaN(r.Fills) {
-		t.Errorf("90 rows fill %g dimensions", r.Fills)
+	for n := 99; n <= 100; n++ {
+		if r := look(t, rows(1, n, 3, unit)); math.IsNaN(r.Fills) != (n < 100) {
+			t.Errorf("%d rows fill %g dimensions", n, r.Fills)
+		}
 	}
 }
 

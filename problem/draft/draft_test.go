@@ -275,6 +275,31 @@ func TestUnfit(t *testing.T) {
 	}
 }
 
+// A family of relations names each row that one of them does not hold in once, and the first ten.
+func TestExceptions(t *testing.T) {
+	t.Chdir(t.TempDir())
+	const n, circles = 1500, 3
+	z, want := normals(2*circles*n), []string{}
+	for i := range n {
+		for c := range circles {
+			r := math.Hypot(z[2*(circles*i+c)], z[2*(circles*i+c)+1])
+			if first := 100 + 4*c; i >= first && i < first+8 {
+				r *= 1.3
+			}
+			z[2*(circles*i+c)] /= r
+			z[2*(circles*i+c)+1] /= r
+		}
+	}
+	saveArray(t, "circles.npy", z, n, 2*circles)
+	for i := range listed {
+		want = append(want, fmt.Sprint("row ", 100+i))
+	}
+	d := draft(t, Options{Path: "circles.npy"})
+	if len(d.Nearly) != 1 || !slices.Equal(d.Nearly[0].Rows, want) || d.Nearly[0].Note == "" {
+		t.Errorf("%+v", d.Nearly)
+	}
+}
+
 // Labels that are the last columns, or named, are a condition of the file as it is; others are
 // not, and names that formulas cannot use are replaced where a file is written.
 func TestLabels(t *testing.T) {

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/landing-diffusion/landing/constraint/zoo"
 	"github.com/landing-diffusion/landing/domain/robot"
 	"github.com/landing-diffusion/landing/domain/robot/scene"
 	"github.com/landing-diffusion/landing/domain/trajectory"
@@ -47,4 +48,17 @@ func TestWaypointsKeepTheMargin(t *testing.T) {
 			t.Errorf("waypoint %d with %v: %+v", c.waypoint, c.room, fault)
 		}
 	}
+}
+
+// A solver goes as far as it may, and not farther.
+func TestSolveWithinADistance(t *testing.T) {
+	arm := &robot.Arm{Joints: []robot.Joint{{Kind: robot.Prismatic, Axis: [3]float64{1, 0, 0}, Upper: 1}}}
+	s := newSolver(arm, zoo.Affine{A: [][]float64{{1}}, B: []float64{0.125}}, true)
+	q := []float64{0}
+	if !s.solve(q, 1) || math.Abs(q[0]-0.125) > arrived {
+		t.Fatalf("the solver ends at %v", q)
+	}
+	far := q[0]
+	testkit.Equal(t, s.solve([]float64{0}, far), true, "exactly as far")
+	testkit.Equal(t, s.solve([]float64{0}, math.Nextafter(far, 0)), false, "a little farther")
 }

@@ -189,16 +189,16 @@ func bend(ρ float64, n, v [3]float64) [3]float64 {
 // the direction of the segment; 0 and no direction if A = B.
 func (o *Obstacle) along(p [3]float64) (t float64, u [3]float64) {
 	l, u := unit(vec3.Minus(o.B, o.A), [3]float64{})
-	if l < core {
-		return 0, [3]float64{}
+	if u == ([3]float64{}) {
+		return 0, u
 	}
 	return min(max(vec3.Dot(vec3.Minus(p, o.A), u)/l, 0), 1), u
 }
 
 // across returns a unit vector across a capsule's axis.
 func (o *Obstacle) across() [3]float64 {
-	l, u := unit(vec3.Minus(o.B, o.A), [3]float64{})
-	if l < core {
+	_, u := unit(vec3.Minus(o.B, o.A), [3]float64{})
+	if u == ([3]float64{}) {
 		return [3]float64{2: 1}
 	}
 	least := 0

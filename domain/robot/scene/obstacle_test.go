@@ -271,6 +271,12 @@ func TestCorners(t *testing.T) {
 	if φ, n := ball.At(vec{}); φ != -0.5 || n != (vec{0, 0, 1}) {
 		t.Errorf("at the centre of a sphere: %v, %v", φ, n)
 	}
+	for length, want := range map[float64]vec{1e-9: {0, 1, 0}, math.Nextafter(1e-9, 0): {0, 0, 1}} {
+		pill := scene.Obstacle{Shape: scene.Capsule, B: vec{length, 0, 0}, Radius: 0.5}
+		if _, n := pill.At(vec{}); n != want {
+			t.Errorf("on the axis of a capsule that is %v long: %v, want %v", length, n, want)
+		}
+	}
 }
 
 func TestObstacleFaults(t *testing.T) {
