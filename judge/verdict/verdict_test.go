@@ -657,3 +657,14 @@ func TestBlurOfRepeatedRows(t *testing.T) {
 		t.Errorf("new rows: %+v", v.Skipped)
 	}
 }
+
+// What a kind of data finds is a finding, with the share of samples that it says.
+func TestKindOfData(t *testing.T) {
+	l := laws[0]
+	e := evidence(l.draw(400, 1, 0), l.draw(100, 1, 1), l.draw(400, 1, 2), 2, 100, 1, math.Inf(-1))
+	e.Kind = []KindFault{{"motions touch", 0.25}}
+	if v := Of(e); v.Good || len(v.Findings) != 1 || v.Findings[0].Code != KindOfData || v.Findings[0].Effect != 0.25 ||
+		v.Findings[0].Says != "motions touch" {
+		t.Errorf("%+v", v)
+	}
+}
