@@ -52,3 +52,13 @@ func TestEdits(t *testing.T) {
 		testkit.Equal(t, Edits(c.b, c.a), c.want, "%q to %q", c.b, c.a)
 	}
 }
+
+// Seconds are rounded, and an hour is one.
+func TestClock(t *testing.T) {
+	for seconds, want := range map[float64]string{0: "0:00", 59.4: "0:59", 59.5: "1:00", 3599.4: "59:59",
+		3599.6: "1:00:00", 3600: "1:00:00", 3723: "1:02:03", 36000: "10:00:00"} {
+		if got := Clock(seconds); got != want {
+			t.Errorf("%v s: %s, want %s", seconds, got, want)
+		}
+	}
+}
