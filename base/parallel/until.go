@@ -2,9 +2,9 @@ package parallel
 
 import "context"
 
-// Until returns what f returns, or the context's error as soon as the context is done. Then f goes on alone and what it
-// returns is dropped: it must write nothing. It is for work that looks at no context, such as reading a large file. A
-// panic of f is one of Until.
+// Until calls f and returns its results. If the context ends first, Until returns the context's error at once; f runs on
+// in the background and its results are dropped, so f must not write anything. Use it for work that takes no context,
+// such as reading a large file. If f panics, Until panics with the same value.
 func Until[T any](ctx context.Context, f func() (T, error)) (T, error) {
 	type outcome struct {
 		value T
