@@ -2,9 +2,9 @@ package parallel
 
 import "context"
 
-// Until calls f and returns its results. If the context ends first, Until returns the context's error at once; f runs on
-// in the background and its results are dropped, so f must not write anything. Use it for work that takes no context,
-// such as reading a large file. If f panics, Until panics with the same value.
+// Until calls f and returns its results. If the context ends first, Until returns the context's error at once; f runs
+// on in the background and its results are dropped, so f must not write anything. Use it for work that takes no
+// context, such as reading a large file. If f panics, Until panics with the same value.
 func Until[T any](ctx context.Context, f func() (T, error)) (T, error) {
 	type outcome struct {
 		value T
