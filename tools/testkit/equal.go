@@ -3,6 +3,8 @@ package testkit
 import (
 	"fmt"
 	"math"
+	"os"
+	"runtime"
 	"strings"
 	"testing"
 )
@@ -53,4 +55,18 @@ func Contains(t testing.TB, text, want string, what ...any) {
 		t.Helper()
 		failed(t, what, fmt.Sprintf("no %q in\n%s", want, text))
 	}
+}
+
+// Kept tests that a text is, line by line, the one kept in a file of the package: what users see changes only on
+// purpose. LANDING_UPDATE=1 writes the file. Other processors than amd64 round otherwise; there the test is skipped.
+func Kept(t testing.TB, file, got string) {
+	t.Helper()
+	if runtime.GOARCH != "amd64" {
+		t.Skip("the texts kept are those of amd64")
+	}
+	if os.Getenv("LANDING_UPDATE") != "" {
+		OK(t, os.WriteFile(file, []byte(got), 0o666))
+	}
+	lines := func(s string) []string { return strings.Split(s, "\n") }
+	EqualSlices(t, lines(got), lines(string(Must(os.ReadFile(file)))), "%s (LANDING_UPDATE=1 writes it anew)", file)
 }
