@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/landing-diffusion/landing/base/keyed"
+	"github.com/landing-diffusion/landing/constraint/zoo"
+	"github.com/landing-diffusion/landing/domain/dataset"
 	"github.com/landing-diffusion/landing/experiment/judge"
 	"github.com/landing-diffusion/landing/problem"
 	"github.com/landing-diffusion/landing/tools/testkit"
@@ -44,6 +46,33 @@ func capDraws(n int) []float64 {
 		out = append(out, r*math.Cos(a), r*math.Sin(a), z)
 	}
 	return out
+}
+
+// Rows on the edges of walls are told, with the share on the first of them and how many more have some.
+func TestOnEdges(t *testing.T) {
+	set := testkit.Must(zoo.NewBox([]float64{0, 0}, []float64{9, 9}))
+	for _, c := range []struct {
+		onX, onY int
+		want     string
+	}{
+		{0, 0, ""},
+		{30, 0, `30.0 % of the rows lie exactly on the edge of "lower[0]": `},
+		{10, 30, `30.0 % of the rows lie exactly on the edge of "lower[1]", and rows on those of 1 more: `},
+	} {
+		data := &dataset.Points{N: 100, D: 2}
+		for i := range 100 {
+			row := []float64{0.01 * float64(i+1), 0.02 * float64(i+1)}
+			if i < c.onX {
+				row[0] = 0
+			} else if i < c.onX+c.onY {
+				row[1] = 0
+			}
+			data.X = append(data.X, row...)
+		}
+		if got := onEdges(set, data); !strings.HasPrefix(got, c.want) || (got == "") != (c.want == "") {
+			t.Errorf("%d and %d rows: %q, want %q", c.onX, c.onY, got, c.want)
+		}
+	}
 }
 
 // What nobody wrote is auto with walls that repel, and stays 0 elsewhere; a number that is written stays.

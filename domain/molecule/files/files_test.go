@@ -179,6 +179,11 @@ func TestPDB(t *testing.T) {
 			"two.pdb:11: frame 1 (from 0), atom 1 (ALA2:CA): the record ends in column 50"},
 		"missing atom": {strings.Join(append(slices.Clone(lines[:10]), lines[11:]...), ""),
 			"two.pdb:13: frame 1 (from 0): has 3 atoms, expected 4 as in frame 0: atom 1 (ALA2:CA) is missing"},
+		"first atom missing": {strings.Join(append(slices.Clone(lines[:9]), lines[10:]...), ""),
+			"has 3 atoms, expected 4 as in frame 0: atom 0 (ALA2:N) is missing"},
+		"another atom in front": {strings.Join(append(slices.Clone(lines[:9]), append([]string{
+			"HETATM    5  O     O A   9       5.000   0.017  -0.716\n"}, lines[9:]...)...), ""),
+			"two.pdb:10: frame 1 (from 0): has 5 atoms, expected 4 as in frame 0: atom 0 (O9:O) is not in frame 0"},
 		"another atom": {strings.Join(append(slices.Clone(lines[:13]), append([]string{
 			"HETATM    5 ZN    ZN A   9       5.000   0.017  -0.716\n"}, lines[13:]...)...), ""),
 			"two.pdb:14: frame 1 (from 0): has 5 atoms, expected 4 as in frame 0: atom 4 (ZN9:ZN) is not in frame 0"},

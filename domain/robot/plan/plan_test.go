@@ -504,6 +504,15 @@ func TestSummary(t *testing.T) {
 	}
 }
 
+// Pairs of bodies that no joint moves apart are not watched.
+func TestPairs(t *testing.T) {
+	spec := planar([]float64{0, 0, 0}, []float64{1, 0, 0})
+	spec.Volume = append(spec.Volume, robot.Sphere{Link: 2, Radius: 0.01})
+	spec.Self = [][2]int{{0, 2}, {2, 3}, {0, 3}}
+	got := testkit.Must(plan.Of(spec, planarTip)).Scene.Self
+	testkit.EqualSlices(t, got, [][2]int{{0, 2}, {0, 3}})
+}
+
 // Places open by their joints: the first and the last waypoint stand behind the others.
 func TestOpenJoints(t *testing.T) {
 	spec := planar(nil, nil)
