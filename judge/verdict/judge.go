@@ -18,6 +18,8 @@ type judge struct {
 	skipped []Skip
 
 	outX, outH, outR []bool  // samples, held-out rows and rows that a finding has told of
+	unitX, unitR     []int   // clusters of samples and rows, of those that are looked at; nil: there are none
+	effX, effR       float64 // samples and rows that would say as much if each came alone
 	law              float64 // effects so far of findings that tell of the law of the other rows
 }
 
@@ -57,6 +59,10 @@ func (j *judge) run() {
 		j.blind(fmt.Sprintf("%d rows are held out; expected at least %d", m, FewestHeld), Stray, Copies, Blur)
 	}
 	looked := blind == ""
+	if looked {
+		j.cluster()
+		j.power()
+	}
 	if looked && !few {
 		j.strays()
 	}
