@@ -1,6 +1,7 @@
 package verdict
 
 import (
+	"fmt"
 	"math"
 	"slices"
 
@@ -52,7 +53,8 @@ func (j *judge) strays() {
 	farther := func(v float64) bool { return v > c }
 	a, b := count(x, farther), count(h, farther)
 	share, data := float64(a)/float64(n), float64(b)/float64(m)
-	if share <= data || !(metric.FisherTest(a, n, b, m) <= levels[Stray]) {
+	p := metric.FisherTest(a, n, b, m)
+	if share <= data || !(p <= levels[Stray]) {
 		return
 	}
 	mark := func(out []bool, r []float64) {
@@ -64,7 +66,7 @@ func (j *judge) strays() {
 	mark(j.outH, h)
 	mark(j.outR, metric.NearestDistances(nil, j.Rows, j.Train, j.Dim)) // 0 for those of training
 	worst := floats.MaxIdx(x)
-	j.tell(Stray, share-data, "%s of the samples, and %s of held-out rows, lie further than %s from all training "+
+	j.tell(Stray, share-data, p, "%s of the samples, and %s of held-out rows, lie further than %s from all training "+
 		"rows; the furthest is at %s, %s away", text.Percent(share), text.Percent(data), text.Number(c),
 		place(j.Samples[worst*j.Dim:(worst+1)*j.Dim]), text.Number(x[worst]))
 }
@@ -80,21 +82,22 @@ const (
 func (j *judge) copies() {
 	x, h := j.SampleNearest, j.HeldNearest
 	n, m := len(x), len(h)
-	own, held, differ := medians(x, h)
-	share := max(0, 2*float64(below(x, held))/float64(n)-1)
-	nearer := differ && own < held
+	own, held, p := medians(x, h)
+	share := max(0, 2*float64(below(x, held))/float64(n)-1) // of copies among draws of the law
+	nearer := p <= levels[Copies]/2 && own < held
 	a, b := below(x, metric.CopyDistance), below(h, metric.CopyDistance)
 	copied, repeated := float64(a)/float64(n), float64(b)/float64(m)
-	same := copied > repeated && metric.FisherTest(a, n, b, m) <= levels[Copies]/2
+	exact := metric.FisherTest(a, n, b, m)
+	same := copied > repeated && exact <= levels[Copies]/2
 	switch {
 	case same:
-		j.tell(Copies, max(share, copied-repeated), "%s of the samples are training rows, and %s of held-out rows",
+		j.tell(Copies, max(share, copied-repeated), exact, "%s of the samples are training rows, and %s of held-out rows",
 			text.Percent(copied), text.Percent(repeated))
 	case nearer && own < NearCopies*held:
-		j.tell(Copies, share, "samples are nearly copies: the median distance to a training row is %.2f of that of "+
+		j.tell(Copies, share, p, "samples are nearly copies: the median distance to a training row is %.2f of that of "+
 			"held-out rows", own/held)
 	case nearer && own < nearOverfit*held:
-		j.tell(Overfit, share, "samples keep to training rows: the median distance to one is %.2f of that of held-out "+
+		j.tell(Overfit, share, p, "samples keep to training rows: the median distance to one is %.2f of that of held-out "+
 			"rows", own/held)
 	}
 }
@@ -106,25 +109,31 @@ func (j *judge) blur() {
 	if len(x) == 0 || len(h) < FewestHeld {
 		return
 	}
-	own, held, differ := medians(x, h)
-	if !differ || own <= held {
+	own, held, p := medians(x, h)
+	if p > levels[Copies]/2 || own <= held {
 		return
 	}
 	if held == 0 { // no density has such points: nearness to rows says nothing of it
 		j.skip(Blur, "most held-out rows repeat training rows to the last digit, which samples of a density do not")
 		return
 	}
-	D, _ := metric.KolmogorovTest(slices.Clone(x), slices.Clone(h))
-	j.tell(Blur, excess(D, len(x), len(h))-j.law, "samples are blurred: the median distance to a training row is "+
-		"%s, of held-out rows %s", text.Number(own), text.Number(held))
+	j.tell(Blur, own/held, p, "samples lie typically %s from the nearest training row, held-out rows %s", j.length(own),
+		j.length(held))
 }
 
-// medians returns those of x and h, and whether they differ by Mood's test: Fisher's of how many
-// lie below the median of both.
-func medians(x, h []float64) (own, held float64, differ bool) {
+// length writes a distance of points in the data's unit.
+func (j *judge) length(r float64) string {
+	if j.Unit == "" {
+		return text.Number(r)
+	}
+	return fmt.Sprintf("%.3g %s", r*j.PerUnit, j.Unit)
+}
+
+// medians returns those of x and h, and the p-value of Mood's test: Fisher's of how many lie below the median of both.
+func medians(x, h []float64) (own, held, p float64) {
 	middle := metric.Median(slices.Concat(x, h))
-	p := metric.FisherTest(below(x, middle), len(x), below(h, middle), len(h))
-	return metric.Median(slices.Clone(x)), metric.Median(slices.Clone(h)), p <= levels[Copies]/2
+	p = metric.FisherTest(below(x, middle), len(x), below(h, middle), len(h))
+	return metric.Median(slices.Clone(x)), metric.Median(slices.Clone(h)), p
 }
 
 func below(r []float64, c float64) int { return count(r, func(v float64) bool { return v < c }) }
@@ -213,7 +222,7 @@ func (j *judge) modes() {
 		told = "; " + text.Count(count-1) + " more regions are like that"
 	}
 	row := medoid(j.Rows, atR, worst, centres[worst*d:(worst+1)*d], d)
-	j.tell(MissedMode, sum, "around %s lie %s of the rows and %s of the samples%s", place(row),
+	j.tell(MissedMode, sum, min(1, float64(K)*least), "around %s lie %s of the rows and %s of the samples%s", place(row),
 		text.Percent(float64(inR[worst])/float64(m)), text.Percent(float64(inX[worst])/float64(n)), told)
 }
 
