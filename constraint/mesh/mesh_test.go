@@ -169,8 +169,8 @@ func TestPLYTypes(t *testing.T) {
 	}
 }
 
-// A concave polygon is cut within itself, wherever it begins, however it lies and in either sense; vertices of open edges
-// that are at one place are one.
+// A concave polygon is cut within itself, wherever it begins, however it lies and in either sense; vertices of open
+// edges that are at one place are one.
 func TestPolygons(t *testing.T) {
 	u := [][2]float64{{-1, -1}, {1, -1}, {1, 1}, {0.5, 1}, {0.5, -0.5}, {-0.5, -0.5}, {-0.5, 1}, {-1, 1}}
 	// A square with a square hole, as one loop that goes to the hole and back.
@@ -193,8 +193,9 @@ func TestPolygons(t *testing.T) {
 				face += fmt.Sprintf(" \\\n%d", sense)
 			}
 			m := testkit.Must(read(t, "a.obj", []byte("# not continued \\\n"+obj+face+" # a face\n")))
-			if got := m.Area() / math.Sqrt(1+1+2.5*2.5); math.Abs(got/c.area-1) > 2e-3 || len(m.Faces)/3 != len(c.loop)-2 {
-				t.Errorf("%s from corner %d: area %v in %d triangles, want %v", name, turn, got, len(m.Faces)/3, c.area)
+			got, n := m.Area()/math.Sqrt(1+1+2.5*2.5), len(m.Faces)/3
+			if math.Abs(got/c.area-1) > 2e-3 || n != len(c.loop)-2 {
+				t.Errorf("%s from corner %d: area %v in %d triangles, want %v", name, turn, got, n, c.area)
 			}
 		}
 	}
@@ -243,7 +244,8 @@ func TestReadFaults(t *testing.T) {
 		{"a.stl", edit("text.stl", "vertex 0 0 0", "vertex 0 0"), "line 4: a vertex with 2 coordinates"},
 		{"a.stl", edit("text.stl", "vertex 0 0 0", "vertex 0 0 x"), `line 4: "x" is not a number`},
 		{"a.stl", edit("text.stl", "outer", "inner"), `line 3: "inner" is not a keyword of STL files`},
-		{"a.obj", []byte("v 0 0 0\nv 1 1 0\nv 1 0 0\nv 0 1 0\n\nf 1 2 3 4\n"), "line 6: the face of 4 corners crosses"},
+		{"a.obj", []byte("v 0 0 0\nv 1 1 0\nv 1 0 0\nv 0 1 0\n\nf 1 2 3 4\n"),
+			"line 6: the face of 4 corners crosses"},
 		{"a.obj", []byte("v 0 0 0\nf 1 1 \\\n1 \\\n"), "line 3: the file ends in a line that goes on"},
 		{"a.ply", nil, `does not begin with "ply"`},
 		{"a.ply", []byte("ply\nformat ascii 1.0\n"), `ends here without "end_header"`},
@@ -284,7 +286,8 @@ func TestReadFaults(t *testing.T) {
 		{"a.obj", []byte("v 1 2 3\nf 1 1\n"), "a face with 2 corners"},
 		{"a.obj", []byte("v 1 2 3\nf 1 1 1\n"), "area zero"},
 		{"a.obj", []byte("v 1 2 3 " + strings.Repeat("x", 1<<17)), "line 1: a line of more than"},
-		{"a.obj", []byte(strings.Repeat("v 1 2 3 "+strings.Repeat("x", 1<<15)+"\\\n", 3)), "line 2: a line of more than"},
+		{"a.obj", []byte(strings.Repeat("v 1 2 3 "+strings.Repeat("x", 1<<15)+"\\\n", 3)),
+			"line 2: a line of more than"},
 	} {
 		_, err := read(t, c.name, c.data)
 		if !errors.As(err, new(*Error)) || !strings.Contains(err.Error(), c.want) {

@@ -15,9 +15,9 @@ const (
 	stlTriangle = 50 // bytes: a normal, three corners, and two bytes of colour
 )
 
-// decodeSTL reads a binary or text STL file, whose triangles have no common vertices. Normals are passed over: the order
-// of the corners says the same. A file is text if it begins with "solid", as some binary ones do, has no zero byte there
-// and not the size of a binary one.
+// decodeSTL reads a binary or text STL file, whose triangles have no common vertices. Normals are passed over: the
+// order of the corners says the same. A file is text if it begins with "solid", as some binary ones do, has no zero
+// byte there and not the size of a binary one.
 func decodeSTL(file string, src *source) (*Mesh, error) {
 	head, _ := src.Peek(stlHeader)
 	count := int64(-1)
