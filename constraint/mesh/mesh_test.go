@@ -104,7 +104,8 @@ func TestRead(t *testing.T) {
 	for name, data := range files() {
 		m := testkit.Must(read(t, name, data))
 		if strings.HasSuffix(name, ".stl") { // vertices are numbered as the triangles come
-			testkit.Equal(t, fmt.Sprint(m.Merged, len(m.Vertices)/3, math.Round(1e12*m.Volume()), m.Area()), "28 8 1e+12 6", "%s", name)
+			got := fmt.Sprint(m.Merged, len(m.Vertices)/3, math.Round(1e12*m.Volume()), m.Area())
+			testkit.Equal(t, got, "28 8 1e+12 6", "%s", name)
 		} else {
 			testkit.Equal(t, fmt.Sprint(m), fmt.Sprint(cube()), "%s: %v", name, m)
 		}
