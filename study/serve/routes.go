@@ -36,11 +36,11 @@ type RunInfo struct {
 
 // A Standing is how a run is, by what its folder tells.
 type Standing struct {
-	State    string        `json:"state,omitempty"` // of its training
-	Grade    string `json:"grade,omitempty"` // of its samples; empty: there is none
-	Verdict  string        `json:"verdict,omitempty"`
-	Wrong    []string      `json:"wrong,omitempty"`    // what the verdict found, the largest effect first
-	Cautions []string      `json:"cautions,omitempty"` // what else speaks against its samples
+	State    string   `json:"state,omitempty"` // of its training
+	Grade    string   `json:"grade,omitempty"` // of its samples; empty: there is none
+	Verdict  string   `json:"verdict,omitempty"`
+	Wrong    []string `json:"wrong,omitempty"`    // what the verdict found, the largest effect first
+	Cautions []string `json:"cautions,omitempty"` // what else speaks against its samples
 }
 
 // ConditionInfo is what a run is asked under, with the range of the training rows.
