@@ -17,15 +17,16 @@ type judge struct {
 	found   []Finding
 	skipped []Skip
 
-	outX, outH, outR []bool  // samples, held-out rows and rows that a finding has told of
-	law              float64 // effects so far of findings that tell of the law of the other rows
+	outX, outH, outR []bool    // samples, held-out rows and rows that a finding has told of
+	centres          []float64 // of regions
+	law              float64   // effects so far of findings that tell of the law of the other rows
 }
 
 // tell adds a finding. What makes samples useless is a fault whatever its size.
 func (j *judge) tell(c Code, effect, p float64, format string, v ...any) {
 	m := measures[c]
-	f := Finding{Code: c, Severity: Remark, Says: fmt.Sprintf(format, v...), Effect: metric.Float(max(effect, 0)), Unit: m.unit,
-		Threshold: metric.Float(m.fault), PValue: metric.Float(p), Share: metric.NaN}
+	f := Finding{Code: c, Severity: Remark, Says: fmt.Sprintf(format, v...), Effect: metric.Float(max(effect, 0)),
+		Unit: m.unit, Threshold: metric.Float(m.fault), PValue: metric.Float(p), Share: metric.NaN}
 	if m.unit == shares {
 		f.Share = f.Effect
 	}
@@ -132,8 +133,8 @@ func (j *judge) losses() {
 		case j.Wrong > 0:
 			lost += fmt.Sprintf(", %s of them to a wrong component", text.Count(j.Wrong))
 		}
-		j.tell(Failed, share, math.NaN(), "%s of %s samples are lost to %s; %s may be", text.Count(j.Failed), text.Count(j.Asked),
-			lost, text.Percent(j.MaxFailed))
+		j.tell(Failed, share, math.NaN(), "%s of %s samples are lost to %s; %s may be", text.Count(j.Failed),
+			text.Count(j.Asked), lost, text.Percent(j.MaxFailed))
 	}
 }
 
@@ -179,9 +180,9 @@ func (j *judge) start() {
 	case s == nil || s.Paths == 0:
 		j.skip(StartLaw, "where forward paths end was not held against the prior")
 	case s.PValue <= levels[StartLaw]:
-		j.tell(StartLaw, excess(s.Apart, s.Paths, s.Paths), s.PValue, "generation starts where forward paths do not end, so the network never "+
-			"learned from there (%s prior, p = %.3f): distributions are %.2f apart along the worst direction", s.Prior,
-			s.PValue, s.Apart)
+		j.tell(StartLaw, excess(s.Apart, s.Paths, s.Paths), s.PValue, "generation starts where forward paths do not "+
+			"end, so the network never learned from there (%s prior, p = %.3f): distributions are %.2f apart along the "+
+			"worst direction", s.Prior, s.PValue, s.Apart)
 	}
 }
 

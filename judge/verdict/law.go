@@ -60,8 +60,8 @@ func (j *judge) anotherLaw() {
 		return
 	}
 	left := apart(rest(j.Samples, j.Dim, j.outX), rest(j.Rows, j.Dim, j.outR), j.Dim) - j.law
-	j.tell(AnotherLaw, left, float64(t.PValue), "samples have another law: energy distance to the rows %.1f × its floor, %.1f sd "+
-		"above it (p = %.3f)", float64(t.Statistic/t.Mean), float64((t.Statistic-t.Mean)/t.SD), float64(t.PValue))
+	j.tell(AnotherLaw, left, float64(t.PValue), "samples have another law: energy distance to the rows %.1f × its "+
+		"floor, %.1f sd above it (p = %.3f)", float64(t.Statistic/t.Mean), float64((t.Statistic-t.Mean)/t.SD), float64(t.PValue))
 }
 
 // condition tells where samples under a condition are not as rows with it.
@@ -75,9 +75,9 @@ func (j *judge) condition() {
 		return
 	}
 	if float64(g.Test.PValue) <= levels[Condition] {
-		j.tell(Condition, apart(g.Samples, g.Held, g.Dim), float64(g.Test.PValue), "samples do not have the law of held-out rows with the "+
-			"same condition: energy distance %.1f × its floor (p = %.3f)", float64(g.Test.Statistic/g.Test.Mean),
-			float64(g.Test.PValue))
+		j.tell(Condition, apart(g.Samples, g.Held, g.Dim), float64(g.Test.PValue), "samples do not have the law of "+
+			"held-out rows with the same condition: energy distance %.1f × its floor (p = %.3f)",
+			float64(g.Test.Statistic/g.Test.Mean), float64(g.Test.PValue))
 	}
 }
 

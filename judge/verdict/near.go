@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/stat/distuv"
 
 	"github.com/landing-diffusion/landing/base/keyed"
 	"github.com/landing-diffusion/landing/internal/dense"
@@ -113,12 +114,74 @@ func (j *judge) blur() {
 	if p > levels[Copies]/2 || own <= held {
 		return
 	}
+	if j.ordered() {
+		if p = j.clustered(metric.Median(slices.Concat(x, h))); p > levels[Copies]/2 {
+			j.skip(Blur, "rows depend on those before them in the file, as swarms and time series do: regions are "+
+				"counted in place of rows, and they do not show whether %s from the nearest training row is further "+
+				"than the %s of held-out rows", j.length(own), j.length(held))
+			return
+		}
+	}
 	if held == 0 { // no density has such points: nearness to rows says nothing of it
 		j.skip(Blur, "most held-out rows repeat training rows to the last digit, which samples of a density do not")
 		return
 	}
 	j.tell(Blur, own/held, p, "samples lie typically %s from the nearest training row, held-out rows %s", j.length(own),
 		j.length(held))
+}
+
+const orderRows = 1000 // at most, whose nearest row is looked for
+
+// ordered reports whether the nearest row stands nearer in the file than chance has it, where half of them are more than
+// 1 − √½ of the file away: such rows are not independent draws.
+func (j *judge) ordered() bool {
+	d, rows := j.Dim, j.Rows
+	m, near := len(rows)/d, 0
+	n := min(m, orderRows)
+	for i := range n {
+		i = i * m / n
+		at, best := 0, math.Inf(1)
+		for k := range m {
+			if s := dense.SquaredDistance(rows[i*d:(i+1)*d], rows[k*d:(k+1)*d]); k != i && s < best {
+				at, best = k, s
+			}
+		}
+		if math.Abs(float64(at-i)) < (1-math.Sqrt2/2)*float64(m) {
+			near++
+		}
+	}
+	return float64(near)-float64(n)/2 > dependent*math.Sqrt(float64(n))/2
+}
+
+// dependent is how many standard deviations of a count show that rows depend on each other.
+const dependent = 4
+
+// clustered is the p-value of how many samples and held-out rows lie within a distance of a training row, where not rows
+// but the regions of modes are independent: Student's, by the jackknife over regions.
+func (j *judge) clustered(within float64) float64 {
+	share := func(x, r []float64, out []bool) (share, variance float64) {
+		K := len(j.centres) / j.Dim
+		all, near, n := make([]float64, K), make([]float64, K), 0.0
+		for i, k := range nearestOf(x, j.centres, j.Dim) {
+			if !out[i] {
+				all[k]++
+				n++
+				if r[i] < within {
+					near[k]++
+					share++
+				}
+			}
+		}
+		share /= n
+		for k := range K {
+			variance += (near[k] - share*all[k]) * (near[k] - share*all[k]) * float64(K) / float64(K-1) / (n * n)
+		}
+		return share, variance
+	}
+	a, u := share(j.Samples, j.SampleNearest, j.outX)
+	b, v := share(j.Held, j.HeldNearest, j.outH)
+	free := float64(len(j.centres)/j.Dim - 1)
+	return 2 * distuv.StudentsT{Sigma: 1, Nu: max(free, 1)}.Survival(math.Abs(a-b)/math.Sqrt(u+v))
 }
 
 // length writes a distance of points in the data's unit.
@@ -165,6 +228,7 @@ func (j *judge) modes() {
 	d, n, m := j.Dim, len(j.Samples)/j.Dim, len(j.Rows)/j.Dim
 	pool := slices.Concat(few(j.Samples, d, regionRows), few(j.Rows, d, regionRows))
 	centres := regions(shuffled(pool, d, j.Seed), d, min(max(m/rowsOfRegion, 2), mostRegions), j.Seed)
+	j.centres = centres
 	K := len(centres) / d
 	level := levels[MissedMode] / float64(max(K, 1))
 	// Of k rows of m that lie where no sample does, the chance is at least (m/(n+m))^k.
@@ -222,8 +286,8 @@ func (j *judge) modes() {
 		told = "; " + text.Count(count-1) + " more regions are like that"
 	}
 	row := medoid(j.Rows, atR, worst, centres[worst*d:(worst+1)*d], d)
-	j.tell(MissedMode, sum, min(1, float64(K)*least), "around %s lie %s of the rows and %s of the samples%s", place(row),
-		text.Percent(float64(inR[worst])/float64(m)), text.Percent(float64(inX[worst])/float64(n)), told)
+	j.tell(MissedMode, sum, min(1, float64(K)*least), "around %s lie %s of the rows and %s of the samples%s",
+		place(row), text.Percent(float64(inR[worst])/float64(m)), text.Percent(float64(inX[worst])/float64(n)), told)
 }
 
 // shuffled returns rows in a random order.

@@ -660,13 +660,61 @@ func TestBlurOfRepeatedRows(t *testing.T) {
 	}
 }
 
+// Rows that come in swarms, as aftershocks do, are not independent draws. Copies of them that are smeared by more than
+// swarms are wide are not called blurred where the order of the rows shows it, and no grade is worse than usable.
+func TestSwarms(t *testing.T) {
+	const swarms, each = 40, 30
+	law := law{"", 2, func(x, z, _ []float64) { copy(x, z) }}
+	for _, ordered := range []bool{true, false} {
+		blurred, bad := 0, 0
+		for seed := range uint64(10) {
+			var rows, held, train []float64
+			at, off := law.draw(swarms, seed, 0), law.draw(swarms*each, seed, 1)
+			for i := range swarms * each {
+				if !ordered {
+					i = i * 331 % (swarms * each)
+				}
+				k, width := i/each, 0.002*float64(1+i/each%7)
+				if i%3 == 0 { // no aftershock
+					width = 1
+				}
+				rows = append(rows, at[2*k]+width*off[2*i], at[2*k+1]+width*off[2*i+1])
+			}
+			for i := 0; i < len(rows); i += 2 {
+				to := &train
+				if i%5 == 0 {
+					to = &held
+				}
+				*to = append(*to, rows[i:i+2]...)
+			}
+			x := law.draw(swarms*each, seed, 2)
+			for i := range x {
+				x[i] = rows[i] + 0.013*x[i]
+			}
+			e := evidence(x, held, train, 2, 300, seed, -10)
+			e.Rows, e.Numbers = rows, nil
+			v := Of(e)
+			if v.Has(Blur) {
+				blurred++
+			}
+			if v.Grade == NotGood {
+				bad++
+				t.Log(v)
+			}
+		}
+		if bad > 0 || ordered && blurred > 2 || !ordered && blurred < 9 {
+			t.Errorf("in order: %v; %d of 10 are called blurred and %d not good", ordered, blurred, bad)
+		}
+	}
+}
+
 // What a kind of data finds is a finding, with the share of samples that it says.
 func TestKindOfData(t *testing.T) {
 	l := laws[0]
 	e := evidence(l.draw(400, 1, 0), l.draw(100, 1, 1), l.draw(400, 1, 2), 2, 100, 1, math.Inf(-1))
 	e.Kind = []KindFault{{"motions touch", 0.25}}
-	if v := Of(e); v.Grade != NotGood || len(v.Findings) != 1 || v.Findings[0].Code != KindOfData || v.Findings[0].Effect != 0.25 ||
-		v.Findings[0].Says != "motions touch" {
+	if v := Of(e); v.Grade != NotGood || len(v.Findings) != 1 || v.Findings[0].Code != KindOfData ||
+		v.Findings[0].Effect != 0.25 || v.Findings[0].Says != "motions touch" {
 		t.Errorf("%+v", v)
 	}
 }
