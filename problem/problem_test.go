@@ -222,7 +222,8 @@ set:
 	}
 }
 
-// Variant paper of the recipes carries the paper's hyper-parameters, also over another method; all survive a round trip through their resolved form.
+// Variant paper of the recipes carries the paper's hyper-parameters, also over another method; all survive a round trip
+// through their resolved form.
 func TestRecipes(t *testing.T) {
 	paper := map[string]struct {
 		steps     int

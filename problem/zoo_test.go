@@ -66,8 +66,8 @@ func TestZooSets(t *testing.T) {
 	}
 }
 
-// Variant paper of the SO(10) recipes carries the paper's hyper-parameters; they build, and land with ρ_k = ασ_k²Δt < 2 at every step; the
-// published rate of ULLA does not, and is refused with its ρ.
+// Variant paper of the SO(10) recipes carries the paper's hyper-parameters. They build, and land with ρ_k = ασ_k²Δt < 2
+// at every step; the published rate of ULLA does not, and is refused with its ρ.
 func TestSO10Recipes(t *testing.T) {
 	for name, batch := range map[string]int{"so10-3": 128, "so10-5": 512} {
 		data, origin, err := Source(name)

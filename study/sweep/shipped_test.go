@@ -112,8 +112,8 @@ func TestCells(t *testing.T) {
 		"spot50/RFM": "process.method=\"flow\" " + wide + spot + " process.steps=1000 train.window=0 " +
 			"network.octaves_of=\"point\" network.output=\"plain\" train.refresh=40 " + precise + ";",
 		"fire/RFM": "process.method=\"flow\" " + wide + " process.steps=1000 train.window=0 " +
-			"network.octaves_of=\"point\" network.output=\"plain\" network.octaves=6 network.time_octaves=5 " + precise +
-			";",
+			"network.octaves_of=\"point\" network.output=\"plain\" network.octaves=6 network.time_octaves=5 " +
+			precise + ";",
 		"volcano/ULLA/auto":      "alone " + wide + ";",
 		"volcano/ULLA/auto/long": "alone " + wide + " train.stop=\"epochs\";",
 		"alanine/timed":          "guarded " + precise + " " + wide + center + ";",
