@@ -92,14 +92,14 @@ func (j *judge) copies() {
 	same := copied > repeated && exact <= levels[Copies]/2
 	switch {
 	case same:
-		j.tell(Copies, max(share, copied-repeated), exact, "%s of the samples are training rows, and %s of held-out rows",
-			text.Percent(copied), text.Percent(repeated))
+		j.tell(Copies, max(share, copied-repeated), exact, "%s of the samples are training rows, and %s of held-out "+
+			"rows", text.Percent(copied), text.Percent(repeated))
 	case nearer && own < NearCopies*held:
 		j.tell(Copies, share, p, "samples are nearly copies: the median distance to a training row is %.2f of that of "+
 			"held-out rows", own/held)
 	case nearer && own < nearOverfit*held:
-		j.tell(Overfit, share, p, "samples keep to training rows: the median distance to one is %.2f of that of held-out "+
-			"rows", own/held)
+		j.tell(Overfit, share, p, "samples keep to training rows: the median distance to one is %.2f of that of "+
+			"held-out rows", own/held)
 	}
 }
 
@@ -132,8 +132,8 @@ func (j *judge) blur() {
 
 const orderRows = 1000 // at most, whose nearest row is looked for
 
-// ordered reports whether the nearest row stands nearer in the file than chance has it, where half of them are more than
-// 1 − √½ of the file away: such rows are not independent draws.
+// ordered reports whether the nearest row stands nearer in the file than chance has it, where half of them are more
+// than 1 − √½ of the file away: such rows are not independent draws.
 func (j *judge) ordered() bool {
 	d, rows := j.Dim, j.Rows
 	m, near := len(rows)/d, 0
@@ -156,8 +156,8 @@ func (j *judge) ordered() bool {
 // dependent is how many standard deviations of a count show that rows depend on each other.
 const dependent = 4
 
-// clustered is the p-value of how many samples and held-out rows lie within a distance of a training row, where not rows
-// but the regions of modes are independent: Student's, by the jackknife over regions.
+// clustered is the p-value of how many samples and held-out rows lie within a distance of a training row, where not
+// rows but the regions of modes are independent: Student's, by the jackknife over regions.
 func (j *judge) clustered(within float64) float64 {
 	share := func(x, r []float64, out []bool) (share, variance float64) {
 		K := len(j.centres) / j.Dim

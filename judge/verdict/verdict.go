@@ -269,7 +269,8 @@ func build(found []Finding, skipped []Skip) Verdict {
 	v := Verdict{Findings: append([]Finding{}, found...), Skipped: append([]Skip{}, skipped...), Alarm: Alarm}
 	slices.SortStableFunc(v.Findings, func(a, b Finding) int {
 		return cmp.Or(cmp.Compare(a.Severity, b.Severity),
-			cmp.Compare(min(order(a.Code), causes), min(order(b.Code), causes)), cmp.Compare(b.size(), a.size()), cmp.Compare(order(a.Code), order(b.Code)))
+			cmp.Compare(min(order(a.Code), causes), min(order(b.Code), causes)),
+			cmp.Compare(b.size(), a.size()), cmp.Compare(order(a.Code), order(b.Code)))
 	})
 	v.Grade = gradeOf(v.Findings, v.Skipped)
 	return v
