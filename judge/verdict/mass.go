@@ -130,7 +130,7 @@ func (j *judge) strays() {
 		mark(j.outH, metric.NearestDistances(nil, j.Held, y, j.Dim), r.limit)
 		mark(j.outR, metric.NearestDistances(nil, j.Rows, y, j.Dim), r.limit)
 		worst := floats.MaxIdx(r.near)
-		j.tell(Stray, share, "%s of the samples (%s to %s) lie where the data have none: further than %s from all "+
+		j.tell(Stray, share, r.p, "%s of the samples (%s to %s) lie where the data have none: further than %s from all "+
 			"training rows, as %s of these lie from each other; the furthest is at %s, %s away", text.Percent(share),
 			text.Percent(lo), text.Percent(hi), text.Number(r.limit), text.Percent(r.own),
 			place(x[worst*j.Dim:(worst+1)*j.Dim]), text.Number(r.near[worst]))
@@ -185,7 +185,7 @@ func (j *judge) offRelation() {
 	r.share, r.own = float64(count(x, far))/float64(len(x)), float64(count(h, far))/float64(len(h))
 	r.p = metric.FisherTest(int(r.share*r.n+0.5), int(r.n), int(r.own*r.m+0.5), int(r.m))
 	if share, lo, hi := r.excess(); share > 0 && r.p <= levels[Stray]/2 {
-		j.tell(Stray, share, "%s of the samples (%s to %s) lie off the directions in which the training rows spread: "+
+		j.tell(Stray, share, r.p, "%s of the samples (%s to %s) lie off the directions in which the training rows spread: "+
 			"more than %s standard deviations away, as %s of held-out rows do", text.Percent(share), text.Percent(lo),
 			text.Percent(hi), text.Number(math.Sqrt(r.limit)), text.Percent(r.own))
 	}
@@ -204,7 +204,7 @@ func (j *judge) alone() {
 		return
 	}
 	worst := floats.MaxIdx(r.near)
-	j.tell(MissedMode, share, "%s of the rows (%s to %s) have no sample near: they lie further than %s from all samples, "+
+	j.tell(MissedMode, share, r.p, "%s of the rows (%s to %s) have no sample near: they lie further than %s from all samples, "+
 		"as %s of these lie from each other; the furthest is at %s, %s away", text.Percent(share), text.Percent(lo),
 		text.Percent(hi), text.Number(r.limit), text.Percent(r.own), place(rows[worst*d:(worst+1)*d]),
 		text.Number(r.near[worst]))
@@ -250,6 +250,6 @@ func (j *judge) power() {
 	if seen(1e3*n, m) <= worthSeeing {
 		takes = fmt.Sprintf("more samples (-n) show %s", text.Percent(worthSeeing))
 	}
-	j.skip(MissedMode, "with %s rows%s and %s samples less than %s of missed or invented mass is not seen; %s",
+	j.undecided(MissedMode, "with %s rows%s and %s samples less than %s of missed or invented mass is not seen; %s",
 		text.Count(len(j.outR)), groups, text.Count(len(j.outX)), text.Percent(min(share, 1)), takes)
 }
