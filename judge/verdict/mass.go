@@ -104,12 +104,14 @@ func (j *judge) remote(x, y, near []float64, unitX, unitY []int) remote {
 	return out
 }
 
-// excess is the share of points that is far beyond that of the others, and a 95 % interval of it (Wilson).
+// excess is the share of points that are elsewhere, and a 95 % interval of it (Wilson): of the other points as many are
+// far as of the others among themselves.
 func (r remote) excess() (share, lo, hi float64) {
 	const z = 1.96
 	p, n := r.share, r.n
 	middle, half := (p+z*z/(2*n))/(1+z*z/n), z*math.Sqrt(p*(1-p)/n+z*z/(4*n*n))/(1+z*z/n)
-	return p - r.own, max(0, middle-half-r.own), middle + half - r.own
+	rest := func(p float64) float64 { return max(0, p-r.own) / (1 - r.own) }
+	return rest(p), rest(middle - half), rest(middle + half)
 }
 
 // strays tells of samples where the data have none: far from all training rows, or off a relation that the rows hold.
