@@ -369,10 +369,10 @@ func (j *Judged) validate(s State) error {
 	case len(j.Measures) > mostJudged || len(j.Kept) > mostKept:
 		return fmt.Errorf("judged has %d measures and %d estimates; expected at most %d and %d", len(j.Measures),
 			len(j.Kept), mostJudged, mostKept)
-	case min(j.Waited, j.Risen) < 0 || max(j.Waited, j.Risen) > patience || j.Chosen < 0 || j.Chosen > s.Epoch || j.ChosenUpdates < 0 ||
-		j.ChosenUpdates > s.Updates:
-		return fmt.Errorf("judged has waited %d evaluations, risen in %d and chosen epoch %d; expected at most %d, and "+
-			"an epoch that was trained", j.Waited, j.Risen, j.Chosen, patience)
+	case min(j.Waited, j.Risen) < 0 || max(j.Waited, j.Risen) > patience || j.Chosen < 0 || j.Chosen > s.Epoch ||
+		j.ChosenUpdates < 0 || j.ChosenUpdates > s.Updates:
+		return fmt.Errorf("judged has waited %d evaluations, risen in %d and chosen epoch %d; expected at most %d, "+
+			"and an epoch that was trained", j.Waited, j.Risen, j.Chosen, patience)
 	}
 	last := 0
 	for i, m := range j.Measures {

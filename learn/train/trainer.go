@@ -275,7 +275,8 @@ func (t *Trainer[T]) Epoch(ctx context.Context) (Epoch, error) {
 	s.Epoch++
 	clock()
 	e := Epoch{
-		Epoch: s.Epoch, Trained: s.Trained, Loss: s.LossSum / n, LastLoss: s.LastLoss, GradNorm: s.NormSum / n, Rate: t.opt.step.Rate,
+		Epoch: s.Epoch, Trained: s.Trained,
+		Loss: s.LossSum / n, LastLoss: s.LastLoss, GradNorm: s.NormSum / n, Rate: t.opt.step.Rate,
 		Worst: append([]float64(nil), t.report.Worst...), Failed: t.report.Failed, Broken: t.report.Broken,
 		Rows: s.Rows, Seconds: s.Seconds, Simulated: s.Simulated,
 	}

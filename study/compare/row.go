@@ -121,7 +121,7 @@ type Cost struct {
 	Train    metric.Float `json:"train"`             // of the epochs to these weights, simulation included
 	Simulate metric.Float `json:"simulate"`          // of it, forward paths
 	Generate metric.Float `json:"generate"`          // the samples
-	Cell     metric.Float `json:"cell"`              // everything from data to row, of the call that ended it; null: not known
+	Cell     metric.Float `json:"cell"`              // from data to row, of the call that ended it; null: not known
 	CPU      string       `json:"cpu"`
 	Cores    int          `json:"cores"`
 	Kernel   string       `json:"kernel"`
@@ -164,8 +164,8 @@ func Of(r *experiment.Run, v *judge.Evaluation, state train.State, fault string)
 	for _, c := range v.Component {
 		row.Component = append(row.Component, Component{c.Component, c.Worst, c.Mean})
 	}
-	e := Entry{Row: row, Folder: r.Folder.Dir, Cost: Cost{Trained: v.Trained, Train: v.Seconds.Train, Simulate: v.Seconds.Simulate,
-		Generate: v.Seconds.Generate, Cell: metric.NaN}}
+	e := Entry{Row: row, Folder: r.Folder.Dir, Cost: Cost{Trained: v.Trained, Train: v.Seconds.Train,
+		Simulate: v.Seconds.Simulate, Generate: v.Seconds.Generate, Cell: metric.NaN}}
 	var m run.Manifest
 	if r.Folder.ReadJSON(run.ManifestFile, &m) == nil {
 		e.Row.Config = m.Config
