@@ -407,7 +407,8 @@ func TestHeldOutLossEndsTraining(t *testing.T) {
 		t.Errorf("%+v", m.Weights)
 	}
 	undone := verdict.After - verdict.From
-	for what, c := range map[string]*train.Cost{"status": statusOf(t, e).Trained, "manifest": manifestOf(t, e).Trained} {
+	for what, c := range map[string]*train.Cost{"status": statusOf(t, e).Trained,
+		"manifest": manifestOf(t, e).Trained} {
 		if c == nil || c.Epochs != state.Epoch+undone || c.Seconds < state.Seconds {
 			t.Errorf("%s: a training of %d epochs, of which %d were undone, cost %+v", what, state.Epoch, undone, c)
 		}

@@ -175,7 +175,8 @@ func (r *Reference) Evaluate(s *Samples, of About, remedy func(verdict.Code, *Ev
 	*Evaluation, error) {
 	v := &Evaluation{
 		Run: of.Name, Epoch: of.State.Epoch, Samples: s.N(), Failed: s.Failed(), Wrong: s.Wrong, Broken: s.Broken,
-		Start: of.Start, Drawn: of.Drawn, Weights: of.Weights, Trained: of.Trained, Steps: s.Steps, Begun: s.Begun, NLL: s.Likelihood,
+		Start: of.Start, Drawn: of.Drawn, Weights: of.Weights, Trained: of.Trained,
+		Steps: s.Steps, Begun: s.Begun, NLL: s.Likelihood,
 		Violation: Worst{metric.NaN, metric.NaN}, Nearest: metric.NoCopies(), TwoSample: metric.NoTest(),
 		AllRows: metric.NoTest(), MMD: metric.NoTest(), Network: metric.NaN,
 		Seconds: Seconds{metric.Float(of.State.Seconds), metric.Float(of.State.Simulated),

@@ -95,7 +95,7 @@ type Judged struct {
 	Reference int        `json:"reference"`       // epoch; 0: there is none
 	Waited    int        `json:"waited"`          // evaluations since then, counted up to those that end it
 	Low       int        `json:"low"`             // epoch of the lowest distance since then
-	Risen     int        `json:"risen,omitempty"` // evaluations in a row above that by a rise, counted up to a verdict's
+	Risen     int        `json:"risen,omitempty"` // evaluations in a row above that by a rise, up to those that end it
 	Lowest    int        `json:"lowest"`          // of all
 	// Epoch of the weights to keep: the latest whose distance is the lowest but for noise; and
 	// its updates. 0: none yet.
