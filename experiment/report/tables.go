@@ -44,7 +44,8 @@ func judged(v *verdict.Verdict) *figure.Judged {
 			command = ""
 		}
 		above[command] = true
-		out.Findings = append(out.Findings, figure.Finding{Code: string(f.Code), Severity: string(f.Severity), Size: f.Size(),
+		out.Findings = append(out.Findings, figure.Finding{Code: string(f.Code), Severity: string(f.Severity),
+			Size: f.Size(),
 			Says: capital(f.Says) + ".", Remedy: command})
 	}
 	return out
