@@ -185,7 +185,7 @@ func Standing(r *Run, t *Trained) (says []string) {
 	}
 	k := &Kept{Evaluation: &judge.Evaluation{}}
 	if err := r.Folder.ReadJSON(r.Out(run.EvaluationFile), k); err != nil || k.Config != r.Config ||
-		k.Updates != t.State.Updates || k.Verdict.Good {
+		k.Updates != t.State.Updates || k.Verdict.Grade != verdict.NotGood {
 		return says
 	}
 	if found := k.Verdict.Findings; len(found) > 0 {
