@@ -33,7 +33,8 @@ func TestKeysWithoutEffect(t *testing.T) {
 		{"process.curvature", "process: {curvature: true, method: OLLA}", []string{
 			"process: {curvature: true, method: ULLA-P}", "process: {curvature: true, method: flow}"}},
 		{"process.terminal_projection", "process: {terminal_projection: false}", []string{
-			"process: {terminal_projection: false, method: OLLA-P}", "process: {terminal_projection: false, method: flow}"}},
+			"process: {terminal_projection: false, method: OLLA-P}",
+			"process: {terminal_projection: false, method: flow}"}},
 		{"process.walls", cap + "process: {walls: paper}", []string{"process: {walls: paper}",
 			cap + "process: {walls: paper, method: euclidean}"}},
 		{"process.repulsion", cap + "process: {walls: paper, repulsion: 0.1}", []string{"process: {repulsion: 0.1}",
@@ -53,8 +54,8 @@ func TestKeysWithoutEffect(t *testing.T) {
 		{"sample.max_failed", "sample: {max_failed: 0.5}", []string{"sample: {max_failed: 0.5, method: chmc}"}},
 		{"data.path", "data: {path: x.csv}", []string{"data: {path: x.csv, kind: demo}"}},
 	}
-	keys := map[string]string{"center: [1, 0, 0]": "quadratic", "weight: [2, 2, 2]": "quadratic", "b: [1, 0, 0]": "linear",
-		"expr: \"x[0]\"": "formula", "prmtop: a": "amber", "molecule: alanine-dipeptide": "amber",
+	keys := map[string]string{"center: [1, 0, 0]": "quadratic", "weight: [2, 2, 2]": "quadratic",
+		"b: [1, 0, 0]": "linear", "expr: \"x[0]\"": "formula", "prmtop: a": "amber", "molecule: alanine-dipeptide": "amber",
 		"coordinates: a": "amber", "solvent: vacuum": "amber", "temperature: 300": "amber"}
 	for line, of := range keys {
 		key, _, _ := strings.Cut(line, ":")
@@ -78,8 +79,8 @@ func TestKeysWithoutEffect(t *testing.T) {
 		train.anneal train.clip train.average train.plateau.factor train.plateau.patience train.plateau.threshold
 		train.plateau.cooldown train.plateau.min_rate train.max_failed train.checkpoint_every train.evaluate_every
 		train.max_seconds train.clock train.stop mpi.exact prior generate.max_failed generate.max_violation
-		generate.guidance generate.evaluations sample.method sample.step sample.chains sample.burn sample.draws sample.thin
-		sample.max_violation sample.measure sample.max_rhat`)
+		generate.guidance generate.evaluations sample.method sample.step sample.chains sample.burn sample.draws
+		sample.thin sample.max_violation sample.measure sample.max_rhat`)
 	build := func(text string, settings ...string) error {
 		if !strings.Contains(text, "set:") {
 			text = sphere + text

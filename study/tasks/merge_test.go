@@ -304,8 +304,8 @@ func TestMergeRefused(t *testing.T) {
 		several := slices.Clone(parts)
 		change(&several[1].Result)
 		out := filepath.Join(t.TempDir(), "x.npy")
-		testkit.Refused(t, testkit.Err(Merge(t.Context(), several, out, MergeOptions{Pool: r.Pool, SameBits: true})), what,
-			"same bits")
+		same := MergeOptions{Pool: r.Pool, SameBits: true}
+		testkit.Refused(t, testkit.Err(Merge(t.Context(), several, out, same)), what, "same bits")
 		if m, err := Merge(t.Context(), several, out, o); err != nil || len(m.Notes) != 1 || len(m.Kernels) != 2 {
 			t.Errorf("%s: %+v, %v", what, m, err)
 		}
