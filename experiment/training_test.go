@@ -48,7 +48,8 @@ func TestInterruptedTraining(t *testing.T) {
 func TestPanicInTraining(t *testing.T) {
 	e := begin(t, "train.epochs=5")
 	defer func() {
-		if s := statusOf(t, e); recover() == nil || s.State != "failed" || !strings.Contains(s.Message, "no such luck") {
+		s := statusOf(t, e)
+		if recover() == nil || s.State != "failed" || !strings.Contains(s.Message, "no such luck") {
 			t.Errorf("after a panic: %+v", s)
 		}
 	}()

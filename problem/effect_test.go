@@ -55,8 +55,9 @@ func TestKeysWithoutEffect(t *testing.T) {
 		{"data.path", "data: {path: x.csv}", []string{"data: {path: x.csv, kind: demo}"}},
 	}
 	keys := map[string]string{"center: [1, 0, 0]": "quadratic", "weight: [2, 2, 2]": "quadratic",
-		"b: [1, 0, 0]": "linear", "expr: \"x[0]\"": "formula", "prmtop: a": "amber", "molecule: alanine-dipeptide": "amber",
-		"coordinates: a": "amber", "solvent: vacuum": "amber", "temperature: 300": "amber"}
+		"b: [1, 0, 0]": "linear", "expr: \"x[0]\"": "formula", "prmtop: a": "amber",
+		"molecule: alanine-dipeptide": "amber",
+		"coordinates: a":              "amber", "solvent: vacuum": "amber", "temperature: 300": "amber"}
 	for line, of := range keys {
 		key, _, _ := strings.Cut(line, ":")
 		r := row{key: "potential." + key, without: []string{"potential: {" + line + "}"}}
@@ -70,10 +71,12 @@ func TestKeysWithoutEffect(t *testing.T) {
 		rows = append(rows, r)
 	}
 	// The others always have an effect, or what they need is asked for in words of its own.
-	always := strings.Fields(`name title seed convention defaults data.kind data.reference data.train data.split_seed
-		data.tolerance condition.columns condition.path condition.drop observe observe[].name observe[].for observe[].let
+	always := strings.Fields(`
+		name title seed convention defaults data.kind data.reference data.train data.split_seed data.tolerance
+		condition.columns condition.path condition.drop observe observe[].name observe[].for observe[].let
 		observe[].expr observe[].unit observe[].range observe[].bins observe[].circular potential.kind process.method
-		process.steps process.options network.kind network.octaves network.octaves_of network.time_octaves network.time
+		process.steps process.options network.kind network.octaves network.octaves_of network.time_octaves
+		network.time
 		network.output network.options network.center network.unit network.reference train.epochs train.batch
 		train.refresh train.paths train.times_per_path train.window train.optimizer train.precision train.learning_rate
 		train.anneal train.clip train.average train.plateau.factor train.plateau.patience train.plateau.threshold

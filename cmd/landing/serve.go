@@ -69,8 +69,8 @@ func (o *serving) flags(f *pflag.FlagSet) {
 	f.IntVar(&o.limits.Connections, "max-connections", 1024, "connections that are open at a time")
 	f.DurationVar(&o.limits.Deadline, "deadline", 10*time.Minute, "the longest that a request may take")
 	f.DurationVar(&o.limits.Drain, "drain", 30*time.Second, "time for requests at work when the service is to end")
-	f.DurationVar(&o.limits.Grace, "grace", 3*time.Second, "time on SIGTERM in which /readyz says 503 and requests are "+
-		"still taken (from a terminal: 0)")
+	f.DurationVar(&o.limits.Grace, "grace", 3*time.Second, "time on SIGTERM in which /readyz says 503 and requests "+
+		"are still taken (from a terminal: 0)")
 }
 
 // check looks at the flags, and at the names of runs.
