@@ -55,7 +55,8 @@ func TestKeptEvaluation(t *testing.T) {
 	if err := KeepEvaluation(r, v, trained.State, 1, nil); !errors.As(err, new(*run.ExistsError)) {
 		t.Errorf("written over: %v", err)
 	}
-	if says := Standing(r, trained); v.Verdict.Grade != verdict.NotGood || len(says) != 1 || !strings.Contains(says[0], "not good (") {
+	if says := Standing(r, trained); v.Verdict.Grade != verdict.NotGood || len(says) != 1 ||
+		!strings.Contains(says[0], "not good (") {
 		t.Errorf("samples of one update: %+v, %q", v.Verdict, says)
 	}
 	testkit.OK(t, f.SetStatus(run.Status{State: "interrupted"}))

@@ -178,7 +178,11 @@ func (j *judge) walls() {
 // kind passes on what the kind of data warns of.
 func (j *judge) kind() {
 	for _, k := range j.Kind {
-		j.tell(KindOfData, k.Share, math.NaN(), "%s", k.Says)
+		share := k.Share
+		if share == 0 {
+			share = math.NaN()
+		}
+		j.tell(KindOfData, share, math.NaN(), "%s", k.Says)
 	}
 }
 
@@ -194,8 +198,8 @@ func (j *judge) start() {
 		j.skip(StartLaw, "where forward paths end was not held against the prior")
 	case s.PValue <= levels[StartLaw]:
 		j.tell(StartLaw, excess(s.Apart, s.Paths, s.Paths), s.PValue, "generation starts where forward paths do not "+
-			"end, so the network never learned from there (%s prior, p = %.3f): distributions are %.2f apart along the "+
-			"worst direction", s.Prior, s.PValue, s.Apart)
+			"end, so the network never learned from there (%s prior, p = %.3f): distributions are %.2f apart along "+
+			"the worst direction", s.Prior, s.PValue, s.Apart)
 	}
 }
 

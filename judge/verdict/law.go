@@ -61,7 +61,8 @@ func (j *judge) anotherLaw() {
 	}
 	left := apart(rest(j.Samples, j.Dim, j.outX), rest(j.Rows, j.Dim, j.outR), j.Dim) - j.law
 	j.tell(AnotherLaw, left, float64(t.PValue), "samples have another law: energy distance to the rows %.1f × its "+
-		"floor, %.1f sd above it (p = %.3f)", float64(t.Statistic/t.Mean), float64((t.Statistic-t.Mean)/t.SD), float64(t.PValue))
+		"floor, %.1f sd above it (p = %.3f)", float64(t.Statistic/t.Mean), float64((t.Statistic-t.Mean)/t.SD),
+		float64(t.PValue))
 }
 
 // condition tells where samples under a condition are not as rows with it.

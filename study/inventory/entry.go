@@ -15,6 +15,7 @@ import (
 	"github.com/landing-diffusion/landing/internal/input"
 	"github.com/landing-diffusion/landing/judge/metric"
 	"github.com/landing-diffusion/landing/judge/verdict"
+	"github.com/landing-diffusion/landing/learn/train"
 	"github.com/landing-diffusion/landing/problem"
 )
 
@@ -44,6 +45,8 @@ type Entry struct {
 	Seed    uint64 `json:"seed"`
 	Epoch   int    `json:"epoch"`  // completed
 	Epochs  int    `json:"epochs"` // planned; 0: a clock or held-out distances will decide
+
+	Trained *train.Cost `json:"trained,omitempty"` // what it took until now; missing: not known
 
 	Distance *Distance `json:"distance"` // null: nothing was measured yet
 
@@ -188,7 +191,7 @@ func (e *Entry) state(f *run.Folder, checkpoints int) error {
 	case err != nil:
 		return err
 	}
-	e.Epoch, e.Epochs, e.Updated = s.Epoch, s.Epochs, s.Updated
+	e.Epoch, e.Epochs, e.Updated, e.Trained = s.Epoch, s.Epochs, s.Updated, s.Trained
 	switch s.State {
 	case "training":
 		if e.State = Training; busy == run.NotHeld {
