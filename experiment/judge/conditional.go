@@ -16,7 +16,7 @@ type Conditional struct {
 	// Pairs is a test of samples against the held-out rows whose conditions they were drawn under, conditions included,
 	// by the energy distance (metric.PairedTest): its floor is what two draws of one law given c score.
 	Pairs   metric.TwoSample `json:"pairs"`
-	Nearby  *Nearby          `json:"nearby,omitempty"`  // what training rows with near conditions score; null without pairs
+	Nearby  *Nearby          `json:"nearby,omitempty"`  // rows with near conditions; null without pairs
 	Bins    []Bin            `json:"bins,omitempty"`    // of the run's distance
 	Warning string           `json:"warning,omitempty"` // where the test rejects, with the remedy
 

@@ -306,9 +306,9 @@ func PairedTest(x, y []float64, d, maxPairs, swaps int, seed uint64) TwoSample {
 }
 
 // FartherTest asks whether x_i is farther from the law of the points y than z_i is, pairs that have something in common
-// such as a condition among their coordinates: by the difference of the energy distances of x and of z to y. It is a sum
-// over pairs, each of which changes its sign where its two change places. The p-value over random signs is one-sided, and
-// exact if the two of each pair have one law. At most maxPoints pairs are used, chosen at random as in PairedTest.
+// such as a condition among their coordinates: by the difference of the energy distances of x and of z to y. It is a
+// sum over pairs, each of which changes its sign where its two change places. The p-value over random signs is
+// one-sided, and exact if the two of each pair have one law. At most maxPoints pairs are used, as in PairedTest.
 func FartherTest(x, z, y []float64, d, maxPoints, signs int, seed uint64) (difference, p float64) {
 	n := rowsOf("FartherTest", x, d)
 	stream, order := keyed.PairSwaps.Stream(seed, 0), make([]int, n)

@@ -26,8 +26,8 @@ const (
 // largest step within it, and the rounding of the numbers. It returns the unit of each row and how many there are;
 // nil if less than half of the rows share one. Rows of a density seldom do: the chance is about apart^−dimension.
 //
-// It looks at the single-linkage tree of the rows, at all scales at once. Of units within units those count that are such
-// over more of the scales, as in HDBSCAN (Campello, Moulavi and Sander, PAKDD 2013).
+// It looks at the single-linkage tree of the rows, at all scales at once. Of units within units those count that are
+// such over more of the scales, as in HDBSCAN (Campello, Moulavi and Sander, PAKDD 2013).
 func Units(x []float64, d int, apart, largest float64) (unit []int, units int) {
 	n := len(x) / d
 	edges := spanning(x, d)
@@ -91,8 +91,8 @@ func Units(x []float64, d int, apart, largest float64) (unit []int, units int) {
 }
 
 // Clusters are the units of samples x and of rows y where the rows came in many units and the samples are not from the
-// places of these: such as other swarms by the same process. Then a unit says as much as a row that came alone. Else both
-// are nil: few units, or units that samples share, are modes of a law, whose rows are independent.
+// places of these: such as other swarms by the same process. Then a unit says as much as a row that came alone. Else
+// both are nil: few units, or units that samples share, are modes of a law, whose rows are independent.
 func Clusters(x, y []float64, d int) (of, with []int) {
 	with, n := Units(y, d, Apart, mostOf)
 	if with == nil || n < fewestOf {
@@ -139,8 +139,8 @@ func nextRows(x []float64, d int) []float64 {
 // UnitRows is how many rows of d numbers Units is to be asked for at most.
 func UnitRows(d int) int { return min(4000, int(math.Sqrt(unitsWork/float64(d)))) }
 
-// Effective returns how many independent rows say as much of a mean as the rows of units do: n²/Σ s² for units of s rows
-// (Kish). Without units it is n.
+// Effective returns how many independent rows say as much of a mean as the rows of units do: n²/Σ s² for units of s
+// rows (Kish). Without units it is n.
 func Effective(unit []int, n int) float64 {
 	if unit == nil {
 		return float64(n)

@@ -84,9 +84,9 @@ func (j *judge) condition() {
 			float64(g.Test.Statistic/g.Test.Mean), float64(g.Test.PValue))
 	}
 	if n := g.Nearby; n != nil && n.PValue <= levels[Nearby] {
-		j.tell(Nearby, float64(g.Test.Statistic)/n.Distance, n.PValue, "training rows with the %s nearest conditions are "+
-			"nearer to the law given the condition than samples are: energy distance to held-out rows %s × its floor, of "+
-			"samples %s", text.Count(n.Rows), text.Number(n.Distance/float64(g.Test.Mean)),
+		j.tell(Nearby, float64(g.Test.Statistic)/n.Distance, n.PValue, "training rows with the %s nearest conditions "+
+			"are nearer to the law given the condition than samples are: energy distance to held-out rows %s × its "+
+			"floor, of samples %s", text.Count(n.Rows), text.Number(n.Distance/float64(g.Test.Mean)),
 			text.Number(float64(g.Test.Statistic/g.Test.Mean)))
 	}
 }

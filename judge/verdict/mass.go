@@ -57,9 +57,9 @@ func (j *judge) effective(n, m int) (a, b float64) {
 }
 
 // remote holds points x against points y, whose units are given; near are the distances between them, nil where they
-// are not known. The limit comes from a part of y at a time, held against the rest, so that it knows nothing of x: draws
-// of one law are then exchangeable (Fisher's test is exact). Units stay together, and so do rows that repeat each other
-// within rounding or are one place, which says nothing of how far points lie apart.
+// are not known. The limit comes from a part of y at a time, held against the rest, so that it knows nothing of x:
+// draws of one law are then exchangeable (Fisher's test is exact). Units stay together, and so do rows that repeat
+// each other within rounding or are one place, which says nothing of how far points lie apart.
 func (j *judge) remote(x, y, near []float64, unitX, unitY []int) remote {
 	d := j.Dim
 	thin := few(y, d, metric.UnitRows(d))
@@ -96,7 +96,8 @@ func (j *judge) remote(x, y, near []float64, unitX, unitY []int) remote {
 		return remote{near: near, p: 1}
 	}
 	slices.Sort(r)
-	out := remote{near: near, n: metric.Effective(unitX, n), m: float64(len(r)) / float64(m) * metric.Effective(unitY, m)}
+	out := remote{near: near, n: metric.Effective(unitX, n)}
+	out.m = float64(len(r)) / float64(m) * metric.Effective(unitY, m)
 	out.limit = max(r[len(r)-1-int(farShare*float64(len(r)))], metric.Step(thin, d))
 	far := func(v float64) bool { return v > out.limit }
 	out.share, out.own = float64(count(near, far))/float64(n), float64(count(r, far))/float64(len(r))
@@ -104,8 +105,8 @@ func (j *judge) remote(x, y, near []float64, unitX, unitY []int) remote {
 	return out
 }
 
-// excess is the share of points that are elsewhere, and a 95 % interval of it (Wilson): of the other points as many are
-// far as of the others among themselves.
+// excess is the share of points that are elsewhere, and a 95 % interval of it (Wilson): of the rest as many are far as
+// of the others among themselves.
 func (r remote) excess() (share, lo, hi float64) {
 	const z = 1.96
 	p, n := r.share, r.n
@@ -132,10 +133,10 @@ func (j *judge) strays() {
 		mark(j.outH, metric.NearestDistances(nil, j.Held, y, j.Dim), r.limit)
 		mark(j.outR, metric.NearestDistances(nil, j.Rows, y, j.Dim), r.limit)
 		worst := floats.MaxIdx(r.near)
-		j.tell(Stray, share, r.p, "%s of the samples (%s to %s) lie where the data have none: further than %s from all "+
-			"training rows, as %s of these lie from each other; the furthest is at %s, %s away", text.Percent(share),
-			text.Percent(lo), text.Percent(hi), text.Number(r.limit), text.Percent(r.own),
-			place(x[worst*j.Dim:(worst+1)*j.Dim]), text.Number(r.near[worst]))
+		j.tell(Stray, share, r.p, "%s of the samples (%s to %s) lie where the data have none: further than %s from "+
+			"all training rows, as %s of these lie from each other; the furthest is at %s, %s away",
+			text.Percent(share), text.Percent(lo), text.Percent(hi), j.length(r.limit), text.Percent(r.own),
+			place(x[worst*j.Dim:(worst+1)*j.Dim]), j.length(r.near[worst]))
 		return
 	}
 	j.offRelation()
@@ -187,9 +188,9 @@ func (j *judge) offRelation() {
 	r.share, r.own = float64(count(x, far))/float64(len(x)), float64(count(h, far))/float64(len(h))
 	r.p = metric.FisherTest(int(r.share*r.n+0.5), int(r.n), int(r.own*r.m+0.5), int(r.m))
 	if share, lo, hi := r.excess(); share > 0 && r.p <= levels[Stray]/2 {
-		j.tell(Stray, share, r.p, "%s of the samples (%s to %s) lie off the directions in which the training rows spread: "+
-			"more than %s standard deviations away, as %s of held-out rows do", text.Percent(share), text.Percent(lo),
-			text.Percent(hi), text.Number(math.Sqrt(r.limit)), text.Percent(r.own))
+		j.tell(Stray, share, r.p, "%s of the samples (%s to %s) lie off the directions in which the training rows "+
+			"spread: more than %s standard deviations away, as %s of held-out rows do", text.Percent(share),
+			text.Percent(lo), text.Percent(hi), text.Number(math.Sqrt(r.limit)), text.Percent(r.own))
 	}
 }
 
@@ -206,10 +207,10 @@ func (j *judge) alone() {
 		return
 	}
 	worst := floats.MaxIdx(r.near)
-	j.tell(MissedMode, share, r.p, "%s of the rows (%s to %s) have no sample near: they lie further than %s from all samples, "+
-		"as %s of these lie from each other; the furthest is at %s, %s away", text.Percent(share), text.Percent(lo),
-		text.Percent(hi), text.Number(r.limit), text.Percent(r.own), place(rows[worst*d:(worst+1)*d]),
-		text.Number(r.near[worst]))
+	j.tell(MissedMode, share, r.p, "%s of the rows (%s to %s) have no sample near: they lie further than %s from all "+
+		"samples, as %s of these lie from each other; the furthest is at %s, %s away", text.Percent(share),
+		text.Percent(lo), text.Percent(hi), j.length(r.limit), text.Percent(r.own), place(rows[worst*d:(worst+1)*d]),
+		j.length(r.near[worst]))
 }
 
 // leastSeen is the share of n points, beyond that of m others, from which on Fisher's test at a level tells that they
@@ -230,8 +231,8 @@ func leastSeen(level, n, m float64) float64 {
 // power says where misplaced mass of 5 % could be missed, from which share on it is seen, and how many rows it takes.
 func (j *judge) power() {
 	seen := func(n, m float64) float64 {
-		return max(leastSeen(levels[Stray]/2, n, min(m, asideMost)), leastSeen(levels[MissedMode]/2, min(m, shownMost), min(n,
-			asideMost)))
+		return max(leastSeen(levels[Stray]/2, n, min(m, asideMost)),
+			leastSeen(levels[MissedMode]/2, min(m, shownMost), min(n, asideMost)))
 	}
 	n, m := j.effX, j.effR
 	share := seen(n, m)
