@@ -403,6 +403,9 @@ func (r *Reference) complete(e *verdict.Evidence, v *Evaluation, off error, of A
 	}
 	if g := v.Given; g != nil {
 		e.Given = &verdict.Given{Test: g.Pairs, Samples: g.samples, Held: g.held, Dim: r.Dim}
+		if n := g.Nearby; n != nil {
+			e.Given.Nearby = &verdict.Retrieved{Rows: n.Rows, Distance: float64(n.Distance), PValue: float64(n.PValue)}
+		}
 	}
 	for _, f := range v.Findings {
 		if f.Warning {
