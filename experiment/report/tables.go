@@ -37,7 +37,7 @@ func withArticle(set string) string {
 func judged(v *verdict.Verdict) *figure.Judged {
 	out := &figure.Judged{Grade: string(v.Grade), Title: capital(v.Title()), Limits: capital(v.Limits),
 		Notes: v.Grouped(),
-		Rate: fmt.Sprintf("Draws of the data's own law are called good at least %.0f times in 100.", 100*(1-v.Alarm))}
+		Rate:  fmt.Sprintf("Draws of the data's own law are called good at least %.0f times in 100.", 100*(1-v.Alarm))}
 	above := map[string]bool{} // commands that stand above
 	for _, f := range v.Findings {
 		command := f.Remedy.String()
