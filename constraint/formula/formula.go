@@ -254,8 +254,8 @@ const (
 	unusual = 20 // binary orders of magnitude from 1: absolute tolerances mean something within
 )
 
-// rescale multiplies each value whose gradient is unusually large or small at all probes, and about alike, by a power of
-// two that makes it usual. So tolerances mean the same in any unit of a constraint. It reports whether there is any.
+// rescale multiplies each value whose gradient is unusually large or small at all probes, and about alike, by a power
+// of two that makes it usual. So tolerances mean the same in any unit of a constraint. It reports whether there is any.
 func (b *Builder) rescale(values []expr.Value, p *expr.Program) (any bool) {
 	d := b.Dim()
 	x, val, jac := make([]float64, d), make([]float64, len(values)), make([]float64, len(values)*d)

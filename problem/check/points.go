@@ -90,14 +90,14 @@ func (e *Evidence) nothingFound(numbers Numbers) []Finding {
 	why := "conflict there"
 	switch {
 	case len(left) == 0 && !ok: // Σ may be there: its points have no normal
-		left, why = e.undefined(probe), "has no finite gradient, so no step leads on and samples cannot follow it. Write "+
-			"it without the root or the fraction"
+		left, why = e.undefined(probe), "has no finite gradient, so no step leads on and samples cannot follow it. "+
+			"Write it without the root or the fraction"
 	case len(left) == 1:
 		why = "nothing lowers there"
 	}
 	first := Finding{Status: Fail, Numbers: numbers, Message: fmt.Sprintf(
-		"the set seems empty: none of %d starts reaches Σ. The nearest ends with %s, which %s", e.Starts.Tried+e.Rows.Tried,
-		strings.Join(left[:min(len(left), shown)], ", "), why)}
+		"the set seems empty: none of %d starts reaches Σ. The nearest ends with %s, which %s",
+		e.Starts.Tried+e.Rows.Tried, strings.Join(left[:min(len(left), shown)], ", "), why)}
 	return append([]Finding{first}, out...)
 }
 
@@ -255,9 +255,9 @@ func feasibility(e *Evidence) []Finding {
 	if mean, spread := metric.Spread(e.Data, e.D); spread > 0x1p-48*dense.Norm(mean) &&
 		0x1p-52*dense.Norm(mean) > 1e-9*spread { // rows that are all alike have no spread
 		ratio := dense.Norm(mean) / spread
-		f := Finding{Status: Warn, Numbers: Numbers{"mean_over_spread": ratio}, Message: fmt.Sprintf("rows are %.2g times "+
-			"as far from 0 as from each other, so double precision resolves %.1g of their spread: subtract their mean "+
-			"from the data, and move the set alike", ratio, 0x1p-52*ratio)}
+		f := Finding{Status: Warn, Numbers: Numbers{"mean_over_spread": ratio}}
+		f.Message = fmt.Sprintf("rows are %.2g times as far from 0 as from each other, so double precision resolves "+
+			"%.1g of their spread: subtract their mean from the data, and move the set alike", ratio, 0x1p-52*ratio)
 		if 0x1p-52*ratio > 1e-6 {
 			f.Status = Fail
 		}

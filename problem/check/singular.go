@@ -40,8 +40,9 @@ func singular(e *Evidence) []Finding {
 			"of its typical distance from one", c.at, c.least)
 		return []Finding{f}
 	}
-	f.say(Warn, "steps of %d of %d paths turn the normal of Σ around, as across a singular point, where ∇h loses rank "+
-		"(first %s; ∇h falls to %.2g of its typical size); %d come near", c.crossed, c.paths, c.first, c.least, c.near)
+	f.say(Warn, "steps of %d of %d paths turn the normal of Σ around, as across a singular point, where ∇h loses "+
+		"rank (first %s; ∇h falls to %.2g of its typical size); %d come near", c.crossed, c.paths, c.first, c.least,
+		c.near)
 	sheet, expression := legs.sheet()
 	if sheet != nil {
 		other := legs.across(sheet)
@@ -192,7 +193,8 @@ func (l *legs) sheet() (v []float64, expression string) {
 	mean := make([]float64, e.D)
 	for _, p := range e.Typical() {
 		if l.probe.At(p.X) {
-			dense.AddScaled(mean, mean, 1/max(dense.Norm(l.probe.Grad(0)), math.SmallestNonzeroFloat64), l.probe.Grad(0))
+			g := l.probe.Grad(0)
+			dense.AddScaled(mean, mean, 1/max(dense.Norm(g), math.SmallestNonzeroFloat64), g)
 		}
 	}
 	v = make([]float64, e.D)
