@@ -35,8 +35,9 @@ func withArticle(set string) string {
 
 // judged is a verdict as a page opens with it.
 func judged(v *verdict.Verdict) *figure.Judged {
-	out := &figure.Judged{Grade: string(v.Grade), Title: capital(v.Title()), Notes: v.Grouped(),
-		Rate: fmt.Sprintf("Draws of the data's own law are called good at least %.0f times in 100.", 100*(1-v.Alarm))}
+	out := &figure.Judged{Grade: string(v.Grade), Title: capital(v.Title()), Limits: capital(v.Limits),
+		Notes: v.Grouped(),
+		Rate:  fmt.Sprintf("Draws of the data's own law are called good at least %.0f times in 100.", 100*(1-v.Alarm))}
 	above := map[string]bool{} // commands that stand above
 	for _, f := range v.Findings {
 		command := f.Remedy.String()
