@@ -43,8 +43,8 @@ func TestUnits(t *testing.T) {
 		{"copies of others", around(others, 2, 4, 0, 4), around(places, 2, 4, 0, 3), 2, 90, 110, true},
 		{"normal", normals(1000, 2, 4), normals(1000, 2, 3), 2, 1000, 1000, false},
 		{"line", normals(1000, 1, 4), normals(1000, 1, 3), 1, 1000, 1000, false},
-		{"three modes", around(normals(3, 3, 5), 3, 200, 0.05, 4), around(normals(3, 3, 2), 3, 200, 0.05, 3), 3, 600, 600,
-			false},
+		{"three modes", around(normals(3, 3, 5), 3, 200, 0.05, 4), around(normals(3, 3, 2), 3, 200, 0.05, 3), 3, 600,
+			600, false},
 		{"rounded", round(normals(1000, 1, 4)), round(normals(1000, 1, 3)), 1, 1000, 1000, false},
 	} {
 		of, with := Clusters(c.x, c.y, c.d)
