@@ -36,8 +36,8 @@ func singular(e *Evidence) []Finding {
 	f := Finding{Numbers: Numbers{"paths": float64(c.paths), "crossed": float64(c.crossed), "near": float64(c.near),
 		"least": c.least}}
 	if c.crossed == 0 {
-		f.Message = fmt.Sprintf("no path crosses a singular point of Σ; the rank of ∇h is nearest to a loss at %s, %.2g "+
-			"of its typical distance from one", c.at, c.least)
+		f.Message = fmt.Sprintf("no path crosses a singular point of Σ; the rank of ∇h is nearest to a loss at %s, "+
+			"%.2g of its typical distance from one", c.at, c.least)
 		return []Finding{f}
 	}
 	f.say(Warn, "steps of %d of %d paths turn the normal of Σ around, as across a singular point, where ∇h loses "+
