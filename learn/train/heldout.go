@@ -290,10 +290,10 @@ func (t *Trainer[T]) Due(work float64) bool {
 // from here on: it is what a training planned for so many would have been. Where it rises, this is so for the epoch of
 // the lowest distance, from whose checkpoint the training goes on (Back).
 //
-// A single loss may be high by chance, or for a while: a network overfits where three losses in a row say so (overfits),
-// which is twice the epochs of the lowest. The training then ends after 1.26 times these. That the rate falls already
-// does not hide it. Losses that no longer fall may fall again, since they say so little of what is still to be learned: they
-// end a training without a budget alone, and not before 1000 updates.
+// A single loss may be high by chance, or for a while: a network overfits where three losses in a row say so
+// (overfits), which is twice the epochs of the lowest. The training then ends after 1.26 times these. That the rate
+// falls already does not hide it. Losses that no longer fall may fall again, since they say so little of what is still
+// to be learned: they end a training without a budget alone, and not before 1000 updates.
 //
 // If the epoch to go on from lies before the last Extend, or none is left from there, the training ends.
 func (t *Trainer[T]) Hear(e metric.Estimate, seen ...float64) (Verdict, bool) {
