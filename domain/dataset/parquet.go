@@ -1,7 +1,6 @@
 package dataset
 
 import (
-	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -152,10 +151,9 @@ func (s *Survey) parquet(file *os.File) (*Points, error) {
 		s.Format += ", " + f.Columns[at[0]].Type
 	}
 	beyond := make([]int, len(at)) // whole numbers that are rounded: names of something rather than numbers
-	first := map[[2]int]string{}
 	x, err := f.ReadAll(at, maxNumbers, func(e *parquetfile.NumberError, k int) error {
 		if beyond[k]++; beyond[k] <= maxFaults {
-			first[[2]int{e.Row, at[k]}] = e.Value
+			s.odd[[2]int{e.Row, at[k]}] = e.Value
 		}
 		return nil
 	})
@@ -180,10 +178,6 @@ func (s *Survey) parquet(file *os.File) (*Points, error) {
 		return nil, &Error{File: name, Value: "there are no numbers", Want: "a column of numbers"}
 	}
 	slices.Sort(s.Text)
-	text := make([]bool, p.D)
-	for _, j := range s.Text {
-		text[j] = true
-	}
 	p.X = x
 	if len(at) < p.D {
 		p.X = make([]float64, p.N*p.D)
@@ -193,13 +187,6 @@ func (s *Survey) parquet(file *os.File) (*Points, error) {
 			}
 			for k, j := range at {
 				p.X[i*p.D+j] = x[i*len(at)+k]
-			}
-		}
-	}
-	for i := range p.N {
-		for _, j := range at {
-			if v := p.X[i*p.D+j]; v-v != 0 && !text[j] {
-				s.fault(i, j, cmp.Or(first[[2]int{i, j}], shownNumber(v)))
 			}
 		}
 	}

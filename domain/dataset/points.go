@@ -6,7 +6,9 @@
 package dataset
 
 import (
+	"errors"
 	"fmt"
+	"io"
 	"math"
 	"os"
 	"path/filepath"
@@ -133,7 +135,16 @@ func decodeColumns(f *os.File, columns []column) (*Points, error) {
 	if strings.ToLower(filepath.Ext(f.Name())) == ".parquet" {
 		return decodeParquet(f, columns)
 	}
-	return decodeTable(f.Name(), f, columns)
+	p, err := decodeTable(f.Name(), f, columns)
+	if e := (*Error)(nil); errors.As(err, &e) && e.Line > 0 {
+		if _, again := f.Seek(0, io.SeekStart); again != nil {
+			return nil, err
+		}
+		if d, doubt := dialectOf(f.Name(), f, ""); doubt == nil && d.String() != "" {
+			e.Want += fmt.Sprintf(" (%s: landing init FILE --clean NEW.csv writes such a file)", d)
+		}
+	}
+	return p, err
 }
 
 // rowsOf takes an array apart in n rows of d numbers.

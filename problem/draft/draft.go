@@ -33,8 +33,12 @@ type Options struct {
 	Path     string   // of the data
 	Folder   string   // of the problem file; "" is the current one
 	Array    string   // of an archive; "" the only one
+	Decimal  string   // point or comma, in numbers of a table; "" as all of them tell
+	Header   string   // yes or no: the first line of a table names the columns; "" as the table tells
 	Formulas []string // to be measured, and added where they hold
 	Drop     []string // columns to leave out, by name or number from 0
+	Keep     []string // columns that are coordinates though they look like times or numbers of rows
+	MaxLoss  float64  // the largest share of rows that may be left out for one reason; 0: none but one
 	Angles   []string // columns that are angles, likewise: their cosines and sines are points of circles
 	Clean    string   // a file for the rows and columns that can be used; "" none
 }
@@ -63,6 +67,8 @@ type Draft struct {
 	YAML    string     `json:"-"`
 	Cleaned *Cleaned   `json:"cleaned,omitempty"`
 	report  *discover.Report
+
+	keepable []string // dropped columns that --keep keeps
 }
 
 // A Column is one of the file's.
@@ -124,6 +130,15 @@ func New(o Options) (*Draft, error) {
 	l, err := read(o)
 	if err != nil {
 		return nil, err
+	}
+	if l.molecule == nil {
+		var drop []int
+		for _, want := range o.Drop {
+			if j := column(l.survey, want); j >= 0 {
+				drop = append(drop, j)
+			}
+		}
+		l.survey.Judge(drop)
 	}
 	if err := l.circles(o.Angles); err != nil {
 		return nil, err
@@ -189,7 +204,7 @@ func read(o Options) (*loaded, error) {
 		l.molecule, l.template, l.kind, l.notes = p.Molecule, true, "molecule", p.Remarks
 		return l, nil
 	}
-	s, err := dataset.ReadSurvey(o.Path, o.Array)
+	s, err := dataset.ReadSurvey(o.Path, dataset.Reading{Array: o.Array, Decimal: o.Decimal, Header: o.Header})
 	if err != nil && strings.Contains(err.Error(), "it holds the arrays") {
 		return nil, fmt.Errorf("%w; --array NAME says which", err)
 	}
@@ -199,7 +214,7 @@ func read(o Options) (*loaded, error) {
 	if s.D > discover.MaxDim {
 		l.note("%d columns are more than the %d in which relations are looked for", s.D, discover.MaxDim)
 	}
-	l.survey = s
+	l.survey, l.notes = s, append(l.notes, s.Remarks...)
 	return l, nil
 }
 
@@ -253,6 +268,14 @@ func (l *loaded) roles(o Options, d *Draft) error {
 		}
 		asked[j] = true
 	}
+	kept := map[int]bool{}
+	for _, want := range o.Keep {
+		j := column(s, want)
+		if j < 0 || l.molecule != nil || slices.Contains(s.Text, j) {
+			return fault.Errorf(fault.Usage, "", "--keep: %s", noColumn(s, want))
+		}
+		kept[j] = true
+	}
 	for i := range s.N {
 		if _, bad := slices.BinarySearch(s.Faulty, i); !bad {
 			l.rows = append(l.rows, i)
@@ -302,6 +325,12 @@ func (l *loaded) roles(o Options, d *Draft) error {
 		}
 	}
 	latitude, longitude := latLon(s, columns)
+	orders := make([]string, s.D)
+	for j, c := range columns {
+		if l.molecule == nil && !slices.Contains(s.Text, j) {
+			orders[j] = l.order(j, c, all)
+		}
+	}
 	for j, c := range columns {
 		col := Column{Name: l.names[j], Role: "coordinate", Min: c.Min, Max: c.Max, SD: c.SD}
 		switch {
@@ -311,12 +340,15 @@ func (l *loaded) roles(o Options, d *Draft) error {
 			col.Role, col.Why, col.Min, col.Max, col.SD = "dropped", "it holds words", 0, 0, 0
 			if slices.Contains(s.Empty, j) {
 				col.Why = "it holds no number"
+			} else if v := s.Word(j); v != "" {
+				col.Why += " such as " + v
 			} else if slices.Contains(s.Beyond, j) {
 				col.Why = "its whole numbers lie beyond 2^53, which float64 rounds: they are names"
 			}
-		case l.molecule != nil, j == latitude, j == longitude:
-		case c.Number(len(l.rows)):
-			col.Role, col.Why = "dropped", "it numbers the rows"
+		case l.molecule != nil, kept[j], j == latitude, j == longitude:
+		case orders[j] != "":
+			col.Role, col.Why = "dropped", orders[j]
+			d.keepable = append(d.keepable, said(s, j))
 		case wholes < s.D-len(s.Text) && c.Label(len(l.rows)):
 			col.Role, col.Why = "condition", fmt.Sprintf("%d whole numbers: labels or counts, no coordinate",
 				c.Distinct)
