@@ -23,6 +23,7 @@ import (
 	"github.com/landing-diffusion/landing/domain/molecule/files"
 	"github.com/landing-diffusion/landing/domain/molecules"
 	"github.com/landing-diffusion/landing/internal/fault"
+	"github.com/landing-diffusion/landing/internal/input"
 	"github.com/landing-diffusion/landing/langevin/evidence"
 	"github.com/landing-diffusion/landing/problem"
 	"github.com/landing-diffusion/landing/problem/discover"
@@ -131,6 +132,7 @@ func New(o Options) (*Draft, error) {
 	if err != nil {
 		return nil, err
 	}
+	defer input.Spare(len(l.survey.X))()
 	if l.molecule == nil {
 		var drop []int
 		for _, want := range o.Drop {
@@ -308,13 +310,16 @@ func (l *loaded) roles(o Options, d *Draft) error {
 			}
 		}
 	}
-	all := make([]float64, 0, len(l.rows)*s.D)
-	for _, i := range l.rows {
-		all = append(all, s.X[i*s.D:(i+1)*s.D]...)
-	}
-	for k, v := range all { // columns of words
-		if v-v != 0 {
-			all[k] = 0
+	all := s.X // which may be large: it is not copied unless something is left out
+	if len(l.rows) < s.N || len(s.Text) > 0 || len(asked) > 0 {
+		all = make([]float64, 0, len(l.rows)*s.D)
+		for _, i := range l.rows {
+			for _, v := range s.X[i*s.D : (i+1)*s.D] {
+				if v-v != 0 { // of columns that are left out
+					v = 0
+				}
+				all = append(all, v)
+			}
 		}
 	}
 	columns := discover.Columns(all, len(l.rows), s.D)
@@ -387,10 +392,12 @@ func (l *loaded) roles(o Options, d *Draft) error {
 		l.note("no coordinate varies: there is nothing to learn")
 	}
 	l.n = len(l.rows)
-	l.x = make([]float64, 0, l.n*len(l.coordinate))
-	for i := range l.n {
-		for _, j := range l.coordinate {
-			l.x = append(l.x, all[i*s.D+j])
+	if l.x = all; len(l.coordinate) < s.D || !slices.IsSorted(l.coordinate) {
+		l.x = make([]float64, 0, l.n*len(l.coordinate))
+		for i := range l.n {
+			for _, j := range l.coordinate {
+				l.x = append(l.x, all[i*s.D+j])
+			}
 		}
 	}
 	if l.kind != "earth" {
