@@ -3,6 +3,7 @@ package experiment
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/landing-diffusion/landing/experiment/judge"
@@ -78,6 +79,12 @@ func (r *Run) Train(ctx context.Context, checkpoint string, o Observer) error {
 		return err
 	}
 	tell(o.From, t.stays())
+	defer func() { // of a panic: the trainer is in no known state, and is not saved
+		if v := recover(); v != nil {
+			_ = t.status("failed", fmt.Sprintf("internal error: %v", v))
+			panic(v)
+		}
+	}()
 	err = t.end(t.loop(ctx))
 	dismiss(r.Group) // not after a panic: the others are anywhere
 	return err
@@ -366,11 +373,20 @@ func (t *training) save() error {
 
 func (t *training) status(state, message string) error {
 	s := run.Status{State: state, Epoch: t.trainer.State.Epoch, Epochs: t.epochs(), Message: message,
-		Stopped: ended(t.run.Problem, t.trainer)}
+		Stopped: ended(t.run.Problem, t.trainer), Trained: t.cost()}
 	if j := t.trainer.State.Judged; j != nil && j.Chosen > 0 {
 		s.Checkpoint = run.CheckpointName(j.ChosenUpdates)
 	}
 	return t.run.Folder.SetStatus(s)
+}
+
+// cost returns what the training took until now; nil of one that an earlier version began, which did not count it.
+func (t *training) cost() *train.Cost {
+	s := t.trainer.State
+	if s.Trained < s.Epoch {
+		return nil
+	}
+	return &train.Cost{Epochs: s.Trained, Seconds: t.watch.spent()}
 }
 
 // LastEpoch returns the last recorded epoch of a run; its Epoch is 0 if there is none.
