@@ -74,8 +74,10 @@ func Load(ctx context.Context, p *problem.Problem, pool *parallel.Pool, report f
 	return l, err
 }
 
-// load is Load without a budget, which a run that was trained has used.
-func load(ctx context.Context, p *problem.Problem, pool *parallel.Pool, report func(doing string)) (*Loaded, error) {
+// load is Load without a budget, which a run that was trained has used. names are those that such a run has for
+// coordinates, in place of the file's.
+func load(ctx context.Context, p *problem.Problem, pool *parallel.Pool, report func(doing string),
+	names ...[]string) (*Loaded, error) {
 	start := time.Now()
 	if report == nil {
 		report = func(string) {}
@@ -94,6 +96,9 @@ func load(ctx context.Context, p *problem.Problem, pool *parallel.Pool, report f
 	kind, data, err := readData(ctx, p, proc.Set)
 	if err != nil {
 		return nil, err
+	}
+	for _, known := range names {
+		data.Names = known
 	}
 	report("checking the rows against the set")
 	remark, err := checkFeasible(ctx, p, proc.Set, data, pool)
@@ -158,8 +163,9 @@ func (l *Loaded) domains(kind domain.Kind, faults []string) (err error) {
 		set = constraint.At(set, l.Condition.Read.Mean)
 		all, train = l.Condition.points(all), l.Condition.points(train)
 	}
+	l.Data.Names = domain.Usable(l.Data.Names, set.Dim(), l.Problem.Condition.Columns)
 	l.points, err = kind.New(domain.Input{Set: set, Data: all, Train: train, Files: l.Problem.Files(), Pool: l.Pool,
-		Molecule: l.Data.Molecule, Remarks: l.Data.Remarks})
+		Molecule: l.Data.Molecule, Remarks: l.Data.Remarks, Names: l.Data.Names})
 	if err != nil {
 		return err
 	}

@@ -32,8 +32,10 @@ func (o *initOptions) flags(f *pflag.FlagSet) {
 	f.StringSliceVar(&o.Angles, "angles", nil, "columns that are angles, by name or number from 0, in degrees or "+
 		"radians: their cosines and sines take their places; needs --clean")
 	f.StringVar(&o.Clean, "clean", "", "file for the rows and columns that can be used: .csv, .npy or .parquet")
-	f.StringSliceVar(&o.Keep, "keep", nil, "columns that are coordinates though they look like times or numbers of rows")
-	f.Float64Var(&o.MaxLoss, "max-loss", draft.MaxLoss, "the largest share of rows that --clean may leave out for one reason")
+	f.StringSliceVar(&o.Keep, "keep", nil, "columns that are coordinates, though they look like times or numbers "+
+		"of rows")
+	f.Float64Var(&o.MaxLoss, "max-loss", draft.MaxLoss, "the largest share of rows that --clean may leave "+
+		"out for one reason")
 	f.StringVar(&o.Decimal, "decimal", "", "what stands before decimals in numbers of a table: point or comma")
 	f.StringVar(&o.Header, "header", "", "whether the first line of a table names its columns: yes or no")
 	f.StringVar(&o.Array, "array", "", "which array of an NPZ file")

@@ -47,7 +47,8 @@ func absent(cell string) bool {
 }
 
 // minus writes the signs that typesetting and some locales put before a number as it is read.
-var minus = strings.NewReplacer("\u2212", "-", "\u2013", "-", "\u2010", "-", "\u2011", "-", "\ufe63", "-", "\uff0d", "-")
+var minus = strings.NewReplacer("\u2212", "-", "\u2013", "-", "\u2010", "-", "\u2011", "-", "\ufe63", "-", "\uff0d",
+	"-")
 
 // ascii returns a cell with a minus sign that is read, where it has another one.
 func ascii(cell string) string {
@@ -338,7 +339,8 @@ func (f *doubtful) see(cells []string) {
 	}
 }
 
-// header reports whether the line is a header, above the numbers x of rows of d, or certain is false: somebody must say.
+// header reports whether the line is a header above the numbers x of rows of d. If it is not certain, somebody must
+// say.
 func (f *doubtful) header(x []float64, d int) (is, certain bool) {
 	if len(x) < 2*d {
 		return false, true

@@ -112,6 +112,7 @@ func decodeParquet(file *os.File, asked []column) (*Points, error) {
 	for _, i := range at {
 		p.Header = append(p.Header, f.Columns[i].Name)
 	}
+	p.Names = p.Header
 	for i, v := range x {
 		if c := of[i%p.D]; !(v >= c.min && v <= c.max) {
 			return nil, &Error{File: name, Column: fmt.Sprintf("row %d (from 0), column %q", i/p.D, p.Header[i%p.D]),

@@ -122,7 +122,8 @@ func TestParquetFaults(t *testing.T) {
 	if err != nil || !slices.Equal(s.Text, []int{1}) || s.X[2] != 2 || s.Format != "Parquet, float64" {
 		t.Errorf("%+v, %v", s, err)
 	}
-	if s, err = ReadSurvey(gaps, Reading{}); err != nil || !slices.Equal(s.Faulty, []int{1}) || s.Faults[0].Column != 1 {
+	s, err = ReadSurvey(gaps, Reading{})
+	if err != nil || !slices.Equal(s.Faulty, []int{1}) || s.Faults[0].Column != 1 {
 		t.Errorf("%+v, %v", s, err)
 	}
 	if s, err = ReadSurvey(ids, Reading{}); err != nil || !slices.Equal(s.Text, []int{0, 2}) ||

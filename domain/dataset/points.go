@@ -28,6 +28,7 @@ type Points struct {
 	X      []float64
 	SHA256 string   // of the file's bytes, in hexadecimal
 	Header []string // names of the columns, of a table that has them
+	Names  []string // of the columns that are in X; nil: they have none
 
 	// Molecule is whose conformations the points are; nil: no molecule's, or none that the file tells of. Remarks are
 	// what the reader chose among several or left out, a sentence each.

@@ -152,6 +152,7 @@ func decodeTable(file string, r io.Reader, columns []column) (*Points, error) {
 	if err != nil {
 		return nil, err
 	}
+	p.Names = p.Header
 	p.SHA256 = hex.EncodeToString(sum.Sum(nil))
 	return p, nil
 }

@@ -169,8 +169,8 @@ func (l *loaded) lost(o Options) error {
 			first = append(first, fmt.Sprintf("%s (%s)", l.row(f.Row), what))
 		}
 		return &UnfitError{Path: o.Path, Few: true, Reasons: []string{fmt.Sprintf("%d of %d rows have %s: %s; at most "+
-			"%d may be left out for one reason. Mend the file, leave a column out by --drop, or allow it by --clean FILE "+
-			"--max-loss %.2g", loss.Rows, l.survey.N, loss.Why, sequence(first, loss.Rows), most,
+			"%d may be left out for one reason. Mend the file, leave a column out by --drop, or allow it by --clean "+
+			"FILE --max-loss %.2g", loss.Rows, l.survey.N, loss.Why, sequence(first, loss.Rows), most,
 			math.Ceil(100*float64(loss.Rows)/float64(l.survey.N))/100)}}
 	}
 	return nil
@@ -178,12 +178,12 @@ func (l *loaded) lost(o Options) error {
 
 // Names of columns that say when or in which order rows were taken, in small letters and without what is in brackets.
 var (
-	timeNames = strings.Fields("time t timestamp datetime date time_s time_ms time_ns timestamp_ns stamp epoch utc secs")
-	idNames   = strings.Fields("id index idx row rowid row_id no nr num number unnamed:0 trajectory traj waypoint frame " +
-		"step iteration iter sample_id record seq sequence objectid fid obs observation")
+	timeNames = strings.Fields("time t timestamp datetime date time_s time_ms time_ns timestamp_ns stamp epoch utc")
+	idNames   = strings.Fields("id index idx row rowid row_id no nr num number unnamed:0 trajectory traj waypoint " +
+		"frame step iteration iter sample_id record seq sequence objectid fid obs observation")
 )
 
-// order says why a column tells when rows were taken, or numbers them; "": it does neither. all has rows of all columns.
+// order says why a column tells when rows were taken, or numbers them; "": it does neither. all has all columns.
 func (l *loaded) order(j int, c discover.Column, all []float64) string {
 	const fewest, near, most = 10, 0.02, 0.98
 	n, d := len(l.rows), l.survey.D
@@ -218,7 +218,8 @@ func (l *loaded) order(j int, c discover.Column, all []float64) string {
 	name = strings.ReplaceAll(strings.TrimSpace(name), " ", "")
 	unix := c.Min > 9e8 && c.Max < 4e9 || c.Min > 9e11 && c.Max < 4e12 || c.Min > 9e17 && c.Max < 4e18
 	switch {
-	case clock && 5*resets < n && !c.Label(n) && (l.survey.Header == nil || name == ""), up >= enough && unix && c.Distinct > n/2,
+	case clock && 5*resets < n && !c.Label(n) && (l.survey.Header == nil || name == ""),
+		up >= enough && unix && c.Distinct > n/2,
 		(clock || up+resets >= enough) && slices.Contains(timeNames, name):
 		return "it is a time, or numbers rows: it goes up from row to row"
 	case c.Whole && (clock || up+resets >= enough || c.Distinct > n/2) && slices.Contains(idNames, name):
@@ -313,7 +314,7 @@ func (l *loaded) reasons(o Options, d *Draft) (out []string) {
 		out = append(out, fmt.Sprintf("%s is no coordinate: %s", l.names[j], d.Columns[j].Why))
 	}
 	if len(d.keepable) > 0 {
-		out = append(out, fmt.Sprintf("--keep %s takes what is left out so for coordinates", strings.Join(d.keepable, ",")))
+		out = append(out, fmt.Sprintf("--keep %s takes these for coordinates", strings.Join(d.keepable, ",")))
 	}
 	if o.Array != "" {
 		if _, err := dataset.ReadSurvey(o.Path, dataset.Reading{}); err != nil {
