@@ -132,7 +132,7 @@ func (j *judge) clustered(within float64) float64 {
 // length writes a distance of points in the data's unit.
 func (j *judge) length(r float64) string {
 	if j.Unit == "" {
-		return text.Number(r)
+		return text.Number(r) + " units of the data"
 	}
 	return fmt.Sprintf("%.3g %s", r*j.PerUnit, j.Unit)
 }
