@@ -91,7 +91,8 @@ func Usable(names []string, d int, others []string) []string {
 	const longest = 100
 	for i, name := range names {
 		if name == "" || len(name) > longest || !unicode.IsLetter([]rune(name)[0]) ||
-			strings.ContainsAny(name, ",;\"'\t\n\r") || slices.Contains(names[:i], name) || slices.Contains(others, name) {
+			strings.ContainsAny(name, ",;\"'\t\n\r") || slices.Contains(names[:i], name) ||
+			slices.Contains(others, name) {
 			return nil
 		}
 		if _, err := strconv.ParseFloat(name, 64); err == nil {

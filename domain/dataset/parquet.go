@@ -145,7 +145,9 @@ func (s *Survey) parquet(file *os.File) (*Points, error) {
 		}
 	}
 	if len(at) == 0 {
-		return nil, &Error{File: name, Value: "there are no numbers", Want: "a column of numbers"}
+		c := f.Columns[0]
+		return nil, &Error{File: name, Column: fmt.Sprintf("column %q", c.Name), Value: c.Type,
+			Want: "a column of numbers"}
 	}
 	s.Format = "Parquet"
 	if len(kinds) == 1 {

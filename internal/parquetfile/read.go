@@ -223,13 +223,15 @@ func (c *Column) describe(of *parquet.Column) {
 		default:
 			set(Words, "bytes")
 		}
+	case *format.Float16Type:
+		set(Other, "float16, which is not read; write float32")
 	default:
 		set(Other, "of a logical type that is no number, "+l.String())
 	}
 	if !of.Leaf() {
-		set(Nested, "a structure")
+		set(Nested, "a list or structure; write a column for each of its numbers")
 	} else if of.Repeated() {
-		set(Nested, "a list")
+		set(Nested, "a list; write a column for each of its numbers")
 	}
 }
 
