@@ -125,7 +125,13 @@ func Examine(ctx context.Context, p *problem.Problem, pool *parallel.Pool, repor
 		r.Findings = append(r.Findings, f)
 	}
 	r.Findings = append(r.Findings, leftOut(proc.Set)...)
+	r.Data = []string{}
 	if data != nil {
+		lines, doubts := data.Described()
+		r.Data = lines
+		for _, doubt := range doubts {
+			r.Findings = append(r.Findings, check.Finding{Check: "data", Status: check.Warn, Message: doubt})
+		}
 		r.Findings = append(r.Findings, seamFindings(p, proc.Set, data)...)
 	}
 	if n := r.Count(check.Fail); n > 0 {

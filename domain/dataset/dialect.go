@@ -151,6 +151,9 @@ func (w *written) see(file string, number int, line string, header bool) {
 	if strings.Contains(line, `"`) && (!header || len(cells) <= strings.Count(line, w.between)) {
 		w.quoted = true
 	}
+	if header && w.header(line) {
+		return
+	}
 	for j, cell := range cells {
 		s, grouped := w.shape(strings.TrimSpace(cell))
 		if w.shapes[s]++; w.shapes[s] == 1 {

@@ -54,7 +54,7 @@ func columnsOf(name string, f *parquetfile.File, asked []column) (at []int, of [
 		for i, c := range f.Columns {
 			if c.Kind != parquetfile.Numbers {
 				return nil, nil, &Error{File: name, Column: fmt.Sprintf("column %q", c.Name), Value: c.Type,
-					Want: "numbers"}
+					Want: "numbers: float32, float64 or whole ones, and a column for each number of a list"}
 			}
 			at, of = append(at, i), append(of, anyNumber)
 		}
@@ -147,7 +147,7 @@ func (s *Survey) parquet(file *os.File) (*Points, error) {
 	if len(at) == 0 {
 		c := f.Columns[0]
 		return nil, &Error{File: name, Column: fmt.Sprintf("column %q", c.Name), Value: c.Type,
-			Want: "a column of numbers"}
+			Want: "columns of numbers: float32, float64 or whole ones, and a column for each number of a list"}
 	}
 	s.Format = "Parquet"
 	if len(kinds) == 1 {

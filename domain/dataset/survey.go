@@ -197,6 +197,7 @@ func (s *Survey) table(f *os.File, how Reading) (*Points, error) {
 	p := &Points{D: d.width}
 	words, odd := make([]int, p.D), make([]int, p.D) // cells that are words, and no finite numbers, by column
 	var unsure *doubtful
+	var short []string
 	before, first := []string{}, 0 // lines before those of the table
 	err = eachLine(file, f, wantRows(nil), func(number int, line string) error {
 		row := d.cells(line)
@@ -205,7 +206,10 @@ func (s *Survey) table(f *os.File, how Reading) (*Points, error) {
 		}
 		if first == 0 {
 			names := d.header(line)
-			if len(row) != p.D && (!names || len(row) != p.D-1) {
+			if len(row) != p.D {
+				if short = nil; names && len(row) == p.D-1 {
+					short = row
+				}
 				if before = append(before, line); len(before) > maxBefore {
 					return &Error{File: file, Line: number, Value: text.Plural(len(row), "column"),
 						Want: fmt.Sprintf("%d, as in most lines", p.D)}
@@ -213,6 +217,12 @@ func (s *Survey) table(f *os.File, how Reading) (*Points, error) {
 				return nil
 			}
 			first = number
+			if short != nil && !names { // names of columns, but for one
+				before = before[:len(before)-1]
+				for _, cell := range short {
+					p.Header = append(p.Header, unquoted(strings.TrimSpace(cell)))
+				}
+			}
 			if unsure = doubt(row); unsure != nil && (how.Header == "yes" || how.Header == "no") {
 				also("whether its first line is a header only you know")
 			}
@@ -223,7 +233,7 @@ func (s *Survey) table(f *os.File, how Reading) (*Points, error) {
 				unsure = nil
 				return nil
 			}
-			if how.Header != "" || len(before) > 0 {
+			if how.Header != "" || len(before) > 0 || p.Header != nil {
 				unsure = nil
 			}
 		} else if unsure != nil {

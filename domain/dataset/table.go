@@ -147,6 +147,8 @@ func decodeTable(file string, r io.Reader, columns []column) (*Points, error) {
 			err = unsure.asked(file, first)
 		} else if is {
 			p.Header, p.X, p.N = strings.Split(unsure.line, ","), p.X[p.D:], p.N-1
+			p.Remarks = append(p.Remarks, fmt.Sprintf("line %d (%s) is taken for the names of columns", first,
+				show(unsure.line)))
 		}
 	}
 	if err != nil {
@@ -249,13 +251,25 @@ func checkHeader(file string, number int, line string, columns []column) error {
 			continue
 		}
 		for k, c := range columns {
-			if k != j && !c.exact && strings.HasPrefix(strings.ToLower(cell), c.name[:3]) {
+			if k != j && !c.exact && strings.HasPrefix(mapped(cell), c.name[:3]) {
 				return &Error{File: file, Line: number, Column: fmt.Sprintf("column %d", j+1), Value: show(cell),
 					Want: columns[j].name}
 			}
 		}
 	}
 	return nil
+}
+
+// mapped returns the name of a column in small letters: that of maps for x, y and lng.
+func mapped(name string) string {
+	name = strings.ToLower(strings.Trim(name, "\"'"))
+	switch {
+	case name == "x", name == "easting", strings.HasPrefix(name, "lng"):
+		return "longitude"
+	case name == "y", name == "northing":
+		return "latitude"
+	}
+	return name
 }
 
 func wantColumns(d, first int, columns []column) string {

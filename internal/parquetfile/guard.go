@@ -337,7 +337,8 @@ func unpack(codec format.CompressionCodec, b []byte, size int) (out []byte, err 
 			r = z
 		}
 	default:
-		name := map[format.CompressionCodec]string{format.Brotli: "Brotli", format.Lz4Raw: "LZ4", 5: "LZ4", 3: "LZO"}[codec]
+		name := map[format.CompressionCodec]string{format.Brotli: "Brotli", format.Lz4Raw: "LZ4", 5: "LZ4",
+			3: "LZO"}[codec]
 		return nil, fmt.Errorf("its compression is %s (number %d); expected none, Snappy, gzip or Zstandard: "+
 			"compression='snappy' in pandas or pyarrow", cmp.Or(name, "unknown"), codec)
 	}

@@ -224,14 +224,14 @@ func (c *Column) describe(of *parquet.Column) {
 			set(Words, "bytes")
 		}
 	case *format.Float16Type:
-		set(Other, "float16, which is not read; write float32")
+		set(Other, "float16")
 	default:
 		set(Other, "of a logical type that is no number, "+l.String())
 	}
 	if !of.Leaf() {
-		set(Nested, "a list or structure; write a column for each of its numbers")
+		set(Nested, "a structure")
 	} else if of.Repeated() {
-		set(Nested, "a list; write a column for each of its numbers")
+		set(Nested, "a list")
 	}
 }
 

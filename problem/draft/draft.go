@@ -48,6 +48,7 @@ type Options struct {
 type Draft struct {
 	Data    string     `json:"data"`
 	Format  string     `json:"format"`
+	Read    string     `json:"read"` // what the numbers were understood to be, with their ranges
 	Rows    int        `json:"rows"`
 	Shape   []int      `json:"shape"`
 	Columns []Column   `json:"columns"`
@@ -505,7 +506,16 @@ func (l *loaded) draft(o Options, d *Draft) error {
 	if repeats.Looked < l.n {
 		d.note("equal rows were looked for among the first %d", repeats.Looked)
 	}
-	d.Notes = append(d.Notes, l.notes...)
+	points := dataset.Points{N: l.n, D: len(l.coordinate), X: l.x, Molecule: l.molecule}
+	for _, j := range l.coordinate {
+		points.Names = append(points.Names, l.names[j])
+	}
+	if l.kind == "earth" {
+		points.Place = fmt.Sprintf("latitude is %s, longitude is %s: %s", points.Names[0], points.Names[1],
+			dataset.Ranges([]string{"latitude", "longitude"}, l.x, 2))
+	}
+	said, doubts := points.Described()
+	d.Read, d.Notes = strings.Join(said, "; "), append(append(d.Notes, doubts...), l.notes...)
 	if l.kind == "earth" {
 		if len(o.Formulas) > 0 {
 			return fault.Errorf(fault.Usage, "", "--formula: places on Earth lie on the sphere in R³; a formula "+
