@@ -131,6 +131,9 @@ func (e evaluated) print(w io.Writer) {
 	}
 }
 
+// brief prints what a newcomer wants to know.
+func (e evaluated) brief(w io.Writer) { report.WriteBrief(w, e.Evaluation, e.Report) }
+
 // judgeFile evaluates samples that were drawn before, or by another program.
 func judgeFile(ctx context.Context, out *console, r *experiment.Run, file string) (answer, error) {
 	v, known, fault, err := experiment.JudgeFile(ctx, r, file, commandLine)
@@ -144,7 +147,8 @@ func judgeFile(ctx context.Context, out *console, r *experiment.Run, file string
 	e := evaluated{Evaluation: v}
 	return answer{e, func(w io.Writer) {
 		e.print(w)
-		fmt.Fprintf(w, "beside the run's own samples:  landing compare %s %s\n", text.Shell(r.Folder.Dir), text.Shell(file))
+		fmt.Fprintf(w, "beside the run's own samples:  landing compare %s %s\n", text.Shell(r.Folder.Dir),
+			text.Shell(file))
 	}}, fault
 }
 

@@ -433,5 +433,9 @@ func runDemo(ctx context.Context, a *app, o *demoOptions, _ []string) (answer, e
 	if _, err := a.fit(ctx, r, "", false); err != nil {
 		return answer{}, err
 	}
-	return a.judge(ctx, r, &judgement{report: true})
+	got, fault := a.judge(ctx, r, &judgement{report: true})
+	if e, ok := got.object.(evaluated); ok {
+		got.text = e.brief
+	}
+	return got, fault
 }

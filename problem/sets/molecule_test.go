@@ -115,7 +115,7 @@ func TestBadMolecule(t *testing.T) {
 		{"template: x.txt", `set.template: x.txt: extension ".txt"`},
 		{"atoms: 4, bonds: template", "set.bonds: it asks for the template's, and there is no template"},
 		{"atoms: 4, rigid: [[0, 1, 2]]", "set.rigid[0]: it asks for the template's"},
-		{"atoms: 4, dihedrals: [{atoms: [0, 1, 2, 3], value: 1e300}]", "set.dihedrals[0] is 1e+300; expected degrees in"},
+		{"atoms: 4, dihedrals: [{atoms: [0, 1, 2, 3], value: 1e300}]", "set.dihedrals[0] is 1e+300; expected degrees"},
 		{"atoms: 4, angles: [{atoms: [0, 1, 2], max: 1e4}]", "set.angles[0] is 10000; expected degrees in"},
 		{"atoms: 4, distances: [{atoms: [0, 1], value: 1e300}]", "expected at most 1e6 Å"},
 		{"atoms: 4, bonds: all", "set.bonds is all; expected template"},
