@@ -62,7 +62,8 @@ func TestPriorByWorkers(t *testing.T) {
 		pool := testkit.Pool(t, workers)
 		data, origin, err := problem.Source("demo")
 		testkit.OK(t, err)
-		p := testkit.Must(problem.Load(data, origin, "fixed", problem.ParseSettings("prior=auto", "process.friction=1.5")))
+		p := testkit.Must(problem.Load(data, origin, "fixed", problem.ParseSettings("prior=auto",
+			"process.friction=1.5")))
 		l := testkit.Must(Load(t.Context(), p, pool, nil))
 		if first == nil {
 			first = l.Chosen

@@ -91,21 +91,22 @@ func TestCheckVerb(t *testing.T) {
 		stdout, stderr string
 		args           []string
 	}{
-		{0, "PASS  derivatives", "", []string{"demo", "--variant", "fixed"}},
+		{0, "PASS  derivatives", "", []string{"demo", "--variant=fixed"}},
 		{0, "no data was given", "", []string{"volcano"}},
-		{4, "landing diverges at 2; α = ", "check failed", []string{"demo", "--variant", "fixed", "--set",
+		{4, "landing diverges at 2; α = ", "check failed", []string{"demo", "--variant=fixed", "--set",
 			"process.landing={mode: explicit, rate: 20}"}},
-		{0, "process.landing.rate: auto is 6.494", "", []string{"demo", "--variant", "fixed", "--why", "--set",
+		{0, "process.landing.rate: auto is 6.494", "", []string{"demo", "--variant=fixed", "--why", "--set",
 			"process.landing={mode: explicit, rate: auto}"}},
-		{0, "process.repulsion: auto is 0: there are no inequalities", "", []string{"demo", "--variant", "fixed", "--why", "--set",
+		{0, "process.repulsion: auto is 0: there are no inequalities", "", []string{"demo", "--variant=fixed",
+			"--why", "--set",
 			"process.repulsion=auto"}},
-		{0, "landing.rate 6.49\n", "", []string{"demo", "--variant", "fixed", "--set", "process.landing={mode: explicit, rate: auto}"}},
+		{0, "landing.rate 6.49\n", "", []string{"demo", "--variant=fixed", "--set", "process.landing={mode: explicit, rate: auto}"}},
 		{4, "1 of 3 rows are beyond the tolerance 0.005611 (1 % of the spread of a coordinate), first row 2 with 0.5",
 			"check failed",
 			[]string{"points.yaml", "--data", "off.csv"}},
 		{3, "", "its points have 2 coordinates", []string{"points.yaml", "--data", "flat.csv"}},
 		{3, "", "no such file", []string{"points.yaml", "--data", "none.csv"}},
-		{3, "", "process.steps is 0", []string{"demo", "--variant", "fixed", "--set", "process.steps=0"}},
+		{3, "", "process.steps is 0", []string{"demo", "--variant=fixed", "--set", "process.steps=0"}},
 		{3, "", "neither a file nor one of the recipes", []string{"nosuch"}},
 		{2, "", "expected a recipe or a problem file", nil},
 	} {

@@ -117,7 +117,7 @@ func TestErrorsAsJSON(t *testing.T) {
 		{2, "usage", "", "", 0, []string{"report"}},
 		{2, "usage", "", "", 0, []string{"version", "--workers", "-1"}},
 		{3, "problem", "bad.yaml", "process.steps", 4, []string{"train", "bad.yaml"}},
-		{3, "problem", "", "train.epochs", 0, []string{"train", "demo", "--variant", "fixed", "--set", "train.epochs=x"}},
+		{3, "problem", "", "train.epochs", 0, []string{"train", "demo", "--set", "train.epochs=x"}},
 		{3, "problem", "not.yaml", "", 2, []string{"check", "not.yaml"}},
 		{3, "data", "lat.csv", "", 3, []string{"train", "volcano", "--data", "lat.csv"}},
 		{3, "data", "off.csv", "", 0, []string{"train", "points.yaml", "--data", "off.csv"}},
@@ -272,7 +272,7 @@ func TestClosedPipe(t *testing.T) {
 		}
 	}
 	for name, both := range map[string]bool{"messages": false, "all": true} {
-		cmd := self(t, dir, append([]string{"train", "demo", "--variant", "fixed", "--out", name}, tiny...)...)
+		cmd := self(t, dir, append([]string{"train", "demo", "--variant=fixed", "--out", name}, tiny...)...)
 		cmd.Stderr = w
 		if both {
 			cmd.Stdout = w

@@ -74,7 +74,7 @@ func TestRemediesRun(t *testing.T) {
 	train("paths", "--set", "prior=empirical", "--set", "process.walls=paper", "--set", "process.repulsion=0")
 	train("watched", "--set", "prior=uniform", "--set", "train.epochs=24", "--set", "train.evaluate_every=1", "--set",
 		"train.anneal=0.5")
-	ok(t, dir, append([]string{"train", "demo", "--variant", "fixed", "-q", "--out", "demo"}, small...)...)
+	ok(t, dir, append([]string{"train", "demo", "--variant=fixed", "-q", "--out", "demo"}, small...)...)
 	ok(t, dir, "train", "cap.yaml", "-q", "--out", "silent", "--for", "1h", "--set", "train.epochs=3",
 		"--set=network.width=8", "--set", "prior=empirical", "--set", "process.steps=10")
 	pool := testkit.Pool(t, 2)

@@ -91,7 +91,9 @@ def test_too_many_failures_leave_what_there_is(run: landing.Run) -> None:
 
 
 def test_evaluate(run: landing.Run, points: np.ndarray) -> None:
-    e = run.evaluate(100)
+    with pytest.warns(landing.LandingWarning, match="not good"):
+        e = run.evaluate(100)
+    assert e.grade == "not good" and e.findings[0]["severity"] == "fault"
     assert e["samples"] == 100 and not e.good and e.findings and 0 < e.floor < e.distance < 1 and e.violation < 1e-12
     assert "not good" in repr(e) and "<table>" in e._repr_html_() and len(e) == len(list(e))
     given = run.evaluate(samples=points[:150])
