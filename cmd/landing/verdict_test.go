@@ -165,13 +165,13 @@ func TestVerdictShows(t *testing.T) {
 	dir := t.TempDir()
 	demoRun(t, dir, "prior=uniform")
 	told := ok(t, dir, "report", "r", "--text", "-n", "600").stdout
-	if !strings.HasPrefix(told, "not good: ") || !strings.Contains(told, "1. start_law, about ") ||
+	if !strings.HasPrefix(told, "not good: ") || !strings.Contains(told, "1. fault start_law, 0.") ||
 		!strings.Contains(told, "\n     landing report r --set prior=empirical\n") {
 		t.Errorf("eval begins with\n%.600s", told)
 	}
 	v := wantJSON(t, ok(t, dir, "report", "r", "--text", "-n", "600", "--json"))["verdict"].(map[string]any)
 	first := v["findings"].([]any)[0].(map[string]any)
-	if v["good"] != false || v["false_alarms"] != verdict.Alarm || first["code"] != "start_law" ||
+	if v["grade"] != "not good" || v["false_alarms"] != verdict.Alarm || first["code"] != "start_law" ||
 		first["remedy"].(map[string]any)["command"] != "landing report r --set prior=empirical" ||
 		first["effect"].(float64) <= 0 {
 		t.Errorf("as JSON: %v", v)
