@@ -188,7 +188,7 @@ type errorObject struct {
 
 // describe returns an error as --json prints it.
 func describe(err error) *errorObject {
-	e := &errorObject{exitCode(err), fault.Of(err), strings.ToValidUTF8(err.Error(), "\ufffd")}
+	e := &errorObject{exitCode(err), fault.Of(err), strings.ToValidUTF8(text.Short(err.Error()), "\ufffd")}
 	if e.Code == exitInterrupted {
 		e.Message = "interrupted"
 	}
