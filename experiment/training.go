@@ -3,6 +3,7 @@ package experiment
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/landing-diffusion/landing/experiment/judge"
@@ -23,6 +24,7 @@ type Observer struct {
 	From       func(epoch int)
 	Record     func(run.Record)                  // a line of metrics.jsonl that is new
 	Drawn      func(epoch int, points []float64) // samples by the weights of an epoch, those that did not fail
+	Doing      func(what string)                 // that is done next, before the first epoch of this call
 	Mixing     func(steps, most int)             // chains for a uniform prior are at it
 	Prior      func(Prior)                       // a uniform prior was made by them
 	Begin      func(epochs int)                  // that it will have; 0: a clock or held-out distances will decide
@@ -200,9 +202,13 @@ func (t *training) train(ctx context.Context) error {
 	if err := t.arrive(within); err != nil {
 		return err
 	}
+	if t.run.Problem.Train.ByLoss() && t.held == nil {
+		tell(t.observer.Doing, "simulating the paths of held-out rows")
+	}
 	if err := t.hold(within); err != nil {
 		return err
 	}
+	tell(t.observer.Doing, "preparing the targets and simulating the first forward paths")
 	t.saved = time.Now()
 	t.pace()
 	for {
@@ -295,6 +301,10 @@ func (t *training) epoch(ctx context.Context) error {
 // came in its metrics. Forward paths that fail or break down are those of training too, which says so.
 func (t *training) arrive(ctx context.Context) error {
 	file := t.run.priorFile()
+	if file == run.EndsFile && t.run.Folder.Free(file) == nil {
+		tell(t.observer.Doing, fmt.Sprintf("simulating %d forward paths: samples begin where they end",
+			priorPaths(t.run.Loaded)))
+	}
 	prior, err := t.run.Prior(ctx, t.observer.Mixing)
 	if err != nil && file == run.EndsFile && !train.Interrupted(err) && fault.KindOf(err) != fault.Run {
 		return nil

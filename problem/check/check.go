@@ -89,9 +89,10 @@ type Input struct {
 // Training is what the forecast of training needs to know.
 type Training struct {
 	Config  train.Config
-	Rows    int // training rows
-	Method  method.Method
+	Learned []float64     // training rows
+	Method  method.Method // that of the training, or one that prepares more quickly
 	Network score.Config
+	Before  int     // forward paths that are simulated before the first epoch
 	Budget  float64 // seconds; 0: none
 	Judged  bool    // held-out distances may end it before
 }
