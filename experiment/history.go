@@ -80,7 +80,7 @@ func (r *Run) Evaluate(
 ) (*judge.Evaluation, error) {
 	h := historyOf(r.Folder, state.Epoch)
 	about := judge.About{Name: r.Folder.Dir, State: state, Drawn: r.Drawn, Start: start, Course: h.course,
-		Chains: h.chains()}
+		Chains: h.chains(), Trained: r.Folder.Cost()}
 	if w := r.Folder.ChosenWeights(); w != nil && w.Epoch == state.Epoch {
 		about.Weights = w.Reason
 	}
@@ -185,7 +185,7 @@ func Standing(r *Run, t *Trained) (says []string) {
 	}
 	k := &Kept{Evaluation: &judge.Evaluation{}}
 	if err := r.Folder.ReadJSON(r.Out(run.EvaluationFile), k); err != nil || k.Config != r.Config ||
-		k.Updates != t.State.Updates || k.Verdict.Good {
+		k.Updates != t.State.Updates || k.Verdict.Grade != verdict.NotGood {
 		return says
 	}
 	if found := k.Verdict.Findings; len(found) > 0 {

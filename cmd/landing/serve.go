@@ -200,12 +200,12 @@ func (o *serving) load(ctx context.Context) ([]*engine.Run, error) {
 func (o *serving) standing(r *engine.Run) serve.Standing {
 	e := inventory.Of(r.Folder.Dir)
 	out := serve.Standing{State: string(e.State)}
-	if d := e.Distance; d != nil && d.Good != nil {
-		out.Good, out.Verdict, out.Wrong = d.Good, d.Verdict, d.Wrong
+	if d := e.Distance; d != nil && d.Grade != "" {
+		out.Grade, out.Verdict, out.Wrong = string(d.Grade), d.Verdict, d.Wrong
 	}
 	epoch := r.Trained.State.Epoch
 	out.Cautions = e.Cautions(epoch)
-	if out.Good == nil && epoch > 0 {
+	if out.Grade == "" && epoch > 0 {
 		o.out.say("note: %s: there is no verdict on its samples: landing report judges them", r.Name)
 	}
 	for _, says := range slices.Concat(out.Wrong, out.Cautions) {

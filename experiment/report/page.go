@@ -174,11 +174,11 @@ func WriteText(w io.Writer, v *judge.Evaluation) {
 func writeVerdict(w io.Writer, v *verdict.Verdict) {
 	fmt.Fprintln(w, v.Title())
 	for i, f := range judged(v).Findings {
-		share := f.Share
-		if share != "" {
-			share = ", " + share
+		size := f.Size
+		if size != "" {
+			size = ", " + size
 		}
-		fmt.Fprintf(w, "  %d. %s%s: %s\n", i+1, f.Code, share, f.Says)
+		fmt.Fprintf(w, "  %d. %s %s%s: %s\n", i+1, f.Severity, f.Code, size, f.Says)
 		if f.Remedy != "" {
 			fmt.Fprintf(w, "     %s\n", f.Remedy)
 		}

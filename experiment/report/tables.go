@@ -35,7 +35,7 @@ func withArticle(set string) string {
 
 // judged is a verdict as a page opens with it.
 func judged(v *verdict.Verdict) *figure.Judged {
-	out := &figure.Judged{Good: v.Good, Title: capital(v.Title()), Notes: v.Grouped(),
+	out := &figure.Judged{Grade: string(v.Grade), Title: capital(v.Title()), Notes: v.Grouped(),
 		Rate: fmt.Sprintf("Draws of the data's own law are called good at least %.0f times in 100.", 100*(1-v.Alarm))}
 	above := map[string]bool{} // commands that stand above
 	for _, f := range v.Findings {
@@ -44,7 +44,8 @@ func judged(v *verdict.Verdict) *figure.Judged {
 			command = ""
 		}
 		above[command] = true
-		out.Findings = append(out.Findings, figure.Finding{Code: string(f.Code), Share: f.Share(),
+		out.Findings = append(out.Findings, figure.Finding{Code: string(f.Code), Severity: string(f.Severity),
+			Size: f.Size(),
 			Says: capital(f.Says) + ".", Remedy: command})
 	}
 	return out
@@ -102,8 +103,14 @@ func facts(v *judge.Evaluation) []figure.Fact {
 	if v.Weights != "" {
 		out = append(out, figure.Fact{Label: "Weights", Value: fmt.Sprintf("of epoch %d", v.Epoch), Note: v.Weights})
 	}
-	return append(out, figure.Fact{Label: "Training", Value: fmt.Sprintf("%.0f s", v.Seconds.Train),
-		Note: fmt.Sprintf("generation %.1f s", v.Seconds.Generate)})
+	fact := figure.Fact{Label: "Training", Value: fmt.Sprintf("%.0f s", v.Seconds.Train),
+		Note: fmt.Sprintf("generation %.1f s", v.Seconds.Generate)}
+	if c := v.Trained; c != nil && c.Epochs > v.Epoch {
+		fact.Value = fmt.Sprintf("%.0f s", c.Seconds)
+		fact.Note = fmt.Sprintf("%d epochs; %d of them in %.0f s to the kept weights; %s", c.Epochs, v.Epoch,
+			v.Seconds.Train, fact.Note)
+	}
+	return append(out, fact)
 }
 
 // tables are those of an evaluation, with what explains its distances.

@@ -28,7 +28,7 @@ type Report struct {
 
 // Judged says whether what the page shows is good, and what to do if not.
 type Judged struct {
-	Good     bool
+	Grade    string
 	Title    string
 	Findings []Finding // what is wrong, the worst first
 	Notes    []string  // what was not judged, and why
@@ -37,10 +37,10 @@ type Judged struct {
 
 // A Finding is one thing that is wrong.
 type Finding struct {
-	Code   string
-	Share  string // of the samples; may be empty
-	Says   string
-	Remedy string // a command; may be empty
+	Code           string
+	Severity, Size string // of its effect; may be empty
+	Says           string
+	Remedy         string // a command; may be empty
 }
 
 // A Fact is a number worth a card of its own.

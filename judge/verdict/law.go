@@ -54,14 +54,15 @@ func (j *judge) anotherLaw() {
 	t := j.Energy
 	if Within(t) || !(float64(t.PValue) <= levels[AnotherLaw]) {
 		level, n, m := levels[Observables]/float64(max(len(j.Numbers), 1)), len(j.outX), len(j.outR)
-		if seen := visible(level, n, m); seen > Undecided && !j.lawFound() {
+		if seen := visible(level, n, m); seen > mostUnseen && !j.lawFound() {
 			j.skip(AnotherLaw, "%s", unseen(level, n, m))
 		}
 		return
 	}
 	left := apart(rest(j.Samples, j.Dim, j.outX), rest(j.Rows, j.Dim, j.outR), j.Dim) - j.law
-	j.tell(AnotherLaw, left, "samples have another law: energy distance to the rows %.1f × its floor, %.1f sd "+
-		"above it (p = %.3f)", float64(t.Statistic/t.Mean), float64((t.Statistic-t.Mean)/t.SD), float64(t.PValue))
+	j.tell(AnotherLaw, left, float64(t.PValue), "samples have another law: energy distance to the rows %.1f × its "+
+		"floor, %.1f sd above it (p = %.3f)", float64(t.Statistic/t.Mean), float64((t.Statistic-t.Mean)/t.SD),
+		float64(t.PValue))
 }
 
 // condition tells where samples under a condition are not as rows with it.
@@ -75,9 +76,9 @@ func (j *judge) condition() {
 		return
 	}
 	if float64(g.Test.PValue) <= levels[Condition] {
-		j.tell(Condition, apart(g.Samples, g.Held, g.Dim), "samples do not have the law of held-out rows with the "+
-			"same condition: energy distance %.1f × its floor (p = %.3f)", float64(g.Test.Statistic/g.Test.Mean),
-			float64(g.Test.PValue))
+		j.tell(Condition, apart(g.Samples, g.Held, g.Dim), float64(g.Test.PValue), "samples do not have the law of "+
+			"held-out rows with the same condition: energy distance %.1f × its floor (p = %.3f)",
+			float64(g.Test.Statistic/g.Test.Mean), float64(g.Test.PValue))
 	}
 }
 
@@ -89,7 +90,7 @@ func (j *judge) observables() {
 		return
 	}
 	names := []string{}
-	worst, told, most, seen := 0.0, "", 0.0, 0.0
+	worst, told, most, seen, least := 0.0, "", 0.0, 0.0, 1.0
 	level, n, m := levels[Observables]/float64(len(j.Numbers)), 0, 0
 	for _, k := range j.Numbers {
 		x, h := finite(k.Samples), finite(k.Rows)
@@ -104,7 +105,7 @@ func (j *judge) observables() {
 		if !(p <= level) {
 			continue
 		}
-		names = append(names, k.Name)
+		names, least = append(names, k.Name), min(least, p*float64(len(j.Numbers)))
 		x = finite(rest(k.Samples, 1, part(j.outX, len(k.Samples))))
 		h = finite(rest(k.Rows, 1, part(j.outR, len(k.Rows))))
 		if len(x) > 0 && len(h) > 0 {
@@ -129,7 +130,7 @@ func (j *judge) observables() {
 	if len(names) > 1 {
 		told += fmt.Sprintf("; so have %d more of %d observables", len(names)-1, len(j.Numbers))
 	}
-	j.tell(Observables, worst-j.law, "%s", told)
+	j.tell(Observables, worst-j.law, least, "%s", told)
 	j.law = max(j.law, worst)
 }
 
@@ -138,7 +139,7 @@ func unseen(level float64, n, m int) string {
 	seen, most := visible(level, n, m), visible(level, math.MaxInt, m)
 	why := fmt.Sprintf("with %s rows and %s samples distribution functions less than %.2f apart are not seen",
 		text.Count(m), text.Count(n), min(seen, 1))
-	if seen > Undecided && most <= Undecided {
+	if seen > mostUnseen && most <= mostUnseen {
 		why += fmt.Sprintf(", with far more samples (-n) %.2f", most)
 	}
 	return why
@@ -262,10 +263,10 @@ func (j *judge) spread() {
 		if at > 0 {
 			same = "rows do not differ " + along
 		}
-		j.tell(Spread, effect, "samples are %s: %s (p = %.4f)", how, same, p)
+		j.tell(Spread, effect, p, "samples are %s: %s (p = %.4f)", how, same, p)
 		return
 	}
-	j.tell(Spread, effect, "samples are %s: their spread (rms about the mean) is %.3g times that of the rows %s "+
+	j.tell(Spread, effect, p, "samples are %s: their spread (rms about the mean) is %.3g times that of the rows %s "+
 		"(p = %.4f)", how, math.Sqrt(own/rows), along, p)
 }
 
@@ -304,14 +305,14 @@ const (
 )
 
 // course tells that training ended early, where the law of samples is off: it is no test, for a good law needs no
-// longer training. Its effect is that part of the law's which the fall of distances promises.
-func (j *judge) course(law float64) {
+// longer training.
+func (j *judge) course() {
 	c := j.Course
 	if c == nil || c.Epochs == 0 {
 		j.skip(TooShort, "how training went is not known")
 		return
 	}
-	if law == 0 && !j.lawFound() {
+	if !j.lawFound() {
 		return
 	}
 	var why []string
@@ -325,17 +326,14 @@ func (j *judge) course(law float64) {
 		why = append(why, fmt.Sprintf("the learning rate was not brought down: it ended at %.2g of its highest",
 			c.Rate/c.Highest))
 	}
-	fall, p := c.Trend()
-	if !c.Chosen && fall > trendSmaller && p <= trendLevel {
+	if fall, p := c.Trend(); !c.Chosen && fall > trendSmaller && p <= trendLevel {
 		why = append(why, fmt.Sprintf("distances to the data still fell, by %.0f %% over the later half of evaluations",
 			100*fall))
-	} else {
-		fall = 0
 	}
 	if why == nil {
 		return
 	}
-	j.tell(TooShort, law*min(1, fall), "training was too short: %s", strings.Join(why, "; "))
+	j.tell(TooShort, math.NaN(), math.NaN(), "training was too short: %s", strings.Join(why, "; "))
 }
 
 func (j *judge) lawFound() bool {

@@ -119,7 +119,7 @@ func TestWorkers(t *testing.T) {
 func TestForecast(t *testing.T) {
 	p := gentle(equality(3).equal("h", ball(1)))
 	in := Input{Process: p, Training: &Training{
-		Config: train.Config{Epochs: 100, Batch: 32, Refresh: 10, LearningRate: 1e-3, Average: 0.9},
+		Config:  train.Config{Epochs: 100, Batch: 32, Refresh: 10, LearningRate: 1e-3, Average: 0.9},
 		Learned: langevin.Starts([]float64{0, 0, 1, 1, 0, 0}, 3, 1000), Before: 500,
 		Method:  pathmatch.New(p, pathmatch.Options{}),
 		Network: score.Config{Dim: 3, Momentum: true, Width: 16, Layers: 1},

@@ -37,7 +37,7 @@ type RunInfo struct {
 // A Standing is how a run is, by what its folder tells.
 type Standing struct {
 	State    string   `json:"state,omitempty"` // of its training
-	Good     *bool    `json:"good,omitempty"`  // the verdict on its samples; nil: there is none
+	Grade    string   `json:"grade,omitempty"` // of its samples; empty: there is none
 	Verdict  string   `json:"verdict,omitempty"`
 	Wrong    []string `json:"wrong,omitempty"`    // what the verdict found, the largest effect first
 	Cautions []string `json:"cautions,omitempty"` // what else speaks against its samples
