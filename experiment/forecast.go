@@ -31,8 +31,8 @@ func (l *Loaded) before(src method.Source[float32]) int {
 		n += priorPaths(l)
 	}
 	if l.Problem.Train.ByLoss() {
-		_, held := judgedBy(l)
-		n += held
+		_, held, seen := judgedBy(l)
+		n += held + seen
 	}
 	return n
 }

@@ -84,7 +84,10 @@ func (r *Run) Evaluate(
 	if w := r.Folder.ChosenWeights(); w != nil && w.Epoch == state.Epoch {
 		about.Weights = w.Reason
 	}
-	return r.Reference().Evaluate(s, about, newRemedies(ctx, r, h).of)
+	m := newRemedies(ctx, r, h)
+	v, err := r.Reference().Evaluate(s, about, m.of)
+	v.Verdict.Limits = m.limits(&v.Verdict)
+	return v, err
 }
 
 // Report writes the page of an evaluation of samples with its figures, and returns its path. line writes the

@@ -18,6 +18,8 @@ type judge struct {
 	skipped []Skip
 
 	outX, outH, outR []bool    // samples, held-out rows and rows that a finding has told of
+	unitX, unitR     []int     // clusters of samples and rows, of those that are looked at; nil: there are none
+	effX, effR       float64   // samples and rows that would say as much if each came alone
 	centres          []float64 // of regions
 	law              float64   // effects so far of findings that tell of the law of the other rows
 }
@@ -40,8 +42,15 @@ func (j *judge) skip(c Code, format string, v ...any) {
 	j.skipped = append(j.skipped, Skip{c, fmt.Sprintf(format, v...), c == AnotherLaw || c == Copies})
 }
 
+// undecided is skip of what could hide a fault.
+func (j *judge) undecided(c Code, format string, v ...any) {
+	j.skip(c, format, v...)
+	j.skipped[len(j.skipped)-1].Undecided = true
+}
+
 // ofLaw are the codes that a wrong start, or too short a training, may be behind.
-var ofLaw = []Code{Stray, MissedMode, Walls, Spread, Blur, KindOfData, Condition, Observables, AnotherLaw}
+var ofLaw = []Code{Stray, MissedMode, Walls, Spread, Blur, KindOfData, Condition, Nearby,
+	Observables, AnotherLaw}
 
 func (j *judge) run() {
 	j.losses()
@@ -67,6 +76,10 @@ func (j *judge) run() {
 		j.blind(fmt.Sprintf("%d rows are held out; expected at least %d", m, FewestHeld), Stray, Copies, Blur)
 	}
 	looked := blind == ""
+	if looked {
+		j.cluster()
+		j.power()
+	}
 	if looked && !few {
 		j.strays()
 	}

@@ -53,7 +53,7 @@ func apart(x, y []float64, d int) float64 {
 func (j *judge) anotherLaw() {
 	t := j.Energy
 	if Within(t) || !(float64(t.PValue) <= levels[AnotherLaw]) {
-		level, n, m := levels[Observables]/float64(max(len(j.Numbers), 1)), len(j.outX), len(j.outR)
+		level, n, m := levels[Observables]/float64(max(len(j.Numbers), 1)), int(j.effX), int(j.effR)
 		if seen := visible(level, n, m); seen > mostUnseen && !j.lawFound() {
 			j.skip(AnotherLaw, "%s", unseen(level, n, m))
 		}
@@ -72,13 +72,22 @@ func (j *judge) condition() {
 		return
 	}
 	if g.Test.PValue.IsNaN() {
-		j.skip(Condition, "no sample was drawn under the condition of a held-out row")
+		j.undecided(Condition, "no sample was drawn under the condition of a held-out row")
 		return
+	}
+	if n := g.Test.N; visible(levels[Condition], n, n) > mostUnseen {
+		j.undecided(Condition, "%s", unseen(levels[Condition], n, n))
 	}
 	if float64(g.Test.PValue) <= levels[Condition] {
 		j.tell(Condition, apart(g.Samples, g.Held, g.Dim), float64(g.Test.PValue), "samples do not have the law of "+
 			"held-out rows with the same condition: energy distance %.1f × its floor (p = %.3f)",
 			float64(g.Test.Statistic/g.Test.Mean), float64(g.Test.PValue))
+	}
+	if n := g.Nearby; n != nil && n.PValue <= levels[Nearby] {
+		j.tell(Nearby, float64(g.Test.Statistic)/n.Distance, n.PValue, "training rows with the %s nearest conditions "+
+			"are nearer to the law given the condition than samples are: energy distance to held-out rows %s × its "+
+			"floor, of samples %s", text.Count(n.Rows), text.Number(n.Distance/float64(g.Test.Mean)),
+			text.Number(float64(g.Test.Statistic/g.Test.Mean)))
 	}
 }
 
@@ -98,9 +107,11 @@ func (j *judge) observables() {
 			j.skip(Observables, "%q is finite at too few samples or rows", k.Name)
 			continue
 		}
-		D, p := metric.KolmogorovTest(x, h)
-		if v := visible(level, len(x), len(h)); v > seen {
-			seen, n, m = v, len(x), len(h)
+		D, _ := metric.KolmogorovTest(x, h)
+		a, b := j.effective(len(x), len(h))
+		p := metric.KolmogorovChance(D, a, b)
+		if v := visible(level, int(a), int(b)); v > seen {
+			seen, n, m = v, int(a), int(b)
 		}
 		if !(p <= level) {
 			continue
@@ -110,7 +121,8 @@ func (j *judge) observables() {
 		h = finite(rest(k.Rows, 1, part(j.outR, len(k.Rows))))
 		if len(x) > 0 && len(h) > 0 {
 			left, _ := metric.KolmogorovTest(x, h)
-			worst = max(worst, excess(left, len(x), len(h)))
+			a, b := j.effective(len(x), len(h))
+			worst = max(worst, excess(left, int(a), int(b)))
 		}
 		if D > most {
 			most = D
@@ -177,7 +189,11 @@ const (
 // relabellings, so that the level is that of all together. It is of the points that no finding has told of.
 func (j *judge) spread() {
 	d := j.Dim
-	x, h := few(rest(j.Samples, d, j.outX), d, spreadPoints), few(rest(j.Rows, d, j.outR), d, spreadPoints)
+	most := spreadPoints
+	if j.unitR != nil {
+		most = metric.UnitRows(d)
+	}
+	x, h := few(rest(j.Samples, d, j.outX), d, most), few(rest(j.Rows, d, j.outR), d, most)
 	n, m := len(x)/d, len(h)/d
 	if n < FewestHeld || m < FewestHeld {
 		j.skip(Spread, "too few points are left beside what is found above")
@@ -228,9 +244,13 @@ func (j *judge) spread() {
 		return
 	}
 	extreme := 1
-	st, order := keyed.SpreadLabels.Stream(j.Seed, 0), make([]int, n+m)
+	var unitX, unitR []int
+	if j.unitR != nil {
+		unitX, unitR = metric.Clusters(x, h, d)
+	}
+	relabel, order := metric.NewRelabelling(unitX, unitR, n, m, keyed.SpreadLabels.Stream(j.Seed, 0)), make([]int, n+m)
 	for r := range relabellings {
-		st.Permutation(order, uint64(r), 0)
+		relabel.Fill(order, r)
 		if t, _ := largest(func(i int) int { return order[i] }); t >= given*(1-1e-12) {
 			if extreme++; float64(extreme) > levels[Spread]*(relabellings+1) {
 				return

@@ -5,7 +5,6 @@ import (
 	"math"
 	"slices"
 
-	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/stat/distuv"
 
 	"github.com/landing-diffusion/landing/base/keyed"
@@ -13,64 +12,6 @@ import (
 	"github.com/landing-diffusion/landing/internal/text"
 	"github.com/landing-diffusion/landing/judge/metric"
 )
-
-const (
-	asideShare = 10   // of how many training rows one says how far rows lie from the others
-	asideMost  = 1000 // of these rows, at most
-	farTimes   = 2    // of their 99 % quantile is far
-)
-
-// far returns a distance from training rows that is far: twice what 99 % of some of them keep to the others. It knows
-// nothing of samples and held-out rows, so that counts beyond it are exchangeable.
-func (j *judge) far() float64 {
-	d, n := j.Dim, len(j.Train)/j.Dim
-	step := max(asideShare, (n+asideMost-1)/asideMost)
-	var aside, others []float64
-	for i := range n {
-		if row := j.Train[i*d : (i+1)*d]; i%step == step/2 {
-			aside = append(aside, row...)
-		} else {
-			others = append(others, row...)
-		}
-	}
-	if len(aside) == 0 || len(others) == 0 {
-		return 0
-	}
-	r := metric.NearestDistances(nil, aside, others, d)
-	slices.Sort(r)
-	return farTimes * r[(len(r)-1)*99/100]
-}
-
-// strays tells of samples far from all training rows, where more of them are than of held-out
-// rows by Fisher's exact test.
-func (j *judge) strays() {
-	c := j.far()
-	if !(c > 0) {
-		j.skip(Stray, "training rows repeat each other, or are too few")
-		return
-	}
-	x, h := j.SampleNearest, j.HeldNearest
-	n, m := len(x), len(h)
-	farther := func(v float64) bool { return v > c }
-	a, b := count(x, farther), count(h, farther)
-	share, data := float64(a)/float64(n), float64(b)/float64(m)
-	p := metric.FisherTest(a, n, b, m)
-	if share <= data || !(p <= levels[Stray]) {
-		return
-	}
-	mark := func(out []bool, r []float64) {
-		for i, v := range r {
-			out[i] = out[i] || v > c
-		}
-	}
-	mark(j.outX, x)
-	mark(j.outH, h)
-	mark(j.outR, metric.NearestDistances(nil, j.Rows, j.Train, j.Dim)) // 0 for those of training
-	worst := floats.MaxIdx(x)
-	j.tell(Stray, share-data, p, "%s of the samples, and %s of held-out rows, lie further than %s from all training "+
-		"rows; the furthest is at %s, %s away", text.Percent(share), text.Percent(data), text.Number(c),
-		place(j.Samples[worst*j.Dim:(worst+1)*j.Dim]), text.Number(x[worst]))
-}
 
 // Ratios of median distances to training rows, of samples to held-out rows, below which samples are copies, or nearly.
 const (
@@ -114,6 +55,14 @@ func (j *judge) blur() {
 	if p > levels[Copies]/2 || own <= held {
 		return
 	}
+	if held == 0 { // no density has such points: nearness to rows says nothing of it
+		j.skip(Blur, "most held-out rows repeat training rows to the last digit, which samples of a density do not")
+		return
+	}
+	if j.unitR != nil {
+		j.skip(Blur, "rows came in clusters, so a held-out row lies next to those of its own")
+		return
+	}
 	if j.ordered() {
 		if p = j.clustered(metric.Median(slices.Concat(x, h))); p > levels[Copies]/2 {
 			j.skip(Blur, "rows depend on those before them in the file, as swarms and time series do: regions are "+
@@ -121,10 +70,6 @@ func (j *judge) blur() {
 				"than the %s of held-out rows", j.length(own), j.length(held))
 			return
 		}
-	}
-	if held == 0 { // no density has such points: nearness to rows says nothing of it
-		j.skip(Blur, "most held-out rows repeat training rows to the last digit, which samples of a density do not")
-		return
 	}
 	j.tell(Blur, own/held, p, "samples lie typically %s from the nearest training row, held-out rows %s", j.length(own),
 		j.length(held))
@@ -187,7 +132,7 @@ func (j *judge) clustered(within float64) float64 {
 // length writes a distance of points in the data's unit.
 func (j *judge) length(r float64) string {
 	if j.Unit == "" {
-		return text.Number(r)
+		return text.Number(r) + " units of the data"
 	}
 	return fmt.Sprintf("%.3g %s", r*j.PerUnit, j.Unit)
 }
@@ -217,7 +162,6 @@ const (
 	regionRounds = 12   // of Lloyd's iteration
 	missedPart   = 0.5  // of the share of the data, up to which a region is missed
 	missedToo    = 0.01 // p-value of a region that is missed, where another one is for certain
-	worthSeeing  = 0.05 // a share that should be seen if it is missed
 )
 
 // modes tells of regions that hold a share of the rows and at most half that share of the samples.
@@ -230,13 +174,9 @@ func (j *judge) modes() {
 	centres := regions(shuffled(pool, d, j.Seed), d, min(max(m/rowsOfRegion, 2), mostRegions), j.Seed)
 	j.centres = centres
 	K := len(centres) / d
-	level := levels[MissedMode] / float64(max(K, 1))
-	// Of k rows of m that lie where no sample does, the chance is at least (m/(n+m))^k.
-	if least := math.Ceil(math.Log(level)/math.Log(float64(m)/float64(n+m))) / float64(m); least > worthSeeing {
-		j.skip(MissedMode, "with %d rows and %d samples a missed mode of less than %s of the data is not seen",
-			m, n, text.Percent(min(least, 1)))
-	}
+	level := levels[MissedMode] / 2 / float64(max(K, 1))
 	if K < 2 {
+		j.alone()
 		return
 	}
 	atX, atR := nearestOf(j.Samples, centres, d), nearestOf(j.Rows, centres, d)
@@ -253,11 +193,13 @@ func (j *judge) modes() {
 	for k := range p {
 		p[k] = 1
 		if float64(inX[k])/float64(n) <= missedPart*float64(inR[k])/float64(m) {
-			p[k] = metric.FisherTest(inX[k], n, inR[k], m)
+			p[k] = metric.FisherTest(int(float64(inX[k])*j.effX/float64(n)+0.5), int(j.effX),
+				int(float64(inR[k])*j.effR/float64(m)+0.5), int(j.effR))
 		}
 		least = min(least, p[k])
 	}
 	if !(least <= level) {
+		j.alone()
 		return
 	}
 	worst, most, sum, count := -1, 0.0, 0.0, 0

@@ -44,6 +44,7 @@ const (
 	Blur        Code = "blur"         // samples further from training rows than held-out rows are
 	KindOfData  Code = "kind_of_data" // what the kind of data warns of
 	Condition   Code = "condition"    // another law given the condition
+	Nearby      Code = "nearby_rows"  // rows with near conditions are nearer to the law given the condition
 	Observables Code = "observables"  // an observable has another law
 	AnotherLaw  Code = "another_law"  // the energy test
 	Overfit     Code = "overfit"      // samples nearer to training rows than held-out rows are
@@ -53,7 +54,7 @@ const (
 // All are the codes.
 func All() []Code {
 	return []Code{Violation, Failed, StartLaw, Chains, Stray, MissedMode, Copies, Walls, Spread, Blur, KindOfData,
-		Condition, Observables, AnotherLaw, Overfit, TooShort}
+		Condition, Nearby, Observables, AnotherLaw, Overfit, TooShort}
 }
 
 // A Grade sums up a verdict.
@@ -101,6 +102,7 @@ type Skip struct {
 type Verdict struct {
 	Grade    Grade     `json:"grade"`
 	Findings []Finding `json:"findings"`
+	Limits   string    `json:"limits,omitempty"` // the result, where no remedy is left
 	Skipped  []Skip    `json:"not_judged"`
 	Alarm    float64   `json:"false_alarms"` // chance at most that draws of the law itself are found to differ
 }
@@ -140,20 +142,21 @@ var measures = map[Code]measure{
 	Violation: {"violation", 0}, Failed: {shares, 0}, StartLaw: {functions, 0.05}, Chains: {"", math.NaN()},
 	Stray: {shares, 0.05}, MissedMode: {shares, 0.05}, Copies: {shares, 0.01}, Walls: {shares, 0.05},
 	Spread: {functions, 0.1}, Blur: {"times the distance of held-out rows", math.NaN()}, KindOfData: {shares, 0.05},
-	Condition: {functions, 0.1}, Observables: {functions, 0.1}, AnotherLaw: {functions, 0.1},
+	Condition: {functions, 0.1}, Nearby: {"times the distance of rows with near conditions", 1},
+	Observables: {functions, 0.1}, AnotherLaw: {functions, 0.1},
 	Overfit: {shares, math.NaN()}, TooShort: {"", math.NaN()},
 }
 
 // Alarm is the sum of levels: what is found of a kind of data, or too short a training, adds
 // nothing to it, for it is no test.
-const Alarm = 0.017
+const Alarm = 0.018
 
 // levels are the chances of false alarms, by code. That of walls is held by who counts there
 // (Wall.Differs), that of start_law and condition by their tests. That of another_law is the largest:
 // it sees what the others do not, and is bound by EnergySDs besides.
 var levels = map[Code]float64{
 	AnotherLaw: 0.01, Observables: 0.001, Spread: 0.001, MissedMode: 0.001, Stray: 0.0005, Copies: 0.0005,
-	Walls: 0.001, StartLaw: 0.001, Condition: 0.001,
+	Walls: 0.001, StartLaw: 0.001, Condition: 0.001, Nearby: 0.001,
 }
 
 // Level returns the chance of a false alarm of a code, 0 for one that is no test.
@@ -229,6 +232,14 @@ type Given struct {
 	Test          metric.TwoSample
 	Samples, Held []float64 // the pairs
 	Dim           int
+	Nearby        *Retrieved // nil: there are none
+}
+
+// Retrieved are training rows with conditions near to those of held-out rows, in place of samples.
+type Retrieved struct {
+	Rows     int     // nearest ones, of which one is taken
+	Distance float64 // energy distance, as Given.Test has it of samples
+	PValue   float64 // of samples being farther
 }
 
 // A KindFault is what a kind of data warns of; Share is how many of the samples, 0 if it does not say.

@@ -43,6 +43,7 @@ var laws = []law{
 	{"lattice", 2, func(x, _, u []float64) { x[0], x[1] = math.Floor(4*u[0]), math.Floor(3*u[1]*u[1]) }},
 	{"interval", 1, func(x, _, u []float64) { x[0] = u[0] }},
 	{"circle", 2, func(x, z, _ []float64) { x[0], x[1] = math.Cos(z[0]), math.Sin(z[0]) }},
+	{"normal in R⁴", 4, func(x, z, _ []float64) { copy(x, z) }},
 	{"narrow and wide", 2, func(x, z, u []float64) {
 		width := 1.0
 		if u[0] < 0.5 {
@@ -112,7 +113,10 @@ func TestAlarms(t *testing.T) {
 		for r := range times {
 			x, held, train := l.draw(150, uint64(r), 0), l.draw(50, uint64(r), 1), l.draw(200, uint64(r), 2)
 			v := Of(evidence(x, held, train, l.d, 50, uint64(r), 0))
-			if v.Grade != Good {
+			if v.Grade == Good {
+				t.Fatalf("%s: 250 rows could hide 5 %% of misplaced mass", l.name)
+			}
+			if len(v.Findings) > 0 {
 				alarms++
 				for _, f := range v.Findings {
 					by[f.Code]++
@@ -187,7 +191,7 @@ func TestFaults(t *testing.T) {
 				copy(x[i:i+3], []float64{8 * math.Sin(float64(i)), -8, 8 * math.Cos(float64(i))})
 			}
 			return x
-		}, "of the samples, and 0.0 % of held-out rows"},
+		}, "lie where the data have none"},
 		{"a tenth stuck on a wall", law{"", 2, func(x, z, u []float64) { x[0], x[1] = 1e-3+u[0], z[1] }}, Walls,
 			func(_ *Evidence, x []float64) []float64 {
 				for i := 0; i < len(x)/10; i += 2 {
@@ -262,7 +266,11 @@ func TestFaults(t *testing.T) {
 					t.Errorf("seed %d: good", seed)
 					continue
 				}
-				if f := v.Findings[0]; f.Code == c.want && (f.Severity == Fault) == slices.Contains(faults, f.Code) &&
+				f := v.Findings[0]
+				if c.want == Blur { // the edges of wider modes are stray too
+					f = v.Findings[len(v.Findings)-1]
+				}
+				if f.Code == c.want && (f.Severity == Fault) == slices.Contains(faults, f.Code) &&
 					strings.Contains(f.Says, c.says) {
 					hits++
 				} else {
@@ -289,7 +297,7 @@ func TestLevels(t *testing.T) {
 		}
 	}
 	testkit.Near(t, sum, Alarm, 1e-12, "levels add up")
-	if all := All(); len(all) != 16 || len(slices.Compact(slices.Sorted(slices.Values(all)))) != len(all) {
+	if all := All(); len(all) != 17 || len(slices.Compact(slices.Sorted(slices.Values(all)))) != len(all) {
 		t.Errorf("codes %v", all)
 	}
 }
@@ -355,7 +363,7 @@ func TestNotJudged(t *testing.T) {
 		samples, rows int
 		why           string // empty: enough
 	}{
-		{150, 200, ""}, {90, 200, "apart are not seen, with far more samples (-n) 0."}, {2000, 100, ""},
+		{500, 500, ""}, {90, 200, "apart are not seen, with far more samples (-n) 0."}, {2000, 1000, ""},
 		{100, 100, "with 100 rows and 100 samples distribution functions less than 0.2"},
 	} {
 		v := Of(evidence(l.draw(c.samples, 1, 0), l.draw(c.rows/5, 1, 1), l.draw(c.rows-c.rows/5, 1, 2), 2, 100, 1, 0))
@@ -425,7 +433,7 @@ func TestAllRows(t *testing.T) {
 				x[i] += 0.8 * (x[i] - math.Copysign(2, x[i]))
 				x[i+1] *= 1.2
 			}
-		}, 9, 5, ""},
+		}, 9, times, ""},
 		{"by heart", func(x, train []float64) {
 			for i := range x {
 				x[i] = train[i%len(train)] + 0.02*math.Sin(float64(i*i))

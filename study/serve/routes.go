@@ -70,8 +70,7 @@ type RunList struct {
 
 // Ready is what GET /readyz answers.
 type Ready struct {
-	Ready bool     `json:"ready"`
-	Runs  []string `json:"runs"`
+	Ready bool `json:"ready"`
 }
 
 // Media types of bodies.
@@ -109,11 +108,13 @@ func (s *Server) routes() http.Handler {
 			return a.writeJSON(map[string]bool{"alive": true})
 		},
 		"GET /readyz": func(a *answering) error {
-			all, err := s.served()
-			if err != nil {
+			if _, err := s.served(); err != nil {
 				return err
 			}
-			return a.writeJSON(Ready{true, all.names})
+			if s.leaving.Load() {
+				return s.ends()
+			}
+			return a.writeJSON(Ready{true})
 		},
 		"GET /v1/runs": func(a *answering) error {
 			all, err := s.served()

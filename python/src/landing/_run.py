@@ -322,7 +322,7 @@ class Run:
                 if isinstance(e.result, dict):
                     e.result = Evaluation(e.result)
                 raise
-        return Evaluation(told)
+        return _judged(Evaluation(told))
 
     def report(
         self,
@@ -549,6 +549,11 @@ class Evaluation(Mapping[str, Any]):
         return list(self._told["verdict"]["findings"] or [])
 
     @property
+    def limits(self) -> str:
+        """What limits the result where nothing more is offered; empty if something is."""
+        return str(self._told["verdict"].get("limits", ""))
+
+    @property
     def distance(self) -> float:
         """Distance of the samples to all data; NaN where none is defined."""
         return _number(self._compared().get("full"))
@@ -580,6 +585,13 @@ class Evaluation(Mapping[str, Any]):
 
     def _repr_html_(self) -> str:
         return table([], self._rows())
+
+
+def _judged(e: Evaluation) -> Evaluation:
+    """Warns of samples that are not good."""
+    if e.grade == "not good":
+        warn(f"the samples are not good: {e.findings[0]['code']}: {e.findings[0]['says']}")
+    return e
 
 
 class Figure:
