@@ -61,13 +61,13 @@ func (l *Loaded) spare(ctx context.Context, report func(string)) error {
 	left := preparedShare*budget - l.loading.Seconds()
 	if share := left / (each * float64(n)); share < 1 {
 		q.Train.Preparation = math.Exp2(math.Floor(math.Log2(max(share, leastShare))))
-		set(problem.KeyTrainPreparation, q.Train.Preparation, "all %d paths of the preparation would take %.2g s, at %.2g s "+
-			"a path; a tenth of the %.4g s is left for it", n, each*float64(n), each, budget)
+		set(problem.KeyTrainPreparation, q.Train.Preparation, "all %d paths before the first epoch would take %.2g s; "+
+			"of a tenth of the %.4g s, %.2g s are left", n, each*float64(n), budget, max(left, 0))
 	}
 	if most := refreshShare * budget / each; float64(src.Items()) > most && q.Train.Paths == 0 {
 		q.Train.Paths = min(max(fewestPaired, 1<<int(math.Log2(max(most, 1)))), rows)
-		set(problem.KeyTrainPaths, q.Train.Paths, "paths of all %d rows would take %.2g s, more than a tenth of the time",
-			rows, each*float64(rows))
+		set(problem.KeyTrainPaths, q.Train.Paths, "paths of all %d rows would take %.2g s, more than a tenth of the "+
+			"time", rows, each*float64(rows))
 	}
 	if q.Train == l.Problem.Train {
 		return nil

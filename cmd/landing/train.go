@@ -126,8 +126,8 @@ func runTrain(ctx context.Context, a *app, o *trainOptions, args []string) (answ
 	return a.finish(ctx, r, o)
 }
 
-// longTraining is how many seconds a training may take that nobody gave a length, without a word.
-const longTraining = 1800
+// longTraining is how many seconds a training may take that nobody gave a length, without a word. Only tests lower it.
+var longTraining = 1800.0
 
 // foretell says how long a training takes that nobody gave a length, if that is long, and how to have a result soon.
 func (a *app) foretell(ctx context.Context, r *experiment.Run) error {

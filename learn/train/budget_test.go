@@ -60,11 +60,11 @@ func TestPlan(t *testing.T) {
 // machine says what an epoch, a simulation and an evaluation take.
 type machine struct {
 	first    float64 // more, in the first epoch of a call
-	prepare  float64 // before it
 	epoch    func(epoch int) float64
 	simulate float64
 	evaluate float64
 	judge    float64 // a held-out distance; 0: there are none
+	prepare  float64 // before the first epoch
 }
 
 func constant(v float64) func(int) float64 { return func(int) float64 { return v } }
@@ -119,15 +119,24 @@ func TestSteadyBudget(t *testing.T) {
 		every int
 		m     machine
 	}{
-		"plain":        {Config{Epochs: MaxClocked, Refresh: 1, Anneal: 0.5}, 0, machine{epoch: constant(0.71)}},
-		"slow start":   {Config{Epochs: MaxClocked, Refresh: 1, Anneal: 0.5}, 0, machine{9, 0, constant(0.5), 0.1, 0, 0}},
-		"refresh":      {Config{Epochs: MaxClocked, Refresh: 50, Anneal: 0.4}, 0, machine{1, 0, constant(0.3), 5, 0, 0}},
-		"evaluations":  {Config{Epochs: MaxClocked, Refresh: 3, Anneal: 0.7}, 20, machine{1, 0, constant(0.2), 0.1, 6, 0}},
-		"held-out":     {Config{Epochs: MaxClocked, Refresh: 1, Anneal: 0.5}, 0, machine{0, 0, constant(0.3), 0, 0, 2.5}},
-		"all falling":  {Config{Epochs: MaxClocked, Refresh: 1, Anneal: 1}, 0, machine{0, 0, constant(0.25), 0, 0, 0}},
-		"never falls":  {Config{Epochs: MaxClocked, Refresh: 1}, 10, machine{0, 0, constant(0.25), 0, 3, 0}},
-		"long epochs":  {Config{Epochs: MaxClocked, Refresh: 1, Anneal: 0.5}, 0, machine{0, 0, constant(23), 1, 0, 0}},
-		"short epochs": {Config{Epochs: MaxClocked, Refresh: 1, Anneal: 0.5}, 0, machine{2, 0, constant(0.01), 0, 0, 0}},
+		"plain": {Config{Epochs: MaxClocked, Refresh: 1, Anneal: 0.5}, 0,
+			machine{epoch: constant(0.71)}},
+		"slow start": {Config{Epochs: MaxClocked, Refresh: 1, Anneal: 0.5}, 0,
+			machine{first: 9, epoch: constant(0.5), simulate: 0.1}},
+		"refresh": {Config{Epochs: MaxClocked, Refresh: 50, Anneal: 0.4}, 0,
+			machine{first: 1, epoch: constant(0.3), simulate: 5}},
+		"evaluations": {Config{Epochs: MaxClocked, Refresh: 3, Anneal: 0.7}, 20,
+			machine{first: 1, epoch: constant(0.2), simulate: 0.1, evaluate: 6}},
+		"held-out": {Config{Epochs: MaxClocked, Refresh: 1, Anneal: 0.5}, 0,
+			machine{first: 0, epoch: constant(0.3), judge: 2.5}},
+		"all falling": {Config{Epochs: MaxClocked, Refresh: 1, Anneal: 1}, 0,
+			machine{first: 0, epoch: constant(0.25)}},
+		"never falls": {Config{Epochs: MaxClocked, Refresh: 1}, 10,
+			machine{first: 0, epoch: constant(0.25), evaluate: 3}},
+		"long epochs": {Config{Epochs: MaxClocked, Refresh: 1, Anneal: 0.5}, 0,
+			machine{first: 0, epoch: constant(23), simulate: 1}},
+		"short epochs": {Config{Epochs: MaxClocked, Refresh: 1, Anneal: 0.5}, 0,
+			machine{first: 2, epoch: constant(0.01)}},
 	} {
 		s, rates := pass(300, 2, c.cfg, c.every, State{}, c.m)
 		if s.Plan == nil || len(s.Clock) == 0 || s.Clock[len(s.Clock)-1].Plan != *s.Plan || s.Epoch != s.Plan.Epochs {

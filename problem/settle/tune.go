@@ -76,9 +76,9 @@ func (s *Settled) tune(ctx context.Context, rows *Rows, pool *parallel.Pool, rep
 // said; of more rows than that it has one a row. Of longer ones samples kept to their rows (docs/auto.md).
 const fewestUpdates = 50
 
-// mostRows bounds the rows of the network that a training has where held-out losses end it, and neither epochs nor a time
-// are said: as many as the longest of the recipes' trainings. What data tell is learned by then however many rows they
-// have, and the rate falls to 0 by the end.
+// mostRows bounds the rows of the network that a training has where held-out losses end it, and neither epochs nor a
+// time are said: as many as the longest of the recipes' trainings. What data tell is learned by then however many rows
+// they have, and the rate falls to 0 by the end.
 const mostRows = 50_000_000
 
 // unjudged returns how many epochs of so many rows those are.
@@ -88,7 +88,8 @@ func unjudged(rows, batch int) int {
 }
 
 // ends returns what ends a training, where that is left to the program: held-out losses, or of validation rows that
-// are too few to judge by, a number of epochs. Paths have so many steps. A time is the user's; the note says what it may do.
+// are too few to judge by, a number of epochs. Paths have so many steps. A time is the user's; the
+// note says what it may do.
 func ends(p *problem.Problem, rows, held, steps int, learning []choose.Choice) (chosen []choose.Choice, note string) {
 	budget := p.Train.MaxSeconds > 0
 	if !budget && !p.Left(problem.KeyTrainEpochs) || !p.Left(problem.KeyTrainStop) {
@@ -121,7 +122,7 @@ func mostEpochs(t problem.Train, rows, steps int) choose.Choice {
 	epoch := t.Config(0, 0).Resolved(paths, steps).Terms(paths)
 	c := choose.Choice{Key: problem.KeyTrainEpochs, Value: train.MostJudged, Reason: "at most"}
 	if n := max(1, mostRows/epoch); n < train.MostJudged {
-		c.Value, c.Reason = n, fmt.Sprintf("at most, of %d rows of the network each: %.2g in all", epoch, float64(mostRows))
+		c.Value, c.Reason = n, fmt.Sprintf("at most, of %d rows of the network each", epoch)
 	}
 	return c
 }
