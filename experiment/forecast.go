@@ -117,5 +117,5 @@ func (l *Loaded) Forecast(ctx context.Context) (check.Cost, error) {
 	if err != nil {
 		return check.Cost{}, err
 	}
-	return t.Cost(ctx, l.Process.Set.Dim(), l.Pool)
+	return t.Cost(ctx, l.Process.Set, l.Pool)
 }

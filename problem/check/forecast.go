@@ -6,6 +6,7 @@ import (
 	"math"
 
 	"github.com/landing-diffusion/landing/base/parallel"
+	"github.com/landing-diffusion/landing/constraint"
 	"github.com/landing-diffusion/landing/internal/text"
 	"github.com/landing-diffusion/landing/langevin"
 	"github.com/landing-diffusion/landing/learn/score/networks"
@@ -29,7 +30,7 @@ func forecast(e *Evidence) []Finding {
 		return []Finding{f}
 	}
 	t := e.in.Training
-	c, err := t.Cost(e.ctx, e.D, e.pool)
+	c, err := t.Cost(e.ctx, e.Set, e.pool)
 	if err != nil {
 		f.add(Warn, "%straining could not be tried: %v", between, err)
 		return []Finding{f}
@@ -70,17 +71,18 @@ func (e *Evidence) trains() bool {
 	return e.in.Training != nil && len(e.On) > 0 && (e.stranger != nil || e.Paths.Count > 0 && e.Invalid == nil)
 }
 
-// Rows and paths of a batch that is tried. Rows of a large network are fewer.
+// Rows and paths of a batch that is tried, and multiply-adds that bound them where the network or the set is large.
 const (
 	mostTried  = 8192
 	leastTried = 512
 	triedWork  = 4e9
 	pathsTried = 256
+	pathsWork  = 2e9
 )
 
-// Cost trains on a few batches of the rows, points in R^d, and extrapolates to the whole training: a row of the
-// network and an item of a refresh each take the least that they took in three epochs.
-func (t *Training) Cost(ctx context.Context, d int, pool *parallel.Pool) (Cost, error) {
+// Cost trains on a few batches of the rows, points of the set, and extrapolates to the whole training: a row of the
+// network takes the least that it took in three epochs.
+func (t *Training) Cost(ctx context.Context, set constraint.Set, pool *parallel.Pool) (Cost, error) {
 	whole := t.Method.Source(t.Learned, pool)
 	full := t.Config.Resolved(whole.Items(), whole.Times())
 	size, err := networks.Parameters(t.Network)
@@ -89,16 +91,18 @@ func (t *Training) Cost(ctx context.Context, d int, pool *parallel.Pool) (Cost, 
 	}
 	rows := min(full.Batch*full.TimesPerPath, max(leastTried, min(mostTried, int(triedWork/max(size, 1)))))
 	cfg := full
-	cfg.Batch = min(full.Batch, pathsTried, rows)
+	d := set.Dim()
+	step := float64(len(constraint.Components(set))*d) + set.Capabilities().Work + 1
+	cfg.Batch = min(full.Batch, rows, max(4, min(pathsTried, int(pathsWork/(4*step*float64(whole.Times()))))))
 	cfg.TimesPerPath = min(whole.Times(), (rows+cfg.Batch-1)/cfg.Batch)
-	cfg.Epochs, cfg.Refresh, cfg.MaxFailed = 3, 1, 1
+	cfg.Epochs, cfg.Refresh, cfg.MaxFailed = 3, 3, 1
 	model, err := networks.New(t.Network)
 	if err != nil {
 		return Cost{}, err
 	}
 	trainer := train.New(cfg, t.Method.Source(langevin.Starts(t.Learned, d, cfg.Batch), pool), model, pool)
 	var before train.State
-	row, path := math.Inf(1), math.Inf(1)
+	row := math.Inf(1)
 	for !trainer.Done() {
 		if _, err := trainer.Epoch(ctx); err != nil {
 			return Cost{}, err
@@ -107,10 +111,10 @@ func (t *Training) Cost(ctx context.Context, d int, pool *parallel.Pool) (Cost, 
 		simulated := s.Simulated - before.Simulated
 		took := s.Seconds - before.Seconds - simulated - s.Prepared + before.Prepared
 		row = min(row, took/float64(cfg.Batch*cfg.TimesPerPath))
-		path = min(path, simulated/float64(cfg.Batch))
 		before = s
 	}
 	epoch, items := float64(full.Terms(whole.Items())), float64(whole.Items())
+	path := before.Simulated / float64(cfg.Batch)
 	c := Cost{Row: row, Items: items, judged: t.Judged}
 	first, refresh, epochs := path*float64(t.Before), path*items/float64(full.Refresh), float64(full.Epochs)
 	if t.Budget > 0 {

@@ -141,12 +141,12 @@ func TestForecast(t *testing.T) {
 		training := *in.Training
 		training.Config.Batch, in.Training = c.batch, &training
 		training.Method = pathmatch.New(p, pathmatch.Options{Paths: c.paths})
-		cost := testkit.Must(training.Cost(context.Background(), 3, testkit.Pool(t, 2)))
+		cost := testkit.Must(training.Cost(context.Background(), p.Set, testkit.Pool(t, 2)))
 		if cost.Rows != c.rows*20*100 || cost.Items != c.items || !(cost.Row > 0) || !(cost.Seconds > cost.Simulated) {
 			t.Errorf("batches of %d, %d paths: %+v", c.batch, c.paths, cost)
 		}
 		training.Budget = 1e-3 * cost.Seconds
-		if less := testkit.Must(training.Cost(context.Background(), 3, testkit.Pool(t, 2))); less.Rows > 0.1*cost.Rows {
+		if less := testkit.Must(training.Cost(context.Background(), p.Set, testkit.Pool(t, 2))); less.Rows > 0.1*cost.Rows {
 			t.Errorf("a thousandth of the time: %+v, of %+v", less, cost)
 		}
 	}
