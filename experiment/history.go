@@ -155,6 +155,38 @@ func Judge(ctx context.Context, r *Run, j Judging) (s *judge.Samples, v *judge.E
 	return s, v, errors.Join(s.CheckFailed(r.Problem.Generate.MaxFailed), off), ctx.Err()
 }
 
+// JudgeFile evaluates the samples in a file, of landing generate or of any other program, by the data and the set of
+// the run. The record that generate left beside the file says by which keys they were drawn; without one, known is
+// false, and nothing is said of where their paths began. fault is as of Judge.
+func JudgeFile(ctx context.Context, r *Run, file string, line CommandLine) (v *judge.Evaluation, known bool, fault,
+	err error) {
+	s, record, err := r.ReadSamples(file)
+	if err != nil {
+		return nil, false, nil, err
+	}
+	var state train.State
+	var start *judge.Start
+	if record != nil {
+		state.Epoch = record.Epoch
+		if r, err = r.Redraw(ctx, problem.ParseSettings(record.Settings()...), nil); err != nil {
+			return nil, false, nil, err
+		}
+		prior, err := r.Prior(ctx, nil)
+		if err != nil {
+			return nil, false, nil, err
+		}
+		if start, err = r.CompareStart(ctx, prior, s.N()); err != nil {
+			return nil, false, nil, err
+		}
+	}
+	v, fault = r.Evaluate(ctx, s, state, start)
+	v.Verdict.WriteCommands(line)
+	if record != nil && ctx.Err() == nil {
+		_, _ = KeepFirst(r, v, record.Seed, fault) // a folder that cannot be written to is read all the same
+	}
+	return v, record != nil, fault, ctx.Err()
+}
+
 // A Kept is an evaluation as a run folder keeps it, and what it is of.
 type Kept struct {
 	Version string `json:"version"`       // of the program
@@ -196,6 +228,20 @@ func Standing(r *Run, t *Trained) (says []string) {
 			found[0].Code, r.Folder.Path(r.Out(run.ReportFile))))
 	}
 	return says
+}
+
+// KeepFirst is KeepEvaluation of samples by the weights that the run draws with, where the folder keeps no evaluation
+// yet. It reports whether it wrote one.
+func KeepFirst(r *Run, v *judge.Evaluation, seed uint64, fault error) (bool, error) {
+	k, _, err := KeptEvaluation(r)
+	if err != nil || k != nil {
+		return false, err
+	}
+	t, err := r.Trained("")
+	if err != nil || t.State.Epoch != v.Epoch {
+		return false, err
+	}
+	return true, KeepEvaluation(r, v, t.State, seed, fault)
 }
 
 // KeptEvaluation returns the evaluation that the folder keeps; nil if there is none. stale says why it is none of

@@ -150,12 +150,22 @@ func TestVerbs(t *testing.T) {
 		{"report", "r", "--text", "-n", "200"}, {"show", "r"}, {"recipes"}, {"recipes", "volcano"},
 		{"report", "r", "-n", "200"},
 		{"generate", "r", "-n", "20", "-o", "a.npy"}, {"generate", "r", "-n", "20", "-o", "a.csv"},
+		{"compare", "r", "other=a.csv"},
 		{"mcmc", "demo", "-o", "d.npy", "--set", "sample.draws=20", "--set", "sample.max_rhat=100"},
 		{"train", "r"}, {"export", "r", "--network"},
 		{"version"}, {"ls"}, {"dev", "man", "m"},
 	} {
 		r := ok(t, dir, append(args, "--json")...)
-		wantJSON(t, r)
+		v := wantJSON(t, r)
+		if args[0] == "compare" { // a file of any program is a line beside the run
+			if lines := v["groups"].([]any)[0].(map[string]any)["lines"].([]any); len(lines) != 2 ||
+				lines[1].(map[string]any)["name"] != "other" {
+				t.Errorf("compared as %v", lines)
+			}
+		}
+		if kept, err := os.ReadFile(filepath.Join(dir, "r", "evaluation.json")); err != nil || len(kept) == 0 {
+			t.Errorf("after %v the folder keeps no verdict: %v", args, err)
+		}
 	}
 	for _, args := range [][]string{
 		{"report", "r"}, {"generate", "r", "-n", "20", "-o", "a.npy"}, {"mcmc", "demo", "-o", "d.npy"},
