@@ -146,7 +146,8 @@ func TestForecast(t *testing.T) {
 			t.Errorf("batches of %d, %d paths: %+v", c.batch, c.paths, cost)
 		}
 		training.Budget = 1e-3 * cost.Seconds
-		if less := testkit.Must(training.Cost(context.Background(), p.Set, testkit.Pool(t, 2))); less.Rows > 0.1*cost.Rows {
+		less := testkit.Must(training.Cost(context.Background(), p.Set, testkit.Pool(t, 2)))
+		if less.Rows > 0.1*cost.Rows {
 			t.Errorf("a thousandth of the time: %+v, of %+v", less, cost)
 		}
 	}
