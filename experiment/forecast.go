@@ -77,12 +77,17 @@ func (l *Loaded) spare(ctx context.Context, report func(string)) error {
 	return err
 }
 
+// clock returns the clock that the training is timed by.
+func clock(l *Loaded) func() time.Time {
+	if l.Problem.Train.Clock == "processor" {
+		return processor.Clock(l.Pool.Workers())
+	}
+	return time.Now
+}
+
 // timePaths returns the seconds that a forward path takes, of some of n.
 func (l *Loaded) timePaths(ctx context.Context, n int) (float64, error) {
-	now, workers := time.Now, l.Pool.Workers()
-	if l.Problem.Train.Clock == "processor" {
-		now = processor.Clock(workers)
-	}
+	now, workers := clock(l), l.Pool.Workers()
 	for tried := workers; ; tried *= 4 {
 		starts, start := langevin.Starts(l.learned(), l.Data.D, tried), now()
 		_, err := l.Method.Sampler(tried/workers, l.Pool).Ends(ctx, starts, l.Problem.Seed, keyed.PriorPaths.At(0))
@@ -96,7 +101,7 @@ func (l *Loaded) timePaths(ctx context.Context, n int) (float64, error) {
 // training is what the forecast of the training needs to know.
 func (l *Loaded) training() (*check.Training, error) {
 	p := l.Problem
-	network, err := prepared(l.network(), p, l.Process, l.Data, l.Split.Train)
+	network, err := prepared(l.network(), p, l.Process, l.Data, l.TrainRows, l.Split.Train)
 	if err != nil {
 		return nil, err
 	}
@@ -108,7 +113,7 @@ func (l *Loaded) training() (*check.Training, error) {
 	}
 	return &check.Training{Config: p.Train.Config(p.Seed, p.Condition.Drop), Learned: l.learned(), Method: quick,
 		Network: network, Before: l.before(l.Method.Source(l.learned(), l.Pool)), Budget: p.Train.MaxSeconds,
-		Judged: p.Train.HeldOut()}, nil
+		Judged: p.Train.HeldOut(), Now: clock(l)}, nil
 }
 
 // Forecast says what the training takes on this machine, by trying a little of it, as landing check does.

@@ -9,7 +9,6 @@ import (
 	"github.com/landing-diffusion/landing/experiment/judge"
 	"github.com/landing-diffusion/landing/experiment/run"
 	"github.com/landing-diffusion/landing/internal/fault"
-	"github.com/landing-diffusion/landing/internal/processor"
 	"github.com/landing-diffusion/landing/judge/metric"
 	"github.com/landing-diffusion/landing/learn/method"
 	"github.com/landing-diffusion/landing/learn/score"
@@ -98,12 +97,8 @@ func restore(r *Run, checkpoint string) (*training, error) {
 		return nil, err
 	}
 	t := &training{run: r, watch: stopwatch{now: r.now}, fresh: len(names) == 0}
-	switch {
-	case t.watch.now != nil:
-	case r.Problem.Train.Clock == "processor":
-		t.watch.now = processor.Clock(r.Pool.Workers())
-	default:
-		t.watch.now = time.Now
+	if t.watch.now == nil {
+		t.watch.now = clock(r.Loaded)
 	}
 	if t.fresh && checkpoint == "" {
 		err = t.begin()

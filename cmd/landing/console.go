@@ -34,7 +34,7 @@ func lines(err error) []string {
 	if fault.KindOf(err) == fault.Internal { // its stack
 		return []string{text.Printable(err.Error())}
 	}
-	return []string{text.Line(err.Error())}
+	return []string{text.Short(text.Line(err.Error()))}
 }
 
 // A console is where the program writes: results to standard output, messages and progress to standard error.

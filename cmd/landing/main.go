@@ -21,6 +21,7 @@ import (
 	"github.com/landing-diffusion/landing/experiment/run"
 	"github.com/landing-diffusion/landing/internal/fault"
 	"github.com/landing-diffusion/landing/internal/ranks"
+	"github.com/landing-diffusion/landing/internal/text"
 	"github.com/landing-diffusion/landing/langevin"
 	"github.com/landing-diffusion/landing/learn/levelset/fit"
 	"github.com/landing-diffusion/landing/learn/train"
@@ -186,7 +187,7 @@ type errorObject struct {
 
 // describe returns an error as --json prints it.
 func describe(err error) *errorObject {
-	e := &errorObject{exitCode(err), fault.Of(err), strings.ToValidUTF8(err.Error(), "\ufffd")}
+	e := &errorObject{exitCode(err), fault.Of(err), strings.ToValidUTF8(text.Short(err.Error()), "\ufffd")}
 	if e.Code == exitInterrupted {
 		e.Message = "interrupted"
 	}

@@ -284,6 +284,7 @@ func TestFaults(t *testing.T) {
 		{2, "--workers is -1; expected 0 to 1024", []string{"version", "--workers", "-1"}},
 		{2, "--workers is 1000000; expected 0 to 1024", []string{"make", "so", "--workers", "1000000"}},
 		{2, "--workers is 1025; expected 0 to 1024", []string{"train", "demo", "--workers", "1025"}},
+		{2, "bytes left out", []string{"init", "flat.csv", "--formula", strings.Repeat("x[0] + ", 12000)}},
 		{2, "-n is 0", []string{"generate", "r", "-n", "0"}},
 		{2, `-o is "x.txt"`, []string{"generate", "r", "-o", "x.txt"}},
 		{2, `-o is "x.txt"`, []string{"mcmc", "demo", "-o", "x.txt"}},

@@ -2,6 +2,7 @@ package check
 
 import (
 	"fmt"
+	"iter"
 	"math"
 	"slices"
 	"strconv"
@@ -122,8 +123,8 @@ func finiteness(e *Evidence) []Finding {
 	}
 	first, hv := make([]*fault, e.C), make([]float64, e.C*e.D) // hv is 0 unless the process bends
 	probe := e.Probe()
-	look := func(points []evidence.Point, status Status) {
-		for _, p := range points {
+	look := func(points iter.Seq[evidence.Point], status Status) {
+		for p := range points {
 			probe.At(p.X)
 			if e.Process.Curvature && probe.HessianVectors != nil {
 				probe.HessianVectors(hv, p.X, e.Direction(0, evidence.ForFiniteness), 1)
@@ -137,8 +138,11 @@ func finiteness(e *Evidence) []Finding {
 			}
 		}
 	}
-	look(slices.Concat(e.everyRow(), e.On, e.Boundary, e.States(200)), Fail)
-	look(e.Near, Warn)
+	if e.C > 0 {
+		look(e.everyRow, Fail)
+		look(slices.Values(slices.Concat(e.On, e.Boundary, e.States(200))), Fail)
+		look(slices.Values(e.Near), Warn)
+	}
 	var out []Finding
 	for i, f := range first {
 		if f == nil {
@@ -163,13 +167,13 @@ func finiteness(e *Evidence) []Finding {
 	return out
 }
 
-// everyRow returns all rows of the data.
-func (e *Evidence) everyRow() []evidence.Point {
-	out := make([]evidence.Point, len(e.Data)/e.D)
-	for i := range out {
-		out[i] = evidence.Point{X: e.Data[i*e.D : (i+1)*e.D], From: fmt.Sprintf("data row %d", i)}
+// everyRow yields all rows of the data, of which there may be too many to hold with their names.
+func (e *Evidence) everyRow(yield func(evidence.Point) bool) {
+	for i := range len(e.Data) / e.D {
+		if !yield(evidence.Point{X: e.Data[i*e.D : (i+1)*e.D], From: "data row " + strconv.Itoa(i)}) {
+			return
+		}
 	}
-	return out
 }
 
 func notFinite(v float64) bool { return !finite(v) }
