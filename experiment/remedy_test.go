@@ -10,7 +10,8 @@ import (
 )
 
 // What did not help is not offered again: more training where held-out rows chose an earlier epoch or the run went on
-// before, a width that was given no second time, and nothing after two remedies. The verdict then says what limits the result.
+// before, a width that was given no second time, and nothing after two remedies. The verdict then says what limits the
+// result.
 func TestRemedyAfterRemedy(t *testing.T) {
 	r, older := begin(t), begin(t)
 	ended := &verdict.Course{Epochs: 9, Chosen: true}
