@@ -207,8 +207,8 @@ func KeepEvaluation(r *Run, v *judge.Evaluation, state train.State, seed uint64,
 	return r.Folder.WriteJSON(r.Out(run.EvaluationFile), k)
 }
 
-// Standing says what is known to be wrong with samples by weights of the run, a sentence each: that the training has
-// not come to its end, and that the evaluation which the folder keeps found them bad.
+// Standing says what is known to be wrong with samples by weights of the run, a note or a warning each: that the
+// training has not come to its end, and that the evaluation which the folder keeps found them bad.
 func Standing(r *Run, t *Trained) (says []string) {
 	var s run.Status
 	if err := r.Folder.ReadJSON(run.StatusFile, &s); err == nil && s.State != "trained" && s.State != "" {
@@ -216,7 +216,8 @@ func Standing(r *Run, t *Trained) (says []string) {
 		if state == "training" {
 			state = "not finished"
 		}
-		says = append(says, fmt.Sprintf("the training is %s: these are weights of epoch %d", state, t.State.Epoch))
+		says = append(says, fmt.Sprintf("note: the training is %s: these are weights of epoch %d", state,
+			t.State.Epoch))
 	}
 	k := &Kept{Evaluation: &judge.Evaluation{}}
 	if err := r.Folder.ReadJSON(r.Out(run.EvaluationFile), k); err != nil || k.Config != r.Config ||
@@ -224,8 +225,8 @@ func Standing(r *Run, t *Trained) (says []string) {
 		return says
 	}
 	if found := k.Verdict.Findings; len(found) > 0 {
-		says = append(says, fmt.Sprintf("samples of these weights were found not good (%s); %s says what mends that",
-			found[0].Code, r.Folder.Path(r.Out(run.ReportFile))))
+		says = append(says, fmt.Sprintf("warning: samples of these weights were found not good (%s); %s says what "+
+			"mends that", found[0].Code, r.Folder.Path(r.Out(run.ReportFile))))
 	}
 	return says
 }

@@ -3,6 +3,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -244,6 +245,13 @@ the landing dynamics OLLA and ULLA.`,
 	root.SetOut(a.help) // cobra's own verbs take it as it is when they are added
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usage("%w", err) })
 	root.SetHelpTemplate(helpTemplate)
+	help := root.HelpFunc()
+	root.SetHelpFunc(func(cmd *cobra.Command, args []string) {
+		var b bytes.Buffer
+		cmd.SetOut(&b)
+		help(cmd, args)
+		io.WriteString(a.help, text.Fold(b.String(), columns(a.out.stdout)))
+	})
 	root.SetUsageTemplate(usageTemplate(root.UsageTemplate()))
 	for _, g := range []struct {
 		id, title string

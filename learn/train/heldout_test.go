@@ -230,8 +230,12 @@ func TestVerdictRates(t *testing.T) {
 func TestOverfitting(t *testing.T) {
 	for _, c := range []struct {
 		held, seen float64 // what losses rise by
+		first      int     // look that has the loss of training rows; an earlier version left none
 		ends       bool
-	}{{0.1, -0.1, true}, {0.1, 0, true}, {0.1, 0.1, false}, {0, -0.1, true}, {-0.01, -0.1, false}, {0, 0.1, false}} {
+	}{
+		{0.1, -0.1, 0, true}, {0.1, 0, 0, true}, {0.1, 0.1, 0, false}, {0, -0.1, 0, true}, {-0.01, -0.1, 0, false},
+		{0, 0.1, 0, false}, {0.1, 0.1, 1, true}, {0, -0.1, 1, false},
+	} {
 		cfg := Config{Epochs: 10_000, Anneal: 0.5, Refresh: 1, JudgedByLoss: true}
 		tr := &Trainer[float32]{batching: batching[float32]{source: paths{}, cfg: cfg}}
 		tr.State.Budget, tr.State.Plan = 60, &Plan{10_000, 0.5, 1}
@@ -241,6 +245,9 @@ func TestOverfitting(t *testing.T) {
 			all := measured(0, 0.01, uint64(e)).Samples
 			for k := range all {
 				all[k] += c.seen * float64(i)
+			}
+			if i < c.first {
+				all = nil
 			}
 			_, ended = tr.Hear(measured(3+c.held*float64(i), 0.01, uint64(e)), all...)
 		}

@@ -177,7 +177,7 @@ def test_names_of_columns_decide() -> None:
     assert np.array_equal(np.asarray(run._ordered(Frame(columns))), drawn)
     with pytest.raises(landing.ArrayError, match="no column 'b'"):
         run.evaluate(samples=Frame({"x": [1.0], "y": [0.0], "a": [1.0]}))
-    earth = Frame({"longitude": draw.uniform(100, 180, 100), "latitude": draw.uniform(-60, 60, 100)})
+    earth = Frame({"place": ["a", "b"] * 50, "Longitude": draw.uniform(100, 180, 100), "Latitude": draw.uniform(-60, 60, 100)})
     quakes = landing.Problem("quakes", data={"kind": "earth"}, set={"kind": "sphere", "dim": 3}, defaults="fixed",
                              process={"steps": 20})
     assert landing.train(quakes, earth, settings=TINY).dim == 3

@@ -96,7 +96,7 @@ func Generation(ctx context.Context, r *experiment.Run, o GenerateOptions) (*Lis
 		say("weights: of epoch %d, checkpoint %s: %s", w.Epoch, w.Checkpoint, w.Reason)
 	}
 	for _, says := range experiment.Standing(r, trained) {
-		say("warning: %s", says)
+		say("%s", says)
 	}
 	g.Checkpoint = run.CheckpointName(trained.State.Updates)
 	g.Data = drawn.NeedsData()

@@ -80,6 +80,18 @@ def names(data: Any) -> list[str] | None:
     return out if out and all(isinstance(name, str) for name in out) else None
 
 
+def chosen(columns: list[str], problem: str) -> list[str]:
+    """Returns the columns of a frame that a problem reads, in its order: of places latitude, longitude, a condition."""
+    if not re.search(r"""kind["']?:\s*["']?earth""", problem):
+        return columns
+    lower = [name.lower() for name in columns]
+    if "latitude" not in lower or "longitude" not in lower:
+        return columns
+    places = [columns[lower.index(name)] for name in ("latitude", "longitude")]
+    given = problem.partition("condition")[2]
+    return places + [n for n in columns if n not in places and re.search(rf"\b{re.escape(n)}\b", given)]
+
+
 def table(data: Any, columns: list[str], what: str) -> bytes:
     """Returns a frame as a CSV file with its names, numbers to the last bit."""
     twice = {name for name in columns if columns.count(name) > 1}
@@ -96,15 +108,15 @@ def table(data: Any, columns: list[str], what: str) -> bytes:
     return out.getvalue().encode()
 
 
-def stored(data: Any, what: str, folder: Path, name: str) -> Path:
+def stored(data: Any, what: str, folder: Path, name: str, problem: str) -> Path:
     """Keeps an array, or a frame with its names, under folder, by its content: the same is kept once.
 
-    A run needs its data again when it is evaluated or goes on.
+    A run needs its data again when it is evaluated or goes on. problem is the text of the problem that reads it.
     """
     columns = names(data)
     if columns is None:
         return keep(numbers(data, what), folder, name)
-    text = table(data, columns, what)
+    text = table(data, chosen(columns, problem), what)
     path = _place(folder, name, hashlib.sha256(text), ".csv")
     if not path.exists():
         write(path, text)

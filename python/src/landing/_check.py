@@ -119,12 +119,13 @@ def check(
         findings; that some failed is no exception: .ok, .raise_if_failed().
     """
     options = [f"--workers={_whole(workers, 'workers')}", *settings_options(settings)]
-    with _problem(problem)._written() as (source, more), TemporaryDirectory(prefix="landing-") as folder:
+    p = _problem(problem)
+    with p._written() as (source, more), TemporaryDirectory(prefix="landing-") as folder:
         if isinstance(data, (str, os.PathLike)):
-            options.append(f"--data={_data(data, Path(folder), 'data')}")
+            options.append(f"--data={_data(data, Path(folder), 'data', p._text())}")
         file = Path(folder) / "data.npy"
         if data is not None and not isinstance(data, (str, os.PathLike)):
-            file = _arrays.stored(data, "data", Path(folder), "data")
+            file = _arrays.stored(data, "data", Path(folder), "data", p._text())
             options.append(f"--data={file}")
         try:
             with called(file, "data"):

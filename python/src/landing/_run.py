@@ -69,7 +69,7 @@ def train(
     """
     p = _problem(problem)
     options = [f"--runs={os.fspath(runs)}", f"--workers={_whole(workers, 'workers')}", *settings_options(settings)]
-    file = None if data is None else _data(data, Path(runs) / "data", p.name)
+    file = None if data is None else _data(data, Path(runs) / "data", p.name, p._text())
     if file is not None:
         options.append(f"--data={file}")
     if out is not None:
@@ -464,7 +464,7 @@ class Run:
     def _data(self, data: Any) -> list[str]:
         if data is None:
             return []
-        return [f"--data={_data(data, self.path.parent / 'data', self.path.name)}"]
+        return [f"--data={_data(data, self.path.parent / 'data', self.path.name, self.config)}"]
 
     @contextmanager
     def _asked(self, condition: Condition | None) -> Iterator[list[str]]:
@@ -682,14 +682,14 @@ def _problem(problem: Problem | str | os.PathLike[str]) -> Problem:
                      key="problem")
 
 
-def _data(data: Any, folder: Path, name: str) -> str:
+def _data(data: Any, folder: Path, name: str, problem: str) -> str:
     """Returns the path of a data file: an array is kept in folder."""
     if isinstance(data, (str, os.PathLike)):
         path = Path(data).absolute()
         if not path.is_file():
             raise DataError(f"{path}: there is no such data file", file=str(path), kind="data", code=3)
         return str(path)
-    return str(_arrays.stored(data, "data", folder.absolute(), name))
+    return str(_arrays.stored(data, "data", folder.absolute(), name, problem))
 
 
 def _given(data: Any, file: str | None) -> AbstractContextManager[None]:
