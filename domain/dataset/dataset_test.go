@@ -234,7 +234,8 @@ func TestDecodeCSV(t *testing.T) {
 		{"", "p.csv: the file is empty, expected lines of numbers, separated by commas"},
 		{"a,1\n0.5,2\n", `p.csv:1: column 1 is "a", expected a number`},
 		{"2001,2002,2003\n.1,.2,.3\n.2,.1,.4\n", `p.csv:1: "2001,2002,2003" can be a header of whole numbers or ` +
-			"a row, expected names with letters, or numbers with decimals (1.0); landing init --header yes or no says which"},
+			"a row, expected names with letters, or numbers with decimals (1.0); " +
+			"landing init --header yes or no says which"},
 		{"a,b\n", "p.csv: the file has no data, expected lines of numbers, separated by commas"},
 	} {
 		if _, err := decodeAny("p.csv", strings.NewReader(c.text)); err == nil || err.Error() != c.want {
