@@ -58,6 +58,7 @@ type Input struct {
 	Data  []float64         // all of it, held-out rows included
 	Train []float64         // the rows to train on
 	Files map[string]string // paths of the files that the problem names, by key
+	Names []string          // of the coordinates in files; nil: x0, x1, …
 	Pool  *parallel.Pool
 
 	// Of the file, where it tells: whose conformations the points are, and what its
@@ -84,6 +85,11 @@ type Domain struct {
 	// Lay returns points as their distances in R^d are taken, for copies and two-sample tests: without what their kind
 	// does not tell apart, such as how a molecule lies in space; nil: as they are.
 	Lay func(x []float64) []float64
+
+	// Unit is that of distances of such points for people, and PerUnit how many are in a distance of 1; empty: the data
+	// has units of its own.
+	Unit    string
+	PerUnit float64
 
 	// Draw shows data and samples on a canvas; nil: they are not shown.
 	Draw func(c Canvas, v View)

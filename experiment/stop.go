@@ -10,6 +10,7 @@ import (
 	"github.com/landing-diffusion/landing/experiment/run"
 	"github.com/landing-diffusion/landing/judge/metric"
 	"github.com/landing-diffusion/landing/langevin"
+	"github.com/landing-diffusion/landing/learn/method"
 	"github.com/landing-diffusion/landing/learn/train"
 	"github.com/landing-diffusion/landing/problem"
 )
@@ -30,27 +31,28 @@ type HeldOutRecord struct {
 }
 
 // judgedStarts returns the points that paths begin at by whose losses a training is judged: validation
-// rows, and where these are few several times.
+// rows, and where these are few several times; and training rows after them, whose losses do not rise by overfitting.
 func judgedStarts(l *Loaded) []float64 {
-	rows, paths := judgedBy(l)
-	return langevin.Starts(l.ValRows[:rows*l.Data.D], l.Data.D, paths)
+	rows, paths, seen := judgedBy(l)
+	return slices.Concat(langevin.Starts(l.ValRows[:rows*l.Data.D], l.Data.D, paths),
+		langevin.Starts(l.learned(), l.Data.D, seen))
 }
 
-// judgedBy returns of how many validation rows there are how many such paths.
-func judgedBy(l *Loaded) (rows, paths int) {
+// judgedBy returns of how many validation rows there are how many such paths, and how many of training rows.
+func judgedBy(l *Loaded) (rows, paths, seen int) {
 	rows = min(len(l.ValRows)/l.Data.D, judgedRows)
-	paths = min(judgedPaths*rows, judgedRows)
+	paths = method.Shared(min(judgedPaths*rows, judgedRows), l.Problem.Train.Preparation, rows)
 	if few := l.Problem.Train.Paths; few > 0 {
 		paths = min(paths, few)
 	}
-	return min(rows, paths), paths
+	return min(rows, paths), paths, min((paths+1)/2, len(l.learned())/l.Data.D)
 }
 
 // judgedWork returns the network rows, and steps, of a held-out distance, or the rows of a loss.
 func judgedWork(l *Loaded) float64 {
 	if l.Problem.Train.ByLoss() {
-		_, paths := judgedBy(l)
-		return float64(paths) * train.HeldTimes
+		_, paths, seen := judgedBy(l)
+		return float64(paths+seen) * train.HeldTimes
 	}
 	rows := 1.0
 	if l.Problem.Generate.Guidance > 0 { // two scores a step
@@ -71,17 +73,21 @@ func (t *training) heldOut(ctx context.Context) error {
 		return nil
 	}
 	start := t.watch.now()
-	estimate := t.estimate
+	var e metric.Estimate
+	var seen []float64
+	var fault string
+	var err error
 	if t.run.Problem.Train.ByLoss() {
-		estimate = t.lossEstimate
+		e, seen, fault, err = t.lossEstimate(ctx)
+	} else {
+		e, fault, err = t.estimate(ctx)
 	}
-	e, fault, err := estimate(ctx)
 	if err != nil {
 		return err
 	}
 	seconds := t.watch.now().Sub(start).Seconds()
 	t.watch.judged += seconds
-	verdict, ends := t.trainer.Hear(e)
+	verdict, ends := t.trainer.Hear(e, seen...)
 	measures := t.trainer.State.Judged.Measures
 	m := measures[len(measures)-1]
 	if ends && verdict.From < verdict.After {
@@ -125,16 +131,16 @@ func (t *training) estimate(ctx context.Context) (e metric.Estimate, fault strin
 	return t.judgedTo.Of(t.run.Reference().Laid(s.Good())).Numbered(s.Lost), "", nil
 }
 
-// lossEstimate returns the mean loss of the averaged weights on paths of validation rows, always the same. A network
-// that learns its rows by heart, of which samples' distances say nothing, has a loss there that rises.
-func (t *training) lossEstimate(ctx context.Context) (e metric.Estimate, fault string, err error) {
+// lossEstimate returns the mean loss of the averaged weights on paths of validation rows, always the same, and the loss
+// of each such path of a training row. Overfitting raises the first, and hardly moves samples' distances.
+func (t *training) lossEstimate(ctx context.Context) (e metric.Estimate, seen []float64, fault string, err error) {
 	if err := t.hold(ctx); err != nil {
-		return e, "", err
+		return e, nil, "", err
 	}
-	average := t.trainer.Average()
-	rows, _ := judgedBy(t.run.Loaded)
+	rows, paths, _ := judgedBy(t.run.Loaded)
+	losses := t.held.Losses(t.trainer.Average())
 	own := make([][]float64, rows)
-	for i, v := range t.held.Losses(average) {
+	for i, v := range losses[:paths] {
 		own[i%rows] = append(own[i%rows], v)
 	}
 	means := make([]float64, rows)
@@ -144,7 +150,7 @@ func (t *training) lossEstimate(ctx context.Context) (e metric.Estimate, fault s
 	if e = metric.MeanOf(means); !e.Known() {
 		fault = "no path of a validation row has a loss"
 	}
-	return e, fault, nil
+	return e, losses[paths:], fault, nil
 }
 
 // hold makes the paths by whose losses a training is judged, if it is. That is done before epochs are timed:
@@ -305,6 +311,9 @@ func ended(p *problem.Problem, t *train.Trainer[float32]) string {
 	switch {
 	case len(j.Measures) < 2:
 		return by + " was measured only once, which does not tell whether more epochs help"
+	case j.Risen > 0 && p.Train.ByLoss():
+		return fmt.Sprintf("%s has not fallen since epoch %d, while that of training rows did: more epochs on the "+
+			"same rows do not help", by, j.Low)
 	case j.Risen > 0:
 		return fmt.Sprintf("%s has risen since epoch %d: more epochs on the same rows do not help", by, j.Low)
 	case j.Low == s.Epoch:

@@ -23,6 +23,7 @@ var Demo = domain.Kind{Name: "earth", Data: "demo", Dim: 3, Bundled: true, New: 
 // New makes the domain.
 func New(domain.Input) (*domain.Domain, error) {
 	return &domain.Domain{
+		Unit: "km", PerUnit: 6371,
 		Distance: &domain.Distance{
 			Name: "Jensen–Shannon distance",
 			Note: "Histogram of 30 × 30 cells of latitude and longitude; square root of the divergence, natural " +
@@ -51,7 +52,8 @@ func New(domain.Input) (*domain.Domain, error) {
 func draw(c domain.Canvas, v domain.View) {
 	layers := []figure.Layer{{Name: "data", LatLon: latLon(v.Data)}, {Name: "samples", LatLon: latLon(v.Samples)}}
 	c.Add("map", figure.FigureRef{Title: "Data and samples", Wide: true,
-		Caption: "Each point is one place: the catalogue, training rows and held-out ones, and the generated samples."},
+		Caption: "Each point is one place: the catalogue, training rows and held-out ones, and the generated " +
+			"samples. Longitude to the right, latitude upwards, in degrees."},
 		figure.WorldMap("", false, layers))
 	c.Add("map-panels", figure.FigureRef{Title: "Side by side", Caption: "The same points apart.", Wide: true},
 		figure.WorldMap("", true, layers))

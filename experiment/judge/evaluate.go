@@ -231,6 +231,7 @@ func (r *Reference) measure(v *Evaluation, s *Samples) (e verdict.Evidence, off 
 		v.Findings = r.Domain.Find(x)
 	}
 	e.Samples, e.Dim = r.Alone(x)
+	e.Unit, e.PerUnit = r.Points.Unit, r.Points.PerUnit
 	laid := r.Laid(x)
 	if len(r.Given) == 0 {
 		e.Rows, _ = r.Alone(r.All)

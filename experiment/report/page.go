@@ -50,7 +50,7 @@ func (p Page) Write() (string, error) {
 		Facts:    facts(v),
 		Figures:  c.figures,
 		Notes:    c.notes,
-		Tables:   tables(v, note(p.Against.Distance), note(p.Against.Observables)),
+		Tables:   append(tables(v, note(p.Against.Distance), note(p.Against.Observables)), words()),
 		Scene:    c.scene,
 		Config:   string(p.Against.Problem.Resolved()),
 		Commands: p.Commands,
@@ -170,6 +170,25 @@ func WriteText(w io.Writer, v *judge.Evaluation) {
 	}
 }
 
+// WriteBrief writes what a newcomer wants to know of an evaluation whose page is in a file, and what to do next.
+func WriteBrief(w io.Writer, v *judge.Evaluation, page string) {
+	fmt.Fprintf(w, "samples:   %s, %s; the worst violates the set by %s\n", text.Count(v.Samples), losses(v),
+		text.Number(v.Violation.Worst))
+	fmt.Fprintf(w, "pictures:  %s (open it in a browser)\n", page)
+	if j := v.JSD; j != nil {
+		fmt.Fprintf(w, "distance:  %.3f to the data (%s; less is better)\n", j.Full, j.Metric)
+		fmt.Fprintf(w, "  compare: %.3f ± %.3f for as many draws from the training rows\n", j.Floor.Mean, j.Floor.SD)
+		if j.Law > 0 {
+			fmt.Fprintf(w, "  compare: about %.3f for new draws of the data's law, %.3f for uniform samples\n", j.Law,
+				j.Uniform)
+		}
+	}
+	fmt.Fprint(w, "verdict:   ")
+	writeVerdict(w, &v.Verdict)
+	fmt.Fprint(w, "For your own data:\n  landing init DATA        looks at a file and writes a problem file for it\n"+
+		"  landing train PROBLEM    trains, landing report RUN judges, landing generate RUN draws samples\n")
+}
+
 // writeVerdict says what is wrong, and the commands that mend it.
 func writeVerdict(w io.Writer, v *verdict.Verdict) {
 	fmt.Fprintln(w, v.Title())
@@ -182,6 +201,9 @@ func writeVerdict(w io.Writer, v *verdict.Verdict) {
 		if f.Remedy != "" {
 			fmt.Fprintf(w, "     %s\n", f.Remedy)
 		}
+	}
+	if v.Limits != "" {
+		fmt.Fprintf(w, "  %s\n", v.Limits)
 	}
 	for _, s := range v.Grouped() {
 		fmt.Fprintf(w, "  not judged: %s\n", s)

@@ -35,8 +35,9 @@ func withArticle(set string) string {
 
 // judged is a verdict as a page opens with it.
 func judged(v *verdict.Verdict) *figure.Judged {
-	out := &figure.Judged{Grade: string(v.Grade), Title: capital(v.Title()), Notes: v.Grouped(),
-		Rate: fmt.Sprintf("Draws of the data's own law are called good at least %.0f times in 100.", 100*(1-v.Alarm))}
+	out := &figure.Judged{Grade: string(v.Grade), Title: capital(v.Title()), Limits: v.Limits,
+		Notes: v.Grouped(),
+		Rate:  fmt.Sprintf("Draws of the data's own law are called good at least %.0f times in 100.", 100*(1-v.Alarm))}
 	above := map[string]bool{} // commands that stand above
 	for _, f := range v.Findings {
 		command := f.Remedy.String()
@@ -227,6 +228,9 @@ func found(f domain.Finding) figure.Table {
 
 func capital(s string) string {
 	first, n := utf8.DecodeRuneInString(s)
+	if n == 0 {
+		return ""
+	}
 	return string(unicode.ToUpper(first)) + s[n:]
 }
 
@@ -236,6 +240,24 @@ func known[F ~float64](law F) string {
 		return ""
 	}
 	return text.Fixed(law)
+}
+
+// words explains what a report's texts, tables and pictures are of.
+func words() figure.Table {
+	return figure.Table{Title: "Words on this page", Header: []string{"word", "meaning"}, Rows: [][]string{
+		{"violation", "how far a sample is from keeping a constraint: |h(x)| of an equality, max(g(x), 0) of an " +
+			"inequality, in the unit of its formula"},
+		{"held-out", "rows of the data that training did not see"},
+		{"Jensen–Shannon distance", "difference of two histograms: 0 if they are equal, at most 0.83"},
+		{"energy distance", "difference of two sets of points, by their distances: about 0 for sets of one law"},
+		{"floor", "what as many draws from the training rows score by the same measure: samples cannot be told to be " +
+			"better than that"},
+		{"law", "probability distribution that points are drawn from"},
+		{"p", "how often chance alone makes a difference this large"},
+		{"copy", "sample that lies on a training row, but for rounding"},
+		{"blur", "samples lie farther from training rows than held-out rows do"},
+		{"forward path", "a training row on its way to noise; samples are made on the way back"},
+	}}
 }
 
 func distances(j *judge.JSD, note string) []figure.Table {
@@ -273,7 +295,7 @@ func givenCondition(g *judge.Conditional) figure.Table {
 			fmt.Sprintf("%s ± %s, p = %.3f", text.Number(g.Pairs.Mean), text.Number(g.Pairs.SD), g.Pairs.PValue)})
 		if n := g.Nearby; n != nil {
 			t.Rows = append(t.Rows, []string{"the same of training rows with near conditions, in place of samples",
-				text.Count(g.Pairs.N), text.Number(n.Distance), fmt.Sprintf("samples farther: p = %.3f", n.PValue)})
+				text.Count(g.Pairs.N), text.Number(n.Distance), fmt.Sprintf("samples are farther: p = %.4f", n.PValue)})
 		}
 		t.Note = "A sample for each held-out condition, none of which training saw: the test swaps it with the point " +
 			"that was held out. Distances are to all data with a condition in the range."

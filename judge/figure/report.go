@@ -31,6 +31,7 @@ type Judged struct {
 	Grade    string
 	Title    string
 	Findings []Finding // what is wrong, the worst first
+	Limits   string    // what limits the result, where no remedy is left
 	Notes    []string  // what was not judged, and why
 	Rate     string    // how often it is wrong
 }

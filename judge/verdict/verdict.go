@@ -102,6 +102,7 @@ type Skip struct {
 type Verdict struct {
 	Grade    Grade     `json:"grade"`
 	Findings []Finding `json:"findings"`
+	Limits   string    `json:"limits,omitempty"` // the result, where no remedy is left
 	Skipped  []Skip    `json:"not_judged"`
 	Alarm    float64   `json:"false_alarms"` // chance at most that draws of the law itself are found to differ
 }
