@@ -51,7 +51,9 @@ const (
 	Near = 0.02
 	// Roundoff is the residual below which a relation holds to round-off in numbers of
 	// double precision: what iterations to a tolerance leave counts too.
-	Roundoff = 1e-10
+	Roundoff = 1e-8
+	// Steady is the range of a column, beside the spread of the others, up to which it is constant.
+	Steady = 1e-10
 	// slack is how many times the last place of a file's numbers the residual of a relation
 	// that holds to round-off may be.
 	slack = 4
@@ -245,6 +247,9 @@ func newSurvey(t Table) *survey {
 		s.last = append(s.last, c.Last)
 		if c.Constant() {
 			s.scale = append(s.scale, max(math.Abs(c.Max), math.Abs(c.Min)))
+			if c.Zero {
+				s.scale[j] = typicalSpread(s.columns, j)
+			}
 			if s.scale[j] == 0 {
 				s.scale[j] = 1
 			}

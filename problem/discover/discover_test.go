@@ -221,14 +221,14 @@ func TestUnitsOfColumns(t *testing.T) {
 }
 
 // The residual of a sphere with noise is that of a formula written down here, and it decides
-// what is said: at 10⁻¹⁰ between round-off and not, at 0.02 between nearly kept and nothing.
+// what is said: at 10⁻⁸ between round-off and not, at 0.02 between nearly kept and nothing.
 func TestThresholds(t *testing.T) {
 	const n = 400
 	for _, c := range []struct {
 		sd          float64
 		told, exact bool
 	}{
-		{1e-14, true, true}, {1.5e-11, true, true}, {5e-10, true, false}, {1e-6, true, false}, {1e-3, true, false},
+		{1e-14, true, true}, {1.5e-9, true, true}, {5e-8, true, false}, {1e-6, true, false}, {1e-3, true, false},
 		{0.0085, true, false}, {0.013, false, false}, {0.1, false, false},
 	} {
 		table := noisy(rows(3, n, 4, unit), c.sd)

@@ -94,9 +94,12 @@ func (s *search) constants() {
 	var out []*Relation
 	for j, c := range s.columns {
 		if c.Constant() {
-			v := c.Median
-			if c.Max == c.Min {
+			v := s.plain(c.Median, 2*slack*c.Last/math.Abs(c.Median))
+			switch {
+			case c.Max == c.Min:
 				v = c.Min
+			case c.Zero:
+				v = 0
 			}
 			out = append(out, relation(Constant, v, "x[@0] = "+number(v), "constant", j))
 		}

@@ -145,8 +145,8 @@ func steadiest(phi []float64, p int, rounding float64) (f fit, ok bool) {
 }
 
 // echelon brings combinations, rows of p numbers in units of scale, to reduced echelon form by complete pivoting:
-// each has a function that the others lack, and as few others as can be.
-func echelon(rows [][]float64, scale []float64) {
+// each has a function that the others lack, and as few others as can be. It returns the places of those functions.
+func echelon(rows [][]float64, scale []float64) (pivots []int) {
 	p := len(scale)
 	used := map[int]bool{}
 	for r := range rows {
@@ -159,10 +159,10 @@ func echelon(rows [][]float64, scale []float64) {
 			}
 		}
 		if at < 0 {
-			return
+			return pivots
 		}
 		rows[r], rows[in] = rows[in], rows[r]
-		used[at] = true
+		used[at], pivots = true, append(pivots, at)
 		s := rows[r][at]
 		for k := range p {
 			rows[r][k] /= s
@@ -176,6 +176,162 @@ func echelon(rows [][]float64, scale []float64) {
 			}
 		}
 	}
+	return pivots
+}
+
+// plainest returns as many independent combinations as rows has, rows of coefficients in echelon form, that a person
+// would write: such with coefficients 0, 1 and −1 first, the shortest of them before others, then those of rows without
+// what the first can take from them. sd scales coefficients; tolerance is what they may be off.
+func plainest(rows [][]float64, sd []float64, tolerance float64) (out [][]float64) {
+	const most = 6 // rows of which all sums are tried; of more those of two
+	var units [][]float64
+	var add func(sum []float64, from, left int)
+	add = func(sum []float64, from, left int) {
+		if !slices.ContainsFunc(sum, func(v float64) bool {
+			return math.Abs(v-math.Round(v)) > tolerance || math.Abs(v) > 1.5
+		}) {
+			units = append(units, sum)
+		}
+		for i := from; i < len(rows) && left > 0; i++ {
+			for _, sign := range []float64{1, -1} {
+				next := slices.Clone(sum)
+				dense.Axpy(next, sign, rows[i])
+				add(next, i+1, left-1)
+			}
+		}
+	}
+	left := 2
+	if len(rows) <= most {
+		left = len(rows)
+	}
+	for i := range rows {
+		add(rows[i], i+1, left-1)
+	}
+	count := func(a []float64) (n int) {
+		for _, v := range a {
+			if math.Abs(v) > tolerance {
+				n++
+			}
+		}
+		return n
+	}
+	slices.SortStableFunc(units, func(a, b []float64) int { return count(a) - count(b) })
+	others := sparser(rows, tolerance)
+	for i, a := range others {
+		for _, u := range units { // a sum to a constant may be taken from a row any number of times
+			least, inside := math.Inf(1), true
+			for k := range a {
+				if inside = inside && (math.Abs(u[k]-1) <= tolerance || math.Abs(a[k]) <= tolerance); u[k] > 0.5 {
+					least = min(least, a[k])
+				}
+			}
+			if inside && least < -tolerance {
+				others[i] = slices.Clone(a)
+				dense.Axpy(others[i], -least, u)
+				break
+			}
+		}
+	}
+	var basis [][]float64
+	for _, a := range append(units, others...) {
+		v := make([]float64, len(a))
+		for k := range a {
+			v[k] = a[k] * sd[k]
+		}
+		size := dense.Norm(v)
+		for range 2 {
+			for _, b := range basis {
+				dense.Axpy(v, -dense.Dot(v, b), b)
+			}
+		}
+		if rest := dense.Norm(v); rest > 1e-4*size && len(out) < len(rows) {
+			dense.Scaled(v, 1/rest, v)
+			basis, out = append(basis, v), append(out, a)
+		}
+	}
+	return out
+}
+
+// sparser subtracts multiples of rows from others as long as that makes coefficients 0.
+func sparser(rows [][]float64, tolerance float64) [][]float64 {
+	const most = 20
+	out := slices.Clone(rows)
+	if len(rows) > most {
+		return out
+	}
+	count := func(a []float64, t float64, b []float64) (n int) {
+		for k := range a {
+			if math.Abs(a[k]-t*b[k]) > tolerance {
+				n++
+			}
+		}
+		return n
+	}
+	for again := true; again; {
+		again = false
+		for i, a := range out {
+			best, by, of := count(a, 0, a), 0.0, a
+			for j, b := range out {
+				for k := range b {
+					if i != j && math.Abs(b[k]) > tolerance && math.Abs(a[k]) > tolerance {
+						if n := count(a, a[k]/b[k], b); n < best {
+							best, by, of = n, a[k]/b[k], b
+						}
+					}
+				}
+			}
+			if by != 0 {
+				out[i], again = slices.Clone(a), true
+				dense.Axpy(out[i], -by, of)
+			}
+		}
+	}
+	return out
+}
+
+// decimal scales coefficients such that they have few digits: three beside a coefficient of 1, or else those of whole
+// numbers up to a thousand; false if no factor does that within a tolerance.
+func decimal(a []float64, tolerance float64) ([]float64, bool) {
+	sizes := make([]float64, 0, len(a))
+	for _, v := range a {
+		if v != 0 {
+			sizes = append(sizes, math.Abs(v))
+		}
+	}
+	if slices.Sort(sizes); len(sizes) == 0 {
+		return nil, false
+	}
+	most := sizes[len(sizes)-1]
+	by := func(factor float64, round func(v float64) float64) ([]float64, bool) {
+		out := make([]float64, len(a))
+		for k, v := range a {
+			out[k] = round(v * factor)
+			if math.Abs(out[k]-v*factor) > tolerance*most*factor {
+				return nil, false
+			}
+		}
+		return lead(out), true
+	}
+	for _, v := range sizes {
+		if most/v < 1000 {
+			if out, ok := by(1/v, func(v float64) float64 { return rounded(v, 3) }); ok {
+				return out, true
+			}
+		}
+	}
+	for n := 1.0; n <= 1000; n++ {
+		if out, ok := by(n/most, math.Round); ok {
+			unit := math.Pow(10, math.Floor(math.Log10(n)))
+			if n >= 2*unit {
+				unit *= 10
+			}
+			for k := range out {
+				out[k] = tidy(out[k] / unit)
+			}
+			return out, true
+		}
+	}
+	return nil, false
 }
 
 // coefficients turns a combination of standardised functions into one of plain ones, the largest effect having

@@ -228,7 +228,19 @@ func (s *search) polynomial(columns []int, degree, work int) {
 		return true
 	}
 	var out []*Relation
-	echelon(f.exact, f.sd)
+	pivots := echelon(f.exact, f.sd)
+	if degree == 1 {
+		var plain [][]float64
+		for i, direction := range f.exact {
+			a := coefficients(direction, f.sd, negligible)
+			dense.Scaled(a, 1/a[pivots[i]], a)
+			plain = append(plain, a)
+		}
+		for _, a := range plainest(plain, f.sd, max(1e-6, 100*rounding)) {
+			out = append(out, m.vanishing(a, true, f.clear))
+		}
+		f.exact = nil
+	}
 	for _, direction := range f.exact {
 		if !follows(coefficients(direction, sd, 0), dependent) {
 			out = append(out, m.vanishing(coefficients(direction, sd, negligible), true, f.clear))
@@ -387,7 +399,13 @@ func (m *powers) chain(a []float64, exact, clear bool, last *Relation) *Relation
 	if exact {
 		share = closely
 	}
-	for _, way := range slices.Backward(ways(a, m.weight, share)) {
+	list := ways(a, m.weight, share)
+	if exact && m.linear() {
+		if plain, ok := decimal(a, max(1e-9, 10*m.s.rounding(m.columns))); ok {
+			list = slices.Insert(list, 0, plain)
+		}
+	}
+	for _, way := range slices.Backward(list) {
 		made := []*Relation{m.sum(way, exact, false), m.sum(way, exact, true)}
 		if q := m.round(way, exact); q != nil {
 			made = append(made, q)
@@ -403,8 +421,12 @@ func (m *powers) chain(a []float64, exact, clear bool, last *Relation) *Relation
 // sum writes a polynomial as a sum of terms that is a constant; a round one where that is asked for.
 func (m *powers) sum(a []float64, exact, round bool) *Relation {
 	a = lead(slices.Clone(a))
-	if !whole(a) {
+	if short := !slices.ContainsFunc(a, func(v float64) bool { return v != rounded(v, 3) }); !whole(a) &&
+		!(short && m.linear()) {
 		size, digits := m.slope(a), -1
+		if m.linear() {
+			size = max(slices.Max(a), -slices.Min(a))
+		}
 		if !exact {
 			digits = 6
 		}
@@ -446,6 +468,20 @@ func (m *powers) sum(a []float64, exact, round bool) *Relation {
 		r.form, r.Name = q.form, q.Name
 	case !oneRun(r.Terms):
 		r.Name = "linear"
+		from, to := r.Terms[0].Columns[0], r.Terms[uses-1].Columns[0]+1
+		row := make([]string, to-from)
+		for k := range row {
+			row[k] = "0"
+		}
+		for _, t := range r.Terms {
+			row[t.Columns[0]-from] = number(t.Coefficient)
+		}
+		if x := fmt.Sprintf("x[%d:%d]", from, to); 4*uses >= 3*(to-from) && !whole(a) {
+			if to-from == m.s.D {
+				x = "x"
+			}
+			r.Expr = "dot([" + strings.Join(row, ", ") + "], " + x + ")" + equals
+		}
 	case uses == m.s.D:
 		r.Name, r.Expr = "sum", "sum(x)"+equals
 	default:
