@@ -82,6 +82,9 @@ type Relation struct {
 	Roundoff float64
 	// Exact relations hold on all rows to round-off.
 	Exact bool
+	// Rounded ones are exact as far as the decimals of the numbers tell, which are too few to tell it by themselves:
+	// plain numbers stand in them, and rows are off them as rounding would have it.
+	Rounded bool
 	// Exceptions are the rows, from 0, in which one does not that holds in at least 99 % of them; the first of them.
 	Exceptions     []int
 	ExceptionCount int
@@ -395,6 +398,9 @@ func (s *search) settle() {
 			s.follow++
 		case len(r.Terms) > longestNear+1:
 			long++
+		case r.Rounded:
+			r.Exact = true
+			s.exact = append(s.exact, r)
 		default:
 			kept = append(kept, r)
 		}

@@ -319,7 +319,7 @@ func decimal(a []float64, tolerance float64) ([]float64, bool) {
 			}
 		}
 	}
-	for n := 1.0; n <= 1000; n++ {
+	for n := 1.0; n <= min(1000, 0.1/tolerance); n++ {
 		if out, ok := by(n/most, math.Round); ok {
 			unit := math.Pow(10, math.Floor(math.Log10(n)))
 			if n >= 2*unit {
@@ -457,6 +457,15 @@ func (s *survey) rounding(columns []int) float64 {
 		most = max(most, s.last[j]/s.scale[j])
 	}
 	return most
+}
+
+// coefficientError is about how far fitted coefficients of a linear relation are off, relative to the largest effect.
+func (s *survey) coefficientError(columns []int) float64 {
+	decimals := 0.0
+	for _, j := range columns {
+		decimals = max(decimals, s.columns[j].Half()/s.scale[j])
+	}
+	return max(1e-9, 10*decimals/math.Sqrt(float64(len(s.fit))))
 }
 
 // A guess at coefficients leaves out terms of less than a share of the largest effect, and takes what is within that

@@ -400,8 +400,12 @@ func (m *powers) chain(a []float64, exact, clear bool, last *Relation) *Relation
 		share = closely
 	}
 	list := ways(a, m.weight, share)
-	if exact && m.linear() {
-		if plain, ok := decimal(a, max(1e-9, 10*m.s.rounding(m.columns))); ok {
+	if m.linear() {
+		base := a
+		if !exact { // without what noise leaves of terms that are not there
+			base = list[max(0, len(list)-2)]
+		}
+		if plain, ok := decimal(base, m.s.coefficientError(m.columns)); ok {
 			list = slices.Insert(list, 0, plain)
 		}
 	}
@@ -636,8 +640,8 @@ func (m *powers) round(a []float64, exact bool) *Relation {
 	parts, middle := make([]string, len(used)), make([]string, len(used))
 	for k, j := range used {
 		middle[k], parts[k] = number(about[k]), shifted("x["+strconv.Itoa(j)+"]", about[k])
-		if !equal && axes[k] != 1 {
-			parts[k] += "/" + number(axes[k])
+		if parts[k] = strings.Trim(parts[k], "()"); !equal && axes[k] != 1 {
+			parts[k] = shifted("x["+strconv.Itoa(j)+"]", about[k]) + "/" + number(axes[k])
 		}
 	}
 	text := "norm([" + strings.Join(parts, ", ") + "])"

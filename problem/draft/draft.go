@@ -516,6 +516,9 @@ func (l *loaded) draft(o Options, d *Draft) error {
 		d.Outlier = append(d.Outlier, Outlier{l.row(l.rows[q.Row]), l.names[l.coordinate[q.Column]], q.Value})
 	}
 	set := l.compose(d, r)
+	if note := l.roundedNote(r); note != "" {
+		d.Notes = slices.Insert(d.Notes, 0, note)
+	}
 	d.Observe = l.observe(d, r)
 	return l.write(o, d, set)
 }
