@@ -24,6 +24,7 @@ type Table struct {
 	N, D int
 	// Shape is that of a row, whose product is D, such as {10, 3} of ten atoms; nil: D numbers.
 	Shape []int
+	Names []string // of columns, where the file has them
 	// Molecule is whose conformations the rows are, three coordinates an atom; nil: no molecule's.
 	Molecule *molecule.Molecule
 }
@@ -95,6 +96,8 @@ type Relation struct {
 	form    form
 	vague   bool      // of many fits alike: it is not said to hold, whatever its residual
 	settled bool      // its gradients are among those of the span
+	only    bool      // it is told of if it is exact, or rounded
+	few     bool      // of a formula: its numbers have few digits
 	alt     *Relation // the same with less round numbers, for where these do not do
 	// Gradients at the rows of the span, in units of the rows' spread: rows × Columns.
 	gradient []float64
@@ -122,6 +125,7 @@ const (
 	Ellipsoid   = "ellipsoid" // semi-axes are coefficients of Terms
 	Quadratic   = "quadratic"
 	Polynomial  = "polynomial" // of higher degree
+	Formula     = "formula"    // linear in cosines and sines, or in products of complex numbers
 )
 
 // Orthogonal is a matrix whose rows, or columns, are orthonormal but for a factor.
@@ -298,6 +302,7 @@ func (s *search) run() {
 	s.distances()
 	s.tori()
 	s.linear()
+	s.phasors()
 	s.polynomials()
 	s.settle()
 }
@@ -325,7 +330,7 @@ func (s *search) offer(candidates []*Relation) (taken int) {
 	s.refine(candidates)
 	for _, r := range candidates {
 		switch {
-		case r.Exact && s.span.add(r, dependent):
+		case r.Exact && s.span.add(r, min(dependent, max(1e-4, 1e4*r.Roundoff))): // of fine numbers gradients are fine
 			s.exact = append(s.exact, r)
 			taken++
 		case r.Exact:
@@ -333,7 +338,7 @@ func (s *search) offer(candidates []*Relation) (taken int) {
 		case r.ExceptionCount > 0 && s.span.add(r, dependent): // h·(x − its x) vanishes on a bad row, too
 			r.settled = true
 			s.near = append(s.near, r)
-		case r.near > 2*Near:
+		case r.near > 2*Near || r.only && !r.Rounded:
 		case r.near > Near:
 			s.almost = append(s.almost, r)
 		case s.span.power(r):

@@ -278,23 +278,27 @@ func TestRounding(t *testing.T) {
 		return mapped(sphere, func(_ int, v float64) float64 { return math.Round(v*k) / k })
 	}
 	for _, c := range []struct {
-		name  string
-		t     Table
-		exact bool
+		name           string
+		t              Table
+		exact, rounded bool
 	}{
-		{"single", mapped(sphere, func(_ int, v float64) float64 { return float64(float32(v)) }), true},
-		{"six decimals", decimals(1e6), true},
-		{"two decimals", decimals(1e2), false},
+		{"single", mapped(sphere, func(_ int, v float64) float64 { return float64(float32(v)) }), true, false},
+		{"six decimals", decimals(1e6), true, false},
+		{"two decimals", decimals(1e2), true, true},
 		{"single, with noise", noisy(mapped(sphere, func(_ int, v float64) float64 { return float64(float32(v)) }),
 			1e-6),
-			false},
+			false, false},
 		{"noise in six decimals", mapped(noisy(sphere, 1e-5), func(_ int, v float64) float64 {
 			return math.Round(v*1e6) / 1e6
-		}), false},
+		}), false, false},
+		{"noise beyond two decimals", mapped(noisy(sphere, 0.01), func(_ int, v float64) float64 {
+			return math.Round(v*1e2) / 1e2
+		}), false, false},
 	} {
 		r := look(t, c.t)
-		if len(r.Relations) != 1 || r.Relations[0].Expr != "norm(x) = 1" || r.Relations[0].Exact != c.exact {
-			t.Errorf("%s: %+v; expected norm(x) = 1, exact %v", c.name, r.Relations, c.exact)
+		if len(r.Relations) != 1 || r.Relations[0].Expr != "norm(x) = 1" || r.Relations[0].Exact != c.exact ||
+			r.Relations[0].Rounded != c.rounded {
+			t.Errorf("%s: %s; expected norm(x) = 1, exact %v, rounded %v", c.name, written(r.Relations), c.exact, c.rounded)
 		}
 	}
 }

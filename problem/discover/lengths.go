@@ -176,13 +176,18 @@ func (s *search) distances() {
 		sizes = s.Shape[n-1:]
 	}
 	for _, b := range sizes {
-		if s.D%b != 0 || s.D < 2*b {
+		const few = 40 // coordinates among which points may begin anywhere
+		step := b
+		if s.D%b != 0 && s.D <= few {
+			step = 1
+		}
+		if s.D%b != 0 && step > 1 {
 			continue
 		}
 		var out []*Relation
-		for apart := 1; apart < s.D/b; apart++ { // neighbours first: bonds before what follows from them
-			for i := 0; i+apart < s.D/b; i++ {
-				p, q := b*i, b*(i+apart)
+		for apart := b; apart <= s.D-b; apart += step { // neighbours first: bonds before what follows from them
+			for p := 0; p+apart+b <= s.D; p += step {
+				q := p + apart
 				spread := math.Inf(1)
 				for k := range b {
 					spread = min(spread, math.Hypot(s.scale[p+k], s.scale[q+k]))

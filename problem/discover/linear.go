@@ -22,6 +22,7 @@ type fit struct {
 	// clear says that all others vary far more than the exact ones. Where they do not, rows fill so little of the space
 	// that many combinations hardly vary: a short piece of a curve is on any number of polynomials, to any digit.
 	clear bool
+	gap   float64 // how many times as far the first other one varies as the last exact one, or as rounding explains
 }
 
 const (
@@ -140,6 +141,7 @@ func steadiest(phi []float64, p int, rounding float64) (f fit, ok bool) {
 		const others, apart = 1e-3, 100
 		f.last = mat.Col(nil, at, &v)
 		f.clear = sigma[at] >= max(others, apart*slack*rounding)
+		f.gap = sigma[at] / max(sigma[min(at+1, p-1)], slack*rounding)
 	}
 	return f, true
 }
@@ -207,16 +209,8 @@ func plainest(rows [][]float64, sd []float64, tolerance float64) (out [][]float6
 	for i := range rows {
 		add(rows[i], i+1, left-1)
 	}
-	count := func(a []float64) (n int) {
-		for _, v := range a {
-			if math.Abs(v) > tolerance {
-				n++
-			}
-		}
-		return n
-	}
-	slices.SortStableFunc(units, func(a, b []float64) int { return count(a) - count(b) })
-	others := sparser(rows, tolerance)
+	slices.SortStableFunc(units, func(a, b []float64) int { return effects(a, sd) - effects(b, sd) })
+	others := sparser(rows, sd)
 	for i, a := range others {
 		for _, u := range units { // a sum to a constant may be taken from a row any number of times
 			least, inside := math.Inf(1), true
@@ -249,40 +243,60 @@ func plainest(rows [][]float64, sd []float64, tolerance float64) (out [][]float6
 			basis, out = append(basis, v), append(out, a)
 		}
 	}
+	for i, a := range out {
+		out[i] = slices.Clone(a)
+		for k := range a {
+			if math.Abs(a[k])*sd[k] <= negligibleEffect*largestEffect(a, sd) {
+				out[i][k] = 0
+			}
+		}
+	}
 	return out
 }
 
+// negligibleEffect is what an effect is of the largest one in its row if it is what rounding left of a difference.
+const negligibleEffect = 1e-7
+
+func largestEffect(a, sd []float64) (most float64) {
+	for k := range a {
+		most = max(most, math.Abs(a[k])*sd[k])
+	}
+	return most
+}
+
+// effects is how many coefficients have an effect.
+func effects(a, sd []float64) (n int) {
+	most := largestEffect(a, sd)
+	for k := range a {
+		if math.Abs(a[k])*sd[k] > negligibleEffect*most {
+			n++
+		}
+	}
+	return n
+}
+
 // sparser subtracts multiples of rows from others as long as that makes coefficients 0.
-func sparser(rows [][]float64, tolerance float64) [][]float64 {
+func sparser(rows [][]float64, sd []float64) [][]float64 {
 	const most = 20
 	out := slices.Clone(rows)
-	if len(rows) > most {
-		return out
-	}
-	count := func(a []float64, t float64, b []float64) (n int) {
-		for k := range a {
-			if math.Abs(a[k]-t*b[k]) > tolerance {
-				n++
-			}
-		}
-		return n
-	}
-	for again := true; again; {
+	for again := len(rows) <= most; again; {
 		again = false
-		for i, a := range out {
-			best, by, of := count(a, 0, a), 0.0, a
+		for i := range out {
+			count, less, of := effects(out[i], sd), slices.Clone(out[i]), out[i]
+			largest := largestEffect(of, sd)
 			for j, b := range out {
 				for k := range b {
-					if i != j && math.Abs(b[k]) > tolerance && math.Abs(a[k]) > tolerance {
-						if n := count(a, a[k]/b[k], b); n < best {
-							best, by, of = n, a[k]/b[k], b
-						}
+					if i == j || math.Abs(b[k])*sd[k] <= negligibleEffect*largestEffect(b, sd) ||
+						math.Abs(of[k])*sd[k] <= negligibleEffect*largest {
+						continue
+					}
+					copy(less, of)
+					dense.Axpy(less, -of[k]/b[k], b)
+					less[k] = 0
+					if n := effects(less, sd); n < count {
+						count, out[i], again = n, slices.Clone(less), true
 					}
 				}
-			}
-			if by != 0 {
-				out[i], again = slices.Clone(a), true
-				dense.Axpy(out[i], -by, of)
 			}
 		}
 	}

@@ -87,6 +87,8 @@ func (r *Relation) plain() bool {
 		}
 	}
 	switch r.Kind {
+	case Formula:
+		return r.few
 	case Given, Distance, Circle, Norm, Torus, Orthonormal:
 	case Linear, Quadratic, Ellipsoid:
 		if r.Terms == nil {

@@ -145,9 +145,9 @@ func (c *Column) last(x []float64, d int) float64 {
 	return double
 }
 
-// Half is half of the last decimal of the column's numbers, Last where they have none.
+// Half is half of the last decimal of the column's numbers, Last where they have none that can be told.
 func (c Column) Half() float64 {
-	if c.Decimals > 0 {
+	if c.Decimals >= 0 {
 		return max(c.Last, 0.5*math.Pow(10, -float64(c.Decimals)))
 	}
 	return c.Last

@@ -493,6 +493,11 @@ func (l *loaded) draft(o Options, d *Draft) error {
 	r := &discover.Report{Rows: l.n, Dim: dim, Fills: math.NaN()}
 	if dim <= discover.MaxDim {
 		t := discover.Table{X: l.x, N: l.n, D: dim, Molecule: l.molecule}
+		for _, j := range l.coordinate {
+			if l.survey.Header != nil {
+				t.Names = append(t.Names, l.names[j])
+			}
+		}
 		if dim == l.survey.D && len(l.survey.Shape) > 1 {
 			t.Shape = l.survey.Shape
 		}
