@@ -80,7 +80,7 @@ func (r *Run) Evaluate(
 ) (*judge.Evaluation, error) {
 	h := historyOf(r.Folder, state.Epoch)
 	about := judge.About{Name: r.Folder.Dir, State: state, Drawn: r.Drawn, Start: start, Course: h.course,
-		Chains: h.chains()}
+		Chains: h.chains(), Trained: r.Folder.Cost()}
 	if w := r.Folder.ChosenWeights(); w != nil && w.Epoch == state.Epoch {
 		about.Weights = w.Reason
 	}

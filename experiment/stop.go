@@ -245,6 +245,8 @@ func (t *training) publish() error {
 		if s.Judged == nil {
 			return
 		}
+		m.Trained = t.cost()
+		before := m.Weights
 		m.Stopped, m.Weights = nil, nil
 		if v := s.Judged.Verdict; v != nil {
 			m.Stopped = &run.Stopped{Epochs: v.Plan.Epochs, After: v.After, Reason: v.String()}
@@ -256,6 +258,11 @@ func (t *training) publish() error {
 		if j := s.Judged; j.Chosen > 0 {
 			m.Weights = &run.Weights{Checkpoint: run.CheckpointName(j.ChosenUpdates), Epoch: j.Chosen,
 				Reason: whyChosen(j, t.run.Problem.Train.ByLoss())}
+			if j.Chosen == s.Epoch {
+				m.Weights.Seconds = s.Seconds
+			} else if before != nil && before.Epoch == j.Chosen {
+				m.Weights.Seconds = before.Seconds
+			}
 		}
 	})
 }
@@ -294,13 +301,16 @@ func ended(p *problem.Problem, t *train.Trainer[float32]) string {
 	if s.Budget > 0 {
 		by = "the budget is spent"
 	}
-	if j.Reference == 0 {
-		return by + ", too few for held-out rows to tell whether more are of use"
+	by += ": the " + train.Judge(p.Train.ByLoss())
+	switch {
+	case len(j.Measures) < 2:
+		return by + " was measured only once, which does not tell whether more epochs help"
+	case j.Risen > 0:
+		return fmt.Sprintf("%s has risen since epoch %d: more epochs on the same rows do not help", by, j.Low)
+	case j.Low == s.Epoch:
+		return by + " is the lowest at the end: more epochs may help"
 	}
-	if p.Train.ByLoss() {
-		return by + " before the held-out loss rose: more may be of use"
-	}
-	return by + " before the held-out distance stopped to fall: more may be of use"
+	return fmt.Sprintf("%s has not fallen since epoch %d, and not risen by more than its noise", by, j.Low)
 }
 
 // stopwatch counts the seconds of a call, and those that its evaluations and its held-out distances took.

@@ -150,7 +150,8 @@ func TestHeldOutDistancesEndTraining(t *testing.T) {
 				t.Errorf("%s, killed after epoch %d: other weights after %d epochs, or %s, want %s", course, epoch,
 					s.Epoch, heard(t, s), heard(t, state))
 			}
-			if again := manifestOf(t, r); *again.Stopped != *m.Stopped || *again.Weights != *m.Weights {
+			again := manifestOf(t, r)
+			if again.Weights.Seconds = m.Weights.Seconds; *again.Stopped != *m.Stopped || *again.Weights != *m.Weights {
 				t.Errorf("killed after epoch %d: %+v, %+v", epoch, again.Stopped, again.Weights)
 			}
 			checkMarks(t, r, name)
@@ -213,7 +214,7 @@ func TestHeldOutDistancesInterrupted(t *testing.T) {
 	if got != weights || !bytes.Equal(heard(t, s), heard(t, state)) {
 		t.Errorf("other weights, or %s, want %s", heard(t, s), heard(t, state))
 	}
-	testkit.Contains(t, statusOf(t, e).Stopped, "before the held-out distance stopped to fall",
+	testkit.Contains(t, statusOf(t, e).Stopped, "the held-out distance is the lowest at the end",
 		"of a training with too few epochs")
 }
 
@@ -405,10 +406,35 @@ func TestHeldOutLossEndsTraining(t *testing.T) {
 	if m := manifestOf(t, e); m.Weights == nil || !strings.HasPrefix(m.Weights.Reason, "held-out loss") {
 		t.Errorf("%+v", m.Weights)
 	}
+	undone := verdict.After - verdict.From
+	for what, c := range map[string]*train.Cost{"status": statusOf(t, e).Trained,
+		"manifest": manifestOf(t, e).Trained} {
+		if c == nil || c.Epochs != state.Epoch+undone || c.Seconds < state.Seconds {
+			t.Errorf("%s: a training of %d epochs, of which %d were undone, cost %+v", what, state.Epoch, undone, c)
+		}
+	}
 	for _, epoch := range stages(killed, verdict)[1:2] {
 		again := testkit.Must(Open(t.Context(), killed[epoch], "", e.Pool, nil))
 		told = testkit.Must(again.Folder.Metrics())
+		// stopped between two measures, and where the rate falls
+		for _, stop := range []struct{ epoch, trained int }{{epoch + 1, epoch + 1},
+			{verdict.From + 2, verdict.From + 2 + undone}} {
+			ctx, cancel := context.WithCancel(t.Context())
+			o := follow(&told, Observer{})
+			o.Epoch = func(x train.Epoch) {
+				if x.Epoch == stop.epoch && x.Trained == stop.trained {
+					cancel()
+				}
+			}
+			if err := again.Train(ctx, "", o); !train.Interrupted(err) {
+				t.Errorf("not stopped after epoch %d: %v", stop.epoch, err)
+			}
+			cancel()
+		}
 		trainTo(t, again, follow(&told, Observer{}))
+		if c := statusOf(t, again).Trained; c == nil || c.Epochs != state.Epoch+undone {
+			t.Errorf("killed after epoch %d: it cost %+v", epoch, c)
+		}
 		if got, s := newest(t, again); got != weights || !bytes.Equal(heard(t, s), heard(t, state)) {
 			t.Errorf("killed after epoch %d: other weights after %d epochs", epoch, s.Epoch)
 		}

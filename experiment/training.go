@@ -366,11 +366,20 @@ func (t *training) save() error {
 
 func (t *training) status(state, message string) error {
 	s := run.Status{State: state, Epoch: t.trainer.State.Epoch, Epochs: t.epochs(), Message: message,
-		Stopped: ended(t.run.Problem, t.trainer)}
+		Stopped: ended(t.run.Problem, t.trainer), Trained: t.cost()}
 	if j := t.trainer.State.Judged; j != nil && j.Chosen > 0 {
 		s.Checkpoint = run.CheckpointName(j.ChosenUpdates)
 	}
 	return t.run.Folder.SetStatus(s)
+}
+
+// cost returns what the training took until now; nil of one that an earlier version began, which did not count it.
+func (t *training) cost() *train.Cost {
+	s := t.trainer.State
+	if s.Trained < s.Epoch {
+		return nil
+	}
+	return &train.Cost{Epochs: s.Trained, Seconds: t.watch.spent()}
 }
 
 // LastEpoch returns the last recorded epoch of a run; its Epoch is 0 if there is none.

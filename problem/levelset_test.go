@@ -52,7 +52,7 @@ func TestMeshRecipes(t *testing.T) {
 			"olla-p": {langevin.OLLAP, langevin.Schedule{N: 400, T: want.horizon, SigmaMin: want.olla,
 				SigmaMax: want.olla}},
 		} {
-			p := testkit.Must(Load(data, origin, variant, ParseSettings(set...)))
+			p := testkit.Must(Load(data, origin, strings.TrimPrefix(variant+",paper", ","), ParseSettings(set...)))
 			proc := testkit.Must(p.Build())
 			if proc.Schedule != v.schedule || proc.Method != v.method || proc.Friction != 20 &&
 				v.method.Underdamped() || v.method == langevin.ULLA && proc.Landing != (langevin.Landing{Explicit: true,

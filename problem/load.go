@@ -140,7 +140,7 @@ func Source(name string) (data []byte, origin string, err error) {
 }
 
 // Load reads a problem: the source's bytes over Defaults, then those of its variants that variant lists, as in
-// "olla,fast", one over the other, then settings. origin names the source in messages. Keys and types are checked,
+// "olla,paper", one over the other, then settings. origin names the source in messages. Keys and types are checked,
 // those of variants that are not applied too; values are not: Build does that.
 func Load(data []byte, origin, variant string, settings Settings) (*Problem, error) {
 	p := Defaults()
@@ -156,7 +156,10 @@ func Load(data []byte, origin, variant string, settings Settings) (*Problem, err
 		if !ok {
 			names := slices.Sorted(maps.Keys(p.Variants))
 			want := "a variant that the problem has: it has none"
-			if len(names) > 0 {
+			if recipe, ok := strings.CutPrefix(origin, "recipe "); ok && name == "fast" {
+				want = fmt.Sprintf("none: %s without a variant is what its variant fast was, and the paper's "+
+					"hyperparameters are its variant paper", recipe)
+			} else if len(names) > 0 {
 				want = "one of " + strings.Join(names, ", ") + ", or several with commas between"
 			}
 			return nil, &KeyError{Origin: origin, Key: "variant", Value: name, Want: want}

@@ -222,7 +222,8 @@ set:
 	}
 }
 
-// Recipes build, carry the paper's hyper-parameters, and survive a round trip through their resolved form.
+// Variant paper of the recipes carries the paper's hyper-parameters, also over another method; all survive a round trip
+// through their resolved form.
 func TestRecipes(t *testing.T) {
 	paper := map[string]struct {
 		steps     int
@@ -230,9 +231,9 @@ func TestRecipes(t *testing.T) {
 		min, max  float64
 		batchSame bool
 	}{
-		"":       {50, 2, 0.1, 2, true},
-		"olla":   {100, 4, 0.01, 1, true},
-		"ulla-p": {100, 2, 0.1, 2, true},
+		"paper":        {50, 2, 0.1, 2, true},
+		"olla,paper":   {100, 4, 0.01, 1, true},
+		"paper,ulla-p": {100, 2, 0.1, 2, true},
 	}
 	for _, name := range Recipes() {
 		data, origin, err := Source(name)
@@ -242,8 +243,11 @@ func TestRecipes(t *testing.T) {
 			continue // TestSO10Recipes, TestMeshRecipes, TestAlanineRecipe, TestArmRecipe
 		}
 		for variant, want := range paper {
-			if name == "demo" && variant != "" {
-				continue
+			if name == "demo" {
+				if variant != "paper" {
+					continue
+				}
+				variant = ""
 			}
 			p := testkit.Must(Load(data, origin, variant, nil))
 			proc := testkit.Must(p.Build())
@@ -256,7 +260,7 @@ func TestRecipes(t *testing.T) {
 				p.Train.Batch != batch {
 				t.Errorf("%s %s: %+v, batch %d", name, variant, s, p.Train.Batch)
 			}
-			network := Network{Width: 512, Layers: 5, Wavelength: 2, Output: "plain"}
+			network := Network{Width: 512, Layers: 5, Wavelength: 2, OctavesOf: "point", Output: "plain"}
 			if name != "demo" && (!reflect.DeepEqual(p.Network, network) || p.Train.Epochs != 20000 ||
 				p.Train.Refresh != 1 || p.Train.TimesPerPath != 0) {
 				t.Errorf("%s: %+v %+v", name, p.Network, p.Train)
@@ -268,8 +272,8 @@ func TestRecipes(t *testing.T) {
 	}
 }
 
-// The recipe of alanine has the paper's numbers and set; its variant paper also the paper's
-// walls, on the paper's single inequality.
+// The recipe of alanine has the paper's process and set; its variant paper also the paper's
+// walls, on the paper's single inequality, and network and training.
 func TestAlanineRecipe(t *testing.T) {
 	data, origin, err := Source("alanine")
 	testkit.OK(t, err)
@@ -290,8 +294,9 @@ func TestAlanineRecipe(t *testing.T) {
 		proc := testkit.Must(p.Build())
 		s := proc.Schedule
 		if s != (langevin.Schedule{N: 100, T: 0.2, SigmaMin: 0.5, SigmaMax: 2}) || proc.Friction != 10 ||
-			proc.Landing != (langevin.Landing{Explicit: true, Rate: 50}) || p.Train.Batch != 1024 ||
-			p.Train.Refresh != 10 || p.Train.Epochs != 2000 || p.Network.Width != 1024 || p.Network.Layers != 5 ||
+			proc.Landing != (langevin.Landing{Explicit: true, Rate: 50}) || p.Train.Refresh != 10 ||
+			(variant == "paper") != (p.Train.Batch == 1024 && p.Train.Epochs == 2000 && p.Train.Optimizer == "adam" &&
+				p.Network.Width == 1024 && p.Network.Layers == 5) ||
 			p.Network.Kind != "aligned" || p.Prior != "empirical" || proc.NoTerminal {
 			t.Errorf("%q: %+v %+v %+v", variant, proc, p.Train, p.Network)
 		}
@@ -308,8 +313,8 @@ func TestAlanineRecipe(t *testing.T) {
 	}
 }
 
-// The recipe of the arm has the paper's numbers on separate components; its variant paper also
-// the paper's walls and no terminal projection; aggregated the paper's set; fast another friction.
+// The recipe of the arm has the paper's schedule on separate components; its variant paper also its friction, network
+// and training, its walls and no terminal projection; aggregated the paper's set.
 func TestArmRecipe(t *testing.T) {
 	data, origin, err := Source("arm")
 	testkit.OK(t, err)
@@ -317,7 +322,7 @@ func TestArmRecipe(t *testing.T) {
 		h, g     int
 		paper    bool
 		friction float64
-	}{"": {84, 80, false, 1}, "paper": {84, 80, true, 1}, "aggregated": {1, 1, false, 1}, "fast": {84, 80, false, 5}} {
+	}{"": {84, 80, false, 5}, "paper": {84, 80, true, 1}, "aggregated": {1, 1, false, 5}} {
 		p := testkit.Must(Load(data, origin, variant, nil))
 		proc := testkit.Must(p.Build())
 		if s := proc.Schedule; s != (langevin.Schedule{N: 100, T: 0.2, SigmaMin: 0.1, SigmaMax: 2}) ||
@@ -325,8 +330,8 @@ func TestArmRecipe(t *testing.T) {
 			proc.Method != langevin.ULLA || p.Prior != "empirical" || proc.Set.Dim() != 140 {
 			t.Errorf("%q: %+v", variant, proc)
 		}
-		if variant != "fast" && (p.Train.Epochs != 10000 || p.Train.Batch != 160 || p.Train.Refresh != 50 ||
-			p.Network.Width != 1024 || p.Network.Layers != 5) {
+		if (variant == "paper") != (p.Train.Epochs == 10000 && p.Train.Batch == 160 && p.Train.Refresh == 50 &&
+			p.Network.Kind == "mlp" && p.Network.Width == 1024 && p.Network.Layers == 5) {
 			t.Errorf("%q: %+v %+v", variant, p.Train, p.Network)
 		}
 		if h, g := len(proc.Set.Equalities()), len(proc.Set.Inequalities()); h != want.h || g != want.g ||
@@ -346,27 +351,32 @@ func TestArmRecipe(t *testing.T) {
 	}
 }
 
-// Variants fast and fine change how a recipe learns, not what; generation may begin where
-// forward paths end. Of the arm the friction is another.
-func TestFastRecipes(t *testing.T) {
+// Variants paper and fine change how a recipe learns, not what; generation may begin where
+// forward paths end. Of the arm the paper's friction is another, and of it and alanine the walls.
+func TestRecipesLearnTheSame(t *testing.T) {
 	for _, name := range Recipes() {
 		data, origin, err := Source(name)
 		testkit.OK(t, err)
 		names := testkit.Must(Variants(data, origin))
 		for _, variant := range names {
-			if variant != "fast" && variant != "fine" {
+			if variant != "paper" && variant != "fine" {
 				continue
 			}
 			base := testkit.Must(Load(data, origin, "", nil))
 			p := testkit.Must(Load(data, origin, variant, nil))
-			if p.Train.Optimizer != "muon" || reflect.DeepEqual(p.Network, base.Network) {
+			if (p.Train.Optimizer == "adam") != (variant == "paper") || base.Train.Optimizer != "muon" ||
+				reflect.DeepEqual(p.Train, base.Train) {
 				t.Errorf("%s %s: %+v %+v", name, variant, p.Network, p.Train)
 			}
 			if name == "arm" {
-				base.Process.Friction = 5
+				base.Process.Friction = p.Process.Friction
+			}
+			if variant == "paper" && (name == "arm" || name == "alanine") {
+				base.Process.Walls, base.Process.Repulsion = p.Process.Walls, p.Process.Repulsion
+				base.Process.TerminalProjection, base.Set = p.Process.TerminalProjection, p.Set
 			}
 			if !reflect.DeepEqual(p.Process, base.Process) || !reflect.DeepEqual(p.Set, base.Set) ||
-				p.Prior != base.Prior && p.Prior != "empirical" || p.Convention != base.Convention {
+				p.Prior != base.Prior && base.Prior != "empirical" || p.Convention != base.Convention {
 				t.Errorf("%s %s is another problem: %+v", name, variant, p)
 			}
 		}
@@ -376,11 +386,11 @@ func TestFastRecipes(t *testing.T) {
 func TestVariants(t *testing.T) {
 	data, origin, _ := Source("volcano")
 	names, err := Variants(data, origin)
-	if err != nil || strings.Join(names, " ") != "fast fine olla rddpm ulla-p" {
+	if err != nil || strings.Join(names, " ") != "fine olla paper rddpm ulla-p" {
 		t.Errorf("variants %v, %v", names, err)
 	}
-	both, err := Load(data, origin, "olla,fast", nil)
-	if err != nil || both.Process.Method != "OLLA" || both.Train.Optimizer != "muon" {
+	both, err := Load(data, origin, "olla,paper", nil)
+	if err != nil || both.Process.Method != "OLLA" || both.Train.Optimizer != "adam" {
 		t.Errorf("two variants: %+v, %v", both, err)
 	}
 	last, err := Load([]byte("variants: {a: {seed: 3, name: x}, b: {seed: 4}}"), "f", "a,b", nil)
@@ -390,7 +400,10 @@ func TestVariants(t *testing.T) {
 	if _, err := Load(data, origin, "olla,", nil); err == nil {
 		t.Error("an empty name is accepted")
 	}
-	testkit.Refused(t, testkit.Err(Load(data, origin, "nosuch", nil)), "one of fast, fine, olla, rddpm, ulla-p")
+	testkit.Refused(t, testkit.Err(Load(data, origin, "nosuch", nil)), "one of fine, olla, paper, rddpm, ulla-p")
+	testkit.Refused(t, testkit.Err(Load(data, origin, "olla,fast", nil)), `variant is "fast"; expected none: volcano `+
+		"without a variant is what its variant fast was, and the paper's hyperparameters are its variant paper")
+	testkit.Refused(t, testkit.Err(Load(data, "f.yaml", "fast", nil)), "one of fine, olla, paper, rddpm, ulla-p")
 	testkit.Refused(t, testkit.Err(Load([]byte("variants: {a: {trian: {epochs: 3}}}"), "f", "a", nil)),
 		`f:1: variants.a.trian: there is no such key`)
 }

@@ -6,7 +6,7 @@ import (
 	"github.com/landing-diffusion/landing/tools/testkit"
 )
 
-// Of points that are steps of a sequence the defaults are those of the variant fast of the recipe
+// Of points that are steps of a sequence the defaults are those of the recipe
 // arm; keys that are written stay, and where the MLP's are, or its name, all do. A run folder's
 // problem, which has every key, is what it was.
 func TestSequence(t *testing.T) {
@@ -20,7 +20,7 @@ func TestSequence(t *testing.T) {
 	recipe, _, err := Source("arm")
 	testkit.OK(t, err)
 	kind := "data.kind=trajectory"
-	p, fast := load(arm, "", kind), load(string(recipe), "fast")
+	p, fast := load(arm, "", kind), load(string(recipe), "")
 	want := fast.Train
 	want.Plateau = p.Train.Plateau // which anneal leaves no time for
 	if p.Train != want || p.Process.Steps != 100 || p.Process.Horizon != fast.Process.Horizon ||
@@ -53,7 +53,7 @@ func TestSequence(t *testing.T) {
 		}
 	}
 	one, ball := "set: {kind: arm, robot: panda, waypoints: 1}", "set: {kind: sphere, dim: 3}"
-	for _, q := range []*Problem{load(one, "", kind), load(ball, ""), load(string(recipe), "")} {
+	for _, q := range []*Problem{load(one, "", kind), load(ball, "")} {
 		if q.Chosen() != nil || q.Network.Kind != "" {
 			t.Errorf("%+v", q.Chosen())
 		}

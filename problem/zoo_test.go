@@ -66,8 +66,8 @@ func TestZooSets(t *testing.T) {
 	}
 }
 
-// The SO(10) recipes carry the paper's hyper-parameters, build, and land with ρ_k = ασ_k²Δt < 2 at every step; the
-// published rate of ULLA does not, and is refused with its ρ.
+// Variant paper of the SO(10) recipes carries the paper's hyper-parameters. They build, and land with ρ_k = ασ_k²Δt < 2
+// at every step; the published rate of ULLA does not, and is refused with its ρ.
 func TestSO10Recipes(t *testing.T) {
 	for name, batch := range map[string]int{"so10-3": 128, "so10-5": 512} {
 		data, origin, err := Source(name)
@@ -83,7 +83,7 @@ func TestSO10Recipes(t *testing.T) {
 			"olla":     {100, 1, 10, false, 1.96},
 			"ulla-p":   {50, 2.5, map[string]float64{"so10-3": 10, "so10-5": 5}[name], true, 0},
 		} {
-			p := testkit.Must(Load(data, origin, variant, nil))
+			p := testkit.Must(Load(data, origin, strings.TrimPrefix(variant+",paper", ","), nil))
 			proc, err := p.Build()
 			if err != nil {
 				t.Fatalf("%s %s: %v", name, variant, err)

@@ -69,7 +69,7 @@ func TestCompletion(t *testing.T) {
 	}
 	has([]string{"olla"}, "train", "volcano", "--variant", "")
 	is([]string{"quick"}, "train", "mine.yaml", "--variant", "")
-	is([]string{"olla,fast"}, "train", "volcano", "--variant", "olla,fa")
+	is([]string{"olla,paper"}, "train", "volcano", "--variant", "olla,pa")
 	has([]string{"train.epochs=", "process.method=", "set.radius=", "network.options.pairs=",
 		"process.options.corrections="}, "train", "volcano", "--set", "")
 	is([]string{"train.clip=", "train.clock="}, "train", "volcano", "--set", "train.cl")

@@ -74,13 +74,16 @@ func printRuns(w io.Writer, runs []inventory.Entry, now time.Time) {
 		return
 	}
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(t, "run\tstate\tepochs\tdistance\tverdict\tage\tsize\tproblem")
+	fmt.Fprintln(t, "run\tstate\tepochs\ttrained\tdistance\tverdict\tage\tsize\tproblem")
 	for _, e := range runs {
-		epochs, age := "–", "–"
+		epochs, age, trained := "–", "–", "–"
 		if e.Epochs > 0 {
 			epochs = fmt.Sprintf("%d/%d", e.Epoch, e.Epochs)
 		} else if e.Epoch > 0 {
 			epochs = fmt.Sprintf("%d/…", e.Epoch)
+		}
+		if e.Trained != nil {
+			trained = e.Trained.Text()
 		}
 		if !e.Updated.IsZero() {
 			age = text.Age(now.Sub(e.Updated))
@@ -89,7 +92,7 @@ func printRuns(w io.Writer, runs []inventory.Entry, now time.Time) {
 		if e.Method != "" {
 			about += ", " + e.Method
 		}
-		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", text.Line(text.Shell(e.Run)), e.State, epochs,
+		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", text.Line(text.Shell(e.Run)), e.State, epochs, trained,
 			far(e.Distance), judged(e.Distance), age, text.SI(float64(e.Bytes))+"B", text.Line(about))
 	}
 	t.Flush()

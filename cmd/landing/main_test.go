@@ -464,7 +464,7 @@ func TestVolcanoRecipe(t *testing.T) {
 	data := testkit.Shared(t, "data/earth/volcano.csv")
 	abs := testkit.Must(filepath.Abs(data))
 	dir := t.TempDir()
-	for _, variant := range []string{"", "olla", "ulla-p"} {
+	for _, variant := range []string{"", "paper", "olla", "ulla-p,paper"} {
 		args := append([]string{"train", "volcano", "--data", abs, "--json", "--variant", variant}, tiny...)
 		v := wantJSON(t, ok(t, dir, args...))
 		testkit.Equal(t, v["epochs"].(float64), 3, "got %v", v)

@@ -100,6 +100,9 @@ func readMesh(out *console, path string, refused func(mesh.Fault) bool) (*mesh.M
 	if err != nil {
 		return nil, err
 	}
+	if m.Merged > 0 {
+		out.say("%s: %s", path, m.MergedNote())
+	}
 	for _, f := range m.Check() {
 		if !refused(f) {
 			out.say("warning: %s: %v", path, f)
@@ -162,8 +165,8 @@ func makeLevelSetVerb(a *app) *cobra.Command {
 	return command(a, &cobra.Command{
 		Use:   "level-set MESH",
 		Short: "Fit a network whose zero level set is a closed mesh",
-		Long: `level-set fits the network h of a set {x : h(x) = 0} to a closed mesh (PLY or OBJ) whose faces are
-oriented alike, and reports how well it matches. A mesh that is not within [−1.5, 1.5]³, or much
+		Long: `level-set fits the network h of a set {x : h(x) = 0} to a closed mesh (PLY, OBJ or STL) whose faces
+are oriented alike, and reports how well it matches. A mesh that is not within [−1.5, 1.5]³, or much
 smaller, is first moved and scaled to [−1, 1]³ and written beside the network, as PLY. Use both in a
 problem file: set: {kind: level-set, weights: NAME.npz, mesh: NAME.ply}.`,
 		Example: "  landing make level-set bunny.obj -o bunny.npz",

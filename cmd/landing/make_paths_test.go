@@ -99,7 +99,8 @@ func TestArmByStart(t *testing.T) {
 	testkit.OK(t, arrayfile.EncodeNPY(&b, alone))
 	testkit.OK(t, os.WriteFile(filepath.Join(dir, "alone.npy"), b.Bytes(), 0o600))
 	for data, out := range map[string]string{"p.npy": "run", "alone.npy": "other"} {
-		ok(t, dir, slices.Concat([]string{"train", "arm", "--set", "train.epochs=1", "--set", "network.width=16",
+		ok(t, dir, slices.Concat([]string{"train", "arm", "--set", "network.kind=mlp", "--set",
+			"train.window=0", "--set", "train.epochs=1", "--set", "network.width=16",
 			"--set", "network.layers=2", "--set", "process.sigma.max=1", "--set", "train.max_failed=0.2",
 			"--set", "process.steps=20", "--set", "process.landing.rate=100",
 			"--data", data, "--out", out}, open)...)

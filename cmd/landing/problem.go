@@ -26,7 +26,7 @@ type source struct {
 func (s *source) flags(f *pflag.FlagSet) {
 	f.StringVar(&s.data, "data", "", "data file, in place of data.path")
 	f.StringArrayVar(&s.settings, "set", nil, "replace one key, as in train.epochs=500 (repeatable)")
-	f.StringVar(&s.variant, "variant", "", "the problem's variants to apply, in order, such as olla or olla,fast")
+	f.StringVar(&s.variant, "variant", "", "the problem's variants to apply, in order, such as olla or olla,paper")
 }
 
 // load reads the problem and the bytes to keep as it was given.

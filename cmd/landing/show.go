@@ -144,6 +144,9 @@ func (s shown) print(w io.Writer) {
 		row("last epoch", "loss %.4g, learning rate %.3g, %s of training", last.Loss, last.Rate,
 			text.Clock(last.Seconds))
 	}
+	if c := s.Status.Trained; c != nil {
+		row("in all", "%s, with epochs that the weights do not come from, and evaluations", c.Text())
+	}
 	t.Flush()
 	fmt.Fprintf(w, "\n%s", s.Config)
 }

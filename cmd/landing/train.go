@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -175,6 +176,7 @@ type trained struct {
 	Worst   []metric.Float `json:"worst_violation"`   // on forward paths, by component
 	Stopped string         `json:"stopped,omitempty"` // why, where held-out distances are looked at
 	Weights *run.Weights   `json:"weights,omitempty"` // that they chose
+	Trained *train.Cost    `json:"trained,omitempty"` // what the training took in all
 	Seconds judge.Seconds  `json:"seconds"`
 }
 
@@ -194,14 +196,19 @@ func (a *app) finish(ctx context.Context, r *experiment.Run, o *trainOptions) (a
 	if err := r.Folder.ReadJSON(run.StatusFile, &status); err != nil {
 		return answer{}, err
 	}
-	t.Stopped, t.Weights = status.Stopped, r.Folder.ChosenWeights()
+	t.Stopped, t.Weights, t.Trained = status.Stopped, r.Folder.ChosenWeights(), status.Trained
 	return answer{t, func(w io.Writer) {
-		fmt.Fprintf(w, "trained %d epochs in %s: loss %.4g\n", t.Epochs, text.Clock(last.Seconds), last.Loss)
+		fmt.Fprintf(w, "trained %s: loss %.4g\n", cmp.Or(t.Trained.Text(),
+			fmt.Sprintf("%d epochs in %s", t.Epochs, text.Clock(last.Seconds))), last.Loss)
 		if t.Stopped != "" {
 			fmt.Fprintf(w, "why:   %s\n", t.Stopped)
 		}
 		if t.Weights != nil {
-			fmt.Fprintf(w, "best:  weights of epoch %d: %s\n", t.Weights.Epoch, t.Weights.Reason)
+			after := ""
+			if s := t.Weights.Seconds; s > 0 {
+				after = fmt.Sprintf(", after %s of training", text.Clock(s))
+			}
+			fmt.Fprintf(w, "best:  weights of epoch %d%s: %s\n", t.Weights.Epoch, after, t.Weights.Reason)
 		}
 		fmt.Fprintf(w, "next:  landing report %s\n       landing generate %s -n 10000 -o samples.npy\n",
 			text.Shell(r.Folder.Dir), text.Shell(r.Folder.Dir)+asking(r))

@@ -1,8 +1,8 @@
 // Package mesh reads triangle meshes, measures them, finds their faults and the
 // nearest point on them, and draws points on them.
 //
-// It changes no surface: no repair, no remeshing but cutting faces in four. Polygons
-// of a file become fans of triangles.
+// It changes no surface: no repair, no remeshing but cutting faces in four. Polygons of a file are cut into triangles,
+// and vertices of open edges that are at one place become one.
 package mesh
 
 import (
@@ -25,6 +25,7 @@ import (
 type Mesh struct {
 	Vertices []float64 // n×3
 	Faces    []int32   // m×3, counter-clockwise seen from outside
+	Merged   int       // vertices that Read left out because another one is at their place
 }
 
 // N returns the number of vertices and of faces.
@@ -57,27 +58,44 @@ func (e *Error) Place() fault.Place { return fault.Place{Kind: fault.Data, File:
 // maxFile bounds the bytes of a file.
 const maxFile = 2 << 30
 
-// Read reads the named PLY or OBJ file. Errors are *Error and those of the file system.
+var decoders = map[string]func(string, *source) (*Mesh, error){".ply": decodePLY, ".obj": decodeOBJ, ".stl": decodeSTL}
+
+// Read reads the named PLY, OBJ or STL file. Errors are *Error and those of the file system.
 func Read(path string) (*Mesh, error) {
-	var decode func(string, *source) (*Mesh, error)
-	switch ext := strings.ToLower(filepath.Ext(path)); ext {
-	case ".ply":
-		decode = decodePLY
-	case ".obj":
-		decode = decodeOBJ
-	default:
-		return nil, &Error{File: path, Problem: fmt.Sprintf("the extension is %q; expected .ply or .obj", ext)}
+	ext := strings.ToLower(filepath.Ext(path))
+	decode, ok := decoders[ext]
+	if !ok {
+		return nil, &Error{File: path, Problem: fmt.Sprintf("the extension is %q; expected .ply, .obj or .stl", ext)}
 	}
 	f, err := input.Open(path, maxFile)
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
-	m, err := decode(path, newSource(f))
+	info, err := f.Stat()
 	if err != nil {
 		return nil, err
 	}
-	return m, m.valid(path)
+	return finished(path, newSource(f, info.Size()), decode)
+}
+
+// finished decodes a mesh, checks it, cuts its polygons and merges its vertices.
+func finished(file string, src *source, decode func(string, *source) (*Mesh, error)) (*Mesh, error) {
+	m, err := decode(file, src)
+	if err != nil {
+		return nil, err
+	}
+	if err := m.valid(file); err != nil {
+		return nil, err
+	}
+	for _, p := range src.polygons {
+		if !m.cut(p) {
+			return nil, &Error{file, src.place(p.at), fmt.Sprintf("the face of %d corners crosses itself; expected a "+
+				"polygon near a plane whose sides do not cross", p.corners)}
+		}
+	}
+	m.merge()
+	return m, nil
 }
 
 // fits checks that a mesh of n vertices and so many faces can be numbered.
@@ -259,11 +277,49 @@ func (m *Mesh) Subdivided() *Mesh {
 // A source reads a file by lines or bytes and knows where it is.
 type source struct {
 	*bufio.Reader
-	line int   // lines read
-	at   int64 // bytes read
+	size   int64 // of the file
+	line   int   // lines read
+	at     int64 // bytes read
+	binary bool  // places are told in bytes
+
+	polygons []polygon // faces of more than three corners
+	fan      [3]int32  // the triangle that corner writes next
 }
 
-func newSource(r io.Reader) *source { return &source{Reader: bufio.NewReaderSize(r, maxLine)} }
+func newSource(r io.Reader, size int64) *source {
+	return &source{Reader: bufio.NewReaderSize(r, maxLine), size: size}
+}
+
+// now returns the place that place writes.
+func (s *source) now() int64 {
+	if s.binary {
+		return s.at
+	}
+	return int64(s.line)
+}
+
+func (s *source) place(at int64) string {
+	if s.binary {
+		return fmt.Sprintf("byte %d", at)
+	}
+	return fmt.Sprintf("line %d", at)
+}
+
+// corner adds corner k, from 0, of a face to the mesh. Polygons become fans from their first corner, which Mesh.cut
+// corrects.
+func (s *source) corner(m *Mesh, k int, v int32) {
+	s.fan[min(k, 2)] = v
+	if k < 2 {
+		return
+	}
+	m.Faces = append(m.Faces, s.fan[:]...)
+	s.fan[1] = v
+	if k == 3 {
+		s.polygons = append(s.polygons, polygon{len(m.Faces)/3 - 2, 4, s.now()})
+	} else if k > 3 {
+		s.polygons[len(s.polygons)-1].corners++
+	}
+}
 
 const maxLine = 1 << 16
 

@@ -55,6 +55,23 @@ func files() map[string][]byte {
 		fmt.Fprintf(&obj, "f %d/1 %d/2/1 %d//1 %d\n", f[0]+1, f[1]+1, int(f[2])-8, f[5]+1)
 	}
 	text.WriteString("2 0 1\n")
+	stl, soup := bytes.NewBufferString("solid a cube\n"), append(make([]byte, 80), 12, 0, 0, 0)
+	for f := range 12 {
+		fmt.Fprintf(stl, "facet normal 0 0 0\n outer loop\n")
+		soup = append(soup, make([]byte, 12)...)
+		for k := range int32(3) {
+			v := m.Vertex(m.Faces[3*f+int(k)])
+			fmt.Fprintf(stl, "  vertex %v %v %v\n", v[0], v[1], v[2])
+			for _, v := range v {
+				soup = binary.LittleEndian.AppendUint32(soup, math.Float32bits(float32(v)))
+			}
+		}
+		fmt.Fprintf(stl, " endloop\nendfacet\n")
+		soup = append(soup, 0, 0)
+	}
+	stl.WriteString("endsolid\n")
+	copy(soup, "solid")
+	out["text.stl"], out["binary.stl"] = stl.Bytes(), soup
 	out["cube.ply"], out["cube.obj"] = text.Bytes(), obj.Bytes()
 	for name, order := range map[string]binary.AppendByteOrder{"little": binary.LittleEndian, "big": binary.BigEndian} {
 		b := []byte(header("binary_"+name+"_endian", "float"))
@@ -86,7 +103,12 @@ func read(t testing.TB, name string, data []byte) (*Mesh, error) {
 func TestRead(t *testing.T) {
 	for name, data := range files() {
 		m := testkit.Must(read(t, name, data))
-		testkit.Equal(t, fmt.Sprint(m), fmt.Sprint(cube()), "%s: %v", name, m)
+		if strings.HasSuffix(name, ".stl") { // vertices are numbered as the triangles come
+			got := fmt.Sprint(m.Merged, len(m.Vertices)/3, math.Round(1e12*m.Volume()), m.Area())
+			testkit.Equal(t, got, "28 8 1e+12 6", "%s", name)
+		} else {
+			testkit.Equal(t, fmt.Sprint(m), fmt.Sprint(cube()), "%s: %v", name, m)
+		}
 		if f := m.Check(); f != nil {
 			t.Errorf("%s: %v", name, f)
 		}
@@ -148,6 +170,60 @@ func TestPLYTypes(t *testing.T) {
 	}
 }
 
+// A concave polygon is cut within itself, wherever it begins, however it lies and in either sense; vertices of open
+// edges that are at one place are one.
+func TestPolygons(t *testing.T) {
+	u := [][2]float64{{-1, -1}, {1, -1}, {1, 1}, {0.5, 1}, {0.5, -0.5}, {-0.5, -0.5}, {-0.5, 1}, {-1, 1}}
+	// A square with a square hole, as one loop that goes to the hole and back.
+	ring := [][2]float64{{0, 0}, {3, 0}, {3, 3}, {0, 3}, {0, 0}, {1, 1}, {1, 2}, {2, 2}, {2, 1}, {1, 1}}
+	star := [][2]float64{{0, 3}, {-1, 1}, {-3, 0}, {-1, -1}, {0, -3}, {1, -1}, {2, -0.5}, {3, 0}, {1, 1}}
+	for name, c := range map[string]struct {
+		loop [][2]float64
+		area float64
+	}{"u": {u, 2.5}, "ring": {ring, 8}, "star": {star, 12}} {
+		for turn := range 2 * len(c.loop) {
+			obj, face := "", "f"
+			for k := range c.loop {
+				p, sense := c.loop[(k+turn)%len(c.loop)], k+1
+				if turn%2 == 1 {
+					sense = len(c.loop) - k
+				}
+				// A plane that no axis lies in, and points off it by 1e-3, as a polygon with rounded numbers has.
+				z := p[0] - 2*p[1] + 1e-3*float64(k%2)
+				obj += fmt.Sprintf("v %v %v %v\n", p[0]+0.5*p[1], p[1], z)
+				face += fmt.Sprintf(" \\\n%d", sense)
+			}
+			m := testkit.Must(read(t, "a.obj", []byte("# not continued \\\n"+obj+face+" # a face\n")))
+			got, n := m.Area()/math.Sqrt(1+1+2.5*2.5), len(m.Faces)/3
+			if math.Abs(got/c.area-1) > 2e-3 || n != len(c.loop)-2 {
+				t.Errorf("%s from corner %d: area %v in %d triangles, want %v", name, turn, got, n, c.area)
+			}
+		}
+	}
+	soup, closed := "", ""
+	c := cube()
+	for f := range c.Faces {
+		v := c.Vertex(c.Faces[f])
+		soup += fmt.Sprintf("v %v -%v %v\n", v[0], v[1], v[2])
+		if f%3 == 2 {
+			soup += "f -1 -2 -3\n"
+		}
+	}
+	for body := range 2 { // two cubes with a common side
+		for i := range int32(8) {
+			v := c.Vertex(i)
+			closed += fmt.Sprintf("v %v %v %v\n", v[0]+float64(body), v[1], v[2])
+		}
+		for f := 0; f < 36; f += 3 {
+			closed += fmt.Sprintf("f %d %d %d\n", c.Faces[f]-8, c.Faces[f+1]-8, c.Faces[f+2]-8)
+		}
+	}
+	for text, want := range map[string]string{soup: "28 1 []", closed: "0 2 []"} {
+		m := testkit.Must(read(t, "a.obj", []byte(text)))
+		testkit.Equal(t, fmt.Sprint(m.Merged, m.Components(), m.Check()), want, "merged, parts and faults")
+	}
+}
+
 func TestReadFaults(t *testing.T) {
 	f := files()
 	edit := func(name, old, new string) []byte {
@@ -161,7 +237,17 @@ func TestReadFaults(t *testing.T) {
 		data []byte
 		want string
 	}{
-		{"a.stl", nil, `the extension is ".stl"; expected .ply or .obj`},
+		{"a.off", nil, `the extension is ".off"; expected .ply, .obj or .stl`},
+		{"a.stl", nil, "it has 0 bytes; expected an STL file"},
+		{"a.stl", f["binary.stl"][:600], "its header promises 12 triangles, which take 684 bytes; it has 600"},
+		{"a.stl", f["text.stl"][:500], "ends without \"endsolid\""},
+		{"a.stl", edit("text.stl", "endloop", "vertex 0 0 0\nendloop"), `line 8: "endloop" after 4 corners`},
+		{"a.stl", edit("text.stl", "vertex 0 0 0", "vertex 0 0"), "line 4: a vertex with 2 coordinates"},
+		{"a.stl", edit("text.stl", "vertex 0 0 0", "vertex 0 0 x"), `line 4: "x" is not a number`},
+		{"a.stl", edit("text.stl", "outer", "inner"), `line 3: "inner" is not a keyword of STL files`},
+		{"a.obj", []byte("v 0 0 0\nv 1 1 0\nv 1 0 0\nv 0 1 0\n\nf 1 2 3 4\n"),
+			"line 6: the face of 4 corners crosses"},
+		{"a.obj", []byte("v 0 0 0\nf 1 1 \\\n1 \\\n"), "line 3: the file ends in a line that goes on"},
 		{"a.ply", nil, `does not begin with "ply"`},
 		{"a.ply", []byte("ply\nformat ascii 1.0\n"), `ends here without "end_header"`},
 		{"a.ply", edit("cube.ply", "ascii 1.0", "ascii 2.0"), "line 2: "},
@@ -201,6 +287,8 @@ func TestReadFaults(t *testing.T) {
 		{"a.obj", []byte("v 1 2 3\nf 1 1\n"), "a face with 2 corners"},
 		{"a.obj", []byte("v 1 2 3\nf 1 1 1\n"), "area zero"},
 		{"a.obj", []byte("v 1 2 3 " + strings.Repeat("x", 1<<17)), "line 1: a line of more than"},
+		{"a.obj", []byte(strings.Repeat("v 1 2 3 "+strings.Repeat("x", 1<<15)+"\\\n", 3)),
+			"line 2: a line of more than"},
 	} {
 		_, err := read(t, c.name, c.data)
 		if !errors.As(err, new(*Error)) || !strings.Contains(err.Error(), c.want) {
@@ -218,16 +306,17 @@ func FuzzRead(f *testing.F) {
 		f.Add(data)
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		for name, decode := range map[string]func(string, *source) (*Mesh, error){"ply": decodePLY, "obj": decodeOBJ} {
-			m, err := decode(name, newSource(bytes.NewReader(data)))
+		for name, decode := range decoders {
+			m, err := finished(name, newSource(bytes.NewReader(data), int64(len(data))),
+				func(file string, src *source) (*Mesh, error) {
+					m, err := decode(file, src)
+					// A face of n corners takes at least n bytes and gives n − 2 triangles.
+					if m != nil && (cap(m.Vertices) > 1000+64*len(data) || cap(m.Faces) > 1000+64*len(data)) {
+						t.Fatalf("%d and %d numbers from %d bytes", cap(m.Vertices), cap(m.Faces), len(data))
+					}
+					return m, err
+				})
 			if err != nil {
-				continue
-			}
-			// A face of n corners takes at least n bytes and gives n − 2 triangles.
-			if cap(m.Vertices) > 1000+64*len(data) || cap(m.Faces) > 1000+64*len(data) {
-				t.Fatalf("%d and %d numbers from %d bytes", cap(m.Vertices), cap(m.Faces), len(data))
-			}
-			if m.valid(name) != nil {
 				continue
 			}
 			m.Check()

@@ -11,12 +11,13 @@ import (
 )
 
 // decodeOBJ reads the lines "v x y z …" and "f a b c …" of an OBJ file; a corner is i, i/j, i/j/k or i//k, and a
-// negative i counts from the last vertex so far. Other lines are passed over.
+// negative i counts from the last vertex so far. Other lines are passed over; a line that ends with \ goes on in the
+// next.
 func decodeOBJ(file string, src *source) (*Mesh, error) {
-	m := &Mesh{}
+	m, text := &Mesh{}, "" // text: of lines that go on
 	for {
 		line, err := src.next()
-		if err == io.EOF {
+		if err == io.EOF && text == "" {
 			return m, nil
 		}
 		bad := func(format string, v ...any) (*Mesh, error) {
@@ -26,9 +27,21 @@ func decodeOBJ(file string, src *source) (*Mesh, error) {
 			src.line++
 			return bad("%v; expected an OBJ file", err)
 		}
+		if err == io.EOF {
+			return bad("the file ends in a line that goes on")
+		}
 		if err != nil {
 			return nil, err
 		}
+		line, _, _ = strings.Cut(line, "#")
+		if line = text + line; len(line) > maxLine {
+			return bad("%v; expected an OBJ file", errLong)
+		}
+		if more, ok := strings.CutSuffix(strings.TrimRight(line, " \t"), `\`); ok {
+			text = more + " "
+			continue
+		}
+		text = ""
 		w := strings.Fields(line)
 		if len(w) == 0 {
 			continue
@@ -49,7 +62,6 @@ func decodeOBJ(file string, src *source) (*Mesh, error) {
 			if len(w) < 4 || len(w)-1 > maxPolygon {
 				return bad("a face with %d corners; expected 3 to %d", len(w)-1, maxPolygon)
 			}
-			var corner [3]int32
 			for k, s := range w[1:] {
 				s, _, _ = strings.Cut(s, "/")
 				i, err := strconv.Atoi(s)
@@ -64,11 +76,7 @@ func decodeOBJ(file string, src *source) (*Mesh, error) {
 				default:
 					i--
 				}
-				corner[min(k, 2)] = int32(i)
-				if k >= 2 { // a fan from the first corner
-					m.Faces = append(m.Faces, corner[:]...)
-					corner[1] = corner[2]
-				}
+				src.corner(m, k, int32(i))
 			}
 		}
 	}

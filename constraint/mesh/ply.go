@@ -52,11 +52,7 @@ type plyReader struct {
 }
 
 func (p *plyReader) bad(format string, v ...any) error {
-	where := fmt.Sprintf("line %d", p.src.line)
-	if p.order != nil {
-		where = fmt.Sprintf("byte %d", p.src.at)
-	}
-	return &Error{p.file, where, fmt.Sprintf(format, v...)}
+	return &Error{p.file, p.src.place(p.src.now()), fmt.Sprintf(format, v...)}
 }
 
 // decodePLY reads a PLY file: element vertex with x, y, z, element face with a list vertex_indices or vertex_index; all
@@ -68,6 +64,7 @@ func decodePLY(file string, src *source) (*Mesh, error) {
 		return nil, err
 	}
 	m := &Mesh{}
+	src.binary = p.order != nil
 	for _, e := range elements {
 		for i := range e.count {
 			if err := p.record(m, e, i); err != nil {
@@ -119,7 +116,6 @@ func (p *plyReader) record(m *Mesh, e plyElement, i int) error {
 		if indices && !(count >= 3 && count <= maxPolygon) || count < 0 || count != math.Trunc(count) {
 			return p.bad("%s %d has a list of %v; expected 3 to %d corners", e.name, i, count, maxPolygon)
 		}
-		var corner [3]int32
 		for k := range int(count) {
 			v, err := p.number(q.kind)
 			if err != nil {
@@ -131,11 +127,7 @@ func (p *plyReader) record(m *Mesh, e plyElement, i int) error {
 			if v != math.Trunc(v) || math.Abs(v) > math.MaxInt32 {
 				return p.bad("face %d refers to vertex %v; expected an index", i, v)
 			}
-			corner[min(k, 2)] = int32(v)
-			if k >= 2 { // a fan from the first corner
-				m.Faces = append(m.Faces, corner[:]...)
-				corner[1] = corner[2]
-			}
+			p.src.corner(m, k, int32(v))
 		}
 	}
 	if len(p.words) > 0 {

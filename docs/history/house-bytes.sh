@@ -12,6 +12,8 @@ src=$(cd "$1" && pwd) data=$(cd "$2" && pwd)
 mkdir -p "$3" && out=$(cd "$3" && pwd)
 (cd "$src" && CGO_ENABLED=0 go build -trimpath -buildvcs=false -o "$out/landing" ./cmd/landing)
 l="$out/landing"
+fast=  # the variant of recipes that learns as the recipes themselves do since
+if grep -q '^  fast:' "$src/problem/recipes/volcano.yaml"; then fast=fast; fi
 if "$l" --help | grep -q "^  mcmc "; then
   make=(make so --size 10) mcmc=(mcmc) evaluate=(report --text) resume=(train) from=--data-dir
 else
@@ -50,11 +52,11 @@ if [ -z "${SKIP_DEMO:-}" ]; then
   hash "demo samples" "$out/demo-run/samples.npy"
   hash "demo weights" "$(weights demo-run)/weights.safetensors"
 fi
-train volcano volcano --variant "${FAST:-fast}" --data "$data/earth/volcano.csv" --set train.epochs=30
-train bunny50 bunny50 --variant "${FAST:-fast}" --data "$data/mesh/bunny_eigfn50.npy" \
+train volcano volcano --variant "$fast" --data "$data/earth/volcano.csv" --set train.epochs=30
+train bunny50 bunny50 --variant "$fast" --data "$data/mesh/bunny_eigfn50.npy" \
   --set set.weights="$data/mesh/bunny_sdf.npz" --set set.mesh="$data/mesh/bunny.ply" --set train.epochs=3
 quietly "$l" "${make[@]}" --modes 3 -o "$out/so10-3.npy"
-train so10-3 so10-3 --variant "mixing,${FAST:-fast}" --data "$out/so10-3.npy" --set train.epochs=2
+train so10-3 so10-3 --variant "mixing${fast:+,$fast}" --data "$out/so10-3.npy" --set train.epochs=2
 for m in OLLA-P ULLA-P; do
   train "torus-hole-$m" "$out/torus-hole/problem.yaml" --data "$out/torus-hole/data.npy" "${quick[@]}" \
     --set process.method=$m --set generate.max_failed=1 --set train.max_failed=1
@@ -91,11 +93,11 @@ problems:
   - {name: volcano, problem: volcano, data: earth/volcano.csv}
   - {name: flood, problem: flood, data: earth/flood.csv}
 methods:
-  - {name: ULLA, variant: "${FAST:-fast}"}
-  - {name: OLLA, variant: "olla,${FAST:-fast}"}
+  - {name: ULLA, variant: "$fast"}
+  - {name: OLLA, variant: "olla${fast:+,$fast}"}
   - name: Euclidean
     method: euclidean
-    variant: "${FAST:-fast}"
+    variant: "$fast"
     set: {process: {steps: 50, horizon: 4, sigma: {min: 0.01, max: 1}}}
 budget: {epochs: 3}
 seeds: [1]

@@ -22,6 +22,7 @@ type Evaluation struct {
 	Drawn     []problem.Drawn    `json:"drawn_by,omitempty"` // keys of generation that were set
 	Epoch     int                `json:"epoch"`              // of the network
 	Weights   string             `json:"weights,omitempty"`  // why of this epoch, where held-out distances chose it
+	Trained   *train.Cost        `json:"trained,omitempty"`  // what the training took in all; missing: not known
 	HeldOut   string             `json:"held_out,omitempty"` // which rows count as held out, where not all are
 	Samples   int                `json:"samples"`            // asked for
 	Failed    int                `json:"failed"`             // of them, lost to a projection or on a wrong component
@@ -149,7 +150,7 @@ func familyViolations(set constraint.Set, x []float64) (out []FamilyViolation) {
 
 // Seconds is time spent.
 type Seconds struct {
-	Train    metric.Float `json:"train"`    // in all, simulation included
+	Train    metric.Float `json:"train"`    // of the epochs to these weights, simulation included
 	Simulate metric.Float `json:"simulate"` // of it, forward paths
 	Generate metric.Float `json:"generate"` // these samples
 }
@@ -161,6 +162,7 @@ type About struct {
 	Name    string
 	State   train.State     // of its network
 	Weights string          // why those of this epoch, where held-out distances chose it
+	Trained *train.Cost     // what the training took in all; nil: not known
 	Drawn   []problem.Drawn // keys of generation that were set
 	Start   *Start          // nil where it was not compared
 	Course  *verdict.Course // of the training; nil where it is not known
@@ -173,7 +175,8 @@ func (r *Reference) Evaluate(s *Samples, of About, remedy func(verdict.Code, *Ev
 	*Evaluation, error) {
 	v := &Evaluation{
 		Run: of.Name, Epoch: of.State.Epoch, Samples: s.N(), Failed: s.Failed(), Wrong: s.Wrong, Broken: s.Broken,
-		Start: of.Start, Drawn: of.Drawn, Weights: of.Weights, Steps: s.Steps, Begun: s.Begun, NLL: s.Likelihood,
+		Start: of.Start, Drawn: of.Drawn, Weights: of.Weights, Trained: of.Trained,
+		Steps: s.Steps, Begun: s.Begun, NLL: s.Likelihood,
 		Violation: Worst{metric.NaN, metric.NaN}, Nearest: metric.NoCopies(), TwoSample: metric.NoTest(),
 		AllRows: metric.NoTest(), MMD: metric.NoTest(), Network: metric.NaN,
 		Seconds: Seconds{metric.Float(of.State.Seconds), metric.Float(of.State.Simulated),

@@ -102,8 +102,14 @@ func facts(v *judge.Evaluation) []figure.Fact {
 	if v.Weights != "" {
 		out = append(out, figure.Fact{Label: "Weights", Value: fmt.Sprintf("of epoch %d", v.Epoch), Note: v.Weights})
 	}
-	return append(out, figure.Fact{Label: "Training", Value: fmt.Sprintf("%.0f s", v.Seconds.Train),
-		Note: fmt.Sprintf("generation %.1f s", v.Seconds.Generate)})
+	fact := figure.Fact{Label: "Training", Value: fmt.Sprintf("%.0f s", v.Seconds.Train),
+		Note: fmt.Sprintf("generation %.1f s", v.Seconds.Generate)}
+	if c := v.Trained; c != nil && c.Epochs > v.Epoch {
+		fact.Value = fmt.Sprintf("%.0f s", c.Seconds)
+		fact.Note = fmt.Sprintf("%d epochs; %d of them in %.0f s to the kept weights; %s", c.Epochs, v.Epoch,
+			v.Seconds.Train, fact.Note)
+	}
+	return append(out, fact)
 }
 
 // tables are those of an evaluation, with what explains its distances.

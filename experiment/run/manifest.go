@@ -19,6 +19,7 @@ import (
 
 	"github.com/landing-diffusion/landing/base/kernel"
 	"github.com/landing-diffusion/landing/learn/choose"
+	"github.com/landing-diffusion/landing/learn/train"
 	"github.com/landing-diffusion/landing/problem"
 )
 
@@ -43,6 +44,7 @@ type Manifest struct {
 	Extensions []Extension `json:"extensions,omitempty"`
 	Stopped    *Stopped    `json:"stopped,omitempty"` // that held-out distances end the training
 	Weights    *Weights    `json:"weights,omitempty"` // that they chose
+	Trained    *train.Cost `json:"trained,omitempty"` // what that took; missing in folders of earlier versions
 	Teacher    *Teacher    `json:"teacher,omitempty"` // of a run that learned another run's samples
 	Machine    Machine     `json:"machine"`
 	Ranks      *Ranks      `json:"ranks,omitempty"`  // of the MPI job that trained last
@@ -88,9 +90,19 @@ type Stopped struct {
 
 // Weights says with which checkpoint samples are drawn, if no other is named.
 type Weights struct {
-	Checkpoint string `json:"checkpoint"` // which stays
-	Epoch      int    `json:"epoch"`
-	Reason     string `json:"reason"`
+	Checkpoint string  `json:"checkpoint"` // which stays
+	Epoch      int     `json:"epoch"`
+	Seconds    float64 `json:"seconds,omitempty"` // of the epochs to this one; 0: not known
+	Reason     string  `json:"reason"`
+}
+
+// Cost returns what the training of a run took until now, as status.json says it; nil if that is not known.
+func (f *Folder) Cost() *train.Cost {
+	var s Status
+	if f.ReadJSON(StatusFile, &s) != nil {
+		return nil
+	}
+	return s.Trained
 }
 
 // A Clocked is a number that came from a clock in the course of training: another machine, or
@@ -187,9 +199,10 @@ type Status struct {
 	Epochs  int    `json:"epochs"`
 	Message string `json:"message,omitempty"` // why it failed
 	// why a training that held-out distances judge has ended, and the checkpoint that they chose
-	Stopped    string    `json:"stopped,omitempty"`
-	Checkpoint string    `json:"checkpoint,omitempty"`
-	Updated    time.Time `json:"updated"`
+	Stopped    string      `json:"stopped,omitempty"`
+	Checkpoint string      `json:"checkpoint,omitempty"`
+	Trained    *train.Cost `json:"trained,omitempty"` // missing in folders of earlier versions
+	Updated    time.Time   `json:"updated"`
 }
 
 // SetStatus writes status.json.

@@ -24,11 +24,12 @@ const (
 	// FewestJudged is the number of rows from which their distance to samples says something.
 	FewestJudged = 20
 
-	patience    = 3    // evaluations without a fall that end a training
+	patience    = 3    // evaluations without a fall that end a training, or losses in a row that are a rise
 	rise        = 2    // standard errors above the lowest distance that are a rise
 	times       = 126  // hundredths: an evaluation comes after so many times the epochs of the last; 1.26³ = 2
 	firstAfter  = 1000 // updates before the first, of which a network makes its beginnings;
 	firstLoss   = 500  // of losses
+	flatLoss    = 1000 // updates before losses that no longer fall end a training
 	judgedShare = 0.1  // of the work since the last evaluation that one may be
 	mostKept    = 3    // estimates that a state holds: of the reference, the lowest, and of a run's lowest
 	mostJudged  = 200  // evaluations that a state holds
@@ -93,7 +94,8 @@ type Judged struct {
 	Since     int        `json:"since,omitempty"` // epoch from which on the rule looks: of the last Extend
 	Reference int        `json:"reference"`       // epoch; 0: there is none
 	Waited    int        `json:"waited"`          // evaluations since then, counted up to those that end it
-	Low       int        `json:"low"`             // epoch of the lowest distance that the rule has seen
+	Low       int        `json:"low"`             // epoch of the lowest distance since then
+	Risen     int        `json:"risen,omitempty"` // evaluations in a row above that by a rise, up to those that end it
 	Lowest    int        `json:"lowest"`          // of all
 	// Epoch of the weights to keep: the latest whose distance is the lowest but for noise; and
 	// its updates. 0: none yet.
@@ -170,10 +172,9 @@ func (j *Judged) above(e metric.Estimate, epoch int) float64 {
 	return difference / noise
 }
 
-// hear takes in the distance after an epoch, and reports whether the distance has stopped to fall:
-// then against is the epoch that it is compared with. The rule looks at it unless the learning
-// rate is falling already, when distances fall by that.
-func (j *Judged) hear(epoch, updates int, e metric.Estimate, rule bool) (stop, rising bool, against int) {
+// hear takes in the distance after an epoch, and reports whether the distance has stopped to fall. The rule
+// looks at it unless the learning rate is falling already, when distances fall by that.
+func (j *Judged) hear(epoch, updates int, e metric.Estimate, rule bool) (flat bool) {
 	m := Measured{epoch, updates, metric.NaN, metric.NaN}
 	if e.Known() {
 		m.Distance, m.Noise = metric.Float(e.Value), metric.Float(e.Noise())
@@ -185,23 +186,23 @@ func (j *Judged) hear(epoch, updates int, e metric.Estimate, rule bool) (stop, r
 	if j.above(e, j.Lowest) <= 1 {
 		j.Chosen, j.ChosenUpdates = epoch, updates
 	}
-	if low, ok := j.of(j.Lowest); e.Known() && !(ok && low.Value <= e.Value) {
-		j.Lowest = epoch
-	}
 	if rule {
 		if j.above(e, j.Reference) < -1 {
 			j.Reference, j.Waited = epoch, 0
 		} else if j.Reference > 0 {
 			j.Waited = min(j.Waited+1, patience)
 		}
-		rising = j.Low > 0 && !(j.above(e, j.Low) <= rise)
-		if against = j.Reference; rising {
-			against = j.Low
+		flat = j.Waited >= patience
+	}
+	if j.Low > 0 && !(j.above(e, j.Low) <= rise) {
+		j.Risen = min(j.Risen+1, patience)
+	} else {
+		j.Risen = 0
+	}
+	for _, low := range []*int{&j.Low, &j.Lowest} {
+		if before, ok := j.of(*low); e.Known() && !(ok && before.Value <= e.Value) {
+			*low = epoch
 		}
-		if low, ok := j.of(j.Low); e.Known() && !(ok && low.Value <= e.Value) {
-			j.Low = epoch
-		}
-		stop = j.Waited >= patience
 	}
 	if e.Known() {
 		j.Kept = append(slices.Clip(j.Kept), Kept{epoch, e.Value, e.Samples, e.Rows})
@@ -209,12 +210,12 @@ func (j *Judged) hear(epoch, updates int, e metric.Estimate, rule bool) (stop, r
 	j.Kept = slices.DeleteFunc(slices.Clone(j.Kept), func(k Kept) bool {
 		return k.Epoch != j.Reference && k.Epoch != j.Low && k.Epoch != j.Lowest
 	})
-	return stop, rising, against
+	return flat
 }
 
 // again lets the rule begin anew after an epoch.
 func (j *Judged) again(epoch int) {
-	j.Since, j.Reference, j.Waited, j.Low, j.Verdict = epoch, 0, 0, 0, nil
+	j.Since, j.Reference, j.Waited, j.Low, j.Risen, j.Verdict = epoch, 0, 0, 0, 0, nil
 }
 
 // next returns the epoch of the first evaluation after one.
@@ -271,9 +272,14 @@ func (t *Trainer[T]) Due(work float64) bool {
 //
 // Where the distance no longer falls after e epochs, the training has ⌈e/(1 − Anneal)⌉, so that its rate falls to 0
 // from here on: it is what a training planned for so many would have been. Where it rises, this is so for the epoch of
-// the lowest distance, from whose checkpoint the training goes on (Back); of losses, with ⌈1.26 e⌉ epochs. If that lies
-// before the last Extend, or no epoch is left from there, the training ends. Losses that no longer fall may fall again,
-// since they say so little of what is still to be learned: with a budget only those that rise end the training.
+// the lowest distance, from whose checkpoint the training goes on (Back).
+//
+// A single loss may be high by chance, or for a while: losses rise where three in a row are above the lowest, which is
+// twice the epochs. The training then ends after 1.26 times the best epoch. That the rate falls already does not hide
+// such a rise. Losses that no longer fall may fall again, since they say so little of what is still to be learned: they
+// end a training without a budget alone, and not before 1000 updates.
+//
+// If the epoch to go on from lies before the last Extend, or none is left from there, the training ends.
 func (t *Trainer[T]) Hear(e metric.Estimate) (Verdict, bool) {
 	s := &t.State
 	j := Judged{}
@@ -282,20 +288,29 @@ func (t *Trainer[T]) Hear(e metric.Estimate) (Verdict, bool) {
 		j.Measures = slices.Clone(j.Measures)
 	}
 	s.Judged = &j
-	plan := t.Plan()
-	stop, rising, against := j.hear(s.Epoch, s.Updates, e, j.Verdict == nil && !t.Done() && !plan.Falling(s.Epoch))
-	if patient := t.cfg.JudgedByLoss && s.Budget > 0; !stop || patient && !rising {
+	plan, loss := t.Plan(), t.cfg.JudgedByLoss
+	open := j.Verdict == nil && !t.Done()
+	flat := j.hear(s.Epoch, s.Updates, e, open && !plan.Falling(s.Epoch))
+	rising := flat && j.Risen > 0
+	if loss {
+		rising = j.Risen >= patience
+		flat = flat && s.Budget == 0 && s.Updates >= flatLoss
+	}
+	if !open || !flat && !rising {
 		return Verdict{}, false
+	}
+	against := j.Reference
+	if rising {
+		against = j.Low
 	}
 	other, _ := j.of(against)
 	_, noise := e.Minus(other)
-	v := Verdict{Rising: rising, Loss: t.cfg.JudgedByLoss, After: s.Epoch,
-		Distance: j.Measures[len(j.Measures)-1].Distance, Against: against, Of: metric.Float(other.Value),
-		Noise: metric.Float(noise), From: s.Epoch}
+	v := Verdict{Rising: rising, Loss: loss, After: s.Epoch, Distance: j.Measures[len(j.Measures)-1].Distance,
+		Against: against, Of: metric.Float(other.Value), Noise: metric.Float(noise), From: s.Epoch}
 	if rising {
 		v.From = j.Chosen
 	}
-	if v.Plan = t.cfg.annealed(v.From, plan); rising && t.cfg.JudgedByLoss {
+	if v.Plan = t.cfg.annealed(v.From, plan); rising && loss {
 		v.Plan = soon(v.From, plan)
 	}
 	if v.From <= j.Since || v.From < s.Epoch && v.Plan.Epochs <= v.From {
@@ -308,14 +323,14 @@ func (t *Trainer[T]) Hear(e metric.Estimate) (Verdict, bool) {
 	return v, true
 }
 
-// soon returns the plan of a training whose rate falls from an epoch to the next one at which it is
-// judged: a network that has begun to learn its rows by heart goes on with it as long as it is trained.
+// soon returns the plan of a training whose rate falls from an epoch to the next one at which it is judged, within
+// the epochs of plan: overfitting goes on as long as the training does.
 func soon(epoch int, plan Plan) Plan {
 	n := next(epoch)
 	if n >= plan.Epochs {
 		return plan
 	}
-	return Plan{n, 1 - float64(epoch)/float64(n), 1}
+	return Plan{n, 1 - float64(epoch)/float64(n), plan.At(float64(epoch))}
 }
 
 // annealed returns the plan of a training whose rate begins to fall after an epoch, within the epochs of plan.
@@ -328,13 +343,13 @@ func (c Config) annealed(epoch int, plan Plan) Plan {
 }
 
 // Back puts the training where a verdict goes on from: arrays and state are those of that epoch.
-// Time that was spent since stays spent, and what was heard is kept.
+// Time and epochs that were spent since stay spent, and what was heard is kept.
 func (t *Trainer[T]) Back(v Verdict, arrays []arrayfile.Named, state State) error {
 	now := t.State
 	j := *now.Judged
 	j.Measures = slices.DeleteFunc(slices.Clone(j.Measures), func(m Measured) bool { return m.Epoch > v.From })
 	state.Judged, state.Plan = &j, &v.Plan
-	state.Seconds, state.Simulated, state.Spent = now.Seconds, now.Simulated, now.Spent
+	state.Spent, state.Trained = now.Spent, now.Trained
 	state.Clock, state.Timed, state.Budget, state.Extended = now.Clock, now.Timed, now.Budget, now.Extended
 	return t.Restore(arrays, state)
 }
@@ -354,10 +369,10 @@ func (j *Judged) validate(s State) error {
 	case len(j.Measures) > mostJudged || len(j.Kept) > mostKept:
 		return fmt.Errorf("judged has %d measures and %d estimates; expected at most %d and %d", len(j.Measures),
 			len(j.Kept), mostJudged, mostKept)
-	case j.Waited < 0 || j.Waited > patience || j.Chosen < 0 || j.Chosen > s.Epoch || j.ChosenUpdates < 0 ||
-		j.ChosenUpdates > s.Updates:
-		return fmt.Errorf("judged has waited %d evaluations and chosen epoch %d; expected at most %d, and an epoch "+
-			"that was trained", j.Waited, j.Chosen, patience)
+	case min(j.Waited, j.Risen) < 0 || max(j.Waited, j.Risen) > patience || j.Chosen < 0 || j.Chosen > s.Epoch ||
+		j.ChosenUpdates < 0 || j.ChosenUpdates > s.Updates:
+		return fmt.Errorf("judged has waited %d evaluations, risen in %d and chosen epoch %d; expected at most %d, "+
+			"and an epoch that was trained", j.Waited, j.Risen, j.Chosen, patience)
 	}
 	last := 0
 	for i, m := range j.Measures {

@@ -16,6 +16,7 @@ import (
 	"github.com/landing-diffusion/landing/base/keyed"
 	"github.com/landing-diffusion/landing/base/parallel"
 	"github.com/landing-diffusion/landing/internal/fault"
+	"github.com/landing-diffusion/landing/internal/text"
 	"github.com/landing-diffusion/landing/learn/method"
 	"github.com/landing-diffusion/landing/learn/score"
 )
@@ -72,7 +73,7 @@ type State struct {
 	LastLoss  float64      `json:"last_loss"` // of the last batch
 	NormSum   float64      `json:"norm_sum"`  // gradient norms of this epoch
 	Rows      int64        `json:"rows"`      // network rows trained on, in all
-	Seconds   float64      `json:"seconds"`   // time spent, in all
+	Seconds   float64      `json:"seconds"`   // time spent on these epochs
 	Simulated float64      `json:"simulated"` // of it, in forward simulation
 
 	Plan   *Plan      `json:"plan,omitempty"`   // that clocks or held-out distances decided; nil: that of Config
@@ -81,14 +82,32 @@ type State struct {
 	Timed  bool       `json:"timed,omitempty"`  // epochs were timed for the budget
 	Clock  []Decision `json:"clock,omitempty"`  // what clocks decided, the last is Plan
 
+	// Trained is the epochs that were trained in all: with those that a verdict undid. Spent is their time.
+	Trained int `json:"trained,omitempty"`
+
 	Extended int `json:"extended,omitempty"` // how often Extend was called
 
 	Judged *Judged `json:"judged,omitempty"` // what held-out distances said; nil: none was measured
 }
 
+// A Cost is what a training took in all, with the epochs that its weights do not come from.
+type Cost struct {
+	Epochs  int     `json:"epochs"`
+	Seconds float64 `json:"seconds"` // of all calls, with evaluations and held-out distances
+}
+
+// Text is empty where nothing is known.
+func (c *Cost) Text() string {
+	if c == nil {
+		return ""
+	}
+	return fmt.Sprintf("%d epochs in %s", c.Epochs, text.Clock(c.Seconds))
+}
+
 // An Epoch is what happened in one.
 type Epoch struct {
 	Epoch     int       `json:"epoch"` // from 1
+	Trained   int       `json:"-"`     // epochs in all, with those that a verdict undid
 	Loss      float64   `json:"loss"`  // mean over batches
 	LastLoss  float64   `json:"last_loss"`
 	GradNorm  float64   `json:"grad_norm"`        // mean over batches, before clipping
@@ -97,8 +116,8 @@ type Epoch struct {
 	Failed    int       `json:"failed"`           // forward paths that failed
 	Broken    int       `json:"broken,omitempty"` // of these, those that broke down
 	Rows      int64     `json:"rows"`             // in all
-	Seconds   float64   `json:"seconds"`          // in all
-	Simulated float64   `json:"simulated"`        // in all
+	Seconds   float64   `json:"seconds"`          // of all epochs to this one
+	Simulated float64   `json:"simulated"`        // of these
 }
 
 // A LossError says that the loss left the finite numbers.
@@ -252,10 +271,12 @@ func (t *Trainer[T]) Epoch(ctx context.Context) (Epoch, error) {
 	s := &t.State
 	n := float64(t.batches())
 	s.Rate = t.cfg.Plateau.Step(&s.Plateau, s.Rate, s.LastLoss)
+	s.Trained = max(s.Trained, s.Epoch) + 1 // states of earlier versions do not count it
 	s.Epoch++
 	clock()
 	e := Epoch{
-		Epoch: s.Epoch, Loss: s.LossSum / n, LastLoss: s.LastLoss, GradNorm: s.NormSum / n, Rate: t.opt.step.Rate,
+		Epoch: s.Epoch, Trained: s.Trained,
+		Loss: s.LossSum / n, LastLoss: s.LastLoss, GradNorm: s.NormSum / n, Rate: t.opt.step.Rate,
 		Worst: append([]float64(nil), t.report.Worst...), Failed: t.report.Failed, Broken: t.report.Broken,
 		Rows: s.Rows, Seconds: s.Seconds, Simulated: s.Simulated,
 	}

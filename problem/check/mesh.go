@@ -28,6 +28,10 @@ func meshes(e *Evidence) []Finding {
 		return nil
 	}
 	var out []Finding
+	if surface.Mesh.Merged > 0 {
+		out = append(out, Finding{Numbers: Numbers{"merged": float64(surface.Mesh.Merged)},
+			Message: surface.Mesh.MergedNote()})
+	}
 	for _, fault := range surface.Faults() {
 		f := Finding{Status: Warn, Numbers: Numbers{"count": float64(fault.Fault.Count)}, Message: fault.String()}
 		if fault.Fault.Kind == mesh.Unused {

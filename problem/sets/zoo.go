@@ -221,7 +221,7 @@ func givenFormulas(keys any, _ string, names []string) (constraint.Set, error) {
 // LevelSet is the zero level set of a network.
 type LevelSet struct {
 	Weights File `yaml:"weights,omitempty" doc:"NPZ file of the network"`
-	Mesh    File `yaml:"mesh,omitempty" doc:"PLY or OBJ mesh near it, for the uniform prior and the distance on faces"`
+	Mesh    File `yaml:"mesh,omitempty" doc:"PLY, OBJ or STL mesh near it, for a uniform prior and distances on faces"`
 }
 
 func levelSet(k LevelSet) (constraint.Set, error) {

@@ -117,10 +117,11 @@ type Component struct {
 
 // A Cost is what a run took: seconds of wall time on a machine, on a day.
 type Cost struct {
-	Train    metric.Float `json:"train"`    // in all, simulation included
-	Simulate metric.Float `json:"simulate"` // of it, forward paths
-	Generate metric.Float `json:"generate"` // the samples
-	Cell     metric.Float `json:"cell"`     // everything from data to row, of the call that ended it; null: not known
+	Trained  *train.Cost  `json:"trained,omitempty"` // of the training in all; missing: not known
+	Train    metric.Float `json:"train"`             // of the epochs to these weights, simulation included
+	Simulate metric.Float `json:"simulate"`          // of it, forward paths
+	Generate metric.Float `json:"generate"`          // the samples
+	Cell     metric.Float `json:"cell"`              // from data to row, of the call that ended it; null: not known
 	CPU      string       `json:"cpu"`
 	Cores    int          `json:"cores"`
 	Kernel   string       `json:"kernel"`
@@ -163,14 +164,22 @@ func Of(r *experiment.Run, v *judge.Evaluation, state train.State, fault string)
 	for _, c := range v.Component {
 		row.Component = append(row.Component, Component{c.Component, c.Worst, c.Mean})
 	}
-	e := Entry{Row: row, Folder: r.Folder.Dir, Cost: Cost{Train: v.Seconds.Train, Simulate: v.Seconds.Simulate,
-		Generate: v.Seconds.Generate, Cell: metric.NaN}}
+	e := Entry{Row: row, Folder: r.Folder.Dir, Cost: Cost{Trained: v.Trained, Train: v.Seconds.Train,
+		Simulate: v.Seconds.Simulate, Generate: v.Seconds.Generate, Cell: metric.NaN}}
 	var m run.Manifest
 	if r.Folder.ReadJSON(run.ManifestFile, &m) == nil {
 		e.Row.Config = m.Config
 		e.Cost.on(m.Machine)
 	}
 	return e
+}
+
+// All returns the seconds of the training in all; where these are not known, those to the weights.
+func (c *Cost) All() metric.Float {
+	if c.Trained == nil {
+		return c.Train
+	}
+	return metric.Float(c.Trained.Seconds)
 }
 
 // on notes the machine of a cost.

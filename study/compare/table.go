@@ -171,7 +171,8 @@ func (g *Group) columns() []column {
 			return fmt.Sprintf("%.1f (%d)", float64(steps)/float64(samples), failed)
 		}},
 		{costs, "simulation, s", over(func(e *Entry) metric.Float { return e.Cost.Simulate }, seconds)},
-		{costs, "training, s", over(func(e *Entry) metric.Float { return e.Cost.Train }, seconds)},
+		{costs, "training, s", over(func(e *Entry) metric.Float { return e.Cost.All() }, seconds)},
+		{costs, "to these weights, s", over(func(e *Entry) metric.Float { return e.Cost.Train }, seconds)},
 		{costs, "generation, s", over(func(e *Entry) metric.Float { return e.Cost.Generate }, seconds)},
 		{remarks, "remark", func(g *Group, l *Line) string {
 			var said []string

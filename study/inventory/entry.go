@@ -14,6 +14,7 @@ import (
 	"github.com/landing-diffusion/landing/experiment/run"
 	"github.com/landing-diffusion/landing/internal/input"
 	"github.com/landing-diffusion/landing/judge/metric"
+	"github.com/landing-diffusion/landing/learn/train"
 	"github.com/landing-diffusion/landing/problem"
 )
 
@@ -43,6 +44,8 @@ type Entry struct {
 	Seed    uint64 `json:"seed"`
 	Epoch   int    `json:"epoch"`  // completed
 	Epochs  int    `json:"epochs"` // planned; 0: a clock or held-out distances will decide
+
+	Trained *train.Cost `json:"trained,omitempty"` // what it took until now; missing: not known
 
 	Distance *Distance `json:"distance"` // null: nothing was measured yet
 
@@ -187,7 +190,7 @@ func (e *Entry) state(f *run.Folder, checkpoints int) error {
 	case err != nil:
 		return err
 	}
-	e.Epoch, e.Epochs, e.Updated = s.Epoch, s.Epochs, s.Updated
+	e.Epoch, e.Epochs, e.Updated, e.Trained = s.Epoch, s.Epochs, s.Updated, s.Trained
 	switch s.State {
 	case "training":
 		if e.State = Training; busy == run.NotHeld {

@@ -93,31 +93,31 @@ func definition(c *Cell) string {
 
 // The cells are those of the paper's settings.
 func TestCells(t *testing.T) {
-	const wide, fast = "generate.max_failed=1", "train.precision=\"bfloat16\""
+	const wide, precise = "generate.max_failed=1", "train.precision=\"bfloat16\""
 	const bunny = " set.weights=\"mesh/bunny_sdf.npz\" set.mesh=\"mesh/bunny.ply\""
 	const spot = " set.weights=\"mesh/spot_sdf.npz\" set.mesh=\"mesh/spot.ply\""
 	const center = " data.reference=\"alanine/dipeptide_center.npy\""
 	cells := paperCells(t)
 	for name, want := range map[string]string{
-		"volcano/ULLA": "fast " + wide + ";",
-		"bunny100/RDDPM": "olla-p,fast " + wide + bunny +
-			" train.paths=4000 train.times_per_path=10 train.refresh=40 " + fast +
+		"volcano/ULLA": wide + ";",
+		"bunny100/RDDPM": "olla-p " + wide + bunny +
+			" train.paths=4000 train.times_per_path=10 train.refresh=40 " + precise +
 			";",
-		"fire/RDDPM":         "rddpm,fast " + wide + " " + fast + ";",
-		"arm40/ULLA":         "fast " + wide + " set.waypoints=40;",
-		"alanine/OLLA":       "olla,guarded,fast " + fast + " " + wide + center + " train.max_failed=0.05;",
-		"flood/ULLA-P/N=150": "ulla-p,fast " + fast + " " + wide + " train.max_failed=1 process.steps=150;",
-		"fire/Guided": "olla,fast process.method=\"euclidean\" " + wide + " process.steps=50 " + fast +
+		"fire/RDDPM":         "rddpm " + wide + " " + precise + ";",
+		"arm40/ULLA":         wide + " set.waypoints=40;",
+		"alanine/OLLA":       "olla,guarded " + precise + " " + wide + center + " train.max_failed=0.05;",
+		"flood/ULLA-P/N=150": "ulla-p " + precise + " " + wide + " train.max_failed=1 process.steps=150;",
+		"fire/Guided": "olla process.method=\"euclidean\" " + wide + " process.steps=50 " + precise +
 			"; process.method=\"guided\"",
-		"spot50/RFM": "fast process.method=\"flow\" " + wide + spot + " process.steps=1000 train.window=0 " +
-			"network.octaves_of=\"point\" network.output=\"plain\" train.refresh=40 " + fast + ";",
-		"fire/RFM": "fast process.method=\"flow\" " + wide + " process.steps=1000 train.window=0 " +
-			"network.octaves_of=\"point\" network.output=\"plain\" network.octaves=6 network.time_octaves=5 " + fast +
-			";",
+		"spot50/RFM": "process.method=\"flow\" " + wide + spot + " process.steps=1000 train.window=0 " +
+			"network.octaves_of=\"point\" network.output=\"plain\" train.refresh=40 " + precise + ";",
+		"fire/RFM": "process.method=\"flow\" " + wide + " process.steps=1000 train.window=0 " +
+			"network.octaves_of=\"point\" network.output=\"plain\" network.octaves=6 network.time_octaves=5 " +
+			precise + ";",
 		"volcano/ULLA/auto":      "alone " + wide + ";",
 		"volcano/ULLA/auto/long": "alone " + wide + " train.stop=\"epochs\";",
-		"alanine/timed":          "guarded,fast " + fast + " " + wide + center + ";",
-		"volcano/RDDPM":          "rddpm,fast " + wide + ";",
+		"alanine/timed":          "guarded " + precise + " " + wide + center + ";",
+		"volcano/RDDPM":          "rddpm " + wide + ";",
 	} {
 		testkit.Equal(t, definition(cells[name]), want, "%s", name)
 	}

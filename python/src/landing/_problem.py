@@ -131,7 +131,7 @@ class Problem:
 
         Args:
             path: the file.
-            variant: variants of it to apply, in order, such as "olla,fast".
+            variant: variants of it to apply, in order, such as "olla,paper".
         """
         path = Path(path)
         if not path.is_file():
