@@ -291,8 +291,8 @@ func (s *survey) torus(at int, centre, axis []float64, major, minor, tolerance f
 	r := (*Relation)(nil)
 	switch {
 	case along == 2 && c[0] == 0 && c[1] == 0 && c[2] == 0:
-		r = relation(Torus, b, fmt.Sprintf("norm([norm(x[@0:@0+2]) - %s, x[@0+2]]) = %s", number(a), number(b)), "torus",
-			at)
+		r = relation(Torus, b, fmt.Sprintf("norm([norm(x[@0:@0+2]) - %s, x[@0+2]]) = %s", number(a), number(b)),
+			"torus", at)
 		r.Terms = []Term{{Coefficient: a}}
 	case along >= 0:
 		across := slices.Delete(slices.Clone(text), along, along+1)

@@ -181,12 +181,25 @@ func echelon(rows [][]float64, scale []float64) (pivots []int) {
 	return pivots
 }
 
-// plainest returns as many independent combinations as rows has, rows of coefficients in echelon form, that a person
-// would write: such with coefficients 0, 1 and −1 first, the shortest of them before others, then those of rows without
-// what the first can take from them. sd scales coefficients; tolerance is what they may be off.
-func plainest(rows [][]float64, sd []float64, tolerance float64) (out [][]float64) {
-	const most = 6 // rows of which all sums are tried; of more those of two
-	var units [][]float64
+// plainest returns as many independent combinations as directions span that a person would write, in plain coefficients:
+// those of 0, 1 and −1 first, the shortest of them before others, then such with as few terms as can be. Effects below
+// a tolerance of the largest are none; sd are those of the functions.
+func plainest(directions [][]float64, sd []float64, tolerance float64) (out [][]float64) {
+	const most, negligible = 6, 1e-7 // rows of which all sums are tried: of more those of two; what differences leave
+	effects := func(a []float64) (n int) {
+		for k := range a {
+			if math.Abs(a[k])*sd[k] > negligible*largestEffect(a, sd) {
+				n++
+			}
+		}
+		return n
+	}
+	var rows, units [][]float64
+	for i, at := range echelon(directions, sd) {
+		a := coefficients(directions[i], sd, tolerance)
+		dense.Scaled(a, 1/a[at], a)
+		rows = append(rows, a)
+	}
 	var add func(sum []float64, from, left int)
 	add = func(sum []float64, from, left int) {
 		if !slices.ContainsFunc(sum, func(v float64) bool {
@@ -202,16 +215,32 @@ func plainest(rows [][]float64, sd []float64, tolerance float64) (out [][]float6
 			}
 		}
 	}
-	left := 2
+	depth := 1
 	if len(rows) <= most {
-		left = len(rows)
+		depth = len(rows) - 1
 	}
 	for i := range rows {
-		add(rows[i], i+1, left-1)
+		add(rows[i], i+1, depth)
 	}
-	slices.SortStableFunc(units, func(a, b []float64) int { return effects(a, sd) - effects(b, sd) })
-	others := sparser(rows, sd)
-	for i, a := range others {
+	slices.SortStableFunc(units, func(a, b []float64) int { return effects(a) - effects(b) })
+	for again := len(rows) <= 20; again; { // multiples of others are subtracted as long as that makes coefficients 0
+		again = false
+		for i := range rows {
+			for j, b := range rows {
+				for k := range b {
+					if i == j || math.Abs(b[k])*sd[k] <= negligible*largestEffect(b, sd) {
+						continue
+					}
+					less := slices.Clone(rows[i])
+					dense.Axpy(less, -less[k]/b[k], b)
+					if less[k] = 0; effects(less) < effects(rows[i]) {
+						rows[i], again = less, true
+					}
+				}
+			}
+		}
+	}
+	for i, a := range rows {
 		for _, u := range units { // a sum to a constant may be taken from a row any number of times
 			least, inside := math.Inf(1), true
 			for k := range a {
@@ -220,18 +249,16 @@ func plainest(rows [][]float64, sd []float64, tolerance float64) (out [][]float6
 				}
 			}
 			if inside && least < -tolerance {
-				others[i] = slices.Clone(a)
-				dense.Axpy(others[i], -least, u)
+				rows[i] = slices.Clone(a)
+				dense.Axpy(rows[i], -least, u)
 				break
 			}
 		}
 	}
 	var basis [][]float64
-	for _, a := range append(units, others...) {
-		v := make([]float64, len(a))
-		for k := range a {
-			v[k] = a[k] * sd[k]
-		}
+	for _, a := range append(units, rows...) {
+		a = coefficients(weighted(a, sd), sd, negligible)
+		v := weighted(a, sd)
 		size := dense.Norm(v)
 		for range 2 {
 			for _, b := range basis {
@@ -243,109 +270,56 @@ func plainest(rows [][]float64, sd []float64, tolerance float64) (out [][]float6
 			basis, out = append(basis, v), append(out, a)
 		}
 	}
-	for i, a := range out {
-		out[i] = slices.Clone(a)
-		for k := range a {
-			if math.Abs(a[k])*sd[k] <= negligibleEffect*largestEffect(a, sd) {
-				out[i][k] = 0
-			}
-		}
-	}
 	return out
 }
 
-// negligibleEffect is what an effect is of the largest one in its row if it is what rounding left of a difference.
-const negligibleEffect = 1e-7
-
-func largestEffect(a, sd []float64) (most float64) {
+func largestEffect(a, weight []float64) (most float64) {
 	for k := range a {
-		most = max(most, math.Abs(a[k])*sd[k])
+		most = max(most, math.Abs(a[k])*weight[k])
 	}
 	return most
 }
 
-// effects is how many coefficients have an effect.
-func effects(a, sd []float64) (n int) {
-	most := largestEffect(a, sd)
+func weighted(a, b []float64) []float64 {
+	out := make([]float64, len(a))
 	for k := range a {
-		if math.Abs(a[k])*sd[k] > negligibleEffect*most {
-			n++
-		}
-	}
-	return n
-}
-
-// sparser subtracts multiples of rows from others as long as that makes coefficients 0.
-func sparser(rows [][]float64, sd []float64) [][]float64 {
-	const most = 20
-	out := slices.Clone(rows)
-	for again := len(rows) <= most; again; {
-		again = false
-		for i := range out {
-			count, less, of := effects(out[i], sd), slices.Clone(out[i]), out[i]
-			largest := largestEffect(of, sd)
-			for j, b := range out {
-				for k := range b {
-					if i == j || math.Abs(b[k])*sd[k] <= negligibleEffect*largestEffect(b, sd) ||
-						math.Abs(of[k])*sd[k] <= negligibleEffect*largest {
-						continue
-					}
-					copy(less, of)
-					dense.Axpy(less, -of[k]/b[k], b)
-					less[k] = 0
-					if n := effects(less, sd); n < count {
-						count, out[i], again = n, slices.Clone(less), true
-					}
-				}
-			}
-		}
+		out[k] = a[k] * b[k]
 	}
 	return out
 }
 
-// decimal scales coefficients such that they have few digits: three beside a coefficient of 1, or else those of whole
-// numbers up to a thousand; false if no factor does that within a tolerance.
-func decimal(a []float64, tolerance float64) ([]float64, bool) {
-	sizes := make([]float64, 0, len(a))
-	for _, v := range a {
-		if v != 0 {
-			sizes = append(sizes, math.Abs(v))
-		}
-	}
-	if slices.Sort(sizes); len(sizes) == 0 {
-		return nil, false
-	}
-	most := sizes[len(sizes)-1]
-	by := func(factor float64, round func(v float64) float64) ([]float64, bool) {
+// decimal scales coefficients such that they have few digits: three beside a coefficient of 1, or those of whole numbers
+// up to a thousand, whichever are fewer in all; false if no factor does that within a tolerance.
+func decimal(a []float64, tolerance float64) (best []float64, ok bool) {
+	most, fewest := max(slices.Max(a), -slices.Min(a)), math.Inf(1)
+	try := func(factor, unit, cost float64, round func(v float64) float64) {
 		out := make([]float64, len(a))
 		for k, v := range a {
-			out[k] = round(v * factor)
-			if math.Abs(out[k]-v*factor) > tolerance*most*factor {
-				return nil, false
+			if out[k] = round(v * factor); math.Abs(out[k]-v*factor) > tolerance*most*factor {
+				return
+			}
+			if out[k] = tidy(out[k] / unit); out[k] != 0 {
+				digits, _, _ := strings.Cut(strconv.FormatFloat(math.Abs(out[k]), 'e', -1, 64), "e")
+				cost += float64(len(strings.Replace(digits, ".", "", 1)))
 			}
 		}
-		return lead(out), true
+		if cost < fewest {
+			best, fewest, ok = lead(out), cost, true
+		}
 	}
-	for _, v := range sizes {
-		if most/v < 1000 {
-			if out, ok := by(1/v, func(v float64) float64 { return rounded(v, 3) }); ok {
-				return out, true
-			}
+	for _, v := range a {
+		if most < 1000*math.Abs(v) {
+			try(1/math.Abs(v), 1, 0, func(v float64) float64 { return rounded(v, 3) })
 		}
 	}
 	for n := 1.0; n <= min(1000, 0.1/tolerance); n++ {
-		if out, ok := by(n/most, math.Round); ok {
-			unit := math.Pow(10, math.Floor(math.Log10(n)))
-			if n >= 2*unit {
-				unit *= 10
-			}
-			for k := range out {
-				out[k] = tidy(out[k] / unit)
-			}
-			return out, true
+		unit := math.Pow(10, math.Floor(math.Log10(n)))
+		if n >= 2*unit {
+			unit *= 10
 		}
+		try(n/most, unit, 1.5, math.Round) // a coefficient of 1 is worth more than a digit
 	}
-	return nil, false
+	return best, ok
 }
 
 // coefficients turns a combination of standardised functions into one of plain ones, the largest effect having
@@ -492,10 +466,7 @@ const (
 // ways are the coefficients that a relation is tried with, the plainest first. weight is what a
 // unit of each coefficient does.
 func ways(a, weight []float64, share float64) (out [][]float64) {
-	most := 0.0
-	for k, v := range a {
-		most = max(most, math.Abs(v)*weight[k])
-	}
+	most := largestEffect(a, weight)
 	sparse := slices.Clone(a)
 	for k, v := range a {
 		if math.Abs(v)*weight[k] < share*most {

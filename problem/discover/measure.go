@@ -127,7 +127,7 @@ func (s *survey) measureOn(part []*Relation, set *formula.Set, rows, held []int)
 	support := set.Support()
 	of := make([][]float64, len(part)) // residuals of held rows
 	worse := make([]int, len(part))    // rows that rounding does not explain
-	// Of the decimals: whether they explain all rows, and the mean square of what rows are off beside what they would be.
+	// Whether rounding to the decimals explains all rows, and the mean square of what they are off beside that of it.
 	explained, ratio := make([]bool, len(part)), make([]float64, len(part))
 	for c, r := range part {
 		r.Columns = support[c]

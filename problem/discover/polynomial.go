@@ -228,19 +228,13 @@ func (s *search) polynomial(columns []int, degree, work int) {
 		return true
 	}
 	var out []*Relation
-	pivots := echelon(f.exact, f.sd)
 	if degree == 1 {
-		var plain [][]float64
-		for i, direction := range f.exact {
-			a := coefficients(direction, f.sd, negligible)
-			dense.Scaled(a, 1/a[pivots[i]], a)
-			plain = append(plain, a)
-		}
-		for _, a := range plainest(plain, f.sd, max(1e-6, 100*rounding)) {
+		for _, a := range plainest(f.exact, f.sd, max(1e-6, 100*rounding)) {
 			out = append(out, m.vanishing(a, true, f.clear))
 		}
 		f.exact = nil
 	}
+	echelon(f.exact, f.sd)
 	for _, direction := range f.exact {
 		if !follows(coefficients(direction, sd, 0), dependent) {
 			out = append(out, m.vanishing(coefficients(direction, sd, negligible), true, f.clear))
@@ -249,6 +243,11 @@ func (s *search) polynomial(columns []int, degree, work int) {
 	slices.SortStableFunc(out, func(a, b *Relation) int { return len(a.Expr) - len(b.Expr) }) // the shortest first
 	s.offerAll(out)
 	out = nil
+	if degree == 1 && len(f.alike) > 1 {
+		for _, a := range plainest(f.proposals()[:len(f.alike)], f.sd, roughly) {
+			out = append(out, m.vanishing(a, false, false))
+		}
+	}
 	for k, direction := range f.proposals() {
 		if k == mostNear && degree > 1 {
 			break
@@ -330,10 +329,8 @@ func (m *powers) vanishing(a []float64, exact, clear bool) *Relation {
 	if !m.moved() {
 		return last
 	}
-	plain, most := m.expanded(a), 0.0
-	for k := range plain {
-		most = max(most, math.Abs(plain[k])*m.weight[k])
-	}
+	plain := m.expanded(a)
+	most := largestEffect(plain, m.weight)
 	for k := range plain { // what expanding left of terms that are not there
 		if math.Abs(plain[k])*m.weight[k] < 1e-6*most {
 			plain[k] = 0

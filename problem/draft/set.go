@@ -72,9 +72,9 @@ func (l *loaded) roundedNote(r *discover.Report) string {
 	if worst == 0 {
 		return ""
 	}
-	return fmt.Sprintf("the numbers are rounded, so that rows are off the set by up to %.2g. Training takes them as "+
-		"they are. To bring them to the set: landing refine PROBLEM --within %s -o refined.csv, and data.path: refined.csv",
-		worst, number(up(2*worst)))
+	return fmt.Sprintf("the numbers are rounded: rows are off the set by up to %.2g, and training takes them so. To "+
+		"bring them to the set: landing refine PROBLEM --within %s -o refined.csv, and data.path: refined.csv", worst,
+		number(up(2*worst)))
 }
 
 // decimals says of a relation that its residual is that of rounded numbers.
