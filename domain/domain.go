@@ -85,6 +85,11 @@ type Domain struct {
 	// does not tell apart, such as how a molecule lies in space; nil: as they are.
 	Lay func(x []float64) []float64
 
+	// Unit is that of distances of such points for people, and PerUnit how many are in a distance of 1; empty: the data
+	// has units of its own.
+	Unit    string
+	PerUnit float64
+
 	// Draw shows data and samples on a canvas; nil: they are not shown.
 	Draw func(c Canvas, v View)
 

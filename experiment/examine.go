@@ -91,7 +91,7 @@ func Examine(ctx context.Context, p *problem.Problem, pool *parallel.Pool, repor
 	if !p.Data.Tolerance.IsAuto() {
 		in.Tolerance = float64(p.Data.Tolerance)
 	}
-	for _, key := range p.Idle() {
+	for _, key := range p.Idle(proc) {
 		notes = append(notes, fmt.Sprintf("%s means nothing to the method %s", key, p.Process.Method))
 	}
 	if data != nil {

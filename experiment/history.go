@@ -84,7 +84,10 @@ func (r *Run) Evaluate(
 	if w := r.Folder.ChosenWeights(); w != nil && w.Epoch == state.Epoch {
 		about.Weights = w.Reason
 	}
-	return r.Reference().Evaluate(s, about, newRemedies(ctx, r, h).of)
+	m := newRemedies(ctx, r, h)
+	v, err := r.Reference().Evaluate(s, about, m.of)
+	v.Verdict.Limits = m.limits(&v.Verdict)
+	return v, err
 }
 
 // Report writes the page of an evaluation of samples with its figures, and returns its path. line writes the
@@ -185,7 +188,7 @@ func Standing(r *Run, t *Trained) (says []string) {
 	}
 	k := &Kept{Evaluation: &judge.Evaluation{}}
 	if err := r.Folder.ReadJSON(r.Out(run.EvaluationFile), k); err != nil || k.Config != r.Config ||
-		k.Updates != t.State.Updates || k.Verdict.Good {
+		k.Updates != t.State.Updates || k.Verdict.Grade != verdict.NotGood {
 		return says
 	}
 	if found := k.Verdict.Findings; len(found) > 0 {

@@ -10,6 +10,7 @@ import (
 	"github.com/landing-diffusion/landing/base/parallel"
 	"github.com/landing-diffusion/landing/experiment/run"
 	"github.com/landing-diffusion/landing/internal/fault"
+	"github.com/landing-diffusion/landing/judge/verdict"
 	"github.com/landing-diffusion/landing/learn/train"
 	"github.com/landing-diffusion/landing/problem"
 	"github.com/landing-diffusion/landing/tools/testkit"
@@ -54,7 +55,8 @@ func TestKeptEvaluation(t *testing.T) {
 	if err := KeepEvaluation(r, v, trained.State, 1, nil); !errors.As(err, new(*run.ExistsError)) {
 		t.Errorf("written over: %v", err)
 	}
-	if says := Standing(r, trained); v.Verdict.Good || len(says) != 1 || !strings.Contains(says[0], "not good (") {
+	if says := Standing(r, trained); v.Verdict.Grade != verdict.NotGood || len(says) != 1 ||
+		!strings.Contains(says[0], "not good (") {
 		t.Errorf("samples of one update: %+v, %q", v.Verdict, says)
 	}
 	testkit.OK(t, f.SetStatus(run.Status{State: "interrupted"}))

@@ -13,6 +13,7 @@ import (
 
 	"github.com/landing-diffusion/landing/experiment/judge"
 	"github.com/landing-diffusion/landing/experiment/run"
+	"github.com/landing-diffusion/landing/internal/text"
 	"github.com/landing-diffusion/landing/judge/verdict"
 	"github.com/landing-diffusion/landing/langevin"
 	"github.com/landing-diffusion/landing/learn/choose"
@@ -66,6 +67,9 @@ func (m *remedies) of(c verdict.Code, v *judge.Evaluation) *verdict.Remedy {
 	case verdict.Chains:
 		return m.draw("prior=empirical")
 	case verdict.Copies, verdict.Overfit:
+		if tried(r.Folder, mostTried) == mostTried {
+			return nil
+		}
 		return m.forget()
 	case verdict.Walls:
 		switch {
@@ -132,25 +136,68 @@ func longerPaths(ctx context.Context, l *Loaded) []string {
 // longest bounds a training that a remedy asks for.
 const longest = 24 * time.Hour
 
-// learn is what mends a law: a training that goes on, or one of a wider network where going on was seen to help no
-// more, unless the training was too short.
+// learn is what mends a law: a training that goes on, unless held-out rows or the evaluations showed that it does not
+// help, or else one of a wider network; nil where neither is left.
 func (m *remedies) learn(tooShort bool) *verdict.Remedy {
+	wider := fmt.Sprintf("network.width=%d", 2*m.run.Problem.Network.Width)
+	flat := m.course != nil && m.course.Chosen && !m.course.Open
+	if m.course != nil && !tooShort && !flat {
+		_, p := m.course.Trend()
+		flat = p == p
+	}
+	widened := slices.ContainsFunc(m.asked().Settings, func(s string) bool {
+		return strings.HasPrefix(s, "network.width=")
+	})
+	tried := tried(m.run.Folder, mostTried)
 	switch {
 	case m.redrawn():
 		return m.own()
 	case m.stopped:
 		return &verdict.Remedy{Verb: verdict.GoOn, Run: m.run.Folder.Dir}
-	case m.course != nil && !tooShort:
-		if _, p := m.course.Trend(); p == p { // evaluations show no fall
-			wider := fmt.Sprintf("network.width=%d", 2*m.run.Problem.Network.Width)
-			if m.trainable(wider) {
-				return m.train(wider)
-			}
-		}
+	case tried >= mostTried:
+		return nil
+	case (flat || tried > 0 && !tooShort) && !(tried > 0 && widened) && m.trainable(wider):
+		return m.train(wider)
+	case flat || tried > 0 && !tooShort:
+		return nil
 	}
 	longer := 2 * time.Duration(m.seconds*float64(time.Second))
 	longer = min(max(longer.Round(time.Minute), time.Minute), longest)
 	return &verdict.Remedy{Verb: verdict.GoOn, Run: m.run.Folder.Dir, Seconds: longer.Seconds()}
+}
+
+// mostTried is after how many remedies a verdict says what limits the result instead of one more.
+const mostTried = 2
+
+// tried counts the remedies that were applied before, up to most: how often a run went on, and from how many runs'
+// files it was trained anew.
+func tried(f *run.Folder, most int) int {
+	var m run.Manifest
+	if most <= 0 || f.ReadJSON(run.ManifestFile, &m) != nil {
+		return 0
+	}
+	n := len(m.Extensions)
+	for _, word := range m.Command {
+		if base := filepath.Base(word); base == run.ProblemFile || base == run.ConfigFile {
+			if from, err := run.Open(filepath.Dir(word)); err == nil && from.Dir != f.Dir {
+				n += 1 + tried(from, most-n-1)
+			}
+		}
+	}
+	return min(n, most)
+}
+
+// limits says what limits the result where findings of a law are left without a remedy.
+func (m *remedies) limits(v *verdict.Verdict) string {
+	if !slices.ContainsFunc(v.Findings, func(f verdict.Finding) bool { return f.Remedy == nil }) {
+		return ""
+	}
+	s := fmt.Sprintf("%s training rows limit the result: neither longer training nor a wider network is seen to help",
+		text.Count(len(m.run.Split.Train)))
+	if v.Has(verdict.Blur) {
+		s += "; detail narrower than rows lie apart takes more rows"
+	}
+	return s
 }
 
 // redrawn reports whether samples are drawn by other keys than the run's, but for the prior.

@@ -30,27 +30,28 @@ type HeldOutRecord struct {
 }
 
 // judgedStarts returns the points that paths begin at by whose losses a training is judged: validation
-// rows, and where these are few several times.
+// rows, and where these are few several times; and training rows after them, whose losses do not rise by overfitting.
 func judgedStarts(l *Loaded) []float64 {
-	rows, paths := judgedBy(l)
-	return langevin.Starts(l.ValRows[:rows*l.Data.D], l.Data.D, paths)
+	rows, paths, seen := judgedBy(l)
+	return slices.Concat(langevin.Starts(l.ValRows[:rows*l.Data.D], l.Data.D, paths),
+		langevin.Starts(l.learned(), l.Data.D, seen))
 }
 
-// judgedBy returns of how many validation rows there are how many such paths.
-func judgedBy(l *Loaded) (rows, paths int) {
+// judgedBy returns of how many validation rows there are how many such paths, and how many of training rows.
+func judgedBy(l *Loaded) (rows, paths, seen int) {
 	rows = min(len(l.ValRows)/l.Data.D, judgedRows)
 	paths = min(judgedPaths*rows, judgedRows)
 	if few := l.Problem.Train.Paths; few > 0 {
 		paths = min(paths, few)
 	}
-	return min(rows, paths), paths
+	return min(rows, paths), paths, min((paths+1)/2, len(l.learned())/l.Data.D)
 }
 
 // judgedWork returns the network rows, and steps, of a held-out distance, or the rows of a loss.
 func judgedWork(l *Loaded) float64 {
 	if l.Problem.Train.ByLoss() {
-		_, paths := judgedBy(l)
-		return float64(paths) * train.HeldTimes
+		_, paths, seen := judgedBy(l)
+		return float64(paths+seen) * train.HeldTimes
 	}
 	rows := 1.0
 	if l.Problem.Generate.Guidance > 0 { // two scores a step
@@ -71,17 +72,21 @@ func (t *training) heldOut(ctx context.Context) error {
 		return nil
 	}
 	start := t.watch.now()
-	estimate := t.estimate
+	var e metric.Estimate
+	var seen []float64
+	var fault string
+	var err error
 	if t.run.Problem.Train.ByLoss() {
-		estimate = t.lossEstimate
+		e, seen, fault, err = t.lossEstimate(ctx)
+	} else {
+		e, fault, err = t.estimate(ctx)
 	}
-	e, fault, err := estimate(ctx)
 	if err != nil {
 		return err
 	}
 	seconds := t.watch.now().Sub(start).Seconds()
 	t.watch.judged += seconds
-	verdict, ends := t.trainer.Hear(e)
+	verdict, ends := t.trainer.Hear(e, seen...)
 	measures := t.trainer.State.Judged.Measures
 	m := measures[len(measures)-1]
 	if ends && verdict.From < verdict.After {
@@ -125,16 +130,16 @@ func (t *training) estimate(ctx context.Context) (e metric.Estimate, fault strin
 	return t.judgedTo.Of(t.run.Reference().Laid(s.Good())).Numbered(s.Lost), "", nil
 }
 
-// lossEstimate returns the mean loss of the averaged weights on paths of validation rows, always the same. A network
-// that learns its rows by heart, of which samples' distances say nothing, has a loss there that rises.
-func (t *training) lossEstimate(ctx context.Context) (e metric.Estimate, fault string, err error) {
+// lossEstimate returns the mean loss of the averaged weights on paths of validation rows, always the same, and the loss
+// of each such path of a training row. Overfitting raises the first, and hardly moves samples' distances.
+func (t *training) lossEstimate(ctx context.Context) (e metric.Estimate, seen []float64, fault string, err error) {
 	if err := t.hold(ctx); err != nil {
-		return e, "", err
+		return e, nil, "", err
 	}
-	average := t.trainer.Average()
-	rows, _ := judgedBy(t.run.Loaded)
+	rows, paths, _ := judgedBy(t.run.Loaded)
+	losses := t.held.Losses(t.trainer.Average())
 	own := make([][]float64, rows)
-	for i, v := range t.held.Losses(average) {
+	for i, v := range losses[:paths] {
 		own[i%rows] = append(own[i%rows], v)
 	}
 	means := make([]float64, rows)
@@ -144,7 +149,7 @@ func (t *training) lossEstimate(ctx context.Context) (e metric.Estimate, fault s
 	if e = metric.MeanOf(means); !e.Known() {
 		fault = "no path of a validation row has a loss"
 	}
-	return e, fault, nil
+	return e, losses[paths:], fault, nil
 }
 
 // hold makes the paths by whose losses a training is judged, if it is. That is done before epochs are timed:

@@ -3,6 +3,7 @@ package experiment
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/landing-diffusion/landing/experiment/judge"
@@ -78,6 +79,12 @@ func (r *Run) Train(ctx context.Context, checkpoint string, o Observer) error {
 		return err
 	}
 	tell(o.From, t.stays())
+	defer func() { // of a panic: the trainer is in no known state, and is not saved
+		if v := recover(); v != nil {
+			_ = t.status("failed", fmt.Sprintf("internal error: %v", v))
+			panic(v)
+		}
+	}()
 	err = t.end(t.loop(ctx))
 	dismiss(r.Group) // not after a panic: the others are anywhere
 	return err

@@ -44,6 +44,18 @@ func TestInterruptedTraining(t *testing.T) {
 	}
 }
 
+// A training that ends by a fault of the program says so in its folder.
+func TestPanicInTraining(t *testing.T) {
+	e := begin(t, "train.epochs=5")
+	defer func() {
+		s := statusOf(t, e)
+		if recover() == nil || s.State != "failed" || !strings.Contains(s.Message, "no such luck") {
+			t.Errorf("after a panic: %+v", s)
+		}
+	}()
+	e.Train(t.Context(), "", Observer{Epoch: func(train.Epoch) { panic("no such luck") }})
+}
+
 // An evaluation of which no sample is left has neither distance nor violation.
 func TestProgressWithoutSamples(t *testing.T) {
 	e := begin(t)

@@ -143,8 +143,8 @@ func (f Potential) build(o origins, of formula.Definitions, given []string, dim 
 		}
 		return langevin.Before(free, d, dim-d), nil
 	}
-	if key := f.ofAmber(); key != "" && f.Kind != "amber" {
-		return nil, o.fault(key, "belongs to potential.kind: amber; the kind here is %s", f.Kind)
+	if err := f.foreign(o); err != nil {
+		return nil, err
 	}
 	length := func(key string, v []float64) error {
 		if v != nil && len(v) != d {
@@ -233,23 +233,6 @@ func (g Generate) counted(o origins, m method.Method) (method.Method, error) {
 	return out, err
 }
 
-// Idle returns the keys that the file or a setting wrote and that mean nothing to the method.
-func (p *Problem) Idle() (keys []string) {
-	k, _ := methods.Of(p.Process.Method)
-	for _, field := range k.Idle {
-		own := []string{fieldKeys[field]}
-		if field == "Prior" { // and the chains behind it
-			own = append(own, "uniform.max_rhat", "uniform.max_steps")
-		}
-		for _, key := range own {
-			if p.origin[key] != "" {
-				keys = append(keys, key)
-			}
-		}
-	}
-	return keys
-}
-
 // option says at its key what is wrong with an option.
 func (o origins) option(prefix string, e *score.OptionError) error {
 	key := prefix + e.Option
@@ -300,6 +283,9 @@ func (p *Problem) NetworkConfig(m method.Method, set constraint.Set) score.Confi
 	return c
 }
 
+// defaultLeaps is sample.leaps where it is not given.
+const defaultLeaps = 10
+
 // maxNumbers bounds the kept draws of all chains, and the paths that training keeps.
 const maxNumbers = 1e9
 
@@ -317,6 +303,9 @@ func (p *Problem) BuildChains() (*langevin.Chains, error) {
 	if err := checkRanges(p); err != nil {
 		return nil, err
 	}
+	if err := p.checkEffect(nil); err != nil {
+		return nil, err
+	}
 	if float64(c.Draws)*float64(c.Thin) > 1e12 {
 		return nil, p.key("sample.thin", c.Thin, "at most 1e12 steps in all")
 	}
@@ -326,7 +315,7 @@ func (p *Problem) BuildChains() (*langevin.Chains, error) {
 	q.Process.TerminalProjection = false
 	leaps, symmetric := 0, c.Method == "splitting" || c.Method == "chmc"
 	if c.Method == "chmc" {
-		leaps = cmp.Or(c.Leaps, 10)
+		leaps = cmp.Or(c.Leaps, defaultLeaps)
 	}
 	if q.Process.Method = c.Method; symmetric {
 		q.Process.Method, q.Process.Curvature = "ULLA-P", false // it projects, so the set must allow that

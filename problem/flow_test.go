@@ -11,11 +11,12 @@ import (
 // A flow has steps of its own where the file gives none, times from 0 to 1 whatever the horizon, and
 // names what means nothing to it; other methods name nothing.
 func TestFlowKeys(t *testing.T) {
-	const text = "name: f\nset: {kind: sphere, dim: 3}\nprocess: {method: %s, friction: 3, sigma: {max: 2}}\n" +
+	const text = "name: f\nset: {kind: sphere, dim: 3}\nprocess: {friction: 3, sigma: {max: 2}}\n" +
 		"network: {time_octaves: 2}\nprior: uniform\n"
 	load := func(method string, settings ...string) *Problem {
 		t.Helper()
-		p, err := Load([]byte(strings.Replace(text, "%s", method, 1)), "f.yaml", "", ParseSettings(settings...))
+		settings = append(settings, "process.method="+method)
+		p, err := Load([]byte(text), "f.yaml", "", ParseSettings(settings...))
 		testkit.OK(t, err)
 		return p
 	}
@@ -25,7 +26,7 @@ func TestFlowKeys(t *testing.T) {
 		if err != nil || proc.Schedule.N != 1000 {
 			t.Fatalf("%d steps, %v", proc.Schedule.N, err)
 		}
-		testkit.EqualSlices(t, p.Idle(), []string{"process.sigma.max", "process.friction", "prior"}, "idle keys")
+		testkit.EqualSlices(t, p.Idle(nil), []string{"process.sigma.max", "process.friction", "prior"}, "idle keys")
 		m, err := p.Method(proc)
 		if err != nil || m.Name() != "flow" {
 			t.Fatal(m, err)
@@ -37,8 +38,8 @@ func TestFlowKeys(t *testing.T) {
 	if p := load("flow", "process.steps=20"); p.Process.Steps != 20 {
 		t.Errorf("%d steps where 20 are given", p.Process.Steps)
 	}
-	if p := load("ULLA"); p.Process.Steps != 50 || p.Idle() != nil {
-		t.Errorf("ULLA has %d steps, and no use for %v", p.Process.Steps, p.Idle())
+	if p := load("ULLA"); p.Process.Steps != 50 || p.Idle(nil) != nil {
+		t.Errorf("ULLA has %d steps, and no use for %v", p.Process.Steps, p.Idle(nil))
 	}
 	again, err := Load(load("flow").Resolved(), "config.yaml", "", nil)
 	if err != nil || again.Process.Steps != 1000 {

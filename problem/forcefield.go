@@ -21,23 +21,6 @@ const (
 	kelvin  = 300 // default of potential.temperature
 )
 
-// ofAmber returns the first key that only kind amber reads and that is given; empty if none is.
-func (f Potential) ofAmber() string {
-	switch {
-	case f.Prmtop != "":
-		return prmtopKey
-	case f.Molecule != "":
-		return "potential.molecule"
-	case f.Coordinates != "":
-		return coordinatesKey
-	case f.Solvent != "":
-		return "potential.solvent"
-	case f.Temperature != 0:
-		return "potential.temperature"
-	}
-	return ""
-}
-
 // forceField returns f = U/kT of kind amber; the error is a *KeyError.
 func (f Potential) forceField(o origins, d int) (langevin.Potential, error) {
 	fault := func(key string, err error) error {

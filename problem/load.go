@@ -23,11 +23,14 @@ import (
 	"github.com/goccy/go-yaml/token"
 
 	"github.com/landing-diffusion/landing/constraint/formula"
+	"github.com/landing-diffusion/landing/domain/molecule/amber"
 	"github.com/landing-diffusion/landing/internal/fault"
 	"github.com/landing-diffusion/landing/internal/input"
 	"github.com/landing-diffusion/landing/internal/text"
+	"github.com/landing-diffusion/landing/langevin"
 	"github.com/landing-diffusion/landing/learn/method/methods"
 	"github.com/landing-diffusion/landing/learn/score"
+	"github.com/landing-diffusion/landing/learn/score/networks"
 	"github.com/landing-diffusion/landing/problem/sets"
 )
 
@@ -237,10 +240,12 @@ func (p *Problem) merge(data []byte, where func(line int) string) error {
 	if err != nil {
 		return err
 	}
-	if err := (walker{p.origin, p.Set.Is(), where}).walk(body, reflect.TypeFor[Problem](), ""); err != nil {
+	layer := map[string]string{}
+	if err := (walker{layer, p.Set.Is(), where}).walk(body, reflect.TypeFor[Problem](), ""); err != nil {
 		return err
 	}
-	before, network, process := p.Set, p.Network.Options, p.Process.Options
+	p.note(layer)
+	before, network, process, energy := p.Set, p.Network.Options, p.Process.Options, p.Potential.Kind
 	was, _ := methods.Of(p.Process.Method)
 	p.Set = sets.Set{}
 	if err := yaml.UnmarshalWithOptions(data, p, yaml.Strict()); err != nil {
@@ -248,6 +253,15 @@ func (p *Problem) merge(data []byte, where func(line int) string) error {
 		return &SyntaxError{p.file, line}
 	}
 	p.Set = before.Over(p.Set, written(body, "set", "kind"))
+	if p.Potential.Kind != energy { // another kind has other keys
+		for key, f := range sets.Fields(reflect.TypeFor[Potential]()) {
+			key = "potential." + key
+			if of := f.Tag.Get("of"); of != "" && of != p.Potential.Kind && layer[key] == "" {
+				reflect.ValueOf(&p.Potential).Elem().FieldByIndex(f.Index).SetZero()
+				delete(p.origin, key)
+			}
+		}
+	}
 	if !written(body, "network", "kind") {
 		p.Network.Options = over(p.Network.Options, network)
 	}
@@ -515,8 +529,18 @@ func (p *Problem) Since(file []byte) (fresh []string, changed string) {
 	if yaml.Unmarshal(file, &then) != nil || yaml.Unmarshal(p.Resolved(), &now) != nil {
 		return nil, "the whole file"
 	}
-	return since("", then, now)
+	fresh, changed = since("", then, now)
+	return slices.DeleteFunc(fresh, func(s string) bool {
+		key, _, _ := strings.Cut(s, " ")
+		return slices.Contains(unwritten, key)
+	}), changed
 }
+
+// unwritten are the keys that earlier versions left out of config.yaml where they had their defaults.
+var unwritten = []string{KeyProcessWalls, KeyProcessNoise, KeyNetworkKind, KeyNetworkOctavesOf, KeyNetworkTimeOctaves,
+	KeyNetworkTime, "network.unit", KeyTrainPaths, KeyTrainMaxSeconds, "train.clock", KeyTrainStop, "mpi",
+	KeyGenerateGuidance, KeyGenerateEvaluations, "sample.leaps", "sample.measure", "sample.max_failed",
+	"sample.max_rhat", "potential.solvent", "potential.temperature"}
 
 func since(at string, then, now map[string]any) (fresh []string, changed string) {
 	for _, key := range slices.Sorted(maps.Keys(then)) {
@@ -539,9 +563,29 @@ func since(at string, then, now map[string]any) (fresh []string, changed string)
 	return fresh, ""
 }
 
-// Resolved returns the problem as YAML, every key written out. Loading it gives the same problem.
+// Resolved returns the problem as YAML. Every key that is a number, a word or true or false is written out with the
+// value that is used; texts and lists are left out where they are empty, and keys of another kind of potential.
+// Loading it gives the same problem.
 func (p *Problem) Resolved() []byte {
 	q := *p
+	fill(&q.Process.Walls, langevin.ElasticWalls.String())
+	fill(&q.Process.Noise, "late")
+	fill(&q.Network.Kind, networks.All[0].Name)
+	fill(&q.Network.OctavesOf, "point")
+	fill(&q.Network.Time, "raw")
+	fill(&q.Train.Clock, "wall")
+	fill(&q.Train.Stop, "epochs")
+	fill(&q.Sample.Leaps, defaultLeaps)
+	fill(&q.Sample.Measure, "surface")
+	fill(&q.Sample.MaxFailed, 0.01)
+	fill(&q.Sample.MaxRhat, 1.1)
+	if q.Potential.Kind == "amber" {
+		fill(&q.Potential.Solvent, amber.OBC2.String())
+		fill(&q.Potential.Temperature, kelvin)
+	}
+	if k, _ := networks.Of(q.Network.Kind); k.AsIs == "" {
+		fill(&q.Network.Unit, 1)
+	}
 	q.Defaults = FixedDefaults
 	data, err := yaml.MarshalWithOptions(&q, yaml.Indent(2))
 	if err != nil {
@@ -549,6 +593,9 @@ func (p *Problem) Resolved() []byte {
 	}
 	return data
 }
+
+// fill gives a value that is not written the default that stands for it.
+func fill[T comparable](to *T, value T) { *to = cmp.Or(*to, value) }
 
 // checkVariants checks keys and types of every variant in a file, whether it is applied or not, and notes where each
 // of its keys was written. p holds what the file says beside them.

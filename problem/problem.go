@@ -32,7 +32,7 @@ type Problem struct {
 	Process    Process        `yaml:"process" doc:"the forward process"`
 	Network    Network        `yaml:"network" doc:"the score network"`
 	Train      Train          `yaml:"train" doc:"the training"`
-	MPI        MPI            `yaml:"mpi,omitempty" doc:"of a training that mpirun has started"`
+	MPI        MPI            `yaml:"mpi" doc:"of a training that mpirun has started"`
 	Prior      string         `yaml:"prior" words:"uniform,empirical,auto"`
 	Uniform    Uniform        `yaml:"uniform" doc:"bounds of the chains behind a uniform prior without a closed form"`
 	Generate   Generate       `yaml:"generate" doc:"generation"`
@@ -52,6 +52,19 @@ func (p *Problem) Asked() (variant string, settings []string) { return p.variant
 type origins struct {
 	origin map[string]string
 	file   string
+	layer  map[string]int // of each key: the number of the layer that wrote it last
+	layers int
+}
+
+// note adds the origins of the keys of a layer.
+func (o *origins) note(layer map[string]string) {
+	if o.layer == nil {
+		o.layer = map[string]int{}
+	}
+	o.layers++
+	for key, origin := range layer {
+		o.origin[key], o.layer[key] = origin, o.layers
+	}
 }
 
 // Data says where the data is.
@@ -68,17 +81,17 @@ type Data struct {
 // Potential is f of the target exp(−f).
 type Potential struct {
 	Kind   string    `yaml:"kind" words:"zero,quadratic,linear,formula,amber"`
-	Center []float64 `yaml:"center,omitempty"`
-	Weight []float64 `yaml:"weight,omitempty"`
-	B      []float64 `yaml:"b,omitempty"`
-	Expr   string    `yaml:"expr,omitempty"` // of kind formula
+	Center []float64 `yaml:"center,omitempty" of:"quadratic"`
+	Weight []float64 `yaml:"weight,omitempty" of:"quadratic"`
+	B      []float64 `yaml:"b,omitempty" of:"linear"`
+	Expr   string    `yaml:"expr,omitempty" of:"formula"`
 
-	// Of kind amber: the energy of a molecule over kT.
-	Prmtop      string  `yaml:"prmtop,omitempty"`                                 // its parameters, or
-	Molecule    string  `yaml:"molecule,omitempty" words:"alanine-dipeptide"`     // alanine-dipeptide, built in
-	Coordinates string  `yaml:"coordinates,omitempty"`                            // of a start for landing mcmc
-	Solvent     string  `yaml:"solvent,omitempty" words:"obc2,obc2-polar,vacuum"` // empty means obc2
-	Temperature float64 `yaml:"temperature,omitempty" bounds:"0|(0,1e6]"`         // K; 0 means 300
+	// The energy of a molecule over kT: its parameters, or a molecule that is built in, and a start for landing mcmc.
+	Prmtop      string  `yaml:"prmtop,omitempty" of:"amber"`
+	Molecule    string  `yaml:"molecule,omitempty" of:"amber" words:"alanine-dipeptide"`
+	Coordinates string  `yaml:"coordinates,omitempty" of:"amber"`
+	Solvent     string  `yaml:"solvent,omitempty" of:"amber" words:"obc2,obc2-polar,vacuum"` // empty means obc2
+	Temperature float64 `yaml:"temperature,omitempty" of:"amber" bounds:"0|(0,1e6]"`         // K; 0 means 300
 }
 
 // Process is the forward process.
@@ -120,7 +133,7 @@ type Network struct {
 	Octaves     int     `yaml:"octaves" bounds:"[0,20]"`                  // of sines and cosines of x in the input
 	Wavelength  float64 `yaml:"wavelength" bounds:"(0,1e15]"`             // the longest of them
 	OctavesOf   string  `yaml:"octaves_of,omitempty" words:"point,start"` // score.Reading.Start
-	TimeOctaves int     `yaml:"time_octaves,omitempty" bounds:"[0,20]"`   // likewise of t/horizon
+	TimeOctaves int     `yaml:"time_octaves" bounds:"[0,20]"`             // likewise of t/horizon
 	Time        string  `yaml:"time,omitempty" words:"raw,share"`         // t or t/horizon; "" means raw
 	Output      string  `yaml:"output" words:"plain,scaled,balanced"`     // langevin.ScoreGains, BalancedGains
 
@@ -137,7 +150,7 @@ type Train struct {
 	Epochs          int           `yaml:"epochs" bounds:"[0,1e15]"`
 	Batch           int           `yaml:"batch" bounds:"(0,1e15]"`
 	Refresh         int           `yaml:"refresh" bounds:"(0,1e15]"`
-	Paths           int           `yaml:"paths,omitempty" bounds:"[0,1e15]"` // of a refresh, at most; 0: one a row
+	Paths           int           `yaml:"paths" bounds:"[0,1e15]"` // of a refresh, at most; 0: one a row
 	TimesPerPath    int           `yaml:"times_per_path" bounds:"[0,1e15]"`
 	Window          float64       `yaml:"window" bounds:"[0,1e15]"`
 	Optimizer       string        `yaml:"optimizer" words:"adam,muon"`
@@ -150,7 +163,7 @@ type Train struct {
 	MaxFailed       float64       `yaml:"max_failed" bounds:"[0,1]"`
 	CheckpointEvery float64       `yaml:"checkpoint_every" bounds:"[0,1e9]"`                    // seconds
 	EvaluateEvery   int           `yaml:"evaluate_every" bounds:"[0,1e15]"`                     // epochs; 0: never
-	MaxSeconds      float64       `yaml:"max_seconds,omitempty" bounds:"0|[1,3.6e6]"`           // the budget; 0: none
+	MaxSeconds      float64       `yaml:"max_seconds" bounds:"0|[1,3.6e6]"`                     // the budget; 0: none
 	Clock           string        `yaml:"clock,omitempty" words:"wall,processor"`               // "" means wall
 	Stop            string        `yaml:"stop,omitempty" words:"epochs,held_out,held_out_loss"` // "" means epochs
 }
@@ -160,9 +173,6 @@ type MPI struct {
 	Exact bool `yaml:"exact"` // sums of gradients are in the order of one process: the same bytes
 }
 
-// IsZero reports whether it need not be written: what is trained does not depend on it.
-func (m MPI) IsZero() bool { return m.Exact }
-
 // Uniform bounds the chains behind a uniform prior that has no closed form.
 type Uniform struct {
 	MaxRhat  float64 `yaml:"max_rhat" bounds:"[1,)"`       // split-R̂ above which they have not arrived
@@ -171,11 +181,11 @@ type Uniform struct {
 
 // Generate is generation.
 type Generate struct {
-	MaxFailed    float64 `yaml:"max_failed" bounds:"[0,1]"`            // largest share of samples that may fail
-	MaxViolation float64 `yaml:"max_violation" bounds:"[0,1e15]"`      // of a component of projected samples; 0: any
-	Guidance     float64 `yaml:"guidance,omitempty" bounds:"[-1,100]"` // w: the score is (1+w) s(c) − w s
+	MaxFailed    float64 `yaml:"max_failed" bounds:"[0,1]"`       // largest share of samples that may fail
+	MaxViolation float64 `yaml:"max_violation" bounds:"[0,1e15]"` // of a component of projected samples; 0: any
+	Guidance     float64 `yaml:"guidance" bounds:"[-1,100]"`      // w: the score is (1+w) s(c) − w s
 	// network evaluations that a sample takes, of few-step methods; 0: as many as they have levels
-	Evaluations int `yaml:"evaluations,omitempty" bounds:"[0,1e15]"`
+	Evaluations int `yaml:"evaluations" bounds:"[0,1e15]"`
 }
 
 // Sample is sampling of exp(−f) without learning.

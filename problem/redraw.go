@@ -25,10 +25,6 @@ var drawKeys = []string{
 // optionKeys are all keys of a method's own, whose names it says.
 const optionKeys = "process.options"
 
-// onSigma are keys of steps on Σ.
-var onSigma = []string{KeyProcessLandingMode, KeyProcessLandingRate, KeyProcessCurvature, KeyProcessWalls,
-	KeyProcessRepulsion}
-
 // trainedKeys say of other keys, by what they begin with, why they take another training.
 var trainedKeys = []reason{
 	{KeyProcessFriction, "the score was learned for this friction"},
@@ -88,32 +84,8 @@ func (p *Problem) Redraw(settings Settings) (*Problem, error) {
 // checkUsed returns a *KeyError if a setting changes what proc, which draws, does not look at.
 func checkUsed(p *Problem, settings []Drawn, proc *langevin.Process) error {
 	for _, s := range settings {
-		if !s.Changed() || !strings.HasPrefix(p.origin[s.Key], settingOrigin) {
-			continue
-		}
-		why, projected := "", proc.Method.Projected()
-		if slices.Contains(p.Idle(), s.Key) {
-			return &KeyError{Origin: p.origin[s.Key], Key: s.Key,
-				Fault: fmt.Sprintf("it changes nothing: %s has no use for it", p.Process.Method)}
-		}
-		switch s.Key {
-		case KeyProcessLandingMode, KeyProcessLandingRate, KeyProcessCurvature, KeyProcessTerminalProjection:
-			if projected {
-				why = fmt.Sprintf("%s projects at every step", proc.Method)
-			} else if s.Key == KeyProcessLandingRate && !proc.Landing.Explicit {
-				why = "landing is implicit; add --set process.landing.mode=explicit"
-			}
-		case KeyProcessWalls, KeyProcessRepulsion:
-			if len(proc.Set.Inequalities()) == 0 {
-				why = "the set has no inequalities"
-			} else if s.Key == KeyProcessRepulsion && proc.Elastic() {
-				why = "walls are elastic; add --set process.walls=paper"
-			}
-		}
-		if kind, _ := methods.Of(p.Process.Method); kind.Leaves(proc) && slices.Contains(onSigma, s.Key) {
-			why = kind.Name + " takes no steps on the set"
-		}
-		if why != "" {
+		why, _ := p.noEffect(s.Key, proc)
+		if why != "" && s.Changed() && strings.HasPrefix(p.origin[s.Key], settingOrigin) {
 			return &KeyError{Origin: p.origin[s.Key], Key: s.Key, Fault: "it changes nothing: " + why}
 		}
 	}

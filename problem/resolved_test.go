@@ -57,6 +57,9 @@ func TestResolvedStays(t *testing.T) {
 	line("another kind and keys", torus, "", "set.kind=sphere", "set.dim=5", "set.major=0", "set.minor=0")
 	line("a key more", torus, "", "set.minor=1e-1")
 	line("a whole set", torus, "", "set={kind: cap, axis: [1, 1]}")
+	if os.Getenv("LANDING_UPDATE") != "" {
+		testkit.OK(t, os.WriteFile("testdata/resolved.txt", got.Bytes(), 0o644))
+	}
 	want := testkit.Must(os.ReadFile("testdata/resolved.txt"))
 	gotLines, wantLines := bytes.Split(got.Bytes(), []byte("\n")), bytes.Split(want, []byte("\n"))
 	testkit.Equal(t, len(gotLines), len(wantLines))

@@ -96,7 +96,7 @@ func (p *Problem) Clone() *Problem {
 	}
 	q.Process.Options, q.Network.Options = maps.Clone(p.Process.Options), maps.Clone(p.Network.Options)
 	q.Variants, q.chosen, q.settings = maps.Clone(p.Variants), slices.Clone(p.chosen), slices.Clone(p.settings)
-	q.origin, q.written = maps.Clone(p.origin), maps.Clone(p.written)
+	q.origin, q.layer, q.written = maps.Clone(p.origin), maps.Clone(p.layer), maps.Clone(p.written)
 	for name, keys := range q.written {
 		q.written[name] = maps.Clone(keys)
 	}

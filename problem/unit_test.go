@@ -66,10 +66,8 @@ func TestUnit(t *testing.T) {
 	if err != nil || n.Center != nil || n.Unit != 0 || n.Share {
 		t.Errorf("without keys: %+v, %v", n, err)
 	}
-	for _, key := range []string{"center", "unit", "time: "} {
-		if _, network, _ := bytes.Cut(p.Resolved(), []byte("network:")); bytes.Contains(network[:200], []byte(key)) {
-			t.Errorf("without keys config.yaml has %s", key)
-		}
+	if _, network, _ := bytes.Cut(p.Resolved(), []byte("network:")); bytes.Contains(network[:200], []byte("center")) {
+		t.Error("without keys config.yaml has a center")
 	}
 }
 

@@ -47,6 +47,9 @@ func check(p *Problem, proc *langevin.Process) error {
 	if err := checkRanges(p); err != nil {
 		return err
 	}
+	if err := p.checkEffect(proc); err != nil {
+		return err
+	}
 	if t.Clock == "processor" && !processor.Measured {
 		return p.key("train.clock", t.Clock, "wall: this system does not tell the time of the processor")
 	}

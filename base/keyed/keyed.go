@@ -247,6 +247,7 @@ var (
 	SpreadLabels = use(Evaluation, one(1<<32+4), "permutations of a test of spread")
 	RegionOrder  = use(Evaluation, one(1<<32+5), "order of points that regions of a verdict are made of")
 	HalvedRows   = use(Evaluation, one(1<<32+6), "orders of the data, of which halves and quarters are compared")
+	NearRows     = use(Evaluation, one(1<<32+7), "training rows of conditions near to those of held-out rows")
 	UniformScore = use(Evaluation, one(1<<33), "prior draws that are scored beside the samples")
 	StartDraws   = use(Evaluation, Block{1 << 34, 1<<35 - 1}, "prior draws beside the ends of paths; index: set")
 

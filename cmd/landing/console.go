@@ -9,6 +9,7 @@ import (
 	"os"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 
 	"golang.org/x/term"
@@ -96,6 +97,14 @@ func (c *console) result(v any, write func(w io.Writer)) error {
 	var b bytes.Buffer
 	write(&b)
 	_, err := io.WriteString(c.stdout, text.Printable(b.String()))
+	return unlessLeft(err)
+}
+
+// unlessLeft drops the error of a reader who left, as head does: what the command did is done.
+func unlessLeft(err error) error {
+	if errors.Is(err, syscall.EPIPE) {
+		return nil
+	}
 	return err
 }
 
@@ -105,7 +114,7 @@ func (c *console) object(v any) error {
 	e := json.NewEncoder(c.stdout)
 	e.SetEscapeHTML(false)
 	e.SetIndent("", "  ")
-	return e.Encode(v)
+	return unlessLeft(e.Encode(v))
 }
 
 // A keeper is a writer that keeps its first error, for writers that drop theirs.
@@ -116,6 +125,9 @@ type keeper struct {
 
 func (k *keeper) Write(b []byte) (int, error) {
 	n, err := k.Writer.Write(b)
+	if err = unlessLeft(err); err == nil {
+		n = len(b)
+	}
 	if k.err == nil {
 		k.err = err
 	}

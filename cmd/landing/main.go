@@ -84,7 +84,6 @@ func (a *app) main(ctx context.Context) int {
 	a.lost = fault.KindOf(err) == fault.Internal
 	switch {
 	case a.out.said == sayJSON, errors.As(err, new(*said)):
-	case code == exitFailure && errors.Is(err, syscall.EPIPE): // the reader left, as head does
 	case code == exitInterrupted:
 		a.out.say("landing: interrupted")
 	default:

@@ -27,7 +27,7 @@ func (o *mergeOptions) flags(f *pflag.FlagSet) {
 	o.outFile.flags(f, "", "file to write (default: FILE of FILE"+partsDir+")")
 	f.StringVar(&o.Run, "run", "", "folder of the run, if it is not where the parts were made")
 	movedFlag(f, &o.Data)
-	f.BoolVar(&o.SameBits, "same-bits", false, "refuse parts of several kinds of kernels")
+	f.BoolVar(&o.SameBits, "same-bits", false, "refuse parts of several kinds of kernels or processors")
 }
 
 // check looks at the flags, and completes the name of the file.
@@ -53,8 +53,8 @@ version, and that each row is there exactly once. While it writes it checks that
 was made. The file has the bytes that one process would have written, in any format of the verb. It
 appears whole or not at all, and memory does not grow with it.
 
-Parts made with several kinds of kernels (landing version) may differ from one machine's in the last
-bits; --same-bits refuses them.`,
+Parts made with several kinds of kernels or processors (landing version) may differ from one machine's in
+the last bits; --same-bits refuses them.`,
 		Example: "  landing generate runs/volcano-001 -n 10000000 --shard 1/2 -o samples.npy\n" +
 			"  landing generate runs/volcano-001 -n 10000000 --shard 2/2 -o samples.npy\n" +
 			"  landing merge samples.npy.parts",

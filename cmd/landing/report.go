@@ -130,6 +130,9 @@ func (e evaluated) print(w io.Writer) {
 	}
 }
 
+// brief prints what a newcomer wants to know.
+func (e evaluated) brief(w io.Writer) { report.WriteBrief(w, e.Evaluation, e.Report) }
+
 // judgeFile evaluates samples that were drawn before.
 func judgeFile(ctx context.Context, out *console, r *experiment.Run, file string) (answer, error) {
 	s, record, err := r.ReadSamples(file)

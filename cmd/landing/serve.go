@@ -22,6 +22,7 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+	"golang.org/x/term"
 
 	"github.com/landing-diffusion/landing/base/parallel"
 	"github.com/landing-diffusion/landing/experiment"
@@ -41,7 +42,8 @@ func serveVerb(a *app) *cobra.Command {
 one that landing generate writes, whatever else is asked at the same time. /docs documents the interface.
 
 A run is served under the name of its folder, or under NAME of NAME=FOLDER. It is read once, when the
-service begins. On SIGTERM the service finishes the requests that it is working on. Nothing is written
+service begins. On SIGTERM /readyz turns to 503; after --grace the service takes no more requests and finishes
+those that it is working on. A second signal ends it at once. Nothing is written
 into run folders.
 
 A public address is refused unless callers are known: by tokens (--tokens FILE: lines of a name, a token
@@ -67,10 +69,15 @@ func (o *serving) flags(f *pflag.FlagSet) {
 	f.IntVar(&o.limits.Connections, "max-connections", 1024, "connections that are open at a time")
 	f.DurationVar(&o.limits.Deadline, "deadline", 10*time.Minute, "the longest that a request may take")
 	f.DurationVar(&o.limits.Drain, "drain", 30*time.Second, "time for requests at work when the service is to end")
+	f.DurationVar(&o.limits.Grace, "grace", 3*time.Second, "time on SIGTERM in which /readyz says 503 and requests "+
+		"are still taken (from a terminal: 0)")
 }
 
 // check looks at the flags, and at the names of runs.
-func (o *serving) check(_ func(flag string) bool, args []string) (err error) {
+func (o *serving) check(given func(flag string) bool, args []string) (err error) {
+	if !given("grace") && term.IsTerminal(int(os.Stdin.Fd())) { // Ctrl-C: nobody sends requests elsewhere
+		o.limits.Grace = 0
+	}
 	for _, arg := range args {
 		r, err := servedRunOf(arg)
 		if err != nil {
@@ -85,7 +92,8 @@ func (o *serving) check(_ func(flag string) bool, args []string) (err error) {
 	}
 	l := o.limits
 	return bounds(positive("queue", l.Queue), positive("max-numbers", l.Numbers), positive("max-body", l.Body),
-		positive("max-connections", l.Connections), positive("deadline", l.Deadline), positive("drain", l.Drain))
+		positive("max-connections", l.Connections), positive("deadline", l.Deadline), positive("drain", l.Drain),
+		bound{"grace", l.Grace >= 0, l.Grace, "0 or more"})
 }
 
 // answering is how many threads there are besides those that draw, so that answers do not wait for them: beside 64
@@ -200,12 +208,12 @@ func (o *serving) load(ctx context.Context) ([]*engine.Run, error) {
 func (o *serving) standing(r *engine.Run) serve.Standing {
 	e := inventory.Of(r.Folder.Dir)
 	out := serve.Standing{State: string(e.State)}
-	if d := e.Distance; d != nil && d.Good != nil {
-		out.Good, out.Verdict, out.Wrong = d.Good, d.Verdict, d.Wrong
+	if d := e.Distance; d != nil && d.Grade != "" {
+		out.Grade, out.Verdict, out.Wrong = string(d.Grade), d.Verdict, d.Wrong
 	}
 	epoch := r.Trained.State.Epoch
 	out.Cautions = e.Cautions(epoch)
-	if out.Good == nil && epoch > 0 {
+	if out.Grade == "" && epoch > 0 {
 		o.out.say("note: %s: there is no verdict on its samples: landing report judges them", r.Name)
 	}
 	for _, says := range slices.Concat(out.Wrong, out.Cautions) {

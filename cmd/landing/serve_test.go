@@ -131,8 +131,8 @@ func TestServe(t *testing.T) {
 	testkit.EqualSlices(t, until(200, "0123456789abcdef"), want, "not the bytes of generate")
 	var info serve.RunInfo
 	b := get("/v1/runs/runs.one", "0123456789abcdef")
-	if err := json.Unmarshal(b, &info); err != nil || info.State != "finished" || info.Good == nil ||
-		*info.Good || !strings.HasPrefix(info.Verdict, "not good: one thing") ||
+	if err := json.Unmarshal(b, &info); err != nil || info.State != "finished" || info.Grade != "not good" ||
+		!strings.HasPrefix(info.Verdict, "not good: one thing") ||
 		!slices.Equal(info.Wrong, []string{"walls: too few there"}) || len(info.Cautions) != 1 ||
 		!strings.Contains(info.Cautions[0], "other weights") {
 		t.Errorf("%v, it tells %+v", err, info)

@@ -178,10 +178,7 @@ func printSwept(w io.Writer, o *sweep.Outcome) {
 		count[c.State]++
 		said := text.Line(c.Reason)
 		if c.Entry != nil && c.State == work.Done {
-			said, _, _ = strings.Cut(c.Row.Verdict, ",") // compare and report tell the rest
-			if c.Row.Good {
-				said = "good"
-			}
+			said, _, _ = strings.Cut(c.Row.Verdict, ":") // the grade: compare and report tell the rest
 		}
 		fmt.Fprintf(t, "%s\t%s\t%s\n", c.Name, c.State, said)
 	}

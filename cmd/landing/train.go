@@ -153,7 +153,7 @@ func (a *app) begin(ctx context.Context, name string, src *source, at *place) (*
 		return nil, err
 	}
 	warnOfFaults(&a.out, l)
-	if idle := p.Idle(); len(idle) > 0 {
+	if idle := p.Idle(l.Process); len(idle) > 0 {
 		a.out.say("note: what is given of %s means nothing to the method %s", strings.Join(idle, ", "), l.Method.Name())
 	}
 	f, err := at.make(&a.out, p.Name)
@@ -433,5 +433,9 @@ func runDemo(ctx context.Context, a *app, o *demoOptions, _ []string) (answer, e
 	if _, err := a.fit(ctx, r, "", false); err != nil {
 		return answer{}, err
 	}
-	return a.judge(ctx, r, &judgement{report: true})
+	got, fault := a.judge(ctx, r, &judgement{report: true})
+	if e, ok := got.object.(evaluated); ok {
+		got.text = e.brief
+	}
+	return got, fault
 }

@@ -23,6 +23,7 @@ var Demo = domain.Kind{Name: "earth", Data: "demo", Dim: 3, Bundled: true, New: 
 // New makes the domain.
 func New(domain.Input) (*domain.Domain, error) {
 	return &domain.Domain{
+		Unit: "km", PerUnit: 6371,
 		Distance: &domain.Distance{
 			Name: "Jensen–Shannon distance",
 			Note: "Histogram of 30 × 30 cells of latitude and longitude; square root of the divergence, natural " +

@@ -70,7 +70,8 @@ func New(in domain.Input) (*domain.Domain, error) {
 		}
 	}
 	out := &domain.Domain{Samples: published, More: true, Draw: g.draw(o), Scene: g.space,
-		Writers: map[string]domain.Writer{}, Rounded: files.Rounded}
+		Writers: map[string]domain.Writer{}, Rounded: files.Rounded,
+		Unit: "Å (root mean square over atoms)", PerUnit: math.Sqrt(3 / float64(in.Set.Dim()))}
 	if g.reference != nil {
 		out.Lay = func(x []float64) []float64 { return g.laid(x, in.Pool) }
 	}

@@ -6,6 +6,7 @@ package trajectories
 
 import (
 	"fmt"
+	"math"
 	"path/filepath"
 	"slices"
 
@@ -28,7 +29,8 @@ func New(in domain.Input) (*domain.Domain, error) {
 	m := motionOf(in.Set)
 	g := &guide{motion: m, pool: in.Pool, data: in.Data, path: in.Files["data.path"]}
 	g.sort()
-	out := &domain.Domain{Samples: published, Draw: g.draw, Scene: g.play, Find: g.find, Distance: g.distance(),
+	out := &domain.Domain{Samples: published, Unit: "rad (root mean square over way points)",
+		PerUnit: 1 / math.Sqrt(float64(m.waypoints)), Draw: g.draw, Scene: g.play, Find: g.find, Distance: g.distance(),
 		Observables: g.observables(), Table: m.table(),
 		Writers: map[string]domain.Writer{".npy": m.writeNPY, ".json": m.writeJSON}}
 	for _, r := range append(slices.Clone(in.Remarks), m.remarks...) {

@@ -226,12 +226,12 @@ func (s *Source) card(v *experiment.Kept) ([]byte, error) {
 		}
 	}
 	for _, f := range v.Verdict.Findings {
-		share := f.Share()
-		if share != "" {
-			share = ", " + share
+		size := f.Size()
+		if size != "" {
+			size = ", " + size
 		}
 		says := places.ReplaceAllString(f.Says, "a place that is left out here")
-		findings = append(findings, fmt.Sprintf("%s%s: %s.", f.Code, share, inline(says)))
+		findings = append(findings, fmt.Sprintf("%s%s: %s.", f.Code, size, inline(says)))
 	}
 	var skipped []string
 	for _, line := range v.Verdict.Grouped() {

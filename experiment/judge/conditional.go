@@ -4,8 +4,10 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/landing-diffusion/landing/base/keyed"
 	"github.com/landing-diffusion/landing/judge/metric"
 	"github.com/landing-diffusion/landing/judge/verdict"
+	"github.com/landing-diffusion/landing/langevin"
 	"github.com/landing-diffusion/landing/problem/settle"
 )
 
@@ -14,10 +16,65 @@ type Conditional struct {
 	// Pairs is a test of samples against the held-out rows whose conditions they were drawn under, conditions included,
 	// by the energy distance (metric.PairedTest): its floor is what two draws of one law given c score.
 	Pairs   metric.TwoSample `json:"pairs"`
+	Nearby  *Nearby          `json:"nearby,omitempty"`  // rows with near conditions; null without pairs
 	Bins    []Bin            `json:"bins,omitempty"`    // of the run's distance
 	Warning string           `json:"warning,omitempty"` // where the test rejects, with the remedy
 
 	samples, held []float64 // of Pairs, as they are laid
+}
+
+// Nearby is what needs no network: for each held-out condition a random one of the training rows whose conditions are
+// nearest to it, in standard deviations of each number.
+type Nearby struct {
+	Rows     int          `json:"rows"`     // nearest ones
+	Distance metric.Float `json:"distance"` // as Pairs.Statistic
+	Farther  metric.Float `json:"farther"`  // by how much that of the samples is larger
+	PValue   metric.Float `json:"p_value"`  // of that (metric.FartherTest)
+}
+
+const (
+	nearRows = 150    // or a tenth of the training rows
+	nearFrom = 20_000 // training rows that are looked at
+	farSigns = 9999   // random signs behind its p-value
+)
+
+// nearby holds rows retrieved for the conditions of held-out rows against these, beside samples.
+func (r *Reference) nearby(held, samples, laid []float64) *Nearby {
+	d := r.Dim
+	train := langevin.Starts(r.Train, d, min(nearFrom, len(r.Train)/d))
+	at, rows, seed := d-len(r.Given), len(train)/d, r.Problem.Seed
+	out := &Nearby{Rows: min(nearRows, max(1, rows/10))}
+	scale := make([]float64, len(r.Given))
+	for k := range scale {
+		if _, sd := metric.Spread(metric.Column(train, at+k, d), 1); sd > 0 {
+			scale[k] = 1 / sd
+		}
+	}
+	var taken []float64
+	far := make([]float64, rows)
+	for i := range len(held) / d {
+		own := held[i*d+at : (i+1)*d]
+		for j := range rows {
+			far[j] = 0
+			for k, c := range train[j*d+at : (j+1)*d] {
+				far[j] += (c - own[k]) * (c - own[k]) * scale[k] * scale[k]
+			}
+		}
+		sorted := slices.Sorted(slices.Values(far))
+		var near []int // more where conditions are the same
+		for j, v := range far {
+			if v <= sorted[out.Rows-1] {
+				near = append(near, j)
+			}
+		}
+		j := near[keyed.NearRows.Stream(seed, 0).Index(len(near), uint64(i), 0)]
+		taken = append(append(taken, train[j*d:j*d+at]...), own...)
+	}
+	taken = r.Laid(taken)
+	out.Distance = metric.PairedTest(taken, laid, d, settle.TestPoints, 1, seed).Statistic
+	farther, p := metric.FartherTest(samples, taken, laid, d, settle.TestPoints, farSigns, seed)
+	out.Farther, out.PValue = metric.Float(farther), metric.Float(p)
+	return out
 }
 
 // A Bin is the distance of samples to data, both where one number of the condition is in [Lo, Hi].
@@ -49,8 +106,12 @@ func (r *Reference) Conditional(s *Samples) *Conditional {
 	x, y := r.pairs(s)
 	if len(x) > 0 {
 		d := r.Dim
-		out.samples, out.held = r.Laid(x), r.Laid(y)
+		used := min(len(x), settle.TestPoints*d) // rows are in random order
+		out.samples, out.held = r.Laid(x[:used]), r.Laid(y[:used])
 		out.Pairs = metric.PairedTest(out.samples, out.held, d, settle.TestPoints, settle.Permutations, r.Problem.Seed)
+		if len(r.Train) > 0 {
+			out.Nearby = r.nearby(y[:used], out.samples, out.held)
+		}
 		if out.Pairs.PValue <= pairedAlarm {
 			out.Warning =
 				"samples do not have the law of held-out points with the same condition; longer training, a " +

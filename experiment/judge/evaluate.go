@@ -231,6 +231,7 @@ func (r *Reference) measure(v *Evaluation, s *Samples) (e verdict.Evidence, off 
 		v.Findings = r.Domain.Find(x)
 	}
 	e.Samples, e.Dim = r.Alone(x)
+	e.Unit, e.PerUnit = r.Points.Unit, r.Points.PerUnit
 	laid := r.Laid(x)
 	if len(r.Given) == 0 {
 		e.Rows, _ = r.Alone(r.All)
@@ -402,6 +403,9 @@ func (r *Reference) complete(e *verdict.Evidence, v *Evaluation, off error, of A
 	}
 	if g := v.Given; g != nil {
 		e.Given = &verdict.Given{Test: g.Pairs, Samples: g.samples, Held: g.held, Dim: r.Dim}
+		if n := g.Nearby; n != nil {
+			e.Given.Nearby = &verdict.Retrieved{Rows: n.Rows, Distance: float64(n.Distance), PValue: float64(n.PValue)}
+		}
 	}
 	for _, f := range v.Findings {
 		if f.Warning {

@@ -170,18 +170,40 @@ func WriteText(w io.Writer, v *judge.Evaluation) {
 	}
 }
 
+// WriteBrief writes what a newcomer wants to know of an evaluation whose page is in a file, and what to do next.
+func WriteBrief(w io.Writer, v *judge.Evaluation, page string) {
+	fmt.Fprintf(w, "samples:   %s, %s; the worst violates the set by %s\n", text.Count(v.Samples), losses(v),
+		text.Number(v.Violation.Worst))
+	fmt.Fprintf(w, "pictures:  %s (open it in a browser)\n", page)
+	if j := v.JSD; j != nil {
+		fmt.Fprintf(w, "distance:  %.3f to the data (%s; less is better)\n", j.Full, j.Metric)
+		fmt.Fprintf(w, "  compare: %.3f ± %.3f for copies of the training rows\n", j.Floor.Mean, j.Floor.SD)
+		if j.Law > 0 {
+			fmt.Fprintf(w, "  compare: about %.3f for new draws of the data's law, %.3f for uniform samples\n", j.Law,
+				j.Uniform)
+		}
+	}
+	fmt.Fprint(w, "verdict:   ")
+	writeVerdict(w, &v.Verdict)
+	fmt.Fprint(w, "For your own data:\n  landing init DATA        looks at a file and writes a problem file for it\n"+
+		"  landing train PROBLEM    trains, landing report RUN judges, landing generate RUN draws samples\n")
+}
+
 // writeVerdict says what is wrong, and the commands that mend it.
 func writeVerdict(w io.Writer, v *verdict.Verdict) {
 	fmt.Fprintln(w, v.Title())
 	for i, f := range judged(v).Findings {
-		share := f.Share
-		if share != "" {
-			share = ", " + share
+		size := f.Size
+		if size != "" {
+			size = ", " + size
 		}
-		fmt.Fprintf(w, "  %d. %s%s: %s\n", i+1, f.Code, share, f.Says)
+		fmt.Fprintf(w, "  %d. %s %s%s: %s\n", i+1, f.Severity, f.Code, size, f.Says)
 		if f.Remedy != "" {
 			fmt.Fprintf(w, "     %s\n", f.Remedy)
 		}
+	}
+	if v.Limits != "" {
+		fmt.Fprintf(w, "  %s\n", v.Limits)
 	}
 	for _, s := range v.Grouped() {
 		fmt.Fprintf(w, "  not judged: %s\n", s)

@@ -35,8 +35,9 @@ func withArticle(set string) string {
 
 // judged is a verdict as a page opens with it.
 func judged(v *verdict.Verdict) *figure.Judged {
-	out := &figure.Judged{Good: v.Good, Title: capital(v.Title()), Notes: v.Grouped(),
-		Rate: fmt.Sprintf("Draws of the data's own law are called good at least %.0f times in 100.", 100*(1-v.Alarm))}
+	out := &figure.Judged{Grade: string(v.Grade), Title: capital(v.Title()), Limits: capital(v.Limits),
+		Notes: v.Grouped(),
+		Rate:  fmt.Sprintf("Draws of the data's own law are called good at least %.0f times in 100.", 100*(1-v.Alarm))}
 	above := map[string]bool{} // commands that stand above
 	for _, f := range v.Findings {
 		command := f.Remedy.String()
@@ -44,7 +45,8 @@ func judged(v *verdict.Verdict) *figure.Judged {
 			command = ""
 		}
 		above[command] = true
-		out.Findings = append(out.Findings, figure.Finding{Code: string(f.Code), Share: f.Share(),
+		out.Findings = append(out.Findings, figure.Finding{Code: string(f.Code), Severity: string(f.Severity),
+			Size: f.Size(),
 			Says: capital(f.Says) + ".", Remedy: command})
 	}
 	return out
@@ -270,6 +272,10 @@ func givenCondition(g *judge.Conditional) figure.Table {
 		t.Rows = append(t.Rows, []string{"energy distance to held-out points with the same conditions",
 			text.Count(g.Pairs.N), text.Number(g.Pairs.Statistic),
 			fmt.Sprintf("%s ± %s, p = %.3f", text.Number(g.Pairs.Mean), text.Number(g.Pairs.SD), g.Pairs.PValue)})
+		if n := g.Nearby; n != nil {
+			t.Rows = append(t.Rows, []string{"the same of training rows with near conditions, in place of samples",
+				text.Count(g.Pairs.N), text.Number(n.Distance), fmt.Sprintf("samples farther: p = %.3f", n.PValue)})
+		}
 		t.Note = "A sample for each held-out condition, none of which training saw: the test swaps it with the point " +
 			"that was held out. Distances are to all data with a condition in the range."
 	}

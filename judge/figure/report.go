@@ -28,19 +28,20 @@ type Report struct {
 
 // Judged says whether what the page shows is good, and what to do if not.
 type Judged struct {
-	Good     bool
+	Grade    string
 	Title    string
 	Findings []Finding // what is wrong, the worst first
+	Limits   string    // what limits the result, where no remedy is left
 	Notes    []string  // what was not judged, and why
 	Rate     string    // how often it is wrong
 }
 
 // A Finding is one thing that is wrong.
 type Finding struct {
-	Code   string
-	Share  string // of the samples; may be empty
-	Says   string
-	Remedy string // a command; may be empty
+	Code           string
+	Severity, Size string // of its effect; may be empty
+	Says           string
+	Remedy         string // a command; may be empty
 }
 
 // A Fact is a number worth a card of its own.

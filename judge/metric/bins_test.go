@@ -29,6 +29,22 @@ func TestBinsByHand(t *testing.T) {
 	}
 }
 
+// Ranges that follow from huge values, or are given so, neither overflow nor panic.
+func TestBinsOfHugeValues(t *testing.T) {
+	huge := []float64{-1.7e308, 1.7e308, 0, 1e299, math.MaxFloat64}
+	for _, h := range []Bins{{N: 10}, {N: 10, Lo: -1.7e308, Hi: 1.7e308}, {N: 10, Lo: -math.MaxFloat64, Hi: 0}} {
+		if got := h.Over(huge).Shares(huge); math.Abs(mass(got)-1) > 1e-12 || got[0] == 0 || got[9] == 0 {
+			t.Errorf("%+v: shares %v", h, got)
+		}
+	}
+	if d := (Bins{N: 10}).JSD(huge, []float64{0, 1}); !(d > 0) {
+		t.Errorf("JSD %v", d)
+	}
+	if p := Around([]float64{-1.7e308, 0, 1.7e308, 1}, 4, 0.1); math.IsInf(p.Hi[0]-p.Lo[0], 0) {
+		t.Errorf("the plane %+v", p)
+	}
+}
+
 // A circular number has the same bin after a period, to the right and to the left; one that is not has that of the end.
 func TestBinsWrap(t *testing.T) {
 	h := Bins{Lo: -math.Pi, Hi: math.Pi, N: 60, Circular: true}

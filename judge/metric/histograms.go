@@ -101,6 +101,16 @@ func (h Bins) JSD(a, b []float64) float64 {
 	return JSDistance(h.density(a, lost), h.density(b, lost))
 }
 
+// largest bounds the ends of a range that follows from values, so that its span does not overflow. Values beyond count
+// in the bins at its ends.
+const largest = 1e300
+
+// widened returns the range [lo, hi] that holds v too, within ±largest.
+func widened(lo, hi, v float64) (float64, float64) {
+	v = min(max(v, -largest), largest)
+	return min(lo, v), max(hi, v)
+}
+
 // Over returns the bins with a range: their own, or that of the finite values.
 func (h Bins) Over(values ...[]float64) Bins {
 	if h.Lo < h.Hi {
@@ -110,7 +120,7 @@ func (h Bins) Over(values ...[]float64) Bins {
 	for _, x := range values {
 		for _, v := range x {
 			if v-v == 0 {
-				h.Lo, h.Hi = min(h.Lo, v), max(h.Hi, v)
+				h.Lo, h.Hi = widened(h.Lo, h.Hi, v)
 			}
 		}
 	}
@@ -131,7 +141,7 @@ func (h Bins) Bin(v float64) int {
 	if v >= h.Hi {
 		return h.N - 1
 	}
-	return min(int((v-h.Lo)/(h.Hi-h.Lo)*float64(h.N)), h.N-1)
+	return min(int((v/2-h.Lo/2)/(h.Hi/2-h.Lo/2)*float64(h.N)), h.N-1) // no span overflows
 }
 
 // Wrap moves a value into [Lo, Hi) by whole periods.
@@ -202,7 +212,7 @@ func Around(points []float64, n int, share float64) Plane {
 		lo, hi := math.Inf(1), math.Inf(-1)
 		for i := 0; i < len(points); i += 2 {
 			if dense.Finite(points[i : i+2]) {
-				lo, hi = min(lo, points[i+k]), max(hi, points[i+k])
+				lo, hi = widened(lo, hi, points[i+k])
 			}
 		}
 		switch span := hi - lo; {

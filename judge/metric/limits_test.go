@@ -219,13 +219,18 @@ func TestTestsOfParts(t *testing.T) {
 	keyed.New(6, keyed.Probe, 2).Normals(x, 0, 0)
 	keyed.New(6, keyed.Probe, 2).Normals(y, 1, 0)
 	stream := keyed.Subsample.Stream(3, 0)
-	a, b := appendRows(nil, x, 1, 4, stream, 0), appendRows(nil, y, 1, 4, stream, 1)
+	taken := func(x []float64, stream keyed.Stream, sample uint64) []float64 {
+		order := make([]int, len(x))
+		stream.Permutation(order, sample, 0)
+		return appendRows(nil, x, 1, order[:4])
+	}
+	a, b := taken(x, stream, 0), taken(y, stream, 1)
 	if got, want := EnergyTest(x, y, 1, 4, 1, 3), EnergyTest(a, b, 1, 4, 1, 9); got.Statistic != want.Statistic ||
 		got.N != 4 || got.M != 4 {
 		t.Errorf("parts have %+v, want %v", got, want.Statistic)
 	}
 	pairs := keyed.PairSwaps.Stream(3, 0)
-	a, b = appendRows(nil, x, 1, 4, pairs, 0), appendRows(nil, y[:10], 1, 4, pairs, 0)
+	a, b = taken(x, pairs, 0), taken(y[:10], pairs, 0)
 	if got, want := PairedTest(x, y[:10], 1, 4, 1, 3), PairedTest(a, b, 1, 4, 1, 3); got.Statistic != want.Statistic ||
 		got.N != 4 {
 		t.Errorf("parts of pairs have %+v, want %v", got, want.Statistic)

@@ -122,9 +122,11 @@ func KolmogorovTest(a, b []float64) (D, p float64) {
 	slices.Sort(a)
 	slices.Sort(b)
 	D = stat.KolmogorovSmirnov(a, nil, b, nil)
-	n, m := float64(len(a)), float64(len(b))
-	return D, min(1, 2*math.Exp(-2*D*D*n*m/(n+m)))
+	return D, KolmogorovChance(D, float64(len(a)), float64(len(b)))
 }
+
+// KolmogorovChance is the bound of KolmogorovTest for n and m independent numbers.
+func KolmogorovChance(D, n, m float64) float64 { return min(1, 2*math.Exp(-2*D*D*n*m/(n+m))) }
 
 // median returns the median of x, which may hold +Inf but neither −Inf nor NaN. It
 // leaves x as it is, and panics if x is empty.

@@ -48,17 +48,42 @@ func EnergyTest(x, y []float64, d, maxPoints, permutations int, seed uint64) Two
 		panic(fmt.Sprintf("metric: energy test of %d and %d points, at most %d each, %d permutations",
 			nx, ny, maxPoints, permutations))
 	}
-	n, m := min(nx, maxPoints), min(ny, maxPoints)
-	pool := make([]float64, 0, (n+m)*d)
-	stream := keyed.Subsample.Stream(seed, 0)
-	pool = appendRows(pool, x, d, n, stream, 0)
-	pool = appendRows(pool, y, d, m, stream, 1)
-
-	return newEnergy(pool, d, min(n, m), distance).relabelled(n, m, permutations, seed)
+	p := newPool(x, y, d, maxPoints, seed)
+	return newEnergy(p.rows, d, min(p.n, p.m), distance).relabelled(p, permutations, seed)
 }
 
-// relabelled is the test of the first n of n + m points against the others, by random relabellings.
-func (e *energy) relabelled(n, m, times int, seed uint64) TwoSample {
+// A pool is n points and, after them, m others, and the clusters that they came in; nil: each came alone.
+type pool struct {
+	rows         []float64
+	n, m         int
+	unitN, unitM []int
+}
+
+// newPool takes at most so many points of each at random. Clusters are looked for among more of them: points that are
+// taken from clusters may seem to have come alone.
+func newPool(x, y []float64, d, maxPoints int, seed uint64) *pool {
+	stream, look := keyed.Subsample.Stream(seed, 0), UnitRows(d)
+	p := &pool{n: min(len(x)/d, maxPoints), m: min(len(y)/d, maxPoints)}
+	take := func(x []float64, n int, sample uint64) []float64 {
+		if n == len(x)/d {
+			return x
+		}
+		order := make([]int, len(x)/d)
+		stream.Permutation(order, sample, 0)
+		return appendRows(nil, x, d, order[:min(max(n, look), len(order))])
+	}
+	x, y = take(x, p.n, 0), take(y, p.m, 1)
+	p.rows = slices.Concat(x[:p.n*d], y[:p.m*d])
+	if p.unitN, p.unitM = Clusters(x, y, d); p.unitM != nil {
+		p.unitN, p.unitM = p.unitN[:p.n], p.unitM[:p.m]
+	}
+	return p
+}
+
+// relabelled is the test of the first n of n + m points against the others, by random relabellings. Points that came
+// together (Clustered) stay together.
+func (e *energy) relabelled(p *pool, times int, seed uint64) TwoSample {
+	n, m := p.n, p.m
 	// The statistic does not care which sample is called the first.
 	first := make([]bool, n+m)
 	lo := 0
@@ -68,10 +93,10 @@ func (e *energy) relabelled(n, m, times int, seed uint64) TwoSample {
 	for i := lo; i < lo+e.n; i++ {
 		first[i] = true
 	}
-	stream := keyed.Relabelling.Stream(seed, 0)
+	relabel := NewRelabelling(p.unitN, p.unitM, n, m, keyed.Relabelling.Stream(seed, 0))
 	order := make([]int, n+m)
 	return e.test(first, n, m, times, func(k int) {
-		stream.Permutation(order, uint64(k), 0)
+		relabel.Fill(order, k)
 		clear(first)
 		for _, i := range order[:e.n] {
 			first[i] = true
@@ -114,14 +139,9 @@ func (e *energy) test(first []bool, n, m, times int, relabel func(k int)) TwoSam
 	return t
 }
 
-// appendRows appends n of the rows of x to dst: all in order if there are no more than n, else n random ones.
-func appendRows(dst, x []float64, d, n int, stream keyed.Stream, sample uint64) []float64 {
-	if n == len(x)/d {
-		return append(dst, x...)
-	}
-	order := make([]int, len(x)/d)
-	stream.Permutation(order, sample, 0)
-	for _, i := range order[:n] {
+// appendRows appends the rows of x with these numbers to dst.
+func appendRows(dst, x []float64, d int, numbers []int) []float64 {
+	for _, i := range numbers {
 		dst = append(dst, x[i*d:(i+1)*d]...)
 	}
 	return dst
@@ -231,13 +251,10 @@ func MMDTest(x, y []float64, d, maxPoints, permutations int, seed uint64) TwoSam
 		panic(fmt.Sprintf("metric: MMD of %d and %d points, at most %d each, %d permutations", nx, ny, maxPoints,
 			permutations))
 	}
-	n, m := min(nx, maxPoints), min(ny, maxPoints)
-	stream := keyed.Subsample.Stream(seed, 0)
-	pool := appendRows(make([]float64, 0, (n+m)*d), x, d, n, stream, 0)
-	pool = appendRows(pool, y, d, m, stream, 1)
-	e := newEnergy(pool, d, min(n, m), gaussian(pool[n*d:], d))
+	p := newPool(x, y, d, maxPoints, seed)
+	e := newEnergy(p.rows, d, min(p.n, p.m), gaussian(p.rows[p.n*d:], d))
 	e.told = func(squared float64) float64 { return math.Sqrt(max(0, squared)) }
-	return e.relabelled(n, m, permutations, seed)
+	return e.relabelled(p, permutations, seed)
 }
 
 // gaussian returns 1 − exp(−r²/(2ℓ²)) as a function of r², ℓ being the median distance of two rows.
@@ -268,8 +285,11 @@ func PairedTest(x, y []float64, d, maxPairs, swaps int, seed uint64) TwoSample {
 	}
 	used := min(n, maxPairs)
 	stream := keyed.PairSwaps.Stream(seed, 0)
-	pool := appendRows(make([]float64, 0, 2*used*d), x, d, used, stream, 0)
-	pool = appendRows(pool, y, d, used, stream, 0) // the same rows
+	order := make([]int, n)
+	if stream.Permutation(order, 0, 0); used == n {
+		slices.Sort(order)
+	}
+	pool := appendRows(appendRows(nil, x, d, order[:used]), y, d, order[:used])
 	e := newEnergy(pool, d, used, distance)
 	first := make([]bool, 2*used)
 	for i := range used {
@@ -283,6 +303,45 @@ func PairedTest(x, y []float64, d, maxPairs, swaps int, seed uint64) TwoSample {
 			first[used+i] = !first[i]
 		}
 	})
+}
+
+// FartherTest asks whether x_i is farther from the law of the points y than z_i is, pairs that have something in common
+// such as a condition among their coordinates: by the difference of the energy distances of x and of z to y. It is a
+// sum over pairs, each of which changes its sign where its two change places. The p-value over random signs is
+// one-sided, and exact if the two of each pair have one law. At most maxPoints pairs are used, as in PairedTest.
+func FartherTest(x, z, y []float64, d, maxPoints, signs int, seed uint64) (difference, p float64) {
+	n := rowsOf("FartherTest", x, d)
+	stream, order := keyed.PairSwaps.Stream(seed, 0), make([]int, n)
+	if stream.Permutation(order, 0, 0); n <= maxPoints {
+		slices.Sort(order)
+	}
+	order = order[:min(n, maxPoints)]
+	mean := func(p, from []float64) (sum float64) {
+		for i := 0; i < len(from); i += d {
+			sum += math.Sqrt(dense.SquaredDistance(p, from[i:i+d])) * float64(d) / float64(len(from))
+		}
+		return sum
+	}
+	x, z, y = appendRows(nil, x, d, order), appendRows(nil, z, d, order), appendRows(nil, y, d, order)
+	parts := make([]float64, len(order))
+	for i := range parts {
+		a, b := x[i*d:(i+1)*d], z[i*d:(i+1)*d]
+		parts[i] = (2*mean(a, y) - 2*mean(b, y) - mean(a, x) + mean(b, z) - mean(a, z) + mean(b, x)) /
+			float64(len(order))
+	}
+	difference = floats.Sum(parts)
+	extreme, u := 1, make([]float64, len(parts))
+	for k := range signs {
+		stream.Uniforms(u, 2, k)
+		sum := 0.0
+		for i, v := range u {
+			sum += math.Copysign(parts[i], parts[i]*(v-0.5))
+		}
+		if sum >= difference {
+			extreme++
+		}
+	}
+	return difference, float64(extreme) / float64(1+signs)
 }
 
 const (

@@ -17,21 +17,40 @@ type judge struct {
 	found   []Finding
 	skipped []Skip
 
-	outX, outH, outR []bool  // samples, held-out rows and rows that a finding has told of
-	law              float64 // effects so far of findings that tell of the law of the other rows
+	outX, outH, outR []bool    // samples, held-out rows and rows that a finding has told of
+	unitX, unitR     []int     // clusters of samples and rows, of those that are looked at; nil: there are none
+	effX, effR       float64   // samples and rows that would say as much if each came alone
+	centres          []float64 // of regions
+	law              float64   // effects so far of findings that tell of the law of the other rows
 }
 
-func (j *judge) tell(c Code, effect float64, format string, v ...any) {
-	j.found = append(j.found, Finding{Code: c, Effect: metric.Float(min(max(effect, 0), 1)),
-		Says: fmt.Sprintf(format, v...)})
+// tell adds a finding. What makes samples useless is a fault whatever its size.
+func (j *judge) tell(c Code, effect, p float64, format string, v ...any) {
+	m := measures[c]
+	f := Finding{Code: c, Severity: Remark, Says: fmt.Sprintf(format, v...), Effect: metric.Float(max(effect, 0)),
+		Unit: m.unit, Threshold: metric.Float(m.fault), PValue: metric.Float(p), Share: metric.NaN}
+	if m.unit == shares {
+		f.Share = f.Effect
+	}
+	if c == Violation || c == Failed || f.Effect > f.Threshold {
+		f.Severity = Fault
+	}
+	j.found = append(j.found, f)
 }
 
 func (j *judge) skip(c Code, format string, v ...any) {
-	j.skipped = append(j.skipped, Skip{c, fmt.Sprintf(format, v...)})
+	j.skipped = append(j.skipped, Skip{c, fmt.Sprintf(format, v...), c == AnotherLaw || c == Copies})
+}
+
+// undecided is skip of what could hide a fault.
+func (j *judge) undecided(c Code, format string, v ...any) {
+	j.skip(c, format, v...)
+	j.skipped[len(j.skipped)-1].Undecided = true
 }
 
 // ofLaw are the codes that a wrong start, or too short a training, may be behind.
-var ofLaw = []Code{Stray, MissedMode, Walls, Spread, Blur, KindOfData, Condition, Observables, AnotherLaw}
+var ofLaw = []Code{Stray, MissedMode, Walls, Spread, Blur, KindOfData, Condition, Nearby,
+	Observables, AnotherLaw}
 
 func (j *judge) run() {
 	j.losses()
@@ -47,7 +66,7 @@ func (j *judge) run() {
 		blind = fmt.Sprintf("there are %d rows; expected at least %d", rows, FewestHeld)
 	case len(finite(j.Samples)) < len(j.Samples):
 		blind = "samples are not finite"
-		j.tell(Violation, 1, "%s", blind)
+		j.tell(Violation, math.NaN(), math.NaN(), "%s", blind)
 	case j.Energy.PValue.IsNaN():
 		blind = "rows are not finite"
 	}
@@ -57,6 +76,10 @@ func (j *judge) run() {
 		j.blind(fmt.Sprintf("%d rows are held out; expected at least %d", m, FewestHeld), Stray, Copies, Blur)
 	}
 	looked := blind == ""
+	if looked {
+		j.cluster()
+		j.power()
+	}
 	if looked && !few {
 		j.strays()
 	}
@@ -81,14 +104,8 @@ func (j *judge) run() {
 		j.observables()
 		j.anotherLaw()
 	}
-	worst := 0.0
-	for _, f := range j.found {
-		if slices.Contains(ofLaw, f.Code) {
-			worst = max(worst, float64(f.Effect))
-		}
-	}
-	j.start(worst)
-	j.course(worst)
+	j.start()
+	j.course()
 }
 
 // blind says that what looks at points was not looked at.
@@ -119,7 +136,7 @@ func (j *judge) thin() {
 // losses tells of samples that are not there, or not on Σ.
 func (j *judge) losses() {
 	if j.Violation != "" { // what the samples are for: it concerns all of them
-		j.tell(Violation, 1, "%s", j.Violation)
+		j.tell(Violation, math.NaN(), math.NaN(), "%s", j.Violation)
 	}
 	if share := float64(j.Failed) / float64(max(j.Asked, 1)); j.Failed > 0 && share > j.MaxFailed {
 		lost := "a projection"
@@ -129,8 +146,8 @@ func (j *judge) losses() {
 		case j.Wrong > 0:
 			lost += fmt.Sprintf(", %s of them to a wrong component", text.Count(j.Wrong))
 		}
-		j.tell(Failed, share, "%s of %s samples are lost to %s; %s may be", text.Count(j.Failed), text.Count(j.Asked),
-			lost, text.Percent(j.MaxFailed))
+		j.tell(Failed, share, math.NaN(), "%s of %s samples are lost to %s; %s may be", text.Count(j.Failed),
+			text.Count(j.Asked), lost, text.Percent(j.MaxFailed))
 	}
 }
 
@@ -155,22 +172,24 @@ func (j *judge) walls() {
 	}
 	effect := math.Abs(worst.Samples - worst.Data)
 	j.law += effect
-	j.tell(Walls, effect, "%s%s", worst.Says, more)
+	j.tell(Walls, effect, math.NaN(), "%s%s", worst.Says, more)
 }
 
 // kind passes on what the kind of data warns of.
 func (j *judge) kind() {
 	for _, k := range j.Kind {
-		j.tell(KindOfData, k.Share, "%s", k.Says)
+		share := k.Share
+		if share == 0 {
+			share = math.NaN()
+		}
+		j.tell(KindOfData, share, math.NaN(), "%s", k.Says)
 	}
 }
 
-// start tells where generation begins elsewhere than forward paths end. All that follows it
-// may follow from it: backward steps bring no two laws further apart, so its effect is at least
-// that of findings of the law, and it comes before them.
-func (j *judge) start(law float64) {
+// start tells where generation begins elsewhere than forward paths end. Backward steps bring no two laws further apart.
+func (j *judge) start() {
 	if j.Chains != "" {
-		j.tell(Chains, law, "%s", j.Chains)
+		j.tell(Chains, math.NaN(), math.NaN(), "%s", j.Chains)
 	}
 	s := j.Start
 	switch {
@@ -178,10 +197,9 @@ func (j *judge) start(law float64) {
 	case s == nil || s.Paths == 0:
 		j.skip(StartLaw, "where forward paths end was not held against the prior")
 	case s.PValue <= levels[StartLaw]:
-		apart := excess(s.Apart, s.Paths, s.Paths)
-		j.tell(StartLaw, max(apart, law), "generation starts where forward paths do not end, so the network never "+
-			"learned from there (%s prior, p = %.3f): distributions are %.2f apart along the worst direction", s.Prior,
-			s.PValue, s.Apart)
+		j.tell(StartLaw, excess(s.Apart, s.Paths, s.Paths), s.PValue, "generation starts where forward paths do not "+
+			"end, so the network never learned from there (%s prior, p = %.3f): distributions are %.2f apart along "+
+			"the worst direction", s.Prior, s.PValue, s.Apart)
 	}
 }
 

@@ -53,15 +53,16 @@ func apart(x, y []float64, d int) float64 {
 func (j *judge) anotherLaw() {
 	t := j.Energy
 	if Within(t) || !(float64(t.PValue) <= levels[AnotherLaw]) {
-		level, n, m := levels[Observables]/float64(max(len(j.Numbers), 1)), len(j.outX), len(j.outR)
-		if seen := visible(level, n, m); seen > Undecided && !j.lawFound() {
+		level, n, m := levels[Observables]/float64(max(len(j.Numbers), 1)), int(j.effX), int(j.effR)
+		if seen := visible(level, n, m); seen > mostUnseen && !j.lawFound() {
 			j.skip(AnotherLaw, "%s", unseen(level, n, m))
 		}
 		return
 	}
 	left := apart(rest(j.Samples, j.Dim, j.outX), rest(j.Rows, j.Dim, j.outR), j.Dim) - j.law
-	j.tell(AnotherLaw, left, "samples have another law: energy distance to the rows %.1f × its floor, %.1f sd "+
-		"above it (p = %.3f)", float64(t.Statistic/t.Mean), float64((t.Statistic-t.Mean)/t.SD), float64(t.PValue))
+	j.tell(AnotherLaw, left, float64(t.PValue), "samples have another law: energy distance to the rows %.1f × its "+
+		"floor, %.1f sd above it (p = %.3f)", float64(t.Statistic/t.Mean), float64((t.Statistic-t.Mean)/t.SD),
+		float64(t.PValue))
 }
 
 // condition tells where samples under a condition are not as rows with it.
@@ -71,13 +72,22 @@ func (j *judge) condition() {
 		return
 	}
 	if g.Test.PValue.IsNaN() {
-		j.skip(Condition, "no sample was drawn under the condition of a held-out row")
+		j.undecided(Condition, "no sample was drawn under the condition of a held-out row")
 		return
 	}
+	if n := g.Test.N; visible(levels[Condition], n, n) > mostUnseen {
+		j.undecided(Condition, "%s", unseen(levels[Condition], n, n))
+	}
 	if float64(g.Test.PValue) <= levels[Condition] {
-		j.tell(Condition, apart(g.Samples, g.Held, g.Dim), "samples do not have the law of held-out rows with the "+
-			"same condition: energy distance %.1f × its floor (p = %.3f)", float64(g.Test.Statistic/g.Test.Mean),
-			float64(g.Test.PValue))
+		j.tell(Condition, apart(g.Samples, g.Held, g.Dim), float64(g.Test.PValue), "samples do not have the law of "+
+			"held-out rows with the same condition: energy distance %.1f × its floor (p = %.3f)",
+			float64(g.Test.Statistic/g.Test.Mean), float64(g.Test.PValue))
+	}
+	if n := g.Nearby; n != nil && n.PValue <= levels[Nearby] {
+		j.tell(Nearby, float64(g.Test.Statistic)/n.Distance, n.PValue, "training rows with the %s nearest conditions "+
+			"are nearer to the law given the condition than samples are: energy distance to held-out rows %s × its "+
+			"floor, of samples %s", text.Count(n.Rows), text.Number(n.Distance/float64(g.Test.Mean)),
+			text.Number(float64(g.Test.Statistic/g.Test.Mean)))
 	}
 }
 
@@ -89,7 +99,7 @@ func (j *judge) observables() {
 		return
 	}
 	names := []string{}
-	worst, told, most, seen := 0.0, "", 0.0, 0.0
+	worst, told, most, seen, least := 0.0, "", 0.0, 0.0, 1.0
 	level, n, m := levels[Observables]/float64(len(j.Numbers)), 0, 0
 	for _, k := range j.Numbers {
 		x, h := finite(k.Samples), finite(k.Rows)
@@ -97,19 +107,22 @@ func (j *judge) observables() {
 			j.skip(Observables, "%q is finite at too few samples or rows", k.Name)
 			continue
 		}
-		D, p := metric.KolmogorovTest(x, h)
-		if v := visible(level, len(x), len(h)); v > seen {
-			seen, n, m = v, len(x), len(h)
+		D, _ := metric.KolmogorovTest(x, h)
+		a, b := j.effective(len(x), len(h))
+		p := metric.KolmogorovChance(D, a, b)
+		if v := visible(level, int(a), int(b)); v > seen {
+			seen, n, m = v, int(a), int(b)
 		}
 		if !(p <= level) {
 			continue
 		}
-		names = append(names, k.Name)
+		names, least = append(names, k.Name), min(least, p*float64(len(j.Numbers)))
 		x = finite(rest(k.Samples, 1, part(j.outX, len(k.Samples))))
 		h = finite(rest(k.Rows, 1, part(j.outR, len(k.Rows))))
 		if len(x) > 0 && len(h) > 0 {
 			left, _ := metric.KolmogorovTest(x, h)
-			worst = max(worst, excess(left, len(x), len(h)))
+			a, b := j.effective(len(x), len(h))
+			worst = max(worst, excess(left, int(a), int(b)))
 		}
 		if D > most {
 			most = D
@@ -129,7 +142,7 @@ func (j *judge) observables() {
 	if len(names) > 1 {
 		told += fmt.Sprintf("; so have %d more of %d observables", len(names)-1, len(j.Numbers))
 	}
-	j.tell(Observables, worst-j.law, "%s", told)
+	j.tell(Observables, worst-j.law, least, "%s", told)
 	j.law = max(j.law, worst)
 }
 
@@ -138,7 +151,7 @@ func unseen(level float64, n, m int) string {
 	seen, most := visible(level, n, m), visible(level, math.MaxInt, m)
 	why := fmt.Sprintf("with %s rows and %s samples distribution functions less than %.2f apart are not seen",
 		text.Count(m), text.Count(n), min(seen, 1))
-	if seen > Undecided && most <= Undecided {
+	if seen > mostUnseen && most <= mostUnseen {
 		why += fmt.Sprintf(", with far more samples (-n) %.2f", most)
 	}
 	return why
@@ -176,7 +189,11 @@ const (
 // relabellings, so that the level is that of all together. It is of the points that no finding has told of.
 func (j *judge) spread() {
 	d := j.Dim
-	x, h := few(rest(j.Samples, d, j.outX), d, spreadPoints), few(rest(j.Rows, d, j.outR), d, spreadPoints)
+	most := spreadPoints
+	if j.unitR != nil {
+		most = metric.UnitRows(d)
+	}
+	x, h := few(rest(j.Samples, d, j.outX), d, most), few(rest(j.Rows, d, j.outR), d, most)
 	n, m := len(x)/d, len(h)/d
 	if n < FewestHeld || m < FewestHeld {
 		j.skip(Spread, "too few points are left beside what is found above")
@@ -227,9 +244,13 @@ func (j *judge) spread() {
 		return
 	}
 	extreme := 1
-	st, order := keyed.SpreadLabels.Stream(j.Seed, 0), make([]int, n+m)
+	var unitX, unitR []int
+	if j.unitR != nil {
+		unitX, unitR = metric.Clusters(x, h, d)
+	}
+	relabel, order := metric.NewRelabelling(unitX, unitR, n, m, keyed.SpreadLabels.Stream(j.Seed, 0)), make([]int, n+m)
 	for r := range relabellings {
-		st.Permutation(order, uint64(r), 0)
+		relabel.Fill(order, r)
 		if t, _ := largest(func(i int) int { return order[i] }); t >= given*(1-1e-12) {
 			if extreme++; float64(extreme) > levels[Spread]*(relabellings+1) {
 				return
@@ -262,10 +283,10 @@ func (j *judge) spread() {
 		if at > 0 {
 			same = "rows do not differ " + along
 		}
-		j.tell(Spread, effect, "samples are %s: %s (p = %.4f)", how, same, p)
+		j.tell(Spread, effect, p, "samples are %s: %s (p = %.4f)", how, same, p)
 		return
 	}
-	j.tell(Spread, effect, "samples are %s: their spread (rms about the mean) is %.3g times that of the rows %s "+
+	j.tell(Spread, effect, p, "samples are %s: their spread (rms about the mean) is %.3g times that of the rows %s "+
 		"(p = %.4f)", how, math.Sqrt(own/rows), along, p)
 }
 
@@ -304,14 +325,14 @@ const (
 )
 
 // course tells that training ended early, where the law of samples is off: it is no test, for a good law needs no
-// longer training. Its effect is that part of the law's which the fall of distances promises.
-func (j *judge) course(law float64) {
+// longer training.
+func (j *judge) course() {
 	c := j.Course
 	if c == nil || c.Epochs == 0 {
 		j.skip(TooShort, "how training went is not known")
 		return
 	}
-	if law == 0 && !j.lawFound() {
+	if !j.lawFound() {
 		return
 	}
 	var why []string
@@ -325,17 +346,14 @@ func (j *judge) course(law float64) {
 		why = append(why, fmt.Sprintf("the learning rate was not brought down: it ended at %.2g of its highest",
 			c.Rate/c.Highest))
 	}
-	fall, p := c.Trend()
-	if !c.Chosen && fall > trendSmaller && p <= trendLevel {
+	if fall, p := c.Trend(); !c.Chosen && fall > trendSmaller && p <= trendLevel {
 		why = append(why, fmt.Sprintf("distances to the data still fell, by %.0f %% over the later half of evaluations",
 			100*fall))
-	} else {
-		fall = 0
 	}
 	if why == nil {
 		return
 	}
-	j.tell(TooShort, law*min(1, fall), "training was too short: %s", strings.Join(why, "; "))
+	j.tell(TooShort, math.NaN(), math.NaN(), "training was too short: %s", strings.Join(why, "; "))
 }
 
 func (j *judge) lawFound() bool {

@@ -1,73 +1,17 @@
 package verdict
 
 import (
+	"fmt"
 	"math"
 	"slices"
 
-	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/stat/distuv"
 
 	"github.com/landing-diffusion/landing/base/keyed"
 	"github.com/landing-diffusion/landing/internal/dense"
 	"github.com/landing-diffusion/landing/internal/text"
 	"github.com/landing-diffusion/landing/judge/metric"
 )
-
-const (
-	asideShare = 10   // of how many training rows one says how far rows lie from the others
-	asideMost  = 1000 // of these rows, at most
-	farTimes   = 2    // of their 99 % quantile is far
-)
-
-// far returns a distance from training rows that is far: twice what 99 % of some of them keep to the others. It knows
-// nothing of samples and held-out rows, so that counts beyond it are exchangeable.
-func (j *judge) far() float64 {
-	d, n := j.Dim, len(j.Train)/j.Dim
-	step := max(asideShare, (n+asideMost-1)/asideMost)
-	var aside, others []float64
-	for i := range n {
-		if row := j.Train[i*d : (i+1)*d]; i%step == step/2 {
-			aside = append(aside, row...)
-		} else {
-			others = append(others, row...)
-		}
-	}
-	if len(aside) == 0 || len(others) == 0 {
-		return 0
-	}
-	r := metric.NearestDistances(nil, aside, others, d)
-	slices.Sort(r)
-	return farTimes * r[(len(r)-1)*99/100]
-}
-
-// strays tells of samples far from all training rows, where more of them are than of held-out
-// rows by Fisher's exact test.
-func (j *judge) strays() {
-	c := j.far()
-	if !(c > 0) {
-		j.skip(Stray, "training rows repeat each other, or are too few")
-		return
-	}
-	x, h := j.SampleNearest, j.HeldNearest
-	n, m := len(x), len(h)
-	farther := func(v float64) bool { return v > c }
-	a, b := count(x, farther), count(h, farther)
-	share, data := float64(a)/float64(n), float64(b)/float64(m)
-	if share <= data || !(metric.FisherTest(a, n, b, m) <= levels[Stray]) {
-		return
-	}
-	mark := func(out []bool, r []float64) {
-		for i, v := range r {
-			out[i] = out[i] || v > c
-		}
-	}
-	mark(j.outX, x)
-	mark(j.outH, h)
-	mark(j.outR, metric.NearestDistances(nil, j.Rows, j.Train, j.Dim)) // 0 for those of training
-	worst := floats.MaxIdx(x)
-	j.tell(Stray, share-data, "%s of the samples, and %s of held-out rows, lie further than %s from all training "+
-		"rows; the furthest is at %s, %s away", text.Percent(share), text.Percent(data), text.Number(c),
-		place(j.Samples[worst*j.Dim:(worst+1)*j.Dim]), text.Number(x[worst]))
-}
 
 // Ratios of median distances to training rows, of samples to held-out rows, below which samples are copies, or nearly.
 const (
@@ -80,22 +24,23 @@ const (
 func (j *judge) copies() {
 	x, h := j.SampleNearest, j.HeldNearest
 	n, m := len(x), len(h)
-	own, held, differ := medians(x, h)
-	share := max(0, 2*float64(below(x, held))/float64(n)-1)
-	nearer := differ && own < held
+	own, held, p := medians(x, h)
+	share := max(0, 2*float64(below(x, held))/float64(n)-1) // of copies among draws of the law
+	nearer := p <= levels[Copies]/2 && own < held
 	a, b := below(x, metric.CopyDistance), below(h, metric.CopyDistance)
 	copied, repeated := float64(a)/float64(n), float64(b)/float64(m)
-	same := copied > repeated && metric.FisherTest(a, n, b, m) <= levels[Copies]/2
+	exact := metric.FisherTest(a, n, b, m)
+	same := copied > repeated && exact <= levels[Copies]/2
 	switch {
 	case same:
-		j.tell(Copies, max(share, copied-repeated), "%s of the samples are training rows, and %s of held-out rows",
-			text.Percent(copied), text.Percent(repeated))
+		j.tell(Copies, max(share, copied-repeated), exact, "%s of the samples are training rows, and %s of held-out "+
+			"rows", text.Percent(copied), text.Percent(repeated))
 	case nearer && own < NearCopies*held:
-		j.tell(Copies, share, "samples are nearly copies: the median distance to a training row is %.2f of that of "+
+		j.tell(Copies, share, p, "samples are nearly copies: the median distance to a training row is %.2f of that of "+
 			"held-out rows", own/held)
 	case nearer && own < nearOverfit*held:
-		j.tell(Overfit, share, "samples keep to training rows: the median distance to one is %.2f of that of held-out "+
-			"rows", own/held)
+		j.tell(Overfit, share, p, "samples keep to training rows: the median distance to one is %.2f of that of "+
+			"held-out rows", own/held)
 	}
 }
 
@@ -106,25 +51,97 @@ func (j *judge) blur() {
 	if len(x) == 0 || len(h) < FewestHeld {
 		return
 	}
-	own, held, differ := medians(x, h)
-	if !differ || own <= held {
+	own, held, p := medians(x, h)
+	if p > levels[Copies]/2 || own <= held {
 		return
 	}
 	if held == 0 { // no density has such points: nearness to rows says nothing of it
 		j.skip(Blur, "most held-out rows repeat training rows to the last digit, which samples of a density do not")
 		return
 	}
-	D, _ := metric.KolmogorovTest(slices.Clone(x), slices.Clone(h))
-	j.tell(Blur, excess(D, len(x), len(h))-j.law, "samples are blurred: the median distance to a training row is "+
-		"%s, of held-out rows %s", text.Number(own), text.Number(held))
+	if j.unitR != nil {
+		j.skip(Blur, "rows came in clusters, so a held-out row lies next to those of its own")
+		return
+	}
+	if j.ordered() {
+		if p = j.clustered(metric.Median(slices.Concat(x, h))); p > levels[Copies]/2 {
+			j.skip(Blur, "rows depend on those before them in the file, as swarms and time series do: regions are "+
+				"counted in place of rows, and they do not show whether %s from the nearest training row is further "+
+				"than the %s of held-out rows", j.length(own), j.length(held))
+			return
+		}
+	}
+	j.tell(Blur, own/held, p, "samples lie typically %s from the nearest training row, held-out rows %s", j.length(own),
+		j.length(held))
 }
 
-// medians returns those of x and h, and whether they differ by Mood's test: Fisher's of how many
-// lie below the median of both.
-func medians(x, h []float64) (own, held float64, differ bool) {
+const orderRows = 1000 // at most, whose nearest row is looked for
+
+// ordered reports whether the nearest row stands nearer in the file than chance has it, where half of them are more
+// than 1 − √½ of the file away: such rows are not independent draws.
+func (j *judge) ordered() bool {
+	d, rows := j.Dim, j.Rows
+	m, near := len(rows)/d, 0
+	n := min(m, orderRows)
+	for i := range n {
+		i = i * m / n
+		at, best := 0, math.Inf(1)
+		for k := range m {
+			if s := dense.SquaredDistance(rows[i*d:(i+1)*d], rows[k*d:(k+1)*d]); k != i && s < best {
+				at, best = k, s
+			}
+		}
+		if math.Abs(float64(at-i)) < (1-math.Sqrt2/2)*float64(m) {
+			near++
+		}
+	}
+	return float64(near)-float64(n)/2 > dependent*math.Sqrt(float64(n))/2
+}
+
+// dependent is how many standard deviations of a count show that rows depend on each other.
+const dependent = 4
+
+// clustered is the p-value of how many samples and held-out rows lie within a distance of a training row, where not
+// rows but the regions of modes are independent: Student's, by the jackknife over regions.
+func (j *judge) clustered(within float64) float64 {
+	share := func(x, r []float64, out []bool) (share, variance float64) {
+		K := len(j.centres) / j.Dim
+		all, near, n := make([]float64, K), make([]float64, K), 0.0
+		for i, k := range nearestOf(x, j.centres, j.Dim) {
+			if !out[i] {
+				all[k]++
+				n++
+				if r[i] < within {
+					near[k]++
+					share++
+				}
+			}
+		}
+		share /= n
+		for k := range K {
+			variance += (near[k] - share*all[k]) * (near[k] - share*all[k]) * float64(K) / float64(K-1) / (n * n)
+		}
+		return share, variance
+	}
+	a, u := share(j.Samples, j.SampleNearest, j.outX)
+	b, v := share(j.Held, j.HeldNearest, j.outH)
+	free := float64(len(j.centres)/j.Dim - 1)
+	return 2 * distuv.StudentsT{Sigma: 1, Nu: max(free, 1)}.Survival(math.Abs(a-b)/math.Sqrt(u+v))
+}
+
+// length writes a distance of points in the data's unit.
+func (j *judge) length(r float64) string {
+	if j.Unit == "" {
+		return text.Number(r) + " units of the data"
+	}
+	return fmt.Sprintf("%.3g %s", r*j.PerUnit, j.Unit)
+}
+
+// medians returns those of x and h, and the p-value of Mood's test: Fisher's of how many lie below the median of both.
+func medians(x, h []float64) (own, held, p float64) {
 	middle := metric.Median(slices.Concat(x, h))
-	p := metric.FisherTest(below(x, middle), len(x), below(h, middle), len(h))
-	return metric.Median(slices.Clone(x)), metric.Median(slices.Clone(h)), p <= levels[Copies]/2
+	p = metric.FisherTest(below(x, middle), len(x), below(h, middle), len(h))
+	return metric.Median(slices.Clone(x)), metric.Median(slices.Clone(h)), p
 }
 
 func below(r []float64, c float64) int { return count(r, func(v float64) bool { return v < c }) }
@@ -145,7 +162,6 @@ const (
 	regionRounds = 12   // of Lloyd's iteration
 	missedPart   = 0.5  // of the share of the data, up to which a region is missed
 	missedToo    = 0.01 // p-value of a region that is missed, where another one is for certain
-	worthSeeing  = 0.05 // a share that should be seen if it is missed
 )
 
 // modes tells of regions that hold a share of the rows and at most half that share of the samples.
@@ -156,14 +172,11 @@ func (j *judge) modes() {
 	d, n, m := j.Dim, len(j.Samples)/j.Dim, len(j.Rows)/j.Dim
 	pool := slices.Concat(few(j.Samples, d, regionRows), few(j.Rows, d, regionRows))
 	centres := regions(shuffled(pool, d, j.Seed), d, min(max(m/rowsOfRegion, 2), mostRegions), j.Seed)
+	j.centres = centres
 	K := len(centres) / d
-	level := levels[MissedMode] / float64(max(K, 1))
-	// Of k rows of m that lie where no sample does, the chance is at least (m/(n+m))^k.
-	if least := math.Ceil(math.Log(level)/math.Log(float64(m)/float64(n+m))) / float64(m); least > worthSeeing {
-		j.skip(MissedMode, "with %d rows and %d samples a missed mode of less than %s of the data is not seen",
-			m, n, text.Percent(min(least, 1)))
-	}
+	level := levels[MissedMode] / 2 / float64(max(K, 1))
 	if K < 2 {
+		j.alone()
 		return
 	}
 	atX, atR := nearestOf(j.Samples, centres, d), nearestOf(j.Rows, centres, d)
@@ -180,11 +193,13 @@ func (j *judge) modes() {
 	for k := range p {
 		p[k] = 1
 		if float64(inX[k])/float64(n) <= missedPart*float64(inR[k])/float64(m) {
-			p[k] = metric.FisherTest(inX[k], n, inR[k], m)
+			p[k] = metric.FisherTest(int(float64(inX[k])*j.effX/float64(n)+0.5), int(j.effX),
+				int(float64(inR[k])*j.effR/float64(m)+0.5), int(j.effR))
 		}
 		least = min(least, p[k])
 	}
 	if !(least <= level) {
+		j.alone()
 		return
 	}
 	worst, most, sum, count := -1, 0.0, 0.0, 0
@@ -213,8 +228,8 @@ func (j *judge) modes() {
 		told = "; " + text.Count(count-1) + " more regions are like that"
 	}
 	row := medoid(j.Rows, atR, worst, centres[worst*d:(worst+1)*d], d)
-	j.tell(MissedMode, sum, "around %s lie %s of the rows and %s of the samples%s", place(row),
-		text.Percent(float64(inR[worst])/float64(m)), text.Percent(float64(inX[worst])/float64(n)), told)
+	j.tell(MissedMode, sum, min(1, float64(K)*least), "around %s lie %s of the rows and %s of the samples%s",
+		place(row), text.Percent(float64(inR[worst])/float64(m)), text.Percent(float64(inX[worst])/float64(n)), told)
 }
 
 // shuffled returns rows in a random order.

@@ -16,6 +16,7 @@ package verdict
 import (
 	"cmp"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -43,6 +44,7 @@ const (
 	Blur        Code = "blur"         // samples further from training rows than held-out rows are
 	KindOfData  Code = "kind_of_data" // what the kind of data warns of
 	Condition   Code = "condition"    // another law given the condition
+	Nearby      Code = "nearby_rows"  // rows with near conditions are nearer to the law given the condition
 	Observables Code = "observables"  // an observable has another law
 	AnotherLaw  Code = "another_law"  // the energy test
 	Overfit     Code = "overfit"      // samples nearer to training rows than held-out rows are
@@ -52,42 +54,109 @@ const (
 // All are the codes.
 func All() []Code {
 	return []Code{Violation, Failed, StartLaw, Chains, Stray, MissedMode, Copies, Walls, Spread, Blur, KindOfData,
-		Condition, Observables, AnotherLaw, Overfit, TooShort}
+		Condition, Nearby, Observables, AnotherLaw, Overfit, TooShort}
 }
 
-// A Finding is one thing that is wrong.
+// A Grade sums up a verdict.
+type Grade string
+
+// Grades.
+const (
+	Good       Grade = "good"
+	Usable     Grade = "usable"      // what was found is too small to matter, or a matter of detail
+	NotGood    Grade = "not good"    // a fault was found
+	NotDecided Grade = "not decided" // too little could be seen
+)
+
+// A Severity says whether a finding makes samples not good.
+type Severity string
+
+// Severities.
+const (
+	Remark Severity = "remark"
+	Fault  Severity = "fault"
+)
+
+// A Finding is one thing that differs. It has an effect size besides its p-value: among many samples a small
+// difference is certain and does not matter.
 type Finding struct {
-	Code   Code         `json:"code"`
-	Effect metric.Float `json:"effect"` // about which share of the samples it puts in a wrong place, 0 to 1
-	Says   string       `json:"says"`   // a sentence, without its full stop
-	Remedy *Remedy      `json:"remedy,omitempty"`
+	Code      Code         `json:"code"`
+	Severity  Severity     `json:"severity"`
+	Says      string       `json:"says"`      // a sentence, without its full stop
+	Effect    metric.Float `json:"effect"`    // its size in Unit; null where it has none
+	Unit      string       `json:"unit"`      // of the effect and its threshold
+	Threshold metric.Float `json:"threshold"` // the effect above which it is a fault; null: it never is
+	PValue    metric.Float `json:"p_value"`   // null where there is no test
+	Share     metric.Float `json:"share"`     // of the samples that it concerns; null where the effect is no share
+	Remedy    *Remedy      `json:"remedy,omitempty"`
 }
 
 // A Skip is something that was not judged, or less sharply than it should be.
 type Skip struct {
-	Code Code   `json:"code"`
-	Why  string `json:"why"`
+	Code      Code   `json:"code"`
+	Why       string `json:"why"`
+	Undecided bool   `json:"undecided,omitempty"` // it could hide a fault, so that the grade is not decided
 }
 
-// A Verdict is what is wrong, the largest effect first. It is good if nothing is and the law of the
-// samples was looked at.
+// A Verdict is a grade and what was found, faults before remarks and the largest effect first.
 type Verdict struct {
-	Good     bool      `json:"good"`
+	Grade    Grade     `json:"grade"`
 	Findings []Finding `json:"findings"`
+	Limits   string    `json:"limits,omitempty"` // the result, where no remedy is left
 	Skipped  []Skip    `json:"not_judged"`
-	Alarm    float64   `json:"false_alarms"` // chance at most that draws of the law itself are not good
+	Alarm    float64   `json:"false_alarms"` // chance at most that draws of the law itself are found to differ
+}
+
+// UnmarshalJSON reads a verdict. Those of earlier versions have no grades: all that they found is a fault.
+func (v *Verdict) UnmarshalJSON(text []byte) error {
+	type plain Verdict
+	old := struct{ Good bool }{}
+	if err := errors.Join(json.Unmarshal(text, &old), json.Unmarshal(text, (*plain)(v))); err != nil || v.Grade != "" {
+		return err
+	}
+	for i := range v.Findings {
+		v.Findings[i].Severity, v.Findings[i].Effect, v.Findings[i].Threshold = Fault, metric.NaN, metric.NaN
+		v.Findings[i].PValue, v.Findings[i].Share = metric.NaN, metric.NaN
+	}
+	if v.Grade = gradeOf(v.Findings, nil); v.Grade == Good && !old.Good {
+		v.Grade = NotDecided
+	}
+	return nil
+}
+
+// A measure says in what an effect is counted, and above which size it is a fault; NaN: never.
+type measure struct {
+	unit  string
+	fault float64
+}
+
+const (
+	shares    = "share of the samples"
+	functions = "distance of distribution functions"
+)
+
+// measures are those of codes. Mass in the wrong place is a fault above 5 %. Distribution functions 0.1 apart are those
+// of normal laws with means 0.25 standard deviations apart. The start's distance bounds what follows from it, so it has
+// the threshold of misplaced mass.
+var measures = map[Code]measure{
+	Violation: {"violation", 0}, Failed: {shares, 0}, StartLaw: {functions, 0.05}, Chains: {"", math.NaN()},
+	Stray: {shares, 0.05}, MissedMode: {shares, 0.05}, Copies: {shares, 0.01}, Walls: {shares, 0.05},
+	Spread: {functions, 0.1}, Blur: {"times the distance of held-out rows", math.NaN()}, KindOfData: {shares, 0.05},
+	Condition: {functions, 0.1}, Nearby: {"times the distance of rows with near conditions", 1},
+	Observables: {functions, 0.1}, AnotherLaw: {functions, 0.1},
+	Overfit: {shares, math.NaN()}, TooShort: {"", math.NaN()},
 }
 
 // Alarm is the sum of levels: what is found of a kind of data, or too short a training, adds
 // nothing to it, for it is no test.
-const Alarm = 0.017
+const Alarm = 0.018
 
 // levels are the chances of false alarms, by code. That of walls is held by who counts there
 // (Wall.Differs), that of start_law and condition by their tests. That of another_law is the largest:
 // it sees what the others do not, and is bound by EnergySDs besides.
 var levels = map[Code]float64{
 	AnotherLaw: 0.01, Observables: 0.001, Spread: 0.001, MissedMode: 0.001, Stray: 0.0005, Copies: 0.0005,
-	Walls: 0.001, StartLaw: 0.001, Condition: 0.001,
+	Walls: 0.001, StartLaw: 0.001, Condition: 0.001, Nearby: 0.001,
 }
 
 // Level returns the chance of a false alarm of a code, 0 for one that is no test.
@@ -97,9 +166,9 @@ func Level(c Code) float64 { return levels[c] }
 // there must be for their law to be judged.
 const FewestHeld = 20
 
-// Undecided is a distance of distribution functions that must be seen if it is there: where samples and rows are so
+// mostUnseen is a distance of distribution functions that must be seen if it is there: where samples and rows are so
 // few that it may not be, a law is not called good. Of normal laws it is means 0.64 standard deviations apart.
-const Undecided = 0.25
+const mostUnseen = 0.25
 
 // Bars of the energy test: standard deviations above the mean of its floor, beyond which samples
 // have another law. The floor is skewed, so p must be low too.
@@ -120,6 +189,8 @@ type Evidence struct {
 	Samples, Rows, Held, Train []float64
 	Dim                        int
 	SampleNearest, HeldNearest []float64
+	Unit                       string  // of these distances for people; empty: the data's own
+	PerUnit                    float64 // of it in a distance of 1
 
 	Energy metric.TwoSample // of samples to Rows, conditions included
 	Seed   uint64           // of relabellings
@@ -161,6 +232,14 @@ type Given struct {
 	Test          metric.TwoSample
 	Samples, Held []float64 // the pairs
 	Dim           int
+	Nearby        *Retrieved // nil: there are none
+}
+
+// Retrieved are training rows with conditions near to those of held-out rows, in place of samples.
+type Retrieved struct {
+	Rows     int     // nearest ones, of which one is taken
+	Distance float64 // energy distance, as Given.Test has it of samples
+	PValue   float64 // of samples being farther
 }
 
 // A KindFault is what a kind of data warns of; Share is how many of the samples, 0 if it does not say.
@@ -200,17 +279,38 @@ func (v Verdict) WithNumbers(numbers []Number) Verdict {
 func build(found []Finding, skipped []Skip) Verdict {
 	v := Verdict{Findings: append([]Finding{}, found...), Skipped: append([]Skip{}, skipped...), Alarm: Alarm}
 	slices.SortStableFunc(v.Findings, func(a, b Finding) int {
-		return cmp.Or(cmp.Compare(b.Effect, a.Effect), cmp.Compare(order(a.Code), order(b.Code)))
+		return cmp.Or(cmp.Compare(a.Severity, b.Severity),
+			cmp.Compare(min(order(a.Code), causes), min(order(b.Code), causes)),
+			cmp.Compare(b.size(), a.size()), cmp.Compare(order(a.Code), order(b.Code)))
 	})
-	v.Good = len(found) == 0 && v.judged()
+	v.Grade = gradeOf(v.Findings, v.Skipped)
 	return v
+}
+
+// gradeOf is the grade of what was found and of what could not be judged.
+func gradeOf(found []Finding, skipped []Skip) Grade {
+	switch {
+	case slices.ContainsFunc(found, func(f Finding) bool { return f.Severity == Fault }):
+		return NotGood
+	case slices.ContainsFunc(skipped, func(s Skip) bool { return s.Undecided }):
+		return NotDecided
+	case len(found) > 0:
+		return Usable
+	}
+	return Good
 }
 
 func order(c Code) int { return slices.Index(All(), c) }
 
-// judged reports whether the law of samples was looked at, sharply enough, and whether they are copies.
-func (v Verdict) judged() bool {
-	return !slices.ContainsFunc(v.Skipped, func(s Skip) bool { return s.Code == AnotherLaw || s.Code == Copies })
+// causes is how many codes stand first whatever their effect: other findings may follow from them.
+var causes = order(Chains) + 1
+
+// size is the effect in thresholds; 0 where it has none.
+func (f Finding) size() float64 {
+	if s := float64(f.Effect / f.Threshold); s > 0 {
+		return s
+	}
+	return 0
 }
 
 // Has reports whether a code was found.
@@ -220,43 +320,62 @@ func (v Verdict) Has(c Code) bool {
 
 // Title says the verdict in a line.
 func (v Verdict) Title() string {
-	switch n := len(v.Findings); {
-	case v.Good:
-		return "good: nothing is wrong that these samples and rows could show"
-	case n == 0:
-		return "not decided: nothing is seen to be wrong, and too little could be seen to call it good"
-	case n == 1:
-		return "not good: one thing is wrong"
-	default:
-		return fmt.Sprintf("not good: %d things are wrong, the largest effect first", n)
-	}
-}
-
-// String says it in a line, with all that is wrong.
-func (v Verdict) String() string {
-	if v.Good {
-		return "good"
-	}
-	if len(v.Findings) == 0 {
-		return v.Title()
-	}
-	var out []string
+	faults := 0
 	for _, f := range v.Findings {
-		out = append(out, string(f.Code)+": "+f.Says)
+		if f.Severity == Fault {
+			faults++
+		}
 	}
-	return strings.Join(out, "; ")
+	remarks := ""
+	if n := len(v.Findings) - faults; n > 0 {
+		remarks = "; " + text.Plural(n, "remark")
+	}
+	switch {
+	case v.Grade == Good:
+		return "good: nothing is wrong that these samples and rows could show"
+	case v.Grade == Usable:
+		return "usable: nothing is wrong that matters" + remarks
+	case faults == 0:
+		return "not decided: nothing is seen to be wrong, and too little could be seen to call it good" + remarks
+	case faults == 1:
+		return "not good: one thing is wrong" + remarks
+	default:
+		return fmt.Sprintf("not good: %d things are wrong, the largest effect first%s", faults, remarks)
+	}
 }
 
-// Share says an effect in words; empty where it is not known.
-func (f Finding) Share() string {
-	switch s := float64(f.Effect); {
-	case math.IsNaN(s) || s <= 0:
-		return ""
-	case s < 0.001:
-		return "below 0.1 % of the samples"
-	default:
-		return "about " + text.Percent(s) + " of the samples"
+// String says it in a line, with all that was found.
+func (v Verdict) String() string {
+	if len(v.Findings) == 0 {
+		title, _, _ := strings.Cut(v.Title(), ":")
+		return title
 	}
+	return strings.Join(v.Says(), "; ")
+}
+
+// Says are the findings in a line each.
+func (v Verdict) Says() (out []string) {
+	for _, f := range v.Findings {
+		out = append(out, fmt.Sprintf("%s: %s", f.Code, f.Says))
+	}
+	return out
+}
+
+// Size says an effect in words, with the threshold above which it is a fault; empty where it has none.
+func (f Finding) Size() string {
+	s := ""
+	switch effect := float64(f.Effect); {
+	case f.Unit == "" || !(effect > 0):
+		return ""
+	case f.Unit == shares:
+		s = text.Percent(effect) + " of the samples"
+	default:
+		s = text.Number(effect) + " " + f.Unit
+	}
+	if f.Threshold > 0 && f.Severity == Remark {
+		s += fmt.Sprintf(" (a fault above %s)", text.Number(f.Threshold))
+	}
+	return s
 }
 
 // Grouped returns what was not judged, codes with one reason together.

@@ -43,6 +43,7 @@ var laws = []law{
 	{"lattice", 2, func(x, _, u []float64) { x[0], x[1] = math.Floor(4*u[0]), math.Floor(3*u[1]*u[1]) }},
 	{"interval", 1, func(x, _, u []float64) { x[0] = u[0] }},
 	{"circle", 2, func(x, z, _ []float64) { x[0], x[1] = math.Cos(z[0]), math.Sin(z[0]) }},
+	{"normal in R⁴", 4, func(x, z, _ []float64) { copy(x, z) }},
 	{"narrow and wide", 2, func(x, z, u []float64) {
 		width := 1.0
 		if u[0] < 0.5 {
@@ -112,7 +113,10 @@ func TestAlarms(t *testing.T) {
 		for r := range times {
 			x, held, train := l.draw(150, uint64(r), 0), l.draw(50, uint64(r), 1), l.draw(200, uint64(r), 2)
 			v := Of(evidence(x, held, train, l.d, 50, uint64(r), 0))
-			if !v.Good {
+			if v.Grade == Good {
+				t.Fatalf("%s: 250 rows could hide 5 %% of misplaced mass", l.name)
+			}
+			if len(v.Findings) > 0 {
 				alarms++
 				for _, f := range v.Findings {
 					by[f.Code]++
@@ -127,10 +131,11 @@ func TestAlarms(t *testing.T) {
 	}
 }
 
-// Each planted fault is found, and comes first.
+// Each planted difference is found, and comes first. Those that do not matter are remarks.
 func TestFaults(t *testing.T) {
 	normal, mixed := laws[0], modes(3)
 	const n, m, of = 4000, 800, 3200
+	faults := []Code{Copies, Walls, AnotherLaw, StartLaw, Failed, Violation}
 	for _, c := range []struct {
 		name  string
 		law   law
@@ -186,7 +191,7 @@ func TestFaults(t *testing.T) {
 				copy(x[i:i+3], []float64{8 * math.Sin(float64(i)), -8, 8 * math.Cos(float64(i))})
 			}
 			return x
-		}, "of the samples, and 0.0 % of held-out rows"},
+		}, "lie where the data have none"},
 		{"a tenth stuck on a wall", law{"", 2, func(x, z, u []float64) { x[0], x[1] = 1e-3+u[0], z[1] }}, Walls,
 			func(_ *Evidence, x []float64) []float64 {
 				for i := 0; i < len(x)/10; i += 2 {
@@ -210,11 +215,11 @@ func TestFaults(t *testing.T) {
 		{"narrow structure is lost", law{"", 2, func(x, z, u []float64) {
 			x[0], x[1] = math.Floor(8*u[0])+0.05*z[0], math.Floor(8*u[1])+0.05*z[1]
 		}}, Blur, func(_ *Evidence, x []float64) []float64 {
-			for i := range x { // each of the 64 modes twice as wide
-				x[i] += x[i] - math.Round(x[i])
+			for i := range x { // each of the 64 modes 1.2 times as wide
+				x[i] += 0.2 * (x[i] - math.Round(x[i]))
 			}
 			return x
-		}, "blurred"},
+		}, "from the nearest training row"},
 		{"the start is not reached", normal, StartLaw, func(e *Evidence, x []float64) []float64 {
 			e.Start = &Start{Prior: "uniform", Paths: 1000, PValue: 0.001, Apart: 0.1}
 			for i := range x {
@@ -257,11 +262,16 @@ func TestFaults(t *testing.T) {
 					full.Numbers = nil
 				}
 				v := Of(full)
-				if v.Good {
+				if v.Grade == Good {
 					t.Errorf("seed %d: good", seed)
 					continue
 				}
-				if f := v.Findings[0]; f.Code == c.want && strings.Contains(f.Says, c.says) {
+				f := v.Findings[0]
+				if c.want == Blur { // the edges of wider modes are stray too
+					f = v.Findings[len(v.Findings)-1]
+				}
+				if f.Code == c.want && (f.Severity == Fault) == slices.Contains(faults, f.Code) &&
+					strings.Contains(f.Says, c.says) {
 					hits++
 				} else {
 					t.Logf("seed %d", seed)
@@ -287,7 +297,7 @@ func TestLevels(t *testing.T) {
 		}
 	}
 	testkit.Near(t, sum, Alarm, 1e-12, "levels add up")
-	if all := All(); len(all) != 16 || len(slices.Compact(slices.Sorted(slices.Values(all)))) != len(all) {
+	if all := All(); len(all) != 17 || len(slices.Compact(slices.Sorted(slices.Values(all)))) != len(all) {
 		t.Errorf("codes %v", all)
 	}
 }
@@ -340,7 +350,7 @@ func TestNotJudged(t *testing.T) {
 		"broken": {broken, "samples are not finite", "not good: one thing is wrong", 7},
 	} {
 		v := Of(c.e)
-		if v.Good || v.Title() != c.said || !slices.Contains(v.Skipped, Skip{Copies, c.why}) {
+		if v.Title() != c.said || !slices.Contains(v.Skipped, Skip{Copies, c.why, true}) {
 			t.Errorf("%s: %+v", name, v)
 		}
 		if g := v.Grouped(); len(g) == 0 || !strings.HasSuffix(g[0], ": "+c.why) ||
@@ -353,12 +363,12 @@ func TestNotJudged(t *testing.T) {
 		samples, rows int
 		why           string // empty: enough
 	}{
-		{150, 200, ""}, {90, 200, "apart are not seen, with far more samples (-n) 0."}, {2000, 100, ""},
+		{500, 500, ""}, {90, 200, "apart are not seen, with far more samples (-n) 0."}, {2000, 1000, ""},
 		{100, 100, "with 100 rows and 100 samples distribution functions less than 0.2"},
 	} {
 		v := Of(evidence(l.draw(c.samples, 1, 0), l.draw(c.rows/5, 1, 1), l.draw(c.rows-c.rows/5, 1, 2), 2, 100, 1, 0))
 		skipped := slices.IndexFunc(v.Skipped, func(s Skip) bool { return s.Code == AnotherLaw })
-		if len(v.Findings) > 0 || v.Good != (c.why == "") || v.Good != (skipped < 0) ||
+		if len(v.Findings) > 0 || (v.Grade == Good) != (c.why == "") || (v.Grade == NotDecided) != (skipped >= 0) ||
 			skipped >= 0 && !strings.Contains(v.Skipped[skipped].Why, c.why) {
 			t.Errorf("%d samples, %d rows: %+v", c.samples, c.rows, v)
 		}
@@ -423,7 +433,7 @@ func TestAllRows(t *testing.T) {
 				x[i] += 0.8 * (x[i] - math.Copysign(2, x[i]))
 				x[i+1] *= 1.2
 			}
-		}, 9, 5, ""},
+		}, 9, times, ""},
 		{"by heart", func(x, train []float64) {
 			for i := range x {
 				x[i] = train[i%len(train)] + 0.02*math.Sin(float64(i*i))
@@ -618,7 +628,7 @@ func TestWithNumbers(t *testing.T) {
 	l := laws[0]
 	e := evidence(l.draw(400, 1, 0), l.draw(100, 1, 1), l.draw(400, 1, 2), 2, 100, 1, math.Inf(-1))
 	v := Of(e)
-	if !v.Good {
+	if v.Grade != Good {
 		t.Fatalf("%+v", v)
 	}
 	off := slices.Clone(e.Numbers[0].Samples)
@@ -627,11 +637,11 @@ func TestWithNumbers(t *testing.T) {
 	}
 	own := e.Numbers[0]
 	bad := v.WithNumbers([]Number{own, {Name: "moved", Samples: off, Rows: own.Rows, Times: 2.5}})
-	if told := bad.String(); bad.Good || len(bad.Findings) != 1 || bad.Findings[0].Code != Observables ||
+	if told := bad.String(); bad.Grade != NotGood || len(bad.Findings) != 1 || bad.Findings[0].Code != Observables ||
 		!strings.Contains(told, `"moved" has another law`) || !strings.Contains(told, "2.5 × their floor") {
 		t.Errorf("%+v", bad)
 	}
-	if again := bad.WithNumbers(e.Numbers); !again.Good || again.String() != "good" {
+	if again := bad.WithNumbers(e.Numbers); again.Grade != Good || again.String() != "good" {
 		t.Errorf("%+v", again)
 	}
 }
@@ -658,13 +668,61 @@ func TestBlurOfRepeatedRows(t *testing.T) {
 	}
 }
 
+// Rows that come in swarms, as aftershocks do, are not independent draws. Copies of them that are smeared by more than
+// swarms are wide are not called blurred where the order of the rows shows it, and no grade is worse than usable.
+func TestSwarms(t *testing.T) {
+	const swarms, each = 40, 30
+	law := law{"", 2, func(x, z, _ []float64) { copy(x, z) }}
+	for _, ordered := range []bool{true, false} {
+		blurred, bad := 0, 0
+		for seed := range uint64(10) {
+			var rows, held, train []float64
+			at, off := law.draw(swarms, seed, 0), law.draw(swarms*each, seed, 1)
+			for i := range swarms * each {
+				if !ordered {
+					i = i * 331 % (swarms * each)
+				}
+				k, width := i/each, 0.002*float64(1+i/each%7)
+				if i%3 == 0 { // no aftershock
+					width = 1
+				}
+				rows = append(rows, at[2*k]+width*off[2*i], at[2*k+1]+width*off[2*i+1])
+			}
+			for i := 0; i < len(rows); i += 2 {
+				to := &train
+				if i%5 == 0 {
+					to = &held
+				}
+				*to = append(*to, rows[i:i+2]...)
+			}
+			x := law.draw(swarms*each, seed, 2)
+			for i := range x {
+				x[i] = rows[i] + 0.013*x[i]
+			}
+			e := evidence(x, held, train, 2, 300, seed, -10)
+			e.Rows, e.Numbers = rows, nil
+			v := Of(e)
+			if v.Has(Blur) {
+				blurred++
+			}
+			if v.Grade == NotGood {
+				bad++
+				t.Log(v)
+			}
+		}
+		if bad > 0 || ordered && blurred > 2 || !ordered && blurred < 9 {
+			t.Errorf("in order: %v; %d of 10 are called blurred and %d not good", ordered, blurred, bad)
+		}
+	}
+}
+
 // What a kind of data finds is a finding, with the share of samples that it says.
 func TestKindOfData(t *testing.T) {
 	l := laws[0]
 	e := evidence(l.draw(400, 1, 0), l.draw(100, 1, 1), l.draw(400, 1, 2), 2, 100, 1, math.Inf(-1))
 	e.Kind = []KindFault{{"motions touch", 0.25}}
-	if v := Of(e); v.Good || len(v.Findings) != 1 || v.Findings[0].Code != KindOfData || v.Findings[0].Effect != 0.25 ||
-		v.Findings[0].Says != "motions touch" {
+	if v := Of(e); v.Grade != NotGood || len(v.Findings) != 1 || v.Findings[0].Code != KindOfData ||
+		v.Findings[0].Effect != 0.25 || v.Findings[0].Says != "motions touch" {
 		t.Errorf("%+v", v)
 	}
 }

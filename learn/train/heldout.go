@@ -28,7 +28,7 @@ const (
 	rise        = 2    // standard errors above the lowest distance that are a rise
 	times       = 126  // hundredths: an evaluation comes after so many times the epochs of the last; 1.26³ = 2
 	firstAfter  = 1000 // updates before the first, of which a network makes its beginnings;
-	firstLoss   = 500  // of losses
+	firstLoss   = 50   // of losses
 	flatLoss    = 1000 // updates before losses that no longer fall end a training
 	judgedShare = 0.1  // of the work since the last evaluation that one may be
 	mostKept    = 3    // estimates that a state holds: of the reference, the lowest, and of a run's lowest
@@ -111,6 +111,7 @@ type Kept struct {
 	Value   float64 `json:"value"`
 	Samples packed  `json:"samples"`
 	Rows    packed  `json:"rows"`
+	Seen    packed  `json:"seen,omitempty"` // losses of training rows
 }
 
 // packed is numbers as JSON has them in base64: exactly, and NaN too.
@@ -172,9 +173,24 @@ func (j *Judged) above(e metric.Estimate, epoch int) float64 {
 	return difference / noise
 }
 
+// overfits reports whether a loss is above that of an epoch by a rise, and the loss of training rows is not. Where that
+// rises too it is not overfitting: updates of a high rate move the weights about, and until an average is over enough
+// of these the loss of all rows may rise for a while.
+func (j *Judged) overfits(e metric.Estimate, seen []float64, epoch int) bool {
+	if j.above(e, epoch) <= rise {
+		return false
+	}
+	i := slices.IndexFunc(j.Kept, func(k Kept) bool { return k.Epoch == epoch })
+	if i < 0 || !e.Known() || len(seen) == 0 || len(j.Kept[i].Seen) != len(seen) {
+		return true
+	}
+	up, noise := metric.MeanOf(seen).Minus(metric.MeanOf(j.Kept[i].Seen))
+	return !(up > rise*noise)
+}
+
 // hear takes in the distance after an epoch, and reports whether the distance has stopped to fall. The rule
 // looks at it unless the learning rate is falling already, when distances fall by that.
-func (j *Judged) hear(epoch, updates int, e metric.Estimate, rule bool) (flat bool) {
+func (j *Judged) hear(epoch, updates int, e metric.Estimate, seen []float64, rule bool) (flat bool) {
 	m := Measured{epoch, updates, metric.NaN, metric.NaN}
 	if e.Known() {
 		m.Distance, m.Noise = metric.Float(e.Value), metric.Float(e.Noise())
@@ -194,7 +210,7 @@ func (j *Judged) hear(epoch, updates int, e metric.Estimate, rule bool) (flat bo
 		}
 		flat = j.Waited >= patience
 	}
-	if j.Low > 0 && !(j.above(e, j.Low) <= rise) {
+	if j.Low > 0 && j.overfits(e, seen, j.Low) {
 		j.Risen = min(j.Risen+1, patience)
 	} else {
 		j.Risen = 0
@@ -205,7 +221,7 @@ func (j *Judged) hear(epoch, updates int, e metric.Estimate, rule bool) (flat bo
 		}
 	}
 	if e.Known() {
-		j.Kept = append(slices.Clip(j.Kept), Kept{epoch, e.Value, e.Samples, e.Rows})
+		j.Kept = append(slices.Clip(j.Kept), Kept{epoch, e.Value, e.Samples, e.Rows, seen})
 	}
 	j.Kept = slices.DeleteFunc(slices.Clone(j.Kept), func(k Kept) bool {
 		return k.Epoch != j.Reference && k.Epoch != j.Low && k.Epoch != j.Lowest
@@ -249,7 +265,7 @@ func (j *Judged) due(epoch int, done, worth bool) bool {
 // Due reports whether held-out distances are to be measured now, work being the network rows
 // that one evaluation takes, a step of the process counting as one.
 //
-// The first comes after 1000 updates, of losses after 500, and when it is no more than a tenth of the work of the last
+// The first comes after 1000 updates, of losses after 50, and when it is no more than a tenth of the work of the last
 // fifth of them, forward and backward three network rows a row, and the steps of forward paths; each
 // other one after 1.26 times the epochs of the one before, which is a smaller share; and one at the end.
 func (t *Trainer[T]) Due(work float64) bool {
@@ -280,7 +296,7 @@ func (t *Trainer[T]) Due(work float64) bool {
 // end a training without a budget alone, and not before 1000 updates.
 //
 // If the epoch to go on from lies before the last Extend, or none is left from there, the training ends.
-func (t *Trainer[T]) Hear(e metric.Estimate) (Verdict, bool) {
+func (t *Trainer[T]) Hear(e metric.Estimate, seen ...float64) (Verdict, bool) {
 	s := &t.State
 	j := Judged{}
 	if s.Judged != nil {
@@ -290,7 +306,7 @@ func (t *Trainer[T]) Hear(e metric.Estimate) (Verdict, bool) {
 	s.Judged = &j
 	plan, loss := t.Plan(), t.cfg.JudgedByLoss
 	open := j.Verdict == nil && !t.Done()
-	flat := j.hear(s.Epoch, s.Updates, e, open && !plan.Falling(s.Epoch))
+	flat := j.hear(s.Epoch, s.Updates, e, seen, open && !plan.Falling(s.Epoch))
 	rising := flat && j.Risen > 0
 	if loss {
 		rising = j.Risen >= patience

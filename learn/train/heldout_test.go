@@ -207,7 +207,7 @@ func TestVerdictRates(t *testing.T) {
 					e.Value += u / float64(len(e.Samples))
 				}
 				e.Value -= c.fall * float64(n) / 3
-				if j.hear(n+1, n+1, e, true) {
+				if j.hear(n+1, n+1, e, nil, true) {
 					if n <= 3 {
 						one++
 					}
@@ -221,6 +221,27 @@ func TestVerdictRates(t *testing.T) {
 				t.Errorf("a fall of %v errors a doubling: %.3f and %.3f end in one and two, want %.3f and %.3f", c.fall,
 					one/trainings, two/trainings, c.one, c.two)
 			}
+		}
+	}
+}
+
+// A loss that is above the lowest is no rise while that of training rows is too.
+func TestLossesOfAllRowsRise(t *testing.T) {
+	for seen, ends := range map[float64]bool{-0.1: true, 0: true, 0.1: false} {
+		cfg := Config{Epochs: 10_000, Anneal: 0.5, Refresh: 1, JudgedByLoss: true}
+		tr := &Trainer[float32]{batching: batching[float32]{source: paths{}, cfg: cfg}}
+		tr.State.Budget, tr.State.Plan = 60, &Plan{10_000, 0.5, 1}
+		ended := false
+		for i, e := 0, 100; i < 6 && !ended; i, e = i+1, next(e) {
+			tr.State.Epoch, tr.State.Updates = e, e
+			all := measured(0, 0.01, uint64(e)).Samples
+			for k := range all {
+				all[k] += seen * float64(i)
+			}
+			_, ended = tr.Hear(measured(3+0.1*float64(i), 0.01, uint64(e)), all...)
+		}
+		if ended != ends {
+			t.Errorf("losses of training rows rise by %v a time: a verdict: %v", seen, ended)
 		}
 	}
 }

@@ -19,6 +19,7 @@ import (
 	"github.com/landing-diffusion/landing/experiment/run"
 	"github.com/landing-diffusion/landing/internal/fault"
 	"github.com/landing-diffusion/landing/judge/metric"
+	"github.com/landing-diffusion/landing/judge/verdict"
 	"github.com/landing-diffusion/landing/learn/method"
 	"github.com/landing-diffusion/landing/learn/train"
 )
@@ -157,7 +158,7 @@ func Of(r *experiment.Run, v *judge.Evaluation, state train.State, fault string)
 		Samples: v.Samples, Failed: v.Failed, Broken: v.Broken, Programs: v.Programs,
 		Distance: distanceOf(v.JSD), Observed: distanceOf(v.Observed), Energy: v.TwoSample, MMD: v.MMD,
 		Worst: v.Violation.Worst, Mean: v.Violation.Mean, Component: []Component{}, Copies: v.Nearest,
-		Good: v.Verdict.Good, Verdict: v.Verdict.Title(), Fault: fault}
+		Good: v.Verdict.Grade == verdict.Good, Verdict: v.Verdict.Title(), Fault: fault}
 	if row.Data.HeldOut == "" {
 		row.Data.HeldOut = heldOut
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/landing-diffusion/landing/experiment/run"
 	"github.com/landing-diffusion/landing/internal/input"
 	"github.com/landing-diffusion/landing/judge/metric"
+	"github.com/landing-diffusion/landing/judge/verdict"
 	"github.com/landing-diffusion/landing/learn/train"
 	"github.com/landing-diffusion/landing/problem"
 )
@@ -56,14 +57,14 @@ type Entry struct {
 
 // A Distance is how far samples are from the data.
 type Distance struct {
-	Value   metric.Float `json:"value"`            // to all data; null where no distance is defined
-	Floor   metric.Float `json:"floor"`            // of as many draws from the training rows; null: not known
-	Metric  string       `json:"metric,omitempty"` // what is measured
-	Epoch   int          `json:"epoch"`            // of the weights
-	From    Source       `json:"from"`             // what measured it
-	Good    *bool        `json:"good"`             // the verdict; null: none was given
-	Verdict string       `json:"verdict"`          // in words; empty: none was given
-	Wrong   []string     `json:"wrong,omitempty"`  // what it found, the largest effect first
+	Value   metric.Float  `json:"value"`            // to all data; null where no distance is defined
+	Floor   metric.Float  `json:"floor"`            // of as many draws from the training rows; null: not known
+	Metric  string        `json:"metric,omitempty"` // what is measured
+	Epoch   int           `json:"epoch"`            // of the weights
+	From    Source        `json:"from"`             // what measured it
+	Grade   verdict.Grade `json:"grade"`            // empty: none was given
+	Verdict string        `json:"verdict"`          // in words; empty: none was given
+	Wrong   []string      `json:"wrong,omitempty"`  // what it found, the largest effect first
 }
 
 // A Source says what a distance was measured by.
@@ -111,7 +112,7 @@ func (e Entry) Cautions(epoch int) (out []string) {
 	if e.Why != "" && e.State != Finished {
 		out = append(out, e.Why)
 	}
-	if d := e.Distance; d != nil && d.Good != nil && d.From == Stale {
+	if d := e.Distance; d != nil && d.Grade != "" && d.From == Stale {
 		out = append(out, "the verdict is on other weights than those that draw: landing report judges these")
 	}
 	return out
@@ -241,11 +242,7 @@ func evaluated(k *experiment.Kept) *Distance {
 			break
 		}
 	}
-	good := k.Verdict.Good
-	d.Good, d.Verdict = &good, k.Verdict.Title()
-	for _, f := range k.Verdict.Findings {
-		d.Wrong = append(d.Wrong, string(f.Code)+": "+f.Says)
-	}
+	d.Grade, d.Verdict, d.Wrong = k.Verdict.Grade, k.Verdict.Title(), k.Verdict.Says()
 	return d
 }
 

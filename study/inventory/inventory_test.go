@@ -11,6 +11,7 @@ import (
 
 	"github.com/landing-diffusion/landing/experiment/run"
 	"github.com/landing-diffusion/landing/judge/metric"
+	"github.com/landing-diffusion/landing/judge/verdict"
 	"github.com/landing-diffusion/landing/problem"
 	"github.com/landing-diffusion/landing/study/compare"
 	"github.com/landing-diffusion/landing/study/inventory"
@@ -175,17 +176,17 @@ func TestDistance(t *testing.T) {
 			continue
 		}
 		if want == inventory.InCourse {
-			if d.Value != 0.375 || d.Epoch != 2 || d.Good != nil || !d.Floor.IsNaN() {
+			if d.Value != 0.375 || d.Epoch != 2 || d.Grade != "" || !d.Floor.IsNaN() {
 				t.Errorf("%s: %+v", runs[i].Run, d)
 			}
 			continue
 		}
-		good, says, wrong := true, "good", []string(nil)
+		grade, wrong := verdict.Good, []string(nil)
 		if name := filepath.Base(runs[i].Run); name == "b-older" || name == "c-chosen" { // by other weights
-			good, says, wrong = false, "not good: one thing", []string{"walls: too few there"}
+			grade, wrong = verdict.NotGood, []string{"walls: too few there"}
 		}
-		if d.Value != 0.25 || d.Floor != 0.125 || d.Good == nil || *d.Good != good || !slices.Equal(d.Wrong, wrong) ||
-			!strings.HasPrefix(d.Verdict, says) {
+		if d.Value != 0.25 || d.Floor != 0.125 || d.Grade != grade || !slices.Equal(d.Wrong, wrong) ||
+			!strings.HasPrefix(d.Verdict, string(grade)) {
 			t.Errorf("%s: %+v", runs[i].Run, d)
 		}
 		if of := inventory.Of(runs[i].Run); of.Bytes != 0 || of.State != runs[i].State || of.Distance == nil ||

@@ -74,11 +74,10 @@ func TestPageInABrowser(t *testing.T) {
 	ctx := browser(t)
 	s := start(t, map[string]string{"demo": demo(t), "disc": disc(t)}, Options{Local: true,
 		Standing: func(r *engine.Run) Standing {
-			good := r.Name == "demo"
-			if good {
-				return Standing{State: "finished", Good: &good, Verdict: "good: nothing is wrong"}
+			if r.Name == "demo" {
+				return Standing{State: "finished", Grade: "good", Verdict: "good: nothing is wrong"}
 			}
-			return Standing{State: "stopped", Good: &good, Verdict: "not good: one thing is wrong",
+			return Standing{State: "stopped", Grade: "not good", Verdict: "not good: one thing is wrong",
 				Wrong: []string{"walls: too few <b>there</b>."}, Cautions: []string{"its training has not finished"}}
 		}})
 	var mu sync.Mutex

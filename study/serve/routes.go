@@ -37,7 +37,7 @@ type RunInfo struct {
 // A Standing is how a run is, by what its folder tells.
 type Standing struct {
 	State    string   `json:"state,omitempty"` // of its training
-	Good     *bool    `json:"good,omitempty"`  // the verdict on its samples; nil: there is none
+	Grade    string   `json:"grade,omitempty"` // of its samples; empty: there is none
 	Verdict  string   `json:"verdict,omitempty"`
 	Wrong    []string `json:"wrong,omitempty"`    // what the verdict found, the largest effect first
 	Cautions []string `json:"cautions,omitempty"` // what else speaks against its samples
@@ -70,8 +70,7 @@ type RunList struct {
 
 // Ready is what GET /readyz answers.
 type Ready struct {
-	Ready bool     `json:"ready"`
-	Runs  []string `json:"runs"`
+	Ready bool `json:"ready"`
 }
 
 // Media types of bodies.
@@ -109,11 +108,13 @@ func (s *Server) routes() http.Handler {
 			return a.writeJSON(map[string]bool{"alive": true})
 		},
 		"GET /readyz": func(a *answering) error {
-			all, err := s.served()
-			if err != nil {
+			if _, err := s.served(); err != nil {
 				return err
 			}
-			return a.writeJSON(Ready{true, all.names})
+			if s.leaving.Load() {
+				return s.ends()
+			}
+			return a.writeJSON(Ready{true})
 		},
 		"GET /v1/runs": func(a *answering) error {
 			all, err := s.served()

@@ -30,27 +30,94 @@ type Ask struct {
 	DeadlineMS *int64  `json:"deadline_ms,omitempty"` // then the drawing is given up
 }
 
-// Given are the conditions that samples are asked under.
+// Given are the conditions that samples are asked under: rows of one length, by name or in the order of the run's
+// condition.
 type Given struct {
-	names []map[string]float64 // by name
-	rows  [][]float64          // or in the order of the run's condition
+	names []string // in the order of the first row; nil: rows are lists
+	width int
+	rows  []float64
 }
 
-// UnmarshalJSON implements json.Unmarshaler.
+// mostColumns bounds the numbers of a row.
+const mostColumns = 256
+
+// UnmarshalJSON implements json.Unmarshaler. It holds no more than the numbers themselves, whatever data nests.
 func (g *Given) UnmarshalJSON(data []byte) error {
-	var one map[string]float64
-	if json.Unmarshal(data, &one) == nil && one != nil {
-		g.names = []map[string]float64{one}
-		return nil
+	*g = Given{}
+	d := json.NewDecoder(bytes.NewReader(data))
+	open, err := d.Token()
+	one := open == json.Delim('{')
+	if !one && open == json.Delim('[') {
+		open, err = d.Token()
 	}
-	if json.Unmarshal(data, &g.names) == nil && len(g.names) > 0 && !slices.ContainsFunc(g.names,
-		func(m map[string]float64) bool { return m == nil }) {
-		return nil
+	var row []float64
+	for ; err == nil && (open == json.Delim('{') || open == json.Delim('[')); open, err = d.Token() {
+		named := open == json.Delim('{')
+		first := g.rows == nil
+		if row, err = g.row(d, named, first, row[:0]); err != nil {
+			return err
+		}
+		g.rows = append(g.rows, row...)
+		if one {
+			return nil
+		}
 	}
-	if g.names = nil; json.Unmarshal(data, &g.rows) == nil && len(g.rows) > 0 {
-		return nil
+	if err != nil || open != json.Delim(']') || g.rows == nil {
+		return errGiven
 	}
-	return errors.New(`condition: expected numbers by name, as {"radius": 1.5}, or rows of such objects or of numbers`)
+	return nil
+}
+
+var errGiven = errors.New(
+	`condition: expected numbers by name, as {"radius": 1.5}, or rows of such objects or of numbers`)
+
+// row reads a row that has been opened. The first one says which names, or how many numbers, the others have.
+func (g *Given) row(d *json.Decoder, named, first bool, row []float64) ([]float64, error) {
+	if !first && named != (g.names != nil) {
+		return nil, errGiven
+	}
+	have := 0
+	if !first && named {
+		for range g.width {
+			row = append(row, math.NaN()) // not given yet
+		}
+	}
+	for d.More() {
+		at := have
+		if named {
+			key, err := d.Token()
+			name, _ := key.(string)
+			switch at = slices.Index(g.names, name); {
+			case err != nil:
+				return nil, err
+			case at >= 0 && (first || row[at] == row[at]):
+				return nil, fmt.Errorf("condition: %q is given twice in a row", clip(name))
+			case at < 0 && !first:
+				return nil, fmt.Errorf("condition: %q is not in the first row", clip(name))
+			case at < 0:
+				at, g.names = have, append(g.names, name)
+			}
+		}
+		token, err := d.Token()
+		v, ok := token.(float64)
+		if have++; err != nil || !ok || have > mostColumns {
+			return nil, errGiven
+		}
+		if at == len(row) {
+			row = append(row, v)
+		}
+		row[at] = v
+	}
+	if _, err := d.Token(); err != nil || have == 0 {
+		return nil, errGiven
+	}
+	if first {
+		g.width = have
+	}
+	if have != g.width {
+		return nil, fmt.Errorf("condition: a row has %d numbers, the first one %d", have, g.width)
+	}
+	return row, nil
 }
 
 // values returns rows of the run's condition.
@@ -59,28 +126,31 @@ func (g *Given) values(c *experiment.Condition) ([]float64, error) {
 		return nil, invalidAt("body.condition", nil, "%s; the condition is %s", fmt.Sprintf(format, v...),
 			strings.Join(c.Names, ", "))
 	}
-	var out []float64
-	for _, m := range g.names {
-		for _, name := range c.Names {
-			v, ok := m[name]
-			if !ok {
-				return bad("%s is missing", name)
-			}
-			out = append(out, v)
+	if g.names == nil {
+		if g.width != len(c.Names) {
+			return bad("row 0 has %d numbers", g.width)
 		}
-		for name := range m {
-			if !slices.Contains(c.Names, name) {
-				return bad("%q is no part of it", name)
-			}
+		return g.rows, nil
+	}
+	order := make([]int, len(c.Names))
+	for k, name := range c.Names {
+		if order[k] = slices.Index(g.names, name); order[k] < 0 {
+			return bad("%s is missing", name)
 		}
 	}
-	for i, row := range g.rows {
-		if len(row) != len(c.Names) {
-			return bad("row %d has %d numbers", i, len(row))
+	for _, name := range g.names {
+		if !slices.Contains(c.Names, name) {
+			return bad("%q is no part of it", name)
 		}
-		out = append(out, row...)
 	}
-	return out, nil
+	row := make([]float64, g.width)
+	for at := 0; at < len(g.rows); at += g.width {
+		copy(row, g.rows[at:])
+		for k, from := range order {
+			g.rows[at+k] = row[from]
+		}
+	}
+	return g.rows, nil
 }
 
 // decode reads the body of a request for samples. The error is a *fault.
@@ -126,7 +196,8 @@ func (s *Server) ask(a *answering, samples, numbers int64) (*asked, error) {
 	if media, _, err := mime.ParseMediaType(given); err != nil || media != typeJSON {
 		return nil, unsupported.fault("Content-Type is %q; expected %s", given, typeJSON)
 	}
-	body, err := s.read(a)
+	body, release, err := s.read(a)
+	defer release()
 	if err != nil {
 		return nil, err
 	}

@@ -7,6 +7,7 @@
 package serve
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"crypto/rand"
@@ -46,6 +47,7 @@ type Limits struct {
 	Arrival     time.Duration // in which a body must; 0: 10 s
 	Patience    time.Duration // with a reader who takes nothing; 0: 30 s
 	Drain       time.Duration // for requests at work when the service is told to end; 0: 30 s
+	Grace       time.Duration // in which it then says that it is not ready, and still takes requests; 0: none
 }
 
 func (l *Limits) settle() {
@@ -82,10 +84,12 @@ type Server struct {
 	mux    http.Handler
 
 	runs     atomic.Pointer[loaded]
-	draining atomic.Bool
+	leaving  atomic.Bool // it is told to end, and says so at /readyz
+	draining atomic.Bool // and takes no more requests
 
 	places  *semaphore.Weighted // requests that are drawn or wait
-	room    *semaphore.Weighted // numbers that they hold in memory
+	room    *semaphore.Weighted // numbers that they hold in memory, but for
+	bodies  sized               // those of bodies that are read
 	waiting atomic.Int64        // places that are taken
 	desk    *semaphore.Weighted // requests for samples that are read, and short answers that are sent
 	origin  *http.CrossOriginProtection
@@ -100,13 +104,21 @@ type loaded struct {
 	info  []RunInfo
 }
 
+// A sized is a semaphore that knows how much it shares out.
+type sized struct {
+	*semaphore.Weighted
+	size int64
+}
+
 // New makes a server that draws with an engine.
 func New(e *engine.Engine, o Options) *Server {
 	o.settle()
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	s := &Server{engine: e, opt: o, places: semaphore.NewWeighted(int64(o.Queue)), room: semaphore.NewWeighted(o.Held),
+	read := o.Held / 8 * 3
+	s := &Server{engine: e, opt: o, places: semaphore.NewWeighted(int64(o.Queue)),
+		room: semaphore.NewWeighted(o.Held - read), bodies: sized{semaphore.NewWeighted(read), read},
 		desk: semaphore.NewWeighted(int64(max(1, e.Workers()/2))), origin: http.NewCrossOriginProtection()}
 	s.mux = s.routes()
 	return s
@@ -155,8 +167,12 @@ func (s *Server) Serve(ctx context.Context, l net.Listener, secure *tls.Config) 
 	})
 	group.Go(func() error {
 		<-ending.Done()
+		s.leaving.Store(true)
+		s.opt.Log.Info("ending", "requests", s.waiting.Load(), "grace", s.opt.Grace.String())
+		if ctx.Err() != nil && s.runs.Load() != nil {
+			time.Sleep(s.opt.Grace)
+		}
 		s.draining.Store(true)
-		s.opt.Log.Info("ending", "requests", s.waiting.Load())
 		grace, done := context.WithTimeout(work, s.opt.Drain)
 		defer done()
 		if server.Shutdown(grace) != nil { // requests that are still at work are given up
@@ -409,11 +425,17 @@ func (s *Server) served() (*loaded, error) {
 	}
 	f := unready.fault("runs are being read")
 	if s.draining.Load() {
-		f = unready.fault("the service is about to end")
-		f.quit = true
+		f = s.ends()
 	}
 	f.retry = 5 * time.Second
 	return nil, f
+}
+
+// ends is the fault of a service that was told to end.
+func (s *Server) ends() *fault {
+	f := unready.fault("the service is about to end")
+	f.quit, f.retry = true, 5*time.Second
+	return f
 }
 
 // find returns the number of a run among those that are served. The error is a *fault.
@@ -429,9 +451,42 @@ func (s *Server) find(name string) (int, *loaded, error) {
 	return i, all, err
 }
 
-// read returns the body of a request. The error is a *fault.
-func (s *Server) read(a *answering) ([]byte, error) {
-	body, err := io.ReadAll(a.r.Body)
+// freely is how many bytes of a body take no room in memory that is shared out.
+const freely = 64 << 10
+
+// read returns the body of a request, and what gives its room in memory back: a number for each byte, for the bytes and
+// what is made of them. A long body waits for room before it is read. The error is a *fault.
+func (s *Server) read(a *answering) (body []byte, release func(), err error) {
+	body, err = io.ReadAll(io.LimitReader(a.r.Body, freely))
+	if err != nil || len(body) < freely {
+		body, err = s.arrived(a, body, err)
+		return body, func() {}, err
+	}
+	size := min(cmp.Or(max(a.r.ContentLength, 0), s.opt.Body), s.bodies.size)
+	ctx, cancel := context.WithTimeout(a.r.Context(), s.opt.Patience)
+	defer cancel()
+	if s.bodies.Acquire(ctx, size) != nil {
+		f := full("the bodies of other requests fill the memory")
+		f.quit = true
+		return nil, func() {}, f
+	}
+	_ = http.NewResponseController(a.w).SetReadDeadline(time.Now().Add(s.opt.Arrival))
+	body = append(make([]byte, 0, size), body...)
+	for n := 0; err == nil; body = body[:len(body)+n] {
+		if len(body) == cap(body) {
+			body = slices.Grow(body, bytes.MinRead)
+		}
+		n, err = a.r.Body.Read(body[len(body):cap(body)])
+	}
+	if errors.Is(err, io.EOF) {
+		err = nil
+	}
+	body, err = s.arrived(a, body, err)
+	return body, func() { s.bodies.Release(size) }, err
+}
+
+// arrived says what an error of reading a body means.
+func (s *Server) arrived(a *answering, body []byte, err error) ([]byte, error) {
 	var large *http.MaxBytesError
 	var f *fault
 	switch {

@@ -313,6 +313,14 @@ func TestRefusals(t *testing.T) {
 			`"z"`},
 		{"a row too short", "/v1/runs/disc/samples", `{"n":1,"condition":[[1]]}`, asJSON, invalid,
 			"row 0 has 1 numbers"},
+		{"rows of two lengths", "/v1/runs/disc/samples", `{"n":1,"condition":[[1,1],[1]]}`, asJSON, invalid,
+			"the first one 2"},
+		{"rows of two names", "/v1/runs/disc/samples", `{"n":1,"condition":[{"r":1,"c":1},{"r":1,"z":1}]}`, asJSON,
+			invalid, `"z" is not in the first row`},
+		{"a name twice", "/v1/runs/disc/samples", `{"n":1,"condition":{"r":1,"r":2,"c":1}}`, asJSON, invalid, "twice"},
+		{"lists in lists", "/v1/runs/disc/samples", `{"n":1,"condition":[[[1,1]]]}`, asJSON, invalid, "condition"},
+		{"rows of two kinds", "/v1/runs/disc/samples", `{"n":1,"condition":[[1,1],{"r":1,"c":1}]}`, asJSON, invalid,
+			"condition"},
 		{"no rows", "/v1/runs/disc/samples", `{"n":1,"condition":[]}`, asJSON, invalid, "condition"},
 		{"NaN", "/v1/runs/disc/samples", `{"n":1,"condition":{"r":NaN,"c":1}}`, asJSON, badJSON, ""},
 		{"NaN in words", "/v1/runs/disc/samples", `{"n":1,"condition":{"r":"NaN","c":1}}`, asJSON, invalid,
@@ -470,6 +478,49 @@ func TestDeadline(t *testing.T) {
 	s.wait(func() bool { return s.waiting.Load() == 0 })
 }
 
+// Long bodies wait for room in memory, one after the other, and those that get none in time are refused; short ones
+// pass. What is made of a body is never more than a number for each of its bytes.
+func TestLongBodies(t *testing.T) {
+	s := start(t, map[string]string{"disc": disc(t)}, Options{Limits: Limits{Held: 4 << 20, Patience: 200 *
+		time.Millisecond, Numbers: 100}})
+	rows := func(row string, n int) string {
+		return `{"n":1,"condition":[` + strings.Repeat(row+",", n) + row + "]}"
+	}
+	long := rows(`{"r":1,"c":1}`, 1<<16)
+	var group sync.WaitGroup
+	for range 6 {
+		group.Go(func() {
+			if w, b := s.samples("disc", long); w.StatusCode != 422 && w.StatusCode != 429 {
+				t.Errorf("a long body: %d %s", w.StatusCode, b)
+			}
+		})
+	}
+	group.Wait()
+	end := testkit.Must(net.Dial("tcp", s.at)) // takes all the room, and never sends the rest
+	defer end.Close()
+	fmt.Fprintf(end, "POST /v1/runs/disc/samples HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"+
+		"Content-Length: %d\r\n\r\n%s", 2<<20, strings.Repeat(" ", 1<<20))
+	s.wait(func() bool { free := s.bodies.TryAcquire(s.bodies.size); return !free || release(s.bodies) })
+	w, b := s.samples("disc", long)
+	wantFault(t, "a long body beside it", w, b, queueFull)
+	if w, b := s.samples("disc", `{"n":1,"condition":{"r":1.2,"c":0.5}}`); w.StatusCode != 200 {
+		t.Errorf("a short body beside it: %d %s", w.StatusCode, b)
+	}
+	for _, row := range []string{"[[", "[]", "{}", `{"a":1}`, "1", `""`, "null", "[1,1]"} {
+		var g Given
+		body := rows(row, 1000)
+		if err := json.Unmarshal([]byte(body[len(`{"n":1,"condition":`):len(body)-1]), &g); len(g.rows) > len(body) {
+			t.Errorf("%s: %d numbers of %d bytes, %v", row, len(g.rows), len(body), err)
+		}
+	}
+}
+
+// release gives all room back, and is false.
+func release(s sized) bool {
+	s.Release(s.size)
+	return false
+}
+
 // When the service is told to end, what is at work is finished, nothing new begins, and nothing waits for ever.
 func TestDrain(t *testing.T) {
 	s := start(t, map[string]string{"demo": demo(t)}, Options{})
@@ -494,6 +545,21 @@ func TestDrain(t *testing.T) {
 	if err := <-s.ended; err != nil {
 		t.Error(err)
 	}
+	close(s.ended)
+
+	// Before that it says for a while that it is not ready, and takes requests.
+	s = start(t, map[string]string{"demo": demo(t)}, Options{Limits: Limits{Grace: 300 * time.Millisecond}})
+	if _, b := s.ask("GET", "/readyz", ""); string(b) != "{\"ready\":true}\n" {
+		t.Errorf("/readyz tells %s", b)
+	}
+	s.end()
+	s.wait(s.leaving.Load)
+	w, b := s.ask("GET", "/readyz", "")
+	wantFault(t, "in the grace period", w, b, unready)
+	if w, b := s.samples("demo", `{"n":1}`); w.StatusCode != 200 {
+		t.Errorf("a request in the grace period: %d %s", w.StatusCode, b)
+	}
+	testkit.OK(t, <-s.ended)
 	close(s.ended)
 
 	s = start(t, map[string]string{"demo": demo(t)}, Options{Limits: Limits{
@@ -786,12 +852,8 @@ func FuzzDecode(f *testing.F) {
 			return
 		}
 		if g := a.Condition; g != nil {
-			numbers := 0
-			for _, row := range g.rows {
-				numbers += len(row)
-			}
-			if numbers > len(body) || len(g.names) > len(body) {
-				t.Fatalf("%d numbers of %d bytes", numbers, len(body))
+			if len(g.rows) > len(body) || len(g.names) > len(body) || len(g.rows)%g.width != 0 {
+				t.Fatalf("%d numbers of %d bytes, %d a row", len(g.rows), len(body), g.width)
 			}
 			if _, err := g.values(&experiment.Condition{Names: []string{"r"}}); err != nil &&
 				(!errors.As(err, &bad) || bad.kind != invalid) {

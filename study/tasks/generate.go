@@ -91,7 +91,7 @@ func Generation(ctx context.Context, r *experiment.Run, o GenerateOptions) (*Lis
 		say("weights: of epoch %d, checkpoint %s: %s", w.Epoch, w.Checkpoint, w.Reason)
 	}
 	for _, says := range experiment.Standing(r, trained) {
-		say("note: %s", says)
+		say("warning: %s", says)
 	}
 	g.Checkpoint = run.CheckpointName(trained.State.Updates)
 	g.Data = drawn.NeedsData()

@@ -138,7 +138,7 @@ type MergeOptions struct {
 	Run      string // the run's folder, where it is not where parts say
 	Data     string // its data file, if it has moved
 	Force    bool   // write over the file if it exists
-	SameBits bool   // refuse parts that were made with several kinds of kernels
+	SameBits bool   // refuse parts that were made with several kinds of kernels or processors
 	Pool     *parallel.Pool
 	Tick     func(done, of uint64) // gets how many samples are written; may be nil
 }
@@ -152,7 +152,7 @@ type Merged struct {
 	First   uint64   `json:"first"`
 	Rows    uint64   `json:"rows"`
 	Failed  []uint64 `json:"failed"`  // numbers of samples that are not in the file
-	Kernels []string `json:"kernels"` // that the parts were made with
+	Kernels []string `json:"kernels"` // that the parts were made with, and on which processors: "avx2 on amd64"
 	Beside  string   `json:"record,omitempty"`
 	Notes   []string `json:"notes,omitempty"`
 
@@ -182,8 +182,9 @@ func merge(ctx context.Context, r *experiment.Run, parts []Part, out string, o M
 	m := &Merged{File: out, Parts: len(parts), First: t.From, Rows: t.Total, Failed: []uint64{}, Seed: t.Of.Seed}
 	for _, p := range parts {
 		m.Drawn.join(&p.Result.Detail)
-		if !slices.Contains(m.Kernels, p.Result.Kernel) {
-			m.Kernels = append(m.Kernels, p.Result.Kernel)
+		kind := fmt.Sprintf("%s on %s", p.Result.Kernel, cmp.Or(p.Result.Arch, "a processor that is not known"))
+		if !slices.Contains(m.Kernels, kind) {
+			m.Kernels = append(m.Kernels, kind)
 		}
 	}
 	if len(m.Kernels) > 1 {

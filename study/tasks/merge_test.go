@@ -297,14 +297,18 @@ func TestMergeRefused(t *testing.T) {
 		}
 	}
 
-	// Several kinds of kernels are told, or refused.
-	parts[1].Result.Kernel = "another"
-	out := filepath.Join(t.TempDir(), "x.npy")
-	testkit.Refused(t, testkit.Err(Merge(t.Context(), parts, out, MergeOptions{Pool: r.Pool, SameBits: true})),
-		"another", "same bits")
-	if m, err := Merge(t.Context(), parts, out, o); err != nil || len(m.Notes) != 1 ||
-		len(m.Kernels) != 2 {
-		t.Errorf("%+v, %v", m, err)
+	// Several kinds of kernels, or of processors, are told, or refused.
+	for what, change := range map[string]func(*Result){
+		"another": func(r *Result) { r.Kernel = "another" }, "other64": func(r *Result) { r.Arch = "other64" },
+		"not known": func(r *Result) { r.Arch = "" }} {
+		several := slices.Clone(parts)
+		change(&several[1].Result)
+		out := filepath.Join(t.TempDir(), "x.npy")
+		same := MergeOptions{Pool: r.Pool, SameBits: true}
+		testkit.Refused(t, testkit.Err(Merge(t.Context(), several, out, same)), what, "same bits")
+		if m, err := Merge(t.Context(), several, out, o); err != nil || len(m.Notes) != 1 || len(m.Kernels) != 2 {
+			t.Errorf("%s: %+v, %v", what, m, err)
+		}
 	}
 }
 

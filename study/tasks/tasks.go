@@ -21,6 +21,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"time"
 
@@ -86,6 +87,7 @@ type Part struct {
 type Result struct {
 	Files   []File  `json:"files"`
 	Kernel  string  `json:"kernel"` // kind of kernels: another may differ in the last bits
+	Arch    string  `json:"arch"`   // of the processor, likewise; empty: made by an earlier version
 	Seconds float64 `json:"seconds"`
 	Inputs  Inputs  `json:"inputs,omitempty"` // where they lay
 	Detail  Drawn   `json:"detail"`
@@ -223,7 +225,7 @@ func (l *List) make(ctx context.Context, p *Part, tick func(done, of uint64)) er
 		}
 		return failed // and so what the writer misses is no news
 	})
-	p.Result = Result{Files: []File{{RowsFile, h.n, h.sum()}}, Kernel: kernel.Name(),
+	p.Result = Result{Files: []File{{RowsFile, h.n, h.sum()}}, Kernel: kernel.Name(), Arch: runtime.GOARCH,
 		Seconds: time.Since(start).Seconds(), Inputs: l.inputs, Detail: *detail}
 	return err
 }

@@ -157,6 +157,11 @@ func above(name, module, dir string, works map[string]string) (own bool, err err
 			return false, fmt.Errorf("%s lies outside of its module, %s", dir, module)
 		}
 		for _, e := range entries {
+			if in == "." && e.IsDir() && names.MatchString(e.Name()) { // that the module's LICENSE names
+				if err := folder(name, filepath.Join(dir, e.Name()), works); err != nil {
+					return false, err
+				}
+			}
 			if !e.Type().IsRegular() || !names.MatchString(e.Name()) || filepath.Ext(e.Name()) == ".go" {
 				continue
 			}
@@ -172,6 +177,17 @@ func above(name, module, dir string, works map[string]string) (own bool, err err
 		}
 		dir = filepath.Dir(dir)
 	}
+}
+
+// folder adds all files of a module's folder of terms.
+func folder(name, dir string, works map[string]string) error {
+	files, err := filepath.Glob(filepath.Join(dir, "*.txt"))
+	for _, file := range files {
+		body, e := os.ReadFile(file)
+		works[name+": "+path.Join(filepath.Base(dir), filepath.Base(file))] = string(body)
+		err = errors.Join(err, e)
+	}
+	return err
 }
 
 // writeTexts writes each text once, below the works that hold it.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -24,9 +25,16 @@ func TestWrite(t *testing.T) {
 		"codeberg.org/go-fonts/liberation v", "github.com/klauspost/compress v", ": snappy/LICENSE", // of a part
 		"github.com/inconshreveable/mousetrap v", // on Windows alone
 		"Go, its runtime and standard library, go1.", "Redistribution and use in source and binary forms",
-		"SIL OPEN FONT LICENSE", "Permission is hereby granted, free of charge"} {
+		"SIL OPEN FONT LICENSE", "The FreeType Project LICENSE", ": licenses/ftl.txt",
+		"Permission is hereby granted, free of charge"} {
 		if !bytes.Contains(files[0], []byte(want)) {
 			t.Errorf("there is no %q", want)
+		}
+	}
+	notice := testkit.Must(os.ReadFile("../../NOTICE"))
+	for _, m := range regexp.MustCompile(`(?m)^(\S+) v[0-9]\S*: \S+$`).FindAllSubmatch(files[0], -1) {
+		if !bytes.Contains(notice, m[1]) {
+			t.Errorf("NOTICE does not name %s", m[1])
 		}
 	}
 	if n := bytes.Count(files[0], []byte("TERMS AND CONDITIONS FOR USE, REPRODUCTION, AND DISTRIBUTION")); n > 6 {

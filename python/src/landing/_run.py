@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import Any, Literal, TypedDict
 
 import numpy as np
 
@@ -322,7 +322,7 @@ class Run:
                 if isinstance(e.result, dict):
                     e.result = Evaluation(e.result)
                 raise
-        return Evaluation(told)
+        return _judged(Evaluation(told))
 
     def report(
         self,
@@ -479,6 +479,41 @@ class Run:
                 yield [f"--condition={file}"]
 
 
+Grade = Literal["good", "usable", "not good", "not decided"]
+
+
+class Remedy(TypedDict, total=False):
+    """What to do about a finding; command is its command line."""
+
+    verb: str
+    run: str
+    problem: str
+    data: str
+    variant: str
+    settings: list[str]
+    seconds: float
+    force: bool
+    command: str
+
+
+class _Found(TypedDict):
+
+    code: str
+    severity: Literal["remark", "fault"]
+    says: str
+    effect: float | None
+    unit: str
+    threshold: float | None
+    p_value: float | None
+    share: float | None
+
+
+class Finding(_Found, total=False):
+    """One thing that a verdict found: docs/verdict.md lists the codes. remedy is there where something helps."""
+
+    remedy: Remedy
+
+
 class Evaluation(Mapping[str, Any]):
     """How good samples are: all that `landing report --text --json` tells, as a mapping; notebooks show a table.
 
@@ -498,14 +533,25 @@ class Evaluation(Mapping[str, Any]):
         return len(self._told)
 
     @property
-    def good(self) -> bool:
-        """Nothing is wrong with the samples, as far as the data can tell."""
-        return bool(self._told["verdict"]["good"])
+    def grade(self) -> Grade:
+        """The verdict: good, usable (with remarks), not good, or not decided where too little could be seen."""
+        grade: Grade = self._told["verdict"]["grade"]
+        return grade
 
     @property
-    def findings(self) -> list[dict[str, Any]]:
-        """What is wrong, in order of effect: code, effect, says, and a remedy where there is one."""
+    def good(self) -> bool:
+        """Nothing is wrong with the samples, as far as the data can tell."""
+        return self.grade == "good"
+
+    @property
+    def findings(self) -> list[Finding]:
+        """What was found, faults before remarks, the largest effect first."""
         return list(self._told["verdict"]["findings"] or [])
+
+    @property
+    def limits(self) -> str:
+        """What limits the result where nothing more is offered; empty if something is."""
+        return str(self._told["verdict"].get("limits", ""))
 
     @property
     def distance(self) -> float:
@@ -526,7 +572,7 @@ class Evaluation(Mapping[str, Any]):
         return self._told.get("jsd") or self._told.get("observed") or {}
 
     def _rows(self) -> list[tuple[str, str]]:
-        rows = [("verdict", "good" if self.good else "not good")]
+        rows: list[tuple[str, str]] = [("verdict", self.grade)]
         rows += [(f["code"], f["says"] + (f" → {f['remedy']['command']}" if f.get("remedy") else "")) for f in self.findings]
         rows.append(("samples", f"{self['samples']}, {self['failed']} failed"))
         if self._compared():
@@ -539,6 +585,13 @@ class Evaluation(Mapping[str, Any]):
 
     def _repr_html_(self) -> str:
         return table([], self._rows())
+
+
+def _judged(e: Evaluation) -> Evaluation:
+    """Warns of samples that are not good."""
+    if e.grade == "not good":
+        warn(f"the samples are not good: {e.findings[0]['code']}: {e.findings[0]['says']}")
+    return e
 
 
 class Figure:

@@ -167,7 +167,7 @@
     const words = [`Verdict: ${verdict}`, ...(r.wrong || []), ...(r.cautions || []), ...(r.warning ? [r.warning] : [])];
     const place = find("standing");
     place.hidden = false;
-    place.className = r.good === false || r.cautions ? "fault" : "told";
+    place.className = r.grade === "not good" || r.cautions ? "fault" : "told";
     place.textContent = words.map(w => w.replace(/\.$/, "")).join(". ") + ".";
   };
 

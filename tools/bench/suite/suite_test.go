@@ -179,7 +179,7 @@ func TestLawsAreGood(t *testing.T) {
 // Each bar, at its edge and beyond; the verdict is that of the run's samples.
 func TestVerdict(t *testing.T) {
 	good := func() *Result {
-		return &Result{Samples: 100, Start: "uniform", StartP: 0.011, Judged: &verdict.Verdict{Good: true},
+		return &Result{Samples: 100, Start: "uniform", StartP: 0.011, Judged: &verdict.Verdict{Grade: verdict.Good},
 			Energy:   metric.TwoSample{Statistic: 1.599, Floor: metric.Floor{Mean: 1, SD: 0.2}},
 			Observed: Distance{Value: 1.5, Floor: metric.Floor{Mean: 1}}}
 	}

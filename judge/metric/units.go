@@ -1,0 +1,243 @@
+package metric
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"github.com/landing-diffusion/landing/base/keyed"
+	"github.com/landing-diffusion/landing/internal/dense"
+)
+
+// Units of rows.
+const (
+	Apart     = 5   // the gap around a unit, in the largest step within it
+	Repeats   = 100 // the same, from which on the rows of a unit are one place
+	fewestOf  = 30  // units of clustered rows
+	mostOf    = 0.1 // of the rows, in a unit
+	mostAlone = 0.5 // of the rows, where rows are clustered
+	fewestIn  = 5   // rows of a unit, from which on four fifths of its steps count, and
+	looser    = 0.6 // this part of the gap suffices: a step or two may be wide by chance
+	unitsWork = 1e8 // numbers, at most, of all pairs of rows that Units takes
+)
+
+// Units tells rows of d numbers that came together from rows that came alone: bursts of events, copies, restarts of one
+// place. A unit is a group of at most the share largest of the rows, and the gap around it is at least apart times the
+// largest step within it, and the rounding of the numbers. It returns the unit of each row and how many there are;
+// nil if less than half of the rows share one. Rows of a density seldom do: the chance is about apart^−dimension.
+//
+// It looks at the single-linkage tree of the rows, at all scales at once. Of units within units those count that are
+// such over more of the scales, as in HDBSCAN (Campello, Moulavi and Sander, PAKDD 2013).
+func Units(x []float64, d int, apart, largest float64) (unit []int, units int) {
+	n := len(x) / d
+	edges := spanning(x, d)
+	slices.SortStableFunc(edges, func(a, b edge) int { return cmp.Compare(a.length, b.length) })
+	of, rows, steps := make([]int, n), make([][]int, n), make([][]float64, n) // steps of the tree within, which rise
+	rounding, most := Step(x, d), int(largest*float64(n))
+	mass := make([]float64, n) // of the units within: rows times the inverse lengths between which they are one
+	unit = make([]int, n)
+	for i := range n {
+		of[i], rows[i], unit[i] = i, []int{i}, i
+	}
+	for _, e := range edges {
+		a, b := of[e.i], of[e.j]
+		for _, c := range []int{a, b} {
+			k := len(rows[c])
+			if k < 2 || k > most {
+				continue
+			}
+			inner := steps[c][k-2]
+			if k >= fewestIn {
+				inner = min(inner, looser*steps[c][(k-2)*4/5])
+			}
+			own := float64(k) * (1/max(steps[c][k-2], rounding, math.SmallestNonzeroFloat32) - 1/e.length)
+			if e.length > apart*max(inner, rounding) && own > mass[c] {
+				mass[c] = own
+				for _, i := range rows[c] {
+					unit[i] = c
+				}
+			}
+		}
+		if len(rows[a]) < len(rows[b]) {
+			a, b = b, a
+		}
+		for _, i := range rows[b] {
+			of[i] = a
+		}
+		rows[a], rows[b], mass[a] = append(rows[a], rows[b]...), nil, mass[a]+mass[b]
+		if len(rows[a]) <= most {
+			steps[a] = append(append(steps[a], steps[b]...), e.length)
+			slices.Sort(steps[a])
+		}
+	}
+	number, shared := map[int]int{}, make([]int, n)
+	for i, u := range unit {
+		if _, ok := number[u]; !ok {
+			number[u] = len(number)
+		}
+		unit[i] = number[u]
+		shared[unit[i]]++
+	}
+	alone := 0
+	for _, k := range shared {
+		if k == 1 {
+			alone++
+		}
+	}
+	if n < 2 || float64(alone) > mostAlone*float64(n) {
+		return nil, n
+	}
+	return unit, len(number)
+}
+
+// Clusters are the units of samples x and of rows y where the rows came in many units and the samples are not from the
+// places of these: such as other swarms by the same process. Then a unit says as much as a row that came alone. Else
+// both are nil: few units, or units that samples share, are modes of a law, whose rows are independent.
+func Clusters(x, y []float64, d int) (of, with []int) {
+	with, n := Units(y, d, Apart, mostOf)
+	if with == nil || n < fewestOf {
+		return nil, nil
+	}
+	size := make([]int, n)
+	for _, u := range with {
+		size[u]++
+	}
+	var within []float64 // distances to the next row of the same unit
+	for i, r := range nextRows(y, d) {
+		if size[with[i]] > 1 {
+			within = append(within, r)
+		}
+	}
+	slices.Sort(within)
+	near, same := 2*quantile(within, 0.9), 0
+	for _, r := range NearestDistances(nil, x, y, d) {
+		if r <= near {
+			same++
+		}
+	}
+	if 2*same*d > len(x) {
+		return nil, nil
+	}
+	if of, _ = Units(x, d, Apart, mostOf); of == nil {
+		of = make([]int, len(x)/d)
+		for i := range of {
+			of[i] = i
+		}
+	}
+	return of, with
+}
+
+// nextRows returns the distance of each row to the next other one, from the tree that has it.
+func nextRows(x []float64, d int) []float64 {
+	out := slices.Repeat([]float64{math.Inf(1)}, len(x)/d)
+	for _, e := range spanning(x, d) {
+		out[e.i], out[e.j] = min(out[e.i], e.length), min(out[e.j], e.length)
+	}
+	return out
+}
+
+// UnitRows is how many rows of d numbers Units is to be asked for at most.
+func UnitRows(d int) int { return min(4000, int(math.Sqrt(unitsWork/float64(d)))) }
+
+// Effective returns how many independent rows say as much of a mean as the rows of units do: n²/Σ s² for units of s
+// rows (Kish). Without units it is n.
+func Effective(unit []int, n int) float64 {
+	if unit == nil {
+		return float64(n)
+	}
+	size, sum := make([]float64, n), 0.0
+	for _, u := range unit {
+		size[u]++
+	}
+	for _, s := range size {
+		sum += s * s
+	}
+	return float64(n) * float64(n) / sum
+}
+
+// Step is the rounding of rows: the length of the least differences between numbers of a column, but of equal ones.
+func Step(x []float64, d int) float64 {
+	sum := 0.0
+	for k := range d {
+		v, least := Column(x, k, d), math.Inf(1)
+		slices.Sort(v)
+		for i := 1; i < len(v); i++ {
+			if gap := v[i] - v[i-1]; gap > 0 {
+				least = min(least, gap)
+			}
+		}
+		if least < math.Inf(1) {
+			sum += least * least
+		}
+	}
+	return math.Sqrt(sum)
+}
+
+type edge struct {
+	i, j   int
+	length float64
+}
+
+// spanning returns the minimum spanning tree of rows (Prim).
+func spanning(x []float64, d int) (edges []edge) {
+	n := len(x) / d
+	best, from, in := slices.Repeat([]float64{math.Inf(1)}, n), make([]int, n), make([]bool, n)
+	at := 0
+	for range n - 1 {
+		in[at] = true
+		next := -1
+		for k := range n {
+			if in[k] {
+				continue
+			}
+			if s := dense.SquaredDistance(x[at*d:(at+1)*d], x[k*d:(k+1)*d]); s < best[k] {
+				best[k], from[k] = s, at
+			}
+			if next < 0 || best[k] < best[next] {
+				next = k
+			}
+		}
+		edges = append(edges, edge{from[next], next, math.Sqrt(best[next])})
+		at = next
+	}
+	return edges
+}
+
+// A Relabelling gives rows of two samples to the one or the other at random, those of a unit together.
+type Relabelling struct {
+	stream keyed.Stream
+	rows   [][]int // of units; nil: each row by itself
+	order  []int   // of units
+}
+
+// NewRelabelling relabels n and, after them, m rows of these units; nil: each by itself.
+func NewRelabelling(a, b []int, n, m int, stream keyed.Stream) *Relabelling {
+	r := &Relabelling{stream: stream}
+	n += m
+	if b != nil {
+		at := make([][]int, n)
+		for i, u := range a {
+			at[u] = append(at[u], i)
+		}
+		for i, u := range b {
+			at[len(a)+u] = append(at[len(a)+u], len(a)+i)
+		}
+		r.rows = slices.DeleteFunc(at, func(rows []int) bool { return rows == nil })
+		n = len(r.rows)
+	}
+	r.order = make([]int, n)
+	return r
+}
+
+// Fill sets order to the rows in the order of relabelling k.
+func (r *Relabelling) Fill(order []int, k int) {
+	if r.rows == nil {
+		r.stream.Permutation(order, uint64(k), 0)
+		return
+	}
+	r.stream.Permutation(r.order, uint64(k), 0)
+	order = order[:0]
+	for _, u := range r.order {
+		order = append(order, r.rows[u]...)
+	}
+}

@@ -1,0 +1,186 @@
+package verdict
+
+import (
+	"fmt"
+	"math"
+	"testing"
+
+	"github.com/landing-diffusion/landing/base/keyed"
+	"github.com/landing-diffusion/landing/tools/testkit"
+)
+
+// A process draws rows, which may depend on each other, in random order.
+type process struct {
+	name string
+	d    int
+	rows func(n int, st keyed.Stream) []float64
+}
+
+// clusters draws up to most rows around each of the places that a normal law has, step apart in one direction after the
+// other: each from its place, or from the one before it.
+func clusters(name string, d, most int, step float64, walk bool) process {
+	return process{name, d, func(n int, st keyed.Stream) []float64 {
+		x, place, z := make([]float64, 0, n*d), make([]float64, d), make([]float64, d)
+		for c := uint64(0); len(x) < n*d; c++ {
+			st.Normals(place, c, 0)
+			for i := range 1 + st.Index(most, c, 1) {
+				st.Normals(z, c, i+2)
+				for k := range z {
+					if z[k] = place[k] + step*z[k]; walk {
+						place[k] = z[k]
+					}
+				}
+				x = append(x, z...)
+			}
+		}
+		return shuffled(x[:n*d], d, uint64(st.Index(1<<30, 0, 1)))
+	}}
+}
+
+func rounded(d int) process {
+	return process{fmt.Sprintf("rounded rows in R^%d", d), d, func(n int, st keyed.Stream) []float64 {
+		x := make([]float64, n*d)
+		st.Normals(x, 0, 0)
+		for i, v := range x {
+			x[i] = math.Round(10*v) / 10
+		}
+		return x
+	}}
+}
+
+var dependentRows = []process{
+	clusters("swarms", 2, 19, 0.003, false), clusters("wide swarms", 3, 19, 0.05, false),
+	clusters("repeated rows", 2, 5, 0, false), clusters("rows repeated within rounding", 5, 5, 1e-5, false),
+	rounded(1), rounded(2), clusters("short walks", 3, 19, 0.005, true),
+}
+
+// trial judges n samples against as many rows, a fifth of them held out.
+func trial(p process, n int, seed uint64, plant func(x []float64, u []float64)) Verdict {
+	x, rows := p.rows(n, keyed.New(seed, keyed.Probe, 2000)), p.rows(n, keyed.New(seed, keyed.Probe, 2001))
+	if plant != nil {
+		u := make([]float64, n)
+		keyed.New(seed, keyed.Probe, 2002).Uniforms(u, 0, 0)
+		plant(x, u)
+	}
+	at := n / 5 * p.d
+	return Of(evidence(x, rows[:at], rows[at:], p.d, 300, seed, math.Inf(-1)))
+}
+
+// Fresh rows by the same process are no fault, where rows depend on each other as where they do not: at most 2 % of
+// verdicts are "not good". At 2 %, more than 4 + √n/3 of n have a chance below 1e-3 for the numbers here.
+func TestDependentRows(t *testing.T) {
+	times := *verdicts / 20
+	if testkit.Long() {
+		times = *verdicts
+	}
+	for _, p := range dependentRows {
+		grades, by := map[Grade]int{}, map[Code]int{}
+		for seed := range uint64(times) {
+			v := trial(p, 1000, seed, nil)
+			grades[v.Grade]++
+			for _, f := range v.Findings {
+				by[f.Code]++
+			}
+		}
+		t.Logf("%s: %v, found %v", p.name, grades, by)
+		if bad := grades[NotGood]; float64(bad) > 1+0.02*float64(times)+math.Sqrt(float64(times))/3 {
+			t.Errorf("%s: %d of %d verdicts are not good", p.name, bad, times)
+		}
+	}
+}
+
+// What is found of planted faults, with so many rows and samples; and rows that are too few to tell.
+func TestPower(t *testing.T) {
+	normal := process{"", 3, func(n int, st keyed.Stream) []float64 {
+		x := make([]float64, 3*n)
+		st.Normals(x, 0, 0)
+		return x
+	}}
+	sheet := process{"", 3, func(n int, st keyed.Stream) []float64 { // the upper sheet of a cone, down to its apex
+		x := make([]float64, 3*n)
+		st.Normals(x, 0, 0)
+		for i := 0; i < len(x); i += 3 {
+			x[i+2] = math.Hypot(x[i], x[i+1])
+		}
+		return x
+	}}
+	plane := process{"", 8, func(n int, st keyed.Stream) []float64 { // 0.3 Σ x is the last number
+		x := make([]float64, 8*n)
+		st.Normals(x, 0, 0)
+		for i := 7; i < len(x); i += 8 {
+			x[i] = 0
+			for k := 1; k < 8; k++ {
+				x[i] += 0.3 * x[i-k]
+			}
+		}
+		return x
+	}}
+	each := func(d int, share float64, put func(row []float64)) func(x, u []float64) {
+		return func(x, u []float64) {
+			for i, v := range u {
+				if v < share {
+					put(x[i*d : (i+1)*d])
+				}
+			}
+		}
+	}
+	away := func(row []float64) { row[0], row[1], row[2] = 5+row[0]/4, row[1]/4, row[2]/4 }
+	with := func(share float64) process { // a mode of this share
+		return process{"", 3, func(n int, st keyed.Stream) []float64 {
+			x, u := normal.rows(n, st), make([]float64, n)
+			st.Uniforms(u, 1, 1)
+			each(3, share, away)(x, u)
+			return x
+		}}
+	}
+	back := func(row []float64) {
+		if row[0] > 3.5 {
+			row[0], row[1], row[2] = 4*(row[0]-5), 4*row[1], 4*row[2]
+		}
+	}
+	below := func(row []float64) { row[2] *= -1 }
+	scaled := func(by float64) func(row []float64) {
+		return func(row []float64) { row[0], row[1], row[2] = by*row[0], by*row[1], by*row[2] }
+	}
+	moved := func(by float64) func(row []float64) { return func(row []float64) { row[0] += by } }
+	for _, c := range []struct {
+		name    string
+		law     process
+		n       int
+		plant   func(x, u []float64)
+		grade   Grade
+		atLeast float64 // share of the verdicts
+	}{
+		{"nothing, of 10 rows", normal, 10, nil, NotDecided, 1},
+		{"nothing, of 100 rows", normal, 100, nil, NotDecided, 0.95},
+		{"nothing, of 1000 rows", normal, 1000, nil, Good, 0.9},
+		{"nothing, of 3000 rows", normal, 3000, nil, Good, 0.9},
+		{"5 % invented", normal, 1000, each(3, 0.05, away), NotGood, 0},
+		{"10 % invented", normal, 1000, each(3, 0.1, away), NotGood, 0.95},
+		{"13 % on the other sheet", sheet, 1000, each(3, 0.13, below), NotGood, 0.95},
+		{"5 % missed", with(0.05), 1000, each(3, 1, back), NotGood, 0},
+		{"10 % missed", with(0.1), 1000, each(3, 1, back), NotGood, 0.95},
+		{"a plane missed by 0.18", plane, 1000, each(8, 1, func(row []float64) { row[7] += 0.18 }), NotGood, 0.95},
+		{"shift by 0.25 sd", normal, 1000, each(3, 1, moved(0.25)), NotGood, 0},
+		{"shift by 0.5 sd", normal, 1000, each(3, 1, moved(0.5)), NotGood, 0.95},
+		{"spread × 1.25", normal, 1000, each(3, 1, scaled(1.25)), NotGood, 0},
+		{"spread × 1.5", normal, 1000, each(3, 1, scaled(1.5)), NotGood, 0.95},
+	} {
+		times := max(2, *verdicts/30)
+		if testkit.Long() {
+			times = *verdicts
+		}
+		grades, found, says := map[Grade]int{}, 0, ""
+		for seed := range uint64(times) {
+			v := trial(c.law, c.n, seed, c.plant)
+			if grades[v.Grade]++; len(v.Findings) > 0 {
+				found++
+			}
+			says = v.String()
+		}
+		t.Logf("%s: %v, found in %d of %d; the last: %s", c.name, grades, found, times, says)
+		if float64(grades[c.grade]) < c.atLeast*float64(times)-1 {
+			t.Errorf("%s: %v; expected %q", c.name, grades, c.grade)
+		}
+	}
+}
