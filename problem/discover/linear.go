@@ -181,8 +181,8 @@ func echelon(rows [][]float64, scale []float64) (pivots []int) {
 	return pivots
 }
 
-// plainest returns as many independent combinations as directions span that a person would write, in plain coefficients:
-// those of 0, 1 and −1 first, the shortest of them before others, then such with as few terms as can be. Effects below
+// plainest returns as many independent combinations as directions span that a person would write, in plain
+// coefficients: those of 0, 1 and −1 first, the shortest of them before others, then such with as few terms as can be. Effects below
 // a tolerance of the largest are none; sd are those of the functions.
 func plainest(directions [][]float64, sd []float64, tolerance float64) (out [][]float64) {
 	const most, negligible = 6, 1e-7 // rows of which all sums are tried: of more those of two; what differences leave
@@ -288,8 +288,8 @@ func weighted(a, b []float64) []float64 {
 	return out
 }
 
-// decimal scales coefficients such that they have few digits: three beside a coefficient of 1, or those of whole numbers
-// up to a thousand, whichever are fewer in all; false if no factor does that within a tolerance.
+// decimal scales coefficients such that they have few digits: three beside a coefficient of 1, or those of whole
+// numbers up to a thousand, whichever are fewer in all; false if no factor does that within a tolerance.
 func decimal(a []float64, tolerance float64) (best []float64, ok bool) {
 	most, fewest := max(slices.Max(a), -slices.Min(a)), math.Inf(1)
 	try := func(factor, unit, cost float64, round func(v float64) float64) {

@@ -76,8 +76,8 @@ var angleName = regexp.MustCompile(`(?i)(ang|theta|phi|psi|dir|deg|rad|azim|bear
 
 const (
 	mostAngles = 12 // columns each of which may be an angle without a name that says so
-	// Least ranges of angles, in radians: functions of narrower ones are polynomials to many digits. Columns that are not
-	// called angles must be wide.
+	// Least ranges of angles, in radians: functions of narrower ones are polynomials to many digits. Columns that are
+	// not called angles must be wide.
 	narrow = 0.01
 	wide   = 0.5
 )

@@ -63,6 +63,7 @@ type Draft struct {
 	YAML    string     `json:"-"`
 	Cleaned *Cleaned   `json:"cleaned,omitempty"`
 	report  *discover.Report
+	symbols []string // names of coordinates in formulas of the set; nil: they have none
 }
 
 // A Column is one of the file's.

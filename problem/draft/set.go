@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"math"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -463,12 +464,56 @@ func (l *loaded) formulas(d *Draft, r *discover.Report) []string {
 		lines = append(lines, "  # inequality:")
 	}
 	lines = append(lines, kept...)
+	l.symbols(d, lines)
 	d.Set = fmt.Sprintf("formulas: %d equations", len(r.Exact()))
 	if len(d.Holds) == 0 && !active {
 		d.Set = fmt.Sprintf("R^%d: no relation holds to round-off", r.Dim)
 		return append([]string{fmt.Sprintf("{kind: euclidean, dim: %d}", r.Dim)}, lines[2:]...)
 	}
 	return lines
+}
+
+// coordinates matches a coordinate, or some neighbours, in a formula.
+var coordinates = regexp.MustCompile(`\bx\[(\d+)(?::(\d+))?\]`)
+
+// symbols lets the formulas of a set, which are lines after the first two, call coordinates by the names of the file's
+// columns, if formulas can use all of these.
+func (l *loaded) symbols(d *Draft, lines []string) {
+	const most = 60
+	var names, let []string
+	for k, j := range l.coordinate {
+		names = append(names, l.names[j])
+		let = append(let, fmt.Sprintf("%q: \"x[%d]\"", l.names[j], k))
+	}
+	taken := slices.Concat(names, l.given, []string{"i", "j"})
+	if l.survey.Header == nil || len(names) > most || !usable(taken) {
+		return
+	}
+	d.symbols = names
+	for k := range lines[2:] {
+		lines[2+k] = d.named(lines[2+k])
+	}
+	lines[1] += "\n  let: {" + strings.Join(let, ", ") + "}"
+}
+
+// named puts names of columns into formulas: for runs of neighbours that are short, too.
+func (d *Draft) named(text string) string {
+	if d.symbols == nil {
+		return text
+	}
+	return coordinates.ReplaceAllStringFunc(text, func(place string) string {
+		const longest = 3
+		m := coordinates.FindStringSubmatch(place)
+		from, _ := strconv.Atoi(m[1])
+		to, err := strconv.Atoi(m[2])
+		if err != nil {
+			return d.symbols[from]
+		}
+		if to-from > longest {
+			return place
+		}
+		return "[" + strings.Join(d.symbols[from:to], ", ") + "]"
+	})
 }
 
 // flow writes a proposal as YAML does a component.
