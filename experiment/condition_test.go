@@ -396,6 +396,12 @@ func TestEvaluateUnderCondition(t *testing.T) {
 	}
 	if g := r.Reference().Conditional(wrong); g.Pairs.PValue > 0.001 || g.Warning == "" {
 		t.Errorf("samples of another law given the condition: %+v", g.Pairs)
+	} else if near := g.Nearby; near.Rows != 80 || near.PValue > 0.001 || !(near.Farther > 0) ||
+		math.Abs(float64(g.Pairs.Statistic-near.Distance-near.Farther)) > 1e-12 {
+		t.Errorf("samples of another law beside rows with near conditions: %+v", near)
+	}
+	if near := v.Given.Nearby; near.PValue < 0.01 || near.Distance < v.Given.Pairs.Statistic {
+		t.Errorf("samples of the law beside rows with near conditions: %+v", near)
 	}
 	right.Lost[3] = true
 	if g := r.Reference().Conditional(right); g.Pairs.N != 199 {

@@ -84,10 +84,11 @@ func (j *judge) condition() {
 			float64(g.Test.Statistic/g.Test.Mean), float64(g.Test.PValue))
 	}
 	if n := g.Nearby; n != nil && n.PValue <= levels[Nearby] {
-		j.tell(Nearby, float64(g.Test.Statistic)/n.Distance, n.PValue, "training rows with the %s nearest conditions "+
-			"are nearer to the law given the condition than samples are: energy distance to held-out rows %s × its "+
-			"floor, of samples %s", text.Count(n.Rows), text.Number(n.Distance/float64(g.Test.Mean)),
-			text.Number(float64(g.Test.Statistic/g.Test.Mean)))
+		times := float64(g.Test.Statistic) / n.Distance
+		j.tell(Nearby, times, n.PValue, "samples are %.3g times as far from the law given the condition as training "+
+			"rows with the %s nearest conditions are: energy distances to held-out rows with the same conditions are "+
+			"%s and %s (p = %.4f)", times, text.Count(n.Rows), text.Number(float64(g.Test.Statistic)),
+			text.Number(n.Distance), n.PValue)
 	}
 }
 

@@ -240,16 +240,15 @@ func (j *judge) power() {
 		return
 	}
 	times := 1.0
-	for times < 1e4 && seen(times*n, times*m) > worthSeeing {
+	for times < 1e4 && seen(max(n, times*m), times*m) > worthSeeing {
 		times *= 1.1
 	}
 	groups := ""
 	if j.unitR != nil {
 		groups = fmt.Sprintf(" (rows came in clusters: they say as much as %s rows by themselves)", text.Count(int(m)))
 	}
-	round := func(v float64) string { return text.Count(int(math.Ceil(v/10)) * 10) }
-	takes := fmt.Sprintf("about %s rows and %s samples show %s", round(times*float64(len(j.outR))),
-		round(times*float64(len(j.outX))), text.Percent(worthSeeing))
+	takes := fmt.Sprintf("about %s rows and as many samples show %s",
+		text.Count(int(math.Ceil(times*float64(len(j.outR))/10))*10), text.Percent(worthSeeing))
 	if seen(1e3*n, m) <= worthSeeing {
 		takes = fmt.Sprintf("more samples (-n) show %s", text.Percent(worthSeeing))
 	}

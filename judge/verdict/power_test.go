@@ -3,9 +3,11 @@ package verdict
 import (
 	"fmt"
 	"math"
+	"slices"
 	"testing"
 
 	"github.com/landing-diffusion/landing/base/keyed"
+	"github.com/landing-diffusion/landing/judge/metric"
 	"github.com/landing-diffusion/landing/tools/testkit"
 )
 
@@ -74,18 +76,20 @@ func TestDependentRows(t *testing.T) {
 		times = *verdicts
 	}
 	for _, p := range dependentRows {
-		grades, by := map[Grade]int{}, map[Code]int{}
-		for seed := range uint64(times) {
-			v := trial(p, 1000, seed, nil)
-			grades[v.Grade]++
-			for _, f := range v.Findings {
-				by[f.Code]++
+		t.Run(p.name, func(t *testing.T) {
+			grades, by := map[Grade]int{}, map[Code]int{}
+			for seed := range uint64(times) {
+				v := trial(p, 1000, seed, nil)
+				grades[v.Grade]++
+				for _, f := range v.Findings {
+					by[f.Code]++
+				}
 			}
-		}
-		t.Logf("%s: %v, found %v", p.name, grades, by)
-		if bad := grades[NotGood]; float64(bad) > 1+0.02*float64(times)+math.Sqrt(float64(times))/3 {
-			t.Errorf("%s: %d of %d verdicts are not good", p.name, bad, times)
-		}
+			t.Logf("%v, found %v", grades, by)
+			if bad := grades[NotGood]; float64(bad) > 1+0.02*float64(times)+math.Sqrt(float64(times))/3 {
+				t.Errorf("%d of %d verdicts are not good", bad, times)
+			}
+		})
 	}
 }
 
@@ -166,21 +170,53 @@ func TestPower(t *testing.T) {
 		{"spread × 1.25", normal, 1000, each(3, 1, scaled(1.25)), NotGood, 0},
 		{"spread × 1.5", normal, 1000, each(3, 1, scaled(1.5)), NotGood, 0.95},
 	} {
-		times := max(2, *verdicts/30)
-		if testkit.Long() {
-			times = *verdicts
-		}
-		grades, found, says := map[Grade]int{}, 0, ""
-		for seed := range uint64(times) {
-			v := trial(c.law, c.n, seed, c.plant)
-			if grades[v.Grade]++; len(v.Findings) > 0 {
-				found++
+		t.Run(c.name, func(t *testing.T) {
+			times := max(2, *verdicts/30)
+			if testkit.Long() {
+				times = *verdicts
 			}
-			says = v.String()
+			grades, found, says := map[Grade]int{}, 0, ""
+			for seed := range uint64(times) {
+				v := trial(c.law, c.n, seed, c.plant)
+				if grades[v.Grade]++; len(v.Findings) > 0 {
+					found++
+				}
+				says = v.String()
+			}
+			t.Logf("%v, found in %d of %d; the last: %s", grades, found, times, says)
+			if float64(grades[c.grade]) < c.atLeast*float64(times)-1 {
+				t.Errorf("%v; expected %q", grades, c.grade)
+			}
+		})
+	}
+}
+
+// A conditional run is judged by its conditional law: not good where rows with near conditions are nearer to it, and
+// not decided where no pair was looked at, or few.
+func TestCondition(t *testing.T) {
+	l := laws[0]
+	e := evidence(l.draw(1000, 1, 0), l.draw(200, 1, 1), l.draw(800, 1, 2), 2, 300, 1, math.Inf(-1))
+	near := func(p float64) *Retrieved { return &Retrieved{Rows: 80, Distance: 0.1, PValue: p} }
+	for _, c := range []struct {
+		pairs  int
+		p      float64
+		nearby *Retrieved
+		grade  Grade
+		codes  []Code
+	}{
+		{200, 0.5, near(0.01), Good, nil}, {200, 0.5, nil, Good, nil}, {50, 0.5, near(0.01), NotDecided, nil},
+		{200, 0.5, near(0.0005), NotGood, []Code{Nearby}}, {50, 0.5, near(0.0005), NotGood, []Code{Nearby}},
+		{0, math.NaN(), nil, NotDecided, nil}, {200, 0.001, near(0.01), Usable, []Code{Condition}},
+	} {
+		e.Given = &Given{Dim: 2, Nearby: c.nearby, Test: metric.TwoSample{Statistic: 0.25,
+			PValue: metric.Float(c.p), N: c.pairs, M: c.pairs}}
+		v := Of(e)
+		var codes []Code
+		for _, f := range v.Findings {
+			codes = append(codes, f.Code)
 		}
-		t.Logf("%s: %v, found in %d of %d; the last: %s", c.name, grades, found, times, says)
-		if float64(grades[c.grade]) < c.atLeast*float64(times)-1 {
-			t.Errorf("%s: %v; expected %q", c.name, grades, c.grade)
+		if v.Grade != c.grade || !slices.Equal(codes, c.codes) || v.Has(Nearby) && v.Findings[0].Effect != 2.5 {
+			t.Errorf("%+v: %s, %+v", c, v.Grade, v.Findings)
 		}
 	}
 }
