@@ -182,8 +182,8 @@ func echelon(rows [][]float64, scale []float64) (pivots []int) {
 }
 
 // plainest returns as many independent combinations as directions span that a person would write, in plain
-// coefficients: those of 0, 1 and −1 first, the shortest of them before others, then such with as few terms as can be. Effects below
-// a tolerance of the largest are none; sd are those of the functions.
+// coefficients: those of 0, 1 and −1 first, the shortest of them before others, then such with as few terms as can
+// be. Effects below a tolerance of the largest are none; sd are those of the functions.
 func plainest(directions [][]float64, sd []float64, tolerance float64) (out [][]float64) {
 	const most, negligible = 6, 1e-7 // rows of which all sums are tried: of more those of two; what differences leave
 	effects := func(a []float64) (n int) {
