@@ -284,6 +284,12 @@ func TestPlainly(t *testing.T) {
 			a, v := math.Round(math.Mod(900+100*z[0], 360)), 5+2*math.Tanh(z[1])
 			return []float64{a, v, -v * math.Sin(a*math.Pi/180), -v * math.Cos(a*math.Pi/180)}
 		}), 10), "wd ws u v", []string{"x[1]*cos(radians(x[0])) + x[3] = 0", "x[1]*sin(radians(x[0])) + x[2] = 0"}},
+		{"pendulum", rows(1, 300, 2, func(z []float64) []float64 {
+			a := 2 * math.Tanh(z[0])
+			return []float64{a, z[1], 0.5*z[1]*z[1] + 9.81*(1-math.Cos(a))}
+		}), "", []string{"9.81*cos(x[0]) - 0.5*x[1]^2 + x[2] = 9.81"}},
+		{"grid, of eight decimals", decimals(rows(1, 600, 2, func(z []float64) []float64 { return grid(z, true) }), 1e8),
+			strings.Join(buses, " "), nil},
 		{"grid", rows(1, 300, 2, func(z []float64) []float64 { return grid(z, false) }), strings.Join(buses, " "), nil},
 		{"grid, by angles", rows(1, 300, 2, func(z []float64) []float64 { return grid(z, true) }),
 			strings.Join(buses, " "), nil},
@@ -293,7 +299,7 @@ func TestPlainly(t *testing.T) {
 			c.t.Names = strings.Fields(c.names)
 		}
 		got := written(look(t, c.t).Exact())
-		want, counted := map[string]int{"tilted torus": 1, "grid": 8, "grid, by angles": 8, "named numbers": 0}[c.name]
+		want, counted := map[string]int{"tilted torus": 1, "grid": 8, "grid, of eight decimals": 8, "grid, by angles": 8, "named numbers": 0}[c.name]
 		if counted && len(got) != want || !counted && !slices.Equal(got, c.want) {
 			t.Errorf("%s: %q; expected %q, or %d", c.name, got, c.want, want)
 		}
@@ -556,16 +562,21 @@ func TestFalseAlarms(t *testing.T) {
 
 // A short piece of a smooth curve is near many polynomials, to many digits: none is said to hold.
 func TestShortCurve(t *testing.T) {
-	r := look(t, rows(1, 400, 1, func(z []float64) []float64 {
+	curve := func(z []float64) []float64 {
 		s := 0.3 * math.Tanh(z[0])
 		return []float64{math.Exp(s), math.Sin(2 * s), math.Log(2 + s), math.Sqrt(1 + s)}
-	}))
+	}
+	r := look(t, rows(1, 400, 1, curve))
 	// x[3]² = 1 + s and exp(x[2]) = 2 + s, but no polynomial joins two columns.
 	if exact := r.Exact(); len(exact) > 0 {
 		t.Errorf("%s", written(exact))
 	}
 	if len(r.Relations) == 0 || r.Relations[0].RMS > 1e-6 {
 		t.Errorf("nearly kept: %+v", r.Relations)
+	}
+	r = look(t, mapped(rows(1, 400, 1, curve), func(_ int, v float64) float64 { return math.Round(v*1e8) / 1e8 }))
+	if exact := r.Exact(); len(exact) > 0 {
+		t.Errorf("of eight decimals: %s", written(exact))
 	}
 }
 

@@ -22,7 +22,7 @@ type fit struct {
 	// clear says that all others vary far more than the exact ones. Where they do not, rows fill so little of the space
 	// that many combinations hardly vary: a short piece of a curve is on any number of polynomials, to any digit.
 	clear bool
-	gap   float64 // how many times as far the first other one varies as the last exact one, or as rounding explains
+	gap   float64 // how many times as far the first other one varies as the last exact one
 }
 
 const (
@@ -140,8 +140,10 @@ func steadiest(phi []float64, p int, rounding float64) (f fit, ok bool) {
 	if at := p - 1 - len(f.exact); at >= 0 {
 		const others, apart = 1e-3, 100
 		f.last = mat.Col(nil, at, &v)
-		f.clear = sigma[at] >= max(others, apart*slack*rounding)
-		f.gap = sigma[at] / max(sigma[min(at+1, p-1)], slack*rounding)
+		if f.gap = math.Inf(1); at < p-1 {
+			f.gap = sigma[at] / max(sigma[at+1], 0x1p-52)
+		}
+		f.clear = sigma[at] >= others && (f.gap >= apart || sigma[at] >= apart*slack*rounding)
 	}
 	return f, true
 }
@@ -185,10 +187,12 @@ func echelon(rows [][]float64, scale []float64) (pivots []int) {
 // coefficients: those of 0, 1 and −1 first, the shortest of them before others, then such with as few terms as can
 // be. Effects below a tolerance of the largest are none; sd are those of the functions.
 func plainest(directions [][]float64, sd []float64, tolerance float64) (out [][]float64) {
-	const most, negligible = 6, 1e-7 // rows of which all sums are tried: of more those of two; what differences leave
+	const most = 6                        // rows of which all sums are tried: of more those of two
+	negligible := max(1e-7, tolerance/10) // what differences leave
 	effects := func(a []float64) (n int) {
+		most := largestEffect(a, sd)
 		for k := range a {
-			if math.Abs(a[k])*sd[k] > negligible*largestEffect(a, sd) {
+			if math.Abs(a[k])*sd[k] > negligible*most {
 				n++
 			}
 		}
@@ -226,15 +230,17 @@ func plainest(directions [][]float64, sd []float64, tolerance float64) (out [][]
 	for again := len(rows) <= 20; again; { // multiples of others are subtracted as long as that makes coefficients 0
 		again = false
 		for i := range rows {
+			count := effects(rows[i])
 			for j, b := range rows {
 				for k := range b {
-					if i == j || math.Abs(b[k])*sd[k] <= negligible*largestEffect(b, sd) {
+					if i == j || rows[i][k] == 0 || math.Abs(b[k])*sd[k] <= negligible*largestEffect(b, sd) {
 						continue
 					}
 					less := slices.Clone(rows[i])
 					dense.Axpy(less, -less[k]/b[k], b)
-					if less[k] = 0; effects(less) < effects(rows[i]) {
-						rows[i], again = less, true
+					less[k] = 0
+					if n := effects(less); n < count {
+						rows[i], count, again = less, n, true
 					}
 				}
 			}

@@ -211,10 +211,26 @@ func (s *search) complex(list []phasor, products bool) {
 		}
 	}
 	lengths := list[0].m >= 0
+	if lengths {
+		columns = others
+	}
 	if list[0].radian != 0 {
-		s.features(append(parts, columns...))
+		s.features(slices.Concat(parts, columns))
 	}
 	if products && !lengths {
+		s.features(slices.Concat(parts, pairs, columns))
+		for i, m := range s.varies {
+			for _, j := range s.varies[:i+1] {
+				text := strings.Replace(fmt.Sprintf("x[%d]*x[%d]", j, m), fmt.Sprintf("x[%d]*x[%[1]d]", m),
+					fmt.Sprintf("x[%d]^2", m), 1)
+				pairs = append(pairs, feature{text, func(x []float64) float64 { return x[j] * x[m] }})
+			}
+			for _, z := range list {
+				if z.m = m; m != z.a {
+					pairs = append(pairs, z.parts(nil)...)
+				}
+			}
+		}
 		s.features(slices.Concat(parts, pairs, columns))
 	}
 	for _, z := range list {
@@ -231,7 +247,11 @@ func (s *search) complex(list []phasor, products bool) {
 // features looks for relations that are linear in functions of a row: such as hold to round-off, or to the decimals of
 // the numbers.
 func (s *search) features(list []feature) {
-	const fewest, gap = 400, 1e4
+	const fewest = 400
+	gap := 1e4 // beyond which no smooth function is near to a sum of others by chance
+	if s.rounding(s.varies) > Roundoff/100 {
+		gap = 300 // what rounding leaves is far more than that
+	}
 	rows := some(s.fit, max(2*(len(list)+spare), fewest))
 	list = slices.DeleteFunc(list, func(f feature) bool { // what does not vary
 		least, most := math.Inf(1), math.Inf(-1)
@@ -251,10 +271,10 @@ func (s *search) features(list []feature) {
 		return
 	}
 	f, ok := combine(phi, p, 4*s.rounding(s.varies))
-	found, tolerance := f.exact, 1e-6
+	found, tolerance, clear := f.exact, max(1e-6, min(roughly, 1/f.gap)), f.clear || f.gap >= gap
 	if len(found) == 0 && len(f.alike) <= 2 {
-		found, tolerance = f.alike, roughly
-	} else if !f.clear && f.gap < gap {
+		found, tolerance, clear = f.alike, roughly, false
+	} else if !clear {
 		return
 	}
 	if !ok {
@@ -268,7 +288,12 @@ func (s *search) features(list []feature) {
 		if q, ok := decimal(a, s.coefficientError(s.varies)); ok {
 			last = s.line(list, q, true, s.line(list, q, false, last))
 		}
-		out = append(out, last)
+		for r := last; r != nil; r = r.alt {
+			r.few = r.few || clear
+		}
+		if strings.Contains(last.Expr, "(") { // polynomials are looked for elsewhere
+			out = append(out, last)
+		}
 	}
 	s.offerAll(out)
 }

@@ -234,6 +234,9 @@ func (s *search) polynomial(columns []int, degree, work int) {
 		}
 		f.exact = nil
 	}
+	if !f.clear && len(f.exact) > maxNear/4 { // too many that rounding does not tell from each other
+		f.exact, s.crowded = nil, true
+	}
 	echelon(f.exact, f.sd)
 	for _, direction := range f.exact {
 		if !follows(coefficients(direction, sd, 0), dependent) {
@@ -398,9 +401,11 @@ func (m *powers) chain(a []float64, exact, clear bool, last *Relation) *Relation
 	}
 	list := ways(a, m.weight, share)
 	if m.linear() {
-		base := a
-		if !exact { // without what noise leaves of terms that are not there
-			base = list[max(0, len(list)-2)]
+		base := slices.Clone(a)
+		for k := range base { // without what noise leaves of terms that are not there
+			if !exact && math.Abs(a[k])*m.weight[k] < share*largestEffect(a, m.weight) {
+				base[k] = 0
+			}
 		}
 		if plain, ok := decimal(base, m.s.coefficientError(m.columns)); ok {
 			list = slices.Insert(list, 0, plain)
