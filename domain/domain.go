@@ -58,6 +58,7 @@ type Input struct {
 	Data  []float64         // all of it, held-out rows included
 	Train []float64         // the rows to train on
 	Files map[string]string // paths of the files that the problem names, by key
+	Names []string          // of the coordinates in files; nil: x0, x1, …
 	Pool  *parallel.Pool
 
 	// Of the file, where it tells: whose conformations the points are, and what its

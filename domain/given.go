@@ -47,7 +47,11 @@ func Given(of *Domain, d int, names []string, scale []float64) *Domain {
 		out.Writers[ext] = func(w io.Writer, rows arrayfile.Rows) error { return write(w, rows.Map(d, g.points)) }
 	}
 	out.Table = g.table(of.Table)
-	out.Writers[".parquet"] = func(w io.Writer, rows arrayfile.Rows) error { return tableParquet(w, g.columns(), rows) }
+	under := g.columns()
+	if of.Table != nil && of.Writers[".parquet"] != nil { // names of the points' own
+		under = out.Table.Header
+	}
+	out.Writers[".parquet"] = func(w io.Writer, rows arrayfile.Rows) error { return tableParquet(w, under, rows) }
 	if own := of.Writers[".npy"]; own != nil { // of another shape, which has no room
 		out.Writers[".npy"] = writeNPY
 	}

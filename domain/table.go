@@ -6,7 +6,9 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strconv"
 	"strings"
+	"unicode"
 
 	"github.com/landing-diffusion/landing/base/arrayfile"
 	"github.com/landing-diffusion/landing/internal/parquetfile"
@@ -73,6 +75,34 @@ func writeCSV(w io.Writer, points arrayfile.Rows) error {
 
 func writeParquet(w io.Writer, points arrayfile.Rows) error {
 	return tableParquet(w, coordinates(points.D), points)
+}
+
+// Named has points written to tables under names of their columns.
+func (d *Domain) Named(names []string) {
+	d.Table = &Table{Header: names}
+	d.Writers = map[string]Writer{".parquet": func(w io.Writer, points arrayfile.Rows) error {
+		return tableParquet(w, names, points)
+	}}
+}
+
+// Usable returns the names if they can be those of d columns of a table beside others: each begins with a letter and
+// differs from all; else nil.
+func Usable(names []string, d int, others []string) []string {
+	const longest = 100
+	for i, name := range names {
+		if name == "" || len(name) > longest || !unicode.IsLetter([]rune(name)[0]) ||
+			strings.ContainsAny(name, ",;\"'\t\n\r") || slices.Contains(names[:i], name) ||
+			slices.Contains(others, name) {
+			return nil
+		}
+		if _, err := strconv.ParseFloat(name, 64); err == nil {
+			return nil
+		}
+	}
+	if len(names) != d {
+		return nil
+	}
+	return names
 }
 
 // tableParquet writes rows as a Parquet file of float64 columns of these names.

@@ -167,7 +167,7 @@ func TestTaughtRows(t *testing.T) {
 		f.Close()
 		data, origin, err := problem.Source("demo")
 		testkit.OK(t, err)
-		p := testkit.Must(problem.Load(data, origin, "", problem.ParseSettings("data.train="+path)))
+		p := testkit.Must(problem.Load(data, origin, "fixed", problem.ParseSettings("data.train="+path)))
 		if _, err := Load(t.Context(), p, begin(t).Pool, nil); fault.KindOf(err) != fault.Data ||
 			fault.Of(err).File != path {
 			t.Errorf("%s: %v", name, err)

@@ -11,6 +11,7 @@ import (
 	"github.com/landing-diffusion/landing/domain/kinds"
 	"github.com/landing-diffusion/landing/domain/trajectory"
 	"github.com/landing-diffusion/landing/internal/fault"
+	"github.com/landing-diffusion/landing/internal/input"
 	"github.com/landing-diffusion/landing/internal/text"
 	"github.com/landing-diffusion/landing/langevin"
 	"github.com/landing-diffusion/landing/problem"
@@ -72,6 +73,7 @@ func Examine(ctx context.Context, p *problem.Problem, pool *parallel.Pool, repor
 	c := settle.Case{Problem: p, Process: proc, Lenient: true}
 	var split dataset.Split
 	if data != nil {
+		defer input.Spare(len(data.X))()
 		split = dataset.RandomSplit(data.N, p.Data.SplitSeed)
 		rows := data.Rows(split.Train)
 		c.Rows = &settle.Rows{All: data.X, Train: rows, Learned: rows, Validation: len(split.Val)}
@@ -98,7 +100,7 @@ func Examine(ctx context.Context, p *problem.Problem, pool *parallel.Pool, repor
 		in.Data = data.X
 	}
 	if data != nil && in.Method != nil {
-		network, err := prepared(p.NetworkConfig(in.Method, proc.Set), p, proc, data, split.Train)
+		network, err := prepared(p.NetworkConfig(in.Method, proc.Set), p, proc, data, c.Rows.Train, split.Train)
 		if err != nil {
 			return nil, err
 		}
@@ -123,7 +125,13 @@ func Examine(ctx context.Context, p *problem.Problem, pool *parallel.Pool, repor
 		r.Findings = append(r.Findings, f)
 	}
 	r.Findings = append(r.Findings, leftOut(proc.Set)...)
+	r.Data = []string{}
 	if data != nil {
+		lines, doubts := data.Described()
+		r.Data = lines
+		for _, doubt := range doubts {
+			r.Findings = append(r.Findings, check.Finding{Check: "data", Status: check.Warn, Message: doubt})
+		}
 		r.Findings = append(r.Findings, seamFindings(p, proc.Set, data)...)
 	}
 	if n := r.Count(check.Fail); n > 0 {

@@ -26,7 +26,8 @@ func begin(t *testing.T, settings ...string) *Run {
 	testkit.OK(t, err)
 	settings = append([]string{"train.epochs=2", "network.width=8", "network.layers=1", "train.times_per_path=2",
 		"prior=uniform", "process.sigma={min: 0.1, max: 2.5}"}, settings...)
-	return job.New[*Run](t, Load, data, origin, settings...)
+	p := testkit.Must(problem.Load(data, origin, "fixed", problem.ParseSettings(settings...)))
+	return job.Begin[*Run](t, testkit.Must(Load(t.Context(), p, testkit.Pool(t, 2), nil)), data)
 }
 
 // drawn are samples of a model, with the problem's prior.
@@ -80,7 +81,7 @@ func TestFormulaTrainsAsZoo(t *testing.T) {
 func TestFormulaWithoutValueAtData(t *testing.T) {
 	data, origin, err := problem.Source("demo")
 	testkit.OK(t, err)
-	p := testkit.Must(problem.Load(data, origin, "", problem.ParseSettings("prior=empirical", "set.kind=formula",
+	p := testkit.Must(problem.Load(data, origin, "fixed", problem.ParseSettings("prior=empirical", "set.kind=formula",
 		`set.equality=[{name: "root", expr: "sqrt(x[0] - 5)"}]`, "process.terminal_projection=false")))
 	pool := testkit.Pool(t, 1)
 	_, err = Load(t.Context(), p, pool, nil)

@@ -106,8 +106,11 @@ func apart(ctx context.Context, set constraint.Set, data *dataset.Points, pool *
 	if fault := undefined(set, data, first, g.Excess); fault != "" {
 		return fault, ""
 	}
-	fault = fmt.Sprintf("row %d (from 0) violates %q by %.3g: %s; expected at most %g %%", first, names[g.Component],
-		g.Excess, f.Tell(first), 100*evidence.Far)
+	what := fmt.Sprintf("violates %q by %.3g", names[g.Component], g.Excess)
+	if g.Excess == 0 {
+		what = fmt.Sprintf("is where %q cannot be followed", names[g.Component])
+	}
+	fault = fmt.Sprintf("row %d (from 0) %s: %s; expected at most %g %%", first, what, f.Tell(first), 100*evidence.Far)
 	if rows > 1 {
 		w := f.Gaps[worst]
 		fault += fmt.Sprintf(". Of %d rows %d are further, row %d the most, %q by %.3g: %s", data.N, rows, worst,

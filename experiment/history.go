@@ -155,6 +155,38 @@ func Judge(ctx context.Context, r *Run, j Judging) (s *judge.Samples, v *judge.E
 	return s, v, errors.Join(s.CheckFailed(r.Problem.Generate.MaxFailed), off), ctx.Err()
 }
 
+// JudgeFile evaluates the samples in a file, of landing generate or of any other program, by the data and the set of
+// the run. The record that generate left beside the file says by which keys they were drawn; without one, known is
+// false, and nothing is said of where their paths began. fault is as of Judge.
+func JudgeFile(ctx context.Context, r *Run, file string, line CommandLine) (v *judge.Evaluation, known bool, fault,
+	err error) {
+	s, record, err := r.ReadSamples(file)
+	if err != nil {
+		return nil, false, nil, err
+	}
+	var state train.State
+	var start *judge.Start
+	if record != nil {
+		state.Epoch = record.Epoch
+		if r, err = r.Redraw(ctx, problem.ParseSettings(record.Settings()...), nil); err != nil {
+			return nil, false, nil, err
+		}
+		prior, err := r.Prior(ctx, nil)
+		if err != nil {
+			return nil, false, nil, err
+		}
+		if start, err = r.CompareStart(ctx, prior, s.N()); err != nil {
+			return nil, false, nil, err
+		}
+	}
+	v, fault = r.Evaluate(ctx, s, state, start)
+	v.Verdict.WriteCommands(line)
+	if record != nil && ctx.Err() == nil {
+		_, _ = KeepFirst(r, v, record.Seed, fault) // a folder that cannot be written to is read all the same
+	}
+	return v, record != nil, fault, ctx.Err()
+}
+
 // A Kept is an evaluation as a run folder keeps it, and what it is of.
 type Kept struct {
 	Version string `json:"version"`       // of the program
@@ -175,8 +207,8 @@ func KeepEvaluation(r *Run, v *judge.Evaluation, state train.State, seed uint64,
 	return r.Folder.WriteJSON(r.Out(run.EvaluationFile), k)
 }
 
-// Standing says what is known to be wrong with samples by weights of the run, a sentence each: that the training has
-// not come to its end, and that the evaluation which the folder keeps found them bad.
+// Standing says what is known to be wrong with samples by weights of the run, a note or a warning each: that the
+// training has not come to its end, and that the evaluation which the folder keeps found them bad.
 func Standing(r *Run, t *Trained) (says []string) {
 	var s run.Status
 	if err := r.Folder.ReadJSON(run.StatusFile, &s); err == nil && s.State != "trained" && s.State != "" {
@@ -184,7 +216,8 @@ func Standing(r *Run, t *Trained) (says []string) {
 		if state == "training" {
 			state = "not finished"
 		}
-		says = append(says, fmt.Sprintf("the training is %s: these are weights of epoch %d", state, t.State.Epoch))
+		says = append(says, fmt.Sprintf("note: the training is %s: these are weights of epoch %d", state,
+			t.State.Epoch))
 	}
 	k := &Kept{Evaluation: &judge.Evaluation{}}
 	if err := r.Folder.ReadJSON(r.Out(run.EvaluationFile), k); err != nil || k.Config != r.Config ||
@@ -192,10 +225,24 @@ func Standing(r *Run, t *Trained) (says []string) {
 		return says
 	}
 	if found := k.Verdict.Findings; len(found) > 0 {
-		says = append(says, fmt.Sprintf("samples of these weights were found not good (%s); %s says what mends that",
-			found[0].Code, r.Folder.Path(r.Out(run.ReportFile))))
+		says = append(says, fmt.Sprintf("warning: samples of these weights were found not good (%s); %s says what "+
+			"mends that", found[0].Code, r.Folder.Path(r.Out(run.ReportFile))))
 	}
 	return says
+}
+
+// KeepFirst is KeepEvaluation of samples by the weights that the run draws with, where the folder keeps no evaluation
+// yet. It reports whether it wrote one.
+func KeepFirst(r *Run, v *judge.Evaluation, seed uint64, fault error) (bool, error) {
+	k, _, err := KeptEvaluation(r)
+	if err != nil || k != nil {
+		return false, err
+	}
+	t, err := r.Trained("")
+	if err != nil || t.State.Epoch != v.Epoch {
+		return false, err
+	}
+	return true, KeepEvaluation(r, v, t.State, seed, fault)
 }
 
 // KeptEvaluation returns the evaluation that the folder keeps; nil if there is none. stale says why it is none of

@@ -19,7 +19,7 @@ func TestLoadEnds(t *testing.T) {
 	data, origin, err := problem.Source("demo")
 	testkit.OK(t, err)
 	load := func(ctx context.Context, settings ...string) (said []string, err error) {
-		p, err := problem.Load(data, origin, "", problem.ParseSettings(append(settings, "prior=auto",
+		p, err := problem.Load(data, origin, "fixed", problem.ParseSettings(append(settings, "prior=auto",
 			"process.horizon=0.01")...))
 		testkit.OK(t, err)
 		_, err = Load(ctx, p, pool, func(doing string) {

@@ -74,8 +74,10 @@ func Load(ctx context.Context, p *problem.Problem, pool *parallel.Pool, report f
 	return l, err
 }
 
-// load is Load without a budget, which a run that was trained has used.
-func load(ctx context.Context, p *problem.Problem, pool *parallel.Pool, report func(doing string)) (*Loaded, error) {
+// load is Load without a budget, which a run that was trained has used. names are those that such a run has for
+// coordinates, in place of the file's.
+func load(ctx context.Context, p *problem.Problem, pool *parallel.Pool, report func(doing string),
+	names ...[]string) (*Loaded, error) {
 	start := time.Now()
 	if report == nil {
 		report = func(string) {}
@@ -94,6 +96,9 @@ func load(ctx context.Context, p *problem.Problem, pool *parallel.Pool, report f
 	kind, data, err := readData(ctx, p, proc.Set)
 	if err != nil {
 		return nil, err
+	}
+	for _, known := range names {
+		data.Names = known
 	}
 	report("checking the rows against the set")
 	remark, err := checkFeasible(ctx, p, proc.Set, data, pool)
@@ -158,8 +163,9 @@ func (l *Loaded) domains(kind domain.Kind, faults []string) (err error) {
 		set = constraint.At(set, l.Condition.Read.Mean)
 		all, train = l.Condition.points(all), l.Condition.points(train)
 	}
+	l.Data.Names = domain.Usable(l.Data.Names, set.Dim(), l.Problem.Condition.Columns)
 	l.points, err = kind.New(domain.Input{Set: set, Data: all, Train: train, Files: l.Problem.Files(), Pool: l.Pool,
-		Molecule: l.Data.Molecule, Remarks: l.Data.Remarks})
+		Molecule: l.Data.Molecule, Remarks: l.Data.Remarks, Names: l.Data.Names})
 	if err != nil {
 		return err
 	}
@@ -189,10 +195,36 @@ func readData(ctx context.Context, p *problem.Problem, set constraint.Set) (kind
 	case ctx.Err() != nil:
 	case err == nil && data.N < 2:
 		err = badData(dataName(p, data), "it has %d point; expected at least 2", data.N)
-	case err != nil && fault.KindOf(err) == fault.Failure:
+	case err == nil:
+		err = sized(dataName(p, data), data)
+	case fault.KindOf(err) == fault.Failure:
 		err = badData("", "%v", err) // a damaged file; the reader names it
 	}
 	return kind, data, err
+}
+
+// Sizes of numbers, and of their spread, with which squares, ratios and float32 numbers stay within their ranges.
+const (
+	smallestSize = 1e-12
+	largestSize  = 1e12
+)
+
+// sized refuses data in a unit in which its numbers are too large or small for all that is computed of them.
+func sized(name string, data *dataset.Points) error {
+	size, spread := 0.0, 0.0
+	for j := range data.D {
+		low, high := data.X[j], data.X[j]
+		for i := j; i < len(data.X); i += data.D {
+			low, high = min(low, data.X[i]), max(high, data.X[i])
+		}
+		size, spread = max(size, -low, high), max(spread, high/2-low/2)
+	}
+	if size > 2*largestSize || spread > 0 && spread < smallestSize/2 {
+		return badData(name, "its numbers are up to %.2g in size and differ by up to %.2g; expected sizes and "+
+			"differences between %g and %g: bring the data to a unit in which they are about 1", size, 2*spread,
+			smallestSize, largestSize)
+	}
+	return nil
 }
 
 // withoutCondition returns the set of points x, of a set of points (x, c) with a condition of these names.

@@ -123,7 +123,7 @@ func (o *opened) dataIsGone() bool {
 
 // load reads the data; moved says that it is not where it was.
 func (o *opened) load(ctx context.Context, moved bool, pool *parallel.Pool, report func(string)) (*Run, error) {
-	l, err := load(ctx, o.problem, pool, report)
+	l, err := load(ctx, o.problem, pool, report, o.manifest.Data.Columns)
 	if err != nil && !moved && o.dataIsGone() {
 		return nil, &AbsentError{Path: o.problem.Data.Path}
 	}
@@ -227,7 +227,7 @@ func (o *opened) bare(ctx context.Context, pool *parallel.Pool, report func(stri
 		return nil, err
 	}
 	l := &Loaded{Pool: pool, Bare: true, Data: &dataset.Points{Name: o.manifest.Data.Name,
-		SHA256: o.manifest.Data.SHA256, D: proc.Set.Dim()}}
+		SHA256: o.manifest.Data.SHA256, D: proc.Set.Dim(), Names: o.manifest.Data.Columns}}
 	settled, err := settle.Settle(ctx, settle.Case{Problem: o.problem, Process: proc}, pool, report)
 	if err != nil {
 		return nil, err
@@ -281,7 +281,8 @@ func (l *Loaded) bareDomain(set constraint.Set, some []float64) error {
 	if l.Condition != nil {
 		some = l.Condition.points(some)
 	}
-	points, err := kind.New(domain.Input{Set: set, Data: some, Train: some, Files: l.Problem.Files(), Pool: l.Pool})
+	points, err := kind.New(domain.Input{Set: set, Data: some, Train: some, Files: l.Problem.Files(), Pool: l.Pool,
+		Names: domain.Usable(l.Data.Names, set.Dim(), l.Problem.Condition.Columns)})
 	if err != nil {
 		return l.absent("how points are written depends on it: " + err.Error())
 	}

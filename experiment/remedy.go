@@ -213,7 +213,7 @@ func (m *remedies) own() *verdict.Remedy {
 func (m *remedies) draw(setting string) *verdict.Remedy {
 	all := append([]string{setting}, without(problem.Changed(m.run.Drawn), setting)...)
 	to, err := m.run.Redraw(m.ctx, problem.ParseSettings(all...), nil)
-	if err != nil {
+	if err != nil || len(problem.Changed(to.Drawn)) == 0 {
 		return m.train(setting)
 	}
 	return &verdict.Remedy{Verb: verdict.Report, Run: m.run.Folder.Dir, Settings: all,

@@ -39,7 +39,8 @@ func (l *Loaded) Begin(f *run.Folder, source []byte, command []string) (*Run, er
 	if err := f.Lock(); err != nil {
 		return nil, err
 	}
-	data := run.Data{Name: l.Data.Name, SHA256: l.Data.SHA256, Points: l.Data.N, Dim: l.Data.D}
+	data := run.Data{Name: l.Data.Name, SHA256: l.Data.SHA256, Points: l.Data.N, Dim: l.Data.D,
+		Columns: l.Data.Names}
 	if p := l.Problem.Data.Path; p != "" {
 		abs, err := filepath.Abs(p)
 		if err != nil {

@@ -62,7 +62,8 @@ func TestPriorByWorkers(t *testing.T) {
 		pool := testkit.Pool(t, workers)
 		data, origin, err := problem.Source("demo")
 		testkit.OK(t, err)
-		p := testkit.Must(problem.Load(data, origin, "", problem.ParseSettings("prior=auto", "process.friction=1.5")))
+		p := testkit.Must(problem.Load(data, origin, "fixed", problem.ParseSettings("prior=auto",
+			"process.friction=1.5")))
 		l := testkit.Must(Load(t.Context(), p, pool, nil))
 		if first == nil {
 			first = l.Chosen
@@ -85,7 +86,7 @@ func TestExamineAutoPrior(t *testing.T) {
 	} {
 		data, origin, err := problem.Source("demo")
 		testkit.OK(t, err)
-		p, err := problem.Load(data, origin, "", problem.ParseSettings("prior=auto", "process.horizon="+c.horizon))
+		p, err := problem.Load(data, origin, "fixed", problem.ParseSettings("prior=auto", "process.horizon="+c.horizon))
 		testkit.OK(t, err)
 		r := testkit.Must(Examine(context.Background(), p, pool, nil))
 		var all strings.Builder

@@ -310,6 +310,9 @@ func ended(p *problem.Problem, t *train.Trainer[float32]) string {
 	switch {
 	case len(j.Measures) < 2:
 		return by + " was measured only once, which does not tell whether more epochs help"
+	case j.Risen > 0 && p.Train.ByLoss():
+		return fmt.Sprintf("%s has not fallen since epoch %d, while that of training rows did: more epochs on the "+
+			"same rows do not help", by, j.Low)
 	case j.Risen > 0:
 		return fmt.Sprintf("%s has risen since epoch %d: more epochs on the same rows do not help", by, j.Low)
 	case j.Low == s.Epoch:

@@ -76,7 +76,7 @@ func (l *Loaded) network() score.Config {
 }
 
 func (l *Loaded) model() (score.Model[float32], error) {
-	c, err := prepared(l.network(), l.Problem, l.Process, l.Data, l.Split.Train)
+	c, err := prepared(l.network(), l.Problem, l.Process, l.Data, l.Data.Rows(l.Split.Train), l.Split.Train)
 	if err != nil {
 		return nil, err
 	}
@@ -85,7 +85,7 @@ func (l *Loaded) model() (score.Model[float32], error) {
 
 // prepared returns c with what the network takes from the problem and from the rows of the
 // data with these numbers. Errors are *problem.KeyError and those of data.
-func prepared(c score.Config, p *problem.Problem, proc *langevin.Process, data *dataset.Points,
+func prepared(c score.Config, p *problem.Problem, proc *langevin.Process, data *dataset.Points, train []float64,
 	rows []int) (score.Config, error) {
 	if networks.Refers(c.Kind) {
 		if what := fixed(proc, data.X); what != "" {
@@ -97,7 +97,7 @@ func prepared(c score.Config, p *problem.Problem, proc *langevin.Process, data *
 	if c.Reference, err = p.Reference(c.Dim); err != nil {
 		return c, err
 	}
-	c, err = networks.Prepare(c, data.Rows(rows))
+	c, err = networks.Prepare(c, train)
 	var degenerate *superpose.DegenerateError
 	if errors.As(err, &degenerate) {
 		degenerate.Frame = rows[degenerate.Frame]

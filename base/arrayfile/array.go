@@ -4,7 +4,7 @@
 // grows with the bytes that are really there, not with the bytes that a header promises. Errors say what was found and
 // what was expected.
 //
-// The package is not for structured, complex, half-precision or object arrays, and it does not map files into memory.
+// The package is not for structured, complex or object arrays, and it does not map files into memory.
 package arrayfile
 
 import (

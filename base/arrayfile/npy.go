@@ -36,7 +36,8 @@ func ReadNPY(path string) (Array, error) {
 }
 
 // DecodeNPY reads one array in NPY format, of version 1, 2 or 3, and leaves r behind its last byte. It understands the
-// types f4, f8, i4, i8, b1 and u1 in either byte order. An array in Fortran order is rearranged into C order.
+// types f4, f8, i4, i8, b1 and u1 in either byte order, and reads f2 as f4, i1, i2 and u2 as i4, u4 and u8 as i8. An
+// array in Fortran order is rearranged into C order.
 func DecodeNPY(r io.Reader) (Array, error) { return decodeNPY(r, math.MaxInt) }
 
 // decodeNPY is DecodeNPY of an array of at most so many elements.
@@ -48,7 +49,12 @@ func decodeNPY(r io.Reader, most int) (Array, error) {
 	if n, err := elements(h.shape, kinds[h.kind].size); err == nil && n > most {
 		return Array{}, fmt.Errorf("shape %s has %d elements, expected at most %d", tuple(h.shape), n, most)
 	}
-	a, err := readArray(r, h.kind, h.shape, h.order)
+	a := Array{Shape: h.shape}
+	if h.narrow != "" {
+		err = a.readNarrow(r, h)
+	} else {
+		a, err = readArray(r, h.kind, h.shape, h.order)
+	}
 	if err != nil {
 		return Array{}, err
 	}
@@ -56,6 +62,59 @@ func decodeNPY(r io.Reader, most int) (Array, error) {
 		a.fromFortran()
 	}
 	return a, nil
+}
+
+// narrow are types that are read as another kind, which holds all their numbers.
+var narrow = map[string]kind{"f2": float32Kind, "i1": int32Kind, "i2": int32Kind, "u2": int32Kind, "u4": int64Kind,
+	"u8": int64Kind}
+
+// readNarrow reads elements of a type of narrow.
+func (a *Array) readNarrow(r io.Reader, h npyHeader) (err error) {
+	n, err := elements(h.shape, kinds[h.kind].size)
+	if err != nil {
+		return err
+	}
+	switch h.narrow {
+	case "f2":
+		a.Float32, err = readAs(r, n, h.order, halfToFloat)
+	case "i1":
+		a.Int32, err = readAs(r, n, h.order, func(v int8) int32 { return int32(v) })
+	case "i2":
+		a.Int32, err = readAs(r, n, h.order, func(v int16) int32 { return int32(v) })
+	case "u2":
+		a.Int32, err = readAs(r, n, h.order, func(v uint16) int32 { return int32(v) })
+	case "u4":
+		a.Int64, err = readAs(r, n, h.order, func(v uint32) int64 { return int64(v) })
+	case "u8":
+		a.Int64, err = readAs(r, n, h.order, func(v uint64) int64 { return int64(min(v, math.MaxInt64)) })
+	}
+	return err
+}
+
+// readAs reads n elements of one type as another.
+func readAs[S, T any](r io.Reader, n int, order binary.ByteOrder, f func(S) T) ([]T, error) {
+	var src []S
+	if err := readSlice(&src, r, n, order); err != nil {
+		return nil, err
+	}
+	dst := make([]T, len(src))
+	for i, v := range src {
+		dst[i] = f(v)
+	}
+	return dst, nil
+}
+
+// halfToFloat returns the number of IEEE 754 half precision with these bits.
+func halfToFloat(b uint16) float32 {
+	sign, exponent, mantissa := uint32(b&0x8000)<<16, int(b>>10&31), b&1023
+	if exponent == 31 {
+		return math.Float32frombits(sign | 0x7f800000 | uint32(mantissa)<<13)
+	}
+	v := math.Ldexp(float64(mantissa)/1024, -14) // below the smallest normal number
+	if exponent > 0 {
+		v = math.Ldexp(1+float64(mantissa)/1024, exponent-15)
+	}
+	return math.Float32frombits(sign | math.Float32bits(float32(v)))
 }
 
 func readNPYHeader(r io.Reader) (h npyHeader, err error) {
@@ -179,6 +238,7 @@ func writeNPYHeader(w io.Writer, k kind, shape []int) error {
 
 type npyHeader struct {
 	kind    kind
+	narrow  string // the type in the file where that is another one
 	order   binary.ByteOrder
 	fortran bool
 	shape   []int
@@ -208,7 +268,7 @@ func parseNPYHeader(text string) (npyHeader, error) {
 		}
 		switch key {
 		case "descr":
-			h.kind, h.order, err = p.dtype()
+			h.kind, h.narrow, h.order, err = p.dtype()
 		case "fortran_order":
 			h.fortran, err = p.boolean()
 		case "shape":
@@ -286,26 +346,47 @@ func (p *literal) quoted() (string, error) {
 	return "", p.expected("a quoted string")
 }
 
-func (p *literal) dtype() (kind, binary.ByteOrder, error) {
-	const known = "f4, f8, i4, i8, b1 or u1"
+// refused are the types that are not read, by how their names begin, with what to do.
+var refused = []struct{ begins, what string }{
+	{"c", "complex numbers; expected real ones: np.stack([z.real, z.imag], axis=-1) makes two columns of each"},
+	{"f16", "long double; expected float64: x.astype('f8') makes it"},
+	{"f12", "long double; expected float64: x.astype('f8') makes it"},
+	{"O", "Python objects; expected numbers: x.astype('f8') makes them where all rows have the same length"},
+	{"U", "text"}, {"S", "text"}, {"a", "text"}, {"V", "bytes without a type"}, {"M", "dates"}, {"m", "times"},
+}
+
+func (p *literal) dtype() (k kind, narrowed string, order binary.ByteOrder, err error) {
+	const known = "f2, f4, f8, i1, i2, i4, i8, u1, u2, u4, u8 or b1"
 	if p.at("[") {
-		return 0, nil, errors.New("NPY dtype is structured, expected " + known)
+		return 0, "", nil, errors.New("NPY dtype is structured (columns with names); expected one type of number: " +
+			"numpy.lib.recfunctions.structured_to_unstructured makes it")
 	}
 	s, err := p.quoted()
 	if err != nil {
-		return 0, nil, err
+		return 0, "", nil, err
 	}
-	for k, info := range kinds {
-		mark, ok := strings.CutSuffix(s, info.npy)
-		switch {
-		case !ok:
-		case mark == "<", mark == "|" && info.size == 1:
-			return kind(k), binary.LittleEndian, nil
-		case mark == ">":
-			return kind(k), binary.BigEndian, nil
+	mark, name := s[:min(1, len(s))], s[min(1, len(s)):]
+	k, found := narrow[name]
+	if found {
+		narrowed = name
+	}
+	for i, info := range kinds {
+		if name == info.npy {
+			k, found = kind(i), true
 		}
 	}
-	return 0, nil, fmt.Errorf("NPY dtype is %s, expected %s, with its byte order (as in <f8)", excerpt(s), known)
+	switch one := strings.HasSuffix(name, "1"); {
+	case found && (mark == "<" || mark == "|" && one):
+		return k, narrowed, binary.LittleEndian, nil
+	case found && mark == ">":
+		return k, narrowed, binary.BigEndian, nil
+	}
+	for _, r := range refused {
+		if strings.HasPrefix(name, r.begins) {
+			return 0, "", nil, fmt.Errorf("NPY dtype is %s, %s", excerpt(s), r.what)
+		}
+	}
+	return 0, "", nil, fmt.Errorf("NPY dtype is %s, expected %s, with its byte order (as in <f8)", excerpt(s), known)
 }
 
 func (p *literal) boolean() (bool, error) {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"io"
@@ -54,7 +55,10 @@ func runCheck(ctx context.Context, a *app, o *checkOptions, args []string) (answ
 	}
 	r.Why = o.why
 	if colored(a.out.stdout) && !a.out.json {
-		return answer{}, errors.Join(failed, legible(r).Write(a.out.stdout, true))
+		var b bytes.Buffer
+		legible(r).Write(&b, true) // into memory
+		_, err := io.WriteString(a.out.stdout, text.Fold(b.String(), columns(a.out.stdout)))
+		return answer{}, errors.Join(failed, unlessLeft(err))
 	}
 	return answer{examined{p.Name, r.Status(), r}, func(w io.Writer) { r.Write(w, false) }}, failed // into memory
 }

@@ -28,6 +28,9 @@ func (o *compareOptions) flags(f *pflag.FlagSet) {
 }
 
 func (o *compareOptions) check(func(flag string) bool, []string) error {
+	if o.force && len(o.files) == 0 {
+		return usage("--force changes nothing here; expected it with --output FILE")
+	}
 	for _, file := range o.files {
 		if _, err := (&outFile{file, o.force}).ready(".md", ".csv", ".json", ".html"); err != nil {
 			return err
@@ -38,16 +41,20 @@ func (o *compareOptions) check(func(flag string) bool, []string) error {
 
 func compareVerb(a *app) *cobra.Command {
 	return command(a, &cobra.Command{
-		Use:   "compare RUN|SWEEP...",
+		Use:   "compare RUN|SWEEP|FILE...",
 		Short: "Compare runs and sweeps: distances with floors, violations, copies, seconds, significance",
 		Long: `compare puts runs side by side: a line for runs that differ in their seed alone, a group for lines of
 the same data and distance. Lines are tested against the best of their group, or against the line that
 --against names, by a permutation test over seeds.
 
+A file of samples (NPY, CSV or Parquet) behind a run, of any program, is a line too: it is held against the
+data of that run by the same measures. NAME=FILE names the line.
+
 A run that was not judged yet is drawn from and judged. Its folder keeps the result as evaluation.json,
 and nothing that is there is written over. --output writes the tables as Markdown (.md), CSV (.csv, a
 row a run), JSON (.json) or a page with curves and pictures (.html). It may be given several times.`,
 		Example: "  landing compare runs/volcano-001 runs/volcano-002\n" +
+			"  landing compare runs/volcano-001 baseline=other.csv\n" +
 			"  landing compare sweeps/table1 -o table1.html -o table1.csv",
 	}, new(compareOptions), runCompare)
 }

@@ -29,7 +29,7 @@ type argumentWord struct {
 // argumentWords are all of them.
 var argumentWords = map[string]argumentWord{
 	"RUN":             {"a run folder", completeRun},
-	"RUN|SWEEP":       {"a run folder, or the folder of a sweep,", completeRun},
+	"RUN|SWEEP|FILE":  {"a run folder, the folder of a sweep or a file of samples", completeRun},
 	"PROBLEM":         {"a recipe or a problem file", completeProblem},
 	"PROBLEM|RUN":     {"a recipe, a problem file or a run folder", completeProblemOrRun},
 	"DIR":             {"a folder", completeFolder},

@@ -30,7 +30,7 @@ func offers(t *testing.T, dir string, words ...string) (out []string, directive 
 // Shells are offered verbs, recipes, files, runs, checkpoints, variants, keys and the words that keys may have.
 func TestCompletion(t *testing.T) {
 	dir := t.TempDir()
-	ok(t, dir, append([]string{"train", "demo"}, tiny...)...)
+	ok(t, dir, append([]string{"train", "demo", "--variant=fixed"}, tiny...)...)
 	for _, name := range []string{"mine.yaml", "other.csv"} {
 		testkit.OK(t, os.WriteFile(filepath.Join(dir, name),
 			[]byte("set: {kind: sphere, dim: 3}\nvariants: {quick: {}}"), 0o666))

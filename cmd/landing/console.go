@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -34,7 +35,7 @@ func lines(err error) []string {
 	if fault.KindOf(err) == fault.Internal { // its stack
 		return []string{text.Printable(err.Error())}
 	}
-	return []string{text.Line(err.Error())}
+	return []string{text.Short(text.Line(err.Error()))}
 }
 
 // A console is where the program writes: results to standard output, messages and progress to standard error.
@@ -62,7 +63,7 @@ func (c *console) say(format string, v ...any) {
 		emit(c.stderr, messageOf(fmt.Sprintf(format, v...)))
 		return
 	}
-	fmt.Fprintf(c.stderr, format+"\n", v...)
+	io.WriteString(c.stderr, text.Fold(fmt.Sprintf(format, v...), columns(c.stderr))+"\n")
 }
 
 // notes says what else there is to know.
@@ -96,7 +97,7 @@ func (c *console) result(v any, write func(w io.Writer)) error {
 	}
 	var b bytes.Buffer
 	write(&b)
-	_, err := io.WriteString(c.stdout, text.Printable(b.String()))
+	_, err := io.WriteString(c.stdout, text.Fold(text.Printable(b.String()), columns(c.stdout)))
 	return unlessLeft(err)
 }
 
@@ -219,6 +220,9 @@ func columns(w io.Writer) int {
 	if !ok || !term.IsTerminal(int(f.Fd())) {
 		return 0
 	}
+	if width, err := strconv.Atoi(os.Getenv("COLUMNS")); err == nil && width > 0 { // as shells say
+		return width
+	}
 	if width, _, err := term.GetSize(int(f.Fd())); err == nil && width > 0 {
 		return width
 	}
@@ -269,6 +273,9 @@ func (p *progress) show(last bool, numbers *at, line func() string) {
 	}
 	if r := []rune(s); len(r) >= p.width {
 		s = string(r[:p.width-1])
+		if at := strings.LastIndexByte(s, ' '); at > 0 { // at a word
+			s = s[:at]
+		}
 	}
 	if p.color {
 		s = "\x1b[36m" + s + "\x1b[0m"
@@ -287,7 +294,7 @@ func (p *progress) line(s string) {
 		emit(p.w, event{Event: eventMessage, Level: levelInfo, Message: text.Line(s)})
 		return
 	}
-	fmt.Fprintln(p.w, text.Line(s))
+	fmt.Fprintln(p.w, text.Fold(text.Line(s), p.width))
 }
 
 func (p *progress) clear() {

@@ -36,7 +36,8 @@ func events(t *testing.T, text string) (all []event) {
 // With --progress json every line of standard error is an event: where the run is, how far it is, what went wrong.
 func TestEvents(t *testing.T) {
 	dir := t.TempDir()
-	r := ok(t, dir, append([]string{"train", "demo", "--out", "r", "--progress", "json", "--json"}, tiny...)...)
+	r := ok(t, dir, append([]string{"train", "demo", "--variant=fixed",
+		"--out", "r", "--progress", "json", "--json"}, tiny...)...)
 	wantJSON(t, r)
 	folder, last := "", at{}
 	for _, e := range events(t, r.stderr) {
@@ -115,7 +116,8 @@ func TestWhileOpen(t *testing.T) {
 // closes it: it keeps a checkpoint, from which it goes on.
 func TestAttended(t *testing.T) {
 	dir := t.TempDir()
-	args := append([]string{"train", "demo", "--out", "r", "--attended", "--progress", "json"}, tiny...)
+	args := append([]string{"train", "demo", "--variant=fixed", "--out", "r", "--attended", "--progress",
+		"json"}, tiny...)
 	c := startProcess(t, self(t, dir, append(args, "--set", "train.epochs=1000000")...))
 	for begun := time.Now(); time.Since(begun) < 10*time.Minute; time.Sleep(10 * time.Millisecond) {
 		if info, err := os.Stat(filepath.Join(dir, "r", "metrics.jsonl")); err == nil && info.Size() > 0 {

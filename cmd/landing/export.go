@@ -88,6 +88,16 @@ func (o *exportOptions) check(given func(flag string) bool, _ []string) error {
 			return usage("--%s says how scores are written; expected --scores ROWS with it", flag)
 		}
 	}
+	for _, c := range []struct {
+		flag, with string
+		idle       bool
+	}{{"license", "--hub DIR", o.hub == ""}, {"with-reference", "--hub DIR", o.hub == ""},
+		{"float32", "--onnx FILE, --torch DIR or --hub DIR", o.onnx+o.torch+o.hub == ""},
+		{"force", "--onnx FILE or --scores ROWS", o.onnx+o.scores == ""}} {
+		if c.idle && given(c.flag) {
+			return usage("--%s changes nothing here; expected it with %s", c.flag, c.with)
+		}
+	}
 	switch targets := o.targets(); {
 	case o.network && len(targets) > 0:
 		return usage("--network describes the network alone; expected it without other outputs")
@@ -96,8 +106,6 @@ func (o *exportOptions) check(given func(flag string) bool, _ []string) error {
 			"ROWS")
 	case o.onnx != "" && !strings.EqualFold(filepath.Ext(o.onnx), ".onnx"):
 		return badFlag("onnx", o.onnx, "a file that ends in .onnx")
-	case o.reference && o.hub == "":
-		return usage("--with-reference says what --hub may hold; expected --hub DIR with it")
 	}
 	if _, err := kernel.ParsePrecision(o.precision); o.precision != "" && err != nil {
 		return badFlag("precision", o.precision, "float32, bfloat16x3 or bfloat16")
@@ -229,6 +237,9 @@ func (o *exportOptions) score(ctx context.Context) (export.Files, error) {
 	n, err := experiment.Describe(o.Run, o.checkpoint)
 	if err != nil {
 		return nil, err
+	}
+	if o.hide && o.Run.Condition == nil {
+		return nil, usage("--hide-condition is of a run with a condition; this run has none")
 	}
 	p := n.Precision
 	if o.precision != "" {

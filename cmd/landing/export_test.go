@@ -14,7 +14,8 @@ import (
 // export writes what it says, keeps what is there, and refuses by name what it cannot write.
 func TestExport(t *testing.T) {
 	dir := t.TempDir()
-	ok(t, dir, append([]string{"train", "demo", "--out", "r", "--tensorboard", "--set", "prior=uniform"},
+	ok(t, dir, append([]string{"train", "demo", "--variant=fixed",
+		"--out", "r", "--tensorboard", "--set", "prior=uniform"},
 		tiny...)...)
 	v := wantJSON(t, ok(t, dir, "export", "r", "--onnx", "a.onnx", "--torch", "t", "--license", "mit", "--json"))
 	if written := v["written"].([]any); len(written) != 2 || written[0].(map[string]any)["path"] != "a.onnx" {

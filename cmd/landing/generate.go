@@ -103,7 +103,7 @@ trajectory) as CSV of joint values with time stamps, as JSON like ROS's JointTra
 as NPY of n×waypoints×coordinates. Sample number i is
 a function of the seed and i alone. FILE.json beside FILE says how they were drawn.
 The data is not needed where the prior has a closed form or lies in the run folder.
-There is no bound on -n but the disk, which holds the samples twice on the way.
+A call writes at most 10¹¹ numbers; the disk holds the samples twice on the way.
 
 --shard 2/8 makes the second of eight parts, in FILE.parts; landing merge joins them to the bytes of
 one call. A part that is whole is not made again.

@@ -32,12 +32,27 @@ func (o *initOptions) flags(f *pflag.FlagSet) {
 	f.StringSliceVar(&o.Angles, "angles", nil, "columns that are angles, by name or number from 0, in degrees or "+
 		"radians: their cosines and sines take their places; needs --clean")
 	f.StringVar(&o.Clean, "clean", "", "file for the rows and columns that can be used: .csv, .npy or .parquet")
+	f.StringSliceVar(&o.Keep, "keep", nil, "columns that are coordinates, though they look like times or numbers "+
+		"of rows")
+	f.Float64Var(&o.MaxLoss, "max-loss", draft.MaxLoss, "the largest share of rows that --clean may leave "+
+		"out for one reason")
+	f.StringVar(&o.Decimal, "decimal", "", "what stands before decimals in numbers of a table: point or comma")
+	f.StringVar(&o.Header, "header", "", "whether the first line of a table names its columns: yes or no")
 	f.StringVar(&o.Array, "array", "", "which array of an NPZ file")
 }
 
 func (o *initOptions) check(func(flag string) bool, []string) error {
 	if ext := strings.ToLower(filepath.Ext(o.out)); ext != ".yaml" && ext != ".yml" {
 		return badFlag("output", o.out, "a file that ends in .yaml")
+	}
+	for _, flag := range []struct{ name, value, a, b string }{{"decimal", o.Decimal, "point", "comma"},
+		{"header", o.Header, "yes", "no"}} {
+		if flag.value != "" && flag.value != flag.a && flag.value != flag.b {
+			return badFlag(flag.name, flag.value, flag.a+" or "+flag.b)
+		}
+	}
+	if !(o.MaxLoss >= 0 && o.MaxLoss <= 1) {
+		return badFlag("max-loss", o.MaxLoss, "a share from 0 to 1")
 	}
 	for _, path := range []string{o.out, o.Clean} {
 		if path != "" {

@@ -23,7 +23,7 @@ func TestMaxTime(t *testing.T) {
 		testkit.OK(t, err)
 		return s
 	}
-	r := do(t, dir, append([]string{"train", "demo", "--out", "r", "--timeout", "1s", "--json"},
+	r := do(t, dir, append([]string{"train", "demo", "--variant=fixed", "--out", "r", "--timeout", "1s", "--json"},
 		append(tiny, "--set", "train.epochs=1000000", "--set", "train.paths=100", "--set", "process.steps=5")...)...)
 	first := status()
 	if r.code != exitTime || first.State != "interrupted" || first.Epoch == 0 || first.Epoch >= first.Epochs ||
@@ -39,12 +39,12 @@ func TestMaxTime(t *testing.T) {
 		t.Errorf("exit %d, %+v after %+v\n%s", r.code, status(), first, r.stderr)
 	}
 	// A training that ends before is as without.
-	whole := append([]string{"train", "demo", "--out", "s", "--timeout", "1h"}, tiny...)
+	whole := append([]string{"train", "demo", "--variant=fixed", "--out", "s", "--timeout", "1h"}, tiny...)
 	if r := ok(t, dir, whole...); strings.Contains(r.stderr, "timeout") {
 		t.Errorf("got %s", r.stderr)
 	}
 	for _, most := range []string{"0s", "-1s", "10ms", "2000h"} {
-		if r := do(t, dir, "train", "demo", "--timeout", most); r.code != exitUsage ||
+		if r := do(t, dir, "train", "demo", "--variant=fixed", "--timeout", most); r.code != exitUsage ||
 			!strings.Contains(r.stderr, "expected a time from 1s to 1000h") {
 			t.Errorf("--timeout %s: exit %d %s", most, r.code, r.stderr)
 		}

@@ -16,7 +16,7 @@ func TestLs(t *testing.T) {
 	if r := ok(t, dir, "ls"); r.stdout != "no runs\n" || !strings.Contains(r.stderr, "no folder runs") {
 		t.Errorf("%s%s", r.stdout, r.stderr)
 	}
-	ok(t, dir, append([]string{"train", "demo", "--set", "train.evaluate_every=3"}, tiny...)...)
+	ok(t, dir, append([]string{"train", "demo", "--variant=fixed", "--set", "train.evaluate_every=3"}, tiny...)...)
 	checkMetrics(t, filepath.Join(dir, "runs", "demo-001"))
 	r := ok(t, dir, "ls")
 	for _, want := range []string{"runs/demo-001", "finished", "3/3", "not judged; of epoch 3", "demo, ULLA"} {

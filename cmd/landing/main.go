@@ -3,6 +3,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -21,6 +22,7 @@ import (
 	"github.com/landing-diffusion/landing/experiment/run"
 	"github.com/landing-diffusion/landing/internal/fault"
 	"github.com/landing-diffusion/landing/internal/ranks"
+	"github.com/landing-diffusion/landing/internal/text"
 	"github.com/landing-diffusion/landing/langevin"
 	"github.com/landing-diffusion/landing/learn/levelset/fit"
 	"github.com/landing-diffusion/landing/learn/train"
@@ -186,7 +188,7 @@ type errorObject struct {
 
 // describe returns an error as --json prints it.
 func describe(err error) *errorObject {
-	e := &errorObject{exitCode(err), fault.Of(err), strings.ToValidUTF8(err.Error(), "\ufffd")}
+	e := &errorObject{exitCode(err), fault.Of(err), strings.ToValidUTF8(text.Short(err.Error()), "\ufffd")}
 	if e.Code == exitInterrupted {
 		e.Message = "interrupted"
 	}
@@ -243,6 +245,13 @@ the landing dynamics OLLA and ULLA.`,
 	root.SetOut(a.help) // cobra's own verbs take it as it is when they are added
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usage("%w", err) })
 	root.SetHelpTemplate(helpTemplate)
+	help := root.HelpFunc()
+	root.SetHelpFunc(func(cmd *cobra.Command, args []string) {
+		var b bytes.Buffer
+		cmd.SetOut(&b)
+		help(cmd, args)
+		io.WriteString(a.help, text.Fold(b.String(), columns(a.out.stdout)))
+	})
 	root.SetUsageTemplate(usageTemplate(root.UsageTemplate()))
 	for _, g := range []struct {
 		id, title string

@@ -98,7 +98,7 @@ func demoRun(t *testing.T, dir string, settings ...string) {
 	shared, there := demoRuns[key]
 	if !there {
 		shared = testkit.Must(os.MkdirTemp("", "landing-demo-*"))
-		args := append([]string{"train", "demo", "--out", "r"}, tiny...)
+		args := append([]string{"train", "demo", "--variant=fixed", "--out", "r"}, tiny...)
 		for _, s := range settings {
 			args = append(args, "--set", s)
 		}
@@ -150,16 +150,26 @@ func TestVerbs(t *testing.T) {
 		{"report", "r", "--text", "-n", "200"}, {"show", "r"}, {"recipes"}, {"recipes", "volcano"},
 		{"report", "r", "-n", "200"},
 		{"generate", "r", "-n", "20", "-o", "a.npy"}, {"generate", "r", "-n", "20", "-o", "a.csv"},
+		{"compare", "r", "other=a.csv"},
 		{"mcmc", "demo", "-o", "d.npy", "--set", "sample.draws=20", "--set", "sample.max_rhat=100"},
 		{"train", "r"}, {"export", "r", "--network"},
 		{"version"}, {"ls"}, {"dev", "man", "m"},
 	} {
 		r := ok(t, dir, append(args, "--json")...)
-		wantJSON(t, r)
+		v := wantJSON(t, r)
+		if args[0] == "compare" { // a file of any program is a line beside the run
+			if lines := v["groups"].([]any)[0].(map[string]any)["lines"].([]any); len(lines) != 2 ||
+				lines[1].(map[string]any)["name"] != "other" {
+				t.Errorf("compared as %v", lines)
+			}
+		}
+		if kept, err := os.ReadFile(filepath.Join(dir, "r", "evaluation.json")); err != nil || len(kept) == 0 {
+			t.Errorf("after %v the folder keeps no verdict: %v", args, err)
+		}
 	}
 	for _, args := range [][]string{
 		{"report", "r"}, {"generate", "r", "-n", "20", "-o", "a.npy"}, {"mcmc", "demo", "-o", "d.npy"},
-		{"train", "demo", "--out", "r"},
+		{"train", "demo", "--variant=fixed", "--out", "r"},
 	} {
 		r := do(t, dir, args...)
 		if r.code != 3 || !strings.Contains(r.stderr, "--force") || r.stdout != "" {
@@ -205,7 +215,8 @@ func TestGenerateIsAddressed(t *testing.T) {
 // Flags of generate count: seeds, checkpoints.
 func TestGenerateFlags(t *testing.T) {
 	dir := t.TempDir()
-	ok(t, dir, append([]string{"train", "demo", "--out", "r", "--set", "train.checkpoint_every=0"}, tiny...)...)
+	ok(t, dir, append([]string{"train", "demo", "--variant=fixed",
+		"--out", "r", "--set", "train.checkpoint_every=0"}, tiny...)...)
 	file := func(name string, flags ...string) string {
 		ok(t, dir, append([]string{"generate", "r", "-n", "5", "-o", name}, flags...)...)
 		data := testkit.Must(os.ReadFile(filepath.Join(dir, name)))
@@ -274,6 +285,7 @@ func TestFaults(t *testing.T) {
 		{2, "--workers is -1; expected 0 to 1024", []string{"version", "--workers", "-1"}},
 		{2, "--workers is 1000000; expected 0 to 1024", []string{"make", "so", "--workers", "1000000"}},
 		{2, "--workers is 1025; expected 0 to 1024", []string{"train", "demo", "--workers", "1025"}},
+		{2, "bytes left out", []string{"init", "flat.csv", "--formula", strings.Repeat("x[0] + ", 12000)}},
 		{2, "-n is 0", []string{"generate", "r", "-n", "0"}},
 		{2, `-o is "x.txt"`, []string{"generate", "r", "-o", "x.txt"}},
 		{2, `-o is "x.txt"`, []string{"mcmc", "demo", "-o", "x.txt"}},
@@ -282,9 +294,10 @@ func TestFaults(t *testing.T) {
 		{3, "set: it lies in R^1000000; landing check looks at sets in at most R^250000",
 			[]string{"check", "wide.yaml"}},
 		{3, "process.steps is 10000; expected at most 6665 steps in R^3000", []string{"check", "both.yaml"}},
-		{2, "--runs is empty; expected a folder", []string{"train", "demo", "--runs", ""}},
+		{2, "--runs is empty; expected a folder", []string{"train", "demo", "--variant=fixed", "--runs", ""}},
 		{3, "train.window is 0.1; expected 0: with 1000000 steps",
-			[]string{"train", "demo", "--set", "process.steps=1000000", "--set", "train.window=0.1"}},
+			[]string{"train", "demo", "--variant=fixed",
+				"--set", "process.steps=1000000", "--set", "train.window=0.1"}},
 		{3, "sample.burn", []string{"mcmc", "demo", "--set", "sample.burn=9223372036854775807"}},
 		{3, "sample.draws", []string{"mcmc", "demo", "--set", "sample.draws=1000000000000000"}},
 		{3, `name is "../x"`, []string{"demo", "--set", "name=../x"}},
@@ -317,7 +330,8 @@ func TestFaults(t *testing.T) {
 			"cut.npy"}},
 		{3, "--set train.epochs=x: train.epochs is x; expected an integer", []string{"train", "demo", "--set",
 			"train.epochs=x"}},
-		{3, "α σ_k²Δt < 2", []string{"train", "demo", "--set", "process.landing={mode: explicit, rate: 100}"}},
+		{3, "α σ_k²Δt < 2", []string{"train", "demo", "--variant=fixed",
+			"--set", "process.landing={mode: explicit, rate: 100}"}},
 		{3, "there is no such run folder", []string{"report", "nosuch", "--text"}},
 		{4, "forward paths failed a projection", []string{"train", "failing.yaml"}},
 		{5, "not finite in epoch", []string{"train", "diverge.yaml"}},
@@ -382,7 +396,7 @@ func TestForeignRuns(t *testing.T) {
 	}
 	places("")
 	ok(t, dir, append([]string{"train", "volcano", "--data", "d.csv", "--out", "r"}, tiny...)...)
-	ok(t, dir, append([]string{"train", "demo", "--out", "other"}, tiny...)...)
+	ok(t, dir, append([]string{"train", "demo", "--variant=fixed", "--out", "other"}, tiny...)...)
 	places("1,2\n")
 	if r := do(t, dir, "report", "r", "--text"); r.code != 3 ||
 		!strings.Contains(r.stderr, "is not the data of this run") {
@@ -415,7 +429,7 @@ func TestInterruptAndKill(t *testing.T) {
 	dir := t.TempDir()
 	settings := []string{"--set", "train.epochs=20", "--set", "network.width=16", "--set", "train.times_per_path=2",
 		"--set", "train.checkpoint_every=0.05"}
-	if out, err := self(t, dir, append([]string{"train", "demo", "--out", "whole"},
+	if out, err := self(t, dir, append([]string{"train", "demo", "--variant=fixed", "--out", "whole"},
 		settings...)...).CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
@@ -439,7 +453,8 @@ func TestInterruptAndKill(t *testing.T) {
 		t.Fatal("training does not get on")
 	}
 	for name, signal := range map[string]os.Signal{"stopped": os.Interrupt, "killed": os.Kill} {
-		c := startProcess(t, self(t, dir, append([]string{"train", "demo", "--out", name}, settings...)...))
+		c := startProcess(t, self(t, dir, append([]string{"train", "demo", "--variant=fixed",
+			"--out", name}, settings...)...))
 		wait(name, 5)
 		testkit.OK(t, c.Process.Signal(signal))
 		err := c.Wait()
@@ -483,7 +498,8 @@ func TestTrainFor(t *testing.T) {
 	dir := t.TempDir()
 	fast := []string{"--set", "network.width=8", "--set", "network.layers=1", "--set", "prior=uniform", "--set",
 		"train.paths=200", "--set", "process.steps=10"} // an epoch is a small part of the time
-	out := wantJSON(t, ok(t, dir, append([]string{"train", "demo", "--for", "3s", "--json", "--out", "r"}, fast...)...))
+	out := wantJSON(t, ok(t, dir, append([]string{"train", "demo", "--variant=fixed",
+		"--for", "3s", "--json", "--out", "r"}, fast...)...))
 	show := wantJSON(t, ok(t, dir, "show", "r", "--json"))
 	clock, _ := show["manifest"].(map[string]any)["clock"].([]any)
 	if len(clock) == 0 {
@@ -496,7 +512,8 @@ func TestTrainFor(t *testing.T) {
 	if !strings.Contains(text, "from a clock") || !strings.Contains(text, "max_seconds: 3") {
 		t.Errorf("show says\n%s", text)
 	}
-	most := wantJSON(t, ok(t, dir, append([]string{"train", "demo", "--for", "10m", "--json", "--set",
+	most := wantJSON(t, ok(t, dir, append([]string{"train", "demo", "--variant=fixed",
+		"--for", "10m", "--json", "--set",
 		"train.epochs=2"}, fast...)...))
 	testkit.Equal(t, most["epochs"], 2.0)
 	for _, c := range []struct {
@@ -514,7 +531,7 @@ func TestTrainFor(t *testing.T) {
 			t.Errorf("%v: %d\n%s", c.args, r.code, r.stderr)
 		}
 	}
-	if r := do(t, dir, "train", "demo", "--set", "train.max_seconds=1e9"); r.code != exitConfig ||
+	if r := do(t, dir, "train", "demo", "--variant=fixed", "--set", "train.max_seconds=1e9"); r.code != exitConfig ||
 		!strings.Contains(r.stderr, "train.max_seconds is 1e+09; expected 0, or a number in [1, 3600000]") {
 		t.Errorf("%d\n%s", r.code, r.stderr)
 	}

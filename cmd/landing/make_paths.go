@@ -89,8 +89,8 @@ func (o *armOptions) check(given func(flag string) bool, args []string) error {
 	}
 	if err := bounds(
 		bound{"number", o.Count > 0 && o.Count <= 10_000_000, o.Count, "1 to 10,000,000"},
-		bound{"shortcuts", o.shortcuts >= 0, o.shortcuts, "0 or more"},
-		bound{"smooth", o.smooth >= 0, o.smooth, "0 or more"},
+		bound{"shortcuts", o.shortcuts >= 0 && o.shortcuts <= 10_000, o.shortcuts, "0 to 10,000"},
+		bound{"smooth", o.smooth >= 0 && o.smooth <= 10_000, o.smooth, "0 to 10,000"},
 		bound{"step", o.Options.Step > 0 && o.Options.Step <= 2, o.Options.Step, "a number above 0, up to 2"},
 		bound{"sd", o.sd >= 0 && o.sd <= 10, o.sd, "0 to 10"},
 		bound{"reserve", o.reserve >= 0 && o.reserve < 10, o.reserve, "0 or more"},

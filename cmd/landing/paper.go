@@ -69,7 +69,7 @@ const mostSeeds = 1000
 func (o *paperOptions) check(_ func(flag string) bool, _ []string) error {
 	o.out = cmp.Or(o.out, filepath.Join("runs", "paper"))
 	o.Budgets = []sweep.Budget{{Seconds: o.budget.Seconds()}}
-	for s := range o.seeds {
+	for s := range min(o.seeds, mostSeeds) { // more are refused below
 		o.Seeds = append(o.Seeds, uint64(1+s))
 	}
 	return bounds(bound{"for", o.budget == 0 || o.budget >= leastBudget && o.budget <= mostBudget, o.budget,

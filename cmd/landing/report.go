@@ -12,7 +12,7 @@ import (
 	"github.com/landing-diffusion/landing/experiment/judge"
 	"github.com/landing-diffusion/landing/experiment/report"
 	"github.com/landing-diffusion/landing/experiment/run"
-	"github.com/landing-diffusion/landing/learn/train"
+	"github.com/landing-diffusion/landing/internal/text"
 	"github.com/landing-diffusion/landing/problem"
 )
 
@@ -45,9 +45,9 @@ func (o *reportOptions) flags(f *pflag.FlagSet) {
 	f.Uint64Var(&o.seed, "seed", 0, "seed (default: the problem's)")
 	movedFlag(f, &o.data)
 	drawFlags(f, &o.settings, &o.diagnose)
-	f.BoolVar(&o.text, "text", false, "print the numbers alone, and write no files")
+	f.BoolVar(&o.text, "text", false, "print the numbers alone: no figures, no page")
 	f.StringVar(&o.samples, "samples", "", "evaluate the samples of this file instead of drawing any; like --text, "+
-		"writes no files")
+		"without figures and page")
 	f.BoolVar(&o.force, "force", false, "write over an earlier report and its figures")
 }
 
@@ -65,7 +65,7 @@ func (o *reportOptions) check(given func(flag string) bool, _ []string) error {
 	}
 	o.report = !o.text && o.samples == ""
 	if o.force && !o.report {
-		return usage("--force and --text do not go together: no files are written")
+		return usage("--force and --text do not go together: no page is written")
 	}
 	for _, flag := range []string{"set", "diagnose", "number", "seed", "checkpoint"} {
 		if o.samples != "" && given(flag) {
@@ -80,15 +80,16 @@ func reportVerb(a *app) *cobra.Command {
 		Use:   "report RUN",
 		Short: "Evaluate samples of a run, and write figures and an HTML report",
 		Long: `report draws samples, evaluates them, and writes them with figures and a page into the run
-folder. --text prints the numbers alone and writes no files.
+folder. --text prints the numbers alone. Either way the run folder keeps the verdict, as evaluation.json,
+for landing ls and compare; without a page nothing that is there is written over.
 
 The numbers are: the Jensen–Shannon distance to the data, with reference values for all data and for
 held-out data; the distance from the prior to where forward paths end; the violation of each
 constraint; and distances to the nearest training point. Problems are listed first.
 
 --set draws by other values of keys that need no training; an error lists these keys. The report then
-goes into a folder of the run folder that is named by them. --samples evaluates a file that landing
-generate wrote, by the keys that it was drawn by.`,
+goes into a folder of the run folder that is named by them. --samples evaluates a file (NPY, CSV, Parquet) that
+landing generate wrote, by the keys that it was drawn by, or that another program wrote.`,
 		Example: "  landing report runs/volcano-001\n" +
 			"  landing report runs/volcano-001 --text --set process.steps=25 --json\n" +
 			"  landing report runs/volcano-001 --samples samples.npy",
@@ -133,37 +134,22 @@ func (e evaluated) print(w io.Writer) {
 // brief prints what a newcomer wants to know.
 func (e evaluated) brief(w io.Writer) { report.WriteBrief(w, e.Evaluation, e.Report) }
 
-// judgeFile evaluates samples that were drawn before.
+// judgeFile evaluates samples that were drawn before, or by another program.
 func judgeFile(ctx context.Context, out *console, r *experiment.Run, file string) (answer, error) {
-	s, record, err := r.ReadSamples(file)
+	v, known, fault, err := experiment.JudgeFile(ctx, r, file, commandLine)
 	if err != nil {
 		return answer{}, err
 	}
-	var state train.State
-	if record == nil {
+	if !known {
 		out.say("note: there is no %s: how the samples were drawn is not known, and none counts as failed",
 			experiment.RecordName(file))
-	} else {
-		state.Epoch = record.Epoch
-		if r, err = r.Redraw(ctx, problem.ParseSettings(record.Settings()...), nil); err != nil {
-			return answer{}, err
-		}
 	}
-	prior, err := r.Prior(ctx, nil)
-	if err != nil {
-		return answer{}, err
-	}
-	start, err := r.CompareStart(ctx, prior, s.N())
-	if err != nil {
-		return answer{}, err
-	}
-	v, fault := r.Evaluate(ctx, s, state, start)
-	if err := ctx.Err(); err != nil {
-		return answer{}, err
-	}
-	v.Verdict.WriteCommands(commandLine)
 	e := evaluated{Evaluation: v}
-	return answer{e, e.print}, fault
+	return answer{e, func(w io.Writer) {
+		e.print(w)
+		fmt.Fprintf(w, "beside the run's own samples:  landing compare %s %s\n", text.Shell(r.Folder.Dir),
+			text.Shell(file))
+	}}, fault
 }
 
 // judge generates, evaluates and reports if asked to. A failed check is returned after everything is written.
@@ -191,7 +177,9 @@ func (a *app) judge(ctx context.Context, r *experiment.Run, j *judgement) (answe
 		return answer{}, err
 	}
 	e := evaluated{Evaluation: v}
-	if j.report {
+	if !j.report {
+		_, _ = experiment.KeepFirst(r, v, seed, fault) // a folder that cannot be written to is read all the same
+	} else {
 		if err := r.SaveSamples(s, t.State, seed); err != nil {
 			return answer{}, err
 		}

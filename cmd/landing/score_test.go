@@ -45,6 +45,10 @@ func TestScoreVerb(t *testing.T) {
 		{2, "ends in .npy", []string{"--scores", "rows.csv", "-o", "n.csv"}},
 		{2, "expected float32", []string{"--scores", "rows.csv", "-o", "n.npy", "--precision", "float16"}},
 		{2, "expected --scores ROWS", []string{"--precision", "float32"}},
+		{2, "this run has none", []string{"--scores", "rows.csv", "-o", "n.npy", "--hide-condition"}},
+		{2, "--license changes nothing", []string{"--onnx", "n.onnx", "--license", "mit"}},
+		{2, "--float32 changes nothing", []string{"--network", "--float32"}},
+		{2, "--force changes nothing", []string{"--network", "--force"}},
 	} {
 		if r := do(t, dir, append([]string{"export", "r"}, c.args...)...); r.code != c.code ||
 			!strings.Contains(r.stderr, c.says) {

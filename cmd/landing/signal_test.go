@@ -27,7 +27,7 @@ var slowCommands = []struct {
 	{[]string{"check", "so16.yaml"}, ""},
 	{[]string{"refine", "dense.yaml", "--within", "1e9", "-o", "near.csv"}, ""},
 	{[]string{"mcmc", "so16.yaml", "-o", "draws.npy"}, ""},
-	{[]string{"train", "demo", "--out", "learned"}, "learned"},
+	{[]string{"train", "demo", "--variant=fixed", "--out", "learned"}, "learned"},
 	{[]string{"train", "so16.yaml", "--out", "rotated"}, "rotated"},
 	{[]string{"generate", "run", "-n", "100000000", "-o", "samples.npy"}, ""},
 	{[]string{"report", "run", "-n", "10000000"}, "run"},
@@ -76,7 +76,7 @@ func slowProblems(t *testing.T, dir string) {
 		testkit.OK(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
 	}
 	for _, args := range [][]string{{"make", "so", "--size", "16", "-n", "500", "-o", "so16.npy"},
-		{"train", "demo", "--out", "run", "--set", "train.epochs=2", "--set", "network.width=16"}} {
+		{"train", "demo", "--variant=fixed", "--out", "run", "--set", "train.epochs=2", "--set", "network.width=16"}} {
 		if got := do(t, dir, args...); got.code != 0 {
 			t.Fatalf("%v: exit %d\n%s", args, got.code, got.stderr)
 		}

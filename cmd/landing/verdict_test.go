@@ -74,7 +74,7 @@ func TestRemediesRun(t *testing.T) {
 	train("paths", "--set", "prior=empirical", "--set", "process.walls=paper", "--set", "process.repulsion=0")
 	train("watched", "--set", "prior=uniform", "--set", "train.epochs=24", "--set", "train.evaluate_every=1", "--set",
 		"train.anneal=0.5")
-	ok(t, dir, append([]string{"train", "demo", "-q", "--out", "demo"}, small...)...)
+	ok(t, dir, append([]string{"train", "demo", "--variant=fixed", "-q", "--out", "demo"}, small...)...)
 	ok(t, dir, "train", "cap.yaml", "-q", "--out", "silent", "--for", "1h", "--set", "train.epochs=3",
 		"--set=network.width=8", "--set", "prior=empirical", "--set", "process.steps=10")
 	pool := testkit.Pool(t, 2)
@@ -165,13 +165,13 @@ func TestVerdictShows(t *testing.T) {
 	dir := t.TempDir()
 	demoRun(t, dir, "prior=uniform")
 	told := ok(t, dir, "report", "r", "--text", "-n", "600").stdout
-	if !strings.HasPrefix(told, "not good: ") || !strings.Contains(told, "1. start_law, about ") ||
+	if !strings.HasPrefix(told, "not good: ") || !strings.Contains(told, "1. fault start_law, 0.") ||
 		!strings.Contains(told, "\n     landing report r --set prior=empirical\n") {
 		t.Errorf("eval begins with\n%.600s", told)
 	}
 	v := wantJSON(t, ok(t, dir, "report", "r", "--text", "-n", "600", "--json"))["verdict"].(map[string]any)
 	first := v["findings"].([]any)[0].(map[string]any)
-	if v["good"] != false || v["false_alarms"] != verdict.Alarm || first["code"] != "start_law" ||
+	if v["grade"] != "not good" || v["false_alarms"] != verdict.Alarm || first["code"] != "start_law" ||
 		first["remedy"].(map[string]any)["command"] != "landing report r --set prior=empirical" ||
 		first["effect"].(float64) <= 0 {
 		t.Errorf("as JSON: %v", v)

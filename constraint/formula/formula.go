@@ -4,6 +4,7 @@ package formula
 
 import (
 	"fmt"
+	"math"
 	"strconv"
 	"strings"
 
@@ -11,6 +12,7 @@ import (
 
 	"github.com/landing-diffusion/landing/base/expr"
 	"github.com/landing-diffusion/landing/constraint"
+	"github.com/landing-diffusion/landing/internal/dense"
 	"github.com/landing-diffusion/landing/internal/text"
 )
 
@@ -247,6 +249,42 @@ func (b *Builder) add(to *[]named, name string, v expr.Value) error {
 	return nil
 }
 
+const (
+	probes  = 9  // points at which gradients are measured
+	unusual = 20 // binary orders of magnitude from 1: absolute tolerances mean something within
+)
+
+// rescale multiplies each value whose gradient is unusually large or small at all probes, and about alike, by a power
+// of two that makes it usual. So tolerances mean the same in any unit of a constraint. It reports whether there is any.
+func (b *Builder) rescale(values []expr.Value, p *expr.Program) (any bool) {
+	d := b.Dim()
+	x, val, jac := make([]float64, d), make([]float64, len(values)), make([]float64, len(values)*d)
+	lo, hi := make([]int, len(values)), make([]int, len(values))
+	eval := p.NewEvaluator()
+	for k := range probes {
+		for j := range x { // spread over [−3/2, 3/2]
+			_, part := math.Modf(float64(k*d+j+1) * math.Phi)
+			x[j] = 3 * (part - 0.5)
+		}
+		eval.Jacobians(val, jac, x, 1)
+		for i := range values {
+			size := dense.Largest(jac[i*d : (i+1)*d])
+			if _, e := math.Frexp(size); size > 0 && size <= math.MaxFloat64 {
+				if lo[i] == 0 && hi[i] == 0 {
+					lo[i], hi[i] = e, e
+				}
+				lo[i], hi[i] = min(lo[i], e), max(hi[i], e)
+			}
+		}
+	}
+	for i, v := range values {
+		if (lo[i] > unusual || hi[i] < -unusual) && hi[i]-lo[i] < unusual {
+			values[i], any = v.Mul(b.Const(math.Ldexp(1, -hi[i]))), true
+		}
+	}
+	return any
+}
+
 // Set compiles the constraints. The error is an *expr.Error: they are too large.
 func (b *Builder) Set() (*Set, error) {
 	s := &Set{dim: b.Dim()}
@@ -260,6 +298,11 @@ func (b *Builder) Set() (*Set, error) {
 	p, err := b.Compile(values...)
 	if err != nil {
 		return nil, err
+	}
+	if b.rescale(values, p) {
+		if p, err = b.Compile(values...); err != nil {
+			return nil, err
+		}
 	}
 	if err := p.Second(); err != nil {
 		return nil, err
@@ -281,8 +324,13 @@ func (s *Set) String() string {
 		text.Counted(len(s.inequalities), "inequality", "inequalities"))
 }
 
+// few operations of a component go without saying (constraint.Capabilities.Work).
+const few = 4000
+
 func (s *Set) Capabilities() constraint.Capabilities {
-	return constraint.Capabilities{Name: s.String(), Support: s.Support(), Fault: s.Fault}
+	_, work := s.Operations()
+	return constraint.Capabilities{Name: s.String(), Support: s.Support(), Fault: s.Fault,
+		Work: max(0, float64(work)-few*float64(len(s.equalities)+len(s.inequalities)))}
 }
 
 func (s *Set) NewEvaluator(int) constraint.Evaluator {

@@ -427,7 +427,7 @@ func TestBeyondFloat64(t *testing.T) {
 		testkit.OK(t, arrayfile.EncodeNPY(&b, arrayfile.Array{Shape: []int{2, 3}, Int64: []int64{1, 2, 3, 4, 5, last}}))
 		testkit.OK(t, os.WriteFile(path, b.Bytes(), 0o666))
 		for _, read := range []func() error{func() error { _, err := ReadPoints(path); return err },
-			func() error { _, err := ReadSurvey(path, ""); return err }} {
+			func() error { _, err := ReadSurvey(path, Reading{}); return err }} {
 			if err := read(); (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
 				t.Errorf("%d: %v, want %q", last, err, want)
 			}

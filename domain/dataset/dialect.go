@@ -1,104 +1,245 @@
 package dataset
 
 import (
-	"bufio"
-	"bytes"
 	"encoding/csv"
 	"errors"
+	"fmt"
 	"io"
-	"slices"
 	"strconv"
 	"strings"
+	"unicode"
 )
 
-// A dialect is how the cells of a table are written. The zero value is that of tables that are
-// trained on: commas between cells, points in numbers.
+// A dialect is how a table is written, judged by all its lines. Training reads commas between cells and points in
+// numbers, without quotes.
 type dialect struct {
-	between string // "" a comma, ";", a tab, or " " for any blanks
+	between string // one of betweens
 	comma   bool   // numbers have decimal commas
-	quoted  bool   // cells may be in quotes: what is between these is no end of a cell
+	grouped bool   // some numbers have separators of thousands
+	quoted  bool   // quotes in rows, or around separators in a header
+	width   int    // cells of most lines
 }
 
-// dialectOf guesses a table's dialect from its first lines, without reading on. utf16 says that it is no text in UTF-8.
-func dialectOf(r *bufio.Reader) (d dialect, utf16 bool) {
-	const head, most = 1 << 16, 20
-	b, err := r.Peek(head)
-	if bytes.HasPrefix(b, []byte{0xff, 0xfe}) || bytes.HasPrefix(b, []byte{0xfe, 0xff}) {
-		return d, true
+// betweens are what stands between cells. Of two that fit alike the first is taken.
+var betweens = []string{";", "\t", ",", " ", "\u00a0"}
+
+// A shape is how a cell is written.
+type shape int
+
+const (
+	word shape = iota
+	missing
+	whole       // digits alone, but for separators of thousands that are no point and no comma
+	point       // certainly with a decimal point, or commas between thousands
+	comma       // the other way round
+	eitherPoint // 1.234: a decimal point, or a separator of thousands beside decimal commas
+	eitherComma
+	shapes
+)
+
+// absent reports whether a cell says that there is no value.
+func absent(cell string) bool {
+	switch strings.ToLower(strings.Trim(cell, "#-.?*<>()")) {
+	case "", "na", "n/a", "nan", "null", "nil", "none", "missing", "nd", "n.d", "div/0!", "value!", "1.#qnan":
+		return true
 	}
-	var lines []string
-	all := strings.Split(string(b), "\n")
-	if !errors.Is(err, io.EOF) {
-		all = all[:len(all)-1] // the last one goes on
+	return false
+}
+
+// minus writes the signs that typesetting and some locales put before a number as it is read.
+var minus = strings.NewReplacer("\u2212", "-", "\u2013", "-", "\u2010", "-", "\u2011", "-", "\ufe63", "-", "\uff0d",
+	"-")
+
+// ascii returns a cell with a minus sign that is read, where it has another one.
+func ascii(cell string) string {
+	if strings.IndexFunc(cell, func(r rune) bool { return r > unicode.MaxASCII }) < 0 {
+		return cell
 	}
-	for _, line := range all {
-		if line = strings.TrimSpace(line); line != "" && line[0] != '#' && len(lines) < most {
-			lines = append(lines, line)
+	return minus.Replace(cell)
+}
+
+// shapeOf returns the shape of a cell without blanks around it, and whether thousands are separated in it.
+func shapeOf(cell string) (s shape, grouped bool) {
+	if absent(cell) {
+		return missing, false
+	}
+	cell = strings.TrimLeft(ascii(cell), "+-")
+	mantissa := cell
+	if k := strings.LastIndexAny(cell, "eE"); k > 0 {
+		if _, err := strconv.Atoi(cell[k+1:]); err != nil {
+			return word, false
+		}
+		mantissa = cell[:k]
+	}
+	const most = 8 // marks
+	var marks [most]rune
+	var sizes [most + 1]int // digits before each mark and behind the last
+	n := 0
+	for _, r := range mantissa {
+		switch {
+		case r >= '0' && r <= '9':
+			sizes[n]++
+		case n < most && (r == '.' || r == ',' || r == '\'' || r == '’' || unicode.IsSpace(r)):
+			marks[n] = r
+			n++
+		default:
+			return word, false
 		}
 	}
-	if len(lines) == 0 {
-		return d, false
-	}
-	quotes := slices.ContainsFunc(lines, func(line string) bool { return strings.Contains(line, `"`) })
-	for _, between := range []string{";", "\t", " "} {
-		d := dialect{between: between, quoted: quotes && between != " "}
-		width, alike := len(d.cells(lines[len(lines)-1])), true
-		for k, line := range lines {
-			// A header of names with blanks in them says nothing of blanks.
-			alike = alike && (len(d.cells(line)) == width || between == " " && k == 0)
-		}
-		if !alike || width < 2 {
-			continue
-		}
-		numbers := 0
-		for _, line := range lines {
-			for _, cell := range d.cells(line) {
-				cell = strings.TrimSpace(cell)
-				if _, err := strconv.ParseFloat(cell, 64); err == nil {
-					numbers++
-				} else if _, err := strconv.ParseFloat(strings.Replace(cell, ",", ".", 1), 64); err == nil {
-					d.comma = true
-					numbers++
-				}
+	// Thousands are separated by one mark, before a decimal mark at most.
+	groups := func(upto int) bool {
+		for k := range upto {
+			if marks[k] != marks[0] || k > 0 && sizes[k] != 3 {
+				return false
 			}
 		}
-		if numbers > 0 && (between != " " || numbers >= width*(len(lines)-1) && !d.comma) {
-			return d, false
+		return sizes[0] >= 1 && sizes[0] <= 3
+	}
+	last := marks[max(0, n-1)]
+	decimal, other := point, comma
+	if last == ',' {
+		decimal, other = comma, point
+	}
+	switch {
+	case sizes[0]+sizes[n] == 0 || last == ',' && sizes[n] == 0:
+		return word, false
+	case n == 0:
+		return whole, false
+	case last != '.' && last != ',':
+		if groups(n) && sizes[n] == 3 {
+			return whole, true
 		}
+		return word, false
+	case n == 1 && sizes[0] >= 1 && sizes[0] <= 3 && sizes[1] == 3 && mantissa[0] != '0' && len(mantissa) == len(cell):
+		if last == '.' {
+			return eitherPoint, false
+		}
+		return eitherComma, false
+	case n == 1:
+		return decimal, false
+	case groups(n) && sizes[n] == 3: // 1.234.567
+		return other, true
+	case groups(n-1) && sizes[n-1] == 3 && marks[0] != last: // 1.234,5
+		return decimal, true
 	}
-	if d := (dialect{quoted: true}); quotes && d.inQuotes(lines) {
-		return d, false
-	}
-	return dialect{}, false
+	return word, false
 }
 
-// inQuotes reports whether lines of cells between commas are another table without a look at the quotes: where
-// these hold commas, or numbers of a row below the first. It finds decimal commas.
-func (d *dialect) inQuotes(lines []string) (is bool) {
-	for k, line := range lines {
-		bare, cells := strings.Split(line, ","), d.cells(line)
-		is = is || len(cells) != len(bare)
-		for j, cell := range cells {
-			_, err := strconv.ParseFloat(cell, 64)
-			_, comma := strconv.ParseFloat(strings.Replace(cell, ",", ".", 1), 64)
-			d.comma = d.comma || k > 0 && err != nil && comma == nil
-			is = is || k > 0 && comma == nil && j < len(bare) && strings.TrimSpace(bare[j]) != cell
+// shape is shapeOf of a cell of the table: beside commas between cells blanks separate no thousands.
+func (d dialect) shape(cell string) (shape, bool) {
+	if d.between == "," && strings.Contains(cell, " ") {
+		return word, false
+	}
+	return shapeOf(cell)
+}
+
+// written counts what cells are if one of betweens is between them.
+type written struct {
+	dialect
+	widths  map[int]int
+	shapes  [shapes]int
+	first   [shapes]Error // where the first cell of a shape is
+	grouped bool
+	long    bool // whole numbers of more than three digits without separators
+}
+
+func (w *written) see(file string, number int, line string, header bool) {
+	cells := w.cells(line)
+	if w.widths[len(cells)]++; w.widths[len(cells)] > w.widths[w.width] {
+		w.width = len(cells)
+	}
+	if strings.Contains(line, `"`) && (!header || len(cells) <= strings.Count(line, w.between)) {
+		w.quoted = true
+	}
+	if header && w.header(line) {
+		return
+	}
+	for j, cell := range cells {
+		s, grouped := w.shape(strings.TrimSpace(cell))
+		if w.shapes[s]++; w.shapes[s] == 1 {
+			w.first[s] = Error{File: file, Line: number, Column: fmt.Sprintf("column %d", j), Value: show(cell)}
+		}
+		w.grouped = w.grouped || grouped
+		w.long = w.long || s == whole && !grouped && len(cell) > 3
+	}
+}
+
+// share is how much of what is there are numbers, if there are several cells in most lines.
+func (w *written) share() float64 {
+	if numbers := w.shapes[whole] + w.shapes[point] + w.shapes[comma] + w.shapes[eitherPoint] +
+		w.shapes[eitherComma]; w.width > 1 && numbers > 0 {
+		return float64(numbers) / float64(numbers+w.shapes[word])
+	}
+	return 0
+}
+
+// dialectOf judges how a table is written by all its lines. decimal is what the user says of numbers: "point",
+// "comma", or "".
+func dialectOf(file string, r io.Reader, decimal string) (dialect, error) {
+	all := make([]*written, len(betweens))
+	for k, between := range betweens {
+		all[k] = &written{dialect: dialect{between: between}, widths: map[int]int{}}
+	}
+	header := true
+	err := eachLine(file, r, wantRows(nil), func(number int, line string) error {
+		for k, w := range all {
+			if k < 3 && !strings.Contains(line, w.between) && w.between != "," { // a glance is enough
+				w.widths[1]++
+				continue
+			}
+			w.see(file, number, line, header)
+		}
+		header = false
+		return nil
+	})
+	if err != nil {
+		return dialect{}, err
+	}
+	best := all[2]
+	for _, w := range all {
+		if w.share() > best.share() {
+			best = w
 		}
 	}
-	return is
+	return best.settle(decimal)
+}
+
+// settle says which mark numbers have before their decimals, or asks where nothing tells.
+func (w *written) settle(decimal string) (dialect, error) {
+	d := w.dialect
+	d.comma = w.shapes[comma] > w.shapes[point]
+	certain := w.shapes[comma]+w.shapes[point] > 0
+	switch {
+	case decimal != "":
+		d.comma = decimal == "comma"
+	case !certain && w.shapes[eitherComma] > 0:
+		return d, w.first[eitherComma].doubt(",")
+	case !certain && w.shapes[eitherPoint] > 0 && !w.long && (d.between == ";" || w.shapes[whole] > 0):
+		return d, w.first[eitherPoint].doubt(".")
+	}
+	d.grouped = w.grouped || !d.comma && w.shapes[eitherComma] > 0 || d.comma && w.shapes[eitherPoint] > 0
+	return d, nil
+}
+
+// doubt asks what the mark in a number is.
+func (e Error) doubt(mark string) error {
+	number := strings.Trim(e.Value, `"`)
+	e.Want = fmt.Sprintf("a number without doubt: it can be %s or %s, and no other number tells; landing init "+
+		"--decimal point or --decimal comma says which", strings.Replace(number, mark, ".", 1),
+		strings.Replace(number, mark, "", 1))
+	return &e
 }
 
 func (d dialect) cells(line string) []string {
-	between := d.between
-	switch between {
-	case "":
-		between = ","
+	switch d.between {
 	case " ":
+		return strings.FieldsFunc(line, func(r rune) bool { return r == ' ' || r == '\t' })
+	case "\u00a0":
 		return strings.Fields(line)
 	}
-	if d.quoted && strings.Contains(line, `"`) {
+	if strings.Contains(line, `"`) {
 		r := csv.NewReader(strings.NewReader(line))
-		r.Comma, r.LazyQuotes, r.TrimLeadingSpace = rune(between[0]), true, between != "\t"
+		r.Comma, r.LazyQuotes, r.TrimLeadingSpace = rune(d.between[0]), true, d.between != "\t"
 		if cells, err := r.Read(); err == nil {
 			for j := range cells {
 				cells[j] = strings.TrimSpace(cells[j])
@@ -106,12 +247,27 @@ func (d dialect) cells(line string) []string {
 			return cells
 		}
 	}
-	return strings.Split(line, between)
+	return strings.Split(line, d.between)
 }
 
 func (d dialect) number(cell string) (float64, error) {
-	if d.comma {
-		cell = strings.Replace(cell, ",", ".", 1)
+	if v, err := strconv.ParseFloat(cell, 64); !d.comma && !errors.Is(err, strconv.ErrSyntax) {
+		return v, err
+	}
+	cell = ascii(cell)
+	switch s, _ := d.shape(cell); {
+	case s == point && d.comma, s == comma && !d.comma:
+		return 0, strconv.ErrSyntax
+	case s > missing:
+		cell = strings.Map(func(r rune) rune {
+			switch {
+			case d.comma && r == ',':
+				return '.'
+			case r == '.' && d.comma, r == ',', r == '\'', r == '’', unicode.IsSpace(r):
+				return -1
+			}
+			return r
+		}, cell)
 	}
 	return strconv.ParseFloat(cell, 64)
 }
@@ -128,22 +284,107 @@ func (d dialect) header(line string) bool {
 
 // String says in words what is not as training reads it.
 func (d dialect) String() string {
-	s := ""
-	switch d.between {
-	case ";":
-		s = "its cells are separated by semicolons"
-	case "\t":
-		s = "its cells are separated by tabs"
-	case " ":
-		s = "its cells are separated by blanks"
-	case "":
-		if !d.quoted {
-			return ""
-		}
+	s := map[string]string{";": "its cells are separated by semicolons", "\t": "its cells are separated by tabs",
+		" ": "its cells are separated by blanks", "\u00a0": "its cells are separated by blanks"}[d.between]
+	if s == "" && d.quoted {
 		s = "its numbers, or commas of its header, are in quotes"
 	}
-	if d.comma {
-		s += " and its numbers have decimal commas"
+	for _, also := range []struct {
+		is  bool
+		say string
+	}{{d.comma, "its numbers have decimal commas"}, {d.grouped, "some of its numbers have separators of thousands"}} {
+		if also.is {
+			s = strings.TrimPrefix(s+" and "+also.say, " and ")
+		}
+	}
+	if s == "" {
+		return ""
 	}
 	return s + ", where training reads numbers separated by commas, with decimal points"
+}
+
+// A doubtful first line holds whole numbers: a row, or names of columns as 0,1,2 of pandas, years and ids.
+type doubtful struct {
+	line  string // as it is shown
+	at    []int  // columns of its whole numbers
+	value []float64
+	named []int // its other columns
+	bare  []int // of at: how many whole numbers other rows have
+}
+
+// doubt returns the first line if it may be a header of whole numbers, else nil.
+func doubt(cells []string) *doubtful {
+	f := &doubtful{line: strings.Join(cells, ",")}
+	for j, cell := range cells {
+		switch s, grouped := shapeOf(strings.TrimSpace(cell)); {
+		case s == whole && !grouped && !strings.ContainsAny(cell, "eE"):
+			v, _ := strconv.ParseFloat(strings.TrimSpace(cell), 64)
+			f.at, f.value = append(f.at, j), append(f.value, v)
+		case s == word || s == missing:
+			f.named = append(f.named, j)
+		default:
+			return nil
+		}
+	}
+	if len(f.at) == 0 {
+		return nil
+	}
+	f.bare = make([]int, len(f.at))
+	return f
+}
+
+// see counts the whole numbers of another row.
+func (f *doubtful) see(cells []string) {
+	for k, j := range f.at {
+		if j < len(cells) && !strings.ContainsAny(cells[j], ".,eE") {
+			f.bare[k]++
+		}
+	}
+}
+
+// header reports whether the line is a header above the numbers x of rows of d. If it is not certain, somebody must
+// say.
+func (f *doubtful) header(x []float64, d int) (is, certain bool) {
+	if len(x) < 2*d {
+		return false, true
+	}
+	m, free := len(f.at), 0
+	counts, ascends, beyond := f.value[0] == 0 || f.value[0] == 1, m > 2, true
+	for k, v := range f.value {
+		low, high := x[f.at[k]], x[f.at[k]]
+		for i := f.at[k]; i < len(x); i += d {
+			low, high = min(low, x[i]), max(high, x[i])
+		}
+		if f.bare[k] == 0 {
+			free++
+		}
+		counts = counts && v == f.value[0]+float64(k)
+		ascends = ascends && (k == 0 || v > f.value[k-1]) && (v < low || v > high)
+		beyond = beyond && max(v, -v) > 10*max(high, -low)
+	}
+	for _, j := range f.named {
+		numbers := 0
+		for i := j; i < len(x); i += d {
+			if x[i]-x[i] == 0 {
+				numbers++
+			}
+		}
+		if 2*numbers < len(x)/d { // a column of words
+			return false, true
+		}
+	}
+	switch {
+	case free == 0 || m < 3 && free < m:
+		return false, true
+	case len(f.named) > 0, counts && m > 1:
+		return true, true
+	default:
+		return false, !(counts || free == m && (ascends || beyond))
+	}
+}
+
+// asked is the error of a first line that only the user knows to be a header or not.
+func (f *doubtful) asked(file string, number int) error {
+	return &Error{File: file, Line: number, Value: show(f.line) + " can be a header of whole numbers or a row",
+		Want: "names with letters, or numbers with decimals (1.0); landing init --header yes or no says which"}
 }

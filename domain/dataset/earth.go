@@ -1,6 +1,7 @@
 package dataset
 
 import (
+	"fmt"
 	"io"
 	"math"
 	"os"
@@ -35,6 +36,10 @@ func DecodeEarth(name string, r io.Reader) (*Points, error) {
 
 func places(t *Points) *Points {
 	x := make([]float64, 0, 3*t.N)
+	t.Place = Ranges([]string{"latitude", "longitude"}, t.X, t.D)
+	if len(t.Header) > 1 {
+		t.Place = fmt.Sprintf("latitude is %s, longitude is %s: %s", t.Header[0], t.Header[1], t.Place)
+	}
 	for i := range t.N {
 		u := FromLatLon(t.X[2*i], t.X[2*i+1])
 		x = append(x, u[:]...)

@@ -76,7 +76,12 @@ func (p *Points) take(path string, names []string) (*Points, []float64, error) {
 		}
 	}
 	out := *p
-	out.D, out.X, out.Header = p.D-len(names), nil, nil
+	out.D, out.X, out.Header, out.Names = p.D-len(names), nil, nil, nil
+	for j, name := range p.Names {
+		if !slices.Contains(at, j) {
+			out.Names = append(out.Names, name)
+		}
+	}
 	c := make([]float64, 0, p.N*len(names))
 	for i := range p.N {
 		row := p.X[i*p.D : (i+1)*p.D]

@@ -1,7 +1,6 @@
 package dataset
 
 import (
-	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -55,7 +54,7 @@ func columnsOf(name string, f *parquetfile.File, asked []column) (at []int, of [
 		for i, c := range f.Columns {
 			if c.Kind != parquetfile.Numbers {
 				return nil, nil, &Error{File: name, Column: fmt.Sprintf("column %q", c.Name), Value: c.Type,
-					Want: "numbers"}
+					Want: "numbers: float32, float64 or whole ones, and a column for each number of a list"}
 			}
 			at, of = append(at, i), append(of, anyNumber)
 		}
@@ -113,6 +112,7 @@ func decodeParquet(file *os.File, asked []column) (*Points, error) {
 	for _, i := range at {
 		p.Header = append(p.Header, f.Columns[i].Name)
 	}
+	p.Names = p.Header
 	for i, v := range x {
 		if c := of[i%p.D]; !(v >= c.min && v <= c.max) {
 			return nil, &Error{File: name, Column: fmt.Sprintf("row %d (from 0), column %q", i/p.D, p.Header[i%p.D]),
@@ -145,17 +145,18 @@ func (s *Survey) parquet(file *os.File) (*Points, error) {
 		}
 	}
 	if len(at) == 0 {
-		return nil, &Error{File: name, Value: "there are no numbers", Want: "a column of numbers"}
+		c := f.Columns[0]
+		return nil, &Error{File: name, Column: fmt.Sprintf("column %q", c.Name), Value: c.Type,
+			Want: "columns of numbers: float32, float64 or whole ones, and a column for each number of a list"}
 	}
 	s.Format = "Parquet"
 	if len(kinds) == 1 {
 		s.Format += ", " + f.Columns[at[0]].Type
 	}
 	beyond := make([]int, len(at)) // whole numbers that are rounded: names of something rather than numbers
-	first := map[[2]int]string{}
 	x, err := f.ReadAll(at, maxNumbers, func(e *parquetfile.NumberError, k int) error {
 		if beyond[k]++; beyond[k] <= maxFaults {
-			first[[2]int{e.Row, at[k]}] = e.Value
+			s.odd[[2]int{e.Row, at[k]}] = e.Value
 		}
 		return nil
 	})
@@ -180,10 +181,6 @@ func (s *Survey) parquet(file *os.File) (*Points, error) {
 		return nil, &Error{File: name, Value: "there are no numbers", Want: "a column of numbers"}
 	}
 	slices.Sort(s.Text)
-	text := make([]bool, p.D)
-	for _, j := range s.Text {
-		text[j] = true
-	}
 	p.X = x
 	if len(at) < p.D {
 		p.X = make([]float64, p.N*p.D)
@@ -193,13 +190,6 @@ func (s *Survey) parquet(file *os.File) (*Points, error) {
 			}
 			for k, j := range at {
 				p.X[i*p.D+j] = x[i*len(at)+k]
-			}
-		}
-	}
-	for i := range p.N {
-		for _, j := range at {
-			if v := p.X[i*p.D+j]; v-v != 0 && !text[j] {
-				s.fault(i, j, cmp.Or(first[[2]int{i, j}], shownNumber(v)))
 			}
 		}
 	}

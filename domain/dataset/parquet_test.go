@@ -118,19 +118,20 @@ func TestParquetFaults(t *testing.T) {
 	testkit.Refused(t, testkit.Err(ReadEarth(parquetOf(t, twice{1, 2, 3}))),
 		`columns "lat_a" and "lat_b", expected one latitude`, "two latitudes")
 	testkit.Refused(t, testkit.Err(ReadEarth(words)), "expected latitude", "no latitude")
-	s, err := ReadSurvey(words, "")
+	s, err := ReadSurvey(words, Reading{})
 	if err != nil || !slices.Equal(s.Text, []int{1}) || s.X[2] != 2 || s.Format != "Parquet, float64" {
 		t.Errorf("%+v, %v", s, err)
 	}
-	if s, err = ReadSurvey(gaps, ""); err != nil || !slices.Equal(s.Faulty, []int{1}) || s.Faults[0].Column != 1 {
+	s, err = ReadSurvey(gaps, Reading{})
+	if err != nil || !slices.Equal(s.Faulty, []int{1}) || s.Faults[0].Column != 1 {
 		t.Errorf("%+v, %v", s, err)
 	}
-	if s, err = ReadSurvey(ids, ""); err != nil || !slices.Equal(s.Text, []int{0, 2}) ||
+	if s, err = ReadSurvey(ids, Reading{}); err != nil || !slices.Equal(s.Text, []int{0, 2}) ||
 		!slices.Equal(s.Empty, []int{2}) || !slices.Equal(s.Beyond, []int{0}) || len(s.Faults) > 0 {
 		t.Errorf("%+v, %v", s, err)
 	}
 	few := parquetOf(t, named{1 << 60, 1, &one}, named{2, 2, &one}, named{7, 3, &one})
-	if s, err = ReadSurvey(few, ""); err != nil || len(s.Text) > 0 || len(s.Faults) != 1 ||
+	if s, err = ReadSurvey(few, Reading{}); err != nil || len(s.Text) > 0 || len(s.Faults) != 1 ||
 		s.Faults[0] != (Fault{0, 0, "1152921504606846976"}) {
 		t.Errorf("%+v, %v", s, err)
 	}

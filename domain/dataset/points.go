@@ -6,10 +6,13 @@
 package dataset
 
 import (
+	"errors"
 	"fmt"
+	"io"
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -26,11 +29,57 @@ type Points struct {
 	X      []float64
 	SHA256 string   // of the file's bytes, in hexadecimal
 	Header []string // names of the columns, of a table that has them
+	Names  []string // of the columns that are in X; nil: they have none
 
 	// Molecule is whose conformations the points are; nil: no molecule's, or none that the file tells of. Remarks are
 	// what the reader chose among several or left out, a sentence each.
 	Molecule *molecule.Molecule
 	Remarks  []string
+
+	Place  string   // of places on Earth: which columns were latitude and longitude, and their ranges
+	Doubts []string // what of the numbers looks like a mistake, a sentence each
+}
+
+// Described returns what was understood of the points, a line each, and what of it looks like a mistake.
+func (p *Points) Described() (lines, doubts []string) {
+	doubts = slices.Clone(p.Doubts)
+	switch {
+	case p.Place != "":
+		lines = append(lines, p.Place)
+	case p.Molecule != nil:
+		said, doubt := p.Molecule.Described(p.X[:min(len(p.X), p.Molecule.Dim())])
+		if lines = append(lines, said); doubt != "" {
+			doubts = append(doubts, doubt)
+		}
+	default:
+		lines = append(lines, Ranges(p.Names, p.X, p.D))
+	}
+	const few, many = 20, 10
+	if p.N < few && p.D >= many*p.N {
+		doubts = append(doubts, fmt.Sprintf("%d rows of %d numbers: if the array is transposed, write x.T", p.N, p.D))
+	}
+	return append(lines, p.Remarks...), doubts
+}
+
+// Ranges tells the ranges of the first columns of rows of d numbers.
+func Ranges(names []string, x []float64, d int) string {
+	const most = 6
+	var out []string
+	for j := range min(d, most) {
+		low, high := x[j], x[j]
+		for i := j; i < len(x); i += d {
+			low, high = min(low, x[i]), max(high, x[i])
+		}
+		name := fmt.Sprintf("x[%d]", j)
+		if j < len(names) && names[j] != "" {
+			name = names[j]
+		}
+		out = append(out, fmt.Sprintf("%s %.4g to %.4g", name, low, high))
+	}
+	if d > most {
+		out = append(out, fmt.Sprintf("and %d more", d-most))
+	}
+	return strings.Join(out, ", ")
 }
 
 // Rows returns a new slice with the given rows, in the order given.
@@ -133,7 +182,16 @@ func decodeColumns(f *os.File, columns []column) (*Points, error) {
 	if strings.ToLower(filepath.Ext(f.Name())) == ".parquet" {
 		return decodeParquet(f, columns)
 	}
-	return decodeTable(f.Name(), f, columns)
+	p, err := decodeTable(f.Name(), f, columns)
+	if e := (*Error)(nil); errors.As(err, &e) && e.Line > 0 {
+		if _, again := f.Seek(0, io.SeekStart); again != nil {
+			return nil, err
+		}
+		if d, doubt := dialectOf(f.Name(), f, ""); doubt == nil && d.String() != "" {
+			e.Want += fmt.Sprintf(" (%s: landing init FILE --clean NEW.csv writes such a file)", d)
+		}
+	}
+	return p, err
 }
 
 // rowsOf takes an array apart in n rows of d numbers.

@@ -51,7 +51,7 @@ func TestReadPointsNPZ(t *testing.T) {
 			t.Errorf("%v: %+v, %v", c.names, p, err)
 		}
 	}
-	s, err := ReadSurvey(archive(t, "a", "b"), "b")
+	s, err := ReadSurvey(archive(t, "a", "b"), Reading{Array: "b"})
 	if err != nil || s.X[0] != 1 || s.Array != "b" || s.Format != "NPZ, float64" {
 		t.Errorf("the array b: %+v, %v", s, err)
 	}
@@ -62,7 +62,7 @@ func TestSurvey(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "t.csv")
 	text := "\ufeff# c\nname,x,y\nann,1,2\n\nbob,,3\ncy,nan,1e999\ndi,5,6,7\n,8,9\n"
 	testkit.OK(t, os.WriteFile(path, []byte(text), 0o666))
-	s := testkit.Must(ReadSurvey(path, ""))
+	s := testkit.Must(ReadSurvey(path, Reading{}))
 	if s.N != 5 || s.D != 3 || !slices.Equal(s.Text, []int{0}) || !slices.Equal(s.Lines, []int{3, 5, 6, 7, 8}) ||
 		!slices.Equal(s.Faulty, []int{1, 2, 3}) || !slices.Equal(s.Header, []string{"name", "x", "y"}) {
 		t.Errorf("%+v", s)
@@ -74,9 +74,9 @@ func TestSurvey(t *testing.T) {
 	}
 	for text, fault := range map[string]string{"": "is empty", "a,b\n": "no data", "a,b\nc,d\n": "no numbers"} {
 		testkit.OK(t, os.WriteFile(path, []byte(text), 0o666))
-		testkit.Refused(t, testkit.Err(ReadSurvey(path, "")), fault, text)
+		testkit.Refused(t, testkit.Err(ReadSurvey(path, Reading{})), fault, text)
 	}
-	if _, err := ReadSurvey("a.csv", "x"); !errors.As(err, new(*Error)) {
+	if _, err := ReadSurvey("a.csv", Reading{Array: "x"}); !errors.As(err, new(*Error)) {
 		t.Errorf("an array of a table: %v", err)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"cmp"
 	"crypto/sha256"
+	"encoding/binary"
 	"encoding/hex"
 	"errors"
 	"fmt"
@@ -11,6 +12,8 @@ import (
 	"math"
 	"strconv"
 	"strings"
+	"unicode/utf16"
+	"unicode/utf8"
 
 	"github.com/landing-diffusion/landing/internal/text"
 )
@@ -31,7 +34,7 @@ var anyNumber = column{min: -math.MaxFloat64, max: math.MaxFloat64, want: "a fin
 
 // parse returns the number in cell, or in words (see Error.Want) what the cell should have been.
 func (c column) parse(cell string) (v float64, want string) {
-	v, err := strconv.ParseFloat(cell, 64)
+	v, err := strconv.ParseFloat(ascii(cell), 64)
 	switch {
 	case errors.Is(err, strconv.ErrSyntax):
 		return 0, "a number"
@@ -45,7 +48,7 @@ func (c column) parse(cell string) (v float64, want string) {
 // eachLine calls f with the lines that are neither blank nor comments, trimmed, and the number of each. It refuses a
 // text without lines.
 func eachLine(file string, r io.Reader, want string, f func(number int, line string) error) error {
-	lines := bufio.NewScanner(r)
+	lines := bufio.NewScanner(utf8Text(r))
 	lines.Buffer(nil, maxLine)
 	number := 0
 	for lines.Scan() {
@@ -54,7 +57,16 @@ func eachLine(file string, r io.Reader, want string, f func(number int, line str
 		if number == 1 {
 			line = strings.TrimPrefix(line, "\ufeff")
 		}
-		if line = strings.TrimSpace(line); line == "" || line[0] == '#' {
+		if !utf8.ValidString(line) { // of an older Windows, in which a byte is a letter
+			letters := make([]rune, len(line))
+			for i := range len(line) {
+				letters[i] = rune(line[i])
+			}
+			line = string(letters)
+		}
+		line = strings.TrimSpace(line)
+		if line == "" || line[0] == '#' || line[0] == '%' || strings.HasPrefix(line, "//") ||
+			number == 1 && len(line) == len("sep=;") && strings.HasPrefix(line, "sep=") { // for Excel
 			continue
 		}
 		err := oneLine(file, number, line)
@@ -83,6 +95,7 @@ func decodeTable(file string, r io.Reader, columns []column) (*Points, error) {
 	sum := sha256.New()
 	p := &Points{Name: file, D: len(columns)}
 	first := 0 // number of the first line that is no comment
+	var unsure *doubtful
 	err := eachLine(file, io.TeeReader(r, sum), wantRows(columns), func(number int, line string) error {
 		cells := strings.Count(line, ",") + 1
 		begins := first == 0
@@ -98,6 +111,11 @@ func decodeTable(file string, r io.Reader, columns []column) (*Points, error) {
 				p.Header = append(p.Header, strings.Trim(cell, " \t\"'"))
 			}
 			return checkHeader(file, number, line, columns)
+		}
+		if begins {
+			unsure = doubt(strings.Split(line, ","))
+		} else if unsure != nil {
+			unsure.see(strings.Split(line, ","))
 		}
 		j := 0
 		for cell := range strings.SplitSeq(line, ",") {
@@ -123,11 +141,62 @@ func decodeTable(file string, r io.Reader, columns []column) (*Points, error) {
 	if err == nil && p.N == 0 {
 		err = noData(file, wantRows(columns))
 	}
+	if err == nil && unsure != nil {
+		is, certain := unsure.header(p.X[p.D:], p.D)
+		if !certain {
+			err = unsure.asked(file, first)
+		} else if is {
+			p.Header, p.X, p.N = strings.Split(unsure.line, ","), p.X[p.D:], p.N-1
+			p.Remarks = append(p.Remarks, fmt.Sprintf("line %d (%s) is taken for the names of columns", first,
+				show(unsure.line)))
+		}
+	}
 	if err != nil {
 		return nil, err
 	}
+	p.Names = p.Header
 	p.SHA256 = hex.EncodeToString(sum.Sum(nil))
 	return p, nil
+}
+
+// utf8Text returns r in UTF-8 where it begins as text in UTF-16 does.
+func utf8Text(r io.Reader) io.Reader {
+	b := bufio.NewReader(r)
+	switch mark, _ := b.Peek(2); string(mark) {
+	case "\xff\xfe":
+		return &utf16Text{r: b, order: binary.LittleEndian}
+	case "\xfe\xff":
+		return &utf16Text{r: b, order: binary.BigEndian}
+	}
+	return b
+}
+
+type utf16Text struct {
+	r     io.Reader
+	order binary.ByteOrder
+	high  rune   // the first half of a pair; 0: none
+	out   []byte // that is to be read
+}
+
+func (u *utf16Text) Read(p []byte) (int, error) {
+	for len(u.out) == 0 {
+		var unit [2]byte
+		if _, err := io.ReadFull(u.r, unit[:]); err != nil {
+			return 0, io.EOF
+		}
+		r := rune(u.order.Uint16(unit[:]))
+		if utf16.IsSurrogate(r) && u.high == 0 {
+			u.high = r
+			continue
+		}
+		if u.high != 0 {
+			r, u.high = utf16.DecodeRune(u.high, r), 0
+		}
+		u.out = utf8.AppendRune(nil, r)
+	}
+	n := copy(p, u.out)
+	u.out = u.out[n:]
+	return n, nil
 }
 
 func noData(file, want string) error {
@@ -182,13 +251,25 @@ func checkHeader(file string, number int, line string, columns []column) error {
 			continue
 		}
 		for k, c := range columns {
-			if k != j && !c.exact && strings.HasPrefix(strings.ToLower(cell), c.name[:3]) {
+			if k != j && !c.exact && strings.HasPrefix(mapped(cell), c.name[:3]) {
 				return &Error{File: file, Line: number, Column: fmt.Sprintf("column %d", j+1), Value: show(cell),
 					Want: columns[j].name}
 			}
 		}
 	}
 	return nil
+}
+
+// mapped returns the name of a column in small letters: that of maps for x, y and lng.
+func mapped(name string) string {
+	name = strings.ToLower(strings.Trim(name, "\"'"))
+	switch {
+	case name == "x", name == "easting", strings.HasPrefix(name, "lng"):
+		return "longitude"
+	case name == "y", name == "northing":
+		return "latitude"
+	}
+	return name
 }
 
 func wantColumns(d, first int, columns []column) string {

@@ -11,7 +11,10 @@ package molecule
 import (
 	"cmp"
 	"fmt"
+	"maps"
+	"math"
 	"slices"
+	"strings"
 )
 
 // An Atom is one of a molecule. What a file does not say is empty.
@@ -49,6 +52,38 @@ func (m *Molecule) N() int { return len(m.Atoms) }
 
 // Dim returns the number of coordinates of a conformation, three an atom.
 func (m *Molecule) Dim() int { return 3 * len(m.Atoms) }
+
+// Described tells of the atoms and bonds, and what looks like another unit than ångström: a frame x in which hardly two
+// atoms are as near as bonds are, or many are nearer.
+func (m *Molecule) Described(x []float64) (said, doubt string) {
+	count := map[string]int{}
+	for _, a := range m.Atoms {
+		count[cmp.Or(a.Element, "?")]++
+	}
+	var parts []string
+	for _, e := range slices.Sorted(maps.Keys(count)) {
+		parts = append(parts, fmt.Sprintf("%s %d", e, count[e]))
+	}
+	said = fmt.Sprintf("%d atoms (%s), %d bonds", m.N(), strings.Join(parts, ", "), len(m.Bonds))
+	if m.N() < 2 || len(x) < m.Dim() {
+		return said, ""
+	}
+	nearest := math.Inf(1)
+	for i := range m.N() {
+		for j := range i {
+			nearest = min(nearest, Distance(x, i, j))
+		}
+	}
+	switch {
+	case nearest < 0.5:
+		doubt = fmt.Sprintf("two atoms are %.3g apart: are these nanometres? Ångström are expected: multiply by 10",
+			nearest)
+	case len(m.GuessBonds(x)) < m.N()/2:
+		doubt = fmt.Sprintf("hardly two atoms are bonded, the nearest two are %.3g apart: are these bohr? Ångström "+
+			"are expected: multiply by 0.529177", nearest)
+	}
+	return said, doubt
+}
 
 // SetBonds replaces the bonds, which may come in any order, twice, and with their atoms in either order. A bond of an
 // atom that is not there, or with itself, is an error.

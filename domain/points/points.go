@@ -18,7 +18,7 @@ var Kind = domain.Kind{Name: "points", Data: "points", Read: dataset.ReadPoints,
 // New makes the domain. It has no published distance; its observables are the leading principal components.
 func New(in domain.Input) (*domain.Domain, error) {
 	parts := in.Set.Capabilities().Parts
-	return &domain.Domain{
+	d := &domain.Domain{
 		Observables: Components(in.Train, in.Set.Dim()),
 		Draw: func(c domain.Canvas, v domain.View) {
 			if len(parts) > 1 {
@@ -27,7 +27,11 @@ func New(in domain.Input) (*domain.Domain, error) {
 				draw(c, v)
 			}
 		},
-	}, nil
+	}
+	if in.Names != nil {
+		d.Named(in.Names)
+	}
+	return d, nil
 }
 
 // maxParts bounds the parts of a point that are drawn.

@@ -38,7 +38,10 @@ func fit(set constraint.Set, data *dataset.Points) (*dataset.Points, error) {
 	default:
 		return nil, m.length(data.D)
 	}
-	out.Header = nil
+	if order != nil {
+		out.Doubts = degrees(data.X)
+	}
+	out.Header, out.Names = nil, nil
 	if out.D = len(out.X) / out.N; out.D < m.dim {
 		if err := m.circles(out.X, path); err != nil {
 			return nil, err
@@ -48,6 +51,18 @@ func fit(set constraint.Set, data *dataset.Points) (*dataset.Points, error) {
 		return &out, nil
 	}
 	return &out, m.circles(out.X, m.dim)
+}
+
+// degrees doubts that joint values are radians, if they are whole numbers or beyond two turns.
+func degrees(x []float64) []string {
+	most, wholes := 0.0, true
+	for _, v := range x {
+		most, wholes = max(most, math.Abs(v)), wholes && v == math.Trunc(v)
+	}
+	if most < 4*math.Pi && !(wholes && most > 2*math.Pi) {
+		return nil
+	}
+	return []string{fmt.Sprintf("joint values go up to %.4g: they look like degrees where radians are expected", most)}
 }
 
 // Firsts returns the joint values of the first configuration in each row of a file that Read reads: trajectories of any

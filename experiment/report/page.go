@@ -177,7 +177,7 @@ func WriteBrief(w io.Writer, v *judge.Evaluation, page string) {
 	fmt.Fprintf(w, "pictures:  %s (open it in a browser)\n", page)
 	if j := v.JSD; j != nil {
 		fmt.Fprintf(w, "distance:  %.3f to the data (%s; less is better)\n", j.Full, j.Metric)
-		fmt.Fprintf(w, "  compare: %.3f ± %.3f for copies of the training rows\n", j.Floor.Mean, j.Floor.SD)
+		fmt.Fprintf(w, "  compare: %.3f ± %.3f for as many draws from the training rows\n", j.Floor.Mean, j.Floor.SD)
 		if j.Law > 0 {
 			fmt.Fprintf(w, "  compare: about %.3f for new draws of the data's law, %.3f for uniform samples\n", j.Law,
 				j.Uniform)

@@ -35,7 +35,7 @@ func withArticle(set string) string {
 
 // judged is a verdict as a page opens with it.
 func judged(v *verdict.Verdict) *figure.Judged {
-	out := &figure.Judged{Grade: string(v.Grade), Title: capital(v.Title()), Limits: capital(v.Limits),
+	out := &figure.Judged{Grade: string(v.Grade), Title: capital(v.Title()), Limits: v.Limits,
 		Notes: v.Grouped(),
 		Rate:  fmt.Sprintf("Draws of the data's own law are called good at least %.0f times in 100.", 100*(1-v.Alarm))}
 	above := map[string]bool{} // commands that stand above

@@ -155,6 +155,8 @@ type Data struct {
 	SHA256 string `json:"sha256"`
 	Points int    `json:"points"`
 	Dim    int    `json:"dim"`
+	// names of the coordinates, under which samples are written; missing in folders of older versions
+	Columns []string `json:"columns,omitempty"`
 }
 
 // A Machine is what figures of speed depend on.

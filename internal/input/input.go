@@ -9,7 +9,20 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"runtime/debug"
 )
+
+// Spare has garbage collected in time for all memory to stay within three times that of so many numbers, where they
+// are many. The function that it returns ends that.
+func Spare(numbers int) (end func()) {
+	const many = 1 << 24
+	limit := int64(numbers) * 8 * 3
+	if numbers < many || limit > debug.SetMemoryLimit(-1) {
+		return func() {}
+	}
+	before := debug.SetMemoryLimit(limit)
+	return func() { debug.SetMemoryLimit(before) }
+}
 
 // Open opens a regular file of at most the given bytes. The error is an *fs.PathError.
 func Open(path string, most int64) (*os.File, error) {

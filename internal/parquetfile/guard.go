@@ -2,6 +2,7 @@ package parquetfile
 
 import (
 	"bytes"
+	"cmp"
 	"compress/gzip"
 	"encoding/binary"
 	"errors"
@@ -282,8 +283,9 @@ func (c *Column) checkPage(h *format.PageHeader, codec format.CompressionCodec, 
 			err = runs(page[1:], int(page[0]), n)
 		}
 	default:
-		err = fmt.Errorf("a page has the encoding %d; expected plain, dictionary or byte-stream-split (write the file "+
-			"without delta encodings)", encoding)
+		name := map[format.Encoding]string{5: "delta (DELTA_BINARY_PACKED)", 6: "delta", 7: "delta"}[encoding]
+		err = fmt.Errorf("a page has the encoding %s, number %d; expected plain, dictionary or byte-stream-split "+
+			"(column_encoding in pyarrow)", cmp.Or(name, "unknown"), encoding)
 	}
 	return seen + n, err
 }
@@ -335,7 +337,10 @@ func unpack(codec format.CompressionCodec, b []byte, size int) (out []byte, err 
 			r = z
 		}
 	default:
-		return nil, fmt.Errorf("its compression has the number %d; expected none, Snappy, gzip or Zstandard", codec)
+		name := map[format.CompressionCodec]string{format.Brotli: "Brotli", format.Lz4Raw: "LZ4", 5: "LZ4",
+			3: "LZO"}[codec]
+		return nil, fmt.Errorf("its compression is %s (number %d); expected none, Snappy, gzip or Zstandard: "+
+			"compression='snappy' in pandas or pyarrow", cmp.Or(name, "unknown"), codec)
 	}
 	if r != nil && err == nil {
 		out, err = io.ReadAll(io.LimitReader(r, int64(size)+1))

@@ -223,6 +223,8 @@ func (c *Column) describe(of *parquet.Column) {
 		default:
 			set(Words, "bytes")
 		}
+	case *format.Float16Type:
+		set(Other, "float16")
 	default:
 		set(Other, "of a logical type that is no number, "+l.String())
 	}

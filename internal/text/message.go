@@ -41,6 +41,22 @@ func unprintable(r rune) bool {
 // Line is Printable of text that is a part of a line.
 func Line(s string) string { return strings.ReplaceAll(Printable(s), "\n", `\n`) }
 
+// Short cuts lines of more than 2000 bytes, such as those that quote a long formula: their middles are left out.
+func Short(s string) string {
+	const most, head, tail = 2000, 1200, 600
+	if len(s) <= most {
+		return s
+	}
+	lines := strings.Split(s, "\n")
+	for i, l := range lines {
+		if len(l) > most {
+			lines[i] = strings.ToValidUTF8(fmt.Sprintf("%s … (%d bytes left out) … %s", l[:head], len(l)-head-tail,
+				l[len(l)-tail:]), "")
+		}
+	}
+	return strings.Join(lines, "\n")
+}
+
 // Clock writes seconds as 1:02:03 or 2:03.
 func Clock(seconds float64) string {
 	s := int(seconds + 0.5)

@@ -2,6 +2,7 @@ package text
 
 import (
 	"math"
+	"strings"
 	"testing"
 
 	"github.com/landing-diffusion/landing/tools/testkit"
@@ -61,4 +62,33 @@ func TestClock(t *testing.T) {
 			t.Errorf("%v s: %s, want %s", seconds, got, want)
 		}
 	}
+}
+
+// Lines wider than a terminal are broken at words, never within one, and what follows stands below its column.
+func TestFold(t *testing.T) {
+	long := strings.Repeat("a word and another ", 12)
+	for _, width := range []int{50, 60, 80, 120} {
+		for _, s := range []string{long, "note: " + long, "row   1.23  " + long, "  landing train " + long,
+			"\x1b[31mred\x1b[0m " + long,
+			long + "\n" + long, "ééé " + long} {
+			got := Fold(s, width)
+			for line := range strings.Lines(got) {
+				if n := seen(strings.TrimSuffix(line, "\n")); n > width {
+					t.Errorf("%d characters of %d: %q", n, width, line)
+				}
+			}
+			joined := strings.ReplaceAll(got, " \\\n", " ")
+			if strings.Join(strings.Fields(joined), " ") != strings.Join(strings.Fields(s), " ") {
+				t.Errorf("%q became %q", s, got)
+			}
+		}
+	}
+	for _, c := range []struct{ s, want string }{
+		{"key  a reason that is long", "key  a reason that\n     is long"}, {"short", "short"},
+		{"  landing check a b c d", "  landing check a \\\n    b c d"},
+		{"averyveryverylongwordthatdoesnotfit x", "averyveryverylongwordthatdoesnotfit\n  x"},
+	} {
+		testkit.Equal(t, Fold(c.s, 20), c.want)
+	}
+	testkit.Equal(t, Fold(long, 0), long)
 }

@@ -13,7 +13,7 @@ import (
 const (
 	Apart     = 5   // the gap around a unit, in the largest step within it
 	Repeats   = 100 // the same, from which on the rows of a unit are one place
-	fewestOf  = 30  // units of clustered rows
+	fewestOf  = 30  // units of more than a row, where rows are clustered
 	mostOf    = 0.1 // of the rows, in a unit
 	mostAlone = 0.5 // of the rows, where rows are clustered
 	fewestIn  = 5   // rows of a unit, from which on four fifths of its steps count, and
@@ -95,12 +95,17 @@ func Units(x []float64, d int, apart, largest float64) (unit []int, units int) {
 // both are nil: few units, or units that samples share, are modes of a law, whose rows are independent.
 func Clusters(x, y []float64, d int) (of, with []int) {
 	with, n := Units(y, d, Apart, mostOf)
-	if with == nil || n < fewestOf {
+	if with == nil {
 		return nil, nil
 	}
-	size := make([]int, n)
+	size, groups := make([]int, n), 0
 	for _, u := range with {
-		size[u]++
+		if size[u]++; size[u] == 2 {
+			groups++
+		}
+	}
+	if groups < fewestOf {
+		return nil, nil
 	}
 	var within []float64 // distances to the next row of the same unit
 	for i, r := range nextRows(y, d) {

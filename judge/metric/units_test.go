@@ -45,6 +45,8 @@ func TestUnits(t *testing.T) {
 		{"line", normals(1000, 1, 4), normals(1000, 1, 3), 1, 1000, 1000, false},
 		{"three modes", around(normals(3, 3, 5), 3, 200, 0.05, 4), around(normals(3, 3, 2), 3, 200, 0.05, 3), 3, 600,
 			600, false},
+		{"ten modes", around(normals(10, 3, 5), 3, 100, 0.02, 4), around(normals(10, 3, 2), 3, 100, 0.02, 3), 3, 1000,
+			1000, false},
 		{"rounded", round(normals(1000, 1, 4)), round(normals(1000, 1, 3)), 1, 1000, 1000, false},
 	} {
 		of, with := Clusters(c.x, c.y, c.d)

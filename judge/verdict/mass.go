@@ -15,7 +15,8 @@ const (
 	folds       = 10   // into which points are parted, to see how far those of one lie from the others
 	asideMost   = 1000 // of them that are looked at, about
 	farShare    = 0.01 // of them that are far
-	shownMost   = 4000 // rows whose distance to samples is looked at
+	shownMost   = 4000 // rows whose distance to samples is looked at, a quarter of them
+	manyNumbers = 16   // of more numbers than these
 	worthSeeing = 0.05 // a share of misplaced mass that should be seen
 	axesMost    = 64   // principal directions of the rows
 	axisLeast   = 0.01 // standard deviation along one, as a part of the first's, below which a miss does not matter
@@ -197,7 +198,11 @@ func (j *judge) offRelation() {
 // alone tells of rows without a sample near: farther from all samples than 99 % of these lie from each other.
 func (j *judge) alone() {
 	d := j.Dim
-	rows, x, unitX, unitR := few(j.Rows, d, shownMost), few(j.Samples, d, mostRows), j.unitX, j.unitR
+	shown := shownMost
+	if d > manyNumbers {
+		shown = asideMost
+	}
+	rows, x, unitX, unitR := few(j.Rows, d, shown), few(j.Samples, d, mostRows), j.unitX, j.unitR
 	if most := metric.UnitRows(d); unitR != nil {
 		rows, x = few(j.Rows, d, most), few(j.Samples, d, most)
 	}

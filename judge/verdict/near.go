@@ -65,9 +65,9 @@ func (j *judge) blur() {
 	}
 	if j.ordered() {
 		if p = j.clustered(metric.Median(slices.Concat(x, h))); p > levels[Copies]/2 {
-			j.skip(Blur, "rows depend on those before them in the file, as swarms and time series do: regions are "+
-				"counted in place of rows, and they do not show whether %s from the nearest training row is further "+
-				"than the %s of held-out rows", j.length(own), j.length(held))
+			j.skip(Blur, "samples lie typically %s from the nearest training row, held-out rows %s: of rows that "+
+				"depend on those before them in the file, as aftershocks do, that is no clear difference",
+				j.length(own), j.length(held))
 			return
 		}
 	}

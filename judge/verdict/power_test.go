@@ -57,12 +57,12 @@ var dependentRows = []process{
 }
 
 // trial judges n samples against as many rows, a fifth of them held out.
-func trial(p process, n int, seed uint64, plant func(x []float64, u []float64)) Verdict {
+func trial(p process, n int, seed uint64, plant func(x, u, train []float64)) Verdict {
 	x, rows := p.rows(n, keyed.New(seed, keyed.Probe, 2000)), p.rows(n, keyed.New(seed, keyed.Probe, 2001))
 	if plant != nil {
 		u := make([]float64, n)
 		keyed.New(seed, keyed.Probe, 2002).Uniforms(u, 0, 0)
-		plant(x, u)
+		plant(x, u, rows[n/5*p.d:])
 	}
 	at := n / 5 * p.d
 	return Of(evidence(x, rows[:at], rows[at:], p.d, 300, seed, math.Inf(-1)))
@@ -119,8 +119,15 @@ func TestPower(t *testing.T) {
 		}
 		return x
 	}}
-	each := func(d int, share float64, put func(row []float64)) func(x, u []float64) {
-		return func(x, u []float64) {
+	modes := process{"", 3, func(n int, st keyed.Stream) []float64 { // ten narrow ones
+		x := normal.rows(n, st)
+		for i := range x {
+			x[i] = 0.05*x[i] + math.Sin(float64((i/3*7%10)*(i%3+1)))
+		}
+		return x
+	}}
+	each := func(d int, share float64, put func(row []float64)) func(x, u, _ []float64) {
+		return func(x, u, _ []float64) {
 			for i, v := range u {
 				if v < share {
 					put(x[i*d : (i+1)*d])
@@ -133,7 +140,7 @@ func TestPower(t *testing.T) {
 		return process{"", 3, func(n int, st keyed.Stream) []float64 {
 			x, u := normal.rows(n, st), make([]float64, n)
 			st.Uniforms(u, 1, 1)
-			each(3, share, away)(x, u)
+			each(3, share, away)(x, u, nil)
 			return x
 		}}
 	}
@@ -151,7 +158,7 @@ func TestPower(t *testing.T) {
 		name    string
 		law     process
 		n       int
-		plant   func(x, u []float64)
+		plant   func(x, u, train []float64)
 		grade   Grade
 		atLeast float64 // share of the verdicts
 	}{
@@ -165,6 +172,23 @@ func TestPower(t *testing.T) {
 		{"5 % missed", with(0.05), 1000, each(3, 1, back), NotGood, 0},
 		{"10 % missed", with(0.1), 1000, each(3, 1, back), NotGood, 0.95},
 		{"a plane missed by 0.18", plane, 1000, each(8, 1, func(row []float64) { row[7] += 0.18 }), NotGood, 0.95},
+		{"a tenth copied", normal, 1000, func(x, u, train []float64) {
+			for i, v := range u {
+				if v < 0.1 {
+					copy(x[3*i:3*i+3], train[i%800*3:])
+				}
+			}
+		}, NotGood, 0.95},
+		{"modes 1.5 times as wide", modes, 1000, func(x, u, _ []float64) {
+			for i := range x {
+				x[i] += 0.5 * (x[i] - math.Sin(float64((i/3*7%10)*(i%3+1))))
+			}
+		}, Usable, 0},
+		{"modes 3 times as wide", modes, 1000, func(x, u, _ []float64) {
+			for i := range x {
+				x[i] += 2 * (x[i] - math.Sin(float64((i/3*7%10)*(i%3+1))))
+			}
+		}, NotGood, 0},
 		{"shift by 0.25 sd", normal, 1000, each(3, 1, moved(0.25)), NotGood, 0},
 		{"shift by 0.5 sd", normal, 1000, each(3, 1, moved(0.5)), NotGood, 0.95},
 		{"spread × 1.25", normal, 1000, each(3, 1, scaled(1.25)), NotGood, 0},

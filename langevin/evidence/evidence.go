@@ -149,8 +149,12 @@ func (e *Evidence) States(n int) []Point {
 	return out
 }
 
-// Budget returns how many points to look at when each costs about work operations.
+// Budget returns how many points to look at when each costs about work operations, where an evaluation of the set
+// counts C·D and what the set says it takes.
 func (e *Evidence) Budget(work float64, most int) int {
+	if own := e.Set.Capabilities().Work; own > 0 {
+		work *= 1 + own/float64(e.C*e.D)
+	}
 	return max(4, min(most, int(2e8/max(work, 1))))
 }
 

@@ -103,7 +103,7 @@ func (f *Feasibility) Tell(i int) string {
 		far, of, spread = g.Step, "a row", f.Spread*root
 	}
 	if math.IsInf(far, 1) {
-		return "no direction leads from there to the set"
+		return "its gradient is not finite or 0 there, so no direction leads to the set"
 	}
 	share := fmt.Sprintf("%.3g %% of", 100*far/spread)
 	if far >= 0.9995*spread {

@@ -94,7 +94,8 @@ func TestShares(t *testing.T) {
 		t.Errorf("the spread of equal rows is %v", f.Spread)
 	}
 	if f := Feasible(t.Context(), zoo.Sphere{D: 2}, make([]float64, 4), pool); f.Spread != 1 ||
-		!math.IsInf(f.Share(0), 1) || f.Tell(0) != "no direction leads from there to the set" {
+		!math.IsInf(f.Share(0), 1) ||
+		f.Tell(0) != "its gradient is not finite or 0 there, so no direction leads to the set" {
 		t.Errorf("zeros: spread %v, share %v, %q", f.Spread, f.Share(0), f.Tell(0))
 	}
 }

@@ -98,7 +98,9 @@ func Schedule(l *Measures, n Noise) (Noise, []Choice) {
 	for range 20 {
 		if open.Steps == 0 {
 			want := math.Ceil(S / (n.mean(ratio) * longest))
-			n.Steps = int(math.Min(math.Max(want, fewestSteps), mostSteps))
+			if n.Steps = mostSteps; want < mostSteps { // false for NaN
+				n.Steps = int(math.Max(want, fewestSteps))
+			}
 		}
 		if given || !(l.Narrow > 0) {
 			break

@@ -62,13 +62,13 @@ func (m *Measures) surroundings(s *survey, t *table) error {
 	set, d := s.set, s.set.Dim()
 	c := len(constraint.Components(set))
 	groups := float64(max(geometry.Groups(set), 1))
-	factoring := float64(c*c*d)/(groups*groups) + float64(c*d) + 1
+	factoring := float64(c*c*d)/(groups*groups) + float64(c*d) + 1 + m.Work
 	n := min(len(t.order), visited, max(8, int(visiting/(20*factoring))))
 	s.reach = 2 * m.Diameter
 	if s.reach == 0 {
 		s.reach = s.unit
 	}
-	moves := int(visiting / (4 * rungs * (float64(c*d) + 1)))
+	moves := int(visiting / (4 * rungs * (float64(c*d) + 1 + m.Work)))
 	s.most = min(walls, max(1, moves/n))
 
 	views := make([]view, n)
@@ -160,7 +160,7 @@ func (m *Measures) constant(s *survey, t *table) {
 		}
 		clear(w.v)
 		w.v[j] = 1
-		if w.smooth.Tangent(w.v, w.v); w.v[j] > 0.5 {
+		if w.smooth.Tangent(w.v, w.v); w.v[j] > 0.5 && !w.walled() {
 			names = append(names, fmt.Sprintf("x[%d] = %v", j, first[j]))
 		}
 	}
@@ -171,6 +171,21 @@ func (m *Measures) constant(s *survey, t *table) {
 		m.note("all rows have %s, which the set does not say: samples will not keep it unless the set has the equation",
 			strings.Join(names, ", "))
 	}
+}
+
+// walled reports whether inequalities forbid small moves from x along v in both senses.
+func (w *surveyor) walled() bool {
+	for _, t := range []float64{1e-3, -1e-3} {
+		dense.AddScaled(w.y, w.x, t*w.unit, w.v)
+		if w.c == w.m {
+			return false
+		}
+		w.eval.Values(w.values[:w.c], w.y, 1)
+		if slices.Max(w.values[w.m:w.c]) <= 0 {
+			return false
+		}
+	}
+	return true
 }
 
 // few is how many equations are written out.

@@ -24,7 +24,7 @@ const (
 	// FewestJudged is the number of rows from which their distance to samples says something.
 	FewestJudged = 20
 
-	patience    = 3    // evaluations without a fall that end a training, or losses in a row that are a rise
+	patience    = 3    // evaluations without a fall that end a training, or losses in a row that say overfitting
 	rise        = 2    // standard errors above the lowest distance that are a rise
 	times       = 126  // hundredths: an evaluation comes after so many times the epochs of the last; 1.26³ = 2
 	firstAfter  = 1000 // updates before the first, of which a network makes its beginnings;
@@ -63,6 +63,9 @@ func (v Verdict) String() string {
 	switch {
 	case v.Rising && v.Distance.IsNaN():
 		s = fmt.Sprintf("samples break down: there is no %s after epoch %d", what, v.After)
+	case v.Rising && v.Loss:
+		s = fmt.Sprintf("overfitting: the loss of training rows falls, and the %s does not: %.4g after epoch %d, %.4g "+
+			"after epoch %d, noise of the difference %.2g", what, v.Distance, v.After, v.Of, v.Against, v.Noise)
 	case v.Rising:
 		s = fmt.Sprintf("the %s rises: %.4g after epoch %d, %.4g after epoch %d, noise of the difference %.2g", what,
 			v.Distance, v.After, v.Of, v.Against, v.Noise)
@@ -97,8 +100,8 @@ type Judged struct {
 	Low       int        `json:"low"`             // epoch of the lowest distance since then
 	Risen     int        `json:"risen,omitempty"` // evaluations in a row above that by a rise, up to those that end it
 	Lowest    int        `json:"lowest"`          // of all
-	// Epoch of the weights to keep: the latest whose distance is the lowest but for noise; and
-	// its updates. 0: none yet.
+	// Epoch of the weights to keep: the latest whose distance is the lowest but for noise, of losses at a constant
+	// rate the lowest; and its updates. 0: none yet.
 	Chosen        int      `json:"chosen"`
 	ChosenUpdates int      `json:"chosen_updates"`
 	Verdict       *Verdict `json:"verdict,omitempty"`
@@ -173,19 +176,19 @@ func (j *Judged) above(e metric.Estimate, epoch int) float64 {
 	return difference / noise
 }
 
-// overfits reports whether a loss is above that of an epoch by a rise, and the loss of training rows is not. Where that
-// rises too it is not overfitting: updates of a high rate move the weights about, and until an average is over enough
-// of these the loss of all rows may rise for a while.
+// overfits reports whether a distance is above that of an epoch by a rise. A loss counts earlier: where it is not below
+// that of the epoch, and the loss of training rows is, so that it fell by more than what held-out rows gained. Where
+// that of training rows rises it is no overfitting: updates of a high rate move the weights about, and until an
+// average is over enough of these the loss of all rows may rise for a while.
 func (j *Judged) overfits(e metric.Estimate, seen []float64, epoch int) bool {
-	if j.above(e, epoch) <= rise {
-		return false
-	}
 	i := slices.IndexFunc(j.Kept, func(k Kept) bool { return k.Epoch == epoch })
 	if i < 0 || !e.Known() || len(seen) == 0 || len(j.Kept[i].Seen) != len(seen) {
-		return true
+		return !(j.above(e, epoch) <= rise)
 	}
-	up, noise := metric.MeanOf(seen).Minus(metric.MeanOf(j.Kept[i].Seen))
-	return !(up > rise*noise)
+	other, _ := j.of(epoch)
+	up, noise := e.Minus(other)
+	all, allNoise := metric.MeanOf(seen).Minus(metric.MeanOf(j.Kept[i].Seen))
+	return up >= 0 && !(all > rise*allNoise) && up-all > rise*math.Hypot(noise, allNoise)
 }
 
 // hear takes in the distance after an epoch, and reports whether the distance has stopped to fall. The rule
@@ -199,9 +202,6 @@ func (j *Judged) hear(epoch, updates int, e metric.Estimate, seen []float64, rul
 		j.Measures = slices.Delete(j.Measures, 1, 2)
 	}
 	j.Measures = append(j.Measures, m)
-	if j.above(e, j.Lowest) <= 1 {
-		j.Chosen, j.ChosenUpdates = epoch, updates
-	}
 	if rule {
 		if j.above(e, j.Reference) < -1 {
 			j.Reference, j.Waited = epoch, 0
@@ -290,10 +290,10 @@ func (t *Trainer[T]) Due(work float64) bool {
 // from here on: it is what a training planned for so many would have been. Where it rises, this is so for the epoch of
 // the lowest distance, from whose checkpoint the training goes on (Back).
 //
-// A single loss may be high by chance, or for a while: losses rise where three in a row are above the lowest, which is
-// twice the epochs. The training then ends after 1.26 times the best epoch. That the rate falls already does not hide
-// such a rise. Losses that no longer fall may fall again, since they say so little of what is still to be learned: they
-// end a training without a budget alone, and not before 1000 updates.
+// A single loss may be high by chance, or for a while: a network overfits where three losses in a row say so
+// (overfits), which is twice the epochs of the lowest. The training then ends after 1.26 times these. That the rate
+// falls already does not hide it. Losses that no longer fall may fall again, since they say so little of what is still
+// to be learned: they end a training without a budget alone, and not before 1000 updates.
 //
 // If the epoch to go on from lies before the last Extend, or none is left from there, the training ends.
 func (t *Trainer[T]) Hear(e metric.Estimate, seen ...float64) (Verdict, bool) {
@@ -306,6 +306,13 @@ func (t *Trainer[T]) Hear(e metric.Estimate, seen ...float64) (Verdict, bool) {
 	s.Judged = &j
 	plan, loss := t.Plan(), t.cfg.JudgedByLoss
 	open := j.Verdict == nil && !t.Done()
+	within := 1. // the latest within noise of the lowest; but overfitting hardly moves losses at first
+	if loss && open && !plan.Falling(s.Epoch) {
+		within = 0
+	}
+	if j.above(e, j.Lowest) <= within {
+		j.Chosen, j.ChosenUpdates = s.Epoch, s.Updates
+	}
 	flat := j.hear(s.Epoch, s.Updates, e, seen, open && !plan.Falling(s.Epoch))
 	rising := flat && j.Risen > 0
 	if loss {

@@ -225,9 +225,17 @@ func TestVerdictRates(t *testing.T) {
 	}
 }
 
-// A loss that is above the lowest is no rise while that of training rows is too.
-func TestLossesOfAllRowsRise(t *testing.T) {
-	for seen, ends := range map[float64]bool{-0.1: true, 0: true, 0.1: false} {
+// A network overfits where the loss of training rows falls below that of held-out rows, which does not fall; not
+// where the losses of all rows rise, or all fall.
+func TestOverfitting(t *testing.T) {
+	for _, c := range []struct {
+		held, seen float64 // what losses rise by
+		first      int     // look that has the loss of training rows; an earlier version left none
+		ends       bool
+	}{
+		{0.1, -0.1, 0, true}, {0.1, 0, 0, true}, {0.1, 0.1, 0, false}, {0, -0.1, 0, true}, {-0.01, -0.1, 0, false},
+		{0, 0.1, 0, false}, {0.1, 0.1, 1, true}, {0, -0.1, 1, false},
+	} {
 		cfg := Config{Epochs: 10_000, Anneal: 0.5, Refresh: 1, JudgedByLoss: true}
 		tr := &Trainer[float32]{batching: batching[float32]{source: paths{}, cfg: cfg}}
 		tr.State.Budget, tr.State.Plan = 60, &Plan{10_000, 0.5, 1}
@@ -236,12 +244,15 @@ func TestLossesOfAllRowsRise(t *testing.T) {
 			tr.State.Epoch, tr.State.Updates = e, e
 			all := measured(0, 0.01, uint64(e)).Samples
 			for k := range all {
-				all[k] += seen * float64(i)
+				all[k] += c.seen * float64(i)
 			}
-			_, ended = tr.Hear(measured(3+0.1*float64(i), 0.01, uint64(e)), all...)
+			if i < c.first {
+				all = nil
+			}
+			_, ended = tr.Hear(measured(3+c.held*float64(i), 0.01, uint64(e)), all...)
 		}
-		if ended != ends {
-			t.Errorf("losses of training rows rise by %v a time: a verdict: %v", seen, ended)
+		if ended != c.ends {
+			t.Errorf("%+v: a verdict: %v", c, ended)
 		}
 	}
 }

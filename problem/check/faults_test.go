@@ -85,6 +85,99 @@ func TestFaults(t *testing.T) {
 	}
 }
 
+// product is the product of two terms.
+func product(a, b term) term {
+	return func(x []float64) (float64, []float64) {
+		v, g := a(x)
+		w, h := b(x)
+		out := make([]float64, len(x))
+		dense.AddScaled(out, out, w, g)
+		dense.AddScaled(out, out, v, h)
+		return v * w, out
+	}
+}
+
+// Where paths cross singular points, the number of paths, the sheet of the data and a remedy are told; a remedy only
+// where it helped, and none where no path crosses. Of sheets that curve or gradients that grow none is called singular.
+func TestSingular(t *testing.T) {
+	lines := equality(2).equal("xy", product(linear(0, 1, 0), linear(0, 0, 1)))
+	says(t, examine(t, lines), "singular points", "", Warn, "turn the normal", "∇h falls to 0.0")
+	cone := equality(3).equal("cone", sum(circle(0, 1, 0), through(linear(0, 0, 0, 1),
+		func(v float64) (float64, float64) { return -v * v, -2 * v })))
+	var data []float64 // on the upper half
+	for i := range 100 {
+		r, a := 0.002+0.0006*float64(i), 2.4*float64(i)
+		data = append(data, r*math.Cos(a), r*math.Sin(a), r)
+	}
+	r := run(t, Input{Process: gentle(cone), Data: data})
+	says(t, r, "singular points", "", Warn, "on another sheet than all of the data", `(−∂/∂x[2]) of "cone" ≥ 0`)
+	// With that inequality no path ends on the other sheet.
+	kept := run(t, Input{Process: gentle(cone.add("sheet", linear(0, 0, 0, -1))), Data: data})
+	if n := find(kept, "singular points", "")[0].Numbers["other_sheet"]; n > 0 {
+		t.Errorf("%v paths end on another sheet in spite of the inequality", n)
+	}
+	steep := equality(2).equal("steep", func(x []float64) (float64, []float64) { // e^(5x) = 1 + y²
+		return math.Exp(5*x[0]) - 1 - x[1]*x[1], []float64{5 * math.Exp(5*x[0]), -2 * x[1]}
+	})
+	for _, s := range []*set{steep, arm(3, false)} {
+		says(t, examine(t, s), "singular points", "", Pass, "no path crosses")
+	}
+	cusp := equality(2).equal("cusp", func(x []float64) (float64, []float64) {
+		return x[0]*x[0] - x[1]*x[1]*x[1], []float64{2 * x[0], -3 * x[1] * x[1]}
+	})
+	data = nil
+	for i := range 200 {
+		v := float64(i)/100 - 0.995
+		data = append(data, v*v*v, v*v)
+	}
+	says(t, run(t, Input{Process: gentle(cusp), Data: data}), "forward paths", "", Fail, "no projection leads to Σ")
+}
+
+// Differences are taken at as small steps as they need, and where none is small enough nothing is said of a derivative.
+func TestFastChanges(t *testing.T) {
+	wave := func(ω, wrong float64) *set {
+		return equality(3).equal("w", through(ball(1), func(v float64) (float64, float64) {
+			return math.Sin(ω*v) / ω, wrong * math.Cos(ω*v)
+		}))
+	}
+	says(t, examine(t, wave(1e6, 1)), "derivatives", "w", Pass, "∇ agrees")
+	says(t, examine(t, wave(1e6, 1.01)), "derivatives", "w", Fail, "∇ is wrong by 0.0")
+	says(t, examine(t, wave(1e13, 1)), "derivatives", "w", Warn, "could not be compared")
+}
+
+// Inequalities without room between them, or with less than a step finds, fail.
+func TestNoRoom(t *testing.T) {
+	for _, width := range []float64{0, 1e-6} {
+		s := equality(3).add("low", linear(0.5, 1, 0, 0)).add("high", linear(width-0.5, -1, 0, 0))
+		p := gentle(s)
+		p.Walls, p.Repulsion = langevin.ElasticWalls, 0
+		var data []float64
+		for i := range 60 {
+			data = append(data, 0.5-width/2, math.Sin(float64(i)), math.Cos(2*float64(i)))
+		}
+		says(t, run(t, Input{Process: p, Data: data}), "forward paths", "", Fail, `"low", "high" leave no room`)
+	}
+}
+
+// Coordinates far from 0 beside their spread fail; rows that are all alike do not.
+func TestFarFromZero(t *testing.T) {
+	for _, c := range []struct {
+		centre, spread float64
+		want           Status
+	}{{1e12, 1, Fail}, {1e8, 1, Warn}, {1e6, 1, Pass}, {1e12, 0, Pass}} {
+		var data []float64
+		for i := range 60 {
+			data = append(data, c.centre+c.spread*math.Sin(float64(i)), c.spread*math.Cos(float64(i)))
+		}
+		s := equality(2).add("g", linear(2e12, 1, 0))
+		worst := Pass
+		for _, f := range find(run(t, Input{Process: gentle(s), Data: data}), "data", "") {
+			worst = max(worst, f.Status)
+		}
+		testkit.Equal(t, worst, c.want, "rows about %g", c.centre)
+	}
+}
+
 // The components that a dependent one depends on, and no others, are named,
 // whatever the angles between those before it.
 func TestDependsOn(t *testing.T) {

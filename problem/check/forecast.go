@@ -84,7 +84,7 @@ func (e *Evidence) try() (perRow float64, times int, err error) {
 		times, refresh = e.stranger.Source(e.On[0].X, e.pool).Times(), 1
 	}
 	cfg.TimesPerPath = min(times, 25)
-	cfg.Batch = e.Kept(min(cfg.Batch, most/cfg.TimesPerPath))
+	cfg.Batch = min(e.Kept(min(cfg.Batch, most/cfg.TimesPerPath)), e.Budget(4*float64(times*e.C*e.D), most))
 	cfg.Epochs, cfg.Refresh = 3, refresh
 	data := make([]float64, 0, cfg.Batch*e.D)
 	for i := range cfg.Batch {

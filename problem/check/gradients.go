@@ -12,7 +12,8 @@ import (
 
 // derivatives compares gradients and Hessian-vector products with central differences by slope: over decades of step
 // sizes the error of a correct derivative falls like step² until round-off. One that stops falling earlier is wrong
-// by what is left.
+// by what is left, if the differences of two step sizes agree better with each other than with it. Where no differences
+// agree, the step sizes fall on.
 func derivatives(e *Evidence) []Finding {
 	points := e.Near
 	if len(points) == 0 {
@@ -32,7 +33,12 @@ func derivatives(e *Evidence) []Finding {
 		if hessian {
 			probe.HessianVectors(hv, p.X, v, 1)
 		}
+		var quotient, before []float64
 		for decade := range decades {
+			if decade >= usual && first.settled() && (!hessian || second.settled()) {
+				break
+			}
+			quotient, before = make([]float64, e.C*(1+e.D)), quotient
 			step := math.Pow(10, -1-float64(decade)) * e.Scale
 			for _, side := range []struct {
 				step    float64
@@ -46,15 +52,23 @@ func derivatives(e *Evidence) []Finding {
 			}
 			for i := range e.C {
 				g := probe.Grad(i)
-				first.add(i, decade, step, (plus[i]-minus[i])/(2*step)-dense.Dot(g, v), dense.Norm(g),
+				of := quotient[i*(1+e.D) : (i+1)*(1+e.D)]
+				of[0] = (plus[i] - minus[i]) / (2 * step)
+				for j := range e.D {
+					of[1+j] = (jp[i*e.D+j] - jm[i*e.D+j]) / (2 * step)
+				}
+				var old []float64
+				if before != nil {
+					old = before[i*(1+e.D) : (i+1)*(1+e.D)]
+				}
+				first.add(i, decade, step, of[:1], []float64{dense.Dot(g, v)}, old, dense.Norm(g),
 					terms(probe.Val[i], g, p.X))
-				if hessian {
-					row := hv[i*e.D : (i+1)*e.D]
-					worst := 0.0
-					for j := range row {
-						worst = max(worst, math.Abs((jp[i*e.D+j]-jm[i*e.D+j])/(2*step)-row[j]))
-					}
-					second.add(i, decade, step, worst, dense.Norm(row), dense.Norm(g)+dense.Norm(row)*dense.Norm(p.X))
+				if old != nil {
+					old = old[1:]
+				}
+				if row := hv[i*e.D : (i+1)*e.D]; hessian {
+					second.add(i, decade, step, of[1:], row, old, dense.Norm(row),
+						dense.Norm(g)+dense.Norm(row)*dense.Norm(p.X))
 				}
 			}
 		}
@@ -73,7 +87,18 @@ func derivatives(e *Evidence) []Finding {
 	return out
 }
 
-const decades = 7
+const (
+	usual   = 7 // decades of step sizes
+	decades = 12
+)
+
+// farthest returns the largest difference of two vectors.
+func farthest(a, b []float64) (far float64) {
+	for j, v := range a {
+		far = max(far, math.Abs(v-b[j]))
+	}
+	return far
+}
 
 // terms bounds the size of what is added up in c(x): its value and x_j ∂_j c.
 func terms(value float64, grad, x []float64) float64 {
@@ -87,6 +112,9 @@ func terms(value float64, grad, x []float64) float64 {
 // slopes collects errors of one kind of derivative, by component.
 type slopes []struct {
 	now, floor [decades]float64 // error at the point in progress, and its round-off
+	moved      [decades]float64 // from the quotient of the step before
+	agrees     [decades]bool    // with that quotient, better than with the derivative
+	tried      int              // decades
 	size       float64          // of the derivative there
 	worst      slope            // of the points so far
 }
@@ -96,6 +124,7 @@ type slope struct {
 	points   int
 	relative float64 // smallest error of any step over the derivative's size
 	exact    bool    // it reached round-off
+	open     bool    // differences of no two step sizes agree
 	rate     float64 // d log error / d log step before that; NaN if at round-off throughout
 	from     string
 }
@@ -108,9 +137,25 @@ func newSlopes(c int) slopes {
 	return s
 }
 
-func (s slopes) add(i, decade int, step, err, size, terms float64) {
-	s[i].now[decade], s[i].size = math.Abs(err), size
-	s[i].floor[decade] = 100 * (terms + size*step) * 0x1p-52 / step
+// settled reports whether more step sizes would tell no more of any component.
+func (s slopes) settled() bool {
+	for i := range s {
+		if s.judge(i).open {
+			return false
+		}
+	}
+	return true
+}
+
+// add adds a difference quotient of a derivative; old is that of the step before, or nil.
+func (s slopes) add(i, decade int, step float64, quotient, derivative, old []float64, size, terms float64) {
+	err, floor := farthest(quotient, derivative), 100*(terms+size*step)*0x1p-52/step
+	s[i].now[decade], s[i].size, s[i].floor[decade], s[i].tried = err, size, floor, decade+1
+	if s[i].moved[decade], s[i].agrees[decade] = 0, false; old != nil {
+		moved := farthest(quotient, old)
+		s[i].moved[decade] = moved
+		s[i].agrees[decade] = moved <= 0.1*min(err, max(dense.Largest(quotient), floor))
+	}
 }
 
 // close ends a point. A point on lines with a kink says nothing of the derivative, and is left out.
@@ -133,7 +178,8 @@ func (s slopes) judge(i int) slope {
 	out, c := slope{relative: math.Inf(1), rate: math.NaN()}, &s[i]
 	size := max(c.size, math.SmallestNonzeroFloat64)
 	var rates []float64
-	for k, e := range c.now {
+	out.open = true
+	for k, e := range c.now[:c.tried] {
 		if k > 0 && c.now[k-1] > 10*c.floor[k-1] && e > c.floor[k] {
 			rates = append(rates, math.Log10(c.now[k-1]/e))
 		}
@@ -142,6 +188,9 @@ func (s slopes) judge(i int) slope {
 		if e <= c.floor[k] && (k == 0 || 5*e <= c.now[k-1]) {
 			out.exact = true
 		}
+		// Quotients of large steps may agree by chance. Those of small ones do ever better.
+		converge := k > 0 && c.agrees[k] && c.agrees[k-1] && c.moved[k] <= max(0.1*c.moved[k-1], c.floor[k])
+		out.open = out.open && !out.exact && !converge
 		out.relative = min(out.relative, e/size)
 	}
 	out.rate = metric.Median(rates)
@@ -159,6 +208,9 @@ func (s slopes) finding(i int, name, what string) Finding {
 		if finite(w.rate) {
 			f.Message += fmt.Sprintf(" (slope %.1f)", w.rate)
 		}
+	case w.open:
+		f.say(Warn, "%s could not be compared with finite differences at %s: no step size is small beside its changes "+
+			"and large beside round-off", what, w.from)
 	case w.relative < 1e-5:
 		f.say(Warn, "%s is only good to %.1g of its size (at %s): is it itself a finite difference, or "+
 			"float32?", what, w.relative, w.from)

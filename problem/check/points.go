@@ -2,8 +2,10 @@ package check
 
 import (
 	"fmt"
+	"iter"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/landing-diffusion/landing/base/parallel"
@@ -79,21 +81,35 @@ func (e *Evidence) nothingFound(numbers Numbers) []Finding {
 				"its gradient is 0 where the search from %s ends, so no step leads on from there: does it depend on x?",
 				e.Stuck[at].From)})
 		}
-		if u := constraint.Excess(v, i < e.M); u > 0.1*best && u > evidence.Tolerance && len(out) < 2*shown {
+		if u := constraint.Excess(v, i < e.M); !(u < 0.1*best) && !(u <= evidence.Tolerance) && len(out) < 2*shown {
 			left = append(left, fmt.Sprintf("%q by %.3g", e.Names[i], u))
 			out = append(out, Finding{Component: e.Names[i], Status: Fail, Numbers: Numbers{"violation": u},
 				Message: fmt.Sprintf("stays violated by %.3g where the search from %s ends", u, e.Stuck[at].From)})
 		}
 	}
 	numbers["violation"] = best
-	why := ", which conflict there"
-	if len(left) == 1 {
-		why = ", which nothing lowers there"
+	why := "conflict there"
+	switch {
+	case len(left) == 0 && !ok: // Σ may be there: its points have no normal
+		left, why = e.undefined(probe), "has no finite gradient, so no step leads on and samples cannot follow it. "+
+			"Write it without the root or the fraction"
+	case len(left) == 1:
+		why = "nothing lowers there"
 	}
 	first := Finding{Status: Fail, Numbers: numbers, Message: fmt.Sprintf(
-		"the set seems empty: none of %d starts reaches Σ. The nearest ends with %s%s", e.Starts.Tried+e.Rows.Tried,
-		strings.Join(left[:min(len(left), shown)], ", "), why)}
+		"the set seems empty: none of %d starts reaches Σ. The nearest ends with %s, which %s",
+		e.Starts.Tried+e.Rows.Tried, strings.Join(left[:min(len(left), shown)], ", "), why)}
 	return append([]Finding{first}, out...)
+}
+
+// undefined names the components whose gradient is not finite at a probe.
+func (e *Evidence) undefined(probe *evidence.Probe) (names []string) {
+	for i, name := range e.Names {
+		if slices.ContainsFunc(probe.Grad(i), notFinite) {
+			names = append(names, strconv.Quote(name))
+		}
+	}
+	return names
 }
 
 // finiteness looks for values, gradients and second derivatives that are NaN or infinite: at data, on Σ and along
@@ -107,8 +123,8 @@ func finiteness(e *Evidence) []Finding {
 	}
 	first, hv := make([]*fault, e.C), make([]float64, e.C*e.D) // hv is 0 unless the process bends
 	probe := e.Probe()
-	look := func(points []evidence.Point, status Status) {
-		for _, p := range points {
+	look := func(points iter.Seq[evidence.Point], status Status) {
+		for p := range points {
 			probe.At(p.X)
 			if e.Process.Curvature && probe.HessianVectors != nil {
 				probe.HessianVectors(hv, p.X, e.Direction(0, evidence.ForFiniteness), 1)
@@ -122,8 +138,11 @@ func finiteness(e *Evidence) []Finding {
 			}
 		}
 	}
-	look(slices.Concat(e.everyRow(), e.On, e.Boundary, e.States(200)), Fail)
-	look(e.Near, Warn)
+	if e.C > 0 {
+		look(e.everyRow, Fail)
+		look(slices.Values(slices.Concat(e.On, e.Boundary, e.States(200))), Fail)
+		look(slices.Values(e.Near), Warn)
+	}
 	var out []Finding
 	for i, f := range first {
 		if f == nil {
@@ -148,13 +167,13 @@ func finiteness(e *Evidence) []Finding {
 	return out
 }
 
-// everyRow returns all rows of the data.
-func (e *Evidence) everyRow() []evidence.Point {
-	out := make([]evidence.Point, len(e.Data)/e.D)
-	for i := range out {
-		out[i] = evidence.Point{X: e.Data[i*e.D : (i+1)*e.D], From: fmt.Sprintf("data row %d", i)}
+// everyRow yields all rows of the data, of which there may be too many to hold with their names.
+func (e *Evidence) everyRow(yield func(evidence.Point) bool) {
+	for i := range len(e.Data) / e.D {
+		if !yield(evidence.Point{X: e.Data[i*e.D : (i+1)*e.D], From: "data row " + strconv.Itoa(i)}) {
+			return
+		}
 	}
-	return out
 }
 
 func notFinite(v float64) bool { return !finite(v) }
@@ -224,7 +243,7 @@ func feasibility(e *Evidence) []Finding {
 			f.Numbers["first_row"] = float64(first)
 			f.Message += fmt.Sprintf(": %d of %d rows are beyond the tolerance %.4g%s, first row %d with %.3g", bad, n,
 				limit, unit, first, distance(first, a))
-			if data != nil {
+			if data != nil && finite(distance(first, a)) {
 				f.Message += fmt.Sprintf(" (a violation of %.3g); landing refine brings rows that are near to Σ",
 					excess(first, a))
 			}
@@ -234,6 +253,17 @@ func feasibility(e *Evidence) []Finding {
 				worst, distance(worst, a), 100*distance(worst, a)/data.Spread)
 		case v.Worst == 0:
 			f.Message = "no row violates it"
+		}
+		out = append(out, f)
+	}
+	if mean, spread := metric.Spread(e.Data, e.D); spread > 0x1p-48*dense.Norm(mean) &&
+		0x1p-52*dense.Norm(mean) > 1e-9*spread { // rows that are all alike have no spread
+		ratio := dense.Norm(mean) / spread
+		f := Finding{Status: Warn, Numbers: Numbers{"mean_over_spread": ratio}}
+		f.Message = fmt.Sprintf("rows are %.2g times as far from 0 as from each other, so double precision resolves "+
+			"%.1g of their spread: subtract their mean from the data, and move the set alike", ratio, 0x1p-52*ratio)
+		if 0x1p-52*ratio > 1e-6 {
+			f.Status = Fail
 		}
 		out = append(out, f)
 	}

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"strconv"
+	"strings"
 
 	"github.com/landing-diffusion/landing/constraint"
 	"github.com/landing-diffusion/landing/constraint/geometry"
@@ -93,8 +95,19 @@ func forwardPaths(e *Evidence) []Finding {
 		f.say(Warn, "%d of %d paths lose a projection: smaller steps help (a larger N, or a smaller σ_max)",
 			failed, e.Paths.Count)
 	}
+	if lost, ends := e.lostEnds(); lost > 0 {
+		f.add(Warn, "; %d of %d paths end where no projection leads to Σ, as at a singular point", lost, ends)
+		if lost > 2 && lost > ends/16 { // training allows a hundredth
+			f.Status = Fail
+		}
+		f.Numbers["lost_ends"] = float64(lost)
+	}
 	steps := float64(e.Paths.Count * e.Paths.Steps)
-	if lost := float64(e.Bounces.TurnedBack + e.Bounces.Pushed); lost > maxTurned*steps {
+	if lost := float64(e.Bounces.TurnedBack + e.Bounces.Pushed); lost > 0.9*steps {
+		f.say(Fail, "%.3g %% of the steps of %d paths turn back: the inequalities %s leave no room to move. Write "+
+			"two that mean an equation as one equality", 100*lost/steps, e.Paths.Count, e.tight())
+		f.Numbers["turned back"] = lost / steps
+	} else if lost > maxTurned*steps {
 		f.add(Warn, "; %.2g %% of steps turn back at walls that cannot mirror them: smaller ones help "+
 			"(a larger N, or a smaller σ_max)", 100*lost/steps)
 		f.Numbers["turned back"] = lost / steps
@@ -104,6 +117,39 @@ func forwardPaths(e *Evidence) []Finding {
 		f.Numbers["step"], f.Numbers["spread"] = step, e.Scale
 	}
 	return append(out, f)
+}
+
+// lostEnds counts paths whose last state, which training projects to Σ, has no projection.
+func (e *Evidence) lostEnds() (lost, of int) {
+	if e.Process.NoTerminal || e.Running.Method.Projected() {
+		return 0, 0
+	}
+	solver := geometry.NewSolver(e.Set, 0).Until(e.ctx)
+	of = min(e.Paths.Count, e.Budget(20*e.Factoring(), 32))
+	for i := range of {
+		if !solver.Project(append([]float64(nil), e.Paths.At(i, e.Paths.Steps)...), 0) {
+			lost++
+		}
+	}
+	return lost, of
+}
+
+// tight names the inequalities whose edge is within a tenth of a step of most points of Σ.
+func (e *Evidence) tight() string {
+	probe, count := e.Probe(), make([]int, e.C)
+	var names []string
+	for n, p := range e.On {
+		probe.At(p.X)
+		for i := e.M; i < e.C; i++ {
+			if probe.Val[i] >= -0.1*e.LargestStep()*dense.Norm(probe.Grad(i)) {
+				count[i]++
+			}
+			if n == len(e.On)-1 && 2*count[i] > len(e.On) && len(names) < shown {
+				names = append(names, strconv.Quote(e.Names[i]))
+			}
+		}
+	}
+	return strings.Join(names, ", ")
 }
 
 // offsets predicts and measures how far from h = 0 the steps hover.

@@ -223,7 +223,7 @@ func factor(probe *evidence.Probe, index []int) []leg {
 	out := make([]leg, 0, len(index))
 	for _, i := range index {
 		size := dense.Norm(probe.Grad(i))
-		if size < geometry.GradientTolerance {
+		if size < geometry.GradientTolerance || !finite(size) {
 			continue
 		}
 		u := make([]float64, len(probe.Grad(i)))

@@ -17,6 +17,7 @@ type Report struct {
 	Equalities   int       `json:"equalities"`
 	Inequalities int       `json:"inequalities"`
 	Points       int       `json:"data_points"`
+	Data         []string  `json:"data"` // what was understood of it
 	Findings     []Finding `json:"findings"`
 	Why          bool      `json:"-"` // Write gives each chosen key a line with its reason
 }
@@ -49,8 +50,12 @@ const shown = 4
 // the rest are counted. Chosen keys stand together, by the part of the problem file they are of, unless Why is set.
 func (r *Report) Write(w io.Writer, color bool) error {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s: d = %d, %s, %s, %s\n\n", r.Set, r.Dim, text.Counted(r.Equalities, "equality", "equalities"),
+	fmt.Fprintf(&b, "%s: d = %d, %s, %s, %s\n", r.Set, r.Dim, text.Counted(r.Equalities, "equality", "equalities"),
 		text.Counted(r.Inequalities, "inequality", "inequalities"), text.Counted(r.Points, "data point", "data points"))
+	for _, line := range r.Data {
+		fmt.Fprintf(&b, "data: %s\n", line)
+	}
+	b.WriteString("\n")
 	lines := r.lines()
 	if !r.Why {
 		lines = together(lines)

@@ -18,6 +18,9 @@ type Column struct {
 	Counts             bool    // they go up from row to row, by 1 but for a few rows: numbers of the rows
 	Decimals           int     // that its numbers have; −1 where they have no last one
 	Single             bool    // its numbers are of single precision
+	// SpaceLow and SpaceHigh are the mean distances of neighbours in the outer twentieths of the range; 0: hardly a
+	// number is there.
+	SpaceLow, SpaceHigh float64
 	// Last is half of the last place that the numbers keep: by which each may be off.
 	Last float64
 	// Zero reports whether all its numbers are rounding errors beside the spread of the other columns.
@@ -76,6 +79,13 @@ func Columns(x []float64, n, d int) []Column {
 			}
 		}
 		c.Last = c.last(x[j:], d)
+		const edge, fewest = 0.05, 0.01
+		reach := edge * (c.Max - c.Min)
+		low, _ := slices.BinarySearch(sorted, c.Min+reach)
+		high, _ := slices.BinarySearch(sorted, c.Max-reach)
+		if most := fewest * float64(len(sorted)); float64(low) > most && float64(len(sorted)-high) > most {
+			c.SpaceLow, c.SpaceHigh = reach/float64(low), reach/float64(len(sorted)-high)
+		}
 	}
 	for j := range out {
 		c := &out[j]
@@ -276,10 +286,14 @@ const (
 	seamShare  = 0.98 // of a circle
 )
 
-// Circle returns the unit of the column's numbers if they look like all angles of a circle, else "".
+// Circle returns the unit of the column's numbers if they look like all angles of a circle, else "". Angles come
+// round: numbers stand near both ends of the range, and as near to them as to each other. The coordinate of a law that
+// thins out, or ends elsewhere, does not.
 func (c Column) Circle() string {
+	const near = 8
 	for _, r := range angleRanges {
-		if c.Distinct > seamValues && c.Min >= r.low && c.Max <= r.high && c.Max-c.Min > seamShare*(r.high-r.low) {
+		if c.Min-r.low < near*c.SpaceLow && r.high-c.Max < near*c.SpaceHigh && c.Distinct > seamValues &&
+			c.Min >= r.low && c.Max <= r.high && c.Max-c.Min > seamShare*(r.high-r.low) {
 			return r.unit
 		}
 	}
@@ -289,7 +303,8 @@ func (c Column) Circle() string {
 // Seams returns the columns of n rows of d finite numbers that look like all angles of a circle.
 func Seams(x []float64, n, d int) (out []Seam) {
 	for k := range d {
-		c := Column{Min: math.Inf(1), Max: math.Inf(-1), Distinct: seamValues + 1}
+		c := Column{Min: math.Inf(1), Max: math.Inf(-1), Distinct: seamValues + 1, SpaceLow: math.Inf(1),
+			SpaceHigh: math.Inf(1)}
 		for i := range n {
 			c.Min, c.Max = min(c.Min, x[i*d+k]), max(c.Max, x[i*d+k])
 		}

@@ -23,6 +23,7 @@ import (
 	"github.com/landing-diffusion/landing/domain/molecule/files"
 	"github.com/landing-diffusion/landing/domain/molecules"
 	"github.com/landing-diffusion/landing/internal/fault"
+	"github.com/landing-diffusion/landing/internal/input"
 	"github.com/landing-diffusion/landing/langevin/evidence"
 	"github.com/landing-diffusion/landing/problem"
 	"github.com/landing-diffusion/landing/problem/discover"
@@ -33,8 +34,12 @@ type Options struct {
 	Path     string   // of the data
 	Folder   string   // of the problem file; "" is the current one
 	Array    string   // of an archive; "" the only one
+	Decimal  string   // point or comma, in numbers of a table; "" as all of them tell
+	Header   string   // yes or no: the first line of a table names the columns; "" as the table tells
 	Formulas []string // to be measured, and added where they hold
 	Drop     []string // columns to leave out, by name or number from 0
+	Keep     []string // columns that are coordinates though they look like times or numbers of rows
+	MaxLoss  float64  // the largest share of rows that may be left out for one reason; 0: none but one
 	Angles   []string // columns that are angles, likewise: their cosines and sines are points of circles
 	Clean    string   // a file for the rows and columns that can be used; "" none
 }
@@ -43,6 +48,7 @@ type Options struct {
 type Draft struct {
 	Data    string     `json:"data"`
 	Format  string     `json:"format"`
+	Read    string     `json:"read"` // what the numbers were understood to be, with their ranges
 	Rows    int        `json:"rows"`
 	Shape   []int      `json:"shape"`
 	Columns []Column   `json:"columns"`
@@ -64,6 +70,8 @@ type Draft struct {
 	Cleaned *Cleaned   `json:"cleaned,omitempty"`
 	report  *discover.Report
 	symbols []string // names of coordinates in formulas of the set; nil: they have none
+
+	keepable []string // dropped columns that --keep keeps
 }
 
 // A Column is one of the file's.
@@ -125,6 +133,16 @@ func New(o Options) (*Draft, error) {
 	l, err := read(o)
 	if err != nil {
 		return nil, err
+	}
+	defer input.Spare(len(l.survey.X))()
+	if l.molecule == nil {
+		var drop []int
+		for _, want := range o.Drop {
+			if j := column(l.survey, want); j >= 0 {
+				drop = append(drop, j)
+			}
+		}
+		l.survey.Judge(drop)
 	}
 	if err := l.circles(o.Angles); err != nil {
 		return nil, err
@@ -190,7 +208,7 @@ func read(o Options) (*loaded, error) {
 		l.molecule, l.template, l.kind, l.notes = p.Molecule, true, "molecule", p.Remarks
 		return l, nil
 	}
-	s, err := dataset.ReadSurvey(o.Path, o.Array)
+	s, err := dataset.ReadSurvey(o.Path, dataset.Reading{Array: o.Array, Decimal: o.Decimal, Header: o.Header})
 	if err != nil && strings.Contains(err.Error(), "it holds the arrays") {
 		return nil, fmt.Errorf("%w; --array NAME says which", err)
 	}
@@ -200,7 +218,7 @@ func read(o Options) (*loaded, error) {
 	if s.D > discover.MaxDim {
 		l.note("%d columns are more than the %d in which relations are looked for", s.D, discover.MaxDim)
 	}
-	l.survey = s
+	l.survey, l.notes = s, append(l.notes, s.Remarks...)
 	return l, nil
 }
 
@@ -254,6 +272,14 @@ func (l *loaded) roles(o Options, d *Draft) error {
 		}
 		asked[j] = true
 	}
+	kept := map[int]bool{}
+	for _, want := range o.Keep {
+		j := column(s, want)
+		if j < 0 || l.molecule != nil || slices.Contains(s.Text, j) {
+			return fault.Errorf(fault.Usage, "", "--keep: %s", noColumn(s, want))
+		}
+		kept[j] = true
+	}
 	for i := range s.N {
 		if _, bad := slices.BinarySearch(s.Faulty, i); !bad {
 			l.rows = append(l.rows, i)
@@ -286,13 +312,16 @@ func (l *loaded) roles(o Options, d *Draft) error {
 			}
 		}
 	}
-	all := make([]float64, 0, len(l.rows)*s.D)
-	for _, i := range l.rows {
-		all = append(all, s.X[i*s.D:(i+1)*s.D]...)
-	}
-	for k, v := range all { // columns of words
-		if v-v != 0 {
-			all[k] = 0
+	all := s.X // which may be large: it is not copied unless something is left out
+	if len(l.rows) < s.N || len(s.Text) > 0 || len(asked) > 0 {
+		all = make([]float64, 0, len(l.rows)*s.D)
+		for _, i := range l.rows {
+			for _, v := range s.X[i*s.D : (i+1)*s.D] {
+				if v-v != 0 { // of columns that are left out
+					v = 0
+				}
+				all = append(all, v)
+			}
 		}
 	}
 	columns := discover.Columns(all, len(l.rows), s.D)
@@ -303,6 +332,12 @@ func (l *loaded) roles(o Options, d *Draft) error {
 		}
 	}
 	latitude, longitude := latLon(s, columns)
+	orders := make([]string, s.D)
+	for j, c := range columns {
+		if l.molecule == nil && !slices.Contains(s.Text, j) {
+			orders[j] = l.order(j, c, all)
+		}
+	}
 	for j, c := range columns {
 		col := Column{Name: l.names[j], Role: "coordinate", Min: c.Min, Max: c.Max, SD: c.SD}
 		switch {
@@ -312,12 +347,15 @@ func (l *loaded) roles(o Options, d *Draft) error {
 			col.Role, col.Why, col.Min, col.Max, col.SD = "dropped", "it holds words", 0, 0, 0
 			if slices.Contains(s.Empty, j) {
 				col.Why = "it holds no number"
+			} else if v := s.Word(j); v != "" {
+				col.Why += " such as " + v
 			} else if slices.Contains(s.Beyond, j) {
 				col.Why = "its whole numbers lie beyond 2^53, which float64 rounds: they are names"
 			}
-		case l.molecule != nil, j == latitude, j == longitude:
-		case c.Number(len(l.rows)):
-			col.Role, col.Why = "dropped", "it numbers the rows"
+		case l.molecule != nil, kept[j], j == latitude, j == longitude:
+		case orders[j] != "":
+			col.Role, col.Why = "dropped", orders[j]
+			d.keepable = append(d.keepable, said(s, j))
 		case wholes < s.D-len(s.Text) && c.Label(len(l.rows)):
 			col.Role, col.Why = "condition", fmt.Sprintf("%d whole numbers: labels or counts, no coordinate",
 				c.Distinct)
@@ -356,10 +394,12 @@ func (l *loaded) roles(o Options, d *Draft) error {
 		l.note("no coordinate varies: there is nothing to learn")
 	}
 	l.n = len(l.rows)
-	l.x = make([]float64, 0, l.n*len(l.coordinate))
-	for i := range l.n {
-		for _, j := range l.coordinate {
-			l.x = append(l.x, all[i*s.D+j])
+	if l.x = all; len(l.coordinate) < s.D || !slices.IsSorted(l.coordinate) {
+		l.x = make([]float64, 0, l.n*len(l.coordinate))
+		for i := range l.n {
+			for _, j := range l.coordinate {
+				l.x = append(l.x, all[i*s.D+j])
+			}
 		}
 	}
 	if l.kind != "earth" {
@@ -467,7 +507,16 @@ func (l *loaded) draft(o Options, d *Draft) error {
 	if repeats.Looked < l.n {
 		d.note("equal rows were looked for among the first %d", repeats.Looked)
 	}
-	d.Notes = append(d.Notes, l.notes...)
+	points := dataset.Points{N: l.n, D: len(l.coordinate), X: l.x, Molecule: l.molecule}
+	for _, j := range l.coordinate {
+		points.Names = append(points.Names, l.names[j])
+	}
+	if l.kind == "earth" {
+		points.Place = fmt.Sprintf("latitude is %s, longitude is %s: %s", points.Names[0], points.Names[1],
+			dataset.Ranges([]string{"latitude", "longitude"}, l.x, 2))
+	}
+	said, doubts := points.Described()
+	d.Read, d.Notes = strings.Join(said, "; "), append(append(d.Notes, doubts...), l.notes...)
 	if l.kind == "earth" {
 		if len(o.Formulas) > 0 {
 			return fault.Errorf(fault.Usage, "", "--formula: places on Earth lie on the sphere in R³; a formula "+

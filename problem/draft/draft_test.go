@@ -557,3 +557,57 @@ func TestRoundDown(t *testing.T) {
 		testkit.Near(t, roundDown(c.v, c.width), c.want, 1e-12, c.v)
 	}
 }
+
+// Times and numbers of rows are left out unless they are kept, large losses are errors unless they are allowed.
+func TestWhatIsLeftOut(t *testing.T) {
+	t.Chdir(t.TempDir())
+	const n = 120
+	z := normals(2 * n)
+	motion := func(i int) []any { return []any{i / 8, i % 8, float64(i%8) / 10, z[2*i], z[2*i+1]} }
+	for _, c := range []struct {
+		header  string
+		row     func(i int) []any
+		o       Options
+		columns string // that are left; "": refused
+		want    string // in the error, or in the notes
+	}{
+		{"trajectory,waypoint,time,a,b", motion, Options{}, "", "time is no coordinate"},
+		{"trajectory,waypoint,time,a,b", motion, Options{Clean: "c.csv"}, "a,b", "--keep trajectory,waypoint,time"},
+		{"trajectory,waypoint,time,a,b", motion, Options{Clean: "c.csv", Keep: []string{"time"}}, "time,a,b", ""},
+		{"", func(i int) []any { return []any{1305031098 + 0.0333*float64(i), z[i], z[n+i]} }, Options{Clean: "c.csv"},
+			"column 1,column 2", "it is a time"},
+		{"x,y", func(i int) []any { return []any{float64(i) / 10, z[i]} }, Options{}, "x,y", "--drop x"},
+		{"time,y", func(i int) []any { return []any{z[n+i], z[i]} }, Options{}, "time,y", ""}, // of reactions, say
+		{"id,y", func(i int) []any { return []any{n - i, z[i]} }, Options{Clean: "c.csv"}, "y", "id is no coordinate"},
+		{"a,b", func(i int) []any {
+			if i%20 == 3 {
+				return []any{"?", z[i]}
+			}
+			return []any{z[n+i], z[i]}
+		}, Options{Clean: "c.csv"}, "", `6 of 120 rows have no value in a cell: line 5 (a is "?")`},
+		{"a,b", func(i int) []any {
+			if i%20 == 3 {
+				return []any{"?", z[i]}
+			}
+			return []any{z[n+i], z[i]}
+		}, Options{Clean: "c.csv", MaxLoss: 0.05}, "a,b", "6 of 120 rows"},
+	} {
+		save(t, "t.csv", table(c.header, n, c.row))
+		c.o.Path = "t.csv"
+		d, err := New(c.o)
+		if c.columns == "" {
+			testkit.Refused(t, err, c.want, c.header)
+			continue
+		}
+		testkit.OK(t, err)
+		var left []string
+		for _, col := range d.Columns {
+			if col.Role == "coordinate" {
+				left = append(left, col.Name)
+			}
+		}
+		if got := strings.Join(left, ","); got != c.columns || !strings.Contains(strings.Join(d.Notes, "\n"), c.want) {
+			t.Errorf("%s: %s is left, want %s and %q in %q", c.header, got, c.columns, c.want, d.Notes)
+		}
+	}
+}

@@ -2,6 +2,7 @@ package draft
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -15,6 +16,7 @@ import (
 	"github.com/landing-diffusion/landing/internal/fault"
 	"github.com/landing-diffusion/landing/internal/parquetfile"
 	"github.com/landing-diffusion/landing/internal/text"
+	"github.com/landing-diffusion/landing/problem/discover"
 )
 
 // circles puts the cosine and the sine of each column that is asked for in its place: a point of a circle, which
@@ -93,6 +95,15 @@ func turned(s *dataset.Survey, unit map[int]float64) *dataset.Survey {
 			out.Faults[k].Column = at[f.Column]
 		}
 	}
+	out.Losses = slices.Clone(s.Losses)
+	for k, loss := range out.Losses {
+		out.Losses[k].First = slices.Clone(loss.First)
+		for i, f := range loss.First {
+			if f.Column >= 0 {
+				out.Losses[k].First[i].Column = at[f.Column]
+			}
+		}
+	}
 	return &out
 }
 
@@ -137,9 +148,97 @@ type Cleaned struct {
 	Bytes   []byte `json:"-"`
 }
 
+// MaxLoss is the share of rows that may be left out for one reason.
+const MaxLoss = 0.01
+
+// lost refuses a file of which too many rows are faulty for one reason: their loss would change the law, or the file
+// is not written as it is read.
+func (l *loaded) lost(o Options) error {
+	share := cmp.Or(o.MaxLoss, MaxLoss)
+	for _, loss := range l.survey.Losses {
+		most := max(1, int(share*float64(l.survey.N)))
+		if loss.Rows <= most {
+			continue
+		}
+		var first []string
+		for _, f := range loss.First {
+			what := f.Value
+			if f.Column >= 0 {
+				what = columnName(l.survey, f.Column) + " is " + what
+			}
+			first = append(first, fmt.Sprintf("%s (%s)", l.row(f.Row), what))
+		}
+		return &UnfitError{Path: o.Path, Few: true, Reasons: []string{fmt.Sprintf("%d of %d rows have %s: %s; at most "+
+			"%d may be left out for one reason. Mend the file, leave a column out by --drop, or allow it by --clean "+
+			"FILE --max-loss %.2g", loss.Rows, l.survey.N, loss.Why, sequence(first, loss.Rows), most,
+			math.Ceil(100*float64(loss.Rows)/float64(l.survey.N))/100)}}
+	}
+	return nil
+}
+
+// Names of columns that say when or in which order rows were taken, in small letters and without what is in brackets.
+var (
+	timeNames = strings.Fields("time t timestamp datetime date time_s time_ms time_ns timestamp_ns stamp epoch utc")
+	idNames   = strings.Fields("id index idx row rowid row_id no nr num number unnamed:0 trajectory traj waypoint " +
+		"frame step iteration iter sample_id record seq sequence objectid fid obs observation")
+)
+
+// order says why a column tells when rows were taken, or numbers them; "": it does neither. all has all columns.
+func (l *loaded) order(j int, c discover.Column, all []float64) string {
+	const fewest, near, most = 10, 0.02, 0.98
+	n, d := len(l.rows), l.survey.D
+	if c.Number(n) {
+		return "it numbers the rows"
+	}
+	if n < fewest {
+		return ""
+	}
+	first, step := all[j], all[d+j]-all[j]
+	equal, up, ones, resets := 0, 0, 0, 0
+	for i := 1; i < n; i++ {
+		v := all[i*d+j]
+		by := v - all[(i-1)*d+j]
+		switch {
+		case math.Abs(by-step) <= near*step:
+			equal++
+		case by < 0 && math.Abs(v-first) <= near*step:
+			resets++
+		}
+		if by >= 0 {
+			up++
+		}
+		if by == 0 || by == 1 {
+			ones++
+		}
+	}
+	enough := int(most * float64(n-1))
+	clock := step > 0 && equal+resets >= enough
+	name, _, _ := strings.Cut(strings.ToLower(l.names[j]), "(")
+	name, _, _ = strings.Cut(name, "[")
+	name = strings.ReplaceAll(strings.TrimSpace(name), " ", "")
+	unix := c.Min > 9e8 && c.Max < 4e9 || c.Min > 9e11 && c.Max < 4e12 || c.Min > 9e17 && c.Max < 4e18
+	switch {
+	case clock && 5*resets < n && !c.Label(n) && (l.survey.Header == nil || name == ""),
+		up >= enough && unix && c.Distinct > n/2,
+		(clock || up+resets >= enough) && slices.Contains(timeNames, name):
+		return "it is a time, or numbers rows: it goes up from row to row"
+	case c.Whole && (clock || up+resets >= enough || c.Distinct > n/2) && slices.Contains(idNames, name):
+		return "it numbers rows, or what they are of"
+	case c.Whole && ones == n-1 && c.Distinct > fewest:
+		return "it numbers groups of rows"
+	case clock && resets == 0:
+		l.note("%s goes up in equal steps: if it is a time, leave it out by --drop %s --clean FILE", l.names[j],
+			said(l.survey, j))
+	}
+	return ""
+}
+
 // clean makes the file that can be trained on, if that is asked for, and refuses to go on
 // without it where the file as it is cannot.
 func (l *loaded) clean(o Options, d *Draft) error {
+	if err := l.lost(o); err != nil {
+		return err
+	}
 	reasons := l.reasons(o, d)
 	if o.Clean == "" {
 		if len(reasons) > 0 {
@@ -214,8 +313,11 @@ func (l *loaded) reasons(o Options, d *Draft) (out []string) {
 		}
 		out = append(out, fmt.Sprintf("%s is no coordinate: %s", l.names[j], d.Columns[j].Why))
 	}
+	if len(d.keepable) > 0 {
+		out = append(out, fmt.Sprintf("--keep %s takes these for coordinates", strings.Join(d.keepable, ",")))
+	}
 	if o.Array != "" {
-		if _, err := dataset.ReadSurvey(o.Path, ""); err != nil {
+		if _, err := dataset.ReadSurvey(o.Path, dataset.Reading{}); err != nil {
 			out = append(out, "training does not know which of its arrays is meant")
 		}
 	}

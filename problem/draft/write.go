@@ -242,6 +242,9 @@ func (d *Draft) Lines(width int) (out []string) {
 		out = append(out, s)
 	}
 	add("data", "%s: %s", d.Data, d.Size())
+	if d.Read != "" {
+		add("read as", "%s", d.Read)
+	}
 	if d.Faulty.Count > 0 {
 		add("faulty", "%d rows: %s", d.Faulty.Count, sequence(d.Faulty.First, d.Faulty.Count))
 	}

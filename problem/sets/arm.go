@@ -35,17 +35,17 @@ type Arm struct {
 	Obstacles []ArmObstacle `yaml:"obstacles,omitempty" doc:"solids that the arm stays clear of"`
 	Spheres   []ArmSphere   `yaml:"spheres,omitempty" doc:"its volume; the robot's, or link origins unless given"`
 	Self      [][]string    `yaml:"self,omitempty" doc:"pairs of links whose spheres stay clear of each other"`
-	Margin    float64       `yaml:"margin,omitempty" doc:"added to all distances that are kept"`
+	Margin    float64       `yaml:"margin,omitempty" bounds:"[-1e6,1e6]" doc:"added to all distances that are kept"`
 	Clearance string        `yaml:"clearance,omitempty" words:"waypoints,segments" doc:"segments: between too"`
 	Aggregate string        `yaml:"aggregate,omitempty" words:"none,paper" doc:"none unless given"`
 }
 
 // DH is a row of modified Denavit–Hartenberg parameters.
 type DH struct {
-	A        float64   `yaml:"a,omitempty" doc:"length a of the row, m"`
-	D        float64   `yaml:"d,omitempty" doc:"offset d along the joint's axis, m"`
-	Alpha    float64   `yaml:"alpha,omitempty" doc:"twist α, rad"`
-	Offset   float64   `yaml:"offset,omitempty" doc:"added to the joint's value"`
+	A        float64   `yaml:"a,omitempty" bounds:"[-1e6,1e6]" doc:"length a of the row, m"`
+	D        float64   `yaml:"d,omitempty" bounds:"[-1e6,1e6]" doc:"offset d along the joint's axis, m"`
+	Alpha    float64   `yaml:"alpha,omitempty" bounds:"0|[-720,720]" doc:"twist α, rad"`
+	Offset   float64   `yaml:"offset,omitempty" bounds:"[-1e6,1e6]" doc:"added to the joint's value"`
 	Kind     string    `yaml:"kind,omitempty" words:"revolute,prismatic,fixed" doc:"revolute unless given"`
 	Limits   []float64 `yaml:"limits,omitempty" doc:"of the joint: two numbers; none unless given"`
 	Velocity float64   `yaml:"velocity,omitempty" doc:"most, a second"`
@@ -57,7 +57,7 @@ type ArmPlace struct {
 	Link     string    `yaml:"link,omitempty" doc:"the tip unless given"`
 	Point    []float64 `yaml:"point,omitempty" doc:"of the link; its origin unless given"`
 	Position any       `yaml:"position,omitempty" takes:"numbers,condition" doc:"of the point: x, y, z"`
-	RPY      []float64 `yaml:"rpy,omitempty" doc:"the link's rotation: about x, y, z of the base in turn"`
+	RPY      []float64 `yaml:"rpy,omitempty" bounds:"[-720,720]" doc:"its rotation: about x, y, z of the base"`
 }
 
 // ArmTask is what all waypoints keep of a link: one of the keys after axis.
@@ -73,8 +73,8 @@ type ArmTask struct {
 	Upright  []float64   `yaml:"upright,omitempty" doc:"the axis points along it; the turn about it is free"`
 	Level    []float64   `yaml:"level,omitempty" doc:"the axis is normal to this vector"`
 	Cone     []float64   `yaml:"cone,omitempty" doc:"the axis is within {angle} of this vector"`
-	Angle    float64     `yaml:"angle,omitempty" doc:"of the cone, rad"`
-	RPY      []float64   `yaml:"rpy,omitempty" doc:"the link's rotation: about x, y, z of the base in turn"`
+	Angle    float64     `yaml:"angle,omitempty" bounds:"0|[-720,720]" doc:"of the cone, rad"`
+	RPY      []float64   `yaml:"rpy,omitempty" bounds:"[-720,720]" doc:"its rotation: about x, y, z of the base"`
 }
 
 // ArmPosition is coordinates of a point; those left out are free.
@@ -87,7 +87,7 @@ type ArmPosition struct {
 // ArmPlane is normal·p = offset.
 type ArmPlane struct {
 	Normal []float64 `yaml:"normal,omitempty" doc:"of the plane normal·p = offset"`
-	Offset float64   `yaml:"offset,omitempty" doc:"of the plane normal·p = offset, m"`
+	Offset float64   `yaml:"offset,omitempty" bounds:"[-1e6,1e6]" doc:"of the plane normal·p = offset, m"`
 }
 
 // ArmBox is min ≤ p ≤ max; infinite bounds bound nothing.
@@ -103,15 +103,15 @@ type ArmObstacle struct {
 	Capsule [][]float64 `yaml:"capsule,omitempty" doc:"ends of its axis"`
 	Box     []float64   `yaml:"box,omitempty" doc:"its centre"`
 	Size    []float64   `yaml:"size,omitempty" doc:"of the box: its sides"`
-	RPY     []float64   `yaml:"rpy,omitempty" doc:"how the box is turned"`
-	Radius  float64     `yaml:"radius,omitempty" doc:"of the sphere or the capsule, m"`
+	RPY     []float64   `yaml:"rpy,omitempty" bounds:"[-720,720]" doc:"how the box is turned"`
+	Radius  float64     `yaml:"radius,omitempty" bounds:"[-1e6,1e6]" doc:"of the sphere or the capsule, m"`
 }
 
 // ArmSphere is a part of the arm's volume.
 type ArmSphere struct {
 	Link   string    `yaml:"link,omitempty" doc:"that the sphere is a part of"`
 	At     []float64 `yaml:"at,omitempty" doc:"its centre, in the link's frame; the origin unless given"`
-	Radius float64   `yaml:"radius,omitempty" doc:"m"`
+	Radius float64   `yaml:"radius,omitempty" bounds:"[-1e6,1e6]" doc:"m"`
 }
 
 // condition stands for what a point itself says.

@@ -298,6 +298,15 @@ func (b *molecular) internals() error {
 				}
 				c.Low, c.High = v*l.unit, v*l.unit
 			}
+			most, want := 1e6, "at most 1e6 Å"
+			if l.unit == degree {
+				most, want = 720*degree, "degrees in [-720, 720]"
+			}
+			for _, v := range []float64{c.Low, c.High} {
+				if math.Abs(v) > most && !math.IsInf(v, 0) {
+					return Bad(key, v/l.unit, want)
+				}
+			}
 			b.add(key, c)
 		}
 	}

@@ -57,6 +57,23 @@ def run(torus: landing.Problem, points: np.ndarray, tmp_path_factory: pytest.Tem
     return landing.train(torus, points, runs=tmp_path_factory.mktemp("runs"), settings=TINY)
 
 
+class Frame:
+    """Columns with names: what pandas and polars have in common."""
+
+    def __init__(self, columns: dict) -> None:
+        self.of = {name: np.asarray(values) for name, values in columns.items()}
+        self.columns = list(self.of)
+
+    def __len__(self) -> int:
+        return len(next(iter(self.of.values())))
+
+    def __getitem__(self, name):
+        return Frame({n: self.of[n] for n in name}) if isinstance(name, list) else self.of[name]
+
+    def __array__(self, dtype=None, copy=None) -> np.ndarray:
+        return np.stack(list(self.of.values()), 1)
+
+
 def off(x: np.ndarray) -> float:
     """How far points are from the torus."""
     return float(np.abs(np.hypot(np.hypot(x[:, 0], x[:, 1]) - 2, x[:, 2]) - 0.6).max())

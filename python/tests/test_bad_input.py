@@ -16,6 +16,8 @@ import landing
 from landing import _arrays, _binary
 from landing._errors import of
 
+from conftest import Frame
+
 BAD = [
     (np.array([[0.0, np.nan, 1.0]]), r"data\[0, 1\] is nan"),
     (np.array([[0.0, 1.0, np.inf], [np.inf, 0.0, 0.0]]), r"data\[0, 2\] is inf, and so are 1 more"),
@@ -61,6 +63,35 @@ def test_arrays_are_kept_by_content(folder: Path) -> None:
     a = np.arange(6.0).reshape(2, 3)
     kept = {_arrays.keep(x, folder, "a") for x in (a, a.copy(), a + 1e-15, a.astype("<f4"), a.reshape(3, 2))}
     assert len(kept) == 4 and np.array_equal(_arrays.read(_arrays.keep(a, folder, "a")), a)
+
+
+def test_exceptions_travel(run: landing.Run) -> None:
+    """Worker processes send exceptions as pickles."""
+    classes = [getattr(landing, name) for name in landing.__all__]
+    errors = [c for c in classes if isinstance(c, type) and issubclass(c, landing.LandingError)]
+    assert len(errors) == 9
+    for c in errors:
+        e = c("what", code=3, kind="data", file="f", line=2, key="k", result=[1])
+        back = pickle.loads(pickle.dumps(e))
+        assert type(back) is c and str(back) == "what" and vars(back) == vars(e)
+    for r in (None, run):
+        back = pickle.loads(pickle.dumps(landing.Interrupted(r)))
+        assert (back.run and back.run.path) == (r and r.path) and "interrupted" in str(back)
+
+
+def test_errors_name_the_argument(torus, points: np.ndarray) -> None:
+    frame = Frame({"x": points[:, 0], "y": points[:, 1], "z": [*points[:-1, 2], np.inf]})
+    for call in (landing.train, landing.check):
+        with pytest.raises(landing.DataError, match="data, row 299") as e:
+            call(torus, frame)
+        assert e.value.file is None and e.value.key == "data" and ".csv" not in str(e.value)
+    with pytest.raises(landing.DataError, match="^data: ") as e:
+        landing.train(torus, points[:, :2])
+    assert e.value.key == "data" and ".npy" not in str(e.value)
+    twice = Frame({"x": points[:, 0]})
+    twice.columns = ["x", "x"]
+    with pytest.raises(landing.ArrayError, match="two columns named 'x'"):
+        landing.train(torus, twice)
 
 
 def test_a_name_is_no_path(folder: Path) -> None:

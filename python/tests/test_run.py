@@ -6,11 +6,12 @@ import json
 import os
 import subprocess
 import sys
+import warnings
 from pathlib import Path
 
 import numpy as np
 import pytest
-from conftest import TINY, off
+from conftest import TINY, Frame, off
 
 import landing
 from landing import _binary, _run
@@ -91,10 +92,14 @@ def test_too_many_failures_leave_what_there_is(run: landing.Run) -> None:
 
 
 def test_evaluate(run: landing.Run, points: np.ndarray) -> None:
-    e = run.evaluate(100)
+    with pytest.warns(landing.LandingWarning, match="the samples are not good: ") as told:
+        e = run.evaluate(100)
+    assert e.findings[0]["says"] in str(told[0].message) and e.verdict["grade"] == e.grade == "not good"
     assert e["samples"] == 100 and not e.good and e.findings and 0 < e.floor < e.distance < 1 and e.violation < 1e-12
     assert "not good" in repr(e) and "<table>" in e._repr_html_() and len(e) == len(list(e))
-    given = run.evaluate(samples=points[:150])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", landing.LandingWarning)
+        given = run.evaluate(samples=points[:150])
     assert given["samples"] == 150 and given.distance < e.distance
     with pytest.raises(landing.UsageError):
         run.evaluate(3, samples=points)
@@ -104,6 +109,7 @@ def test_evaluate(run: landing.Run, points: np.ndarray) -> None:
 
 def test_figures(run: landing.Run) -> None:
     f = run.figure()
+    assert f.path.stem == "points"  # data beside samples
     assert f._repr_png_().startswith(b"\x89PNG") and f.svg.lstrip().startswith("<") and f.path.stem in run.figures()
     assert run.figure("loss").path.stem == "loss"
     with pytest.raises(landing.UsageError, match="loss"):
@@ -155,6 +161,26 @@ def test_conditions(folder: Path) -> None:
             run.generate(2, condition=bad)
     with pytest.raises(landing.LandingError, match="condition"):
         run.generate(2)
+
+
+def test_names_of_columns_decide() -> None:
+    draw = np.random.default_rng(2)
+    a, b, t = draw.uniform(1, 2, 200), draw.uniform(-3, -2, 200), draw.uniform(0, 6, 200)
+    frame = Frame({"x": a * np.cos(t), "y": np.sin(t), "b": b, "a": a})
+    p = landing.Problem("ellipse", set=landing.Formulas(2, equality=["(x[0]/a)^2 + x[1]^2 = 1"]),
+                        condition={"columns": ["a", "b"]}, defaults="fixed", process={"steps": 20})
+    run = landing.train(p, frame, settings=TINY)
+    assert run.condition_names == ["a", "b"] and Path(run.manifest["data"]["path"]).suffix == ".csv"
+    drawn = run.generate(5, condition=Frame({"b": [-2.5], "a": [1.5]}))
+    assert np.all(drawn[:, 2:] == [1.5, -2.5])
+    columns = dict(zip(["b", "x", "a", "y"], drawn[:, [3, 0, 2, 1]].T))
+    assert np.array_equal(np.asarray(run._ordered(Frame(columns))), drawn)
+    with pytest.raises(landing.ArrayError, match="no column 'b'"):
+        run.evaluate(samples=Frame({"x": [1.0], "y": [0.0], "a": [1.0]}))
+    earth = Frame({"place": ["a", "b"] * 50, "Longitude": draw.uniform(100, 180, 100), "Latitude": draw.uniform(-60, 60, 100)})
+    quakes = landing.Problem("quakes", data={"kind": "earth"}, set={"kind": "sphere", "dim": 3}, defaults="fixed",
+                             process={"steps": 20})
+    assert landing.train(quakes, earth, settings=TINY).dim == 3
 
 
 def test_score(run: landing.Run, points: np.ndarray) -> None:

@@ -20,6 +20,7 @@ import (
 	"github.com/landing-diffusion/landing/judge/metric"
 	"github.com/landing-diffusion/landing/learn/method"
 	"github.com/landing-diffusion/landing/learn/method/pathmatch"
+	"github.com/landing-diffusion/landing/learn/train"
 	"github.com/landing-diffusion/landing/study/work"
 	"github.com/landing-diffusion/landing/tools/testkit"
 )
@@ -365,14 +366,16 @@ func TestCellsOverSeeds(t *testing.T) {
 	a.Row.Programs = &method.Programs{Iterations: 500, Failed: 1}
 	b.Row.Programs = &method.Programs{Iterations: 1300, Failed: 4}
 	a.Cost.Train, b.Cost.Train, a.Cost.Simulate, b.Cost.Simulate = 20, 40, 5, 7
-	for k := range maxComponents + 2 { // the last of one seed and the first of the other are worst
+	a.Cost.Trained = &train.Cost{Epochs: 1273, Seconds: 80} // an earlier version did not count it of b
+	for k := range maxComponents + 2 {                      // the last of one seed and the first of the other are worst
 		name := fmt.Sprintf("c%d", k)
 		a.Row.Component = append(a.Row.Component, Component{name, metric.Float(k + 1), metric.Float(k) / 4})
 		b.Row.Component = append(b.Row.Component, Component{name, metric.Float(14 - k), metric.Float(k) / 8})
 	}
 	g := &compared(t, "", a, b).Groups[0]
 	for _, want := range []struct{ head, cell string }{{"worst violation", "0.003"}, {"failed", "7 of 300"},
-		{"program steps (failed)", "6.0 (5)"}, {"training, s", "30"}, {"simulation, s", "6"}} {
+		{"program steps (failed)", "6.0 (5)"}, {"training, s", "60"}, {"to these weights, s", "30"},
+		{"simulation, s", "6"}} {
 		found := slices.ContainsFunc([]part{quality, costs}, func(p part) bool {
 			t := g.table(p)
 			k := slices.Index(t.Header, want.head)

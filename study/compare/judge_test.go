@@ -19,7 +19,7 @@ func small(t *testing.T, pool *parallel.Pool) (*experiment.Run, *experiment.Trai
 	t.Helper()
 	text, _, err := problem.Source("demo")
 	testkit.OK(t, err)
-	p := testkit.Must(problem.Load(text, "demo", "", problem.ParseSettings("network.width=8", "network.layers=1",
+	p := testkit.Must(problem.Load(text, "demo", "fixed", problem.ParseSettings("network.width=8", "network.layers=1",
 		"train.epochs=2",
 		"train.times_per_path=2", "prior=uniform")))
 	l := testkit.Must(experiment.Load(t.Context(), p, pool, nil))

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -80,7 +81,16 @@ func ReadList(dir string) (*List, error) {
 func (r *Reader) Read(ctx context.Context, dirs []string) ([]Entry, error) {
 	var out []Entry
 	seen := map[string]bool{}
+	var last *experiment.Run // behind which files stand
 	for _, dir := range dirs {
+		if name, file, ok := samplesFile(dir); ok {
+			e, err := r.file(ctx, last, name, file)
+			if err != nil {
+				return nil, err
+			}
+			out = append(out, *e)
+			continue
+		}
 		clean, err := filepath.Abs(dir)
 		if err != nil {
 			return nil, err
@@ -100,7 +110,7 @@ func (r *Reader) Read(ctx context.Context, dirs []string) ([]Entry, error) {
 				err = fault.Errorf(fault.Run, dir, "is a sweep of which no cell has ended")
 			}
 		} else {
-			some, err = r.run(ctx, dir)
+			some, last, err = r.run(ctx, dir)
 		}
 		if err != nil {
 			return nil, err
@@ -174,19 +184,48 @@ func Ended(store *work.Store, u *work.Unit, label Label, st work.Status) (*Entry
 	return nil, nil
 }
 
-// run returns the entry of a run.
-func (r *Reader) run(ctx context.Context, dir string) ([]Entry, error) {
-	opened, err := experiment.Open(ctx, dir, "", r.Pool, nil)
+// samplesFile reads FILE or NAME=FILE; ok: it is a file and no folder.
+func samplesFile(arg string) (name, file string, ok bool) {
+	isFile := func(path string) bool {
+		info, err := os.Stat(path)
+		return err == nil && !info.IsDir()
+	}
+	if isFile(arg) {
+		return filepath.Base(arg), arg, true
+	}
+	name, file, ok = strings.Cut(arg, "=")
+	return name, file, ok && isFile(file)
+}
+
+// file returns the entry of a file of samples, held against the data of a run.
+func (r *Reader) file(ctx context.Context, of *experiment.Run, name, file string) (*Entry, error) {
+	if of == nil {
+		return nil, fault.Errorf(fault.Usage, "", "%s is a file of samples; expected a run before it, whose data the "+
+			"samples are held against", file)
+	}
+	v, _, off, err := experiment.JudgeFile(ctx, of, file, r.Line)
 	if err != nil {
 		return nil, err
+	}
+	e := Of(of, v, train.State{}, said(off))
+	e.Row.Name, e.Row.Config, e.Folder, e.Cost = file, "file "+file, "", NoCost()
+	e.Row.Label = Label{Problem: of.Problem.Name, Method: name, Seed: of.Problem.Seed}
+	return &e, nil
+}
+
+// run returns the entry of a run, and the run.
+func (r *Reader) run(ctx context.Context, dir string) ([]Entry, *experiment.Run, error) {
+	opened, err := experiment.Open(ctx, dir, "", r.Pool, nil)
+	if err != nil {
+		return nil, nil, err
 	}
 	t, err := opened.Trained("")
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	kept, stale, err := experiment.KeptEvaluation(opened)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	var e Entry
 	if kept != nil && stale == "" {
@@ -204,7 +243,7 @@ func (r *Reader) run(ctx context.Context, dir string) ([]Entry, error) {
 				}
 			}})
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		if kept == nil {
 			if err := experiment.KeepEvaluation(opened, v, t.State, opened.Problem.Seed, fault); err != nil {
@@ -216,7 +255,7 @@ func (r *Reader) run(ctx context.Context, dir string) ([]Entry, error) {
 		e = Of(opened, v, t.State, said(fault))
 	}
 	e.given, e.Note = given(opened.Folder), unfinished(opened.Folder)
-	return []Entry{e}, nil
+	return []Entry{e}, opened, nil
 }
 
 func said(fault error) string {

@@ -535,7 +535,8 @@ func (c *Comparison) WriteCSV(w io.Writer) error {
 		"data_sha256", "metric", "distance", "floor", "floor_sd", "held_out", "held_out_floor", "law", "observables",
 		"energy", "energy_floor", "energy_p", "mmd", "mmd_floor", "violation", "violation_mean", "samples", "failed",
 		"copied", "held_out_repeated", "network_evaluations", "epochs", "updates", "trained_rows", "seconds_train",
-		"seconds_simulate", "seconds_generate", "seconds_cell", "version", "kernel", "good", "failure"}
+		"seconds_simulate", "seconds_generate", "seconds_cell", "version", "kernel", "good",
+		"trained_epochs", "trained_seconds", "failure"}
 	if err := out.Write(head); err != nil {
 		return err
 	}
@@ -557,6 +558,10 @@ func (c *Comparison) WriteCSV(w io.Writer) error {
 				if r.Observed != nil {
 					observed = r.Observed.Full
 				}
+				epochs := ""
+				if k.Trained != nil {
+					epochs = fmt.Sprint(k.Trained.Epochs)
+				}
 				if err := out.Write([]string{fmt.Sprint(g + 1), l.Name, r.Problem, r.Variant, r.Method, r.Settings,
 					r.Draw, r.Budget, fmt.Sprint(r.Seed), r.Name, r.Key, r.Data.SHA256, name, num(d), num(floor.Mean),
 					num(floor.SD), num(held), num(heldFloor), num(r.law()), num(observed),
@@ -565,7 +570,7 @@ func (c *Comparison) WriteCSV(w io.Writer) error {
 					num(r.Mean), fmt.Sprint(r.Samples), fmt.Sprint(r.Failed), num(r.Copies.Copied),
 					num(r.Copies.Repeated), num(r.Network), fmt.Sprint(r.Epochs), fmt.Sprint(r.Updates),
 					fmt.Sprint(r.TrainedRows), num(k.Train), num(k.Simulate), num(k.Generate), num(k.Cell), r.Version,
-					k.Kernel, fmt.Sprint(r.Good), r.Failure}); err != nil {
+					k.Kernel, fmt.Sprint(r.Good), epochs, num(k.All()), r.Failure}); err != nil {
 					return err
 				}
 			}

@@ -24,7 +24,7 @@ func begin(t *testing.T, dir, state string, epoch int, updates ...string) *run.F
 	f := testkit.Must(run.Create(dir, false))
 	data, origin, err := problem.Source("demo")
 	testkit.OK(t, err)
-	p := testkit.Must(problem.Load(data, origin, "", nil))
+	p := testkit.Must(problem.Load(data, origin, "fixed", nil))
 	config := p.Resolved()
 	write(t, f.Path(run.ConfigFile), config)
 	testkit.OK(t, f.WriteJSON(run.ManifestFile, run.Manifest{Config: run.Hash(config), Seed: 7,

@@ -46,8 +46,11 @@ type generation struct {
 	Each      uint64 `json:"each,omitempty"` // samples under each condition
 }
 
-// MaxRows bounds the rows of a list.
-const MaxRows = 1 << 40
+// MaxRows bounds the rows of a list, and maxNumbers the numbers of them all: 800 GB.
+const (
+	MaxRows    = 1 << 40
+	maxNumbers = 100_000_000_000
+)
 
 // Generation returns the samples of a run as a list, after all that can be refused has been. Errors are those of
 // experiment.OpenToDraw and what follows it, and one of usage.
@@ -79,9 +82,11 @@ func Generation(ctx context.Context, r *experiment.Run, o GenerateOptions) (*Lis
 	if asked != nil {
 		rows, g.Each = uint64(asked.N(drawn.Condition)), o.Count
 	}
-	if o.Count < 1 || o.Count > MaxRows/max(rows, 1) || o.First > math.MaxUint64-o.Count*rows {
-		return nil, fault.Errorf(fault.Usage, "", "%d samples from number %d on; expected 1 to %d in all, whose "+
-			"numbers fit in 64 bits", o.Count, o.First, uint64(MaxRows))
+	most := uint64(maxNumbers / r.Process.Set.Dim())
+	if o.Count < 1 || o.Count > most/max(rows, 1) || o.First > math.MaxUint64-o.Count*rows {
+		return nil, fault.Errorf(fault.Usage, "", "%d samples from number %d on; expected 1 to %d of %d numbers in "+
+			"all (%.0e bytes), whose numbers fit in 64 bits; --first goes on from another call", o.Count, o.First, most,
+			r.Process.Set.Dim(), 8.0*maxNumbers)
 	}
 	trained, err := r.Trained(o.Checkpoint)
 	if err != nil {
@@ -91,7 +96,7 @@ func Generation(ctx context.Context, r *experiment.Run, o GenerateOptions) (*Lis
 		say("weights: of epoch %d, checkpoint %s: %s", w.Epoch, w.Checkpoint, w.Reason)
 	}
 	for _, says := range experiment.Standing(r, trained) {
-		say("warning: %s", says)
+		say("%s", says)
 	}
 	g.Checkpoint = run.CheckpointName(trained.State.Updates)
 	g.Data = drawn.NeedsData()

@@ -23,7 +23,8 @@ func said(t *testing.T, args ...string) string {
 func TestRefusals(t *testing.T) {
 	for says, args := range map[string]string{
 		`there is no problem "tori"`:             "-only tori",
-		"expected -for of 1s to 24h":             "-for 1ms",
+		"expected -for of 0 or 1s to 24h":        "-for 1ms",
+		"-rows of 0 to 1000000":                  "-rows -1",
 		"expected no arguments":                  "now",
 		"flag provided but not defined: -nosuch": "-nosuch",
 	} {

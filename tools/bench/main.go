@@ -10,6 +10,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -60,7 +61,8 @@ func measure(ctx context.Context, args []string, stdout, stderr io.Writer) error
 	flags.SetOutput(stderr)
 	asJSON := flags.Bool("json", false, "print one JSON object")
 	only := flags.String("only", "", "names of the problems to take, apart by commas; empty: all")
-	flags.DurationVar(&s.For, "for", 3*time.Minute, "training of each problem")
+	rows := flags.Int("rows", 0, "rows of the data of each problem; 0: the problem's own number")
+	flags.DurationVar(&s.For, "for", 3*time.Minute, "training of each problem; 0: until held-out losses end it")
 	flags.Uint64Var(&s.Seed, "seed", 1, "of data and training, above 0")
 	flags.StringVar(&s.Out, "out", "", "folder to make; empty: the first free runs/problems-001 …")
 	flags.Func("set", "replace one key in all problems, as in process.friction=2 (repeatable)", func(v string) error {
@@ -78,8 +80,8 @@ func measure(ctx context.Context, args []string, stdout, stderr io.Writer) error
 		return err
 	case flags.NArg() > 0:
 		return errors.New("expected no arguments")
-	case s.For < time.Second || s.For > 24*time.Hour || s.Seed == 0:
-		return errors.New("expected -for of 1s to 24h, and -seed above 0")
+	case s.For != 0 && s.For < time.Second || s.For > 24*time.Hour || s.Seed == 0 || *rows < 0 || *rows > 1_000_000:
+		return errors.New("expected -for of 0 or 1s to 24h, -seed above 0 and -rows of 0 to 1000000")
 	case *list:
 		for _, p := range some {
 			fmt.Fprintf(stdout, "%s: %d rows, d = %d: %s\n", p.Name, p.Rows, p.Dim, p.About)
@@ -98,6 +100,7 @@ func measure(ctx context.Context, args []string, stdout, stderr io.Writer) error
 	var results []*suite.Result
 	var stopped error
 	for i := range some {
+		some[i].Rows = cmp.Or(*rows, some[i].Rows)
 		if *files {
 			dir, _, err := s.Write(ctx, &some[i])
 			if err != nil {
@@ -140,16 +143,16 @@ func printProblems(t io.Writer, results []*suite.Result, bars []suite.Bar) {
 		return fmt.Sprintf("%.3g", q)
 	}
 	fmt.Fprintln(t, "problem\td\trows\tenergy/floor\tsd\tlaw\tobserved/floor\tsd\tlaw\tstart\tfailed\tnearest\t"+
-		"epochs\tseconds\tof CPU\tverdict")
+		"epochs\ttrained\tseconds\tof CPU\tverdict")
 	for _, r := range results {
 		e, o, start := r.Energy, r.Observed, r.Start
 		if !r.StartP.IsNaN() {
 			start += fmt.Sprintf(" p = %.3f", r.StartP)
 		}
-		fmt.Fprintf(t, "%s\t%d\t%d\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%d of %d\t%s\t%d\t%.0f\t%.0f\t%s\n", r.Problem,
+		fmt.Fprintf(t, "%s\t%d\t%d\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%d of %d\t%s\t%d\t%d\t%.0f\t%.0f\t%s\n", r.Problem,
 			r.Dim, r.Rows, over(e.Statistic, e.Mean), over(e.SD, e.Mean), over(r.EnergyLaw.Statistic, r.EnergyLaw.Mean),
 			over(o.Value, o.Mean), over(o.SD, o.Mean), over(o.Law, o.Mean), start, r.Failed, r.Samples,
-			over(r.Nearest.Ratio, 1), r.Epochs, r.Seconds.Train, r.Seconds.CPU, r.Verdict)
+			over(r.Nearest.Ratio, 1), r.Epochs, r.Trained, r.Seconds.Train, r.Seconds.CPU, r.Verdict)
 	}
 	fmt.Fprintln(t)
 	for _, b := range bars {

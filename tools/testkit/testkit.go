@@ -3,6 +3,7 @@
 package testkit
 
 import (
+	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -11,6 +12,15 @@ import (
 
 	"github.com/landing-diffusion/landing/base/parallel"
 )
+
+// Fuzzing spends 60 seconds on making each new input smaller unless the command line says otherwise: no time is left to
+// find others.
+func init() {
+	testing.Init()
+	if err := flag.Set("test.fuzzminimizetime", "100x"); err != nil {
+		panic(err)
+	}
+}
 
 // Shared returns the path of a file of the reference data.
 // They are looked for under $LANDING_SHARED, else in a folder "shared" beside

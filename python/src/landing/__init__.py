@@ -19,7 +19,7 @@ from ._binary import VERSION as __version__
 
 if TYPE_CHECKING:
     from . import torch as torch
-    from ._check import Check, check
+    from ._check import Check, CheckFinding, check
     from ._errors import (
         ArrayError,
         BinaryError,
@@ -34,13 +34,13 @@ if TYPE_CHECKING:
         UsageError,
     )
     from ._problem import Constraint, Formulas, Observable, Problem
-    from ._run import Evaluation, Figure, Run, train
+    from ._run import Evaluation, Figure, Finding, Metric, Run, Verdict, train
     from ._sample import Draws, sample
 
 # Where names live: they are imported when they are first used, so that the command `landing`, which needs none of
 # them, does not wait for NumPy.
 _HOMES = {
-    "_check": ["Check", "check"],
+    "_check": ["Check", "CheckFinding", "check"],
     "_errors": [
         "ArrayError",
         "BinaryError",
@@ -55,7 +55,7 @@ _HOMES = {
         "UsageError",
     ],
     "_problem": ["Constraint", "Formulas", "Observable", "Problem"],
-    "_run": ["Evaluation", "Figure", "Run", "train"],
+    "_run": ["Evaluation", "Figure", "Finding", "Metric", "Run", "Verdict", "train"],
     "_sample": ["Draws", "sample"],
 }
 _HOME = {name: home for home, names in _HOMES.items() for name in names}
@@ -82,6 +82,7 @@ __all__ = [
     "BinaryError",
     "Check",
     "CheckError",
+    "CheckFinding",
     "Constraint",
     "ConstraintError",
     "DataError",
@@ -89,15 +90,18 @@ __all__ = [
     "Draws",
     "Evaluation",
     "Figure",
+    "Finding",
     "Formulas",
     "Interrupted",
     "LandingError",
     "LandingWarning",
+    "Metric",
     "Observable",
     "Problem",
     "ProblemError",
     "Run",
     "UsageError",
+    "Verdict",
     "__version__",
     "check",
     "sample",

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import csv
 import hashlib
+import io
 import os
 import re
 import secrets
@@ -68,13 +70,69 @@ def numbers(data: Any, what: str, *, least: int = 2, width: int | None = None) -
     return a
 
 
-def write(path: Path, a: Array) -> None:
-    """Writes an NPY file, whole or not at all."""
+def names(data: Any) -> list[str] | None:
+    """Returns the names of a frame's columns; None of arrays and of frames whose columns are numbered."""
+    found = getattr(data, "columns", None)
+    try:
+        out = [] if found is None or callable(found) else list(found)
+    except TypeError:
+        return None
+    return out if out and all(isinstance(name, str) for name in out) else None
+
+
+def chosen(columns: list[str], problem: str) -> list[str]:
+    """Returns the columns of a frame that a problem reads, in its order: of places latitude, longitude, a condition."""
+    if not re.search(r"""kind["']?:\s*["']?earth""", problem):
+        return columns
+    lower = [name.lower() for name in columns]
+    if "latitude" not in lower or "longitude" not in lower:
+        return columns
+    places = [columns[lower.index(name)] for name in ("latitude", "longitude")]
+    given = problem.partition("condition")[2]
+    return places + [n for n in columns if n not in places and re.search(rf"\b{re.escape(n)}\b", given)]
+
+
+def table(data: Any, columns: list[str], what: str) -> bytes:
+    """Returns a frame as a CSV file with its names, numbers to the last bit."""
+    twice = {name for name in columns if columns.count(name) > 1}
+    if twice:
+        raise ArrayError(f"{what} has two columns named {min(twice)!r}; expected one of each name")
+    if len(data) * len(columns) > MOST:
+        raise ArrayError(f"{what} has {len(data) * len(columns)} numbers; expected at most {MOST}")
+    if not len(data):
+        raise ArrayError(f"{what} has shape {(0, len(columns))}: it holds nothing")
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(columns)
+    writer.writerows(zip(*(np.asarray(data[name]).tolist() for name in columns)))
+    return out.getvalue().encode()
+
+
+def stored(data: Any, what: str, folder: Path, name: str, problem: str) -> Path:
+    """Keeps an array, or a frame with its names, under folder, by its content: the same is kept once.
+
+    A run needs its data again when it is evaluated or goes on. problem is the text of the problem that reads it.
+    """
+    columns = names(data)
+    if columns is None:
+        return keep(numbers(data, what), folder, name)
+    text = table(data, chosen(columns, problem), what)
+    path = _place(folder, name, hashlib.sha256(text), ".csv")
+    if not path.exists():
+        write(path, text)
+    return path
+
+
+def write(path: Path, a: Array | bytes) -> None:
+    """Writes an NPY file, or bytes as they are, whole or not at all."""
     path.parent.mkdir(parents=True, exist_ok=True)
     part = path.with_name(f".{path.name}.{secrets.token_hex(6)}")
     try:
         with open(part, "xb") as f:
-            np.save(f, a, allow_pickle=False)
+            if isinstance(a, bytes):
+                f.write(a)
+            else:
+                np.save(f, a, allow_pickle=False)
         os.replace(part, path)
     except BaseException:
         part.unlink(missing_ok=True)
@@ -88,14 +146,15 @@ def read(path: Path) -> Array:
 
 
 def keep(a: Array, folder: Path, name: str) -> Path:
-    """Keeps an array under folder, by its content: the same array is kept once.
-
-    A run needs its data again when it is evaluated or goes on.
-    """
+    """Keeps an array under folder, by its content."""
     digest = hashlib.sha256(str((a.shape, a.dtype.str)).encode())
     digest.update(a.data)  # in C order
-    name = re.sub(r"[^\w.-]", "_", name)  # not a path
-    path = folder / f"{name}-{digest.hexdigest()[:16]}.npy"
+    path = _place(folder, name, digest, ".npy")
     if not path.exists():
         write(path, a)
     return path
+
+
+def _place(folder: Path, name: str, digest: Any, extension: str) -> Path:
+    name = re.sub(r"[^\w.-]", "_", name)  # not a path
+    return folder / f"{name}-{digest.hexdigest()[:16]}{extension}"

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import Any, Literal, TypedDict, overload
 
 from . import _arrays
 from ._errors import CheckError, called
@@ -15,10 +15,26 @@ from ._process import call
 from ._run import Settings, _data, _problem, _whole
 from ._show import table
 
-__all__ = ["Check", "check"]
+__all__ = ["Check", "CheckFinding", "check"]
 
 
-class Check(Sequence[Mapping[str, Any]]):
+class _Looked(TypedDict):
+
+    check: str
+    component: str
+    status: Literal["SKIP", "PASS", "WARN", "FAIL"]
+    message: str
+
+
+class CheckFinding(_Looked, total=False):
+    """What one check says of one component; key and value are there where a value of the problem was chosen."""
+
+    numbers: dict[str, float | None]
+    key: str
+    value: Any
+
+
+class Check(Sequence[CheckFinding]):
     """Findings: each a mapping with check, component, status (PASS, WARN, FAIL or SKIP), message, and numbers.
 
     print() shows a table as text, notebooks as HTML. docs/check.md says what is looked at.
@@ -27,13 +43,20 @@ class Check(Sequence[Mapping[str, Any]]):
     def __init__(self, told: dict[str, Any]) -> None:
         self.told = told
 
-    def __getitem__(self, i: Any) -> Any:
-        return self.told["findings"][i]
+    @overload
+    def __getitem__(self, i: int) -> CheckFinding: ...
+
+    @overload
+    def __getitem__(self, i: slice) -> list[CheckFinding]: ...
+
+    def __getitem__(self, i: int | slice) -> CheckFinding | list[CheckFinding]:
+        findings: list[CheckFinding] = self.told["findings"]
+        return findings[i]
 
     def __len__(self) -> int:
         return len(self.told["findings"])
 
-    def __iter__(self) -> Iterator[Mapping[str, Any]]:
+    def __iter__(self) -> Iterator[CheckFinding]:
         return iter(self.told["findings"])
 
     @property
@@ -46,7 +69,7 @@ class Check(Sequence[Mapping[str, Any]]):
         """Nothing failed."""
         return self.status != "FAIL"
 
-    def failures(self) -> list[Mapping[str, Any]]:
+    def failures(self) -> list[CheckFinding]:
         """The findings that failed."""
         return [f for f in self if f["status"] == "FAIL"]
 
@@ -96,15 +119,16 @@ def check(
         findings; that some failed is no exception: .ok, .raise_if_failed().
     """
     options = [f"--workers={_whole(workers, 'workers')}", *settings_options(settings)]
-    with _problem(problem)._written() as (source, more), TemporaryDirectory(prefix="landing-") as folder:
+    p = _problem(problem)
+    with p._written() as (source, more), TemporaryDirectory(prefix="landing-") as folder:
         if isinstance(data, (str, os.PathLike)):
-            options.append(f"--data={_data(data, Path(folder), 'data')}")
-        elif data is not None:
-            file = Path(folder) / "data.npy"
-            _arrays.write(file, _arrays.numbers(data, "data"))
+            options.append(f"--data={_data(data, Path(folder), 'data', p._text())}")
+        file = Path(folder) / "data.npy"
+        if data is not None and not isinstance(data, (str, os.PathLike)):
+            file = _arrays.stored(data, "data", Path(folder), "data", p._text())
             options.append(f"--data={file}")
         try:
-            with called(Path(folder) / "data.npy", "data"):
+            with called(file, "data"):
                 told, _ = call(["check"], options + more, [source])
         except CheckError as e:
             if not isinstance(e.result, dict):

@@ -94,6 +94,10 @@ class Interrupted(KeyboardInterrupt):
         super().__init__("interrupted" if run is None else f"interrupted; all is kept in {run.path}: run.resume() goes on")
         self.run = run
 
+    def __reduce__(self) -> tuple[type[Interrupted], tuple[Any]]:
+        """Lets worker processes send it: it is made of its run again."""
+        return type(self), (self.run,)
+
 
 @contextmanager
 def called(path: os.PathLike[str], name: str) -> Iterator[None]:
@@ -103,11 +107,17 @@ def called(path: os.PathLike[str], name: str) -> Iterator[None]:
     except LandingError as e:
         text = os.fspath(path)
         place = re.escape(text) + r"(:\d+)?" + ("" if name else ": ?")
-        e.message = re.sub(place, name, e.message)
+        e.message = re.sub(place, lambda m: name + _row(text, m.group(1)), e.message)
         e.args = (e.message,)
         if e.file == text:
             e.file = e.line = None
+            e.key = e.key or name or None
         raise
+
+
+def _row(file: str, line: str | None) -> str:
+    """Returns the row of a frame, from 0, that stands on a line of its CSV file, after the names."""
+    return f", row {int(line[1:]) - 2}" if line and file.endswith(".csv") and int(line[1:]) > 1 else ""
 
 
 _BY_CODE: dict[int, type[LandingError]] = {2: UsageError, 4: CheckError, 5: DivergedError}

@@ -166,6 +166,15 @@ class Problem:
         """The problem's name: the file's or the recipe's, if it comes from there."""
         return str(self._tree["name"]) if self._tree is not None else Path(self._source or "").stem
 
+    def _text(self) -> str:
+        """The problem as far as Python knows it: of a recipe, a word on the data."""
+        if self._tree is not None:
+            return json.dumps(self._tree)
+        try:
+            return Path(self._source or "").read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError):
+            return "kind: earth"  # recipes read frames of no other names
+
     def __repr__(self) -> str:
         changed = f", {len(self._settings)} settings" if self._settings else ""
         return f"Problem({self._source or self.name!r}{changed})"

@@ -6,10 +6,10 @@ import json
 import math
 import os
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, Literal, TypedDict
+from typing import Any, Literal, TypedDict, cast
 
 import numpy as np
 
@@ -21,7 +21,7 @@ from ._process import OUT_OF_TIME, Event, call, warn
 from ._progress import Bar
 from ._show import table
 
-__all__ = ["Evaluation", "Figure", "Run", "train"]
+__all__ = ["Evaluation", "Figure", "Finding", "Metric", "Run", "Verdict", "train"]
 
 # The binary holds at most so many numbers at once; longer calls are cut.
 _MOST_NUMBERS = 100_000_000
@@ -69,8 +69,9 @@ def train(
     """
     p = _problem(problem)
     options = [f"--runs={os.fspath(runs)}", f"--workers={_whole(workers, 'workers')}", *settings_options(settings)]
-    if data is not None:
-        options.append(f"--data={_data(data, Path(runs) / 'data', p.name)}")
+    file = None if data is None else _data(data, Path(runs) / "data", p.name, p._text())
+    if file is not None:
+        options.append(f"--data={file}")
     if out is not None:
         options.append(f"--out={os.fspath(out)}")
     if force:
@@ -78,7 +79,7 @@ def train(
     if tensorboard:
         options.append("--tensorboard")
     options += _times(budget, max_time)
-    with p._written() as (source, more):
+    with p._written() as (source, more), _given(data, file):
         return _fit(["train"], options + more, source, progress)
 
 
@@ -167,20 +168,21 @@ class Run:
         """Numbers of a point of the set, a condition among them."""
         return int(self._shown["manifest"]["data"]["dim"])
 
-    def metrics(self) -> list[dict[str, Any]]:
+    def metrics(self) -> list[Metric]:
         """What was logged of each epoch and evaluation, in order."""
         self._there()
         try:
             text = (self.path / "metrics.jsonl").read_text(encoding="utf-8")
         except FileNotFoundError:
             return []
-        out = []
+        out: list[Metric] = []
         for line in text.splitlines():
             try:
                 record = json.loads(line)
             except ValueError:  # the last line of a training that is at work
                 continue
-            out.append({"kind": record.get("kind"), **(record.get("data") or {})})
+            record = {"kind": record.get("kind"), **(record.get("data") or {})}
+            out.append(cast(Metric, record))
         return out
 
     def resume(
@@ -313,7 +315,7 @@ class Run:
                 if n is not None or seed is not None or settings or checkpoint:
                     raise UsageError("samples are drawn already; expected no n, seed, settings or checkpoint with them")
                 file = Path(folder) / "samples.npy"
-                _arrays.write(file, _arrays.numbers(samples, "samples"))
+                _arrays.write(file, _arrays.numbers(self._ordered(samples), "samples"))
                 options.append(f"--samples={file}")
             try:
                 with called(Path(folder) / "samples.npy", "samples"):
@@ -357,15 +359,16 @@ class Run:
         """Returns a picture of the run, which notebooks show.
 
         Args:
-            name: one of figures(); None: the first picture of the data, such as a map.
+            name: one of figures(); None: the picture of data beside samples, such as a map.
             refresh: make the report anew; it is made if there is none.
         """
         if refresh or not self.figures():
             self.report()
         names = self.figures()
         if name is None:
-            dull = ("loss", "rate", "violation", "evaluations", "nearest", "steps")
-            name = next((f for f in names if not f.startswith(dull)), names[0])
+            both = ("map", "surface", "torsions", "plane", "points", "space")  # data beside samples
+            dull = ("loss", "rate", "violation", "jsd", "held-out", "nearest", "steps")
+            name = next((f for f in [*both, *names] if f in names and not f.startswith(dull)), names[0])
         if name not in names:
             raise UsageError(f"there is no figure {name!r}; expected one of {', '.join(names)}", key="name")
         return Figure(self.path / "figures" / f"{name}.png")
@@ -430,6 +433,15 @@ class Run:
             return []
         return list(told["Names"])
 
+    def _ordered(self, samples: Any) -> Any:
+        """Returns a frame of samples with the condition, by its names, behind the point."""
+        columns, given = _arrays.names(samples), self.condition_names
+        if columns is None or not given:
+            return samples
+        if missing := [name for name in given if name not in columns]:
+            raise ArrayError(f"samples has no column {missing[0]!r}, of the run's condition {', '.join(given)}")
+        return samples[[name for name in columns if name not in given] + given]
+
     def _room(self, n: int, each: int) -> None:
         """Refuses a call that is cut and whose samples would not fit in memory when all is done."""
         if n <= each:
@@ -452,7 +464,7 @@ class Run:
     def _data(self, data: Any) -> list[str]:
         if data is None:
             return []
-        return [f"--data={_data(data, self.path.parent / 'data', self.path.name)}"]
+        return [f"--data={_data(data, self.path.parent / 'data', self.path.name, self.config)}"]
 
     @contextmanager
     def _asked(self, condition: Condition | None) -> Iterator[list[str]]:
@@ -464,19 +476,46 @@ class Run:
             yield [f"--condition={os.fspath(condition)}"]
             return
         names = self.condition_names
+        columns = _arrays.names(condition)
+        if columns is not None:
+            condition = {name: np.asarray(condition[name]) for name in columns}
         if isinstance(condition, Mapping):
             if sorted(condition) != sorted(names):
                 has = ", ".join(names) or "none: its samples are drawn without one"
                 raise UsageError(f"condition names {', '.join(map(str, condition))}; the condition of the run is {has}",
                                  key="condition")
-            columns = np.broadcast_arrays(*(np.atleast_1d(condition[name]) for name in names))
-            condition = np.stack(columns, axis=-1)
+            condition = np.stack(np.broadcast_arrays(*(np.atleast_1d(condition[name]) for name in names)), axis=-1)
         rows = _arrays.numbers(np.atleast_2d(np.asarray(condition)), "condition", width=len(names) or None)
         with TemporaryDirectory(prefix="landing-") as folder:
             file = Path(folder) / "condition.npy"
             _arrays.write(file, rows)
             with called(file, "condition"):
                 yield [f"--condition={file}"]
+
+
+class Metric(TypedDict, total=False):
+    """What was logged of an epoch ("epoch"), an evaluation ("evaluation"), a held-out distance ("held-out") or others.
+
+    Keys that a kind does not have are not there; docs/problem-file.md says more, `landing dev schema metrics` all.
+    """
+
+    kind: str
+    epoch: int
+    seconds: float
+    loss: float
+    last_loss: float
+    grad_norm: float
+    rate: float
+    worst: list[float] | None
+    failed: int
+    rows: int
+    simulated: float
+    jsd: float | None
+    violation: float | None
+    updates: int
+    distance: float | None
+    noise: float | None
+    fault: str
 
 
 Grade = Literal["good", "usable", "not good", "not decided"]
@@ -514,6 +553,14 @@ class Finding(_Found, total=False):
     remedy: Remedy
 
 
+class Verdict(TypedDict):
+    """The verdict on samples: its grade, what was found, and what limits the result where nothing more is offered."""
+
+    grade: Grade
+    findings: list[Finding]
+    limits: str
+
+
 class Evaluation(Mapping[str, Any]):
     """How good samples are: all that `landing report --text --json` tells, as a mapping; notebooks show a table.
 
@@ -547,6 +594,11 @@ class Evaluation(Mapping[str, Any]):
     def findings(self) -> list[Finding]:
         """What was found, faults before remarks, the largest effect first."""
         return list(self._told["verdict"]["findings"] or [])
+
+    @property
+    def verdict(self) -> Verdict:
+        """Grade, findings and limits in one."""
+        return {"grade": self.grade, "findings": self.findings, "limits": self.limits}
 
     @property
     def limits(self) -> str:
@@ -630,14 +682,19 @@ def _problem(problem: Problem | str | os.PathLike[str]) -> Problem:
                      key="problem")
 
 
-def _data(data: Any, folder: Path, name: str) -> str:
+def _data(data: Any, folder: Path, name: str, problem: str) -> str:
     """Returns the path of a data file: an array is kept in folder."""
     if isinstance(data, (str, os.PathLike)):
         path = Path(data).absolute()
         if not path.is_file():
             raise DataError(f"{path}: there is no such data file", file=str(path), kind="data", code=3)
         return str(path)
-    return str(_arrays.keep(_arrays.numbers(data, "data"), folder.absolute(), name))
+    return str(_arrays.stored(data, "data", folder.absolute(), name, problem))
+
+
+def _given(data: Any, file: str | None) -> AbstractContextManager[None]:
+    """Has errors about the file of an array speak of the argument data."""
+    return called(file, "data") if file is not None and not isinstance(data, (str, os.PathLike)) else nullcontext()
 
 
 def _memory() -> float:

@@ -51,7 +51,8 @@ type Result struct {
 	Rows    int    `json:"rows"`
 	Folder  string `json:"folder"`
 
-	Epochs    int              `json:"epochs"`
+	Epochs    int              `json:"epochs"`         // of the weights
+	Trained   int              `json:"trained_epochs"` // in all
 	Samples   int              `json:"samples"`
 	Failed    int              `json:"failed"`     // lost to a projection or on a wrong component
 	Violation metric.Float     `json:"violation"`  // the worst
@@ -233,6 +234,9 @@ func (c *Config) train(ctx context.Context, p *problems.Problem, r *Result, prog
 		return nil, err
 	}
 	r.Epochs = t.net.State.Epoch
+	if c := t.run.Folder.Cost(); c != nil {
+		r.Trained = c.Epochs
+	}
 	return t, nil
 }
 
