@@ -14,6 +14,7 @@ import (
 	"github.com/landing-diffusion/landing/experiment/run"
 	"github.com/landing-diffusion/landing/internal/processor"
 	"github.com/landing-diffusion/landing/learn/train"
+	"github.com/landing-diffusion/landing/problem"
 	"github.com/landing-diffusion/landing/tools/testkit"
 )
 
@@ -242,5 +243,39 @@ func TestProcessorClock(t *testing.T) {
 		if clock == "processor" && waited < 1600*time.Millisecond {
 			t.Errorf("by the processor's clock a training of 1.5 s ended after %v of waiting (%v)", waited, err)
 		}
+	}
+}
+
+// What is simulated before the first epoch, and in a refresh, takes at most a tenth of a budget each. What is chosen is
+// in the problem, so a run that goes on is the same.
+func TestPreparationFitsBudget(t *testing.T) {
+	data, origin, err := problem.Source("demo")
+	testkit.OK(t, err)
+	load := func(settings ...string) *Loaded {
+		settings = append(settings, "train.stop=held_out_loss", "train.max_seconds=3600")
+		p := testkit.Must(problem.Load(data, origin, "", problem.ParseSettings(settings...)))
+		return testkit.Must(Load(t.Context(), p, testkit.Pool(t, 2), nil))
+	}
+	l := load()
+	all, chosen := priorPaths(l), len(l.Chosen)
+	_, held, _ := judgedBy(l)
+	if l.Problem.Train.Preparation != 0 || l.Problem.Train.Paths != 0 {
+		t.Errorf("an hour is short: %+v", l.Problem.Train)
+	}
+	q := *l.Problem
+	q.Train.MaxSeconds, l.Problem = 1e-6, &q
+	testkit.OK(t, l.spare(t.Context(), func(string) {}))
+	_, few, _ := judgedBy(l)
+	if tr := l.Problem.Train; tr.Preparation != leastShare || tr.Paths != fewestPaired || priorPaths(l) != fewestEnds ||
+		all < 900 || few >= held || few == 0 || l.before(l.Method.Source(l.learned(), l.Pool)) > 400 ||
+		l.Method.Source(l.learned(), l.Pool).Items() != fewestPaired {
+		t.Errorf("%+v: %d of %d ends, %d of %d held-out paths", tr, priorPaths(l), all, few, held)
+	}
+	if c := l.Chosen[chosen:]; len(c) != 2 || c[0].Key != problem.KeyTrainPreparation ||
+		c[1].Key != problem.KeyTrainPaths {
+		t.Errorf("chosen: %v", c)
+	}
+	if l = load("train.preparation=0.5"); priorPaths(l) != all/2 || len(l.Chosen) != chosen {
+		t.Errorf("half of %d ends: %d, %v", all, priorPaths(l), l.Chosen)
 	}
 }

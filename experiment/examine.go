@@ -100,12 +100,11 @@ func Examine(ctx context.Context, p *problem.Problem, pool *parallel.Pool, repor
 		in.Data = data.X
 	}
 	if data != nil && in.Method != nil {
-		network, err := prepared(p.NetworkConfig(in.Method, proc.Set), p, proc, data, c.Rows.Train, split.Train)
-		if err != nil {
+		l := &Loaded{Settled: *settled, Data: data, Split: split, TrainRows: c.Rows.Train,
+			ValRows: data.Rows(split.Val), Pool: pool}
+		if in.Training, err = l.training(); err != nil {
 			return nil, err
 		}
-		in.Training = &check.Training{Config: p.Train.Config(p.Seed, p.Condition.Drop), Rows: len(split.Train),
-			Method: in.Method, Network: network, Budget: p.Train.MaxSeconds, Judged: p.Train.HeldOut()}
 	}
 	in.Uniform = p.Prior != "empirical"
 	r, err := check.Run(ctx, in, pool)

@@ -63,11 +63,15 @@ func Load(ctx context.Context, p *problem.Problem, pool *parallel.Pool, report f
 	}
 	within, cancel := context.WithTimeout(ctx, time.Duration(min(budget, 1e9)*float64(time.Second)))
 	defer cancel()
-	l, err := load(within, p, pool, func(next string) {
+	tell := func(next string) {
 		if doing = next; report != nil {
 			report(next)
 		}
-	})
+	}
+	l, err := load(within, p, pool, tell)
+	if err == nil {
+		err = l.spare(within, tell)
+	}
 	if errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {
 		return nil, &train.BudgetError{Seconds: budget, Doing: doing}
 	}

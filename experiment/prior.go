@@ -110,17 +110,23 @@ const (
 	priorWork    = 1 << 39
 )
 
+// fewestEnds is how many ends a share of them has at least.
+const fewestEnds = 100
+
 // priorPaths returns how many paths an empirical prior takes: as many from each
 // training row, more than one where rows are few, for samples that begin at one state are
 // not independent; and from some of the rows where paths from all would take minutes.
+// Of these train.preparation takes a share.
 func priorPaths(l *Loaded) int {
 	rows := len(l.learned()) / l.Data.D
 	path := l.Process.Set.Capabilities().Work * float64(l.Process.Schedule.N)
 	if float64(rows)*path > priorWork && rows > PriorEnds {
-		return max(PriorEnds, int(priorWork/path))
+		rows = max(PriorEnds, int(priorWork/path))
+	} else {
+		room := priorNumbers / (float64(rows) * float64(l.Process.Schedule.N+1) * float64(l.Data.D))
+		rows *= min((PriorEnds+rows-1)/rows, max(1, int(room)))
 	}
-	room := priorNumbers / (float64(rows) * float64(l.Process.Schedule.N+1) * float64(l.Data.D))
-	return rows * min((PriorEnds+rows-1)/rows, max(1, int(room)))
+	return method.Shared(rows, l.Problem.Train.Preparation, fewestEnds)
 }
 
 // empiricalPrior returns the ends of forward paths from the training rows.

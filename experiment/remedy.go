@@ -67,7 +67,7 @@ func (m *remedies) of(c verdict.Code, v *judge.Evaluation) *verdict.Remedy {
 	case verdict.Chains:
 		return m.draw("prior=empirical")
 	case verdict.Copies, verdict.Overfit:
-		if tried(r.Folder, mostTried) == mostTried {
+		if n, _ := tried(r.Folder, mostTried); n == mostTried {
 			return nil
 		}
 		return m.forget()
@@ -148,7 +148,7 @@ func (m *remedies) learn(tooShort bool) *verdict.Remedy {
 	widened := slices.ContainsFunc(m.asked().Settings, func(s string) bool {
 		return strings.HasPrefix(s, "network.width=")
 	})
-	tried := tried(m.run.Folder, mostTried)
+	tried, anew := tried(m.run.Folder, mostTried)
 	switch {
 	case m.redrawn():
 		return m.own()
@@ -156,7 +156,7 @@ func (m *remedies) learn(tooShort bool) *verdict.Remedy {
 		return &verdict.Remedy{Verb: verdict.GoOn, Run: m.run.Folder.Dir}
 	case tried >= mostTried:
 		return nil
-	case (flat || tried > 0 && !tooShort) && !(tried > 0 && widened) && m.trainable(wider):
+	case (flat || tried > 0 && !tooShort) && !(anew > 0 && widened) && m.trainable(wider):
 		return m.train(wider)
 	case flat || tried > 0 && !tooShort:
 		return nil
@@ -171,20 +171,21 @@ const mostTried = 2
 
 // tried counts the remedies that were applied before, up to most: how often a run went on, and from how many runs'
 // files it was trained anew.
-func tried(f *run.Folder, most int) int {
+func tried(f *run.Folder, most int) (n, anew int) {
 	var m run.Manifest
 	if most <= 0 || f.ReadJSON(run.ManifestFile, &m) != nil {
-		return 0
+		return 0, 0
 	}
-	n := len(m.Extensions)
+	n = len(m.Extensions)
 	for _, word := range m.Command {
 		if base := filepath.Base(word); base == run.ProblemFile || base == run.ConfigFile {
 			if from, err := run.Open(filepath.Dir(word)); err == nil && from.Dir != f.Dir {
-				n += 1 + tried(from, most-n-1)
+				before, _ := tried(from, most-n-1)
+				n, anew = n+1+before, anew+1
 			}
 		}
 	}
-	return min(n, most)
+	return min(n, most), anew
 }
 
 // limits says what limits the result where findings of a law are left without a remedy.

@@ -10,6 +10,7 @@ import (
 	"github.com/landing-diffusion/landing/experiment/run"
 	"github.com/landing-diffusion/landing/judge/metric"
 	"github.com/landing-diffusion/landing/langevin"
+	"github.com/landing-diffusion/landing/learn/method"
 	"github.com/landing-diffusion/landing/learn/train"
 	"github.com/landing-diffusion/landing/problem"
 )
@@ -40,7 +41,7 @@ func judgedStarts(l *Loaded) []float64 {
 // judgedBy returns of how many validation rows there are how many such paths, and how many of training rows.
 func judgedBy(l *Loaded) (rows, paths, seen int) {
 	rows = min(len(l.ValRows)/l.Data.D, judgedRows)
-	paths = min(judgedPaths*rows, judgedRows)
+	paths = method.Shared(min(judgedPaths*rows, judgedRows), l.Problem.Train.Preparation, rows)
 	if few := l.Problem.Train.Paths; few > 0 {
 		paths = min(paths, few)
 	}

@@ -9,7 +9,6 @@ import (
 	"github.com/landing-diffusion/landing/experiment/judge"
 	"github.com/landing-diffusion/landing/experiment/run"
 	"github.com/landing-diffusion/landing/internal/fault"
-	"github.com/landing-diffusion/landing/internal/processor"
 	"github.com/landing-diffusion/landing/judge/metric"
 	"github.com/landing-diffusion/landing/learn/method"
 	"github.com/landing-diffusion/landing/learn/score"
@@ -24,6 +23,7 @@ type Observer struct {
 	From       func(epoch int)
 	Record     func(run.Record)                  // a line of metrics.jsonl that is new
 	Drawn      func(epoch int, points []float64) // samples by the weights of an epoch, those that did not fail
+	Doing      func(what string)                 // that is done next, before the first epoch of this call
 	Mixing     func(steps, most int)             // chains for a uniform prior are at it
 	Prior      func(Prior)                       // a uniform prior was made by them
 	Begin      func(epochs int)                  // that it will have; 0: a clock or held-out distances will decide
@@ -97,12 +97,8 @@ func restore(r *Run, checkpoint string) (*training, error) {
 		return nil, err
 	}
 	t := &training{run: r, watch: stopwatch{now: r.now}, fresh: len(names) == 0}
-	switch {
-	case t.watch.now != nil:
-	case r.Problem.Train.Clock == "processor":
-		t.watch.now = processor.Clock(r.Pool.Workers())
-	default:
-		t.watch.now = time.Now
+	if t.watch.now == nil {
+		t.watch.now = clock(r.Loaded)
 	}
 	if t.fresh && checkpoint == "" {
 		err = t.begin()
@@ -207,9 +203,13 @@ func (t *training) train(ctx context.Context) error {
 	if err := t.arrive(within); err != nil {
 		return err
 	}
+	if t.run.Problem.Train.ByLoss() && t.held == nil {
+		tell(t.observer.Doing, "simulating the paths of held-out rows")
+	}
 	if err := t.hold(within); err != nil {
 		return err
 	}
+	tell(t.observer.Doing, "preparing the targets and simulating the first forward paths")
 	t.saved = time.Now()
 	t.pace()
 	for {
@@ -302,6 +302,10 @@ func (t *training) epoch(ctx context.Context) error {
 // came in its metrics. Forward paths that fail or break down are those of training too, which says so.
 func (t *training) arrive(ctx context.Context) error {
 	file := t.run.priorFile()
+	if file == run.EndsFile && t.run.Folder.Free(file) == nil {
+		tell(t.observer.Doing, fmt.Sprintf("simulating %d forward paths: samples begin where they end",
+			priorPaths(t.run.Loaded)))
+	}
 	prior, err := t.run.Prior(ctx, t.observer.Mixing)
 	if err != nil && file == run.EndsFile && !train.Interrupted(err) && fault.KindOf(err) != fault.Run {
 		return nil

@@ -207,7 +207,7 @@ func (t Train) Config(seed uint64, hidden float64) train.Config {
 // Method returns how the problem's law is learned and drawn from, or a *KeyError; proc is what Build returned.
 func (p *Problem) Method(proc *langevin.Process) (method.Method, error) {
 	m, err := methods.New(method.Config{Name: p.Process.Method, Process: proc, Window: p.Train.Window,
-		Paths: p.Train.Paths, Output: p.Network.Output, Options: p.Process.Options})
+		Paths: p.Train.Paths, Share: p.Train.Preparation, Output: p.Network.Output, Options: p.Process.Options})
 	if e, ok := err.(*score.OptionError); ok {
 		return nil, p.option("process.options.", e)
 	} else if err != nil {

@@ -78,7 +78,8 @@ func TestKeysWithoutEffect(t *testing.T) {
 		process.steps process.options network.kind network.octaves network.octaves_of network.time_octaves
 		network.time
 		network.output network.options network.center network.unit network.reference train.epochs train.batch
-		train.refresh train.paths train.times_per_path train.window train.optimizer train.precision train.learning_rate
+		train.refresh train.paths train.preparation train.times_per_path train.window train.optimizer train.precision
+		train.learning_rate
 		train.anneal train.clip train.average train.plateau.factor train.plateau.patience train.plateau.threshold
 		train.plateau.cooldown train.plateau.min_rate train.max_failed train.checkpoint_every train.evaluate_every
 		train.max_seconds train.clock train.stop mpi.exact prior generate.max_failed generate.max_violation

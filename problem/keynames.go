@@ -29,6 +29,7 @@ const (
 	KeyTrainBatch                = "train.batch"
 	KeyTrainRefresh              = "train.refresh"
 	KeyTrainPaths                = "train.paths"
+	KeyTrainPreparation          = "train.preparation"
 	KeyTrainTimesPerPath         = "train.times_per_path"
 	KeyTrainWindow               = "train.window"
 	KeyTrainOptimizer            = "train.optimizer"

@@ -150,7 +150,8 @@ type Train struct {
 	Epochs          int           `yaml:"epochs" bounds:"[0,1e15]"`
 	Batch           int           `yaml:"batch" bounds:"(0,1e15]"`
 	Refresh         int           `yaml:"refresh" bounds:"(0,1e15]"`
-	Paths           int           `yaml:"paths" bounds:"[0,1e15]"` // of a refresh, at most; 0: one a row
+	Paths           int           `yaml:"paths" bounds:"[0,1e15]"`    // of a refresh, at most; 0: one a row
+	Preparation     float64       `yaml:"preparation" bounds:"[0,1]"` // share of the paths before training; 0: all
 	TimesPerPath    int           `yaml:"times_per_path" bounds:"[0,1e15]"`
 	Window          float64       `yaml:"window" bounds:"[0,1e15]"`
 	Optimizer       string        `yaml:"optimizer" words:"adam,muon"`

@@ -270,6 +270,11 @@ type Given struct {
 	From  string `json:"from"`
 }
 
+// Wrote reports whether the value of a key is the user's: of a file or a setting, and not of a recipe or the program.
+func (p *Problem) Wrote(key string) bool {
+	return p.origin[key] != "" && !strings.HasPrefix(p.origin[key], "recipe ")
+}
+
 // Written returns the keys that somebody wrote, in order, with their values and where each is from: a line of a file,
 // or a setting. Those of set, observe and variants are left out: what they describe has no defaults.
 func (p *Problem) Written() []Given {

@@ -13,8 +13,8 @@ import (
 
 	"github.com/landing-diffusion/landing/experiment"
 	"github.com/landing-diffusion/landing/experiment/run"
-	"github.com/landing-diffusion/landing/internal/text"
 	"github.com/landing-diffusion/landing/judge/verdict"
+	"github.com/landing-diffusion/landing/learn/train"
 )
 
 // mostLearned bounds -n.
@@ -25,6 +25,7 @@ type distilled struct {
 	Run     string      `json:"run"`
 	Teacher run.Teacher `json:"teacher"`
 	Epochs  int         `json:"epochs"`
+	Trained *train.Cost `json:"trained,omitempty"` // what the training took in all
 	Seconds struct {
 		Draw  float64 `json:"draw"`
 		Train float64 `json:"train"`
@@ -122,13 +123,14 @@ func runDistill(ctx context.Context, a *app, o *distillOptions, args []string) (
 	if err != nil {
 		return answer{}, err
 	}
-	result := distilled{Run: f.Dir, Teacher: from, Epochs: last.Epoch, StudentReport: *report}
+	result := distilled{Run: f.Dir, Teacher: from, Epochs: last.Epoch, Trained: f.Cost(),
+		StudentReport: *report}
 	result.Seconds.Draw, result.Seconds.Train = from.Seconds, last.Seconds
 	if result.Remedy != nil {
 		result.Remedy.Command = commandLine(result.Remedy)
 	}
 	return answer{result, func(w io.Writer) {
-		fmt.Fprintf(w, "trained %d epochs in %s\n", last.Epoch, text.Clock(last.Seconds))
+		fmt.Fprintf(w, "trained %s\n", result.Trained.Text())
 		result.print(w)
 	}}, nil
 }

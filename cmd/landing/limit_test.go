@@ -11,6 +11,29 @@ import (
 	"github.com/landing-diffusion/landing/tools/testkit"
 )
 
+// A training that nobody gave a length says first that it takes long, and how to have a result soon; it trains.
+func TestLongTrainingIsForetold(t *testing.T) {
+	dir := t.TempDir()
+	long := longTraining
+	longTraining = 0
+	defer func() { longTraining = long }()
+	const told = "note: this training takes about "
+	small := []string{"--set", "network={width: 8, layers: 1}", "--timeout", "1s"}
+	r := do(t, dir, append([]string{"train", "demo", "--set", "title=a b", "--out", "r"}, small...)...)
+	const cut = "For a result in minutes:\n  landing train demo --set 'title=a b' --out r"
+	words, command, _ := strings.Cut(r.stderr, cut)
+	if r.code != exitTime || !strings.Contains(words, told) || !strings.Contains(command, " --timeout 1s --for 5m\n") ||
+		!strings.Contains(command, "epoch") {
+		t.Errorf("exit %d\n%s", r.code, r.stderr)
+	}
+	for _, length := range []string{"train.epochs=1", "train.max_seconds=1"} {
+		if r := do(t, dir, append([]string{"train", "demo", "--set", length}, small...)...); strings.Contains(r.stderr,
+			told) {
+			t.Errorf("%s: %s", length, r.stderr)
+		}
+	}
+}
+
 // --timeout ends a training with all that it did, says how to go on, and exits with a code of its own; what goes on
 // begins where it ended.
 func TestMaxTime(t *testing.T) {

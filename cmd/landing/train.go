@@ -117,7 +117,33 @@ func runTrain(ctx context.Context, a *app, o *trainOptions, args []string) (answ
 		}
 		return answer{}, err
 	}
+	p := r.Problem
+	if !resumes(args[0]) && p.Train.MaxSeconds == 0 && !p.Wrote(problem.KeyTrainEpochs) {
+		if err := a.foretell(ctx, r); err != nil {
+			return answer{}, err
+		}
+	}
 	return a.finish(ctx, r, o)
+}
+
+// longTraining is how many seconds a training may take that nobody gave a length, without a word. Only tests lower it.
+var longTraining = 1800.0
+
+// foretell says how long a training takes that nobody gave a length, if that is long, and how to have a result soon.
+func (a *app) foretell(ctx context.Context, r *experiment.Run) error {
+	report, done := a.out.preparing()
+	report("timing a few batches, for a forecast")
+	c, err := r.Forecast(ctx)
+	done()
+	if err == nil && c.Seconds > longTraining {
+		var words []string
+		for _, word := range a.commandLine() {
+			words = append(words, text.Shell(word))
+		}
+		a.out.say("note: this training takes %s on this machine. For a result in minutes:\n  %s --for 5m", c,
+			strings.Join(words, " "))
+	}
+	return ctx.Err() // what cannot be tried is told where it is done
 }
 
 // reopen opens a run to continue its training, by other settings if some are given.
@@ -247,12 +273,18 @@ func (a *app) fit(ctx context.Context, r *experiment.Run, checkpoint string, eve
 	}
 	c := &course{app: a, run: r, bar: a.out.progress(), judge: train.Judge(r.Problem.Train.ByLoss()), start: time.Now(),
 		first: -1}
-	o, done, err := observe(&a.out, r, events, c.observer())
+	var doing func(string)
+	doing, c.ready = a.out.preparing()
+	watch := c.observer()
+	watch.Doing = doing
+	o, done, err := observe(&a.out, r, events, watch)
 	if err != nil {
+		c.ready()
 		return train.Epoch{}, err
 	}
 	err = r.Train(ctx, checkpoint, o)
 	done()
+	c.ready()
 	c.bar.done()
 	if train.Interrupted(err) {
 		if c.last.Epoch == 0 { // of this call; an earlier one may have trained some
@@ -287,6 +319,7 @@ type course struct {
 	start time.Time // of the epochs that the rate is measured over, from first on
 	first int
 	rows  int64
+	ready func() // ends the display of what is done before the first epoch
 }
 
 func (c *course) observer() experiment.Observer {
@@ -311,7 +344,7 @@ func (c *course) observer() experiment.Observer {
 			}
 		},
 		Epoch: func(t train.Epoch) {
-			if c.first < 0 {
+			if c.ready(); c.first < 0 {
 				c.first, c.rows, c.start = t.Epoch, t.Rows, time.Now()
 			}
 			c.last = t
@@ -320,6 +353,7 @@ func (c *course) observer() experiment.Observer {
 			})
 		},
 		Mixing: func(steps, most int) {
+			c.ready()
 			if time.Since(c.start) > time.Second {
 				c.bar.update(false,
 					func() string { return fmt.Sprintf("prior: chains at step %d of at most %d", steps, most) })

@@ -68,6 +68,8 @@ type SourceCapabilities[T kernel.Float] struct {
 	// function of the data, the seed, the refresh and the epoch. It is called after Refresh, before losses are asked;
 	// for rows that are judged by, which have one refresh alone, with its number.
 	Arrange func(seed, epoch uint64)
+	// Prepares is how many paths Prepare simulates.
+	Prepares int
 	// Among divides each Refresh among the ranks of a group, all of which then call it alike, until it is called with
 	// nil: what each has afterwards is what one process would have.
 	Among func(g ranks.Group)
@@ -184,6 +186,14 @@ func Told(r langevin.Report) Report {
 	return out
 }
 
+// Shared returns a share of n paths, at least some; a share of 0 is all.
+func Shared(n int, share float64, least int) int {
+	if share == 0 {
+		return n
+	}
+	return max(min(n, least), int(share*float64(n)))
+}
+
 // Ends are those of the forward paths of a simulator, as Sampler has them.
 func Ends(ctx context.Context, sim *langevin.Simulator, x0 []float64, seed, refresh uint64) ([]float64, error) {
 	ends, err := sim.EmpiricalPrior(ctx, x0, seed, refresh)
@@ -257,6 +267,7 @@ type Config struct {
 	Process *langevin.Process
 	Window  float64 // as in cwpm.Options
 	Paths   int     // as in pathmatch.Options
+	Share   float64 // as in pathmatch.Options
 	Output  string  // plain, scaled or balanced, as in pathmatch.Options
 	Options score.Options
 }

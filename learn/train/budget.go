@@ -17,7 +17,9 @@ const (
 	warmShare   = 0.03 // that is measured before a number of epochs is taken from it,
 	slowShare   = 0.10 // or in all, where epochs are long
 	aimShare    = 0.98 // that the epochs are to fill: the rest is for a machine that becomes slower
-	changeShare = 0.02 // by which a number of epochs must differ from the last one to be taken
+	firstShare  = 0.40 // that the first epoch must take to be the only one that is timed
+	changeShare = 0.02 // by which a number of epochs must differ from the last one to be taken,
+	regainShare = 0.25 // or where the rate falls already
 	windowShare = 0.10 // the last, over which epochs are timed
 	markShare   = 0.01 // between the marks of this window
 )
@@ -69,17 +71,19 @@ type Reading struct {
 	Simulated float64 // of it, in forward simulation
 	Evaluated float64 // of it, in evaluations
 	Judged    float64 // of it, in held-out distances
+	Prepared  float64 // of it, once a call, before its first epoch
 }
 
 // work is what training alone took.
-func (r Reading) work() float64 { return r.All - r.Simulated - r.Evaluated - r.Judged }
+func (r Reading) work() float64 { return r.All - r.Simulated - r.Evaluated - r.Judged - r.Prepared }
 
 // A Pacer times epochs and says when a training of a budget ends. It reads no clock: what it
 // decides is a function of the readings that it is given.
 //
 // The number of epochs is decided after a short warm-up. Until the rate begins to fall another number would change
 // nothing of what was trained (Plan.Until), so just before that it is decided again, now that more epochs were timed.
-// At any time it is lowered if the machine became so slow that the budget would not suffice.
+// At any time it is lowered if the machine became so slow that the budget would not suffice, and raised if far more
+// epochs fit than were planned.
 type Pacer struct {
 	limit     float64 // seconds, in all
 	room      float64 // of it, left when the call began
@@ -131,10 +135,14 @@ func (p *Pacer) Epoch(epoch int, r Reading) {
 
 // measured reports whether enough epochs were timed to decide by.
 func (p *Pacer) measured() bool {
-	if p.epoch == p.first {
+	share := slowShare
+	switch p.epoch - p.first {
+	case 0:
 		return false
+	case 1: // which may be unlike the others: caches are cold, and molecules and arms have more to set up
+		share = firstShare
 	}
-	return p.now.All-p.begin.All >= slowShare*p.room ||
+	return p.now.All-p.begin.All-p.now.Prepared+p.begin.Prepared >= share*p.room ||
 		p.epoch > p.marks[0].epoch && p.now.work()-p.marks[0].work >= warmShare*p.room
 }
 
@@ -205,6 +213,10 @@ func (p *Pacer) decide(plan Plan, s *State, anneal float64) (d Decision, due boo
 	case plan.last(e) && longer:
 		d.Plan, d.Why = plan.Until(e, n), "timed again before the rate falls"
 		return d, true
+	case plan.Falling(e) && float64(n-plan.Epochs) > regainShare*float64(plan.Epochs):
+		d.Plan, d.Why = plan.Until(e, n), "epochs take much less than was timed"
+		d.Plan.Factor = max(d.Plan.Factor, plan.At(float64(e-1))/2) // an epoch may have been half of a plan
+		return d, true
 	}
 	return d, false
 }
@@ -232,7 +244,7 @@ func (t *Trainer[T]) Pace(p *Pacer) (Decision, bool) {
 // Reading returns the clocks of the training: spent in all, and of it in evaluations and in
 // held-out distances of this call.
 func (t *Trainer[T]) Reading(spent, evaluated, judged float64) Reading {
-	return Reading{spent, t.State.Simulated, evaluated, judged}
+	return Reading{spent, t.State.Simulated, evaluated, judged, t.State.Prepared}
 }
 
 // Extend makes a training go on by its Config, which says more epochs than before, or if seconds is above 0 for so
@@ -255,7 +267,7 @@ func (t *Trainer[T]) Extend(seconds float64) {
 	if s.Epoch == 0 || s.Seconds <= 0 {
 		return
 	}
-	pace := s.Seconds / float64(s.Epoch)
+	pace := (s.Seconds - s.Prepared) / float64(s.Epoch)
 	n := min(t.cfg.Epochs, s.Epoch+max(1, int(min(aimShare*seconds/pace, MaxClocked))), MaxClocked)
 	d := Decision{After: s.Epoch, Plan: Plan{max(n, s.Epoch), t.cfg.Anneal, 1}, Budget: s.Budget, Spent: s.Spent,
 		Pace: pace, Why: "what epochs took before"}

@@ -64,6 +64,7 @@ type machine struct {
 	simulate float64
 	evaluate float64
 	judge    float64 // a held-out distance; 0: there are none
+	prepare  float64 // before the first epoch
 }
 
 func constant(v float64) func(int) float64 { return func(int) float64 { return v } }
@@ -79,7 +80,8 @@ func pass(limit, spent float64, cfg Config, every int, s State, m machine) (_ St
 		rates = append(rates, tr.Plan().At(float64(e)))
 		took := m.epoch(e)
 		if n == 0 {
-			took += m.first
+			took += m.first + m.prepare
+			r.Prepared += m.prepare
 		}
 		if n == 0 || e%cfg.Refresh == 0 {
 			took += m.simulate
@@ -117,15 +119,24 @@ func TestSteadyBudget(t *testing.T) {
 		every int
 		m     machine
 	}{
-		"plain":        {Config{Epochs: MaxClocked, Refresh: 1, Anneal: 0.5}, 0, machine{epoch: constant(0.71)}},
-		"slow start":   {Config{Epochs: MaxClocked, Refresh: 1, Anneal: 0.5}, 0, machine{9, constant(0.5), 0.1, 0, 0}},
-		"refresh":      {Config{Epochs: MaxClocked, Refresh: 50, Anneal: 0.4}, 0, machine{1, constant(0.3), 5, 0, 0}},
-		"evaluations":  {Config{Epochs: MaxClocked, Refresh: 3, Anneal: 0.7}, 20, machine{1, constant(0.2), 0.1, 6, 0}},
-		"held-out":     {Config{Epochs: MaxClocked, Refresh: 1, Anneal: 0.5}, 0, machine{0, constant(0.3), 0, 0, 2.5}},
-		"all falling":  {Config{Epochs: MaxClocked, Refresh: 1, Anneal: 1}, 0, machine{0, constant(0.25), 0, 0, 0}},
-		"never falls":  {Config{Epochs: MaxClocked, Refresh: 1}, 10, machine{0, constant(0.25), 0, 3, 0}},
-		"long epochs":  {Config{Epochs: MaxClocked, Refresh: 1, Anneal: 0.5}, 0, machine{0, constant(23), 1, 0, 0}},
-		"short epochs": {Config{Epochs: MaxClocked, Refresh: 1, Anneal: 0.5}, 0, machine{2, constant(0.01), 0, 0, 0}},
+		"plain": {Config{Epochs: MaxClocked, Refresh: 1, Anneal: 0.5}, 0,
+			machine{epoch: constant(0.71)}},
+		"slow start": {Config{Epochs: MaxClocked, Refresh: 1, Anneal: 0.5}, 0,
+			machine{first: 9, epoch: constant(0.5), simulate: 0.1}},
+		"refresh": {Config{Epochs: MaxClocked, Refresh: 50, Anneal: 0.4}, 0,
+			machine{first: 1, epoch: constant(0.3), simulate: 5}},
+		"evaluations": {Config{Epochs: MaxClocked, Refresh: 3, Anneal: 0.7}, 20,
+			machine{first: 1, epoch: constant(0.2), simulate: 0.1, evaluate: 6}},
+		"held-out": {Config{Epochs: MaxClocked, Refresh: 1, Anneal: 0.5}, 0,
+			machine{first: 0, epoch: constant(0.3), judge: 2.5}},
+		"all falling": {Config{Epochs: MaxClocked, Refresh: 1, Anneal: 1}, 0,
+			machine{first: 0, epoch: constant(0.25)}},
+		"never falls": {Config{Epochs: MaxClocked, Refresh: 1}, 10,
+			machine{first: 0, epoch: constant(0.25), evaluate: 3}},
+		"long epochs": {Config{Epochs: MaxClocked, Refresh: 1, Anneal: 0.5}, 0,
+			machine{first: 0, epoch: constant(23), simulate: 1}},
+		"short epochs": {Config{Epochs: MaxClocked, Refresh: 1, Anneal: 0.5}, 0,
+			machine{first: 2, epoch: constant(0.01)}},
 	} {
 		s, rates := pass(300, 2, c.cfg, c.every, State{}, c.m)
 		if s.Plan == nil || len(s.Clock) == 0 || s.Clock[len(s.Clock)-1].Plan != *s.Plan || s.Epoch != s.Plan.Epochs {
@@ -202,6 +213,22 @@ func TestFasterMachine(t *testing.T) {
 	}})
 	if s.Spent > 300 || s.Spent < 285 || s.Plan.Factor != 1 || s.Plan.Anneal != 0.4 {
 		t.Errorf("%v s, %+v, %v", s.Spent, s.Plan, s.Clock)
+	}
+}
+
+// A first epoch that is unlike the others plans nothing that does not suit them: neither what is prepared in it, nor
+// where it takes so long that it alone is timed.
+func TestFirstEpochUnlikeOthers(t *testing.T) {
+	cfg := Config{Epochs: MaxClocked, Refresh: 20, Anneal: 0.7}
+	for name, m := range map[string]machine{
+		"prepared": {prepare: 60, epoch: constant(0.5), simulate: 1}, "slow": {first: 40, epoch: constant(0.5)},
+		"very slow": {first: 99, epoch: constant(0.4)}, "half": {first: 125, epoch: constant(0.4)},
+	} {
+		s, rates := pass(300, 0, cfg, 0, State{}, m)
+		if s.Spent > 300 || s.Spent < 290 || rates[len(rates)-1] > 0.02 || name != "half" && s.Plan.Factor != 1 ||
+			s.Plan.Factor < 0.5 || len(s.Clock) > 6 {
+			t.Errorf("%s: %v s are spent, the last rate is %v: %v", name, s.Spent, rates[len(rates)-1], s.Clock)
+		}
 	}
 }
 

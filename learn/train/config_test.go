@@ -22,7 +22,7 @@ func TestZeroConfig(t *testing.T) {
 	tr := trainer(Config{}, proc, pathmatch.Options{}, data, net, pool)
 	want := Config{Epochs: 1000, Batch: 128, Refresh: 1, TimesPerPath: proc.Schedule.N, LearningRate: 2e-3}
 	testkit.Equal(t, tr.cfg, want, "the zero Config")
-	if c := (Config{Batch: 1000, TimesPerPath: 99}).resolved(50, 7); c.Batch != 50 || c.TimesPerPath != 7 {
+	if c := (Config{Batch: 1000, TimesPerPath: 99}).Resolved(50, 7); c.Batch != 50 || c.TimesPerPath != 7 {
 		t.Errorf("of 50 items and 7 times a batch takes %d and %d", c.Batch, c.TimesPerPath)
 	}
 	if _, err := tr.Epoch(context.Background()); err != nil || tr.State.Updates != 1 {

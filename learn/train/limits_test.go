@@ -179,18 +179,22 @@ func TestGradientThatIsNotFinite(t *testing.T) {
 }
 
 // Enough is measured at exactly a tenth of what is left of the budget in all, or three hundredths
-// behind the first epoch; the first epoch alone says nothing of the second kind.
+// behind the first epoch; the first epoch alone is enough where it takes two fifths. What a source
+// prepares before it does not count.
 func TestWhatIsMeasured(t *testing.T) {
 	for _, c := range []struct {
-		all  []float64 // seconds after each epoch
-		want bool
+		all      []float64 // seconds after each epoch
+		prepared float64
+		want     bool
 	}{
-		{nil, false}, {[]float64{9.99}, false}, {[]float64{10}, true}, {[]float64{1, 3.99}, false},
-		{[]float64{1, 4}, true}, {[]float64{5}, false}, {[]float64{6, 9.01}, true},
+		{nil, 0, false}, {[]float64{39.99}, 0, false}, {[]float64{40}, 0, true}, {[]float64{1, 3.99}, 0, false},
+		{[]float64{1, 4}, 0, true}, {[]float64{5}, 0, false}, {[]float64{6, 9.01}, 0, true},
+		{[]float64{9, 10}, 0, true}, {[]float64{9, 9.99}, 0, false}, {[]float64{9, 10}, 1, false},
+		{[]float64{79}, 40, false}, {[]float64{80}, 40, true}, {[]float64{64, 67}, 40, true},
 	} {
 		p := NewPacer(107, 1, 0, MaxClocked, 3, Reading{All: 7}) // 100 s are left
 		for i, s := range c.all {
-			p.Epoch(4+i, Reading{All: 7 + s})
+			p.Epoch(4+i, Reading{All: 7 + s, Prepared: c.prepared})
 		}
 		if p.measured() != c.want {
 			t.Errorf("epochs that end after %v of 100 s: measured is %v", c.all, !c.want)

@@ -115,8 +115,8 @@ func (c Config) Validate() error {
 	return nil
 }
 
-// resolved returns the Config with its numbers filled in, for a source of so many items and times.
-func (c Config) resolved(items, times int) Config {
+// Resolved returns the Config with its numbers filled in, for a source of so many items and times.
+func (c Config) Resolved(items, times int) Config {
 	c.Epochs = cmp.Or(c.Epochs, 1000)
 	c.Batch = min(cmp.Or(c.Batch, 128), items)
 	c.Refresh = cmp.Or(c.Refresh, 1)
@@ -124,6 +124,9 @@ func (c Config) resolved(items, times int) Config {
 	c.LearningRate = cmp.Or(c.LearningRate, 2e-3)
 	return c
 }
+
+// Terms returns how many terms an epoch of a resolved Config has, of a source of so many items.
+func (c Config) Terms(items int) int { return max(1, items/c.Batch) * c.Batch * c.TimesPerPath }
 
 // batching draws the batches of a training.
 type batching[T kernel.Float] struct {

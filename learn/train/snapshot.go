@@ -139,8 +139,8 @@ func (s State) Validate() error {
 		{"epoch", float64(s.Epoch)}, {"step", float64(s.Step)}, {"updates", float64(s.Updates)},
 		{"averaged", float64(s.Averaged)}, {"rate", s.Rate}, {"plateau.bad", float64(s.Plateau.Bad)},
 		{"plateau.cooldown", float64(s.Plateau.Cooldown)}, {"rows", float64(s.Rows)},
-		{"seconds", s.Seconds}, {"simulated", s.Simulated}, {"budget", s.Budget}, {"spent", s.Spent},
-		{"extended", float64(s.Extended)}, {"trained", float64(s.Trained)},
+		{"seconds", s.Seconds}, {"simulated", s.Simulated}, {"prepared", s.Prepared}, {"budget", s.Budget},
+		{"spent", s.Spent}, {"extended", float64(s.Extended)}, {"trained", float64(s.Trained)},
 	} {
 		if !(c.value >= 0 && c.value <= maxCount) {
 			return fmt.Errorf("%s is %v; expected a number from 0 to %g", c.key, c.value, float64(maxCount))

@@ -69,12 +69,13 @@ type State struct {
 	Averaged  int          `json:"averaged"`
 	Rate      float64      `json:"rate"`
 	Plateau   PlateauState `json:"plateau"`
-	LossSum   float64      `json:"loss_sum"`  // over this epoch's batches
-	LastLoss  float64      `json:"last_loss"` // of the last batch
-	NormSum   float64      `json:"norm_sum"`  // gradient norms of this epoch
-	Rows      int64        `json:"rows"`      // network rows trained on, in all
-	Seconds   float64      `json:"seconds"`   // time spent on these epochs
-	Simulated float64      `json:"simulated"` // of it, in forward simulation
+	LossSum   float64      `json:"loss_sum"`           // over this epoch's batches
+	LastLoss  float64      `json:"last_loss"`          // of the last batch
+	NormSum   float64      `json:"norm_sum"`           // gradient norms of this epoch
+	Rows      int64        `json:"rows"`               // network rows trained on, in all
+	Seconds   float64      `json:"seconds"`            // time spent on these epochs
+	Simulated float64      `json:"simulated"`          // of it, in forward simulation
+	Prepared  float64      `json:"prepared,omitempty"` // of it, in what a source does once a call
 
 	Plan   *Plan      `json:"plan,omitempty"`   // that clocks or held-out distances decided; nil: that of Config
 	Budget float64    `json:"budget,omitempty"` // seconds of Spent after which the training ends; 0: none
@@ -176,7 +177,7 @@ func New[T kernel.Float](cfg Config, src method.Source[T], m score.Model[T], poo
 	if err := cfg.Validate(); err != nil {
 		panic("train: " + err.Error())
 	}
-	cfg = cfg.resolved(src.Items(), src.Times())
+	cfg = cfg.Resolved(src.Items(), src.Times())
 	θ := m.Parameters()
 	t := &Trainer[T]{
 		batching: batching[T]{
@@ -293,7 +294,10 @@ func (t *Trainer[T]) prepare(ctx context.Context) error {
 	}
 	if !t.ready {
 		t.share.tell(opReady)
-		if err := t.source.Prepare(ctx, t.cfg.Seed); err != nil {
+		start := t.clock()
+		err := t.source.Prepare(ctx, t.cfg.Seed)
+		t.State.Prepared += t.clock().Sub(start).Seconds()
+		if err != nil {
 			return err
 		}
 		t.ready = true

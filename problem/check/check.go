@@ -11,6 +11,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/landing-diffusion/landing/base/parallel"
 	"github.com/landing-diffusion/landing/constraint"
@@ -89,11 +90,13 @@ type Input struct {
 // Training is what the forecast of training needs to know.
 type Training struct {
 	Config  train.Config
-	Rows    int // training rows
-	Method  method.Method
+	Learned []float64     // training rows
+	Method  method.Method // that of the training, or one that prepares more quickly
 	Network score.Config
-	Budget  float64 // seconds; 0: none
-	Judged  bool    // held-out distances may end it before
+	Before  int              // forward paths that are simulated before the first epoch
+	Now     func() time.Time // the clock of the training; nil is time.Now
+	Budget  float64          // seconds; 0: none
+	Judged  bool             // held-out distances may end it before
 }
 
 // checks are all checks, in the order of the report. Those of the process say nothing of a

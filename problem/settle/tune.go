@@ -63,7 +63,7 @@ func (s *Settled) tune(ctx context.Context, rows *Rows, pool *parallel.Pool, rep
 			learning[i].Value = center[:p.Condition.Free(m.Coordinates)]
 		}
 	}
-	last, note := ends(p, m.Rows, rows.Validation, learning)
+	last, note := ends(p, m.Rows, rows.Validation, p.With(chosen).Process.Steps, learning)
 	if note != "" {
 		s.Notes = append(s.Notes, note)
 	}
@@ -76,6 +76,11 @@ func (s *Settled) tune(ctx context.Context, rows *Rows, pool *parallel.Pool, rep
 // said; of more rows than that it has one a row. Of longer ones samples kept to their rows (docs/auto.md).
 const fewestUpdates = 50
 
+// mostRows bounds the rows of the network that a training has where held-out losses end it, and neither epochs nor a
+// time are said: as many as the longest of the recipes' trainings. What data tell is learned by then however many rows
+// they have, and the rate falls to 0 by the end.
+const mostRows = 50_000_000
+
 // unjudged returns how many epochs of so many rows those are.
 func unjudged(rows, batch int) int {
 	each := (rows + batch - 1) / batch // updates of an epoch
@@ -83,8 +88,9 @@ func unjudged(rows, batch int) int {
 }
 
 // ends returns what ends a training, where that is left to the program: held-out losses, or of validation rows that
-// are too few to judge by, a number of epochs. A time is the user's; the note says what it may do.
-func ends(p *problem.Problem, rows, held int, learning []choose.Choice) (chosen []choose.Choice, note string) {
+// are too few to judge by, a number of epochs. Paths have so many steps. A time is the user's; the
+// note says what it may do.
+func ends(p *problem.Problem, rows, held, steps int, learning []choose.Choice) (chosen []choose.Choice, note string) {
 	budget := p.Train.MaxSeconds > 0
 	if !budget && !p.Left(problem.KeyTrainEpochs) || !p.Left(problem.KeyTrainStop) {
 		return nil, ""
@@ -93,18 +99,11 @@ func ends(p *problem.Problem, rows, held int, learning []choose.Choice) (chosen 
 		chosen = []choose.Choice{{Key: problem.KeyTrainStop, Value: "held_out_loss",
 			Reason: "a network that has more time than its rows have to tell learns them by heart"}}
 		if !budget {
-			chosen = append(chosen, choose.Choice{Key: problem.KeyTrainEpochs, Value: train.MostJudged,
-				Reason: "at most"})
+			chosen = append(chosen, mostEpochs(p.With(learning).Train, rows, steps))
 		}
 		return chosen, ""
 	}
-	batch := p.Train.Batch
-	for _, c := range learning {
-		if c.Key == problem.KeyTrainBatch && p.Left(c.Key) {
-			batch = c.Value.(int)
-		}
-	}
-	n := unjudged(rows, batch)
+	n := unjudged(rows, p.With(learning).Train.Batch)
 	chosen = []choose.Choice{{Key: problem.KeyTrainStop, Value: "epochs", Reason: tooFew(held)}}
 	if budget {
 		return chosen, fmt.Sprintf("%s; in much time a network learns its %d rows by heart. Without a time it has %d "+
@@ -112,6 +111,20 @@ func ends(p *problem.Problem, rows, held int, learning []choose.Choice) (chosen 
 	}
 	return append(chosen, choose.Choice{Key: problem.KeyTrainEpochs, Value: n,
 		Reason: fmt.Sprintf("with more a network learns %d rows by heart, and nothing can tell", rows)}), ""
+}
+
+// mostEpochs bounds the epochs of a training that held-out losses end.
+func mostEpochs(t problem.Train, rows, steps int) choose.Choice {
+	paths := rows
+	if t.Paths > 0 {
+		paths = min(t.Paths, rows)
+	}
+	epoch := t.Config(0, 0).Resolved(paths, steps).Terms(paths)
+	c := choose.Choice{Key: problem.KeyTrainEpochs, Value: train.MostJudged, Reason: "at most"}
+	if n := max(1, mostRows/epoch); n < train.MostJudged {
+		c.Value, c.Reason = n, fmt.Sprintf("at most, of %d rows of the network each", epoch)
+	}
+	return c
 }
 
 // Noise returns what a problem's file says of its schedule and friction.

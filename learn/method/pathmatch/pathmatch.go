@@ -30,6 +30,8 @@ type Options struct {
 	Window float64 // as in cwpm.Options
 	Output Output
 	Paths  int // of a refresh, where there are more rows: they take turns. 0: one from every row
+	// Share of the paths that windows are fitted to otherwise; 0: all
+	Share float64
 }
 
 // An Output says how a network's outputs are scaled, so that errors weigh alike at all times.
@@ -76,7 +78,8 @@ func Make(c method.Config) (*Method, error) {
 			return nil, &method.ConfigError{Field: "Window", Value: c.Window, Want: want}
 		}
 	}
-	return New(c.Process, Options{Window: c.Window, Output: Output(output), Paths: c.Paths}), nil
+	return New(c.Process, Options{Window: c.Window, Output: Output(output), Paths: c.Paths,
+		Share: c.Share}), nil
 }
 
 // New returns the method of a process, which must be valid.
@@ -175,7 +178,11 @@ func NewSource[T kernel.Float](m *Method, data []float64, pool *parallel.Pool) *
 
 // Capabilities implements method.Source.
 func (s *Source[T]) Capabilities() method.SourceCapabilities[T] {
-	return method.SourceCapabilities[T]{Beside: s.Beside, Among: s.sim.Among}
+	c := method.SourceCapabilities[T]{Beside: s.Beside, Among: s.sim.Among}
+	if s.m.opt.Window > 0 && s.of == nil {
+		c.Prepares = s.fitted()
+	}
+	return c
 }
 
 // Beside is method.SourceCapabilities.Beside.
@@ -256,6 +263,7 @@ const (
 	fitWork      = 1 << 37
 	fitSteps     = 1 << 21
 	fewestFitted = 1000
+	fewestShared = 100 // of a share of them
 )
 
 // fitted returns how many paths windows are fitted to.
@@ -268,7 +276,7 @@ func (s *Source[T]) fitted() int {
 	if s.m.proc.Method.Projected() {
 		n = min(n, max(fewestFitted, fitSteps/s.Times()))
 	}
-	return n
+	return method.Shared(n, s.m.opt.Share, fewestShared)
 }
 
 // maxFitSteps bounds the steps of a process whose windows are fitted: its paths are kept
