@@ -107,9 +107,19 @@ func madeBy(f *run.Folder) []string {
 	if err := f.ReadJSON(run.ManifestFile, &m); err != nil {
 		return nil
 	}
-	words := make([]string, len(m.Command))
+	repeat := ""
+	if len(m.Clock) > 0 { // whose choices another machine, or another hour, would make otherwise
+		repeat, _ = m.Repeat()
+	}
+	var words []string
 	for i, word := range m.Command {
-		words[i] = text.Shell(word)
+		budget := strings.HasPrefix(word, "--for=") || word == "--for" || i > 0 && m.Command[i-1] == "--for"
+		if repeat == "" || !budget {
+			words = append(words, text.Shell(word))
+		}
+	}
+	for setting := range strings.FieldsSeq(repeat) {
+		words = append(words, "--set "+text.Shell(setting))
 	}
 	return []string{strings.Join(words, " ")}
 }

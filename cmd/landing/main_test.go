@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strconv"
 	"strings"
 	"testing"
@@ -511,6 +512,24 @@ func TestTrainFor(t *testing.T) {
 	text := ok(t, dir, "show", "r").stdout
 	if !strings.Contains(text, "from a clock") || !strings.Contains(text, "max_seconds: 3") {
 		t.Errorf("show says\n%s", text)
+	}
+	// The commands that a report prints give its samples again, by keys and not by a clock.
+	ok(t, dir, "report", "r", "-n", "50", "--seed", "7", "-q")
+	page := string(testkit.Must(os.ReadFile(filepath.Join(dir, "r", "report.html"))))
+	last, _ := clock[len(clock)-1].(map[string]any)["repeat"].(string)
+	line := regexp.MustCompile(`landing train demo [^<\n]*`).FindString(page)
+	if judging := "landing report r --text -n 50 --seed 7"; !strings.Contains(page, judging) ||
+		last != "" && (line == "" || strings.Contains(line, "--for")) {
+		t.Fatalf("no %q, or %q", judging, line)
+	}
+	if last != "" {
+		ok(t, dir, strings.Fields(strings.Replace(line, "--out r", "--out again", 1))[1:]...)
+		ok(t, dir, "report", "again", "-n", "50", "--seed", "7", "-q")
+		a, b := testkit.Must(os.ReadFile(filepath.Join(dir, "r", "samples.npy"))),
+			testkit.Must(os.ReadFile(filepath.Join(dir, "again", "samples.npy")))
+		if !bytes.Equal(a, b) {
+			t.Errorf("%s gives other samples", line)
+		}
 	}
 	most := wantJSON(t, ok(t, dir, append([]string{"train", "demo", "--variant=fixed",
 		"--for", "10m", "--json", "--set",

@@ -13,6 +13,7 @@ import (
 	"github.com/landing-diffusion/landing/experiment/report"
 	"github.com/landing-diffusion/landing/experiment/run"
 	"github.com/landing-diffusion/landing/internal/text"
+	"github.com/landing-diffusion/landing/judge/verdict"
 	"github.com/landing-diffusion/landing/problem"
 )
 
@@ -152,6 +153,21 @@ func judgeFile(ctx context.Context, out *console, r *experiment.Run, file string
 	}}, fault
 }
 
+// again writes the command line that judges the same samples again.
+func (j *judgement) again(of *verdict.Remedy) string {
+	s := commandLine(of)
+	if j.n > 0 {
+		s += fmt.Sprint(" -n ", j.n)
+	}
+	if j.seed != nil {
+		s += fmt.Sprint(" --seed ", *j.seed)
+	}
+	if j.checkpoint != "" {
+		s += " --checkpoint " + text.Shell(j.checkpoint)
+	}
+	return s
+}
+
 // judge generates, evaluates and reports if asked to. A failed check is returned after everything is written.
 func (a *app) judge(ctx context.Context, r *experiment.Run, j *judgement) (answer, error) {
 	t, err := r.Trained(j.checkpoint)
@@ -191,7 +207,7 @@ func (a *app) judge(ctx context.Context, r *experiment.Run, j *judgement) (answe
 		if err := experiment.KeepEvaluation(r, v, t.State, seed, fault); err != nil {
 			return answer{}, err
 		}
-		if e.Report, err = r.Report(s, v, commandLine); err != nil {
+		if e.Report, err = r.Report(s, v, j.again); err != nil {
 			return answer{}, err
 		}
 	}

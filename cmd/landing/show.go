@@ -132,11 +132,10 @@ func (s shown) print(w io.Writer) {
 	if m.Weights != nil {
 		row("weights", "of epoch %d (checkpoint %s stays): %s", m.Weights.Epoch, m.Weights.Checkpoint, m.Weights.Reason)
 	}
-	n := len(m.Clock)
-	if m.Stopped != nil && m.Stopped.Repeat != "" && (n == 0 || m.Clock[n-1].After <= m.Stopped.After) {
-		row("without judging", "%s", m.Stopped.Repeat)
-	} else if n > 0 {
-		row("without a clock", "%s", cmp.Or(m.Clock[n-1].Repeat,
+	if repeat, judged := m.Repeat(); judged {
+		row("without judging", "%s", repeat)
+	} else if len(m.Clock) > 0 {
+		row("without a clock", "%s", cmp.Or(repeat,
 			"not by keys: the rate was falling when the clock lowered the epochs"))
 	}
 	var last train.Epoch

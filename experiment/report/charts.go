@@ -22,11 +22,12 @@ func (p *canvas) loss(epochs []train.Epoch) {
 	for _, r := range epochs {
 		x, loss, rate = append(x, float64(r.Epoch)), append(loss, r.Loss), append(rate, r.Rate)
 	}
-	p.Add("loss", figure.FigureRef{Title: "Training loss", Caption: "Mean over the batches of each epoch."},
-		figure.Lines(figure.LineOptions{XLabel: "epoch", YLabel: "CWPM loss", LogY: true},
+	p.Add("loss", figure.FigureRef{Title: "Training loss", Caption: "Mean over the batches of each epoch. It has no " +
+		"unit, and falls to what noise leaves, not to 0."},
+		figure.Lines(figure.LineOptions{XLabel: "epoch", YLabel: "loss (no unit)", LogY: true},
 			figure.Series{Name: "loss", X: x, Y: loss}))
-	p.Add("rate", figure.FigureRef{Title: "Learning rate", Caption: "Of each epoch's last batch. It falls when the " +
-		"loss stops falling, and with train.anneal at the end."},
+	p.Add("rate", figure.FigureRef{Title: "Learning rate", Caption: "Length of a training step, of each " +
+		"epoch's last batch. It falls when the loss stops falling, and with train.anneal at the end."},
 		figure.Lines(figure.LineOptions{XLabel: "epoch", YLabel: "learning rate", LogY: true},
 			figure.Series{Name: "rate", X: x, Y: rate}))
 }
@@ -78,18 +79,20 @@ func (p *canvas) nearest(r *judge.Reference, x []float64) {
 	samples, _ := r.Alone(x)
 	p.Add("nearest", figure.FigureRef{Title: "Distance to the nearest training point",
 		Caption: "Samples much nearer than held-out points would be copies."},
-		figure.Histogram(figure.HistogramOptions{XLabel: "distance", Log: true},
+		figure.Histogram(figure.HistogramOptions{XLabel: "distance to the nearest training point, in the " +
+			"unit of points", Log: true},
 			figure.Column{Name: "held-out points", Values: metric.NearestDistances(nil, held, train, d)},
 			figure.Column{Name: "samples", Values: metric.NearestDistances(nil, samples, train, d)}))
 }
 
 func (p *canvas) violation(set constraint.Set, x []float64) {
-	label := "|h(x)|"
+	label := "violation |h(x)|"
 	if len(set.Inequalities()) > 0 {
-		label = "|h(x)|, max(g(x), 0)"
+		label = "violation |h(x)|, max(g(x), 0)"
 	}
 	p.Add("violation", figure.FigureRef{Title: "Constraint violation of the samples",
-		Caption: "Values that are exactly zero are counted below the axis."},
+		Caption: "Of each sample, in the unit of each constraint's formula. Values that are exactly zero are counted " +
+			"below the axis."},
 		figure.Histogram(figure.HistogramOptions{XLabel: label, Log: true}, violationColumns(set, x)...))
 }
 

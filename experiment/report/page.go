@@ -50,7 +50,7 @@ func (p Page) Write() (string, error) {
 		Facts:    facts(v),
 		Figures:  c.figures,
 		Notes:    c.notes,
-		Tables:   tables(v, note(p.Against.Distance), note(p.Against.Observables)),
+		Tables:   append(tables(v, note(p.Against.Distance), note(p.Against.Observables)), words()),
 		Scene:    c.scene,
 		Config:   string(p.Against.Problem.Resolved()),
 		Commands: p.Commands,

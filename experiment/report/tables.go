@@ -228,6 +228,9 @@ func found(f domain.Finding) figure.Table {
 
 func capital(s string) string {
 	first, n := utf8.DecodeRuneInString(s)
+	if n == 0 {
+		return ""
+	}
 	return string(unicode.ToUpper(first)) + s[n:]
 }
 
@@ -237,6 +240,24 @@ func known[F ~float64](law F) string {
 		return ""
 	}
 	return text.Fixed(law)
+}
+
+// words explains what a report's texts, tables and pictures are of.
+func words() figure.Table {
+	return figure.Table{Title: "Words on this page", Header: []string{"word", "meaning"}, Rows: [][]string{
+		{"violation", "how far a sample is from keeping a constraint: |h(x)| of an equality, max(g(x), 0) of an " +
+			"inequality, in the unit of its formula"},
+		{"held-out", "rows of the data that training did not see"},
+		{"Jensen–Shannon distance", "difference of two histograms: 0 if they are equal, at most 0.83"},
+		{"energy distance", "difference of two sets of points, by their distances: about 0 for sets of one law"},
+		{"floor", "what as many draws from the training rows score by the same measure: samples cannot be told to be " +
+			"better than that"},
+		{"law", "probability distribution that points are drawn from"},
+		{"p", "how often chance alone makes a difference this large"},
+		{"copy", "sample that lies on a training row, but for rounding"},
+		{"blur", "samples lie farther from training rows than held-out rows do"},
+		{"forward path", "a training row on its way to noise; samples are made on the way back"},
+	}}
 }
 
 func distances(j *judge.JSD, note string) []figure.Table {

@@ -194,6 +194,19 @@ func cpuModel() string {
 	return "unknown"
 }
 
+// Repeat returns the settings that give the same weights without a clock, and whether they replace held-out distances
+// too; empty where there are none.
+func (m *Manifest) Repeat() (settings string, judged bool) {
+	n := len(m.Clock)
+	if m.Stopped != nil && m.Stopped.Repeat != "" && (n == 0 || m.Clock[n-1].After <= m.Stopped.After) {
+		return m.Stopped.Repeat, true
+	}
+	if n == 0 {
+		return "", false
+	}
+	return m.Clock[n-1].Repeat, false
+}
+
 // A Status says how far a run is.
 type Status struct {
 	State   string `json:"state"` // training, interrupted, trained or failed

@@ -13,6 +13,11 @@ import (
 	"github.com/landing-diffusion/landing/learn/train"
 )
 
+const (
+	fewestPrepared = 1000 // paths before the first epoch, of a set whose values take long
+	longest        = 60   // seconds of them, for a trial
+)
+
 // forecast extrapolates the times of forward paths and of a few batches of training on this machine to the whole run.
 func forecast(e *Evidence) []Finding {
 	follows, between, path := e.stranger == nil, "", 0.0 // bytes of a path
@@ -27,6 +32,10 @@ func forecast(e *Evidence) []Finding {
 		f.Message, between = fmt.Sprintf("a forward path takes %.2g s and %s", perPath, text.SI(path)+"B"), "; "
 	}
 	if !e.trains() {
+		return []Finding{f}
+	}
+	if first := fewestPrepared * f.Numbers["seconds_per_path"]; first > longest && e.Set.Capabilities().Work > 0 {
+		f.add(Warn, "%straining is not tried: the paths that it prepares first take %.0f s or more", between, first)
 		return []Finding{f}
 	}
 	t := e.in.Training
