@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/landing-diffusion/landing/constraint"
+	"github.com/landing-diffusion/landing/constraint/geometry"
 	"github.com/landing-diffusion/landing/domain"
 	"github.com/landing-diffusion/landing/judge/metric"
 	"github.com/landing-diffusion/landing/judge/verdict"
@@ -232,6 +233,7 @@ func (r *Reference) measure(v *Evaluation, s *Samples) (e verdict.Evidence, off 
 	}
 	e.Samples, e.Dim = r.Alone(x)
 	e.Unit, e.PerUnit = r.Points.Unit, r.Points.PerUnit
+	e.Off = rowsOff(r.Process.Set, r.All, d)
 	laid := r.Laid(x)
 	if len(r.Given) == 0 {
 		e.Rows, _ = r.Alone(r.All)
@@ -253,6 +255,22 @@ func (r *Reference) measure(v *Evaluation, s *Samples) (e verdict.Evidence, off 
 	}
 	v.Given = r.Conditional(s)
 	return e, off
+}
+
+// rowsOff is how far rows are from a set, in the root mean square.
+func rowsOff(set constraint.Set, x []float64, d int) float64 {
+	const most = 500
+	n := len(x) / d
+	if set.Dim() != d || n == 0 {
+		return 0
+	}
+	ruler, sum, count := geometry.NewRuler(set), 0.0, min(n, most)
+	for k := range count {
+		i := k * n / count
+		step := ruler.Gap(x[i*d : (i+1)*d]).Step
+		sum += step * step / float64(count)
+	}
+	return math.Sqrt(sum)
 }
 
 // CheckViolation summarises the violations of the samples that did not fail, by component; samples are numbered with

@@ -227,7 +227,8 @@ func (j *judge) spread() {
 			}
 		}
 		for k, s := range sums {
-			if mean[k] <= leastVariance*mean[0] || sd[k] == 0 {
+			// Rows beside the set, such as rounded ones, spread across it as samples cannot.
+			if mean[k] <= max(leastVariance*mean[0], 4*j.Off*j.Off) || sd[k] == 0 {
 				continue
 			}
 			if t := math.Abs(s/float64(side)-mean[k]) / sd[k]; t > most {

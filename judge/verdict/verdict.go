@@ -189,6 +189,7 @@ type Evidence struct {
 	Samples, Rows, Held, Train []float64
 	Dim                        int
 	SampleNearest, HeldNearest []float64
+	Off                        float64 // how far rows are from the set, where samples lie (root mean square)
 	Unit                       string  // of these distances for people; empty: the data's own
 	PerUnit                    float64 // of it in a distance of 1
 

@@ -483,6 +483,23 @@ func TestSpreadOfFewRows(t *testing.T) {
 	}
 }
 
+// Rows that are rounded lie beside a plane on which samples lie: they are further apart across it by as much as they are
+// off, and no samples are too close together for that.
+func TestSpreadOfRowsBeside(t *testing.T) {
+	flat := law{"", 3, func(x, z, _ []float64) { x[0], x[1], x[2] = z[0], z[1], 0 }}
+	x, rows := flat.draw(1200, 1, 0), flat.draw(1200, 1, 1)
+	for i := 2; i < len(rows); i += 3 {
+		rows[i] = 0.01 * rows[i-2] * rows[i-1]
+	}
+	for _, off := range []float64{0, 0.01} {
+		j := &judge{Evidence: Evidence{Samples: x, Rows: rows, Dim: 3, Off: off}, outX: make([]bool, len(x)/3),
+			outR: make([]bool, len(rows)/3)}
+		if j.spread(); len(j.found) > 0 != (off == 0) {
+			t.Errorf("rows off by %g: %+v", off, j.found)
+		}
+	}
+}
+
 // Rows of a region that is missed are set aside with it: the other points have the law of the other rows, and nothing
 // more is told of them.
 func TestMissedRowsAside(t *testing.T) {

@@ -24,6 +24,7 @@ type Table struct {
 	N, D int
 	// Shape is that of a row, whose product is D, such as {10, 3} of ten atoms; nil: D numbers.
 	Shape []int
+	Names []string // of columns, where the file has them
 	// Molecule is whose conformations the rows are, three coordinates an atom; nil: no molecule's.
 	Molecule *molecule.Molecule
 }
@@ -51,7 +52,9 @@ const (
 	Near = 0.02
 	// Roundoff is the residual below which a relation holds to round-off in numbers of
 	// double precision: what iterations to a tolerance leave counts too.
-	Roundoff = 1e-10
+	Roundoff = 1e-8
+	// Steady is the range of a column, beside the spread of the others, up to which it is constant.
+	Steady = 1e-10
 	// slack is how many times the last place of a file's numbers the residual of a relation
 	// that holds to round-off may be.
 	slack = 4
@@ -80,6 +83,9 @@ type Relation struct {
 	Roundoff float64
 	// Exact relations hold on all rows to round-off.
 	Exact bool
+	// Rounded ones are exact as far as the decimals of the numbers tell, which are too few to tell it by themselves:
+	// plain numbers stand in them, and rows are off them as rounding would have it.
+	Rounded bool
 	// Exceptions are the rows, from 0, in which one does not that holds in at least 99 % of them; the first of them.
 	Exceptions     []int
 	ExceptionCount int
@@ -90,6 +96,8 @@ type Relation struct {
 	form    form
 	vague   bool      // of many fits alike: it is not said to hold, whatever its residual
 	settled bool      // its gradients are among those of the span
+	only    bool      // it is told of if it is exact, or rounded
+	few     bool      // of a formula: its numbers have few digits
 	alt     *Relation // the same with less round numbers, for where these do not do
 	// Gradients at the rows of the span, in units of the rows' spread: rows × Columns.
 	gradient []float64
@@ -117,6 +125,7 @@ const (
 	Ellipsoid   = "ellipsoid" // semi-axes are coefficients of Terms
 	Quadratic   = "quadratic"
 	Polynomial  = "polynomial" // of higher degree
+	Formula     = "formula"    // linear in cosines and sines, or in products of complex numbers
 )
 
 // Orthogonal is a matrix whose rows, or columns, are orthonormal but for a factor.
@@ -245,6 +254,9 @@ func newSurvey(t Table) *survey {
 		s.last = append(s.last, c.Last)
 		if c.Constant() {
 			s.scale = append(s.scale, max(math.Abs(c.Max), math.Abs(c.Min)))
+			if c.Zero {
+				s.scale[j] = typicalSpread(s.columns, j)
+			}
 			if s.scale[j] == 0 {
 				s.scale[j] = 1
 			}
@@ -290,6 +302,7 @@ func (s *search) run() {
 	s.distances()
 	s.tori()
 	s.linear()
+	s.phasors()
 	s.polynomials()
 	s.settle()
 }
@@ -317,7 +330,7 @@ func (s *search) offer(candidates []*Relation) (taken int) {
 	s.refine(candidates)
 	for _, r := range candidates {
 		switch {
-		case r.Exact && s.span.add(r, dependent):
+		case r.Exact && s.span.add(r, min(dependent, max(1e-4, 1e4*r.Roundoff))): // of fine numbers gradients are fine
 			s.exact = append(s.exact, r)
 			taken++
 		case r.Exact:
@@ -325,7 +338,7 @@ func (s *search) offer(candidates []*Relation) (taken int) {
 		case r.ExceptionCount > 0 && s.span.add(r, dependent): // h·(x − its x) vanishes on a bad row, too
 			r.settled = true
 			s.near = append(s.near, r)
-		case r.near > 2*Near:
+		case r.near > 2*Near || r.only && !r.Rounded:
 		case r.near > Near:
 			s.almost = append(s.almost, r)
 		case s.span.power(r):
@@ -390,6 +403,9 @@ func (s *search) settle() {
 			s.follow++
 		case len(r.Terms) > longestNear+1:
 			long++
+		case r.Rounded:
+			r.Exact = true
+			s.exact = append(s.exact, r)
 		default:
 			kept = append(kept, r)
 		}

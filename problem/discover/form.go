@@ -78,6 +78,15 @@ func relation(kind string, value float64, text, name string, at ...int) *Relatio
 // number writes a number that formulas read back as it is.
 func number(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
 
+// numbers writes a list.
+func numbers(v []float64) string {
+	out := make([]string, len(v))
+	for k := range v {
+		out[k] = number(v[k])
+	}
+	return strings.Join(out, ", ")
+}
+
 // A Family is relations that are written as one component.
 type Family struct {
 	formula.Component

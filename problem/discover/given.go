@@ -86,6 +86,7 @@ func (s *search) given(text string) error {
 	s.measureOn(part, own, s.all, s.held)
 	s.span.gradients(part, own)
 	s.asked = append(s.asked, r)
+	r.Exact = r.Exact || r.Rounded
 	if r.Exact && s.span.add(r, dependent) {
 		s.exact = append(s.exact, r)
 	} else if r.Exact {

@@ -5,6 +5,9 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
+
+	"gonum.org/v1/gonum/mat"
 
 	"github.com/landing-diffusion/landing/internal/dense"
 )
@@ -94,9 +97,12 @@ func (s *search) constants() {
 	var out []*Relation
 	for j, c := range s.columns {
 		if c.Constant() {
-			v := c.Median
-			if c.Max == c.Min {
+			v := s.plain(c.Median, 2*slack*c.Last/math.Abs(c.Median))
+			switch {
+			case c.Max == c.Min:
 				v = c.Min
+			case c.Zero:
+				v = 0
 			}
 			out = append(out, relation(Constant, v, "x[@0] = "+number(v), "constant", j))
 		}
@@ -170,13 +176,18 @@ func (s *search) distances() {
 		sizes = s.Shape[n-1:]
 	}
 	for _, b := range sizes {
-		if s.D%b != 0 || s.D < 2*b {
+		const few = 40 // coordinates among which points may begin anywhere
+		step := b
+		if s.D%b != 0 && s.D <= few {
+			step = 1
+		}
+		if s.D%b != 0 && step > 1 {
 			continue
 		}
 		var out []*Relation
-		for apart := 1; apart < s.D/b; apart++ { // neighbours first: bonds before what follows from them
-			for i := 0; i+apart < s.D/b; i++ {
-				p, q := b*i, b*(i+apart)
+		for apart := b; apart <= s.D-b; apart += step { // neighbours first: bonds before what follows from them
+			for p := 0; p+apart+b <= s.D; p += step {
+				q := p + apart
 				spread := math.Inf(1)
 				for k := range b {
 					spread = min(spread, math.Hypot(s.scale[p+k], s.scale[q+k]))
@@ -200,46 +211,100 @@ func (s *search) distances() {
 	}
 }
 
-// tori finds three neighbouring coordinates on a torus about the last of them: with ρ = (x²+y²)^½
-// ρ² + z² = 2Rρ + (r² − R²), a line in the plane of ρ and ρ² + z².
+// tori finds three neighbouring coordinates on a torus about any centre and axis. With p = x − c it is
+// |p|⁴ + pᵀMp + k = 0, where M has the eigenvalue 2(R² − r²) along the axis and −2(R² + r²) across: a combination of
+// 13 functions of x, of which |x|²x tell the centre.
 func (s *search) tori() {
+	const p, rows = 13, 600
 	var out []*Relation
 	for at := 0; at+3 <= s.D; at++ {
-		var n, mean, square, cross, vary float64
-		rows := some(s.fit, 2000)
-		value := func(i int) (ρ, w float64) {
-			x := s.X[i*s.D+at : i*s.D+at+3]
-			ρ = math.Hypot(x[0], x[1])
-			return ρ, ρ*ρ + x[2]*x[2]
+		unit, middle := slices.Max(s.scale[at:at+3]), [3]float64{}
+		for k := range middle {
+			middle[k] = s.columns[at+k].Mean
 		}
-		for _, i := range rows {
-			ρ, w := value(i)
-			n, mean, square = n+1, mean+ρ, square+w
+		var phi []float64
+		for _, i := range some(s.fit, rows) {
+			var y [3]float64
+			for k := range y {
+				y[k] = (s.X[i*s.D+at+k] - middle[k]) / unit
+			}
+			q := dense.Dot(y[:], y[:])
+			phi = append(phi, q*q, q*y[0], q*y[1], q*y[2], y[0]*y[0], y[1]*y[1], y[2]*y[2], y[0]*y[1], y[0]*y[2],
+				y[1]*y[2], y[0], y[1], y[2])
 		}
-		mean, square = mean/n, square/n
-		for _, i := range rows {
-			ρ, w := value(i)
-			cross, vary = cross+(ρ-mean)*(w-square), vary+(ρ-mean)*(ρ-mean)
-		}
-		if !(vary > 0) {
+		f, ok := combine(phi, p, 4*s.rounding([]int{at, at + 1, at + 2}))
+		found := append(f.exact, f.near...)
+		if !ok || len(found) == 0 || len(f.exact) > 1 {
 			continue
 		}
-		major := cross / vary / 2
-		minor := math.Sqrt(square - 2*major*mean + major*major)
-		if !(minor > 0) || !(major > minor) {
+		a := coefficients(found[0], f.sd, 0)
+		dense.Scaled(a, 1/a[0], a)
+		c := []float64{-a[1] / 4, -a[2] / 4, -a[3] / 4}
+		m := mat.NewSymDense(3, []float64{a[4], a[7] / 2, a[8] / 2, 0, a[5], a[9] / 2, 0, 0, a[6]})
+		for i := range 3 {
+			for j := i; j < 3; j++ {
+				v := m.At(i, j) - 4*c[i]*c[j]
+				if i == j {
+					v -= 2 * dense.Dot(c, c)
+				}
+				m.SetSym(i, j, v)
+			}
+		}
+		var e mat.EigenSym
+		if a[0]-a[0] != 0 || !e.Factorize(m, true) {
 			continue
 		}
-		// Fitted radii are off by a fraction of what rows are off by: 1e-3 serves to guess round ones.
+		of, v := e.Values(nil), mat.Dense{}
+		e.VectorsTo(&v)
+		major, minor := unit*math.Sqrt((of[2]-of[0])/4), unit*math.Sqrt(-(of[0]+of[2])/4)
+		if !(of[1]-of[0] < 0.1*(of[2]-of[0])) || !(minor > 0) || !(major > minor) {
+			continue
+		}
+		for k := range c {
+			c[k] = unit*c[k] + middle[k]
+		}
+		// Fitted numbers are off by a fraction of what rows are off by: 1e-3 serves to guess round ones.
 		var chain *Relation
 		for _, tolerance := range []float64{0, s.fine, 1e-3} {
-			a, b := s.plain(major, tolerance), s.plain(minor, tolerance)
-			r := relation(Torus, b, fmt.Sprintf("norm([norm(x[@0:@0+2]) - %s, x[@0+2]]) = %s", number(a), number(b)),
-				"torus", at)
-			r.Terms, r.alt, chain = []Term{{Coefficient: a}}, chain, r
+			r := s.torus(at, c, mat.Col(nil, 2, &v), major, minor, tolerance)
+			r.vague, r.alt, chain = len(f.exact) > 0 && !f.clear, chain, r
 		}
 		out = append(out, chain)
 	}
 	s.offerAll(out)
+}
+
+// torus writes a torus about a centre and an axis in the plainest numbers within a tolerance.
+func (s *survey) torus(at int, centre, axis []float64, major, minor, tolerance float64) *Relation {
+	a, b := s.plain(major, tolerance), s.plain(minor, tolerance)
+	c, text, along := make([]float64, 3), make([]string, 3), -1
+	for k := range c {
+		c[k] = s.plain(centre[k], tolerance*max(1, major/math.Abs(centre[k])))
+		if math.Abs(c[k]) <= max(1e-9, tolerance)*major {
+			c[k] = 0
+		}
+		text[k] = strings.Trim(shifted(fmt.Sprintf("x[@0+%d]", k), c[k]), "()")
+		if 1-math.Abs(axis[k]) <= max(1e-9, tolerance)/2 {
+			along = k
+		}
+	}
+	r := (*Relation)(nil)
+	switch {
+	case along == 2 && c[0] == 0 && c[1] == 0 && c[2] == 0:
+		r = relation(Torus, b, fmt.Sprintf("norm([norm(x[@0:@0+2]) - %s, x[@0+2]]) = %s", number(a), number(b)),
+			"torus", at)
+		r.Terms = []Term{{Coefficient: a}}
+	case along >= 0:
+		across := slices.Delete(slices.Clone(text), along, along+1)
+		r = relation(Polynomial, b, fmt.Sprintf("norm([norm([%s]) - %s, %s]) = %s", strings.Join(across, ", "),
+			number(a), text[along], number(b)), "torus", at)
+	default:
+		axis = lead(slices.Clone(axis))
+		height := shifted(fmt.Sprintf("dot([%s], x[@0:@0+3])", numbers(axis)), dense.Dot(axis, c))
+		r = relation(Polynomial, b, fmt.Sprintf("norm([sqrt(distance(x[@0:@0+3], [%s])^2 - %s^2) - %s, %s]) = %s",
+			numbers(c), height, number(a), height, number(b)), "torus", at)
+	}
+	return r
 }
 
 // wholeMatrices finds rows that are matrices with orthonormal rows or columns, but for a

@@ -22,6 +22,7 @@ type fit struct {
 	// clear says that all others vary far more than the exact ones. Where they do not, rows fill so little of the space
 	// that many combinations hardly vary: a short piece of a curve is on any number of polynomials, to any digit.
 	clear bool
+	gap   float64 // how many times as far the first other one varies as the last exact one
 }
 
 const (
@@ -139,14 +140,17 @@ func steadiest(phi []float64, p int, rounding float64) (f fit, ok bool) {
 	if at := p - 1 - len(f.exact); at >= 0 {
 		const others, apart = 1e-3, 100
 		f.last = mat.Col(nil, at, &v)
-		f.clear = sigma[at] >= max(others, apart*slack*rounding)
+		if f.gap = math.Inf(1); at < p-1 {
+			f.gap = sigma[at] / max(sigma[at+1], 0x1p-52)
+		}
+		f.clear = sigma[at] >= others && (f.gap >= apart || sigma[at] >= apart*slack*rounding)
 	}
 	return f, true
 }
 
 // echelon brings combinations, rows of p numbers in units of scale, to reduced echelon form by complete pivoting:
-// each has a function that the others lack, and as few others as can be.
-func echelon(rows [][]float64, scale []float64) {
+// each has a function that the others lack, and as few others as can be. It returns the places of those functions.
+func echelon(rows [][]float64, scale []float64) (pivots []int) {
 	p := len(scale)
 	used := map[int]bool{}
 	for r := range rows {
@@ -159,10 +163,10 @@ func echelon(rows [][]float64, scale []float64) {
 			}
 		}
 		if at < 0 {
-			return
+			return pivots
 		}
 		rows[r], rows[in] = rows[in], rows[r]
-		used[at] = true
+		used[at], pivots = true, append(pivots, at)
 		s := rows[r][at]
 		for k := range p {
 			rows[r][k] /= s
@@ -176,6 +180,152 @@ func echelon(rows [][]float64, scale []float64) {
 			}
 		}
 	}
+	return pivots
+}
+
+// plainest returns as many independent combinations as directions span that a person would write, in plain
+// coefficients: those of 0, 1 and −1 first, the shortest of them before others, then such with as few terms as can
+// be. Effects below a tolerance of the largest are none; sd are those of the functions.
+func plainest(directions [][]float64, sd []float64, tolerance float64) (out [][]float64) {
+	const most = 6                        // rows of which all sums are tried: of more those of two
+	negligible := max(1e-7, tolerance/10) // what differences leave
+	effects := func(a []float64) (n int) {
+		most := largestEffect(a, sd)
+		for k := range a {
+			if math.Abs(a[k])*sd[k] > negligible*most {
+				n++
+			}
+		}
+		return n
+	}
+	var rows, units [][]float64
+	for i, at := range echelon(directions, sd) {
+		a := coefficients(directions[i], sd, tolerance)
+		dense.Scaled(a, 1/a[at], a)
+		rows = append(rows, a)
+	}
+	var add func(sum []float64, from, left int)
+	add = func(sum []float64, from, left int) {
+		if !slices.ContainsFunc(sum, func(v float64) bool {
+			return math.Abs(v-math.Round(v)) > tolerance || math.Abs(v) > 1.5
+		}) {
+			units = append(units, sum)
+		}
+		for i := from; i < len(rows) && left > 0; i++ {
+			for _, sign := range []float64{1, -1} {
+				next := slices.Clone(sum)
+				dense.Axpy(next, sign, rows[i])
+				add(next, i+1, left-1)
+			}
+		}
+	}
+	depth := 1
+	if len(rows) <= most {
+		depth = len(rows) - 1
+	}
+	for i := range rows {
+		add(rows[i], i+1, depth)
+	}
+	slices.SortStableFunc(units, func(a, b []float64) int { return effects(a) - effects(b) })
+	for again := len(rows) <= 20; again; { // multiples of others are subtracted as long as that makes coefficients 0
+		again = false
+		for i := range rows {
+			count := effects(rows[i])
+			for j, b := range rows {
+				for k := range b {
+					if i == j || rows[i][k] == 0 || math.Abs(b[k])*sd[k] <= negligible*largestEffect(b, sd) {
+						continue
+					}
+					less := slices.Clone(rows[i])
+					dense.Axpy(less, -less[k]/b[k], b)
+					less[k] = 0
+					if n := effects(less); n < count {
+						rows[i], count, again = less, n, true
+					}
+				}
+			}
+		}
+	}
+	for i, a := range rows {
+		for _, u := range units { // a sum to a constant may be taken from a row any number of times
+			least, inside := math.Inf(1), true
+			for k := range a {
+				if inside = inside && (math.Abs(u[k]-1) <= tolerance || math.Abs(a[k]) <= tolerance); u[k] > 0.5 {
+					least = min(least, a[k])
+				}
+			}
+			if inside && least < -tolerance {
+				rows[i] = slices.Clone(a)
+				dense.Axpy(rows[i], -least, u)
+				break
+			}
+		}
+	}
+	var basis [][]float64
+	for _, a := range append(units, rows...) {
+		a = coefficients(weighted(a, sd), sd, negligible)
+		v := weighted(a, sd)
+		size := dense.Norm(v)
+		for range 2 {
+			for _, b := range basis {
+				dense.Axpy(v, -dense.Dot(v, b), b)
+			}
+		}
+		if rest := dense.Norm(v); rest > 1e-4*size && len(out) < len(rows) {
+			dense.Scaled(v, 1/rest, v)
+			basis, out = append(basis, v), append(out, a)
+		}
+	}
+	return out
+}
+
+func largestEffect(a, weight []float64) (most float64) {
+	for k := range a {
+		most = max(most, math.Abs(a[k])*weight[k])
+	}
+	return most
+}
+
+func weighted(a, b []float64) []float64 {
+	out := make([]float64, len(a))
+	for k := range a {
+		out[k] = a[k] * b[k]
+	}
+	return out
+}
+
+// decimal scales coefficients such that they have few digits: three beside a coefficient of 1, or those of whole
+// numbers up to a thousand, whichever are fewer in all; false if no factor does that within a tolerance.
+func decimal(a []float64, tolerance float64) (best []float64, ok bool) {
+	most, fewest := max(slices.Max(a), -slices.Min(a)), math.Inf(1)
+	try := func(factor, unit, cost float64, round func(v float64) float64) {
+		out := make([]float64, len(a))
+		for k, v := range a {
+			if out[k] = round(v * factor); math.Abs(out[k]-v*factor) > tolerance*most*factor {
+				return
+			}
+			if out[k] = tidy(out[k] / unit); out[k] != 0 {
+				digits, _, _ := strings.Cut(strconv.FormatFloat(math.Abs(out[k]), 'e', -1, 64), "e")
+				cost += float64(len(strings.Replace(digits, ".", "", 1)))
+			}
+		}
+		if cost < fewest {
+			best, fewest, ok = lead(out), cost, true
+		}
+	}
+	for _, v := range a {
+		if most < 1000*math.Abs(v) {
+			try(1/math.Abs(v), 1, 0, func(v float64) float64 { return rounded(v, 3) })
+		}
+	}
+	for n := 1.0; n <= min(1000, 0.1/tolerance); n++ {
+		unit := math.Pow(10, math.Floor(math.Log10(n)))
+		if n >= 2*unit {
+			unit *= 10
+		}
+		try(n/most, unit, 1.5, math.Round) // a coefficient of 1 is worth more than a digit
+	}
+	return best, ok
 }
 
 // coefficients turns a combination of standardised functions into one of plain ones, the largest effect having
@@ -303,6 +453,15 @@ func (s *survey) rounding(columns []int) float64 {
 	return most
 }
 
+// coefficientError is about how far fitted coefficients of a linear relation are off, relative to the largest effect.
+func (s *survey) coefficientError(columns []int) float64 {
+	decimals := 0.0
+	for _, j := range columns {
+		decimals = max(decimals, s.columns[j].Half()/s.scale[j])
+	}
+	return max(1e-9, 10*decimals/math.Sqrt(float64(len(s.fit))))
+}
+
 // A guess at coefficients leaves out terms of less than a share of the largest effect, and takes what is within that
 // of ratios of small whole numbers for them. Guesses are measured like anything else.
 const (
@@ -313,10 +472,7 @@ const (
 // ways are the coefficients that a relation is tried with, the plainest first. weight is what a
 // unit of each coefficient does.
 func ways(a, weight []float64, share float64) (out [][]float64) {
-	most := 0.0
-	for k, v := range a {
-		most = max(most, math.Abs(v)*weight[k])
-	}
+	most := largestEffect(a, weight)
 	sparse := slices.Clone(a)
 	for k, v := range a {
 		if math.Abs(v)*weight[k] < share*most {

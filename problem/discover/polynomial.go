@@ -228,6 +228,15 @@ func (s *search) polynomial(columns []int, degree, work int) {
 		return true
 	}
 	var out []*Relation
+	if degree == 1 {
+		for _, a := range plainest(f.exact, f.sd, max(1e-6, 100*rounding)) {
+			out = append(out, m.vanishing(a, true, f.clear))
+		}
+		f.exact = nil
+	}
+	if !f.clear && len(f.exact) > maxNear/4 { // too many that rounding does not tell from each other
+		f.exact, s.crowded = nil, true
+	}
 	echelon(f.exact, f.sd)
 	for _, direction := range f.exact {
 		if !follows(coefficients(direction, sd, 0), dependent) {
@@ -237,6 +246,11 @@ func (s *search) polynomial(columns []int, degree, work int) {
 	slices.SortStableFunc(out, func(a, b *Relation) int { return len(a.Expr) - len(b.Expr) }) // the shortest first
 	s.offerAll(out)
 	out = nil
+	if degree == 1 && len(f.alike) > 1 {
+		for _, a := range plainest(f.proposals()[:len(f.alike)], f.sd, roughly) {
+			out = append(out, m.vanishing(a, false, false))
+		}
+	}
 	for k, direction := range f.proposals() {
 		if k == mostNear && degree > 1 {
 			break
@@ -318,10 +332,8 @@ func (m *powers) vanishing(a []float64, exact, clear bool) *Relation {
 	if !m.moved() {
 		return last
 	}
-	plain, most := m.expanded(a), 0.0
-	for k := range plain {
-		most = max(most, math.Abs(plain[k])*m.weight[k])
-	}
+	plain := m.expanded(a)
+	most := largestEffect(plain, m.weight)
 	for k := range plain { // what expanding left of terms that are not there
 		if math.Abs(plain[k])*m.weight[k] < 1e-6*most {
 			plain[k] = 0
@@ -387,7 +399,19 @@ func (m *powers) chain(a []float64, exact, clear bool, last *Relation) *Relation
 	if exact {
 		share = closely
 	}
-	for _, way := range slices.Backward(ways(a, m.weight, share)) {
+	list := ways(a, m.weight, share)
+	if m.linear() {
+		base := slices.Clone(a)
+		for k := range base { // without what noise leaves of terms that are not there
+			if !exact && math.Abs(a[k])*m.weight[k] < share*largestEffect(a, m.weight) {
+				base[k] = 0
+			}
+		}
+		if plain, ok := decimal(base, m.s.coefficientError(m.columns)); ok {
+			list = slices.Insert(list, 0, plain)
+		}
+	}
+	for _, way := range slices.Backward(list) {
 		made := []*Relation{m.sum(way, exact, false), m.sum(way, exact, true)}
 		if q := m.round(way, exact); q != nil {
 			made = append(made, q)
@@ -403,8 +427,12 @@ func (m *powers) chain(a []float64, exact, clear bool, last *Relation) *Relation
 // sum writes a polynomial as a sum of terms that is a constant; a round one where that is asked for.
 func (m *powers) sum(a []float64, exact, round bool) *Relation {
 	a = lead(slices.Clone(a))
-	if !whole(a) {
+	if short := !slices.ContainsFunc(a, func(v float64) bool { return v != rounded(v, 3) }); !whole(a) &&
+		!(short && m.linear()) {
 		size, digits := m.slope(a), -1
+		if m.linear() {
+			size = max(slices.Max(a), -slices.Min(a))
+		}
 		if !exact {
 			digits = 6
 		}
@@ -446,6 +474,20 @@ func (m *powers) sum(a []float64, exact, round bool) *Relation {
 		r.form, r.Name = q.form, q.Name
 	case !oneRun(r.Terms):
 		r.Name = "linear"
+		from, to := r.Terms[0].Columns[0], r.Terms[uses-1].Columns[0]+1
+		row := make([]string, to-from)
+		for k := range row {
+			row[k] = "0"
+		}
+		for _, t := range r.Terms {
+			row[t.Columns[0]-from] = number(t.Coefficient)
+		}
+		if x := fmt.Sprintf("x[%d:%d]", from, to); 4*uses >= 3*(to-from) && !whole(a) {
+			if to-from == m.s.D {
+				x = "x"
+			}
+			r.Expr = "dot([" + strings.Join(row, ", ") + "], " + x + ")" + equals
+		}
 	case uses == m.s.D:
 		r.Name, r.Expr = "sum", "sum(x)"+equals
 	default:
@@ -600,8 +642,8 @@ func (m *powers) round(a []float64, exact bool) *Relation {
 	parts, middle := make([]string, len(used)), make([]string, len(used))
 	for k, j := range used {
 		middle[k], parts[k] = number(about[k]), shifted("x["+strconv.Itoa(j)+"]", about[k])
-		if !equal && axes[k] != 1 {
-			parts[k] += "/" + number(axes[k])
+		if parts[k] = strings.Trim(parts[k], "()"); !equal && axes[k] != 1 {
+			parts[k] = shifted("x["+strconv.Itoa(j)+"]", about[k]) + "/" + number(axes[k])
 		}
 	}
 	text := "norm([" + strings.Join(parts, ", ") + "])"

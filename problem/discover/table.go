@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"math"
 	"slices"
+	"strconv"
 
 	"github.com/landing-diffusion/landing/judge/metric"
 )
@@ -22,9 +23,12 @@ type Column struct {
 	SpaceLow, SpaceHigh float64
 	// Last is half of the last place that the numbers keep: by which each may be off.
 	Last float64
+	// Zero reports whether all its numbers are rounding errors beside the spread of the other columns.
+	Zero bool
 }
 
-// Constant reports whether the column does not vary by more than its last place.
+// Constant reports whether the column does not vary by more than its last place, or than Steady of the spread of the
+// other columns.
 func (c Column) Constant() bool { return c.Max-c.Min <= 2*slack*c.Last }
 
 // Label reports whether the column looks like one that names things by whole numbers: few values, each often.
@@ -74,7 +78,7 @@ func Columns(x []float64, n, d int) []Column {
 				c.Distinct++
 			}
 		}
-		c.Last = c.last()
+		c.Last = c.last(x[j:], d)
 		const edge, fewest = 0.05, 0.01
 		reach := edge * (c.Max - c.Min)
 		low, _ := slices.BinarySearch(sorted, c.Min+reach)
@@ -83,7 +87,29 @@ func Columns(x []float64, n, d int) []Column {
 			c.SpaceLow, c.SpaceHigh = reach/float64(low), reach/float64(len(sorted)-high)
 		}
 	}
+	for j := range out {
+		c := &out[j]
+		if spread := typicalSpread(out, j); c.Max-c.Min <= Steady*spread {
+			c.Last = max(c.Last, (c.Max-c.Min)/(2*slack))
+			c.Zero = max(math.Abs(c.Min), math.Abs(c.Max)) <= Steady*spread
+		}
+	}
 	return out
+}
+
+// typicalSpread is the median standard deviation of the other columns that vary; 0 if none does.
+func typicalSpread(columns []Column, but int) float64 {
+	var spreads []float64
+	for j, c := range columns {
+		if j != but && !c.Constant() {
+			spreads = append(spreads, c.SD)
+		}
+	}
+	if len(spreads) == 0 {
+		return 0
+	}
+	slices.Sort(spreads)
+	return spreads[len(spreads)/2]
 }
 
 func quantile(sorted []float64, q float64) float64 { return sorted[int(q*float64(len(sorted)-1)+0.5)] }
@@ -113,17 +139,42 @@ next:
 }
 
 // last returns half of the last place: that of the decimals where there are some, and enough
-// of them to say more than the numbers' spread; else that of single or double precision.
-func (c *Column) last() float64 {
+// of them to say more than the numbers' spread; else that of single or double precision. x begins at the column.
+func (c *Column) last(x []float64, d int) float64 {
 	size := max(math.Abs(c.Min), math.Abs(c.Max))
 	double := 0x1p-53 * size
+	const digits = 1e7 // that single precision has
+	if long := c.Decimals < 0 || size*math.Pow(10, float64(c.Decimals)) >= digits; long && !c.Whole {
+		if c.Single = c.Single || writtenSingles(x, d); c.Single {
+			return 0x1p-24 * size
+		}
+	}
 	if half := 0.5 * math.Pow(10, -float64(c.Decimals)); c.Decimals > 0 && half < informative*c.SD {
 		return max(half, double)
 	}
-	if c.Single && !c.Whole && c.Decimals < 0 {
-		return 0x1p-24 * size
-	}
 	return double
+}
+
+// Half is half of the last decimal of the column's numbers, Last where they have none that can be told.
+func (c Column) Half() float64 {
+	if c.Decimals >= 0 {
+		return max(c.Last, 0.5*math.Pow(10, -float64(c.Decimals)))
+	}
+	return c.Last
+}
+
+// writtenSingles reports whether every d-th number is the text of a number of single precision: the shortest one, or of
+// eight or nine digits.
+func writtenSingles(x []float64, d int) bool {
+	return slices.ContainsFunc([]int{-1, 8, 9}, func(digits int) bool {
+		for k := 0; k < len(x); k += d {
+			v, _ := strconv.ParseFloat(strconv.FormatFloat(float64(float32(x[k])), 'g', digits, 32), 64)
+			if v != x[k] {
+				return false
+			}
+		}
+		return true
+	})
 }
 
 // An Outlier is a number far from the rest of its column.

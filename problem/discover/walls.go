@@ -162,7 +162,9 @@ func (s *search) numbers() (out []Bound) {
 	add := func(form string, degrees bool, at ...int) {
 		out = append(out, Bound{Column: -1, Form: form, At: at, Degrees: degrees})
 	}
-	add("norm(x)", false)
+	if !slices.ContainsFunc(s.columns, func(c Column) bool { return c.Circle() != "" }) { // no angles
+		add("norm(x)", false)
+	}
 	b := 0
 	fixed := map[[2]int]bool{}
 	for _, r := range s.exact {

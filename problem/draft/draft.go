@@ -69,6 +69,7 @@ type Draft struct {
 	YAML    string     `json:"-"`
 	Cleaned *Cleaned   `json:"cleaned,omitempty"`
 	report  *discover.Report
+	symbols []string // names of coordinates in formulas of the set; nil: they have none
 
 	keepable []string // dropped columns that --keep keeps
 }
@@ -542,6 +543,11 @@ func (l *loaded) draft(o Options, d *Draft) error {
 	r := &discover.Report{Rows: l.n, Dim: dim, Fills: math.NaN()}
 	if dim <= discover.MaxDim {
 		t := discover.Table{X: l.x, N: l.n, D: dim, Molecule: l.molecule}
+		for _, j := range l.coordinate {
+			if l.survey.Header != nil {
+				t.Names = append(t.Names, l.names[j])
+			}
+		}
 		if dim == l.survey.D && len(l.survey.Shape) > 1 {
 			t.Shape = l.survey.Shape
 		}
@@ -565,6 +571,9 @@ func (l *loaded) draft(o Options, d *Draft) error {
 		d.Outlier = append(d.Outlier, Outlier{l.row(l.rows[q.Row]), l.names[l.coordinate[q.Column]], q.Value})
 	}
 	set := l.compose(d, r)
+	if note := l.roundedNote(r); note != "" {
+		d.Notes = slices.Insert(d.Notes, 0, note)
+	}
 	d.Observe = l.observe(d, r)
 	return l.write(o, d, set)
 }

@@ -176,6 +176,61 @@ func TestSets(t *testing.T) {
 	}
 }
 
+// Formulas use the names of columns where they can; parts of a whole are not negative; rounded rows are within 1 % of the
+// set, and a note says how refine brings them there.
+func TestTablesOfFormulas(t *testing.T) {
+	t.Chdir(t.TempDir())
+	z := normals(1200)
+	parts := func(i int, of float64) (a, b, c float64) {
+		a, b, c = math.Exp(z[3*i]), math.Exp(z[3*i+1]), math.Exp(z[3*i+2])
+		return of * a / (a + b + c), of * b / (a + b + c), of * c / (a + b + c)
+	}
+	for _, c := range []struct {
+		header string
+		row    func(i int) []any
+		want   string
+		note   string
+	}{
+		{"SiO2,FeO,MgO", func(i int) []any {
+			a, b, c := parts(i, 100)
+			return []any{fmt.Sprintf("%.1f", a), fmt.Sprintf("%.1f", b), fmt.Sprintf("%.1f", c)}
+		}, `dim: 3
+  let: {"SiO2": "x[0]", "FeO": "x[1]", "MgO": "x[2]"}
+  equality:
+    - {name: "linear[0,1,2]", expr: "SiO2 + FeO + MgO = 100"}
+  inequality:
+    - {name: "share[i]", for: "i in 0..2", expr: "x[i] >= 0"}`, "landing refine PROBLEM --within 0.3 "},
+		{"a,b,c", func(i int) []any { // single precision, of eight digits
+			a, b, c := parts(i, 1)
+			return []any{fmt.Sprintf("%.8g", float32(a)), fmt.Sprintf("%.8g", float32(b)), fmt.Sprintf("%.8g",
+				float32(c))}
+		}, "{kind: simplex, dim: 3}", ""},
+		{"Bx,By,Cx,Cy,y", func(i int) []any {
+			s, c := math.Sincos(3 * z[3*i])
+			u, v := math.Sincos(3 * z[3*i+1])
+			return []any{1 + c, s, 1 + c + 2*v, s + 2*u, z[3*i+2]}
+		}, `dim: 5
+  let: {"Bx": "x[0]", "By": "x[1]", "Cx": "x[2]", "Cy": "x[3]", "y": "x[4]"}
+  equality:
+    - {name: "distance[0,2]", expr: "distance([Bx, By], [Cx, Cy]) = 2"}
+    - {name: "circle[0]", expr: "distance([Bx, By], [1, 0]) = 1"}`, ""},
+		{"dir,wind speed,u,sin", func(i int) []any { // names that formulas cannot use
+			a, v := math.Mod(900+100*z[3*i], 360), 5+2*math.Tanh(z[3*i+1])
+			return []any{a, v, v * math.Sin(a*math.Pi/180), z[3*i+2]}
+		}, `dim: 4
+  equality:
+    - {name: "relation", expr: "x[1]*sin(radians(x[0])) - x[2] = 0"}`, ""},
+	} {
+		save(t, "data.csv", table(c.header, 400, c.row))
+		d := draft(t, Options{Path: "data.csv"})
+		testkit.Equal(t, set(d), c.want, "%s", c.header)
+		if notes := strings.Join(d.Notes, "\n"); strings.Contains(notes, "refine") != (c.note != "") ||
+			!strings.Contains(notes, c.note) {
+			t.Errorf("%s: notes %q; expected %q", c.header, notes, c.note)
+		}
+	}
+}
+
 func unit(v []float64, r float64) []float64 {
 	s := 0.0
 	for _, u := range v {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"math"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -35,7 +36,9 @@ func (l *loaded) compose(d *Draft, r *discover.Report) []string {
 	}
 	for _, q := range r.Given {
 		p := Proposal{Name: q.Name, Expr: q.Expr, Max: q.Max, RMS: q.RMS, Rows: l.used(q.Exceptions)}
-		if p.Note = "holds to round-off"; !q.Exact {
+		if p.Note = "holds to round-off"; q.Rounded {
+			p.Note = decimals
+		} else if !q.Exact {
 			p.Note = fmt.Sprintf("does not hold to round-off: |h| is %.3g at most", q.Violation)
 		}
 		d.Given = append(d.Given, p)
@@ -59,6 +62,25 @@ func (l *loaded) compose(d *Draft, r *discover.Report) []string {
 	return l.formulas(d, r)
 }
 
+// roundedNote says how rows whose numbers are rounded get onto the set.
+func (l *loaded) roundedNote(r *discover.Report) string {
+	worst := 0.0
+	for _, q := range r.Exact() {
+		if q.Rounded {
+			worst = max(worst, q.Violation)
+		}
+	}
+	if worst == 0 {
+		return ""
+	}
+	return fmt.Sprintf("the numbers are rounded: rows are off the set by up to %.2g, and training takes them so. To "+
+		"bring them to the set: landing refine PROBLEM --within %s -o refined.csv, and data.path: refined.csv", worst,
+		number(up(2*worst)))
+}
+
+// decimals says of a relation that its residual is that of rounded numbers.
+const decimals = "holds to the decimals of the numbers"
+
 // Proposals that are written.
 const (
 	maxNearly = 20
@@ -68,12 +90,8 @@ const (
 // bounds proposes the ends of numbers that look like walls, those alike as families.
 func (l *loaded) bounds(d *Draft, r *discover.Report) {
 	simplex := map[int]bool{} // whose numbers the set keeps from being negative
-	for _, q := range r.Exact() {
-		if q.Kind == discover.Linear && q.Value == 1 && shares(q, 3, l.columns) {
-			for _, j := range q.Columns {
-				simplex[j] = true
-			}
-		}
+	for _, j := range l.nonnegative(r) {
+		simplex[j] = true
 	}
 	var walls []discover.Relation
 	var of []discover.Bound
@@ -133,6 +151,22 @@ func (l *loaded) bounds(d *Draft, r *discover.Report) {
 	}
 }
 
+// parts reports whether a relation is about parts of a whole, shares or percentages.
+func parts(q discover.Relation, columns []discover.Column) bool {
+	return q.Kind == discover.Linear && (q.Value == 1 || q.Value == 100) && shares(q, 3, columns)
+}
+
+// nonnegative returns the coordinates that are parts of a whole.
+func (l *loaded) nonnegative(r *discover.Report) (columns []int) {
+	for _, q := range r.Exact() {
+		if parts(q, l.columns) {
+			columns = append(columns, q.Columns...)
+		}
+	}
+	slices.Sort(columns)
+	return slices.Compact(columns)
+}
+
 func number(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
 
 func list(v []float64) string {
@@ -155,6 +189,9 @@ func (l *loaded) proposal(f discover.Family, of []discover.Relation) Proposal {
 				rows = append(rows, i)
 			}
 		}
+	}
+	if of[f.Members[0]].Rounded {
+		p.Note = decimals
 	}
 	p.RMS, p.Rows = math.Sqrt(sum/float64(len(f.Members))), l.used(rows)
 	if len(rows) > 0 {
@@ -272,6 +309,9 @@ func one(own []discover.Relation, at, dim int, columns []discover.Column) (word,
 	case alone && dim > 1 && all(discover.Linear) && first.Value == 1 && shares(first, 2, columns):
 		return "simplex", fmt.Sprintf("{kind: simplex, dim: %d}", dim)
 	case all(discover.Linear, discover.Constant):
+		if slices.ContainsFunc(own, func(q discover.Relation) bool { return parts(q, columns) }) {
+			return "", "" // an affine set does not keep its numbers from being negative
+		}
 		return affine(own, at, dim)
 	case slices.ContainsFunc(own, func(q discover.Relation) bool { return q.Kind == discover.Distance }):
 		return chain(own, at, dim)
@@ -394,9 +434,16 @@ func (l *loaded) formulas(d *Draft, r *discover.Report) []string {
 		lines = append(lines, "  equality:")
 	}
 	for _, p := range d.Holds {
-		lines = append(lines, "    - "+p.flow()+"  # round-off: "+p.residual())
+		lines = append(lines, "    - "+p.flow()+"  # "+cmp.Or(p.Note, "round-off")+": "+p.residual())
 	}
 	var kept []string
+	var signs []discover.Relation
+	for _, j := range l.nonnegative(r) {
+		signs = append(signs, discover.Written("x[@0] >= 0", "share", j))
+	}
+	for _, f := range discover.Families(signs) {
+		kept = append(kept, "    - "+flow(f.Name, f.For, f.Expr)+"}  # parts of a whole")
+	}
 	for _, q := range r.Inequalities {
 		p := Proposal{Name: q.Name, Expr: q.Expr, Note: fmt.Sprintf("all rows keep it, the nearest by %.3g", q.Least+0)}
 		if q.Outside > 0 {
@@ -417,12 +464,56 @@ func (l *loaded) formulas(d *Draft, r *discover.Report) []string {
 		lines = append(lines, "  # inequality:")
 	}
 	lines = append(lines, kept...)
+	l.symbols(d, lines)
 	d.Set = fmt.Sprintf("formulas: %d equations", len(r.Exact()))
 	if len(d.Holds) == 0 && !active {
 		d.Set = fmt.Sprintf("R^%d: no relation holds to round-off", r.Dim)
 		return append([]string{fmt.Sprintf("{kind: euclidean, dim: %d}", r.Dim)}, lines[2:]...)
 	}
 	return lines
+}
+
+// coordinates matches a coordinate, or some neighbours, in a formula.
+var coordinates = regexp.MustCompile(`\bx\[(\d+)(?::(\d+))?\]`)
+
+// symbols lets the formulas of a set, which are lines after the first two, call coordinates by the names of the file's
+// columns, if formulas can use all of these.
+func (l *loaded) symbols(d *Draft, lines []string) {
+	const most = 60
+	var names, let []string
+	for k, j := range l.coordinate {
+		names = append(names, l.names[j])
+		let = append(let, fmt.Sprintf("%q: \"x[%d]\"", l.names[j], k))
+	}
+	taken := slices.Concat(names, l.given, []string{"i", "j"})
+	if l.survey.Header == nil || len(names) > most || !usable(taken) {
+		return
+	}
+	d.symbols = names
+	for k := range lines[2:] {
+		lines[2+k] = d.named(lines[2+k])
+	}
+	lines[1] += "\n  let: {" + strings.Join(let, ", ") + "}"
+}
+
+// named puts names of columns into formulas: for runs of neighbours that are short, too.
+func (d *Draft) named(text string) string {
+	if d.symbols == nil {
+		return text
+	}
+	return coordinates.ReplaceAllStringFunc(text, func(place string) string {
+		const longest = 3
+		m := coordinates.FindStringSubmatch(place)
+		from, _ := strconv.Atoi(m[1])
+		to, err := strconv.Atoi(m[2])
+		if err != nil {
+			return d.symbols[from]
+		}
+		if to-from > longest {
+			return place
+		}
+		return "[" + strings.Join(d.symbols[from:to], ", ") + "]"
+	})
 }
 
 // flow writes a proposal as YAML does a component.

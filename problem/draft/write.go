@@ -121,7 +121,7 @@ func (l *loaded) yaml(o Options, d *Draft, set []string, tolerance float64) stri
 		b.WriteString(line + "\n")
 	}
 	for _, p := range d.Given {
-		if !strings.Contains(b.String(), strconv.Quote(p.Expr)) {
+		if !strings.Contains(b.String(), d.named(strconv.Quote(p.Expr))) {
 			fmt.Fprintf(&b, "  # given:\n  #   - %s  # %s; %s\n", p.flow(), p.Note, p.residual())
 		}
 	}
@@ -137,7 +137,7 @@ func (l *loaded) yaml(o Options, d *Draft, set []string, tolerance float64) stri
 			if len(p.Rows) > 0 {
 				note += ", but for " + strings.Join(p.Rows, ", ")
 			}
-			fmt.Fprintf(&b, "  #   - %s  # %s%s\n", p.flow(), p.residual(), note)
+			fmt.Fprintf(&b, "  #   - %s  # %s%s\n", d.named(p.flow()), p.residual(), note)
 		}
 	}
 	if len(d.Bounds) > 0 {
@@ -151,7 +151,7 @@ func (l *loaded) yaml(o Options, d *Draft, set []string, tolerance float64) stri
 		b.WriteString(comment("  ", "Where the data ends suddenly, or keeps a sign: walls perhaps, and not assumed. "+
 			"To ask for one, %s:", how))
 		for _, p := range d.Bounds {
-			fmt.Fprintf(&b, "  #   - %s  # %s\n", p.flow(), p.Note)
+			fmt.Fprintf(&b, "  #   - %s  # %s\n", d.named(p.flow()), p.Note)
 		}
 	}
 	if len(d.Observe) > 0 {
@@ -267,7 +267,7 @@ func (d *Draft) Lines(width int) (out []string) {
 				add(label, "and %d more", len(of)-most)
 				return
 			}
-			s := p.Expr
+			s := d.named(p.Expr)
 			if p.yaml != "" && d.Kind == "molecule" {
 				s = p.yaml
 			}
