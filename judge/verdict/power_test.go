@@ -72,7 +72,7 @@ func trial(p process, n int, seed uint64, plant func(x, u, train []float64)) Ver
 // verdicts are "not good". At 2 %, more than 4 + √n/3 of n have a chance below 1e-3 for the numbers here.
 func TestDependentRows(t *testing.T) {
 	times := *verdicts / 20
-	if testkit.Long() {
+	if testkit.Longest() {
 		times = *verdicts
 	}
 	for _, p := range dependentRows {
@@ -196,7 +196,7 @@ func TestPower(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			times := max(2, *verdicts/30)
-			if testkit.Long() {
+			if testkit.Longest() {
 				times = *verdicts
 			}
 			grades, found, says := map[Grade]int{}, 0, ""
