@@ -41,14 +41,15 @@ func flowing(t *testing.T, a float64, settings ...string) *Run {
 	text := []byte(`name: flowing
 defaults: fixed
 set: {kind: sphere, dim: 3}
-process: {method: flow, steps: 40, friction: 2, options: {order: 4}}
+process: {steps: 40, friction: 2}
 network: {width: 48, layers: 3, time_octaves: 2}
 train: {epochs: 40, batch: 200, times_per_path: 8, learning_rate: 5e-3, anneal: 0.5, average: 0.99, optimizer: muon}
 `)
 	load := func(ctx context.Context, p *problem.Problem, _ *parallel.Pool, report func(string)) (*Loaded, error) {
 		return Load(ctx, p, pool, report)
 	}
-	return job.New[*Run](t, load, text, "flowing.yaml", append([]string{"data.path=" + path}, settings...)...)
+	return job.New[*Run](t, load, text, "flowing.yaml", append([]string{"data.path=" + path,
+		"process={method: flow, options: {order: 4}}"}, settings...)...)
 }
 
 // known is a method with a density that the test chooses.

@@ -81,17 +81,20 @@ func (p *Problem) Idle(proc *langevin.Process) (keys []string) {
 	return keys
 }
 
+// Shared says that the settings are of several problems: keys that change nothing in this one are none of its faults.
+func (p *Problem) Shared() { p.shared = true }
+
 // checkEffect returns a *KeyError if somebody gave a key another value than its default and it changes nothing. A key
 // that a later layer made useless stays: a variant, or --set, may choose another method. So do those of a file with
 // every section, as run folders hold: nobody wrote it by hand.
 func (p *Problem) checkEffect(proc *langevin.Process) error {
-	resolved := true
+	all := true
 	for _, section := range []string{"title", "potential", "process", "network", "train", KeyPrior, "uniform",
 		"generate", "sample"} {
-		resolved = resolved && p.origin[section] != ""
+		all = all && p.origin[section] != ""
 	}
 	for _, k := range Keys() {
-		if resolved || k.index == nil || p.origin[k.Name] == "" {
+		if all || p.shared || k.index == nil || p.origin[k.Name] == "" {
 			continue
 		}
 		why, by := p.noEffect(k.Name, proc)

@@ -43,6 +43,7 @@ type Problem struct {
 	chosen     []choose.Choice              // keys that follow from the set
 	variant    string                       // of Load
 	settings   []string                     // of Load
+	shared     bool                         // with other problems
 }
 
 // Asked returns the variant and the settings that Load read the problem with.

@@ -61,7 +61,7 @@ generate: {max_failed: 0.5}
 		t.Errorf("check: exit %d\n%s%s", r.code, r.stdout, r.stderr)
 	}
 	ok(t, dir, append([]string{"train", "q.yaml", "--out", "q", "--set", "process.repulsion=0.02", "--set",
-		"process.curvature=false"}, tiny...)...)
+		"process.walls=paper"}, tiny...)...)
 	ok(t, dir, "generate", "q", "-n", "50", "-o", "t.npy")
 
 	write("bad.yaml", "set:\n  product:\n    - {kind: torus, major: 2, minor: 0.6}\n    - kind: sphere\n      "+

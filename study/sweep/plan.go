@@ -345,6 +345,7 @@ func (l *looker) at(c *Cell) error {
 		if err != nil {
 			return nil, l.named(c, err)
 		}
+		p.Shared() // cells of several methods have the settings of the file in common
 		return p, l.paths(c, p, src.from)
 	}
 	p, err := c.load()

@@ -85,7 +85,7 @@ func TestGrid(t *testing.T) {
 	}{
 		"demo-ULLA-a-5epochs-s2":       {"ULLA", 50, 100, 3, 5, 0, 2},
 		"demo-slow-one-b-5epochs-s2":   {"OLLA", 200, 100, 2, 5, 0, 2},
-		"demo-slow-one-b-10000rows-s2": {"OLLA", 200, 50, 2, 1800, 0, 2}, // epochs of the rows: when they are known
+		"demo-slow-one-b-10000rows-s2": {"OLLA", 200, 50, 2, 500, 0, 2}, // epochs of the rows: when they are known
 		"wide-OLLA-plain-90s-s9":       {"OLLA", 50, 200, 4, 0, 90, 9},
 	} {
 		at := slices.IndexFunc(p.Cells, func(c *Cell) bool { return c.Name == name })
@@ -128,9 +128,9 @@ func TestUnits(t *testing.T) {
 	if a.Content() == c.Content() || a.Differs(c) != "other bytes of data.path" {
 		t.Errorf("other rows: %q", a.Differs(c))
 	}
-	said := planned(t, "problems: [demo]\nset: {train.batch: 1024}", Options{}).Cells[0].Unit
+	said := planned(t, "problems: [demo]\nset: {train.epochs: 500}", Options{}).Cells[0].Unit
 	unsaid := planned(t, "problems: [demo]", Options{}).Cells[0].Unit
-	if said.Content() != unsaid.Content() { // the recipe says 1024
+	if said.Content() != unsaid.Content() { // the recipe says 500
 		t.Error("a key that is said twice makes another unit")
 	}
 	dir := t.TempDir()
