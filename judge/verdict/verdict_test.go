@@ -483,8 +483,8 @@ func TestSpreadOfFewRows(t *testing.T) {
 	}
 }
 
-// Rows that are rounded lie beside a plane on which samples lie: they are further apart across it by as much as they are
-// off, and no samples are too close together for that.
+// Rows that are rounded lie beside a plane on which samples lie: they are further apart across it by as much as they
+// are off, and no samples are too close together for that.
 func TestSpreadOfRowsBeside(t *testing.T) {
 	flat := law{"", 3, func(x, z, _ []float64) { x[0], x[1], x[2] = z[0], z[1], 0 }}
 	x, rows := flat.draw(1200, 1, 0), flat.draw(1200, 1, 1)

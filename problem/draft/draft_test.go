@@ -176,8 +176,8 @@ func TestSets(t *testing.T) {
 	}
 }
 
-// Formulas use the names of columns where they can; parts of a whole are not negative; rounded rows are within 1 % of the
-// set, and a note says how refine brings them there.
+// Formulas use the names of columns where they can; parts of a whole are not negative; rounded rows are within 1 % of
+// the set, and a note says how refine brings them there.
 func TestTablesOfFormulas(t *testing.T) {
 	t.Chdir(t.TempDir())
 	z := normals(1200)
