@@ -91,9 +91,10 @@ func (o *exportOptions) check(given func(flag string) bool, _ []string) error {
 	for _, c := range []struct {
 		flag, with string
 		idle       bool
-	}{{"license", "--hub DIR", o.hub == ""}, {"with-reference", "--hub DIR", o.hub == ""},
+	}{{"license", "--onnx FILE, --torch DIR or --hub DIR", o.onnx+o.torch+o.hub == ""},
+		{"with-reference", "--hub DIR", o.hub == ""},
 		{"float32", "--onnx FILE, --torch DIR or --hub DIR", o.onnx+o.torch+o.hub == ""},
-		{"force", "--onnx FILE or --scores ROWS", o.onnx+o.scores == ""}} {
+		{"force", "a file to write", o.network}} {
 		if c.idle && given(c.flag) {
 			return usage("--%s changes nothing here; expected it with %s", c.flag, c.with)
 		}

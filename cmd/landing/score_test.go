@@ -46,7 +46,7 @@ func TestScoreVerb(t *testing.T) {
 		{2, "expected float32", []string{"--scores", "rows.csv", "-o", "n.npy", "--precision", "float16"}},
 		{2, "expected --scores ROWS", []string{"--precision", "float32"}},
 		{2, "this run has none", []string{"--scores", "rows.csv", "-o", "n.npy", "--hide-condition"}},
-		{2, "--license changes nothing", []string{"--onnx", "n.onnx", "--license", "mit"}},
+		{2, "--license changes nothing", []string{"--network", "--license", "mit"}},
 		{2, "--float32 changes nothing", []string{"--network", "--float32"}},
 		{2, "--force changes nothing", []string{"--network", "--force"}},
 	} {

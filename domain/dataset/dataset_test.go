@@ -217,6 +217,12 @@ func TestDecodeCSV(t *testing.T) {
 	if p.N != 2 || p.D != 3 || !slices.Equal(p.X, []float64{1, 2, 3, 4, 5, -6e-3}) {
 		t.Errorf("got %+v", p)
 	}
+	for _, text := range []string{"0,1\n.5,-1.5\n.5,2.5\n", "x,1\n.5,\u22121.5\n.5,2.5\n"} {
+		if p, err := decodeAny("p.csv", strings.NewReader(text)); err != nil || p.Header == nil ||
+			!slices.Equal(p.X, []float64{0.5, -1.5, 0.5, 2.5}) {
+			t.Errorf("%q: %+v, %v", text, p, err)
+		}
+	}
 	for _, c := range []struct{ text, want string }{
 		{"1,2\n1,2,3\n", "p.csv:2: 3 columns, expected 2, as in line 1"},
 		{"# c\na,b\n\n1\n", "p.csv:4: 1 column, expected 2, as in line 2"},
@@ -226,6 +232,10 @@ func TestDecodeCSV(t *testing.T) {
 		{"1,x\n", `p.csv:1: column 2 is "x", expected a number`},
 		{"1,2,\n", `p.csv:1: column 3 is "", expected a number`},
 		{"", "p.csv: the file is empty, expected lines of numbers, separated by commas"},
+		{"a,1\n0.5,2\n", `p.csv:1: column 1 is "a", expected a number`},
+		{"2001,2002,2003\n.1,.2,.3\n.2,.1,.4\n", `p.csv:1: "2001,2002,2003" can be a header of whole numbers or ` +
+			"a row, expected names with letters, or numbers with decimals (1.0); " +
+			"landing init --header yes or no says which"},
 		{"a,b\n", "p.csv: the file has no data, expected lines of numbers, separated by commas"},
 	} {
 		if _, err := decodeAny("p.csv", strings.NewReader(c.text)); err == nil || err.Error() != c.want {

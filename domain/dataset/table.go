@@ -96,6 +96,7 @@ func decodeTable(file string, r io.Reader, columns []column) (*Points, error) {
 	p := &Points{Name: file, D: len(columns)}
 	first := 0 // number of the first line that is no comment
 	var unsure *doubtful
+	var word error // of a cell of the first line, which is none if that is a header
 	err := eachLine(file, io.TeeReader(r, sum), wantRows(columns), func(number int, line string) error {
 		cells := strings.Count(line, ",") + 1
 		begins := first == 0
@@ -127,8 +128,12 @@ func decodeTable(file string, r io.Reader, columns []column) (*Points, error) {
 			j++
 			v, want := c.parse(cell)
 			if want != "" {
-				return &Error{File: file, Line: number, Column: cmp.Or(c.name, fmt.Sprintf("column %d", j)),
+				err := &Error{File: file, Line: number, Column: cmp.Or(c.name, fmt.Sprintf("column %d", j)),
 					Value: show(cell), Want: want}
+				if !begins || unsure == nil {
+					return err
+				}
+				word = cmp.Or(word, error(err))
 			}
 			if len(p.X) == maxNumbers {
 				return tooMany(file)
@@ -138,14 +143,16 @@ func decodeTable(file string, r io.Reader, columns []column) (*Points, error) {
 		p.N++
 		return nil
 	})
-	if err == nil && p.N == 0 {
-		err = noData(file, wantRows(columns))
+	if err == nil && (p.N == 0 || word != nil && p.N == 1) {
+		err = cmp.Or(word, noData(file, wantRows(columns)))
 	}
 	if err == nil && unsure != nil {
 		is, certain := unsure.header(p.X[p.D:], p.D)
 		if !certain {
 			err = unsure.asked(file, first)
-		} else if is {
+		} else if !is {
+			err = word
+		} else {
 			p.Header, p.X, p.N = strings.Split(unsure.line, ","), p.X[p.D:], p.N-1
 			p.Remarks = append(p.Remarks, fmt.Sprintf("line %d (%s) is taken for the names of columns", first,
 				show(unsure.line)))
