@@ -300,8 +300,8 @@ func TestPlainly(t *testing.T) {
 			c.t.Names = strings.Fields(c.names)
 		}
 		got := written(look(t, c.t).Exact())
-		want, counted := map[string]int{"tilted torus": 1, "grid": 8, "grid, of eight decimals": 8, "grid, by angles": 8,
-			"named numbers": 0}[c.name]
+		want, counted := map[string]int{"tilted torus": 1, "grid": 8, "grid, of eight decimals": 8,
+			"grid, by angles": 8, "named numbers": 0}[c.name]
 		if counted && len(got) != want || !counted && !slices.Equal(got, c.want) {
 			t.Errorf("%s: %q; expected %q, or %d", c.name, got, c.want, want)
 		}
