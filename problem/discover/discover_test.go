@@ -288,9 +288,9 @@ func TestPlainly(t *testing.T) {
 			a := 2 * math.Tanh(z[0])
 			return []float64{a, z[1], 0.5*z[1]*z[1] + 9.81*(1-math.Cos(a))}
 		}), "", []string{"9.81*cos(x[0]) - 0.5*x[1]^2 + x[2] = 9.81"}},
-		{"grid, of eight decimals",
-			decimals(rows(1, 600, 2, func(z []float64) []float64 { return grid(z, true) }), 1e8),
-			strings.Join(buses, " "), nil},
+		{"grid, of eight decimals", decimals(rows(1, 600, 2, func(z []float64) []float64 {
+			return grid(z, true)
+		}), 1e8), strings.Join(buses, " "), nil},
 		{"grid", rows(1, 300, 2, func(z []float64) []float64 { return grid(z, false) }), strings.Join(buses, " "), nil},
 		{"grid, by angles", rows(1, 300, 2, func(z []float64) []float64 { return grid(z, true) }),
 			strings.Join(buses, " "), nil},
