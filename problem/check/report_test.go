@@ -156,5 +156,3 @@ func TestForecast(t *testing.T) {
 		t.Errorf("got %v", m)
 	}
 }
-
-func near(a, b float64) bool { return math.Abs(a-b) <= 1e-9*math.Abs(a) }
