@@ -159,7 +159,10 @@ func runGenerate(ctx context.Context, a *app, o *generateOptions, args []string)
 
 func (g *generated) print(w io.Writer) {
 	told := "nothing to measure"
-	if g.Written > 0 {
+	switch {
+	case g.Written > 0 && g.Violation.Worst.IsNaN():
+		told = "there are no constraints"
+	case g.Written > 0:
 		told = fmt.Sprintf("worst violation %.2g", float64(g.Violation.Worst))
 	}
 	fmt.Fprintf(w, "%d samples in %s (%.2f s), %s\n", g.Written, g.File, g.Seconds.Generate, told)

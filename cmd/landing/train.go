@@ -225,7 +225,7 @@ func (a *app) finish(ctx context.Context, r *experiment.Run, o *trainOptions) (a
 	t.Stopped, t.Weights, t.Trained = status.Stopped, r.Folder.ChosenWeights(), status.Trained
 	return answer{t, func(w io.Writer) {
 		fmt.Fprintf(w, "trained %s: loss %.4g\n", cmp.Or(t.Trained.Text(),
-			fmt.Sprintf("%d epochs in %s", t.Epochs, text.Clock(last.Seconds))), last.Loss)
+			fmt.Sprintf("%s in %s", plural(t.Epochs, "epoch"), text.Clock(last.Seconds))), last.Loss)
 		if t.Stopped != "" {
 			fmt.Fprintf(w, "why:   %s\n", t.Stopped)
 		}
