@@ -22,6 +22,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"unicode/utf8"
 )
 
 const program = "./cmd/landing"
@@ -169,7 +170,7 @@ func above(name, module, dir string, works map[string]string) (own bool, err err
 			if err != nil {
 				return false, err
 			}
-			works[name+": "+path.Join(filepath.ToSlash(in), e.Name())] = string(body)
+			works[name+": "+path.Join(filepath.ToSlash(in), e.Name())] = inUTF8(body)
 			own = own || in == "."
 		}
 		if in == "." {
@@ -184,10 +185,22 @@ func folder(name, dir string, works map[string]string) error {
 	files, err := filepath.Glob(filepath.Join(dir, "*.txt"))
 	for _, file := range files {
 		body, e := os.ReadFile(file)
-		works[name+": "+path.Join(filepath.Base(dir), filepath.Base(file))] = string(body)
+		works[name+": "+path.Join(filepath.Base(dir), filepath.Base(file))] = inUTF8(body)
 		err = errors.Join(err, e)
 	}
 	return err
+}
+
+// inUTF8 returns a text in UTF-8 as it is, and another one as Latin-1, in which a byte is a character.
+func inUTF8(body []byte) string {
+	if utf8.Valid(body) {
+		return string(body)
+	}
+	out := make([]rune, len(body))
+	for i, b := range body {
+		out[i] = rune(b)
+	}
+	return string(out)
 }
 
 // writeTexts writes each text once, below the works that hold it.

@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/landing-diffusion/landing/tools/testkit"
 )
@@ -30,6 +31,9 @@ func TestWrite(t *testing.T) {
 		if !bytes.Contains(files[0], []byte(want)) {
 			t.Errorf("there is no %q", want)
 		}
+	}
+	if !utf8.Valid(files[0]) {
+		t.Error("the file is not in UTF-8")
 	}
 	notice := testkit.Must(os.ReadFile("../../NOTICE"))
 	for _, m := range regexp.MustCompile(`(?m)^(\S+) v[0-9]\S*: \S+$`).FindAllSubmatch(files[0], -1) {
