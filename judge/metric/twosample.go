@@ -81,7 +81,7 @@ func newPool(x, y []float64, d, maxPoints int, seed uint64) *pool {
 }
 
 // relabelled is the test of the first n of n + m points against the others, by random relabellings. Points that came
-// together (Clustered) stay together.
+// together (Clusters) stay together.
 func (e *energy) relabelled(p *pool, times int, seed uint64) TwoSample {
 	n, m := p.n, p.m
 	// The statistic does not care which sample is called the first.
