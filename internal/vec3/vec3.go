@@ -31,4 +31,6 @@ func Unit(v [3]float64) [3]float64 {
 }
 
 // Finite reports whether no number is infinite or NaN.
-func Finite(v ...float64) bool { return !slices.ContainsFunc(v, func(x float64) bool { return x-x != 0 }) }
+func Finite(v ...float64) bool {
+	return !slices.ContainsFunc(v, func(x float64) bool { return x-x != 0 })
+}
