@@ -78,8 +78,8 @@ type Evaluator struct {
 	HeldProjector func(held []int) Projector
 }
 
-// FewProducts is the largest number (m+l)·d of products at a point for which sets of formulas, and sets that wrap others,
-// have HessianVectors alone: whole rows are then as quick as packed ones.
+// FewProducts is the largest number (m+l)·d of products at a point for which sets of formulas, and sets that wrap
+// others, have HessianVectors alone: whole rows are then as quick as packed ones.
 const FewProducts = 1 << 16
 
 // packs reports whether a set of c components in R^d that wraps another passes on its packed Hessian products.

@@ -52,7 +52,8 @@ func TestPackedHessianProducts(t *testing.T) {
 		for i := range n * c {
 			for _, j := range support[i%c] {
 				if packed[0] != rows[i*d+j] {
-					t.Fatalf("%s: ∇²v[%d] of component %d is %v packed, %v in full", name, j, i%c, packed[0], rows[i*d+j])
+					t.Fatalf("%s: ∇²v[%d] of component %d is %v packed, %v in full", name, j, i%c, packed[0],
+						rows[i*d+j])
 				}
 				some = some || packed[0] != 0
 				packed = packed[1:]
