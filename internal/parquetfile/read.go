@@ -184,8 +184,8 @@ var (
 	logicalTypes = map[string]string{"STRING": "a string", "ENUM": "a string", "JSON": "a string", "DATE": "a date",
 		"TIME": "a time", "TIMESTAMP": "a time stamp", "DECIMAL": "a decimal", "FLOAT16": "float16"}
 	physicalTypes = map[format.Type]string{format.Boolean: "a boolean", format.Int96: "a time stamp"}
-	numberTypes   = map[format.Type]string{format.Float: "float32", format.Double: "float64", format.Int32: "whole numbers",
-		format.Int64: "whole numbers"}
+	numberTypes   = map[format.Type]string{format.Float: "float32", format.Double: "float64",
+		format.Int32: "whole numbers", format.Int64: "whole numbers"}
 )
 
 // describe says what a column holds.
