@@ -28,8 +28,9 @@ type columns struct {
 	names string
 }
 
-// unused are fields that say nothing of the balances and limits.
-var unused = []string{"version", "baseMVA", "bus", "gen", "branch", "bus_name", "gencost", "areas", "gentype", "genfuel"}
+// known are the fields that are read, and those that say nothing of balances and limits.
+var known = []string{"version", "baseMVA", "bus", "gen", "branch", "bus_name", "gencost", "areas", "gentype",
+	"genfuel", "dcline"}
 
 // A token is a word, a quoted text, a bracket, a separator or the end of a line ("\n").
 type token struct {
@@ -233,12 +234,13 @@ func (s *source) build(g *Grid) error {
 	if !ok {
 		return s.bad(0, "mpc.baseMVA", "missing", "a power in MVA")
 	}
-	var err error
-	if g.Base, err = strconv.ParseFloat(base.rows[0][0].text, 64); err != nil || !(g.Base > 0) || math.IsInf(g.Base, 0) {
+	v, err := strconv.ParseFloat(base.rows[0][0].text, 64)
+	if err != nil || !(v > 0) || math.IsInf(v, 0) {
 		return s.bad(base.line, "mpc.baseMVA", strconv.Quote(base.rows[0][0].text), "a power above 0, in MVA")
 	}
+	g.Base = v
 	for name, f := range s.fields {
-		if !slices.Contains(unused, name) && name != "dcline" {
+		if !slices.Contains(known, name) {
 			g.Notes = append(g.Notes, fmt.Sprintf("%s:%d: mpc.%s is not used", s.file, f.line, name))
 		}
 	}
@@ -289,7 +291,8 @@ func (s *source) buses(g *Grid) (at map[int]int, lines []int, err error) {
 			g.Notes = append(g.Notes, fmt.Sprintf("bus %s is isolated (type 4) and left out", b.Label()))
 			continue
 		case kind != 1 && kind != 2 && kind != 3:
-			return nil, nil, s.bad(r.line, "bus.type", fmt.Sprint(kind), "1 (PQ), 2 (PV), 3 (reference) or 4 (isolated)")
+			return nil, nil, s.bad(r.line, "bus.type", fmt.Sprint(kind), "1 (PQ), 2 (PV), 3 (reference) or 4 "+
+				"(isolated)")
 		case kind == 3 && g.Reference >= 0:
 			return nil, nil, s.bad(r.line, "bus.type", "3", "one reference: bus %s is it", g.Buses[g.Reference].Label())
 		case kind == 3:
@@ -367,8 +370,8 @@ func (s *source) branches(g *Grid, at map[int]int) error {
 		case from == to:
 			return s.bad(r.line, "branch.tbus", fmt.Sprint(r.v[1]), "another bus than fbus")
 		case square == 0:
-			return s.bad(r.line, "branch.x", "0, as r is", "an impedance: write one such as 0.0001, or make one bus of "+
-				"the two")
+			return s.bad(r.line, "branch.x", "0, as r is", "an impedance: write one such as 0.0001, or make one "+
+				"bus of the two")
 		case b.Tap < 0 || b.Rate < 0:
 			return s.bad(r.line, "branch", fmt.Sprintf("of ratio %v and rateA %v", r.v[8], r.v[5]), "none below 0")
 		}

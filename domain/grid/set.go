@@ -145,7 +145,8 @@ func (s *Set) start(dst []float64, stream keyed.Stream, sample uint64, try int) 
 			Coordinate
 			value, size float64
 		}{{s.V[i], b.V, 0.01}, {s.Theta[i], b.Theta, 0.02}, {s.Pg[i], b.Generation.P, 0.05},
-			{s.Qg[i], b.Generation.Q, 0.05}, {s.Pd[i], b.Load.P, 0.05 * b.Load.P}, {s.Qd[i], b.Load.Q, 0.05 * b.Load.Q}} {
+			{s.Qg[i], b.Generation.Q, 0.05}, {s.Pd[i], b.Load.P, 0.05 * b.Load.P},
+			{s.Qd[i], b.Load.Q, 0.05 * b.Load.Q}} {
 			if c.At >= 0 {
 				dst[c.At] = c.value + c.size*dst[c.At]
 			}
