@@ -274,7 +274,11 @@ const (
 // of two that makes it usual. So tolerances mean the same in any unit of a constraint. It reports whether there is any.
 func (b *Builder) rescale(values []expr.Value, p *expr.Program) (any bool) {
 	d := b.Dim()
-	x, val, jac := make([]float64, d), make([]float64, len(values)), make([]float64, len(values)*d)
+	support, size := p.Support(), 0
+	for _, js := range support {
+		size += len(js)
+	}
+	x, val, jac := make([]float64, d), make([]float64, len(values)), make([]float64, size)
 	lo, hi := make([]int, len(values)), make([]int, len(values))
 	eval := p.NewEvaluator()
 	for k := range probes {
@@ -282,9 +286,11 @@ func (b *Builder) rescale(values []expr.Value, p *expr.Program) (any bool) {
 			_, part := math.Modf(float64(k*d+j+1) * math.Phi)
 			x[j] = 3 * (part - 0.5)
 		}
-		eval.Jacobians(val, jac, x, 1)
+		eval.SparseJacobians(val, jac, x, 1)
+		rest := jac
 		for i := range values {
-			size := dense.Largest(jac[i*d : (i+1)*d])
+			size := dense.Largest(rest[:len(support[i])])
+			rest = rest[len(support[i]):]
 			if _, e := math.Frexp(size); size > 0 && size <= math.MaxFloat64 {
 				if lo[i] == 0 && hi[i] == 0 {
 					lo[i], hi[i] = e, e
@@ -323,7 +329,7 @@ func (b *Builder) Set() (*Set, error) {
 	if err := p.Second(); err != nil {
 		return nil, err
 	}
-	s.Program = p
+	s.Program, s.support = p, p.Support()
 	return s, nil
 }
 
@@ -332,6 +338,7 @@ type Set struct {
 	*expr.Program
 	dim                      int
 	equalities, inequalities []string
+	support                  [][]int
 	sequence                 constraint.Capabilities // of one
 }
 
@@ -351,16 +358,20 @@ const few = 4000
 func (s *Set) Capabilities() constraint.Capabilities {
 	_, work := s.Operations()
 	c := s.sequence
-	c.Name, c.Support, c.Fault = s.String(), s.Support(), s.Fault
+	c.Name, c.Support, c.Fault = s.String(), s.support, s.Fault
 	c.Work = max(0, float64(work)-few*float64(len(s.equalities)+len(s.inequalities)))
 	return c
 }
 
 func (s *Set) NewEvaluator(int) constraint.Evaluator {
 	e := s.Program.NewEvaluator()
-	return constraint.Evaluator{
+	out := constraint.Evaluator{
 		Values: e.Values, Jacobians: e.Jacobians, HessianVectors: e.HessianVectors, SparseJacobians: e.SparseJacobians,
 	}
+	if len(s.support)*s.dim > constraint.FewProducts {
+		out.SparseHessianVectors = e.SparseHessianVectors
+	}
+	return out
 }
 
 // Dim returns d.
