@@ -43,8 +43,8 @@ func (q *Sequence) members() (list []member, coordinates []string, err error) {
 		if name, size, ok := strings.Cut(text, "["); ok {
 			n, err := strconv.Atoi(strings.TrimSuffix(size, "]"))
 			if err != nil || n < 1 || n > MaxStep || !strings.HasSuffix(size, "]") {
-				return nil, nil, &Error{fmt.Sprintf("state[%d]", i), fmt.Errorf("%q; expected a name such as v, or with "+
-					"the length of a vector, v[3], at most %d", text, MaxStep)}
+				return nil, nil, &Error{fmt.Sprintf("state[%d]", i), fmt.Errorf("%q; expected a name such as v, or "+
+					"with the length of a vector, v[3], at most %d", text, MaxStep)}
 			}
 			m.name, m.to, m.vector = name, m.from+n, true
 			for j := range n {
