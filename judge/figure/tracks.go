@@ -13,6 +13,7 @@ type TracksOptions struct {
 	Up     [3]float64 // orthogonal unit vectors of the picture's axes
 	Solids []Solid    // drawn by their outlines
 	Ends   []Place    // marked with their names
+	Free   bool       // the axes have scales of their own
 }
 
 // A Place is a point with a name.
@@ -92,7 +93,9 @@ func Tracks(opts TracksOptions, layers ...TrackLayer) *Chart {
 	// The height is that of the same scale, and where it would be too low or high an axis shows more.
 	scale := (f.x1 - f.x0) / (f.x.hi - f.x.lo)
 	height := min(most, max(least, scale*(f.y.hi-f.y.lo)))
-	if shown := height / scale; shown < f.y.hi-f.y.lo {
+	if opts.Free {
+		height = plotHeight
+	} else if shown := height / scale; shown < f.y.hi-f.y.lo {
 		f.x = widened(f.x, (f.x1-f.x0)/height*(f.y.hi-f.y.lo))
 	} else {
 		f.y = widened(f.y, shown)
