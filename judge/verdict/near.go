@@ -68,8 +68,8 @@ func (j *judge) blur() {
 	says := fmt.Sprintf("samples lie typically %s from the nearest training row, held-out rows %s", j.length(own),
 		j.length(held))
 	if p = max(p, j.byRegion(metric.Median(slices.Concat(x, h)))); !(p <= levels[Copies]/2) {
-		j.skip(Blur, "%s: between regions of the data that differs as much by chance, as where rows depend on each other "+
-			"or are few", says)
+		j.skip(Blur, "%s: between regions of the data that differs as much by chance, as where rows depend on each "+
+			"other or are few", says)
 		return
 	}
 	j.tell(Blur, own/held, p, "%s", says)
