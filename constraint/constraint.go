@@ -78,6 +78,13 @@ type Evaluator struct {
 	HeldProjector func(held []int) Projector
 }
 
+// FewProducts is the largest number (m+l)·d of products at a point for which sets of formulas, and sets that wrap
+// others, have HessianVectors alone: whole rows are then as quick as packed ones.
+const FewProducts = 1 << 16
+
+// packs reports whether a set of c components in R^d that wraps another passes on its packed Hessian products.
+func (e *Evaluator) packs(c, d int) bool { return e.SparseHessianVectors != nil && c*d > FewProducts }
+
 // Capabilities is what a set knows of itself. Its functions are nil if the set lacks them, and allow concurrent calls.
 type Capabilities struct {
 	// Name is for messages: "sphere in R^3".
@@ -103,6 +110,8 @@ type Capabilities struct {
 	// Steps is how many steps of a sequence a point begins with, one after the other, of StepDim
 	// coordinates each; what follows them is Held. 0: it is no sequence.
 	Steps, StepDim int
+	// StepNames are what the set calls the coordinates of a step; nil: it does not name them.
+	StepNames []string
 	// Families are components that are alike, in the order of messages, of a set of many; nil: it has none.
 	Families []Family
 	// SampleUniform writes one point of the uniform (Hausdorff) measure of a

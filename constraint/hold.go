@@ -77,6 +77,9 @@ func (s *hold) NewEvaluator(rows int) Evaluator {
 	if s.support != nil {
 		e.packed.n = rows * s.from[e.c]
 		out.SparseJacobians = e.SparseJacobians
+		if inner.packs(e.c, e.d) {
+			out.SparseHessianVectors = e.SparseHessianVectors
+		}
 	}
 	return out
 }
@@ -102,22 +105,38 @@ func (e *holdEvaluator) Jacobians(values, jac, x []float64, n int) {
 	e.still(jac, n*e.c)
 }
 
-func (e *holdEvaluator) HessianVectors(dst, x, v []float64, n int) {
+// free returns n vectors v without their held coordinates.
+func (e *holdEvaluator) free(v []float64, n int) []float64 {
 	free := e.v.get(n * e.d)
 	copy(free, v[:n*e.d])
 	e.still(free, n)
-	e.inner.HessianVectors(dst, x, free, n)
+	return free
+}
+
+func (e *holdEvaluator) HessianVectors(dst, x, v []float64, n int) {
+	e.inner.HessianVectors(dst, x, e.free(v, n), n)
 	e.still(dst, n*e.c)
 }
 
 func (e *holdEvaluator) SparseJacobians(values, jac, x []float64, n int) {
-	width := e.from[e.c]
-	packed := e.packed.get(n * width)
+	packed := e.packed.get(n * e.from[e.c])
 	e.inner.SparseJacobians(values, packed, x, n)
+	e.drop(jac, packed, n)
+}
+
+func (e *holdEvaluator) SparseHessianVectors(dst, x, v []float64, n int) {
+	packed := e.packed.get(n * e.from[e.c])
+	e.inner.SparseHessianVectors(packed, x, e.free(v, n), n)
+	e.drop(dst, packed, n)
+}
+
+// drop copies n packed rows without the derivatives along held coordinates.
+func (e *holdEvaluator) drop(dst, packed []float64, n int) {
+	width := e.from[e.c]
 	for i := range n {
 		row := packed[i*width : (i+1)*width]
 		for a, at := range e.keep {
-			jac[i*len(e.keep)+a] = row[at]
+			dst[i*len(e.keep)+a] = row[at]
 		}
 	}
 }
@@ -230,6 +249,9 @@ func (s *sliced) NewEvaluator(rows int) Evaluator {
 	}
 	if e.inner.SparseJacobians != nil { // Hold has packed the free ones alone
 		out.SparseJacobians = e.SparseJacobians
+		if e.inner.packs(c, d) {
+			out.SparseHessianVectors = e.SparseHessianVectors
+		}
 	}
 	return out
 }
@@ -258,10 +280,20 @@ func (e *slicedEvaluator) Jacobians(values, jac, x []float64, n int) {
 }
 
 func (e *slicedEvaluator) HessianVectors(dst, x, v []float64, n int) {
-	all, moved := e.jac.get(n*e.c*len(e.point)), e.v.get(n*len(e.point))
-	e.whole(moved, v, n) // along c, whatever: the inner set holds it
-	e.inner.HessianVectors(all, e.points(x, n), moved, n)
+	all := e.jac.get(n * e.c * len(e.point))
+	e.inner.HessianVectors(all, e.points(x, n), e.moved(v, n), n)
 	e.narrow(dst, all, n*e.c)
+}
+
+// moved returns n vectors v among all coordinates: along c, whatever, since the inner set holds it.
+func (e *slicedEvaluator) moved(v []float64, n int) []float64 {
+	moved := e.v.get(n * len(e.point))
+	e.whole(moved, v, n)
+	return moved
+}
+
+func (e *slicedEvaluator) SparseHessianVectors(dst, x, v []float64, n int) {
+	e.inner.SparseHessianVectors(dst, e.points(x, n), e.moved(v, n), n)
 }
 
 func (e *slicedEvaluator) SparseJacobians(values, jac, x []float64, n int) {

@@ -177,7 +177,7 @@ type joinEvaluator struct {
 type partEvaluator struct {
 	*part
 	Evaluator
-	x, v, values, matrix scratch
+	x, v, values, matrix, packed scratch
 }
 
 func (j *join) evaluator(rows int) *joinEvaluator {
@@ -187,6 +187,9 @@ func (j *join) evaluator(rows int) *joinEvaluator {
 		e.parts[i] = partEvaluator{
 			part: p, Evaluator: p.NewEvaluator(rows), x: scratch{n: rows * p.d}, v: scratch{n: rows * p.d},
 			values: scratch{n: rows * p.c}, matrix: scratch{n: rows * p.c * p.d},
+		}
+		if j.support != nil {
+			e.parts[i].packed.n = rows * p.from[p.c]
 		}
 	}
 	if j.support != nil {
@@ -202,6 +205,12 @@ func (e *joinEvaluator) functions() Evaluator {
 		if e.parts[i].HessianVectors == nil {
 			out.HessianVectors = nil
 		}
+		if e.support != nil && e.parts[i].packs(len(e.names), e.d) {
+			out.SparseHessianVectors = e.SparseHessianVectors
+		}
+	}
+	if out.HessianVectors == nil {
+		out.SparseHessianVectors = nil
 	}
 	if e.support != nil {
 		out.SparseJacobians = e.SparseJacobians
@@ -278,18 +287,46 @@ func (e *joinEvaluator) HessianVectors(dst, x, v []float64, n int) {
 func (e *joinEvaluator) SparseJacobians(values, jac, x []float64, n int) {
 	for i := range e.parts {
 		p := &e.parts[i]
-		row := p.from[p.c]
-		own, packed := p.values.get(n*p.c), p.matrix.get(n*row)
+		own, packed := p.values.get(n*p.c), p.packed.get(n*p.from[p.c])
 		if p.sparse {
 			p.Evaluator.SparseJacobians(own, packed, p.sees(&p.x, x, n, e.d), n)
 		} else {
 			p.Evaluator.Jacobians(own, packed, p.sees(&p.x, x, n, e.d), n)
 		}
 		e.put(values, p, own, n)
-		for i := range n {
-			for a, at := range p.place {
-				copy(jac[i*e.row+e.from[at]:], packed[i*row+p.from[a]:i*row+p.from[a+1]])
+		e.putPacked(jac, p, packed, n)
+	}
+}
+
+// SparseHessianVectors packs the whole rows of a part that has no packed ones.
+func (e *joinEvaluator) SparseHessianVectors(dst, x, v []float64, n int) {
+	for i := range e.parts {
+		p := &e.parts[i]
+		packed, px, pv := p.packed.get(n*p.from[p.c]), p.sees(&p.x, x, n, e.d), p.sees(&p.v, v, n, e.d)
+		if p.Evaluator.SparseHessianVectors != nil {
+			p.Evaluator.SparseHessianVectors(packed, px, pv, n)
+		} else {
+			rows := p.matrix.get(n * p.c * p.d)
+			p.Evaluator.HessianVectors(rows, px, pv, n)
+			to := packed
+			for k := range n * p.c {
+				at := e.support[p.place[k%p.c]]
+				for a, j := range at {
+					to[a] = rows[k*p.d+j-p.at]
+				}
+				to = to[len(at):]
 			}
+		}
+		e.putPacked(dst, p, packed, n)
+	}
+}
+
+// putPacked writes a part's packed rows in their places.
+func (e *joinEvaluator) putPacked(dst []float64, p *partEvaluator, packed []float64, n int) {
+	row := p.from[p.c]
+	for i := range n {
+		for a, at := range p.place {
+			copy(dst[i*e.row+e.from[at]:], packed[i*row+p.from[a]:i*row+p.from[a+1]])
 		}
 	}
 }

@@ -58,7 +58,7 @@ func (s *given) Capabilities() Capabilities {
 func (s *given) NewEvaluator(rows int) Evaluator {
 	e := s.product.NewEvaluator(rows)
 	if s.free().Capabilities().Support == nil {
-		e.SparseJacobians = nil
+		e.SparseJacobians, e.SparseHessianVectors = nil, nil
 	}
 	return e
 }
@@ -144,6 +144,9 @@ func (v *view) NewEvaluator(rows int) Evaluator {
 		e.from = starts(support)
 		e.packed.n = rows * e.from[v.c]
 		out.SparseJacobians = e.SparseJacobians
+		if inner.packs(v.c, d) {
+			out.SparseHessianVectors = e.SparseHessianVectors
+		}
 	}
 	return out
 }
@@ -199,14 +202,25 @@ func (e *viewEvaluator) HessianVectors(dst, x, v []float64, n int) {
 }
 
 func (e *viewEvaluator) SparseJacobians(values, jac, x []float64, n int) {
-	width := e.from[e.c]
-	all, j := e.values.get(n*e.c), e.packed.get(n*width)
-	e.inner.SparseJacobians(all, j, x, n)
+	all, packed := e.values.get(n*e.c), e.packed.get(n*e.from[e.c])
+	e.inner.SparseJacobians(all, packed, x, n)
 	e.gather(values, all, n, 1)
+	e.pack(jac, packed, n)
+}
+
+func (e *viewEvaluator) SparseHessianVectors(dst, x, v []float64, n int) {
+	packed := e.packed.get(n * e.from[e.c])
+	e.inner.SparseHessianVectors(packed, x, v, n)
+	e.pack(dst, packed, n)
+}
+
+// pack copies the view's share of n packed rows.
+func (e *viewEvaluator) pack(dst, packed []float64, n int) {
+	width := e.from[e.c]
 	for p := range n {
-		row := j[p*width : (p+1)*width]
+		row := packed[p*width : (p+1)*width]
 		for _, i := range e.index {
-			jac = jac[copy(jac, row[e.from[i]:e.from[i+1]]):]
+			dst = dst[copy(dst, row[e.from[i]:e.from[i+1]]):]
 		}
 	}
 }
@@ -239,7 +253,7 @@ func (s *ambient) Unwrap() []Set        { return []Set{s.Set} }
 func (s *ambient) Capabilities() Capabilities {
 	c := s.Set.Capabilities()
 	return Capabilities{Name: fmt.Sprintf("R^%d", s.Dim()), Held: c.Held, HeldNames: c.HeldNames, Parts: c.Parts,
-		Steps: c.Steps, StepDim: c.StepDim}
+		Steps: c.Steps, StepDim: c.StepDim, StepNames: c.StepNames}
 }
 
 func (*ambient) NewEvaluator(int) Evaluator {

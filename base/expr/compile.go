@@ -208,7 +208,7 @@ func (c *compiler) allocate(results []int32) {
 func (c *compiler) tape(dsts [2][]entry, strides [2]int) *tape {
 	t := &tape{strides: strides}
 	rows := c.registers + t.strides[0] + t.strides[1] + len(c.loads)
-	t.chunk = min(max(cacheFloats/rows, shortest), longest)
+	t.chunk = min(max(cacheFloats/max(rows, 1), shortest), longest)
 	lines := (t.chunk + 7) / 8
 	if lines%2 == 0 {
 		lines--
@@ -221,11 +221,11 @@ func (c *compiler) tape(dsts [2][]entry, strides [2]int) *tape {
 		t.code = append(t.code, instr{in.op, offset(in.dst), offset(in.a), offset(in.b), offset(in.c), offset(in.d2)})
 	}
 	for _, i := range c.loads {
-		t.loads = append(t.loads, move{c.g.nodes[i].a, offset(c.at[i])})
+		t.loads = append(t.loads, move{int(c.g.nodes[i].a), offset(c.at[i])})
 	}
-	slices.SortFunc(t.loads, func(a, b move) int { return int(a.at - b.at) })
+	slices.SortFunc(t.loads, func(a, b move) int { return a.at - b.at })
 	t.fromX = len(t.loads)
-	for t.fromX > 0 && int(t.loads[t.fromX-1].at) >= c.g.dim {
+	for t.fromX > 0 && t.loads[t.fromX-1].at >= c.g.dim {
 		t.fromX--
 	}
 	for _, i := range c.fills {
@@ -250,11 +250,12 @@ type Program struct {
 	sparse *tape
 	length int // of a row of sparse derivatives
 
-	mu   sync.Mutex
-	g    *Graph // as far as it has been differentiated
-	hv   *tape
-	once sync.Once
-	bad  error
+	mu       sync.Mutex
+	g        *Graph // as far as it has been differentiated
+	hv       *tape
+	sparseHV *tape
+	once     sync.Once
+	bad      error
 }
 
 // Compile returns a program whose components are the elements of the values, in
@@ -277,8 +278,8 @@ func (g *Graph) Compile(values ...Value) (p *Program, err error) {
 	for i, grad := range p.grads {
 		for _, e := range grad {
 			results = append(results, e.node)
-			dense = append(dense, entry{int32(i*p.d) + e.v, e.node})
-			packed = append(packed, entry{int32(p.length), e.node})
+			dense = append(dense, entry{i*p.d + e.v, e.node})
+			packed = append(packed, entry{p.length, e.node})
 			p.length++
 		}
 	}
@@ -302,7 +303,7 @@ func refuse(err *error) {
 func (p *Program) components() []entry {
 	out := make([]entry, len(p.roots))
 	for i, r := range p.roots {
-		out[i] = entry{int32(i), r}
+		out[i] = entry{i, r}
 	}
 	return out
 }
@@ -314,7 +315,7 @@ func (p *Program) Components() int { return len(p.roots) }
 func (p *Program) Touches(i int) []int {
 	out := make([]int, len(p.grads[i]))
 	for k, e := range p.grads[i] {
-		out[k] = int(e.v)
+		out[k] = e.v
 	}
 	return out
 }
@@ -325,8 +326,8 @@ func (p *Program) Operations() (values, jacobians int) { return len(p.values.cod
 // An Evaluator runs a Program at blocks of any number of points. It owns the scratch of the runs, which each of its
 // methods makes when first called; one goroutine uses it at a time.
 type Evaluator struct {
-	p                       *Program
-	values, jac, sparse, hv []float64
+	p                                 *Program
+	values, jac, sparse, hv, sparseHV []float64
 }
 
 // NewEvaluator returns an evaluator of its own.
@@ -404,6 +405,18 @@ func (e *Evaluator) HessianVectors(dst, x, v []float64, n int) {
 	p.hv.run(p.hv.once(&e.hv), [2][]float64{dst}, x, v, p.d, n)
 }
 
+// SparseHessianVectors is HessianVectors along the support alone, laid out as SparseJacobians is.
+func (e *Evaluator) SparseHessianVectors(dst, x, v []float64, n int) {
+	p := e.p
+	p.fits("x", x, n*p.d)
+	p.fits("v", v, n*p.d)
+	p.fits("sparse Hessian products", dst, n*p.length)
+	if err := p.Second(); err != nil {
+		panic(err)
+	}
+	p.sparseHV.run(p.sparseHV.once(&e.sparseHV), [2][]float64{dst}, x, v, p.d, n)
+}
+
 // Second prepares Hessian-vector products: forward over reverse, the derivative of every gradient along v. The error is
 // an *Error: they are too large. Calling it is optional.
 func (p *Program) Second() error {
@@ -411,20 +424,24 @@ func (p *Program) Second() error {
 		defer refuse(&p.bad)
 		p.mu.Lock()
 		defer p.mu.Unlock()
-		var at, of []int32
+		var at []int
+		var of []int32
 		for i, grad := range p.grads {
 			for _, e := range grad {
-				at, of = append(at, int32(i*p.d)+e.v), append(of, e.node)
+				at, of = append(at, i*p.d+e.v), append(of, e.node)
 			}
 		}
-		var outs []entry
+		var dense, packed []entry
 		var results []int32
 		for k, t := range p.g.forward(of, func(v int32) int32 { return p.g.variable(p.d + int(v)) }) {
 			if t != zero {
-				outs, results = append(outs, entry{at[k], t}), append(results, t)
+				dense, packed = append(dense, entry{at[k], t}), append(packed, entry{k, t})
+				results = append(results, t)
 			}
 		}
-		p.hv = p.g.compile(results).tape([2][]entry{outs}, [2]int{len(p.roots) * p.d})
+		code := p.g.compile(results)
+		p.hv = code.tape([2][]entry{dense}, [2]int{len(p.roots) * p.d})
+		p.sparseHV = code.tape([2][]entry{packed}, [2]int{p.length})
 	})
 	return p.bad
 }

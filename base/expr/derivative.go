@@ -77,8 +77,11 @@ func (g *Graph) differentiate(i int32, do func()) {
 	g.here, g.cause = here, cause
 }
 
-// entry is one non-zero derivative: of a component, in variable v.
-type entry struct{ v, node int32 }
+// entry is one non-zero derivative: of a component, in variable v. Of results, v is the place in a row.
+type entry struct {
+	v    int
+	node int32
+}
 
 // reach returns the nodes under the roots, ascending, constants left out.
 func (g *Graph) reach(roots ...int32) []int32 {
@@ -127,7 +130,7 @@ func (g *Graph) reverse(root int32) (grad []entry, size int) {
 			continue
 		}
 		if n.op == opVar {
-			grad = append(grad, entry{n.a, ā})
+			grad = append(grad, entry{int(n.a), ā})
 			continue
 		}
 		g.differentiate(i, func() {
@@ -144,7 +147,7 @@ func (g *Graph) reverse(root int32) (grad []entry, size int) {
 			}
 		})
 	}
-	slices.SortFunc(grad, func(a, b entry) int { return int(a.v - b.v) })
+	slices.SortFunc(grad, func(a, b entry) int { return a.v - b.v })
 	return grad, len(under)
 }
 
@@ -198,7 +201,7 @@ func (g *Graph) forward(roots []int32, seed func(v int32) int32) []int32 {
 // where that leaves fewer operations, a forward sweep for each variable.
 func (g *Graph) gradients(roots []int32) [][]entry {
 	back := make([][]entry, len(roots))
-	vars := map[int32]bool{}
+	vars := map[int]bool{}
 	shared, swept := len(g.reach(roots...)), 0
 	for i, r := range roots {
 		grad, size := g.reverse(r)
@@ -212,12 +215,12 @@ func (g *Graph) gradients(roots []int32) [][]entry {
 		return back
 	}
 	ahead := make([][]entry, len(roots))
-	for v := range int32(g.dim) {
+	for v := range g.dim {
 		if !vars[v] {
 			continue
 		}
 		along := func(u int32) int32 {
-			if u == v {
+			if int(u) == v {
 				return one
 			}
 			return zero

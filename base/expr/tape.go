@@ -21,7 +21,10 @@ type tape struct {
 	size    int    // of the scratch memory
 }
 
-type move struct{ at, register int32 } // place in a row; register offset
+type move struct {
+	at       int // place in a row
+	register int32
+}
 
 type fill struct {
 	register int32
@@ -69,7 +72,7 @@ const few = 8
 func gather(s, rows []float64, moves []move, stride, first, count int) {
 	if len(moves) <= few {
 		for _, m := range moves {
-			at := int(m.at) - first
+			at := m.at - first
 			for i := range s[m.register:][:count] {
 				s[int(m.register)+i] = rows[at]
 				at += stride
@@ -80,7 +83,7 @@ func gather(s, rows []float64, moves []move, stride, first, count int) {
 	for i := range count {
 		row := rows[i*stride : (i+1)*stride]
 		for _, m := range moves {
-			s[int(m.register)+i] = row[int(m.at)-first]
+			s[int(m.register)+i] = row[m.at-first]
 		}
 	}
 }
@@ -91,7 +94,7 @@ func (t *tape) store(dst, s []float64, stores []move, stride, count int) {
 	}
 	if len(stores) <= few {
 		for _, m := range stores {
-			at := int(m.at)
+			at := m.at
 			for _, c := range s[m.register:][:count] {
 				dst[at] = c
 				at += stride

@@ -126,8 +126,15 @@ func (b *Builder) family(scope *expr.Scope, to *[]named, c Component, kind expr.
 	if c.Name == "" {
 		return &Error{"name", fmt.Errorf("missing; expected a name for messages")}
 	}
-	if c.For == "" {
+	if c.For == "" && to != nil {
 		return b.one(scope, to, c.Name, c, kind)
+	}
+	if c.For == "" { // of a step
+		name, err := indexed(scope, c)
+		if err != nil {
+			return &Error{"name", err}
+		}
+		return b.one(scope, to, name, c, kind)
 	}
 	err := scope.ForEach(c.For, func() error {
 		name, err := indexed(scope, c)
@@ -178,6 +185,15 @@ func (b *Builder) one(scope *expr.Scope, to *[]named, name string, c Component, 
 	if err != nil {
 		err.(*expr.Error).Name = name
 		return &Error{"expr", err}
+	}
+	if to == nil { // the relation says which
+		switch to = &b.equalities; relation {
+		case expr.None:
+			return &Error{"expr", &expr.Error{Name: name, Message: "a value alone; expected left = right, " +
+				"left <= right or left >= right"}}
+		case expr.AtMost, expr.AtLeast:
+			to, kind = &b.inequalities, expr.AtMost
+		}
 	}
 	switch {
 	case relation == expr.None || relation == kind:
@@ -258,7 +274,11 @@ const (
 // of two that makes it usual. So tolerances mean the same in any unit of a constraint. It reports whether there is any.
 func (b *Builder) rescale(values []expr.Value, p *expr.Program) (any bool) {
 	d := b.Dim()
-	x, val, jac := make([]float64, d), make([]float64, len(values)), make([]float64, len(values)*d)
+	support, size := p.Support(), 0
+	for _, js := range support {
+		size += len(js)
+	}
+	x, val, jac := make([]float64, d), make([]float64, len(values)), make([]float64, size)
 	lo, hi := make([]int, len(values)), make([]int, len(values))
 	eval := p.NewEvaluator()
 	for k := range probes {
@@ -266,9 +286,11 @@ func (b *Builder) rescale(values []expr.Value, p *expr.Program) (any bool) {
 			_, part := math.Modf(float64(k*d+j+1) * math.Phi)
 			x[j] = 3 * (part - 0.5)
 		}
-		eval.Jacobians(val, jac, x, 1)
+		eval.SparseJacobians(val, jac, x, 1)
+		rest := jac
 		for i := range values {
-			size := dense.Largest(jac[i*d : (i+1)*d])
+			size := dense.Largest(rest[:len(support[i])])
+			rest = rest[len(support[i]):]
 			if _, e := math.Frexp(size); size > 0 && size <= math.MaxFloat64 {
 				if lo[i] == 0 && hi[i] == 0 {
 					lo[i], hi[i] = e, e
@@ -307,7 +329,7 @@ func (b *Builder) Set() (*Set, error) {
 	if err := p.Second(); err != nil {
 		return nil, err
 	}
-	s.Program = p
+	s.Program, s.support = p, p.Support()
 	return s, nil
 }
 
@@ -316,10 +338,16 @@ type Set struct {
 	*expr.Program
 	dim                      int
 	equalities, inequalities []string
+	support                  [][]int
+	sequence                 constraint.Capabilities // of one
 }
 
 func (s *Set) String() string {
-	return fmt.Sprintf("set of formulas in R^%d with %s and %s", s.dim,
+	of := "set of formulas"
+	if q := s.sequence; q.Steps > 0 {
+		of = fmt.Sprintf("sequence of %d steps of %d coordinates", q.Steps, q.StepDim)
+	}
+	return fmt.Sprintf("%s in R^%d with %s and %s", of, s.dim,
 		text.Counted(len(s.equalities), "equality", "equalities"),
 		text.Counted(len(s.inequalities), "inequality", "inequalities"))
 }
@@ -329,15 +357,21 @@ const few = 4000
 
 func (s *Set) Capabilities() constraint.Capabilities {
 	_, work := s.Operations()
-	return constraint.Capabilities{Name: s.String(), Support: s.Support(), Fault: s.Fault,
-		Work: max(0, float64(work)-few*float64(len(s.equalities)+len(s.inequalities)))}
+	c := s.sequence
+	c.Name, c.Support, c.Fault = s.String(), s.support, s.Fault
+	c.Work = max(0, float64(work)-few*float64(len(s.equalities)+len(s.inequalities)))
+	return c
 }
 
 func (s *Set) NewEvaluator(int) constraint.Evaluator {
 	e := s.Program.NewEvaluator()
-	return constraint.Evaluator{
+	out := constraint.Evaluator{
 		Values: e.Values, Jacobians: e.Jacobians, HessianVectors: e.HessianVectors, SparseJacobians: e.SparseJacobians,
 	}
+	if len(s.support)*s.dim > constraint.FewProducts {
+		out.SparseHessianVectors = e.SparseHessianVectors
+	}
+	return out
 }
 
 // Dim returns d.

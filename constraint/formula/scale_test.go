@@ -1,0 +1,86 @@
+package formula_test
+
+import (
+	"fmt"
+	"runtime"
+	"testing"
+
+	"github.com/landing-diffusion/landing/base/keyed"
+	"github.com/landing-diffusion/landing/constraint"
+	"github.com/landing-diffusion/landing/constraint/formula"
+	"github.com/landing-diffusion/landing/constraint/zoo"
+	"github.com/landing-diffusion/landing/tools/testkit"
+)
+
+// ring has d equations in R^d, each of three coordinates, and an inequality for every third coordinate.
+func ring(d int) formula.Spec {
+	return formula.Spec{Dim: d,
+		Equality: []formula.Component{{Name: "link[i]", For: fmt.Sprintf("i in 0..%d", d-1),
+			Expr: "sin(x[i])*x[(i+1) % dim]^2 + x[(i+7) % dim] = 1"}},
+		Inequality: []formula.Component{{Name: "cap[i]", For: fmt.Sprintf("i in 0..%d", (d-1)/3),
+			Expr: "x[3*i]^4 <= 9"}}}
+}
+
+func normals(seed uint64, n int) []float64 {
+	v := make([]float64, n)
+	keyed.New(seed, keyed.Probe, 1).Normals(v, 0, 0)
+	return v
+}
+
+// Packed Hessian products are the numbers of whole rows along the support, through every set that wraps formulas.
+func TestPackedHessianProducts(t *testing.T) {
+	const d, n = 260, 3
+	s := testkit.Must(formula.New(ring(d)))
+	held := constraint.Hold(s, []int{4, 5, d - 1})
+	box := testkit.Must(zoo.NewBox(make([]float64, d), nil))
+	for name, s := range map[string]constraint.Set{
+		"formulas": s, "view": constraint.Edge(s, 2), "hold": held, "slice": constraint.Slice(held, []float64{1, 2, 3}),
+		"all": constraint.All(box, s), "product": constraint.Product(zoo.Sphere{D: 3, R: 1}, s),
+		"given": constraint.Given(s, 2),
+	} {
+		d, c, size := s.Dim(), len(constraint.Components(s)), 0
+		support := s.Capabilities().Support
+		for _, at := range support {
+			size += len(at)
+		}
+		x, v := normals(1, n*d), normals(2, n*d)
+		rows, packed := make([]float64, n*c*d), make([]float64, n*size)
+		e := s.NewEvaluator(n)
+		e.HessianVectors(rows, x, v, n)
+		e.SparseHessianVectors(packed, x, v, n)
+		some := false
+		for i := range n * c {
+			for _, j := range support[i%c] {
+				if packed[0] != rows[i*d+j] {
+					t.Fatalf("%s: ∇²v[%d] of component %d is %v packed, %v in full", name, j, i%c, packed[0],
+						rows[i*d+j])
+				}
+				some = some || packed[0] != 0
+				packed = packed[1:]
+			}
+		}
+		testkit.Equal(t, some, true, "%s: a product is not 0", name)
+	}
+	if e := testkit.Must(formula.New(ring(150))).NewEvaluator(1); e.SparseHessianVectors != nil {
+		t.Error("a small set has packed products; its curvature would be rounded otherwise than before")
+	}
+}
+
+// Ten thousand equations take memory in proportion to their size: a Jacobian in full would have 1.3e8 numbers.
+func TestLargeSetsArePacked(t *testing.T) {
+	const d = 10_000
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	s := testkit.Must(formula.New(ring(d)))
+	e, size := s.NewEvaluator(1), 0
+	for _, at := range s.Capabilities().Support {
+		size += len(at)
+	}
+	x := normals(1, d)
+	e.SparseJacobians(make([]float64, len(constraint.Components(s))), make([]float64, size), x, 1)
+	e.SparseHessianVectors(make([]float64, size), x, x, 1)
+	runtime.ReadMemStats(&after)
+	if mb := (after.TotalAlloc - before.TotalAlloc) >> 20; mb > 800 {
+		t.Errorf("compiling and evaluating takes %d MB", mb)
+	}
+}
