@@ -310,6 +310,7 @@ var least = map[string]string{
 	"molecule": "atoms: 3, distances: [{atoms: [0, 1], value: 1.5}, {atoms: [1, 2], min: 1}]",
 	"arm": "robot: panda, waypoints: 2, period: 1, step: 0.5, limits: true, clearance: waypoints, aggregate: none, " +
 		"path: [{upright: [0, 0, 1]}], start: {joints: condition}",
+	"grid":           "case: ../../domain/grid/testdata/small.m, loads: fixed",
 	"redundant_axis": "kind: redundant_axis", "euclidean": "dim: 2",
 	"formula": "dim: 2, let: {r: \"norm(x)\"}, equality: [{name: a, expr: \"r = 1\"}], " +
 		"inequality: [{name: b, expr: \"x[0]\"}]",

@@ -30,6 +30,7 @@ func init() { // a compound's row leads back to All
 		Row("chain", chain).Unbounded(adrift),
 		Row("molecule", molecules).Unbounded(always),
 		Row("arm", arms),
+		Row("grid", grids).Unbounded(always),
 		Row("redundant_axis", redundantAxis).Unbounded(always),
 		Row("euclidean", euclidean).Unbounded(always),
 		Row("formula", formulas).Implied().Knows(givenFormulas),
