@@ -22,6 +22,7 @@ import (
 	"github.com/landing-diffusion/landing/domain/molecule"
 	"github.com/landing-diffusion/landing/domain/molecule/files"
 	"github.com/landing-diffusion/landing/domain/molecules"
+	"github.com/landing-diffusion/landing/domain/trajectory"
 	"github.com/landing-diffusion/landing/internal/fault"
 	"github.com/landing-diffusion/landing/internal/input"
 	"github.com/landing-diffusion/landing/langevin/evidence"
@@ -539,6 +540,10 @@ func (l *loaded) draft(o Options, d *Draft) error {
 			return err
 		}
 		d.SetDim = process.Set.Dim() - len(process.Set.Equalities())
+		if arm, ok := constraint.As[*trajectory.Set](process.Set); ok {
+			said, _ := arm.Spec().Arm.Described()
+			d.Read = said + "; " + d.Read
+		}
 		return l.write(o, d, lines)
 	}
 	dim := len(l.coordinate)

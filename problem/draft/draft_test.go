@@ -573,7 +573,7 @@ func TestWhatIsLeftOut(t *testing.T) {
 		want    string // in the error, or in the notes
 	}{
 		{"trajectory,waypoint,time,a,b", motion, Options{}, "a,b", "time is no coordinate"},
-		{"date,at,a", func(i int) []any { return []any{"2024-01-02T10:00Z", "A1", z[i]} }, Options{}, "a", "words such"},
+		{"date,at,a", func(i int) []any { return []any{"2024-01-02T10:00Z", "A1", z[i]} }, Options{}, "a", "words"},
 		{"length,a,b", func(i int) []any { return []any{"12 km", z[i], z[n+i]} }, Options{}, "", `such as "12 km"`},
 		{"trajectory,waypoint,time,a,b", motion, Options{Clean: "c.csv"}, "a,b", "--keep trajectory,waypoint,time"},
 		{"trajectory,waypoint,time,a,b", motion, Options{Clean: "c.csv", Keep: []string{"time"}}, "time,a,b", ""},
