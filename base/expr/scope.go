@@ -21,8 +21,9 @@ type Scope struct {
 	order  int   // macros before this one may be called
 	calls  int   // of macros inside each other
 	x      Value // made on first use
-	given  int   // of the variables, the last, that have names of their own and are not in x
-	steps  int   // taken by all formulas so far
+	dim    int   // of x: variables behind it have names of their own
+	steps  *int  // taken by all formulas so far
+	seq    *sequence
 
 	defining string // name of the value whose formula is being parsed
 
@@ -33,7 +34,8 @@ type Scope struct {
 
 // NewScope returns a scope over g without definitions.
 func NewScope(g *Graph) *Scope {
-	return &Scope{g: g, names: map[string]Value{}, macros: map[string]*macro{}, order: math.MaxInt}
+	return &Scope{g: g, names: map[string]Value{}, macros: map[string]*macro{}, order: math.MaxInt, dim: g.dim,
+		steps: new(int)}
 }
 
 // NewScopeOf returns a scope in which the last variables of g have the names given: x is
@@ -43,7 +45,7 @@ func NewScopeOf(g *Graph, given []string) (*Scope, error) {
 	if len(given) == 0 {
 		return s, nil
 	}
-	if s.given = len(given); s.given > g.dim {
+	if s.dim -= len(given); s.dim < 0 {
 		panic("expr: more names than variables")
 	}
 	all := g.X()
@@ -72,7 +74,7 @@ func (s *Scope) free(name string) error {
 		return &Error{Name: name, Message: "a name consists of letters, digits and '_', and begins with a letter"}
 	case value || function:
 		return &Error{Name: name, Message: "the name is defined twice"}
-	case reserved[name]:
+	case reserved[name] && !(name == "x" && s.seq != nil), name == "next" && s.seq != nil:
 		return &Error{Name: name, Message: "the name is part of the language of formulas"}
 	}
 	if _, ok := functions[name]; ok {
