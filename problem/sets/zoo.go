@@ -182,24 +182,19 @@ func euclidean(k Euclidean) (constraint.Set, error) { return zoo.Euclidean{D: k.
 
 func redundantAxis(struct{}) (constraint.Set, error) { return zoo.RedundantAxis{}, nil }
 
-// Formulas is a set of formulas; package formula says what they are.
-type Formulas struct {
-	Dim        int                 `yaml:"dim,omitempty" bounds:"[1,1000000]" doc:"coordinates"`
-	Let        formula.Definitions `yaml:"let,omitempty" doc:"names for formulas, in order"`
-	Equality   []formula.Component `yaml:"equality,omitempty" doc:"constraints left = right"`
-	Inequality []formula.Component `yaml:"inequality,omitempty" doc:"constraints left <= right"`
-}
-
 func formulas(k Formulas) (constraint.Set, error) { return givenFormulas(k, "", nil) }
 
 // givenFormulas holds the condition, which components may use but not be about.
 func givenFormulas(keys any, _ string, names []string) (constraint.Set, error) {
-	k := keys.(Formulas)
+	k, err := keys.(Formulas).read()
+	if err != nil {
+		return nil, err
+	}
 	set, err := formula.New(formula.Spec{Dim: k.Dim, Let: k.Let, Equality: k.Equality, Inequality: k.Inequality,
 		Given: names})
 	var e *formula.Error
 	if errors.As(err, &e) {
-		return nil, &Error{Key: e.Key, Fault: e.Err.Error()}
+		return nil, &Error{Key: k.key(e.Key), Fault: e.Err.Error()}
 	}
 	if err != nil || len(names) == 0 {
 		return made(set, err)
