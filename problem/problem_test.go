@@ -145,7 +145,7 @@ func TestFaults(t *testing.T) {
 		{"kind: torus, major: 2, minor: 0.5", "dim: 3", `mine.yaml:3: set.kind is missing; expected formulas in ` +
 			`set.equality or set.inequality, or one of sphere`},
 		{"kind: torus, major: 2, minor: 0.5", `dim: 0, inequality: [{name: a, expr: "1"}]`,
-			`mine.yaml:3: set.dim is 0; expected a number above 0, or no such key for as many as set.names`},
+			`mine.yaml:3: set.dim is 0; expected a number above 0, or no such key for all set.names`},
 		{"kind: torus, major: 2, minor: 0.5", `inequality: [{name: a, expr: "1"}]`,
 			`mine.yaml:3: set.dim is missing; expected a number in [1, 1000000], or names of the coordinates in ` +
 				`set.names`},

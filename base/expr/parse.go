@@ -140,7 +140,7 @@ func (s *Scope) value(n ast.Node, text string) (v Value, err error) {
 }
 
 func (s *Scope) work(n ast.Node, steps int) {
-	if s.steps += steps; s.steps > MaxSteps {
+	if *s.steps += steps; *s.steps > MaxSteps {
 		s.failAt(n, "the formulas expand to more than %d operations", MaxSteps)
 	}
 }
@@ -201,17 +201,20 @@ func (s *Scope) sized(n ast.Node, elements int) {
 func (s *Scope) named(n *ast.IdentifierNode) Value {
 	s.place(n)
 	if v, ok := s.names[n.Value]; ok {
+		if v.g == nil { // LetStep
+			s.failAt(n, NoNext)
+		}
 		return v
 	}
 	switch n.Value {
 	case "x":
 		if s.x.g == nil {
 			s.work(n, s.g.dim)
-			s.x = s.g.X().Slice(0, s.g.dim-s.given)
+			s.x = s.g.X().Slice(0, s.dim)
 		}
 		return s.x
 	case "dim":
-		return s.g.Const(float64(s.g.dim - s.given))
+		return s.g.Const(float64(s.dim))
 	case "pi":
 		return s.g.Const(math.Pi)
 	}
@@ -428,6 +431,9 @@ func (s *Scope) call(n *ast.CallNode) Value {
 	}
 	if w := s.words[callee.Value]; w.of != nil {
 		return s.word(n, w)
+	}
+	if callee.Value == "next" && s.seq != nil {
+		return s.next(n)
 	}
 	m := s.macros[callee.Value]
 	if m != nil && m.order < s.order {

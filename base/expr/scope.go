@@ -25,8 +25,9 @@ type Scope struct {
 	order int   // macros before this one may be called
 	calls int   // of macros inside each other
 	x     Value // made on first use
-	given int   // of the variables, the last, that have names of their own and are not in x
-	steps int   // taken by all formulas so far
+	dim   int   // of x: variables behind it have names of their own
+	steps *int  // taken by all formulas so far
+	seq   *sequence
 
 	defining string // name of the value whose formula is being parsed
 
@@ -38,7 +39,7 @@ type Scope struct {
 // NewScope returns a scope over g without definitions.
 func NewScope(g *Graph) *Scope {
 	return &Scope{g: g, names: map[string]Value{}, macros: map[string]*macro{}, words: map[string]words{},
-		coordinates: map[string]bool{}, order: math.MaxInt}
+		coordinates: map[string]bool{}, order: math.MaxInt, dim: g.dim, steps: new(int)}
 }
 
 // Graph returns what the scope's formulas are built in.
@@ -65,12 +66,12 @@ func (s *Scope) Coordinate(name string, j int) error {
 type words struct {
 	form  string
 	steps int
-	of    func(word string) (Value, error)
+	of    func(s *Scope, word string) (Value, error)
 }
 
 // Words defines a function that is called with a bare word, or a text: fk(tip), fk("link 7"). Its form is an example of
-// its use; of makes its value, in about so many operations.
-func (s *Scope) Words(name, form string, steps int, of func(word string) (Value, error)) error {
+// its use; of makes its value where the scope s calls it, in about so many operations.
+func (s *Scope) Words(name, form string, steps int, of func(s *Scope, word string) (Value, error)) error {
 	if err := s.free(name); err != nil {
 		return err
 	}
@@ -92,7 +93,7 @@ func (s *Scope) word(n *ast.CallNode, w words) Value {
 		s.failAt(n, "expected one word: %s", w.form)
 	}
 	s.sized(n, w.steps)
-	v, err := w.of(word)
+	v, err := w.of(s, word)
 	if err != nil {
 		s.failAt(n, "%v", err)
 	}
@@ -106,7 +107,7 @@ func NewScopeOf(g *Graph, given []string) (*Scope, error) {
 	if len(given) == 0 {
 		return s, nil
 	}
-	if s.given = len(given); s.given > g.dim {
+	if s.dim -= len(given); s.dim < 0 {
 		panic("expr: more names than variables")
 	}
 	all := g.X()
@@ -136,7 +137,7 @@ func (s *Scope) free(name string) error {
 		return &Error{Name: name, Message: "a name consists of letters, digits and '_', and begins with a letter"}
 	case value || function || word:
 		return &Error{Name: name, Message: "the name is defined twice"}
-	case reserved[name]:
+	case reserved[name] && !(name == "x" && s.seq != nil), name == "next" && s.seq != nil:
 		return &Error{Name: name, Message: "the name is part of the language of formulas"}
 	}
 	if _, ok := functions[name]; ok {

@@ -171,8 +171,15 @@ func (b *Builder) family(scope *expr.Scope, to *[]named, c Component, kind expr.
 	if c.Name == "" {
 		return &Error{"name", fmt.Errorf("missing; expected a name for messages")}
 	}
-	if c.For == "" {
+	if c.For == "" && to != nil {
 		return b.one(scope, to, c.Name, c, kind)
+	}
+	if c.For == "" { // of a step
+		name, err := indexed(scope, c)
+		if err != nil {
+			return &Error{"name", err}
+		}
+		return b.one(scope, to, name, c, kind)
 	}
 	err := scope.ForEach(c.For, func() error {
 		name, err := indexed(scope, c)
@@ -223,6 +230,15 @@ func (b *Builder) one(scope *expr.Scope, to *[]named, name string, c Component, 
 	if err != nil {
 		err.(*expr.Error).Name = name
 		return &Error{"expr", err}
+	}
+	if to == nil { // the relation says which
+		switch to = &b.equalities; relation {
+		case expr.None:
+			return &Error{"expr", &expr.Error{Name: name, Message: "a value alone; expected left = right, " +
+				"left <= right or left >= right"}}
+		case expr.AtMost, expr.AtLeast:
+			to, kind = &b.inequalities, expr.AtMost
+		}
 	}
 	switch {
 	case relation == expr.None || relation == kind:
@@ -368,10 +384,15 @@ type Set struct {
 	dim                      int
 	equalities, inequalities []string
 	support                  [][]int
+	sequence                 constraint.Capabilities // of one
 }
 
 func (s *Set) String() string {
-	return fmt.Sprintf("set of formulas in R^%d with %s and %s", s.dim,
+	of := "set of formulas"
+	if q := s.sequence; q.Steps > 0 {
+		of = fmt.Sprintf("sequence of %d steps of %d coordinates", q.Steps, q.StepDim)
+	}
+	return fmt.Sprintf("%s in R^%d with %s and %s", of, s.dim,
 		text.Counted(len(s.equalities), "equality", "equalities"),
 		text.Counted(len(s.inequalities), "inequality", "inequalities"))
 }
@@ -381,8 +402,10 @@ const few = 4000
 
 func (s *Set) Capabilities() constraint.Capabilities {
 	_, work := s.Operations()
-	return constraint.Capabilities{Name: s.String(), Support: s.support, Fault: s.Fault,
-		Work: max(0, float64(work)-few*float64(len(s.equalities)+len(s.inequalities)))}
+	c := s.sequence
+	c.Name, c.Support, c.Fault = s.String(), s.support, s.Fault
+	c.Work = max(0, float64(work)-few*float64(len(s.equalities)+len(s.inequalities)))
+	return c
 }
 
 func (s *Set) NewEvaluator(int) constraint.Evaluator {

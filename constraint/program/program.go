@@ -27,51 +27,40 @@ const (
 	roundoff  = 0x1p-46
 )
 
-// met reports whether a component with this value and these derivatives along the coordinates cols, nil
-// for all, is as Σ asks at x.
+// met reports whether a component with this value and these derivatives along the coordinates cols is as Σ asks at x.
 func met(v float64, equality bool, gradient []float64, cols []int, x []float64) bool {
 	e := constraint.Excess(v, equality)
 	if e <= tolerance {
 		return true
 	}
 	terms := 0.0
-	for k, u := range gradient {
-		j := k
-		if cols != nil {
-			j = cols[k]
-		}
-		terms += math.Abs(u * x[j])
+	for k, j := range cols {
+		terms += math.Abs(gradient[k] * x[j])
 	}
 	return e <= roundoff*terms
 }
 
-// A test tells whether single points are on Σ.
-type test struct {
-	eval           constraint.Evaluator
-	parts          []part
-	values, jac, y []float64
-}
-
-func newTest(s constraint.Set) test {
-	parts, derivatives := parts(s)
-	return test{s.NewEvaluator(1), parts, make([]float64, len(constraint.Components(s))), make([]float64, derivatives),
-		make([]float64, s.Dim())}
-}
-
-// met reports whether all components are as Σ asks at the point x.
-func (t *test) met(x []float64) bool {
-	jacobians(&t.eval, t.values, t.jac, x, 1)
-	for i := range t.parts {
-		q := &t.parts[i]
-		q.take(t.y, x)
-		if !q.met(t.y, t.values, t.jac) {
-			return false
-		}
+// supports returns the coordinates that each component of s depends on, all where s does not say, and how many they are
+// in all: derivatives of a point are laid out by them.
+func supports(s constraint.Set) (support [][]int, derivatives int) {
+	if support = s.Capabilities().Support; support == nil {
+		support = slices.Repeat([][]int{upTo(s.Dim())}, len(constraint.Components(s)))
 	}
-	return dense.Finite(x)
+	for _, cols := range support {
+		derivatives += len(cols)
+	}
+	return support, derivatives
 }
 
-// jacobians evaluates a set with the derivatives that parts keeps.
+func upTo(n int) []int {
+	out := make([]int, n)
+	for i := range out {
+		out[i] = i
+	}
+	return out
+}
+
+// jacobians evaluates a set with the derivatives along its supports.
 func jacobians(e *constraint.Evaluator, values, jac, x []float64, n int) {
 	if e.SparseJacobians != nil {
 		e.SparseJacobians(values, jac, x, n)
@@ -88,7 +77,7 @@ func jacobians(e *constraint.Evaluator, values, jac, x []float64, n int) {
 type Guidance struct {
 	eval        constraint.Evaluator
 	d, m, c     int
-	support     [][]int // of each component; nil: all coordinates
+	support     [][]int // of each component
 	derivatives int     // kept of a point
 	block       int
 	values, jac []float64
@@ -96,14 +85,8 @@ type Guidance struct {
 
 // NewGuidance makes room for rows points of s.
 func NewGuidance(s constraint.Set, rows int) *Guidance {
-	c, support := len(constraint.Components(s)), s.Capabilities().Support
-	derivatives := c * s.Dim()
-	if support != nil {
-		derivatives = 0
-		for _, cols := range support {
-			derivatives += len(cols)
-		}
-	}
+	support, derivatives := supports(s)
+	c := len(support)
 	block := max(1, min(rows, blockNumbers/max(1, derivatives)))
 	return &Guidance{s.NewEvaluator(block), s.Dim(), len(s.Equalities()), c, support, derivatives, block,
 		make([]float64, block*c), make([]float64, block*derivatives)}
@@ -125,21 +108,14 @@ func (g *Guidance) Gradient(dst, steep, x []float64, n int) {
 		for i := range k {
 			to := dst[(lo+i)*d : (lo+i+1)*d]
 			for a, v := range g.values[i*c : (i+1)*c] {
-				size := d
-				if g.support != nil {
-					size = len(g.support[a])
-				}
-				grad := rest[:size]
-				rest = rest[size:]
+				cols := g.support[a]
+				grad := rest[:len(cols)]
+				rest = rest[len(cols):]
 				if a >= g.m && !(v > 0) && v == v {
 					continue
 				}
 				steep[lo+i] += dense.Dot4(grad, grad)
-				if g.support == nil {
-					dense.Axpy(to, v, grad)
-					continue
-				}
-				for e, j := range g.support[a] {
+				for e, j := range cols {
 					to[j] += v * grad[e]
 				}
 			}
@@ -152,18 +128,22 @@ func (g *Guidance) Gradient(dst, steep, x []float64, n int) {
 // corrects the end state that a step of generation extrapolates: once on the way, and to round-off at the end. It is
 // scratch space for one goroutine; methods allocate at most once.
 type Correction struct {
-	at, one  geometry.Geometry
-	approach *geometry.Approach
-	test     test
-	d, rows  int
-	y        []float64 // d: where a point began
+	at, one     geometry.Geometry
+	approach    *geometry.Approach
+	d, m, rows  int
+	y           []float64 // d: where a point began
+	eval        constraint.Evaluator
+	support     [][]int
+	values, jac []float64 // of one point
 }
 
 // NewCorrection makes room for rows points of s.
 func NewCorrection(s constraint.Set, rows int) *Correction {
+	support, derivatives := supports(s)
 	c := &Correction{
-		at: geometry.New(s, rows, 0), one: geometry.New(s, 1, 0), test: newTest(s), d: s.Dim(), rows: rows,
-		y: make([]float64, s.Dim()),
+		at: geometry.New(s, rows, 0), one: geometry.New(s, 1, 0), d: s.Dim(), m: len(s.Equalities()), rows: rows,
+		y: make([]float64, s.Dim()), eval: s.NewEvaluator(1), support: support,
+		values: make([]float64, len(support)), jac: make([]float64, derivatives),
 	}
 	c.approach = geometry.NewApproach(c.one, c.d, geometry.ApproachOptions{Inequalities: len(s.Inequalities())})
 	return c
@@ -221,13 +201,26 @@ func (c *Correction) Land(x []float64, ok []bool, n int) geometry.Outcome {
 		copy(c.y, row)
 		steps, arrived := c.approach.Run(row)
 		o.Iterations += steps
-		if ok[i] = arrived && c.test.met(row); ok[i] {
+		if ok[i] = arrived && c.met(row); ok[i] {
 			continue
 		}
 		copy(row, c.y)
 		lose(&o, c.one.At(row, 1))
 	}
 	return o
+}
+
+// met reports whether all components are as Σ asks at the point x.
+func (c *Correction) met(x []float64) bool {
+	jacobians(&c.eval, c.values, c.jac, x, 1)
+	rest := c.jac
+	for a, cols := range c.support {
+		if !met(c.values[a], a < c.m, rest[:len(cols)], cols, x) {
+			return false
+		}
+		rest = rest[len(cols):]
+	}
+	return dense.Finite(x)
 }
 
 // lose counts a point from which no step leads on, for the reason err, or to nowhere.
@@ -252,11 +245,11 @@ type part struct {
 	comp  []int  // numbers of its components in the set
 	equal []bool // which are equalities
 	m     int    // how many
-	coord []int  // its coordinates in a point; nil: all
+	coord []int  // its coordinates in a point
 	c, d  int
 
 	from   []int   // where the derivatives of each component begin among those of a point
-	cols   [][]int // their coordinates; nil: all
+	cols   [][]int // their coordinates
 	lo, hi []int   // the span of each component
 	at     []int   // where it begins among the part's gradients
 	size   int     // numbers in these
@@ -265,44 +258,34 @@ type part struct {
 
 // parts returns those of s, and how many derivatives are kept of a point.
 func parts(s constraint.Set) (all []part, derivatives int) {
-	d, m, support := s.Dim(), len(s.Equalities()), s.Capabilities().Support
-	from := make([]int, len(constraint.Components(s)))
-	for a := range from {
-		from[a] = derivatives
-		if derivatives += d; support != nil {
-			derivatives += len(support[a]) - d
-		}
+	support, derivatives := supports(s)
+	m, local, from := len(s.Equalities()), make([]int, s.Dim()), []int{0}
+	for a, cols := range support {
+		from = append(from, from[a]+len(cols))
 	}
+	first := func(a int) int { return append(slices.Clip(support[a]), 0)[0] } // 0 of none
 	for _, g := range geometry.Shares(s) {
-		p := part{comp: g.Components, coord: g.Coordinates, c: len(g.Components), d: d}
-		local := make([]int, d)
-		if p.coord != nil {
-			p.d = len(p.coord)
-			for k, j := range p.coord {
-				local[j] = k
-			}
+		p := part{comp: g.Components, coord: g.Coordinates, c: len(g.Components)}
+		if p.coord == nil {
+			p.coord = upTo(s.Dim())
 		}
-		if support != nil {
-			slices.SortStableFunc(p.comp, func(a, b int) int {
-				return cmp.Compare(first(support[a]), first(support[b]))
-			})
-			p.cols = make([][]int, p.c)
+		p.d = len(p.coord)
+		for k, j := range p.coord {
+			local[j] = k
 		}
-		for i, a := range p.comp {
-			lo, hi := 0, p.d
-			if support != nil {
-				lo, hi = 0, 0
-				for _, j := range support[a] {
-					k := j
-					if p.coord != nil {
-						k = local[j]
-					}
-					p.cols[i] = append(p.cols[i], k)
-				}
-				if n := len(p.cols[i]); n > 0 {
-					lo, hi = p.cols[i][0], p.cols[i][n-1]+1
+		slices.SortStableFunc(p.comp, func(a, b int) int { return cmp.Compare(first(a), first(b)) })
+		for _, a := range p.comp {
+			lo, hi, cols := 0, 0, support[a]
+			if g.Coordinates != nil {
+				cols = make([]int, len(cols))
+				for k, j := range support[a] {
+					cols[k] = local[j]
 				}
 			}
+			if n := len(cols); n > 0 {
+				lo, hi = cols[0], cols[n-1]+1
+			}
+			p.cols = append(p.cols, cols)
 			p.equal = append(p.equal, a < m)
 			if a < m {
 				p.m++
@@ -323,18 +306,8 @@ func parts(s constraint.Set) (all []part, derivatives int) {
 	return all, derivatives
 }
 
-func first(support []int) int {
-	if len(support) == 0 {
-		return 0
-	}
-	return support[0]
-}
-
 // row returns the derivatives of component i among those of a point.
 func (q *part) row(jac []float64, i int) []float64 {
-	if q.cols == nil {
-		return jac[q.from[i] : q.from[i]+q.d]
-	}
 	return jac[q.from[i] : q.from[i]+len(q.cols[i])]
 }
 
@@ -347,10 +320,6 @@ func (q *part) span(gradient []float64, i int) []float64 {
 func (q *part) spread(gradient []float64, scale, jac []float64) {
 	for i := range q.c {
 		to, row := q.span(gradient, i), q.row(jac, i)
-		if q.cols == nil {
-			dense.Scaled(to, scale[i], row)
-			continue
-		}
 		clear(to)
 		for k, j := range q.cols[i] {
 			to[j-q.lo[i]] = scale[i] * row[k]
@@ -360,20 +329,12 @@ func (q *part) spread(gradient []float64, scale, jac []float64) {
 
 // take writes the part's coordinates of a point to the beginning of dst.
 func (q *part) take(dst, x []float64) {
-	if q.coord == nil {
-		copy(dst, x)
-		return
-	}
 	for k, j := range q.coord {
 		dst[k] = x[j]
 	}
 }
 
 func (q *part) put(x, from []float64) {
-	if q.coord == nil {
-		copy(x, from)
-		return
-	}
 	for k, j := range q.coord {
 		x[j] = from[k]
 	}
@@ -392,11 +353,7 @@ func (q *part) finite(val, jac []float64) bool {
 // met reports whether all its components are as Σ asks at y.
 func (q *part) met(y, val, jac []float64) bool {
 	for i, a := range q.comp {
-		var cols []int
-		if q.cols != nil {
-			cols = q.cols[i]
-		}
-		if !met(val[a], q.equal[i], q.row(jac, i), cols, y) {
+		if !met(val[a], q.equal[i], q.row(jac, i), q.cols[i], y) {
 			return false
 		}
 	}

@@ -77,10 +77,7 @@ func (s Chain) Equalities() []string {
 	for _, l := range s.link {
 		names = append(names, l.name)
 	}
-	for j := len(s.link); j < s.components(); j++ {
-		names = append(names, fmt.Sprintf("anchor[%d]", j-len(s.link)))
-	}
-	return names
+	return append(names, numbered("anchor[%d]", s.components()-len(s.link))...)
 }
 
 func (s Chain) Capabilities() constraint.Capabilities {

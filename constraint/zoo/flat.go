@@ -17,9 +17,7 @@ func (s Euclidean) Dim() int             { return s.D }
 func (Euclidean) Equalities() []string   { return nil }
 func (Euclidean) Inequalities() []string { return nil }
 
-func (s Euclidean) Capabilities() constraint.Capabilities {
-	return constraint.Capabilities{Name: s.String()}
-}
+func (s Euclidean) Capabilities() constraint.Capabilities { return named(s.String(), nil) }
 
 func (s Euclidean) NewEvaluator(int) constraint.Evaluator {
 	nothing := func(_, _, _ []float64, _ int) {} // there are no components
@@ -36,19 +34,10 @@ type Affine struct {
 func (s Affine) String() string { return fmt.Sprintf("affine set of %d equations", len(s.A)) }
 func (s Affine) Dim() int       { return len(s.A[0]) }
 
-func (s Affine) Equalities() []string {
-	names := make([]string, len(s.A))
-	for i := range names {
-		names[i] = fmt.Sprintf("row[%d]", i)
-	}
-	return names
-}
-
+func (s Affine) Equalities() []string { return numbered("row[%d]", len(s.A)) }
 func (Affine) Inequalities() []string { return nil }
 
-func (s Affine) Capabilities() constraint.Capabilities {
-	return constraint.Capabilities{Name: s.String()}
-}
+func (s Affine) Capabilities() constraint.Capabilities { return named(s.String(), nil) }
 
 func (s Affine) NewEvaluator(int) constraint.Evaluator { return flatEvaluator(s) }
 
@@ -224,17 +213,9 @@ func (s Simplex) String() string     { return fmt.Sprintf("simplex in R^%d", s.d
 func (s Simplex) Dim() int           { return s.d }
 func (Simplex) Equalities() []string { return []string{"sum"} }
 
-func (s Simplex) Inequalities() []string {
-	names := make([]string, s.d)
-	for j := range names {
-		names[j] = fmt.Sprintf("lower[%d]", j)
-	}
-	return names
-}
+func (s Simplex) Inequalities() []string { return numbered("lower[%d]", s.d) }
 
-func (s Simplex) Capabilities() constraint.Capabilities {
-	return constraint.Capabilities{Name: s.String(), SampleUniform: s.SampleUniform}
-}
+func (s Simplex) Capabilities() constraint.Capabilities { return named(s.String(), s.SampleUniform) }
 
 func (s Simplex) NewEvaluator(int) constraint.Evaluator { return flatEvaluator(s) }
 
@@ -290,9 +271,7 @@ func (RedundantAxis) Dim() int               { return 3 }
 func (RedundantAxis) Equalities() []string   { return []string{"x[0]", "x[1]"} }
 func (RedundantAxis) Inequalities() []string { return []string{"redundant"} }
 
-func (s RedundantAxis) Capabilities() constraint.Capabilities {
-	return constraint.Capabilities{Name: s.String()}
-}
+func (s RedundantAxis) Capabilities() constraint.Capabilities { return named(s.String(), nil) }
 
 func (s RedundantAxis) NewEvaluator(int) constraint.Evaluator { return evaluator(s) }
 

@@ -28,6 +28,20 @@ func flatEvaluator(s derivatives) constraint.Evaluator {
 	return e
 }
 
+// named are the capabilities of a set with a name and, unless it is nil, a uniform sampler.
+func named(name string, sample func(dst []float64, s keyed.Stream, sample uint64)) constraint.Capabilities {
+	return constraint.Capabilities{Name: name, SampleUniform: sample}
+}
+
+// numbered are the names of n components that a format makes of their numbers.
+func numbered(format string, n int) []string {
+	names := make([]string, n)
+	for i := range names {
+		names[i] = fmt.Sprintf(format, i)
+	}
+	return names
+}
+
 // Sphere is {x ∈ R^d : ‖x‖ − r = 0}, d ≥ 1. The constraint is the paper's
 // (not its square), so |h| is the distance to the sphere.
 type Sphere struct {
@@ -184,9 +198,7 @@ func (s Cap) Dim() int             { return len(s.axis) }
 func (Cap) Equalities() []string   { return []string{"radius"} }
 func (Cap) Inequalities() []string { return []string{"height"} }
 
-func (s Cap) Capabilities() constraint.Capabilities {
-	return constraint.Capabilities{Name: s.String(), SampleUniform: s.SampleUniform}
-}
+func (s Cap) Capabilities() constraint.Capabilities { return named(s.String(), s.SampleUniform) }
 
 func (s Cap) NewEvaluator(int) constraint.Evaluator { return evaluator(s) }
 

@@ -19,9 +19,7 @@ func (s Ellipsoid) Dim() int             { return len(s.Axes) }
 func (Ellipsoid) Equalities() []string   { return []string{"surface"} }
 func (Ellipsoid) Inequalities() []string { return nil }
 
-func (s Ellipsoid) Capabilities() constraint.Capabilities {
-	return constraint.Capabilities{Name: s.String(), SampleUniform: s.SampleUniform}
-}
+func (s Ellipsoid) Capabilities() constraint.Capabilities { return named(s.String(), s.SampleUniform) }
 
 func (s Ellipsoid) NewEvaluator(int) constraint.Evaluator { return evaluator(s) }
 
@@ -91,9 +89,7 @@ func (Torus) Dim() int               { return 3 }
 func (Torus) Equalities() []string   { return []string{"tube"} }
 func (Torus) Inequalities() []string { return nil }
 
-func (s Torus) Capabilities() constraint.Capabilities {
-	return constraint.Capabilities{Name: s.String(), SampleUniform: s.SampleUniform}
-}
+func (s Torus) Capabilities() constraint.Capabilities { return named(s.String(), s.SampleUniform) }
 
 func (s Torus) NewEvaluator(int) constraint.Evaluator { return evaluator(s) }
 
@@ -200,9 +196,7 @@ func (Curve) Dim() int               { return 2 }
 func (Curve) Equalities() []string   { return []string{"curve"} }
 func (Curve) Inequalities() []string { return nil }
 
-func (s Curve) Capabilities() constraint.Capabilities {
-	return constraint.Capabilities{Name: s.String()}
-}
+func (s Curve) Capabilities() constraint.Capabilities { return named(s.String(), nil) }
 
 func (s Curve) NewEvaluator(int) constraint.Evaluator { return evaluator(s) }
 

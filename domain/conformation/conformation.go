@@ -23,6 +23,7 @@ import (
 	"github.com/landing-diffusion/landing/constraint"
 	"github.com/landing-diffusion/landing/domain/molecule"
 	"github.com/landing-diffusion/landing/internal/text"
+	"github.com/landing-diffusion/landing/internal/vec3"
 )
 
 // A Condition is what one internal coordinate is asked for: Low ≤ q ≤ High, an equality
@@ -471,17 +472,13 @@ func (s *Set) fault(x []float64) error {
 			fault := s.measures[t.measure].fault(x)
 			// Where atoms lie on a line an angle beyond its wall has a value and no
 			// direction to push in; where they meet, so has a distance.
-			if fault == "" || a >= len(s.equalities) && s.measures[t.measure].kind != Dihedral && allFinite(x) {
+			if fault == "" || a >= len(s.equalities) && s.measures[t.measure].kind != Dihedral && vec3.Finite(x...) {
 				continue
 			}
 			return fmt.Errorf("constraint %q: %s", constraint.Components(s)[a], s.spell(fault))
 		}
 	}
 	return nil
-}
-
-func allFinite(x []float64) bool {
-	return !slices.ContainsFunc(x, func(v float64) bool { return v-v != 0 })
 }
 
 // spell puts names for numbers of atoms in braces.

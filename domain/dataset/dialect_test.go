@@ -38,7 +38,7 @@ func TestDialects(t *testing.T) {
 		{"a,b\n\"1,234.5\",2\n3,\"4,000\"\n", []string{"a", "b"}, []float64{1234.5, 2, 3, 4000}, "thousands"},
 		{"a\tb\n1 234,5\t2\n3\t1\u00a0000,25\n", []string{"a", "b"}, []float64{1234.5, 2, 3, 1000.25}, "thousands"},
 		{"a;b\n1'234.5;2\n3;4\n", []string{"a", "b"}, []float64{1234.5, 2, 3, 4}, "thousands"},
-		{"a;b\n1\xa0234,5;2\n3;4\n", []string{"a", "b"}, []float64{1234.5, 2, 3, 4}, "thousands"}, // Windows-1252
+		{"\x80;b\n1\xa0234,5;2\n3;4\n", []string{"€", "b"}, []float64{1234.5, 2, 3, 4}, "thousands"}, // Windows-1252
 		{"1.5\u00a02\n3\u00a04\n", nil, []float64{1.5, 2, 3, 4}, "blanks"},
 		{"sep=;\na;b\n1,5;2\n3;4\n", []string{"a", "b"}, []float64{1.5, 2, 3, 4}, "semicolons"},
 		{"% c\n// c\na,b\n1,2\n3,4\n", []string{"a", "b"}, []float64{1, 2, 3, 4}, ""},

@@ -52,7 +52,7 @@ func parquetFault(name string, err error) error {
 func columnsOf(name string, f *parquetfile.File, asked []column) (at []int, of []column, err error) {
 	if asked == nil {
 		for i, c := range f.Columns {
-			if c.Kind != parquetfile.Numbers {
+			if !c.Numbers {
 				return nil, nil, &Error{File: name, Column: fmt.Sprintf("column %q", c.Name), Value: c.Type,
 					Want: "numbers: float32, float64 or whole ones, and a column for each number of a list"}
 			}
@@ -137,7 +137,7 @@ func (s *Survey) parquet(file *os.File) (*Points, error) {
 	kinds := map[string]bool{}
 	for i, c := range f.Columns {
 		p.Header = append(p.Header, c.Name)
-		if c.Kind == parquetfile.Numbers {
+		if c.Numbers {
 			at = append(at, i)
 			kinds[c.Type] = true
 		} else {

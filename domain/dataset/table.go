@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"cmp"
 	"crypto/sha256"
-	"encoding/binary"
 	"encoding/hex"
 	"errors"
 	"fmt"
@@ -12,8 +11,12 @@ import (
 	"math"
 	"strconv"
 	"strings"
-	"unicode/utf16"
 	"unicode/utf8"
+
+	"golang.org/x/text/encoding"
+	"golang.org/x/text/encoding/charmap"
+	"golang.org/x/text/encoding/unicode"
+	"golang.org/x/text/transform"
 
 	"github.com/landing-diffusion/landing/internal/text"
 )
@@ -46,34 +49,26 @@ func (c column) parse(cell string) (v float64, want string) {
 }
 
 // eachLine calls f with the lines that are neither blank nor comments, trimmed, and the number of each. It refuses a
-// text without lines.
+// text without lines. The text is in UTF-8, in UTF-16 with a byte order mark, or in Windows-1252.
 func eachLine(file string, r io.Reader, want string, f func(number int, line string) error) error {
-	lines := bufio.NewScanner(utf8Text(r))
+	lines := bufio.NewScanner(transform.NewReader(r, unicode.BOMOverride(encoding.Nop.NewDecoder())))
 	lines.Buffer(nil, maxLine)
 	number := 0
 	for lines.Scan() {
 		number++
 		line := lines.Text()
-		if number == 1 {
-			line = strings.TrimPrefix(line, "\ufeff")
-		}
-		if !utf8.ValidString(line) { // of an older Windows, in which a byte is a letter
-			letters := make([]rune, len(line))
-			for i := range len(line) {
-				letters[i] = rune(line[i])
-			}
-			line = string(letters)
+		if !utf8.ValidString(line) {
+			line, _ = charmap.Windows1252.NewDecoder().String(line) // has a letter for each byte
 		}
 		line = strings.TrimSpace(line)
 		if line == "" || line[0] == '#' || line[0] == '%' || strings.HasPrefix(line, "//") ||
 			number == 1 && len(line) == len("sep=;") && strings.HasPrefix(line, "sep=") { // for Excel
 			continue
 		}
-		err := oneLine(file, number, line)
-		if err == nil {
-			err = f(number, line)
+		if strings.Contains(line, "\r") {
+			return &Error{File: file, Line: number, Value: "lines end in carriage returns alone", Want: "line feeds"}
 		}
-		if err != nil {
+		if err := f(number, line); err != nil {
 			return err
 		}
 	}
@@ -166,62 +161,8 @@ func decodeTable(file string, r io.Reader, columns []column) (*Points, error) {
 	return p, nil
 }
 
-// utf8Text returns r in UTF-8 where it begins as text in UTF-16 does.
-func utf8Text(r io.Reader) io.Reader {
-	b := bufio.NewReader(r)
-	switch mark, _ := b.Peek(2); string(mark) {
-	case "\xff\xfe":
-		return &utf16Text{r: b, order: binary.LittleEndian}
-	case "\xfe\xff":
-		return &utf16Text{r: b, order: binary.BigEndian}
-	}
-	return b
-}
-
-type utf16Text struct {
-	r     io.Reader
-	order binary.ByteOrder
-	high  rune   // the first half of a pair; 0: none
-	out   []byte // that is to be read
-}
-
-func (u *utf16Text) Read(p []byte) (int, error) {
-	for len(u.out) == 0 {
-		var unit [2]byte
-		if _, err := io.ReadFull(u.r, unit[:]); err != nil {
-			return 0, io.EOF
-		}
-		r := rune(u.order.Uint16(unit[:]))
-		if utf16.IsSurrogate(r) && u.high == 0 {
-			u.high = r
-			continue
-		}
-		if u.high != 0 {
-			r, u.high = utf16.DecodeRune(u.high, r), 0
-		}
-		u.out = utf8.AppendRune(nil, r)
-	}
-	n := copy(p, u.out)
-	u.out = u.out[n:]
-	return n, nil
-}
-
 func noData(file, want string) error {
 	return &Error{File: file, Value: "the file has no data", Want: want}
-}
-
-// oneLine refuses a line that holds several, which end in carriage returns alone: with numbers behind one.
-func oneLine(file string, number int, line string) error {
-	_, rest, more := strings.Cut(line, "\r")
-	if !more {
-		return nil
-	}
-	for cell := range strings.FieldsFuncSeq(rest, func(r rune) bool { return strings.ContainsRune("\r,;\t ", r) }) {
-		if _, err := strconv.ParseFloat(cell, 64); err == nil {
-			return &Error{File: file, Line: number, Value: "lines end in carriage returns alone", Want: "line feeds"}
-		}
-	}
-	return nil
 }
 
 // maxNumbers is MaxNumbers, but in tests.

@@ -69,7 +69,7 @@ func TestRoundTrip(t *testing.T) {
 		t.Errorf("%d rows, or others", f.Rows)
 	}
 	for j, c := range f.Columns {
-		if c.Name != names[j] || c.Kind != Numbers || c.Type != "float64" {
+		if c.Name != names[j] || !c.Numbers || c.Type != "float64" {
 			t.Errorf("column %d is %+v", j, c)
 		}
 	}
@@ -262,7 +262,7 @@ func TestKinds(t *testing.T) {
 	for i, c := range f.Columns {
 		testkit.Equal(t, c.Name+" "+c.Type, want[i], "column %d", i)
 		_, err := f.Read([]int{i}, 100)
-		if e := new(Error); (c.Kind != Numbers) != errors.As(err, &e) || e.Column != "" && e.Column != c.Name {
+		if e := new(Error); !c.Numbers != errors.As(err, &e) || e.Column != "" && e.Column != c.Name {
 			t.Errorf("column %s: %v", c.Name, err)
 		}
 	}
@@ -405,7 +405,7 @@ for name, o in dict(plain=dict(use_dictionary=False), usual={}, gzip=dict(compre
 			t.Errorf("%s: %v", name, err)
 			continue
 		}
-		if f.Columns[5].Kind != Words || f.Rows != 30000 {
+		if f.Columns[5].Numbers || f.Rows != 30000 {
 			t.Errorf("%s: %d rows, columns %+v", name, f.Rows, f.Columns)
 		}
 		for i := range f.Rows {

@@ -8,12 +8,14 @@
 package parquetfile
 
 import (
+	"cmp"
 	"encoding/binary"
 	"fmt"
 	"io"
 	"math"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/parquet-go/parquet-go"
 	"github.com/parquet-go/parquet-go/encoding"
@@ -47,22 +49,12 @@ func (e *NumberError) Error() string {
 
 func faulty(column, format string, v ...any) error { return &Error{column, fmt.Sprintf(format, v...)} }
 
-// A Kind is what a column holds.
-type Kind int
-
-// Kinds of columns. Only Numbers can be read.
-const (
-	Numbers Kind = iota
-	Words
-	Nested
-	Other // dates, times, decimals, bytes
-)
-
 // A Column is one of a file.
 type Column struct {
 	Name string
-	Kind Kind
 	Type string // in words: "float64", "a string", "a list"
+	// Numbers says that it can be read: it holds numbers, one a row.
+	Numbers bool
 
 	leaf     int // among the leaves of the schema
 	physical format.Type
@@ -187,51 +179,33 @@ func (f *File) schema(list []format.SchemaElement) (leaves int, err error) {
 	return leaves, nil
 }
 
+// Columns in words: by their logical type, and where they have none by the physical one.
+var (
+	logicalTypes = map[string]string{"STRING": "a string", "ENUM": "a string", "JSON": "a string", "DATE": "a date",
+		"TIME": "a time", "TIMESTAMP": "a time stamp", "DECIMAL": "a decimal", "FLOAT16": "float16"}
+	physicalTypes = map[format.Type]string{format.Boolean: "a boolean", format.Int96: "a time stamp"}
+	numberTypes   = map[format.Type]string{format.Float: "float32", format.Double: "float64",
+		format.Int32: "whole numbers", format.Int64: "whole numbers"}
+)
+
 // describe says what a column holds.
 func (c *Column) describe(of *parquet.Column) {
-	set := func(k Kind, name string) { c.Kind, c.Type = k, name }
 	var logical format.LogicalTypeValue
 	if of.Leaf() && of.Type().LogicalType() != nil {
 		logical = of.Type().LogicalType().Value
 	}
-	switch l := logical.(type) {
-	case *format.StringType, *format.EnumType, *format.JsonType:
-		set(Words, "a string")
-	case *format.TimestampType:
-		set(Other, "a time stamp")
-	case *format.DateType:
-		set(Other, "a date")
-	case *format.TimeType:
-		set(Other, "a time")
-	case *format.DecimalType:
-		set(Other, "a decimal")
-	case *format.IntType:
-		c.unsigned = !l.IsSigned
-		set(Numbers, "whole numbers")
-	case nil:
-		switch c.physical {
-		case format.Boolean:
-			set(Other, "a boolean")
-		case format.Int96:
-			set(Other, "a time stamp")
-		case format.Float:
-			set(Numbers, "float32")
-		case format.Double:
-			set(Numbers, "float64")
-		case format.Int32, format.Int64:
-			set(Numbers, "whole numbers")
-		default:
-			set(Words, "bytes")
-		}
-	case *format.Float16Type:
-		set(Other, "float16")
+	whole, isWhole := logical.(*format.IntType)
+	switch {
+	case !of.Leaf():
+		c.Type = "a structure"
+	case of.Repeated():
+		c.Type = "a list"
+	case logical != nil && !isWhole:
+		name, _, _ := strings.Cut(logical.String(), "(")
+		c.Type = cmp.Or(logicalTypes[name], "of a logical type that is no number, "+logical.String())
 	default:
-		set(Other, "of a logical type that is no number, "+l.String())
-	}
-	if !of.Leaf() {
-		set(Nested, "a structure")
-	} else if of.Repeated() {
-		set(Nested, "a list")
+		c.unsigned, c.Numbers = isWhole && !whole.IsSigned, numberTypes[c.physical] != ""
+		c.Type = cmp.Or(numberTypes[c.physical], physicalTypes[c.physical], "bytes")
 	}
 }
 
@@ -257,10 +231,6 @@ func (f *File) rowGroups(meta *format.FileMetaData, leaves int) error {
 	return nil
 }
 
-// plausible bounds the numbers that a file of a size can stand for: dictionaries make much of few bytes, but
-// not this much.
-func plausible(size int64) float64 { return 1<<20 + 4096*float64(size) }
-
 // Read returns columns, by their places in Columns, as rows of numbers: Rows×len(columns). A number that is
 // missing is NaN. There may be at most limit numbers. The error is an *Error, a *NumberError or that of the file.
 func (f *File) Read(columns []int, limit int) ([]float64, error) {
@@ -270,12 +240,13 @@ func (f *File) Read(columns []int, limit int) ([]float64, error) {
 // ReadAll is Read which asks beyond, of each whole number that float64 does not hold, whether that is an error, and
 // else reads it as NaN: k is its place in columns.
 func (f *File) ReadAll(columns []int, limit int, beyond func(e *NumberError, k int) error) ([]float64, error) {
-	if n := float64(f.Rows) * float64(len(columns)); n > float64(limit) || n > plausible(f.size) {
+	// Dictionaries make much of few bytes, but not as much as the second bound.
+	if n := float64(f.Rows) * float64(len(columns)); n > min(float64(limit), 1<<20+4096*float64(f.size)) {
 		return nil, faulty("", "it has %d rows of %d numbers in %d bytes; expected at most %d numbers", f.Rows,
 			len(columns), f.size, limit)
 	}
 	for _, c := range columns {
-		if c := f.Columns[c]; c.Kind != Numbers {
+		if c := f.Columns[c]; !c.Numbers {
 			return nil, faulty(c.Name, "it is %s; expected numbers", c.Type)
 		}
 	}

@@ -6,7 +6,11 @@ import (
 	"unicode/utf8"
 )
 
-var colours = regexp.MustCompile("\x1b\\[[0-9;]*m")
+var (
+	colours = regexp.MustCompile("\x1b\\[[0-9;]*m")
+	gaps    = regexp.MustCompile("  +")
+	words   = regexp.MustCompile("( *)([^ ]+)")
+)
 
 // seen is how many characters of a line a terminal shows.
 func seen(s string) int { return utf8.RuneCountInString(colours.ReplaceAllString(s, "")) }
@@ -35,55 +39,24 @@ func fold(b *strings.Builder, line string, width int) {
 		return
 	}
 	bare := strings.TrimLeft(line, " ")
-	hang, next := len(line)-len(bare)+2, "\n"
-	command := strings.HasPrefix(bare, "landing ")
-	if command {
+	hang, next := min(len(line)-len(bare)+2, width/2), "\n"
+	if strings.HasPrefix(bare, "landing ") {
 		next, width = " \\\n", width-2
-	}
-	for at := 0; !command; { // the last column that begins in the left half
-		gap := strings.Index(line[at:], "  ")
-		if gap < 0 {
-			break
-		}
-		at += gap
-		at += len(line[at:]) - len(strings.TrimLeft(line[at:], " "))
-		if column := seen(line[:at]); column > width/2 {
-			break
-		} else if column > hang-2 {
-			hang = column
+	} else {
+		for _, gap := range gaps.FindAllStringIndex(line, -1) { // columns that begin in the left half
+			if column := seen(line[:gap[1]]); column <= width/2 {
+				hang = max(hang, column)
+			}
 		}
 	}
-	hang = min(hang, width/2)
-	at, begun := 0, false
-	put := func(space int, word string) {
-		n := seen(word)
-		if !begun {
-			space = min(space, max(width-n, 0))
+	at := 0
+	for _, m := range words.FindAllStringSubmatch(line, -1) {
+		space, word := m[1], m[2]
+		if at > 0 && at+len(space)+seen(word) > width {
+			b.WriteString(next)
+			space, at = strings.Repeat(" ", hang), 0
 		}
-		if begun && at+space+n > width {
-			b.WriteString(next + strings.Repeat(" ", hang))
-			at = hang + n
-		} else {
-			b.WriteString(strings.Repeat(" ", space))
-			at += space + n
-		}
-		b.WriteString(word)
-		begun = true
-	}
-	for line = strings.TrimRight(line, " "); line != ""; { // cell by cell, and a cell that is too long by its words
-		cell := strings.TrimLeft(line, " ")
-		space := len(line) - len(cell)
-		if end := strings.Index(cell, "  "); end >= 0 {
-			cell = cell[:end]
-		}
-		line = line[space+len(cell):]
-		if seen(cell) <= width-hang && space > 1 {
-			put(space, cell)
-			continue
-		}
-		for word := range strings.SplitSeq(cell, " ") {
-			put(space, word)
-			space = 1
-		}
+		b.WriteString(space + word)
+		at += len(space) + seen(word)
 	}
 }

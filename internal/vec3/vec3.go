@@ -1,7 +1,10 @@
 // Package vec3 has the arithmetic of vectors of three numbers.
 package vec3
 
-import "math"
+import (
+	"math"
+	"slices"
+)
 
 func Dot(a, b [3]float64) float64 { return a[0]*b[0] + a[1]*b[1] + a[2]*b[2] }
 
@@ -29,10 +32,5 @@ func Unit(v [3]float64) [3]float64 {
 
 // Finite reports whether no number is infinite or NaN.
 func Finite(v ...float64) bool {
-	for _, x := range v {
-		if math.IsNaN(x) || math.IsInf(x, 0) {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(v, func(x float64) bool { return x-x != 0 })
 }

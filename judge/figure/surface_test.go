@@ -17,7 +17,7 @@ func TestSurface(t *testing.T) {
 	m := ball.Mesh(4)
 	n, _ := m.N()
 	values := make([]float64, n)
-	v := lookFrom(30, 15)
+	v := lookFrom(30)
 	for i := range values { // 1 to the right of the first view
 		if v.turn(m.Vertex(int32(i)))[0] > 0 {
 			values[i] = 1
@@ -45,7 +45,7 @@ func TestSurface(t *testing.T) {
 		t.Errorf("light from above: red %d above, %d below", above, below)
 	}
 
-	s := Surface("A ball", m, []SurfaceLayer{{"data", values}, {"samples", values}})
+	s := Surface(m, []SurfaceLayer{{"data", values}, {"samples", values}})
 	var p, svg bytes.Buffer
 	testkit.OK(t, s.WritePNG(&p, 400))
 	if whole, err := png.Decode(&p); err != nil || whole.Bounds().Dx() != 400 {
@@ -57,7 +57,7 @@ func TestSurface(t *testing.T) {
 	if got := bytes.Count(svg.Bytes(), []byte("<path")); got < 4*1000 || got > 4*1048+1 {
 		t.Errorf("%d polygons", got)
 	}
-	if err := Surface("", ball.Mesh(6), nil).WriteSVG(&svg); err == nil {
+	if err := Surface(ball.Mesh(6), nil).WriteSVG(&svg); err == nil {
 		t.Error("32768 faces as SVG")
 	}
 }

@@ -43,7 +43,8 @@ func connectedness(e *Evidence) []Finding {
 	}
 	slices.SortStableFunc(pairs, func(a, b pair) int { return cmp.Compare(a.d, b.d) })
 	tries := map[[2]int]int{}
-	w := newWalk(e)
+	w := &walk{e, make([]float64, e.D), make([]float64, e.D), make([]float64, e.D),
+		geometry.New(constraint.EqualitiesOf(e.Set), 1, 0), geometry.NewSolver(e.Set, 0).Until(e.ctx)}
 	left := e.Budget(300*e.Factoring(), 400)
 	for n, p := range pairs {
 		a, b := group[p.i], group[p.j]
@@ -99,11 +100,6 @@ type walk struct {
 	x, y, v []float64
 	smooth  geometry.Geometry // of the equalities
 	descent *geometry.Solver
-}
-
-func newWalk(e *Evidence) *walk {
-	return &walk{e, make([]float64, e.D), make([]float64, e.D), make([]float64, e.D),
-		geometry.New(constraint.EqualitiesOf(e.Set), 1, 0), geometry.NewSolver(e.Set, 0).Until(e.ctx)}
 }
 
 // reaches walks from a towards b by tangential steps of a tenth of the way or of the size of Σ, each landed on Σ, and
@@ -163,10 +159,4 @@ func (w *walk) to(b, x []float64) float64 {
 }
 
 // gap returns how far y is from x.
-func (w *walk) gap() float64 {
-	s := 0.0
-	for j := range w.x {
-		s += (w.y[j] - w.x[j]) * (w.y[j] - w.x[j])
-	}
-	return math.Sqrt(s)
-}
+func (w *walk) gap() float64 { return math.Sqrt(dense.SquaredDistance(w.y, w.x)) }

@@ -310,9 +310,12 @@ var least = map[string]string{
 	"molecule": "atoms: 3, distances: [{atoms: [0, 1], value: 1.5}, {atoms: [1, 2], min: 1}]",
 	"arm": "robot: panda, waypoints: 2, period: 1, step: 0.5, limits: true, clearance: waypoints, aggregate: none, " +
 		"path: [{upright: [0, 0, 1]}], start: {joints: condition}",
+	"grid":           "case: ../../domain/grid/testdata/small.m, loads: fixed",
 	"redundant_axis": "kind: redundant_axis", "euclidean": "dim: 2",
 	"formula": "dim: 2, let: {r: \"norm(x)\"}, equality: [{name: a, expr: \"r = 1\"}], " +
 		"inequality: [{name: b, expr: \"x[0]\"}]",
+	"sequence": "steps: 3, state: [x, v], let: {h: 1/4}, first: [{name: a, expr: x = 0}], last: [{name: b, expr: " +
+		"x = 1}], within: [{name: c, expr: v <= 1}], between: [{name: d, expr: \"next(x) - x = h*v\"}]",
 	"product": "product: [{kind: sphere, dim: 3}, {kind: box, lower: [0]}], names: [a, b]",
 	"all":     "all: [{kind: sphere, dim: 3}, {kind: box, lower: [0, 0, 0]}]",
 }

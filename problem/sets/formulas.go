@@ -19,14 +19,14 @@ import (
 
 // Formulas is a set of formulas; package formula says what they are.
 type Formulas struct {
-	Dim        int                 `yaml:"dim,omitempty" default:"as many as {names}" bounds:"[1,1000000]" doc:"coordinates"`
+	Dim        int                 `yaml:"dim,omitempty" default:"all {names}" bounds:"[1,1000000]" doc:"coordinates"`
 	Names      []string            `yaml:"names,omitempty" doc:"of the coordinates, for formulas, figures and files"`
 	Let        formula.Definitions `yaml:"let,omitempty" doc:"names for formulas, lists and files of numbers, in order"`
 	Equality   []formula.Component `yaml:"equality,omitempty" doc:"constraints left = right"`
 	Inequality []formula.Component `yaml:"inequality,omitempty" doc:"constraints left <= right"`
 	URDF       File                `yaml:"urdf,omitempty" doc:"a robot's file, for fk(link) and fk_rotation(link)"`
-	Base       string              `yaml:"base,omitempty" doc:"of {urdf}: the chain's first link; its root unless given"`
-	Tip        string              `yaml:"tip,omitempty" doc:"of {urdf}: the chain's last link; the only leaf unless given"`
+	Base       string              `yaml:"base,omitempty" doc:"of {urdf}: the first link; its root unless given"`
+	Tip        string              `yaml:"tip,omitempty" doc:"of {urdf}: the last link; the only leaf unless given"`
 }
 
 // read returns the keys with what they are read from: the names of a robot's joints, and definitions in Go.
@@ -54,11 +54,19 @@ func (k Formulas) read() (Formulas, error) {
 		return k, Bad("names", k.Names, fmt.Sprintf("%d names, one for each coordinate ({dim})", k.Dim))
 	}
 	for j, name := range k.Names {
-		own = append(own, formula.Definition{Name: name, Make: func(s *expr.Scope) error { return s.Coordinate(name, j) }})
+		own = append(own, formula.Definition{Name: name,
+			Make: func(s *expr.Scope) error { return s.Coordinate(name, j) }})
 	}
-	for _, d := range k.Let {
+	k.Let = append(own, read(k.Let)...)
+	return k, nil
+}
+
+// read returns definitions that read their files.
+func read(let formula.Definitions) formula.Definitions {
+	let = slices.Clone(let)
+	for i, d := range let {
 		if d.File != "" {
-			d.Make = func(s *expr.Scope) error {
+			let[i].Make = func(s *expr.Scope) error {
 				x, shape, err := constants(d.File)
 				if err != nil {
 					return err
@@ -66,10 +74,8 @@ func (k Formulas) read() (Formulas, error) {
 				return s.Define(d.Name, s.Graph().Array(x, shape...))
 			}
 		}
-		own = append(own, d)
 	}
-	k.Let = own
-	return k, nil
+	return let
 }
 
 // key returns the key that an error of package formula is about: names of coordinates are definitions to it.
@@ -100,7 +106,8 @@ func constants(path string) (x []float64, shape []int, err error) {
 			return nil, nil, err
 		}
 		if n := len(a.Shape); n < 1 || n > 2 || a.Bool != nil || a.Len() == 0 {
-			return nil, nil, fmt.Errorf("%s: an array of shape %d; expected a vector or matrix of numbers", path, a.Shape)
+			return nil, nil, fmt.Errorf("%s: an array of shape %d; expected a vector or matrix of numbers", path,
+				a.Shape)
 		}
 		x = a.AsFloat64()
 		for i, v := range x {
@@ -182,7 +189,7 @@ func links(arm *robot.Arm) formula.Definitions {
 	words := func(name string, of func(p, r expr.Value) expr.Value) formula.Definition {
 		return formula.Definition{Name: name, Make: func(s *expr.Scope) error {
 			return s.Words(name, name+"("+arm.Joints[len(arm.Joints)-1].Link+")", 100*len(arm.Joints),
-				func(link string) (expr.Value, error) {
+				func(s *expr.Scope, link string) (expr.Value, error) {
 					p, r, err := place(s, link)
 					return of(p, r), err
 				})

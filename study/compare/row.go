@@ -490,7 +490,7 @@ func (g *Group) judge(against string) (found bool) {
 		to := values(&g.Lines[g.To])
 		for i := range g.Lines {
 			if l := &g.Lines[i]; i != g.To && l.Distance.N > 0 {
-				t := metric.CompareMeans(values(l), to, 1)
+				t := metric.CompareMeans(values(l), to)
 				l.Test = &t
 			}
 		}

@@ -23,6 +23,8 @@ import (
 	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"golang.org/x/text/encoding/charmap"
 )
 
 const program = "./cmd/landing"
@@ -193,14 +195,10 @@ func folder(name, dir string, works map[string]string) error {
 
 // inUTF8 returns a text in UTF-8 as it is, and another one as Latin-1, in which a byte is a character.
 func inUTF8(body []byte) string {
-	if utf8.Valid(body) {
-		return string(body)
+	if !utf8.Valid(body) {
+		body, _ = charmap.ISO8859_1.NewDecoder().Bytes(body)
 	}
-	out := make([]rune, len(body))
-	for i, b := range body {
-		out[i] = rune(b)
-	}
-	return string(out)
+	return string(body)
 }
 
 // writeTexts writes each text once, below the works that hold it.

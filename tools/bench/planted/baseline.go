@@ -55,13 +55,13 @@ func (t *trial) suites(own string) (out []suite) {
 }
 
 // reach returns the tests of a suite that run the code where a fault is. Code that is in
-// no block, such as the cases of a switch, counts as run, and so does a fault written down.
+// no block, such as the cases of a switch, counts as run.
 func (b *baseline) reach(s suite, m *mutant) (out []test) {
 	all := b.Tests[s.String()]
 	known, run := false, make([]bool, len(all))
 	for block, tests := range b.Runs[s.String()] {
 		span, ok := strings.CutPrefix(block, m.Path+":")
-		if !ok || m.Column == 0 {
+		if !ok {
 			continue
 		}
 		var from, to [2]int // line and column

@@ -3,7 +3,6 @@
 //
 //	go run ./tools/bench/planted -n 200 -seed 3                   # a fresh random sample of mutations
 //	go run ./tools/bench/planted -n 30 -packages constraint/geometry,learn/cwpm # of some packages
-//	go run ./tools/bench/planted -patches faults.txt              # faults written down
 //
 // A mutation changes an operator, sign, condition, index or constant, or leaves out
 // a statement. The sample is a function of the seed and the code; take another seed
@@ -27,7 +26,6 @@ import (
 	"math/rand/v2"
 	"os"
 	"os/signal"
-	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -39,11 +37,11 @@ const numerical = "constraint/geometry,langevin,learn/cwpm,judge/metric,langevin
 	"learn/train,learn/score,base/expr"
 
 type config struct {
-	n, workers    int
-	seed          uint64
-	packages      []string
-	patches, root string
-	limit         time.Duration
+	n, workers int
+	seed       uint64
+	packages   []string
+	root       string
+	limit      time.Duration
 }
 
 func main() {
@@ -51,7 +49,6 @@ func main() {
 	flag.IntVar(&c.n, "n", 200, "faults to plant")
 	flag.Uint64Var(&c.seed, "seed", 1, "seed of the sample")
 	packages := flag.String("packages", numerical, "packages to plant in, with commas between")
-	flag.StringVar(&c.patches, "patches", "", "a file of faults to plant instead of mutations")
 	flag.StringVar(&c.root, "root", ".", "the checkout")
 	flag.IntVar(&c.workers, "workers", 2, "faults tried at a time")
 	flag.DurationVar(&c.limit, "limit", 3*time.Minute, "time after which tests that neither pass nor fail are given up")
@@ -130,30 +127,16 @@ func run(ctx context.Context, c config, progress io.Writer) (*score, error) {
 	if c.n < 1 || c.workers < 1 {
 		return nil, fmt.Errorf("-n is %d and -workers %d; expected at least 1", c.n, c.workers)
 	}
-	var patches []*mutant
-	if c.patches != "" {
-		if patches, err = readPatches(c.root, c.patches); err != nil {
-			return nil, err
-		}
-		c.n, c.packages = len(patches), nil
-		for _, m := range patches {
-			c.packages = append(c.packages, path.Dir(m.Path))
-		}
-		slices.Sort(c.packages)
-		c.packages = slices.Compact(c.packages)
-	}
 	t, err := newTrial(ctx, c)
 	if err != nil {
 		return nil, err
 	}
-	all := patches
-	if c.patches == "" {
-		if all, err = t.plant(); err != nil {
-			return nil, err
-		}
-		r := rand.New(rand.NewPCG(c.seed, 0))
-		r.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
+	all, err := t.plant()
+	if err != nil {
+		return nil, err
 	}
+	r := rand.New(rand.NewPCG(c.seed, 0))
+	r.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
 	if err := t.measure(progress); err != nil {
 		return nil, err
 	}

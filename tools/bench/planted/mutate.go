@@ -7,8 +7,6 @@ import (
 	"go/parser"
 	"go/printer"
 	"go/token"
-	"os"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -19,7 +17,7 @@ type mutant struct {
 	Package  string
 	Path     string // of the file, from the module's root, with slashes
 	Line     int
-	Column   int // 0: of a fault written down, which every test may come to
+	Column   int
 	Function string
 	Kind     string // what was changed: operator, condition, constant, …
 	Was, Is  string // the expression or statement
@@ -270,87 +268,4 @@ func mutants(path string, text []byte) ([]*mutant, error) {
 		}
 	}
 	return out, nil
-}
-
-// readPatches reads faults that are written down: blocks of a line with the file,
-// lines "- what is there" and lines "+ what to plant", an empty line after each.
-// The text to be replaced, its lines without surrounding white space, must stand in
-// the file once, within a function.
-func readPatches(root, file string) (out []*mutant, err error) {
-	text, err := os.ReadFile(file)
-	if err != nil {
-		return nil, err
-	}
-	line := 1
-	for block := range strings.SplitSeq(string(text), "\n\n") {
-		var at, was, is []string
-		for l := range strings.Lines(block) {
-			switch l = strings.TrimSpace(l); {
-			case l == "" || l[0] == '#':
-			case l[0] == '-':
-				was = append(was, strings.TrimSpace(l[1:]))
-			case l[0] == '+':
-				is = append(is, strings.TrimSpace(l[1:]))
-			default:
-				at = append(at, l)
-			}
-		}
-		switch {
-		case at == nil && was == nil && is == nil:
-		case len(at) != 1 || was == nil:
-			return nil, fmt.Errorf("%s:%d: expected a line with a file, lines that begin with - and lines that begin "+
-				"with +", file, line)
-		default:
-			m, err := patched(root, at[0], was, is)
-			if err != nil {
-				return nil, fmt.Errorf("%s:%d: %w", file, line, err)
-			}
-			out = append(out, m)
-		}
-		line += strings.Count(block, "\n") + 2
-	}
-	return out, nil
-}
-
-// patched returns the mutant in which lines stand for others.
-func patched(root, path string, was, is []string) (*mutant, error) {
-	text, err := os.ReadFile(filepath.Join(root, filepath.FromSlash(path)))
-	if err != nil {
-		return nil, err
-	}
-	lines := strings.Split(string(text), "\n")
-	found := -1
-	for i := 0; i+len(was) <= len(lines); i++ {
-		if !slices.EqualFunc(lines[i:i+len(was)], was, func(a, b string) bool { return strings.TrimSpace(a) == b }) {
-			continue
-		}
-		if found >= 0 {
-			return nil, fmt.Errorf("%q stands in %s more than once", was[0], path)
-		}
-		found = i
-	}
-	if found < 0 {
-		return nil, fmt.Errorf("%q does not stand in %s", was[0], path)
-	}
-	sound, err := parse(path, text)
-	if err != nil {
-		return nil, err
-	}
-	faulty, err := parse(path, []byte(strings.Join(slices.Concat(lines[:found], is, lines[found+len(was):]), "\n")))
-	if err != nil {
-		return nil, err
-	}
-	for i, d := range sound.tree.Decls {
-		f, ok := d.(*ast.FuncDecl)
-		if !ok || f.Body == nil || sound.set.Position(f.Pos()).Line > found+1 ||
-			sound.set.Position(f.End()).Line < found+len(was) {
-			continue
-		}
-		m := sound.mutant(f)
-		m.Line, m.Function, m.Kind = found+1, "patch", "text"
-		m.Was, m.Is = strings.Join(was, " "), strings.Join(is, " ")
-		m.body = faulty.body(faulty.tree.Decls[i].(*ast.FuncDecl))
-		return m, nil
-	}
-	return nil, fmt.Errorf("%q is not within a function of %s", was[0], path)
 }

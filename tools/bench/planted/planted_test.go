@@ -160,34 +160,6 @@ func measuredOnce(t *testing.T, c config, first string) {
 	testkit.Equal(t, len(tr.sound.Tests["b short"]), 0)
 }
 
-// Faults written down are laid over the file that they name, once.
-func TestPatches(t *testing.T) {
-	root := module(t)
-	list := filepath.Join(root, "faults.txt")
-	text := "# a comment\na/a.go\n- if x > 3 {\n- return 3\n+ if x > 3 {\n+ return 5\n\nb/b.go\n" +
-		"- func Twice(x float64) float64 { return a.Far(2 * x) }\n+ func Twice(x float64) float64 { return 0 }\n"
-	testkit.OK(t, os.WriteFile(list, []byte(text), 0o666))
-	m, err := readPatches(root, list)
-	if err != nil || len(m) != 2 {
-		t.Fatalf("%d faults, %v", len(m), err)
-	}
-	if !strings.Contains(m[0].body, "return 5") || m[0].Line != 6 || m[1].Path != "b/b.go" ||
-		!strings.Contains(m[1].body, "return 0") {
-		t.Errorf("got %+v and %+v", m[0], m[1])
-	}
-	for fault, want := range map[string]string{
-		"a/a.go\n- return 7\n+ return 8\n":        "does not stand",
-		"a/a.go\n- }\n+ } // twice\n":             "more than once",
-		"- return x\n+ return y\n":                "expected a line with a file",
-		"a/a.go\nb/b.go\n- return x\n":            "expected a line with a file",
-		"a/a.go\n- package a\n+ package b\n":      "not within a function",
-		"a/none.go\n- return x\n+ return x + 1\n": "none.go",
-	} {
-		testkit.OK(t, os.WriteFile(list, []byte(fault), 0o666))
-		testkit.Refused(t, testkit.Err(readPatches(root, list)), want, fault)
-	}
-}
-
 // Faults of several files and packages are laid over one checkout: each file once, with the package
 // that it is of, and one more in each package.
 func TestWeaveManyFiles(t *testing.T) {

@@ -74,7 +74,8 @@ func (t *trial) build(dir string, faults []*mutant) (b *built, err error) {
 		if err != nil || packages == nil {
 			return b, err
 		}
-		said, err := t.command(slices.Concat([]string{"build", "-gcflags=-e", "-overlay", b.overlay}, packages)...)
+		args := []string{"build", "-gcflags=-e", "-o", b.dir, "-overlay", b.overlay}
+		said, err := t.command(append(args, packages...)...)
 		if err == nil {
 			return b, nil
 		}

@@ -195,6 +195,7 @@ func (p *Problem) Observed() []byte {
 	if err != nil {
 		panic("problems: " + err.Error())
 	}
+	b, _, _ = bytes.Cut(b, []byte("law:"))
 	return b
 }
 

@@ -56,7 +56,7 @@ type Result struct {
 	Samples   int              `json:"samples"`
 	Failed    int              `json:"failed"`     // lost to a projection or on a wrong component
 	Violation metric.Float     `json:"violation"`  // the worst
-	Energy    metric.TwoSample `json:"energy"`     // of samples to held-out rows
+	Energy    metric.TwoSample `json:"energy"`     // of samples to held-out rows; under a condition of pairs with it
 	EnergyLaw metric.TwoSample `json:"energy_law"` // of as many new draws of the law itself
 	Observed  Distance         `json:"observed"`   // the mean over observables
 	Numbers   []Distance       `json:"observables"`
@@ -170,6 +170,9 @@ func (c *Config) measure(ctx context.Context, p *problems.Problem, x []float64, 
 	v, violated := t.run.Evaluate(ctx, s, t.net.State, begun)
 	r.Samples, r.Failed, r.Violation = v.Samples, v.Failed, v.Violation.Worst
 	r.Energy, r.Nearest, r.Start, r.StartP = v.TwoSample, v.Nearest, begun.Prior, begun.PValue
+	if v.Given != nil {
+		r.Energy = v.Given.Pairs
+	}
 	r.Seconds.Generate, r.Judged = s.Time.Seconds(), &v.Verdict
 	if s.Failed() < s.N() {
 		before := time.Now()

@@ -1,0 +1,158 @@
+package grid_test
+
+import (
+	"math"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/landing-diffusion/landing/constraint"
+	"github.com/landing-diffusion/landing/domain/grid"
+	"github.com/landing-diffusion/landing/internal/fault"
+	"github.com/landing-diffusion/landing/tools/constrainttest"
+	"github.com/landing-diffusion/landing/tools/testkit"
+)
+
+// solved is the state that PYPOWER 5.1.19 finds for testdata/small.m to 1e-12: V, θ (radians), and the power of the
+// generators in per unit, by bus.
+var solved = map[int][4]float64{
+	10: {1.02, 0.087266462599716474, 0.78500778067511723, 0.29079390636178076},
+	20: {1.01, 0.083124791986596891, 0.3, -0.12383570301571721},
+	30: {0.98903465284218872, 0.020618926827708047, 0, 0},
+	40: {0.99359363842477133, 0.053201876422192422, 0, 0},
+	60: {1.0158964176516549, 0.064575009938266342, 0, 0},
+}
+
+func text(t testing.TB) string { return string(testkit.Must(os.ReadFile("testdata/small.m"))) }
+
+// state is the point of what was solved.
+func state(s *grid.Set) []float64 {
+	x := make([]float64, s.Dim())
+	for i, b := range s.Grid.Buses {
+		v := solved[b.Number]
+		for k, c := range []grid.Coordinate{s.V[i], s.Theta[i], s.Pg[i], s.Qg[i]} {
+			if c.At >= 0 {
+				x[c.At] = v[k]
+			}
+		}
+		for k, c := range []grid.Coordinate{s.Pd[i], s.Qd[i]} {
+			if c.At >= 0 {
+				x[c.At] = []float64{b.Load.P, b.Load.Q}[k]
+			}
+		}
+	}
+	return x
+}
+
+// Taps, shifts, shunts, parallel branches and what is out of service are as MATPOWER has them.
+func TestSolved(t *testing.T) {
+	g := testkit.Must(grid.Read("testdata/small.m"))
+	if want := "[bus 50 (tot) is isolated (type 4) and left out testdata/small.m:37: mpc.story is not used]"; len(
+		g.Notes) != 2 || g.Buses[1].Label() != "20 (Süd)" || g.Buses[2].Name != "D'Arc" {
+		t.Errorf("%q, %+v, want %s", g.Notes, g.Buses, want)
+	}
+	for _, fixed := range []bool{false, true} {
+		s := testkit.Must(grid.NewSet(g, fixed))
+		names := strings.Join(s.Names, " ")
+		want := "V_10 V_20 V_30 V_40 V_60 theta_20 theta_30 theta_40 theta_60 Pg_10 Pg_20 Qg_10 Qg_20"
+		if !fixed {
+			want += " Pd_20 Pd_30 Pd_40 Qd_20 Qd_30 Qd_40"
+		}
+		testkit.Equal(t, names, want)
+		x := state(s)
+		values := constraint.Values(s, x)
+		for i, name := range constraint.Components(s) {
+			if e := constraint.Excess(values[i], i < len(s.Equalities())); e > 1e-13 {
+				t.Errorf("fixed %v: %s is off by %v", fixed, name, e)
+			}
+		}
+		n := 0
+		for _, f := range s.Capabilities().Families {
+			n += len(f.Of)
+			for _, a := range f.Of {
+				first, _, _ := strings.Cut(constraint.Components(s)[a], " ")
+				if f.Name == "flow" && first != "flow" || f.Name == "balance Q" && a < 5 {
+					t.Errorf("%s has %s", f.Name, constraint.Components(s)[a])
+				}
+			}
+		}
+		testkit.Equal(t, n, len(values))
+	}
+}
+
+// At the limits the components are 0: |S| of PYPOWER's flow, an angle, a generator.
+func TestLimits(t *testing.T) {
+	s := testkit.Must(grid.NewSet(testkit.Must(grid.Parse("small.m", text(t))), false))
+	x := state(s)
+	values, names := constraint.Values(s, x), constraint.Components(s)
+	value := func(name string) float64 {
+		i := slices.Index(names, name)
+		if i < 0 {
+			t.Fatalf("no %q among %q", name, names)
+		}
+		return values[i]
+	}
+	const p, q = -0.11290479756488319, -0.032756947446850377 // PYPOWER's PT and QT of branch 6
+	testkit.Near(t, value("flow branch 6 from bus 60 to 30"), (p*p+q*q-0.49)/1.4, 1e-13)
+	testkit.Near(t, value("angle branch 3 high"), solved[10][1]-solved[30][1]-math.Pi/6, 1e-15)
+	testkit.Near(t, value("Qg bus 20 high"), solved[20][3]-0.6, 1e-15)
+	testkit.Near(t, value("Pg bus 20 low"), 0.05-0.3, 1e-15)
+	testkit.Near(t, value("V bus 60 low"), 0.92-solved[60][0], 1e-15)
+	if slices.Contains(names, "angle branch 1 high") || slices.Contains(names, "flow branch 3 from bus 10 to 30") {
+		t.Error("a limit that the file does not have")
+	}
+}
+
+func TestSuite(t *testing.T) {
+	g := testkit.Must(grid.Read("testdata/small.m"))
+	g.Buses[2].VMin, g.Buses[2].VMax = 1, 1 // an equality
+	s := testkit.Must(grid.NewSet(g, false))
+	constrainttest.Run(t, s, constrainttest.Options{Points: 6, Spread: 0.1, Off: 0.01})
+}
+
+// Bad files are refused with file, line and column.
+func TestRefused(t *testing.T) {
+	for _, c := range []struct{ old, new, want string }{
+		{"\t40 1 40", "\t30 1 40", "small.m:12: bus.bus_i is 30, expected a whole number from 1 on that no other"},
+		{"10 3  0", "10 2  0", "small.m:8: bus.type is 3 at no bus, expected a reference"},
+		{"20 2 20", "20 3 20", "small.m:10: bus.type is 3, expected one reference: bus 10 (Nord) is it"},
+		{"20 2 20", "20 7 20", "bus.type is 7"},
+		{"20 2 20", "20 2 2O", `small.m:10: bus.Pd is "2O", expected a number`},
+		{"20 2 20", "20 2 Inf", `bus.Pd is "Inf"`},
+		{"30 99 0 20", "31 99 0 20", "small.m:21: gen.bus is 31, expected the number of a bus"},
+		{"10 70 0 60 -60", "10 70 0 60 61", "gen.Qmin is 61, expected at most Qmax, which is 60"},
+		{"150 0;", "150 0; % \n10 70", "small.m:19: mpc.gen is a row of 2 numbers, expected the columns bus, Pg"},
+		{"1.02 100 1 150 0", "1.02 100 0 150 0", "the reference without a generator"},
+		{"0.01 0.08 0 70", "0 0 0 70", "small.m:30: branch.x is 0, as r is, expected an impedance"},
+		{"10 30 0.03", "10 10 0.03", "branch.tbus is 10"},
+		{"20 40 0.04 0.11 0.02 80 0 0 0 0 1", "20 40 0.04 0.11 0.02 80 0 0 0 0 0", ""},
+		{"10 30 0.03 0.12 0.03 0 0 0 0 0 1 -30 30;\n\t20 40 0.04 0.11 0.02 80 0 0 0 0 1",
+			"10 30 0.03 0.12 0.03 0 0 0 0 0 0 -30 30;\n\t20 40 0.04 0.11 0.02 80 0 0 0 0 0",
+			"small.m:11: bus 30 (D'Arc) is in an island: branches in service do not lead from the reference to it"},
+		{"-30 30", "30 -30", "branch.angmin is 30"},
+		{"mpc.baseMVA = 100", "mpc.baseMVA = 0", "mpc.baseMVA is \"0\""},
+		{"mpc.baseMVA = 100", "mpc.baseMVA = 50 * 2", "mpc.baseMVA is followed by \"*\""},
+		{"mpc.version = '2'", "mpc.version = '1'", "mpc.version is 1, expected 2"},
+		{"mpc.gencost = [", "mpc.dcline = [", "mpc.dcline is of 5 lines"},
+		{"mpc.gencost = [", "mpc.bus(:, 3) = [", `"mpc.bus", expected a field`},
+		{"mpc.gencost = [", "mpc.gen = [", "mpc.gen is given again"},
+		{"'tot'; 'Trafo' };", "'tot' };", "mpc.bus_name is 5 names, expected 6"},
+		{"'tot'; 'Trafo' };", "'tot'; 'Trafo };", "a text without its end"},
+		{"{ 'one', 2 };", "{ 'one', 2", "small.m:36: mpc.story is without its end, expected a closing }"},
+	} {
+		if !strings.Contains(text(t), c.old) {
+			t.Fatalf("%q is not in the file", c.old)
+		}
+		_, err := grid.Parse("small.m", strings.Replace(text(t), c.old, c.new, 1))
+		if c.want == "" {
+			testkit.OK(t, err)
+			continue
+		}
+		testkit.Refused(t, err, c.want, c.new)
+		if err != nil && fault.KindOf(err) != fault.Data {
+			t.Errorf("%v is of kind %v", err, fault.KindOf(err))
+		}
+	}
+	testkit.Refused(t, testkit.Err(grid.Read("testdata")), "is a folder")
+}
