@@ -299,14 +299,6 @@ func seriesInk(i int, c color.Color) ink {
 	return ink{light: own, dark: own}
 }
 
-// alpha is the opacity of marks in this ink: a caller's colour brings its own.
-func (k ink) alpha() float64 {
-	if k.class == "" {
-		return float64(k.light.A) / 0xff
-	}
-	return 0.6
-}
-
 func hex(c color.NRGBA) string { return fmt.Sprintf("#%02x%02x%02x", c.R, c.G, c.B) }
 
 // darkInks is the style sheet that turns inlined figures dark.

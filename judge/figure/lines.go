@@ -60,10 +60,6 @@ type tick struct {
 	text, sup string
 }
 
-func (t tick) width() float64 {
-	return textWidth(t.text, textSize) + supScale*textWidth(t.sup, textSize)
-}
-
 func (a axis) ticks(n int) []tick {
 	if !a.log {
 		return linearTicks(a.lo, a.hi, cmp.Or(a.step, roundStep((a.hi-a.lo)/float64(n))), a.at)
@@ -176,7 +172,7 @@ func (f frame) place(x, y float64) xy {
 func gutter(y axis, n int, name string) float64 {
 	var widest float64
 	for _, t := range y.ticks(n) {
-		widest = max(widest, t.width())
+		widest = max(widest, textWidth(t.text, textSize)+supScale*textWidth(t.sup, textSize))
 	}
 	if name != "" {
 		widest += textSize + 8

@@ -111,7 +111,9 @@ func layerKey(i int, name string, c color.Color, radius float64, n, missing int)
 	if radius > 0 {
 		k.dot = radius
 	}
-	k.alpha = k.ink.alpha()
+	if k.alpha = 0.6; c != nil { // a caller's colour brings its own opacity
+		k.alpha = float64(k.ink.light.A) / 0xff
+	}
 	if n-missing > dotLimit {
 		k.name += byDensity
 	}

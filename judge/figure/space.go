@@ -132,14 +132,6 @@ type mark struct {
 	line   bool
 }
 
-// depth is where a mark stands among others: its middle.
-func (m mark) depth() float64 {
-	if m.line {
-		return (m.at[2] + m.to[2]) / 2
-	}
-	return m.at[2]
-}
-
 // marks returns a layer's points or segments, at most about dotLimit of them, how many
 // points or strands cannot be drawn, and how many are drawn of those that can.
 func (c *camera) marks(l SpaceLayer) (out []mark, missing, drawn int) {
@@ -212,7 +204,10 @@ func (p panel) draw(s *scene, k key, marks []mark, ball float64) {
 		return min(levels-1, max(0, int(at*levels)))
 	}
 	for _, m := range marks {
-		i := level(m.depth())
+		i := level(m.at[2])
+		if m.line { // its middle
+			i = level((m.at[2] + m.to[2]) / 2)
+		}
 		sorted[i] = append(sorted[i], m)
 	}
 	for i, slice := range sorted {

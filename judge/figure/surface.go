@@ -218,7 +218,7 @@ func (r relief) png(c *pngCanvas) {
 
 func (r relief) raster(px int) image.Image {
 	n := 2 * px
-	depth, colours := newBuffers(n)
+	depth, colours := slices.Repeat([]float32{float32(math.Inf(-1))}, n*n), make([]color.NRGBA, n*n)
 	at := r.corners()
 	for i := range at {
 		at[i].x, at[i].y = at[i].x*float64(n), at[i].y*float64(n)
@@ -244,14 +244,6 @@ func (r relief) raster(px int) image.Image {
 		}
 	}
 	return img
-}
-
-func newBuffers(n int) (depth []float32, colours []color.NRGBA) {
-	depth, colours = make([]float32, n*n), make([]color.NRGBA, n*n)
-	for i := range depth {
-		depth[i] = float32(math.Inf(-1))
-	}
-	return depth, colours
 }
 
 // fill paints the pixels whose centres a triangle covers where it is nearest to the eye so far; shades and normals are

@@ -3,8 +3,10 @@ package figure
 import (
 	"bytes"
 	"image"
+	"image/color"
 	"image/png"
 	"math"
+	"slices"
 	"testing"
 
 	"github.com/landing-diffusion/landing/tools/testkit"
@@ -93,7 +95,7 @@ func TestDepth(t *testing.T) {
 	// seen from behind
 	far := [3]corner{{0, 0, -1, vec3{0, 0, -1}, 0}, {8, 0, -1, vec3{0, 0, -1}, 0}, {0, 8, -1, vec3{0, 0, -1}, 0}}
 	for _, order := range [][2][3]corner{{near, far}, {far, near}} {
-		depth, colours := newBuffers(8)
+		depth, colours := slices.Repeat([]float32{float32(math.Inf(-1))}, 64), make([]color.NRGBA, 64)
 		for _, k := range order {
 			fill(depth, colours, 8, &k[0], &k[1], &k[2])
 		}
