@@ -40,13 +40,15 @@ func (s Set) Idle(at string) error {
 func (k Arm) needs() []need {
 	const nothing = "there are neither obstacles nor pairs in self to stay clear of"
 	alone := k.Obstacles == nil && k.Self == nil
-	out := []need{{"margin", alone && k.Margin != 0, nothing}, {"clearance", alone && k.Clearance == "segments", nothing}}
+	out := []need{{"margin", alone && k.Margin != 0, nothing},
+		{"clearance", alone && k.Clearance == "segments", nothing}}
 	for _, p := range []struct {
 		key string
 		ArmPlace
 	}{{"start", k.Start}, {"goal", k.Goal}} {
 		out = append(out, need{p.key + ".point", p.Point != nil && p.Position == nil, "position is of the point"},
-			need{p.key + ".link", p.Link != "" && p.Position == nil && p.RPY == nil, "position and rpy are of the link"})
+			need{p.key + ".link", p.Link != "" && p.Position == nil && p.RPY == nil,
+				"position and rpy are of the link"})
 	}
 	for i, t := range k.Path {
 		turns := t.Upright != nil || t.Level != nil || t.Cone != nil
@@ -55,7 +57,7 @@ func (k Arm) needs() []need {
 			{"axis", t.Axis != nil && !turns, "upright, level and cone are of the axis"},
 			{"angle", t.Angle != 0 && t.Cone == nil, "it is that of a cone"},
 		} {
-			n.key = fmt.Sprintf("path[%d]", i) + "." + n.key
+			n.key = fmt.Sprintf("path[%d].%s", i, n.key)
 			out = append(out, n)
 		}
 	}
@@ -69,7 +71,8 @@ func (k Molecule) needs() (out []need) {
 	}
 	out = append(out, need{"windows", k.Windows == "max" && !ranges, "no condition has a range, min or max"})
 	for i, a := range k.Apart {
-		out = append(out, need{fmt.Sprintf("apart[%d]", i) + ".beyond", a.Beyond != 0 && k.Template == "" && k.AtomNames == nil,
+		bare := k.Template == "" && k.AtomNames == nil
+		out = append(out, need{fmt.Sprintf("apart[%d].beyond", i), a.Beyond != 0 && bare,
 			"atoms without a template have no bonds"})
 	}
 	return out
