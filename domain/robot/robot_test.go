@@ -1,7 +1,6 @@
 package robot
 
 import (
-	"fmt"
 	"math"
 	"math/rand/v2"
 	"strings"
@@ -224,8 +223,7 @@ func TestCheck(t *testing.T) {
 func TestDescribed(t *testing.T) {
 	a := Panda()
 	said, doubt := a.Described()
-	testkit.Equal(t, said, fmt.Sprintf("arm %s: 7 joints turn, 0 slide; it reaches at most 0.986 m from its first joint",
-		a.Name))
+	testkit.Equal(t, said, "arm "+a.Name+": 7 joints turn, 0 slide; it reaches at most 0.986 m from its first joint")
 	testkit.Equal(t, doubt, "")
 	for j := range a.Joints {
 		for k := range 3 {
