@@ -105,7 +105,7 @@ type Arm struct {
 	Notes []string
 }
 
-// Described returns the arm's joints and reach in words, and what of them looks like a mistake. The reach is a bound: the
+// Described returns the joints and the reach in words, and what of them looks like a mistake. The reach is a bound: the
 // lengths from joint to joint behind the first one that moves, and how far joints slide.
 func (a *Arm) Described() (said, doubt string) {
 	reach, moves := 0.0, false

@@ -92,7 +92,7 @@ func TestDecimal(t *testing.T) {
 	testkit.Equal(t, strings.ReplaceAll(count(1703), space, "_"), "1_703", "count(1703)")
 }
 
-// Labels of ticks stay clear of the axis's name beside them in a font three tenths wider than ours, as browsers may have.
+// Labels of ticks stay clear of the axis's name beside them in a font wider by three tenths, as browsers may have.
 func TestAxisNamesStandClear(t *testing.T) {
 	names := 0
 	for name, d := range gallery() {
