@@ -18,8 +18,9 @@ import (
 func spacecraft(steps int) formula.Sequence {
 	return formula.Sequence{
 		Steps: steps, State: []string{"p[2]", "v[2]", "u[2]", "m"}, Given: []string{"px", "py"},
-		Let: formula.Definitions{{"h", "1/8"}, {"r", "norm(p)"}, {"a", "u/m - p/r^3"},
-			{"mean(w)", "(w + next(w))/2"}, {"gain", "h*mean(a)"}},
+		Let: formula.Definitions{{Name: "h", Expr: "1/8"}, {Name: "r", Expr: "norm(p)"},
+			{Name: "a", Expr: "u/m - p/r^3"}, {Name: "mean(w)", Expr: "(w + next(w))/2"},
+			{Name: "gain", Expr: "h*mean(a)"}},
 		First: []formula.Component{{Name: "from", Expr: "p = [px, py]"}, {Name: "full", Expr: "m = 1"}},
 		Between: []formula.Component{{Name: "dynamics.p", Expr: "next(p) - p = h*mean(v)"},
 			{Name: "dynamics.v[i]", For: "i in 0..1", Expr: "next(v[i]) - v[i] = gain[i]"},

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/stat"
 
 	"github.com/landing-diffusion/landing/base/keyed"
 	"github.com/landing-diffusion/landing/internal/dense"
@@ -206,15 +207,7 @@ func (j *judge) spread() {
 	z = squares(z, h, d, axes)
 	mean, sd := make([]float64, columns), make([]float64, columns)
 	for k := range columns {
-		var sum, sum2 float64
-		for i := range n + m {
-			sum += z[i*columns+k]
-		}
-		mean[k] = sum / float64(n+m)
-		for i := range n + m {
-			sum2 += (z[i*columns+k] - mean[k]) * (z[i*columns+k] - mean[k])
-		}
-		sd[k] = math.Sqrt(sum2 / float64(n+m))
+		mean[k], sd[k] = stat.PopMeanStdDev(metric.Column(z, k, columns), nil)
 	}
 	// The sum over one side says what that over the other is.
 	side := min(n, m)
@@ -264,15 +257,8 @@ func (j *judge) spread() {
 	if at > 0 {
 		along = fmt.Sprintf("along principal direction %d", at)
 	}
-	column := func(lo, hi int) (out []float64, mean float64) {
-		for i := lo; i < hi; i++ {
-			out = append(out, z[i*columns+at])
-			mean += z[i*columns+at] / float64(hi-lo)
-		}
-		return out, mean
-	}
-	a, own := column(0, n)
-	b, rows := column(n, n+m)
+	a, b := metric.Column(z[:n*columns], at, columns), metric.Column(z[n*columns:], at, columns)
+	own, rows := stat.Mean(a, nil), stat.Mean(b, nil)
 	D, _ := metric.KolmogorovTest(a, b)
 	how := "too far apart"
 	if own < rows {
