@@ -29,8 +29,9 @@ func spacecraft(steps int) formula.Sequence {
 			{Name: "dynamics.v[i]", For: "i in 0..1", Expr: "next(v[i]) - v[i] = gain[i]"},
 			{Name: "burn", Expr: "next(m) <= m"},
 			{Name: "smooth", Expr: "next(next(m)) - 2*next(m) + m <= 0.1*(step + 1)"}},
-		Within: []formula.Component{{Name: "thrust", Expr: "dot(u, u) <= most[step]"}, {Name: "clear", Expr: "r >= 0.5"}},
-		Last:   []formula.Component{{Name: "berth", Expr: "p = [1, 0.5]"}},
+		Within: []formula.Component{{Name: "thrust", Expr: "dot(u, u) <= most[step]"},
+			{Name: "clear", Expr: "r >= 0.5"}},
+		Last: []formula.Component{{Name: "berth", Expr: "p = [1, 0.5]"}},
 	}
 }
 
