@@ -474,10 +474,16 @@ func (w walker) definitions(node ast.Node, key string) error {
 	for _, v := range values {
 		name, line := v.Key.GetToken().Value, w.where(v.Key.GetToken().Position.Line)
 		full := key[1:] + "." + name
-		switch v.Value.(type) {
-		case *ast.StringNode, *ast.LiteralNode, *ast.IntegerNode, *ast.FloatNode:
+		switch n := v.Value.(type) {
+		case *ast.StringNode, *ast.LiteralNode, *ast.IntegerNode, *ast.FloatNode, *ast.SequenceNode:
 		default:
-			return &KeyError{Origin: line, Key: full, Value: literal(short(v.Value.String())), Want: "a formula"}
+			if file, ok := pairs(n); ok && len(file) == 1 && file[0].Key.GetToken().Value == "file" {
+				if _, ok := file[0].Value.(*ast.StringNode); ok {
+					break
+				}
+			}
+			return &KeyError{Origin: line, Key: full, Value: literal(short(v.Value.String())),
+				Want: "a formula, a list, or {file: NAME} of numbers"}
 		}
 		if seen[name] {
 			return &KeyError{Origin: line, Key: full, Fault: "the name was given before; expected each name once"}

@@ -3,6 +3,7 @@
 package formula
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"strconv"
@@ -40,8 +41,12 @@ type Component struct {
 	Expr string `yaml:"expr" doc:"left = right, left <= right, or a formula that shall be 0, or at most 0"`
 }
 
-// A Definition names a formula for those after it.
-type Definition struct{ Name, Expr string }
+// A Definition names a formula for those after it, or numbers from a file, which package formula does not read.
+type Definition struct {
+	Name, Expr string
+	File       string                  // instead of Expr
+	Make       func(*expr.Scope) error // instead of both: defines the name in Go
+}
 
 // Definitions are a mapping from names to formulas in YAML, in order.
 type Definitions []Definition
@@ -54,16 +59,39 @@ func (d *Definitions) UnmarshalYAML(decode func(any) error) error {
 	}
 	*d = nil
 	for _, item := range m {
-		*d = append(*d, Definition{fmt.Sprint(item.Key), fmt.Sprint(item.Value)})
+		def := Definition{Name: fmt.Sprint(item.Key)}
+		if m, ok := item.Value.(map[string]any); ok {
+			def.File, _ = m["file"].(string)
+		} else {
+			def.Expr = list(item.Value)
+		}
+		*d = append(*d, def)
 	}
 	return nil
+}
+
+// list writes a list in YAML, of lists and numbers, as formulas write it.
+func list(v any) string {
+	items, ok := v.([]any)
+	if !ok {
+		return fmt.Sprint(v)
+	}
+	var out []string
+	for _, item := range items {
+		out = append(out, list(item))
+	}
+	return "[" + strings.Join(out, ", ") + "]"
 }
 
 // MarshalYAML writes a mapping in order.
 func (d Definitions) MarshalYAML() (any, error) {
 	var m yaml.MapSlice
 	for _, def := range d {
-		m = append(m, yaml.MapItem{Key: def.Name, Value: def.Expr})
+		var value any = def.Expr
+		if def.File != "" {
+			value = map[string]string{"file": def.File}
+		}
+		m = append(m, yaml.MapItem{Key: def.Name, Value: value})
 	}
 	return m, nil
 }
@@ -90,10 +118,8 @@ func New(spec Spec) (*Set, error) {
 	if err != nil {
 		return nil, &Error{"given", err}
 	}
-	for _, d := range spec.Let {
-		if err := scope.Let(d.Name, d.Expr); err != nil {
-			return nil, &Error{"let." + d.Name, err}
-		}
+	if err := spec.Let.define(scope, "let."); err != nil {
+		return nil, err
 	}
 	for i, c := range spec.Equality {
 		if err := b.family(scope, &b.equalities, c, expr.Equal); err != nil {
@@ -110,6 +136,25 @@ func New(spec Spec) (*Set, error) {
 		return nil, within("equality", err)
 	}
 	return s, nil
+}
+
+// define adds the definitions to a scope. The error's key begins with at.
+func (d Definitions) define(scope *expr.Scope, at string) error {
+	for _, d := range d {
+		var err error
+		switch {
+		case d.Make != nil:
+			err = scope.Make(d.Make)
+		case d.File != "":
+			err = errors.New("a file stands in the let of a set alone; expected a formula")
+		default:
+			err = scope.Let(d.Name, d.Expr)
+		}
+		if err != nil {
+			return &Error{at + d.Name, err}
+		}
+	}
+	return nil
 }
 
 func within(key string, err error) error {

@@ -80,6 +80,9 @@ func (q *Sequence) scope(whole *expr.Scope, l, n int, state []member) (*expr.Sco
 		}
 	}
 	for _, d := range q.Let {
+		if d.Make != nil { // the same in all steps
+			continue
+		}
 		if err := s.LetStep(d.Name, d.Expr); err != nil {
 			return nil, &Error{"let." + d.Name, err}
 		}
@@ -109,6 +112,13 @@ func NewSequence(q Sequence) (*Set, error) {
 	whole, err := expr.NewScopeOf(b.Graph, q.Given)
 	if err != nil {
 		return nil, &Error{"given", err}
+	}
+	for _, d := range q.Let {
+		if d.Make != nil {
+			if err := whole.Make(d.Make); err != nil {
+				return nil, &Error{"let." + d.Name, err}
+			}
+		}
 	}
 	lists := []struct {
 		key   string
