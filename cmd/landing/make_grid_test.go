@@ -45,7 +45,7 @@ func TestMakeGrid(t *testing.T) {
 	}{
 		{exitConfig, []string{"small.m"}, "grid.npy"},
 		{exitUsage, []string{"small.m", "--loads", "2"}, "--loads is 2; expected 0 to 1"},
-		{exitUsage, []string{"small.m", "-n", "0"}, "--number is 0"},
+		{exitUsage, []string{"small.m", "-n", "0"}, "-n is 0"},
 		{exitConfig, []string{"none.m", "-o", "x.npy"}, "none.m"},
 	} {
 		if r := do(t, dir, append([]string{"make", "grid"}, c.args...)...); r.code != c.code ||
