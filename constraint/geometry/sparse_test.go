@@ -215,6 +215,9 @@ func TestSparseAgreesWithDense(t *testing.T) {
 			write("twice", func(dst []float64) { b.Tangent(dst, out["tangent"]) })
 			write("normal", func(dst []float64) { b.Normal(dst, u) })
 			write("landing", b.Landing)
+			k := testkit.Must(NewCurvature(s, n))
+			write("mean curvature", func(dst []float64) { k.Mean(dst, b) })
+			write("momentum curvature", func(dst []float64) { k.Momentum(dst, b, v, 2) })
 			write("tangent landing", func(dst []float64) { b.Tangent(dst, out["landing"]) })
 			for i := range n {
 				out["ranks"] = append(out["ranks"], float64(b.Rank(i)), float64(b.Active(i)))
