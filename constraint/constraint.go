@@ -110,6 +110,8 @@ type Capabilities struct {
 	// Steps is how many steps of a sequence a point begins with, one after the other, of StepDim
 	// coordinates each; what follows them is Held. 0: it is no sequence.
 	Steps, StepDim int
+	// StepNames are what the set calls the coordinates of a step; nil: it does not name them.
+	StepNames []string
 	// Families are components that are alike, in the order of messages, of a set of many; nil: it has none.
 	Families []Family
 	// SampleUniform writes one point of the uniform (Hausdorff) measure of a

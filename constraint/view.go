@@ -253,7 +253,7 @@ func (s *ambient) Unwrap() []Set        { return []Set{s.Set} }
 func (s *ambient) Capabilities() Capabilities {
 	c := s.Set.Capabilities()
 	return Capabilities{Name: fmt.Sprintf("R^%d", s.Dim()), Held: c.Held, HeldNames: c.HeldNames, Parts: c.Parts,
-		Steps: c.Steps, StepDim: c.StepDim}
+		Steps: c.Steps, StepDim: c.StepDim, StepNames: c.StepNames}
 }
 
 func (*ambient) NewEvaluator(int) Evaluator {

@@ -96,9 +96,6 @@ type Conditions struct {
 	Warning string // of values far outside those of training; may be empty
 }
 
-// N returns how many there are.
-func (g *Conditions) N(c *Condition) int { return len(g.Rows) / len(c.Names) }
-
 // beyond is how far outside the range of training, as a share of it, a value may be without a warning.
 const beyond = 0.1
 

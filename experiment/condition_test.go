@@ -264,8 +264,7 @@ func TestConditionsAsked(t *testing.T) {
 		testkit.Refused(t, testkit.Err(l.Conditions(given)), want, given)
 	}
 	asked, err := l.Conditions(file("d.csv", "c,other,r\n0.5,7,1.25\n1,8,1.5\n"))
-	if err != nil || !slices.Equal(asked.Rows, []float64{1.25, 0.5, 1.5, 1}) || asked.Warning != "" ||
-		asked.N(l.Condition) != 2 {
+	if err != nil || !slices.Equal(asked.Rows, []float64{1.25, 0.5, 1.5, 1}) || asked.Warning != "" {
 		t.Errorf("%+v, %v", asked, err)
 	}
 	asked, err = l.Conditions(" c = 0.5 , r=4")

@@ -112,7 +112,9 @@ func canTeach(r *Run) error {
 func (s Student) keys(r *Run, rows string) []string {
 	p, net := r.Problem, r.Problem.Network
 	levels, batch := s.Steps[0]-1, choose.DrawBatch(s.Samples)
-	coarse, fine := choose.Levels(spread(r), r.Process.Spread(r.Process.Schedule.N), directions(r), levels)
+	_, spread := metric.Spread(r.TrainRows, r.Process.Set.Dim())
+	coarse, fine := choose.Levels(spread/math.Sqrt(float64(directions(r))), r.Process.Spread(r.Process.Schedule.N),
+		directions(r), levels)
 	updates, stop := learnedUpdates, "epochs"
 	if choose.ManyDirections(directions(r)) {
 		updates, stop = fewerUpdates, "held_out_loss"
@@ -136,19 +138,6 @@ func (s Student) keys(r *Run, rows string) []string {
 		keys = append(keys, "network.octaves_of=start")
 	}
 	return append(append(keys, s.Settings...), problem.TaughtKey+"="+rows)
-}
-
-// spread returns the root mean square distance of the training rows from their mean, a direction of Σ.
-func spread(r *Run) float64 {
-	d := r.Process.Set.Dim()
-	n, mean, sum := len(r.TrainRows)/d, make([]float64, d), 0.0
-	for i, v := range r.TrainRows {
-		mean[i%d] += v / float64(n)
-	}
-	for i, v := range r.TrainRows {
-		sum += (v - mean[i%d]) * (v - mean[i%d])
-	}
-	return math.Sqrt(sum / float64(n*directions(r)))
 }
 
 func directions(r *Run) int { return max(1, r.Process.Set.Dim()-len(r.Process.Set.Equalities())) }

@@ -201,15 +201,6 @@ func (r *Run) Record(s *judge.Samples, state train.State, first, seed uint64, fi
 	return rec
 }
 
-// Write writes the record of a file, over what is there if it may.
-func (rec *Record) Write(file string, force bool) error {
-	data, err := json.MarshalIndent(rec, "", "  ")
-	if err != nil {
-		return err
-	}
-	return run.WriteFile(RecordName(file), append(data, '\n'), force)
-}
-
 // maxRecord bounds a record, of which the numbers of failed samples are the most.
 const maxRecord = 1 << 28
 

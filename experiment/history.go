@@ -192,7 +192,7 @@ func JudgeFile(ctx context.Context, r *Run, file string, line CommandLine) (v *j
 	v, fault = r.Evaluate(ctx, s, state, start)
 	v.Verdict.WriteCommands(line)
 	if record != nil && ctx.Err() == nil {
-		_, _ = KeepFirst(r, v, record.Seed, fault) // a folder that cannot be written to is read all the same
+		KeepFirst(r, v, record.Seed, fault)
 	}
 	return v, record != nil, fault, ctx.Err()
 }
@@ -242,17 +242,15 @@ func Standing(r *Run, t *Trained) (says []string) {
 }
 
 // KeepFirst is KeepEvaluation of samples by the weights that the run draws with, where the folder keeps no evaluation
-// yet. It reports whether it wrote one.
-func KeepFirst(r *Run, v *judge.Evaluation, seed uint64, fault error) (bool, error) {
+// yet and can be written to.
+func KeepFirst(r *Run, v *judge.Evaluation, seed uint64, fault error) {
 	k, _, err := KeptEvaluation(r)
 	if err != nil || k != nil {
-		return false, err
+		return
 	}
-	t, err := r.Trained("")
-	if err != nil || t.State.Epoch != v.Epoch {
-		return false, err
+	if t, err := r.Trained(""); err == nil && t.State.Epoch == v.Epoch {
+		_ = KeepEvaluation(r, v, t.State, seed, fault)
 	}
-	return true, KeepEvaluation(r, v, t.State, seed, fault)
 }
 
 // KeptEvaluation returns the evaluation that the folder keeps; nil if there is none. stale says why it is none of

@@ -268,6 +268,11 @@ func readPoints(kind domain.Kind, set constraint.Set, path string, names []strin
 	if err != nil {
 		return nil, badData(name, "%v", err)
 	}
+	own := set.Capabilities()
+	if s := points.Shape; own.StepNames != nil && len(s) == 3 && (s[1] != own.Steps || s[2] != own.StepDim) {
+		return nil, badData(name, "an array of shape %d; expected [n %d %d], for %s", s, own.Steps, own.StepDim,
+			own.Name)
+	}
 	if d := set.Dim(); points.D != d {
 		return nil, badData(name, "its points have %d coordinates; expected %d, for %s", points.D, d,
 			constraint.Name(set))

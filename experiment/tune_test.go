@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/landing-diffusion/landing/base/parallel"
+	"github.com/landing-diffusion/landing/judge/metric"
 	"github.com/landing-diffusion/landing/learn/choose"
 	"github.com/landing-diffusion/landing/learn/method/methods"
 	"github.com/landing-diffusion/landing/learn/train"
@@ -221,7 +222,8 @@ func TestTuneServesMethods(t *testing.T) {
 			if !k.Draws {
 				return
 			}
-			ℓ := spread(r)
+			_, ℓ := metric.Spread(r.TrainRows, r.Data.D)
+			ℓ /= math.Sqrt(float64(directions(r)))
 			for option, want := range map[string]float64{"coarse": 0.16 * ℓ, "fine": 0.045 * ℓ} {
 				got, _ := value(t, l.Chosen, "process.options."+option).(float64)
 				if math.Abs(got-want) > 1e-9*want || p.Process.Options[option] != got {

@@ -116,6 +116,11 @@ func chooseSequence(p *Problem, set constraint.Set) {
 		!p.silent(KeyNetworkLayers) || !p.silent(KeyNetworkKind) && p.Network.Kind != "temporal" {
 		return
 	}
+	const reason = "points of the set are steps of a sequence"
+	if set.Capabilities().StepNames != nil { // in any unit: lengths follow from the data
+		p.choose(choose.Choice{Key: KeyNetworkKind, Value: "temporal", Reason: reason})
+		return
+	}
 	times := 16
 	if !p.silent(KeyProcessSteps) {
 		times = min(times, p.Process.Steps)
@@ -131,7 +136,7 @@ func chooseSequence(p *Problem, set constraint.Set) {
 		{"train.learning_rate", 0.005}, {KeyTrainAnneal, 0.7},
 	} {
 		if d.key != KeyTrainEpochs || p.Train.Epochs > 0 { // else something else ends the training
-			p.choose(choose.Choice{Key: d.key, Value: d.value, Reason: "points of the set are steps of a sequence"})
+			p.choose(choose.Choice{Key: d.key, Value: d.value, Reason: reason})
 		}
 	}
 }

@@ -423,20 +423,24 @@ func (w walker) walk(node ast.Node, t reflect.Type, key string) error {
 		switch node.(type) {
 		case *ast.StringNode, *ast.LiteralNode:
 			return nil
-		case *ast.IntegerNode, *ast.FloatNode:
+		case *ast.IntegerNode, *ast.FloatNode, *ast.SequenceNode:
 			if t == reflect.TypeFor[definition]() {
 				return nil
 			}
 		}
 		if t == reflect.TypeFor[definition]() {
-			want = "a formula"
+			want = "a formula, a list, or {file: NAME} of numbers"
+			_, named := entry(node, "file").(*ast.StringNode)
+			if file, _ := pairs(node); named && len(file) == 1 {
+				return nil
+			}
 		}
 		return bad(node, want)
 	}
 	return nil
 }
 
-// A definition is a formula or a number, of formula.Definitions.
+// A definition is what one of formula.Definitions may be: a formula, numbers, or a file of them.
 type definition string
 
 // entries walks the entries of a mapping with these names, whose types typeOf has.

@@ -28,8 +28,8 @@ func TestStepsOfEveryNode(t *testing.T) {
 		s := NewScope(NewGraph(8))
 		if _, err := s.Parse(formula); err != nil {
 			t.Errorf("%s: %v", formula, err)
-		} else if s.steps != want {
-			t.Errorf("%s takes %d steps, want %d", formula, s.steps, want)
+		} else if *s.steps != want {
+			t.Errorf("%s takes %d steps, want %d", formula, *s.steps, want)
 		}
 	}
 }
@@ -66,7 +66,7 @@ func TestLimitsOfFormulas(t *testing.T) {
 	}
 	// The last step of all is taken, the next is not.
 	s := NewScope(NewGraph(2))
-	s.steps = MaxSteps - 1
+	*s.steps = MaxSteps - 1
 	if _, err := s.Parse("1"); err != nil {
 		t.Errorf("the last step: %v", err)
 	}
@@ -174,7 +174,7 @@ func TestNamedVariables(t *testing.T) {
 	}
 	testkit.Contains(t, fails(func() { NewScopeOf(NewGraph(1), []string{"a", "b"}) }), "more names",
 		"two names of one variable")
-	if s, err := NewScopeOf(NewGraph(3), nil); err != nil || s.given != 0 || s.g.Dim() != 3 {
+	if s, err := NewScopeOf(NewGraph(3), nil); err != nil || s.dim != 3 || s.g.Dim() != 3 {
 		t.Errorf("no names: %v", err)
 	}
 }

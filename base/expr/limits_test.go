@@ -317,9 +317,9 @@ func TestStepsOfExpanding(t *testing.T) {
 			testkit.OK(t, s.Let(fmt.Sprintf("n%d", i), "1"))
 		}
 		testkit.OK(t, s.Let("f(a)", "a"))
-		before := s.steps
+		before := *s.steps
 		testkit.Must(s.Parse(formula))
-		return s.steps - before
+		return *s.steps - before
 	}
 	for names := range 3 { // the call, its argument, the name in its body, and names + 1
 		testkit.Equal(t, steps(names, "f(1)"), 3+names+1, "a call beside %d names takes", names)

@@ -290,8 +290,8 @@ func TestDefinitions(t *testing.T) {
 		{[]string{"f(u, u)", "u + 1"}, "1", `expected a name, or a function`},
 		{[]string{"f(x)", "x + 1"}, "1", `expected a name, or a function`},
 		{[]string{"f(u", "u + 1"}, "1", `expected a name, or a function`},
-		{[]string{"f(u)", "sqrt(u) + u[7]"}, "2 + f(x)", `index 7 out of range: a vector of 3 has indices 0 to 2, ` +
-			`at column 12 of "sqrt(u) + u[7]"`},
+		{[]string{"f(u)", "sqrt(u) + u[7]"}, "2 + f(x)", `index 7 out of range: u, a vector of 3, has indices 0 to ` +
+			`2, at column 12 of "sqrt(u) + u[7]"`},
 	} {
 		s, err := let(c.pairs...)
 		if err == nil {

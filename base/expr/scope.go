@@ -18,11 +18,16 @@ type Scope struct {
 	g      *Graph
 	names  map[string]Value
 	macros map[string]*macro
-	order  int   // macros before this one may be called
-	calls  int   // of macros inside each other
-	x      Value // made on first use
-	given  int   // of the variables, the last, that have names of their own and are not in x
-	steps  int   // taken by all formulas so far
+	words  map[string]words
+
+	coordinates map[string]bool // names that are coordinates: no index hides them
+
+	order int   // macros before this one may be called
+	calls int   // of macros inside each other
+	x     Value // made on first use
+	dim   int   // of x: variables behind it have names of their own
+	steps *int  // taken by all formulas so far
+	seq   *sequence
 
 	defining string // name of the value whose formula is being parsed
 
@@ -33,7 +38,66 @@ type Scope struct {
 
 // NewScope returns a scope over g without definitions.
 func NewScope(g *Graph) *Scope {
-	return &Scope{g: g, names: map[string]Value{}, macros: map[string]*macro{}, order: math.MaxInt}
+	return &Scope{g: g, names: map[string]Value{}, macros: map[string]*macro{}, words: map[string]words{},
+		coordinates: map[string]bool{}, order: math.MaxInt, dim: g.dim, steps: new(int)}
+}
+
+// Graph returns what the scope's formulas are built in.
+func (s *Scope) Graph() *Graph { return s.g }
+
+// Named returns the value of a name.
+func (s *Scope) Named(name string) (v Value, ok bool) { v, ok = s.names[name]; return v, ok }
+
+// Make runs what defines names in Go. Faults of the builder are errors.
+func (s *Scope) Make(do func(*Scope) error) (err error) {
+	if fault := s.building("", 0, func() { err = do(s) }); fault != nil {
+		return fault
+	}
+	return err
+}
+
+// Coordinate names variable j of the graph. An index cannot have its name.
+func (s *Scope) Coordinate(name string, j int) error {
+	s.coordinates[name] = true
+	return s.Define(name, s.g.num(s.g.variable(j)))
+}
+
+// words is a function of one bare word.
+type words struct {
+	form  string
+	steps int
+	of    func(s *Scope, word string) (Value, error)
+}
+
+// Words defines a function that is called with a bare word, or a text: fk(tip), fk("link 7"). Its form is an example of
+// its use; of makes its value where the scope s calls it, in about so many operations.
+func (s *Scope) Words(name, form string, steps int, of func(s *Scope, word string) (Value, error)) error {
+	if err := s.free(name); err != nil {
+		return err
+	}
+	s.words[name] = words{form, steps, of}
+	return nil
+}
+
+func (s *Scope) word(n *ast.CallNode, w words) Value {
+	word := ""
+	if len(n.Arguments) == 1 {
+		switch a := n.Arguments[0].(type) {
+		case *ast.IdentifierNode:
+			word = a.Value
+		case *ast.StringNode:
+			word = a.Value
+		}
+	}
+	if word == "" {
+		s.failAt(n, "expected one word: %s", w.form)
+	}
+	s.sized(n, w.steps)
+	v, err := w.of(s, word)
+	if err != nil {
+		s.failAt(n, "%v", err)
+	}
+	return v
 }
 
 // NewScopeOf returns a scope in which the last variables of g have the names given: x is
@@ -43,7 +107,7 @@ func NewScopeOf(g *Graph, given []string) (*Scope, error) {
 	if len(given) == 0 {
 		return s, nil
 	}
-	if s.given = len(given); s.given > g.dim {
+	if s.dim -= len(given); s.dim < 0 {
 		panic("expr: more names than variables")
 	}
 	all := g.X()
@@ -67,12 +131,13 @@ func (s *Scope) Define(name string, v Value) error {
 func (s *Scope) free(name string) error {
 	_, value := s.names[name]
 	_, function := s.macros[name]
+	_, word := s.words[name]
 	switch {
 	case !letters(name):
 		return &Error{Name: name, Message: "a name consists of letters, digits and '_', and begins with a letter"}
-	case value || function:
+	case value || function || word:
 		return &Error{Name: name, Message: "the name is defined twice"}
-	case reserved[name]:
+	case reserved[name] && !(name == "x" && s.seq != nil), name == "next" && s.seq != nil:
 		return &Error{Name: name, Message: "the name is part of the language of formulas"}
 	}
 	if _, ok := functions[name]; ok {

@@ -13,7 +13,7 @@ func TestStepsAreCounted(t *testing.T) {
 	steps := func(formula string) int {
 		s := NewScope(NewGraph(1000))
 		testkit.Must(s.Parse(formula))
-		return s.steps
+		return *s.steps
 	}
 	if n := steps("x[0]"); n < 1000 {
 		t.Errorf("x of 1000 elements is counted as %d steps", n)

@@ -20,13 +20,6 @@ Examples:
 {{end}}
 {{.UsageString}}`
 
-// usageTemplate is cobra's without the examples, which stand before it.
-func usageTemplate(cobras string) string {
-	before, rest, _ := strings.Cut(cobras, "{{if .HasExample}}")
-	_, after, _ := strings.Cut(rest, "{{end}}")
-	return before + after
-}
-
 // An answer is what a command prints: an object with --json, text otherwise. The zero value prints nothing.
 type answer struct {
 	object any // of a type in answers
@@ -59,17 +52,13 @@ func command[O options](a *app, cmd *cobra.Command, o O,
 				return err
 			}
 		}
-		return a.out.tell(run(cmd.Context(), a, o, args))
+		got, err := run(cmd.Context(), a, o, args)
+		if got.text == nil {
+			return err
+		}
+		return errors.Join(err, a.out.result(got.object, got.text))
 	}
 	return cmd
-}
-
-// tell prints an answer, if there is one, and returns the error beside it and that of printing.
-func (c *console) tell(got answer, err error) error {
-	if got.text == nil {
-		return err
-	}
-	return errors.Join(err, c.result(got.object, got.text))
 }
 
 // unless returns an answer, or none beside an error.

@@ -83,13 +83,6 @@ func messageOf(line string) event {
 	return event{Event: eventMessage, Level: levelInfo, Message: line}
 }
 
-// working tells other programs which run folder a verb works on, as soon as there is one.
-func (c *console) working(dir string) {
-	if c.said == sayJSON {
-		emit(c.stderr, event{Event: eventRun, Run: dir})
-	}
-}
-
 // result prints v as JSON if asked to, and otherwise what write writes.
 func (c *console) result(v any, write func(w io.Writer)) error {
 	if c.json {

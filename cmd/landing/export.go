@@ -60,23 +60,20 @@ func (o *exportOptions) flags(f *pflag.FlagSet) {
 type target struct {
 	kind, path string
 	folder     bool
-	make       func(ctx context.Context) (export.Files, error) // a file: alone, under any name
+	make       func() (export.Files, error) // a file: alone, under any name
 }
 
 // targets are those that flags name. What they make is of the run and the network of the source, once it has these.
-func (o *exportOptions) targets() []target {
-	onnx := func(context.Context) (export.Files, error) {
+func (o *exportOptions) targets(ctx context.Context) []target {
+	onnx := func() (export.Files, error) {
 		file, err := o.ONNX()
 		return export.Files{"": file}, err
 	}
-	folder := func(files func() (export.Files, error)) func(context.Context) (export.Files, error) {
-		return func(context.Context) (export.Files, error) { return files() }
-	}
-	all := []target{{"onnx", o.onnx, false, onnx}, {"torch", o.torch, true, folder(o.Torch)},
-		{"hub", o.hub, true, folder(func() (export.Files, error) { return o.Hub(o.reference) })},
-		{"tensorboard", o.board, true, folder(o.TensorBoard)}}
+	all := []target{{"onnx", o.onnx, false, onnx}, {"torch", o.torch, true, o.Torch},
+		{"hub", o.hub, true, func() (export.Files, error) { return o.Hub(o.reference) }},
+		{"tensorboard", o.board, true, o.TensorBoard}}
 	if o.scores != "" {
-		all = append(all, target{"scores", o.path, false, o.score})
+		all = append(all, target{"scores", o.path, false, func() (export.Files, error) { return o.score(ctx) }})
 	}
 	return slices.DeleteFunc(all, func(t target) bool { return t.path == "" })
 }
@@ -99,7 +96,8 @@ func (o *exportOptions) check(given func(flag string) bool, _ []string) error {
 			return usage("--%s changes nothing here; expected it with %s", c.flag, c.with)
 		}
 	}
-	switch targets := o.targets(); {
+	targets := o.targets(context.Background())
+	switch {
 	case o.network && len(targets) > 0:
 		return usage("--network describes the network alone; expected it without other outputs")
 	case !o.network && len(targets) == 0:
@@ -114,7 +112,7 @@ func (o *exportOptions) check(given func(flag string) bool, _ []string) error {
 	if _, err := o.extension(".npy"); err != nil {
 		return err
 	}
-	for _, t := range o.targets() {
+	for _, t := range targets {
 		if !t.folder && o.force {
 			continue
 		}
@@ -195,9 +193,9 @@ func runExport(ctx context.Context, a *app, o *exportOptions, args []string) (an
 		return answer{}, err
 	}
 	o.Run, o.Trained = r, t
-	targets, files := o.targets(), []export.Files{}
+	targets, files := o.targets(ctx), []export.Files{}
 	for _, t := range targets { // before anything is written
-		made, err := t.make(ctx)
+		made, err := t.make()
 		if err != nil {
 			return answer{}, err
 		}

@@ -252,7 +252,9 @@ the landing dynamics OLLA and ULLA.`,
 		help(cmd, args)
 		io.WriteString(a.help, text.Fold(b.String(), columns(a.out.stdout)))
 	})
-	root.SetUsageTemplate(usageTemplate(root.UsageTemplate()))
+	before, rest, _ := strings.Cut(root.UsageTemplate(), "{{if .HasExample}}") // examples stand before it
+	_, after, _ := strings.Cut(rest, "{{end}}")
+	root.SetUsageTemplate(before + after)
 	for _, g := range []struct {
 		id, title string
 		verbs     []func(*app) *cobra.Command

@@ -182,7 +182,8 @@ func runMakeLevelSet(ctx context.Context, a *app, o *levelSetOptions, args []str
 	m, centre, scale := fit.Place(given)
 	if s.Centre, s.Scale = centre, scale; m != given {
 		s.Mesh = moved.path
-		if same(moved.path, args[0]) {
+		i, missing := os.Stat(moved.path)
+		if j, err := os.Stat(args[0]); err == nil && missing == nil && os.SameFile(i, j) { // links followed
 			return answer{}, badFlag("output", o.path, fmt.Sprintf("another name, since the mesh in its new place "+
 				"would go to %s, over the one given", moved.path))
 		}
@@ -218,13 +219,6 @@ func runMakeLevelSet(ctx context.Context, a *app, o *levelSetOptions, args []str
 		a.out.say("warning: %s: %s", o.path, fault)
 	}
 	return answer{s, s.print}, nil
-}
-
-// same reports whether two paths lead to one file that is there, links followed.
-func same(a, b string) bool {
-	i, err := os.Stat(a)
-	j, other := os.Stat(b)
-	return err == nil && other == nil && os.SameFile(i, j)
 }
 
 // eigenStory is what make eigenfunction prints.

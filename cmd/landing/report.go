@@ -194,7 +194,7 @@ func (a *app) judge(ctx context.Context, r *experiment.Run, j *judgement) (answe
 	}
 	e := evaluated{Evaluation: v}
 	if !j.report {
-		_, _ = experiment.KeepFirst(r, v, seed, fault) // a folder that cannot be written to is read all the same
+		experiment.KeepFirst(r, v, seed, fault)
 	} else {
 		if err := r.SaveSamples(s, t.State, seed); err != nil {
 			return answer{}, err

@@ -263,7 +263,9 @@ func (a *app) fit(ctx context.Context, r *experiment.Run, checkpoint string, eve
 	}
 	a.out.say("%s: %s on %s, %d training %s points", r.Title(), r.Method.Name(), r.Data.Name, len(r.Split.Train), held)
 	a.out.say("run folder: %s", r.Folder.Dir)
-	a.out.working(r.Folder.Dir)
+	if a.out.said == sayJSON {
+		emit(a.out.stderr, event{Event: eventRun, Run: r.Folder.Dir})
+	}
 	if a.group != nil {
 		how := "sums in the order of one process"
 		if !r.Problem.MPI.Exact {
@@ -397,10 +399,6 @@ func inNumbers(t train.Epoch, epochs int) *at {
 }
 
 func epochLine(t train.Epoch, epochs, first int, rows int64, since time.Duration) string {
-	worst := 0.0
-	for _, v := range t.Worst {
-		worst = max(worst, v)
-	}
 	var b strings.Builder
 	of := fmt.Sprint(epochs)
 	if epochs == 0 { // a clock will decide
@@ -408,7 +406,7 @@ func epochLine(t train.Epoch, epochs, first int, rows int64, since time.Duration
 	}
 	fmt.Fprintf(&b, "epoch %*d/%s  loss %-8.4g", len(of), t.Epoch, of, t.Loss)
 	if len(t.Worst) > 0 { // of paths on a set
-		fmt.Fprintf(&b, "  worst |h| %.1e", worst)
+		fmt.Fprintf(&b, "  worst |h| %.1e", slices.Max(t.Worst))
 	}
 	if t.Failed > 0 {
 		fmt.Fprintf(&b, "  %d paths failed", t.Failed)

@@ -3,6 +3,7 @@
 package formula
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"strconv"
@@ -40,8 +41,12 @@ type Component struct {
 	Expr string `yaml:"expr" doc:"left = right, left <= right, or a formula that shall be 0, or at most 0"`
 }
 
-// A Definition names a formula for those after it.
-type Definition struct{ Name, Expr string }
+// A Definition names a formula for those after it, or numbers from a file, which package formula does not read.
+type Definition struct {
+	Name, Expr string
+	File       string                  // instead of Expr
+	Make       func(*expr.Scope) error // instead of both: defines the name in Go
+}
 
 // Definitions are a mapping from names to formulas in YAML, in order.
 type Definitions []Definition
@@ -54,16 +59,39 @@ func (d *Definitions) UnmarshalYAML(decode func(any) error) error {
 	}
 	*d = nil
 	for _, item := range m {
-		*d = append(*d, Definition{fmt.Sprint(item.Key), fmt.Sprint(item.Value)})
+		def := Definition{Name: fmt.Sprint(item.Key)}
+		if m, ok := item.Value.(map[string]any); ok {
+			def.File, _ = m["file"].(string)
+		} else {
+			def.Expr = list(item.Value)
+		}
+		*d = append(*d, def)
 	}
 	return nil
+}
+
+// list writes a list in YAML, of lists and numbers, as formulas write it.
+func list(v any) string {
+	items, ok := v.([]any)
+	if !ok {
+		return fmt.Sprint(v)
+	}
+	var out []string
+	for _, item := range items {
+		out = append(out, list(item))
+	}
+	return "[" + strings.Join(out, ", ") + "]"
 }
 
 // MarshalYAML writes a mapping in order.
 func (d Definitions) MarshalYAML() (any, error) {
 	var m yaml.MapSlice
 	for _, def := range d {
-		m = append(m, yaml.MapItem{Key: def.Name, Value: def.Expr})
+		var value any = def.Expr
+		if def.File != "" {
+			value = map[string]string{"file": def.File}
+		}
+		m = append(m, yaml.MapItem{Key: def.Name, Value: value})
 	}
 	return m, nil
 }
@@ -90,10 +118,8 @@ func New(spec Spec) (*Set, error) {
 	if err != nil {
 		return nil, &Error{"given", err}
 	}
-	for _, d := range spec.Let {
-		if err := scope.Let(d.Name, d.Expr); err != nil {
-			return nil, &Error{"let." + d.Name, err}
-		}
+	if err := spec.Let.define(scope, "let."); err != nil {
+		return nil, err
 	}
 	for i, c := range spec.Equality {
 		if err := b.family(scope, &b.equalities, c, expr.Equal); err != nil {
@@ -112,6 +138,25 @@ func New(spec Spec) (*Set, error) {
 	return s, nil
 }
 
+// define adds the definitions to a scope. The error's key begins with at.
+func (d Definitions) define(scope *expr.Scope, at string) error {
+	for _, d := range d {
+		var err error
+		switch {
+		case d.Make != nil:
+			err = scope.Make(d.Make)
+		case d.File != "":
+			err = errors.New("a file stands in the let of a set alone; expected a formula")
+		default:
+			err = scope.Let(d.Name, d.Expr)
+		}
+		if err != nil {
+			return &Error{at + d.Name, err}
+		}
+	}
+	return nil
+}
+
 func within(key string, err error) error {
 	if e, ok := err.(*Error); ok {
 		if e.Key == "" {
@@ -126,8 +171,15 @@ func (b *Builder) family(scope *expr.Scope, to *[]named, c Component, kind expr.
 	if c.Name == "" {
 		return &Error{"name", fmt.Errorf("missing; expected a name for messages")}
 	}
-	if c.For == "" {
+	if c.For == "" && to != nil {
 		return b.one(scope, to, c.Name, c, kind)
+	}
+	if c.For == "" { // of a step
+		name, err := indexed(scope, c)
+		if err != nil {
+			return &Error{"name", err}
+		}
+		return b.one(scope, to, name, c, kind)
 	}
 	err := scope.ForEach(c.For, func() error {
 		name, err := indexed(scope, c)
@@ -178,6 +230,15 @@ func (b *Builder) one(scope *expr.Scope, to *[]named, name string, c Component, 
 	if err != nil {
 		err.(*expr.Error).Name = name
 		return &Error{"expr", err}
+	}
+	if to == nil { // the relation says which
+		switch to = &b.equalities; relation {
+		case expr.None:
+			return &Error{"expr", &expr.Error{Name: name, Message: "a value alone; expected left = right, " +
+				"left <= right or left >= right"}}
+		case expr.AtMost, expr.AtLeast:
+			to, kind = &b.inequalities, expr.AtMost
+		}
 	}
 	switch {
 	case relation == expr.None || relation == kind:
@@ -323,10 +384,15 @@ type Set struct {
 	dim                      int
 	equalities, inequalities []string
 	support                  [][]int
+	sequence                 constraint.Capabilities // of one
 }
 
 func (s *Set) String() string {
-	return fmt.Sprintf("set of formulas in R^%d with %s and %s", s.dim,
+	of := "set of formulas"
+	if q := s.sequence; q.Steps > 0 {
+		of = fmt.Sprintf("sequence of %d steps of %d coordinates", q.Steps, q.StepDim)
+	}
+	return fmt.Sprintf("%s in R^%d with %s and %s", of, s.dim,
 		text.Counted(len(s.equalities), "equality", "equalities"),
 		text.Counted(len(s.inequalities), "inequality", "inequalities"))
 }
@@ -336,8 +402,10 @@ const few = 4000
 
 func (s *Set) Capabilities() constraint.Capabilities {
 	_, work := s.Operations()
-	return constraint.Capabilities{Name: s.String(), Support: s.support, Fault: s.Fault,
-		Work: max(0, float64(work)-few*float64(len(s.equalities)+len(s.inequalities)))}
+	c := s.sequence
+	c.Name, c.Support, c.Fault = s.String(), s.support, s.Fault
+	c.Work = max(0, float64(work)-few*float64(len(s.equalities)+len(s.inequalities)))
+	return c
 }
 
 func (s *Set) NewEvaluator(int) constraint.Evaluator {

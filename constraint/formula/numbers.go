@@ -31,19 +31,15 @@ func NewNumbers(dim int, let Definitions, entries []Entry, given ...string) (*Nu
 	if err != nil {
 		return nil, &Error{"given", err}
 	}
-	for _, d := range let {
-		if err := scope.Let(d.Name, d.Expr); err != nil {
-			return nil, &Error{"let." + d.Name, err}
-		}
+	if err := let.define(scope, "let."); err != nil {
+		return nil, err
 	}
 	var list []named
 	out := &Numbers{}
 	for i, e := range entries {
 		at := fmt.Sprintf("[%d]", i)
-		for _, d := range e.Let {
-			if err := scope.Let(d.Name, d.Expr); err != nil {
-				return nil, &Error{at + ".let." + d.Name, err}
-			}
+		if err := e.Let.define(scope, at+".let."); err != nil {
+			return nil, err
 		}
 		if err := b.family(scope, &list, e.Component, expr.None); err != nil {
 			return nil, within(at, err)
@@ -79,10 +75,8 @@ func NewPotential(dim int, let Definitions, text string, given ...string) (*Pote
 	if err != nil {
 		return nil, &Error{"given", err}
 	}
-	for _, d := range let {
-		if err := scope.Let(d.Name, d.Expr); err != nil {
-			return nil, &Error{"let." + d.Name, err}
-		}
+	if err := let.define(scope, "let."); err != nil {
+		return nil, err
 	}
 	v, err := scope.Parse(text)
 	if err == nil && !v.IsScalar() {

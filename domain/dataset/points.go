@@ -27,6 +27,7 @@ type Points struct {
 	Name   string // base name of the file
 	N, D   int
 	X      []float64
+	Shape  []int    // of the array that they were; nil: of no array
 	SHA256 string   // of the file's bytes, in hexadecimal
 	Header []string // names of the columns, of a table that has them
 	Names  []string // of the columns that are in X; nil: they have none
@@ -224,5 +225,5 @@ func finitePoints(name string, a arrayfile.Array, digest string) (*Points, error
 				Value: strconv.FormatFloat(v, 'g', -1, 64), Want: "a finite number"}
 		}
 	}
-	return &Points{Name: name, N: n, D: d, X: x, SHA256: digest}, nil
+	return &Points{Name: name, N: n, D: d, X: x, Shape: a.Shape, SHA256: digest}, nil
 }

@@ -54,9 +54,9 @@ func draw(c domain.Canvas, v domain.View) {
 	c.Add("map", figure.FigureRef{Title: "Data and samples", Wide: true,
 		Caption: "Each point is one place: the catalogue, training rows and held-out ones, and the generated " +
 			"samples. Longitude to the right, latitude upwards, in degrees."},
-		figure.WorldMap("", false, layers))
+		figure.WorldMap(false, layers))
 	c.Add("map-panels", figure.FigureRef{Title: "Side by side", Caption: "The same points apart.", Wide: true},
-		figure.WorldMap("", true, layers))
+		figure.WorldMap(true, layers))
 	scene(c, v)
 }
 

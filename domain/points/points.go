@@ -4,7 +4,9 @@ package points
 
 import (
 	"fmt"
+	"io"
 
+	"github.com/landing-diffusion/landing/base/arrayfile"
 	"github.com/landing-diffusion/landing/constraint"
 	"github.com/landing-diffusion/landing/domain"
 	"github.com/landing-diffusion/landing/domain/dataset"
@@ -17,7 +19,8 @@ var Kind = domain.Kind{Name: "points", Data: "points", Read: dataset.ReadPoints,
 
 // New makes the domain. It has no published distance; its observables are the leading principal components.
 func New(in domain.Input) (*domain.Domain, error) {
-	parts := in.Set.Capabilities().Parts
+	own := in.Set.Capabilities()
+	parts := own.Parts
 	d := &domain.Domain{
 		Observables: Components(in.Train, in.Set.Dim()),
 		Draw: func(c domain.Canvas, v domain.View) {
@@ -28,8 +31,20 @@ func New(in domain.Input) (*domain.Domain, error) {
 			}
 		},
 	}
-	if in.Names != nil {
-		d.Named(in.Names)
+	names := in.Names
+	if own.StepNames != nil {
+		if names == nil {
+			names = stepNames(own)
+		}
+		d.Draw = func(c domain.Canvas, v domain.View) { drawSteps(c, v, own) }
+	}
+	if names != nil {
+		d.Named(names)
+	}
+	if own.StepNames != nil {
+		d.Writers[".npy"] = func(w io.Writer, points arrayfile.Rows) error {
+			return arrayfile.EncodeNPYRows(w, []int{points.N, own.Steps, own.StepDim}, points)
+		}
 	}
 	return d, nil
 }

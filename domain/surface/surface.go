@@ -73,7 +73,7 @@ func draw(c domain.Canvas, m *mesh.Mesh, data, samples []float64) {
 		{Name: "samples, " + text.Count(len(samples)), Values: density(m, samples)},
 	}
 	const caption = "Points by area, as counted on the nearest faces and smoothed over neighbours; one scale for both."
-	pic := figure.Surface("", m, layers)
+	pic := figure.Surface(m, layers)
 	if _, faces := m.N(); faces > figure.SurfaceFaces {
 		c.PNG("surface", pic)
 		c.Note(fmt.Sprintf("The mesh has %s faces, above the %s that a page draws one by one: data and samples on it "+

@@ -177,7 +177,7 @@ func strands(x []float64, n int) []float64 {
 func (r *result) picture() *figure.Chart {
 	const shown = 120
 	return figure.Space(
-		figure.SpaceOptions{From: [3]float64{2, -4, 1.5}, Balls: []figure.Ball{{Radius: ball}}},
+		figure.SpaceOptions{From: [3]float64{2, -4, 1.5}, Ball: ball},
 		figure.SpaceLayer{Name: "chains of the data", Points: strands(r.data, shown), Strand: beads + 1},
 		figure.SpaceLayer{Name: "samples", Points: strands(r.samples, shown), Strand: beads + 1},
 	)

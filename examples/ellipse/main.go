@@ -79,8 +79,7 @@ func compare(_, samples []float64) (*figure.Chart, error) {
 			Name: name + ", new draws of the law", Color: hue})
 		at = end
 	}
-	return figure.Scatter(figure.ScatterOptions{Title: "Samples, and below them the law that they should have"}, 2,
-		layers...), nil
+	return figure.Scatter(figure.ScatterOptions{}, 2, layers...), nil
 }
 
 // colors of conditions.

@@ -81,8 +81,8 @@ func (p *canvas) nearest(r *judge.Reference, x []float64) {
 		Caption: "Samples much nearer than held-out points would be copies."},
 		figure.Histogram(figure.HistogramOptions{XLabel: "distance to the nearest training point, in the " +
 			"unit of points", Log: true},
-			figure.Column{Name: "held-out points", Values: metric.NearestDistances(nil, held, train, d)},
-			figure.Column{Name: "samples", Values: metric.NearestDistances(nil, samples, train, d)}))
+			figure.Column{Name: "held-out points", Values: metric.NearestDistances(held, train, d)},
+			figure.Column{Name: "samples", Values: metric.NearestDistances(samples, train, d)}))
 }
 
 func (p *canvas) violation(set constraint.Set, x []float64) {

@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -283,6 +284,21 @@ func notFinite[T float32 | float64](v T) bool { return v-v != 0 }
 func Hash(data []byte) string {
 	h := sha256.Sum256(data)
 	return hex.EncodeToString(h[:])
+}
+
+// maxHashed bounds a file of which a hash is taken, in bytes.
+const maxHashed = 1 << 40
+
+// HashFile returns the SHA-256 of a file.
+func HashFile(path string) (string, error) {
+	f, err := input.Open(path, maxHashed)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	h := sha256.New()
+	_, err = io.Copy(h, f)
+	return hex.EncodeToString(h.Sum(nil)), err
 }
 
 // CheckpointFiles returns the names in a run folder of the files of a checkpoint that LoadCheckpoint reads.

@@ -100,9 +100,10 @@ const (
 	end
 )
 
-func newScene(w, h float64, alt string) *scene {
-	s := &scene{w: w, h: h, alt: alt}
-	s.rect(0, 0, w, h, paper)
+// newScene begins a sheet of a width without a height, which grows.
+func newScene(w float64, alt string) *scene {
+	s := &scene{w: w, alt: alt}
+	s.rect(0, 0, w, 0, paper)
 	return s
 }
 
@@ -123,20 +124,11 @@ func (s *scene) grow(dy float64) {
 }
 
 const (
-	titleSize = 15
-	textSize  = 12
-	noteSize  = 10.5
-	margin    = 16
+	textSize = 12
+	noteSize = 10.5
+	margin   = 16
+	headroom = margin / 2 // where a drawing begins; pages have titles of their own
 )
-
-// heading writes the title at the top left and returns the y below it.
-func (s *scene) heading(title string) float64 {
-	if title == "" {
-		return margin / 2
-	}
-	s.add(label{at: xy{margin, margin + titleSize}, text: title, size: titleSize, bold: true, ink: text})
-	return margin + titleSize + 9
-}
 
 // evenly takes at most so many of x, at even steps.
 func evenly[T any](x []T, most int) []T {
@@ -156,7 +148,7 @@ func (s *scene) notes(remarks []string) {
 	if len(remarks) > 0 {
 		s.grow(6)
 	}
-	for _, line := range wrap(strings.Join(remarks, "; "), noteSize, s.w-2*margin) {
+	for _, line := range wrap(strings.Join(remarks, "; "), s.w-2*margin) {
 		s.add(label{at: xy{margin, s.h}, text: line, size: noteSize, ink: muted})
 		s.grow(leading)
 	}
@@ -180,7 +172,7 @@ func (s *scene) legend(x, y, width float64, keys []key) float64 {
 		if k.dot > 0 {
 			mark = 2 * dot
 		}
-		need := mark + 6 + textWidth(k.name, textSize, false)
+		need := mark + 6 + textWidth(k.name, textSize)
 		if at > x && at+need > x+width {
 			at, y = x, y+rowHeight
 		}
@@ -204,13 +196,13 @@ func (s *scene) legend(x, y, width float64, keys []key) float64 {
 	return y + rowHeight + 6
 }
 
-// wrap breaks text at spaces into lines no wider than width, where it can.
-func wrap(text string, size, width float64) []string {
+// wrap breaks a note at spaces into lines no wider than width, where it can.
+func wrap(text string, width float64) []string {
 	var lines []string
 	line := ""
 	for word := range strings.FieldsSeq(text) {
 		longer := strings.TrimSpace(line + " " + word)
-		if line != "" && textWidth(longer, size, false) > width {
+		if line != "" && textWidth(longer, noteSize) > width {
 			lines = append(lines, line)
 			longer = word
 		}
@@ -246,8 +238,8 @@ func face(size float64, bold bool) font.Face {
 	return font.Face{Font: font.Font{Typeface: "Liberation", Variant: "Sans", Size: font.Length(size)}, Face: parsed}
 }
 
-func textWidth(s string, size float64, bold bool) float64 {
-	f := face(size, bold)
+func textWidth(s string, size float64) float64 {
+	f := face(size, false)
 	return f.Width(s).Points()
 }
 
@@ -305,14 +297,6 @@ func seriesInk(i int, c color.Color) ink {
 	}
 	own := color.NRGBAModel.Convert(c).(color.NRGBA)
 	return ink{light: own, dark: own}
-}
-
-// alpha is the opacity of marks in this ink: a caller's colour brings its own.
-func (k ink) alpha() float64 {
-	if k.class == "" {
-		return float64(k.light.A) / 0xff
-	}
-	return 0.6
 }
 
 func hex(c color.NRGBA) string { return fmt.Sprintf("#%02x%02x%02x", c.R, c.G, c.B) }

@@ -50,10 +50,10 @@ func gallery() map[string]drawing {
 	}
 	curve := Series{Name: "loss", X: []float64{1, 2, 3, 4, 5}, Y: []float64{10, 1, nan, 0.1, -1}}
 	return map[string]drawing{
-		"map":       WorldMap("A <map>", false, layers),
-		"panels":    WorldMap("", true, layers),
-		"empty map": WorldMap("", false, nil),
-		"lines":     Lines(LineOptions{Title: "Loss & more", XLabel: "epoch", YLabel: "loss"}, curve),
+		"map":       WorldMap(false, layers),
+		"panels":    WorldMap(true, layers),
+		"empty map": WorldMap(false, nil),
+		"lines":     Lines(LineOptions{XLabel: "epoch", YLabel: "loss"}, curve),
 		"log lines": Lines(LineOptions{LogX: true, LogY: true}, curve, curve),
 		"no lines":  Lines(LineOptions{LogY: true}),
 		"flat line": Lines(LineOptions{}, Series{Name: "zero", X: []float64{0, 1}, Y: []float64{0, 0}}),
@@ -61,10 +61,10 @@ func gallery() map[string]drawing {
 			Color: color.NRGBA{200, 0, 0, 90}}),
 		"space": Scatter(ScatterOptions{}, 5, PointLayer{Name: "a", Points: make([]float64, 10)},
 			PointLayer{Name: "b"}),
-		"views": Space(SpaceOptions{Title: "A <view>", Balls: []Ball{{Radius: 2}}},
+		"views": Space(SpaceOptions{Ball: 2},
 			SpaceLayer{Name: "a", Points: []float64{0, 0, 3, nan, 2, 3}}, SpaceLayer{Name: "s", Strand: 3,
 				Points: make([]float64, 18)}, SpaceLayer{Name: "far", Points: []float64{9, 9, 9}}),
-		"tracks": Tracks(TracksOptions{Title: "A <way>", Axes: [2]string{"x, m", "y, m"}, Across: [3]float64{1, 0, 0},
+		"tracks": Tracks(TracksOptions{Axes: [2]string{"x, m", "y, m"}, Across: [3]float64{1, 0, 0},
 			Up: [3]float64{0, 1, 0}, Solids: []Solid{{A: [3]float64{1, 1, 1}, B: [3]float64{1, 1, 1}, Radius: 0.5},
 				{R: [9]float64{0: 1, 4: 1, 8: 1}, Half: [3]float64{1, 2, 3}}}, Ends: []Place{{Name: "start & <goal>"}}},
 			TrackLayer{Name: "data", Points: make([]float64, 12), Strand: 2, Mode: -1},
@@ -150,7 +150,7 @@ func TestPNG(t *testing.T) {
 
 // A dot on the PNG stands where the projection puts it: the y axis is not flipped, and colours are the layer's.
 func TestPNGPlacesDots(t *testing.T) {
-	m := WorldMap("", false, []Layer{{LatLon: []float64{45, -120}}})
+	m := WorldMap(false, []Layer{{LatLon: []float64{45, -120}}})
 	var b bytes.Buffer
 	testkit.OK(t, m.WritePNG(&b, mapWidth))
 	img := testkit.Must(png.Decode(&b))
@@ -275,7 +275,7 @@ func TestHistogramRange(t *testing.T) {
 
 func TestPanics(t *testing.T) {
 	for name, f := range map[string]func(){
-		"odd LatLon":     func() { svgOf(t, WorldMap("", false, []Layer{{LatLon: []float64{1}}})) },
+		"odd LatLon":     func() { svgOf(t, WorldMap(false, []Layer{{LatLon: []float64{1}}})) },
 		"ragged series":  func() { Lines(LineOptions{}, Series{X: []float64{1}}) },
 		"one coordinate": func() { Scatter(ScatterOptions{}, 1) },
 		"ragged points":  func() { Scatter(ScatterOptions{}, 3, PointLayer{Points: make([]float64, 4)}) },

@@ -7,8 +7,7 @@ import (
 
 // TorsionOptions describe a plot of two torsion angles.
 type TorsionOptions struct {
-	Title string
-	X, Y  string // names of the angles
+	X, Y string // names of the angles
 
 	// FeasibleX and FeasibleY are the ranges to shade, in degrees, from the first end
 	// counterclockwise to the second; of one value, a line. nil: any angle.
@@ -43,8 +42,8 @@ func Torsions(opts TorsionOptions, layers ...PointLayer) *Chart {
 		legend = append(legend[:len(legend):len(legend)], feasibleKey)
 	}
 	gap := margin + gutter(circle, 4, "y")
-	s := newScene(float64(len(layers))*(gap+torsionSide)+margin, 0, alt(opts.Title, keys))
-	top := s.legend(margin, s.heading(opts.Title), s.w-2*margin, legend)
+	s := newScene(float64(len(layers))*(gap+torsionSide)+margin, alt(keys))
+	top := s.legend(margin, headroom, s.w-2*margin, legend)
 	for i := range layers {
 		f := frame{x: circle, y: circle}
 		f.x0 = float64(i)*(gap+torsionSide) + gap
@@ -94,7 +93,6 @@ func arcs(v []float64) [][2]float64 {
 
 // HistogramOptions describe a histogram.
 type HistogramOptions struct {
-	Title  string
 	XLabel string
 	Log    bool // bins of equal ratio, for values over many decades such as violations
 	Bins   int  // 0: 40
@@ -188,13 +186,12 @@ func Histogram(opts HistogramOptions, columns ...Column) *Chart {
 		}
 		keys = append(keys, k)
 	}
-	s := newScene(chartWidth, 0, alt(opts.Title, keys))
+	s := newScene(chartWidth, alt(keys))
 	shaded := opts.Feasible[0] < opts.Feasible[1]
 	if shaded {
 		keys = append(keys, feasibleKey)
 	}
-	top := s.legend(margin, s.heading(opts.Title), chartWidth-2*margin, keys)
-	f := s.frame(x, newAxis(0, highest*1.06, 0, false), yName, top, plotHeight)
+	f := s.frame(x, newAxis(0, highest*1.06, 0, false), yName, s.legend(margin, headroom, chartWidth-2*margin, keys))
 	if shaded {
 		f.shade(s, opts.Feasible, [2]float64{f.y.lo, f.y.hi})
 	}

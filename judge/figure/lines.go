@@ -60,10 +60,6 @@ type tick struct {
 	text, sup string
 }
 
-func (t tick) width() float64 {
-	return textWidth(t.text, textSize, false) + supScale*textWidth(t.sup, textSize, false)
-}
-
 func (a axis) ticks(n int) []tick {
 	if !a.log {
 		return linearTicks(a.lo, a.hi, cmp.Or(a.step, roundStep((a.hi-a.lo)/float64(n))), a.at)
@@ -160,9 +156,9 @@ type frame struct {
 	x, y           axis
 }
 
-// frame makes a plot area of a height below top, as wide as the sheet, which grows by it.
-func (s *scene) frame(x, y axis, yName string, top, height float64) frame {
-	f := frame{margin + gutter(y, 5, yName), top + 6, s.w - margin - 8, top + 6 + height, x, y}
+// frame makes a plot area below top, as wide as the sheet, which grows by it.
+func (s *scene) frame(x, y axis, yName string, top float64) frame {
+	f := frame{margin + gutter(y, 5, yName), top + 6, s.w - margin - 8, top + 6 + plotHeight, x, y}
 	s.grow(f.y1 + axisNameRoom + 12)
 	return f
 }
@@ -176,10 +172,10 @@ func (f frame) place(x, y float64) xy {
 func gutter(y axis, n int, name string) float64 {
 	var widest float64
 	for _, t := range y.ticks(n) {
-		widest = max(widest, t.width())
+		widest = max(widest, textWidth(t.text, textSize)+supScale*textWidth(t.sup, textSize))
 	}
 	if name != "" {
-		widest += textSize + 8
+		widest = 1.2*widest + textSize + 8 // other fonts, of browsers without ours, are so much wider
 	}
 	return widest + 8
 }
@@ -215,7 +211,6 @@ const (
 
 // LineOptions describe a line chart.
 type LineOptions struct {
-	Title          string
 	XLabel, YLabel string
 	LogX, LogY     bool
 }
@@ -260,16 +255,16 @@ func Lines(opts LineOptions, curves ...Series) *Chart {
 				undrawable(opts.LogX || opts.LogY)))
 		}
 	}
-	s := newScene(chartWidth, 0, opts.Title)
-	top := s.heading(opts.Title)
+	s := newScene(chartWidth, "")
 	var keys []key
 	for i, c := range curves {
 		keys = append(keys, key{name: c.Name, ink: seriesInk(i, nil)})
 	}
+	below := float64(headroom)
 	if len(keys) > 1 {
-		top = s.legend(margin, top, chartWidth-2*margin, keys)
+		below = s.legend(margin, headroom, chartWidth-2*margin, keys)
 	}
-	f := s.frame(xs.axis(0), ys.axis(0.05), opts.YLabel, top, plotHeight)
+	f := s.frame(xs.axis(0), ys.axis(0.05), opts.YLabel, below)
 	f.draw(s, opts.XLabel, opts.YLabel, 6, 5)
 	for i, c := range curves {
 		band(s, f, c, seriesInk(i, nil))

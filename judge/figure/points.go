@@ -19,8 +19,7 @@ type PointLayer struct {
 
 // ScatterOptions describe a scatter plot.
 type ScatterOptions struct {
-	Title string
-	Axes  []string // names of the first coordinates; x[0] and so on where there is none
+	Axes []string // names of the first coordinates; x[0] and so on where there is none
 }
 
 func (o ScatterOptions) axis(i int) string {
@@ -33,7 +32,6 @@ func (o ScatterOptions) axis(i int) string {
 // Scatter draws points of R^d: for d = 2 the plane itself, for d ≥ 3 the three planes of the first three coordinates.
 // Both axes of a plane have the same scale. It panics if d < 2 or a layer is not made of rows of d values.
 func Scatter(opts ScatterOptions, d int, layers ...PointLayer) *Chart {
-	title := opts.Title
 	if d < 2 {
 		panic(fmt.Sprintf("figure: points of dimension %d, want 2 or more", d))
 	}
@@ -63,10 +61,10 @@ func Scatter(opts ScatterOptions, d int, layers ...PointLayer) *Chart {
 
 	planes, side, width := [][2]int{{0, 1}}, 440.0, 560.0
 	if d >= 3 {
-		planes, side, width = [][2]int{{0, 1}, {0, 2}, {1, 2}}, 250, 960
+		planes, side, width = [][2]int{{0, 1}, {0, 2}, {1, 2}}, 244, 960
 	}
-	s := newScene(width, 0, alt(title, keys))
-	top := s.legend(margin, s.heading(title), width-2*margin, keys)
+	s := newScene(width, alt(keys))
+	top := s.legend(margin, headroom, width-2*margin, keys)
 	axes := sameScale(spans)
 	left := float64(margin)
 	for _, plane := range planes {
@@ -113,7 +111,9 @@ func layerKey(i int, name string, c color.Color, radius float64, n, missing int)
 	if radius > 0 {
 		k.dot = radius
 	}
-	k.alpha = k.ink.alpha()
+	if k.alpha = 0.6; c != nil { // a caller's colour brings its own opacity
+		k.alpha = float64(k.ink.light.A) / 0xff
+	}
 	if n-missing > dotLimit {
 		k.name += byDensity
 	}
@@ -146,12 +146,12 @@ func (s *scene) scatter(keys []key, at [][]xy) {
 }
 
 // alt is the text for readers who cannot see the figure.
-func alt(title string, keys []key) string {
+func alt(keys []key) string {
 	names := make([]string, len(keys))
 	for i, k := range keys {
 		names[i] = k.name
 	}
-	return strings.Trim(title+": "+strings.Join(names, "; "), ": ")
+	return strings.Join(names, "; ")
 }
 
 // dotLimit bounds the points of a layer that are drawn one by one. Of more, pages grow

@@ -16,12 +16,12 @@ const hostile = `</script><script>alert(1)</script>`
 // fullReport uses every part of a report, with hostile text in each.
 func fullReport(t *testing.T) *Report {
 	layers := []Layer{{Name: "data" + hostile, LatLon: spiral(50)}, {Name: "samples", LatLon: spiral(globeLimit + 700)}}
-	chart := Lines(LineOptions{Title: hostile}, Series{Name: hostile, X: []float64{1, 2}, Y: []float64{3, 4}})
+	chart := Lines(LineOptions{XLabel: hostile}, Series{Name: hostile, X: []float64{1, 2}, Y: []float64{3, 4}})
 	return &Report{
 		Title: "Run" + hostile, Subtitle: hostile, Verdict: hostile,
 		Facts: []Fact{{hostile, "1", hostile}},
 		Figures: []FigureRef{{Title: hostile, Caption: hostile, SVG: svgOf(t, chart)},
-			{SVG: svgOf(t, WorldMap("", false, layers)), Wide: true}},
+			{SVG: svgOf(t, WorldMap(false, layers)), Wide: true}},
 		Tables: []Table{{
 			Title: hostile, Note: hostile,
 			Header: []string{hostile, "value"},

@@ -9,15 +9,8 @@ import (
 
 // SpaceOptions describe a view of R³.
 type SpaceOptions struct {
-	Title string
-	From  [3]float64 // direction to the viewer; 0: (2, −3, 2). The third coordinate points up
-	Balls []Ball     // solid: they hide what is behind them
-}
-
-// A Ball is {x ∈ R³ : ‖x − Center‖ ≤ Radius}.
-type Ball struct {
-	Center [3]float64
-	Radius float64
+	From [3]float64 // direction to the viewer; 0: (2, −3, 2). The third coordinate points up
+	Ball float64    // radius of a solid ball about the origin, which hides what is behind it; 0: none
 }
 
 // A SpaceLayer is a set of points in R³, or of strands of points.
@@ -56,20 +49,16 @@ func Space(opts SpaceOptions, layers ...SpaceLayer) *Chart {
 			c.see(m.at, 0)
 		}
 	}
-	var balls []mark
-	for _, b := range opts.Balls {
-		m := mark{at: c.turn(b.Center), ball: b.Radius}
-		c.see(m.at, b.Radius)
-		balls = append(balls, m)
+	if opts.Ball > 0 {
+		c.see(vec3{}, opts.Ball)
 	}
 
 	arm := c.arm()
 	const gap = 20
 	columns := min(2, len(layers))
 	const width = (mapWidth - 2*margin - gap) / 2
-	s := newScene(2*margin+float64(columns)*width+float64(columns-1)*gap, 0, alt(opts.Title, keys))
-	top := s.heading(opts.Title)
-	bottom := top
+	s := newScene(2*margin+float64(columns)*width+float64(columns-1)*gap, alt(keys))
+	top, bottom := float64(headroom), float64(headroom)
 	for i, k := range keys {
 		if i%columns == 0 {
 			top = bottom
@@ -77,7 +66,7 @@ func Space(opts SpaceOptions, layers ...SpaceLayer) *Chart {
 		left := margin + float64(i%columns)*(width+gap)
 		below := s.legend(left, top, width, []key{k})
 		p := c.panel(left, below, width)
-		p.draw(s, k, append(marks[i], balls...))
+		p.draw(s, k, marks[i], opts.Ball)
 		p.axes(s, left, arm)
 		bottom = p.y1 + margin/2
 	}
@@ -137,19 +126,10 @@ func (c *camera) arm() float64 {
 	return decade
 }
 
-// A mark is a point, a segment to the point to, or a ball.
+// A mark is a point, or a segment to the point to.
 type mark struct {
 	at, to [3]float64
 	line   bool
-	ball   float64
-}
-
-// depth is where a mark stands among others: its middle.
-func (m mark) depth() float64 {
-	if m.line {
-		return (m.at[2] + m.to[2]) / 2
-	}
-	return m.at[2]
 }
 
 // marks returns a layer's points or segments, at most about dotLimit of them, how many
@@ -212,16 +192,22 @@ func (p panel) place(q [3]float64) xy {
 	return xy{p.x0 + p.scale*(q[0]-p.lo[0]), p.y0 + p.scale*(p.hi[1]-q[1])}
 }
 
-// draw paints the marks from far to near, in slices of equal depth.
-func (p panel) draw(s *scene, k key, marks []mark) {
+// draw paints the marks from far to near, in slices of equal depth, and a ball about the origin.
+func (p panel) draw(s *scene, k key, marks []mark, ball float64) {
 	const levels = 48
 	sorted := make([][]mark, levels)
-	for _, m := range marks {
+	level := func(depth float64) int {
 		at := 0.5
 		if p.hi[2] > p.lo[2] {
-			at = (m.depth() - p.lo[2]) / (p.hi[2] - p.lo[2])
+			at = (depth - p.lo[2]) / (p.hi[2] - p.lo[2])
 		}
-		i := min(levels-1, max(0, int(at*levels)))
+		return min(levels-1, max(0, int(at*levels)))
+	}
+	for _, m := range marks {
+		i := level(m.at[2])
+		if m.line { // its middle
+			i = level((m.at[2] + m.to[2]) / 2)
+		}
 		sorted[i] = append(sorted[i], m)
 	}
 	for i, slice := range sorted {
@@ -229,21 +215,15 @@ func (p panel) draw(s *scene, k key, marks []mark) {
 		points := dots{r: k.dot, ink: k.ink, alpha: k.alpha * (0.25 + near)}
 		points.alpha = min(1, points.alpha)
 		lines := shape{closed: true, fill: &k.ink, alpha: points.alpha}
-		var balls []mark
 		for _, m := range slice {
-			switch {
-			case m.line:
-				if q := p.bar(m, k.dot); q != nil {
-					lines.lines = append(lines.lines, q)
-				}
-			case m.ball > 0:
-				balls = append(balls, m)
-			default:
+			if !m.line {
 				points.at = append(points.at, p.place(m.at))
+			} else if q := p.bar(m, k.dot); q != nil {
+				lines.lines = append(lines.lines, q)
 			}
 		}
-		for _, b := range balls {
-			p.ball(s, b)
+		if ball > 0 && i == level(0) {
+			p.ball(s, ball)
 		}
 		if len(lines.lines) > 0 {
 			s.add(lines)
@@ -267,16 +247,15 @@ func (p panel) bar(m mark, width float64) []xy {
 }
 
 // ball draws a disc and the near half of its equator, the circle of the first two coordinates.
-func (p panel) ball(s *scene, m mark) {
+func (p panel) ball(s *scene, radius float64) {
 	const steps = 72
 	var disc, equator []xy
 	first := math.Atan2(p.view[2][1], p.view[2][0]) - math.Pi/2
 	for i := range steps + 1 {
 		sin, cos := math.Sincos(2 * math.Pi * float64(i) / steps)
-		disc = append(disc, p.place([3]float64{m.at[0] + m.ball*cos, m.at[1] + m.ball*sin, 0}))
+		disc = append(disc, p.place(vec3{radius * cos, radius * sin}))
 		sin, cos = math.Sincos(first + math.Pi*float64(i)/steps)
-		e := p.turn(vec3{m.ball * cos, m.ball * sin, 0})
-		equator = append(equator, p.place([3]float64{m.at[0] + e[0], m.at[1] + e[1], 0}))
+		equator = append(equator, p.place(p.turn(vec3{radius * cos, radius * sin})))
 	}
 	s.add(shape{lines: [][]xy{disc}, closed: true, fill: &ocean, stroke: &coast, width: 1, alpha: 1})
 	s.stroke(graticule, 1, equator)

@@ -41,7 +41,7 @@ func TestSpacePaintsFromFarToNear(t *testing.T) {
 	} {
 		var order string
 		var alphas []float64
-		for _, item := range Space(SpaceOptions{From: [3]float64{0, -1, 0}, Balls: []Ball{{Radius: 1}}}, l).
+		for _, item := range Space(SpaceOptions{From: [3]float64{0, -1, 0}, Ball: 1}, l).
 			scene.items {
 			switch item := item.(type) {
 			case shape:

@@ -24,7 +24,7 @@ const SurfaceFaces = 20_000
 
 // Surface draws functions on a mesh by colour, side by side and from two sides. All have one scale, from zero to the
 // 99th percentile of the first one's positive values. Up is the second coordinate.
-func Surface(title string, m *mesh.Mesh, layers []SurfaceLayer) *Chart {
+func Surface(m *mesh.Mesh, layers []SurfaceLayer) *Chart {
 	n, faces := m.N()
 	keys, side := make([]key, len(layers)), min(440, 960/float64(max(len(layers), 1)))
 	for i, l := range layers {
@@ -33,18 +33,17 @@ func Surface(title string, m *mesh.Mesh, layers []SurfaceLayer) *Chart {
 		}
 		keys[i].name = l.Name
 	}
-	s := newScene(side*float64(len(layers)), 0, alt(title, keys))
-	top, look := s.heading(title), newShading(m)
+	s, look := newScene(side*float64(len(layers)), alt(keys)), newShading(m)
 	for i, l := range layers {
 		x := side * float64(i)
-		s.add(label{at: xy{x + side/2, top + textSize}, text: l.Name, size: textSize, anchor: middle, ink: text})
+		s.add(label{at: xy{x + side/2, headroom + textSize}, text: l.Name, size: textSize, anchor: middle, ink: text})
 		shade := scaled(l.Values, layers[0].Values)
 		for row, azimuth := range [2]float64{30, 210} {
-			s.add(relief{x: x + 6, y: top + 20 + side*0.92*float64(row), side: side - 12, mesh: m, shade: shade,
-				look: look, view: lookFrom(azimuth, 15)})
+			s.add(relief{x: x + 6, y: headroom + 20 + side*0.92*float64(row), side: side - 12, mesh: m, shade: shade,
+				look: look, view: lookFrom(azimuth)})
 		}
 	}
-	s.grow(top + 20 + 2*0.92*side + 8)
+	s.grow(headroom + 20 + 2*0.92*side + 8)
 	c := &Chart{scene: s}
 	if faces > SurfaceFaces {
 		c.noSVG = fmt.Errorf("figure: a mesh of %d faces as SVG; expected at most %d", faces, SurfaceFaces)
@@ -94,8 +93,9 @@ type vec3 = [3]float64
 // A view holds the axes of the picture: right, up, and towards the eye.
 type view [3]vec3
 
-// lookFrom returns the view from an azimuth about the second axis and an elevation, in degrees.
-func lookFrom(azimuth, elevation float64) view {
+// lookFrom returns the view from an azimuth about the second axis, in degrees, and a little above.
+func lookFrom(azimuth float64) view {
+	const elevation = 15
 	sa, ca := math.Sincos(azimuth * math.Pi / 180)
 	se, ce := math.Sincos(elevation * math.Pi / 180)
 	return view{{ca, 0, -sa}, {-sa * se, ce, -ca * se}, {sa * ce, se, ca * ce}}
@@ -218,7 +218,7 @@ func (r relief) png(c *pngCanvas) {
 
 func (r relief) raster(px int) image.Image {
 	n := 2 * px
-	depth, colours := newBuffers(n)
+	depth, colours := slices.Repeat([]float32{float32(math.Inf(-1))}, n*n), make([]color.NRGBA, n*n)
 	at := r.corners()
 	for i := range at {
 		at[i].x, at[i].y = at[i].x*float64(n), at[i].y*float64(n)
@@ -244,14 +244,6 @@ func (r relief) raster(px int) image.Image {
 		}
 	}
 	return img
-}
-
-func newBuffers(n int) (depth []float32, colours []color.NRGBA) {
-	depth, colours = make([]float32, n*n), make([]color.NRGBA, n*n)
-	for i := range depth {
-		depth[i] = float32(math.Inf(-1))
-	}
-	return depth, colours
 }
 
 // fill paints the pixels whose centres a triangle covers where it is nearest to the eye so far; shades and normals are

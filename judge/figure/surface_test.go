@@ -3,8 +3,10 @@ package figure
 import (
 	"bytes"
 	"image"
+	"image/color"
 	"image/png"
 	"math"
+	"slices"
 	"testing"
 
 	"github.com/landing-diffusion/landing/tools/testkit"
@@ -17,7 +19,7 @@ func TestSurface(t *testing.T) {
 	m := ball.Mesh(4)
 	n, _ := m.N()
 	values := make([]float64, n)
-	v := lookFrom(30, 15)
+	v := lookFrom(30)
 	for i := range values { // 1 to the right of the first view
 		if v.turn(m.Vertex(int32(i)))[0] > 0 {
 			values[i] = 1
@@ -45,7 +47,7 @@ func TestSurface(t *testing.T) {
 		t.Errorf("light from above: red %d above, %d below", above, below)
 	}
 
-	s := Surface("A ball", m, []SurfaceLayer{{"data", values}, {"samples", values}})
+	s := Surface(m, []SurfaceLayer{{"data", values}, {"samples", values}})
 	var p, svg bytes.Buffer
 	testkit.OK(t, s.WritePNG(&p, 400))
 	if whole, err := png.Decode(&p); err != nil || whole.Bounds().Dx() != 400 {
@@ -57,7 +59,7 @@ func TestSurface(t *testing.T) {
 	if got := bytes.Count(svg.Bytes(), []byte("<path")); got < 4*1000 || got > 4*1048+1 {
 		t.Errorf("%d polygons", got)
 	}
-	if err := Surface("", ball.Mesh(6), nil).WriteSVG(&svg); err == nil {
+	if err := Surface(ball.Mesh(6), nil).WriteSVG(&svg); err == nil {
 		t.Error("32768 faces as SVG")
 	}
 }
@@ -93,7 +95,7 @@ func TestDepth(t *testing.T) {
 	// seen from behind
 	far := [3]corner{{0, 0, -1, vec3{0, 0, -1}, 0}, {8, 0, -1, vec3{0, 0, -1}, 0}, {0, 8, -1, vec3{0, 0, -1}, 0}}
 	for _, order := range [][2][3]corner{{near, far}, {far, near}} {
-		depth, colours := newBuffers(8)
+		depth, colours := slices.Repeat([]float32{float32(math.Inf(-1))}, 64), make([]color.NRGBA, 64)
 		for _, k := range order {
 			fill(depth, colours, 8, &k[0], &k[1], &k[2])
 		}

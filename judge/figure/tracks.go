@@ -8,12 +8,12 @@ import (
 
 // TracksOptions describe a picture of ways in space, seen along an axis.
 type TracksOptions struct {
-	Title  string
 	Axes   [2]string // names of the picture's axes
 	Across [3]float64
 	Up     [3]float64 // orthogonal unit vectors of the picture's axes
 	Solids []Solid    // drawn by their outlines
 	Ends   []Place    // marked with their names
+	Free   bool       // the axes have scales of their own
 }
 
 // A Place is a point with a name.
@@ -86,14 +86,16 @@ func Tracks(opts TracksOptions, layers ...TrackLayer) *Chart {
 	}
 
 	const width, least, most = 560.0, 200.0, 620.0
-	s := newScene(width, 0, alt(opts.Title, keys))
-	top := s.legend(margin, s.heading(opts.Title), width-2*margin, keys)
+	s := newScene(width, alt(keys))
+	top := s.legend(margin, headroom, width-2*margin, keys)
 	f := frame{x: spans[0].axis(0.04), y: spans[1].axis(0.04)}
 	f.x0, f.x1 = margin+gutter(f.y, 5, opts.Axes[1]), width-margin-8
 	// The height is that of the same scale, and where it would be too low or high an axis shows more.
 	scale := (f.x1 - f.x0) / (f.x.hi - f.x.lo)
 	height := min(most, max(least, scale*(f.y.hi-f.y.lo)))
-	if shown := height / scale; shown < f.y.hi-f.y.lo {
+	if opts.Free {
+		height = plotHeight
+	} else if shown := height / scale; shown < f.y.hi-f.y.lo {
 		f.x = widened(f.x, (f.x1-f.x0)/height*(f.y.hi-f.y.lo))
 	} else {
 		f.y = widened(f.y, shown)

@@ -39,7 +39,7 @@ const mapWidth = 960
 
 // WorldMap draws layers of places over the coastlines of the world, in the Equal Earth projection: one over the other,
 // or with panels each on a map of its own, two in a row. It panics if a layer's LatLon has an odd length.
-func WorldMap(title string, panels bool, layers []Layer) *Chart {
+func WorldMap(panels bool, layers []Layer) *Chart {
 	keys := make([]key, len(layers))
 	at := make([][]geo, len(layers))
 	for i, l := range layers {
@@ -47,21 +47,27 @@ func WorldMap(title string, panels bool, layers []Layer) *Chart {
 		at[i] = places
 		keys[i] = layerKey(i, l.Name, nil, 0, len(places)+missing, missing)
 	}
-	s := newScene(mapWidth, 0, alt(title, keys))
-	bottom := s.heading(title)
+	s := newScene(mapWidth, alt(keys))
 	// draw draws layers from (left, top) and returns the y below them.
 	draw := func(left, top, width float64, keys []key, at [][]geo) float64 {
-		p := newPlate(left, s.legend(left, top, width, keys), width)
+		p := plate{cx: left + width/2, scale: width / (2 * eeWidth)}
+		p.cy = s.legend(left, top, width, keys) + p.scale*eeHeight
 		p.base(s)
-		p.mark(s, keys, at)
-		return p.bottom() + margin
+		points := make([][]xy, len(at))
+		for i, places := range at {
+			for _, g := range places {
+				points[i] = append(points[i], p.place(g))
+			}
+		}
+		s.scatter(keys, points)
+		return p.cy + p.scale*eeHeight + margin
 	}
 	if !panels {
-		s.grow(draw(margin, bottom, mapWidth-2*margin, keys, at))
+		s.grow(draw(margin, headroom, mapWidth-2*margin, keys, at))
 		return &Chart{scene: s}
 	}
 	const gap, width = 20, (mapWidth - 2*margin - 20) / 2
-	top := bottom
+	top, bottom := float64(headroom), float64(headroom)
 	for i, k := range keys {
 		if i%2 == 0 {
 			top = bottom
@@ -78,13 +84,6 @@ type plate struct {
 	cx, cy float64 // the centre
 	scale  float64 // points per unit of the projection
 }
-
-func newPlate(left, top, width float64) plate {
-	scale := width / (2 * eeWidth)
-	return plate{cx: left + width/2, cy: top + scale*eeHeight, scale: scale}
-}
-
-func (p plate) bottom() float64 { return p.cy + p.scale*eeHeight }
 
 func (p plate) place(g geo) xy {
 	x, y := equalEarth(g.lat*math.Pi/180, g.lon*math.Pi/180)
@@ -128,16 +127,6 @@ func (p plate) base(s *scene) {
 	s.add(shape{lines: areas, closed: true, fill: &land, alpha: 1})
 	s.stroke(coast, 0.6, coasts...)
 	s.stroke(rule, 0.8, outline)
-}
-
-func (p plate) mark(s *scene, keys []key, at [][]geo) {
-	points := make([][]xy, len(at))
-	for i, places := range at {
-		for _, g := range places {
-			points[i] = append(points[i], p.place(g))
-		}
-	}
-	s.scatter(keys, points)
 }
 
 // The Equal Earth projection: B. Šavrič, T. Patterson and B. Jenny, "The Equal Earth map projection", International

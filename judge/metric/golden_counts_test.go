@@ -150,7 +150,7 @@ func TestGoldenDistances(t *testing.T) {
 		c.Earth[name] = map[string][][2]int{}
 		part := parts(t, name)
 		for p, x := range part {
-			c.Earth[name][p] = sparse(metric.EarthHistogram(nil, x))
+			c.Earth[name][p] = sparse(metric.EarthHistogram(x))
 		}
 		checkEarth(t, name, part)
 	}

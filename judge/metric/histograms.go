@@ -276,17 +276,9 @@ const earthEmpty = 1e-10
 //
 // An edge takes in what lies within 1e-10 of a bin below it. Catalogues of whole degrees put many places on edges,
 // where the last bit of a sine would otherwise choose the bin.
-//
-// The counts go to dst, which is overwritten; a nil dst is allocated.
-func EarthHistogram(dst, x []float64) []float64 {
+func EarthHistogram(x []float64) []float64 {
 	rowsOf("EarthHistogram", x, 3)
-	if dst == nil {
-		dst = make([]float64, EarthBins*EarthBins)
-	}
-	if len(dst) != EarthBins*EarthBins {
-		panic(fmt.Sprintf("metric: Earth histogram of %d bins, want %d", len(dst), EarthBins*EarthBins))
-	}
-	clear(dst)
+	counts := make([]float64, EarthBins*EarthBins)
 	for ; len(x) > 0; x = x[3:] {
 		if !dense.Finite(x[:3]) {
 			continue
@@ -295,9 +287,9 @@ func EarthHistogram(dst, x []float64) []float64 {
 		lon := math.Atan2(x[1], x[0])
 		i := earthBin(lat/math.Pi + 0.5)
 		j := earthBin(lon/(2*math.Pi) + 0.5)
-		dst[EarthBins*i+j]++
+		counts[EarthBins*i+j]++
 	}
-	return dst
+	return counts
 }
 
 // earthBin returns the bin of the share u ∈ [0, 1] of an axis.
@@ -307,18 +299,16 @@ func earthBin(u float64) int { return min(int(u*EarthBins+1e-10), EarthBins-1) }
 // raised by 1e-10 in every bin. It is NaN if either has no finite row. Empty cells make it depend on the number of
 // points: compare it with the NoiseFloor of the same number.
 func EarthJSD(a, b []float64) float64 {
-	p, q := EarthHistogram(nil, a), EarthHistogram(nil, b)
-	raise(p)
-	raise(q)
-	return JSDistance(p, q)
+	return JSDistance(raised(EarthHistogram(a), earthEmpty), raised(EarthHistogram(b), earthEmpty))
 }
 
-// raise normalises the counts h and adds earthEmpty to each.
-func raise(h []float64) {
+// raised normalises the counts h and adds empty to each; all are NaN where there are no counts.
+func raised(h []float64, empty float64) []float64 {
 	sum := mass(h)
 	for i := range h {
-		h[i] = h[i]/sum + earthEmpty
+		h[i] = h[i]/sum + empty
 	}
+	return h
 }
 
 // faceEmpty is added to each share of a face histogram before two of them are compared, as in the published evaluation.
@@ -342,29 +332,16 @@ func NearestFaces(dst []float64, x []float64, t *mesh.Tree) {
 // shares of points, each raised by 1e-12. Points without a face (NaN) are left out; it is NaN if a set has no others.
 // Empty faces make it depend on the number of points: compare it with the NoiseFloor of the same number.
 func FaceJSD(a, b []float64, faces int) float64 {
-	p, sumA := faceCounts(a, faces)
-	q, sumB := faceCounts(b, faces)
-	if sumA == 0 || sumB == 0 {
-		return math.NaN()
-	}
-	for f := range p {
-		p[f] = p[f]/sumA + faceEmpty
-		q[f] = q[f]/sumB + faceEmpty
-	}
-	return JSDivergence(p, q)
-}
-
-// faceCounts counts the points on each face, and those with a face in all.
-func faceCounts(face []float64, faces int) (count []float64, sum float64) {
-	count = make([]float64, faces)
-	for _, f := range face {
-		if math.IsNaN(f) {
-			continue
+	shares := func(face []float64) []float64 {
+		count := make([]float64, faces)
+		for _, f := range face {
+			if !math.IsNaN(f) {
+				count[int(f)]++
+			}
 		}
-		count[int(f)]++
-		sum++
+		return raised(count, faceEmpty)
 	}
-	return count, sum
+	return JSDivergence(shares(a), shares(b))
 }
 
 // TracePowers are the k of PowerTraces, those of the paper's SO(10) experiment.
@@ -421,19 +398,14 @@ func square(dst, s []float64, n int) {
 func TraceJSD(a, b []float64) (each [4]float64, mean float64) {
 	rowsOf("TraceJSD", a, len(each))
 	rowsOf("TraceJSD", b, len(each))
+	finite := dense.Finite(a) && dense.Finite(b)
 	for k := range each {
-		each[k] = traceJSD(a, b, k)
+		if each[k] = math.NaN(); finite {
+			each[k] = TraceBinning.JSD(Column(a, k, len(each)), Column(b, k, len(each)))
+		}
 		mean += each[k] / float64(len(each))
 	}
 	return each, mean
-}
-
-func traceJSD(ta, tb []float64, k int) float64 {
-	if !dense.Finite(ta) || !dense.Finite(tb) {
-		return math.NaN()
-	}
-	const powers = len(TracePowers)
-	return TraceBinning.JSD(Column(ta, k, powers), Column(tb, k, powers))
 }
 
 // Column returns numbers k, k+d, k+2d … of x: the k-th of each row of d.

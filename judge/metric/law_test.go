@@ -36,8 +36,8 @@ func jsdOf(cells int) func(a, b []float64) []float64 {
 		for _, c := range b {
 			q[int(c)]++
 		}
-		raise(p)
-		raise(q)
+		raised(p, earthEmpty)
+		raised(q, earthEmpty)
 		d := JSDistance(p, q)
 		return []float64{d, d * d, 0}
 	}

@@ -1,8 +1,10 @@
 package metric
 
 import (
-	"fmt"
 	"math"
+
+	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/stat/combin"
 
 	"github.com/landing-diffusion/landing/base/keyed"
 	"github.com/landing-diffusion/landing/internal/dense"
@@ -26,7 +28,7 @@ const maxWays = 100_000
 // of the law, only that under the hypothesis the values can be exchanged.
 //
 // With few values it can say little: of n = m = 3 there are 20 ways, and p is never below 2/20. Least tells.
-func CompareMeans(a, b []float64, seed uint64) MeansTest {
+func CompareMeans(a, b []float64) MeansTest {
 	n, m := len(a), len(b)
 	t := MeansTest{NaN, NaN, NaN, NaN, 0}
 	if n == 0 || m == 0 {
@@ -58,7 +60,7 @@ func CompareMeans(a, b []float64, seed uint64) MeansTest {
 			extreme++
 		}
 	}
-	if ways := choose(n+m, n); ways <= maxWays {
+	if ways := math.Round(combin.GeneralizedBinomial(float64(n+m), float64(n))); ways <= maxWays {
 		combinations(all, n, 0, look)
 		t.Least = 1 / Float(ways)
 		if n == m { // each way has a mirror image
@@ -66,13 +68,9 @@ func CompareMeans(a, b []float64, seed uint64) MeansTest {
 		}
 		t.Least = min(1, t.Least)
 	} else {
-		var first float64
-		for _, v := range a {
-			first += v
-		}
-		look(first)
+		look(floats.Sum(a))
 		order := make([]int, n+m)
-		stream := keyed.Relabelling.Stream(seed, 0)
+		stream := keyed.Relabelling.Stream(1, 0)
 		for k := range maxWays - 1 {
 			stream.Permutation(order, uint64(k), 0)
 			sum := 0.0
@@ -87,24 +85,11 @@ func CompareMeans(a, b []float64, seed uint64) MeansTest {
 	return t
 }
 
-func (t MeansTest) String() string {
-	return fmt.Sprintf("%+.4g ± %.2g, p = %.3g", float64(t.Difference), float64(t.SE), float64(t.PValue))
-}
-
 func squares(x []float64, mean float64) (sum float64) {
 	for _, v := range x {
 		sum += (v - mean) * (v - mean)
 	}
 	return sum
-}
-
-// choose returns how many ways there are to choose k of n, as a float64: it may be large.
-func choose(n, k int) float64 {
-	out := 1.0
-	for i := range min(k, n-k) {
-		out = out * float64(n-i) / float64(i+1)
-	}
-	return math.Round(out)
 }
 
 // combinations calls look with the sum of each way to choose k of x.
@@ -128,12 +113,7 @@ func FisherTest(a, n, b, m int) float64 {
 	if n == 0 || m == 0 || lo == hi {
 		return 1
 	}
-	choose := func(n, k int) float64 {
-		p, _ := math.Lgamma(float64(n + 1))
-		q, _ := math.Lgamma(float64(k + 1))
-		r, _ := math.Lgamma(float64(n - k + 1))
-		return p - q - r
-	}
+	choose := func(n, k int) float64 { return combin.LogGeneralizedBinomial(float64(n), float64(k)) }
 	all := choose(n+m, k)
 	chance := func(i int) float64 { return choose(n, i) + choose(m, k-i) - all }
 	// Round-off in a difference of logarithms of factorials: outcomes as likely as a must count.

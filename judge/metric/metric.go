@@ -128,17 +128,6 @@ func KolmogorovTest(a, b []float64) (D, p float64) {
 // KolmogorovChance is the bound of KolmogorovTest for n and m independent numbers.
 func KolmogorovChance(D, n, m float64) float64 { return min(1, 2*math.Exp(-2*D*D*n*m/(n+m))) }
 
-// median returns the median of x, which may hold +Inf but neither −Inf nor NaN. It
-// leaves x as it is, and panics if x is empty.
-func median(x []float64) float64 {
-	if len(x) == 0 {
-		panic("metric: the median of no numbers")
-	}
-	s := slices.Clone(x)
-	slices.Sort(s)
-	return quantile(s, 0.5)
-}
-
 // quantile returns the p-quantile of s, sorted, not empty and above −Inf: linear between the order statistics, the
 // smallest at p = 0 and the largest at 1. This is the default of numpy.quantile, type 7 of Hyndman and Fan (1996).
 func quantile(s []float64, p float64) float64 {

@@ -1,8 +1,8 @@
 package metric
 
 import (
-	"fmt"
 	"math"
+	"slices"
 
 	"github.com/landing-diffusion/landing/internal/dense"
 )
@@ -11,19 +11,13 @@ import (
 const treeDim = 16
 
 // NearestDistances returns, for each of the points x of dimension d, the Euclidean distance to the nearest of the
-// points ref. The distances go to dst, one for each point; a nil dst is allocated. Points with a coordinate that is not
-// finite are at distance +Inf from all others.
-func NearestDistances(dst, x, ref []float64, d int) []float64 {
+// points ref. Points with a coordinate that is not finite are at distance +Inf from all others.
+func NearestDistances(x, ref []float64, d int) []float64 {
 	n, m := rowsOf("NearestDistances", x, d), rowsOf("NearestDistances", ref, d)
 	if m == 0 {
 		panic("metric: nearest of no points")
 	}
-	if dst == nil {
-		dst = make([]float64, n)
-	}
-	if len(dst) != n {
-		panic(fmt.Sprintf("metric: room for %d distances of %d points", len(dst), n))
-	}
+	dst := make([]float64, n)
 	if d > treeDim {
 		scanNearest(dst, x, ref, d)
 		return dst
@@ -179,11 +173,10 @@ type Copies struct {
 // NoCopies is what is known of copies where nothing was measured.
 func NoCopies() Copies { return Copies{NaN, NaN, NaN, NaN, NaN} }
 
-// CountCopies measures points of dimension d in the Euclidean distance. Each
-// of the three sets must have at least one point.
+// CountCopies measures points of dimension d in the Euclidean distance. There must be a training row.
 func CountCopies(samples, heldOut, train []float64, d int) Copies {
 	_, spread := Spread(train, d)
-	return CopiesAt(NearestDistances(nil, samples, train, d), NearestDistances(nil, heldOut, train, d), spread)
+	return CopiesAt(NearestDistances(samples, train, d), NearestDistances(heldOut, train, d), spread)
 }
 
 // CopiesAt is CountCopies of points at these distances from their nearest training rows, whose spread is
@@ -194,8 +187,8 @@ func CopiesAt(s, h []float64, spread float64) Copies {
 		bound *= spread
 	}
 	c := Copies{
-		Samples:  Float(median(s)),
-		HeldOut:  Float(median(h)),
+		Samples:  Float(Quantile(slices.Clone(s), 0.5)),
+		HeldOut:  Float(Quantile(slices.Clone(h), 0.5)),
 		Copied:   Float(shareBelow(s, bound)),
 		Repeated: Float(shareBelow(h, bound)),
 	}

@@ -10,13 +10,11 @@ import (
 func TestNearestDistancesByHand(t *testing.T) {
 	ref := []float64{0, 0, 3, 4, 10, 0}
 	x := []float64{0, 0, 3, 0, 9, 1, -6, -8}
-	dst := []float64{math.NaN(), math.NaN(), math.NaN(), math.NaN()}
-	got := NearestDistances(dst, x, ref, 2)
-	testkit.Equal(t, &got[0], &dst[0], "dst was not used")
+	got := NearestDistances(x, ref, 2)
 	for i, want := range []float64{0, 3, math.Sqrt2, 10} {
 		near(t, "distance", got[i], want, 1e-15)
 	}
-	if got := NearestDistances(nil, nil, ref, 2); len(got) != 0 {
+	if got := NearestDistances(nil, ref, 2); len(got) != 0 {
 		t.Errorf("%d distances of no points", len(got))
 	}
 }
@@ -44,7 +42,7 @@ func TestNearestDistancesEqualScan(t *testing.T) {
 					x[i] = f(x[i], i)
 				}
 				copy(x, ref[:min(len(ref), 10*d)]) // some are copies
-				got := NearestDistances(nil, x, ref, d)
+				got := NearestDistances(x, ref, d)
 				want := make([]float64, 100)
 				scanNearest(want, x, ref, d)
 				for i := range got {
@@ -76,14 +74,14 @@ func TestNearestDistancesOfNonFinitePoints(t *testing.T) {
 		for _, v := range []float64{2, nan, inf, -inf} {
 			x = append(x, row(v)...)
 		}
-		for i, got := range NearestDistances(nil, x, ref, d) {
+		for i, got := range NearestDistances(x, ref, d) {
 			want := inf
 			if i == 0 {
 				want = 3
 			}
 			testkit.Equal(t, got, want, "d = %d: row %d", d, i)
 		}
-		testkit.Equal(t, NearestDistances(nil, x[:d], ref[:d], d)[0], inf, "d = %d: distance to NaN alone", d)
+		testkit.Equal(t, NearestDistances(x[:d], ref[:d], d)[0], inf, "d = %d: distance to NaN alone", d)
 	}
 }
 
@@ -106,8 +104,7 @@ func BenchmarkNearestDistances(b *testing.B) {
 			p[i], p[i+1], p[i+2] = p[i]/r, p[i+1]/r, p[i+2]/r
 		}
 	}
-	dst := make([]float64, 12809)
 	for b.Loop() {
-		NearestDistances(dst, x, ref, 3)
+		NearestDistances(x, ref, 3)
 	}
 }

@@ -23,20 +23,20 @@ func TestCompareMeans(t *testing.T) {
 		{[]float64{1, 3}, []float64{2, 4}, -1, math.Sqrt(2), 4.0 / 6, 1.0 / 3, 6},
 		{[]float64{7, 7}, []float64{7, 7}, 0, 0, 1, 1.0 / 3, 6},
 	} {
-		got := CompareMeans(c.a, c.b, 1)
+		got := CompareMeans(c.a, c.b)
 		same := func(x Float, y float64) bool { return x.IsNaN() && math.IsNaN(y) || math.Abs(float64(x)-y) < 1e-12 }
 		if !same(got.Difference, c.difference) || !same(got.SE, c.se) || !same(got.PValue, c.p) ||
 			!same(got.Least, c.low) || got.Ways != c.ways {
 			t.Errorf("%v and %v: %+v, want %v ± %v, p %v of at least %v, %d ways", c.a, c.b, got, c.difference, c.se,
 				c.p, c.low, c.ways)
 		}
-		turned := CompareMeans(c.b, c.a, 1)
+		turned := CompareMeans(c.b, c.a)
 		if !same(turned.Difference, -c.difference) || !same(turned.PValue, c.p) {
 			t.Errorf("%v and %v the other way round: %+v", c.a, c.b, turned)
 		}
 	}
 	for _, none := range [][2][]float64{{nil, {1}}, {{1}, nil}, {{math.NaN()}, {1, 2}}, {{1}, {math.Inf(1)}}} {
-		if got := CompareMeans(none[0], none[1], 1); !got.PValue.IsNaN() {
+		if got := CompareMeans(none[0], none[1]); !got.PValue.IsNaN() {
 			t.Errorf("%v: %+v", none, got)
 		}
 	}
@@ -55,14 +55,14 @@ func TestCompareMeansLevel(t *testing.T) {
 	}
 	alarms := 0
 	for range 400 {
-		if CompareMeans(draw(4, 0), draw(5, 0), 1).PValue <= 0.1 {
+		if CompareMeans(draw(4, 0), draw(5, 0)).PValue <= 0.1 {
 			alarms++
 		}
 	}
 	if alarms > 66 {
 		t.Errorf("%d of 400 pairs of samples of one law differ at 10 %%", alarms)
 	}
-	if got := CompareMeans(draw(30, 0), draw(30, 50), 1); got.Ways != maxWays || got.PValue != 1/Float(maxWays) ||
+	if got := CompareMeans(draw(30, 0), draw(30, 50)); got.Ways != maxWays || got.PValue != 1/Float(maxWays) ||
 		got.Least != got.PValue {
 		t.Errorf("laws far apart: %+v", got)
 	}

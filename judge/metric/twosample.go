@@ -43,13 +43,8 @@ func NoTest() TwoSample {
 // Of x and y at most maxPoints points each, chosen at random, are used; memory grows with the square of their number (4
 // maxPoints² numbers at most), and each permutation costs half the square of the smaller sample's size.
 func EnergyTest(x, y []float64, d, maxPoints, permutations int, seed uint64) TwoSample {
-	nx, ny := rowsOf("EnergyTest", x, d), rowsOf("EnergyTest", y, d)
-	if nx == 0 || ny == 0 || maxPoints < 1 || permutations < 1 {
-		panic(fmt.Sprintf("metric: energy test of %d and %d points, at most %d each, %d permutations",
-			nx, ny, maxPoints, permutations))
-	}
-	p := newPool(x, y, d, maxPoints, seed)
-	return newEnergy(p.rows, d, min(p.n, p.m), distance).relabelled(p, permutations, seed)
+	p := newPool("EnergyTest", x, y, d, maxPoints, seed)
+	return newEnergy(p.rows, d, min(p.n, p.m), math.Sqrt).relabelled(p, permutations, seed)
 }
 
 // A pool is n points and, after them, m others, and the clusters that they came in; nil: each came alone.
@@ -61,9 +56,12 @@ type pool struct {
 
 // newPool takes at most so many points of each at random. Clusters are looked for among more of them: points that are
 // taken from clusters may seem to have come alone.
-func newPool(x, y []float64, d, maxPoints int, seed uint64) *pool {
+func newPool(test string, x, y []float64, d, maxPoints int, seed uint64) *pool {
+	p := &pool{n: min(rowsOf(test, x, d), maxPoints), m: min(rowsOf(test, y, d), maxPoints)}
+	if p.n < 1 || p.m < 1 {
+		panic(fmt.Sprintf("metric: %s of %d and %d points, at most %d each", test, len(x)/d, len(y)/d, maxPoints))
+	}
 	stream, look := keyed.Subsample.Stream(seed, 0), UnitRows(d)
-	p := &pool{n: min(len(x)/d, maxPoints), m: min(len(y)/d, maxPoints)}
 	take := func(x []float64, n int, sample uint64) []float64 {
 		if n == len(x)/d {
 			return x
@@ -107,6 +105,9 @@ func (e *energy) relabelled(p *pool, times int, seed uint64) TwoSample {
 // test is the outcome of a test of n points against m, those marked first against the others:
 // relabel marks others, times times.
 func (e *energy) test(first []bool, n, m, times int, relabel func(k int)) TwoSample {
+	if times < 1 {
+		panic(fmt.Sprintf("metric: a test of %d relabellings", times))
+	}
 	var given [1]float64
 	e.statistics(given[:], [][]int32{marked(nil, first)})
 	statistic := given[0]
@@ -156,8 +157,6 @@ type energy struct {
 
 	told func(statistic float64) float64 // as it is reported: a function that never falls
 }
-
-func distance(squared float64) float64 { return math.Sqrt(squared) }
 
 // newEnergy prepares the relabellings of the points into n and the rest; the distance of two is a function of the
 // square of that in R^d, 0 at 0.
@@ -246,12 +245,7 @@ func (e *energy) statistics(dst []float64, samples [][]int32) {
 // At most maxPoints points of each are used, and p-value and floor are as in EnergyTest, of which this is a case:
 // the distance there is 1 − k here. All are NaN if a point is not finite, or if half of the points of y are one.
 func MMDTest(x, y []float64, d, maxPoints, permutations int, seed uint64) TwoSample {
-	nx, ny := rowsOf("MMDTest", x, d), rowsOf("MMDTest", y, d)
-	if nx == 0 || ny == 0 || maxPoints < 1 || permutations < 1 {
-		panic(fmt.Sprintf("metric: MMD of %d and %d points, at most %d each, %d permutations", nx, ny, maxPoints,
-			permutations))
-	}
-	p := newPool(x, y, d, maxPoints, seed)
+	p := newPool("MMDTest", x, y, d, maxPoints, seed)
 	e := newEnergy(p.rows, d, min(p.n, p.m), gaussian(p.rows[p.n*d:], d))
 	e.told = func(squared float64) float64 { return math.Sqrt(max(0, squared)) }
 	return e.relabelled(p, permutations, seed)
@@ -279,9 +273,8 @@ func gaussian(rows []float64, d int) func(squared float64) float64 {
 // are used. All is NaN if a number is not finite.
 func PairedTest(x, y []float64, d, maxPairs, swaps int, seed uint64) TwoSample {
 	n := rowsOf("PairedTest", x, d)
-	if n == 0 || len(x) != len(y) || maxPairs < 1 || swaps < 1 {
-		panic(fmt.Sprintf("metric: paired test of %d and %d numbers, at most %d pairs, %d swaps", len(x), len(y),
-			maxPairs, swaps))
+	if n == 0 || len(x) != len(y) || maxPairs < 1 {
+		panic(fmt.Sprintf("metric: paired test of %d and %d numbers, at most %d pairs", len(x), len(y), maxPairs))
 	}
 	used := min(n, maxPairs)
 	stream := keyed.PairSwaps.Stream(seed, 0)
@@ -290,7 +283,7 @@ func PairedTest(x, y []float64, d, maxPairs, swaps int, seed uint64) TwoSample {
 		slices.Sort(order)
 	}
 	pool := appendRows(appendRows(nil, x, d, order[:used]), y, d, order[:used])
-	e := newEnergy(pool, d, used, distance)
+	e := newEnergy(pool, d, used, math.Sqrt)
 	first := make([]bool, 2*used)
 	for i := range used {
 		first[i] = true
@@ -354,12 +347,9 @@ const (
 // Modes whose shifts cancel in the mean show there. The vectors are approximate (subspace iteration): tests along them
 // are valid all the same.
 func Directions(x, u []float64, d int) [][]float64 {
-	centre := make([]float64, d)
-	add(centre, u, 1)
+	centre := meanOf(u, d)
 	x, u = minus(x, centre), minus(u, centre)
-	mean := make([]float64, d)
-	add(mean, x, 1)
-
+	mean := meanOf(x, d)
 	k := min(quadratic, d)
 	basis, next := make([][]float64, k), make([][]float64, k)
 	for i := range basis {
@@ -381,12 +371,12 @@ func Directions(x, u []float64, d int) [][]float64 {
 	return slices.DeleteFunc(out, func(v []float64) bool { return dense.Norm(v) == 0 })
 }
 
-// add adds c times the mean of the rows of x to dst.
-func add(dst, x []float64, c float64) {
-	d := len(dst)
+func meanOf(x []float64, d int) []float64 {
+	mean := make([]float64, d)
 	for i := 0; i < len(x); i += d {
-		dense.AddScaled(dst, dst, c*float64(d)/float64(len(x)), x[i:i+d])
+		dense.AddScaled(mean, mean, float64(d)/float64(len(x)), x[i:i+d])
 	}
+	return mean
 }
 
 func minus(x, centre []float64) []float64 {

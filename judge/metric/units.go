@@ -23,12 +23,12 @@ const (
 
 // Units tells rows of d numbers that came together from rows that came alone: bursts of events, copies, restarts of one
 // place. A unit is a group of at most the share largest of the rows, and the gap around it is at least apart times the
-// largest step within it, and the rounding of the numbers. It returns the unit of each row and how many there are;
-// nil if less than half of the rows share one. Rows of a density seldom do: the chance is about apart^−dimension.
+// largest step within it, and the rounding of the numbers. It returns the unit of each row, numbered as they come; nil
+// if less than half of the rows share one. Rows of a density seldom do: the chance is about apart^−dimension.
 //
 // It looks at the single-linkage tree of the rows, at all scales at once. Of units within units those count that are
 // such over more of the scales, as in HDBSCAN (Campello, Moulavi and Sander, PAKDD 2013).
-func Units(x []float64, d int, apart, largest float64) (unit []int, units int) {
+func Units(x []float64, d int, apart, largest float64) (unit []int) {
 	n := len(x) / d
 	edges := spanning(x, d)
 	slices.SortStableFunc(edges, func(a, b edge) int { return cmp.Compare(a.length, b.length) })
@@ -70,7 +70,7 @@ func Units(x []float64, d int, apart, largest float64) (unit []int, units int) {
 			slices.Sort(steps[a])
 		}
 	}
-	number, shared := map[int]int{}, make([]int, n)
+	number, shared, alone := map[int]int{}, make([]int, n), 0
 	for i, u := range unit {
 		if _, ok := number[u]; !ok {
 			number[u] = len(number)
@@ -78,27 +78,25 @@ func Units(x []float64, d int, apart, largest float64) (unit []int, units int) {
 		unit[i] = number[u]
 		shared[unit[i]]++
 	}
-	alone := 0
 	for _, k := range shared {
 		if k == 1 {
 			alone++
 		}
 	}
 	if n < 2 || float64(alone) > mostAlone*float64(n) {
-		return nil, n
+		return nil
 	}
-	return unit, len(number)
+	return unit
 }
 
 // Clusters are the units of samples x and of rows y where the rows came in many units and the samples are not from the
 // places of these: such as other swarms by the same process. Then a unit says as much as a row that came alone. Else
 // both are nil: few units, or units that samples share, are modes of a law, whose rows are independent.
 func Clusters(x, y []float64, d int) (of, with []int) {
-	with, n := Units(y, d, Apart, mostOf)
-	if with == nil {
+	if with = Units(y, d, Apart, mostOf); with == nil {
 		return nil, nil
 	}
-	size, groups := make([]int, n), 0
+	size, groups := make([]int, len(with)), 0
 	for _, u := range with {
 		if size[u]++; size[u] == 2 {
 			groups++
@@ -107,15 +105,19 @@ func Clusters(x, y []float64, d int) (of, with []int) {
 	if groups < fewestOf {
 		return nil, nil
 	}
-	var within []float64 // distances to the next row of the same unit
-	for i, r := range nextRows(y, d) {
+	var within []float64                                     // distances to the next row of the same unit
+	next := slices.Repeat([]float64{math.Inf(1)}, len(with)) // of all rows, from the tree that has them
+	for _, e := range spanning(y, d) {
+		next[e.i], next[e.j] = min(next[e.i], e.length), min(next[e.j], e.length)
+	}
+	for i, r := range next {
 		if size[with[i]] > 1 {
 			within = append(within, r)
 		}
 	}
 	slices.Sort(within)
 	near, same := 2*quantile(within, 0.9), 0
-	for _, r := range NearestDistances(nil, x, y, d) {
+	for _, r := range NearestDistances(x, y, d) {
 		if r <= near {
 			same++
 		}
@@ -123,22 +125,13 @@ func Clusters(x, y []float64, d int) (of, with []int) {
 	if 2*same*d > len(x) {
 		return nil, nil
 	}
-	if of, _ = Units(x, d, Apart, mostOf); of == nil {
+	if of = Units(x, d, Apart, mostOf); of == nil {
 		of = make([]int, len(x)/d)
 		for i := range of {
 			of[i] = i
 		}
 	}
 	return of, with
-}
-
-// nextRows returns the distance of each row to the next other one, from the tree that has it.
-func nextRows(x []float64, d int) []float64 {
-	out := slices.Repeat([]float64{math.Inf(1)}, len(x)/d)
-	for _, e := range spanning(x, d) {
-		out[e.i], out[e.j] = min(out[e.i], e.length), min(out[e.j], e.length)
-	}
-	return out
 }
 
 // UnitRows is how many rows of d numbers Units is to be asked for at most.

@@ -1,6 +1,7 @@
 package verdict
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -79,22 +80,20 @@ func (j *judge) run() {
 	if looked {
 		j.cluster()
 		j.power()
-	}
-	if looked && !few {
-		j.strays()
-	}
-	if looked {
+		if !few {
+			j.strays()
+		}
 		j.modes()
-	}
-	if looked && !few {
-		j.copies()
+		if !few {
+			j.copies()
+		}
 	}
 	j.walls()
 	if looked {
 		j.spread()
-	}
-	if looked && !few {
-		j.blur()
+		if !few {
+			j.blur()
+		}
 	}
 	j.kind()
 	if n > 0 {
@@ -178,11 +177,7 @@ func (j *judge) walls() {
 // kind passes on what the kind of data warns of.
 func (j *judge) kind() {
 	for _, k := range j.Kind {
-		share := k.Share
-		if share == 0 {
-			share = math.NaN()
-		}
-		j.tell(KindOfData, share, math.NaN(), "%s", k.Says)
+		j.tell(KindOfData, cmp.Or(k.Share, math.NaN()), math.NaN(), "%s", k.Says)
 	}
 }
 

@@ -65,13 +65,13 @@ func (j *judge) remote(x, y, near []float64, unitX, unitY []int) remote {
 	d := j.Dim
 	thin := few(y, d, metric.UnitRows(d))
 	if unitY == nil {
-		unitY, _ = metric.Units(thin, d, metric.Repeats, 0.5)
+		unitY = metric.Units(thin, d, metric.Repeats, 0.5)
 	}
 	if unitY != nil && len(thin) < len(y) || near == nil {
 		if unitY != nil {
 			y = thin
 		}
-		near = metric.NearestDistances(nil, x, y, d)
+		near = metric.NearestDistances(x, y, d)
 	}
 	n, m := len(x)/d, len(y)/d
 	step := max(folds, (m+asideMost-1)/asideMost)
@@ -90,7 +90,7 @@ func (j *judge) remote(x, y, near []float64, unitX, unitY []int) remote {
 			}
 		}
 		if len(aside) > 0 && len(others) > 0 {
-			r = append(r, metric.NearestDistances(nil, aside, others, d)...)
+			r = append(r, metric.NearestDistances(aside, others, d)...)
 		}
 	}
 	if len(r) == 0 {
@@ -100,10 +100,15 @@ func (j *judge) remote(x, y, near []float64, unitX, unitY []int) remote {
 	out := remote{near: near, n: metric.Effective(unitX, n)}
 	out.m = float64(len(r)) / float64(m) * metric.Effective(unitY, m)
 	out.limit = max(r[len(r)-1-int(farShare*float64(len(r)))], metric.Step(thin, d))
-	far := func(v float64) bool { return v > out.limit }
-	out.share, out.own = float64(count(near, far))/float64(n), float64(count(r, far))/float64(len(r))
-	out.p = metric.FisherTest(int(out.share*out.n+0.5), int(out.n), int(out.own*out.m+0.5), int(out.m))
+	out.test(r)
 	return out
+}
+
+// test holds the points against the distances of the others among themselves.
+func (r *remote) test(own []float64) {
+	far := func(v float64) bool { return v > r.limit }
+	r.share, r.own = float64(count(r.near, far))/float64(len(r.near)), float64(count(own, far))/float64(len(own))
+	r.p = metric.FisherTest(int(r.share*r.n+0.5), int(r.n), int(r.own*r.m+0.5), int(r.m))
 }
 
 // excess is the share of points that are elsewhere, and a 95 % interval of it (Wilson): of the rest as many are far as
@@ -130,9 +135,9 @@ func (j *judge) strays() {
 				out[i] = out[i] || v > c
 			}
 		}
-		mark(j.outX, metric.NearestDistances(nil, j.Samples, y, j.Dim), r.limit)
-		mark(j.outH, metric.NearestDistances(nil, j.Held, y, j.Dim), r.limit)
-		mark(j.outR, metric.NearestDistances(nil, j.Rows, y, j.Dim), r.limit)
+		mark(j.outX, metric.NearestDistances(j.Samples, y, j.Dim), r.limit)
+		mark(j.outH, metric.NearestDistances(j.Held, y, j.Dim), r.limit)
+		mark(j.outR, metric.NearestDistances(j.Rows, y, j.Dim), r.limit)
 		worst := floats.MaxIdx(r.near)
 		j.tell(Stray, share, r.p, "%s of the samples (%s to %s) lie where the data have none: further than %s from "+
 			"all training rows, as %s of these lie from each other; the furthest is at %s, %s away",
@@ -183,11 +188,9 @@ func (j *judge) offRelation() {
 	x, h := off(few(j.Samples, d, shownMost)), off(few(j.Held, d, shownMost))
 	own := slices.Clone(h)
 	slices.Sort(own)
-	r := remote{limit: own[len(own)-1-int(farShare*float64(len(own)))]}
+	r := remote{limit: own[len(own)-1-int(farShare*float64(len(own)))], near: x}
 	r.n, r.m = j.effective(len(x), len(h))
-	far := func(v float64) bool { return v > r.limit }
-	r.share, r.own = float64(count(x, far))/float64(len(x)), float64(count(h, far))/float64(len(h))
-	r.p = metric.FisherTest(int(r.share*r.n+0.5), int(r.n), int(r.own*r.m+0.5), int(r.m))
+	r.test(h)
 	if share, lo, hi := r.excess(); share > 0 && r.p <= levels[Stray]/2 {
 		j.tell(Stray, share, r.p, "%s of the samples (%s to %s) lie off the directions in which the training rows "+
 			"spread: more than %s standard deviations away, as %s of held-out rows do", text.Percent(share),

@@ -45,7 +45,9 @@ func (j *judge) copies() {
 }
 
 // blur tells of samples that lie further from training rows than held-out rows do, by the other side of the same
-// median test: structure that is finer than the spread is lost. It is of the points that no finding has told of.
+// median test: structure that is finer than the spread is lost. It is of the points that no finding has told of. Rows
+// that depend on each other, such as aftershocks, lie near to each other whatever samples do: so regions must differ
+// beyond chance too.
 func (j *judge) blur() {
 	x, h := rest(j.SampleNearest, 1, j.outX), rest(j.HeldNearest, 1, j.outH)
 	if len(x) == 0 || len(h) < FewestHeld {
@@ -63,49 +65,21 @@ func (j *judge) blur() {
 		j.skip(Blur, "rows came in clusters, so a held-out row lies next to those of its own")
 		return
 	}
-	if j.ordered() {
-		if p = j.clustered(metric.Median(slices.Concat(x, h))); p > levels[Copies]/2 {
-			j.skip(Blur, "samples lie typically %s from the nearest training row, held-out rows %s: of rows that "+
-				"depend on those before them in the file, as aftershocks do, that is no clear difference",
-				j.length(own), j.length(held))
-			return
-		}
-	}
-	j.tell(Blur, own/held, p, "samples lie typically %s from the nearest training row, held-out rows %s", j.length(own),
+	says := fmt.Sprintf("samples lie typically %s from the nearest training row, held-out rows %s", j.length(own),
 		j.length(held))
-}
-
-const orderRows = 1000 // at most, whose nearest row is looked for
-
-// ordered reports whether the nearest row stands nearer in the file than chance has it, where half of them are more
-// than 1 − √½ of the file away: such rows are not independent draws.
-func (j *judge) ordered() bool {
-	d, rows := j.Dim, j.Rows
-	m, near := len(rows)/d, 0
-	n := min(m, orderRows)
-	for i := range n {
-		i = i * m / n
-		at, best := 0, math.Inf(1)
-		for k := range m {
-			if s := dense.SquaredDistance(rows[i*d:(i+1)*d], rows[k*d:(k+1)*d]); k != i && s < best {
-				at, best = k, s
-			}
-		}
-		if math.Abs(float64(at-i)) < (1-math.Sqrt2/2)*float64(m) {
-			near++
-		}
+	if p = max(p, j.byRegion(metric.Median(slices.Concat(x, h)))); !(p <= levels[Copies]/2) {
+		j.skip(Blur, "%s: between regions of the data that differs as much by chance, as where rows depend on each "+
+			"other or are few", says)
+		return
 	}
-	return float64(near)-float64(n)/2 > dependent*math.Sqrt(float64(n))/2
+	j.tell(Blur, own/held, p, "%s", says)
 }
 
-// dependent is how many standard deviations of a count show that rows depend on each other.
-const dependent = 4
-
-// clustered is the p-value of how many samples and held-out rows lie within a distance of a training row, where not
+// byRegion is the p-value of how many samples and held-out rows lie within a distance of a training row, where not
 // rows but the regions of modes are independent: Student's, by the jackknife over regions.
-func (j *judge) clustered(within float64) float64 {
+func (j *judge) byRegion(within float64) float64 {
+	K := len(j.centres) / j.Dim
 	share := func(x, r []float64, out []bool) (share, variance float64) {
-		K := len(j.centres) / j.Dim
 		all, near, n := make([]float64, K), make([]float64, K), 0.0
 		for i, k := range nearestOf(x, j.centres, j.Dim) {
 			if !out[i] {
@@ -125,8 +99,7 @@ func (j *judge) clustered(within float64) float64 {
 	}
 	a, u := share(j.Samples, j.SampleNearest, j.outX)
 	b, v := share(j.Held, j.HeldNearest, j.outH)
-	free := float64(len(j.centres)/j.Dim - 1)
-	return 2 * distuv.StudentsT{Sigma: 1, Nu: max(free, 1)}.Survival(math.Abs(a-b)/math.Sqrt(u+v))
+	return 2 * distuv.StudentsT{Sigma: 1, Nu: max(float64(K-1), 1)}.Survival(math.Abs(a-b)/math.Sqrt(u+v))
 }
 
 // length writes a distance of points in the data's unit.
@@ -251,10 +224,7 @@ func regions(rows []float64, d, k int, seed uint64) []float64 {
 		return nil
 	}
 	st := keyed.RegionStarts.Stream(seed, 0)
-	near := make([]float64, n) // squared distances to the nearest centre
-	for i := range near {
-		near[i] = math.Inf(1)
-	}
+	near := slices.Repeat([]float64{math.Inf(1)}, n) // squared distances to the nearest centre
 	var centres []float64
 	u := make([]float64, 1)
 	at := st.Index(n, 0, 0)

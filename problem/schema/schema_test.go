@@ -314,6 +314,8 @@ var least = map[string]string{
 	"redundant_axis": "kind: redundant_axis", "euclidean": "dim: 2",
 	"formula": "dim: 2, let: {r: \"norm(x)\"}, equality: [{name: a, expr: \"r = 1\"}], " +
 		"inequality: [{name: b, expr: \"x[0]\"}]",
+	"sequence": "steps: 3, state: [x, v], let: {h: 1/4}, first: [{name: a, expr: x = 0}], last: [{name: b, expr: " +
+		"x = 1}], within: [{name: c, expr: v <= 1}], between: [{name: d, expr: \"next(x) - x = h*v\"}]",
 	"product": "product: [{kind: sphere, dim: 3}, {kind: box, lower: [0]}], names: [a, b]",
 	"all":     "all: [{kind: sphere, dim: 3}, {kind: box, lower: [0, 0, 0]}]",
 }

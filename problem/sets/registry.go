@@ -34,6 +34,7 @@ func init() { // a compound's row leads back to All
 		Row("redundant_axis", redundantAxis).Unbounded(always),
 		Row("euclidean", euclidean).Unbounded(always),
 		Row("formula", formulas).Implied().Knows(givenFormulas),
+		Row("sequence", sequences).Implied().Knows(givenSequences),
 		Row("level-set", levelSet),
 		compound("product", product).Unbounded(endlessFactor).Implied(),
 		compound("all", all).Implied().Knows(givenAll),

@@ -182,21 +182,45 @@ func euclidean(k Euclidean) (constraint.Set, error) { return zoo.Euclidean{D: k.
 
 func redundantAxis(struct{}) (constraint.Set, error) { return zoo.RedundantAxis{}, nil }
 
-// Formulas is a set of formulas; package formula says what they are.
-type Formulas struct {
-	Dim        int                 `yaml:"dim,omitempty" bounds:"[1,1000000]" doc:"coordinates"`
-	Let        formula.Definitions `yaml:"let,omitempty" doc:"names for formulas, in order"`
-	Equality   []formula.Component `yaml:"equality,omitempty" doc:"constraints left = right"`
-	Inequality []formula.Component `yaml:"inequality,omitempty" doc:"constraints left <= right"`
-}
-
 func formulas(k Formulas) (constraint.Set, error) { return givenFormulas(k, "", nil) }
 
 // givenFormulas holds the condition, which components may use but not be about.
 func givenFormulas(keys any, _ string, names []string) (constraint.Set, error) {
-	k := keys.(Formulas)
+	k, err := keys.(Formulas).read()
+	if err != nil {
+		return nil, err
+	}
 	set, err := formula.New(formula.Spec{Dim: k.Dim, Let: k.Let, Equality: k.Equality, Inequality: k.Inequality,
 		Given: names})
+	held, err := hold(set, err, names)
+	if e := (*Error)(nil); errors.As(err, &e) {
+		e.Key = k.key(e.Key)
+	}
+	return held, err
+}
+
+// Sequence is a sequence of steps with formulas for each and for neighbours; package formula says what they are.
+type Sequence struct {
+	Steps   int                 `yaml:"steps,omitempty" bounds:"[2,10000]" doc:"L, how many"`
+	State   []string            `yaml:"state,omitempty" doc:"coordinates of a step: x, or a vector, q[3]"`
+	Let     formula.Definitions `yaml:"let,omitempty" doc:"names for formulas, in order"`
+	Within  []formula.Component `yaml:"within,omitempty" doc:"constraints of each step"`
+	Between []formula.Component `yaml:"between,omitempty" doc:"of each step and the next, whose x is next(x)"`
+	First   []formula.Component `yaml:"first,omitempty" doc:"of the first step"`
+	Last    []formula.Component `yaml:"last,omitempty" doc:"of the last step"`
+}
+
+func sequences(k Sequence) (constraint.Set, error) { return givenSequences(k, "", nil) }
+
+func givenSequences(keys any, _ string, names []string) (constraint.Set, error) {
+	k := keys.(Sequence)
+	set, err := formula.NewSequence(formula.Sequence{Steps: k.Steps, State: k.State, Let: read(k.Let), Within: k.Within,
+		Between: k.Between, First: k.First, Last: k.Last, Given: names})
+	return hold(set, err, names)
+}
+
+// hold holds the last coordinates of a set of formulas, those of a condition.
+func hold(set *formula.Set, err error, names []string) (constraint.Set, error) {
 	var e *formula.Error
 	if errors.As(err, &e) {
 		return nil, &Error{Key: e.Key, Fault: e.Err.Error()}
@@ -206,7 +230,7 @@ func givenFormulas(keys any, _ string, names []string) (constraint.Set, error) {
 	}
 	var at []int
 	for j := range names {
-		at = append(at, k.Dim+j)
+		at = append(at, set.Dim()-len(names)+j)
 	}
 	held := constraint.Hold(set, at)
 	for a, free := range held.Capabilities().Support {

@@ -22,8 +22,9 @@ import (
 func (s *Settled) tune(ctx context.Context, rows *Rows, pool *parallel.Pool, report func(string)) error {
 	p := s.Problem
 	kind, _ := methods.Of(p.Process.Method)
-	if kind.Forward == nil && !kind.Velocity || len(p.Chosen()) > 0 || !p.Leaves() {
-		return nil // another kind of process; a sequence, which has rules of its own; nothing is left
+	ruled := slices.ContainsFunc(p.Chosen(), func(c choose.Choice) bool { return c.Key != problem.KeyNetworkKind })
+	if kind.Forward == nil && !kind.Velocity || ruled || !p.Leaves() {
+		return nil // another kind of process; motions of an arm, which have rules of their own; nothing is left
 	}
 	report("measuring the rows and the set")
 	forward := *s.Process
@@ -149,6 +150,8 @@ func Noise(p *problem.Problem, underdamped bool) choose.Noise {
 func serves(kind, key string) bool {
 	switch {
 	case kind == "" || kind == "mlp" || !strings.HasPrefix(key, "network."):
+		return true
+	case kind == "temporal" && key != problem.KeyNetworkWidth && key != problem.KeyNetworkLayers:
 		return true
 	case networks.Refers(kind):
 		return slices.Contains([]string{problem.KeyNetworkWidth, problem.KeyNetworkLayers, problem.KeyNetworkTime,

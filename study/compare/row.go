@@ -151,7 +151,8 @@ const heldOut = "validation and test rows"
 // Of makes the entry of a run from the evaluation of its samples by a network in a state; fault is the error that
 // came with samples or evaluation.
 func Of(r *experiment.Run, v *judge.Evaluation, state train.State, fault string) Entry {
-	row := Row{Name: r.Folder.Dir, Version: run.Version(), Label: labelOf(r),
+	row := Row{Name: r.Folder.Dir, Version: run.Version(),
+		Label: Label{Problem: r.Problem.Name, Method: r.Method.Name(), Seed: r.Problem.Seed},
 		Data: Data{Name: filepath.Base(r.Data.Name), SHA256: r.Data.SHA256, Points: r.Data.N, Dim: r.Data.D,
 			Set: constraint.Name(r.Process.Set), Split: r.Problem.Data.SplitSeed, HeldOut: v.HeldOut},
 		Epochs: v.Epoch, Updates: state.Updates, TrainedRows: state.Rows, Network: v.Network,
@@ -197,11 +198,6 @@ func distanceOf(j *judge.JSD) *Distance {
 		return nil
 	}
 	return &Distance{Metric: j.Metric, Score: j.Score}
-}
-
-// labelOf is the label of a run that no sweep named.
-func labelOf(r *experiment.Run) Label {
-	return Label{Problem: r.Problem.Name, Method: r.Method.Name(), Seed: r.Problem.Seed}
 }
 
 // NoRow is the row of a run that failed.
@@ -490,7 +486,7 @@ func (g *Group) judge(against string) (found bool) {
 		to := values(&g.Lines[g.To])
 		for i := range g.Lines {
 			if l := &g.Lines[i]; i != g.To && l.Distance.N > 0 {
-				t := metric.CompareMeans(values(l), to, 1)
+				t := metric.CompareMeans(values(l), to)
 				l.Test = &t
 			}
 		}

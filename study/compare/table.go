@@ -12,6 +12,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/landing-diffusion/landing/internal/text"
 	"github.com/landing-diffusion/landing/judge/figure"
 	"github.com/landing-diffusion/landing/judge/metric"
 )
@@ -140,7 +141,13 @@ func (g *Group) columns() []column {
 		}, within)},
 		{quality, "MMD", over(func(e *Entry) metric.Float { return e.Row.MMD.Statistic }, within)},
 		{quality, itsFloor, over(func(e *Entry) metric.Float { return e.Row.MMD.Mean }, mean)},
-		{quality, "worst violation", func(_ *Group, l *Line) string { return number(l.worst(), 2) }},
+		{quality, "worst violation", func(_ *Group, l *Line) string {
+			worst := metric.NaN
+			for _, e := range l.Entries {
+				worst = larger(worst, e.Row.Worst)
+			}
+			return number(worst, 2)
+		}},
 		{quality, "failed", func(_ *Group, l *Line) string {
 			failed, samples := 0, 0
 			for _, e := range l.Entries {
@@ -211,15 +218,6 @@ func short(s string) string {
 		s = string(r[:160]) + "…"
 	}
 	return s
-}
-
-// worst returns the largest violation of a line's samples.
-func (l *Line) worst() metric.Float {
-	worst := metric.NaN
-	for _, e := range l.Entries {
-		worst = larger(worst, e.Row.Worst)
-	}
-	return worst
 }
 
 // table returns a group's table of a part, each line with its name before; no header if there is nothing in the part.
@@ -409,13 +407,6 @@ func header(head []string, rows [][]string) [][]string { return append([][]strin
 // How many characters wide a table may be where nothing is said, and is at least.
 const wide, narrow = 120, 40
 
-func widthOf(columns int) int {
-	if columns <= 0 {
-		return wide
-	}
-	return max(columns, narrow)
-}
-
 // writeBlocks writes a table, in blocks of columns where it is too wide, each with the first column; the last column
 // may go on as long as it is.
 func writeBlocks(w io.Writer, columns int, rows [][]string) error {
@@ -454,27 +445,6 @@ func writeBlocks(w io.Writer, columns int, rows [][]string) error {
 
 func pad(s string, width int) string { return s + strings.Repeat(" ", width-utf8.RuneCountInString(s)) }
 
-// wrap breaks text into lines of at most so many characters, where words allow.
-func wrap(s string, most int) string {
-	var b strings.Builder
-	at := 0
-	for i, word := range strings.Fields(s) {
-		n := len([]rune(word))
-		switch {
-		case i == 0:
-		case at+1+n > most:
-			b.WriteByte('\n')
-			at = 0
-		default:
-			b.WriteByte(' ')
-			at++
-		}
-		b.WriteString(word)
-		at += n
-	}
-	return b.String()
-}
-
 // A Table is a table with remarks below it.
 type Table struct {
 	figure.Table
@@ -483,11 +453,11 @@ type Table struct {
 
 // WriteText writes the table for a terminal of so many characters a line; 0: 120.
 func (t *Table) WriteText(w io.Writer, columns int) error {
-	columns = widthOf(columns)
-	fmt.Fprintf(w, "%s\n\n", wrap(t.Title, columns))
+	columns = max(cmp.Or(columns, wide), narrow)
+	fmt.Fprintf(w, "%s\n\n", text.Fold(t.Title, columns))
 	err := writeBlocks(w, columns, header(t.Header, t.Rows))
 	for _, n := range t.Notes {
-		fmt.Fprintln(w, wrap(n, columns-2))
+		fmt.Fprintln(w, text.Fold(n, columns-2))
 	}
 	return err
 }

@@ -96,7 +96,6 @@ func isRun(names map[string]bool) bool {
 	return marks >= 2
 }
 
-// Of says how the run in a folder is, but for its size.
 // Cautions says what speaks against samples of the weights of an epoch, beside the verdict.
 func (e Entry) Cautions(epoch int) (out []string) {
 	if epoch == 0 {
@@ -118,6 +117,7 @@ func (e Entry) Cautions(epoch int) (out []string) {
 	return out
 }
 
+// Of says how the run in a folder is, but for its size.
 func Of(dir string) Entry {
 	e := Entry{Run: dir}
 	if err := e.read(); err != nil {

@@ -2,12 +2,9 @@ package sweep
 
 import (
 	"cmp"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"maps"
 	"path/filepath"
 	"slices"
@@ -16,7 +13,6 @@ import (
 	"github.com/goccy/go-yaml"
 
 	"github.com/landing-diffusion/landing/experiment/run"
-	"github.com/landing-diffusion/landing/internal/input"
 	"github.com/landing-diffusion/landing/internal/text"
 	"github.com/landing-diffusion/landing/problem"
 	"github.com/landing-diffusion/landing/study/compare"
@@ -505,11 +501,14 @@ func (l *looker) unit(c *Cell, p *problem.Problem) (*work.Unit, error) {
 		if path == "" {
 			continue
 		}
-		hash, err := l.hash(path)
-		if err != nil {
-			return nil, err
+		if _, ok := l.hashes[path]; !ok {
+			hash, err := run.HashFile(path)
+			if err != nil {
+				return nil, err
+			}
+			l.hashes[path] = hash
 		}
-		inputs[key] = hash
+		inputs[key] = l.hashes[path]
 		bare.SetFile(key, "")
 	}
 	t.Problem = string(bare.Resolved())
@@ -521,28 +520,6 @@ func (l *looker) unit(c *Cell, p *problem.Problem) (*work.Unit, error) {
 		return nil, err
 	}
 	return &work.Unit{Name: c.Name, Kind: Kind, Task: raw, Inputs: inputs, Version: run.Version()}, nil
-}
-
-// maxInput bounds the files that a cell reads, in bytes.
-const maxInput = 1 << 40
-
-// hash returns the SHA-256 of a file.
-func (l *looker) hash(path string) (string, error) {
-	if h, ok := l.hashes[path]; ok {
-		return h, nil
-	}
-	f, err := input.Open(path, maxInput)
-	if err != nil {
-		return "", err
-	}
-	defer f.Close()
-	h := sha256.New()
-	if _, err := io.Copy(h, f); err != nil {
-		return "", err
-	}
-	sum := hex.EncodeToString(h.Sum(nil))
-	l.hashes[path] = sum
-	return sum, nil
 }
 
 // alone returns of a problem's text what says data and set: all else follows from the rows, as for any problem that a

@@ -71,7 +71,6 @@ type Outcome struct {
 	Cells    []CellStatus `json:"cells"`
 	Complete bool         `json:"complete"`              // each cell is done, failed or left out
 	SHA256   string       `json:"rows_sha256,omitempty"` // of rows.json, which a complete sweep has
-	Left     metric.Float `json:"-"`                     // seconds that the part is still to take; NaN: not known
 }
 
 // Entries returns the entries of the cells that are done or failed, in order.
@@ -305,7 +304,12 @@ func (s *session) all(ctx context.Context) error {
 
 // cell runs one cell, if nobody else does; again says that it failed before.
 func (s *session) cell(ctx context.Context, c *Cell, again bool) (CellStatus, error) {
-	claim, of, err := s.store.Claim(c.Unit, s.Retry, func() error { return s.clear(c) })
+	claim, of, err := s.store.Claim(c.Unit, s.Retry, func() error {
+		if c.shares() { // stale says when
+			return nil
+		}
+		return aside(s.folder(c))
+	})
 	var busy *work.BusyError
 	if errors.As(err, &busy) {
 		return CellStatus{Name: c.Name, State: work.Running, Reason: busy.Error()}, nil
@@ -326,7 +330,8 @@ func (s *session) cell(ctx context.Context, c *Cell, again bool) (CellStatus, er
 			return CellStatus{}, err
 		}
 		return CellStatus{Name: c.Name, State: work.Done, Entry: e}, nil
-	case train.Interrupted(err) || ctx.Err() != nil || unwritten(err):
+	case train.Interrupted(err) || ctx.Err() != nil, // and a disk's fault is none of the cell
+		fault.Unwritten(err) || errors.Is(err, syscall.EROFS) || errors.Is(err, syscall.EIO):
 		claim.Release()
 		return CellStatus{}, err
 	}
@@ -342,11 +347,6 @@ func (s *session) cell(ctx context.Context, c *Cell, again bool) (CellStatus, er
 	return s.told(c, work.Status{State: work.Failed, Reason: reason})
 }
 
-// unwritten reports whether an error is that of a disk: no fault of a cell's.
-func unwritten(err error) bool {
-	return fault.Unwritten(err) || errors.Is(err, syscall.EROFS) || errors.Is(err, syscall.EIO)
-}
-
 // heldError says that somebody works on a cell's run folder by other means.
 type heldError struct{ error }
 
@@ -358,14 +358,6 @@ func (s *session) guarded(ctx context.Context, c *Cell, again bool) (e *compare.
 		}
 	}()
 	return s.do(ctx, c, again)
-}
-
-// clear moves the run folder of an earlier try aside, but for one that cells share: stale says when.
-func (s *session) clear(c *Cell) error {
-	if c.shares() {
-		return nil
-	}
-	return aside(s.folder(c))
 }
 
 // aside moves a run folder aside.
@@ -588,19 +580,8 @@ func (s *session) left() metric.Float {
 	return budget
 }
 
-// status is what became of all cells so far.
-func (s *session) status() *Outcome {
-	out := &Outcome{Dir: s.Dir, Cells: s.state, Complete: true, Left: s.left()}
-	for _, st := range s.state {
-		if st.State != work.Done && st.State != work.Failed && st.State != Skipped {
-			out.Complete = false
-		}
-	}
-	return out
-}
-
-// outcome is status, with those of cells that other processes ended meanwhile, and writes the rows of a complete
-// sweep.
+// outcome is what became of all cells, also of those that other processes ended meanwhile; it writes the rows of a
+// complete sweep.
 func (s *session) outcome() (*Outcome, error) {
 	for i, c := range s.plan.Cells {
 		if s.state[i].Entry != nil {
@@ -614,7 +595,10 @@ func (s *session) outcome() (*Outcome, error) {
 			s.state[i] = st
 		}
 	}
-	out := s.status()
+	out := &Outcome{Dir: s.Dir, Cells: s.state}
+	out.Complete = !slices.ContainsFunc(s.state, func(st CellStatus) bool {
+		return st.State != work.Done && st.State != work.Failed && st.State != Skipped
+	})
 	if !out.Complete {
 		return out, nil
 	}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"maps"
 	"math"
 	"os"
 	"path/filepath"
@@ -46,11 +47,8 @@ type generation struct {
 	Each      uint64 `json:"each,omitempty"` // samples under each condition
 }
 
-// MaxRows bounds the rows of a list, and maxNumbers the numbers of them all: 800 GB.
-const (
-	MaxRows    = 1 << 40
-	maxNumbers = 100_000_000_000
-)
+// maxNumbers bounds the numbers of all rows of a list: 800 GB.
+const maxNumbers = 100_000_000_000
 
 // Generation returns the samples of a run as a list, after all that can be refused has been. Errors are those of
 // experiment.OpenToDraw and what follows it, and one of usage.
@@ -80,7 +78,7 @@ func Generation(ctx context.Context, r *experiment.Run, o GenerateOptions) (*Lis
 		say("warning: %s", asked.Warning)
 	}
 	if asked != nil {
-		rows, g.Each = uint64(asked.N(drawn.Condition)), o.Count
+		rows, g.Each = uint64(len(asked.Rows)/len(drawn.Condition.Names)), o.Count
 	}
 	most := uint64(maxNumbers / r.Process.Set.Dim())
 	if o.Count < 1 || o.Count > most/max(rows, 1) || o.First > math.MaxUint64-o.Count*rows {
@@ -114,7 +112,7 @@ func Generation(ctx context.Context, r *experiment.Run, o GenerateOptions) (*Lis
 		return nil, err
 	}
 	if given != "" {
-		hash, err := hashOf(given)
+		hash, err := run.HashFile(given)
 		if err != nil {
 			return nil, err
 		}
@@ -135,13 +133,10 @@ func (l *List) reads(names []string, data bool) error {
 	if err := r.Folder.ReadJSON(run.ManifestFile, &m); err != nil {
 		return err
 	}
-	names = append(names, run.ConfigFile, run.ManifestFile)
-	for _, name := range m.Kept {
-		names = append(names, name)
-	}
+	names = slices.AppendSeq(append(names, run.ConfigFile, run.ManifestFile), maps.Values(m.Kept))
 	slices.Sort(names)
 	for _, name := range names {
-		hash, err := hashOf(r.Folder.Path(name))
+		hash, err := run.HashFile(r.Folder.Path(name))
 		if err != nil {
 			return err
 		}

@@ -413,7 +413,7 @@ func opened(ctx context.Context, parts []Part, of generation, o MergeOptions) (*
 		return nil, refuse("the folder of the run is not on this machine, which says how rows are written: %s; "+
 			"--run says where it is", was)
 	}
-	hash, err := hashOf(filepath.Join(dir, run.ConfigFile))
+	hash, err := run.HashFile(filepath.Join(dir, run.ConfigFile))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, refuse("%s: the run of the parts, which says how rows are written, is not there; --run says "+
 			"where it is", dir)

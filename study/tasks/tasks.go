@@ -19,7 +19,6 @@ import (
 	"fmt"
 	"hash"
 	"io"
-	"os"
 	"path/filepath"
 	"runtime"
 	"strings"
@@ -30,7 +29,6 @@ import (
 	"github.com/landing-diffusion/landing/experiment"
 	"github.com/landing-diffusion/landing/experiment/run"
 	"github.com/landing-diffusion/landing/internal/fault"
-	"github.com/landing-diffusion/landing/internal/input"
 	"github.com/landing-diffusion/landing/study/work"
 )
 
@@ -244,26 +242,3 @@ func (s *sha) Write(b []byte) (int, error) {
 }
 
 func (s *sha) sum() string { return hex.EncodeToString(s.Sum(nil)) }
-
-// hashFile returns the SHA-256 of a file of so many bytes.
-func hashFile(path string, bytes int64) (string, error) {
-	f, err := input.Open(path, max(bytes, 0))
-	if err != nil {
-		return "", err
-	}
-	defer f.Close()
-	h := newHash()
-	n, err := io.Copy(h, f)
-	if err == nil && n != bytes {
-		err = fmt.Errorf("has %d bytes, expected %d", n, bytes)
-	}
-	return h.sum(), err
-}
-
-func hashOf(path string) (string, error) {
-	info, err := os.Stat(path)
-	if err != nil {
-		return "", err
-	}
-	return hashFile(path, info.Size())
-}

@@ -148,8 +148,8 @@ func TestLawsAreGood(t *testing.T) {
 				Energy: metric.EnergyTest(samples, held, p.Dim, points, relabelled, 1)}
 			e := verdict.Evidence{Asked: n, Samples: samples, Rows: x, Held: held, Train: train, Dim: p.Dim,
 				Energy:        metric.EnergyTest(samples, x, p.Dim, points, relabelled, 1),
-				SampleNearest: metric.NearestDistances(nil, samples, train, p.Dim),
-				HeldNearest:   metric.NearestDistances(nil, held, train, p.Dim),
+				SampleNearest: metric.NearestDistances(samples, train, p.Dim),
+				HeldNearest:   metric.NearestDistances(held, train, p.Dim),
 				Start:         &verdict.Start{Prior: "empirical"}, Seed: 1}
 			e.Numbers = testkit.Must(r.observe(&p, x, train, samples, law, 1, pool))
 			v := verdict.Of(e)
