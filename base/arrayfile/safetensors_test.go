@@ -30,7 +30,8 @@ func TestSafetensorsKnownBytes(t *testing.T) {
 		`"b \"1\"":{"dtype":"F64","shape":[1],"data_offsets":[8,16]},` +
 		`"n":{"dtype":"I64","shape":[],"data_offsets":[16,24]}}`
 	header += strings.Repeat(" ", 7-(len(header)-1)%8)
-	want := safetensorsFile(header, "\x00\x00\x80?\x00\x00\x00\xc0\x00\x00\x00\x00\x00\x00\x00@\xff\xff\xff\xff\xff\xff\xff\xff")
+	want := safetensorsFile(header, "\x00\x00\x80?\x00\x00\x00\xc0"+
+		"\x00\x00\x00\x00\x00\x00\x00@\xff\xff\xff\xff\xff\xff\xff\xff")
 
 	var b bytes.Buffer
 	testkit.OK(t, EncodeSafetensors(&b, tensors, metadata))
