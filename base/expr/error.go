@@ -108,7 +108,7 @@ func (f *NonFinite) Error() string {
 // point x while its operands are, or nil. A coordinate that is not finite is itself such an operation. Fault is slow:
 // it is for messages.
 func (p *Program) Fault(x []float64, i int) *NonFinite {
-	p.fits("x", x, p.d)
+	fits("x", x, p.d)
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	g := p.g

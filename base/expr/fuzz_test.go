@@ -65,7 +65,7 @@ func FuzzParse(f *testing.F) {
 		m := p.Components()
 		a, b, j := make([]float64, 2*m), make([]float64, 2*m), make([]float64, 2*m*12)
 		p.Values(a, x, 2)
-		p.Jacobians(b, j, x, 2)
+		p.NewEvaluator().Jacobians(b, j, x, 2)
 		for i := range a {
 			if a[i] != b[i] && !(math.IsNaN(a[i]) && math.IsNaN(b[i])) {
 				t.Fatalf("value %v, beside the Jacobian %v", a[i], b[i])
@@ -75,7 +75,7 @@ func FuzzParse(f *testing.F) {
 			check(err)
 			return
 		}
-		p.HessianVectors(j, x, u, 2)
+		p.NewEvaluator().HessianVectors(j, x, u, 2)
 		for i := range m {
 			if f := p.Fault(x[:12], i); f != nil {
 				_ = f.Error()

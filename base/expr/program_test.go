@@ -121,8 +121,8 @@ func TestRowsAreIndependent(t *testing.T) {
 	s.Uniforms(x, 0, 0)
 	s.Normals(v, 0, 1)
 	val, jac, hv := make([]float64, n*c), make([]float64, n*c*d), make([]float64, n*c*d)
-	p.Jacobians(val, jac, x, n)
-	p.HessianVectors(hv, x, v, n)
+	p.NewEvaluator().Jacobians(val, jac, x, n)
+	p.NewEvaluator().HessianVectors(hv, x, v, n)
 	nan := func(n int) []float64 {
 		out := make([]float64, n)
 		for i := range out {
@@ -136,7 +136,7 @@ func TestRowsAreIndependent(t *testing.T) {
 		length += len(p.Touches(i))
 	}
 	a, packed := nan(n*c), nan(n*length)
-	p.SparseJacobians(a, packed, x, n)
+	p.NewEvaluator().SparseJacobians(a, packed, x, n)
 	at := 0
 	for i := range n * c {
 		rest := slices.Clone(jac[i*d : (i+1)*d])
@@ -159,8 +159,8 @@ func TestRowsAreIndependent(t *testing.T) {
 				xs := x[from*d : (from+k)*d]
 				a, a2, j, h := nan(k*c), nan(k*c), nan(k*c*d), nan(k*c*d)
 				p.Values(a2, xs, k)
-				p.Jacobians(a, j, xs, k)
-				p.HessianVectors(h, xs, v[from*d:(from+k)*d], k)
+				p.NewEvaluator().Jacobians(a, j, xs, k)
+				p.NewEvaluator().HessianVectors(h, xs, v[from*d:(from+k)*d], k)
 				if !slices.Equal(a, val[from*c:(from+k)*c]) || !slices.Equal(a2, a) ||
 					!slices.Equal(j, jac[from*c*d:(from+k)*c*d]) || !slices.Equal(h, hv[from*c*d:(from+k)*c*d]) {
 					t.Errorf("rows from %d in blocks of %d differ from the whole block", from, size)

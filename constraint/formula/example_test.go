@@ -79,7 +79,7 @@ func ExampleBuilder() {
 	}
 	x := []float64{1, 0, 0, 1, 1, 0, 1, 1, 1}
 	values, jacobian := make([]float64, 5), make([]float64, 5*9)
-	set.Jacobians(values, jacobian, x, 1)
+	set.NewEvaluator(1).Jacobians(values, jacobian, x, 1)
 	fmt.Printf("%.3f\n", values)
 	fmt.Println(jacobian[1], jacobian[4])
 	// Output:
