@@ -3,6 +3,7 @@ package robot
 import (
 	"math"
 	"math/rand/v2"
+	"strings"
 	"testing"
 
 	"github.com/landing-diffusion/landing/tools/testkit"
@@ -215,6 +216,22 @@ func TestCheck(t *testing.T) {
 		a := Panda()
 		c.change(a)
 		testkit.Refused(t, a.Check(), c.want)
+	}
+}
+
+// The reach is the sum of the Panda's offsets behind joint 1, by its data sheet; lengths in millimetres are doubted.
+func TestDescribed(t *testing.T) {
+	a := Panda()
+	said, doubt := a.Described()
+	testkit.Equal(t, said, "arm "+a.Name+": 7 joints turn, 0 slide; it reaches at most 0.986 m from its first joint")
+	testkit.Equal(t, doubt, "")
+	for j := range a.Joints {
+		for k := range 3 {
+			a.Joints[j].Origin.P[k] *= 1000
+		}
+	}
+	if _, doubt = a.Described(); !strings.Contains(doubt, "reaches 986 m: expected lengths in metres") {
+		t.Error(doubt)
 	}
 }
 
