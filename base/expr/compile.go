@@ -322,15 +322,6 @@ func refuse(err *error) {
 // Components returns the number of components.
 func (p *Program) Components() int { return len(p.roots) }
 
-// Touches returns the coordinates that component i can vary with, ascending.
-func (p *Program) Touches(i int) []int {
-	out := make([]int, len(p.grads[i]))
-	for k, e := range p.grads[i] {
-		out[k] = e.v
-	}
-	return out
-}
-
 // Operations returns how many operations values, and values with Jacobians, take a point.
 func (p *Program) Operations() (values, jacobians int) { return len(p.values.code), len(p.jac.code) }
 
@@ -368,11 +359,14 @@ func (e *Evaluator) Jacobians(values, jac, x []float64, n int) {
 	e.run(e.p.jac, [2][]float64{values, jac}, x, nil, n)
 }
 
-// Support returns Touches of every component.
+// Support returns the coordinates that each component can vary with, ascending.
 func (p *Program) Support() [][]int {
 	out := make([][]int, len(p.roots))
-	for i := range out {
-		out[i] = p.Touches(i)
+	for i, grad := range p.grads {
+		out[i] = make([]int, len(grad))
+		for k, e := range grad {
+			out[i][k] = e.v
+		}
 	}
 	return out
 }

@@ -37,7 +37,7 @@ func FuzzParse(f *testing.F) {
 			if n := utf8.RuneCountInString(e.Formula); e.Message == "" || e.From < 0 || e.To < e.From || e.From > n+1 {
 				t.Fatalf("%+v: the place is outside the %d runes", e, n)
 			}
-			_, _ = e.Error(), e.Caret()
+			_ = e.Error()
 		}
 		v, _, err := s.Relation(text)
 		if err := s.ForEach(text, func() error { return errors.New("once") }); err != nil && err.Error() != "once" {

@@ -76,7 +76,7 @@ func TestRounding(t *testing.T) {
 func TestSparsity(t *testing.T) {
 	p := program(t, 1000, "x[3]*x[500]", "7", "x[999] - x[999] + x[1]^2", "norm(x[10:13])")
 	for i, want := range [][]int{{3, 500}, {}, {1}, {10, 11, 12}} {
-		testkit.EqualSlices(t, p.Touches(i), want, "component %d touches", i)
+		testkit.EqualSlices(t, p.Support()[i], want, "component %d touches", i)
 	}
 	if _, ops := p.Operations(); ops > 16 {
 		t.Errorf("values and gradients take %d operations", ops)
@@ -133,7 +133,7 @@ func TestRowsAreIndependent(t *testing.T) {
 	// The packed derivatives are those of the full Jacobian, which has no others.
 	length := 0
 	for i := range c {
-		length += len(p.Touches(i))
+		length += len(p.Support()[i])
 	}
 	a, packed := nan(n*c), nan(n*length)
 	p.NewEvaluator().SparseJacobians(a, packed, x, n)
@@ -215,15 +215,15 @@ func TestNonFinite(t *testing.T) {
 	}
 }
 
-func TestCaret(t *testing.T) {
+// The place of a fault is in runes of the whole text, and a long text is cut around it.
+func TestPlaceOfFault(t *testing.T) {
 	_, err := scope(t).Parse("norm(c)\n  + 2·blah")
 	if err == nil {
 		t.Fatal("accepted")
 	}
 	_, err = scope(t).Parse("norm(c) +\n  2*blah - 1")
-	want := "  2*blah - 1\n    ^^^^"
-	if e := err.(*expr.Error); e.Caret() != want {
-		t.Errorf("caret\n%s\nwant\n%s", e.Caret(), want)
+	if e := err.(*expr.Error); e.From != 13 || e.To != 17 {
+		t.Errorf("the place %d to %d, want 13 to 17", e.From, e.To)
 	}
 	long := strings.Repeat("x[0] + ", 100) + "blah"
 	_, err = scope(t).Parse(long)

@@ -18,7 +18,7 @@ type Scope struct {
 	g      *Graph
 	names  map[string]Value
 	macros map[string]*macro
-	words  map[string]func(s *Scope, word string) (Value, error)
+	words  map[string]maker
 
 	coordinates map[string]bool // names that are coordinates: no index hides them
 
@@ -38,7 +38,7 @@ type Scope struct {
 
 // NewScope returns a scope over g without definitions.
 func NewScope(g *Graph) *Scope {
-	return &Scope{g: g, names: map[string]Value{}, macros: map[string]*macro{}, words: map[string]func(*Scope, string) (Value, error){},
+	return &Scope{g: g, names: map[string]Value{}, macros: map[string]*macro{}, words: map[string]maker{},
 		coordinates: map[string]bool{}, order: math.MaxInt, dim: g.dim, steps: new(int)}
 }
 
@@ -62,14 +62,17 @@ func (s *Scope) Coordinate(name string, j int) error {
 	return s.Define(name, s.g.num(s.g.variable(j)))
 }
 
-// Words defines a function of a bare word, or a text: fk(tip), fk("link 7"). It makes the value in the scope that calls.
-func (s *Scope) Words(name string, make func(s *Scope, word string) (Value, error)) error {
+// A maker makes the value of a word in the scope that calls it.
+type maker func(s *Scope, word string) (Value, error)
+
+// Words defines a function of a bare word, or a text: fk(tip), fk("link 7").
+func (s *Scope) Words(name string, make maker) error {
 	err := s.free(name)
 	s.words[name] = make
 	return err
 }
 
-func (s *Scope) word(n *ast.CallNode, make func(*Scope, string) (Value, error)) Value {
+func (s *Scope) word(n *ast.CallNode, make maker) Value {
 	const steps = 1000 // or so
 	s.sized(n, steps)
 	word := ""

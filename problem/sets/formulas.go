@@ -38,10 +38,11 @@ func (k Formulas) read() (Formulas, error) {
 			return k, &Error{Key: "urdf", Fault: err.Error()}
 		}
 		own = links(arm)
-		joints := k.Dim == 0 && k.Names == nil
-		for _, j := range arm.Joints {
-			if joints && j.Kind != robot.Fixed {
-				k.Names = append(k.Names, variable(j.Name))
+		if k.Dim == 0 && k.Names == nil {
+			for _, j := range arm.Joints {
+				if j.Kind != robot.Fixed {
+					k.Names = append(k.Names, variable(j.Name))
+				}
 			}
 		}
 	}
