@@ -8,7 +8,6 @@ import (
 	"github.com/landing-diffusion/landing/base/keyed"
 	"github.com/landing-diffusion/landing/constraint"
 	"github.com/landing-diffusion/landing/constraint/formula"
-	"github.com/landing-diffusion/landing/constraint/zoo"
 	"github.com/landing-diffusion/landing/tools/testkit"
 )
 
@@ -32,10 +31,9 @@ func TestPackedHessianProducts(t *testing.T) {
 	const d, n = 260, 3
 	s := testkit.Must(formula.New(ring(d)))
 	held := constraint.Hold(s, []int{4, 5, d - 1})
-	box := testkit.Must(zoo.NewBox(make([]float64, d), nil))
 	for name, s := range map[string]constraint.Set{
 		"formulas": s, "view": constraint.Edge(s, 2), "hold": held, "slice": constraint.Slice(held, []float64{1, 2, 3}),
-		"all": constraint.All(box, s), "product": constraint.Product(zoo.Sphere{D: 3, R: 1}, s),
+		"all": constraint.All(s, constraint.EqualitiesOf(s)), "product": constraint.Product(s, s),
 		"given": constraint.Given(s, 2),
 	} {
 		d, c, size := s.Dim(), len(constraint.Components(s)), 0
