@@ -172,20 +172,17 @@ func (b *Builder) family(scope *expr.Scope, to *[]named, c Component, kind expr.
 	if c.For == "" && to != nil {
 		return b.one(scope, to, c.Name, c, kind)
 	}
-	if c.For == "" { // of a step
+	one := func() error {
 		name, err := indexed(scope, c)
 		if err != nil {
 			return &Error{"name", err}
 		}
 		return b.one(scope, to, name, c, kind)
 	}
-	err := scope.ForEach(c.For, func() error {
-		name, err := indexed(scope, c)
-		if err != nil {
-			return &Error{"name", err}
-		}
-		return b.one(scope, to, name, c, kind)
-	})
+	if c.For == "" { // of a step
+		return one()
+	}
+	err := scope.ForEach(c.For, one)
 	if e, ok := err.(*expr.Error); ok {
 		e.Name = c.Name
 		return &Error{"for", e}

@@ -106,7 +106,7 @@ func constants(path string) (x []float64, shape []int, err error) {
 		if err != nil {
 			return nil, nil, err
 		}
-		if n := len(a.Shape); n < 1 || n > 2 || a.Bool != nil || a.Len() == 0 {
+		if n := len(a.Shape); n < 1 || n > 2 || a.Truth || a.Len() == 0 {
 			return nil, nil, fmt.Errorf("%s: an array of shape %d; expected a vector or matrix of numbers", path,
 				a.Shape)
 		}
