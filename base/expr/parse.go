@@ -429,7 +429,7 @@ func (s *Scope) call(n *ast.CallNode) Value {
 	if !ok {
 		s.failAt(n, "formulas have no methods")
 	}
-	if w := s.words[callee.Value]; w.of != nil {
+	if w := s.words[callee.Value]; w != nil {
 		return s.word(n, w)
 	}
 	if callee.Value == "next" && s.seq != nil {

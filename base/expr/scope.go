@@ -18,7 +18,7 @@ type Scope struct {
 	g      *Graph
 	names  map[string]Value
 	macros map[string]*macro
-	words  map[string]words
+	words  map[string]maker
 
 	coordinates map[string]bool // names that are coordinates: no index hides them
 
@@ -38,7 +38,7 @@ type Scope struct {
 
 // NewScope returns a scope over g without definitions.
 func NewScope(g *Graph) *Scope {
-	return &Scope{g: g, names: map[string]Value{}, macros: map[string]*macro{}, words: map[string]words{},
+	return &Scope{g: g, names: map[string]Value{}, macros: map[string]*macro{}, words: map[string]maker{},
 		coordinates: map[string]bool{}, order: math.MaxInt, dim: g.dim, steps: new(int)}
 }
 
@@ -62,24 +62,19 @@ func (s *Scope) Coordinate(name string, j int) error {
 	return s.Define(name, s.g.num(s.g.variable(j)))
 }
 
-// words is a function of one bare word.
-type words struct {
-	form  string
-	steps int
-	of    func(s *Scope, word string) (Value, error)
+// A maker makes the value of a word in the scope that calls it.
+type maker func(s *Scope, word string) (Value, error)
+
+// Words defines a function of a bare word, or a text: fk(tip), fk("link 7").
+func (s *Scope) Words(name string, make maker) error {
+	err := s.free(name)
+	s.words[name] = make
+	return err
 }
 
-// Words defines a function that is called with a bare word, or a text: fk(tip), fk("link 7"). Its form is an example of
-// its use; of makes its value where the scope s calls it, in about so many operations.
-func (s *Scope) Words(name, form string, steps int, of func(s *Scope, word string) (Value, error)) error {
-	if err := s.free(name); err != nil {
-		return err
-	}
-	s.words[name] = words{form, steps, of}
-	return nil
-}
-
-func (s *Scope) word(n *ast.CallNode, w words) Value {
+func (s *Scope) word(n *ast.CallNode, make maker) Value {
+	const steps = 1000 // or so
+	s.sized(n, steps)
 	word := ""
 	if len(n.Arguments) == 1 {
 		switch a := n.Arguments[0].(type) {
@@ -89,11 +84,7 @@ func (s *Scope) word(n *ast.CallNode, w words) Value {
 			word = a.Value
 		}
 	}
-	if word == "" {
-		s.failAt(n, "expected one word: %s", w.form)
-	}
-	s.sized(n, w.steps)
-	v, err := w.of(s, word)
+	v, err := make(s, word)
 	if err != nil {
 		s.failAt(n, "%v", err)
 	}

@@ -3,6 +3,7 @@
 package formula
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
@@ -63,24 +64,15 @@ func (d *Definitions) UnmarshalYAML(decode func(any) error) error {
 		if m, ok := item.Value.(map[string]any); ok {
 			def.File, _ = m["file"].(string)
 		} else {
-			def.Expr = list(item.Value)
+			def.Expr = fmt.Sprint(item.Value)
+		}
+		if _, ok := item.Value.([]any); ok {
+			text, _ := json.Marshal(item.Value) // a list, as formulas write it
+			def.Expr = string(text)
 		}
 		*d = append(*d, def)
 	}
 	return nil
-}
-
-// list writes a list in YAML, of lists and numbers, as formulas write it.
-func list(v any) string {
-	items, ok := v.([]any)
-	if !ok {
-		return fmt.Sprint(v)
-	}
-	var out []string
-	for _, item := range items {
-		out = append(out, list(item))
-	}
-	return "[" + strings.Join(out, ", ") + "]"
 }
 
 // MarshalYAML writes a mapping in order.
@@ -113,12 +105,8 @@ func New(spec Spec) (*Set, error) {
 	if len(spec.Equality)+len(spec.Inequality) == 0 {
 		return nil, &Error{"equality", fmt.Errorf("missing; expected at least one equality or inequality")}
 	}
-	b := NewBuilder(spec.Dim + len(spec.Given))
-	scope, err := expr.NewScopeOf(b.Graph, spec.Given)
+	b, scope, err := begin(spec.Dim, spec.Let, spec.Given)
 	if err != nil {
-		return nil, &Error{"given", err}
-	}
-	if err := spec.Let.define(scope, "let."); err != nil {
 		return nil, err
 	}
 	for i, c := range spec.Equality {
@@ -136,6 +124,16 @@ func New(spec Spec) (*Set, error) {
 		return nil, within("equality", err)
 	}
 	return s, nil
+}
+
+// begin returns a builder of formulas over points in R^dim and given coordinates behind them, and what they can name.
+func begin(dim int, let Definitions, given []string) (*Builder, *expr.Scope, error) {
+	b := NewBuilder(dim + len(given))
+	scope, err := expr.NewScopeOf(b.Graph, given)
+	if err != nil {
+		return nil, nil, &Error{"given", err}
+	}
+	return b, scope, let.define(scope, "let.")
 }
 
 // define adds the definitions to a scope. The error's key begins with at.
@@ -174,20 +172,17 @@ func (b *Builder) family(scope *expr.Scope, to *[]named, c Component, kind expr.
 	if c.For == "" && to != nil {
 		return b.one(scope, to, c.Name, c, kind)
 	}
-	if c.For == "" { // of a step
+	one := func() error {
 		name, err := indexed(scope, c)
 		if err != nil {
 			return &Error{"name", err}
 		}
 		return b.one(scope, to, name, c, kind)
 	}
-	err := scope.ForEach(c.For, func() error {
-		name, err := indexed(scope, c)
-		if err != nil {
-			return &Error{"name", err}
-		}
-		return b.one(scope, to, name, c, kind)
-	})
+	if c.For == "" { // of a step
+		return one()
+	}
+	err := scope.ForEach(c.For, one)
 	if e, ok := err.(*expr.Error); ok {
 		e.Name = c.Name
 		return &Error{"for", e}

@@ -25,15 +25,11 @@ type Numbers struct {
 // NewNumbers compiles entries over points in R^dim, and the coordinates behind them that are given by name. They see
 // the definitions of let, those of a set. The error is an *Error, whose key begins with the entry: "[2].expr".
 func NewNumbers(dim int, let Definitions, entries []Entry, given ...string) (*Numbers, error) {
-	b := NewBuilder(dim + len(given))
-	b.many = "numbers"
-	scope, err := expr.NewScopeOf(b.Graph, given)
+	b, scope, err := begin(dim, let, given)
 	if err != nil {
-		return nil, &Error{"given", err}
-	}
-	if err := let.define(scope, "let."); err != nil {
 		return nil, err
 	}
+	b.many = "numbers"
 	var list []named
 	out := &Numbers{}
 	for i, e := range entries {
@@ -69,13 +65,8 @@ type Potential struct {
 // NewPotential compiles a formula over points in R^dim, and the coordinates behind them that are given by name. It sees
 // the definitions of let. The error is an *Error with the key expr, or that of a definition.
 func NewPotential(dim int, let Definitions, text string, given ...string) (*Potential, error) {
-	dim += len(given)
-	b := NewBuilder(dim)
-	scope, err := expr.NewScopeOf(b.Graph, given)
+	b, scope, err := begin(dim, let, given)
 	if err != nil {
-		return nil, &Error{"given", err}
-	}
-	if err := let.define(scope, "let."); err != nil {
 		return nil, err
 	}
 	v, err := scope.Parse(text)
@@ -89,7 +80,7 @@ func NewPotential(dim int, let Definitions, text string, given ...string) (*Pote
 	if err != nil {
 		return nil, &Error{"expr", err}
 	}
-	p := &Potential{program: program, dim: dim}
+	p := &Potential{program: program, dim: b.Dim()}
 	p.scratch.New = func() any { return program.NewEvaluator() }
 	return p, nil
 }

@@ -139,6 +139,16 @@ func (a *Arm) Sliding() int { return a.count(func(k Kind) bool { return k == Pri
 // Moving returns R + P: how many joints have a value.
 func (a *Arm) Moving() int { return a.count(func(k Kind) bool { return k != Fixed }) }
 
+// Places returns where in the chain the joints are that have a value.
+func (a *Arm) Places() (out []int) {
+	for i := range a.Joints {
+		if a.Joints[i].Kind != Fixed {
+			out = append(out, i)
+		}
+	}
+	return out
+}
+
 // Dim returns D = 2R + P, the number of coordinates of a configuration.
 func (a *Arm) Dim() int { return 2*a.Turning() + a.Sliding() }
 

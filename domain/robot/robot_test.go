@@ -44,7 +44,7 @@ func TestUnit(t *testing.T) {
 		a.Unit(y, x)
 		k.At(y)
 		p := k.Point(n-1, local)
-		k.PointJacobian(jac, n-1, local)
+		pointJacobian(k, jac, n-1, local)
 		for i := range 3 {
 			value += weight[i] * p[i]
 			for c := range d {
@@ -261,7 +261,7 @@ func TestReferenceOffTheCircles(t *testing.T) {
 				a.Unit(y, x)
 				k.At(y)
 				p := k.Point(7, [3]float64{})
-				k.PointJacobian(jac, 7, [3]float64{})
+				pointJacobian(k, jac, 7, [3]float64{})
 				clear(g)
 				add := func(c int, target float64) {
 					h[i] += (p[c] - target) * (p[c] - target)

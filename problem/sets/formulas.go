@@ -38,10 +38,11 @@ func (k Formulas) read() (Formulas, error) {
 			return k, &Error{Key: "urdf", Fault: err.Error()}
 		}
 		own = links(arm)
-		joints := k.Dim == 0 && k.Names == nil
-		for _, j := range arm.Joints {
-			if joints && j.Kind != robot.Fixed {
-				k.Names = append(k.Names, variable(j.Name))
+		if k.Dim == 0 && k.Names == nil {
+			for _, j := range arm.Joints {
+				if j.Kind != robot.Fixed {
+					k.Names = append(k.Names, variable(j.Name))
+				}
 			}
 		}
 	}
@@ -105,7 +106,7 @@ func constants(path string) (x []float64, shape []int, err error) {
 		if err != nil {
 			return nil, nil, err
 		}
-		if n := len(a.Shape); n < 1 || n > 2 || a.Bool != nil || a.Len() == 0 {
+		if n := len(a.Shape); n < 1 || n > 2 || a.Truth || a.Len() == 0 {
 			return nil, nil, fmt.Errorf("%s: an array of shape %d; expected a vector or matrix of numbers", path,
 				a.Shape)
 		}
@@ -172,27 +173,18 @@ func links(arm *robot.Arm) formula.Definitions {
 				p = p.Add(r.Mul(q.Mul(g.Array(a[:]))))
 				continue
 			}
-			var about, across [9]float64 // a aᵀ and I − a aᵀ
-			for i := range about {
-				about[i] = a[i/3] * a[i%3]
-				across[i] = -about[i]
-			}
-			for i := range 3 {
-				across[4*i]++
-			}
-			cross := []float64{0, -a[2], a[1], a[2], 0, -a[0], -a[1], a[0], 0}
-			r = r.Mul(expr.Cos(q).Mul(g.Array(across[:], 3, 3)).Add(g.Array(about[:], 3, 3)).
-				Add(expr.Sin(q).Mul(g.Array(cross, 3, 3))))
+			aa := g.Array(a[:], 3, 1).Mul(g.Array(a[:], 1, 3))
+			cross := g.Array([]float64{0, -a[2], a[1], a[2], 0, -a[0], -a[1], a[0], 0}, 3, 3)
+			r = r.Mul(expr.Cos(q).Mul(g.Identity(3).Sub(aa)).Add(aa).Add(expr.Sin(q).Mul(cross)))
 		}
 		return p, r, nil
 	}
 	words := func(name string, of func(p, r expr.Value) expr.Value) formula.Definition {
 		return formula.Definition{Name: name, Make: func(s *expr.Scope) error {
-			return s.Words(name, name+"("+arm.Joints[len(arm.Joints)-1].Link+")", 100*len(arm.Joints),
-				func(s *expr.Scope, link string) (expr.Value, error) {
-					p, r, err := place(s, link)
-					return of(p, r), err
-				})
+			return s.Words(name, func(s *expr.Scope, link string) (expr.Value, error) {
+				p, r, err := place(s, link)
+				return of(p, r), err
+			})
 		}}
 	}
 	return formula.Definitions{words("fk", func(p, _ expr.Value) expr.Value { return p }),
