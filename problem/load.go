@@ -286,7 +286,7 @@ func written(node ast.Node, keys ...string) bool {
 	if len(keys) == 0 {
 		return true
 	}
-	values, _ := pairs(node)
+	values, _ := Pairs(node)
 	return slices.ContainsFunc(values, func(v *ast.MappingValueNode) bool {
 		return v.Key.GetToken().Value == keys[0] && written(v.Value, keys[1:]...)
 	})
@@ -305,7 +305,7 @@ func (w walker) walk(node ast.Node, t reflect.Type, key string) error {
 	bad := func(n ast.Node, want string) error {
 		return &KeyError{
 			Origin: w.where(n.GetToken().Position.Line), Key: cmp.Or(strings.TrimPrefix(key, "."), "the file"),
-			Value: literal(cmp.Or(short(n.String()), "empty")), Want: want,
+			Value: Shown(n), Want: want,
 		}
 	}
 	switch n := node.(type) {
@@ -326,7 +326,7 @@ func (w walker) walk(node ast.Node, t reflect.Type, key string) error {
 			return bad(node, "a value")
 		}
 	case reflect.Map:
-		values, ok := pairs(node)
+		values, ok := Pairs(node)
 		if !ok {
 			return bad(node, "a mapping")
 		}
@@ -358,7 +358,7 @@ func (w walker) walk(node ast.Node, t reflect.Type, key string) error {
 			}
 			names, typeOf = sets.Keys(), func(name string) (reflect.Type, bool) { return sets.KeyType(kind, name) }
 		}
-		values, ok := pairs(node)
+		values, ok := Pairs(node)
 		if !ok {
 			return bad(node, "a mapping with keys "+strings.Join(names, ", "))
 		}
@@ -433,7 +433,7 @@ func (w walker) walk(node ast.Node, t reflect.Type, key string) error {
 
 // setKind returns the kind that a set's node names, if it does.
 func setKind(node ast.Node) string {
-	values, _ := pairs(node)
+	values, _ := Pairs(node)
 	for _, v := range values {
 		if v.Key.GetToken().Value == "kind" {
 			return v.Value.GetToken().Value
@@ -450,8 +450,8 @@ func number(t reflect.Type) string {
 	return "a finite number"
 }
 
-// pairs returns the entries of a mapping.
-func pairs(node ast.Node) ([]*ast.MappingValueNode, bool) {
+// Pairs returns the entries of a mapping.
+func Pairs(node ast.Node) ([]*ast.MappingValueNode, bool) {
 	switch n := node.(type) {
 	case *ast.MappingNode:
 		return n.Values, true
@@ -463,11 +463,11 @@ func pairs(node ast.Node) ([]*ast.MappingValueNode, bool) {
 
 // definitions checks a mapping from names to formulas or numbers.
 func (w walker) definitions(node ast.Node, key string) error {
-	values, ok := pairs(node)
+	values, ok := Pairs(node)
 	if !ok {
 		return &KeyError{
 			Origin: w.where(node.GetToken().Position.Line), Key: key[1:],
-			Value: literal(short(node.String())), Want: "a mapping from names to formulas",
+			Value: Shown(node), Want: "a mapping from names to formulas",
 		}
 	}
 	seen := map[string]bool{}
@@ -477,7 +477,7 @@ func (w walker) definitions(node ast.Node, key string) error {
 		switch v.Value.(type) {
 		case *ast.StringNode, *ast.LiteralNode, *ast.IntegerNode, *ast.FloatNode:
 		default:
-			return &KeyError{Origin: line, Key: full, Value: literal(short(v.Value.String())), Want: "a formula"}
+			return &KeyError{Origin: line, Key: full, Value: Shown(v.Value), Want: "a formula"}
 		}
 		if seen[name] {
 			return &KeyError{Origin: line, Key: full, Fault: "the name was given before; expected each name once"}
@@ -508,17 +508,18 @@ func nesting(data []byte) int {
 	return deepest
 }
 
-// literal is text from a file, shown as it stands there.
-type literal string
+// A Literal is text from a file, shown as it stands there.
+type Literal string
 
-func (l literal) String() string { return string(l) }
+func (l Literal) String() string { return string(l) }
 
-func short(s string) string {
-	s = strings.Join(strings.Fields(s), " ")
+// Shown is a node as messages show it.
+func Shown(n ast.Node) Literal {
+	s := strings.Join(strings.Fields(n.String()), " ")
 	if r := []rune(s); len(r) > 40 {
 		s = string(r[:40]) + "…"
 	}
-	return s
+	return Literal(cmp.Or(s, "empty"))
 }
 
 // Since compares the problem with the resolved file that it was read from, which another version of the
@@ -600,12 +601,12 @@ func fill[T comparable](to *T, value T) { *to = cmp.Or(*to, value) }
 // checkVariants checks keys and types of every variant in a file, whether it is applied or not, and notes where each
 // of its keys was written. p holds what the file says beside them.
 func checkVariants(p *Problem, file ast.Node, where func(line int) string) error {
-	top, _ := pairs(file)
+	top, _ := Pairs(file)
 	for _, v := range top {
 		if v.Key.GetToken().Value != "variants" {
 			continue
 		}
-		variants, _ := pairs(v.Value)
+		variants, _ := Pairs(v.Value)
 		p.written = map[string]map[string]string{}
 		for _, v := range variants {
 			name := v.Key.GetToken().Value

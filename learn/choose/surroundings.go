@@ -1,6 +1,7 @@
 package choose
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
@@ -64,10 +65,7 @@ func (m *Measures) surroundings(s *survey, t *table) error {
 	groups := float64(max(geometry.Groups(set), 1))
 	factoring := float64(c*c*d)/(groups*groups) + float64(c*d) + 1 + m.Work
 	n := min(len(t.order), visited, max(8, int(visiting/(20*factoring))))
-	s.reach = 2 * m.Diameter
-	if s.reach == 0 {
-		s.reach = s.unit
-	}
+	s.reach = cmp.Or(2*m.Diameter, s.unit)
 	moves := int(visiting / (4 * rungs * (float64(c*d) + 1 + m.Work)))
 	s.most = min(walls, max(1, moves/n))
 

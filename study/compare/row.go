@@ -5,6 +5,7 @@
 package compare
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"math"
@@ -160,9 +161,7 @@ func Of(r *experiment.Run, v *judge.Evaluation, state train.State, fault string)
 		Distance: distanceOf(v.JSD), Observed: distanceOf(v.Observed), Energy: v.TwoSample, MMD: v.MMD,
 		Worst: v.Violation.Worst, Mean: v.Violation.Mean, Component: []Component{}, Copies: v.Nearest,
 		Good: v.Verdict.Grade == verdict.Good, Verdict: v.Verdict.Title(), Fault: fault}
-	if row.Data.HeldOut == "" {
-		row.Data.HeldOut = heldOut
-	}
+	row.Data.HeldOut = cmp.Or(row.Data.HeldOut, heldOut)
 	for _, c := range v.Component {
 		row.Component = append(row.Component, Component{c.Component, c.Worst, c.Mean})
 	}

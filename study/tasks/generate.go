@@ -57,7 +57,7 @@ func Generation(ctx context.Context, r *experiment.Run, o GenerateOptions) (*Lis
 	if o.Seed != nil {
 		g.Seed = *o.Seed
 	}
-	drawn, err := r.Redraw(ctx, problem.ParseSettings(o.Settings...), nil)
+	drawn, err := r.Redraw(ctx, problem.ParseSettings(o.Settings...))
 	if err != nil {
 		return nil, err
 	}
