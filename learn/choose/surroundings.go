@@ -348,14 +348,10 @@ func (w *surveyor) narrowest() float64 {
 			w.wall = append(w.wall, wall{j, math.Abs(w.val[j]) / along})
 		}
 	}
+	slices.SortStableFunc(w.wall, func(a, b wall) int { return cmp.Compare(a.away, b.away) })
 	least := math.NaN()
-	for k := range min(w.most, len(w.wall)) {
-		for a := k + 1; a < len(w.wall); a++ {
-			if w.wall[a].away < w.wall[k].away {
-				w.wall[a], w.wall[k] = w.wall[k], w.wall[a]
-			}
-		}
-		j := w.wall[k].of
+	for _, near := range w.wall[:min(w.most, len(w.wall))] {
+		j := near.of
 		w.smooth.Tangent(w.v, w.jac[j*w.d:(j+1)*w.d])
 		dense.Scaled(w.v, 1/dense.Norm(w.v), w.v)
 		width := w.wayTo(1)

@@ -64,11 +64,7 @@ func (d *drawing) judge(ctx context.Context) (e *compare.Entry, x *judge.Samples
 			return nil, nil, nil, err
 		}
 	}
-	said := ""
-	if fault != nil {
-		said = fault.Error()
-	}
-	of := compare.Of(r, v, state, said)
+	of := compare.Of(r, v, state, compare.Said(fault))
 	data, err := r.Folder.Read(r.Out(run.SamplesFile))
 	of.Row.SampleSHA = run.Hash(data)
 	return &of, x, v, err
