@@ -402,7 +402,7 @@ func (f *Folder) Lock() error {
 
 // Who looks whether a run is being worked on (Busy) has its lock for an instant: Lock tries again.
 const (
-	lockTries = 4
+	lockTries = 5
 	lockPause = 20 * time.Millisecond
 )
 
