@@ -47,6 +47,12 @@ func ParseMethod(name string) (Method, error) {
 // Underdamped reports whether the method carries a momentum.
 func (m Method) Underdamped() bool { return m == ULLA || m == ULLAP }
 
+// Of returns the process p by the method.
+func (m Method) Of(p Process) Process {
+	p.Method = m
+	return p
+}
+
 // StepSize returns the standard deviation of the move of a step of τ in one direction: √τ of overdamped methods, τ of
 // underdamped ones.
 func (m Method) StepSize(τ float64) float64 {
