@@ -200,20 +200,18 @@ func (j *join) evaluator(rows int) *joinEvaluator {
 }
 
 func (e *joinEvaluator) functions() Evaluator {
-	out := Evaluator{Values: e.Values, Jacobians: e.Jacobians, HessianVectors: e.HessianVectors}
+	out, packs := Evaluator{Values: e.Values, Jacobians: e.Jacobians, HessianVectors: e.HessianVectors}, true
 	for i := range e.parts {
 		if e.parts[i].HessianVectors == nil {
 			out.HessianVectors = nil
 		}
-		if e.support != nil && e.parts[i].packs(len(e.names), e.d) {
-			out.SparseHessianVectors = e.SparseHessianVectors
-		}
-	}
-	if out.HessianVectors == nil {
-		out.SparseHessianVectors = nil
+		packs = packs && e.parts[i].packs(len(e.names), e.d)
 	}
 	if e.support != nil {
 		out.SparseJacobians = e.SparseJacobians
+		if packs {
+			out.SparseHessianVectors = e.SparseHessianVectors
+		}
 	}
 	return out
 }
@@ -298,25 +296,11 @@ func (e *joinEvaluator) SparseJacobians(values, jac, x []float64, n int) {
 	}
 }
 
-// SparseHessianVectors packs the whole rows of a part that has no packed ones.
 func (e *joinEvaluator) SparseHessianVectors(dst, x, v []float64, n int) {
 	for i := range e.parts {
 		p := &e.parts[i]
-		packed, px, pv := p.packed.get(n*p.from[p.c]), p.sees(&p.x, x, n, e.d), p.sees(&p.v, v, n, e.d)
-		if p.Evaluator.SparseHessianVectors != nil {
-			p.Evaluator.SparseHessianVectors(packed, px, pv, n)
-		} else {
-			rows := p.matrix.get(n * p.c * p.d)
-			p.Evaluator.HessianVectors(rows, px, pv, n)
-			to := packed
-			for k := range n * p.c {
-				at := e.support[p.place[k%p.c]]
-				for a, j := range at {
-					to[a] = rows[k*p.d+j-p.at]
-				}
-				to = to[len(at):]
-			}
-		}
+		packed := p.packed.get(n * p.from[p.c])
+		p.Evaluator.SparseHessianVectors(packed, p.sees(&p.x, x, n, e.d), p.sees(&p.v, v, n, e.d), n)
 		e.putPacked(dst, p, packed, n)
 	}
 }

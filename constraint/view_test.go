@@ -25,8 +25,8 @@ func TestView(t *testing.T) {
 	x, u := []float64{0.5, -1, 2, 3, 0.1, 0.2, -0.3, 0.4}, []float64{1, 2, -1, 0.5, 0.3, -0.7, 1, 1}
 	all := constraint.Components(s)
 	values, jac, hess := make([]float64, n*5), make([]float64, n*5*d), make([]float64, n*5*d)
-	s.Jacobians(values, jac, x, n)
-	s.HessianVectors(hess, x, u, n)
+	s.NewEvaluator(n).Jacobians(values, jac, x, n)
+	s.NewEvaluator(n).HessianVectors(hess, x, u, n)
 	for _, c := range []struct {
 		view   constraint.Set
 		h, g   []string

@@ -9,6 +9,7 @@ import (
 	"github.com/landing-diffusion/landing/constraint"
 	"github.com/landing-diffusion/landing/domain/dataset"
 	"github.com/landing-diffusion/landing/domain/kinds"
+	"github.com/landing-diffusion/landing/domain/robot"
 	"github.com/landing-diffusion/landing/domain/trajectory"
 	"github.com/landing-diffusion/landing/internal/fault"
 	"github.com/landing-diffusion/landing/internal/input"
@@ -123,11 +124,17 @@ func Examine(ctx context.Context, p *problem.Problem, pool *parallel.Pool, repor
 		}
 		r.Findings = append(r.Findings, f)
 	}
-	r.Findings = append(r.Findings, leftOut(proc.Set)...)
 	r.Data = []string{}
+	if arm, ok := constraint.As[*trajectory.Set](proc.Set); ok {
+		r.Findings = append(r.Findings, leftOut(arm.Spec().Arm)...)
+		said, doubt := arm.Spec().Arm.Described()
+		if r.Data = append(r.Data, said); doubt != "" {
+			r.Findings = append(r.Findings, check.Finding{Check: "robot", Status: check.Warn, Message: doubt})
+		}
+	}
 	if data != nil {
 		lines, doubts := data.Described()
-		r.Data = lines
+		r.Data = append(r.Data, lines...)
 		for _, doubt := range doubts {
 			r.Findings = append(r.Findings, check.Finding{Check: "data", Status: check.Warn, Message: doubt})
 		}
@@ -139,16 +146,11 @@ func Examine(ctx context.Context, p *problem.Problem, pool *parallel.Pool, repor
 	return r, nil
 }
 
-// leftOut tells what the file of an arm has that its set does not know of, such as collision meshes.
-func leftOut(set constraint.Set) (out []check.Finding) {
-	arm, ok := constraint.As[*trajectory.Set](set)
-	if !ok {
-		return nil
-	}
-	spec := arm.Spec()
-	for _, note := range spec.Arm.Notes {
+// leftOut tells what the file of an arm has that the arm does not, such as collision meshes.
+func leftOut(arm *robot.Arm) (out []check.Finding) {
+	for _, note := range arm.Notes {
 		out = append(out, check.Finding{Check: "robot", Status: check.Warn,
-			Message: fmt.Sprintf("robot %s: %s", spec.Arm.Name, note)})
+			Message: fmt.Sprintf("robot %s: %s", arm.Name, note)})
 	}
 	return out
 }

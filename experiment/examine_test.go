@@ -22,6 +22,9 @@ func TestExamineTellsMeshes(t *testing.T) {
 		if r == nil {
 			t.Fatal(err)
 		}
+		if len(r.Data) != 1 || !strings.Contains(r.Data[0], "7 joints turn, 0 slide; it reaches at most 0.9") {
+			t.Errorf("%s: understood %q", robot, r.Data)
+		}
 		told := warned(r, "robot")
 		if meshes != strings.Contains(told, "mesh") || !meshes && told != "" {
 			t.Errorf("%s: %q", robot, told)

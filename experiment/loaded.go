@@ -167,6 +167,15 @@ func (l *Loaded) domains(kind domain.Kind, faults []string) (err error) {
 		set = constraint.At(set, l.Condition.Read.Mean)
 		all, train = l.Condition.points(all), l.Condition.points(train)
 	}
+	if names := l.Problem.Set.Coordinates(); names != nil {
+		for j, name := range l.Data.Names {
+			if i := slices.Index(names, name); i >= 0 && i != j {
+				return badData(dataName(l.Problem, l.Data), "column %d (from 0) is %s, which is coordinate %d of "+
+					"set.names; expected columns in the order of the names", j, name, i)
+			}
+		}
+		l.Data.Names = names
+	}
 	l.Data.Names = domain.Usable(l.Data.Names, set.Dim(), l.Problem.Condition.Columns)
 	l.points, err = kind.New(domain.Input{Set: set, Data: all, Train: train, Files: l.Problem.Files(), Pool: l.Pool,
 		Molecule: l.Data.Molecule, Remarks: l.Data.Remarks, Names: l.Data.Names})

@@ -23,11 +23,12 @@ const maxColumns = 256
 // check returns a *KeyError if there is no such condition on a set, or no such guidance by it.
 func (c Condition) check(o origins, set constraint.Set, guidance float64) error {
 	held := len(set.Capabilities().Held)
-	if len(c.Columns) == 0 {
+	if held != len(c.Columns) {
+		return o.key(KeyConditionColumns, c.Columns, fmt.Sprintf("%d names: %s leaves as many numbers to a condition",
+			held, constraint.Name(set)))
+	}
+	if held == 0 {
 		switch {
-		case held > 0:
-			return o.key(KeyConditionColumns, nil, fmt.Sprintf("%d names: %s leaves as many numbers to a condition",
-				held, constraint.Name(set)))
 		case c.Path != "":
 			return o.key(KeyConditionColumns, nil, "names of the columns of "+c.Path)
 		case c.Drop != 0:
@@ -36,10 +37,6 @@ func (c Condition) check(o origins, set constraint.Set, guidance float64) error 
 			return o.key(KeyGenerateGuidance, guidance, "0: there is no condition to be guided by")
 		}
 		return nil
-	}
-	if held != len(c.Columns) {
-		return o.key(KeyConditionColumns, c.Columns, fmt.Sprintf("%d names: %s leaves as many numbers to a condition",
-			held, constraint.Name(set)))
 	}
 	for k, at := range set.Capabilities().Held {
 		if want := set.Dim() - held + k; at != want {

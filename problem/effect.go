@@ -1,6 +1,7 @@
 package problem
 
 import (
+	"errors"
 	"fmt"
 	"reflect"
 	"slices"
@@ -92,6 +93,10 @@ func (p *Problem) checkEffect(proc *langevin.Process) error {
 	for _, section := range []string{"title", "potential", "process", "network", "train", KeyPrior, "uniform",
 		"generate", "sample"} {
 		all = all && p.origin[section] != ""
+	}
+	var e *sets.Error
+	if errors.As(p.Set.Idle("set"), &e) && !all && !p.shared {
+		return p.fault(e.Key, "%s", e.Fault)
 	}
 	for _, k := range Keys() {
 		if all || p.shared || k.index == nil || p.origin[k.Name] == "" {

@@ -115,6 +115,31 @@ func TestKeysWithoutEffect(t *testing.T) {
 			t.Errorf("nothing is known of where %s has an effect", k.Name)
 		}
 	}
+	// So are keys inside of a set, but for a run folder's, which an earlier version wrote.
+	const arm, some = "set: {kind: arm, robot: panda, waypoints: 3, ", "defaults: fixed\nprocess: {steps: 2}\n"
+	const atoms = "set: {kind: molecule, atoms: 4, distances: [{atoms: [0, 1], value: 1}]"
+	for text, key := range map[string]string{
+		arm + "margin: 0.1}": "set.margin", arm + "clearance: segments, step: 0.1}": "set.clearance",
+		arm + "start: {point: [0, 0, 1], rpy: [3.14, 0, 0]}}":    "set.start.point",
+		arm + "goal: {link: panda_link4}}":                       "set.goal.link",
+		arm + "path: [{point: [0, 0, 1], upright: [0, 0, 1]}]}":  "set.path[0].point",
+		arm + "path: [{axis: [0, 0, 1], position: {z: 0.4}}]}":   "set.path[0].axis",
+		arm + "path: [{angle: 0.5, position: {z: 0.4}}]}":        "set.path[0].angle",
+		arm + "margin: 0.1, self: [[panda_link1, panda_link7]]}": "",
+		atoms + ", windows: max}":                                "set.windows",
+		atoms + ", apart: [{min: 1, beyond: 3}]}":                "set.apart[0].beyond",
+		atoms + ", windows: max, apart: [{min: 0.5}]}":           "",
+	} {
+		if err, e := build(text), new(KeyError); key == "" && err != nil || key != "" && (!errors.As(err, &e) ||
+			e.Key != key || !strings.Contains(err.Error(), "it changes nothing: ")) {
+			t.Errorf("%s: %v; want a refusal of %q", text, err, key)
+		}
+		p := testkit.Must(Load([]byte(some+text), "p.yaml", "", nil))
+		again := testkit.Must(Load(p.Resolved(), "config.yaml", "", nil))
+		if _, err := again.Build(); err != nil && strings.Contains(err.Error(), "changes nothing") {
+			t.Errorf("of a run folder: %v", err)
+		}
+	}
 	const text = "process: {friction: 3}\npotential: {kind: linear, b: [1, 0, 0]}\n"
 	if err := build(text, "process.method=OLLA", "potential.kind=zero"); err != nil {
 		t.Errorf("another method, chosen later, is refused: %v", err)

@@ -13,7 +13,6 @@ import (
 	"reflect"
 	"regexp"
 	"slices"
-	"sort"
 	"strconv"
 	"strings"
 
@@ -122,7 +121,6 @@ func Recipes() []string {
 	for _, f := range files {
 		names = append(names, strings.TrimSuffix(path.Base(f), ".yaml"))
 	}
-	sort.Strings(names)
 	return names
 }
 
@@ -283,13 +281,23 @@ func over(layer, before score.Options) score.Options {
 
 // written reports whether a node has a key, a key in it, and so on.
 func written(node ast.Node, keys ...string) bool {
-	if len(keys) == 0 {
-		return true
+	for _, key := range keys {
+		if node = entry(node, key); node == nil {
+			return false
+		}
 	}
+	return true
+}
+
+// entry returns the value of a key of a mapping, or nil.
+func entry(node ast.Node, key string) ast.Node {
 	values, _ := Pairs(node)
-	return slices.ContainsFunc(values, func(v *ast.MappingValueNode) bool {
-		return v.Key.GetToken().Value == keys[0] && written(v.Value, keys[1:]...)
-	})
+	for _, v := range values {
+		if v.Key.GetToken().Value == key {
+			return v.Value
+		}
+	}
+	return nil
 }
 
 // A walker notes in origin where each key was written. set is the kind of the set of an earlier layer.
@@ -314,9 +322,6 @@ func (w walker) walk(node ast.Node, t reflect.Type, key string) error {
 	}
 	if len(key) > 1 {
 		w.origin[key[1:]] = w.where(node.GetToken().Position.Line)
-	}
-	if t == reflect.TypeFor[formula.Definitions]() {
-		return w.definitions(node, key)
 	}
 	switch t.Kind() {
 	case reflect.Pointer: // to tell what nobody wrote from a zero
@@ -349,8 +354,10 @@ func (w walker) walk(node ast.Node, t reflect.Type, key string) error {
 			names = append(names, name)
 		}
 		if t == reflect.TypeFor[sets.Set]() {
-			kind := setKind(node)
-			if kind == "" && key == ".set" {
+			kind := ""
+			if named := entry(node, "kind"); named != nil {
+				kind = named.GetToken().Value
+			} else if key == ".set" {
 				kind = w.set
 			}
 			if strings.Count(key, "[") > sets.MaxDepth {
@@ -362,26 +369,16 @@ func (w walker) walk(node ast.Node, t reflect.Type, key string) error {
 		if !ok {
 			return bad(node, "a mapping with keys "+strings.Join(names, ", "))
 		}
-		seen := map[string]bool{}
-		for _, v := range values {
-			name := v.Key.GetToken().Value
-			line := w.where(v.Key.GetToken().Position.Line)
-			full := strings.TrimPrefix(key+"."+name, ".")
-			inner, ok := typeOf(name)
-			if !ok {
-				return &KeyError{Origin: line, Key: full, Fault: fmt.Sprintf("there is no such key; the keys here are "+
-					"%s%s", strings.Join(names, ", "), text.Suggest(name, names))}
-			}
-			if seen[name] {
-				return &KeyError{Origin: line, Key: full, Fault: "the key was given before; expected each key once"}
-			}
-			seen[name] = true
-			if err := w.walk(v.Value, inner, key+"."+name); err != nil {
-				return err
-			}
-		}
-		return nil
+		return w.entries(values, key, names, typeOf)
 	case reflect.Slice:
+		if t == reflect.TypeFor[formula.Definitions]() {
+			values, ok := Pairs(node)
+			if !ok {
+				return bad(node, "a mapping from names to formulas")
+			}
+			any := func(string) (reflect.Type, bool) { return reflect.TypeFor[definition](), true }
+			return w.entries(values, key, nil, any)
+		}
 		n, ok := node.(*ast.SequenceNode)
 		if !ok {
 			return bad(node, "a list")
@@ -422,24 +419,52 @@ func (w walker) walk(node ast.Node, t reflect.Type, key string) error {
 			return bad(node, "true or false")
 		}
 	case reflect.String:
+		want := "text (quote it if it looks like a number)"
 		switch node.(type) {
 		case *ast.StringNode, *ast.LiteralNode:
-		default:
-			return bad(node, "text (quote it if it looks like a number)")
+			return nil
+		case *ast.IntegerNode, *ast.FloatNode, *ast.SequenceNode:
+			if t == reflect.TypeFor[definition]() {
+				return nil
+			}
 		}
+		if t == reflect.TypeFor[definition]() {
+			want = "a formula, a list, or {file: NAME} of numbers"
+			_, named := entry(node, "file").(*ast.StringNode)
+			if file, _ := Pairs(node); named && len(file) == 1 {
+				return nil
+			}
+		}
+		return bad(node, want)
 	}
 	return nil
 }
 
-// setKind returns the kind that a set's node names, if it does.
-func setKind(node ast.Node) string {
-	values, _ := Pairs(node)
+// A definition is what one of formula.Definitions may be: a formula, numbers, or a file of them.
+type definition string
+
+// entries walks the entries of a mapping with these names, whose types typeOf has.
+func (w walker) entries(values []*ast.MappingValueNode, key string, names []string,
+	typeOf func(name string) (reflect.Type, bool)) error {
+	seen := map[string]bool{}
 	for _, v := range values {
-		if v.Key.GetToken().Value == "kind" {
-			return v.Value.GetToken().Value
+		name := v.Key.GetToken().Value
+		line := w.where(v.Key.GetToken().Position.Line)
+		full := strings.TrimPrefix(key+"."+name, ".")
+		inner, ok := typeOf(name)
+		if !ok {
+			return &KeyError{Origin: line, Key: full, Fault: fmt.Sprintf("there is no such key; the keys here are "+
+				"%s%s", strings.Join(names, ", "), text.Suggest(name, names))}
+		}
+		if seen[name] {
+			return &KeyError{Origin: line, Key: full, Fault: "the key was given before; expected each key once"}
+		}
+		seen[name] = true
+		if err := w.walk(v.Value, inner, key+"."+name); err != nil {
+			return err
 		}
 	}
-	return ""
+	return nil
 }
 
 // number says what a key of a type of float64 takes.
@@ -459,33 +484,6 @@ func Pairs(node ast.Node) ([]*ast.MappingValueNode, bool) {
 		return []*ast.MappingValueNode{n}, true
 	}
 	return nil, false
-}
-
-// definitions checks a mapping from names to formulas or numbers.
-func (w walker) definitions(node ast.Node, key string) error {
-	values, ok := Pairs(node)
-	if !ok {
-		return &KeyError{
-			Origin: w.where(node.GetToken().Position.Line), Key: key[1:],
-			Value: Shown(node), Want: "a mapping from names to formulas",
-		}
-	}
-	seen := map[string]bool{}
-	for _, v := range values {
-		name, line := v.Key.GetToken().Value, w.where(v.Key.GetToken().Position.Line)
-		full := key[1:] + "." + name
-		switch v.Value.(type) {
-		case *ast.StringNode, *ast.LiteralNode, *ast.IntegerNode, *ast.FloatNode:
-		default:
-			return &KeyError{Origin: line, Key: full, Value: Shown(v.Value), Want: "a formula"}
-		}
-		if seen[name] {
-			return &KeyError{Origin: line, Key: full, Fault: "the name was given before; expected each name once"}
-		}
-		seen[name] = true
-		w.origin[full] = line
-	}
-	return nil
 }
 
 const (
@@ -601,33 +599,29 @@ func fill[T comparable](to *T, value T) { *to = cmp.Or(*to, value) }
 // checkVariants checks keys and types of every variant in a file, whether it is applied or not, and notes where each
 // of its keys was written. p holds what the file says beside them.
 func checkVariants(p *Problem, file ast.Node, where func(line int) string) error {
-	top, _ := Pairs(file)
-	for _, v := range top {
-		if v.Key.GetToken().Value != "variants" {
-			continue
-		}
-		variants, _ := Pairs(v.Value)
+	variants, ok := Pairs(entry(file, "variants"))
+	if ok {
 		p.written = map[string]map[string]string{}
-		for _, v := range variants {
-			name := v.Key.GetToken().Value
-			w := walker{map[string]string{}, p.Set.Is(), where}
-			err := w.walk(v.Value, reflect.TypeFor[Problem](), "")
-			if at, ok := w.origin["variants"]; ok && err == nil {
-				err = &KeyError{Origin: at, Key: "variants", Fault: "a variant has no variants of its own"}
-			}
-			var e *KeyError
-			if errors.As(err, &e) {
-				inside := *e
-				if inside.Key = "variants." + name; e.Key != "the file" {
-					inside.Key += "." + e.Key
-				}
-				return &inside
-			}
-			if err != nil {
-				return err
-			}
-			p.written[name] = w.origin
+	}
+	for _, v := range variants {
+		name := v.Key.GetToken().Value
+		w := walker{map[string]string{}, p.Set.Is(), where}
+		err := w.walk(v.Value, reflect.TypeFor[Problem](), "")
+		if at, ok := w.origin["variants"]; ok && err == nil {
+			err = &KeyError{Origin: at, Key: "variants", Fault: "a variant has no variants of its own"}
 		}
+		var e *KeyError
+		if errors.As(err, &e) {
+			inside := *e
+			if inside.Key = "variants." + name; e.Key != "the file" {
+				inside.Key += "." + e.Key
+			}
+			return &inside
+		}
+		if err != nil {
+			return err
+		}
+		p.written[name] = w.origin
 	}
 	return nil
 }

@@ -1,6 +1,7 @@
 package problem
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -63,15 +64,12 @@ func (p *Problem) Observables(dim int) (*domain.Observables, error) {
 	for k, name := range numbers.Names {
 		o := p.Observe[numbers.Entry[k]]
 		v := domain.Observable{Name: name, Unit: o.Unit, File: fmt.Sprintf("observe-%d%s", k+1, slug(name)),
-			Bins: metric.Bins{N: o.Bins, Circular: o.Circular}}
+			Bins: metric.Bins{N: cmp.Or(o.Bins, domain.DefaultBins), Circular: o.Circular}}
 		switch {
 		case o.Range != nil:
 			v.Lo, v.Hi = o.Range[0], o.Range[1]
 		case o.Circular:
 			v.Lo, v.Hi = -math.Pi, math.Pi
-		}
-		if v.N == 0 {
-			v.N = domain.DefaultBins
 		}
 		out.List = append(out.List, v)
 	}

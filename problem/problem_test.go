@@ -127,11 +127,11 @@ func TestFaults(t *testing.T) {
 			`mine.yaml:3: set.let.r: r: slice [0:4] out of range`},
 		{"kind: torus, major: 2, minor: 0.5", `dim: 3, let: [r], equality: [{name: radius, expr: r}]`,
 			`mine.yaml:3: set.let is [r]; expected a mapping from names to formulas`},
-		{"kind: torus, major: 2, minor: 0.5", `dim: 3, let: {r: [1]}, equality: [{name: radius, expr: r}]`,
-			`mine.yaml:3: set.let.r is [1]; expected a formula`},
+		{"kind: torus, major: 2, minor: 0.5", `dim: 3, let: {r: {path: 1}}, equality: [{name: radius, expr: r}]`,
+			`mine.yaml:3: set.let.r is {path: 1}; expected a formula, a list, or {file: NAME} of numbers`},
 		{"set: {kind: torus, major: 2, minor: 0.5}", "set:\n  dim: 3\n  inequality:\n    - name: cap\n      for: " +
 			"\"i in 0.2\"\n      expr: x[i]", `mine.yaml:7: set.inequality[0].for: cap: expected a range such as ` +
-			`j in 0..6, at column 3 of "i in 0.2"`},
+			`j in 0..6, or an array, at column 3 of "i in 0.2"`},
 		{"kind: torus, major: 2, minor: 0.5", `dim: 3, equality: [{expr: "x[0]"}]`,
 			`mine.yaml:3: set.equality[0].name: missing; expected a name`},
 		{"kind: torus, major: 2, minor: 0.5", `dim: 3, equality: [{name: a}]`,
@@ -145,9 +145,10 @@ func TestFaults(t *testing.T) {
 		{"kind: torus, major: 2, minor: 0.5", "dim: 3", `mine.yaml:3: set.kind is missing; expected formulas in ` +
 			`set.equality or set.inequality, or one of sphere`},
 		{"kind: torus, major: 2, minor: 0.5", `dim: 0, inequality: [{name: a, expr: "1"}]`,
-			`mine.yaml:3: set.dim is 0; expected a number in [1, 1000000]`},
+			`mine.yaml:3: set.dim is 0; expected a number above 0, or no such key for all set.names`},
 		{"kind: torus, major: 2, minor: 0.5", `inequality: [{name: a, expr: "1"}]`,
-			`mine.yaml:3: set.dim is missing; expected a number in [1, 1000000]`},
+			`mine.yaml:3: set.dim is missing; expected a number in [1, 1000000], or names of the coordinates in ` +
+				`set.names`},
 		{good, "", `mine.yaml:1: expected one YAML document with keys`},
 		{good, "just text", `mine.yaml:1: the file is`},
 	} {

@@ -17,7 +17,7 @@ func TestVariantsAreChecked(t *testing.T) {
 		"  a: 3\n":                               `f:5: variants.a is 3; expected a mapping with keys name`,
 		"  a:\n":                                 `f:5: variants.a is empty; expected a mapping with keys name`,
 		"  a:\n    variants: {b: {seed: 3}}\n":   `f:6: variants.a.variants: a variant has no variants of its own`,
-		"  a:\n    set: {let: {c: [1]}}\n":       `f:6: variants.a.set.let.c is [1]; expected a formula`,
+		"  a:\n    set: {let: {c: true}}\n":      `f:6: variants.a.set.let.c is true; expected a formula`,
 		"  a:\n    process: {repulsion: always}\n": `f:6: variants.a.process.repulsion is always; expected a ` +
 			`finite number, or auto`,
 	} {

@@ -26,16 +26,15 @@ import (
 var ErrTruncated = errors.New("the file is truncated")
 
 // An Array is an n-dimensional array in C order (the last index runs fastest). A nil or empty Shape is that of a
-// scalar. Exactly one of the data slices is set, that is, not nil; it tells the element type.
+// scalar. Exactly one of the data slices is set, that is, not nil. Whole numbers of files are read as Int64, and
+// numbers of half precision as Float32.
 type Array struct {
 	Shape []int
 
 	Float32 []float32
 	Float64 []float64
-	Int32   []int32
 	Int64   []int64
-	Bool    []bool
-	Uint8   []uint8
+	Truth   bool // Int64 holds 0 and 1 for booleans, which are only read
 }
 
 // Of returns data, whose memory it shares, as an array of a shape.
@@ -51,100 +50,85 @@ func Of[T float32 | float64](data []T, shape ...int) Array {
 }
 
 // Len returns the number of elements that a holds.
-func (a Array) Len() int {
-	return len(a.Float32) + len(a.Float64) + len(a.Int32) + len(a.Int64) + len(a.Bool) + len(a.Uint8)
-}
+func (a Array) Len() int { return len(a.Float32) + len(a.Float64) + len(a.Int64) }
 
 // AsFloat64 returns the elements as float64: the slice itself if they are float64 already, a new one otherwise.
-// Booleans become 0 and 1; an int64 beyond ±2⁵³ is rounded.
+// An int64 beyond ±2⁵³ is rounded.
 func (a Array) AsFloat64() []float64 {
 	switch {
 	case a.Float32 != nil:
-		return toFloat64(a.Float32)
-	case a.Int32 != nil:
-		return toFloat64(a.Int32)
+		return converted(a.Float32, func(v float32) float64 { return float64(v) })
 	case a.Int64 != nil:
-		return toFloat64(a.Int64)
-	case a.Uint8 != nil:
-		return toFloat64(a.Uint8)
-	case a.Bool != nil:
-		x := make([]float64, len(a.Bool))
-		for i, b := range a.Bool {
-			if b {
-				x[i] = 1
-			}
-		}
-		return x
+		return converted(a.Int64, func(v int64) float64 { return float64(v) })
 	}
 	return a.Float64
 }
 
-func toFloat64[T float32 | int32 | int64 | uint8](src []T) []float64 {
-	x := make([]float64, len(src))
+func converted[S, T any](src []S, f func(S) T) []T {
+	dst := make([]T, len(src))
 	for i, v := range src {
-		x[i] = float64(v)
+		dst[i] = f(v)
 	}
-	return x
+	return dst
 }
 
-// A kind is an element type. Its value indexes kinds.
-type kind int
-
-const (
-	float32Kind kind = iota
-	float64Kind
-	int32Kind
-	int64Kind
-	boolKind
-	uint8Kind
-)
-
-// A kindInfo gives the size of an element in bytes and the names of its type:
-// NumPy's without the byte order, and safetensors'.
-type kindInfo struct {
-	size        int
-	npy         string
+// A kind is an element type of a file.
+type kind struct {
+	size        int // bytes
 	safetensors string
+	read        func(a *Array, r io.Reader, n int, order binary.ByteOrder) error
 }
 
-var kinds = [...]kindInfo{
-	float32Kind: {4, "f4", "F32"},
-	float64Kind: {8, "f8", "F64"},
-	int32Kind:   {4, "i4", "I32"},
-	int64Kind:   {8, "i8", "I64"},
-	boolKind:    {1, "b1", "BOOL"},
-	uint8Kind:   {1, "u1", "U8"},
+// kinds are those that are read, by NumPy's names without the byte order; f4, f8 and i8 are written.
+var kinds = map[string]kind{
+	"f2": {size: 2, read: func(a *Array, r io.Reader, n int, order binary.ByteOrder) error {
+		return readAs(&a.Float32, r, n, order, halfToFloat)
+	}},
+	"f4": {4, "F32", func(a *Array, r io.Reader, n int, order binary.ByteOrder) error {
+		return readSlice(&a.Float32, r, n, order)
+	}},
+	"f8": {8, "F64", func(a *Array, r io.Reader, n int, order binary.ByteOrder) error {
+		return readSlice(&a.Float64, r, n, order)
+	}},
+	"i1": {1, "", whole[int8]},
+	"i2": {2, "", whole[int16]},
+	"i4": {4, "I32", whole[int32]},
+	"i8": {8, "I64", whole[int64]},
+	"u1": {1, "U8", whole[uint8]},
+	"u2": {2, "", whole[uint16]},
+	"u4": {4, "", whole[uint32]},
+	"u8": {size: 8, read: func(a *Array, r io.Reader, n int, order binary.ByteOrder) error {
+		return readAs(&a.Int64, r, n, order, func(v uint64) int64 { return int64(min(v, math.MaxInt64)) })
+	}},
+	"b1": {1, "BOOL", func(a *Array, r io.Reader, n int, order binary.ByteOrder) error {
+		a.Truth = true
+		return readAs(&a.Int64, r, n, order, func(v uint8) int64 { return int64(min(v, 1)) })
+	}},
 }
 
-// kind returns the element type of a, after checking that exactly one slice is
+func whole[T int8 | int16 | int32 | int64 | uint8 | uint16 | uint32](a *Array, r io.Reader, n int,
+	order binary.ByteOrder) error {
+	return readAs(&a.Int64, r, n, order, func(v T) int64 { return int64(v) })
+}
+
+// kind returns the name in kinds of the element type of a, after checking that exactly one slice is
 // set and that it has as many elements as the shape.
-func (a Array) kind() (kind, error) {
-	set := [...]bool{
-		float32Kind: a.Float32 != nil,
-		float64Kind: a.Float64 != nil,
-		int32Kind:   a.Int32 != nil,
-		int64Kind:   a.Int64 != nil,
-		boolKind:    a.Bool != nil,
-		uint8Kind:   a.Uint8 != nil,
-	}
-	k, count := kind(0), 0
-	for i, ok := range set {
-		if ok {
-			k = kind(i)
+func (a Array) kind() (name string, err error) {
+	count := 0
+	for k, set := range map[string]bool{"f4": a.Float32 != nil, "f8": a.Float64 != nil, "i8": a.Int64 != nil} {
+		if set {
+			name = k
 			count++
 		}
 	}
 	if count != 1 {
-		return 0, fmt.Errorf("the array has %d data slices, expected exactly one that is not nil", count)
+		return "", fmt.Errorf("the array has %d data slices, expected exactly one that is not nil", count)
 	}
-	n, err := elements(a.Shape, kinds[k].size)
-	if err != nil {
-		return 0, err
+	n, err := elements(a.Shape, kinds[name].size)
+	if err == nil && n != a.Len() {
+		err = fmt.Errorf("the array has %d elements, expected %d for shape %s", a.Len(), n, tuple(a.Shape))
 	}
-	if n != a.Len() {
-		return 0, fmt.Errorf("the array has %d elements, expected %d for shape %s", a.Len(), n, tuple(a.Shape))
-	}
-	return k, nil
+	return name, err
 }
 
 // maxDims is NumPy's own limit on the number of dimensions.
@@ -177,19 +161,11 @@ func elements(shape []int, size int) (int, error) {
 
 // tuple writes a shape as Python does: (), (3,), (2, 3).
 func tuple(shape []int) string {
-	var b strings.Builder
-	b.WriteByte('(')
-	for i, s := range shape {
-		if i > 0 {
-			b.WriteString(", ")
-		}
-		b.WriteString(strconv.Itoa(s))
-	}
+	s := strings.Trim(strings.ReplaceAll(fmt.Sprint(shape), " ", ", "), "[]")
 	if len(shape) == 1 {
-		b.WriteByte(',')
+		s += ","
 	}
-	b.WriteByte(')')
-	return b.String()
+	return "(" + s + ")"
 }
 
 // chunk is the number of bytes that are read or written at a time. It is a multiple of every element size.
@@ -197,22 +173,24 @@ const chunk = 1 << 16
 
 func readArray(r io.Reader, k kind, shape []int, order binary.ByteOrder) (Array, error) {
 	a := Array{Shape: shape}
-	n, err := elements(shape, kinds[k].size)
+	n, err := elements(shape, k.size)
+	if err == nil {
+		err = k.read(&a, r, n, order)
+	}
 	if err != nil {
 		return Array{}, err
 	}
-	read := [...]func() error{
-		float32Kind: func() error { return readSlice(&a.Float32, r, n, order) },
-		float64Kind: func() error { return readSlice(&a.Float64, r, n, order) },
-		int32Kind:   func() error { return readSlice(&a.Int32, r, n, order) },
-		int64Kind:   func() error { return readSlice(&a.Int64, r, n, order) },
-		boolKind:    func() error { return readSlice(&a.Bool, r, n, order) },
-		uint8Kind:   func() error { return readSlice(&a.Uint8, r, n, order) },
-	}
-	if err := read[k](); err != nil {
-		return Array{}, err
-	}
 	return a, nil
+}
+
+// readAs reads n elements of one type as another.
+func readAs[S, T any](dst *[]T, r io.Reader, n int, order binary.ByteOrder, f func(S) T) error {
+	var src []S
+	err := readSlice(&src, r, n, order)
+	if err == nil {
+		*dst = converted(src, f)
+	}
+	return err
 }
 
 // readSlice reads n elements. The slice grows as bytes arrive: n is only a header's claim.
@@ -236,25 +214,19 @@ func readSlice[T any](dst *[]T, r io.Reader, n int, order binary.ByteOrder) erro
 	return nil
 }
 
-// writeArray writes the elements of a, which has kind k, in little-endian order.
-func writeArray(w io.Writer, a Array, k kind) error {
-	switch k {
-	case float32Kind:
-		return writeSlice(w, a.Float32, kinds[k].size)
-	case float64Kind:
-		return writeSlice(w, a.Float64, kinds[k].size)
-	case int32Kind:
-		return writeSlice(w, a.Int32, kinds[k].size)
-	case int64Kind:
-		return writeSlice(w, a.Int64, kinds[k].size)
-	case boolKind:
-		return writeSlice(w, a.Bool, kinds[k].size)
-	default:
-		return writeSlice(w, a.Uint8, kinds[k].size)
+// writeArray writes the elements of a in little-endian order.
+func writeArray(w io.Writer, a Array) error {
+	switch {
+	case a.Float32 != nil:
+		return writeSlice(w, a.Float32)
+	case a.Float64 != nil:
+		return writeSlice(w, a.Float64)
 	}
+	return writeSlice(w, a.Int64)
 }
 
-func writeSlice[T any](w io.Writer, data []T, size int) error {
+func writeSlice[T float32 | float64 | int64](w io.Writer, data []T) error {
+	size := binary.Size(T(0))
 	buf := make([]byte, 0, min(len(data)*size, chunk))
 	for part := range slices.Chunk(data, chunk/size) {
 		b, err := binary.Append(buf, binary.LittleEndian, part)
@@ -321,11 +293,11 @@ func (r Rows) Map(d int, f func(x []float64) []float64) Rows {
 // EncodeNPYRows is EncodeNPY of float64 rows as an array of a shape. The error is that of w, or says that the rows have
 // not as many elements as the shape.
 func EncodeNPYRows(w io.Writer, shape []int, rows Rows) error {
-	n, err := elements(shape, kinds[float64Kind].size)
+	n, err := elements(shape, 8)
 	if err != nil {
 		return fmt.Errorf("arrayfile: %w", err)
 	}
-	if err := writeNPYHeader(w, float64Kind, shape); err != nil {
+	if err := writeNPYHeader(w, "f8", shape); err != nil {
 		return err
 	}
 	got := 0
@@ -333,7 +305,7 @@ func EncodeNPYRows(w io.Writer, shape []int, rows Rows) error {
 		if got += len(x); got > n {
 			break
 		}
-		if err := writeSlice(w, x, kinds[float64Kind].size); err != nil {
+		if err := writeSlice(w, x); err != nil {
 			return err
 		}
 	}
@@ -360,10 +332,10 @@ func NewNPYReader(r io.Reader) (*NPYReader, error) {
 	if err != nil {
 		return nil, err
 	}
-	if h.kind != float64Kind || h.order != binary.LittleEndian || h.fortran && len(h.shape) > 1 {
+	if h.kind != "f8" || h.order != binary.LittleEndian || h.fortran && len(h.shape) > 1 {
 		return nil, fmt.Errorf("the array is not float64, little-endian, in C order; expected '<f8'")
 	}
-	n, err := elements(h.shape, kinds[float64Kind].size)
+	n, err := elements(h.shape, 8)
 	if err != nil {
 		return nil, err
 	}

@@ -36,8 +36,7 @@ func ReadNPY(path string) (Array, error) {
 }
 
 // DecodeNPY reads one array in NPY format, of version 1, 2 or 3, and leaves r behind its last byte. It understands the
-// types f4, f8, i4, i8, b1 and u1 in either byte order, and reads f2 as f4, i1, i2 and u2 as i4, u4 and u8 as i8. An
-// array in Fortran order is rearranged into C order.
+// types of kinds in either byte order. An array in Fortran order is rearranged into C order.
 func DecodeNPY(r io.Reader) (Array, error) { return decodeNPY(r, math.MaxInt) }
 
 // decodeNPY is DecodeNPY of an array of at most so many elements.
@@ -49,59 +48,13 @@ func decodeNPY(r io.Reader, most int) (Array, error) {
 	if n, err := elements(h.shape, kinds[h.kind].size); err == nil && n > most {
 		return Array{}, fmt.Errorf("shape %s has %d elements, expected at most %d", tuple(h.shape), n, most)
 	}
-	a := Array{Shape: h.shape}
-	if h.narrow != "" {
-		err = a.readNarrow(r, h)
-	} else {
-		a, err = readArray(r, h.kind, h.shape, h.order)
+	a, err := readArray(r, kinds[h.kind], h.shape, h.order)
+	if err == nil && h.fortran && len(h.shape) > 1 {
+		a.Float32 = transpose(a.Float32, a.Shape)
+		a.Float64 = transpose(a.Float64, a.Shape)
+		a.Int64 = transpose(a.Int64, a.Shape)
 	}
-	if err != nil {
-		return Array{}, err
-	}
-	if h.fortran {
-		a.fromFortran()
-	}
-	return a, nil
-}
-
-// narrow are types that are read as another kind, which holds all their numbers.
-var narrow = map[string]kind{"f2": float32Kind, "i1": int32Kind, "i2": int32Kind, "u2": int32Kind, "u4": int64Kind,
-	"u8": int64Kind}
-
-// readNarrow reads elements of a type of narrow.
-func (a *Array) readNarrow(r io.Reader, h npyHeader) (err error) {
-	n, err := elements(h.shape, kinds[h.kind].size)
-	if err != nil {
-		return err
-	}
-	switch h.narrow {
-	case "f2":
-		a.Float32, err = readAs(r, n, h.order, halfToFloat)
-	case "i1":
-		a.Int32, err = readAs(r, n, h.order, func(v int8) int32 { return int32(v) })
-	case "i2":
-		a.Int32, err = readAs(r, n, h.order, func(v int16) int32 { return int32(v) })
-	case "u2":
-		a.Int32, err = readAs(r, n, h.order, func(v uint16) int32 { return int32(v) })
-	case "u4":
-		a.Int64, err = readAs(r, n, h.order, func(v uint32) int64 { return int64(v) })
-	case "u8":
-		a.Int64, err = readAs(r, n, h.order, func(v uint64) int64 { return int64(min(v, math.MaxInt64)) })
-	}
-	return err
-}
-
-// readAs reads n elements of one type as another.
-func readAs[S, T any](r io.Reader, n int, order binary.ByteOrder, f func(S) T) ([]T, error) {
-	var src []S
-	if err := readSlice(&src, r, n, order); err != nil {
-		return nil, err
-	}
-	dst := make([]T, len(src))
-	for i, v := range src {
-		dst[i] = f(v)
-	}
-	return dst, nil
+	return a, err
 }
 
 // halfToFloat returns the number of IEEE 754 half precision with these bits.
@@ -161,18 +114,6 @@ func notNPY(start []byte) error {
 	return fmt.Errorf("file begins with %s, expected %q: this is not an NPY file", excerpt(string(start)), npyMagic)
 }
 
-func (a *Array) fromFortran() {
-	if len(a.Shape) < 2 {
-		return
-	}
-	a.Float32 = transpose(a.Float32, a.Shape)
-	a.Float64 = transpose(a.Float64, a.Shape)
-	a.Int32 = transpose(a.Int32, a.Shape)
-	a.Int64 = transpose(a.Int64, a.Shape)
-	a.Bool = transpose(a.Bool, a.Shape)
-	a.Uint8 = transpose(a.Uint8, a.Shape)
-}
-
 // transpose returns in C order the elements that src holds in Fortran order.
 func transpose[T any](src []T, shape []int) []T {
 	if len(src) < 2 {
@@ -211,15 +152,11 @@ func EncodeNPY(w io.Writer, a Array) error {
 	if err := writeNPYHeader(w, k, a.Shape); err != nil {
 		return err
 	}
-	return writeArray(w, a, k)
+	return writeArray(w, a)
 }
 
-func writeNPYHeader(w io.Writer, k kind, shape []int) error {
-	order := "<"
-	if kinds[k].size == 1 {
-		order = "|"
-	}
-	header := fmt.Sprintf("{'descr': '%s%s', 'fortran_order': False, 'shape': %s, }", order, kinds[k].npy, tuple(shape))
+func writeNPYHeader(w io.Writer, kind string, shape []int) error {
+	header := fmt.Sprintf("{'descr': '<%s', 'fortran_order': False, 'shape': %s, }", kind, tuple(shape))
 
 	b := make([]byte, 0, 2*npyAlign)
 	b = append(b, npyMagic...)
@@ -237,8 +174,7 @@ func writeNPYHeader(w io.Writer, k kind, shape []int) error {
 }
 
 type npyHeader struct {
-	kind    kind
-	narrow  string // the type in the file where that is another one
+	kind    string // of kinds
 	order   binary.ByteOrder
 	fortran bool
 	shape   []int
@@ -268,7 +204,7 @@ func parseNPYHeader(text string) (npyHeader, error) {
 		}
 		switch key {
 		case "descr":
-			h.kind, h.narrow, h.order, err = p.dtype()
+			h.kind, h.order, err = p.dtype()
 		case "fortran_order":
 			h.fortran, err = p.boolean()
 		case "shape":
@@ -355,38 +291,29 @@ var refused = []struct{ begins, what string }{
 	{"U", "text"}, {"S", "text"}, {"a", "text"}, {"V", "bytes without a type"}, {"M", "dates"}, {"m", "times"},
 }
 
-func (p *literal) dtype() (k kind, narrowed string, order binary.ByteOrder, err error) {
+func (p *literal) dtype() (name string, order binary.ByteOrder, err error) {
 	const known = "f2, f4, f8, i1, i2, i4, i8, u1, u2, u4, u8 or b1"
 	if p.at("[") {
-		return 0, "", nil, errors.New("NPY dtype is structured (columns with names); expected one type of number: " +
+		return "", nil, errors.New("NPY dtype is structured (columns with names); expected one type of number: " +
 			"numpy.lib.recfunctions.structured_to_unstructured makes it")
 	}
 	s, err := p.quoted()
 	if err != nil {
-		return 0, "", nil, err
+		return "", nil, err
 	}
 	mark, name := s[:min(1, len(s))], s[min(1, len(s)):]
-	k, found := narrow[name]
-	if found {
-		narrowed = name
-	}
-	for i, info := range kinds {
-		if name == info.npy {
-			k, found = kind(i), true
-		}
-	}
-	switch one := strings.HasSuffix(name, "1"); {
-	case found && (mark == "<" || mark == "|" && one):
-		return k, narrowed, binary.LittleEndian, nil
+	switch k, found := kinds[name]; {
+	case found && (mark == "<" || mark == "|" && k.size == 1):
+		return name, binary.LittleEndian, nil
 	case found && mark == ">":
-		return k, narrowed, binary.BigEndian, nil
+		return name, binary.BigEndian, nil
 	}
 	for _, r := range refused {
 		if strings.HasPrefix(name, r.begins) {
-			return 0, "", nil, fmt.Errorf("NPY dtype is %s, %s", excerpt(s), r.what)
+			return "", nil, fmt.Errorf("NPY dtype is %s, %s", excerpt(s), r.what)
 		}
 	}
-	return 0, "", nil, fmt.Errorf("NPY dtype is %s, expected %s, with its byte order (as in <f8)", excerpt(s), known)
+	return "", nil, fmt.Errorf("NPY dtype is %s, expected %s, with its byte order (as in <f8)", excerpt(s), known)
 }
 
 func (p *literal) boolean() (bool, error) {

@@ -36,7 +36,6 @@ type tensorInfo struct {
 // tensors of larger elements come first.
 func EncodeSafetensors(w io.Writer, tensors []Named, metadata map[string]string) error {
 	seen := make(map[string]bool)
-	tensorKinds := make([]kind, len(tensors))
 	var header bytes.Buffer
 	header.WriteByte('{')
 	if metadata != nil {
@@ -50,7 +49,7 @@ func EncodeSafetensors(w io.Writer, tensors []Named, metadata map[string]string)
 		}
 	}
 	end := 0
-	for i, t := range tensors {
+	for _, t := range tensors {
 		switch {
 		case seen[t.Name]:
 			return fmt.Errorf("arrayfile: tensor %s is there twice", excerpt(t.Name))
@@ -60,15 +59,14 @@ func EncodeSafetensors(w io.Writer, tensors []Named, metadata map[string]string)
 			return fmt.Errorf("arrayfile: tensor name %s, expected UTF-8", excerpt(t.Name))
 		}
 		seen[t.Name] = true
-		k, err := t.Array.kind()
+		name, err := t.Array.kind()
 		if err != nil {
 			return fmt.Errorf("arrayfile: tensor %s: %w", excerpt(t.Name), err)
 		}
-		tensorKinds[i] = k
-		begin := end
-		end += t.Array.Len() * kinds[k].size
+		k, begin := kinds[name], end
+		end += t.Array.Len() * k.size
 		info := tensorInfo{
-			DType:   kinds[k].safetensors,
+			DType:   k.safetensors,
 			Shape:   append([]int{}, t.Array.Shape...), // [] rather than null for a scalar
 			Offsets: []int{begin, end},
 		}
@@ -91,8 +89,8 @@ func EncodeSafetensors(w io.Writer, tensors []Named, metadata map[string]string)
 	if _, err := w.Write(header.Bytes()); err != nil {
 		return err
 	}
-	for i, t := range tensors {
-		if err := writeArray(w, t.Array, tensorKinds[i]); err != nil {
+	for _, t := range tensors {
+		if err := writeArray(w, t.Array); err != nil {
 			return err
 		}
 	}
@@ -235,14 +233,19 @@ func parseSafetensorsHeader(header []byte) ([]tensorEntry, map[string]string, er
 
 func (t tensorInfo) check(name string) (tensorEntry, error) {
 	var e tensorEntry
-	k := slices.IndexFunc(kinds[:], func(info kindInfo) bool { return info.safetensors == t.DType })
-	if k < 0 {
+	var k kind
+	for _, is := range kinds {
+		if is.safetensors == t.DType {
+			k = is
+		}
+	}
+	if t.DType == "" || k.size == 0 {
 		return e, fmt.Errorf("dtype %s, expected F32, F64, I32, I64, BOOL or U8", excerpt(t.DType))
 	}
 	if t.Shape == nil {
 		return e, errors.New("no shape")
 	}
-	n, err := elements(t.Shape, kinds[k].size)
+	n, err := elements(t.Shape, k.size)
 	if err != nil {
 		return e, err
 	}
@@ -250,9 +253,9 @@ func (t tensorInfo) check(name string) (tensorEntry, error) {
 		return e, errors.New("data_offsets must be two numbers, 0 ≤ begin ≤ end")
 	}
 	begin, end := t.Offsets[0], t.Offsets[1]
-	if end-begin != n*kinds[k].size {
+	if end-begin != n*k.size {
 		return e, fmt.Errorf("data_offsets hold %d bytes, expected %d for %s of shape %s",
-			end-begin, n*kinds[k].size, t.DType, tuple(t.Shape))
+			end-begin, n*k.size, t.DType, tuple(t.Shape))
 	}
-	return tensorEntry{name: name, kind: kind(k), shape: t.Shape, begin: begin, end: end}, nil
+	return tensorEntry{name: name, kind: k, shape: t.Shape, begin: begin, end: end}, nil
 }

@@ -8,8 +8,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/landing-diffusion/landing/tools/testkit"
 	"pgregory.net/rapid"
+
+	"github.com/landing-diffusion/landing/tools/testkit"
 )
 
 func safetensorsFile(header, data string) []byte {
@@ -20,16 +21,17 @@ func safetensorsFile(header, data string) []byte {
 func TestSafetensorsKnownBytes(t *testing.T) {
 	tensors := []Named{
 		{"w", Array{Shape: []int{2, 1}, Float32: []float32{1, -2}}},
-		{`b "1"`, Array{Shape: []int{3}, Bool: []bool{true, false, true}}},
+		{`b "1"`, Array{Shape: []int{1}, Float64: []float64{2}}},
 		{"n", Array{Shape: []int{}, Int64: []int64{-1}}},
 	}
 	metadata := map[string]string{"z": "1", "a": "<é>"}
 	header := `{"__metadata__":{"a":"\u003cé\u003e","z":"1"},` +
 		`"w":{"dtype":"F32","shape":[2,1],"data_offsets":[0,8]},` +
-		`"b \"1\"":{"dtype":"BOOL","shape":[3],"data_offsets":[8,11]},` +
-		`"n":{"dtype":"I64","shape":[],"data_offsets":[11,19]}}`
+		`"b \"1\"":{"dtype":"F64","shape":[1],"data_offsets":[8,16]},` +
+		`"n":{"dtype":"I64","shape":[],"data_offsets":[16,24]}}`
 	header += strings.Repeat(" ", 7-(len(header)-1)%8)
-	want := safetensorsFile(header, "\x00\x00\x80?\x00\x00\x00\xc0\x01\x00\x01\xff\xff\xff\xff\xff\xff\xff\xff")
+	want := safetensorsFile(header, "\x00\x00\x80?\x00\x00\x00\xc0"+
+		"\x00\x00\x00\x00\x00\x00\x00@\xff\xff\xff\xff\xff\xff\xff\xff")
 
 	var b bytes.Buffer
 	testkit.OK(t, EncodeSafetensors(&b, tensors, metadata))
@@ -84,9 +86,9 @@ func TestDecodeSafetensorsSortsByOffset(t *testing.T) {
 			`"a":{"data_offsets":[0,2],"shape":[2],"dtype":"U8"},`+
 			`"empty":{"dtype":"F64","shape":[0],"data_offsets":[2,2]}}  `, "\x01\x02\x03")))
 	want := []Named{
-		{"a", Array{Shape: []int{2}, Uint8: []uint8{1, 2}}},
+		{"a", Array{Shape: []int{2}, Int64: []int64{1, 2}}},
 		{"empty", Array{Shape: []int{0}, Float64: []float64{}}},
-		{"b", Array{Shape: []int{1}, Uint8: []uint8{3}}},
+		{"b", Array{Shape: []int{1}, Int64: []int64{3}}},
 	}
 	if err != nil || !reflect.DeepEqual(got, want) || metadata != nil {
 		t.Errorf("got %+v, %v, %v; want %+v", got, metadata, err, want)
@@ -94,7 +96,7 @@ func TestDecodeSafetensorsSortsByOffset(t *testing.T) {
 }
 
 func TestEncodeSafetensorsRefuses(t *testing.T) {
-	a := Array{Shape: []int{1}, Uint8: []uint8{1}}
+	a := Array{Shape: []int{1}, Int64: []int64{1}}
 	for _, c := range []struct {
 		tensors  []Named
 		metadata map[string]string

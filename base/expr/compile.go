@@ -203,10 +203,10 @@ func (c *compiler) allocate(results []int32) {
 }
 
 // tape returns the code with its results stored as dsts lists them: dsts[k] holds the places, in rows of strides[k]
-// numbers, and their nodes. It chooses the chunk and turns registers into offsets. Registers lie an odd number of cache
-// lines apart, so that a row's numbers do not share cache sets.
-func (c *compiler) tape(dsts [2][]entry, strides [2]int) *tape {
-	t := &tape{strides: strides}
+// numbers, and their nodes; names are for faults. It chooses the chunk and turns registers into offsets. Registers lie
+// an odd number of cache lines apart, so that a row's numbers do not share cache sets.
+func (c *compiler) tape(dsts [2][]entry, strides [2]int, names [2]string) *tape {
+	t := &tape{strides: strides, names: names}
 	rows := c.registers + t.strides[0] + t.strides[1] + len(c.loads)
 	t.chunk = min(max(cacheFloats/max(rows, 1), shortest), longest)
 	lines := (t.chunk + 7) / 8
@@ -248,7 +248,6 @@ type Program struct {
 	values *tape
 	jac    *tape
 	sparse *tape
-	length int // of a row of sparse derivatives
 
 	mu       sync.Mutex
 	g        *Graph // as far as it has been differentiated
@@ -270,23 +269,43 @@ func (g *Graph) Compile(values ...Value) (p *Program, err error) {
 		p.roots = append(p.roots, v.e...)
 	}
 	p.grads = p.g.gradients(p.roots)
-	m := len(p.roots)
-	c := p.components()
-	p.values = p.g.compile(p.roots).tape([2][]entry{c}, [2]int{m})
-	results := slices.Clone(p.roots)
-	var dense, packed []entry
-	for i, grad := range p.grads {
+	var components []entry
+	for i, r := range p.roots {
+		components = append(components, entry{i, r})
+	}
+	p.values = p.g.compile(p.roots).tape([2][]entry{components}, [2]int{len(p.roots)}, [2]string{"values"})
+	p.jac, p.sparse = p.tapes(components, p.derivatives(), "Jacobians")
+	return p, nil
+}
+
+// derivatives returns the nodes of grads.
+func (p *Program) derivatives() (nodes []int32) {
+	for _, grad := range p.grads {
 		for _, e := range grad {
-			results = append(results, e.node)
-			dense = append(dense, entry{i*p.d + e.v, e.node})
-			packed = append(packed, entry{p.length, e.node})
-			p.length++
+			nodes = append(nodes, e.node)
 		}
 	}
-	code := p.g.compile(results)
-	p.jac = code.tape([2][]entry{c, dense}, [2]int{m, m * p.d})
-	p.sparse = code.tape([2][]entry{c, packed}, [2]int{m, p.length})
-	return p, nil
+	return nodes
+}
+
+// tapes compiles components, if any, and a node for each derivative of grads, 0 where there is none: with rows in full,
+// and packed.
+func (p *Program) tapes(components []entry, nodes []int32, name string) (full, packed *tape) {
+	m, k := len(components), 0
+	results := slices.Clone(p.roots[:m])
+	var dense, short []entry
+	for i, grad := range p.grads {
+		for _, e := range grad {
+			if at := nodes[k]; at != zero {
+				dense, short = append(dense, entry{i*p.d + e.v, at}), append(short, entry{k, at})
+				results = append(results, at)
+			}
+			k++
+		}
+	}
+	c := p.g.compile(results)
+	return c.tape([2][]entry{components, dense}, [2]int{m, len(p.roots) * p.d}, [2]string{"values", name}),
+		c.tape([2][]entry{components, short}, [2]int{m, k}, [2]string{"values", "sparse " + name})
 }
 
 // refuse turns a fault of the builder into an error.
@@ -300,25 +319,8 @@ func refuse(err *error) {
 	}
 }
 
-func (p *Program) components() []entry {
-	out := make([]entry, len(p.roots))
-	for i, r := range p.roots {
-		out[i] = entry{i, r}
-	}
-	return out
-}
-
 // Components returns the number of components.
 func (p *Program) Components() int { return len(p.roots) }
-
-// Touches returns the coordinates that component i can vary with, ascending.
-func (p *Program) Touches(i int) []int {
-	out := make([]int, len(p.grads[i]))
-	for k, e := range p.grads[i] {
-		out[k] = e.v
-	}
-	return out
-}
 
 // Operations returns how many operations values, and values with Jacobians, take a point.
 func (p *Program) Operations() (values, jacobians int) { return len(p.values.code), len(p.jac.code) }
@@ -326,58 +328,45 @@ func (p *Program) Operations() (values, jacobians int) { return len(p.values.cod
 // An Evaluator runs a Program at blocks of any number of points. It owns the scratch of the runs, which each of its
 // methods makes when first called; one goroutine uses it at a time.
 type Evaluator struct {
-	p                                 *Program
-	values, jac, sparse, hv, sparseHV []float64
+	p       *Program
+	scratch map[*tape][]float64
 }
 
 // NewEvaluator returns an evaluator of its own.
-func (p *Program) NewEvaluator() *Evaluator { return &Evaluator{p: p} }
+func (p *Program) NewEvaluator() *Evaluator { return &Evaluator{p, map[*tape][]float64{}} }
 
-func (t *tape) once(s *[]float64) []float64 {
-	if *s == nil {
-		*s = t.scratch()
+func (e *Evaluator) run(t *tape, dst [2][]float64, x, v []float64, n int) {
+	fits("x", x, n*e.p.d)
+	for k, name := range t.names {
+		fits(name, dst[k], n*t.strides[k])
 	}
-	return *s
+	s, ok := e.scratch[t]
+	if !ok {
+		s = t.scratch()
+		e.scratch[t] = s
+	}
+	t.run(s, dst, x, v, e.p.d, n)
 }
 
 // Values writes all components at each of n points x (n×d): n×c.
-func (e *Evaluator) Values(dst, x []float64, n int) {
-	p := e.p
-	p.fits("x", x, n*p.d)
-	p.fits("values", dst, n*len(p.roots))
-	p.values.run(p.values.once(&e.values), [2][]float64{dst}, x, nil, p.d, n)
-}
+func (e *Evaluator) Values(dst, x []float64, n int) { e.run(e.p.values, [2][]float64{dst}, x, nil, n) }
+
+// Values is that of an Evaluator made for the call, for a look from outside the loops.
+func (p *Program) Values(dst, x []float64, n int) { p.NewEvaluator().Values(dst, x, n) }
 
 // Jacobians writes components and their gradients: n×c and n×c×d.
 func (e *Evaluator) Jacobians(values, jac, x []float64, n int) {
-	p := e.p
-	p.fits("x", x, n*p.d)
-	p.fits("values", values, n*len(p.roots))
-	p.fits("Jacobians", jac, n*len(p.roots)*p.d)
-	p.jac.run(p.jac.once(&e.jac), [2][]float64{values, jac}, x, nil, p.d, n)
+	e.run(e.p.jac, [2][]float64{values, jac}, x, nil, n)
 }
 
-// Values, Jacobians, SparseJacobians and HessianVectors are those of an Evaluator
-// made for the call, for a look from outside the loops.
-func (p *Program) Values(dst, x []float64, n int) { p.NewEvaluator().Values(dst, x, n) }
-
-func (p *Program) Jacobians(values, jac, x []float64, n int) {
-	p.NewEvaluator().Jacobians(values, jac, x, n)
-}
-
-func (p *Program) SparseJacobians(values, jac, x []float64, n int) {
-	p.NewEvaluator().SparseJacobians(values, jac, x, n)
-}
-
-func (p *Program) HessianVectors(dst, x, v []float64, n int) {
-	p.NewEvaluator().HessianVectors(dst, x, v, n)
-}
-
-// Support returns Touches of every component.
+// Support returns the coordinates that each component can vary with, ascending.
 func (p *Program) Support() [][]int {
 	out := make([][]int, len(p.roots))
-	for i := range out {
-		out[i] = p.Touches(i)
+	for i, grad := range p.grads {
+		out[i] = make([]int, len(grad))
+		for k, e := range grad {
+			out[i][k] = e.v
+		}
 	}
 	return out
 }
@@ -385,36 +374,26 @@ func (p *Program) Support() [][]int {
 // SparseJacobians is Jacobians with the derivatives along the support alone,
 // component by component: n×c and n×(all the support's lengths added).
 func (e *Evaluator) SparseJacobians(values, jac, x []float64, n int) {
-	p := e.p
-	p.fits("x", x, n*p.d)
-	p.fits("values", values, n*len(p.roots))
-	p.fits("sparse Jacobians", jac, n*p.length)
-	p.sparse.run(p.sparse.once(&e.sparse), [2][]float64{values, jac}, x, nil, p.d, n)
+	e.run(e.p.sparse, [2][]float64{values, jac}, x, nil, n)
 }
 
-// HessianVectors writes ∇²c_i(x) v for each component, from n points x and n
-// vectors v: n×c×d. The first call differentiates once more.
+// HessianVectors writes ∇²c_i(x) v for each component, from n points x and n vectors v: n×c×d; SparseHessianVectors
+// along the support alone, laid out as by SparseJacobians. The first call differentiates once more.
 func (e *Evaluator) HessianVectors(dst, x, v []float64, n int) {
-	p := e.p
-	p.fits("x", x, n*p.d)
-	p.fits("v", v, n*p.d)
-	p.fits("Hessian products", dst, n*len(p.roots)*p.d)
-	if err := p.Second(); err != nil {
-		panic(err)
-	}
-	p.hv.run(p.hv.once(&e.hv), [2][]float64{dst}, x, v, p.d, n)
+	fits("v", v, n*e.p.d)
+	e.run(e.second().hv, [2][]float64{nil, dst}, x, v, n)
 }
 
-// SparseHessianVectors is HessianVectors along the support alone, laid out as SparseJacobians is.
 func (e *Evaluator) SparseHessianVectors(dst, x, v []float64, n int) {
-	p := e.p
-	p.fits("x", x, n*p.d)
-	p.fits("v", v, n*p.d)
-	p.fits("sparse Hessian products", dst, n*p.length)
-	if err := p.Second(); err != nil {
+	fits("v", v, n*e.p.d)
+	e.run(e.second().sparseHV, [2][]float64{nil, dst}, x, v, n)
+}
+
+func (e *Evaluator) second() *Program {
+	if err := e.p.Second(); err != nil {
 		panic(err)
 	}
-	p.sparseHV.run(p.sparseHV.once(&e.sparseHV), [2][]float64{dst}, x, v, p.d, n)
+	return e.p
 }
 
 // Second prepares Hessian-vector products: forward over reverse, the derivative of every gradient along v. The error is
@@ -424,29 +403,13 @@ func (p *Program) Second() error {
 		defer refuse(&p.bad)
 		p.mu.Lock()
 		defer p.mu.Unlock()
-		var at []int
-		var of []int32
-		for i, grad := range p.grads {
-			for _, e := range grad {
-				at, of = append(at, i*p.d+e.v), append(of, e.node)
-			}
-		}
-		var dense, packed []entry
-		var results []int32
-		for k, t := range p.g.forward(of, func(v int32) int32 { return p.g.variable(p.d + int(v)) }) {
-			if t != zero {
-				dense, packed = append(dense, entry{at[k], t}), append(packed, entry{k, t})
-				results = append(results, t)
-			}
-		}
-		code := p.g.compile(results)
-		p.hv = code.tape([2][]entry{dense}, [2]int{len(p.roots) * p.d})
-		p.sparseHV = code.tape([2][]entry{packed}, [2]int{p.length})
+		along := func(v int32) int32 { return p.g.variable(p.d + int(v)) }
+		p.hv, p.sparseHV = p.tapes(nil, p.g.forward(p.derivatives(), along), "Hessian products")
 	})
 	return p.bad
 }
 
-func (p *Program) fits(what string, s []float64, n int) {
+func fits(what string, s []float64, n int) {
 	if len(s) < n {
 		panic(fmt.Sprintf("expr: %s has %d numbers; expected %d", what, len(s), n))
 	}

@@ -111,25 +111,6 @@ func TestValuesOfOneGraph(t *testing.T) {
 	testkit.Contains(t, fails(func() { Join(append(most, g.Const(1))...) }), "262145 elements", "a longer vector")
 }
 
-// Carets stand under the place, at least one, within its line, wherever the place says it is.
-func TestCarets(t *testing.T) {
-	for want, p := range map[string]Place{
-		"":           {"", 0, 1},
-		"cd\n^^":     {"ab\ncd", 3, 5},
-		"ab\n ^":     {"ab\ncd", 1, 4},
-		"ab\n  ^":    {"ab", 5, 9},
-		"ab\n^":      {"ab", -3, 1},
-		"a b\n  ^":   {"x\na\tb\ny", 4, 4},
-		"äöü\n ^^":   {"äöü", 1, 9},
-		"\n^":        {"a\n\nb", 2, 3},
-		"b\n ^":      {"a\nb", 3, 4},
-		"first\n^^^": {"first\nsecond", 0, 3},
-	} {
-		testkit.Equal(t, p.Caret(), want, "%+v", p)
-		testkit.Equal(t, (&Error{Formula: p.Formula, From: p.From, To: p.To}).Caret(), want, "an error at %+v", p)
-	}
-}
-
 // A fault stands where its operation does, from its first rune to behind its last, in formulas,
 // in functions and behind ranges.
 func TestPlacesOfFaults(t *testing.T) {

@@ -117,7 +117,7 @@ func TestDerivativesBySlope(t *testing.T) {
 		gradient := func(x []float64) []float64 {
 			var c [1]float64
 			j := make([]float64, d)
-			p.Jacobians(c[:], j, x, 1)
+			p.NewEvaluator().Jacobians(c[:], j, x, 1)
 			return j
 		}
 		for sample := range uint64(3) {
@@ -150,7 +150,7 @@ func TestDerivativesBySlope(t *testing.T) {
 				return (at(shifted(h, u)) - at(shifted(-h, u))) / (2 * h)
 			})
 			hv := make([]float64, d)
-			p.HessianVectors(hv, x, v, 1)
+			p.NewEvaluator().HessianVectors(hv, x, v, 1)
 			g0 := gradient(x)
 			slope(t, f.text+": ∇²", 10+math.Sqrt(dot(g0, g0)*dot(u, u)), dot(hv, u), func(h float64) float64 {
 				return (dot(gradient(shifted(h, v)), u) - dot(gradient(shifted(-h, v)), u)) / (2 * h)
@@ -192,7 +192,7 @@ func TestKinks(t *testing.T) {
 		p := testkit.Must(g.Compile(v))
 		var c [1]float64
 		var j [2]float64
-		p.Jacobians(c[:], j[:], []float64{0, 0}, 1)
+		p.NewEvaluator().Jacobians(c[:], j[:], []float64{0, 0}, 1)
 		for i := range j {
 			if j[i] != want[i] && !(math.IsNaN(j[i]) && math.IsNaN(want[i])) {
 				t.Errorf("%s at 0 has gradient %v, want %v", formula, j, want)

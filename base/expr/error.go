@@ -3,7 +3,6 @@ package expr
 import (
 	"fmt"
 	"math"
-	"strings"
 )
 
 // An Error says what is wrong with a formula, and where.
@@ -47,28 +46,6 @@ func window(text string, at int) string {
 	return s
 }
 
-// Caret shows the line of the formula that holds the place, with a caret under it.
-func (e *Error) Caret() string { return Place{e.Formula, e.From, e.To}.Caret() }
-
-// Caret shows the line of text that holds the place, with carets under it. It is
-// empty for a formula that was built in Go.
-func (p Place) Caret() string {
-	if p.Formula == "" {
-		return ""
-	}
-	r := []rune(p.Formula)
-	from := min(max(p.From, 0), len(r))
-	start, end := from, from
-	for start > 0 && r[start-1] != '\n' {
-		start--
-	}
-	for end < len(r) && r[end] != '\n' {
-		end++
-	}
-	line := strings.ReplaceAll(string(r[start:end]), "\t", " ")
-	return line + "\n" + strings.Repeat(" ", from-start) + strings.Repeat("^", max(1, min(p.To, end)-from))
-}
-
 // A NonFinite is an operation whose value or derivative at a point is not finite though its operands are.
 type NonFinite struct {
 	Component  int       // of the program
@@ -108,7 +85,7 @@ func (f *NonFinite) Error() string {
 // point x while its operands are, or nil. A coordinate that is not finite is itself such an operation. Fault is slow:
 // it is for messages.
 func (p *Program) Fault(x []float64, i int) *NonFinite {
-	p.fits("x", x, p.d)
+	fits("x", x, p.d)
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	g := p.g

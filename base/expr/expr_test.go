@@ -70,7 +70,7 @@ func TestFaults(t *testing.T) {
 		{"norm(c, s)", 1, `norm takes 1 argument, not 2`},
 		{"dot(c)", 1, `dot takes 2 arguments, not 1`},
 		{"angle(c)", 1, `angle takes 2 or 3 arguments, not 1`},
-		{"1 + x[14]", 6, `index 14 out of range: a vector of 14 has indices 0 to 13`},
+		{"1 + x[14]", 6, `index 14 out of range: x, a vector of 14, has indices 0 to 13`},
 		{"x[-1]", 2, `index -1 out of range`},
 		{"x[0:15]", 2, `slice [0:15] out of range`},
 		{"x[1/2]", 4, `an index must be an integer, not 0.5`},

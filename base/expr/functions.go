@@ -206,6 +206,9 @@ func matmul(a, b Value) Value {
 		for j := range c {
 			s := zero
 			for l := range k {
+				if a.e[i*k+l] == zero || b.e[l*c+j] == zero {
+					continue
+				}
 				s = a.g.add(s, a.g.mul(a.e[i*k+l], b.e[l*c+j]))
 			}
 			e[i*c+j] = s

@@ -37,7 +37,7 @@ func FuzzParse(f *testing.F) {
 			if n := utf8.RuneCountInString(e.Formula); e.Message == "" || e.From < 0 || e.To < e.From || e.From > n+1 {
 				t.Fatalf("%+v: the place is outside the %d runes", e, n)
 			}
-			_, _ = e.Error(), e.Caret()
+			_ = e.Error()
 		}
 		v, _, err := s.Relation(text)
 		if err := s.ForEach(text, func() error { return errors.New("once") }); err != nil && err.Error() != "once" {
@@ -65,7 +65,7 @@ func FuzzParse(f *testing.F) {
 		m := p.Components()
 		a, b, j := make([]float64, 2*m), make([]float64, 2*m), make([]float64, 2*m*12)
 		p.Values(a, x, 2)
-		p.Jacobians(b, j, x, 2)
+		p.NewEvaluator().Jacobians(b, j, x, 2)
 		for i := range a {
 			if a[i] != b[i] && !(math.IsNaN(a[i]) && math.IsNaN(b[i])) {
 				t.Fatalf("value %v, beside the Jacobian %v", a[i], b[i])
@@ -75,7 +75,7 @@ func FuzzParse(f *testing.F) {
 			check(err)
 			return
 		}
-		p.HessianVectors(j, x, u, 2)
+		p.NewEvaluator().HessianVectors(j, x, u, 2)
 		for i := range m {
 			if f := p.Fault(x[:12], i); f != nil {
 				_ = f.Error()

@@ -1,9 +1,11 @@
 package expr
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
+	"regexp"
 	"strings"
 	"unicode/utf8"
 
@@ -22,6 +24,9 @@ var plain = func() conf.FunctionsTable {
 	}
 	return t
 }()
+
+// tuples are names in brackets before "in": (i, j) in edges. The parser reads them as a list.
+var tuples = regexp.MustCompile(`\((\s*\pL[\pL\pN_]*(?:\s*,\s*\pL[\pL\pN_]*)*\s*)\)(\s+in\s)`)
 
 // syntax parses text whose first skip runes are not the author's.
 func (s *Scope) syntax(text string, skip int) (n ast.Node, err error) {
@@ -46,8 +51,8 @@ func (s *Scope) syntax(text string, skip int) (n ast.Node, err error) {
 			n, err = nil, fail(0, 0, "the formula cannot be read")
 		}
 	}()
-	tree, err := parser.ParseWithConfig(text, &conf.Config{MaxNodes: MaxSyntax, Functions: plain,
-		DisableIfOperator: true})
+	tree, err := parser.ParseWithConfig(tuples.ReplaceAllString(text, "[$1]$2"), &conf.Config{MaxNodes: MaxSyntax,
+		Functions: plain, DisableIfOperator: true})
 	if err != nil {
 		var e *file.Error
 		if !errors.As(err, &e) {
@@ -275,7 +280,23 @@ func (s *Scope) member(n *ast.MemberNode) Value {
 	v := s.eval(n.Node)
 	i := s.index(n.Property)
 	s.sized(n, 1)
+	if name := called(n.Node); name != "" && !v.IsScalar() && (i < 0 || i >= v.Len()) {
+		s.failAt(n, "index %d out of range: %s, %s, has indices 0 to %d", i, name, v.shape, v.Len()-1)
+	}
 	return v.At(i)
+}
+
+// called is what messages call an array: its name, or that of which it is a row; "" if it has none.
+func called(n ast.Node) string {
+	switch n := n.(type) {
+	case *ast.IdentifierNode:
+		return n.Value
+	case *ast.MemberNode:
+		if of := called(n.Node); of != "" {
+			return "a row of " + of
+		}
+	}
+	return ""
 }
 
 func (s *Scope) index(n ast.Node) int {
@@ -328,8 +349,8 @@ func isRange(n ast.Node) bool {
 	return ok && b.Operator == "in"
 }
 
-// ranges runs do for every combination of the first count arguments, each
-// "name in from..to", later ones inside earlier ones, until it returns false.
+// ranges runs do for every combination of the first count arguments, each "name in from..to", "name in vector" or
+// "(i, j) in matrix", later ones inside earlier ones, until it returns false.
 func (s *Scope) ranges(args []ast.Node, count int, do func() bool) bool {
 	if count == 0 {
 		return do()
@@ -338,36 +359,78 @@ func (s *Scope) ranges(args []ast.Node, count int, do func() bool) bool {
 	if !ok || b.Operator != "in" {
 		s.failAt(args[0], "expected a range such as j in 0..6")
 	}
-	name, ok := b.Left.(*ast.IdentifierNode)
-	bounds, ok2 := b.Right.(*ast.BinaryNode)
-	if !ok || !ok2 || bounds.Operator != ".." {
-		s.failAt(b, "expected a range such as j in 0..6")
+	names := []ast.Node{b.Left}
+	if list, ok := b.Left.(*ast.ArrayNode); ok {
+		names = list.Nodes
 	}
-	from, to := s.index(bounds.Left), s.index(bounds.Right)
-	if to < from-1 {
-		s.failAt(bounds, "the range %d..%d runs backwards", from, to)
+	for _, n := range names {
+		name, ok := n.(*ast.IdentifierNode)
+		if !ok {
+			s.failAt(b, "expected a range such as j in 0..6, or (i, j) in edges")
+		}
+		if s.coordinates[name.Value] {
+			s.failAt(n, "the index %s has the name of a coordinate", name.Value)
+		}
 	}
-	if to-from >= MaxElements {
-		s.failAt(bounds, "the range %d..%d has more than %d indices", from, to, MaxElements)
-	}
-	s.work(bounds, to-from+1) // counted before it is expanded
-	for i := from; i <= to; i++ {
-		more := true
-		s.with(name, name.Value, s.g.Const(float64(i)), func() Value {
-			more = s.ranges(args[1:], count-1, do)
+	rows, at := s.domain(b, len(names))
+	s.work(b.Right, rows*len(names)) // counted before it is expanded
+	var bind func(row, k int) bool
+	bind = func(row, k int) (more bool) {
+		if k == len(names) {
+			return s.ranges(args[1:], count-1, do)
+		}
+		s.with(names[k], names[k].(*ast.IdentifierNode).Value, at(row, k), func() Value {
+			more = bind(row, k+1)
 			return Value{}
 		})
-		if !more {
+		return more
+	}
+	for row := range rows {
+		if !bind(row, 0) {
 			return false
 		}
 	}
 	return true
 }
 
+// domain returns what the names of a range run over: how many rows, and in each the value of name k.
+func (s *Scope) domain(b *ast.BinaryNode, names int) (rows int, at func(row, k int) Value) {
+	if bounds, ok := b.Right.(*ast.BinaryNode); ok && bounds.Operator == ".." && names == 1 {
+		from, to := s.index(bounds.Left), s.index(bounds.Right)
+		if to < from-1 {
+			s.failAt(bounds, "the range %d..%d runs backwards", from, to)
+		}
+		if to-from >= MaxElements {
+			s.failAt(bounds, "the range %d..%d has more than %d indices", from, to, MaxElements)
+		}
+		return to - from + 1, func(row, _ int) Value { return s.g.Const(float64(from + row)) }
+	}
+	v, name := s.eval(b.Right), cmp.Or(called(b.Right), "the list")
+	if rows = v.Len(); v.IsScalar() {
+		s.failAt(b, "expected a range such as j in 0..6, or an array")
+	} else if width := v.Size() / max(rows, 1); width != names {
+		s.failAt(b, "%s is %s: %d indices in each row; expected %d", name, v.shape, width, names)
+	}
+	return rows, func(row, k int) Value {
+		i := v.Element(row*names + k)
+		if c, ok := i.Constant(); !ok || c < 0 || c != math.Trunc(c) || c > 1<<52 {
+			what := "a number that depends on x"
+			if ok {
+				what = fmt.Sprint(c)
+			}
+			s.failAt(b.Right, "row %d of %s (from 0) has %s; expected whole numbers of at least 0", row, name, what)
+		}
+		return i
+	}
+}
+
 func (s *Scope) call(n *ast.CallNode) Value {
 	callee, ok := n.Callee.(*ast.IdentifierNode)
 	if !ok {
 		s.failAt(n, "formulas have no methods")
+	}
+	if w := s.words[callee.Value]; w != nil {
+		return s.word(n, w)
 	}
 	if callee.Value == "next" && s.seq != nil {
 		return s.next(n)

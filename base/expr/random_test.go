@@ -217,8 +217,8 @@ func TestRandomFormulas(t *testing.T) {
 		m := len(outs)
 		val, jv, jac, hv := make([]float64, n*m), make([]float64, n*m), make([]float64, n*m*d), make([]float64, n*m*d)
 		prog.Values(val, x, n)
-		prog.Jacobians(jv, jac, x, n)
-		prog.HessianVectors(hv, x, v, n)
+		prog.NewEvaluator().Jacobians(jv, jac, x, n)
+		prog.NewEvaluator().HessianVectors(hv, x, v, n)
 		for i := range n {
 			for a := range d {
 				h := make([]hyper, 0, len(values))

@@ -18,12 +18,16 @@ type Scope struct {
 	g      *Graph
 	names  map[string]Value
 	macros map[string]*macro
-	order  int   // macros before this one may be called
-	calls  int   // of macros inside each other
-	x      Value // made on first use
-	dim    int   // of x: variables behind it have names of their own
-	steps  *int  // taken by all formulas so far
-	seq    *sequence
+	words  map[string]maker
+
+	coordinates map[string]bool // names that are coordinates: no index hides them
+
+	order int   // macros before this one may be called
+	calls int   // of macros inside each other
+	x     Value // made on first use
+	dim   int   // of x: variables behind it have names of their own
+	steps *int  // taken by all formulas so far
+	seq   *sequence
 
 	defining string // name of the value whose formula is being parsed
 
@@ -34,8 +38,57 @@ type Scope struct {
 
 // NewScope returns a scope over g without definitions.
 func NewScope(g *Graph) *Scope {
-	return &Scope{g: g, names: map[string]Value{}, macros: map[string]*macro{}, order: math.MaxInt, dim: g.dim,
-		steps: new(int)}
+	return &Scope{g: g, names: map[string]Value{}, macros: map[string]*macro{}, words: map[string]maker{},
+		coordinates: map[string]bool{}, order: math.MaxInt, dim: g.dim, steps: new(int)}
+}
+
+// Graph returns what the scope's formulas are built in.
+func (s *Scope) Graph() *Graph { return s.g }
+
+// Named returns the value of a name.
+func (s *Scope) Named(name string) (v Value, ok bool) { v, ok = s.names[name]; return v, ok }
+
+// Make runs what defines names in Go. Faults of the builder are errors.
+func (s *Scope) Make(do func(*Scope) error) (err error) {
+	if fault := s.building("", 0, func() { err = do(s) }); fault != nil {
+		return fault
+	}
+	return err
+}
+
+// Coordinate names variable j of the graph. An index cannot have its name.
+func (s *Scope) Coordinate(name string, j int) error {
+	s.coordinates[name] = true
+	return s.Define(name, s.g.num(s.g.variable(j)))
+}
+
+// A maker makes the value of a word in the scope that calls it.
+type maker func(s *Scope, word string) (Value, error)
+
+// Words defines a function of a bare word, or a text: fk(tip), fk("link 7").
+func (s *Scope) Words(name string, make maker) error {
+	err := s.free(name)
+	s.words[name] = make
+	return err
+}
+
+func (s *Scope) word(n *ast.CallNode, make maker) Value {
+	const steps = 1000 // or so
+	s.sized(n, steps)
+	word := ""
+	if len(n.Arguments) == 1 {
+		switch a := n.Arguments[0].(type) {
+		case *ast.IdentifierNode:
+			word = a.Value
+		case *ast.StringNode:
+			word = a.Value
+		}
+	}
+	v, err := make(s, word)
+	if err != nil {
+		s.failAt(n, "%v", err)
+	}
+	return v
 }
 
 // NewScopeOf returns a scope in which the last variables of g have the names given: x is
@@ -69,10 +122,11 @@ func (s *Scope) Define(name string, v Value) error {
 func (s *Scope) free(name string) error {
 	_, value := s.names[name]
 	_, function := s.macros[name]
+	_, word := s.words[name]
 	switch {
 	case !letters(name):
 		return &Error{Name: name, Message: "a name consists of letters, digits and '_', and begins with a letter"}
-	case value || function:
+	case value || function || word:
 		return &Error{Name: name, Message: "the name is defined twice"}
 	case reserved[name] && !(name == "x" && s.seq != nil), name == "next" && s.seq != nil:
 		return &Error{Name: name, Message: "the name is part of the language of formulas"}

@@ -14,8 +14,8 @@ type sequence struct{ length, end int }
 
 // Step returns a scope of step l of a sequence: the first `steps` times n variables of the graph, n a step. There x and
 // dim are of the step, which may be called x itself, step is l, and next(v) is v with each variable of a step replaced
-// by that of the step after it. It knows the definitions of s, and what it expands counts with that of s.
-func (s *Scope) Step(l, n, steps int) *Scope {
+// by that of the step after it. It knows the definitions of s, and what it expands counts with that of s. x is its x.
+func (s *Scope) Step(l, n, steps int) (step *Scope, x Value) {
 	if s.x.g == nil {
 		s.x = s.g.X().Slice(0, s.dim)
 	}
@@ -23,7 +23,7 @@ func (s *Scope) Step(l, n, steps int) *Scope {
 	t.names, t.macros = maps.Clone(s.names), maps.Clone(s.macros)
 	t.x, t.dim, t.seq = s.x.Slice(l*n, (l+1)*n), n, &sequence{n, n * steps}
 	t.names["step"] = s.g.Const(float64(l))
-	return &t
+	return &t, t.x
 }
 
 // Alone returns a scope with the definitions of s, but without a next step.

@@ -16,9 +16,10 @@ type tape struct {
 	fills   []fill // constants
 	stores  [2][]move
 	strides [2]int // row lengths of the results
-	stride  int    // between registers
-	chunk   int    // points at a time
-	size    int    // of the scratch memory
+	names   [2]string
+	stride  int // between registers
+	chunk   int // points at a time
+	size    int // of the scratch memory
 }
 
 type move struct {

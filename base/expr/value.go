@@ -48,6 +48,21 @@ func (g *Graph) Const(c float64) Value {
 	return g.num(g.constant(c))
 }
 
+// Array returns constants: a vector, or with rows and columns given a matrix, row by row.
+func (g *Graph) Array(c []float64, shape ...int) Value {
+	if len(c) > MaxElements {
+		failf("an array of %d numbers; at most %d are allowed", len(c), MaxElements)
+	}
+	v := Value{g, vectorOf(len(c)), make([]int32, len(c))}
+	for i := range c {
+		v.e[i] = g.Const(c[i]).e[0]
+	}
+	if len(shape) == 2 {
+		return v.Reshape(shape[0], shape[1])
+	}
+	return v
+}
+
 func (g *Graph) num(i int32) Value { return Value{g, scalar, []int32{i}} }
 
 // X returns the vector of all d variables.

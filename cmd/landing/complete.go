@@ -39,6 +39,7 @@ var argumentWords = map[string]argumentWord{
 	"SCHEMA":          {"the name of a schema", cobra.NoFileCompletions},
 	"FILE":            {"a sweep file", completeYAML},
 	"DATA":            {"a data file", nil},
+	"CASE":            {"a MATPOWER case file", nil},
 	"MESH":            {"a mesh", nil},
 }
 

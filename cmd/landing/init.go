@@ -28,10 +28,11 @@ type initOptions struct {
 func (o *initOptions) flags(f *pflag.FlagSet) {
 	f.StringVarP(&o.out, "output", "o", "problem.yaml", "problem file to write; one that exists is left as it is")
 	f.StringArrayVar(&o.Formulas, "formula", nil, "a formula to measure, and to add where it holds (repeatable)")
-	f.StringSliceVar(&o.Drop, "drop", nil, "columns to leave out, by name or number from 0; needs --clean")
+	f.StringSliceVar(&o.Drop, "drop", nil, "columns to leave out, by name or number from 0")
 	f.StringSliceVar(&o.Angles, "angles", nil, "columns that are angles, by name or number from 0, in degrees or "+
-		"radians: their cosines and sines take their places; needs --clean")
-	f.StringVar(&o.Clean, "clean", "", "file for the rows and columns that can be used: .csv, .npy or .parquet")
+		"radians: their cosines and sines take their places")
+	f.StringVar(&o.Clean, "clean", "", "file for the rows and columns that can be used: .csv, .npy or .parquet "+
+		"(default NAME-clean beside the problem file, where it keeps all rows)")
 	f.StringSliceVar(&o.Keep, "keep", nil, "columns that are coordinates, though they look like times or numbers "+
 		"of rows")
 	f.Float64Var(&o.MaxLoss, "max-loss", draft.MaxLoss, "the largest share of rows that --clean may leave "+
@@ -75,11 +76,12 @@ round-off becomes part of the set, as a ready-made set where one fits. What they
 commented out, with its residual. Nothing else is assumed, and every other key is left to its default.
 Beside the problem file goes ` + problem.SchemaFile + `, by which editors complete and check it.
 
-Files that train would refuse (cells that are no numbers, columns of words, labels between
-coordinates) are refused, unless --clean names a file for the rows and columns that can be used.`,
+Where train would refuse the file as it is (columns of words or times, decimal commas), init writes
+what can be used to another file beside the problem file. If rows would be left out (cells that are
+no numbers), it refuses to, unless --clean names a file for the rows and columns that can be used.`,
 		Example: "  landing init points.csv\n  landing init points.csv --formula \"norm(x[0:3]) = 1\" -o arm.yaml\n" +
-			"  landing init table.csv --drop id --clean clean.csv\n" +
-			"  landing init torsions.csv --angles phi,psi --clean circles.csv",
+			"  landing init table.csv --drop id --max-loss 0.05 --clean clean.csv\n" +
+			"  landing init torsions.csv --angles phi,psi",
 	}, new(initOptions), runInit)
 }
 
@@ -93,7 +95,7 @@ func runInit(ctx context.Context, a *app, o *initOptions, args []string) (answer
 		return answer{}, err
 	}
 	if d.Cleaned != nil {
-		if err := run.WriteFile(o.Clean, d.Cleaned.Bytes, false); err != nil {
+		if err := run.WriteFile(d.Cleaned.File, d.Cleaned.Bytes, false); err != nil {
 			return answer{}, keeps("init", err)
 		}
 	}

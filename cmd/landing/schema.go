@@ -41,6 +41,7 @@ var answers = map[string][]any{
 	"make alanine":       {alanineStory{}},
 	"make arm":           {armStory{}},
 	"make eigenfunction": {eigenStory{}},
+	"make grid":          {gridStory{}},
 	"make level-set":     {meshStory{}},
 	"refine":             {refined{}},
 	"make so":            {soStory{}},

@@ -152,7 +152,7 @@ func TestHandWritten(t *testing.T) {
 		d, c := set.Dim(), len(constraint.Components(set))
 		x := points(n, d)
 		v, w, j, k := make([]float64, n*c), make([]float64, n*c), make([]float64, n*c*d), make([]float64, n*c*d)
-		set.Jacobians(v, j, x, n)
+		set.NewEvaluator(n).Jacobians(v, j, x, n)
 		hand := r.hand.NewEvaluator(n)
 		hand.Jacobians(w, k, x, n)
 		near(t, r.name, v, w, 1e-13)
@@ -161,7 +161,7 @@ func TestHandWritten(t *testing.T) {
 		near(t, r.name+" values", w, v, 0)
 		if hand.HessianVectors != nil {
 			u := points(n+1, d)[d:]
-			set.HessianVectors(j, x, u, n)
+			set.NewEvaluator(n).HessianVectors(j, x, u, n)
 			hand.HessianVectors(k, x, u, n)
 			near(t, r.name+" ∇²v", j, k, 1e-11)
 		}

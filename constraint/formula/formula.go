@@ -3,6 +3,8 @@
 package formula
 
 import (
+	"encoding/json"
+	"errors"
 	"fmt"
 	"math"
 	"strconv"
@@ -40,8 +42,12 @@ type Component struct {
 	Expr string `yaml:"expr" doc:"left = right, left <= right, or a formula that shall be 0, or at most 0"`
 }
 
-// A Definition names a formula for those after it.
-type Definition struct{ Name, Expr string }
+// A Definition names a formula for those after it, or numbers from a file, which package formula does not read.
+type Definition struct {
+	Name, Expr string
+	File       string                  // instead of Expr
+	Make       func(*expr.Scope) error // instead of both: defines the name in Go
+}
 
 // Definitions are a mapping from names to formulas in YAML, in order.
 type Definitions []Definition
@@ -54,7 +60,17 @@ func (d *Definitions) UnmarshalYAML(decode func(any) error) error {
 	}
 	*d = nil
 	for _, item := range m {
-		*d = append(*d, Definition{fmt.Sprint(item.Key), fmt.Sprint(item.Value)})
+		def := Definition{Name: fmt.Sprint(item.Key)}
+		if m, ok := item.Value.(map[string]any); ok {
+			def.File, _ = m["file"].(string)
+		} else {
+			def.Expr = fmt.Sprint(item.Value)
+		}
+		if _, ok := item.Value.([]any); ok {
+			text, _ := json.Marshal(item.Value) // a list, as formulas write it
+			def.Expr = string(text)
+		}
+		*d = append(*d, def)
 	}
 	return nil
 }
@@ -63,7 +79,11 @@ func (d *Definitions) UnmarshalYAML(decode func(any) error) error {
 func (d Definitions) MarshalYAML() (any, error) {
 	var m yaml.MapSlice
 	for _, def := range d {
-		m = append(m, yaml.MapItem{Key: def.Name, Value: def.Expr})
+		var value any = def.Expr
+		if def.File != "" {
+			value = map[string]string{"file": def.File}
+		}
+		m = append(m, yaml.MapItem{Key: def.Name, Value: value})
 	}
 	return m, nil
 }
@@ -85,15 +105,9 @@ func New(spec Spec) (*Set, error) {
 	if len(spec.Equality)+len(spec.Inequality) == 0 {
 		return nil, &Error{"equality", fmt.Errorf("missing; expected at least one equality or inequality")}
 	}
-	b := NewBuilder(spec.Dim + len(spec.Given))
-	scope, err := expr.NewScopeOf(b.Graph, spec.Given)
+	b, scope, err := begin(spec.Dim, spec.Let, spec.Given)
 	if err != nil {
-		return nil, &Error{"given", err}
-	}
-	for _, d := range spec.Let {
-		if err := scope.Let(d.Name, d.Expr); err != nil {
-			return nil, &Error{"let." + d.Name, err}
-		}
+		return nil, err
 	}
 	for i, c := range spec.Equality {
 		if err := b.family(scope, &b.equalities, c, expr.Equal); err != nil {
@@ -110,6 +124,35 @@ func New(spec Spec) (*Set, error) {
 		return nil, within("equality", err)
 	}
 	return s, nil
+}
+
+// begin returns a builder of formulas over points in R^dim and given coordinates behind them, and what they can name.
+func begin(dim int, let Definitions, given []string) (*Builder, *expr.Scope, error) {
+	b := NewBuilder(dim + len(given))
+	scope, err := expr.NewScopeOf(b.Graph, given)
+	if err != nil {
+		return nil, nil, &Error{"given", err}
+	}
+	return b, scope, let.define(scope, "let.")
+}
+
+// define adds the definitions to a scope. The error's key begins with at.
+func (d Definitions) define(scope *expr.Scope, at string) error {
+	for _, d := range d {
+		var err error
+		switch {
+		case d.Make != nil:
+			err = scope.Make(d.Make)
+		case d.File != "":
+			err = errors.New("a file stands in the let of a set alone; expected a formula")
+		default:
+			err = scope.Let(d.Name, d.Expr)
+		}
+		if err != nil {
+			return &Error{at + d.Name, err}
+		}
+	}
+	return nil
 }
 
 func within(key string, err error) error {
@@ -129,20 +172,17 @@ func (b *Builder) family(scope *expr.Scope, to *[]named, c Component, kind expr.
 	if c.For == "" && to != nil {
 		return b.one(scope, to, c.Name, c, kind)
 	}
-	if c.For == "" { // of a step
+	one := func() error {
 		name, err := indexed(scope, c)
 		if err != nil {
 			return &Error{"name", err}
 		}
 		return b.one(scope, to, name, c, kind)
 	}
-	err := scope.ForEach(c.For, func() error {
-		name, err := indexed(scope, c)
-		if err != nil {
-			return &Error{"name", err}
-		}
-		return b.one(scope, to, name, c, kind)
-	})
+	if c.For == "" { // of a step
+		return one()
+	}
+	err := scope.ForEach(c.For, one)
 	if e, ok := err.(*expr.Error); ok {
 		e.Name = c.Name
 		return &Error{"for", e}

@@ -23,7 +23,7 @@ func TestGoldenOps(t *testing.T) {
 				x := f("x")
 				n := len(x) / c.d
 				v, j := make([]float64, 2*n), make([]float64, 2*n*c.d)
-				set.Jacobians(v, j, x, n)
+				set.NewEvaluator(n).Jacobians(v, j, x, n)
 				h, gv, jh, jg := f("h"), f("g"), f("jac_h"), f("jac_g")
 				for i := range n {
 					within(t, "h", v[2*i:2*i+1], h[i:i+1])

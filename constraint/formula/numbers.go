@@ -25,25 +25,17 @@ type Numbers struct {
 // NewNumbers compiles entries over points in R^dim, and the coordinates behind them that are given by name. They see
 // the definitions of let, those of a set. The error is an *Error, whose key begins with the entry: "[2].expr".
 func NewNumbers(dim int, let Definitions, entries []Entry, given ...string) (*Numbers, error) {
-	b := NewBuilder(dim + len(given))
-	b.many = "numbers"
-	scope, err := expr.NewScopeOf(b.Graph, given)
+	b, scope, err := begin(dim, let, given)
 	if err != nil {
-		return nil, &Error{"given", err}
+		return nil, err
 	}
-	for _, d := range let {
-		if err := scope.Let(d.Name, d.Expr); err != nil {
-			return nil, &Error{"let." + d.Name, err}
-		}
-	}
+	b.many = "numbers"
 	var list []named
 	out := &Numbers{}
 	for i, e := range entries {
 		at := fmt.Sprintf("[%d]", i)
-		for _, d := range e.Let {
-			if err := scope.Let(d.Name, d.Expr); err != nil {
-				return nil, &Error{at + ".let." + d.Name, err}
-			}
+		if err := e.Let.define(scope, at+".let."); err != nil {
+			return nil, err
 		}
 		if err := b.family(scope, &list, e.Component, expr.None); err != nil {
 			return nil, within(at, err)
@@ -73,16 +65,9 @@ type Potential struct {
 // NewPotential compiles a formula over points in R^dim, and the coordinates behind them that are given by name. It sees
 // the definitions of let. The error is an *Error with the key expr, or that of a definition.
 func NewPotential(dim int, let Definitions, text string, given ...string) (*Potential, error) {
-	dim += len(given)
-	b := NewBuilder(dim)
-	scope, err := expr.NewScopeOf(b.Graph, given)
+	b, scope, err := begin(dim, let, given)
 	if err != nil {
-		return nil, &Error{"given", err}
-	}
-	for _, d := range let {
-		if err := scope.Let(d.Name, d.Expr); err != nil {
-			return nil, &Error{"let." + d.Name, err}
-		}
+		return nil, err
 	}
 	v, err := scope.Parse(text)
 	if err == nil && !v.IsScalar() {
@@ -95,7 +80,7 @@ func NewPotential(dim int, let Definitions, text string, given ...string) (*Pote
 	if err != nil {
 		return nil, &Error{"expr", err}
 	}
-	p := &Potential{program: program, dim: dim}
+	p := &Potential{program: program, dim: b.Dim()}
 	p.scratch.New = func() any { return program.NewEvaluator() }
 	return p, nil
 }

@@ -13,11 +13,11 @@ import (
 // Families and vectors are several numbers; definitions of the set come first, then
 // those of an entry, which later ones see too.
 func TestNumbers(t *testing.T) {
-	let := Definitions{{"p", "x[0:2]"}}
+	let := Definitions{{Name: "p", Expr: "x[0:2]"}}
 	n := testkit.Must(NewNumbers(4, let, []Entry{
 		{Component: Component{Name: "angle", Expr: "atan2(p[1], p[0])"}},
 		{Component: Component{Name: "pair[i]", For: "i in 0..1", Expr: "x[i] * q[i]"},
-			Let: Definitions{{"q", "x[2:4]"}}},
+			Let: Definitions{{Name: "q", Expr: "x[2:4]"}}},
 		{Component: Component{Name: "both", Expr: "q"}},
 	}))
 	if !slices.Equal(n.Names, []string{"angle", "pair[0]", "pair[1]", "both[0]", "both[1]"}) ||
@@ -45,7 +45,8 @@ func TestNumbersFaults(t *testing.T) {
 		{[]Entry{entry("", "", "x[0]")}, "[0].name", 0},
 		{[]Entry{entry("a", "", "x[0]"), entry("a", "", "x[1]")}, "[1].name", 0},
 		{[]Entry{entry("a[i]", "i in 0..", "x[i]")}, "[0].for", 8},
-		{[]Entry{{Component: Component{Name: "a", Expr: "u"}, Let: Definitions{{"u", "x[0] +"}}}}, "[0].let.u", 6},
+		{[]Entry{{Component: Component{Name: "a", Expr: "u"}, Let: Definitions{{Name: "u", Expr: "x[0] +"}}}},
+			"[0].let.u", 6},
 	} {
 		_, err := NewNumbers(2, nil, c.entries)
 		var e *Error

@@ -172,7 +172,7 @@ func TestSpecFaults(t *testing.T) {
 	}{
 		{formula.Spec{}, "dim: 0; expected the number of coordinates, at least 1"},
 		{formula.Spec{Dim: 2}, "equality: missing; expected at least one equality or inequality"},
-		{formula.Spec{Dim: 2, Let: formula.Definitions{{"c", "y"}}, Equality: one("a", "c")},
+		{formula.Spec{Dim: 2, Let: formula.Definitions{{Name: "c", Expr: "y"}}, Equality: one("a", "c")},
 			`let.c: c: unknown name "y"`},
 		{formula.Spec{Dim: 2, Equality: one("", "x[0]")}, "equality[0].name: missing"},
 		{formula.Spec{Dim: 2, Inequality: one("a", "x[0] = 1")},

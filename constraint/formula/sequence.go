@@ -3,6 +3,7 @@ package formula
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -29,29 +30,28 @@ const (
 	maxCoordinates = 1_000_000
 )
 
-// A member is a name of State, with the place of its coordinates in a step.
+// A member is a name of State, with the place of its coordinates in a step; to is 0 of a single one.
 type member struct {
 	name     string
 	from, to int
-	vector   bool
 }
 
 // members reads State, and names the coordinates of a step.
 func (q *Sequence) members() (list []member, coordinates []string, err error) {
 	for i, text := range q.State {
-		m := member{name: text, from: len(coordinates), to: len(coordinates) + 1}
-		if name, size, ok := strings.Cut(text, "["); ok {
+		m := member{name: text, from: len(coordinates)}
+		if name, size, ok := strings.Cut(text, "["); !ok {
+			coordinates = append(coordinates, text)
+		} else {
 			n, err := strconv.Atoi(strings.TrimSuffix(size, "]"))
 			if err != nil || n < 1 || n > MaxStep || !strings.HasSuffix(size, "]") {
 				return nil, nil, &Error{fmt.Sprintf("state[%d]", i), fmt.Errorf("%q; expected a name such as v, or "+
 					"with the length of a vector, v[3], at most %d", text, MaxStep)}
 			}
-			m.name, m.to, m.vector = name, m.from+n, true
+			m.name, m.to = name, m.from+n
 			for j := range n {
 				coordinates = append(coordinates, fmt.Sprintf("%s[%d]", name, j))
 			}
-		} else {
-			coordinates = append(coordinates, text)
 		}
 		if list = append(list, m); len(coordinates) > MaxStep {
 			return nil, nil, &Error{"state", fmt.Errorf("more than %d coordinates a step", MaxStep)}
@@ -65,21 +65,20 @@ func (q *Sequence) members() (list []member, coordinates []string, err error) {
 
 // scope returns that of step l, with the names of its coordinates and the definitions.
 func (q *Sequence) scope(whole *expr.Scope, l, n int, state []member) (*expr.Scope, error) {
-	s := whole.Step(l, n, q.Steps)
-	x, err := s.Parse("x")
-	if err != nil {
-		return nil, &Error{"state", err}
-	}
+	s, x := whole.Step(l, n, q.Steps)
 	for i, m := range state {
-		v := x.Slice(m.from, m.to)
-		if !m.vector {
-			v = v.At(0)
+		v := x.At(m.from)
+		if m.to > 0 {
+			v = x.Slice(m.from, m.to)
 		}
 		if err := s.Define(m.name, v); err != nil {
 			return nil, &Error{fmt.Sprintf("state[%d]", i), err}
 		}
 	}
 	for _, d := range q.Let {
+		if d.Make != nil { // the same in all steps
+			continue
+		}
 		if err := s.LetStep(d.Name, d.Expr); err != nil {
 			return nil, &Error{"let." + d.Name, err}
 		}
@@ -110,54 +109,54 @@ func NewSequence(q Sequence) (*Set, error) {
 	if err != nil {
 		return nil, &Error{"given", err}
 	}
-	lists := []struct {
-		key   string
-		of    []Component
-		first int // family
-	}{{"first", q.First, 0}, {"within", q.Within, 0}, {"between", q.Between, 0}, {"last", q.Last, 0}}
-	var families []constraint.Family
-	for i := range lists {
-		lists[i].first = len(families)
-		for _, c := range lists[i].of {
-			families = append(families, constraint.Family{Name: c.Name})
+	for _, d := range q.Let {
+		if d.Make != nil {
+			if err := whole.Make(d.Make); err != nil {
+				return nil, &Error{"let." + d.Name, err}
+			}
 		}
 	}
-	if len(families) == 0 {
+	var families []constraint.Family
+	for _, c := range slices.Concat(q.First, q.Within, q.Between, q.Last) {
+		families = append(families, constraint.Family{Name: c.Name})
+	}
+	if families == nil {
 		return nil, &Error{"between", errors.New("missing; expected formulas in within, between, first or last")}
 	}
-	rest := make([]int, len(families)) // how many components of each family, its last, are inequalities
+	inequality := make([]bool, len(families))
 	for l := range q.Steps {
 		between, err := q.scope(whole, l, n, state)
 		if err != nil {
 			return nil, err
 		}
-		alone := between.Alone()
-		for k, list := range lists {
-			scope := alone
-			switch {
-			case k == 0 && l > 0, k == 3 && l < q.Steps-1:
-				continue
-			case k == 2:
+		alone, family := between.Alone(), 0
+		for k, list := range [][]Component{q.First, q.Within, q.Between, q.Last} {
+			key, scope := []string{"first", "within", "between", "last"}[k], alone
+			if key == "between" {
 				scope = between
 			}
-			for i, c := range list.of {
-				if k == 1 || k == 2 {
+			for i, c := range list {
+				of := family
+				if family++; key == "first" && l > 0 || key == "last" && l < q.Steps-1 {
+					continue
+				}
+				if scope == between || key == "within" {
 					c.Name = atStep(c.Name)
 				}
 				h, g := len(b.equalities), len(b.inequalities)
 				err := b.family(scope, nil, c, expr.Equal)
-				if e := (*expr.Error)(nil); k == 2 && l > 0 && errors.As(err, &e) && e.Message == expr.NoNext {
+				e := (*expr.Error)(nil)
+				if scope == between && l > 0 && errors.As(err, &e) && e.Message == expr.NoNext {
 					continue // the sequence ends
 				}
 				if err != nil {
-					return nil, within(fmt.Sprintf("%s[%d]", list.key, i), err)
+					return nil, within(fmt.Sprintf("%s[%d]", key, i), err)
 				}
-				f := &families[list.first+i]
 				for ; h < len(b.equalities); h++ {
-					f.Of = append(f.Of, h)
+					families[of].Of = append(families[of].Of, h)
 				}
 				for ; g < len(b.inequalities); g++ {
-					f.Of, rest[list.first+i] = append(f.Of, g), rest[list.first+i]+1
+					families[of].Of, inequality[of] = append(families[of].Of, g), true
 				}
 			}
 		}
@@ -167,8 +166,10 @@ func NewSequence(q Sequence) (*Set, error) {
 		return nil, within("between", err)
 	}
 	for i, f := range families {
-		for j := len(f.Of) - rest[i]; j < len(f.Of); j++ {
-			f.Of[j] += len(s.equalities)
+		for j := range f.Of {
+			if inequality[i] { // they stand behind all equalities
+				f.Of[j] += len(s.equalities)
+			}
 		}
 	}
 	s.sequence = constraint.Capabilities{Steps: q.Steps, StepDim: n, StepNames: coordinates, Families: families}

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/landing-diffusion/landing/base/expr"
 	"github.com/landing-diffusion/landing/base/keyed"
 	"github.com/landing-diffusion/landing/constraint"
 	"github.com/landing-diffusion/landing/constraint/formula"
@@ -18,15 +19,19 @@ import (
 func spacecraft(steps int) formula.Sequence {
 	return formula.Sequence{
 		Steps: steps, State: []string{"p[2]", "v[2]", "u[2]", "m"}, Given: []string{"px", "py"},
-		Let: formula.Definitions{{"h", "1/8"}, {"r", "norm(p)"}, {"a", "u/m - p/r^3"},
-			{"mean(w)", "(w + next(w))/2"}, {"gain", "h*mean(a)"}},
+		Let: formula.Definitions{{Name: "h", Expr: "1/8"}, {Name: "r", Expr: "norm(p)"},
+			{Name: "a", Expr: "u/m - p/r^3"}, {Name: "mean(w)", Expr: "(w + next(w))/2"},
+			{Name: "gain", Expr: "h*mean(a)"}, {Name: "most", Make: func(s *expr.Scope) error { // as of a file
+				return s.Define("most", s.Graph().Array([]float64{1, 2, 3, 4}, 4))
+			}}},
 		First: []formula.Component{{Name: "from", Expr: "p = [px, py]"}, {Name: "full", Expr: "m = 1"}},
 		Between: []formula.Component{{Name: "dynamics.p", Expr: "next(p) - p = h*mean(v)"},
 			{Name: "dynamics.v[i]", For: "i in 0..1", Expr: "next(v[i]) - v[i] = gain[i]"},
 			{Name: "burn", Expr: "next(m) <= m"},
 			{Name: "smooth", Expr: "next(next(m)) - 2*next(m) + m <= 0.1*(step + 1)"}},
-		Within: []formula.Component{{Name: "thrust", Expr: "dot(u, u) <= 1"}, {Name: "clear", Expr: "r >= 0.5"}},
-		Last:   []formula.Component{{Name: "berth", Expr: "p = [1, 0.5]"}},
+		Within: []formula.Component{{Name: "thrust", Expr: "dot(u, u) <= most[step]"},
+			{Name: "clear", Expr: "r >= 0.5"}},
+		Last: []formula.Component{{Name: "berth", Expr: "p = [1, 0.5]"}},
 	}
 }
 
@@ -45,7 +50,7 @@ func TestSequence(t *testing.T) {
 	at := func(l, k int) float64 { return x[l*n+k] }
 	for l := range L {
 		r := math.Hypot(at(l, 0), at(l, 1))
-		values[fmt.Sprintf("thrust[%d]", l)] = at(l, 4)*at(l, 4) + at(l, 5)*at(l, 5) - 1
+		values[fmt.Sprintf("thrust[%d]", l)] = at(l, 4)*at(l, 4) + at(l, 5)*at(l, 5) - float64(l+1)
 		values[fmt.Sprintf("clear[%d]", l)] = 0.5 - r
 		a := func(l, i int) float64 {
 			return at(l, 4+i)/at(l, 6) - at(l, i)/math.Pow(math.Hypot(at(l, 0), at(l, 1)), 3)

@@ -12,21 +12,25 @@ const dependent = 1e-13
 
 // An active is the scratch space of one step with inequalities, in the numbers of a group's components.
 type active struct {
-	m          []float64 // c×c: ∇c_e(z)·∇c_p(x), both over ‖∇c(x)‖; columns of the working set
+	m          []float64 // columns of c numbers: ∇c_e(z)·∇c_p(x), both over ‖∇c(x)‖, of components p that entered
+	at         []int     // c: where the column of p begins in m; −1: nowhere yet
 	res        []float64 // c: linearised violation at λ = 0
 	size       []float64 // c: ‖∇c_e(x)‖
 	λ, t       []float64 // c; λ of the working set
+	kept       []int     // equalities that the working set begins with: those that core does not eliminate
 	rows, cols []int     // equations and unknowns of the working set: equalities, then inequalities
 	eq         int       // how many of them are equalities
-	lu         []float64 // c²
+	lu         []float64 // of the working set
 	move       []float64 // d
+	core       eliminated
 }
 
 func newActive(c, d int) active {
 	vec := func() []float64 { return make([]float64, c) }
 	return active{
-		m: make([]float64, c*c), lu: make([]float64, c*c), move: make([]float64, d),
-		res: vec(), size: vec(), λ: vec(), t: vec(), rows: make([]int, 0, c+1), cols: make([]int, 0, c+1),
+		at: make([]int, c), move: make([]float64, d), res: vec(), size: vec(), λ: vec(), t: vec(),
+		kept: make([]int, 0, c), rows: make([]int, 0, c+1), cols: make([]int, 0, c+1),
+		core: eliminated{n: make([]float64, d)},
 	}
 }
 
@@ -52,14 +56,21 @@ func (w *Projection) activeStep(out []float64, b base, i, a int, z, val, jac []f
 	dense.Axpy(move, -1, at)
 	reach := max(shrunk(1, dense.Largest(at)), dense.Largest(move))
 	for l, comp := range g.comp {
-		s.size[l] = dense.Norm4(base[l*g.d : (l+1)*g.d])
+		row, _ := g.row(base, l)
+		s.size[l] = dense.Norm4(row)
 		if s.size[l] < GradientTolerance { // no direction to push in
 			if l < g.m || val[comp] > newtonTolerance {
 				return unreachable
 			}
 			s.size[l] = math.Inf(1)
 		}
-		v := val[comp] + dense.Dot4(jac[l*g.d:(l+1)*g.d], move)
+	}
+	s.begin(g, base, jac)
+	if g.pattern != nil {
+		s.core.land(move, g, val, s.size)
+	}
+	for l, comp := range g.comp {
+		v := val[comp] + g.dot(jac, l, move)
 		if pushed[l] {
 			v += margin
 		}
@@ -74,7 +85,7 @@ func (w *Projection) activeStep(out []float64, b base, i, a int, z, val, jac []f
 		}
 		l, v := s.mostViolated(g)
 		if v <= 0x1p-50*reach {
-			return w.applyActive(out, i, a, base)
+			return w.applyActive(out, i, a, base, val, at)
 		}
 		if margin > 0 && !pushed[l] {
 			pushed[l] = true
@@ -92,17 +103,32 @@ func (w *Projection) activeStep(out []float64, b base, i, a int, z, val, jac []f
 	return unreachable
 }
 
+// begin finds the equalities of the working set at an iterate.
+func (s *active) begin(g *group, base, jac []float64) {
+	s.m, s.kept = s.m[:0], s.kept[:0]
+	for l := range g.c {
+		s.at[l] = -1
+	}
+	if g.pattern != nil {
+		s.kept = s.core.factor(s.kept, g, base, jac, s.size)
+		return
+	}
+	for l := range g.m {
+		s.kept = append(s.kept, l)
+	}
+}
+
 // equalities starts the working set with independent equalities and solves for their multipliers.
 func (s *active) equalities(g *group, base, jac []float64) bool {
-	for p := range g.m {
+	for _, p := range s.kept {
 		s.column(p, g, base, jac)
 	}
-	s.rows, s.cols = s.independent(g.m, g.c)
+	s.rows, s.cols = s.independent()
 	s.eq = len(s.rows)
 	for e, r := range s.rows {
 		s.t[e] = -s.res[r]
 	}
-	if !s.solve(g.c) {
+	if !s.solve() {
 		return false
 	}
 	for p, l := range s.cols {
@@ -113,21 +139,50 @@ func (s *active) equalities(g *group, base, jac []float64) bool {
 
 // column computes ∇c_e(z)·∇c_p(x) over the base norms, for every e.
 func (s *active) column(p int, g *group, base, jac []float64) {
-	bp := base[p*g.d : (p+1)*g.d]
-	for e := range g.c {
-		s.m[e*g.c+p] = dense.Dot4(jac[e*g.d:(e+1)*g.d], bp) / (s.size[e] * s.size[p])
+	if s.at[p] >= 0 {
+		return
+	}
+	s.at[p] = len(s.m)
+	s.m = grown(s.m, len(s.m)+g.c)
+	column := s.m[s.at[p]:]
+	if g.pattern != nil {
+		n := s.core.along(p, g, base, s.size[p])
+		for e := range column {
+			column[e] = g.dot(jac, e, n) / s.size[e]
+		}
+		return
+	}
+	bp, _ := g.row(base, p)
+	for e := range column {
+		column[e] = g.dot(jac, e, bp) / (s.size[e] * s.size[p])
 	}
 }
 
-// independent returns the pivots of an elimination with complete pivoting of
-// the leading n×n part of m (stride c): all n, unless some are redundant.
-func (s *active) independent(n, c int) (rows, cols []int) {
-	rows, cols = s.rows[:0], s.cols[:0]
-	for e := range n {
-		rows, cols = append(rows, e), append(cols, e)
-		copy(s.lu[e*n:(e+1)*n], s.m[e*c:e*c+n])
+// grown returns v with n numbers, of which new ones are anything.
+func grown(v []float64, n int) []float64 {
+	if n > cap(v) {
+		return append(make([]float64, 0, 2*n), v...)[:n]
 	}
+	return v[:n]
+}
+
+// slope is ∇c_e(z)·∇c_p(x) over the base norms.
+func (s *active) slope(e, p int) float64 { return s.m[s.at[p]+e] }
+
+// independent returns the pivots of an elimination with complete pivoting of the columns of the equalities kept: all of
+// them, unless some are redundant.
+func (s *active) independent() (rows, cols []int) {
+	rows, cols = s.rows[:0], s.cols[:0]
+	n := len(s.kept)
+	s.lu = grown(s.lu, n*n)
 	lu := s.lu
+	for e, r := range s.kept {
+		rows, cols = append(rows, e), append(cols, e)
+		for p, l := range s.kept {
+			lu[e*n+p] = s.slope(r, l)
+		}
+	}
+	rank := n
 	for k := range n {
 		pr, pc, best := k, k, 0.0
 		for e := k; e < n; e++ {
@@ -138,7 +193,8 @@ func (s *active) independent(n, c int) (rows, cols []int) {
 			}
 		}
 		if best <= dependent {
-			return rows[:k], cols[:k]
+			rank = k
+			break
 		}
 		rows[k], rows[pr] = rows[pr], rows[k]
 		cols[k], cols[pc] = cols[pc], cols[k]
@@ -149,25 +205,29 @@ func (s *active) independent(n, c int) (rows, cols []int) {
 			}
 		}
 	}
-	return rows, cols
+	for k := range rank {
+		rows[k], cols[k] = s.kept[rows[k]], s.kept[cols[k]]
+	}
+	return rows[:rank], cols[:rank]
 }
 
 // solve overwrites t with the solution of the working set's system.
-func (s *active) solve(c int) bool {
+func (s *active) solve() bool {
 	n := len(s.rows)
+	s.lu = grown(s.lu, n*n)
 	for e, r := range s.rows {
 		for p, l := range s.cols {
-			s.lu[e*n+p] = s.m[r*c+l]
+			s.lu[e*n+p] = s.slope(r, l)
 		}
 	}
 	return dense.Gauss(s.lu, s.t[:n], n)
 }
 
 // violation is row e's at the present multipliers.
-func (s *active) violation(e, c int) float64 {
+func (s *active) violation(e int) float64 {
 	v := s.res[e]
 	for _, l := range s.cols {
-		v += s.m[e*c+l] * s.λ[l]
+		v += s.slope(e, l) * s.λ[l]
 	}
 	return v
 }
@@ -175,7 +235,7 @@ func (s *active) violation(e, c int) float64 {
 // mostViolated returns the inequality outside the working set that is violated most, the first of equals.
 func (s *active) mostViolated(g *group) (at int, worst float64) {
 	for l := g.m; l < g.c; l++ {
-		if v := s.violation(l, g.c); v > worst && !s.holds(l) {
+		if v := s.violation(l); v > worst && !s.holds(l) {
 			at, worst = l, v
 		}
 	}
@@ -201,18 +261,18 @@ func (s *active) enter(l int, g *group, base, jac []float64) bool {
 		n := len(s.rows) - 1
 		s.rows, s.cols = s.rows[:n], s.cols[:n]
 		for e, r := range s.rows {
-			s.t[e] = s.m[r*g.c+l]
+			s.t[e] = s.slope(r, l)
 		}
-		if !s.solve(g.c) {
+		if !s.solve() {
 			return false
 		}
-		slope := s.m[l*g.c+l] // of the violation, a unit of push
+		slope := s.slope(l, l) // of the violation, a unit of push
 		for p, k := range s.cols {
-			slope -= s.m[l*g.c+k] * s.t[p]
+			slope -= s.slope(l, k) * s.t[p]
 		}
 		full := math.Inf(1)
 		if slope > dependent {
-			full = (s.violation(l, g.c) + s.m[l*g.c+l]*s.λ[l]) / slope
+			full = (s.violation(l) + s.slope(l, l)*s.λ[l]) / slope
 		}
 		step, leaves := full, -1
 		for p := s.eq; p < n; p++ {
@@ -241,18 +301,20 @@ func (s *active) enter(l int, g *group, base, jac []float64) bool {
 
 // applyActive solves once more for the final working set, which removes the
 // round-off of the path to it, and moves out to y + ∇J(x)ᵀλ.
-func (w *Projection) applyActive(out []float64, i, a int, base []float64) fate {
+func (w *Projection) applyActive(out []float64, i, a int, base, val, at []float64) fate {
 	g, s := &w.groups[a], &w.active
 	for e, r := range s.rows {
 		s.t[e] = -s.res[r]
 	}
-	if !s.solve(g.c) {
+	if !s.solve() {
 		return unreachable
 	}
 	λ := w.z[i*w.c+g.vec:][:g.c]
 	clear(λ)
-	t := g.take(w.buf2, w.y[i*w.d:(i+1)*w.d])
-	if g.coord == nil {
+	var t []float64
+	if g.pattern != nil {
+		t = s.move[:g.d]
+	} else if t = g.take(w.buf2, w.y[i*w.d:(i+1)*w.d]); g.coord == nil {
 		copy(out, t)
 		t = out
 	}
@@ -262,8 +324,74 @@ func (w *Projection) applyActive(out []float64, i, a int, base []float64) fate {
 			return notFinite
 		}
 		λ[l] = v
-		dense.Axpy(t, v/s.size[l], base[l*g.d:(l+1)*g.d])
+		g.axpy(t, v/s.size[l], base, l)
+	}
+	if g.pattern != nil { // for the equalities once more, with what the others moved
+		s.core.land(t, g, val, s.size)
+		if !dense.Finite(t) {
+			return notFinite
+		}
+		dense.Axpy(t, 1, at)
+		if g.coord == nil {
+			copy(out, t)
+		}
 	}
 	g.put(out, t)
 	return moved
+}
+
+// An eliminated is the core of the equalities of a group with a pattern at an iterate z with base point x: the factors
+// of M = ∇h(z) ∇h(x)ᵀ, both over ‖∇h(x)‖. Steps keep the equalities of the core solved, so that the working set begins
+// without them.
+type eliminated struct {
+	low, up, inverse []float64
+	unit, at         []float64 // packed: ∇h(x) and ∇h(z) over ‖∇h(x)‖
+	y, z             []float64
+	n                []float64 // d
+}
+
+// factor appends to kept the equalities that are not of the core.
+func (s *eliminated) factor(kept []int, g *group, base, jac, size []float64) []int {
+	p := g.pattern
+	n, packed := len(p.li), int(p.start[g.m])
+	s.low, s.up, s.inverse = grown(s.low, n), grown(s.up, n), grown(s.inverse, g.m)
+	s.unit, s.at = grown(s.unit, packed), grown(s.at, packed)
+	s.y, s.z = grown(s.y, g.m), grown(s.z, g.m)
+	for l := range g.m {
+		from, to := p.start[l], p.start[l+1]
+		dense.Scaled(s.unit[from:to], 1/size[l], base[from:to])
+		dense.Scaled(s.at[from:to], 1/size[l], jac[from:to])
+	}
+	p.factorGeneral(s.low, s.up, s.inverse, s.at, s.unit, s.y, s.z, nearSpan)
+	for k, v := range s.inverse {
+		if v == 0 {
+			kept = append(kept, int(p.order[k]))
+		}
+	}
+	return kept
+}
+
+// land adds to the move from z the normals of the core that bring its linearised equalities, with the values val at z,
+// to 0.
+func (s *eliminated) land(move []float64, g *group, val, size []float64) {
+	p := g.pattern
+	p.times(s.z, s.at, move, s.inverse)
+	for k, l := range p.order {
+		if s.inverse[k] != 0 {
+			s.z[k] += val[g.comp[l]] / size[l]
+		}
+	}
+	p.solve(s.low, s.up, s.inverse, s.z)
+	p.addTransposed(move, -1, s.unit, s.z)
+}
+
+// along returns the unit gradient of component l at x with the normals of the core that keep its equalities.
+func (s *eliminated) along(l int, g *group, base []float64, size float64) []float64 {
+	p, n := g.pattern, s.n[:g.d]
+	clear(n)
+	g.axpy(n, 1/size, base, l)
+	p.times(s.z, s.at, n, s.inverse)
+	p.solve(s.low, s.up, s.inverse, s.z)
+	p.addTransposed(n, -1, s.unit, s.z)
+	return n
 }

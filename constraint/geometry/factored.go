@@ -1,12 +1,14 @@
 package geometry
 
 import (
+	"math"
+
 	"github.com/landing-diffusion/landing/constraint"
 	"github.com/landing-diffusion/landing/internal/dense"
 )
 
-// A factored is the geometry by a rank-revealing QR factorisation of the unit
-// gradients of the active components, group by group.
+// A factored is the geometry by a rank-revealing factorisation of the unit gradients of the active components, group by
+// group: QR, or a sparse one where the group has a pattern (sparse.go).
 type factored struct {
 	*points
 	*layout
@@ -14,21 +16,22 @@ type factored struct {
 	ε   float64
 	der derivatives
 
-	jac   []float64 // rows×mat: ∇J by groups
+	jac   []float64 // rows×mat: ∇J by groups; of those with a pattern packed, and so is q, the unit gradients
 	count []int     // rows×groups: active components
 	rank  []int     // rows×groups: rank of ∇J
 	pivot []int     // rows×c: active components of each group, its own numbers, in the order of elimination
 	scale []float64 // rows×c: norms of their gradients
 	q     []float64 // rows×mat: orthonormal basis of the normal space, by rows
-	r     []float64 // rows×sq: column i is the i-th pivoted unit gradient in basis q
+	r     []float64 // rows×sq: column i is the i-th pivoted unit gradient in basis q; or L and D⁻¹
 
 	z, rhs, square []float64 // small solves: c, c, widest²
 	buf            []float64 // a group's coordinates: d
+	sparse         *sparse   // of groups with a pattern
 }
 
 func newFactored(p *points, l *layout, ε float64) *factored {
 	groups := p.rows * len(l.groups)
-	return &factored{
+	g := &factored{
 		points: p, layout: l, ε: ε, der: newDerivatives(p.eval, l, p.c, p.d, p.rows),
 		jac: make([]float64, p.rows*l.mat), q: make([]float64, p.rows*l.mat), r: make([]float64, p.rows*l.sq),
 		count: make([]int, groups), rank: make([]int, groups),
@@ -36,6 +39,10 @@ func newFactored(p *points, l *layout, ε float64) *factored {
 		z: make([]float64, p.c), rhs: make([]float64, p.c), square: make([]float64, l.widest*l.widest),
 		buf: make([]float64, p.d),
 	}
+	if l.sparse {
+		g.sparse = newSparse(p, l)
+	}
+	return g
 }
 
 // At implements Geometry.
@@ -43,8 +50,9 @@ func (g *factored) At(x []float64, n int) error { return g.hold(x, n, g.factorAl
 
 func (g *factored) factorAll(n int) error {
 	g.der.at(g.values, g.jac, g.x, n)
+	g.reset()
 	for i := range n {
-		if g.mat*g.widest > heavy {
+		if g.work > heavy {
 			if err := g.until.Err(); err != nil {
 				return err
 			}
@@ -64,7 +72,13 @@ func (g *factored) factorRow(i int) error {
 
 func (g *factored) factorGroups(i int) error {
 	for a := range g.groups {
-		if err := g.factor(i, a); err != nil {
+		var err error
+		if g.groups[a].pattern != nil {
+			err = g.factorSparse(i, a)
+		} else {
+			err = g.factor(i, a)
+		}
+		if err != nil {
 			return err
 		}
 	}
@@ -153,6 +167,11 @@ func (g *factored) tangent(out, v []float64, i int) {
 	for a := range g.groups {
 		gr := &g.groups[a]
 		t := gr.take(g.buf, out)
+		if gr.pattern != nil {
+			g.tangentSparse(t, i, a)
+			gr.put(out, t)
+			continue
+		}
 		for q, _ := g.basis(i, a); len(q) > 0; q = q[gr.d:] {
 			dense.Axpy(t, -dense.Dot4(q[:gr.d], t), q[:gr.d])
 		}
@@ -171,6 +190,15 @@ func (g *factored) normal(out, u []float64, ε float64, i int) {
 	}
 	for a := range g.groups {
 		gr := &g.groups[a]
+		t := out
+		if gr.coord != nil {
+			t = g.buf[:gr.d]
+		}
+		if gr.pattern != nil {
+			g.normalSparse(t, u, ε, i, a)
+			gr.put(out, t)
+			continue
+		}
 		o, k := i*g.c+gr.vec, g.count[i*len(g.groups)+a]
 		rhs := g.rhs[:k]
 		for e, l := range g.pivot[o : o+k] {
@@ -179,10 +207,6 @@ func (g *factored) normal(out, u []float64, ε float64, i int) {
 				v += ε
 			}
 			rhs[e] = v / g.scale[o+e]
-		}
-		t := out
-		if gr.coord != nil {
-			t = g.buf[:gr.d]
 		}
 		g.solve(t, rhs, i, a)
 		gr.put(out, t)
@@ -196,20 +220,25 @@ func (g *factored) solve(out, rhs []float64, i, a int) {
 	c, d := gr.c, gr.d
 	q, rank := g.basis(i, a)
 	r, z := g.r[i*g.sq+gr.sq:][:c*c], g.z[:rank]
-	if rank == len(rhs) { // Rᵀ z = rhs by forward substitution
-		for j := range z {
-			s := rhs[j]
-			for p := range j {
-				s -= r[p*c+j] * z[p]
-			}
-			z[j] = s / r[j*c+j]
-		}
+	if rank == len(rhs) {
+		forward(z, r, rhs, c)
 	} else {
 		dense.LeastSquares(z, r, rhs, c, 1, g.square)
 	}
 	clear(out)
 	for j, s := range z {
 		dense.Axpy(out, s, q[j*d:(j+1)*d])
+	}
+}
+
+// forward solves Rᵀ z = rhs by forward substitution; R has rows of c numbers.
+func forward(z, r, rhs []float64, c int) {
+	for j := range z {
+		s := rhs[j]
+		for p := range j {
+			s -= r[p*c+j] * z[p]
+		}
+		z[j] = s / r[j*c+j]
 	}
 }
 
@@ -222,7 +251,7 @@ func (g *factored) basis(i, a int) ([]float64, int) {
 // gradients implements base.
 func (g *factored) gradients(i, a int) []float64 {
 	gr := &g.groups[a]
-	return g.jac[i*g.mat+gr.mat:][:gr.c*gr.d]
+	return gr.matrix(g.jac[i*g.mat:])
 }
 
 // derivatives evaluates values and first derivatives, the latter by groups.
@@ -264,6 +293,78 @@ type group struct {
 	// Offsets into a point's block of component vectors, of c×d matrices and of
 	// c×c matrices, groups one after the other.
 	vec, mat, sq int
+	// Where it is there, matrices are packed, and instead of c×c matrices there are the numbers of L and D⁻¹.
+	pattern *pattern
+}
+
+// sizes returns how many numbers the group has in a point's blocks of matrices.
+func (g *group) sizes() (mat, sq int) {
+	if p := g.pattern; p != nil {
+		return len(p.col), len(p.li) + g.m
+	}
+	return g.c * g.d, g.c * g.c
+}
+
+// matrix returns the group's share of a point's block of c×d matrices.
+func (g *group) matrix(block []float64) []float64 {
+	size, _ := g.sizes()
+	return block[g.mat:][:size]
+}
+
+// row returns the numbers of row l of the group's matrix, and their coordinates; nil: all.
+func (g *group) row(matrix []float64, l int) (numbers []float64, at []int32) {
+	if p := g.pattern; p != nil {
+		from, to := p.start[l], p.start[l+1]
+		return matrix[from:to], p.col[from:to]
+	}
+	return matrix[l*g.d : (l+1)*g.d], nil
+}
+
+// dot returns the product of row l with x.
+func (g *group) dot(matrix []float64, l int, x []float64) (s float64) {
+	row, at := g.row(matrix, l)
+	if at == nil {
+		return dense.Dot4(row, x)
+	}
+	for e, j := range at {
+		s += row[e] * x[j]
+	}
+	return s
+}
+
+// axpy adds s times row l to x.
+func (g *group) axpy(x []float64, s float64, matrix []float64, l int) {
+	row, at := g.row(matrix, l)
+	if at == nil {
+		dense.Axpy(x, s, row)
+		return
+	}
+	for e, j := range at {
+		x[j] += s * row[e]
+	}
+}
+
+// terms returns Σ_j |∂_j x_j| of row l.
+func (g *group) terms(matrix []float64, l int, x []float64) (s float64) {
+	row, at := g.row(matrix, l)
+	for e, v := range row {
+		if at != nil {
+			e = int(at[e])
+		}
+		s += math.Abs(v * x[e])
+	}
+	return s
+}
+
+// whole returns the coordinate of the point that number e of a row belongs to; at is what row returned with it.
+func (g *group) whole(e int, at []int32) int {
+	if at != nil {
+		e = int(at[e])
+	}
+	if g.coord != nil {
+		e = g.coord[e]
+	}
+	return e
 }
 
 // A layout says how the components of a set fall into groups, and where each number of a point is kept.
@@ -272,20 +373,34 @@ type layout struct {
 	place  []int // of packed derivatives in a point's matrices; nil if dense
 	mat    int   // numbers in a point's c×d matrices, groups one after the other
 	sq     int   // the same of c×c matrices
-	widest int   // components of the largest group
+	widest int   // components of the largest group without a pattern
+	work   int   // multiply-adds at a point, roughly
+	sparse bool  // some group has a pattern
 }
 
-func newLayout(s constraint.Set) *layout {
+func newLayout(s constraint.Set) *layout { return newLayoutWithin(s, fewer) }
+
+// newLayoutWithin gives a pattern to the groups that take no more multiply-adds than budget says.
+func newLayoutWithin(s constraint.Set, budget func(m, d int) int) *layout {
 	l := &layout{}
-	l.groups, l.place = makeGroups(s)
-	for _, g := range l.groups {
-		l.mat, l.sq, l.widest = l.mat+g.c*g.d, l.sq+g.c*g.c, max(l.widest, g.c)
+	l.groups, l.place = makeGroups(s, budget)
+	dense := 0
+	for i := range l.groups {
+		g := &l.groups[i]
+		mat, sq := g.sizes()
+		l.mat, l.sq = l.mat+mat, l.sq+sq
+		if g.pattern == nil {
+			l.widest, dense = max(l.widest, g.c), dense+mat
+		} else {
+			l.sparse, l.work = true, l.work+64*(mat+sq)
+		}
 	}
+	l.work += dense * l.widest
 	return l
 }
 
 // Groups returns how many groups of components that share no coordinates s falls into.
-func Groups(s constraint.Set) int { return len(newLayout(s).groups) }
+func Groups(s constraint.Set) int { return len(Shares(s)) }
 
 // A Share is components of a set that depend on coordinates that no component of another share
 // depends on: both by their numbers in ascending order. Coordinates are nil where they are all.
@@ -293,7 +408,7 @@ type Share struct{ Components, Coordinates []int }
 
 // Shares returns those of s, by what it says of its support.
 func Shares(s constraint.Set) (all []Share) {
-	groups, _ := makeGroups(s)
+	groups, _ := makeGroups(s, func(int, int) int { return 0 })
 	for _, g := range groups {
 		all = append(all, Share{g.comp, g.coord})
 	}
@@ -305,8 +420,8 @@ func Shares(s constraint.Set) (all []Share) {
 func JacobianSize(s constraint.Set) int { return newLayout(s).mat }
 
 // makeGroups finds the connected components of the graph that joins components to the coordinates they touch, and where
-// each number of a packed Jacobian goes among the groups' c×d matrices (nil for a dense set).
-func makeGroups(s constraint.Set) (groups []group, place []int) {
+// each number of a packed Jacobian goes among the groups' matrices (nil for a dense set).
+func makeGroups(s constraint.Set, budget func(m, d int) int) (groups []group, place []int) {
 	d, m := s.Dim(), len(s.Equalities())
 	c := m + len(s.Inequalities())
 	support := s.Capabilities().Support
@@ -356,25 +471,39 @@ func makeGroups(s constraint.Set) (groups []group, place []int) {
 			groups[g].coord = append(groups[g].coord, j)
 		}
 	}
+	at := make([]int, c) // of each component in its group
 	vec, mat, sq := 0, 0, 0
 	for i := range groups {
 		g := &groups[i]
-		g.c, g.d, g.vec, g.mat, g.sq = len(g.comp), len(g.coord), vec, mat, sq
-		vec, mat, sq = vec+g.c, mat+g.c*g.d, sq+g.c*g.c
+		g.c, g.d = len(g.comp), len(g.coord)
+		for a, comp := range g.comp {
+			at[comp] = a
+		}
+		if most := budget(g.m, g.d); g.m > 1 && most > 0 {
+			rows := make([][]int32, g.c)
+			for a, comp := range g.comp {
+				for _, j := range support[comp] {
+					rows[a] = append(rows[a], int32(local[j]))
+				}
+			}
+			g.pattern = newPattern(rows, g.m, g.d, most)
+		}
+		g.vec, g.mat, g.sq = vec, mat, sq
+		m, s := g.sizes()
+		vec, mat, sq = vec+g.c, mat+m, sq+s
 		if g.d == d {
 			g.coord = nil
 		}
 	}
-	row := make([]int, c) // where each component's row starts
-	for _, g := range groups {
-		for a, comp := range g.comp {
-			row[comp] = g.mat + a*g.d
-		}
-	}
 	place = []int{}
 	for a, js := range support {
-		for _, j := range js {
-			place = append(place, row[a]+local[j])
+		g := &groups[index[root(a)]]
+		for e, j := range js {
+			if g.pattern != nil {
+				place = append(place, g.mat+int(g.pattern.start[at[a]])+e)
+			} else {
+				place = append(place, g.mat+at[a]*g.d+local[j])
+			}
 		}
 	}
 	return groups, place

@@ -56,7 +56,11 @@ type Geometry interface {
 // New makes room for the geometry of up to rows points of s, with boundary repulsion ε: in closed form where the set
 // has one, of a single gradient where there is one equality, and otherwise by a rank-revealing factorisation.
 func New(s constraint.Set, rows int, ε float64) Geometry {
-	p, l := newPoints(s, rows), newLayout(s)
+	return newOf(s, rows, ε, newLayout(s))
+}
+
+func newOf(s constraint.Set, rows int, ε float64, l *layout) Geometry {
+	p := newPoints(s, rows)
 	switch {
 	case p.eval.Projector != nil && p.c == p.m:
 		return newClosed(p, l)
@@ -190,6 +194,9 @@ func newClosed(p *points, l *layout) *closed {
 func (g *closed) At(x []float64, n int) error { return g.hold(x, n, g.factor) }
 
 func (g *closed) factor(n int) error {
+	if g.other != nil {
+		g.other.reset()
+	}
 	g.normals.Factor(g.values[:n*g.c], g.work[:n*g.size], g.regular[:n], g.x[:n*g.d], n)
 	g.all = true
 	for i := range n {

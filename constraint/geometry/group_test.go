@@ -269,7 +269,7 @@ func TestGroups(t *testing.T) {
 // only through a third, are grouped as the graph says.
 func TestGroupsFollowTheGraph(t *testing.T) {
 	s := sparseSupport{d: 7, support: [][]int{{0, 2}, {4}, {3, 5}, {2, 3}, {1}}}
-	groups, place := makeGroups(s)
+	groups, place := makeGroups(s, fewer)
 	want := "[[0 2 3] [1] [4]] [[0 2 3 5] [4] [1]]"
 	var comps, coords [][]int
 	for _, g := range groups {

@@ -211,7 +211,7 @@ func TestUntouchedCoordinates(t *testing.T) {
 
 // A set that says a support of nothing is not taken for one that says none.
 func TestEmptySupport(t *testing.T) {
-	if _, place := makeGroups(supported{zoo.Euclidean{D: 2}, [][]int{}}); place == nil {
+	if _, place := makeGroups(supported{zoo.Euclidean{D: 2}, [][]int{}}, fewer); place == nil {
 		t.Error("an empty support is taken for none")
 	}
 	if l := newLayout(zoo.Euclidean{D: 2}); l.place != nil || len(l.groups) != 0 || l.mat != 0 {
@@ -513,12 +513,12 @@ func TestManyWallsPush(t *testing.T) {
 func TestActiveLimits(t *testing.T) {
 	for sine, want := range map[float64]int{dependent: 1, math.Nextafter(dependent, 1): 2} {
 		s := newActive(2, 2)
-		copy(s.m, []float64{1, 0, 0, sine})
-		if rows, cols := s.independent(2, 2); len(rows) != want || len(cols) != want {
+		s.m, s.at, s.kept = []float64{1, 0, 0, sine}, []int{0, 2}, []int{0, 1}
+		if rows, cols := s.independent(); len(rows) != want || len(cols) != want {
 			t.Errorf("at %v rows %v are independent", sine, rows)
 		}
 		one := newActive(1, 1)
-		one.size[0], one.res[0] = 1, 1
+		one.size[0], one.res[0], one.at[0] = 1, 1, -1
 		testkit.Equal(t, one.enter(0, &group{c: 1, d: 1}, []float64{1}, []float64{sine}), want == 2,
 			"a wall at %v of its normal enters", sine)
 	}

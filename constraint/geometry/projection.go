@@ -60,7 +60,11 @@ type Projection struct {
 
 // NewProjection makes room for rows points of s; what is large, at the first call.
 func NewProjection(s constraint.Set, rows int) *Projection {
-	d, m, l := s.Dim(), len(s.Equalities()), newLayout(s)
+	return newProjection(s, rows, newLayout(s))
+}
+
+func newProjection(s constraint.Set, rows int, l *layout) *Projection {
+	d, m := s.Dim(), len(s.Equalities())
 	c := m + len(s.Inequalities())
 	return &Projection{set: s, d: d, m: m, c: c, rows: rows, eval: s.NewEvaluator(rows), layout: l}
 }
@@ -105,6 +109,11 @@ func (w *Projection) Project(g Geometry, dst, y []float64, ok []bool, margin flo
 		w.chord(g, dst, ok, &o)
 		w.factorLeft(g, &o)
 		from = g.other
+	case *factored:
+		if w.sparse {
+			w.chord(g, dst, ok, &o)
+		}
+		from = g
 	case base:
 		from = g
 	default:
@@ -139,14 +148,49 @@ func (w *Projection) retract(x, dst, y []float64, ok []bool) Outcome {
 	return o
 }
 
+// A chorded is a geometry whose Normal costs little beside a step of Newton's method.
+type chorded interface {
+	// chords reports whether the normals of the equalities alone are known at point i.
+	chords(i int) bool
+	// normalRow writes ∇Jᵀ G† u at point i.
+	normalRow(dst, u []float64, i int)
+	// settles reports whether |h| of a size at z, projected from point i, is 0 to round-off.
+	settles(size float64, falls bool, z []float64, i int) bool
+}
+
+func (g *closed) chords(i int) bool { return g.regular[i] }
+func (g *closed) normalRow(dst, u []float64, i int) {
+	g.normals.Normal(dst, u, g.point(i), g.workOf(i), 1)
+}
+func (g *closed) settles(size float64, _ bool, _ []float64, _ int) bool {
+	return size <= newtonTolerance
+}
+
+func (g *factored) chords(i int) bool                 { return g.Active(i) == g.m }
+func (g *factored) normalRow(dst, u []float64, i int) { g.normal(dst, u, 0, i) }
+func (g *factored) settles(size float64, falls bool, z []float64, i int) bool {
+	if falls || size <= newtonTolerance {
+		return size <= newtonTolerance && dense.Largest(z) >= small
+	}
+	floor := 0.0
+	for a := range g.groups {
+		gr := &g.groups[a]
+		at, jac := gr.take(g.buf, z), g.gradients(i, a)
+		for l := range gr.m {
+			floor = max(floor, gr.terms(jac, l, at))
+		}
+	}
+	return size <= 0x1p-50*floor && dense.Largest(z) >= small
+}
+
 // chord projects the rows in w.row by Newton's method with the matrix ∇h(x) ∇h(x)ᵀ of the base point throughout: linear
 // convergence, at the price of one Normal an iteration. It keeps in w.row those for Newton's method proper, where that
-// is too slow or the base point is not regular.
-func (w *Projection) chord(g *closed, dst []float64, ok []bool, o *Outcome) {
+// is too slow, an inequality is reached, or the base point has no such normals.
+func (w *Projection) chord(g chorded, dst []float64, ok []bool, o *Outcome) {
 	d := w.d
 	left := w.row[:0]
 	for _, i := range w.row {
-		if !g.regular[i] {
+		if !g.chords(i) {
 			left = append(left, i)
 			continue
 		}
@@ -155,19 +199,24 @@ func (w *Projection) chord(g *closed, dst []float64, ok []bool, o *Outcome) {
 			w.eval.Values(h, z, 1)
 			before := size
 			size = 0
-			for _, v := range h {
-				size = max(size, math.Abs(v))
+			for e, v := range h {
+				if e < w.m {
+					size = max(size, math.Abs(v))
+				} else if v >= 0 {
+					size = math.Inf(1)
+				}
 			}
-			if size <= newtonTolerance {
+			falls := size < 0.7*before
+			if g.settles(size, falls, z, i) {
 				ok[i] = true
 				break
 			}
-			if !(size < 0.7*before) {
+			if !falls {
 				copy(z, w.y[i*d:(i+1)*d])
 				left = append(left, i)
 				break
 			}
-			g.normals.Normal(w.x[:d], h, g.point(i), g.workOf(i), 1)
+			g.normalRow(w.x[:d], h, i)
 			for j, v := range w.x[:d] {
 				z[j] -= v
 			}
@@ -202,8 +251,8 @@ func (w *Projection) room() {
 	w.buf, w.buf2, w.h, w.δ, w.z = vec(d), vec(d), vec(c), vec(c), vec(rows*c)
 	w.pushed, w.done, w.late = make([]bool, rows*c), make([]bool, rows*groups), make([]int, rows*groups)
 	w.residual, w.margin = vec(rows*groups), vec(rows*groups)
-	if c > w.m {
-		w.active = newActive(w.widest, d)
+	if c > w.m || w.sparse {
+		w.active = newActive(c, d)
 	}
 }
 
@@ -265,7 +314,7 @@ func (w *Projection) newton(b base, dst []float64, ok []bool, margin float64, o 
 		w.der.at(w.val, w.jac, w.x, len(w.row))
 		left := w.row[:0]
 		for e, i := range w.row {
-			if w.mat*w.widest > heavy && w.Err() != nil {
+			if w.work > heavy && w.Err() != nil {
 				return
 			}
 			row := dst[i*d : (i+1)*d]
@@ -301,7 +350,7 @@ func (w *Projection) newtonRow(out []float64, b base, i int, x, val, jac []float
 		if w.done[at] {
 			continue
 		}
-		jg := jac[g.mat:][:g.c*g.d]
+		jg := g.matrix(jac)
 		size, floor := w.violation(i, a, g.take(w.buf, x), val, jg)
 		if size-size != 0 {
 			return false, notFinite
@@ -317,7 +366,7 @@ func (w *Projection) newtonRow(out []float64, b base, i int, x, val, jac []float
 		}
 		w.residual[at] = size
 		converged = false
-		if g.c > g.m {
+		if g.c > g.m || g.pattern != nil {
 			f = w.activeStep(out, b, i, a, x, val, jg)
 		} else {
 			f = w.newtonStep(out, b, i, a, val, jg)
@@ -340,7 +389,8 @@ func (w *Projection) near(i, a int, x, val, jac []float64) bool {
 	size := dense.Largest(g.take(w.buf, x))
 	for l, comp := range g.comp {
 		slope := 0.0
-		for _, v := range jac[l*g.d : (l+1)*g.d] {
+		row, _ := g.row(jac, l)
+		for _, v := range row {
 			slope += math.Abs(v)
 		}
 		if !(w.off(i, a, l, val[comp]) <= shrunk(newtonTolerance, slope*size)) {
@@ -358,11 +408,7 @@ func (w *Projection) violation(i, a int, z, val, jac []float64) (size, floor flo
 		pushed := &w.pushed[i*w.c+g.vec+l]
 		*pushed = *pushed || l >= g.m && val[comp] >= 0
 		size = max(size, w.off(i, a, l, val[comp]))
-		s := 0.0
-		for j, v := range jac[l*g.d : (l+1)*g.d] {
-			s += math.Abs(v * z[j])
-		}
-		floor = max(floor, s)
+		floor = max(floor, g.terms(jac, l, z))
 	}
 	return size, floor
 }

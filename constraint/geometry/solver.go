@@ -90,6 +90,7 @@ type Solver struct {
 	at         Geometry
 	m          int
 	eval       constraint.Evaluator
+	der        derivatives
 	projection *Projection
 	val, jac   []float64
 	y, step    []float64
@@ -98,10 +99,11 @@ type Solver struct {
 
 // NewSolver makes a Solver for s. Where it lands, inequalities that are violated on the way are put at −ε.
 func NewSolver(s constraint.Set, ε float64) *Solver {
-	d, c := s.Dim(), len(constraint.Components(s))
+	d, c, eval, l := s.Dim(), len(constraint.Components(s)), s.NewEvaluator(1), newLayout(s)
 	return &Solver{
-		at: New(s, 1, ε), m: len(s.Equalities()), eval: s.NewEvaluator(1), projection: NewProjection(s, 1),
-		val: make([]float64, c), jac: make([]float64, c*d), y: make([]float64, d), step: make([]float64, d),
+		at: newOf(s, 1, ε, l), m: len(s.Equalities()), eval: eval, der: newDerivatives(eval, l, c, d, 1),
+		projection: newProjection(s, 1, l), val: make([]float64, c), jac: make([]float64, l.mat), y: make([]float64, d),
+		step: make([]float64, d),
 	}
 }
 
@@ -192,14 +194,19 @@ func (s *Solver) excess(x []float64) (float64, error) {
 }
 
 func (s *Solver) arrived(x []float64, tol float64) bool {
-	s.eval.Jacobians(s.val, s.jac, x, 1)
-	for i, v := range s.val {
-		size := 1.0
-		for j, u := range x {
-			size += math.Abs(u * s.jac[i*len(x)+j])
-		}
-		if !(constraint.Excess(v, i < s.m) <= tol*size) {
-			return false
+	s.der.at(s.val, s.jac, x, 1)
+	for a := range s.der.l.groups {
+		g := &s.der.l.groups[a]
+		jac := g.matrix(s.jac)
+		for l, comp := range g.comp {
+			size := 1.0
+			row, at := g.row(jac, l)
+			for e, v := range row {
+				size += math.Abs(v * x[g.whole(e, at)])
+			}
+			if !(constraint.Excess(s.val[comp], l < g.m) <= tol*size) {
+				return false
+			}
 		}
 	}
 	return true
@@ -338,7 +345,7 @@ type Ruler struct {
 func NewRuler(s constraint.Set) *Ruler {
 	l, c, d := newLayout(s), len(constraint.Components(s)), s.Dim()
 	return &Ruler{
-		layout: l, at: New(s, 1, 0), der: newDerivatives(s.NewEvaluator(1), l, c, d, 1), m: len(s.Equalities()),
+		layout: l, at: newOf(s, 1, 0, l), der: newDerivatives(s.NewEvaluator(1), l, c, d, 1), m: len(s.Equalities()),
 		val: make([]float64, c), jac: make([]float64, l.mat), singles: make([]float64, c), step: make([]float64, d),
 	}
 }
@@ -349,8 +356,10 @@ func (r *Ruler) Singles(x []float64) []float64 {
 	r.der.at(r.val, r.jac, x, 1)
 	for a := range r.groups {
 		g := &r.groups[a]
+		jac := g.matrix(r.jac)
 		for l, comp := range g.comp {
-			excess, norm := constraint.Excess(r.val[comp], comp < r.m), dense.Norm(r.jac[g.mat+l*g.d:][:g.d])
+			row, _ := g.row(jac, l)
+			excess, norm := constraint.Excess(r.val[comp], comp < r.m), dense.Norm(row)
 			switch {
 			case norm-norm != 0:
 				r.singles[comp] = math.Inf(1)

@@ -17,6 +17,7 @@ type dialect struct {
 	comma   bool   // numbers have decimal commas
 	grouped bool   // some numbers have separators of thousands
 	quoted  bool   // quotes in rows, or around separators in a header
+	marked  bool   // some numbers have a mark behind them
 	width   int    // cells of most lines
 }
 
@@ -125,8 +126,22 @@ func shapeOf(cell string) (s shape, grouped bool) {
 	return word, false
 }
 
+// unmarked takes a mark behind a number off it: %, °, or the letter of a direction on Earth.
+func unmarked(cell string) (number, mark string) {
+	number = strings.TrimRight(cell, " °%NESW")
+	mark = strings.ReplaceAll(cell[len(number):], " ", "")
+	signed := number != "" && (number[0] == '-' || number[0] == '+')
+	switch letter := strings.TrimPrefix(mark, "°"); {
+	case number == "" || number[len(number)-1] < '0' || number[len(number)-1] > '9':
+	case mark == "%", mark == "°", len(letter) == 1 && letter != "%" && !signed:
+		return number, mark
+	}
+	return cell, ""
+}
+
 // shape is shapeOf of a cell of the table: beside commas between cells blanks separate no thousands.
 func (d dialect) shape(cell string) (shape, bool) {
+	cell, _ = unmarked(cell)
 	if d.between == "," && strings.Contains(cell, " ") {
 		return word, false
 	}
@@ -141,6 +156,25 @@ type written struct {
 	first   [shapes]Error // where the first cell of a shape is
 	grouped bool
 	long    bool // whole numbers of more than three digits without separators
+
+	unpaired, zeros int // lines that are no pairs of whole numbers, and pairs whose second begins with 0, as in 1,05
+}
+
+// pair looks for decimal commas between commas: rows of whole numbers in pairs, the second without a sign.
+func (w *written) pair(cells []string) {
+	odd := len(cells)%2 > 0
+	for j, cell := range cells {
+		cell = strings.TrimSpace(cell)
+		if j%2 == 0 {
+			cell = strings.TrimLeft(ascii(cell), "+-")
+		} else if len(cell) > 1 && cell[0] == '0' {
+			w.zeros++
+		}
+		odd = odd || cell == "" || strings.Trim(cell, "0123456789") != "" || j%2 == 0 && len(cell) > 1 && cell[0] == '0'
+	}
+	if odd {
+		w.unpaired++
+	}
 }
 
 func (w *written) see(file string, number int, line string, header bool) {
@@ -154,8 +188,13 @@ func (w *written) see(file string, number int, line string, header bool) {
 	if header && w.header(line) {
 		return
 	}
+	if w.between == "," {
+		w.pair(cells)
+	}
 	for j, cell := range cells {
 		s, grouped := w.shape(strings.TrimSpace(cell))
+		_, mark := unmarked(strings.TrimSpace(cell))
+		w.marked = w.marked || s > missing && mark != ""
 		if w.shapes[s]++; w.shapes[s] == 1 {
 			w.first[s] = Error{File: file, Line: number, Column: fmt.Sprintf("column %d", j), Value: show(cell)}
 		}
@@ -210,6 +249,11 @@ func (w *written) settle(decimal string) (dialect, error) {
 	d.comma = w.shapes[comma] > w.shapes[point]
 	certain := w.shapes[comma]+w.shapes[point] > 0
 	switch {
+	case decimal != "point" && d.between == "," && w.unpaired == 0 && w.zeros > 0:
+		e := w.first[whole]
+		e.Column, e.Value = "", "numbers seem to have decimal commas, and commas stand between them"
+		e.Want = "semicolons between cells, or decimal points; landing init --decimal point if all are whole numbers"
+		return d, &e
 	case decimal != "":
 		d.comma = decimal == "comma"
 	case !certain && w.shapes[eitherComma] > 0:
@@ -254,7 +298,7 @@ func (d dialect) number(cell string) (float64, error) {
 	if v, err := strconv.ParseFloat(cell, 64); !d.comma && !errors.Is(err, strconv.ErrSyntax) {
 		return v, err
 	}
-	cell = ascii(cell)
+	cell, mark := unmarked(ascii(cell))
 	switch s, _ := d.shape(cell); {
 	case s == point && d.comma, s == comma && !d.comma:
 		return 0, strconv.ErrSyntax
@@ -269,7 +313,13 @@ func (d dialect) number(cell string) (float64, error) {
 			return r
 		}, cell)
 	}
-	return strconv.ParseFloat(cell, 64)
+	v, err := strconv.ParseFloat(cell, 64)
+	if letter := strings.Trim(mark, "°%"); letter != "" && v > 180 {
+		return 0, strconv.ErrSyntax
+	} else if letter == "S" || letter == "W" {
+		v = -v
+	}
+	return v, err
 }
 
 // header reports whether no cell of a line is a number.
@@ -292,7 +342,8 @@ func (d dialect) String() string {
 	for _, also := range []struct {
 		is  bool
 		say string
-	}{{d.comma, "its numbers have decimal commas"}, {d.grouped, "some of its numbers have separators of thousands"}} {
+	}{{d.comma, "its numbers have decimal commas"}, {d.grouped, "some of its numbers have separators of thousands"},
+		{d.marked, "some of its numbers have a mark behind them (%, °, N, E; S and W are read as below 0)"}} {
 		if also.is {
 			s = strings.TrimPrefix(s+" and "+also.say, " and ")
 		}

@@ -198,7 +198,7 @@ func decodeColumns(f *os.File, columns []column) (*Points, error) {
 // rowsOf takes an array apart in n rows of d numbers.
 func rowsOf(name string, a arrayfile.Array) (x []float64, n, d int, err error) {
 	switch {
-	case a.Bool != nil:
+	case a.Truth:
 		return nil, 0, 0, &Error{File: name, Value: "an array of booleans", Want: "numbers"}
 	case len(a.Shape) < 2 || a.Len() == 0:
 		return nil, 0, 0, &Error{File: name, Value: fmt.Sprintf("an array of shape %d", a.Shape),

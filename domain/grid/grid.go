@@ -6,7 +6,6 @@ package grid
 
 import (
 	"fmt"
-	"math"
 	"strconv"
 )
 
@@ -31,12 +30,9 @@ type Bus struct {
 	V, Theta   float64 // of the state in the file
 	VMin, VMax float64
 	Load       Power
-
-	Generates  bool  // it has generators in service: their sum and its limits are
+	Generates  bool  // it has generators in service, of which the rest is the sum
 	Generation Power // of the state in the file
 	Min, Max   Power
-	Controlled bool    // a load flow holds V at VSet (bus types PV and reference)
-	VSet       float64 //
 }
 
 // Label is the bus's number, and its name in brackets if it has one.
@@ -56,34 +52,4 @@ type Branch struct {
 	Tap, Shift         float64 // 1 and 0 of a line
 	Rate               float64 // largest apparent power at either end; 0: none
 	AngleMin, AngleMax float64 // of θ_from − θ_to; infinite: none
-}
-
-// A Side is one end of a branch, i, toward the other end, j. What flows into the branch there is, with δ = θ_i − θ_j,
-//
-//	P = g V_i² + V_i V_j (a cos δ + b sin δ)
-//	Q = −s V_i² + V_i V_j (a sin δ − b cos δ)
-type Side struct {
-	I, J       int
-	G, S, A, B float64
-}
-
-// Sides returns both ends of a branch, the first one first.
-func (b Branch) Sides() [2]Side {
-	g, s := real(b.Y), imag(b.Y)+b.Charging/2
-	sin, cos := math.Sincos(b.Shift)
-	// −y/t at one end and −y/t̄ at the other, with t = tap·exp(i shift).
-	re, im := -real(b.Y)/b.Tap, -imag(b.Y)/b.Tap
-	return [2]Side{
-		{b.From, b.To, g / (b.Tap * b.Tap), s / (b.Tap * b.Tap), re*cos - im*sin, im*cos + re*sin},
-		{b.To, b.From, g, s, re*cos + im*sin, im*cos - re*sin},
-	}
-}
-
-// Flow returns the power that flows into the branch at that end.
-func (s Side) Flow(vi, vj, delta float64) Power {
-	sin, cos := math.Sincos(delta)
-	return Power{
-		s.G*vi*vi + vi*vj*(s.A*cos+s.B*sin),
-		-s.S*vi*vi + vi*vj*(s.A*sin-s.B*cos),
-	}
 }

@@ -3,6 +3,7 @@ package grid
 import (
 	"fmt"
 	"math"
+	"strings"
 
 	"github.com/landing-diffusion/landing/base/expr"
 	"github.com/landing-diffusion/landing/base/keyed"
@@ -10,32 +11,24 @@ import (
 	"github.com/landing-diffusion/landing/constraint/formula"
 )
 
-// A Coordinate is a number of a state: x[At], or where At is −1 the constant Value.
+// A Quantity is a number that each bus has in a state.
+type Quantity int
+
+// The quantities, in the order in which a point has them: voltage, angle, generation and load.
+const (
+	V Quantity = iota
+	Theta
+	Pg
+	Qg
+	Pd
+	Qd
+	quantities
+)
+
+// A Coordinate is a quantity of a bus: x[At], or the constant Value where At is −1. Value is else that of the file.
 type Coordinate struct {
 	At    int
 	Value float64
-}
-
-// In returns the number at a point.
-func (c Coordinate) In(x []float64) float64 {
-	if c.At < 0 {
-		return c.Value
-	}
-	return x[c.At]
-}
-
-// A Layout says where the numbers of a state are in a point, by bus. In this order a point has
-//
-//	V_12       the voltage of each bus, by the bus's number
-//	theta_12   its angle, but of the reference
-//	Pg_12      the active power that its generators feed in, if its limits leave that a choice
-//	Qg_12      their reactive power, likewise
-//	Pd_12      the active power that its load draws, unless that is 0 or loads are fixed
-//	Qd_12      its reactive power, likewise
-type Layout struct {
-	V, Theta, Pg, Qg, Pd, Qd []Coordinate
-	Names                    []string
-	Loads                    int // how many numbers at the end are of loads
 }
 
 // A Set is the states of a grid that keep, at each bus i with what flows into its branches and its shunt,
@@ -46,68 +39,54 @@ type Layout struct {
 // and the limits of voltages, generation, flows at both ends of branches, (|S|² − rate²)/(2 rate) ≤ 0, and angles.
 type Set struct {
 	constraint.Set
-	Layout
-	Grid     *Grid
-	families []constraint.Family
-	given    bool // the loads are held
+	Grid  *Grid
+	At    [quantities][]Coordinate // by bus
+	Names []string                 // of coordinates: V_12, theta_12, Pg_12, Qg_12, Pd_12, Qd_12 of bus number 12
+	Loads int                      // how many coordinates, the last ones, are of loads
+	equal *Set                     // of the balances alone
+	given bool                     // the loads are held
 }
 
-// Layout returns where points have the numbers of a state; with fixed loads these are the file's.
-func (g *Grid) Layout(fixed bool) (l Layout) {
-	add := func(to *[]Coordinate, name string, b Bus, value float64, is bool) {
-		c := Coordinate{-1, value}
-		if is {
-			c.At = len(l.Names)
-			l.Names = append(l.Names, fmt.Sprintf("%s_%d", name, b.Number))
-		}
-		*to = append(*to, c)
-	}
-	for _, b := range g.Buses {
-		add(&l.V, "V", b, b.V, true)
-	}
-	for i, b := range g.Buses {
-		add(&l.Theta, "theta", b, b.Theta, i != g.Reference)
-	}
-	for _, b := range g.Buses {
-		add(&l.Pg, "Pg", b, b.Min.P, b.Min.P < b.Max.P)
-	}
-	for _, b := range g.Buses {
-		add(&l.Qg, "Qg", b, b.Min.Q, b.Min.Q < b.Max.Q)
-	}
-	l.Loads = -len(l.Names)
-	for _, b := range g.Buses {
-		add(&l.Pd, "Pd", b, b.Load.P, !fixed && b.Load.P != 0)
-	}
-	for _, b := range g.Buses {
-		add(&l.Qd, "Qd", b, b.Load.Q, !fixed && b.Load.Q != 0)
-	}
-	l.Loads += len(l.Names)
-	return l
-}
-
-// NewSet makes the set. Too many components for a set of formulas are an error.
+// NewSet makes the set. The numbers of a state are coordinates but for the angle of the reference, generation whose
+// limits leave no choice, loads that are 0, and with fixedLoads all loads. Too many components are an error.
 func NewSet(g *Grid, fixedLoads bool) (*Set, error) {
-	s := &Set{Grid: g, Layout: g.Layout(fixedLoads)}
+	s, err := newSet(g, fixedLoads, false)
+	if err == nil {
+		s.equal, err = newSet(g, fixedLoads, true)
+	}
+	return s, err
+}
+
+func newSet(g *Grid, fixedLoads, equalities bool) (*Set, error) {
+	s := &Set{Grid: g}
+	for k, name := range [quantities]string{"V", "theta", "Pg", "Qg", "Pd", "Qd"} {
+		for i, b := range g.Buses {
+			c := Coordinate{-1, [...]float64{b.V, b.Theta, b.Generation.P, b.Generation.Q, b.Load.P, b.Load.Q}[k]}
+			if [...]bool{true, i != g.Reference, b.Min.P < b.Max.P, b.Min.Q < b.Max.Q, !fixedLoads && b.Load.P != 0,
+				!fixedLoads && b.Load.Q != 0}[k] {
+				c.At = len(s.Names)
+				s.Names = append(s.Names, fmt.Sprintf("%s_%d", name, b.Number))
+				s.Loads += k / int(Pd)
+			} else if generation := Quantity(k); generation == Pg {
+				c.Value = b.Min.P
+			} else if generation == Qg {
+				c.Value = b.Min.Q
+			}
+			s.At[k] = append(s.At[k], c)
+		}
+	}
 	b := builder{Builder: formula.NewBuilder(len(s.Names)), Set: s}
 	b.x = b.X()
 	b.balances()
-	b.limits()
-	if n := b.m + b.l; n > formula.MaxComponents {
-		return nil, fmt.Errorf("%d balances and limits; expected at most %d", n, formula.MaxComponents)
+	if !equalities {
+		b.limits()
 	}
-	set, err := b.Builder.Set()
-	if err != nil {
-		return nil, err
+	if b.count > formula.MaxComponents {
+		return nil, fmt.Errorf("%d balances and limits; expected at most %d", b.count, formula.MaxComponents)
 	}
-	for i, f := range b.families {
-		for k := range f.Of {
-			if !b.equal[i] {
-				f.Of[k] += len(set.Equalities())
-			}
-		}
-	}
-	s.Set, s.families = set, b.families
-	return s, nil
+	var err error
+	s.Set, err = b.Builder.Set()
+	return s, err
 }
 
 // GivenLoads returns the set with its loads held: they are given with each point.
@@ -123,16 +102,25 @@ func (s *Set) GivenLoads() constraint.Set {
 
 func (s *Set) Unwrap() []constraint.Set { return []constraint.Set{s.Set} }
 
-func (s *Set) String() string {
-	return fmt.Sprintf("grid %s, %d buses and %d branches", s.Grid.Name, len(s.Grid.Buses), len(s.Grid.Branches))
-}
-
 // Capabilities adds names, families and where chains start to what formulas know.
 func (s *Set) Capabilities() constraint.Capabilities {
 	c := s.Set.Capabilities()
-	c.Name, c.Families, c.Start = s.String(), s.families, s.start
+	c.Name = fmt.Sprintf("grid %s, %d buses and %d branches", s.Grid.Name, len(s.Grid.Buses), len(s.Grid.Branches))
+	c.Start = s.start
 	if s.given {
 		c.HeldNames = s.Names[len(s.Names)-s.Loads:]
+	}
+	if s.equal != nil {
+		c.Equalities = func() constraint.Set { return s.equal }
+	}
+	for i, name := range constraint.Components(s) { // "balance P bus 12" is of the family "balance P"
+		name, _, _ = strings.Cut(name, " b")
+		if n := len(c.Families); n == 0 || c.Families[n-1].Name != name {
+			unit := map[bool]string{true: "rad", false: "per unit"}[name == "angle"]
+			c.Families = append(c.Families, constraint.Family{Name: name, Unit: unit})
+		}
+		f := &c.Families[len(c.Families)-1]
+		f.Of = append(f.Of, i)
 	}
 	return c
 }
@@ -140,136 +128,123 @@ func (s *Set) Capabilities() constraint.Capabilities {
 // start writes the state of the file, moved by Gaussian noise.
 func (s *Set) start(dst []float64, stream keyed.Stream, sample uint64, try int) {
 	stream.Normals(dst, sample, try)
-	for i, b := range s.Grid.Buses {
-		for _, c := range []struct {
-			Coordinate
-			value, size float64
-		}{{s.V[i], b.V, 0.01}, {s.Theta[i], b.Theta, 0.02}, {s.Pg[i], b.Generation.P, 0.05},
-			{s.Qg[i], b.Generation.Q, 0.05}, {s.Pd[i], b.Load.P, 0.05 * b.Load.P},
-			{s.Qd[i], b.Load.Q, 0.05 * b.Load.Q}} {
+	for k, size := range [quantities]float64{V: 0.01, Theta: 0.02, Pg: 0.05, Qg: 0.05, Pd: 0.01, Qd: 0.01} {
+		for _, c := range s.At[k] {
 			if c.At >= 0 {
-				dst[c.At] = c.value + c.size*dst[c.At]
+				dst[c.At] = c.Value + size*dst[c.At]
 			}
 		}
 	}
 }
 
-// A builder adds components family by family.
+// A builder adds components to the formulas of a set.
 type builder struct {
 	*formula.Builder
 	*Set
-	x        expr.Value
-	families []constraint.Family
-	equal    []bool // of each family
-	m, l     int
+	x     expr.Value
+	count int
 }
 
-func (b *builder) family(name, unit string, equal bool) {
-	b.families, b.equal = append(b.families, constraint.Family{Name: name, Unit: unit}), append(b.equal, equal)
-}
-
-// add adds a component, v = 0 or v ≤ 0, to the last family.
-func (b *builder) add(name string, v expr.Value) {
-	f, equal := &b.families[len(b.families)-1], b.equal[len(b.equal)-1]
-	count, to := &b.l, b.Inequality
-	if equal {
-		count, to = &b.m, b.Equality
+// add adds v = 0 or v ≤ 0, as long as there is room.
+func (b *builder) add(to func(name string, v expr.Value), v expr.Value, format string, names ...any) {
+	if b.count++; b.count <= formula.MaxComponents {
+		to(fmt.Sprintf(format, names...), v)
 	}
-	if f.Of = append(f.Of, *count); b.m+b.l < formula.MaxComponents {
-		to(name, v)
-	}
-	*count++
 }
 
-// between bounds a number from both sides; infinite bounds are none.
-func (b *builder) between(name string, v expr.Value, low, high float64) {
+// between bounds a number from both sides, by an equality where they are the same. Infinite bounds are none.
+func (b *builder) between(v expr.Value, low, high float64, format string, names ...any) {
+	if low == high {
+		b.add(b.Equality, v.Sub(b.Const(low)), format, names...)
+		return
+	}
 	if !math.IsInf(low, 0) {
-		b.add(name+" low", b.Const(low).Sub(v))
+		b.add(b.Inequality, b.Const(low).Sub(v), format+" low", names...)
 	}
 	if !math.IsInf(high, 0) {
-		b.add(name+" high", v.Sub(b.Const(high)))
+		b.add(b.Inequality, v.Sub(b.Const(high)), format+" high", names...)
 	}
 }
 
-func (b *builder) of(c Coordinate) expr.Value {
-	if c.At < 0 {
+// of returns a quantity of a bus.
+func (b *builder) of(k Quantity, i int) expr.Value {
+	if c := b.At[k][i]; c.At < 0 {
 		return b.Const(c.Value)
 	}
-	return b.x.At(c.At)
+	return b.x.At(b.At[k][i].At)
 }
 
-// flow is Side.Flow as formulas.
-func (b *builder) flow(s Side) (p, q expr.Value) {
-	vi, delta := b.of(b.V[s.I]), b.of(b.Theta[s.I]).Sub(b.of(b.Theta[s.J]))
-	w, sin, cos := vi.Mul(b.of(b.V[s.J])), expr.Sin(delta), expr.Cos(delta)
-	scaled := func(c float64, v expr.Value) expr.Value { return b.Const(c).Mul(v) }
-	square := vi.Mul(vi)
-	return scaled(s.G, square).Add(w.Mul(scaled(s.A, cos).Add(scaled(s.B, sin)))),
-		scaled(-s.S, square).Add(w.Mul(scaled(s.A, sin).Sub(scaled(s.B, cos))))
+// flow returns the power that flows into a branch at one end, i, from where j is the other. With the admittances
+// y_ii = g + js and y_ij = a + jb as seen from there and δ = θ_i − θ_j,
+//
+//	P = g V_i² + V_i V_j (a cos δ + b sin δ)
+//	Q = −s V_i² + V_i V_j (a sin δ − b cos δ)
+func (b *builder) flow(br Branch, first bool) (p, q expr.Value) {
+	i, j, tap, shift := br.To, br.From, 1.0, -br.Shift
+	if first {
+		i, j, tap, shift = br.From, br.To, br.Tap, br.Shift
+	}
+	own := (br.Y + complex(0, br.Charging/2)) / complex(tap*tap, 0)
+	sin, cos := math.Sincos(shift)
+	mutual := -br.Y * complex(cos/br.Tap, sin/br.Tap)
+	c, δ := b.Const, b.of(Theta, i).Sub(b.of(Theta, j))
+	square, w := b.of(V, i).Mul(b.of(V, i)), b.of(V, i).Mul(b.of(V, j))
+	return c(real(own)).Mul(square).Add(w.Mul(c(real(mutual)).Mul(expr.Cos(δ)).Add(c(imag(mutual)).Mul(expr.Sin(δ))))),
+		c(-imag(own)).Mul(square).Add(w.Mul(c(real(mutual)).Mul(expr.Sin(δ)).Sub(c(imag(mutual)).Mul(expr.Cos(δ)))))
 }
 
 func (b *builder) balances() {
 	n := len(b.Grid.Buses)
 	p, q := make([]expr.Value, n), make([]expr.Value, n)
 	for i, bus := range b.Grid.Buses {
-		square := b.of(b.V[i]).Mul(b.of(b.V[i]))
-		p[i] = b.of(b.Pg[i]).Sub(b.of(b.Pd[i])).Sub(b.Const(bus.G).Mul(square))
-		q[i] = b.of(b.Qg[i]).Sub(b.of(b.Qd[i])).Add(b.Const(bus.B).Mul(square))
+		square := b.of(V, i).Mul(b.of(V, i))
+		p[i] = b.of(Pg, i).Sub(b.of(Pd, i)).Sub(b.Const(bus.G).Mul(square))
+		q[i] = b.of(Qg, i).Sub(b.of(Qd, i)).Add(b.Const(bus.B).Mul(square))
 	}
 	for _, br := range b.Grid.Branches {
-		for _, s := range br.Sides() {
-			fp, fq := b.flow(s)
-			p[s.I], q[s.I] = p[s.I].Sub(fp), q[s.I].Sub(fq)
+		for k, i := range []int{br.From, br.To} {
+			flowP, flowQ := b.flow(br, k == 0)
+			p[i], q[i] = p[i].Sub(flowP), q[i].Sub(flowQ)
 		}
 	}
-	for _, balance := range []struct {
-		name string
-		v    []expr.Value
-	}{{"P", p}, {"Q", q}} {
-		b.family("balance "+balance.name, "per unit", true)
-		for i, bus := range b.Grid.Buses {
-			b.add(fmt.Sprintf("balance %s bus %d", balance.name, bus.Number), balance.v[i])
-		}
+	for i, bus := range b.Grid.Buses {
+		b.add(b.Equality, p[i], "balance P bus %d", bus.Number)
 	}
-	b.family("fixed voltage", "per unit", true)
+	for i, bus := range b.Grid.Buses {
+		b.add(b.Equality, q[i], "balance Q bus %d", bus.Number)
+	}
 	for i, bus := range b.Grid.Buses {
 		if bus.VMin == bus.VMax {
-			b.add(fmt.Sprintf("V bus %d", bus.Number), b.of(b.V[i]).Sub(b.Const(bus.VMin)))
+			b.between(b.of(V, i), bus.VMin, bus.VMax, "V bus %d", bus.Number)
 		}
 	}
 }
 
 func (b *builder) limits() {
-	b.family("voltage", "per unit", false)
 	for i, bus := range b.Grid.Buses {
 		if bus.VMin < bus.VMax {
-			b.between(fmt.Sprintf("V bus %d", bus.Number), b.of(b.V[i]), bus.VMin, bus.VMax)
+			b.between(b.of(V, i), bus.VMin, bus.VMax, "V bus %d", bus.Number)
 		}
 	}
-	b.family("generation", "per unit", false)
 	for i, bus := range b.Grid.Buses {
-		if b.Pg[i].At >= 0 {
-			b.between(fmt.Sprintf("Pg bus %d", bus.Number), b.of(b.Pg[i]), bus.Min.P, bus.Max.P)
-		}
-		if b.Qg[i].At >= 0 {
-			b.between(fmt.Sprintf("Qg bus %d", bus.Number), b.of(b.Qg[i]), bus.Min.Q, bus.Max.Q)
+		if b.At[Pg][i].At >= 0 {
+			b.between(b.of(Pg, i), bus.Min.P, bus.Max.P, "Pg bus %d", bus.Number)
 		}
 	}
-	b.family("flow", "per unit", false)
-	for _, br := range b.Grid.Branches {
-		if br.Rate == 0 || math.IsInf(br.Rate, 0) {
-			continue
-		}
-		for _, s := range br.Sides() {
-			p, q := b.flow(s)
-			over := p.Mul(p).Add(q.Mul(q)).Sub(b.Const(br.Rate * br.Rate)).Mul(b.Const(1 / (2 * br.Rate)))
-			b.add(fmt.Sprintf("flow branch %d from bus %d to %d", br.Row, b.Grid.Buses[s.I].Number,
-				b.Grid.Buses[s.J].Number), over)
+	for i, bus := range b.Grid.Buses {
+		if b.At[Qg][i].At >= 0 {
+			b.between(b.of(Qg, i), bus.Min.Q, bus.Max.Q, "Qg bus %d", bus.Number)
 		}
 	}
-	b.family("angle", "rad", false)
 	for _, br := range b.Grid.Branches {
-		b.between(fmt.Sprintf("angle branch %d", br.Row), b.of(b.Theta[br.From]).Sub(b.of(b.Theta[br.To])), br.AngleMin,
-			br.AngleMax)
+		for k, i := range []int{br.From, br.To} {
+			if p, q := b.flow(br, k == 0); br.Rate > 0 && !math.IsInf(br.Rate, 0) {
+				over := p.Mul(p).Add(q.Mul(q)).Sub(b.Const(br.Rate * br.Rate)).Mul(b.Const(1 / (2 * br.Rate)))
+				b.add(b.Inequality, over, "flow branch %d at bus %d", br.Row, b.Grid.Buses[i].Number)
+			}
+		}
+	}
+	for _, br := range b.Grid.Branches {
+		b.between(b.of(Theta, br.From).Sub(b.of(Theta, br.To)), br.AngleMin, br.AngleMax, "angle branch %d", br.Row)
 	}
 }

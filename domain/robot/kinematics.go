@@ -99,9 +99,6 @@ func (a *Arm) NewKinematics() *Kinematics {
 	return k
 }
 
-// Arm returns the arm.
-func (k *Kinematics) Arm() *Arm { return k.arm }
-
 // toAxis returns the least rotation that carries z to the axis; the identity and the half turn about x exactly for ±z.
 func toAxis(axis [3]float64) [9]float64 {
 	l := math.Hypot(math.Hypot(axis[0], axis[1]), axis[2])
@@ -227,13 +224,6 @@ func (k *Kinematics) Direction(link int, local [3]float64) [3]float64 {
 
 func (m *mount) direction(local [3]float64) vec { return of(m.r.x, m.r.y, m.r.z, vector(local)) }
 func (m *mount) point(local [3]float64) vec     { return plus(m.p, m.direction(local)) }
-
-// PointJacobian writes the derivatives of a point of a link into jac, 3×D.
-func (k *Kinematics) PointJacobian(jac []float64, link int, local [3]float64) {
-	m := k.mount(link)
-	clear(jac[:3*k.dim])
-	k.jacobian(jac, m.frame, m.point(local), 1)
-}
 
 // DirectionJacobian writes the derivatives of a vector of a link into jac, 3×D.
 func (k *Kinematics) DirectionJacobian(jac []float64, link int, local [3]float64) {

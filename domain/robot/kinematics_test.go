@@ -132,8 +132,14 @@ type what struct {
 }
 
 var whats = []what{
-	{"point", (*Kinematics).Point, (*Kinematics).PointJacobian, (*Kinematics).PointHessian},
+	{"point", (*Kinematics).Point, pointJacobian, (*Kinematics).PointHessian},
 	{"direction", (*Kinematics).Direction, (*Kinematics).DirectionJacobian, (*Kinematics).DirectionHessian},
+}
+
+func pointJacobian(k *Kinematics, jac []float64, link int, local [3]float64) {
+	m := k.mount(link)
+	clear(jac)
+	k.jacobian(jac, m.frame, m.point(local), 1)
 }
 
 // Poses are of degree one in each coordinate, so differences over any step are the derivatives, to rounding.
@@ -287,7 +293,7 @@ func TestTracked(t *testing.T) {
 		k.PointsJacobian(jac)
 		for i, q := range points {
 			near(t, "point", [3]float64(p[3*i:]), k.Point(q.Link, q.Local), 0)
-			k.PointJacobian(one, q.Link, q.Local)
+			pointJacobian(k, one, q.Link, q.Local)
 			on := make([]bool, d)
 			for _, c := range a.Support(q.Link) {
 				on[c] = true

@@ -105,6 +105,28 @@ type Arm struct {
 	Notes []string
 }
 
+// Described returns the joints and the reach in words, and what of them looks like a mistake. The reach is a bound: the
+// lengths from joint to joint behind the first one that moves, and how far joints slide.
+func (a *Arm) Described() (said, doubt string) {
+	reach, moves := 0.0, false
+	for _, j := range a.Joints {
+		if moves {
+			reach += vec3.Norm(j.Origin.P)
+		}
+		moves = moves || j.Kind != Fixed
+		if j.Kind == Prismatic {
+			reach += max(math.Abs(j.Lower), math.Abs(j.Upper))
+		}
+	}
+	const least, most = 0.01, 100
+	said = fmt.Sprintf("arm %s: %d joints turn, %d slide; it reaches at most %.3g m from its first joint", a.Name,
+		a.Turning(), a.Sliding(), reach)
+	if reach < least || reach > most && !math.IsInf(reach, 1) {
+		doubt = fmt.Sprintf("arm %s reaches %.3g m: expected lengths in metres", a.Name, reach)
+	}
+	return said, doubt
+}
+
 // MostJoints is how many joints an arm may have.
 const MostJoints = 256
 
@@ -116,6 +138,16 @@ func (a *Arm) Sliding() int { return a.count(func(k Kind) bool { return k == Pri
 
 // Moving returns R + P: how many joints have a value.
 func (a *Arm) Moving() int { return a.count(func(k Kind) bool { return k != Fixed }) }
+
+// Places returns where in the chain the joints are that have a value.
+func (a *Arm) Places() (out []int) {
+	for i := range a.Joints {
+		if a.Joints[i].Kind != Fixed {
+			out = append(out, i)
+		}
+	}
+	return out
+}
 
 // Dim returns D = 2R + P, the number of coordinates of a configuration.
 func (a *Arm) Dim() int { return 2*a.Turning() + a.Sliding() }

@@ -3,6 +3,7 @@ package trajectories
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -10,6 +11,7 @@ import (
 	"github.com/landing-diffusion/landing/base/parallel"
 	"github.com/landing-diffusion/landing/domain"
 	"github.com/landing-diffusion/landing/domain/robot/scene"
+	"github.com/landing-diffusion/landing/internal/vec3"
 	"github.com/landing-diffusion/landing/judge/metric"
 )
 
@@ -55,8 +57,7 @@ func (g *guide) orient() {
 	_, axes, _ := metric.Principal(tips, 3, 2)
 	up := [3]float64{0, 0, 1}
 	if len(axes) == 2 {
-		a, b := axes[0], axes[1]
-		up = [3]float64{a[1]*b[2] - a[2]*b[1], a[2]*b[0] - a[0]*b[2], a[0]*b[1] - a[1]*b[0]}
+		up = vec3.Cross([3]float64(axes[0]), [3]float64(axes[1]))
 	}
 	most := 0
 	for k := range up {
@@ -65,9 +66,7 @@ func (g *guide) orient() {
 		}
 	}
 	if up[most] < 0 {
-		for k := range up {
-			up[k] = -up[k]
-		}
+		up = vec3.Scaled(-1, up)
 	}
 	g.compass = scene.NewCompass(up)
 }
@@ -109,11 +108,7 @@ func (g *guide) bySide() {
 	for _, c := range codes {
 		count[c]++
 	}
-	var known []int
-	for c := range count {
-		known = append(known, c)
-	}
-	slices.SortFunc(known, func(a, b int) int { return cmp.Or(cmp.Compare(count[b], count[a]), cmp.Compare(a, b)) })
+	known := slices.SortedFunc(maps.Keys(count), func(a, b int) int { return cmp.Or(count[b]-count[a], a-b) })
 	known = known[:min(len(known), mostModes)]
 	place := map[int]int{}
 	for k, c := range known {
@@ -158,11 +153,7 @@ func (g *guide) called(code int) string {
 		if code>>bit&1 == 1 {
 			side = "right"
 		}
-		name := g.scene.Obstacles[o].Name
-		if name == "" {
-			name = fmt.Sprintf("obstacle %d", o)
-		}
-		out = append(out, side+" of "+name)
+		out = append(out, side+" of "+cmp.Or(g.scene.Obstacles[o].Name, fmt.Sprintf("obstacle %d", o)))
 	}
 	return strings.Join(out, ", ")
 }

@@ -91,3 +91,32 @@ func TestDecimal(t *testing.T) {
 	}
 	testkit.Equal(t, strings.ReplaceAll(count(1703), space, "_"), "1_703", "count(1703)")
 }
+
+// Labels of ticks stay clear of the axis's name beside them in a font wider by three tenths, as browsers may have.
+func TestAxisNamesStandClear(t *testing.T) {
+	names := 0
+	for name, d := range gallery() {
+		var up []float64
+		for _, i := range d.(*Chart).scene.items {
+			if l, ok := i.(label); ok && l.up {
+				up = append(up, l.at.x+0.25*l.size) // below its baseline
+			}
+		}
+		names += len(up)
+		for _, i := range d.(*Chart).scene.items {
+			l, ok := i.(label)
+			if !ok || l.anchor != end || l.up {
+				continue
+			}
+			left := l.at.x - 1.3*(textWidth(l.text, l.size)+supScale*textWidth(l.sup, l.size))
+			for _, x := range up {
+				if x < l.at.x && x > left {
+					t.Errorf("%s: %q begins at %.1f, the axis's name ends at %.1f", name, l.text, left, x)
+				}
+			}
+		}
+	}
+	if names == 0 {
+		t.Error("no axis has a name")
+	}
+}

@@ -175,7 +175,7 @@ func gutter(y axis, n int, name string) float64 {
 		widest = max(widest, textWidth(t.text, textSize)+supScale*textWidth(t.sup, textSize))
 	}
 	if name != "" {
-		widest += textSize + 8
+		widest = 1.2*widest + textSize + 8 // other fonts, of browsers without ours, are so much wider
 	}
 	return widest + 8
 }

@@ -61,7 +61,7 @@ func Scatter(opts ScatterOptions, d int, layers ...PointLayer) *Chart {
 
 	planes, side, width := [][2]int{{0, 1}}, 440.0, 560.0
 	if d >= 3 {
-		planes, side, width = [][2]int{{0, 1}, {0, 2}, {1, 2}}, 250, 960
+		planes, side, width = [][2]int{{0, 1}, {0, 2}, {1, 2}}, 244, 960
 	}
 	s := newScene(width, alt(keys))
 	top := s.legend(margin, headroom, width-2*margin, keys)

@@ -41,7 +41,7 @@ func parts(t *testing.T, name string) map[string][]float64 {
 	t.Helper()
 	points := testkit.Must(dataset.ReadEarth(testkit.Shared(t, "data/earth/"+name+".csv")))
 	x, test := points.X, []float64(nil)
-	for _, i := range golden.Read(t, "s2_splits.npz")[name+"_test"].Int32 {
+	for _, i := range golden.Read(t, "s2_splits.npz")[name+"_test"].Int64 {
 		test = append(test, x[3*i:3*i+3]...)
 	}
 	return map[string][]float64{"first_half": x[:3*(len(x)/3/2)], "full": x, "test": test, "first100": x[:300]}

@@ -745,3 +745,20 @@ func TestKindOfData(t *testing.T) {
 		t.Errorf("%+v", v)
 	}
 }
+
+// A law that differs along no direction has no effect of 0: it is a remark in words, and none beside findings that say
+// where samples differ.
+func TestNoDirection(t *testing.T) {
+	x := (law{"", 2, func(x, z, _ []float64) { copy(x, z) }}).draw(500, 1, 0)
+	e := Evidence{Samples: x, Rows: x, Dim: 2, Energy: metric.TwoSample{Statistic: 9, PValue: 0.001,
+		Floor: metric.Floor{Mean: 1, SD: 1}}}
+	j := &judge{Evidence: e, outX: make([]bool, 500), outR: make([]bool, 500)}
+	if j.anotherLaw(); len(j.found) != 1 || j.found[0].Size() != "" || !j.found[0].Effect.IsNaN() ||
+		j.found[0].Severity != Remark || !strings.HasSuffix(j.found[0].Says, "no single direction shows it") {
+		t.Errorf("%+v", j.found)
+	}
+	j.found = []Finding{{Code: Stray}}
+	if j.anotherLaw(); len(j.found) != 1 {
+		t.Errorf("beside another finding: %+v", j.found)
+	}
+}

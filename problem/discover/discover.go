@@ -303,6 +303,7 @@ func (s *search) run() {
 	s.tori()
 	s.linear()
 	s.phasors()
+	s.balls()
 	s.polynomials()
 	s.settle()
 }

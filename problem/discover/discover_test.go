@@ -270,6 +270,14 @@ func TestPlainly(t *testing.T) {
 			x := torus(z)
 			return []float64{dense.Dot(turn[:3], x), dense.Dot(turn[3:6], x), dense.Dot(turn[6:], x), z[2]}
 		}), "", nil},
+		{"tilted circle beside a number", rows(1, 300, 2, func(z []float64) []float64 {
+			s, c := math.Sincos(3 * z[0])
+			return []float64{1.5 + (c+2*s)*0.7/3, -2 + (2*c+s)*0.7/3, 0.5 + (2*c-2*s)*0.7/3, z[1]}
+		}), "", []string{"distance(x[0:3], [1.5, -2, 0.5]) = 0.7", "x[0] - x[1] + 0.5*x[2] = 3.75"}},
+		{"circle in x = y", rows(1, 300, 1, func(z []float64) []float64 {
+			s, c := math.Sincos(3 * z[0])
+			return []float64{1.25 + c/math.Sqrt2, 1.25 + c/math.Sqrt2, s - 4}
+		}), "", []string{"distance(x, [1.25, 1.25, -4]) = 1", "x[0] - x[1] = 0"}},
 		{"points of a linkage beside an angle", rows(1, 300, 2, func(z []float64) []float64 {
 			s, c := math.Sincos(3 * z[0])
 			u, v := math.Sincos(3 * z[1])

@@ -580,6 +580,82 @@ func (m *powers) slope(a []float64) float64 {
 	return math.Sqrt(sum)
 }
 
+// balls finds spheres about a centre in the planes that are known, such as a tilted circle, by the columns of a plane,
+// three neighbours that hold it, or all.
+func (s *search) balls() {
+	const most = 9
+	var done [][]int
+	for _, plane := range slices.Clone(s.exact) {
+		first := plane.Columns[0] / 3 * 3
+		for _, columns := range [][]int{plane.Columns, {first, first + 1, first + 2}, s.varies} {
+			within := func(q *Relation) bool {
+				return q.Kind == Linear && !slices.ContainsFunc(q.Columns, func(j int) bool {
+					return !slices.Contains(columns, j)
+				})
+			}
+			if len(columns) < 3 || len(columns) > most || columns[len(columns)-1] >= s.D || !within(plane) ||
+				slices.ContainsFunc(done, func(c []int) bool { return slices.Equal(c, columns) }) {
+				continue
+			}
+			done = append(done, columns)
+			if r := s.ball(columns, within); r != nil {
+				r.only = true
+				s.offer([]*Relation{r})
+			}
+		}
+	}
+}
+
+// ball fits ‖y‖² = b·y + c, y = x − mean, with b along the planes that some relations are: the centre is mean + b/2.
+func (s *search) ball(columns []int, planes func(q *Relation) bool) *Relation {
+	d, rows := len(columns), some(s.fit, 2000)
+	mean, y, a, b := make([]float64, d), make([]float64, d), make([]float64, d*d), make([]float64, d)
+	for _, i := range rows {
+		for k, j := range columns {
+			mean[k] += s.row(i)[j] / float64(len(rows))
+		}
+	}
+	size := 0.0
+	for _, i := range rows {
+		for k, j := range columns {
+			y[k] = s.row(i)[j] - mean[k]
+		}
+		square := dense.Dot(y, y)
+		size += square
+		dense.Axpy(b, square, y)
+		for k := range d {
+			dense.Axpy(a[k*d:(k+1)*d], y[k], y)
+		}
+	}
+	for _, q := range s.exact {
+		if !planes(q) {
+			continue
+		}
+		clear(y)
+		for _, t := range q.Terms {
+			if len(t.Columns) == 1 {
+				y[slices.Index(columns, t.Columns[0])] = t.Coefficient
+			}
+		}
+		for k := range d {
+			dense.Axpy(a[k*d:(k+1)*d], size*y[k]/dense.Dot(y, y), y)
+		}
+	}
+	if !dense.Gauss(a, b, d) {
+		return nil
+	}
+	m := s.powersOf(columns, map[int]float64{}, 2)
+	of := make([]float64, len(m.of))
+	for k, f := range m.of {
+		if f.pure(2) {
+			of[k] = 1
+		} else if f.pure(1) {
+			of[k] = -2*mean[f.at[0]] - b[f.at[0]]
+		}
+	}
+	return m.round(of, true)
+}
+
 // round makes a quadratic relation with squares alone, and lines, one about a centre: with equal
 // coefficients a distance from it, else the equation of an ellipsoid. nil if it is neither.
 func (m *powers) round(a []float64, exact bool) *Relation {

@@ -50,8 +50,8 @@ func TestArm(t *testing.T) {
 		c := motions(1, waypoints, false)
 		k.At(c[:14])
 		p := k.Point(7, [3]float64{})
-		if d.Kind != "trajectory" || len(d.Holds) != 2 || d.SetDim != (7*waypoints)-6 ||
-			!strings.Contains(d.YAML, fmt.Sprintf("waypoints: %d\n", waypoints)) {
+		if d.Kind != "trajectory" || !strings.Contains(d.Read, "7 joints turn") || len(d.Holds) != 2 ||
+			d.SetDim != (7*waypoints)-6 || !strings.Contains(d.YAML, fmt.Sprintf("waypoints: %d\n", waypoints)) {
 			t.Errorf("values %v: %s, %v\n%s", values, d.Kind, d.Holds, d.YAML)
 		}
 		var at [3]float64

@@ -22,6 +22,7 @@ import (
 	"github.com/landing-diffusion/landing/domain/molecule"
 	"github.com/landing-diffusion/landing/domain/molecule/files"
 	"github.com/landing-diffusion/landing/domain/molecules"
+	"github.com/landing-diffusion/landing/domain/trajectory"
 	"github.com/landing-diffusion/landing/internal/fault"
 	"github.com/landing-diffusion/landing/internal/input"
 	"github.com/landing-diffusion/landing/langevin/evidence"
@@ -41,7 +42,7 @@ type Options struct {
 	Keep     []string // columns that are coordinates though they look like times or numbers of rows
 	MaxLoss  float64  // the largest share of rows that may be left out for one reason; 0: none but one
 	Angles   []string // columns that are angles, likewise: their cosines and sines are points of circles
-	Clean    string   // a file for the rows and columns that can be used; "" none
+	Clean    string   // a file for the rows and columns that can be used; "": one of its own, where no row is lost
 }
 
 // A Draft is a problem file and what it was made of.
@@ -144,6 +145,7 @@ func New(o Options) (*Draft, error) {
 		}
 		l.survey.Judge(drop)
 	}
+	l.find = func(want string) int { return column(l.survey, want) }
 	if err := l.circles(o.Angles); err != nil {
 		return nil, err
 	}
@@ -152,7 +154,7 @@ func New(o Options) (*Draft, error) {
 	if err := l.roles(o, d); err != nil {
 		return nil, err
 	}
-	if err := l.clean(o, d); err != nil {
+	if err := l.clean(&o, d); err != nil {
 		return nil, err
 	}
 	return d, l.draft(o, d)
@@ -175,6 +177,7 @@ func name(path string) string {
 type loaded struct {
 	seam     map[int]bool // coordinates that look like angles
 	survey   *dataset.Survey
+	find     func(column string) int // of the survey, by its name or number in the file; −1: none
 	molecule *molecule.Molecule
 	template bool // the file has names or elements of the atoms
 	notes    []string
@@ -266,7 +269,7 @@ func (l *loaded) roles(o Options, d *Draft) error {
 	}
 	asked := map[int]bool{}
 	for _, want := range o.Drop {
-		j := column(s, want)
+		j := l.find(want)
 		if j < 0 || l.molecule != nil {
 			return fault.Errorf(fault.Usage, "", "--drop: %s", noColumn(s, want))
 		}
@@ -274,7 +277,7 @@ func (l *loaded) roles(o Options, d *Draft) error {
 	}
 	kept := map[int]bool{}
 	for _, want := range o.Keep {
-		j := column(s, want)
+		j := l.find(want)
 		if j < 0 || l.molecule != nil || slices.Contains(s.Text, j) {
 			return fault.Errorf(fault.Usage, "", "--keep: %s", noColumn(s, want))
 		}
@@ -444,7 +447,7 @@ func (l *loaded) seams(columns []discover.Column) {
 		if unit := columns[j].Circle(); unit != "" {
 			l.seam[k] = true
 			l.note("x[%d] (%s) looks like an angle in %s: the model does not know that "+
-				"it comes round; as cosine and sine it has no seam (--angles %s --clean FILE)", k, l.names[j], unit,
+				"it comes round; as cosine and sine it has no seam (--angles %s)", k, l.names[j], unit,
 				said(l.survey, j))
 		}
 	}
@@ -537,6 +540,10 @@ func (l *loaded) draft(o Options, d *Draft) error {
 			return err
 		}
 		d.SetDim = process.Set.Dim() - len(process.Set.Equalities())
+		if arm, ok := constraint.As[*trajectory.Set](process.Set); ok {
+			said, _ := arm.Spec().Arm.Described()
+			d.Read = said + "; " + d.Read
+		}
 		return l.write(o, d, lines)
 	}
 	dim := len(l.coordinate)

@@ -368,16 +368,18 @@ func TestLabels(t *testing.T) {
 	}
 	first := func(i int) []any { v := row(i); return []any{v[3], v[0], v[1], v[2]} }
 	save(t, "first.csv", table("", n, first))
-	testkit.Refused(t, testkit.Err(New(Options{Path: "first.csv"})), "last columns", "labels first")
+	if d := draft(t, Options{Path: "first.csv"}); !strings.Contains(d.YAML, "last columns") || d.Cleaned.File !=
+		"first-clean.csv" || !strings.Contains(d.YAML, `path: "first-clean.csv"`) {
+		t.Errorf("labels first: %s", d.YAML)
+	}
 	save(t, "named.csv", table("kind,x,y,z", n, first))
 	if d := draft(t, Options{Path: "named.csv"}); !strings.Contains(d.YAML, `condition: {columns: ["kind"]}`) ||
 		set(d) != "{kind: sphere, dim: 3}" {
 		t.Errorf("named: %s", d.YAML)
 	}
 	save(t, "odd.csv", table("the kind,x,y,z", n, first))
-	testkit.Refused(t, testkit.Err(New(Options{Path: "odd.csv"})), `"the kind" is no name`, "a name with a blank")
-	if d := draft(t, Options{Path: "odd.csv", Clean: "c.csv"}); !strings.HasPrefix(string(d.Cleaned.Bytes),
-		"x,y,z,label0\n") {
+	if d := draft(t, Options{Path: "odd.csv"}); !strings.HasPrefix(string(d.Cleaned.Bytes), "x,y,z,label0\n") ||
+		!strings.Contains(d.YAML, `"the kind" is no name`) {
 		t.Errorf("cleaned: %.40s", d.Cleaned.Bytes)
 	}
 	// Where all columns are whole numbers none of them are labels.
@@ -388,7 +390,7 @@ func TestLabels(t *testing.T) {
 	}
 }
 
-// Columns that a header calls latitude and longitude are places, in whatever order with --clean;
+// Columns that a header calls latitude and longitude are places, in whatever order;
 // without a header that is a remark.
 func TestEarth(t *testing.T) {
 	t.Chdir(t.TempDir())
@@ -410,8 +412,7 @@ func TestEarth(t *testing.T) {
 		lat, lon := place(i)
 		return []any{u[3*i] * 10, lon, lat, 2000 + i%9}
 	}))
-	testkit.Refused(t, testkit.Err(New(Options{Path: "other.csv"})), "latitude and longitude are not", "another order")
-	d = draft(t, Options{Path: "other.csv", Clean: "c.csv"})
+	d = draft(t, Options{Path: "other.csv"})
 	save(t, "c.csv", string(d.Cleaned.Bytes))
 	if p, given, err := dataset.ReadEarthGiven("c.csv", []string{"depth", "year"}); err != nil || p.N != n ||
 		math.Abs(p.X[4]-u[4]) > 1e-12 || given[3] != 2001 {
@@ -451,15 +452,11 @@ func TestAngles(t *testing.T) {
 		return []any{"r", 100 * z[2*i], 3 * z[2*i], math.Remainder(2*z[2*i+1], 2*math.Pi)}
 	}))
 	o := Options{Path: "t.csv", Angles: []string{"psi", "1"}}
-	if _, err := New(o); !errors.As(err, new(*UnfitError)) || !strings.Contains(err.Error(), "phi is an angle, taken "+
-		"as degrees") {
-		t.Fatal(err)
-	}
-	o.Clean = "c.csv"
 	d := draft(t, o)
 	if !strings.HasPrefix(string(d.Cleaned.Bytes), "cos_phi,sin_phi,h,cos_psi,sin_psi\n") ||
 		strings.Count(d.YAML, "{kind: sphere, dim: 2}") != 2 || !strings.Contains(d.YAML, "name is no coordinate") ||
-		!strings.Contains(d.YAML, "psi is an angle, taken as radians") {
+		!strings.Contains(d.YAML, "psi is an angle, taken as radians") ||
+		!strings.Contains(d.YAML, "phi is an angle, taken as degrees") {
 		t.Errorf("%s\n%.200s", d.YAML, d.Cleaned.Bytes)
 	}
 	save(t, "c.csv", string(d.Cleaned.Bytes))
@@ -470,6 +467,10 @@ func TestAngles(t *testing.T) {
 			math.Abs(math.Remainder(math.Atan2(x[4], x[3])-2*z[2*i+1], 2*math.Pi)) > 1e-12 {
 			t.Fatalf("row %d is %v", i, x)
 		}
+	}
+	o.Drop = []string{"2", "name"} // numbers are those of the file
+	if d := draft(t, o); !strings.HasPrefix(string(d.Cleaned.Bytes), "cos_phi,sin_phi,cos_psi,sin_psi\n") {
+		t.Errorf("%.200s", d.Cleaned.Bytes)
 	}
 	for _, bad := range []string{"name", "4", "chi"} {
 		if _, err := New(Options{Path: "t.csv", Angles: []string{bad}, Clean: "d.csv"}); fault.KindOf(err) !=
@@ -485,7 +486,7 @@ func TestHostileNames(t *testing.T) {
 	t.Chdir(dir)
 	name := "a \"b\"\n: {c}#.csv"
 	u := spheres(100)
-	save(t, name, table("x: [,y\r# \x1b[31m,\"z\u2028", 100, func(i int) []any {
+	save(t, name, table("x: [,y\v# \x1b[31m,\"z\u2028", 100, func(i int) []any {
 		return []any{u[3*i], u[3*i+1], u[3*i+2]}
 	}))
 	d := draft(t, Options{Path: name, Folder: filepath.Join(dir, "sub")})
@@ -493,7 +494,7 @@ func TestHostileNames(t *testing.T) {
 	if err != nil || p.Data.Path != "../"+name || p.Name != "a--b-----c" || set(d) != "{kind: sphere, dim: 3}" {
 		t.Errorf("%v, path %q, name %q\n%s", err, p.Data.Path, p.Name, d.YAML)
 	}
-	if strings.ContainsAny(d.YAML, "\x1b\r") {
+	if strings.ContainsAny(d.YAML, "\x1b\v") {
 		t.Error("control characters in the file")
 	}
 }
@@ -571,7 +572,9 @@ func TestWhatIsLeftOut(t *testing.T) {
 		columns string // that are left; "": refused
 		want    string // in the error, or in the notes
 	}{
-		{"trajectory,waypoint,time,a,b", motion, Options{}, "", "time is no coordinate"},
+		{"trajectory,waypoint,time,a,b", motion, Options{}, "a,b", "time is no coordinate"},
+		{"date,at,a", func(i int) []any { return []any{"2024-01-02T10:00Z", "A1", z[i]} }, Options{}, "a", "words"},
+		{"length,a,b", func(i int) []any { return []any{"12 km", z[i], z[n+i]} }, Options{}, "", `such as "12 km"`},
 		{"trajectory,waypoint,time,a,b", motion, Options{Clean: "c.csv"}, "a,b", "--keep trajectory,waypoint,time"},
 		{"trajectory,waypoint,time,a,b", motion, Options{Clean: "c.csv", Keep: []string{"time"}}, "time,a,b", ""},
 		{"", func(i int) []any { return []any{1305031098 + 0.0333*float64(i), z[i], z[n+i]} }, Options{Clean: "c.csv"},

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
 
 	"github.com/landing-diffusion/landing/base/arrayfile"
 	"github.com/landing-diffusion/landing/domain/dataset"
@@ -51,20 +52,30 @@ func (l *loaded) circles(asked []string) error {
 		}
 		unit[j] = of
 	}
-	l.survey = turned(s, unit)
+	moved := func(j int) int { // where a column goes
+		to := j
+		for k := range unit {
+			if k < j {
+				to++
+			}
+		}
+		return to
+	}
+	l.find = func(want string) int {
+		j := column(s, want)
+		if j < 0 {
+			return slices.Index(l.survey.Header, want)
+		}
+		return moved(j)
+	}
+	l.survey = turned(s, unit, moved)
 	return nil
 }
 
 // turned is a survey with cosine and sine in place of some columns; unit has the radians in the unit of each.
-func turned(s *dataset.Survey, unit map[int]float64) *dataset.Survey {
+func turned(s *dataset.Survey, unit map[int]float64, at func(j int) int) *dataset.Survey {
 	out := *s
-	at := make([]int, s.D) // where a column goes
-	for j := range at {
-		at[j] = out.D - s.D + j
-		if unit[j] != 0 {
-			out.D++
-		}
-	}
+	out.D += len(unit)
 	out.Shape, out.X, out.Header = []int{out.D}, make([]float64, 0, s.N*out.D), nil
 	for i := range s.N {
 		for j := range s.D {
@@ -85,14 +96,14 @@ func turned(s *dataset.Survey, unit map[int]float64) *dataset.Survey {
 	}
 	move := func(columns []int) (moved []int) {
 		for _, j := range columns {
-			moved = append(moved, at[j])
+			moved = append(moved, at(j))
 		}
 		return moved
 	}
 	out.Text, out.Empty, out.Faults = move(s.Text), move(s.Empty), slices.Clone(s.Faults)
 	for k, f := range out.Faults {
 		if f.Column >= 0 {
-			out.Faults[k].Column = at[f.Column]
+			out.Faults[k].Column = at(f.Column)
 		}
 	}
 	out.Losses = slices.Clone(s.Losses)
@@ -100,7 +111,7 @@ func turned(s *dataset.Survey, unit map[int]float64) *dataset.Survey {
 		out.Losses[k].First = slices.Clone(loss.First)
 		for i, f := range loss.First {
 			if f.Column >= 0 {
-				out.Losses[k].First[i].Column = at[f.Column]
+				out.Losses[k].First[i].Column = at(f.Column)
 			}
 		}
 	}
@@ -227,19 +238,43 @@ func (l *loaded) order(j int, c discover.Column, all []float64) string {
 	case c.Whole && ones == n-1 && c.Distinct > fewest:
 		return "it numbers groups of rows"
 	case clock && resets == 0:
-		l.note("%s goes up in equal steps: if it is a time, leave it out by --drop %s --clean FILE", l.names[j],
+		l.note("%s goes up in equal steps: if it is a time, leave it out by --drop %s", l.names[j],
 			said(l.survey, j))
 	}
 	return ""
 }
 
-// clean makes the file that can be trained on, if that is asked for, and refuses to go on
+// harmless reports whether a file of what can be used holds all rows and all numbers.
+func (l *loaded) harmless() bool {
+	for _, j := range l.dropped {
+		word := strings.TrimLeft(l.survey.Word(j), "\"+-$€£ ")
+		left := strings.Trim(strings.Map(func(r rune) rune {
+			if unicode.IsDigit(r) || strings.ContainsRune("-/.:TZ+ ", r) { // of a date
+				return -1
+			}
+			return r
+		}, word), `"`)
+		if word != "" && unicode.IsDigit(rune(word[0])) && left != "" { // 12 km
+			return false
+		}
+	}
+	return len(l.survey.Faulty) == 0 && !l.template
+}
+
+// clean makes the file that can be trained on, if that is asked for or changes no number, and refuses to go on
 // without it where the file as it is cannot.
-func (l *loaded) clean(o Options, d *Draft) error {
-	if err := l.lost(o); err != nil {
+func (l *loaded) clean(o *Options, d *Draft) error {
+	if err := l.lost(*o); err != nil {
 		return err
 	}
-	reasons := l.reasons(o, d)
+	reasons := l.reasons(*o, d)
+	if o.Clean == "" && len(reasons) > 0 && l.harmless() {
+		ext := strings.Replace(strings.ToLower(filepath.Ext(o.Path)), ".txt", ".csv", 1)
+		if ext == ".npz" || l.kind == "molecule" {
+			ext = ".npy"
+		}
+		o.Clean = filepath.Join(l.folder, d.Name+"-clean"+ext)
+	}
 	if o.Clean == "" {
 		if len(reasons) > 0 {
 			return &UnfitError{Path: o.Path, Reasons: reasons}

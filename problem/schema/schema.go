@@ -200,7 +200,9 @@ func (b *builder) value(t reflect.Type, key string) *jsonschema.Schema {
 		return &jsonschema.Schema{AnyOf: []*jsonschema.Schema{{Type: "number"}, {Const: &auto}}}
 	case reflect.TypeFor[formula.Definitions]():
 		return &jsonschema.Schema{Type: "object",
-			AdditionalProperties: &jsonschema.Schema{Types: []string{"string", "number"}}}
+			AdditionalProperties: &jsonschema.Schema{AnyOf: []*jsonschema.Schema{{Types: []string{"string", "number",
+				"array"}}, {Type: "object", Required: []string{"file"}, Properties: map[string]*jsonschema.Schema{
+				"file": {Type: "string"}}, AdditionalProperties: &jsonschema.Schema{Not: &jsonschema.Schema{}}}}}}
 	case reflect.TypeFor[score.Options]():
 		return options(key)
 	case reflect.TypeFor[sets.Set]():

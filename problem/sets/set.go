@@ -113,13 +113,18 @@ func (s Set) BuildGiven(at string, given []string) (constraint.Set, error) {
 	return constraint.Given(set, len(given)), nil
 }
 
-// Definitions returns the names that a set of formulas defines, in order; nil of others.
-func (s Set) Definitions() formula.Definitions {
-	if s.Is() != "formula" {
-		return nil
+// Definitions returns the names that a set of formulas defines, in order, and Coordinates those of its coordinates; nil
+// of others. The set has been built.
+func (s Set) Definitions() formula.Definitions { return s.formulas().Let }
+func (s Set) Coordinates() []string            { return s.formulas().Names }
+
+func (s Set) formulas() (k Formulas) {
+	if kind, ok := find(s.Is()); ok && kind.Keys == reflect.TypeFor[Formulas]() {
+		if keys, err := s.of(kind); err == nil {
+			k, _ = keys.(Formulas).read()
+		}
 	}
-	d, _ := s.keys["let"].(formula.Definitions)
-	return d
+	return k
 }
 
 // Unbounded reports whether the set's kind says that it has no uniform law.
@@ -263,6 +268,12 @@ func (s Set) Files() map[string]string {
 		switch v := v.(type) {
 		case File:
 			out[key] = string(v)
+		case formula.Definitions:
+			for _, d := range v {
+				if d.File != "" {
+					out[key+"."+d.Name] = d.File
+				}
+			}
 		case []Set:
 			for i, inner := range v {
 				for k, path := range inner.Files() {
@@ -283,6 +294,14 @@ func (s Set) WithFile(place, path string) Set {
 			if key == place {
 				s.keys[key] = File(path)
 			}
+		case formula.Definitions:
+			v = slices.Clone(v)
+			for i, d := range v {
+				if d.File != "" && place == key+"."+d.Name {
+					v[i].File = path
+				}
+			}
+			s.keys[key] = v
 		case []Set:
 			v = slices.Clone(v)
 			for i := range v {

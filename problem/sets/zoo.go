@@ -182,22 +182,21 @@ func euclidean(k Euclidean) (constraint.Set, error) { return zoo.Euclidean{D: k.
 
 func redundantAxis(struct{}) (constraint.Set, error) { return zoo.RedundantAxis{}, nil }
 
-// Formulas is a set of formulas; package formula says what they are.
-type Formulas struct {
-	Dim        int                 `yaml:"dim,omitempty" bounds:"[1,1000000]" doc:"coordinates"`
-	Let        formula.Definitions `yaml:"let,omitempty" doc:"names for formulas, in order"`
-	Equality   []formula.Component `yaml:"equality,omitempty" doc:"constraints left = right"`
-	Inequality []formula.Component `yaml:"inequality,omitempty" doc:"constraints left <= right"`
-}
-
 func formulas(k Formulas) (constraint.Set, error) { return givenFormulas(k, "", nil) }
 
 // givenFormulas holds the condition, which components may use but not be about.
 func givenFormulas(keys any, _ string, names []string) (constraint.Set, error) {
-	k := keys.(Formulas)
+	k, err := keys.(Formulas).read()
+	if err != nil {
+		return nil, err
+	}
 	set, err := formula.New(formula.Spec{Dim: k.Dim, Let: k.Let, Equality: k.Equality, Inequality: k.Inequality,
 		Given: names})
-	return hold(set, err, names)
+	held, err := hold(set, err, names)
+	if e := (*Error)(nil); errors.As(err, &e) {
+		e.Key = k.key(e.Key)
+	}
+	return held, err
 }
 
 // Sequence is a sequence of steps with formulas for each and for neighbours; package formula says what they are.
@@ -215,7 +214,7 @@ func sequences(k Sequence) (constraint.Set, error) { return givenSequences(k, ""
 
 func givenSequences(keys any, _ string, names []string) (constraint.Set, error) {
 	k := keys.(Sequence)
-	set, err := formula.NewSequence(formula.Sequence{Steps: k.Steps, State: k.State, Let: k.Let, Within: k.Within,
+	set, err := formula.NewSequence(formula.Sequence{Steps: k.Steps, State: k.State, Let: read(k.Let), Within: k.Within,
 		Between: k.Between, First: k.First, Last: k.Last, Given: names})
 	return hold(set, err, names)
 }

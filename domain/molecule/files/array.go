@@ -40,7 +40,7 @@ func array(file, called string, a arrayfile.Array, digest string) (*Frames, erro
 	}
 	none := Error{Frame: -1}
 	switch {
-	case a.Bool != nil:
+	case a.Truth:
 		g.refuse(none, "the array%s holds booleans, expected numbers", called)
 	case d == 0:
 		g.refuse(none, "the array%s has shape %d, expected [n A 3], [n 3A] or [A 3], none of them 0", called, shape)

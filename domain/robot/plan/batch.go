@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -16,6 +17,9 @@ import (
 	"github.com/landing-diffusion/landing/internal/fault"
 )
 
+// slack is of the final check.
+const slack = 1e-9
+
 // A Batch is many paths of one set of trajectories, in equal parts of each of its modes.
 // They are the same for a seed at any number of workers.
 type Batch struct {
@@ -30,7 +34,6 @@ type Batch struct {
 	From    uint64      // the first query: batches from 2^32 apart share none
 	Start   [2]Point3   // of a place that Spec leaves open: opposite corners of where it is drawn
 	Goal    [2]Point3   // likewise
-	Slack   float64     // of the final check; 0 means 1e-9
 	Failing int         // queries that may fail for each path; 0 means 10
 	Report  func(n int) // is told how many paths there are; may be nil
 }
@@ -68,12 +71,7 @@ type result struct {
 
 // Run finds the paths. The error is that of Of and New, an *Error if an end cannot be, or says how many queries failed.
 func (b *Batch) Run(ctx context.Context, pool *parallel.Pool) (*Paths, error) {
-	if b.Slack == 0 {
-		b.Slack = 1e-9
-	}
-	if b.Failing == 0 {
-		b.Failing = 10
-	}
+	b.Failing = cmp.Or(b.Failing, 10)
 	b.Options.Waypoints, b.Options.Segments = b.Spec.Waypoints, b.Options.Segments || b.Spec.Segments
 	spec := b.Spec
 	if b.TipToo {
@@ -182,10 +180,7 @@ func sortFailures(m map[string]*Failure) []Failure {
 		out = append(out, *f)
 	}
 	slices.SortFunc(out, func(a, b Failure) int {
-		if a.Times != b.Times {
-			return b.Times - a.Times
-		}
-		return strings.Compare(a.Reason, b.Reason)
+		return cmp.Or(b.Times-a.Times, strings.Compare(a.Reason, b.Reason))
 	})
 	return out
 }
@@ -239,7 +234,7 @@ func (w *worker) query(ctx context.Context, id uint64) result {
 	}
 	w.eval.Values(w.val, row, 1)
 	worst, i := constraint.Worst(w.val, len(b.Set.Equalities()))
-	if worst > b.Slack {
+	if worst > slack {
 		return lost("violates "+w.names[i], fmt.Errorf("query %d: %q is violated by %.3g", id, w.names[i], worst))
 	}
 	path.X, path.Q = nil, nil

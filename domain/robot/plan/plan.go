@@ -14,9 +14,11 @@
 package plan
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"time"
 
@@ -24,8 +26,8 @@ import (
 	"github.com/landing-diffusion/landing/constraint"
 	"github.com/landing-diffusion/landing/domain/robot"
 	"github.com/landing-diffusion/landing/domain/robot/scene"
+	"github.com/landing-diffusion/landing/internal/dense"
 	"github.com/landing-diffusion/landing/internal/fault"
-	"github.com/landing-diffusion/landing/internal/vec3"
 )
 
 // A Problem says where paths lead and what they keep. The sets are of one configuration,
@@ -42,7 +44,7 @@ type Problem struct {
 	Tip robot.Point
 }
 
-// A side says where the tip passes an obstacle, looking from start to goal with Up above. Sides are a letter for each
+// A side says where the tip passes an obstacle, looking from start to goal with z above. Sides are a letter for each
 // obstacle.
 const (
 	Any   = '*'
@@ -100,35 +102,17 @@ type Options struct {
 	Segments  bool    // the segments between waypoints are clear too, else the path is refused
 	Reserve   float64 // room beyond the margin that the search keeps; 0 means 0.005 m with Segments
 
-	Up    [3]float64  // 0 means z
 	Sides string      // by obstacle; "": any
 	Near  [][]float64 // joint values that starts are drawn about, in turn by query; nil: anywhere
 	Sd    float64     // how far about them, in each joint; 0 means 0.1
 }
 
 func (o *Options) defaults() {
-	set := func(v *float64, d float64) {
-		if *v == 0 {
-			*v = d
-		}
-	}
-	count := func(v *int, d int) {
-		if *v == 0 {
-			*v = d
-		}
-	}
-	count(&o.Waypoints, 10)
-	count(&o.Nodes, 20_000)
-	count(&o.Tries, 100)
-	count(&o.Shortcuts, 50)
-	count(&o.Smooth, 10)
+	o.Waypoints, o.Nodes, o.Tries = cmp.Or(o.Waypoints, 10), cmp.Or(o.Nodes, 20_000), cmp.Or(o.Tries, 100)
+	o.Shortcuts, o.Smooth = cmp.Or(o.Shortcuts, 50), cmp.Or(o.Smooth, 10)
+	o.Step, o.Sd = cmp.Or(o.Step, 0.2), cmp.Or(o.Sd, 0.1)
 	if o.Segments {
-		set(&o.Reserve, 0.005)
-	}
-	set(&o.Step, 0.2)
-	set(&o.Sd, 0.1)
-	if o.Up == ([3]float64{}) {
-		o.Up = [3]float64{2: 1}
+		o.Reserve = cmp.Or(o.Reserve, 0.005)
 	}
 }
 
@@ -168,7 +152,6 @@ type Error struct {
 	End    string  // "start" or "goal", of the first three
 	What   string  // the component, joint or pair that is in the way
 	Short  float64 // by how much: a violation, an excess of limits, or the room that there is
-	Query  uint64
 	Detail string
 }
 
@@ -223,12 +206,9 @@ func New(p Problem, o Options) (*Planner, error) {
 	o.defaults()
 	arm := p.Scene.Arm
 	pl := &Planner{p: p, o: o, arm: arm, keep: p.Margin + max(o.Reserve, 0), m: arm.Moving(), d: arm.Dim(),
-		room: p.Scene.NewChecker(), kin: arm.NewKinematics()}
-	for i := range arm.Joints {
-		if arm.Joints[i].Kind != robot.Fixed {
-			pl.turns = append(pl.turns, arm.Joints[i].Kind.Turning() && !pl.limited(i))
-			pl.joint = append(pl.joint, i)
-		}
+		joint: arm.Places(), room: p.Scene.NewChecker(), kin: arm.NewKinematics()}
+	for _, i := range pl.joint {
+		pl.turns = append(pl.turns, arm.Joints[i].Kind.Turning() && !pl.limited(i))
 	}
 	for _, c := range []struct {
 		name string
@@ -237,7 +217,6 @@ func New(p Problem, o Options) (*Planner, error) {
 		{"Waypoints", o.Waypoints < 2}, {"Step", !(o.Step > 0) || math.IsInf(o.Step, 1)}, {"Nodes", o.Nodes < 2},
 		{"Tries", o.Tries < 1}, {"Margin", math.IsNaN(p.Margin)}, {"Tip", p.Tip.Link >= len(arm.Joints)},
 		{"Sides", o.Sides != "" && len(o.Sides) != len(p.Scene.Obstacles)}, {"Sd", math.IsNaN(o.Sd)},
-		{"Up", !(vec3.Dot(o.Up, o.Up) > 0)},
 	} {
 		if c.bad {
 			return nil, fmt.Errorf("plan: %s is out of range", c.name)
@@ -284,23 +263,22 @@ func (pl *Planner) Plan(ctx context.Context, seed, query uint64) (*Path, error) 
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
 		}
-		err.Query = query
 		return nil, err
 	}
 	pl.out.Searched = time.Since(pl.began)
-	way := pl.way()
-	way = pl.shortcut(way)
+	out := pl.trees[0].branch(pl.meet[0])
+	slices.Reverse(out)
+	way := pl.shortcut(append(out, pl.trees[1].branch(pl.meet[1])...))
 	pl.smooth(way)
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
 	}
 	if err := pl.waypoints(way); err != nil {
-		err.Query = query
 		return nil, err
 	}
 	pl.out.Took = time.Since(pl.began)
-	out := pl.out
-	return &out, nil
+	found := pl.out
+	return &found, nil
 }
 
 // search grows trees between ends, anew from others whenever they have as many nodes as an attempt is given, twice as
@@ -339,7 +317,7 @@ func (pl *Planner) ends(query uint64) (start, goal []float64, err *Error) {
 	for try := 0; try < pl.o.Tries && seen[1].n < 2*pl.o.Tries && pl.ctx.Err() == nil; try++ {
 		pl.around(start, near, pl.o.Sd)
 		if try > pl.o.Tries/2 && seen[0].best.Reason == Unreachable {
-			pl.around(start, nil, 0)
+			pl.anywhere(start)
 		}
 		if !pl.standing(pl.start, start, &seen[0]) {
 			continue
@@ -366,20 +344,17 @@ func (pl *Planner) ends(query uint64) (start, goal []float64, err *Error) {
 	return nil, nil, &e
 }
 
-// around draws joint values about others, or anywhere: within limits, or a turn; sliding
-// joints without limits are Gaussian.
+// around draws joint values about others, or anywhere if near is nil.
 func (pl *Planner) around(q, near []float64, sd float64) {
-	z := pl.q
-	if near != nil {
-		pl.draw.normals(z)
-		for j := range q {
-			q[j] = near[j] + max(sd, 0)*z[j]
-		}
+	if near == nil {
+		pl.anywhere(q)
 		return
 	}
-	pl.anywhere(q)
+	pl.draw.normals(pl.q)
+	dense.AddScaled(q, near, max(sd, 0), pl.q)
 }
 
+// anywhere draws joint values within limits, or within a turn or 2 m.
 func (pl *Planner) anywhere(q []float64) {
 	z := pl.q
 	pl.draw.uniforms(z)

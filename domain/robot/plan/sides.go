@@ -1,7 +1,6 @@
 package plan
 
 import (
-	"math"
 	"strings"
 
 	"github.com/landing-diffusion/landing/domain/robot/scene"
@@ -37,16 +36,14 @@ func (pl *Planner) walls(start, goal []float64) *Error {
 		return nil
 	}
 	a, b := pl.tip(start), pl.tip(goal)
-	up := vec3.Scaled(1/math.Sqrt(vec3.Dot(pl.o.Up, pl.o.Up)), pl.o.Up)
-	ahead := [3]float64{b[0] - a[0], b[1] - a[1], b[2] - a[2]}
-	ahead = vec3.Add(ahead, -vec3.Dot(ahead, up), up)
-	long := math.Sqrt(vec3.Dot(ahead, ahead))
+	ahead := [3]float64{b[0] - a[0], b[1] - a[1], 0}
+	long := vec3.Norm(ahead)
 	if long < 1e-6 {
 		return &Error{Reason: NotJoined, Detail: "start and goal of the tip are above each other: there is no left " +
 			"and right"}
 	}
 	ahead = vec3.Scaled(1/long, ahead)
-	left := vec3.Cross(up, ahead)
+	left := [3]float64{-ahead[1], ahead[0], 0}
 	k := 0
 	for i, s := range pl.o.Sides {
 		if s == Any {
@@ -58,7 +55,7 @@ func (pl *Planner) walls(start, goal []float64) *Error {
 		}
 		w := &pl.gates.Obstacles[k]
 		w.A = vec3.Add(pl.p.Scene.Obstacles[i].Centre(), to, left)
-		w.R = [9]float64{ahead[0], left[0], up[0], ahead[1], left[1], up[1], ahead[2], left[2], up[2]}
+		w.R = [9]float64{ahead[0], left[0], 0, ahead[1], left[1], 0, 8: 1}
 		k++
 	}
 	return nil

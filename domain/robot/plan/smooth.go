@@ -1,11 +1,13 @@
 package plan
 
 import (
+	"fmt"
 	"math"
 	"slices"
 	"strconv"
 
 	"github.com/landing-diffusion/landing/domain/robot/scene"
+	"github.com/landing-diffusion/landing/internal/dense"
 )
 
 // shortcut joins pairs of configurations of the way by steps on Σ wherever that is clear and shorter.
@@ -21,9 +23,7 @@ func (pl *Planner) shortcut(way [][]float64) [][]float64 {
 		if j-i < 2 {
 			continue
 		}
-		was := pl.length(way[i : j+1])
-		between, ok := pl.walk(way[i], way[j], was)
-		if ok {
+		if between, ok := pl.walk(way[i], way[j], pl.length(way[i:j+1])); ok {
 			way = slices.Concat(way[:i+1], between, way[j:])
 		}
 	}
@@ -63,13 +63,9 @@ func (pl *Planner) smooth(way [][]float64) {
 	for range max(pl.o.Smooth, 0) {
 		for i := 1; i < len(way)-1 && pl.ctx.Err() == nil; i++ {
 			pl.delta(pl.dir, way[i-1], way[i+1])
-			for j, v := range way[i-1] {
-				mid[j] = v + pl.dir[j]/2
-			}
+			dense.AddScaled(mid, way[i-1], 0.5, pl.dir)
 			pl.delta(pl.dir, way[i], mid)
-			for j, v := range way[i] {
-				mid[j] = v + pl.dir[j]/2
-			}
+			dense.AddScaled(mid, way[i], 0.5, pl.dir)
 			if pl.path.solve(mid, pl.o.Step) && pl.clear(way[i-1], mid) && pl.clear(mid, way[i+1]) {
 				copy(way[i], mid)
 			}
@@ -81,9 +77,7 @@ func (pl *Planner) smooth(way [][]float64) {
 func (pl *Planner) waypoints(way [][]float64) *Error {
 	for i := range len(way) - 1 { // no jumps of whole turns
 		pl.delta(pl.dir, way[i], way[i+1])
-		for j, v := range way[i] {
-			way[i+1][j] = v + pl.dir[j]
-		}
+		dense.AddScaled(way[i+1], way[i], 1, pl.dir)
 	}
 	along := make([]float64, len(way))
 	last := pl.tip(way[0])
@@ -107,8 +101,8 @@ func (pl *Planner) waypoints(way [][]float64) *Error {
 		x := out.X[l*pl.d : (l+1)*pl.d]
 		pl.arm.Coordinates(x, q)
 		if room, pair := pl.room.Clearance(x); room < pl.p.Margin {
-			return &Error{Reason: Coarse, Detail: "waypoint " + strconv.Itoa(l) + " is too near: " +
-				"" + pl.p.Scene.Describe(pair)}
+			return &Error{Reason: Coarse, Detail: fmt.Sprintf("waypoint %d is too near: %s", l,
+				pl.p.Scene.Describe(pair))}
 		}
 		if l > 0 {
 			out.Length += distance(q, out.Q[(l-1)*pl.m:l*pl.m])
@@ -148,10 +142,10 @@ func (pl *Planner) tip(q []float64) [3]float64 {
 }
 
 // Passed returns on which side of each obstacle the tip passes along n waypoints: Left if it goes round it clockwise on
-// the whole, seen from Up, Right if counterclockwise, and Any if by less than a twentieth of a turn.
+// the whole, seen from above, Right if counterclockwise, and Any if by less than a twentieth of a turn.
 func (pl *Planner) Passed(x []float64, n int) string {
 	out := make([]byte, len(pl.p.Scene.Obstacles))
-	compass := scene.NewCompass(pl.o.Up)
+	compass := scene.NewCompass([3]float64{2: 1})
 	tips := make([]float64, 0, 3*n)
 	for l := range n {
 		pl.kin.At(x[l*pl.d : (l+1)*pl.d])

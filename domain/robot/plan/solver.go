@@ -43,11 +43,8 @@ func newSolver(arm *robot.Arm, set constraint.Set, limits bool) *solver {
 	if set != nil {
 		s.names, s.m, s.eval = constraint.Components(set), len(set.Equalities()), set.NewEvaluator(1)
 	}
-	for i := range arm.Joints {
+	for _, i := range arm.Places() {
 		j := &arm.Joints[i]
-		if j.Kind == robot.Fixed {
-			continue
-		}
 		c, sin := arm.Columns(i)
 		s.cols = append(s.cols, [2]int{c, sin})
 		lo, hi := j.Lower, j.Upper
@@ -143,12 +140,7 @@ func (s *solver) newton() bool {
 	for a := range k {
 		dense.Axpy(s.step, -s.y[a], s.rows[a*s.n:(a+1)*s.n])
 	}
-	for _, v := range s.step {
-		if v-v != 0 {
-			return false
-		}
-	}
-	return true
+	return dense.Finite(s.step)
 }
 
 // clamp puts joints back to their limits: turning ones to the nearer, by whole turns.
@@ -156,13 +148,18 @@ func (s *solver) clamp(q []float64) {
 	if !s.limits {
 		return
 	}
-	for j, v := range q {
-		if width := s.high[j] - s.low[j]; !math.IsInf(width, 0) && s.cols[j][1] >= 0 {
-			mid := s.low[j] + width/2
-			v -= 2 * math.Pi * math.Round((v-mid)/(2*math.Pi))
-		}
-		q[j] = min(max(v, s.low[j]), s.high[j])
+	for j := range q {
+		q[j] = min(max(s.nearest(j, q[j]), s.low[j]), s.high[j])
 	}
+}
+
+// nearest returns v, of a turning joint with limits by whole turns next to their middle.
+func (s *solver) nearest(j int, v float64) float64 {
+	width := s.high[j] - s.low[j]
+	if math.IsInf(width, 0) || s.cols[j][1] < 0 {
+		return v
+	}
+	return v - 2*math.Pi*math.Round((v-(s.low[j]+width/2))/(2*math.Pi))
 }
 
 // worst returns the component that is violated most at q.
@@ -183,10 +180,7 @@ func (s *solver) worst(q []float64) (name string, by float64) {
 func (s *solver) outside(q []float64) (joint int, by float64) {
 	joint = -1
 	for j, v := range q {
-		if s.cols[j][1] >= 0 && !math.IsInf(s.high[j]-s.low[j], 0) {
-			mid := s.low[j] + (s.high[j]-s.low[j])/2
-			v -= 2 * math.Pi * math.Round((v-mid)/(2*math.Pi))
-		}
+		v = s.nearest(j, v)
 		if e := max(s.low[j]-v, v-s.high[j]); e > by {
 			joint, by = j, e
 		}
@@ -195,9 +189,5 @@ func (s *solver) outside(q []float64) (joint int, by float64) {
 }
 
 func distance(a, b []float64) float64 {
-	sum := 0.0
-	for i := range a {
-		sum += (a[i] - b[i]) * (a[i] - b[i])
-	}
-	return math.Sqrt(sum)
+	return math.Sqrt(dense.SquaredDistance(a, b))
 }

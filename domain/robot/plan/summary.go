@@ -50,11 +50,8 @@ func (p *Paths) Summary(margin float64) Summary {
 	if !math.IsInf(room, 0) {
 		s.Room = &room
 	}
-	ms := func(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
-	median, most := times(search)
-	s.SearchMedian, s.Search99 = ms(median), ms(most)
-	median, most = times(total)
-	s.TotalMedian, s.Total99 = ms(median), ms(most)
+	s.SearchMedian, s.Search99 = times(search)
+	s.TotalMedian, s.Total99 = times(total)
 	return s
 }
 
@@ -67,12 +64,9 @@ func (p *Paths) Open(n int) []float64 {
 	return out
 }
 
-// times returns the median and the 99th percentile of durations.
-func times(d []time.Duration) (median, p99 time.Duration) {
-	if len(d) == 0 {
-		return 0, 0
-	}
-	s := slices.Sorted(slices.Values(d))
-	at := func(q float64) time.Duration { return s[int(math.Ceil(q*float64(len(s))))-1] }
+// times returns the median and the 99th percentile of durations, in milliseconds.
+func times(d []time.Duration) (median, p99 float64) {
+	slices.Sort(d)
+	at := func(q float64) float64 { return float64(d[int(math.Ceil(q*float64(len(d))))-1].Microseconds()) / 1000 }
 	return at(0.5), at(0.99)
 }

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"math"
 	"slices"
+
+	"github.com/landing-diffusion/landing/internal/dense"
 )
 
 // A tree of configurations; node 0 is its root.
@@ -87,9 +89,7 @@ func (pl *Planner) step(q, target []float64, on bool) (ok, there bool) {
 		return false, false
 	}
 	s := min(1, pl.o.Step/far)
-	for j, v := range q {
-		pl.next[j] = v + s*pl.dir[j]
-	}
+	dense.AddScaled(pl.next, q, s, pl.dir)
 	if !pl.path.solve(pl.next, pl.o.Step) {
 		return false, false
 	}
@@ -136,7 +136,9 @@ func (pl *Planner) connect(start, goal []float64, nodes int) *Error {
 					break
 				}
 				if there {
-					pl.join(a, at, to)
+					if pl.meet = [2]int{at, to}; a != &pl.trees[0] {
+						pl.meet = [2]int{to, at}
+					}
 					return nil
 				}
 				pl.wrap(pl.next)
@@ -147,18 +149,4 @@ func (pl *Planner) connect(start, goal []float64, nodes int) *Error {
 	}
 	return &Error{Reason: NotJoined, Detail: fmt.Sprintf("no path: trees of %d nodes from the start and %d from "+
 		"the goal did not meet", pl.trees[0].n(), pl.trees[1].n())}
-}
-
-// join notes the node of each tree where they meet; a is the one that has at.
-func (pl *Planner) join(a *tree, at, to int) {
-	pl.meet = [2]int{at, to}
-	if a != &pl.trees[0] {
-		pl.meet = [2]int{to, at}
-	}
-}
-
-func (pl *Planner) way() [][]float64 {
-	out := pl.trees[0].branch(pl.meet[0])
-	slices.Reverse(out)
-	return append(out, pl.trees[1].branch(pl.meet[1])...)
 }

@@ -29,10 +29,8 @@ type chain struct {
 
 func newReach(s *Scene) reach {
 	var r reach
-	for i := range s.Arm.Joints {
-		if k := s.Arm.Joints[i].Kind; k != robot.Fixed {
-			r.turns = append(r.turns, k.Turning())
-		}
+	for _, i := range s.Arm.Places() {
+		r.turns = append(r.turns, s.Arm.Joints[i].Kind.Turning())
 	}
 	r.bodies = make([]chain, len(s.Bodies))
 	for i, b := range s.Bodies {

@@ -38,10 +38,8 @@ const (
 // LinkOrigins returns the origins of the links of all joints that move, as bodies of radius 0.
 func LinkOrigins(arm *robot.Arm) []Body {
 	var out []Body
-	for i := range arm.Joints {
-		if arm.Joints[i].Kind != robot.Fixed {
-			out = append(out, Body{Link: i})
-		}
+	for _, i := range arm.Places() {
+		out = append(out, Body{Link: i})
 	}
 	return out
 }
@@ -168,7 +166,7 @@ func (s *Scene) NewChecker() *Checker {
 	}
 	m := s.Arm.Moving()
 	c := &Checker{
-		s: s, kin: s.Arm.NewKinematics(), reach: newReach(s), x: make([]float64, s.Arm.Dim()),
+		s: s, kin: s.Arm.NewKinematics(), joint: s.Arm.Places(), reach: newReach(s), x: make([]float64, s.Arm.Dim()),
 		q0: make([]float64, m), q1: make([]float64, m), dq: make([]float64, m), bow: make([]float64, len(s.Bodies)),
 		at: make([][]float64, deepest+2), todo: make([][]int32, deepest+1),
 	}
@@ -177,11 +175,6 @@ func (s *Scene) NewChecker() *Checker {
 		points[i] = robot.Point{Link: b.Link, Local: b.Centre}
 	}
 	c.kin.Track(points)
-	for i := range s.Arm.Joints {
-		if s.Arm.Joints[i].Kind != robot.Fixed {
-			c.joint = append(c.joint, i)
-		}
-	}
 	c.level(0)
 	return c
 }

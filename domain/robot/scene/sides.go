@@ -50,5 +50,5 @@ func (o *Obstacle) Centre() [3]float64 {
 	if o.Shape != Capsule {
 		return o.A
 	}
-	return [3]float64{(o.A[0] + o.B[0]) / 2, (o.A[1] + o.B[1]) / 2, (o.A[2] + o.B[2]) / 2}
+	return vec3.Scaled(0.5, vec3.Add(o.A, 1, o.B))
 }

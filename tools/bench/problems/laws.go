@@ -2,7 +2,6 @@ package problems
 
 import (
 	"math"
-	"math/cmplx"
 
 	"github.com/landing-diffusion/landing/internal/dense"
 )
@@ -26,63 +25,15 @@ func trefoil(x []float64, θ float64) {
 	x[0], x[1] = r*math.Cos(θ), r*math.Sin(θ)
 }
 
-// eggs draws a point of one of two eggs. With z = x + iρ the set is |z² − 1| = 0.81: z² = 1 + 0.81 exp(iψ), ψ ∈ (0, π),
-// where cos ψ has the density ∝ exp(cos ψ) on [−1, 1].
-func eggs(x []float64, d *dice) {
-	ψ, side := math.Acos(1+math.Log1p(-d.uniform()*(1-math.Exp(-2)))), 1.0
-	if d.accepts(0.3) {
-		side = -1
-	}
-	z := cmplx.Sqrt(1 + cmplx.Rect(0.81, ψ))
-	sin, cos := math.Sincos(side*1 + 0.7*d.normal())
-	x[0], x[1], x[2] = side*real(z), imag(z)*cos, imag(z)*sin
-}
-
 // Radii of the torus of the suite.
 const major, minor = 2.0, 0.6
 
-// torus writes the point at the angle θ around the axis and φ around the tube, in a unit.
-func torus(x []float64, θ, φ, unit float64) {
+// torus writes the point at the angle θ around the axis and φ around the tube.
+func torus(x []float64, θ, φ float64) {
 	sinθ, cosθ := math.Sincos(θ)
 	sinφ, cosφ := math.Sincos(φ)
-	ρ := unit * (major + minor*cosφ)
-	x[0], x[1], x[2] = ρ*cosθ, ρ*sinθ, unit*minor*sinφ
-}
-
-// Share of the band on the torus, its width and that of the spot in radians, and where that is.
-const bandShare, bandWidth, spotWidth = 0.75, 0.4, 0.2
-
-var spot = [2]float64{2, 1}
-
-// banded draws points of the torus in a unit.
-func banded(unit float64) func(x []float64, d *dice) {
-	return func(x []float64, d *dice) {
-		θ, φ := d.angle(), 0.0
-		if d.accepts(bandShare) {
-			φ = 2*θ + bandWidth*d.normal()
-		} else {
-			θ, φ = spot[0]+spotWidth*d.normal(), spot[1]+spotWidth*d.normal()
-		}
-		torus(x, θ, φ, unit)
-	}
-}
-
-const halfTilt = 1.2
-
-func halfTorus(x []float64, d *dice) {
-	for {
-		θ, φ := math.Pi*(d.uniform()-0.5), d.angle()
-		if d.accepts(halfDensity(θ, φ) / ((major + minor) * math.Exp(halfTilt))) {
-			torus(x, θ, φ, 1)
-			return
-		}
-	}
-}
-
-// halfDensity is the density of the half torus in the angles, up to a factor: at most
-// (R + r) exp(1.2). R + r cos φ alone is the uniform law.
-func halfDensity(θ, φ float64) float64 {
-	return (major + minor*math.Cos(φ)) * math.Exp(halfTilt*math.Cos(φ-θ)-2*math.Cos(θ))
+	ρ := major + minor*cosφ
+	x[0], x[1], x[2] = ρ*cosθ, ρ*sinθ, minor*sinφ
 }
 
 // A lobe is a part of a mixture on a sphere: the density ∝ exp(κ at·x), with a weight.
@@ -221,37 +172,6 @@ func complement(a [5]float64) (axis [4][5]float64) {
 	return axis
 }
 
-// correlated is how many rows a correlation matrix is of; regimes are the loadings of the
-// common factor.
-const correlated = 12
-
-var regimes = [][4]float64{{0.4, 0.5, 0.3, 0}, {0.9, 0.85, 0.8, 0}}
-
-func correlations(x []float64, d *dice) {
-	load := regimes[d.of(0.6, 0.4)]
-	var s [16]float64
-	for range correlated {
-		// A common factor in the first three columns: correlations l_i l_j.
-		var z [4]float64
-		d.normals(z[:])
-		common := d.normal()
-		for i, l := range load {
-			z[i] = l*common + math.Sqrt(1-l*l)*z[i]
-		}
-		for i := range 4 {
-			for j := range 4 {
-				s[4*i+j] += z[i] * z[j]
-			}
-		}
-	}
-	for i := range 4 {
-		for j := range 4 {
-			x[4*i+j] = s[4*i+j] / math.Sqrt(s[5*i]*s[5*j])
-		}
-		x[5*i] = 1
-	}
-}
-
 // The mixture on the simplex.
 var (
 	compositions     = [][]float64{{8, 3, 1, 1, 2}, {1, 1, 6, 4, 2}, {0.8, 5, 2, 6, 0.8}}
@@ -259,45 +179,6 @@ var (
 )
 
 func parts(x []float64, d *dice) { d.dirichlet(x, compositions[d.of(compositionShare...)]...) }
-
-// boxed is the normal law that is cut: the correlation of coordinates i and j is ρ^|i−j|.
-var boxed = struct {
-	lower, upper, mean, sd [4]float64
-	ρ                      float64
-}{[4]float64{0, 0, -1, 0}, [4]float64{1, 1, 2, 3}, [4]float64{0.3, 0.8, 0.5, 1}, [4]float64{0.4, 0.4, 0.8, 1}, 0.7}
-
-func inBox(x []float64, d *dice) {
-	for ok := false; !ok; {
-		ok = true
-		var z [4]float64
-		d.normals(z[:])
-		e := 0.0
-		for j := range x { // a stationary chain: correlations ρ^|i−j|
-			if e = boxed.ρ*e + math.Sqrt(1-boxed.ρ*boxed.ρ)*z[j]; j == 0 {
-				e = z[0]
-			}
-			x[j] = boxed.mean[j] + boxed.sd[j]*e
-			ok = ok && boxed.lower[j] <= x[j] && x[j] <= boxed.upper[j]
-		}
-	}
-}
-
-// clouds are the parts of the mixture on the affine set, in the coordinates 0, 3, 4 and 5.
-var clouds = []struct {
-	mean [4]float64
-	sd   float64
-}{{[4]float64{0, 0, 0, 0}, 0.3}, {[4]float64{2, -1, 1, 0.5}, 0.5}, {[4]float64{-1, 2, 0, -2}, 2}}
-
-func onPlane(x []float64, d *dice) {
-	m := clouds[d.of(0.5, 0.35, 0.15)]
-	var z [4]float64
-	d.normals(z[:])
-	for k, j := range [4]int{0, 3, 4, 5} {
-		x[j] = m.mean[k] + m.sd*z[k]
-	}
-	x[2] = x[3] - 2*x[4]
-	x[1] = 1 - x[0] - x[2]
-}
 
 // armκ is the concentration of links about their postures.
 const armκ = 4.0
@@ -361,22 +242,6 @@ func unrolled(θ []float64, height float64, d *dice) bool {
 	return d.accepts(math.Sqrt(squares) / sum)
 }
 
-// lobesPair are the modes of p, pairκ is the concentration of q about p.
-var lobesPair = []lobe{{0.6, 8, unit(1, 0, 1)}, {0.4, 25, unit(-1, 1, 0)}}
-
-const pairκ = 10.0
-
-// quadrics draws u = (p + q)/√2 and v = (p − q)/√2: ‖u‖² + ‖v‖² = 2 and u·v = 0 are ‖p‖ = ‖q‖ = 1.
-func quadrics(x []float64, d *dice) {
-	var p, q [3]float64
-	l := lobesPair[d.of(0.6, 0.4)]
-	d.fisher(p[:], l.at, l.κ)
-	d.fisher(q[:], []float64{p[1], p[2], p[0]}, pairκ)
-	for j := range 3 {
-		x[j], x[j+3] = (p[j]+q[j])/math.Sqrt2, (p[j]-q[j])/math.Sqrt2
-	}
-}
-
 // classes are the parts of the law on the product: a direction about at, angles about θ and φ,
 // and places by beta laws.
 var classes = []struct {
@@ -393,13 +258,15 @@ var classes = []struct {
 func product(x []float64, d *dice) {
 	c := classes[d.of(classes[0].weight, classes[1].weight, classes[2].weight)]
 	d.fisher(x[:3], c.at, c.κ)
-	torus(x[3:6], d.vonMises(c.θ, 4), d.vonMises(c.φ, 3), 1)
+	torus(x[3:6], d.vonMises(c.θ, 4), d.vonMises(c.φ, 3))
 	for j := range 2 {
 		var b [2]float64
 		d.dirichlet(b[:], c.beta[j][:]...)
 		x[6+j] = b[0]
 	}
 }
+
+const pairκ = 10.0
 
 // circles draws two angles, of which the second goes against the first.
 func circles(x []float64, d *dice) {

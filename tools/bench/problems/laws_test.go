@@ -25,6 +25,33 @@ const (
 	errors6  = 6
 )
 
+// The numbers of laws that their files write as formulas: of the torus the share of the band, its width and that of the
+// spot in radians; how many rows a correlation matrix is of, with the loadings of their common factor.
+const (
+	bandShare, bandWidth, spotWidth = 0.75, 0.4, 0.2
+	correlated                      = 12
+)
+
+var (
+	spot    = [2]float64{2, 1}
+	regimes = [][4]float64{{0.4, 0.5, 0.3, 0}, {0.9, 0.85, 0.8, 0}}
+	// The correlation of coordinates i and j in the box is ρ^|i−j|.
+	boxed = struct {
+		lower, upper, mean, sd [4]float64
+		ρ                      float64
+	}{[4]float64{0, 0, -1, 0}, [4]float64{1, 1, 2, 3}, [4]float64{0.3, 0.8, 0.5, 1}, [4]float64{0.4, 0.4, 0.8, 1}, 0.7}
+	clouds = []struct { // on the affine set, in the coordinates 0, 3, 4 and 5
+		mean [4]float64
+		sd   float64
+	}{{[4]float64{0, 0, 0, 0}, 0.3}, {[4]float64{2, -1, 1, 0.5}, 0.5}, {[4]float64{-1, 2, 0, -2}, 2}}
+	lobesPair = []lobe{{0.6, 8, unit(1, 0, 1)}, {0.4, 25, unit(-1, 1, 0)}}
+)
+
+// halfDensity is the density of the half torus in the angles, up to a factor.
+func halfDensity(θ, φ float64) float64 {
+	return (major + minor*math.Cos(φ)) * math.Exp(1.2*math.Cos(φ-θ)-2*math.Cos(θ))
+}
+
 // rows returns the rows of a problem as a slice of points.
 func rows(t *testing.T, name string) [][]float64 {
 	t.Helper()

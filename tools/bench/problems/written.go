@@ -11,7 +11,7 @@ import (
 // A written law is the section "law" of a problem's file: a point x as formulas of independent numbers, u uniform on
 // [0, 1) and z standard normal. Points where Keep is negative are drawn again.
 type written struct {
-	About, Like       string // Like: another file, whose law and random numbers these are
+	About, Like       string // Like: another file, whose random numbers these are, and law without X
 	Rows              int
 	Uniforms, Normals int
 	Let               yaml.MapSlice // names and formulas; below(v, p) is 1 where v < p, else 0
@@ -44,7 +44,7 @@ func init() {
 
 func (w *written) problem(name string) Problem {
 	p := Problem{Name: name, About: w.About, Rows: w.Rows, like: w.Like}
-	if w.Like != "" {
+	if w.X == "" {
 		return p
 	}
 	g := expr.NewGraph(w.Uniforms + w.Normals)

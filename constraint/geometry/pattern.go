@@ -1,0 +1,309 @@
+package geometry
+
+import "slices"
+
+// A pattern is what the supports of a group's components say of its gradients, once a set: where their numbers stand,
+// an order of elimination for the m equalities, and the places of the factors of
+//
+//	G = U Uᵀ = L D Lᵀ,
+//
+// U the unit gradients of the equalities. Numbers of U are packed row by row as Evaluator.SparseJacobians writes them;
+// rows and columns of L are in the order of elimination.
+type pattern struct {
+	start []int32 // c+1: row l is the numbers start[l] … start[l+1] of a packed matrix
+	col   []int32 // their coordinates, of the group
+	order []int32 // m: the equality that is eliminated k-th
+
+	lp, li []int32 // column k of L below the diagonal: rows li[lp[k]:lp[k+1]], ascending
+	twin   []bool  // column k+1 of L has the rows of column k, but for k+1: loops take both at a time
+	// Row k of L left of the diagonal: columns rj[rp[k]:rp[k+1]], ascending, and where they are in L.
+	rp, rj, rx []int32
+	// Element t of rj is Σ u[a] u[b] of G, over the pairs (a, b) in pairs[ps[t]:ps[t+1]]; none of a fill-in.
+	ps    []int32
+	pairs [][2]int32
+}
+
+// fewer returns how many multiply-adds a sparse factorisation of m rows of d numbers may take, so that it is faster
+// than the m²d of the dense one: its loops go through lists of places.
+func fewer(m, d int) int { return m * m * d / 4 }
+
+// newPattern finds the pattern of rows of coordinates, ascending, the first m of them equalities, in R^d. It returns
+// nil where a point takes more multiply-adds than budget.
+func newPattern(rows [][]int32, m, d, budget int) *pattern {
+	p := &pattern{start: []int32{0}}
+	for _, js := range rows {
+		p.col = append(p.col, js...)
+		p.start = append(p.start, int32(len(p.col)))
+	}
+	at := make([][]int32, d) // equalities by coordinate
+	budget -= 8 * int(p.start[m])
+	for l, js := range rows[:m] {
+		for _, j := range js {
+			budget -= len(at[j])
+			at[j] = append(at[j], int32(l))
+		}
+	}
+	if budget <= 0 {
+		return nil
+	}
+	columns := p.eliminate(rows[:m], at, budget)
+	if columns == nil {
+		return nil
+	}
+	place := make([]int32, m)
+	for k, l := range p.order {
+		place[l] = int32(k)
+	}
+	p.lp, p.rp, p.ps = make([]int32, 1, m+1), make([]int32, 1, m+1), []int32{0}
+	left := make([][][2]int32, m) // of each row: column and place in L
+	for k, l := range p.order {
+		for e, r := range columns[l] {
+			columns[l][e] = place[r]
+		}
+		slices.Sort(columns[l])
+		for _, r := range columns[l] {
+			left[r] = append(left[r], [2]int32{int32(k), int32(len(p.li))})
+			p.li = append(p.li, r)
+		}
+		p.lp = append(p.lp, int32(len(p.li)))
+	}
+	p.twin = make([]bool, m)
+	for k := range m - 1 {
+		p.twin[k] = p.lp[k+1]-p.lp[k] == p.lp[k+2]-p.lp[k+1]+1 && p.li[p.lp[k]] == int32(k+1)
+	}
+	for k, l := range p.order {
+		for _, e := range left[k] {
+			p.rj, p.rx = append(p.rj, e[0]), append(p.rx, e[1])
+			p.pair(l, p.order[e[0]])
+		}
+		p.rp = append(p.rp, int32(len(p.rj)))
+	}
+	return p
+}
+
+// pair notes the products that make up the element of rows l and r in G.
+func (p *pattern) pair(l, r int32) {
+	a, b := p.start[l], p.start[r]
+	for a < p.start[l+1] && b < p.start[r+1] {
+		switch {
+		case p.col[a] < p.col[b]:
+			a++
+		case p.col[a] > p.col[b]:
+			b++
+		default:
+			p.pairs = append(p.pairs, [2]int32{a, b})
+			a, b = a+1, b+1
+		}
+	}
+	p.ps = append(p.ps, int32(len(p.pairs)))
+}
+
+// eliminate orders the rows by minimum degree (George and Liu, "The evolution of the minimum degree ordering
+// algorithm", 1989), the first of equals, in the graph that joins rows with a common coordinate. It returns the rows
+// that each is joined to when it is eliminated: the columns of L; nil where they take more multiply-adds than budget.
+func (p *pattern) eliminate(rows, at [][]int32, budget int) [][]int32 {
+	m := len(rows)
+	joined := make([][]int32, m)
+	queue := make([][]int32, m) // by degree; an entry of another degree than its row's is out of date
+	for l, js := range rows {
+		var all []int32
+		for _, j := range js {
+			all = append(all, at[j]...)
+		}
+		slices.Sort(all)
+		all = slices.Compact(all)
+		own, _ := slices.BinarySearch(all, int32(l))
+		joined[l] = slices.Delete(all, own, own+1)
+		queue[len(joined[l])] = append(queue[len(joined[l])], int32(l))
+	}
+	done := make([]bool, m)
+	var merged []int32
+	for least := 0; len(p.order) < m; {
+		if len(queue[least]) == 0 {
+			least++
+			continue
+		}
+		l := queue[least][0]
+		queue[least] = queue[least][1:]
+		if done[l] || len(joined[l]) != least {
+			continue
+		}
+		done[l] = true
+		p.order = append(p.order, l)
+		if budget -= least*(least+1)/2 + 4*least; budget < 0 {
+			return nil
+		}
+		for _, r := range joined[l] { // what l joined is joined without it
+			merged = union(merged[:0], joined[r], joined[l], l, r)
+			joined[r] = append(joined[r][:0], merged...)
+			queue[len(merged)] = append(queue[len(merged)], r)
+			least = min(least, len(merged))
+		}
+	}
+	return joined
+}
+
+// union appends the numbers of two ascending lists to dst, ascending, but for two of them.
+func union(dst, a, b []int32, but, and int32) []int32 {
+	for len(a) > 0 || len(b) > 0 {
+		var v int32
+		if len(b) == 0 || len(a) > 0 && a[0] <= b[0] {
+			v, a = a[0], a[1:]
+		} else {
+			v, b = b[0], b[1:]
+		}
+		if v != but && v != and && (len(dst) == 0 || dst[len(dst)-1] != v) {
+			dst = append(dst, v)
+		}
+	}
+	return dst
+}
+
+// factor writes L and the inverses of D for the packed rows u. A row whose part outside the span of the rows before it
+// has a squared length below tolerance is left out: its inverse and its column are 0, and so is what solve gives it. y
+// is scratch of m numbers. It returns the least of D that is kept, at most 1.
+func (p *pattern) factor(l, inverse, u, y []float64, tolerance float64) (least float64) {
+	least = 1
+	for k, row := range p.order {
+		d := 0.0
+		for _, v := range u[p.start[row]:p.start[row+1]] {
+			d += v * v
+		}
+		lo, hi := p.rp[k], p.rp[k+1]
+		cols, places := p.rj[lo:hi], p.rx[lo:hi]
+		for t, i := range cols {
+			s := 0.0
+			for _, e := range p.pairs[p.ps[int(lo)+t]:p.ps[int(lo)+t+1]] {
+				s += u[e[0]] * u[e[1]]
+			}
+			y[i] = s
+		}
+		for t := 0; t < len(cols); t++ {
+			i := cols[t]
+			v, from, to := y[i], p.lp[i], places[t]
+			if p.twin[i] && t+1 < len(cols) {
+				next := places[t+1]
+				w := y[i+1] - l[from]*v
+				a, b := l[from+1:to], l[p.lp[i+1]:next]
+				for e, r := range p.li[from+1 : to] {
+					y[r] -= a[e]*v + b[e]*w
+				}
+				l[to], l[next] = v*inverse[i], w*inverse[i+1]
+				d -= l[to]*v + l[next]*w
+				t++
+				continue
+			}
+			column := l[from:to]
+			for e, r := range p.li[from:to] {
+				y[r] -= column[e] * v
+			}
+			w := v * inverse[i]
+			d -= w * v
+			l[to] = w
+		}
+		if inverse[k] = 0; d >= tolerance {
+			inverse[k], least = 1/d, min(least, d)
+		}
+	}
+	return least
+}
+
+// factorGeneral is factor of the matrix M = Z Uᵀ of two packed matrices: M = L D R, with R by rows at the places of L.
+// Rows with a small element of D are left out.
+func (p *pattern) factorGeneral(l, r, inverse, z, u, y, x []float64, tolerance float64) {
+	for k, row := range p.order {
+		d := 0.0
+		for e := p.start[row]; e < p.start[row+1]; e++ {
+			d += z[e] * u[e]
+		}
+		lo, hi := p.rp[k], p.rp[k+1]
+		for t := lo; t < hi; t++ {
+			below, above := 0.0, 0.0
+			for _, e := range p.pairs[p.ps[t]:p.ps[t+1]] {
+				below += z[e[0]] * u[e[1]]
+				above += z[e[1]] * u[e[0]]
+			}
+			y[p.rj[t]], x[p.rj[t]] = below, above
+		}
+		for t := lo; t < hi; t++ {
+			i, to := p.rj[t], p.rx[t]
+			below, above := y[i], x[i]
+			for e := p.lp[i]; e < to; e++ {
+				y[p.li[e]] -= r[e] * below
+				x[p.li[e]] -= l[e] * above
+			}
+			l[to], r[to] = below*inverse[i], above*inverse[i]
+			d -= l[to] * above
+		}
+		if inverse[k] = 1 / d; !(max(d, -d) >= tolerance) {
+			inverse[k] = 0
+		}
+	}
+}
+
+// solve overwrites z, in the order of elimination, with the solution of L D R z = z; R is Lᵀ where r is l.
+func (p *pattern) solve(l, r, inverse, z []float64) {
+	for k := 0; k < len(z); k++ {
+		v, from, to := z[k], p.lp[k], p.lp[k+1]
+		if p.twin[k] {
+			w := z[k+1] - l[from]*v
+			z[k+1] = w
+			a, b := l[from+1:to], l[to:p.lp[k+2]]
+			for e, i := range p.li[from+1 : to] {
+				z[i] -= a[e]*v + b[e]*w
+			}
+			k++
+			continue
+		}
+		column := l[from:to]
+		for e, i := range p.li[from:to] {
+			z[i] -= column[e] * v
+		}
+	}
+	for k := len(z) - 1; k >= 0; k-- {
+		s, from, to := z[k]*inverse[k], p.lp[k], p.lp[k+1]
+		if k > 0 && p.twin[k-1] {
+			before := p.lp[k-1]
+			a, b, v := r[before+1:from], r[from:to], z[k-1]*inverse[k-1]
+			for e, i := range p.li[from:to] {
+				v -= a[e] * z[i]
+				s -= b[e] * z[i]
+			}
+			z[k], z[k-1] = s, v-r[before]*s
+			k--
+			continue
+		}
+		column := r[from:to]
+		for e, i := range p.li[from:to] {
+			s -= column[e] * z[i]
+		}
+		z[k] = s
+	}
+}
+
+// times writes U x to z in the order of elimination, 0 for rows left out, and returns the largest.
+func (p *pattern) times(z, u, x, inverse []float64) (largest float64) {
+	for k, l := range p.order {
+		s, from, to := 0.0, p.start[l], p.start[l+1]
+		if inverse[k] != 0 {
+			row := u[from:to]
+			for e, j := range p.col[from:to] {
+				s += row[e] * x[j]
+			}
+		}
+		z[k] = s
+		largest = max(largest, s, -s)
+	}
+	return largest
+}
+
+// addTransposed adds s Uᵀ z to x.
+func (p *pattern) addTransposed(x []float64, s float64, u, z []float64) {
+	for k, l := range p.order {
+		from, to := p.start[l], p.start[l+1]
+		v, row := s*z[k], u[from:to]
+		for e, j := range p.col[from:to] {
+			x[j] += v * row[e]
+		}
+	}
+}
