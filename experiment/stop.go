@@ -154,7 +154,8 @@ func (t *training) hold(ctx context.Context) (err error) {
 	// Validation rows, where these are few several times; and training rows, whose losses do not rise by overfitting.
 	rows, paths, seen := judgedBy(t.run.Loaded)
 	d := t.run.Data.D
-	starts := slices.Concat(langevin.Starts(t.run.ValRows[:rows*d], d, paths), langevin.Starts(t.run.learned(), d, seen))
+	starts := slices.Concat(langevin.Starts(t.run.ValRows[:rows*d], d, paths),
+		langevin.Starts(t.run.learned(), d, seen))
 	src := t.run.Method.Source(starts, t.run.Pool)
 	if beside := t.source.Capabilities().Beside; beside != nil {
 		src = beside(starts)

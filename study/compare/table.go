@@ -509,9 +509,9 @@ func (c *Comparison) WriteCSV(w io.Writer) error {
 				}
 				if err := out.Write([]string{fmt.Sprint(g + 1), l.Name, r.Problem, r.Variant, r.Method, r.Settings,
 					r.Draw, r.Budget, fmt.Sprint(r.Seed), r.Name, r.Key, r.Data.SHA256, name, num(d), num(floor.Mean),
-					num(floor.SD), num(held.HeldOut), num(held.HeldOutFloor), num(r.law()), num(r.Observed.score().Full),
-					num(r.Energy.Statistic),
-					num(r.Energy.Mean), num(r.Energy.PValue), num(r.MMD.Statistic), num(r.MMD.Mean), num(r.Worst),
+					num(floor.SD), num(held.HeldOut), num(held.HeldOutFloor), num(r.law()),
+					num(r.Observed.score().Full), num(r.Energy.Statistic), num(r.Energy.Mean),
+					num(r.Energy.PValue), num(r.MMD.Statistic), num(r.MMD.Mean), num(r.Worst),
 					num(r.Mean), fmt.Sprint(r.Samples), fmt.Sprint(r.Failed), num(r.Copies.Copied),
 					num(r.Copies.Repeated), num(r.Network), fmt.Sprint(r.Epochs), fmt.Sprint(r.Updates),
 					fmt.Sprint(r.TrainedRows), num(k.Train), num(k.Simulate), num(k.Generate), num(k.Cell), r.Version,
