@@ -319,9 +319,6 @@ func refuse(err *error) {
 	}
 }
 
-// Components returns the number of components.
-func (p *Program) Components() int { return len(p.roots) }
-
 // Operations returns how many operations values, and values with Jacobians, take a point.
 func (p *Program) Operations() (values, jacobians int) { return len(p.values.code), len(p.jac.code) }
 
