@@ -344,7 +344,9 @@ func (e *Evaluator) run(k int, t *tape, dst [2][]float64, x, v []float64, n int)
 }
 
 // Values writes all components at each of n points x (n×d): n×c.
-func (e *Evaluator) Values(dst, x []float64, n int) { e.run(0, e.p.values, [2][]float64{dst}, x, nil, n) }
+func (e *Evaluator) Values(dst, x []float64, n int) {
+	e.run(0, e.p.values, [2][]float64{dst}, x, nil, n)
+}
 
 // Values is that of an Evaluator made for the call, for a look from outside the loops.
 func (p *Program) Values(dst, x []float64, n int) { p.NewEvaluator().Values(dst, x, n) }
