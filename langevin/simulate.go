@@ -344,7 +344,7 @@ func (s *Simulator) ForwardFrom(ctx context.Context, paths *Paths, x0 []float64,
 			copy(paths.At(i, k), x0[i*d:(i+1)*d])
 		}
 	}, paths.give})
-	report.Failed = lost(paths.Failed)
+	report.Failed = Lost(paths.Failed)
 	return report, err
 }
 
@@ -382,8 +382,8 @@ func (w *simWorker) forward(x0 []float64, failed []bool, first int, noise, momen
 	return nil
 }
 
-// lost counts rows that failed.
-func lost(failed []bool) (n int) {
+// Lost counts rows that failed.
+func Lost(failed []bool) (n int) {
 	for _, f := range failed {
 		if f {
 			n++
@@ -526,7 +526,7 @@ func (s *Simulator) Backward(ctx context.Context, dst []float64, failed []bool, 
 			s.trace.Add(w.trace)
 		}
 	}
-	report.Failed = lost(failed)
+	report.Failed = Lost(failed)
 	return report, err
 }
 

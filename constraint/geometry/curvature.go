@@ -28,6 +28,11 @@ type Curvature struct {
 	hv, hd  []float64 // rows×row Hessian-vector products and rows×d directions
 	comp    []float64 // rows×c
 
+	// Of sets with patterns: coordinates of which no component has two, and t, rows×d.
+	colours [][]int
+	touch   [][][2]int // by coordinate: components, and where their products begin
+	t       []float64
+
 	ii, basis []float64 // rows×d×d×d and d×rows×d, of Square
 }
 
@@ -45,9 +50,73 @@ func NewCurvature(s constraint.Set, rows int) (*Curvature, error) {
 		for _, at := range k.support {
 			k.row += len(at)
 		}
+		if newLayout(s).sparse {
+			k.colour()
+			k.t = make([]float64, rows*d)
+		}
 	}
 	k.hv = make([]float64, rows*k.row)
 	return k, nil
+}
+
+// colour gives each coordinate the first colour that no other coordinate of its components has: products with the sum
+// of those of one colour are the columns of all of them.
+func (k *Curvature) colour() {
+	k.touch = make([][][2]int, k.d)
+	from := 0
+	for a, at := range k.support {
+		for _, j := range at {
+			k.touch[j] = append(k.touch[j], [2]int{a, from})
+		}
+		from += len(at)
+	}
+	of, taken := make([]int, k.d), []int(nil) // by colour: 1 + the coordinate that may not have it
+	for j, touch := range k.touch {
+		if len(touch) == 0 {
+			continue
+		}
+		for _, a := range touch {
+			for _, other := range k.support[a[0]] {
+				if other < j {
+					taken[of[other]] = j + 1
+				}
+			}
+		}
+		if of[j] = slices.IndexFunc(taken, func(by int) bool { return by != j+1 }); of[j] < 0 {
+			of[j] = len(taken)
+			taken, k.colours = append(taken, 0), append(k.colours, nil)
+		}
+		k.colours[of[j]] = append(k.colours[of[j]], j)
+	}
+}
+
+// traces adds −tr(∇²J_i Π) of every component to tr, with one product a colour.
+func (k *Curvature) traces(tr, x []float64, n int, g Geometry) {
+	t := k.t[:n*k.d]
+	for _, colour := range k.colours {
+		clear(k.hd)
+		for i := range n {
+			for _, j := range colour {
+				k.hd[i*k.d+j] = 1
+			}
+		}
+		k.hessian(k.hv, x, k.hd, n)
+		for _, j := range colour {
+			clear(t)
+			for i := range n {
+				t[i*k.d+j] = 1
+			}
+			g.Tangent(t, t)
+			for i := range n {
+				for _, touch := range k.touch[j] {
+					products := k.hv[i*k.row+touch[1]:]
+					for e, at := range k.support[touch[0]] {
+						tr[i*k.c+touch[0]] -= products[e] * t[i*k.d+at]
+					}
+				}
+			}
+		}
+	}
 }
 
 // along adds s uᵀ∇²c_i v of every component to dst, from the products with v at point i. dot is of whole rows.
@@ -95,6 +164,11 @@ func (k *Curvature) Mean(dst []float64, g Geometry) {
 	n := len(x) / d
 	tr := k.comp[:n*k.c]
 	clear(tr)
+	if k.colours != nil {
+		k.traces(tr, x, n, g)
+		g.Normal(dst, tr)
+		return
+	}
 	for j := range d { // tr(∇²J_i Π) = Σ_j e_jᵀ ∇²J_i Π e_j
 		clear(k.hd)
 		for i := range n {

@@ -15,6 +15,7 @@ type pattern struct {
 	order []int32 // m: the equality that is eliminated k-th
 
 	lp, li []int32 // column k of L below the diagonal: rows li[lp[k]:lp[k+1]], ascending
+	twin   []bool  // column k+1 of L has the rows of column k, but for k+1: loops take both at a time
 	// Row k of L left of the diagonal: columns rj[rp[k]:rp[k+1]], ascending, and where they are in L.
 	rp, rj, rx []int32
 	// Element t of rj is Σ u[a] u[b] of G, over the pairs (a, b) in pairs[ps[t]:ps[t+1]]; none of a fill-in.
@@ -65,6 +66,10 @@ func newPattern(rows [][]int32, m, d, budget int) *pattern {
 			p.li = append(p.li, r)
 		}
 		p.lp = append(p.lp, int32(len(p.li)))
+	}
+	p.twin = make([]bool, m)
+	for k := range m - 1 {
+		p.twin[k] = p.lp[k+1]-p.lp[k] == p.lp[k+2]-p.lp[k+1]+1 && p.li[p.lp[k]] == int32(k+1)
 	}
 	for k, l := range p.order {
 		for _, e := range left[k] {
@@ -173,8 +178,21 @@ func (p *pattern) factor(l, inverse, u, y []float64, tolerance float64) (least f
 			}
 			y[i] = s
 		}
-		for t, i := range cols {
+		for t := 0; t < len(cols); t++ {
+			i := cols[t]
 			v, from, to := y[i], p.lp[i], places[t]
+			if p.twin[i] && t+1 < len(cols) {
+				next := places[t+1]
+				w := y[i+1] - l[from]*v
+				a, b := l[from+1:to], l[p.lp[i+1]:next]
+				for e, r := range p.li[from+1 : to] {
+					y[r] -= a[e]*v + b[e]*w
+				}
+				l[to], l[next] = v*inverse[i], w*inverse[i+1]
+				d -= l[to]*v + l[next]*w
+				t++
+				continue
+			}
 			column := l[from:to]
 			for e, r := range p.li[from:to] {
 				y[r] -= column[e] * v
@@ -225,16 +243,36 @@ func (p *pattern) factorGeneral(l, r, inverse, z, u, y, x []float64, tolerance f
 
 // solve overwrites z, in the order of elimination, with the solution of L D R z = z; R is Lᵀ where r is l.
 func (p *pattern) solve(l, r, inverse, z []float64) {
-	for k, v := range z {
-		if from, to := p.lp[k], p.lp[k+1]; from < to {
-			column := l[from:to]
-			for e, i := range p.li[from:to] {
-				z[i] -= column[e] * v
+	for k := 0; k < len(z); k++ {
+		v, from, to := z[k], p.lp[k], p.lp[k+1]
+		if p.twin[k] {
+			w := z[k+1] - l[from]*v
+			z[k+1] = w
+			a, b := l[from+1:to], l[to:p.lp[k+2]]
+			for e, i := range p.li[from+1 : to] {
+				z[i] -= a[e]*v + b[e]*w
 			}
+			k++
+			continue
+		}
+		column := l[from:to]
+		for e, i := range p.li[from:to] {
+			z[i] -= column[e] * v
 		}
 	}
 	for k := len(z) - 1; k >= 0; k-- {
 		s, from, to := z[k]*inverse[k], p.lp[k], p.lp[k+1]
+		if k > 0 && p.twin[k-1] {
+			before := p.lp[k-1]
+			a, b, v := r[before+1:from], r[from:to], z[k-1]*inverse[k-1]
+			for e, i := range p.li[from:to] {
+				v -= a[e] * z[i]
+				s -= b[e] * z[i]
+			}
+			z[k], z[k-1] = s, v-r[before]*s
+			k--
+			continue
+		}
 		column := r[from:to]
 		for e, i := range p.li[from:to] {
 			s -= column[e] * z[i]

@@ -86,7 +86,7 @@ func (s Chain) Capabilities() constraint.Capabilities {
 
 func (s Chain) NewEvaluator(int) constraint.Evaluator {
 	e := evaluator(s)
-	e.SparseJacobians = s.SparseJacobians
+	e.SparseJacobians, e.SparseHessianVectors = s.SparseJacobians, s.SparseHessianVectors
 	return e
 }
 
@@ -154,24 +154,41 @@ func (s Chain) gradient(da, db, x []float64, l link) {
 	}
 }
 
-// HessianVectors: with u = (b − a)/r and w = v_b − v_a, ∇²r v is ±(w − u u·w)/r at the two atoms.
 func (s Chain) HessianVectors(dst, x, v []float64, n int) {
 	d, c := s.Dim(), s.components()
 	clear(dst[:n*c*d])
 	for i := range n {
-		xi, vi := x[i*d:(i+1)*d], v[i*d:(i+1)*d]
 		for e, l := range s.link {
-			r, row := s.distance(xi, l), dst[(i*c+e)*d:(i*c+e+1)*d]
-			along := 0.0 // u·w / r²
-			a, b := l.a*s.k, l.b*s.k
-			for j := range s.k {
-				along += (xi[b+j] - xi[a+j]) * (vi[b+j] - vi[a+j]) / (r * r)
-			}
-			for j := range s.k {
-				out := (vi[b+j] - vi[a+j] - along*(xi[b+j]-xi[a+j])) / r
-				row[a+j], row[b+j] = -out, out
-			}
+			row := dst[(i*c+e)*d : (i*c+e+1)*d]
+			s.bend(row[l.a*s.k:][:s.k], row[l.b*s.k:][:s.k], x[i*d:(i+1)*d], v[i*d:(i+1)*d], l)
 		}
+	}
+}
+
+// SparseHessianVectors writes a link's products at its two atoms.
+func (s Chain) SparseHessianVectors(dst, x, v []float64, n int) {
+	d := s.Dim()
+	for i := range n {
+		for _, l := range s.link {
+			s.bend(dst[:s.k], dst[s.k:2*s.k], x[i*d:(i+1)*d], v[i*d:(i+1)*d], l)
+			dst = dst[2*s.k:]
+		}
+		free := s.components() - len(s.link)
+		clear(dst[:free])
+		dst = dst[free:]
+	}
+}
+
+// bend writes a link's products at its atoms: with u = (b − a)/r and w = v_b − v_a they are ∓(w − u u·w)/r.
+func (s Chain) bend(da, db, x, v []float64, l link) {
+	r, along := s.distance(x, l), 0.0 // u·w / r
+	a, b := l.a*s.k, l.b*s.k
+	for j := range s.k {
+		along += (x[b+j] - x[a+j]) * (v[b+j] - v[a+j]) / (r * r)
+	}
+	for j := range s.k {
+		out := (v[b+j] - v[a+j] - along*(x[b+j]-x[a+j])) / r
+		da[j], db[j] = -out, out
 	}
 }
 

@@ -6,7 +6,7 @@ func (s *Set) NewEvaluator(int) constraint.Evaluator {
 	e := &evaluator{Set: s, q: make([]float64, len(s.measures)), grad: make([][12]float64, len(s.measures))}
 	return constraint.Evaluator{
 		Values: e.Values, Jacobians: e.Jacobians, HessianVectors: e.HessianVectors,
-		SparseJacobians: e.SparseJacobians,
+		SparseJacobians: e.SparseJacobians, SparseHessianVectors: e.SparseHessianVectors,
 	}
 }
 
@@ -80,15 +80,39 @@ func (e *evaluator) SparseJacobians(values, jac, x []float64, n int) {
 			comp := &e.components[a]
 			t, v := comp.largest(e.q)
 			values[i*c+a] = v
-			m, g := &e.measures[t.measure], &e.grad[t.measure]
-			row := packed[comp.from : comp.from+3*comp.atoms]
-			if m.kind.Atoms() < comp.atoms {
-				clear(row)
-			}
-			for k := range m.kind.Atoms() {
-				to, from := row[t.place[k]:t.place[k]+3:t.place[k]+3], g[3*k:3*k+3]
-				to[0], to[1], to[2] = t.sign*from[0], t.sign*from[1], t.sign*from[2]
-			}
+			e.pack(packed, comp, t)
+		}
+	}
+}
+
+// pack writes the derivatives of a component's term in a packed row.
+func (e *evaluator) pack(packed []float64, comp *component, t *term) {
+	m, g := &e.measures[t.measure], &e.grad[t.measure]
+	row := packed[comp.from : comp.from+3*comp.atoms]
+	if m.kind.Atoms() < comp.atoms {
+		clear(row)
+	}
+	for k := range m.kind.Atoms() {
+		to, from := row[t.place[k]:t.place[k]+3:t.place[k]+3], g[3*k:3*k+3]
+		to[0], to[1], to[2] = t.sign*from[0], t.sign*from[1], t.sign*from[2]
+	}
+}
+
+// bend computes q and ∇²q v of all coordinates at a point.
+func (e *evaluator) bend(x, v []float64) {
+	for k := range e.measures {
+		e.q[k] = e.measures[k].value(x)
+		e.measures[k].curvature(&e.grad[k], x, v)
+	}
+}
+
+func (e *evaluator) SparseHessianVectors(dst, x, v []float64, n int) {
+	d := e.Dim()
+	for i := range n {
+		e.bend(x[i*d:(i+1)*d], v[i*d:(i+1)*d])
+		for a := range e.components {
+			t, _ := e.components[a].largest(e.q)
+			e.pack(dst[i*e.row:(i+1)*e.row], &e.components[a], t)
 		}
 	}
 }
@@ -97,11 +121,7 @@ func (e *evaluator) HessianVectors(dst, x, v []float64, n int) {
 	d, c := e.Dim(), len(e.components)
 	clear(dst[:n*c*d])
 	for i := range n {
-		xi, vi := x[i*d:(i+1)*d], v[i*d:(i+1)*d]
-		for k := range e.measures {
-			e.q[k] = e.measures[k].value(xi)
-			e.measures[k].curvature(&e.grad[k], xi, vi)
-		}
+		e.bend(x[i*d:(i+1)*d], v[i*d:(i+1)*d])
 		for a := range e.components {
 			t, _ := e.components[a].largest(e.q)
 			e.spread(dst[(i*c+a)*d:(i*c+a+1)*d], t)
