@@ -6,25 +6,6 @@ import (
 	"github.com/landing-diffusion/landing/internal/dense"
 )
 
-const trefoilCut = 0.9
-
-// curve draws a point of the trefoil before the cut.
-func curve(x []float64, d *dice) {
-	for ok := false; !ok; ok = x[0] <= trefoilCut {
-		if d.accepts(0.4) {
-			trefoil(x, d.vonMises(0.6, 6))
-		} else {
-			trefoil(x, d.vonMises(-2.4, 2))
-		}
-	}
-}
-
-// trefoil writes the point of the curve at an angle.
-func trefoil(x []float64, θ float64) {
-	r := 1 + 0.3*math.Cos(3*θ)
-	x[0], x[1] = r*math.Cos(θ), r*math.Sin(θ)
-}
-
 // Radii of the torus of the suite.
 const major, minor = 2.0, 0.6
 
@@ -238,17 +219,4 @@ func product(x []float64, d *dice) {
 		d.dirichlet(b[:], c.beta[j][:]...)
 		x[6+j] = b[0]
 	}
-}
-
-const pairκ = 10.0
-
-// circles draws two angles, of which the second goes against the first.
-func circles(x []float64, d *dice) {
-	α := d.vonMises(0.5, 1)
-	if d.accepts(0.4) {
-		α = d.vonMises(-2, 8)
-	}
-	β := d.vonMises(1-α, pairκ)
-	x[1], x[0] = math.Sincos(α)
-	x[3], x[2] = math.Sincos(β)
 }

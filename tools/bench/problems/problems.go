@@ -48,8 +48,6 @@ var files embed.FS
 
 // all are the problems, in the order of the suite.
 var all = []Problem{
-	{Name: "curve", Dim: 2, Rows: 4000, row: curve,
-		About: "closed plane curve r = 1 + 0.3 cos 3θ without the end of a lobe; two bumps of θ, one at the cut"},
 	{Name: "s9", Dim: 10, Rows: 4000, row: mixture(lobes9), About: "sphere S⁹, five modes"},
 	{Name: "d300", Dim: 300, Rows: 4000, row: mixture(lobes300), About: "sphere in R^300, four modes"},
 	{Name: "stiefel", Dim: 10, Rows: 4000, row: frames,
@@ -71,8 +69,6 @@ var all = []Problem{
 		About:  "chain of six bonds around a ball, its end pulled to the other side; three sides to pass on"},
 	{Name: "product", Dim: 8, Rows: 4000, row: product,
 		About: "product of a sphere, a torus and a square; three classes tie the factors together"},
-	{Name: "redundant", Dim: 4, Rows: 4000, row: circles,
-		About: "two unit circles, and once more the sum of both equations; the second angle goes against the first"},
 }
 
 // All returns the problems, in the order of the suite.
