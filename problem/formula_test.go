@@ -158,3 +158,50 @@ func TestForwardKinematicsInFormulas(t *testing.T) {
 	_, _, err = built(t, fmt.Sprintf("{urdf: %q, tip: %s, dim: 3, equality: [{name: p, expr: fk(%[2]s)}]}", panda, tip))
 	testkit.Refused(t, err, "has no value; expected a coordinate or definition", "joints without values")
 }
+
+// The examples of the page build, and power flow is that of complex numbers.
+func TestExamplesOfFormulas(t *testing.T) {
+	page := string(testkit.Must(os.ReadFile("../docs/problem-file.md")))
+	_, page, _ = strings.Cut(page, "### Numbers from files")
+	page, _, _ = strings.Cut(page, "\n## ")
+	files := map[string]string{"covariance.csv": "0.1,0,0.02\n0,0.04,0\n0.02,0,0.09\n", "edges.csv": "from,to\n",
+		"arm.urdf": `<robot name="two"><link name="base"/><link name="fore"/><link name="hand"/>
+<joint name="elbow" type="continuous"><parent link="base"/><child link="fore"/><axis xyz="0 0 1"/></joint>
+<joint name="wrist" type="prismatic"><parent link="fore"/><child link="hand"/><origin xyz="0.5 0 0"/><axis xyz="1 0 0"/>
+<limit lower="0" upper="2" effort="1" velocity="1"/></joint></robot>`}
+	const n = 9
+	var y [n][n]complex128
+	for i := range n {
+		if i < 8 {
+			files["edges.csv"] += fmt.Sprintf("%d,%d\n", i, (i+3)%8)
+		}
+		for j := range n {
+			y[i][j] = complex(math.Sin(float64(3*i+5*j*j)), math.Cos(float64(i*j)))
+			sep := map[bool]string{true: "\n", false: ","}[j == n-1]
+			files["G.csv"] += fmt.Sprint(real(y[i][j]), sep)
+			files["B.csv"] += fmt.Sprint(imag(y[i][j]), sep)
+		}
+	}
+	folder(t, files)
+	var last constraint.Set
+	for k, part := range strings.Split(page, "```yaml\nset:")[1:] {
+		set, _, err := built(t, strings.SplitN(part, "```", 2)[0])
+		if last = set; err != nil {
+			t.Fatalf("example %d: %v", k, err)
+		}
+	}
+	x := make([]float64, 4*n)
+	for k := range x {
+		x[k] = math.Sin(float64(k * k))
+	}
+	got := constraint.Values(last, x)
+	for i := range n {
+		v, current := complex(x[i], x[n+i]), 0i
+		for j := range n {
+			current += y[i][j] * complex(x[j], x[n+j])
+		}
+		s := v*complex(real(current), -imag(current)) - complex(x[2*n+i], x[3*n+i])
+		testkit.Near(t, got[i], real(s), 1e-12, "active power of bus %d", i)
+		testkit.Near(t, got[n+i], imag(s), 1e-12, "reactive power of bus %d", i)
+	}
+}

@@ -222,8 +222,8 @@ func TestPlaceOfFault(t *testing.T) {
 		t.Fatal("accepted")
 	}
 	_, err = scope(t).Parse("norm(c) +\n  2*blah - 1")
-	if e := err.(*expr.Error); e.From != 13 || e.To != 17 {
-		t.Errorf("the place %d to %d, want 13 to 17", e.From, e.To)
+	if e := err.(*expr.Error); e.From != 14 || e.To != 18 {
+		t.Errorf("the place %d to %d, want 14 to 18", e.From, e.To)
 	}
 	long := strings.Repeat("x[0] + ", 100) + "blah"
 	_, err = scope(t).Parse(long)

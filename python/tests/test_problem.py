@@ -60,10 +60,12 @@ def test_family_and_dataclass() -> None:
 
 def test_every_field_of_the_dataclasses_is_a_key() -> None:
     """The binary refuses keys that it does not know: it knows all of these."""
+    Path("most.csv").write_text("2\n3\n")
     p = landing.Problem(
         "all",
         set=landing.Formulas(2, equality=[landing.Constraint("u[j] = 0", "u[j]", for_="j in 0..0")],
-                             inequality=[landing.Constraint("x[0] - 2", "g")], let={"u": "[norm(x) - 1]"}),
+                             inequality=[landing.Constraint("x[0] - most", "g")], names=["p", "q"],
+                             let={"u": "[norm(x) - 1]", "most": {"file": "most.csv"}}),
         observe=[landing.Observable("a[j]", "v*x[j]", for_="j in 0..1", let={"v": "1"}, unit="m", range=(-1, 1), bins=9,
                                     circular=False)],
         defaults="fixed",

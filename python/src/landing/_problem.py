@@ -6,6 +6,7 @@ import dataclasses
 import json
 import math
 import os
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -65,13 +66,18 @@ class Formulas:
     Attributes:
         dim: coordinates x[0] … x[dim-1].
         equality, inequality: formulas as strings, or Constraints.
-        let: names for formulas, in order; a later one may use those before it.
+        let: names for formulas, lists, and files of numbers ({"file": "b.npy"}), in order; a later one may use those
+            before it.
+        names: of the coordinates, for formulas, figures and files of samples.
+        urdf: file of a robot, for fk(link) and fk_rotation(link).
     """
 
     dim: int
     equality: Sequence[str | Constraint | Mapping[str, Any]] = ()
     inequality: Sequence[str | Constraint | Mapping[str, Any]] = ()
-    let: Mapping[str, str] | None = None
+    let: Mapping[str, Any] | None = None
+    names: Sequence[str] | None = None
+    urdf: str | None = None
 
 
 class Problem:
@@ -285,6 +291,7 @@ def _absolute(at: str, value: Any, folder: Path) -> Any:
     if isinstance(value, list):
         return [_absolute(at, v, folder) for v in value]
     last = at.rsplit(".", 1)[-1]
-    if isinstance(value, str) and value and (at in _FILES or at.startswith("set.") and last in _SET_FILES):
+    in_set = at.startswith("set.") and (last in _SET_FILES or re.search(r"\.let\.[^.]+\.file$", at))
+    if isinstance(value, str) and value and (at in _FILES or in_set):
         return str(folder / value)
     return value
