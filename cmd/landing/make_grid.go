@@ -25,8 +25,7 @@ type gridStory struct {
 	Rows     int            `json:"rows"`
 	Columns  []string       `json:"columns"`
 	Flows    int            `json:"load_flows"`
-	Unsolved int            `json:"unsolved"`
-	Violated map[string]int `json:"violated"`   // load flows that were not kept, by the worst limit
+	Violated map[string]int `json:"violated"`   // load flows that were not kept, by the worst component
 	Loads    float64        `json:"load_share"` // of the file's loads, that rows are drawn about
 	Notes    []string       `json:"notes"`
 	Seconds  float64        `json:"seconds"`
@@ -111,7 +110,7 @@ func runMakeGrid(ctx context.Context, a *app, o *gridOptions, args []string) (an
 			return (&domain.Table{Header: set.Names}).Write(w, arrayfile.RowsOf(drawn.X, set.Dim()))
 		})
 	}
-	s := gridStory{o.path, args[0], o.Count, set.Names, drawn.Flows, drawn.Unsolved, drawn.Violated, drawn.Loads,
+	s := gridStory{o.path, args[0], o.Count, set.Names, drawn.Flows, drawn.Violated, drawn.Loads,
 		append([]string{}, o.Grid.Notes...), time.Since(began).Seconds()}
 	return answer{s, s.print}.unless(err)
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"strconv"
 	"strings"
 	"unicode"
@@ -130,10 +131,10 @@ func shapeOf(cell string) (s shape, grouped bool) {
 func unmarked(cell string) (number, mark string) {
 	number = strings.TrimRight(cell, " °%NESW")
 	mark = strings.ReplaceAll(cell[len(number):], " ", "")
-	signed := number != "" && (number[0] == '-' || number[0] == '+')
+	below := number != "" && number[0] == '-'
 	switch letter := strings.TrimPrefix(mark, "°"); {
 	case number == "" || number[len(number)-1] < '0' || number[len(number)-1] > '9':
-	case mark == "%", mark == "°", len(letter) == 1 && letter != "%" && !signed:
+	case mark == "%", mark == "°", len(letter) == 1 && letter != "%" && !(below && (letter == "S" || letter == "W")):
 		return number, mark
 	}
 	return cell, ""
@@ -314,7 +315,7 @@ func (d dialect) number(cell string) (float64, error) {
 		}, cell)
 	}
 	v, err := strconv.ParseFloat(cell, 64)
-	if letter := strings.Trim(mark, "°%"); letter != "" && v > 180 {
+	if letter := strings.Trim(mark, "°%"); letter != "" && math.Abs(v) > 180 {
 		return 0, strconv.ErrSyntax
 	} else if letter == "S" || letter == "W" {
 		v = -v

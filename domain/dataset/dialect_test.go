@@ -51,7 +51,8 @@ func TestDialects(t *testing.T) {
 		{",0,1\n0,1.5,2.5\n1,4.5,1.5\n", []string{"", "0", "1"}, []float64{0, 1.5, 2.5, 1, 4.5, 1.5}, ""},
 		{"0,1,2\n3,4,5\n6,7,8\n", nil, []float64{0, 1, 2, 3, 4, 5, 6, 7, 8}, ""},
 		{"0,1\n1.5,2\n0,4.5\n", nil, []float64{0, 1, 1.5, 2, 0, 4.5}, ""},
-		{"lat,lon\n47.5N,8 E\n1.5° S,170.25°W\n", []string{"lat", "lon"}, []float64{47.5, 8, -1.5, -170.25}, "a mark"},
+		{"lat,lon\n47.5N,-8 E\n1.5° S,170.25°W\n", []string{"lat", "lon"}, []float64{47.5, -8, -1.5, -170.25},
+			"a mark"},
 		{"a;b\n12,5 %;2\n3,0%;4\n", []string{"a", "b"}, []float64{12.5, 2, 3, 4}, "decimal commas and some"},
 		{"1,2\n30,05\n4,-06\n", nil, []float64{1, 2, 30, 5, 4, -6}, ""},
 	} {
@@ -77,7 +78,7 @@ func TestDialects(t *testing.T) {
 		"x\n1,5\n2,5\n4,5\n1,5\n":              "1 column, expected 2",
 		"1,5,-0,25\n3,0,4,05\n":                ":1: numbers seem to have decimal commas, and commas stand between",
 		"a,b\n1,5,-0,25\n3,0,4,05\n":           "numbers seem to have decimal commas",
-		"power\n470N\n-48N\n":                  `a cell is "470N"`} {
+		"power\n470N\n-48S\n":                  `a cell is "470N"`} {
 		testkit.OK(t, os.WriteFile(path, []byte(text), 0o666))
 		testkit.Refused(t, testkit.Err(ReadSurvey(path, Reading{})), fault, text)
 	}

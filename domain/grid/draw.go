@@ -25,14 +25,13 @@ type Draw struct {
 	Report     func(done, of int)
 }
 
-// Drawn is what a Draw made. Flows that were not kept have no solution, or violate the limit that is counted.
+// Drawn is what a Draw made.
 type Drawn struct {
 	Set      *Set
-	X        []float64 // Count rows
-	Loads    float64   // the share of the file's loads that they are drawn about
-	Flows    int
-	Unsolved int
-	Violated map[string]int
+	X        []float64      // Count rows
+	Loads    float64        // the share of the file's loads that they are drawn about
+	Flows    int            // how many load flows there were
+	Violated map[string]int // of those not kept, the components that are worst; a balance: there is no solution
 }
 
 const (
@@ -42,56 +41,51 @@ const (
 
 // Run draws the states. An error says which limit keeps a row from being found.
 func (d *Draw) Run(ctx context.Context, pool *parallel.Pool) (*Drawn, error) {
-	set, err := NewSet(d.Grid, d.Loads == 0)
+	set, err := parallel.Until(ctx, func() (*Set, error) { return NewSet(d.Grid, d.Loads == 0) })
 	if err != nil {
 		return nil, err
 	}
-	base, loads, err := d.base(ctx, set)
+	loads := 1.0
+	base, err := parallel.Until(ctx, func() (base []float64, err error) { // of a large grid a step takes long
+		base, loads, err = d.base(ctx, set)
+		return base, err
+	})
 	if err != nil {
 		return nil, err
 	}
-	dim, m, done := set.Dim(), len(set.Equalities()), 0
-	out := &Drawn{Set: set, X: make([]float64, d.Count*dim), Loads: loads, Violated: map[string]int{}}
-	names, flows, values := constraint.Components(set), make([]*geometry.Approach, pool.Workers()), make([][]float64,
-		pool.Workers())
+	dim, m, names := set.Dim(), len(set.Equalities()), constraint.Components(set)
+	out := &Drawn{Set: set, X: make([]float64, d.Count*dim), Loads: loads, Flows: d.Count, Violated: map[string]int{}}
+	flows, rejected, done := make([]*geometry.Approach, pool.Workers()), make([][]string, d.Count), 0
 	var mu sync.Mutex
-	var failed error
 	err = pool.DoUntil(ctx, d.Count, func(w, i int) {
 		if flows[w] == nil {
-			flow := set.flow()
-			flows[w] = geometry.NewApproach(geometry.New(flow, 1, 0), dim, geometry.ApproachOptions{Steps: 20})
-			values[w] = make([]float64, len(names))
+			flows[w] = geometry.NewApproach(geometry.New(set.flow(), 1, 0), dim, geometry.ApproachOptions{Steps: 20})
 		}
-		x, violated, tries := out.X[i*dim:(i+1)*dim], "", 0
-		count, unsolved := map[string]int{}, 0
-		for ; tries < mostTries && (tries == 0 || violated != "") && ctx.Err() == nil; tries++ {
-			d.propose(x, base, set, i, tries)
+		x := out.X[i*dim : (i+1)*dim]
+		for try := 0; try < mostTries && ctx.Err() == nil; try++ {
+			d.propose(x, base, set, i, try)
 			flows[w].Run(x)
-			copy(values[w], constraint.Values(set, x))
-			if worst, at := constraint.Worst(values[w], m); worst <= solved {
-				violated = ""
-			} else if violated = names[at]; at < m {
-				unsolved++
-			} else {
-				count[violated]++
+			worst, at := constraint.Worst(constraint.Values(set, x), m)
+			if worst <= solved {
+				break
 			}
+			rejected[i] = append(rejected[i], names[at])
 		}
 		mu.Lock()
 		defer mu.Unlock()
-		for name, n := range count {
-			out.Violated[name] += n
-		}
-		out.Flows, out.Unsolved, done = out.Flows+tries, out.Unsolved+unsolved, done+1
-		if violated != "" && failed == nil && ctx.Err() == nil {
-			failed = fault.Errorf(fault.Data, "", "none of %d load flows keeps all limits of the grid; the last one "+
-				"violates %q; expected smaller spreads", tries, violated)
-		}
-		if d.Report != nil {
+		if done++; d.Report != nil {
 			d.Report(done, d.Count)
 		}
 	})
-	if err == nil {
-		err = failed
+	for _, violated := range rejected {
+		for _, name := range violated {
+			out.Violated[name]++
+			out.Flows++
+		}
+		if n := len(violated); n == mostTries && err == nil {
+			err = fault.Errorf(fault.Data, "", "none of %d load flows keeps all limits of the grid; the last one "+
+				"violates %q; expected smaller spreads", n, violated[n-1])
+		}
 	}
 	return out, err
 }
@@ -143,7 +137,7 @@ func (d *Draw) base(ctx context.Context, set *Set) (base []float64, loads float6
 // flow returns the balances with loads and active generation held, but for the reference's. Newton's method moves the
 // rest: to the nearest state, for voltages and reactive generation have more freedom than there are balances.
 func (s *Set) flow() constraint.Set {
-	var held, balances []int
+	var held []int
 	for _, k := range []Quantity{Pg, Pd, Qd} {
 		for i, c := range s.At[k] {
 			if c.At >= 0 && (k != Pg || i != s.Grid.Reference) {
@@ -151,10 +145,11 @@ func (s *Set) flow() constraint.Set {
 			}
 		}
 	}
-	for i := range 2 * len(s.Grid.Buses) {
-		balances = append(balances, i)
+	balances := make([]int, 2*len(s.Grid.Buses))
+	for i := range balances {
+		balances[i] = i
 	}
-	return constraint.Hold(constraint.View(s.equal, balances, len(balances)), held)
+	return constraint.Hold(constraint.View(s, balances, len(balances)), held)
 }
 
 // propose writes what a load flow begins from: base, with loads, generation and voltages drawn about it.

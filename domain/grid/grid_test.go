@@ -131,15 +131,15 @@ func TestRefused(t *testing.T) {
 			"10 30 0.03 0.12 0.03 0 0 0 0 0 0 -30 30;\n\t20 40 0.04 0.11 0.02 80 0 0 0 0 0",
 			"small.m:11: bus 30 (D'Arc) is in an island: no branches in service lead there"},
 		{"-30 30", "30 -30", "branch.angmin is 30"},
-		{"mpc.baseMVA = 100", "mpc.baseMVA = 0", "mpc.baseMVA is 0, expected a power above 0"},
-		{"mpc.baseMVA = 100", "mpc.baseMVA = 50 * 2", "mpc.baseMVA is no number and no text, expected one"},
-		{"mpc.version = '2'", "mpc.version = '1'", "mpc.version is another, expected 2"},
+		{"mpc.baseMVA = 100", "mpc.baseMVA = 0", "mpc.baseMVA is \"0\", expected a power above 0"},
+		{"mpc.baseMVA = 100", "mpc.baseMVA = 50 * 2", `small.m:7: "mpc.baseMVA = 50 * 2; ", expected mpc`},
+		{"mpc.version = '2'", "mpc.version = '1'", "mpc.version is 1, expected 2"},
 		{"mpc.gencost = [", "mpc.dcline = [", "mpc.dcline is there, expected none"},
-		{"mpc.gencost = [", "mpc.bus(:, 3) = [", `"mpc.bus", expected a field`},
+		{"mpc.gencost = [", "mpc.bus(:, 3) = [", `small.m:35: "mpc.bus(:, 3) = [ 2 0`},
 		{"mpc.gencost = [", "mpc.gen = [", "mpc.gen is given again"},
 		{"'tot'; 'Trafo' };", "'tot' };", "mpc.bus_name is 5 names, expected 6"},
-		{"'tot'; 'Trafo' };", "'tot'; 'Trafo };", "a text without its end"},
-		{"{ 'one', 2 };", "{ 'one', 2", "small.m:36: mpc.story is without its end, expected a closing }"},
+		{"'tot'; 'Trafo' };", "'tot'; 'Trafo };", "small.m:34: "},
+		{"{ 'one', 2 };", "{ 'one', 2", "small.m:36: \"mpc.story = { 'one', 2\", expected"},
 	} {
 		if !strings.Contains(text(t), c.old) {
 			t.Fatalf("%q is not in the file", c.old)

@@ -19,20 +19,24 @@ const MostBytes = 8 << 20
 // known are the fields that are read, and those that say nothing of balances and limits.
 var known = strings.Fields("version baseMVA bus gen branch bus_name dcline gencost areas gentype genfuel")
 
-// A token is a word, a quoted text, a bracket, a separator or the end of a line ("\n").
-type token struct {
-	text   string
-	quoted bool
-	line   int
-}
+const quoted = `'(?:[^'\n]|'')*'|"[^"\n]*"`
 
-var lexeme = regexp.MustCompile(`%.*|\.\.\..*|'(?:[^']|'')*'|"(?:[^"]|"")*"|[\[\]{}()=;,'"]|[^\s\[\]{}()=;,'"%]+`)
+var (
+	hidden   = regexp.MustCompile(quoted + `|%\{[ \t]*\n(?s:.*?)\n[ \t]*%\}|%[^\n]*|\.\.\.[^\n]*\n`)
+	skipped  = regexp.MustCompile(`^(?:[\s;]+|function\b[^\n]*|(?:return|end|endfunction)\b)`)
+	assigned = regexp.MustCompile(`^\w+\.(\w+)\s*=\s*(\[[^\]]*\]|\{(?:` + quoted + `|[^}'"])*\}|` + quoted +
+		`|[^\s;'"]+)[ \t]*(?:;|\n|$)`)
+	text = regexp.MustCompile(quoted)
+)
 
-// A field is what the file assigns to one name: rows of words or texts.
+// A field is what the file assigns to one name.
 type field struct {
-	rows [][]token
+	text string
 	line int
 }
+
+// scalar is the field's number or text, without quotes and brackets.
+func (f field) scalar() string { return strings.Trim(f.text, "'\"[] ") }
 
 // A record is a row of a matrix, by MATPOWER's names of the columns.
 type record struct {
@@ -66,101 +70,56 @@ func Read(path string) (*Grid, error) {
 }
 
 // Parse is Read of the text of a file, whose name is for messages.
-func Parse(path, text string) (*Grid, error) {
-	s := &source{file: path, fields: map[string]field{}}
+func Parse(path, rest string) (*Grid, error) {
+	rest = strings.ReplaceAll(strings.TrimPrefix(rest, "\ufeff"), "\r\n", "\n")
+	s, line := &source{file: path, fields: map[string]field{}}, 1
+	// Comments go, and a line that ends in ... goes on in the next one: \f stands for its end.
+	rest = hidden.ReplaceAllStringFunc(rest, func(found string) string {
+		if found[0] == '\'' || found[0] == '"' {
+			return found
+		}
+		return strings.Repeat(map[bool]string{true: "\f", false: "\n"}[found[0] == '.'], strings.Count(found, "\n"))
+	})
+	for rest != "" && s.err == nil {
+		end, first := skipped.FindStringIndex(rest), strings.SplitN(rest, "\n", 2)[0]
+		if m := assigned.FindStringSubmatchIndex(rest); end == nil && m != nil {
+			name := rest[m[2]:m[3]]
+			before, twice := s.fields[name]
+			s.need(!twice, line, "mpc."+name, "given again", "it once: it is in line %d", before.line)
+			s.fields[name], end = field{rest[m[4]:m[5]], line}, m[:2]
+		}
+		if s.need(end != nil, line, "", strconv.Quote(first[:min(len(first), 60)]), "mpc.NAME = a number, "+
+			"a text, [ … ] or { … } with its end: the file is read as data, and no MATLAB code in it runs") {
+			line += strings.Count(rest[:end[1]], "\n") + strings.Count(rest[:end[1]], "\f")
+			rest = rest[end[1]:]
+		}
+	}
 	g := &Grid{Name: strings.TrimSuffix(filepath.Base(path), filepath.Ext(path)), Reference: -1}
-	tokens := s.tokens(strings.TrimPrefix(text, "\ufeff"))
-	for _, step := range []func(){func() { s.assignments(tokens) }, func() { s.build(g) }} {
-		if step(); s.err != nil {
-			return nil, s.err
-		}
+	if s.err == nil {
+		s.build(g)
 	}
-	return g, nil
-}
-
-// tokens splits the text, without comments; a line that ends in ... goes on in the next one.
-func (s *source) tokens(text string) (out []token) {
-	comment, line := false, 0
-	for rest := range strings.Lines(text) {
-		line++
-		if mark := strings.TrimSpace(rest); comment || mark == "%{" {
-			comment = mark != "%}"
-			continue
-		}
-		end := []token{{"\n", false, line}}
-		for _, w := range lexeme.FindAllString(rest, -1) {
-			switch quote := w[:1]; {
-			case quote == "%":
-			case strings.HasPrefix(w, "..."):
-				end = nil
-			case strings.Contains(`'"`, quote) && s.need(len(w) > 1, line, "", "a text without its end", "a %s", w):
-				out = append(out, token{strings.ReplaceAll(w[1:len(w)-1], quote+quote, quote), true, line})
-			default:
-				out = append(out, token{w, false, line})
-			}
-		}
-		out = append(out, end...)
-	}
-	return out
-}
-
-// assignments reads NAME.field = value, value being a word, a text, a matrix in [] or a list in {}.
-func (s *source) assignments(tokens []token) {
-	is := func(i int, texts ...string) bool {
-		return i < len(tokens) && !tokens[i].quoted && slices.Contains(texts, tokens[i].text)
-	}
-	for i := 0; i < len(tokens) && s.err == nil; i++ {
-		t := tokens[i]
-		if is(i, "\n", ";") {
-			continue
-		}
-		if is(i, "function", "return", "end", "endfunction") {
-			for i < len(tokens) && !is(i, "\n") {
-				i++
-			}
-			continue
-		}
-		_, name, dotted := strings.Cut(t.text, ".")
-		s.need(dotted && !t.quoted && is(i+1, "="), t.line, "", strconv.Quote(t.text), "a field such as mpc.bus = "+
-			"[ … ]: the file is read as data, and no MATLAB code in it runs")
-		f, row, ends, open := field{line: t.line}, []token(nil), []string{"\n", ";"}, is(i+2, "[", "{")
-		i += 2
-		if open {
-			i, ends = i+1, []string{map[string]string{"[": "]", "{": "}"}[tokens[i].text]}
-		}
-		for ; i < len(tokens) && !is(i, ends...); i++ {
-			if open && is(i, "\n", ";") && row != nil {
-				f.rows, row = append(f.rows, row), nil
-			} else if !is(i, "\n", ";", ",") {
-				row = append(row, tokens[i])
-			}
-		}
-		if row != nil {
-			f.rows = append(f.rows, row)
-		}
-		s.need(i < len(tokens), t.line, t.text, "without its end", "a closing %s", ends[0])
-		s.need(!open || i+1 >= len(tokens) || is(i+1, "\n", ";"), t.line, t.text, "followed by more", "a matrix alone")
-		s.need(open || len(row) == 1, t.line, t.text, "no number and no text", "one: no MATLAB code runs")
-		before, twice := s.fields[name]
-		s.need(!twice, t.line, t.text, "given again", "it once: it is in line %d", before.line)
-		s.fields[name] = f
-	}
+	return g, s.err
 }
 
 // records reads a matrix of numbers, with zeros for columns that may be left out: those beyond least.
 func (s *source) records(name string, least int, columns string) (out []record) {
 	f, ok := s.fields[name]
 	s.need(ok, 0, "mpc."+name, "missing", "a matrix")
-	names := strings.Fields(columns)
-	for _, row := range f.rows {
-		r := record{row[0].line, map[string]float64{}}
-		s.need(len(row) >= least, r.line, "mpc."+name, fmt.Sprintf("a row of %d numbers", len(row)), "the columns %s",
-			strings.Join(names[:least], ", "))
-		for k, column := range names[:min(len(names), len(row))] {
-			v, err := strconv.ParseFloat(row[k].text, 64)
+	names, line := strings.Fields(columns), f.line
+	for _, row := range regexp.MustCompile(`[^;\n]*[;\n]?`).FindAllString(strings.Trim(f.text, "[]"), -1) {
+		words := strings.Fields(strings.Trim(strings.ReplaceAll(row, ",", " "), ";\n"))
+		r := record{line, map[string]float64{}}
+		line += strings.Count(row, "\n") + strings.Count(row, "\f")
+		if len(words) == 0 {
+			continue
+		}
+		s.need(len(words) >= least, r.line, "mpc."+name, fmt.Sprintf("a row of %d numbers", len(words)),
+			"the columns %s", strings.Join(names[:least], ", "))
+		for k, column := range names[:min(len(names), len(words))] {
+			v, err := strconv.ParseFloat(words[k], 64)
 			limit := strings.Contains(column, "max") || strings.Contains(column, "min") || column == "rateA"
 			s.need(err == nil && !math.IsNaN(v) && (limit || !math.IsInf(v, 0)), r.line, name+"."+column,
-				strconv.Quote(row[k].text), "a number")
+				strconv.Quote(words[k]), "a number")
 			r.v[column] = v
 		}
 		out = append(out, r)
@@ -177,18 +136,16 @@ func (s *source) build(g *Grid) {
 	}
 	slices.Sort(g.Notes)
 	version, base, direct := s.fields["version"], s.fields["baseMVA"], s.fields["dcline"]
-	s.need(direct.rows == nil, direct.line, "mpc.dcline", "there", "none: the balances have no direct-current lines")
-	s.need(version.rows == nil || version.rows[0][0].text == "2", version.line, "mpc.version", "another",
-		"2")
-	if s.need(base.rows != nil, 0, "mpc.baseMVA", "missing", "a power in MVA") {
-		g.Base, _ = strconv.ParseFloat(base.rows[0][0].text, 64)
-		s.need(g.Base > 0 && !math.IsInf(g.Base, 0), base.line, "mpc.baseMVA", base.rows[0][0].text, "a power above 0")
-	}
+	s.need(direct.scalar() == "", direct.line, "mpc.dcline", "there", "none: the balances have no direct-current lines")
+	s.need(version.line == 0 || version.scalar() == "2", version.line, "mpc.version", version.scalar(), "2")
+	g.Base, _ = strconv.ParseFloat(base.scalar(), 64)
+	s.need(g.Base > 0 && !math.IsInf(g.Base, 0), base.line, "mpc.baseMVA", strconv.Quote(base.text), "a power above 0")
 	at, lines := map[float64]int{}, []int(nil)
 	buses := s.records("bus", 13, "bus_i type Pd Qd Gs Bs area Vm Va baseKV zone Vmax Vmin")
-	names := s.fields["bus_name"]
-	s.need(names.rows == nil || len(names.rows) == len(buses), names.line, "mpc.bus_name",
-		fmt.Sprintf("%d names", len(names.rows)), "%d, one a bus", len(buses))
+	named := s.fields["bus_name"]
+	names := text.FindAllString(named.text, -1)
+	s.need(names == nil || len(names) == len(buses), named.line, "mpc.bus_name", fmt.Sprintf("%d names", len(names)),
+		"%d, one a bus", len(buses))
 	for i, r := range buses {
 		if s.err != nil {
 			return
@@ -203,8 +160,8 @@ func (s *source) build(g *Grid) {
 		b := Bus{Number: int(n), G: r.v["Gs"] / g.Base, B: r.v["Bs"] / g.Base, V: r.v["Vm"], Theta: radians(r.v["Va"]),
 			VMax: r.v["Vmax"], VMin: r.v["Vmin"], Load: Power{r.v["Pd"] / g.Base, r.v["Qd"] / g.Base}}
 		s.need(b.VMin >= 0 && b.VMin <= b.VMax, r.line, "bus.Vmin", b.VMin, "0 to Vmax, which is %v", b.VMax)
-		if names.rows != nil {
-			b.Name = names.rows[i][0].text
+		if names != nil { // in it two quotes stand for one
+			b.Name = strings.ReplaceAll(names[i][1:len(names[i])-1], "''", "'")
 		}
 		if at[n] = len(g.Buses); kind == 4 {
 			at[n] = -1

@@ -43,21 +43,12 @@ type Set struct {
 	At    [quantities][]Coordinate // by bus
 	Names []string                 // of coordinates: V_12, theta_12, Pg_12, Qg_12, Pd_12, Qd_12 of bus number 12
 	Loads int                      // how many coordinates, the last ones, are of loads
-	equal *Set                     // of the balances alone
 	given bool                     // the loads are held
 }
 
 // NewSet makes the set. The numbers of a state are coordinates but for the angle of the reference, generation whose
 // limits leave no choice, loads that are 0, and with fixedLoads all loads. Too many components are an error.
 func NewSet(g *Grid, fixedLoads bool) (*Set, error) {
-	s, err := newSet(g, fixedLoads, false)
-	if err == nil {
-		s.equal, err = newSet(g, fixedLoads, true)
-	}
-	return s, err
-}
-
-func newSet(g *Grid, fixedLoads, equalities bool) (*Set, error) {
 	s := &Set{Grid: g}
 	for k, name := range [quantities]string{"V", "theta", "Pg", "Qg", "Pd", "Qd"} {
 		for i, b := range g.Buses {
@@ -78,9 +69,7 @@ func newSet(g *Grid, fixedLoads, equalities bool) (*Set, error) {
 	b := builder{Builder: formula.NewBuilder(len(s.Names)), Set: s}
 	b.x = b.X()
 	b.balances()
-	if !equalities {
-		b.limits()
-	}
+	b.limits()
 	if b.count > formula.MaxComponents {
 		return nil, fmt.Errorf("%d balances and limits; expected at most %d", b.count, formula.MaxComponents)
 	}
@@ -109,9 +98,6 @@ func (s *Set) Capabilities() constraint.Capabilities {
 	c.Start = s.start
 	if s.given {
 		c.HeldNames = s.Names[len(s.Names)-s.Loads:]
-	}
-	if s.equal != nil {
-		c.Equalities = func() constraint.Set { return s.equal }
 	}
 	for i, name := range constraint.Components(s) { // "balance P bus 12" is of the family "balance P"
 		name, _, _ = strings.Cut(name, " b")
@@ -213,27 +199,14 @@ func (b *builder) balances() {
 	for i, bus := range b.Grid.Buses {
 		b.add(b.Equality, q[i], "balance Q bus %d", bus.Number)
 	}
-	for i, bus := range b.Grid.Buses {
-		if bus.VMin == bus.VMax {
-			b.between(b.of(V, i), bus.VMin, bus.VMax, "V bus %d", bus.Number)
-		}
-	}
 }
 
 func (b *builder) limits() {
-	for i, bus := range b.Grid.Buses {
-		if bus.VMin < bus.VMax {
-			b.between(b.of(V, i), bus.VMin, bus.VMax, "V bus %d", bus.Number)
-		}
-	}
-	for i, bus := range b.Grid.Buses {
-		if b.At[Pg][i].At >= 0 {
-			b.between(b.of(Pg, i), bus.Min.P, bus.Max.P, "Pg bus %d", bus.Number)
-		}
-	}
-	for i, bus := range b.Grid.Buses {
-		if b.At[Qg][i].At >= 0 {
-			b.between(b.of(Qg, i), bus.Min.Q, bus.Max.Q, "Qg bus %d", bus.Number)
+	for k, name := range []string{V: "V bus %d", Pg: "Pg bus %d", Qg: "Qg bus %d"} {
+		for i, bus := range b.Grid.Buses {
+			if low, high := bus.limits(Quantity(k)); name != "" && b.At[k][i].At >= 0 {
+				b.between(b.of(Quantity(k), i), low, high, name, bus.Number)
+			}
 		}
 	}
 	for _, br := range b.Grid.Branches {

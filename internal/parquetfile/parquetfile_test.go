@@ -266,6 +266,9 @@ func TestKinds(t *testing.T) {
 			t.Errorf("column %s: %v", c.Name, err)
 		}
 	}
+	half := Column{logical: new(format.Float16Type)} // parquet-go writes none
+	half.describe(f.file.Root().Columns()[0])
+	testkit.Equal(t, half.Type, "float16")
 	x, err := f.Read([]int{6, 0}, 100)
 	if err != nil || !slices.Equal(x, []float64{5, 1, 7, 3}) {
 		t.Errorf("columns beside nested ones: %v, %v", x, err)

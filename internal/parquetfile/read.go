@@ -58,6 +58,7 @@ type Column struct {
 
 	leaf     int // among the leaves of the schema
 	physical format.Type
+	logical  format.LogicalTypeValue
 	optional bool
 	unsigned bool
 }
@@ -151,7 +152,7 @@ func (f *File) schema(list []format.SchemaElement) (leaves int, err error) {
 			return 0, faulty("", "its footer is damaged: columns are missing, or more than %d", maxColumns)
 		}
 		e := &list[at]
-		c := Column{Name: e.Name, leaf: leaves, physical: e.Type.V,
+		c := Column{Name: e.Name, leaf: leaves, physical: e.Type.V, logical: e.LogicalType.Value,
 			optional: e.RepetitionType.Valid && e.RepetitionType.V == format.Optional}
 		// The leaves below it, and what follows them.
 		first := at
@@ -190,8 +191,8 @@ var (
 
 // describe says what a column holds.
 func (c *Column) describe(of *parquet.Column) {
-	var logical format.LogicalTypeValue
-	if of.Leaf() && of.Type().LogicalType() != nil {
+	logical := c.logical // parquet-go knows no float16, and its own is of older files too
+	if logical == nil && of.Leaf() && of.Type().LogicalType() != nil {
 		logical = of.Type().LogicalType().Value
 	}
 	whole, isWhole := logical.(*format.IntType)

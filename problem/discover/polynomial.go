@@ -584,34 +584,46 @@ func (m *powers) slope(a []float64) float64 {
 // three neighbours that hold it, or all.
 func (s *search) balls() {
 	const most = 9
-	var done [][]int
-	for _, plane := range slices.Clone(s.exact) {
+	within := func(q *Relation, columns []int) bool {
+		return q.Kind == Linear && len(q.Terms) > 1 && !slices.ContainsFunc(q.Columns, func(j int) bool {
+			return !slices.Contains(columns, j)
+		})
+	}
+	var sets [][]int
+	for _, plane := range s.exact {
 		first := plane.Columns[0] / 3 * 3
-		for _, columns := range [][]int{plane.Columns, {first, first + 1, first + 2}, s.varies} {
-			within := func(q *Relation) bool {
-				return q.Kind == Linear && !slices.ContainsFunc(q.Columns, func(j int) bool {
-					return !slices.Contains(columns, j)
-				})
+		for _, c := range [][]int{plane.Columns, {first, first + 1, first + 2}, s.varies} {
+			if len(c) >= 3 && len(c) <= most && c[len(c)-1] < s.D && within(plane, c) {
+				sets = append(sets, c)
 			}
-			if len(columns) < 3 || len(columns) > most || columns[len(columns)-1] >= s.D || !within(plane) ||
-				slices.ContainsFunc(done, func(c []int) bool { return slices.Equal(c, columns) }) {
-				continue
+		}
+	}
+	slices.SortFunc(sets, slices.Compare)
+	for _, columns := range slices.CompactFunc(sets, slices.Equal) {
+		var planes []*Relation
+		for _, q := range s.exact {
+			if within(q, columns) {
+				planes = append(planes, q)
 			}
-			done = append(done, columns)
-			if r := s.ball(columns, within); r != nil {
-				r.only = true
-				s.offer([]*Relation{r})
-			}
+		}
+		if r := s.ball(columns, planes); r != nil {
+			r.only = true
+			s.offer([]*Relation{r})
 		}
 	}
 }
 
-// ball fits ‖y‖² = b·y + c, y = x − mean, with b along the planes that some relations are: the centre is mean + b/2.
-func (s *search) ball(columns []int, planes func(q *Relation) bool) *Relation {
+// ball fits ‖y‖² = b·y + c, y = x − mean, with b along planes: the centre is mean + b/2.
+func (s *search) ball(columns []int, planes []*Relation) *Relation {
 	d, rows := len(columns), some(s.fit, 2000)
 	mean, y, a, b := make([]float64, d), make([]float64, d), make([]float64, d*d), make([]float64, d)
-	for _, i := range rows {
-		for k, j := range columns {
+	outer := func(scale float64) {
+		for k := range d {
+			dense.Axpy(a[k*d:(k+1)*d], scale*y[k], y)
+		}
+	}
+	for k, j := range columns {
+		for _, i := range rows {
 			mean[k] += s.row(i)[j] / float64(len(rows))
 		}
 	}
@@ -620,31 +632,21 @@ func (s *search) ball(columns []int, planes func(q *Relation) bool) *Relation {
 		for k, j := range columns {
 			y[k] = s.row(i)[j] - mean[k]
 		}
-		square := dense.Dot(y, y)
-		size += square
-		dense.Axpy(b, square, y)
-		for k := range d {
-			dense.Axpy(a[k*d:(k+1)*d], y[k], y)
-		}
+		size += dense.Dot(y, y)
+		dense.Axpy(b, dense.Dot(y, y), y)
+		outer(1)
 	}
-	for _, q := range s.exact {
-		if !planes(q) {
-			continue
-		}
+	for _, q := range planes { // the rows say nothing along its normal
 		clear(y)
-		for _, t := range q.Terms {
-			if len(t.Columns) == 1 {
-				y[slices.Index(columns, t.Columns[0])] = t.Coefficient
-			}
+		for _, t := range q.Terms[:len(q.Terms)-1] {
+			y[slices.Index(columns, t.Columns[0])] = t.Coefficient
 		}
-		for k := range d {
-			dense.Axpy(a[k*d:(k+1)*d], size*y[k]/dense.Dot(y, y), y)
-		}
+		outer(size / dense.Dot(y, y))
 	}
 	if !dense.Gauss(a, b, d) {
 		return nil
 	}
-	m := s.powersOf(columns, map[int]float64{}, 2)
+	m := s.powersOf(columns, nil, 2)
 	of := make([]float64, len(m.of))
 	for k, f := range m.of {
 		if f.pure(2) {

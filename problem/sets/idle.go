@@ -14,25 +14,20 @@ type need struct {
 
 // Idle returns an *Error if a key inside of a set at this place changes nothing beside the others.
 func (s Set) Idle(at string) error {
-	k, ok := find(s.Is())
-	if !ok {
-		return nil
-	}
-	keys, err := s.of(k)
-	if err != nil {
-		return nil // Build says so
-	}
+	k, _ := find(s.Is())
 	var needs []need
-	switch keys := keys.(type) {
-	case Arm:
-		needs = keys.needs()
-	case Molecule:
-		needs = keys.needs()
+	switch k.Name {
+	case "arm":
+		keys, _ := s.of(k) // Build tells errors
+		arm, _ := keys.(Arm)
+		needs = arm.needs()
+	case "molecule":
+		keys, _ := s.of(k)
+		molecule, _ := keys.(Molecule)
+		needs = molecule.needs()
 	}
-	for _, n := range needs {
-		if n.idle {
-			return place(&Error{Key: n.key, Fault: "it changes nothing: " + n.why}, at, k)
-		}
+	if i := slices.IndexFunc(needs, func(n need) bool { return n.idle }); i >= 0 {
+		return place(&Error{Key: needs[i].key, Fault: "it changes nothing: " + needs[i].why}, at, k)
 	}
 	return nil
 }
@@ -42,34 +37,27 @@ func (k Arm) needs() []need {
 	alone := k.Obstacles == nil && k.Self == nil
 	out := []need{{"margin", alone && k.Margin != 0, nothing},
 		{"clearance", alone && k.Clearance == "segments", nothing}}
-	for _, p := range []struct {
-		key string
-		ArmPlace
-	}{{"start", k.Start}, {"goal", k.Goal}} {
-		out = append(out, need{p.key + ".point", p.Point != nil && p.Position == nil, "position is of the point"},
-			need{p.key + ".link", p.Link != "" && p.Position == nil && p.RPY == nil,
-				"position and rpy are of the link"})
+	for i, p := range []ArmPlace{k.Start, k.Goal} {
+		of := []string{"start.", "goal."}[i]
+		out = append(out, need{of + "point", p.Point != nil && p.Position == nil, "position is of the point"},
+			need{of + "link", p.Link != "" && p.Position == nil && p.RPY == nil, "position and rpy are of the link"})
 	}
 	for i, t := range k.Path {
-		turns := t.Upright != nil || t.Level != nil || t.Cone != nil
-		for _, n := range []need{
-			{"point", t.Point != nil && (turns || t.RPY != nil), "position, plane and box are of the point"},
-			{"axis", t.Axis != nil && !turns, "upright, level and cone are of the axis"},
-			{"angle", t.Angle != 0 && t.Cone == nil, "it is that of a cone"},
-		} {
-			n.key = fmt.Sprintf("path[%d].%s", i, n.key)
-			out = append(out, n)
-		}
+		turns, of := t.Upright != nil || t.Level != nil || t.Cone != nil, fmt.Sprintf("path[%d].", i)
+		out = append(out,
+			need{of + "point", t.Point != nil && (turns || t.RPY != nil), "position, plane and box have it"},
+			need{of + "axis", t.Axis != nil && !turns, "upright, level and cone have it"},
+			need{of + "angle", t.Angle != 0 && t.Cone == nil, "it is that of a cone"})
 	}
 	return out
 }
 
-func (k Molecule) needs() (out []need) {
+func (k Molecule) needs() []need {
 	ranges := k.Apart != nil || slices.ContainsFunc(k.Chirality, func(c Chirality) bool { return c.Range != nil })
 	for _, c := range slices.Concat(k.Distances, k.Angles, k.Dihedrals) {
 		ranges = ranges || c.Range != nil || c.Min != nil || c.Max != nil
 	}
-	out = append(out, need{"windows", k.Windows == "max" && !ranges, "no condition has a range, min or max"})
+	out := []need{{"windows", k.Windows == "max" && !ranges, "no condition has a range, min or max"}}
 	for i, a := range k.Apart {
 		bare := k.Template == "" && k.AtomNames == nil
 		out = append(out, need{fmt.Sprintf("apart[%d].beyond", i), a.Beyond != 0 && bare,

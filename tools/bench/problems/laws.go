@@ -6,25 +6,6 @@ import (
 	"github.com/landing-diffusion/landing/internal/dense"
 )
 
-const trefoilCut = 0.9
-
-// curve draws a point of the trefoil before the cut.
-func curve(x []float64, d *dice) {
-	for ok := false; !ok; ok = x[0] <= trefoilCut {
-		if d.accepts(0.4) {
-			trefoil(x, d.vonMises(0.6, 6))
-		} else {
-			trefoil(x, d.vonMises(-2.4, 2))
-		}
-	}
-}
-
-// trefoil writes the point of the curve at an angle.
-func trefoil(x []float64, θ float64) {
-	r := 1 + 0.3*math.Cos(3*θ)
-	x[0], x[1] = r*math.Cos(θ), r*math.Sin(θ)
-}
-
 // Radii of the torus of the suite.
 const major, minor = 2.0, 0.6
 
@@ -44,11 +25,7 @@ type lobe struct {
 
 // The mixtures on spheres; the problem files have the centres too.
 var (
-	lobes2 = []lobe{
-		{0.3, 200, unit(0, 0, 1)}, {0.3, 80, unit(2, 0, -1)}, {0.2, 30, unit(-1, 2, -1)}, {0.2, 15, unit(-1, -2, -1)},
-	}
-	lobesWide = []lobe{{0.3, 10_000, unit(1, 0, 0)}, {0.35, 300, unit(-1, 3, 1)}, {0.35, 3, unit(-1, -2, 0)}}
-	lobes9    = []lobe{
+	lobes9 = []lobe{
 		{0.3, 60, unit(1, 0, 0, 0, 0, 0, 0, 0, 0, 0)}, {0.25, 40, unit(1, 1, 1, 0, 0, 0, 0, 0, 0, 0)},
 		{0.2, 80, unit(0, 0, 0, -1, 0, 0, 0, 0, 0, 0)}, {0.15, 30, unit(0, 0, 0, 0, 1, -1, 0, 0, 0, 0)},
 		{0.1, 50, unit(-1, -1, -1, -1, -1, -1, -1, -1, -1, -1)},
@@ -78,28 +55,6 @@ func mixture(lobes []lobe) func(x []float64, d *dice) {
 		l := lobes[d.of(weights...)]
 		d.fisher(x, l.at, l.κ)
 	}
-}
-
-// turned are the parts of the mixture of rotations.
-var turned = []struct {
-	weight, sd float64
-	at         [9]float64
-}{{0.5, 0.15, rotation([3]float64{0, 0, 0.5})}, {0.3, 0.3, rotation([3]float64{2, 0, 0.5})},
-	{0.2, 0.6, rotation([3]float64{0, -1.5, -1.5})}}
-
-func rotations(x []float64, d *dice) {
-	m := turned[d.of(turned[0].weight, turned[1].weight, turned[2].weight)]
-	var v [3]float64
-	d.normals(v[:])
-	scale(v[:], m.sd)
-	turn := rotation(v)
-	dense.Mul(x, m.at[:], turn[:], 3)
-	// The round-off of the product: rows by Gram and Schmidt.
-	a, b, c := x[:3], x[3:6], x[6:9]
-	scale(a, 1/dense.Norm(a))
-	dense.Axpy(b, -dense.Dot(a, b), a)
-	scale(b, 1/dense.Norm(b))
-	c[0], c[1], c[2] = a[1]*b[2]-a[2]*b[1], a[2]*b[0]-a[0]*b[2], a[0]*b[1]-a[1]*b[0]
 }
 
 // rotation returns the matrix that turns about v by ‖v‖, exp of the skew matrix of v
@@ -264,17 +219,4 @@ func product(x []float64, d *dice) {
 		d.dirichlet(b[:], c.beta[j][:]...)
 		x[6+j] = b[0]
 	}
-}
-
-const pairκ = 10.0
-
-// circles draws two angles, of which the second goes against the first.
-func circles(x []float64, d *dice) {
-	α := d.vonMises(0.5, 1)
-	if d.accepts(0.4) {
-		α = d.vonMises(-2, 8)
-	}
-	β := d.vonMises(1-α, pairκ)
-	x[1], x[0] = math.Sincos(α)
-	x[3], x[2] = math.Sincos(β)
 }

@@ -30,6 +30,8 @@ const (
 const (
 	bandShare, bandWidth, spotWidth = 0.75, 0.4, 0.2
 	correlated                      = 12
+	trefoilCut                      = 0.9
+	pairκ                           = 10 // the concentration of the second of two angles, or vectors, about the first
 )
 
 var (
@@ -44,8 +46,25 @@ var (
 		mean [4]float64
 		sd   float64
 	}{{[4]float64{0, 0, 0, 0}, 0.3}, {[4]float64{2, -1, 1, 0.5}, 0.5}, {[4]float64{-1, 2, 0, -2}, 2}}
+	lobes2 = []lobe{
+		{0.3, 200, unit(0, 0, 1)}, {0.3, 80, unit(2, 0, -1)}, {0.2, 30, unit(-1, 2, -1)}, {0.2, 15, unit(-1, -2, -1)},
+	}
+	lobesWide = []lobe{{0.3, 10_000, unit(1, 0, 0)}, {0.35, 300, unit(-1, 3, 1)}, {0.35, 3, unit(-1, -2, 0)}}
 	lobesPair = []lobe{{0.6, 8, unit(1, 0, 1)}, {0.4, 25, unit(-1, 1, 0)}}
 )
+
+// turned are the parts of the mixture of rotations.
+var turned = []struct {
+	weight, sd float64
+	at         [9]float64
+}{{0.5, 0.15, rotation([3]float64{0, 0, 0.5})}, {0.3, 0.3, rotation([3]float64{2, 0, 0.5})},
+	{0.2, 0.6, rotation([3]float64{0, -1.5, -1.5})}}
+
+// trefoil writes the point of the curve at an angle.
+func trefoil(x []float64, θ float64) {
+	r := 1 + 0.3*math.Cos(3*θ)
+	x[0], x[1] = r*math.Cos(θ), r*math.Sin(θ)
+}
 
 // halfDensity is the density of the half torus in the angles, up to a factor.
 func halfDensity(θ, φ float64) float64 {

@@ -48,16 +48,8 @@ var files embed.FS
 
 // all are the problems, in the order of the suite.
 var all = []Problem{
-	{Name: "curve", Dim: 2, Rows: 4000, row: curve,
-		About: "closed plane curve r = 1 + 0.3 cos 3θ without the end of a lobe; two bumps of θ, one at the cut"},
-	{Name: "s2", Dim: 3, Rows: 4000, row: mixture(lobes2), About: "sphere S², four modes of width 4 to 15 degrees"},
-	{Name: "s2-widths", Dim: 3, Rows: 4000, row: mixture(lobesWide),
-		About: "sphere S², three modes of width 0.6, 3 and 35 degrees"},
 	{Name: "s9", Dim: 10, Rows: 4000, row: mixture(lobes9), About: "sphere S⁹, five modes"},
-	{Name: "rows-200000", Dim: 3, Rows: 200_000, row: mixture(lobes2), About: "the four modes on S², 200 000 rows"},
 	{Name: "d300", Dim: 300, Rows: 4000, row: mixture(lobes300), About: "sphere in R^300, four modes"},
-	{Name: "so3", Dim: 9, Rows: 4000, row: rotations,
-		About: "rotations, C exp(A) about three centres C, the skew A normal with sd 0.15, 0.3 and 0.6"},
 	{Name: "stiefel", Dim: 10, Rows: 4000, row: frames,
 		About: "frames of two vectors in R⁵: the first in three modes, the second near ± one direction"},
 	{Name: "simplex", Dim: 5, Rows: 4000, row: parts,
@@ -77,8 +69,6 @@ var all = []Problem{
 		About:  "chain of six bonds around a ball, its end pulled to the other side; three sides to pass on"},
 	{Name: "product", Dim: 8, Rows: 4000, row: product,
 		About: "product of a sphere, a torus and a square; three classes tie the factors together"},
-	{Name: "redundant", Dim: 4, Rows: 4000, row: circles,
-		About: "two unit circles, and once more the sum of both equations; the second angle goes against the first"},
 }
 
 // All returns the problems, in the order of the suite.

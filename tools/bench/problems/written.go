@@ -1,6 +1,7 @@
 package problems
 
 import (
+	"cmp"
 	"fmt"
 
 	"github.com/goccy/go-yaml"
@@ -22,15 +23,15 @@ type written struct {
 func init() {
 	entries, _ := files.ReadDir("files")
 	for _, e := range entries {
-		source, _ := files.ReadFile("files/" + e.Name())
-		var f struct {
-			Name string
-			Law  *written
-		}
-		if err := yaml.Unmarshal(source, &f); err != nil {
-			panic("problems: " + e.Name() + ": " + err.Error())
-		} else if f.Law != nil {
-			all = append(all, f.Law.problem(f.Name))
+		source, err := files.ReadFile("files/" + e.Name())
+		var f struct{ Law *written }
+		expect(e.Name(), err, yaml.Unmarshal(source, &f))
+		if w := f.Law; w != nil {
+			p := Problem{Name: e.Name()[:len(e.Name())-len(".yaml")], About: w.About, Rows: w.Rows, like: w.Like}
+			if w.X != "" {
+				w.law(&p)
+			}
+			all = append(all, p)
 		}
 	}
 	for i, p := range all {
@@ -42,46 +43,38 @@ func init() {
 	}
 }
 
-func (w *written) problem(name string) Problem {
-	p := Problem{Name: name, About: w.About, Rows: w.Rows, like: w.Like}
-	if w.X == "" {
-		return p
-	}
-	g := expr.NewGraph(w.Uniforms + w.Normals)
-	s := expr.NewScope(g)
-	let := func(name, formula string) {
-		if err := s.Let(name, formula); err != nil {
-			panic("problems: " + p.Name + ": " + err.Error())
+// expect panics with the first error: files are a part of the program.
+func expect(name string, errs ...error) {
+	for _, err := range errs {
+		if err != nil {
+			panic("problems: " + name + ": " + err.Error())
 		}
 	}
-	let("u", fmt.Sprintf("x[0:%d]", w.Uniforms))
-	let("z", fmt.Sprintf("x[%d:%d]", w.Uniforms, g.Dim()))
-	let("below(v, p)", "(1 + (p - v)/abs(p - v))/2")
+}
+
+// law sets the dimension and the law of rows.
+func (w *written) law(p *Problem) {
+	g := expr.NewGraph(w.Uniforms + w.Normals)
+	s := expr.NewScope(g)
+	expect(p.Name, s.Define("u", g.X().Slice(0, w.Uniforms)), s.Define("z", g.X().Slice(w.Uniforms, g.Dim())),
+		s.Let("below(v, p)", "(1 + (p - v)/abs(p - v))/2"))
 	for _, d := range w.Let {
-		let(fmt.Sprint(d.Key), fmt.Sprint(d.Value))
+		expect(p.Name, s.Let(fmt.Sprint(d.Key), fmt.Sprint(d.Value)))
 	}
-	let("point", w.X)
-	if w.Keep == "" {
-		w.Keep = "1"
-	}
-	let("keep", w.Keep)
-	point, _ := s.Parse("point")
-	keep, _ := s.Parse("keep")
+	point, err := s.Parse(w.X)
+	keep, failed := s.Parse(cmp.Or(w.Keep, "1"))
+	expect(p.Name, err, failed)
 	law, err := g.Compile(point, keep)
-	if err != nil {
-		panic("problems: " + p.Name + ": " + err.Error())
-	}
+	expect(p.Name, err)
 	p.Dim = point.Size()
 	p.row = func(x []float64, d *dice) {
 		from, out := make([]float64, g.Dim()), make([]float64, p.Dim+1)
-		for out[p.Dim] = -1; out[p.Dim] < 0; {
+		for out[p.Dim] = -1; out[p.Dim] < 0; law.Values(out, from, 1) {
 			for i := range w.Uniforms {
 				from[i] = d.uniform()
 			}
 			d.normals(from[w.Uniforms:])
-			law.Values(out, from, 1)
 		}
 		copy(x, out)
 	}
-	return p
 }
