@@ -34,10 +34,12 @@ type HeldOutRecord struct {
 func judgedBy(l *Loaded) (rows, paths, seen int) {
 	rows = min(len(l.ValRows)/l.Data.D, judgedRows)
 	paths = method.Shared(min(judgedPaths*rows, judgedRows), l.Problem.Train.Preparation, rows)
-	if few := l.Problem.Train.Paths; few > 0 {
-		paths = min(paths, few)
+	seen = len(l.learned()) / l.Data.D
+	if few := l.Problem.Train.Paths; few > 0 { // at a time, of both
+		paths = min(paths, max(1, 2*few/3))
+		seen = min(seen, few-paths)
 	}
-	return min(rows, paths), paths, min((paths+1)/2, len(l.learned())/l.Data.D)
+	return min(rows, paths), paths, min((paths+1)/2, seen)
 }
 
 // judgedWork returns the network rows, and steps, of a held-out distance, or the rows of a loss.
