@@ -24,6 +24,14 @@ type part struct {
 	sparse   bool
 }
 
+// of returns the part's numbers of a vector, and nil of nil.
+func (p *part) of(v []float64) []float64 {
+	if v == nil {
+		return nil
+	}
+	return v[p.at : p.at+p.d]
+}
+
 // newJoin joins sets that see the coordinates from at[i] on, of d in all. A name is made by name of the set's number.
 func newJoin(sets []Set, at []int, d int, name func(i int, component string) string) join {
 	j := join{d: d}
@@ -365,12 +373,12 @@ type all struct {
 func (s *all) Unwrap() []Set { return s.sets }
 
 func (s *all) Capabilities() Capabilities {
-	return s.capabilities("intersection of "+list(s.sets, " and "), func(_ int, err error) error { return err })
+	return s.capabilities("intersection of "+list(s.sets), func(_ int, err error) error { return err })
 }
 
 func (s *all) NewEvaluator(rows int) Evaluator { return s.evaluator(rows).functions() }
 
-func list(sets []Set, between string) string {
+func list(sets []Set) string {
 	const shown = 3
 	var names []string
 	for _, s := range sets[:min(shown, len(sets))] {
@@ -384,5 +392,5 @@ func list(sets []Set, between string) string {
 	if more := len(sets) - shown; more > 0 {
 		names = append(names, fmt.Sprintf("%d more", more))
 	}
-	return strings.Join(names, between)
+	return strings.Join(names, " and ")
 }

@@ -51,7 +51,7 @@ type product struct {
 }
 
 func (s *product) Capabilities() Capabilities {
-	c := s.capabilities("product of "+list(s.factors, " and "), func(i int, err error) error {
+	c := s.capabilities("product of "+list(s.factors), func(i int, err error) error {
 		return fmt.Errorf("factor %s: %w", s.prefix[i], err)
 	})
 	draws := make([]func(dst []float64, s keyed.Stream, sample uint64), len(s.parts))
@@ -76,22 +76,20 @@ func (s *product) Capabilities() Capabilities {
 func (s *product) NewEvaluator(rows int) Evaluator {
 	e := &productEvaluator{joinEvaluator: s.evaluator(rows), transported: scratch{n: s.d}}
 	out := e.functions()
-	retracts, geodesics, exponentials, projects := true, true, true, true
+	out.Retract, out.Geodesic, out.Exp, out.Log = e.Retract, e.Geodesic, e.Exp, e.Log
+	projects := true
 	for i := range e.parts {
 		p := &e.parts[i]
-		retracts = retracts && p.Evaluator.Retract != nil
-		geodesics = geodesics && p.Evaluator.Geodesic != nil
-		exponentials = exponentials && p.Evaluator.Exp != nil
+		if p.Evaluator.Retract == nil {
+			out.Retract = nil
+		}
+		if p.Evaluator.Geodesic == nil {
+			out.Geodesic = nil
+		}
+		if p.Evaluator.Exp == nil {
+			out.Exp, out.Log = nil, nil
+		}
 		projects = projects && p.Projector != nil
-	}
-	if retracts {
-		out.Retract = e.Retract
-	}
-	if geodesics {
-		out.Geodesic = e.Geodesic
-	}
-	if exponentials {
-		out.Exp, out.Log = e.Exp, e.Log
 	}
 	if projects {
 		out.Projector = newProductProjector(e.joinEvaluator)
@@ -108,9 +106,7 @@ type productEvaluator struct {
 // Retract solves for each factor alone: neither base nor gradients have to do with each other.
 func (e *productEvaluator) Retract(dst, base, v []float64) bool {
 	for i := range e.parts {
-		p := &e.parts[i]
-		lo, hi := p.at, p.at+p.d
-		if !p.Evaluator.Retract(dst[lo:hi], base[lo:hi], v[lo:hi]) {
+		if f := &e.parts[i]; !f.Evaluator.Retract(f.of(dst), f.of(base), f.of(v)) {
 			return false
 		}
 	}
@@ -126,13 +122,7 @@ func (e *productEvaluator) Geodesic(velocity, p, x, y []float64) bool {
 		copy(to, p)
 	}
 	for i := range e.parts {
-		f := &e.parts[i]
-		lo, hi := f.at, f.at+f.d
-		var own []float64
-		if p != nil {
-			own = to[lo:hi]
-		}
-		if !f.Evaluator.Geodesic(velocity[lo:hi], own, x[lo:hi], y[lo:hi]) {
+		if f := &e.parts[i]; !f.Evaluator.Geodesic(f.of(velocity), f.of(to), f.of(x), f.of(y)) {
 			return false
 		}
 	}
@@ -148,12 +138,7 @@ func (e *productEvaluator) Geodesic(velocity, p, x, y []float64) bool {
 func (e *productEvaluator) Exp(y, w, x, v []float64) {
 	for i := range e.parts {
 		f := &e.parts[i]
-		lo, hi := f.at, f.at+f.d
-		var own []float64
-		if w != nil {
-			own = w[lo:hi]
-		}
-		f.Evaluator.Exp(y[lo:hi], own, x[lo:hi], v[lo:hi])
+		f.Evaluator.Exp(f.of(y), f.of(w), f.of(x), f.of(v))
 	}
 	copy(e.still(y), e.still(x))
 	if w != nil {
@@ -163,9 +148,7 @@ func (e *productEvaluator) Exp(y, w, x, v []float64) {
 
 func (e *productEvaluator) Log(v, x, y []float64) bool {
 	for i := range e.parts {
-		f := &e.parts[i]
-		lo, hi := f.at, f.at+f.d
-		if !f.Evaluator.Log(v[lo:hi], x[lo:hi], y[lo:hi]) {
+		if f := &e.parts[i]; !f.Evaluator.Log(f.of(v), f.of(x), f.of(y)) {
 			return false
 		}
 	}

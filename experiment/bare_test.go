@@ -82,7 +82,7 @@ func TestGenerateWithoutData(t *testing.T) {
 			trainTo(t, e, Observer{})
 			draw := func(r *Run) []float64 {
 				t.Helper()
-				r = testkit.Must(r.Redraw(t.Context(), problem.ParseSettings("process.steps=3"), nil))
+				r = testkit.Must(r.Redraw(t.Context(), problem.ParseSettings("process.steps=3")))
 				prior := testkit.Must(r.Prior(context.Background(), nil))
 				if c.given {
 					prior = prior.Under([]float64{1.02, 1.05}, 20)
@@ -110,7 +110,7 @@ func TestGenerateWithoutData(t *testing.T) {
 				t.Error("other samples than with the data")
 			}
 			var absent *AbsentError
-			if _, err := bare.Redraw(t.Context(), problem.ParseSettings("prior=auto"), nil); !errors.As(err, &absent) {
+			if _, err := bare.Redraw(t.Context(), problem.ParseSettings("prior=auto")); !errors.As(err, &absent) {
 				t.Errorf("prior: auto: %v", err)
 			}
 			if _, err := Open(t.Context(), e.Folder.Dir, "", e.Pool, nil); !errors.As(err, &absent) ||

@@ -50,10 +50,16 @@ func newCondition(names []string, rows []float64, d int) *Condition {
 }
 
 // points returns x of each of the points (x, c).
-func (c *Condition) points(rows []float64) []float64 {
-	out := make([]float64, 0, len(rows))
-	for d := c.At + len(c.Names); len(rows) > 0; rows = rows[d:] {
-		out = append(out, rows[:c.At]...)
+func (c *Condition) points(rows []float64) []float64 { return c.columns(rows, 0, c.At) }
+
+// Of returns the condition of each of the points (x, c).
+func (c *Condition) Of(rows []float64) []float64 { return c.columns(rows, c.At, c.At+len(c.Names)) }
+
+func (c *Condition) columns(rows []float64, lo, hi int) []float64 {
+	d := c.At + len(c.Names)
+	out := make([]float64, 0, len(rows)/d*(hi-lo))
+	for row := range slices.Chunk(rows, d) {
+		out = append(out, row[lo:hi]...)
 	}
 	return out
 }
@@ -78,16 +84,6 @@ func beside(data *dataset.Points, given []float64) *dataset.Points {
 		out.X = append(append(out.X, data.X[i*data.D:(i+1)*data.D]...), given[i*n:(i+1)*n]...)
 	}
 	return &out
-}
-
-// Of returns the condition of each of the points x.
-func (c *Condition) Of(x []float64) []float64 {
-	n := len(c.Names)
-	out := make([]float64, 0, len(x)/(c.At+n)*n)
-	for ; len(x) > 0; x = x[c.At+n:] {
-		out = append(out, x[c.At:c.At+n]...)
-	}
-	return out
 }
 
 // Conditions are the values that samples are asked under: those of the condition's names, row by row.

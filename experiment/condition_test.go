@@ -85,7 +85,7 @@ func TestUnseenConditions(t *testing.T) {
 		if part := draw(17, 40); !slices.Equal(part.X, s.X[40*5:57*5]) {
 			t.Errorf("%s: samples 40 to 56 alone are others", m)
 		}
-		q := testkit.Must(r.Redraw(t.Context(), problem.ParseSettings("generate.guidance=2"), nil))
+		q := testkit.Must(r.Redraw(t.Context(), problem.ParseSettings("generate.guidance=2")))
 		g, err := q.Generate(context.Background(), net, prior, 90, 0, 5, nil)
 		if err != nil || slices.Equal(g.X, s.X) {
 			t.Errorf("%s: guidance changes nothing (%v)", m, err)

@@ -270,7 +270,7 @@ func ReportStudent(ctx context.Context, teacher, student *Run, checkpoint string
 	}
 	report := &StudentReport{Of: over(of)}
 	for _, n := range slices.Backward(steps) {
-		r, err := student.Redraw(ctx, problem.Settings{{Key: problem.KeyGenerateEvaluations, Value: n}}, nil)
+		r, err := student.Redraw(ctx, problem.Settings{{Key: problem.KeyGenerateEvaluations, Value: n}})
 		if err != nil {
 			return nil, err
 		}

@@ -72,7 +72,7 @@ func TestDistill(t *testing.T) {
 	const n = 50
 	for evaluations := 1; evaluations <= 4; evaluations++ {
 		setting := "generate.evaluations=" + string('0'+rune(evaluations))
-		q := testkit.Must(opened.Redraw(t.Context(), problem.ParseSettings(setting), nil))
+		q := testkit.Must(opened.Redraw(t.Context(), problem.ParseSettings(setting)))
 		s, err := drawn(t, q, model, n)
 		if err != nil || s.Failed() != 0 {
 			t.Fatalf("%v, %d failed", err, s.Failed())
@@ -93,13 +93,13 @@ func TestDistill(t *testing.T) {
 		"generate.evaluations=5": "generate.evaluations", "process.steps=40": "process.steps",
 	} {
 		var e *problem.KeyError
-		if _, err := opened.Redraw(t.Context(), problem.ParseSettings(setting), nil); !errors.As(err, &e) ||
+		if _, err := opened.Redraw(t.Context(), problem.ParseSettings(setting)); !errors.As(err, &e) ||
 			e.Key != key {
 			t.Errorf("%s: %v", setting, err)
 		}
 	}
 	var e *problem.KeyError
-	if _, err := r.Redraw(t.Context(), problem.ParseSettings("generate.evaluations=2"), nil); !errors.As(err, &e) ||
+	if _, err := r.Redraw(t.Context(), problem.ParseSettings("generate.evaluations=2")); !errors.As(err, &e) ||
 		e.Key != "generate.evaluations" {
 		t.Errorf("the teacher in 2 evaluations: %v", err)
 	}

@@ -135,7 +135,7 @@ func TestFlowLearns(t *testing.T) {
 	if page := reportOf(t, r, s, v); !strings.Contains(page, ">flow on ") || !strings.Contains(page, "log-likelihood") {
 		t.Error("the report names neither method nor likelihood")
 	}
-	few := testkit.Must(r.Redraw(t.Context(), problem.ParseSettings("process.steps=8"), nil))
+	few := testkit.Must(r.Redraw(t.Context(), problem.ParseSettings("process.steps=8")))
 	other := testkit.Must(few.Generate(context.Background(), trained, prior, 300, 0, 3, nil))
 	far := 0.0
 	for i, x := range s.X {
@@ -144,7 +144,7 @@ func TestFlowLearns(t *testing.T) {
 	if far == 0 || far > 0.05 {
 		t.Errorf("by 8 steps samples are %v from those by 40", far)
 	}
-	corrected, err := r.Redraw(t.Context(), problem.ParseSettings("process.options={order: 1, correct: 1}"), nil)
+	corrected, err := r.Redraw(t.Context(), problem.ParseSettings("process.options={order: 1, correct: 1}"))
 	testkit.OK(t, err)
 	o, err := corrected.Generate(context.Background(), trained, prior, 20, 0, 3, nil)
 	if err != nil || o.Newton < 20*40 {
@@ -155,7 +155,7 @@ func TestFlowLearns(t *testing.T) {
 		{"process.method=ULLA", "ULLA"}, {"prior=empirical", "it changes nothing"},
 		{"process.repulsion=0.1", "it changes nothing"},
 	} {
-		testkit.Refused(t, testkit.Err(r.Redraw(t.Context(), problem.ParseSettings(c.setting), nil)), c.want, c.setting)
+		testkit.Refused(t, testkit.Err(r.Redraw(t.Context(), problem.ParseSettings(c.setting))), c.want, c.setting)
 	}
 }
 

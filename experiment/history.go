@@ -178,7 +178,7 @@ func JudgeFile(ctx context.Context, r *Run, file string, line CommandLine) (v *j
 	var start *judge.Start
 	if record != nil {
 		state.Epoch = record.Epoch
-		if r, err = r.Redraw(ctx, problem.ParseSettings(record.Settings()...), nil); err != nil {
+		if r, err = r.Redraw(ctx, problem.ParseSettings(record.Settings()...)); err != nil {
 			return nil, false, nil, err
 		}
 		prior, err := r.Prior(ctx, nil)

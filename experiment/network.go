@@ -1,6 +1,7 @@
 package experiment
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -77,9 +78,7 @@ func Describe(r *Run, checkpoint string) (*Network, error) {
 		TimeOctaves: read.TimeOctaves, Horizon: read.Horizon, Share: read.Share,
 		Mean: read.Given.Mean, Scale: read.Given.Scale, Null: read.Null,
 	}
-	if n.Unit == 0 {
-		n.Unit = 1
-	}
+	n.Unit = cmp.Or(n.Unit, 1)
 	times := Times(r)
 	for k := 1; k <= times.N; k++ {
 		at, gain := float64(k)*times.Step, 1.0

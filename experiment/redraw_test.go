@@ -42,7 +42,7 @@ func TestRedraw(t *testing.T) {
 		"process.landing.mode=implicit": false, "process.terminal_projection=false": false,
 		"process.curvature=true": false, "prior=uniform": false, "prior=auto": true,
 	} {
-		q := testkit.Must(r.Redraw(t.Context(), problem.ParseSettings(setting), nil))
+		q := testkit.Must(r.Redraw(t.Context(), problem.ParseSettings(setting)))
 		if got := draw(q); slices.Equal(got, own) != same {
 			t.Errorf("%s draws the same samples: %v, want %v", setting, !same, same)
 		}
@@ -65,11 +65,11 @@ func priorStates(t *testing.T, r *Run) []float64 {
 // Without settings a run is itself; a method with no ways to draw but one says so.
 func TestRedrawOfOnesOwnMethod(t *testing.T) {
 	r := denoised(t)
-	if q, err := r.Redraw(t.Context(), nil, nil); q != r || err != nil {
+	if q, err := r.Redraw(t.Context(), nil); q != r || err != nil {
 		t.Errorf("%v, %v", q, err)
 	}
 	var e *problem.KeyError
-	if _, err := r.Redraw(t.Context(), problem.ParseSettings("process.steps=60"), nil); !errors.As(err, &e) ||
+	if _, err := r.Redraw(t.Context(), problem.ParseSettings("process.steps=60")); !errors.As(err, &e) ||
 		!strings.Contains(err.Error(), "the method "+newmethod.Kind.Name+" draws samples in one way only") {
 		t.Errorf("%v", err)
 	}

@@ -213,7 +213,7 @@ func (m *remedies) own() *verdict.Remedy {
 // draw draws by another key, without training; where that cannot be, it trains with it.
 func (m *remedies) draw(setting string) *verdict.Remedy {
 	all := append([]string{setting}, without(problem.Changed(m.run.Drawn), setting)...)
-	to, err := m.run.Redraw(m.ctx, problem.ParseSettings(all...), nil)
+	to, err := m.run.Redraw(m.ctx, problem.ParseSettings(all...))
 	if err != nil || len(problem.Changed(to.Drawn)) == 0 {
 		return m.train(setting)
 	}

@@ -80,7 +80,7 @@ func TestRivals(t *testing.T) {
 		{"lagrangian", true, n * r.Process.Schedule.N}, {"guided", false, 0},
 		{"corrected", true, n * (r.Process.Schedule.N + 1)},
 	} {
-		q := testkit.Must(r.Redraw(t.Context(), problem.ParseSettings("process.method="+c.method), nil))
+		q := testkit.Must(r.Redraw(t.Context(), problem.ParseSettings("process.method="+c.method)))
 		prior, err := q.Prior(context.Background(), nil)
 		if err != nil || prior.Kind != "empirical" {
 			t.Fatalf("%+v, %v", prior, err)

@@ -114,8 +114,8 @@ func setFiles(p *problem.Problem) map[string]string {
 
 // Redraw returns the run as it generates with settings which need no training (problem.Problem.Redraw); without
 // settings, the run itself. What the run has learned, and where its forward paths end, stays as it is. Errors are
-// *problem.KeyError and the context's. It calls report, if that is not nil, with what it does next.
-func (r *Run) Redraw(ctx context.Context, settings problem.Settings, report func(doing string)) (*Run, error) {
+// *problem.KeyError and the context's.
+func (r *Run) Redraw(ctx context.Context, settings problem.Settings) (*Run, error) {
 	if len(settings) == 0 {
 		return r, nil
 	}
@@ -144,7 +144,7 @@ func (r *Run) Redraw(ctx context.Context, settings problem.Settings, report func
 	if !r.Bare {
 		c.Rows = r.rows()
 	}
-	settled, err := settle.Settle(ctx, c, r.Pool, report)
+	settled, err := settle.Settle(ctx, c, r.Pool, nil)
 	if err != nil {
 		return nil, err
 	}

@@ -30,22 +30,16 @@ type HeldOutRecord struct {
 	Fault   string  `json:"fault,omitempty"` // why there is no distance
 }
 
-// judgedStarts returns the points that paths begin at by whose losses a training is judged: validation
-// rows, and where these are few several times; and training rows after them, whose losses do not rise by overfitting.
-func judgedStarts(l *Loaded) []float64 {
-	rows, paths, seen := judgedBy(l)
-	return slices.Concat(langevin.Starts(l.ValRows[:rows*l.Data.D], l.Data.D, paths),
-		langevin.Starts(l.learned(), l.Data.D, seen))
-}
-
 // judgedBy returns of how many validation rows there are how many such paths, and how many of training rows.
 func judgedBy(l *Loaded) (rows, paths, seen int) {
 	rows = min(len(l.ValRows)/l.Data.D, judgedRows)
 	paths = method.Shared(min(judgedPaths*rows, judgedRows), l.Problem.Train.Preparation, rows)
-	if few := l.Problem.Train.Paths; few > 0 {
-		paths = min(paths, few)
+	seen = len(l.learned()) / l.Data.D
+	if few := l.Problem.Train.Paths; few > 0 { // at a time, of both
+		paths = min(paths, max(1, 2*few/3))
+		seen = min(seen, few-paths)
 	}
-	return min(rows, paths), paths, min((paths+1)/2, len(l.learned())/l.Data.D)
+	return min(rows, paths), paths, min((paths+1)/2, seen)
 }
 
 // judgedWork returns the network rows, and steps, of a held-out distance, or the rows of a loss.
@@ -159,7 +153,11 @@ func (t *training) hold(ctx context.Context) (err error) {
 	if !t.run.Problem.Train.ByLoss() || t.held != nil {
 		return nil
 	}
-	starts := judgedStarts(t.run.Loaded)
+	// Validation rows, where these are few several times; and training rows, whose losses do not rise by overfitting.
+	rows, paths, seen := judgedBy(t.run.Loaded)
+	d := t.run.Data.D
+	starts := slices.Concat(langevin.Starts(t.run.ValRows[:rows*d], d, paths),
+		langevin.Starts(t.run.learned(), d, seen))
 	src := t.run.Method.Source(starts, t.run.Pool)
 	if beside := t.source.Capabilities().Beside; beside != nil {
 		src = beside(starts)

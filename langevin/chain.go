@@ -87,7 +87,7 @@ func (c *Chains) Run(ctx context.Context, pool *parallel.Pool, x0 []float64) (*D
 		ends[lo/chainBlock] = k.moved()
 		return err
 	}})
-	report.Failed = lost(failed)
+	report.Failed = Lost(failed)
 	draws.Report = report
 	var flights, turned int
 	for b, m := range ends {
@@ -214,7 +214,7 @@ func (k *stepping) draws() ([]float64, error) {
 	clear(k.unkept)
 	o, err := k.w.Terminal(k.kept, k.unkept, k.n)
 	k.w.report.add(Info{Projections: o})
-	k.unprojected += lost(k.unkept[:k.n])
+	k.unprojected += Lost(k.unkept[:k.n])
 	return k.kept, err
 }
 

@@ -41,6 +41,6 @@ func (s *Simulator) Partway(ctx context.Context, dst []float64, failed []bool, x
 		g.Broadcast(from, ranks.View(dst[lo*L*d:hi*L*d]))
 		g.Broadcast(from, ranks.View(failed[lo:hi]))
 	}})
-	report.Failed = lost(failed)
+	report.Failed = Lost(failed)
 	return report, err
 }

@@ -9,6 +9,7 @@ package langevin
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	"github.com/landing-diffusion/landing/constraint"
@@ -46,6 +47,21 @@ func ParseMethod(name string) (Method, error) {
 // Underdamped reports whether the method carries a momentum.
 func (m Method) Underdamped() bool { return m == ULLA || m == ULLAP }
 
+// Of returns the process p by the method.
+func (m Method) Of(p Process) Process {
+	p.Method = m
+	return p
+}
+
+// StepSize returns the standard deviation of the move of a step of τ in one direction: √τ of overdamped methods, τ of
+// underdamped ones.
+func (m Method) StepSize(τ float64) float64 {
+	if m.Underdamped() {
+		return τ
+	}
+	return math.Sqrt(τ)
+}
+
 // Projected reports whether the method projects at every step.
 func (m Method) Projected() bool { return m == ULLAP || m == OLLAP }
 
@@ -66,10 +82,8 @@ func (c Convention) String() string { return conventionNames[c] }
 
 // ParseConvention reads a convention's name.
 func ParseConvention(name string) (Convention, error) {
-	for c, s := range conventionNames {
-		if s == name {
-			return Convention(c), nil
-		}
+	if i := slices.Index(conventionNames[:], name); i >= 0 {
+		return Convention(i), nil
 	}
 	return 0, &ConfigError{Field: "Convention", Value: name, Want: "paper or reference"}
 }

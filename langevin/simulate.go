@@ -319,18 +319,12 @@ func (s *Simulator) run(ctx context.Context, n int, t task) (Report, error) {
 // the noise of (seed, refresh, sample = row of x0, step). The error is a
 // *DivergedError or the context's.
 func (s *Simulator) Forward(ctx context.Context, paths *Paths, x0 []float64, seed, refresh uint64) (Report, error) {
-	return s.ForwardFrom(ctx, paths, x0, 0, seed, refresh)
-}
-
-// ForwardFrom is Forward of paths of which the first has the number given.
-func (s *Simulator) ForwardFrom(ctx context.Context, paths *Paths, x0 []float64, first int, seed, refresh uint64) (
-	Report, error) {
 	d, N := s.proc.Set.Dim(), s.proc.Schedule.N
 	paths.resize(len(x0)/d, N, d, s.proc.Elastic())
 	noise := keyed.PathNoise.Stream(seed, refresh)
 	momentum := keyed.PathMomentum.Stream(seed, refresh)
 	simulate := func(w *simWorker, lo, hi int) error {
-		return w.forward(x0[lo*d:hi*d], paths.Failed[lo:hi], first+lo, noise, momentum, N,
+		return w.forward(x0[lo*d:hi*d], paths.Failed[lo:hi], lo, noise, momentum, N,
 			func(k int, x []float64, f *Folds) {
 				for i := range hi - lo {
 					copy(paths.At(lo+i, k), x[i*d:(i+1)*d])
@@ -344,7 +338,7 @@ func (s *Simulator) ForwardFrom(ctx context.Context, paths *Paths, x0 []float64,
 			copy(paths.At(i, k), x0[i*d:(i+1)*d])
 		}
 	}, paths.give})
-	report.Failed = lost(paths.Failed)
+	report.Failed = Lost(paths.Failed)
 	return report, err
 }
 
@@ -382,8 +376,8 @@ func (w *simWorker) forward(x0 []float64, failed []bool, first int, noise, momen
 	return nil
 }
 
-// lost counts rows that failed.
-func lost(failed []bool) (n int) {
+// Lost counts rows that failed.
+func Lost(failed []bool) (n int) {
 	for _, f := range failed {
 		if f {
 			n++
@@ -526,7 +520,7 @@ func (s *Simulator) Backward(ctx context.Context, dst []float64, failed []bool, 
 			s.trace.Add(w.trace)
 		}
 	}
-	report.Failed = lost(failed)
+	report.Failed = Lost(failed)
 	return report, err
 }
 

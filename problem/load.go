@@ -291,7 +291,7 @@ func written(node ast.Node, keys ...string) bool {
 
 // entry returns the value of a key of a mapping, or nil.
 func entry(node ast.Node, key string) ast.Node {
-	values, _ := pairs(node)
+	values, _ := Pairs(node)
 	for _, v := range values {
 		if v.Key.GetToken().Value == key {
 			return v.Value
@@ -313,7 +313,7 @@ func (w walker) walk(node ast.Node, t reflect.Type, key string) error {
 	bad := func(n ast.Node, want string) error {
 		return &KeyError{
 			Origin: w.where(n.GetToken().Position.Line), Key: cmp.Or(strings.TrimPrefix(key, "."), "the file"),
-			Value: literal(cmp.Or(short(n.String()), "empty")), Want: want,
+			Value: Shown(n), Want: want,
 		}
 	}
 	switch n := node.(type) {
@@ -331,7 +331,7 @@ func (w walker) walk(node ast.Node, t reflect.Type, key string) error {
 			return bad(node, "a value")
 		}
 	case reflect.Map:
-		values, ok := pairs(node)
+		values, ok := Pairs(node)
 		if !ok {
 			return bad(node, "a mapping")
 		}
@@ -365,14 +365,14 @@ func (w walker) walk(node ast.Node, t reflect.Type, key string) error {
 			}
 			names, typeOf = sets.Keys(), func(name string) (reflect.Type, bool) { return sets.KeyType(kind, name) }
 		}
-		values, ok := pairs(node)
+		values, ok := Pairs(node)
 		if !ok {
 			return bad(node, "a mapping with keys "+strings.Join(names, ", "))
 		}
 		return w.entries(values, key, names, typeOf)
 	case reflect.Slice:
 		if t == reflect.TypeFor[formula.Definitions]() {
-			values, ok := pairs(node)
+			values, ok := Pairs(node)
 			if !ok {
 				return bad(node, "a mapping from names to formulas")
 			}
@@ -431,7 +431,7 @@ func (w walker) walk(node ast.Node, t reflect.Type, key string) error {
 		if t == reflect.TypeFor[definition]() {
 			want = "a formula, a list, or {file: NAME} of numbers"
 			_, named := entry(node, "file").(*ast.StringNode)
-			if file, _ := pairs(node); named && len(file) == 1 {
+			if file, _ := Pairs(node); named && len(file) == 1 {
 				return nil
 			}
 		}
@@ -475,8 +475,8 @@ func number(t reflect.Type) string {
 	return "a finite number"
 }
 
-// pairs returns the entries of a mapping.
-func pairs(node ast.Node) ([]*ast.MappingValueNode, bool) {
+// Pairs returns the entries of a mapping.
+func Pairs(node ast.Node) ([]*ast.MappingValueNode, bool) {
 	switch n := node.(type) {
 	case *ast.MappingNode:
 		return n.Values, true
@@ -506,17 +506,18 @@ func nesting(data []byte) int {
 	return deepest
 }
 
-// literal is text from a file, shown as it stands there.
-type literal string
+// A Literal is text from a file, shown as it stands there.
+type Literal string
 
-func (l literal) String() string { return string(l) }
+func (l Literal) String() string { return string(l) }
 
-func short(s string) string {
-	s = strings.Join(strings.Fields(s), " ")
+// Shown is a node as messages show it.
+func Shown(n ast.Node) Literal {
+	s := strings.Join(strings.Fields(n.String()), " ")
 	if r := []rune(s); len(r) > 40 {
 		s = string(r[:40]) + "…"
 	}
-	return s
+	return Literal(cmp.Or(s, "empty"))
 }
 
 // Since compares the problem with the resolved file that it was read from, which another version of the
@@ -598,7 +599,7 @@ func fill[T comparable](to *T, value T) { *to = cmp.Or(*to, value) }
 // checkVariants checks keys and types of every variant in a file, whether it is applied or not, and notes where each
 // of its keys was written. p holds what the file says beside them.
 func checkVariants(p *Problem, file ast.Node, where func(line int) string) error {
-	variants, ok := pairs(entry(file, "variants"))
+	variants, ok := Pairs(entry(file, "variants"))
 	if ok {
 		p.written = map[string]map[string]string{}
 	}

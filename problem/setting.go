@@ -23,7 +23,7 @@ func ParseSettings(texts ...string) Settings {
 	for _, text := range texts {
 		s := Setting{Key: text}
 		if key, value, ok := strings.Cut(text, "="); ok {
-			s = Setting{key, literal(value)}
+			s = Setting{key, Literal(value)}
 		}
 		out = append(out, s)
 	}
@@ -51,7 +51,7 @@ func (s Setting) String() string {
 
 // value returns the value as YAML.
 func (s Setting) value() string {
-	if v, ok := s.Value.(fmt.Stringer); ok { // literal and Choice
+	if v, ok := s.Value.(fmt.Stringer); ok { // Literal and Choice
 		return v.String()
 	}
 	text, err := json.Marshal(s.Value) // JSON is YAML

@@ -319,9 +319,6 @@ func refuse(err *error) {
 	}
 }
 
-// Components returns the number of components.
-func (p *Program) Components() int { return len(p.roots) }
-
 // Operations returns how many operations values, and values with Jacobians, take a point.
 func (p *Program) Operations() (values, jacobians int) { return len(p.values.code), len(p.jac.code) }
 
@@ -329,34 +326,34 @@ func (p *Program) Operations() (values, jacobians int) { return len(p.values.cod
 // methods makes when first called; one goroutine uses it at a time.
 type Evaluator struct {
 	p       *Program
-	scratch map[*tape][]float64
+	scratch [5][]float64 // by the order of the methods
 }
 
 // NewEvaluator returns an evaluator of its own.
-func (p *Program) NewEvaluator() *Evaluator { return &Evaluator{p, map[*tape][]float64{}} }
+func (p *Program) NewEvaluator() *Evaluator { return &Evaluator{p: p} }
 
-func (e *Evaluator) run(t *tape, dst [2][]float64, x, v []float64, n int) {
+func (e *Evaluator) run(k int, t *tape, dst [2][]float64, x, v []float64, n int) {
 	fits("x", x, n*e.p.d)
-	for k, name := range t.names {
-		fits(name, dst[k], n*t.strides[k])
+	for i, name := range t.names {
+		fits(name, dst[i], n*t.strides[i])
 	}
-	s, ok := e.scratch[t]
-	if !ok {
-		s = t.scratch()
-		e.scratch[t] = s
+	if e.scratch[k] == nil {
+		e.scratch[k] = t.scratch()
 	}
-	t.run(s, dst, x, v, e.p.d, n)
+	t.run(e.scratch[k], dst, x, v, e.p.d, n)
 }
 
 // Values writes all components at each of n points x (n×d): n×c.
-func (e *Evaluator) Values(dst, x []float64, n int) { e.run(e.p.values, [2][]float64{dst}, x, nil, n) }
+func (e *Evaluator) Values(dst, x []float64, n int) {
+	e.run(0, e.p.values, [2][]float64{dst}, x, nil, n)
+}
 
 // Values is that of an Evaluator made for the call, for a look from outside the loops.
 func (p *Program) Values(dst, x []float64, n int) { p.NewEvaluator().Values(dst, x, n) }
 
 // Jacobians writes components and their gradients: n×c and n×c×d.
 func (e *Evaluator) Jacobians(values, jac, x []float64, n int) {
-	e.run(e.p.jac, [2][]float64{values, jac}, x, nil, n)
+	e.run(1, e.p.jac, [2][]float64{values, jac}, x, nil, n)
 }
 
 // Support returns the coordinates that each component can vary with, ascending.
@@ -374,19 +371,19 @@ func (p *Program) Support() [][]int {
 // SparseJacobians is Jacobians with the derivatives along the support alone,
 // component by component: n×c and n×(all the support's lengths added).
 func (e *Evaluator) SparseJacobians(values, jac, x []float64, n int) {
-	e.run(e.p.sparse, [2][]float64{values, jac}, x, nil, n)
+	e.run(2, e.p.sparse, [2][]float64{values, jac}, x, nil, n)
 }
 
 // HessianVectors writes ∇²c_i(x) v for each component, from n points x and n vectors v: n×c×d; SparseHessianVectors
 // along the support alone, laid out as by SparseJacobians. The first call differentiates once more.
 func (e *Evaluator) HessianVectors(dst, x, v []float64, n int) {
 	fits("v", v, n*e.p.d)
-	e.run(e.second().hv, [2][]float64{nil, dst}, x, v, n)
+	e.run(3, e.second().hv, [2][]float64{nil, dst}, x, v, n)
 }
 
 func (e *Evaluator) SparseHessianVectors(dst, x, v []float64, n int) {
 	fits("v", v, n*e.p.d)
-	e.run(e.second().sparseHV, [2][]float64{nil, dst}, x, v, n)
+	e.run(4, e.second().sparseHV, [2][]float64{nil, dst}, x, v, n)
 }
 
 func (e *Evaluator) second() *Program {

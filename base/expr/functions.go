@@ -2,10 +2,8 @@ package expr
 
 import (
 	"fmt"
-	"maps"
 	"math"
 	"math/bits"
-	"slices"
 )
 
 // Elementary functions, of a number or of each element of a vector.
@@ -126,9 +124,6 @@ func Angle(v, w Value) Value {
 	a, b := v.Mul(Norm(w)), w.Mul(Norm(v))
 	return v.g.Const(2).Mul(Atan2(Norm(a.Sub(b)), Norm(a.Add(b))))
 }
-
-// AngleAt is the angle at q between the directions to p and to r.
-func AngleAt(p, q, r Value) Value { return Angle(p.Sub(q), r.Sub(q)) }
 
 // Dihedral is the angle of the torsion p–q–r–s about q–r in (−π, π], with the
 // sign of chemistry's convention (IUPAC): 0 for cis, positive clockwise.
@@ -297,15 +292,6 @@ func (f function) steps(args []Value) int {
 	return n
 }
 
-// Functions returns the names of the functions that formulas can call, sorted, each with an example.
-func Functions() (names, forms []string) {
-	names = slices.Sorted(maps.Keys(functions))
-	for _, n := range names {
-		forms = append(forms, functions[n].form)
-	}
-	return names, forms
-}
-
 var functions = map[string]function{}
 
 func init() {
@@ -330,7 +316,7 @@ func init() {
 		if len(a) == 2 {
 			return Angle(a[0], a[1])
 		}
-		return AngleAt(a[0], a[1], a[2])
+		return Angle(a[0].Sub(a[1]), a[2].Sub(a[1]))
 	}}
 	functions["dihedral"] = function{min: 4, max: 4, form: "dihedral(p, q, r, s)", do: func(a []Value) Value {
 		return Dihedral(a[0], a[1], a[2], a[3])

@@ -18,11 +18,11 @@ func TestLongTrainingIsForetold(t *testing.T) {
 	longTraining = 0
 	defer func() { longTraining = long }()
 	const told = "note: this training takes about "
-	small := []string{"--set", "network={width: 8, layers: 1}", "--timeout", "1s"}
+	small := []string{"--set", "network={width: 8, layers: 1}", "--timeout", "4s"}
 	r := do(t, dir, append([]string{"train", "demo", "--set", "title=a b", "--out", "r"}, small...)...)
 	const cut = "For a result in minutes:\n  landing train demo --set 'title=a b' --out r"
 	words, command, _ := strings.Cut(r.stderr, cut)
-	if r.code != exitTime || !strings.Contains(words, told) || !strings.Contains(command, " --timeout 1s --for 5m\n") ||
+	if r.code != exitTime || !strings.Contains(words, told) || !strings.Contains(command, " --timeout 4s --for 5m\n") ||
 		!strings.Contains(command, "epoch") {
 		t.Errorf("exit %d\n%s", r.code, r.stderr)
 	}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -105,7 +106,7 @@ func runReport(ctx context.Context, a *app, o *reportOptions, args []string) (an
 	if o.samples != "" {
 		return judgeFile(ctx, &a.out, r, o.samples)
 	}
-	if r, err = r.Redraw(ctx, problem.ParseSettings(o.settings...), nil); err != nil {
+	if r, err = r.Redraw(ctx, problem.ParseSettings(o.settings...)); err != nil {
 		return answer{}, err
 	}
 	if o.report {
@@ -174,10 +175,7 @@ func (a *app) judge(ctx context.Context, r *experiment.Run, j *judgement) (answe
 	if err != nil {
 		return answer{}, err
 	}
-	n, seed := j.n, r.Problem.Seed
-	if n == 0 {
-		n = r.SampleCount()
-	}
+	n, seed := cmp.Or(j.n, r.SampleCount()), r.Problem.Seed
 	if n < 0 || float64(n)*float64(r.Data.D) > maxNumbers {
 		return answer{}, badFlag("number", n, fmt.Sprintf("a number of samples above 0, and at most %.0g numbers in "+
 			"all", float64(maxNumbers)))

@@ -195,7 +195,7 @@ func (o *serving) load(ctx context.Context) ([]*engine.Run, error) {
 			o.out.say("note: %s: %s", s.name, r.Warning)
 		}
 		r.Pool = o.workersPool()
-		ready, err := o.engine.Ready(ctx, s.name, r, nil)
+		ready, err := o.engine.Ready(ctx, s.name, r)
 		if err != nil {
 			return nil, err
 		}

@@ -87,7 +87,7 @@ func TestRemediesRun(t *testing.T) {
 		{"demo", nil}, {"silent", nil}} {
 		t.Chdir(dir)
 		r := testkit.Must(experiment.Open(t.Context(), c.run, "", pool, nil))
-		r = testkit.Must(r.Redraw(t.Context(), problem.ParseSettings(c.settings...), nil))
+		r = testkit.Must(r.Redraw(t.Context(), problem.ParseSettings(c.settings...)))
 		last := testkit.Must(experiment.LastEpoch(r.Folder))
 		for _, code := range verdict.All() {
 			command := commandLine(experiment.Remedy(t.Context(), r, code, &judge.Evaluation{Epoch: last.Epoch}))

@@ -116,7 +116,7 @@ func BenchmarkScale(b *testing.B) {
 					b.Log(err)
 					continue
 				}
-				e, size, components := s.Program.NewEvaluator(), 0, s.Components()
+				e, size, components := s.Program.NewEvaluator(), 0, len(s.Capabilities().Support)
 				for _, at := range s.Capabilities().Support {
 					size += len(at)
 				}

@@ -109,12 +109,9 @@ func NewSequence(q Sequence) (*Set, error) {
 	if err != nil {
 		return nil, &Error{"given", err}
 	}
-	for _, d := range q.Let {
-		if d.Make != nil {
-			if err := whole.Make(d.Make); err != nil {
-				return nil, &Error{"let." + d.Name, err}
-			}
-		}
+	all := slices.DeleteFunc(slices.Clone(q.Let), func(d Definition) bool { return d.Make == nil })
+	if err := all.define(whole, "let."); err != nil {
+		return nil, err
 	}
 	var families []constraint.Family
 	for _, c := range slices.Concat(q.First, q.Within, q.Between, q.Last) {

@@ -39,6 +39,21 @@ func BenchmarkEvaluation(b *testing.B) {
 			}
 		}
 	}
+	for _, bonds := range []int{10, 100, 1000, 10000} {
+		lengths := make([]float64, bonds)
+		for i := range lengths {
+			lengths[i] = 1
+		}
+		s := testkit.Must(zoo.NewChain(3, lengths, nil, false))
+		x := normals(s.Dim(), 8, 1)
+		for j := 3; j < len(x); j++ {
+			x[j] += x[j-3]
+		}
+		run(fmt.Sprintf("chain=%d/sparse", bonds), s, x)
+		if bonds <= 1000 {
+			run(fmt.Sprintf("chain=%d/dense", bonds), sets.Dense(s), x)
+		}
+	}
 	o := orthogonal(b, 10)
 	run("m=55/d=100/closed", o, haar(o, 64, 0.1))
 	run("m=55/d=100/factored", sets.Plain(o), haar(o, 16, 0.1))

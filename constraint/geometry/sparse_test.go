@@ -9,6 +9,7 @@ import (
 
 	"github.com/landing-diffusion/landing/base/keyed"
 	"github.com/landing-diffusion/landing/constraint"
+	"github.com/landing-diffusion/landing/constraint/zoo"
 	"github.com/landing-diffusion/landing/internal/dense"
 	"github.com/landing-diffusion/landing/tools/testkit"
 	"github.com/landing-diffusion/landing/tools/testkit/sets"
@@ -456,4 +457,25 @@ func (s fixed) NewEvaluator(int) constraint.Evaluator {
 			copy(jac[i*k:], j)
 		}
 	}, Jacobians: e.Jacobians}
+}
+
+// Long chains are factored by their pattern and short ones are not; their curvature, whose second derivatives mix the
+// coordinates of a bond, is what dense products give.
+func TestSparseChain(t *testing.T) {
+	for bonds, want := range map[int]bool{2: false, 20: true} {
+		s := testkit.Must(zoo.NewChain(3, slices.Repeat([]float64{1}, bonds), nil, true))
+		testkit.Equal(t, newLayout(s).sparse, want, "a chain of %d bonds is sparse", bonds)
+		x, d := normals(s.Dim(), 1, 1), s.Dim()
+		a, b := make([]float64, d), make([]float64, d)
+		mean := func(dst []float64, s constraint.Set) {
+			g, k := New(s, 1, 0), testkit.Must(NewCurvature(s, 1))
+			testkit.OK(t, g.At(x, 1))
+			k.Mean(dst, g)
+		}
+		mean(a, s)
+		mean(b, sets.Dense(s))
+		for j := range a {
+			testkit.Near(t, a[j], b[j], 1e-11*(1+math.Abs(b[j])), "coordinate %d of %d bonds", j, bonds)
+		}
+	}
 }

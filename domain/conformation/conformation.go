@@ -210,10 +210,7 @@ func (b *builder) condition(number int, c Condition) {
 	if b.fault != "" {
 		return
 	}
-	name := c.Name
-	if name == "" {
-		name = c.Kind.String() + " " + b.names(c.Atoms)
-	}
+	name := cmp.Or(c.Name, c.Kind.String()+" "+b.names(c.Atoms))
 	if c.Low == c.High {
 		b.equality(i, name, c)
 		return

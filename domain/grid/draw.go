@@ -41,11 +41,15 @@ const (
 
 // Run draws the states. An error says which limit keeps a row from being found.
 func (d *Draw) Run(ctx context.Context, pool *parallel.Pool) (*Drawn, error) {
-	set, err := NewSet(d.Grid, d.Loads == 0)
+	set, err := parallel.Until(ctx, func() (*Set, error) { return NewSet(d.Grid, d.Loads == 0) })
 	if err != nil {
 		return nil, err
 	}
-	base, loads, err := d.base(ctx, set)
+	loads := 1.0
+	base, err := parallel.Until(ctx, func() (base []float64, err error) { // of a large grid a step takes long
+		base, loads, err = d.base(ctx, set)
+		return base, err
+	})
 	if err != nil {
 		return nil, err
 	}

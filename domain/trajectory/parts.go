@@ -54,26 +54,17 @@ func (k *twist) value(v *view) float64 {
 	return x[k.s]*g[k.c] - x[k.c]*g[k.s]
 }
 
-func (k *twist) gradient(v *view, out []float64, _ []int) {
-	if k.s < 0 {
-		out[0], out[1] = 1, -1
-		return
-	}
-	k.slope(out, v.x, v.given[k.given:])
-}
+func (k *twist) gradient(v *view, out []float64, _ []int) { k.slope(out, v.x, v.given[k.given:], 1) }
+func (k *twist) hessian(v *view, out []float64, _ []int)  { k.slope(out, v.dx, v.dgiven[k.given:], 0) }
 
-func (k *twist) hessian(v *view, out []float64, _ []int) {
-	if k.s < 0 {
-		out[0], out[1] = 0, 0
-		return
-	}
-	k.slope(out, v.dx, v.dgiven[k.given:])
-}
-
-func (k *twist) slope(out, x, g []float64) {
-	if k.side {
+// slope writes the gradient, or the Hessian's product: of a sliding joint slides is the derivative.
+func (k *twist) slope(out, x, g []float64, slides float64) {
+	switch {
+	case k.s < 0:
+		out[0], out[1] = slides, -slides
+	case k.side:
 		out[0], out[1], out[2], out[3] = -g[k.c], -g[k.s], -x[k.c], -x[k.s]
-	} else {
+	default:
 		out[0], out[1], out[2], out[3] = -g[k.s], g[k.c], x[k.s], -x[k.c]
 	}
 }
@@ -93,23 +84,15 @@ func (t *step) value(v *view) float64 {
 	return t.w * (t.a - x[t.c]*y[t.c] - x[t.s]*y[t.s])
 }
 
-func (t *step) gradient(v *view, out []float64, _ []int) {
+func (t *step) gradient(v *view, out []float64, _ []int) { t.slope(out, v.x, v.x[v.dim:], t.w) }
+func (t *step) hessian(v *view, out []float64, _ []int)  { t.slope(out, v.dx, v.dx[v.dim:], 0) }
+
+// slope writes the gradient, or the Hessian's product: of a sliding joint slides is the derivative.
+func (t *step) slope(out, x, y []float64, slides float64) {
 	if t.s < 0 {
-		out[0], out[1] = -t.w, t.w
+		out[0], out[1] = -slides, slides
 		return
 	}
-	t.slope(out, v.x, v.x[v.dim:])
-}
-
-func (t *step) hessian(v *view, out []float64, _ []int) {
-	if t.s < 0 {
-		out[0], out[1] = 0, 0
-		return
-	}
-	t.slope(out, v.dx, v.dx[v.dim:])
-}
-
-func (t *step) slope(out, x, y []float64) {
 	out[0], out[1], out[2], out[3] = -t.w*y[t.c], -t.w*y[t.s], -t.w*x[t.c], -t.w*x[t.s]
 }
 

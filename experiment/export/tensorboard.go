@@ -16,6 +16,7 @@ import (
 
 	"github.com/landing-diffusion/landing/constraint"
 	"github.com/landing-diffusion/landing/experiment"
+	"github.com/landing-diffusion/landing/experiment/judge"
 	"github.com/landing-diffusion/landing/experiment/run"
 	"github.com/landing-diffusion/landing/internal/tensorboard"
 	"github.com/landing-diffusion/landing/judge/metric"
@@ -126,9 +127,7 @@ func (e *events) drawn(at float64, epoch int, points []float64) {
 	if len(points) == 0 { // all failed
 		return
 	}
-	names := constraint.Components(e.set)
-	values, c := constraint.Values(e.set, points), len(names)
-	metric.Excess(values, c, len(e.set.Equalities()))
+	values, c := judge.Excess(e.set, points)
 	if c > mostApart {
 		worst := make([]float64, 0, len(values)/c)
 		for of := range slices.Chunk(values, c) {
@@ -137,7 +136,7 @@ func (e *events) drawn(at float64, epoch int, points []float64) {
 		e.Histogram(at, int64(epoch), "violation", worst)
 		return
 	}
-	for j, name := range names {
+	for j, name := range constraint.Components(e.set) {
 		e.Histogram(at, int64(epoch), "violation/"+name, metric.Column(values, j, c))
 	}
 }

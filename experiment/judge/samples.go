@@ -41,15 +41,7 @@ type Samples struct {
 func (s *Samples) N() int { return len(s.Lost) }
 
 // Failed returns how many samples are lost.
-func (s *Samples) Failed() int {
-	n := 0
-	for _, l := range s.Lost {
-		if l {
-			n++
-		}
-	}
-	return n
-}
+func (s *Samples) Failed() int { return langevin.Lost(s.Lost) }
 
 // Good returns the rows that did not fail.
 func (s *Samples) Good() []float64 {

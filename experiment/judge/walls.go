@@ -34,20 +34,10 @@ type Wall struct {
 	of string // what Reference is a share of; the data
 }
 
-const (
-	wallNearest = 8 // points that ‖Π∇g‖ is the median over
-)
+const wallNearest = 8 // points that ‖Π∇g‖ is the median over
 
 // Shares at the edges of all inequalities together differ by chance with odds of at most wallAlpha.
 var wallAlpha = verdict.Level(verdict.Walls)
-
-// stepSize returns s of Wall for steps of τ.
-func stepSize(m langevin.Method, τ float64) float64 {
-	if m.Underdamped() {
-		return τ
-	}
-	return math.Sqrt(τ)
-}
 
 // edges returns |g| of every inequality at points x, a row a point, and Step of each.
 func edges(set constraint.Set, s float64, x []float64) (g []float64, steps []float64) {
@@ -104,7 +94,7 @@ func (r *Reference) Walls(samples []float64) []Wall {
 		return nil
 	}
 	n, m := len(samples)/d, len(r.All)/d
-	g, steps := edges(set, stepSize(r.Process.Method, r.Process.BackTau(0)), slices.Concat(samples, r.All))
+	g, steps := edges(set, r.Process.Method.StepSize(r.Process.BackTau(0)), slices.Concat(samples, r.All))
 	on, looked := evidence.OnWalls(set, r.All)
 	out := make([]Wall, len(names))
 	for j, name := range names {
@@ -166,7 +156,7 @@ func ChainWalls(
 		}
 		x = slices.Concat(x, exact.X)
 	}
-	g, steps := edges(set, stepSize(c.Process.Method, c.Process.Schedule.Tau(0)), x)
+	g, steps := edges(set, c.Process.Method.StepSize(c.Process.Schedule.Tau(0)), x)
 	out := make([]Wall, len(names))
 	for j, name := range names {
 		near := func(set int) (share, se float64) {

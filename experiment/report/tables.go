@@ -184,6 +184,10 @@ func tables(v *judge.Evaluation, distance, observables string) []figure.Table {
 		})
 	}
 	if n := v.Nearest; !n.Ratio.IsNaN() {
+		heldOut := ""
+		if v.HeldOut != "" {
+			heldOut = " Held-out points are " + v.HeldOut + "."
+		}
 		out = append(out, figure.Table{
 			Title: "Is it copying?", Header: []string{"", "samples", "held-out points"},
 			Rows: [][]string{
@@ -194,18 +198,10 @@ func tables(v *judge.Evaluation, distance, observables string) []figure.Table {
 			Note: fmt.Sprintf("Energy distance of samples to held-out points %s; two samples of "+
 				"one law would be at %s ± %s; p = %.3f.",
 				text.Number(v.TwoSample.Statistic), text.Number(v.TwoSample.Mean), text.Number(v.TwoSample.SD),
-				v.TwoSample.PValue) + heldOut(v),
+				v.TwoSample.PValue) + heldOut,
 		})
 	}
 	return out
-}
-
-// heldOut says which rows are held out, as the end of a note, where not all are.
-func heldOut(v *judge.Evaluation) string {
-	if v.HeldOut == "" {
-		return ""
-	}
-	return " Held-out points are " + v.HeldOut + "."
 }
 
 func found(f domain.Finding) figure.Table {

@@ -13,6 +13,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/landing-diffusion/landing/base/arrayfile"
@@ -170,10 +171,8 @@ const numberDigits = 8
 
 // isNumber reports whether SaveCheckpoint gives a checkpoint that name.
 func isNumber(name string) bool {
-	if len(name) < numberDigits || strings.Trim(name, "0123456789") != "" {
-		return false
-	}
-	return len(name) == numberDigits || name[0] != '0'
+	step, err := strconv.ParseUint(name, 10, 63)
+	return err == nil && CheckpointName(int(step)) == name
 }
 
 // compareNumbers orders names of checkpoints by their numbers.

@@ -7,6 +7,7 @@ package run
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -242,17 +243,10 @@ func WriteStream(path string, force bool, write func(w io.Writer) error) error {
 		return err
 	}
 	defer os.Remove(tmp.Name()) // fails harmlessly after the rename
-	err = write(tmp)
-	if err == nil {
-		err = tmp.Chmod(0o666 &^ umask)
+	if err = write(tmp); err == nil {
+		err = cmp.Or(tmp.Chmod(0o666&^umask), tmp.Sync())
 	}
-	if err == nil {
-		err = tmp.Sync()
-	}
-	if e := tmp.Close(); err == nil {
-		err = e
-	}
-	if err != nil {
+	if err = cmp.Or(err, tmp.Close()); err != nil {
 		return fmt.Errorf("%s: %w", path, err)
 	}
 	return place(tmp.Name(), path, force)
@@ -408,7 +402,7 @@ func (f *Folder) Lock() error {
 
 // Who looks whether a run is being worked on (Busy) has its lock for an instant: Lock tries again.
 const (
-	lockTries = 4
+	lockTries = 5
 	lockPause = 20 * time.Millisecond
 )
 

@@ -1,6 +1,7 @@
 package figure
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 )
@@ -174,9 +175,7 @@ func Histogram(opts HistogramOptions, columns ...Column) *Chart {
 			highest = max(highest, v)
 		}
 	}
-	if highest == 0 {
-		highest = 1
-	}
+	highest = cmp.Or(highest, 1)
 
 	var keys []key
 	for i, c := range columns {

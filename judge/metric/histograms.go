@@ -1,6 +1,7 @@
 package metric
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 
@@ -175,10 +176,7 @@ func (h Bins) density(values []float64, lost bool) []float64 {
 		n++
 	}
 	out := make([]float64, n)
-	width := h.Hi - h.Lo
-	if width == 0 {
-		width = 1
-	}
+	width := cmp.Or(h.Hi-h.Lo, 1)
 	weight := float64(h.N) / (float64(len(values)) * width)
 	for _, v := range values {
 		if v-v != 0 {

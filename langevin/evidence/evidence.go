@@ -173,13 +173,9 @@ func (e *Evidence) LargestStep() float64 {
 	return step
 }
 
-// StepSize returns that of step k: √τ for overdamped methods, τ for underdamped ones.
+// StepSize returns that of step k.
 func (e *Evidence) StepSize(k int) float64 {
-	τ := e.Running.Schedule.Tau(k)
-	if e.Running.Method.Underdamped() {
-		return τ
-	}
-	return math.Sqrt(τ)
+	return e.Running.Method.StepSize(e.Running.Schedule.Tau(k))
 }
 
 // A Use of random directions: those of two uses are independent.

@@ -94,29 +94,20 @@ func Windows(e *evidence.Evidence) []Window {
 			sizes[j] = append(sizes[j], dense.Norm(t))
 		}
 	}
-	step, ρ := typicalStep(&e.Running)
+	p, τ, ρ := &e.Running, 0.0, 1.0 // at the mean of τ_k
+	for k := range p.Schedule.N {
+		τ += p.Schedule.Tau(k) / float64(p.Schedule.N)
+	}
+	if p.Landing.Explicit {
+		ρ = min(p.Landing.Rate*τ, 1)
+	}
+	step := p.Method.StepSize(τ)
 	for j := e.M; j < e.C; j++ {
 		if size := metric.Median(sizes[j]); size > 0 {
 			out[j].Step, out[j].Best = step*size, step*size/ρ
 		}
 	}
 	return out
-}
-
-// typicalStep returns s and ρ at the mean of τ_k.
-func typicalStep(p *langevin.Process) (step, ρ float64) {
-	mean := 0.0
-	for k := range p.Schedule.N {
-		mean += p.Schedule.Tau(k) / float64(p.Schedule.N)
-	}
-	step, ρ = mean, 1
-	if !p.Method.Underdamped() {
-		step = math.Sqrt(mean)
-	}
-	if p.Landing.Explicit {
-		ρ = min(p.Landing.Rate*mean, 1)
-	}
-	return step, ρ
 }
 
 // Repulsion returns the ε that the rule of this package recommends for the process on its data (n×d; random starts

@@ -1,6 +1,7 @@
 package choose
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
@@ -64,10 +65,7 @@ func (m *Measures) surroundings(s *survey, t *table) error {
 	groups := float64(max(geometry.Groups(set), 1))
 	factoring := float64(c*c*d)/(groups*groups) + float64(c*d) + 1 + m.Work
 	n := min(len(t.order), visited, max(8, int(visiting/(20*factoring))))
-	s.reach = 2 * m.Diameter
-	if s.reach == 0 {
-		s.reach = s.unit
-	}
+	s.reach = cmp.Or(2*m.Diameter, s.unit)
 	moves := int(visiting / (4 * rungs * (float64(c*d) + 1 + m.Work)))
 	s.most = min(walls, max(1, moves/n))
 
@@ -350,14 +348,10 @@ func (w *surveyor) narrowest() float64 {
 			w.wall = append(w.wall, wall{j, math.Abs(w.val[j]) / along})
 		}
 	}
+	slices.SortStableFunc(w.wall, func(a, b wall) int { return cmp.Compare(a.away, b.away) })
 	least := math.NaN()
-	for k := range min(w.most, len(w.wall)) {
-		for a := k + 1; a < len(w.wall); a++ {
-			if w.wall[a].away < w.wall[k].away {
-				w.wall[a], w.wall[k] = w.wall[k], w.wall[a]
-			}
-		}
-		j := w.wall[k].of
+	for _, near := range w.wall[:min(w.most, len(w.wall))] {
+		j := near.of
 		w.smooth.Tangent(w.v, w.jac[j*w.d:(j+1)*w.d])
 		dense.Scaled(w.v, 1/dense.Norm(w.v), w.v)
 		width := w.wayTo(1)

@@ -10,6 +10,7 @@ import (
 	"github.com/landing-diffusion/landing/constraint"
 	"github.com/landing-diffusion/landing/constraint/geometry"
 	"github.com/landing-diffusion/landing/constraint/mesh"
+	"github.com/landing-diffusion/landing/internal/dense"
 )
 
 // A Surface is a Set with a mesh near it, which gives it a uniform sampler: points
@@ -266,7 +267,10 @@ func (q *Pass) Gradient() {
 	}
 	for l := top; l > 0; l-- {
 		kernel.Mul64(q.Delta[l-1], q.Delta[l], q.p.backward[l], q.N, false)
-		multiply(q.Delta[l-1][:q.part(l-1)], q.Slope[l-1])
+		δ := q.Delta[l-1]
+		for i, s := range q.Slope[l-1][:q.part(l-1)] {
+			δ[i] *= s
+		}
 	}
 	kernel.Mul64(q.Grad, q.Delta[0], q.p.backward[0], q.N, false)
 }
@@ -275,7 +279,8 @@ func (q *Pass) Gradient() {
 // with β δ_l (1 − s_l) ż_l, what the second derivatives of softplus add.
 func (q *Pass) Tangent() {
 	if q.Dot == nil {
-		q.needTangent()
+		q.Dot, q.Bar, q.InputAdjoint = q.layers(), q.layers(), make([]float64, q.rows*q.d)
+		q.tmp = make([]float64, q.rows*kernel.Pad64(slices.Max(q.p.net.Sizes)))
 	}
 	in, β := q.V, q.p.net.Beta
 	for l := range q.hidden() {
@@ -295,11 +300,6 @@ func (q *Pass) Direct(v []float64) {
 		q.V = make([]float64, q.rows*q.d)
 	}
 	spread(q.V, v, q.N, q.p.net.In())
-}
-
-func (q *Pass) needTangent() {
-	q.Dot, q.Bar, q.InputAdjoint = q.layers(), q.layers(), make([]float64, q.rows*q.d)
-	q.tmp = make([]float64, q.rows*kernel.Pad64(slices.Max(q.p.net.Sizes)))
 }
 
 // Adjoint completes z̄_l and InputAdjoint, once after each Tangent; c has a number for each point, or is nil for zeros.
@@ -323,13 +323,6 @@ func (q *Pass) Adjoint(c []float64) {
 		}
 	}
 	kernel.Mul64(q.InputAdjoint, q.Bar[0], q.p.backward[0], q.N, false)
-}
-
-func multiply(x, y []float64) {
-	y = y[:len(x)]
-	for i, v := range y {
-		x[i] *= v
-	}
 }
 
 // A Gradient sums derivatives in the parameters over points, in their order: Clear,
@@ -382,7 +375,7 @@ func (g *Gradient) Add(q *Pass, c []float64) {
 		g.outer(l, q.Delta[l], dot, q.N)
 		w := q.stride(l)
 		for i := range q.N {
-			addTo(g.b[l], q.Bar[l][i*w:(i+1)*w])
+			dense.Axpy(g.b[l], 1, q.Bar[l][i*w:(i+1)*w])
 		}
 		in, dot = q.Act[l], q.Dot[l]
 	}
@@ -424,12 +417,5 @@ func (g *Gradient) Sum(dst []float64) {
 		dst = dst[in*out:]
 		copy(dst[:out], g.b[l])
 		dst = dst[out:]
-	}
-}
-
-func addTo(y, x []float64) {
-	x = x[:len(y)]
-	for i, v := range x {
-		y[i] += v
 	}
 }

@@ -2,7 +2,6 @@ package train
 
 import (
 	"context"
-	"encoding/base64"
 	"encoding/binary"
 	"encoding/json"
 	"fmt"
@@ -131,12 +130,8 @@ func (p packed) MarshalJSON() ([]byte, error) {
 
 // UnmarshalJSON implements json.Unmarshaler.
 func (p *packed) UnmarshalJSON(data []byte) error {
-	var text string
-	if err := json.Unmarshal(data, &text); err != nil {
-		return err
-	}
-	raw, err := base64.StdEncoding.DecodeString(text)
-	if err != nil {
+	var raw []byte
+	if err := json.Unmarshal(data, &raw); err != nil {
 		return err
 	}
 	if len(raw)%8 != 0 {

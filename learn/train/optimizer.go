@@ -3,6 +3,7 @@ package train
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/landing-diffusion/landing/base/kernel"
 	"github.com/landing-diffusion/landing/learn/score"
@@ -133,14 +134,14 @@ func (o *optimizer[T]) mix(lo, hi int) {
 	}
 }
 
-func (o *optimizer[T]) parameters() []struct {
+// prefixed are numbers for each parameter, under a prefix of snapshots.
+type prefixed[T kernel.Float] struct {
 	prefix string
 	data   []T
-} {
-	return []struct {
-		prefix string
-		data   []T
-	}{{PrefixRaw, o.params}, {PrefixAverage, o.average}, {prefixM, o.m}, {prefixV, o.v}}
+}
+
+func (o *optimizer[T]) parameters() []prefixed[T] {
+	return []prefixed[T]{{PrefixRaw, o.params}, {PrefixAverage, o.average}, {prefixM, o.m}, {prefixV, o.v}}
 }
 
 // An Optimizer says how weights move.
@@ -160,10 +161,8 @@ func (o Optimizer) String() string { return optimizerNames[o] }
 
 // ParseOptimizer reads an optimiser's name.
 func ParseOptimizer(name string) (Optimizer, error) {
-	for o, s := range optimizerNames {
-		if s == name {
-			return Optimizer(o), nil
-		}
+	if i := slices.Index(optimizerNames[:], name); i >= 0 {
+		return Optimizer(i), nil
 	}
 	return 0, fmt.Errorf("train: optimiser %q; want adam or muon", name)
 }

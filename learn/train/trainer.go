@@ -248,33 +248,16 @@ func (t *Trainer[T]) Average() score.Model[T] {
 // Epoch trains to the end of the current epoch. If ctx is done it stops after
 // the current batch with the context's error, in a state that resumes exactly.
 func (t *Trainer[T]) Epoch(ctx context.Context) (Epoch, error) {
-	start := t.clock()
-	before := t.State.Seconds
-	clock := func() { t.State.Seconds = before + t.clock().Sub(start).Seconds() }
-	if err := t.prepare(ctx); err != nil {
-		clock()
+	s, start, before := &t.State, t.clock(), t.State.Seconds
+	err := t.train(ctx)
+	s.Seconds = before + t.clock().Sub(start).Seconds()
+	if err != nil {
 		return Epoch{}, err
 	}
-	for t.State.Step < t.batches() {
-		if err := ctx.Err(); err != nil {
-			clock()
-			return Epoch{}, err
-		}
-		if err := t.batch(); err != nil {
-			clock()
-			return Epoch{}, err
-		}
-	}
-	if err := t.check(); err != nil {
-		clock()
-		return Epoch{}, err
-	}
-	s := &t.State
 	n := float64(t.batches())
 	s.Rate = t.cfg.Plateau.Step(&s.Plateau, s.Rate, s.LastLoss)
 	s.Trained = max(s.Trained, s.Epoch) + 1 // states of earlier versions do not count it
 	s.Epoch++
-	clock()
 	e := Epoch{
 		Epoch: s.Epoch, Trained: s.Trained,
 		Loss: s.LossSum / n, LastLoss: s.LastLoss, GradNorm: s.NormSum / n, Rate: t.opt.step.Rate,
@@ -283,6 +266,22 @@ func (t *Trainer[T]) Epoch(ctx context.Context) (Epoch, error) {
 	}
 	s.Step, s.LossSum, s.NormSum = 0, 0, 0
 	return e, nil
+}
+
+// train trains to the end of the current epoch.
+func (t *Trainer[T]) train(ctx context.Context) error {
+	if err := t.prepare(ctx); err != nil {
+		return err
+	}
+	for t.State.Step < t.batches() {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if err := t.batch(); err != nil {
+			return err
+		}
+	}
+	return t.check()
 }
 
 // prepare brings the items and the order of the current epoch.

@@ -4,9 +4,9 @@ import (
 	"fmt"
 	"math"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
-	"unicode"
 
 	"github.com/landing-diffusion/landing/base/arrayfile"
 	"github.com/landing-diffusion/landing/base/expr"
@@ -79,16 +79,6 @@ func read(let formula.Definitions) formula.Definitions {
 	return let
 }
 
-// key returns the key that an error of package formula is about: names of coordinates are definitions to it.
-func (k Formulas) key(key string) string {
-	if name, ok := strings.CutPrefix(key, "let."); ok {
-		if j := slices.Index(k.Names, name); j >= 0 {
-			return fmt.Sprintf("names[%d]", j)
-		}
-	}
-	return key
-}
-
 // maxConstants bounds a file of constants, in bytes.
 const maxConstants = 16 << 20
 
@@ -134,15 +124,10 @@ func constants(path string) (x []float64, shape []int, err error) {
 	return nil, nil, fmt.Errorf("%s: expected a file of numbers, .npy, .csv or .txt", path)
 }
 
-// variable returns a joint's name as formulas can write it: other signs than letters and digits become _.
-func variable(joint string) string {
-	return strings.Map(func(r rune) rune {
-		if unicode.IsLetter(r) || unicode.IsDigit(r) {
-			return r
-		}
-		return '_'
-	}, joint)
-}
+// unusual are signs of joints' names that names in formulas do not have.
+var unusual = regexp.MustCompile(`[^\pL\pN]`)
+
+func variable(joint string) string { return unusual.ReplaceAllString(joint, "_") }
 
 // links are fk(link), the origin of a link in the frame of the base, and fk_rotation(link), its rotation, by the values
 // q of the joints, which formulas know by the joints' names: with O_j, o_j the place of joint j in the frame before,

@@ -194,7 +194,9 @@ func givenFormulas(keys any, _ string, names []string) (constraint.Set, error) {
 		Given: names})
 	held, err := hold(set, err, names)
 	if e := (*Error)(nil); errors.As(err, &e) {
-		e.Key = k.key(e.Key)
+		if name, ok := strings.CutPrefix(e.Key, "let."); ok && slices.Contains(k.Names, name) {
+			e.Key = fmt.Sprintf("names[%d]", slices.Index(k.Names, name))
+		}
 	}
 	return held, err
 }

@@ -207,7 +207,7 @@ func (r *Reader) file(ctx context.Context, of *experiment.Run, name, file string
 	if err != nil {
 		return nil, err
 	}
-	e := Of(of, v, train.State{}, said(off))
+	e := Of(of, v, train.State{}, Said(off))
 	e.Row.Name, e.Row.Config, e.Folder, e.Cost = file, "file "+file, "", NoCost()
 	e.Row.Label = Label{Problem: of.Problem.Name, Method: name, Seed: of.Problem.Seed}
 	return &e, nil
@@ -252,13 +252,14 @@ func (r *Reader) run(ctx context.Context, dir string) ([]Entry, *experiment.Run,
 				r.say("%s: judged; kept as %s", dir, run.EvaluationFile)
 			}
 		}
-		e = Of(opened, v, t.State, said(fault))
+		e = Of(opened, v, t.State, Said(fault))
 	}
 	e.given, e.Note = given(opened.Folder), unfinished(opened.Folder)
 	return []Entry{e}, opened, nil
 }
 
-func said(fault error) string {
+// Said is what an error says; empty if it is nil.
+func Said(fault error) string {
 	if fault == nil {
 		return ""
 	}

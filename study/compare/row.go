@@ -5,6 +5,7 @@
 package compare
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"math"
@@ -101,12 +102,17 @@ type Distance struct {
 	metric.Score
 }
 
+// score is that of a distance; where there is none, NaN.
+func (d *Distance) score() metric.Score {
+	if d == nil {
+		return metric.Score{Full: metric.NaN, HeldOut: metric.NaN, HeldOutFloor: metric.NaN, Law: metric.NaN}
+	}
+	return d.Score
+}
+
 // law is what new draws of the data's law would score; rows of earlier versions do not say.
 func (r *Row) law() metric.Float {
-	if r.Distance == nil || r.Distance.Law == 0 {
-		return metric.NaN
-	}
-	return r.Distance.Law
+	return cmp.Or(r.Distance.score().Law, metric.NaN)
 }
 
 // A Component is how far samples are from one constraint.
@@ -160,9 +166,7 @@ func Of(r *experiment.Run, v *judge.Evaluation, state train.State, fault string)
 		Distance: distanceOf(v.JSD), Observed: distanceOf(v.Observed), Energy: v.TwoSample, MMD: v.MMD,
 		Worst: v.Violation.Worst, Mean: v.Violation.Mean, Component: []Component{}, Copies: v.Nearest,
 		Good: v.Verdict.Grade == verdict.Good, Verdict: v.Verdict.Title(), Fault: fault}
-	if row.Data.HeldOut == "" {
-		row.Data.HeldOut = heldOut
-	}
+	row.Data.HeldOut = cmp.Or(row.Data.HeldOut, heldOut)
 	for _, c := range v.Component {
 		row.Component = append(row.Component, Component{c.Component, c.Worst, c.Mean})
 	}
@@ -447,12 +451,7 @@ func (g *Group) judge(against string) (found bool) {
 	versions, samples := map[string]bool{}, map[int]bool{}
 	for i := range g.Lines {
 		l := &g.Lines[i]
-		slices.SortStableFunc(l.Entries, func(a, b Entry) int {
-			if a.Row.Seed < b.Row.Seed {
-				return -1
-			}
-			return 1
-		})
+		slices.SortStableFunc(l.Entries, func(a, b Entry) int { return cmp.Compare(a.Row.Seed, b.Row.Seed) })
 		for _, e := range l.Entries {
 			if e.Row.Failure != "" {
 				l.Failed++

@@ -90,12 +90,6 @@ func seconds(s Stat) string {
 // columns are those of a group's table: what no line has is left out.
 func (g *Group) columns() []column {
 	floor := func(e *Entry) metric.Float { _, _, f := e.Row.Main(); return f.Mean }
-	held := func(e *Entry) metric.Float {
-		if e.Row.Distance == nil {
-			return metric.NaN
-		}
-		return e.Row.Distance.HeldOut
-	}
 	all := []column{
 		{distances, "line", func(_ *Group, l *Line) string { return l.Name }},
 		{distances, "seeds", func(_ *Group, l *Line) string {
@@ -110,13 +104,8 @@ func (g *Group) columns() []column {
 			return within(Stat{Mean: l.Over(floor).Mean, SE: sd.Mean})
 		}},
 		{distances, "new draws", over(func(e *Entry) metric.Float { return e.Row.law() }, mean)},
-		{distances, "held-out", over(held, within)},
-		{distances, itsFloor, over(func(e *Entry) metric.Float {
-			if e.Row.Distance == nil {
-				return metric.NaN
-			}
-			return e.Row.Distance.HeldOutFloor
-		}, mean)},
+		{distances, "held-out", over(func(e *Entry) metric.Float { return e.Row.Distance.score().HeldOut }, within)},
+		{distances, itsFloor, over(func(e *Entry) metric.Float { return e.Row.Distance.score().HeldOutFloor }, mean)},
 		{distances, "difference", func(_ *Group, l *Line) string {
 			if l.Test == nil {
 				return dash
@@ -133,12 +122,7 @@ func (g *Group) columns() []column {
 			}
 			return number(l.Test.PValue, 2)
 		}},
-		{quality, "observables", over(func(e *Entry) metric.Float {
-			if e.Row.Observed == nil {
-				return metric.NaN
-			}
-			return e.Row.Observed.Full
-		}, within)},
+		{quality, "observables", over(func(e *Entry) metric.Float { return e.Row.Observed.score().Full }, within)},
 		{quality, "MMD", over(func(e *Entry) metric.Float { return e.Row.MMD.Statistic }, within)},
 		{quality, itsFloor, over(func(e *Entry) metric.Float { return e.Row.MMD.Mean }, mean)},
 		{quality, "worst violation", func(_ *Group, l *Line) string {
@@ -338,11 +322,8 @@ func (g *Group) legend() []string {
 	out := []string{fmt.Sprintf("Distance: %s to all data; ± is the standard error over seeds. Floor: what as many "+
 		"draws from the training rows score, ± their standard deviation; held-out: to %s. Copies: share of samples on "+
 		"a training row (and of held-out rows). Evaluations: of the network, a sample.", g.Metric, g.Data.HeldOut)}
-	for _, l := range g.Lines {
-		if l.Entries[0].Row.Programs != nil {
-			out[0] += " Program steps: of optimisation within steps, a sample, and how many found no point."
-			break
-		}
+	if slices.ContainsFunc(g.Lines, func(l Line) bool { return l.Entries[0].Row.Programs != nil }) {
+		out[0] += " Program steps: of optimisation within steps, a sample, and how many found no point."
 	}
 	if g.Metric == EnergyName {
 		out[0] = fmt.Sprintf("Distance: %s (%s), with the mean of its relabellings as floor.", g.Metric,
@@ -521,22 +502,16 @@ func (c *Comparison) WriteCSV(w io.Writer) error {
 			for _, e := range l.Entries {
 				r, k := e.Row, e.Cost
 				name, d, floor := r.Main()
-				held, heldFloor, observed := metric.NaN, metric.NaN, metric.NaN
-				if r.Distance != nil {
-					held, heldFloor = r.Distance.HeldOut, r.Distance.HeldOutFloor
-				}
-				if r.Observed != nil {
-					observed = r.Observed.Full
-				}
+				held := r.Distance.score()
 				epochs := ""
 				if k.Trained != nil {
 					epochs = fmt.Sprint(k.Trained.Epochs)
 				}
 				if err := out.Write([]string{fmt.Sprint(g + 1), l.Name, r.Problem, r.Variant, r.Method, r.Settings,
 					r.Draw, r.Budget, fmt.Sprint(r.Seed), r.Name, r.Key, r.Data.SHA256, name, num(d), num(floor.Mean),
-					num(floor.SD), num(held), num(heldFloor), num(r.law()), num(observed),
-					num(r.Energy.Statistic),
-					num(r.Energy.Mean), num(r.Energy.PValue), num(r.MMD.Statistic), num(r.MMD.Mean), num(r.Worst),
+					num(floor.SD), num(held.HeldOut), num(held.HeldOutFloor), num(r.law()),
+					num(r.Observed.score().Full), num(r.Energy.Statistic), num(r.Energy.Mean),
+					num(r.Energy.PValue), num(r.MMD.Statistic), num(r.MMD.Mean), num(r.Worst),
 					num(r.Mean), fmt.Sprint(r.Samples), fmt.Sprint(r.Failed), num(r.Copies.Copied),
 					num(r.Copies.Repeated), num(r.Network), fmt.Sprint(r.Epochs), fmt.Sprint(r.Updates),
 					fmt.Sprint(r.TrainedRows), num(k.Train), num(k.Simulate), num(k.Generate), num(k.Cell), r.Version,

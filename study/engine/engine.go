@@ -243,15 +243,13 @@ type Run struct {
 var classes = [...]int{1, smallRows, partRows}
 
 // Ready makes a run ready, with its newest or chosen weights. Its prior is made on its pool, which is of no use
-// afterwards; the domain needs one of its own. progress, which may be nil, hears of the chains of a uniform prior,
-// as in experiment.Run.Prior.
-func (e *Engine) Ready(ctx context.Context, name string, r *experiment.Run, progress func(steps, most int)) (
-	*Run, error) {
+// afterwards; the domain needs one of its own.
+func (e *Engine) Ready(ctx context.Context, name string, r *experiment.Run) (*Run, error) {
 	t, err := r.Trained("")
 	if err != nil {
 		return nil, err
 	}
-	prior, err := r.Prior(ctx, progress)
+	prior, err := r.Prior(ctx, nil)
 	if err != nil {
 		return nil, err
 	}

@@ -25,7 +25,7 @@ func ready(t *testing.T, e *Engine, dir string) (*Run, *experiment.Run, *experim
 	pool := parallel.New(2)
 	t.Cleanup(pool.Close)
 	alone := testkit.Must(experiment.OpenToDraw(t.Context(), dir, "", pool, nil))
-	r := testkit.Must(e.Ready(t.Context(), "r", alone, nil))
+	r := testkit.Must(e.Ready(t.Context(), "r", alone))
 	prior := testkit.Must(alone.Prior(t.Context(), nil))
 	return r, alone, r.Trained, prior
 }

@@ -83,9 +83,7 @@ func (w *walk) enter(dir string, depth int) error {
 		return nil
 	}
 	if len(folders) > 0 && depth == w.depth {
-		if w.deep == "" {
-			w.deep = filepath.Join(dir, folders[0])
-		}
+		w.deep = cmp.Or(w.deep, filepath.Join(dir, folders[0]))
 		return nil
 	}
 	if names[compare.ListFile] && slices.Contains(folders, compare.RunsDir) { // units of a sweep are no runs

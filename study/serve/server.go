@@ -215,16 +215,12 @@ type answering struct {
 func (a *answering) Header() http.Header { return a.w.Header() }
 
 func (a *answering) WriteHeader(status int) {
-	if a.status == 0 {
-		a.status = status
-	}
+	a.status = cmp.Or(a.status, status)
 	a.w.WriteHeader(status)
 }
 
 func (a *answering) Write(b []byte) (int, error) {
-	if a.status == 0 {
-		a.status = http.StatusOK
-	}
+	a.status = cmp.Or(a.status, http.StatusOK)
 	n, err := a.w.Write(b)
 	a.bytes += int64(n)
 	return n, err

@@ -91,7 +91,7 @@ func loader(e *engine.Engine, dirs map[string]string) func(context.Context) ([]*
 			if err != nil {
 				return nil, err
 			}
-			ready, err := e.Ready(ctx, name, r, nil)
+			ready, err := e.Ready(ctx, name, r)
 			if err != nil {
 				return nil, err
 			}

@@ -1,6 +1,7 @@
 package sweep
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -46,10 +47,7 @@ var measures = map[string]func(ctx context.Context, d *drawing) (*compare.Entry,
 func (d *drawing) judge(ctx context.Context) (e *compare.Entry, x *judge.Samples, v *judge.Evaluation,
 	err error) {
 	r, c, state := d.run, d.cell, d.trained.State
-	n := c.Samples
-	if n == 0 {
-		n = r.SampleCount()
-	}
+	n := cmp.Or(c.Samples, r.SampleCount())
 	x, v, fault, err := experiment.Judge(ctx, r, experiment.Judging{Trained: d.trained, Samples: n,
 		Seed: r.Problem.Seed, Diagnose: c.Report, Line: d.line, Tick: func(done int) { d.tick(done, n) }})
 	if err != nil {
@@ -66,11 +64,7 @@ func (d *drawing) judge(ctx context.Context) (e *compare.Entry, x *judge.Samples
 			return nil, nil, nil, err
 		}
 	}
-	said := ""
-	if fault != nil {
-		said = fault.Error()
-	}
-	of := compare.Of(r, v, state, said)
+	of := compare.Of(r, v, state, compare.Said(fault))
 	data, err := r.Folder.Read(r.Out(run.SamplesFile))
 	of.Row.SampleSHA = run.Hash(data)
 	return &of, x, v, err
@@ -167,7 +161,7 @@ const (
 // timed measures the processor time of samples, and of those that are drawn by landing alone: the least of several
 // rounds that draw both in turn. The difference is what projection costs.
 func timed(ctx context.Context, d *drawing) (*compare.Entry, error) {
-	against, err := d.own.Redraw(ctx, problem.ParseSettings("process.terminal_projection=false"), nil)
+	against, err := d.own.Redraw(ctx, problem.ParseSettings("process.terminal_projection=false"))
 	if err != nil {
 		return nil, err
 	}

@@ -116,7 +116,7 @@ func (f *File) size() error {
 		}
 	}
 	if total > MaxCells {
-		return f.bad(1, "the grid", literal(fmt.Sprintf("of %.0f cells", total)),
+		return f.bad(1, "the grid", problem.Literal(fmt.Sprintf("of %.0f cells", total)),
 			fmt.Sprintf("at most %d: fewer seeds, budgets or settings, or several sweeps", MaxCells))
 	}
 	return nil
@@ -234,12 +234,7 @@ func (f *File) Plan(o Options) (*Plan, error) {
 		return nil, &problem.KeyError{Origin: f.origin, Key: "problems", Fault: "no cell is left of the grid"}
 	}
 	folder := filepath.Dir(f.origin)
-	if o.Dir == "" {
-		o.Dir = folder
-	}
-	if o.Base == "" {
-		o.Base = folder
-	}
+	o.Dir, o.Base = cmp.Or(o.Dir, folder), cmp.Or(o.Base, folder)
 	look := &looker{file: f, Options: o, hashes: map[string]string{}, sources: map[string]*sourced{},
 		built: map[string]error{}}
 	refused := &RefusedError{Origin: f.origin}
@@ -351,9 +346,7 @@ func (l *looker) at(c *Cell) error {
 	if err := l.build(c, p); err != nil {
 		return l.named(c, err)
 	}
-	if c.Label.Method == "" {
-		c.Label.Method = p.Process.Method
-	}
+	c.Label.Method = cmp.Or(c.Label.Method, p.Process.Method)
 	c.Unit, err = l.unit(c, p)
 	return err
 }

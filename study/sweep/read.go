@@ -169,7 +169,7 @@ func (f *File) mapping(n ast.Node, key string, v reflect.Value) error {
 		names = append(names, k.name)
 	}
 	plain := slices.IndexFunc(keys, func(k keyed) bool { return k.is("plain") })
-	values, ok := pairs(n)
+	values, ok := problem.Pairs(n)
 	switch {
 	case !ok && plain >= 0:
 		if err := f.read(n, key, keys[plain].value, nil, ""); err != nil {
@@ -279,7 +279,7 @@ func (f *File) number(n ast.Node, key string, v reflect.Value, tag reflect.Struc
 
 // set reads keys of a problem file, in groups or with dots between, as settings.
 func (f *File) set(n ast.Node, key string, to *[]Setting) error {
-	values, ok := pairs(n)
+	values, ok := problem.Pairs(n)
 	if !ok {
 		return f.badNode(n, key, "a mapping from keys of a problem file to values")
 	}
@@ -290,7 +290,7 @@ func (f *File) set(n ast.Node, key string, to *[]Setting) error {
 		for _, v := range values {
 			name := prefix + v.Key.GetToken().Value
 			at := line(v.Key)
-			if inner, ok := pairs(v.Value); ok {
+			if inner, ok := problem.Pairs(v.Value); ok {
 				if err := flat(name+".", inner); err != nil {
 					return err
 				}
@@ -336,7 +336,7 @@ func (f *File) flow(n ast.Node, key string) (string, error) {
 		}
 		return "[" + strings.Join(parts, ", ") + "]", nil
 	}
-	values, ok := pairs(n)
+	values, ok := problem.Pairs(n)
 	if !ok {
 		return "", f.badNode(n, key, "a plain value: anchors, aliases, tags and empty values are not used here")
 	}
@@ -377,30 +377,10 @@ func (f *File) named(n ast.Node, key, name string) error {
 
 // badNode says what is wrong with a node.
 func (f *File) badNode(n ast.Node, key, want string) error {
-	s := strings.Join(strings.Fields(n.String()), " ")
-	if r := []rune(s); len(r) > 40 {
-		s = string(r[:40]) + "…"
-	}
-	return f.bad(line(n), cmp.Or(key, "the file"), literal(cmp.Or(s, "empty")), want)
+	return f.bad(line(n), cmp.Or(key, "the file"), problem.Shown(n), want)
 }
-
-// literal is text from a file, shown as it stands there.
-type literal string
-
-func (l literal) String() string { return string(l) }
 
 func line(n ast.Node) int { return n.GetToken().Position.Line }
-
-// pairs returns the entries of a mapping.
-func pairs(n ast.Node) ([]*ast.MappingValueNode, bool) {
-	switch n := n.(type) {
-	case *ast.MappingNode:
-		return n.Values, true
-	case *ast.MappingValueNode:
-		return []*ast.MappingValueNode{n}, true
-	}
-	return nil, false
-}
 
 //go:embed shipped/*.yaml
 var shipped embed.FS

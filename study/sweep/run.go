@@ -395,7 +395,7 @@ func (s *session) do(ctx context.Context, c *Cell, again bool) (*compare.Entry, 
 	if d.trained, err = r.Trained(""); err != nil {
 		return nil, err
 	}
-	if d.run, err = r.Redraw(ctx, problem.ParseSettings(c.Draw...), nil); err != nil {
+	if d.run, err = r.Redraw(ctx, problem.ParseSettings(c.Draw...)); err != nil {
 		return nil, err
 	}
 	// The result is recorded last: without it, what is there is what a process left that was killed.

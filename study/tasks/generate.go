@@ -57,7 +57,7 @@ func Generation(ctx context.Context, r *experiment.Run, o GenerateOptions) (*Lis
 	if o.Seed != nil {
 		g.Seed = *o.Seed
 	}
-	drawn, err := r.Redraw(ctx, problem.ParseSettings(o.Settings...), nil)
+	drawn, err := r.Redraw(ctx, problem.ParseSettings(o.Settings...))
 	if err != nil {
 		return nil, err
 	}
@@ -233,25 +233,21 @@ func (d *drawer) begin(ctx context.Context, count uint64, out *Drawn) (fill, err
 
 // add takes account of the samples from number first on, and makes those that failed NaN.
 func (o *Drawn) add(r *experiment.Run, s *judge.Samples, first uint64) {
+	d := Drawn{Dim: o.Dim, Epoch: o.Epoch, Failed: uint64(s.Failed()), Wrong: s.Wrong, Begun: s.Begun, Broken: s.Broken,
+		Seconds: s.Time.Seconds(), Steps: s.Steps}
+	if s.Break != nil {
+		d.Break = s.Break.Error()
+	}
 	components, violated := judge.CheckViolation(r.Process.Set, s, r.Reference().Limit())
+	for _, c := range components {
+		d.Components = append(d.Components, Worst{Component: c.Component, Worst: c.Worst,
+			Sample: first + uint64(c.WorstSample)})
+	}
 	var v *judge.ViolationError
-	if errors.As(violated, &v) && (o.Infeasible == nil || float64(o.Infeasible.Worst) < v.Worst) {
-		o.Infeasible = &Worst{v.Component, metric.Float(v.Worst), first + v.Sample, v.Limit, v.Key}
+	if errors.As(violated, &v) {
+		d.Infeasible = &Worst{v.Component, metric.Float(v.Worst), first + v.Sample, v.Limit, v.Key}
 	}
-	for k, c := range components {
-		if len(o.Components) < len(components) {
-			o.Components = append(o.Components, Worst{Component: c.Component, Worst: -1})
-		}
-		if c.Worst > o.Components[k].Worst {
-			o.Components[k] = Worst{Component: c.Component, Worst: c.Worst, Sample: first + uint64(c.WorstSample)}
-		}
-	}
-	o.Failed += uint64(s.Failed())
-	o.Wrong, o.Begun, o.Broken = o.Wrong+s.Wrong, o.Begun+s.Begun, o.Broken+s.Broken
-	o.Seconds, o.Steps = o.Seconds+s.Time.Seconds(), s.Steps
-	if o.Break == "" && s.Break != nil {
-		o.Break = s.Break.Error()
-	}
+	o.join(&d)
 	for i, lost := range s.Lost {
 		if lost {
 			for k := range s.Dim {

@@ -429,7 +429,7 @@ func opened(ctx context.Context, parts []Part, of generation, o MergeOptions) (*
 	if err != nil {
 		return nil, err
 	}
-	return r.Redraw(ctx, problem.ParseSettings(of.Settings...), nil)
+	return r.Redraw(ctx, problem.ParseSettings(of.Settings...))
 }
 
 // Once draws all samples of a list in this process and writes them as a file: what parts of it join to. Errors are

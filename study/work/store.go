@@ -211,12 +211,6 @@ type Claim struct {
 	folder  *run.Folder
 }
 
-// How often, and after which pause, Claim asks again for a lock that another process may hold for a moment only.
-const (
-	lockTries = 5
-	lockPause = 20 * time.Millisecond
-)
-
 // Claim takes a unit up. There is no claim on one that is done, nor on one that failed unless retry is set: its
 // status then says how it ended. A unit that is not gone on with begins with clear, which puts aside what is there
 // of an earlier try: one that failed, or was made by another version. Errors are *BusyError, that of clear, and
@@ -230,10 +224,6 @@ func (s *Store) Claim(u *Unit, retry bool, clear func() error) (*Claim, Status, 
 		return nil, Status{}, err
 	}
 	err := f.Lock()
-	for try := 1; fault.KindOf(err) == fault.Run && try < lockTries; try++ {
-		time.Sleep(lockPause)
-		err = f.Lock()
-	}
 	if fault.KindOf(err) == fault.Run {
 		by := holder(f)
 		return nil, Status{State: Running, By: by}, &BusyError{u.Name, by}

@@ -83,10 +83,7 @@ func integral(r, inv, ρ, s float64) (h, slope float64) {
 	if r+s <= ρ {
 		return 0, 0
 	}
-	low := math.Abs(r - s)
-	if low < ρ {
-		low = ρ
-	}
+	low := max(math.Abs(r-s), ρ)
 	both := 1 / (low * (r + s))
 	l, u := both*(r+s), both*low // 1/L, 1/U
 	log := math.Log(low * u)

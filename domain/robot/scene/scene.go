@@ -121,19 +121,13 @@ func (s *Scene) Describe(i int) string {
 	if obstacle < 0 {
 		return s.body(body) + " and " + s.body(other)
 	}
-	name := s.Obstacles[obstacle].Name
-	if name == "" {
-		name = fmt.Sprintf("obstacle %d", obstacle)
-	}
-	return s.body(body) + " and " + name
+	return s.body(body) + " and " + cmp.Or(s.Obstacles[obstacle].Name, fmt.Sprintf("obstacle %d", obstacle))
 }
 
 func (s *Scene) body(i int) string {
 	link := s.Arm.Base
 	if l := s.Bodies[i].Link; l >= 0 {
-		if link = s.Arm.Joints[l].Link; link == "" {
-			link = fmt.Sprintf("link %d", l)
-		}
+		link = cmp.Or(s.Arm.Joints[l].Link, fmt.Sprintf("link %d", l))
 	}
 	if s.Bodies[i].Radius == 0 {
 		return link

@@ -393,12 +393,7 @@ func (s *sampler) Generate(ctx context.Context, dst []float64, failed []bool, fi
 			s.trace.Add(w.trace)
 		}
 	}
-	r.Iterations = r.Programs.Iterations
-	for _, f := range failed {
-		if f {
-			r.Failed++
-		}
-	}
+	r.Iterations, r.Failed = r.Programs.Iterations, langevin.Lost(failed)
 	return r, nil
 }
 

@@ -70,11 +70,7 @@ var (
 const Prefix = "few-"
 
 func kind(m langevin.Method) method.Kind {
-	forward := func(p langevin.Process) langevin.Process {
-		p.Method = m
-		return p
-	}
-	return method.Kind{Name: Prefix + m.String(), Forward: forward, Options: options, Draws: true, New: fromConfig}
+	return method.Kind{Name: Prefix + m.String(), Forward: m.Of, Options: options, Draws: true, New: fromConfig}
 }
 
 func fromConfig(c method.Config) (method.Method, error) {

@@ -89,11 +89,7 @@ func (s *sampler) Generate(ctx context.Context, dst []float64, failed []bool, fi
 	for _, w := range s.work {
 		out.Iterations += w.Iterations
 	}
-	for _, f := range failed {
-		if f {
-			out.Failed++
-		}
-	}
+	out.Failed = langevin.Lost(failed)
 	return out, nil
 }
 

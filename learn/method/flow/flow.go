@@ -9,6 +9,7 @@
 package flow
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
@@ -99,18 +100,8 @@ func fromConfig(c method.Config) (method.Method, error) {
 // points of the law exp(−f), normal ones of f or of N(0, I) if f is nil, brought to Σ. The error is a
 // *method.ConfigError: the set has neither geodesics in closed form nor a mesh, or f is of no use.
 func New(set constraint.Set, f langevin.Potential, o Options) (*Method, error) {
-	if o.Steps == 0 {
-		o.Steps = steps
-	}
-	if o.Order == 0 {
-		o.Order = 1
-	}
-	if o.Functions == 0 {
-		o.Functions = 200
-	}
-	if o.PathSteps == 0 {
-		o.PathSteps = 100
-	}
+	o.Steps, o.Order = cmp.Or(o.Steps, steps), cmp.Or(o.Order, 1)
+	o.Functions, o.PathSteps = cmp.Or(o.Functions, 200), cmp.Or(o.PathSteps, 100)
 	m := &Method{set: set, smooth: constraint.EqualitiesOf(set), opt: o}
 	own := set.Capabilities()
 	if set.NewEvaluator(1).Exp == nil {

@@ -12,6 +12,7 @@ import (
 	"github.com/landing-diffusion/landing/constraint/geometry"
 	"github.com/landing-diffusion/landing/constraint/mesh/premetric"
 	"github.com/landing-diffusion/landing/internal/ranks"
+	"github.com/landing-diffusion/landing/langevin"
 	"github.com/landing-diffusion/landing/learn/method"
 	"github.com/landing-diffusion/landing/learn/score"
 )
@@ -121,13 +122,7 @@ func (s *Source[T]) solve(ctx context.Context) (method.Report, error) {
 	if s.group != nil {
 		s.give(s.group)
 	}
-	var r method.Report
-	for _, failed := range s.failed {
-		if failed {
-			r.Failed++
-		}
-	}
-	return r, ctx.Err()
+	return method.Report{Failed: langevin.Lost(s.failed)}, ctx.Err()
 }
 
 // give gives all ranks the paths that each has solved.

@@ -49,19 +49,11 @@ func (o Output) String() string { return outputNames[o] }
 
 // The rows of the registry: the paper's methods.
 var (
-	ULLA  = method.Kind{Name: "ULLA", Forward: of(langevin.ULLA), New: fromConfig}
-	OLLA  = method.Kind{Name: "OLLA", Forward: of(langevin.OLLA), New: fromConfig}
-	ULLAP = method.Kind{Name: "ULLA-P", Forward: of(langevin.ULLAP), New: fromConfig}
-	OLLAP = method.Kind{Name: "OLLA-P", Alias: "RDDPM", Forward: of(langevin.OLLAP), New: fromConfig}
+	ULLA  = method.Kind{Name: "ULLA", Forward: langevin.ULLA.Of, New: fromConfig}
+	OLLA  = method.Kind{Name: "OLLA", Forward: langevin.OLLA.Of, New: fromConfig}
+	ULLAP = method.Kind{Name: "ULLA-P", Forward: langevin.ULLAP.Of, New: fromConfig}
+	OLLAP = method.Kind{Name: "OLLA-P", Alias: "RDDPM", Forward: langevin.OLLAP.Of, New: fromConfig}
 )
-
-// of returns what makes a problem's process one of the method m.
-func of(m langevin.Method) func(langevin.Process) langevin.Process {
-	return func(p langevin.Process) langevin.Process {
-		p.Method = m
-		return p
-	}
-}
 
 func fromConfig(c method.Config) (method.Method, error) { return Make(c) }
 

@@ -22,6 +22,7 @@
 package temporal
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 
@@ -389,9 +390,7 @@ func (p *plan) readColumns() {
 
 // layer adds a layer and returns its number.
 func (p *plan) layer(l layer) int {
-	if l.stride == 0 {
-		l.stride = 1
-	}
+	l.stride = cmp.Or(l.stride, 1)
 	l.w = p.size
 	l.b = l.w + l.weights()
 	p.size = l.b + l.biases
