@@ -7,6 +7,7 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
+	"github.com/landing-diffusion/landing/base/keyed"
 	"github.com/landing-diffusion/landing/internal/dense"
 	"github.com/landing-diffusion/landing/internal/text"
 	"github.com/landing-diffusion/landing/judge/metric"
@@ -22,6 +23,7 @@ const (
 
 // singular looks along forward paths for points where ∇h loses rank. Sheets of Σ meet there, and a step leads from one
 // to another: the normals at its two ends, which a small step hardly changes elsewhere, have opposite orientations.
+// What would help is tried, and said only if it does.
 func singular(e *Evidence) []Finding {
 	if e.M == 0 || e.Paths.Count == 0 || len(e.On) == 0 || e.anyFlat() {
 		return nil
@@ -46,6 +48,38 @@ func singular(e *Evidence) []Finding {
 		other := legs.across(sheet)
 		f.Numbers["other_sheet"] = float64(other)
 		f.add(Warn, ". %s on another sheet than all of the data", text.Counted(other, "path ends", "paths end"))
+	}
+	var helps []string
+	for _, t := range []struct {
+		key    string
+		change func(p *langevin.Process)
+	}{
+		{fmt.Sprintf("process.steps=%d", 4*e.Running.Schedule.N), func(p *langevin.Process) { p.Schedule.N *= 4 }},
+		{fmt.Sprintf("process.sigma.max=%.3g", e.Running.Schedule.SigmaMax/2), func(p *langevin.Process) {
+			p.Schedule.SigmaMax = max(p.Schedule.SigmaMax/2, p.Schedule.SigmaMin)
+		}},
+	} {
+		proc, paths := e.Running, langevin.Paths{}
+		if t.change(&proc); proc.Validate() != nil || e.Budget(float64(proc.Schedule.N*e.Paths.Count*e.C*e.D), 32) < 8 {
+			continue
+		}
+		x0 := make([]float64, 0, e.Paths.Count*e.D)
+		for i := range e.Paths.Count {
+			x0 = append(x0, e.Paths.At(i, 0)...)
+		}
+		_, err := langevin.NewSimulator(&proc, e.pool, 8).Forward(e.ctx, &paths, x0, e.Seed, keyed.CheckPaths.At(0))
+		if err != nil {
+			continue
+		}
+		if now := legs.cross(&paths); 2*now.crossed*c.paths <= c.crossed*now.paths {
+			helps = append(helps, fmt.Sprintf("with %s %d of %d cross", t.key, now.crossed, now.paths))
+		}
+	}
+	switch {
+	case len(helps) > 0:
+		f.add(Warn, ". Tried: %s", strings.Join(helps, "; "))
+	default:
+		f.add(Warn, ". Smaller steps and a smaller σ_max were tried and do not help")
 	}
 	if expression != "" {
 		f.add(Warn, ". An inequality keeps samples on the sheet of the data: %s, positive at all rows and 0 at the "+

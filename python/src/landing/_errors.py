@@ -100,7 +100,7 @@ class Interrupted(KeyboardInterrupt):
 
 
 @contextmanager
-def called(path: os.PathLike[str], name: str) -> Iterator[None]:
+def called(path: str | os.PathLike[str], name: str) -> Iterator[None]:
     """Gives errors about a file that was made for the binary alone the name that the caller knows it by."""
     try:
         yield

@@ -478,7 +478,7 @@ class Run:
         names = self.condition_names
         columns = _arrays.names(condition)
         if columns is not None:
-            condition = {name: np.asarray(condition[name]) for name in columns}
+            condition = cast("Mapping[str, Any]", {name: np.asarray(condition[name]) for name in columns})
         if isinstance(condition, Mapping):
             if sorted(condition) != sorted(names):
                 has = ", ".join(names) or "none: its samples are drawn without one"
