@@ -62,10 +62,11 @@ func (j *judge) anotherLaw() {
 	}
 	left := apart(rest(j.Samples, j.Dim, j.outX), rest(j.Rows, j.Dim, j.outR), j.Dim) - j.law
 	small := ""
-	if left <= 0 && j.lawFound() {
-		return // other findings say it all
-	} else if left <= 0 {
+	if left <= 0 {
 		left, small = math.NaN(), "; the difference is small: no single direction shows it"
+		if j.lawFound() {
+			small = "; the other findings say where"
+		}
 	}
 	j.tell(AnotherLaw, left, float64(t.PValue), "samples have another law: energy distance to the rows %.1f × its "+
 		"floor, %.1f sd above it (p = %.3f)%s", float64(t.Statistic/t.Mean), float64((t.Statistic-t.Mean)/t.SD),
