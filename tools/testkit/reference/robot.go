@@ -2,6 +2,7 @@ package reference
 
 import (
 	"fmt"
+	"math"
 
 	"github.com/landing-diffusion/landing/constraint/formula"
 	"github.com/landing-diffusion/landing/tools/testkit"
@@ -27,7 +28,8 @@ func SummedArm() *formula.Set {
 		origins, flange := links(t, let)
 		h += fmt.Sprintf(" + (%s[2] - 0.205)^2", flange)
 		if t == 0 || t == steps-1 {
-			h += fmt.Sprintf(" + distance(%s, [0.4, %v, 0.205])^2", flange, map[bool]float64{true: -0.5, false: 0.5}[t == 0])
+			side := math.Copysign(0.5, float64(t)-1)
+			h += fmt.Sprintf(" + distance(%s, [0.4, %v, 0.205])^2", flange, side)
 		}
 		for _, y := range []float64{0.3, -0.3} {
 			near := "1e9"
