@@ -298,8 +298,8 @@ func Start(ctx context.Context, p *Process, n int, seed uint64) ([]float64, erro
 			return false
 		}
 		if !start(newton) && !start(landing) {
-			return nil, cmp.Or(ctx.Err(), NoStart(p.Set, xi, "for chain %d none of %d points could be projected onto Σ by "+
-				"Newton's method, or brought there by landing. Σ may be empty", i, maxStarts))
+			return nil, cmp.Or(ctx.Err(), NoStart(p.Set, xi, "for chain %d none of %d points could be projected onto "+
+				"Σ by Newton's method, or brought there by landing. Σ may be empty", i, maxStarts))
 		}
 	}
 	return x, nil

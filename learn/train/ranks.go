@@ -167,8 +167,8 @@ func (t *Trainer[T]) faultOf(part int) error {
 	for _, hi := ranks.Cut(t.parts, 0, s.last); part >= hi; _, hi = ranks.Cut(t.parts, rank, s.last) {
 		rank++
 	}
-	return fault.Errorf(fault.Check, "", "rank %d of the MPI job cannot compute its share of a gradient that rank 0 can; "+
-		"does it read the same files?", rank)
+	return fault.Errorf(fault.Check, "", "rank %d of the MPI job cannot compute its share of a gradient that rank 0 "+
+		"can; does it read the same files?", rank)
 }
 
 // sum makes total the sum of the parts of all ranks.
@@ -193,8 +193,8 @@ func (t *Trainer[T]) check() error {
 	t.share.tell(opCheck)
 	if rank := t.share.compare(ranks.View(t.opt.params), ranks.View(t.opt.average)); rank > 0 {
 		return fault.Errorf(fault.Check, "", "after epoch %d the weights of rank %d of the MPI job are not those of "+
-			"rank 0: a fault of its machine, or with mpi.exact=false sums that differ from rank to rank; mpi.exact=true "+
-			"has none. The last checkpoint is from before", t.State.Epoch+1, rank)
+			"rank 0: a fault of its machine, or with mpi.exact=false sums that differ from rank to rank; "+
+			"mpi.exact=true has none. The last checkpoint is from before", t.State.Epoch+1, rank)
 	}
 	return nil
 }

@@ -606,8 +606,8 @@ func TestLossError(t *testing.T) {
 	for _, at := range [][2]int{{0, 0}, {4, 2}} {
 		tr.State.Epoch, tr.State.Step = at[0], at[1]
 		err := tr.batch() // all terms are not finite: the first is named
-		testkit.Refused(t, err, fmt.Sprintf("the loss is not finite in epoch %d, batch %d, at sample %d, step %d; a lower",
-			at[0]+1, at[1]+1, tr.terms[0].Item, tr.terms[0].K))
+		testkit.Refused(t, err, fmt.Sprintf("the loss is not finite in epoch %d, batch %d, at sample %d, step %d; a "+
+			"lower", at[0]+1, at[1]+1, tr.terms[0].Item, tr.terms[0].K))
 		testkit.Equal(t, fault.KindOf(err), fault.Diverged)
 	}
 }
