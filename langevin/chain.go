@@ -245,13 +245,13 @@ func NoStart(set constraint.Set, x []float64, tried string, v ...any) error {
 	if component >= 0 {
 		name = constraint.Components(set)[component]
 	}
-	return fault.Errorf(fault.Check, "", "no start for chains: %s. The last point violates %q by %.3g; landing check "+
-		"looks at the set", fmt.Sprintf(tried, v...), name, violation)
+	return fault.Errorf(fault.Check, "", "no start for chains: %s. The last point violates %q by %.3g; landing "+
+		"check looks at the set", fmt.Sprintf(tried, v...), name, violation)
 }
 
 // NoGivenStart is NoStart of the conformation that a potential begins with.
-const NoGivenStart = "the conformation that the potential begins with cannot be brought onto Σ; begin with one that is " +
-	"nearer"
+const NoGivenStart = "the conformation that the potential begins with cannot be brought onto Σ; begin with one that " +
+	"is nearer"
 
 // Start writes a point on Σ for each of n chains: uniform where the set can draw so, else a point of the set's own
 // choice beside Σ (Capabilities.Start), or a Gaussian one, projected by Newton's method, ε inside of the inequalities
