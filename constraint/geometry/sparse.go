@@ -1,7 +1,9 @@
 package geometry
 
 import (
+	"cmp"
 	"math"
+	"slices"
 
 	"github.com/landing-diffusion/landing/internal/dense"
 )
@@ -39,6 +41,10 @@ type border struct {
 // nearSpan: an equality with a smaller squared sine to the span of those before it goes to the border, since the square
 // roots of pivots are the precision of L.
 const nearSpan = 1e-6
+
+// mostBorder is how many active inequalities in several coordinates count at a point, those that it violates the most
+// by distance: the border is dense.
+const mostBorder = 256
 
 // projected: what is left along unit gradients of a vector of size 1 that is projected, where they are orthogonal.
 const projected = 0x1p-48
@@ -115,6 +121,16 @@ func (g *factored) factorSparse(i, a int) error {
 			late = append(late, l)
 		}
 	}
+	if len(late) > mostBorder { // the others wait for a point where these hold
+		slices.SortStableFunc(late, func(l, k int) int {
+			return cmp.Compare(vals[gr.comp[k]]/scale[k], vals[gr.comp[l]]/scale[l])
+		})
+		for _, l := range late[mostBorder:] {
+			scale[l] = 0
+		}
+		late = late[:mostBorder]
+		slices.Sort(late)
+	}
 	rank := gr.m + walls
 	count := rank + len(late)
 	if walls > 0 {
@@ -138,14 +154,18 @@ func (g *factored) factorSparse(i, a int) error {
 	s.border[at] = border{walls: walls, k: len(late), at: s.used, precision: projected * math.Sqrt(least)}
 	copy(pivot[walls:], late)
 	if len(late) > 0 {
-		rank += g.factorBorder(i, a)
+		more, err := g.factorBorder(i, a)
+		if err != nil {
+			return err
+		}
+		rank += more
 	}
 	g.count[at], g.rank[at] = count, rank
 	return nil
 }
 
 // factorBorder factors the border of group a at point i, and returns its rank.
-func (g *factored) factorBorder(i, a int) int {
+func (g *factored) factorBorder(i, a int) (int, error) {
 	gr, s := &g.groups[a], g.sparse
 	k, c, d := s.border[i*len(g.groups)+a].k, gr.c, gr.d
 	s.take(k * (d + k + c))
@@ -156,6 +176,9 @@ func (g *factored) factorBorder(i, a int) int {
 	clear(unsorted)
 	jac, scale := gr.matrix(g.jac[i*g.mat:]), g.scale[i*g.c+gr.vec:][:c]
 	for e, l := range late {
+		if err := g.until.Err(); k*d > heavy && err != nil {
+			return 0, err
+		}
 		row, coef := q[e*d:(e+1)*d], unsorted[e*c:(e+1)*c]
 		clear(row)
 		gr.axpy(row, 1/scale[l], jac, l)
@@ -219,7 +242,7 @@ func (g *factored) factorBorder(i, a int) int {
 		}
 		dense.Scaled(row, 1/dense.Norm4(row), row)
 	}
-	return b.rank
+	return b.rank, nil
 }
 
 // stop clears the coordinates of x that have an active wall.

@@ -8,6 +8,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/landing-diffusion/landing/base/keyed"
+	"github.com/landing-diffusion/landing/constraint/geometry"
 	"github.com/landing-diffusion/landing/internal/dense"
 	"github.com/landing-diffusion/landing/internal/text"
 	"github.com/landing-diffusion/landing/judge/metric"
@@ -93,22 +94,34 @@ func singular(e *Evidence) []Finding {
 type legs struct {
 	e       *Evidence
 	probe   *evidence.Probe
-	index   []int     // independent equalities
-	typical []float64 // by component
+	sparse  *geometry.Normals // of many equalities; nil: probe's
+	work    float64           // operations of a point
+	index   []int             // independent equalities
+	typical []float64         // by component
 }
 
 func newLegs(e *Evidence) *legs {
-	l := &legs{e: e, probe: e.Probe(), typical: make([]float64, e.C)}
+	square := float64(e.M * e.M)
+	l := &legs{e: e, probe: e.Probe(), work: square * float64(2*e.D+e.M), typical: make([]float64, e.C)}
+	points := e.Budget(square*float64(e.D), evidence.MaxPoints)
+	if points < evidence.MaxPoints {
+		if l.sparse = geometry.NewNormals(e.Set); l.sparse != nil {
+			l.work = 64 * float64(geometry.JacobianSize(e.Set))
+		}
+	}
 	seen, all := make([][]float64, e.M), make([]int, e.M)
 	for i := range all {
 		all[i] = i
 	}
-	for _, p := range evidence.First(e.On, e.Budget(float64(e.M*e.M*e.D), evidence.MaxPoints)) {
+	for _, p := range evidence.First(e.On, points) {
 		if !l.probe.At(p.X) {
 			continue
 		}
-		for _, g := range factor(l.probe, all) {
-			seen[g.component] = append(seen[g.component], g.sine*dense.Norm(l.probe.Grad(g.component)))
+		parts, _ := l.look(p.X, all)
+		for i, part := range parts {
+			if part >= 0 {
+				seen[i] = append(seen[i], part)
+			}
 		}
 	}
 	for i, s := range seen {
@@ -119,21 +132,52 @@ func newLegs(e *Evidence) *legs {
 	return l
 }
 
-// at returns the least leg at a point, over its typical length, and the unit gradients.
-func (l *legs) at(x []float64) (least float64, unit *mat.Dense) {
-	least = math.Inf(1)
+// look returns the legs of the equalities index at a point, by component, −1 where there is none; and the unit
+// gradients, rows or packed; nil where something is not finite.
+func (l *legs) look(x []float64, index []int) (parts, unit []float64) {
+	parts = make([]float64, l.e.M)
+	for i := range parts {
+		parts[i] = -1
+	}
+	if l.sparse != nil {
+		return parts, l.sparse.At(parts, x, index)
+	}
 	if !l.probe.At(x) {
-		return least, nil
+		return parts, nil
 	}
-	for _, g := range factor(l.probe, l.index) {
-		least = min(least, g.sine*dense.Norm(l.probe.Grad(g.component))/l.typical[g.component])
+	for _, g := range factor(l.probe, index) {
+		parts[g.component] = g.sine * dense.Norm(l.probe.Grad(g.component))
 	}
-	unit = mat.NewDense(len(l.index), l.e.D, nil)
-	for k, i := range l.index {
-		row := unit.RawRowView(k)
-		dense.AddScaled(row, row, 1/max(dense.Norm(l.probe.Grad(i)), math.SmallestNonzeroFloat64), l.probe.Grad(i))
+	unit = make([]float64, len(index)*l.e.D)
+	for k, i := range index {
+		g := l.probe.Grad(i)
+		dense.Scaled(unit[k*l.e.D:(k+1)*l.e.D], 1/max(dense.Norm(g), math.SmallestNonzeroFloat64), g)
+	}
+	return parts, unit
+}
+
+// at returns the least leg at a point, over its typical length, and the unit gradients.
+func (l *legs) at(x []float64) (least float64, unit []float64) {
+	least = math.Inf(1)
+	parts, unit := l.look(x, l.index)
+	for _, i := range l.index {
+		if unit != nil && parts[i] >= 0 {
+			least = min(least, parts[i]/l.typical[i])
+		}
 	}
 	return least, unit
+}
+
+// turned reports whether the normals at two points have opposite orientations.
+func (l *legs) turned(a, b []float64) bool {
+	if l.sparse != nil {
+		return l.sparse.Turned(a, b)
+	}
+	m := len(l.index)
+	var turn mat.Dense
+	turn.Mul(mat.NewDense(m, l.e.D, a), mat.NewDense(m, l.e.D, b).T())
+	_, sign := mat.LogDet(&turn)
+	return sign < 0
 }
 
 // crossings are what legs says of forward paths.
@@ -144,11 +188,8 @@ type crossings struct {
 }
 
 func (l *legs) cross(paths *langevin.Paths) crossings {
-	m := len(l.index)
 	c := crossings{least: math.Inf(1)}
-	c.paths = l.e.Budget(float64(paths.Steps*(2*m*m*l.e.D+m*m*m)), paths.Count)
-	c.paths = min(c.paths, paths.Count)
-	turn := mat.NewDense(m, m, nil)
+	c.paths = min(l.e.Budget(float64(paths.Steps)*l.work, paths.Count), paths.Count)
 	for i := range c.paths {
 		crossed, near := false, false
 		before, last := l.at(paths.At(i, 0))
@@ -158,12 +199,9 @@ func (l *legs) cross(paths *langevin.Paths) crossings {
 				c.least, c.at = now, fmt.Sprintf("step %d of forward path %d", k, i)
 			}
 			near = near || now < faded
-			if last != nil && unit != nil {
-				turn.Mul(last, unit.T())
-				if _, sign := mat.LogDet(turn); sign < 0 && min(before, now) < fadedCrossing {
-					if crossed = true; c.first == "" {
-						c.first = fmt.Sprintf("step %d of forward path %d", k, i)
-					}
+			if last != nil && unit != nil && min(before, now) < fadedCrossing && l.turned(last, unit) {
+				if crossed = true; c.first == "" {
+					c.first = fmt.Sprintf("step %d of forward path %d", k, i)
 				}
 			}
 			before, last = now, unit
