@@ -137,6 +137,8 @@ type mirrors struct {
 	ends, val  []float64        // of those rows, d and c a row
 	jac        []float64        // derivatives there, along the support, width a row
 	width      int
+	known      []float64 // values and derivatives where at is asked next, of all components; nil: it computes
+	knownJac   []float64
 	grad       []float64 // d
 	n, best, v []float64 // d
 	y0         []float64 // d: the proposal
@@ -155,15 +157,40 @@ func newMirrors(p *Process, moving constraint.Set, rows int) *mirrors {
 			derivatives += len(at)
 		}
 	}
-	return &mirrors{
+	w := &mirrors{
 		proc: p, all: p.Set.NewEvaluator(rows), d: d, m: m, c: c,
 		support: support, jac: make([]float64, rows*derivatives), width: derivatives, grad: vec(),
 		rows: make([]int, 0, rows), ends: make([]float64, rows*d), val: make([]float64, rows*c),
 		x: make([]float64, rows*c), y: make([]float64, rows*c),
-		at: geometry.New(moving, 1, 0), projection: geometry.NewProjection(moving, 1),
-		end: geometry.New(p.Set, rows, 0), endProject: geometry.NewProjection(p.Set, rows),
+		projection: geometry.NewProjection(moving, 1),
+		end:        geometry.New(p.Set, rows, 0), endProject: geometry.NewProjection(p.Set, rows),
 		n: vec(), best: vec(), v: vec(), y0: vec(), land: vec(),
 	}
+	if m > 0 && support != nil && p.Set.Capabilities().Equalities == nil {
+		moving = recalling{moving, w}
+	}
+	w.at = geometry.New(moving, 1, 0)
+	return w
+}
+
+// A recalling set of the first components of another, as EqualitiesOf makes one, takes what mirrors know of a point.
+type recalling struct {
+	constraint.Set
+	of *mirrors
+}
+
+func (s recalling) NewEvaluator(rows int) constraint.Evaluator {
+	e := s.Set.NewEvaluator(rows)
+	compute := e.SparseJacobians
+	e.SparseJacobians = func(values, jac, x []float64, n int) {
+		if s.of.known == nil {
+			compute(values, jac, x, n)
+			return
+		}
+		copy(values, s.of.known)
+		copy(jac, s.of.knownJac)
+	}
+	return e
 }
 
 // start evaluates all components at the points that a step starts from.
@@ -256,7 +283,9 @@ func (w *mirrors) reflect(y, x, values, jac []float64, info *Info) bool {
 		if worst(values[w.m:]) <= 0 {
 			return true
 		}
-		if w.at.At(y, 1) != nil {
+		w.known, w.knownJac = values, jac
+		err := w.at.At(y, 1)
+		if w.known = nil; err != nil {
 			return false
 		}
 		var depth, value float64 // of the deepest wall
