@@ -133,16 +133,12 @@ type mirrors struct {
 	solver     *geometry.Solver // onto Σ
 	ctx        context.Context  // of Stepper.until
 	support    [][]int          // that each component's derivatives are along; nil: all coordinates
-	rows       []int            // of a block, beyond a wall
-	ends, val  []float64        // of those rows, d and c a row
-	jac        []float64        // derivatives there, along the support, width a row
-	width      int
-	known      []float64 // values and derivatives where at is asked next, of all components; nil: it computes
-	knownJac   []float64
-	grad       []float64 // d
-	n, best, v []float64 // d
-	y0         []float64 // d: the proposal
-	land       []float64 // d
+	jac        []float64        // derivatives at a point, along the support
+	known      []float64        // all components where at is asked next, and jac is of; nil: it computes them
+	grad       []float64        // d
+	n, best, v []float64        // d
+	y0         []float64        // d: the proposal
+	land       []float64        // d
 	ok         [1]bool
 	folds      Folds
 }
@@ -159,8 +155,7 @@ func newMirrors(p *Process, moving constraint.Set, rows int) *mirrors {
 	}
 	w := &mirrors{
 		proc: p, all: p.Set.NewEvaluator(rows), d: d, m: m, c: c,
-		support: support, jac: make([]float64, rows*derivatives), width: derivatives, grad: vec(),
-		rows: make([]int, 0, rows), ends: make([]float64, rows*d), val: make([]float64, rows*c),
+		support: support, jac: make([]float64, derivatives), grad: vec(),
 		x: make([]float64, rows*c), y: make([]float64, rows*c),
 		projection: geometry.NewProjection(moving, 1),
 		end:        geometry.New(p.Set, rows, 0), endProject: geometry.NewProjection(p.Set, rows),
@@ -188,7 +183,7 @@ func (s recalling) NewEvaluator(rows int) constraint.Evaluator {
 			return
 		}
 		copy(values, s.of.known)
-		copy(jac, s.of.knownJac)
+		copy(jac, s.of.jac)
 	}
 	return e
 }
@@ -205,23 +200,15 @@ func (w *mirrors) fold(dst, x []float64, failed []bool, n int, info *Info) {
 	f := &w.folds
 	f.Row, f.Y, f.M, f.Mirrors, f.N = f.Row[:0], f.Y[:0], f.M[:0], f.Mirrors[:0], f.N[:0]
 	w.all.Values(w.y[:n*c], dst[:n*d], n)
-	w.rows = w.rows[:0]
 	for i := range n {
-		if !(worst(w.y[i*c+m:(i+1)*c]) <= 0) {
-			copy(w.ends[len(w.rows)*d:], dst[i*d:(i+1)*d])
-			w.rows = append(w.rows, i)
+		if worst(w.y[i*c+m:(i+1)*c]) <= 0 {
+			continue
 		}
-	}
-	if len(w.rows) > 0 { // a block takes less time a row than a point
-		w.differentiate(w.val, w.jac, w.ends, len(w.rows))
-	}
-	for e, i := range w.rows {
-		values, jac := w.val[e*c:(e+1)*c], w.jac[e*w.width:(e+1)*w.width]
 		y, from := dst[i*d:(i+1)*d], x[i*d:(i+1)*d]
 		copy(w.y0, y)
 		before, mirrors := len(f.N), turnedBack
 		switch {
-		case w.reflect(y, from, values, jac, info):
+		case w.reflect(y, from, w.y[i*c:(i+1)*c], info):
 			info.Reflected++
 			mirrors = (len(f.N) - before) / d
 		case worst(w.x[i*c+m:(i+1)*c]) <= roundoff: // turn back
@@ -256,34 +243,30 @@ func worst(g []float64) float64 {
 	return slices.Max(g)
 }
 
-// differentiate writes values and derivatives at n points.
-func (w *mirrors) differentiate(values, jac, x []float64, n int) {
-	if w.support != nil {
-		w.all.SparseJacobians(values[:n*w.c], jac[:n*w.width], x[:n*w.d], n)
-	} else {
-		w.all.Jacobians(values[:n*w.c], jac[:n*w.width], x[:n*w.d], n)
-	}
-}
-
-// reflect mirrors y, the end of a step from x with these components and derivatives, until no wall is
+// reflect mirrors y, the end of a step from x with these components, until no wall is
 // violated, and leaves the reflected step in w.v. It reports whether it could.
-func (w *mirrors) reflect(y, x, values, jac []float64, info *Info) bool {
+func (w *mirrors) reflect(y, x, values []float64, info *Info) bool {
 	d := w.d
 	for j := range w.v {
 		w.v[j] = y[j] - x[j]
 	}
 	reach := 2*dense.Norm(w.v) + roundoff
 	for met := range foldLimit(w.c - w.m) {
-		if met > 0 {
-			if w.all.Values(values, y, 1); worst(values[w.m:]) <= 0 { // of most, where derivatives are not needed
-				return true
-			}
-			w.differentiate(values, jac, y, 1)
+		if met > 0 { // most are inside, where derivatives are not needed
+			w.all.Values(values, y, 1)
 		}
 		if worst(values[w.m:]) <= 0 {
 			return true
 		}
-		w.known, w.knownJac = values, jac
+		if w.support != nil {
+			w.all.SparseJacobians(values, w.jac, y, 1)
+		} else {
+			w.all.Jacobians(values, w.jac, y, 1)
+		}
+		if worst(values[w.m:]) <= 0 {
+			return true
+		}
+		w.known = values
 		err := w.at.At(y, 1)
 		if w.known = nil; err != nil {
 			return false
@@ -300,7 +283,7 @@ func (w *mirrors) reflect(y, x, values, jac []float64, info *Info) bool {
 			if a < w.m || !(values[a] > 0) {
 				continue
 			}
-			grad := w.gradient(a, jac[here:at])
+			grad := w.gradient(a, w.jac[here:at])
 			w.at.Tangent(w.n, grad)
 			norm := dense.Norm(w.n)
 			if norm > normalWall*dense.Norm(grad) && values[a]/norm > depth {

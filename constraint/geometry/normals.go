@@ -2,70 +2,73 @@ package geometry
 
 import (
 	"math"
+	"slices"
 
 	"github.com/landing-diffusion/landing/constraint"
 	"github.com/landing-diffusion/landing/internal/dense"
 )
 
-// Normals tells how near ∇h of many sparse equalities is to a loss of rank, by the pattern of ∇h ∇hᵀ. It is scratch
-// space for one goroutine.
+// Normals tells how near the gradients of equalities are to a loss of rank. It is scratch space for one goroutine.
 type Normals struct {
-	p                   *pattern
-	eval                constraint.Evaluator
-	values              []float64 // m
-	low, right, inverse []float64 // of L D R
-	y, z                []float64 // m
+	p                                   *pattern
+	derivatives                         func(values, jac, x []float64, n int)
+	values, jac, low, up, inverse, y, z []float64 // L D R is of low, inverse and up
 }
 
-// NewNormals returns nil where a dense factorisation takes no more operations.
-func NewNormals(s constraint.Set) *Normals {
+// NewNormals goes by the pattern of ∇h ∇hᵀ where it is asked to and s has one, else by the equalities in their order. It
+// returns nil where a point takes more than 2²⁴ multiply-adds.
+func NewNormals(s constraint.Set, sparse bool) *Normals {
 	s = constraint.EqualitiesOf(s)
-	m := len(s.Equalities())
-	rows := make([][]int32, m)
-	for a, js := range s.Capabilities().Support {
-		for _, j := range js {
-			rows[a] = append(rows[a], int32(j))
+	e, support, rows := s.NewEvaluator(1), s.Capabilities().Support, make([][]int32, len(s.Equalities()))
+	n := &Normals{derivatives: e.Jacobians}
+	if sparse = sparse && support != nil; sparse {
+		n.derivatives = e.SparseJacobians
+	}
+	for a := range rows {
+		for j := range int32(s.Dim()) {
+			if !sparse || slices.Contains(support[a], int(j)) {
+				rows[a] = append(rows[a], j)
+			}
 		}
 	}
-	p := newPattern(rows, m, s.Dim(), fewer(m, s.Dim()))
-	if p == nil || len(p.col) == 0 {
+	if n.p = newPattern(rows, len(rows), s.Dim(), 1<<24); n.p == nil {
 		return nil
 	}
-	vec := func(n int) []float64 { return make([]float64, n) }
-	return &Normals{p: p, eval: s.NewEvaluator(1), values: vec(m), low: vec(len(p.li)), right: vec(len(p.li)),
-		inverse: vec(m), y: vec(m), z: vec(m)}
+	size := max(len(n.p.col), len(n.p.li), len(rows))
+	for _, v := range []*[]float64{&n.values, &n.jac, &n.low, &n.up, &n.inverse, &n.y, &n.z} {
+		*v = make([]float64, size)
+	}
+	return n
 }
 
-// At writes to parts, for each equality i of index, the length of the part of ∇h_i outside the span of those before it
-// in the order of elimination, 0 where its sine is below 10⁻³. It returns the packed directions of the gradients, 0 of
-// other equalities; nil where something is not finite.
-func (n *Normals) At(parts, x []float64, index []int) []float64 {
-	p, jac := n.p, make([]float64, len(n.p.col))
-	unit := make([]float64, len(jac))
-	if n.eval.SparseJacobians(n.values, jac, x, 1); !dense.Finite(n.values) || !dense.Finite(jac) {
-		return nil
+// At returns the lengths of the gradients of the equalities index at x outside the span of those eliminated before
+// them, 0 where the sine is below 10⁻⁶, and packed unit gradients, 0 of others; nil where something is not finite.
+func (n *Normals) At(x []float64, index []int) (parts, unit []float64) {
+	p := n.p
+	if n.derivatives(n.values, n.jac, x, 1); !dense.Finite(n.values) || !dense.Finite(n.jac) {
+		return nil, nil
 	}
+	parts, unit = make([]float64, len(p.order)), make([]float64, len(p.col))
 	for _, l := range index {
-		from, to := p.start[l], p.start[l+1]
-		if parts[l] = dense.Norm(jac[from:to]); parts[l] >= GradientTolerance {
-			dense.Scaled(unit[from:to], 1/parts[l], jac[from:to])
+		row := n.jac[p.start[l]:p.start[l+1]]
+		if parts[l] = dense.Norm(row); parts[l] >= GradientTolerance {
+			dense.Scaled(unit[p.start[l]:p.start[l+1]], 1/parts[l], row)
 		}
 	}
-	p.factor(n.low, n.inverse, unit, n.y, nearSpan)
+	p.factor(n.low, n.inverse, unit, n.y, faint)
 	for k, l := range p.order {
-		if v := n.inverse[k]; v > 0 {
-			parts[l] /= math.Sqrt(v)
-		} else {
+		if parts[l] /= math.Sqrt(n.inverse[k]); n.inverse[k] == 0 {
 			parts[l] = 0
 		}
 	}
-	return unit
+	return parts, unit
 }
 
-// Turned reports whether det(A Bᵀ) < 0, A and B the directions at two points near each other, but for rows that depend
-// on others.
+const faint = 1e-12 // a squared sine
+
+// Turned reports whether the unit gradients at two points that At was at have opposite orientations: det(A Bᵀ) < 0.
 func (n *Normals) Turned(a, b []float64) (turned bool) {
-	n.p.factorGeneral(n.low, n.right, n.inverse, a, b, n.y, n.z, nearSpan)
+	n.p.factorGeneral(n.low, n.up, n.inverse, a, b, n.y, n.z, faint)
 	for _, v := range n.inverse {
 		turned = turned != (v < 0)
 	}

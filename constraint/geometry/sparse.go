@@ -1,9 +1,7 @@
 package geometry
 
 import (
-	"cmp"
 	"math"
-	"slices"
 
 	"github.com/landing-diffusion/landing/internal/dense"
 )
@@ -42,8 +40,8 @@ type border struct {
 // roots of pivots are the precision of L.
 const nearSpan = 1e-6
 
-// mostBorder is how many active inequalities in several coordinates count at a point, those that it violates the most
-// by distance: the border is dense.
+// mostBorder is how many active inequalities in several coordinates count at a point: the border is dense. The others
+// wait for a point where these hold.
 const mostBorder = 256
 
 // projected: what is left along unit gradients of a vector of size 1 that is projected, where they are orthogonal.
@@ -117,19 +115,11 @@ func (g *factored) factorSparse(i, a int) error {
 			s.walled[at[0]] = true
 			pivot[walls] = l
 			walls++
+		case len(late) == mostBorder:
+			scale[l] = 0
 		default:
 			late = append(late, l)
 		}
-	}
-	if len(late) > mostBorder { // the others wait for a point where these hold
-		slices.SortStableFunc(late, func(l, k int) int {
-			return cmp.Compare(vals[gr.comp[k]]/scale[k], vals[gr.comp[l]]/scale[l])
-		})
-		for _, l := range late[mostBorder:] {
-			scale[l] = 0
-		}
-		late = late[:mostBorder]
-		slices.Sort(late)
 	}
 	rank := gr.m + walls
 	count := rank + len(late)
@@ -154,18 +144,17 @@ func (g *factored) factorSparse(i, a int) error {
 	s.border[at] = border{walls: walls, k: len(late), at: s.used, precision: projected * math.Sqrt(least)}
 	copy(pivot[walls:], late)
 	if len(late) > 0 {
-		more, err := g.factorBorder(i, a)
-		if err != nil {
+		if err := g.factorBorder(i, a); err != nil {
 			return err
 		}
-		rank += more
+		rank += s.border[at].rank
 	}
 	g.count[at], g.rank[at] = count, rank
 	return nil
 }
 
-// factorBorder factors the border of group a at point i, and returns its rank.
-func (g *factored) factorBorder(i, a int) (int, error) {
+// factorBorder factors the border of group a at point i.
+func (g *factored) factorBorder(i, a int) error {
 	gr, s := &g.groups[a], g.sparse
 	k, c, d := s.border[i*len(g.groups)+a].k, gr.c, gr.d
 	s.take(k * (d + k + c))
@@ -177,7 +166,7 @@ func (g *factored) factorBorder(i, a int) (int, error) {
 	jac, scale := gr.matrix(g.jac[i*g.mat:]), g.scale[i*g.c+gr.vec:][:c]
 	for e, l := range late {
 		if err := g.until.Err(); k*d > heavy && err != nil {
-			return 0, err
+			return err
 		}
 		row, coef := q[e*d:(e+1)*d], unsorted[e*c:(e+1)*c]
 		clear(row)
@@ -242,7 +231,7 @@ func (g *factored) factorBorder(i, a int) (int, error) {
 		}
 		dense.Scaled(row, 1/dense.Norm4(row), row)
 	}
-	return b.rank, nil
+	return nil
 }
 
 // stop clears the coordinates of x that have an active wall.

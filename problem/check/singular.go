@@ -5,8 +5,6 @@ import (
 	"math"
 	"strings"
 
-	"gonum.org/v1/gonum/mat"
-
 	"github.com/landing-diffusion/landing/base/keyed"
 	"github.com/landing-diffusion/landing/constraint/geometry"
 	"github.com/landing-diffusion/landing/internal/dense"
@@ -30,6 +28,9 @@ func singular(e *Evidence) []Finding {
 		return nil
 	}
 	legs := newLegs(e)
+	if legs.normals == nil {
+		return []Finding{{Status: Skip, Message: "∇h is dense and too large to be factored at each step"}}
+	}
 	if len(legs.index) == 0 {
 		return nil
 	}
@@ -94,34 +95,32 @@ func singular(e *Evidence) []Finding {
 type legs struct {
 	e       *Evidence
 	probe   *evidence.Probe
-	sparse  *geometry.Normals // of many equalities; nil: probe's
-	work    float64           // operations of a point
-	index   []int             // independent equalities
-	typical []float64         // by component
+	normals *geometry.Normals
+	work    float64   // operations of a point
+	index   []int     // independent equalities
+	typical []float64 // by component
 }
 
 func newLegs(e *Evidence) *legs {
 	square := float64(e.M * e.M)
-	l := &legs{e: e, probe: e.Probe(), work: square * float64(2*e.D+e.M), typical: make([]float64, e.C)}
 	points := e.Budget(square*float64(e.D), evidence.MaxPoints)
-	if points < evidence.MaxPoints {
-		if l.sparse = geometry.NewNormals(e.Set); l.sparse != nil {
-			l.work = 64 * float64(geometry.JacobianSize(e.Set))
-		}
+	large := points < evidence.MaxPoints
+	l := &legs{e: e, probe: e.Probe(), normals: geometry.NewNormals(e.Set, large), typical: make([]float64, e.M),
+		work: square * float64(2*e.D+e.M)}
+	if large {
+		l.work = min(l.work, 64*float64(geometry.JacobianSize(e.Set)))
 	}
 	seen, all := make([][]float64, e.M), make([]int, e.M)
 	for i := range all {
 		all[i] = i
 	}
 	for _, p := range evidence.First(e.On, points) {
-		if !l.probe.At(p.X) {
+		if l.normals == nil || !l.probe.At(p.X) {
 			continue
 		}
-		parts, _ := l.look(p.X, all)
+		parts, _ := l.normals.At(p.X, all)
 		for i, part := range parts {
-			if part >= 0 {
-				seen[i] = append(seen[i], part)
-			}
+			seen[i] = append(seen[i], part)
 		}
 	}
 	for i, s := range seen {
@@ -132,52 +131,16 @@ func newLegs(e *Evidence) *legs {
 	return l
 }
 
-// look returns the legs of the equalities index at a point, by component, −1 where there is none; and the unit
-// gradients, rows or packed; nil where something is not finite.
-func (l *legs) look(x []float64, index []int) (parts, unit []float64) {
-	parts = make([]float64, l.e.M)
-	for i := range parts {
-		parts[i] = -1
-	}
-	if l.sparse != nil {
-		return parts, l.sparse.At(parts, x, index)
-	}
-	if !l.probe.At(x) {
-		return parts, nil
-	}
-	for _, g := range factor(l.probe, index) {
-		parts[g.component] = g.sine * dense.Norm(l.probe.Grad(g.component))
-	}
-	unit = make([]float64, len(index)*l.e.D)
-	for k, i := range index {
-		g := l.probe.Grad(i)
-		dense.Scaled(unit[k*l.e.D:(k+1)*l.e.D], 1/max(dense.Norm(g), math.SmallestNonzeroFloat64), g)
-	}
-	return parts, unit
-}
-
 // at returns the least leg at a point, over its typical length, and the unit gradients.
 func (l *legs) at(x []float64) (least float64, unit []float64) {
 	least = math.Inf(1)
-	parts, unit := l.look(x, l.index)
+	parts, unit := l.normals.At(x, l.index)
 	for _, i := range l.index {
-		if unit != nil && parts[i] >= 0 {
+		if parts != nil {
 			least = min(least, parts[i]/l.typical[i])
 		}
 	}
 	return least, unit
-}
-
-// turned reports whether the normals at two points have opposite orientations.
-func (l *legs) turned(a, b []float64) bool {
-	if l.sparse != nil {
-		return l.sparse.Turned(a, b)
-	}
-	m := len(l.index)
-	var turn mat.Dense
-	turn.Mul(mat.NewDense(m, l.e.D, a), mat.NewDense(m, l.e.D, b).T())
-	_, sign := mat.LogDet(&turn)
-	return sign < 0
 }
 
 // crossings are what legs says of forward paths.
@@ -199,7 +162,7 @@ func (l *legs) cross(paths *langevin.Paths) crossings {
 				c.least, c.at = now, fmt.Sprintf("step %d of forward path %d", k, i)
 			}
 			near = near || now < faded
-			if last != nil && unit != nil && min(before, now) < fadedCrossing && l.turned(last, unit) {
+			if last != nil && unit != nil && min(before, now) < fadedCrossing && l.normals.Turned(last, unit) {
 				if crossed = true; c.first == "" {
 					c.first = fmt.Sprintf("step %d of forward path %d", k, i)
 				}
