@@ -39,7 +39,8 @@ func BenchmarkPath(b *testing.B) {
 			testkit.OK(b, err)
 			pool := testkit.Pool(b, 1)
 			l := testkit.Must(Load(b.Context(), testkit.Must(problem.Load(data, origin, "", nil)), pool, nil))
-			d, n := l.Data.D, 64
+			d := l.Data.D
+			n := max(4, min(64, 10000/d))
 			simulator, paths := langevin.NewSimulator(l.Process, pool, 64), langevin.Paths{}
 			x0 := langevin.Starts(l.TrainRows, d, n)
 			from := processor.Seconds()
