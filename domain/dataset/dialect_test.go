@@ -59,7 +59,8 @@ func TestDialects(t *testing.T) {
 	} {
 		testkit.OK(t, os.WriteFile(path, []byte(c.text), 0o666))
 		s, err := ReadSurvey(path, Reading{})
-		if bare := strings.HasPrefix(c.text, "2024-01"); err == nil && bare != (len(s.Remarks) > 0 && c.header[0] > "1") {
+		dates := strings.HasPrefix(c.text, "2024-01")
+		if err == nil && dates != (len(s.Remarks) > 0 && c.header[0] > "1") {
 			t.Errorf("%q: remarks %q", c.text, s.Remarks)
 		}
 		if c.x == nil { // a header of other names than there are columns: every row is at fault

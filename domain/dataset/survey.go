@@ -232,8 +232,8 @@ func (s *Survey) table(f *os.File, how Reading) (*Points, error) {
 					p.Header = append(p.Header, unquoted(strings.TrimSpace(cell)))
 				}
 				if unsure == nil && names && !strings.ContainsFunc(line, unicode.IsLetter) {
-					p.Remarks = append(p.Remarks, fmt.Sprintf("line %d (%s) has no number and no letter: it is taken for "+
-						"the names of columns", number, show(line)))
+					p.Remarks = append(p.Remarks, fmt.Sprintf("line %d (%s) has no number and no letter: it is "+
+						"taken for the names of columns", number, show(line)))
 				}
 				unsure = nil
 				return nil

@@ -387,8 +387,8 @@ func (l *loaded) roles(o Options, d *Draft) error {
 			if !degrees(a, b, s.Header) {
 				order = "longitude,latitude"
 			}
-			l.note("%s and %s are taken for places in a plane, but could be %s in degrees: if they are, name them so in "+
-				"the first line of the file, and init writes data.kind earth", l.names[at[0]], l.names[at[1]], order)
+			l.note("%s and %s are taken for places in a plane, but could be %s in degrees: if they are, name them so "+
+				"in the first line of the file, and init writes data.kind earth", l.names[at[0]], l.names[at[1]], order)
 		}
 	}
 	if wholes > 0 && wholes == s.D-len(s.Text) && l.molecule == nil {
@@ -437,7 +437,7 @@ func latLon(s *dataset.Survey, columns []discover.Column) (latitude, longitude i
 	return latitude, longitude
 }
 
-// degrees reports whether two columns have the ranges of latitude and longitude, well used: columns with names use more.
+// degrees reports whether two columns have the ranges of latitude and longitude, well used. Named ones must use more.
 func degrees(lat, lon discover.Column, names []string) bool {
 	return lat.Min >= -90 && lat.Max <= 90 && lat.Max-lat.Min > 20 && lon.Min >= -180 && lon.Max <= 360 &&
 		(lon.Min < -90 || lon.Max > 90) && lon.Max-lon.Min > 40 && (names == nil || lon.Max-lon.Min > 180)
