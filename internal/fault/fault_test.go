@@ -52,7 +52,7 @@ var without = map[string]string{
 	"a caller puts them into an error with a file, a line or a key": `learn/choose.MeasureError
 		domain/conformation.Error constraint/formula.Error
 		domain/trajectory.Error constraint/zoo.DomainError problem/discover.Error
-		base/expr.Error base/expr.NonFinite base/expr.fault langevin.PriorError learn/method.ConfigError
+		base/expr.Error base/expr.NonFinite base/expr.fault langevin.PriorError
 		domain/molecule.NameError base/superpose.DegenerateError
 		base/superpose.ReferenceError internal/parquetfile.Error internal/parquetfile.NumberError problem/sets.Error
 		domain/robot/urdf.Error learn/score.OptionError
