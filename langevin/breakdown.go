@@ -74,3 +74,10 @@ func (t *Trace) clone() *Trace {
 	c.count, c.sums, c.worst = slices.Clone(t.count), slices.Clone(t.sums), slices.Clone(t.worst)
 	return &c
 }
+
+// reset forgets all states.
+func (t *Trace) reset() {
+	clear(t.count)
+	clear(t.sums)
+	clear(t.worst)
+}

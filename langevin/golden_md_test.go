@@ -30,7 +30,7 @@ func TestGoldenAlanineOps(t *testing.T) {
 		b := reference.NewRidge(set, 1e-6, ε)(n)
 		testkit.OK(t, b.At(x, n))
 		v, jac := make([]float64, 2*n), make([]float64, 60*n)
-		set.Jacobians(v, jac, x, n)
+		set.NewEvaluator(n).Jacobians(v, jac, x, n)
 		golden.Near(t, "h", split(v, 1, 0), f("h_"+where))
 		golden.Near(t, "g", split(v, 1, 1), f("g_"+where))
 		golden.Near(t, "∇h", split(jac, 30, 0), f("jac_h_"+where))

@@ -13,7 +13,7 @@ import (
 
 // summedArms is the published task in the reference's two sums, as its lines say them.
 func summedArms() map[string]constraint.Set {
-	return map[string]constraint.Set{"reference": reference.SummedArm{}}
+	return map[string]constraint.Set{"reference": reference.SummedArm()}
 }
 
 // The values of robot10_ops.npz, but for newton_*_asis_cache, which hold a fault of the

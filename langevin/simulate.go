@@ -251,6 +251,7 @@ type simWorker struct {
 	a, b, c []float64       // three positions: rows×d
 	ζ       []float64       // the noise: rows×d, 2rows×d if it is split
 	net     Score           // of the backward simulation in progress
+	act     Act             // net, if it is one
 	trace   *Trace          // of the backward simulation in progress; nil unless watched
 }
 
@@ -454,6 +455,18 @@ func (e *PriorError) Error() string {
 // until it is given another one, or nil: then nothing is gathered.
 func (s *Simulator) Watch(t *Trace) { s.trace = t }
 
+// An Act is a Score of a method that does more than the steps of the process, with a set that the process knows
+// nothing of.
+type Act interface {
+	Score
+	// At says that the next step is x_{k+1} → x_k.
+	At(k int)
+	// After does with x_k (n×d) what comes after a step, and with x_0 what comes at the end, k = −1.
+	After(x []float64, n, k int, failed []bool) geometry.Outcome
+	// Values are those of the set's components at x, for traces.
+	Values(x []float64, n int) []float64
+}
+
 // Backward generates the samples first, first+1, … into dst (n×d): x_N from the prior, then the backward steps with the
 // score of each worker. failed (n) is set for samples that lost a projection; their rows hold the last good state.
 func (s *Simulator) Backward(ctx context.Context, dst []float64, failed []bool, first uint64, seed uint64, prior Prior,
@@ -463,8 +476,9 @@ func (s *Simulator) Backward(ctx context.Context, dst []float64, failed []bool, 
 	start, noise := keyed.GeneratedStart.Stream(seed, 0), keyed.GeneratedNoise.Stream(seed, 0)
 	momentum, early := keyed.GeneratedMomentum.Stream(seed, 0), keyed.GeneratedEarly.Stream(seed, 0)
 	for i, w := range s.workers {
-		if w.net, w.trace = score(i), nil; s.trace != nil {
-			w.trace = NewTrace(s.proc)
+		w.net, w.trace = score(i), s.trace.clone()
+		if w.act, _ = w.net.(Act); w.trace != nil {
+			w.trace.reset()
 		}
 	}
 	clear(failed)
@@ -487,13 +501,22 @@ func (s *Simulator) Backward(ctx context.Context, dst []float64, failed []bool, 
 			if s.proc.Split {
 				w.drawInto(w.ζ[n*d:], early, first+uint64(lo), n, k)
 			}
+			if w.act != nil {
+				w.act.At(k)
+			}
 			info, err := w.Backward(out, x, next, w.ζ, failed[lo:hi], n, k, w.net)
 			if err != nil {
 				return diverged("backward", int(first)+lo, k+1, err)
 			}
 			w.report.add(info)
 			if w.trace != nil {
+				if w.act != nil {
+					info.Values = w.act.Values(x, n)
+				}
 				w.trace.See(k+1, info.Values, failed[lo:hi])
+			}
+			if err := w.acted(out, n, k, failed[lo:hi]); err != nil {
+				return diverged("backward", int(first)+lo, k+1, err)
 			}
 			info.Folds.Carry(x)
 			x, next, out = out, x, next
@@ -501,7 +524,7 @@ func (s *Simulator) Backward(ctx context.Context, dst []float64, failed []bool, 
 		if err := w.look(x, failed[lo:hi], n, 0); err != nil {
 			return diverged("backward", int(first)+lo, 0, err)
 		}
-		if err := w.last(x, failed[lo:hi], n); err != nil {
+		if err := cmp.Or(w.last(x, failed[lo:hi], n), w.acted(x, n, -1, failed[lo:hi])); err != nil {
 			return diverged("backward", int(first)+lo, 0, err)
 		}
 		if err := w.look(x, failed[lo:hi], n, N+1); err != nil {
@@ -524,9 +547,22 @@ func (s *Simulator) Backward(ctx context.Context, dst []float64, failed []bool, 
 	return report, err
 }
 
+// acted has an act do what comes after x_k, and checks that its points are finite.
+func (w *simWorker) acted(x []float64, n, k int, failed []bool) error {
+	if w.act == nil {
+		return nil
+	}
+	w.report.add(Info{Projections: w.act.After(x, n, k, failed)})
+	return finite("x", x[:n*w.d], w.d)
+}
+
 // look adds the states x_k to the trace, if there is one.
 func (w *simWorker) look(x []float64, failed []bool, n, k int) error {
 	if w.trace == nil {
+		return nil
+	}
+	if w.act != nil {
+		w.trace.See(k, w.act.Values(x, n), failed)
 		return nil
 	}
 	values, err := w.values(x, n)

@@ -68,9 +68,6 @@ func cheapestAVX2(state *[5][16]uint32, cost, price *float32, n int)
 //go:noescape
 func cheapestAVX512(state *[5][16]uint32, cost, price *float32, n int)
 
-func peakAVX2(n int)
-func peakAVX512(n int)
-
 // As tileAVX512, of pairs: l counts pairs of bfloat16 numbers.
 //
 //go:noescape
@@ -91,11 +88,6 @@ func pairRowsRest(dst *uint32, step int, src *float32, stride, n, cols int)
 //go:noescape
 func turn(dst *uint32, step int, src *uint32, stride int)
 
-func peakBF16(n int)
-
 //go:noescape
 func stripAMX(cfg *[64]byte, steps int, a *uint32, rs, arest int, b *uint32, bstep, brest int, c *float32, cs,
 	panels, add, parts int)
-
-//go:noescape
-func peakAMX(cfg *[64]byte, n int)

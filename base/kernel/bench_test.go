@@ -3,7 +3,6 @@ package kernel
 import (
 	"fmt"
 	"testing"
-	"time"
 )
 
 // each runs a test on every implementation that is tested on this machine.
@@ -16,48 +15,6 @@ func each[R interface {
 	for _, active = range implementations() {
 		r.Run(Name(), f)
 	}
-}
-
-// peaks lists what multiplies in registers, by precision, and the operations that one turn of it makes.
-func peaks(im *impl) (peak [BFloat16 + 1]func(n int), ops [BFloat16 + 1]float64) {
-	peak[Float32], ops[Float32] = im.peak, 12*float64(im.cols)
-	if im.pairs != nil {
-		peak[BFloat16], ops[BFloat16] = im.pairs.peak, im.pairs.ops
-	}
-	return peak, ops
-}
-
-// BenchmarkPeak measures the multiply-adds of one core in registers: what products are compared with.
-func BenchmarkPeak(b *testing.B) {
-	for _, im := range available() {
-		run, ops := peaks(im)
-		for p, f := range run {
-			if f == nil {
-				continue
-			}
-			b.Run(fmt.Sprintf("%s/%v", im.name, Precision(p)), func(b *testing.B) {
-				const n = 1 << 16
-				for b.Loop() {
-					f(n)
-				}
-				gflops(b, n*ops[p])
-			})
-		}
-	}
-}
-
-// peak returns the largest of ten short measurements, in operations a second, or 0 if there is none.
-func peak(im *impl, p Precision) (best float64) {
-	const n = 1 << 16
-	run, ops := peaks(im)
-	for range 10 {
-		if run[p] != nil {
-			start := time.Now()
-			run[p](n)
-			best = max(best, n*ops[p]/time.Since(start).Seconds())
-		}
-	}
-	return best
 }
 
 func gflops(b *testing.B, ops float64) {
@@ -93,13 +50,7 @@ func benchmarkLinear(b *testing.B, p Precision) {
 				for b.Loop() {
 					f()
 				}
-				ops := 2 * float64(n*out*in)
-				gflops(b, ops)
-				if active != nil {
-					if best := peak(active, p); best > 0 {
-						b.ReportMetric(100*ops*float64(b.N)/b.Elapsed().Seconds()/best, "%peak")
-					}
-				}
+				gflops(b, 2*float64(n*out*in))
 			})
 		}
 		run("forward", func() { MulTransposed(y, x, w, n, scratch) })

@@ -10,7 +10,7 @@ var avx2 = impl{
 	name: "avx2", rows: 6, cols: 16,
 	tile: tileAVX2, panel: panelAVX2, left: leftAVX2,
 	add: addAVX2, mix: mixAVX2, adam: adamAVX2,
-	biasSiLU: biasSiLUAVX2, siluGrad: siluGradAVX2, peak: peakAVX2,
+	biasSiLU: biasSiLUAVX2, siluGrad: siluGradAVX2,
 	modulate: modulateAVX2, modulateGrad: modulateGradAVX2, cheapest: cheapestAVX2,
 }
 
@@ -18,7 +18,7 @@ var avx512 = impl{
 	name: "avx512", rows: 14, cols: 32,
 	tile: tileAVX512, panel: panelAVX512, left: leftAVX512,
 	add: addAVX512, mix: mixAVX512, adam: adamAVX512,
-	biasSiLU: biasSiLUAVX512, siluGrad: siluGradAVX512, peak: peakAVX512,
+	biasSiLU: biasSiLUAVX512, siluGrad: siluGradAVX512,
 	modulate: modulateAVX512, modulateGrad: modulateGradAVX512, cheapest: cheapestAVX512,
 }
 
@@ -76,7 +76,7 @@ func softplus64AVX512(a, s, z, bias *float64, n int, beta, inverse float64)
 
 // pairsAVX512 multiplies with AVX512_BF16: half the time of float32, so three products would take longer.
 var pairsAVX512 = pairing{
-	rows: 14, whole: 1, strip: stripBF16, peak: peakBF16, ops: 12 * 32 * 2,
+	rows: 14, whole: 1, strip: stripBF16,
 	narrow:   [2]func(*uint32, *float32, int){narrow, narrowRest},
 	pairRows: [2]func(*uint32, int, *float32, int, int, int){pairRows, pairRowsRest},
 	turn:     turn,
@@ -112,8 +112,6 @@ func truth(b bool) int {
 // tilesAMX multiplies in tiles (Intel's AMX-BF16), many times as fast as float32.
 var tilesAMX = pairing{
 	rows: 2 * tileRows, whole: tileRows, along: true, split: true, strip: stripTiles,
-	peak:     func(n int) { peakAMX(&tileConfig, n) },
-	ops:      4 * 16 * 16 * 32 * 2,
 	narrow:   pairsAVX512.narrow,
 	pairRows: pairsAVX512.pairRows,
 	turn:     turn,

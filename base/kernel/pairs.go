@@ -11,12 +11,10 @@ import "unsafe"
 
 // A pairing is a set of bfloat16 loops, in assembly.
 type pairing struct {
-	rows  int         // of a tile; it is pairColumns wide
-	whole int         // pairs are summed in multiples of this
-	along bool        // tiles read the left operand along l, not across
-	split bool        // BFloat16x3 is faster than float32
-	peak  func(n int) // multiplies in registers
-	ops   float64     // of peak(1)
+	rows  int  // of a tile; it is pairColumns wide
+	whole int  // pairs are summed in multiples of this
+	along bool // tiles read the left operand along l, not across
+	split bool // BFloat16x3 is faster than float32
 
 	strip func(s strip)
 

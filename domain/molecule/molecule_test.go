@@ -216,7 +216,7 @@ func TestGeometry(t *testing.T) {
 	x := make([]float64, 30*n)
 	keyed.New(3, keyed.Probe, 0).Normals(x, 0, 0)
 	values := make([]float64, 2*n)
-	reference.Alanine.Values(values, x, n)
+	reference.Alanine.NewEvaluator(n).Values(values, x, n)
 	for i := range n {
 		φ := Torsion(x[30*i:30*i+30], 1, 3, 4, 6)
 		if d := φ - (values[2*i] - 70*math.Pi/180); math.Abs(d) > 1e-11 {

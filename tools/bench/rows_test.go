@@ -132,14 +132,6 @@ func filled(n int) []float32 {
 	return x
 }
 
-// The rate of float32 multiply-adds in registers, of all workers at once: the limit of the others.
-func BenchmarkPeak(b *testing.B) {
-	pool := workers(b)
-	timed(b, kernel.MultiplyAdd()/2*float64(pool.Workers()), func() {
-		pool.Do(pool.Workers(), func(int, int) { kernel.MultiplyAdd() })
-	})
-}
-
 // The three products of a layer with n inputs and outputs: forward, for the gradient of its input, for that of its
 // weights. Workers take equal shares of the rows.
 func BenchmarkProduct(b *testing.B) {

@@ -19,10 +19,8 @@ package euclidean
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"strings"
 
-	"github.com/landing-diffusion/landing/base/keyed"
 	"github.com/landing-diffusion/landing/base/parallel"
 	"github.com/landing-diffusion/landing/constraint"
 	"github.com/landing-diffusion/landing/constraint/geometry"
@@ -157,46 +155,44 @@ func (m *Method) Sampler(rows int, pool *parallel.Pool) method.Sampler {
 	return newSampler(m, rows, pool)
 }
 
-// An act is what a variant does with Σ: to the score of a step, after it, and at the end. It is
-// scratch space for one goroutine.
+// An act is what a variant does with Σ: to the score of a step, after it, and at the end.
 type act interface {
-	method.Score
+	langevin.Act
 	lead(s method.Score) // the network's, of samples to come
-	at(k int)            // the next step is x_{k+1} → x_k
-	// after does with x_k (n×d) what comes after a step; k = 0 is the last.
-	after(x []float64, n int, k int, failed []bool, count *method.Programs)
-	// last does with x_0 what comes at the end.
-	last(x []float64, n int, failed []bool, count *method.Programs)
 }
 
 func (m *Method) newAct(rows int) act {
 	free := func() []float64 { return make([]float64, rows*m.set.Dim()) }
+	p := plain{set: m.set.NewEvaluator(rows), values: make([]float64, rows*len(constraint.Components(m.set)))}
 	switch m.variant {
 	case Projected:
-		return &nearest{by: program.NewInterior(m.set, rows, m.opt.Interior), ok: make([]bool, rows)}
+		return &nearest{plain: p, by: program.NewInterior(m.set, rows, m.opt.Interior), ok: make([]bool, rows)}
 	case Lagrangian:
-		return &nearest{by: program.NewLagrangian(m.set, rows, m.opt.Lagrangian), ok: make([]bool, rows)}
+		return &nearest{plain: p, by: program.NewLagrangian(m.set, rows, m.opt.Lagrangian), ok: make([]bool, rows)}
 	case Guided:
-		return &guided{proc: m.by, by: program.NewGuidance(m.set, rows), w: m.opt.strength(), gradient: free(),
-			steep: make([]float64, rows)}
+		return &guided{plain: p, proc: m.by, by: program.NewGuidance(m.set, rows), w: m.opt.strength(),
+			gradient: free(), steep: make([]float64, rows)}
 	case Corrected:
-		return &corrected{proc: m.by, by: program.NewCorrection(m.set, rows), steps: m.opt.steps(), land: m.land,
-			force: free(), end: free(), to: free(), ok: make([]bool, rows)}
+		return &corrected{plain: p, proc: m.by, by: program.NewCorrection(m.set, rows), steps: m.opt.steps(),
+			land: m.land, force: free(), end: free(), to: free(), ok: make([]bool, rows)}
 	}
-	return &plain{}
+	return &p
 }
 
 // plain does nothing.
-type plain struct{ method.Score }
+type plain struct {
+	method.Score
+	set    constraint.Evaluator // of Σ
+	values []float64            // rows×c
+}
 
-func (p *plain) lead(s method.Score)                                      { p.Score = s }
-func (*plain) at(int)                                                     {}
-func (*plain) after([]float64, int, int, []bool, *method.Programs)        {}
-func (*plain) last(x []float64, n int, failed []bool, c *method.Programs) {}
+func (p *plain) lead(s method.Score)                                     { p.Score = s }
+func (*plain) At(int)                                                    {}
+func (*plain) After([]float64, int, int, []bool) (none geometry.Outcome) { return none }
 
-// add counts what became of points.
-func add(c *method.Programs, o geometry.Outcome) {
-	c.Add(method.Programs{Points: o.Points, Iterations: o.Iterations, Failed: o.Failed()})
+func (p *plain) Values(x []float64, n int) []float64 {
+	p.set.Values(p.values, x, n)
+	return p.values
 }
 
 // nearest brings every x_k to the nearest point of Σ. Where the program finds none x_k stays as it
@@ -209,13 +205,17 @@ type nearest struct {
 	ok []bool
 }
 
-func (a *nearest) after(x []float64, n, k int, failed []bool, c *method.Programs) {
-	add(c, a.by.Nearest(x, x, a.ok, n))
+func (a *nearest) After(x []float64, n, k int, failed []bool) (o geometry.Outcome) {
+	if k < 0 {
+		return o
+	}
+	o = a.by.Nearest(x, x, a.ok, n)
 	for i, ok := range a.ok[:n] {
 		if k == 0 && !ok {
 			failed[i] = true
 		}
 	}
+	return o
 }
 
 // guided adds the guidance to the score: ½τs′ = ½τs − η∇V with η = min(wτ, 1/Σ‖∇c_i‖²), so that no step of the guidance
@@ -229,7 +229,7 @@ type guided struct {
 	gradient, steep []float64
 }
 
-func (a *guided) at(k int) { a.τ = a.proc.BackTau(k) }
+func (a *guided) At(k int) { a.τ = a.proc.BackTau(k) }
 
 func (a *guided) Eval(dst, x, p []float64, n int, t float64) {
 	a.Score.Eval(dst, x, p, n, t)
@@ -262,10 +262,10 @@ type corrected struct {
 
 	force, end, to []float64 // rows×d: ∇f, x̂, x̂′
 	ok             []bool
-	count          method.Programs // of the step in hand
+	count          geometry.Outcome // of the step in hand
 }
 
-func (a *corrected) at(k int) { a.k, a.count = k, method.Programs{} }
+func (a *corrected) At(k int) { a.k, a.count = k, geometry.Outcome{} }
 
 func (a *corrected) Eval(dst, x, p []float64, n int, t float64) {
 	a.Score.Eval(dst, x, p, n, t)
@@ -283,173 +283,61 @@ func (a *corrected) Eval(dst, x, p []float64, n int, t float64) {
 	}
 	copy(a.to, a.end[:n*d])
 	for range a.steps {
-		add(&a.count, a.by.Step(a.to, a.to, a.ok, n))
+		a.count.Add(a.by.Step(a.to, a.to, a.ok, n))
 	}
 	for j := range n * d {
 		dst[j] += 2 / v * (a.to[j] - a.end[j])
 	}
 }
 
-func (a *corrected) after(_ []float64, _, _ int, _ []bool, c *method.Programs) { c.Add(a.count) }
-
-func (a *corrected) last(x []float64, n int, failed []bool, c *method.Programs) {
-	if !a.land {
-		return
+func (a *corrected) After(x []float64, n, k int, failed []bool) (o geometry.Outcome) {
+	if k >= 0 {
+		return a.count
 	}
-	add(c, a.by.Land(x, a.ok, n))
+	if !a.land {
+		return o
+	}
+	o = a.by.Land(x, a.ok, n)
 	for i, ok := range a.ok[:n] {
 		failed[i] = failed[i] || !ok
 	}
+	return o
 }
 
 // A sampler generates by the backward steps of the space around Σ, with what the variant does between them.
 type sampler struct {
-	m       *Method
-	pool    *parallel.Pool
-	rows    int
-	ends    method.Sampler // of the space around, for Ends
-	workers []*worker
-	trace   *method.Trace
-}
-
-// A worker is the scratch space of one goroutine.
-type worker struct {
-	*langevin.Stepper
-	d         int
-	act       act
-	x, out, ζ []float64 // rows×d
-	report    method.Report
-
-	set    constraint.Evaluator // of Σ
-	values []float64            // rows×c
-	trace  *method.Trace        // nil unless watched
+	method.Sampler // of the space around, for Ends
+	m              *Method
+	sim            *langevin.Simulator
+	acts           []act // of workers
 }
 
 func newSampler(m *Method, rows int, pool *parallel.Pool) *sampler {
-	s := &sampler{m: m, pool: pool, rows: rows, ends: m.of.Sampler(rows, pool)}
-	d, c := m.set.Dim(), len(constraint.Components(m.set))
+	s := &sampler{Sampler: m.of.Sampler(rows, pool), m: m, sim: langevin.NewSimulator(m.by, pool, rows).Tolerate()}
 	for range pool.Workers() {
-		vec := func() []float64 { return make([]float64, rows*d) }
-		s.workers = append(s.workers, &worker{Stepper: m.by.NewStepper(rows), d: d, act: m.newAct(rows),
-			x: vec(), out: vec(), ζ: vec(), set: m.set.NewEvaluator(rows), values: make([]float64, rows*c)})
+		s.acts = append(s.acts, m.newAct(rows))
 	}
 	return s
 }
 
-// sigma is the process on Σ itself, for traces.
-func (m *Method) sigma() *langevin.Process {
-	p := *m.by
-	p.Set = m.set
-	return &p
+// NewTrace implements method.Sampler: traces are of Σ.
+func (s *sampler) NewTrace() *method.Trace {
+	p := *s.m.by
+	p.Set = s.m.set
+	return langevin.NewTrace(&p)
 }
 
 // Watch implements method.Sampler.
-func (s *sampler) Watch(t *method.Trace)   { s.trace = t }
-func (s *sampler) NewTrace() *method.Trace { return langevin.NewTrace(s.m.sigma()) }
+func (s *sampler) Watch(t *method.Trace) { s.sim.Watch(t) }
 
-// Ends implements method.Sampler.
-func (s *sampler) Ends(ctx context.Context, x0 []float64, seed, refresh uint64) ([]float64, error) {
-	return s.ends.Ends(ctx, x0, seed, refresh)
-}
-
-// Generate implements method.Sampler. Noise is that of langevin.Simulator.Backward.
+// Generate implements method.Sampler.
 func (s *sampler) Generate(ctx context.Context, dst []float64, failed []bool, first, seed uint64, prior method.Prior,
 	scores func(worker int) method.Score) (method.Report, error) {
-	d, n := s.m.set.Dim(), len(failed)
-	start, noise := keyed.GeneratedStart.Stream(seed, 0), keyed.GeneratedNoise.Stream(seed, 0)
-	clear(failed)
-	for i, w := range s.workers {
-		w.report, w.trace = method.Report{}, nil
-		if s.trace != nil {
-			w.trace = s.NewTrace()
-		}
-		w.act.lead(scores(i))
-	}
-	blocks := parallel.Blocks(n, s.rows)
-	errs, breaks := make([]error, blocks), make([]*langevin.DivergedError, blocks)
-	s.pool.Do(blocks, func(i, b int) {
-		lo, hi := parallel.Block(b, n, s.rows)
-		w, number := s.workers[i], first+uint64(lo)
-		for row := range hi - lo {
-			prior.Sample(w.x[row*d:(row+1)*d], start, number+uint64(row))
-		}
-		if errs[b] = s.back(ctx, w, failed[lo:hi], number, noise, &breaks[b]); errs[b] == nil {
-			copy(dst[lo*d:hi*d], w.x)
-		}
+	r, err := s.sim.Backward(ctx, dst, failed, first, seed, prior, func(worker int) method.Score {
+		s.acts[worker].lead(scores(worker))
+		return s.acts[worker]
 	})
-	var r method.Report
-	for b, err := range errs {
-		if err != nil {
-			return r, err
-		}
-		if r.Break == nil && breaks[b] != nil {
-			r.Break = breaks[b]
-		}
-	}
-	for _, w := range s.workers {
-		r.Programs.Add(w.report.Programs)
-		r.Broken += w.report.Broken
-		if s.trace != nil {
-			s.trace.Add(w.trace)
-		}
-	}
-	r.Iterations, r.Failed = r.Programs.Iterations, langevin.Lost(failed)
-	return r, nil
-}
-
-// back takes the backward steps of a block from w.x.
-func (s *sampler) back(ctx context.Context, w *worker, failed []bool, first uint64, noise keyed.Stream,
-	broke **langevin.DivergedError) error {
-	d, n, N := s.m.set.Dim(), len(failed), s.m.by.Schedule.N
-	for k := N - 1; k >= 0; k-- {
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-		w.look(w.x, failed, n, k+1)
-		for i := range n {
-			noise.Normals(w.ζ[i*d:(i+1)*d], first+uint64(i), k)
-		}
-		w.act.at(k)
-		if _, err := w.Backward(w.out, w.x, nil, w.ζ, failed, n, k, w.act); err != nil {
-			return err // the space around has no components that could fail
-		}
-		w.act.after(w.out, n, k, failed, &w.report.Programs)
-		w.hold(failed, first, n, k, broke)
-		w.x, w.out = w.out, w.x
-	}
-	w.look(w.x, failed, n, 0)
-	w.act.last(w.x, n, failed, &w.report.Programs)
-	w.look(w.x, failed, n, N+1)
-	return nil
-}
-
-// hold keeps the rows that a step to x_k would take out of the finite numbers where they were, lost.
-func (w *worker) hold(failed []bool, first uint64, n, k int, broke **langevin.DivergedError) {
-	d := w.d
-	for i := range n {
-		row := w.out[i*d : (i+1)*d]
-		for j, v := range row {
-			if v-v == 0 {
-				continue
-			}
-			if number := int(first) + i; !failed[i] {
-				failed[i] = true
-				w.report.Broken++
-				if *broke == nil || number < (*broke).Sample {
-					*broke = &langevin.DivergedError{Direction: "backward", Sample: number, Step: k + 1,
-						Component: "state", Err: fmt.Errorf("x[%d] is %v", j, v)}
-				}
-			}
-			copy(row, w.x[i*d:(i+1)*d])
-			break
-		}
-	}
-}
-
-// look adds the states x_k to the trace, if there is one.
-func (w *worker) look(x []float64, failed []bool, n, k int) {
-	if w.trace != nil {
-		w.set.Values(w.values, x, n)
-		w.trace.See(k, w.values, failed)
-	}
+	out, o := method.Told(r), r.Projections
+	out.Programs = method.Programs{Points: o.Points, Iterations: o.Iterations, Failed: o.Failed()}
+	return out, err
 }

@@ -290,7 +290,7 @@ func TestGuidedDrift(t *testing.T) {
 	for k := range p.Schedule.N {
 		τ := p.BackTau(k)
 		exact{p}.Eval(plain, x, nil, n, p.Schedule.Time(k+1))
-		a.at(k)
+		a.At(k)
 		a.Eval(guided, x, nil, n, p.Schedule.Time(k+1))
 		for i := range 3 * n {
 			η := w * τ
@@ -326,7 +326,7 @@ func TestCorrectedEnds(t *testing.T) {
 		v := 0.0
 		for k := range p.Schedule.N {
 			v += p.Schedule.Tau(k)
-			a.at(k)
+			a.At(k)
 			exact{p}.Eval(plain, x, nil, n, p.Schedule.Time(k+1))
 			a.Eval(s, x, nil, n, p.Schedule.Time(k+1))
 			for i := range n {
@@ -468,14 +468,14 @@ func (half) Nearest(dst, x []float64, ok []bool, n int) (o geometry.Outcome) {
 func TestOnlyTheLastStepLosesSamples(t *testing.T) {
 	a := &nearest{by: half{}, ok: make([]bool, 4)}
 	failed, x := make([]bool, 4), make([]float64, 8)
-	var c method.Programs
+	var c geometry.Outcome
 	for k := 3; k >= 0; k-- {
-		if a.after(x, 4, k, failed, &c); k > 0 && slices.Contains(failed, true) {
+		if c.Add(a.After(x, 4, k, failed)); k > 0 && slices.Contains(failed, true) {
 			t.Errorf("samples are lost on the way to x_%d: %v", k, failed)
 		}
 	}
 	testkit.EqualSlices(t, failed, []bool{false, true, false, true}, "lost")
-	testkit.Equal(t, c, (method.Programs{Points: 16, Failed: 8}))
+	testkit.Equal(t, [2]int{c.Points, c.Failed()}, [2]int{16, 8})
 }
 
 // New returns the method of a variant for points of a process's set: of p, which must be valid, it

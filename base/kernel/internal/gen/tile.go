@@ -307,21 +307,3 @@ func amx(f *file) {
 	f.tileRelease()
 	f.end()
 }
-
-// peakTiles multiplies tiles n times, four of them at once: 4 × 16 × 16 × 32 × 2 operations each time.
-func peakTiles(f *file) {
-	f.begin("peakAMX", "cfg *[64]byte, n int", "AX")
-	f.tileConfig("AX")
-	f.in("MOVQ n+8(FP), CX")
-	for t := range 8 {
-		f.tileZero(t)
-	}
-	f.p("loop:")
-	for t := range 4 {
-		f.tileDot(6+t%2, 4+t/2, t)
-	}
-	f.in("DECQ CX")
-	f.in("JNZ loop")
-	f.tileRelease()
-	f.end()
-}

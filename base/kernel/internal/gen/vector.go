@@ -93,7 +93,6 @@ func vector(f *file) {
 		f.in("VMULPS %s, %s, %s", f.v(6), f.v(0), f.v(0))
 		f.store(f.v(0), "(SI)", 0, masked)
 	})
-	peak(f)
 }
 
 // modulated sets register 0 to (1 + scale)u + shift and register 6 to 1 + scale, of arrays in DI, R8 and R9.
@@ -208,23 +207,6 @@ func (f *file) sigmoid() {
 	f.in("VMOVUPS %s, %s", one, n)
 	f.in("VADDPS %s, %s, %s", n, s, s)
 	f.in("VDIVPS %s, %s, %s", s, n, s)
-}
-
-// peak multiplies and adds registers n times, 12 of them at once: 12 × lanes × 2
-// operations each time (twice that of pairs), enough to fill the pipes.
-func peak(f *file) {
-	f.begin("peak"+f.name, "n int", "CX")
-	for i := range 14 {
-		f.zero(i)
-	}
-	f.in("PCALIGN $32")
-	f.p("loop:")
-	for i := range 12 {
-		f.multiply("S", 12, 13, i)
-	}
-	f.in("DECQ CX")
-	f.in("JNZ loop")
-	f.end()
 }
 
 // constants writes the data that the passes read.
