@@ -71,7 +71,8 @@ func ringGrid(b *testing.B, n int) string {
 	at := filepath.Join(dir, "ring.m")
 	testkit.OK(b, os.WriteFile(at, fmt.Appendf(nil, "function mpc = ring\nmpc.version = '2';\nmpc.baseMVA = 100;\n"+
 		"mpc.bus = [\n%s];\nmpc.gen = [\n%s];\nmpc.branch = [\n%s];\n", &buses, &generators, &branches), 0o600))
-	draw := grid.Draw{Grid: testkit.Must(grid.Read(at)), Count: 128, Seed: 1, Loads: 0.05, Generation: 0.05, Voltage: 0.003}
+	draw := grid.Draw{Grid: testkit.Must(grid.Read(at)), Count: 128, Seed: 1, Loads: 0.05, Generation: 0.05,
+		Voltage: 0.003}
 	drawn := testkit.Must(draw.Run(b.Context(), testkit.Pool(b, 1)))
 	rows := testkit.Must(os.Create(filepath.Join(dir, "rows.npy")))
 	testkit.OK(b, arrayfile.EncodeNPY(rows, arrayfile.Of(drawn.X, draw.Count, drawn.Set.Dim())))
@@ -114,7 +115,8 @@ func flatRings(b *testing.B, rings, tail int) string {
 		}
 		for r := range rings {
 			angle += (25 + 40*u[r]) * math.Pi / 180
-			for _, p := range [][2]float64{{0, 0}, {0.7, 1.2124}, {2.1, 1.2124}, {2.8, 0}, {2.1, -1.2124}, {0.7, -1.2124}} {
+			for _, p := range [][2]float64{{0, 0}, {0.7, 1.2124}, {2.1, 1.2124}, {2.8, 0}, {2.1, -1.2124},
+				{0.7, -1.2124}} {
 				atom(x+p[0], p[1], angle)
 			}
 			x += 4.3
