@@ -178,7 +178,7 @@ func (m *Measures) thinness(s *survey, t *table, all []float64, rows []int32, pa
 		w := s.surveyor(worker)
 		thin[q] = inf
 		copy(w.x, t.at(rows[q]))
-		if math.IsNaN(w.land()) || w.smooth.At(w.x, 1) != nil {
+		if !w.land() || w.smooth.At(w.x, 1) != nil {
 			return
 		}
 		x := all[q*f : (q+1)*f]
