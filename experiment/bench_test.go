@@ -35,7 +35,8 @@ func BenchmarkPath(b *testing.B) {
 			if file == "" {
 				b.Skip("LANDING_PROBLEM names no problem file")
 			}
-			data, origin, err := problem.Source(file)
+			b.Chdir(filepath.Dir(file)) // where the files that it names are
+			data, origin, err := problem.Source(filepath.Base(file))
 			testkit.OK(b, err)
 			pool := testkit.Pool(b, 1)
 			l := testkit.Must(Load(b.Context(), testkit.Must(problem.Load(data, origin, "", nil)), pool, nil))
