@@ -24,7 +24,6 @@ import (
 	"github.com/landing-diffusion/landing/experiment/judge"
 	"github.com/landing-diffusion/landing/experiment/run"
 	"github.com/landing-diffusion/landing/internal/fault"
-	"github.com/landing-diffusion/landing/learn/train"
 	"github.com/landing-diffusion/landing/problem"
 	"github.com/landing-diffusion/landing/problem/settle"
 )
@@ -55,7 +54,7 @@ func badData(path, format string, v ...any) error {
 }
 
 // Load builds the problem's process, reads its data and settles what is auto. It calls report, if that is not nil,
-// with what it does next, such as "reading the data". A budget (train.max_seconds) ends it with a *train.BudgetError.
+// with what it does next, such as "reading the data". A budget (train.max_seconds) ends it with an error.
 // Other errors are the context's, *KeyError, those of data and those of the file system.
 func Load(ctx context.Context, p *problem.Problem, pool *parallel.Pool, report func(doing string)) (*Loaded, error) {
 	budget, doing := p.Train.MaxSeconds, ""
@@ -74,7 +73,8 @@ func Load(ctx context.Context, p *problem.Problem, pool *parallel.Pool, report f
 		err = l.spare(within, tell)
 	}
 	if errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {
-		return nil, &train.BudgetError{Seconds: budget, Doing: doing}
+		return nil, fault.Errorf(fault.Check, "", "the budget of %.4g s ended before the training, while %s; a larger "+
+			"train.max_seconds (--for) helps", budget, doing)
 	}
 	return l, err
 }

@@ -237,43 +237,27 @@ const (
 	startTolerance = 1e-13 // of landing, in the size of a constraint's terms
 )
 
-// A StartError says that no point of Σ was found for a chain to start from: Σ may be empty, or far from the origin.
-type StartError struct {
-	Chain     int
-	Component string  // the one that the last point tried violates most
-	Violation float64 // of it there
-	Given     bool    // the point tried is that of the potential
-}
-
-func (e *StartError) Error() string {
-	if e.Given {
-		return fmt.Sprintf("no start for chains: the conformation that the potential begins with cannot be brought "+
-			"onto Σ, and violates %q by %.3g; begin with one that is nearer", e.Component, e.Violation)
-	}
-	return fmt.Sprintf("no start for chain %d: none of %d points could be projected onto Σ by Newton's "+
-		"method, or brought there by landing. Σ may be empty; the last point violates %q by %.3g",
-		e.Chain, maxStarts, e.Component, e.Violation)
-}
-
-func (*StartError) Place() fault.Place { return fault.Place{Kind: fault.Check} }
-
-// noStart is the error of a chain whose last try ended at x.
-func noStart(set constraint.Set, x []float64, chain int) *StartError {
-	e := &StartError{Chain: chain}
-	var component int
-	e.Violation, component = constraint.Worst(constraint.Values(set, x), len(set.Equalities()))
+// NoStart says that no point of Σ was found for chains to start from, in words that say what was tried, where the last
+// try ended at x: Σ may be empty, or far from the origin.
+func NoStart(set constraint.Set, x []float64, tried string, v ...any) error {
+	name := ""
+	violation, component := constraint.Worst(constraint.Values(set, x), len(set.Equalities()))
 	if component >= 0 {
-		e.Component = constraint.Components(set)[component]
+		name = constraint.Components(set)[component]
 	}
-	return e
+	return fault.Errorf(fault.Check, "", "no start for chains: %s. The last point violates %q by %.3g; landing "+
+		"check looks at the set", fmt.Sprintf(tried, v...), name, violation)
 }
+
+// NoGivenStart is NoStart of the conformation that a potential begins with.
+const NoGivenStart = "the conformation that the potential begins with cannot be brought onto Σ; begin with one that " +
+	"is nearer"
 
 // Start writes a point on Σ for each of n chains: uniform where the set can draw so, else a point of the set's own
 // choice beside Σ (Capabilities.Start), or a Gaussian one, projected by Newton's method, ε inside of the inequalities
 // that it violates: on the boundary itself round-off would decide what is active. Starts that fail are tried again with
 // fresh noise, up to 100 times; then the same points are brought to Σ by repeated landing, which follows its normals.
-// If that fails too, the error is a
-// *StartError. Where the potential knows a point to begin with (Beginner), all chains
+// If that fails too, the error is NoStart's. Where the potential knows a point to begin with (Beginner), all chains
 // begin there, projected. A context that is done ends it with its error.
 func Start(ctx context.Context, p *Process, n int, seed uint64) ([]float64, error) {
 	d := p.Set.Dim()
@@ -292,9 +276,7 @@ func Start(ctx context.Context, p *Process, n int, seed uint64) ([]float64, erro
 	if given != nil && n > 0 {
 		first := x[:d]
 		if copy(first, given); !newton(first) && !landing(first) {
-			err := noStart(p.Set, first, 0)
-			err.Given = true
-			return nil, cmp.Or(ctx.Err(), error(err))
+			return nil, cmp.Or(ctx.Err(), NoStart(p.Set, first, NoGivenStart))
 		}
 		for i := 1; i < n; i++ {
 			copy(x[i*d:], first)
@@ -316,7 +298,8 @@ func Start(ctx context.Context, p *Process, n int, seed uint64) ([]float64, erro
 			return false
 		}
 		if !start(newton) && !start(landing) {
-			return nil, cmp.Or(ctx.Err(), error(noStart(p.Set, xi, i)))
+			return nil, cmp.Or(ctx.Err(), NoStart(p.Set, xi, "for chain %d none of %d points could be projected onto "+
+				"Σ by Newton's method, or brought there by landing. Σ may be empty", i, maxStarts))
 		}
 	}
 	return x, nil
@@ -366,13 +349,13 @@ func (c *Chains) directions() int {
 // Tune returns a step for the chains, from that of the process: short rounds of them from x0, each from where the last
 // one ended unless chains were thrown far away, halve it while too many moves go wrong or a simulation breaks down, and
 // lengthen that of HMC where it can be. What it finds is a function of the seed. If no step is short enough the error
-// is that of Run, or a *TuneError.
+// is that of Run, or one of kind fault.Check.
 func (c *Chains) Tune(ctx context.Context, pool *parallel.Pool, x0 []float64) (float64, error) {
 	τ, longest := c.Process.Schedule.T, 10*c.Process.Schedule.T
 	x, d := append([]float64(nil), x0...), c.Process.Set.Dim()
 	wrong := min(manyErrors*math.Sqrt(float64(c.directions())), manyRefused)
 	best := 0.0 // of HMC, the longest step that did not refuse too much
-	var last TuneError
+	var last error
 	for round := range tuneRounds {
 		p, run := *c.Process, *c
 		p.Schedule.T = τ
@@ -391,7 +374,10 @@ func (c *Chains) Tune(ctx context.Context, pool *parallel.Pool, x0 []float64) (f
 			return 0, err
 		}
 		failed := draws.FailedShare()
-		last = TuneError{round + 1, τ, failed, draws.Turned, draws.Refused}
+		last = fault.Errorf(fault.Check, "", "no step of chains is short enough: at %.3g, after %d rounds, %.3g %% of "+
+			"projections failed, %.3g %% of flights turned back and %.3g %% of moves would be refused; look at the "+
+			"potential and at Σ where the chains begin (landing check), or give sample.step", τ, round+1, 100*failed,
+			100*draws.Turned, 100*draws.Refused)
 		if copy(x, draws.X[:c.Count*d]); !(draws.Refused <= manyThrown) || failed > manyThrown {
 			copy(x, x0)
 		}
@@ -410,23 +396,8 @@ func (c *Chains) Tune(ctx context.Context, pool *parallel.Pool, x0 []float64) (f
 			return τ, nil
 		}
 	}
-	return 0, &last
+	return 0, last
 }
-
-// A TuneError says that moves of chains go wrong too often at any step that Tune tried.
-type TuneError struct {
-	Rounds                  int
-	Step                    float64 // the last and shortest
-	Failed, Turned, Refused float64 // shares at that step; NaN where energies are no numbers
-}
-
-func (e *TuneError) Error() string {
-	return fmt.Sprintf("no step of chains is short enough: at %.3g, after %d rounds, %.3g %% of projections failed, "+
-		"%.3g %% of flights turned back and %.3g %% of moves would be refused; look at the potential and at Σ "+
-		"where the chains begin, or give sample.step", e.Step, e.Rounds, 100*e.Failed, 100*e.Turned, 100*e.Refused)
-}
-
-func (*TuneError) Place() fault.Place { return fault.Place{Kind: fault.Check} }
 
 // FailedShare returns the share of projections that failed, each of which left its chain
 // where it was: without Metropolis that is an error of the law.

@@ -120,9 +120,9 @@ type Process struct {
 	NewGeometry func(rows int) geometry.Geometry
 }
 
-// A ConfigError names a field of a Process that cannot be.
+// A ConfigError names a field of a Process, or of another configuration, that cannot be.
 type ConfigError struct {
-	Field string // of Process
+	Field string
 	Value any
 	Want  string
 }

@@ -1,10 +1,8 @@
 package langevin
 
 import (
-	"errors"
 	"math"
 	"slices"
-	"strings"
 	"testing"
 
 	"github.com/landing-diffusion/landing/base/keyed"
@@ -12,6 +10,7 @@ import (
 	"github.com/landing-diffusion/landing/constraint/formula"
 	"github.com/landing-diffusion/landing/constraint/geometry"
 	"github.com/landing-diffusion/landing/constraint/zoo"
+	"github.com/landing-diffusion/landing/internal/fault"
 	"github.com/landing-diffusion/landing/tools/testkit"
 	"github.com/landing-diffusion/landing/tools/testkit/sets"
 )
@@ -93,10 +92,9 @@ func TestNoStart(t *testing.T) {
 	}})
 	testkit.OK(t, err)
 	_, err = Start(t.Context(), &Process{Set: set}, 2, 1)
-	var none *StartError
-	if !errors.As(err, &none) || none.Chain != 0 || none.Component == "" || none.Violation < 1 ||
-		!strings.Contains(err.Error(), none.Component) {
-		t.Errorf("%v", err)
+	testkit.Refused(t, err, `for chain 0 none of 100 points`)
+	if testkit.Refused(t, err, `violates "`); fault.KindOf(err) != fault.Check {
+		t.Errorf("of kind %v", fault.KindOf(err))
 	}
 }
 
@@ -124,8 +122,5 @@ func TestStartWhereThePotentialSays(t *testing.T) {
 		}
 	}
 	_, err := Start(t.Context(), &Process{Set: set, Potential: known{point: []float64{0, 0, 0}}}, 1, 1)
-	var fault *StartError
-	if !errors.As(err, &fault) || !fault.Given || !strings.Contains(err.Error(), "nearer") {
-		t.Errorf("from the centre: %v", err)
-	}
+	testkit.Refused(t, err, "begin with one that is nearer", "from the centre")
 }

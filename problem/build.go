@@ -49,14 +49,11 @@ var fieldKeys = map[string]string{
 
 // placed makes an error about a field of a process or a method a *KeyError; others stay.
 func placed(p *Problem, err error) error {
-	var process *langevin.ConfigError
-	var own *method.ConfigError
+	var field *langevin.ConfigError
 	var unsupported *constraint.UnsupportedError
 	switch {
-	case errors.As(err, &process):
-		return p.key(fieldKeys[process.Field], process.Value, process.Want)
-	case errors.As(err, &own):
-		return p.key(fieldKeys[own.Field], own.Value, own.Want)
+	case errors.As(err, &field):
+		return p.key(fieldKeys[field.Field], field.Value, field.Want)
 	case errors.As(err, &unsupported):
 		return p.key("set.kind", p.Set.Is(), fmt.Sprintf("a set with %s, for %s", unsupported.Need, unsupported.For))
 	}

@@ -24,8 +24,6 @@ import (
 	"github.com/landing-diffusion/landing/internal/ranks"
 	"github.com/landing-diffusion/landing/internal/text"
 	"github.com/landing-diffusion/landing/langevin"
-	"github.com/landing-diffusion/landing/learn/levelset/fit"
-	"github.com/landing-diffusion/landing/learn/train"
 )
 
 // Exit codes.
@@ -98,8 +96,7 @@ func (a *app) main(ctx context.Context) int {
 			verb = root
 		}
 		a.out.say("Try: %s --help", verb.CommandPath())
-	case code == exitDiverged && !errors.As(err, new(*train.LossError)) && !errors.As(err, new(*fit.DivergedError)),
-		errors.As(err, new(*langevin.StartError)), errors.As(err, new(*langevin.TuneError)):
+	case errors.As(err, new(*langevin.DivergedError)):
 		a.out.say("Try: landing check")
 	}
 	if a.out.said == sayJSON { // the last line

@@ -423,21 +423,12 @@ func (s *Set) Equalities() []string { return s.equalities }
 // Inequalities returns the names of g.
 func (s *Set) Inequalities() []string { return s.inequalities }
 
-// Fault is as in constraint.Capabilities; the error is a *PointError.
+// Fault is as in constraint.Capabilities; the error names the component and the operation.
 func (s *Set) Fault(x []float64) error {
 	for i, name := range constraint.Components(s) {
 		if f := s.Program.Fault(x, i); f != nil {
-			return &PointError{name, f}
+			return fmt.Errorf("constraint %q: %w", name, f)
 		}
 	}
 	return nil
 }
-
-// A PointError is a component that is not finite at a point.
-type PointError struct {
-	Component string
-	Fault     *expr.NonFinite
-}
-
-func (e *PointError) Error() string { return fmt.Sprintf("constraint %q: %v", e.Component, e.Fault) }
-func (e *PointError) Unwrap() error { return e.Fault }

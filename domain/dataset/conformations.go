@@ -238,8 +238,7 @@ func (c *Conformations) begin(set *conformation.Set, energy *amber.Potential) ([
 	}
 	solver := geometry.NewSolver(set, 0)
 	if !solver.Project(x, startMargin) && !solver.Descend(x, refined) {
-		worst, at := constraint.Worst(constraint.Values(set, x), len(set.Equalities()))
-		return nil, &langevin.StartError{Component: constraint.Components(set)[at], Violation: worst, Given: true}
+		return nil, langevin.NoStart(set, x, langevin.NoGivenStart)
 	}
 	letDown(x, energy, solver)
 	return x, nil

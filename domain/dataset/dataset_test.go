@@ -184,6 +184,8 @@ func TestDecodeEarthRefuses(t *testing.T) {
 		{"1,\n", `x.csv:1: longitude is "", expected a number`},
 		{"1,\x1b[2J\n", `x.csv:1: longitude is "\x1b[2J", expected a number`},
 		{"lon,lat\n1,2\n", `x.csv:1: column 1 is "lon", expected latitude`},
+		{"decimalLongitude,decimalLatitude\n1,2\n", `x.csv:1: column 1 is "decimalLongitude", expected latitude`},
+		{"долгота,широта\n1,2\n", `x.csv:1: column 1 is "долгота", expected latitude`},
 		{"", "x.csv: the file is empty, expected lines of latitude,longitude"},
 		{"# c\nlat,lon\n\n", "x.csv: the file has no data, expected lines of latitude,longitude"},
 		{"1,2\n3\n", "x.csv:2: 1 column, expected 2: latitude,longitude"},
@@ -299,7 +301,7 @@ func TestReadPointsExtension(t *testing.T) {
 		t.Errorf("P.TXT: %+v, %v", p, err)
 	}
 	_, err = ReadPoints("p.xyz")
-	want := `p.xyz: extension ".xyz", expected .npy, .npz, .csv, .txt or .parquet`
+	want := `p.xyz: extension ".xyz", expected .npy, .npz, .csv, .tsv, .txt or .parquet`
 	if err == nil || err.Error() != want {
 		t.Errorf("got %v, want %s", err, want)
 	}

@@ -54,10 +54,15 @@ func TestDialects(t *testing.T) {
 		{"lat,lon\n47.5N,-8 E\n1.5° S,170.25°W\n", []string{"lat", "lon"}, []float64{47.5, -8, -1.5, -170.25},
 			"a mark"},
 		{"a;b\n12,5 %;2\n3,0%;4\n", []string{"a", "b"}, []float64{12.5, 2, 3, 4}, "decimal commas and some"},
+		{"2024-01,2024-02\n1.5,2\n3,4\n", []string{"2024-01", "2024-02"}, []float64{1.5, 2, 3, 4}, ""},
 		{"1,2\n30,05\n4,-06\n", nil, []float64{1, 2, 30, 5, 4, -6}, ""},
 	} {
 		testkit.OK(t, os.WriteFile(path, []byte(c.text), 0o666))
 		s, err := ReadSurvey(path, Reading{})
+		dates := strings.HasPrefix(c.text, "2024-01")
+		if err == nil && dates != (len(s.Remarks) > 0 && c.header[0] > "1") {
+			t.Errorf("%q: remarks %q", c.text, s.Remarks)
+		}
 		if c.x == nil { // a header of other names than there are columns: every row is at fault
 			if err == nil && len(s.Faulty) != s.N {
 				t.Errorf("%q: %+v", c.text, s)

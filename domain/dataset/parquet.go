@@ -64,7 +64,7 @@ func columnsOf(name string, f *parquetfile.File, asked []column) (at []int, of [
 		var found []int
 		for _, is := range []func(column string) bool{ // a whole name says more than a beginning
 			func(column string) bool { return column == a.name || !a.exact && strings.EqualFold(column, a.name) },
-			func(column string) bool { return !a.exact && begins(column, a.name) },
+			func(column string) bool { return !a.exact && Place(column) == a.name },
 		} {
 			for i, c := range f.Columns {
 				if len(found) < 2 && is(c.Name) {
@@ -85,12 +85,6 @@ func columnsOf(name string, f *parquetfile.File, asked []column) (at []int, of [
 		at, of = append(at, found[0]), append(of, a)
 	}
 	return at, of, nil
-}
-
-// begins reports whether a column's name begins as latitude or longitude is written: lat, lon or lng.
-func begins(column, name string) bool {
-	column = strings.ToLower(column)
-	return strings.HasPrefix(column, name[:3]) || name == "longitude" && strings.HasPrefix(column, "lng")
 }
 
 // decodeParquet reads the columns of a Parquet file: all of them, or those that are asked for.

@@ -130,7 +130,7 @@ func (e *Error) Place() fault.Place { return fault.Place{Kind: fault.Data, File:
 //     that (n, a, b) gives n points in R^(a·b);
 //   - .npz: such an array in an archive: the only one, or that which is called points,
 //     data, samples, x or X;
-//   - .csv or .txt: a point on each line, its coordinates separated by commas.
+//   - .csv, .tsv or .txt: a point on each line, its coordinates separated by commas.
 //     Blank lines and lines that begin with # are skipped, and the first line
 //     of the others may be a header;
 //   - .parquet: its columns, which are flat and hold numbers, are the coordinates (package parquetfile).
@@ -138,11 +138,11 @@ func ReadPoints(path string) (*Points, error) {
 	switch ext := strings.ToLower(filepath.Ext(path)); ext {
 	case ".npy", ".npz":
 		return readFile(path, decodeArray)
-	case ".csv", ".txt", ".parquet":
+	case ".csv", ".tsv", ".txt", ".parquet":
 		return readFile(path, func(f *os.File) (*Points, error) { return decodeColumns(f, nil) })
 	default:
 		return nil, &Error{File: path, Value: fmt.Sprintf("extension %q", ext),
-			Want: ".npy, .npz, .csv, .txt or .parquet"}
+			Want: ".npy, .npz, .csv, .tsv, .txt or .parquet"}
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
 
 	"github.com/landing-diffusion/landing/base/arrayfile"
 	"github.com/landing-diffusion/landing/internal/text"
@@ -76,13 +77,13 @@ func ReadSurvey(path string, how Reading) (*Survey, error) {
 	switch ext {
 	case ".npz", ".npy":
 		decode = func(f *os.File) (*Points, error) { return s.array(f, how.Array, ext) }
-	case ".csv", ".txt":
+	case ".csv", ".tsv", ".txt":
 		decode = func(f *os.File) (*Points, error) { return s.table(f, how) }
 	case ".parquet":
 		decode = s.parquet
 	default:
 		return nil, &Error{File: path, Value: fmt.Sprintf("extension %q", ext),
-			Want: ".npy, .npz, .csv, .txt or .parquet"}
+			Want: ".npy, .npz, .csv, .tsv, .txt or .parquet"}
 	}
 	p, err := readFile(path, decode)
 	if err != nil {
@@ -229,6 +230,10 @@ func (s *Survey) table(f *os.File, how Reading) (*Points, error) {
 			if how.Header == "yes" || how.Header == found || how.Header == "" && names {
 				for _, cell := range row {
 					p.Header = append(p.Header, unquoted(strings.TrimSpace(cell)))
+				}
+				if unsure == nil && names && !strings.ContainsFunc(line, unicode.IsLetter) {
+					p.Remarks = append(p.Remarks, fmt.Sprintf("line %d (%s) has no number and no letter: it is "+
+						"taken for the names of columns", number, show(line)))
 				}
 				unsure = nil
 				return nil

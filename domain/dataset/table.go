@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -199,7 +200,7 @@ func checkHeader(file string, number int, line string, columns []column) error {
 			continue
 		}
 		for k, c := range columns {
-			if k != j && !c.exact && strings.HasPrefix(mapped(cell), c.name[:3]) {
+			if k != j && !c.exact && mapped(cell) == c.name {
 				return &Error{File: file, Line: number, Column: fmt.Sprintf("column %d", j+1), Value: show(cell),
 					Want: columns[j].name}
 			}
@@ -208,16 +209,29 @@ func checkHeader(file string, number int, line string, columns []column) error {
 	return nil
 }
 
-// mapped returns the name of a column in small letters: that of maps for x, y and lng.
+// mapped returns latitude or longitude if a name is such, or as maps have it: x, y; else "".
 func mapped(name string) string {
-	name = strings.ToLower(strings.Trim(name, "\"'"))
-	switch {
-	case name == "x", name == "easting", strings.HasPrefix(name, "lng"):
+	switch name = strings.ToLower(strings.Trim(name, "\"'")); name {
+	case "x", "easting":
 		return "longitude"
-	case name == "y", name == "northing":
+	case "y", "northing":
 		return "latitude"
 	}
-	return name
+	return Place(name)
+}
+
+// Place returns latitude or longitude if a column's name says one of them, in some languages; else "".
+func Place(name string) string {
+	name = strings.ToLower(name)
+	has := func(word string) bool { return strings.Contains(name, word) }
+	switch {
+	case strings.HasPrefix(name, "lat"), slices.ContainsFunc(strings.Fields("latitud breitengrad широт 纬 緯"), has):
+		return "latitude"
+	case strings.HasPrefix(name, "lon"), strings.HasPrefix(name, "lng"),
+		slices.ContainsFunc(strings.Fields("longitud längengrad laengengrad долгот 经 経"), has):
+		return "longitude"
+	}
+	return ""
 }
 
 func wantColumns(d, first int, columns []column) string {

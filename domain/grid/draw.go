@@ -125,8 +125,10 @@ func (d *Draw) base(ctx context.Context, set *Set) (base []float64, loads float6
 				}
 			}
 			solver := geometry.NewSolver(inside, 0.01).Until(ctx)
-			if x := base[:inside.Dim()]; solver.Descend(x, 1e-12) || solver.Descend(x, 1e-12) || ctx.Err() != nil {
-				return base, loads, ctx.Err()
+			for range 2 { // a second descent goes on where the first ran out of steps
+				if solver.Descend(base[:inside.Dim()], 1e-12) || ctx.Err() != nil {
+					return base, loads, ctx.Err()
+				}
 			}
 		}
 	}

@@ -73,7 +73,7 @@ func (s *Source) graph() (*onnx.Graph, error) {
 	return g, nil
 }
 
-// ONNX returns the score as an ONNX model. Errors are those of experiment.Run.Graph, *onnx.TooLargeError and
+// ONNX returns the score as an ONNX model. Errors are those of experiment.Run.Graph, that of a file too large and
 // those of the file system.
 func (s *Source) ONNX() ([]byte, error) {
 	g, err := s.graph()

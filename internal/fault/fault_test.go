@@ -50,17 +50,17 @@ func TestOf(t *testing.T) {
 // without are error types without a place, by what becomes of them.
 var without = map[string]string{
 	"a caller puts them into an error with a file, a line or a key": `learn/choose.MeasureError
-		domain/conformation.Error constraint/formula.Error constraint/formula.PointError
+		domain/conformation.Error constraint/formula.Error
 		domain/trajectory.Error constraint/zoo.DomainError problem/discover.Error
-		base/expr.Error base/expr.NonFinite base/expr.fault langevin.PriorError learn/method.ConfigError
-		learn/method/flow.CutError domain/molecule.NameError base/superpose.DegenerateError
+		base/expr.Error base/expr.NonFinite base/expr.fault langevin.PriorError
+		domain/molecule.NameError base/superpose.DegenerateError
 		base/superpose.ReferenceError internal/parquetfile.Error internal/parquetfile.NumberError problem/sets.Error
 		domain/robot/urdf.Error learn/score.OptionError
 		learn/score/networks.KindError learn/score/networks.UnitError`,
 	"the command makes usage errors of them": `study/work.ListError`,
 	"they wrap others":                       `cmd/landing.kept cmd/landing.keptFolder study/sweep.RefusedError`,
 	"the service answers with them":          `study/engine.PanicError study/serve.fault`,
-	"they are failures of kind Failure": `tools/bench/problems.MixingError internal/onnx.TooLargeError
+	"they are failures of kind Failure": `tools/bench/problems.MixingError
 		internal/ranks.AbortError internal/ranks.MismatchError`,
 }
 

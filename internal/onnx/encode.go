@@ -28,11 +28,8 @@ const (
 // maxFile is what protocol buffers allow.
 const maxFile = math.MaxInt32
 
-// A TooLargeError says that a model has no room in a file.
-type TooLargeError struct{ Bytes int }
-
-func (e *TooLargeError) Error() string {
-	return fmt.Sprintf("the model takes %d bytes; an ONNX file has at most %d", e.Bytes, maxFile)
+func tooLarge(bytes int) error {
+	return fmt.Errorf("the model takes %d bytes; an ONNX file has at most %d", bytes, maxFile)
 }
 
 // A Property is an entry of a model's metadata.
@@ -60,7 +57,7 @@ func (m *message) numbers(field protowire.Number, list []int64) {
 }
 
 // Encode returns the graph as a file, made by a version of the program, with metadata in the order given.
-// The error is a *TooLargeError.
+// It is an error that a file has no room for it.
 func (g *Graph) Encode(version string, metadata []Property) ([]byte, error) {
 	var body message
 	size := 0
@@ -68,7 +65,7 @@ func (g *Graph) Encode(version string, metadata []Property) ([]byte, error) {
 		size += 8 * t.Len()
 	}
 	if size > maxFile { // at most as large: before room is made
-		return nil, &TooLargeError{size}
+		return nil, tooLarge(size)
 	}
 	for i, n := range g.Nodes {
 		body.bytes(graphNode, n.encode(i))
@@ -103,7 +100,7 @@ func (g *Graph) Encode(version string, metadata []Property) ([]byte, error) {
 		m.bytes(modelMetadata, e)
 	}
 	if len(m) > maxFile {
-		return nil, &TooLargeError{len(m)}
+		return nil, tooLarge(len(m))
 	}
 	return m, nil
 }

@@ -7,7 +7,6 @@ package method
 import (
 	"context"
 	"errors"
-	"fmt"
 
 	"github.com/landing-diffusion/landing/base/kernel"
 	"github.com/landing-diffusion/landing/base/keyed"
@@ -272,16 +271,8 @@ type Config struct {
 	Options score.Options
 }
 
-// A ConfigError says which field of Config a method cannot do with.
-type ConfigError struct {
-	Field string // of it
-	Value any
-	Want  string // what it can do with
-}
-
-func (e *ConfigError) Error() string {
-	return fmt.Sprintf("%s is %v; want %s", e.Field, e.Value, e.Want)
-}
+// A ConfigError says which field of Config, or of its process, a method cannot do with.
+type ConfigError = langevin.ConfigError
 
 // Turns say which rows of data a Source takes, where it takes fewer at a time than there are. All rows stand in a
 // random order, in another one each round; refresh r of p rows takes the places rp to rp + p − 1, and what is beyond

@@ -43,28 +43,6 @@ func (d Decision) String() string {
 		d.Budget, d.Pace, d.After, d.Why)
 }
 
-// A BudgetError says that the budget ended within the first epoch.
-type BudgetError struct {
-	Seconds     float64
-	Batches, Of int    // of the epoch
-	Doing       string // before the first epoch, such as "reading the data"; empty: the epoch itself
-}
-
-func (e *BudgetError) Error() string {
-	if e.Doing != "" {
-		return fmt.Sprintf("the budget of %.4g s ended before the training, while %s; a larger train.max_seconds "+
-			"(--for) helps", e.Seconds, e.Doing)
-	}
-	if e.Batches == 0 {
-		return fmt.Sprintf("the budget of %.4g s ended in the first epoch, before its first batch: loading, the prior "+
-			"or forward paths took it; a larger train.max_seconds (--for) helps", e.Seconds)
-	}
-	return fmt.Sprintf("the budget of %.4g s ended in the first epoch, after %d of its %d batches; a larger "+
-		"train.max_seconds (--for), or fewer train.times_per_path, help", e.Seconds, e.Batches, e.Of)
-}
-
-func (*BudgetError) Place() fault.Place { return fault.Place{Kind: fault.Check} }
-
 // A Reading of clocks, in seconds since the training began; time between calls is not counted.
 type Reading struct {
 	All       float64 // whatever was done
@@ -274,11 +252,17 @@ func (t *Trainer[T]) Extend(seconds float64) {
 	s.Plan, s.Clock = &d.Plan, []Decision{d}
 }
 
-// Exhausted ends a training whose budget ended in the course of an epoch. A *BudgetError says that it was the first.
+// Exhausted ends a training whose budget ended in the course of an epoch. An error says that it was the first.
 func (t *Trainer[T]) Exhausted() (Decision, error) {
 	s := &t.State
 	if s.Epoch == 0 {
-		return Decision{}, &BudgetError{Seconds: s.Budget, Batches: s.Step, Of: t.batches()}
+		when, also := "before its first batch: loading, the prior or forward paths took it", ""
+		if s.Step > 0 {
+			when = fmt.Sprintf("after %d of its %d batches", s.Step, t.batches())
+			also = ", or fewer train.times_per_path,"
+		}
+		return Decision{}, fault.Errorf(fault.Check, "", "the budget of %.4g s ended in the first epoch, %s; a larger "+
+			"train.max_seconds (--for)%s helps", s.Budget, when, also)
 	}
 	d := Decision{After: s.Epoch, Plan: t.Plan().Until(s.Epoch, s.Epoch), Budget: s.Budget, Spent: s.Spent,
 		Why: fmt.Sprintf("the budget ended in epoch %d", s.Epoch+1), Within: s.Step > 0}

@@ -6,12 +6,12 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strings"
 	"testing"
 
 	"github.com/landing-diffusion/landing/base/kernel"
 	"github.com/landing-diffusion/landing/base/keyed"
 	"github.com/landing-diffusion/landing/base/parallel"
+	"github.com/landing-diffusion/landing/internal/fault"
 	"github.com/landing-diffusion/landing/langevin"
 	"github.com/landing-diffusion/landing/learn/method"
 	"github.com/landing-diffusion/landing/learn/method/pathmatch"
@@ -103,20 +103,17 @@ func TestShareOfFailedPaths(t *testing.T) {
 	if src.prepared != 1 || len(src.refreshed) != 2 || src.refreshed[0] == src.refreshed[1] {
 		t.Errorf("prepared %d times, refreshed as %v in 3 epochs, every other one", src.prepared, src.refreshed)
 	}
-	var e *FailedError
 	tr, _ = lossy(t, cfg, 26)
-	if _, err := tr.Epoch(t.Context()); !errors.As(err, &e) || e.Failed != 26 || e.Paths != 50 || e.Limit != 0.5 {
-		t.Errorf("26 of 50 failed: %v", err)
-	}
-	broke := &FailedError{Failed: 3, Paths: 50, Limit: 0.01, Broken: 2, Break: errors.New("at sample 7, step 4")}
-	if !strings.HasPrefix(broke.Error(), "3 of 50 forward paths failed, 2 of them broke down, above the allowed share "+
-		"0.01 (train.max_failed): the first: at sample 7, step 4; smaller steps") {
-		t.Error(broke)
-	}
+	err := testkit.Err(tr.Epoch(t.Context()))
+	testkit.Refused(t, err, "26 of 50 forward paths failed a projection, above the allowed share 0.5")
+	testkit.Equal(t, fault.KindOf(err), fault.Check)
+	tr.report.Broken, tr.report.Break = 2, errors.New("at sample 7, step 4")
+	testkit.Refused(t, tr.failure(), "26 of 50 forward paths failed, 2 of them broke down, above the allowed share "+
+		"0.5 (train.max_failed): the first: at sample 7, step 4; smaller steps")
 	cfg.MaxFailed = 1
 	tr, _ = lossy(t, cfg, 50)
 	for range 2 {
-		if _, err := tr.Epoch(t.Context()); !errors.As(err, &e) || tr.State.Updates != 0 || tr.State.Epoch != 0 {
+		if _, err := tr.Epoch(t.Context()); err == nil || tr.State.Updates != 0 || tr.State.Epoch != 0 {
 			t.Errorf("all failed: %v after %d updates", err, tr.State.Updates)
 		}
 	}
@@ -165,11 +162,11 @@ func TestGradientThatIsNotFinite(t *testing.T) {
 	src.steep = true
 	tr.State.Epoch, tr.State.Step = 3, 1
 	loss, norm, err := tr.gradient(tr.order[:16])
-	var e *LossError
-	if !errors.As(err, &e) || *e != (LossError{4, 2, -1, -1, false}) || loss != 0 || norm != 0 {
+	testkit.Refused(t, err, "the gradient is not finite in epoch 4, batch 2; a lower")
+	if loss != 0 || norm != 0 || fault.KindOf(err) != fault.Diverged {
 		t.Errorf("%v and %v, %+v", loss, norm, err)
 	}
-	if err := tr.batch(); !errors.As(err, &e) || tr.State.Updates != 0 || tr.State.Step != 1 {
+	if err := tr.batch(); fault.KindOf(err) != fault.Diverged || tr.State.Updates != 0 || tr.State.Step != 1 {
 		t.Errorf("%v after %d updates", err, tr.State.Updates)
 	}
 	src.steep = false

@@ -136,16 +136,6 @@ func (t *Trainer[T]) refresh(ctx context.Context, refresh uint64) (method.Report
 	return t.source.Refresh(ctx, t.cfg.Seed, refresh)
 }
 
-// A RankError says that a rank failed where rank 0 does not.
-type RankError struct {
-	Rank int
-	What string
-}
-
-func (e *RankError) Error() string { return fmt.Sprintf("rank %d of the MPI job %s", e.Rank, e.What) }
-
-func (*RankError) Place() fault.Place { return fault.Place{Kind: fault.Check} }
-
 // tellParts makes the losses and faults of parts known to all ranks.
 func (t *Trainer[T]) tellParts() {
 	s := t.share
@@ -177,7 +167,8 @@ func (t *Trainer[T]) faultOf(part int) error {
 	for _, hi := ranks.Cut(t.parts, 0, s.last); part >= hi; _, hi = ranks.Cut(t.parts, rank, s.last) {
 		rank++
 	}
-	return &RankError{rank, "cannot compute its share of a gradient that rank 0 can; does it read the same files?"}
+	return fault.Errorf(fault.Check, "", "rank %d of the MPI job cannot compute its share of a gradient that rank 0 "+
+		"can; does it read the same files?", rank)
 }
 
 // sum makes total the sum of the parts of all ranks.
@@ -194,17 +185,6 @@ func (t *Trainer[T]) sum() {
 	ranks.Fold(s.group, t.opt.total, s.last, foldPiece, s.add)
 }
 
-// A DriftError says that ranks which should have the same weights have not.
-type DriftError struct{ Rank, Epoch int }
-
-func (e *DriftError) Error() string {
-	return fmt.Sprintf("after epoch %d the weights of rank %d of the MPI job are not those of rank 0: a fault of its "+
-		"machine, or with mpi.exact=false sums that differ from rank to rank; mpi.exact=true has none. The last "+
-		"checkpoint is from before", e.Epoch, e.Rank)
-}
-
-func (*DriftError) Place() fault.Place { return fault.Place{Kind: fault.Check} }
-
 // check compares the weights of all ranks.
 func (t *Trainer[T]) check() error {
 	if t.share == nil {
@@ -212,7 +192,9 @@ func (t *Trainer[T]) check() error {
 	}
 	t.share.tell(opCheck)
 	if rank := t.share.compare(ranks.View(t.opt.params), ranks.View(t.opt.average)); rank > 0 {
-		return &DriftError{rank, t.State.Epoch + 1}
+		return fault.Errorf(fault.Check, "", "after epoch %d the weights of rank %d of the MPI job are not those of "+
+			"rank 0: a fault of its machine, or with mpi.exact=false sums that differ from rank to rank; "+
+			"mpi.exact=true has none. The last checkpoint is from before", t.State.Epoch+1, rank)
 	}
 	return nil
 }

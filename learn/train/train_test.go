@@ -3,7 +3,6 @@ package train
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"math"
 	"reflect"
@@ -15,6 +14,7 @@ import (
 	"github.com/landing-diffusion/landing/base/keyed"
 	"github.com/landing-diffusion/landing/base/parallel"
 	"github.com/landing-diffusion/landing/constraint/zoo"
+	"github.com/landing-diffusion/landing/internal/fault"
 	"github.com/landing-diffusion/landing/langevin"
 	"github.com/landing-diffusion/landing/learn/cwpm"
 	"github.com/landing-diffusion/landing/learn/method"
@@ -603,24 +603,12 @@ func TestLossError(t *testing.T) {
 	tr := small(t, smallConfig, 1, langevin.ULLA)
 	testkit.OK(t, tr.prepare(context.Background()))
 	tr.opt.params[len(tr.opt.params)-1] = float32(math.Inf(1)) // a bias of the output
-	var e *LossError
-	if err := tr.batch(); !errors.As(err, &e) || e.Epoch != 1 || e.Step != 1 || e.Path < 0 || e.Unread {
-		t.Errorf("got %v", err)
-	}
-	if first := tr.order[0]; e.Path != first || e.Time != tr.terms[0].K {
-		t.Errorf("all terms are not finite, and the first said is %+v", e)
-	}
-	tr.State.Epoch, tr.State.Step = 4, 2
-	if err := tr.batch(); !errors.As(err, &e) || e.Epoch != 5 || e.Step != 3 ||
-		!strings.HasPrefix(err.Error(), "the loss is not finite in epoch 5, batch 3, at sample ") {
-		t.Errorf("got %v", err)
-	}
-	for e, want := range map[*LossError]string{
-		{Epoch: 2, Step: 7, Path: -1, Time: -1}: "the gradient is not finite in epoch 2, batch 7; a lower",
-		{Epoch: 2, Step: 7, Path: 3, Time: 4, Unread: true}: "cannot read the point of sample 3, step 4, in epoch 2, " +
-			"batch 7 (",
-	} {
-		testkit.Contains(t, e.Error(), want, "%v", e)
+	for _, at := range [][2]int{{0, 0}, {4, 2}} {
+		tr.State.Epoch, tr.State.Step = at[0], at[1]
+		err := tr.batch() // all terms are not finite: the first is named
+		testkit.Refused(t, err, fmt.Sprintf("the loss is not finite in epoch %d, batch %d, at sample %d, step %d; a "+
+			"lower", at[0]+1, at[1]+1, tr.terms[0].Item, tr.terms[0].K))
+		testkit.Equal(t, fault.KindOf(err), fault.Diverged)
 	}
 }
 
@@ -642,8 +630,8 @@ func TestUnreadPoint(t *testing.T) {
 	cfg := Config{Epochs: 1, Batch: 12, LearningRate: 1e-3}
 	tr := trainer[float32](cfg, proc, pathmatch.Options{}, data, m, pool)
 	_, err := tr.Epoch(context.Background())
-	var e *LossError
-	if !errors.As(err, &e) || !e.Unread || e.Path != 7 || strings.Contains(err.Error(), "rate") {
+	testkit.Refused(t, err, "cannot read the point of sample 7, step ")
+	if fault.KindOf(err) != fault.Diverged || strings.Contains(err.Error(), "rate") {
 		t.Errorf("got %v", err)
 	}
 }
@@ -655,21 +643,18 @@ func TestFailedPathsStopTraining(t *testing.T) {
 	}
 	x0 := testkit.Must(langevin.Start(t.Context(), proc, 40, 1))
 	pool := testkit.Pool(t, 1)
-	var e *FailedError
 	cfg := Config{Epochs: 1, Batch: 4, Refresh: 1, LearningRate: 1e-3, MaxFailed: 0.05}
 	begin := func() *Trainer[float32] {
 		net := score.NewMLP[float32]([]int{4, 4, 3}, 1).Model(score.Reading{}, kernel.Float32)
 		return trainer(cfg, proc, pathmatch.Options{}, x0, net, pool)
 	}
-	if _, err := begin().Epoch(context.Background()); !errors.As(err, &e) {
-		t.Fatalf("got %v", err)
-	}
+	refused := testkit.Err(begin().Epoch(context.Background()))
+	testkit.Refused(t, refused, "forward paths failed a projection")
 	cfg.MaxFailed = 1
 	tr := begin()
 	done, err := tr.Epoch(context.Background())
-	if err != nil || done.Failed != e.Failed {
-		t.Fatalf("%d failed, then %d: %v", e.Failed, done.Failed, err)
-	}
+	testkit.OK(t, err)
+	testkit.Equal(t, strings.HasPrefix(refused.Error(), fmt.Sprint(done.Failed, " of 40 ")), true, "%v", refused)
 	for _, i := range tr.order {
 		if tr.source.Failed(i) {
 			t.Error("a failed path is trained on")

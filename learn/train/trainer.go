@@ -121,55 +121,16 @@ type Epoch struct {
 	Simulated float64   `json:"simulated"`        // of these
 }
 
-// A LossError says that the loss left the finite numbers.
-type LossError struct {
-	Epoch, Step int
-	Path, Time  int  // item and time of the first term that is not finite; −1 if only the gradient is
-	Unread      bool // the network's row of it is not finite: it cannot read the point
-}
-
-func (e *LossError) Error() string {
-	if e.Path < 0 {
-		return fmt.Sprintf("the gradient is not finite in epoch %d, batch %d; a lower learning rate may help",
-			e.Epoch, e.Step)
-	}
-	if e.Unread {
-		return fmt.Sprintf("the network cannot read the point of sample %d, step %d, in epoch %d, batch %d "+
-			"(atoms on a line, or a mirror image, have no alignment); smaller steps or conditions on bond angles help",
-			e.Path, e.Time, e.Epoch, e.Step)
-	}
-	return fmt.Sprintf("the loss is not finite in epoch %d, batch %d, at sample %d, step %d; "+
-		"a lower learning rate may help", e.Epoch, e.Step, e.Path, e.Time)
-}
-
-func (*LossError) Place() fault.Place { return fault.Place{Kind: fault.Diverged} }
-
-// A FailedError says that too many forward paths lost their projection.
-type FailedError struct {
-	Failed, Paths int
-	Limit         float64
-	Broken        int   // of the failed, those whose simulation broke down
-	Break         error // the first of them
-}
-
-func (e *FailedError) Error() string {
-	s := fmt.Sprintf("%d of %d forward paths failed a projection, above the allowed share %g; "+
-		"smaller steps (more of them, or a smaller σ_max) or a landing method help", e.Failed, e.Paths, e.Limit)
-	if e.Broken > 0 {
-		s = fmt.Sprintf("%d of %d forward paths failed, %d of them broke down, above the allowed share %g "+
-			"(train.max_failed): the first: %v; smaller steps (more of them, or a smaller σ_max) help", e.Failed,
-			e.Paths,
-			e.Broken, e.Limit, e.Break)
-	}
-	return s
-}
-
-func (*FailedError) Place() fault.Place { return fault.Place{Kind: fault.Check} }
-
 // failure says that too many paths of the last refresh failed.
 func (t *Trainer[T]) failure() error {
-	r := &t.report
-	return &FailedError{r.Failed, t.source.Items(), t.cfg.MaxFailed, r.Broken, r.Break}
+	r, paths := &t.report, t.source.Items()
+	if r.Broken > 0 {
+		return fault.Errorf(fault.Check, "", "%d of %d forward paths failed, %d of them broke down, above the allowed "+
+			"share %g (train.max_failed): the first: %w; smaller steps (more of them, or a smaller σ_max) help",
+			r.Failed, paths, r.Broken, t.cfg.MaxFailed, r.Break)
+	}
+	return fault.Errorf(fault.Check, "", "%d of %d forward paths failed a projection, above the allowed share %g; "+
+		"smaller steps (more of them, or a smaller σ_max) or a landing method help", r.Failed, paths, t.cfg.MaxFailed)
 }
 
 // New makes a trainer of m's parameters on what src makes. It panics if Config is not valid.
@@ -392,7 +353,7 @@ func (t *Trainer[T]) gradient(batch []int) (loss, norm float64, err error) {
 	}
 	norm = math.Sqrt(norm)
 	if norm-norm != 0 {
-		return 0, 0, &LossError{t.State.Epoch + 1, t.State.Step + 1, -1, -1, false}
+		return 0, 0, t.steep()
 	}
 	return loss, norm, nil
 }
@@ -429,11 +390,23 @@ func (t *Trainer[T]) blame() error {
 			return err
 		}
 		if v := l.Evaluate(ds, ws.Forward(in, t.draws)); v-v != 0 {
-			unread := slices.ContainsFunc(in, func(x T) bool { return x-x != 0 })
-			return &LossError{t.State.Epoch + 1, t.State.Step + 1, t.terms[i].Item, t.terms[i].K, unread}
+			epoch, batch, of := t.State.Epoch+1, t.State.Step+1, t.terms[i]
+			if slices.ContainsFunc(in, func(x T) bool { return x-x != 0 }) {
+				return fault.Errorf(fault.Diverged, "", "the network cannot read the point of sample %d, step %d, in "+
+					"epoch %d, batch %d (atoms on a line, or a mirror image, have no alignment); smaller steps or "+
+					"conditions on bond angles help", of.Item, of.K, epoch, batch)
+			}
+			return fault.Errorf(fault.Diverged, "", "the loss is not finite in epoch %d, batch %d, at sample %d, "+
+				"step %d; a lower learning rate may help", epoch, batch, of.Item, of.K)
 		}
 	}
-	return &LossError{t.State.Epoch + 1, t.State.Step + 1, -1, -1, false}
+	return t.steep()
+}
+
+// steep says that the gradient left the finite numbers where the loss did not.
+func (t *Trainer[T]) steep() error {
+	return fault.Errorf(fault.Diverged, "", "the gradient is not finite in epoch %d, batch %d; a lower learning rate "+
+		"may help", t.State.Epoch+1, t.State.Step+1)
 }
 
 // reduce sums the parts that are computed here, in order, in a segment of total; without other ranks it squares it too.

@@ -389,6 +389,12 @@ func TestRounding(t *testing.T) {
 	decimals := func(k float64) Table {
 		return mapped(sphere, func(_ int, v float64) float64 { return math.Round(v*k) / k })
 	}
+	half := func(t Table) Table { // 11 significant bits
+		return mapped(t, func(_ int, v float64) float64 {
+			fraction, exponent := math.Frexp(v)
+			return math.Ldexp(math.Round(fraction*0x1p11), exponent-11)
+		})
+	}
 	for _, c := range []struct {
 		name           string
 		t              Table
@@ -397,6 +403,9 @@ func TestRounding(t *testing.T) {
 		{"single", mapped(sphere, func(_ int, v float64) float64 { return float64(float32(v)) }), true, false},
 		{"six decimals", decimals(1e6), true, false},
 		{"two decimals", decimals(1e2), true, true},
+		{"half precision", half(sphere), true, true},
+		{"half precision, with noise", half(noisy(sphere, 2e-3)), false, false},
+		{"three digits", mapped(sphere, func(_ int, v float64) float64 { return rounded(v, 3) }), true, true},
 		{"single, with noise", noisy(mapped(sphere, func(_ int, v float64) float64 { return float64(float32(v)) }),
 			1e-6),
 			false, false},

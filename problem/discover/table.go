@@ -3,8 +3,10 @@ package discover
 import (
 	"cmp"
 	"math"
+	"math/bits"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/landing-diffusion/landing/judge/metric"
 )
@@ -23,6 +25,8 @@ type Column struct {
 	SpaceLow, SpaceHigh float64
 	// Last is half of the last place that the numbers keep: by which each may be off.
 	Last float64
+	// Coarse is half of the last place of its largest number, where all have few significant digits; 0: they have more.
+	Coarse float64
 	// Zero reports whether all its numbers are rounding errors beside the spread of the other columns.
 	Zero bool
 }
@@ -78,7 +82,7 @@ func Columns(x []float64, n, d int) []Column {
 				c.Distinct++
 			}
 		}
-		c.Last = c.last(x[j:], d)
+		c.Last, c.Coarse = c.last(x[j:], d), c.coarse(sorted)
 		const edge, fewest = 0.05, 0.01
 		reach := edge * (c.Max - c.Min)
 		low, _ := slices.BinarySearch(sorted, c.Min+reach)
@@ -155,12 +159,38 @@ func (c *Column) last(x []float64, d int) float64 {
 	return double
 }
 
-// Half is half of the last decimal of the column's numbers, Last where they have none that can be told.
+// coarse is Coarse: of half precision, or of decimal numbers whose last digits are not in the same decimal place.
+func (c *Column) coarse(x []float64) float64 {
+	const mostBits, mostDigits = 12, 5
+	binary, decimal := 0, 0
+	for _, v := range x {
+		fraction, _ := math.Frexp(math.Abs(v))
+		binary = max(binary, 53-bits.TrailingZeros64(uint64(fraction*0x1p53)))
+		if decimal <= mostDigits { // d.ddde±dd
+			decimal = max(decimal, 1, strings.IndexByte(strconv.FormatFloat(math.Abs(v), 'e', -1, 64), 'e')-1)
+		} else if binary > mostBits {
+			return 0
+		}
+	}
+	size := max(math.Abs(c.Min), math.Abs(c.Max))
+	_, exponent := math.Frexp(size)
+	places := decimal - 1 - int(math.Floor(math.Log10(size))) // of the largest number
+	switch {
+	case c.Whole:
+	case binary <= mostBits && c.Decimals < 0:
+		return math.Ldexp(0.5, exponent-binary)
+	case decimal <= mostDigits && (c.Decimals < 0 || c.Decimals > places+1):
+		return 0.5 * math.Pow10(-places)
+	}
+	return 0
+}
+
+// Half is half of the last decimal of the column's numbers, Coarse or Last where they have none that can be told.
 func (c Column) Half() float64 {
 	if c.Decimals >= 0 {
-		return max(c.Last, 0.5*math.Pow(10, -float64(c.Decimals)))
+		return max(c.Last, c.Coarse, 0.5*math.Pow(10, -float64(c.Decimals)))
 	}
-	return c.Last
+	return max(c.Last, c.Coarse)
 }
 
 // writtenSingles reports whether every d-th number is the text of a number of single precision: the shortest one, or of

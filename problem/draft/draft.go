@@ -381,9 +381,15 @@ func (l *loaded) roles(o Options, d *Draft) error {
 	if latitude >= 0 && longitude >= 0 {
 		l.kind, l.earth = "earth", [2]int{latitude, longitude}
 		l.coordinate = []int{latitude, longitude}
-	} else if len(columns) == 2 && s.Header == nil && degrees(columns) {
-		l.note("the columns could be latitude and longitude in degrees: if they are, data.kind is " +
-			"earth and the set {kind: sphere, dim: 3}")
+	} else if at := l.coordinate; len(at) == 2 {
+		a, b := columns[at[0]], columns[at[1]]
+		if order := "latitude,longitude"; degrees(a, b, s.Header) || degrees(b, a, s.Header) {
+			if !degrees(a, b, s.Header) {
+				order = "longitude,latitude"
+			}
+			l.note("%s and %s are taken for places in a plane, but could be %s in degrees: if they are, name them so "+
+				"in the first line of the file, and init writes data.kind earth", l.names[at[0]], l.names[at[1]], order)
+		}
 	}
 	if wholes > 0 && wholes == s.D-len(s.Text) && l.molecule == nil {
 		l.note("all columns hold whole numbers: samples will lie between them")
@@ -416,15 +422,12 @@ func (l *loaded) roles(o Options, d *Draft) error {
 func latLon(s *dataset.Survey, columns []discover.Column) (latitude, longitude int) {
 	latitude, longitude = -1, -1
 	for j, name := range s.Header {
-		c, name := columns[j], strings.ToLower(name)
-		if slices.Contains(s.Text, j) {
-			continue
-		}
-		switch {
-		case strings.HasPrefix(name, "lat") && c.Min >= -90 && c.Max <= 90 && latitude < 0:
+		c := columns[j]
+		switch place := dataset.Place(name); {
+		case slices.Contains(s.Text, j):
+		case place == "latitude" && c.Min >= -90 && c.Max <= 90 && latitude < 0:
 			latitude = j
-		case (strings.HasPrefix(name, "lon") || strings.HasPrefix(name, "lng")) && c.Min >= -180 && c.Max <= 360 &&
-			longitude < 0:
+		case place == "longitude" && c.Min >= -180 && c.Max <= 360 && longitude < 0:
 			longitude = j
 		}
 	}
@@ -434,10 +437,10 @@ func latLon(s *dataset.Survey, columns []discover.Column) (latitude, longitude i
 	return latitude, longitude
 }
 
-// degrees reports whether two columns have the ranges of latitude and longitude, well used.
-func degrees(c []discover.Column) bool {
-	return c[0].Min >= -90 && c[0].Max <= 90 && c[0].Max-c[0].Min > 20 && c[1].Min >= -180 && c[1].Max <= 360 &&
-		(c[1].Min < -90 || c[1].Max > 90) && c[1].Max-c[1].Min > 40
+// degrees reports whether two columns have the ranges of latitude and longitude, well used. Named ones must use more.
+func degrees(lat, lon discover.Column, names []string) bool {
+	return lat.Min >= -90 && lat.Max <= 90 && lat.Max-lat.Min > 20 && lon.Min >= -180 && lon.Max <= 360 &&
+		(lon.Min < -90 || lon.Max > 90) && lon.Max-lon.Min > 40 && (names == nil || lon.Max-lon.Min > 180)
 }
 
 // seams finds columns that take all of a circle's angles.

@@ -403,10 +403,27 @@ func TestEarth(t *testing.T) {
 	if d.Kind != "earth" || set(d) != "{kind: sphere, dim: 3}" || !strings.Contains(d.YAML, "kind: earth") {
 		t.Errorf("%s", d.YAML)
 	}
-	save(t, "bare.csv", table("", n, both))
-	if d := draft(t, Options{Path: "bare.csv"}); d.Kind != "points" || !strings.Contains(strings.Join(d.Notes, ""),
-		"could be latitude and longitude") {
-		t.Errorf("without a header: %s", d.YAML)
+	turned := func(i int) []any { lat, lon := place(i); return []any{lon, lat} }
+	cm := func(i int) []any { return []any{18 + i%70, 150 + float64(i%50)/2} }
+	for _, c := range []struct {
+		header     string
+		row        func(i int) []any
+		kind, note string
+	}{
+		{"", both, "points", "could be latitude,longitude in degrees"},
+		{"", turned, "points", "could be longitude,latitude in degrees"},
+		{"x,y", turned, "points", "x and y are taken for places in a plane"},
+		{"phi,lambda", both, "points", "could be latitude,longitude in degrees"},
+		{"age,height", cm, "points", ""},
+		{"decimalLongitude,decimalLatitude", turned, "earth", ""},
+		{"Breitengrad,Längengrad", both, "earth", ""},
+	} {
+		save(t, "named.csv", table(c.header, n, c.row))
+		d := draft(t, Options{Path: "named.csv"})
+		if notes := strings.Join(d.Notes, ""); d.Kind != c.kind || !strings.Contains(notes, c.note) ||
+			c.note == "" && strings.Contains(notes, "could be") {
+			t.Errorf("%q: kind %s, %q", c.header, d.Kind, d.Notes)
+		}
 	}
 	save(t, "other.csv", table("depth,lng,lat,year", n, func(i int) []any {
 		lat, lon := place(i)

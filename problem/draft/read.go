@@ -269,7 +269,7 @@ func (l *loaded) clean(o *Options, d *Draft) error {
 	}
 	reasons := l.reasons(*o, d)
 	if o.Clean == "" && len(reasons) > 0 && l.harmless() {
-		ext := strings.Replace(strings.ToLower(filepath.Ext(o.Path)), ".txt", ".csv", 1)
+		ext := strings.NewReplacer(".txt", ".csv", ".tsv", ".csv").Replace(strings.ToLower(filepath.Ext(o.Path)))
 		if ext == ".npz" || l.kind == "molecule" {
 			ext = ".npy"
 		}

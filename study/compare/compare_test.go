@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/csv"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"math"
 	"os"
@@ -319,10 +318,7 @@ func TestReadSweep(t *testing.T) {
 	path := filepath.Join(store.Dir, "done", "result.json")
 	data := testkit.Must(os.ReadFile(path))
 	testkit.OK(t, os.WriteFile(path, bytes.Replace(data, []byte("0.5"), []byte("0.4"), 1), 0o666))
-	var damaged *work.DamagedError
-	if _, err := r.Read(t.Context(), []string{dir}); !errors.As(err, &damaged) {
-		t.Errorf("a result that was changed: %v", err)
-	}
+	testkit.Refused(t, testkit.Err(r.Read(t.Context(), []string{dir})), "is damaged", "a result that was changed")
 }
 
 // For a terminal tables are cut into blocks that fit, as sentences are; one that is narrower than any table is as if it

@@ -77,7 +77,7 @@ func ReadList(dir string) (*List, error) {
 
 // Read returns the entries of folders, in order: of a sweep those of its cells that have ended, of a run its own.
 // A run that keeps no evaluation, or one of other weights, is drawn from and judged; the evaluation is kept in its
-// folder where there is none. Errors are those of experiment.Open, those of a run folder and *work.DamagedError.
+// folder where there is none. Errors are those of experiment.Open, those of a run folder and of work.Damaged.
 func (r *Reader) Read(ctx context.Context, dirs []string) ([]Entry, error) {
 	var out []Entry
 	seen := map[string]bool{}
@@ -174,7 +174,7 @@ func Ended(store *work.Store, u *work.Unit, label Label, st work.Status) (*Entry
 	case work.Done:
 		var e Entry
 		if err := json.Unmarshal(st.Result, &e); err != nil {
-			return nil, &work.DamagedError{Path: filepath.Join(store.Dir, u.Name), Problem: err.Error()}
+			return nil, work.Damaged(filepath.Join(store.Dir, u.Name), "%v", err)
 		}
 		return &e, nil
 	case work.Failed:

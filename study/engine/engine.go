@@ -12,7 +12,6 @@ import (
 	"fmt"
 	"runtime/debug"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"golang.org/x/sync/semaphore"
@@ -42,7 +41,6 @@ type Engine struct {
 	small    *semaphore.Weighted // samples at work in small parts
 	large    *semaphore.Weighted // large parts at work
 	workers  int
-	drawn    atomic.Int64
 }
 
 // New makes an engine of so many goroutines that compute at a time. It has no goroutine of its own.
@@ -57,19 +55,6 @@ func (e *Engine) Workers() int { return e.workers }
 // partsAhead is how many parts of a request are drawn or in line at a time, for each worker: with one a request whose
 // turn it is would leave its place to another whenever a part ends.
 const partsAhead = 2
-
-// Counts are what an engine has done since it was made.
-type Counts struct {
-	Samples int64
-	Passes  int64 // of networks
-	Rows    int64 // of all passes
-}
-
-// Counts returns what the engine has done.
-func (e *Engine) Counts() Counts {
-	passes, rows := e.schedule.counts()
-	return Counts{e.drawn.Load(), passes, rows}
-}
 
 // Compute calls f as one of the engine's workers: what takes a processor for long, such as writing numbers as
 // text, leaves one free so. The error is the context's, if it ends before it is f's turn, or f's.
@@ -162,7 +147,6 @@ func (e *Engine) Draw(ctx context.Context, r *Run, q Request, emit func(lo int, 
 		if sum.Broken += got.s.Broken; sum.Break == nil {
 			sum.Break = got.s.Break
 		}
-		e.drawn.Add(int64(got.s.N()))
 		if err := emit(lo, got.s); err != nil {
 			return nil, err
 		}

@@ -202,10 +202,3 @@ func (n *network) run(token int, batch []*call) {
 	clear(asks)
 	n.asks[token] = asks
 }
-
-// counts returns how many passes there were, of how many rows in all.
-func (s *schedule) counts() (passes, rows int64) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.passes, s.rows
-}

@@ -86,7 +86,7 @@ func (o *Outcome) Entries() []compare.Entry {
 
 // Run runs the cells of the plan that are not done yet, one after the other on all workers, and returns what became
 // of all. A cell that fails is recorded with its reason, and the rest goes on. Errors are those of the context, of
-// *work.ConflictError and those of a folder, and of files that cannot be written; the outcome stands beside them.
+// those of cells with other content, of a folder, and of files that cannot be written; the outcome stands beside them.
 func (p *Plan) Run(ctx context.Context, r Runner) (*Outcome, error) {
 	if err := p.open(r.Dir); err != nil {
 		return nil, err

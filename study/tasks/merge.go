@@ -71,7 +71,7 @@ func part(store *work.Store, name string) (*Part, error) {
 	}
 	t, err := read(u)
 	if err != nil {
-		return nil, &work.DamagedError{Path: p.Dir, Problem: err.Error()}
+		return nil, work.Damaged(p.Dir, "%v", err)
 	}
 	p.Range = t.Range
 	return p, p.done(status)
@@ -325,12 +325,12 @@ func (j *joining) kept(x []float64, first uint64, d int) []float64 {
 }
 
 // each reads the rows of a part in blocks, tells their first number, and at the end whether they were what was made: a
-// *work.DamagedError if not. It ends early where f returns false.
+// error of work.Damaged if not. It ends early where f returns false.
 func (p *Part) each(f func(x []float64, first uint64) bool) error {
 	file := p.Result.Files[0]
 	path := filepath.Join(p.Dir, file.Name)
 	damaged := func(format string, v ...any) error {
-		return &work.DamagedError{Path: path, Problem: fmt.Sprintf(format, v...) + again(p.Dir)}
+		return work.Damaged(path, "%s%s", fmt.Sprintf(format, v...), again(p.Dir))
 	}
 	in, err := input.Open(path, file.Bytes)
 	if err != nil {

@@ -180,7 +180,7 @@ func (p *Part) done(of work.Status) error {
 		err = errors.New("it is not one of samples")
 	}
 	if err != nil {
-		return &work.DamagedError{Path: p.Dir, Problem: err.Error()}
+		return work.Damaged(p.Dir, "%v", err)
 	}
 	return nil
 }

@@ -107,18 +107,15 @@ func TestGeneration(t *testing.T) {
 	}
 	path := filepath.Join(store.Dir, units[1].Name, RowsFile)
 	data := testkit.Must(os.ReadFile(path))
-	var damaged *work.DamagedError
 	for _, bad := range [][]byte{append(bytes.Clone(data[:len(data)-1]), data[len(data)-1]^1), data[:len(data)-8],
 		append(bytes.Clone(data), 0)} {
 		testkit.OK(t, os.WriteFile(path, bad, 0o666))
-		if _, _, err := list.part(t.Context(), store, units[1], nil); !errors.As(err, &damaged) {
-			t.Errorf("a damaged part: %v", err)
-		}
+		_, _, err := list.part(t.Context(), store, units[1], nil)
+		testkit.Refused(t, err, "is damaged", "a damaged part")
 	}
 	other := testkit.Must(Generation(t.Context(), r, GenerateOptions{Count: 60, First: 5}))
-	if _, _, err := other.part(t.Context(), store, other.unit(0, 23), nil); !errors.As(err, new(*work.ConflictError)) {
-		t.Errorf("another seed under the name: %v", err)
-	}
+	_, _, err = other.part(t.Context(), store, other.unit(0, 23), nil)
+	testkit.Refused(t, err, "as it was before", "another seed under the name")
 }
 
 // Under conditions samples are counted for each row of them, and their numbers must all fit in 64 bits.

@@ -71,23 +71,6 @@ func (e *BusyError) Error() string {
 
 func (*BusyError) Place() fault.Place { return fault.Place{Kind: fault.Config} }
 
-// A ConflictError says that a store has a unit of the name with other content.
-type ConflictError struct{ Dir, Name, What string }
-
-func (e *ConflictError) Error() string {
-	return fmt.Sprintf("%s: holds %s as it was before: now with %s; expected the same, or another folder", e.Dir,
-		e.Name, e.What)
-}
-
-func (*ConflictError) Place() fault.Place { return fault.Place{Kind: fault.Config} }
-
-// A DamagedError says that a file of a store is not what was written.
-type DamagedError struct{ Path, Problem string }
-
-func (e *DamagedError) Error() string { return e.Path + ": is damaged: " + e.Problem }
-
-func (*DamagedError) Place() fault.Place { return fault.Place{Kind: fault.Config} }
-
 // ended is result.json and failed.json.
 type ended struct {
 	Content string          `json:"content_sha256"` // Unit.Content
@@ -126,13 +109,24 @@ func (s *Store) Unit(name string) (*Unit, error) {
 		return nil, err
 	}
 	if u.Name != name || u.Check() != nil {
-		return nil, &DamagedError{f.Path(unitFile), "is not that of " + name}
+		return nil, Damaged(f.Path(unitFile), "is not that of %s", name)
 	}
 	return &u, nil
 }
 
+// Damaged says that a file of a store is not what was written.
+func Damaged(path, format string, v ...any) error {
+	return fault.Errorf(fault.Config, path, "is damaged: %s", fmt.Sprintf(format, v...))
+}
+
+// conflict says that the store has a unit of the name with other content.
+func (s *Store) conflict(name, what string) error {
+	return fault.Errorf(fault.Config, s.Dir, "holds %s as it was before: now with %s; expected the same, or another "+
+		"folder", name, what)
+}
+
 // Status returns what is known of a unit, without asking who is at work: Begun, not Running. Errors are
-// *ConflictError, *DamagedError and those of files.
+// those of units with other content, of Damaged and of files.
 func (s *Store) Status(u *Unit) (Status, error) {
 	if err := checkName(u.Name); err != nil {
 		return Status{}, err
@@ -153,7 +147,7 @@ func (s *Store) Status(u *Unit) (Status, error) {
 	}
 	st := Status{State: Begun, By: holder(f)}
 	if what := u.Differs(was); what != "" {
-		return st, &ConflictError{s.Dir, u.Name, what}
+		return st, s.conflict(u.Name, what)
 	}
 	if was.Version != u.Version {
 		st.Version = was.Version
@@ -175,14 +169,14 @@ func (s *Store) ended(f *run.Folder, u *Unit, end State) (Status, error) {
 		if was, err := s.Unit(u.Name); err == nil {
 			what = cmp.Or(u.Differs(was), what)
 		}
-		return Status{}, &ConflictError{s.Dir, u.Name, what}
+		return Status{}, s.conflict(u.Name, what)
 	}
 	st := Status{State: end, Reason: e.Reason, Result: e.Result}
 	if e.Version != u.Version {
 		st.Version = e.Version
 	}
 	if end == Done && checksum(e.Result) != e.Check {
-		return Status{}, &DamagedError{f.Path(name), "its result does not have the SHA-256 that it names"}
+		return Status{}, Damaged(f.Path(name), "its result does not have the SHA-256 that it names")
 	}
 	return st, nil
 }

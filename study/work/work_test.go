@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/landing-diffusion/landing/internal/fault"
 	"github.com/landing-diffusion/landing/tools/testkit"
 )
 
@@ -204,13 +205,10 @@ func TestClaims(t *testing.T) {
 		t.Errorf("%+v", st)
 	}
 	u.Task = json.RawMessage(`{"x":2}`)
-	var conflict *ConflictError
-	if _, err := s.Status(u); !errors.As(err, &conflict) || !strings.Contains(err.Error(), "another task") {
-		t.Errorf("another task under the name: %v", err)
-	}
-	if _, _, err := s.Claim(u, true, nothing); !errors.As(err, &conflict) {
-		t.Errorf("another task under the name: %v", err)
-	}
+	testkit.Refused(t, testkit.Err(s.Status(u)), "now with another task")
+	_, _, err = s.Claim(u, true, nothing)
+	testkit.Refused(t, err, "now with another task")
+	testkit.Equal(t, fault.KindOf(err), fault.Config)
 }
 
 // What another version has begun is not gone on with.
@@ -255,10 +253,7 @@ func TestDamage(t *testing.T) {
 		}
 	}
 	testkit.OK(t, os.WriteFile(filepath.Join(s.Dir, "a", unitFile), []byte(`{"name":"b","task":1}`), 0o666))
-	var damaged *DamagedError
-	if _, err := s.Unit("a"); !errors.As(err, &damaged) {
-		t.Errorf("got %v", err)
-	}
+	testkit.Refused(t, testkit.Err(s.Unit("a")), "is damaged: is not that of a")
 }
 
 // Parts of numbered rows follow each other, hold each row once, and differ in size by one at most, at counts whose

@@ -62,18 +62,11 @@ func (o Options) Check() error {
 	return nil
 }
 
-// A DivergedError says at which step the loss, or after the last the network, was no longer finite.
-type DivergedError struct {
-	Step, Steps int
-	Rate        float64
+// diverged says that the loss at a step, or after the last the network, was not finite.
+func (o Options) diverged(step int) error {
+	return fault.Errorf(fault.Diverged, "", "the fit diverged at step %d of %d; a lower learning rate than %g may help",
+		step, o.Steps, o.Rate)
 }
-
-func (e *DivergedError) Error() string {
-	return fmt.Sprintf("the fit diverged at step %d of %d; a lower learning rate than %g may help", e.Step, e.Steps,
-		e.Rate)
-}
-
-func (*DivergedError) Place() fault.Place { return fault.Place{Kind: fault.Diverged} }
 
 // Step is how far a fit is; the terms are means over the step's points.
 type Step struct {
@@ -113,8 +106,8 @@ type lane struct {
 }
 
 // Fit returns the network fitted to the mesh, a function of the mesh and the options alone. tick, which may be nil,
-// hears of every step. The error is that of Check, a mesh.Fault that leaves h without a sign (Refuses), a
-// *DivergedError or the context's.
+// hears of every step. The error is that of Check, a mesh.Fault that leaves h without a sign (Refuses), one
+// of kind fault.Diverged or the context's.
 func Fit(ctx context.Context, m *mesh.Mesh, o Options, pool *parallel.Pool, tick func(Step)) (*levelset.Network,
 	error) {
 	if err := o.Check(); err != nil {
@@ -135,12 +128,12 @@ func Fit(ctx context.Context, m *mesh.Mesh, o Options, pool *parallel.Pool, tick
 			tick(s)
 		}
 		if s.Value-s.Value != 0 {
-			return nil, &DivergedError{k + 1, o.Steps, o.Rate}
+			return nil, o.diverged(k + 1)
 		}
 	}
 	for _, v := range f.net.Params {
 		if math.Abs(v) > math.MaxFloat32 || v != v { // a file keeps float32
-			return nil, &DivergedError{o.Steps, o.Steps, o.Rate}
+			return nil, o.diverged(o.Steps)
 		}
 	}
 	f.net.Round()

@@ -612,8 +612,6 @@ func TestCut(t *testing.T) {
 	s := NewSource[float64](m, data, pool)
 	testkit.Must(s.Refresh(context.Background(), 1, 0))
 	l := s.NewLoss(score.NewReader[float64](score.Reading{}, 4, false), 2)
-	var e *CutError
-	if _, err := l.Prepare([]method.Term{{Item: 2}, {Item: 3}}); !errors.As(err, &e) || e.Row != 3 {
-		t.Errorf("a reflection among rotations: %v", err)
-	}
+	testkit.Refused(t, testkit.Err(l.Prepare([]method.Term{{Item: 2}, {Item: 3}})), "row 3 (from 0)",
+		"a reflection among rotations")
 }

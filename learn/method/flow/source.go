@@ -204,17 +204,6 @@ func (l *loss[T]) Rows() int { return len(l.weight) }
 // tries is how often an x_0 is drawn that has no single geodesic to a row.
 const tries = 20
 
-// A CutError says that there is no shortest way to a row of the data.
-type CutError struct {
-	Row int
-	Set string
-}
-
-func (e *CutError) Error() string {
-	return fmt.Sprintf("row %d (from 0) of the training data: from none of %d points of %s there is a shortest way to "+
-		"it; expected a row of the set", e.Row, tries, e.Set)
-}
-
 // path writes x_t = Exp_{x_1}((1 − t) Log_{x_1}(x_0)) and u_t = dx_t/dt: minus the velocity of that geodesic there.
 func (l *loss[T]) path(x, u []float64, item, k int, t float64) error {
 	s := l.s
@@ -239,7 +228,8 @@ func (l *loss[T]) path(x, u []float64, item, k int, t float64) error {
 		}
 		return nil
 	}
-	return &CutError{row, constraint.Name(s.m.set)}
+	return fmt.Errorf("row %d (from 0) of the training data: from none of %d points of %s there is a shortest way to "+
+		"it; expected a row of the set", row, tries, constraint.Name(s.m.set))
 }
 
 func (l *loss[T]) Prepare(terms []method.Term) ([]T, error) {
