@@ -134,6 +134,7 @@ type mirrors struct {
 	ctx        context.Context  // of Stepper.until
 	support    [][]int          // that each component's derivatives are along; nil: all coordinates
 	jac        []float64        // derivatives at a point, along the support
+	known      []float64        // all components where at is asked next, and jac is of; nil: it computes them
 	grad       []float64        // d
 	n, best, v []float64        // d
 	y0         []float64        // d: the proposal
@@ -152,14 +153,39 @@ func newMirrors(p *Process, moving constraint.Set, rows int) *mirrors {
 			derivatives += len(at)
 		}
 	}
-	return &mirrors{
+	w := &mirrors{
 		proc: p, all: p.Set.NewEvaluator(rows), d: d, m: m, c: c,
 		support: support, jac: make([]float64, derivatives), grad: vec(),
 		x: make([]float64, rows*c), y: make([]float64, rows*c),
-		at: geometry.New(moving, 1, 0), projection: geometry.NewProjection(moving, 1),
-		end: geometry.New(p.Set, rows, 0), endProject: geometry.NewProjection(p.Set, rows),
+		projection: geometry.NewProjection(moving, 1),
+		end:        geometry.New(p.Set, rows, 0), endProject: geometry.NewProjection(p.Set, rows),
 		n: vec(), best: vec(), v: vec(), y0: vec(), land: vec(),
 	}
+	if m > 0 && support != nil && p.Set.Capabilities().Equalities == nil {
+		moving = recalling{moving, w}
+	}
+	w.at = geometry.New(moving, 1, 0)
+	return w
+}
+
+// A recalling set of the first components of another, as EqualitiesOf makes one, takes what mirrors know of a point.
+type recalling struct {
+	constraint.Set
+	of *mirrors
+}
+
+func (s recalling) NewEvaluator(rows int) constraint.Evaluator {
+	e := s.Set.NewEvaluator(rows)
+	compute := e.SparseJacobians
+	e.SparseJacobians = func(values, jac, x []float64, n int) {
+		if s.of.known == nil {
+			compute(values, jac, x, n)
+			return
+		}
+		copy(values, s.of.known)
+		copy(jac, s.of.jac)
+	}
+	return e
 }
 
 // start evaluates all components at the points that a step starts from.
@@ -225,7 +251,13 @@ func (w *mirrors) reflect(y, x, values []float64, info *Info) bool {
 		w.v[j] = y[j] - x[j]
 	}
 	reach := 2*dense.Norm(w.v) + roundoff
-	for range foldLimit(w.c - w.m) {
+	for met := range foldLimit(w.c - w.m) {
+		if met > 0 { // most are inside, where derivatives are not needed
+			w.all.Values(values, y, 1)
+		}
+		if worst(values[w.m:]) <= 0 {
+			return true
+		}
 		if w.support != nil {
 			w.all.SparseJacobians(values, w.jac, y, 1)
 		} else {
@@ -234,7 +266,9 @@ func (w *mirrors) reflect(y, x, values []float64, info *Info) bool {
 		if worst(values[w.m:]) <= 0 {
 			return true
 		}
-		if w.at.At(y, 1) != nil {
+		w.known = values
+		err := w.at.At(y, 1)
+		if w.known = nil; err != nil {
 			return false
 		}
 		var depth, value float64 // of the deepest wall

@@ -40,6 +40,10 @@ type border struct {
 // roots of pivots are the precision of L.
 const nearSpan = 1e-6
 
+// mostBorder is how many active inequalities in several coordinates count at a point: the border is dense. The others
+// wait for a point where these hold.
+const mostBorder = 256
+
 // projected: what is left along unit gradients of a vector of size 1 that is projected, where they are orthogonal.
 const projected = 0x1p-48
 
@@ -111,6 +115,8 @@ func (g *factored) factorSparse(i, a int) error {
 			s.walled[at[0]] = true
 			pivot[walls] = l
 			walls++
+		case len(late) == mostBorder:
+			scale[l] = 0
 		default:
 			late = append(late, l)
 		}
@@ -138,14 +144,17 @@ func (g *factored) factorSparse(i, a int) error {
 	s.border[at] = border{walls: walls, k: len(late), at: s.used, precision: projected * math.Sqrt(least)}
 	copy(pivot[walls:], late)
 	if len(late) > 0 {
-		rank += g.factorBorder(i, a)
+		if err := g.factorBorder(i, a); err != nil {
+			return err
+		}
+		rank += s.border[at].rank
 	}
 	g.count[at], g.rank[at] = count, rank
 	return nil
 }
 
-// factorBorder factors the border of group a at point i, and returns its rank.
-func (g *factored) factorBorder(i, a int) int {
+// factorBorder factors the border of group a at point i.
+func (g *factored) factorBorder(i, a int) error {
 	gr, s := &g.groups[a], g.sparse
 	k, c, d := s.border[i*len(g.groups)+a].k, gr.c, gr.d
 	s.take(k * (d + k + c))
@@ -156,6 +165,9 @@ func (g *factored) factorBorder(i, a int) int {
 	clear(unsorted)
 	jac, scale := gr.matrix(g.jac[i*g.mat:]), g.scale[i*g.c+gr.vec:][:c]
 	for e, l := range late {
+		if err := g.until.Err(); k*d > heavy && err != nil {
+			return err
+		}
 		row, coef := q[e*d:(e+1)*d], unsorted[e*c:(e+1)*c]
 		clear(row)
 		gr.axpy(row, 1/scale[l], jac, l)
@@ -219,7 +231,7 @@ func (g *factored) factorBorder(i, a int) int {
 		}
 		dense.Scaled(row, 1/dense.Norm4(row), row)
 	}
-	return b.rank
+	return nil
 }
 
 // stop clears the coordinates of x that have an active wall.

@@ -1,6 +1,7 @@
 package geometry
 
 import (
+	"context"
 	"math"
 	"slices"
 	"testing"
@@ -478,4 +479,61 @@ func TestSparseChain(t *testing.T) {
 			testkit.Near(t, a[j], b[j], 1e-11*(1+math.Abs(b[j])), "coordinate %d of %d bonds", j, bonds)
 		}
 	}
+}
+
+// The product of the parts that gradients have outside the span of others is √det(∇h ∇hᵀ) in any order, and a mirrored
+// gradient turns their orientation around.
+func TestNormals(t *testing.T) {
+	for sample := range uint64(20) {
+		m := 1 + int(sample)
+		s := webOf(m+9, m, 0, 0, 0, 0, sample)
+		x, all, jac := normals(s.d, sample+1, 1), make([]int, m), make([]float64, m*s.d)
+		for i := range all {
+			all[i] = i
+		}
+		s.NewEvaluator(1).Jacobians(make([]float64, m), jac, x, 1)
+		var g mat.Dense
+		g.Mul(mat.NewDense(m, s.d, jac), mat.NewDense(m, s.d, jac).T())
+		want, _ := mat.LogDet(&g)
+		for _, sparse := range []bool{false, true} {
+			n := NewNormals(s, sparse)
+			parts, unit := n.At(x, all)
+			got := 0.0
+			for _, p := range parts {
+				got += 2 * math.Log(p)
+			}
+			testkit.Near(t, got, want, 1e-7*(1+math.Abs(want)), "sparse %v, %d rows", sparse, m)
+			turned := slices.Clone(unit)
+			row := turned[n.p.start[m/2]:n.p.start[m/2+1]]
+			dense.Scaled(row, -1, row)
+			if n.Turned(unit, unit) || !n.Turned(unit, turned) {
+				t.Errorf("sparse %v, %d rows: a mirrored gradient is missed", sparse, m)
+			}
+		}
+	}
+}
+
+// A border takes a bounded number of inequalities, and ends with its context.
+func TestBorderIsBounded(t *testing.T) {
+	s := webOf(90, 20, 0, 0, 0, 600, 3)
+	g, x := patterned(s, 1, 0).Geometry.(*factored), normals(s.d, 2, 3)
+	testkit.OK(t, g.At(x, 1))
+	testkit.Equal(t, g.Active(0), s.m+g.sparse.border[0].walls+mostBorder)
+	g.until.Until(&ending{Context: context.Background(), looks: 3})
+	if err := g.At(x, 1); err != context.Canceled {
+		t.Error("an ended context is not seen:", err)
+	}
+}
+
+// ending is a context that is done after some looks at it.
+type ending struct {
+	context.Context
+	looks int
+}
+
+func (c *ending) Err() error {
+	if c.looks--; c.looks < 0 {
+		return context.Canceled
+	}
+	return nil
 }

@@ -31,10 +31,6 @@ type Measures struct {
 	Spread   float64   // root mean square distance of rows from it
 	Diameter float64   // twice the distance from it within which 99 % of the rows lie
 
-	// Nearest is the distance to the nearest other row, at a 5 % quantile over rows; rows within
-	// 1e-9 of the spread are one.
-	Nearest, NearestMedian float64
-
 	// Narrow is the least standard deviation, of any direction, in the narrowest part of the law that rows resolve, and
 	// Mode that of the narrowest part as a whole: about the geometric mean over directions (scales.go). Both are at 5 %
 	// quantiles over rows, and at most Spread/√Dim: that of a Gaussian so wide. Of a law that is thin everywhere, as
@@ -45,13 +41,10 @@ type Measures struct {
 	// 5 % quantile over rows and tangents; +Inf where it is flat.
 	Radius, RadiusMedian float64
 
-	// Window is how far a straight move along ±Π∇g_j goes from wall to wall, of whatever components,
-	// through a row: the least over the eight walls nearest to the row, at a 5 % quantile over rows.
+	// WindowMedian is how far a straight move along ±Π∇g_j goes from wall to wall, of whatever components,
+	// through a row: the least over the eight walls nearest to the row, the median over rows.
 	// It is +Inf where a move within twice the diameter meets no wall on one of the sides.
-	Window, WindowMedian float64
-
-	// Off is how far rows are from Σ, to first order: the landing direction's length, at a 95 % quantile.
-	Off float64
+	WindowMedian float64
 
 	Notes []string // what could not be measured, or was left out; in words
 }
@@ -86,7 +79,7 @@ func Measure(ctx context.Context, set constraint.Set, rows []float64, seed uint6
 	if len(rows)%d != 0 {
 		panic(fmt.Sprintf("choose: %d numbers are no rows of %d", len(rows), d))
 	}
-	m := &Measures{Rows: len(rows) / d, Coordinates: d, Radius: inf, RadiusMedian: inf, Window: inf, WindowMedian: inf,
+	m := &Measures{Rows: len(rows) / d, Coordinates: d, Radius: inf, RadiusMedian: inf, WindowMedian: inf,
 		Components: len(constraint.Components(set)), Work: set.Capabilities().Work}
 	if m.Rows == 0 {
 		return nil, &MeasureError{m.Rows, d, "there are none"}
@@ -203,16 +196,6 @@ func (t *table) repeats(i int32, rows []int32) bool {
 	}
 	row, last := t.at(i), t.at(rows[len(rows)-1])
 	return !slices.ContainsFunc(t.free, func(j int) bool { return row[j] != last[j] })
-}
-
-// count returns how many rows are distinct.
-func (t *table) count() (n int) {
-	for k, i := range t.order {
-		if !t.repeats(i, t.order[:k]) {
-			n++
-		}
-	}
-	return n
 }
 
 // from returns the distance of a row from a point along free coordinates, in units of size.

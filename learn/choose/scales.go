@@ -47,10 +47,6 @@ func (m *Measures) scales(s *survey, t *table) error {
 	all, rows := t.distinct(max(between, int(pairing/(between/4*work))))
 	n := len(all) / f
 	queries := max(min(n, between/4), min(n, between, int(pairing/(float64(n)*work))))
-	total := n
-	if n < len(t.order) {
-		total = t.count()
-	}
 	near := one * m.Spread / t.size
 	nearest, parts := make([]float64, queries), make([]part, queries)
 	scratch := make([][]float64, s.pool.Workers())
@@ -73,12 +69,7 @@ func (m *Measures) scales(s *survey, t *table) error {
 	if err != nil {
 		return err
 	}
-	m.Nearest, m.NearestMedian = metric.Quantile(nearest, low)*t.size, metric.Median(nearest)*t.size
-	if shrunk := math.Pow(float64(n)/float64(total), 1/float64(max(m.Dim, 1))); shrunk < 1 {
-		m.Nearest, m.NearestMedian = m.Nearest*shrunk, m.NearestMedian*shrunk
-	}
-	if math.IsInf(m.Nearest, 1) {
-		m.Nearest, m.NearestMedian = 0, 0
+	if math.IsInf(metric.Quantile(nearest, low), 1) {
 		m.note("all rows are one point: there is no other row")
 	}
 	if 1 < n && n <= 2*fewest {
@@ -187,7 +178,7 @@ func (m *Measures) thinness(s *survey, t *table, all []float64, rows []int32, pa
 		w := s.surveyor(worker)
 		thin[q] = inf
 		copy(w.x, t.at(rows[q]))
-		if math.IsNaN(w.land()) || w.smooth.At(w.x, 1) != nil {
+		if !w.land() || w.smooth.At(w.x, 1) != nil {
 			return
 		}
 		x := all[q*f : (q+1)*f]

@@ -51,7 +51,7 @@ func newSurvey(ctx context.Context, set constraint.Set, pool *parallel.Pool, uni
 
 // A view is what a survey finds at one row.
 type view struct {
-	off    float64   // from Σ; NaN: Σ was not reached
+	lost   bool      // Σ was not reached
 	rank   int       // of ∇h on Σ; −1: there is none
 	bends  []float64 // |II(u, u)|
 	bent   bool      // some of them are no numbers, and left out
@@ -75,12 +75,12 @@ func (m *Measures) surroundings(s *survey, t *table) error {
 	}); err != nil {
 		return err
 	}
-	var off, radius, window []float64
+	var radius, window []float64
 	ranks := make([]int, d+1)
-	lost, singular, bent := 0, 0, 0
+	seen, lost, singular, bent := 0, 0, 0, 0
 	for _, v := range views {
 		switch {
-		case math.IsNaN(v.off):
+		case v.lost:
 			lost++
 			continue
 		case v.rank < 0:
@@ -90,7 +90,7 @@ func (m *Measures) surroundings(s *survey, t *table) error {
 		if v.bent {
 			bent++
 		}
-		off = append(off, v.off)
+		seen++
 		ranks[v.rank]++
 		for _, b := range v.bends {
 			r := 1 / b
@@ -114,17 +114,16 @@ func (m *Measures) surroundings(s *survey, t *table) error {
 			bent, n)
 	}
 	rank := min(len(set.Equalities()), len(t.free))
-	if len(off) > 0 {
+	if seen > 0 {
 		rank = 0
 		for r, count := range ranks {
 			if count > ranks[rank] {
 				rank = r
 			}
 		}
-		if ranks[rank] < len(off) {
-			m.note("the rank of the equalities' gradients is %d at %d of %d rows only", rank, ranks[rank], len(off))
+		if ranks[rank] < seen {
+			m.note("the rank of the equalities' gradients is %d at %d of %d rows only", rank, ranks[rank], seen)
 		}
-		m.Off = metric.Quantile(off, 1-low)
 	} else {
 		m.note("no row says what the set is like: the dimension is by count, curvature and windows are not known")
 	}
@@ -134,7 +133,7 @@ func (m *Measures) surroundings(s *survey, t *table) error {
 		m.Radius, m.RadiusMedian = metric.Quantile(radius, low), metric.Median(radius)
 	}
 	if len(window) > 0 {
-		m.Window, m.WindowMedian = metric.Quantile(window, low), metric.Median(window)
+		m.WindowMedian = metric.Median(window)
 	}
 	return nil
 }
@@ -246,9 +245,9 @@ func (s *survey) newSurveyor() *surveyor {
 
 // look looks at Σ next to row x, number i.
 func (w *surveyor) look(x []float64, i uint64) view {
-	v := view{off: math.NaN(), rank: -1, window: math.NaN()}
+	v := view{rank: -1, window: math.NaN()}
 	copy(w.x, x)
-	if v.off = w.land(); math.IsNaN(v.off) || w.smooth.At(w.x, 1) != nil {
+	if v.lost = !w.land(); v.lost || w.smooth.At(w.x, 1) != nil {
 		return v
 	}
 	if v.rank = 0; w.m > 0 {
@@ -271,33 +270,22 @@ func (w *surveyor) look(x []float64, i uint64) view {
 	return v
 }
 
-// land moves x to Σ and returns how far it was, to first order; NaN if it does not get there.
-func (w *surveyor) land() float64 {
-	off := math.NaN()
+// land moves x to Σ, and reports whether it got there.
+func (w *surveyor) land() bool {
 	if w.c == 0 {
-		return 0
+		return true
 	}
-	for i := range landings {
+	for range landings {
 		if w.at.At(w.x, 1) != nil {
 			break
 		}
 		w.at.Landing(w.step)
-		far := dense.Norm(w.step)
-		if i == 0 {
-			off = far
-		}
 		dense.Axpy(w.x, -1, w.step)
-		if far <= arrival*w.unit {
-			return off
+		if dense.Norm(w.step) <= arrival*w.unit {
+			return true
 		}
 	}
-	if !w.solver.Descend(w.x, evidence.Tolerance) {
-		return math.NaN()
-	}
-	if math.IsNaN(off) {
-		return 0
-	}
-	return off
+	return w.solver.Descend(w.x, evidence.Tolerance)
 }
 
 // tangent writes a random unit tangent of {h = 0} at x to v, tangent k of row i. It reports false where there is none.

@@ -5,9 +5,8 @@ import (
 	"math"
 	"strings"
 
-	"gonum.org/v1/gonum/mat"
-
 	"github.com/landing-diffusion/landing/base/keyed"
+	"github.com/landing-diffusion/landing/constraint/geometry"
 	"github.com/landing-diffusion/landing/internal/dense"
 	"github.com/landing-diffusion/landing/internal/text"
 	"github.com/landing-diffusion/landing/judge/metric"
@@ -29,6 +28,9 @@ func singular(e *Evidence) []Finding {
 		return nil
 	}
 	legs := newLegs(e)
+	if legs.normals == nil {
+		return []Finding{{Status: Skip, Message: "∇h is dense and too large to be factored at each step"}}
+	}
 	if len(legs.index) == 0 {
 		return nil
 	}
@@ -93,22 +95,32 @@ func singular(e *Evidence) []Finding {
 type legs struct {
 	e       *Evidence
 	probe   *evidence.Probe
+	normals *geometry.Normals
+	work    float64   // operations of a point
 	index   []int     // independent equalities
 	typical []float64 // by component
 }
 
 func newLegs(e *Evidence) *legs {
-	l := &legs{e: e, probe: e.Probe(), typical: make([]float64, e.C)}
+	square := float64(e.M * e.M)
+	points := e.Budget(square*float64(e.D), evidence.MaxPoints)
+	large := points < evidence.MaxPoints
+	l := &legs{e: e, probe: e.Probe(), normals: geometry.NewNormals(e.Set, large), typical: make([]float64, e.M),
+		work: square * float64(2*e.D+e.M)}
+	if large {
+		l.work = min(l.work, 64*float64(geometry.JacobianSize(e.Set)))
+	}
 	seen, all := make([][]float64, e.M), make([]int, e.M)
 	for i := range all {
 		all[i] = i
 	}
-	for _, p := range evidence.First(e.On, e.Budget(float64(e.M*e.M*e.D), evidence.MaxPoints)) {
-		if !l.probe.At(p.X) {
+	for _, p := range evidence.First(e.On, points) {
+		if l.normals == nil || !l.probe.At(p.X) {
 			continue
 		}
-		for _, g := range factor(l.probe, all) {
-			seen[g.component] = append(seen[g.component], g.sine*dense.Norm(l.probe.Grad(g.component)))
+		parts, _ := l.normals.At(p.X, all)
+		for i, part := range parts {
+			seen[i] = append(seen[i], part)
 		}
 	}
 	for i, s := range seen {
@@ -120,18 +132,13 @@ func newLegs(e *Evidence) *legs {
 }
 
 // at returns the least leg at a point, over its typical length, and the unit gradients.
-func (l *legs) at(x []float64) (least float64, unit *mat.Dense) {
+func (l *legs) at(x []float64) (least float64, unit []float64) {
 	least = math.Inf(1)
-	if !l.probe.At(x) {
-		return least, nil
-	}
-	for _, g := range factor(l.probe, l.index) {
-		least = min(least, g.sine*dense.Norm(l.probe.Grad(g.component))/l.typical[g.component])
-	}
-	unit = mat.NewDense(len(l.index), l.e.D, nil)
-	for k, i := range l.index {
-		row := unit.RawRowView(k)
-		dense.AddScaled(row, row, 1/max(dense.Norm(l.probe.Grad(i)), math.SmallestNonzeroFloat64), l.probe.Grad(i))
+	parts, unit := l.normals.At(x, l.index)
+	for _, i := range l.index {
+		if parts != nil {
+			least = min(least, parts[i]/l.typical[i])
+		}
 	}
 	return least, unit
 }
@@ -144,11 +151,8 @@ type crossings struct {
 }
 
 func (l *legs) cross(paths *langevin.Paths) crossings {
-	m := len(l.index)
 	c := crossings{least: math.Inf(1)}
-	c.paths = l.e.Budget(float64(paths.Steps*(2*m*m*l.e.D+m*m*m)), paths.Count)
-	c.paths = min(c.paths, paths.Count)
-	turn := mat.NewDense(m, m, nil)
+	c.paths = min(l.e.Budget(float64(paths.Steps)*l.work, paths.Count), paths.Count)
 	for i := range c.paths {
 		crossed, near := false, false
 		before, last := l.at(paths.At(i, 0))
@@ -158,12 +162,9 @@ func (l *legs) cross(paths *langevin.Paths) crossings {
 				c.least, c.at = now, fmt.Sprintf("step %d of forward path %d", k, i)
 			}
 			near = near || now < faded
-			if last != nil && unit != nil {
-				turn.Mul(last, unit.T())
-				if _, sign := mat.LogDet(turn); sign < 0 && min(before, now) < fadedCrossing {
-					if crossed = true; c.first == "" {
-						c.first = fmt.Sprintf("step %d of forward path %d", k, i)
-					}
+			if last != nil && unit != nil && min(before, now) < fadedCrossing && l.normals.Turned(last, unit) {
+				if crossed = true; c.first == "" {
+					c.first = fmt.Sprintf("step %d of forward path %d", k, i)
 				}
 			}
 			before, last = now, unit

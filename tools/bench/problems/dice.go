@@ -33,9 +33,6 @@ func (d *dice) normals(dst []float64) {
 	d.step++
 }
 
-// angle is uniform on [−π, π).
-func (d *dice) angle() float64 { return math.Pi * (2*d.uniform() - 1) }
-
 // accepts is true with probability p.
 func (d *dice) accepts(p float64) bool { return d.uniform() < p }
 

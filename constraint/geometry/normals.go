@@ -1,0 +1,76 @@
+package geometry
+
+import (
+	"math"
+	"slices"
+
+	"github.com/landing-diffusion/landing/constraint"
+	"github.com/landing-diffusion/landing/internal/dense"
+)
+
+// Normals tells how near the gradients of equalities are to a loss of rank. It is scratch space for one goroutine.
+type Normals struct {
+	p                                   *pattern
+	derivatives                         func(values, jac, x []float64, n int)
+	values, jac, low, up, inverse, y, z []float64 // L D R is of low, inverse and up
+}
+
+// NewNormals goes by the pattern of ∇h ∇hᵀ where it is asked to and s has one, else by the equalities in their order.
+// It returns nil where a point takes more than 2²⁴ multiply-adds.
+func NewNormals(s constraint.Set, sparse bool) *Normals {
+	s = constraint.EqualitiesOf(s)
+	e, support, rows := s.NewEvaluator(1), s.Capabilities().Support, make([][]int32, len(s.Equalities()))
+	n := &Normals{derivatives: e.Jacobians}
+	if sparse = sparse && support != nil; sparse {
+		n.derivatives = e.SparseJacobians
+	}
+	for a := range rows {
+		for j := range int32(s.Dim()) {
+			if !sparse || slices.Contains(support[a], int(j)) {
+				rows[a] = append(rows[a], j)
+			}
+		}
+	}
+	if n.p = newPattern(rows, len(rows), s.Dim(), 1<<24); n.p == nil {
+		return nil
+	}
+	size := max(len(n.p.col), len(n.p.li), len(rows))
+	for _, v := range []*[]float64{&n.values, &n.jac, &n.low, &n.up, &n.inverse, &n.y, &n.z} {
+		*v = make([]float64, size)
+	}
+	return n
+}
+
+// At returns the lengths of the gradients of the equalities index at x outside the span of those eliminated before
+// them, 0 where the sine is below 10⁻⁶, and packed unit gradients, 0 of others; nil where something is not finite.
+func (n *Normals) At(x []float64, index []int) (parts, unit []float64) {
+	p := n.p
+	if n.derivatives(n.values, n.jac, x, 1); !dense.Finite(n.values) || !dense.Finite(n.jac) {
+		return nil, nil
+	}
+	parts, unit = make([]float64, len(p.order)), make([]float64, len(p.col))
+	for _, l := range index {
+		row := n.jac[p.start[l]:p.start[l+1]]
+		if parts[l] = dense.Norm(row); parts[l] >= GradientTolerance {
+			dense.Scaled(unit[p.start[l]:p.start[l+1]], 1/parts[l], row)
+		}
+	}
+	p.factor(n.low, n.inverse, unit, n.y, faint)
+	for k, l := range p.order {
+		if parts[l] /= math.Sqrt(n.inverse[k]); n.inverse[k] == 0 {
+			parts[l] = 0
+		}
+	}
+	return parts, unit
+}
+
+const faint = 1e-12 // a squared sine
+
+// Turned reports whether the unit gradients at two points that At was at have opposite orientations: det(A Bᵀ) < 0.
+func (n *Normals) Turned(a, b []float64) (turned bool) {
+	n.p.factorGeneral(n.low, n.up, n.inverse, a, b, n.y, n.z, faint)
+	for _, v := range n.inverse {
+		turned = turned != (v < 0)
+	}
+	return turned
+}
