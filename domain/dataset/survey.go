@@ -231,7 +231,7 @@ func (s *Survey) table(f *os.File, how Reading) (*Points, error) {
 					p.Header = append(p.Header, unquoted(strings.TrimSpace(cell)))
 				}
 				if names && strings.ToUpper(line) == strings.ToLower(line) {
-					p.Remarks = append(p.Remarks, fmt.Sprintf("line %d has no letter: it is taken for a header", number))
+					p.Remarks = append(p.Remarks, fmt.Sprintf("line %d has no letter: taken for a header", number))
 				}
 				unsure = nil
 				return nil

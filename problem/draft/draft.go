@@ -384,8 +384,8 @@ func (l *loaded) roles(o Options, d *Draft) error {
 	} else if at := l.coordinate; len(at) == 2 {
 		a, b := columns[at[0]], columns[at[1]]
 		if degrees(a, b, s.Header) || degrees(b, a, s.Header) {
-			l.note("%s and %s are taken for places in a plane, but could be latitude and longitude in degrees: if they "+
-				"are, call them so in the first line of the file", l.names[at[0]], l.names[at[1]])
+			l.note("%s and %s are taken for places in a plane, but could be latitude and longitude in degrees: if "+
+				"they are, call them so in the first line of the file", l.names[at[0]], l.names[at[1]])
 		}
 	}
 	if wholes > 0 && wholes == s.D-len(s.Text) && l.molecule == nil {

@@ -380,8 +380,8 @@ func (b *molecular) chirality() error {
 			}
 			v := q.Value(b.x) // of a real centre 1 to 3 Å³
 			if sign = "positive"; math.Abs(v) <= 0.02 {
-				return &Error{Key: key, Fault: fmt.Sprintf("in the template centre %s and its three atoms lie in a plane "+
-					"(volume %.2g Å³); expected sign: positive or negative, or a range", b.m.Label(atoms[0]), v)}
+				return &Error{Key: key, Fault: fmt.Sprintf("in the template centre %s and its three atoms lie in a "+
+					"plane (volume %.2g Å³); expected sign: positive or negative, or a range", b.m.Label(atoms[0]), v)}
 			} else if v < 0 {
 				sign = "negative"
 			}
