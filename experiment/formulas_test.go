@@ -38,5 +38,5 @@ func TestRunOfFormulasWithFiles(t *testing.T) {
 	testkit.OK(t, os.WriteFile(form, []byte("0.25,0\n0,1\n"), 0o666))
 	p := testkit.Must(problem.Load(text, "e.yaml", "", problem.ParseSettings("data.path="+rows("v,u"))))
 	testkit.Refused(t, testkit.Err(Load(t.Context(), p, r.Pool, nil)),
-		"column 0 (from 0) is v, which is coordinate 1 of set.names", "columns in another order")
+		"column 0 (from 0) is v, which is coordinate 1 of the set;", "columns in another order")
 }

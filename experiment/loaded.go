@@ -19,6 +19,7 @@ import (
 	"github.com/landing-diffusion/landing/constraint"
 	"github.com/landing-diffusion/landing/domain"
 	"github.com/landing-diffusion/landing/domain/dataset"
+	"github.com/landing-diffusion/landing/domain/grid"
 	"github.com/landing-diffusion/landing/domain/kinds"
 	"github.com/landing-diffusion/landing/experiment/judge"
 	"github.com/landing-diffusion/landing/experiment/run"
@@ -167,13 +168,18 @@ func (l *Loaded) domains(kind domain.Kind, faults []string) (err error) {
 		set = constraint.At(set, l.Condition.Read.Mean)
 		all, train = l.Condition.points(all), l.Condition.points(train)
 	}
-	if names := l.Problem.Set.Coordinates(); names != nil {
-		for j, name := range l.Data.Names {
-			if i := slices.Index(names, name); i >= 0 && i != j {
-				return badData(dataName(l.Problem, l.Data), "column %d (from 0) is %s, which is coordinate %d of "+
-					"set.names; expected columns in the order of the names", j, name, i)
-			}
+	names := l.Problem.Set.Coordinates()
+	known := names
+	if g, ok := constraint.As[*grid.Set](l.Process.Set); ok && g.Dim() == l.Process.Set.Dim() {
+		known = g.Names
+	}
+	for j, name := range l.Data.Names {
+		if i := slices.Index(known, name); i >= 0 && i != j {
+			return badData(dataName(l.Problem, l.Data), "column %d (from 0) is %s, which is coordinate %d of the set; "+
+				"expected columns in the order of the set", j, name, i)
 		}
+	}
+	if names != nil {
 		l.Data.Names = names
 	}
 	l.Data.Names = domain.Usable(l.Data.Names, set.Dim(), l.Problem.Condition.Columns)

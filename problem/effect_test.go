@@ -129,6 +129,8 @@ func TestKeysWithoutEffect(t *testing.T) {
 		atoms + ", windows: max}":                                "set.windows",
 		atoms + ", apart: [{min: 1, beyond: 3}]}":                "set.apart[0].beyond",
 		atoms + ", windows: max, apart: [{min: 0.5}]}":           "",
+		"set: {dim: 1, equality: [{name: a, expr: x}], base: b}": "set.base",
+		"set: {dim: 1, equality: [{name: a, expr: x}], tip: b}":  "set.tip",
 	} {
 		if err, e := build(text), new(KeyError); key == "" && err != nil || key != "" && (!errors.As(err, &e) ||
 			e.Key != key || !strings.Contains(err.Error(), "it changes nothing: ")) {

@@ -38,6 +38,14 @@ func TestMakeGrid(t *testing.T) {
 	if r := ok(t, dir, "check", "p.yaml"); !strings.Contains(r.stdout, "0 FAIL") {
 		t.Error(r.stdout)
 	}
+	swapped := strings.Replace(string(table), "V_10,V_20,", "V_20,V_10,", 1)
+	if err := os.WriteFile(filepath.Join(dir, "g.csv"), []byte(swapped), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if r := do(t, dir, "check", "p.yaml"); r.code != exitConfig ||
+		!strings.Contains(r.stderr, "g.csv: column 0 (from 0) is V_20, which is coordinate 1 of the set") {
+		t.Errorf("exit %d, %s", r.code, r.stderr)
+	}
 	for _, c := range []struct {
 		code int
 		args []string

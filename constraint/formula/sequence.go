@@ -137,7 +137,7 @@ func NewSequence(q Sequence) (*Set, error) {
 				if family++; key == "first" && l > 0 || key == "last" && l < q.Steps-1 {
 					continue
 				}
-				if scope == between || key == "within" {
+				if (scope == between || key == "within") && c.Name != "" {
 					c.Name = atStep(c.Name)
 				}
 				h, g := len(b.equalities), len(b.inequalities)

@@ -124,6 +124,8 @@ func TestSequenceFaults(t *testing.T) {
 		{func(q *formula.Sequence) { q.Within[0].Expr = "dot(u, u)" },
 			"within[0].expr: thrust[0]: a value alone; expected left = right, left <= right or left >= right"},
 		{func(q *formula.Sequence) { q.Within[0].Name = "burn" }, `between[2].name: "burn[0]" names two constraints`},
+		{func(q *formula.Sequence) { q.Within[0].Name = "" }, "within[0].name: missing"},
+		{func(q *formula.Sequence) { q.Between[0].Name = "" }, "between[0].name: missing"},
 		{func(q *formula.Sequence) { q.Let[1].Expr = "norm(q)" }, `let.r: r: unknown name "q"`},
 		{func(q *formula.Sequence) { *q = formula.Sequence{Steps: 3, State: []string{"x"}} }, "between: missing"},
 	} {

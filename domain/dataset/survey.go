@@ -10,7 +10,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"unicode"
 
 	"github.com/landing-diffusion/landing/base/arrayfile"
 	"github.com/landing-diffusion/landing/internal/text"
@@ -231,9 +230,8 @@ func (s *Survey) table(f *os.File, how Reading) (*Points, error) {
 				for _, cell := range row {
 					p.Header = append(p.Header, unquoted(strings.TrimSpace(cell)))
 				}
-				if unsure == nil && names && !strings.ContainsFunc(line, unicode.IsLetter) {
-					p.Remarks = append(p.Remarks, fmt.Sprintf("line %d (%s) has no number and no letter: it is "+
-						"taken for the names of columns", number, show(line)))
+				if names && strings.ToUpper(line) == strings.ToLower(line) {
+					p.Remarks = append(p.Remarks, fmt.Sprintf("line %d has no letter: taken for a header", number))
 				}
 				unsure = nil
 				return nil

@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -220,16 +219,13 @@ func mapped(name string) string {
 	return Place(name)
 }
 
-// Place returns latitude or longitude if a column's name says one of them, in some languages; else "".
+// Place returns latitude or longitude if a column's name says one of them, as lat, lng or decimalLatitude; else "".
 func Place(name string) string {
-	name = strings.ToLower(name)
-	has := func(word string) bool { return strings.Contains(name, word) }
-	switch {
-	case strings.HasPrefix(name, "lat"), slices.ContainsFunc(strings.Fields("latitud breitengrad широт 纬 緯"), has):
-		return "latitude"
-	case strings.HasPrefix(name, "lon"), strings.HasPrefix(name, "lng"),
-		slices.ContainsFunc(strings.Fields("longitud längengrad laengengrad долгот 经 経"), has):
-		return "longitude"
+	name = strings.Replace(strings.ToLower(name), "lng", "lon", 1)
+	for _, c := range earthColumns {
+		if strings.HasPrefix(name, c.name[:3]) || strings.Contains(name, c.name[:len(c.name)-2]) {
+			return c.name
+		}
 	}
 	return ""
 }

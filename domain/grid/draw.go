@@ -136,13 +136,13 @@ func (d *Draw) base(ctx context.Context, set *Set) (base []float64, loads float6
 		d.Grid.Name)
 }
 
-// flow returns the balances with loads and active generation held, but for the reference's. Newton's method moves the
-// rest: to the nearest state, for voltages and reactive generation have more freedom than there are balances.
+// flow returns the balances with loads, active generation but for the reference's, and voltages without a range held.
+// Newton's method moves the rest to the nearest state: it has more freedom than there are balances.
 func (s *Set) flow() constraint.Set {
 	var held []int
-	for _, k := range []Quantity{Pg, Pd, Qd} {
+	for _, k := range []Quantity{V, Pg, Pd, Qd} {
 		for i, c := range s.At[k] {
-			if c.At >= 0 && (k != Pg || i != s.Grid.Reference) {
+			if b := s.Grid.Buses[i]; c.At >= 0 && (k != Pg || i != s.Grid.Reference) && (k != V || b.VMin == b.VMax) {
 				held = append(held, c.At)
 			}
 		}

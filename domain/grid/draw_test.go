@@ -44,6 +44,10 @@ func TestDraw(t *testing.T) {
 		testkit.Near(t, sum, col.mean, 0.01, col.name)
 		testkit.Near(t, math.Sqrt(squares-sum*sum), col.sd, col.relativeSD*col.sd, col.name) // 4 standard errors
 	}
+	g.Buses[0].VMin, g.Buses[0].VMax = 1.02, 1.02 // an equality
+	draw.Count = 20
+	held := testkit.Must(draw.Run(context.Background(), testkit.Pool(t, 1)))
+	testkit.Near(t, held.X[0], 1.02, 1e-11)
 	draw.Count, draw.Loads = 3, 0
 	fixed := testkit.Must(draw.Run(context.Background(), testkit.Pool(t, 1)))
 	testkit.Equal(t, fixed.Set.Loads, 0)

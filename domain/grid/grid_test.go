@@ -124,7 +124,18 @@ func TestRefused(t *testing.T) {
 		{"10 70 0 60 -60", "10 70 0 60 61", "gen.Qmin is 61, expected at most Qmax, which is 60"},
 		{"150 0;", "150 0; % \n10 70", "small.m:19: mpc.gen is a row of 2 numbers, expected the columns bus, Pg"},
 		{"1.02 100 1 150 0", "1.02 100 0 150 0", "the reference without a generator"},
-		{"0.01 0.08 0 70", "0 0 0 70", "small.m:30: branch.x is 0, as r is, expected an impedance"},
+		{"0.01 0.08 0 70", "0 0 0 70", "small.m:30: branch.x is 0, expected an impedance"},
+		{"0.01 0.08 0 70", "0 1e-200 0 70", "small.m:30: branch.x is 1e-200, expected an impedance"},
+		{"0.01 0.08 0 70", "0 1e200 0 70", `branch.x is "1e200", expected a number of at most 1e+12`},
+		{"0 70 0 0 0.97", "0 70 0 0 1e-320", "small.m:30: branch.ratio is 1e-320, expected 0, or 0.001 to 1000"},
+		{"0 70 0 0 0.97 -3", "0 70 0 0 0.97 1e300", `branch.angle is "1e300", expected a number of at most 36000`},
+		{"0 70 0 0 0.97", "0 1e300 0 0 0.97", ""}, // no limit
+		{"110 1 1.1 0.9;\n\t20", "110 1 Inf Inf;\n\t20", "small.m:9: bus.Vmin is +Inf, expected a number from 0 to"},
+		{"100 1 150 0;", "100 1 -Inf -Inf;", "small.m:18: gen.Pmin is -Inf, expected at most Pmax, which is -Inf"},
+		{"100 1 150 0;", "100 1 1e999 1e300;", "small.m:18: gen.Pmin is +Inf"},
+		{"mpc.branch = [", "mpc.branch = [" + strings.Repeat("10 20 0 1 0 0 0 0 0 0 1;", 1<<14),
+			"small.m:25: mpc.branch is another row, expected at most 16384"},
+		{"mpc.story", strings.Repeat("end ", 1<<14) + "mpc.story", ""}, // in linear time
 		{"10 30 0.03", "10 10 0.03", "branch.tbus is 10"},
 		{"20 40 0.04 0.11 0.02 80 0 0 0 0 1", "20 40 0.04 0.11 0.02 80 0 0 0 0 0", ""},
 		{"10 30 0.03 0.12 0.03 0 0 0 0 0 1 -30 30;\n\t20 40 0.04 0.11 0.02 80 0 0 0 0 1",
@@ -144,9 +155,10 @@ func TestRefused(t *testing.T) {
 		if !strings.Contains(text(t), c.old) {
 			t.Fatalf("%q is not in the file", c.old)
 		}
-		_, err := grid.Parse("small.m", strings.Replace(text(t), c.old, c.new, 1))
+		g, err := grid.Parse("small.m", strings.Replace(text(t), c.old, c.new, 1))
 		if c.want == "" {
 			testkit.OK(t, err)
+			testkit.Must(grid.NewSet(g, false))
 			continue
 		}
 		testkit.Refused(t, err, c.want, c.new)

@@ -9,12 +9,13 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/landing-diffusion/landing/constraint/formula"
 	"github.com/landing-diffusion/landing/domain/dataset"
 	"github.com/landing-diffusion/landing/internal/input"
 )
 
-// MostBytes bounds a case file.
-const MostBytes = 8 << 20
+// MostBytes bounds a case file, and most its numbers, so that no product of them is infinite.
+const MostBytes, most = 8 << 20, 1e12
 
 // known are the fields that are read, and those that say nothing of balances and limits.
 var known = strings.Fields("version baseMVA bus gen branch bus_name dcline gencost areas gentype genfuel")
@@ -71,7 +72,7 @@ func Read(path string) (*Grid, error) {
 
 // Parse is Read of the text of a file, whose name is for messages.
 func Parse(path, rest string) (*Grid, error) {
-	rest = strings.ReplaceAll(strings.TrimPrefix(rest, "\ufeff"), "\r\n", "\n")
+	rest = strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(strings.TrimPrefix(rest, "\ufeff"))
 	s, line := &source{file: path, fields: map[string]field{}}, 1
 	// Comments go, and a line that ends in ... goes on in the next one: \f stands for its end.
 	rest = hidden.ReplaceAllStringFunc(rest, func(found string) string {
@@ -81,14 +82,14 @@ func Parse(path, rest string) (*Grid, error) {
 		return strings.Repeat(map[bool]string{true: "\f", false: "\n"}[found[0] == '.'], strings.Count(found, "\n"))
 	})
 	for rest != "" && s.err == nil {
-		end, first := skipped.FindStringIndex(rest), strings.SplitN(rest, "\n", 2)[0]
+		end, first := skipped.FindStringIndex(rest), rest[:min(len(rest), 60)]
 		if m := assigned.FindStringSubmatchIndex(rest); end == nil && m != nil {
 			name := rest[m[2]:m[3]]
 			before, twice := s.fields[name]
 			s.need(!twice, line, "mpc."+name, "given again", "it once: it is in line %d", before.line)
 			s.fields[name], end = field{rest[m[4]:m[5]], line}, m[:2]
 		}
-		if s.need(end != nil, line, "", strconv.Quote(first[:min(len(first), 60)]), "mpc.NAME = a number, "+
+		if s.need(end != nil, line, "", strconv.Quote(strings.SplitN(first, "\n", 2)[0]), "mpc.NAME = a number, "+
 			"a text, [ … ] or { … } with its end: the file is read as data, and no MATLAB code in it runs") {
 			line += strings.Count(rest[:end[1]], "\n") + strings.Count(rest[:end[1]], "\f")
 			rest = rest[end[1]:]
@@ -112,14 +113,23 @@ func (s *source) records(name string, least int, columns string) (out []record) 
 		line += strings.Count(row, "\n") + strings.Count(row, "\f")
 		if len(words) == 0 {
 			continue
+		} else if !s.need(len(out) < formula.MaxComponents, r.line, "mpc."+name, "another row", "at most %d",
+			formula.MaxComponents) || s.err != nil {
+			return out
 		}
 		s.need(len(words) >= least, r.line, "mpc."+name, fmt.Sprintf("a row of %d numbers", len(words)),
 			"the columns %s", strings.Join(names[:least], ", "))
 		for k, column := range names[:min(len(names), len(words))] {
 			v, err := strconv.ParseFloat(words[k], 64)
 			limit := strings.Contains(column, "max") || strings.Contains(column, "min") || column == "rateA"
-			s.need(err == nil && !math.IsNaN(v) && (limit || !math.IsInf(v, 0)), r.line, name+"."+column,
-				strconv.Quote(words[k]), "a number")
+			top := most
+			if column == "Va" || column == "angle" {
+				top = 36000
+			} else if limit && math.Abs(v) > most {
+				v, top, err = math.Copysign(math.Inf(1), v), math.Inf(1), nil
+			}
+			s.need(err == nil && math.Abs(v) <= top, r.line, name+"."+column, strconv.Quote(words[k]),
+				"a number of at most %g", top)
 			r.v[column] = v
 		}
 		out = append(out, r)
@@ -139,7 +149,8 @@ func (s *source) build(g *Grid) {
 	s.need(direct.scalar() == "", direct.line, "mpc.dcline", "there", "none: the balances have no direct-current lines")
 	s.need(version.line == 0 || version.scalar() == "2", version.line, "mpc.version", version.scalar(), "2")
 	g.Base, _ = strconv.ParseFloat(base.scalar(), 64)
-	s.need(g.Base > 0 && !math.IsInf(g.Base, 0), base.line, "mpc.baseMVA", strconv.Quote(base.text), "a power above 0")
+	s.need(g.Base >= 1/most && g.Base <= most, base.line, "mpc.baseMVA", strconv.Quote(base.text),
+		"a power above 0, of at most %g", most)
 	at, lines := map[float64]int{}, []int(nil)
 	buses := s.records("bus", 13, "bus_i type Pd Qd Gs Bs area Vm Va baseKV zone Vmax Vmin")
 	named := s.fields["bus_name"]
@@ -159,7 +170,8 @@ func (s *source) build(g *Grid) {
 		s.need(kind != 3 || g.Reference < 0, r.line, "bus.type", kind, "one reference, and there is one before")
 		b := Bus{Number: int(n), G: r.v["Gs"] / g.Base, B: r.v["Bs"] / g.Base, V: r.v["Vm"], Theta: radians(r.v["Va"]),
 			VMax: r.v["Vmax"], VMin: r.v["Vmin"], Load: Power{r.v["Pd"] / g.Base, r.v["Qd"] / g.Base}}
-		s.need(b.VMin >= 0 && b.VMin <= b.VMax, r.line, "bus.Vmin", b.VMin, "0 to Vmax, which is %v", b.VMax)
+		s.need(b.VMin >= 0 && b.VMin <= min(b.VMax, most), r.line, "bus.Vmin", b.VMin,
+			"a number from 0 to Vmax, which is %v", b.VMax)
 		if names != nil { // in it two quotes stand for one
 			b.Name = strings.ReplaceAll(names[i][1:len(names[i])-1], "''", "'")
 		}
@@ -180,8 +192,11 @@ func (s *source) build(g *Grid) {
 	}
 	for _, r := range s.records("gen", 10, "bus Pg Qg Qmax Qmin Vg mBase status Pmax Pmin") {
 		i := bus(r, "gen", "bus")
-		s.need(r.v["Pmin"] <= r.v["Pmax"], r.line, "gen.Pmin", r.v["Pmin"], "at most Pmax, which is %v", r.v["Pmax"])
-		s.need(r.v["Qmin"] <= r.v["Qmax"], r.line, "gen.Qmin", r.v["Qmin"], "at most Qmax, which is %v", r.v["Qmax"])
+		for _, k := range []string{"P", "Q"} {
+			low, high := r.v[k+"min"], r.v[k+"max"]
+			s.need(low <= min(high, most) && high >= -most, r.line, "gen."+k+"min", low,
+				"at most %smax, which is %v, and finite", k, high)
+		}
 		if s.err != nil {
 			return
 		}
@@ -206,9 +221,9 @@ func (s *source) build(g *Grid) {
 		}
 		square, low, high := r.v["r"]*r.v["r"]+r.v["x"]*r.v["x"], r.v["angmin"], r.v["angmax"]
 		s.need(b.From != b.To, r.line, "branch.tbus", r.v["tbus"], "another bus than fbus")
-		s.need(square > 0, r.line, "branch.x", "0, as r is", "an impedance: write one such as 0.0001, or make "+
+		s.need(square > 1/most/most, r.line, "branch.x", r.v["x"], "an impedance: write one such as 0.0001, or make "+
 			"one bus of both")
-		s.need(b.Tap > 0, r.line, "branch.ratio", b.Tap, "0 or more")
+		s.need(b.Tap >= 1e-3 && b.Tap <= 1e3, r.line, "branch.ratio", b.Tap, "0, or 0.001 to 1000")
 		s.need(b.Rate >= 0, r.line, "branch.rateA", r.v["rateA"], "0 or more")
 		s.need(low < high || low == 0 && high == 0, r.line, "branch.angmin", low, "less than angmax, which is %v", high)
 		b.Y = complex(r.v["r"]/square, -r.v["x"]/square)

@@ -9,6 +9,7 @@ import (
 	"github.com/landing-diffusion/landing/base/keyed"
 	"github.com/landing-diffusion/landing/constraint"
 	"github.com/landing-diffusion/landing/constraint/formula"
+	"github.com/landing-diffusion/landing/internal/fault"
 )
 
 // A Quantity is a number that each bus has in a state.
@@ -71,7 +72,8 @@ func NewSet(g *Grid, fixedLoads bool) (*Set, error) {
 	b.balances()
 	b.limits()
 	if b.count > formula.MaxComponents {
-		return nil, fmt.Errorf("%d balances and limits; expected at most %d", b.count, formula.MaxComponents)
+		const most = formula.MaxComponents
+		return nil, fault.Errorf(fault.Data, "", "%d balances and limits; expected at most %d", b.count, most)
 	}
 	var err error
 	s.Set, err = b.Builder.Set()

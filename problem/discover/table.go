@@ -3,10 +3,8 @@ package discover
 import (
 	"cmp"
 	"math"
-	"math/bits"
 	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/landing-diffusion/landing/judge/metric"
 )
@@ -159,28 +157,20 @@ func (c *Column) last(x []float64, d int) float64 {
 	return double
 }
 
-// coarse is Coarse: of half precision, or of decimal numbers whose last digits are not in the same decimal place.
+// coarse is Coarse: of half precision, or of decimal numbers.
 func (c *Column) coarse(x []float64) float64 {
-	const mostBits, mostDigits = 12, 5
-	binary, decimal := 0, 0
-	for _, v := range x {
-		fraction, _ := math.Frexp(math.Abs(v))
-		binary = max(binary, 53-bits.TrailingZeros64(uint64(fraction*0x1p53)))
-		if decimal <= mostDigits { // d.ddde±dd
-			decimal = max(decimal, 1, strings.IndexByte(strconv.FormatFloat(math.Abs(v), 'e', -1, 64), 'e')-1)
-		} else if binary > mostBits {
-			return 0
-		}
-	}
 	size := max(math.Abs(c.Min), math.Abs(c.Max))
 	_, exponent := math.Frexp(size)
-	places := decimal - 1 - int(math.Floor(math.Log10(size))) // of the largest number
-	switch {
-	case c.Whole:
-	case binary <= mostBits && c.Decimals < 0:
-		return math.Ldexp(0.5, exponent-binary)
-	case decimal <= mostDigits && (c.Decimals < 0 || c.Decimals > places+1):
-		return 0.5 * math.Pow10(-places)
+	longer := func(v float64) bool { f, _ := math.Frexp(v); return math.Mod(f, 0x1p-11) != 0 }
+	if c.Decimals < 0 && !slices.ContainsFunc(x, longer) {
+		return math.Ldexp(0.5, exponent-11)
+	}
+	for digits := 2; digits <= 5 && !c.Whole; digits++ {
+		places := digits - 1 - int(math.Floor(math.Log10(size))) // of the largest number
+		longer := func(v float64) bool { return v != rounded(v, digits) }
+		if (c.Decimals < 0 || c.Decimals > places+1) && !slices.ContainsFunc(x, longer) {
+			return 0.5 * math.Pow10(-places)
+		}
 	}
 	return 0
 }

@@ -383,12 +383,9 @@ func (l *loaded) roles(o Options, d *Draft) error {
 		l.coordinate = []int{latitude, longitude}
 	} else if at := l.coordinate; len(at) == 2 {
 		a, b := columns[at[0]], columns[at[1]]
-		if order := "latitude,longitude"; degrees(a, b, s.Header) || degrees(b, a, s.Header) {
-			if !degrees(a, b, s.Header) {
-				order = "longitude,latitude"
-			}
-			l.note("%s and %s are taken for places in a plane, but could be %s in degrees: if they are, name them so "+
-				"in the first line of the file, and init writes data.kind earth", l.names[at[0]], l.names[at[1]], order)
+		if degrees(a, b, s.Header) || degrees(b, a, s.Header) {
+			l.note("%s and %s are taken for places in a plane, but could be latitude and longitude in degrees: if "+
+				"they are, call them so in the first line of the file", l.names[at[0]], l.names[at[1]])
 		}
 	}
 	if wholes > 0 && wholes == s.D-len(s.Text) && l.molecule == nil {
@@ -422,8 +419,7 @@ func (l *loaded) roles(o Options, d *Draft) error {
 func latLon(s *dataset.Survey, columns []discover.Column) (latitude, longitude int) {
 	latitude, longitude = -1, -1
 	for j, name := range s.Header {
-		c := columns[j]
-		switch place := dataset.Place(name); {
+		switch c, place := columns[j], dataset.Place(name); {
 		case slices.Contains(s.Text, j):
 		case place == "latitude" && c.Min >= -90 && c.Max <= 90 && latitude < 0:
 			latitude = j

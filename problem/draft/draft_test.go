@@ -410,13 +410,14 @@ func TestEarth(t *testing.T) {
 		row        func(i int) []any
 		kind, note string
 	}{
-		{"", both, "points", "could be latitude,longitude in degrees"},
-		{"", turned, "points", "could be longitude,latitude in degrees"},
+		{"", both, "points", "could be latitude and longitude"},
+		{"", turned, "points", "could be latitude and longitude"},
 		{"x,y", turned, "points", "x and y are taken for places in a plane"},
-		{"phi,lambda", both, "points", "could be latitude,longitude in degrees"},
+		{"phi,lambda", both, "points", "could be latitude and longitude"},
 		{"age,height", cm, "points", ""},
 		{"decimalLongitude,decimalLatitude", turned, "earth", ""},
-		{"Breitengrad,Längengrad", both, "earth", ""},
+		{"Breitengrad,Längengrad", both, "points", "Breitengrad and Längengrad are taken for places"},
+		{"latitudine,longitudine", both, "earth", ""},
 	} {
 		save(t, "named.csv", table(c.header, n, c.row))
 		d := draft(t, Options{Path: "named.csv"})

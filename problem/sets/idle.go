@@ -25,6 +25,12 @@ func (s Set) Idle(at string) error {
 		keys, _ := s.of(k)
 		molecule, _ := keys.(Molecule)
 		needs = molecule.needs()
+	case "formula":
+		keys, _ := s.of(k)
+		formulas, _ := keys.(Formulas)
+		const why = "it is a link of the robot in urdf"
+		needs = []need{{"base", formulas.Base != "" && formulas.URDF == "", why},
+			{"tip", formulas.Tip != "" && formulas.URDF == "", why}}
 	}
 	if i := slices.IndexFunc(needs, func(n need) bool { return n.idle }); i >= 0 {
 		return place(&Error{Key: needs[i].key, Fault: "it changes nothing: " + needs[i].why}, at, k)

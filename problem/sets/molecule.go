@@ -378,7 +378,11 @@ func (b *molecular) chirality() error {
 			if !b.need(key) {
 				return nil
 			}
-			if sign = "positive"; q.Value(b.x) < 0 {
+			v := q.Value(b.x) // of a real centre 1 to 3 Å³
+			if sign = "positive"; math.Abs(v) <= 0.02 {
+				return &Error{Key: key, Fault: fmt.Sprintf("in the template centre %s and its three atoms lie in a "+
+					"plane (volume %.2g Å³); expected sign: positive or negative, or a range", b.m.Label(atoms[0]), v)}
+			} else if v < 0 {
 				sign = "negative"
 			}
 		}

@@ -118,6 +118,7 @@ func TestBadMolecule(t *testing.T) {
 		{"atoms: 4, dihedrals: [{atoms: [0, 1, 2, 3], value: 1e300}]", "set.dihedrals[0] is 1e+300; expected degrees"},
 		{"atoms: 4, angles: [{atoms: [0, 1, 2], max: 1e4}]", "set.angles[0] is 10000; expected degrees in"},
 		{"atoms: 4, distances: [{atoms: [0, 1], value: 1e300}]", "expected at most 1e6 Å"},
+		{xyz + "chirality: [{atoms: [1, 0, 2, 3]}]", "set.chirality[0]: in the template centre 1 and its three"},
 		{"atoms: 4, bonds: all", "set.bonds is all; expected template"},
 		{"atoms: 4, distances: [{atoms: [0, 4], value: 1}]", "set.distances[0].atoms[1]: there is no atom 4"},
 		{"atoms: 4, distances: [{atoms: [0, CA], value: 1}]", `set.distances[0].atoms[1]: "CA" fits no atom`},
