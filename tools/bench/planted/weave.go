@@ -74,7 +74,7 @@ func (t *trial) build(dir string, faults []*mutant) (b *built, err error) {
 		if err != nil || packages == nil {
 			return b, err
 		}
-		args := []string{"build", "-gcflags=-e", "-o", b.dir, "-overlay", b.overlay}
+		args := []string{"build", "-gcflags=-e", "-o", os.DevNull, "-overlay", b.overlay}
 		said, err := t.command(append(args, packages...)...)
 		if err == nil {
 			return b, nil
