@@ -168,18 +168,7 @@ func (l *Loaded) domains(kind domain.Kind, faults []string) (err error) {
 		set = constraint.At(set, l.Condition.Read.Mean)
 		all, train = l.Condition.points(all), l.Condition.points(train)
 	}
-	names := l.Problem.Set.Coordinates()
-	known := names
-	if g, ok := constraint.As[*grid.Set](l.Process.Set); ok && g.Dim() == l.Process.Set.Dim() {
-		known = g.Names
-	}
-	for j, name := range l.Data.Names {
-		if i := slices.Index(known, name); i >= 0 && i != j {
-			return badData(dataName(l.Problem, l.Data), "column %d (from 0) is %s, which is coordinate %d of the set; "+
-				"expected columns in the order of the set", j, name, i)
-		}
-	}
-	if names != nil {
+	if names := l.Problem.Set.Coordinates(); names != nil {
 		l.Data.Names = names
 	}
 	l.Data.Names = domain.Usable(l.Data.Names, set.Dim(), l.Problem.Condition.Columns)
@@ -215,11 +204,26 @@ func readData(ctx context.Context, p *problem.Problem, set constraint.Set) (kind
 	case err == nil && data.N < 2:
 		err = badData(dataName(p, data), "it has %d point; expected at least 2", data.N)
 	case err == nil:
-		err = sized(dataName(p, data), data)
+		err = cmp.Or(ordered(p, set, data), sized(dataName(p, data), data))
 	case fault.KindOf(err) == fault.Failure:
 		err = badData("", "%v", err) // a damaged file; the reader names it
 	}
 	return kind, data, err
+}
+
+// ordered refuses columns in another order than that of the set's names.
+func ordered(p *problem.Problem, set constraint.Set, data *dataset.Points) error {
+	names := p.Set.Coordinates()
+	if g, ok := constraint.As[*grid.Set](set); ok && g.Dim() == set.Dim() {
+		names = g.Names
+	}
+	for j, name := range data.Names {
+		if i := slices.Index(names, name); i >= 0 && i != j {
+			return badData(dataName(p, data), "column %d (from 0) is %s, which is coordinate %d of the set; "+
+				"expected columns in the order of the set", j, name, i)
+		}
+	}
+	return nil
 }
 
 // Sizes of numbers, and of their spread, with which squares, ratios and float32 numbers stay within their ranges.

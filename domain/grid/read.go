@@ -193,9 +193,8 @@ func (s *source) build(g *Grid) {
 	for _, r := range s.records("gen", 10, "bus Pg Qg Qmax Qmin Vg mBase status Pmax Pmin") {
 		i := bus(r, "gen", "bus")
 		for _, k := range []string{"P", "Q"} {
-			low, high := r.v[k+"min"], r.v[k+"max"]
-			s.need(low <= min(high, most) && high >= -most, r.line, "gen."+k+"min", low,
-				"at most %smax, which is %v, and finite", k, high)
+			s.need(r.v[k+"min"] <= min(r.v[k+"max"], most) && r.v[k+"max"] >= -most, r.line, "gen."+k+"min",
+				r.v[k+"min"], "at most %smax, which is %v, and finite", k, r.v[k+"max"])
 		}
 		if s.err != nil {
 			return

@@ -72,8 +72,7 @@ func NewSet(g *Grid, fixedLoads bool) (*Set, error) {
 	b.balances()
 	b.limits()
 	if b.count > formula.MaxComponents {
-		const most = formula.MaxComponents
-		return nil, fault.Errorf(fault.Data, "", "%d balances and limits; expected at most %d", b.count, most)
+		return nil, fault.Errorf(fault.Data, "", "%d components; expected at most %d", b.count, formula.MaxComponents)
 	}
 	var err error
 	s.Set, err = b.Builder.Set()

@@ -27,10 +27,9 @@ func (s Set) Idle(at string) error {
 		needs = molecule.needs()
 	case "formula":
 		keys, _ := s.of(k)
-		formulas, _ := keys.(Formulas)
-		const why = "it is a link of the robot in urdf"
-		needs = []need{{"base", formulas.Base != "" && formulas.URDF == "", why},
-			{"tip", formulas.Tip != "" && formulas.URDF == "", why}}
+		if f, _ := keys.(Formulas); f.URDF == "" {
+			needs = []need{{"base", f.Base != "", "the set has no urdf"}, {"tip", f.Tip != "", "the set has no urdf"}}
+		}
 	}
 	if i := slices.IndexFunc(needs, func(n need) bool { return n.idle }); i >= 0 {
 		return place(&Error{Key: needs[i].key, Fault: "it changes nothing: " + needs[i].why}, at, k)
