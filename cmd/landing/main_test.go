@@ -303,7 +303,7 @@ func TestFaults(t *testing.T) {
 		{3, "sample.draws", []string{"mcmc", "demo", "--set", "sample.draws=1000000000000000"}},
 		{3, `name is "../x"`, []string{"demo", "--set", "name=../x"}},
 		{3, "expected a potential", []string{"mcmc", "affine.yaml"}},
-		{4, "Σ may be empty; the last point violates \"h\" by ", []string{"mcmc", "empty.yaml"}},
+		{4, "Σ may be empty. The last point violates \"h\" by ", []string{"mcmc", "empty.yaml"}},
 		{3, "bad.yaml:4: process.steps is 0; expected", []string{"train", "bad.yaml"}},
 		{3, "neither a file nor one of the recipes", []string{"train", "nosuch"}},
 		{3, "give --data FILE", []string{"train", "volcano"}},

@@ -82,7 +82,7 @@ func (e *Evidence) present(probe *evidence.Probe) []int {
 
 func (t *tally) add(e *Evidence, probe *evidence.Probe, on bool, p evidence.Point) {
 	equalities := 0
-	for _, l := range factor(probe, e.present(probe)) {
+	for _, l := range e.factor(probe, e.present(probe)) {
 		c := &t.of[l.component]
 		c.seen++
 		shares := l.sine <= geometry.RankTolerance
@@ -123,7 +123,7 @@ func (t *tally) perturb(e *Evidence, points []evidence.Point) {
 		}
 		index := e.present(probe)
 		lost := map[int]float64{}
-		for _, l := range factor(probe, index) {
+		for _, l := range e.factor(probe, index) {
 			if l.sine < lostSine {
 				lost[l.component] = l.sine
 			}
@@ -135,7 +135,7 @@ func (t *tally) perturb(e *Evidence, points []evidence.Point) {
 		if !probe.At(x) {
 			continue
 		}
-		for _, l := range factor(probe, index) {
+		for _, l := range e.factor(probe, index) {
 			if sine, ok := lost[l.component]; ok && l.sine > 100*max(sine, geometry.RankTolerance) {
 				c := &t.of[l.component]
 				c.gained = cmp.Or(c.gained, p.From)
@@ -215,15 +215,15 @@ type leg struct {
 }
 
 // factor orthogonalises the unit gradients at a probe of the components index, in that order, by Gram–Schmidt done
-// twice. Order matters here: a dependent component is the later one.
-func factor(probe *evidence.Probe, index []int) []leg {
+// twice. Order matters here: a dependent component is the later one. It leaves out the rest once the check is to end.
+func (e *Evidence) factor(probe *evidence.Probe, index []int) []leg {
 	var q [][]float64 // orthonormal
 	var rows [][]float64
 	var base []int // the component that made each q
 	out := make([]leg, 0, len(index))
 	for _, i := range index {
 		size := dense.Norm(probe.Grad(i))
-		if size < geometry.GradientTolerance || !finite(size) {
+		if size < geometry.GradientTolerance || !finite(size) || e.ctx.Err() != nil {
 			continue
 		}
 		u := make([]float64, len(probe.Grad(i)))
