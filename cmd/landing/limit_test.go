@@ -22,7 +22,8 @@ func TestLongTrainingIsForetold(t *testing.T) {
 	r := do(t, dir, append([]string{"train", "demo", "--set", "title=a b", "--out", "r"}, small...)...)
 	const cut = "For a result in minutes:\n  landing train demo --set 'title=a b' --out r"
 	words, command, _ := strings.Cut(r.stderr, cut)
-	if r.code != exitTime || !strings.Contains(words, told) || !strings.Contains(command, " --timeout 4s --for 5m\n") ||
+	ended := r.code == 0 || r.code == exitTime // a fast machine is done before the limit
+	if !ended || !strings.Contains(words, told) || !strings.Contains(command, " --timeout 4s --for 5m\n") ||
 		!strings.Contains(command, "epoch") {
 		t.Errorf("exit %d\n%s", r.code, r.stderr)
 	}
