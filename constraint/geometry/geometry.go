@@ -9,8 +9,8 @@
 // A rank-revealing QR factorisation of the row-normalised ∇J gives an orthonormal basis Q of the normal space, so
 // Π = I − QᵀQ is a projector to round-off even where constraints are redundant, and nothing depends on how the rows of
 // a constraint are scaled. Components that share no coordinates (constraint.Capabilities.Support) are factored apart,
-// at the sum of their costs. Of many components that each touch few coordinates G is sparse, and is factored with a
-// fixed order of elimination (sparse.go); each solution is refined by ∇J, so that Π is as precise. A set that knows its
+// at the sum of their costs. Where many components each touch few coordinates, G is sparse and is factored in a fixed
+// order of elimination (sparse.go). Each solution is refined by ∇J, so that Π is as precise. A set that knows its
 // normal space (constraint.Projector) is not factored.
 package geometry
 
