@@ -95,7 +95,7 @@ func (s *Set) Unwrap() []constraint.Set { return []constraint.Set{s.Set} }
 // Capabilities adds names, families and where chains start to what formulas know.
 func (s *Set) Capabilities() constraint.Capabilities {
 	c := s.Set.Capabilities()
-	c.Name = fmt.Sprintf("grid %s, %d buses and %d branches", s.Grid.Name, len(s.Grid.Buses), len(s.Grid.Branches))
+	c.Name = fmt.Sprintf("grid of %d buses and %d branches", len(s.Grid.Buses), len(s.Grid.Branches))
 	c.Start = s.start
 	if s.given {
 		c.HeldNames = s.Names[len(s.Names)-s.Loads:]

@@ -25,9 +25,9 @@ func New(in domain.Input) (*domain.Domain, error) {
 		Observables: Components(in.Train, in.Set.Dim()),
 		Draw: func(c domain.Canvas, v domain.View) {
 			if len(parts) > 1 {
-				drawParts(c, v, parts)
+				drawParts(c, v, parts, in.Names)
 			} else {
-				draw(c, v)
+				draw(c, v, in.Names)
 			}
 		},
 	}
@@ -53,7 +53,7 @@ func New(in domain.Input) (*domain.Domain, error) {
 const maxParts = 8
 
 // drawParts shows the coordinates of each part that has two of them or more.
-func drawParts(c domain.Canvas, v domain.View, parts []constraint.Part) {
+func drawParts(c domain.Canvas, v domain.View, parts []constraint.Part, names []string) {
 	drawn := 0
 	for i, p := range parts {
 		if p.Dim < 2 {
@@ -63,9 +63,11 @@ func drawParts(c domain.Canvas, v domain.View, parts []constraint.Part) {
 			c.Note(fmt.Sprintf("Of %d factors of the set the first %d are drawn.", len(parts), i))
 			return
 		}
-		var axes []string
-		for j := range min(p.Dim, 3) {
-			axes = append(axes, fmt.Sprintf("x[%d]", p.At+j))
+		axes := make([]string, min(p.Dim, 3))
+		for j := range axes {
+			if axes[j] = fmt.Sprintf("x[%d]", p.At+j); names != nil {
+				axes[j] = names[p.At+j]
+			}
 		}
 		c.Add(fmt.Sprintf("points-%d", i), figure.FigureRef{Title: "Data and samples: " + p.Name, Wide: p.Dim > 2,
 			Caption: fmt.Sprintf("Coordinates x[%d] to x[%d], of the factor %s.", p.At, p.At+p.Dim-1, p.Name)},
@@ -85,7 +87,7 @@ func part(x []float64, d int, p constraint.Part) []float64 {
 }
 
 // draw shows coordinates, and in R³ the points in space.
-func draw(c domain.Canvas, v domain.View) {
+func draw(c domain.Canvas, v domain.View, names []string) {
 	if v.Dim < 2 {
 		return
 	}
@@ -97,6 +99,6 @@ func draw(c domain.Canvas, v domain.View) {
 	}
 	c.Add("points", figure.FigureRef{Title: "Data and samples", Caption: "Coordinates of data and samples.",
 		Wide: v.Dim > 2},
-		figure.Scatter(figure.ScatterOptions{}, v.Dim, figure.PointLayer{Name: "data", Points: v.Data},
+		figure.Scatter(figure.ScatterOptions{Axes: names}, v.Dim, figure.PointLayer{Name: "data", Points: v.Data},
 			figure.PointLayer{Name: "samples", Points: v.Samples}))
 }

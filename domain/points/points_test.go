@@ -79,9 +79,9 @@ func (c *canvas) Note(remark string) { c.notes = append(c.notes, remark) }
 // Of a product each factor is drawn by its own coordinates; one of a single coordinate has
 // no picture, and of very many factors the others are named.
 func TestDrawProduct(t *testing.T) {
-	drawn := func(set constraint.Set, x []float64) *canvas {
+	drawn := func(set constraint.Set, x []float64, names ...string) *canvas {
 		t.Helper()
-		d := testkit.Must(New(domain.Input{Set: set, Data: x, Train: x}))
+		d := testkit.Must(New(domain.Input{Set: set, Data: x, Train: x, Names: names}))
 		c := &canvas{}
 		d.Draw(c, domain.View{Dim: set.Dim(), Data: x, Samples: x})
 		return c
@@ -96,6 +96,13 @@ func TestDrawProduct(t *testing.T) {
 		!strings.Contains(c.svg[1], ">x[5]<") || strings.Contains(c.svg[1], ">x[0]<") ||
 		strings.Count(c.svg[1], "<circle") != 2*2+2 || !strings.Contains(c.svg[0], ">x[2]<") {
 		t.Errorf("%v", c.titles)
+	}
+	named := drawn(set, []float64{1, 0, 0, 5, 0, 1, 0, 1, 0, 6, 1, 0}, "a", "b", "c", "d", "e", "f")
+	if !strings.Contains(named.svg[1], ">e<") || !strings.Contains(named.svg[1], ">f<") {
+		t.Error("a factor is drawn without the names of its coordinates")
+	}
+	if c := drawn(zoo.Sphere{D: 3}, []float64{1, 0, 0, 0, 1, 0}, "u", "v", "w"); !strings.Contains(c.svg[1], ">w<") {
+		t.Error("points are drawn without the names of their coordinates")
 	}
 	var many []constraint.Set
 	for range 10 {
