@@ -111,6 +111,11 @@ func fit(set constraint.Set, data *dataset.Points) (*dataset.Points, error) {
 		return data, nil
 	}
 	m := s.Molecule()
+	if kept, of := s.Kept(); kept != nil && own.N() == of {
+		data = picking(data, kept)
+		data.Remarks = data.Remarks[:len(data.Remarks)-1] // that atoms are left out is what the set asks for
+		own = data.Molecule
+	}
 	pick, err := picked(m, own)
 	if err == nil {
 		return picking(data, pick), nil
@@ -208,10 +213,7 @@ func picking(data *dataset.Points, pick []int) *dataset.Points {
 	out.D = 3 * len(pick)
 	out.X = make([]float64, 0, data.N*out.D)
 	for i := range data.N {
-		x := data.X[i*data.D : (i+1)*data.D]
-		for _, j := range pick {
-			out.X = append(out.X, x[3*j:3*j+3]...)
-		}
+		out.X = append(out.X, molecule.Picked(data.X[i*data.D:(i+1)*data.D], pick)...)
 	}
 	out.Molecule = own.Part(pick)
 	out.Molecule.Name = ""
