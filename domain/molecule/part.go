@@ -25,14 +25,23 @@ func (m *Molecule) Part(atoms []int) *Molecule {
 		at[i] = k
 		p.Atoms = append(p.Atoms, m.Atoms[i])
 	}
-	for _, b := range m.Bonds {
+	orders := map[Bond]int{}
+	for n, b := range m.Bonds {
 		i, ok := at[b[0]]
 		j, both := at[b[1]]
 		if ok && both {
-			p.Bonds = append(p.Bonds, Bond{min(i, j), max(i, j)})
+			p.Bonds = append(p.Bonds, ordered(i, j))
+			if len(m.Orders) == len(m.Bonds) {
+				orders[ordered(i, j)] = m.Orders[n]
+			}
 		}
 	}
 	slices.SortFunc(p.Bonds, compareBonds)
+	for _, b := range p.Bonds {
+		if order, known := orders[b]; known {
+			p.Orders = append(p.Orders, order)
+		}
+	}
 	return p
 }
 
