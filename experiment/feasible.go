@@ -15,6 +15,7 @@ import (
 	"github.com/landing-diffusion/landing/domain"
 	"github.com/landing-diffusion/landing/domain/dataset"
 	"github.com/landing-diffusion/landing/experiment/judge"
+	"github.com/landing-diffusion/landing/internal/dense"
 	"github.com/landing-diffusion/landing/internal/text"
 	"github.com/landing-diffusion/landing/judge/metric"
 	"github.com/landing-diffusion/landing/langevin/evidence"
@@ -385,6 +386,45 @@ func (r *Refined) bounded(b Bounds, moved, from []float64, rows []int) error {
 	return badData(r.Data, "%s; %d of %d rows would move by more than %g Å or turn a torsion by more than %g°, to other "+
 		"conformations. The set asks for values, such as those of one template, that these rows do not have: ranges in "+
 		"their place keep rows where they are; --move and --turn allow more", says, many, len(moved), b.Move, b.Turn)
+}
+
+// bring moves the rows of data to Σ by Newton steps, none by more than data.refine, and says by how much: of a
+// molecule in Å, the root mean square over its atoms, else ‖Δx‖.
+func bring(ctx context.Context, p *problem.Problem, set constraint.Set, data *dataset.Points,
+	pool *parallel.Pool) (remark string, err error) {
+	if p.Data.Refine == 0 {
+		return "", nil
+	}
+	unit, root := "", 1.0
+	if data.Molecule != nil {
+		unit, root = " Å (root mean square over atoms)", math.Sqrt(float64(data.D)/3)
+	}
+	x, moved := slices.Clone(data.X), make([]float64, data.N)
+	solvers := make([]*geometry.Solver, pool.Workers())
+	err = pool.DoUntil(ctx, data.N, func(worker, i int) {
+		if solvers[worker] == nil {
+			solvers[worker] = geometry.NewSolver(set, 0).Until(ctx)
+		}
+		from, to := data.X[i*data.D:(i+1)*data.D], x[i*data.D:(i+1)*data.D]
+		if moved[i] = math.Inf(1); solvers[worker].Descend(to, evidence.Tolerance) {
+			moved[i] = math.Sqrt(dense.SquaredDistance(from, to)) / root
+		}
+	})
+	if err != nil {
+		return "", err
+	}
+	for i, far := range moved {
+		if !(far <= p.Data.Refine) {
+			names := constraint.Components(set)
+			v := constraint.Values(set, data.X[i*data.D:(i+1)*data.D])
+			worst := judge.Largest(metric.Violations(names, v, 1, len(set.Equalities())))
+			return "", badData(dataName(p, data), "row %d (from 0) is %.3g%s from the set; expected at most "+
+				"data.refine = %g. It violates %q by %.3g", i, far, unit, p.Data.Refine, worst.Component, worst.Worst)
+		}
+	}
+	data.X = x
+	return fmt.Sprintf("moved %d rows to the set by %.2g (median) and at most %.2g%s", data.N, metric.Median(moved),
+		slices.Max(moved), unit), nil
 }
 
 // near returns the rows that are to be brought to Σ, and counts the others.

@@ -135,7 +135,7 @@ func fit(set constraint.Set, data *dataset.Points) (*dataset.Points, error) {
 	if s == nil || data.Molecule == nil {
 		return data, nil
 	}
-	out, err := placed(set, s.Molecule(), data)
+	out, err := placed(s, data)
 	if err != nil {
 		return nil, err
 	}
@@ -169,14 +169,19 @@ func relabelled(s *conformation.Set, data *dataset.Points) *dataset.Points {
 
 // placed takes the set's atoms out of frames that call them alike, in the set's order. Where the frames do not, they are
 // taken as they are: with as many atoms, and no other element at the place of one.
-func placed(set constraint.Set, m *molecule.Molecule, data *dataset.Points) (*dataset.Points, error) {
-	own := data.Molecule
+func placed(s *conformation.Set, data *dataset.Points) (*dataset.Points, error) {
+	m, own := s.Molecule(), data.Molecule
+	if kept, of := s.Kept(); kept != nil && own.N() == of {
+		data = picking(data, kept)
+		data.Remarks = data.Remarks[:len(data.Remarks)-1] // that atoms are left out is what the set asks for
+		own = data.Molecule
+	}
 	pick, err := picked(m, own)
 	if err == nil {
 		return picking(data, pick), nil
 	}
 	if have, want := own.N(), m.N(); have != want {
-		fault := fmt.Sprintf("its frames have %d atoms; expected %d, of %s", have, want, constraint.Name(set))
+		fault := fmt.Sprintf("its frames have %d atoms; expected %d, of %s", have, want, constraint.Name(s))
 		if named(m) && named(own) {
 			fault += fmt.Sprintf(", and they are not found by name: %v", err)
 		}
@@ -268,10 +273,7 @@ func picking(data *dataset.Points, pick []int) *dataset.Points {
 	out.D = 3 * len(pick)
 	out.X = make([]float64, 0, data.N*out.D)
 	for i := range data.N {
-		x := data.X[i*data.D : (i+1)*data.D]
-		for _, j := range pick {
-			out.X = append(out.X, x[3*j:3*j+3]...)
-		}
+		out.X = append(out.X, molecule.Picked(data.X[i*data.D:(i+1)*data.D], pick)...)
 	}
 	out.Molecule = own.Part(pick)
 	out.Molecule.Name = ""
