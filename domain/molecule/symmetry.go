@@ -65,8 +65,8 @@ func (m *Molecule) Classes() []int {
 }
 
 // Exchanges returns the groups of equivalent branches at an atom: of each group two to four lists of atoms, in one
-// order, such that any permutation of the lists leaves the bond graph as it is. The hydrogens of a methyl group are one,
-// and so are two methyl groups at one atom. Branches in rings through the atom are left out. There are none where too
+// order, such that any permutation of the lists leaves the bond graph as it is. The hydrogens of a methyl group are
+// one, and so are two methyl groups at one atom. Branches in rings through the atom are left out. There are none where too
 // little is known: elements of all atoms, and hydrogens or bond orders, without which C=O and C–OH look alike.
 func (m *Molecule) Exchanges() (out [][][]int) {
 	unknown := slices.ContainsFunc(m.Atoms, func(a Atom) bool { return a.Element == "" })
@@ -77,12 +77,13 @@ func (m *Molecule) Exchanges() (out [][][]int) {
 	for j := range near {
 		for from := 0; from < len(near[j]); {
 			to := from + 1
-			for to < len(near[j]) && near[j][to].order == near[j][from].order && near[j][to].class == near[j][from].class {
+			at := near[j][from]
+			for to < len(near[j]) && near[j][to].order == at.order && near[j][to].class == at.class {
 				to++
 			}
 			var group [][]int
 			for k := from + 1; k < to && to-from <= mostBranches; k++ {
-				first, other := alike(near, j, near[j][from].atom, near[j][k].atom)
+				first, other := alike(near, j, at.atom, near[j][k].atom)
 				switch {
 				case first == nil:
 				case group == nil:

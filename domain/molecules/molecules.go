@@ -167,8 +167,8 @@ func relabelled(s *conformation.Set, data *dataset.Points) *dataset.Points {
 	return &out
 }
 
-// placed takes the set's atoms out of frames that call them alike, in the set's order. Where the frames do not, they are
-// taken as they are: with as many atoms, and no other element at the place of one.
+// placed takes the set's atoms out of frames that call them alike, in the set's order. Where the frames do not, they
+// are taken as they are: with as many atoms, and no other element at the place of one.
 func placed(s *conformation.Set, data *dataset.Points) (*dataset.Points, error) {
 	m, own := s.Molecule(), data.Molecule
 	if kept, of := s.Kept(); kept != nil && own.N() == of {
