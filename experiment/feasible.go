@@ -385,7 +385,8 @@ func (r *Refined) bounded(b Bounds, moved, from []float64, rows []int) error {
 	}
 	return badData(r.Data, "%s; %d of %d rows would move by more than %g Å or turn a torsion by more than %g°, to "+
 		"other conformations. The set asks for values, such as those of one template, that these rows do not have: "+
-		"ranges in their place keep rows where they are; --move and --turn allow more", says, many, len(moved), b.Move, b.Turn)
+		"ranges in their place keep rows where they are; --move and --turn allow more", says, many, len(moved), b.Move,
+		b.Turn)
 }
 
 // bring moves the rows of data to Σ by Newton steps, none by more than data.refine, and says by how much: of a

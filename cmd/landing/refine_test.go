@@ -49,8 +49,8 @@ prior: empirical
 		t.Errorf("frames off the set: exit %d, %s", r.code, r.stderr)
 	}
 	r := ok(t, dir, "refine", "p.yaml", "--data", "all.pdb", "-o", "near.npy")
-	if !strings.Contains(r.stdout, "in near.npy: moved by 0.0122 (median), 0.0131 (worst, row 0) Å") || !strings.Contains(r.stdout,
-		`violate "bend ≤ 105°"`) ||
+	if !strings.Contains(r.stdout, "in near.npy: moved by 0.0122 (median), 0.0131 (worst, row 0) Å") ||
+		!strings.Contains(r.stdout, `violate "bend ≤ 105°"`) ||
 		!strings.Contains(r.stderr, "1 of the frames' 4 atoms are not in the set") {
 		t.Errorf("%s%s", r.stdout, r.stderr)
 	}

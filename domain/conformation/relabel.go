@@ -118,8 +118,8 @@ func (g *exchange) excess(x []float64) (sum float64) {
 	return sum
 }
 
-// keeps reports whether centres in the branches that have unlike neighbours have in y the hands of the template, or of x
-// without one: branches with a centre of the other hand are not equivalent, whatever the bond graph says.
+// keeps reports whether centres in the branches that have unlike neighbours have in y the hands of the template, or of
+// x without one: branches with a centre of the other hand are not equivalent, whatever the bond graph says.
 func (r *Relabeller) keeps(g *exchange, x, y []float64) bool {
 	if r.template != nil {
 		x = r.template

@@ -31,8 +31,8 @@ var (
 		molecule.Bond{5, 14})
 	fluoroX = []float64{-1.165, 1.075, 0.313, -0.274, 0.018, -0.339, -0.567, -1.357, 0.267, 1.202, 0.388, -0.208, 1.966,
 		-0.539, -0.837, 1.640, 0.379, 1.132, -2.223, 0.834, 0.166, -0.983, 2.061, -0.128, -0.983, 1.147, 1.391, -0.516,
-		-0.033, -1.407, -0.377, -1.373, 1.346, -1.614, -1.633, 0.108, 0.055, -2.128, -0.199, 1.419, 1.365, -0.652, 2.419,
-		-0.203, 1.105}
+		-0.033, -1.407, -0.377, -1.373, 1.346, -1.614, -1.633, 0.108, 0.055, -2.128, -0.199, 1.419, 1.365, -0.652,
+		2.419, -0.203, 1.105}
 	// (1R,2s,3S)-1,3-dichloro-1,3-difluoropropan-2-ol: its own mirror image.
 	meso = known("O C C F Cl C F Cl H H H H", molecule.Bond{0, 1}, molecule.Bond{1, 2}, molecule.Bond{2, 3},
 		molecule.Bond{2, 4}, molecule.Bond{1, 5}, molecule.Bond{5, 6}, molecule.Bond{5, 7}, molecule.Bond{0, 8},
@@ -95,7 +95,8 @@ func TestRelabel(t *testing.T) {
 	}
 	unknown := known("C C C", molecule.Bond{0, 1}, molecule.Bond{0, 2})
 	testkit.Equal(t, fmt.Sprint(unknown.Exchanges()), "[]", "carbons whose hydrogens and bond orders are not known")
-	testkit.Equal(t, fmt.Sprint(fluoro.Exchanges()), "[[[6] [7] [8]] [[0 6 7 8] [2 10 11 12]] [[10] [11] [12]]]", "groups")
+	testkit.Equal(t, fmt.Sprint(fluoro.Exchanges()), "[[[6] [7] [8]] [[0 6 7 8] [2 10 11 12]] [[10] [11] [12]]]",
+		"groups")
 	if v := testkit.Must(conformation.New(conformation.Spec{Molecule: fluoro, Conditions: []conformation.Condition{
 		on(distance, 1.1, 1.1, 0, 6)}})); v.NewRelabeller(fluoro) != nil {
 		t.Error("a distance asks for no hand")
