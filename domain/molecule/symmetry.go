@@ -67,7 +67,7 @@ func (m *Molecule) Classes() []int {
 // Exchanges returns the groups of equivalent branches at an atom: of each group two to four lists of atoms, in one
 // order, such that any permutation of the lists leaves the bond graph as it is. The hydrogens of a methyl group
 // are one, and so are two methyl groups at an atom. Branches in rings through the atom are left out. There are none
-// where too little is known: elements of all atoms, and hydrogens or bond orders, without which C=O and C–OH look alike.
+// where too little is known: elements of all atoms, and hydrogens or bond orders; without these C=O and COH look alike.
 func (m *Molecule) Exchanges() (out [][][]int) {
 	unknown := slices.ContainsFunc(m.Atoms, func(a Atom) bool { return a.Element == "" })
 	if unknown || len(m.Orders) == 0 && len(m.Heavy()) == m.N() {
