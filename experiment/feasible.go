@@ -1,6 +1,7 @@
 package experiment
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
@@ -264,7 +265,9 @@ type Refined struct {
 	Moved struct {
 		Median metric.Float `json:"median"`
 		Worst  metric.Float `json:"worst"`
-	} `json:"moved"` // ‖Δx‖ of the rows that were kept
+		Row    int          `json:"row"`  // of the data, that moved furthest
+		Unit   string       `json:"unit"` // Domain.Unit; "": that of the data
+	} `json:"moved"` // ‖Δx‖ of the rows that were kept, of molecules the root mean square over atoms
 	Violation metric.Float `json:"violation"` // the worst after it
 
 	Dim    int            `json:"dim"`
@@ -279,11 +282,16 @@ type Left struct {
 	Worst     metric.Float `json:"worst"`
 }
 
+// Bounds are how far Refine may move a conformation: by Move, the root mean square over atoms in Å, and Turn, the
+// change of a torsion in degrees. 0 is no bound.
+type Bounds struct{ Move, Turn float64 }
+
 // Refine brings the rows of the problem's data to Σ that violate no equality by more than within, and no inequality by
 // more than data.tolerance, or where that is auto by more than the share of their spread that data may be off: rows
 // outside would all come to the edge, where the data has none. Errors are those of Load, but for data that is not
-// feasible, and one of data where no row is left.
-func Refine(ctx context.Context, p *problem.Problem, within float64, pool *parallel.Pool) (*Refined, error) {
+// feasible, one of data where no row is left, and one that names a row that would move beyond the bounds.
+func Refine(ctx context.Context, p *problem.Problem, within float64, bounds Bounds, pool *parallel.Pool) (*Refined,
+	error) {
 	proc, err := p.Build()
 	if err != nil {
 		return nil, err
@@ -308,7 +316,8 @@ func Refine(ctx context.Context, p *problem.Problem, within float64, pool *paral
 	if err != nil {
 		return nil, err
 	}
-	var moved []float64
+	var moved, from []float64
+	var rows []int
 	for i, row := range near {
 		if !arrived[i] {
 			r.Stuck++
@@ -319,13 +328,12 @@ func Refine(ctx context.Context, p *problem.Problem, within float64, pool *paral
 		for j, v := range xi {
 			far = math.Hypot(far, v-data.X[row*r.Dim+j])
 		}
-		moved = append(moved, far)
-		r.X = append(r.X, xi...)
+		moved, rows = append(moved, far), append(rows, row)
+		r.X, from = append(r.X, xi...), append(from, data.X[row*r.Dim:(row+1)*r.Dim]...)
 	}
 	if r.Kept = len(moved); r.Kept == 0 {
 		return nil, badData(r.Data, "none of %d rows can be brought to Σ: %s", r.Points, r.Losses())
 	}
-	r.Moved.Median, r.Moved.Worst = metric.Float(metric.Median(moved)), metric.Float(slices.Max(moved))
 	names, v := constraint.Components(set), constraint.Values(set, r.X)
 	r.Violation = judge.Largest(metric.Violations(names, v, r.Kept, len(set.Equalities()))).Worst
 	brought := &dataset.Points{X: r.X, N: r.Kept, D: r.Dim}
@@ -337,7 +345,48 @@ func Refine(ctx context.Context, p *problem.Problem, within float64, pool *paral
 	}
 	r.Domain, err = kind.New(domain.Input{Set: set, Data: r.X, Train: r.X, Files: p.Files(), Pool: pool,
 		Molecule: data.Molecule, Remarks: data.Remarks})
-	return r, err
+	if err != nil {
+		return nil, err
+	}
+	r.Moved.Unit = r.Domain.Unit
+	for i := range moved {
+		moved[i] *= cmp.Or(r.Domain.PerUnit, 1)
+	}
+	r.Moved.Median, r.Moved.Worst = metric.Float(metric.Median(slices.Clone(moved))), metric.Float(slices.Max(moved))
+	r.Moved.Row = rows[slices.Index(moved, float64(r.Moved.Worst))]
+	return r, r.bounded(bounds, moved, from, rows)
+}
+
+// bounded returns an error that names the row that would move furthest beyond the bounds.
+func (r *Refined) bounded(b Bounds, moved, from []float64, rows []int) error {
+	if r.Domain.Turned == nil {
+		return nil
+	}
+	most, says, many := 1.0, "", 0
+	for i, far := range moved {
+		torsion, by := r.Domain.Turned(from[i*r.Dim:(i+1)*r.Dim], r.X[i*r.Dim:(i+1)*r.Dim])
+		beyond := 0.0
+		if b.Move > 0 {
+			beyond = far / b.Move
+		}
+		if b.Turn > 0 {
+			beyond = max(beyond, by/b.Turn)
+		}
+		if beyond > 1 {
+			many++
+		}
+		if beyond > most {
+			most, says = beyond, fmt.Sprintf("row %d (from 0) would move by %.3g %s and turn the %s by %.0f°", rows[i],
+				far, r.Domain.Unit, torsion, by)
+		}
+	}
+	if says == "" {
+		return nil
+	}
+	return badData(r.Data, "%s; %d of %d rows would move by more than %g Å or turn a torsion by more than %g°, to "+
+		"other conformations. The set asks for values, such as those of one template, that these rows do not have: "+
+		"ranges in their place keep rows where they are; --move and --turn allow more", says, many, len(moved), b.Move,
+		b.Turn)
 }
 
 // bring moves the rows of data to Σ by Newton steps, none by more than data.refine, and says by how much: of a
