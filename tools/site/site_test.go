@@ -102,7 +102,7 @@ func TestFaults(t *testing.T) {
 	repo := small(t)
 	put(t, repo, "docs/lost.md", "# Lost\n")
 	_, faults := Read(repo, "")
-	testkit.Equal(t, fmt.Sprint(faults), "[docs/lost.md: no link of docs/README.md leads to it]", "a page without a link")
+	testkit.Equal(t, fmt.Sprint(faults), "[docs/lost.md: no link of docs/README.md leads to it]", "no link")
 	if _, faults := Read(small(t), t.TempDir()); len(faults) == 0 {
 		t.Error("a folder without pages of verbs has no fault")
 	}
