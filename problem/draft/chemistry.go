@@ -191,7 +191,8 @@ func (c *chemist) rings() {
 }
 
 // centre keeps the directions of an atom's bonds to each other at their means: the angle of two, and of each further one
-// the angle to the first and its dihedral to both, 2n−3 numbers. It bounds what rings change: angles between their bonds.
+// the angle to the first and its dihedral to both, 2n−3 numbers. Angles between the bonds of a flexible
+// ring it bounds.
 func (c *chemist) centre(j int, near []int) {
 	near = slices.Clone(near)
 	slices.SortStableFunc(near, func(a, b int) int { return cmp.Compare(c.rank(j, a), c.rank(j, b)) })
@@ -259,7 +260,8 @@ func (c *chemist) angle(a, j, b int) {
 		return
 	}
 	q := c.measure(a, j, b)
-	if fixed := c.rank(j, a)+c.rank(j, b) > 0 && q.SD <= loosest; (fixed || q.Most-q.Least < constant) && q.Most < straight {
+	ring := c.rank(j, a)+c.rank(j, b) == 0
+	if (!ring && q.SD <= loosest || q.Most-q.Least < constant) && q.Most < straight {
 		c.add("angles", "{atoms: %s, value: %s}", c.list(a, j, b), number(rounded(q.Mean)))
 		return
 	}

@@ -23,8 +23,8 @@ func (l *loaded) moleculeSet(o Options, d *Draft, r *discover.Report) []string {
 	path := cmp.Or(o.Template, o.Clean, l.data)
 	lines := []string{"", "  kind: molecule", "  template: " + strconv.Quote(pathFrom(l.folder, path))}
 	if l.hydrogens > 0 {
-		lines = append(lines, fmt.Sprintf("  heavy: true  # without its %d hydrogens: atoms are counted from 0 among the "+
-			"others. landing init --atoms all keeps them", l.hydrogens))
+		lines = append(lines, fmt.Sprintf("  heavy: true  # without %d hydrogens; atoms are counted from 0 among the "+
+			"others (landing init --atoms all keeps them)", l.hydrogens))
 	}
 	spread := 0.0
 	for _, b := range l.molecule.Bonds {
@@ -54,7 +54,8 @@ func (l *loaded) moleculeSet(o Options, d *Draft, r *discover.Report) []string {
 		}
 	}
 	d.Set = fmt.Sprintf("a molecule of %d atoms: %s", l.molecule.N(), strings.Join(c.Chemistry.kept(), "; "))
-	return append(lines, strings.TrimSuffix(comment("  ", "Left free: %s.", strings.Join(c.Chemistry.free(), "; ")), "\n"))
+	free := comment("  ", "Left free: %s.", strings.Join(c.Chemistry.free(), "; "))
+	return append(lines, strings.TrimSuffix(free, "\n"))
 }
 
 // kept says what the set keeps.

@@ -98,8 +98,8 @@ func (l *loaded) yaml(o Options, d *Draft, set []string, tolerance float64) stri
 	}
 	fmt.Fprintf(&b, "  path: %s\n", strconv.Quote(pathFrom(l.folder, path)))
 	if d.Refine > 0 {
-		fmt.Fprintf(&b, "  refine: %s  # Å: rows are moved to the set by at most this, the root mean square over atoms; "+
-			"%s\n", number(d.Refine), d.moves)
+		fmt.Fprintf(&b, "  refine: %s  # rows are moved to the set by at most so many Å, the root mean square over "+
+			"atoms; %s\n", number(d.Refine), d.moves)
 	}
 	if tolerance > 0 {
 		fmt.Fprintf(&b, "  tolerance: %s  # of a constraint, in its unit: rows are far from the set\n",
