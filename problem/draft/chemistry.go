@@ -190,9 +190,8 @@ func (c *chemist) rings() {
 	}
 }
 
-// centre keeps the directions of an atom's bonds to each other at their means: the angle of two, and of each further one
-// the angle to the first and its dihedral to both, 2n−3 numbers. Angles between the bonds of a flexible
-// ring it bounds.
+// centre keeps the directions of an atom's bonds to each other at their means, 2n−3 numbers: the angle of two, and of
+// each further one the angle to the first and its dihedral to both. Angles within a flexible ring have ranges.
 func (c *chemist) centre(j int, near []int) {
 	near = slices.Clone(near)
 	slices.SortStableFunc(near, func(a, b int) int { return cmp.Compare(c.rank(j, a), c.rank(j, b)) })
