@@ -57,7 +57,7 @@ func main() {
 	packages := flag.String("packages", numerical, "packages to plant in, with commas between")
 	flag.StringVar(&c.root, "root", ".", "the checkout")
 	flag.IntVar(&c.workers, "workers", 2, "faults tried at a time")
-	flag.DurationVar(&c.limit, "limit", 10*time.Minute, "time after which tests that neither pass nor fail are given up")
+	flag.DurationVar(&c.limit, "limit", 10*time.Minute, "time after which tests that do not end are given up")
 	flag.Parse()
 	c.packages = strings.Split(*packages, ",")
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
@@ -108,7 +108,8 @@ func (s *score) String() string {
 	slices.Sort(lines)
 	seen := s.count(caught)
 	counted := seen + s.count(survived)
-	return fmt.Sprintf("%s%d of %d caught (%.1f %%); %d change nothing, %d do not build, %d kept waiting; %d possible\n",
+	return fmt.Sprintf("%s%d of %d caught (%.1f %%); %d change nothing, %d do not build, %d kept waiting; "+
+		"%d possible\n",
 		strings.Join(lines, ""), seen, counted, 100*float64(seen)/float64(max(1, counted)), s.nothing,
 		s.count(unbuilt), s.count(undecided), s.possible)
 }
@@ -143,7 +144,8 @@ func run(ctx context.Context, c config, progress io.Writer) (*score, error) {
 	r := rand.New(rand.NewPCG(c.seed, 0))
 	r.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
 	s := &score{fates: map[*mutant]fate{}, possible: len(all)}
-	bare := func(name string) string { return strings.ReplaceAll(name, " ", "") } // gofmt's blanks depend on what is near
+	// Blanks between operators depend on what is near.
+	bare := func(name string) string { return strings.ReplaceAll(name, " ", "") }
 	nothing := strings.Split(bare(equivalent), "\n")
 	var mu sync.Mutex
 	for at := 0; at < len(all) && ctx.Err() == nil; {

@@ -17,8 +17,8 @@ func module(t *testing.T) string {
 	for name, text := range map[string]string{
 		"go.mod": "module example.org/m\n\ngo 1.26\n",
 		"a/a.go": "package a\n\nfunc Sum(x, y int) int { return x + y }\n\nfunc Loose(x int) int {\n\tif x > 3 " +
-			"{\n\t\treturn 3\n\t}\n\treturn x\n}\n\n//go:noinline\nfunc Far(x float64) float64 { return -x * 0.5 }\n\n" +
-			"func Loop(n int) int {\n\tfor n > 0 {\n\t\tn -= 1\n\t}\n\treturn n\n}\n",
+			"{\n\t\treturn 3\n\t}\n\treturn x\n}\n\n//go:noinline\nfunc Far(x float64) float64 { return -x * 0.5 }\n" +
+			"\nfunc Loop(n int) int {\n\tfor n > 0 {\n\t\tn -= 1\n\t}\n\treturn n\n}\n",
 		"a/a_test.go": "package a\n\nimport \"testing\"\n\nfunc TestSum(t *testing.T) {\n\tif Sum(2, 3) != 5 " +
 			"{\n\t\tt.Fail()\n\t}\n\tLoop(3)\n}\n",
 		"b/b.go": "package b\n\nimport \"example.org/m/a\"\n\nfunc Twice(x float64) float64 { return a.Far(2 * " +
