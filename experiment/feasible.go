@@ -15,7 +15,6 @@ import (
 	"github.com/landing-diffusion/landing/domain"
 	"github.com/landing-diffusion/landing/domain/dataset"
 	"github.com/landing-diffusion/landing/experiment/judge"
-	"github.com/landing-diffusion/landing/internal/dense"
 	"github.com/landing-diffusion/landing/internal/text"
 	"github.com/landing-diffusion/landing/judge/metric"
 	"github.com/landing-diffusion/landing/langevin/evidence"
@@ -303,33 +302,20 @@ func Refine(ctx context.Context, p *problem.Problem, within float64, bounds Boun
 	}
 	r := &Refined{Data: dataName(p, data), Points: data.N, Dim: data.D}
 	near := r.near(p, set, data.X, within)
-	x, arrived := data.Rows(near), make([]bool, len(near))
-	solvers := make([]*geometry.Solver, pool.Workers())
-	selects := set.Capabilities().Selects
-	err = pool.DoUntil(ctx, len(near), func(worker, i int) {
-		if solvers[worker] == nil {
-			solvers[worker] = geometry.NewSolver(set, 0).Until(ctx)
-		}
-		xi := x[i*r.Dim : (i+1)*r.Dim]
-		arrived[i] = solvers[worker].Descend(xi, evidence.Tolerance) && (selects == nil || selects(xi))
-	})
+	x := data.Rows(near)
+	far, err := evidence.Bring(ctx, set, x, pool)
 	if err != nil {
 		return nil, err
 	}
 	var moved, from []float64
 	var rows []int
 	for i, row := range near {
-		if !arrived[i] {
+		if math.IsInf(far[i], 1) {
 			r.Stuck++
 			continue
 		}
-		xi := x[i*r.Dim : (i+1)*r.Dim]
-		far := 0.0
-		for j, v := range xi {
-			far = math.Hypot(far, v-data.X[row*r.Dim+j])
-		}
-		moved, rows = append(moved, far), append(rows, row)
-		r.X, from = append(r.X, xi...), append(from, data.X[row*r.Dim:(row+1)*r.Dim]...)
+		moved, rows = append(moved, far[i]), append(rows, row)
+		r.X, from = append(r.X, x[i*r.Dim:(i+1)*r.Dim]...), append(from, data.X[row*r.Dim:(row+1)*r.Dim]...)
 	}
 	if r.Kept = len(moved); r.Kept == 0 {
 		return nil, badData(r.Data, "none of %d rows can be brought to Σ: %s", r.Points, r.Losses())
@@ -400,27 +386,18 @@ func bring(ctx context.Context, p *problem.Problem, set constraint.Set, data *da
 	if data.Molecule != nil {
 		unit, root = " Å (root mean square over atoms)", math.Sqrt(float64(data.D)/3)
 	}
-	x, moved := slices.Clone(data.X), make([]float64, data.N)
-	solvers := make([]*geometry.Solver, pool.Workers())
-	err = pool.DoUntil(ctx, data.N, func(worker, i int) {
-		if solvers[worker] == nil {
-			solvers[worker] = geometry.NewSolver(set, 0).Until(ctx)
-		}
-		from, to := data.X[i*data.D:(i+1)*data.D], x[i*data.D:(i+1)*data.D]
-		if moved[i] = math.Inf(1); solvers[worker].Descend(to, evidence.Tolerance) {
-			moved[i] = math.Sqrt(dense.SquaredDistance(from, to)) / root
-		}
-	})
+	x := slices.Clone(data.X)
+	moved, err := evidence.Bring(ctx, set, x, pool)
 	if err != nil {
 		return "", err
 	}
-	for i, far := range moved {
-		if !(far <= p.Data.Refine) {
+	for i := range moved {
+		if moved[i] /= root; !(moved[i] <= p.Data.Refine) {
 			names := constraint.Components(set)
 			v := constraint.Values(set, data.X[i*data.D:(i+1)*data.D])
 			worst := judge.Largest(metric.Violations(names, v, 1, len(set.Equalities())))
 			return "", badData(dataName(p, data), "row %d (from 0) is %.3g%s from the set; expected at most "+
-				"data.refine = %g. It violates %q by %.3g", i, far, unit, p.Data.Refine, worst.Component, worst.Worst)
+				"data.refine = %g. It violates %q by %.3g", i, moved[i], unit, p.Data.Refine, worst.Component, worst.Worst)
 		}
 	}
 	data.X = x

@@ -40,7 +40,6 @@ type chemist struct {
 	ringed map[molecule.Bond]int  // atoms of the smallest ring that a bond is in
 	loose  map[molecule.Bond]bool // that a ring has which is not flat
 	lines  map[string][]string
-	walls  []Proposal
 }
 
 // Limits of what conformations show, in degrees unless said.
@@ -60,12 +59,7 @@ const (
 // double has the longest bonds, in Å, that do not turn: double ones, and those of amides, esters and guanidines.
 var double = map[string]float64{"C C": 1.40, "C N": 1.40, "C O": 1.37, "N N": 1.30, "C S": 1.70, "N O": 1.30}
 
-func newChemist(m *molecule.Molecule, x []float64) *chemist {
-	return &chemist{m: m, x: x, n: len(x) / m.Dim(), near: m.Neighbours(), class: m.Classes(),
-		ringed: map[molecule.Bond]int{}, loose: map[molecule.Bond]bool{}, lines: map[string][]string{}}
-}
-
-// heavy reports whether the atoms but for hydrogens have something to learn: a bond that turns, or a ring.
+// turns reports whether the atoms but for hydrogens have something to learn: a bond that turns, or a ring.
 func turns(m *molecule.Molecule) bool {
 	near := m.Neighbours()
 	return len(m.Rings()) > 0 && m.N() > 3 || slices.ContainsFunc(m.Bonds, func(b molecule.Bond) bool {
@@ -124,8 +118,10 @@ func (c *chemist) together(atoms ...int) bool {
 	})
 }
 
-// look gathers all; lines of the set follow.
-func (c *chemist) look() {
+// look sees what there is of a molecule with conformations x, whose atoms that are alike it exchanges.
+func look(m *molecule.Molecule, x []float64) *chemist {
+	c := &chemist{m: m, x: x, n: len(x) / m.Dim(), near: m.Neighbours(), class: m.Classes(),
+		ringed: map[molecule.Bond]int{}, loose: map[molecule.Bond]bool{}, lines: map[string][]string{}}
 	c.relabel()
 	c.rings()
 	for j, near := range c.near {
@@ -134,11 +130,12 @@ func (c *chemist) look() {
 		}
 	}
 	for k, b := range c.m.Bonds {
-		if size := c.ringed[b]; (size == 0 || size >= largeRing) && !c.together(b[:]...) {
+		if size := c.ringed[b]; size == 0 || size >= largeRing {
 			c.bond(k, b)
 		}
 	}
 	c.apart()
+	return c
 }
 
 // rings makes flat rings rigid, those that share a bond together, and with them what hangs on them in their plane.
@@ -320,6 +317,9 @@ func (c *chemist) bond(k int, b molecule.Bond) {
 		}
 	}
 	t := []int{ends[0], b[0], b[1], ends[1]}
+	if c.together(t...) {
+		return
+	}
 	q := c.measure(t...)
 	cis, trans := 0, 0
 	for i := range c.n {
@@ -357,12 +357,6 @@ func (c *chemist) bond(k int, b molecule.Bond) {
 		c.Ambiguous = append(c.Ambiguous, "rows have "+name+" cis and trans")
 	}
 	c.Rotors = append(c.Rotors, name)
-	if q.Wall {
-		low, high := roundDown(q.Least, q.Most-q.Least), -roundDown(-q.Most, q.Most-q.Least)
-		c.walls = append(c.walls, Proposal{Name: "dihedral " + name, Expr: fmt.Sprintf("%g to %g°", low, high),
-			Note: fmt.Sprintf("the data ends suddenly at %.4f and %.4f; under set.dihedrals", q.Least, q.Most),
-			yaml: fmt.Sprintf("{atoms: %s, range: [%g, %g]}", c.list(t...), low, high)})
-	}
 }
 
 // apart keeps atoms that more than three bonds join as far apart as the nearest of them are in the rows.
@@ -400,7 +394,10 @@ func formula(m *molecule.Molecule) (s string) {
 	}
 	for _, e := range order {
 		if count[e] > 0 {
-			s += strings.TrimSuffix(e+strconv.Itoa(count[e]), "1") // C1 is C
+			s += e
+		}
+		if count[e] > 1 {
+			s += strconv.Itoa(count[e])
 		}
 	}
 	return s

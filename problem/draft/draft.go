@@ -7,6 +7,7 @@ package draft
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"math"
 	"path/filepath"
@@ -15,6 +16,7 @@ import (
 	"unicode"
 
 	"github.com/landing-diffusion/landing/base/expr"
+	"github.com/landing-diffusion/landing/base/parallel"
 	"github.com/landing-diffusion/landing/constraint"
 	"github.com/landing-diffusion/landing/constraint/geometry"
 	"github.com/landing-diffusion/landing/domain/dataset"
@@ -23,7 +25,6 @@ import (
 	"github.com/landing-diffusion/landing/domain/molecule/files"
 	"github.com/landing-diffusion/landing/domain/molecules"
 	"github.com/landing-diffusion/landing/domain/trajectory"
-	"github.com/landing-diffusion/landing/internal/dense"
 	"github.com/landing-diffusion/landing/internal/fault"
 	"github.com/landing-diffusion/landing/internal/input"
 	"github.com/landing-diffusion/landing/judge/metric"
@@ -439,8 +440,9 @@ func (l *loaded) roles(o Options, d *Draft) error {
 		}
 	}
 	if l.kind != "earth" {
-		l.seams(columns)
-		l.atoms()
+		if l.atoms(); l.molecule == nil {
+			l.seams(columns)
+		}
 	}
 	return nil
 }
@@ -656,15 +658,14 @@ func (l *loaded) bring(d *Draft) error {
 	}
 	dim := set.Dim()
 	d.SetDim = dim - len(set.Equalities())
-	solver, moved, x := geometry.NewSolver(set, 0), make([]float64, l.n), make([]float64, dim)
+	moved, err := evidence.Bring(context.Background(), set, l.x, parallel.New(0))
+	if err != nil {
+		return err
+	}
 	for i := range moved {
-		from := l.x[i*dim : (i+1)*dim]
-		copy(x, from)
-		if !solver.Descend(x, evidence.Tolerance) {
+		if moved[i] /= math.Sqrt(float64(dim) / 3); math.IsInf(moved[i], 1) {
 			return fmt.Errorf("%s cannot be brought to the set", l.row(l.rows[i]))
 		}
-		moved[i] = math.Sqrt(dense.SquaredDistance(x, from) * 3 / float64(dim))
-		copy(from, x)
 	}
 	worst := slices.Max(moved)
 	d.moves = fmt.Sprintf("those here by %.2g (median) to %.2g", metric.Median(moved), worst)

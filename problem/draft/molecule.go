@@ -15,10 +15,9 @@ import (
 
 // moleculeSet writes what a chemist would ask of a molecule: bonds, angles, rings, hands and sides of double bonds as
 // the rows have them. Turns about single bonds are free.
-func (l *loaded) moleculeSet(o Options, d *Draft, r *discover.Report) []string {
-	c := newChemist(l.molecule, l.x)
-	c.look()
-	d.Holds, d.Nearly, d.Bounds, d.Molecule = []Proposal{}, []Proposal{}, c.walls, &c.Chemistry
+func (l *loaded) moleculeSet(o Options, d *Draft) []string {
+	c := look(l.molecule, l.x)
+	d.Holds, d.Nearly, d.Molecule = []Proposal{}, []Proposal{}, &c.Chemistry
 	d.Molecule.Formula, d.Molecule.LeftOut = l.formula, l.hydrogens
 	path := cmp.Or(o.Template, o.Clean, l.data)
 	lines := []string{"", "  kind: molecule", "  template: " + strconv.Quote(pathFrom(l.folder, path))}
@@ -38,12 +37,6 @@ func (l *loaded) moleculeSet(o Options, d *Draft, r *discover.Report) []string {
 		lines = append(lines, fmt.Sprintf("  bonds: template  # lengths, which vary by %.2g Å at most (standard "+
 			"deviation)", spread))
 		c.lines["distances"] = nil
-	}
-	for _, q := range r.Exact() { // distances across, which no bond or angle explains
-		if at := q.Atoms(); q.Kind == discover.Distance && len(bondsFrom(at[0], c.near)) > 0 &&
-			bondsFrom(at[0], c.near)[at[1]] > 2 && !c.together(at...) {
-			c.add("distances", "{atoms: %s, value: %s}  # round-off", c.list(at...), number(q.Value))
-		}
 	}
 	for _, key := range []string{"rigid", "chirality", "dihedrals", "distances", "angles", "apart"} {
 		if of := c.lines[key]; len(of) > 0 {
@@ -86,16 +79,6 @@ func (c *Chemistry) free() []string {
 }
 
 func some(of []string) string { return sequence(of[:min(len(of), 12)], len(of)) }
-
-// roundDown returns the roundest number at most a hundredth of a width below v.
-func roundDown(v, width float64) float64 {
-	for _, unit := range []float64{10, 5, 1, 0.5, 0.1} {
-		if w := math.Floor(v/unit) * unit; v-w <= width/100 {
-			return w
-		}
-	}
-	return v
-}
 
 // pathFrom writes a path as a problem file in the folder means it.
 func pathFrom(folder, path string) string {
