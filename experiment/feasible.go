@@ -302,20 +302,33 @@ func Refine(ctx context.Context, p *problem.Problem, within float64, bounds Boun
 	}
 	r := &Refined{Data: dataName(p, data), Points: data.N, Dim: data.D}
 	near := r.near(p, set, data.X, within)
-	x := data.Rows(near)
-	far, err := evidence.Bring(ctx, set, x, pool)
+	x, arrived := data.Rows(near), make([]bool, len(near))
+	solvers := make([]*geometry.Solver, pool.Workers())
+	selects := set.Capabilities().Selects
+	err = pool.DoUntil(ctx, len(near), func(worker, i int) {
+		if solvers[worker] == nil {
+			solvers[worker] = geometry.NewSolver(set, 0).Until(ctx)
+		}
+		xi := x[i*r.Dim : (i+1)*r.Dim]
+		arrived[i] = solvers[worker].Descend(xi, evidence.Tolerance) && (selects == nil || selects(xi))
+	})
 	if err != nil {
 		return nil, err
 	}
 	var moved, from []float64
 	var rows []int
 	for i, row := range near {
-		if math.IsInf(far[i], 1) {
+		if !arrived[i] {
 			r.Stuck++
 			continue
 		}
-		moved, rows = append(moved, far[i]), append(rows, row)
-		r.X, from = append(r.X, x[i*r.Dim:(i+1)*r.Dim]...), append(from, data.X[row*r.Dim:(row+1)*r.Dim]...)
+		xi := x[i*r.Dim : (i+1)*r.Dim]
+		far := 0.0
+		for j, v := range xi {
+			far = math.Hypot(far, v-data.X[row*r.Dim+j])
+		}
+		moved, rows = append(moved, far), append(rows, row)
+		r.X, from = append(r.X, xi...), append(from, data.X[row*r.Dim:(row+1)*r.Dim]...)
 	}
 	if r.Kept = len(moved); r.Kept == 0 {
 		return nil, badData(r.Data, "none of %d rows can be brought to Σ: %s", r.Points, r.Losses())
@@ -373,36 +386,6 @@ func (r *Refined) bounded(b Bounds, moved, from []float64, rows []int) error {
 		"other conformations. The set asks for values, such as those of one template, that these rows do not have: "+
 		"ranges in their place keep rows where they are; --move and --turn allow more", says, many, len(moved), b.Move,
 		b.Turn)
-}
-
-// bring moves the rows of data to Σ by Newton steps, none by more than data.refine, and says by how much: of a
-// molecule in Å, the root mean square over its atoms, else ‖Δx‖.
-func bring(ctx context.Context, p *problem.Problem, set constraint.Set, data *dataset.Points,
-	pool *parallel.Pool) (remark string, err error) {
-	if p.Data.Refine == 0 {
-		return "", nil
-	}
-	unit, root := "", 1.0
-	if data.Molecule != nil {
-		unit, root = " Å (root mean square over atoms)", math.Sqrt(float64(data.D)/3)
-	}
-	x := slices.Clone(data.X)
-	moved, err := evidence.Bring(ctx, set, x, pool)
-	if err != nil {
-		return "", err
-	}
-	for i := range moved {
-		if moved[i] /= root; !(moved[i] <= p.Data.Refine) {
-			names := constraint.Components(set)
-			v := constraint.Values(set, data.X[i*data.D:(i+1)*data.D])
-			worst := judge.Largest(metric.Violations(names, v, 1, len(set.Equalities())))
-			return "", badData(dataName(p, data), "row %d (from 0) is %.3g%s from the set; expected at most "+
-				"data.refine = %g. It violates %q by %.3g", i, moved[i], unit, p.Data.Refine, worst.Component, worst.Worst)
-		}
-	}
-	data.X = x
-	return fmt.Sprintf("moved %d rows to the set by %.2g (median) and at most %.2g%s", data.N, metric.Median(moved),
-		slices.Max(moved), unit), nil
 }
 
 // near returns the rows that are to be brought to Σ, and counts the others.

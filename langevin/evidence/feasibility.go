@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"math"
-	"slices"
 
 	"github.com/landing-diffusion/landing/base/parallel"
 	"github.com/landing-diffusion/landing/constraint"
@@ -51,24 +50,6 @@ func Feasible(ctx context.Context, set constraint.Set, data []float64, pool *par
 		}
 	})
 	return f
-}
-
-// Bring moves rows of data, n×d, to Σ by Newton steps, and returns how far each went, ‖Δx‖: infinitely where it did not
-// arrive, or where the set does not select.
-func Bring(ctx context.Context, set constraint.Set, data []float64, pool *parallel.Pool) ([]float64, error) {
-	d, selects := set.Dim(), set.Capabilities().Selects
-	moved, solvers := make([]float64, len(data)/d), make([]*geometry.Solver, pool.Workers())
-	err := pool.DoUntil(ctx, len(moved), func(worker, i int) {
-		if solvers[worker] == nil {
-			solvers[worker] = geometry.NewSolver(set, 0).Until(ctx)
-		}
-		x := data[i*d : (i+1)*d]
-		from := slices.Clone(x)
-		if moved[i] = math.Inf(1); solvers[worker].Descend(x, Tolerance) && (selects == nil || selects(x)) {
-			moved[i] = math.Sqrt(dense.SquaredDistance(x, from))
-		}
-	})
-	return moved, err
 }
 
 // FarOf returns how far from one component rows of data may be, in their unit.

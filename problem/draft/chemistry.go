@@ -10,7 +10,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/landing-diffusion/landing/domain/conformation"
 	"github.com/landing-diffusion/landing/domain/molecule"
 	"github.com/landing-diffusion/landing/problem/discover"
 )
@@ -31,15 +30,15 @@ type Chemistry struct {
 // A chemist looks at bonds and conformations, and gathers the lines of the set, by key.
 type chemist struct {
 	Chemistry
-	m      *molecule.Molecule
-	x      []float64
-	n      int
-	near   [][]int
-	class  []int
-	rigid  [][]int
-	ringed map[molecule.Bond]int  // atoms of the smallest ring that a bond is in
-	loose  map[molecule.Bond]bool // that a ring has which is not flat
-	lines  map[string][]string
+	m         *molecule.Molecule
+	x         []float64
+	n         int
+	near      [][]int
+	class     []int
+	rigid     [][]int
+	ringed    map[molecule.Bond]int // atoms of the smallest ring that a bond is in
+	exchanged map[int]bool          // atoms with neighbours that files exchange
+	lines     map[string][]string
 }
 
 // Limits of what conformations show, in degrees unless said.
@@ -48,12 +47,9 @@ const (
 	flatCentre = 20.  // an atom's bonds out of their plane
 	oneSide    = 50.  // a double bond's torsion from 0 or 180
 	straight   = 168. // angles beyond it are those of atoms in a line
-	loosest    = 5.   // standard deviation of angles between bonds that are fixed
 	flatVolume = 0.3  // Å³, of three bonds that lie nearly in a plane
-	constant   = 0.1  // what varies by less is fixed
-	stiffBonds = 0.02 // Å, standard deviation: the first conformation's lengths serve
+	fixedTurn  = 0.1  // standard deviation of a dihedral that is a value
 	largeRing  = 8    // atoms: its double bonds have two sides
-	mostPairs  = 3000 // of atoms that are held apart
 )
 
 // double has the longest bonds, in Å, that do not turn: double ones, and those of amides, esters and guanidines.
@@ -118,23 +114,24 @@ func (c *chemist) together(atoms ...int) bool {
 	})
 }
 
-// look sees what there is of a molecule with conformations x, whose atoms that are alike it exchanges.
+// look sees what there is of a molecule with conformations x.
 func look(m *molecule.Molecule, x []float64) *chemist {
 	c := &chemist{m: m, x: x, n: len(x) / m.Dim(), near: m.Neighbours(), class: m.Classes(),
-		ringed: map[molecule.Bond]int{}, loose: map[molecule.Bond]bool{}, lines: map[string][]string{}}
-	c.relabel()
-	c.rings()
-	for j, near := range c.near {
-		if len(near) > 1 && !c.together(append([]int{j}, near...)...) {
-			c.centre(j, near)
+		ringed: map[molecule.Bond]int{}, exchanged: map[int]bool{}, lines: map[string][]string{}}
+	for _, branches := range m.Exchanges() {
+		for _, j := range c.near[branches[0][0]] {
+			c.exchanged[j] = true
 		}
+	}
+	c.rings()
+	for j := range c.near {
+		c.centre(j)
 	}
 	for k, b := range c.m.Bonds {
 		if size := c.ringed[b]; size == 0 || size >= largeRing {
 			c.bond(k, b)
 		}
 	}
-	c.apart()
 	return c
 }
 
@@ -149,7 +146,6 @@ func (c *chemist) rings() {
 			b := ring[(k+1)%len(ring)]
 			key := molecule.Bond{min(a, b), max(a, b)}
 			c.ringed[key] = cmp.Or(c.ringed[key], len(ring))
-			c.loose[key] = c.loose[key] || !flat
 		}
 		if !flat {
 			c.Loose = append(c.Loose, c.names(ring, "–"))
@@ -187,58 +183,35 @@ func (c *chemist) rings() {
 	}
 }
 
-// centre keeps the directions of an atom's bonds to each other at their means, 2n−3 numbers: the angle of two, and of
-// each further one the angle to the first and its dihedral to both. Angles within a flexible ring have ranges.
-func (c *chemist) centre(j int, near []int) {
-	near = slices.Clone(near)
-	slices.SortStableFunc(near, func(a, b int) int { return cmp.Compare(c.rank(j, a), c.rank(j, b)) })
-	c.angle(near[0], j, near[1])
-	flat, inverts, name := false, false, c.name(j)
-	for k := 2; k < len(near); k++ {
-		s := near[k]
-		improper := []int{s, j, near[0], near[1]}
-		q := c.measure(improper...)
-		flat = len(near) == 3 && off(q, 180) <= flatCentre
-		both := math.Abs(math.Remainder(q.Mean, 360))+q.Most-q.Mean > 180 || q.Least < 0 && q.Most > 0
-		c.angle(near[0], j, s)
-		switch {
-		case c.together(improper...):
-		case flat:
-			c.add("dihedrals", "{name: \"flat %s\", atoms: %s, value: 180}", name, c.list(improper...))
-		case both:
-			inverts = true
-			c.angle(near[1], j, s)
-		case c.rank(j, s) == 0 || q.SD > loosest:
-			c.angle(near[1], j, s)
-			v := molecule.Volume(c.x, j, near[0], near[1], s)
-			c.add("chirality", "{atoms: %s, sign: %s}", c.list(j, near[0], near[1], s),
-				map[bool]string{true: "positive", false: "negative"}[v > 0])
-		default:
-			c.add("dihedrals", "{name: \"hand %s %d\", atoms: %s, value: %s}", name, k-1, c.list(improper...),
-				number(rounded(q.Mean)))
-		}
+// centre keeps the hand of an atom with three bonds or more that lie in no plane. Where rows have both hands, and its
+// neighbours are alike, the program that reads them exchanges these.
+func (c *chemist) centre(j int) {
+	near, low, high := c.near[j], math.Inf(1), math.Inf(-1)
+	if len(near) < 3 || c.together(append([]int{j}, near...)...) {
+		return
 	}
-	switch centre := len(near) > 2 && !flat && c.distinct(near); {
-	case inverts && c.m.Atoms[j].Element == "N" && len(near) == 3:
-		c.Ambiguous = append(c.Ambiguous, "the nitrogen "+name+" inverts")
-	case inverts && centre:
-		c.Ambiguous = append(c.Ambiguous, "rows have both hands of "+name+": are they different molecules?")
-	case inverts:
-		c.Ambiguous = append(c.Ambiguous, "rows have both hands of "+name+", whose neighbours are alike")
-	case centre && c.m.Atoms[j].Element != "N":
-		c.Centres = append(c.Centres, name)
+	for i := range c.n {
+		v := molecule.Volume(c.x[i*c.m.Dim():(i+1)*c.m.Dim()], j, near[0], near[1], near[2])
+		low, high = min(low, v), max(high, v)
 	}
-}
-
-// rank puts the neighbours first that are in a flexible ring with an atom, then those in its rigid group.
-func (c *chemist) rank(j, i int) int {
+	flat := len(near) == 3 && off(c.measure(near[2], j, near[0], near[1]), 180) <= flatCentre
+	centre, both, name := c.distinct(near), low < 0 && high > 0, c.name(j)
 	switch {
-	case c.loose[molecule.Bond{min(i, j), max(i, j)}]:
-		return 0
-	case c.together(i, j):
-		return 1
+	case flat:
+	case both && !centre && c.exchanged[j] || !both && min(math.Abs(low), math.Abs(high)) > flatVolume:
+		comment := ""
+		if centre {
+			comment = "  # stereocentre"
+			c.Centres = append(c.Centres, name)
+		}
+		c.add("chirality", "{atoms: %s}%s", c.list(append([]int{j}, near[:3]...)...), comment)
+	case both && c.m.Atoms[j].Element == "N" && len(near) == 3:
+		c.Ambiguous = append(c.Ambiguous, "the nitrogen "+name+" inverts")
+	case both && centre:
+		c.Ambiguous = append(c.Ambiguous, "rows have both hands of "+name+": are they different molecules?")
+	case both:
+		c.Ambiguous = append(c.Ambiguous, "rows have both hands of "+name+", whose neighbours are alike")
 	}
-	return 2
 }
 
 // distinct reports whether no two atoms are alike in the graph of bonds.
@@ -248,57 +221,6 @@ func (c *chemist) distinct(atoms []int) bool {
 		seen[c.class[i]] = true
 	}
 	return len(seen) == len(atoms)
-}
-
-// angle fixes the angle of two bonds at its mean, or gives it a range: in flexible rings, and where it varies much.
-func (c *chemist) angle(a, j, b int) {
-	if c.together(a, j, b) {
-		return
-	}
-	q := c.measure(a, j, b)
-	ring := c.rank(j, a)+c.rank(j, b) == 0
-	if (!ring && q.SD <= loosest || q.Most-q.Least < constant) && q.Most < straight {
-		c.add("angles", "{atoms: %s, value: %s}", c.list(a, j, b), number(rounded(q.Mean)))
-		return
-	}
-	pad := 5 + (q.Most-q.Least)/2 // a wall that noise seldom meets costs few steps
-	low, high := math.Floor(q.Least-pad), math.Ceil(q.Most+pad)
-	if low < 2 {
-		low = 0
-	}
-	if high > straight {
-		high = 180
-	}
-	c.add("angles", "{atoms: %s, range: [%g, %g]}", c.list(a, j, b), low, high)
-}
-
-func rounded(v float64) float64 { return math.Round(v*1e4) / 1e4 }
-
-// relabel exchanges atoms that are alike, as programs that make conformations do, so that each has one place.
-func (c *chemist) relabel() {
-	var hands []conformation.Condition
-	for j, near := range c.near {
-		if len(near) < 3 || c.distinct(near) {
-			continue
-		}
-		at := conformation.Condition{Coordinate: conformation.Coordinate{Kind: conformation.Volume,
-			Atoms: []int{j, near[0], near[1], near[2]}}, Low: math.Inf(-1)}
-		if v := at.Value(c.x); v > flatVolume {
-			at.Low, at.High = 0, math.Inf(1)
-		} else if v > -flatVolume {
-			continue
-		}
-		hands = append(hands, at)
-	}
-	set, err := conformation.New(conformation.Spec{Molecule: c.m, Template: c.x[:c.m.Dim()], Conditions: hands})
-	if err != nil {
-		return
-	}
-	if r := set.NewRelabeller(c.m); r != nil {
-		for i := range c.n {
-			r.Relabel(c.x[i*c.m.Dim() : (i+1)*c.m.Dim()])
-		}
-	}
 }
 
 // bond bounds the turn about a bond that keeps to one side, or leaves it free.
@@ -337,8 +259,8 @@ func (c *chemist) bond(k int, b molecule.Bond) {
 	ordered := c.m.Orders != nil && c.m.Orders[k] == 2
 	stiff := cis+trans == c.n && (ordered || c.measure(b[:]...).Mean <= double[strings.Join(elements, " ")])
 	switch large := c.ringed[b] > 0; {
-	case q.SD < constant && q.Most-q.Least < 1 && c.n > 2:
-		c.add("dihedrals", "{name: %q, atoms: %s, value: %s}", name, c.list(t...), number(rounded(q.Mean)))
+	case q.SD < fixedTurn && q.Most-q.Least < 1 && c.n > 2:
+		c.add("dihedrals", "{name: %q, atoms: %s, value: %s}", name, c.list(t...), number(math.Round(q.Mean*1e4)/1e4))
 		return
 	case stiff && (cis == 0 || trans == 0):
 		side, at := "trans", 180.
@@ -357,27 +279,6 @@ func (c *chemist) bond(k int, b molecule.Bond) {
 		c.Ambiguous = append(c.Ambiguous, "rows have "+name+" cis and trans")
 	}
 	c.Rotors = append(c.Rotors, name)
-}
-
-// apart keeps atoms that more than three bonds join as far apart as the nearest of them are in the rows.
-func (c *chemist) apart() {
-	all := make([]int, c.m.N())
-	for i := range all {
-		all[i] = i
-	}
-	least, pairs := math.Inf(1), conformation.Separated(c.m, all, 3)
-	if len(pairs) > mostPairs {
-		return
-	}
-	for i := range c.n {
-		x := c.x[i*c.m.Dim() : (i+1)*c.m.Dim()]
-		for _, p := range pairs {
-			least = min(least, molecule.Distance(x, p[0], p[1]))
-		}
-	}
-	if len(pairs) > 0 {
-		c.add("apart", "{min: %.2f, beyond: 3}  # Å; the nearest atoms of the rows: %.2f", 0.95*least, least)
-	}
 }
 
 // formula is Hill's: carbon, hydrogen, and the others by the alphabet.

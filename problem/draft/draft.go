@@ -7,7 +7,6 @@ package draft
 
 import (
 	"cmp"
-	"context"
 	"fmt"
 	"math"
 	"path/filepath"
@@ -16,7 +15,6 @@ import (
 	"unicode"
 
 	"github.com/landing-diffusion/landing/base/expr"
-	"github.com/landing-diffusion/landing/base/parallel"
 	"github.com/landing-diffusion/landing/constraint"
 	"github.com/landing-diffusion/landing/constraint/geometry"
 	"github.com/landing-diffusion/landing/domain/dataset"
@@ -27,7 +25,6 @@ import (
 	"github.com/landing-diffusion/landing/domain/trajectory"
 	"github.com/landing-diffusion/landing/internal/fault"
 	"github.com/landing-diffusion/landing/internal/input"
-	"github.com/landing-diffusion/landing/judge/metric"
 	"github.com/landing-diffusion/landing/langevin/evidence"
 	"github.com/landing-diffusion/landing/problem"
 	"github.com/landing-diffusion/landing/problem/discover"
@@ -73,11 +70,9 @@ type Draft struct {
 	Fills    *float64   `json:"fills"` // dimensions that the rows fill; nil: not known
 	Notes    []string   `json:"notes"`
 	Name     string     `json:"name"`
-	Refine   float64    `json:"refine,omitempty"` // data.refine
 	YAML     string     `json:"-"`
 	Cleaned  *Cleaned   `json:"cleaned,omitempty"`
 	report   *discover.Report
-	moves    string   // how far rows are from the set
 	symbols  []string // names of coordinates in formulas of the set; nil: they have none
 
 	keepable []string // dropped columns that --keep keeps
@@ -650,31 +645,6 @@ func (l *loaded) set(text []byte) (constraint.Set, error) {
 	return process.Set, nil
 }
 
-// bring moves the conformations to the set, and says how far they were from it: the root mean square over atoms, in Å.
-func (l *loaded) bring(d *Draft) error {
-	set, err := l.set([]byte(d.YAML))
-	if err != nil {
-		return err
-	}
-	dim := set.Dim()
-	d.SetDim = dim - len(set.Equalities())
-	moved, err := evidence.Bring(context.Background(), set, l.x, parallel.New(0))
-	if err != nil {
-		return err
-	}
-	for i := range moved {
-		if moved[i] /= math.Sqrt(float64(dim) / 3); math.IsInf(moved[i], 1) {
-			return fmt.Errorf("%s cannot be brought to the set", l.row(l.rows[i]))
-		}
-	}
-	worst := slices.Max(moved)
-	d.moves = fmt.Sprintf("those here by %.2g (median) to %.2g", metric.Median(moved), worst)
-	if worst > 1e-6 {
-		d.Refine = max(0.1, up(2*worst))
-	}
-	return nil
-}
-
 // built builds the set that a problem file describes and holds all rows against it: 0 if training
 // takes them without data.tolerance, else the largest violation of a component.
 func (l *loaded) built(text []byte) (tolerance float64, err error) {
@@ -683,8 +653,9 @@ func (l *loaded) built(text []byte) (tolerance float64, err error) {
 		return 0, err
 	}
 	x, n, dim := l.everything()
-	if kind, ok := kinds.Of(l.kind, set); ok && l.kind == "trajectory" { // joints' values become coordinates
-		points, err := kind.Fit(set, &dataset.Points{X: x, N: n, D: dim})
+	if kind, ok := kinds.Of(l.kind, set); ok && (l.kind == "trajectory" || l.molecule != nil) {
+		// joints' values become coordinates, and so do conformations
+		points, err := kind.Fit(set, &dataset.Points{X: x, N: n, D: dim, Molecule: l.molecule})
 		if err != nil {
 			return 0, err
 		}

@@ -569,14 +569,6 @@ func TestComment(t *testing.T) {
 	}
 }
 
-// A bound is rounded to the roundest number below it that is near.
-func TestRoundDown(t *testing.T) {
-	for _, c := range []struct{ v, width, want float64 }{{123, 1000, 120}, {127, 250, 125}, {127, 100, 127},
-		{127.6, 20, 127.5}, {-12.34, 7, -12.4}, {-12.34, 2, -12.34}, {0.123, 0.001, 0.123}} {
-		testkit.Near(t, roundDown(c.v, c.width), c.want, 1e-12, c.v)
-	}
-}
-
 // Times and numbers of rows are left out unless they are kept, large losses are errors unless they are allowed.
 func TestWhatIsLeftOut(t *testing.T) {
 	t.Chdir(t.TempDir())

@@ -25,20 +25,8 @@ func (l *loaded) moleculeSet(o Options, d *Draft) []string {
 		lines = append(lines, fmt.Sprintf("  heavy: true  # without %d hydrogens; atoms are counted from 0 among the "+
 			"others (landing init --atoms all keeps them)", l.hydrogens))
 	}
-	spread := 0.0
-	for _, b := range l.molecule.Bonds {
-		q := c.measure(b[:]...)
-		spread = max(spread, q.SD)
-		if !c.together(b[:]...) {
-			c.add("distances", "{atoms: %s, value: %s}", c.list(b[:]...), number(rounded(q.Mean)))
-		}
-	}
-	if spread <= stiffBonds {
-		lines = append(lines, fmt.Sprintf("  bonds: template  # lengths, which vary by %.2g Å at most (standard "+
-			"deviation)", spread))
-		c.lines["distances"] = nil
-	}
-	for _, key := range []string{"rigid", "chirality", "dihedrals", "distances", "angles", "apart"} {
+	lines = append(lines, "  coordinates: internal", "  bonds: template")
+	for _, key := range []string{"rigid", "chirality", "dihedrals"} {
 		if of := c.lines[key]; len(of) > 0 {
 			lines = append(lines, "  "+key+":")
 			for _, line := range of {
@@ -53,7 +41,7 @@ func (l *loaded) moleculeSet(o Options, d *Draft) []string {
 
 // kept says what the set keeps.
 func (c *Chemistry) kept() []string {
-	said := []string{"bond lengths, and the angles between bonds"}
+	said := []string{"bond lengths"}
 	for _, q := range []struct {
 		one, many string
 		of        []string
