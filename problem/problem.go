@@ -183,9 +183,10 @@ type Uniform struct {
 
 // Generate is generation.
 type Generate struct {
-	MaxFailed    float64 `yaml:"max_failed" bounds:"[0,1]"`       // largest share of samples that may fail
-	MaxViolation float64 `yaml:"max_violation" bounds:"[0,1e15]"` // of a component of projected samples; 0: any
-	Guidance     float64 `yaml:"guidance" bounds:"[-1,100]"`      // w: the score is (1+w) s(c) − w s
+	MaxFailed    float64 `yaml:"max_failed" bounds:"[0,1]"`          // largest share of samples that may fail
+	MaxViolation float64 `yaml:"max_violation" bounds:"[0,1e15]"`    // of a component of projected samples; 0: any
+	Guidance     float64 `yaml:"guidance" bounds:"[-1,100]"`         // w: the score is (1+w) s(c) − w s
+	Repair       string  `yaml:"repair,omitempty" words:"auto,none"` // of motions that cannot be run; "" means auto
 	// network evaluations that a sample takes, of few-step methods; 0: as many as they have levels
 	Evaluations int `yaml:"evaluations" bounds:"[0,1e15]"`
 }

@@ -20,6 +20,7 @@ func fit(set constraint.Set, data *dataset.Points) (*dataset.Points, error) {
 		return data, nil
 	}
 	joints, path := m.arm.Moving()*m.waypoints, m.waypoints*m.size
+	data = m.waypointsOf(data)
 	out := *data
 	named, order, err := m.columns(data.Header)
 	switch {
@@ -51,6 +52,28 @@ func fit(set constraint.Set, data *dataset.Points) (*dataset.Points, error) {
 		return &out, nil
 	}
 	return &out, m.circles(out.X, m.dim)
+}
+
+// waypointsOf returns the waypoints of motions in time as this package writes them; other data as it is.
+func (m *motion) waypointsOf(data *dataset.Points) *dataset.Points {
+	n, pieces := m.arm.Moving(), m.pieces()
+	if len(data.Header) != data.D || data.D != ((m.waypoints-1)*pieces+1)*n || pieces == 1 {
+		return data
+	}
+	out := *data
+	out.X, out.Header, out.D = nil, nil, m.waypoints*n
+	for l := range m.waypoints {
+		for _, name := range data.Header[l*pieces*n : (l*pieces+1)*n] {
+			stem, _, _ := strings.Cut(name, "[")
+			out.Header = append(out.Header, fmt.Sprintf("%s[%d]", stem, l))
+		}
+	}
+	for row := range slices.Chunk(data.X, data.D) {
+		for l := range m.waypoints {
+			out.X = append(out.X, row[l*pieces*n:(l*pieces+1)*n]...)
+		}
+	}
+	return &out
 }
 
 // degrees doubts that joint values are radians, if they are whole numbers or beyond two turns.

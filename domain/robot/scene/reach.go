@@ -27,6 +27,22 @@ type chain struct {
 	across []float64 // |a_m × v_m|
 }
 
+// Reach bounds how far a body is from the axis of a joint that moves it, for joints that slide within their limits.
+func (s *Scene) Reach() (most float64) {
+	for _, b := range s.Bodies {
+		far := vec3.Norm(b.Centre)
+		for j := b.Link; j >= 0; j-- {
+			joint := &s.Arm.Joints[j]
+			most = max(most, far)
+			far += vec3.Norm(joint.Origin.P)
+			if joint.Kind == robot.Prismatic {
+				far += max(math.Abs(joint.Lower), math.Abs(joint.Upper))
+			}
+		}
+	}
+	return most
+}
+
 func newReach(s *Scene) reach {
 	var r reach
 	for _, i := range s.Arm.Places() {
