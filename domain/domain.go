@@ -121,8 +121,8 @@ type Domain struct {
 	Faults []string
 }
 
-// A Finisher makes a point that was drawn one that can be used, in place: a function of the point, the seed and its
-// number alone.
+// A Finisher makes a point that was drawn, which may have a condition behind it, one that can be used, in place: a
+// function of the point, the seed and its number alone.
 type Finisher func(ctx context.Context, x []float64, seed, number uint64) Finished
 
 // Finished is what a Finisher did.

@@ -1,7 +1,6 @@
 package domain
 
 import (
-	"context"
 	"fmt"
 	"io"
 	"math"
@@ -28,14 +27,6 @@ func Given(of *Domain, d int, names []string, scale []float64) *Domain {
 		out.Observables = &observables
 	}
 	out.Lay = func(x []float64) []float64 { return g.lay(x, of.Lay) }
-	if of.Finish != nil {
-		out.Finish = func() Finisher {
-			own := of.Finish()
-			return func(ctx context.Context, x []float64, seed, number uint64) Finished {
-				return own(ctx, x[:d], seed, number)
-			}
-		}
-	}
 	if of.Find != nil {
 		out.Find = func(x []float64) []Finding { return of.Find(g.points(x)) }
 	}

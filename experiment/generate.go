@@ -2,6 +2,7 @@ package experiment
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -191,9 +192,6 @@ func (dr *Drawer) finished(ctx context.Context, prior *Prior, s *judge.Samples, 
 	if !dr.finishes {
 		return nil
 	}
-	if s.Finished == nil {
-		s.Finished = &judge.Finished{Replaced: []uint64{}}
-	}
 	d, out := s.Dim, make([]domain.Finished, hi-lo)
 	try := func(worker, i int, seed uint64) {
 		out[i-lo] = dr.finish[worker].try(ctx, dr.l, s.X[i*d:(i+1)*d], seed, first+uint64(i))
@@ -203,12 +201,12 @@ func (dr *Drawer) finished(ctx context.Context, prior *Prior, s *judge.Samples, 
 			try(worker, lo+k, seed)
 		}
 	})
+	all := judge.Finished{Replaced: []uint64{}}
 	for i := lo; i < hi && ctx.Err() == nil; i++ {
-		f, again := &out[i-lo], 0
+		f, again, lost := &out[i-lo], 0, []bool{false}
 		for f.Fault != "" && again < redraws {
 			again++
 			other := keyed.Round(seed, again)
-			lost := []bool{false}
 			if _, _, err := dr.block(ctx, prior, s.X[i*d:(i+1)*d], lost, first+uint64(i), other); err != nil {
 				return err
 			}
@@ -216,18 +214,19 @@ func (dr *Drawer) finished(ctx context.Context, prior *Prior, s *judge.Samples, 
 				try(0, i, other)
 			}
 		}
-		switch to := s.Finished; {
+		switch {
 		case f.Fault != "":
-			s.Lost[i] = true
-			to.Add(&judge.Finished{Unfit: 1, Fault: f.Fault})
+			s.Lost[i], all.Fault = true, cmp.Or(all.Fault, f.Fault)
+			all.Unfit++
+			continue
 		case again > 0:
-			to.Add(&judge.Finished{Replaced: []uint64{first + uint64(i)}, Off: metric.Float(f.Off)})
+			all.Replaced = append(all.Replaced, first+uint64(i))
 		case f.Changed:
-			to.Add(&judge.Finished{Repaired: 1, Off: metric.Float(f.Off)})
-		default:
-			to.Off = max(to.Off, metric.Float(f.Off))
+			all.Repaired++
 		}
+		all.Off = max(all.Off, metric.Float(f.Off))
 	}
+	s.Finished = s.Finished.Add(&all)
 	return ctx.Err()
 }
 

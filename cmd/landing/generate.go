@@ -168,8 +168,12 @@ func (g *generated) print(w io.Writer) {
 	}
 	fmt.Fprintf(w, "%d samples in %s (%.2f s), %s\n", g.Written, g.File, g.Seconds.Generate, told)
 	if f := g.Finished; f != nil {
-		fmt.Fprintf(w, "motions that can be run: %d were repaired between waypoints, %d were drawn again%s; tasks are "+
-			"off by at most %.2g between waypoints\n", f.Repaired, len(f.Replaced), named(f.Replaced), float64(f.Off))
+		which := ""
+		if len(f.Replaced) > 0 {
+			which = " (" + numbers(f.Replaced) + ")"
+		}
+		fmt.Fprintf(w, "motions that can be run: %d repaired, %d drawn again%s; between waypoints tasks are off by at "+
+			"most %.2g\n", f.Repaired, len(f.Replaced), which, float64(f.Off))
 	}
 	if len(g.Drawn) > 0 {
 		var by []string
@@ -231,14 +235,6 @@ func makePart(ctx context.Context, c *console, l *tasks.List, s work.Shard, out 
 
 // maxNamed bounds the samples that a message names; --json has all.
 const maxNamed = 10
-
-// named lists the first samples in brackets, if there are any.
-func named(samples []uint64) string {
-	if len(samples) == 0 {
-		return ""
-	}
-	return " (" + numbers(samples) + ")"
-}
 
 // numbers lists the first samples by their numbers.
 func numbers(samples []uint64) string {

@@ -20,7 +20,6 @@ func fit(set constraint.Set, data *dataset.Points) (*dataset.Points, error) {
 		return data, nil
 	}
 	joints, path := m.arm.Moving()*m.waypoints, m.waypoints*m.size
-	data = m.waypointsOf(data)
 	out := *data
 	named, order, err := m.columns(data.Header)
 	switch {
@@ -52,28 +51,6 @@ func fit(set constraint.Set, data *dataset.Points) (*dataset.Points, error) {
 		return &out, nil
 	}
 	return &out, m.circles(out.X, m.dim)
-}
-
-// waypointsOf returns the waypoints of motions in time as this package writes them; other data as it is.
-func (m *motion) waypointsOf(data *dataset.Points) *dataset.Points {
-	n, pieces := m.arm.Moving(), m.pieces()
-	if len(data.Header) != data.D || data.D != ((m.waypoints-1)*pieces+1)*n || pieces == 1 {
-		return data
-	}
-	out := *data
-	out.X, out.Header, out.D = nil, nil, m.waypoints*n
-	for l := range m.waypoints {
-		for _, name := range data.Header[l*pieces*n : (l*pieces+1)*n] {
-			stem, _, _ := strings.Cut(name, "[")
-			out.Header = append(out.Header, fmt.Sprintf("%s[%d]", stem, l))
-		}
-	}
-	for row := range slices.Chunk(data.X, data.D) {
-		for l := range m.waypoints {
-			out.X = append(out.X, row[l*pieces*n:(l*pieces+1)*n]...)
-		}
-	}
-	return &out
 }
 
 // degrees doubts that joint values are radians, if they are whole numbers or beyond two turns.
@@ -227,10 +204,13 @@ func (m *motion) columns(header []string) (named bool, order []int, err error) {
 	if len(at) == 0 {
 		return false, nil, nil
 	}
-	names := jointNames(m.arm)
+	names, every := jointNames(m.arm), 1
+	if len(at) == ((m.waypoints-1)*m.pieces()+1)*len(names) { // a motion in time, as this package writes it
+		every = m.pieces()
+	}
 	for l := range m.waypoints {
 		for _, name := range names {
-			column := fmt.Sprintf("%s[%d]", name, l)
+			column := fmt.Sprintf("%s[%d]", name, l*every)
 			j, ok := at[column]
 			switch {
 			case ok:
@@ -246,7 +226,7 @@ func (m *motion) columns(header []string) (named bool, order []int, err error) {
 			}
 		}
 	}
-	if len(at) > 0 || len(order) != len(header) {
+	if every == 1 && (len(at) > 0 || len(order) != len(header)) {
 		for j, name := range header {
 			if !slices.Contains(order, j) {
 				return false, nil, fmt.Errorf("its column %d is %q; expected the %d way points of the joints %s, "+

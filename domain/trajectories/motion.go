@@ -116,8 +116,9 @@ func (m *motion) rows(x []float64) int             { return len(x) / m.dim }
 func (m *motion) row(x []float64, i int) []float64 { return x[i*m.dim : (i+1)*m.dim] }
 
 // joints writes the joint values of a point, L×joints that move: of turning ones those that go
-// the shorter way around from way point to way point, by whole turns within their limits.
-func (m *motion) joints(q, x []float64) {
+// the shorter way around from way point to way point, by whole turns within their limits. It returns by how much a
+// joint leaves its limits, and the joint's place in the chain.
+func (m *motion) joints(q, x []float64) (excess float64, joint int) {
 	n := m.arm.Moving()
 	dq := make([]float64, n)
 	for l := range m.waypoints {
@@ -132,7 +133,7 @@ func (m *motion) joints(q, x []float64) {
 			now[j] = last[j] + dq[j]
 		}
 	}
-	m.unwind(q)
+	return m.unwind(q)
 }
 
 // A follower measures trajectories: scratch of one goroutine.

@@ -14,6 +14,7 @@ import (
 
 const (
 	passes     = 3    // of smoothing
+	repairs    = 3    // that are tried
 	mostPieces = 8    // knots of a motion from waypoint to waypoint, at most
 	mostKnots  = 240  // and in all, where there are fewer waypoints
 	leastPause = 1e-3 // s from knot to knot
@@ -47,8 +48,9 @@ func (m *motion) unwind(q []float64) (excess float64, joint int) {
 		if given := m.spec.Start.Joints; l.Kind.Turning() && given != nil {
 			turn = wholeTurn * math.Round((given[j]-q[j])/wholeTurn)
 		}
-		if middle := (l.Lower + l.Upper - low - high) / 2; beyond(turn) > 0 && l.Kind.Turning() && middle-middle == 0 {
-			turn = wholeTurn * math.Round(middle/wholeTurn)
+		middle := wholeTurn * math.Round((l.Lower+l.Upper-low-high)/2/wholeTurn)
+		if l.Kind.Turning() && beyond(turn) > 0 && beyond(middle) < beyond(turn)-nearLimit {
+			turn = middle
 		}
 		if turn != 0 {
 			for at := j; at < len(q); at += n {
@@ -84,7 +86,7 @@ func (m *motion) bounds() (b timing.Bounds) {
 // A runner makes motions in time: scratch of one goroutine.
 type runner struct {
 	*motion
-	mender  *plan.Mender
+	mender  *plan.Planner
 	checker *scene.Checker // nil: nothing to hit
 	q       []float64
 	reach   float64 // m that a point of the arm moves at most as a joint turns by a radian
@@ -151,32 +153,45 @@ func (r *runner) faulty(q []float64) (why string, off float64) {
 	if !onto {
 		return "the task cannot be kept between waypoints", 0
 	}
-	n := r.arm.Moving()
-	at, x := make([]float64, n), [2][]float64{make([]float64, r.size), make([]float64, r.size)}
-	r.arm.Coordinates(x[1], m.Q[:n])
+	n, at, x := r.arm.Moving(), make([]float64, r.arm.Moving()), [2][]float64{}
+	x[0], x[1] = make([]float64, r.size), make([]float64, r.size)
+	touches := func(q []float64, room float64) bool { // going straight from where x[1] is
+		x[0], x[1] = x[1], x[0]
+		r.arm.Coordinates(x[1], q)
+		return r.checker != nil && !r.checker.Clear(x[0], x[1], room)
+	}
+	const touching = "it touches something, or is not proven not to, behind waypoint %d"
+	r.arm.Coordinates(x[1], q[:n])
+	for l := range r.waypoints - 1 {
+		if touches(q[(l+1)*n:(l+2)*n], 0) {
+			return fmt.Sprintf(touching, l), 0
+		}
+	}
+	r.arm.Coordinates(x[1], q[:n])
 	for i := range len(m.Time) - 1 {
-		bow := 0.0
+		far, turned, slid, t := r.reach, 0.0, 0.0, m.Time[i+1]-m.Time[i]
 		for j, place := range r.places {
-			low, high, b := m.Between(i, j)
 			l := &r.arm.Joints[place]
+			v, _, a := m.Hull(i, j)
+			low, high := min(v[0], v[1], v[2], v[3]), max(v[0], v[1], v[2], v[3])
 			if e := max(l.Lower-low, high-l.Upper); r.limits && l.Kind != robot.Continuous && e > nearLimit {
 				return fmt.Sprintf("joint %s is %.3g %s beyond its limits between waypoints", jointName(r.arm, place), e,
 					unitOf(l.Kind)), 0
 			}
-			if l.Kind.Turning() {
-				b *= r.reach
+			at[j] = (v[0] + 3*v[1] + 3*v[2] + v[3]) / 8
+			if bow := max(a[0], a[1], -a[0], -a[1]) * t * t / 8; l.Kind.Turning() {
+				turned += bow
+			} else {
+				slid, far = slid+bow, far+max(-low, high)
 			}
-			bow += b
 		}
-		if len(r.scene.Self) > 0 { // two bodies move
-			bow *= 2
+		bow := turned*far + slid // how far bodies are from where they would be if joints went straight
+		if len(r.scene.Self) > 0 {
+			bow *= 2 // two bodies move
 		}
-		x[0], x[1] = x[1], x[0]
-		r.arm.Coordinates(x[1], m.Q[(i+1)*n:(i+2)*n])
-		if r.checker != nil && !r.checker.Clear(x[0], x[1], bow) {
-			return fmt.Sprintf("it touches something, or is not proven not to, behind waypoint %d", i/r.pieces()), 0
+		if touches(m.Q[(i+1)*n:(i+2)*n], bow) {
+			return fmt.Sprintf(touching, i/r.pieces()), 0
 		}
-		m.At(at, i, (m.Time[i+1]-m.Time[i])/2)
 		if off = max(off, r.mender.Off(at)); off > mostOff {
 			return fmt.Sprintf("a task is off by %.3g behind waypoint %d", off, i/r.pieces()), 0
 		}
@@ -189,15 +204,13 @@ func (r *runner) finish(ctx context.Context, x []float64, seed, number uint64) (
 	q := r.q
 	r.joints(q, x)
 	r.mender.Relax(q, passes)
-	if out.Fault, out.Off = r.faulty(q); out.Fault != "" {
+	out.Fault, out.Off = r.faulty(q)
+	for try := 0; out.Fault != "" && try < repairs; try++ {
 		out.Changed = true
-		found, err := r.mender.Mend(ctx, q, seed, number)
-		if err != nil {
-			return out
-		}
-		copy(q, found.Q)
-		if out.Fault, out.Off = r.faulty(q); out.Fault != "" {
-			return out
+		if found, err := r.mender.Mend(ctx, q, seed, number, try); err == nil {
+			if out.Fault, out.Off = r.faulty(found.Q); out.Fault == "" {
+				copy(q, found.Q)
+			}
 		}
 	}
 	n := r.arm.Moving()

@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"fmt"
 	"math"
+	"slices"
 	"time"
 
 	"github.com/landing-diffusion/landing/constraint"
@@ -49,10 +50,13 @@ type Finished struct {
 	Off      metric.Float `json:"off_between_points"` // how far constraints are off between waypoints
 }
 
-// Add takes account of other samples, behind those of f.
-func (f *Finished) Add(o *Finished) {
-	f.Repaired, f.Unfit, f.Off = f.Repaired+o.Repaired, f.Unfit+o.Unfit, max(f.Off, o.Off)
-	f.Replaced, f.Fault = append(f.Replaced, o.Replaced...), cmp.Or(f.Fault, o.Fault)
+// Add returns what f and o say together, of samples of which those of f are the first; either may be nil.
+func (f *Finished) Add(o *Finished) *Finished {
+	if f == nil || o == nil {
+		return cmp.Or(f, o)
+	}
+	return &Finished{f.Repaired + o.Repaired, slices.Concat(f.Replaced, o.Replaced), f.Unfit + o.Unfit,
+		cmp.Or(f.Fault, o.Fault), max(f.Off, o.Off)}
 }
 
 // N returns the number of samples asked for.

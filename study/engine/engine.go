@@ -144,11 +144,7 @@ func (e *Engine) Draw(ctx context.Context, r *Run, q Request, emit func(lo int, 
 		lo, _ := parallel.Block(done, q.N, size)
 		copy(sum.Lost[lo:], got.s.Lost)
 		sum.Wrong, sum.Begun = sum.Wrong+got.s.Wrong, sum.Begun+got.s.Begun
-		if sum.Finished == nil {
-			sum.Finished = got.s.Finished
-		} else if got.s.Finished != nil {
-			sum.Finished.Add(got.s.Finished)
-		}
+		sum.Finished = sum.Finished.Add(got.s.Finished)
 		if sum.Broken += got.s.Broken; sum.Break == nil {
 			sum.Break = got.s.Break
 		}

@@ -275,13 +275,8 @@ func (o *Drawn) join(d *Drawn) {
 	o.Dim, o.Epoch = d.Dim, d.Epoch
 	o.Failed += d.Failed
 	o.Wrong, o.Begun, o.Broken = o.Wrong+d.Wrong, o.Begun+d.Begun, o.Broken+d.Broken
-	o.Seconds, o.Steps = o.Seconds+d.Seconds, d.Steps
+	o.Seconds, o.Steps, o.Finished = o.Seconds+d.Seconds, d.Steps, o.Finished.Add(d.Finished)
 	o.Break = cmp.Or(o.Break, d.Break)
-	if o.Finished == nil {
-		o.Finished = d.Finished
-	} else if d.Finished != nil {
-		o.Finished.Add(d.Finished)
-	}
 	for k, c := range d.Components {
 		if k >= len(o.Components) {
 			o.Components = append(o.Components, c)

@@ -27,18 +27,14 @@ type chain struct {
 	across []float64 // |a_m × v_m|
 }
 
-// Reach bounds how far a body is from the axis of a joint that moves it, for joints that slide within their limits.
+// Reach bounds how far a body is from the axis of a joint that moves it, but for what joints slide.
 func (s *Scene) Reach() (most float64) {
-	for _, b := range s.Bodies {
-		far := vec3.Norm(b.Centre)
-		for j := b.Link; j >= 0; j-- {
-			joint := &s.Arm.Joints[j]
-			most = max(most, far)
-			far += vec3.Norm(joint.Origin.P)
-			if joint.Kind == robot.Prismatic {
-				far += max(math.Abs(joint.Lower), math.Abs(joint.Upper))
-			}
+	for _, c := range newReach(s).bodies {
+		far := 0.0
+		for _, v := range c.whole {
+			far += v
 		}
+		most = max(most, far)
 	}
 	return most
 }

@@ -1,7 +1,7 @@
 // Package timing turns a path of joint values into a motion in time: as fast as bounds on velocities and accelerations
 // allow, from rest to rest.
 //
-// A path q(s) is the natural cubic spline through its knots (Spline). With x = ṡ² and u = s̈,
+// A path q(s) is the natural cubic spline through its knots. With x = ṡ² and u = s̈,
 //
 //	q̇ = q′√x,  q̈ = q″x + q′u,
 //
@@ -11,8 +11,8 @@
 //
 //   - Pham and Pham, A new approach to time-optimal path parameterization based on reachability analysis (2018)
 //
-// Between knots a Motion is the cubic of their positions and velocities, as controllers put it there. Its largest
-// velocities and accelerations have closed forms, and time is stretched where one is beyond its bound.
+// Between knots a Motion is the cubic of their positions and velocities, as controllers put it there. The control
+// values of Bézier's form bound it (Hull), and time is stretched where one is beyond a bound.
 //
 // The package knows no arm, no task and no file.
 package timing
@@ -30,117 +30,97 @@ type Motion struct {
 
 // A Spline is the natural cubic spline through K knots of n joint values.
 type Spline struct {
-	N     int
-	S     []float64 // K, growing
-	Q     []float64 // K×n
-	M     []float64 // second derivatives, K×n
-	upper []float64
+	n       int
+	h, q, m []float64 // steps of s, K−1; knots, K×n; their second derivatives
 }
 
-// NewSpline puts a spline through K×n joint values, n of each knot, whose s differ by steps (K−1).
+// NewSpline puts a spline through K×n joint values, n of each knot, whose s differ by steps (K−1) above 0.
 func NewSpline(q []float64, n int, steps []float64) *Spline {
-	k := len(q) / n
-	p := &Spline{N: n, S: make([]float64, k), Q: q, M: make([]float64, len(q)), upper: make([]float64, k)}
-	for i, h := range steps {
-		p.S[i+1] = p.S[i] + h
-	}
+	m, k := make([]float64, len(q)), len(steps)
+	upper := make([]float64, k+1)
 	// Elimination of h₋M₋ + 2(h₋+h)M + hM₊ = 6(Δ/h − Δ₋/h₋), with M = 0 at both ends.
-	for i := 1; i < k-1; i++ {
+	for at := n; at < k*n; at++ {
+		i := at / n
 		before, h := steps[i-1], steps[i]
-		pivot := 2*(before+h) - before*p.upper[i-1]
-		p.upper[i] = h / pivot
-		for j := range n {
-			at := i*n + j
-			right := 6 * ((q[at+n]-q[at])/h - (q[at]-q[at-n])/before)
-			p.M[at] = (right - before*p.M[at-n]) / pivot
-		}
+		pivot := 2*(before+h) - before*upper[i-1]
+		upper[i] = h / pivot
+		m[at] = (6*((q[at+n]-q[at])/h-(q[at]-q[at-n])/before) - before*m[at-n]) / pivot
 	}
-	for i := k - 2; i > 0; i-- {
-		for j := range n {
-			p.M[i*n+j] -= p.upper[i] * p.M[(i+1)*n+j]
-		}
+	for at := k*n - 1; at >= n; at-- {
+		m[at] -= upper[at/n] * m[at+n]
 	}
-	return p
+	return &Spline{n, steps, q, m}
 }
 
 // At writes the joint values a share t of the way from knot i to the next.
 func (p *Spline) At(dst []float64, i int, t float64) {
-	h := p.S[i+1] - p.S[i]
 	for j := range dst {
-		at := i*p.N + j
-		dst[j] = (1-t)*p.Q[at] + t*p.Q[at+p.N] -
-			h*h/6*t*(1-t)*((2-t)*p.M[at]+(1+t)*p.M[at+p.N])
+		a, b := i*p.n+j, (i+1)*p.n+j
+		dst[j] = (1-t)*p.q[a] + t*p.q[b] - p.h[i]*p.h[i]/6*t*(1-t)*((2-t)*p.m[a]+(1+t)*p.m[b])
 	}
 }
 
-// slope writes q′ at knot i.
-func (p *Spline) slope(dst []float64, i int) {
-	last := len(p.S) - 1
-	from, sign := i, -1.0
-	if i == last {
-		from, sign = i-1, 1
-	}
-	h := p.S[from+1] - p.S[from]
-	for j := range dst {
-		at := from*p.N + j
-		near, other := p.M[i*p.N+j], p.M[at]
-		if from == i {
-			other = p.M[at+p.N]
+// slopes returns q′ at the knots, K×n.
+func (p *Spline) slopes() []float64 {
+	out, last := make([]float64, len(p.q)), len(p.h)
+	for at := range out {
+		i := min(at/p.n, last-1)
+		a, b := i*p.n+at%p.n, (i+1)*p.n+at%p.n
+		bend := -2*p.m[a] - p.m[b]
+		if at/p.n == last {
+			bend = p.m[a] + 2*p.m[b]
 		}
-		dst[j] = (p.Q[at+p.N]-p.Q[at])/h + sign*h/6*(2*near+other)
+		out[at] = (p.q[b]-p.q[a])/p.h[i] + p.h[i]/6*bend
 	}
+	return out
 }
 
 // A bound is a u + b x ≤ c.
 type bound struct{ a, b, c float64 }
 
-// slowest is what of x is left at the next knot at least, but for the last one: where knots are coarse, a pass would
-// stop between.
-const slowest = 0.1
-
-// flat is below what a coefficient counts as 0, as a share of those beside it.
-const flat = 1e-12
+const (
+	// flat is below what a coefficient counts as 0, as a share of the one beside it.
+	flat = 1e-12
+	// slowest is what of x is left at the next knot at least, but for the last one: where knots are coarse, a pass
+	// would stop between.
+	slowest = 0.1
+	// room is what is kept free of bounds: times in files are whole nanoseconds.
+	room = 1e-5
+)
 
 // Times passes along the spline, of one knot or of three and more. least are the shortest times from knot to knot, in
 // seconds, above 0.
 func (p *Spline) Times(b Bounds, least []float64) *Motion {
-	n, k := p.N, len(p.S)
-	m := &Motion{Time: make([]float64, k), Q: p.Q, V: make([]float64, len(p.Q))}
+	n, k := p.n, len(p.h)+1
+	m := &Motion{Time: make([]float64, k), Q: p.q, V: make([]float64, len(p.q))}
 	if k < 2 {
 		return m
 	}
-	slopes, most := make([]float64, len(p.Q)), make([]float64, k) // q′, and the largest x
-	for i := range k {
-		p.slope(slopes[i*n:(i+1)*n], i)
+	slopes, most := p.slopes(), make([]float64, k) // most is the largest x
+	for i := range most {
 		most[i] = math.Inf(1)
-		for _, e := range []int{i - 1, i} {
-			if e >= 0 && e < k-1 {
-				v := (p.S[e+1] - p.S[e]) / least[e]
-				most[i] = min(most[i], v*v)
-			}
-		}
-		for j, d := range slopes[i*n : (i+1)*n] {
-			if v := b.Velocity[j] / math.Abs(d); v*v < most[i] {
-				most[i] = v * v
-			}
-		}
+	}
+	for at, d := range slopes {
+		v := b.Velocity[at%n] / math.Abs(d)
+		most[at/n] = min(most[at/n], v*v)
+	}
+	for i, h := range p.h {
+		v := h / least[i]
+		most[i], most[i+1] = min(most[i], v*v), min(most[i+1], v*v)
 	}
 	most[k-1] = 0
-	bounds := make([]bound, 0, 4*n+2)
+	var bounds []bound
 	stage := func(i int) {
-		h, rest := p.S[i+1]-p.S[i], slowest
+		h, rest := p.h[i], slowest
 		if i == k-2 {
 			rest = 0
 		}
 		bounds = append(bounds[:0], bound{2 * h, 1, most[i+1]}, bound{-2 * h, rest - 1, 0})
 		for j, a := range b.Acceleration {
-			for e := i; e <= i+1; e++ {
-				d, c := slopes[e*n+j], p.M[e*n+j]
-				if e > i {
-					d += 2 * h * c
-				}
-				bounds = append(bounds, bound{d, c, a}, bound{-d, -c, a})
-			}
+			d, c := slopes[i*n+j], p.m[i*n+j]
+			e, f := slopes[(i+1)*n+j], p.m[(i+1)*n+j]
+			e += 2 * h * f
+			bounds = append(bounds, bound{d, c, a}, bound{-d, -c, a}, bound{e, f, a}, bound{-e, -f, a})
 		}
 	}
 	for i := k - 2; i >= 0; i-- {
@@ -148,9 +128,9 @@ func (p *Spline) Times(b Bounds, least []float64) *Motion {
 		most[i] = min(most[i], furthest(bounds))
 	}
 	x := 0.0
-	for i := range k - 1 {
+	for i, h := range p.h {
 		stage(i)
-		h, u := p.S[i+1]-p.S[i], math.Inf(1)
+		u := math.Inf(1)
 		for _, g := range bounds {
 			if g.a > 0 {
 				u = min(u, (g.c-g.b*x)/g.a)
@@ -167,38 +147,34 @@ func (p *Spline) Times(b Bounds, least []float64) *Motion {
 	return m
 }
 
-// furthest returns the largest x for which there is a u that keeps all bounds, which x = u = 0 keeps: each bound from
-// above on u must not be below one from beneath.
+// furthest returns the largest x for which there is a u that keeps all bounds, which x = u = 0 keeps: no bound from
+// above on u is below one from beneath.
 func furthest(bounds []bound) float64 {
 	most := math.Inf(1)
 	for _, p := range bounds {
-		if math.Abs(p.a) <= flat*math.Abs(p.b) {
-			if p.b > 0 {
-				most = min(most, p.c/p.b)
-			}
-			continue
-		}
-		for _, m := range bounds {
-			if p.a <= 0 || m.a >= 0 || math.Abs(m.a) <= flat*math.Abs(m.b) {
-				continue
-			}
-			if k := p.b/p.a - m.b/m.a; k > 0 {
-				most = min(most, (p.c/p.a-m.c/m.a)/k)
+		switch {
+		case math.Abs(p.a) <= flat*math.Abs(p.b) && p.b > 0:
+			most = min(most, p.c/p.b)
+		case p.a > flat*math.Abs(p.b):
+			for _, m := range bounds {
+				if k := p.b/p.a - m.b/m.a; m.a < -flat*math.Abs(m.b) && k > 0 {
+					most = min(most, (p.c/p.a-m.c/m.a)/k)
+				}
 			}
 		}
 	}
 	return max(most, 0)
 }
 
-// room is what is kept free of bounds: times in files are whole nanoseconds.
-const room = 1e-5
-
 // stretch slows the motion down until no cubic between knots is beyond a bound.
 func (m *Motion) stretch(b Bounds) {
-	v, a := m.Peaks()
 	by := 1.0
-	for j := range v {
-		by = max(by, v[j]/b.Velocity[j], math.Sqrt(a[j]/b.Acceleration[j]))
+	for i := range len(m.Time) - 1 {
+		for j := range b.Velocity {
+			_, v, a := m.Hull(i, j)
+			by = max(by, max(v[0], v[1], v[2], -v[0], -v[1], -v[2])/b.Velocity[j],
+				math.Sqrt(max(a[0], a[1], -a[0], -a[1])/b.Acceleration[j]))
+		}
 	}
 	by *= 1 + room
 	for i := range m.Time {
@@ -209,56 +185,12 @@ func (m *Motion) stretch(b Bounds) {
 	}
 }
 
-// Between bounds joint j between knot i and the next: its values, and how far it is from going straight at most.
-func (m *Motion) Between(i, j int) (low, high, bow float64) {
+// Hull returns values between whose least and largest a joint stays from knot i to the next: its positions, velocities
+// and accelerations, which are their control values in Bézier's form.
+func (m *Motion) Hull(i, j int) (q [4]float64, v [3]float64, a [2]float64) {
 	n, t := len(m.Q)/len(m.Time), m.Time[i+1]-m.Time[i]
 	at := i*n + j
-	q0, q1, v0 := m.Q[at], m.Q[at+n], m.V[at]
-	a0, a1 := m.ends(i, j)
-	low, high = min(q0, q1), max(q0, q1)
-	for _, sign := range []float64{-1, 1} { // where v₀ + a₀τ + (a₁ − a₀)τ²/2t = 0
-		τ := 2 * v0 / (-a0 + sign*math.Sqrt(max(a0*a0-2*v0*(a1-a0)/t, 0)))
-		if τ > 0 && τ < t {
-			q := q0 + τ*(v0+τ*(a0/2+τ*(a1-a0)/(6*t)))
-			low, high = min(low, q), max(high, q)
-		}
-	}
-	return low, high, max(math.Abs(a0), math.Abs(a1)) * t * t / 8
-}
-
-// ends returns the accelerations of joint j behind knot i and before the next, between which they change evenly.
-func (m *Motion) ends(i, j int) (a0, a1 float64) {
-	n, t := len(m.Q)/len(m.Time), m.Time[i+1]-m.Time[i]
-	at := i*n + j
-	mean, v0, v1 := (m.Q[at+n]-m.Q[at])/t, m.V[at], m.V[at+n]
-	return (6*mean - 4*v0 - 2*v1) / t, (2*v0 + 4*v1 - 6*mean) / t
-}
-
-// At writes the joint values a time τ behind knot i.
-func (m *Motion) At(dst []float64, i int, τ float64) {
-	for j := range dst {
-		at, t := i*len(dst)+j, m.Time[i+1]-m.Time[i]
-		a0, a1 := m.ends(i, j)
-		dst[j] = m.Q[at] + τ*(m.V[at]+τ*(a0/2+τ*(a1-a0)/(6*t)))
-	}
-}
-
-// Peaks returns the largest absolute velocity and acceleration of each joint, between knots too.
-func (m *Motion) Peaks() (v, a []float64) {
-	n := len(m.Q) / len(m.Time)
-	v, a = make([]float64, n), make([]float64, n)
-	for i := range len(m.Time) - 1 {
-		t := m.Time[i+1] - m.Time[i]
-		for j := range n {
-			at := i*n + j
-			v0, v1 := m.V[at], m.V[at+n]
-			a0, a1 := m.ends(i, j)
-			a[j] = max(a[j], math.Abs(a0), math.Abs(a1))
-			v[j] = max(v[j], math.Abs(v0), math.Abs(v1))
-			if a0*a1 < 0 { // the velocity has its extreme between
-				v[j] = max(v[j], math.Abs(v0+a0*a0/(a0-a1)*t/2))
-			}
-		}
-	}
-	return v, a
+	q0, q1, v0, v1 := m.Q[at], m.Q[at+n], m.V[at], m.V[at+n]
+	v = [3]float64{v0, 3*(q1-q0)/t - v0 - v1, v1}
+	return [4]float64{q0, q0 + t*v0/3, q1 - t*v1/3, q1}, v, [2]float64{2 * (v[1] - v0) / t, 2 * (v1 - v[1]) / t}
 }
