@@ -68,7 +68,8 @@ func TestSuite(t *testing.T) {
 		"guards": {4, conformation.Spec{Conditions: []conformation.Condition{on(angle, -inf, 2.5, 0, 1, 2),
 			on(angle, 1.2, inf, 1, 2, 3), on(distance, -inf, 2.5, 0, 3), on(distance, 1.5, inf, 0, 1)}}},
 		"several windows": {4, conformation.Spec{Conditions: []conformation.Condition{{
-			Coordinate: conformation.Coordinate{Kind: dihedral, Atoms: []int{0, 1, 2, 3}}, Windows: [][2]float64{{2.5, 3.5}, {-1, 0.2}, {0.9, 1.5}}},
+			Coordinate: conformation.Coordinate{Kind: dihedral, Atoms: []int{0, 1, 2, 3}},
+			Windows:    [][2]float64{{2.5, 3.5}, {-1, 0.2}, {0.9, 1.5}}},
 			on(distance, 1.5, 1.5, 0, 1)}}},
 		"nearest": {5, conformation.Spec{Conditions: []conformation.Condition{
 			on(conformation.Nearest, 1.2, 1.9, 0, 1, 2, 3), on(distance, 1.5, 1.5, 3, 4)}}},

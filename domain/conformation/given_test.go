@@ -44,7 +44,8 @@ func TestGivenCoordinates(t *testing.T) {
 	given.Name, given.Given = "φ", true
 	far := on(distance, 0, 0, 0, 3)
 	far.Name, far.Given = "r", true
-	whole := set(t, 4, conformation.Spec{Conditions: []conformation.Condition{given, on(distance, 1.5, 1.5, 0, 1), far}})
+	whole := set(t, 4, conformation.Spec{Conditions: []conformation.Condition{given, on(distance, 1.5, 1.5, 0, 1),
+		far}})
 	testkit.EqualSlices(t, whole.Capabilities().HeldNames, []string{"cos_φ", "sin_φ", "r"})
 	held := constraint.Hold(whole, []int{12, 13, 14})
 	x := dihedralOf(2.5)

@@ -136,7 +136,7 @@ func TestBadMolecule(t *testing.T) {
 		{"atoms: 4, distances: [{atoms: [0, [1, 4]], max: 3}]", "set.distances[0].atoms[1][1]: there is no atom 4"},
 		{"atoms: 4, distances: [{atoms: [0, [1, 0]], max: 3}]", "set.distances[0]: atom 0 is there twice"},
 		{"atoms: 4, distances: [{atoms: [0, [1, 2]], value: 3}]",
-			"set.distances[0]: the distance to the nearest of a group is in [3 Å, 3 Å]; expected a range, a min or a max"},
+			"set.distances[0]: the distance to the nearest of a group is in [3 Å, 3 Å]; expected a range"},
 		{"atoms: 4, bonds: all", "set.bonds is all; expected template"},
 		{"atoms: 4, distances: [{atoms: [0, 4], value: 1}]", "set.distances[0].atoms[1]: there is no atom 4"},
 		{"atoms: 4, distances: [{atoms: [0, CA], value: 1}]", `set.distances[0].atoms[1]: "CA" fits no atom`},
