@@ -294,9 +294,9 @@ func (g *factored) clean(x, coef []float64, size float64, i, a int) {
 	g.sparse.store(x, i)
 }
 
-// cleanBlock brings the points x of the block of i, in sparse.x, to U x = t along the unit gradients of the core, by its
-// normals; nil: to 0. It goes on until what is missing is as small as enough, or as the precision of x with t, since
-// one solution may miss as much as L is imprecise.
+// cleanBlock brings the points x of the block of i, in sparse.x, to U x = t by the normals of the core; nil: to 0. It
+// goes on until what is missing is as small as enough, or with t as the precision of x. One solution may miss as much as
+// L is imprecise.
 func (g *factored) cleanBlock(coef []float64, t []vec, enough vec, i, a int) {
 	p, x := g.groups[a].pattern, g.sparse.x
 	low, inverse, unit := g.core(i, a)
