@@ -295,7 +295,7 @@ func (g *factored) clean(x, coef []float64, size float64, i, a int) {
 }
 
 // cleanBlock brings the points x of the block of i, in sparse.x, to U x = t by the normals of the core; nil: to 0. It
-// goes on until what is missing is as small as enough, or with t as the precision of x. One solution may miss as much as
+// goes on until what is missing is as small as enough, or with t as x is precise. One solution may miss as much as
 // L is imprecise.
 func (g *factored) cleanBlock(coef []float64, t []vec, enough vec, i, a int) {
 	p, x := g.groups[a].pattern, g.sparse.x
