@@ -295,7 +295,8 @@ func RecordName(file string) string { return file + ".json" }
 func (r *Run) Record(s *judge.Samples, state train.State, first, seed uint64, file []byte) *Record {
 	rec := &Record{SHA256: run.Hash(file), Version: run.Version(), Run: r.Folder.Dir, Config: r.Config,
 		Epoch: state.Epoch, Drawn: append([]problem.Drawn{}, r.Drawn...), Seed: seed, First: first, Samples: s.N(),
-		Failed: []uint64{}, Wrong: s.Wrong, Broken: s.Broken, Seconds: s.Time.Seconds(), Steps: s.Steps, Finished: s.Finished}
+		Failed: []uint64{}, Wrong: s.Wrong, Broken: s.Broken, Seconds: s.Time.Seconds(), Steps: s.Steps,
+		Finished: s.Finished}
 	for i, lost := range s.Lost {
 		if lost {
 			rec.Failed = append(rec.Failed, first+uint64(i))

@@ -158,7 +158,8 @@ func TestForms(t *testing.T) {
 	}
 	m := messages[0]
 	if m.Header.Frame_id != "base" || !slices.Equal(m.Joint_names, []string{"joint1"}) || len(m.Points) != points ||
-		m.Points[16].Positions[0] != 0.25 || m.Points[16].Time_from_start.Nanosec == 0 || m.Points[8].Velocities == nil {
+		m.Points[16].Positions[0] != 0.25 || m.Points[16].Time_from_start.Nanosec == 0 ||
+		m.Points[8].Velocities == nil {
 		t.Errorf("%+v", m)
 	}
 }
@@ -202,8 +203,8 @@ func TestFilesKeepTheirBounds(t *testing.T) {
 			}
 			if fastest > 2 || hardest > c.want || m.Points[0].Velocities[0] != 0 || m.Points[last].Velocities[0] != 0 ||
 				at(last) < 4*c.period || i != 1 && hardest < 0.9*c.want {
-				t.Errorf("%s, motion %d: %g rad/s, %g rad/s², %g s; expected at most 2 and %g, from rest to rest", name, i,
-					fastest, hardest, at(last), c.want)
+				t.Errorf("%s, motion %d: %g rad/s, %g rad/s², %g s; expected at most 2 and %g, from rest to rest", name,
+					i, fastest, hardest, at(last), c.want)
 			}
 		}
 	}

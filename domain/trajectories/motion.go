@@ -59,7 +59,8 @@ func motionOf(set constraint.Set) *motion {
 		return nil
 	}
 	alone := inner.Dim() != s.Dim() // way points of a slice, where the set leaves ends open
-	m := &motion{arm: spec.Arm, spec: spec, places: spec.Arm.Places(), waypoints: spec.Waypoints, dim: set.Dim(), size: spec.Arm.Dim(), margin: spec.Margin,
+	m := &motion{arm: spec.Arm, spec: spec, places: spec.Arm.Places(), waypoints: spec.Waypoints,
+		dim: set.Dim(), size: spec.Arm.Dim(), margin: spec.Margin,
 		limits: spec.Limits, tip: spec.Tip(), scene: &scene.Scene{Arm: spec.Arm, Bodies: spec.Volume, Self: spec.Self,
 			Obstacles: spec.Obstacles}}
 	if err := m.scene.Check(); err != nil {

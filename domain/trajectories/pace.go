@@ -22,8 +22,8 @@ const still = 0.01
 // together (Fisher); one false alarm in a thousand evaluations.
 func (g *guide) findPace(x []float64) domain.Finding {
 	f := domain.Finding{Name: "way and pace of the joints", Note: "Medians over motions: of the sum of the lengths " +
-		"of steps in the space of joint values, and of the root mean square of their second differences; ratios count " +
-		"less than 0.01 as that much."}
+		"of steps in the space of joint values, and of the root mean square of their second differences; ratios " +
+		"count less than 0.01 as that much."}
 	unit, pace := "rad", "rad/step²"
 	if g.arm.Sliding() > 0 {
 		unit, pace = "rad and m", "rad/step² and m/step²"

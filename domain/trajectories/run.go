@@ -127,7 +127,8 @@ func (r *runner) time(q []float64) (out *timing.Motion, onto bool) {
 	for i := range l - 1 {
 		knots = append(knots, q[i*n:(i+1)*n]...)
 		for k := range pieces {
-			fine, least[i*pieces+k] = append(fine, steps[i]/float64(pieces)), max(leastPause, r.spec.Period/float64(pieces))
+			fine = append(fine, steps[i]/float64(pieces))
+			least[i*pieces+k] = max(leastPause, r.spec.Period/float64(pieces))
 			if k == 0 {
 				continue
 			}
@@ -175,8 +176,8 @@ func (r *runner) faulty(q []float64) (why string, off float64) {
 			v, _, a := m.Hull(i, j)
 			low, high := min(v[0], v[1], v[2], v[3]), max(v[0], v[1], v[2], v[3])
 			if e := max(l.Lower-low, high-l.Upper); r.limits && l.Kind != robot.Continuous && e > nearLimit {
-				return fmt.Sprintf("joint %s is %.3g %s beyond its limits between waypoints", jointName(r.arm, place), e,
-					unitOf(l.Kind)), 0
+				return fmt.Sprintf("joint %s is %.3g %s beyond its limits between waypoints", jointName(r.arm, place),
+					e, unitOf(l.Kind)), 0
 			}
 			at[j] = (v[0] + 3*v[1] + 3*v[2] + v[3]) / 8
 			if bow := max(a[0], a[1], -a[0], -a[1]) * t * t / 8; l.Kind.Turning() {
