@@ -7,15 +7,14 @@ import (
 )
 
 const (
-	refinements  = 100 // of classes at most: atoms that only further ones would tell apart count as alike
-	mostBranch   = 200 // atoms of a branch at most
-	mostBranches = 4   // that are exchanged at one atom: 24 permutations
+	refinements = 100 // of classes at most: atoms that only further ones would tell apart count as alike
+	mostBranch  = 200 // atoms of a branch at most
 )
 
-// A link is a bond as one of its atoms sees it.
+// A link is a bond as one of its atoms sees it; its order is 0 where that is not known.
 type link struct{ order, class, atom int }
 
-// links returns the bonds of each atom, with the classes of their other ends; orders are 0 where they are not known.
+// links returns the bonds of each atom.
 func (m *Molecule) links(class []int) [][]link {
 	out := make([][]link, len(m.Atoms))
 	for k, b := range m.Bonds {
@@ -23,8 +22,9 @@ func (m *Molecule) links(class []int) [][]link {
 		if len(m.Orders) == len(m.Bonds) {
 			order = m.Orders[k]
 		}
-		out[b[0]] = append(out[b[0]], link{order, class[b[1]], b[1]})
-		out[b[1]] = append(out[b[1]], link{order, class[b[0]], b[0]})
+		for e, a := range b {
+			out[a] = append(out[a], link{order, class[b[1-e]], b[1-e]})
+		}
 	}
 	for _, l := range out {
 		slices.SortFunc(l, func(a, b link) int {
@@ -54,88 +54,69 @@ func (m *Molecule) Classes() []int {
 		}
 		count = len(seen)
 		for i, list := range m.links(class) {
-			key := fmt.Append(nil, class[i])
+			keys[i] = fmt.Sprint(class[i])
 			for _, l := range list {
-				key = fmt.Append(key, " ", l.order, " ", l.class)
+				keys[i] += fmt.Sprint(" ", l.order, " ", l.class)
 			}
-			keys[i] = string(key)
 		}
 	}
 	return class
 }
 
-// Exchanges returns the groups of equivalent branches at an atom: of each group two to four lists of atoms, in one
-// order, such that any permutation of the lists leaves the bond graph as it is. The hydrogens of a methyl group
-// are one, and so are two methyl groups at an atom. Branches in rings through the atom are left out. There are none
-// where too little is known: elements of all atoms, and hydrogens or bond orders; without these C=O and COH look alike.
-func (m *Molecule) Exchanges() (out [][][]int) {
+// Exchanges returns the exchanges of equivalent branches at an atom: of each the pairs of atoms whose names change
+// places, which leaves the bond graph as it is. There are none where too little is known: elements of all atoms, and
+// hydrogens or bond orders; without these C=O and COH look alike.
+func (m *Molecule) Exchanges() (out [][][2]int) {
 	unknown := slices.ContainsFunc(m.Atoms, func(a Atom) bool { return a.Element == "" })
 	if unknown || len(m.Orders) == 0 && len(m.Heavy()) == m.N() {
 		return nil
 	}
 	near := m.links(m.Classes())
-	for j := range near {
-		for from := 0; from < len(near[j]); {
-			to := from + 1
-			at := near[j][from]
-			for to < len(near[j]) && near[j][to].order == at.order && near[j][to].class == at.class {
-				to++
-			}
-			var group [][]int
-			for k := from + 1; k < to && to-from <= mostBranches; k++ {
-				first, other := alike(near, j, at.atom, near[j][k].atom)
-				switch {
-				case first == nil:
-				case group == nil:
-					group = [][]int{first, other}
-				default:
-					group = append(group, other)
+	for j, list := range near {
+		for k, a := range list {
+			for _, b := range list[k+1:] {
+				if a.order != b.order || a.class != b.class {
+					break
+				}
+				if pairs := exchange(near, j, a.atom, b.atom); pairs != nil {
+					out = append(out, pairs)
 				}
 			}
-			if group != nil {
-				out = append(out, group)
-			}
-			from = to
 		}
 	}
 	return out
 }
 
-// alike returns the atoms of the branches that begin at j's neighbours a and b, each at the place of its equivalent in
-// the other; nil if the branches differ, meet, come back to j or are large.
-func alike(near [][]link, j, a, b int) (p, q []int) {
-	p, q = []int{a}, []int{b}
-	image, seen := map[int]int{j: j, a: b}, map[int]bool{j: true, a: true, b: true}
-	for at := 0; at < len(p); at++ {
-		us, vs := near[p[at]], near[q[at]]
-		if len(us) != len(vs) || len(p) > mostBranch {
-			return nil, nil
-		}
-		fresh := func(list []link) (out []link) {
-			for _, l := range list {
-				if !seen[l.atom] {
-					out = append(out, l)
+// exchange goes along the branches of j that begin at a and b side by side. It is nil if they differ or are large.
+func exchange(near [][]link, j, a, b int) [][2]int {
+	pairs, image := [][2]int{{a, b}}, map[int]int{j: j, a: b, b: a}
+	for at := 0; at < len(pairs); at++ {
+		var next [2][]link
+		for side, u := range pairs[at] {
+			for _, l := range near[u] {
+				if _, met := image[l.atom]; !met {
+					next[side] = append(next[side], l)
 				}
 			}
-			return out
 		}
-		us, vs = fresh(us), fresh(vs)
-		for k := range us {
-			if k >= len(vs) || us[k].class != vs[k].class || us[k].atom == vs[k].atom {
-				return nil, nil
-			}
-			image[us[k].atom], seen[us[k].atom], seen[vs[k].atom] = vs[k].atom, true, true
-			p, q = append(p, us[k].atom), append(q, vs[k].atom)
+		if len(next[0]) != len(next[1]) || len(pairs) > mostBranch {
+			return nil
 		}
-	}
-	for i, u := range p { // bonds go to bonds, and none to j but the first
-		for _, l := range near[u] {
-			v, ok := image[l.atom]
-			kept := func(k link) bool { return k.atom == v && k.order == l.order }
-			if !ok || l.atom == j && i > 0 || !slices.ContainsFunc(near[q[i]], kept) {
-				return nil, nil
+		for k, l := range next[0] {
+			u, v := l.atom, next[1][k].atom
+			if image[u], image[v] = v, u; u != v { // branches may meet in an atom that stays
+				pairs = append(pairs, [2]int{u, v})
 			}
 		}
 	}
-	return p, q
+	for _, p := range pairs { // each bond of what moves goes to a bond
+		for e, u := range p {
+			for _, l := range near[u] {
+				if v := image[l.atom]; !slices.Contains(near[p[1-e]], link{l.order, l.class, v}) {
+					return nil
+				}
+			}
+		}
+	}
+	return pairs
 }

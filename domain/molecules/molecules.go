@@ -149,7 +149,7 @@ func relabelled(s *conformation.Set, data *dataset.Points) *dataset.Points {
 		m = data.Molecule
 	}
 	r := s.NewRelabeller(m)
-	if r == nil {
+	if len(r) == 0 {
 		return data
 	}
 	out, frames := *data, 0
