@@ -38,8 +38,8 @@ func serveVerb(a *app) *cobra.Command {
 	return command(a, &cobra.Command{
 		Use:   "serve RUN...",
 		Short: "Answer requests for samples of runs over HTTP",
-		Long: `serve draws samples for programs over HTTP, in JSON or NPY. Sample number i of a seed is the one that landing
-generate writes, whatever other requests there are. /docs documents the interface.
+		Long: `serve draws samples for programs over HTTP, in JSON or NPY. Sample number i of a seed is the one that
+landing generate writes, whatever other requests there are. /docs documents the interface.
 
 A run is served under the name of its folder, or under NAME of NAME=FOLDER. It is read once, when the
 service begins. On SIGTERM /readyz turns to 503; after --grace the service takes no more requests and finishes
