@@ -41,8 +41,8 @@ func refineVerb(a *app) *cobra.Command {
 	return command(a, &cobra.Command{
 		Use:   "refine PROBLEM",
 		Short: "Bring data that is near a set to it",
-		Long: `refine moves each row of a problem's data to the set, by Newton steps along the normal directions. It writes
-the rows to a file of any kind that generate writes. It leaves out, and counts, rows that violate an equality
+		Long: `refine moves each row of a problem's data to the set, by Newton steps along the normal directions. It
+writes the rows to a file of any kind that generate writes. It leaves out, and counts, rows that violate an equality
 by more than --within, or an inequality by more than data.tolerance.
 
 A conformation that would become another conformer is an error with its row and torsion: --move and --turn are
