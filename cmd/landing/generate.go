@@ -95,8 +95,8 @@ func generateVerb(a *app) *cobra.Command {
 	return command(a, &cobra.Command{
 		Use:   "generate RUN",
 		Short: "Generate samples from a run",
-		Long: `generate draws samples with the averaged weights of a run's newest checkpoint, or of the best one by held-out
-distances (train.stop). It writes an NPY file (n×d, float64), a CSV or a Parquet file. Conformations of
+		Long: `generate draws samples with the averaged weights of a run's newest checkpoint, or of the best one by
+held-out distances (train.stop). It writes an NPY file (n×d, float64), a CSV or a Parquet file. Conformations of
 molecules also go to PDB, XYZ, SDF and DCD files, and to NPY as n×atoms×3. Motions of an arm go to CSV with
 joint values and times, to JSON as ROS's JointTrajectory, and to NPY as n×waypoints×coordinates. Sample
 number i is a function of the seed and i alone. FILE.json beside FILE says how the samples were drawn.
