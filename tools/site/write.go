@@ -89,7 +89,7 @@ func (s *Site) overview(parts []section) []byte {
 	home := s.pages["README.md"]
 	fmt.Fprintf(&b, "# %s\n", home.title)
 	if p, ok := home.tree.FirstChild().NextSibling().(*ast.Paragraph); ok {
-		fmt.Fprintf(&b, "\n> %s\n", strings.ReplaceAll(strings.TrimSpace(string(p.Lines().Value(home.source))), "\n", " "))
+		fmt.Fprintf(&b, "\n> %s\n", strings.Join(strings.Fields(string(p.Lines().Value(home.source))), " "))
 	}
 	for _, part := range parts {
 		fmt.Fprintf(&b, "\n## %s\n\n", cmp.Or(part.title, "Start"))
