@@ -43,8 +43,8 @@ func compareVerb(a *app) *cobra.Command {
 	return command(a, &cobra.Command{
 		Use:   "compare RUN|SWEEP|FILE...",
 		Short: "Compare runs and sweeps: distances with floors, violations, copies, seconds, significance",
-		Long: `compare shows runs side by side. Runs that differ only in their seed form a line. Lines of the same data and
-distance form a group. Each line is tested against the best of its group, or against the line that --against
+		Long: `compare shows runs side by side. Runs that differ only in their seed form a line. Lines of the same data
+and distance form a group. Each line is tested against the best of its group, or against the line that --against
 names, by a permutation test over seeds.
 
 A file of samples (NPY, CSV or Parquet) of any program, given after a run, is a line too. It is compared with

@@ -154,8 +154,8 @@ func exportVerb(a *app) *cobra.Command {
 	return command(a, &cobra.Command{
 		Use:   "export RUN",
 		Short: "Write a run for other programs: ONNX, PyTorch, a model hub, TensorBoard, scores of rows",
-		Long: `export writes the averaged score network of a run: score(x, t), or score(x, p, t) with a momentum, for rows
-of points with a time each. docs/exports.md says how closely the programs agree.
+		Long: `export writes the averaged score network of a run: score(x, t), or score(x, p, t) with a momentum, for
+rows of points with a time each. docs/exports.md says how closely the programs agree.
 
 An ONNX file has operator set 17. A folder for PyTorch has a safetensors file, a graph and a module that
 reads them. A folder for a model hub has both, the settings, and a model card. The card has the figures of the
