@@ -140,8 +140,8 @@ func joinedTexts(works map[string]string) []byte {
 		}
 		of[text] = append(of[text], name)
 	}
-	b := bytes.NewBufferString("The landing program is linked of its own code, whose terms are in LICENSE and NOTICE, " +
-		"and of the\nworks below, each under the terms that stand below it.\n")
+	b := bytes.NewBufferString("The landing program is linked of its own code, whose terms are in LICENSE and " +
+		"NOTICE, and of the\nworks below, each under the terms that stand below it.\n")
 	line := strings.Repeat("=", 79)
 	for _, text := range texts {
 		fmt.Fprintf(b, "\n%s\n%s\n%s\n\n%s\n", line, strings.Join(of[text], "\n"), line, text)
