@@ -96,13 +96,11 @@ func generateVerb(a *app) *cobra.Command {
 	return command(a, &cobra.Command{
 		Use:   "generate RUN",
 		Short: "Generate samples from a run",
-		Long: `generate draws samples with the averaged weights of a run's newest checkpoint, or of the
-best one by held-out distances (train.stop), and writes them to an NPY file (n×d,
-float64), a CSV or a Parquet file; conformations of molecules (data.kind molecule) also to PDB, XYZ and
-SDF files and DCD trajectories, and as NPY of n×atoms×3; motions of an arm (data.kind
-trajectory) as CSV of joint values with time stamps, as JSON like ROS's JointTrajectory, and
-as NPY of n×waypoints×coordinates. Sample number i is
-a function of the seed and i alone. FILE.json beside FILE says how they were drawn.
+		Long: `generate draws samples with the averaged weights of a run's newest checkpoint, or of the best one by
+held-out distances (train.stop). It writes an NPY file (n×d, float64), a CSV or a Parquet file. Conformations of
+molecules also go to PDB, XYZ, SDF and DCD files, and to NPY as n×atoms×3. Motions of an arm go to CSV with
+joint values and times, to JSON as ROS's JointTrajectory, and to NPY as n×waypoints×coordinates. Sample
+number i is a function of the seed and i alone. FILE.json beside FILE says how the samples were drawn.
 The data is not needed where the prior has a closed form or lies in the run folder.
 A call writes at most 10¹¹ numbers; the disk holds the samples twice on the way.
 
