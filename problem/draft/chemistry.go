@@ -55,17 +55,9 @@ const (
 // double has the longest bonds, in Å, that do not turn: double ones, and those of amides, esters and guanidines.
 var double = map[string]float64{"C C": 1.40, "C N": 1.40, "C O": 1.37, "N N": 1.30, "C S": 1.70, "N O": 1.30}
 
-// turns reports whether the atoms but for hydrogens have something to learn: a bond that turns, or a ring.
-func turns(m *molecule.Molecule) bool {
-	near := m.Neighbours()
-	return len(m.Rings()) > 0 && m.N() > 3 || slices.ContainsFunc(m.Bonds, func(b molecule.Bond) bool {
-		return len(near[b[0]]) > 1 && len(near[b[1]]) > 1
-	})
-}
-
 // called is an atom's name as a problem file has it: that of its residue, or its index.
 func (c *chemist) called(i int) string {
-	if a := c.m.Atoms[i]; a.Name == a.Element || !plainName.MatchString(c.m.Label(i)) {
+	if a := c.m.Atoms[i]; a.Residue == "" && a.Name == a.Element || !plainName.MatchString(c.m.Label(i)) {
 		return strconv.Itoa(i)
 	}
 	return c.m.Label(i)
@@ -78,7 +70,7 @@ func (c *chemist) name(i int) string {
 	if label := c.called(i); label != strconv.Itoa(i) {
 		return label
 	}
-	return cmp.Or(c.m.Atoms[i].Element, "atom ") + strconv.Itoa(i)
+	return c.m.Atoms[i].Element + strconv.Itoa(i)
 }
 
 func (c *chemist) names(atoms []int, by string) string { return each(atoms, by, c.name) }
@@ -199,12 +191,15 @@ func (c *chemist) centre(j int) {
 	switch {
 	case flat:
 	case both && !centre && c.exchanged[j] || !both && min(math.Abs(low), math.Abs(high)) > flatVolume:
-		comment := ""
+		sign, comment := "", ""
 		if centre {
 			comment = "  # stereocentre"
 			c.Centres = append(c.Centres, name)
 		}
-		c.add("chirality", "{atoms: %s}%s", c.list(append([]int{j}, near[:3]...)...), comment)
+		if !both {
+			sign = ", sign: " + map[bool]string{true: "positive", false: "negative"}[low > 0]
+		}
+		c.add("chirality", "{atoms: %s%s}%s", c.list(append([]int{j}, near[:3]...)...), sign, comment)
 	case both && c.m.Atoms[j].Element == "N" && len(near) == 3:
 		c.Ambiguous = append(c.Ambiguous, "the nitrogen "+name+" inverts")
 	case both && centre:
@@ -226,11 +221,14 @@ func (c *chemist) distinct(atoms []int) bool {
 // bond bounds the turn about a bond that keeps to one side, or leaves it free.
 func (c *chemist) bond(k int, b molecule.Bond) {
 	var ends [2]int
+	alike, exchanged := false, false
 	for e := range ends {
 		others := slices.DeleteFunc(slices.Clone(c.near[b[e]]), func(i int) bool { return i == b[1-e] })
 		if len(others) == 0 {
 			return
 		}
+		alike = alike || !c.distinct(others) || len(others) > 1 && c.together(append(others, b[e])...) // a ring turns
+		exchanged = exchanged || !c.distinct(others) && c.exchanged[b[e]]
 		ends[e] = slices.MinFunc(others, func(i, j int) int { // the end of a chain says less
 			return cmp.Or(cmp.Compare(len(c.near[j]), len(c.near[i])), cmp.Compare(i, j))
 		})
@@ -243,7 +241,7 @@ func (c *chemist) bond(k int, b molecule.Bond) {
 		return
 	}
 	q := c.measure(t...)
-	cis, trans := 0, 0
+	cis, trans, first := 0, 0, 0
 	for i := range c.n {
 		x := c.x[i*c.m.Dim() : (i+1)*c.m.Dim()]
 		switch θ := math.Abs(molecule.Torsion(x, t[0], t[1], t[2], t[3]) * 180 / math.Pi); {
@@ -252,12 +250,18 @@ func (c *chemist) bond(k int, b molecule.Bond) {
 		case θ >= 180-oneSide:
 			trans++
 		}
+		if i == 0 {
+			first = cis
+		}
 	}
 	elements := []string{cmp.Or(c.m.Atoms[b[0]].Element, "C"), cmp.Or(c.m.Atoms[b[1]].Element, "C")}
 	slices.Sort(elements)
 	name := c.names(b[:], "–")
 	ordered := c.m.Orders != nil && c.m.Orders[k] == 2
 	stiff := cis+trans == c.n && (ordered || c.measure(b[:]...).Mean <= double[strings.Join(elements, " ")])
+	if stiff && ordered && exchanged { // the program that reads the rows exchanges atoms that are alike
+		cis, trans = first, 1-first
+	}
 	switch large := c.ringed[b] > 0; {
 	case q.SD < fixedTurn && q.Most-q.Least < 1 && c.n > 2:
 		c.add("dihedrals", "{name: %q, atoms: %s, value: %s}", name, c.list(t...), number(math.Round(q.Mean*1e4)/1e4))
@@ -267,12 +271,16 @@ func (c *chemist) bond(k int, b molecule.Bond) {
 		if trans == 0 {
 			side, at = "cis", 0
 		}
-		w := min(60, max(20, 5*math.Ceil((off(q, at)+5)/5)))
+		w := max(20, 5*math.Ceil((off(q, at)+5)/5))
+		if exchanged {
+			w = 30
+		}
 		c.add("dihedrals", "{name: \"%s %s\", atoms: %s, range: [%g, %g]}", side, name, c.list(t...), at-w, at+w)
 		c.Windows = append(c.Windows, name+" "+side)
 		return
 	case large:
 		return
+	case alike:
 	case stiff && ordered:
 		c.Ambiguous = append(c.Ambiguous, "rows have "+name+" cis and trans: are they different molecules?")
 	case stiff:
@@ -285,7 +293,10 @@ func (c *chemist) bond(k int, b molecule.Bond) {
 func formula(m *molecule.Molecule) (s string) {
 	count := map[string]int{}
 	for _, a := range m.Atoms {
-		count[cmp.Or(a.Element, "?")]++
+		count[a.Element]++
+	}
+	if count[""] > 0 {
+		return fmt.Sprintf("%d atoms", m.N())
 	}
 	order := slices.Sorted(maps.Keys(count))
 	if count["C"] > 0 {

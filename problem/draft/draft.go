@@ -224,14 +224,18 @@ func read(o Options) (*loaded, error) {
 			p.Molecule = of.Molecule
 		}
 		l.formula, l.template, l.kind, l.notes = formula(p.Molecule), true, "molecule", p.Remarks
+		if _, doubt := p.Molecule.Described(p.X); doubt != "" {
+			return nil, &UnfitError{Path: o.Path, Few: true, Reasons: []string{doubt}}
+		}
 		kept := p.Molecule.Heavy()
-		if o.Atoms != "all" && len(kept) < p.Molecule.N() && (o.Atoms == "heavy" || turns(p.Molecule.Part(kept))) {
-			l.hydrogens = p.Molecule.N() - len(kept)
-			x := make([]float64, 0, p.N*3*len(kept))
+		if n := p.Molecule.N() - len(kept); o.Atoms != "all" && n > 0 && len(kept) > 0 {
+			m, x := p.Molecule.Part(kept), make([]float64, 0, p.N*3*len(kept))
 			for i := range p.N {
 				x = append(x, molecule.Picked(p.X[i*p.D:(i+1)*p.D], kept)...)
 			}
-			p.Molecule, p.X, p.D = p.Molecule.Part(kept), x, 3*len(kept)
+			if c := look(m, x); o.Atoms == "heavy" || len(c.Rotors)+len(c.Loose) > 0 {
+				p.Molecule, p.X, p.D, l.hydrogens = m, x, m.Dim(), n
+			}
 		}
 		l.survey = &dataset.Survey{Points: *p, Format: strings.ToUpper(ext[1:]), Shape: []int{p.Molecule.N(), 3}}
 		l.molecule = p.Molecule
@@ -313,6 +317,11 @@ func (l *loaded) roles(o Options, d *Draft) error {
 		if _, bad := slices.BinarySearch(s.Faulty, i); !bad {
 			l.rows = append(l.rows, i)
 		}
+	}
+	if len(l.rows) == 1 && l.molecule != nil {
+		return &UnfitError{Path: o.Path, Few: true, Reasons: []string{fmt.Sprintf("it holds one conformation of %s, "+
+			"and training takes many: make some (RDKit, molecular dynamics), and give this file as --template if they "+
+			"are an array", l.formula)}}
 	}
 	if len(l.rows) < 2 {
 		why := fmt.Sprintf("%d of its %d rows have numbers alone, and training takes two", len(l.rows), s.N)
@@ -492,7 +501,7 @@ func (l *loaded) atoms() {
 	if m.SetBonds(bonds) != nil {
 		return
 	}
-	const shortest, longest, most = 0.8, 2.1, 4
+	const shortest, hydrogen, longest, most = 0.8, 1.15, 2.1, 4
 	near := m.Neighbours()
 	if len(bondsFrom(0, near)) < m.N() || slices.ContainsFunc(near, func(of []int) bool { return len(of) > most }) {
 		return
@@ -501,12 +510,17 @@ func (l *loaded) atoms() {
 	for i := 0; i < l.n; i += step {
 		x := l.x[i*m.Dim() : (i+1)*m.Dim()]
 		for _, b := range bonds {
-			if r := molecule.Distance(x, b[0], b[1]); r < shortest || r > longest {
+			r := molecule.Distance(x, b[0], b[1])
+			if i == 0 && r > shortest && r < hydrogen {
+				l.note("if these are atoms with hydrogens, as near as %.2f to others, --template FILE tells which: a PDB, "+
+					"SDF or XYZ file of the molecule", r)
+			}
+			if r < hydrogen || r > longest {
 				return
 			}
 		}
 	}
-	l.molecule, l.kind = m, "molecule"
+	l.molecule, l.kind, l.formula = m, "molecule", formula(m)
 	l.note("the numbers can be atoms of a molecule in ångström: %d bonds were guessed "+
 		"as between carbons. If they are not, say data.kind: points", len(bonds))
 }

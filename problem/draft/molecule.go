@@ -22,8 +22,8 @@ func (l *loaded) moleculeSet(o Options, d *Draft) []string {
 	path := cmp.Or(o.Template, o.Clean, l.data)
 	lines := []string{"", "  kind: molecule", "  template: " + strconv.Quote(pathFrom(l.folder, path))}
 	if l.hydrogens > 0 {
-		lines = append(lines, fmt.Sprintf("  heavy: true  # without %d hydrogens; atoms are counted from 0 among the "+
-			"others (landing init --atoms all keeps them)", l.hydrogens))
+		lines = append(lines, fmt.Sprintf("  heavy: true  # without %s; atoms are counted from 0 among the others "+
+			"(landing init --atoms all keeps them)", text.Plural(l.hydrogens, "hydrogen")))
 	}
 	lines = append(lines, "  coordinates: internal", "  bonds: template")
 	for _, key := range []string{"rigid", "chirality", "dihedrals"} {

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/landing-diffusion/landing/internal/text"
 	"github.com/landing-diffusion/landing/problem"
 )
 
@@ -308,7 +309,7 @@ func (d *Draft) Lines(width int) (out []string) {
 	if m := d.Molecule; m != nil {
 		left := ""
 		if m.LeftOut > 0 {
-			left = fmt.Sprintf(", without its %d hydrogens", m.LeftOut)
+			left = ", without " + text.Plural(m.LeftOut, "hydrogen")
 		}
 		add("molecule", "%s%s: %d conformations", m.Formula, left, d.Rows)
 		for _, said := range m.kept() {
