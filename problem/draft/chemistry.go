@@ -44,7 +44,7 @@ type chemist struct {
 // Limits of what conformations show, in degrees unless said.
 const (
 	flatRing   = 15.  // torsions of a flat ring
-	flatCentre = 20.  // an atom's bonds out of their plane
+	flatCentre = 35.  // an atom's bonds out of their plane
 	oneSide    = 50.  // a double bond's torsion from 0 or 180
 	straight   = 168. // angles beyond it are those of atoms in a line
 	flatVolume = 0.3  // Å³, of three bonds that lie nearly in a plane

@@ -25,7 +25,7 @@ func (l *loaded) moleculeSet(o Options, d *Draft) []string {
 		lines = append(lines, fmt.Sprintf("  heavy: true  # without %s; atoms are counted from 0 among the others "+
 			"(landing init --atoms all keeps them)", text.Plural(l.hydrogens, "hydrogen")))
 	}
-	lines = append(lines, "  coordinates: internal", "  bonds: template")
+	lines = append(lines, internal, "  bonds: template")
 	for _, key := range []string{"rigid", "chirality", "dihedrals"} {
 		if of := c.lines[key]; len(of) > 0 {
 			lines = append(lines, "  "+key+":")
@@ -38,6 +38,8 @@ func (l *loaded) moleculeSet(o Options, d *Draft) []string {
 	free := comment("  ", "Left free: %s.", strings.Join(c.Chemistry.free(), "; "))
 	return append(lines, strings.TrimSuffix(free, "\n"))
 }
+
+const internal = "  coordinates: internal  # torsions and angles; bonds and rigid groups by construction"
 
 // kept says what the set keeps.
 func (c *Chemistry) kept() []string {

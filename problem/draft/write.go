@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -16,6 +17,12 @@ import (
 func (l *loaded) write(o Options, d *Draft, set []string) error {
 	d.YAML = l.yaml(o, d, set, 0)
 	tolerance, err := l.built([]byte(d.YAML))
+	if at := slices.Index(set, internal); err != nil && at >= 0 { // of another kind of molecule the points are positions
+		d.note("internal coordinates do not serve: %v", err)
+		set = slices.Delete(set, at, at+1)
+		d.YAML = l.yaml(o, d, set, 0)
+		tolerance, err = l.built([]byte(d.YAML))
+	}
 	if err != nil && len(d.Observe) > 0 { // what is compared is no reason to write nothing
 		d.note("numbers to be compared are not proposed: %v", err)
 		d.Observe = nil
