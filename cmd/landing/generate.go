@@ -43,6 +43,7 @@ type generated struct {
 	Under       *experiment.Asked `json:"condition,omitempty"`
 	Unreachable int               `json:"unreachable,omitempty"`
 	Steps       *judge.Steps      `json:"steps,omitempty"`
+	Finished    *judge.Finished   `json:"finished,omitempty"` // of motions
 }
 
 // generateOptions are the flags of generate.
@@ -150,7 +151,7 @@ func runGenerate(ctx context.Context, a *app, o *generateOptions, args []string)
 	a.out.notes(m.Notes)
 	v := &generated{Run: r.Folder.Dir, File: o.path, Samples: int(m.Rows), Written: int(m.Rows) - failed,
 		Failed: failed, Lost: m.Failed, Wrong: d.Wrong, Broken: d.Broken, Seed: m.Seed, First: m.First,
-		Record: m.Beside, Drawn: m.By, Under: m.Under, Unreachable: d.Begun, Steps: d.Steps}
+		Record: m.Beside, Drawn: m.By, Under: m.Under, Unreachable: d.Begun, Steps: d.Steps, Finished: d.Finished}
 	v.Violation.Worst, v.Seconds.Generate = d.Worst(), d.Seconds
 	return answer{v, v.print}, verdict // that too many failed, or are off the set
 }
@@ -164,6 +165,14 @@ func (g *generated) print(w io.Writer) {
 		told = fmt.Sprintf("worst violation %.2g", float64(g.Violation.Worst))
 	}
 	fmt.Fprintf(w, "%d samples in %s (%.2f s), %s\n", g.Written, g.File, g.Seconds.Generate, told)
+	if f := g.Finished; f != nil {
+		which := ""
+		if len(f.Replaced) > 0 {
+			which = " (" + numbers(f.Replaced) + ")"
+		}
+		fmt.Fprintf(w, "motions that can be run: %d repaired, %d drawn again%s; between waypoints tasks are off by at "+
+			"most %.2g\n", f.Repaired, len(f.Replaced), which, float64(f.Off))
+	}
 	if len(g.Drawn) > 0 {
 		var by []string
 		for _, d := range g.Drawn {
