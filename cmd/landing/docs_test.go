@@ -51,8 +51,8 @@ func TestDocs(t *testing.T) {
 		t.Errorf("only %d flags were found in the pages", seen)
 	}
 	for flag, want := range map[string]string{"queue": "`--queue` 256", "max-numbers": "`--max-numbers` 4·10⁶",
-		"max-body": "`--max-body` 8 MiB", "max-connections": "`--max-connections` 1024", "deadline": "`--deadline` 10 min",
-		"grace": "`--grace` (3 s"} {
+		"max-body": "`--max-body` 8 MiB", "max-connections": "`--max-connections` 1024",
+		"deadline": "`--deadline` 10 min", "grace": "`--grace` (3 s"} {
 		testkit.Contains(t, page("service.md"), want, "docs/service.md, --%s", flag)
 	}
 	rivals := page("rivals.md")
