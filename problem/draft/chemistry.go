@@ -164,8 +164,7 @@ func (c *chemist) rings() {
 		for _, a := range slices.Clone(group) {
 			inside := slices.DeleteFunc(slices.Clone(c.near[a]), func(i int) bool { return !slices.Contains(group, i) })
 			for _, s := range c.near[a] {
-				free := !slices.ContainsFunc(c.rigid, func(group []int) bool { return slices.Contains(group, s) })
-				if free && len(inside) > 1 && off(c.measure(s, a, inside[0], inside[1]), 180) <= flatRing {
+				if !slices.Contains(group, s) && len(inside) > 1 && off(c.measure(s, a, inside[0], inside[1]), 180) <= flatRing {
 					c.rigid[g] = append(c.rigid[g], s)
 				}
 			}

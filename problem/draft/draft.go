@@ -694,7 +694,7 @@ func (l *loaded) built(text []byte) (tolerance float64, err error) {
 		worst = max(worst, v)
 		beyond = beyond || slices.Max(ruler.Singles(x[i*dim:(i+1)*dim])) > far
 	}
-	if !beyond {
+	if !beyond && (l.molecule == nil || worst < 1e-6) { // rings of conformations close by bonds that vary
 		worst = 0
 	}
 	return worst, nil

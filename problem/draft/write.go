@@ -100,8 +100,11 @@ func (l *loaded) yaml(o Options, d *Draft, set []string, tolerance float64) stri
 	}
 	fmt.Fprintf(&b, "  path: %s\n", strconv.Quote(pathFrom(l.folder, path)))
 	if tolerance > 0 {
-		fmt.Fprintf(&b, "  tolerance: %s  # of a constraint, in its unit: rows are far from the set\n",
-			number(tolerance))
+		why := "rows are far from the set"
+		if d.Molecule != nil {
+			why = "Å: bonds of the rows vary by so much"
+		}
+		fmt.Fprintf(&b, "  tolerance: %s  # of a constraint, in its unit: %s\n", number(tolerance), why)
 	}
 	for _, c := range l.columnLines(d) {
 		b.WriteString(comment("  ", "%s", c))
