@@ -223,6 +223,10 @@ func read(o Options) (*loaded, error) {
 			}
 			p.Molecule = of.Molecule
 		}
+		if p.Molecule.Atoms[0] == (molecule.Atom{}) {
+			return nil, &UnfitError{Path: o.Path, Few: true, Reasons: []string{"it names no atoms: --template FILE does, " +
+				"a PDB, SDF or XYZ file"}}
+		}
 		l.formula, l.template, l.kind, l.notes = formula(p.Molecule), true, "molecule", p.Remarks
 		if _, doubt := p.Molecule.Described(p.X); doubt != "" {
 			return nil, &UnfitError{Path: o.Path, Few: true, Reasons: []string{doubt}}

@@ -102,7 +102,7 @@ func (l *loaded) yaml(o Options, d *Draft, set []string, tolerance float64) stri
 	if tolerance > 0 {
 		why := "rows are far from the set"
 		if d.Molecule != nil {
-			why = "Å: bonds of the rows vary by so much"
+			why = "bonds of the rows vary by so much"
 		}
 		fmt.Fprintf(&b, "  tolerance: %s  # of a constraint, in its unit: %s\n", number(tolerance), why)
 	}
