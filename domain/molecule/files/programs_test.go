@@ -33,7 +33,8 @@ func TestPrograms(t *testing.T) {
 	named.Orders = slices.Repeat([]int{1}, len(named.Bonds))
 	bare := molecule.Anonymous(9)
 	bare.Bonds = named.Bonds
-	symbols := &molecule.Molecule{Atoms: slices.Clone(named.Atoms), Bonds: named.Bonds} // as XYZ and SDF files have them
+	// As XYZ and SDF files have them.
+	symbols := &molecule.Molecule{Atoms: slices.Clone(named.Atoms), Bonds: named.Bonds}
 	for i, a := range symbols.Atoms {
 		symbols.Atoms[i] = molecule.Atom{Name: a.Element, Element: a.Element}
 	}
