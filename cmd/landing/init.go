@@ -40,6 +40,9 @@ func (o *initOptions) flags(f *pflag.FlagSet) {
 	f.StringVar(&o.Decimal, "decimal", "", "what stands before decimals in numbers of a table: point or comma")
 	f.StringVar(&o.Header, "header", "", "whether the first line of a table names its columns: yes or no")
 	f.StringVar(&o.Array, "array", "", "which array of an NPZ file")
+	f.StringVar(&o.Base, "base", "", "first link of the arm in a URDF file (default by its longest chain)")
+	f.StringVar(&o.Tip, "tip", "", "last link of the arm in a URDF file")
+	f.BoolVar(&o.NoVolume, "no-volume", false, "leave out the spheres that cover the links of a URDF file")
 }
 
 func (o *initOptions) check(func(flag string) bool, []string) error {
@@ -68,7 +71,7 @@ func (o *initOptions) check(func(flag string) bool, []string) error {
 func initVerb(a *app) *cobra.Command {
 	return command(a, &cobra.Command{
 		Use:   "init DATA",
-		Short: "Look at a data file and write a problem file for it",
+		Short: "Look at a data file or a robot and write a problem file for it",
 		Long: `init looks at a data file (CSV, NPY, NPZ, Parquet, or a molecule's PDB, XYZ, SDF) and writes a
 problem file that check and train accept. It finds shape, labels, latitude and longitude, unit
 vectors, rotation matrices, sums, distances, linear and quadratic relations. What all rows keep to
@@ -76,10 +79,14 @@ round-off becomes part of the set, as a ready-made set where one fits. What they
 commented out, with its residual. Nothing else is assumed, and every other key is left to its default.
 Beside the problem file goes ` + problem.SchemaFile + `, by which editors complete and check it.
 
+Of a robot's URDF file it takes the chain of most joints, says what it understood (joints, limits,
+reach, volume), covers the collision shapes of the links by spheres, and prints the commands that plan
+motions and train on them.
+
 Where train would refuse the file as it is (columns of words or times, decimal commas), init writes
 what can be used to another file beside the problem file. If rows would be left out (cells that are
 no numbers), it refuses to, unless --clean names a file for the rows and columns that can be used.`,
-		Example: "  landing init points.csv\n  landing init points.csv --formula \"norm(x[0:3]) = 1\" -o arm.yaml\n" +
+		Example: "  landing init points.csv\n  landing init arm.urdf --tip tool0\n  landing init points.csv --formula \"norm(x[0:3]) = 1\" -o arm.yaml\n" +
 			"  landing init table.csv --drop id --max-loss 0.05 --clean clean.csv\n" +
 			"  landing init torsions.csv --angles phi,psi",
 	}, new(initOptions), runInit)
@@ -87,7 +94,12 @@ no numbers), it refuses to, unless --clean names a file for the rows and columns
 
 func runInit(ctx context.Context, a *app, o *initOptions, args []string) (answer, error) {
 	o.Path, o.Folder = args[0], filepath.Dir(o.out)
-	d, err := parallel.Until(ctx, func() (*draft.Draft, error) { return draft.New(o.Options) })
+	d, err := parallel.Until(ctx, func() (*draft.Draft, error) {
+		if strings.EqualFold(filepath.Ext(o.Path), ".urdf") {
+			return draft.Robot(o.Options, o.out)
+		}
+		return draft.New(o.Options)
+	})
 	if e := new(discover.GivenError); errors.As(err, &e) && e.Row < 0 {
 		return answer{}, usage("%w", err)
 	}
@@ -115,7 +127,11 @@ func runInit(ctx context.Context, a *app, o *initOptions, args []string) (answer
 			fmt.Fprintf(w, "%-11s%s: %d rows of %d columns\n", "cleaned", d.Cleaned.File, d.Cleaned.Rows,
 				d.Cleaned.Columns)
 		}
-		fmt.Fprintf(w, "%-11s%s; next: landing check %s\n", "wrote", o.out, text.Shell(o.out))
+		next := "landing check " + text.Shell(o.out)
+		if d.Robot != nil {
+			next = "what stands above"
+		}
+		fmt.Fprintf(w, "%-11s%s; next: %s\n", "wrote", o.out, next)
 	}}, nil
 }
 

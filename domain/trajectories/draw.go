@@ -3,6 +3,7 @@ package trajectories
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	"github.com/landing-diffusion/landing/domain"
@@ -141,8 +142,12 @@ func (g *guide) play(c domain.Canvas, v domain.View) {
 		} else if j.Kind == robot.Prismatic {
 			kind = figure.Slides
 		}
-		view.Joints = append(view.Joints, figure.ArmJoint{Kind: kind, R: j.Origin.R, P: j.Origin.P, Axis: j.Axis,
-			Wraps: kind == figure.Turns})
+		joint := figure.ArmJoint{Kind: kind, R: j.Origin.R, P: j.Origin.P, Axis: j.Axis, Wraps: kind == figure.Turns}
+		if f := j.Follow; f != nil {
+			of := slices.Index(g.arm.Places(), f.Of)
+			joint.Follow = &[3]float64{float64(of), f.Multiplier, f.Offset}
+		}
+		view.Joints = append(view.Joints, joint)
 	}
 	for _, b := range g.scene.Bodies {
 		if b.Radius > 0 {

@@ -9,7 +9,6 @@ import (
 
 	"github.com/landing-diffusion/landing/base/arrayfile"
 	"github.com/landing-diffusion/landing/domain"
-	"github.com/landing-diffusion/landing/domain/robot"
 )
 
 // writeNPY writes n×L×D, or n×d if something stands behind the way points.
@@ -28,7 +27,7 @@ func (m *motion) pause(q []float64) float64 {
 	k := 0
 	for i := range m.arm.Joints {
 		j := &m.arm.Joints[i]
-		if j.Kind == robot.Fixed {
+		if !j.Free() {
 			continue
 		}
 		if j.Velocity > 0 && !math.IsInf(j.Velocity, 1) {

@@ -435,7 +435,7 @@ func (b *armed) bends() error {
 	h := cmp.Or(b.Period, 1)
 	b.spec.Bends = make([]float64, len(b.arm.Joints))
 	for i := range b.arm.Joints {
-		if b.arm.Joints[i].Kind != robot.Fixed {
+		if b.arm.Joints[i].Free() {
 			b.spec.Bends[i], list = list[0]*h*h, list[1:]
 		}
 	}
@@ -457,7 +457,7 @@ func (b *armed) steps() error {
 	n := 0
 	for i := range b.arm.Joints {
 		j := &b.arm.Joints[i]
-		if j.Kind == robot.Fixed {
+		if !j.Free() {
 			continue
 		}
 		out[i] = math.Inf(1)

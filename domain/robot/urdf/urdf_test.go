@@ -525,5 +525,9 @@ func Decode(r io.Reader, name string, o Options) (*robot.Arm, []string, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	return decode(data, name, o)
+	d, arm, err := decode(data, name, o)
+	if err != nil {
+		return nil, nil, err
+	}
+	return arm, d.notes, nil
 }
