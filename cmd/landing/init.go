@@ -86,7 +86,8 @@ motions and train on them.
 Where train would refuse the file as it is (columns of words or times, decimal commas), init writes
 what can be used to another file beside the problem file. If rows would be left out (cells that are
 no numbers), it refuses to, unless --clean names a file for the rows and columns that can be used.`,
-		Example: "  landing init points.csv\n  landing init arm.urdf --tip tool0\n  landing init points.csv --formula \"norm(x[0:3]) = 1\" -o arm.yaml\n" +
+		Example: "  landing init points.csv\n  landing init arm.urdf --tip tool0\n" +
+			"  landing init points.csv --formula \"norm(x[0:3]) = 1\" -o arm.yaml\n" +
 			"  landing init table.csv --drop id --max-loss 0.05 --clean clean.csv\n" +
 			"  landing init torsions.csv --angles phi,psi",
 	}, new(initOptions), runInit)

@@ -66,7 +66,8 @@ func Read(path string) (*Mesh, error) {
 	ext := strings.ToLower(filepath.Ext(path))
 	decode, ok := decoders[ext]
 	if !ok {
-		return nil, &Error{File: path, Problem: fmt.Sprintf("the extension is %q; expected .ply, .obj, .stl or .dae", ext)}
+		return nil, &Error{File: path, Problem: fmt.Sprintf("the extension is %q; expected .ply, .obj, .stl or "+
+			".dae", ext)}
 	}
 	f, err := input.Open(path, maxFile)
 	if err != nil {

@@ -97,7 +97,8 @@ func (a *Arm) NewKinematics() *Kinematics {
 	k.mounts = append(k.mounts, mount{0, split(Identity().R), vec{}})
 	if n := len(k.follow); n > 0 {
 		d := k.dim + 2*n
-		k.full = &full{x: make([]float64, d), v: make([]float64, d), jac: make([]float64, 3*d), hess: make([]float64, 3*d)}
+		k.full = &full{x: make([]float64, d), v: make([]float64, d), jac: make([]float64, 3*d),
+			hess: make([]float64, 3*d)}
 	}
 	k.frames, k.rates = make([]frame, len(k.moves)+1), make([]frame, len(k.moves)+1)
 	base := split(Identity().R)

@@ -9,6 +9,7 @@ import (
 	"github.com/landing-diffusion/landing/domain"
 	"github.com/landing-diffusion/landing/domain/robot"
 	"github.com/landing-diffusion/landing/domain/robot/scene"
+	"github.com/landing-diffusion/landing/internal/vec3"
 	"github.com/landing-diffusion/landing/judge/figure"
 )
 
@@ -39,6 +40,15 @@ func (g *guide) solids() (out []figure.Solid) {
 				s.Half[k] += o.Radius
 			}
 			s.Radius = 0
+		case scene.Cylinder: // drawn as the capsule that it holds
+			z := [3]float64{o.R[2], o.R[5], o.R[8]}
+			h := max(o.Half[2]-o.Half[0], 0)
+			s.A, s.B, s.Radius = vec3.Add(o.A, -h, z), vec3.Add(o.A, h, z), o.Half[0]+o.Radius
+		case scene.Cloud:
+			for _, p := range o.Points.Some(400) {
+				out = append(out, figure.Solid{A: p, B: p, Radius: o.Radius})
+			}
+			continue
 		}
 		out = append(out, s)
 	}

@@ -109,7 +109,8 @@ func TestSuite(t *testing.T) {
 	swept.Arm.Joints[3].Follow = &robot.Follow{Of: 5, Multiplier: -0.5, Offset: 0.2}
 	swept.Arm.Joints[4].Follow = &robot.Follow{Of: 1, Multiplier: 2}
 	swept.Obstacles = append(some.Obstacles[:2:2], scene.Obstacle{A: [3]float64{0.4, 1, 1}, Radius: 0.3},
-		scene.Obstacle{Shape: scene.Cylinder, A: [3]float64{-1, -1, 0.5}, Half: [3]float64{0.3, 0.3, 0.4}, Radius: 0.05},
+		scene.Obstacle{Shape: scene.Cylinder, A: [3]float64{-1, -1, 0.5}, Half: [3]float64{0.3, 0.3, 0.4},
+			Radius: 0.05},
 		scene.Obstacle{Shape: scene.Cloud, Points: scene.NewPoints([][3]float64{{1, 0, 1}, {1.2, 0, 1}}), Radius: 0.1})
 	for name, c := range map[string]struct {
 		trajectory.Spec
@@ -322,8 +323,8 @@ func TestBends(t *testing.T) {
 	}
 }
 
-// What a sweep says of the room between two waypoints is kept on the way, by obstacles of each shape, on arms that turn,
-// slide and follow; and of a single joint that turns it is the chord's, less its sagitta.
+// What a sweep says of the room between two waypoints is kept on the way, by obstacles of each shape, on arms that
+// turn, slide and follow; and of a single joint that turns it is the chord's, less its sagitta.
 func TestSegments(t *testing.T) {
 	slides := mixed(t)
 	for i := range slides.Joints { // no limits but of what slides
@@ -380,8 +381,8 @@ func TestSegments(t *testing.T) {
 				link := arm.Joints[o.Link].Link
 				i := slices.IndexFunc(names, func(name string) bool { return strings.HasPrefix(name, "sweep[0,"+link) })
 				if room := -v[i]; room > least+1e-9 {
-					t.Fatalf("%s: sample %d: %.4g m of room on the way to %s, said to be %.4g", arm.Name, sample, least, link,
-						room)
+					t.Fatalf("%s: sample %d: %.4g m of room on the way to %s, said to be %.4g", arm.Name, sample, least,
+						link, room)
 				} else if room > least-0.1 {
 					tight++
 				}

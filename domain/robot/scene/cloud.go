@@ -22,6 +22,14 @@ func NewPoints(at [][3]float64) *Points {
 	return p
 }
 
+// Some returns at most so many of the places, for pictures.
+func (p *Points) Some(most int) (out [][3]float64) {
+	for i := 0; i < len(p.at); i += 1 + len(p.at)/most {
+		out = append(out, p.at[i])
+	}
+	return out
+}
+
 func (p *Points) build(lo, hi int) {
 	if lo >= hi {
 		return

@@ -49,6 +49,17 @@ type Obstacle struct {
 	Points *Points // of a Cloud
 }
 
+// Bar returns a cylinder by the ends of its axis, where it is cut off flat.
+func Bar(name string, a, b [3]float64, radius float64) Obstacle {
+	l, z := unit(vec3.Minus(b, a), [3]float64{})
+	o := Obstacle{Name: name, Shape: Cylinder, A: vec3.Scaled(0.5, vec3.Add(a, 1, b)),
+		Half: [3]float64{radius, radius, l / 2}}
+	x := (&Obstacle{A: a, B: b}).across()
+	y := vec3.Cross(z, x)
+	o.R = [9]float64{x[0], y[0], z[0], x[1], y[1], z[1], x[2], y[2], z[2]}
+	return o
+}
+
 // core is within which of a corner a point counts as on it, in metres.
 const core = 1e-9
 
@@ -264,8 +275,8 @@ func (o *Obstacle) Chord(a, b [3]float64) (φ, s float64, n [3]float64) {
 	return φ, s, n
 }
 
-// ChordChange returns how the derivatives (1 − s)∇φ and s∇φ of Chord by its ends change as these move by da and db. With
-// f(t) = φ(a + t(b − a)), s moves by −∂f′/f″ where the least value is inside.
+// ChordChange returns how the derivatives (1 − s)∇φ and s∇φ of Chord by its ends change as these move by da and db.
+// With f(t) = φ(a + t(b − a)), s moves by −∂f′/f″ where the least value is inside.
 func (o *Obstacle) ChordChange(a, b, da, db [3]float64, s float64, n [3]float64) (ga, gb [3]float64) {
 	c := vec3.Minus(b, a)
 	p := vec3.Add(a, s, c)

@@ -126,15 +126,21 @@ func skeleton(o *scene.Obstacle, p vec) float64 {
 		if r == ([9]float64{}) {
 			r = [9]float64{0: 1, 4: 1, 8: 1}
 		}
-		if o.Shape == scene.Cylinder { // a disc
-			out := max(1, math.Hypot(s[0], s[1]))
-			s[0], s[1] = s[0]/out, s[1]/out
-		}
 		var v vec
 		for i := range 3 {
 			v[i] = o.A[i] + r[3*i]*s[0]*o.Half[0] + r[3*i+1]*s[1]*o.Half[1] + r[3*i+2]*s[2]*o.Half[2]
 		}
 		return v
+	}
+	if o.Shape == scene.Cylinder { // back to the disc, and to the ends
+		z := vec{o.R[2], o.R[5], o.R[8]}
+		if o.R == ([9]float64{}) {
+			z = vec{0, 0, 1}
+		}
+		q := sub(p, o.A)
+		h := dense.Dot(q[:], z[:])
+		out := axpy(q, -h, z)
+		return math.Hypot(max(norm(out)-o.Half[0], 0), max(math.Abs(h)-o.Half[2], 0))
 	}
 	best, s := math.Inf(1), [3]float64{}
 	for step := 0.5; step > 1e-9; { // a pattern search; the distance is convex in s

@@ -119,7 +119,8 @@ func Bow(arm *robot.Arm, body Body) (b []float64, joint int) {
 		}
 		if beyond += c.whole[m]; !j.turns {
 			l := &arm.Joints[places[j.of]]
-			if beyond += math.Abs(j.by)*max(math.Abs(l.Lower), math.Abs(l.Upper)) + math.Abs(j.offset); math.IsInf(beyond, 1) {
+			beyond += math.Abs(j.by)*max(math.Abs(l.Lower), math.Abs(l.Upper)) + math.Abs(j.offset)
+			if math.IsInf(beyond, 1) {
 				joint = places[j.of]
 			}
 		}

@@ -285,8 +285,8 @@ func (d *document) joint(j *joint) (out robot.Joint, err error) {
 			d.note("joint %q has limits %.6g to %.6g: they look like degrees where radians are expected", j.name,
 				j.lower, j.upper)
 		case turns && wide > 2*math.Pi+1e-3:
-			d.note("joint %q may turn by %.4g rad, more than a whole turn: its cosine and sine do not say which", j.name,
-				wide)
+			d.note("joint %q may turn by %.4g rad, more than a whole turn: its cosine and sine do not say which",
+				j.name, wide)
 		}
 	}
 	if j.soft && (j.softLower > j.lower+1e-6 || j.softUpper < j.upper-1e-6) {

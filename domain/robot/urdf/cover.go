@@ -39,8 +39,8 @@ func (t *tree) cover(a *robot.Arm, l *link, at seat, o Options) error {
 			out.Meshes = append(out.Meshes, path)
 			spheres, excess := coverMesh(m, each, o.Excess)
 			for _, b := range spheres {
-				a.Spheres = append(a.Spheres, robot.Sphere{Link: at.link, Centre: at.pose.Then(s.origin).Apply(b.Centre),
-					Radius: b.Radius})
+				b.Link, b.Centre = at.link, at.pose.Then(s.origin).Apply(b.Centre)
+				a.Spheres = append(a.Spheres, b)
 			}
 			out.Excess = max(out.Excess, excess)
 		} else {
