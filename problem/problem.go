@@ -71,12 +71,13 @@ func (o *origins) note(layer map[string]string) {
 // Data says where the data is.
 type Data struct {
 	// earth: latitude, longitude; points: coordinates; molecule: conformations; demo: the earthquakes in the binary
-	Kind      string `yaml:"kind"`
-	Path      string `yaml:"path"`
-	Reference string `yaml:"reference,omitempty"` // of molecules: file of what RMSDs are taken to
-	Train     string `yaml:"train,omitempty"`     // NPY file of points that are learned in place of the training rows
-	SplitSeed uint64 `yaml:"split_seed"`
-	Tolerance Choice `yaml:"tolerance" bounds:"(0,1e15]"` // largest violation of data; auto: evidence.Far of its spread
+	Kind      string  `yaml:"kind"`
+	Path      string  `yaml:"path"`
+	Reference string  `yaml:"reference,omitempty"` // of molecules: file of what RMSDs are taken to
+	Train     string  `yaml:"train,omitempty"`     // NPY file of points that are learned in place of the training rows
+	SplitSeed uint64  `yaml:"split_seed"`
+	Refine    float64 `yaml:"refine,omitempty" bounds:"[0,1e15]"` // how far rows may be moved to Σ
+	Tolerance Choice  `yaml:"tolerance" bounds:"(0,1e15]"`        // largest violation; auto: evidence.Far of the spread
 }
 
 // Potential is f of the target exp(−f).
@@ -186,6 +187,7 @@ type Generate struct {
 	MaxFailed    float64 `yaml:"max_failed" bounds:"[0,1]"`       // largest share of samples that may fail
 	MaxViolation float64 `yaml:"max_violation" bounds:"[0,1e15]"` // of a component of projected samples; 0: any
 	Guidance     float64 `yaml:"guidance" bounds:"[-1,100]"`      // w: the score is (1+w) s(c) − w s
+	Repair       string  `yaml:"repair" words:"auto,none"`        // of motions that cannot be run
 	// network evaluations that a sample takes, of few-step methods; 0: as many as they have levels
 	Evaluations int `yaml:"evaluations" bounds:"[0,1e15]"`
 }
@@ -225,7 +227,7 @@ func Defaults() *Problem {
 			Plateau: train.Plateau{Factor: 0.6, Patience: 400, Threshold: 5e-5, Cooldown: 50, MinRate: 1e-5},
 		},
 		Prior: AutoPrior, Uniform: Uniform{MaxRhat: 1.05, MaxSteps: 100_000},
-		Generate: Generate{MaxFailed: 0.01, MaxViolation: 1e-9},
+		Generate: Generate{MaxFailed: 0.01, MaxViolation: 1e-9, Repair: "auto"},
 		Sample: Sample{Method: "splitting", Step: 0.1, Chains: 8, Burn: 1000, Draws: 1000, Thin: 10,
 			MaxViolation: 0.1},
 	}

@@ -39,6 +39,9 @@ func (o *initOptions) flags(f *pflag.FlagSet) {
 		"out for one reason")
 	f.StringVar(&o.Decimal, "decimal", "", "what stands before decimals in numbers of a table: point or comma")
 	f.StringVar(&o.Header, "header", "", "whether the first line of a table names its columns: yes or no")
+	f.StringVar(&o.Atoms, "atoms", "", "of a molecule: heavy or all (default heavy, unless nothing turns without "+
+		"hydrogens)")
+	f.StringVar(&o.Template, "template", "", "of conformations in an array: a PDB, SDF or XYZ file with their atoms")
 	f.StringVar(&o.Array, "array", "", "which array of an NPZ file")
 	f.StringVar(&o.Base, "base", "", "first link of the arm in a URDF file (default by its longest chain)")
 	f.StringVar(&o.Tip, "tip", "", "last link of the arm in a URDF file")
@@ -50,7 +53,7 @@ func (o *initOptions) check(func(flag string) bool, []string) error {
 		return badFlag("output", o.out, "a file that ends in .yaml")
 	}
 	for _, flag := range []struct{ name, value, a, b string }{{"decimal", o.Decimal, "point", "comma"},
-		{"header", o.Header, "yes", "no"}} {
+		{"header", o.Header, "yes", "no"}, {"atoms", o.Atoms, "heavy", "all"}} {
 		if flag.value != "" && flag.value != flag.a && flag.value != flag.b {
 			return badFlag(flag.name, flag.value, flag.a+" or "+flag.b)
 		}
@@ -75,8 +78,11 @@ func initVerb(a *app) *cobra.Command {
 		Long: `init looks at a data file (CSV, NPY, NPZ, Parquet, or a molecule's PDB, XYZ, SDF) and writes a
 problem file that check and train accept. It finds shape, labels, latitude and longitude, unit
 vectors, rotation matrices, sums, distances, linear and quadratic relations. What all rows keep to
-round-off becomes part of the set, as a ready-made set where one fits. What they nearly keep is
-commented out, with its residual. Nothing else is assumed, and every other key is left to its default.
+round-off becomes part of the set, as a ready-made set where one fits. Relations that they nearly keep are
+commented out, with their residuals. Nothing else is assumed, and every other key is left to its default.
+
+For a molecule, the set keeps bonds, ranges of angles, flat rings, chirality, double bonds and amides as the
+conformations have them. init prints what is free.
 Beside the problem file goes ` + problem.SchemaFile + `, by which editors complete and check it.
 
 Of a robot's URDF file it takes the chain of most joints, says what it understood (joints, limits,
@@ -89,7 +95,7 @@ no numbers), it refuses to, unless --clean names a file for the rows and columns
 		Example: "  landing init points.csv\n  landing init arm.urdf --tip tool0\n" +
 			"  landing init points.csv --formula \"norm(x[0:3]) = 1\" -o arm.yaml\n" +
 			"  landing init table.csv --drop id --max-loss 0.05 --clean clean.csv\n" +
-			"  landing init torsions.csv --angles phi,psi",
+			"  landing init torsions.csv --angles phi,psi\n  landing init conformers.sdf",
 	}, new(initOptions), runInit)
 }
 
@@ -133,6 +139,10 @@ func runInit(ctx context.Context, a *app, o *initOptions, args []string) (answer
 			next = "what stands above"
 		}
 		fmt.Fprintf(w, "%-11s%s; next: %s\n", "wrote", o.out, next)
+		if d.Molecule != nil {
+			fmt.Fprintf(w, "%-11slanding train %s --for 5m\n%-11slanding generate %s -o samples.sdf\n", "then",
+				text.Shell(o.out), "", filepath.Join("runs", text.Shell(d.Name)))
+		}
 	}}, nil
 }
 

@@ -19,6 +19,8 @@ import (
 type Molecule struct {
 	Template File `yaml:"template,omitempty" doc:"PDB, XYZ or SDF file: atoms, bonds, values"`
 
+	Heavy bool `yaml:"heavy,omitempty" doc:"without the hydrogens of the template"`
+
 	Atoms int `yaml:"atoms,omitempty" default:"a file" bounds:"[1,10000]" doc:"how many there are, without a template"`
 
 	AtomNames  []any       `yaml:"atom_names,omitempty" takes:"text,integer" doc:"without a template: CA, ALA2:CA"`
@@ -36,11 +38,14 @@ type Molecule struct {
 // Internal is a condition on an internal coordinate.
 type Internal struct {
 	Name  string    `yaml:"name,omitempty" doc:"of the component; its atoms unless given"`
-	Atoms []any     `yaml:"atoms,omitempty" takes:"text,integer" doc:"indices from 0, or names"`
-	Value any       `yaml:"value,omitempty" takes:"number,template" doc:"a number, or template: that of the template"`
+	Atoms []any     `yaml:"atoms,omitempty" takes:"text,integer,atoms" doc:"indices from 0, or names"`
+	Value any       `yaml:"value,omitempty" takes:"number,template,condition" doc:"or template, or condition: given"`
 	Range []float64 `yaml:"range,omitempty" doc:"two numbers instead of {value}"`
-	Min   any       `yaml:"min,omitempty" takes:"number,template" doc:"or one of them; not of a dihedral"`
-	Max   any       `yaml:"max,omitempty" takes:"number,template" doc:"likewise"`
+
+	Ranges [][]float64 `yaml:"ranges,omitempty" doc:"of a dihedral: several ranges"`
+
+	Min any `yaml:"min,omitempty" takes:"number,template" doc:"or one of them; not of a dihedral"`
+	Max any `yaml:"max,omitempty" takes:"number,template" doc:"likewise"`
 }
 
 // Chirality asks for the sign of (a−o)·((b−o)×(c−o)) of atoms o, a, b, c.
@@ -69,9 +74,8 @@ func molecules(k Molecule) (constraint.Set, error) {
 			return nil, cmp.Or(b.err, err)
 		}
 	}
-	set, err := conformation.New(conformation.Spec{
-		Molecule: b.m, Template: b.x, Conditions: b.conditions, Apart: b.pairs, Max: k.Windows == "max",
-	})
+	set, err := conformation.New(conformation.Spec{Molecule: b.m, Template: b.x, Conditions: b.conditions,
+		Apart: b.pairs, Max: k.Windows == "max", Kept: b.kept, Of: b.of})
 	var e *conformation.Error
 	if errors.As(err, &e) {
 		switch {
@@ -85,14 +89,16 @@ func molecules(k Molecule) (constraint.Set, error) {
 		return nil, err
 	}
 	if b.x != nil {
-		if err := set.Capabilities().Fault; err != nil && err(b.x) != nil {
-			return nil, &Error{Key: "template", Fault: fmt.Sprintf("%s: %v", k.Template, err(b.x))}
-		}
-		if err := set.Singular(b.x); err != nil {
+		x := set.Given(b.x)
+		if err := cmp.Or(set.Capabilities().Fault(x), set.Singular(x)); err != nil {
 			return nil, &Error{Key: "template", Fault: fmt.Sprintf("%s: %v", k.Template, err)}
 		}
 	}
-	return set, nil
+	var held []int
+	for j := b.m.Dim(); j < set.Dim(); j++ {
+		held = append(held, j)
+	}
+	return constraint.Hold(set, held), nil
 }
 
 // A molecular gathers the conditions, and where in the file each comes from.
@@ -104,6 +110,9 @@ type molecular struct {
 	conditions []conformation.Condition
 	from       []string
 	pairs      []conformation.Apart
+	groups     [][]int // that are rigid
+	kept       []int   // atoms of the template that are not hydrogen, with {heavy}
+	of         int     // atoms of the template
 }
 
 // template reads the molecule.
@@ -112,6 +121,9 @@ func (b *molecular) template() error {
 		return b.named()
 	}
 	if b.Template == "" {
+		if b.Heavy && !b.need("heavy") {
+			return nil
+		}
 		if b.Molecule.Atoms == 0 {
 			return Bad("atoms", b.Molecule.Atoms, fmt.Sprintf("1 to %d atoms, or a file in {template}", maxAtoms))
 		}
@@ -123,6 +135,12 @@ func (b *molecular) template() error {
 		return &Error{Key: "template", Fault: err.Error()}
 	}
 	b.m, b.x = f.Molecule, f.Frame(0)
+	if b.of = b.m.N(); b.Heavy {
+		if b.kept = b.m.Heavy(); len(b.kept) == 0 {
+			return &Error{Key: "heavy", Fault: fmt.Sprintf("all atoms of %s are hydrogen", b.Template)}
+		}
+		b.m, b.x = b.m.Part(b.kept), molecule.Picked(b.x, b.kept)
+	}
 	switch n := b.m.N(); {
 	case n > maxAtoms:
 		return &Error{Key: "template", Fault: fmt.Sprintf("%s has %d atoms; expected at most %d", b.Template, n,
@@ -135,6 +153,9 @@ func (b *molecular) template() error {
 
 // named makes the molecule of its atoms' names.
 func (b *molecular) named() error {
+	if b.Heavy {
+		b.need("heavy")
+	}
 	if b.Template != "" {
 		return &Error{Key: "atom_names", Fault: "the template has names; expected one of the two keys"}
 	}
@@ -175,6 +196,9 @@ func (b *molecular) add(key string, conditions ...conformation.Condition) {
 
 // bonds are what the template's bonds keep.
 func (b *molecular) bonds() error {
+	for i, group := range b.Rigid {
+		b.groups = append(b.groups, b.chosen(fmt.Sprintf("rigid[%d]", i), group, 0))
+	}
 	for _, k := range []struct {
 		key, value string
 		of         func(*molecule.Molecule, []float64) ([]conformation.Condition, error)
@@ -189,22 +213,25 @@ func (b *molecular) bonds() error {
 		if err != nil {
 			return &Error{Key: k.key, Fault: err.Error()}
 		}
-		b.add(k.key, conditions...)
+		b.add(k.key, slices.DeleteFunc(conditions, b.implied)...)
 	}
 	return nil
 }
 
+// implied reports whether a rigid group keeps a bond's length, which would be there twice.
+func (b *molecular) implied(c conformation.Condition) bool {
+	return c.Kind == conformation.Distance && slices.ContainsFunc(b.groups, func(group []int) bool {
+		return slices.Contains(group, c.Atoms[0]) && slices.Contains(group, c.Atoms[1])
+	})
+}
+
 func (b *molecular) rigid() error {
-	for i, group := range b.Rigid {
+	for i := range b.Rigid {
 		key := fmt.Sprintf("rigid[%d]", i)
 		if !b.need(key) {
 			return nil
 		}
-		atoms := b.chosen(key, group, 0)
-		if b.err != nil {
-			return nil
-		}
-		conditions, err := conformation.Rigid(b.m, b.x, atoms)
+		conditions, err := conformation.Rigid(b.m, b.x, b.groups[i])
 		if err != nil {
 			return &Error{Key: key, Fault: err.Error()}
 		}
@@ -256,6 +283,14 @@ func reference(v any) (string, bool) {
 	return "", false
 }
 
+// nested returns the group of atoms that the second of two entries is; nil if it is none.
+func nested(atoms []any) (group []any) {
+	if len(atoms) == 2 {
+		group, _ = atoms[1].([]any)
+	}
+	return group
+}
+
 // internals are the coordinates that the file names one by one.
 func (b *molecular) internals() error {
 	const degree = math.Pi / 180
@@ -270,18 +305,35 @@ func (b *molecular) internals() error {
 	} {
 		for i, k := range l.list {
 			key := fmt.Sprintf("%s[%d]", l.key, i)
-			atoms := b.chosen(key+".atoms", k.Atoms, l.kind.Atoms())
+			c := conformation.Condition{Name: k.Name, Coordinate: conformation.Coordinate{Kind: l.kind}}
+			if group := nested(k.Atoms); group != nil && l.kind == conformation.Distance {
+				c.Kind = conformation.Nearest
+				c.Atoms = append(b.chosen(key+".atoms", k.Atoms[:1], 1), b.chosen(key+".atoms[1]", group, 0)...)
+			} else {
+				c.Atoms = b.chosen(key+".atoms", k.Atoms, l.kind.Atoms())
+			}
 			if b.err != nil {
 				return nil
 			}
-			c := conformation.Condition{Name: k.Name, Coordinate: conformation.Coordinate{Kind: l.kind, Atoms: atoms}}
 			switch {
-			case count(k.Value != nil, k.Range != nil, k.Min != nil, k.Max != nil) != 1:
-				return &Error{Key: key, Fault: "expected one of value, range, min and max"}
+			case count(k.Value != nil, k.Range != nil, k.Ranges != nil, k.Min != nil, k.Max != nil) != 1:
+				return &Error{Key: key, Fault: "expected one of value, range, ranges, min and max"}
+			case k.Ranges != nil && (c.Kind != conformation.Dihedral || len(k.Ranges) < 2):
+				return &Error{Key: key + ".ranges", Fault: "expected two or more ranges of a dihedral, or the key " +
+					"range"}
+			case k.Ranges != nil:
+				for n, of := range k.Ranges {
+					low, high := b.bounds(fmt.Sprintf("%s.ranges[%d]", key, n), of, l.unit)
+					c.Windows = append(c.Windows, [2]float64{low, high})
+				}
+			case k.Value == condition && k.Name == "":
+				return &Error{Key: key + ".name", Fault: "expected a name, which the condition has too"}
+			case k.Value == condition:
+				c.Given = true
 			case k.Min != nil || k.Max != nil:
 				c.Low, c.High = b.oneSided(key, k.Min, k.Max, l.unit)
 			case k.Range != nil:
-				c.Low, c.High = b.bounds(key, k.Range, l.unit)
+				c.Low, c.High = b.bounds(key+".range", k.Range, l.unit)
 			case k.Value == "template":
 				if b.need(key + ".value") {
 					var err error
@@ -294,7 +346,7 @@ func (b *molecular) internals() error {
 			default:
 				v, ok := numeral(k.Value)
 				if !ok {
-					return Bad(key+".value", k.Value, "a number, or template")
+					return Bad(key+".value", k.Value, "a number, template or condition")
 				}
 				c.Low, c.High = v*l.unit, v*l.unit
 			}
@@ -334,14 +386,14 @@ func (r *reader) bounds(key string, of []float64, unit float64) (low, high float
 	want := "a range that goes up"
 	switch {
 	case len(of) != 2:
-		r.fail(Bad(key+".range", of, "two numbers, the lower and the upper"))
+		r.fail(Bad(key, of, "two numbers, the lower and the upper"))
 		return 0, 0
 	case of[0] < of[1]:
 	case unit != 1:
 		want += ", as [150, 210] for a dihedral across 180°"
 		fallthrough
 	default:
-		r.fail(Bad(key+".range", of, want))
+		r.fail(Bad(key, of, want))
 	}
 	return of[0] * unit, of[1] * unit
 }
@@ -390,7 +442,7 @@ func (b *molecular) chirality() error {
 		case k.Range != nil && sign != "":
 			return &Error{Key: key, Fault: "expected a sign or a range, one of the two"}
 		case k.Range != nil:
-			c.Low, c.High = b.bounds(key, k.Range, 1)
+			c.Low, c.High = b.bounds(key+".range", k.Range, 1)
 		case sign == "positive":
 			c.Low = 0
 		default:

@@ -34,6 +34,18 @@ type chain struct {
 	across []float64 // |a_m × v_m|
 }
 
+// Reach bounds how far a body is from the axis of a joint that moves it, but for what joints slide.
+func (s *Scene) Reach() (most float64) {
+	for _, c := range newReach(s.Arm, s.Bodies).bodies {
+		far := 0.0
+		for _, v := range c.whole {
+			far += v
+		}
+		most = max(most, far)
+	}
+	return most
+}
+
 func newReach(arm *robot.Arm, bodies []Body) reach {
 	var r reach
 	places := arm.Places()
