@@ -300,33 +300,21 @@ func Refine(ctx context.Context, p *problem.Problem, within, move float64, pool 
 	}
 	r := &Refined{Data: dataName(p, data), Points: data.N, Dim: data.D}
 	near := r.near(p, set, data.X, within)
-	x, arrived := data.Rows(near), make([]bool, len(near))
-	solvers := make([]*geometry.Solver, pool.Workers())
-	selects := set.Capabilities().Selects
-	err = pool.DoUntil(ctx, len(near), func(worker, i int) {
-		if solvers[worker] == nil {
-			solvers[worker] = geometry.NewSolver(set, 0).Until(ctx)
-		}
-		xi := x[i*r.Dim : (i+1)*r.Dim]
-		arrived[i] = solvers[worker].Descend(xi, evidence.Tolerance) && (selects == nil || selects(xi))
-	})
+	x := data.Rows(near)
+	far, err := descend(ctx, set, x, pool)
 	if err != nil {
 		return nil, err
 	}
 	var moved, from []float64
 	var rows []int
 	for i, row := range near {
-		if !arrived[i] {
+		if math.IsInf(far[i], 1) {
 			r.Stuck++
 			continue
 		}
-		xi := x[i*r.Dim : (i+1)*r.Dim]
-		far := 0.0
-		for j, v := range xi {
-			far = math.Hypot(far, v-data.X[row*r.Dim+j])
-		}
-		moved, rows = append(moved, far), append(rows, row)
-		r.X, from = append(r.X, xi...), append(from, data.X[row*r.Dim:(row+1)*r.Dim]...)
+		moved, rows = append(moved, far[i]), append(rows, row)
+		r.X = append(r.X, x[i*r.Dim:(i+1)*r.Dim]...)
+		from = append(from, data.X[row*r.Dim:(row+1)*r.Dim]...)
 	}
 	if r.Kept = len(moved); r.Kept == 0 {
 		return nil, badData(r.Data, "none of %d rows can be brought to Σ: %s", r.Points, r.Losses())
@@ -368,8 +356,8 @@ func Refine(ctx context.Context, p *problem.Problem, within, move float64, pool 
 // mostTurn is how far a torsion may turn, in radians: conformers lie further apart.
 const mostTurn = math.Pi / 3
 
-// bounded returns an error that names the row that would move furthest to another conformer: by more than move, the root
-// mean square over atoms in Å, or a torsion by more than mostTurn.
+// bounded returns an error that names the row that would move furthest to another conformer: by more than move, the
+// root mean square over atoms in Å, or a torsion by more than mostTurn.
 func (r *Refined) bounded(move float64, m *molecule.Molecule, moved, from []float64, rows []int) error {
 	most, says, many := 0.0, "", 0
 	for i, far := range moved {
@@ -379,17 +367,33 @@ func (r *Refined) bounded(move float64, m *molecule.Molecule, moved, from []floa
 			many++
 		}
 		if beyond > most {
-			most, says = beyond, fmt.Sprintf("row %d (from 0) would move by %.3g %s and turn the torsion %s–%s–%s–%s by "+
-				"%.0f°", rows[i], far, r.Domain.Unit, m.Label(t[0]), m.Label(t[1]), m.Label(t[2]), m.Label(t[3]),
+			most, says = beyond, fmt.Sprintf("row %d (from 0) would move by %.3g %s and turn the torsion %s–%s–%s–%s "+
+				"by %.0f°", rows[i], far, r.Domain.Unit, m.Label(t[0]), m.Label(t[1]), m.Label(t[2]), m.Label(t[3]),
 				by*180/math.Pi)
 		}
 	}
 	if many == 0 {
 		return nil
 	}
-	return badData(r.Data, "%s; %d of %d rows would move by more than %g Å or turn a torsion by more than 60°, to other "+
-		"conformers. The set asks for values, such as those of one template, that these rows do not have: ranges in "+
+	return badData(r.Data, "%s; %d of %d rows would move by more than %g Å or turn a torsion by more than 60°, to "+
+		"other conformers. The set asks for values, such as those of one template, that these rows do not have: ranges in "+
 		"their place keep rows where they are; --move 0 allows any", says, many, len(moved), move)
+}
+
+// descend brings points to Σ by Newton steps, and returns ‖Δx‖ of each, ∞ where Σ is not reached.
+func descend(ctx context.Context, set constraint.Set, x []float64, pool *parallel.Pool) ([]float64, error) {
+	d, selects, was := set.Dim(), set.Capabilities().Selects, slices.Clone(x)
+	moved, solvers := make([]float64, len(x)/d), make([]*geometry.Solver, pool.Workers())
+	return moved, pool.DoUntil(ctx, len(moved), func(worker, i int) {
+		if solvers[worker] == nil {
+			solvers[worker] = geometry.NewSolver(set, 0).Until(ctx)
+		}
+		xi := x[i*d : (i+1)*d]
+		moved[i] = math.Inf(1)
+		if solvers[worker].Descend(xi, evidence.Tolerance) && (selects == nil || selects(xi)) {
+			moved[i] = math.Sqrt(dense.SquaredDistance(was[i*d:(i+1)*d], xi))
+		}
+	})
 }
 
 // bring moves the rows of data to Σ by Newton steps, none by more than data.refine, and says by how much: of a
@@ -403,22 +407,14 @@ func bring(ctx context.Context, p *problem.Problem, set constraint.Set, data *da
 	if data.Molecule != nil {
 		unit, root = " Å (root mean square over atoms)", math.Sqrt(float64(data.D)/3)
 	}
-	x, moved := slices.Clone(data.X), make([]float64, data.N)
-	solvers := make([]*geometry.Solver, pool.Workers())
-	err = pool.DoUntil(ctx, data.N, func(worker, i int) {
-		if solvers[worker] == nil {
-			solvers[worker] = geometry.NewSolver(set, 0).Until(ctx)
-		}
-		from, to := data.X[i*data.D:(i+1)*data.D], x[i*data.D:(i+1)*data.D]
-		if moved[i] = math.Inf(1); solvers[worker].Descend(to, evidence.Tolerance) {
-			moved[i] = math.Sqrt(dense.SquaredDistance(from, to)) / root
-		}
-	})
+	x := slices.Clone(data.X)
+	moved, err := descend(ctx, set, x, pool)
 	if err != nil {
 		return "", err
 	}
-	for i, far := range moved {
-		if !(far <= p.Data.Refine) {
+	for i := range moved {
+		moved[i] /= root
+		if far := moved[i]; !(far <= p.Data.Refine) {
 			names := constraint.Components(set)
 			v := constraint.Values(set, data.X[i*data.D:(i+1)*data.D])
 			worst := judge.Largest(metric.Violations(names, v, 1, len(set.Equalities())))

@@ -29,11 +29,10 @@ func (s *Set) NewRelabeller(m *molecule.Molecule) (r Relabeller) {
 	}
 	slices.SortStableFunc(r, func(a, b exchange) int { return len(a.pairs) - len(b.pairs) })
 	for _, c := range s.conditions {
-		fewest := len(s.molecule.Atoms)
+		fewest, hand := len(s.molecule.Atoms), c.Kind == Dihedral || c.Kind == Volume
+		moves := func(p [2]int) bool { return slices.Contains(c.Atoms, p[0]) || slices.Contains(c.Atoms, p[1]) }
 		for k := range r {
-			e := &r[k]
-			moves := func(p [2]int) bool { return slices.Contains(c.Atoms, p[0]) || slices.Contains(c.Atoms, p[1]) }
-			if (c.Kind == Dihedral || c.Kind == Volume) && len(e.pairs) <= fewest && slices.ContainsFunc(e.pairs, moves) {
+			if e := &r[k]; hand && len(e.pairs) <= fewest && slices.ContainsFunc(e.pairs, moves) {
 				e.conditions, fewest = append(e.conditions, c), len(e.pairs)
 			}
 		}

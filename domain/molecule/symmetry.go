@@ -20,8 +20,12 @@ func (m *Molecule) Classes() []int {
 	for range refinements {
 		clear(near)
 		for k, b := range m.Bonds {
-			near[b[0]] += mix(m.order(k), class[b[1]])
-			near[b[1]] += mix(m.order(k), class[b[0]])
+			order := 0
+			if m.Orders != nil {
+				order = m.Orders[k]
+			}
+			near[b[0]] += mix(order, class[b[1]])
+			near[b[1]] += mix(order, class[b[0]])
 		}
 		for i := range class {
 			class[i] = mix(class[i], near[i])
@@ -37,40 +41,26 @@ func mix(a, b int) int {
 	return int(h ^ h>>32)
 }
 
-// order returns that of a bond; 0: not known.
-func (m *Molecule) order(bond int) int {
-	if len(m.Orders) < len(m.Bonds) {
-		return 0
-	}
-	return m.Orders[bond]
-}
-
-// A link is a bond as one of its atoms sees it, with the class of the other.
-type link struct{ order, class, atom int }
-
 // Exchanges returns the exchanges of equivalent branches at an atom: of each the pairs of atoms whose names change
-// places, which leaves the bond graph as it is. Branches with a centre that could have a hand, of unlike neighbours, are
-// left out, for the graph does not tell whether the hands are the same. There are none where too little is known:
-// elements of all atoms, and hydrogens or bond orders; without these C=O and COH look alike.
+// places, which leaves bonds and classes as they are. Branches with a centre that could have a hand, of unlike
+// neighbours, are left out, for the graph does not tell whether the hands are the same. There are none where too
+// little is known: elements of all atoms, and hydrogens or bond orders; without these C=O and COH look alike.
 func (m *Molecule) Exchanges() (out [][][2]int) {
 	unknown := slices.ContainsFunc(m.Atoms, func(a Atom) bool { return a.Element == "" })
-	if unknown || len(m.Orders) == 0 && len(m.Heavy()) == m.N() {
+	if unknown || m.Orders == nil && len(m.Heavy()) == m.N() {
 		return nil
 	}
-	near, class := make([][]link, len(m.Atoms)), m.Classes()
-	for k, b := range m.Bonds {
-		near[b[0]] = append(near[b[0]], link{m.order(k), class[b[1]], b[1]})
-		near[b[1]] = append(near[b[1]], link{m.order(k), class[b[0]], b[0]})
-	}
-	for _, l := range near {
-		slices.SortFunc(l, func(a, b link) int {
-			return cmp.Or(a.order-b.order, cmp.Compare(a.class, b.class), a.atom-b.atom)
-		})
+	near, class := m.Neighbours(), m.Classes()
+	for _, list := range near {
+		slices.SortStableFunc(list, func(a, b int) int { return cmp.Compare(class[a], class[b]) })
 	}
 	for j, list := range near {
 		for k, a := range list {
 			for _, b := range list[k+1:] {
-				if pairs := exchange(near, j, a, b); pairs != nil {
+				if class[a] != class[b] {
+					break
+				}
+				if pairs := exchange(near, class, j, a, b); pairs != nil {
 					out = append(out, pairs)
 				}
 			}
@@ -81,48 +71,38 @@ func (m *Molecule) Exchanges() (out [][][2]int) {
 
 // exchange goes along the branches of j that begin with a and b side by side. It is nil if they differ, are large or
 // have a centre.
-func exchange(near [][]link, j int, a, b link) [][2]int {
-	if a.order != b.order || a.class != b.class {
-		return nil
-	}
-	pairs, image := [][2]int{{a.atom, b.atom}}, map[int]int{j: j, a.atom: b.atom, b.atom: a.atom}
+func exchange(near [][]int, class []int, j, a, b int) [][2]int {
+	pairs, image := [][2]int{{a, b}}, map[int]int{j: j, a: b, b: a}
 	for at := 0; at < len(pairs); at++ {
-		var next [2][]link
+		var next [2][]int
 		for side, u := range pairs[at] {
-			for _, l := range near[u] {
-				if _, met := image[l.atom]; !met {
-					next[side] = append(next[side], l)
+			unlike := map[int]bool{}
+			for _, v := range near[u] {
+				unlike[class[v]] = true
+				if _, met := image[v]; !met {
+					next[side] = append(next[side], v)
 				}
 			}
+			if len(unlike) > 2 && len(unlike) == len(near[u]) {
+				return nil
+			}
 		}
-		if len(next[0]) != len(next[1]) || len(pairs) > mostBranch || handed(near[pairs[at][0]]) {
+		if len(next[0]) != len(next[1]) || len(pairs) > mostBranch {
 			return nil
 		}
-		for k, l := range next[0] {
-			u, v := l.atom, next[1][k].atom
+		for k, u := range next[0] {
+			v := next[1][k]
 			if image[u], image[v] = v, u; u != v { // branches may meet in an atom that stays
 				pairs = append(pairs, [2]int{u, v})
 			}
 		}
 	}
 	for _, p := range pairs { // each bond of what moves goes to a bond
-		for e, u := range p {
-			for _, l := range near[u] {
-				if v := image[l.atom]; !slices.Contains(near[p[1-e]], link{l.order, l.class, v}) {
-					return nil
-				}
+		for _, v := range near[p[0]] {
+			if class[v] != class[image[v]] || !slices.Contains(near[p[1]], image[v]) {
+				return nil
 			}
 		}
 	}
 	return pairs
-}
-
-// handed reports whether an atom could have a hand: three or more unlike neighbours on single bonds.
-func handed(near []link) bool {
-	for k, l := range near {
-		if l.order > 1 || k > 0 && l.class == near[k-1].class {
-			return false
-		}
-	}
-	return len(near) > 2
 }
