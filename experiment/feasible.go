@@ -367,9 +367,9 @@ func (r *Refined) bounded(move float64, m *molecule.Molecule, moved, from []floa
 			many++
 		}
 		if beyond > most {
-			most, says = beyond, fmt.Sprintf("row %d (from 0) would move by %.3g %s and turn the torsion %s–%s–%s–%s "+
-				"by %.0f°", rows[i], far, r.Domain.Unit, m.Label(t[0]), m.Label(t[1]), m.Label(t[2]), m.Label(t[3]),
-				by*180/math.Pi)
+			most, says = beyond, fmt.Sprintf("row %d (from 0) would move by %.3g %s and turn the torsion "+
+				"%s–%s–%s–%s by %.0f°", rows[i], far, r.Domain.Unit, m.Label(t[0]), m.Label(t[1]), m.Label(t[2]),
+				m.Label(t[3]), by*180/math.Pi)
 		}
 	}
 	if many == 0 {
