@@ -347,7 +347,7 @@ func Refine(ctx context.Context, p *problem.Problem, within, move float64, pool 
 	}
 	r.Moved.Median, r.Moved.Worst = metric.Float(metric.Median(slices.Clone(moved))), metric.Float(slices.Max(moved))
 	r.Moved.Row = rows[slices.Index(moved, float64(r.Moved.Worst))]
-	if m := data.Molecule; m != nil && move > 0 {
+	if m := data.Molecule; m != nil && m.Dim() == in.Set.Dim() && move > 0 {
 		err = r.bounded(move, m, moved, from, rows)
 	}
 	return r, err
@@ -376,8 +376,8 @@ func (r *Refined) bounded(move float64, m *molecule.Molecule, moved, from []floa
 		return nil
 	}
 	return badData(r.Data, "%s; %d of %d rows would move by more than %g Å or turn a torsion by more than 60°, to "+
-		"other conformers. The set asks for values, such as those of one template, that these rows do not have: ranges in "+
-		"their place keep rows where they are; --move 0 allows any", says, many, len(moved), move)
+		"other conformers. The set asks for values, such as those of one template, that these rows do not have: "+
+		"ranges in their place keep rows where they are; --move 0 allows any", says, many, len(moved), move)
 }
 
 // descend brings points to Σ by Newton steps, and returns ‖Δx‖ of each, ∞ where Σ is not reached.
