@@ -254,8 +254,7 @@ func (r *daeReader) geometry(g *daeGeometry, at *affine) error {
 					k = int(min(max(counts[face], 0), maxPolygon+1))
 				}
 				if k < 3 || k > maxPolygon || k*width > len(corners) {
-					return r.fault("geometry %.40q: face %d has %d corners; expected 3 to %d that are there", g.ID, face,
-						k, maxPolygon)
+					return r.fault("geometry %.40q: face %d has %d corners; want 3 to %d", g.ID, face, k, maxPolygon)
 				}
 				for c := range k {
 					i := corners[c*width+vertex]
