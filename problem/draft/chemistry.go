@@ -3,7 +3,6 @@ package draft
 import (
 	"cmp"
 	"fmt"
-	"maps"
 	"math"
 	"regexp"
 	"slices"
@@ -164,7 +163,8 @@ func (c *chemist) rings() {
 		for _, a := range slices.Clone(group) {
 			inside := slices.DeleteFunc(slices.Clone(c.near[a]), func(i int) bool { return !slices.Contains(group, i) })
 			for _, s := range c.near[a] {
-				if !slices.Contains(group, s) && len(inside) > 1 && off(c.measure(s, a, inside[0], inside[1]), 180) <= flatRing {
+				if !slices.Contains(group, s) && len(inside) > 1 &&
+					off(c.measure(s, a, inside[0], inside[1]), 180) <= flatRing {
 					c.rigid[g] = append(c.rigid[g], s)
 				}
 			}
@@ -286,30 +286,4 @@ func (c *chemist) bond(k int, b molecule.Bond) {
 		c.Ambiguous = append(c.Ambiguous, "rows have "+name+" cis and trans")
 	}
 	c.Rotors = append(c.Rotors, name)
-}
-
-// formula is Hill's: carbon, hydrogen, and the others by the alphabet.
-func formula(m *molecule.Molecule) (s string) {
-	count := map[string]int{}
-	for _, a := range m.Atoms {
-		count[a.Element]++
-	}
-	if count[""] > 0 {
-		return fmt.Sprintf("%d atoms", m.N())
-	}
-	order := slices.Sorted(maps.Keys(count))
-	if count["C"] > 0 {
-		order = slices.Concat([]string{"C", "H"}, slices.DeleteFunc(order, func(e string) bool {
-			return e == "C" || e == "H"
-		}))
-	}
-	for _, e := range order {
-		if count[e] > 0 {
-			s += e
-		}
-		if count[e] > 1 {
-			s += strconv.Itoa(count[e])
-		}
-	}
-	return s
 }

@@ -231,7 +231,7 @@ func read(o Options) (*loaded, error) {
 			return nil, &UnfitError{Path: o.Path, Few: true, Reasons: []string{"it names no atoms: --template FILE does, " +
 				"a PDB, SDF or XYZ file"}}
 		}
-		l.formula, l.template, l.kind, l.notes = formula(p.Molecule), true, "molecule", p.Remarks
+		l.formula, l.template, l.kind, l.notes = p.Molecule.Formula(), true, "molecule", p.Remarks
 		if _, doubt := p.Molecule.Described(p.X); doubt != "" {
 			return nil, &UnfitError{Path: o.Path, Few: true, Reasons: []string{doubt}}
 		}
@@ -528,7 +528,7 @@ func (l *loaded) atoms() {
 			}
 		}
 	}
-	l.molecule, l.kind, l.formula = m, "molecule", formula(m)
+	l.molecule, l.kind, l.formula = m, "molecule", m.Formula()
 	l.note("the numbers can be atoms of a molecule in ångström: %d bonds were guessed "+
 		"as between carbons. If they are not, say data.kind: points", len(bonds))
 }

@@ -43,32 +43,27 @@ const internal = "  coordinates: internal  # torsions and angles; bonds and rigi
 
 // kept says what the set keeps.
 func (c *Chemistry) kept() []string {
-	said := []string{"bond lengths"}
-	for _, q := range []struct {
-		one, many string
-		of        []string
-	}{{"flat ring", "flat rings", c.Rings}, {"stereocentre", "stereocentres", c.Centres},
-		{"bond that keeps to one side", "bonds that keep to one side", c.Windows}} {
-		if len(q.of) > 0 {
-			said = append(said, text.Counted(len(q.of), q.one, q.many)+" ("+some(q.of)+")")
-		}
-	}
-	return said
+	return append(append(append([]string{"bond lengths"}, counted("flat ring", c.Rings)...),
+		counted("stereocentre", c.Centres)...), counted("stiff bond", c.Windows)...)
 }
 
 // free says what it leaves free.
 func (c *Chemistry) free() []string {
-	said := []string{"no bond turns"}
-	if len(c.Rotors) > 0 {
-		said[0] = text.Counted(len(c.Rotors), "rotor", "rotors") + " (" + some(c.Rotors) + ")"
-	}
-	if len(c.Loose) > 0 {
-		said = append(said, text.Counted(len(c.Loose), "flexible ring", "flexible rings")+" ("+some(c.Loose)+")")
+	said := append(counted("rotor", c.Rotors), counted("flexible ring", c.Loose)...)
+	if said == nil {
+		said = []string{"no bond turns"}
 	}
 	return append(said, c.Ambiguous...)
 }
 
-func some(of []string) string { return sequence(of[:min(len(of), 12)], len(of)) }
+// counted says how many there are, and names the first.
+func counted(what string, of []string) []string {
+	const most = 12
+	if len(of) == 0 {
+		return nil
+	}
+	return []string{text.Plural(len(of), what) + ": " + sequence(of[:min(len(of), most)], len(of))}
+}
 
 // pathFrom writes a path as a problem file in the folder means it.
 func pathFrom(folder, path string) string {
