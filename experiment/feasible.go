@@ -1,6 +1,7 @@
 package experiment
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
@@ -14,6 +15,7 @@ import (
 	"github.com/landing-diffusion/landing/domain"
 	"github.com/landing-diffusion/landing/domain/dataset"
 	"github.com/landing-diffusion/landing/experiment/judge"
+	"github.com/landing-diffusion/landing/internal/dense"
 	"github.com/landing-diffusion/landing/internal/text"
 	"github.com/landing-diffusion/landing/judge/metric"
 	"github.com/landing-diffusion/landing/langevin/evidence"
@@ -263,7 +265,9 @@ type Refined struct {
 	Moved struct {
 		Median metric.Float `json:"median"`
 		Worst  metric.Float `json:"worst"`
-	} `json:"moved"` // ‖Δx‖ of the rows that were kept
+		Row    int          `json:"row"`  // of the data, that moved furthest
+		Unit   string       `json:"unit"` // Domain.Unit; "": that of the data
+	} `json:"moved"` // ‖Δx‖ of the rows that were kept, of molecules the root mean square over atoms
 	Violation metric.Float `json:"violation"` // the worst after it
 
 	Dim    int            `json:"dim"`
@@ -278,11 +282,16 @@ type Left struct {
 	Worst     metric.Float `json:"worst"`
 }
 
+// Bounds are how far Refine may move a conformation: by Move, the root mean square over atoms in Å, and Turn, the
+// change of a torsion in degrees. 0 is no bound.
+type Bounds struct{ Move, Turn float64 }
+
 // Refine brings the rows of the problem's data to Σ that violate no equality by more than within, and no inequality by
 // more than data.tolerance, or where that is auto by more than the share of their spread that data may be off: rows
 // outside would all come to the edge, where the data has none. Errors are those of Load, but for data that is not
-// feasible, and one of data where no row is left.
-func Refine(ctx context.Context, p *problem.Problem, within float64, pool *parallel.Pool) (*Refined, error) {
+// feasible, one of data where no row is left, and one that names a row that would move beyond the bounds.
+func Refine(ctx context.Context, p *problem.Problem, within float64, bounds Bounds, pool *parallel.Pool) (*Refined,
+	error) {
 	proc, err := p.Build()
 	if err != nil {
 		return nil, err
@@ -307,7 +316,8 @@ func Refine(ctx context.Context, p *problem.Problem, within float64, pool *paral
 	if err != nil {
 		return nil, err
 	}
-	var moved []float64
+	var moved, from []float64
+	var rows []int
 	for i, row := range near {
 		if !arrived[i] {
 			r.Stuck++
@@ -318,13 +328,12 @@ func Refine(ctx context.Context, p *problem.Problem, within float64, pool *paral
 		for j, v := range xi {
 			far = math.Hypot(far, v-data.X[row*r.Dim+j])
 		}
-		moved = append(moved, far)
-		r.X = append(r.X, xi...)
+		moved, rows = append(moved, far), append(rows, row)
+		r.X, from = append(r.X, xi...), append(from, data.X[row*r.Dim:(row+1)*r.Dim]...)
 	}
 	if r.Kept = len(moved); r.Kept == 0 {
 		return nil, badData(r.Data, "none of %d rows can be brought to Σ: %s", r.Points, r.Losses())
 	}
-	r.Moved.Median, r.Moved.Worst = metric.Float(metric.Median(moved)), metric.Float(slices.Max(moved))
 	names, v := constraint.Components(set), constraint.Values(set, r.X)
 	r.Violation = judge.Largest(metric.Violations(names, v, r.Kept, len(set.Equalities()))).Worst
 	brought := &dataset.Points{X: r.X, N: r.Kept, D: r.Dim}
@@ -336,7 +345,87 @@ func Refine(ctx context.Context, p *problem.Problem, within float64, pool *paral
 	}
 	r.Domain, err = kind.New(domain.Input{Set: set, Data: r.X, Train: r.X, Files: p.Files(), Pool: pool,
 		Molecule: data.Molecule, Remarks: data.Remarks})
-	return r, err
+	if err != nil {
+		return nil, err
+	}
+	r.Moved.Unit = r.Domain.Unit
+	for i := range moved {
+		moved[i] *= cmp.Or(r.Domain.PerUnit, 1)
+	}
+	r.Moved.Median, r.Moved.Worst = metric.Float(metric.Median(slices.Clone(moved))), metric.Float(slices.Max(moved))
+	r.Moved.Row = rows[slices.Index(moved, float64(r.Moved.Worst))]
+	return r, r.bounded(bounds, moved, from, rows)
+}
+
+// bounded returns an error that names the row that would move furthest beyond the bounds.
+func (r *Refined) bounded(b Bounds, moved, from []float64, rows []int) error {
+	if r.Domain.Turned == nil {
+		return nil
+	}
+	most, says, many := 1.0, "", 0
+	for i, far := range moved {
+		torsion, by := r.Domain.Turned(from[i*r.Dim:(i+1)*r.Dim], r.X[i*r.Dim:(i+1)*r.Dim])
+		beyond := 0.0
+		if b.Move > 0 {
+			beyond = far / b.Move
+		}
+		if b.Turn > 0 {
+			beyond = max(beyond, by/b.Turn)
+		}
+		if beyond > 1 {
+			many++
+		}
+		if beyond > most {
+			most, says = beyond, fmt.Sprintf("row %d (from 0) would move by %.3g %s and turn the %s by %.0f°", rows[i],
+				far, r.Domain.Unit, torsion, by)
+		}
+	}
+	if says == "" {
+		return nil
+	}
+	return badData(r.Data, "%s; %d of %d rows would move by more than %g Å or turn a torsion by more than %g°, to "+
+		"other conformations. The set asks for values, such as those of one template, that these rows do not have: "+
+		"ranges in their place keep rows where they are; --move and --turn allow more", says, many, len(moved), b.Move,
+		b.Turn)
+}
+
+// bring moves the rows of data to Σ by Newton steps, none by more than data.refine, and says by how much: of a
+// molecule in Å, the root mean square over its atoms, else ‖Δx‖.
+func bring(ctx context.Context, p *problem.Problem, set constraint.Set, data *dataset.Points,
+	pool *parallel.Pool) (remark string, err error) {
+	if p.Data.Refine == 0 {
+		return "", nil
+	}
+	unit, root := "", 1.0
+	if data.Molecule != nil {
+		unit, root = " Å (root mean square over atoms)", math.Sqrt(float64(data.D)/3)
+	}
+	x, moved := slices.Clone(data.X), make([]float64, data.N)
+	solvers := make([]*geometry.Solver, pool.Workers())
+	err = pool.DoUntil(ctx, data.N, func(worker, i int) {
+		if solvers[worker] == nil {
+			solvers[worker] = geometry.NewSolver(set, 0).Until(ctx)
+		}
+		from, to := data.X[i*data.D:(i+1)*data.D], x[i*data.D:(i+1)*data.D]
+		if moved[i] = math.Inf(1); solvers[worker].Descend(to, evidence.Tolerance) {
+			moved[i] = math.Sqrt(dense.SquaredDistance(from, to)) / root
+		}
+	})
+	if err != nil {
+		return "", err
+	}
+	for i, far := range moved {
+		if !(far <= p.Data.Refine) {
+			names := constraint.Components(set)
+			v := constraint.Values(set, data.X[i*data.D:(i+1)*data.D])
+			worst := judge.Largest(metric.Violations(names, v, 1, len(set.Equalities())))
+			return "", badData(dataName(p, data), "row %d (from 0) is %.3g%s from the set; expected at most "+
+				"data.refine = %g. It violates %q by %.3g", i, far, unit, p.Data.Refine, worst.Component, worst.Worst)
+		}
+	}
+	data.X = x
+	return fmt.Sprintf("moved %d rows to the set by %.2g (median) and at most %.2g%s", data.N, metric.Median(moved),
+		slices.Max(moved), unit), nil
 }
 
 // near returns the rows that are to be brought to Σ, and counts the others.

@@ -85,7 +85,7 @@ func appended(chosen []choose.Choice, c choose.Choice) []choose.Choice {
 }
 
 // chooseKind gives data.kind, where nothing is written, the kind that the points of the set are of: motions of an arm,
-// or of a molecule conformations, where the file is of a format that only these have. Run folders hold the key.
+// or conformations of a molecule, but in a table. Run folders hold the key.
 func chooseKind(p *Problem, set constraint.Set) {
 	if !p.silent(KeyDataKind) {
 		return
@@ -98,11 +98,11 @@ func chooseKind(p *Problem, set constraint.Set) {
 		return
 	}
 	ext := strings.ToLower(filepath.Ext(p.Data.Path))
-	frames := slices.Contains(formats.Extensions, ext) && ext != ".npy" && ext != ".npz"
+	frames := ext == "" || slices.Contains(formats.Extensions, ext) // a table of numbers has points
 	if _, ok := constraint.As[*conformation.Set](free); ok && frames {
 		if _, fits := kinds.Of(molecules.Kind.Data, free); fits {
 			p.choose(choose.Choice{Key: KeyDataKind, Value: molecules.Kind.Data,
-				Reason: "points of the set are conformations of a molecule, and the file has frames"})
+				Reason: "points of the set are conformations of a molecule"})
 		}
 	}
 }

@@ -9,7 +9,7 @@ import (
 )
 
 // Where data.kind is not written it follows from the set: motions of an arm, and conformations
-// of a molecule where the file has frames; what is written stays, and nothing else is asked.
+// of a molecule unless the file is a table; what is written stays, and nothing else is asked.
 func TestKindFollows(t *testing.T) {
 	template := filepath.Join(t.TempDir(), "m.xyz")
 	testkit.OK(t, os.WriteFile(template, []byte("3\n\nC 0 0 0\nC 1.5 0 0\nC 2 1.4 0\n"), 0o666))
@@ -23,8 +23,10 @@ func TestKindFollows(t *testing.T) {
 		{arm + "}\ndata: {kind: points}\n", "points"},
 		{molecule + "\ndata: {path: a.pdb}\n", "molecule"},
 		{molecule + "\ndata: {path: a.SDF}\n", "molecule"},
-		{molecule + "\ndata: {path: a.npy}\n", "points"},
-		{molecule + "\n", "points"},
+		{molecule + "\ndata: {path: a.npy}\n", "molecule"},
+		{molecule + "\ndata: {path: a.npz}\n", "molecule"},
+		{molecule + "\n", "molecule"},
+		{molecule + "\ndata: {path: a.csv}\n", "points"},
 		{molecule + "\ndata: {kind: points, path: a.pdb}\n", "points"},
 		{"set: {kind: sphere, dim: 3}\ndata: {path: places.csv}\n", "points"},
 		{"set: {kind: sphere, dim: 3}\ndata: {path: a.pdb}\n", "points"},

@@ -39,6 +39,9 @@ func (o *initOptions) flags(f *pflag.FlagSet) {
 		"out for one reason")
 	f.StringVar(&o.Decimal, "decimal", "", "what stands before decimals in numbers of a table: point or comma")
 	f.StringVar(&o.Header, "header", "", "whether the first line of a table names its columns: yes or no")
+	f.StringVar(&o.Atoms, "atoms", "", "of a molecule: heavy or all (default heavy, unless nothing turns without "+
+		"hydrogens)")
+	f.StringVar(&o.Template, "template", "", "of conformations in an array: a PDB, SDF or XYZ file with their atoms")
 	f.StringVar(&o.Array, "array", "", "which array of an NPZ file")
 }
 
@@ -47,7 +50,7 @@ func (o *initOptions) check(func(flag string) bool, []string) error {
 		return badFlag("output", o.out, "a file that ends in .yaml")
 	}
 	for _, flag := range []struct{ name, value, a, b string }{{"decimal", o.Decimal, "point", "comma"},
-		{"header", o.Header, "yes", "no"}} {
+		{"header", o.Header, "yes", "no"}, {"atoms", o.Atoms, "heavy", "all"}} {
 		if flag.value != "" && flag.value != flag.a && flag.value != flag.b {
 			return badFlag(flag.name, flag.value, flag.a+" or "+flag.b)
 		}
@@ -74,6 +77,8 @@ problem file that check and train accept. It finds shape, labels, latitude and l
 vectors, rotation matrices, sums, distances, linear and quadratic relations. What all rows keep to
 round-off becomes part of the set, as a ready-made set where one fits. What they nearly keep is
 commented out, with its residual. Nothing else is assumed, and every other key is left to its default.
+Of a molecule it keeps bonds, ranges of angles, flat rings, hands, double bonds and amides as the
+conformations have them, and says what is free.
 Beside the problem file goes ` + problem.SchemaFile + `, by which editors complete and check it.
 
 Where train would refuse the file as it is (columns of words or times, decimal commas), init writes
@@ -81,7 +86,7 @@ what can be used to another file beside the problem file. If rows would be left 
 no numbers), it refuses to, unless --clean names a file for the rows and columns that can be used.`,
 		Example: "  landing init points.csv\n  landing init points.csv --formula \"norm(x[0:3]) = 1\" -o arm.yaml\n" +
 			"  landing init table.csv --drop id --max-loss 0.05 --clean clean.csv\n" +
-			"  landing init torsions.csv --angles phi,psi",
+			"  landing init torsions.csv --angles phi,psi\n  landing init conformers.sdf",
 	}, new(initOptions), runInit)
 }
 
@@ -116,6 +121,10 @@ func runInit(ctx context.Context, a *app, o *initOptions, args []string) (answer
 				d.Cleaned.Columns)
 		}
 		fmt.Fprintf(w, "%-11s%s; next: landing check %s\n", "wrote", o.out, text.Shell(o.out))
+		if d.Molecule != nil {
+			fmt.Fprintf(w, "%-11slanding train %s --for 5m\n%-11slanding generate %s -o samples.sdf\n", "then",
+				text.Shell(o.out), "", filepath.Join("runs", text.Shell(d.Name)))
+		}
 	}}, nil
 }
 

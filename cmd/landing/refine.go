@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -25,12 +26,15 @@ type refineOptions struct {
 	source
 	outFile
 	within float64
+	bounds experiment.Bounds
 }
 
 func (o *refineOptions) flags(f *pflag.FlagSet) {
 	o.source.flags(f)
 	o.outFile.flags(f, "refined.npy", "file to write: .npy, .csv, or .pdb, .xyz, .sdf, .dcd")
 	f.Float64Var(&o.within, "within", 0.1, "largest violation of an equality, in its unit (angles: radians)")
+	f.Float64Var(&o.bounds.Move, "move", 0.3, "of molecules: largest move, root mean square over atoms, Å; 0: any")
+	f.Float64Var(&o.bounds.Turn, "turn", 60, "of molecules: largest change of a torsion, degrees; 0: any")
 }
 
 func refineVerb(a *app) *cobra.Command {
@@ -40,14 +44,17 @@ func refineVerb(a *app) *cobra.Command {
 		Long: `refine moves each row of a problem's data to the set, by Newton steps along the normal directions,
 and writes the rows to a file of any kind that generate writes. It leaves out, and counts, rows that
 violate an equality by more than --within, or an inequality by more than data.tolerance: these would
-all come to the edge.`,
+all come to the edge. A conformation of a molecule that would move by more than --move or --turn, to
+another conformer, is an error that names the row and the torsion.`,
 		Example: "  landing refine alanine --data trajectory.pdb -o frames.npy",
 	}, new(refineOptions), runRefine)
 }
 
 // check looks at the flags.
 func (o *refineOptions) check(func(flag string) bool, []string) error {
-	return bounds(bound{"within", o.within > 0 && !math.IsInf(o.within, 0), o.within, "a number above 0"})
+	return bounds(bound{"within", o.within > 0 && !math.IsInf(o.within, 0), o.within, "a number above 0"},
+		bound{"move", o.bounds.Move >= 0, o.bounds.Move, "a number of Å, 0 for any"},
+		bound{"turn", o.bounds.Turn >= 0, o.bounds.Turn, "a number of degrees, 0 for any"})
 }
 
 func runRefine(ctx context.Context, a *app, o *refineOptions, args []string) (answer, error) {
@@ -59,7 +66,7 @@ func runRefine(ctx context.Context, a *app, o *refineOptions, args []string) (an
 	if err != nil {
 		return answer{}, err
 	}
-	r, err := experiment.Refine(ctx, p, o.within, a.workersPool())
+	r, err := experiment.Refine(ctx, p, o.within, o.bounds, a.workersPool())
 	if err != nil {
 		return answer{}, err
 	}
@@ -72,8 +79,9 @@ func runRefine(ctx context.Context, a *app, o *refineOptions, args []string) (an
 	}
 	_, err = o.save(func(w io.Writer) error { return write(w, arrayfile.RowsOf(r.X, r.Dim)) })
 	return answer{refined{r, o.path}, func(w io.Writer) {
-		fmt.Fprintf(w, "%d of %d rows in %s: moved by %.3g (median), %.3g (worst); worst violation %.2g\n", r.Kept,
-			r.Points, o.path, float64(r.Moved.Median), float64(r.Moved.Worst), float64(r.Violation))
+		fmt.Fprintf(w, "%d of %d rows in %s: moved by %.3g (median), %.3g (worst, row %d)%s; worst violation "+
+			"%.2g\n", r.Kept, r.Points, o.path, float64(r.Moved.Median), float64(r.Moved.Worst), r.Moved.Row,
+			strings.TrimRight(" "+r.Moved.Unit, " "), float64(r.Violation))
 		fmt.Fprintf(w, "left out: %s\n", r.Losses())
 	}}.unless(err)
 }

@@ -169,15 +169,15 @@ func TestEveryVerbHasASchema(t *testing.T) {
 }
 
 // The table of README.md has every verb.
-func TestReadmeHasEveryVerb(t *testing.T) {
-	readme := testkit.Must(os.ReadFile("../../README.md"))
+func TestCommandsPageHasEveryVerb(t *testing.T) {
+	readme := testkit.Must(os.ReadFile("../../docs/commands.md"))
 	for name := range answers {
 		verb, of, two := strings.Cut(name, " ")
 		if two {
 			verb += " " + of
 		}
 		if !regexp.MustCompile("(?m)^\\| .*`" + verb + "[` \\\\].* \\|").Match(readme) {
-			t.Errorf("README.md does not tell of landing %s", name)
+			t.Errorf("docs/commands.md does not name landing %s", name)
 		}
 	}
 }

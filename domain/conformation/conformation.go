@@ -54,6 +54,9 @@ type Spec struct {
 	// max(θ − High, Low − θ) as the paper has it, not on the circle: from beyond the cut at π the way back is the long
 	// one.
 	Max bool
+	// Kept are the atoms of the set among Of atoms, as files of frames have them; nil: all.
+	Kept []int
+	Of   int
 }
 
 // An Error says what in a Spec cannot be.
@@ -85,6 +88,8 @@ type Set struct {
 	rest       []string
 	support    [][]int
 	row        int // derivatives along the support, at one point
+	kept       []int
+	of         int
 }
 
 // A component is the largest of its terms: of one, that term.
@@ -126,8 +131,8 @@ func wrap(θ float64) float64 {
 // New makes a Set. Equalities that are there twice count once. The error is an *Error.
 func New(spec Spec) (*Set, error) {
 	b := builder{set: &Set{molecule: spec.Molecule, template: slices.Clone(spec.Template),
-		conditions: slices.Clone(spec.Conditions)}, max: spec.Max, measure: map[string]int{},
-		fixed: map[int]float64{}, seen: map[string]bool{}}
+		conditions: slices.Clone(spec.Conditions), kept: spec.Kept, of: spec.Of}, max: spec.Max,
+		measure: map[string]int{}, fixed: map[int]float64{}, seen: map[string]bool{}}
 	for i, c := range spec.Conditions {
 		if b.condition(i, c); b.fault != "" {
 			return nil, &Error{i, -1, b.fault}
@@ -440,6 +445,9 @@ func (s *Set) Inequalities() []string { return s.rest }
 
 // Molecule returns whose conformations the points are.
 func (s *Set) Molecule() *molecule.Molecule { return s.molecule }
+
+// Kept returns which of so many atoms in files of frames the set has; nil: all of them.
+func (s *Set) Kept() (atoms []int, of int) { return s.kept, s.of }
 
 // Conditions returns those that it was made of, to be read.
 func (s *Set) Conditions() []Condition { return s.conditions }

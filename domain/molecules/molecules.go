@@ -72,6 +72,8 @@ func New(in domain.Input) (*domain.Domain, error) {
 	out := &domain.Domain{Samples: published, More: true, Draw: g.draw(o), Scene: g.space,
 		Writers: map[string]domain.Writer{}, Rounded: files.Rounded,
 		Unit: "Å (root mean square over atoms)", PerUnit: math.Sqrt(3 / float64(in.Set.Dim()))}
+	torsions := m.Torsions()
+	out.Turned = func(x, y []float64) (string, float64) { return g.turned(torsions, x, y) }
 	if g.reference != nil {
 		out.Lay = func(x []float64) []float64 { return g.laid(x, in.Pool) }
 	}
@@ -91,6 +93,30 @@ func New(in domain.Input) (*domain.Domain, error) {
 	return out, nil
 }
 
+// bent is the sine of a bond angle below which a torsion about the bond turns freely.
+const bent = 0.2
+
+// turned returns the torsion that differs most between two conformations, and by how many degrees.
+func (g *guide) turned(torsions [][4]int, x, y []float64) (most string, by float64) {
+	at := -1
+	for k, t := range torsions {
+		straight := false
+		for _, p := range [][]float64{x, y} {
+			for i := range 2 {
+				straight = straight || !(math.Sin(molecule.Angle(p, t[i], t[i+1], t[i+2])) > bent)
+			}
+		}
+		δ := molecule.Torsion(x, t[0], t[1], t[2], t[3]) - molecule.Torsion(y, t[0], t[1], t[2], t[3])
+		if δ = math.Abs(math.Remainder(δ, 2*math.Pi)) * 180 / math.Pi; !straight && δ > by {
+			at, by = k, δ
+		}
+	}
+	if at < 0 {
+		return "torsions", 0
+	}
+	return g.torsion(torsions[at]).name, by
+}
+
 func (g *guide) laid(x []float64, pool *parallel.Pool) []float64 {
 	d := g.molecule.Dim()
 	out := make([]float64, len(x))
@@ -103,20 +129,59 @@ func (g *guide) laid(x []float64, pool *parallel.Pool) []float64 {
 	return out
 }
 
-// fit takes the set's atoms out of frames that call them alike, in the set's order. Where the frames do not, they are
-// taken as they are: with as many atoms, and no other element at the place of one.
+// fit takes the set's atoms out of frames and gives equivalent ones the names that the set's conditions ask for.
 func fit(set constraint.Set, data *dataset.Points) (*dataset.Points, error) {
-	s, own := conditioned(set), data.Molecule
-	if s == nil || own == nil {
+	s := conditioned(set)
+	if s == nil || data.Molecule == nil {
 		return data, nil
 	}
+	out, err := placed(s, data)
+	if err != nil {
+		return nil, err
+	}
+	return relabelled(s, out), nil
+}
+
+// relabelled returns the frames with equivalent atoms exchanged where conditions ask for it.
+func relabelled(s *conformation.Set, data *dataset.Points) *dataset.Points {
 	m := s.Molecule()
+	if len(m.Bonds) == 0 {
+		m = data.Molecule
+	}
+	r := s.NewRelabeller(m)
+	if len(r) == 0 {
+		return data
+	}
+	out, frames := *data, 0
+	out.X = slices.Clone(data.X)
+	for row := range slices.Chunk(out.X, data.D) {
+		if r.Relabel(row) {
+			frames++
+		}
+	}
+	if frames == 0 {
+		return data
+	}
+	out.Remarks = append(slices.Clone(data.Remarks), fmt.Sprintf("In %d of %d frames equivalent atoms, such as the "+
+		"hydrogens of CH₂, change names, so that each has the hand that the set asks for.", frames, data.N))
+	return &out
+}
+
+// placed takes the set's atoms out of frames that call them alike, in the set's order. Where the frames do not, they
+// are taken as they are: with as many atoms, and no other element at the place of one.
+func placed(s *conformation.Set, data *dataset.Points) (*dataset.Points, error) {
+	m, own := s.Molecule(), data.Molecule
+	if kept, of := s.Kept(); kept != nil && own.N() == of {
+		data = picking(data, kept)
+		data.Remarks = data.Remarks[:len(data.Remarks)-1] // that atoms are left out is what the set asks for
+		own = data.Molecule
+	}
 	pick, err := picked(m, own)
 	if err == nil {
 		return picking(data, pick), nil
 	}
 	if have, want := own.N(), m.N(); have != want {
-		fault := fmt.Sprintf("its frames have %d atoms; expected %d, of %s", have, want, constraint.Name(set))
+		fault := fmt.Sprintf("its frames have %d atoms; expected %d, of %s", have, want, constraint.Name(s))
 		if named(m) && named(own) {
 			fault += fmt.Sprintf(", and they are not found by name: %v", err)
 		}
@@ -208,10 +273,7 @@ func picking(data *dataset.Points, pick []int) *dataset.Points {
 	out.D = 3 * len(pick)
 	out.X = make([]float64, 0, data.N*out.D)
 	for i := range data.N {
-		x := data.X[i*data.D : (i+1)*data.D]
-		for _, j := range pick {
-			out.X = append(out.X, x[3*j:3*j+3]...)
-		}
+		out.X = append(out.X, molecule.Picked(data.X[i*data.D:(i+1)*data.D], pick)...)
 	}
 	out.Molecule = own.Part(pick)
 	out.Molecule.Name = ""

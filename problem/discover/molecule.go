@@ -47,30 +47,38 @@ func (s *search) conformations(m *molecule.Molecule) {
 		out = append(out, r)
 	}
 	for _, b := range m.Bonds {
-		add(Distance, s.internal(b[:], func(x []float64) float64 { return molecule.Distance(x, b[0], b[1]) }, 0),
-			fmt.Sprintf("distance(%s, %s)", place(0), place(1)), "bond")
+		add(Distance, s.internal(b[:]), fmt.Sprintf("distance(%s, %s)", place(0), place(1)), "bond")
 	}
 	for _, a := range m.Angles() {
-		add(Angle, s.internal(a[:], func(x []float64) float64 {
-			return molecule.Angle(x, a[0], a[1], a[2]) * 180 / math.Pi
-		}, 0), fmt.Sprintf("angle(%s, %s, %s)", place(0), place(1), place(2)), "angle")
+		add(Angle, s.internal(a[:]), fmt.Sprintf("angle(%s, %s, %s)", place(0), place(1), place(2)), "angle")
 	}
 	for _, a := range m.Torsions() {
-		add(Dihedral, s.internal(a[:], func(x []float64) float64 {
-			return molecule.Torsion(x, a[0], a[1], a[2], a[3]) * 180 / math.Pi
-		}, 360), fmt.Sprintf("dihedral(%s, %s, %s, %s)", place(0), place(1), place(2), place(3)), "dihedral")
+		add(Dihedral, s.internal(a[:]), fmt.Sprintf("dihedral(%s, %s, %s, %s)", place(0), place(1), place(2),
+			place(3)), "dihedral")
 	}
 	s.offerAll(out)
 	s.distances()
 }
 
-// internal measures a coordinate on all rows; period is that of a dihedral.
-func (s *survey) internal(atoms []int, value func(x []float64) float64, period float64) Internal {
+func (s *survey) internal(atoms []int) Internal { return Measure(s.X, s.N, s.D, atoms) }
+
+// Measure measures the distance, angle or dihedral of two, three or four atoms on n rows of d numbers.
+func Measure(x []float64, n, d int, atoms []int) Internal {
 	q := Internal{Atoms: append([]int(nil), atoms...), Least: math.Inf(1), Most: math.Inf(-1)}
-	v := make([]float64, s.N)
+	v, period := make([]float64, n), 0.0
+	if len(atoms) == 4 {
+		period = 360
+	}
 	sin, cos := 0.0, 0.0
 	for i := range v {
-		v[i] = value(s.X[i*s.D : (i+1)*s.D])
+		switch row := x[i*d : (i+1)*d]; len(atoms) {
+		case 2:
+			v[i] = molecule.Distance(row, atoms[0], atoms[1])
+		case 3:
+			v[i] = molecule.Angle(row, atoms[0], atoms[1], atoms[2]) * 180 / math.Pi
+		default:
+			v[i] = molecule.Torsion(row, atoms[0], atoms[1], atoms[2], atoms[3]) * 180 / math.Pi
+		}
 		sn, cs := math.Sincos(v[i] * math.Pi / 180)
 		sin, cos = sin+sn, cos+cs
 	}
@@ -82,10 +90,10 @@ func (s *survey) internal(atoms []int, value func(x []float64) float64, period f
 		}
 	}
 	for _, u := range v {
-		q.Mean += u / float64(s.N)
+		q.Mean += u / float64(n)
 	}
 	for _, u := range v {
-		q.SD += (u - q.Mean) * (u - q.Mean) / float64(s.N)
+		q.SD += (u - q.Mean) * (u - q.Mean) / float64(n)
 		q.Least, q.Most = min(q.Least, u), max(q.Most, u)
 	}
 	q.SD = math.Sqrt(q.SD)
@@ -97,8 +105,8 @@ func (s *survey) internal(atoms []int, value func(x []float64) float64, period f
 			high++
 		}
 	}
-	enough := func(n int) bool { return n >= wallRows && float64(n) >= wallShare*float64(s.N) }
-	q.Wall = s.N >= 100 && enough(low) && enough(high) && (period == 0 || q.Most-q.Least < period/2)
+	enough := func(many int) bool { return many >= wallRows && float64(many) >= wallShare*float64(n) }
+	q.Wall = n >= 100 && enough(low) && enough(high) && (period == 0 || q.Most-q.Least < period/2)
 	q.Mean, q.Least, q.Most = q.Mean+middle, q.Least+middle, q.Most+middle
 	return q
 }

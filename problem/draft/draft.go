@@ -23,8 +23,10 @@ import (
 	"github.com/landing-diffusion/landing/domain/molecule/files"
 	"github.com/landing-diffusion/landing/domain/molecules"
 	"github.com/landing-diffusion/landing/domain/trajectory"
+	"github.com/landing-diffusion/landing/internal/dense"
 	"github.com/landing-diffusion/landing/internal/fault"
 	"github.com/landing-diffusion/landing/internal/input"
+	"github.com/landing-diffusion/landing/judge/metric"
 	"github.com/landing-diffusion/landing/langevin/evidence"
 	"github.com/landing-diffusion/landing/problem"
 	"github.com/landing-diffusion/landing/problem/discover"
@@ -41,36 +43,41 @@ type Options struct {
 	Drop     []string // columns to leave out, by name or number from 0
 	Keep     []string // columns that are coordinates though they look like times or numbers of rows
 	MaxLoss  float64  // the largest share of rows that may be left out for one reason; 0: none but one
+	Template string   // of conformations in an array: a file with their atoms; "" the data
+	Atoms    string   // of molecules: heavy or all; "" heavy ones, where these turn about a bond
 	Angles   []string // columns that are angles, likewise: their cosines and sines are points of circles
 	Clean    string   // a file for the rows and columns that can be used; "": one of its own, where no row is lost
 }
 
 // A Draft is a problem file and what it was made of.
 type Draft struct {
-	Data    string     `json:"data"`
-	Format  string     `json:"format"`
-	Read    string     `json:"read"` // what the numbers were understood to be, with their ranges
-	Rows    int        `json:"rows"`
-	Shape   []int      `json:"shape"`
-	Columns []Column   `json:"columns"`
-	Kind    string     `json:"kind"`
-	Faulty  Rows       `json:"faulty_rows"`
-	Repeats Rows       `json:"repeated_rows"`
-	Outlier []Outlier  `json:"outliers"`
-	Holds   []Proposal `json:"holds"`    // to round-off: active
-	Nearly  []Proposal `json:"nearly"`   // commented out
-	Bounds  []Proposal `json:"bounds"`   // commented out
-	Given   []Proposal `json:"formulas"` // those of the user
-	Observe []Observed `json:"observe"`  // numbers that are compared
-	Set     string     `json:"set"`      // in words
-	SetDim  int        `json:"set_dimension"`
-	Fills   *float64   `json:"fills"` // dimensions that the rows fill; nil: not known
-	Notes   []string   `json:"notes"`
-	Name    string     `json:"name"`
-	YAML    string     `json:"-"`
-	Cleaned *Cleaned   `json:"cleaned,omitempty"`
-	report  *discover.Report
-	symbols []string // names of coordinates in formulas of the set; nil: they have none
+	Data     string     `json:"data"`
+	Format   string     `json:"format"`
+	Read     string     `json:"read"` // what the numbers were understood to be, with their ranges
+	Rows     int        `json:"rows"`
+	Shape    []int      `json:"shape"`
+	Columns  []Column   `json:"columns"`
+	Kind     string     `json:"kind"`
+	Faulty   Rows       `json:"faulty_rows"`
+	Repeats  Rows       `json:"repeated_rows"`
+	Outlier  []Outlier  `json:"outliers"`
+	Holds    []Proposal `json:"holds"`    // to round-off: active
+	Nearly   []Proposal `json:"nearly"`   // commented out
+	Bounds   []Proposal `json:"bounds"`   // commented out
+	Given    []Proposal `json:"formulas"` // those of the user
+	Observe  []Observed `json:"observe"`  // numbers that are compared
+	Set      string     `json:"set"`      // in words
+	SetDim   int        `json:"set_dimension"`
+	Molecule *Chemistry `json:"molecule,omitempty"`
+	Fills    *float64   `json:"fills"` // dimensions that the rows fill; nil: not known
+	Notes    []string   `json:"notes"`
+	Name     string     `json:"name"`
+	Refine   float64    `json:"refine,omitempty"` // data.refine
+	YAML     string     `json:"-"`
+	Cleaned  *Cleaned   `json:"cleaned,omitempty"`
+	report   *discover.Report
+	moves    string   // how far rows are from the set
+	symbols  []string // names of coordinates in formulas of the set; nil: they have none
 
 	keepable []string // dropped columns that --keep keeps
 }
@@ -175,15 +182,17 @@ func name(path string) string {
 
 // loaded is the file on its way to a draft.
 type loaded struct {
-	seam     map[int]bool // coordinates that look like angles
-	survey   *dataset.Survey
-	find     func(column string) int // of the survey, by its name or number in the file; −1: none
-	molecule *molecule.Molecule
-	template bool // the file has names or elements of the atoms
-	notes    []string
-	turned   []string // columns that are written as cosine and sine, in words
-	data     string   // path of the file
-	folder   string   // of the problem file
+	seam      map[int]bool // coordinates that look like angles
+	survey    *dataset.Survey
+	find      func(column string) int // of the survey, by its name or number in the file; −1: none
+	molecule  *molecule.Molecule
+	formula   string // of all its atoms
+	hydrogens int    // that are left out
+	template  bool   // the file has names or elements of the atoms
+	notes     []string
+	turned    []string // columns that are written as cosine and sine, in words
+	data      string   // path of the file
+	folder    string   // of the problem file
 
 	kind       string // of data
 	coordinate []int  // columns that are a point, in order
@@ -202,13 +211,34 @@ type loaded struct {
 func read(o Options) (*loaded, error) {
 	l := &loaded{kind: "points", data: o.Path, folder: o.Folder}
 	ext := strings.ToLower(filepath.Ext(o.Path))
-	if ext != ".npy" && ext != ".npz" && slices.Contains(files.Extensions, ext) {
+	if (o.Template != "" || ext != ".npy" && ext != ".npz") && slices.Contains(files.Extensions, ext) {
 		p, err := molecules.Read(o.Path)
 		if err != nil {
 			return nil, err
 		}
+		if o.Template != "" {
+			of, err := molecules.Read(o.Template)
+			if err != nil {
+				return nil, err
+			}
+			if of.D != p.D {
+				return nil, fault.Errorf(fault.Data, o.Path, "its frames have %d atoms; expected the %d of %s", p.D/3,
+					of.D/3, o.Template)
+			}
+			p.Molecule = of.Molecule
+		}
+		l.formula, l.template, l.kind, l.notes = formula(p.Molecule), true, "molecule", p.Remarks
+		kept := p.Molecule.Heavy()
+		if o.Atoms != "all" && len(kept) < p.Molecule.N() && (o.Atoms == "heavy" || turns(p.Molecule.Part(kept))) {
+			l.hydrogens = p.Molecule.N() - len(kept)
+			x := make([]float64, 0, p.N*3*len(kept))
+			for i := range p.N {
+				x = append(x, molecule.Picked(p.X[i*p.D:(i+1)*p.D], kept)...)
+			}
+			p.Molecule, p.X, p.D = p.Molecule.Part(kept), x, 3*len(kept)
+		}
 		l.survey = &dataset.Survey{Points: *p, Format: strings.ToUpper(ext[1:]), Shape: []int{p.Molecule.N(), 3}}
-		l.molecule, l.template, l.kind, l.notes = p.Molecule, true, "molecule", p.Remarks
+		l.molecule = p.Molecule
 		return l, nil
 	}
 	s, err := dataset.ReadSurvey(o.Path, dataset.Reading{Array: o.Array, Decimal: o.Decimal, Header: o.Header})
@@ -565,8 +595,10 @@ func (l *loaded) draft(o Options, d *Draft) error {
 		return fault.Errorf(fault.Usage, "", "--formula: the rows have more than %d numbers", discover.MaxDim)
 	}
 	d.report = r
-	d.Notes = append(d.Notes, r.Remarks...)
-	if r.Distinct < discover.FewestRows && len(o.Formulas) == 0 {
+	if l.molecule == nil {
+		d.Notes = append(d.Notes, r.Remarks...)
+	}
+	if r.Distinct < discover.FewestRows && len(o.Formulas) == 0 && l.molecule == nil {
 		d.note("what you know of the set can be said: --formula \"…\" is held against the rows")
 	}
 	if r.Fills-r.Fills == 0 {
@@ -576,7 +608,7 @@ func (l *loaded) draft(o Options, d *Draft) error {
 	for _, q := range r.Outliers {
 		d.Outlier = append(d.Outlier, Outlier{l.row(l.rows[q.Row]), l.names[l.coordinate[q.Column]], q.Value})
 	}
-	set := l.compose(d, r)
+	set := l.compose(o, d, r)
 	if note := l.roundedNote(r); note != "" {
 		d.Notes = slices.Insert(d.Notes, 0, note)
 	}
@@ -598,12 +630,11 @@ func (l *loaded) everything() (x []float64, n, dim int) {
 	return x, l.n, len(of)
 }
 
-// built builds the set that a problem file describes and holds all rows against it: 0 if training
-// takes them without data.tolerance, else the largest violation of a component.
-func (l *loaded) built(text []byte) (tolerance float64, err error) {
+// set builds the set that a problem file describes.
+func (l *loaded) set(text []byte) (constraint.Set, error) {
 	p, err := problem.Load(text, "the draft", "", nil)
 	if err != nil {
-		return 0, err
+		return nil, err
 	}
 	for key, path := range p.Files() {
 		if path != "" && !filepath.IsAbs(path) {
@@ -612,12 +643,44 @@ func (l *loaded) built(text []byte) (tolerance float64, err error) {
 	}
 	process, err := p.Build()
 	if err != nil {
+		return nil, err
+	}
+	return process.Set, nil
+}
+
+// bring moves the conformations to the set, and says how far they were from it: the root mean square over atoms, in Å.
+func (l *loaded) bring(d *Draft) error {
+	set, err := l.set([]byte(d.YAML))
+	if err != nil {
+		return err
+	}
+	dim := set.Dim()
+	d.SetDim = dim - len(set.Equalities())
+	solver, moved, x := geometry.NewSolver(set, 0), make([]float64, l.n), make([]float64, dim)
+	for i := range moved {
+		from := l.x[i*dim : (i+1)*dim]
+		copy(x, from)
+		if !solver.Descend(x, evidence.Tolerance) {
+			return fmt.Errorf("%s cannot be brought to the set", l.row(l.rows[i]))
+		}
+		moved[i] = math.Sqrt(dense.SquaredDistance(x, from) * 3 / float64(dim))
+		copy(from, x)
+	}
+	worst := slices.Max(moved)
+	d.moves = fmt.Sprintf("those here by %.2g (median) to %.2g", metric.Median(moved), worst)
+	if worst > 1e-6 {
+		d.Refine = max(0.1, up(2*worst))
+	}
+	return nil
+}
+
+// built builds the set that a problem file describes and holds all rows against it: 0 if training
+// takes them without data.tolerance, else the largest violation of a component.
+func (l *loaded) built(text []byte) (tolerance float64, err error) {
+	set, err := l.set(text)
+	if err != nil || l.kind == "earth" {
 		return 0, err
 	}
-	if l.kind == "earth" {
-		return 0, nil
-	}
-	set := process.Set
 	x, n, dim := l.everything()
 	if kind, ok := kinds.Of(l.kind, set); ok && l.kind == "trajectory" { // joints' values become coordinates
 		points, err := kind.Fit(set, &dataset.Points{X: x, N: n, D: dim})

@@ -530,7 +530,7 @@ func TestOthers(t *testing.T) {
 	save(t, "water.xyz", xyz.String())
 	d := draft(t, Options{Path: "water.xyz"})
 	if d.Kind != "molecule" || !strings.Contains(set(d), `template: "water.xyz"`) || !strings.Contains(set(d),
-		"atoms: [0, 1], value: 1.09}") || !strings.Contains(set(d), "atoms: [0, 2], value: 0.95}") {
+		"  bonds: template") || !strings.Contains(set(d), "angles:\n    - {atoms: [1, 0, 2], range: [") {
 		t.Errorf("%s", d.YAML)
 	}
 	u := spheres(n)

@@ -5,79 +5,87 @@ import (
 	"fmt"
 	"math"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/landing-diffusion/landing/internal/dense"
+	"github.com/landing-diffusion/landing/internal/text"
 	"github.com/landing-diffusion/landing/problem/discover"
 )
 
-// moleculeSet writes conditions on a molecule: those that hold to round-off, and as comments what
-// is nearly kept and where dihedrals stop suddenly.
-func (l *loaded) moleculeSet(d *Draft, r *discover.Report) []string {
-	lines := []string{"", "  kind: molecule"}
-	if l.template {
-		lines = append(lines, "  template: "+strconv.Quote(pathFrom(l.folder, l.data)))
-	} else {
-		lines = append(lines, fmt.Sprintf("  atoms: %d", l.molecule.N()))
+// moleculeSet writes what a chemist would ask of a molecule: bonds, angles, rings, hands and sides of double bonds as
+// the rows have them. Turns about single bonds are free.
+func (l *loaded) moleculeSet(o Options, d *Draft, r *discover.Report) []string {
+	c := newChemist(l.molecule, l.x)
+	c.look()
+	d.Holds, d.Nearly, d.Bounds, d.Molecule = []Proposal{}, []Proposal{}, c.walls, &c.Chemistry
+	d.Molecule.Formula, d.Molecule.LeftOut = l.formula, l.hydrogens
+	path := cmp.Or(o.Template, o.Clean, l.data)
+	lines := []string{"", "  kind: molecule", "  template: " + strconv.Quote(pathFrom(l.folder, path))}
+	if l.hydrogens > 0 {
+		lines = append(lines, fmt.Sprintf("  heavy: true  # without %d hydrogens; atoms are counted from 0 among the "+
+			"others (landing init --atoms all keeps them)", l.hydrogens))
 	}
-	keys := map[string]string{discover.Distance: "distances", discover.Angle: "angles", discover.Dihedral: "dihedrals"}
-	entry := func(q discover.Relation) string {
-		list := fmt.Sprint(q.Atoms())
-		return fmt.Sprintf("{name: %s, atoms: %s, value: %s}", strconv.Quote(q.Kind+strings.ReplaceAll(list, " ", ",")),
-			strings.ReplaceAll(list, " ", ", "), number(q.Value))
-	}
-	d.Holds, d.Nearly = []Proposal{}, []Proposal{}
-	conditions := 0
-	for _, key := range []string{"distances", "angles", "dihedrals"} {
-		var own []string
-		for _, q := range r.Relations {
-			if keys[q.Kind] != key {
-				continue
-			}
-			text := entry(q)
-			p := Proposal{Name: q.Name, Expr: q.Expr, Max: q.Max, RMS: q.RMS, yaml: text}
-			if q.Exact {
-				own = append(own, "    - "+text+"  # round-off: "+p.residual())
-				d.Holds = append(d.Holds, p)
-				conditions++
-				continue
-			}
-			p.Note = "under set." + key
-			d.Nearly = append(d.Nearly, p)
-		}
-		if len(own) > 0 {
-			lines = append(append(lines, "  "+key+":"), own...)
+	spread := 0.0
+	for _, b := range l.molecule.Bonds {
+		q := c.measure(b[:]...)
+		spread = max(spread, q.SD)
+		if !c.together(b[:]...) {
+			c.add("distances", "{atoms: %s, value: %s}", c.list(b[:]...), number(rounded(q.Mean)))
 		}
 	}
-	slices.SortStableFunc(d.Nearly, func(a, b Proposal) int { return cmp.Compare(a.RMS, b.RMS) })
-	var bonds, angles [2]float64
-	for _, q := range r.Internals {
-		switch len(q.Atoms) {
-		case 2:
-			bonds[0], bonds[1] = bonds[0]+q.SD, bonds[1]+1
-		case 3:
-			angles[0], angles[1] = angles[0]+q.SD, angles[1]+1
-		case 4:
-			if q.Wall && q.Most-q.Least > 1e-2 {
-				low, high := roundDown(q.Least, q.Most-q.Least), -roundDown(-q.Most, q.Most-q.Least)
-				d.Bounds = append(d.Bounds, Proposal{Name: fmt.Sprint("dihedral", q.Atoms),
-					Expr: fmt.Sprintf("%g to %g°", low, high),
-					Note: fmt.Sprintf("the data ends suddenly at %.4f and %.4f; under set.dihedrals", q.Least, q.Most),
-					yaml: fmt.Sprintf("{atoms: %s, range: [%g, %g]}", strings.ReplaceAll(fmt.Sprint(q.Atoms), " ",
-						", "), low,
-						high)})
+	if spread <= stiffBonds {
+		lines = append(lines, fmt.Sprintf("  bonds: template  # lengths, which vary by %.2g Å at most (standard "+
+			"deviation)", spread))
+		c.lines["distances"] = nil
+	}
+	for _, q := range r.Exact() { // distances across, which no bond or angle explains
+		if at := q.Atoms(); q.Kind == discover.Distance && len(bondsFrom(at[0], c.near)) > 0 &&
+			bondsFrom(at[0], c.near)[at[1]] > 2 && !c.together(at...) {
+			c.add("distances", "{atoms: %s, value: %s}  # round-off", c.list(at...), number(q.Value))
+		}
+	}
+	for _, key := range []string{"rigid", "chirality", "dihedrals", "distances", "angles", "apart"} {
+		if of := c.lines[key]; len(of) > 0 {
+			lines = append(lines, "  "+key+":")
+			for _, line := range of {
+				lines = append(lines, "    - "+line)
 			}
 		}
 	}
-	if bonds[1] > 0 && angles[1] > 0 {
-		d.note("%.0f bonds vary by %.2g Å, %.0f angles between them by %.2g° (mean "+
-			"standard deviations)", bonds[1], bonds[0]/bonds[1], angles[1], angles[0]/angles[1])
-	}
-	d.Set = fmt.Sprintf("a molecule of %d atoms with %d conditions", l.molecule.N(), conditions)
-	return lines
+	d.Set = fmt.Sprintf("a molecule of %d atoms: %s", l.molecule.N(), strings.Join(c.Chemistry.kept(), "; "))
+	free := comment("  ", "Left free: %s.", strings.Join(c.Chemistry.free(), "; "))
+	return append(lines, strings.TrimSuffix(free, "\n"))
 }
+
+// kept says what the set keeps.
+func (c *Chemistry) kept() []string {
+	said := []string{"bond lengths, and the angles between bonds"}
+	for _, q := range []struct {
+		one, many string
+		of        []string
+	}{{"flat ring", "flat rings", c.Rings}, {"stereocentre", "stereocentres", c.Centres},
+		{"bond that keeps to one side", "bonds that keep to one side", c.Windows}} {
+		if len(q.of) > 0 {
+			said = append(said, text.Counted(len(q.of), q.one, q.many)+" ("+some(q.of)+")")
+		}
+	}
+	return said
+}
+
+// free says what it leaves free.
+func (c *Chemistry) free() []string {
+	said := []string{"no bond turns"}
+	if len(c.Rotors) > 0 {
+		said[0] = text.Counted(len(c.Rotors), "rotor", "rotors") + " (" + some(c.Rotors) + ")"
+	}
+	if len(c.Loose) > 0 {
+		said = append(said, text.Counted(len(c.Loose), "flexible ring", "flexible rings")+" ("+some(c.Loose)+")")
+	}
+	return append(said, c.Ambiguous...)
+}
+
+func some(of []string) string { return sequence(of[:min(len(of), 12)], len(of)) }
 
 // roundDown returns the roundest number at most a hundredth of a width below v.
 func roundDown(v, width float64) float64 {

@@ -14,7 +14,7 @@ import (
 
 // compose says in lines of YAML which set the rows lie on: a ready-made one, a product of such,
 // or formulas. The first line follows the key set.
-func (l *loaded) compose(d *Draft, r *discover.Report) []string {
+func (l *loaded) compose(o Options, d *Draft, r *discover.Report) []string {
 	exact := r.Exact()
 	d.SetDim = len(l.coordinate) - len(exact)
 	for _, f := range discover.Families(exact) {
@@ -31,7 +31,7 @@ func (l *loaded) compose(d *Draft, r *discover.Report) []string {
 		d.Nearly = append(d.Nearly, l.proposal(f, near))
 	}
 	slices.SortStableFunc(d.Nearly, func(a, b Proposal) int { return cmp.Compare(a.RMS, b.RMS) })
-	if n := len(families); n > maxNearly {
+	if n := len(families); n > maxNearly && l.molecule == nil {
 		d.note("%d more relations are nearly kept", n-maxNearly)
 	}
 	for _, q := range r.Given {
@@ -43,10 +43,10 @@ func (l *loaded) compose(d *Draft, r *discover.Report) []string {
 		}
 		d.Given = append(d.Given, p)
 	}
-	l.bounds(d, r)
 	if l.molecule != nil {
-		return l.moleculeSet(d, r)
+		return l.moleculeSet(o, d, r)
 	}
+	l.bounds(d, r)
 	if len(exact) == 0 && len(r.Inequalities) == 0 {
 		d.Set = fmt.Sprintf("R^%d: no relation holds to round-off", r.Dim)
 		return []string{fmt.Sprintf("{kind: euclidean, dim: %d}", r.Dim)}

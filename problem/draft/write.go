@@ -14,6 +14,12 @@ import (
 // further from it than data may be unless data.tolerance says so, that is put in.
 func (l *loaded) write(o Options, d *Draft, set []string) error {
 	d.YAML = l.yaml(o, d, set, 0)
+	if l.molecule != nil {
+		if err := l.bring(d); err != nil {
+			return fmt.Errorf("draft: the problem file that was written is refused: %w\n%s", err, d.YAML)
+		}
+		d.YAML = l.yaml(o, d, set, 0)
+	}
 	tolerance, err := l.built([]byte(d.YAML))
 	if err != nil && len(d.Observe) > 0 { // what is compared is no reason to write nothing
 		d.note("numbers to be compared are not proposed: %v", err)
@@ -70,12 +76,18 @@ func (l *loaded) yaml(o Options, d *Draft, set []string, tolerance float64) stri
 	var b strings.Builder
 	b.WriteString(problem.SchemaLine + "\n")
 	b.WriteString(comment("", "Drafted from %s: %s.", d.Data, d.Size()))
+	if d.Molecule != nil {
+		b.WriteString(comment("", "What is kept below is what all conformations have. Look it over, then: landing "+
+			"check, landing train."))
+	}
 	holdsTo := "What is active below holds on all rows to round-off. What they nearly keep is commented out, with " +
 		"its residual: how far rows are from it, in units of their spread (1: it says nothing). "
 	if d.Kind == "trajectory" {
 		holdsTo = "What is active below holds on all rows to what is said beside it. "
 	}
-	b.WriteString(comment("", "%sLook it over, then: landing check, landing train.", holdsTo))
+	if d.Molecule == nil {
+		b.WriteString(comment("", "%sLook it over, then: landing check, landing train.", holdsTo))
+	}
 	fmt.Fprintf(&b, "name: %s\n\n", strconv.Quote(d.Name))
 	b.WriteString("data:\n")
 	fmt.Fprintf(&b, "  kind: %s%s\n", d.Kind, map[string]string{"earth": "  # latitude, longitude in degrees",
@@ -85,6 +97,10 @@ func (l *loaded) yaml(o Options, d *Draft, set []string, tolerance float64) stri
 		path = o.Clean
 	}
 	fmt.Fprintf(&b, "  path: %s\n", strconv.Quote(pathFrom(l.folder, path)))
+	if d.Refine > 0 {
+		fmt.Fprintf(&b, "  refine: %s  # rows are moved to the set by at most so many Å, the root mean square over "+
+			"atoms; %s\n", number(d.Refine), d.moves)
+	}
 	if tolerance > 0 {
 		fmt.Fprintf(&b, "  tolerance: %s  # of a constraint, in its unit: rows are far from the set\n",
 			number(tolerance))
@@ -224,7 +240,7 @@ func (d *Draft) dimensions() string {
 	s := fmt.Sprintf("Near a row the others fill about %.1f dimensions; the set has %d", *d.Fills, d.SetDim)
 	switch {
 	case d.Kind == "molecule": // six of them are where it is and how it is turned
-		return s
+		return s + ", six of them its place and orientation"
 	case *d.Fills < 0.75*float64(d.SetDim)-0.25 && d.SetDim <= 10:
 		return s + ": the law is a narrow one, or a relation is missing that was not found. A formula of yours can " +
 			"be tried (landing init --formula), and for a closed surface in R³ a level set (landing make level-set)"
@@ -301,7 +317,22 @@ func (d *Draft) Lines(width int) (out []string) {
 	if d.Kind == "earth" {
 		set = "places on Earth: " + set
 	}
-	add("set", "%s", set)
+	if m := d.Molecule; m != nil {
+		left := ""
+		if m.LeftOut > 0 {
+			left = fmt.Sprintf(", without its %d hydrogens", m.LeftOut)
+		}
+		add("molecule", "%s%s: %d conformations", m.Formula, left, d.Rows)
+		for _, said := range m.kept() {
+			add("kept", "%s", said)
+		}
+		for _, said := range m.free() {
+			add("free", "%s", said)
+		}
+		add("refine", "rows are moved to the set, %s Å (root mean square over atoms)", d.moves)
+	} else {
+		add("set", "%s", set)
+	}
 	if t := d.dimensions(); t != "" {
 		add("dimension", "%s", t)
 	}

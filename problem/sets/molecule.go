@@ -19,6 +19,8 @@ import (
 type Molecule struct {
 	Template File `yaml:"template,omitempty" doc:"PDB, XYZ or SDF file: atoms, bonds, values"`
 
+	Heavy bool `yaml:"heavy,omitempty" doc:"without the hydrogens of the template"`
+
 	Atoms int `yaml:"atoms,omitempty" default:"a file" bounds:"[1,10000]" doc:"how many there are, without a template"`
 
 	AtomNames  []any       `yaml:"atom_names,omitempty" takes:"text,integer" doc:"without a template: CA, ALA2:CA"`
@@ -69,9 +71,8 @@ func molecules(k Molecule) (constraint.Set, error) {
 			return nil, cmp.Or(b.err, err)
 		}
 	}
-	set, err := conformation.New(conformation.Spec{
-		Molecule: b.m, Template: b.x, Conditions: b.conditions, Apart: b.pairs, Max: k.Windows == "max",
-	})
+	set, err := conformation.New(conformation.Spec{Molecule: b.m, Template: b.x, Conditions: b.conditions,
+		Apart: b.pairs, Max: k.Windows == "max", Kept: b.kept, Of: b.of})
 	var e *conformation.Error
 	if errors.As(err, &e) {
 		switch {
@@ -104,6 +105,9 @@ type molecular struct {
 	conditions []conformation.Condition
 	from       []string
 	pairs      []conformation.Apart
+	groups     [][]int // that are rigid
+	kept       []int   // atoms of the template that are not hydrogen, with {heavy}
+	of         int     // atoms of the template
 }
 
 // template reads the molecule.
@@ -112,6 +116,9 @@ func (b *molecular) template() error {
 		return b.named()
 	}
 	if b.Template == "" {
+		if b.Heavy && !b.need("heavy") {
+			return nil
+		}
 		if b.Molecule.Atoms == 0 {
 			return Bad("atoms", b.Molecule.Atoms, fmt.Sprintf("1 to %d atoms, or a file in {template}", maxAtoms))
 		}
@@ -123,6 +130,12 @@ func (b *molecular) template() error {
 		return &Error{Key: "template", Fault: err.Error()}
 	}
 	b.m, b.x = f.Molecule, f.Frame(0)
+	if b.of = b.m.N(); b.Heavy {
+		if b.kept = b.m.Heavy(); len(b.kept) == 0 {
+			return &Error{Key: "heavy", Fault: fmt.Sprintf("all atoms of %s are hydrogen", b.Template)}
+		}
+		b.m, b.x = b.m.Part(b.kept), molecule.Picked(b.x, b.kept)
+	}
 	switch n := b.m.N(); {
 	case n > maxAtoms:
 		return &Error{Key: "template", Fault: fmt.Sprintf("%s has %d atoms; expected at most %d", b.Template, n,
@@ -135,6 +148,9 @@ func (b *molecular) template() error {
 
 // named makes the molecule of its atoms' names.
 func (b *molecular) named() error {
+	if b.Heavy {
+		b.need("heavy")
+	}
 	if b.Template != "" {
 		return &Error{Key: "atom_names", Fault: "the template has names; expected one of the two keys"}
 	}
@@ -175,6 +191,9 @@ func (b *molecular) add(key string, conditions ...conformation.Condition) {
 
 // bonds are what the template's bonds keep.
 func (b *molecular) bonds() error {
+	for i, group := range b.Rigid {
+		b.groups = append(b.groups, b.chosen(fmt.Sprintf("rigid[%d]", i), group, 0))
+	}
 	for _, k := range []struct {
 		key, value string
 		of         func(*molecule.Molecule, []float64) ([]conformation.Condition, error)
@@ -189,22 +208,25 @@ func (b *molecular) bonds() error {
 		if err != nil {
 			return &Error{Key: k.key, Fault: err.Error()}
 		}
-		b.add(k.key, conditions...)
+		b.add(k.key, slices.DeleteFunc(conditions, b.implied)...)
 	}
 	return nil
 }
 
+// implied reports whether a rigid group keeps a bond's length, which would be there twice.
+func (b *molecular) implied(c conformation.Condition) bool {
+	return c.Kind == conformation.Distance && slices.ContainsFunc(b.groups, func(group []int) bool {
+		return slices.Contains(group, c.Atoms[0]) && slices.Contains(group, c.Atoms[1])
+	})
+}
+
 func (b *molecular) rigid() error {
-	for i, group := range b.Rigid {
+	for i := range b.Rigid {
 		key := fmt.Sprintf("rigid[%d]", i)
 		if !b.need(key) {
 			return nil
 		}
-		atoms := b.chosen(key, group, 0)
-		if b.err != nil {
-			return nil
-		}
-		conditions, err := conformation.Rigid(b.m, b.x, atoms)
+		conditions, err := conformation.Rigid(b.m, b.x, b.groups[i])
 		if err != nil {
 			return &Error{Key: key, Fault: err.Error()}
 		}

@@ -6,6 +6,7 @@ import (
 	"image"
 	_ "image/png" // pictures of pages
 	"io/fs"
+	"maps"
 	"net/url"
 	"os"
 	"path"
@@ -86,10 +87,11 @@ func Read(root, commands string) (*Site, []error) {
 			}
 		}
 	}
-	for _, at := range s.order() {
+	for _, at := range s.places() {
 		faults = append(faults, s.check(s.pages[at])...)
 	}
-	return s, faults
+	_, unlisted := s.sections()
+	return s, append(faults, unlisted...)
 }
 
 func (s *Site) add(at, file string) error {
@@ -279,38 +281,62 @@ func (s *Site) picture(p *page, link string) string {
 	return ""
 }
 
-// order returns the places of pages: the entrance, then docs, then the rest, each by place.
-func (s *Site) order() []string {
-	var all []string
-	for at := range s.pages {
-		all = append(all, at)
-	}
-	slices.SortFunc(all, func(a, b string) int {
-		if d := rank(a) - rank(b); d != 0 {
-			return d
-		}
-		if first := "README.md"; a == first || b == first { // of the group of the entrance
-			return strings.Compare(strings.TrimPrefix(a, first), strings.TrimPrefix(b, first))
-		}
-		return strings.Compare(a, b)
-	})
-	return all
+// contents is the page whose headings and links are the navigation.
+const contents = "docs/README.md"
+
+// A section of the navigation: a heading, and the places of its pages.
+type section struct {
+	title string
+	pages []string
 }
 
-// groups are the parts of the navigation.
-var groups = []string{"", "Guide", "Commands", "Examples", "History"}
-
-// rank is the group of a place.
-func rank(at string) int {
-	switch {
-	case !strings.Contains(at, "/"):
-		return 0
-	case strings.HasPrefix(at, "docs/history/"):
-		return 4
-	case strings.HasPrefix(at, "examples/"):
-		return 3
-	case strings.HasPrefix(at, commandsDir+"/"):
-		return 2
+// sections returns the navigation: the pages of the root, those that docs/README.md lists by its headings, and the
+// commands. Links to parts of pages do not count. A page that no section lists is a fault, but for docs/history.
+func (s *Site) sections() ([]section, []error) {
+	root, commands := section{}, section{title: "Commands"}
+	rest := map[string]bool{}
+	for _, at := range s.places() {
+		switch dir, _, in := strings.Cut(at, "/"); {
+		case !in:
+			root.pages = append(root.pages, at)
+		case dir == commandsDir:
+			commands.pages = append(commands.pages, at)
+		case at != contents && !strings.HasPrefix(at, "docs/history/"):
+			rest[at] = true
+		}
 	}
-	return 1
+	parts := []section{root}
+	if p := s.pages[contents]; p != nil {
+		parts[0].pages = append(parts[0].pages, contents)
+		ast.Walk(p.tree, func(n ast.Node, entering bool) (ast.WalkStatus, error) {
+			switch n := n.(type) {
+			case *ast.Heading:
+				if entering && n.Level == 2 {
+					parts = append(parts, section{title: plain(n, p.source)})
+				}
+			case *ast.Link:
+				at, anchor, _ := s.target(p, string(n.Destination))
+				if q := s.pageOf(at); entering && anchor == "" && q != nil && rest[q.at] {
+					in := &parts[len(parts)-1]
+					in.pages = append(in.pages, q.at)
+					delete(rest, q.at)
+				}
+			}
+			return ast.WalkContinue, nil
+		})
+	}
+	var faults []error
+	for _, at := range slices.Sorted(maps.Keys(rest)) {
+		faults = append(faults, fmt.Errorf("%s: no link of %s leads to it", at, contents))
+	}
+	return append(parts, commands), faults
+}
+
+// places returns the places of all pages in order, the entrance first.
+func (s *Site) places() []string {
+	all := slices.Sorted(maps.Keys(s.pages))
+	if i := slices.Index(all, "README.md"); i > 0 {
+		all = slices.Insert(slices.Delete(all, i, i+1), 0, "README.md")
+	}
+	return all
 }

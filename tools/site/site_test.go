@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -44,8 +45,15 @@ func TestWrite(t *testing.T) {
 	if err != nil || len(files) != n {
 		t.Fatalf("%d files of %d: %v", len(files), n, err)
 	}
-	if order := s.order(); order[0] != "README.md" || order[1] != "CHANGELOG.md" {
+	if order := s.places(); order[0] != "README.md" || order[1] != "CHANGELOG.md" {
 		t.Errorf("the order is %v", order)
+	}
+	parts, _ := s.sections()
+	testkit.Equal(t, fmt.Sprint(parts), "[{ [README.md CHANGELOG.md docs/README.md]} {Parts [docs/page.md "+
+		"examples/one/README.md]} {Commands []}]", "the navigation")
+	testkit.Contains(t, files["search.json"], `"title":"Page","to":"docs/page.html"`, "the index of the search")
+	if strings.Contains(files["search.json"], "diary") || !strings.Contains(files["docs/history/old.html"], "diary") {
+		t.Error("pages of docs/history are pages, but neither in the navigation nor in the search")
 	}
 	for _, c := range []struct{ file, want string }{
 		{"index.html", `<a href="docs/page.html#two-words-%CF%80--x_y">`},
@@ -91,6 +99,10 @@ func TestFaults(t *testing.T) {
 			t.Errorf("%s: %v, want %q", text, faults, want)
 		}
 	}
+	repo := small(t)
+	put(t, repo, "docs/lost.md", "# Lost\n")
+	_, faults := Read(repo, "")
+	testkit.Equal(t, fmt.Sprint(faults), "[docs/lost.md: no link of docs/README.md leads to it]", "no link")
 	if _, faults := Read(small(t), t.TempDir()); len(faults) == 0 {
 		t.Error("a folder without pages of verbs has no fault")
 	}
@@ -106,6 +118,9 @@ func small(t *testing.T) string {
 	put(t, repo, "CHANGELOG.md", "# Changes\n")
 	put(t, repo, "docs/page.md", "# Page\n\n[home](../README.md#home) ![dots](../picture.png) "+
 		"[x](https://example.org/x)\n\n1 < 2 & `<b>`\n\n## Two words: π = `x_y`\n\n## Again\n\n## Again\n")
+	put(t, repo, "docs/README.md", "# Pages\n\n## Parts\n\n[page](page.md) [again](page.md#again) "+
+		"[one](../examples/one)\n")
+	put(t, repo, "docs/history/old.md", "# Old\n\ndiary\n")
 	put(t, repo, "examples/one/README.md", "# One\n")
 	put(t, repo, "kit/kit.go", "// Package kit does one thing to an [io.Reader].\npackage kit\n")
 	put(t, repo, "void/x.txt", "")

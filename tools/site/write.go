@@ -3,18 +3,18 @@ package main
 import (
 	"bytes"
 	"embed"
+	"encoding/json"
 	"fmt"
 	"html/template"
 	"os"
 	"path"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/yuin/goldmark/ast"
 )
 
-//go:embed page.html style.css
+//go:embed page.html style.css search.js
 var own embed.FS
 
 var pageLayout = template.Must(template.ParseFS(own, "page.html"))
@@ -31,19 +31,37 @@ type group struct {
 	Links []link
 }
 
+// An entry of search.json: a page and its text, for the search in the reader's browser.
+type entry struct {
+	Title string `json:"title"`
+	To    string `json:"to"`
+	Text  string `json:"text"`
+}
+
 // Write writes the site into a folder and returns the number of its files. What else is in the folder stays.
 func (s *Site) Write(out string) (int, error) {
-	const sheet = "style.css"
-	style, err := own.ReadFile(sheet)
-	if err != nil {
-		return 0, err
+	files := map[string][]byte{}
+	for _, name := range []string{"style.css", "search.js"} {
+		data, err := own.ReadFile(name)
+		if err != nil {
+			return 0, err
+		}
+		files[name] = data
 	}
-	files := map[string][]byte{sheet: style}
-	order := s.order()
-	for _, at := range order {
-		if files[place(at)], err = s.render(s.pages[at], order); err != nil {
+	parts, _ := s.sections()
+	var found []entry
+	var err error
+	for _, at := range s.places() {
+		p := s.pages[at]
+		if files[place(at)], err = s.render(p, parts); err != nil {
 			return 0, fmt.Errorf("%s: %w", at, err)
 		}
+		if !strings.HasPrefix(at, "docs/history/") {
+			found = append(found, entry{p.title, place(at), strings.Join(strings.Fields(string(p.source)), " ")})
+		}
+	}
+	if files["search.json"], err = json.Marshal(found); err != nil {
+		return 0, err
 	}
 	for at := range s.files {
 		if files[at], err = os.ReadFile(filepath.Join(s.root, filepath.FromSlash(at))); err != nil {
@@ -76,7 +94,7 @@ func relative(from, to string) string {
 }
 
 // render makes the HTML of a page.
-func (s *Site) render(p *page, order []string) ([]byte, error) {
+func (s *Site) render(p *page, parts []section) ([]byte, error) {
 	here := place(p.at)
 	p = parse(p.at, p.source) // links are changed below
 	ast.Walk(p.tree, func(n ast.Node, entering bool) (ast.WalkStatus, error) {
@@ -95,17 +113,18 @@ func (s *Site) render(p *page, order []string) ([]byte, error) {
 	if err := markdown.Renderer().Render(&body, p.source, p.tree); err != nil {
 		return nil, err
 	}
-	nav := make([]group, len(groups))
-	for i, title := range groups {
-		nav[i].Title = title
+	var nav []group
+	for _, part := range parts {
+		g := group{Title: part.title}
+		for _, at := range part.pages {
+			g.Links = append(g.Links, link{s.pages[at].title, relative(here, place(at)), at == p.at})
+		}
+		if len(g.Links) > 0 {
+			nav = append(nav, g)
+		}
 	}
-	for _, at := range order {
-		in := &nav[rank(at)]
-		in.Links = append(in.Links, link{s.pages[at].title, relative(here, place(at)), at == p.at})
-	}
-	nav = slices.DeleteFunc(nav, func(g group) bool { return len(g.Links) == 0 })
 	var b bytes.Buffer
-	err := pageLayout.Execute(&b, map[string]any{"Title": p.title, "Style": relative(here, "style.css"), "Nav": nav,
+	err := pageLayout.Execute(&b, map[string]any{"Title": p.title, "Root": relative(here, ""), "Nav": nav,
 		"Body": template.HTML(body.String())}) // of goldmark, which lets no HTML of a page through
 	return b.Bytes(), err
 }

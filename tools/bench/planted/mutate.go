@@ -1,95 +1,41 @@
 package main
 
 import (
-	"bytes"
 	"fmt"
 	"go/ast"
 	"go/parser"
-	"go/printer"
 	"go/token"
 	"slices"
 	"strconv"
 	"strings"
 )
 
-// A mutant is a fault planted in a function.
+// A mutant is a fault planted in a function: the source from an offset to another is replaced by text.
 type mutant struct {
-	Package  string
-	Path     string // of the file, from the module's root, with slashes
-	Line     int
-	Column   int
-	Function string
-	Kind     string // what was changed: operator, condition, constant, …
-	Was, Is  string // the expression or statement
-	Within   string // the line of a constant, which else would not say which one
+	path     string // of the file, from the module's root, with slashes
+	line     int
+	function string
+	kind     string // what was changed: operator, condition, constant, …
+	was, is  string // the expression or statement
+	within   string // the line of a constant, which else would not say which one
 
-	brace   int    // offset in the source after the brace of the function's body
-	body    string // with the fault
-	returns bool   // the function returns something
-	number  int    // in the environment of the tests, from 1
+	from, to int
+	text     string
 }
 
 // name identifies a mutant without line numbers, so that a list of equivalent ones
 // survives edits elsewhere.
 func (m *mutant) name() string {
-	name := fmt.Sprintf("%s %s: %s: %s -> %s", m.Path, m.Function, m.Kind, m.Was, m.Is)
-	if m.Within != "" {
-		name += " in " + m.Within
+	name := fmt.Sprintf("%s %s: %s: %s -> %s", m.path, m.function, m.kind, m.was, m.is)
+	if m.within != "" {
+		name += " in " + m.within
 	}
 	return name
 }
 
-// A source is a file that is parsed.
-type source struct {
-	path string
-	set  *token.FileSet
-	tree *ast.File
-}
-
-func parse(path string, text []byte) (*source, error) {
-	s := &source{path: path, set: token.NewFileSet()}
-	var err error
-	s.tree, err = parser.ParseFile(s.set, path, text, parser.ParseComments)
-	return s, err
-}
-
-// print writes a part of the tree as Go.
-func (s *source) print(n any) string {
-	var b bytes.Buffer
-	if err := printer.Fprint(&b, s.set, n); err != nil {
-		panic("planted: " + err.Error()) // there is no such node
-	}
-	return b.String()
-}
-
-// short writes a part of the tree in one line.
-func (s *source) short(n any) string { return strings.Join(strings.Fields(s.print(n)), " ") }
-
-// mutant returns one of a function, with no fault yet.
-func (s *source) mutant(f *ast.FuncDecl) *mutant {
-	return &mutant{Package: s.tree.Name.Name, Path: s.path, Function: f.Name.Name,
-		brace: s.set.Position(f.Body.Lbrace).Offset + 1, returns: f.Type.Results != nil}
-}
-
-// body prints the body of a function for a copy beside the sound one: its labels have names of its own.
-func (s *source) body(f *ast.FuncDecl) string {
-	var labels []*ast.Ident
-	ast.Inspect(f.Body, func(n ast.Node) bool {
-		switch n := n.(type) {
-		case *ast.LabeledStmt:
-			labels = append(labels, n.Label)
-		case *ast.BranchStmt:
-			if n.Label != nil {
-				labels = append(labels, n.Label)
-			}
-		}
-		return true
-	})
-	for _, l := range labels {
-		l.Name += numberMark
-		defer func() { l.Name = strings.TrimSuffix(l.Name, numberMark) }()
-	}
-	return s.print(f.Body)
+// planted returns the source with the fault.
+func (m *mutant) planted(source []byte) []byte {
+	return slices.Concat(source[:m.from], []byte(m.text), source[m.to:])
 }
 
 // operators maps each operator to what it is mistaken for.
@@ -105,84 +51,110 @@ var operators = map[token.Token]token.Token{
 var functions = map[string]string{"Sin": "Cos", "Cos": "Sin", "Max": "Min", "Min": "Max", "Floor": "Ceil",
 	"Ceil": "Floor", "min": "max", "max": "min"}
 
-// A site is a place where a fault can be planted: plant changes the syntax tree, and what it returns takes that back.
-type site struct {
-	node  ast.Node
-	kind  string
-	plant func() (undo func())
+// mutants returns those of one file, in the order of the source, but for functions whose faults show in words only.
+func mutants(path string, source []byte) ([]*mutant, error) {
+	set := token.NewFileSet()
+	tree, err := parser.ParseFile(set, path, source, 0)
+	if err != nil {
+		return nil, err
+	}
+	p := &planter{path: path, source: string(source), set: set}
+	for _, d := range tree.Decls {
+		f, ok := d.(*ast.FuncDecl)
+		if ok && f.Body != nil && !slices.Contains([]string{"String", "Error", "Name"}, f.Name.Name) {
+			p.function = f.Name.Name
+			ast.Inspect(f.Body, p.visit)
+		}
+	}
+	return p.out, nil
 }
 
-// change plants a value.
-func change[T any](at *T, to T) func() (undo func()) {
-	return func() func() {
-		was := *at
-		*at = to
-		return func() { *at = was }
-	}
+// A planter gathers the mutants of a file.
+type planter struct {
+	path, source, function string
+	set                    *token.FileSet
+	out                    []*mutant
 }
 
-// sites lists the places of a function in the order of the source.
-func sites(f *ast.FuncDecl) (out []site) {
-	add := func(node ast.Node, kind string, plant func() (undo func())) {
-		out = append(out, site{node, kind, plant})
-	}
-	ast.Inspect(f.Body, func(n ast.Node) bool {
-		switch n := n.(type) {
-		case *ast.CallExpr:
-			switch called := n.Fun.(type) {
-			case *ast.Ident:
-				if called.Name == "panic" {
-					return false // messages of programmers' mistakes
-				}
-				if to := functions[called.Name]; to == "min" || to == "max" {
-					add(n, "call", change(&called.Name, to))
-				}
-			case *ast.SelectorExpr:
-				pkg, ok := called.X.(*ast.Ident)
-				if !ok {
-					break
-				}
-				if slices.Contains([]string{"fmt", "errors", "strings"}, pkg.Name) || infinite(called, n.Args) {
-					return false // texts, and +∞, which Inf(2) is too
-				}
-				if to := functions[called.Sel.Name]; pkg.Name == "math" && to != "" {
-					add(called, "call", change(&called.Sel.Name, to))
-				}
-			}
-		case *ast.BinaryExpr:
-			if to, ok := operators[n.Op]; ok && !textual(n) {
-				add(n, "operator", change(&n.Op, to))
-			}
-		case *ast.AssignStmt:
-			if to, ok := operators[n.Tok]; ok {
-				add(n, "operator", change(&n.Tok, to))
-			}
-		case *ast.UnaryExpr:
-			if n.Op == token.SUB {
-				add(n, "sign", change(&n.Op, token.ADD))
-			}
-		case *ast.IfStmt:
-			not := &ast.UnaryExpr{Op: token.NOT, X: &ast.ParenExpr{X: n.Cond}}
-			add(n.Cond, "condition", change(&n.Cond, ast.Expr(not)))
-		case *ast.IndexExpr:
-			if _, ok := n.Index.(*ast.Ident); ok {
-				before := &ast.BinaryExpr{X: n.Index, Op: token.SUB, Y: &ast.BasicLit{Kind: token.INT, Value: "1"}}
-				add(n, "index", change(&n.Index, ast.Expr(before)))
-			}
-		case *ast.BasicLit:
-			if is := constant(n); is != "" {
-				add(n, "constant", change(&n.Value, is))
-			}
-		case *ast.BlockStmt:
-			for i, s := range n.List {
-				if removable(s) {
-					add(s, "statement", change(&n.List[i], ast.Stmt(&ast.EmptyStmt{})))
-				}
+func (p *planter) offset(at token.Pos) int { return p.set.Position(at).Offset }
+
+// add plants a text in place of what stands at a position in a node.
+func (p *planter) add(node ast.Node, kind string, at token.Pos, was, text string) {
+	begin, end := p.offset(node.Pos()), p.offset(node.End())
+	m := &mutant{path: p.path, line: p.set.Position(node.Pos()).Line, function: p.function, kind: kind,
+		from: p.offset(at), text: text}
+	m.to = m.from + len(was)
+	m.was = oneLine(p.source[begin:end])
+	m.is = oneLine(p.source[begin:m.from] + text + p.source[m.to:end])
+	p.out = append(p.out, m)
+}
+
+func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
+
+// visit looks for faults in a node, and reports whether to look below it.
+func (p *planter) visit(n ast.Node) bool {
+	switch n := n.(type) {
+	case *ast.CallExpr:
+		return p.call(n)
+	case *ast.BinaryExpr:
+		if to, ok := operators[n.Op]; ok && !textual(n) {
+			p.add(n, "operator", n.OpPos, n.Op.String(), to.String())
+		}
+	case *ast.AssignStmt:
+		if to, ok := operators[n.Tok]; ok {
+			p.add(n, "operator", n.TokPos, n.Tok.String(), to.String())
+		}
+	case *ast.UnaryExpr:
+		if n.Op == token.SUB {
+			p.add(n, "sign", n.OpPos, "-", "+")
+		}
+	case *ast.IfStmt:
+		cond := p.source[p.offset(n.Cond.Pos()):p.offset(n.Cond.End())]
+		p.add(n.Cond, "condition", n.Cond.Pos(), cond, "!("+cond+")")
+	case *ast.IndexExpr:
+		if i, ok := n.Index.(*ast.Ident); ok {
+			p.add(n, "index", i.Pos(), i.Name, i.Name+"-1")
+		}
+	case *ast.BasicLit:
+		if is := constant(n); is != "" {
+			p.add(n, "constant", n.Pos(), n.Value, is)
+			line := p.set.Position(n.Pos()).Line
+			p.out[len(p.out)-1].within = oneLine(strings.Split(p.source, "\n")[line-1])
+		}
+	case *ast.BlockStmt:
+		for _, s := range n.List {
+			if removable(s) {
+				p.add(s, "statement", s.Pos(), p.source[p.offset(s.Pos()):p.offset(s.End())], "")
+				p.out[len(p.out)-1].is = "nothing"
 			}
 		}
-		return true
-	})
-	return out
+	}
+	return true
+}
+
+// call looks for faults in what is called. Below calls that make messages there is nothing to plant.
+func (p *planter) call(n *ast.CallExpr) bool {
+	switch called := n.Fun.(type) {
+	case *ast.Ident:
+		if called.Name == "panic" {
+			return false // messages of programmers' mistakes
+		}
+		if to := functions[called.Name]; to == "min" || to == "max" {
+			p.add(n, "call", called.Pos(), called.Name, to)
+		}
+	case *ast.SelectorExpr:
+		pkg, ok := called.X.(*ast.Ident)
+		if !ok {
+			break
+		}
+		if slices.Contains([]string{"fmt", "errors", "strings"}, pkg.Name) || infinite(called, n.Args) {
+			return false // texts, and +∞, which Inf(2) is too
+		}
+		if to := functions[called.Sel.Name]; pkg.Name == "math" && to != "" {
+			p.add(called, "call", called.Sel.Pos(), called.Sel.Name, to)
+		}
+	}
+	return true
 }
 
 // textual reports whether an expression joins strings, of which one is a literal.
@@ -235,37 +207,4 @@ func removable(s ast.Stmt) bool {
 		return !ok || id.Name != "panic"
 	}
 	return false
-}
-
-// mutants returns those of one file, in the order of the source, but for functions whose faults show in words only.
-func mutants(path string, text []byte) ([]*mutant, error) {
-	s, err := parse(path, text)
-	if err != nil {
-		return nil, err
-	}
-	lines := strings.Split(string(text), "\n")
-	var out []*mutant
-	for _, d := range s.tree.Decls {
-		f, ok := d.(*ast.FuncDecl)
-		if !ok || f.Body == nil || slices.Contains([]string{"String", "Error", "Name"}, f.Name.Name) {
-			continue
-		}
-		for _, site := range sites(f) {
-			m, at := s.mutant(f), s.set.Position(site.node.Pos())
-			m.Line, m.Column, m.Kind, m.Was = at.Line, at.Column, site.kind, s.short(site.node)
-			undo := site.plant()
-			switch m.Is = s.short(site.node); site.kind {
-			case "statement":
-				m.Is = "nothing"
-			case "condition":
-				m.Is = "!(" + m.Was + ")"
-			case "constant":
-				m.Within = strings.Join(strings.Fields(lines[at.Line-1]), " ")
-			}
-			m.body = s.body(f)
-			undo()
-			out = append(out, m)
-		}
-	}
-	return out, nil
 }
