@@ -126,45 +126,67 @@ type mirrors struct {
 	all        constraint.Evaluator
 	d, m, c    int
 	x, y       []float64            // rows×c: components at starts and ends of steps
-	at         geometry.Geometry    // of the equalities, one point
+	at         geometry.Geometry    // of the equalities, together points
 	projection *geometry.Projection // onto them
 	end        geometry.Geometry    // of all, for Terminal
 	endProject *geometry.Projection
 	solver     *geometry.Solver // onto Σ
 	ctx        context.Context  // of Stepper.until
 	support    [][]int          // that each component's derivatives are along; nil: all coordinates
-	jac        []float64        // derivatives at a point, along the support
-	known      []float64        // all components where at is asked next, and jac is of; nil: it computes them
-	grad       []float64        // d
-	n, best, v []float64        // d
-	y0         []float64        // d: the proposal
-	land       []float64        // d
-	ok         [1]bool
+	from       []int            // c+1: where those of each component begin among a point's
+	known      bool             // at is asked next where values and jac are of
 	folds      Folds
+
+	rows        [together]reflected // that are sent back together
+	left        []*reflected        // those that are beyond a wall
+	y0          []float64           // where those are, d each
+	values, jac []float64           // components and derivatives there
+	grad, t     []float64           // a gradient of each and its tangent part, d
+	ok          [together]bool
 }
+
+// A reflected row is one that is sent back.
+type reflected struct {
+	row     int
+	y, from []float64 // where it is, and where the step began
+	y0, v   []float64 // the proposal, and the reflected step
+	reach   float64   // how deep a wall may be
+	back    bool      // it is inside
+	normals []float64 // of its mirrors, d each
+	best    []float64 // tangent part of the gradient of the deepest wall
+	depth   float64
+	deepest int
+	comp    int // whose gradient is asked for
+}
+
+// together is how many rows are sent back at a time.
+const together = 16
 
 func newMirrors(p *Process, moving constraint.Set, rows int) *mirrors {
 	d, m, c := p.Set.Dim(), len(p.Set.Equalities()), len(constraint.Components(p.Set))
-	vec := func() []float64 { return make([]float64, d) }
-	support, derivatives := p.Set.Capabilities().Support, c*d
-	if support != nil {
-		derivatives = 0
-		for _, at := range support {
-			derivatives += len(at)
-		}
-	}
+	k := min(rows, together)
+	vec := func(n int) []float64 { return make([]float64, n) }
 	w := &mirrors{
 		proc: p, all: p.Set.NewEvaluator(rows), d: d, m: m, c: c,
-		support: support, jac: make([]float64, derivatives), grad: vec(),
-		x: make([]float64, rows*c), y: make([]float64, rows*c),
-		projection: geometry.NewProjection(moving, 1),
+		support: p.Set.Capabilities().Support, from: make([]int, c+1), x: vec(rows * c), y: vec(rows * c),
+		projection: geometry.NewProjection(moving, k),
 		end:        geometry.New(p.Set, rows, 0), endProject: geometry.NewProjection(p.Set, rows),
-		n: vec(), best: vec(), v: vec(), y0: vec(), land: vec(),
+		y0: vec(k * d), values: vec(k * c), grad: vec(k * d), t: vec(k * d),
 	}
-	if m > 0 && support != nil && p.Set.Capabilities().Equalities == nil {
+	for a := range c {
+		w.from[a+1] = w.from[a] + d
+		if w.support != nil {
+			w.from[a+1] = w.from[a] + len(w.support[a])
+		}
+	}
+	w.jac = vec(k * w.from[c])
+	for e := range w.rows[:k] {
+		w.rows[e].y0, w.rows[e].v, w.rows[e].best = vec(d), vec(d), vec(d)
+	}
+	if m > 0 && w.support != nil && p.Set.Capabilities().Equalities == nil {
 		moving = recalling{moving, w}
 	}
-	w.at = geometry.New(moving, 1, 0)
+	w.at = geometry.New(moving, k, 0)
 	return w
 }
 
@@ -175,15 +197,18 @@ type recalling struct {
 }
 
 func (s recalling) NewEvaluator(rows int) constraint.Evaluator {
-	e := s.Set.NewEvaluator(rows)
+	e, w := s.Set.NewEvaluator(rows), s.of
 	compute := e.SparseJacobians
 	e.SparseJacobians = func(values, jac, x []float64, n int) {
-		if s.of.known == nil {
+		if !w.known {
 			compute(values, jac, x, n)
 			return
 		}
-		copy(values, s.of.known)
-		copy(jac, s.of.jac)
+		k := w.from[w.m]
+		for i := range n {
+			copy(values[i*w.m:(i+1)*w.m], w.values[i*w.c:])
+			copy(jac[i*k:(i+1)*k], w.jac[i*w.from[w.c]:])
+		}
 	}
 	return e
 }
@@ -196,43 +221,57 @@ func (w *mirrors) start(x []float64, n int) []float64 {
 
 // fold sends back the rows of dst that are beyond a wall, after steps from x.
 func (w *mirrors) fold(dst, x []float64, failed []bool, n int, info *Info) {
-	d, c, m := w.d, w.c, w.m
-	f := &w.folds
+	c, d, f := w.c, w.d, &w.folds
 	f.Row, f.Y, f.M, f.Mirrors, f.N = f.Row[:0], f.Y[:0], f.M[:0], f.Mirrors[:0], f.N[:0]
 	w.all.Values(w.y[:n*c], dst[:n*d], n)
+	w.left = w.left[:0]
 	for i := range n {
-		if worst(w.y[i*c+m:(i+1)*c]) <= 0 {
-			continue
-		}
-		y, from := dst[i*d:(i+1)*d], x[i*d:(i+1)*d]
-		copy(w.y0, y)
-		before, mirrors := len(f.N), turnedBack
-		switch {
-		case w.reflect(y, from, w.y[i*c:(i+1)*c], info):
-			info.Reflected++
-			mirrors = (len(f.N) - before) / d
-		case worst(w.x[i*c+m:(i+1)*c]) <= roundoff: // turn back
-			info.TurnedBack++
-			f.N = f.N[:before]
-			copy(y, from)
-			for j := range w.v {
-				w.v[j] = from[j] - w.y0[j]
+		if worst(w.y[i*c+w.m:(i+1)*c]) > 0 {
+			r := &w.rows[len(w.left)]
+			r.row, r.y, r.from, r.normals, r.back = i, dst[i*d:(i+1)*d], x[i*d:(i+1)*d], r.normals[:0], false
+			copy(r.y0, r.y)
+			for j := range r.v {
+				r.v[j] = r.y[j] - r.from[j]
 			}
-		default:
-			f.N = f.N[:before]
-			if copy(y, w.y0); !w.inside(y, info) {
-				copy(y, from)
-				failed[i] = true
-			}
-			continue
+			r.reach = 2*dense.Norm(r.v) + roundoff
+			w.left = append(w.left, r)
 		}
-		f.Row, f.Mirrors = append(f.Row, i), append(f.Mirrors, mirrors)
-		f.Y = append(f.Y, w.y0...)
-		for j, v := range w.v {
-			f.M = append(f.M, y[j]-v)
+		if k := len(w.left); k > 0 && (i == n-1 || k == together) {
+			w.reflect(info)
+			for e := range w.rows[:k] {
+				w.keep(&w.rows[e], failed, info)
+			}
+			w.left = w.left[:0]
 		}
 	}
 	info.Folds = f
+}
+
+// keep notes the fold of a row; one that is not back turns back, or is projected.
+func (w *mirrors) keep(r *reflected, failed []bool, info *Info) {
+	f, mirrors := &w.folds, turnedBack
+	switch {
+	case r.back:
+		info.Reflected++
+		mirrors = len(r.normals) / w.d
+		f.N = append(f.N, r.normals...)
+	case worst(w.x[r.row*w.c+w.m:(r.row+1)*w.c]) <= roundoff: // turn back
+		info.TurnedBack++
+		copy(r.y, r.from)
+		for j := range r.v {
+			r.v[j] = r.from[j] - r.y0[j]
+		}
+	default:
+		if copy(r.y, r.y0); !w.inside(r.y, info) {
+			copy(r.y, r.from)
+			failed[r.row] = true
+		}
+		return
+	}
+	f.Row, f.Mirrors, f.Y = append(f.Row, r.row), append(f.Mirrors, mirrors), append(f.Y, r.y0...)
+	for j, v := range r.v {
+		f.M = append(f.M, r.y[j]-v)
+	}
 }
 
 // worst returns the largest of the inequalities; 0 or less inside.
@@ -243,100 +282,149 @@ func worst(g []float64) float64 {
 	return slices.Max(g)
 }
 
-// reflect mirrors y, the end of a step from x with these components, until no wall is
-// violated, and leaves the reflected step in w.v. It reports whether it could.
-func (w *mirrors) reflect(y, x, values []float64, info *Info) bool {
-	d := w.d
-	for j := range w.v {
-		w.v[j] = y[j] - x[j]
-	}
-	reach := 2*dense.Norm(w.v) + roundoff
+// reflect mirrors the rows that are left until no wall is violated, or until it cannot.
+func (w *mirrors) reflect(info *Info) {
 	for met := range foldLimit(w.c - w.m) {
 		if met > 0 { // most are inside, where derivatives are not needed
-			w.all.Values(values, y, 1)
+			w.gather()
+			w.all.Values(w.values, w.y0, len(w.left))
+			w.leave(func(k int, r *reflected) bool { return !w.outside(k, r) })
 		}
-		if worst(values[w.m:]) <= 0 {
-			return true
+		w.locate(true)
+		if len(w.left) == 0 {
+			return
 		}
-		if w.support != nil {
-			w.all.SparseJacobians(values, w.jac, y, 1)
-		} else {
-			w.all.Jacobians(values, w.jac, y, 1)
-		}
-		if worst(values[w.m:]) <= 0 {
-			return true
-		}
-		w.known = values
-		err := w.at.At(y, 1)
-		if w.known = nil; err != nil {
-			return false
-		}
-		var depth, value float64 // of the deepest wall
-		at := 0                  // where component a's derivatives begin
-		for a := range w.c {
-			here := at
-			if w.support != nil {
-				at += len(w.support[a])
-			} else {
-				at += d
+		w.deepest()
+		n := 0
+		w.leave(func(k int, r *reflected) bool {
+			if !w.outside(k, r) || !(r.depth > 0 && r.depth <= r.reach) {
+				return true
 			}
-			if a < w.m || !(values[a] > 0) {
+			s := -2 / dense.Dot(r.best, r.best)
+			dense.Axpy(r.y, s*w.values[k*w.c+r.deepest], r.best)
+			dense.Axpy(r.v, s*dense.Dot(r.best, r.v), r.best)
+			unit := math.Sqrt(-s / 2)
+			for _, v := range r.best {
+				r.normals = append(r.normals, unit*v)
+			}
+			copy(w.y0[n*w.d:], w.y0[k*w.d:(k+1)*w.d])
+			n++
+			return false
+		})
+		w.settle(info)
+	}
+}
+
+// leave takes from the rows that are left those of which out says so.
+func (w *mirrors) leave(out func(k int, r *reflected) bool) {
+	left := w.left[:0]
+	for k, r := range w.left {
+		if !out(k, r) {
+			left = append(left, r)
+		}
+	}
+	w.left = left
+}
+
+// outside reports whether row k of those left is beyond a wall, by its values.
+func (w *mirrors) outside(k int, r *reflected) bool {
+	r.back = worst(w.values[k*w.c+w.m:(k+1)*w.c]) <= 0
+	return !r.back
+}
+
+// gather copies the rows that are left to y0.
+func (w *mirrors) gather() {
+	for k, r := range w.left {
+		copy(w.y0[k*w.d:], r.y)
+	}
+}
+
+// locate asks for the geometry at the rows that are left, and leaves out those that have none. With components, it
+// evaluates values and derivatives of all.
+func (w *mirrors) locate(components bool) {
+	for n := len(w.left); n > 0; n = len(w.left) {
+		w.gather()
+		if components && w.support != nil {
+			w.all.SparseJacobians(w.values, w.jac, w.y0, n)
+		} else if components {
+			w.all.Jacobians(w.values, w.jac, w.y0, n)
+		}
+		w.known = components
+		err := w.at.At(w.y0, n)
+		if w.known = false; err == nil {
+			return
+		}
+		row, ok := geometry.Row(err)
+		w.leave(func(k int, _ *reflected) bool { return !ok || k == row }) // all, where a context ended
+	}
+}
+
+// deepest finds for each of the rows left the wall that it is the deepest beyond.
+func (w *mirrors) deepest() {
+	d, c := w.d, w.c
+	for _, r := range w.left {
+		r.depth, r.comp = 0, w.m-1
+	}
+	for more := true; more; {
+		more = false
+		clear(w.grad)
+		for k, r := range w.left {
+			for r.comp++; r.comp < c && !(w.values[k*c+r.comp] > 0); r.comp++ {
+			}
+			if r.comp >= c {
 				continue
 			}
-			grad := w.gradient(a, w.jac[here:at])
-			w.at.Tangent(w.n, grad)
-			norm := dense.Norm(w.n)
-			if norm > normalWall*dense.Norm(grad) && values[a]/norm > depth {
-				depth, value = values[a]/norm, values[a]
-				copy(w.best, w.n)
+			more = true
+			derivatives, grad := w.jac[k*w.from[c]:][w.from[r.comp]:w.from[r.comp+1]], w.grad[k*d:(k+1)*d]
+			if w.support == nil {
+				copy(grad, derivatives)
+				continue
+			}
+			for e, j := range w.support[r.comp] {
+				grad[j] = derivatives[e]
 			}
 		}
-		if !(depth > 0 && depth <= reach) {
-			return false
+		if more {
+			w.at.Tangent(w.t, w.grad)
 		}
-		s := -2 / dense.Dot(w.best, w.best)
-		dense.Axpy(y, s*value, w.best)
-		dense.Axpy(w.v, s*dense.Dot(w.best, w.v), w.best)
-		unit := math.Sqrt(-s / 2)
-		for _, v := range w.best {
-			w.folds.N = append(w.folds.N, unit*v)
-		}
-		if !w.settle(y, info) {
-			return false
+		for k, r := range w.left {
+			if r.comp >= c {
+				continue
+			}
+			n, value := w.t[k*d:(k+1)*d], w.values[k*c+r.comp]
+			norm := dense.Norm(n)
+			if norm > normalWall*dense.Norm(w.grad[k*d:(k+1)*d]) && value/norm > r.depth {
+				r.depth, r.deepest = value/norm, r.comp
+				copy(r.best, n)
+			}
 		}
 	}
-	return false
 }
 
-// gradient returns that of component a from its derivatives along the support, until the next call.
-func (w *mirrors) gradient(a int, derivatives []float64) []float64 {
-	if w.support == nil {
-		return derivatives
-	}
-	clear(w.grad)
-	for k, j := range w.support[a] {
-		w.grad[j] = derivatives[k]
-	}
-	return w.grad
-}
-
-// settle lands h at the point y, or projects it, as the method does.
-func (w *mirrors) settle(y []float64, info *Info) bool {
+// settle lands h at the rows left, or projects them from y0, as the method does.
+func (w *mirrors) settle(info *Info) {
+	n := len(w.left)
 	switch {
-	case w.m == 0:
-		return true
+	case w.m == 0 || n == 0:
 	case w.proc.Method.Projected():
-		info.Projections.Add(w.projection.Project(w.at, y, y, w.ok[:], 0))
-		return w.ok[0]
-	case w.proc.Landing.Explicit:
-		return true // of second order; the next step lands
+		if len(w.at.Points()) > n*w.d && w.at.At(w.y0, n) != nil { // some are lost
+			w.left = w.left[:0]
+			return
+		}
+		w.gather()
+		info.Projections.Add(w.projection.Project(w.at, w.y0, w.y0, w.ok[:], 0))
+		w.leave(func(k int, r *reflected) bool {
+			copy(r.y, w.y0[k*w.d:])
+			return !w.ok[k]
+		})
+	case w.proc.Landing.Explicit: // of second order; the next step lands
+	default:
+		w.locate(false)
+		w.at.Landing(w.t)
+		for k, r := range w.left {
+			dense.Axpy(r.y, -1, w.t[k*w.d:(k+1)*w.d])
+		}
 	}
-	if w.at.At(y, 1) != nil {
-		return false
-	}
-	w.at.Landing(w.land)
-	dense.Axpy(y, -1, w.land)
-	return true
 }
 
 // inside projects y onto Σ and reports whether it could.

@@ -159,9 +159,9 @@ func (s *active) column(p int, g *group, base, jac []float64) {
 }
 
 // grown returns v with n numbers, of which new ones are anything.
-func grown(v []float64, n int) []float64 {
+func grown[T any](v []T, n int) []T {
 	if n > cap(v) {
-		return append(make([]float64, 0, 2*n), v...)[:n]
+		return append(make([]T, 0, 2*n), v...)[:n]
 	}
 	return v[:n]
 }
@@ -344,27 +344,27 @@ func (w *Projection) applyActive(out []float64, i, a int, base, val, at []float6
 // of M = ∇h(z) ∇h(x)ᵀ, both over ‖∇h(x)‖. Steps keep the equalities of the core solved, so that the working set begins
 // without them.
 type eliminated struct {
-	low, up, inverse []float64
-	unit, at         []float64 // packed: ∇h(x) and ∇h(z) over ‖∇h(x)‖
-	y, z             []float64
-	n                []float64 // d
+	low, up, inverse, z []vec     // of one lane
+	unit, at            []float64 // packed: ∇h(x) and ∇h(z) over ‖∇h(x)‖
+	x, y                []float64
+	n                   []float64 // d
 }
 
 // factor appends to kept the equalities that are not of the core.
 func (s *eliminated) factor(kept []int, g *group, base, jac, size []float64) []int {
 	p := g.pattern
 	n, packed := len(p.li), int(p.start[g.m])
-	s.low, s.up, s.inverse = grown(s.low, n), grown(s.up, n), grown(s.inverse, g.m)
+	s.low, s.up, s.inverse, s.z = grown(s.low, n), grown(s.up, n), grown(s.inverse, g.m), grown(s.z, g.m)
 	s.unit, s.at = grown(s.unit, packed), grown(s.at, packed)
-	s.y, s.z = grown(s.y, g.m), grown(s.z, g.m)
+	s.x, s.y = grown(s.x, g.m), grown(s.y, g.m)
 	for l := range g.m {
 		from, to := p.start[l], p.start[l+1]
 		dense.Scaled(s.unit[from:to], 1/size[l], base[from:to])
 		dense.Scaled(s.at[from:to], 1/size[l], jac[from:to])
 	}
-	p.factorGeneral(s.low, s.up, s.inverse, s.at, s.unit, s.y, s.z, nearSpan)
+	p.factorGeneral(s.low, s.up, s.inverse, s.at, s.unit, s.y, s.x, nearSpan)
 	for k, v := range s.inverse {
-		if v == 0 {
+		if v[0] == 0 {
 			kept = append(kept, int(p.order[k]))
 		}
 	}
@@ -372,26 +372,30 @@ func (s *eliminated) factor(kept []int, g *group, base, jac, size []float64) []i
 }
 
 // land adds to the move from z the normals of the core that bring its linearised equalities, with the values val at z,
-// to 0.
+// to 0; nil: none.
 func (s *eliminated) land(move []float64, g *group, val, size []float64) {
 	p := g.pattern
-	p.times(s.z, s.at, move, s.inverse)
 	for k, l := range p.order {
-		if s.inverse[k] != 0 {
-			s.z[k] += val[g.comp[l]] / size[l]
+		v := 0.0
+		if s.inverse[k][0] != 0 {
+			v = g.dot(s.at, int(l), move)
+			if val != nil {
+				v += val[g.comp[l]] / size[l]
+			}
 		}
+		s.z[k] = vec{v}
 	}
 	p.solve(s.low, s.up, s.inverse, s.z)
-	p.addTransposed(move, -1, s.unit, s.z)
+	for k, l := range p.order {
+		g.axpy(move, -s.z[k][0], s.unit, int(l))
+	}
 }
 
 // along returns the unit gradient of component l at x with the normals of the core that keep its equalities.
 func (s *eliminated) along(l int, g *group, base []float64, size float64) []float64 {
-	p, n := g.pattern, s.n[:g.d]
+	n := s.n[:g.d]
 	clear(n)
 	g.axpy(n, 1/size, base, l)
-	p.times(s.z, s.at, n, s.inverse)
-	p.solve(s.low, s.up, s.inverse, s.z)
-	p.addTransposed(n, -1, s.unit, s.z)
+	s.land(n, g, nil, nil)
 	return n
 }

@@ -16,13 +16,14 @@ type factored struct {
 	ε   float64
 	der derivatives
 
-	jac   []float64 // rows×mat: ∇J by groups; of those with a pattern packed, and so is q, the unit gradients
+	jac   []float64 // rows×mat: ∇J by groups; of those with a pattern packed
 	count []int     // rows×groups: active components
 	rank  []int     // rows×groups: rank of ∇J
 	pivot []int     // rows×c: active components of each group, its own numbers, in the order of elimination
 	scale []float64 // rows×c: norms of their gradients
 	q     []float64 // rows×mat: orthonormal basis of the normal space, by rows
-	r     []float64 // rows×sq: column i is the i-th pivoted unit gradient in basis q; or L and D⁻¹
+	r     []float64 // rows×sq: column i is the i-th pivoted unit gradient in basis q
+	cores []vec     // a block of lanes×cores: L, D⁻¹ and unit gradients of groups with a pattern
 
 	z, rhs, square []float64 // small solves: c, c, widest²
 	buf            []float64 // a group's coordinates: d
@@ -33,14 +34,17 @@ func newFactored(p *points, l *layout, ε float64) *factored {
 	groups := p.rows * len(l.groups)
 	g := &factored{
 		points: p, layout: l, ε: ε, der: newDerivatives(p.eval, l, p.c, p.d, p.rows),
-		jac: make([]float64, p.rows*l.mat), q: make([]float64, p.rows*l.mat), r: make([]float64, p.rows*l.sq),
+		jac: make([]float64, p.rows*l.mat), r: make([]float64, p.rows*l.sq),
 		count: make([]int, groups), rank: make([]int, groups),
 		pivot: make([]int, p.rows*p.c), scale: make([]float64, p.rows*p.c),
 		z: make([]float64, p.c), rhs: make([]float64, p.c), square: make([]float64, l.widest*l.widest),
 		buf: make([]float64, p.d),
 	}
+	if l.widest > 0 {
+		g.q = make([]float64, p.rows*l.mat)
+	}
 	if l.sparse {
-		g.sparse = newSparse(p, l)
+		g.sparse, g.cores = newSparse(p, l), make([]vec, (p.rows+lanes-1)/lanes*l.cores)
 	}
 	return g
 }
@@ -51,14 +55,20 @@ func (g *factored) At(x []float64, n int) error { return g.hold(x, n, g.factorAl
 func (g *factored) factorAll(n int) error {
 	g.der.at(g.values, g.jac, g.x, n)
 	g.reset()
-	for i := range n {
+	for from := 0; from < n; from += lanes {
+		to := min(from+lanes, n)
 		if g.work > heavy {
 			if err := g.until.Err(); err != nil {
 				return err
 			}
 		}
-		if err := g.factorGroups(i); err != nil {
-			return err
+		if g.factorGroups(from, to) == nil {
+			continue
+		}
+		for i := from; i < to; i++ { // the first point with an error
+			if err := g.factorGroups(i, i+1); err != nil {
+				return err
+			}
 		}
 	}
 	return nil
@@ -67,22 +77,23 @@ func (g *factored) factorAll(n int) error {
 // factorRow computes the gradients and factors of point i alone.
 func (g *factored) factorRow(i int) error {
 	g.der.at(g.values[i*g.c:], g.jac[i*g.mat:], g.x[i*g.d:], 1)
-	return g.factorGroups(i)
+	return g.factorGroups(i, i+1)
 }
 
-func (g *factored) factorGroups(i int) error {
+// factorGroups factors the points from, …, to − 1 of a block of lanes.
+func (g *factored) factorGroups(from, to int) (err error) {
 	for a := range g.groups {
-		var err error
 		if g.groups[a].pattern != nil {
-			err = g.factorSparse(i, a)
-		} else {
+			err = g.factorSparse(from, to, a)
+		}
+		for i := from; i < to && err == nil && g.groups[a].pattern == nil; i++ {
 			err = g.factor(i, a)
 		}
 		if err != nil {
-			return err
+			break
 		}
 	}
-	return nil
+	return err
 }
 
 // factor computes the factorisation of group a at point i: with the components in their own order if they are well
@@ -140,77 +151,78 @@ func sum(v []int, i, width int) (s int) {
 
 // Tangent implements Geometry.
 func (g *factored) Tangent(dst, v []float64) {
-	for i := range g.n {
-		g.tangent(dst[i*g.d:(i+1)*g.d], v[i*g.d:(i+1)*g.d], i)
+	if g.n > 0 && &dst[0] != &v[0] {
+		copy(dst, v[:g.n*g.d])
 	}
+	g.tangents(dst, 0, g.n)
 	g.points.rest(dst)
 }
 
 // Normal implements Geometry.
-func (g *factored) Normal(dst, u []float64) {
-	for i := range g.n {
-		g.normal(dst[i*g.d:(i+1)*g.d], u[i*g.c:(i+1)*g.c], 0, i)
-	}
-}
+func (g *factored) Normal(dst, u []float64) { g.normals(dst, u, 0, 0, g.n) }
 
 // Landing implements Geometry.
-func (g *factored) Landing(dst []float64) {
-	for i := range g.n {
-		g.landing(dst[i*g.d:(i+1)*g.d], i)
-	}
-}
+func (g *factored) Landing(dst []float64) { g.normals(dst, g.values, g.ε, 0, g.n) }
 
-func (g *factored) tangent(out, v []float64, i int) {
-	if &out[0] != &v[0] {
-		copy(out, v)
-	}
+// tangents projects the rows from, …, to − 1 of v.
+func (g *factored) tangents(v []float64, from, to int) {
 	for a := range g.groups {
 		gr := &g.groups[a]
-		t := gr.take(g.buf, out)
-		if gr.pattern != nil {
-			g.tangentSparse(t, i, a)
-			gr.put(out, t)
-			continue
-		}
-		for q, _ := g.basis(i, a); len(q) > 0; q = q[gr.d:] {
-			dense.Axpy(t, -dense.Dot4(q[:gr.d], t), q[:gr.d])
-		}
-		gr.put(out, t)
-	}
-}
-
-func (g *factored) landing(out []float64, i int) {
-	g.normal(out, g.values[i*g.c:(i+1)*g.c], g.ε, i)
-}
-
-// normal writes ∇Jᵀ G† u at point i, with ε added to the inequalities in u.
-func (g *factored) normal(out, u []float64, ε float64, i int) {
-	if len(g.groups) != 1 || g.groups[0].coord != nil {
-		clear(out) // coordinates that no component touches
-	}
-	for a := range g.groups {
-		gr := &g.groups[a]
-		t := out
-		if gr.coord != nil {
-			t = g.buf[:gr.d]
-		}
-		if gr.pattern != nil {
-			g.normalSparse(t, u, ε, i, a)
-			gr.put(out, t)
-			continue
-		}
-		o, k := i*g.c+gr.vec, g.count[i*len(g.groups)+a]
-		rhs := g.rhs[:k]
-		for e, l := range g.pivot[o : o+k] {
-			v := u[gr.comp[l]]
-			if l >= gr.m {
-				v += ε
+		for lo := from; lo < to; {
+			hi := min(to, (lo/lanes+1)*lanes)
+			if gr.pattern != nil {
+				g.tangentSparse(v, lo, hi, a)
+				lo = hi
 			}
-			rhs[e] = v / g.scale[o+e]
+			for ; lo < hi; lo++ {
+				out := v[lo*g.d : (lo+1)*g.d]
+				t := gr.take(g.buf, out)
+				for q, _ := g.basis(lo, a); len(q) > 0; q = q[gr.d:] {
+					dense.Axpy(t, -dense.Dot4(q[:gr.d], t), q[:gr.d])
+				}
+				gr.put(out, t)
+			}
 		}
-		g.solve(t, rhs, i, a)
-		gr.put(out, t)
 	}
+}
+
+// normals writes ∇Jᵀ G† u at the points from, …, to − 1, with ε added to the inequalities in u.
+func (g *factored) normals(out, u []float64, ε float64, from, to int) {
+	if len(g.groups) != 1 || g.groups[0].coord != nil {
+		clear(out[from*g.d : to*g.d]) // coordinates that no component touches
+	}
+	for a := range g.groups {
+		for lo := from; lo < to; {
+			hi := min(to, (lo/lanes+1)*lanes)
+			if g.groups[a].pattern != nil {
+				g.normalSparse(out, u, ε, lo, hi, a)
+				lo = hi
+			}
+			for ; lo < hi; lo++ {
+				g.normal(out[lo*g.d:(lo+1)*g.d], u[lo*g.c:(lo+1)*g.c], ε, lo, a)
+			}
+		}
+	}
+}
+
+// normal is normals of a group without a pattern at point i.
+func (g *factored) normal(out, u []float64, ε float64, i, a int) {
+	gr := &g.groups[a]
+	t := out
+	if gr.coord != nil {
+		t = g.buf[:gr.d]
+	}
+	o, k := i*g.c+gr.vec, g.count[i*len(g.groups)+a]
+	rhs := g.rhs[:k]
+	for e, l := range g.pivot[o : o+k] {
+		v := u[gr.comp[l]]
+		if l >= gr.m {
+			v += ε
+		}
+		rhs[e] = v / g.scale[o+e]
+	}
+	g.solve(t, rhs, i, a)
+	gr.put(out, t)
 }
 
 // solve writes the vector Qᵀz of least norm with (unit gradients)·Qᵀz = rhs, in
@@ -293,14 +305,14 @@ type group struct {
 	// Offsets into a point's block of component vectors, of c×d matrices and of
 	// c×c matrices, groups one after the other.
 	vec, mat, sq int
-	// Where it is there, matrices are packed, and instead of c×c matrices there are the numbers of L and D⁻¹.
+	// Where it is there, matrices are packed, and instead of c×c matrices there are the numbers of cores.
 	pattern *pattern
 }
 
 // sizes returns how many numbers the group has in a point's blocks of matrices.
 func (g *group) sizes() (mat, sq int) {
 	if p := g.pattern; p != nil {
-		return len(p.col), len(p.li) + g.m
+		return len(p.col), len(p.li) + g.m + int(p.start[g.m])
 	}
 	return g.c * g.d, g.c * g.c
 }
@@ -373,6 +385,7 @@ type layout struct {
 	place  []int // of packed derivatives in a point's matrices; nil if dense
 	mat    int   // numbers in a point's c×d matrices, groups one after the other
 	sq     int   // the same of c×c matrices
+	cores  int   // and of what patterns have instead
 	widest int   // components of the largest group without a pattern
 	work   int   // multiply-adds at a point, roughly
 	sparse bool  // some group has a pattern
@@ -388,10 +401,14 @@ func newLayoutWithin(s constraint.Set, budget func(m, d int) int) *layout {
 	for i := range l.groups {
 		g := &l.groups[i]
 		mat, sq := g.sizes()
-		l.mat, l.sq = l.mat+mat, l.sq+sq
+		l.mat += mat
 		if g.pattern == nil {
+			g.sq = l.sq
+			l.sq += sq
 			l.widest, dense = max(l.widest, g.c), dense+mat
 		} else {
+			g.sq = l.cores
+			l.cores += sq
 			l.sparse, l.work = true, l.work+64*(mat+sq)
 		}
 	}
@@ -472,7 +489,7 @@ func makeGroups(s constraint.Set, budget func(m, d int) int) (groups []group, pl
 		}
 	}
 	at := make([]int, c) // of each component in its group
-	vec, mat, sq := 0, 0, 0
+	vec, mat := 0, 0
 	for i := range groups {
 		g := &groups[i]
 		g.c, g.d = len(g.comp), len(g.coord)
@@ -488,9 +505,9 @@ func makeGroups(s constraint.Set, budget func(m, d int) int) (groups []group, pl
 			}
 			g.pattern = newPattern(rows, g.m, g.d, most)
 		}
-		g.vec, g.mat, g.sq = vec, mat, sq
-		m, s := g.sizes()
-		vec, mat, sq = vec+g.c, mat+m, sq+s
+		g.vec, g.mat = vec, mat
+		m, _ := g.sizes()
+		vec, mat = vec+g.c, mat+m
 		if g.d == d {
 			g.coord = nil
 		}

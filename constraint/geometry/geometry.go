@@ -15,6 +15,7 @@
 package geometry
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/landing-diffusion/landing/constraint"
@@ -142,6 +143,19 @@ func (p *points) check(i, comp int, norm float64) error {
 	return nil
 }
 
+// Row returns the point of a block that a *NonFiniteError or a *RankError names.
+func Row(err error) (i int, ok bool) {
+	var nf *NonFiniteError
+	var re *RankError
+	switch {
+	case errors.As(err, &nf):
+		return nf.Row, true
+	case errors.As(err, &re):
+		return re.Row, true
+	}
+	return 0, false
+}
+
 // A RankError says that an equality cannot be followed because its gradient
 // vanishes, as that of a squared constraint does on Σ.
 type RankError struct {
@@ -252,7 +266,8 @@ func (g *closed) Tangent(dst, v []float64) {
 		if out, in := dst[i*d:(i+1)*d], v[i*d:(i+1)*d]; g.regular[i] {
 			g.normals.Tangent(out, in, g.point(i), g.workOf(i), 1)
 		} else {
-			g.other.tangent(out, in, i)
+			copy(out, in)
+			g.other.tangents(dst, i, i+1)
 		}
 	}
 	g.rest(dst)
@@ -269,7 +284,7 @@ func (g *closed) Normal(dst, u []float64) {
 		if out, ui := dst[i*d:(i+1)*d], u[i*c:(i+1)*c]; g.regular[i] {
 			g.normals.Normal(out, ui, g.point(i), g.workOf(i), 1)
 		} else {
-			g.other.normal(out, ui, 0, i)
+			g.other.normals(dst, u, 0, i, i+1)
 		}
 	}
 }
@@ -285,7 +300,7 @@ func (g *closed) Landing(dst []float64) {
 		if out := dst[i*d : (i+1)*d]; g.regular[i] {
 			g.normals.Landing(out, g.point(i), g.workOf(i), 1)
 		} else {
-			g.other.landing(out, i)
+			g.other.normals(dst, g.values, 0, i, i+1)
 		}
 	}
 }

@@ -10,9 +10,10 @@ import (
 
 // Normals tells how near the gradients of equalities are to a loss of rank. It is scratch space for one goroutine.
 type Normals struct {
-	p                                   *pattern
-	derivatives                         func(values, jac, x []float64, n int)
-	values, jac, low, up, inverse, y, z []float64 // L D R is of low, inverse and up
+	p                 *pattern
+	derivatives       func(values, jac, x []float64, n int)
+	values, jac, y, z []float64
+	low, up, inverse  []vec // L D R
 }
 
 // NewNormals goes by the pattern of ∇h ∇hᵀ where it is asked to and s has one, else by the equalities in their order.
@@ -35,8 +36,11 @@ func NewNormals(s constraint.Set, sparse bool) *Normals {
 		return nil
 	}
 	size := max(len(n.p.col), len(n.p.li), len(rows))
-	for _, v := range []*[]float64{&n.values, &n.jac, &n.low, &n.up, &n.inverse, &n.y, &n.z} {
+	for _, v := range []*[]float64{&n.values, &n.jac, &n.y, &n.z} {
 		*v = make([]float64, size)
+	}
+	for _, v := range []*[]vec{&n.low, &n.up, &n.inverse} {
+		*v = make([]vec, size)
 	}
 	return n
 }
@@ -55,9 +59,11 @@ func (n *Normals) At(x []float64, index []int) (parts, unit []float64) {
 			dense.Scaled(unit[p.start[l]:p.start[l+1]], 1/parts[l], row)
 		}
 	}
-	p.factor(n.low, n.inverse, unit, n.y, faint)
+	p.factorGeneral(n.low, n.up, n.inverse, unit, unit, n.y, n.z, faint)
 	for k, l := range p.order {
-		if parts[l] /= math.Sqrt(n.inverse[k]); n.inverse[k] == 0 {
+		if v := n.inverse[k][0]; v > 0 {
+			parts[l] /= math.Sqrt(v)
+		} else {
 			parts[l] = 0
 		}
 	}
@@ -70,7 +76,7 @@ const faint = 1e-12 // a squared sine
 func (n *Normals) Turned(a, b []float64) (turned bool) {
 	n.p.factorGeneral(n.low, n.up, n.inverse, a, b, n.y, n.z, faint)
 	for _, v := range n.inverse {
-		turned = turned != (v < 0)
+		turned = turned != (v[0] < 0)
 	}
 	return turned
 }

@@ -1,6 +1,9 @@
 package geometry
 
-import "slices"
+import (
+	"slices"
+	"unsafe"
+)
 
 // A pattern is what the supports of a group's components say of its gradients, once a set: where their numbers stand,
 // an order of elimination for the m equalities, and the places of the factors of
@@ -159,58 +162,66 @@ func union(dst, a, b []int32, but, and int32) []int32 {
 	return dst
 }
 
+// lanes is how many points are factored and solved at once.
+const lanes = 4
+
+// A vec is a number of each of some points, by lanes.
+type vec [lanes]float64
+
 // factor writes L and the inverses of D for the packed rows u. A row whose part outside the span of the rows before it
 // has a squared length below tolerance is left out: its inverse and its column are 0, and so is what solve gives it. y
 // is scratch of m numbers. It returns the least of D that is kept, at most 1.
-func (p *pattern) factor(l, inverse, u, y []float64, tolerance float64) (least float64) {
-	least = 1
-	for k, row := range p.order {
-		d := 0.0
-		for _, v := range u[p.start[row]:p.start[row+1]] {
-			d += v * v
-		}
-		lo, hi := p.rp[k], p.rp[k+1]
-		cols, places := p.rj[lo:hi], p.rx[lo:hi]
-		for t, i := range cols {
-			s := 0.0
-			for _, e := range p.pairs[p.ps[int(lo)+t]:p.ps[int(lo)+t+1]] {
-				s += u[e[0]] * u[e[1]]
+func (p *pattern) factor(l, inverse, u, y []vec, tolerance float64) (least vec) {
+	if vectors {
+		factorAVX2(p, unsafe.SliceData(l), &inverse[0], &u[0], &y[0], tolerance, &least)
+		return least
+	}
+	for i := range lanes {
+		least[i] = 1
+		for k, row := range p.order {
+			d := 0.0
+			for _, v := range u[p.start[row]:p.start[row+1]] {
+				d += v[i] * v[i]
 			}
-			y[i] = s
-		}
-		for t := 0; t < len(cols); t++ {
-			i := cols[t]
-			v, from, to := y[i], p.lp[i], places[t]
-			if p.twin[i] && t+1 < len(cols) {
-				next := places[t+1]
-				w := y[i+1] - l[from]*v
-				a, b := l[from+1:to], l[p.lp[i+1]:next]
-				for e, r := range p.li[from+1 : to] {
-					y[r] -= a[e]*v + b[e]*w
+			lo, hi := p.rp[k], p.rp[k+1]
+			for t := lo; t < hi; t++ {
+				s := 0.0
+				for _, e := range p.pairs[p.ps[t]:p.ps[t+1]] {
+					s += u[e[0]][i] * u[e[1]][i]
 				}
-				l[to], l[next] = v*inverse[i], w*inverse[i+1]
-				d -= l[to]*v + l[next]*w
-				t++
-				continue
+				y[p.rj[t]][i] = s
 			}
-			column := l[from:to]
-			for e, r := range p.li[from:to] {
-				y[r] -= column[e] * v
+			for t := lo; t < hi; t++ {
+				j, to := p.rj[t], p.rx[t]
+				v, from := y[j][i], p.lp[j]
+				if p.twin[j] && t+1 < hi {
+					t++
+					next, second := p.rx[t], p.lp[j+1]-from-1
+					w := y[j+1][i] - l[from][i]*v
+					for e := from + 1; e < to; e++ {
+						y[p.li[e]][i] -= l[e][i]*v + l[e+second][i]*w
+					}
+					l[to][i], l[next][i] = v*inverse[j][i], w*inverse[j+1][i]
+					d -= l[to][i]*v + l[next][i]*w
+					continue
+				}
+				for e := from; e < to; e++ {
+					y[p.li[e]][i] -= l[e][i] * v
+				}
+				l[to][i] = v * inverse[j][i]
+				d -= l[to][i] * v
 			}
-			w := v * inverse[i]
-			d -= w * v
-			l[to] = w
-		}
-		if inverse[k] = 0; d >= tolerance {
-			inverse[k], least = 1/d, min(least, d)
+			if inverse[k][i] = 0; d >= tolerance {
+				inverse[k][i], least[i] = 1/d, min(least[i], d)
+			}
 		}
 	}
 	return least
 }
 
 // factorGeneral is factor of the matrix M = Z Uᵀ of two packed matrices: M = L D R, with R by rows at the places of L.
-// Rows with a small element of D are left out.
-func (p *pattern) factorGeneral(l, r, inverse, z, u, y, x []float64, tolerance float64) {
+// Rows with a small element of D are left out. The matrices are of one point, and so is the first lane of the factors.
+func (p *pattern) factorGeneral(l, r, inverse []vec, z, u, y, x []float64, tolerance float64) {
 	for k, row := range p.order {
 		d := 0.0
 		for e := p.start[row]; e < p.start[row+1]; e++ {
@@ -229,81 +240,91 @@ func (p *pattern) factorGeneral(l, r, inverse, z, u, y, x []float64, tolerance f
 			i, to := p.rj[t], p.rx[t]
 			below, above := y[i], x[i]
 			for e := p.lp[i]; e < to; e++ {
-				y[p.li[e]] -= r[e] * below
-				x[p.li[e]] -= l[e] * above
+				y[p.li[e]] -= r[e][0] * below
+				x[p.li[e]] -= l[e][0] * above
 			}
-			l[to], r[to] = below*inverse[i], above*inverse[i]
-			d -= l[to] * above
+			l[to][0], r[to][0] = below*inverse[i][0], above*inverse[i][0]
+			d -= l[to][0] * above
 		}
-		if inverse[k] = 1 / d; !(max(d, -d) >= tolerance) {
-			inverse[k] = 0
+		if inverse[k][0] = 1 / d; !(max(d, -d) >= tolerance) {
+			inverse[k][0] = 0
 		}
 	}
 }
 
 // solve overwrites z, in the order of elimination, with the solution of L D R z = z; R is Lᵀ where r is l.
-func (p *pattern) solve(l, r, inverse, z []float64) {
-	for k := 0; k < len(z); k++ {
-		v, from, to := z[k], p.lp[k], p.lp[k+1]
-		if p.twin[k] {
-			w := z[k+1] - l[from]*v
-			z[k+1] = w
-			a, b := l[from+1:to], l[to:p.lp[k+2]]
-			for e, i := range p.li[from+1 : to] {
-				z[i] -= a[e]*v + b[e]*w
-			}
-			k++
-			continue
-		}
-		column := l[from:to]
-		for e, i := range p.li[from:to] {
-			z[i] -= column[e] * v
-		}
+func (p *pattern) solve(l, r, inverse, z []vec) {
+	if vectors {
+		solveAVX2(p, unsafe.SliceData(l), unsafe.SliceData(r), &inverse[0], &z[0])
+		return
 	}
-	for k := len(z) - 1; k >= 0; k-- {
-		s, from, to := z[k]*inverse[k], p.lp[k], p.lp[k+1]
-		if k > 0 && p.twin[k-1] {
-			before := p.lp[k-1]
-			a, b, v := r[before+1:from], r[from:to], z[k-1]*inverse[k-1]
-			for e, i := range p.li[from:to] {
-				v -= a[e] * z[i]
-				s -= b[e] * z[i]
+	for i := range lanes {
+		for k := 0; k < len(z); k++ {
+			v, from, to := z[k][i], p.lp[k], p.lp[k+1]
+			if p.twin[k] {
+				w, second := z[k+1][i]-l[from][i]*v, to-from-1
+				z[k+1][i] = w
+				for e := from + 1; e < to; e++ {
+					z[p.li[e]][i] -= l[e][i]*v + l[e+second][i]*w
+				}
+				k++
+				continue
 			}
-			z[k], z[k-1] = s, v-r[before]*s
-			k--
-			continue
+			for e := from; e < to; e++ {
+				z[p.li[e]][i] -= l[e][i] * v
+			}
 		}
-		column := r[from:to]
-		for e, i := range p.li[from:to] {
-			s -= column[e] * z[i]
+		for k := len(z) - 1; k >= 0; k-- {
+			s, from, to := z[k][i]*inverse[k][i], p.lp[k], p.lp[k+1]
+			twin := k > 0 && p.twin[k-1]
+			v, first := 0.0, int32(0)
+			if twin {
+				v, first = z[k-1][i]*inverse[k-1][i], p.lp[k-1]+1-from
+			}
+			for e := from; e < to; e++ {
+				if twin {
+					v -= r[e+first][i] * z[p.li[e]][i]
+				}
+				s -= r[e][i] * z[p.li[e]][i]
+			}
+			z[k][i] = s
+			if twin {
+				z[k-1][i] = v - r[p.lp[k-1]][i]*s
+				k--
+			}
 		}
-		z[k] = s
 	}
 }
 
 // times writes U x to z in the order of elimination, 0 for rows left out, and returns the largest.
-func (p *pattern) times(z, u, x, inverse []float64) (largest float64) {
+func (p *pattern) times(z, u, x, inverse []vec) (largest vec) {
+	if vectors {
+		timesAVX2(p, &z[0], &u[0], &x[0], &inverse[0], &largest)
+		return largest
+	}
 	for k, l := range p.order {
-		s, from, to := 0.0, p.start[l], p.start[l+1]
-		if inverse[k] != 0 {
-			row := u[from:to]
-			for e, j := range p.col[from:to] {
-				s += row[e] * x[j]
+		for i := range lanes {
+			s := 0.0
+			for e := p.start[l]; e < p.start[l+1] && inverse[k][i] != 0; e++ {
+				s += u[e][i] * x[p.col[e]][i]
 			}
+			z[k][i], largest[i] = s, max(largest[i], s, -s)
 		}
-		z[k] = s
-		largest = max(largest, s, -s)
 	}
 	return largest
 }
 
-// addTransposed adds s Uᵀ z to x.
-func (p *pattern) addTransposed(x []float64, s float64, u, z []float64) {
+// subtractTransposed subtracts Uᵀ z from x.
+func (p *pattern) subtractTransposed(x, u, z []vec) {
+	if vectors {
+		subtractTransposedAVX2(p, &x[0], &u[0], &z[0])
+		return
+	}
 	for k, l := range p.order {
-		from, to := p.start[l], p.start[l+1]
-		v, row := s*z[k], u[from:to]
-		for e, j := range p.col[from:to] {
-			x[j] += v * row[e]
+		for e := p.start[l]; e < p.start[l+1]; e++ {
+			for i, v := range z[k] {
+				x[p.col[e]][i] -= v * u[e][i]
+			}
 		}
 	}
 }

@@ -152,7 +152,7 @@ func (w *Projection) retract(x, dst, y []float64, ok []bool) Outcome {
 type chorded interface {
 	// chords reports whether the normals of the equalities alone are known at point i.
 	chords(i int) bool
-	// normalRow writes ∇Jᵀ G† u at point i.
+	// normalRow writes ∇Jᵀ G† u at point i, in the place of that point in dst and u.
 	normalRow(dst, u []float64, i int)
 	// settles reports whether |h| of a size at z, projected from point i, is 0 to round-off.
 	settles(size float64, falls bool, z []float64, i int) bool
@@ -160,14 +160,14 @@ type chorded interface {
 
 func (g *closed) chords(i int) bool { return g.regular[i] }
 func (g *closed) normalRow(dst, u []float64, i int) {
-	g.normals.Normal(dst, u, g.point(i), g.workOf(i), 1)
+	g.normals.Normal(dst[i*g.d:(i+1)*g.d], u[i*g.c:(i+1)*g.c], g.point(i), g.workOf(i), 1)
 }
 func (g *closed) settles(size float64, _ bool, _ []float64, _ int) bool {
 	return size <= newtonTolerance
 }
 
 func (g *factored) chords(i int) bool                 { return g.Active(i) == g.m }
-func (g *factored) normalRow(dst, u []float64, i int) { g.normal(dst, u, 0, i) }
+func (g *factored) normalRow(dst, u []float64, i int) { g.normals(dst, u, 0, i, i+1) }
 func (g *factored) settles(size float64, falls bool, z []float64, i int) bool {
 	if falls || size <= newtonTolerance {
 		return size <= newtonTolerance && dense.Largest(z) >= small
@@ -194,7 +194,7 @@ func (w *Projection) chord(g chorded, dst []float64, ok []bool, o *Outcome) {
 			left = append(left, i)
 			continue
 		}
-		z, h, size := dst[i*d:(i+1)*d], w.val[:w.c], math.Inf(1)
+		z, h, size := dst[i*d:(i+1)*d], w.val[i*w.c:(i+1)*w.c], math.Inf(1)
 		for !ok[i] {
 			w.eval.Values(h, z, 1)
 			before := size
@@ -216,8 +216,8 @@ func (w *Projection) chord(g chorded, dst []float64, ok []bool, o *Outcome) {
 				left = append(left, i)
 				break
 			}
-			g.normalRow(w.x[:d], h, i)
-			for j, v := range w.x[:d] {
+			g.normalRow(w.x, w.val, i)
+			for j, v := range w.x[i*d : (i+1)*d] {
 				z[j] -= v
 			}
 			o.Iterations++

@@ -26,8 +26,9 @@ type Approach struct {
 
 // ApproachOptions of an Approach.
 type ApproachOptions struct {
-	Steps int     // at most; 0 means 50
-	Reach float64 // how far from its start a point may go; 0 means any distance
+	Steps    int     // at most; 0 means 50
+	Reach    float64 // how far from its start a point may go; 0 means any distance
+	Roundoff float64 // of the components, where the descent may end; 0 means 1e-12
 	// Inequalities is how many of the Lander's components, the last, are inequalities.
 	Inequalities int
 }
@@ -37,14 +38,17 @@ func NewApproach(at Lander, d int, o ApproachOptions) *Approach {
 	if o.Steps == 0 {
 		o.Steps = 50
 	}
+	if o.Roundoff == 0 {
+		o.Roundoff = 1e-12
+	}
 	return &Approach{at, o, make([]float64, d), make([]float64, d)}
 }
 
-// Run moves x to |h|, g ≤ 1e-13, or to 1e-12 where round-off ends the descent there or moves x by no more than
+// Run moves x to |h|, g ≤ 1e-13, or to Roundoff where that ends the descent there or moves x by no more than
 // its own; a small point (small) on to where a step is 10⁻¹⁰ of it, as far as steps lead there. It reports
 // whether x arrived; if not, x stays. It returns the steps it took.
 func (s *Approach) Run(x []float64) (steps int, ok bool) {
-	const tolerance, roundoff = 1e-13, 1e-12
+	const tolerance = 1e-13
 	y, step, last, length := s.y, s.step, math.Inf(1), dense.Largest(x)
 	copy(y, x)
 	for range s.o.Steps {
@@ -60,7 +64,7 @@ func (s *Approach) Run(x []float64) (steps int, ok bool) {
 		if last = size; ok && !falls {
 			return steps, ok
 		}
-		if size <= tolerance || size <= roundoff && !falls {
+		if size <= tolerance || size <= s.o.Roundoff && !falls {
 			ok = true
 			if copy(x, y); length >= small || !falls {
 				return steps, ok

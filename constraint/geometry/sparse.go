@@ -23,10 +23,12 @@ type sparse struct {
 	walled []bool    // d: coordinates with an active wall, in factorSparse
 	late   []int     // c: components of a border
 	order  []int     // c: their order by QR
-	z, t   []float64 // of the core
+	z, t   []vec     // of the core
+	x      []vec     // d
 	rhs    []float64 // c
-	x      []float64 // d
-	e, ζ   []float64 // of the border: c
+	wall   []float64 // d
+	e      []float64 // of the border: c
+	ζ      [lanes][]float64
 }
 
 // A border says how many walls and rows of the border a group has at a point, the rank of the latter, and where their
@@ -48,11 +50,15 @@ const mostBorder = 256
 const projected = 0x1p-48
 
 func newSparse(p *points, l *layout) *sparse {
-	vec := func(n int) []float64 { return make([]float64, n) }
-	return &sparse{
+	s := &sparse{
 		border: make([]border, p.rows*len(l.groups)), walled: make([]bool, p.d), late: make([]int, p.c),
-		order: make([]int, p.c), z: vec(p.c), t: vec(p.c), rhs: vec(p.c), x: vec(p.d), e: vec(p.c), ζ: vec(p.c),
+		order: make([]int, p.c), z: make([]vec, p.c), t: make([]vec, p.c), x: make([]vec, p.d),
+		rhs: make([]float64, p.c), wall: make([]float64, p.d), e: make([]float64, p.c),
 	}
+	for i := range s.ζ {
+		s.ζ[i] = make([]float64, p.c)
+	}
+	return s
 }
 
 // reset forgets the borders of a block.
@@ -71,12 +77,12 @@ func (s *sparse) take(n int) int {
 	return at
 }
 
-// core returns the factors of group a at point i.
-func (g *factored) core(i, a int) (low, inverse, unit []float64) {
+// core returns the factors of group a at point i, which is lane i mod lanes of them, and the unit gradients.
+func (g *factored) core(i, a int) (low, inverse, unit []vec) {
 	gr := &g.groups[a]
 	n := len(gr.pattern.li)
-	r := g.r[i*g.sq+gr.sq:][:n+gr.m]
-	return r[:n], r[n:], gr.matrix(g.q[i*g.mat:])
+	r := g.cores[i/lanes*g.layout.cores+gr.sq:]
+	return r[:n], r[n:][:gr.m], r[n+gr.m:][:gr.pattern.start[gr.m]]
 }
 
 // edge returns the border of group a at point i: Q, k×d of which the first rank rows count; R, k×k; W, k×c, by
@@ -91,12 +97,45 @@ func (g *factored) edge(i, a int) (b border, q, r, w []float64, walls, late []in
 	return b, q, r, w, pivot[:b.walls], pivot[b.walls:][:b.k]
 }
 
-// factorSparse is factor of a group with a pattern.
-func (g *factored) factorSparse(i, a int) error {
+// factorSparse is factor of a group with a pattern, at the points from, …, to − 1 of one block of lanes.
+func (g *factored) factorSparse(from, to, a int) error {
+	gr, s := &g.groups[a], g.sparse
+	low, inverse, unit := g.core(from, a)
+	for i := from; i < to; i++ {
+		if err := g.unitGradients(i, a, unit); err != nil {
+			return err
+		}
+	}
+	least := gr.pattern.factor(low, inverse, unit, s.z, nearSpan)
+	for i := from; i < to; i++ {
+		at := i*len(g.groups) + a
+		b := &s.border[at]
+		b.precision = projected * math.Sqrt(least[i%lanes])
+		g.rank[at] = gr.m + b.walls
+		late := g.pivot[i*g.c+gr.vec+b.walls:]
+		for k, v := range inverse {
+			if v[i%lanes] == 0 {
+				late[b.k] = int(gr.pattern.order[k])
+				b.k++
+				g.rank[at]--
+			}
+		}
+		if b.k > 0 {
+			if err := g.factorBorder(i, a); err != nil {
+				return err
+			}
+			g.rank[at] += b.rank
+		}
+	}
+	return nil
+}
+
+// unitGradients writes those of the equalities of group a at point i, and notes its walls and the other active
+// inequalities.
+func (g *factored) unitGradients(i, a int, unit []vec) error {
 	gr, s := &g.groups[a], g.sparse
 	p, vals := gr.pattern, g.values[i*g.c:(i+1)*g.c]
 	jac := gr.matrix(g.jac[i*g.mat:])
-	low, inverse, unit := g.core(i, a)
 	pivot, scale := g.pivot[i*g.c+gr.vec:][:gr.c], g.scale[i*g.c+gr.vec:][:gr.c]
 	walls, late := 0, s.late[:0]
 	for l, comp := range gr.comp {
@@ -108,7 +147,10 @@ func (g *factored) factorSparse(i, a int) error {
 		scale[l] = size
 		switch {
 		case l < gr.m:
-			dense.Scaled(unit[p.start[l]:p.start[l+1]], 1/size, row)
+			by, out := 1/size, unit[p.start[l]:]
+			for e, v := range row {
+				out[e][i%lanes] = by * v
+			}
 		case vals[comp] < 0 || size < GradientTolerance:
 			scale[l] = 0
 		case len(row) == 1 && !s.walled[at[0]]:
@@ -121,35 +163,20 @@ func (g *factored) factorSparse(i, a int) error {
 			late = append(late, l)
 		}
 	}
-	rank := gr.m + walls
-	count := rank + len(late)
 	if walls > 0 {
 		for e, j := range p.col[:p.start[gr.m]] {
 			if s.walled[j] {
-				unit[e] = 0
+				unit[e][i%lanes] = 0
 			}
 		}
 		for _, l := range pivot[:walls] {
 			s.walled[p.col[p.start[l]]] = false
 		}
 	}
-	least := p.factor(low, inverse, unit, s.z, nearSpan)
-	for k, v := range inverse {
-		if v == 0 {
-			late = append(late, int(p.order[k]))
-			rank--
-		}
-	}
-	at := i*len(g.groups) + a
-	s.border[at] = border{walls: walls, k: len(late), at: s.used, precision: projected * math.Sqrt(least)}
 	copy(pivot[walls:], late)
-	if len(late) > 0 {
-		if err := g.factorBorder(i, a); err != nil {
-			return err
-		}
-		rank += s.border[at].rank
-	}
-	g.count[at], g.rank[at] = count, rank
+	at := i*len(g.groups) + a
+	s.border[at] = border{walls: walls, k: len(late)}
+	g.count[at] = gr.m + walls + len(late)
 	return nil
 }
 
@@ -157,7 +184,7 @@ func (g *factored) factorSparse(i, a int) error {
 func (g *factored) factorBorder(i, a int) error {
 	gr, s := &g.groups[a], g.sparse
 	k, c, d := s.border[i*len(g.groups)+a].k, gr.c, gr.d
-	s.take(k * (d + k + c))
+	s.border[i*len(g.groups)+a].at = s.take(k * (d + k + c))
 	spare := s.take(k * c)
 	s.used = spare
 	b, q, r, w, walls, late := g.edge(i, a)
@@ -171,7 +198,7 @@ func (g *factored) factorBorder(i, a int) error {
 		row, coef := q[e*d:(e+1)*d], unsorted[e*c:(e+1)*c]
 		clear(row)
 		gr.axpy(row, 1/scale[l], jac, l)
-		x := s.x[:d]
+		x := s.wall[:d]
 		copy(x, row)
 		g.stop(row, walls, gr)
 		g.clean(row, coef, 1, i, a)
@@ -211,7 +238,7 @@ func (g *factored) factorBorder(i, a int) error {
 	}
 	s.border[i*len(g.groups)+a].rank = b.rank
 	for e := b.rank; e < k; e++ {
-		row, f := w[e*c:(e+1)*c], s.ζ[:b.rank]
+		row, f := w[e*c:(e+1)*c], s.ζ[0][:b.rank]
 		dense.Scaled(row, -1, row)
 		for p := b.rank - 1; p >= 0; p-- { // b_e = … + Rᵀ Q in the b of rows before it
 			f[p] = r[p*k+e]
@@ -241,97 +268,167 @@ func (g *factored) stop(x []float64, walls []int, gr *group) {
 	}
 }
 
-// clean takes away from x, of a size, its part in the span of the core, and adds its coefficients to those of the
-// components; nil: of none. One solution may leave as much as L is imprecise, so it looks.
+var never = vec{math.Inf(1), math.Inf(1), math.Inf(1), math.Inf(1)}
+
+// load copies a point into its lane of s.x, and store copies it back.
+func (s *sparse) load(x []float64, i int) {
+	for j, v := range x {
+		s.x[j][i%lanes] = v
+	}
+}
+
+func (s *sparse) store(x []float64, i int) {
+	for j := range x {
+		x[j] = s.x[j][i%lanes]
+	}
+}
+
+// clean takes away from x, of a size, its part in the span of the core at point i, and adds its coefficients to those
+// of the components; nil: of none.
 func (g *factored) clean(x, coef []float64, size float64, i, a int) {
-	p, enough := g.groups[a].pattern, size*g.sparse.border[i*len(g.groups)+a].precision
+	enough := never
+	enough[i%lanes] = size * g.sparse.border[i*len(g.groups)+a].precision
+	clear(g.sparse.x)
+	g.sparse.load(x, i)
+	g.cleanBlock(coef, nil, enough, i, a)
+	g.sparse.store(x, i)
+}
+
+// cleanBlock brings the points x of the block of i, in sparse.x, to U x = t by the normals of the core; nil: to 0. It
+// goes on until what is missing is as small as enough, or with t as x is precise. One solution may miss as much as
+// L is imprecise.
+func (g *factored) cleanBlock(coef []float64, t []vec, enough vec, i, a int) {
+	p, x := g.groups[a].pattern, g.sparse.x
 	low, inverse, unit := g.core(i, a)
 	z := g.sparse.z[:len(inverse)]
-	for before := math.Inf(1); ; {
-		along := p.times(z, unit, x, inverse)
-		if !(along > enough && along < before/4) {
+	for before := never; ; {
+		missing, more := p.times(z, unit, x, inverse), false
+		if t != nil {
+			missing = vec{}
+			for k := range t {
+				for e, v := range t[k] {
+					z[k][e] -= v
+					missing[e] = max(missing[e], z[k][e], -z[k][e])
+				}
+			}
+		}
+		for e, v := range missing {
+			if v > enough[e] && v < before[e]/4 {
+				before[e], more = v, true
+				continue
+			}
+			enough[e] = math.Inf(1)
+			for k := range z {
+				z[k][e] = 0
+			}
+		}
+		if !more {
 			return
 		}
-		before = along
 		p.solve(low, low, inverse, z)
-		p.addTransposed(x, -1, unit, z)
-		if coef != nil {
-			for k, v := range z {
-				coef[p.order[k]] += v
+		p.subtractTransposed(x, unit, z)
+		for k := 0; coef != nil && k < len(z); k++ {
+			coef[p.order[k]] += z[k][i%lanes]
+		}
+		if t == nil {
+			continue
+		}
+		var size vec
+		for j := range x {
+			for e, v := range x[j] {
+				size[e] = max(size[e], v, -v)
+			}
+		}
+		for e, v := range size {
+			if !math.IsInf(enough[e], 1) {
+				enough[e] = g.sparse.border[(i-i%lanes+e)*len(g.groups)+a].precision * v
 			}
 		}
 	}
 }
 
-func (g *factored) tangentSparse(x []float64, i, a int) {
-	gr := &g.groups[a]
-	b, q, _, _, walls, _ := g.edge(i, a)
-	g.stop(x, walls, gr)
-	g.clean(x, nil, dense.Largest(x), i, a)
-	for ; b.rank > 0; b.rank-- {
-		dense.Axpy(x, -dense.Dot4(q[:gr.d], x), q[:gr.d])
-		q = q[gr.d:]
+// tangentSparse projects the points from, …, to − 1 of a block of lanes.
+func (g *factored) tangentSparse(x []float64, from, to, a int) {
+	gr, s, enough := &g.groups[a], g.sparse, never
+	clear(s.x)
+	for i := from; i < to; i++ {
+		b, _, _, _, walls, _ := g.edge(i, a)
+		t := gr.take(g.buf, x[i*g.d:(i+1)*g.d])
+		g.stop(t, walls, gr)
+		enough[i%lanes] = dense.Largest(t) * b.precision
+		s.load(t, i)
+	}
+	g.cleanBlock(nil, nil, enough, from, a)
+	for i := from; i < to; i++ {
+		b, q, _, _, _, _ := g.edge(i, a)
+		t := gr.take(g.buf, x[i*g.d:(i+1)*g.d])
+		s.store(t, i)
+		for ; b.rank > 0; b.rank-- {
+			dense.Axpy(t, -dense.Dot4(q[:gr.d], t), q[:gr.d])
+			q = q[gr.d:]
+		}
+		gr.put(x[i*g.d:(i+1)*g.d], t)
 	}
 }
 
-// normalSparse writes ∇Jᵀ G† u of group a, with ε added to the inequalities in u.
-func (g *factored) normalSparse(out, u []float64, ε float64, i, a int) {
-	gr, s := &g.groups[a], g.sparse
-	p, jac, scale := gr.pattern, gr.matrix(g.jac[i*g.mat:]), g.scale[i*g.c+gr.vec:][:gr.c]
-	b, q, r, w, walls, late := g.edge(i, a)
-	low, inverse, unit := g.core(i, a)
-	rhs, ζ := s.rhs[:gr.c], s.ζ[:b.rank]
-	for l, comp := range gr.comp {
-		v := u[comp]
-		if l >= gr.m {
-			v += ε
+// normalSparse writes ∇Jᵀ G† u of group a at the points from, …, to − 1 of a block of lanes, with ε added to the
+// inequalities in u.
+func (g *factored) normalSparse(out, u []float64, ε float64, from, to, a int) {
+	gr, s, enough := &g.groups[a], g.sparse, never
+	p, rhs, wall, t := gr.pattern, s.rhs[:gr.c], s.wall[:gr.d], s.t[:gr.m]
+	_, inverse, _ := g.core(from, a)
+	clear(s.x)
+	clear(t)
+	for i := from; i < to; i++ {
+		jac, scale := gr.matrix(g.jac[i*g.mat:]), g.scale[i*g.c+gr.vec:][:gr.c]
+		b, _, r, w, walls, late := g.edge(i, a)
+		for l, comp := range gr.comp {
+			v := u[i*g.c+comp]
+			if l >= gr.m {
+				v += ε
+			}
+			if scale[l] > 0 {
+				v /= scale[l]
+			} else {
+				v = 0
+			}
+			rhs[l] = v
 		}
-		if scale[l] > 0 {
-			v /= scale[l]
-		} else {
-			v = 0
+		for e := b.rank; e < b.k; e++ { // the nearest right-hand side that has a solution
+			null := w[e*gr.c : (e+1)*gr.c]
+			dense.Axpy(rhs, -dense.Dot4(null, rhs), null)
 		}
-		rhs[l] = v
-	}
-	for e := b.rank; e < b.k; e++ { // the nearest right-hand side that has a solution
-		null := w[e*gr.c : (e+1)*gr.c]
-		dense.Axpy(rhs, -dense.Dot4(null, rhs), null)
-	}
-	f := s.e[:b.rank]
-	for e := range f {
-		f[e] = rhs[late[e]] - dense.Dot4(w[e*gr.c:(e+1)*gr.c], rhs)
-	}
-	forward(ζ, r, f, b.k)
-	clear(out)
-	for _, l := range walls {
-		e := p.start[l]
-		out[p.col[e]] = math.Copysign(rhs[l], rhs[l]*jac[e])
-	}
-	z, t := s.z[:gr.m], s.t[:gr.m]
-	for k, l := range p.order {
-		v := 0.0
-		if inverse[k] != 0 {
-			v = rhs[l]
-			if b.walls > 0 {
-				v -= gr.dot(jac, int(l), out) / scale[l]
+		f := s.e[:b.rank]
+		for e := range f {
+			f[e] = rhs[late[e]] - dense.Dot4(w[e*gr.c:(e+1)*gr.c], rhs)
+		}
+		forward(s.ζ[i%lanes][:b.rank], r, f, b.k)
+		clear(wall)
+		for _, l := range walls {
+			e := p.start[l]
+			wall[p.col[e]] = math.Copysign(rhs[l], rhs[l]*jac[e])
+		}
+		s.load(wall, i)
+		for k, l := range p.order {
+			if inverse[k][i%lanes] != 0 {
+				v := rhs[l]
+				if b.walls > 0 {
+					v -= gr.dot(jac, int(l), wall) / scale[l]
+				}
+				t[k][i%lanes] = v
 			}
 		}
-		z[k], t[k] = v, v
+		enough[i%lanes] = 0
 	}
-	for missing := dense.Largest(t); missing > 0; {
-		before := missing
-		p.solve(low, low, inverse, z)
-		p.addTransposed(out, 1, unit, z)
-		p.times(z, unit, out, inverse)
-		for k, v := range t {
-			z[k] = v - z[k]
+	g.cleanBlock(nil, t, enough, from, a)
+	for i := from; i < to; i++ {
+		b, q, _, _, _, _ := g.edge(i, a)
+		row := out[i*g.d : (i+1)*g.d]
+		v := gr.take(g.buf, row)
+		s.store(v, i)
+		for e, ζ := range s.ζ[i%lanes][:b.rank] {
+			dense.Axpy(v, ζ, q[e*gr.d:(e+1)*gr.d])
 		}
-		missing = dense.Largest(z)
-		if !(missing > b.precision*dense.Largest(out) && missing < before/4) {
-			break
-		}
-	}
-	for e, v := range ζ {
-		dense.Axpy(out, v, q[e*gr.d:(e+1)*gr.d])
+		gr.put(row, v)
 	}
 }

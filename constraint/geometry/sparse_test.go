@@ -2,6 +2,7 @@ package geometry
 
 import (
 	"context"
+	"fmt"
 	"math"
 	"slices"
 	"testing"
@@ -339,7 +340,8 @@ func leastPivot(geometry Geometry, i int) float64 {
 	return least
 }
 
-// The factors of a pattern are those of G and of a general matrix, and the columns of L what elimination joins.
+// The factors of a pattern are those of G at each point of a block, and of a general matrix; the columns of L are what
+// elimination joins. Loops in AVX2 have the bits of those in Go.
 func TestPatternFactors(t *testing.T) {
 	for sample := range uint64(20) {
 		m := 2 + int(sample)
@@ -351,7 +353,14 @@ func TestPatternFactors(t *testing.T) {
 				continue
 			}
 			q, n := g.pattern, g.m
-			u, z := normals(len(q.col), sample+100, 1), normals(len(q.col), sample+200, 1)
+			points := [lanes][]float64{}
+			u := make([]vec, len(q.col))
+			for i := range points {
+				points[i] = normals(len(q.col), sample+100+50*uint64(i), 1)
+				for e, v := range points[i] {
+					u[e][i] = v
+				}
+			}
 			full := func(v []float64) *mat.Dense {
 				out := mat.NewDense(n, g.d, nil)
 				for k, l := range q.order {
@@ -361,28 +370,52 @@ func TestPatternFactors(t *testing.T) {
 				}
 				return out
 			}
-			low, up, inverse := normals(len(q.li), 1, 1), normals(len(q.li), 2, 1), make([]float64, n)
-			y, x := make([]float64, n), make([]float64, n)
-			check := func(what string, a *mat.Dense, r []float64) {
+			low, up, inverse, y := make([]vec, len(q.li)), make([]vec, len(q.li)), make([]vec, n), make([]vec, n)
+			check := func(what string, i int, a *mat.Dense, r []vec) {
 				t.Helper()
 				var m, res mat.Dense
-				m.Mul(a, full(u).T())
-				b := normals(n, sample+300, 1)
-				z := slices.Clone(b)
+				m.Mul(a, full(points[i]).T())
+				b, z := normals(n, sample+300, 1), make([]vec, n)
+				for k, v := range b {
+					z[k][i] = v
+				}
 				q.solve(low, r, inverse, z)
-				res.Mul(&m, mat.NewDense(n, 1, z))
+				for k := range z {
+					b[k], y[k][0] = z[k][i], b[k]
+				}
+				res.Mul(&m, mat.NewDense(n, 1, b))
 				for k := range n {
-					if e := math.Abs(res.At(k, 0) - b[k]); !(e < 1e-9*(1+mat.Norm(mat.NewVecDense(n, z), 2))) {
+					if e := math.Abs(res.At(k, 0) - y[k][0]); !(e < 1e-9*(1+mat.Norm(mat.NewVecDense(n, b), 2))) {
 						t.Fatalf("sample %d: %s: row %d is missed by %v", sample, what, k, e)
 					}
 				}
 			}
-			if least := q.factor(low, inverse, u, y, 1e-9); !(least > 1e-9) || slices.Contains(inverse, 0) {
+			if least := q.factor(low, inverse, u, y, 1e-9); !(slices.Min(least[:]) > 1e-9) {
 				t.Fatal("no full rank", least)
 			}
-			check("LDLᵀ", full(u), low)
-			q.factorGeneral(low, up, inverse, z, u, y, x, 1e-9)
-			check("LDR", full(z), up)
+			for i := range points {
+				check("LDLᵀ", i, full(points[i]), low)
+			}
+			all := func(tolerance float64) string {
+				x, z := make([]vec, g.d), make([]vec, n)
+				copy(x, u)
+				least := q.factor(low, inverse, u, y, tolerance)
+				largest := q.times(z, u, x, inverse)
+				before := slices.Clone(z)
+				q.solve(low, up, inverse, z)
+				q.subtractTransposed(x, u, z)
+				return fmt.Sprint(low, inverse, least, largest, before, z, x)
+			}
+			for _, tolerance := range []float64{1e-9, 3} {
+				fast := all(tolerance)
+				was := vectors
+				vectors = false
+				testkit.Equal(t, all(tolerance), fast, "loops in Go against those of AVX2, if there are any: %v", was)
+				vectors = was
+			}
+			z := normals(len(q.col), sample+200, 1)
+			q.factorGeneral(low, up, inverse, z, points[0], make([]float64, n), make([]float64, n), 1e-9)
+			check("LDR", 0, full(z), up)
 			sorted := slices.Compact(slices.Sorted(slices.Values(q.order)))
 			testkit.Equal(t, [3]int{len(sorted), int(sorted[0]), int(sorted[n-1])}, [3]int{n, 0, n - 1}, "an order has")
 		}
