@@ -10,6 +10,7 @@ import (
 	"github.com/landing-diffusion/landing/constraint"
 	"github.com/landing-diffusion/landing/constraint/zoo"
 	"github.com/landing-diffusion/landing/domain/molecule"
+	"github.com/landing-diffusion/landing/internal/dense"
 )
 
 // An Internal is the conformations of a Set by internal coordinates. The bonds make a tree, in which each atom i is
@@ -65,8 +66,10 @@ func NewInternal(s *Set, spec Spec) (*Internal, error) {
 		return nil, errors.New("internal coordinates need a template with bonds")
 	case n < 4 || n > MaxInternal:
 		return nil, fmt.Errorf("%d atoms; internal coordinates are for 4 to %d", n, MaxInternal)
+	case s.Dim() > s.molecule.Dim():
+		return nil, errors.New("a coordinate is a condition, which only sets of positions know")
 	}
-	if err := in.tree(); err != nil {
+	if err := in.tree(spec); err != nil {
 		return nil, err
 	}
 	var factors []constraint.Set
@@ -75,7 +78,7 @@ func NewInternal(s *Set, spec Spec) (*Internal, error) {
 			l := &in.links[k]
 			for e := range l.by {
 				b := &l.by[e]
-				if b.circle != circle || !circle && b.scale == 0 || in.fixed(spec, l, e) {
+				if b.circle != circle || b.scale == 0 {
 					continue
 				}
 				if b.at, in.dim = in.dim, in.dim+1; circle {
@@ -97,49 +100,39 @@ func NewInternal(s *Set, spec Spec) (*Internal, error) {
 		return nil, err
 	}
 	spec.Conditions = slices.DeleteFunc(slices.Clone(spec.Conditions), in.keeps)
-	if len(spec.Conditions)+len(spec.Apart) > 0 {
-		rest, err := New(spec)
-		if err != nil {
-			return nil, err
-		}
+	if len(spec.Conditions)+len(spec.Apart) == 0 {
+		return in, nil
+	}
+	rest, err := New(spec)
+	if err == nil {
 		in.Set = constraint.All(in.Set, &pulled{in, rest})
 	}
-	return in, nil
+	return in, err
 }
 
-// tree makes the links, from the middle of the molecule outwards, with the template's values.
-func (s *Internal) tree() error {
+// tree makes the links, from the atom with the most neighbours outwards, with the template's values.
+func (s *Internal) tree(spec Spec) error {
 	m, x := s.positions.molecule, s.positions.template
 	near := m.Neighbours()
-	var order, parent []int
-	walk := func(root int) (far int) {
-		order, parent = []int{root}, slices.Repeat([]int{-1}, m.N())
-		depth := make([]int, m.N())
-		for k := 0; k < len(order); k++ {
-			for _, j := range near[order[k]] {
-				if j != root && parent[j] < 0 {
-					parent[j], depth[j], order = order[k], depth[order[k]]+1, append(order, j)
-				}
+	root := 0
+	for i := range near {
+		if len(near[i]) > len(near[root]) {
+			root = i
+		}
+	}
+	order, parent := []int{root}, slices.Repeat([]int{-1}, m.N())
+	first := slices.Clone(parent) // by p: its first neighbour
+	s.turns = make([][]int, m.N())
+	for k := 0; k < len(order); k++ {
+		i := order[k]
+		for _, j := range near[i] {
+			if j != root && parent[j] < 0 {
+				parent[j], order = i, append(order, j)
 			}
 		}
-		return depth[order[len(order)-1]]
-	}
-	root, least := 0, m.N()
-	for i := range near {
-		if far := walk(i); len(near[i]) > 1 && far < least {
-			root, least = i, far
-		}
-	}
-	if walk(root); len(order) < m.N() || least == m.N() {
-		return errors.New("the template's bonds do not join all atoms; internal coordinates are of one molecule")
-	}
-	s.turns = make([][]int, m.N())
-	first := map[int]int{} // by p: the link of its first neighbour
-	for k, i := range order {
 		l := link{atom: i, p: parent[i], q: -1, r: -1, by: [2]slot{{at: -1}, {at: -1}}}
 		if k > 0 {
-			l.length, s.turns[i] = molecule.Distance(x, i, l.p), slices.Clone(s.turns[l.p])
-			l.q = parent[l.p]
+			l.length, l.q, s.turns[i] = molecule.Distance(x, i, l.p), parent[l.p], slices.Clone(s.turns[l.p])
 		}
 		if k < 2 {
 			s.links = append(s.links, l)
@@ -148,20 +141,20 @@ func (s *Internal) tree() error {
 		if l.q < 0 {
 			l.q = order[1]
 		}
-		lead, sibling := first[l.p]
+		lead := first[l.p]
 		switch {
-		case sibling:
-			l.r = s.links[lead].atom
-			s.turns[i] = append(s.turns[i], 2*lead+1)
-		case parent[l.q] >= 0 && l.p != root:
-			l.r = parent[l.q]
+		case lead >= 0:
+			l.r = lead
+			s.turns[i] = append(s.turns[i], 2*slices.Index(order, lead)+1)
 		case l.p == order[1]:
-			l.r = order[2]
-		case k > 2:
-			l.r = order[1]
-		}
-		if !sibling {
-			first[l.p] = k
+			l.r, first[l.p] = order[2], i
+		case l.p != root && l.q == root:
+			l.r, first[l.p] = order[1], i
+		default:
+			first[l.p] = i
+			if l.p != root {
+				l.r = parent[l.q]
+			}
 		}
 		s.turns[i] = append(s.turns[i], 2*k, 2*k+1)
 		θ := molecule.Angle(x, i, l.p, l.q)
@@ -170,51 +163,47 @@ func (s *Internal) tree() error {
 			return fmt.Errorf("atoms %s, %s and %s are on a line in the template, where torsions have no value; expected "+
 				"coordinates: positions", m.Label(i), m.Label(l.p), m.Label(l.q))
 		}
-		if l.r >= 0 {
-			l.by[1] = s.torsion(&l, sibling)
-		}
+		s.condition(spec, &l, lead >= 0)
 		s.links = append(s.links, l)
+	}
+	if len(order) < m.N() {
+		return errors.New("bonds do not join all atoms of the template; internal coordinates are of one molecule")
 	}
 	return nil
 }
 
-// torsion returns the slot of a link's torsion.
-func (s *Internal) torsion(l *link, sibling bool) slot {
-	φ := molecule.Torsion(s.positions.template, l.atom, l.p, l.q, l.r)
-	out, half := slot{at: -1, circle: true, mid: φ}, min(math.Abs(φ), math.Pi-math.Abs(φ))
-	for _, c := range s.positions.conditions {
-		if h := (c.High - c.Low) / 2; h > 0 && l.is(c.Coordinate, 1) {
-			return slot{at: -1, mid: c.Low + h, half: h, scale: max(stiffness, h*rangeShare)}
-		}
-		if c.Kind == Volume && sibling && c.Atoms[0] == l.p && half > handedness {
-			out = slot{at: -1, mid: φ, half: half, scale: stiffness}
-		}
+// condition makes the slot of a link's torsion, and notes in both what conditions ask of them.
+func (s *Internal) condition(spec Spec, l *link, sibling bool) {
+	atoms := []int{l.atom, l.p, l.q, l.r}
+	if l.r >= 0 {
+		φ := molecule.Torsion(s.positions.template, l.atom, l.p, l.q, l.r)
+		l.by[1] = slot{at: -1, circle: true, mid: φ, half: min(math.Abs(φ), math.Pi-math.Abs(φ)), scale: 1}
 	}
-	return out
-}
-
-// is reports whether a coordinate is the link's angle (0) or torsion (1).
-func (l *link) is(c Coordinate, which int) bool {
-	a := []int{l.atom, l.p, l.q, l.r}[:3+which]
-	if c.Atoms[0] != l.atom {
-		slices.Reverse(a)
-	}
-	return c.Kind == Kind(int(Angle)+which) && slices.Equal(a, c.Atoms)
-}
-
-// fixed reports whether a link's coordinate is that of a rigid group, or has a value, which it then notes.
-func (s *Internal) fixed(spec Spec, l *link, which int) bool {
 	for _, c := range spec.Conditions {
-		if c.Low == c.High && l.is(c.Coordinate, which) {
-			l.by[which].mid = c.Low
-			return true
+		if c.Kind == Volume && sibling && c.Atoms[0] == l.p && l.by[1].half > handedness {
+			l.by[1].circle, l.by[1].scale = false, stiffness
 		}
 	}
-	return slices.ContainsFunc(spec.Rigid, func(group []int) bool {
-		return !slices.ContainsFunc([]int{l.atom, l.p, l.q, l.r}[:3+which], func(i int) bool {
-			return !slices.Contains(group, i)
-		})
-	})
+	for e := range l.by {
+		own, b := atoms[:3+e], &l.by[e]
+		for _, c := range spec.Conditions {
+			h := (c.High - c.Low) / 2
+			back := slices.Clone(c.Atoms)
+			slices.Reverse(back)
+			switch {
+			case c.Kind != Kind(int(Angle)+e) || c.Windows != nil || !slices.Equal(own, c.Atoms) && !slices.Equal(own, back):
+			case h == 0:
+				*b = slot{at: -1, mid: c.Low}
+			case e == 1 && b.scale > 0:
+				*b = slot{at: -1, mid: c.Low + h, half: h, scale: max(stiffness, h*rangeShare)}
+			}
+		}
+		for _, group := range spec.Rigid {
+			if !slices.ContainsFunc(own, func(i int) bool { return !slices.Contains(group, i) }) {
+				b.circle, b.scale = false, 0
+			}
+		}
+	}
 }
 
 // keeps reports whether construction keeps a condition. Distances and angles with a range are looked after always:
@@ -228,7 +217,7 @@ func (s *Internal) keeps(c Condition) bool {
 		for j := range point { // all angles, and up to the ends of ranges
 			point[j] = math.Tan(float64(1 + trial + (1+j)*(1+j)*(7+trial)))
 		}
-		if s.place(f, point); !(c.Excess(f.x) < same) {
+		if f.place(point); !(c.Excess(f.x) < same) {
 			return false
 		}
 	}
@@ -244,9 +233,7 @@ func (s *Internal) Capabilities() constraint.Capabilities {
 	c.Name = fmt.Sprintf("%v by %d torsions and %d stiff coordinates", s.positions, s.circles, s.dim-2*s.circles)
 	c.Start = func(dst []float64, stream keyed.Stream, sample uint64, try int) {
 		stream.Normals(dst, sample, try)
-		for j, v := range s.start {
-			dst[j] = v + loose*dst[j]
-		}
+		dense.AddScaled(dst, s.start, loose, dst)
 	}
 	return c
 }
@@ -254,14 +241,13 @@ func (s *Internal) Capabilities() constraint.Capabilities {
 // Place writes the positions of a point, in a frame of its own.
 func (s *Internal) Place(dst, point []float64) {
 	f := s.newFrame()
-	s.place(f, point)
+	f.place(point)
 	copy(dst, f.x)
 }
 
 // Point writes the point of positions x: their torsions and angles, whatever lengths their bonds have.
 func (s *Internal) Point(dst, x []float64) error {
-	for k := range s.links {
-		l := &s.links[k]
+	for _, l := range s.links {
 		for e, b := range l.by {
 			if b.at < 0 {
 				continue
@@ -270,15 +256,16 @@ func (s *Internal) Point(dst, x []float64) error {
 			if e == 1 {
 				q = molecule.Torsion(x, l.atom, l.p, l.q, l.r)
 			}
-			if δ := math.Remainder(q-b.mid, 2*math.Pi); b.circle {
-				dst[b.at+1], dst[b.at] = math.Sincos(q)
-			} else if dst[b.at] = math.Tan(math.Pi*δ/(2*b.half)) * 2 * b.half / (math.Pi * b.scale); math.Abs(δ) >= b.half {
-				q = math.NaN()
-			}
-			if m := s.positions.molecule; q-q != 0 {
+			δ := math.Remainder(q-b.mid, 2*math.Pi)
+			if m := s.positions.molecule; !(b.circle && q-q == 0 || math.Abs(δ) < b.half) {
 				return fmt.Errorf("atom %s is not where the set has it, seen from %s and %s: its centre has another hand, "+
 					"it is on another side of a double bond, or on a line with them", m.Label(l.atom), m.Label(l.p),
 					m.Label(l.q))
+			}
+			if b.circle {
+				dst[b.at+1], dst[b.at] = math.Sincos(q)
+			} else {
+				dst[b.at] = math.Tan(δ*math.Pi/2/b.half) / (b.scale * math.Pi / 2 / b.half)
 			}
 		}
 	}
@@ -296,37 +283,62 @@ func (b *slot) value(point []float64) float64 {
 	return b.mid + 2*b.half/math.Pi*math.Atan(math.Pi*b.scale*point[b.at]/(2*b.half))
 }
 
-// A frame is positions at a point, and axes by coordinate.
+// A frame is positions at a point, and axes and derivatives by coordinate.
 type frame struct {
+	*Internal
 	x    []float64
 	axis []vec
+	g    []float64
 }
 
 func (s *Internal) newFrame() *frame {
-	return &frame{make([]float64, 3*len(s.links)), make([]vec, 2*len(s.links))}
+	n := len(s.links)
+	return &frame{s, make([]float64, 3*n), make([]vec, 2*n), make([]float64, 2*n)}
 }
 
-func (s *Internal) place(f *frame, point []float64) {
-	for k := range s.links {
-		l := &s.links[k]
+func (f *frame) place(point []float64) {
+	for k := range f.links {
+		l := &f.links[k]
 		if l.q < 0 {
 			vec{x: l.length}.put(f.x[3*l.atom:]) // the first atom is at 0, and has no length
 			continue
 		}
-		p := at(f.x, 3*l.p)
-		along := p.minus(at(f.x, 3*l.q))
-		along = along.times(1 / along.norm())
-		φ, m, n := 0.0, vec{y: 1}, vec{z: 1}
+		p, q := at(f.x, 3*l.p), at(f.x, 3*l.q)
+		along := p.minus(q).times(1 / p.minus(q).norm())
+		n := vec{z: 1}
 		if l.r >= 0 {
-			n = at(f.x, 3*l.q).minus(at(f.x, 3*l.r)).cross(along)
+			n = q.minus(at(f.x, 3*l.r)).cross(along)
 			n = n.times(1 / n.norm())
-			φ, m = l.by[1].value(point), n.cross(along)
 		}
 		sinθ, cosθ := math.Sincos(l.by[0].value(point))
-		sinφ, cosφ := math.Sincos(φ)
-		e := m.times(cosφ).add(sinφ, n)
+		sinφ, cosφ := math.Sincos(l.by[1].value(point)) // 0 without r
+		e := n.cross(along).times(cosφ).add(sinφ, n)
 		p.add(-l.length*cosθ, along).add(l.length*sinθ, e).put(f.x[3*l.atom:])
 		f.axis[2*k], f.axis[2*k+1] = e.cross(along), along
+	}
+}
+
+// pull writes the derivatives by a point of what has the derivatives row by positions.
+func (f *frame) pull(dst, point, row []float64) {
+	clear(f.g)
+	for j, turns := range f.turns {
+		if force := at(row, 3*j); force != (vec{}) {
+			for _, a := range turns {
+				f.g[a] += force.dot(f.axis[a].cross(at(f.x, 3*j).minus(at(f.x, 3*f.links[a/2].p))))
+			}
+		}
+	}
+	for a, g := range f.g {
+		switch b := &f.links[a/2].by[a%2]; {
+		case b.at < 0:
+		case b.circle:
+			cos, sin := point[b.at], point[b.at+1]
+			g /= cos*cos + sin*sin
+			dst[b.at], dst[b.at+1] = -g*sin, g*cos
+		default:
+			w := math.Pi * b.scale * point[b.at] / (2 * b.half)
+			dst[b.at] = g * b.scale / (1 + w*w)
+		}
 	}
 }
 
@@ -343,77 +355,43 @@ func (s *pulled) Inequalities() []string { return s.rest.Inequalities() }
 func (s *pulled) Capabilities() constraint.Capabilities {
 	return constraint.Capabilities{Name: s.rest.String(), Fault: func(x []float64) error {
 		f := s.newFrame()
-		s.place(f, x)
+		f.place(x)
 		return s.rest.fault(f.x)
 	}}
 }
 
+// halfStep is that of differences of first derivatives, which are right to 10⁻⁹ of them.
+const halfStep = 3e-5
+
 func (s *pulled) NewEvaluator(int) constraint.Evaluator {
-	f, inner, g, shifted := s.newFrame(), s.rest.NewEvaluator(1), make([]float64, 2*len(s.links)), make([]float64, s.dim)
-	c, wide := len(s.rest.components), s.rest.Dim()
-	all, own, beside := make([]float64, c*wide), make([]float64, c), make([]float64, c*s.dim)
-	values := func(values, x []float64, n int) {
-		for i := range n {
-			s.place(f, x[i*s.dim:(i+1)*s.dim])
-			inner.Values(values[i*c:(i+1)*c], f.x, 1)
-		}
-	}
+	f, inner, d, wide, c := s.newFrame(), s.rest.NewEvaluator(1), s.dim, s.rest.Dim(), len(s.rest.components)
+	all, own, beside, shifted := make([]float64, c*wide), make([]float64, c), make([]float64, c*d), make([]float64, d)
 	jacobians := func(values, jac, x []float64, n int) {
 		for i := range n {
-			point := x[i*s.dim : (i+1)*s.dim]
-			s.place(f, point)
+			point := x[i*d : (i+1)*d]
+			f.place(point)
 			inner.Jacobians(values[i*c:(i+1)*c], all, f.x, 1)
 			for k := range c {
-				s.pull(jac[(i*c+k)*s.dim:(i*c+k+1)*s.dim], g, f, point, all[k*wide:(k+1)*wide])
+				f.pull(jac[(i*c+k)*d:(i*c+k+1)*d], point, all[k*wide:(k+1)*wide])
 			}
 		}
 	}
-	// Second derivatives are differences of the first: (∇c(x + εv) − ∇c(x − εv))/2ε, right to 10⁻⁹ of them.
-	hessians := func(dst, x, v []float64, n int) {
+	return constraint.Evaluator{Jacobians: jacobians, Values: func(values, x []float64, n int) {
 		for i := range n {
-			to, size := dst[i*c*s.dim:(i+1)*c*s.dim], 0.0
-			for _, e := range v[i*s.dim : (i+1)*s.dim] {
-				size += e * e
-			}
-			clear(to)
-			for _, ε := range []float64{3e-5, -3e-5} {
-				if ε /= math.Sqrt(size); size == 0 {
-					continue
-				}
-				for j := range shifted {
-					shifted[j] = x[i*s.dim+j] + ε*v[i*s.dim+j]
-				}
-				jacobians(own, beside, shifted, 1)
-				for j, g := range beside {
-					to[j] += g / (2 * ε)
+			f.place(x[i*d : (i+1)*d])
+			inner.Values(values[i*c:(i+1)*c], f.x, 1)
+		}
+	}, HessianVectors: func(dst, x, v []float64, n int) { // (∇c(x + εv) − ∇c(x − εv))/2ε
+		clear(dst[:n*c*d])
+		for i := range n {
+			size := dense.Norm(v[i*d : (i+1)*d])
+			for _, ε := range []float64{halfStep / size, -halfStep / size} {
+				if size > 0 {
+					dense.AddScaled(shifted, x[i*d:(i+1)*d], ε, v[i*d:(i+1)*d])
+					jacobians(own, beside, shifted, 1)
+					dense.Axpy(dst[i*c*d:(i+1)*c*d], 1/(2*ε), beside)
 				}
 			}
 		}
-	}
-	return constraint.Evaluator{Values: values, Jacobians: jacobians, HessianVectors: hessians}
-}
-
-// pull writes the derivatives by a point of what has the derivatives row by positions; g has room for coordinates.
-func (s *Internal) pull(dst, g []float64, f *frame, point, row []float64) {
-	clear(g)
-	for j, turns := range s.turns {
-		if force := at(row, 3*j); force != (vec{}) {
-			for _, a := range turns {
-				g[a] += force.dot(f.axis[a].cross(at(f.x, 3*j).minus(at(f.x, 3*s.links[a/2].p))))
-			}
-		}
-	}
-	for k := range s.links {
-		for e, b := range s.links[k].by {
-			switch {
-			case b.at < 0:
-			case b.circle:
-				c, sin := point[b.at], point[b.at+1]
-				dst[b.at], dst[b.at+1] = -g[2*k+e]*sin/(c*c+sin*sin), g[2*k+e]*c/(c*c+sin*sin)
-			default:
-				w := math.Pi * b.scale * point[b.at] / (2 * b.half)
-				dst[b.at] = g[2*k+e] * b.scale / (1 + w*w)
-			}
-		}
-	}
+	}}
 }
