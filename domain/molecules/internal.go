@@ -61,13 +61,12 @@ func fitInternal(set constraint.Set, data *dataset.Points) (*dataset.Points, err
 		}
 		if moved[i] = r.RMSD(x); !(moved[i] <= far) {
 			return nil, fmt.Errorf("frame %d (from 0) has another shape than its torsions and angles give with the set's "+
-				"bonds and rigid groups, by %.2g Å (RMSD); expected at most %v: free what differs, or coordinates: positions",
-				i, moved[i], far)
+				"bonds and rigid groups, by %.2g Å (RMSD); expected at most %v", i, moved[i], far)
 		}
 	}
 	slices.Sort(moved)
-	out.Remarks = append(slices.Clone(out.Remarks), fmt.Sprintf("Frames keep their torsions and angles; bonds and rigid "+
-		"groups get the set's, which moves atoms by %.2g Å (RMSD, median) to %.2g Å.", moved[len(moved)/2],
+	out.Remarks = append(slices.Clone(out.Remarks), fmt.Sprintf("Frames keep torsions and angles, and get the set's "+
+		"bonds and rigid groups: that moves atoms by %.2g Å (RMSD; median) to %.2g Å.", moved[len(moved)/2],
 		moved[len(moved)-1]))
 	return &out, nil
 }
