@@ -39,6 +39,7 @@ type Internal struct {
 type link struct {
 	atom, p, q, r int
 	length        float64
+	straight      bool    // i–p–q is, and as in the template: who comes after i has the r of i
 	by            [2]slot // angle, torsion
 }
 
@@ -54,6 +55,7 @@ const (
 	MaxInternal = 300
 	stiffness   = 0.05 // κ of angles: what heat changes them by, in radians
 	rangeShare  = 0.25 // κ of a torsion's range over h
+	linear      = 0.1  // radians: angles that are nearer to a line stay as they are
 	handedness  = 0.25 // least h of a centre's torsion in radians: a flatter one has no hand
 	trials      = 64   // points at which a condition that construction keeps holds
 )
@@ -132,7 +134,8 @@ func (s *Internal) tree(spec Spec) error {
 		}
 		l := link{atom: i, p: parent[i], q: -1, r: -1, by: [2]slot{{at: -1}, {at: -1}}}
 		if k > 0 {
-			l.length, l.q, s.turns[i] = molecule.Distance(x, i, l.p), parent[l.p], slices.Clone(s.turns[l.p])
+			l.length, l.q = molecule.Distance(x, i, l.p), parent[l.p]
+			s.turns[i] = slices.Clone(s.turns[l.p])
 		}
 		if k < 2 {
 			s.links = append(s.links, l)
@@ -152,16 +155,18 @@ func (s *Internal) tree(spec Spec) error {
 			l.r, first[l.p] = order[1], i
 		default:
 			first[l.p] = i
-			if l.p != root {
+			if before := &s.links[slices.Index(order, l.p)]; before.straight {
+				l.r = before.r
+			} else if l.p != root {
 				l.r = parent[l.q]
 			}
 		}
 		s.turns[i] = append(s.turns[i], 2*k, 2*k+1)
 		θ := molecule.Angle(x, i, l.p, l.q)
 		l.by[0] = slot{at: -1, mid: θ, half: min(θ, math.Pi-θ), scale: stiffness}
-		if !(l.by[0].half > straight) {
-			return fmt.Errorf("atoms %s, %s and %s are on a line in the template, where torsions have no value; expected "+
-				"coordinates: positions", m.Label(i), m.Label(l.p), m.Label(l.q))
+		if l.straight = l.by[0].half < linear; l.straight && l.r < 0 {
+			return fmt.Errorf("atoms %s, %s and %s are on a line, and the molecule has no torsion to begin with",
+				m.Label(i), m.Label(l.p), m.Label(l.q))
 		}
 		s.condition(spec, &l, lead >= 0)
 		s.links = append(s.links, l)
@@ -191,17 +196,19 @@ func (s *Internal) condition(spec Spec, l *link, sibling bool) {
 			back := slices.Clone(c.Atoms)
 			slices.Reverse(back)
 			switch {
-			case c.Kind != Kind(int(Angle)+e) || c.Windows != nil || !slices.Equal(own, c.Atoms) && !slices.Equal(own, back):
+			case c.Kind != Kind(int(Angle)+e) || c.Windows != nil:
+			case !slices.Equal(own, c.Atoms) && !slices.Equal(own, back):
 			case h == 0:
 				*b = slot{at: -1, mid: c.Low}
 			case e == 1 && b.scale > 0:
 				*b = slot{at: -1, mid: c.Low + h, half: h, scale: max(stiffness, h*rangeShare)}
 			}
 		}
-		for _, group := range spec.Rigid {
-			if !slices.ContainsFunc(own, func(i int) bool { return !slices.Contains(group, i) }) {
-				b.circle, b.scale = false, 0
-			}
+		within := func(group []int) bool {
+			return !slices.ContainsFunc(own, func(i int) bool { return !slices.Contains(group, i) })
+		}
+		if l.straight || slices.ContainsFunc(spec.Rigid, within) {
+			b.circle, b.scale = false, 0
 		}
 	}
 }
@@ -258,9 +265,9 @@ func (s *Internal) Point(dst, x []float64) error {
 			}
 			δ := math.Remainder(q-b.mid, 2*math.Pi)
 			if m := s.positions.molecule; !(b.circle && q-q == 0 || math.Abs(δ) < b.half) {
-				return fmt.Errorf("atom %s is not where the set has it, seen from %s and %s: its centre has another hand, "+
-					"it is on another side of a double bond, or on a line with them", m.Label(l.atom), m.Label(l.p),
-					m.Label(l.q))
+				return fmt.Errorf("atom %s is not where the set has it, seen from %s and %s: its centre has another "+
+					"hand, it is on another side of a double bond, or on a line with them", m.Label(l.atom),
+					m.Label(l.p), m.Label(l.q))
 			}
 			if b.circle {
 				dst[b.at+1], dst[b.at] = math.Sincos(q)

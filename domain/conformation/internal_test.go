@@ -18,8 +18,8 @@ var (
 	ringed = known("C C C C C C O N C", molecule.Bond{0, 1}, molecule.Bond{1, 2}, molecule.Bond{2, 3},
 		molecule.Bond{3, 4}, molecule.Bond{0, 4}, molecule.Bond{0, 5}, molecule.Bond{5, 6}, molecule.Bond{6, 7},
 		molecule.Bond{5, 8})
-	ringedX = []float64{1.2, 0, 0.4, 0.4, 1.2, 0, -1, 0.8, -0.3, -1, -0.8, 0.2, 0.4, -1.2, 0, 2.6, 0.2, 0.1, 3.2, 1.4, 0.6,
-		4.6, 1.3, 0.2, 3.3, -1, 0.5}
+	ringedX = []float64{1.2, 0, 0.4, 0.4, 1.2, 0, -1, 0.8, -0.3, -1, -0.8, 0.2, 0.4, -1.2, 0, 2.6, 0.2, 0.1, 3.2, 1.4,
+		0.6, 4.6, 1.3, 0.2, 3.3, -1, 0.5}
 )
 
 // Points and positions are the same conformations; conditions hold by construction or are components with exact

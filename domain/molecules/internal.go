@@ -60,8 +60,8 @@ func fitInternal(set constraint.Set, data *dataset.Points) (*dataset.Points, err
 			return nil, fmt.Errorf("frame %d (from 0): %w", i, err)
 		}
 		if moved[i] = r.RMSD(x); !(moved[i] <= far) {
-			return nil, fmt.Errorf("frame %d (from 0) has another shape than its torsions and angles give with the set's "+
-				"bonds and rigid groups, by %.2g Å (RMSD); expected at most %v", i, moved[i], far)
+			return nil, fmt.Errorf("frame %d (from 0) has another shape than its torsions and angles give with the "+
+				"bonds and rigid groups of the set, by %.2g Å (RMSD); expected at most %v", i, moved[i], far)
 		}
 	}
 	slices.Sort(moved)
@@ -75,7 +75,7 @@ func fitInternal(set constraint.Set, data *dataset.Points) (*dataset.Points, err
 func newInternal(in domain.Input) (*domain.Domain, error) {
 	set, _ := constraint.As[*conformation.Internal](in.Set)
 	c := chart{set}
-	in.Set, in.Data, in.Train = set.Positions(), c.placed(in.Data), c.placed(in.Train)
+	in.Set, in.Data, in.Train, in.HeldOut = set.Positions(), c.placed(in.Data), c.placed(in.Train), c.placed(in.HeldOut)
 	d, err := New(in)
 	if err != nil {
 		return nil, err
@@ -86,8 +86,8 @@ func newInternal(in domain.Input) (*domain.Domain, error) {
 		o.Values = func(dst, x []float64, n int) { values(dst, c.placed(x[:n*c.Dim()]), n) }
 		d.Distance.Marks = func(x []float64) []float64 { return marks(c.placed(x)) }
 	}
-	turned, draw, scene := d.Turned, d.Draw, d.Scene
-	d.Turned = func(x, y []float64) (string, float64) { return turned(c.placed(x), c.placed(y)) }
+	draw, scene, find := d.Draw, d.Scene, d.Find
+	d.Find = func(x []float64) []domain.Finding { return find(c.placed(x)) }
 	view := func(v domain.View) domain.View {
 		v.Dim, v.Data, v.Samples = set.Positions().Dim(), c.placed(v.Data), c.placed(v.Samples)
 		return v

@@ -32,7 +32,7 @@ type Molecule struct {
 	Apart       []Apart     `yaml:"apart,omitempty" doc:"atoms that do not overlap"`
 	Bonds       string      `yaml:"bonds,omitempty" words:"template" doc:"template: all keep its lengths"`
 	BondAngles  string      `yaml:"bond_angles,omitempty" words:"template" doc:"template: all keep its values"`
-	Coordinates string      `yaml:"coordinates,omitempty" words:"positions,internal" doc:"of points: positions, or internal"`
+	Coordinates string      `yaml:"coordinates,omitempty" words:"positions,internal" doc:"of points"`
 	Windows     string      `yaml:"windows,omitempty" words:"smooth,max" doc:"smooth unless given, or max"`
 }
 
@@ -93,8 +93,8 @@ func molecules(k Molecule) (constraint.Set, error) {
 	if k.Coordinates == "internal" {
 		in, err := conformation.NewInternal(set, spec)
 		if err != nil || k.Bonds == "" {
-			return nil, &Error{Key: "coordinates", Fault: cmp.Or(err, errors.New("internal coordinates keep the lengths "+
-				"of bonds; expected bonds: template beside it")).Error()}
+			err = cmp.Or(err, errors.New("internal coordinates keep bonds; expected bonds: template beside it"))
+			return nil, &Error{Key: "coordinates", Fault: err.Error()}
 		}
 		return in, nil
 	}
