@@ -6,6 +6,7 @@
 package domain
 
 import (
+	"context"
 	"io"
 
 	"github.com/landing-diffusion/landing/base/arrayfile"
@@ -105,6 +106,9 @@ type Domain struct {
 	// Find tells what else there is to tell of samples, rows of points; nil: nothing.
 	Find func(x []float64) []Finding
 
+	// Finish makes a Finisher, for one goroutine; nil: points are what is drawn.
+	Finish func() Finisher
+
 	// Writers write points to files, by extension with its dot, in small letters; ".npy" (n×d, float64), ".csv" (Table)
 	// and ".parquet" (columns x0, x1, …) are there for all.
 	Writers map[string]Writer
@@ -119,6 +123,17 @@ type Domain struct {
 	// Faults are what is wrong with the files that the domain reads, and what that
 	// does to samples and scores: a line each.
 	Faults []string
+}
+
+// A Finisher makes a point that was drawn, which may have a condition behind it, one that can be used, in place: a
+// function of the point, the seed and its number alone.
+type Finisher func(ctx context.Context, x []float64, seed, number uint64) Finished
+
+// Finished is what a Finisher did.
+type Finished struct {
+	Changed bool    // there was a fault
+	Fault   string  // that is left; empty: none
+	Off     float64 // how far constraints are off between what the point tells
 }
 
 // A Writer writes points. Its bytes do not depend on how they are cut into blocks.

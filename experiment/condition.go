@@ -140,6 +140,11 @@ func (c *Condition) values(given string) ([]float64, error) {
 		name = strings.TrimSpace(name)
 		at := slices.Index(c.Names, name)
 		value, err := strconv.ParseFloat(strings.TrimSpace(text), 64)
+		if k := slices.Index(c.Names, "cos_"+name); at < 0 && k >= 0 && slices.Index(c.Names, "sin_"+name) == k+1 {
+			seen[k], at = true, k+1 // an angle, in degrees
+			row[k] = math.Cos(value * math.Pi / 180)
+			value = math.Sin(value * math.Pi / 180)
+		}
 		switch {
 		case !ok || at < 0:
 			return nil, fault.Errorf(fault.Config, "", "%q names nothing that the run was trained on; its condition "+

@@ -2,9 +2,11 @@ package experiment
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io/fs"
 	"math"
 	"path/filepath"
@@ -13,13 +15,16 @@ import (
 	"time"
 
 	"github.com/landing-diffusion/landing/base/arrayfile"
+	"github.com/landing-diffusion/landing/base/keyed"
 	"github.com/landing-diffusion/landing/base/parallel"
+	"github.com/landing-diffusion/landing/constraint"
 	"github.com/landing-diffusion/landing/domain"
 	"github.com/landing-diffusion/landing/domain/dataset"
 	"github.com/landing-diffusion/landing/domain/kinds"
 	"github.com/landing-diffusion/landing/experiment/judge"
 	"github.com/landing-diffusion/landing/experiment/run"
 	"github.com/landing-diffusion/landing/internal/input"
+	"github.com/landing-diffusion/landing/judge/metric"
 	"github.com/landing-diffusion/landing/learn/method"
 	"github.com/landing-diffusion/landing/learn/score"
 	"github.com/landing-diffusion/landing/learn/train"
@@ -62,6 +67,9 @@ type Drawer struct {
 	scores  func(worker int) method.Score
 	fields  []*score.Field[float32] // behind scores; nil where they are the caller's
 	trace   *method.Trace           // of Diagnose
+	finish  []finisher              // of each worker, of Finish
+
+	finishes bool // samples are made such that they can be used
 }
 
 // NewDrawer makes a Drawer by a trained network, for calls of about n samples.
@@ -85,6 +93,38 @@ func (dr *Drawer) Diagnose() {
 	dr.sampler.Watch(dr.trace)
 }
 
+// Finish says whether samples that are drawn from now on are made such that they can be used, where their kind knows
+// how (domain.Finisher) and generate.repair does not say none.
+func (dr *Drawer) Finish(on bool) {
+	dr.finishes = on && dr.l.Domain.Finish != nil && dr.l.Problem.Generate.Repair != "none"
+	if dr.finishes && dr.finish == nil {
+		dr.finish = make([]finisher, dr.l.Pool.Workers())
+	}
+}
+
+// A finisher is one of a domain, which is made when it is asked first, and room to look at what it did.
+type finisher struct {
+	finish domain.Finisher
+	eval   constraint.Evaluator
+	values []float64
+}
+
+// try makes a row of points such that it can be used.
+func (f *finisher) try(ctx context.Context, l *Loaded, row []float64, seed, number uint64) domain.Finished {
+	set := l.Process.Set
+	if f.finish == nil {
+		f.finish, f.eval = l.Domain.Finish(), set.NewEvaluator(1)
+		f.values = make([]float64, len(constraint.Components(set)))
+	}
+	out := f.finish(ctx, row, seed, number)
+	f.eval.Values(f.values, row, 1)
+	worst, at := constraint.Worst(f.values, len(set.Equalities()))
+	if out.Fault == "" && worst > maxFinished {
+		out.Fault = fmt.Sprintf("it violates %q by %.3g after the repair", constraint.Components(set)[at], worst)
+	}
+	return out
+}
+
 // Draw makes the samples first … first+n−1 of the given seed, those that fail among them. tick, if not nil,
 // hears how many are done.
 func (dr *Drawer) Draw(ctx context.Context, prior *Prior, n int, first, seed uint64, tick func(done int)) (
@@ -97,20 +137,11 @@ func (dr *Drawer) Draw(ctx context.Context, prior *Prior, n int, first, seed uin
 	}
 	for lo := 0; lo < n; lo += generateChunk {
 		hi := min(n, lo+generateChunk)
-		begin, number := prior.Prior, first+uint64(lo)
-		var unstarted []bool
-		if l.Condition != nil {
-			unstarted = make([]bool, hi-lo)
-			states, lost := l.starts(prior, unstarted, number, seed)
-			begin, s.Begun = numbered{states, number}, s.Begun+lost
-		}
-		report, err := dr.sampler.Generate(ctx, s.X[lo*d:hi*d], s.Lost[lo:hi], number, seed, begin, dr.scores)
+		report, begun, err := dr.block(ctx, prior, s.X[lo*d:hi*d], s.Lost[lo:hi], first+uint64(lo), seed)
 		if err != nil {
 			return nil, err
 		}
-		for i, lost := range unstarted {
-			s.Lost[lo+i] = s.Lost[lo+i] || lost
-		}
+		s.Begun += begun
 		if s.Broken += report.Broken; s.Break == nil {
 			s.Break = report.Break
 		}
@@ -118,6 +149,9 @@ func (dr *Drawer) Draw(ctx context.Context, prior *Prior, n int, first, seed uin
 		s.Bounces.Add(report.Bounces)
 		s.Programs.Add(report.Programs)
 		s.Reject(l.Process.Set, lo, hi)
+		if err := dr.finished(ctx, prior, s, lo, hi, first, seed); err != nil {
+			return nil, err
+		}
 		if tick != nil {
 			tick(hi)
 		}
@@ -131,6 +165,73 @@ func (dr *Drawer) Draw(ctx context.Context, prior *Prior, n int, first, seed uin
 	}
 	return s, nil
 }
+
+// block draws samples of numbers from first on. Those that could not begin are lost, and counted.
+func (dr *Drawer) block(ctx context.Context, prior *Prior, x []float64, lost []bool, first, seed uint64) (
+	report method.Report, begun int, err error) {
+	begin := prior.Prior
+	unstarted := make([]bool, len(lost))
+	if dr.l.Condition != nil {
+		states, n := dr.l.starts(prior, unstarted, first, seed)
+		begin, begun = numbered{states, first}, n
+	}
+	report, err = dr.sampler.Generate(ctx, x, lost, first, seed, begin, dr.scores)
+	for i, not := range unstarted {
+		lost[i] = lost[i] || not
+	}
+	return report, begun, err
+}
+
+// redraws is how often a sample that cannot be used is drawn again: the one of its number and another seed
+// (keyed.Round).
+const redraws = 8
+
+// finished makes the samples lo … hi−1 such that they can be used, draws those again that cannot, and marks what is
+// left as lost.
+func (dr *Drawer) finished(ctx context.Context, prior *Prior, s *judge.Samples, lo, hi int, first, seed uint64) error {
+	if !dr.finishes {
+		return nil
+	}
+	d, out := s.Dim, make([]domain.Finished, hi-lo)
+	try := func(worker, i int, seed uint64) {
+		out[i-lo] = dr.finish[worker].try(ctx, dr.l, s.X[i*d:(i+1)*d], seed, first+uint64(i))
+	}
+	dr.l.Pool.Do(hi-lo, func(worker, k int) {
+		if !s.Lost[lo+k] && ctx.Err() == nil {
+			try(worker, lo+k, seed)
+		}
+	})
+	all := judge.Finished{Replaced: []uint64{}}
+	for i := lo; i < hi && ctx.Err() == nil; i++ {
+		f, again, lost := &out[i-lo], 0, []bool{false}
+		for f.Fault != "" && again < redraws {
+			again++
+			other := keyed.Round(seed, again)
+			if _, _, err := dr.block(ctx, prior, s.X[i*d:(i+1)*d], lost, first+uint64(i), other); err != nil {
+				return err
+			}
+			if !lost[0] {
+				try(0, i, other)
+			}
+		}
+		switch {
+		case f.Fault != "":
+			s.Lost[i], all.Fault = true, cmp.Or(all.Fault, f.Fault)
+			all.Unfit++
+			continue
+		case again > 0:
+			all.Replaced = append(all.Replaced, first+uint64(i))
+		case f.Changed:
+			all.Repaired++
+		}
+		all.Off = max(all.Off, metric.Float(f.Off))
+	}
+	s.Finished = s.Finished.Add(&all)
+	return ctx.Err()
+}
+
+// maxFinished is the largest violation of a sample that was made such that it can be used.
+const maxFinished = 1e-9
 
 // SaveSamples writes the samples 0, 1, … of a seed and of a network in a state, those
 // that did not fail, to samples.npy in the run folder (Out), and their record beside it.
@@ -163,6 +264,8 @@ type Record struct {
 	Broken  int             `json:"broken,omitempty"` // of them, whose simulation broke down
 	Seconds float64         `json:"seconds"`          // of generation
 	Steps   *judge.Steps    `json:"steps,omitempty"`  // of Diagnose
+
+	Finished *judge.Finished `json:"finished,omitempty"` // of motions, repaired and replaced
 }
 
 // Asked is the conditions that samples were drawn under: Rows of them, by names or from a
@@ -192,7 +295,8 @@ func RecordName(file string) string { return file + ".json" }
 func (r *Run) Record(s *judge.Samples, state train.State, first, seed uint64, file []byte) *Record {
 	rec := &Record{SHA256: run.Hash(file), Version: run.Version(), Run: r.Folder.Dir, Config: r.Config,
 		Epoch: state.Epoch, Drawn: append([]problem.Drawn{}, r.Drawn...), Seed: seed, First: first, Samples: s.N(),
-		Failed: []uint64{}, Wrong: s.Wrong, Broken: s.Broken, Seconds: s.Time.Seconds(), Steps: s.Steps}
+		Failed: []uint64{}, Wrong: s.Wrong, Broken: s.Broken, Seconds: s.Time.Seconds(), Steps: s.Steps,
+		Finished: s.Finished}
 	for i, lost := range s.Lost {
 		if lost {
 			rec.Failed = append(rec.Failed, first+uint64(i))

@@ -145,6 +145,7 @@ func Judge(ctx context.Context, r *Run, j Judging) (s *judge.Samples, v *judge.E
 		return nil, nil, nil, err
 	}
 	d := NewDrawer(r.Loaded, j.Trained, j.Samples)
+	d.Finish(true)
 	if j.Diagnose {
 		d.Diagnose()
 	}

@@ -84,8 +84,8 @@ func TestKeysWithoutEffect(t *testing.T) {
 		train.anneal train.clip train.average train.plateau.factor train.plateau.patience train.plateau.threshold
 		train.plateau.cooldown train.plateau.min_rate train.max_failed train.checkpoint_every train.evaluate_every
 		train.max_seconds train.clock train.stop mpi.exact prior generate.max_failed generate.max_violation
-		generate.guidance generate.evaluations sample.method sample.step sample.chains sample.burn sample.draws
-		sample.thin sample.max_violation sample.measure sample.max_rhat`)
+		generate.guidance generate.repair generate.evaluations sample.method sample.step sample.chains sample.burn
+		sample.draws sample.thin sample.max_violation sample.measure sample.max_rhat`)
 	build := func(text string, settings ...string) error {
 		if !strings.Contains(text, "set:") {
 			text = sphere + text

@@ -539,7 +539,7 @@ func (p *Problem) Since(file []byte) (fresh []string, changed string) {
 var unwritten = []string{KeyProcessWalls, KeyProcessNoise, KeyNetworkKind, KeyNetworkOctavesOf, KeyNetworkTimeOctaves,
 	KeyNetworkTime, "network.unit", KeyTrainPaths, KeyTrainMaxSeconds, "train.clock", KeyTrainStop, "mpi",
 	KeyGenerateGuidance, KeyGenerateEvaluations, "sample.leaps", "sample.measure", "sample.max_failed",
-	"sample.max_rhat", "potential.solvent", "potential.temperature"}
+	"sample.max_rhat", "potential.solvent", "potential.temperature", "generate.repair"}
 
 func since(at string, then, now map[string]any) (fresh []string, changed string) {
 	for _, key := range slices.Sorted(maps.Keys(then)) {

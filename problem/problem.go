@@ -187,6 +187,7 @@ type Generate struct {
 	MaxFailed    float64 `yaml:"max_failed" bounds:"[0,1]"`       // largest share of samples that may fail
 	MaxViolation float64 `yaml:"max_violation" bounds:"[0,1e15]"` // of a component of projected samples; 0: any
 	Guidance     float64 `yaml:"guidance" bounds:"[-1,100]"`      // w: the score is (1+w) s(c) − w s
+	Repair       string  `yaml:"repair" words:"auto,none"`        // of motions that cannot be run
 	// network evaluations that a sample takes, of few-step methods; 0: as many as they have levels
 	Evaluations int `yaml:"evaluations" bounds:"[0,1e15]"`
 }
@@ -226,7 +227,7 @@ func Defaults() *Problem {
 			Plateau: train.Plateau{Factor: 0.6, Patience: 400, Threshold: 5e-5, Cooldown: 50, MinRate: 1e-5},
 		},
 		Prior: AutoPrior, Uniform: Uniform{MaxRhat: 1.05, MaxSteps: 100_000},
-		Generate: Generate{MaxFailed: 0.01, MaxViolation: 1e-9},
+		Generate: Generate{MaxFailed: 0.01, MaxViolation: 1e-9, Repair: "auto"},
 		Sample: Sample{Method: "splitting", Step: 0.1, Chains: 8, Burn: 1000, Draws: 1000, Thin: 10,
 			MaxViolation: 0.1},
 	}

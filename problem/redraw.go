@@ -19,7 +19,7 @@ var drawKeys = []string{
 	KeyProcessMethod, optionKeys, KeyProcessSteps, KeyProcessLandingMode, KeyProcessLandingRate, KeyProcessWalls,
 	KeyProcessRepulsion, KeyProcessCurvature, KeyProcessTerminalProjection, KeyProcessNoise, KeyPrior,
 	"uniform.max_rhat", "uniform.max_steps", KeyGenerateMaxFailed, "generate.max_violation", KeyGenerateGuidance,
-	KeyGenerateEvaluations,
+	KeyGenerateEvaluations, "generate.repair",
 }
 
 // optionKeys are all keys of a method's own, whose names it says.

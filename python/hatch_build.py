@@ -2,7 +2,7 @@
 
 LANDING_TARGET is GOOS/GOARCH, by default that of the machine; LANDING_VERSION the version, by default that of the
 commit's tag; LANDING_PREBUILT a program to take instead of building one, which this machine must be able to run.
-Beside the program lie its licences (tools/licences). Needs Go and the repository around this folder; no network where Go's modules are at hand.
+Beside the program lie its licences. Needs Go and the repository around this folder; no network where Go's modules are at hand.
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ class Hook(BuildHookInterface):  # type: ignore[type-arg]
             str(about): "landing/_built.py",
             str(ROOT / "LICENSE"): "landing/LICENSE",
             str(ROOT / "NOTICE"): "landing/NOTICE",
-            str(_licences(Path(self.folder.name), target)): "landing/THIRD_PARTY_LICENSES",
+            str(ROOT / "THIRD_PARTY_LICENSES"): "landing/THIRD_PARTY_LICENSES",
         })
 
     def finalize(self, version: str, build_data: dict[str, Any], artifact_path: str) -> None:
@@ -97,13 +97,6 @@ def _go(*arguments: str) -> str:
     if told.returncode != 0:
         raise RuntimeError(f"go {' '.join(arguments)}: {told.stderr.strip()}")
     return told.stdout.strip()
-
-
-def _licences(folder: Path, target: str) -> Path:
-    """Writes the licences of what is linked into the program of a platform, which ask to go along with it."""
-    path = folder / "THIRD_PARTY_LICENSES"
-    _go("run", "./tools/licences", "-o", str(path), target)
-    return path
 
 
 def _build(binary: Path, target: str, version: str) -> None:

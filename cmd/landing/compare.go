@@ -43,15 +43,15 @@ func compareVerb(a *app) *cobra.Command {
 	return command(a, &cobra.Command{
 		Use:   "compare RUN|SWEEP|FILE...",
 		Short: "Compare runs and sweeps: distances with floors, violations, copies, seconds, significance",
-		Long: `compare puts runs side by side: a line for runs that differ in their seed alone, a group for lines of
-the same data and distance. Lines are tested against the best of their group, or against the line that
---against names, by a permutation test over seeds.
+		Long: `compare shows runs side by side. Runs that differ only in their seed form a line. Lines of the same data
+and distance form a group. Each line is tested against the best of its group, or against the line that --against
+names, by a permutation test over seeds.
 
-A file of samples (NPY, CSV or Parquet) behind a run, of any program, is a line too: it is held against the
-data of that run by the same measures. NAME=FILE names the line.
+A file of samples (NPY, CSV or Parquet) of any program, given after a run, is a line too. It is compared with
+the data of that run by the same measures. NAME=FILE names the line.
 
-A run that was not judged yet is drawn from and judged. Its folder keeps the result as evaluation.json,
-and nothing that is there is written over. --output writes the tables as Markdown (.md), CSV (.csv, a
+compare draws samples of a run that has no evaluation, judges them, and keeps the result as evaluation.json in
+its folder. It overwrites nothing. --output writes the tables as Markdown (.md), CSV (.csv, a
 row a run), JSON (.json) or a page with curves and pictures (.html). It may be given several times.`,
 		Example: "  landing compare runs/volcano-001 runs/volcano-002\n" +
 			"  landing compare runs/volcano-001 baseline=other.csv\n" +

@@ -154,17 +154,16 @@ func exportVerb(a *app) *cobra.Command {
 	return command(a, &cobra.Command{
 		Use:   "export RUN",
 		Short: "Write a run for other programs: ONNX, PyTorch, a model hub, TensorBoard, scores of rows",
-		Long: `export writes the averaged score network of a run with its reading of inputs: score(x, t), or
-score(x, p, t) with a momentum, for rows of points and a time each. docs/exports.md says how closely
-the programs agree.
+		Long: `export writes the averaged score network of a run: score(x, t), or score(x, p, t) with a momentum, for
+rows of points with a time each. docs/exports.md says how closely the programs agree.
 
-An ONNX file is of operator set 17. A folder for PyTorch has a safetensors file, a graph and a module
-that reads them. A folder for a model hub has both, the settings, and a card with the figures of the
-run's own evaluation, its licence and its limits; never a row of data.
+An ONNX file has operator set 17. A folder for PyTorch has a safetensors file, a graph and a module that
+reads them. A folder for a model hub has both, the settings, and a model card. The card has the figures of the
+run's evaluation, its licence and its limits. No row of data is written.
 
 --scores evaluates the score at the rows of a file and writes an NPY file. A row is a point with its
 condition, its momentum if the process has one (underdamped), and the time. Nothing is guided.
---network describes the network, how it is read as a score s(x, p, t), and which arrays of which
+--network describes the network, how to compute the score s(x, p, t) from it, and which arrays of a
 safetensors file are its weights.
 
 A folder that exists is left as it is.`,

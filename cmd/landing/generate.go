@@ -43,6 +43,7 @@ type generated struct {
 	Under       *experiment.Asked `json:"condition,omitempty"`
 	Unreachable int               `json:"unreachable,omitempty"`
 	Steps       *judge.Steps      `json:"steps,omitempty"`
+	Finished    *judge.Finished   `json:"finished,omitempty"` // of motions
 }
 
 // generateOptions are the flags of generate.
@@ -95,13 +96,11 @@ func generateVerb(a *app) *cobra.Command {
 	return command(a, &cobra.Command{
 		Use:   "generate RUN",
 		Short: "Generate samples from a run",
-		Long: `generate draws samples with the averaged weights of a run's newest checkpoint, or of the
-best one by held-out distances (train.stop), and writes them to an NPY file (n×d,
-float64), a CSV or a Parquet file; conformations of molecules (data.kind molecule) also to PDB, XYZ and
-SDF files and DCD trajectories, and as NPY of n×atoms×3; motions of an arm (data.kind
-trajectory) as CSV of joint values with time stamps, as JSON like ROS's JointTrajectory, and
-as NPY of n×waypoints×coordinates. Sample number i is
-a function of the seed and i alone. FILE.json beside FILE says how they were drawn.
+		Long: `generate draws samples with the averaged weights of a run's newest checkpoint, or of the best one by
+held-out distances (train.stop). It writes an NPY file (n×d, float64), a CSV or a Parquet file. Conformations of
+molecules also go to PDB, XYZ, SDF and DCD files, and to NPY as n×atoms×3. Motions of an arm go to CSV with
+joint values and times, to JSON as ROS's JointTrajectory, and to NPY as n×waypoints×coordinates. Sample
+number i is a function of the seed and i alone. FILE.json beside FILE says how the samples were drawn.
 The data is not needed where the prior has a closed form or lies in the run folder.
 A call writes at most 10¹¹ numbers; the disk holds the samples twice on the way.
 
@@ -152,7 +151,7 @@ func runGenerate(ctx context.Context, a *app, o *generateOptions, args []string)
 	a.out.notes(m.Notes)
 	v := &generated{Run: r.Folder.Dir, File: o.path, Samples: int(m.Rows), Written: int(m.Rows) - failed,
 		Failed: failed, Lost: m.Failed, Wrong: d.Wrong, Broken: d.Broken, Seed: m.Seed, First: m.First,
-		Record: m.Beside, Drawn: m.By, Under: m.Under, Unreachable: d.Begun, Steps: d.Steps}
+		Record: m.Beside, Drawn: m.By, Under: m.Under, Unreachable: d.Begun, Steps: d.Steps, Finished: d.Finished}
 	v.Violation.Worst, v.Seconds.Generate = d.Worst(), d.Seconds
 	return answer{v, v.print}, verdict // that too many failed, or are off the set
 }
@@ -166,6 +165,14 @@ func (g *generated) print(w io.Writer) {
 		told = fmt.Sprintf("worst violation %.2g", float64(g.Violation.Worst))
 	}
 	fmt.Fprintf(w, "%d samples in %s (%.2f s), %s\n", g.Written, g.File, g.Seconds.Generate, told)
+	if f := g.Finished; f != nil {
+		which := ""
+		if len(f.Replaced) > 0 {
+			which = " (" + numbers(f.Replaced) + ")"
+		}
+		fmt.Fprintf(w, "motions that can be run: %d repaired, %d drawn again%s; between waypoints tasks are off by at "+
+			"most %.2g\n", f.Repaired, len(f.Replaced), which, float64(f.Off))
+	}
 	if len(g.Drawn) > 0 {
 		var by []string
 		for _, d := range g.Drawn {

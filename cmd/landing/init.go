@@ -75,10 +75,11 @@ func initVerb(a *app) *cobra.Command {
 		Long: `init looks at a data file (CSV, NPY, NPZ, Parquet, or a molecule's PDB, XYZ, SDF) and writes a
 problem file that check and train accept. It finds shape, labels, latitude and longitude, unit
 vectors, rotation matrices, sums, distances, linear and quadratic relations. What all rows keep to
-round-off becomes part of the set, as a ready-made set where one fits. What they nearly keep is
-commented out, with its residual. Nothing else is assumed, and every other key is left to its default.
-Of a molecule it keeps bonds, ranges of angles, flat rings, hands, double bonds and amides as the
-conformations have them, and says what is free.
+round-off becomes part of the set, as a ready-made set where one fits. Relations that they nearly keep are
+commented out, with their residuals. Nothing else is assumed, and every other key is left to its default.
+
+For a molecule, the set keeps bonds, ranges of angles, flat rings, chirality, double bonds and amides as the
+conformations have them. init prints what is free.
 Beside the problem file goes ` + problem.SchemaFile + `, by which editors complete and check it.
 
 Where train would refuse the file as it is (columns of words or times, decimal commas), init writes

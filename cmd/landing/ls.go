@@ -43,8 +43,8 @@ func lsVerb(a *app) *cobra.Command {
 		Short: "List runs with their state, distance, age and size",
 		Long: `ls lists the runs at and below folders, runs/ by default. It shows whether they are training,
 finished, stopped (landing train RUN continues), failed or damaged. It shows the distance of their
-samples to the data: with its verdict if they were judged (by landing report or landing compare), or
-else from the last evaluation during training. It shows the time since their state was written, and
+samples to the data, with the verdict of landing report or landing compare. A run without a verdict shows the
+distance of the last evaluation during training. It shows the time since their state was written, and
 their size. It reads no data and no weights, and changes nothing.`,
 		Example: "  landing ls\n  landing ls runs sweeps/table1 --sort distance\n  landing ls --json",
 	}, new(lsOptions), runLs)

@@ -166,10 +166,10 @@ func makeLevelSetVerb(a *app) *cobra.Command {
 	return command(a, &cobra.Command{
 		Use:   "level-set MESH",
 		Short: "Fit a network whose zero level set is a closed mesh",
-		Long: `level-set fits the network h of a set {x : h(x) = 0} to a closed mesh (PLY, OBJ or STL) whose faces
-are oriented alike, and reports how well it matches. A mesh that is not within [−1.5, 1.5]³, or much
-smaller, is first moved and scaled to [−1, 1]³ and written beside the network, as PLY. Use both in a
-problem file: set: {kind: level-set, weights: NAME.npz, mesh: NAME.ply}.`,
+		Long: `level-set fits the network h of a set {x : h(x) = 0} to a closed mesh (PLY, OBJ or STL) with faces of one
+orientation. It reports how well they match. A mesh outside of [−1.5, 1.5]³, or much smaller, is first moved
+and scaled to [−1, 1]³ and written beside the network, as PLY. Use both in a problem file:
+set: {kind: level-set, weights: NAME.npz, mesh: NAME.ply}.`,
 		Example: "  landing make level-set bunny.obj -o bunny.npz",
 	}, new(levelSetOptions), runMakeLevelSet)
 }
@@ -271,8 +271,8 @@ with the same weights and mesh. The sign of f is that in which its value of larg
 --negative takes the other one.
 
 Each face is cut in four --subdivide times before f is computed. This leaves the surface as it is and
-brings f nearer to the surface's own: on a mesh with few vertices for each change of sign, f is a
-mixture with its neighbours.`,
+brings f nearer to the eigenfunction of the surface. On a mesh with few vertices for each change of sign, f
+mixes with its neighbours.`,
 		Example: "  landing make eigenfunction bunny.ply --k 100 --weights bunny_sdf.npz -o bunny100.npy",
 	}, new(eigenOptions), runMakeEigenfunction)
 }

@@ -39,8 +39,8 @@ tables with the paper's numbers in the same places. A dash stands for a cell tha
 are all exhibits of the paper; "demo" is like figure 1 and needs no data.
 
 The cells are those of the sweeps paper-… in the binary; landing sweep runs these too. Each cell trains
-as long as --for says. The folder (--out) keeps a folder for each sweep, of which landing compare makes
-a page with pictures; a later call runs the cells that have not ended there.
+as long as --for says. The folder (--out) keeps a folder for each sweep; landing compare makes a page with pictures of
+it. A later call runs the cells that have not ended there.
 
 --data-dir names a folder with the paper's data files, in folders as published; docs/data.md says where
 they are.`,

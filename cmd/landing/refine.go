@@ -41,11 +41,12 @@ func refineVerb(a *app) *cobra.Command {
 	return command(a, &cobra.Command{
 		Use:   "refine PROBLEM",
 		Short: "Bring data that is near a set to it",
-		Long: `refine moves each row of a problem's data to the set, by Newton steps along the normal directions,
-and writes the rows to a file of any kind that generate writes. It leaves out, and counts, rows that
-violate an equality by more than --within, or an inequality by more than data.tolerance: these would
-all come to the edge. A conformation of a molecule that would move by more than --move or --turn, to
-another conformer, is an error that names the row and the torsion.`,
+		Long: `refine moves each row of a problem's data to the set, by Newton steps along the normal directions. It
+writes the rows to a file of any kind that generate writes. It leaves out, and counts, rows that violate an equality
+by more than --within, or an inequality by more than data.tolerance.
+
+A conformation that would become another conformer is an error with its row and torsion: --move and --turn are
+the limits.`,
 		Example: "  landing refine alanine --data trajectory.pdb -o frames.npy",
 	}, new(refineOptions), runRefine)
 }

@@ -85,9 +85,9 @@ func reportVerb(a *app) *cobra.Command {
 folder. --text prints the numbers alone. Either way the run folder keeps the verdict, as evaluation.json,
 for landing ls and compare; without a page nothing that is there is written over.
 
-The numbers are: the Jensen–Shannon distance to the data, with reference values for all data and for
-held-out data; the distance from the prior to where forward paths end; the violation of each
-constraint; and distances to the nearest training point. Problems are listed first.
+Problems are listed first. Then comes the Jensen–Shannon distance to the data, with reference values for all
+data and for held-out data. The distance from the prior to the ends of forward paths, the violation of each
+constraint, and the distances to the nearest training point follow.
 
 --set draws by other values of keys that need no training; an error lists these keys. The report then
 goes into a folder of the run folder that is named by them. --samples evaluates a file (NPY, CSV, Parquet) that

@@ -38,16 +38,16 @@ func serveVerb(a *app) *cobra.Command {
 	return command(a, &cobra.Command{
 		Use:   "serve RUN...",
 		Short: "Answer requests for samples of runs over HTTP",
-		Long: `serve draws samples for programs that ask over HTTP, in JSON or NPY. Sample number i of a seed is the
-one that landing generate writes, whatever else is asked at the same time. /docs documents the interface.
+		Long: `serve draws samples for programs over HTTP, in JSON or NPY. Sample number i of a seed is the one that
+landing generate writes, whatever other requests there are. /docs documents the interface.
 
 A run is served under the name of its folder, or under NAME of NAME=FOLDER. It is read once, when the
 service begins. On SIGTERM /readyz turns to 503; after --grace the service takes no more requests and finishes
 those that it is working on. A second signal ends it at once. Nothing is written
 into run folders.
 
-A public address is refused unless callers are known: by tokens (--tokens FILE: lines of a name, a token
-and optionally when it expires), or by certificates (--tls-cert, --tls-key and --client-ca).`,
+A public address needs callers that are known by tokens or by certificates. --tokens FILE has lines of a name,
+a token and optionally when it expires. Certificates take --tls-cert, --tls-key and --client-ca.`,
 		Example: "  landing serve runs/volcano-001\n" +
 			"  curl -s localhost:8080/v1/runs/volcano-001/samples -H 'Content-Type: application/json' " +
 			"-d '{\"n\": 3}'\n" +

@@ -70,7 +70,7 @@ the same bytes as if it had not stopped.
 
 --for sets the training time. The command times a short warm-up, and writes the number of epochs
 that fill the time to manifest.json. The learning rate falls to 0 at the end. With --set
-train.epochs there are at most so many epochs.
+train.epochs this number is an upper bound.
 
 --set train.stop=held_out trains until the distance of samples to the validation rows no longer
 falls, and keeps the best average of the weights.

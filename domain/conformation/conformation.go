@@ -4,6 +4,9 @@
 //	q(x) = q*          an equality; an angle about a bond is compared on the circle,
 //	lo ≤ q(x) ≤ hi     two inequalities, or their maximum as one,
 //	‖x_a − x_b‖ ≥ r    for pairs of atoms that shall not overlap,
+//	q(x) ∈ ∪ᵢ [loᵢ, hiᵢ]  of a dihedral: a smooth inequality for each gap between the arcs,
+//	min_b ‖x_a − x_b‖ ≤ r  for the nearest of a group of atoms b,
+//	q(x) = c           of points (x, c), where c is given with each,
 //
 // with q a distance, an angle, a dihedral or a signed volume, and exact first and second
 // derivatives. Rigid, Bonds and BondAngles make conditions of a template's positions.
@@ -33,6 +36,12 @@ type Condition struct {
 	Name string // for messages; made of the atoms' names unless given
 	Coordinate
 	Low, High float64 // Å, radians, Å³
+
+	// Windows are two or more arcs of a dihedral, in place of Low and High.
+	Windows [][2]float64
+	// Given says that a dihedral or distance, of a Name, is what the point says in numbers behind its positions: of a
+	// dihedral its cosine and sine.
+	Given bool
 }
 
 // Apart asks some pairs of atoms for a distance of at least Min. Of several entries that
@@ -88,13 +97,15 @@ type Set struct {
 	rest       []string
 	support    [][]int
 	row        int // derivatives along the support, at one point
+	given      []string
 	kept       []int
 	of         int
 }
 
-// A component is the largest of its terms: of one, that term.
+// A component is the largest of its terms, or the least: of one, that term.
 type component struct {
 	terms []term
+	least bool
 	from  int // where its derivatives begin in a packed row
 	atoms int
 }
@@ -169,6 +180,7 @@ type window struct {
 type named struct {
 	name  string
 	terms []term
+	least bool
 }
 
 func (b *builder) refuse(format string, v ...any) {
@@ -177,8 +189,9 @@ func (b *builder) refuse(format string, v ...any) {
 	}
 }
 
-// coordinate returns the measure's number.
-func (b *builder) coordinate(c Coordinate) int {
+// coordinate returns the number of the measure of a coordinate, of a dihedral with a gap or a coordinate with a given
+// value that of its own.
+func (b *builder) coordinate(c Coordinate, with ...measure) int {
 	if n := c.Kind.Atoms(); len(c.Atoms) != n {
 		b.refuse("%d atoms; expected the %d of %s", len(c.Atoms), n, c.Kind.one())
 	}
@@ -197,25 +210,42 @@ func (b *builder) coordinate(c Coordinate) int {
 	if n := len(atoms); atoms[0] > atoms[n-1] {
 		slices.Reverse(atoms)
 	}
-	key := fmt.Sprint(c.Kind, atoms)
+	key := fmt.Sprint(c.Kind, atoms, with)
 	i, ok := b.measure[key]
 	if !ok {
 		i = len(b.set.measures)
 		b.measure[key] = i
-		b.set.measures = append(b.set.measures, newMeasure(Coordinate{c.Kind, atoms}))
+		m := newMeasure(Coordinate{c.Kind, atoms})
+		for _, w := range with {
+			m.mid, m.half, m.given = w.mid, w.half, w.given
+		}
+		b.set.measures = append(b.set.measures, m)
 	}
 	return i
 }
 
 func (b *builder) condition(number int, c Condition) {
+	if c.Kind == Nearest {
+		b.nearest(c)
+		return
+	}
 	i := b.coordinate(c.Coordinate)
-	if fault := c.fault(); fault != "" {
+	if fault := c.fault(); fault != "" && !c.Given {
 		b.refuse("%s", fault)
 	}
 	if b.fault != "" {
 		return
 	}
 	name := cmp.Or(c.Name, c.Kind.String()+" "+b.names(c.Atoms))
+	if c.Given {
+		b.given(name, c)
+		return
+	}
+	if c.Windows != nil {
+		b.windows = append(b.windows, window{i, number, c})
+		b.gaps(name, c)
+		return
+	}
 	if c.Low == c.High {
 		b.equality(i, name, c)
 		return
@@ -251,10 +281,71 @@ func (b *builder) condition(number int, c Condition) {
 	}
 }
 
+// given makes the equality of a coordinate and the numbers behind the positions, which have names for formulas.
+func (b *builder) given(name string, c Condition) {
+	if c.Kind != Distance && c.Kind != Dihedral {
+		b.refuse("%s cannot be a condition; expected a distance or a dihedral", c.Kind.one())
+	}
+	i := b.coordinate(c.Coordinate, measure{given: b.set.Dim()})
+	if c.Kind == Dihedral {
+		b.set.given = append(b.set.given, "cos_"+name, "sin_"+name)
+	} else {
+		b.set.given = append(b.set.given, name)
+	}
+	b.add(&b.equalities, name, []term{{measure: i, sign: 1}})
+}
+
+// gaps makes an inequality of each gap between the windows of a dihedral θ, about its middle γ and of half its width δ,
+//
+//	(cos(θ − γ) − cos δ)/sin δ ≤ 0,
+//
+// which is smooth on the whole circle, and near an edge the angle from it.
+func (b *builder) gaps(name string, c Condition) {
+	slices.SortFunc(c.Windows, func(v, w [2]float64) int { return cmp.Compare(v[0], w[0]) })
+	for k, w := range c.Windows {
+		next := c.Windows[(k+1)%len(c.Windows)][0]
+		if k == len(c.Windows)-1 {
+			next += 2 * math.Pi
+		}
+		half := (next - w[1]) / 2
+		if !(w[0] < w[1] && half > 0) || len(c.Windows) < 2 {
+			b.refuse("the range [%s, %s] and the next, from %s on; expected two or more that go up and do not meet on "+
+				"the circle", c.show(w[0]), c.show(w[1]), c.show(next))
+			return
+		}
+		i := b.coordinate(c.Coordinate, measure{mid: w[1] + half, half: half})
+		out := fmt.Sprintf("%s outside of %s to %s", name, c.show(w[1]), c.show(next))
+		b.add(&b.rest, out, []term{{measure: i, sign: 1}})
+	}
+}
+
+// nearest makes the conditions of the distance from an atom to the nearest of others: the least of their distances is
+// at most High, and all are at least Low.
+func (b *builder) nearest(c Condition) {
+	name := cmp.Or(c.Name, "nearest "+b.names(c.Atoms))
+	var terms []term
+	for _, a := range c.Atoms[1:] {
+		i := b.coordinate(Coordinate{Distance, []int{c.Atoms[0], a}})
+		if c.Low > 0 && b.fault == "" {
+			b.add(&b.rest, fmt.Sprintf("%s %s ≥ %s", name, b.names([]int{a}), c.show(c.Low)),
+				[]term{{measure: i, sign: -1, ref: c.Low}})
+		}
+		terms = append(terms, term{measure: i, sign: 1, ref: c.High})
+	}
+	switch {
+	case !(c.Low < c.High && c.High > 0):
+		b.refuse("the distance to the nearest of a group is in [%s, %s]; expected a range, a min or a max above 0",
+			c.show(c.Low), c.show(c.High))
+	case !math.IsInf(c.High, 1):
+		b.add(&b.rest, name+" ≤ "+c.show(c.High), terms)
+		b.rest[len(b.rest)-1].least = true
+	}
+}
+
 // show writes a bound in the units of problem files.
 func (c *Condition) show(v float64) string {
 	switch c.Kind {
-	case Distance:
+	case Distance, Nearest:
 		return fmt.Sprintf("%.6g Å", v)
 	case Volume:
 		return fmt.Sprintf("%.6g Å³", v)
@@ -329,7 +420,7 @@ func (b *builder) add(list *[]named, name string, terms []term) {
 		b.refuse("the name %q is there twice", name)
 	}
 	b.seen[name] = true
-	if *list = append(*list, named{name, terms}); len(b.seen) > MaxComponents {
+	if *list = append(*list, named{name: name, terms: terms}); len(b.seen) > MaxComponents {
 		b.refuse("more than %d components", MaxComponents)
 	}
 }
@@ -382,19 +473,14 @@ func (b *builder) finish() (*Set, error) {
 		if !fixed {
 			continue
 		}
-		out := v < w.Low || v > w.High
-		if w.Kind == Dihedral {
-			half := (w.High - w.Low) / 2
-			out = math.Abs(math.Remainder(v-w.Low-half, 2*math.Pi)) > half
-		}
-		if out {
+		if w.beyond(v) > 0 {
 			return nil, &Error{w.condition, -1, fmt.Sprintf("%v %s is fixed at %s, outside of its range [%s, %s]",
 				w.Kind, b.names(w.Atoms), w.show(v), w.show(w.Low), w.show(w.High))}
 		}
 	}
 	for _, list := range [][]named{b.equalities, b.rest} {
 		for _, n := range list {
-			c := component{terms: n.terms, from: s.row}
+			c := component{terms: n.terms, least: n.least, from: s.row}
 			var atoms []int
 			for _, t := range n.terms {
 				m := &s.measures[t.measure]
@@ -437,8 +523,20 @@ func (s *Set) String() string {
 		text.Counted(len(s.rest), "inequality", "inequalities"))
 }
 
-// Dim implements constraint.Set: three coordinates an atom.
-func (s *Set) Dim() int { return s.molecule.Dim() }
+// Dim implements constraint.Set: three coordinates an atom, and what is given.
+func (s *Set) Dim() int { return s.molecule.Dim() + len(s.given) }
+
+// Given appends to the positions x the values there of the coordinates that are given.
+func (s *Set) Given(x []float64) []float64 {
+	for _, c := range s.conditions {
+		if q := c.Value(x); c.Given && c.Kind == Dihedral {
+			x = append(x, math.Cos(q), math.Sin(q))
+		} else if c.Given {
+			x = append(x, q)
+		}
+	}
+	return x
+}
 
 func (s *Set) Equalities() []string   { return s.equalities }
 func (s *Set) Inequalities() []string { return s.rest }
@@ -453,7 +551,7 @@ func (s *Set) Kept() (atoms []int, of int) { return s.kept, s.of }
 func (s *Set) Conditions() []Condition { return s.conditions }
 
 func (s *Set) Capabilities() constraint.Capabilities {
-	c := constraint.Capabilities{Name: s.String(), Support: s.support, Fault: s.fault}
+	c := constraint.Capabilities{Name: s.String(), Support: s.support, Fault: s.fault, HeldNames: s.given}
 	if s.template != nil {
 		c.Start = s.start
 	}

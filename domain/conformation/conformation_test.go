@@ -67,6 +67,12 @@ func TestSuite(t *testing.T) {
 			on(distance, 0, 2.5, 0, 3), on(volume, 0.3, inf, 3, 0, 1, 2)}}},
 		"guards": {4, conformation.Spec{Conditions: []conformation.Condition{on(angle, -inf, 2.5, 0, 1, 2),
 			on(angle, 1.2, inf, 1, 2, 3), on(distance, -inf, 2.5, 0, 3), on(distance, 1.5, inf, 0, 1)}}},
+		"several windows": {4, conformation.Spec{Conditions: []conformation.Condition{{
+			Coordinate: conformation.Coordinate{Kind: dihedral, Atoms: []int{0, 1, 2, 3}},
+			Windows:    [][2]float64{{2.5, 3.5}, {-1, 0.2}, {0.9, 1.5}}},
+			on(distance, 1.5, 1.5, 0, 1)}}},
+		"nearest": {5, conformation.Spec{Conditions: []conformation.Condition{
+			on(conformation.Nearest, 1.2, 1.9, 0, 1, 2, 3), on(distance, 1.5, 1.5, 3, 4)}}},
 		"same coordinate twice": {4, conformation.Spec{Conditions: []conformation.Condition{
 			on(distance, 1.5, 1.5, 0, 1), on(distance, 1.5, 1.5, 1, 0), on(dihedral, 0.5, 0.5, 0, 1, 2, 3),
 			on(dihedral, 0.5+2*math.Pi, 0.5+2*math.Pi, 3, 2, 1, 0)}}},

@@ -13,12 +13,13 @@ const (
 	Angle                // of three atoms, at the second, in [0, π]
 	Dihedral             // of four atoms, about the second and third, in (−π, π]
 	Volume               // (a−o)·((b−o)×(c−o)) of four atoms o, a, b, c, Å³: its sign is the handedness of o
+	Nearest              // distance of the first atom to the nearest of the others, Å
 )
 
 var kinds = [...]struct {
 	name  string
 	atoms int
-}{{"distance", 2}, {"angle", 3}, {"dihedral", 4}, {"volume", 4}}
+}{{"distance", 2}, {"angle", 3}, {"dihedral", 4}, {"volume", 4}, {"nearest", 0}}
 
 func (k Kind) String() string { return kinds[k].name }
 
@@ -42,6 +43,13 @@ type Coordinate struct {
 // Value returns the coordinate at the positions x, atom by atom, in Å or radians. It
 // is NaN for a dihedral with three atoms on a line.
 func (c Coordinate) Value(x []float64) float64 {
+	if c.Kind == Nearest {
+		r := math.Inf(1)
+		for _, a := range c.Atoms[1:] {
+			r = min(r, Coordinate{Distance, []int{c.Atoms[0], a}}.Value(x))
+		}
+		return r
+	}
 	m := newMeasure(c)
 	if v := m.value(x); c.Kind != Dihedral || m.fault(x) == "" {
 		return v
@@ -53,6 +61,24 @@ func (c Coordinate) Value(x []float64) float64 {
 type measure struct {
 	kind Kind
 	at   [4]int // where each atom's coordinates begin
+
+	mid, half float64 // of a gap of a dihedral (builder.gaps); half 0: none
+	given     int     // where the numbers that it is compared with begin; 0: none
+}
+
+// shaped returns what a component compares of the value q at x, and its first and second derivatives by q.
+func (m *measure) shaped(q float64, x []float64) (v, slope, bend float64) {
+	switch {
+	case m.half > 0:
+		sin, cos := math.Sincos(q - m.mid)
+		width := math.Sin(m.half)
+		return (cos - math.Cos(m.half)) / width, -sin / width, -cos / width
+	case m.given > 0 && m.kind == Dihedral:
+		return wrap(q - math.Atan2(x[m.given+1], x[m.given])), 1, 0
+	case m.given > 0:
+		return q - x[m.given], 1, 0
+	}
+	return q, 1, 0
 }
 
 func newMeasure(c Coordinate) measure {

@@ -22,7 +22,7 @@ func (e *evaluator) Values(values, x []float64, n int) {
 	for i := range n {
 		xi := x[i*d : (i+1)*d]
 		for k := range e.measures {
-			e.q[k] = e.measures[k].value(xi)
+			e.q[k], _, _ = e.measures[k].shaped(e.measures[k].value(xi), xi)
 		}
 		for a := range e.components {
 			_, values[i*c+a] = e.components[a].largest(e.q)
@@ -30,12 +30,12 @@ func (e *evaluator) Values(values, x []float64, n int) {
 	}
 }
 
-// largest returns the term that the component is, the first of equals, and its value.
+// largest returns the term that the component is, the first of equals, and its value; of some it is the least.
 func (c *component) largest(q []float64) (at *term, value float64) {
 	at = &c.terms[0]
 	value = at.value(q[at.measure])
 	for k := 1; k < len(c.terms); k++ {
-		if v := c.terms[k].value(q[c.terms[k].measure]); v > value {
+		if v := c.terms[k].value(q[c.terms[k].measure]); v > value != c.least && v != value {
 			at, value = &c.terms[k], v
 		}
 	}
@@ -45,7 +45,13 @@ func (c *component) largest(q []float64) (at *term, value float64) {
 // measure computes q and ∇q of all coordinates at a point.
 func (e *evaluator) measure(x []float64) {
 	for k := range e.measures {
-		e.q[k] = e.measures[k].gradient(&e.grad[k], x)
+		m := &e.measures[k]
+		var slope float64
+		if e.q[k], slope, _ = m.shaped(m.gradient(&e.grad[k], x), x); m.half > 0 {
+			for j := range e.grad[k] {
+				e.grad[k][j] *= slope
+			}
+		}
 	}
 }
 
@@ -101,8 +107,22 @@ func (e *evaluator) pack(packed []float64, comp *component, t *term) {
 // bend computes q and ∇²q v of all coordinates at a point.
 func (e *evaluator) bend(x, v []float64) {
 	for k := range e.measures {
-		e.q[k] = e.measures[k].value(x)
-		e.measures[k].curvature(&e.grad[k], x, v)
+		m := &e.measures[k]
+		m.curvature(&e.grad[k], x, v)
+		if m.half == 0 {
+			e.q[k], _, _ = m.shaped(m.value(x), x)
+			continue
+		}
+		var g [12]float64
+		var slope, bend float64
+		e.q[k], slope, bend = m.shaped(m.gradient(&g, x), x)
+		along := 0.0
+		for j, at := range m.at {
+			along += g[3*j]*v[at] + g[3*j+1]*v[at+1] + g[3*j+2]*v[at+2]
+		}
+		for j := range g {
+			e.grad[k][j] = slope*e.grad[k][j] + bend*along*g[j]
+		}
 	}
 }
 

@@ -113,11 +113,27 @@ func (e *exchange) excess(x []float64) (sum float64) {
 }
 
 // Excess returns by how much a conformation violates the condition, in its unit; 0 if it does not.
-func (c *Condition) Excess(x []float64) float64 {
-	v := c.Value(x)
-	if c.Kind != Dihedral {
+func (c *Condition) Excess(x []float64) float64 { return c.beyond(c.Value(x)) }
+
+func (c *Condition) beyond(v float64) float64 {
+	switch {
+	case c.Given:
+		return 0
+	case c.Kind != Dihedral:
 		return max(0, c.Low-v, v-c.High)
 	}
-	half := (c.High - c.Low) / 2
-	return max(0, math.Abs(math.Remainder(v-c.Low-half, 2*math.Pi))-half)
+	least := math.Inf(1)
+	for _, w := range c.Arcs() {
+		half := (w[1] - w[0]) / 2
+		least = min(least, math.Abs(math.Remainder(v-w[0]-half, 2*math.Pi))-half)
+	}
+	return max(0, least)
+}
+
+// Arcs are the windows of a dihedral, one of Low and High.
+func (c *Condition) Arcs() [][2]float64 {
+	if c.Windows != nil {
+		return c.Windows
+	}
+	return [][2]float64{{c.Low, c.High}}
 }

@@ -24,7 +24,7 @@ import (
 )
 
 // Kind is data.kind molecule: conformations, on sets of three coordinates an atom.
-var Kind = domain.Kind{Name: "molecule", Data: "molecule", Fits: fits, Read: Read, Fit: fitBent, New: New,
+var Kind = domain.Kind{Name: "molecule", Data: "molecule", Fits: fits, Read: Read, Fit: fitBent, Open: open, New: New,
 	Writes: []string{".pdb", ".xyz", ".sdf", ".dcd"}}
 
 // ReferenceKey is the key of the file that the RMSD is taken to.
@@ -37,7 +37,7 @@ func fits(set constraint.Set) bool { return set.Dim()%3 == 0 }
 
 // conditioned returns the set of conditions on a molecule, or nil if it is another kind of set.
 func conditioned(set constraint.Set) *conformation.Set {
-	if s, ok := constraint.As[*conformation.Set](set); ok && s.Dim() == set.Dim() { // no factor of a product
+	if s, ok := constraint.As[*conformation.Set](set); ok && s.Molecule().Dim() == set.Dim() { // no factor of a product
 		return s
 	}
 	return nil
@@ -222,6 +222,21 @@ func fitBent(set constraint.Set, data *dataset.Points) (*dataset.Points, error) 
 		}
 	}
 	return out, nil
+}
+
+// open is fitBent for a set of conformations and values of coordinates that are given with them: those of the frames.
+func open(set constraint.Set, data *dataset.Points, names []string) (*dataset.Points, error) {
+	s, ok := constraint.As[*conformation.Set](set)
+	data, err := fitBent(constraint.At(set, make([]float64, len(names))), data)
+	if err != nil || !ok || len(s.Capabilities().HeldNames) != len(names) || data.D != s.Molecule().Dim() {
+		return data, err
+	}
+	out := *data
+	out.X, out.D = nil, set.Dim()
+	for x := range slices.Chunk(data.X, data.D) {
+		out.X = append(out.X, s.Given(x[:data.D:data.D])...)
+	}
+	return &out, nil
 }
 
 // straight is the sine of the angle within which atoms count as on a line: what three

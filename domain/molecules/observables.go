@@ -74,7 +74,8 @@ const (
 )
 
 func (g *guide) of(c conformation.Condition) coordinate {
-	out := coordinate{Coordinate: c.Coordinate, name: c.Name, fixed: c.Low == c.High, window: [2]float64{c.Low, c.High}}
+	out := coordinate{Coordinate: c.Coordinate, name: c.Name, window: [2]float64{c.Low, c.High}}
+	out.fixed = c.Low == c.High && !c.Given && c.Windows == nil
 	if out.name == "" {
 		out.name = g.spelled(c.Coordinate)
 	}

@@ -2,6 +2,7 @@ package trajectories
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"math"
@@ -122,34 +123,25 @@ func TestForms(t *testing.T) {
 	testkit.OK(t, given.Writer(".csv")(&table, arrayfile.RowsOf(under, 7)))
 	for i, line := range strings.Split(strings.TrimSpace(table.String()), "\n") {
 		own := strings.Split(written(".csv"), "\n")[i]
-		testkit.Equal(t, line, own+[]string{",c", ",0.5", ",-2"}[(i+2)/3], "line %d", i)
+		testkit.Equal(t, line, own+[]string{",c", ",0.5", ",-2"}[(i+16)/17], "line %d", i)
 	}
 	a, err := arrayfile.DecodeNPY(strings.NewReader(written(".npy")))
 	if err != nil || !slices.Equal(a.Shape, []int{2, 3, 2}) || !slices.Equal(a.Float64, x) {
 		t.Errorf("%v of %v", err, a.Shape)
 	}
 	lines := strings.Split(strings.TrimSpace(written(".csv")), "\n")
-	if lines[0] != "trajectory,waypoint,time,joint1" || len(lines) != 7 {
+	const points = 2*8 + 1
+	if lines[0] != "trajectory,point,time,joint1,joint1_velocity" || len(lines) != 1+2*points {
 		t.Fatalf("%q", lines)
 	}
-	var rows [][4]float64
-	for _, l := range lines[1:] {
-		var r [4]float64
-		testkit.Must(fmt.Sscanf(l, "%g,%g,%g,%g", &r[0], &r[1], &r[2], &r[3]))
-		rows = append(rows, r)
-	}
-	// 2 rad/s: half a radian takes 0.25 s, and the step across π is 2π − 6.
-	across := 2*math.Pi - 6
-	for i, want := range [][4]float64{{0, 0, 0, 0}, {0, 1, 0.25, 0.5}, {0, 2, 0.5, 0.25}, {1, 0, 0, 3},
-		{1, 1, across / 2, 3 + across}, {1, 2, across, 3 + across}} {
-		for k := range want {
-			if math.Abs(rows[i][k]-want[k]) > 2e-9 {
-				t.Errorf("line %d is %v, want %v", i+2, rows[i], want)
-				break
-			}
-		}
-		if i%3 > 0 && math.Abs(rows[i][3]-rows[i-1][3]) > 2*(rows[i][2]-rows[i-1][2])*(1+1e-12) {
-			t.Errorf("line %d is faster than 2 rad/s", i+2)
+	across := 2*math.Pi - 6 // the step across π
+	for i, l := range lines[1:] {
+		var r [5]float64
+		testkit.Must(fmt.Sscanf(l, "%g,%g,%g,%g,%g", &r[0], &r[1], &r[2], &r[3], &r[4]))
+		want := [][]float64{{0, 0.5, 0.25}, {3, 3 + across, 3 + across}}[i/points]
+		if k := i % points; r[0] != float64(i/points) || r[1] != float64(k) || k == 0 && r[2] != 0 ||
+			k%8 == 0 && math.Abs(r[3]-want[k/8]) > 1e-14 || k%16 == 0 && r[4] != 0 {
+			t.Errorf("line %d is %v", i+2, r)
 		}
 	}
 	var messages []struct {
@@ -165,16 +157,57 @@ func TestForms(t *testing.T) {
 		t.Fatal(err)
 	}
 	m := messages[0]
-	if m.Header.Frame_id != "base" || !slices.Equal(m.Joint_names, []string{"joint1"}) || len(m.Points) != 3 ||
-		m.Points[2].Positions[0] != 0.25 || m.Points[2].Time_from_start.Nanosec != 500_000_000 ||
-		m.Points[1].Velocities != nil {
+	if m.Header.Frame_id != "base" || !slices.Equal(m.Joint_names, []string{"joint1"}) || len(m.Points) != points ||
+		m.Points[16].Positions[0] != 0.25 || m.Points[16].Time_from_start.Nanosec == 0 ||
+		m.Points[8].Velocities == nil {
 		t.Errorf("%+v", m)
 	}
-	slow := motionOf(hand(t, 3, func(s *trajectory.Spec) { s.Arm.Joints[0].Velocity = 0.1 }))
-	testkit.Near(t, slow.pause([]float64{0.5, 0, 0.25}), 5, 1e-8, "a step back takes")
-	testkit.Near(t, slow.pause([]float64{0, 0.5, 0.25}), 5, 1e-8, "a pause")
-	free := motionOf(hand(t, 3, func(s *trajectory.Spec) { s.Arm.Joints[0].Velocity = math.Inf(1) }))
-	testkit.Equal(t, free.pause([]float64{0, 0.5, 0.25}), 1, "a pause")
+}
+
+// Files of motions, read as a controller reads them, keep velocities, accelerations and periods everywhere, and begin
+// and end at rest.
+func TestFilesKeepTheirBounds(t *testing.T) {
+	for name, c := range map[string]struct {
+		period, acceleration, want float64 // rad/s²
+	}{"the default": {0, 0, 2 / ramp}, "of a period": {0.25, 0.5, 0.5}, "of steps": {0, 0.5, 2 / ramp},
+		"a slow period": {2, 0.5, 0.5}} {
+		set := hand(t, 5, func(s *trajectory.Spec) {
+			h := cmp.Or(c.period, 1)
+			s.Period, s.Bends = c.period, []float64{c.acceleration * h * h, 0}
+		})
+		d := domainOf(t, set, angles([]float64{0, 1, 2, 1.5, 1}), "x.npy")
+		x := angles([]float64{0, 0.3, 0.9, 1, 0.4}, []float64{0, 0, 0, 0, 0}, []float64{0, 3, 0, 3, 0})
+		var b bytes.Buffer
+		testkit.OK(t, d.Writer(".json")(&b, arrayfile.RowsOf(x, 10)))
+		var messages []struct {
+			Points []struct {
+				Positions, Velocities []float64
+				Time_from_start       struct{ Sec, Nanosec int64 }
+			}
+		}
+		testkit.OK(t, json.Unmarshal(b.Bytes(), &messages))
+		for i, m := range messages {
+			at := func(k int) float64 {
+				s := m.Points[k].Time_from_start
+				return float64(s.Sec) + 1e-9*float64(s.Nanosec)
+			}
+			fastest, hardest, last := 0.0, 0.0, len(m.Points)-1
+			for k := range last {
+				a, z, h := m.Points[k], m.Points[k+1], at(k+1)-at(k)
+				q0, q1, v0, v1 := a.Positions[0], z.Positions[0], a.Velocities[0], z.Velocities[0]
+				for e := range 33 {
+					u := float64(e) / 32
+					fastest = max(fastest, math.Abs(6*u*(1-u)*(q1-q0)/h+(1-u)*(1-3*u)*v0+u*(3*u-2)*v1))
+					hardest = max(hardest, math.Abs((6-12*u)*(q1-q0)/h+(6*u-4)*v0+(6*u-2)*v1)/h)
+				}
+			}
+			if fastest > 2 || hardest > c.want || m.Points[0].Velocities[0] != 0 || m.Points[last].Velocities[0] != 0 ||
+				at(last) < 4*c.period || i != 1 && hardest < 0.9*c.want {
+				t.Errorf("%s, motion %d: %g rad/s, %g rad/s², %g s; expected at most 2 and %g, from rest to rest", name,
+					i, fastest, hardest, at(last), c.want)
+			}
+		}
+	}
 }
 
 // Tables that people write: rows of way points with any of the three columns, in any order of

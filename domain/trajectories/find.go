@@ -179,33 +179,21 @@ func (g *guide) some() []float64 {
 	return out
 }
 
-// findLimits tells how far joints leave their limits between way points: both may keep them
-// where the shorter way between them does not.
+// findLimits tells how far joints leave their limits on the shorter ways between way points, which may keep them
+// themselves.
 func (g *guide) findLimits(x []float64) []domain.Finding {
 	measure := func(y []float64) (share, worst float64, joint int) {
-		n, left := g.rows(y), 0
-		excess, at := make([]float64, n), make([]int, n)
-		domain.EachBlock(g.pool, n, func(lo, hi int) {
-			c := g.scene.NewChecker()
-			for i := lo; i < hi; i++ {
-				path := g.motion.path(g.row(y, i))
-				for l := range g.waypoints - 1 {
-					e, j := c.LimitAlong(path[l*g.size:(l+1)*g.size], path[(l+1)*g.size:(l+2)*g.size])
-					if e > excess[i] {
-						excess[i], at[i] = e, j
-					}
-				}
-			}
-		})
-		for i, e := range excess {
+		q := make([]float64, g.waypoints*g.arm.Moving())
+		for i := range g.rows(y) {
+			e, j := g.joints(q, g.motion.path(g.row(y, i)))
 			if e > beyondLimit {
-				left++
+				share += 1 / float64(g.rows(y))
 			}
 			if e > worst {
-				worst, joint = e, at[i]
+				worst, joint = e, j
 			}
 		}
-		return float64(left) / float64(max(n, 1)), worst, joint
+		return share, worst, joint
 	}
 	share, worst, joint := measure(x)
 	data, dataWorst, _ := measure(g.some())

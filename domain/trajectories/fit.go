@@ -204,10 +204,13 @@ func (m *motion) columns(header []string) (named bool, order []int, err error) {
 	if len(at) == 0 {
 		return false, nil, nil
 	}
-	names := jointNames(m.arm)
+	names, every := jointNames(m.arm), 1
+	if len(at) == ((m.waypoints-1)*m.pieces()+1)*len(names) { // a motion in time, as this package writes it
+		every = m.pieces()
+	}
 	for l := range m.waypoints {
 		for _, name := range names {
-			column := fmt.Sprintf("%s[%d]", name, l)
+			column := fmt.Sprintf("%s[%d]", name, l*every)
 			j, ok := at[column]
 			switch {
 			case ok:
@@ -223,7 +226,7 @@ func (m *motion) columns(header []string) (named bool, order []int, err error) {
 			}
 		}
 	}
-	if len(at) > 0 || len(order) != len(header) {
+	if every == 1 && (len(at) > 0 || len(order) != len(header)) {
 		for j, name := range header {
 			if !slices.Contains(order, j) {
 				return false, nil, fmt.Errorf("its column %d is %q; expected the %d way points of the joints %s, "+

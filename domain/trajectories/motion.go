@@ -14,6 +14,8 @@ import (
 // and behind them numbers that the points are given for.
 type motion struct {
 	arm       *robot.Arm
+	spec      trajectory.Spec
+	places    []int       // in the chain, of the joints that move
 	waypoints int         // L
 	dim       int         // of a point
 	size      int         // of a configuration, D
@@ -57,7 +59,8 @@ func motionOf(set constraint.Set) *motion {
 		return nil
 	}
 	alone := inner.Dim() != s.Dim() // way points of a slice, where the set leaves ends open
-	m := &motion{arm: spec.Arm, waypoints: spec.Waypoints, dim: set.Dim(), size: spec.Arm.Dim(), margin: spec.Margin,
+	m := &motion{arm: spec.Arm, spec: spec, places: spec.Arm.Places(), waypoints: spec.Waypoints,
+		dim: set.Dim(), size: spec.Arm.Dim(), margin: spec.Margin,
 		limits: spec.Limits, tip: spec.Tip(), scene: &scene.Scene{Arm: spec.Arm, Bodies: spec.Volume, Self: spec.Self,
 			Obstacles: spec.Obstacles}}
 	if err := m.scene.Check(); err != nil {
@@ -114,8 +117,9 @@ func (m *motion) rows(x []float64) int             { return len(x) / m.dim }
 func (m *motion) row(x []float64, i int) []float64 { return x[i*m.dim : (i+1)*m.dim] }
 
 // joints writes the joint values of a point, L×joints that move: of turning ones those that go
-// the shorter way around from way point to way point.
-func (m *motion) joints(q, x []float64) {
+// the shorter way around from way point to way point, by whole turns within their limits. It returns by how much a
+// joint leaves its limits, and the joint's place in the chain.
+func (m *motion) joints(q, x []float64) (excess float64, joint int) {
 	n := m.arm.Moving()
 	dq := make([]float64, n)
 	for l := range m.waypoints {
@@ -130,6 +134,7 @@ func (m *motion) joints(q, x []float64) {
 			now[j] = last[j] + dq[j]
 		}
 	}
+	return m.unwind(q)
 }
 
 // A follower measures trajectories: scratch of one goroutine.

@@ -13,12 +13,17 @@ import (
 // told and not warned of, however many samples show it.
 const uneven = 1.25
 
+// still is what ways and changes of steps of joints count as at least, in radians or metres: half a degree, or a
+// centimetre. Motions without obstacles may be straight, up to round-off.
+const still = 0.01
+
 // findPace tells whether joints go as far as in the data, and as smoothly: motions that wander keep every constraint.
 // Medians are compared by the median test, exact: so many samples and so many rows are above the median of both
 // together (Fisher); one false alarm in a thousand evaluations.
 func (g *guide) findPace(x []float64) domain.Finding {
 	f := domain.Finding{Name: "way and pace of the joints", Note: "Medians over motions: of the sum of the lengths " +
-		"of steps in the space of joint values, and of the root mean square of their second differences."}
+		"of steps in the space of joint values, and of the root mean square of their second differences; ratios " +
+		"count less than 0.01 as that much."}
 	unit, pace := "rad", "rad/step²"
 	if g.arm.Sliding() > 0 {
 		unit, pace = "rad and m", "rad/step² and m/step²"
@@ -33,10 +38,7 @@ func (g *guide) findPace(x []float64) domain.Finding {
 		mine, theirs := metric.Median(a), metric.Median(b)
 		m.Samples, m.Data = metric.Float(mine), metric.Float(theirs)
 		f.Measures = append(f.Measures, m)
-		ratio := mine / theirs
-		if theirs == 0 && mine == 0 {
-			ratio = 1
-		}
+		ratio := max(mine, still) / max(theirs, still)
 		if p < unlikely/2 && math.Abs(math.Log(ratio)) > math.Abs(math.Log(factor)) {
 			worst, factor, told = m.Name, ratio, p
 		}

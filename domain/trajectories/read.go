@@ -38,6 +38,9 @@ func Read(path string) (*dataset.Points, error) {
 	return folded(path, p)
 }
 
+// velocity ends the names of columns that hold the velocity of a joint, which the beginning names.
+const velocity = "_velocity"
+
 // most bounds the columns of a trajectory: joints times way points.
 const most = trajectory.MaxWaypoints * robot.MostJoints
 
@@ -48,12 +51,16 @@ func folded(path string, p *dataset.Points) (*dataset.Points, error) {
 	var joints []int
 	for j, name := range p.Header {
 		key := strings.ToLower(name)
+		if key == "point" {
+			key = "waypoint"
+		}
 		switch at, ok := column[key]; {
 		case ok && at >= 0:
 			return nil, &dataset.Error{File: path, Column: fmt.Sprintf("column %d", j+1),
 				Value: fmt.Sprintf("a second %q", key), Want: "one"}
 		case ok:
 			column[key], table = j, true
+		case slices.Contains(p.Header, strings.TrimSuffix(name, velocity)) && strings.HasSuffix(name, velocity):
 		default:
 			joints = append(joints, j)
 		}

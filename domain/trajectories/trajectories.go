@@ -31,6 +31,7 @@ func New(in domain.Input) (*domain.Domain, error) {
 	g.sort()
 	out := &domain.Domain{Samples: published, Unit: "rad (root mean square over way points)",
 		PerUnit: 1 / math.Sqrt(float64(m.waypoints)), Draw: g.draw, Scene: g.play, Find: g.find, Distance: g.distance(),
+		Finish:      m.finisher(),
 		Observables: g.observables(), Table: m.table(),
 		Writers: map[string]domain.Writer{".npy": m.writeNPY, ".json": m.writeJSON}}
 	for _, r := range append(slices.Clone(in.Remarks), m.remarks...) {

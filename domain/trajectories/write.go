@@ -2,6 +2,7 @@ package trajectories
 
 import (
 	"bufio"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -9,7 +10,7 @@ import (
 
 	"github.com/landing-diffusion/landing/base/arrayfile"
 	"github.com/landing-diffusion/landing/domain"
-	"github.com/landing-diffusion/landing/domain/robot"
+	"github.com/landing-diffusion/landing/domain/robot/timing"
 )
 
 // writeNPY writes n×L×D, or n×d if something stands behind the way points.
@@ -21,47 +22,43 @@ func (m *motion) writeNPY(w io.Writer, points arrayfile.Rows) error {
 	return arrayfile.EncodeNPYRows(w, shape, points)
 }
 
-// pause returns the seconds from way point to way point of a trajectory of joint values q: the least with which no
-// joint is faster than its limit, and at least a millisecond; 1 if no joint that moves has a limit.
-func (m *motion) pause(q []float64) float64 {
-	n, least, bounded := m.arm.Moving(), 1e-3, false
-	k := 0
-	for i := range m.arm.Joints {
-		j := &m.arm.Joints[i]
-		if j.Kind == robot.Fixed {
-			continue
-		}
-		if j.Velocity > 0 && !math.IsInf(j.Velocity, 1) {
-			bounded = true
-			for l := n + k; l < len(q); l += n {
-				least = max(least, math.Abs(q[l]-q[l-n])/j.Velocity)
-			}
-		}
-		k++
+// timed calls f with each motion in time.
+func (m *motion) timed(points arrayfile.Rows, f func(i int, t *timing.Motion) error) error {
+	r, err := m.newRunner()
+	if err != nil {
+		return err
 	}
-	if !bounded {
-		return 1
+	for i, x := range points.Each() {
+		r.joints(r.q, m.row(x, 0))
+		t, _ := r.time(r.q)
+		if err := f(i, t); err != nil {
+			return fmt.Errorf("trajectory %d: %w", i, err)
+		}
 	}
-	return math.Ceil(least*1e9) / 1e9 // whole nanoseconds, as ROS has them
+	return nil
 }
 
-// table has a line for each way point: its trajectory, its number, seconds, and the values of the joints in radians and
-// metres.
+// table has a line for each point of a motion in time: its trajectory, its number, seconds, and the values of the
+// joints in radians and metres, with their velocities.
 func (m *motion) table() *domain.Table {
-	n := m.arm.Moving()
-	return &domain.Table{Header: append([]string{"trajectory", "waypoint", "time"}, jointNames(m.arm)...),
-		Lines: func(x []float64, first int) (lines []float64) {
-			q := make([]float64, m.waypoints*n)
-			for i := range m.rows(x) {
-				m.joints(q, m.row(x, i))
-				pause := m.pause(q)
-				for l := range m.waypoints {
-					lines = append(lines, float64(first+i), float64(l), float64(l)*pause)
-					lines = append(lines, q[l*n:(l+1)*n]...)
-				}
+	n, names := m.arm.Moving(), jointNames(m.arm)
+	header := append([]string{"trajectory", "point", "time"}, names...)
+	for _, name := range names {
+		header = append(header, name+velocity)
+	}
+	return &domain.Table{Header: header, Lines: func(x []float64, first int) (lines []float64) {
+		err := m.timed(arrayfile.RowsOf(x, m.dim), func(i int, t *timing.Motion) error {
+			for k, at := range t.Time {
+				lines = append(lines, float64(first+i), float64(k), at)
+				lines = append(append(lines, t.Q[k*n:(k+1)*n]...), t.V[k*n:(k+1)*n]...)
 			}
-			return lines
-		}}
+			return nil
+		})
+		if err != nil {
+			panic("trajectories: " + err.Error()) // New has made a runner
+		}
+		return lines
+	}}
 }
 
 // rosTime is seconds as ROS has them.
@@ -70,12 +67,13 @@ type rosTime struct {
 	Nanosec int64 `json:"nanosec"`
 }
 
-// writeJSON writes a list of trajectories, a line each, in the form of ROS's JointTrajectory. Joints go straight from
-// point to point: with velocities, a controller would put a spline through the points, which nobody has checked.
+// writeJSON writes a list of trajectories, a line each, in the form of ROS's JointTrajectory. Controllers put the cubic
+// of positions and velocities between points: it is the motion whose bounds were looked at.
 func (m *motion) writeJSON(w io.Writer, points arrayfile.Rows) error {
 	type point struct {
-		Positions []float64 `json:"positions"`
-		Time      rosTime   `json:"time_from_start"`
+		Positions  []float64 `json:"positions"`
+		Velocities []float64 `json:"velocities"`
+		Time       rosTime   `json:"time_from_start"`
 	}
 	type message struct {
 		Header struct {
@@ -87,26 +85,24 @@ func (m *motion) writeJSON(w io.Writer, points arrayfile.Rows) error {
 	b := bufio.NewWriter(w) // keeps the first error
 	b.WriteString("[")
 	n := m.arm.Moving()
-	q := make([]float64, m.waypoints*n)
-	for i, x := range points.Each() {
-		m.joints(q, m.row(x, 0))
-		t := message{JointNames: jointNames(m.arm)}
-		t.Header.Frame = m.arm.Base
-		nanos := int64(math.Round(m.pause(q) * 1e9))
-		for l := range m.waypoints {
-			at := int64(l) * nanos
-			t.Points = append(t.Points, point{q[l*n : (l+1)*n], rosTime{at / 1e9, at % 1e9}})
+	err := m.timed(points, func(i int, t *timing.Motion) error {
+		out := message{JointNames: jointNames(m.arm)}
+		out.Header.Frame = m.arm.Base
+		for k, s := range t.Time {
+			at := int64(math.Round(s * 1e9))
+			out.Points = append(out.Points, point{t.Q[k*n : (k+1)*n], t.V[k*n : (k+1)*n], rosTime{at / 1e9, at % 1e9}})
 		}
-		line, err := json.Marshal(t)
+		line, err := json.Marshal(out)
 		if err != nil {
-			return fmt.Errorf("trajectory %d: %w", i, err)
+			return err
 		}
 		if i > 0 {
 			b.WriteString(",")
 		}
 		b.WriteString("\n")
 		b.Write(line)
-	}
+		return nil
+	})
 	b.WriteString("\n]\n")
-	return b.Flush()
+	return cmp.Or(err, b.Flush())
 }

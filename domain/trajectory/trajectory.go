@@ -47,7 +47,8 @@ type Spec struct {
 	// radians or metres, by its number in the arm; 0: any distance. nil: none is bounded.
 	Steps []float64
 	// Bends holds how much a step of each joint may differ from the one before, likewise.
-	Bends []float64
+	Bends  []float64
+	Period float64 // seconds from a waypoint to the next, of which Steps and Bends are made; 0: they are of none
 
 	Obstacles []scene.Obstacle
 	Volume    []robot.Sphere // what stays clear of them; radii may be 0

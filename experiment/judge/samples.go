@@ -3,8 +3,10 @@
 package judge
 
 import (
+	"cmp"
 	"fmt"
 	"math"
+	"slices"
 	"time"
 
 	"github.com/landing-diffusion/landing/constraint"
@@ -28,6 +30,8 @@ type Samples struct {
 	Time   time.Duration
 	Newton int // iterations in all
 
+	Finished *Finished // of samples that were made such that they can be used; nil: they are as drawn
+
 	Evaluated int64 // rows that the network has seen, in all; 0: not known
 
 	Bounces  method.Bounces  // off elastic walls
@@ -35,6 +39,24 @@ type Samples struct {
 	Steps    *Steps          // of Diagnose; else nil
 
 	Likelihood *Likelihood // under the network that drew them, if it was asked for
+}
+
+// Finished says what samples needed in order to be used (domain.Finisher).
+type Finished struct {
+	Repaired int          `json:"repaired"`           // that had a fault, and have none after a repair
+	Replaced []uint64     `json:"replaced_samples"`   // numbers of those that were drawn again
+	Unfit    int          `json:"unfit,omitempty"`    // of the lost, those whose fault stayed
+	Fault    string       `json:"fault,omitempty"`    // of the first of them
+	Off      metric.Float `json:"off_between_points"` // how far constraints are off between waypoints
+}
+
+// Add returns what f and o say together, of samples of which those of f are the first; either may be nil.
+func (f *Finished) Add(o *Finished) *Finished {
+	if f == nil || o == nil {
+		return cmp.Or(f, o)
+	}
+	return &Finished{f.Repaired + o.Repaired, slices.Concat(f.Replaced, o.Replaced), f.Unfit + o.Unfit,
+		cmp.Or(f.Fault, o.Fault), max(f.Off, o.Off)}
 }
 
 // N returns the number of samples asked for.
@@ -65,11 +87,16 @@ type FailedError struct {
 	Begun           int   // of the failed, those that could not begin under their condition
 	Broken          int   // of the failed, those whose simulation broke down
 	Break           error // the first of them, and where
+	Finished        *Finished
 }
 
 func (e *FailedError) Error() string {
 	above := fmt.Sprintf("above the allowed share %g (generate.max_failed)", e.Limit)
 	switch {
+	case e.Finished != nil && e.Finished.Unfit > 0:
+		return fmt.Sprintf("%d of %d samples failed, %s: %d motions cannot be run, and neither a repair nor other "+
+			"draws helped, the first: %s. generate.repair=none returns what is drawn; longer training, more waypoints "+
+			"or a larger set.margin help", e.Failed, e.Samples, above, e.Finished.Unfit, e.Finished.Fault)
 	case e.Broken > 0:
 		return fmt.Sprintf("%d of %d samples failed, %s: of %d the simulation broke down, the first: %v. landing "+
 			"check looks at steps and set; longer training or train.clip help a network that sends samples away",
@@ -103,7 +130,7 @@ func (*ViolationError) Place() fault.Place { return fault.Place{Kind: fault.Chec
 // CheckFailed returns a *FailedError if a larger share of the samples failed than limit.
 func (s *Samples) CheckFailed(limit float64) error {
 	if f := s.Failed(); float64(f) > limit*float64(s.N()) {
-		return &FailedError{f, s.N(), limit, s.Wrong, s.Begun, s.Broken, s.Break}
+		return &FailedError{f, s.N(), limit, s.Wrong, s.Begun, s.Broken, s.Break, s.Finished}
 	}
 	return nil
 }

@@ -364,6 +364,9 @@ func taken(what string) *jsonschema.Schema {
 		return &jsonschema.Schema{Type: "number"}
 	case "numbers":
 		return &jsonschema.Schema{Type: "array", Items: &jsonschema.Schema{Type: "number"}}
+	case "atoms":
+		of := &jsonschema.Schema{AnyOf: []*jsonschema.Schema{taken("text"), taken("integer")}}
+		return &jsonschema.Schema{Type: "array", Items: of}
 	case "integer":
 		return &jsonschema.Schema{Type: "integer"}
 	case "text":

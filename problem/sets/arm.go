@@ -445,6 +445,7 @@ func (b *armed) bends() error {
 // steps bounds how far joints move from a waypoint to the next.
 func (b *armed) steps() error {
 	b.spec.Limits = b.Limits == nil || *b.Limits
+	b.spec.Period = b.Period
 	if b.Step == nil && b.Period == 0 {
 		return nil
 	}

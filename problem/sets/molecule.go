@@ -38,11 +38,14 @@ type Molecule struct {
 // Internal is a condition on an internal coordinate.
 type Internal struct {
 	Name  string    `yaml:"name,omitempty" doc:"of the component; its atoms unless given"`
-	Atoms []any     `yaml:"atoms,omitempty" takes:"text,integer" doc:"indices from 0, or names"`
-	Value any       `yaml:"value,omitempty" takes:"number,template" doc:"a number, or template: that of the template"`
+	Atoms []any     `yaml:"atoms,omitempty" takes:"text,integer,atoms" doc:"indices from 0, or names"`
+	Value any       `yaml:"value,omitempty" takes:"number,template,condition" doc:"or template, or condition: given"`
 	Range []float64 `yaml:"range,omitempty" doc:"two numbers instead of {value}"`
-	Min   any       `yaml:"min,omitempty" takes:"number,template" doc:"or one of them; not of a dihedral"`
-	Max   any       `yaml:"max,omitempty" takes:"number,template" doc:"likewise"`
+
+	Ranges [][]float64 `yaml:"ranges,omitempty" doc:"of a dihedral: several ranges"`
+
+	Min any `yaml:"min,omitempty" takes:"number,template" doc:"or one of them; not of a dihedral"`
+	Max any `yaml:"max,omitempty" takes:"number,template" doc:"likewise"`
 }
 
 // Chirality asks for the sign of (a−o)·((b−o)×(c−o)) of atoms o, a, b, c.
@@ -86,14 +89,16 @@ func molecules(k Molecule) (constraint.Set, error) {
 		return nil, err
 	}
 	if b.x != nil {
-		if err := set.Capabilities().Fault; err != nil && err(b.x) != nil {
-			return nil, &Error{Key: "template", Fault: fmt.Sprintf("%s: %v", k.Template, err(b.x))}
-		}
-		if err := set.Singular(b.x); err != nil {
+		x := set.Given(b.x)
+		if err := cmp.Or(set.Capabilities().Fault(x), set.Singular(x)); err != nil {
 			return nil, &Error{Key: "template", Fault: fmt.Sprintf("%s: %v", k.Template, err)}
 		}
 	}
-	return set, nil
+	var held []int
+	for j := b.m.Dim(); j < set.Dim(); j++ {
+		held = append(held, j)
+	}
+	return constraint.Hold(set, held), nil
 }
 
 // A molecular gathers the conditions, and where in the file each comes from.
@@ -278,6 +283,14 @@ func reference(v any) (string, bool) {
 	return "", false
 }
 
+// nested returns the group of atoms that the second of two entries is; nil if it is none.
+func nested(atoms []any) (group []any) {
+	if len(atoms) == 2 {
+		group, _ = atoms[1].([]any)
+	}
+	return group
+}
+
 // internals are the coordinates that the file names one by one.
 func (b *molecular) internals() error {
 	const degree = math.Pi / 180
@@ -292,18 +305,35 @@ func (b *molecular) internals() error {
 	} {
 		for i, k := range l.list {
 			key := fmt.Sprintf("%s[%d]", l.key, i)
-			atoms := b.chosen(key+".atoms", k.Atoms, l.kind.Atoms())
+			c := conformation.Condition{Name: k.Name, Coordinate: conformation.Coordinate{Kind: l.kind}}
+			if group := nested(k.Atoms); group != nil && l.kind == conformation.Distance {
+				c.Kind = conformation.Nearest
+				c.Atoms = append(b.chosen(key+".atoms", k.Atoms[:1], 1), b.chosen(key+".atoms[1]", group, 0)...)
+			} else {
+				c.Atoms = b.chosen(key+".atoms", k.Atoms, l.kind.Atoms())
+			}
 			if b.err != nil {
 				return nil
 			}
-			c := conformation.Condition{Name: k.Name, Coordinate: conformation.Coordinate{Kind: l.kind, Atoms: atoms}}
 			switch {
-			case count(k.Value != nil, k.Range != nil, k.Min != nil, k.Max != nil) != 1:
-				return &Error{Key: key, Fault: "expected one of value, range, min and max"}
+			case count(k.Value != nil, k.Range != nil, k.Ranges != nil, k.Min != nil, k.Max != nil) != 1:
+				return &Error{Key: key, Fault: "expected one of value, range, ranges, min and max"}
+			case k.Ranges != nil && (c.Kind != conformation.Dihedral || len(k.Ranges) < 2):
+				return &Error{Key: key + ".ranges", Fault: "expected two or more ranges of a dihedral, or the key " +
+					"range"}
+			case k.Ranges != nil:
+				for n, of := range k.Ranges {
+					low, high := b.bounds(fmt.Sprintf("%s.ranges[%d]", key, n), of, l.unit)
+					c.Windows = append(c.Windows, [2]float64{low, high})
+				}
+			case k.Value == condition && k.Name == "":
+				return &Error{Key: key + ".name", Fault: "expected a name, which the condition has too"}
+			case k.Value == condition:
+				c.Given = true
 			case k.Min != nil || k.Max != nil:
 				c.Low, c.High = b.oneSided(key, k.Min, k.Max, l.unit)
 			case k.Range != nil:
-				c.Low, c.High = b.bounds(key, k.Range, l.unit)
+				c.Low, c.High = b.bounds(key+".range", k.Range, l.unit)
 			case k.Value == "template":
 				if b.need(key + ".value") {
 					var err error
@@ -316,7 +346,7 @@ func (b *molecular) internals() error {
 			default:
 				v, ok := numeral(k.Value)
 				if !ok {
-					return Bad(key+".value", k.Value, "a number, or template")
+					return Bad(key+".value", k.Value, "a number, template or condition")
 				}
 				c.Low, c.High = v*l.unit, v*l.unit
 			}
@@ -356,14 +386,14 @@ func (r *reader) bounds(key string, of []float64, unit float64) (low, high float
 	want := "a range that goes up"
 	switch {
 	case len(of) != 2:
-		r.fail(Bad(key+".range", of, "two numbers, the lower and the upper"))
+		r.fail(Bad(key, of, "two numbers, the lower and the upper"))
 		return 0, 0
 	case of[0] < of[1]:
 	case unit != 1:
 		want += ", as [150, 210] for a dihedral across 180°"
 		fallthrough
 	default:
-		r.fail(Bad(key+".range", of, want))
+		r.fail(Bad(key, of, want))
 	}
 	return of[0] * unit, of[1] * unit
 }
@@ -412,7 +442,7 @@ func (b *molecular) chirality() error {
 		case k.Range != nil && sign != "":
 			return &Error{Key: key, Fault: "expected a sign or a range, one of the two"}
 		case k.Range != nil:
-			c.Low, c.High = b.bounds(key, k.Range, 1)
+			c.Low, c.High = b.bounds(key+".range", k.Range, 1)
 		case sign == "positive":
 			c.Low = 0
 		default:

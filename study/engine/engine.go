@@ -144,6 +144,7 @@ func (e *Engine) Draw(ctx context.Context, r *Run, q Request, emit func(lo int, 
 		lo, _ := parallel.Block(done, q.N, size)
 		copy(sum.Lost[lo:], got.s.Lost)
 		sum.Wrong, sum.Begun = sum.Wrong+got.s.Wrong, sum.Begun+got.s.Begun
+		sum.Finished = sum.Finished.Add(got.s.Finished)
 		if sum.Broken += got.s.Broken; sum.Break == nil {
 			sum.Break = got.s.Break
 		}
@@ -179,6 +180,7 @@ func (e *Engine) one(ctx context.Context, r *Run, prior *experiment.Prior, q Req
 	if q.See != nil {
 		d.see = func(x []float64, n int, t float64) { q.See(lo, x, n, t) }
 	}
+	d.Finish(q.See == nil) // what is watched on its way stays as it comes
 	s, err = d.Draw(ctx, prior, hi-lo, q.First+uint64(lo), q.Seed, nil)
 	d.ctx, d.see = nil, nil
 	d.release()

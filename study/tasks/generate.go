@@ -192,7 +192,8 @@ type Drawn struct {
 	Epoch      int     `json:"epoch"`   // of the network
 	Seconds    float64 `json:"seconds"` // that drawing took
 
-	Steps *judge.Steps `json:"steps,omitempty"` // of GenerateOptions.Diagnose
+	Steps    *judge.Steps    `json:"steps,omitempty"`    // of GenerateOptions.Diagnose
+	Finished *judge.Finished `json:"finished,omitempty"` // of motions
 }
 
 // Worst is the violation of a component by the sample that violates it most.
@@ -217,6 +218,7 @@ func (d *drawer) begin(ctx context.Context, count uint64, out *Drawn) (fill, err
 	}
 	out.Epoch = d.trained.State.Epoch
 	drawer := experiment.NewDrawer(d.run.Loaded, d.trained, int(min(count, math.MaxInt32)))
+	drawer.Finish(true)
 	if d.diagnose {
 		drawer.Diagnose()
 	}
@@ -234,7 +236,7 @@ func (d *drawer) begin(ctx context.Context, count uint64, out *Drawn) (fill, err
 // add takes account of the samples from number first on, and makes those that failed NaN.
 func (o *Drawn) add(r *experiment.Run, s *judge.Samples, first uint64) {
 	d := Drawn{Dim: o.Dim, Epoch: o.Epoch, Failed: uint64(s.Failed()), Wrong: s.Wrong, Begun: s.Begun, Broken: s.Broken,
-		Seconds: s.Time.Seconds(), Steps: s.Steps}
+		Seconds: s.Time.Seconds(), Steps: s.Steps, Finished: s.Finished}
 	if s.Break != nil {
 		d.Break = s.Break.Error()
 	}
@@ -273,7 +275,7 @@ func (o *Drawn) join(d *Drawn) {
 	o.Dim, o.Epoch = d.Dim, d.Epoch
 	o.Failed += d.Failed
 	o.Wrong, o.Begun, o.Broken = o.Wrong+d.Wrong, o.Begun+d.Begun, o.Broken+d.Broken
-	o.Seconds, o.Steps = o.Seconds+d.Seconds, d.Steps
+	o.Seconds, o.Steps, o.Finished = o.Seconds+d.Seconds, d.Steps, o.Finished.Add(d.Finished)
 	o.Break = cmp.Or(o.Break, d.Break)
 	for k, c := range d.Components {
 		if k >= len(o.Components) {
@@ -292,7 +294,7 @@ func (o *Drawn) verdict(r *experiment.Run, all Range) error {
 	var errs []error
 	if limit := r.Problem.Generate.MaxFailed; float64(o.Failed) > limit*float64(all.Total) {
 		failed := &judge.FailedError{Failed: int(o.Failed), Samples: int(all.Total), Limit: limit, Wrong: o.Wrong,
-			Begun: o.Begun, Broken: o.Broken}
+			Begun: o.Begun, Broken: o.Broken, Finished: o.Finished}
 		if o.Break != "" {
 			failed.Break = errors.New(o.Break)
 		}

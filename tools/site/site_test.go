@@ -68,6 +68,7 @@ func TestWrite(t *testing.T) {
 		{"docs/page.html", `<a href="https://example.org/x">`},
 		{"docs/page.html", `1 &lt; 2 &amp; <code>&lt;b&gt;</code>`},
 		{"LICENSE", "free"},
+		{"llms.txt", "## Parts\n\n- [Page](docs/page.html)\n"},
 	} {
 		testkit.Contains(t, files[c.file], c.want, "%s", c.file)
 	}

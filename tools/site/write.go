@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"embed"
 	"encoding/json"
 	"fmt"
@@ -63,6 +64,7 @@ func (s *Site) Write(out string) (int, error) {
 	if files["search.json"], err = json.Marshal(found); err != nil {
 		return 0, err
 	}
+	files["llms.txt"] = s.overview(parts)
 	for at := range s.files {
 		if files[at], err = os.ReadFile(filepath.Join(s.root, filepath.FromSlash(at))); err != nil {
 			return 0, err
@@ -78,6 +80,24 @@ func (s *Site) Write(out string) (int, error) {
 		}
 	}
 	return len(files), nil
+}
+
+// overview is llms.txt: the first paragraph of the entrance and the pages of the navigation, for assistants that read
+// documentation (https://llmstxt.org).
+func (s *Site) overview(parts []section) []byte {
+	var b bytes.Buffer
+	home := s.pages["README.md"]
+	fmt.Fprintf(&b, "# %s\n", home.title)
+	if p, ok := home.tree.FirstChild().NextSibling().(*ast.Paragraph); ok {
+		fmt.Fprintf(&b, "\n> %s\n", strings.Join(strings.Fields(string(p.Lines().Value(home.source))), " "))
+	}
+	for _, part := range parts {
+		fmt.Fprintf(&b, "\n## %s\n\n", cmp.Or(part.title, "Start"))
+		for _, at := range part.pages {
+			fmt.Fprintf(&b, "- [%s](%s)\n", s.pages[at].title, place(at))
+		}
+	}
+	return b.Bytes()
 }
 
 // place is where the page of a place is in the site.

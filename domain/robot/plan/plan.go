@@ -189,6 +189,9 @@ type Planner struct {
 	kin   *robot.Kinematics
 	turns []bool // of each moving joint: it turns, and keeps no limits
 
+	local  []float64 // trees grow about these joint values; nil: everywhere
+	spread float64   // how far about them, in each joint
+
 	x0, x1, q, dir, next []float64
 	trees                [2]tree
 	meet                 [2]int // the node of each where they met
@@ -266,9 +269,7 @@ func (pl *Planner) Plan(ctx context.Context, seed, query uint64) (*Path, error) 
 		return nil, err
 	}
 	pl.out.Searched = time.Since(pl.began)
-	out := pl.trees[0].branch(pl.meet[0])
-	slices.Reverse(out)
-	way := pl.shortcut(append(out, pl.trees[1].branch(pl.meet[1])...))
+	way := pl.shortcut(pl.joined())
 	pl.smooth(way)
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
@@ -279,6 +280,13 @@ func (pl *Planner) Plan(ctx context.Context, seed, query uint64) (*Path, error) 
 	pl.out.Took = time.Since(pl.began)
 	found := pl.out
 	return &found, nil
+}
+
+// joined returns the way from the start to the goal by the trees that have met.
+func (pl *Planner) joined() [][]float64 {
+	out := pl.trees[0].branch(pl.meet[0])
+	slices.Reverse(out)
+	return append(out, pl.trees[1].branch(pl.meet[1])...)
 }
 
 // search grows trees between ends, anew from others whenever they have as many nodes as an attempt is given, twice as

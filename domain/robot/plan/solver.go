@@ -17,6 +17,7 @@ import (
 type solver struct {
 	arm    *robot.Arm
 	limits bool
+	turns  bool // joint values keep their turn: no limit is sought a whole turn away
 	names  []string
 	m, n   int // equalities, and moving joints
 	eval   constraint.Evaluator
@@ -156,7 +157,7 @@ func (s *solver) clamp(q []float64) {
 // nearest returns v, of a turning joint with limits by whole turns next to their middle.
 func (s *solver) nearest(j int, v float64) float64 {
 	width := s.high[j] - s.low[j]
-	if math.IsInf(width, 0) || s.cols[j][1] < 0 {
+	if s.turns || math.IsInf(width, 0) || s.cols[j][1] < 0 {
 		return v
 	}
 	return v - 2*math.Pi*math.Round((v-(s.low[j]+width/2))/(2*math.Pi))

@@ -124,7 +124,7 @@ func (pl *Planner) connect(start, goal []float64, nodes int) *Error {
 		if turn%16 == 0 && pl.ctx.Err() != nil {
 			break
 		}
-		pl.anywhere(random)
+		pl.around(random, pl.local, pl.spread)
 		from := pl.nearest(a, random)
 		if ok, _ := pl.step(a.at(from), random, false); ok {
 			pl.wrap(pl.next)

@@ -27,6 +27,18 @@ type chain struct {
 	across []float64 // |a_m × v_m|
 }
 
+// Reach bounds how far a body is from the axis of a joint that moves it, but for what joints slide.
+func (s *Scene) Reach() (most float64) {
+	for _, c := range newReach(s).bodies {
+		far := 0.0
+		for _, v := range c.whole {
+			far += v
+		}
+		most = max(most, far)
+	}
+	return most
+}
+
 func newReach(s *Scene) reach {
 	var r reach
 	for _, i := range s.Arm.Places() {

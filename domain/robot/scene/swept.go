@@ -102,28 +102,6 @@ func Shorter(dq, q0, q1 []float64, arm *robot.Arm) {
 	}
 }
 
-// LimitAlong returns by how much the segment from x0 to x1 leaves the limits of a joint
-// at most, in radians or metres, and the joint's place in the chain; 0 and −1 if it does
-// not. Both ends may keep the limits when the shorter arc between them does not.
-func (c *Checker) LimitAlong(x0, x1 []float64) (excess float64, joint int) {
-	arm := c.s.Arm
-	arm.Angles(c.q0, x0)
-	arm.Angles(c.q1, x1)
-	Shorter(c.dq, c.q0, c.q1, arm)
-	joint = -1
-	for m, j := range c.joint {
-		l := &arm.Joints[j]
-		if l.Kind == robot.Continuous {
-			continue
-		}
-		a, b := c.q0[m], c.q0[m]+c.dq[m]
-		if e := max(l.Lower-min(a, b), max(a, b)-l.Upper); e > excess {
-			excess, joint = e, j
-		}
-	}
-	return excess, joint
-}
-
 // begin places the bodies at both ends and bounds their curves, unless an end is not finite.
 func (c *Checker) begin(x0, x1 []float64) (ok bool) {
 	arm := c.s.Arm

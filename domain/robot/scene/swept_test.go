@@ -302,29 +302,6 @@ func TestNoRoom(t *testing.T) {
 	}
 }
 
-func TestLimitAlong(t *testing.T) {
-	arm, bodies := planar(1, 1)
-	for i := range arm.Joints {
-		arm.Joints[i].Lower, arm.Joints[i].Upper = -3, 2.5
-	}
-	c := (&scene.Scene{Arm: arm, Bodies: bodies}).NewChecker()
-	for _, k := range []struct {
-		q0, q1 [2]float64
-		excess float64
-		joint  int
-	}{
-		{[2]float64{-2, 2}, [2]float64{1, -1}, 0, -1},
-		{[2]float64{0, 2}, [2]float64{0, -2.8}, 2*math.Pi - 2.8 - 2.5, 1}, // the shorter arc leaves the limits
-		{[2]float64{2.6, 0}, [2]float64{0, 0}, 0.1, 0},
-		{[2]float64{0, 0}, [2]float64{-3.05, 0}, 0.05, 0},
-	} {
-		got, joint := c.LimitAlong(configuration(arm, k.q0[:]...), configuration(arm, k.q1[:]...))
-		if math.Abs(got-k.excess) > 1e-12 || joint != k.joint {
-			t.Errorf("%v to %v: %v of joint %d, expected %v of %d", k.q0, k.q1, got, joint, k.excess, k.joint)
-		}
-	}
-}
-
 func TestSceneFaults(t *testing.T) {
 	arm, bodies := planar(1, 1)
 	for i, s := range []*scene.Scene{

@@ -20,6 +20,16 @@ turning joints, their sines, the displacements of sliding ones. Conditions, all 
     --between N              configurations looked at between way points, 100; 0: none
     --limits                 the joint limits of the file
 
+    python tools/bench/rivals/pinocchio_paths.py motions FILE.json --urdf ARM.urdf --base LINK --tip LINK CONDITIONS
+
+motions: FILE.json holds a list of JointTrajectory messages with velocities. Between their points joints follow the cubic
+of positions and velocities, as controllers put it there; --between N places of each are looked at, 4 unless given.
+Besides upright, sphere, capsule, box, fix and limits (always):
+
+    --body LINK:X,Y,Z,R      a sphere of the arm, in the frame of a link (again for others); else as --bodies says
+    --acceleration A,…       rad/s² of each joint, or one of all; unless given, the velocity limit in half a second
+    --ends FILE.csv          a row start_x,…,goal_z for as many motions in turn, where the tip begins and ends
+
 Nothing here is landing's: the file is read, and links are placed, by Pinocchio, distances of
 shapes are Coal's. Without Pinocchio the script says so and ends; a violation above --tolerance
 (metres and radians) is an exit status of 1.
@@ -279,25 +289,109 @@ def paths(a):
     return bool(bad.any())
 
 
+class Spheres:
+    """The least distance of spheres on links from obstacles at the placed configuration."""
+
+    def __init__(self, arm, texts, obstacles):
+        self.arm, self.obstacles = arm, obstacles
+        self.of = [(arm.frame(t.rsplit(":", 1)[0]), numbers(t.rsplit(":", 1)[1], 4)) for t in texts]
+
+    def __call__(self):
+        p = np.array([self.arm.pose(f).act(v[:3]) for f, v in self.of])
+        r = np.array([v[3] for _, v in self.of])
+        return min((room(kind, v, p) - r).min() for kind, v in self.obstacles)
+
+
+def motions(a):
+    arm = Arm(a.urdf, a.base, a.tip)
+    joints = arm.turning + arm.sliding
+    names = [arm.model.names[j] for j in joints]
+    low, high = arm.limits()
+    speed = np.array([arm.model.velocityLimit[arm.model.joints[j].idx_v] for j in joints])
+    push = numbers(a.acceleration, 1, len(joints)) * np.ones(len(joints)) if a.acceleration else speed / 0.5
+    obstacles = [(kind, numbers(t, count)) for kind, texts, count in
+                 (("sphere", a.sphere, 4), ("capsule", a.capsule, 7), ("box", a.box, 6)) for t in texts]
+    clear = None
+    if obstacles:
+        clear = Spheres(arm, a.body, obstacles) if a.body else Clearance(arm, a.bodies, obstacles)
+    fixed = [("xyz".index(f[0]), float(f[2:])) for f in a.fix]
+    upright = [[numbers(v, 3) for v in u.split(":")] for u in a.upright]
+    ends = np.loadtxt(a.ends, delimiter=",", skiprows=1, ndmin=2) if a.ends else None
+    messages = json.loads(Path(a.file).read_text())
+    found = {k: [] for k in ("velocity over its limit", "acceleration over its bound", "beyond joint limits, rad",
+                             "off the task, rad or m", "least room, m", "start and goal off, m", "speed at the ends",
+                             "seconds", "joint length, rad", "reversals")}
+    parts = np.arange(a.between + 1) / max(a.between, 1)
+    for i, t in enumerate(messages):
+        order = [t["joint_names"].index(name) for name in names]
+        q = np.array([p["positions"] for p in t["points"]])[:, order]
+        v = np.array([p["velocities"] for p in t["points"]])[:, order]
+        s = np.array([p["time_from_start"]["sec"] + 1e-9 * p["time_from_start"]["nanosec"] for p in t["points"]])
+        h = np.diff(s)[:, None]
+        c, d = 3 * np.diff(q, axis=0) / h**2 - (2 * v[:-1] + v[1:]) / h, -2 * np.diff(q, axis=0) / h**3 + (v[:-1] + v[1:]) / h**2
+        at = h[:, None] * parts[None, :, None]
+        place = q[:-1, None] + at * (v[:-1, None] + at * (c[:, None] + at * d[:, None]))
+        rate = v[:-1, None] + at * (2 * c[:, None] + at * 3 * d[:, None])
+        bend = 2 * c[:, None] + at * 6 * d[:, None]
+        off, least, tips = 0.0, np.inf, []
+        for k in place.reshape(-1, q.shape[1]):
+            arm.place(k)
+            tip = arm.pose(arm.tip)
+            tips.append(tip.translation.copy())
+            off = max([off] + [abs(tip.translation[c] - v) for c, v in fixed] +
+                      [np.arctan2(np.linalg.norm(np.cross(tip.rotation @ u, w)), tip.rotation @ u @ w) for u, w in upright])
+            if clear is not None:
+                least = min(least, clear())
+        found["velocity over its limit"].append((np.abs(rate) / speed).max())
+        found["acceleration over its bound"].append((np.abs(bend) / push).max())
+        found["beyond joint limits, rad"].append(np.maximum(low - place, place - high).max())
+        found["off the task, rad or m"].append(off)
+        found["least room, m"].append(least)
+        if ends is not None:
+            e = ends[i * len(ends) // len(messages)]
+            found["start and goal off, m"].append(max(np.linalg.norm(tips[0] - e[:3]), np.linalg.norm(tips[-1] - e[3:6])))
+        found["speed at the ends"].append(np.abs(v[[0, -1]]).max())
+        found["seconds"].append(s[-1])
+        found["joint length, rad"].append(np.linalg.norm(np.diff(q, axis=0), axis=1).sum())
+        slow = np.where(np.abs(rate) > 1e-2 * speed, np.sign(rate), 0).reshape(-1, q.shape[1])
+        found["reversals"].append(sum((np.diff(column[column != 0]) != 0).sum() for column in slow.T))
+    print(f"{len(messages)} motions of {len(messages[0]['points'])} points, looked at {a.between} times between two")
+    most = {"velocity over its limit": 1, "acceleration over its bound": 1 + 1e-6, "beyond joint limits, rad": 1e-6,
+            "off the task, rad or m": 1e-4, "start and goal off, m": a.tolerance, "speed at the ends": 0}
+    bad = np.zeros(len(messages), bool)
+    for name, values in found.items():
+        if not values:
+            continue
+        values = np.array(values)
+        over = values > most.get(name, np.inf) if name != "least room, m" else values < 0
+        bad |= over
+        print(f"{name + ':':30}least {values.min():.4g}, median {np.median(values):.4g}, most {values.max():.4g}"
+              + (f"; {over.sum()} beyond the bound" if name in most or name == "least room, m" else ""))
+    print(f"{(~bad).sum()} of {len(messages)} motions can be run")
+    return bool(bad.any())
+
+
 def main():
     p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     sub = p.add_subparsers(dest="what", required=True)
     one = sub.add_parser("poses")
     one.add_argument("folder", type=Path)
-    two = sub.add_parser("paths")
-    two.add_argument("file")
-    two.add_argument("--urdf", required=True)
-    for name in ("base", "tip", "start", "goal", "bodies"):
-        two.add_argument("--" + name, default="")
-    for name in ("fix", "upright", "sphere", "capsule", "box"):
-        two.add_argument("--" + name, action="append", default=[])
+    two, three = sub.add_parser("paths"), sub.add_parser("motions")
+    for one in (two, three):
+        one.add_argument("file")
+        one.add_argument("--urdf", required=True)
+        for name in ("base", "tip", "start", "goal", "bodies", "acceleration", "ends"):
+            one.add_argument("--" + name, default="")
+        for name in ("fix", "upright", "sphere", "capsule", "box", "body"):
+            one.add_argument("--" + name, action="append", default=[])
+        one.add_argument("--tolerance", type=float, default=1e-6)
+    three.add_argument("--between", type=int, default=4)
     two.add_argument("--margin", type=float, default=0)
     two.add_argument("--between", type=int, default=100)
     two.add_argument("--rows", type=int, default=0, help="look at the first only")
-    two.add_argument("--tolerance", type=float, default=1e-6)
     two.add_argument("--limits", action="store_true")
     a = p.parse_args()
-    return poses(a.folder) if a.what == "poses" else paths(a)
+    return {"poses": lambda: poses(a.folder), "paths": lambda: paths(a), "motions": lambda: motions(a)}[a.what]()
 
 
 if __name__ == "__main__":

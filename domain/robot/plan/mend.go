@@ -1,0 +1,114 @@
+package plan
+
+import (
+	"context"
+	"math"
+	"slices"
+
+	"github.com/landing-diffusion/landing/base/keyed"
+	"github.com/landing-diffusion/landing/internal/dense"
+)
+
+const (
+	mendNodes  = 400  // of the trees around one place
+	mendInside = 0.01 // rad or m that waypoints keep from limits, if they can
+)
+
+// NewMender makes a Planner for Mend, Relax, Onto and Off. It keeps to joint values as they are given: of values that
+// differ by whole turns it never takes another.
+func NewMender(p Problem, waypoints int) (*Planner, error) {
+	pl, err := New(p, Options{Waypoints: waypoints, Shortcuts: 20, Smooth: 5})
+	if err == nil {
+		pl.path.turns = true
+	}
+	return pl, err
+}
+
+// Onto brings joint values to what the path keeps by a step of least length; false if it cannot.
+func (pl *Planner) Onto(q []float64) bool { return pl.path.solve(q, pl.o.Step) }
+
+// Off returns by how much joint values violate what the path keeps, metres or radians.
+func (pl *Planner) Off(q []float64) float64 {
+	_, by := pl.path.worst(q)
+	return by
+}
+
+// Relax moves each waypoint but the ends half the way to the middle of its neighbours, on Σ, wherever that keeps the
+// margin at the waypoint and touches nothing before and behind it.
+func (pl *Planner) Relax(q []float64, passes int) {
+	n, mid := pl.m, make([]float64, pl.m)
+	keep := pl.keep
+	defer func() { pl.keep = keep }()
+	pl.keep = 0 // of clear
+	for range passes {
+		for at := n; at < len(q)-n; at += n {
+			before, now, next := q[at-n:at], q[at:at+n], q[at+n:at+2*n]
+			for j := range mid {
+				mid[j] = now[j]/2 + (before[j]+next[j])/4
+			}
+			if pl.Onto(mid) && pl.stands(mid, 0) && pl.clear(before, mid) && pl.clear(mid, next) {
+				copy(now, mid)
+			}
+		}
+	}
+}
+
+// stands reports whether q has the margin and so much more, and then is within limits by mendInside.
+func (pl *Planner) stands(q []float64, more float64) bool {
+	for j, v := range q {
+		low, high := pl.path.low[j], pl.path.high[j]
+		if inside := min(mendInside, (high-low)/4); more > 0 && pl.p.Limits && (v < low+inside || v > high-inside) {
+			return false
+		}
+	}
+	pl.arm.Coordinates(pl.x0, q)
+	room, _ := pl.room.Clearance(pl.x0)
+	return room >= pl.p.Margin+more
+}
+
+// Mend returns a motion from the first of the waypoints q to the last by way of those between, as far as they can be
+// joined on Σ with so much room beyond the margin, 0.003 m and with each try four times as much: straight, or else by
+// trees that grow about the gap. What it draws is a function of (seed, query, try). The error is an *Error, or that of
+// ctx.
+func (pl *Planner) Mend(ctx context.Context, q []float64, seed, query uint64, try int) (*Path, error) {
+	pl.ctx, pl.out, pl.keep = ctx, Path{}, pl.p.Margin+0.003*math.Pow(4, float64(try))
+	pl.draw, pl.spread = drawer{keyed.ArmRepairs.Stream(seed, 0), query, try << 20}, 0.5*float64(1+try)
+	way := [][]float64{slices.Clone(q[:pl.m])}
+	for at := pl.m; at < len(q); at += pl.m {
+		a, b, last := way[len(way)-1], slices.Clone(q[at:at+pl.m]), at+pl.m == len(q)
+		if !last && !pl.stands(b, pl.keep-pl.p.Margin) {
+			continue
+		}
+		between, ok := pl.walk(a, b, math.Inf(1))
+		if !ok {
+			between, ok = pl.detour(a, b)
+		}
+		switch {
+		case ctx.Err() != nil:
+			return nil, ctx.Err()
+		case ok:
+			way = append(append(way, between...), b)
+		case last:
+			return nil, &Error{Reason: NotJoined, Detail: "no way around was found"}
+		}
+	}
+	pl.smooth(way)
+	if err := pl.waypoints(way); err != nil {
+		return nil, err
+	}
+	found := pl.out
+	return &found, ctx.Err()
+}
+
+// detour joins two configurations by trees about the middle between them, both left out.
+func (pl *Planner) detour(a, b []float64) ([][]float64, bool) {
+	pl.delta(pl.dir, a, b)
+	pl.local = make([]float64, pl.m)
+	dense.AddScaled(pl.local, a, 0.5, pl.dir)
+	err := pl.connect(slices.Clone(a), slices.Clone(b), mendNodes)
+	if pl.local = nil; err != nil {
+		return nil, false
+	}
+	way := pl.shortcut(pl.joined())
+	return way[1 : len(way)-1], true
+}
