@@ -60,7 +60,8 @@ func (d *Draw) Run(ctx context.Context, pool *parallel.Pool) (*Drawn, error) {
 	var mu sync.Mutex
 	err = pool.DoUntil(ctx, d.Count, func(w, i int) {
 		if flows[w] == nil {
-			flows[w] = geometry.NewApproach(geometry.New(set.flow(), 1, 0), dim, geometry.ApproachOptions{Steps: 20, Roundoff: solved})
+			flows[w] = geometry.NewApproach(geometry.New(set.flow(), 1, 0), dim,
+				geometry.ApproachOptions{Steps: 20, Roundoff: solved})
 		}
 		x := out.X[i*dim : (i+1)*dim]
 		for try := 0; try < mostTries && ctx.Err() == nil; try++ {
@@ -134,8 +135,8 @@ func (d *Draw) base(ctx context.Context, set *Set) (base []float64, loads float6
 		d.Grid.Name)
 }
 
-// enter moves x to a state that keeps the balances, and the limits but for nearly. It reports whether it could. With n_j
-// the part of ∇g_j that is tangent to the balances, Levenberg's method brings the violated limits to 0 to first order,
+// enter moves x to a state that keeps the balances, and the limits but for nearly, and reports whether it could. With
+// n_j the part of ∇g_j that is tangent to the balances, Levenberg's method brings the violated limits to 0 to first order,
 //
 //	x ← x − Nᵀ (N Nᵀ + μ I)⁻¹ g/‖n‖,  N the unit n_j,
 //
