@@ -136,7 +136,8 @@ func (d *Draw) base(ctx context.Context, set *Set) (base []float64, loads float6
 }
 
 // enter moves x to a state that keeps the balances, and the limits but for nearly, and reports whether it could. With
-// n_j the part of ∇g_j that is tangent to the balances, Levenberg's method brings the violated limits to 0 to first order,
+// n_j the part of ∇g_j that is tangent to the balances, Levenberg's method brings the violated limits to 0 to first
+// order,
 //
 //	x ← x − Nᵀ (N Nᵀ + μ I)⁻¹ g/‖n‖,  N the unit n_j,
 //

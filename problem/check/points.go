@@ -121,8 +121,8 @@ func finiteness(e *Evidence) []Finding {
 		value  float64
 		at     evidence.Point
 	}
-	first, hv := make([]*fault, e.C), make([]float64, e.C*e.D) // hv is 0 unless the process bends
-	probe := e.Probe()
+	first, probe := make([]*fault, e.C), e.Probe()
+	hv := make([]float64, len(probe.Jac)) // 0 unless the process bends
 	look := func(points iter.Seq[evidence.Point], status Status) {
 		for p := range points {
 			probe.At(p.X)
@@ -130,7 +130,7 @@ func finiteness(e *Evidence) []Finding {
 				probe.HessianVectors(hv, p.X, e.Direction(0, evidence.ForFiniteness), 1)
 			}
 			for i := range e.C {
-				for k, numbers := range [][]float64{{probe.Val[i]}, probe.Grad(i), hv[i*e.D : (i+1)*e.D]} {
+				for k, numbers := range [][]float64{{probe.Val[i]}, probe.Row(probe.Jac, i), probe.Row(hv, i)} {
 					if at := slices.IndexFunc(numbers, notFinite); at >= 0 && first[i] == nil {
 						first[i] = &fault{status, []string{"value", "gradient", "second derivative"}[k], numbers[at], p}
 					}
