@@ -27,8 +27,11 @@ import (
 var Kind = domain.Kind{Name: "molecule", Data: "molecule", Fits: fits, Read: Read, Fit: fitBent, Open: open, New: New,
 	Writes: []string{".pdb", ".xyz", ".sdf", ".dcd"}}
 
-// ReferenceKey is the key of the file that the RMSD is taken to.
-const ReferenceKey = "data.reference"
+// Keys of the file that the RMSD is taken to, and of AMBER's parameters, for energies.
+const (
+	ReferenceKey = "data.reference"
+	PrmtopKey    = "data.prmtop"
+)
 
 // published is the number of samples that distances on molecules are published with.
 const published = 8000
@@ -69,7 +72,11 @@ func New(in domain.Input) (*domain.Domain, error) {
 			return nil, &files.Error{File: in.Files["data.path"], Frame: -1, Problem: err.Error()}
 		}
 	}
-	out := &domain.Domain{Samples: published, More: true, Draw: g.draw(o), Scene: g.space,
+	c, err := g.compare(in)
+	if err != nil {
+		return nil, err
+	}
+	out := &domain.Domain{Samples: published, More: true, Draw: g.draw(o, c), Scene: g.space, Find: c.find,
 		Writers: map[string]domain.Writer{}, Rounded: files.Rounded,
 		Unit: "Å (root mean square over atoms)", PerUnit: math.Sqrt(3 / float64(in.Set.Dim()))}
 	torsions := m.Torsions()
