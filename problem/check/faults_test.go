@@ -458,7 +458,7 @@ func TestRepeatedRows(t *testing.T) {
 	data = append(data, data[6:8]...)
 	says(t, run(t, Input{Process: p, Data: data}), "rows", "", Pass, "1 of 121 rows", "row 120 does row 3")
 	data = append(data, data[4:6]...)
-	says(t, run(t, Input{Process: p, Data: data}), "rows", "", Warn, "2 of 122 rows", "by heart")
+	says(t, run(t, Input{Process: p, Data: data}), "rows", "", Warn, "2 of 122 rows", "memorisation")
 }
 
 // ε is judged against a typical step and the window's width.

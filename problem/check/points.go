@@ -309,8 +309,8 @@ func repeats(e *Evidence) []Finding {
 	f := Finding{Numbers: Numbers{"repeated": share, "first_row": float64(r.First[0][0])}, Message: fmt.Sprintf(
 		"%d of %d rows equal an earlier one, as row %d does row %d", r.Count, r.Looked, r.First[0][0], r.First[0][1])}
 	if share > few {
-		f.add(Warn, ": rows that are held out may be copies of rows to train on, and then distances to them do not "+
-			"tell what was learned by heart")
+		f.add(Warn, ": held-out rows may be copies of training rows, and then distances to them do not "+
+			"show memorisation")
 	}
 	return []Finding{f}
 }
