@@ -142,9 +142,9 @@ func atOnePoint(data *dataset.Points) string {
 	if worst < 0 {
 		return ""
 	}
-	return fmt.Sprintf("%d of %d rows are one and the same point (row %d, from 0, is one): samples have a density and "+
-		"will lie about it, which no training mends. If it stands for something else, such as a missing value, leave "+
-		"these rows out", most, data.N, worst)
+	return fmt.Sprintf("%d of %d rows are one and the same point (row %d, from 0, is one). Samples have a density and "+
+		"will lie near this point, not on it; training does not change that. If it stands for something else, such as "+
+		"a missing value, leave these rows out", most, data.N, worst)
 }
 
 // hashOf is that of Fowler, Noll and Vo of numbers, where −0 is 0.

@@ -36,7 +36,7 @@ const (
 // published is the number of samples that distances on molecules are published with.
 const published = 8000
 
-func fits(set constraint.Set) bool { return set.Dim()%3 == 0 }
+func fits(set constraint.Set) bool { return !fitsInternal(set) && set.Dim()%3 == 0 }
 
 // conditioned returns the set of conditions on a molecule, or nil if it is another kind of set.
 func conditioned(set constraint.Set) *conformation.Set {
