@@ -45,7 +45,8 @@ func TestChemistry(t *testing.T) {
 		m := d.Molecule
 		if m.Formula != c.formula || m.LeftOut != c.left || !slices.Equal(m.Centres, c.centres) ||
 			!slices.Equal(m.Windows, c.windows) || len(m.Rotors) != c.rotors || len(m.Loose) != c.loose ||
-			!strings.HasPrefix(strings.Join(m.Ambiguous, "; "), c.ambiguous) || len(c.ambiguous) == 0 && m.Ambiguous != nil {
+			!strings.HasPrefix(strings.Join(m.Ambiguous, "; "), c.ambiguous) ||
+			len(c.ambiguous) == 0 && m.Ambiguous != nil {
 			t.Errorf("%s: %+v\n%s", c.file, *m, d.YAML)
 		}
 		for _, line := range c.want {

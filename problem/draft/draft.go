@@ -228,8 +228,8 @@ func read(o Options) (*loaded, error) {
 			p.Molecule = of.Molecule
 		}
 		if p.Molecule.Atoms[0] == (molecule.Atom{}) {
-			return nil, &UnfitError{Path: o.Path, Few: true, Reasons: []string{"it names no atoms: --template FILE does, " +
-				"a PDB, SDF or XYZ file"}}
+			return nil, &UnfitError{Path: o.Path, Few: true, Reasons: []string{"it names no atoms: --template " +
+				"FILE does, a PDB, SDF or XYZ file"}}
 		}
 		l.formula, l.template, l.kind, l.notes = p.Molecule.Formula(), true, "molecule", p.Remarks
 		if _, doubt := p.Molecule.Described(p.X); doubt != "" {
@@ -520,8 +520,8 @@ func (l *loaded) atoms() {
 		for _, b := range bonds {
 			r := molecule.Distance(x, b[0], b[1])
 			if i == 0 && r > shortest && r < hydrogen {
-				l.note("if these are atoms with hydrogens, as near as %.2f to others, --template FILE tells which: a PDB, "+
-					"SDF or XYZ file of the molecule", r)
+				l.note("if these are atoms with hydrogens, as near as %.2f to others, --template FILE tells which: a "+
+					"PDB, SDF or XYZ file of the molecule", r)
 			}
 			if r < hydrogen || r > longest {
 				return

@@ -17,7 +17,7 @@ import (
 func (l *loaded) write(o Options, d *Draft, set []string) error {
 	d.YAML = l.yaml(o, d, set, 0)
 	tolerance, err := l.built([]byte(d.YAML))
-	if at := slices.Index(set, internal); err != nil && at >= 0 { // of another kind of molecule the points are positions
+	if at := slices.Index(set, internal); err != nil && at >= 0 { // points are positions instead
 		d.note("internal coordinates do not serve: %v", err)
 		set = slices.Delete(set, at, at+1)
 		d.YAML = l.yaml(o, d, set, 0)
