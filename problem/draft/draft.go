@@ -232,7 +232,7 @@ func read(o Options) (*loaded, error) {
 				"FILE does, a PDB, SDF or XYZ file"}}
 		}
 		l.formula, l.template, l.kind, l.notes = p.Molecule.Formula(), true, "molecule", p.Remarks
-		if _, doubt := p.Molecule.Described(p.X); doubt != "" {
+		if _, doubt := p.Molecule.Described(p.X); strings.Contains(doubt, "are these") { // in another unit
 			return nil, &UnfitError{Path: o.Path, Few: true, Reasons: []string{doubt}}
 		}
 		kept := p.Molecule.Heavy()
@@ -625,6 +625,9 @@ func (l *loaded) draft(o Options, d *Draft) error {
 		d.Fills = &fills
 	}
 	for _, q := range r.Outliers {
+		if l.molecule != nil { // where a conformation lies says nothing
+			break
+		}
 		d.Outlier = append(d.Outlier, Outlier{l.row(l.rows[q.Row]), l.names[l.coordinate[q.Column]], q.Value})
 	}
 	set := l.compose(o, d, r)
