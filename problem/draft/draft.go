@@ -518,12 +518,12 @@ func (l *loaded) atoms() {
 	for i := 0; i < l.n; i += step {
 		x := l.x[i*m.Dim() : (i+1)*m.Dim()]
 		for _, b := range bonds {
-			r := molecule.Distance(x, b[0], b[1])
-			if i == 0 && r > shortest && r < hydrogen {
+			switch r := molecule.Distance(x, b[0], b[1]); {
+			case i == 0 && r > shortest && r < hydrogen:
 				l.note("if these are atoms with hydrogens, as near as %.2f to others, --template FILE tells which: a "+
 					"PDB, SDF or XYZ file of the molecule", r)
-			}
-			if r < hydrogen || r > longest {
+				return
+			case r < shortest || r > longest:
 				return
 			}
 		}
