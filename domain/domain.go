@@ -55,12 +55,13 @@ type Kind struct {
 
 // Input is what a domain is made of. Points are rows of the set's dimension.
 type Input struct {
-	Set   constraint.Set
-	Data  []float64         // all of it, held-out rows included
-	Train []float64         // the rows to train on
-	Files map[string]string // paths of the files that the problem names, by key
-	Names []string          // of the coordinates in files; nil: x0, x1, …
-	Pool  *parallel.Pool
+	Set     constraint.Set
+	Data    []float64 // all of it, held-out rows included
+	Train   []float64 // the rows to train on
+	HeldOut []float64
+	Files   map[string]string // paths of the files that the problem names, by key
+	Names   []string          // of the coordinates in files; nil: x0, x1, …
+	Pool    *parallel.Pool
 
 	// Of the file, where it tells: whose conformations the points are, and what its
 	// reader chose among several or left out.
@@ -91,10 +92,6 @@ type Domain struct {
 	// has units of its own.
 	Unit    string
 	PerUnit float64
-
-	// Turned returns the torsion that differs most between two conformations, and by how many degrees; nil: points have
-	// no torsions.
-	Turned func(x, y []float64) (torsion string, degrees float64)
 
 	// Draw shows data and samples on a canvas; nil: they are not shown.
 	Draw func(c Canvas, v View)

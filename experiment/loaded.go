@@ -169,18 +169,18 @@ func remarks(p *problem.Problem, set constraint.Set, kind domain.Kind, data *dat
 
 // domains makes the domain of x, with the faults that were found, and that of (x, c) where there is a condition.
 func (l *Loaded) domains(kind domain.Kind, faults []string) (err error) {
-	set, all, train := l.Process.Set, l.Data.X, l.TrainRows
+	set, all, train, held := l.Process.Set, l.Data.X, l.TrainRows, l.HeldOutRows
 	if names := l.Problem.Condition.Columns; len(names) > 0 {
 		l.Condition = newCondition(names, l.TrainRows, l.Data.D)
 		set = constraint.At(set, l.Condition.Read.Mean)
-		all, train = l.Condition.points(all), l.Condition.points(train)
+		all, train, held = l.Condition.points(all), l.Condition.points(train), l.Condition.points(held)
 	}
 	if names := l.Problem.Set.Coordinates(); names != nil {
 		l.Data.Names = names
 	}
 	l.Data.Names = domain.Usable(l.Data.Names, set.Dim(), l.Problem.Condition.Columns)
-	l.points, err = kind.New(domain.Input{Set: set, Data: all, Train: train, Files: l.Problem.Files(), Pool: l.Pool,
-		Molecule: l.Data.Molecule, Remarks: l.Data.Remarks, Names: l.Data.Names})
+	l.points, err = kind.New(domain.Input{Set: set, Data: all, Train: train, HeldOut: held, Files: l.Problem.Files(),
+		Pool: l.Pool, Molecule: l.Data.Molecule, Remarks: l.Data.Remarks, Names: l.Data.Names})
 	if err != nil {
 		return err
 	}

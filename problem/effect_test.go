@@ -72,7 +72,7 @@ func TestKeysWithoutEffect(t *testing.T) {
 	}
 	// The others always have an effect, or what they need is asked for in words of its own.
 	always := strings.Fields(`
-		name title seed convention defaults data.kind data.reference data.train data.split_seed data.refine
+		name title seed convention defaults data.kind data.reference data.prmtop data.train data.split_seed data.refine
 		data.tolerance condition.columns condition.path condition.drop observe observe[].name observe[].for
 		observe[].let
 		observe[].expr observe[].unit observe[].range observe[].bins observe[].circular potential.kind process.method

@@ -74,6 +74,7 @@ type Data struct {
 	Kind      string  `yaml:"kind"`
 	Path      string  `yaml:"path"`
 	Reference string  `yaml:"reference,omitempty"` // of molecules: file of what RMSDs are taken to
+	Prmtop    string  `yaml:"prmtop,omitempty"`    // of molecules: AMBER's parameters, for energies in reports
 	Train     string  `yaml:"train,omitempty"`     // NPY file of points that are learned in place of the training rows
 	SplitSeed uint64  `yaml:"split_seed"`
 	Refine    float64 `yaml:"refine,omitempty" bounds:"[0,1e15]"` // how far rows may be moved to Σ
@@ -267,7 +268,7 @@ const TaughtKey = "data.train"
 // paths are the paths in the problem, the set apart, by key.
 func paths(p *Problem) map[string]*string {
 	return map[string]*string{KeyDataPath: &p.Data.Path, referenceKey: &p.Network.Reference,
-		molecules.ReferenceKey: &p.Data.Reference, prmtopKey: &p.Potential.Prmtop,
+		molecules.ReferenceKey: &p.Data.Reference, molecules.PrmtopKey: &p.Data.Prmtop, prmtopKey: &p.Potential.Prmtop,
 		coordinatesKey: &p.Potential.Coordinates, conditionKey: &p.Condition.Path, TaughtKey: &p.Data.Train}
 }
 

@@ -78,8 +78,10 @@ func check(p *Problem, proc *langevin.Process) error {
 	if !ok {
 		return p.key(KeyDataKind, p.Data.Kind, misfit(kind, slice))
 	}
-	if p.Data.Reference != "" && p.Data.Kind != molecules.Kind.Data {
-		return p.key(molecules.ReferenceKey, p.Data.Reference, "no file: it is of data.kind molecule")
+	for _, key := range []string{molecules.ReferenceKey, molecules.PrmtopKey} {
+		if file := *paths(p)[key]; file != "" && p.Data.Kind != molecules.Kind.Data {
+			return p.key(key, file, "no file: it is of data.kind molecule")
+		}
 	}
 	if _, err := p.Observables(proc.Set.Dim()); err != nil {
 		return err

@@ -48,7 +48,11 @@ func (p *Points) Described() (lines, doubts []string) {
 	case p.Place != "":
 		lines = append(lines, p.Place)
 	case p.Molecule != nil:
-		said, doubt := p.Molecule.Described(p.X[:min(len(p.X), p.Molecule.Dim())])
+		x := p.X[:min(len(p.X), p.Molecule.Dim())]
+		if p.D != p.Molecule.Dim() { // internal coordinates
+			x = nil
+		}
+		said, doubt := p.Molecule.Described(x)
 		if lines = append(lines, said); doubt != "" {
 			doubts = append(doubts, doubt)
 		}

@@ -56,15 +56,7 @@ func (m *Molecule) Dim() int { return 3 * len(m.Atoms) }
 // Described tells of the atoms and bonds, and what looks like another unit than ångström: a frame x in which hardly two
 // atoms are as near as bonds are, or many are nearer.
 func (m *Molecule) Described(x []float64) (said, doubt string) {
-	count := map[string]int{}
-	for _, a := range m.Atoms {
-		count[cmp.Or(a.Element, "?")]++
-	}
-	var parts []string
-	for _, e := range slices.Sorted(maps.Keys(count)) {
-		parts = append(parts, fmt.Sprintf("%s %d", e, count[e]))
-	}
-	said = fmt.Sprintf("%d atoms (%s), %d bonds", m.N(), strings.Join(parts, ", "), len(m.Bonds))
+	said = fmt.Sprintf("%d atoms (%s), %d bonds", m.N(), m.Composition(), len(m.Bonds))
 	if m.N() < 2 || len(x) < m.Dim() {
 		return said, ""
 	}
@@ -74,7 +66,11 @@ func (m *Molecule) Described(x []float64) (said, doubt string) {
 			nearest = min(nearest, Distance(x, i, j))
 		}
 	}
+	metal := slices.IndexFunc(m.Atoms, func(a Atom) bool { return !slices.Contains(nonmetals, cmp.Or(a.Element, "C")) })
 	switch {
+	case metal >= 0:
+		doubt = fmt.Sprintf("atom %d is of the metal %s: its bonds differ in length, and are guessed if the file has "+
+			"none; leave them out of what the set fixes, or look at them first", metal, m.Atoms[metal].Element)
 	case nearest < 0.5:
 		doubt = fmt.Sprintf("two atoms are %.3g apart: are these nanometres? Ångström are expected: multiply by 10",
 			nearest)
@@ -84,6 +80,22 @@ func (m *Molecule) Described(x []float64) (said, doubt string) {
 	}
 	return said, doubt
 }
+
+// Composition returns the elements and how many atoms each has.
+func (m *Molecule) Composition() string {
+	count := map[string]int{}
+	for _, a := range m.Atoms {
+		count[cmp.Or(a.Element, "?")]++
+	}
+	var parts []string
+	for _, e := range slices.Sorted(maps.Keys(count)) {
+		parts = append(parts, fmt.Sprintf("%s %d", e, count[e]))
+	}
+	return strings.Join(parts, ", ")
+}
+
+// nonmetals are the elements whose bonds have the lengths of covalent radii.
+var nonmetals = strings.Fields("H D He B C N O F Ne Si P S Cl Ar Ge As Se Br Kr Te I Xe At Rn")
 
 // SetBonds replaces the bonds, which may come in any order, twice, and with their atoms in either order. A bond of an
 // atom that is not there, or with itself, is an error.

@@ -120,15 +120,6 @@ func TestSelectSeveral(t *testing.T) {
 	}
 }
 
-func TestEdits(t *testing.T) {
-	for _, c := range []struct {
-		a, b string
-		want int
-	}{{"", "", 0}, {"CA", "ca", 0}, {"CA", "CB", 1}, {"CA", "", 2}, {"kitten", "sitting", 3}, {"ALA:C", "ALA2:C", 1}} {
-		testkit.Equal(t, edits(c.a, c.b), c.want, "%s to %s", c.a, c.b)
-	}
-}
-
 func ring(first, n int) (out []Bond) {
 	for i := range n {
 		out = append(out, Bond{first + i, first + (i+1)%n})

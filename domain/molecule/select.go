@@ -29,6 +29,7 @@ func (m *Molecule) Select(ref string) (int, error) {
 		return i, nil
 	}
 	found := m.find(ref)
+	const mostListed = 8
 	switch n := len(found); {
 	case n == 1:
 		return found[0], nil
@@ -44,7 +45,7 @@ func (m *Molecule) Select(ref string) (int, error) {
 		return 0, fmt.Errorf("%q fits %d atoms: %s%s; name one of them by its index or its residue, as in ALA2:CA", ref,
 			n, strings.Join(list, ", "), more)
 	}
-	if near := m.nearest(ref); near != nil {
+	if near := m.nearest(ref); len(near) > 0 {
 		return 0, fmt.Errorf("%q fits no atom; the nearest names are %s", ref, strings.Join(near, ", "))
 	}
 	return 0, fmt.Errorf("%q fits no atom: the %d atoms have no names, expected an index from 0 to %d", ref,
@@ -162,50 +163,17 @@ func (a Atom) full() string {
 	return a.Residue + number + ":" + a.Name
 }
 
-// nearest returns up to five names of atoms that are closest to one that fits none.
-func (m *Molecule) nearest(ref string) []string {
-	type near struct {
-		name string
-		edit int
-	}
-	var all []near
-	seen := map[string]bool{}
-	for i, a := range m.Atoms {
-		if i == mostCompared {
-			break
-		}
-		if a.Name == "" {
-			continue
-		}
+// nearest returns the names of atoms that are closest to one that fits none.
+func (m *Molecule) nearest(ref string) (names []string) {
+	const listed, compared, letters = 5, 2000, 64
+	edits := map[string]int{}
+	for i, a := range m.Atoms[:min(len(m.Atoms), compared)] {
 		label := m.Label(i)
-		best := edits(ref, label)
-		for _, name := range []string{a.Name, a.Residue + ":" + a.Name, strconv.Itoa(a.ResidueNumber) + ":" + a.Name} {
-			best = min(best, edits(ref, name))
-		}
-		if !seen[label] {
-			seen[label] = true
-			all = append(all, near{label, best})
+		if _, seen := edits[label]; a.Name != "" && !seen {
+			names = append(names, label)
+			edits[label] = text.Edits(strings.ToUpper(ref[:min(len(ref), letters)]), strings.ToUpper(label))
 		}
 	}
-	slices.SortStableFunc(all, func(a, b near) int { return a.edit - b.edit })
-	var out []string
-	for _, v := range all[:min(mostNear, len(all))] {
-		out = append(out, v.name)
-	}
-	return out
-}
-
-// Bounds of the work and the length of a message.
-const (
-	mostNear     = 5
-	mostListed   = 8
-	mostCompared = 2000
-	mostLetters  = 64
-)
-
-// edits is the Levenshtein distance, capitals and small letters being the same.
-func edits(a, b string) int {
-	a, b = strings.ToUpper(a), strings.ToUpper(b)
-	a, b = a[:min(len(a), mostLetters)], b[:min(len(b), mostLetters)]
-	return text.Edits(a, b)
+	slices.SortStableFunc(names, func(a, b string) int { return edits[a] - edits[b] })
+	return names[:min(len(names), listed)]
 }

@@ -497,8 +497,8 @@ func (c *canvas) Add(name string, ref figure.FigureRef, pic figure.Picture) {
 func (c *canvas) PNG(string, figure.Picture) {}
 func (c *canvas) Note(s string)              { c.notes = append(c.notes, s) }
 
-// The pictures: histograms with the window, dihedrals, free energy with its band, and
-// conformations that lie on one another.
+// The pictures: histograms with the window, dihedrals, torsions on circles beside held-out rows, and conformations that
+// lie on one another.
 func TestDraw(t *testing.T) {
 	torsion := func(i, k int) float64 {
 		if k == 0 {
@@ -508,25 +508,25 @@ func TestDraw(t *testing.T) {
 	}
 	x := chain(5, 900, torsion)
 	s := set(t, molecule.Anonymous(5), dihedral("φ", -70, -70, 0, 1, 2, 3), dihedral("ψ", 130, 170, 1, 2, 3, 4))
-	d := testkit.Must(New(domain.Input{Set: s, Data: x, Train: x, Pool: pool(t)}))
+	d := testkit.Must(New(domain.Input{Set: s, Data: x, Train: x, HeldOut: x[15*800:], Pool: pool(t)}))
 	r := d.Distance.Against(x, x, nil)
 	samples := x[:15*700]
 	marks := r.Marks(samples)
 	_, parts := r.Score(marks, 1)
 	c := &canvas{refs: map[string]figure.FigureRef{}, svg: map[string]string{}}
 	d.Draw(c, domain.View{Dim: 15, Data: x, Samples: samples, Worst: 1e-13, Reference: r, Marks: marks, Parts: parts})
-	if !slices.Equal(c.names, []string{"psi", "rmsd", "energy-psi", "torsions"}) {
+	if !slices.Equal(c.names, []string{"psi", "rmsd", "torsions", "torsion-circles"}) {
 		t.Fatalf("pictures %q", c.names)
 	}
-	for name, want := range map[string]string{"psi": "feasible", "energy-psi": "F, kT", "torsions": "φ, °"} {
+	for name, want := range map[string]string{"psi": "feasible", "torsions": "φ, °",
+		"torsion-circles": "X2 – X3 – X4 – X5"} {
 		testkit.Contains(t, c.svg[name], want, "%s", name)
 	}
 	if strings.Contains(c.svg["rmsd"], "feasible") {
 		t.Error("an RMSD has no window")
 	}
-	if cap := c.refs["energy-psi"].Caption; !strings.Contains(cap, "95 % by the counts") || !strings.Contains(cap,
-		"differ by at most 0.") {
-		t.Errorf("caption %q", cap)
+	if strings.Contains(c.svg["torsion-circles"], "X1 –") {
+		t.Error("a torsion that the set fixes is drawn")
 	}
 	v := c.shown
 	if len(v.Layers) != 2 || len(v.Layers[0].Frames) != 100*15 || len(v.Bonds) != 4 || v.Names[0] != "X1" ||
@@ -543,51 +543,8 @@ func TestDraw(t *testing.T) {
 	// Without samples the data is drawn alone.
 	c = &canvas{refs: map[string]figure.FigureRef{}, svg: map[string]string{}}
 	d.Draw(c, domain.View{Dim: 15, Data: x, Reference: r})
-	if len(c.names) != 4 || len(c.shown.Layers) != 1 {
+	if len(c.names) != 3 || len(c.shown.Layers) != 1 {
 		t.Errorf("without samples: %q, %d layers", c.names, len(c.shown.Layers))
-	}
-}
-
-// Only the first two dihedrals have a picture of their free energy.
-func TestDrawnEnergies(t *testing.T) {
-	x := chain(6, 300, func(i, k int) float64 { return (60 + 30*math.Sin(float64(i+k))) * degree })
-	s := set(t, molecule.Anonymous(6), dihedral("a", 20, 100, 0, 1, 2, 3), dihedral("b", 20, 100, 1, 2, 3, 4),
-		dihedral("c", 20, 100, 2, 3, 4, 5))
-	d := testkit.Must(New(domain.Input{Set: s, Data: x, Train: x, Pool: pool(t)}))
-	c := &canvas{refs: map[string]figure.FigureRef{}, svg: map[string]string{}}
-	d.Draw(c, domain.View{Dim: 18, Data: x, Reference: d.Distance.Against(x, x, nil)})
-	if !slices.Equal(c.names, []string{"a", "b", "c", "rmsd", "energy-a", "energy-b", "torsions"}) {
-		t.Errorf("pictures %q", c.names)
-	}
-}
-
-// A free energy is that of its counts, with the error of a share; bins without counts have none.
-func TestEnergy(t *testing.T) {
-	b := metric.Bins{Lo: 0, Hi: 4, N: 4}
-	var values []float64
-	for k, n := range []int{100, 300, 0, 600} {
-		values = append(values, slices.Repeat([]float64{float64(k) + 0.3}, n)...)
-	}
-	e := energyOf("x", b, append(values, 9, -1, math.NaN())) // outside: not counted
-	for k, q := range []float64{0.1, 0.3, 0, 0.6} {
-		if q == 0 {
-			if !math.IsNaN(e.Y[k]) || !math.IsNaN(e.Lo[k]) {
-				t.Errorf("an empty bin has %v", e.Y[k])
-			}
-			continue
-		}
-		f, σ := -math.Log(4*q), math.Sqrt((1-q)/(1000*q))
-		if math.Abs(e.Y[k]-f) > 1e-12 || math.Abs(e.Hi[k]-f-1.96*σ) > 1e-12 || math.Abs(e.Lo[k]-f+1.96*σ) > 1e-12 ||
-			e.X[k] != float64(k)+0.5 {
-			t.Errorf("bin %d: %v [%v, %v] at %v, want %v ± %v", k, e.Y[k], e.Lo[k], e.Hi[k], e.X[k], f, 1.96*σ)
-		}
-	}
-	other := energyOf("y", b, values[:700])
-	if worst, at := apart(e, other); at != 1 || math.Abs(worst-math.Log(300./700/0.3)) > 1e-12 {
-		t.Errorf("%v at %d", worst, at)
-	}
-	if _, at := apart(e, energyOf("y", b, values[:9])); at != -1 {
-		t.Error("too few counts are compared")
 	}
 }
 

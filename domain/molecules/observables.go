@@ -119,28 +119,27 @@ func (g *guide) choose(train []float64) {
 			}
 		}
 	}
-	taken := func(atoms [4]int) bool {
-		return slices.ContainsFunc(dihedrals, func(c coordinate) bool { return same(c.Atoms, atoms) })
-	}
-	torsions := 0
-	add := func(all [][4]int) {
-		for _, t := range all {
-			if torsions < mostTorsions && !taken(t) {
-				torsions++
-				g.seen = append(g.seen, g.torsion(t))
-			}
-		}
-	}
+	var all [][4]int
 	for _, ring := range g.molecule.Rings() {
-		if all := molecule.RingTorsions(ring); len(ring) > 4 && !g.flat(all, train) {
-			add(all)
+		if t := molecule.RingTorsions(ring); len(ring) > 4 && !g.flat(t, train) {
+			all = append(all, t...)
 		}
 	}
-	free := g.rotatable()
-	if len(g.seen) == 0 {
-		add(free)
+	rings, torsions, alone := len(all), 0, false
+	for k, t := range append(all, g.rotatable()...) {
+		own := slices.IndexFunc(dihedrals, func(c coordinate) bool { return same(c.Atoms, t) })
+		if k == rings {
+			alone = len(g.seen) == 0
+		}
+		if own < 0 && (k < rings || alone) && torsions < mostTorsions {
+			g.seen = append(g.seen, g.torsion(t))
+			torsions++
+		}
+		if (own < 0 || !dihedrals[own].fixed) && len(g.turns) < mostTorsions {
+			g.turns = append(g.turns, g.torsion(t))
+		}
 	}
-	g.plane = g.pair(dihedrals, free)
+	g.plane = g.pair(dihedrals)
 }
 
 // same reports whether a dihedral is that of four atoms, from either end.
@@ -190,7 +189,7 @@ func (g *guide) rotatable() [][4]int {
 // pair returns two dihedrals to draw against each other: φ and ψ by their names in the
 // set, or those of a residue's backbone; else the first two of the set, or of those that
 // are compared, or that can turn. It is nil if there are no two.
-func (g *guide) pair(dihedrals []coordinate, free [][4]int) []coordinate {
+func (g *guide) pair(dihedrals []coordinate) []coordinate {
 	var φψ [2]*coordinate
 	for k := range dihedrals {
 		switch strings.ToLower(dihedrals[k].name) {
@@ -217,14 +216,9 @@ func (g *guide) pair(dihedrals []coordinate, free [][4]int) []coordinate {
 		return []coordinate{find(φ, "φ of "+residue), find(ψ, "ψ of "+residue)}
 	}
 	all := dihedrals
-	for _, c := range g.seen {
-		if c.Kind == conformation.Dihedral && c.window[0] == c.window[1] {
+	for _, c := range g.turns {
+		if !slices.ContainsFunc(all, func(o coordinate) bool { return same(o.Atoms, [4]int(c.Atoms)) }) {
 			all = append(all, c)
-		}
-	}
-	for _, t := range free {
-		if !slices.ContainsFunc(all, func(c coordinate) bool { return same(c.Atoms, t) }) {
-			all = append(all, g.torsion(t))
 		}
 	}
 	if len(all) < 2 {
@@ -337,5 +331,6 @@ type guide struct {
 	set       *conformation.Set    // nil: another kind of set
 	reference *superpose.Reference // nil: none
 	seen      []coordinate         // what is compared
+	turns     []coordinate         // torsions that differ between conformations
 	plane     []coordinate         // two dihedrals to draw against each other; nil: there are none
 }

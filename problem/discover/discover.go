@@ -412,8 +412,7 @@ func (s *search) settle() {
 		}
 	}
 	if s.crowded {
-		s.remark("rows are near so many polynomials that after %d relations only such were looked for as hold to "+
-			"round-off", maxNear)
+		s.remark("rows are near very many polynomials: after %d relations only exact ones were looked for", maxNear)
 	}
 	if long > 0 {
 		s.remark("%s of more than %d terms, nearly kept, not listed", text.Plural(long, "relation"), longestNear)

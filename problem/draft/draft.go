@@ -46,6 +46,9 @@ type Options struct {
 	Template string   // of conformations in an array: a file with their atoms; "" the data
 	Atoms    string   // of molecules: heavy or all; "" heavy ones, where these turn about a bond
 	Angles   []string // columns that are angles, likewise: their cosines and sines are points of circles
+	Base     string   // of a robot's file: the first link of the arm; "": by its longest chain
+	Tip      string   // likewise the last
+	NoVolume bool     // of a robot's file: no spheres
 	Clean    string   // a file for the rows and columns that can be used; "": one of its own, where no row is lost
 }
 
@@ -75,6 +78,7 @@ type Draft struct {
 	Refine   float64    `json:"refine,omitempty"` // data.refine
 	YAML     string     `json:"-"`
 	Cleaned  *Cleaned   `json:"cleaned,omitempty"`
+	Robot    []string   `json:"robot,omitempty"` // of a robot's file: what was understood, and what comes next
 	report   *discover.Report
 	moves    string   // how far rows are from the set
 	symbols  []string // names of coordinates in formulas of the set; nil: they have none

@@ -113,7 +113,7 @@ func (l *loaded) bounds(d *Draft, r *discover.Report) {
 	}
 	for _, f := range discover.Families(walls) {
 		if len(d.Bounds) == maxBounds {
-			d.note("of the ends at which the data stops suddenly the %d sharpest are "+"told of", maxBounds)
+			d.note("the data stops suddenly at more ends; these are the %d sharpest", maxBounds)
 			break
 		}
 		first := of[f.Members[0]]

@@ -257,6 +257,15 @@ func (d *Draft) Lines(width int) (out []string) {
 		}
 		out = append(out, s)
 	}
+	for _, line := range d.Robot {
+		add(line[:11], "%s", line[11:])
+	}
+	if d.Robot != nil {
+		for _, n := range d.Notes {
+			add("note", "%s", n)
+		}
+		return out
+	}
 	add("data", "%s: %s", d.Data, d.Size())
 	if d.Read != "" {
 		add("read as", "%s", d.Read)

@@ -1,6 +1,7 @@
 package files
 
 import (
+	"crypto/sha256"
 	"math"
 	"os"
 	"strconv"
@@ -22,12 +23,16 @@ func decodeArray(f *os.File) (*Frames, error) {
 	if called != "" {
 		called = " " + called
 	}
-	return array(f.Name(), called, a, digest)
+	frames, err := array(f.Name(), called, a)
+	if err == nil {
+		frames.SHA256 = digest
+	}
+	return frames, err
 }
 
 // array makes frames of an array; called is its name with a blank before it, if it has one.
-func array(file, called string, a arrayfile.Array, digest string) (*Frames, error) {
-	g := gathered{file: file}
+func array(file, called string, a arrayfile.Array) (*Frames, error) {
+	g := gathered{file: file, sum: sha256.New()}
 	shape, d := a.Shape, 0
 	switch {
 	case a.Len() == 0:
@@ -52,12 +57,18 @@ func array(file, called string, a arrayfile.Array, digest string) (*Frames, erro
 	}
 	g.molecule, g.x = molecule.Anonymous(d/3), a.AsFloat64()
 	g.n = len(g.x) / d
-	for i, v := range g.x {
+	for i := range g.n {
+		g.within(i, g.x[i*d:(i+1)*d])
+	}
+	return g.frames("atoms in it")
+}
+
+// within refuses a frame of atoms without names whose numbers are not finite or too large.
+func (g *gathered) within(frame int, x []float64) {
+	for i, v := range x {
 		if !(math.Abs(v) <= farthest) {
-			g.refuse(Error{Frame: i / d, Atom: strconv.Itoa(i % d / 3)}, "%c is %v, expected a number of at most "+
-				"%.0g Å",
+			g.refuse(Error{Frame: frame, Atom: strconv.Itoa(i / 3)}, "%c is %v, expected a number of at most %.0g Å",
 				'x'+rune(i%3), v, farthest)
 		}
 	}
-	return g.finish(digest, "atoms in it")
 }

@@ -1,5 +1,5 @@
-// Package files reads and writes conformations of molecules: frames of PDB, XYZ, SDF
-// (V2000), NPY and NPZ files; it also writes DCD trajectories.
+// Package files reads and writes conformations of molecules: frames of PDB, XYZ, SDF (V2000), NPY and DCD files. It
+// also reads NPZ and XTC files.
 //
 // What it returns is finite and of one molecule: a frame that lacks an atom, calls one otherwise, breaks off or is in
 // nanometres is an [*Error] that names the file, the frame, the line and the atom. Nothing is skipped or repaired, but
@@ -89,7 +89,7 @@ var maxNumbers = MaxNumbers
 const farthest = 1e6
 
 // Extensions are those of the files that Read reads.
-var Extensions = []string{".pdb", ".ent", ".xyz", ".sdf", ".mol", ".npy", ".npz"}
+var Extensions = []string{".pdb", ".ent", ".xyz", ".sdf", ".mol", ".npy", ".npz", ".dcd", ".xtc"}
 
 // Read reads the frames of the named file, by its extension. Bonds are the file's (CONECT records, bond blocks), and
 // where it has none, those of molecule.GuessBonds in the first frame. The error is an *Error, an *fs.PathError or one
@@ -121,6 +121,10 @@ func decode(path, ext string, f *os.File) (*Frames, error) {
 		return DecodeXYZ(path, f)
 	case ".sdf", ".mol":
 		return DecodeSDF(path, f)
+	case ".dcd":
+		return DecodeDCD(path, f)
+	case ".xtc":
+		return DecodeXTC(path, f)
 	}
 	return decodeArray(f)
 }
@@ -132,20 +136,14 @@ const maxLine = 1 << 16
 type reader struct {
 	gathered
 	lines *bufio.Scanner
-	sum   hash.Hash
 	line  int // number of the last one
 }
 
 func newReader(file string, r io.Reader) reader {
-	sum := sha256.New()
-	lines := bufio.NewScanner(io.TeeReader(r, sum))
-	lines.Buffer(nil, maxLine)
-	return reader{gathered: gathered{file: file}, lines: lines, sum: sum}
-}
-
-// frames makes the frames of a file that has been read to its end; none says what it has none of.
-func (t *reader) frames(none string) (*Frames, error) {
-	return t.finish(hex.EncodeToString(t.sum.Sum(nil)), none)
+	t := reader{gathered: gathered{file: file, sum: sha256.New()}}
+	t.lines = bufio.NewScanner(io.TeeReader(r, t.sum))
+	t.lines.Buffer(nil, maxLine)
+	return t
 }
 
 // next returns the next line, or ok = false at the end or after a fault.
@@ -233,6 +231,7 @@ type gathered struct {
 	x        []float64
 	remarks  []string
 	err      error
+	sum      hash.Hash // of what was read
 }
 
 // refuse notes a fault at a place, unless there is one.
@@ -251,6 +250,11 @@ func (g *gathered) add(atoms []molecule.Atom, x []float64, lines []int, end int)
 	} else {
 		g.compare(atoms, lines, end)
 	}
+	g.extend(x)
+}
+
+// extend appends the coordinates of a frame.
+func (g *gathered) extend(x []float64) {
 	if len(g.x)+len(x) > maxNumbers {
 		g.refuse(Error{Frame: g.n}, "more than %d numbers, expected a smaller file", maxNumbers)
 	}
@@ -271,7 +275,8 @@ func (g *gathered) compare(atoms []molecule.Atom, lines []int, end int) {
 			at.Line = lines[named]
 			more = fmt.Sprintf(": atom %s is not in frame 0", called(&molecule.Molecule{Atoms: atoms}, named))
 		}
-		g.refuse(at, "has %d atoms, expected %d as in frame 0%s", len(atoms), len(first), more)
+		g.refuse(at, "has %d atoms, expected %d as in frame 0%s; frames are of one molecule, and these of %s and %s",
+			len(atoms), len(first), more, (&molecule.Molecule{Atoms: atoms}).Composition(), g.molecule.Composition())
 		return
 	}
 	for i, a := range atoms {
@@ -330,8 +335,8 @@ func described(a molecule.Atom) string {
 	return strings.Join(s, " ")
 }
 
-// finish makes the frames, after checks of all of them.
-func (g *gathered) finish(digest, none string) (*Frames, error) {
+// frames makes the frames of a file that was read to its end, after checks; none says what it has none of.
+func (g *gathered) frames(none string) (*Frames, error) {
 	if g.n == 0 {
 		g.refuse(Error{Frame: -1}, "there are no %s", none)
 	}
@@ -347,7 +352,8 @@ func (g *gathered) finish(digest, none string) (*Frames, error) {
 	if g.err != nil {
 		return nil, g.err
 	}
-	return &Frames{Name: g.file, Molecule: g.molecule, N: g.n, X: g.x, Remarks: g.remarks, SHA256: digest}, nil
+	return &Frames{Name: g.file, Molecule: g.molecule, N: g.n, X: g.x, Remarks: g.remarks,
+		SHA256: hex.EncodeToString(g.sum.Sum(nil))}, nil
 }
 
 // In ångström an atom's nearest is 0.74 (in H₂) to some 3 away, and with hydrogens

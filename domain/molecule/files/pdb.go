@@ -1,14 +1,17 @@
 package files
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"maps"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/landing-diffusion/landing/domain/molecule"
+	"github.com/landing-diffusion/landing/internal/vec3"
 )
 
 // A site is a record ATOM or HETATM.
@@ -19,17 +22,20 @@ type site struct {
 	alternate string  // code of the location; empty if there is one alone
 	occupancy float64 // of it
 	line      int
+	two       string // another element, of two letters, that the name may stand for
+	hetero    bool   // HETATM, with a name of less than four letters
 }
 
 // A pdb is a PDB file that is being read.
 type pdb struct {
 	reader
-	sites   []site // of the frame
-	within  bool   // a model
-	begun   int    // line of its MODEL
-	index   map[string]int
-	conect  []conect
-	dropped int // records at alternate locations that were left out
+	sites    []site // of the frame
+	within   bool   // a model
+	begun    int    // line of its MODEL
+	index    map[string]int
+	conect   []conect
+	elements map[molecule.Atom]string // those of two letters
+	dropped  int                      // records at alternate locations that were left out
 }
 
 // A conect is a record CONECT: serial numbers, the first bonded to the others.
@@ -106,6 +112,7 @@ func (p *pdb) site(line string) {
 	a.Name, a.Residue, a.Chain, a.Insertion = columns(line, 13, 16), columns(line, 18, 21), columns(line, 22, 22),
 		columns(line, 27, 27)
 	at := fmt.Sprintf("%d (%s%s:%s)", len(p.sites), a.Residue, columns(line, 23, 27), a.Name)
+	s.hetero = line[0] == 'H' && len(a.Name) < 4
 	switch {
 	case len(line) < 54:
 		p.fault(at, "the record ends in column %d, expected x, y, z in columns 31 to 54: it is truncated", len(line))
@@ -124,27 +131,59 @@ func (p *pdb) site(line string) {
 	s.occupancy, _ = strconv.ParseFloat(columns(line, 55, 60), 64) // often blank; it only ranks locations
 	a.Element = molecule.Symbol(columns(line, 77, 78))
 	if !molecule.Known(a.Element) {
-		a.Element = elementOf(line)
+		a.Element, s.two = elementsOf(line)
 	}
 	a.Charge = charge(columns(line, 79, 80))
 	p.sites = append(p.sites, s)
 }
 
-// elementOf tells the element from the name, which has the symbol in columns 13 and 14,
-// at the right; an ion's residue has the atom's name.
-func elementOf(line string) string {
+// elementsOf tells the element from the name, whose first letter it is; and another, if columns 13 and 14 hold its
+// symbol. An ion's residue has the atom's name.
+func elementsOf(line string) (element, two string) {
 	name := strings.TrimLeft(columns(line, 13, 16), "0123456789")
-	if name == "" {
-		return ""
+	if name != "" && molecule.Known(name[:1]) {
+		element = molecule.Symbol(name[:1])
 	}
-	if two := columns(line, 13, 14); len(two) == 2 && molecule.Known(two) &&
-		(columns(line, 1, 6) == "HETATM" && len(columns(line, 13, 16)) < 4 || columns(line, 18, 21) == name) {
-		return molecule.Symbol(two)
+	two = molecule.Symbol(columns(line, 13, 14))
+	switch {
+	case len(two) < 2 || !molecule.Known(two):
+		return element, ""
+	case element == "" || columns(line, 18, 21) == name:
+		return two, ""
 	}
-	if molecule.Known(name[:1]) {
-		return molecule.Symbol(name[:1])
+	return element, two
+}
+
+// told gives sites the elements of two letters that fit the distance to the nearest atom: CA at 1.1 Å from a hydrogen
+// is no calcium. Names of HETATM records have such an element if both fit. The first frame decides.
+func (p *pdb) told(sites []site) {
+	first, doubtful := p.elements == nil, 0
+	if first {
+		p.elements = map[molecule.Atom]string{}
 	}
-	return ""
+	for i := range sites {
+		s := &sites[i]
+		if first && s.two != "" {
+			doubtful++
+			d, partner := math.Inf(1), ""
+			for j, o := range sites {
+				if r := vec3.Norm(vec3.Minus(s.x, o.x)); j != i && r < d {
+					d, partner = r, o.atom.Element
+				}
+			}
+			off := func(e string) float64 { return math.Abs(d - molecule.Radius(e) - molecule.Radius(partner)) }
+			fits := off(s.two) < off(s.atom.Element)-0.1 || s.hetero && !(off(s.atom.Element) < off(s.two)-0.1)
+			rare := molecule.Radius(s.two) == molecule.Radius("") || strings.Contains("HeNeArKrXe", s.two)
+			if fits && !(rare && d < 2) {
+				p.elements[s.atom] = s.two
+			}
+		}
+		s.atom.Element = cmp.Or(p.elements[s.atom], s.atom.Element)
+	}
+	if doubtful > 0 {
+		p.remarks = append(p.remarks, fmt.Sprintf("Columns 77 and 78 name no elements. %d names may stand for two "+
+			"elements, as CA does: by distances %d are of the one with two letters.", doubtful, len(p.elements)))
+	}
 }
 
 func charge(s string) int {
@@ -166,6 +205,7 @@ func (p *pdb) end() {
 		return
 	}
 	sites := p.chosen()
+	p.told(sites)
 	atoms, lines := make([]molecule.Atom, len(sites)), make([]int, len(sites))
 	x := make([]float64, 0, 3*len(sites))
 	for i, s := range sites {

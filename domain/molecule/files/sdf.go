@@ -1,7 +1,9 @@
 package files
 
 import (
+	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -25,7 +27,7 @@ func DecodeSDF(name string, r io.Reader) (*Frames, error) {
 			t.sameBonds(first, rec)
 		}
 	}
-	if t.err == nil && first != nil && first.bonds != nil {
+	if t.err == nil && first != nil && len(first.bonds) > 0 {
 		t.bonded(first)
 	}
 	return t.frames("records, expected an SDF file")
@@ -33,41 +35,37 @@ func DecodeSDF(name string, r io.Reader) (*Frames, error) {
 
 // sameBonds refuses a record, just added, with other bonds than the first.
 func (t *reader) sameBonds(first, r *record) {
-	for k := range min(len(first.bonds), len(r.bonds)) {
-		if a, b := first.bonds[k], r.bonds[k]; a != b || first.orders[k] != r.orders[k] {
-			t.refuse(Error{Line: r.bondLines[k], Frame: t.n - 1}, "bond %d joins %d and %d, order %d; in frame 0 it "+
-				"joins %d and %d, order %d: records are conformers of one molecule", k, b[0], b[1], r.orders[k],
-				a[0], a[1],
-				first.orders[k])
+	order := func(a, b molecule.Bond) int { return slices.Compare(a[:], b[:]) }
+	for _, of := range []*record{first, r} {
+		for _, b := range slices.SortedFunc(maps.Keys(of.bonds), order) {
+			if was, is := first.bonds[b], r.bonds[b]; was != is {
+				t.refuse(Error{Line: t.line, Frame: t.n - 1}, "its bond of atoms %d and %d has order %d, in frame 0 %d"+
+					" (0: none): expected conformers of one molecule, with its atoms in one order", b[0], b[1], is, was)
+			}
 		}
-	}
-	if len(first.bonds) != len(r.bonds) {
-		t.refuse(Error{Line: t.line, Frame: t.n - 1}, "has %d bonds, expected %d as in frame 0: records are "+
-			"conformers of one molecule", len(r.bonds), len(first.bonds))
 	}
 }
 
 // bonded gives the molecule the bonds of a record, and their orders.
 func (t *reader) bonded(r *record) {
 	m := t.molecule
-	if err := m.SetBonds(r.bonds); err != nil {
+	if err := m.SetBonds(slices.Collect(maps.Keys(r.bonds))); err != nil {
 		t.refuse(Error{}, "%v", err)
 		return
 	}
 	m.Orders = make([]int, len(m.Bonds))
-	for k, b := range r.bonds {
-		m.Orders[slices.Index(m.Bonds, b)] = r.orders[k]
+	for k, b := range m.Bonds {
+		m.Orders[k] = r.bonds[b]
 	}
 }
 
 // A record is one of an SDF file.
 type record struct {
-	title            string
-	atoms            []molecule.Atom
-	x                []float64
-	lines, bondLines []int
-	bonds            []molecule.Bond
-	orders           []int
+	title string
+	atoms []molecule.Atom
+	x     []float64
+	lines []int
+	bonds map[molecule.Bond]int // with their orders
 }
 
 // recordSDF reads a record; it is nil at the end, or after a fault.
@@ -84,10 +82,7 @@ func (t *reader) recordSDF() *record {
 		}
 		head = append(head, line)
 	}
-	r := &record{title: strings.TrimSpace(head[0])}
-	if columns(head[1], 21, 22) == "2D" {
-		t.fault("", "the record is a drawing (2D), expected conformers in space")
-	}
+	r := &record{title: strings.TrimSpace(head[0]), bonds: map[molecule.Bond]int{}}
 	atoms, bonds := t.counts(head[3])
 	for i := range atoms {
 		t.atomSDF(r, i, t.must("atom %d of %d", i, atoms))
@@ -95,11 +90,31 @@ func (t *reader) recordSDF() *record {
 	for k := range bonds {
 		t.bondSDF(r, k, t.must("bond %d of %d", k, bonds))
 	}
+	if t.err == nil {
+		t.spatial(r, columns(head[1], 21, 22))
+	}
 	t.endSDF(r)
 	if t.err != nil {
 		return nil
 	}
 	return r
+}
+
+// spatial refuses a record that is a drawing: by its header, or flat without a header that says 3D, or with an atom of
+// four neighbours.
+func (t *reader) spatial(r *record, said string) {
+	flat, near, most := len(r.atoms) > 3, make([]int, len(r.atoms)), 0
+	for i := 2; i < len(r.x); i += 3 {
+		flat = flat && r.x[i] == 0
+	}
+	for b := range r.bonds {
+		near[b[0]], near[b[1]] = near[b[0]]+1, near[b[1]]+1
+		most = max(most, near[b[0]], near[b[1]])
+	}
+	if said == "2D" || flat && (said != "3D" || most > 3) {
+		t.fault("", "the record is a drawing (2D in its second line, or all z are 0), expected conformers in space, "+
+			"as RDKit's EmbedMultipleConfs or obabel --gen3d makes them")
+	}
 }
 
 func (t *reader) counts(line string) (atoms, bonds int) {
@@ -145,10 +160,10 @@ func (t *reader) bondSDF(r *record, k int, line string) {
 			k, n)
 	}
 	b := molecule.Bond{min(i, j) - 1, max(i, j) - 1}
-	if at := slices.Index(r.bonds, b); t.n == 0 && at >= 0 { // later records have the first's bonds
-		t.fault("", "bond %d joins the atoms %d and %d, which bond %d (line %d) joins", k, i, j, at, r.bondLines[at])
+	if r.bonds[b] > 0 {
+		t.fault("", "bond %d joins the atoms %d and %d, which another bond joins", k, i, j)
 	}
-	r.bonds, r.orders, r.bondLines = append(r.bonds, b), append(r.orders, order), append(r.bondLines, t.line)
+	r.bonds[b] = order
 }
 
 // endSDF reads properties to M  END, and on to $$$$ or the end of the file.
@@ -157,6 +172,10 @@ func (t *reader) endSDF(r *record) {
 	for line := t.must("M  END"); line != "M  END" && t.err == nil; line = t.must("M  END") {
 		if line == "$$$$" {
 			t.fault("", "$$$$ before M  END")
+		}
+		if strings.HasPrefix(line, "M  RAD") && t.n == 0 {
+			t.remarks = append(t.remarks, fmt.Sprintf("Unpaired electrons (M  RAD, line %d) are not read, and not "+
+				"written: other programs may put hydrogens in their places.", t.line))
 		}
 		if cells := strings.Fields(line); len(cells) > 2 && cells[0] == "M" && cells[1] == "CHG" {
 			for i := range r.atoms {

@@ -2,10 +2,12 @@ package files
 
 import (
 	"bufio"
+	"cmp"
 	"encoding/binary"
 	"fmt"
 	"io"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -33,27 +35,42 @@ var Rounded = map[string]func(v float64) float64{
 	".dcd": func(v float64) float64 { return float64(float32(v)) },
 }
 
-// Named returns the atoms with a name and an element each: one without a name is called
-// by its element, or X, and the number of atoms up to it that have none.
+// Named returns the atoms with an element each, or X, and a name of at most four letters that no other atom of its
+// residue has. An atom without one is called by its element and a number, or if that is long by a number in base 36.
 func Named(m *molecule.Molecule) []molecule.Atom {
-	out := make([]molecule.Atom, m.N())
-	count := map[string]int{}
-	for i, a := range m.Atoms {
-		if a.Element == "" {
-			a.Element = "X"
+	const letters, A000 = 4, 10 * 36 * 36 * 36
+	out := slices.Clone(m.Atoms)
+	identity := func(a molecule.Atom) molecule.Atom {
+		a.Element, a.Charge = "", 0
+		return a
+	}
+	count, numbers := map[molecule.Atom]int{}, map[string]int{}
+	for _, a := range out {
+		count[identity(a)]++
+	}
+	for i := range out {
+		a := &out[i]
+		a.Element = cmp.Or(a.Element, "X")
+		bad := a.Name == "" || len(a.Name) > letters || count[identity(*a)] > 1
+		for ; bad; bad = count[identity(*a)] > 0 {
+			numbers[a.Element]++
+			if a.Name = a.Element + strconv.Itoa(numbers[a.Element]); len(a.Name) > letters {
+				numbers[""]++
+				a.Name = strings.ToUpper(strconv.FormatInt(int64(A000+numbers[""]), 36))
+			}
 		}
-		if a.Name == "" {
-			count[a.Element]++
-			a.Name = a.Element + strconv.Itoa(count[a.Element])
-		}
-		out[i] = a
 	}
 	return out
 }
 
-// WritePDB writes conformations as models of a PDB file, with the bonds as CONECT
-// records: coordinates to 0.001 Å. One that needs more than eight columns is an error.
+// WritePDB writes conformations as models of a PDB file: coordinates to 0.001 Å. One that needs more than eight columns
+// is an error, and so are more atoms than five columns count. CONECT records are after the last model: Biopython ends
+// reading at the first of them, OpenMM takes those that belong to no model, or to the last.
 func WritePDB(w io.Writer, m *molecule.Molecule, frames arrayfile.Rows) error {
+	const most = 99_999
+	if m.N() > most {
+		return fmt.Errorf("PDB: %d atoms, expected at most %d; a DCD or XYZ file holds more", m.N(), most)
+	}
 	b := bufio.NewWriter(w) // keeps the first error
 	atoms := Named(m)
 	before, after := make([]string, len(atoms)), make([]string, len(atoms))
@@ -62,7 +79,7 @@ func WritePDB(w io.Writer, m *molecule.Molecule, frames arrayfile.Rows) error {
 	}
 	var cell [24]byte
 	for f, x := range frames.Each() {
-		fmt.Fprintf(b, "MODEL     %4d\n", f+1)
+		fmt.Fprintf(b, "MODEL %8d\n", f+1) // readers take the last four columns
 		for i := range atoms {
 			b.WriteString(before[i])
 			for k, v := range x[3*i : 3*i+3] {
@@ -103,9 +120,6 @@ func recordPDB(i int, a molecule.Atom) (before, after string) {
 		kind, a.Residue, a.ResidueNumber = "HETATM", "MOL", 1
 	}
 	name := a.Name
-	if len(name) > 4 {
-		name = a.Element
-	}
 	if len(name) < 4 && len(a.Element) < 2 { // the element's symbol ends in column 14
 		name = " " + name
 	}
@@ -150,7 +164,6 @@ func WriteSDF(w io.Writer, m *molecule.Molecule, frames arrayfile.Rows) error {
 			len(m.Bonds), mostV2000)
 	}
 	b := bufio.NewWriter(w)
-	atoms := Named(m)
 	var tail strings.Builder
 	for k, bond := range m.Bonds {
 		order := 1
@@ -159,7 +172,7 @@ func WriteSDF(w io.Writer, m *molecule.Molecule, frames arrayfile.Rows) error {
 		}
 		fmt.Fprintf(&tail, "%3d%3d%3d  0\n", bond[0]+1, bond[1]+1, order)
 	}
-	for i, a := range atoms {
+	for i, a := range m.Atoms {
 		if a.Charge != 0 {
 			fmt.Fprintf(&tail, "M  CHG  1%4d%4d\n", i+1, a.Charge)
 		}
@@ -168,7 +181,7 @@ func WriteSDF(w io.Writer, m *molecule.Molecule, frames arrayfile.Rows) error {
 	for f, x := range frames.Each() {
 		fmt.Fprintf(b, "%s\n  landing           3D\n\n%3d%3d  0  0  0  0  0  0  0  0999 V2000\n", clip(oneLine(m.Name)),
 			m.N(), len(m.Bonds))
-		for i, a := range atoms {
+		for i, a := range m.Atoms {
 			for k, v := range x[3*i : 3*i+3] {
 				if !(v > -9999.99995 && v < 99999.99995) {
 					return unfit("SDF", m, f, 3*i+k, v, "in [-9999.9999, 99999.9999]: ten columns; an XYZ file holds "+
@@ -176,7 +189,7 @@ func WriteSDF(w io.Writer, m *molecule.Molecule, frames arrayfile.Rows) error {
 				}
 				fmt.Fprintf(b, "%10.4f", v)
 			}
-			fmt.Fprintf(b, " %-3s 0  0  0  0  0  0  0  0  0  0  0  0\n", a.Element)
+			fmt.Fprintf(b, " %-3s 0  0  0  0  0  0  0  0  0  0  0  0\n", cmp.Or(a.Element, "*"))
 		}
 		b.WriteString(tail.String())
 	}

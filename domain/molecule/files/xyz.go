@@ -27,9 +27,15 @@ func DecodeXYZ(name string, r io.Reader) (*Frames, error) {
 		}
 		t.ordered(t.must("the comment of %d atoms", n))
 		atoms, lines, x = atoms[:0], lines[:0], x[:0]
+		counted := n > 2 // whether the first column is 1, 2, 3, …
 		for i := 0; i < n && t.err == nil; i++ {
-			a, p := t.atomXYZ(i, t.must("atom %d of %d", i, n))
+			line := t.must("atom %d of %d", i, n)
+			a, p := t.atomXYZ(i, line)
+			counted = counted && strings.HasPrefix(strings.TrimSpace(line)+" ", strconv.Itoa(i+1)+" ")
 			atoms, lines, x = append(atoms, a), append(lines, t.line), append(x, p[:]...)
+		}
+		if counted {
+			t.fault("", "the first column counts the atoms, expected their symbols")
 		}
 		t.add(atoms, x, lines, t.line)
 	}
@@ -38,9 +44,11 @@ func DecodeXYZ(name string, r io.Reader) (*Frames, error) {
 
 // ordered refuses an extended comment whose columns do not begin with symbol and place.
 func (t *reader) ordered(comment string) {
-	const key, want = "Properties=", "species:S:1:pos:R:3"
-	if _, p, ok := strings.Cut(comment, key); ok && !strings.HasPrefix(strings.Trim(p, `"`), want) {
-		t.fault("", "the comment says %s, expected columns that begin with %s", quoted(key+p), want)
+	const key, want = "properties=", "species:s:1:pos:r:3"
+	if at := strings.Index(strings.ToLower(comment), key); at >= 0 {
+		if p := comment[at:]; !strings.HasPrefix(strings.Trim(strings.ToLower(p[len(key):]), `"`), want) {
+			t.fault("", "the comment says %s, expected columns that begin with species:S:1:pos:R:3", quoted(p))
+		}
 	}
 }
 

@@ -279,8 +279,8 @@ def _silent(value: Any) -> bool:
 
 
 # Keys whose values are files, below any set for those of sets.
-_FILES = {"data.path", "data.train", "data.reference", "condition.path", "network.reference", "potential.prmtop",
-          "potential.coordinates"}
+_FILES = {"data.path", "data.train", "data.reference", "data.prmtop", "condition.path", "network.reference",
+          "potential.prmtop", "potential.coordinates"}
 _SET_FILES = {"weights", "mesh", "template", "urdf"}
 
 

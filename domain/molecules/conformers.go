@@ -1,0 +1,159 @@
+package molecules
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/landing-diffusion/landing/base/superpose"
+	"github.com/landing-diffusion/landing/domain"
+	"github.com/landing-diffusion/landing/domain/molecule/amber"
+	"github.com/landing-diffusion/landing/domain/molecule/files"
+	"github.com/landing-diffusion/landing/judge/figure"
+	"github.com/landing-diffusion/landing/judge/metric"
+	"github.com/landing-diffusion/landing/langevin"
+)
+
+// A conformers holds samples against held-out rows: by torsions, energies and shapes.
+type conformers struct {
+	*guide
+	domain.Input
+	d     int
+	field *amber.ForceField // nil: no parameters are known
+}
+
+// compare makes it of the data. The error is a *files.Error or one of a file of parameters.
+func (g *guide) compare(in domain.Input) (c *conformers, err error) {
+	c = &conformers{guide: g, Input: in, d: g.molecule.Dim()}
+	path := cmp.Or(in.Files[PrmtopKey], in.Files["potential.prmtop"])
+	if path == "" {
+		return c, nil
+	}
+	system, err := amber.ReadPrmtop(path)
+	if err != nil {
+		return nil, err
+	}
+	if n := len(system.Atoms); 3*n != c.d {
+		return nil, &files.Error{File: path, Frame: -1, Problem: fmt.Sprintf("it has %d atoms, expected %d as "+
+			"in the set", n, c.d/3)}
+	}
+	if c.field, err = amber.New(system, amber.OBC2); err != nil { // it lacks radii
+		c.field, err = amber.New(system, amber.Vacuum)
+	}
+	return c, err
+}
+
+// energies returns those of rows, in kcal/mol.
+func (c *conformers) energies(x []float64) []float64 {
+	out := make([]float64, len(x)/c.d)
+	domain.EachBlock(c.Pool, len(out), func(lo, hi int) {
+		e := c.field.NewEvaluator()
+		for i := lo; i < hi; i++ {
+			out[i] = e.Energy(nil, x[i*c.d:(i+1)*c.d]).Sum()
+		}
+	})
+	return out
+}
+
+// Thresholds of coverage: of molecules of at most so many heavy atoms, and of larger ones, as is usual for QM9 and for
+// drugs.
+const (
+	smallMolecule   = 9
+	near, nearLarge = 0.5, 0.75 // Å
+	mostShapes      = 300       // rows whose RMSDs to each other are taken
+)
+
+// find tells how well samples, and as many training rows in the column of the data, cover the held-out rows.
+func (c *conformers) find(x []float64) []domain.Finding {
+	heavy, δ := c.molecule.Heavy(), near
+	if len(heavy) > smallMolecule {
+		δ = nearLarge
+	}
+	shapes := func(x []float64, n int) (out []*superpose.Reference) {
+		for row := range slices.Chunk(langevin.Starts(x, c.d, n), c.d) {
+			var y []float64
+			for _, i := range heavy {
+				y = append(y, row[3*i:3*i+3]...)
+			}
+			if r, err := superpose.New(y); err == nil { // atoms on a line have none
+				out = append(out, r)
+			}
+		}
+		return out
+	}
+	n, m := min(len(x)/c.d, len(c.Train)/c.d, mostShapes), min(len(c.HeldOut)/c.d, mostShapes)
+	held := shapes(c.HeldOut, m)
+	if n == 0 || len(held) == 0 {
+		return nil
+	}
+	f := domain.Finding{Name: "coverage", Note: fmt.Sprintf("By the RMSD of the %d heavy atoms after alignment, of %d "+
+		"samples and %d held-out rows. COV-R is the share of held-out rows with a sample within %.2g Å, MAT-R their "+
+		"mean RMSD to the nearest sample. COV-P and MAT-P are those of samples and the nearest held-out row. The "+
+		"column of the data has as many training rows in place of samples.", len(heavy), n, m, δ)}
+	samples, data := coverage(shapes(x, n), held, δ), coverage(shapes(c.Train, n), held, δ)
+	for k, name := range []string{"COV-R", "COV-P", "MAT-R", "MAT-P"} {
+		f.Measures = append(f.Measures, domain.Measure{Name: name, Unit: []string{"", "Å"}[k/2],
+			Samples: metric.Float(samples[k]), Data: metric.Float(data[k]), Noise: metric.NaN, PValue: metric.NaN})
+	}
+	f.Verdict = fmt.Sprintf("%.1f %% of held-out rows have a sample within %.2g Å, %.1f %% a training row",
+		100*samples[0], δ, 100*data[0])
+	return []domain.Finding{f}
+}
+
+// coverage returns COV-R, COV-P, MAT-R and MAT-P of samples x and held-out rows.
+func coverage(x, held []*superpose.Reference, δ float64) (out [4]float64) {
+	far := []float64{math.Inf(1)}
+	least := [2][]float64{slices.Repeat(far, len(held)), slices.Repeat(far, len(x))}
+	for i, a := range x {
+		for j, b := range held {
+			d := b.RMSD(a.Positions())
+			least[0][j], least[1][i] = min(least[0][j], d), min(least[1][i], d)
+		}
+	}
+	for side, all := range least {
+		for _, d := range all {
+			out[2+side] += d / float64(len(all))
+			if d <= δ {
+				out[side] += 1 / float64(len(all))
+			}
+		}
+	}
+	return out
+}
+
+// draw shows torsions and energies of held-out rows and samples.
+func (c *conformers) draw(canvas domain.Canvas, samples []float64) {
+	if len(c.HeldOut) == 0 || len(samples) == 0 {
+		return
+	}
+	columns := func(of func(x []float64) []float64) []figure.Column {
+		return []figure.Column{{Name: "held-out rows", Values: of(c.HeldOut)}, {Name: "samples", Values: of(samples)}}
+	}
+	var circles []figure.Circle
+	names := c.names()
+	for _, t := range c.turns {
+		a := t.Atoms
+		name := fmt.Sprintf("%s – %s – %s – %s", names[a[0]], names[a[1]], names[a[2]], names[a[3]])
+		circles = append(circles, figure.Circle{Name: name, Columns: columns(func(x []float64) (out []float64) {
+			for row := range slices.Chunk(x, c.d) {
+				out = append(out, t.value(row))
+			}
+			return out
+		})})
+	}
+	if circles != nil {
+		canvas.Add("torsion-circles", figure.FigureRef{Title: "Torsions", Caption: "Histograms on circles, of 10° a " +
+			"bin: the area of a bin is its share of the rows. 0° is above, angles go clockwise."},
+			figure.Circles(circles...))
+	}
+	if c.field != nil {
+		u := columns(c.energies)
+		low, high := slices.Min(u[0].Values), slices.Max(u[0].Values)
+		canvas.Add("energies", figure.FigureRef{Title: "Energies", Caption: fmt.Sprintf("By the parameters of the "+
+			"prmtop file. Medians: %.4g kcal/mol of held-out rows, %.4g of samples. Values outside of the range "+
+			"count in the bins at its ends.", metric.Median(u[0].Values), metric.Median(u[1].Values))},
+			figure.Histogram(figure.HistogramOptions{XLabel: "energy, kcal/mol", Lo: low - (high-low)/5,
+				Hi: high + (high-low)/2, Density: true}, u...))
+	}
+}
