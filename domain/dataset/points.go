@@ -60,7 +60,7 @@ func (p *Points) Described() (lines, doubts []string) {
 		lines = append(lines, Ranges(p.Names, p.X, p.D))
 	}
 	const few, many = 20, 10
-	if p.N < few && p.D >= many*p.N {
+	if p.Molecule == nil && p.N < few && p.D >= many*p.N {
 		doubts = append(doubts, fmt.Sprintf("%d rows of %d numbers: if the array is transposed, write x.T", p.N, p.D))
 	}
 	return append(lines, p.Remarks...), doubts

@@ -152,14 +152,14 @@ func relabelled(s *conformation.Set, data *dataset.Points) *dataset.Points {
 // are taken as they are: with as many atoms, and no other element at the place of one.
 func placed(s *conformation.Set, data *dataset.Points) (*dataset.Points, error) {
 	m, own := s.Molecule(), data.Molecule
-	if kept, of := s.Kept(); kept != nil && own.N() == of {
-		data = picking(data, kept)
-		data.Remarks = data.Remarks[:len(data.Remarks)-1] // that atoms are left out is what the set asks for
-		own = data.Molecule
-	}
 	pick, err := picked(m, own)
 	if err == nil {
 		return picking(data, pick), nil
+	}
+	if kept, of := s.Kept(); kept != nil && own.N() == of && len(kept) < of {
+		data = picking(data, kept)
+		data.Remarks = data.Remarks[:len(data.Remarks)-1] // that atoms are left out is what the set asks for
+		own = data.Molecule
 	}
 	if have, want := own.N(), m.N(); have != want {
 		fault := fmt.Sprintf("its frames have %d atoms; expected %d, of %s", have, want, constraint.Name(s))
