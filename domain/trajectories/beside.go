@@ -42,7 +42,8 @@ func (g *guide) findPlanner(x []float64) []domain.Finding {
 		}
 	}
 	f := domain.Finding{Name: "beside the planner", Beside: "planner", Note: fmt.Sprintf("The planner gets a "+
-		"query of at most %d nodes between the ends of each of the first %d samples. Medians over motions.", plannedNodes, n)}
+		"query of at most %d nodes between the ends of each of the first %d samples. Medians over motions.",
+		plannedNodes, n)}
 	share := float64(len(took)) / float64(n)
 	f.Measures = []domain.Measure{compared("motions found", "", metric.NaN, metric.Float(share))}
 	f.Verdict = fmt.Sprintf("the planner finds %s of the motions", text.Percent(share))
