@@ -18,8 +18,8 @@ import (
 
 var runFolder = flag.String("folder", "", "run folder for the benchmark of samples")
 
-// How long a program that has a run open waits for samples, motions with repair and their JSON file. Reading the run and
-// making its prior do not count. The 99 % quantile needs -benchtime 100x; on a busy machine look at processor times.
+// How long a program that has a run open waits for samples, motions with repair and their JSON file. Reading the run
+// and making its prior do not count. The 99 % quantile needs -benchtime 100x; on a busy machine look at processor times.
 func BenchmarkSamples(b *testing.B) {
 	if *runFolder == "" {
 		b.Skip("expected -folder RUN")
