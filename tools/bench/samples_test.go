@@ -19,7 +19,7 @@ import (
 var runFolder = flag.String("folder", "", "run folder for the benchmark of samples")
 
 // How long a program that has a run open waits for samples, motions with repair and their JSON file. Reading the run
-// and making its prior do not count. The 99 % quantile needs -benchtime 100x; on a busy machine look at processor times.
+// and making its prior do not count. The 99 % quantile needs -benchtime 100x. On a busy machine processor times count.
 func BenchmarkSamples(b *testing.B) {
 	if *runFolder == "" {
 		b.Skip("expected -folder RUN")
