@@ -93,10 +93,6 @@ type Domain struct {
 	Unit    string
 	PerUnit float64
 
-	// Turned returns the torsion that differs most between two conformations, and by how many degrees; nil: points have
-	// no torsions.
-	Turned func(x, y []float64) (torsion string, degrees float64)
-
 	// Draw shows data and samples on a canvas; nil: they are not shown.
 	Draw func(c Canvas, v View)
 

@@ -14,6 +14,7 @@ import (
 	"github.com/landing-diffusion/landing/constraint/geometry"
 	"github.com/landing-diffusion/landing/domain"
 	"github.com/landing-diffusion/landing/domain/dataset"
+	"github.com/landing-diffusion/landing/domain/molecule"
 	"github.com/landing-diffusion/landing/experiment/judge"
 	"github.com/landing-diffusion/landing/internal/dense"
 	"github.com/landing-diffusion/landing/internal/text"
@@ -141,9 +142,9 @@ func atOnePoint(data *dataset.Points) string {
 	if worst < 0 {
 		return ""
 	}
-	return fmt.Sprintf("%d of %d rows are one and the same point (row %d, from 0, is one): samples have a density and "+
-		"will lie about it, which no training mends. If it stands for something else, such as a missing value, leave "+
-		"these rows out", most, data.N, worst)
+	return fmt.Sprintf("%d of %d rows are one and the same point (row %d, from 0, is one). Samples have a density and "+
+		"will lie near this point, not on it; training does not change that. If it stands for something else, such as "+
+		"a missing value, leave these rows out", most, data.N, worst)
 }
 
 // hashOf is that of Fowler, Noll and Vo of numbers, where −0 is 0.
@@ -282,15 +283,11 @@ type Left struct {
 	Worst     metric.Float `json:"worst"`
 }
 
-// Bounds are how far Refine may move a conformation: by Move, the root mean square over atoms in Å, and Turn, the
-// change of a torsion in degrees. 0 is no bound.
-type Bounds struct{ Move, Turn float64 }
-
 // Refine brings the rows of the problem's data to Σ that violate no equality by more than within, and no inequality by
 // more than data.tolerance, or where that is auto by more than the share of their spread that data may be off: rows
 // outside would all come to the edge, where the data has none. Errors are those of Load, but for data that is not
 // feasible, one of data where no row is left, and one that names a row that would move beyond the bounds.
-func Refine(ctx context.Context, p *problem.Problem, within float64, bounds Bounds, pool *parallel.Pool) (*Refined,
+func Refine(ctx context.Context, p *problem.Problem, within, move float64, pool *parallel.Pool) (*Refined,
 	error) {
 	proc, err := p.Build()
 	if err != nil {
@@ -303,33 +300,21 @@ func Refine(ctx context.Context, p *problem.Problem, within float64, bounds Boun
 	}
 	r := &Refined{Data: dataName(p, data), Points: data.N, Dim: data.D}
 	near := r.near(p, set, data.X, within)
-	x, arrived := data.Rows(near), make([]bool, len(near))
-	solvers := make([]*geometry.Solver, pool.Workers())
-	selects := set.Capabilities().Selects
-	err = pool.DoUntil(ctx, len(near), func(worker, i int) {
-		if solvers[worker] == nil {
-			solvers[worker] = geometry.NewSolver(set, 0).Until(ctx)
-		}
-		xi := x[i*r.Dim : (i+1)*r.Dim]
-		arrived[i] = solvers[worker].Descend(xi, evidence.Tolerance) && (selects == nil || selects(xi))
-	})
+	x := data.Rows(near)
+	far, err := descend(ctx, set, x, pool)
 	if err != nil {
 		return nil, err
 	}
 	var moved, from []float64
 	var rows []int
 	for i, row := range near {
-		if !arrived[i] {
+		if math.IsInf(far[i], 1) {
 			r.Stuck++
 			continue
 		}
-		xi := x[i*r.Dim : (i+1)*r.Dim]
-		far := 0.0
-		for j, v := range xi {
-			far = math.Hypot(far, v-data.X[row*r.Dim+j])
-		}
-		moved, rows = append(moved, far), append(rows, row)
-		r.X, from = append(r.X, xi...), append(from, data.X[row*r.Dim:(row+1)*r.Dim]...)
+		moved, rows = append(moved, far[i]), append(rows, row)
+		r.X = append(r.X, x[i*r.Dim:(i+1)*r.Dim]...)
+		from = append(from, data.X[row*r.Dim:(row+1)*r.Dim]...)
 	}
 	if r.Kept = len(moved); r.Kept == 0 {
 		return nil, badData(r.Data, "none of %d rows can be brought to Σ: %s", r.Points, r.Losses())
@@ -343,10 +328,18 @@ func Refine(ctx context.Context, p *problem.Problem, within float64, bounds Boun
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
 	}
-	r.Domain, err = kind.New(domain.Input{Set: set, Data: r.X, Train: r.X, Files: p.Files(), Pool: pool,
-		Molecule: data.Molecule, Remarks: data.Remarks})
-	if err != nil {
+	in := domain.Input{Set: set, Data: r.X, Train: r.X, Files: p.Files(), Pool: pool, Molecule: data.Molecule,
+		Remarks: data.Remarks}
+	given := newCondition(p.Condition.Columns, r.X, r.Dim)
+	if data.Molecule != nil {
+		in.Set, in.Data = withoutCondition(set, given.Names), given.points(r.X)
+		in.Train = in.Data
+	}
+	if r.Domain, err = kind.New(in); err != nil {
 		return nil, err
+	}
+	if data.Molecule != nil && given.Names != nil {
+		r.Domain = given.domain(r.Domain, r.X)
 	}
 	r.Moved.Unit = r.Domain.Unit
 	for i := range moved {
@@ -354,78 +347,53 @@ func Refine(ctx context.Context, p *problem.Problem, within float64, bounds Boun
 	}
 	r.Moved.Median, r.Moved.Worst = metric.Float(metric.Median(slices.Clone(moved))), metric.Float(slices.Max(moved))
 	r.Moved.Row = rows[slices.Index(moved, float64(r.Moved.Worst))]
-	return r, r.bounded(bounds, moved, from, rows)
+	if m := data.Molecule; m != nil && m.Dim() == in.Set.Dim() && move > 0 {
+		err = r.bounded(move, m, moved, from, rows)
+	}
+	return r, err
 }
 
-// bounded returns an error that names the row that would move furthest beyond the bounds.
-func (r *Refined) bounded(b Bounds, moved, from []float64, rows []int) error {
-	if r.Domain.Turned == nil {
-		return nil
-	}
-	most, says, many := 1.0, "", 0
+// mostTurn is how far a torsion may turn, in radians: conformers lie further apart.
+const mostTurn = math.Pi / 3
+
+// bounded returns an error that names the row that would move furthest to another conformer: by more than move, the
+// root mean square over atoms in Å, or a torsion by more than mostTurn.
+func (r *Refined) bounded(move float64, m *molecule.Molecule, moved, from []float64, rows []int) error {
+	most, says, many := 0.0, "", 0
 	for i, far := range moved {
-		torsion, by := r.Domain.Turned(from[i*r.Dim:(i+1)*r.Dim], r.X[i*r.Dim:(i+1)*r.Dim])
-		beyond := 0.0
-		if b.Move > 0 {
-			beyond = far / b.Move
-		}
-		if b.Turn > 0 {
-			beyond = max(beyond, by/b.Turn)
-		}
+		t, by := m.Turned(from[i*r.Dim:(i+1)*r.Dim], r.X[i*r.Dim:(i+1)*r.Dim])
+		beyond := max(far/move, by/mostTurn)
 		if beyond > 1 {
 			many++
 		}
 		if beyond > most {
-			most, says = beyond, fmt.Sprintf("row %d (from 0) would move by %.3g %s and turn the %s by %.0f°", rows[i],
-				far, r.Domain.Unit, torsion, by)
+			most, says = beyond, fmt.Sprintf("row %d (from 0) would move by %.3g %s and turn the torsion "+
+				"%s–%s–%s–%s by %.0f°", rows[i], far, r.Domain.Unit, m.Label(t[0]), m.Label(t[1]), m.Label(t[2]),
+				m.Label(t[3]), by*180/math.Pi)
 		}
 	}
-	if says == "" {
+	if many == 0 {
 		return nil
 	}
-	return badData(r.Data, "%s; %d of %d rows would move by more than %g Å or turn a torsion by more than %g°, to "+
-		"other conformations. The set asks for values, such as those of one template, that these rows do not have: "+
-		"ranges in their place keep rows where they are; --move and --turn allow more", says, many, len(moved), b.Move,
-		b.Turn)
+	return badData(r.Data, "%s; %d of %d rows would move by more than %g Å or turn a torsion by more than 60°, to "+
+		"other conformers. The set asks for values, such as those of one template, that these rows do not have: "+
+		"ranges in their place keep rows where they are; --move 0 allows any", says, many, len(moved), move)
 }
 
-// bring moves the rows of data to Σ by Newton steps, none by more than data.refine, and says by how much: of a
-// molecule in Å, the root mean square over its atoms, else ‖Δx‖.
-func bring(ctx context.Context, p *problem.Problem, set constraint.Set, data *dataset.Points,
-	pool *parallel.Pool) (remark string, err error) {
-	if p.Data.Refine == 0 {
-		return "", nil
-	}
-	unit, root := "", 1.0
-	if data.Molecule != nil {
-		unit, root = " Å (root mean square over atoms)", math.Sqrt(float64(data.D)/3)
-	}
-	x, moved := slices.Clone(data.X), make([]float64, data.N)
-	solvers := make([]*geometry.Solver, pool.Workers())
-	err = pool.DoUntil(ctx, data.N, func(worker, i int) {
+// descend brings points to Σ by Newton steps, and returns ‖Δx‖ of each, ∞ where Σ is not reached.
+func descend(ctx context.Context, set constraint.Set, x []float64, pool *parallel.Pool) ([]float64, error) {
+	d, selects, was := set.Dim(), set.Capabilities().Selects, slices.Clone(x)
+	moved, solvers := make([]float64, len(x)/d), make([]*geometry.Solver, pool.Workers())
+	return moved, pool.DoUntil(ctx, len(moved), func(worker, i int) {
 		if solvers[worker] == nil {
 			solvers[worker] = geometry.NewSolver(set, 0).Until(ctx)
 		}
-		from, to := data.X[i*data.D:(i+1)*data.D], x[i*data.D:(i+1)*data.D]
-		if moved[i] = math.Inf(1); solvers[worker].Descend(to, evidence.Tolerance) {
-			moved[i] = math.Sqrt(dense.SquaredDistance(from, to)) / root
+		xi := x[i*d : (i+1)*d]
+		moved[i] = math.Inf(1)
+		if solvers[worker].Descend(xi, evidence.Tolerance) && (selects == nil || selects(xi)) {
+			moved[i] = math.Sqrt(dense.SquaredDistance(was[i*d:(i+1)*d], xi))
 		}
 	})
-	if err != nil {
-		return "", err
-	}
-	for i, far := range moved {
-		if !(far <= p.Data.Refine) {
-			names := constraint.Components(set)
-			v := constraint.Values(set, data.X[i*data.D:(i+1)*data.D])
-			worst := judge.Largest(metric.Violations(names, v, 1, len(set.Equalities())))
-			return "", badData(dataName(p, data), "row %d (from 0) is %.3g%s from the set; expected at most "+
-				"data.refine = %g. It violates %q by %.3g", i, far, unit, p.Data.Refine, worst.Component, worst.Worst)
-		}
-	}
-	data.X = x
-	return fmt.Sprintf("moved %d rows to the set by %.2g (median) and at most %.2g%s", data.N, metric.Median(moved),
-		slices.Max(moved), unit), nil
 }
 
 // near returns the rows that are to be brought to Σ, and counts the others.

@@ -43,12 +43,12 @@ func TestRefine(t *testing.T) {
 	}
 	pool := testkit.Pool(t, 1)
 	far := load(`{kind: sphere, dim: 2, radius: 5}`, "auto")
-	if _, err := Refine(t.Context(), far, 0.1, Bounds{}, pool); fault.KindOf(err) != fault.Data ||
+	if _, err := Refine(t.Context(), far, 0.1, 0, pool); fault.KindOf(err) != fault.Data ||
 		!strings.Contains(err.Error(), "none of 500 rows can be brought to Σ: 500 violate") {
 		t.Errorf("far data: %v", err)
 	}
 	three := load(`{kind: sphere, dim: 3}`, "auto")
-	if _, err := Refine(t.Context(), three, 0.1, Bounds{}, pool); fault.KindOf(err) != fault.Data {
+	if _, err := Refine(t.Context(), three, 0.1, 0, pool); fault.KindOf(err) != fault.Data {
 		t.Errorf("data of another dimension: %v", err)
 	}
 }
@@ -80,7 +80,7 @@ func TestRefineStuck(t *testing.T) {
 		testkit.OK(t, f.Close())
 		p := testkit.Must(problem.Load([]byte("data: {kind: points, path: "+path+"}\nprior: empirical\nset: "+c.set),
 			"p.yaml", "", nil))
-		r, err := Refine(t.Context(), p, 0.1, Bounds{}, testkit.Pool(t, 2))
+		r, err := Refine(t.Context(), p, 0.1, 0, testkit.Pool(t, 2))
 		if err != nil || r.Stuck != lost || r.Kept != n-lost {
 			t.Errorf("%s: %+v, %v", c.set, r, err)
 		}
@@ -106,7 +106,7 @@ func refineHalf(t *testing.T, half *problem.Problem, x []float64, edge float64) 
 	var first *Refined
 	for _, workers := range []int{1, 3} {
 		pool := testkit.Pool(t, workers)
-		r := testkit.Must(Refine(t.Context(), half, 0.1, Bounds{}, pool))
+		r := testkit.Must(Refine(t.Context(), half, 0.1, 0, pool))
 		if r.Points != n || r.Kept != len(want)/2 || len(r.Left) != 2 || r.Left[0].Component != "circle" ||
 			r.Left[0].Rows != far || r.Left[1].Rows != below || r.Stuck != 0 || far < 10 || below < 50 {
 			t.Errorf("%+v; want %d far, %d below", r, far, below)

@@ -43,6 +43,9 @@ func (o *initOptions) flags(f *pflag.FlagSet) {
 		"hydrogens)")
 	f.StringVar(&o.Template, "template", "", "of conformations in an array: a PDB, SDF or XYZ file with their atoms")
 	f.StringVar(&o.Array, "array", "", "which array of an NPZ file")
+	f.StringVar(&o.Base, "base", "", "first link of the arm in a URDF file (default by its longest chain)")
+	f.StringVar(&o.Tip, "tip", "", "last link of the arm in a URDF file")
+	f.BoolVar(&o.NoVolume, "no-volume", false, "leave out the spheres that cover the links of a URDF file")
 }
 
 func (o *initOptions) check(func(flag string) bool, []string) error {
@@ -71,7 +74,7 @@ func (o *initOptions) check(func(flag string) bool, []string) error {
 func initVerb(a *app) *cobra.Command {
 	return command(a, &cobra.Command{
 		Use:   "init DATA",
-		Short: "Look at a data file and write a problem file for it",
+		Short: "Look at a data file or a robot and write a problem file for it",
 		Long: `init looks at a data file (CSV, NPY, NPZ, Parquet, or a molecule's PDB, XYZ, SDF) and writes a
 problem file that check and train accept. It finds shape, labels, latitude and longitude, unit
 vectors, rotation matrices, sums, distances, linear and quadratic relations. What all rows keep to
@@ -82,10 +85,15 @@ For a molecule, the set keeps bonds, ranges of angles, flat rings, chirality, do
 conformations have them. init prints what is free.
 Beside the problem file goes ` + problem.SchemaFile + `, by which editors complete and check it.
 
+Of a robot's URDF file it takes the chain of most joints, says what it understood (joints, limits,
+reach, volume), covers the collision shapes of the links by spheres, and prints the commands that plan
+motions and train on them.
+
 Where train would refuse the file as it is (columns of words or times, decimal commas), init writes
 what can be used to another file beside the problem file. If rows would be left out (cells that are
 no numbers), it refuses to, unless --clean names a file for the rows and columns that can be used.`,
-		Example: "  landing init points.csv\n  landing init points.csv --formula \"norm(x[0:3]) = 1\" -o arm.yaml\n" +
+		Example: "  landing init points.csv\n  landing init arm.urdf --tip tool0\n" +
+			"  landing init points.csv --formula \"norm(x[0:3]) = 1\" -o arm.yaml\n" +
 			"  landing init table.csv --drop id --max-loss 0.05 --clean clean.csv\n" +
 			"  landing init torsions.csv --angles phi,psi\n  landing init conformers.sdf",
 	}, new(initOptions), runInit)
@@ -93,7 +101,12 @@ no numbers), it refuses to, unless --clean names a file for the rows and columns
 
 func runInit(ctx context.Context, a *app, o *initOptions, args []string) (answer, error) {
 	o.Path, o.Folder = args[0], filepath.Dir(o.out)
-	d, err := parallel.Until(ctx, func() (*draft.Draft, error) { return draft.New(o.Options) })
+	d, err := parallel.Until(ctx, func() (*draft.Draft, error) {
+		if strings.EqualFold(filepath.Ext(o.Path), ".urdf") {
+			return draft.Robot(o.Options, o.out)
+		}
+		return draft.New(o.Options)
+	})
 	if e := new(discover.GivenError); errors.As(err, &e) && e.Row < 0 {
 		return answer{}, usage("%w", err)
 	}
@@ -121,10 +134,14 @@ func runInit(ctx context.Context, a *app, o *initOptions, args []string) (answer
 			fmt.Fprintf(w, "%-11s%s: %d rows of %d columns\n", "cleaned", d.Cleaned.File, d.Cleaned.Rows,
 				d.Cleaned.Columns)
 		}
-		fmt.Fprintf(w, "%-11s%s; next: landing check %s\n", "wrote", o.out, text.Shell(o.out))
+		next := "landing check " + text.Shell(o.out)
+		if d.Robot != nil {
+			next = "what stands above"
+		}
+		fmt.Fprintf(w, "%-11s%s; next: %s\n", "wrote", o.out, next)
 		if d.Molecule != nil {
 			fmt.Fprintf(w, "%-11slanding train %s --for 5m\n%-11slanding generate %s -o samples.sdf\n", "then",
-				text.Shell(o.out), "", filepath.Join("runs", text.Shell(d.Name)))
+				text.Shell(o.out), "", "runs/"+text.Shell(d.Name)+"-001")
 		}
 	}}, nil
 }

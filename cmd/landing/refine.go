@@ -26,15 +26,14 @@ type refineOptions struct {
 	source
 	outFile
 	within float64
-	bounds experiment.Bounds
+	move   float64
 }
 
 func (o *refineOptions) flags(f *pflag.FlagSet) {
 	o.source.flags(f)
 	o.outFile.flags(f, "refined.npy", "file to write: .npy, .csv, or .pdb, .xyz, .sdf, .dcd")
 	f.Float64Var(&o.within, "within", 0.1, "largest violation of an equality, in its unit (angles: radians)")
-	f.Float64Var(&o.bounds.Move, "move", 0.3, "of molecules: largest move, root mean square over atoms, Å; 0: any")
-	f.Float64Var(&o.bounds.Turn, "turn", 60, "of molecules: largest change of a torsion, degrees; 0: any")
+	f.Float64Var(&o.move, "move", 0.3, "of molecules: largest move, root mean square over atoms, Å; 0: any")
 }
 
 func refineVerb(a *app) *cobra.Command {
@@ -45,8 +44,7 @@ func refineVerb(a *app) *cobra.Command {
 writes the rows to a file of any kind that generate writes. It leaves out, and counts, rows that violate an equality
 by more than --within, or an inequality by more than data.tolerance.
 
-A conformation that would become another conformer is an error with its row and torsion: --move and --turn are
-the limits.`,
+A conformation whose torsion would turn by more than 60° is refused, as is one beyond --move.`,
 		Example: "  landing refine alanine --data trajectory.pdb -o frames.npy",
 	}, new(refineOptions), runRefine)
 }
@@ -54,8 +52,7 @@ the limits.`,
 // check looks at the flags.
 func (o *refineOptions) check(func(flag string) bool, []string) error {
 	return bounds(bound{"within", o.within > 0 && !math.IsInf(o.within, 0), o.within, "a number above 0"},
-		bound{"move", o.bounds.Move >= 0, o.bounds.Move, "a number of Å, 0 for any"},
-		bound{"turn", o.bounds.Turn >= 0, o.bounds.Turn, "a number of degrees, 0 for any"})
+		bound{"move", o.move >= 0, o.move, "a number of Å, 0 for any"})
 }
 
 func runRefine(ctx context.Context, a *app, o *refineOptions, args []string) (answer, error) {
@@ -67,7 +64,7 @@ func runRefine(ctx context.Context, a *app, o *refineOptions, args []string) (an
 	if err != nil {
 		return answer{}, err
 	}
-	r, err := experiment.Refine(ctx, p, o.within, o.bounds, a.workersPool())
+	r, err := experiment.Refine(ctx, p, o.within, o.move, a.workersPool())
 	if err != nil {
 		return answer{}, err
 	}

@@ -76,7 +76,7 @@ prior: empirical
 		{exitConfig, []string{"--data", "all.pdb", "-o", "near.npy"}, "near.npy"},
 		{exitUsage, []string{"--within", "0"}, "--within is 0; expected a number above 0"},
 		{exitUsage, []string{"-o", "x.txt"}, "expected a file that ends in .npy or .csv or .parquet or .pdb"},
-		{exitUsage, []string{"--turn", "-1"}, "--turn is -1; expected a number of degrees"},
+		{exitUsage, []string{"--move", "-1"}, "--move is -1; expected a number of Å"},
 		{exitConfig, []string{"--data", "all.pdb", "--move", "0.01", "-o", "c.npy"},
 			"row 0 (from 0) would move by 0.0131 Å (root mean square over atoms)"},
 		{exitConfig, []string{"--data", "all.pdb", "--within", "0.001", "-o", "c.npy"},

@@ -58,14 +58,16 @@ func (e *Error) Place() fault.Place { return fault.Place{Kind: fault.Data, File:
 // maxFile bounds the bytes of a file.
 const maxFile = 2 << 30
 
-var decoders = map[string]func(string, *source) (*Mesh, error){".ply": decodePLY, ".obj": decodeOBJ, ".stl": decodeSTL}
+var decoders = map[string]func(string, *source) (*Mesh, error){".ply": decodePLY, ".obj": decodeOBJ, ".stl": decodeSTL,
+	".dae": decodeDAE}
 
-// Read reads the named PLY, OBJ or STL file. Errors are *Error and those of the file system.
+// Read reads the named PLY, OBJ, STL or DAE file. Errors are *Error and those of the file system.
 func Read(path string) (*Mesh, error) {
 	ext := strings.ToLower(filepath.Ext(path))
 	decode, ok := decoders[ext]
 	if !ok {
-		return nil, &Error{File: path, Problem: fmt.Sprintf("the extension is %q; expected .ply, .obj or .stl", ext)}
+		return nil, &Error{File: path, Problem: fmt.Sprintf("the extension is %q; expected .ply, .obj, .stl or "+
+			".dae", ext)}
 	}
 	f, err := input.Open(path, maxFile)
 	if err != nil {

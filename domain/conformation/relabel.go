@@ -1,7 +1,6 @@
 package conformation
 
 import (
-	"cmp"
 	"math"
 	"slices"
 
@@ -20,76 +19,39 @@ type exchange struct {
 
 const (
 	worthwhile = 0.5 // rad and Å³, of all conditions, by which an exchange must bring a conformation nearer to Σ
-	handed     = 0.5 // Å³: three bonds that span less have no hand
 	passes     = 4   // over all exchanges at most: one may make room for another
 )
 
-// NewRelabeller makes the Relabeller of a set's conditions for a molecule of the same atoms, which has bonds. Centres
-// of unlike neighbours in branches have the hands of the template too: branches with a centre of the other hand are not
-// equivalent, whatever the bond graph says.
-func (s *Set) NewRelabeller(m *molecule.Molecule) Relabeller {
-	var r Relabeller
+// NewRelabeller makes the Relabeller of a set's conditions for a molecule of the same atoms, which has bonds.
+func (s *Set) NewRelabeller(m *molecule.Molecule) (r Relabeller) {
 	for _, pairs := range m.Exchanges() {
 		r = append(r, exchange{pairs: pairs})
 	}
-	slices.SortStableFunc(r, func(a, b exchange) int { return cmp.Compare(len(b.pairs), len(a.pairs)) })
-	moving := make([][]int, m.N()) // the exchanges that move an atom
-	for k, e := range r {
-		for _, p := range e.pairs {
-			moving[p[0]], moving[p[1]] = append(moving[p[0]], k), append(moving[p[1]], k)
-		}
-	}
+	slices.SortStableFunc(r, func(a, b exchange) int { return len(a.pairs) - len(b.pairs) })
 	for _, c := range s.conditions {
-		var all []int
-		for _, a := range c.Atoms {
-			all = append(all, moving[a]...)
-		}
-		slices.Sort(all)
-		all = slices.Compact(all)
-		for _, k := range all {
-			hand := c.Kind == Dihedral || c.Kind == Volume
-			if last := r[all[len(all)-1]]; hand && len(r[k].pairs) == len(last.pairs) {
-				r[k].conditions = append(r[k].conditions, c)
+		fewest, hand := len(s.molecule.Atoms), c.Kind == Dihedral || c.Kind == Volume
+		moves := func(p [2]int) bool { return slices.Contains(c.Atoms, p[0]) || slices.Contains(c.Atoms, p[1]) }
+		for k := range r {
+			if e := &r[k]; hand && len(e.pairs) <= fewest && slices.ContainsFunc(e.pairs, moves) {
+				e.conditions, fewest = append(e.conditions, c), len(e.pairs)
 			}
 		}
 	}
-	class := m.Classes()
-	for o, near := range m.Neighbours() {
-		of := map[int]bool{}
-		for _, a := range near {
-			of[class[a]] = true
-		}
-		if len(near) < 3 || len(of) < len(near) || s.template == nil {
-			continue
-		}
-		c := Condition{Coordinate: Coordinate{Volume, []int{o, near[0], near[1], near[2]}}, High: math.Inf(1)}
-		if v := c.Value(s.template); v < -handed {
-			c.Low, c.High = math.Inf(-1), 0
-		} else if v < handed {
-			continue
-		}
-		for _, k := range moving[o] {
-			if r[k].conditions != nil {
-				r[k].conditions = append(r[k].conditions, c)
-			}
-		}
-	}
+	slices.Reverse(r) // larger branches first
 	return slices.DeleteFunc(r, func(e exchange) bool { return e.conditions == nil })
 }
 
-// Relabel changes the conformation x in place, larger branches first, and reports whether it has.
+// Relabel changes the conformation x in place, and reports whether it has.
 func (r Relabeller) Relabel(x []float64) (changed bool) {
 	for again, pass := true, 0; again && pass < passes; pass++ {
 		again = false
 		for _, e := range r {
-			was := e.excess(x)
-			if !(was > worthwhile) {
-				continue
-			}
-			if e.swap(x); e.excess(x) < was-worthwhile {
-				again, changed = true, true
-			} else {
-				e.swap(x)
+			if was := e.excess(x); was > worthwhile {
+				if e.swap(x); e.excess(x) < was-worthwhile {
+					again, changed = true, true
+				} else {
+					e.swap(x)
+				}
 			}
 		}
 	}
@@ -99,8 +61,7 @@ func (r Relabeller) Relabel(x []float64) (changed bool) {
 func (e *exchange) swap(x []float64) {
 	for _, p := range e.pairs {
 		for k := range 3 {
-			i, j := 3*p[0]+k, 3*p[1]+k
-			x[i], x[j] = x[j], x[i]
+			x[3*p[0]+k], x[3*p[1]+k] = x[3*p[1]+k], x[3*p[0]+k]
 		}
 	}
 }

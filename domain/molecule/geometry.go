@@ -40,3 +40,20 @@ func Torsion(x []float64, i, j, k, l int) float64 {
 func Volume(x []float64, o, a, b, c int) float64 {
 	return vec3.Dot(between(x, o, a), vec3.Cross(between(x, o, b), between(x, o, c)))
 }
+
+// bent is the sine of a bond angle below which a torsion about the bond turns freely.
+const bent = 0.2
+
+// Turned returns the torsion that differs most between two conformations, and by how much.
+func (m *Molecule) Turned(x, y []float64) (most [4]int, by float64) {
+	for _, t := range m.Torsions() {
+		i, j, k, l := t[0], t[1], t[2], t[3]
+		δ := math.Abs(math.Remainder(Torsion(x, i, j, k, l)-Torsion(y, i, j, k, l), 2*math.Pi))
+		free := min(math.Sin(Angle(x, i, j, k)), math.Sin(Angle(x, j, k, l)), math.Sin(Angle(y, i, j, k)),
+			math.Sin(Angle(y, j, k, l))) < bent
+		if δ >= by && !free {
+			most, by = t, δ
+		}
+	}
+	return most, by
+}

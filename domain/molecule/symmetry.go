@@ -2,83 +2,65 @@ package molecule
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 )
 
 const (
-	refinements = 100 // of classes at most: atoms that only further ones would tell apart count as alike
+	refinements = 40  // of classes: atoms that only further ones would tell apart count as alike
 	mostBranch  = 200 // atoms of a branch at most
 )
 
-// A link is a bond as one of its atoms sees it; its order is 0 where that is not known.
-type link struct{ order, class, atom int }
-
-// links returns the bonds of each atom.
-func (m *Molecule) links(class []int) [][]link {
-	out := make([][]link, len(m.Atoms))
-	for k, b := range m.Bonds {
-		order := 0
-		if len(m.Orders) == len(m.Bonds) {
-			order = m.Orders[k]
-		}
-		for e, a := range b {
-			out[a] = append(out[a], link{order, class[b[1-e]], b[1-e]})
-		}
-	}
-	for _, l := range out {
-		slices.SortFunc(l, func(a, b link) int {
-			return cmp.Or(a.order-b.order, a.class-b.class, a.atom-b.atom)
-		})
-	}
-	return out
-}
-
-// Classes returns a number for each atom, the same for atoms that the bond graph does not tell apart: by element and
-// charge, refined by bond orders and the classes of neighbours until none splits (Weisfeiler and Leman 1968).
+// Classes returns a number for each atom, the same for atoms that the bond graph does not tell apart: of element and
+// charge, refined by bond orders and the numbers of neighbours (Weisfeiler and Leman 1968).
 func (m *Molecule) Classes() []int {
-	keys, class := make([]string, len(m.Atoms)), make([]int, len(m.Atoms))
+	class, near := make([]int, len(m.Atoms)), make([]int, len(m.Atoms))
 	for i, a := range m.Atoms {
-		keys[i] = fmt.Sprint(Symbol(a.Element), a.Charge)
+		class[i] = mix(slices.Index(symbols, Symbol(a.Element)), a.Charge)
 	}
-	for round, count := 0, 0; round < refinements; round++ {
-		seen := map[string]int{}
-		for i, key := range keys {
-			if _, ok := seen[key]; !ok {
-				seen[key] = len(seen)
+	for range refinements {
+		clear(near)
+		for k, b := range m.Bonds {
+			order := 0
+			if m.Orders != nil {
+				order = m.Orders[k]
 			}
-			class[i] = seen[key]
+			near[b[0]] += mix(order, class[b[1]])
+			near[b[1]] += mix(order, class[b[0]])
 		}
-		if len(seen) == count {
-			break
-		}
-		count = len(seen)
-		for i, list := range m.links(class) {
-			keys[i] = fmt.Sprint(class[i])
-			for _, l := range list {
-				keys[i] += fmt.Sprint(" ", l.order, " ", l.class)
-			}
+		for i := range class {
+			class[i] = mix(class[i], near[i])
 		}
 	}
 	return class
 }
 
+// mix returns a number that no other pair has but by chance.
+func mix(a, b int) int {
+	h := (uint64(a)+0x9E3779B97F4A7C15)*0xBF58476D1CE4E5B9 ^ uint64(b)
+	h = (h ^ h>>29) * 0x94D049BB133111EB
+	return int(h ^ h>>32)
+}
+
 // Exchanges returns the exchanges of equivalent branches at an atom: of each the pairs of atoms whose names change
-// places, which leaves the bond graph as it is. There are none where too little is known: elements of all atoms, and
-// hydrogens or bond orders; without these C=O and COH look alike.
+// places, which leaves bonds and classes as they are. Branches with a centre that could have a hand, of unlike
+// neighbours, are left out, for the graph does not tell whether the hands are the same. There are none where too
+// little is known: elements of all atoms, and hydrogens or bond orders; without these C=O and COH look alike.
 func (m *Molecule) Exchanges() (out [][][2]int) {
 	unknown := slices.ContainsFunc(m.Atoms, func(a Atom) bool { return a.Element == "" })
-	if unknown || len(m.Orders) == 0 && len(m.Heavy()) == m.N() {
+	if unknown || m.Orders == nil && len(m.Heavy()) == m.N() {
 		return nil
 	}
-	near := m.links(m.Classes())
+	near, class := m.Neighbours(), m.Classes()
+	for _, list := range near {
+		slices.SortStableFunc(list, func(a, b int) int { return cmp.Compare(class[a], class[b]) })
+	}
 	for j, list := range near {
 		for k, a := range list {
 			for _, b := range list[k+1:] {
-				if a.order != b.order || a.class != b.class {
+				if class[a] != class[b] {
 					break
 				}
-				if pairs := exchange(near, j, a.atom, b.atom); pairs != nil {
+				if pairs := exchange(near, class, j, a, b); pairs != nil {
 					out = append(out, pairs)
 				}
 			}
@@ -87,34 +69,38 @@ func (m *Molecule) Exchanges() (out [][][2]int) {
 	return out
 }
 
-// exchange goes along the branches of j that begin at a and b side by side. It is nil if they differ or are large.
-func exchange(near [][]link, j, a, b int) [][2]int {
+// exchange goes along the branches of j that begin with a and b side by side. It is nil if they differ, are large or
+// have a centre.
+func exchange(near [][]int, class []int, j, a, b int) [][2]int {
 	pairs, image := [][2]int{{a, b}}, map[int]int{j: j, a: b, b: a}
 	for at := 0; at < len(pairs); at++ {
-		var next [2][]link
+		var next [2][]int
 		for side, u := range pairs[at] {
-			for _, l := range near[u] {
-				if _, met := image[l.atom]; !met {
-					next[side] = append(next[side], l)
+			unlike := map[int]bool{}
+			for _, v := range near[u] {
+				unlike[class[v]] = true
+				if _, met := image[v]; !met {
+					next[side] = append(next[side], v)
 				}
+			}
+			if len(unlike) > 2 && len(unlike) == len(near[u]) {
+				return nil
 			}
 		}
 		if len(next[0]) != len(next[1]) || len(pairs) > mostBranch {
 			return nil
 		}
-		for k, l := range next[0] {
-			u, v := l.atom, next[1][k].atom
+		for k, u := range next[0] {
+			v := next[1][k]
 			if image[u], image[v] = v, u; u != v { // branches may meet in an atom that stays
 				pairs = append(pairs, [2]int{u, v})
 			}
 		}
 	}
 	for _, p := range pairs { // each bond of what moves goes to a bond
-		for e, u := range p {
-			for _, l := range near[u] {
-				if v := image[l.atom]; !slices.Contains(near[p[1-e]], link{l.order, l.class, v}) {
-					return nil
-				}
+		for _, v := range near[p[0]] {
+			if class[v] != class[image[v]] || !slices.Contains(near[p[1]], image[v]) {
+				return nil
 			}
 		}
 	}

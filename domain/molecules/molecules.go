@@ -36,7 +36,7 @@ const (
 // published is the number of samples that distances on molecules are published with.
 const published = 8000
 
-func fits(set constraint.Set) bool { return set.Dim()%3 == 0 }
+func fits(set constraint.Set) bool { return !fitsInternal(set) && set.Dim()%3 == 0 }
 
 // conditioned returns the set of conditions on a molecule, or nil if it is another kind of set.
 func conditioned(set constraint.Set) *conformation.Set {
@@ -79,8 +79,6 @@ func New(in domain.Input) (*domain.Domain, error) {
 	out := &domain.Domain{Samples: published, More: true, Draw: g.draw(o, c), Scene: g.space, Find: c.find,
 		Writers: map[string]domain.Writer{}, Rounded: files.Rounded,
 		Unit: "Å (root mean square over atoms)", PerUnit: math.Sqrt(3 / float64(in.Set.Dim()))}
-	torsions := m.Torsions()
-	out.Turned = func(x, y []float64) (string, float64) { return g.turned(torsions, x, y) }
 	if g.reference != nil {
 		out.Lay = func(x []float64) []float64 { return g.laid(x, in.Pool) }
 	}
@@ -98,30 +96,6 @@ func New(in domain.Input) (*domain.Domain, error) {
 		out.Faults = append(out.Faults, fmt.Sprintf("%s: %s", in.Files["data.path"], r))
 	}
 	return out, nil
-}
-
-// bent is the sine of a bond angle below which a torsion about the bond turns freely.
-const bent = 0.2
-
-// turned returns the torsion that differs most between two conformations, and by how many degrees.
-func (g *guide) turned(torsions [][4]int, x, y []float64) (most string, by float64) {
-	at := -1
-	for k, t := range torsions {
-		straight := false
-		for _, p := range [][]float64{x, y} {
-			for i := range 2 {
-				straight = straight || !(math.Sin(molecule.Angle(p, t[i], t[i+1], t[i+2])) > bent)
-			}
-		}
-		δ := molecule.Torsion(x, t[0], t[1], t[2], t[3]) - molecule.Torsion(y, t[0], t[1], t[2], t[3])
-		if δ = math.Abs(math.Remainder(δ, 2*math.Pi)) * 180 / math.Pi; !straight && δ > by {
-			at, by = k, δ
-		}
-	}
-	if at < 0 {
-		return "torsions", 0
-	}
-	return g.torsion(torsions[at]).name, by
 }
 
 func (g *guide) laid(x []float64, pool *parallel.Pool) []float64 {
@@ -178,14 +152,14 @@ func relabelled(s *conformation.Set, data *dataset.Points) *dataset.Points {
 // are taken as they are: with as many atoms, and no other element at the place of one.
 func placed(s *conformation.Set, data *dataset.Points) (*dataset.Points, error) {
 	m, own := s.Molecule(), data.Molecule
-	if kept, of := s.Kept(); kept != nil && own.N() == of {
-		data = picking(data, kept)
-		data.Remarks = data.Remarks[:len(data.Remarks)-1] // that atoms are left out is what the set asks for
-		own = data.Molecule
-	}
 	pick, err := picked(m, own)
 	if err == nil {
 		return picking(data, pick), nil
+	}
+	if kept, of := s.Kept(); kept != nil && own.N() == of && len(kept) < of {
+		data = picking(data, kept)
+		data.Remarks = data.Remarks[:len(data.Remarks)-1] // that atoms are left out is what the set asks for
+		own = data.Molecule
 	}
 	if have, want := own.N(), m.N(); have != want {
 		fault := fmt.Sprintf("its frames have %d atoms; expected %d, of %s", have, want, constraint.Name(s))

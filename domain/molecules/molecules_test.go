@@ -433,6 +433,16 @@ func TestFit(t *testing.T) {
 			t.Errorf("%s: the data is changed", what)
 		}
 	}
+	// A set without the hydrogens of its template takes the others of frames without names, by their places.
+	two := names("C O")
+	heavy := testkit.Must(conformation.New(conformation.Spec{Molecule: two, Kept: []int{0, 2}, Of: 3,
+		Conditions: []conformation.Condition{{Coordinate: conformation.Coordinate{Kind: conformation.Distance,
+			Atoms: []int{0, 1}}, Low: 1, High: 2}}}))
+	all := &dataset.Points{Molecule: molecule.Anonymous(3), N: 1, D: 9, X: []float64{0, 1, 2, 3, 4, 5, 6, 7, 8}}
+	if got, err := fit(heavy, all); err != nil || !slices.Equal(got.X, []float64{0, 1, 2, 6, 7, 8}) ||
+		len(got.Remarks) > 0 {
+		t.Errorf("heavy atoms: %+v, %v", got, err)
+	}
 	x := chain(4, 5, func(i, k int) float64 { return float64(i) })
 	in := domain.Input{Set: s, Data: x, Train: x, Molecule: names("A1:C1 A1:N2 A1:CX A1:O4"), Pool: pool(t)}
 	d, err := New(in)

@@ -28,6 +28,8 @@ type Kinematics struct {
 	rates   []frame // their derivatives along v, but of origins, which no Hessian needs
 	mounts  []mount // of each link; of the base last
 	tracked []tracked
+	follow  []follower
+	full    *full // scratch of arms with joints that follow others; nil of others
 }
 
 type vec struct{ x, y, z float64 }
@@ -84,12 +86,20 @@ func (a *Arm) NewKinematics() *Kinematics {
 			turn := toAxis(j.Axis)
 			f := since.Then(Pose{R: turn})
 			c, s := a.Columns(i)
+			if j.Follow != nil {
+				c, s = k.follows(j)
+			}
 			k.moves = append(k.moves, move{f: split(f.R), shift: vector(f.P), slides: j.Kind == Prismatic, c: c, s: s})
 			since = Pose{R: transposed(turn)}
 		}
 		k.mounts = append(k.mounts, mount{len(k.moves), split(since.R), vector(since.P)})
 	}
 	k.mounts = append(k.mounts, mount{0, split(Identity().R), vec{}})
+	if n := len(k.follow); n > 0 {
+		d := k.dim + 2*n
+		k.full = &full{x: make([]float64, d), v: make([]float64, d), jac: make([]float64, 3*d),
+			hess: make([]float64, 3*d)}
+	}
 	k.frames, k.rates = make([]frame, len(k.moves)+1), make([]frame, len(k.moves)+1)
 	base := split(Identity().R)
 	k.frames[0] = frame{before: base, x: base.x, y: base.y}
@@ -141,6 +151,9 @@ func (k *Kinematics) At(x []float64) {
 	if len(x) != k.dim {
 		panic(fmt.Sprintf("robot: a configuration of %d numbers, expected %d", len(x), k.dim))
 	}
+	if k.full != nil {
+		x = k.full.at(k, x)
+	}
 	for m := range k.moves {
 		j, last, f := &k.moves[m], &k.frames[m], &k.frames[m+1]
 		f.before.x = of(last.x, last.y, last.before.z, j.f.x)
@@ -166,6 +179,9 @@ func (k *Kinematics) At(x []float64) {
 func (k *Kinematics) Along(v []float64) {
 	if len(v) != k.dim {
 		panic(fmt.Sprintf("robot: a tangent of %d numbers, expected %d", len(v), k.dim))
+	}
+	if k.full != nil {
+		v = k.full.along(k, v)
 	}
 	for m := range k.moves {
 		j, f := &k.moves[m], &k.frames[m+1]
@@ -235,7 +251,17 @@ func (k *Kinematics) DirectionJacobian(jac []float64, link int, local [3]float64
 // jacobian writes the derivatives of what is at u in a frame, by the joints up to it
 // only: a point (w = 1) or a vector (w = 0).
 func (k *Kinematics) jacobian(jac []float64, at int, u vec, w float64) {
-	d := k.dim
+	if k.full == nil {
+		k.slope(jac, k.dim, at, u, w)
+		return
+	}
+	clear(k.full.jac)
+	k.slope(k.full.jac, len(k.full.x), at, u, w)
+	k.full.fold(k, jac)
+}
+
+// slope is jacobian by d coordinates, of all joints.
+func (k *Kinematics) slope(jac []float64, d, at int, u vec, w float64) {
 	r0, r1, r2 := jac[:d], jac[d:2*d], jac[2*d:3*d]
 	for m := at - 1; m >= 0; m-- {
 		j, f := &k.moves[m], &k.frames[m+1]
@@ -275,7 +301,18 @@ func (k *Kinematics) DirectionHessian(dst []float64, link int, local [3]float64)
 
 // hessian writes the derivatives along v of what jacobian writes.
 func (k *Kinematics) hessian(dst []float64, at int, u vec, w float64) {
-	d := k.dim
+	if k.full == nil {
+		k.bend(dst, k.dim, at, u, w)
+		return
+	}
+	clear(k.full.jac)
+	k.slope(k.full.jac, len(k.full.x), at, u, w)
+	k.bend(k.full.hess, len(k.full.x), at, u, w)
+	k.full.foldBend(k, dst)
+}
+
+// bend is hessian by d coordinates, of all joints.
+func (k *Kinematics) bend(dst []float64, d, at int, u vec, w float64) {
 	clear(dst[:3*d])
 	r0, r1, r2 := dst[:d], dst[d:2*d], dst[2*d:3*d]
 	var du vec

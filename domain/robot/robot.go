@@ -86,7 +86,18 @@ type Joint struct {
 
 	// Limits: radians or metres, and a second's worth of them; ±Inf: none.
 	Lower, Upper, Velocity float64
+
+	Follow *Follow // nil: the joint has coordinates of its own
 }
+
+// A Follow says that a joint's value is Multiplier·q + Offset, with q that of joint Of, which follows none.
+type Follow struct {
+	Of                 int
+	Multiplier, Offset float64
+}
+
+// Free reports whether the joint has a value of its own: it moves, and follows no other.
+func (j *Joint) Free() bool { return j.Kind != Fixed && j.Follow == nil }
 
 // A Sphere is a part of the arm's own volume, in the frame of its link.
 type Sphere struct {
@@ -105,10 +116,10 @@ type Arm struct {
 	Notes []string
 }
 
-// Described returns the joints and the reach in words, and what of them looks like a mistake. The reach is a bound: the
-// lengths from joint to joint behind the first one that moves, and how far joints slide.
-func (a *Arm) Described() (said, doubt string) {
-	reach, moves := 0.0, false
+// Reach bounds how far the last link is from the first joint that moves: by the lengths from joint to joint behind it,
+// and how far joints slide.
+func (a *Arm) Reach() (reach float64) {
+	moves := false
 	for _, j := range a.Joints {
 		if moves {
 			reach += vec3.Norm(j.Origin.P)
@@ -118,6 +129,12 @@ func (a *Arm) Described() (said, doubt string) {
 			reach += max(math.Abs(j.Lower), math.Abs(j.Upper))
 		}
 	}
+	return reach
+}
+
+// Described returns the joints and the reach in words, and what of them looks like a mistake.
+func (a *Arm) Described() (said, doubt string) {
+	reach := a.Reach()
 	const least, most = 0.01, 100
 	said = fmt.Sprintf("arm %s: %d joints turn, %d slide; it reaches at most %.3g m from its first joint", a.Name,
 		a.Turning(), a.Sliding(), reach)
@@ -131,18 +148,20 @@ func (a *Arm) Described() (said, doubt string) {
 const MostJoints = 256
 
 // Turning returns R, the number of joints that turn.
-func (a *Arm) Turning() int { return a.count(Kind.Turning) }
+func (a *Arm) Turning() int {
+	return a.count(func(j *Joint) bool { return j.Free() && j.Kind.Turning() })
+}
 
 // Sliding returns P, the number of prismatic joints.
-func (a *Arm) Sliding() int { return a.count(func(k Kind) bool { return k == Prismatic }) }
+func (a *Arm) Sliding() int { return a.Moving() - a.Turning() }
 
 // Moving returns R + P: how many joints have a value.
-func (a *Arm) Moving() int { return a.count(func(k Kind) bool { return k != Fixed }) }
+func (a *Arm) Moving() int { return a.count((*Joint).Free) }
 
 // Places returns where in the chain the joints are that have a value.
 func (a *Arm) Places() (out []int) {
 	for i := range a.Joints {
-		if a.Joints[i].Kind != Fixed {
+		if a.Joints[i].Free() {
 			out = append(out, i)
 		}
 	}
@@ -152,9 +171,9 @@ func (a *Arm) Places() (out []int) {
 // Dim returns D = 2R + P, the number of coordinates of a configuration.
 func (a *Arm) Dim() int { return 2*a.Turning() + a.Sliding() }
 
-func (a *Arm) count(is func(Kind) bool) (n int) {
+func (a *Arm) count(is func(*Joint) bool) (n int) {
 	for i := range a.Joints {
-		if is(a.Joints[i].Kind) {
+		if is(&a.Joints[i]) {
 			n++
 		}
 	}
@@ -167,6 +186,7 @@ func (a *Arm) Columns(j int) (c, s int) {
 	turn, slide := 0, 2*a.Turning()
 	for i := range a.Joints[:j] {
 		switch k := a.Joints[i].Kind; {
+		case !a.Joints[i].Free():
 		case k.Turning():
 			turn++
 		case k == Prismatic:
@@ -174,6 +194,7 @@ func (a *Arm) Columns(j int) (c, s int) {
 		}
 	}
 	switch k := a.Joints[j].Kind; {
+	case !a.Joints[j].Free():
 	case k.Turning():
 		return turn, a.Turning() + turn
 	case k == Prismatic:
@@ -190,6 +211,9 @@ func (a *Arm) Support(link int) []int {
 	}
 	on := make([]bool, a.Dim())
 	for j := range link + 1 {
+		if f := a.Joints[j].Follow; f != nil {
+			j = f.Of
+		}
 		c, s := a.Columns(j)
 		if c >= 0 {
 			on[c] = true
@@ -234,7 +258,7 @@ func (a *Arm) Angles(q, x []float64) {
 	for i := range a.Joints {
 		j := &a.Joints[i]
 		switch {
-		case j.Kind == Fixed:
+		case !j.Free():
 			continue
 		case j.Kind == Prismatic:
 			q[n] = x[slide]
@@ -263,7 +287,7 @@ func (a *Arm) Coordinates(x, q []float64) {
 	n, turn, slide := 0, 0, 2*turning
 	for i := range a.Joints {
 		switch k := a.Joints[i].Kind; {
-		case k == Fixed:
+		case !a.Joints[i].Free():
 			continue
 		case k == Prismatic:
 			x[slide] = q[n]
@@ -298,6 +322,9 @@ func (a *Arm) Check() error {
 	for i := range a.Joints {
 		j := &a.Joints[i]
 		why := j.check()
+		if f := j.Follow; f != nil && (f.Of < 0 || f.Of >= len(a.Joints) || !a.Joints[f.Of].Free()) {
+			why = fmt.Sprintf("follows joint %d; expected one that moves and follows no other", f.Of)
+		}
 		if links[j.Link] && why == "" {
 			why = fmt.Sprintf("moves a second link %q", j.Link)
 		}

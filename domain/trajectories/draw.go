@@ -3,11 +3,13 @@ package trajectories
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	"github.com/landing-diffusion/landing/domain"
 	"github.com/landing-diffusion/landing/domain/robot"
 	"github.com/landing-diffusion/landing/domain/robot/scene"
+	"github.com/landing-diffusion/landing/internal/vec3"
 	"github.com/landing-diffusion/landing/judge/figure"
 )
 
@@ -38,6 +40,15 @@ func (g *guide) solids() (out []figure.Solid) {
 				s.Half[k] += o.Radius
 			}
 			s.Radius = 0
+		case scene.Cylinder: // drawn as the capsule that it holds
+			z := [3]float64{o.R[2], o.R[5], o.R[8]}
+			h := max(o.Half[2]-o.Half[0], 0)
+			s.A, s.B, s.Radius = vec3.Add(o.A, -h, z), vec3.Add(o.A, h, z), o.Half[0]+o.Radius
+		case scene.Cloud:
+			for _, p := range o.Points.Some(400) {
+				out = append(out, figure.Solid{A: p, B: p, Radius: o.Radius})
+			}
+			continue
 		}
 		out = append(out, s)
 	}
@@ -141,8 +152,12 @@ func (g *guide) play(c domain.Canvas, v domain.View) {
 		} else if j.Kind == robot.Prismatic {
 			kind = figure.Slides
 		}
-		view.Joints = append(view.Joints, figure.ArmJoint{Kind: kind, R: j.Origin.R, P: j.Origin.P, Axis: j.Axis,
-			Wraps: kind == figure.Turns})
+		joint := figure.ArmJoint{Kind: kind, R: j.Origin.R, P: j.Origin.P, Axis: j.Axis, Wraps: kind == figure.Turns}
+		if f := j.Follow; f != nil {
+			of := slices.Index(g.arm.Places(), f.Of)
+			joint.Follow = &[3]float64{float64(of), f.Multiplier, f.Offset}
+		}
+		view.Joints = append(view.Joints, joint)
 	}
 	for _, b := range g.scene.Bodies {
 		if b.Radius > 0 {

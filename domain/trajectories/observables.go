@@ -34,7 +34,7 @@ func (g *guide) observables() *domain.Observables {
 	shown := 0
 	for i := range m.arm.Joints {
 		j := &m.arm.Joints[i]
-		if j.Kind == robot.Fixed || shown == mostJoints {
+		if !j.Free() || shown == mostJoints {
 			continue
 		}
 		shown++
@@ -77,7 +77,7 @@ func jointName(arm *robot.Arm, i int) string {
 
 func jointNames(arm *robot.Arm) (out []string) {
 	for i := range arm.Joints {
-		if arm.Joints[i].Kind != robot.Fixed {
+		if arm.Joints[i].Free() {
 			out = append(out, jointName(arm, i))
 		}
 	}

@@ -79,6 +79,9 @@ func build(spec Spec, only bool) (*Set, error) {
 	if !only {
 		b.across(1, "step", spec.Steps, func(c, s int, a, w float64) part { return &step{c, s, a, w} })
 		b.across(2, "bend", spec.Bends, func(c, s int, a, w float64) part { return &bend{c, s, a, w} })
+		if err := b.sweeps(); err != nil {
+			return nil, err
+		}
 	}
 	return s, b.finish()
 }
@@ -160,7 +163,7 @@ func (b *builder) place(p *placed) error {
 	n := 0
 	for i := range arm.Joints {
 		j := &arm.Joints[i]
-		if j.Kind == robot.Fixed {
+		if !j.Free() {
 			continue
 		}
 		v := p.Joints[n]

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/landing-diffusion/landing/domain/robot"
+	"github.com/landing-diffusion/landing/domain/robot/scene"
 	"github.com/landing-diffusion/landing/internal/vec3"
 )
 
@@ -65,7 +66,7 @@ func (b *builder) limits() error {
 	}
 	for i, at := range b.columns {
 		j, c, s := &b.spec.Arm.Joints[i], at[0], at[1]
-		if j.Kind == robot.Fixed || j.Kind == robot.Continuous {
+		if !j.Free() || j.Kind == robot.Continuous {
 			continue
 		}
 		if j.Lower == j.Upper {
@@ -239,11 +240,7 @@ func (b *builder) clears() error {
 	seen := map[[2]int]*clearance{}
 	for k, o := range b.spec.Volume {
 		p := settle(b.spec.Arm, robot.Point{Link: o.Link, Local: o.Centre}, false)
-		reach, err := b.reach(p)
-		if err != nil {
-			return err
-		}
-		pad := o.Radius + b.spec.Margin + reach
+		pad := o.Radius + b.spec.Margin
 		for i := range b.spec.Obstacles {
 			if p.Link < 0 {
 				if φ := b.spec.Obstacles[i].Distance(p.Local); !(φ >= pad) {
@@ -251,6 +248,9 @@ func (b *builder) clears() error {
 						"expected %.4g m at least", φ-o.Radius, b.sphere(k), b.spec.Margin)
 				}
 				continue
+			}
+			if b.spec.Segments && b.set.l > 1 {
+				continue // sweeps ask for it, and more
 			}
 			at := find(&b.points, p)
 			if c := seen[[2]int{at, i}]; c != nil && !b.sum {
@@ -266,37 +266,50 @@ func (b *builder) clears() error {
 	return nil
 }
 
-// reach returns by how much distances to obstacles are enlarged: half of how far a step can
-// move the point, so that on every point of it one of its ends is that near. A joint that
-// turns by δ moves the point by at most δ times its distance to the axis.
-func (b *builder) reach(p robot.Point) (float64, error) {
-	if !b.spec.Segments {
-		return 0, nil
+// sweeps adds the distances of the volume to obstacles between waypoints, if Segments asks for them.
+func (b *builder) sweeps() error {
+	if !b.spec.Segments || b.only || b.set.l < 2 {
+		return nil
 	}
-	total, arm := 0.0, vec3.Norm(p.Local)
-	for i := p.Link; i >= 0; i-- {
-		j := &b.spec.Arm.Joints[i]
-		if j.Kind != robot.Fixed {
-			δ := 0.0
-			if b.spec.Steps != nil {
-				δ = b.spec.Steps[i]
+	row := across{span: 1}
+	arm, places := b.spec.Arm, b.spec.Arm.Places()
+	for k, o := range b.spec.Volume {
+		p := settle(arm, robot.Point{Link: o.Link, Local: o.Centre}, false)
+		if p.Link < 0 {
+			continue // the waypoints' own tell
+		}
+		bounds, joint := scene.Bow(arm, scene.Body{Link: p.Link, Centre: p.Local})
+		bow := make([]float64, b.set.d)
+		for m, w := range bounds {
+			j := places[m]
+			c, s := b.columns[j][0], b.columns[j][1]
+			δ := math.Pi // Δ² ≤ |z′ − z|² δ²/(2 sin δ/2)², if |Δ| ≤ δ
+			if b.spec.Steps != nil && b.spec.Steps[j] > 0 {
+				δ = min(δ, b.spec.Steps[j])
 			}
-			switch slides := j.Kind == robot.Prismatic; {
-			case !(δ > 0) || math.IsInf(δ, 1):
-				return 0, refuse("segments", "joint %q may move any distance in a step; bound it", j.Name)
-			case slides && (math.IsInf(j.Lower, 0) || math.IsInf(j.Upper, 0) || !b.spec.Limits):
-				return 0, refuse("segments", "joint %q slides without limits, so that there is no bound of what the "+
-					"joints before it move", j.Name)
-			case slides:
-				total += δ
-				arm += max(math.Abs(j.Lower), math.Abs(j.Upper))
-			default:
-				total += δ * arm
+			if s >= 0 {
+				half := 2 * math.Sin(δ/2) / δ
+				bow[c], bow[s] = w/(8*half*half), w/(8*half*half)
+			} else {
+				bow[c] = w / 8
+			}
+			if slides := s < 0; !(w <= math.MaxFloat64) || joint >= 0 && !b.spec.Limits && (w > 0 || slides) {
+				return refuse("segments", "joint %q slides without limits, so that there is no bound of what the "+
+					"joints before it move", arm.Joints[max(joint, 0)].Name)
 			}
 		}
-		arm += vec3.Norm(j.Origin.P)
+		cols := arm.Support(p.Link)
+		for _, c := range cols[:len(cols):len(cols)] {
+			cols = append(cols, b.set.d+c)
+		}
+		for i := range b.spec.Obstacles {
+			row.components = append(row.components, component{label{family: "sweep", unit: "m", head: "sweep", of: -1,
+				tail: fmt.Sprintf("%s,%d", b.sphere(k), i), cols: cols},
+				&sweep{find(&b.set.swept, p), i, o.Radius + b.spec.Margin, bow}})
+		}
 	}
-	return total / 2, nil
+	b.set.across = append(b.set.across, row)
+	return nil
 }
 
 // selves adds the distances between pairs of the volume.

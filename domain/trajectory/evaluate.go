@@ -3,8 +3,9 @@ package trajectory
 // An evaluator looks at the waypoints of a point one after the other.
 type evaluator struct {
 	*Set
-	view   []*view // of each waypoint; those of one stage share theirs
-	bare   *view   // of coordinates alone
+	view   []*view  // of each waypoint; those of one stage share theirs
+	bare   *view    // of coordinates alone
+	ends   [2]*view // of a waypoint and the next, for what is swept between them
 	packed []float64
 	few    []float64
 }
@@ -18,7 +19,22 @@ func newEvaluator(s *Set) *evaluator {
 		}
 		e.view[l] = of[st]
 	}
+	if len(s.swept) > 0 {
+		st := &stage{points: s.swept}
+		e.ends = [2]*view{newView(s, st), newView(s, st)}
+	}
 	return e
+}
+
+// both returns the view of components of waypoint l and the next; ready makes one of a waypoint.
+func (e *evaluator) both(l int, ready func(v *view, l int)) *view {
+	v, after := e.ends[l&1], e.ends[1-l&1]
+	if l == 0 {
+		ready(v, l)
+	}
+	ready(after, l+1)
+	v.after = after
+	return v
 }
 
 // point writes the components of a point, and unless packed is nil their derivatives along the support.
@@ -39,9 +55,16 @@ func (e *evaluator) point(values, packed, x []float64) {
 	}
 	for _, a := range e.across {
 		for l := range e.l - a.span {
-			e.bare.x = x[l*d:]
-			if g = e.bare.values(g, a.components); packed != nil {
-				pg = e.bare.gradients(pg, a.components)
+			v := e.bare
+			if v.x = x[l*d:]; a.sweeps() {
+				v = e.both(l, func(v *view, l int) {
+					if v.place(x[l*d:], given); packed != nil {
+						v.differentiate()
+					}
+				})
+			}
+			if g = v.values(g, a.components); packed != nil {
+				pg = v.gradients(pg, a.components)
 			}
 		}
 	}
@@ -118,8 +141,15 @@ func (e *evaluator) bend(packed, x, v []float64) {
 	}
 	for _, a := range e.across {
 		for l := range e.l - a.span {
-			e.bare.x, e.bare.dx = x[l*d:], v[l*d:]
-			pg = e.bare.hessians(pg, a.components)
+			w := e.bare
+			if w.x, w.dx = x[l*d:], v[l*d:]; a.sweeps() {
+				w = e.both(l, func(w *view, l int) {
+					w.place(x[l*d:], given)
+					w.differentiate()
+					w.bend(v[l*d:], dgiven)
+				})
+			}
+			pg = w.hessians(pg, a.components)
 		}
 	}
 }

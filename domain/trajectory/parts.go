@@ -1,6 +1,9 @@
 package trajectory
 
-import "github.com/landing-diffusion/landing/internal/vec3"
+import (
+	"github.com/landing-diffusion/landing/domain/robot/scene"
+	"github.com/landing-diffusion/landing/internal/vec3"
+)
 
 // A circle is (c² + s² − 1)/2 of a turning joint: a quadratic form, so that its gradient at dx is its Hessian product.
 type circle struct{ c, s int }
@@ -215,6 +218,63 @@ func (k *clearance) hessian(v *view, out []float64, cols []int) {
 	w := o.HessianVector(p, v.along(k.point))
 	v.pull(out, v.hess, k.point, vec3.Scaled(-1, n), cols)
 	v.add(out, v.jac, k.point, vec3.Scaled(-1, w), cols)
+}
+
+// A sweep is pad + Σ bow_k (x′_k − x_k)² − min φ, of an obstacle and the chord between where a point is at a waypoint
+// and at the next.
+type sweep struct {
+	point, obstacle int
+	pad             float64
+	bow             []float64
+}
+
+func (k *sweep) chord(v *view) (o *scene.Obstacle, a, b [3]float64) {
+	return &v.set.spec.Obstacles[k.obstacle], v.at(k.point), v.after.at(k.point)
+}
+
+func (k *sweep) value(v *view) float64 {
+	o, a, b := k.chord(v)
+	t, _, _ := o.Chord(a, b)
+	t = k.pad - t
+	for i, w := range k.bow {
+		if w > 0 {
+			δ := v.after.x[i] - v.x[i]
+			t += w * δ * δ
+		}
+	}
+	return t
+}
+
+func (k *sweep) gradient(v *view, out []float64, cols []int) {
+	o, a, b := k.chord(v)
+	_, s, n := o.Chord(a, b)
+	here, next := out[:len(cols)/2], out[len(cols)/2:len(cols)]
+	cols = cols[:len(here)]
+	v.pull(here, v.jac, k.point, vec3.Scaled(s-1, n), cols)
+	v.pull(next, v.after.jac, k.point, vec3.Scaled(-s, n), cols)
+	k.bows(here, next, v.x, v.after.x, cols)
+}
+
+func (k *sweep) hessian(v *view, out []float64, cols []int) {
+	o, a, b := k.chord(v)
+	_, s, n := o.Chord(a, b)
+	da, db := v.along(k.point), v.after.along(k.point)
+	ga, gb := o.ChordChange(a, b, da, db, s, n)
+	here, next := out[:len(cols)/2], out[len(cols)/2:len(cols)]
+	cols = cols[:len(here)]
+	v.pull(here, v.hess, k.point, vec3.Scaled(s-1, n), cols)
+	v.add(here, v.jac, k.point, vec3.Scaled(-1, ga), cols)
+	v.pull(next, v.after.hess, k.point, vec3.Scaled(-s, n), cols)
+	v.add(next, v.after.jac, k.point, vec3.Scaled(-1, gb), cols)
+	k.bows(here, next, v.dx, v.after.dx, cols)
+}
+
+// bows adds the derivatives of the quadratic form, at x or along a tangent.
+func (k *sweep) bows(here, next, x, y []float64, cols []int) {
+	for i, c := range cols {
+		δ := 2 * k.bow[c] * (y[c] - x[c])
+		here[i], next[i] = here[i]-δ, next[i]+δ
+	}
 }
 
 // A pair is pad − ‖p_a − p_b‖ of two points; where a is −1, p_a is still.

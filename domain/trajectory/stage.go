@@ -99,6 +99,7 @@ func find(list *[]robot.Point, p robot.Point) int {
 // A view evaluates components at a waypoint: it is scratch.
 type view struct {
 	*stage
+	after        *view // of the next waypoint, for components of both
 	set          *Set
 	kin          *robot.Kinematics
 	dim          int

@@ -11,6 +11,8 @@
 //	(cos δ − Re(z₊ z₋ z̄²))/sin δ ≤ 0 bends: a step differs from the one before by at most δ; z = c + is,
 //	r + margin − φ(p) ≤ 0            clearance: the sphere of radius r about p is outside of an
 //	                                 obstacle whose signed distance is φ,
+//	r + margin + Σ b|z′ − z|²/8 − min φ ≤ 0  the same on the way to the next waypoint: within the
+//	                                 sum of the chord, on which φ is least (scene.Bow),
 //	r_a + r_b + margin − ‖p_a − p_b‖ ≤ 0  of two parts of the arm,
 //
 // with exact first and second derivatives. All of them are in metres or, to first order at
@@ -54,8 +56,7 @@ type Spec struct {
 	Volume    []robot.Sphere // what stays clear of them; radii may be 0
 	Self      [][2]int       // pairs of Volume that stay clear of each other
 	Margin    float64        // added to each distance that is kept, m
-	// Segments enlarges the distances to obstacles such that the straight motions in joint space between waypoints keep
-	// them too: by half of what a step can move the sphere, which needs Steps of all joints that move it.
+	// Segments keeps the distances to obstacles on the straight motions in joint space between waypoints too.
 	Segments bool
 
 	// Summed puts components together as the paper does: one equality, the sum of the squares of all, the distance of a
@@ -117,6 +118,7 @@ type Set struct {
 	given      []string // names of the coordinates behind them
 	stages     []*stage // of each waypoint; those that keep the same are one
 	across     []across
+	swept      []robot.Point // that components of two waypoints are about
 	equalities []string
 	rest       []string
 	support    [][]int
@@ -129,6 +131,15 @@ type Set struct {
 type across struct {
 	components []component
 	span       int
+}
+
+// sweeps reports whether the components are about places of links at both waypoints.
+func (a *across) sweeps() bool {
+	if len(a.components) == 0 {
+		return false
+	}
+	_, is := a.components[0].part.(*sweep)
+	return is
 }
 
 // New makes a Set, or a Sum. The error is an *Error, or that of robot.Arm.Check.
@@ -219,7 +230,7 @@ func Random(q []float64, arm *robot.Arm, z []float64) {
 	n := 0
 	for i := range arm.Joints {
 		j := &arm.Joints[i]
-		if j.Kind == robot.Fixed {
+		if !j.Free() {
 			continue
 		}
 		u, v := 0.5*math.Erfc(-z[n%len(z)]/math.Sqrt2), z[n%len(z)]

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"math"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/landing-diffusion/landing/base/keyed"
@@ -103,10 +104,19 @@ func TestSuite(t *testing.T) {
 	free := some
 	free.Path, free.Volume, free.Self, free.Obstacles, free.Limits, free.Steps, free.Bends =
 		some.Path[3:4], nil, nil, nil, false, nil, nil
+	swept := some
+	swept.Arm, swept.Segments, swept.Self, swept.Path = mixed(t), true, nil, nil
+	swept.Arm.Joints[3].Follow = &robot.Follow{Of: 5, Multiplier: -0.5, Offset: 0.2}
+	swept.Arm.Joints[4].Follow = &robot.Follow{Of: 1, Multiplier: 2}
+	swept.Obstacles = append(some.Obstacles[:2:2], scene.Obstacle{A: [3]float64{0.4, 1, 1}, Radius: 0.3},
+		scene.Obstacle{Shape: scene.Cylinder, A: [3]float64{-1, -1, 0.5}, Half: [3]float64{0.3, 0.3, 0.4},
+			Radius: 0.05},
+		scene.Obstacle{Shape: scene.Cloud, Points: scene.NewPoints([][3]float64{{1, 0, 1}, {1.2, 0, 1}}), Radius: 0.1})
 	for name, c := range map[string]struct {
 		trajectory.Spec
 		constrainttest.Options
 	}{
+		"swept":     {swept, constrainttest.Options{Points: 2}},
 		"published": {published(3), constrainttest.Options{Points: 3}},
 		"one":       {trajectory.Spec{Arm: robot.Panda(), Waypoints: 1}, constrainttest.Options{Points: 6}},
 		"upright":   {level, constrainttest.Options{Points: 3}},
@@ -313,8 +323,8 @@ func TestBends(t *testing.T) {
 	}
 }
 
-// Where two waypoints within a step of each other keep the distances of Segments, the straight
-// motion in joint space between them keeps the margin, on arms that turn and slide.
+// What a sweep says of the room between two waypoints is kept on the way, by obstacles of each shape, on arms that
+// turn, slide and follow; and of a single joint that turns it is the chord's, less its sagitta.
 func TestSegments(t *testing.T) {
 	slides := mixed(t)
 	for i := range slides.Joints { // no limits but of what slides
@@ -322,93 +332,75 @@ func TestSegments(t *testing.T) {
 			slides.Joints[i].Kind = robot.Continuous
 		}
 	}
+	slides.Joints[5].Follow = &robot.Follow{Of: 4, Multiplier: -2, Offset: 0.3}
 	for _, arm := range []*robot.Arm{robot.Panda(), slides} {
 		last := len(arm.Joints) - 1
 		steps := make([]float64, last+1)
 		for j := range steps {
-			steps[j] = 0.15
+			steps[j] = 0.5
 		}
-		spec := trajectory.Spec{Arm: arm, Waypoints: 1, Limits: true, Margin: 0.02, Steps: steps, Segments: true,
+		spec := trajectory.Spec{Arm: arm, Waypoints: 2, Limits: true, Margin: 0.02, Steps: steps, Segments: true,
 			Volume: []robot.Sphere{{Link: last, Centre: [3]float64{0.1, 0, 0.05}, Radius: 0.05}, {Link: last - 2}}}
 		k := arm.NewKinematics()
-		n := arm.Moving()
-		x, a, b, q, z := make([]float64, arm.Dim()), make([]float64, n), make([]float64, n), make([]float64, n),
+		n, d := arm.Moving(), arm.Dim()
+		x, a, b, q, z := make([]float64, 2*d), make([]float64, n), make([]float64, n), make([]float64, n),
 			make([]float64, 3*n)
-		kept := 0
+		tight := 0
 		for sample := range uint64(400) {
 			keyed.New(1, keyed.Probe, 3).Normals(z, sample, 0)
 			trajectory.Random(a, arm, z)
-			arm.Coordinates(x, a)
-			k.At(x)
-			// An obstacle beside the arm, so that distances are about what is asked for.
+			for j := range b {
+				b[j] = a[j] + math.Copysign(0.3*math.Abs(math.Sin(z[n+j])), z[n+j])
+			}
+			arm.Coordinates(x[:d], a)
+			arm.Coordinates(x[d:], b)
+			k.At(x[:d])
 			p := k.Point(last, [3]float64{})
 			for e := range p {
 				p[e] += 0.35 * z[2*n+e%n]
 			}
-			spec.Obstacles = []scene.Obstacle{{A: p, Radius: 0.1}}
-			s, err := trajectory.New(spec)
-			if err != nil {
-				continue // it touches the base
-			}
-			for j := range b {
-				b[j] = a[j] + math.Copysign(0.15, z[n+j])
-			}
-			clear := func(q []float64) (worst float64) {
-				arm.Coordinates(x, q)
-				v, names := constraint.Values(s, x), constraint.Components(s)
-				worst = math.Inf(-1)
-				for i, name := range names {
-					if name[:5] == "clear" {
-						worst = max(worst, v[i])
+			spec.Obstacles = []scene.Obstacle{[]scene.Obstacle{
+				{A: p, Radius: 0.1},
+				{Shape: scene.Box, A: p, Half: [3]float64{0.1, 0.2, 0.05}},
+				{Shape: scene.Cylinder, A: p, Half: [3]float64{0.1, 0.1, 0.2}},
+				{Shape: scene.Cloud, Points: scene.NewPoints([][3]float64{p, {p[0] + 0.2, p[1], p[2]}}), Radius: 0.1},
+			}[sample%4]}
+			s := set(t, spec)
+			v, names := constraint.Values(s, x), constraint.Components(s)
+			for _, o := range spec.Volume {
+				least := math.Inf(1)
+				for step := range 41 {
+					for j := range q {
+						q[j] = a[j] + (b[j]-a[j])*float64(step)/40
 					}
+					arm.Coordinates(x[:d], q)
+					k.At(x[:d])
+					least = min(least, spec.Obstacles[0].Distance(k.Point(o.Link, o.Centre))-o.Radius-spec.Margin)
 				}
-				return worst
-			}
-			if clear(a) > 0 || clear(b) > 0 {
-				continue
-			}
-			kept++
-			for step := range 21 {
-				for j := range q {
-					q[j] = a[j] + (b[j]-a[j])*float64(step)/20
-				}
-				arm.Coordinates(x, q)
-				k.At(x)
-				for _, o := range spec.Volume {
-					room := spec.Obstacles[0].Distance(k.Point(o.Link, o.Centre)) - o.Radius
-					if room < spec.Margin {
-						t.Fatalf("sample %d: %.4g m of room on the way, of %v", sample, room, spec.Margin)
-					}
+				arm.Coordinates(x[:d], a)
+				link := arm.Joints[o.Link].Link
+				i := slices.IndexFunc(names, func(name string) bool { return strings.HasPrefix(name, "sweep[0,"+link) })
+				if room := -v[i]; room > least+1e-9 {
+					t.Fatalf("%s: sample %d: %.4g m of room on the way to %s, said to be %.4g", arm.Name, sample, least,
+						link, room)
+				} else if room > least-0.1 {
+					tight++
 				}
 			}
 		}
-		if kept < 20 {
-			t.Errorf("%s: only %d segments of 400 were looked at", arm.Name, kept)
+		if tight < 400 {
+			t.Errorf("%s: only %d of 800 bounds are within 0.1 m", arm.Name, tight)
 		}
 	}
-}
-
-// The enlargement is half of what a step moves a point at most: an obstacle on the arc that the stretched arm sweeps is
-// refused at both ends of it, though they are clear of it by nearly as much.
-func TestSegmentsAreTight(t *testing.T) {
-	arm := testkit.Must(robot.FromDH("two", []robot.DH{{}, {A: 1}}))
-	const δ = 0.15
-	sin, cos := math.Sincos(δ / 2)
-	spec := trajectory.Spec{Arm: arm, Waypoints: 1, Steps: []float64{δ, δ / 3}, Segments: true,
-		Volume:    []robot.Sphere{{Link: 1, Centre: [3]float64{1, 0, 0}}},
-		Obstacles: []scene.Obstacle{{A: [3]float64{2 * cos, 2 * sin, 0}, Radius: 1e-3}}}
-	segments := set(t, spec)
-	spec.Segments = false
-	plain := set(t, spec)
-	for _, θ := range []float64{0, δ} {
-		x := make([]float64, 4)
-		arm.Coordinates(x, []float64{θ, 0})
-		v, w := constraint.Values(segments, x)[2], constraint.Values(plain, x)[2]
-		testkit.Near(t, v-w, (δ*2+δ/3)/2, 1e-12, "enlarged")
-		if !(w < -0.98*δ && v > 0) {
-			t.Errorf("at %v: %v, enlarged %v", θ, w, v)
-		}
-	}
+	arm := testkit.Must(robot.FromDH("one", []robot.DH{{}}))
+	const δ = 0.4
+	spec := trajectory.Spec{Arm: arm, Waypoints: 2, Steps: []float64{δ}, Segments: true,
+		Volume:    []robot.Sphere{{Link: 0, Centre: [3]float64{1, 0, 0}, Radius: 0.1}},
+		Obstacles: []scene.Obstacle{{A: [3]float64{2, 0, 0}, Radius: 0.5}}}
+	x := make([]float64, 4)
+	arm.Coordinates(x[:2], []float64{-δ / 2})
+	arm.Coordinates(x[2:], []float64{δ / 2})
+	testkit.Near(t, constraint.Values(set(t, spec), x)[3], 0.6+δ*δ/8-(2-math.Cos(δ/2)), 1e-12, "of a joint")
 }
 
 // Gradients at a small angle keep Π a projector to round-off.

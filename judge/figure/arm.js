@@ -8,7 +8,7 @@ const armScene = data => {
   const boxes = [...document.querySelectorAll("[data-arm-layer]")];
   const which = find("which"), clock = find("time"), told = find("label"), play = find("play"), ghosts = find("ghosts"), body = find("body");
   const dark = matchMedia("(prefers-color-scheme: dark)"), rad = Math.PI / 180;
-  const moving = joints.filter(j => j.kind !== "fixed");
+  const moving = joints.filter(j => j.kind !== "fixed" && !j.follow);
 
   // Where the frames of all links are at joint values q: rotations by rows and origins.
   const product = (a, b) => [0, 3, 6].flatMap(i => [0, 1, 2].map(j => a[i] * b[j] + a[i + 1] * b[j + 3] + a[i + 2] * b[j + 6]));
@@ -23,8 +23,9 @@ const armScene = data => {
     return joints.map(j => {
       p = apply(r, p, j.p);
       r = product(r, j.r);
-      if (j.kind === "turn") r = product(r, turned(j.axis, q[n++]));
-      if (j.kind === "slide") { const d = q[n++]; p = apply(r, p, j.axis.map(v => d * v)); }
+      const d = j.follow ? j.follow[1] * q[j.follow[0]] + j.follow[2] : j.kind === "fixed" ? 0 : q[n++];
+      if (j.kind === "turn") r = product(r, turned(j.axis, d));
+      if (j.kind === "slide") { p = apply(r, p, j.axis.map(v => d * v)); }
       return { r, p };
     });
   };

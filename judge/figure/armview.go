@@ -28,6 +28,8 @@ type ArmJoint struct {
 	R     [9]float64 `json:"r"`
 	P     [3]float64 `json:"p"`
 	Axis  [3]float64 `json:"axis"`
+
+	Follow *[3]float64 `json:"follow,omitempty"` // i, m and o: its value is m·q_i + o, q those of the joints that move
 }
 
 // A JointKind says how a joint moves.
@@ -73,7 +75,7 @@ func (a *ArmView) Shown(n int) int {
 
 func (a *ArmView) moving() (n int) {
 	for _, j := range a.Joints {
-		if j.Kind != Fixed {
+		if j.Kind != Fixed && j.Follow == nil {
 			n++
 		}
 	}

@@ -11,10 +11,12 @@ import (
 	"github.com/landing-diffusion/landing/base/keyed"
 	"github.com/landing-diffusion/landing/constraint"
 	"github.com/landing-diffusion/landing/constraint/geometry"
+	"github.com/landing-diffusion/landing/domain/dataset"
 	"github.com/landing-diffusion/landing/domain/robot"
 	"github.com/landing-diffusion/landing/domain/robot/scene"
 	"github.com/landing-diffusion/landing/domain/robot/urdf"
 	"github.com/landing-diffusion/landing/domain/trajectory"
+	"github.com/landing-diffusion/landing/internal/vec3"
 )
 
 // Arm is motions of a serial arm: waypoints that keep tasks, limits and distances. Metres, radians, seconds.
@@ -33,6 +35,8 @@ type Arm struct {
 	Period    float64       `yaml:"period,omitempty" bounds:"[0,)" doc:"seconds between waypoints: bounds steps"`
 	Bend      any           `yaml:"acceleration,omitempty" takes:"number,numbers" doc:"per s² of {period}, or step²"`
 	Obstacles []ArmObstacle `yaml:"obstacles,omitempty" doc:"solids that the arm stays clear of"`
+	Cloud     File          `yaml:"cloud,omitempty" doc:"points that the arm stays clear of: a table or array n×3, m"`
+	Ball      float64       `yaml:"cloud_radius,omitempty" bounds:"0|[1e-6,1e3]" doc:"of each point of {cloud}, m"`
 	Spheres   []ArmSphere   `yaml:"spheres,omitempty" doc:"its volume; the robot's, or link origins unless given"`
 	Self      [][]string    `yaml:"self,omitempty" doc:"pairs of links whose spheres stay clear of each other"`
 	Margin    float64       `yaml:"margin,omitempty" bounds:"[-1e6,1e6]" doc:"added to all distances that are kept"`
@@ -96,15 +100,16 @@ type ArmBox struct {
 	Max []float64 `yaml:"max,omitempty" doc:"largest coordinates; infinite bounds bound nothing"`
 }
 
-// ArmObstacle is a solid: one of sphere, capsule and box.
+// ArmObstacle is a solid: one of sphere, capsule, cylinder and box.
 type ArmObstacle struct {
 	Name    string      `yaml:"name,omitempty" doc:"for messages"`
 	Sphere  []float64   `yaml:"sphere,omitempty" doc:"its centre"`
 	Capsule [][]float64 `yaml:"capsule,omitempty" doc:"ends of its axis"`
+	Bar     [][]float64 `yaml:"cylinder,omitempty" doc:"ends of its axis, where it is cut off flat"`
 	Box     []float64   `yaml:"box,omitempty" doc:"its centre"`
 	Size    []float64   `yaml:"size,omitempty" doc:"of the box: its sides"`
 	RPY     []float64   `yaml:"rpy,omitempty" bounds:"[-720,720]" doc:"how the box is turned"`
-	Radius  float64     `yaml:"radius,omitempty" bounds:"[-1e6,1e6]" doc:"of the sphere or the capsule, m"`
+	Radius  float64     `yaml:"radius,omitempty" bounds:"[-1e6,1e6]" doc:"of the sphere, capsule or cylinder, m"`
 }
 
 // ArmSphere is a part of the arm's volume.
@@ -245,7 +250,8 @@ func (b *armed) robot() error {
 		return &Error{Key: "base", Fault: "only an arm of a file (set.urdf) may begin at another link"}
 	case b.URDF != "":
 		var err error
-		if b.arm, _, err = urdf.Read(string(b.URDF), urdf.Options{Base: b.Base, Tip: b.Tip, Volume: true}); err != nil {
+		if b.arm, _, err = urdf.Read(string(b.URDF), urdf.Options{Base: b.Base, Tip: b.Tip,
+			Volume: b.Spheres == nil}); err != nil {
 			return &Error{Key: "urdf", Fault: err.Error()}
 		}
 	case b.DH != nil:
@@ -435,7 +441,7 @@ func (b *armed) bends() error {
 	h := cmp.Or(b.Period, 1)
 	b.spec.Bends = make([]float64, len(b.arm.Joints))
 	for i := range b.arm.Joints {
-		if b.arm.Joints[i].Kind != robot.Fixed {
+		if b.arm.Joints[i].Free() {
 			b.spec.Bends[i], list = list[0]*h*h, list[1:]
 		}
 	}
@@ -458,7 +464,7 @@ func (b *armed) steps() error {
 	n := 0
 	for i := range b.arm.Joints {
 		j := &b.arm.Joints[i]
-		if j.Kind == robot.Fixed {
+		if !j.Free() {
 			continue
 		}
 		out[i] = math.Inf(1)
@@ -529,6 +535,12 @@ func (b *armed) obstacles() error {
 			}
 			o.Shape, o.A, o.B = scene.Capsule, at("capsule[0]", k.Capsule[0]), at("capsule[1]", k.Capsule[1])
 		}
+		if k.Bar != nil {
+			if len(k.Bar) != 2 {
+				return cmp.Or(b.err, Bad(key+".cylinder", k.Bar, "the two ends of its axis, three numbers each"))
+			}
+			o = scene.Bar(k.Name, at("cylinder[0]", k.Bar[0]), at("cylinder[1]", k.Bar[1]), k.Radius)
+		}
 		if k.Box != nil {
 			o.Shape, o.A, o.Half = scene.Box, at("box", k.Box), at("size", k.Size)
 			for e := range o.Half {
@@ -539,8 +551,8 @@ func (b *armed) obstacles() error {
 			}
 		}
 		switch {
-		case count(k.Sphere != nil, k.Capsule != nil, k.Box != nil) != 1:
-			return &Error{Key: key, Fault: "expected one of sphere, capsule and box"}
+		case count(k.Sphere != nil, k.Capsule != nil, k.Bar != nil, k.Box != nil) != 1:
+			return &Error{Key: key, Fault: "expected one of sphere, capsule, cylinder and box"}
 		case b.err != nil:
 			return b.err
 		case k.Box == nil && (k.Size != nil || k.RPY != nil):
@@ -551,8 +563,33 @@ func (b *armed) obstacles() error {
 		}
 		b.spec.Obstacles = append(b.spec.Obstacles, o)
 	}
+	if b.Cloud == "" {
+		return nil
+	}
+	p, err := dataset.ReadPoints(string(b.Cloud))
+	if err != nil {
+		return &Error{Key: "cloud", Fault: err.Error()}
+	}
+	if p.D != 3 || p.N > mostPoints {
+		return &Error{Key: "cloud", Fault: fmt.Sprintf("%s has %d rows of %d numbers; expected at most %d of 3",
+			string(b.Cloud), p.N, p.D, mostPoints)}
+	}
+	points := make([][3]float64, p.N)
+	o := scene.Obstacle{Name: "cloud", Shape: scene.Cloud, Radius: b.Ball}
+	for i := range points {
+		points[i] = [3]float64(p.X[3*i:])
+		o.A = vec3.Add(o.A, 1/float64(p.N), points[i]) // which side a motion passes it on
+	}
+	o.Points = scene.NewPoints(points)
+	if err := o.Check(); err != nil {
+		return &Error{Key: "cloud_radius", Fault: err.Error()}
+	}
+	b.spec.Obstacles = append(b.spec.Obstacles, o)
 	return nil
 }
+
+// mostPoints is how many points of a cloud are read.
+const mostPoints = 1_000_000
 
 // reachTries is how many random configurations a search begins from, and reachMiss what it
 // may be off by: metres or radians. A place that the arm has is mostly found at once.

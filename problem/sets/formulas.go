@@ -40,7 +40,7 @@ func (k Formulas) read() (Formulas, error) {
 		own = links(arm)
 		if k.Dim == 0 && k.Names == nil {
 			for _, j := range arm.Joints {
-				if j.Kind != robot.Fixed {
+				if j.Free() {
 					k.Names = append(k.Names, variable(j.Name))
 				}
 			}
@@ -148,10 +148,17 @@ func links(arm *robot.Arm) formula.Definitions {
 			if j.Kind == robot.Fixed {
 				continue
 			}
-			q, ok := s.Named(variable(j.Name))
+			name := j.Name
+			if j.Follow != nil {
+				name = arm.Joints[j.Follow.Of].Name
+			}
+			q, ok := s.Named(variable(name))
 			if !ok || !q.IsScalar() {
-				return p, r, fmt.Errorf("the joint %q has no value; expected a coordinate or definition %s", j.Name,
-					variable(j.Name))
+				return p, r, fmt.Errorf("the joint %q has no value; expected a coordinate or definition %s", name,
+					variable(name))
+			}
+			if f := j.Follow; f != nil {
+				q = q.Mul(g.Const(f.Multiplier)).Add(g.Const(f.Offset))
 			}
 			a := j.Axis
 			if j.Kind == robot.Prismatic {

@@ -39,8 +39,9 @@ func (s Set) Idle(at string) error {
 
 func (k Arm) needs() []need {
 	const nothing = "there are neither obstacles nor pairs in self to stay clear of"
-	alone := k.Obstacles == nil && k.Self == nil
+	alone := k.Obstacles == nil && k.Self == nil && k.Cloud == ""
 	out := []need{{"margin", alone && k.Margin != 0, nothing},
+		{"cloud_radius", k.Ball != 0 && k.Cloud == "", "there is no cloud"},
 		{"clearance", alone && k.Clearance == "segments", nothing}}
 	for i, p := range []ArmPlace{k.Start, k.Goal} {
 		of := []string{"start.", "goal."}[i]

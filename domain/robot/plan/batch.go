@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -19,6 +20,9 @@ import (
 
 // slack is of the final check.
 const slack = 1e-9
+
+// trial is how many queries are tried first: if none of them finds a start and a goal, no other is asked.
+const trial = 24
 
 // A Batch is many paths of one set of trajectories, in equal parts of each of its modes.
 // They are the same for a seed at any number of workers.
@@ -88,6 +92,7 @@ func (b *Batch) Run(ctx context.Context, pool *parallel.Pool) (*Paths, error) {
 	workers := make([]*worker, pool.Workers())
 	out := &Paths{Dim: b.Set.Dim()}
 	failed := map[string]*Failure{}
+	ends := 0 // queries without a start or a goal
 	for k, sides := range modes {
 		o := b.Options
 		o.Sides = sides
@@ -99,6 +104,9 @@ func (b *Batch) Run(ctx context.Context, pool *parallel.Pool) (*Paths, error) {
 		want := b.Count/len(modes) + min(1, max(0, b.Count%len(modes)-k))
 		for have, next := 0, 0; have < want; {
 			n := want - have
+			if out.Queries == 0 {
+				n = min(n, trial)
+			}
 			results := make([]result, n)
 			pool.Do(n, func(worker, i int) {
 				if ctx.Err() == nil {
@@ -118,6 +126,9 @@ func (b *Batch) Run(ctx context.Context, pool *parallel.Pool) (*Paths, error) {
 						failed[r.reason] = f
 					}
 					f.Times++
+					if e := new(Error); errors.As(r.err, &e) && e.End != "" {
+						ends++
+					}
 					first := have == 0 && next == 1 && b.same() && b.Options.Near == nil
 					if e := new(Error); first && errors.As(r.err, &e) && e.End != "" {
 						return nil, e // and so it would be every time
@@ -133,7 +144,7 @@ func (b *Batch) Run(ctx context.Context, pool *parallel.Pool) (*Paths, error) {
 			if b.Report != nil {
 				b.Report(len(out.Paths))
 			}
-			if next-have > b.Failing*(have+10) {
+			if next-have > b.Failing*(have+10) || out.Queries == trial && ends == trial {
 				return nil, tooManyFailed(have, next, sortFailures(failed))
 			}
 		}
@@ -163,6 +174,27 @@ func (b *Batch) name(out *Paths, pl *Planner) {
 func (b *Batch) same() bool {
 	none := trajectory.Given{}
 	return b.Spec.Start.Given == none && b.Spec.Goal.Given == none
+}
+
+// denser says how many waypoints a path would take to keep what one of L of them breaks: as many as the longest step
+// takes of those that are allowed, or twice as many where the arm cuts a corner.
+func (b *Batch) denser(family string, q []float64) string {
+	l, ratio := b.Spec.Waypoints, 2.0
+	if family == "step" {
+		ratio = 1
+		m, dq := b.Spec.Arm.Moving(), make([]float64, b.Spec.Arm.Moving())
+		for i := m; i < len(q); i += m {
+			scene.Shorter(dq, q[i-m:i], q[i:i+m], b.Spec.Arm)
+			for k, j := range b.Spec.Arm.Places() {
+				if most := b.Spec.Steps[j]; most > 0 {
+					ratio = max(ratio, math.Abs(dq[k])/most)
+				}
+			}
+		}
+	} else if family != "sweep" {
+		return ""
+	}
+	return fmt.Sprintf("; set.waypoints=%d would keep it", int(math.Ceil(ratio*float64(l-1)))+1)
 }
 
 func tooManyFailed(have, queries int, failed []Failure) error {
@@ -235,7 +267,9 @@ func (w *worker) query(ctx context.Context, id uint64) result {
 	w.eval.Values(w.val, row, 1)
 	worst, i := constraint.Worst(w.val, len(b.Set.Equalities()))
 	if worst > slack {
-		return lost("violates "+w.names[i], fmt.Errorf("query %d: %q is violated by %.3g", id, w.names[i], worst))
+		family, _, _ := strings.Cut(w.names[i], "[")
+		return lost("violates "+family, fmt.Errorf("query %d: %q is violated by %.3g%s", id,
+			w.names[i], worst, b.denser(family, path.Q)))
 	}
 	path.X, path.Q = nil, nil
 	return result{path: path, row: row, worst: worst}

@@ -15,17 +15,22 @@ const (
 	Ball    Shape = iota // all points within Radius of A
 	Capsule              // all points within Radius of the segment from A to B
 	Box                  // sides 2·Half about A, turned by R, and all points within Radius of it
+	// Cylinder is all points within Half[0] of an axis through A along R's third column, Half[2] to both sides, and all
+	// points within Radius of it; Half[1] is Half[0].
+	Cylinder
+	Cloud // all points within Radius of one of Points
 )
 
 func (s Shape) String() string {
-	if s < 0 || s > Box {
+	if s < 0 || s > Cloud {
 		return fmt.Sprintf("Shape(%d)", int(s))
 	}
-	return [...]string{"sphere", "capsule", "box"}[s]
+	return [...]string{"sphere", "capsule", "box", "cylinder", "cloud"}[s]
 }
 
-// An Obstacle is a convex body in the base frame, in metres. φ is its signed distance: how far a point is outside, or
-// minus how deep inside. φ is convex and changes by at most the distance that the point moves.
+// An Obstacle is a convex body in the base frame, or a Cloud of balls, in metres. φ is its signed distance: how far a
+// point is outside, or minus how deep inside. φ changes by at most the distance that the point moves, and is convex but
+// for a Cloud, whose φ is the least of its balls'.
 //
 // |∇φ| = 1. Where φ has a corner, ∇φ is one of the unit vectors that it jumps between
 // (a subgradient), the same at every call: at a sphere's centre e_z, on the axis of a capsule one across it, inside a
@@ -41,6 +46,18 @@ type Obstacle struct {
 	Half   [3]float64
 	R      [9]float64 // row-major; all zeros mean no turn
 	Radius float64
+	Points *Points // of a Cloud
+}
+
+// Bar returns a cylinder by the ends of its axis, where it is cut off flat.
+func Bar(name string, a, b [3]float64, radius float64) Obstacle {
+	l, z := unit(vec3.Minus(b, a), [3]float64{})
+	o := Obstacle{Name: name, Shape: Cylinder, A: vec3.Scaled(0.5, vec3.Add(a, 1, b)),
+		Half: [3]float64{radius, radius, l / 2}}
+	x := (&Obstacle{A: a, B: b}).across()
+	y := vec3.Cross(z, x)
+	o.R = [9]float64{x[0], y[0], z[0], x[1], y[1], z[1], x[2], y[2], z[2]}
+	return o
 }
 
 // core is within which of a corner a point counts as on it, in metres.
@@ -53,18 +70,18 @@ func (o *Obstacle) check(name string) error {
 	why := ""
 	turned := o.R != [9]float64{}
 	switch {
-	case o.Shape < Ball || o.Shape > Box:
-		why = "is of no known shape; expected sphere, capsule or box"
+	case o.Shape < Ball || o.Shape > Cloud || o.Shape == Cloud && o.Points == nil:
+		why = "is of no known shape; expected sphere, capsule, box, cylinder or points"
 	case !vec3.Finite(o.A[:]...) || !vec3.Finite(o.B[:]...) || !vec3.Finite(o.Half[:]...) ||
 		!vec3.Finite(o.R[:]...) || !vec3.Finite(o.Radius):
 		why = "has a number that is not finite"
-	case o.Shape != Box && !(o.Radius > 0):
+	case !o.sides() && !(o.Radius > 0):
 		why = fmt.Sprintf("has radius %v; expected a number above 0", o.Radius)
 	case o.Radius < 0:
 		why = fmt.Sprintf("has radius %v; expected 0, or more to round its edges", o.Radius)
-	case o.Shape == Box && !(o.Half[0] > 0 && o.Half[1] > 0 && o.Half[2] > 0):
+	case o.sides() && !(o.Half[0] > 0 && o.Half[1] > 0 && o.Half[2] > 0):
 		why = fmt.Sprintf("has half sides %v; expected numbers above 0", o.Half)
-	case o.Shape == Box && turned && !robot.Rotation(o.R, 1e-9):
+	case o.sides() && turned && !robot.Rotation(o.R, 1e-9):
 		why = fmt.Sprintf("is turned by %v, which is no rotation", o.R)
 	case vec3.Norm(o.A)+vec3.Norm(o.B)+vec3.Norm(o.Half)+o.Radius > 1e6:
 		why = "is beyond 1000 km; lengths are in metres"
@@ -78,6 +95,9 @@ func (o *Obstacle) check(name string) error {
 	return fmt.Errorf("obstacle%s, a %s, %s", name, o.Shape, why)
 }
 
+// sides reports whether the shape is given by Half and R.
+func (o *Obstacle) sides() bool { return o.Shape == Box || o.Shape == Cylinder }
+
 // Distance returns φ(p).
 func (o *Obstacle) Distance(p [3]float64) float64 {
 	switch o.Shape {
@@ -86,6 +106,8 @@ func (o *Obstacle) Distance(p [3]float64) float64 {
 	case Capsule:
 		t, _ := o.along(p)
 		return vec3.Norm(vec3.Minus(p, vec3.Add(o.A, t, vec3.Minus(o.B, o.A)))) - o.Radius
+	case Cloud:
+		return vec3.Norm(vec3.Minus(p, o.Points.nearest(p, p))) - o.Radius
 	}
 	q := o.local(p)
 	inside, outside := math.Inf(-1), 0.0
@@ -113,6 +135,8 @@ func (o *Obstacle) At(p [3]float64) (φ float64, n [3]float64) {
 		if φ < core {
 			n = o.across()
 		}
+	case Cloud:
+		φ, n = unit(vec3.Minus(p, o.Points.nearest(p, p)), [3]float64{2: 1})
 	default:
 		φ, n = o.box(p)
 	}
@@ -137,9 +161,24 @@ func (o *Obstacle) box(p [3]float64) (φ float64, n [3]float64) {
 	}
 	if inside > 0 {
 		φ, n = unit(n, face)
-		return φ, o.world(n)
+		return φ, o.world(o.around(p, n))
 	}
-	return inside, o.world(face)
+	return inside, o.world(o.around(p, face))
+}
+
+// outwards returns the direction from a cylinder's axis to p, in its frame.
+func (o *Obstacle) outwards(p [3]float64) (ρ float64, u [3]float64) {
+	v := o.turnedBack(vec3.Minus(p, o.A))
+	return unit([3]float64{v[0], v[1], 0}, [3]float64{1})
+}
+
+// around turns a vector of a cylinder's meridian, (across, 0, along), to where p is.
+func (o *Obstacle) around(p, n [3]float64) [3]float64 {
+	if o.Shape != Cylinder {
+		return n
+	}
+	_, u := o.outwards(p)
+	return [3]float64{n[0] * u[0], n[0] * u[1], n[2]}
 }
 
 // HessianVector returns ∇²φ(p) v. With ρ the distance from the centre, the axis or the
@@ -158,8 +197,20 @@ func (o *Obstacle) HessianVector(p, v [3]float64) [3]float64 {
 			v = vec3.Minus(v, vec3.Scaled(vec3.Dot(u, v), u))
 		}
 		return bend(ρ, n, v)
+	case Cloud:
+		ρ, n := unit(vec3.Minus(p, o.Points.nearest(p, p)), [3]float64{})
+		return bend(ρ, n, v)
 	}
 	q, w := o.local(p), o.turnedBack(v)
+	var about [3]float64 // of a cylinder: n_ρ/ρ times v around the axis
+	if o.Shape == Cylinder {
+		ρ, u := o.outwards(p)
+		θ := [3]float64{-u[1], u[0]}
+		if _, n := o.box(p); ρ >= core {
+			about = vec3.Scaled(vec3.Dot(o.turnedBack(n), u)*vec3.Dot(w, θ)/ρ, θ)
+		}
+		w = [3]float64{vec3.Dot(w, u), 0, w[2]}
+	}
 	var n [3]float64
 	outer := 0
 	for i, x := range q {
@@ -171,10 +222,72 @@ func (o *Obstacle) HessianVector(p, v [3]float64) [3]float64 {
 		}
 	}
 	if outer < 2 {
-		return [3]float64{}
+		return o.world(about)
 	}
 	ρ, n := unit(n, [3]float64{})
-	return o.world(bend(ρ, n, w))
+	return o.world(vec3.Add(about, 1, o.around(p, bend(ρ, n, w))))
+}
+
+// Chord returns the least φ on the chord from a to b, where: at a + s(b − a), and ∇φ there. The slope of a convex φ
+// along a chord grows, so that bisection finds where it is 0.
+func (o *Obstacle) Chord(a, b [3]float64) (φ, s float64, n [3]float64) {
+	c := vec3.Minus(b, a)
+	ball := *o
+	switch o.Shape {
+	case Cloud:
+		ball = Obstacle{A: o.Points.nearest(a, b), Radius: o.Radius}
+		fallthrough
+	case Ball:
+		if l := vec3.Dot(c, c); l > 0 {
+			s = min(max(vec3.Dot(vec3.Minus(ball.A, a), c)/l, 0), 1)
+		}
+	default:
+		slope := func(t float64) float64 {
+			_, n := o.At(vec3.Add(a, t, c))
+			return vec3.Dot(n, c)
+		}
+		lo, hi := 0.0, 1.0
+		if slope(0) >= 0 {
+			hi = 0
+		} else if slope(1) <= 0 {
+			lo = 1
+		}
+		for range 54 {
+			if s = (lo + hi) / 2; lo == hi {
+				break
+			}
+			if slope(s) < 0 {
+				lo = s
+			} else {
+				hi = s
+			}
+		}
+		if lo < hi { // where ∇φ jumps, the mean of both sides' without a slope
+			_, below := o.At(vec3.Add(a, lo, c))
+			φ, n = o.At(vec3.Add(a, hi, c))
+			if f0, f1 := vec3.Dot(below, c), vec3.Dot(n, c); f0 < f1 {
+				n = vec3.Add(n, f1/(f1-f0), vec3.Minus(below, n))
+			}
+			return φ, s, n
+		}
+	}
+	φ, n = ball.At(vec3.Add(a, s, c))
+	return φ, s, n
+}
+
+// ChordChange returns how the derivatives (1 − s)∇φ and s∇φ of Chord by its ends change as these move by da and db.
+// With f(t) = φ(a + t(b − a)), s moves by −∂f′/f″ where the least value is inside.
+func (o *Obstacle) ChordChange(a, b, da, db [3]float64, s float64, n [3]float64) (ga, gb [3]float64) {
+	c := vec3.Minus(b, a)
+	p := vec3.Add(a, s, c)
+	bent := o.HessianVector(p, vec3.Add(da, s, vec3.Minus(db, da)))
+	along := o.HessianVector(p, c)
+	ds := 0.0
+	if f := vec3.Dot(along, c); s > 0 && s < 1 && f > 0 {
+		ds = -(vec3.Dot(n, vec3.Minus(db, da)) + vec3.Dot(c, bent)) / f
+	}
+	turn := vec3.Add(bent, ds, along)
+	return vec3.Add(vec3.Scaled(1-s, turn), -ds, n), vec3.Add(vec3.Scaled(s, turn), ds, n)
 }
 
 // bend returns (v − n nᵀv)/ρ, and 0 on the corner.
@@ -213,8 +326,14 @@ func (o *Obstacle) across() [3]float64 {
 	return n
 }
 
-// local returns p in the frame of a box.
-func (o *Obstacle) local(p [3]float64) [3]float64 { return o.turnedBack(vec3.Minus(p, o.A)) }
+// local returns p in the frame of a box; of a cylinder on its meridian: how far from the axis, 0, and along it.
+func (o *Obstacle) local(p [3]float64) [3]float64 {
+	q := o.turnedBack(vec3.Minus(p, o.A))
+	if o.Shape == Cylinder {
+		q = [3]float64{math.Hypot(q[0], q[1]), 0, q[2]}
+	}
+	return q
+}
 
 func (o *Obstacle) turnedBack(v [3]float64) [3]float64 {
 	if o.R == ([9]float64{}) {

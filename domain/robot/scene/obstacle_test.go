@@ -48,6 +48,67 @@ func obstacles() []scene.Obstacle {
 		{Name: "box", Shape: scene.Box, A: vec{0.1, -0.2, 0.3}, Half: vec{0.3, 0.2, 0.6}},
 		{Name: "turned box", Shape: scene.Box, A: vec{-0.1, 0.2, 0.1}, Half: vec{0.5, 0.2, 0.3}, R: r},
 		{Name: "round box", Shape: scene.Box, A: vec{0.1, -0.2, 0.3}, Half: vec{0.3, 0.2, 0.6}, R: r, Radius: 0.1},
+		{Name: "cylinder", Shape: scene.Cylinder, A: vec{0.1, -0.2, 0.3}, Half: vec{0.3, 0.3, 0.5}, R: r},
+		{Name: "round cylinder", Shape: scene.Cylinder, A: vec{0.1, 0.2, 0.3}, Half: vec{0.4, 0.4, 0.1}, Radius: 0.1},
+	}
+}
+
+// A cloud is the nearest of its balls, and on a chord the one that comes nearest; what the least distance on a chord
+// changes by, of any shape, are its differences.
+func TestChords(t *testing.T) {
+	var at []vec
+	for i := range uint64(300) {
+		at = append(at, point(100+i, 0.6))
+	}
+	cloud := scene.Obstacle{Shape: scene.Cloud, Points: scene.NewPoints(at), Radius: 0.05}
+	testkit.OK(t, cloud.Check())
+	kinks := 0
+	for sample := range uint64(400) {
+		a, b := point(3*sample+1000, 0.9), point(3*sample+1001, 0.9)
+		least, of := math.Inf(1), 0
+		for i, p := range at {
+			ball := scene.Obstacle{A: p, Radius: 0.05}
+			if φ, _, _ := ball.Chord(a, b); φ < least {
+				least, of = φ, i
+			}
+		}
+		ball := scene.Obstacle{A: at[of], Radius: 0.05}
+		φ, _, n := cloud.Chord(a, b)
+		_, _, m := ball.Chord(a, b)
+		if testkit.Near(t, φ, least, 1e-15, "chord of a cloud"); n != m {
+			t.Errorf("sample %d: gradients %v and %v", sample, n, m)
+		}
+		for _, o := range append(obstacles(), cloud) {
+			φ, s, n := o.Chord(a, b)
+			for k := range 101 {
+				if on := o.Distance(axpy(a, float64(k)/100, sub(b, a))); on < φ-1e-12 {
+					t.Errorf("%s: %v on a chord, at least %v", o.Name, on, φ)
+				}
+			}
+			const h = 1e-5
+			da, db := point(3*sample+1002, 1), point(sample+9000, 1)
+			up, s1, n1 := o.Chord(axpy(a, h, da), axpy(b, h, db))
+			down, s0, n0 := o.Chord(axpy(a, -h, da), axpy(b, -h, db))
+			way := axpy(da, s, sub(db, da))
+			if math.Abs(up+down-2*φ) > 1e3*h*h || norm(sub(n1, n0)) > 100*h || math.Abs(s1-s0) > 100*h {
+				kinks++ // where sides meet
+				continue
+			}
+			testkit.Near(t, (up-down)/(2*h), dense.Dot(n[:], way[:]), 1e-3, "%s: slope", o.Name)
+			if φ < 0 {
+				continue // where ∇φ jumps within
+			}
+			ga, gb := o.ChordChange(a, b, da, db, s, n)
+			for k := range 3 {
+				wa, wb := ((1-s1)*n1[k]-(1-s0)*n0[k])/(2*h), (s1*n1[k]-s0*n0[k])/(2*h)
+				if math.Abs(wa-ga[k])+math.Abs(wb-gb[k]) > 1e-2*(1+norm(ga)+norm(gb)) && s > 0 && s < 1 {
+					t.Errorf("%s: change %v and %v of %d, want %v and %v", o.Name, ga[k], gb[k], k, wa, wb)
+				}
+			}
+		}
+	}
+	if kinks > 900 {
+		t.Errorf("%d of 3600 chords were not looked at", kinks)
 	}
 }
 
@@ -70,6 +131,16 @@ func skeleton(o *scene.Obstacle, p vec) float64 {
 			v[i] = o.A[i] + r[3*i]*s[0]*o.Half[0] + r[3*i+1]*s[1]*o.Half[1] + r[3*i+2]*s[2]*o.Half[2]
 		}
 		return v
+	}
+	if o.Shape == scene.Cylinder { // back to the disc, and to the ends
+		z := vec{o.R[2], o.R[5], o.R[8]}
+		if o.R == ([9]float64{}) {
+			z = vec{0, 0, 1}
+		}
+		q := sub(p, o.A)
+		h := dense.Dot(q[:], z[:])
+		out := axpy(q, -h, z)
+		return math.Hypot(max(norm(out)-o.Half[0], 0), max(math.Abs(h)-o.Half[2], 0))
 	}
 	best, s := math.Inf(1), [3]float64{}
 	for step := 0.5; step > 1e-9; { // a pattern search; the distance is convex in s

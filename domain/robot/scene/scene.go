@@ -160,7 +160,8 @@ func (s *Scene) NewChecker() *Checker {
 	}
 	m := s.Arm.Moving()
 	c := &Checker{
-		s: s, kin: s.Arm.NewKinematics(), joint: s.Arm.Places(), reach: newReach(s), x: make([]float64, s.Arm.Dim()),
+		s: s, kin: s.Arm.NewKinematics(), joint: s.Arm.Places(), reach: newReach(s.Arm, s.Bodies),
+		x:  make([]float64, s.Arm.Dim()),
 		q0: make([]float64, m), q1: make([]float64, m), dq: make([]float64, m), bow: make([]float64, len(s.Bodies)),
 		at: make([][]float64, deepest+2), todo: make([][]int32, deepest+1),
 	}

@@ -91,7 +91,7 @@ func Shorter(dq, q0, q1 []float64, arm *robot.Arm) {
 	m := 0
 	for i := range arm.Joints {
 		k := arm.Joints[i].Kind
-		if k == robot.Fixed {
+		if !arm.Joints[i].Free() {
 			continue
 		}
 		dq[m] = q1[m] - q0[m]
@@ -198,6 +198,10 @@ func (c *Checker) lower(pair int, p0, p1 []float64, dt float64) (lower, gap floa
 		φ1, n1 = unit(b, [3]float64{2: 1})
 	}
 	chord := vec3.Minus(b, a)
+	if obstacle >= 0 && c.s.Obstacles[obstacle].Shape == Cloud { // whose φ is not convex
+		least, _, _ := c.s.Obstacles[obstacle].Chord(a, b)
+		return least - bow*dt*dt/8 - radius - slack*(1+vec3.Norm(a)+math.Abs(least)), min(φ0, φ1) - least + bow*dt*dt/8
+	}
 	bound := lines(φ0, vec3.Dot(n0, chord), φ1, vec3.Dot(n1, chord)) - bow*dt*dt/8
 	lengths := 1 + math.Abs(a[0]) + math.Abs(a[1]) + math.Abs(a[2]) + math.Abs(φ0) + math.Abs(φ1) + radius
 	return bound - radius - slack*lengths, min(φ0, φ1) - bound

@@ -3,6 +3,8 @@ package urdf
 import (
 	"fmt"
 	"math"
+	"slices"
+	"strings"
 
 	"github.com/landing-diffusion/landing/domain/robot"
 )
@@ -84,7 +86,7 @@ func (t *tree) ends(o Options) (base, tip int, err error) {
 	} else {
 		var roots []string
 		for i, l := range t.links {
-			if t.moved[i] < 0 {
+			if t.moved[i] < 0 && !o.Longest {
 				base, roots = i, append(roots, l.name)
 			}
 		}
@@ -94,8 +96,17 @@ func (t *tree) ends(o Options) (base, tip int, err error) {
 		}
 	}
 	if o.Tip != "" {
-		tip, err = find("tip", o.Tip)
+		if tip, err = find("tip", o.Tip); err == nil && o.Longest && o.Base == "" {
+			base = t.root(tip)
+		}
 		return base, tip, err
+	}
+	if o.Longest {
+		tip = t.hand(base, o.Base != "")
+		if o.Base == "" {
+			base = t.root(tip)
+		}
+		return base, tip, nil
 	}
 	inner := make([]bool, len(t.links))
 	for i := range t.joints {
@@ -112,6 +123,70 @@ func (t *tree) ends(o Options) (base, tip int, err error) {
 			list(leaves))
 	}
 	return base, tip, nil
+}
+
+// root returns the link that a chain to a link can begin with.
+func (t *tree) root(link int) int {
+	for t.moved[link] >= 0 && kinds[t.joints[t.moved[link]].kind] >= 0 {
+		link = t.parent(link)
+	}
+	return link
+}
+
+// free returns how many joints of the chain to a link have values of their own.
+func (t *tree) free(link, base int) (n int) {
+	for ; link != base; link = t.parent(link) {
+		if j := &t.joints[t.moved[link]]; j.mimic == "" && j.kind != "fixed" {
+			n++
+		}
+	}
+	return n
+}
+
+// hand returns the link at the end of the chain of most free joints, or where fingers branch off it: behind at least
+// so many joints as an arm has, and at most so many before the end as a finger has.
+func (t *tree) hand(base int, given bool) (tip int) {
+	const arm, finger = 4, 4
+	from := func(i int) int {
+		if given {
+			return base
+		}
+		return t.root(i)
+	}
+	most, moving := -1, make([]int, len(t.links)) // joints of each link that lead to any that moves
+	for i := range t.links {
+		if given && !t.below(i, base) {
+			continue
+		}
+		if n := t.free(i, from(i)); n > most {
+			tip, most = i, n
+		}
+	}
+	leads := make([]bool, len(t.links))
+	for i := range t.links {
+		for l := i; t.moved[l] >= 0 && t.joints[t.moved[i]].kind != "fixed" && !leads[l]; l = t.parent(l) {
+			leads[l] = true
+			moving[t.parent(l)]++
+		}
+	}
+	for l := tip; l != from(tip); {
+		l = t.parent(l)
+		if n := t.free(l, from(l)); moving[l] > 1 && n >= arm && most-n <= finger {
+			tip = l
+		}
+	}
+	for _, word := range []string{"tool0", "tcp", "tool", "ee", "flange", "tip", "grasp"} {
+		for i, l := range t.links {
+			at := i
+			for at != tip && t.moved[at] >= 0 && t.joints[t.moved[at]].kind == "fixed" {
+				at = t.parent(at)
+			}
+			if at == tip && strings.Contains(l.name, word) {
+				return i
+			}
+		}
+	}
+	return tip
 }
 
 func (t *tree) below(link, base int) bool {
@@ -140,64 +215,145 @@ func (d *document) arm(o Options) (*robot.Arm, error) {
 	for l := tip; l != base; l = t.parent(l) {
 		chain = append(chain, &d.joints[t.moved[l]])
 	}
+	slices.Reverse(chain)
 	a := &robot.Arm{Name: d.name, Base: d.links[base].name}
-	for i := len(chain) - 1; i >= 0; i-- {
-		j, err := d.joint(chain[i])
+	for _, c := range chain {
+		j, err := d.joint(c)
 		if err != nil {
 			return nil, err
 		}
 		a.Joints = append(a.Joints, j)
 	}
+	if err := d.follow(a, chain); err != nil {
+		return nil, err
+	}
 	if err := a.Check(); err != nil {
 		return nil, d.fail(0, fmt.Sprintf("the chain from %q to %q", a.Base, d.links[tip].name), "%v", err)
 	}
 	if o.Volume {
-		if err := t.volume(a, base, o.Excess); err != nil {
+		if err := t.volume(a, base, o); err != nil {
 			return nil, err
 		}
 	}
 	return a, nil
 }
 
+func (d *document) note(format string, v ...any) {
+	d.notes = append(d.notes, fmt.Sprintf(format, v...))
+}
+
 func (d *document) joint(j *joint) (out robot.Joint, err error) {
+	if j.fault != nil {
+		return out, j.fault
+	}
 	kind := kinds[j.kind]
 	if kind < 0 {
 		return out, d.fail(j.line, j.element(),
-			"is %s; expected revolute, continuous, prismatic or fixed on the chain", j.kind)
-	}
-	if j.mimic != "" {
-		return out, d.fail(j.line, j.element()+" <mimic>", "follows joint %q, and so has no coordinates of its own; "+
-			"expected a chain without such joints: choose base and tip", brief(j.mimic))
+			"is %s; expected revolute, continuous, prismatic or fixed on the chain (begin it below: choose the base)",
+			j.kind)
 	}
 	out = robot.Joint{
 		Name: j.name, Link: j.child, Kind: kind, Origin: j.origin, Axis: j.axis,
 		Lower: math.Inf(-1), Upper: math.Inf(1), Velocity: j.velocity,
 	}
-	switch kind {
-	case robot.Revolute, robot.Prismatic:
+	if j.angle > 2*math.Pi {
+		d.note("the origin of joint %q has rpy with %.4g: it looks like degrees where radians are expected", j.name,
+			j.angle)
+	}
+	if kind == robot.Fixed {
+		return out, nil
+	}
+	bounded := j.limited && j.lower < j.upper
+	if kind == robot.Continuous && bounded && j.upper-j.lower < 2*math.Pi-1e-6 {
+		d.note("joint %q is continuous: its limits %.6g to %.6g are not kept; the type revolute keeps them", j.name,
+			j.lower, j.upper)
+	}
+	if kind != robot.Continuous && (j.mimic == "" || bounded) {
 		if !j.limited {
 			return out, d.fail(j.line, j.element(),
 				"is %s and has no limits; expected <limit lower=… upper=… velocity=…/>%s",
 				j.kind, map[robot.Kind]string{robot.Revolute: ", or the type continuous"}[kind])
 		}
-		if j.lower >= j.upper {
+		if !bounded {
 			return out, d.fail(j.limitLine, j.element()+" <limit>", "from %v to %v; expected lower below upper, "+
 				"or the type fixed", j.lower, j.upper)
 		}
 		out.Lower, out.Upper = j.lower, j.upper
-		if kind == robot.Revolute && j.upper-j.lower > 2*math.Pi {
-			d.notes = append(d.notes, fmt.Sprintf("joint %q may turn by %.4g rad, more than a whole turn: "+
-				"its cosine and sine do not say which", j.name, j.upper-j.lower))
+		far, wide := max(-j.lower, j.upper), j.upper-j.lower
+		switch turns := kind == robot.Revolute && !math.IsInf(wide, 0); {
+		case turns && far > 4*math.Pi:
+			d.note("joint %q has limits %.6g to %.6g: they look like degrees where radians are expected", j.name,
+				j.lower, j.upper)
+		case turns && wide > 2*math.Pi+1e-3:
+			d.note("joint %q may turn by %.4g rad, more than a whole turn: its cosine and sine do not say which",
+				j.name, wide)
 		}
+	}
+	if j.soft && (j.softLower > j.lower+1e-6 || j.softUpper < j.upper-1e-6) {
+		d.note("joint %q has soft limits %.6g to %.6g (safety_controller), which are not kept: its limits are", j.name,
+			j.softLower, j.softUpper)
 	}
 	if j.velocity >= most { // as Write says it
 		out.Velocity = math.Inf(1)
 	}
 	if j.velocity == 0 {
 		out.Velocity = math.Inf(1)
-		if kind != robot.Fixed {
-			d.notes = append(d.notes, fmt.Sprintf("joint %q: velocity=0 is taken as no limit", j.name))
-		}
+		d.note("joint %q: velocity=0 is taken as no limit", j.name)
 	}
 	return out, nil
+}
+
+// follow has joints that mimic others follow them, q = multiplier·q′ + offset, whose limits then are those of both. Of
+// joints that follow one which is not on the chain, the first is free, and the others follow it.
+func (d *document) follow(a *robot.Arm, chain []*joint) error {
+	named, place := map[string]*joint{}, map[string]int{}
+	for i := range d.joints {
+		named[d.joints[i].name] = &d.joints[i]
+	}
+	for i, j := range chain {
+		place[j.name] = i
+	}
+	type line struct{ m, o float64 }
+	free := map[string]line{} // what stands for a joint that is not on the chain: its value is m·q + o of that at place
+	for i, j := range chain {
+		m, o, root := 1.0, 0.0, j
+		for n := 0; root.mimic != "" && a.Joints[i].Kind != robot.Fixed; n++ {
+			m, o = m*root.multiplier, o+m*root.offset
+			next := named[root.mimic]
+			switch {
+			case next == nil:
+				return d.fail(j.line, root.element()+" <mimic>", "there is no joint %q", brief(root.mimic))
+			case n == len(d.joints):
+				return d.fail(j.line, j.element()+" <mimic>", "follows itself by way of joint %q: a loop", root.mimic)
+			}
+			root = next
+		}
+		at, on := place[root.name]
+		switch {
+		case root == j:
+			continue
+		case !on && m == 0:
+			return d.fail(j.line, j.element()+" <mimic>", "has the multiplier 0; expected the type fixed")
+		case !on:
+			place[root.name], free[root.name] = i, line{1 / m, -o / m}
+			d.note("joint %q follows joint %q, which is not on the chain: it is taken as free", j.name, root.name)
+			continue
+		}
+		if f, is := free[root.name]; is {
+			m, o = m*f.m, o+m*f.o
+		}
+		s, f := &a.Joints[at], &a.Joints[i]
+		f.Follow = &robot.Follow{Of: at, Multiplier: m, Offset: o}
+		if lo, hi := (f.Lower-o)/m, (f.Upper-o)/m; m != 0 && s.Kind != robot.Continuous {
+			s.Lower, s.Upper = max(s.Lower, min(lo, hi)), min(s.Upper, max(lo, hi))
+			s.Velocity = min(s.Velocity, f.Velocity/math.Abs(m))
+		}
+		whole := f.Kind.Turning() && m == math.Trunc(m)
+		if s.Kind.Turning() && !whole && !(s.Kind == robot.Revolute && s.Upper-s.Lower < 2*math.Pi) {
+			return d.fail(j.line, j.element()+" <mimic>", "follows joint %q, which may turn all the way round, by the "+
+				"multiplier %v: its value is not known; expected limits, or a whole number", s.Name, m)
+		}
+		d.note("joint %q follows joint %q: %.6g times its value%+.6g", f.Name, s.Name, m, o)
+	}
+	return nil
 }

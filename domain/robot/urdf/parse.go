@@ -20,13 +20,14 @@ type document struct {
 	links  []link
 	joints []joint
 	notes  []string
+	covers []Cover
 }
 
 type link struct {
 	name   string
 	line   int
 	shapes []shape
-	meshes int
+	fault  error // of what is in it, which matters if the chain has it
 }
 
 type joint struct {
@@ -35,11 +36,15 @@ type joint struct {
 	mimic         string
 	line          int
 	origin        robot.Pose
+	angle         float64 // the largest of the origin's
 	axis          [3]float64
 
-	limited                bool
+	limited, soft          bool
 	lower, upper, velocity float64
+	softLower, softUpper   float64
 	limitLine              int
+	multiplier, offset     float64 // of mimic
+	fault                  error   // of what is in it, which matters if the chain has it
 }
 
 func (j *joint) element() string { return fmt.Sprintf("joint %q", j.name) }
@@ -82,8 +87,8 @@ var contents = map[string]struct{ read, pass string }{
 	"link":      {read: "collision", pass: "inertial visual"},
 	"collision": {read: "origin geometry", pass: "*"},
 	"geometry":  {read: "*"},
-	"joint": {read: "origin parent child axis limit mimic",
-		pass: "dynamics calibration safety_controller hardwareInterface"},
+	"joint": {read: "origin parent child axis limit mimic safety_controller",
+		pass: "dynamics calibration hardwareInterface"},
 }
 
 func listed(words, name string) bool {
@@ -237,11 +242,21 @@ func (p *parser) robot(d *document, robot *element) {
 			p.fail(e.line, e.inside(), "is there on line %d already", at)
 		}
 		first[e.inside()] = e.line
-		if e.name == "link" {
-			d.links = append(d.links, p.link(e))
-		} else {
-			d.joints = append(d.joints, p.joint(e))
+		if p.fault != nil {
+			return
 		}
+		if e.name == "link" {
+			l := p.link(e)
+			l.fault, p.fault = p.fault, nil
+			d.links = append(d.links, l)
+			continue
+		}
+		j := p.joint(e)
+		j.fault, p.fault = p.fault, nil
+		if p.ends(&j, e); p.fault != nil {
+			return
+		}
+		d.joints = append(d.joints, j)
 	}
 }
 
@@ -255,12 +270,9 @@ func (p *parser) link(e *element) link {
 		if geometry == nil {
 			continue
 		}
-		if s := p.geometry(geometry); s.kind == "mesh" {
-			l.meshes++
-		} else {
-			s.origin = origin
-			l.shapes = append(l.shapes, s)
-		}
+		s := p.geometry(geometry)
+		s.origin = origin
+		l.shapes = append(l.shapes, s)
 	}
 	return l
 }
@@ -282,6 +294,7 @@ func (p *parser) geometry(g *element) (s shape) {
 				p.fail(e.line, e.path, "size=%q; expected lengths above 0", brief(e.attrs["size"]))
 			}
 		case "mesh":
+			s.file, s.size = e.attrs["filename"], p.triple(e, "scale", [3]float64{1, 1, 1})
 		default:
 			p.fail(e.line, e.path, "is an unknown shape; expected sphere, capsule, cylinder, box or mesh")
 		}
@@ -300,7 +313,14 @@ var kinds = map[string]robot.Kind{
 
 func (p *parser) joint(e *element) joint {
 	j := joint{name: e.attrs["name"], line: e.line, kind: e.attrs["type"], origin: p.origin(p.one(e, "origin")),
-		axis: p.axis(p.one(e, "axis")), velocity: math.Inf(1)}
+		axis: [3]float64{1, 0, 0}, velocity: math.Inf(1), multiplier: 1}
+	if o := p.one(e, "origin"); o != nil {
+		rpy := p.triple(o, "rpy", [3]float64{})
+		j.angle = max(math.Abs(rpy[0]), math.Abs(rpy[1]), math.Abs(rpy[2]))
+	}
+	if a := p.one(e, "axis"); a != nil && j.kind != "fixed" {
+		j.axis = p.axis(a)
+	}
 	if _, known := kinds[j.kind]; !known {
 		p.fail(j.line, j.element(), "type=%q is unknown; expected revolute, continuous, prismatic or fixed",
 			brief(j.kind))
@@ -312,7 +332,17 @@ func (p *parser) joint(e *element) joint {
 		if j.mimic = m.attrs["joint"]; j.mimic == "" {
 			p.fail(m.line, m.path, "names no joint")
 		}
+		p.numbers(m, "multiplier", &j.multiplier, "offset", &j.offset)
 	}
+	if c := p.one(e, "safety_controller"); c != nil {
+		p.numbers(c, "soft_lower_limit", &j.softLower, "soft_upper_limit", &j.softUpper)
+		j.soft = j.softLower < j.softUpper
+	}
+	return j
+}
+
+// ends reads the links that a joint joins, without which there is no tree.
+func (p *parser) ends(j *joint, e *element) {
 	end := func(name string) string {
 		if l := p.one(e, name); l != nil && l.attrs["link"] != "" {
 			return l.attrs["link"]
@@ -321,7 +351,6 @@ func (p *parser) joint(e *element) joint {
 		return ""
 	}
 	j.parent, j.child = end("parent"), end("child")
-	return j
 }
 
 // origin reads xyz and rpy, the angles about fixed axes: R = Rz(yaw) Ry(pitch) Rx(roll). Without an element (nil) it is
@@ -343,13 +372,9 @@ func (p *parser) origin(e *element) (pose robot.Pose) {
 	return pose
 }
 
-// axis reads a direction, and brings it to length 1. Without an element (nil) it is x.
+// axis reads a direction, and brings it to length 1.
 func (p *parser) axis(e *element) [3]float64 {
-	x := [3]float64{1, 0, 0}
-	if e == nil {
-		return x
-	}
-	v := p.triple(e, "xyz", x)
+	v := p.triple(e, "xyz", [3]float64{1, 0, 0})
 	l := math.Hypot(math.Hypot(v[0], v[1]), v[2])
 	if l < 1e-9 {
 		p.fail(e.line, e.path, "xyz=%q has no direction; expected a vector that is not zero", brief(e.attrs["xyz"]))
@@ -362,16 +387,25 @@ func (p *parser) axis(e *element) [3]float64 {
 
 func (p *parser) limit(j *joint, e *element) {
 	j.limited, j.limitLine = true, e.line
-	for _, c := range []struct {
-		name string
-		to   *float64
-	}{{"lower", &j.lower}, {"upper", &j.upper}, {"velocity", &j.velocity}} {
-		if text, given := e.attrs[c.name]; given {
-			*c.to = p.number(e, c.name, text)
+	p.numbers(e, "lower", &j.lower, "upper", &j.upper, "velocity", &j.velocity)
+	for _, v := range []*float64{&j.lower, &j.upper, &j.velocity} {
+		if math.Abs(*v) > most {
+			*v = math.Inf(int(math.Copysign(1, *v)))
 		}
 	}
 	if j.velocity < 0 {
 		p.fail(e.line, e.path, "velocity=%q; expected none below 0", brief(e.attrs["velocity"]))
+	}
+}
+
+// numbers reads attributes where they are given: a name and where its number goes, one after the other. They may be
+// of any size: a limit of −1e16 is none.
+func (p *parser) numbers(e *element, list ...any) {
+	for i := 0; i < len(list); i += 2 {
+		name := list[i].(string)
+		if text, given := e.attrs[name]; given {
+			*list[i+1].(*float64) = p.decimal(e, name, text)
+		}
 	}
 }
 
@@ -407,15 +441,21 @@ func (p *parser) triple(e *element, name string, or [3]float64) (v [3]float64) {
 // most is the largest number that a file may say: a thousand kilometres.
 const most = 1e6
 
-// number reads a number in an attribute's value.
-func (p *parser) number(e *element, name, text string) float64 {
+// decimal reads a number in an attribute's value.
+func (p *parser) decimal(e *element, name, text string) float64 {
 	text = strings.TrimSpace(text)
 	v, err := strconv.ParseFloat(text, 64)
-	switch {
-	case strings.ContainsFunc(text, func(r rune) bool { return !strings.ContainsRune("0123456789+-.eE", r) }),
-		err != nil && !errors.Is(err, strconv.ErrRange):
+	if strings.ContainsFunc(text, func(r rune) bool { return !strings.ContainsRune("0123456789+-.eE", r) }) ||
+		err != nil && !errors.Is(err, strconv.ErrRange) {
 		p.fail(e.line, e.path, "%s=%q: %q; expected a decimal number", name, brief(e.attrs[name]), brief(text))
-	case math.Abs(v) > most:
+	}
+	return v
+}
+
+// number reads one that is at most so large.
+func (p *parser) number(e *element, name, text string) float64 {
+	v := p.decimal(e, name, text)
+	if math.Abs(v) > most {
 		p.fail(e.line, e.path, "%s=%q: %q; expected a number of at most %g in size", name, brief(e.attrs[name]),
 			brief(text), float64(most))
 	}

@@ -20,11 +20,18 @@ type Options struct {
 	Base string // "": the root
 	Tip  string // "": the only leaf below the base
 
+	// Longest takes, where Base or Tip is not given, the chain of most free joints: below joints that are floating or
+	// planar, and up to the hand rather than to a finger.
+	Longest bool
+
 	// Volume asks for the collision shapes of the chain, and of what is fixed to it, as spheres. A sphere stays one.
 	// Capsules, cylinders and boxes are covered by spheres that stand out by at most Excess metres, 0: 0.02; at the
 	// flat ends of a cylinder by up to its radius. Meshes are left out, and a note says so.
 	Volume bool
 	Excess float64
+
+	// Cover, above 0, asks for the volume as at most so many spheres a link, those of meshes too.
+	Cover int
 }
 
 // The sizes that a file may have.
@@ -41,10 +48,27 @@ func Read(path string, o Options) (*robot.Arm, []string, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	return decode(data, path, o)
+	d, arm, err := decode(data, path, o)
+	if err != nil {
+		return nil, nil, err
+	}
+	return arm, d.notes, nil
 }
 
-func decode(data []byte, name string, o Options) (*robot.Arm, []string, error) {
+// Covered reads the arm of a file with spheres that cover its links, at most so many each, and says how.
+func Covered(path string, o Options) (*robot.Arm, []Cover, error) {
+	data, err := input.Read(path, MostBytes)
+	if err != nil {
+		return nil, nil, err
+	}
+	d, arm, err := decode(data, path, o)
+	if err != nil {
+		return nil, nil, err
+	}
+	return arm, d.covers, nil
+}
+
+func decode(data []byte, name string, o Options) (*document, *robot.Arm, error) {
 	if o.Excess == 0 {
 		o.Excess = 0.02
 	}
@@ -52,6 +76,7 @@ func decode(data []byte, name string, o Options) (*robot.Arm, []string, error) {
 		return nil, nil, &Error{File: name,
 			Why: fmt.Sprintf("covers that stand out by %v m; expected a number above 0", o.Excess)}
 	}
+	o.Volume = o.Volume || o.Cover > 0
 	p := &parser{file: name, volume: o.Volume}
 	d, err := p.parse(bytes.NewReader(data))
 	if err != nil {
@@ -65,7 +90,7 @@ func decode(data []byte, name string, o Options) (*robot.Arm, []string, error) {
 		return nil, nil, err
 	}
 	arm.Notes = d.notes
-	return arm, d.notes, nil
+	return d, arm, nil
 }
 
 // An Error is what is wrong in a file, and where.

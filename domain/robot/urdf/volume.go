@@ -11,10 +11,11 @@ import (
 // A shape is a collision geometry. Cylinders and capsules lie along z, their middle at
 // the origin; size[2] of a capsule is its length without the two half spheres.
 type shape struct {
-	kind   string // sphere, capsule, cylinder, box
+	kind   string // sphere, capsule, cylinder, box, mesh
 	origin robot.Pose
 	radius float64
-	size   [3]float64
+	size   [3]float64 // of a mesh its scale
+	file   string     // of a mesh
 	line   int
 }
 
@@ -79,12 +80,14 @@ func (s *shape) spheres(out []robot.Sphere, i int, at robot.Pose, excess float64
 	return out, len(out) <= MostSpheres
 }
 
-// volume gives the arm the collision shapes of its links and of all that is fixed to them, and notes what is left out.
-func (t *tree) volume(a *robot.Arm, base int, excess float64) error {
-	type seat struct {
-		link int // of the arm
-		pose robot.Pose
-	}
+// A seat is where a link of the file sits on the arm.
+type seat struct {
+	link int // of the arm
+	pose robot.Pose
+}
+
+// seats returns those of the links of the chain and of all that is fixed to them.
+func (t *tree) seats(a *robot.Arm, base int) map[int]seat {
 	seats := map[int]seat{base: {-1, robot.Identity()}}
 	for i := range a.Joints {
 		seats[t.at[a.Joints[i].Link]] = seat{i, robot.Identity()}
@@ -108,38 +111,57 @@ func (t *tree) volume(a *robot.Arm, base int, excess float64) error {
 			}
 		}
 	}
+	return seats
+}
+
+// volume gives the arm the collision shapes of its links and of all that is fixed to them, and notes what is left out.
+func (t *tree) volume(a *robot.Arm, base int, o Options) error {
+	seats := t.seats(a, base)
 	var meshes, loose []string
 	for i := range t.links {
 		l := &t.links[i]
 		s, seated := seats[i]
 		if !seated {
-			if len(l.shapes)+l.meshes > 0 {
+			if len(l.shapes) > 0 {
 				loose = append(loose, l.name)
 			}
 			continue
 		}
-		if l.meshes > 0 {
+		if l.fault != nil {
+			return l.fault
+		}
+		if o.Cover > 0 {
+			if len(a.Support(s.link)) > 0 { // what never moves hits nothing
+				if err := t.cover(a, l, s, o); err != nil {
+					return err
+				}
+			}
+			continue
+		}
+		if slices.ContainsFunc(l.shapes, func(s shape) bool { return s.kind == "mesh" }) {
 			meshes = append(meshes, l.name)
 		}
 		for n := range l.shapes {
-			var ok bool
-			if a.Spheres, ok = l.shapes[n].spheres(a.Spheres, s.link, s.pose, excess); !ok {
+			ok := true
+			if l.shapes[n].kind != "mesh" {
+				a.Spheres, ok = l.shapes[n].spheres(a.Spheres, s.link, s.pose, o.Excess)
+			}
+			if !ok {
 				return t.fail(l.shapes[n].line, fmt.Sprintf("link %q <collision>", l.name), "the volume takes "+
 					"more than %d spheres; expected fewer shapes, or covers that may stand out by more than %v m",
-					MostSpheres, excess)
+					MostSpheres, o.Excess)
 			}
 		}
 	}
 	slices.SortStableFunc(a.Spheres, func(a, b robot.Sphere) int { return a.Link - b.Link })
 	if len(meshes) > 0 {
-		t.notes = append(t.notes, fmt.Sprintf("the volume leaves out the meshes of %s", list(meshes)))
+		t.note("the volume leaves out the meshes of %s: landing init covers them by spheres", list(meshes))
 	}
 	if len(loose) > 0 {
-		t.notes = append(t.notes, fmt.Sprintf("the volume leaves out %s, which other joints than the chain's move",
-			list(loose)))
+		t.note("the volume leaves out %s, which other joints than the chain's move", list(loose))
 	}
 	if len(a.Spheres) == 0 {
-		t.notes = append(t.notes, "the arm has no volume: no collision shape but meshes on its links")
+		t.note("the arm has no volume: no collision shape but meshes on its links")
 	}
 	return nil
 }

@@ -1,0 +1,183 @@
+package draft
+
+import (
+	"fmt"
+	"math"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/landing-diffusion/landing/base/keyed"
+	"github.com/landing-diffusion/landing/domain/robot"
+	"github.com/landing-diffusion/landing/domain/robot/urdf"
+	"github.com/landing-diffusion/landing/domain/trajectory"
+	"github.com/landing-diffusion/landing/internal/text"
+	"github.com/landing-diffusion/landing/internal/vec3"
+	"github.com/landing-diffusion/landing/problem"
+)
+
+// mostSpheres is how many spheres cover a link, at most.
+const mostSpheres = 12
+
+// Robot drafts a problem for the arm of a URDF file: motions from drawn starts to drawn goals, past a ball that stands
+// for what the arm must not hit. out is the problem file's path, for the commands that go on.
+func Robot(o Options, out string) (*Draft, error) {
+	u := urdf.Options{Base: o.Base, Tip: o.Tip, Longest: true}
+	arm, _, err := urdf.Read(o.Path, u)
+	if err != nil {
+		return nil, err
+	}
+	var covers []urdf.Cover
+	if reach := arm.Reach(); !o.NoVolume {
+		u.Cover, u.Excess = mostSpheres, max(0.03*reach, 1e-6)
+		if arm, covers, err = urdf.Covered(o.Path, u); err != nil {
+			return nil, err
+		}
+	}
+	d := &Draft{Data: o.Path, Format: "URDF", Name: name(o.Path), Kind: "trajectory"}
+	tip := arm.Joints[len(arm.Joints)-1].Link
+	said, doubt := arm.Described()
+	d.Read = said
+	d.Notes = append(d.Notes, arm.Notes...)
+	if doubt != "" {
+		d.Notes = append(d.Notes, doubt)
+	}
+	see := func(label, format string, v ...any) {
+		d.Robot = append(d.Robot, fmt.Sprintf("%-11s", label)+fmt.Sprintf(format, v...))
+	}
+	see("robot", "%s", said)
+	see("chain", "from %s to %s (--base and --tip choose others)", arm.Base, tip)
+	for _, i := range arm.Places() {
+		see("joint", "%s", jointLine(&arm.Joints[i]))
+	}
+	for _, c := range covers {
+		what := "primitive shapes"
+		if len(c.Meshes) > 0 {
+			what = text.Counted(len(c.Meshes), "mesh", "meshes")
+		}
+		see("volume", "%s: %s over %s, standing out by %.0f mm at most", c.Link,
+			text.Counted(c.Spheres, "sphere", "spheres"), what, 1000*c.Excess)
+	}
+	if len(arm.Spheres) == 0 {
+		d.note("no link has a volume: obstacles are kept from the origins of links alone")
+	}
+	data := d.Name + ".npy"
+	lines, boxes := surroundings(arm, o)
+	plan := fmt.Sprintf("landing make arm %s -n 500%s -o %s", text.Shell(out), boxes,
+		text.Shell(filepath.Join(o.Folder, data)))
+	train := "landing train " + text.Shell(out)
+	d.YAML = problem.SchemaLine + "\n" + comment("", "Drafted from %s: %s.", o.Path, said)
+	for _, n := range d.Notes {
+		d.YAML += comment("", "Note: %s.", strings.TrimSuffix(n, "."))
+	}
+	d.YAML += comment("", "Look it over, then:") + "#   " + plan + "\n#   " + train + "\n" +
+		fmt.Sprintf("name: %s\n\ndata: {kind: trajectory, path: %s}\n\nset:\n  kind: arm\n  urdf: %s\n  base: %s\n"+
+			"  tip: %s\n  waypoints: 16\n", strconv.Quote(d.Name), strconv.Quote(data),
+			strconv.Quote(pathFrom(o.Folder, o.Path)), strconv.Quote(arm.Base), strconv.Quote(tip)) +
+		strings.Join(lines, "\n") + "\n"
+	see("next", "%s", plan)
+	see("", "%s", train)
+	p, err := problem.Load([]byte(d.YAML), filepath.Join(o.Folder, "the draft"), "", nil)
+	if err != nil {
+		return nil, err
+	}
+	_, err = p.Build()
+	return d, err
+}
+
+// jointLine says what a joint does: its limits in radians and degrees, or metres.
+func jointLine(j *robot.Joint) (s string) {
+	const degree = 180 / math.Pi
+	unit := "rad"
+	switch wide := j.Upper - j.Lower; {
+	case j.Kind == robot.Prismatic:
+		unit, s = "m", fmt.Sprintf("%s slides from %.4g to %.4g m", j.Name, j.Lower, j.Upper)
+	case j.Kind == robot.Continuous || math.Abs(wide-2*math.Pi) < 1e-3:
+		s = j.Name + " turns all the way round"
+	default:
+		s = fmt.Sprintf("%s turns from %.4g to %.4g rad (%.4g° to %.4g°)", j.Name, j.Lower, j.Upper, j.Lower*degree,
+			j.Upper*degree)
+	}
+	if !math.IsInf(j.Velocity, 1) {
+		s += fmt.Sprintf(", at most %.4g %s/s", j.Velocity, unit)
+	}
+	return s
+}
+
+// surroundings writes the set's lines about places and obstacles, and where starts and goals are drawn from: to both
+// sides of a ball, at 0.6 of how far the tip gets in the direction that the arm mostly reaches. Where the tip of random
+// configurations does not fill space, joints tell start and goal.
+func surroundings(arm *robot.Arm, o Options) (lines []string, boxes string) {
+	const draws = 2000
+	k, x, z := arm.NewKinematics(), make([]float64, arm.Dim()), make([]float64, arm.Moving())
+	q, places := make([]float64, arm.Moving()), arm.Places()
+	k.At(x)
+	from := k.Pose(places[0]).P
+	var at [][3]float64
+	var mean [3]float64
+	reach := 0.0
+	for i := range draws {
+		keyed.ReachStart.Stream(1, 0).Normals(z, uint64(i), 0)
+		trajectory.Random(q, arm, z)
+		arm.Coordinates(x, q)
+		k.At(x)
+		p := vec3.Minus(k.Pose(len(arm.Joints)-1).P, from)
+		at, mean, reach = append(at, p), vec3.Add(mean, 1.0/draws, p), max(reach, vec3.Norm(p))
+	}
+	ahead := [3]float64{1}
+	if flat := ([3]float64{mean[0], mean[1]}); vec3.Norm(flat) > reach/4 {
+		ahead = vec3.Unit(flat)
+	}
+	var heights []float64
+	var spread [3][3]float64
+	far := 0.0
+	for _, p := range at {
+		flat, c := [3]float64{p[0], p[1]}, vec3.Minus(p, mean)
+		if vec3.Dot(flat, ahead) > 0.7*vec3.Norm(flat) {
+			heights, far = append(heights, p[2]), max(far, vec3.Norm(flat))
+		}
+		for i := range spread {
+			spread[i] = vec3.Add(spread[i], c[i]/draws, c)
+		}
+	}
+	slices.Sort(heights)
+	say := func(v float64) string { return number(math.Round(v*1000) / 1000) }
+	volume := vec3.Dot(spread[0], vec3.Cross(spread[1], spread[2])) // of the spread: the product of its three variances
+	if len(heights) == 0 || volume < math.Pow(reach, 6)*1e-7 {
+		for e, key := range []string{"start", "goal"} {
+			var values []string
+			for _, i := range places {
+				lo, hi := max(arm.Joints[i].Lower, -2), min(arm.Joints[i].Upper, 2)
+				values = append(values, say(lo+[]float64{0.3, 0.7}[e]*(hi-lo)))
+			}
+			lines = append(lines, fmt.Sprintf("  %s: {joints: [%s]}", key, strings.Join(values, ", ")))
+		}
+	} else {
+		side := [3]float64{-ahead[1], ahead[0]}
+		middle := vec3.Add(vec3.Add(from, 0.6*far, ahead), heights[len(heights)/2], [3]float64{2: 1})
+		for e, sign := range []float64{-1, 1} {
+			var box []string
+			for _, v := range vec3.Add(middle, 0.4*far*sign, side) {
+				box = append(box, say(v-reach/20)+":"+say(v+reach/20))
+			}
+			boxes += fmt.Sprintf(" --%s=%s", []string{"starts", "goals"}[e], strings.Join(box, ","))
+		}
+		lines = []string{"  start: {position: condition}  # the tip's place is given with each motion",
+			"  goal: {position: condition}",
+			"  # path: [{name: down, upright: [0, 0, -1]}]  # what all way points keep: the tip's z axis points down",
+			"  obstacles:  # an example: put what stands around your robot here",
+			fmt.Sprintf("    - {name: ball, sphere: [%s, %s, %s], radius: %s}", say(middle[0]), say(middle[1]),
+				say(middle[2]), say(reach/10)),
+			"  margin: " + say(reach/100) + "  # m", "  clearance: segments  # kept between way points too"}
+	}
+	if len(arm.Spheres) > 0 {
+		lines = append(lines, "  spheres:  # they cover the collision shapes; in the links' frames, m")
+	}
+	for _, s := range arm.Spheres {
+		c := s.Centre
+		lines = append(lines, fmt.Sprintf("    - {link: %s, at: [%.4f, %.4f, %.4f], radius: %.4f}",
+			strconv.Quote(arm.Joints[s.Link].Link), c[0], c[1], c[2], s.Radius+1e-4)) // for what is rounded
+	}
+	return lines, boxes
+}
