@@ -529,17 +529,17 @@ func TestDraw(t *testing.T) {
 		t.Fatalf("pictures %q", c.names)
 	}
 	for name, want := range map[string]string{"psi": "feasible", "torsions": "φ, °",
-		"torsion-circles": "X2 – X3 – X4 – X5"} {
+		"torsion-circles": "X1 – X2 – X3 – X4"} {
 		testkit.Contains(t, c.svg[name], want, "%s", name)
 	}
 	if strings.Contains(c.svg["rmsd"], "feasible") {
 		t.Error("an RMSD has no window")
 	}
-	if strings.Contains(c.svg["torsion-circles"], "X1 –") {
+	if strings.Contains(c.svg["torsion-circles"], "X0 –") {
 		t.Error("a torsion that the set fixes is drawn")
 	}
 	v := c.shown
-	if len(v.Layers) != 2 || len(v.Layers[0].Frames) != 100*15 || len(v.Bonds) != 4 || v.Names[0] != "X1" ||
+	if len(v.Layers) != 2 || len(v.Layers[0].Frames) != 100*15 || len(v.Bonds) != 4 || v.Names[0] != "X0" ||
 		v.Layers[0].Labels[1] != "frame 9: ψ "+strings.TrimPrefix(v.Layers[0].Labels[1], "frame 9: ψ ") ||
 		!strings.Contains(v.Layers[1].Labels[0], "RMSD") {
 		t.Errorf("%+v", v.Layers[0].Labels[:2])

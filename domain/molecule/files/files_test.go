@@ -99,7 +99,7 @@ func TestRoundTrip(t *testing.T) {
 	for ext := range Writers {
 		if b := write(t, ext, n, []float64{0, 0, 0, 1.5, 0, 0, 2, 1.4, 0}); ext == ".pdb" &&
 			!strings.Contains(string(b),
-				"HETATM    3  X3  MOL     1       2.000   1.400   0.000  1.00  0.00           X\n") {
+				"HETATM    3  X2  MOL     1       2.000   1.400   0.000  1.00  0.00           X\n") {
 			t.Errorf("an unnamed atom:\n%s", b)
 		}
 		if b := write(t, ext, n, nil); ext == ".pdb" && string(b) != "END\n" {
