@@ -42,7 +42,7 @@ func TestInternal(t *testing.T) {
 			on(distance, 1, 9, 2, 7), testkit.Must(conformation.Fixed(ringed, ringedX,
 				conformation.Coordinate{Kind: angle, Atoms: []int{6, 5, 0}}))),
 			Apart: []conformation.Apart{{Pairs: [][2]int{{2, 8}}, Min: 2}}}, 18,
-			[]string{"distance 2–3", "distance 2–7 ≥ 1 Å", "distance 2–7 ≤ 9 Å", "distance 2–8 ≥ 2 Å"}},
+			[]string{"distance 2–3 ≥ 1.57631 Å", "distance 2–3 ≤ 1.77631 Å", "distance 2–7 ≥ 1 Å", "distance 2–7 ≤ 9 Å", "distance 2–8 ≥ 2 Å"}},
 		{"rigid", ringed, ringedX, conformation.Spec{Conditions: bonds(ringed, ringedX,
 			testkit.Must(conformation.Rigid(ringed, ringedX, []int{0, 1, 2, 3, 4, 5}))...),
 			Rigid: [][]int{{0, 1, 2, 3, 4, 5}}}, 9, nil},
