@@ -135,6 +135,8 @@ func TestBadMolecule(t *testing.T) {
 		{"atoms: 4, dihedrals: [{atoms: [0, 1, 2, 3], ranges: [[0, 60], [50, 90]]}]",
 			"set.dihedrals[0]: the range [0°, 60°] and the next, from 50° on"},
 		{"atoms: 4, dihedrals: [{atoms: [0, 1, 2, 3], value: condition}]", "set.dihedrals[0].name: expected a name"},
+		{pdb + "coordinates: internal, dihedrals: [{atoms: [0, 1, 2, 3], value: condition, name: a}]",
+			"set.coordinates is internal; expected positions, beside a value that is a condition"},
 		{"atoms: 4, angles: [{atoms: [0, 1, 2], value: condition, name: a}]", "set.angles[0]: an angle cannot be a"},
 		{"atoms: 4, distances: [{atoms: [0, [1, 4]], max: 3}]", "set.distances[0].atoms[1][1]: there is no atom 4"},
 		{"atoms: 4, distances: [{atoms: [0, [1, 0]], max: 3}]", "set.distances[0]: atom 0 is there twice"},
