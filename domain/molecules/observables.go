@@ -142,6 +142,37 @@ func (g *guide) choose(train []float64) {
 	g.plane = g.pair(dihedrals)
 }
 
+// windows tells the share of samples, and of the data, in each window of a dihedral that has several.
+func (g *guide) windows(x, data []float64) (out []domain.Finding) {
+	if g.set == nil {
+		return nil
+	}
+	for _, c := range g.set.Conditions() {
+		f := domain.Finding{Name: "windows of " + g.of(c).name, Verdict: "Each sample is in one of the windows"}
+		for _, w := range c.Windows {
+			one := conformation.Condition{Coordinate: c.Coordinate, Low: w[0], High: w[1]}
+			share := func(x []float64) metric.Float {
+				n := 0
+				for row := range slices.Chunk(x, g.molecule.Dim()) {
+					if one.Excess(row) < edge {
+						n++
+					}
+				}
+				return metric.Float(float64(n*g.molecule.Dim()) / float64(len(x)))
+			}
+			f.Measures = append(f.Measures, domain.Measure{Samples: share(x), Data: share(data), Noise: metric.NaN,
+				PValue: metric.NaN, Name: fmt.Sprintf("%.5g° to %.5g°", w[0]*180/math.Pi, w[1]*180/math.Pi)})
+		}
+		if f.Measures != nil {
+			out = append(out, f)
+		}
+	}
+	return out
+}
+
+// edge is how far outside of a window, in radians, a sample counts as in it: 1 % of a coordinate's spread or less.
+const edge = 0.01
+
 // same reports whether a dihedral is that of four atoms, from either end.
 func same(a []int, b [4]int) bool {
 	back := b

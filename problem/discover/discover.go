@@ -314,7 +314,7 @@ func (s *search) offer(candidates []*Relation) (taken int) {
 			maxCandidates)
 		candidates = candidates[:maxCandidates]
 	}
-	const longest = 16000 // bytes of a formula: package expr takes no more than 16 KiB
+	const longest = 12000 // bytes of a formula: package expr takes 16 KiB, and refined numbers are longer
 	candidates = slices.DeleteFunc(slices.Clone(candidates), func(r *Relation) bool {
 		if len(r.Expr) > longest {
 			s.remark("a %s relation of %d bytes is too long for a formula", r.Kind, len(r.Expr))

@@ -937,7 +937,7 @@ func TestCrowded(t *testing.T) {
 	if len(r.Exact()) != 1 || r.Exact()[0].Expr != fmt.Sprintf("norm(x[%d:%d]) = 1", d-2, d) {
 		t.Errorf("%+v", r.Exact())
 	}
-	if !slices.ContainsFunc(r.Remarks, func(s string) bool { return strings.Contains(s, "so many polynomials") }) {
+	if !slices.ContainsFunc(r.Remarks, func(s string) bool { return strings.Contains(s, "very many polynomials") }) {
 		t.Errorf("%d relations, %q", len(r.Relations), r.Remarks)
 	}
 }

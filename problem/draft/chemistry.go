@@ -43,7 +43,7 @@ type chemist struct {
 // Limits of what conformations show, in degrees unless said.
 const (
 	flatRing   = 15.  // torsions of a flat ring
-	flatCentre = 35.  // an atom's bonds out of their plane
+	flatCentre = 30.  // an atom's bonds out of their plane, root mean square
 	oneSide    = 50.  // a double bond's torsion from 0 or 180
 	straight   = 168. // angles beyond it are those of atoms in a line
 	flatVolume = 0.3  // Å³, of three bonds that lie nearly in a plane
@@ -185,7 +185,8 @@ func (c *chemist) centre(j int) {
 		v := molecule.Volume(c.x[i*c.m.Dim():(i+1)*c.m.Dim()], j, near[0], near[1], near[2])
 		low, high = min(low, v), max(high, v)
 	}
-	flat := len(near) == 3 && off(c.measure(near[2], j, near[0], near[1]), 180) <= flatCentre
+	q := c.measure(near[2], j, near[0], near[1])
+	flat := len(near) == 3 && math.Hypot(q.SD, math.Remainder(q.Mean-180, 360)) <= flatCentre
 	centre, both, name := c.distinct(near), low < 0 && high > 0, c.name(j)
 	switch {
 	case flat:

@@ -232,7 +232,7 @@ func read(o Options) (*loaded, error) {
 				"FILE does, a PDB, SDF or XYZ file"}}
 		}
 		l.formula, l.template, l.kind, l.notes = p.Molecule.Formula(), true, "molecule", p.Remarks
-		if _, doubt := p.Molecule.Described(p.X); doubt != "" {
+		if _, doubt := p.Molecule.Described(p.X); strings.Contains(doubt, "are these") { // in another unit
 			return nil, &UnfitError{Path: o.Path, Few: true, Reasons: []string{doubt}}
 		}
 		kept := p.Molecule.Heavy()
@@ -518,12 +518,12 @@ func (l *loaded) atoms() {
 	for i := 0; i < l.n; i += step {
 		x := l.x[i*m.Dim() : (i+1)*m.Dim()]
 		for _, b := range bonds {
-			r := molecule.Distance(x, b[0], b[1])
-			if i == 0 && r > shortest && r < hydrogen {
+			switch r := molecule.Distance(x, b[0], b[1]); {
+			case i == 0 && r > shortest && r < hydrogen:
 				l.note("if these are atoms with hydrogens, as near as %.2f to others, --template FILE tells which: a "+
 					"PDB, SDF or XYZ file of the molecule", r)
-			}
-			if r < hydrogen || r > longest {
+				return
+			case r < shortest || r > longest:
 				return
 			}
 		}
@@ -625,6 +625,9 @@ func (l *loaded) draft(o Options, d *Draft) error {
 		d.Fills = &fills
 	}
 	for _, q := range r.Outliers {
+		if l.molecule != nil { // where a conformation lies says nothing
+			break
+		}
 		d.Outlier = append(d.Outlier, Outlier{l.row(l.rows[q.Row]), l.names[l.coordinate[q.Column]], q.Value})
 	}
 	set := l.compose(o, d, r)

@@ -90,6 +90,9 @@ func molecules(k Molecule) (constraint.Set, error) {
 	if err != nil {
 		return nil, err
 	}
+	if k.Coordinates == "internal" && set.Capabilities().HeldNames != nil {
+		return nil, Bad("coordinates", k.Coordinates, "positions, beside a value that is a condition")
+	}
 	if k.Coordinates == "internal" {
 		in, err := conformation.NewInternal(set, spec)
 		if err != nil || k.Bonds == "" {
