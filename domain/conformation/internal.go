@@ -23,7 +23,8 @@ import (
 //
 // So bonds of the tree keep their lengths, and stiff coordinates stay within h of m, where no hand changes and no angle
 // is straight. What is in a rigid group or has a value is left out. Conditions that this does not keep are components
-// h(X(s)) of the positions X at the point s; a bond that closes a ring has a range. With ω_a the axis of a coordinate a, which goes through the atom p,
+// h(X(s)) of the positions X at the point s; a bond that closes a ring has a range. With ω_a the axis of a coordinate
+// a, which goes through the atom p,
 //
 //	∂X_j/∂a = ω_a × (X_j − X_p)   for the atoms j that a turns.
 type Internal struct {
