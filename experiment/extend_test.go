@@ -150,9 +150,9 @@ func TestExtendRefuses(t *testing.T) {
 	e := begin(t, append(short, "train.epochs=2")...)
 	trainTo(t, e, Observer{})
 	for setting, want := range map[string]string{
-		"train.batch=64":          "train.batch: a run does not go on with another value: what was trained",
-		"network.width=16":        "network.width: a run does not go on",
-		"process.steps=20":        "process.steps: a run does not go on",
+		"train.batch=64":          "train.batch: a run cannot continue with another value: what was trained",
+		"network.width=16":        "network.width: a run cannot continue",
+		"process.steps=20":        "process.steps: a run cannot continue",
 		"generate.max_failed=0.1": "--set of landing generate",
 		"train.anneal=0.2":        "expected it with train.epochs or --for",
 		"train.epochs=2":          "train.epochs is 2; expected more than the 2 that are trained",

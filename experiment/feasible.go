@@ -142,9 +142,9 @@ func atOnePoint(data *dataset.Points) string {
 	if worst < 0 {
 		return ""
 	}
-	return fmt.Sprintf("%d of %d rows are one and the same point (row %d, from 0, is one): samples have a density and "+
-		"will lie about it, which no training mends. If it stands for something else, such as a missing value, leave "+
-		"these rows out", most, data.N, worst)
+	return fmt.Sprintf("%d of %d rows are one and the same point (row %d, from 0, is one). Samples have a density and "+
+		"will lie near this point, not on it; training does not change that. If it stands for something else, such as "+
+		"a missing value, leave these rows out", most, data.N, worst)
 }
 
 // hashOf is that of Fowler, Noll and Vo of numbers, where −0 is 0.
@@ -394,37 +394,6 @@ func descend(ctx context.Context, set constraint.Set, x []float64, pool *paralle
 			moved[i] = math.Sqrt(dense.SquaredDistance(was[i*d:(i+1)*d], xi))
 		}
 	})
-}
-
-// bring moves the rows of data to Σ by Newton steps, none by more than data.refine, and says by how much: of a
-// molecule in Å, the root mean square over its atoms, else ‖Δx‖.
-func bring(ctx context.Context, p *problem.Problem, set constraint.Set, data *dataset.Points,
-	pool *parallel.Pool) (remark string, err error) {
-	if p.Data.Refine == 0 {
-		return "", nil
-	}
-	unit, root := "", 1.0
-	if data.Molecule != nil {
-		unit, root = " Å (root mean square over atoms)", math.Sqrt(float64(data.D)/3)
-	}
-	x := slices.Clone(data.X)
-	moved, err := descend(ctx, set, x, pool)
-	if err != nil {
-		return "", err
-	}
-	for i := range moved {
-		moved[i] /= root
-		if far := moved[i]; !(far <= p.Data.Refine) {
-			names := constraint.Components(set)
-			v := constraint.Values(set, data.X[i*data.D:(i+1)*data.D])
-			worst := judge.Largest(metric.Violations(names, v, 1, len(set.Equalities())))
-			return "", badData(dataName(p, data), "row %d (from 0) is %.3g%s from the set; expected at most "+
-				"data.refine = %g. It violates %q by %.3g", i, far, unit, p.Data.Refine, worst.Component, worst.Worst)
-		}
-	}
-	data.X = x
-	return fmt.Sprintf("moved %d rows to the set by %.2g (median) and at most %.2g%s", data.N, metric.Median(moved),
-		slices.Max(moved), unit), nil
 }
 
 // near returns the rows that are to be brought to Σ, and counts the others.

@@ -237,7 +237,7 @@ func Standing(r *Run, t *Trained) (says []string) {
 	}
 	if found := k.Verdict.Findings; len(found) > 0 {
 		says = append(says, fmt.Sprintf("warning: samples of these weights were found not good (%s); %s says what "+
-			"mends that", found[0].Code, r.Folder.Path(r.Out(run.ReportFile))))
+			"helps", found[0].Code, r.Folder.Path(r.Out(run.ReportFile))))
 	}
 	return says
 }

@@ -273,7 +273,7 @@ func TestTuneFewRows(t *testing.T) {
 			}
 		}
 		timed := testkit.Must(ofRows(t, set, circle(c.rows), "train.max_seconds=60", "train.epochs=0"))
-		heart := func(s string) bool { return strings.Contains(s, "by heart") }
+		heart := func(s string) bool { return strings.Contains(s, "overfit") }
 		warned := slices.ContainsFunc(timed.Domain.Faults, heart)
 		if few := c.stop == "epochs"; warned != few || timed.Problem.Train.Epochs != 0 {
 			t.Errorf("%d rows for a time: %+v, told %q", c.rows, timed.Problem.Train, timed.Domain.Faults)

@@ -241,7 +241,7 @@ func (p *Problem) Extend(settings Settings) (*Problem, Extension, error) {
 	var x Extension
 	q := trained(p)
 	if err := settings.only(q, extendKeys, extendFaults, "the score was learned with it",
-		"a run does not go on with another value: %s. Keys that may change: %s"); err != nil {
+		"a run cannot continue with another value: %s. Keys that may change: %s"); err != nil {
 		return nil, x, err
 	}
 	written := func(key string) bool { return q.origin[key] != "" }

@@ -585,7 +585,7 @@ func TestResumeLonger(t *testing.T) {
 		code int
 		want string
 	}{
-		{[]string{"--set", "train.batch=7"}, exitConfig, "train.batch: a run does not go on with another value"},
+		{[]string{"--set", "train.batch=7"}, exitConfig, "train.batch: a run cannot continue with another value"},
 		{[]string{"--set", "train.epochs=5"}, exitConfig, "more than the 5 that are trained"},
 		{[]string{"--for", "2000h"}, exitUsage, "--for is 2000h0m0s; expected a time"},
 		{[]string{"--for", "0s"}, exitUsage, "--for is 0s"},

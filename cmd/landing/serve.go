@@ -63,7 +63,7 @@ func (o *serving) flags(f *pflag.FlagSet) {
 	f.StringVar(&o.cert, "tls-cert", "", "certificate of the service, PEM")
 	f.StringVar(&o.key, "tls-key", "", "its key, PEM")
 	f.StringVar(&o.clients, "client-ca", "", "certificates that sign those of callers, PEM: others are refused")
-	f.IntVar(&o.limits.Queue, "queue", 256, "requests that may be drawn or wait; others are told to come again")
+	f.IntVar(&o.limits.Queue, "queue", 256, "requests that may be drawn or wait; others get status 429")
 	f.Int64Var(&o.limits.Numbers, "max-numbers", 4_000_000, "numbers of all samples of a request")
 	f.Int64Var(&o.limits.Body, "max-body", 8<<20, "bytes of a body")
 	f.IntVar(&o.limits.Connections, "max-connections", 1024, "connections that are open at a time")

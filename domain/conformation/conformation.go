@@ -66,6 +66,8 @@ type Spec struct {
 	// Kept are the atoms of the set among Of atoms, as files of frames have them; nil: all.
 	Kept []int
 	Of   int
+	// Rigid are the groups whose conditions, of Rigid, are among Conditions.
+	Rigid [][]int
 }
 
 // An Error says what in a Spec cannot be.

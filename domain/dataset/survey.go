@@ -70,8 +70,8 @@ func ReadSurvey(path string, how Reading) (*Survey, error) {
 	var decode func(f *os.File) (*Points, error)
 	ext := strings.ToLower(filepath.Ext(path))
 	if how.Array != "" && ext != ".npz" {
-		return nil, &Error{File: path, Value: fmt.Sprintf("extension %q", ext), Want: ".npz, of which an array is " +
-			"asked for"}
+		return nil, &Error{File: path, Value: fmt.Sprintf("extension %q", ext), Want: ".npz: only " +
+			"archives have arrays by name"}
 	}
 	switch ext {
 	case ".npz", ".npy":

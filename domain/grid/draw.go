@@ -10,6 +10,7 @@ import (
 	"github.com/landing-diffusion/landing/base/parallel"
 	"github.com/landing-diffusion/landing/constraint"
 	"github.com/landing-diffusion/landing/constraint/geometry"
+	"github.com/landing-diffusion/landing/internal/dense"
 	"github.com/landing-diffusion/landing/internal/fault"
 )
 
@@ -59,7 +60,8 @@ func (d *Draw) Run(ctx context.Context, pool *parallel.Pool) (*Drawn, error) {
 	var mu sync.Mutex
 	err = pool.DoUntil(ctx, d.Count, func(w, i int) {
 		if flows[w] == nil {
-			flows[w] = geometry.NewApproach(geometry.New(set.flow(), 1, 0), dim, geometry.ApproachOptions{Steps: 20})
+			flows[w] = geometry.NewApproach(geometry.New(set.flow(), 1, 0), dim,
+				geometry.ApproachOptions{Steps: 20, Roundoff: solved})
 		}
 		x := out.X[i*dim : (i+1)*dim]
 		for try := 0; try < mostTries && ctx.Err() == nil; try++ {
@@ -94,7 +96,7 @@ func (d *Draw) Run(ctx context.Context, pool *parallel.Pool) (*Drawn, error) {
 // their range, at the loads of the file or a little less, as the search finds one. It returns the share of the loads.
 func (d *Draw) base(ctx context.Context, set *Set) (base []float64, loads float64, err error) {
 	for _, loads := range []float64{1, 0.95, 0.9, 0.8} {
-		for _, share := range []float64{0.1, 0.05, 0.02} {
+		for _, share := range []float64{0.3, 0.2, 0.1, 0.05, 0.02} {
 			inner := *d.Grid
 			inner.Buses, inner.Branches = slices.Clone(inner.Buses), slices.Clone(inner.Branches)
 			for i := range inner.Buses {
@@ -124,16 +126,89 @@ func (d *Draw) base(ctx context.Context, set *Set) (base []float64, loads float6
 					}
 				}
 			}
-			solver := geometry.NewSolver(inside, 0.01).Until(ctx)
-			for range 2 { // a second descent goes on where the first ran out of steps
-				if solver.Descend(base[:inside.Dim()], 1e-12) || ctx.Err() != nil {
-					return base, loads, ctx.Err()
-				}
+			if inside.enter(ctx, base[:inside.Dim()]) || ctx.Err() != nil {
+				return base, loads, ctx.Err()
 			}
 		}
 	}
 	return nil, 0, fault.Errorf(fault.Data, "", "the search for a state of grid %s within its limits found none",
 		d.Grid.Name)
+}
+
+// enter moves x to a state that keeps the balances, and the limits but for nearly, and reports whether it could. With
+// n_j the part of ∇g_j that is tangent to the balances, Levenberg's method brings the violated limits to 0 to first
+// order,
+//
+//	x ← x − Nᵀ (N Nᵀ + μ I)⁻¹ g/‖n‖,  N the unit n_j,
+//
+// and a load flow follows. μ falls where Σ max(g, 0)² does. Else it grows, and the step is taken again.
+func (s *Set) enter(ctx context.Context, x []float64) bool {
+	const mostSteps, mostLimits, nearly = 100, 512, 1e-4
+	d, m, e, support := s.Dim(), len(s.Equalities()), s.NewEvaluator(1), s.Capabilities().Support
+	balances := constraint.EqualitiesOf(s)
+	at := geometry.New(balances, 1, 0)
+	flow := geometry.NewApproach(geometry.New(balances, 1, 0), d, geometry.ApproachOptions{Roundoff: solved})
+	values, jac := make([]float64, len(support)), make([]float64, len(slices.Concat(support...)))
+	y, μ, cost := slices.Clone(x), 0.01, math.Inf(1)
+	var over, gram, w []float64
+	var n [][]float64 // rows of N
+	for step := 0; step < mostSteps && μ < 1e3 && ctx.Err() == nil; step++ {
+		_, ok := flow.Run(y)
+		e.SparseJacobians(values, jac, y, 1)
+		now := 0.0
+		for _, g := range values[m:] {
+			now += max(g, 0) * max(g, 0)
+		}
+		if μ *= 5; ok && now < cost {
+			copy(x, y)
+			if cost, μ = now, μ/25; slices.Max(values[m:]) <= nearly {
+				return true
+			}
+			if at.At(x, 1) != nil {
+				return false
+			}
+			n, over = s.inward(at, values, jac, mostLimits)
+			gram = make([]float64, len(n)*len(n))
+			for i := range gram {
+				gram[i] = dense.Dot4(n[i/len(n)], n[i%len(n)])
+			}
+		}
+		w = append(w[:0], over...)
+		system := slices.Clone(gram)
+		for i := range n {
+			system[i*len(n)+i] += μ
+		}
+		dense.Gauss(system, w, len(n))
+		copy(y, x)
+		for i, λ := range w {
+			dense.Axpy(y, -λ, n[i])
+		}
+	}
+	return false
+}
+
+// inward returns unit normals of the limits that are violated most, in the directions of the balances, and how far each
+// limit is beyond, to first order.
+func (s *Set) inward(at geometry.Geometry, values, jac []float64, most int) (n [][]float64, over []float64) {
+	d, m, from := s.Dim(), len(s.Equalities()), 0
+	limit := max(0, slices.Sorted(slices.Values(values[m:]))[max(0, len(values)-m-most)])
+	t := make([]float64, d)
+	for a, js := range s.Capabilities().Support {
+		if a >= m && values[a] > limit {
+			clear(t)
+			for k, j := range js {
+				t[j] = jac[from+k]
+			}
+			at.Tangent(t, t)
+			if size := dense.Norm(t); size > 1e-9 {
+				row := make([]float64, d)
+				dense.Scaled(row, 1/size, t)
+				n, over = append(n, row), append(over, values[a]/size)
+			}
+		}
+		from += len(js)
+	}
+	return n, over
 }
 
 // flow returns the balances with loads, active generation but for the reference's, and voltages without a range held.

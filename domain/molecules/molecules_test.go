@@ -433,6 +433,16 @@ func TestFit(t *testing.T) {
 			t.Errorf("%s: the data is changed", what)
 		}
 	}
+	// A set without the hydrogens of its template takes the others of frames without names, by their places.
+	two := names("C O")
+	heavy := testkit.Must(conformation.New(conformation.Spec{Molecule: two, Kept: []int{0, 2}, Of: 3,
+		Conditions: []conformation.Condition{{Coordinate: conformation.Coordinate{Kind: conformation.Distance,
+			Atoms: []int{0, 1}}, Low: 1, High: 2}}}))
+	all := &dataset.Points{Molecule: molecule.Anonymous(3), N: 1, D: 9, X: []float64{0, 1, 2, 3, 4, 5, 6, 7, 8}}
+	if got, err := fit(heavy, all); err != nil || !slices.Equal(got.X, []float64{0, 1, 2, 6, 7, 8}) ||
+		len(got.Remarks) > 0 {
+		t.Errorf("heavy atoms: %+v, %v", got, err)
+	}
 	x := chain(4, 5, func(i, k int) float64 { return float64(i) })
 	in := domain.Input{Set: s, Data: x, Train: x, Molecule: names("A1:C1 A1:N2 A1:CX A1:O4"), Pool: pool(t)}
 	d, err := New(in)
@@ -519,17 +529,17 @@ func TestDraw(t *testing.T) {
 		t.Fatalf("pictures %q", c.names)
 	}
 	for name, want := range map[string]string{"psi": "feasible", "torsions": "φ, °",
-		"torsion-circles": "X2 – X3 – X4 – X5"} {
+		"torsion-circles": "X1 – X2 – X3 – X4"} {
 		testkit.Contains(t, c.svg[name], want, "%s", name)
 	}
 	if strings.Contains(c.svg["rmsd"], "feasible") {
 		t.Error("an RMSD has no window")
 	}
-	if strings.Contains(c.svg["torsion-circles"], "X1 –") {
+	if strings.Contains(c.svg["torsion-circles"], "X0 –") {
 		t.Error("a torsion that the set fixes is drawn")
 	}
 	v := c.shown
-	if len(v.Layers) != 2 || len(v.Layers[0].Frames) != 100*15 || len(v.Bonds) != 4 || v.Names[0] != "X1" ||
+	if len(v.Layers) != 2 || len(v.Layers[0].Frames) != 100*15 || len(v.Bonds) != 4 || v.Names[0] != "X0" ||
 		v.Layers[0].Labels[1] != "frame 9: ψ "+strings.TrimPrefix(v.Layers[0].Labels[1], "frame 9: ψ ") ||
 		!strings.Contains(v.Layers[1].Labels[0], "RMSD") {
 		t.Errorf("%+v", v.Layers[0].Labels[:2])

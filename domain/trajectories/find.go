@@ -31,7 +31,7 @@ func (g *guide) find(x []float64) []domain.Finding {
 	if g.limits {
 		out = append(out, g.findLimits(x)...)
 	}
-	return out
+	return append(out, g.findPlanner(x)...)
 }
 
 // unlikely is the chance with which shares of modes of one law are called different, all modes together.
@@ -68,8 +68,8 @@ func (g *guide) findModes(x []float64) domain.Finding {
 			"whether the network or the prior does it", strings.Join(differ, "; "))
 		return f
 	}
-	f.Verdict = fmt.Sprintf("shares of modes differ by no more than chance; with so many samples a difference of "+
-		"about %.2f would be seen", widest)
+	f.Verdict = fmt.Sprintf("shares of modes differ by no more than chance; with this number of samples a "+
+		"difference of about %.2f would be seen", widest)
 	return f
 }
 

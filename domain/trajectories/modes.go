@@ -128,7 +128,7 @@ func (g *guide) bySide() {
 		return out
 	}
 	up := g.compass.Up
-	g.note = fmt.Sprintf("Modes are told by the sides on which the tip passes obstacles, as seen with (%.2f, %.2f, "+
+	g.note = fmt.Sprintf("Modes are the sides on which the tip passes obstacles, seen with (%.2f, %.2f, "+
 		"%.2f) above, the normal of the plane in which the data's tips vary most.", up[0], up[1], up[2])
 }
 

@@ -221,16 +221,34 @@ func (e *Evidence) Typical() []Point {
 // First returns at most n points; what is appended to them leaves p alone.
 func First(p []Point, n int) []Point { return slices.Clip(p[:min(n, len(p))]) }
 
-// A Probe evaluates the set at single points. It is scratch space for one goroutine.
+// A Probe evaluates the set at single points. It is scratch space for one goroutine. Its Jacobians and HessianVectors
+// write a row a component, along the support where the set tells one: Row finds it.
 type Probe struct {
 	constraint.Evaluator
-	Val, Jac []float64 // c, c×d
-	d        int
+	Val, Jac []float64 // c components and their gradients
+	support  [][]int   // nil: all coordinates
+	from     []int     // c+1
+	grad     []float64 // d
 }
 
 // Probe makes a Probe.
 func (e *Evidence) Probe() *Probe {
-	return &Probe{e.Set.NewEvaluator(1), make([]float64, e.C), make([]float64, e.C*e.D), e.D}
+	p := &Probe{Evaluator: e.Set.NewEvaluator(1), Val: make([]float64, e.C), support: e.Set.Capabilities().Support,
+		from: make([]int, e.C+1), grad: make([]float64, e.D)}
+	if p.SparseJacobians == nil || (p.HessianVectors == nil) != (p.SparseHessianVectors == nil) {
+		p.support = nil
+	}
+	if p.support != nil {
+		p.Jacobians, p.HessianVectors = p.SparseJacobians, p.SparseHessianVectors
+	}
+	for i := range e.C {
+		p.from[i+1] = p.from[i] + e.D
+		if p.support != nil {
+			p.from[i+1] = p.from[i] + len(p.support[i])
+		}
+	}
+	p.Jac = make([]float64, p.from[e.C])
+	return p
 }
 
 // At evaluates the components and their gradients at a point and reports whether all are finite.
@@ -239,8 +257,20 @@ func (p *Probe) At(x []float64) bool {
 	return dense.Finite(p.Val) && dense.Finite(p.Jac)
 }
 
-// Grad returns the gradient of component i at the point that At was at.
-func (p *Probe) Grad(i int) []float64 { return p.Jac[i*p.d : (i+1)*p.d] }
+// Row returns the row of component i of a matrix of the size of Jac.
+func (p *Probe) Row(matrix []float64, i int) []float64 { return matrix[p.from[i]:p.from[i+1]] }
+
+// Grad returns the gradient of component i at the point that At was at, until the next call.
+func (p *Probe) Grad(i int) []float64 {
+	if p.support == nil {
+		return p.Row(p.Jac, i)
+	}
+	clear(p.grad)
+	for k, v := range p.Row(p.Jac, i) {
+		p.grad[p.support[i][k]] = v
+	}
+	return p.grad
+}
 
 // sample takes rows at equal distances through the data.
 func (e *Evidence) sample() {

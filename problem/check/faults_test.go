@@ -1,7 +1,9 @@
 package check
 
 import (
+	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 
@@ -9,6 +11,7 @@ import (
 
 	"github.com/landing-diffusion/landing/constraint"
 	"github.com/landing-diffusion/landing/constraint/formula"
+	"github.com/landing-diffusion/landing/constraint/geometry"
 	"github.com/landing-diffusion/landing/internal/dense"
 	"github.com/landing-diffusion/landing/langevin"
 	"github.com/landing-diffusion/landing/tools/testkit"
@@ -189,6 +192,62 @@ func TestDependsOn(t *testing.T) {
 		"a and c": `in the span of "a", "c" at`} {
 		says(t, r, "rank", name, Warn, "redundant", want)
 	}
+}
+
+// Where a wall touches the corner of two others, elastic walls cope; a wall of the paper counts as an equality there.
+func TestCorner(t *testing.T) {
+	s := equality(3).add("a", linear(0, -1, 0, 0)).add("b", linear(0, 0, -1, 0)).
+		add("c", sum(linear(0, -1, -1, 0), product(linear(0, 1, 0, 0), linear(0, 0, 0, 1))))
+	var data []float64
+	for i := range 60 {
+		data = append(data, 1+math.Sin(float64(i)), 1+math.Cos(2*float64(i)), 0.3*math.Sin(3*float64(i)))
+	}
+	for walls, want := range map[langevin.Walls]Status{langevin.PaperWalls: Fail, langevin.ElasticWalls: Pass} {
+		p, worst := gentle(s), Pass
+		p.Walls, p.Repulsion = walls, 0
+		for _, f := range find(run(t, Input{Process: p, Data: data}), "rank", "c") {
+			worst = max(worst, f.Status)
+		}
+		testkit.Equal(t, worst, want, "%v walls", walls)
+	}
+}
+
+// By the pattern of the equalities the same components depend on others as by the whole matrix.
+func TestRanksBySupport(t *testing.T) {
+	s := read(t, `
+dim: 7
+equality:
+  - {name: circle, expr: "x[0]^2 + x[1]^2 - 1"}
+  - {name: sum, expr: "x[2] + x[3] - 0.5"}
+  - {name: twice, expr: "x[0]^2 + x[1]^2 + x[2] + x[3] - 1.5"}
+  - {name: free, expr: "x[1] + x[6] - 1"}
+inequality:
+  - {name: low, expr: "x[4] <= 0"}
+  - {name: both, expr: "x[4] + x[2] + x[3] <= 0.5"}
+  - {name: other, expr: "x[5] + x[4]*x[0] <= 0"}
+`)
+	e := testkit.Must(gather(t.Context(), Input{Process: gentle(s)}, testkit.Pool(t, 1)))
+	e.flat = make([]bool, e.C)
+	dense, sparse := e.ranked(), e.ranked()
+	sparse.h, sparse.normals = geometry.New(constraint.EqualitiesOf(s), 1, 0), geometry.NewNormals(s, true)
+	x := []float64{0.6, 0.8, 0.2, 0.3, 0, 0, 0.2}
+	told := func(p *ranked) string {
+		if !p.At(x) {
+			t.Fatal("not finite")
+		}
+		out, lost := []string{}, 0
+		for _, l := range e.factor(p, e.present(p)) {
+			if l.component < e.M && l.sine <= geometry.RankTolerance {
+				lost++ // of equalities, which one is a question of their order
+			} else if l.component >= e.M {
+				slices.Sort(l.on)
+				out = append(out, fmt.Sprintf("%s %.6f %v", e.Names[l.component], l.sine, l.on))
+			}
+		}
+		return fmt.Sprint(lost, out)
+	}
+	testkit.Equal(t, told(dense), "1 [low 1.000000 [] both 0.000000 [1 4] other 0.857493 []]")
+	testkit.Equal(t, told(sparse), "1 [low 1.000000 [] both 0.000000 [1 2 4] other 0.857493 []]")
 }
 
 // A set that selects one branch of a hyperbola is looked at on that branch.
@@ -399,7 +458,7 @@ func TestRepeatedRows(t *testing.T) {
 	data = append(data, data[6:8]...)
 	says(t, run(t, Input{Process: p, Data: data}), "rows", "", Pass, "1 of 121 rows", "row 120 does row 3")
 	data = append(data, data[4:6]...)
-	says(t, run(t, Input{Process: p, Data: data}), "rows", "", Warn, "2 of 122 rows", "by heart")
+	says(t, run(t, Input{Process: p, Data: data}), "rows", "", Warn, "2 of 122 rows", "memorisation")
 }
 
 // ε is judged against a typical step and the window's width.

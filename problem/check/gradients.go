@@ -24,7 +24,8 @@ func derivatives(e *Evidence) []Finding {
 	probe := e.Probe()
 	hessian := probe.HessianVectors != nil
 	plus, minus, x := make([]float64, e.C), make([]float64, e.C), make([]float64, e.D)
-	jp, jm, hv := make([]float64, e.C*e.D), make([]float64, e.C*e.D), make([]float64, e.C*e.D)
+	size := len(probe.Jac)
+	jp, jm, hv := make([]float64, size), make([]float64, size), make([]float64, size)
 	for n, p := range points {
 		if !probe.At(p.X) {
 			continue
@@ -38,7 +39,7 @@ func derivatives(e *Evidence) []Finding {
 			if decade >= usual && first.settled() && (!hessian || second.settled()) {
 				break
 			}
-			quotient, before = make([]float64, e.C*(1+e.D)), quotient
+			quotient, before = make([]float64, e.C+size), quotient
 			step := math.Pow(10, -1-float64(decade)) * e.Scale
 			for _, side := range []struct {
 				step    float64
@@ -52,23 +53,20 @@ func derivatives(e *Evidence) []Finding {
 			}
 			for i := range e.C {
 				g := probe.Grad(i)
-				of := quotient[i*(1+e.D) : (i+1)*(1+e.D)]
+				of, row, up, down := quotient[i:i+1], probe.Row(quotient[e.C:], i), probe.Row(jp, i), probe.Row(jm, i)
 				of[0] = (plus[i] - minus[i]) / (2 * step)
-				for j := range e.D {
-					of[1+j] = (jp[i*e.D+j] - jm[i*e.D+j]) / (2 * step)
+				for j := range row {
+					row[j] = (up[j] - down[j]) / (2 * step)
 				}
-				var old []float64
+				var old, oldRow []float64
 				if before != nil {
-					old = before[i*(1+e.D) : (i+1)*(1+e.D)]
+					old, oldRow = before[i:i+1], probe.Row(before[e.C:], i)
 				}
-				first.add(i, decade, step, of[:1], []float64{dense.Dot(g, v)}, old, dense.Norm(g),
+				first.add(i, decade, step, of, []float64{dense.Dot(g, v)}, old, dense.Norm(g),
 					terms(probe.Val[i], g, p.X))
-				if old != nil {
-					old = old[1:]
-				}
-				if row := hv[i*e.D : (i+1)*e.D]; hessian {
-					second.add(i, decade, step, of[1:], row, old, dense.Norm(row),
-						dense.Norm(g)+dense.Norm(row)*dense.Norm(p.X))
+				if product := probe.Row(hv, i); hessian {
+					second.add(i, decade, step, row, product, oldRow, dense.Norm(product),
+						dense.Norm(g)+dense.Norm(product)*dense.Norm(p.X))
 				}
 			}
 		}

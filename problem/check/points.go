@@ -121,8 +121,8 @@ func finiteness(e *Evidence) []Finding {
 		value  float64
 		at     evidence.Point
 	}
-	first, hv := make([]*fault, e.C), make([]float64, e.C*e.D) // hv is 0 unless the process bends
-	probe := e.Probe()
+	first, probe := make([]*fault, e.C), e.Probe()
+	hv := make([]float64, len(probe.Jac)) // 0 unless the process bends
 	look := func(points iter.Seq[evidence.Point], status Status) {
 		for p := range points {
 			probe.At(p.X)
@@ -130,7 +130,7 @@ func finiteness(e *Evidence) []Finding {
 				probe.HessianVectors(hv, p.X, e.Direction(0, evidence.ForFiniteness), 1)
 			}
 			for i := range e.C {
-				for k, numbers := range [][]float64{{probe.Val[i]}, probe.Grad(i), hv[i*e.D : (i+1)*e.D]} {
+				for k, numbers := range [][]float64{{probe.Val[i]}, probe.Row(probe.Jac, i), probe.Row(hv, i)} {
 					if at := slices.IndexFunc(numbers, notFinite); at >= 0 && first[i] == nil {
 						first[i] = &fault{status, []string{"value", "gradient", "second derivative"}[k], numbers[at], p}
 					}
@@ -309,8 +309,8 @@ func repeats(e *Evidence) []Finding {
 	f := Finding{Numbers: Numbers{"repeated": share, "first_row": float64(r.First[0][0])}, Message: fmt.Sprintf(
 		"%d of %d rows equal an earlier one, as row %d does row %d", r.Count, r.Looked, r.First[0][0], r.First[0][1])}
 	if share > few {
-		f.add(Warn, ": rows that are held out may be copies of rows to train on, and then distances to them do not "+
-			"tell what was learned by heart")
+		f.add(Warn, ": held-out rows may be copies of training rows, and then distances to them do not "+
+			"show memorisation")
 	}
 	return []Finding{f}
 }

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/landing-diffusion/landing/constraint"
 	"github.com/landing-diffusion/landing/constraint/geometry"
 	"github.com/landing-diffusion/landing/internal/dense"
 	"github.com/landing-diffusion/landing/internal/text"
@@ -23,7 +24,7 @@ func ranks(e *Evidence) []Finding {
 		return nil
 	}
 	n := e.Budget(float64(e.C*e.C*e.D), evidence.MaxPoints)
-	t, probe := tally{of: make([]dependence, e.C)}, e.Probe()
+	t, probe := tally{of: make([]dependence, e.C)}, e.ranked()
 	for i := range t.of {
 		t.of[i].on, t.of[i].nearest = map[int]int{}, 1
 	}
@@ -70,7 +71,7 @@ type dependence struct {
 }
 
 // present returns the components in J at the values of the probe: equalities, and inequalities at or beyond 0.
-func (e *Evidence) present(probe *evidence.Probe) []int {
+func (e *Evidence) present(probe *ranked) []int {
 	var index []int
 	for i, v := range probe.Val {
 		if !e.flat[i] && (i < e.M || v >= -evidence.Tolerance) {
@@ -80,9 +81,12 @@ func (e *Evidence) present(probe *evidence.Probe) []int {
 	return index
 }
 
-func (t *tally) add(e *Evidence, probe *evidence.Probe, on bool, p evidence.Point) {
+func (t *tally) add(e *Evidence, probe *ranked, on bool, p evidence.Point) {
 	equalities := 0
 	for _, l := range e.factor(probe, e.present(probe)) {
+		if e.corner(l) {
+			continue
+		}
 		c := &t.of[l.component]
 		c.seen++
 		shares := l.sine <= geometry.RankTolerance
@@ -116,7 +120,7 @@ const lostSine = 1e-5
 // perturb looks at the same components a little beside each point: one that is
 // dependent at the point and not beside it breaks constant rank.
 func (t *tally) perturb(e *Evidence, points []evidence.Point) {
-	x, probe := make([]float64, e.D), e.Probe()
+	x, probe := make([]float64, e.D), e.ranked()
 	for n, p := range points {
 		if !probe.At(p.X) {
 			continue
@@ -124,7 +128,7 @@ func (t *tally) perturb(e *Evidence, points []evidence.Point) {
 		index := e.present(probe)
 		lost := map[int]float64{}
 		for _, l := range e.factor(probe, index) {
-			if l.sine < lostSine {
+			if l.sine < lostSine && !e.corner(l) {
 				lost[l.component] = l.sine
 			}
 		}
@@ -214,33 +218,87 @@ type leg struct {
 	on        []int   // components in whose span the rest lies
 }
 
+// corner reports whether l is a wall that depends on two more walls at least. Elastic walls cope: Π is of h alone.
+func (e *Evidence) corner(l leg) bool {
+	walls := 0
+	for _, o := range l.on {
+		if o >= e.M {
+			walls++
+		}
+	}
+	return l.component >= e.M && walls > 1 && e.Running.Elastic()
+}
+
+// A ranked is a probe; of a large set that tells its support, with the equalities by the pattern of their gradients.
+type ranked struct {
+	*evidence.Probe
+	x       []float64
+	h       geometry.Geometry
+	normals *geometry.Normals // nil: of other sets
+}
+
+func (e *Evidence) ranked() *ranked {
+	p := &ranked{Probe: e.Probe()}
+	if large := e.Budget(float64(e.M*e.M*e.D), evidence.MaxPoints) < evidence.MaxPoints; large &&
+		e.Set.Capabilities().Support != nil {
+		p.h, p.normals = geometry.New(constraint.EqualitiesOf(e.Set), 1, 0), geometry.NewNormals(e.Set, true)
+	}
+	return p
+}
+
+func (p *ranked) At(x []float64) bool {
+	p.x = x
+	return p.Probe.At(x)
+}
+
 // factor orthogonalises the unit gradients at a probe of the components index, in that order, by Gram–Schmidt done
 // twice. Order matters here: a dependent component is the later one. It leaves out the rest once the check is to end.
-func (e *Evidence) factor(probe *evidence.Probe, index []int) []leg {
+// By a pattern, equalities come in its order, and one shares in a dependence if its gradient is not orthogonal.
+func (e *Evidence) factor(probe *ranked, index []int) []leg {
 	var q [][]float64 // orthonormal
 	var rows [][]float64
 	var base []int // the component that made each q
+	var parts []float64
+	if probe.normals != nil {
+		m, _ := slices.BinarySearch(index, e.M)
+		if parts, _ = probe.normals.At(probe.x, index[:m]); parts == nil || probe.h.At(probe.x, 1) != nil {
+			return nil
+		}
+	}
 	out := make([]leg, 0, len(index))
 	for _, i := range index {
 		size := dense.Norm(probe.Grad(i))
 		if size < geometry.GradientTolerance || !finite(size) || e.ctx.Err() != nil {
 			continue
 		}
-		u := make([]float64, len(probe.Grad(i)))
+		u := make([]float64, e.D)
 		dense.AddScaled(u, u, 1/size, probe.Grad(i))
-		r := make([]float64, len(q), len(q)+1)
-		for range 2 {
-			dense.Reject(u, q, r)
+		l, r := leg{component: i}, make([]float64, len(q), len(q)+1)
+		if i < e.M && parts != nil {
+			l.sine = parts[i] / size
+		} else {
+			if parts != nil {
+				probe.h.Tangent(u, u)
+			}
+			for range 2 {
+				dense.Reject(u, q, r)
+			}
+			l.sine = dense.Norm(u)
 		}
-		l := leg{component: i, sine: dense.Norm(u)}
 		if l.sine < nearlyParallel {
 			for p, w := range weights(rows, r) {
 				if math.Abs(w) > 1e-6 {
 					l.on = append(l.on, base[p])
 				}
 			}
+			own := slices.Clone(probe.Grad(i))
+			for o := 0; o < min(i, e.M) && parts != nil; o++ {
+				if g := probe.Grad(o); math.Abs(dense.Dot(g, own)) > 1e-6*dense.Norm(g)*size {
+					l.on = append(l.on, o)
+				}
+			}
 		}
-		if l.sine > geometry.RankTolerance {
+		if l.sine > geometry.RankTolerance && (i >= e.M || parts == nil) {
 			dense.AddScaled(u, u, 1/l.sine-1, u)
 			q, base = append(q, u), append(base, i)
 			rows = append(rows, append(r, l.sine))

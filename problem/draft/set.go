@@ -44,7 +44,7 @@ func (l *loaded) compose(o Options, d *Draft, r *discover.Report) []string {
 		d.Given = append(d.Given, p)
 	}
 	if l.molecule != nil {
-		return l.moleculeSet(o, d, r)
+		return l.moleculeSet(o, d)
 	}
 	l.bounds(d, r)
 	if len(exact) == 0 && len(r.Inequalities) == 0 {
@@ -113,7 +113,7 @@ func (l *loaded) bounds(d *Draft, r *discover.Report) {
 	}
 	for _, f := range discover.Families(walls) {
 		if len(d.Bounds) == maxBounds {
-			d.note("of the ends at which the data stops suddenly the %d sharpest are "+"told of", maxBounds)
+			d.note("the data stops suddenly at more ends; these are the %d sharpest", maxBounds)
 			break
 		}
 		first := of[f.Members[0]]

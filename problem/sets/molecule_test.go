@@ -65,6 +65,8 @@ func TestMolecule(t *testing.T) {
 			"[distance ABC1:C1–ABC1:CA distance XYZ2:CA–XYZ2:C4]", []float64{0, math.Hypot(1.53, 0.4) - 1}},
 		{template + "bonds: template", "[distance ABC1:C1–ABC1:CA distance ABC1:CA–XYZ2:CA distance ABC1:CA–ABC1:O " +
 			"distance XYZ2:CA–XYZ2:C4]", []float64{0, 0, 0, 0}},
+		{template + "bonds: template, rigid: [[0, 1, 4]]", "[distance ABC1:CA–XYZ2:CA distance XYZ2:CA–XYZ2:C4 " +
+			"distance ABC1:C1–ABC1:CA distance ABC1:CA–ABC1:O distance ABC1:O–ABC1:C1]", nil},
 		{template + "bond_angles: template", "[angle ABC1:C1–ABC1:CA–XYZ2:CA dihedral XYZ2:CA–ABC1:CA–ABC1:C1–ABC1:O " +
 			"angle ABC1:C1–ABC1:CA–ABC1:O angle ABC1:CA–XYZ2:CA–XYZ2:C4]", nil},
 		{template + "rigid: [[C1, 1, 2, O]]", "", []float64{0, 0, 0, 0, 0, 0}},
@@ -120,6 +122,7 @@ func TestBadMolecule(t *testing.T) {
 		{"template: nowhere.pdb", "set.template: "},
 		{"template: x.txt", `set.template: x.txt: extension ".txt"`},
 		{"atoms: 4, bonds: template", "set.bonds: it asks for the template's, and there is no template"},
+		{"atoms: 4, heavy: true", "set.heavy: it asks for the template's"},
 		{"atoms: 4, rigid: [[0, 1, 2]]", "set.rigid[0]: it asks for the template's"},
 		{"atoms: 4, dihedrals: [{atoms: [0, 1, 2, 3], value: 1e300}]", "set.dihedrals[0] is 1e+300; expected degrees"},
 		{"atoms: 4, angles: [{atoms: [0, 1, 2], max: 1e4}]", "set.angles[0] is 10000; expected degrees in"},
@@ -132,6 +135,8 @@ func TestBadMolecule(t *testing.T) {
 		{"atoms: 4, dihedrals: [{atoms: [0, 1, 2, 3], ranges: [[0, 60], [50, 90]]}]",
 			"set.dihedrals[0]: the range [0°, 60°] and the next, from 50° on"},
 		{"atoms: 4, dihedrals: [{atoms: [0, 1, 2, 3], value: condition}]", "set.dihedrals[0].name: expected a name"},
+		{pdb + "coordinates: internal, dihedrals: [{atoms: [0, 1, 2, 3], value: condition, name: a}]",
+			"set.coordinates is internal; expected positions, beside a value that is a condition"},
 		{"atoms: 4, angles: [{atoms: [0, 1, 2], value: condition, name: a}]", "set.angles[0]: an angle cannot be a"},
 		{"atoms: 4, distances: [{atoms: [0, [1, 4]], max: 3}]", "set.distances[0].atoms[1][1]: there is no atom 4"},
 		{"atoms: 4, distances: [{atoms: [0, [1, 0]], max: 3}]", "set.distances[0]: atom 0 is there twice"},

@@ -76,7 +76,7 @@ func startLaw(ctx context.Context, p *problem.Problem, m method.Method, proc *la
 	d := proc.Set.Dim()
 	switch {
 	case m.Prior() != nil:
-		return "uniform", fmt.Sprintf("not asked for: %s begins with a law of its own", m.Name()), nil
+		return "uniform", fmt.Sprintf("not needed: %s has a start law of its own", m.Name()), nil
 	case method.Leaves(m, proc.Set):
 		return "empirical", fmt.Sprintf("paths of %s leave the set", m.Name()), nil
 	case proc.Potential != nil:

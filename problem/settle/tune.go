@@ -98,7 +98,7 @@ func ends(p *problem.Problem, rows, held, steps int, learning []choose.Choice) (
 	}
 	if held >= train.FewestJudged {
 		chosen = []choose.Choice{{Key: problem.KeyTrainStop, Value: "held_out_loss",
-			Reason: "a network that has more time than its rows have to tell learns them by heart"}}
+			Reason: "training stops when the held-out loss stops improving, to prevent overfitting"}}
 		if !budget {
 			chosen = append(chosen, mostEpochs(p.With(learning).Train, rows, steps))
 		}
@@ -107,11 +107,11 @@ func ends(p *problem.Problem, rows, held, steps int, learning []choose.Choice) (
 	n := unjudged(rows, p.With(learning).Train.Batch)
 	chosen = []choose.Choice{{Key: problem.KeyTrainStop, Value: "epochs", Reason: tooFew(held)}}
 	if budget {
-		return chosen, fmt.Sprintf("%s; in much time a network learns its %d rows by heart. Without a time it has %d "+
+		return chosen, fmt.Sprintf("%s; a long training overfits %d rows. Without a time budget it has %d "+
 			"epochs", tooFew(held), rows, n)
 	}
 	return append(chosen, choose.Choice{Key: problem.KeyTrainEpochs, Value: n,
-		Reason: fmt.Sprintf("with more a network learns %d rows by heart, and nothing can tell", rows)}), ""
+		Reason: fmt.Sprintf("more epochs overfit %d rows, and no held-out loss would show it", rows)}), ""
 }
 
 // mostEpochs bounds the epochs of a training that held-out losses end.

@@ -195,7 +195,7 @@ func (e *Entry) state(f *run.Folder, checkpoints int) error {
 	switch s.State {
 	case "training":
 		if e.State = Training; busy == run.NotHeld {
-			e.State, e.Why = Stopped, "its process ended without a word, killed or with its machine"
+			e.State, e.Why = Stopped, "its process was killed, or its machine stopped"
 		}
 	case "interrupted":
 		e.State = Stopped

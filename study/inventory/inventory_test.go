@@ -85,7 +85,7 @@ func TestStates(t *testing.T) {
 	write(t, at("noise/config.yaml"), []byte("of something else"))
 
 	want := map[string][2]string{
-		"finished": {"finished", ""}, "interrupted": {"stopped", ""}, "killed": {"stopped", "without a word"},
+		"finished": {"finished", ""}, "interrupted": {"stopped", ""}, "killed": {"stopped", "was killed"},
 		"busy": {"training", ""}, "young": {"training", ""}, "unbegun": {"stopped", "did not begin"},
 		"other": {"damaged", `says "sleeping"`}, "empty": {"damaged", "has no checkpoint"},
 		"hollow": {"damaged", "weights.safetensors: is missing or empty"}, "failed": {"failed", "it diverged"},

@@ -108,7 +108,7 @@ func ShardOf(s string, env func(string) string) (Shard, error) {
 	}
 	var i, n int // from 0
 	var used []string
-	want := "the index of a job of so many completions, 1 to %d, with that number in " + CountVariable
+	want := "the index of an Indexed Job, and its number of completions (1 to %d) in " + CountVariable
 	slurm := env(slurmID) != ""
 	switch {
 	case slurm && env(CountVariable) != "":

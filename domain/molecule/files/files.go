@@ -276,7 +276,7 @@ func (g *gathered) compare(atoms []molecule.Atom, lines []int, end int) {
 			more = fmt.Sprintf(": atom %s is not in frame 0", called(&molecule.Molecule{Atoms: atoms}, named))
 		}
 		g.refuse(at, "has %d atoms, expected %d as in frame 0%s; frames are of one molecule, and these of %s and %s",
-			len(atoms), len(first), more, (&molecule.Molecule{Atoms: atoms}).Composition(), g.molecule.Composition())
+			len(atoms), len(first), more, (&molecule.Molecule{Atoms: atoms}).Formula(), g.molecule.Formula())
 		return
 	}
 	for i, a := range atoms {
