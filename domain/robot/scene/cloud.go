@@ -55,8 +55,8 @@ func (p *Points) build(lo, hi int) {
 	p.build(mid+1, hi)
 }
 
-// nearest returns the place nearest to the chord from a to b. A part is at least as far from it as from its middle, less
-// half of its length.
+// nearest returns the place nearest to the chord from a to b. A part is at least as far from it as from its middle,
+// less half of its length.
 func (p *Points) nearest(a, b [3]float64) (best [3]float64) {
 	chord, least := Obstacle{A: a, B: b}, math.Inf(1)
 	half := vec3.Scaled(0.5, vec3.Minus(b, a))
