@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// A daeNode is an element of a COLLADA file. The triangles and polygons of its scene are read, in metres by its unit. The
-// vertical axis is passed over, as viewers of robots do.
+// A daeNode is an element of a COLLADA file. The triangles and polygons of its scene are read, in metres by its unit.
+// The vertical axis is passed over, as viewers of robots do.
 type daeNode struct {
 	XMLName xml.Name
 	Attrs   []xml.Attr `xml:",any,attr"`
