@@ -76,18 +76,16 @@ func NewInternal(s *Set, spec Spec) (*Internal, error) {
 	}
 	var factors []constraint.Set
 	for _, circle := range []bool{true, false} {
-		for k := range in.links {
-			l := &in.links[k]
-			for e := range l.by {
-				b := &l.by[e]
-				if b.circle != circle || b.scale == 0 {
-					continue
-				}
-				if b.at, in.dim = in.dim, in.dim+1; circle {
-					in.circles, in.dim = in.circles+1, in.dim+1
-					factors = append(factors, constraint.Factor{Set: zoo.Sphere{D: 2},
-						Name: fmt.Sprintf("torsion %d–%d–%d–%d", l.atom, l.p, l.q, l.r)})
-				}
+		for a := range 2 * len(in.links) {
+			l := &in.links[a/2]
+			b := &l.by[a%2]
+			if b.circle != circle || b.scale == 0 {
+				continue
+			}
+			if b.at, in.dim = in.dim, in.dim+1; circle {
+				in.circles, in.dim = in.circles+1, in.dim+1
+				factors = append(factors, constraint.Factor{Set: zoo.Sphere{D: 2},
+					Name: fmt.Sprintf("torsion %d–%d–%d–%d", l.atom, l.p, l.q, l.r)})
 			}
 		}
 	}
@@ -95,7 +93,7 @@ func NewInternal(s *Set, spec Spec) (*Internal, error) {
 		factors = append(factors, constraint.Factor{Name: "stiff", Set: zoo.Euclidean{D: k}})
 	}
 	if factors == nil {
-		return nil, errors.New("nothing can move: all angles and torsions are fixed")
+		return nil, errors.New("all angles and torsions are fixed")
 	}
 	in.Set, in.start = constraint.Product(factors...), make([]float64, in.dim)
 	if err := in.Point(in.start, s.template); err != nil {
@@ -184,20 +182,15 @@ func (s *Internal) condition(spec Spec, l *link, sibling bool) {
 		φ := molecule.Torsion(s.positions.template, l.atom, l.p, l.q, l.r)
 		l.by[1] = slot{at: -1, circle: true, mid: φ, half: min(math.Abs(φ), math.Pi-math.Abs(φ)), scale: 1}
 	}
-	for _, c := range spec.Conditions {
-		if c.Kind == Volume && sibling && c.Atoms[0] == l.p && l.by[1].half > handedness {
-			l.by[1].circle, l.by[1].scale = false, stiffness
-		}
-	}
 	for e := range l.by {
 		own, b := atoms[:3+e], &l.by[e]
 		for _, c := range spec.Conditions {
-			h := (c.High - c.Low) / 2
-			back := slices.Clone(c.Atoms)
+			h, back := (c.High-c.Low)/2, slices.Clone(c.Atoms)
 			slices.Reverse(back)
-			switch {
-			case c.Kind != Kind(int(Angle)+e) || c.Windows != nil:
-			case !slices.Equal(own, c.Atoms) && !slices.Equal(own, back):
+			switch same := slices.Equal(own, c.Atoms) || slices.Equal(own, back); {
+			case c.Kind == Volume && e == 1 && sibling && c.Atoms[0] == l.p && b.circle && b.half > handedness:
+				b.circle, b.scale = false, stiffness
+			case c.Kind != Kind(int(Angle)+e) || c.Windows != nil || !same:
 			case h == 0:
 				*b = slot{at: -1, mid: c.Low}
 			case e == 1 && b.scale > 0:
@@ -245,11 +238,14 @@ func (s *Internal) Capabilities() constraint.Capabilities {
 	return c
 }
 
-// Place writes the positions of a point, in a frame of its own.
-func (s *Internal) Place(dst, point []float64) {
+// Placed returns the positions of points, each in a frame of its own.
+func (s *Internal) Placed(points []float64) (x []float64) {
 	f := s.newFrame()
-	f.place(point)
-	copy(dst, f.x)
+	for point := range slices.Chunk(points, s.dim) {
+		f.place(point)
+		x = append(x, f.x...)
+	}
+	return x
 }
 
 // Point writes the point of positions x: their torsions and angles, whatever lengths their bonds have.
@@ -360,11 +356,7 @@ func (s *pulled) Equalities() []string   { return s.rest.Equalities() }
 func (s *pulled) Inequalities() []string { return s.rest.Inequalities() }
 
 func (s *pulled) Capabilities() constraint.Capabilities {
-	return constraint.Capabilities{Name: s.rest.String(), Fault: func(x []float64) error {
-		f := s.newFrame()
-		f.place(x)
-		return s.rest.fault(f.x)
-	}}
+	return constraint.Capabilities{Name: s.rest.String()}
 }
 
 // halfStep is that of differences of first derivatives, which are right to 10⁻⁹ of them.

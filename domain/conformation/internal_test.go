@@ -61,22 +61,20 @@ func TestInternal(t *testing.T) {
 			}
 			constrainttest.Run(t, s, constrainttest.Options{Spread: 0.3})
 			point := make([]float64, s.Dim())
-			back := func(x []float64) []float64 { // there and back again
+			back := func(x []float64) { // there and back again
 				if err := s.Point(point, x); err != nil {
 					t.Fatal(err)
 				}
-				y := make([]float64, len(x))
-				if s.Place(y, point); !alike(x, y) {
+				y := s.Placed(point)
+				if !alike(x, y) {
 					t.Errorf("positions %v are not those of %v", y, x)
 				}
-				return y
 			}
 			back(c.x)
 			for j := range point {
 				point[j] += math.Sin(float64(7 * j))
 			}
-			moved := make([]float64, len(c.x))
-			s.Place(moved, point)
+			moved := s.Placed(point)
 			back(moved)
 			for j := range moved {
 				moved[j] = -moved[j]

@@ -3,7 +3,6 @@ package molecules
 import (
 	"fmt"
 	"io"
-	"iter"
 	"slices"
 
 	"github.com/landing-diffusion/landing/base/arrayfile"
@@ -23,19 +22,6 @@ func fitsInternal(set constraint.Set) bool {
 	return ok
 }
 
-// A chart takes points to positions.
-type chart struct{ *conformation.Internal }
-
-// placed returns the positions of points.
-func (c chart) placed(points []float64) []float64 {
-	d, wide := c.Dim(), c.Positions().Dim()
-	out := make([]float64, len(points)/d*wide)
-	for i := 0; i*d < len(points); i++ {
-		c.Place(out[i*wide:(i+1)*wide], points[i*d:(i+1)*d])
-	}
-	return out
-}
-
 // far is how far, in Å (RMSD), torsions and angles alone may put the atoms of a frame: bonds differ by less.
 const far = 0.5
 
@@ -43,25 +29,31 @@ const far = 0.5
 func fitInternal(set constraint.Set, data *dataset.Points) (*dataset.Points, error) {
 	in, _ := constraint.As[*conformation.Internal](set)
 	frames, err := fitBent(in.Positions(), data)
-	if err != nil || frames.D != in.Positions().Dim() {
-		return frames, err
+	if err != nil {
+		return nil, err
+	}
+	d, wide := in.Dim(), in.Positions().Dim()
+	if frames.D != wide {
+		return nil, fmt.Errorf("its frames have %d coordinates; expected %d", frames.D, wide)
 	}
 	out := *frames
-	out.D, out.X, out.Shape = in.Dim(), make([]float64, frames.N*in.Dim()), nil
-	moved, place := make([]float64, frames.N), make([]float64, frames.D)
+	out.D, out.X, out.Shape = d, make([]float64, frames.N*d), nil
+	moved := make([]float64, frames.N)
 	for i := range frames.N {
-		x, to := frames.X[i*frames.D:(i+1)*frames.D], out.X[i*out.D:(i+1)*out.D]
-		if err := in.Point(to, x); err != nil {
-			return nil, fmt.Errorf("frame %d (from 0): %w", i, err)
+		x, point := frames.X[i*wide:(i+1)*wide], out.X[i*d:(i+1)*d]
+		err := in.Point(point, x)
+		if err == nil {
+			var r *superpose.Reference
+			if r, err = superpose.New(in.Placed(point)); err == nil {
+				moved[i] = r.RMSD(x)
+			}
 		}
-		in.Place(place, to)
-		r, err := superpose.New(place)
+		if err == nil && !(moved[i] <= far) {
+			err = fmt.Errorf("its torsions and angles with the bonds and rigid groups of the set give another shape, "+
+				"by %.2g Å (RMSD); expected at most %v", moved[i], far)
+		}
 		if err != nil {
 			return nil, fmt.Errorf("frame %d (from 0): %w", i, err)
-		}
-		if moved[i] = r.RMSD(x); !(moved[i] <= far) {
-			return nil, fmt.Errorf("frame %d (from 0) has another shape than its torsions and angles give with the "+
-				"bonds and rigid groups of the set, by %.2g Å (RMSD); expected at most %v", i, moved[i], far)
 		}
 	}
 	slices.Sort(moved)
@@ -74,8 +66,8 @@ func fitInternal(set constraint.Set, data *dataset.Points) (*dataset.Points, err
 // newInternal makes the domain of positions, and lets it see points.
 func newInternal(in domain.Input) (*domain.Domain, error) {
 	set, _ := constraint.As[*conformation.Internal](in.Set)
-	c := chart{set}
-	in.Set, in.Data, in.Train, in.HeldOut = set.Positions(), c.placed(in.Data), c.placed(in.Train), c.placed(in.HeldOut)
+	in.Set, in.Data, in.Train = set.Positions(), set.Placed(in.Data), set.Placed(in.Train)
+	in.HeldOut = set.Placed(in.HeldOut)
 	d, err := New(in)
 	if err != nil {
 		return nil, err
@@ -83,13 +75,13 @@ func newInternal(in domain.Input) (*domain.Domain, error) {
 	d.Lay, d.Unit, d.PerUnit, d.Rounded = nil, "", 0, nil // distances are of points
 	if o := d.Observables; o != nil {
 		values, marks := o.Values, d.Distance.Marks
-		o.Values = func(dst, x []float64, n int) { values(dst, c.placed(x[:n*c.Dim()]), n) }
-		d.Distance.Marks = func(x []float64) []float64 { return marks(c.placed(x)) }
+		o.Values = func(dst, x []float64, n int) { values(dst, set.Placed(x[:n*set.Dim()]), n) }
+		d.Distance.Marks = func(x []float64) []float64 { return marks(set.Placed(x)) }
 	}
 	draw, scene, find := d.Draw, d.Scene, d.Find
-	d.Find = func(x []float64) []domain.Finding { return find(c.placed(x)) }
+	d.Find = func(x []float64) []domain.Finding { return find(set.Placed(x)) }
 	view := func(v domain.View) domain.View {
-		v.Dim, v.Data, v.Samples = set.Positions().Dim(), c.placed(v.Data), c.placed(v.Samples)
+		v.Dim, v.Data, v.Samples = in.Set.Dim(), set.Placed(v.Data), set.Placed(v.Samples)
 		return v
 	}
 	d.Draw = func(to domain.Canvas, v domain.View) { draw(to, view(v)) }
@@ -97,12 +89,8 @@ func newInternal(in domain.Input) (*domain.Domain, error) {
 	for ext, w := range d.Writers {
 		d.Writers[ext] = func(to io.Writer, points arrayfile.Rows) error {
 			blocks := points.Blocks
-			points.D, points.Blocks = set.Positions().Dim(), func(yield func([]float64) bool) {
-				for b := range iter.Seq[[]float64](blocks) {
-					if !yield(c.placed(b)) {
-						return
-					}
-				}
+			points.D, points.Blocks = in.Set.Dim(), func(yield func([]float64) bool) {
+				blocks(func(b []float64) bool { return yield(set.Placed(b)) })
 			}
 			return w(to, points)
 		}
