@@ -558,6 +558,40 @@ func TestDraw(t *testing.T) {
 	}
 }
 
+// Coverage is by the RMSD of heavy atoms after alignment: samples that are the held-out rows, turned and moved, cover
+// all of them; others none. The column of the data is that of the training rows.
+func TestCoverage(t *testing.T) {
+	trans, gauche := func(int, int) float64 { return 180 * degree }, func(int, int) float64 { return 60 * degree }
+	held, other := chain(5, 20, trans), chain(5, 30, gauche)
+	moved := slices.Clone(held)
+	for i := 0; i < len(moved); i += 3 {
+		moved[i], moved[i+1], moved[i+2] = 3-moved[i+1], moved[i]-7, moved[i+2]+1
+	}
+	m := molecule.Anonymous(5)
+	d := testkit.Must(New(domain.Input{Set: set(t, m, dihedral("a", 20, 200, 0, 1, 2, 3)), Data: append(held, other...),
+		Train: other, HeldOut: held, Pool: pool(t)}))
+	f := d.Find(append(moved, other[:15*20]...))[0]
+	want := [][2]float64{{1, 0}, {0.5, 0}}
+	for k, v := range want {
+		testkit.Equal(t, f.Measures[k].Name, []string{"COV-R", "COV-P"}[k], "name")
+		testkit.Near(t, float64(f.Measures[k].Samples), v[0], 1e-12, f.Measures[k].Name)
+		testkit.Near(t, float64(f.Measures[k].Data), v[1], 1e-12, "of the data, "+f.Measures[k].Name)
+	}
+	if r := f.Measures[2]; r.Name != "MAT-R" || r.Samples > 1e-6 || r.Data < 0.6 || f.Measures[3].Samples < 0.3 {
+		t.Errorf("%+v", f.Measures)
+	}
+	testkit.Contains(t, f.Verdict, "100.0 % of held-out rows have a sample within 0.5 Å, 0.0 % a training row")
+	// Parameters of other atoms, and no parameters, are named.
+	for file, want := range map[string]string{
+		"../molecule/amber/alanine.prmtop": "it has 22 atoms, expected 5 as in the set",
+		"../molecule/amber/alanine.rst7":   "expected %VERSION"} {
+		_, err := New(domain.Input{Set: set(t, m, dihedral("a", 20, 100, 0, 1, 2, 3)), Data: held, Train: held,
+			Files: map[string]string{PrmtopKey: file}, Pool: pool(t)})
+		testkit.Refused(t, err, want)
+		testkit.Refused(t, err, file)
+	}
+}
+
 // φ, ψ and the RMSD of md_network.npz, as pictures and distances see them: degrees.
 func TestGoldenObservables(t *testing.T) {
 	g := golden.Read(t, "md_network.npz")

@@ -248,15 +248,12 @@ func (g *guide) pair(dihedrals []coordinate) []coordinate {
 	}
 	all := slices.DeleteFunc(slices.Clone(dihedrals), func(c coordinate) bool { return c.fixed })
 	all = slices.Concat(all, g.turns, dihedrals)
-	for k := len(all) - 1; k >= 0; k-- { // each once
-		if slices.ContainsFunc(all[:k], func(c coordinate) bool { return same(c.Atoms, [4]int(all[k].Atoms)) }) {
-			all = slices.Delete(all, k, k+1)
+	for _, c := range all {
+		if !same(c.Atoms, [4]int(all[0].Atoms)) {
+			return []coordinate{all[0], c}
 		}
 	}
-	if len(all) < 2 {
-		return nil
-	}
-	return all[:2]
+	return nil
 }
 
 // backbone returns φ (C–N–CA–C) and ψ (N–CA–C–N) of the first residue that has both.

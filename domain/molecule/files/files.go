@@ -114,19 +114,12 @@ func Read(path string) (*Frames, error) {
 }
 
 func decode(path, ext string, f *os.File) (*Frames, error) {
-	switch ext {
-	case ".pdb", ".ent":
-		return DecodePDB(path, f)
-	case ".xyz":
-		return DecodeXYZ(path, f)
-	case ".sdf", ".mol":
-		return DecodeSDF(path, f)
-	case ".dcd":
-		return DecodeDCD(path, f)
-	case ".xtc":
-		return DecodeXTC(path, f)
+	of := map[string]func(string, io.Reader) (*Frames, error){".pdb": DecodePDB, ".ent": DecodePDB, ".xyz": DecodeXYZ,
+		".sdf": DecodeSDF, ".mol": DecodeSDF, ".dcd": DecodeDCD, ".xtc": DecodeXTC}[ext]
+	if of == nil {
+		return decodeArray(f)
 	}
-	return decodeArray(f)
+	return of(path, f)
 }
 
 // maxLine bounds a line: those of all formats are far shorter.
@@ -255,6 +248,7 @@ func (g *gathered) add(atoms []molecule.Atom, x []float64, lines []int, end int)
 
 // extend appends the coordinates of a frame.
 func (g *gathered) extend(x []float64) {
+	g.within(g.n, x)
 	if len(g.x)+len(x) > maxNumbers {
 		g.refuse(Error{Frame: g.n}, "more than %d numbers, expected a smaller file", maxNumbers)
 	}

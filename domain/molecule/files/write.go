@@ -210,18 +210,12 @@ func WriteDCD(w io.Writer, m *molecule.Molecule, frames arrayfile.Rows) error {
 			b.Write(cell[:])
 		}
 	}
-	// The header: CORD and 20 numbers.
-	control := [20]uint32{0: uint32(n), 2: 1, 3: uint32(n), 9: math.Float32bits(1), 19: 24}
+	control := []uint32{0: uint32(n), 2: 1, 3: uint32(n), 9: math.Float32bits(1), 19: 24}
 	put(84)
 	b.WriteString("CORD")
-	put(control[:]...)
-	put(84)
-	// Titles: lines of 80.
-	title := fmt.Sprintf("%-80.80s", "made by landing; coordinates in angstrom, frames are independent samples")
-	put(84, 1)
-	b.WriteString(title)
-	put(84)
-	put(4, uint32(atoms), 4)
+	put(append(control, 84, 84, 1)...) // and a title, a line of 80
+	fmt.Fprintf(b, "%-80.80s", "made by landing; coordinates in angstrom, frames are independent samples")
+	put(84, 4, uint32(atoms), 4)
 	for f, x := range frames.Each() {
 		for k := range 3 {
 			put(uint32(4 * atoms))
