@@ -9,6 +9,7 @@ type Finding struct {
 	Warning  bool      `json:"warning,omitempty"` // the verdict is bad
 	Share    float64   `json:"share,omitempty"`   // of the samples that a warning concerns; 0 where it is not known
 	Note     string    `json:"note,omitempty"`    // how it was found, in sentences
+	Beside   string    `json:"beside,omitempty"`  // what samples are held against, in Measure.Data; empty: the data
 	Measures []Measure `json:"measures"`
 }
 

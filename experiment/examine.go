@@ -65,13 +65,9 @@ func Examine(ctx context.Context, p *problem.Problem, pool *parallel.Pool, repor
 		return nil, err
 	}
 	var data *dataset.Points
-	var moved string
 	free := withoutCondition(proc.Set, p.Condition.Columns)
 	if kind, _ := kinds.Of(p.Data.Kind, free); kind.Bundled || p.Data.Path != "" {
 		if _, data, err = readData(ctx, p, proc.Set); err != nil {
-			return nil, err
-		}
-		if moved, err = bring(ctx, p, proc.Set, data, pool); err != nil {
 			return nil, err
 		}
 	}
@@ -138,9 +134,7 @@ func Examine(ctx context.Context, p *problem.Problem, pool *parallel.Pool, repor
 	}
 	if data != nil {
 		lines, doubts := data.Described()
-		if r.Data = append(r.Data, lines...); moved != "" {
-			r.Data = append(r.Data, moved)
-		}
+		r.Data = append(r.Data, lines...)
 		for _, doubt := range doubts {
 			r.Findings = append(r.Findings, check.Finding{Check: "data", Status: check.Warn, Message: doubt})
 		}

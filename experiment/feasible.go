@@ -396,37 +396,6 @@ func descend(ctx context.Context, set constraint.Set, x []float64, pool *paralle
 	})
 }
 
-// bring moves the rows of data to Σ by Newton steps, none by more than data.refine, and says by how much: of a
-// molecule in Å, the root mean square over its atoms, else ‖Δx‖.
-func bring(ctx context.Context, p *problem.Problem, set constraint.Set, data *dataset.Points,
-	pool *parallel.Pool) (remark string, err error) {
-	if p.Data.Refine == 0 {
-		return "", nil
-	}
-	unit, root := "", 1.0
-	if data.Molecule != nil {
-		unit, root = " Å (root mean square over atoms)", math.Sqrt(float64(data.D)/3)
-	}
-	x := slices.Clone(data.X)
-	moved, err := descend(ctx, set, x, pool)
-	if err != nil {
-		return "", err
-	}
-	for i := range moved {
-		moved[i] /= root
-		if far := moved[i]; !(far <= p.Data.Refine) {
-			names := constraint.Components(set)
-			v := constraint.Values(set, data.X[i*data.D:(i+1)*data.D])
-			worst := judge.Largest(metric.Violations(names, v, 1, len(set.Equalities())))
-			return "", badData(dataName(p, data), "row %d (from 0) is %.3g%s from the set; expected at most "+
-				"data.refine = %g. It violates %q by %.3g", i, far, unit, p.Data.Refine, worst.Component, worst.Worst)
-		}
-	}
-	data.X = x
-	return fmt.Sprintf("moved %d rows to the set by %.2g (median) and at most %.2g%s", data.N, metric.Median(moved),
-		slices.Max(moved), unit), nil
-}
-
 // near returns the rows that are to be brought to Σ, and counts the others.
 func (r *Refined) near(p *problem.Problem, set constraint.Set, x []float64, within float64) (rows []int) {
 	names, v := constraint.Components(set), constraint.Values(set, x)

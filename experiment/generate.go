@@ -17,7 +17,6 @@ import (
 	"github.com/landing-diffusion/landing/base/arrayfile"
 	"github.com/landing-diffusion/landing/base/keyed"
 	"github.com/landing-diffusion/landing/base/parallel"
-	"github.com/landing-diffusion/landing/constraint"
 	"github.com/landing-diffusion/landing/domain"
 	"github.com/landing-diffusion/landing/domain/dataset"
 	"github.com/landing-diffusion/landing/domain/kinds"
@@ -35,7 +34,9 @@ import (
 // that fail are kept and marked; a share above generate.max_failed is a *FailedError, returned beside the samples.
 func (l *Loaded) Generate(ctx context.Context, t *Trained, prior *Prior, n int, first, seed uint64,
 	tick func(done int)) (*judge.Samples, error) {
-	s, err := NewDrawer(l, t, n).Draw(ctx, prior, n, first, seed, tick)
+	d := NewDrawer(l, t, n)
+	d.Finish(true)
+	s, err := d.Draw(ctx, prior, n, first, seed, tick)
 	if err != nil {
 		return nil, err
 	}
@@ -67,7 +68,7 @@ type Drawer struct {
 	scores  func(worker int) method.Score
 	fields  []*score.Field[float32] // behind scores; nil where they are the caller's
 	trace   *method.Trace           // of Diagnose
-	finish  []finisher              // of each worker, of Finish
+	finish  []domain.Finisher       // of each worker, of Finish
 
 	finishes bool // samples are made such that they can be used
 }
@@ -98,31 +99,8 @@ func (dr *Drawer) Diagnose() {
 func (dr *Drawer) Finish(on bool) {
 	dr.finishes = on && dr.l.Domain.Finish != nil && dr.l.Problem.Generate.Repair != "none"
 	if dr.finishes && dr.finish == nil {
-		dr.finish = make([]finisher, dr.l.Pool.Workers())
+		dr.finish = make([]domain.Finisher, dr.l.Pool.Workers())
 	}
-}
-
-// A finisher is one of a domain, which is made when it is asked first, and room to look at what it did.
-type finisher struct {
-	finish domain.Finisher
-	eval   constraint.Evaluator
-	values []float64
-}
-
-// try makes a row of points such that it can be used.
-func (f *finisher) try(ctx context.Context, l *Loaded, row []float64, seed, number uint64) domain.Finished {
-	set := l.Process.Set
-	if f.finish == nil {
-		f.finish, f.eval = l.Domain.Finish(), set.NewEvaluator(1)
-		f.values = make([]float64, len(constraint.Components(set)))
-	}
-	out := f.finish(ctx, row, seed, number)
-	f.eval.Values(f.values, row, 1)
-	worst, at := constraint.Worst(f.values, len(set.Equalities()))
-	if out.Fault == "" && worst > maxFinished {
-		out.Fault = fmt.Sprintf("it violates %q by %.3g after the repair", constraint.Components(set)[at], worst)
-	}
-	return out
 }
 
 // Draw makes the samples first … first+n−1 of the given seed, those that fail among them. tick, if not nil,
@@ -194,7 +172,14 @@ func (dr *Drawer) finished(ctx context.Context, prior *Prior, s *judge.Samples, 
 	}
 	d, out := s.Dim, make([]domain.Finished, hi-lo)
 	try := func(worker, i int, seed uint64) {
-		out[i-lo] = dr.finish[worker].try(ctx, dr.l, s.X[i*d:(i+1)*d], seed, first+uint64(i))
+		if dr.finish[worker] == nil {
+			dr.finish[worker] = dr.l.Domain.Finish()
+		}
+		row, f := s.X[i*d:(i+1)*d], &out[i-lo]
+		*f = dr.finish[worker](ctx, row, seed, first+uint64(i))
+		if v := judge.Largest(judge.Violations(dr.l.Process.Set, row)); f.Fault == "" && v.Worst > maxFinished {
+			f.Fault = fmt.Sprintf("it violates %q by %.3g after the repair", v.Component, v.Worst)
+		}
 	}
 	dr.l.Pool.Do(hi-lo, func(worker, k int) {
 		if !s.Lost[lo+k] && ctx.Err() == nil {

@@ -106,13 +106,6 @@ func load(ctx context.Context, p *problem.Problem, pool *parallel.Pool, report f
 		data.Names = known
 	}
 	report("checking the rows against the set")
-	moved, err := bring(ctx, p, proc.Set, data, pool)
-	if err != nil {
-		return nil, err
-	}
-	if moved != "" {
-		report(moved)
-	}
 	remark, err := checkFeasible(ctx, p, proc.Set, data, pool)
 	if err != nil {
 		return nil, err

@@ -298,6 +298,9 @@ func (l *Loaded) bareDomain(set constraint.Set, some []float64) error {
 
 // named reports whether a set itself knows the names and bonds of its atoms.
 func named(set constraint.Set) bool {
+	if in, ok := constraint.As[*conformation.Internal](set); ok {
+		set = in.Positions()
+	}
 	s, ok := constraint.As[*conformation.Set](set)
 	if !ok || s.Dim() != set.Dim() {
 		return false

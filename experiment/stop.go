@@ -3,10 +3,13 @@ package experiment
 import (
 	"context"
 	"fmt"
+	"math"
 	"slices"
 	"time"
 
 	"github.com/landing-diffusion/landing/base/keyed"
+	"github.com/landing-diffusion/landing/constraint"
+	"github.com/landing-diffusion/landing/domain/conformation"
 	"github.com/landing-diffusion/landing/experiment/run"
 	"github.com/landing-diffusion/landing/judge/metric"
 	"github.com/landing-diffusion/landing/langevin"
@@ -133,6 +136,11 @@ func (t *training) lossEstimate(ctx context.Context) (e metric.Estimate, seen []
 	}
 	rows, paths, _ := judgedBy(t.run.Loaded)
 	losses := t.held.Losses(t.trainer.Average())
+	if _, ok := constraint.As[*conformation.Internal](t.run.Process.Set); ok {
+		for i, v := range losses { // conformers are near a few minima: one in none would outweigh all others
+			losses[i] = math.Log(v)
+		}
+	}
 	own := make([][]float64, rows)
 	for i, v := range losses[:paths] {
 		own[i%rows] = append(own[i%rows], v)

@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"github.com/landing-diffusion/landing/base/superpose"
+	"github.com/landing-diffusion/landing/constraint"
 	"github.com/landing-diffusion/landing/domain/dataset"
 	"github.com/landing-diffusion/landing/experiment/judge"
 	"github.com/landing-diffusion/landing/experiment/run"
@@ -88,13 +89,18 @@ func (l *Loaded) model() (score.Model[float32], error) {
 func prepared(c score.Config, p *problem.Problem, proc *langevin.Process, data *dataset.Points, train []float64,
 	rows []int) (score.Config, error) {
 	if networks.Refers(c.Kind) {
-		if what := fixed(proc, data.X); what != "" {
+		free, x := *proc, data.X
+		if c.Held > 0 {
+			given := Condition{At: c.Dim - c.Held, Names: make([]string, c.Held)}
+			free.Set, x = constraint.At(proc.Set, given.Of(x)[:c.Held]), given.points(x)
+		}
+		if what := fixed(&free, x); what != "" {
 			return c, &problem.KeyError{Key: problem.KeyNetworkKind, Value: c.Kind,
 				Want: "mlp: this network does not see how points lie in space, and " + what + " does"}
 		}
 	}
 	var err error
-	if c.Reference, err = p.Reference(c.Dim); err != nil {
+	if c.Reference, err = p.Reference(c.Dim - c.Held); err != nil {
 		return c, err
 	}
 	c, err = networks.Prepare(c, train)

@@ -99,7 +99,8 @@ func chooseKind(p *Problem, set constraint.Set) {
 	}
 	ext := strings.ToLower(filepath.Ext(p.Data.Path))
 	frames := ext == "" || slices.Contains(formats.Extensions, ext) // a table of numbers has points
-	if _, ok := constraint.As[*conformation.Set](free); ok && frames {
+	_, positions := constraint.As[*conformation.Set](free)
+	if _, ok := constraint.As[*conformation.Internal](free); (ok || positions) && frames {
 		if _, fits := kinds.Of(molecules.Kind.Data, free); fits {
 			p.choose(choose.Choice{Key: KeyDataKind, Value: molecules.Kind.Data,
 				Reason: "points of the set are conformations of a molecule"})

@@ -72,7 +72,7 @@ func TestKeysWithoutEffect(t *testing.T) {
 	}
 	// The others always have an effect, or what they need is asked for in words of its own.
 	always := strings.Fields(`
-		name title seed convention defaults data.kind data.reference data.prmtop data.train data.split_seed data.refine
+		name title seed convention defaults data.kind data.reference data.prmtop data.train data.split_seed
 		data.tolerance condition.columns condition.path condition.drop observe observe[].name observe[].for
 		observe[].let
 		observe[].expr observe[].unit observe[].range observe[].bins observe[].circular potential.kind process.method
@@ -159,9 +159,8 @@ func TestResolvedHoldsEveryKey(t *testing.T) {
 	file, values := plain(p), reflect.ValueOf(p).Elem()
 	for _, k := range Keys() {
 		if k.index == nil || values.FieldByIndex(k.index).Kind() > reflect.Float64 && k.Words == nil ||
-			strings.HasPrefix(k.Name, "potential.") && k.Name != KeyPotentialKind || k.Name == "condition.drop" ||
-			k.Name == "data.refine" {
-			continue // texts and lists, keys of other kinds, of no condition, of data that stays where it is
+			strings.HasPrefix(k.Name, "potential.") && k.Name != KeyPotentialKind || k.Name == "condition.drop" {
+			continue // texts and lists, keys of other kinds, of no condition
 		}
 		want, ok := zeros[k.Name]
 		if !ok {

@@ -71,14 +71,13 @@ func (o *origins) note(layer map[string]string) {
 // Data says where the data is.
 type Data struct {
 	// earth: latitude, longitude; points: coordinates; molecule: conformations; demo: the earthquakes in the binary
-	Kind      string  `yaml:"kind"`
-	Path      string  `yaml:"path"`
-	Reference string  `yaml:"reference,omitempty"` // of molecules: file of what RMSDs are taken to
-	Prmtop    string  `yaml:"prmtop,omitempty"`    // of molecules: AMBER's parameters, for energies in reports
-	Train     string  `yaml:"train,omitempty"`     // NPY file of points that are learned in place of the training rows
-	SplitSeed uint64  `yaml:"split_seed"`
-	Refine    float64 `yaml:"refine,omitempty" bounds:"[0,1e15]"` // how far rows may be moved to Σ
-	Tolerance Choice  `yaml:"tolerance" bounds:"(0,1e15]"`        // largest violation; auto: evidence.Far of the spread
+	Kind      string `yaml:"kind"`
+	Path      string `yaml:"path"`
+	Reference string `yaml:"reference,omitempty"` // of molecules: file of what RMSDs are taken to
+	Prmtop    string `yaml:"prmtop,omitempty"`    // of molecules: AMBER's parameters, for energies in reports
+	Train     string `yaml:"train,omitempty"`     // NPY file of points that are learned in place of the training rows
+	SplitSeed uint64 `yaml:"split_seed"`
+	Tolerance Choice `yaml:"tolerance" bounds:"(0,1e15]"` // largest violation; auto: evidence.Far of the spread
 }
 
 // Potential is f of the target exp(−f).

@@ -97,7 +97,7 @@ func TestFaults(t *testing.T) {
 			`mine.yaml:3: set.a is [1]; expected rows of equal length`},
 		{"data: {kind: points, path: x.csv}", "data: [1, 2]",
 			`mine.yaml:2: data is [1, 2]; expected a mapping with keys ` +
-				`kind, path, reference, train, split_seed, refine, tolerance`},
+				`kind, path, reference, prmtop, train, split_seed, tolerance`},
 		{"name: mine", "name: &a mine", `mine.yaml:1: name is`},
 		{"name: mine", "name: 5", `mine.yaml:1: name is 5; expected text`},
 		{"name: mine", "seed: -1", `mine.yaml:1: seed is -1; expected an integer of at least 0`},

@@ -3,7 +3,7 @@
 # Skipped, with a word, where there is no Python 3.10 or later, or no way to get NumPy and pytest.
 #
 #   LANDING_PYTHON          the Python to test with (default: the first that will do)
-#   LANDING_PYTHON_PACKAGES more packages to install, such as "torch arviz"
+#   LANDING_PYTHON_PACKAGES more packages to install, such as "torch arviz openmm MDAnalysis"
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -30,6 +30,12 @@ if ! [ -e "$home/complete" ]; then
   timeout 120 "$home/bin/python" -m pip install -q --disable-pip-version-check --retries 1 $packages \
     || skip "pip cannot install $packages"
   touch "$home/complete"
+fi
+# Programs that read files of molecules; without them a test is skipped. Two more are large: LANDING_PYTHON_PACKAGES.
+if ! [ -e "$home/programs" ]; then
+  timeout 60 "$home/bin/python" -m pip install -q --disable-pip-version-check --retries 1 --only-binary :all: \
+    rdkit biopython || echo "python: pip cannot install rdkit and biopython"
+  touch "$home/programs"
 fi
 
 work=$(mktemp -d)

@@ -141,7 +141,7 @@ func runInit(ctx context.Context, a *app, o *initOptions, args []string) (answer
 		fmt.Fprintf(w, "%-11s%s; next: %s\n", "wrote", o.out, next)
 		if d.Molecule != nil {
 			fmt.Fprintf(w, "%-11slanding train %s --for 5m\n%-11slanding generate %s -o samples.sdf\n", "then",
-				text.Shell(o.out), "", filepath.Join("runs", text.Shell(d.Name)))
+				text.Shell(o.out), "", "runs/"+text.Shell(d.Name)+"-001")
 		}
 	}}, nil
 }

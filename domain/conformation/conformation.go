@@ -66,6 +66,8 @@ type Spec struct {
 	// Kept are the atoms of the set among Of atoms, as files of frames have them; nil: all.
 	Kept []int
 	Of   int
+	// Rigid are the groups whose conditions, of Rigid, are among Conditions.
+	Rigid [][]int
 }
 
 // An Error says what in a Spec cannot be.
@@ -319,25 +321,18 @@ func (b *builder) gaps(name string, c Condition) {
 	}
 }
 
-// nearest makes the conditions of the distance from an atom to the nearest of others: the least of their distances is
-// at most High, and all are at least Low.
+// nearest makes the inequality of the distance from an atom to the nearest of others: the least is at most High.
 func (b *builder) nearest(c Condition) {
-	name := cmp.Or(c.Name, "nearest "+b.names(c.Atoms))
 	var terms []term
 	for _, a := range c.Atoms[1:] {
 		i := b.coordinate(Coordinate{Distance, []int{c.Atoms[0], a}})
-		if c.Low > 0 && b.fault == "" {
-			b.add(&b.rest, fmt.Sprintf("%s %s ≥ %s", name, b.names([]int{a}), c.show(c.Low)),
-				[]term{{measure: i, sign: -1, ref: c.Low}})
-		}
 		terms = append(terms, term{measure: i, sign: 1, ref: c.High})
 	}
-	switch {
-	case !(c.Low < c.High && c.High > 0):
-		b.refuse("the distance to the nearest of a group is in [%s, %s]; expected a range, a min or a max above 0",
-			c.show(c.Low), c.show(c.High))
-	case !math.IsInf(c.High, 1):
-		b.add(&b.rest, name+" ≤ "+c.show(c.High), terms)
+	if terms == nil || !(c.High > 0) || c.Low > 0 || math.IsInf(c.High, 1) {
+		b.refuse("the distance to the nearest of a group; expected at least one atom in it, and a max above 0")
+	}
+	if b.fault == "" {
+		b.add(&b.rest, cmp.Or(c.Name, "nearest "+b.names(c.Atoms))+" ≤ "+c.show(c.High), terms)
 		b.rest[len(b.rest)-1].least = true
 	}
 }

@@ -72,7 +72,7 @@ func TestSuite(t *testing.T) {
 			Windows:    [][2]float64{{2.5, 3.5}, {-1, 0.2}, {0.9, 1.5}}},
 			on(distance, 1.5, 1.5, 0, 1)}}},
 		"nearest": {5, conformation.Spec{Conditions: []conformation.Condition{
-			on(conformation.Nearest, 1.2, 1.9, 0, 1, 2, 3), on(distance, 1.5, 1.5, 3, 4)}}},
+			on(conformation.Nearest, -inf, 1.9, 0, 1, 2, 3), on(distance, 1.5, 1.5, 3, 4)}}},
 		"same coordinate twice": {4, conformation.Spec{Conditions: []conformation.Condition{
 			on(distance, 1.5, 1.5, 0, 1), on(distance, 1.5, 1.5, 1, 0), on(dihedral, 0.5, 0.5, 0, 1, 2, 3),
 			on(dihedral, 0.5+2*math.Pi, 0.5+2*math.Pi, 3, 2, 1, 0)}}},

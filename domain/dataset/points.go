@@ -48,7 +48,11 @@ func (p *Points) Described() (lines, doubts []string) {
 	case p.Place != "":
 		lines = append(lines, p.Place)
 	case p.Molecule != nil:
-		said, doubt := p.Molecule.Described(p.X[:min(len(p.X), p.Molecule.Dim())])
+		x := p.X[:min(len(p.X), p.Molecule.Dim())]
+		if p.D != p.Molecule.Dim() { // internal coordinates
+			x = nil
+		}
+		said, doubt := p.Molecule.Described(x)
 		if lines = append(lines, said); doubt != "" {
 			doubts = append(doubts, doubt)
 		}
@@ -56,7 +60,7 @@ func (p *Points) Described() (lines, doubts []string) {
 		lines = append(lines, Ranges(p.Names, p.X, p.D))
 	}
 	const few, many = 20, 10
-	if p.N < few && p.D >= many*p.N {
+	if p.Molecule == nil && p.N < few && p.D >= many*p.N {
 		doubts = append(doubts, fmt.Sprintf("%d rows of %d numbers: if the array is transposed, write x.T", p.N, p.D))
 	}
 	return append(lines, p.Remarks...), doubts

@@ -16,8 +16,8 @@ import (
 )
 
 // All are the kinds. Of several with one data.kind the first that fits the set is taken.
-var All = []domain.Kind{earth.Kind, rotation.Kind, surface.Kind, points.Kind, molecules.Kind, trajectories.Kind,
-	earth.Demo}
+var All = []domain.Kind{earth.Kind, rotation.Kind, surface.Kind, points.Kind, molecules.Kind, molecules.Internal,
+	trajectories.Kind, earth.Demo}
 
 // Names returns the values that data.kind can have.
 func Names() []string {

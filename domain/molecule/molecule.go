@@ -14,6 +14,7 @@ import (
 	"maps"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -56,7 +57,7 @@ func (m *Molecule) Dim() int { return 3 * len(m.Atoms) }
 // Described tells of the atoms and bonds, and what looks like another unit than ångström: a frame x in which hardly two
 // atoms are as near as bonds are, or many are nearer.
 func (m *Molecule) Described(x []float64) (said, doubt string) {
-	said = fmt.Sprintf("%d atoms (%s), %d bonds", m.N(), m.Composition(), len(m.Bonds))
+	said = fmt.Sprintf("%d atoms (%s), %d bonds", m.N(), m.Formula(), len(m.Bonds))
 	if m.N() < 2 || len(x) < m.Dim() {
 		return said, ""
 	}
@@ -81,17 +82,24 @@ func (m *Molecule) Described(x []float64) (said, doubt string) {
 	return said, doubt
 }
 
-// Composition returns the elements and how many atoms each has.
-func (m *Molecule) Composition() string {
+// Formula returns the elements and how many atoms each has, in Hill's order: carbon and hydrogen before the others.
+func (m *Molecule) Formula() (s string) {
 	count := map[string]int{}
 	for _, a := range m.Atoms {
 		count[cmp.Or(a.Element, "?")]++
 	}
-	var parts []string
-	for _, e := range slices.Sorted(maps.Keys(count)) {
-		parts = append(parts, fmt.Sprintf("%s %d", e, count[e]))
+	first := func(e string) int { return strings.Index("HC", e) } // −1 of others
+	for _, e := range slices.SortedFunc(maps.Keys(count), func(a, b string) int {
+		if count["C"] == 0 {
+			return strings.Compare(a, b)
+		}
+		return cmp.Or(first(b)-first(a), strings.Compare(a, b))
+	}) {
+		if s += e; count[e] > 1 {
+			s += strconv.Itoa(count[e])
+		}
 	}
-	return strings.Join(parts, ", ")
+	return s
 }
 
 // nonmetals are the elements whose bonds have the lengths of covalent radii.

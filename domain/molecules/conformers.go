@@ -113,11 +113,12 @@ func coverage(x, held []*superpose.Reference, δ float64) (out [4]float64) {
 	}
 	for side, all := range least {
 		for _, d := range all {
-			out[2+side] += d / float64(len(all))
+			out[2+side] += d
 			if d <= δ {
-				out[side] += 1 / float64(len(all))
+				out[side]++
 			}
 		}
+		out[side], out[2+side] = out[side]/float64(len(all)), out[2+side]/float64(len(all))
 	}
 	return out
 }

@@ -56,11 +56,10 @@ func (c *coordinate) feasible() []float64 {
 // names returns those of the atoms: their labels, or those that PDB files have.
 func (g *guide) names() (names []string) {
 	for i, a := range files.Named(g.molecule) {
-		label := g.molecule.Label(i)
-		if label == strconv.Itoa(i) {
-			label = a.Name
+		if label := g.molecule.Label(i); label != strconv.Itoa(i) {
+			a.Name = label
 		}
-		names = append(names, label)
+		names = append(names, a.Name)
 	}
 	return names
 }

@@ -36,7 +36,7 @@ const (
 // published is the number of samples that distances on molecules are published with.
 const published = 8000
 
-func fits(set constraint.Set) bool { return set.Dim()%3 == 0 }
+func fits(set constraint.Set) bool { return !fitsInternal(set) && set.Dim()%3 == 0 }
 
 // conditioned returns the set of conditions on a molecule, or nil if it is another kind of set.
 func conditioned(set constraint.Set) *conformation.Set {
@@ -76,7 +76,8 @@ func New(in domain.Input) (*domain.Domain, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := &domain.Domain{Samples: published, More: true, Draw: g.draw(o, c), Scene: g.space, Find: c.find,
+	out := &domain.Domain{Samples: published, More: true, Draw: g.draw(o, c), Scene: g.space,
+		Find:    func(x []float64) []domain.Finding { return append(c.find(x), g.windows(x, in.Data)...) },
 		Writers: map[string]domain.Writer{}, Rounded: files.Rounded,
 		Unit: "Å (root mean square over atoms)", PerUnit: math.Sqrt(3 / float64(in.Set.Dim()))}
 	if g.reference != nil {
@@ -152,14 +153,14 @@ func relabelled(s *conformation.Set, data *dataset.Points) *dataset.Points {
 // are taken as they are: with as many atoms, and no other element at the place of one.
 func placed(s *conformation.Set, data *dataset.Points) (*dataset.Points, error) {
 	m, own := s.Molecule(), data.Molecule
-	if kept, of := s.Kept(); kept != nil && own.N() == of {
-		data = picking(data, kept)
-		data.Remarks = data.Remarks[:len(data.Remarks)-1] // that atoms are left out is what the set asks for
-		own = data.Molecule
-	}
 	pick, err := picked(m, own)
 	if err == nil {
 		return picking(data, pick), nil
+	}
+	if kept, of := s.Kept(); kept != nil && own.N() == of && len(kept) < of {
+		data = picking(data, kept)
+		data.Remarks = data.Remarks[:len(data.Remarks)-1] // that atoms are left out is what the set asks for
+		own = data.Molecule
 	}
 	if have, want := own.N(), m.N(); have != want {
 		fault := fmt.Sprintf("its frames have %d atoms; expected %d, of %s", have, want, constraint.Name(s))

@@ -433,6 +433,16 @@ func TestFit(t *testing.T) {
 			t.Errorf("%s: the data is changed", what)
 		}
 	}
+	// A set without the hydrogens of its template takes the others of frames without names, by their places.
+	two := names("C O")
+	heavy := testkit.Must(conformation.New(conformation.Spec{Molecule: two, Kept: []int{0, 2}, Of: 3,
+		Conditions: []conformation.Condition{{Coordinate: conformation.Coordinate{Kind: conformation.Distance,
+			Atoms: []int{0, 1}}, Low: 1, High: 2}}}))
+	all := &dataset.Points{Molecule: molecule.Anonymous(3), N: 1, D: 9, X: []float64{0, 1, 2, 3, 4, 5, 6, 7, 8}}
+	if got, err := fit(heavy, all); err != nil || !slices.Equal(got.X, []float64{0, 1, 2, 6, 7, 8}) ||
+		len(got.Remarks) > 0 {
+		t.Errorf("heavy atoms: %+v, %v", got, err)
+	}
 	x := chain(4, 5, func(i, k int) float64 { return float64(i) })
 	in := domain.Input{Set: s, Data: x, Train: x, Molecule: names("A1:C1 A1:N2 A1:CX A1:O4"), Pool: pool(t)}
 	d, err := New(in)
@@ -519,17 +529,17 @@ func TestDraw(t *testing.T) {
 		t.Fatalf("pictures %q", c.names)
 	}
 	for name, want := range map[string]string{"psi": "feasible", "torsions": "φ, °",
-		"torsion-circles": "X2 – X3 – X4 – X5"} {
+		"torsion-circles": "X1 – X2 – X3 – X4"} {
 		testkit.Contains(t, c.svg[name], want, "%s", name)
 	}
 	if strings.Contains(c.svg["rmsd"], "feasible") {
 		t.Error("an RMSD has no window")
 	}
-	if strings.Contains(c.svg["torsion-circles"], "X1 –") {
+	if strings.Contains(c.svg["torsion-circles"], "X0 –") {
 		t.Error("a torsion that the set fixes is drawn")
 	}
 	v := c.shown
-	if len(v.Layers) != 2 || len(v.Layers[0].Frames) != 100*15 || len(v.Bonds) != 4 || v.Names[0] != "X1" ||
+	if len(v.Layers) != 2 || len(v.Layers[0].Frames) != 100*15 || len(v.Bonds) != 4 || v.Names[0] != "X0" ||
 		v.Layers[0].Labels[1] != "frame 9: ψ "+strings.TrimPrefix(v.Layers[0].Labels[1], "frame 9: ψ ") ||
 		!strings.Contains(v.Layers[1].Labels[0], "RMSD") {
 		t.Errorf("%+v", v.Layers[0].Labels[:2])
@@ -545,6 +555,40 @@ func TestDraw(t *testing.T) {
 	d.Draw(c, domain.View{Dim: 15, Data: x, Reference: r})
 	if len(c.names) != 3 || len(c.shown.Layers) != 1 {
 		t.Errorf("without samples: %q, %d layers", c.names, len(c.shown.Layers))
+	}
+}
+
+// Coverage is by the RMSD of heavy atoms after alignment: samples that are the held-out rows, turned and moved, cover
+// all of them; others none. The column of the data is that of the training rows.
+func TestCoverage(t *testing.T) {
+	trans, gauche := func(int, int) float64 { return 180 * degree }, func(int, int) float64 { return 60 * degree }
+	held, other := chain(5, 20, trans), chain(5, 30, gauche)
+	moved := slices.Clone(held)
+	for i := 0; i < len(moved); i += 3 {
+		moved[i], moved[i+1], moved[i+2] = 3-moved[i+1], moved[i]-7, moved[i+2]+1
+	}
+	m := molecule.Anonymous(5)
+	d := testkit.Must(New(domain.Input{Set: set(t, m, dihedral("a", 20, 200, 0, 1, 2, 3)), Data: append(held, other...),
+		Train: other, HeldOut: held, Pool: pool(t)}))
+	f := d.Find(append(moved, other[:15*20]...))[0]
+	want := [][2]float64{{1, 0}, {0.5, 0}}
+	for k, v := range want {
+		testkit.Equal(t, f.Measures[k].Name, []string{"COV-R", "COV-P"}[k], "name")
+		testkit.Near(t, float64(f.Measures[k].Samples), v[0], 1e-12, f.Measures[k].Name)
+		testkit.Near(t, float64(f.Measures[k].Data), v[1], 1e-12, "of the data, "+f.Measures[k].Name)
+	}
+	if r := f.Measures[2]; r.Name != "MAT-R" || r.Samples > 1e-6 || r.Data < 0.6 || f.Measures[3].Samples < 0.3 {
+		t.Errorf("%+v", f.Measures)
+	}
+	testkit.Contains(t, f.Verdict, "100.0 % of held-out rows have a sample within 0.5 Å, 0.0 % a training row")
+	// Parameters of other atoms, and no parameters, are named.
+	for file, want := range map[string]string{
+		"../molecule/amber/alanine.prmtop": "it has 22 atoms, expected 5 as in the set",
+		"../molecule/amber/alanine.rst7":   "expected %VERSION"} {
+		_, err := New(domain.Input{Set: set(t, m, dihedral("a", 20, 100, 0, 1, 2, 3)), Data: held, Train: held,
+			Files: map[string]string{PrmtopKey: file}, Pool: pool(t)})
+		testkit.Refused(t, err, want)
+		testkit.Refused(t, err, file)
 	}
 }
 

@@ -102,17 +102,19 @@ func (g *guide) spelled(c conformation.Coordinate) string {
 	return c.Kind.String() + " " + strings.Join(labels, " – ")
 }
 
-// choose finds what is compared: coordinates with a window in the set; torsions of rings
-// that are not flat in the training rows; and where there is neither, torsions about bonds
-// that can turn. It also finds two dihedrals to draw against each other.
+// choose finds what is compared: coordinates with a window in the set; torsions of rings that are not flat in the
+// training rows; and torsions about bonds that can turn, where there is neither or the set fixes bond lengths. It also
+// finds the torsions that the set leaves free, and two dihedrals to draw against each other.
 func (g *guide) choose(train []float64) {
 	var dihedrals []coordinate // of conditions
+	turning := false           // conformations differ in torsions alone
 	if g.set != nil {
 		for _, c := range g.set.Conditions() {
 			v := g.of(c)
 			if c.Kind == conformation.Dihedral {
 				dihedrals = append(dihedrals, v)
 			}
+			turning = turning || c.Kind == conformation.Distance && v.fixed
 			bounded := !math.IsInf(c.Low, 0) && !math.IsInf(c.High, 0) && c.Kind != conformation.Volume
 			if !v.fixed && bounded && len(g.seen) < mostWindows {
 				g.seen = append(g.seen, v)
@@ -125,13 +127,11 @@ func (g *guide) choose(train []float64) {
 			all = append(all, t...)
 		}
 	}
-	rings, torsions, alone := len(all), 0, false
+	rings, torsions := len(all), 0
 	for k, t := range append(all, g.rotatable()...) {
 		own := slices.IndexFunc(dihedrals, func(c coordinate) bool { return same(c.Atoms, t) })
-		if k == rings {
-			alone = len(g.seen) == 0
-		}
-		if own < 0 && (k < rings || alone) && torsions < mostTorsions {
+		turning = turning || k == rings && len(g.seen) == 0
+		if own < 0 && (k < rings || turning) && torsions < mostTorsions {
 			g.seen = append(g.seen, g.torsion(t))
 			torsions++
 		}
@@ -141,6 +141,37 @@ func (g *guide) choose(train []float64) {
 	}
 	g.plane = g.pair(dihedrals)
 }
+
+// windows tells the share of samples, and of the data, in each window of a dihedral that has several.
+func (g *guide) windows(x, data []float64) (out []domain.Finding) {
+	if g.set == nil {
+		return nil
+	}
+	for _, c := range g.set.Conditions() {
+		f := domain.Finding{Name: "windows of " + g.of(c).name, Verdict: "Each sample is in one of the windows"}
+		for _, w := range c.Windows {
+			one := conformation.Condition{Coordinate: c.Coordinate, Low: w[0], High: w[1]}
+			share := func(x []float64) metric.Float {
+				n := 0
+				for row := range slices.Chunk(x, g.molecule.Dim()) {
+					if one.Excess(row) < edge {
+						n++
+					}
+				}
+				return metric.Float(float64(n*g.molecule.Dim()) / float64(len(x)))
+			}
+			f.Measures = append(f.Measures, domain.Measure{Samples: share(x), Data: share(data), Noise: metric.NaN,
+				PValue: metric.NaN, Name: fmt.Sprintf("%.5g° to %.5g°", w[0]*180/math.Pi, w[1]*180/math.Pi)})
+		}
+		if f.Measures != nil {
+			out = append(out, f)
+		}
+	}
+	return out
+}
+
+// edge is how far outside of a window, in radians, a sample counts as in it: 1 % of a coordinate's spread or less.
+const edge = 0.01
 
 // same reports whether a dihedral is that of four atoms, from either end.
 func same(a []int, b [4]int) bool {
@@ -215,16 +246,14 @@ func (g *guide) pair(dihedrals []coordinate) []coordinate {
 	if φ, ψ, residue, ok := g.backbone(); ok {
 		return []coordinate{find(φ, "φ of "+residue), find(ψ, "ψ of "+residue)}
 	}
-	all := dihedrals
-	for _, c := range g.turns {
-		if !slices.ContainsFunc(all, func(o coordinate) bool { return same(o.Atoms, [4]int(c.Atoms)) }) {
-			all = append(all, c)
+	all := slices.DeleteFunc(slices.Clone(dihedrals), func(c coordinate) bool { return c.fixed })
+	all = slices.Concat(all, g.turns, dihedrals)
+	for _, c := range all {
+		if !same(c.Atoms, [4]int(all[0].Atoms)) {
+			return []coordinate{all[0], c}
 		}
 	}
-	if len(all) < 2 {
-		return nil
-	}
-	return all[:2]
+	return nil
 }
 
 // backbone returns φ (C–N–CA–C) and ψ (N–CA–C–N) of the first residue that has both.

@@ -31,7 +31,7 @@ func (g *guide) find(x []float64) []domain.Finding {
 	if g.limits {
 		out = append(out, g.findLimits(x)...)
 	}
-	return out
+	return append(out, g.findPlanner(x)...)
 }
 
 // unlikely is the chance with which shares of modes of one law are called different, all modes together.

@@ -156,12 +156,24 @@ func (f *folder) starts() ([]int, error) {
 // maxJSON bounds JSON files, whose numbers take more room in memory than in the file.
 const maxJSON = 1 << 29
 
-// jointTrajectory is ROS's message, of which the rest is passed over.
+// jointTrajectory is ROS's message. Of one that is read only names and positions count.
 type jointTrajectory struct {
-	JointNames []string `json:"joint_names"`
-	Points     []struct {
-		Positions []float64 `json:"positions"`
-	} `json:"points"`
+	Header struct {
+		Frame string `json:"frame_id"`
+	} `json:"header"`
+	JointNames []string   `json:"joint_names"`
+	Points     []rosPoint `json:"points"`
+}
+
+type rosPoint struct {
+	Positions  []float64 `json:"positions"`
+	Velocities []float64 `json:"velocities"`
+	Time       rosTime   `json:"time_from_start"`
+}
+
+type rosTime struct {
+	Sec     int64 `json:"sec"`
+	Nanosec int64 `json:"nanosec"`
 }
 
 func readJSON(path string) (*dataset.Points, error) {

@@ -4,11 +4,11 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/landing-diffusion/landing/domain"
 	"github.com/landing-diffusion/landing/domain/robot"
 	"github.com/landing-diffusion/landing/domain/robot/plan"
-	"github.com/landing-diffusion/landing/domain/robot/scene"
 	"github.com/landing-diffusion/landing/domain/robot/timing"
 )
 
@@ -22,6 +22,7 @@ const (
 	slowRamp   = 1    // rad/s² or m/s² where nothing bounds its velocity either
 	mostOff    = 1e-4 // rad or m that a task may be off between waypoints
 	evenStep   = 0.1  // of the mean step: shorter ones count as so long in the spline
+	leastStep  = 1e-9 // of joints that do not move
 	nearLimit  = 1e-9 // beyond a joint's limit, rad or m
 	wholeTurn  = 2 * math.Pi
 )
@@ -35,27 +36,22 @@ func (m *motion) unwind(q []float64) (excess float64, joint int) {
 	n := m.arm.Moving()
 	joint = -1
 	for j, place := range m.places {
-		l := &m.arm.Joints[place]
-		low, high := math.Inf(1), math.Inf(-1)
+		l, low, high, turn := m.limitsOf(place), math.Inf(1), math.Inf(-1), 0.0
 		for at := j; at < len(q); at += n {
 			low, high = min(low, q[at]), max(high, q[at])
 		}
-		beyond := func(turn float64) float64 { return max(l.Lower-low-turn, high+turn-l.Upper) }
-		if l.Kind == robot.Continuous {
-			beyond = func(float64) float64 { return 0 }
-		}
-		turn := 0.0
-		if given := m.spec.Start.Joints; l.Kind.Turning() && given != nil {
-			turn = wholeTurn * math.Round((given[j]-q[j])/wholeTurn)
-		}
-		middle := wholeTurn * math.Round((l.Lower+l.Upper-low-high)/2/wholeTurn)
-		if l.Kind.Turning() && beyond(turn) > 0 && beyond(middle) < beyond(turn)-nearLimit {
-			turn = middle
-		}
-		if turn != 0 {
-			for at := j; at < len(q); at += n {
-				q[at] += turn
+		beyond := func(turn float64) float64 { return max(l[0]-low-turn, high+turn-l[1]) }
+		if m.arm.Joints[place].Kind.Turning() {
+			if given := m.spec.Start.Joints; given != nil {
+				turn = wholeTurn * math.Round((given[j]-q[j])/wholeTurn)
 			}
+			middle := wholeTurn * math.Round((l[0]+l[1]-low-high)/2/wholeTurn)
+			if beyond(turn) > 0 && beyond(middle) < beyond(turn)-nearLimit {
+				turn = middle
+			}
+		}
+		for at := j; at < len(q); at += n {
+			q[at] += turn
 		}
 		if e := beyond(turn); e > excess {
 			excess, joint = e, place
@@ -64,19 +60,27 @@ func (m *motion) unwind(q []float64) (excess float64, joint int) {
 	return excess, joint
 }
 
+// limitsOf are the limits of a joint, infinite where it turns freely.
+func (m *motion) limitsOf(place int) [2]float64 {
+	if l := &m.arm.Joints[place]; l.Kind != robot.Continuous {
+		return [2]float64{l.Lower, l.Upper}
+	}
+	return [2]float64{math.Inf(-1), math.Inf(1)}
+}
+
 // bounds are those of velocities and accelerations: the joints' own, and set.acceleration where set.period says of
 // what time.
 func (m *motion) bounds() (b timing.Bounds) {
 	for _, place := range m.places {
 		v, a := m.arm.Joints[place].Velocity, float64(slowRamp)
-		if !(v > 0) {
-			v = math.Inf(1)
-		}
-		if !math.IsInf(v, 1) {
+		switch h := m.spec.Period; {
+		case h > 0 && m.spec.Bends != nil && m.spec.Bends[place] > 0:
+			a = m.spec.Bends[place] / (h * h)
+		case v > 0 && !math.IsInf(v, 1):
 			a = v / ramp
 		}
-		if h := m.spec.Period; h > 0 && m.spec.Bends != nil && m.spec.Bends[place] > 0 {
-			a = m.spec.Bends[place] / (h * h)
+		if v == 0 {
+			v = math.Inf(1)
 		}
 		b.Velocity, b.Acceleration = append(b.Velocity, v), append(b.Acceleration, a)
 	}
@@ -85,102 +89,84 @@ func (m *motion) bounds() (b timing.Bounds) {
 
 // A runner makes motions in time: scratch of one goroutine.
 type runner struct {
-	*motion
-	mender  *plan.Planner
-	checker *scene.Checker // nil: nothing to hit
-	q       []float64
-	reach   float64 // m that a point of the arm moves at most as a joint turns by a radian
+	*follower
+	mender *plan.Planner
+	reach  float64 // m that a point of the arm moves at most as a joint turns by a radian
 }
 
-func (m *motion) newRunner() (*runner, error) {
+func (m *motion) newRunner() *runner {
 	problem, err := plan.Of(m.spec, m.tip)
+	r := &runner{follower: m.follower(), reach: m.scene.Reach()}
+	if problem.Scene = m.scene; err == nil {
+		r.mender, err = plan.NewMender(problem, max(m.waypoints, 2))
+	}
 	if err != nil {
-		return nil, err
+		panic("trajectories: " + err.Error()) // the set is made of the same
 	}
-	problem.Scene = m.scene
-	mender, err := plan.NewMender(problem, max(m.waypoints, 2))
-	if err != nil {
-		return nil, err
-	}
-	r := &runner{motion: m, mender: mender, q: make([]float64, m.waypoints*m.arm.Moving()), reach: m.scene.Reach()}
-	if m.scene.Pairs() > 0 {
-		r.checker = m.scene.NewChecker()
-	}
-	return r, nil
+	return r
 }
 
 // time makes the motion in time through waypoints: the spline through them, knots of it brought onto the task, and the
 // spline through these. onto is false if a knot is where the waypoints' spline has it.
 func (r *runner) time(q []float64) (out *timing.Motion, onto bool) {
-	n, l, pieces := r.arm.Moving(), r.waypoints, r.pieces()
-	steps, mean := make([]float64, l-1), way(q, n)/float64(max(l-1, 1))
+	n, pieces := r.arm.Moving(), r.pieces()
+	at, steps, mean := make([]float64, n), make([]float64, r.waypoints-1), way(q, n)/float64(r.waypoints)
 	for i := range steps {
-		steps[i] = max(way(q[i*n:(i+2)*n], n), evenStep*mean)
-		if mean == 0 {
-			steps[i] = 1
-		}
+		steps[i] = max(way(q[i*n:(i+2)*n], n), evenStep*mean, leastStep)
 	}
-	coarse := timing.NewSpline(q, n, steps)
-	knots := make([]float64, 0, ((l-1)*pieces+1)*n)
-	fine, least := make([]float64, 0, (l-1)*pieces), make([]float64, (l-1)*pieces)
-	onto = true
-	for i := range l - 1 {
-		knots = append(knots, q[i*n:(i+1)*n]...)
+	coarse, onto := timing.NewSpline(q, n, steps), true
+	var knots, fine []float64
+	for i, h := range steps {
 		for k := range pieces {
-			fine = append(fine, steps[i]/float64(pieces))
-			least[i*pieces+k] = max(leastPause, r.spec.Period/float64(pieces))
-			if k == 0 {
-				continue
-			}
-			knots = knots[:len(knots)+n]
-			at := knots[len(knots)-n:]
-			if coarse.At(at, i, float64(k)/float64(pieces)); !r.mender.Onto(at) {
-				coarse.At(at, i, float64(k)/float64(pieces))
+			t := float64(k) / float64(pieces)
+			if coarse.At(at, i, t); k > 0 && !r.mender.Onto(at) {
+				coarse.At(at, i, t)
 				onto = false
 			}
+			knots, fine = append(knots, at...), append(fine, h/float64(pieces))
 		}
 	}
-	knots = append(knots, q[(l-1)*n:]...)
-	return timing.NewSpline(knots, n, fine).Times(r.bounds(), least), onto
+	knots = append(knots, q[len(q)-n:]...)
+	return timing.NewSpline(knots, n, fine).Times(r.bounds(), max(leastPause, r.spec.Period/float64(pieces))), onto
 }
 
 // faulty says why the motion through waypoints cannot be run, empty if it can, and how far tasks are off between knots.
 func (r *runner) faulty(q []float64) (why string, off float64) {
-	if e, j := r.unwind(q); r.limits && e > nearLimit {
-		return fmt.Sprintf("joint %s is %.3g %s beyond its limits", jointName(r.arm, j), e,
-			unitOf(r.arm.Joints[j].Kind)), 0
+	left := func(e float64, place int) string {
+		return fmt.Sprintf("joint %s leaves its limits by %.3g %s", jointName(r.arm, place), e,
+			unitOf(r.arm.Joints[place].Kind))
+	}
+	if e, place := r.unwind(q); r.limits && e > nearLimit {
+		return left(e, place), 0
 	}
 	m, onto := r.time(q)
 	if !onto {
 		return "the task cannot be kept between waypoints", 0
 	}
-	n, at, x := r.arm.Moving(), make([]float64, r.arm.Moving()), [2][]float64{}
-	x[0], x[1] = make([]float64, r.size), make([]float64, r.size)
-	touches := func(q []float64, room float64) bool { // going straight from where x[1] is
-		x[0], x[1] = x[1], x[0]
-		r.arm.Coordinates(x[1], q)
-		return r.checker != nil && !r.checker.Clear(x[0], x[1], room)
+	n, x := r.arm.Moving(), make([]float64, r.size)
+	at := make([]float64, n)
+	touches := func(from, to []float64, room float64) bool {
+		r.arm.Coordinates(r.x, from)
+		r.arm.Coordinates(x, to)
+		return r.checker != nil && !r.checker.Clear(r.x, x, room)
 	}
 	const touching = "it touches something, or is not proven not to, behind waypoint %d"
-	r.arm.Coordinates(x[1], q[:n])
 	for l := range r.waypoints - 1 {
-		if touches(q[(l+1)*n:(l+2)*n], 0) {
+		if touches(q[l*n:(l+1)*n], q[(l+1)*n:(l+2)*n], 0) {
 			return fmt.Sprintf(touching, l), 0
 		}
 	}
-	r.arm.Coordinates(x[1], q[:n])
 	for i := range len(m.Time) - 1 {
 		far, turned, slid, t := r.reach, 0.0, 0.0, m.Time[i+1]-m.Time[i]
 		for j, place := range r.places {
-			l := &r.arm.Joints[place]
 			v, _, a := m.Hull(i, j)
-			low, high := min(v[0], v[1], v[2], v[3]), max(v[0], v[1], v[2], v[3])
-			if e := max(l.Lower-low, high-l.Upper); r.limits && l.Kind != robot.Continuous && e > nearLimit {
-				return fmt.Sprintf("joint %s is %.3g %s beyond its limits between waypoints", jointName(r.arm, place),
-					e, unitOf(l.Kind)), 0
+			low, high := slices.Min(v[:]), slices.Max(v[:])
+			l := r.limitsOf(place)
+			if e := max(l[0]-low, high-l[1]); r.limits && e > nearLimit {
+				return left(e, place), 0
 			}
 			at[j] = (v[0] + 3*v[1] + 3*v[2] + v[3]) / 8
-			if bow := max(a[0], a[1], -a[0], -a[1]) * t * t / 8; l.Kind.Turning() {
+			if bow := max(a[0], a[1], -a[0], -a[1]) * t * t / 8; r.arm.Joints[place].Kind.Turning() {
 				turned += bow
 			} else {
 				slid, far = slid+bow, far+max(-low, high)
@@ -190,7 +176,7 @@ func (r *runner) faulty(q []float64) (why string, off float64) {
 		if len(r.scene.Self) > 0 {
 			bow *= 2 // two bodies move
 		}
-		if touches(m.Q[(i+1)*n:(i+2)*n], bow) {
+		if touches(m.Q[i*n:(i+1)*n], m.Q[(i+1)*n:(i+2)*n], bow) {
 			return fmt.Sprintf(touching, i/r.pieces()), 0
 		}
 		if off = max(off, r.mender.Off(at)); off > mostOff {
@@ -202,7 +188,7 @@ func (r *runner) faulty(q []float64) (why string, off float64) {
 
 // finish smooths a motion, and where it touches something or leaves limits makes another one of its waypoints.
 func (r *runner) finish(ctx context.Context, x []float64, seed, number uint64) (out domain.Finished) {
-	q := r.q
+	q, n := r.q, r.arm.Moving()
 	r.joints(q, x)
 	r.mender.Relax(q, passes)
 	out.Fault, out.Off = r.faulty(q)
@@ -214,7 +200,6 @@ func (r *runner) finish(ctx context.Context, x []float64, seed, number uint64) (
 			}
 		}
 	}
-	n := r.arm.Moving()
 	for l := 1; l < r.waypoints-1; l++ {
 		r.arm.Coordinates(x[l*r.size:(l+1)*r.size], q[l*n:(l+1)*n])
 	}
@@ -226,14 +211,5 @@ func (m *motion) finisher() func() domain.Finisher {
 	if m.waypoints < 3 || !m.limits && m.scene.Pairs() == 0 {
 		return nil
 	}
-	if _, err := m.newRunner(); err != nil {
-		return nil
-	}
-	return func() domain.Finisher {
-		r, err := m.newRunner()
-		if err != nil {
-			panic("trajectories: " + err.Error()) // it was made before
-		}
-		return r.finish
-	}
+	return func() domain.Finisher { return m.newRunner().finish }
 }

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"regexp"
 	"strconv"
@@ -205,7 +206,7 @@ func tables(v *judge.Evaluation, distance, observables string) []figure.Table {
 }
 
 func found(f domain.Finding) figure.Table {
-	t := figure.Table{Title: capital(f.Name), Header: []string{"", "samples", "data", "noise", "p"},
+	t := figure.Table{Title: capital(f.Name), Header: []string{"", "samples", cmp.Or(f.Beside, "data"), "noise", "p"},
 		Note: strings.TrimSpace(capital(f.Verdict) + ". " + f.Note)}
 	for _, m := range f.Measures {
 		name := m.Name

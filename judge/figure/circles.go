@@ -12,16 +12,16 @@ type Circle struct {
 // proportion to its share of the values.
 func Circles(circles ...Circle) *Chart {
 	const (
-		across, bins = 4, 36
-		width, side  = 880, (880 - 2*margin) / across
-		room, radius = 44, side/2 - 26 // for the name below; of a circle
+		across, bins = 3, 36
+		side         = (chartWidth - 2*margin) / across
+		room, radius = 44, side/2 - 34 // for the name below; of a circle
 	)
 	var keys []key
 	for i, c := range circles[0].Columns {
 		keys = append(keys, key{name: c.Name + ", " + count(len(c.Values)), ink: seriesInk(i, nil)})
 	}
-	s := newScene(width, alt(keys))
-	top := s.legend(margin, headroom, width-2*margin, keys)
+	s := newScene(chartWidth, alt(keys))
+	top := s.legend(margin, headroom, chartWidth-2*margin, keys)
 	for k, c := range circles {
 		x0, y0 := float64(margin+k%across*side+side/2), top+float64(k/across*(side+room)+side/2)
 		at := func(turn, r float64) xy { return xy{x0 + r*math.Sin(2*math.Pi*turn), y0 - r*math.Cos(2*math.Pi*turn)} }
@@ -34,7 +34,7 @@ func Circles(circles ...Circle) *Chart {
 		s.stroke(grid, 1, ring(func(int) float64 { return radius }), []xy{at(0, radius), at(0.5, radius)},
 			[]xy{at(0.25, radius), at(0.75, radius)})
 		for i, tick := range []string{"0°", "90°", "180°", minus + "90°"} {
-			p := at(float64(i)/4, radius+14)
+			p := at(float64(i)/4, radius+15)
 			s.add(label{at: xy{p.x, p.y + 4}, text: tick, size: noteSize, anchor: middle, ink: muted})
 		}
 		shares, most := make([][bins]float64, len(c.Columns)), 0.0
@@ -53,7 +53,7 @@ func Circles(circles ...Circle) *Chart {
 			s.stroke(keys[i].ink, 1.4, line)
 		}
 		for i, line := range wrap(c.Name, side-8) {
-			s.add(label{at: xy{x0, y0 + radius + 32 + float64(14*i)}, text: line, size: noteSize, anchor: middle,
+			s.add(label{at: xy{x0, y0 + radius + 34 + float64(14*i)}, text: line, size: noteSize, anchor: middle,
 				ink: text})
 		}
 	}

@@ -63,6 +63,23 @@ func TestTorsions(t *testing.T) {
 	}
 }
 
+// Circles say how many values there are, turn them by whole circles, leave out what is no number, and have 0° above.
+func TestCircles(t *testing.T) {
+	circle := func(v ...float64) string {
+		return svg(t, Circles(Circle{Name: "C0 – C1 – C2 – C3", Columns: []Column{{Name: "held-out rows", Values: v}}}))
+	}
+	got := circle(5, 5, 365, -355, math.NaN())
+	for _, want := range []string{"held-out rows, 5", "C0 – C1 – C2 – C3", ">0°<", ">−90°<"} {
+		testkit.Contains(t, got, want)
+	}
+	if got != circle(5, 5, 5, 5, math.NaN()) || got == circle(5, 5, 5, -5, math.NaN()) {
+		t.Error("a whole turn moves a value, or the other side of 0° does not")
+	}
+	if empty := circle(); strings.Contains(empty, "NaN") {
+		t.Error("no values are drawn as NaN")
+	}
+}
+
 // A window is shaded in a histogram, and named; a band lies about a curve and leaves gaps where the curve does.
 func TestShades(t *testing.T) {
 	plain := HistogramOptions{XLabel: "ψ", Lo: 120, Hi: 180}

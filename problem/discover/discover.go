@@ -118,8 +118,6 @@ const (
 	Circle      = "circle"      // two coordinates at a constant distance from 0
 	Norm        = "norm"        // several neighbours likewise
 	Distance    = "distance"    // between two blocks of coordinates
-	Angle       = "angle"       // of three atoms; Value is in degrees
-	Dihedral    = "dihedral"    // of four; Value is in degrees
 	Orthonormal = "orthonormal" // rows or columns of a matrix
 	Torus       = "torus"
 	Ellipsoid   = "ellipsoid" // semi-axes are coefficients of Terms
@@ -150,8 +148,7 @@ type Report struct {
 	Inequalities []Inequality
 	Bounds       []Bound
 	// Of a molecule: its bonds, angles and dihedrals.
-	Internals []Internal
-	Outliers  []Outlier
+	Outliers []Outlier
 	// OutlierCount is how many rows have one.
 	OutlierCount int
 	// Fills is how many dimensions the rows fill near a row, by distances to the nearest two
@@ -240,7 +237,6 @@ type search struct {
 	remarks     []string
 	crowded     bool // more polynomials are nearly kept than were measured
 	matrices    []*Orthogonal
-	internals   []Internal
 	unequal     []Inequality
 }
 
@@ -291,8 +287,6 @@ func (s *search) run() {
 		return
 	}
 	if s.Molecule != nil {
-		s.conformations(s.Molecule)
-		s.settle()
 		return
 	}
 	s.wholeMatrices()
@@ -320,7 +314,7 @@ func (s *search) offer(candidates []*Relation) (taken int) {
 			maxCandidates)
 		candidates = candidates[:maxCandidates]
 	}
-	const longest = 16000 // bytes of a formula: package expr takes no more than 16 KiB
+	const longest = 12000 // bytes of a formula: package expr takes 16 KiB, and refined numbers are longer
 	candidates = slices.DeleteFunc(slices.Clone(candidates), func(r *Relation) bool {
 		if len(r.Expr) > longest {
 			s.remark("a %s relation of %d bytes is too long for a formula", r.Kind, len(r.Expr))
@@ -422,7 +416,7 @@ func (s *search) settle() {
 
 func (s *search) report() *Report {
 	r := &Report{Rows: s.N, Dim: s.D, Distinct: len(s.first), Follow: s.follow, Matrices: s.matrices,
-		Outliers: s.outliers, OutlierCount: len(s.odd), Remarks: s.remarks, Internals: s.internals}
+		Outliers: s.outliers, OutlierCount: len(s.odd), Remarks: s.remarks}
 	if s.Molecule == nil {
 		r.Bounds = s.bounds()
 	}

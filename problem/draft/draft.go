@@ -23,10 +23,8 @@ import (
 	"github.com/landing-diffusion/landing/domain/molecule/files"
 	"github.com/landing-diffusion/landing/domain/molecules"
 	"github.com/landing-diffusion/landing/domain/trajectory"
-	"github.com/landing-diffusion/landing/internal/dense"
 	"github.com/landing-diffusion/landing/internal/fault"
 	"github.com/landing-diffusion/landing/internal/input"
-	"github.com/landing-diffusion/landing/judge/metric"
 	"github.com/landing-diffusion/landing/langevin/evidence"
 	"github.com/landing-diffusion/landing/problem"
 	"github.com/landing-diffusion/landing/problem/discover"
@@ -75,12 +73,10 @@ type Draft struct {
 	Fills    *float64   `json:"fills"` // dimensions that the rows fill; nil: not known
 	Notes    []string   `json:"notes"`
 	Name     string     `json:"name"`
-	Refine   float64    `json:"refine,omitempty"` // data.refine
 	YAML     string     `json:"-"`
 	Cleaned  *Cleaned   `json:"cleaned,omitempty"`
 	Robot    []string   `json:"robot,omitempty"` // of a robot's file: what was understood, and what comes next
 	report   *discover.Report
-	moves    string   // how far rows are from the set
 	symbols  []string // names of coordinates in formulas of the set; nil: they have none
 
 	keepable []string // dropped columns that --keep keeps
@@ -231,15 +227,23 @@ func read(o Options) (*loaded, error) {
 			}
 			p.Molecule = of.Molecule
 		}
-		l.formula, l.template, l.kind, l.notes = formula(p.Molecule), true, "molecule", p.Remarks
+		if p.Molecule.Atoms[0] == (molecule.Atom{}) {
+			return nil, &UnfitError{Path: o.Path, Few: true, Reasons: []string{"it names no atoms: --template " +
+				"FILE does, a PDB, SDF or XYZ file"}}
+		}
+		l.formula, l.template, l.kind, l.notes = p.Molecule.Formula(), true, "molecule", p.Remarks
+		if _, doubt := p.Molecule.Described(p.X); strings.Contains(doubt, "are these") { // in another unit
+			return nil, &UnfitError{Path: o.Path, Few: true, Reasons: []string{doubt}}
+		}
 		kept := p.Molecule.Heavy()
-		if o.Atoms != "all" && len(kept) < p.Molecule.N() && (o.Atoms == "heavy" || turns(p.Molecule.Part(kept))) {
-			l.hydrogens = p.Molecule.N() - len(kept)
-			x := make([]float64, 0, p.N*3*len(kept))
+		if n := p.Molecule.N() - len(kept); o.Atoms != "all" && n > 0 && len(kept) > 0 {
+			m, x := p.Molecule.Part(kept), make([]float64, 0, p.N*3*len(kept))
 			for i := range p.N {
 				x = append(x, molecule.Picked(p.X[i*p.D:(i+1)*p.D], kept)...)
 			}
-			p.Molecule, p.X, p.D = p.Molecule.Part(kept), x, 3*len(kept)
+			if c := look(m, x); o.Atoms == "heavy" || len(c.Rotors)+len(c.Loose) > 0 {
+				p.Molecule, p.X, p.D, l.hydrogens = m, x, m.Dim(), n
+			}
 		}
 		l.survey = &dataset.Survey{Points: *p, Format: strings.ToUpper(ext[1:]), Shape: []int{p.Molecule.N(), 3}}
 		l.molecule = p.Molecule
@@ -321,6 +325,11 @@ func (l *loaded) roles(o Options, d *Draft) error {
 		if _, bad := slices.BinarySearch(s.Faulty, i); !bad {
 			l.rows = append(l.rows, i)
 		}
+	}
+	if len(l.rows) == 1 && l.molecule != nil {
+		return &UnfitError{Path: o.Path, Few: true, Reasons: []string{fmt.Sprintf("it holds one conformation of %s, "+
+			"and training takes many: make some (RDKit, molecular dynamics), and give this file as --template if they "+
+			"are an array", l.formula)}}
 	}
 	if len(l.rows) < 2 {
 		why := fmt.Sprintf("%d of its %d rows have numbers alone, and training takes two", len(l.rows), s.N)
@@ -443,8 +452,9 @@ func (l *loaded) roles(o Options, d *Draft) error {
 		}
 	}
 	if l.kind != "earth" {
-		l.seams(columns)
-		l.atoms()
+		if l.atoms(); l.molecule == nil {
+			l.seams(columns)
+		}
 	}
 	return nil
 }
@@ -499,7 +509,7 @@ func (l *loaded) atoms() {
 	if m.SetBonds(bonds) != nil {
 		return
 	}
-	const shortest, longest, most = 0.8, 2.1, 4
+	const shortest, hydrogen, longest, most = 0.8, 1.15, 2.1, 4
 	near := m.Neighbours()
 	if len(bondsFrom(0, near)) < m.N() || slices.ContainsFunc(near, func(of []int) bool { return len(of) > most }) {
 		return
@@ -508,12 +518,17 @@ func (l *loaded) atoms() {
 	for i := 0; i < l.n; i += step {
 		x := l.x[i*m.Dim() : (i+1)*m.Dim()]
 		for _, b := range bonds {
-			if r := molecule.Distance(x, b[0], b[1]); r < shortest || r > longest {
+			switch r := molecule.Distance(x, b[0], b[1]); {
+			case i == 0 && r > shortest && r < hydrogen:
+				l.note("if these are atoms with hydrogens, as near as %.2f to others, --template FILE tells which: a "+
+					"PDB, SDF or XYZ file of the molecule", r)
+				return
+			case r < shortest || r > longest:
 				return
 			}
 		}
 	}
-	l.molecule, l.kind = m, "molecule"
+	l.molecule, l.kind, l.formula = m, "molecule", m.Formula()
 	l.note("the numbers can be atoms of a molecule in ångström: %d bonds were guessed "+
 		"as between carbons. If they are not, say data.kind: points", len(bonds))
 }
@@ -610,6 +625,9 @@ func (l *loaded) draft(o Options, d *Draft) error {
 		d.Fills = &fills
 	}
 	for _, q := range r.Outliers {
+		if l.molecule != nil { // where a conformation lies says nothing
+			break
+		}
 		d.Outlier = append(d.Outlier, Outlier{l.row(l.rows[q.Row]), l.names[l.coordinate[q.Column]], q.Value})
 	}
 	set := l.compose(o, d, r)
@@ -652,32 +670,6 @@ func (l *loaded) set(text []byte) (constraint.Set, error) {
 	return process.Set, nil
 }
 
-// bring moves the conformations to the set, and says how far they were from it: the root mean square over atoms, in Å.
-func (l *loaded) bring(d *Draft) error {
-	set, err := l.set([]byte(d.YAML))
-	if err != nil {
-		return err
-	}
-	dim := set.Dim()
-	d.SetDim = dim - len(set.Equalities())
-	solver, moved, x := geometry.NewSolver(set, 0), make([]float64, l.n), make([]float64, dim)
-	for i := range moved {
-		from := l.x[i*dim : (i+1)*dim]
-		copy(x, from)
-		if !solver.Descend(x, evidence.Tolerance) {
-			return fmt.Errorf("%s cannot be brought to the set", l.row(l.rows[i]))
-		}
-		moved[i] = math.Sqrt(dense.SquaredDistance(x, from) * 3 / float64(dim))
-		copy(from, x)
-	}
-	worst := slices.Max(moved)
-	d.moves = fmt.Sprintf("those here by %.2g (median) to %.2g", metric.Median(moved), worst)
-	if worst > 1e-6 {
-		d.Refine = max(0.1, up(2*worst))
-	}
-	return nil
-}
-
 // built builds the set that a problem file describes and holds all rows against it: 0 if training
 // takes them without data.tolerance, else the largest violation of a component.
 func (l *loaded) built(text []byte) (tolerance float64, err error) {
@@ -686,8 +678,9 @@ func (l *loaded) built(text []byte) (tolerance float64, err error) {
 		return 0, err
 	}
 	x, n, dim := l.everything()
-	if kind, ok := kinds.Of(l.kind, set); ok && l.kind == "trajectory" { // joints' values become coordinates
-		points, err := kind.Fit(set, &dataset.Points{X: x, N: n, D: dim})
+	if kind, ok := kinds.Of(l.kind, set); ok && (l.kind == "trajectory" || l.molecule != nil) {
+		// joints' values become coordinates, and so do conformations
+		points, err := kind.Fit(set, &dataset.Points{X: x, N: n, D: dim, Molecule: l.molecule})
 		if err != nil {
 			return 0, err
 		}
@@ -712,7 +705,7 @@ func (l *loaded) built(text []byte) (tolerance float64, err error) {
 		worst = max(worst, v)
 		beyond = beyond || slices.Max(ruler.Singles(x[i*dim:(i+1)*dim])) > far
 	}
-	if !beyond {
+	if !beyond && (l.molecule == nil || worst < 1e-6) { // rings of conformations close by bonds that vary
 		worst = 0
 	}
 	return worst, nil

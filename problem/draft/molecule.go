@@ -15,37 +15,18 @@ import (
 
 // moleculeSet writes what a chemist would ask of a molecule: bonds, angles, rings, hands and sides of double bonds as
 // the rows have them. Turns about single bonds are free.
-func (l *loaded) moleculeSet(o Options, d *Draft, r *discover.Report) []string {
-	c := newChemist(l.molecule, l.x)
-	c.look()
-	d.Holds, d.Nearly, d.Bounds, d.Molecule = []Proposal{}, []Proposal{}, c.walls, &c.Chemistry
+func (l *loaded) moleculeSet(o Options, d *Draft) []string {
+	c := look(l.molecule, l.x)
+	d.Holds, d.Nearly, d.Molecule = []Proposal{}, []Proposal{}, &c.Chemistry
 	d.Molecule.Formula, d.Molecule.LeftOut = l.formula, l.hydrogens
 	path := cmp.Or(o.Template, o.Clean, l.data)
 	lines := []string{"", "  kind: molecule", "  template: " + strconv.Quote(pathFrom(l.folder, path))}
 	if l.hydrogens > 0 {
-		lines = append(lines, fmt.Sprintf("  heavy: true  # without %d hydrogens; atoms are counted from 0 among the "+
-			"others (landing init --atoms all keeps them)", l.hydrogens))
+		lines = append(lines, fmt.Sprintf("  heavy: true  # without %s; atoms are counted from 0 among the others "+
+			"(landing init --atoms all keeps them)", text.Plural(l.hydrogens, "hydrogen")))
 	}
-	spread := 0.0
-	for _, b := range l.molecule.Bonds {
-		q := c.measure(b[:]...)
-		spread = max(spread, q.SD)
-		if !c.together(b[:]...) {
-			c.add("distances", "{atoms: %s, value: %s}", c.list(b[:]...), number(rounded(q.Mean)))
-		}
-	}
-	if spread <= stiffBonds {
-		lines = append(lines, fmt.Sprintf("  bonds: template  # lengths, which vary by %.2g Å at most (standard "+
-			"deviation)", spread))
-		c.lines["distances"] = nil
-	}
-	for _, q := range r.Exact() { // distances across, which no bond or angle explains
-		if at := q.Atoms(); q.Kind == discover.Distance && len(bondsFrom(at[0], c.near)) > 0 &&
-			bondsFrom(at[0], c.near)[at[1]] > 2 && !c.together(at...) {
-			c.add("distances", "{atoms: %s, value: %s}  # round-off", c.list(at...), number(q.Value))
-		}
-	}
-	for _, key := range []string{"rigid", "chirality", "dihedrals", "distances", "angles", "apart"} {
+	lines = append(lines, internal, "  bonds: template")
+	for _, key := range []string{"rigid", "chirality", "dihedrals"} {
 		if of := c.lines[key]; len(of) > 0 {
 			lines = append(lines, "  "+key+":")
 			for _, line := range of {
@@ -58,43 +39,30 @@ func (l *loaded) moleculeSet(o Options, d *Draft, r *discover.Report) []string {
 	return append(lines, strings.TrimSuffix(free, "\n"))
 }
 
+const internal = "  coordinates: internal  # torsions and angles; bonds and rigid groups by construction"
+
 // kept says what the set keeps.
 func (c *Chemistry) kept() []string {
-	said := []string{"bond lengths, and the angles between bonds"}
-	for _, q := range []struct {
-		one, many string
-		of        []string
-	}{{"flat ring", "flat rings", c.Rings}, {"stereocentre", "stereocentres", c.Centres},
-		{"bond that keeps to one side", "bonds that keep to one side", c.Windows}} {
-		if len(q.of) > 0 {
-			said = append(said, text.Counted(len(q.of), q.one, q.many)+" ("+some(q.of)+")")
-		}
-	}
-	return said
+	return append(append(append([]string{"bond lengths"}, counted("flat ring", c.Rings)...),
+		counted("stereocentre", c.Centres)...), counted("stiff bond", c.Windows)...)
 }
 
 // free says what it leaves free.
 func (c *Chemistry) free() []string {
-	said := []string{"no bond turns"}
-	if len(c.Rotors) > 0 {
-		said[0] = text.Counted(len(c.Rotors), "rotor", "rotors") + " (" + some(c.Rotors) + ")"
-	}
-	if len(c.Loose) > 0 {
-		said = append(said, text.Counted(len(c.Loose), "flexible ring", "flexible rings")+" ("+some(c.Loose)+")")
+	said := append(counted("rotor", c.Rotors), counted("flexible ring", c.Loose)...)
+	if said == nil {
+		said = []string{"no bond turns"}
 	}
 	return append(said, c.Ambiguous...)
 }
 
-func some(of []string) string { return sequence(of[:min(len(of), 12)], len(of)) }
-
-// roundDown returns the roundest number at most a hundredth of a width below v.
-func roundDown(v, width float64) float64 {
-	for _, unit := range []float64{10, 5, 1, 0.5, 0.1} {
-		if w := math.Floor(v/unit) * unit; v-w <= width/100 {
-			return w
-		}
+// counted says how many there are, and names the first.
+func counted(what string, of []string) []string {
+	const most = 12
+	if len(of) == 0 {
+		return nil
 	}
-	return v
+	return []string{text.Plural(len(of), what) + ": " + sequence(of[:min(len(of), most)], len(of))}
 }
 
 // pathFrom writes a path as a problem file in the folder means it.

@@ -44,7 +44,7 @@ func (l *loaded) compose(o Options, d *Draft, r *discover.Report) []string {
 		d.Given = append(d.Given, p)
 	}
 	if l.molecule != nil {
-		return l.moleculeSet(o, d, r)
+		return l.moleculeSet(o, d)
 	}
 	l.bounds(d, r)
 	if len(exact) == 0 && len(r.Inequalities) == 0 {

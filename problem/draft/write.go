@@ -4,9 +4,11 @@ import (
 	"cmp"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
+	"github.com/landing-diffusion/landing/internal/text"
 	"github.com/landing-diffusion/landing/problem"
 )
 
@@ -14,13 +16,13 @@ import (
 // further from it than data may be unless data.tolerance says so, that is put in.
 func (l *loaded) write(o Options, d *Draft, set []string) error {
 	d.YAML = l.yaml(o, d, set, 0)
-	if l.molecule != nil {
-		if err := l.bring(d); err != nil {
-			return fmt.Errorf("draft: the problem file that was written is refused: %w\n%s", err, d.YAML)
-		}
-		d.YAML = l.yaml(o, d, set, 0)
-	}
 	tolerance, err := l.built([]byte(d.YAML))
+	if at := slices.Index(set, internal); err != nil && at >= 0 { // points are positions instead
+		d.note("internal coordinates do not serve: %v", err)
+		set = slices.Delete(set, at, at+1)
+		d.YAML = l.yaml(o, d, set, 0)
+		tolerance, err = l.built([]byte(d.YAML))
+	}
 	if err != nil && len(d.Observe) > 0 { // what is compared is no reason to write nothing
 		d.note("numbers to be compared are not proposed: %v", err)
 		d.Observe = nil
@@ -97,13 +99,12 @@ func (l *loaded) yaml(o Options, d *Draft, set []string, tolerance float64) stri
 		path = o.Clean
 	}
 	fmt.Fprintf(&b, "  path: %s\n", strconv.Quote(pathFrom(l.folder, path)))
-	if d.Refine > 0 {
-		fmt.Fprintf(&b, "  refine: %s  # rows are moved to the set by at most so many Å, the root mean square over "+
-			"atoms; %s\n", number(d.Refine), d.moves)
-	}
 	if tolerance > 0 {
-		fmt.Fprintf(&b, "  tolerance: %s  # of a constraint, in its unit: rows are far from the set\n",
-			number(tolerance))
+		why := "rows are far from the set"
+		if d.Molecule != nil {
+			why = "bonds of the rows vary by so much"
+		}
+		fmt.Fprintf(&b, "  tolerance: %s  # of a constraint, in its unit: %s\n", number(tolerance), why)
 	}
 	for _, c := range l.columnLines(d) {
 		b.WriteString(comment("  ", "%s", c))
@@ -234,13 +235,11 @@ func (d *Draft) odd() (out []string) {
 
 // dimensions compares the set's dimension with the one that the rows fill.
 func (d *Draft) dimensions() string {
-	if d.Fills == nil || d.report == nil {
+	if d.Fills == nil || d.report == nil || d.Molecule != nil {
 		return ""
 	}
 	s := fmt.Sprintf("Near a row the others fill about %.1f dimensions; the set has %d", *d.Fills, d.SetDim)
 	switch {
-	case d.Kind == "molecule": // six of them are where it is and how it is turned
-		return s + ", six of them its place and orientation"
 	case *d.Fills < 0.75*float64(d.SetDim)-0.25 && d.SetDim <= 10:
 		return s + ": the law is a narrow one, or a relation is missing that was not found. A formula of yours can " +
 			"be tried (landing init --formula), and for a closed surface in R³ a level set (landing make level-set)"
@@ -329,7 +328,7 @@ func (d *Draft) Lines(width int) (out []string) {
 	if m := d.Molecule; m != nil {
 		left := ""
 		if m.LeftOut > 0 {
-			left = fmt.Sprintf(", without its %d hydrogens", m.LeftOut)
+			left = ", without " + text.Plural(m.LeftOut, "hydrogen")
 		}
 		add("molecule", "%s%s: %d conformations", m.Formula, left, d.Rows)
 		for _, said := range m.kept() {
@@ -338,7 +337,6 @@ func (d *Draft) Lines(width int) (out []string) {
 		for _, said := range m.free() {
 			add("free", "%s", said)
 		}
-		add("refine", "rows are moved to the set, %s Å (root mean square over atoms)", d.moves)
 	} else {
 		add("set", "%s", set)
 	}

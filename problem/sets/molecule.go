@@ -23,16 +23,17 @@ type Molecule struct {
 
 	Atoms int `yaml:"atoms,omitempty" default:"a file" bounds:"[1,10000]" doc:"how many there are, without a template"`
 
-	AtomNames  []any       `yaml:"atom_names,omitempty" takes:"text,integer" doc:"without a template: CA, ALA2:CA"`
-	Distances  []Internal  `yaml:"distances,omitempty" doc:"of two atoms, Å"`
-	Angles     []Internal  `yaml:"angles,omitempty" doc:"of three atoms, at the second, degrees"`
-	Dihedrals  []Internal  `yaml:"dihedrals,omitempty" doc:"of four atoms, degrees"`
-	Chirality  []Chirality `yaml:"chirality,omitempty" doc:"hands of centres"`
-	Rigid      [][]any     `yaml:"rigid,omitempty" takes:"text,integer" doc:"groups that keep the template's shape"`
-	Apart      []Apart     `yaml:"apart,omitempty" doc:"atoms that do not overlap"`
-	Bonds      string      `yaml:"bonds,omitempty" words:"template" doc:"template: all keep its lengths"`
-	BondAngles string      `yaml:"bond_angles,omitempty" words:"template" doc:"template: all keep its values"`
-	Windows    string      `yaml:"windows,omitempty" words:"smooth,max" doc:"smooth unless given, or max"`
+	AtomNames   []any       `yaml:"atom_names,omitempty" takes:"text,integer" doc:"without a template: CA, ALA2:CA"`
+	Distances   []Internal  `yaml:"distances,omitempty" doc:"of two atoms, Å"`
+	Angles      []Internal  `yaml:"angles,omitempty" doc:"of three atoms, at the second, degrees"`
+	Dihedrals   []Internal  `yaml:"dihedrals,omitempty" doc:"of four atoms, degrees"`
+	Chirality   []Chirality `yaml:"chirality,omitempty" doc:"hands of centres"`
+	Rigid       [][]any     `yaml:"rigid,omitempty" takes:"text,integer" doc:"groups that keep the template's shape"`
+	Apart       []Apart     `yaml:"apart,omitempty" doc:"atoms that do not overlap"`
+	Bonds       string      `yaml:"bonds,omitempty" words:"template" doc:"template: all keep its lengths"`
+	BondAngles  string      `yaml:"bond_angles,omitempty" words:"template" doc:"template: all keep its values"`
+	Coordinates string      `yaml:"coordinates,omitempty" words:"positions,internal" doc:"of points"`
+	Windows     string      `yaml:"windows,omitempty" words:"smooth,max" doc:"smooth unless given, or max"`
 }
 
 // Internal is a condition on an internal coordinate.
@@ -74,8 +75,9 @@ func molecules(k Molecule) (constraint.Set, error) {
 			return nil, cmp.Or(b.err, err)
 		}
 	}
-	set, err := conformation.New(conformation.Spec{Molecule: b.m, Template: b.x, Conditions: b.conditions,
-		Apart: b.pairs, Max: k.Windows == "max", Kept: b.kept, Of: b.of})
+	spec := conformation.Spec{Molecule: b.m, Template: b.x, Conditions: b.conditions, Apart: b.pairs,
+		Max: k.Windows == "max", Kept: b.kept, Of: b.of, Rigid: b.groups}
+	set, err := conformation.New(spec)
 	var e *conformation.Error
 	if errors.As(err, &e) {
 		switch {
@@ -87,6 +89,17 @@ func molecules(k Molecule) (constraint.Set, error) {
 	}
 	if err != nil {
 		return nil, err
+	}
+	if k.Coordinates == "internal" && set.Capabilities().HeldNames != nil {
+		return nil, Bad("coordinates", k.Coordinates, "positions, beside a value that is a condition")
+	}
+	if k.Coordinates == "internal" {
+		in, err := conformation.NewInternal(set, spec)
+		if err != nil || k.Bonds == "" {
+			err = cmp.Or(err, errors.New("internal coordinates keep bonds; expected bonds: template beside it"))
+			return nil, &Error{Key: "coordinates", Fault: err.Error()}
+		}
+		return in, nil
 	}
 	if b.x != nil {
 		x := set.Given(b.x)

@@ -2,6 +2,7 @@ package serve
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -28,6 +29,7 @@ type Ask struct {
 	First      uint64  `json:"first,omitempty"`       // number of the first sample
 	Condition  *Given  `json:"condition,omitempty"`   // of a run that has one
 	DeadlineMS *int64  `json:"deadline_ms,omitempty"` // then the drawing is given up
+	Format     string  `json:"format,omitempty"`      // extension of a file as landing generate writes it
 }
 
 // Given are the conditions that samples are asked under: rows of one length, by name or in the order of the run's
@@ -185,7 +187,12 @@ type asked struct {
 	run      *engine.Run
 	warning  string
 	deadline time.Duration
+	format   string // with its dot; "": the answer's own
+	size     int    // numbers of memory that a sample takes
 }
+
+// formatted is how many times as much memory samples take as text of files, motions in time at most.
+const formatted = 16
 
 // ask reads a request for at most so many samples, and numbers of all of them. The error is a *fault.
 func (s *Server) ask(a *answering, samples, numbers int64) (*asked, error) {
@@ -217,7 +224,15 @@ func (s *Server) ask(a *answering, samples, numbers int64) (*asked, error) {
 		}
 		out.deadline = time.Duration(*ms) * time.Millisecond
 	}
-	if err := out.check(in, min(samples, numbers/int64(out.dim()))); err != nil {
+	out.size = out.dim()
+	if in.Format != "" {
+		out.format, out.size = "."+in.Format, formatted*out.dim()
+		if out.run.Domain.Writer(out.format) == nil {
+			return nil, invalidAt("body.format", clip(in.Format), "expected the extension of a file that landing "+
+				"generate writes of this run, as csv or npy")
+		}
+	}
+	if err := out.check(in, min(samples, numbers/int64(out.size))); err != nil {
 		return nil, err
 	}
 	a.told = append(a.told, "run", out.run.Name, "n", out.N)
@@ -313,7 +328,10 @@ func (s *Server) samples(a *answering) error {
 		if q.warning != "" {
 			g.Warnings = []string{q.warning}
 		}
-		return s.drawing(a, q.N*q.dim(), q.deadline, func() error {
+		if q.format != "" {
+			media = cmp.Or(mime.TypeByExtension(q.format), "application/octet-stream")
+		}
+		return s.drawing(a, q.N*q.size, q.deadline, func() error {
 			ctx := a.r.Context()
 			sum, err := s.engine.Draw(ctx, q.run, q.Request, func(lo int, part *judge.Samples) error {
 				return s.engine.Compute(ctx, func() error { g.take(lo, part); return nil })
@@ -326,7 +344,7 @@ func (s *Server) samples(a *answering) error {
 			}
 			var whole []byte
 			err = s.engine.Compute(ctx, func() (err error) {
-				whole, err = g.encode(media)
+				whole, err = g.encode(media, q.format)
 				return err
 			})
 			if err != nil {
@@ -368,11 +386,14 @@ func (g *gatherer) take(lo int, s *judge.Samples) {
 	}
 }
 
-// encode writes the samples, but for those that failed.
-func (g *gatherer) encode(media string) ([]byte, error) {
+// encode writes the samples, but for those that failed, in a format or else as a media type.
+func (g *gatherer) encode(media, format string) ([]byte, error) {
 	if media == typeNPY {
+		format = ".npy"
+	}
+	if format != "" {
 		var b bytes.Buffer
-		err := g.run.Own(func() error { return g.run.Domain.Writer(".npy")(&b, arrayfile.RowsOf(g.x, g.Dim)) })
+		err := g.run.Own(func() error { return g.run.Domain.Writer(format)(&b, arrayfile.RowsOf(g.x, g.Dim)) })
 		return b.Bytes(), err
 	}
 	head, err := json.Marshal(g.Answer)

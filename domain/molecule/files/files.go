@@ -114,19 +114,12 @@ func Read(path string) (*Frames, error) {
 }
 
 func decode(path, ext string, f *os.File) (*Frames, error) {
-	switch ext {
-	case ".pdb", ".ent":
-		return DecodePDB(path, f)
-	case ".xyz":
-		return DecodeXYZ(path, f)
-	case ".sdf", ".mol":
-		return DecodeSDF(path, f)
-	case ".dcd":
-		return DecodeDCD(path, f)
-	case ".xtc":
-		return DecodeXTC(path, f)
+	of := map[string]func(string, io.Reader) (*Frames, error){".pdb": DecodePDB, ".ent": DecodePDB, ".xyz": DecodeXYZ,
+		".sdf": DecodeSDF, ".mol": DecodeSDF, ".dcd": DecodeDCD, ".xtc": DecodeXTC}[ext]
+	if of == nil {
+		return decodeArray(f)
 	}
-	return decodeArray(f)
+	return of(path, f)
 }
 
 // maxLine bounds a line: those of all formats are far shorter.
@@ -255,6 +248,7 @@ func (g *gathered) add(atoms []molecule.Atom, x []float64, lines []int, end int)
 
 // extend appends the coordinates of a frame.
 func (g *gathered) extend(x []float64) {
+	g.within(g.n, x)
 	if len(g.x)+len(x) > maxNumbers {
 		g.refuse(Error{Frame: g.n}, "more than %d numbers, expected a smaller file", maxNumbers)
 	}
@@ -276,7 +270,7 @@ func (g *gathered) compare(atoms []molecule.Atom, lines []int, end int) {
 			more = fmt.Sprintf(": atom %s is not in frame 0", called(&molecule.Molecule{Atoms: atoms}, named))
 		}
 		g.refuse(at, "has %d atoms, expected %d as in frame 0%s; frames are of one molecule, and these of %s and %s",
-			len(atoms), len(first), more, (&molecule.Molecule{Atoms: atoms}).Composition(), g.molecule.Composition())
+			len(atoms), len(first), more, (&molecule.Molecule{Atoms: atoms}).Formula(), g.molecule.Formula())
 		return
 	}
 	for i, a := range atoms {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"math"
 	"os"
@@ -99,13 +100,39 @@ func TestRoundTrip(t *testing.T) {
 	for ext := range Writers {
 		if b := write(t, ext, n, []float64{0, 0, 0, 1.5, 0, 0, 2, 1.4, 0}); ext == ".pdb" &&
 			!strings.Contains(string(b),
-				"HETATM    3  X3  MOL     1       2.000   1.400   0.000  1.00  0.00           X\n") {
+				"HETATM    3  X2  MOL     1       2.000   1.400   0.000  1.00  0.00           X\n") {
 			t.Errorf("an unnamed atom:\n%s", b)
 		}
 		if b := write(t, ext, n, nil); ext == ".pdb" && string(b) != "END\n" {
 			t.Errorf("no conformations:\n%s", b)
 		}
 	}
+}
+
+// Each atom of a PDB file has a name of its own in its residue, of at most four letters, whatever the molecule's are;
+// more models than four columns count, and more atoms than five do, leave the columns as they are.
+func TestNames(t *testing.T) {
+	pair := []molecule.Atom{{Name: "Cl", Element: "Cl"}, {Name: "H", Element: "H"}}
+	m := &molecule.Molecule{Atoms: slices.Repeat(pair, 6_000)}
+	seen := map[string]bool{}
+	for i, a := range Named(m) {
+		if seen[a.Name] || len(a.Name) > 4 || a.Name == "" || a.Element != m.Atoms[i].Element {
+			t.Fatalf("atom %d is called %q, %s", i, a.Name, a.Element)
+		}
+		seen[a.Name] = true
+	}
+	own := []molecule.Atom{{Name: "CA", Element: "C", ResidueNumber: 1}, {Name: "CA", Element: "C", ResidueNumber: 2}}
+	testkit.EqualSlices(t, Named(&molecule.Molecule{Atoms: own}), own, "one name in two residues")
+	two := &molecule.Molecule{Atoms: slices.Repeat([]molecule.Atom{{Name: "O", Element: "O"}}, 2),
+		Bonds: []molecule.Bond{{0, 1}}}
+	file := string(write(t, ".pdb", two, slices.Repeat([]float64{0, 0, 0, 1.2, 0, 0}, 12_345)))
+	for _, want := range []string{"MODEL        1\nHETATM    1  O0  MOL     1       0.000", "HETATM    2  O1  MOL",
+		"\nMODEL     9999\n", "\nMODEL    12345\nHETATM    1  O0 ",
+		"ENDMDL\nCONECT    1    2\nCONECT    2    1\nEND\n"} {
+		testkit.Contains(t, file, want)
+	}
+	err := WritePDB(io.Discard, molecule.Anonymous(100_000), arrayfile.RowsOf(nil, 300_000))
+	testkit.Refused(t, err, "at most 99999")
 }
 
 // Arrays have frames × atoms × 3, frames × coordinates, or one frame's atoms × 3.
@@ -294,6 +321,26 @@ func TestElements(t *testing.T) {
 			t.Errorf("%s: %+v, %v; want %q", line, got, err, want)
 		}
 	}
+	// Names that may be of two elements: the distance to the nearest atom decides, if that is near.
+	for _, c := range []struct {
+		first, next string
+		apart       float64
+		want        string
+		said        bool
+	}{
+		{"HETATM    1 CD  ", " H1 ", 1.09, "C", true}, {"HETATM    1 CE  ", " C1 ", 1.53, "C", true},
+		{"HETATM    1 NE  ", " H1 ", 1.01, "N", true}, {"HETATM    1 HE  ", " C1 ", 1.09, "H", true},
+		{"HETATM    1 OS  ", " C1 ", 1.43, "O", true}, {"HETATM    1 CU  ", " O1 ", 1.95, "Cu", false},
+		{"HETATM    1 CL1 ", " C1 ", 1.78, "Cl", false}, {"HETATM    1 NA  ", " O1 ", 2.40, "Na", false},
+		{"ATOM      1  CL1", " C1 ", 1.78, "Cl", true}, {"ATOM      1  BR1", " C1 ", 1.95, "Br", true},
+		{"ATOM      1  CA ", " N  ", 1.46, "C", false}, {"ATOM      1  CA ", " N  ", 3.80, "C", false},
+	} {
+		file := fmt.Sprintf("%s LIG A   1       0.000   0.000   0.000\n"+
+			"ATOM      2 %s LIG A   1    %8.3f   0.000   0.000\n", c.first, c.next, c.apart)
+		got := testkit.Must(DecodePDB("e.pdb", strings.NewReader("MODEL\n"+file+"ENDMDL\nMODEL\n"+file+"ENDMDL\n")))
+		testkit.Equal(t, got.Molecule.Atoms[0].Element, c.want, "%s at %v from %s", c.first, c.apart, c.next)
+		testkit.Equal(t, got.Remarks != nil, c.said, "a remark of %s", c.first)
+	}
 }
 
 const twoXYZ = `3
@@ -343,7 +390,10 @@ func TestXYZ(t *testing.T) {
 		"no element":  {"1\n\n119 0 0 0\n", "there is no element of number 119"},
 		"columns": {"1\nProperties=species:S:1:forces:R:3:pos:R:3\nH 0 0 0 1 1 1\n",
 			"expected columns that begin with species:S:1:pos:R:3"},
-		"infinite": {"1\n\nH 0 inf 0\n", "y is inf"},
+		"infinite":      {"1\n\nH 0 inf 0\n", "y is inf"},
+		"small letters": {"1\nproperties=species:S:1:forces:R:3:pos:R:3\nH 0 0 0 1 1 1\n", "columns that begin"},
+		"an index": {"3\n\n1 0 0 0\n2 0 0 1\n3 0 0 2\n",
+			"w.xyz:5: frame 0 (from 0): the first column counts the atoms, expected their symbols"},
 	} {
 		_, err := DecodeXYZ("w.xyz", strings.NewReader(c.file))
 		var e *Error
@@ -402,7 +452,7 @@ func TestSDF(t *testing.T) {
 		"flat":      {strings.Replace(acetate, "3D", "  ", 1), "is a drawing (2D in its second line, or all z are 0"},
 		"a library": {acetate + strings.Replace(strings.Replace(acetate, "  4  3  0", "  3  2  0", 1),
 			"    2.1000   -1.1000    0.0000 O   0  5\n  2  1  1  0\n  2  3  2  0\n  2  4  1  0\nM  CHG  1   4  -1\n",
-			"  2  1  1  0\n  2  3  2  0\n", 1), "frames are of one molecule, and these of C 2, O 1 and C 2, O 2"},
+			"  2  1  1  0\n  2  3  2  0\n", 1), "frames are of one molecule, and these of C2O and C2O2"},
 		"truncated": {acetate[:151], "expected atom 2 of 4: it is truncated"},
 		"in bonds": {acetate[:strings.Index(acetate, "  2  4")],
 			"a.sdf:10: frame 0 (from 0): the file ends, expected bond 2 of 3: it is truncated"},

@@ -23,7 +23,7 @@ type site struct {
 	occupancy float64 // of it
 	line      int
 	two       string // another element, of two letters, that the name may stand for
-	hetero    bool   // HETATM, with a name of less than four letters
+	placed    bool   // in the columns of such a name
 }
 
 // A pdb is a PDB file that is being read.
@@ -112,7 +112,6 @@ func (p *pdb) site(line string) {
 	a.Name, a.Residue, a.Chain, a.Insertion = columns(line, 13, 16), columns(line, 18, 21), columns(line, 22, 22),
 		columns(line, 27, 27)
 	at := fmt.Sprintf("%d (%s%s:%s)", len(p.sites), a.Residue, columns(line, 23, 27), a.Name)
-	s.hetero = line[0] == 'H' && len(a.Name) < 4
 	switch {
 	case len(line) < 54:
 		p.fault(at, "the record ends in column %d, expected x, y, z in columns 31 to 54: it is truncated", len(line))
@@ -131,40 +130,41 @@ func (p *pdb) site(line string) {
 	s.occupancy, _ = strconv.ParseFloat(columns(line, 55, 60), 64) // often blank; it only ranks locations
 	a.Element = molecule.Symbol(columns(line, 77, 78))
 	if !molecule.Known(a.Element) {
-		a.Element, s.two = elementsOf(line)
+		a.Element, s.two, s.placed = elementsOf(line)
 	}
 	a.Charge = charge(columns(line, 79, 80))
 	p.sites = append(p.sites, s)
 }
 
-// elementsOf tells the element from the name, whose first letter it is; and another, if columns 13 and 14 hold its
-// symbol. An ion's residue has the atom's name.
-func elementsOf(line string) (element, two string) {
-	name := strings.TrimLeft(columns(line, 13, 16), "0123456789")
+// elementsOf tells the element from the name, whose first letter it is; another whose symbol the name begins with; and
+// whether the name stands where those of that one do: from column 13 on. An ion's residue has the atom's name.
+func elementsOf(line string) (element, two string, placed bool) {
+	whole := columns(line, 13, 16)
+	name := strings.TrimLeft(whole, "0123456789")
 	if name != "" && molecule.Known(name[:1]) {
 		element = molecule.Symbol(name[:1])
 	}
-	two = molecule.Symbol(columns(line, 13, 14))
-	switch {
-	case len(two) < 2 || !molecule.Known(two):
-		return element, ""
-	case element == "" || columns(line, 18, 21) == name:
-		return two, ""
+	if len(name) < 2 || !molecule.Known(name[:2]) {
+		return element, "", false
 	}
-	return element, two
+	two, placed = molecule.Symbol(name[:2]), line[12] != ' '
+	if element == "" || placed && columns(line, 18, 21) == name {
+		return two, "", false
+	}
+	return element, two, placed && line[0] == 'H' && len(whole) < 4
 }
 
-// told gives sites the elements of two letters that fit the distance to the nearest atom: CA at 1.1 Å from a hydrogen
-// is no calcium. Names of HETATM records have such an element if both fit. The first frame decides.
+// told gives sites the elements of two letters that fit the distance to the nearest atom, if it is near enough to tell:
+// CA at 1.1 Å from a hydrogen is no calcium. Else columns decide. The first frame decides for all.
 func (p *pdb) told(sites []site) {
-	first, doubtful := p.elements == nil, 0
+	first, changed := p.elements == nil, 0
 	if first {
 		p.elements = map[molecule.Atom]string{}
 	}
 	for i := range sites {
 		s := &sites[i]
 		if first && s.two != "" {
-			doubtful++
+			const tells, clear = 3, 0.1 // Å
 			d, partner := math.Inf(1), ""
 			for j, o := range sites {
 				if r := vec3.Norm(vec3.Minus(s.x, o.x)); j != i && r < d {
@@ -172,17 +172,23 @@ func (p *pdb) told(sites []site) {
 				}
 			}
 			off := func(e string) float64 { return math.Abs(d - molecule.Radius(e) - molecule.Radius(partner)) }
-			fits := off(s.two) < off(s.atom.Element)-0.1 || s.hetero && !(off(s.atom.Element) < off(s.two)-0.1)
 			rare := molecule.Radius(s.two) == molecule.Radius("") || strings.Contains("HeNeArKrXe", s.two)
-			if fits && !(rare && d < 2) {
+			fits := s.placed
+			if better := off(s.atom.Element) - off(s.two); d < tells && (math.Abs(better) > clear || rare) {
+				fits = better > clear && !rare
+			}
+			if fits {
 				p.elements[s.atom] = s.two
+			}
+			if fits != s.placed {
+				changed++
 			}
 		}
 		s.atom.Element = cmp.Or(p.elements[s.atom], s.atom.Element)
 	}
-	if doubtful > 0 {
-		p.remarks = append(p.remarks, fmt.Sprintf("Columns 77 and 78 name no elements. %d names may stand for two "+
-			"elements, as CA does: by distances %d are of the one with two letters.", doubtful, len(p.elements)))
+	if changed > 0 {
+		p.remarks = append(p.remarks, fmt.Sprintf("Columns 77 and 78 name no elements, and %d names stand where those "+
+			"of other elements do (CA: carbon or calcium): distances between atoms decided.", changed))
 	}
 }
 

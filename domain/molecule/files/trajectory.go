@@ -51,12 +51,6 @@ func (s *stream) begin(n int32) []float64 {
 	return make([]float64, 3*n)
 }
 
-// end adds the frame.
-func (s *stream) end(x []float64) {
-	s.within(s.n, x)
-	s.extend(x)
-}
-
 // DecodeDCD reads a DCD trajectory of CHARMM, NAMD or X-PLOR, of either byte order. Unit cells are not read. Files with
 // fixed atoms, which have these in the first frame alone, and with a fourth dimension are refused.
 func DecodeDCD(name string, r io.Reader) (*Frames, error) {
@@ -90,7 +84,7 @@ func DecodeDCD(name string, r io.Reader) (*Frames, error) {
 				x[3*i+k] = float64(v)
 			}
 		}
-		s.end(x)
+		s.extend(x)
 	}
 	return s.frames("frames in it")
 }
@@ -140,7 +134,7 @@ func DecodeXTC(name string, r io.Reader) (*Frames, error) {
 		for i := range x {
 			x[i] *= unit
 		}
-		s.end(x)
+		s.extend(x)
 	}
 	s.remarks = append(s.remarks, said)
 	return s.frames("frames in it")

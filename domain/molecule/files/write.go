@@ -36,27 +36,23 @@ var Rounded = map[string]func(v float64) float64{
 }
 
 // Named returns the atoms with an element each, or X, and a name of at most four letters that no other atom of its
-// residue has. An atom without one is called by its element and a number, or if that is long by a number in base 36.
+// residue has. If the molecule has no such names all atoms are called by element and index, from 0: C0, O1; or by the
+// index in base 36, from A000, where that is long.
 func Named(m *molecule.Molecule) []molecule.Atom {
 	const letters, A000 = 4, 10 * 36 * 36 * 36
-	out := slices.Clone(m.Atoms)
-	identity := func(a molecule.Atom) molecule.Atom {
-		a.Element, a.Charge = "", 0
-		return a
-	}
-	count, numbers := map[molecule.Atom]int{}, map[string]int{}
-	for _, a := range out {
-		count[identity(a)]++
+	out, own := slices.Clone(m.Atoms), true
+	seen := map[molecule.Atom]bool{}
+	for i := range out {
+		identity := out[i]
+		identity.Element, identity.Charge = "", 0
+		own = own && identity.Name != "" && len(identity.Name) <= letters && !seen[identity]
+		seen[identity] = true
+		out[i].Element = cmp.Or(out[i].Element, "X")
 	}
 	for i := range out {
-		a := &out[i]
-		a.Element = cmp.Or(a.Element, "X")
-		bad := a.Name == "" || len(a.Name) > letters || count[identity(*a)] > 1
-		for ; bad; bad = count[identity(*a)] > 0 {
-			numbers[a.Element]++
-			if a.Name = a.Element + strconv.Itoa(numbers[a.Element]); len(a.Name) > letters {
-				numbers[""]++
-				a.Name = strings.ToUpper(strconv.FormatInt(int64(A000+numbers[""]), 36))
+		if a := &out[i]; !own {
+			if a.Name = a.Element + strconv.Itoa(i); len(a.Name) > letters {
+				a.Name = strings.ToUpper(strconv.FormatInt(int64(A000+i), 36))
 			}
 		}
 	}
@@ -214,18 +210,12 @@ func WriteDCD(w io.Writer, m *molecule.Molecule, frames arrayfile.Rows) error {
 			b.Write(cell[:])
 		}
 	}
-	// The header: CORD and 20 numbers.
-	control := [20]uint32{0: uint32(n), 2: 1, 3: uint32(n), 9: math.Float32bits(1), 19: 24}
+	control := []uint32{0: uint32(n), 2: 1, 3: uint32(n), 9: math.Float32bits(1), 19: 24}
 	put(84)
 	b.WriteString("CORD")
-	put(control[:]...)
-	put(84)
-	// Titles: lines of 80.
-	title := fmt.Sprintf("%-80.80s", "made by landing; coordinates in angstrom, frames are independent samples")
-	put(84, 1)
-	b.WriteString(title)
-	put(84)
-	put(4, uint32(atoms), 4)
+	put(append(control, 84, 84, 1)...) // and a title, a line of 80
+	fmt.Fprintf(b, "%-80.80s", "made by landing; coordinates in angstrom, frames are independent samples")
+	put(84, 4, uint32(atoms), 4)
 	for f, x := range frames.Each() {
 		for k := range 3 {
 			put(uint32(4 * atoms))

@@ -38,7 +38,7 @@ type Batch struct {
 	From    uint64      // the first query: batches from 2^32 apart share none
 	Start   [2]Point3   // of a place that Spec leaves open: opposite corners of where it is drawn
 	Goal    [2]Point3   // likewise
-	Failing int         // queries that may fail for each path; 0 means 10
+	Failing int         // queries that may fail for each path; 0 means 10, None none
 	Report  func(n int) // is told how many paths there are; may be nil
 }
 
@@ -144,7 +144,7 @@ func (b *Batch) Run(ctx context.Context, pool *parallel.Pool) (*Paths, error) {
 			if b.Report != nil {
 				b.Report(len(out.Paths))
 			}
-			if next-have > b.Failing*(have+10) || out.Queries == trial && ends == trial {
+			if fails := next - have; fails > max(0, b.Failing*(have+10)) || out.Queries == trial && ends == trial {
 				return nil, tooManyFailed(have, next, sortFailures(failed))
 			}
 		}

@@ -88,9 +88,9 @@ const (
 	room = 1e-5
 )
 
-// Times passes along the spline, of one knot or of three and more. least are the shortest times from knot to knot, in
-// seconds, above 0.
-func (p *Spline) Times(b Bounds, least []float64) *Motion {
+// Times passes along the spline, of one knot or of three and more, in at least so many seconds from knot to knot, above
+// 0.
+func (p *Spline) Times(b Bounds, least float64) *Motion {
 	n, k := p.n, len(p.h)+1
 	m := &Motion{Time: make([]float64, k), Q: p.q, V: make([]float64, len(p.q))}
 	if k < 2 {
@@ -105,7 +105,7 @@ func (p *Spline) Times(b Bounds, least []float64) *Motion {
 		most[at/n] = min(most[at/n], v*v)
 	}
 	for i, h := range p.h {
-		v := h / least[i]
+		v := h / least
 		most[i], most[i+1] = min(most[i], v*v), min(most[i+1], v*v)
 	}
 	most[k-1] = 0

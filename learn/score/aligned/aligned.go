@@ -26,6 +26,7 @@ package aligned
 import (
 	"fmt"
 	"math"
+	"slices"
 	"sync"
 
 	"github.com/landing-diffusion/landing/base/arrayfile"
@@ -49,19 +50,16 @@ var Kind = score.Kind{
 
 // sizes are the widths of the MLP inside.
 func sizes(c score.Config) []int {
-	p, o := count(c.Dim/3, reach(c)), turningOf(c)
+	p, o := count((c.Dim-c.Held)/3, reach(c)), turningOf(c)
 	return c.Sizes(p+o.inputs(), p+len(o.atoms))
 }
 
 func reach(c score.Config) int { return int(c.Options["pairs"]) }
 
 func fits(c score.Config) string {
-	if c.Held > 0 {
-		return "mlp: aligned reads conformations alone, and points here have a condition"
-	}
-	if c.Dim%3 != 0 || c.Dim < 9 {
+	if d := c.Dim - c.Held; d%3 != 0 || d < 9 {
 		return fmt.Sprintf("mlp: aligned is for at least 3 atoms of three coordinates each, and points here have %d "+
-			"coordinates", c.Dim)
+			"coordinates", d)
 	}
 	if c.Options["torsions"] > 0 && len(c.Torsions) == 0 {
 		return "aligned without options.torsions: no torsion is known of the points (set.template of a set of " +
@@ -73,18 +71,22 @@ func fits(c score.Config) string {
 // prepare takes the frame nearest to the mean shape as the reference, if c has none, and
 // returns a *superpose.DegenerateError if a frame cannot be laid on it.
 func prepare(c score.Config, frames []float64) (score.Config, error) {
+	d, x := c.Dim-c.Held, []float64(nil)
+	for row := range slices.Chunk(frames, c.Dim) {
+		x = append(x, row[:d]...)
+	}
 	if c.Reference == nil {
-		i, err := superpose.Central(frames, c.Dim/3)
+		i, err := superpose.Central(x, d/3)
 		if err != nil {
 			return c, err
 		}
-		c.Reference = frames[i*c.Dim : (i+1)*c.Dim]
+		c.Reference = x[i*d : (i+1)*d]
 	}
 	r, err := superpose.New(c.Reference)
 	if err != nil {
 		return c, err
 	}
-	return c, r.Check(frames)
+	return c, r.Check(x)
 }
 
 // Model is the network. A row of input is that of the MLP inside, then R, then what the
@@ -92,7 +94,7 @@ func prepare(c score.Config, frames []float64) (score.Config, error) {
 type Model[T kernel.Float] struct {
 	score.Model[T] // the MLP: parameters, names and precision are its own
 	point          score.Reader[T]
-	dim            int
+	dim, own       int // of points, and without their condition
 	pairs          [][2]int
 	turning        turning
 	y              []float64            // the reference, as it was given
@@ -112,7 +114,7 @@ func New[T kernel.Float](c score.Config) *Model[T] {
 
 // Of is New with an MLP made elsewhere.
 func Of[T kernel.Float](c score.Config, net *score.MLP[T]) *Model[T] {
-	m := &Model[T]{dim: c.Dim, pairs: pairs(c.Dim/3, reach(c)), turning: turningOf(c),
+	m := &Model[T]{dim: c.Dim, own: c.Dim - c.Held, pairs: pairs((c.Dim-c.Held)/3, reach(c)), turning: turningOf(c),
 		point: score.NewReader[T](c.Reading(), c.Dim, c.Momentum)}
 	m.Model = net.ReadBy(wider[T]{m.point, len(m.pairs) + m.turning.inputs()}, c.Precision)
 	m.frames = &sync.Pool{New: func() any { return &frame{make([]float64, c.Dim), make([]float64, c.Dim)} }}
@@ -135,8 +137,8 @@ func (w wider[T]) In() int { return w.Reader.In() + w.more }
 
 // refer makes y the reference.
 func (m *Model[T]) refer(y []float64) (err error) {
-	if len(y) != m.dim {
-		return fmt.Errorf("a reference of %d coordinates for points of %d", len(y), m.dim)
+	if len(y) != m.own {
+		return fmt.Errorf("a reference of %d coordinates for points of %d", len(y), m.own)
 	}
 	m.y = append([]float64(nil), y...)
 	m.reference, err = superpose.New(y)
@@ -171,7 +173,7 @@ func (m *Model[T]) Row(dst []T, at score.Input) {
 	if m.reference == nil {
 		panic("aligned: a row of a network without a reference")
 	}
-	pose := m.reference.Fit(at.X)
+	pose := m.reference.Fit(at.X[:m.own])
 	if pose.Degenerate() {
 		for i := range dst[:m.In()] {
 			dst[i] = T(math.NaN())
@@ -179,10 +181,12 @@ func (m *Model[T]) Row(dst []T, at score.Input) {
 		return
 	}
 	f := m.frames.Get().(*frame)
-	pose.Apply(f.x, at.X)
+	copy(f.x[m.own:], at.X[m.own:])
+	pose.Apply(f.x[:m.own], at.X[:m.own])
 	at.X = f.x
 	if at.P != nil {
-		pose.Turn(f.p, at.P)
+		copy(f.p[m.own:], at.P[m.own:])
+		pose.Turn(f.p[:m.own], at.P[:m.own])
 		at.P = f.p
 	}
 	w := m.point.In()
@@ -211,9 +215,9 @@ func (m *Model[T]) With(parameters []T) score.Model[T] {
 
 // Constants returns the reference, A×3, bit for bit as it was given.
 func (m *Model[T]) Constants() []arrayfile.Named {
-	y := make([]float64, m.dim)
+	y := make([]float64, m.own)
 	copy(y, m.y)
-	return []arrayfile.Named{{Name: "reference", Array: arrayfile.Of(y, m.dim/3, 3)}}
+	return []arrayfile.Named{{Name: "reference", Array: arrayfile.Of(y, m.own/3, 3)}}
 }
 
 // WithConstants returns the same network with the reference of arrays.
@@ -231,14 +235,15 @@ func (m *Model[T]) WithConstants(arrays map[string]arrayfile.Array) (score.Model
 
 // Pack lays out the MLP.
 func (m *Model[T]) Pack(gradients bool) score.Packed[T] {
-	return &packed[T]{m.Model.Pack(gradients), m.pairs, m.turning.atoms, m.dim, m.Model.In()}
+	return &packed[T]{m.Model.Pack(gradients), m.pairs, m.turning.atoms, m.dim, m.own, m.Model.In()}
 }
 
 type packed[T kernel.Float] struct {
 	score.Packed[T]
 	pairs    [][2]int
 	torsions [][4]int
-	dim, in  int // in: of the MLP
+	dim, own int
+	in       int // of the MLP
 }
 
 func (p *packed[T]) NewWorkspace(rows int, gradients bool) score.Workspace[T] {
@@ -277,7 +282,7 @@ func (ws *workspace[T]) Forward(in []T, n int) []T {
 		copy(out, from)
 		pull(out, from[d:], t[turns:], ws.pairs)
 		swing(out, from[d+p:], t[turns+3*p:], ws.torsions)
-		turnBack(out, t)
+		turnBack(out[:ws.own], t)
 	}
 	return ws.out[:n*d]
 }
@@ -293,7 +298,7 @@ func (ws *workspace[T]) Backward(grad, dout []T, n int, add bool) {
 	for i := range n {
 		t, to := ws.tails[i*tail:(i+1)*tail], ws.dinner[i*all:(i+1)*all]
 		copy(ws.dz, dout[i*d:(i+1)*d])
-		turn(ws.dz, t)
+		turn(ws.dz[:ws.own], t)
 		copy(to, ws.dz)
 		along(to[d:], ws.dz, t[turns:], ws.pairs)
 		across(to[d+p:], ws.dz, t[turns+3*p:], ws.torsions)

@@ -44,6 +44,8 @@ func TestConforms(t *testing.T) {
 		c.Start = func(t float64) (b, v float64) { return 0.5 + t, 1 }
 		scoretest.Run(t, New[float64](c), momentum)
 		scoretest.Kind(t, Kind, c)
+		c.Dim, c.Held, c.Start = c.Dim+2, 2, nil // numbers behind the positions are read and do not turn
+		scoretest.Run(t, New[float64](c), momentum)
 	}
 }
 

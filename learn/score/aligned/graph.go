@@ -22,17 +22,17 @@ func (m *Model[T]) GraphRow(at score.Symbols) (onnx.Value, error) {
 	if m.reference == nil {
 		return onnx.Value{}, &score.GraphError{Why: "it has no reference"}
 	}
-	g, atoms := at.Graph, m.dim/3
-	x := g.Reshape(at.X, onnx.Batch, atoms, 3)
+	g, atoms := at.Graph, m.own/3
+	all, x := at.X, g.Reshape(m.positions(g, at.X), onnx.Batch, atoms, 3)
 	mean := g.Constant([]float64{1 / float64(atoms)})
 	x = g.Sub(x, g.Mul(g.Sum(x, 1, true), mean))
 	R, clear := m.graphPose(g, x)
 	x = g.MatMul(x, g.Transpose(R, 0, 2, 1))
-	at.X = g.Reshape(x, onnx.Batch, m.dim)
+	at.X = m.behind(g, g.Reshape(x, onnx.Batch, m.own), all)
 	var p onnx.Value
 	if at.P.Name != "" {
-		p = g.MatMul(g.Reshape(at.P, onnx.Batch, atoms, 3), g.Transpose(R, 0, 2, 1))
-		at.P = g.Reshape(p, onnx.Batch, m.dim)
+		p = g.MatMul(g.Reshape(m.positions(g, at.P), onnx.Batch, atoms, 3), g.Transpose(R, 0, 2, 1))
+		at.P = m.behind(g, g.Reshape(p, onnx.Batch, m.own), at.P)
 	}
 	row, err := m.point.GraphRow(at)
 	if err != nil {
@@ -55,16 +55,32 @@ func (m *Model[T]) GraphRow(at score.Symbols) (onnx.Value, error) {
 	return g.Add(row, own(g.Where(clear, g.Number(0), g.Number(math.NaN())))), nil
 }
 
+// positions returns the first columns of v, without a condition's.
+func (m *Model[T]) positions(g *onnx.Graph, v onnx.Value) onnx.Value {
+	if m.own == m.dim {
+		return v
+	}
+	return g.Columns(v, 0, m.own)
+}
+
+// behind returns x with the columns of v that are a condition's behind it.
+func (m *Model[T]) behind(g *onnx.Graph, x, v onnx.Value) onnx.Value {
+	if m.own == m.dim {
+		return x
+	}
+	return g.Concat(1, x, g.Columns(v, m.own, m.dim-m.own))
+}
+
 // graphPose returns R, n×3×3, of centred atoms x, n×A×3, and whether it is the nearest rotation, n×1.
 func (m *Model[T]) graphPose(g *onnx.Graph, x onnx.Value) (R, clear onnx.Value) {
-	atoms, y := m.dim/3, m.reference.Positions()
+	atoms, y := m.own/3, m.reference.Positions()
 	size := 0.0
 	for _, v := range y {
 		size += v * v
 	}
 	// S = Σ_a x_a y_aᵀ/(‖x‖‖y‖), by rows.
 	S := g.MatMul(g.Transpose(x, 0, 2, 1), g.Constant(y, atoms, 3))
-	flat := g.Reshape(x, onnx.Batch, m.dim)
+	flat := g.Reshape(x, onnx.Batch, m.own)
 	norm := g.Mul(g.Of1("Sqrt", g.Sum(g.Mul(flat, flat), 1, true)), g.Number(math.Sqrt(size)))
 	S = g.Div(g.Reshape(S, onnx.Batch, 9), norm)
 	// N of superpose.quaternion, linear in S: the entries of S, from 1, with a sign.
@@ -222,10 +238,10 @@ func multiples(g *onnx.Graph, sin, cos onnx.Value, n int) (out []onnx.Value) {
 
 // GraphForward implements score.Graphed: (z + Σ a u)R of the MLP's outputs (z, a).
 func (m *Model[T]) GraphForward(g *onnx.Graph, row onnx.Value) onnx.Value {
-	in, atoms, at := m.Model.In(), m.dim/3, m.Model.In()
+	in, atoms, at := m.Model.In(), m.own/3, m.Model.In()
 	out := m.Model.(score.Graphed).GraphForward(g, g.Columns(row, 0, in))
 	R := g.Reshape(g.Columns(row, at, turns), onnx.Batch, 3, 3)
-	z := g.Reshape(g.Columns(out, 0, m.dim), onnx.Batch, atoms, 3)
+	z := g.Reshape(g.Columns(out, 0, m.own), onnx.Batch, atoms, 3)
 	// add adds a times the vectors of row, each times a row of signs by atoms.
 	add := func(first, n, each, from int, sign []float64, rows int) {
 		a := g.Unsqueeze(g.Unsqueeze(g.Columns(out, first, n), 2), 3)
@@ -249,5 +265,5 @@ func (m *Model[T]) GraphForward(g *onnx.Graph, row onnx.Value) onnx.Value {
 		}
 		add(m.dim+len(m.pairs), n, 4, at+turns+3*len(m.pairs), sign, 4*n)
 	}
-	return g.Reshape(g.MatMul(z, R), onnx.Batch, m.dim)
+	return m.behind(g, g.Reshape(g.MatMul(z, R), onnx.Batch, m.own), out)
 }

@@ -1,0 +1,100 @@
+package conformation_test
+
+import (
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/landing-diffusion/landing/constraint"
+	"github.com/landing-diffusion/landing/domain/conformation"
+	"github.com/landing-diffusion/landing/domain/molecule"
+	"github.com/landing-diffusion/landing/tools/constrainttest"
+	"github.com/landing-diffusion/landing/tools/testkit"
+)
+
+// A ring of five with an arm of three and a branch.
+var (
+	ringed = known("C C C C C C O N C", molecule.Bond{0, 1}, molecule.Bond{1, 2}, molecule.Bond{2, 3},
+		molecule.Bond{3, 4}, molecule.Bond{0, 4}, molecule.Bond{0, 5}, molecule.Bond{5, 6}, molecule.Bond{6, 7},
+		molecule.Bond{5, 8})
+	ringedX = []float64{1.2, 0, 0.4, 0.4, 1.2, 0, -1, 0.8, -0.3, -1, -0.8, 0.2, 0.4, -1.2, 0, 2.6, 0.2, 0.1, 3.2, 1.4,
+		0.6, 4.6, 1.3, 0.2, 3.3, -1, 0.5}
+)
+
+// Points and positions are the same conformations; conditions hold by construction or are components with exact
+// derivatives.
+func TestInternal(t *testing.T) {
+	bonds := func(m *molecule.Molecule, x []float64, more ...conformation.Condition) []conformation.Condition {
+		return append(testkit.Must(conformation.Bonds(m, x)), more...)
+	}
+	for _, c := range []struct {
+		name string
+		m    *molecule.Molecule
+		x    []float64
+		spec conformation.Spec
+		dim  int
+		left []string // components besides circles
+	}{
+		{"tree", fluoro, fluoroX, conformation.Spec{Conditions: bonds(fluoro, fluoroX,
+			on(volume, 0, inf, 3, 1, 4, 5), on(dihedral, 1.5, 2.5, 14, 5, 3, 1))}, 34, nil},
+		{"ring", ringed, ringedX, conformation.Spec{Conditions: bonds(ringed, ringedX,
+			on(distance, 1, 9, 2, 7), testkit.Must(conformation.Fixed(ringed, ringedX,
+				conformation.Coordinate{Kind: angle, Atoms: []int{6, 5, 0}}))),
+			Apart: []conformation.Apart{{Pairs: [][2]int{{2, 8}}, Min: 2}}}, 18,
+			[]string{"distance 2–3 ≥ 1.57631 Å", "distance 2–3 ≤ 1.77631 Å",
+				"distance 2–7 ≥ 1 Å", "distance 2–7 ≤ 9 Å", "distance 2–8 ≥ 2 Å"}},
+		{"rigid", ringed, ringedX, conformation.Spec{Conditions: bonds(ringed, ringedX,
+			testkit.Must(conformation.Rigid(ringed, ringedX, []int{0, 1, 2, 3, 4, 5}))...),
+			Rigid: [][]int{{0, 1, 2, 3, 4, 5}}}, 9, nil},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			c.spec.Molecule, c.spec.Template = c.m, c.x
+			s := testkit.Must(conformation.NewInternal(testkit.Must(conformation.New(c.spec)), c.spec))
+			var left []string
+			for _, n := range constraint.Components(s) {
+				if !strings.HasSuffix(n, ".radius") {
+					left = append(left, n)
+				}
+			}
+			if s.Dim() != c.dim || !slices.Equal(left, c.left) {
+				t.Errorf("%d coordinates and components %q, expected %d and %q", s.Dim(), left, c.dim, c.left)
+			}
+			constrainttest.Run(t, s, constrainttest.Options{Spread: 0.3})
+			point := make([]float64, s.Dim())
+			back := func(x []float64) { // there and back again
+				if err := s.Point(point, x); err != nil {
+					t.Fatal(err)
+				}
+				y := s.Placed(point)
+				if !alike(x, y) {
+					t.Errorf("positions %v are not those of %v", y, x)
+				}
+			}
+			back(c.x)
+			for j := range point {
+				point[j] += math.Sin(float64(7 * j))
+			}
+			moved := s.Placed(point)
+			back(moved)
+			for j := range moved {
+				moved[j] = -moved[j]
+			}
+			if err := s.Point(point, moved); (err != nil) != (c.name == "tree") {
+				t.Errorf("of the mirror image: %v", err)
+			}
+		})
+	}
+}
+
+// alike reports whether two conformations are one but for where they are.
+func alike(x, y []float64) bool {
+	for i := range len(x) / 3 {
+		for j := range i {
+			if math.Abs(molecule.Distance(x, i, j)-molecule.Distance(y, i, j)) > 1e-9 {
+				return false
+			}
+		}
+	}
+	return true
+}

@@ -1,0 +1,97 @@
+package draft
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/landing-diffusion/landing/base/arrayfile"
+	"github.com/landing-diffusion/landing/domain/molecule/files"
+	"github.com/landing-diffusion/landing/internal/fault"
+	"github.com/landing-diffusion/landing/tools/testkit"
+)
+
+// A molecule's draft keeps its hands, rings, double bonds and amides by the conformations, and leaves free what they
+// disagree about.
+func TestChemistry(t *testing.T) {
+	inputs := testkit.Must(filepath.Abs("testdata"))
+	t.Chdir(t.TempDir())
+	for _, c := range []struct {
+		file, atoms string
+		formula     string
+		left        int
+		centres     []string
+		windows     []string
+		rotors      int
+		loose       int
+		ambiguous   string
+		want        []string // lines of the file
+	}{
+		{file: "amide.sdf", formula: "C11H15NO2", left: 15, centres: []string{"C1"}, windows: []string{"C4–N6 trans"},
+			rotors: 4, want: []string{"heavy: true", "coordinates: internal", "bonds: template",
+				"    - [7, 8, 9, 10, 11, 12, 13]\n", "{atoms: [1, 0, 2, 4], sign: ",
+				`{name: "trans C4–N6", atoms: [1, 4, 6, 7], range: [160, 200]}`}},
+		{file: "amide.sdf", atoms: "all", formula: "C11H15NO2", centres: []string{"C1"},
+			windows: []string{"C4–N6 trans"}, rotors: 6, want: []string{"    - [7, 8, 9, 10, 11, 12, 13, 24, "}},
+		{file: "ez.sdf", formula: "C4O", rotors: 2, ambiguous: "rows have C1–C2 cis and trans: are they different"},
+		{file: "alike.sdf", formula: "C5O", windows: []string{"C1–C3 trans"}, rotors: 1,
+			want: []string{"atoms: [0, 1, 3, 4], range: [150, 210]"}},
+		{file: "ring.sdf", formula: "C7N", loose: 1, centres: []string{"C5"}, ambiguous: "the nitrogen N1 inverts"},
+	} {
+		d := draft(t, Options{Path: filepath.Join(inputs, c.file), Atoms: c.atoms})
+		m := d.Molecule
+		if m.Formula != c.formula || m.LeftOut != c.left || !slices.Equal(m.Centres, c.centres) ||
+			!slices.Equal(m.Windows, c.windows) || len(m.Rotors) != c.rotors || len(m.Loose) != c.loose ||
+			!strings.HasPrefix(strings.Join(m.Ambiguous, "; "), c.ambiguous) ||
+			len(c.ambiguous) == 0 && m.Ambiguous != nil {
+			t.Errorf("%s: %+v\n%s", c.file, *m, d.YAML)
+		}
+		for _, line := range c.want {
+			testkit.Contains(t, d.YAML, line, "%s:\n%s", c.file, d.YAML)
+		}
+	}
+	// An array has no elements: a template names them. One conformation, and another unit, are refused.
+	f := testkit.Must(files.Read(filepath.Join(inputs, "amide.sdf")))
+	dim := f.Molecule.Dim()
+	save := func(name string, x []float64, shape ...int) {
+		w := testkit.Must(os.Create(name))
+		testkit.OK(t, arrayfile.EncodeNPY(w, arrayfile.Array{Shape: shape, Float64: x}))
+		testkit.OK(t, w.Close())
+	}
+	save("frames.npy", f.X, f.N, f.Molecule.N(), 3)
+	d := draft(t, Options{Path: "frames.npy", Template: filepath.Join(inputs, "amide.sdf")})
+	if d.Molecule == nil || d.Molecule.LeftOut != 15 || d.Molecule.Formula != "C11H15NO2" {
+		t.Errorf("with a template: %s", d.YAML)
+	}
+	if d = draft(t, Options{Path: "frames.npy"}); d.Kind != "points" ||
+		!strings.Contains(strings.Join(d.Notes, " "), "--template FILE") {
+		t.Errorf("without one: %v", d.Notes)
+	}
+	var one, bohr strings.Builder
+	for i := range 3 {
+		frame := &bohr
+		for _, unit := range []float64{1 / 0.529177, 1} {
+			if unit == 1 && i > 0 {
+				break
+			} else if unit == 1 {
+				frame = &one
+			}
+			fmt.Fprintf(frame, "%d\n\n", dim/3)
+			for k, a := range f.Molecule.Atoms {
+				p := f.Frame(i)[3*k : 3*k+3]
+				fmt.Fprintf(frame, "%s %.5f %.5f %.5f\n", a.Element, p[0]*unit, p[1]*unit, p[2]*unit)
+			}
+		}
+	}
+	for name, c := range map[string][2]string{"one.xyz": {one.String(), "it holds one conformation of C11H15NO2"},
+		"bohr.xyz": {bohr.String(), "are these bohr? Ångström are expected: multiply by 0.529177"}} {
+		testkit.OK(t, os.WriteFile(name, []byte(c[0]), 0o666))
+		_, err := New(Options{Path: name})
+		if err == nil || fault.KindOf(err) != fault.Data || !strings.Contains(err.Error(), c[1]) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
