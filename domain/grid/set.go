@@ -138,7 +138,8 @@ func (s *Set) profiles() (all []constraint.Profile) {
 			}
 		}
 	}
-	first := slices.IndexFunc(constraint.Components(s), func(name string) bool { return strings.HasPrefix(name, "flow") })
+	isFlow := func(name string) bool { return strings.HasPrefix(name, "flow") }
+	first := slices.IndexFunc(constraint.Components(s), isFlow)
 	p.Of = func(dst, x []float64) {
 		for e, g := range constraint.Values(s.Set, x)[first:][:len(rates)] {
 			dst[e] = math.Sqrt(max(0, 1+2*g/rates[e]))

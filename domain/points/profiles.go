@@ -34,7 +34,8 @@ func drawProfiles(c domain.Canvas, v domain.View, profiles []constraint.Profile)
 		curves := []figure.Series{series("data", v.Data), series("samples", v.Samples)}
 		for i, limit := range [][]float64{p.Low, p.High} {
 			if slices.ContainsFunc(limit, func(v float64) bool { return !math.IsInf(v, 0) }) {
-				curves = append(curves, figure.Series{Name: []string{"lower", "upper"}[i] + " limit", X: places, Y: limit})
+				curves = append(curves, figure.Series{X: places, Y: limit,
+					Name: []string{"lower", "upper"}[i] + " limit"})
 			}
 		}
 		c.Add(fmt.Sprintf("profile-%d", k), figure.FigureRef{Title: "Data and samples: " + p.Name, Wide: true,
