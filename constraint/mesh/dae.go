@@ -8,56 +8,13 @@ import (
 	"strings"
 )
 
-// A collada is what is read of a DAE file: the triangles and polygons of its scene, in metres by its unit. Its vertical
-// axis is passed over, as viewers of robots do.
-type collada struct {
-	Unit struct {
-		Meter string `xml:"meter,attr"`
-	} `xml:"asset>unit"`
-	Geometries []daeGeometry `xml:"library_geometries>geometry"`
-	Parts      []daeNode     `xml:"library_nodes>node"`
-	Scene      []daeNode     `xml:"library_visual_scenes>visual_scene>node"`
-}
-
-type daeGeometry struct {
-	ID      string `xml:"id,attr"`
-	Sources []struct {
-		ID       string `xml:"id,attr"`
-		Floats   string `xml:"float_array"`
-		Accessor struct {
-			Stride int `xml:"stride,attr"`
-		} `xml:"technique_common>accessor"`
-	} `xml:"mesh>source"`
-	Vertices []daeInput `xml:"mesh>vertices>input"`
-	Mesh     struct {
-		Lists []struct {
-			XMLName xml.Name
-			Inputs  []daeInput `xml:"input"`
-			Counts  string     `xml:"vcount"`
-			Corners []string   `xml:"p"`
-		} `xml:",any"`
-	} `xml:"mesh"`
-}
-
-type daeInput struct {
-	Semantic string `xml:"semantic,attr"`
-	Source   string `xml:"source,attr"`
-	Offset   int    `xml:"offset,attr"`
-}
-
+// A daeNode is an element of a COLLADA file. The triangles and polygons of its scene are read, in metres by its unit.
+// The vertical axis is passed over, as viewers of robots do.
 type daeNode struct {
-	ID         string    `xml:"id,attr"`
-	Nodes      []daeNode `xml:"node"`
-	Geometries []daeURL  `xml:"instance_geometry"`
-	Parts      []daeURL  `xml:"instance_node"`
-	Moves      []struct {
-		XMLName xml.Name
-		Text    string `xml:",chardata"`
-	} `xml:",any"`
-}
-
-type daeURL struct {
-	URL string `xml:"url,attr"`
+	XMLName xml.Name
+	Attrs   []xml.Attr `xml:",any,attr"`
+	Text    string     `xml:",chardata"`
+	Nodes   []daeNode  `xml:",any"`
 }
 
 // Bounds of a DAE file: what its text takes in memory is some times its size.
@@ -67,205 +24,194 @@ const (
 	maxDAEDepth = 32
 )
 
+func (n *daeNode) attr(name string) string {
+	for _, a := range n.Attrs {
+		if a.Name.Local == name {
+			return a.Value
+		}
+	}
+	return ""
+}
+
+// first returns the first element below by a path of names; an empty one if there is none.
+func (n *daeNode) first(path ...string) *daeNode {
+	for i := range n.Nodes {
+		if len(path) > 0 && n.Nodes[i].XMLName.Local == path[0] {
+			return n.Nodes[i].first(path[1:]...)
+		}
+	}
+	if len(path) > 0 {
+		return &daeNode{}
+	}
+	return n
+}
+
 // affine is x ↦ A x + b: rows (A | b).
 type affine [12]float64
 
 func (a *affine) times(b *affine) (out affine) {
-	for i := range 3 {
-		for j := range 4 {
-			for k := range 3 {
-				out[4*i+j] += a[4*i+k] * b[4*k+j]
-			}
+	for i := range 12 {
+		for k := range 3 {
+			out[i] += a[i/4*4+k] * b[4*k+i%4]
 		}
-		out[4*i+3] += a[4*i+3]
+		if i%4 == 3 {
+			out[i] += a[i]
+		}
 	}
 	return out
 }
 
-// A daeReader puts a scene together.
+// A daeReader puts a scene together. It keeps the first fault.
 type daeReader struct {
-	file  string
 	src   *source
-	doc   collada
-	mesh  *Mesh
+	byID  map[string]*daeNode
+	mesh  Mesh
 	nodes int
+	fault string
 }
 
 func decodeDAE(file string, src *source) (*Mesh, error) {
-	r := &daeReader{file: file, src: src, mesh: &Mesh{}}
+	r, root := &daeReader{src: src, byID: map[string]*daeNode{}}, &daeNode{}
 	if src.size > maxDAE {
-		return nil, r.fault("it has %d bytes; expected at most %d", src.size, maxDAE)
+		r.fail("it has %d bytes; expected at most %d", src.size, maxDAE)
+	} else if err := xml.NewDecoder(src).Decode(root); err != nil {
+		r.fail("no COLLADA file: %v", err)
 	}
-	if err := xml.NewDecoder(src).Decode(&r.doc); err != nil {
-		return nil, r.fault("no COLLADA file: %v", err)
-	}
+	r.name(root)
 	unit := 1.0
-	if r.doc.Unit.Meter != "" {
-		v, err := strconv.ParseFloat(r.doc.Unit.Meter, 64)
-		if err != nil || !(v > 0) || v > maxCoordinate {
-			return nil, r.fault("its unit is %.20q metres; expected a number above 0", r.doc.Unit.Meter)
-		}
-		unit = v
-	}
-	at := affine{0: unit, 5: unit, 10: unit}
-	if len(r.doc.Scene) == 0 {
-		for i := range r.doc.Geometries {
-			if err := r.geometry(&r.doc.Geometries[i], &at); err != nil {
-				return nil, err
-			}
+	if text := root.first("asset", "unit").attr("meter"); text != "" {
+		if v := r.numbers(text, 1); len(v) == 1 {
+			unit = v[0]
 		}
 	}
-	return r.mesh, r.scene(r.doc.Scene, &at, 0)
+	r.place(root.first("library_visual_scenes", "visual_scene"), affine{0: unit, 5: unit, 10: unit}, 0)
+	if r.fault != "" {
+		return nil, &Error{File: file, Problem: r.fault}
+	}
+	return &r.mesh, nil
 }
 
-func (r *daeReader) fault(format string, v ...any) error {
-	return &Error{File: r.file, Problem: fmt.Sprintf(format, v...)}
+func (r *daeReader) fail(format string, v ...any) {
+	if r.fault == "" {
+		r.fault = fmt.Sprintf(format, v...)
+	}
 }
 
-func (r *daeReader) scene(nodes []daeNode, at *affine, depth int) error {
-	for i := range nodes {
-		n, here := &nodes[i], *at
-		if r.nodes++; r.nodes > maxDAENodes || depth > maxDAEDepth {
-			return r.fault("its scene has more than %d nodes, or %d one in another", maxDAENodes, maxDAEDepth)
-		}
-		for _, m := range n.Moves {
-			move, err := r.move(m.XMLName.Local, m.Text)
-			if err != nil {
-				return err
-			}
-			here = here.times(&move)
-		}
-		for _, g := range n.Geometries {
-			for k := range r.doc.Geometries {
-				if "#"+r.doc.Geometries[k].ID == g.URL {
-					if err := r.geometry(&r.doc.Geometries[k], &here); err != nil {
-						return err
-					}
-				}
-			}
-		}
-		inner := n.Nodes
-		for _, p := range n.Parts {
-			for _, part := range r.doc.Parts {
-				if "#"+part.ID == p.URL {
-					inner = append(inner[:len(inner):len(inner)], part)
-				}
-			}
-		}
-		if err := r.scene(inner, &here, depth+1); err != nil {
-			return err
-		}
+func (r *daeReader) name(n *daeNode) {
+	if id := n.attr("id"); id != "" {
+		r.byID["#"+id] = n
 	}
-	return nil
+	for i := range n.Nodes {
+		r.name(&n.Nodes[i])
+	}
 }
 
-// move reads a transformation of a node; other elements move nothing.
-func (r *daeReader) move(kind, text string) (out affine, err error) {
-	out = affine{0: 1, 5: 1, 10: 1}
-	want := map[string]int{"translate": 3, "scale": 3, "rotate": 4, "matrix": 16}[kind]
-	if want == 0 {
-		return out, nil
-	}
-	v, err := r.numbers(text)
-	if err == nil && len(v) != want {
-		err = r.fault("<%s> has %d numbers; expected %d", kind, len(v), want)
-	}
-	if err != nil {
-		return out, err
-	}
-	switch kind {
-	case "translate":
-		out[3], out[7], out[11] = v[0], v[1], v[2]
-	case "scale":
-		out[0], out[5], out[10] = v[0], v[1], v[2]
-	case "matrix":
-		copy(out[:], v)
-	default: // Rodrigues' form of degrees about an axis
-		s, c := math.Sincos(v[3] * math.Pi / 180)
-		l := math.Sqrt(v[0]*v[0] + v[1]*v[1] + v[2]*v[2])
-		x, y, z := v[0]/l, v[1]/l, v[2]/l
-		out = affine{c + (1-c)*x*x, (1-c)*x*y - s*z, (1-c)*x*z + s*y, 0, (1-c)*x*y + s*z, c + (1-c)*y*y,
-			(1-c)*y*z - s*x, 0, (1-c)*x*z - s*y, (1-c)*y*z + s*x, c + (1-c)*z*z, 0}
-	}
-	return out, nil
-}
-
-func (r *daeReader) numbers(text string) (out []float64, err error) {
+// numbers reads so many numbers, or any if want is 0.
+func (r *daeReader) numbers(text string, want int) (out []float64) {
 	for w := range strings.FieldsSeq(text) {
 		v, err := strconv.ParseFloat(w, 64)
 		if err != nil {
-			return nil, r.fault("%.20q is not a number", w)
+			r.fail("%.20q is not a number", w)
 		}
 		out = append(out, v)
 	}
-	return out, nil
+	if want > 0 && len(out) != want {
+		r.fail("%.20q has %d numbers; expected %d", text, len(out), want)
+		return make([]float64, want)
+	}
+	return out
 }
 
-// geometry adds the faces of a geometry: an index of a corner has a place for each input, of which the one of VERTEX
-// names a vertex.
-func (r *daeReader) geometry(g *daeGeometry, at *affine) error {
-	base, _ := r.mesh.N()
-	for _, in := range g.Vertices {
-		for i := range g.Sources {
-			s := &g.Sources[i]
-			if in.Semantic != "POSITION" || "#"+s.ID != in.Source {
-				continue
+// place puts what is in a node where its transformations, in their order, carry it.
+func (r *daeReader) place(n *daeNode, at affine, depth int) {
+	if r.nodes++; r.nodes > maxDAENodes || depth > maxDAEDepth {
+		r.fail("its scene has more than %d nodes, or %d one in another", maxDAENodes, maxDAEDepth)
+	}
+	for i := 0; i < len(n.Nodes) && r.fault == ""; i++ {
+		c := &n.Nodes[i]
+		move := affine{0: 1, 5: 1, 10: 1}
+		switch c.XMLName.Local {
+		case "node":
+			r.place(c, at, depth+1)
+		case "instance_node":
+			if c = r.byID[c.attr("url")]; c != nil {
+				r.place(c, at, depth+1)
 			}
-			x, err := r.numbers(s.Floats)
-			if err != nil {
-				return err
+		case "instance_geometry":
+			if c = r.byID[c.attr("url")]; c != nil {
+				r.geometry(c.first("mesh"), &at)
 			}
-			for step := max(s.Accessor.Stride, 3); len(x) >= step; x = x[step:] {
-				for i := range 3 {
-					a := at[4*i : 4*i+4]
-					r.mesh.Vertices = append(r.mesh.Vertices, a[0]*x[0]+a[1]*x[1]+a[2]*x[2]+a[3])
-				}
-			}
+		case "translate":
+			v := r.numbers(c.Text, 3)
+			move[3], move[7], move[11] = v[0], v[1], v[2]
+		case "scale":
+			v := r.numbers(c.Text, 3)
+			move[0], move[5], move[10] = v[0], v[1], v[2]
+		case "matrix":
+			copy(move[:], r.numbers(c.Text, 16))
+		case "rotate": // Rodrigues' form of degrees about an axis
+			v := r.numbers(c.Text, 4)
+			s, c := math.Sincos(v[3] * math.Pi / 180)
+			l := math.Sqrt(v[0]*v[0] + v[1]*v[1] + v[2]*v[2])
+			x, y, z, o := v[0]/l, v[1]/l, v[2]/l, 1-c
+			move = affine{c + o*x*x, o*x*y - s*z, o*x*z + s*y, 0, o*x*y + s*z, c + o*y*y, o*y*z - s*x, 0,
+				o*x*z - s*y, o*y*z + s*x, c + o*z*z, 0}
 		}
+		at = at.times(&move)
 	}
-	n, faces := r.mesh.N()
-	if err := fits(r.file, n, faces); err != nil {
-		return err
-	}
-	for _, list := range g.Mesh.Lists {
-		kind, width, vertex := list.XMLName.Local, 1, 0
-		if kind != "triangles" && kind != "polylist" && kind != "polygons" {
+}
+
+// geometry adds the faces of a mesh: a corner has a place for each input, of which that of VERTEX says which vertex.
+func (r *daeReader) geometry(m *daeNode, at *affine) {
+	base, _ := r.mesh.N()
+	for _, in := range m.first("vertices").Nodes {
+		s := r.byID[in.attr("source")]
+		if in.attr("semantic") != "POSITION" || s == nil {
 			continue
 		}
-		for _, in := range list.Inputs {
-			if width = max(width, in.Offset+1); in.Semantic == "VERTEX" {
-				vertex = in.Offset
+		stride, _ := strconv.Atoi(s.first("technique_common", "accessor").attr("stride"))
+		for x := r.numbers(s.first("float_array").Text, 0); len(x) >= max(stride, 3); x = x[max(stride, 3):] {
+			for i := 0; i < 12; i += 4 {
+				r.mesh.Vertices = append(r.mesh.Vertices, at[i]*x[0]+at[i+1]*x[1]+at[i+2]*x[2]+at[i+3])
 			}
 		}
-		counts, err := r.numbers(list.Counts)
-		if err != nil {
-			return err
-		}
-		for _, text := range list.Corners {
-			corners, err := r.numbers(text)
-			if err != nil {
-				return err
+	}
+	n, _ := r.mesh.N()
+	for i := range m.Nodes {
+		list, width, vertex := &m.Nodes[i], 1, 0
+		kind, counts := list.XMLName.Local, r.numbers(list.first("vcount").Text, 0)
+		for _, in := range list.Nodes {
+			offset, _ := strconv.Atoi(in.attr("offset"))
+			if width = max(width, offset+1); in.attr("semantic") == "VERTEX" {
+				vertex = offset
 			}
-			for face := 0; len(corners) >= 3*width; face++ {
+		}
+		for _, p := range list.Nodes {
+			if p.XMLName.Local != "p" || kind != "triangles" && kind != "polylist" && kind != "polygons" {
+				continue
+			}
+			corners := r.numbers(p.Text, 0)
+			for face := 0; len(corners) >= 3*width && r.fault == ""; face++ {
 				k := 3
 				if kind == "polygons" {
 					k = len(corners) / width
 				} else if kind == "polylist" && face < len(counts) {
 					k = int(min(max(counts[face], 0), maxPolygon+1))
 				}
-				if k < 3 || k > maxPolygon || k*width > len(corners) {
-					return r.fault("geometry %.40q: face %d has %d corners; want 3 to %d", g.ID, face, k, maxPolygon)
+				if k < 3 || k > maxPolygon || k*width > len(corners) || n > maxVertices || vertex >= width {
+					r.fail("face %d has %d corners; expected 3 to %d", face, k, maxPolygon)
+					return
 				}
 				for c := range k {
-					i := corners[c*width+vertex]
-					if !(i >= 0 && int(i) < n-base) {
-						return r.fault("geometry %.40q: face %d refers to vertex %v of %d", g.ID, face, i, n-base)
+					v := corners[c*width+vertex]
+					if !(v >= 0 && int(v) < n-base) {
+						r.fail("face %d refers to vertex %v of %d", face, v, n-base)
+						return
 					}
-					r.src.corner(r.mesh, c, int32(base+int(i)))
+					r.src.corner(&r.mesh, c, int32(base+int(v)))
 				}
 				corners = corners[k*width:]
 			}
 		}
 	}
-	return nil
 }

@@ -22,7 +22,10 @@ func (e *evaluator) Values(values, x []float64, n int) {
 	for i := range n {
 		xi := x[i*d : (i+1)*d]
 		for k := range e.measures {
-			e.q[k], _, _ = e.measures[k].shaped(e.measures[k].value(xi), xi)
+			m := &e.measures[k]
+			if e.q[k] = m.value(xi); m.half > 0 || m.given > 0 {
+				e.q[k], _, _ = m.shaped(e.q[k], xi)
+			}
 		}
 		for a := range e.components {
 			_, values[i*c+a] = e.components[a].largest(e.q)
@@ -46,8 +49,9 @@ func (c *component) largest(q []float64) (at *term, value float64) {
 func (e *evaluator) measure(x []float64) {
 	for k := range e.measures {
 		m := &e.measures[k]
-		var slope float64
-		if e.q[k], slope, _ = m.shaped(m.gradient(&e.grad[k], x), x); m.half > 0 {
+		if e.q[k] = m.gradient(&e.grad[k], x); m.half > 0 || m.given > 0 {
+			var slope float64
+			e.q[k], slope, _ = m.shaped(e.q[k], x)
 			for j := range e.grad[k] {
 				e.grad[k][j] *= slope
 			}
@@ -110,7 +114,7 @@ func (e *evaluator) bend(x, v []float64) {
 		m := &e.measures[k]
 		m.curvature(&e.grad[k], x, v)
 		if m.half == 0 {
-			e.q[k], _, _ = m.shaped(m.value(x), x)
+			e.q[k] = m.value(x) // says which of several terms counts
 			continue
 		}
 		var g [12]float64

@@ -23,7 +23,8 @@ import (
 //
 // So bonds of the tree keep their lengths, and stiff coordinates stay within h of m, where no hand changes and no angle
 // is straight. What is in a rigid group or has a value is left out. Conditions that this does not keep are components
-// h(X(s)) of the positions X at the point s. With ω_a the axis of a coordinate a, which goes through the atom p,
+// h(X(s)) of the positions X at the point s; a bond that closes a ring has a range. With ω_a the axis of a coordinate
+// a, which goes through the atom p,
 //
 //	∂X_j/∂a = ω_a × (X_j − X_p)   for the atoms j that a turns.
 type Internal struct {
@@ -56,6 +57,7 @@ const (
 	stiffness   = 0.05 // κ of angles: what heat changes them by, in radians
 	rangeShare  = 0.25 // κ of a torsion's range over h
 	linear      = 0.1  // radians: angles that are nearer to a line stay as they are
+	closing     = 0.1  // Å: a bond that closes a ring may differ by so much, as the tree's bonds of a frame do
 	handedness  = 0.25 // least h of a centre's torsion in radians: a flatter one has no hand
 	trials      = 64   // points at which a condition that construction keeps holds
 )
@@ -100,6 +102,11 @@ func NewInternal(s *Set, spec Spec) (*Internal, error) {
 		return nil, err
 	}
 	spec.Conditions = slices.DeleteFunc(slices.Clone(spec.Conditions), in.keeps)
+	for i, c := range spec.Conditions {
+		if c.Kind == Distance && c.Low == c.High && slices.Contains(s.molecule.Neighbours()[c.Atoms[0]], c.Atoms[1]) {
+			spec.Conditions[i].Low, spec.Conditions[i].High = c.Low-closing, c.High+closing
+		}
+	}
 	if len(spec.Conditions)+len(spec.Apart) == 0 {
 		return in, nil
 	}

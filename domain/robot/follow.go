@@ -2,119 +2,61 @@ package robot
 
 import "math"
 
-// A follower is a joint whose value v = m q + o follows that of another, q: its pair (cos v, sin v), or its
-// displacement v, stands behind the coordinates. Of a turning joint q is the angle of its pair,
+// full is what all joints of an arm move by, where some follow others: the coordinates x, and behind them two columns
+// for each follower. These are linear in x: with the value v = ±q + o of a turning joint
 //
-//	∂q/∂c = −s/r²    ∂q/∂s = c/r²    r² = c² + s².
-type follower struct {
-	joint         *Joint // that it follows
-	turns         bool
-	c, s          int // columns behind the coordinates
-	ofC, ofS      int // of the other joint; ofS −1: it slides
-	m, o          float64
-	v, dv         float64    // the value, and its change along a tangent
-	slope, change [2]float64 // ∂v/∂(c, s), and its change
-}
-
-// full is what all joints move by: the coordinates, and two columns behind them for each follower.
+//	cos v = cos o c ∓ sin o s    sin v = sin o c ± cos o s,
+//
+// and v = m q + o of a sliding one.
 type full struct {
-	x, v      []float64
-	jac, hess []float64 // 3×len(x)
+	x, v, jac []float64 // jac: 3×len(x)
+	follow    []follower
 }
 
-// follows adds a follower and returns its columns.
+// A follower has columns c and s, which are a·(c, s) + b of the columns of another joint.
+type follower struct {
+	c, ofC, ofS int
+	a           [2][2]float64
+	b           float64
+}
+
+// follows adds a follower to the full coordinates and returns its columns.
 func (k *Kinematics) follows(j *Joint) (c, s int) {
-	c = k.dim + 2*len(k.follow)
-	f := follower{joint: &k.arm.Joints[j.Follow.Of], turns: j.Kind.Turning(), c: c, s: c + 1, m: j.Follow.Multiplier,
-		o: j.Follow.Offset}
+	if k.full == nil {
+		k.full = &full{x: make([]float64, k.dim), v: make([]float64, k.dim)}
+	}
+	e := k.full
+	f := follower{c: len(e.x)}
 	f.ofC, f.ofS = k.arm.Columns(j.Follow.Of)
-	k.follow = append(k.follow, f)
-	return f.c, f.s
-}
-
-// at returns the coordinates of all joints at x.
-func (e *full) at(k *Kinematics, x []float64) []float64 {
-	copy(e.x, x)
-	for i := range k.follow {
-		f := &k.follow[i]
-		q := x[f.ofC]
-		f.slope = [2]float64{f.m, 0}
-		if f.ofS >= 0 {
-			c, s := x[f.ofC], x[f.ofS]
-			r2 := max(c*c+s*s, 1e-300)
-			q, f.slope = f.joint.nearest(math.Atan2(s, c)), [2]float64{-f.m * s / r2, f.m * c / r2}
-		}
-		if f.v = f.m*q + f.o; f.turns {
-			e.x[f.s], e.x[f.c] = math.Sincos(f.v)
-		} else {
-			e.x[f.c] = f.v
-		}
+	if m, o := j.Follow.Multiplier, j.Follow.Offset; f.ofS < 0 {
+		f.ofS, f.a[0][0], f.b = f.ofC, m, o
+	} else {
+		sin, cos := math.Sincos(o)
+		f.a = [2][2]float64{{cos, -m * sin}, {sin, m * cos}}
 	}
-	return e.x
+	e.x, e.v = append(e.x, 0, 0), append(e.v, 0, 0)
+	e.jac, e.follow = make([]float64, 3*len(e.x)), append(e.follow, f)
+	return f.c, f.c + 1
 }
 
-// along returns the tangent of all joints along v, and notes how slopes change.
-func (e *full) along(k *Kinematics, v []float64) []float64 {
-	copy(e.v, v)
-	for i := range k.follow {
-		f := &k.follow[i]
-		f.dv, f.change = f.m*v[f.ofC], [2]float64{}
-		if f.ofS >= 0 {
-			c, s, dc, ds := e.x[f.ofC], e.x[f.ofS], v[f.ofC], v[f.ofS]
-			r2 := max(c*c+s*s, 1e-300)
-			f.dv = f.slope[0]*dc + f.slope[1]*ds
-			by := 2 * (c*dc + s*ds) / r2
-			f.change = [2]float64{-f.m*ds/r2 - by*f.slope[0], f.m*dc/r2 - by*f.slope[1]}
-		}
-		if e.v[f.c] = f.dv; f.turns {
-			e.v[f.c], e.v[f.s] = -e.x[f.s]*f.dv, e.x[f.c]*f.dv
-		}
+// carry writes the columns of followers behind x: at a point, or of a tangent.
+func (e *full) carry(to, x []float64, at float64) []float64 {
+	copy(to, x)
+	for _, f := range e.follow {
+		to[f.c] = f.a[0][0]*x[f.ofC] + f.a[0][1]*x[f.ofS] + at*f.b
+		to[f.c+1] = f.a[1][0]*x[f.ofC] + f.a[1][1]*x[f.ofS]
 	}
-	return e.v
+	return to
 }
 
-// by returns ∂p/∂v of a row of derivatives.
-func (f *follower) by(e *full, row []float64) float64 {
-	if !f.turns {
-		return row[f.c]
-	}
-	return e.x[f.c]*row[f.s] - e.x[f.s]*row[f.c]
-}
-
-// add adds what a follower brings to the derivatives by the joint that it follows.
-func (f *follower) add(to []float64, by float64, slope [2]float64) {
-	if to[f.ofC] += by * slope[0]; f.ofS >= 0 {
-		to[f.ofS] += by * slope[1]
-	}
-}
-
-// fold writes the derivatives by the coordinates: 3×D.
-func (e *full) fold(k *Kinematics, jac []float64) {
-	d := len(e.x)
+// fold writes derivatives by all columns, 3×len(x), as those by the coordinates, 3×D.
+func (e *full) fold(to []float64, d int) {
 	for r := range 3 {
-		row, to := e.jac[r*d:(r+1)*d], jac[r*k.dim:(r+1)*k.dim]
-		copy(to, row)
-		for i := range k.follow {
-			f := &k.follow[i]
-			f.add(to, f.by(e, row), f.slope)
-		}
-	}
-}
-
-// foldBend writes the derivatives of what fold writes along the tangent of along.
-func (e *full) foldBend(k *Kinematics, hess []float64) {
-	d := len(e.x)
-	for r := range 3 {
-		row, bent, to := e.jac[r*d:(r+1)*d], e.hess[r*d:(r+1)*d], hess[r*k.dim:(r+1)*k.dim]
-		copy(to, bent)
-		for i := range k.follow {
-			f := &k.follow[i]
-			by := f.by(e, bent)
-			if f.turns {
-				by -= (e.x[f.c]*row[f.c] + e.x[f.s]*row[f.s]) * f.dv
-			}
-			f.add(to, by, f.slope)
-			f.add(to, f.by(e, row), f.change)
+		row, out := e.jac[r*len(e.x):(r+1)*len(e.x)], to[r*d:(r+1)*d]
+		copy(out, row)
+		for _, f := range e.follow {
+			out[f.ofC] += f.a[0][0]*row[f.c] + f.a[1][0]*row[f.c+1]
+			out[f.ofS] += f.a[0][1]*row[f.c] + f.a[1][1]*row[f.c+1]
 		}
 	}
 }

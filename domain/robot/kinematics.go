@@ -28,7 +28,6 @@ type Kinematics struct {
 	rates   []frame // their derivatives along v, but of origins, which no Hessian needs
 	mounts  []mount // of each link; of the base last
 	tracked []tracked
-	follow  []follower
 	full    *full // scratch of arms with joints that follow others; nil of others
 }
 
@@ -95,11 +94,6 @@ func (a *Arm) NewKinematics() *Kinematics {
 		k.mounts = append(k.mounts, mount{len(k.moves), split(since.R), vector(since.P)})
 	}
 	k.mounts = append(k.mounts, mount{0, split(Identity().R), vec{}})
-	if n := len(k.follow); n > 0 {
-		d := k.dim + 2*n
-		k.full = &full{x: make([]float64, d), v: make([]float64, d), jac: make([]float64, 3*d),
-			hess: make([]float64, 3*d)}
-	}
 	k.frames, k.rates = make([]frame, len(k.moves)+1), make([]frame, len(k.moves)+1)
 	base := split(Identity().R)
 	k.frames[0] = frame{before: base, x: base.x, y: base.y}
@@ -152,7 +146,7 @@ func (k *Kinematics) At(x []float64) {
 		panic(fmt.Sprintf("robot: a configuration of %d numbers, expected %d", len(x), k.dim))
 	}
 	if k.full != nil {
-		x = k.full.at(k, x)
+		x = k.full.carry(k.full.x, x, 1)
 	}
 	for m := range k.moves {
 		j, last, f := &k.moves[m], &k.frames[m], &k.frames[m+1]
@@ -181,7 +175,7 @@ func (k *Kinematics) Along(v []float64) {
 		panic(fmt.Sprintf("robot: a tangent of %d numbers, expected %d", len(v), k.dim))
 	}
 	if k.full != nil {
-		v = k.full.along(k, v)
+		v = k.full.carry(k.full.v, v, 0)
 	}
 	for m := range k.moves {
 		j, f := &k.moves[m], &k.frames[m+1]
@@ -257,7 +251,7 @@ func (k *Kinematics) jacobian(jac []float64, at int, u vec, w float64) {
 	}
 	clear(k.full.jac)
 	k.slope(k.full.jac, len(k.full.x), at, u, w)
-	k.full.fold(k, jac)
+	k.full.fold(jac, k.dim)
 }
 
 // slope is jacobian by d coordinates, of all joints.
@@ -305,10 +299,8 @@ func (k *Kinematics) hessian(dst []float64, at int, u vec, w float64) {
 		k.bend(dst, k.dim, at, u, w)
 		return
 	}
-	clear(k.full.jac)
-	k.slope(k.full.jac, len(k.full.x), at, u, w)
-	k.bend(k.full.hess, len(k.full.x), at, u, w)
-	k.full.foldBend(k, dst)
+	k.bend(k.full.jac, len(k.full.x), at, u, w)
+	k.full.fold(dst, k.dim)
 }
 
 // bend is hessian by d coordinates, of all joints.

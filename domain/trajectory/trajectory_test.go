@@ -106,8 +106,8 @@ func TestSuite(t *testing.T) {
 		some.Path[3:4], nil, nil, nil, false, nil, nil
 	swept := some
 	swept.Arm, swept.Segments, swept.Self, swept.Path = mixed(t), true, nil, nil
-	swept.Arm.Joints[3].Follow = &robot.Follow{Of: 5, Multiplier: -0.5, Offset: 0.2}
-	swept.Arm.Joints[4].Follow = &robot.Follow{Of: 1, Multiplier: 2}
+	swept.Arm.Joints[3].Follow = &robot.Follow{Of: 5, Multiplier: -1, Offset: 0.2}
+	swept.Arm.Joints[4].Follow = &robot.Follow{Of: 0, Multiplier: 1}
 	swept.Obstacles = append(some.Obstacles[:2:2], scene.Obstacle{A: [3]float64{0.4, 1, 1}, Radius: 0.3},
 		scene.Obstacle{Shape: scene.Cylinder, A: [3]float64{-1, -1, 0.5}, Half: [3]float64{0.3, 0.3, 0.4},
 			Radius: 0.05},
@@ -332,7 +332,7 @@ func TestSegments(t *testing.T) {
 			slides.Joints[i].Kind = robot.Continuous
 		}
 	}
-	slides.Joints[5].Follow = &robot.Follow{Of: 4, Multiplier: -2, Offset: 0.3}
+	slides.Joints[5].Follow = &robot.Follow{Of: 4, Multiplier: -1, Offset: 0.3}
 	for _, arm := range []*robot.Arm{robot.Panda(), slides} {
 		last := len(arm.Joints) - 1
 		steps := make([]float64, last+1)

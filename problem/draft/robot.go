@@ -62,8 +62,17 @@ func Robot(o Options, out string) (*Draft, error) {
 	if len(arm.Spheres) == 0 {
 		d.note("no link has a volume: obstacles are kept from the origins of links alone")
 	}
-	data := d.Name + ".npy"
-	lines, boxes := surroundings(arm, o)
+	err = d.compose(arm, o, out, said, true)
+	if err != nil { // the ball is in what never moves
+		err = d.compose(arm, o, out, said, false)
+	}
+	return d, err
+}
+
+// compose writes the problem file, with the example of an obstacle or without, and the commands that go on with it.
+func (d *Draft) compose(arm *robot.Arm, o Options, out, said string, ball bool) error {
+	data, tip := d.Name+".npy", arm.Joints[len(arm.Joints)-1].Link
+	lines, boxes := surroundings(arm, o, ball)
 	plan := fmt.Sprintf("landing make arm %s -n 500%s -o %s", text.Shell(out), boxes,
 		text.Shell(filepath.Join(o.Folder, data)))
 	train := "landing train " + text.Shell(out)
@@ -76,14 +85,14 @@ func Robot(o Options, out string) (*Draft, error) {
 			"  tip: %s\n  waypoints: 16\n", strconv.Quote(d.Name), strconv.Quote(data),
 			strconv.Quote(pathFrom(o.Folder, o.Path)), strconv.Quote(arm.Base), strconv.Quote(tip)) +
 		strings.Join(lines, "\n") + "\n"
-	see("next", "%s", plan)
-	see("", "%s", train)
 	p, err := problem.Load([]byte(d.YAML), filepath.Join(o.Folder, "the draft"), "", nil)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	_, err = p.Build()
-	return d, err
+	if _, err = p.Build(); err == nil {
+		d.Robot = append(d.Robot, "next       "+plan, "           "+train)
+	}
+	return err
 }
 
 // jointLine says what a joint does: its limits in radians and degrees, or metres.
@@ -108,7 +117,7 @@ func jointLine(j *robot.Joint) (s string) {
 // surroundings writes the set's lines about places and obstacles, and where starts and goals are drawn from: to both
 // sides of a ball, at 0.6 of how far the tip gets in the direction that the arm mostly reaches. Where the tip of random
 // configurations does not fill space, joints tell start and goal.
-func surroundings(arm *robot.Arm, o Options) (lines []string, boxes string) {
+func surroundings(arm *robot.Arm, o Options, ball bool) (lines []string, boxes string) {
 	const draws = 2000
 	k, x, z := arm.NewKinematics(), make([]float64, arm.Dim()), make([]float64, arm.Moving())
 	q, places := make([]float64, arm.Moving()), arm.Places()
@@ -144,7 +153,7 @@ func surroundings(arm *robot.Arm, o Options) (lines []string, boxes string) {
 	slices.Sort(heights)
 	say := func(v float64) string { return number(math.Round(v*1000) / 1000) }
 	volume := vec3.Dot(spread[0], vec3.Cross(spread[1], spread[2])) // of the spread: the product of its three variances
-	if len(heights) == 0 || volume < math.Pow(reach, 6)*1e-7 {
+	if len(heights) == 0 || volume < math.Pow(reach, 6)*1e-7 || far < reach/10 {
 		for e, key := range []string{"start", "goal"} {
 			var values []string
 			for _, i := range places {
@@ -170,6 +179,9 @@ func surroundings(arm *robot.Arm, o Options) (lines []string, boxes string) {
 			fmt.Sprintf("    - {name: ball, sphere: [%s, %s, %s], radius: %s}", say(middle[0]), say(middle[1]),
 				say(middle[2]), say(reach/10)),
 			"  margin: " + say(reach/100) + "  # m", "  clearance: segments  # kept between way points too"}
+		for i := 3; i < len(lines) && !ball; i++ {
+			lines[i] = "  #" + lines[i][1:]
+		}
 	}
 	if len(arm.Spheres) > 0 {
 		lines = append(lines, "  spheres:  # they cover the collision shapes; in the links' frames, m")

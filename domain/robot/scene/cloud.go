@@ -55,50 +55,40 @@ func (p *Points) build(lo, hi int) {
 	p.build(mid+1, hi)
 }
 
-// nearest returns the place nearest to the chord from a to b.
-func (p *Points) nearest(a, b [3]float64) [3]float64 {
+// nearest returns the place nearest to the chord from a to b. A part is at least as far from it as from its middle,
+// less half of its length.
+func (p *Points) nearest(a, b [3]float64) (best [3]float64) {
+	chord, least := Obstacle{A: a, B: b}, math.Inf(1)
 	half := vec3.Scaled(0.5, vec3.Minus(b, a))
-	q := search{chord: Obstacle{A: a, B: b}, middle: vec3.Add(a, 1, half), reach: vec3.Norm(half), least: math.Inf(1)}
-	q.look(p, 0, len(p.at))
-	return q.best
-}
-
-// A search looks for the place nearest to a chord. A place is at least as far from it as from its middle, less half of
-// its length.
-type search struct {
-	chord        Obstacle
-	middle, best [3]float64
-	reach, least float64
-}
-
-// away returns a bound of how far the places of a part are from the chord.
-func (q *search) away(p *Points, lo, hi int) float64 {
-	if lo >= hi {
-		return math.Inf(1)
+	middle, reach := vec3.Add(a, 1, half), vec3.Norm(half)
+	away := func(lo, hi int) float64 {
+		if lo >= hi {
+			return math.Inf(1)
+		}
+		box, sum := &p.box[(lo+hi)/2], 0.0
+		for k, v := range middle {
+			d := max(box[0][k]-v, v-box[1][k], 0)
+			sum += d * d
+		}
+		return math.Sqrt(sum) - reach
 	}
-	box, sum := &p.box[(lo+hi)/2], 0.0
-	for k, v := range q.middle {
-		d := max(box[0][k]-v, v-box[1][k], 0)
-		sum += d * d
+	var look func(lo, hi int)
+	look = func(lo, hi int) {
+		mid := (lo + hi) / 2
+		t, _ := chord.along(p.at[mid])
+		if d := vec3.Norm(vec3.Minus(p.at[mid], vec3.Add(a, t, vec3.Minus(b, a)))); d < least {
+			least, best = d, p.at[mid]
+		}
+		parts := [2][2]int{{lo, mid}, {mid + 1, hi}}
+		if away(mid+1, hi) < away(lo, mid) {
+			parts[0], parts[1] = parts[1], parts[0]
+		}
+		for _, q := range parts {
+			if away(q[0], q[1]) < least {
+				look(q[0], q[1])
+			}
+		}
 	}
-	return math.Sqrt(sum) - q.reach
-}
-
-func (q *search) look(p *Points, lo, hi int) {
-	mid := (lo + hi) / 2
-	t, _ := q.chord.along(p.at[mid])
-	d := vec3.Norm(vec3.Minus(p.at[mid], vec3.Add(q.chord.A, t, vec3.Minus(q.chord.B, q.chord.A))))
-	if d < q.least {
-		q.least, q.best = d, p.at[mid]
-	}
-	left, right := q.away(p, lo, mid), q.away(p, mid+1, hi)
-	if left <= right && left < q.least {
-		q.look(p, lo, mid)
-	}
-	if right < q.least {
-		q.look(p, mid+1, hi)
-	}
-	if left > right && left < q.least {
-		q.look(p, lo, mid)
-	}
+	look(0, len(p.at))
+	return best
 }

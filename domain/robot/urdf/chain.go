@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/landing-diffusion/landing/domain/robot"
+	"github.com/landing-diffusion/landing/internal/vec3"
 )
 
 // A tree is the links of a document by name, each with the joint that moves it.
@@ -133,33 +134,34 @@ func (t *tree) root(link int) int {
 	return link
 }
 
-// free returns how many joints of the chain to a link have values of their own.
-func (t *tree) free(link, base int) (n int) {
+// free returns how many joints of the chain to a link have values of their own, and how long it is.
+func (t *tree) free(link, base int) (n int, length float64) {
 	for ; link != base; link = t.parent(link) {
-		if j := &t.joints[t.moved[link]]; j.mimic == "" && j.kind != "fixed" {
+		j := &t.joints[t.moved[link]]
+		if length += vec3.Norm(j.origin.P); j.mimic == "" && j.kind != "fixed" {
 			n++
 		}
 	}
-	return n
+	return n, length
 }
 
 // hand returns the link at the end of the chain of most free joints, or where fingers branch off it: behind at least
-// so many joints as an arm has, and at most so many before the end as a finger has.
+// so many joints as an arm has, where no more of the chain's length is left than that of a finger.
 func (t *tree) hand(base int, given bool) (tip int) {
-	const arm, finger = 4, 4
+	const arm, finger = 4, 0.2
 	from := func(i int) int {
 		if given {
 			return base
 		}
 		return t.root(i)
 	}
-	most, moving := -1, make([]int, len(t.links)) // joints of each link that lead to any that moves
+	most, whole, moving := -1, 0.0, make([]int, len(t.links)) // joints of each link that lead to any that moves
 	for i := range t.links {
 		if given && !t.below(i, base) {
 			continue
 		}
-		if n := t.free(i, from(i)); n > most {
-			tip, most = i, n
+		if n, length := t.free(i, from(i)); n > most {
+			tip, most, whole = i, n, length
 		}
 	}
 	leads := make([]bool, len(t.links))
@@ -171,7 +173,7 @@ func (t *tree) hand(base int, given bool) (tip int) {
 	}
 	for l := tip; l != from(tip); {
 		l = t.parent(l)
-		if n := t.free(l, from(l)); moving[l] > 1 && n >= arm && most-n <= finger {
+		if n, length := t.free(l, from(l)); moving[l] > 1 && n >= arm && whole-length <= finger*whole {
 			tip = l
 		}
 	}
@@ -348,10 +350,9 @@ func (d *document) follow(a *robot.Arm, chain []*joint) error {
 			s.Lower, s.Upper = max(s.Lower, min(lo, hi)), min(s.Upper, max(lo, hi))
 			s.Velocity = min(s.Velocity, f.Velocity/math.Abs(m))
 		}
-		whole := f.Kind.Turning() && m == math.Trunc(m)
-		if s.Kind.Turning() && !whole && !(s.Kind == robot.Revolute && s.Upper-s.Lower < 2*math.Pi) {
-			return d.fail(j.line, j.element()+" <mimic>", "follows joint %q, which may turn all the way round, by the "+
-				"multiplier %v: its value is not known; expected limits, or a whole number", s.Name, m)
+		if turns := f.Kind.Turning(); turns != s.Kind.Turning() || turns && math.Abs(m) != 1 {
+			return d.fail(j.line, j.element()+" <mimic>", "follows joint %q by the multiplier %v; expected a joint "+
+				"that slides if that slides, or one that turns by the multiplier 1 or −1", s.Name, m)
 		}
 		d.note("joint %q follows joint %q: %.6g times its value%+.6g", f.Name, s.Name, m, o)
 	}

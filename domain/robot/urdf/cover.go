@@ -123,120 +123,134 @@ func (t *tree) find(name string) (path string, tried []string) {
 	return "", tried
 }
 
-// A piece is a part of a surface: the box of triangles that lie together, and the sum of their normals by area.
-type piece struct{ lo, hi, normal [3]float64 }
+// A grid is cells about a mesh.
+type grid struct {
+	lo    [3]float64
+	side  float64
+	n     [3]int
+	cells []byte
+}
 
-// pieces cuts the triangles of a mesh at the middle of their longest side until that is at most a part of the mesh's
-// size, and puts those whose middles are in one cell of a grid of that together.
-func pieces(m *mesh.Mesh) (out []piece) {
-	const parts = 64
-	side := m.Size() / parts
-	at := map[[3]int32]int{}
-	var normal [3]float64
-	var cut func(a, b, c [3]float64, area float64)
-	cut = func(a, b, c [3]float64, area float64) {
-		ab, bc, ca := vec3.Norm(vec3.Minus(b, a)), vec3.Norm(vec3.Minus(c, b)), vec3.Norm(vec3.Minus(a, c))
-		switch longest := max(ab, bc, ca); {
-		case longest > ab: // until ab is the longest side
-			cut(b, c, a, area)
-			return
-		case ab > side:
+// What a cell is.
+const (
+	inner   = iota // neither of the others
+	surface        // a part of the mesh
+	outer          // reached from beside the mesh
+)
+
+// filled returns the cells of a mesh: those which what is outside does not reach are inside, whatever turns faces have
+// and whatever surfaces lie within.
+func filled(m *mesh.Mesh, parts float64) *grid {
+	lo, hi := m.Bounds()
+	g := &grid{lo: lo, side: m.Size() / parts}
+	for k := range lo {
+		g.lo[k] -= 1.5 * g.side
+		g.n[k] = int((hi[k]-g.lo[k])/g.side) + 3
+	}
+	g.cells = make([]byte, g.n[0]*g.n[1]*g.n[2])
+	var mark func(a, b, c [3]float64)
+	mark = func(a, b, c [3]float64) {
+		switch ab := vec3.Norm(vec3.Minus(b, a)); {
+		case max(vec3.Norm(vec3.Minus(c, b)), vec3.Norm(vec3.Minus(a, c))) > ab: // until ab is the longest side
+			mark(b, c, a)
+		case ab > g.side/2:
 			middle := vec3.Add(a, 0.5, vec3.Minus(b, a))
-			cut(a, middle, c, area/2)
-			cut(middle, b, c, area/2)
-			return
-		}
-		var cell [3]int32
-		for k := range cell {
-			cell[k] = int32(math.Floor((a[k] + b[k] + c[k]) / (3 * side)))
-		}
-		i, is := at[cell]
-		if !is {
-			i, at[cell], out = len(out), len(out), append(out, piece{lo: a, hi: a})
-		}
-		q := &out[i]
-		for k := range 3 {
-			q.lo[k], q.hi[k] = min(q.lo[k], a[k], b[k], c[k]), max(q.hi[k], a[k], b[k], c[k])
-			q.normal[k] += area * normal[k]
+			mark(a, middle, c)
+			mark(middle, b, c)
+		default:
+			for _, p := range [3][3]float64{a, b, c} {
+				i := 0
+				for k, v := range p {
+					i = i*g.n[k] + int((v-g.lo[k])/g.side)
+				}
+				g.cells[i] = surface
+			}
 		}
 	}
 	_, faces := m.N()
-	outwards := math.Copysign(1, m.Volume())
 	for f := range faces {
-		normal = vec3.Scaled(outwards, m.Normal(f))
-		a, b, c := m.Corners(f)
-		cut(a, b, c, m.FaceArea(f))
+		mark(m.Corners(f))
 	}
-	return out
+	g.cells[0] = outer
+	for todo := []int{0}; len(todo) > 0; {
+		c := todo[len(todo)-1]
+		todo = todo[:len(todo)-1]
+		g.beside(c, func(to int) {
+			if g.cells[to] == inner {
+				g.cells[to], todo = outer, append(todo, to)
+			}
+		})
+	}
+	return g
 }
 
-// distances returns how far the box of a piece is from a point, at least and at most.
-func (q *piece) distances(p [3]float64) (near, far float64) {
-	for k, v := range p {
-		n, f := max(q.lo[k]-v, v-q.hi[k], 0), max(q.hi[k]-v, v-q.lo[k])
-		near, far = near+n*n, far+f*f
+// beside calls f for the cells that share a side with one.
+func (g *grid) beside(c int, f func(int)) {
+	for k, step := range [3]int{g.n[1] * g.n[2], g.n[2], 1} {
+		at := c / step % g.n[k]
+		if at > 0 {
+			f(c - step)
+		}
+		if at < g.n[k]-1 {
+			f(c + step)
+		}
 	}
-	return math.Sqrt(near), math.Sqrt(far)
 }
 
-// coverMesh covers a mesh by spheres that stand out of it by at most the excess, or by as little more as takes no more
-// spheres than most.
+func (g *grid) middle(c int) [3]float64 {
+	return vec3.Add(g.lo, g.side, [3]float64{float64(c/(g.n[1]*g.n[2])) + 0.5, float64(c/g.n[2]%g.n[1]) + 0.5,
+		float64(c%g.n[2]) + 0.5})
+}
+
+// coverMesh covers a mesh by spheres that stand out of what it encloses by at most the excess, or by as little more as
+// takes no more spheres than most.
 //
-// A ball about a point of the inside that is d from the surface, and whose radius is d + ε, stands out by at most ε. Of
-// such balls about the points of a grid, and about those of the surface with d = 0, each next one is that which holds
-// most pieces of the surface that no ball holds yet.
+// A ball about a point of the inside that is d from the outer surface, and whose radius is d + ε, stands out by at most
+// ε. Of such balls about cells, each next one is that which holds most cells of the surface that no ball holds yet.
+// Every point of the surface is within reach of the middle of a cell that is marked.
 func coverMesh(m *mesh.Mesh, most int, excess float64) (out []robot.Sphere, ε float64) {
-	const grid = 16
-	surface := pieces(m)
-	type centre struct {
-		robot.Sphere
-		far []float32 // of each piece
-	}
-	var centres []centre
-	add := func(p [3]float64, must bool) {
-		c, nearest, least := centre{far: make([]float32, len(surface))}, 0, math.Inf(1)
-		for i := range surface {
-			near, far := surface[i].distances(p)
-			if c.far[i] = float32(far); near < least {
-				nearest, least = i, near
-			}
+	const parts, few = 64, 1200
+	g := filled(m, parts)
+	reach := (math.Sqrt(3)/2 + 0.5/math.Sqrt(3)) * g.side
+	var shell, centres [][3]float64
+	inside := 0
+	for c, is := range g.cells {
+		seen := false
+		g.beside(c, func(to int) { seen = seen || g.cells[to] == outer })
+		if is == surface && seen {
+			shell = append(shell, g.middle(c))
 		}
-		q := &surface[nearest]
-		middle := vec3.Add(vec3.Scaled(0.5, q.lo), 0.5, q.hi)
-		if c.Centre = p; !must && !(vec3.Dot(vec3.Minus(p, middle), q.normal) < 0) {
-			return
-		}
-		c.Radius = least
-		centres = append(centres, c)
-	}
-	lo, hi := m.Bounds()
-	var step, n [3]float64
-	for k := range step {
-		n[k] = 2*math.Ceil(max(grid/2*(hi[k]-lo[k])/m.Size(), 3)) + 1 // odd: one is in the middle
-		step[k] = (hi[k] - lo[k]) / n[k]
-	}
-	for x := 0.5; x < n[0]; x++ {
-		for y := 0.5; y < n[1]; y++ {
-			for z := 0.5; z < n[2]; z++ {
-				add([3]float64{lo[0] + x*step[0], lo[1] + y*step[1], lo[2] + z*step[2]}, false)
-			}
+		if is != outer {
+			inside++
 		}
 	}
-	for i := 0; i < len(surface); i += 1 + len(surface)/100 {
-		add(vec3.Add(vec3.Scaled(0.5, surface[i].lo), 0.5, surface[i].hi), true)
+	for c, is := range g.cells {
+		if is == outer {
+			continue
+		}
+		if inside--; inside%max(1, len(g.cells)/few/4) == 0 {
+			centres = append(centres, g.middle(c))
+		}
 	}
-	for ε = excess; ; ε *= 1.2 {
-		open := make([]int, len(surface))
+	depth, far := make([]float64, len(centres)), make([][]float32, len(centres))
+	for k, c := range centres {
+		depth[k], far[k] = math.Inf(1), make([]float32, len(shell))
+		for i, p := range shell {
+			d := vec3.Norm(vec3.Minus(p, c))
+			depth[k], far[k][i] = min(depth[k], d), float32(d)
+		}
+	}
+	for ε = max(excess-2*reach, reach/4); ; ε *= 1.2 {
+		open := make([]int, len(shell))
 		for i := range open {
 			open[i] = i
 		}
-		out = out[:0]
-		for len(open) > 0 && len(out) < most {
+		for out = out[:0]; len(open) > 0 && len(out) < most; {
 			best, holds := 0, -1
 			for k := range centres {
-				n, r := 0, float32(centres[k].Radius+ε)
+				n, r := 0, float32(depth[k]+ε)
 				for _, i := range open {
-					if centres[k].far[i] <= r {
+					if far[k][i] <= r {
 						n++
 					}
 				}
@@ -244,17 +258,12 @@ func coverMesh(m *mesh.Mesh, most int, excess float64) (out []robot.Sphere, ε f
 					best, holds = k, n
 				}
 			}
-			if holds == 0 {
-				break
-			}
-			b := centres[best].Sphere
-			b.Radius += ε
-			out = append(out, b)
-			r := float32(b.Radius)
-			open = slices.DeleteFunc(open, func(i int) bool { return centres[best].far[i] <= r })
+			r := float32(depth[best] + ε)
+			open = slices.DeleteFunc(open, func(i int) bool { return far[best][i] <= r })
+			out = append(out, robot.Sphere{Centre: centres[best], Radius: depth[best] + ε + reach})
 		}
 		if len(open) == 0 {
-			return out, ε
+			return out, ε + 2*reach
 		}
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/landing-diffusion/landing/domain/robot"
+	"github.com/landing-diffusion/landing/internal/fault"
 	"github.com/landing-diffusion/landing/internal/input"
 )
 
@@ -99,6 +100,10 @@ type Error struct {
 	Line    int    // 0: no one line of it
 	Element string // such as: joint "elbow" <axis>
 	Why     string
+}
+
+func (e *Error) Place() fault.Place {
+	return fault.Place{Kind: fault.Config, File: e.File, Line: e.Line}
 }
 
 func (e *Error) Error() string {

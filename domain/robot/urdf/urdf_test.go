@@ -291,6 +291,66 @@ func TestVolume(t *testing.T) {
 	}
 }
 
+// Spheres hold what a mesh encloses and stand out of it by what is said: of an L of two bars that touch, written as a
+// DAE file with nodes, units and polygons, inside out.
+func TestCovers(t *testing.T) {
+	dir := t.TempDir()
+	testkit.OK(t, os.WriteFile(filepath.Join(dir, "l.dae"), []byte(`<?xml version="1.0"?><COLLADA><asset>
+<unit meter="0.01"/></asset>
+<library_geometries><geometry id="g"><mesh><source id="p">
+<float_array>0 0 0 1 0 0 1 1 0 0 1 0 0 0 1 1 0 1 1 1 1 0 1 1</float_array>
+<technique_common><accessor stride="3"/></technique_common></source><vertices id="v">
+<input semantic="POSITION" source="#p"/></vertices>
+<polylist count="6"><input semantic="VERTEX" source="#v" offset="0"/><input semantic="NORMAL" source="#n" offset="1"/>
+<vcount>4 4 4 4 4 4</vcount>
+<p>0 0 1 0 2 0 3 0 4 0 7 0 6 0 5 0 0 0 4 0 5 0 1 0 1 0 5 0 6 0 2 0 2 0 6 0 7 0 3 0 3 0 7 0 4 0 0 0</p></polylist>
+</mesh></geometry></library_geometries><library_visual_scenes><visual_scene><node><rotate>0 0 1 90</rotate>
+<node><scale>50 8 8</scale><instance_geometry url="#g"/></node>
+<node><translate>0 -30 0</translate><scale>8 30 8</scale><instance_geometry url="#g"/></node></node>
+</visual_scene></library_visual_scenes>
+</COLLADA>`), 0o666))
+	path := filepath.Join(dir, "l.urdf")
+	testkit.OK(t, os.WriteFile(path, []byte(`<robot><link name="a"/><link name="b"><collision>
+<origin xyz="0 0 1"/><geometry>
+<mesh filename="l.dae" scale="-1 1 1"/></geometry></collision></link><joint name="j" type="continuous">
+<parent link="a"/><child link="b"/>
+</joint></robot>`), 0o666))
+	a, covers, err := Covered(path, Options{Cover: 12, Excess: 0.03})
+	testkit.OK(t, err)
+	if len(covers) != 1 || covers[0].Spheres != len(a.Spheres) || len(a.Spheres) > 12 || covers[0].Excess > 0.08 {
+		t.Fatalf("%+v", covers)
+	}
+	// Turned by a quarter, in metres and mirrored the bars are [0, 0.08]×[0, 0.5] and [−0.3, 0]×[0, 0.08] by [0, 0.08].
+	bars := [2][2][3]float64{{{0, 0, 1}, {0.08, 0.5, 1.08}}, {{-0.3, 0, 1}, {0, 0.08, 1.08}}}
+	r := rand.New(rand.NewPCG(7, 8))
+	for range 4000 {
+		b := bars[r.IntN(2)]
+		var p [3]float64
+		for k := range p {
+			p[k] = b[0][k] + r.Float64()*(b[1][k]-b[0][k])
+		}
+		k := r.IntN(3)
+		if p[k] = b[r.IntN(2)][k]; k != 0 && !holds(a, 0, p) { // where the bars touch is inside
+			t.Fatalf("%v is in no sphere", p)
+		}
+		s := a.Spheres[r.IntN(len(a.Spheres))]
+		n := [3]float64{r.NormFloat64(), r.NormFloat64(), r.NormFloat64()}
+		least := math.Inf(1)
+		for _, b := range bars {
+			sum := 0.0
+			for k := range n {
+				v := s.Centre[k] + s.Radius*n[k]/dist(n, [3]float64{})
+				d := max(b[0][k]-v, v-b[1][k], 0)
+				sum += d * d
+			}
+			least = min(least, math.Sqrt(sum))
+		}
+		if least > covers[0].Excess {
+			t.Fatalf("a sphere stands out by %v, said to be %v", least, covers[0].Excess)
+		}
+	}
+}
+
 // A file that is wrong in one place, and what is said of it.
 func TestFaults(t *testing.T) {
 	const (
@@ -330,6 +390,14 @@ func TestFaults(t *testing.T) {
 		{"planar", ab + joint(`name="j" type="planar"`, ""), Options{}, `f.urdf:2: joint "j": is planar; expected`},
 		{"mimic", ab + joint(`name="j" type="revolute"`, limit+`<mimic joint="other"/>`), Options{},
 			`f.urdf:2: joint "j" <mimic>: there is no joint "other"`},
+		{"mimic loop", ab + joint(`name="j" type="revolute"`, limit+`<mimic joint="k"/>`) + `<link name="c"/>` +
+			`<joint name="k" type="revolute"><parent link="b"/><child link="c"/>` + limit +
+			`<mimic joint="j"/></joint>`, Options{},
+			`f.urdf:2: joint "j" <mimic>: follows itself by way of joint "k": a loop`},
+		{"mimic of half", ab + joint(`name="j" type="revolute"`, limit) + `<link name="c"/>` + "\n" +
+			`<joint name="k" type="revolute"><parent link="b"/><child link="c"/>` + limit +
+			`<mimic joint="j" multiplier="0.5"/></joint>`, Options{},
+			`f.urdf:3: joint "k" <mimic>: follows joint "j" by the multiplier 0.5; expected`},
 		{"mimic of nothing", ab + joint(`name="j" type="revolute"`, limit+`<mimic/>`), Options{}, "names no joint"},
 		{"no limits", ab + joint(`name="j" type="revolute"`, ""), Options{},
 			`is revolute and has no limits; expected <limit lower=… upper=… velocity=…/>, or the type continuous`},
@@ -462,6 +530,63 @@ func TestLongChain(t *testing.T) {
 	}
 	_, _, err = Decode(strings.NewReader(chain(robot.MostJoints+1)), "f", Options{})
 	testkit.Refused(t, err, "257 joints; expected at most 256")
+}
+
+// Joints that mimic others follow them: links are where values that are written out put them, derivatives are those of
+// differences, and limits are those of both. What is wrong outside of the chain does not matter.
+func TestMimic(t *testing.T) {
+	const text = `<robot><link name="a"/><link name="b"/><link name="c"/><link name="d"/><link name="e"/>
+<link name="x"/>
+		<joint name="1" type="revolute"><parent link="a"/><child link="b"/><axis xyz="0 1 0"/>
+<limit lower="-2" upper="2"/></joint>
+		<joint name="2" type="prismatic"><parent link="b"/><child link="c"/><limit lower="-1" upper="1"/></joint>
+		<joint name="3" type="revolute"><parent link="c"/><child link="d"/><origin xyz="0 0 1"/>
+<axis xyz="0 0.6 0.8"/>
+			<limit lower="-1" upper="5"/><mimic joint="1" multiplier="-1" offset="0.5"/></joint>
+		<joint name="4" type="prismatic"><parent link="d"/><child link="e"/><axis xyz="0 0 1"/>
+			<mimic joint="2" multiplier="3" offset="-1"/></joint>
+		<joint name="5" type="ball"><parent link="e"/><child link="x"/><limit lower="x"/></joint></robot>`
+	a, notes, err := Decode(strings.NewReader(text), "f", Options{Tip: "e"})
+	testkit.OK(t, err)
+	if a.Dim() != 3 || a.Joints[0].Upper != 1.5 || len(notes) != 2 || !slices.Equal(a.Support(3), []int{0, 1, 2}) {
+		t.Fatalf("%d numbers, limits %v, notes %q, support %v", a.Dim(), a.Joints[0].Upper, notes, a.Support(3))
+	}
+	free, _, err := Decode(strings.NewReader(strings.NewReplacer(`<mimic joint="1" multiplier="-1" offset="0.5"/>`, "",
+		`<mimic joint="2" multiplier="3" offset="-1"/>`, `<limit lower="-9" upper="9"/>`).Replace(text)),
+		"f", Options{Tip: "e"})
+	testkit.OK(t, err)
+	samePose(t, "tip", at(a, []float64{0.4, 0.3}).Pose(3), at(free, []float64{0.4, 0.3, 0.1, -0.1}).Pose(3), 1e-14)
+	k, x, v := a.NewKinematics(), []float64{0.9, 0.5, 0.3}, []float64{0.2, -0.4, 0.7}
+	var jac, up, down, hess [9]float64
+	k.At(x)
+	k.Along(v)
+	k.Track([]robot.Point{{Link: 3, Local: [3]float64{1, 2, 3}}})
+	k.PointsJacobian(jac[:])
+	k.PointHessian(hess[:], 3, [3]float64{1, 2, 3})
+	const h = 1e-5
+	for c := range 3 {
+		p := [2][3]float64{}
+		for e, sign := range []float64{1, -1} {
+			y := slices.Clone(x)
+			y[c] += sign * h
+			k.At(y)
+			p[e] = k.Point(3, [3]float64{1, 2, 3})
+		}
+		for r := range 3 {
+			testkit.Near(t, jac[3*r+c], (p[0][r]-p[1][r])/(2*h), 1e-8, "derivative %d of %d", c, r)
+		}
+	}
+	for e, to := range []*[9]float64{&up, &down} {
+		y := slices.Clone(x)
+		for i := range y {
+			y[i] += []float64{h, -h}[e] * v[i]
+		}
+		k.At(y)
+		k.PointsJacobian(to[:])
+	}
+	for i := range hess {
+		testkit.Near(t, hess[i], (up[i]-down[i])/(2*h), 1e-7, "second derivative %d", i)
+	}
 }
 
 // What is none of URDF's is passed over with a note.
