@@ -252,6 +252,10 @@ func TestSamplesAreThoseOfGenerate(t *testing.T) {
 	}
 	group.Wait()
 
+	if w, b := s.samples("demo", `{"n":2,"format":"csv"}`); w.StatusCode != 200 || bytes.Count(b, []byte("\n")) != 3 ||
+		!strings.HasPrefix(w.Header.Get("Content-Type"), "text/csv") {
+		t.Errorf("a file: %d %q %s", w.StatusCode, w.Header.Get("Content-Type"), b)
+	}
 	if w, b := s.samples("disc", `{"n":1,"condition":{"r":5,"c":0.5}}`); w.StatusCode != 200 ||
 		!strings.Contains(string(b), "outside the training rows") {
 		t.Errorf("a condition that training has not seen: %d %s", w.StatusCode, b)
@@ -306,6 +310,8 @@ func TestRefusals(t *testing.T) {
 		{"an unknown key", samples, `{"n":1,"path":"/etc/passwd"}`, asJSON, invalid, "path"},
 		{"too many at once", samples, `{"n":1001}`, asJSON, invalid, "first goes on"},
 		{"a deadline of a year", samples, `{"n":1,"deadline_ms":31536000000}`, asJSON, invalid, "at most 600000"},
+		{"an unknown format", samples, `{"n":1,"format":"docx"}`, asJSON, invalid, "body.format"},
+		{"more than a file holds", samples, `{"n":100,"format":"csv"}`, asJSON, invalid, "first goes on"},
 		{"a condition of a run without", samples, `{"n":1,"condition":{"r":1}}`, asJSON, invalid, "no condition"},
 		{"no condition", "/v1/runs/disc/samples", `{"n":1}`, asJSON, invalid, "missing"},
 		{"half a condition", "/v1/runs/disc/samples", `{"n":1,"condition":{"r":1}}`, asJSON, invalid, "c is missing"},
