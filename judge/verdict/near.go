@@ -28,7 +28,8 @@ func (j *judge) copies() {
 	x, h := j.SampleNearest, j.HeldNearest
 	n, m := len(x), len(h)
 	own, held, p := medians(x, h)
-	p = min(1, 2*p, 2*metric.FisherTest(below(x, held), n, max(0, below(h, held)), m)) // two tests
+	precede := metric.FisherTest(below(x, held), n, below(h, held), m)
+	p = min(1, 2*p, 2*precede) // of two tests
 	share := max(0, 2*float64(below(x, held))/float64(n)-1)                            // of copies among draws of the law
 	nearer := p <= levels[Copies]/2 && own < held
 	a, b := below(x, metric.CopyDistance), below(h, metric.CopyDistance)
