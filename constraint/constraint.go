@@ -114,6 +114,10 @@ type Capabilities struct {
 	StepNames []string
 	// Families are components that are alike, in the order of messages, of a set of many; nil: it has none.
 	Families []Family
+	// Names are what the set calls the coordinates of a point; nil: it does not name them.
+	Names []string
+	// Profiles are quantities along something, such as the voltages of buses, with their limits: for pictures.
+	Profiles []Profile
 	// SampleUniform writes one point of the uniform (Hausdorff) measure of a
 	// compact Σ, a function of (s, sample) alone.
 	SampleUniform func(dst []float64, s keyed.Stream, sample uint64)
@@ -137,6 +141,13 @@ type Capabilities struct {
 type Family struct {
 	Name, Unit string
 	Of         []int
+}
+
+// A Profile is a quantity at each place along something, with its limits there; infinite ones are none.
+type Profile struct {
+	Name, Along string
+	Low, High   []float64
+	Of          func(dst, x []float64) // writes it at a point
 }
 
 // A Part is the coordinates x[At] … x[At+Dim−1], by a name.

@@ -44,7 +44,7 @@ const nearSpan = 1e-6
 
 // mostBorder is how many active inequalities in several coordinates count at a point: the border is dense. The others
 // wait for a point where these hold.
-const mostBorder = 256
+const mostBorder = 64
 
 // projected: what is left along unit gradients of a vector of size 1 that is projected, where they are orthogonal.
 const projected = 0x1p-48

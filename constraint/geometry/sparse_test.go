@@ -548,7 +548,7 @@ func TestNormals(t *testing.T) {
 
 // A border takes a bounded number of inequalities, and ends with its context.
 func TestBorderIsBounded(t *testing.T) {
-	s := webOf(90, 20, 0, 0, 0, 600, 3)
+	s := webOf(300, 20, 0, 0, 0, 600, 3)
 	g, x := patterned(s, 1, 0).Geometry.(*factored), normals(s.d, 2, 3)
 	testkit.OK(t, g.At(x, 1))
 	testkit.Equal(t, g.Active(0), s.m+g.sparse.border[0].walls+mostBorder)

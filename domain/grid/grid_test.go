@@ -94,6 +94,20 @@ func TestLimits(t *testing.T) {
 	testkit.Near(t, value("Qg bus 20 high"), solved[20][3]-0.6, 1e-15)
 	testkit.Near(t, value("Pg bus 20 low"), 0.05-0.3, 1e-15)
 	testkit.Near(t, value("V bus 60 low"), 0.92-solved[60][0], 1e-15)
+	profiles := map[string][][3]float64{} // low, value, high
+	for _, p := range s.Capabilities().Profiles {
+		of := make([]float64, len(p.Low))
+		p.Of(of, x)
+		for i, v := range of {
+			profiles[p.Name] = append(profiles[p.Name], [3]float64{p.Low[i], v, p.High[i]})
+		}
+	}
+	testkit.Equal(t, len(profiles), 4)
+	first := slices.IndexFunc(names, func(n string) bool { return strings.HasPrefix(n, "flow") })
+	flow := profiles["flow over its limit"][slices.Index(names, "flow branch 6 at bus 60")-first]
+	testkit.Near(t, flow[1], math.Hypot(p, q)/0.7, 1e-13)
+	testkit.Equal(t, [2]float64{flow[0], flow[2]}, [2]float64{math.Inf(-1), 1})
+	testkit.Equal(t, profiles["voltage, per unit"][0], [3]float64{s.Grid.Buses[0].VMin, x[0], s.Grid.Buses[0].VMax})
 	if slices.Contains(names, "angle branch 1 high") || slices.Contains(names, "flow branch 3 at bus 10") {
 		t.Error("a limit that the file does not have")
 	}

@@ -3,6 +3,7 @@ package grid
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	"github.com/landing-diffusion/landing/base/expr"
@@ -96,7 +97,7 @@ func (s *Set) Unwrap() []constraint.Set { return []constraint.Set{s.Set} }
 func (s *Set) Capabilities() constraint.Capabilities {
 	c := s.Set.Capabilities()
 	c.Name = fmt.Sprintf("grid of %d buses and %d branches", len(s.Grid.Buses), len(s.Grid.Branches))
-	c.Start = s.start
+	c.Start, c.Names, c.Profiles = s.start, s.Names, s.profiles()
 	if s.given {
 		c.HeldNames = s.Names[len(s.Names)-s.Loads:]
 	}
@@ -110,6 +111,41 @@ func (s *Set) Capabilities() constraint.Capabilities {
 		f.Of = append(f.Of, i)
 	}
 	return c
+}
+
+// profiles are voltages, generation, and flows |S| over their limits, where a set has those.
+func (s *Set) profiles() (all []constraint.Profile) {
+	for k, name := range []string{V: "voltage", Pg: "active generation", Qg: "reactive generation"} {
+		p, at := constraint.Profile{Name: name + ", per unit", Along: "bus"}, []int{}
+		for i, c := range s.At[k] {
+			if name != "" && c.At >= 0 {
+				low, high := s.Grid.Buses[i].limits(Quantity(k))
+				p.Low, p.High, at = append(p.Low, low), append(p.High, high), append(at, c.At)
+			}
+		}
+		p.Of = func(dst, x []float64) {
+			for e, j := range at {
+				dst[e] = x[j]
+			}
+		}
+		all = append(all, p)
+	}
+	p, rates := constraint.Profile{Name: "flow over its limit", Along: "end of a branch"}, []float64{}
+	for _, br := range s.Grid.Branches {
+		for range 2 {
+			if br.Rate > 0 && !math.IsInf(br.Rate, 0) {
+				rates, p.Low, p.High = append(rates, br.Rate), append(p.Low, math.Inf(-1)), append(p.High, 1)
+			}
+		}
+	}
+	isFlow := func(name string) bool { return strings.HasPrefix(name, "flow") }
+	first := slices.IndexFunc(constraint.Components(s), isFlow)
+	p.Of = func(dst, x []float64) {
+		for e, g := range constraint.Values(s.Set, x)[first:][:len(rates)] {
+			dst[e] = math.Sqrt(max(0, 1+2*g/rates[e]))
+		}
+	}
+	return slices.DeleteFunc(append(all, p), func(p constraint.Profile) bool { return len(p.Low) == 0 })
 }
 
 // start writes the state of the file, moved by Gaussian noise.

@@ -20,18 +20,21 @@ var Kind = domain.Kind{Name: "points", Data: "points", Read: dataset.ReadPoints,
 // New makes the domain. It has no published distance; its observables are the leading principal components.
 func New(in domain.Input) (*domain.Domain, error) {
 	own := in.Set.Capabilities()
-	parts := own.Parts
+	parts, names := own.Parts, in.Names
+	if names == nil {
+		names = own.Names
+	}
 	d := &domain.Domain{
 		Observables: Components(in.Train, in.Set.Dim()),
 		Draw: func(c domain.Canvas, v domain.View) {
+			drawProfiles(c, v, own.Profiles)
 			if len(parts) > 1 {
-				drawParts(c, v, parts, in.Names)
+				drawParts(c, v, parts, names)
 			} else {
-				draw(c, v, in.Names)
+				draw(c, v, names)
 			}
 		},
 	}
-	names := in.Names
 	if own.StepNames != nil {
 		if names == nil {
 			names = stepNames(own)
