@@ -29,8 +29,8 @@ func (j *judge) copies() {
 	n, m := len(x), len(h)
 	own, held, p := medians(x, h)
 	precede := metric.FisherTest(below(x, held), n, below(h, held), m)
-	p = min(1, 2*p, 2*precede) // of two tests
-	share := max(0, 2*float64(below(x, held))/float64(n)-1)                            // of copies among draws of the law
+	p = min(1, 2*p, 2*precede)                              // of two tests
+	share := max(0, 2*float64(below(x, held))/float64(n)-1) // of copies among draws of the law
 	nearer := p <= levels[Copies]/2 && own < held
 	a, b := below(x, metric.CopyDistance), below(h, metric.CopyDistance)
 	copied, repeated := float64(a)/float64(n), float64(b)/float64(m)
