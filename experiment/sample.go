@@ -220,7 +220,7 @@ func (r *SampleReport) settled(p *problem.Problem, c *langevin.Chains) error {
 func DrawFiles(p *problem.Problem) []string {
 	out := []string{".npy"}
 	for _, k := range kinds.All {
-		if k.Data == p.Data.Kind {
+		if k.Data == p.Data.Kind && len(out) == 1 { // kinds of one name write the same
 			out = append(out, k.Writes...)
 		}
 	}

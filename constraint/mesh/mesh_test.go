@@ -237,7 +237,7 @@ func TestReadFaults(t *testing.T) {
 		data []byte
 		want string
 	}{
-		{"a.off", nil, `the extension is ".off"; expected .ply, .obj or .stl`},
+		{"a.off", nil, `the extension is ".off"; expected .ply, .obj, .stl or .dae`},
 		{"a.stl", nil, "it has 0 bytes; expected an STL file"},
 		{"a.stl", f["binary.stl"][:600], "its header promises 12 triangles, which take 684 bytes; it has 600"},
 		{"a.stl", f["text.stl"][:500], "ends without \"endsolid\""},

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 
 	"github.com/landing-diffusion/landing/constraint"
 	"github.com/landing-diffusion/landing/domain/molecule"
@@ -38,7 +39,8 @@ func allFixed(m *molecule.Molecule, x []float64, list []Coordinate) ([]Condition
 // Bonds keeps the lengths of all bonds.
 func Bonds(m *molecule.Molecule, x []float64) ([]Condition, error) {
 	if len(m.Bonds) == 0 {
-		return nil, errors.New("the template has no bonds")
+		_, doubt := m.Described(x)
+		return nil, errors.New(strings.TrimSuffix("the template has no bonds: "+doubt, ": "))
 	}
 	var out []Coordinate
 	for _, b := range m.Bonds {

@@ -120,6 +120,26 @@ func TestSelectSeveral(t *testing.T) {
 	}
 }
 
+// What looks like another unit, and metals, are said.
+func TestDescribed(t *testing.T) {
+	x := []float64{0, 0, 0, 1.21, 0, 0, -0.6, 0.9, 0, -0.6, -0.9, 0}
+	for doubt, c := range map[string]struct {
+		unit  float64
+		first string
+	}{"": {1, "C"}, "are these bohr? Ångström are expected: multiply by 0.529177": {1 / 0.529177, "C"},
+		"are these nanometres?": {0.1, "C"}, "atom 0 is of the metal Fe": {1, "Fe"}} {
+		m := &Molecule{Atoms: []Atom{{Element: c.first}, {Element: "O"}, {Element: "H"}, {Element: "H"}}}
+		y := slices.Clone(x)
+		for k := range y {
+			y[k] *= c.unit
+		}
+		_, got := m.Described(y)
+		if !strings.Contains(got, doubt) || (doubt == "") != (got == "") {
+			t.Errorf("%q, want %q", got, doubt)
+		}
+	}
+}
+
 func ring(first, n int) (out []Bond) {
 	for i := range n {
 		out = append(out, Bond{first + i, first + (i+1)%n})

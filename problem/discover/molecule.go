@@ -9,14 +9,13 @@ import (
 // An Internal is an internal coordinate of a molecule over the rows: the length of a bond, in the
 // unit of the coordinates, or an angle or a dihedral along bonds, in degrees.
 type Internal struct {
-	Atoms       []int
 	Mean, SD    float64
 	Least, Most float64 // of a dihedral about its mean, and so perhaps beyond ±180
 }
 
 // Measure measures the distance, angle or dihedral of two, three or four atoms on n rows of d numbers.
 func Measure(x []float64, n, d int, atoms []int) Internal {
-	q := Internal{Atoms: append([]int(nil), atoms...), Least: math.Inf(1), Most: math.Inf(-1)}
+	q := Internal{Least: math.Inf(1), Most: math.Inf(-1)}
 	v, period := make([]float64, n), 0.0
 	if len(atoms) == 4 {
 		period = 360

@@ -121,8 +121,11 @@ func TestBadArms(t *testing.T) {
 		{"robot: panda, waypoints: 3, acceleration: -1", "set.acceleration is -1; expected a number above 0"},
 		{"robot: panda, waypoints: 3, acceleration: [1, 1, 1, 1, 1, 1, -1]",
 			`set.acceleration: steps of joint "panda_joint7" may differ by -1`},
-		{"robot: panda, waypoints: 3, clearance: segments, obstacles: [{sphere: [1, 1, 1], radius: 0.1}]",
-			`set.clearance: joint "panda_joint2" may move any distance in a step; bound it`},
+		{"dh: [{}, {a: 1}, {kind: prismatic}], waypoints: 3, clearance: segments, obstacles: [{sphere: [3, 1, 1], " +
+			"radius: 0.1}]", `set.clearance: joint "joint3" slides without limits`},
+		{"robot: panda, waypoints: 3, obstacles: [{cylinder: [[1, 0, 0]], radius: 0.1}]",
+			"set.obstacles[0].cylinder is [[1 0 0]]; expected the two ends of its axis"},
+		{"robot: panda, waypoints: 3, cloud: none.csv, cloud_radius: 0.1", "set.cloud: open none.csv"},
 		{"robot: panda, waypoints: 3, obstacles: [{radius: 0.1}]", "set.obstacles[0]: expected one of sphere, capsule"},
 		{"robot: panda, waypoints: 3, obstacles: [{sphere: [0, 0, 0.3], radius: 0.1}]",
 			"set.obstacles[0]: it is -0.067 m from panda_link1, which no joint moves"},

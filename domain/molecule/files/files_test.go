@@ -443,6 +443,11 @@ func TestSDF(t *testing.T) {
 		nil || got.Molecule.Atoms[3].Charge != -1 {
 		t.Errorf("a charge of the atom block: %+v, %v", got, err)
 	}
+	radical := strings.Replace(acetate, "M  CHG", "M  RAD  1   1   2\nM  CHG", 1)
+	if got := testkit.Must(DecodeSDF("a.sdf", strings.NewReader(radical))); len(got.Remarks) != 1 ||
+		!strings.Contains(got.Remarks[0], "Unpaired electrons (M  RAD, line 12)") {
+		t.Errorf("a radical: %q", got.Remarks)
+	}
 	for what, c := range map[string]struct{ file, want string }{
 		"empty":     {"", "a.sdf: there are no records"},
 		"header":    {"x\n", "a.sdf:1: frame 0 (from 0): the file ends in the header"},

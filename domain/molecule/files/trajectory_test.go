@@ -14,7 +14,7 @@ import (
 	"github.com/landing-diffusion/landing/tools/testkit"
 )
 
-// grid is coordinate k of atom i in frame f of the files in testdata, in 0.01 Å: what MDAnalysis 2.10 was given.
+// grid is coordinate k of atom i in frame f of the files in testdata, in 0.01 Å: what MDAnalysis 2.11 was given.
 func grid(i, k, f, span int) float64 {
 	far := i / 3 * span * (k + 1) % (12*span + 1)
 	if k == 1 {

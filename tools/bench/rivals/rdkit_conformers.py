@@ -120,7 +120,9 @@ def judge(folder, paths):
         e, relaxed = energies(mols, 0), energies(mols, SPRING)
         if e0 is None:
             e0 = e.min(), relaxed.min()
-        k = np.array([kuiper(torsion(x, *t[:4]), torsion(y, *t[:4])) for t in turns])
+        # Programs exchange equivalent atoms: torsions are of all ways to name them.
+        named = lambda z, t: np.concatenate([torsion(z, *(m[a] for a in t[:4])) for m in maps])
+        k = np.array([kuiper(named(x, t), named(y, t)) for t in turns])
         ring = np.array([t[4] for t in turns])
         r = nearest(x, y, maps) if mols is not held else np.zeros(len(y))
         show = lambda v: " ".join("%.1f" % q for q in np.percentile(v, [5, 50, 95]))
