@@ -56,8 +56,7 @@ func (c *conformers) energies(x []float64) []float64 {
 	return out
 }
 
-// Thresholds of coverage: of molecules of at most so many heavy atoms, and of larger ones, as is usual for QM9 and for
-// drugs.
+// Thresholds of coverage as usual: of molecules of at most so many heavy atoms (QM9), and of larger ones (drugs).
 const (
 	smallMolecule   = 9
 	near, nearLarge = 0.5, 0.75 // Å

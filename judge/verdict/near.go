@@ -19,12 +19,17 @@ const (
 	nearOverfit = 0.8
 )
 
-// copies tells of samples that lie on training rows, or nearer to them than held-out rows do: by Mood's median test,
-// which is Fisher's at the median of both, and by Fisher's of those that coincide with a row.
+// copies reports samples that lie on training rows, or nearer to them than held-out rows do: by Mood's median test,
+// which is Fisher's at the median of both, or by precedence at the held-out median, and by Fisher's of those that
+// coincide with a row. Precedence sees few held-out rows whose law has two parts, such as conformers, some of which
+// repeat: of n samples and m held-out rows without a difference, at least a samples precede the k-th held-out row
+// where at most k − 1 held-out rows are among the first a + k − 1 of all.
 func (j *judge) copies() {
 	x, h := j.SampleNearest, j.HeldNearest
 	n, m := len(x), len(h)
 	own, held, p := medians(x, h)
+	precede := metric.FisherTest(below(x, held), n, below(h, held), m)
+	p = min(1, 2*p, 2*precede)                              // of two tests
 	share := max(0, 2*float64(below(x, held))/float64(n)-1) // of copies among draws of the law
 	nearer := p <= levels[Copies]/2 && own < held
 	a, b := below(x, metric.CopyDistance), below(h, metric.CopyDistance)
