@@ -8,8 +8,6 @@ import (
 	"strings"
 
 	"github.com/landing-diffusion/landing/base/parallel"
-	"github.com/landing-diffusion/landing/constraint"
-	"github.com/landing-diffusion/landing/domain/conformation"
 	"github.com/landing-diffusion/landing/internal/fault"
 	"github.com/landing-diffusion/landing/langevin"
 	"github.com/landing-diffusion/landing/learn/choose"
@@ -69,11 +67,6 @@ func (s *Settled) tune(ctx context.Context, rows *Rows, pool *parallel.Pool, rep
 	last, note := ends(p, m.Rows, rows.Validation, p.With(chosen).Process.Steps, learning)
 	if note != "" {
 		s.Notes = append(s.Notes, note)
-	}
-	_, internal := constraint.As[*conformation.Internal](forward.Set)
-	if internal && p.Train.MaxSeconds > 0 && p.Left(problem.KeyTrainStop) {
-		last = []choose.Choice{{Key: problem.KeyTrainStop, Value: "epochs",
-			Reason: "torsions and energies of conformers get better in all the time that is given"}}
 	}
 	s.Problem = p.With(slices.Concat(chosen, learning, last))
 	s.Process, err = s.Problem.Build()
