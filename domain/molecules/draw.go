@@ -7,13 +7,14 @@ import (
 	"strings"
 
 	"github.com/landing-diffusion/landing/domain"
+	"github.com/landing-diffusion/landing/domain/conformation"
 	"github.com/landing-diffusion/landing/domain/molecule/files"
 	"github.com/landing-diffusion/landing/internal/text"
 	"github.com/landing-diffusion/landing/judge/figure"
 )
 
-// draw shows data and samples: histograms of what is compared, two dihedrals against each other, all torsions on
-// circles, energies, and the conformations in space.
+// draw shows data and samples: histograms of what is compared, free energies along dihedrals, two dihedrals against
+// each other, all torsions on circles, energies, and the conformations in space.
 func (g *guide) draw(o *domain.Observables, compared *conformers) func(c domain.Canvas, v domain.View) {
 	return func(c domain.Canvas, v domain.View) {
 		g.space(c, v)
@@ -21,6 +22,13 @@ func (g *guide) draw(o *domain.Observables, compared *conformers) func(c domain.
 			return
 		}
 		o.Draw(c, v.Reference, v.Marks, v.Parts, v.Seed)
+		drawn := 0
+		for k := range g.seen {
+			if g.seen[k].Kind == conformation.Dihedral && drawn < mostEnergies {
+				g.energy(c, v, k, o.List[k])
+				drawn++
+			}
+		}
 		g.torsions(c, v)
 		compared.draw(c, v.Samples)
 	}

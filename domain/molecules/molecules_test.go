@@ -525,7 +525,7 @@ func TestDraw(t *testing.T) {
 	_, parts := r.Score(marks, 1)
 	c := &canvas{refs: map[string]figure.FigureRef{}, svg: map[string]string{}}
 	d.Draw(c, domain.View{Dim: 15, Data: x, Samples: samples, Worst: 1e-13, Reference: r, Marks: marks, Parts: parts})
-	if !slices.Equal(c.names, []string{"psi", "rmsd", "torsions", "torsion-circles"}) {
+	if !slices.Equal(c.names, []string{"psi", "rmsd", "energy-psi", "torsions", "torsion-circles"}) {
 		t.Fatalf("pictures %q", c.names)
 	}
 	for name, want := range map[string]string{"psi": "feasible", "torsions": "φ, °",
