@@ -553,7 +553,7 @@ func TestDraw(t *testing.T) {
 	// Without samples the data is drawn alone.
 	c = &canvas{refs: map[string]figure.FigureRef{}, svg: map[string]string{}}
 	d.Draw(c, domain.View{Dim: 15, Data: x, Reference: r})
-	if len(c.names) != 3 || len(c.shown.Layers) != 1 {
+	if len(c.names) != 4 || len(c.shown.Layers) != 1 {
 		t.Errorf("without samples: %q, %d layers", c.names, len(c.shown.Layers))
 	}
 }
