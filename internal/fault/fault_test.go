@@ -55,7 +55,7 @@ var without = map[string]string{
 		base/expr.Error base/expr.NonFinite base/expr.fault langevin.PriorError
 		domain/molecule.NameError base/superpose.DegenerateError
 		base/superpose.ReferenceError internal/parquetfile.Error internal/parquetfile.NumberError problem/sets.Error
-		domain/robot/urdf.Error learn/score.OptionError
+		learn/score.OptionError
 		learn/score/networks.KindError learn/score/networks.UnitError`,
 	"the command makes usage errors of them": `study/work.ListError`,
 	"they wrap others":                       `cmd/landing.kept cmd/landing.keptFolder study/sweep.RefusedError`,
