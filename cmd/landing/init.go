@@ -75,19 +75,19 @@ func initVerb(a *app) *cobra.Command {
 	return command(a, &cobra.Command{
 		Use:   "init DATA",
 		Short: "Look at a data file or a robot and write a problem file for it",
-		Long: `init looks at a data file (CSV, NPY, NPZ, Parquet, or a molecule's PDB, XYZ, SDF) and writes a
-problem file that check and train accept. It finds shape, labels, latitude and longitude, unit
+		Long: `init looks at a data file (CSV, NPY, NPZ, Parquet), a molecule (PDB, XYZ, SDF) or a robot (URDF)
+and writes a problem file that check and train accept. It finds shape, labels, latitude and longitude, unit
 vectors, rotation matrices, sums, distances, linear and quadratic relations. What all rows keep to
 round-off becomes part of the set, as a ready-made set where one fits. Relations that they nearly keep are
 commented out, with their residuals. Nothing else is assumed, and every other key is left to its default.
 
-For a molecule, the set keeps bonds, ranges of angles, flat rings, chirality, double bonds and amides as the
-conformations have them. init prints what is free.
-Beside the problem file goes ` + problem.SchemaFile + `, by which editors complete and check it.
+For a molecule, the set keeps bonds, flat rings, chirality, double bonds and amides as the conformations have
+them. Torsions and angles are free; init prints the rotors.
 
-Of a robot's URDF file it takes the chain of most joints, says what it understood (joints, limits,
-reach, volume), covers the collision shapes of the links by spheres, and prints the commands that plan
-motions and train on them.
+For a robot (URDF), the set has the chain of most joints. init prints joints, limits, reach and volume, and the
+commands that plan motions and train on them. Spheres cover the collision shapes of the links.
+
+Beside the problem file goes ` + problem.SchemaFile + `, by which editors complete and check it.
 
 Where train would refuse the file as it is (columns of words or times, decimal commas), init writes
 what can be used to another file beside the problem file. If rows would be left out (cells that are
