@@ -136,7 +136,7 @@ func runInit(ctx context.Context, a *app, o *initOptions, args []string) (answer
 		}
 		next := "landing check " + text.Shell(o.out)
 		if d.Robot != nil {
-			next = "what stands above"
+			next = "the commands above"
 		}
 		fmt.Fprintf(w, "%-11s%s; next: %s\n", "wrote", o.out, next)
 		if d.Molecule != nil {

@@ -45,28 +45,28 @@ const (
 // Read reads the arm of a file, and notes, in words, on what was left out (Arm.Notes too). The error is
 // an *fs.PathError or an *Error.
 func Read(path string, o Options) (*robot.Arm, []string, error) {
-	data, err := input.Read(path, MostBytes)
-	if err != nil {
-		return nil, nil, err
-	}
-	d, arm, err := decode(data, path, o)
+	d, arm, err := decodeFile(path, o)
 	if err != nil {
 		return nil, nil, err
 	}
 	return arm, d.notes, nil
 }
 
-// Covered reads the arm of a file with spheres that cover its links, at most so many each, and says how.
+// Covered reads the arm of a file with at most o.Cover spheres for each link, and says how they cover it.
 func Covered(path string, o Options) (*robot.Arm, []Cover, error) {
-	data, err := input.Read(path, MostBytes)
-	if err != nil {
-		return nil, nil, err
-	}
-	d, arm, err := decode(data, path, o)
+	d, arm, err := decodeFile(path, o)
 	if err != nil {
 		return nil, nil, err
 	}
 	return arm, d.covers, nil
+}
+
+func decodeFile(path string, o Options) (*document, *robot.Arm, error) {
+	data, err := input.Read(path, MostBytes)
+	if err != nil {
+		return nil, nil, err
+	}
+	return decode(data, path, o)
 }
 
 func decode(data []byte, name string, o Options) (*document, *robot.Arm, error) {
