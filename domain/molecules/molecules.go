@@ -145,7 +145,7 @@ func relabelled(s *conformation.Set, data *dataset.Points) *dataset.Points {
 		return data
 	}
 	out.Remarks = append(slices.Clone(data.Remarks), fmt.Sprintf("In %d of %d frames equivalent atoms, such as the "+
-		"hydrogens of CH₂, change names, so that each has the hand that the set asks for.", frames, data.N))
+		"hydrogens of CH₂, exchange names to have the chirality of the set.", frames, data.N))
 	return &out
 }
 

@@ -203,9 +203,9 @@ func (c *chemist) centre(j int) {
 	case both && c.m.Atoms[j].Element == "N" && len(near) == 3:
 		c.Ambiguous = append(c.Ambiguous, "the nitrogen "+name+" inverts")
 	case both && centre:
-		c.Ambiguous = append(c.Ambiguous, "rows have both hands of "+name+": are they different molecules?")
+		c.Ambiguous = append(c.Ambiguous, "rows differ in the chirality of "+name+": are they different molecules?")
 	case both:
-		c.Ambiguous = append(c.Ambiguous, "rows have both hands of "+name+", whose neighbours are alike")
+		c.Ambiguous = append(c.Ambiguous, "rows differ in the chirality of "+name+", whose neighbours are alike")
 	}
 }
 
