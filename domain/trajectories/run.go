@@ -91,7 +91,7 @@ func (m *motion) bounds() (b timing.Bounds) {
 type runner struct {
 	*follower
 	repairer *plan.Planner
-	reach  float64 // m that a point of the arm moves at most as a joint turns by a radian
+	reach    float64 // m that a point of the arm moves at most as a joint turns by a radian
 }
 
 func (m *motion) newRunner() *runner {

@@ -10,7 +10,7 @@ import (
 )
 
 const (
-	mendNodes  = 400  // of the trees around one place
+	mendNodes    = 400  // of the trees around one place
 	repairInside = 0.01 // rad or m that waypoints keep from limits, if they can
 )
 
