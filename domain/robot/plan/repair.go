@@ -66,8 +66,8 @@ func (pl *Planner) stands(q []float64, more float64) bool {
 	return room >= pl.p.Margin+more
 }
 
-// Repair returns a motion through the waypoints q, from the first to the last. It skips waypoints that it cannot join on
-// Σ. The clearance beyond the margin is 0.003 m at try 0, and four times as much at each further try. Repair joins
+// Repair returns a motion through the waypoints q, from the first to the last. It skips waypoints that it cannot join
+// on Σ. The clearance beyond the margin is 0.003 m at try 0, and four times as much at each further try. Repair joins
 // neighbours by a straight segment or else by trees in the gap. Its random numbers are a function of (seed, query,
 // try). The error is an *Error or the error of ctx.
 func (pl *Planner) Repair(ctx context.Context, q []float64, seed, query uint64, try int) (*Path, error) {
