@@ -50,7 +50,8 @@ func fingerprintOf(l *Loaded, m score.Model[float32]) fingerprint {
 	machine := run.ThisMachine()
 	host, _ := os.Hostname()
 	s := fingerprint{Version: run.Version(), Kernel: machine.Kernel,
-		Products: machine.Products[l.Problem.Train.Precision], Data: l.Data.SHA256, Parameters: len(m.Parameters()), Host: host}
+		Products: machine.Products[l.Problem.Train.Precision], Data: l.Data.SHA256, Parameters: len(m.Parameters()),
+		Host: host}
 	if c, ok := m.(score.Constant[float32]); ok {
 		var all []byte
 		for _, a := range c.Constants() {

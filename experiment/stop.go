@@ -210,8 +210,8 @@ func (t *training) mark() error {
 	return t.run.Folder.MarkBest(run.CheckpointName(j.ChosenUpdates))
 }
 
-// restoreMark marks the checkpoint that the loaded state chose. A later, better checkpoint may have replaced it and been
-// set aside since: then the state forgets it.
+// restoreMark marks the checkpoint that the loaded state chose. A later, better checkpoint may have replaced it and
+// been set aside since: then the state forgets it.
 func (t *training) restoreMark() error {
 	j := t.trainer.State.Judged
 	if j == nil || j.Chosen == 0 {

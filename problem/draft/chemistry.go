@@ -23,7 +23,7 @@ type Chemistry struct {
 	Centres   []string `json:"stereocentres"`
 	Windows   []string `json:"windows"` // double bonds, amides and the like, with their side
 	Rotors    []string `json:"rotors"`
-	Ambiguous []string `json:"ambiguous"` // what rows disagree about, and is left free
+	Ambiguous []string `json:"ambiguous"` // that rows disagree about; these are left free
 }
 
 // A chemist looks at bonds and conformations, and gathers the lines of the set, by key.
