@@ -75,7 +75,7 @@ type Data struct {
 	Path      string `yaml:"path"`
 	Reference string `yaml:"reference,omitempty"` // of molecules: file of what RMSDs are taken to
 	Prmtop    string `yaml:"prmtop,omitempty"`    // of molecules: AMBER's parameters, for energies in reports
-	Train     string `yaml:"train,omitempty"`     // NPY file of points; the network learns these instead of the training rows
+	Train     string `yaml:"train,omitempty"`     // NPY file of points that replace the training rows
 	SplitSeed uint64 `yaml:"split_seed"`
 	Tolerance Choice `yaml:"tolerance" bounds:"(0,1e15]"` // largest violation; auto: evidence.Far of the spread
 }
