@@ -120,7 +120,6 @@ func TestPictures(t *testing.T) {
 	draw("walls", figure.Histogram(figure.HistogramOptions{XLabel: "x", Lo: 0, Hi: 1, Bins: 20}, columns...))
 	// Of 4000 uniform points a tenth is within 0.05 of a wall: 0.1 ± 0.0047 (5 standard errors: rate 6·10⁻⁷).
 	if math.Abs(edges[0]-0.1) > 0.024 || edges[1] < 0.14 {
-		t.Errorf("next to the walls of an interval: %.3f with elastic walls, %.3f with the paper's; expected 0.1", edges[0],
-			edges[1])
+		t.Errorf("next to the walls: %.3f with elastic walls, %.3f with the paper's; expected 0.1", edges[0], edges[1])
 	}
 }
