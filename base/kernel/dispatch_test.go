@@ -32,7 +32,7 @@ func TestChoose(t *testing.T) {
 	}
 }
 
-// Slowness is told where nobody asked for it.
+// The notice of slow portable Go appears unless the user chose it.
 func TestNotice(t *testing.T) {
 	if got := notice("", nil); !strings.Contains(got, "portable Go, about ten times slower") {
 		t.Errorf("without AVX2: %q", got)
@@ -45,7 +45,7 @@ func TestNotice(t *testing.T) {
 	}
 }
 
-// The environment chooses for the whole process; a wrong choice is told by Check and computes nothing.
+// The environment chooses for the whole process. Check reports an invalid choice, and nothing is computed with it.
 func TestEnvironment(t *testing.T) {
 	if os.Getenv("KERNEL_NAME") != "" {
 		if err := Check(); err != nil {

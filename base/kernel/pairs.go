@@ -73,8 +73,8 @@ const (
 // words returns how many pairs an operand of k numbers is stored in.
 func words(k int) int { return roundUp((k+1)/2, block) }
 
-// deep returns how many pairs of k numbers to sum from pair p on: at most so many that a block of each operand stays in
-// the caches. read is how many numbers they are.
+// deep returns how many pairs of k numbers to sum from pair p on, and how many numbers these pairs read. A block of
+// each operand then stays in the caches.
 func (q *pairing) deep(k, p, copies int) (pairs, read int) {
 	read = min(2*depth/copies, k-2*p)
 	return roundUp((read+1)/2, q.whole), read
