@@ -116,7 +116,8 @@ func names(have []*impl) string {
 }
 
 // Name returns the instruction set that networks in float32 run on: amx (AVX-512 with bfloat16 products in tiles),
-// avx512, avx2, neon (of arm64) or portable. It is the best that the machine has, or what the environment variable LANDING_KERNEL names.
+// avx512, avx2, neon (of arm64) or portable. It is the best that the machine has, or what the environment variable
+// LANDING_KERNEL names.
 func Name() string {
 	if active == nil {
 		return "portable"

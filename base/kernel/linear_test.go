@@ -239,8 +239,8 @@ func TestBits(t *testing.T) {
 		}
 		x, dy, w := fill[float32](n*in, 1), fill[float32](n*out, 2), fill[float32](out*in, 3)
 		for i, r := range checkLinear(t.Fatalf, &guard{t: t}, Float32, n, out, in, x, dy, w, w) {
-			write(fmt.Sprint("product ", i), r, []uint64{13461089709217708217, 17589992571876695416, 4657780072993737097,
-				17483379391912037612}[i])
+			write(fmt.Sprint("product ", i), r, []uint64{13461089709217708217, 17589992571876695416,
+				4657780072993737097, 17483379391912037612}[i])
 		}
 		for i, p := range passes {
 			var arrays [][]float32
@@ -252,7 +252,8 @@ func TestBits(t *testing.T) {
 				testkit.OK(t, binary.Write(sum, binary.LittleEndian, a))
 			}
 			write(p.name, []float32{}, []uint64{1786339363538670026, 3315691530661920732, 10577456840931776580,
-				11398944506815431839, 18345451654713870669, 1251792190451431799, 8886027778928632569}[i])
+				11398944506815431839, 18345451654713870669, 1251792190451431799,
+				8886027778928632569}[i])
 		}
 		if double() == nil {
 			return

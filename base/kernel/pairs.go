@@ -45,7 +45,8 @@ func (s strip) inTiles(width int, tile func(rows, k int, a *float32, rs, ks int,
 	for j := 0; j < s.cols; j += width {
 		at, c := j/pairColumns*s.bStep+j%pairColumns, (*float32)(word((*uint32)(unsafe.Pointer(s.c)), j))
 		part := func(a, b unsafe.Pointer, add bool) {
-			tile(s.h, s.pairs, (*float32)(a), 4*s.rs, 4*s.ks, (*float32)(b), c, 4*s.cs, min(width, s.cols-j), truth(add))
+			tile(s.h, s.pairs, (*float32)(a), 4*s.rs, 4*s.ks, (*float32)(b), c, 4*s.cs, min(width, s.cols-j),
+				truth(add))
 		}
 		if s.parts == 3 {
 			part(word(s.a, s.aRest), word(s.b, at), s.add)
