@@ -67,7 +67,9 @@ func TestArmEncodings(t *testing.T) {
 	}
 	t.Chdir(t.TempDir())
 	testkit.OK(t, os.WriteFile("a.s", []byte(source), 0o600))
-	for _, args := range [][]string{{as, "-o", "a.o", "a.s"}, {objcopy, "-O", "binary", "-j", ".text", "a.o", "a.bin"}} {
+	for _, args := range [][]string{
+		{as, "-o", "a.o", "a.s"}, {objcopy, "-O", "binary", "-j", ".text", "a.o", "a.bin"},
+	} {
 		if out, err := exec.Command(args[0], args[1:]...).CombinedOutput(); err != nil {
 			t.Fatalf("%v: %v, %s", args, err, out)
 		}
