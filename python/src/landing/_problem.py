@@ -219,7 +219,7 @@ def settings_options(settings: Mapping[str, Any] | None) -> list[str]:
 _FORMULA = (
     "Constraints and observables are formulas, as strings such as 'x[0]^2 + x[1]^2 = 1': landing compiles them with "
     "exact first and second derivatives, and runs without Python. Write this one in the formula language "
-    "(docs/problem-file.md#sets-of-formulas), take a ready-made set such as {'kind': 'sphere', 'dim': 3}, or write a "
+    "(docs/formulas.md), take a ready-made set such as {'kind': 'sphere', 'dim': 3}, or write a "
     "set in Go (docs/adding.md#a-set)"
 )
 
