@@ -18,7 +18,7 @@ import (
 	"github.com/landing-diffusion/landing/problem"
 )
 
-// A Given is what samples of a run are drawn under that its training did not know: docs/given.md.
+// A Given is constraints and observations that a run's training did not know, for its samples: docs/given.md.
 type Given struct {
 	added *problem.Added
 	cut   *particles.Cut
@@ -26,7 +26,7 @@ type Given struct {
 	run   *Run
 }
 
-// Given reads what is asked of samples from the text of a file. Errors are *problem.KeyError and *problem.SyntaxError.
+// Given reads constraints and observations from the text of a file. Errors are *problem.KeyError and *problem.SyntaxError.
 func (r *Run) Given(text []byte, origin string) (*Given, error) {
 	a, err := problem.LoadAdded(text, origin)
 	if err != nil {
@@ -44,9 +44,9 @@ func (r *Run) Given(text []byte, origin string) (*Given, error) {
 	chain := r.Method.Capabilities().Follows != nil
 	switch {
 	case !chain && (a.Draw == "particles" || cut.Equal()):
-		return nil, fault.Errorf(fault.Problem, "", "%s: new equalities and draw: particles need the chain of a Langevin "+
-			"method, and the run's method is %s. Use inequalities with draw: rejection, or a run of ULLA or OLLA", origin,
-			r.Method.Name())
+		return nil, fault.Errorf(fault.Problem, "", "%s: new equalities and draw: particles need the chain of a "+
+			"Langevin method, and the run's method is %s. Use inequalities with draw: rejection, or a run of ULLA or "+
+			"OLLA", origin, r.Method.Name())
 	case cut.Equal() && (a.Draw == "rejection" || a.Draw == "repair"):
 		return nil, fault.Errorf(fault.Problem, "", "%s: draw: %s finds no sample on an equality; expected particles",
 			origin, a.Draw)
@@ -57,7 +57,7 @@ func (r *Run) Given(text []byte, origin string) (*Given, error) {
 	return g, nil
 }
 
-// Judged returns the run with the set of what is asked in place of its own: samples are judged by it.
+// Judged returns the run with the new constraints in its set, for judging samples.
 func (g *Given) Judged() *Run {
 	r, l, p := *g.run, *g.run.Loaded, *g.run.Process
 	p.Set, l.Process, r.Loaded = g.whole, &p, &l
@@ -161,7 +161,7 @@ func (d *GivenDrawer) choose(ctx context.Context) error {
 	switch d.Report.By = d.added.Draw; {
 	case d.cut.Equal():
 		d.Report.By = "particles"
-	case d.Report.By == "" || d.Report.By == "auto": // of the first batch nothing is lost: rejection goes on with it
+	case d.Report.By == "" || d.Report.By == "auto": // rejection continues with the first batch
 		d.Report.By = "rejection"
 		if err := d.attempt(ctx, givenBatch); err != nil {
 			return err
@@ -187,7 +187,7 @@ func (d *GivenDrawer) choose(ctx context.Context) error {
 	return nil
 }
 
-// attempt draws so many plain samples, and keeps those that pass.
+// attempt draws n plain samples, and keeps those that pass.
 func (d *GivenDrawer) attempt(ctx context.Context, n int) error {
 	s, err := d.drawer.Draw(ctx, d.prior, n, d.next, d.seed, nil)
 	if err != nil {
@@ -245,8 +245,8 @@ func (d *GivenDrawer) Draw(ctx context.Context, x []float64, tick func(done int)
 			tick(have)
 		}
 		if most := givenAttempts + givenEach*float64(d.n); float64(d.Report.Attempts) >= most {
-			return nil, fault.Errorf(fault.Check, "", "%s found %d of %d samples among %d of the run: what is given holds "+
-				"for too small a share of them", d.Report.By, have, s.N(), d.Report.Attempts)
+			return nil, fault.Errorf(fault.Check, "", "%s found %d of %d samples among %d of the run: what is given "+
+				"holds for too small a share of them", d.Report.By, have, s.N(), d.Report.Attempts)
 		}
 		rate := max(float64(have), 1) / max(float64(d.Report.Attempts), givenBatch)
 		n := min(generateChunk, max(givenBatch, int(1.1*float64(s.N()-have)/rate)))
@@ -267,7 +267,7 @@ func (d *GivenDrawer) Draw(ctx context.Context, x []float64, tick func(done int)
 	return s, nil
 }
 
-// possible refuses what no point near the samples keeps.
+// possible returns an error if no point near the samples keeps the constraints.
 func (d *GivenDrawer) possible(ctx context.Context) error {
 	if d.repairs() || d.cut.Hard == nil {
 		return nil
@@ -349,8 +349,8 @@ func (g *GivenReport) Err() error {
 func (g *GivenReport) String() string {
 	out := fmt.Sprintf("law: %s\ndrawn by %s, %d plain samples tried, share %.3g", g.Law, g.By, g.Attempts, g.Share)
 	if p := g.Particles; p != nil {
-		out += fmt.Sprintf("\n%d populations of %d particles: %.0f effective samples, %d distinct, from %d start noises; "+
-			"ln of the share %.2f", p.Populations, p.Particles, p.Effective, p.Distinct, p.Ancestors, p.LogShare)
+		out += fmt.Sprintf("\n%d populations of %d particles: %.0f effective samples, %d distinct, from %d start "+
+			"noises; ln of the share %.2f", p.Populations, p.Particles, p.Effective, p.Distinct, p.Ancestors, p.LogShare)
 	}
 	return out
 }

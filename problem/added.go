@@ -106,7 +106,7 @@ func (a *Added) molecular() map[string]any {
 
 var variable = regexp.MustCompile(`^\pL[\pL\pN_]*$`)
 
-// Build returns what is asked beside the set of a problem, whose process has been built. names are those of the
+// Build returns the constraints and observations beside the set of a problem, whose process has been built. names are those of the
 // coordinates, from the data's file; formulas may use them where the set does not name its own. Errors are *KeyError.
 func (a *Added) Build(p *Problem, set constraint.Set, names []string) (*particles.Cut, error) {
 	let := slices.Clone(p.Set.Definitions())
@@ -238,7 +238,7 @@ func (a *Added) beside(p *Problem, set constraint.Set, kind string, keys, none m
 	return constraint.View(with, index, equalities), nil
 }
 
-// Whole returns the points of a set that keep what is asked too. The set of an arm stays one, for what makes motions.
+// Whole returns a set with the new constraints. The set of an arm stays one, for what makes motions.
 func (a *Added) Whole(p *Problem, set constraint.Set, cut *particles.Cut) (constraint.Set, error) {
 	switch {
 	case cut.Hard == nil:

@@ -31,7 +31,8 @@ func TestGiven(t *testing.T) {
 	testkit.Equal(t, given["by"], any("rejection"), "drawn by")
 
 	file(north + "equality: [{name: cut, expr: 'x[0] = 0.1'}]\nobserve: [{expr: 'x[1]', value: 0.3, sd: 0.5}]\n")
-	v = wantJSON(t, ok(t, dir, "generate", "r", "--given", "g.yaml", "-n", "50", "-o", "b.npy", "--workers", "1", "--json"))
+	v = wantJSON(t, ok(t, dir, "generate", "r", "--given", "g.yaml", "-n", "50", "-o", "b.npy", "--workers", "1",
+		"--json"))
 	ok(t, dir, "generate", "r", "--given", "g.yaml", "-n", "50", "-o", "c.npy", "--workers", "3")
 	testkit.EqualSlices(t, rows("c.npy"), rows("b.npy"), "with three workers, samples")
 	testkit.Equal(t, v["given"].(map[string]any)["by"], any("particles"), "drawn by")

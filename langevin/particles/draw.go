@@ -93,14 +93,15 @@ func (p *population) resample(u float64, may bool) bool {
 			copy(p.out[i*d:(i+1)*d], p.next[j*d:(j+1)*d])
 		}
 		p.next, p.out = p.out, p.next
-		p.logψ, p.lr, p.eve, p.failed = taken(p.logψ, from), taken(p.lr, from), taken(p.eve, from), taken(p.failed, from)
+		p.logψ, p.lr = taken(p.logψ, from), taken(p.lr, from)
+		p.eve, p.failed = taken(p.eve, from), taken(p.failed, from)
 		clear(p.logw)
 	}
 	dense.Axpy(p.logw, 1, p.lr)
 	return true
 }
 
-// weights are those of particles, of which the largest is 1, their sum and that of their squares.
+// weights returns the weights of particles, scaled so that the largest is 1, their sum, and the sum of their squares.
 func (p *population) weights() (w []float64, total, squares float64) {
 	w, top := make([]float64, len(p.logw)), slices.Max(p.logw)
 	for i, v := range p.logw {
@@ -142,7 +143,7 @@ func systematic(w []float64, n int, u float64) []int {
 	return out
 }
 
-// judge replaces ψ of the last state by what is asked, and brings the points onto new equalities.
+// judge replaces ψ of the last state by the constraints and likelihoods, and projects the points onto new equalities.
 func (w *worker) judge(p *population) {
 	last := w.plan[0]
 	m := len(w.Process.Set.Equalities())
@@ -173,8 +174,8 @@ func (w *worker) judge(p *population) {
 	}
 }
 
-// exact is ln of the likelihood of a final point, and of the area element of new equalities; −∞ where it is not in the
-// set that is asked for.
+// exact is ln of the likelihood of a final point, and of the area element of new equalities; −∞ where a constraint does
+// not hold.
 func (w *worker) exact(x []float64, m int) (out float64) {
 	if w.solver != nil {
 		w.whole.Values(w.wv, x, 1)
@@ -222,8 +223,8 @@ func (r *Report) choose(all []*population, n, d int, seed, first uint64) ([]floa
 	}
 	top := slices.Max(logZ)
 	if math.IsInf(top, -1) {
-		return nil, r, fault.Errorf(fault.Check, "", "no sample keeps what is given: of %d particles in %d populations "+
-			"none is left. %s", len(all)*r.Particles, len(all), nearest(r.Term))
+		return nil, r, fault.Errorf(fault.Check, "", "no sample keeps what is given: of %d particles in %d "+
+			"populations none is left. %s", len(all)*r.Particles, len(all), nearest(r.Term))
 	}
 	Z := make([]float64, len(all))
 	total := 0.0
@@ -283,7 +284,7 @@ func (r *Report) choose(all []*population, n, d int, seed, first uint64) ([]floa
 	return x, r, nil
 }
 
-// leastEffective is the fewest effective samples, and of more than ten times as many a tenth of them, of a good drawing.
+// leastEffective is the fewest effective samples of a good drawing. A drawing of more than 160 needs a tenth of them.
 const leastEffective = 16
 
 // A LowError says that samples under what is given are few in effect.

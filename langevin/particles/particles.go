@@ -1,9 +1,9 @@
 // Package particles draws from the law of a backward process under constraints and observations that its network never
 // saw, by sequential Monte Carlo. docs/given.md has the equations.
 //
-// A backward step is a map of the state and of standard normal noise, x_k = F(x_{k+1}, ξ). The noise may be shifted, ξ =
-// z + δ with z standard normal, whatever F does: the weight exp(−δ·z − |δ|²/2) makes good for it exactly. So particles
-// are guided to what is asked, and the law is that of the process under it, to Monte Carlo error.
+// A backward step is a map of the state and of standard normal noise, x_k = F(x_{k+1}, ξ). The noise may be shifted,
+// ξ = z + δ with z standard normal, whatever F does: the weight exp(−δ·z − |δ|²/2) corrects the law exactly. So the
+// program guides particles, and their law is that of the process under the constraints, to Monte Carlo error.
 //
 // It is not for methods other than those of package langevin: weights need the noise of the chain.
 package particles
@@ -21,13 +21,13 @@ import (
 	"github.com/landing-diffusion/landing/langevin"
 )
 
-// Cut is what is asked of points of Σ beside Σ itself. Its sets are of points of the same space.
+// Cut is constraints and observations beside those of Σ. Its sets are of points of the same space.
 type Cut struct {
 	Hard constraint.Set // equalities k(x) = 0 and inequalities g(x) ≤ 0; nil: none
 	Soft constraint.Set // its equalities are expr − value of each observation; nil: none
 	SD   []float64      // of each observation
-	// Surface asks for the density by area on {k = 0} in place of the law given k = 0, which weighs points by
-	// 1/|∇_Σ k|.
+	// Surface says that the density on {k = 0} is by area. Otherwise the law is that given k = 0, which weighs points
+	// by 1/|∇_Σ k|.
 	Surface bool
 }
 
@@ -38,7 +38,8 @@ func (c *Cut) Likelihood() func(x []float64) float64 {
 	var hv []float64
 	sv, m := make([]float64, len(c.SD)), 0
 	if c.Hard != nil {
-		m, hv, hard = len(c.Hard.Equalities()), make([]float64, len(constraint.Components(c.Hard))), c.Hard.NewEvaluator(1)
+		m, hv = len(c.Hard.Equalities()), make([]float64, len(constraint.Components(c.Hard)))
+		hard = c.Hard.NewEvaluator(1)
 	}
 	if c.Soft != nil {
 		soft = c.Soft.NewEvaluator(1)
@@ -78,14 +79,14 @@ type Options struct {
 	// cannot begin.
 	Begin       func(seed, first uint64, failed []bool) langevin.Prior
 	Seed, First uint64
-	Tick        func(done, of int) // hears of steps of particles, from any goroutine; may be nil
+	Tick        func(done, of int) // gets how many particles are done, from any goroutine; may be nil
 }
 
 // Report says how good a drawing is.
 type Report struct {
 	Populations int     `json:"populations"`
 	Particles   int     `json:"particles"` // of each population
-	LogShare    float64 `json:"log_share"` // estimated ln of the mass that is asked for; of equalities, of the density
+	LogShare    float64 `json:"log_share"` // estimated ln of the mass under the constraints; of equalities, of the density
 	Weights     float64 `json:"ess_weights"`
 	Effective   float64 `json:"effective_samples"` // by the spread of the populations' means
 	Ancestors   int     `json:"ancestors"`         // start noises that the samples descend from
@@ -94,7 +95,7 @@ type Report struct {
 	Term        []Seen  `json:"terms"`
 }
 
-// Seen is what plain samples showed of a number that is asked about.
+// Seen is the range of a constraint or observation among plain samples.
 type Seen struct {
 	Name  string  `json:"name"`
 	Low   float64 `json:"low"`
@@ -124,7 +125,7 @@ const (
 // A term is a number of a point that is to be ≤ 0, or nearly 0.
 type term struct {
 	name     string
-	index    []int // components of Hard, of which the largest counts, or the one of Soft
+	index    []int // components of Hard, where the largest counts, or the one of Soft
 	equality bool
 	sd       float64 // of an observation; 0: the term is of Hard
 }
@@ -183,7 +184,8 @@ type worker struct {
 func newWorker(o *Options, net langevin.Score) *worker {
 	p := o.Process
 	w := &worker{Options: o, terms: o.Cut.terms(), d: p.Set.Dim(), step: p.NewStepper(rows), look: p.Geometry(rows),
-		net: net, likelihood: o.Cut.Likelihood(), whole: o.Whole.NewEvaluator(1), wv: make([]float64, len(constraint.Components(o.Whole)))}
+		net: net, likelihood: o.Cut.Likelihood(), whole: o.Whole.NewEvaluator(1),
+		wv: make([]float64, len(constraint.Components(o.Whole)))}
 	vec := func(n int) []float64 { return make([]float64, n) }
 	if h := o.Cut.Hard; h != nil {
 		c := len(constraint.Components(h))

@@ -26,7 +26,7 @@ func barren(seen []Seen) error {
 	return nil
 }
 
-// nearest says what plain samples have of what is asked.
+// nearest says how near plain samples come to the constraints.
 func nearest(seen []Seen) string {
 	var out []string
 	for _, s := range seen {
