@@ -106,8 +106,9 @@ func (a *Added) molecular() map[string]any {
 
 var variable = regexp.MustCompile(`^\pL[\pL\pN_]*$`)
 
-// Build returns the constraints and observations beside the set of a problem, whose process has been built. names are those of the
-// coordinates, from the data's file; formulas may use them where the set does not name its own. Errors are *KeyError.
+// Build returns the constraints and observations beside the set of a problem, whose process has been built. names are
+// those of the coordinates, from the data's file; formulas may use them where the set does not name its own. Errors are
+// *KeyError.
 func (a *Added) Build(p *Problem, set constraint.Set, names []string) (*particles.Cut, error) {
 	let := slices.Clone(p.Set.Definitions())
 	for j, name := range names {

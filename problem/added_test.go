@@ -7,7 +7,8 @@ import (
 	"github.com/landing-diffusion/landing/constraint"
 )
 
-// An error names the line and key of each fault of a file of added constraints; what is right adds the components it names.
+// An error names the line and key of each fault of a file of added constraints; what is right adds the components it
+// names.
 func TestAdded(t *testing.T) {
 	formulas := "set: {names: [a, b, c], let: {r: norm(x)}, equality: [{name: ball, expr: r = 1}]}\n"
 	sphere := "set: {kind: sphere, dim: 3}\n"
