@@ -86,7 +86,7 @@ type Options struct {
 type Report struct {
 	Populations int     `json:"populations"`
 	Particles   int     `json:"particles"` // of each population
-	LogShare    float64 `json:"log_share"` // estimated ln of the mass under the constraints; of equalities, of the density
+	LogShare    float64 `json:"log_share"` // estimated ln of the mass that passes; of equalities, the density
 	Weights     float64 `json:"ess_weights"`
 	Effective   float64 `json:"effective_samples"` // by the spread of the populations' means
 	Ancestors   int     `json:"ancestors"`         // start noises that the samples descend from

@@ -135,8 +135,8 @@ func Generation(ctx context.Context, r *experiment.Run, o GenerateOptions) (*Lis
 // given reads constraints and observations from a file, which becomes an input of the list.
 func given(l *List, path string, rows uint64, r *experiment.Run) (*experiment.Given, error) {
 	if rows > 1 {
-		return nil, fault.Errorf(fault.Usage, "", "%d rows of a condition, and a file of constraints: expected one row "+
-			"a call", rows)
+		return nil, fault.Errorf(fault.Usage, "", "%d rows of a condition, and a file of constraints: expected one "+
+			"row a call", rows)
 	}
 	text, err := input.Read(path, mostGiven)
 	if err != nil {
