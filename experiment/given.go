@@ -350,7 +350,7 @@ func (g *GivenReport) Err() error {
 func (g *GivenReport) String() string {
 	out := fmt.Sprintf("law: %s\ndrawn by %s, %d plain samples tried, share %.3g", g.Law, g.By, g.Attempts, g.Share)
 	if p := g.Particles; p != nil {
-		out += fmt.Sprintf("\n%d populations of %d particles: %.0f effective samples, %d distinct, from %d start noises",
+		out += fmt.Sprintf("\n%d populations of %d particles: %.0f effective samples, %d distinct, from %d starts",
 			p.Populations, p.Particles, p.Effective, p.Distinct, p.Ancestors)
 	}
 	return out
