@@ -1,7 +1,7 @@
 """Python functions of NumPy arrays as formulas.
 
 A function is called with an abstract array: its elements are formulas of the coordinates, not numbers. What the
-function computes from them is written in the formula language (docs/problem-file.md). Equal parts are one node; a part
+function computes from them is written in the formula language (docs/formulas.md). Equal parts are one node; a part
 that is used twice becomes a definition. What cannot be a formula is refused with the line of the function.
 """
 
