@@ -118,8 +118,8 @@ func valuesVerb(a *app) *cobra.Command {
 	return command(a, &cobra.Command{
 		Use:   "values PROBLEM",
 		Short: "Evaluate the constraints of a problem at points",
-		Long: `values writes h(x) and g(x) of each row of the NPY file --data to an NPY file, a column for each component.
-It prints their names.`,
+		Long: `values writes h(x) and g(x) of each row of the NPY file --data to an NPY file. It prints the names of the
+columns.`,
 		Example: "  landing dev values problem.yaml --data points.npy -o values.npy",
 	}, new(mcmcOptions), runValues)
 }

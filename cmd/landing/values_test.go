@@ -13,8 +13,8 @@ import (
 // Values are h and g of each row, where a part that does not count may be NaN.
 func TestValues(t *testing.T) {
 	dir := t.TempDir()
-	testkit.OK(t, os.WriteFile(filepath.Join(dir, "p.yaml"), []byte("set: {dim: 2, equality: [{name: h, expr: 'x[0]'}], "+
-		"inequality: [{name: g, expr: 'where(x[0], sqrt(x[0]), x[1]) <= 1'}]}\n"), 0o666))
+	testkit.OK(t, os.WriteFile(filepath.Join(dir, "p.yaml"), []byte("set: {dim: 2, equality: [{name: h, "+
+		"expr: 'x[0]'}], inequality: [{name: g, expr: 'where(x[0], sqrt(x[0]), x[1]) <= 1'}]}\n"), 0o666))
 	x := []float64{4, 7, -4, 7, math.Copysign(0, -1), 3}
 	for name, n := range map[string]int{"p.npy": 6, "odd.npy": 5} {
 		f := testkit.Must(os.Create(filepath.Join(dir, name)))
