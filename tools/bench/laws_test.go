@@ -52,7 +52,8 @@ func TestLawsAreGood(t *testing.T) {
 		x := testkit.Must(p.Draw(t.Context(), pool, 1, 0, n))
 		samples := testkit.Must(p.Draw(t.Context(), pool, 1, 1, n))
 		train, held := heldOut(x, p.Dim)
-		judge := func(samples []float64, points, relabelled int) (v verdict.Verdict, energy metric.TwoSample, times float64) {
+		judge := func(samples []float64, points, relabelled int) (v verdict.Verdict, energy metric.TwoSample,
+			times float64) {
 			e := verdict.Evidence{Asked: n, Samples: samples, Rows: x, Held: held, Train: train, Dim: p.Dim,
 				Energy:        metric.EnergyTest(samples, x, p.Dim, points, relabelled, 1),
 				SampleNearest: metric.NearestDistances(samples, train, p.Dim),
