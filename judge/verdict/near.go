@@ -23,8 +23,8 @@ const (
 // (Fisher's test at the median of both), a precedence test at the held-out median, and Fisher's test on the samples
 // that coincide with a row. The precedence test detects copies where held-out rows are few and of two kinds, such as
 // conformers that partly repeat. With n samples and m held-out rows of one law, at least a samples precede the k-th
-// held-out row if and only if at most k − 1 held-out rows are among the first a + k − 1 of all. Where most rows repeat a
-// place, being near to one is no fault: the samples in the places of training rows are compared with held-out rows.
+// held-out row if and only if at most k − 1 held-out rows are among the first a + k − 1 of all. Where most rows repeat
+// a place, being near to one is no fault: the samples in the places of training rows are compared with held-out rows.
 func (j *judge) copies() {
 	x, h := j.SampleNearest, j.HeldNearest
 	n, m := len(x), len(h)
