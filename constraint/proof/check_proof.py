@@ -7,17 +7,13 @@ sample x, the numbers P and the radii rho, and shows again, with integers, that 
 Numbers are intervals [a, b] of integers in units of 2**-S, rounded outwards. Elementary functions are Taylor
 polynomials with Lagrange's remainder. Nothing depends on floating point.
 """
-import json
-import math
-import sys
+import json, math, sys
 
 S = 256            # bits behind the point
 ONE = 1 << S
 SMALL = ONE >> 8   # Taylor polynomials are of arguments up to 2**-8
-
 class Undefined(Exception):
     """A function has no value on the interval, or this program does not know it."""
-
 def number(text):
     """The interval of a hexadecimal float: it is exact unless it has bits below 2**-S."""
     n, d = float.fromhex(text).as_integer_ratio()
@@ -56,8 +52,7 @@ def sqrt(a):
 def taylor(x, terms):
     """Sum terms[i] x**i of |x| <= 2**-8; what is left of coefficients up to 1 is at most 2 (2**-8)**n."""
     total, rest = (0, 0), (2 * ONE) >> (8 * len(terms))
-    if size(x) > SMALL:
-        raise Undefined("a reduced argument is too large")
+    assert size(x) <= SMALL
     for c in reversed(terms):
         total = add(mul(total, x), c)
     return total[0] - rest, total[1] + rest
@@ -71,8 +66,8 @@ def exp(a):
     """e**a at both ends, by e**(a/2**k) and k squarings."""
     def at(v):
         k = max(0, abs(v).bit_length() - SMALL.bit_length() + 1)
-        if k > 20:
-            raise Undefined("the exponential of a number above a million")
+        if k > 20: # a number above a thousand
+            raise Undefined("the exponential of a large number")
         y = taylor((v >> k, -(-v >> k)), FACTORIALS)
         for _ in range(k):
             y = square(y)
@@ -131,7 +126,7 @@ def ends(f):
 
 def across(a):
     return sqrt(mul(sub(whole(1), a), add(whole(1), a)))
-def side(a):
+def side(a): # of 0, for |a| and max
     return (ONE, ONE) if a[0] > 0 else (-ONE, -ONE) if a[1] < 0 else (-ONE, ONE)
 
 logistic = ends(lambda a: inverse(add(whole(1), exp(neg(a)))))
@@ -139,7 +134,6 @@ tanh = ends(lambda a: sub(whole(1), div(whole(2), add(exp(add(a, a)), whole(1)))
 softplus = ends(lambda a: add((max(a[0], 0),) * 2, log(add(whole(1), exp((-abs(a[0]),) * 2)))))
 asin = ends(lambda a: atan2(a, across(a)))
 sinh = ends(lambda a: half(sub(exp(a), exp(neg(a)))))
-
 def cosh(a):
     return half(add(exp(a), exp(neg(a))))
 def absolute(a):
@@ -158,13 +152,21 @@ def smaller(a, b):
 def angle(a, b):
     r = add(square(a), square(b))
     return atan2(a, b), div(b, r), neg(div(a, r))
+def decided(yes, no, value):
+    if not yes and not no:
+        raise Undefined("a condition that may be either")
+    return value if yes else (0, 0)
+def above(a, b):
+    return decided(a[0] > b[1], a[1] <= b[0], whole(1)), (0, 0), (0, 0)
+def where(a, b):
+    return decided(a[0] >= 0, a[1] < 0, b), (0, 0), decided(a[0] >= 0, a[1] < 0, whole(1))
 def quotient(a, b):
     v = div(a, b)
     return v, inverse(b), neg(div(v, b))
-
 BINARY = {
     "+": lambda a, b: (add(a, b), whole(1), whole(1)), "*": lambda a, b: (mul(a, b), b, a), "/": quotient,
     "-": lambda a, b: (sub(a, b), whole(1), whole(-1)), "^": power, "atan2": angle, "max": larger, "min": smaller,
+    ">": above, "where": where,
 }
 # Functions of one number, and their derivatives by the number and the value.
 UNARY = {
@@ -180,7 +182,6 @@ UNARY = {
     "tanh": (tanh, lambda a, v: sub(whole(1), square(v))),
     "softplus": (softplus, lambda a, v: logistic(a)), "logistic": (logistic, lambda a, v: mul(v, sub(whole(1), v))),
 }
-
 class Formulas:
     """The operations of h and g, one after the other."""
 
@@ -286,7 +287,7 @@ def main(path):
                 continue
             try:
                 why = check(head, formulas, line)
-            except Undefined as e:
+            except (Undefined, KeyError) as e:
                 why = str(e)
             hold, fail = hold + (why is None), fail + (why is not None)
             if why is not None:

@@ -48,7 +48,7 @@ func worker(s constraint.Set) *proof.Worker {
 }
 
 func TestProve(t *testing.T) {
-	rotations := testkit.Must(zoo.NewOrthogonal(2, zoo.OrthogonalOptions{Special: true}))
+	disc, rotations := zoo.Sphere{D: 2}, testkit.Must(zoo.NewOrthogonal(2, zoo.OrthogonalOptions{Special: true}))
 	for name, c := range map[string]struct {
 		set         constraint.Set
 		x           []float64
@@ -63,18 +63,20 @@ func TestProve(t *testing.T) {
 		"inside":             {written(2, "x[0] <= 1"), []float64{0.5, 7}, 0, 0, ""},
 		"a kink on Σ":        {written(2, "abs(x[0]) + x[1] = 0"), []float64{0, 1e-9}, 0, 2e-9, ""},
 		"twice":              {written(2, "norm(x) = 1", "norm(x) - 1 = 0"), []float64{0.6, 0.8}, 0, 1e-15, ""},
-		"two blocks":         {constraint.Product(zoo.Sphere{D: 2}, zoo.Sphere{D: 2}), []float64{1, 0, 0.6, 0.8}, 0, 1e-15, ""},
+		"two blocks":         {constraint.Product(disc, disc), []float64{1, 0, 0.6, 0.8}, 0, 1e-15, ""},
 		"held":               {constraint.Hold(written(2, "norm(x) = 1"), []int{1}), []float64{0.6, 0.8}, 0, 1e-15, ""},
 		"a rotation":         {rotations, []float64{0.6, -0.8, 0.8, 0.6}, 0, 1e-15, ""},
 		"a reflection":       {rotations, []float64{0.6, 0.8, 0.8, -0.6}, 0, 0, "det > 0"},
 		"at the centre":      {written(2, "x[0]^2 + x[1]^2 = 1"), []float64{0, 0}, 0, 0, "no gradient"},
 		"empty":              {written(2, "x[0]^2 + x[1]^2 = -1e-18"), []float64{1e-9, 0}, 0, 0, "change too much"},
 		"a wall that grazes": {written(2, "norm(x) = 1", "x[0] >= 1"), []float64{1, 0}, 0, 0, "no full rank"},
-		"a wall that misses": {written(2, "norm(x) = 1", "x[0] >= 1.0000000000000002"), []float64{1, 0}, 0, 0, "no full rank"},
-		"dependent":          {written(2, "norm(x) = 1", "3*norm(x) = 3"), []float64{0.6, 0.8}, 0, 0, `"3*norm(x) = 3" depend`},
+		"a wall that misses": {written(2, "norm(x) = 1", "x[0] >= 1.0000000000000002"), []float64{1, 0}, 0, 0,
+			"no full rank"},
+		"dependent": {written(2, "norm(x) = 1", "3*norm(x) = 3"), []float64{0.6, 0.8}, 0, 0,
+			`"3*norm(x) = 3" depend`},
 		"no value":           {written(1, "sqrt(x[0]) = 1"), []float64{-1}, 0, 0, "no value"},
 		"no value of a wall": {written(1, "sqrt(x[0]) <= 1"), []float64{0}, 0, 0, ""},
-		"not covered":        {constraint.All(zoo.Sphere{D: 2}, bare{zoo.Sphere{D: 2}}), []float64{1, 0}, 0, 0, "not covered"},
+		"not covered":        {constraint.All(disc, bare{disc}), []float64{1, 0}, 0, 0, "not covered"},
 	} {
 		switch r := worker(c.set).Prove(c.x); {
 		case r.Proved != (c.reason == ""), !strings.Contains(r.Reason, c.reason):
@@ -166,8 +168,10 @@ func TestRandomFormulas(t *testing.T) {
 			return []string{"x[0]", "x[1]", "0.7", "1.3"}[r.IntN(4)]
 		}
 		a, b := make(depth-1), make(depth-1)
-		return fmt.Sprintf([]string{"(%s + %s)", "(%s - %s)", "(%s * %s)", "(%s / (2 + (%s)^2))", "sqrt(1 + (%s)^2 + (%s)^2)",
-			"sin(%s + %s)", "cos(%s * %s)", "exp(-abs(%s) - abs(%s))", "log(2 + (%s)^2 + abs(%s))", "atan2(%s, 3 + abs(%s))",
+		return fmt.Sprintf([]string{"(%s + %s)", "(%s - %s)", "(%s * %s)", "(%s / (2 + (%s)^2))",
+			"sqrt(1 + (%s)^2 + (%s)^2)",
+			"sin(%s + %s)", "cos(%s * %s)", "exp(-abs(%s) - abs(%s))", "log(2 + (%s)^2 + abs(%s))",
+			"atan2(%s, 3 + abs(%s))",
 			"max(%s, %s)", "tanh(%s - %s)", "softplus(%s + %s)", "min(%s, %s)"}[r.IntN(14)], a, b)
 	}
 	shown := 0
@@ -206,9 +210,11 @@ func TestChecker(t *testing.T) {
 	dir := t.TempDir()
 	checker := filepath.Join(dir, "check_proof.py")
 	testkit.OK(t, os.WriteFile(checker, proof.Checker, 0o666))
-	s := written(4, "norm(x) = 2", "x[0]^2.5 + exp(sin(x[1])) / cos(0.2*x[2]) + log(3 + x[0]) + atan2(x[1], 2 + x[2]) = 4.7",
+	s := written(4, "norm(x) = 2",
+		"x[0]^2.5 + exp(sin(x[1])) / cos(0.2*x[2]) + log(3 + x[0]) + atan2(x[1], 2 + x[2]) = 4.7",
 		"max(x[0], 0.1) + tan(0.3*x[1]) + asin(0.2*x[2]) + acos(0.1*x[3]) <= 9", "min(x[0], x[1]) + tanh(x[2]) <= 8",
-		"sinh(x[0]) + cosh(x[1]) + atan(x[2]) + softplus(x[3]) + logistic(x[0]) <= 30", "abs(x[3]) <= 1", "x[2] <= 0.7")
+		"sinh(x[0]) + cosh(x[1]) + atan(x[2]) + softplus(x[3]) + logistic(x[0]) <= 30", "abs(x[3]) <= 1", "x[2] <= 0.7",
+		"where(x[3], x[0], x[1] + 9) <= 7")
 	x, numbers := []float64{}, []uint64{}
 	w, r := worker(s), rand.New(rand.NewPCG(9, 9))
 	for try := uint64(0); len(numbers) < 5 && try < 1e4; try++ {
@@ -236,8 +242,9 @@ func TestChecker(t *testing.T) {
 		t.Errorf("exit %d: %s", code, out)
 	}
 	for name, spoil := range map[string][2]string{
-		"a smaller δ": {`"delta":[0-9.e-]+`, `"delta":1e-25`}, "another target": {`"target":\["0x0p\+00"`, `"target":["0x1p-20"`},
-		"a smaller ρ": {`"radius":\["[^"]*"`, `"radius":["0x1p-90"`}, "no blocks": {`"blocks":.*`, `"blocks":[]}`},
+		"a smaller δ":    {`"delta":[0-9.e-]+`, `"delta":1e-25`},
+		"another target": {`"target":\["0x0p\+00"`, `"target":["0x1p-20"`},
+		"a smaller ρ":    {`"radius":\["[^"]*"`, `"radius":["0x1p-90"`}, "no blocks": {`"blocks":.*`, `"blocks":[]}`},
 		"another x": {`"x":\["[^"]*"`, `"x":["0x1p+01"`}, "another formula": {`\["sin",`, `["cos",`},
 	} {
 		spoilt := regexp.MustCompile(spoil[0]).ReplaceAllString(b.String(), spoil[1])

@@ -53,6 +53,24 @@ var functions = map[string]func(a, b box) (v, da, db box){
 		s := interval.Scale(0.5, side(interval.Sub(a, b)))
 		return interval.Max(a, b), interval.Add(half, s), interval.Sub(half, s)
 	},
+	">": func(a, b box) (v, da, db box) { // 1 or 0, nothing where it jumps
+		switch {
+		case a.Lo > b.Hi:
+			return one, da, db
+		case a.Hi <= b.Lo:
+			return v, da, db
+		}
+		return interval.Nothing, da, db
+	},
+	"where": func(a, b box) (v, da, db box) { // b where a ≥ 0, else 0
+		switch {
+		case a.Lo >= 0:
+			return b, da, one
+		case a.Hi < 0:
+			return v, da, db
+		}
+		return interval.Nothing, da, db
+	},
 	"sin":      func(a, _ box) (v, da, _ box) { v, da = interval.Sincos(a); return v, da, v },
 	"cos":      func(a, _ box) (v, da, _ box) { s, c := interval.Sincos(a); return c, interval.Neg(s), v },
 	"sqrt":     of(interval.Sqrt, func(_, v box) box { return interval.Div(half, v) }),
