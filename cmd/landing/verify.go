@@ -47,7 +47,7 @@ func (o *verifyOptions) flags(f *pflag.FlagSet) {
 	f.StringVar(&o.run, "run", "", "run folder of the samples (default: what the record beside the file says)")
 	f.StringArrayVar(&o.settings, "set", nil, "replace one key of --problem, as in set.radius=2 (repeatable)")
 	f.StringVar(&o.variant, "variant", "", "variants of --problem to apply")
-	f.BoolVar(&o.checker, "checker", false, "print the Python program that replays files of proofs, and do nothing else")
+	f.BoolVar(&o.checker, "checker", false, "print the Python program that replays files of proofs")
 	o.outFile.flags(f, "", "file of proofs to write (default: DATA"+proofEnd+")")
 }
 
@@ -103,8 +103,8 @@ func runVerify(ctx context.Context, a *app, o *verifyOptions, args []string) (an
 		}
 		switch d := process.Set.Dim(); {
 		case points.D%d != 0:
-			return answer{}, fault.Errorf(fault.Data, file, "points of %d coordinates; expected %d, those of %s", points.D,
-				d, constraint.Name(process.Set))
+			return answer{}, fault.Errorf(fault.Data, file, "points of %d coordinates; expected the %d of %s", points.D, d,
+				constraint.Name(process.Set))
 		case points.D > d: // chains, as mcmc writes them
 			a.out.say("note: a row of %s has %d points of %d coordinates", file, points.D/d, d)
 		}

@@ -4,8 +4,8 @@
 //
 // lies within δ of a sample x̂. Round-off cannot make it claim what is false; it can keep it from showing what is true.
 //
-// Equations are h = 0 and, for each wall g_j that may be above 0 beside the sample, g_j = t_j with t_j = min(g_j(x̂), 0).
-// With their Jacobian J, numbers P ≈ J⁺ and an unknown λ, |λ_i| < ρ_i,
+// Equations are h = 0 and, for each wall g_j that may be above 0 beside the sample, g_j = t_j = min(g_j(x̂), 0). With
+// their Jacobian J, numbers P ≈ J⁺ and an unknown λ, |λ_i| < ρ_i,
 //
 //	x(λ) = x̂ + Pλ,  T(λ) = λ − F(x(λ)) ∈ −F(x̂) + (I − J(X) P) [−ρ, ρ],  X = x̂ + P [−ρ, ρ],
 //

@@ -71,15 +71,17 @@ var functions = map[string]func(a, b box) (v, da, db box){
 		}
 		return interval.Nothing, da, db
 	},
-	"sin":      func(a, _ box) (v, da, _ box) { v, da = interval.Sincos(a); return v, da, v },
-	"cos":      func(a, _ box) (v, da, _ box) { s, c := interval.Sincos(a); return c, interval.Neg(s), v },
-	"sqrt":     of(interval.Sqrt, func(_, v box) box { return interval.Div(half, v) }),
-	"exp":      of(interval.Exp, func(_, v box) box { return v }),
-	"log":      of(interval.Log, func(a, _ box) box { return interval.Div(one, a) }),
-	"tan":      of(interval.Tan, func(_, v box) box { return interval.Add(one, interval.Square(v)) }),
-	"asin":     of(interval.Asin, func(a, _ box) box { return interval.Div(one, interval.Across(a)) }),
-	"acos":     of(interval.Acos, func(a, _ box) box { return interval.Div(interval.Point(-1), interval.Across(a)) }),
-	"atan":     of(interval.Atan, func(a, _ box) box { return interval.Div(one, interval.Add(one, interval.Square(a))) }),
+	"sin":  func(a, _ box) (v, da, _ box) { v, da = interval.Sincos(a); return v, da, v },
+	"cos":  func(a, _ box) (v, da, _ box) { s, c := interval.Sincos(a); return c, interval.Neg(s), v },
+	"sqrt": of(interval.Sqrt, func(_, v box) box { return interval.Div(half, v) }),
+	"exp":  of(interval.Exp, func(_, v box) box { return v }),
+	"log":  of(interval.Log, func(a, _ box) box { return interval.Div(one, a) }),
+	"tan":  of(interval.Tan, func(_, v box) box { return interval.Add(one, interval.Square(v)) }),
+	"asin": of(interval.Asin, func(a, _ box) box { return interval.Div(one, interval.Across(a)) }),
+	"acos": of(interval.Acos, func(a, _ box) box { return interval.Div(interval.Point(-1), interval.Across(a)) }),
+	"atan": of(interval.Atan, func(a, _ box) box {
+		return interval.Div(one, interval.Add(one, interval.Square(a)))
+	}),
 	"sinh":     of(interval.Sinh, func(a, _ box) box { return interval.Cosh(a) }),
 	"cosh":     of(interval.Cosh, func(a, _ box) box { return interval.Sinh(a) }),
 	"tanh":     of(interval.Tanh, func(_, v box) box { return interval.Sub(one, interval.Square(v)) }),
