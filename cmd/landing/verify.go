@@ -103,7 +103,7 @@ func runVerify(ctx context.Context, a *app, o *verifyOptions, args []string) (an
 		}
 		switch d := process.Set.Dim(); {
 		case points.D%d != 0:
-			return answer{}, fault.Errorf(fault.Data, file, "points of %d coordinates; expected the %d of %s", points.D, d,
+			return answer{}, fault.Errorf(fault.Data, file, "points of %d coordinates; expected %d of %s", points.D, d,
 				constraint.Name(process.Set))
 		case points.D > d: // chains, as mcmc writes them
 			a.out.say("note: a row of %s has %d points of %d coordinates", file, points.D/d, d)
