@@ -49,7 +49,7 @@ var registered = map[string]func() []string{
 	},
 }
 
-// AnyCase reports whether the words of a key are told apart by their letters alone: ulla is ULLA.
+// AnyCase reports whether the words of a key may be written in any case: ulla is ULLA.
 func AnyCase(key string) bool { return key == KeyProcessMethod || key == "sample.method" }
 
 // checkWords returns a *KeyError if a text is none of the words of its key.

@@ -8,7 +8,7 @@ type instr struct {
 	dst, a, b, c, d2 int32 // d2: the fourth operand, or the second result
 }
 
-// A tape is a straight line of instructions over registers, each of which holds one number for every point of a chunk.
+// A tape is a straight line of instructions over registers. Each register holds one number for every point of a chunk.
 type tape struct {
 	code    []instr
 	loads   []move // from the n×d inputs: fromX of them from x, then from v
@@ -65,8 +65,8 @@ func (t *tape) load(s, x, v []float64, d, from, count int) {
 	}
 }
 
-// few: up to so many moves, going through the points once for each is faster
-// than going through the moves for each point.
+// few is the largest number of moves for which one pass over the points for each move is faster than one pass over the
+// moves for each point.
 const few = 8
 
 // gather copies columns of rows (stride wide) to registers. Column 0 is the variable numbered first.

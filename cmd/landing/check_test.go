@@ -204,7 +204,7 @@ func TestUniformPriorOfFormulas(t *testing.T) {
 	}
 }
 
-// What prior: auto becomes is told before training, with the reason; what is written is not.
+// Check says before training what prior: auto becomes, with the reason; it says nothing about a written prior.
 func TestAutoPriorIsTold(t *testing.T) {
 	dir := t.TempDir()
 	text := "name: p\ndata: {kind: demo}\nset: {kind: sphere, dim: 3}\nprocess: {horizon: 0.1}\n" +

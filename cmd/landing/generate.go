@@ -199,7 +199,7 @@ type madePart struct {
 	Detail  *tasks.Drawn `json:"detail,omitempty"`
 }
 
-// makePart makes a part of a list in the folder of the parts of a file, and tells of it.
+// makePart makes a part of a list in the folder of the parts of a file, and prints what it made.
 func makePart(ctx context.Context, c *console, l *tasks.List, s work.Shard, out string) (answer, error) {
 	lo, hi := s.Range(l.Count)
 	p := madePart{Shard: s.String(), Parts: out + partsDir, First: l.From + lo, Rows: hi - lo}

@@ -100,8 +100,9 @@ func product(a, b term) term {
 	}
 }
 
-// Where paths cross singular points, the number of paths, the sheet of the data and a remedy are told; a remedy only
-// where it helped, and none where no path crosses. Of sheets that curve or gradients that grow none is called singular.
+// Where paths cross singular points, the finding names the number of paths, the data's sheet and a remedy. There is a
+// remedy only if it helped, and no finding if no path crosses. Sheets that curve and gradients that grow are not called
+// singular.
 func TestSingular(t *testing.T) {
 	lines := equality(2).equal("xy", product(linear(0, 1, 0), linear(0, 0, 1)))
 	says(t, examine(t, lines), "singular points", "", Warn, "turn the normal", "∇h falls to 0.0")

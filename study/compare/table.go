@@ -352,7 +352,7 @@ func (g *Group) legend() []string {
 	return append(append(out, s), g.Notes...)
 }
 
-// WriteText writes the comparison for a terminal of so many characters a line; 0: 120.
+// WriteText writes the comparison for a terminal with lines of `columns` characters; 0: 120.
 func (c *Comparison) WriteText(w io.Writer, columns int) error {
 	for _, t := range c.Tables() {
 		if err := t.WriteText(w, columns); err != nil {
@@ -432,7 +432,7 @@ type Table struct {
 	Notes []string
 }
 
-// WriteText writes the table for a terminal of so many characters a line; 0: 120.
+// WriteText writes the table for a terminal with lines of `columns` characters; 0: 120.
 func (t *Table) WriteText(w io.Writer, columns int) error {
 	columns = max(cmp.Or(columns, wide), narrow)
 	fmt.Fprintf(w, "%s\n\n", text.Fold(t.Title, columns))

@@ -31,7 +31,7 @@ type GenerateOptions struct {
 	Start, Goal string // of an arm
 
 	Diagnose bool                          // tell how far states are from the set at every step; of Once alone
-	Say      func(format string, v ...any) // gets remarks on the run and on what is asked of it; nil: nobody
+	Say      func(format string, v ...any) // called with remarks on the run and on the request; nil: nobody
 }
 
 // A generation is what parts of a generation share.
@@ -151,7 +151,7 @@ func (l *List) reads(names []string, data bool) error {
 // inRun begins the names of inputs in the run's folder.
 const inRun = "run/"
 
-// asked returns the conditions that samples are asked under; nil without any. given is a file of them.
+// asked returns the conditions for samples; nil without any. given is a file of them.
 func (g *generation) asked(r *experiment.Run, given string) (*experiment.Conditions, error) {
 	switch {
 	case given != "":
@@ -174,7 +174,7 @@ type drawer struct {
 	asked   *experiment.Conditions // nil without any
 	each    int                    // samples under each
 	seed    uint64
-	prior   *experiment.Prior // nil until it is asked
+	prior   *experiment.Prior // nil until it is needed
 
 	diagnose bool
 }

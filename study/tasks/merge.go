@@ -118,7 +118,7 @@ func differs(a, b Part) string {
 	if x, y := a.Result.Detail.Dim, b.Result.Detail.Dim; x != y {
 		return fmt.Sprintf("rows of one have %d numbers, of the other %d", x, y)
 	}
-	all := func(p Part) *work.Unit { // of which only the range of the part may differ
+	all := func(p Part) *work.Unit { // only the range of the part may differ in it
 		u := *p.Unit
 		t, err := read(&u)
 		t.First, t.Count = 0, 0

@@ -78,7 +78,7 @@ type planter struct {
 
 func (p *planter) offset(at token.Pos) int { return p.set.Position(at).Offset }
 
-// add plants a text in place of what stands at a position in a node.
+// add plants a text, which replaces the text at a position in a node.
 func (p *planter) add(node ast.Node, kind string, at token.Pos, was, text string) {
 	begin, end := p.offset(node.Pos()), p.offset(node.End())
 	m := &mutant{path: p.path, line: p.set.Position(node.Pos()).Line, function: p.function, kind: kind,
@@ -157,7 +157,7 @@ func (p *planter) call(n *ast.CallExpr) bool {
 	return true
 }
 
-// textual reports whether an expression joins strings, of which one is a literal.
+// textual reports whether an expression joins strings, one of them a literal.
 func textual(e ast.Expr) bool {
 	switch e := e.(type) {
 	case *ast.BasicLit:

@@ -33,9 +33,8 @@ func module(t *testing.T) string {
 	return root
 }
 
-// A fault that the package's own test sees, one that the test of a package that imports it sees, one that nobody sees
-// and one with which a test does not end are told apart, and the checkout is left as it was. A test that fails on sound
-// code is an error.
+// The fates of faults: the package's own test sees it, the test of a package that imports it sees it, nobody sees it,
+// or a test does not end with it. The checkout stays as it was. A test that fails on sound code is an error.
 func TestFates(t *testing.T) {
 	if testing.Short() {
 		t.Skip("builds modules")

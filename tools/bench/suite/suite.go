@@ -86,7 +86,7 @@ func (d Distance) Times() float64 { return float64(d.Value / d.Mean) }
 type Seconds struct {
 	Data     float64 `json:"data"` // making it, and draws of the law beside
 	Train    float64 `json:"train"`
-	CPU      float64 `json:"train_cpu"` // processor time of it: beside other work less than the cores could give
+	CPU      float64 `json:"train_cpu"` // processor time of it: less than the cores give on a busy machine
 	Generate float64 `json:"generate"`
 	All      float64 `json:"all"`
 }

@@ -6,7 +6,7 @@ import "github.com/landing-diffusion/landing/judge/verdict"
 const (
 	energyTimes   = 3    // times the mean of the floor, at most
 	observedTimes = 1.5  // times the floor, for the mean over observables
-	startLevel    = 0.01 // p-value at which the start law is told from where paths end
+	startLevel    = 0.01 // p-value at which the start law differs from the law of the paths' ends
 )
 
 // Passed says which bars a result passes.
