@@ -6,6 +6,7 @@ import (
 	"math"
 
 	"github.com/landing-diffusion/landing/base/keyed"
+	"github.com/landing-diffusion/landing/base/parallel"
 	"github.com/landing-diffusion/landing/constraint"
 	"github.com/landing-diffusion/landing/constraint/geometry"
 	"github.com/landing-diffusion/landing/domain"
@@ -66,6 +67,13 @@ func (g *Given) Judged() *Run {
 	r, l, p := *g.run, *g.run.Loaded, *g.run.Process
 	p.Set, l.Process, r.Loaded = g.whole, &p, &l
 	return &r
+}
+
+// On returns g with a pool of its own.
+func (g *Given) On(pool *parallel.Pool) *Given {
+	o, r, l := *g, *g.run, *g.run.Loaded
+	l.Pool, r.Loaded, o.run = pool, &l, &r
+	return &o
 }
 
 // repairs reports whether samples are motions, which are repaired.
@@ -151,8 +159,8 @@ type GivenDrawer struct {
 func (g *Given) NewDrawer(ctx context.Context, t *Trained, prior *Prior, n int, first, seed uint64) (*GivenDrawer,
 	error) {
 	l := g.run.Loaded
-	d := &GivenDrawer{Given: g, trained: t, drawer: NewDrawer(l, t, min(max(n, givenBatch), generateChunk)), prior: prior,
-		seed: seed, first: first, next: first, n: n, dim: l.Process.Set.Dim(),
+	d := &GivenDrawer{Given: g, trained: t, drawer: NewDrawer(l, t, min(max(n, givenBatch), generateChunk)),
+		prior: prior, seed: seed, first: first, next: first, n: n, dim: l.Process.Set.Dim(),
 		finishers: make([]domain.Finisher, l.Pool.Workers())}
 	for range d.finishers {
 		d.keeps = append(d.keeps, g.cut.Likelihood())

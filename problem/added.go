@@ -167,7 +167,8 @@ func (a *Added) entries() map[string]any {
 	keys := map[string]any{}
 	for key, f := range sets.Fields(reflect.TypeFor[Added]()) {
 		v := reflect.ValueOf(*a).FieldByIndex(f.Index)
-		if v.Kind() == reflect.Slice && v.Len() > 0 && f.Type.Elem().PkgPath() == reflect.TypeFor[sets.Arm]().PkgPath() {
+		own := reflect.TypeFor[sets.Arm]().PkgPath()
+		if v.Kind() == reflect.Slice && v.Len() > 0 && f.Type.Elem().PkgPath() == own {
 			keys[key] = v.Interface()
 		}
 	}

@@ -208,8 +208,8 @@ func (r *Report) choose(all []*population, n int, pick keyed.Stream, first uint6
 	}
 	top, total := slices.Max(logZ), 0.0
 	if math.IsInf(top, -1) {
-		return nil, fault.Errorf(fault.Check, "", "no sample keeps what is given: of %d particles in %d populations none "+
-			"is left. %s", len(flat), len(all), r.near())
+		return nil, fault.Errorf(fault.Check, "", "no sample keeps what is given: of %d particles in %d populations "+
+			"none is left. %s", len(flat), len(all), r.near())
 	}
 	for _, z := range logZ {
 		total += math.Exp(z - top)
@@ -320,11 +320,11 @@ func measured(ctx context.Context, o *Options, workers []*worker) ([][]guess, []
 			switch {
 			case s.High-s.Low > constant*(size+1):
 			case size <= tolerance:
-				return nil, nil, fault.Errorf(fault.Problem, "", "the equality %q holds at all points of the set already; "+
-					"expected one that leaves some out", s.Name)
+				return nil, nil, fault.Errorf(fault.Problem, "", "the equality %q holds at all points of the set "+
+					"already; expected one that leaves some out", s.Name)
 			default:
-				return nil, nil, fault.Errorf(fault.Check, "", "the equality %q holds nowhere: its two sides differ by %.4g "+
-					"at all samples of the run", s.Name, s.Mean)
+				return nil, nil, fault.Errorf(fault.Check, "", "the equality %q holds nowhere: its two sides differ by "+
+					"%.4g at all samples of the run", s.Name, s.Mean)
 			}
 		}
 		seen[t] = s

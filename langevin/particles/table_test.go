@@ -114,7 +114,8 @@ func energy(x, y []float64, d int) float64 {
 }
 
 // drawn draws n samples of a run under a text.
-func drawn(t *testing.T, r *experiment.Run, text string, n int, seed uint64) ([]float64, *experiment.GivenReport, error) {
+func drawn(t *testing.T, r *experiment.Run, text string, n int, seed uint64) ([]float64, *experiment.GivenReport,
+	error) {
 	t.Helper()
 	trained, prior := testkit.Must(r.Trained("")), testkit.Must(r.Prior(t.Context(), nil))
 	g := testkit.Must(r.Given([]byte(text), "given.yaml"))
@@ -248,8 +249,8 @@ func TestTable(t *testing.T) {
 			if p == nil {
 				p = &particles.Report{}
 			}
-			fmt.Printf("| %s | %s | %s | %s | %s | %s | %.1f | %.0f | %d | %.2f | %.1e |\n", l.name, c.name, row(x), rejected,
-				row(projected), row(guided), took, p.Effective, p.Distinct, spread, worst)
+			fmt.Printf("| %s | %s | %s | %s | %s | %s | %.1f | %.0f | %d | %.2f | %.1e |\n", l.name, c.name, row(x),
+				rejected, row(projected), row(guided), took, p.Effective, p.Distinct, spread, worst)
 		}
 	}
 }
