@@ -323,7 +323,7 @@ func measured(ctx context.Context, o *Options, workers []*worker) ([][]guess, []
 				return nil, nil, fault.Errorf(fault.Problem, "", "the equality %q holds at all points of the set "+
 					"already; expected one that leaves some out", s.Name)
 			default:
-				return nil, nil, fault.Errorf(fault.Check, "", "the equality %q holds nowhere: its two sides differ by "+
+				return nil, nil, fault.Errorf(fault.Check, "", "the equality %q holds nowhere: its sides differ by "+
 					"%.4g at all samples of the run", s.Name, s.Mean)
 			}
 		}
