@@ -273,7 +273,8 @@ class Graph:
         place = self.key
         if file:
             text = linecache.getline(file, line).strip()
-            place += f", {os.path.basename(file)}:{line}" + (f": `{text:.100}`" if text else "")
+            name = f"line {line} of a cell" if "ipykernel_" in file else f"{os.path.basename(file)}:{line}"
+            place += f", {name}" + (f": `{text:.100}`" if text else "")
         error = ConstraintError(f"{place}: {what}. {write}.", key=self.key, file=file or None, line=line or None)
         self.refused = self.refused or error
         return error
