@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"net"
 	"os"
 	"slices"
 	"strings"
@@ -32,6 +33,7 @@ type trainOptions struct {
 	checkpoint string
 	timeout    time.Duration
 	events     bool
+	engine     string
 }
 
 func (o *trainOptions) flags(f *pflag.FlagSet) {
@@ -43,6 +45,8 @@ func (o *trainOptions) flags(f *pflag.FlagSet) {
 		"landing train RUN continues with the same bytes")
 	f.BoolVar(&o.events, "tensorboard", false, "write events for TensorBoard into the run folder; a run that has some "+
 		"continues them")
+	f.StringVar(&o.engine, "engine", "", "socket of a program that computes the gradients: landing.torch.fit in Python")
+	f.Lookup("engine").Hidden = true
 }
 
 // check looks at the flags for a problem or for a run folder.
@@ -104,8 +108,18 @@ func runTrain(ctx context.Context, a *app, o *trainOptions, args []string) (answ
 		defer cancel()
 		ctx = limited
 	}
+	engine, err := a.engine(o.engine)
+	if err != nil {
+		return answer{}, err
+	}
 	var r *experiment.Run
-	var err error
+	if engine != nil && engine.Rank > 0 {
+		if r, err = a.open(ctx, args[0], o.data, experiment.Open); err == nil {
+			r.Engine = engine
+			err = r.MakeRows(ctx)
+		}
+		return answer{}, err
+	}
 	if resumes(args[0]) {
 		r, err = a.reopen(ctx, args[0], o)
 	} else {
@@ -117,13 +131,29 @@ func runTrain(ctx context.Context, a *app, o *trainOptions, args []string) (answ
 		}
 		return answer{}, err
 	}
+	r.Engine = engine
 	p := r.Problem
-	if !resumes(args[0]) && p.Train.MaxSeconds == 0 && !p.Wrote(problem.KeyTrainEpochs) {
+	if !resumes(args[0]) && engine == nil && p.Train.MaxSeconds == 0 && !p.Wrote(problem.KeyTrainEpochs) {
 		if err := a.foretell(ctx, r); err != nil {
 			return answer{}, err
 		}
 	}
 	return a.finish(ctx, r, o)
+}
+
+// engine speaks to the engine behind a socket; nil without one.
+func (a *app) engine(socket string) (*train.Engine, error) {
+	if socket == "" {
+		return nil, nil
+	}
+	if a.group != nil {
+		return nil, usage("--engine is for one process, not for a job of MPI; torchrun starts several")
+	}
+	conn, err := net.Dial("unix", socket)
+	if err != nil {
+		return nil, usage("--engine %s: %w", socket, err)
+	}
+	return train.NewEngine(conn)
 }
 
 // longTraining is how many seconds a training may take that nobody gave a length, without a word. Only tests lower it.
