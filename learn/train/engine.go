@@ -27,8 +27,8 @@ import (
 //
 // A message is a safetensors file behind its length in eight bytes; "op" in its metadata names it. The engine begins
 // with hello: its rank, the size of its group and, above rank 0, where the rows begin. An engine of rank 0 then gets
-// network (a description), weights (named as in a checkpoint), rows of a batch, step (update by the next rows), drain
-// (answer all steps) and pull (drain, then send the weights). It answers done: loss and gradient norm of steps.
+// network (a description), weights (named as in a checkpoint), rows of a batch, step (update by the next rows) and pull
+// (send the weights). It answers steps by done: their losses and gradient norms.
 //
 // The loss of a batch is Σ w/2 ‖u − c Π F(x, p, t)‖² with the network's output F and Π = I − QᵀQ, where the rows of Q
 // are the array normals. Coordinates that the set holds have no part in it.
@@ -60,7 +60,7 @@ type batch struct {
 }
 
 const (
-	mostAsked    = 8         // steps without an answer
+	mostAsked    = 2         // steps without an answer
 	mostAhead    = 16        // batches of rows that wait
 	mostRowBytes = 256 << 20 // of a batch
 	normalsRoom  = 1 << 20   // numbers of normals that a worker computes at a time
@@ -90,20 +90,20 @@ func (e *Engine) send(op string, about map[string]string, arrays ...arrayfile.Na
 	}
 	binary.LittleEndian.PutUint64(e.out.Bytes(), uint64(e.out.Len()-8))
 	_, err := e.conn.Write(e.out.Bytes())
-	return lost(err)
+	return gone(err)
 }
 
 func (e *Engine) receive() ([]arrayfile.Named, map[string]string, error) {
 	var length [8]byte
 	if _, err := io.ReadFull(e.conn, length[:]); err != nil {
-		return nil, nil, lost(err)
+		return nil, nil, gone(err)
 	}
 	most := min(binary.LittleEndian.Uint64(length[:]), 1<<40)
 	arrays, about, err := arrayfile.DecodeSafetensors(io.LimitReader(e.conn, int64(most)))
-	return arrays, about, lost(err)
+	return arrays, about, gone(err)
 }
 
-func lost(err error) error {
+func gone(err error) error {
 	if err == nil {
 		return nil
 	}
@@ -210,17 +210,17 @@ func (t *Trainer[T]) request(step kernel.AdamStep, averaged int, decay float64) 
 	s.Rows += int64(e.next.rows)
 	e.next = nil
 	e.asked++
-	_, err := t.settle(mostAsked, "")
+	_, err := t.settle(mostAsked, false)
 	return err
 }
 
-// settle sends op, unless it is empty, and waits until at most so many steps have no answer; with pull, for the weights.
-func (t *Trainer[T]) settle(most int, op string) (arrays []arrayfile.Named, err error) {
+// settle waits until at most so many steps have no answer; with pull, for the weights.
+func (t *Trainer[T]) settle(most int, pull bool) (arrays []arrayfile.Named, err error) {
 	e, s := t.engine, &t.State
-	if op != "" {
-		err = e.send(op, nil)
+	if pull {
+		err = e.send("pull", nil)
 	}
-	for err == nil && (e.asked > most || op == "pull") {
+	for err == nil && (e.asked > most || pull) {
 		var about map[string]string
 		arrays, about, err = e.receive()
 		if err != nil || about["op"] == "weights" {
@@ -246,7 +246,7 @@ func (t *Trainer[T]) Fetch() error {
 	if t.engine == nil || t.engine.stop == nil {
 		return nil
 	}
-	arrays, err := t.settle(0, "pull")
+	arrays, err := t.settle(0, true)
 	t.Leave()
 	for _, p := range t.opt.parameters() {
 		var v []T

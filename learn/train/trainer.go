@@ -246,8 +246,8 @@ func (t *Trainer[T]) train(ctx context.Context) error {
 			err = t.batch()
 		}
 	}
-	if t.engine != nil && t.engine.asked > 0 {
-		_, lost := t.settle(0, "drain")
+	if t.engine != nil {
+		_, lost := t.settle(0, false)
 		err = cmp.Or(lost, err)
 	}
 	return cmp.Or(err, t.check())

@@ -20,8 +20,9 @@ import queue
 import socket
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext, suppress
+from contextlib import contextmanager, suppress
 from datetime import timedelta
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, cast
@@ -32,14 +33,15 @@ from torch import Tensor
 
 from . import _run
 from ._errors import LandingError, UsageError
-from ._process import call
+from ._process import call, log
 from ._run import Run, train
 from .torch import _KINDS, Score
 
 Arrays = dict[str, Tensor]
 
 PREFIXES = ("raw.", "average.", "adam_m.", "adam_v.")
-_LAG = 4  # steps whose loss may be on its way from the device: the program waits for 8
+_WARM, _MOST_RECORDED = 3, 8  # steps before one is recorded as a CUDA graph, and graphs
+GRAPHS = True
 _ROOM = 8  # batches that wait on a process of rank 1 or higher
 _DTYPES = {"F64": torch.float64, "F32": torch.float32, "I64": torch.int64}
 
@@ -298,6 +300,8 @@ class _Engine:
         self.model: _Model | None = None
         self.busy = collections.deque[tuple[Tensor, Any]]()  # loss and norm of steps that were not told yet
         self.fault: BaseException | None = None
+        self.seen: dict[Any, int] = {}  # steps by shapes of rows
+        self.recorded: dict[Any, _Recorded] = {}
 
     def serve(self, source: _Source) -> None:
         """Rank 0, in a thread: does what the program says until it ends."""
@@ -314,12 +318,11 @@ class _Engine:
                     numbers = [*map(float, about["at"].split())]
                     self._tell(2, *numbers)
                     self._step(*numbers)
-                    self._answer(_LAG)
-                else:
+                    self._answer(0 if source.orders.empty() else 1)  # the GPU works while the next step is begun
+                else:  # pull
+                    assert self.model is not None and source.wire is not None
                     self._answer(0)
-                    if about["op"] == "pull":
-                        assert self.model is not None and source.wire is not None
-                        source.wire.send("weights", self.model.arrays())
+                    source.wire.send("weights", self.model.arrays())
         except (OSError, EOFError):  # the program says why
             self.fault = source.fault
         except BaseException as e:
@@ -374,19 +377,18 @@ class _Engine:
             dist.broadcast_object_list([(about, arrays)], 0, group=self.control)
         self.turn = int(about["at"].split()[0])
         self.busy.clear()
-        self.model = _Model(about, arrays, self.device)
+        if self.model is None:
+            self.model = _Model(about, arrays, self.device)
+        else:
+            self.model.load(arrays)
 
     def _step(self, rate: float, decay: float, update: float) -> None:
         """One update by the next rows."""
         assert self.model is not None and self.source is not None
         rows, m = self.source.next(self.turn), self.model
         try:
-            half = torch.autocast(self.device.type, torch.bfloat16) if self.precision == "bfloat16" else nullcontext()
-            with half:
-                m.gradient(rows)
-            if self.size > 1:
-                dist.all_reduce(m.sums)
-            told = m.move(rate, decay, int(update))
+            numbers = m.numbers(rate, decay, update)
+            told = self._update(m, rows, numbers.pin_memory() if self.device.type == "cuda" else numbers)
         except torch.OutOfMemoryError as e:
             raise LandingError(
                 f"{self.device} has no room for a batch of {len(rows['x'])} rows. Lower train.batch or "
@@ -397,6 +399,27 @@ class _Engine:
         pinned = torch.empty(2, dtype=torch.float64, pin_memory=True)
         pinned.copy_(told, non_blocking=True)
         self.busy.append((pinned, torch.cuda.current_stream(self.device).record_event()))
+
+    def _update(self, m: _Model, rows: Arrays, numbers: Tensor) -> Tensor:
+        shape = tuple(v.shape for v in rows.values())
+        self.seen[shape] = self.seen.get(shape, 0) + 1
+        half = partial(torch.autocast, self.device.type, torch.bfloat16, enabled=self.precision == "bfloat16")
+        if GRAPHS and m.can_record and self.device.type == "cuda" and self.size == 1 and self.seen[shape] > _WARM:
+            if shape not in self.recorded and len(self.recorded) < _MOST_RECORDED:
+                try:
+                    self.recorded[shape] = _Recorded(m, rows, half)
+                except torch.OutOfMemoryError:
+                    raise
+                except RuntimeError as e:
+                    log.info("steps are not recorded as a CUDA graph: %s", e)
+                    m.can_record = False
+            if shape in self.recorded:
+                return self.recorded[shape](rows, numbers)
+        with half():
+            m.gradient(rows)
+        if self.size > 1:
+            dist.all_reduce(m.sums)
+        return m.move(numbers.to(self.device, non_blocking=True))
 
     def _answer(self, lag: int) -> None:
         """Tells the program losses and norms of all steps but the last few."""
@@ -426,41 +449,52 @@ class _Model:
     """
 
     def __init__(self, about: dict[str, str], arrays: Arrays, device: torch.device) -> None:
-        told = json.loads(about["network"])
+        self.told = json.loads(about["network"])
         self.clip = float(about["clip"])
+        self.device = device
+        if self.told["kind"] not in _KINDS:
+            raise UsageError(f"landing.torch knows no network {self.told['kind']!r}; expected one of {', '.join(_KINDS)}")
+        self.can_record = self.told["kind"] != "aligned"  # not its singular values
         starts = set(map(int, about["muon"].split()))
-        if told["kind"] not in _KINDS:
-            raise UsageError(f"landing.torch knows no network {told['kind']!r}; expected one of {', '.join(_KINDS)}")
-        constants = _under(arrays, told["constant"])
-        nets = [_KINDS[told["kind"]](told, {k: v.clone() for k, v in _under(arrays, prefix).items()}, constants)
-                for prefix in PREFIXES]
-        self.net = nets[0]
-        ends = list(itertools.accumulate(a.numel() for k, a in arrays.items() if k.startswith(PREFIXES[0])))
-        muon = {k[len(PREFIXES[0]):] for k, end in zip(arrays, [0, *ends], strict=False) if end in starts}
-        names = list(self.net.export(list(self.net.parameters())))
-        shapes = [p.reshape(len(p), -1).shape for p in self.net.parameters()]
-        order = sorted(range(len(names)), key=lambda i: (names[i] in muon, shapes[i] if names[i] in muon else ()))
-        self.flat = [torch.cat([list(net.parameters())[i].data.reshape(-1) for i in order]).to(device) for net in nets]
-        self.score = Score(told, self.net).to(device)
-        self.sums = torch.zeros(len(self.flat[0]) + 1, device=device)  # the gradient, and the loss
+        ends = itertools.accumulate(a.numel() for k, a in arrays.items() if k.startswith(PREFIXES[0]))
+        muon = {k[len(PREFIXES[0]):] for k, at in zip(arrays, [0, *ends], strict=False) if at in starts}
+        self.net = self._net(arrays, PREFIXES[0])
+        parameters = list(self.net.parameters())
+        names = list(self.net.export(parameters))
+        shapes = [p.reshape(len(p), -1).shape for p in parameters]
+        self.order = sorted(range(len(names)), key=lambda i: (names[i] in muon, shapes[i] if names[i] in muon else ()))
+        self.score = Score(self.told, self.net).to(device)
+        size = sum(p.numel() for p in parameters)
+        self.flat = [torch.zeros(size, device=device) for _ in PREFIXES]
+        self.load(arrays)
+        self.sums = torch.zeros(size + 1, device=device)  # the gradient, and the loss
         self.views: list[tuple[int, int]] = [(0, 0)] * len(names)
         self.muon: list[tuple[slice, tuple[int, int, int]]] = []
-        at, parameters = 0, list(self.net.parameters())
-        for i in order:
+        end = 0
+        for i in self.order:
             p, (out, width) = parameters[i], shapes[i]
-            end = at + p.numel()
+            at, end = end, end + p.numel()
             self.views[i] = at, end
             p.data, p.grad = self.flat[0][at:end].view(p.shape), self.sums[at:end].view(p.shape)
-            if names[i] in muon:
-                first, (k, *shape) = (self.muon[-1][0].start, self.muon[-1][1]) if self.muon else (0, (0, 0, 0))
-                if shape == [out, width]:
-                    self.muon[-1] = slice(first, end), (k + 1, out, width)
-                else:
-                    self.muon.append((slice(at, end), (1, out, width)))
-            at = end
-        self.adam = slice(0, self.muon[0][0].start if self.muon else at)
-        self.moves = torch.ones(told["dim"], device=device)
-        self.moves[told["dim"] - told["held"]:] = 0
+            if names[i] not in muon:
+                self.adam = slice(0, end)
+            elif self.muon and self.muon[-1][1][1:] == (out, width):
+                where, (k, *_) = self.muon[-1]
+                self.muon[-1] = slice(where.start, end), (k + 1, out, width)
+            else:
+                self.muon.append((slice(at, end), (1, out, width)))
+        self.moves = torch.ones(self.told["dim"], device=device)
+        self.moves[self.told["dim"] - self.told["held"]:] = 0
+
+    def _net(self, arrays: Arrays, prefix: str) -> Any:
+        weights = {k: v.clone() for k, v in _under(arrays, prefix).items()}
+        return _KINDS[self.told["kind"]](self.told, weights, _under(arrays, self.told["constant"]))
+
+    def load(self, arrays: Arrays) -> None:
+        """Takes over what a checkpoint holds."""
+        for flat, prefix in zip(self.flat, PREFIXES, strict=True):
+            parameters = list(self._net(arrays, prefix).parameters())
+            flat.copy_(torch.cat([parameters[i].data.reshape(-1) for i in self.order]))
 
     def arrays(self) -> Arrays:
         """All that a checkpoint holds, by name."""
@@ -485,18 +519,21 @@ class _Model:
         self.sums[-1] = loss.detach()
 
     @torch.no_grad()
-    def move(self, rate: float, decay: float, update: int) -> Tensor:
-        """Moves the weights along the gradient and returns loss and gradient norm, without waiting for them."""
+    def move(self, told: Tensor) -> Tensor:
+        """Moves the weights along the gradient and returns loss and gradient norm, without waiting for them.
+
+        told is what `numbers` returns: a tensor, so that a recorded step reads the numbers of each update.
+        """
+        η, root, rate, keep, mix = told
         θ, average, m, v = self.flat
         norm = torch.linalg.vector_norm(self.sums[:-1], dtype=torch.float64)
-        scale = torch.clamp(self.clip / (norm + 1e-6), max=1).float() if self.clip else torch.ones_like(norm).float()
+        scale = torch.clamp(self.clip / (norm + 1e-6), max=1).float() if self.clip else torch.ones_like(η)
         g = self.sums[:-1] * scale
 
         a, (β1, β2) = self.adam, (0.9, 0.999)
         m[a].mul_(β1).add_(g[a], alpha=1 - β1)
         v[a].mul_(β2).addcmul_(g[a], g[a], value=1 - β2)
-        size = v[a].sqrt().mul_(1 / math.sqrt(1 - β2**update)).add_(1e-8)
-        θ[a].addcdiv_(m[a], size, value=-rate / (1 - β1**update))
+        θ[a].sub_(η * m[a] / (v[a].sqrt() * root + 1e-8))
 
         β = 0.95
         for at, (k, out, width) in self.muon:
@@ -506,10 +543,35 @@ class _Model:
             for _ in range(5):  # Newton–Schulz
                 b = x @ x.mT
                 x = 3.4445 * x + (2.0315 * (b @ b) - 4.7750 * b) @ x
-            θ[at].add_(x.reshape(-1), alpha=-rate * 0.2 * math.sqrt(max(out, width)))
-        if decay >= 0:
-            average.mul_(decay).add_(θ, alpha=1 - decay)
+            θ[at].sub_(rate * (0.2 * math.sqrt(max(out, width))) * x.reshape(-1))
+        average.mul_(keep).add_(mix * θ)
         return torch.stack([self.sums[-1].double(), norm])
+
+    def numbers(self, rate: float, decay: float, update: float) -> Tensor:
+        """What `move` reads: Adam's rate and the factor of √v, both without bias; Muon's rate; the shares of the average."""
+        keep = decay if decay >= 0 else 1.0
+        told = [rate / (1 - 0.9**update), 1 / math.sqrt(1 - 0.999**update), rate, keep, 1 - keep]
+        return torch.tensor(told, dtype=torch.float32)
+
+
+class _Recorded:
+    """A step as one CUDA graph: hundreds of small kernels are then launched at once."""
+
+    def __init__(self, m: _Model, rows: Arrays, half: Any) -> None:
+        self.rows = {k: v.clone() for k, v in rows.items()}
+        self.numbers = torch.zeros(5, device=m.sums.device)
+        self.graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(self.graph, capture_error_mode="thread_local"):
+            with half():
+                m.gradient(self.rows)
+            self.told = m.move(self.numbers)
+
+    def __call__(self, rows: Arrays, numbers: Tensor) -> Tensor:
+        for k, v in rows.items():
+            self.rows[k].copy_(v)
+        self.numbers.copy_(numbers, non_blocking=True)
+        self.graph.replay()
+        return self.told
 
 
 def _under(arrays: Arrays, prefix: str) -> Arrays:
