@@ -3,7 +3,6 @@ package experiment
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"time"
@@ -102,12 +101,7 @@ func (t *training) attach() error {
 	if err != nil {
 		return err
 	}
-	told, err := json.Marshal(n)
-	if err != nil {
-		return err
-	}
-	about := map[string]string{"network": string(told), "run": t.run.Folder.Dir}
-	return t.trainer.By(t.run.Engine, about, n.Momentum)
+	return t.trainer.By(t.run.Engine, t.run.Folder.Dir, n)
 }
 
 // MakeRows makes the rows of the run's engine, which is of rank 1 or higher.

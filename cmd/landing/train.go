@@ -108,11 +108,18 @@ func runTrain(ctx context.Context, a *app, o *trainOptions, args []string) (answ
 		defer cancel()
 		ctx = limited
 	}
-	engine, err := a.engine(o.engine)
-	if err != nil {
-		return answer{}, err
-	}
 	var r *experiment.Run
+	var engine *train.Engine
+	var err error
+	if o.engine != "" {
+		conn, err := net.Dial("unix", o.engine)
+		if err != nil || a.group != nil {
+			return answer{}, usage("--engine %s: expected a socket, and no MPI: %v", o.engine, err)
+		}
+		if engine, err = train.NewEngine(conn); err != nil {
+			return answer{}, err
+		}
+	}
 	if engine != nil && engine.Rank > 0 {
 		if r, err = a.open(ctx, args[0], o.data, experiment.Open); err == nil {
 			r.Engine = engine
@@ -139,21 +146,6 @@ func runTrain(ctx context.Context, a *app, o *trainOptions, args []string) (answ
 		}
 	}
 	return a.finish(ctx, r, o)
-}
-
-// engine speaks to the engine behind a socket; nil without one.
-func (a *app) engine(socket string) (*train.Engine, error) {
-	if socket == "" {
-		return nil, nil
-	}
-	if a.group != nil {
-		return nil, usage("--engine is for one process, not for a job of MPI; torchrun starts several")
-	}
-	conn, err := net.Dial("unix", socket)
-	if err != nil {
-		return nil, usage("--engine %s: %w", socket, err)
-	}
-	return train.NewEngine(conn)
 }
 
 // longTraining is how many seconds a training may take that nobody gave a length, without a word. Only tests lower it.

@@ -87,9 +87,9 @@ type Basis struct {
 	pivot             []int
 }
 
-// Of writes the basis at each of the n points of g, n×c×d for the c components of the set, with zeros where the rank is
-// less.
-func (b *Basis) Of(dst []float32, g Geometry, n int) {
+// Of writes the basis at point i of the n points of g to dst[i*width+from:], as c rows for the c components of the set;
+// where the rank is less the last are zeros.
+func (b *Basis) Of(dst []float32, width, from int, g Geometry, n int) {
 	c, d := len(g.Values())/n, len(g.Points())/n
 	if len(b.u) < n*c {
 		b.u, b.v, b.q, b.r = make([]float64, n*c), make([]float64, n*c*d), make([]float64, c*d), make([]float64, c*c)
@@ -102,7 +102,6 @@ func (b *Basis) Of(dst []float32, g Geometry, n int) {
 		}
 		g.Normal(b.v[a*n*d:(a+1)*n*d], b.u[:n*c])
 	}
-	clear(dst)
 	for i := range n {
 		k := 0
 		for a := range c {
@@ -113,8 +112,9 @@ func (b *Basis) Of(dst []float32, g Geometry, n int) {
 			}
 		}
 		k = dense.PivotedQR(b.q, b.r, b.pivot, b.scale, k, c, d, RankTolerance)
-		for j, v := range b.q[:k*d] {
-			dst[i*c*d+j] = float32(v)
+		clear(b.q[k*d : c*d])
+		for j, v := range b.q[:c*d] {
+			dst[i*width+from+j] = float32(v)
 		}
 	}
 }

@@ -229,12 +229,13 @@ func (l *Loss[T]) Evaluate(ds, s []T) float64 {
 }
 
 // Squares implements method.Squares.
-func (l *Loss[T]) Squares(u, c, w []float32) geometry.Geometry {
+func (l *Loss[T]) Squares(dst []float32, width int) geometry.Geometry {
 	for i, t := range l.terms {
-		c[i], w[i] = float32(l.c[i]), float32(t.Weight*l.table[t.K].weight)
-	}
-	for j := range u {
-		u[j] = float32(l.u[j])
+		row := dst[i*width:]
+		row[0], row[1] = float32(l.c[i]), float32(t.Weight*l.table[t.K].weight)
+		for j, v := range l.u[i*l.d : (i+1)*l.d] {
+			row[2+j] = float32(v)
+		}
 	}
 	return l.at
 }

@@ -98,8 +98,8 @@ type Loss[T kernel.Float] interface {
 
 // Squares is a Loss whose terms are w/2 ‖u − c Π s‖², so that other programs can compute it.
 type Squares interface {
-	// Squares writes u (n×d), c and w of the n prepared terms, and returns the geometry that Π is of.
-	Squares(u, c, w []float32) geometry.Geometry
+	// Squares writes c, w and u of the prepared terms, each to the begin of width numbers; it returns Π's geometry.
+	Squares(dst []float32, width int) geometry.Geometry
 }
 
 // A Sampler generates. One goroutine uses it at a time.

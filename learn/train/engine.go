@@ -5,11 +5,11 @@ import (
 	"cmp"
 	"context"
 	"encoding/binary"
+	"encoding/json"
 	"fmt"
 	"io"
 	"slices"
 	"sync"
-	"time"
 
 	"github.com/landing-diffusion/landing/base/arrayfile"
 	"github.com/landing-diffusion/landing/base/kernel"
@@ -26,26 +26,20 @@ import (
 // rows, ahead of the steps that use them, and decides all else: the rate, the average, the end of the training.
 //
 // A message is a safetensors file behind its length in eight bytes; "op" in its metadata names it. The engine begins
-// with hello: its rank, the size of its group and, above rank 0, where the rows begin. An engine of rank 0 then gets
-// network (a description), weights (named as in a checkpoint), rows of a batch, step (update by the next rows) and pull
+// with hello: its rank, the size of its group and, above rank 0, where the rows begin. At rank 0 it then gets network
+// (a description), weights (named as in a checkpoint), rows (of a batch), step (an update by the next rows) and pull
 // (send the weights). It answers steps by done: their losses and gradient norms.
 //
-// The loss of a batch is Σ w/2 ‖u − c Π F(x, p, t)‖² with the network's output F and Π = I − QᵀQ, where the rows of Q
-// are the array normals. Coordinates that the set holds have no part in it.
+// A row is x, p, t and 1 where the condition is hidden, in float64; and c, w, u and Q in float32. The loss of a batch is
+// Σ w/2 ‖u − c Π F(x, p, t)‖² with the network's output F and Π = I − QᵀQ. Held coordinates have no part in it.
 type Engine struct {
-	Rank, Size int
-
-	from     State // where the rows of rank 1 or higher begin
-	turn     int   // counts the beginnings of rows; those of an earlier one are void
-	conn     io.ReadWriter
-	write    sync.Mutex
-	out      bytes.Buffer
-	momentum bool
-
-	losses []method.Loss[float32] // by worker
-	taps   []*tap
-	bases  []geometry.Basis
-
+	Rank  int
+	size  int
+	from  State // where the rows of rank 1 or higher begin
+	turn  int   // counts the beginnings of rows; those of an earlier one are void
+	conn  io.ReadWriter
+	write sync.Mutex
+	out   bytes.Buffer
 	made  chan batch
 	next  *batch // of made
 	stop  func() // ends the making of rows; nil: none are made, and the weights here count
@@ -54,9 +48,9 @@ type Engine struct {
 
 // A batch is what the trainer knows of rows that the engine has.
 type batch struct {
-	epoch, step, items, rows int // items of the epoch and rows of the batch, of all ranks
-	report                   method.Report
-	err                      error
+	items, rows int // of the epoch, of the batch
+	report      method.Report
+	err         error
 }
 
 const (
@@ -71,21 +65,17 @@ func NewEngine(conn io.ReadWriter) (*Engine, error) {
 	e := &Engine{conn: conn}
 	_, about, err := e.receive()
 	if err == nil {
-		_, err = fmt.Sscan(about["at"], &e.Rank, &e.Size, &e.turn, &e.from.Epoch, &e.from.Step)
+		_, err = fmt.Sscan(about["at"], &e.Rank, &e.size, &e.turn, &e.from.Epoch, &e.from.Step)
 	}
 	return e, err
 }
 
-func (e *Engine) send(op string, about map[string]string, arrays ...arrayfile.Named) error {
+func (e *Engine) send(op, at string, arrays ...arrayfile.Named) error {
 	e.write.Lock()
 	defer e.write.Unlock()
-	all := map[string]string{"op": op}
-	for k, v := range about {
-		all[k] = v
-	}
 	e.out.Reset()
 	e.out.Write(make([]byte, 8))
-	if err := arrayfile.EncodeSafetensors(&e.out, arrays, all); err != nil {
+	if err := arrayfile.EncodeSafetensors(&e.out, arrays, map[string]string{"op": op, "at": at}); err != nil {
 		return err
 	}
 	binary.LittleEndian.PutUint64(e.out.Bytes(), uint64(e.out.Len()-8))
@@ -111,37 +101,31 @@ func gone(err error) error {
 		"last checkpoint", err)
 }
 
-// By has an engine train the network, which about describes. It is called before anything else.
-func (t *Trainer[T]) By(e *Engine, about map[string]string, momentum bool) error {
-	src, ok := any(t.source).(method.Source[float32])
-	if t.engine, e.momentum = e, momentum; ok {
-		for range t.pool.Workers() {
-			p := &tap{Reader: any(t.model).(score.Reader[float32])}
-			e.taps, e.losses = append(e.taps, p), append(e.losses, src.NewLoss(p, laneRows))
-		}
-		_, ok = e.losses[0].(method.Squares)
+// By has an engine train the network of a run, which about describes. It is called before anything else.
+func (t *Trainer[T]) By(e *Engine, run string, about any) error {
+	t.engine = e
+	for i := range t.loss {
+		t.taps = append(t.taps, &tap[T]{Reader: t.model})
+		t.loss[i] = t.source.NewLoss(t.taps[i], laneRows)
 	}
-	if e.bases = make([]geometry.Basis, len(e.losses)); !ok || t.draws > 1 {
-		return fault.Errorf(fault.Usage, "", "the loss of this method is no sum of squares, which PyTorch would need; "+
-			"landing train trains it")
+	if _, ok := t.loss[0].(method.Squares); !ok || t.draws > 1 {
+		return fault.Errorf(fault.Usage, "", "PyTorch cannot train this method: its loss is no sum of squares; landing "+
+			"train can")
 	}
-	muon := ""
+	var muon []int
 	for _, w := range t.opt.muon {
-		muon += fmt.Sprintln(w.At)
+		muon = append(muon, w.At)
 	}
-	about["muon"], about["clip"] = muon, fmt.Sprint(t.cfg.Clip)
-	if e.Rank > 0 {
-		return nil
+	told, err := json.Marshal(map[string]any{"run": run, "network": about, "muon": muon, "clip": t.cfg.Clip})
+	if err == nil && e.Rank == 0 {
+		err = e.send("network", string(told))
 	}
-	return e.send("network", about)
+	return err
 }
 
 // MakeRows makes the rows of an engine of rank 1 or higher until it is gone.
 func (t *Trainer[T]) MakeRows(ctx context.Context) error {
-	if err := t.source.Prepare(ctx, t.cfg.Seed); err != nil {
-		return err
-	}
-	return t.makeRows(ctx, t.engine.from, func(batch) {})
+	return cmp.Or(t.source.Prepare(ctx, t.cfg.Seed), t.makeRows(ctx, t.engine.from, func(batch) {}))
 }
 
 // await waits for the rows of the next batch. Where the weights came from elsewhere it first gives them to the engine.
@@ -149,8 +133,7 @@ func (t *Trainer[T]) await(ctx context.Context) error {
 	e, s := t.engine, &t.State
 	if e.stop == nil {
 		e.turn++
-		at := fmt.Sprint(e.turn, s.Epoch, s.Step)
-		if err := e.send("weights", map[string]string{"at": at}, t.Snapshot()...); err != nil {
+		if err := e.send("weights", fmt.Sprint(e.turn, s.Epoch, s.Step), t.Snapshot()...); err != nil {
 			return err
 		}
 		within, cancel := context.WithCancel(ctx)
@@ -167,15 +150,12 @@ func (t *Trainer[T]) await(ctx context.Context) error {
 			tell(batch{err: t.makeRows(within, State{Epoch: s.Epoch, Step: s.Step}, tell)})
 		}()
 	}
-	for e.next == nil {
+	if e.next == nil {
 		select {
 		case b := <-e.made:
 			e.next = &b
 		case <-ctx.Done():
-		case <-time.After(100 * time.Millisecond): // a budget has no Done
-		}
-		if err := ctx.Err(); err != nil {
-			return err
+			return ctx.Err()
 		}
 	}
 	if e.next.err != nil {
@@ -199,10 +179,7 @@ func (t *Trainer[T]) Leave() {
 // request has the engine make an update by the rows that await found.
 func (t *Trainer[T]) request(step kernel.AdamStep, averaged int, decay float64) error {
 	e, s := t.engine, &t.State
-	if b := e.next; b.epoch != s.Epoch || b.step != s.Step {
-		panic(fmt.Sprintf("train: rows of epoch %d, batch %d in epoch %d, batch %d", b.epoch, b.step, s.Epoch, s.Step))
-	}
-	if err := e.send("step", map[string]string{"at": fmt.Sprint(step.Rate, decay, step.T)}); err != nil {
+	if err := e.send("step", fmt.Sprint(step.Rate, decay, step.T)); err != nil {
 		return err
 	}
 	s.Updates, s.Averaged, t.opt.step = step.T, averaged, step
@@ -218,16 +195,15 @@ func (t *Trainer[T]) request(step kernel.AdamStep, averaged int, decay float64) 
 func (t *Trainer[T]) settle(most int, pull bool) (arrays []arrayfile.Named, err error) {
 	e, s := t.engine, &t.State
 	if pull {
-		err = e.send("pull", nil)
+		err = e.send("pull", "")
 	}
 	for err == nil && (e.asked > most || pull) {
 		var about map[string]string
-		arrays, about, err = e.receive()
-		if err != nil || about["op"] == "weights" {
+		if arrays, about, err = e.receive(); err != nil || about["op"] == "weights" {
 			break
 		}
-		steps := under(arrays, "")
-		loss, norm := steps["loss"].AsFloat64(), steps["norm"].AsFloat64()
+		done := under(arrays, "")
+		loss, norm := done["loss"].AsFloat64(), done["norm"].AsFloat64()
 		for i, v := range loss[:min(len(norm), e.asked)] {
 			if v-v != 0 || norm[i]-norm[i] != 0 {
 				return nil, fault.Errorf(fault.Diverged, "", "loss or gradient is not finite in epoch %d, batch %d; a "+
@@ -258,63 +234,64 @@ func (t *Trainer[T]) Fetch() error {
 	return err
 }
 
-// A tap is a reader that keeps what it is asked to read: the rows of a batch.
-type tap struct {
-	score.Reader[float32]
-	*rows
-	at int
+// A tap is a reader that keeps what it is asked to read: x, p, t, and 1 where the condition is hidden.
+type tap[T kernel.Float] struct {
+	score.Reader[T]
+	in    []float64
+	basis geometry.Basis
 }
 
-type rows struct {
-	x, p, t                []float64
-	u, c, w, null, normals []float32
-}
+func (*tap[T]) In() int { return 0 }
 
-func (*tap) In() int { return 0 }
-
-func (p *tap) Row(_ []float32, at score.Input) {
-	copy(p.x[p.at*len(at.X):], at.X)
-	copy(p.p[p.at*len(at.P):], at.P)
-	p.t[p.at], p.null[p.at] = at.T, 0
+func (p *tap[T]) Row(_ []T, at score.Input) {
+	hidden := 0.0
 	if at.Null {
-		p.null[p.at] = 1
+		hidden = 1
 	}
-	p.at++
+	p.in = append(append(append(p.in, at.X...), at.P...), at.T, hidden)
+}
+
+// rows are those of a batch: what taps keep; and c, w, u and Q.
+type rows struct {
+	in          []float64
+	loss        []float32
+	read, width int // numbers of a row
 }
 
 // makeRows makes the rows of all batches from an epoch and a step on, until ctx is done or the engine gone.
-func (t *Trainer[T]) makeRows(ctx context.Context, from State, tell func(batch)) error {
+func (t *Trainer[T]) makeRows(ctx context.Context, from State, tell func(batch)) (err error) {
 	e, b, items, turn := t.engine, t.batching, t.source.Items(), t.engine.turn
 	b.state, b.order, b.terms, b.uniform = &from, make([]int, 0, items), nil, make([]float64, b.cfg.TimesPerPath)
-	b.divided = e.Size > 1
-	first, end := ranks.Cut(items, e.Rank, e.Size)
+	b.divided = e.size > 1
+	first, end := ranks.Cut(items, e.Rank, e.size)
 	if among := b.source.Capabilities().Among; among != nil && b.divided {
-		among(ranks.Part{Number: e.Rank, Of: e.Size})
+		among(ranks.Part{Number: e.Rank, Of: e.size})
 	}
 	var report method.Report
-	var made *rows
+	var r rows
 	for fresh := uint64(0); ; from.Epoch, from.Step = from.Epoch+1, 0 {
-		refresh, err := keyed.TrainingPaths.At(uint64(from.Epoch/b.cfg.Refresh)), error(nil)
-		if fresh != refresh+1 {
+		if refresh := keyed.TrainingPaths.At(uint64(from.Epoch / b.cfg.Refresh)); fresh != refresh+1 {
 			report, err = b.source.Refresh(ctx, b.cfg.Seed, refresh)
 			fresh = refresh + 1
 		}
-		b.arrange(from.Epoch)
-		for ; err == nil && from.Step < b.batches(); from.Step++ {
+		for b.arrange(from.Epoch); err == nil && from.Step < b.batches(); from.Step++ {
 			b.pick(b.now())
 			b.hide()
-			told := batch{from.Epoch, from.Step, len(b.order), len(b.terms), report, nil}
+			made := batch{len(b.order), len(b.terms), report, nil}
 			if b.divided {
 				b.terms = slices.DeleteFunc(b.terms, func(m method.Term) bool {
 					return m.Item < first || m.Item >= end || b.source.Failed(m.Item)
 				})
 			}
-			if made, err = t.fill(made, b.terms); err == nil {
-				at := fmt.Sprint(turn, from.Epoch, from.Step)
-				err = cmp.Or(ctx.Err(), e.give(made, at, len(b.terms), t.model.Out(), b.cfg.Hidden > 0))
+			var arrays []arrayfile.Named
+			if n := len(b.terms); n > 0 {
+				err = t.fill(&r, b.terms)
+				arrays = []arrayfile.Named{{Name: "in", Array: arrayfile.Of(r.in[:n*r.read], n, r.read)},
+					{Name: "loss", Array: arrayfile.Of(r.loss[:n*r.width], n, r.width)}}
 			}
-			if err == nil {
-				tell(told)
+			if err = cmp.Or(ctx.Err(), err); err == nil {
+				err = e.send("rows", fmt.Sprint(turn, from.Epoch, from.Step), arrays...)
+				tell(made)
 			}
 		}
 		if err != nil {
@@ -324,59 +301,30 @@ func (t *Trainer[T]) makeRows(ctx context.Context, from State, tell func(batch))
 }
 
 // fill makes the rows of terms, in the memory of earlier ones.
-func (t *Trainer[T]) fill(r *rows, terms []method.Term) (*rows, error) {
-	e, d := t.engine, t.model.Out()
-	if len(terms) == 0 {
-		return r, nil
-	}
-	if r == nil {
+func (t *Trainer[T]) fill(r *rows, terms []method.Term) error {
+	d := t.model.Out()
+	if r.in == nil {
+		t.taps[0].in = nil
+		if _, err := t.loss[0].Prepare(terms[:1]); err != nil {
+			return err
+		}
+		c := len(t.loss[0].(method.Squares).Squares(make([]float32, 2+d), 2+d).Values())
 		n := t.cfg.Batch * t.cfg.TimesPerPath
-		wide, vec := make([]float64, n*(2*d+1)), make([]float32, n*(d+3))
-		r = &rows{wide[:n*d], wide[n*d : 2*n*d], wide[2*n*d:], vec[:n*d], vec[n*d:][:n], vec[n*d+n:][:n], vec[n*d+2*n:], nil}
-		e.taps[0].rows, e.taps[0].at = r, 0
-		if _, err := e.losses[0].Prepare(terms[:1]); err != nil {
-			return r, err
+		if r.read, r.width = len(t.taps[0].in), 2+d+c*d; n*r.width > mostRowBytes/4 {
+			return fault.Errorf(fault.Usage, "", "a batch of %d rows has %d×%d numbers of normals a row, more than %d MB; "+
+				"lower train.batch or train.times_per_path, or train without PyTorch", n, c, d, mostRowBytes>>20)
 		}
-		c := len(e.losses[0].(method.Squares).Squares(r.u[:d], r.c[:1], r.w[:1]).Values())
-		if n*c*d > mostRowBytes/4 {
-			return nil, fault.Errorf(fault.Usage, "", "a batch of %d rows has %d×%d numbers of normals a row, more than "+
-				"%d MB; lower train.batch or train.times_per_path, or train without PyTorch", n, c, d, mostRowBytes>>20)
-		}
-		r.normals = make([]float32, n*c*d)
+		r.in, r.loss = make([]float64, n*r.read), make([]float32, n*r.width)
 	}
-	width := len(r.normals) / len(r.t)
-	each := min(laneRows, max(1, normalsRoom/max(1, width)))
+	each := min(laneRows, max(1, normalsRoom/r.width))
 	errs := make([]error, parallel.Blocks(len(terms), each))
 	t.pool.Do(len(errs), func(worker, b int) {
 		lo, hi := parallel.Block(b, len(terms), each)
-		p, l := e.taps[worker], e.losses[worker]
-		p.rows, p.at = r, lo
+		p, l, out := t.taps[worker], t.loss[worker], r.loss[lo*r.width:hi*r.width]
+		p.in = r.in[lo*r.read : lo*r.read : hi*r.read]
 		if _, errs[b] = l.Prepare(terms[lo:hi]); errs[b] == nil {
-			g := l.(method.Squares).Squares(r.u[lo*d:hi*d], r.c[lo:hi], r.w[lo:hi])
-			e.bases[worker].Of(r.normals[lo*width:hi*width], g, hi-lo)
+			p.basis.Of(out, r.width, 2+d, l.(method.Squares).Squares(out, r.width), hi-lo)
 		}
 	})
-	return r, cmp.Or(errs...)
-}
-
-// give sends n rows.
-func (e *Engine) give(r *rows, at string, n, d int, hides bool) error {
-	var arrays []arrayfile.Named
-	add := func(name string, a arrayfile.Array) { arrays = append(arrays, arrayfile.Named{Name: name, Array: a}) }
-	if n > 0 {
-		width := len(r.normals) / len(r.t)
-		add("x", arrayfile.Of(r.x[:n*d], n, d))
-		add("t", arrayfile.Of(r.t[:n], n))
-		if e.momentum {
-			add("p", arrayfile.Of(r.p[:n*d], n, d))
-		}
-		add("u", arrayfile.Of(r.u[:n*d], n, d))
-		add("c", arrayfile.Of(r.c[:n], n))
-		add("w", arrayfile.Of(r.w[:n], n))
-		if hides {
-			add("hidden", arrayfile.Of(r.null[:n], n))
-		}
-		add("normals", arrayfile.Of(r.normals[:n*width], n, width/d, d))
-	}
-	return e.send("rows", map[string]string{"at": at}, arrays...)
+	return cmp.Or(errs...)
 }

@@ -59,6 +59,7 @@ type Trainer[T kernel.Float] struct {
 	share *share    // of Among; nil: there are no other ranks
 
 	engine *Engine // of By; nil: gradients are computed here
+	taps   []*tap[T]
 
 	// bound once: a method value allocates
 	laneTask, reduceTask, squareTask, updateTask, muonTask, packTask func(worker, task int)

@@ -305,12 +305,13 @@ class _Engine:
 
     def serve(self, source: _Source) -> None:
         """Rank 0, in a thread: does what the program says until it ends."""
-        self.source, network = source, {}
+        self.source = source
+        network: dict[str, Any] = {}
         try:
             while (order := source.orders.get()) is not None:
                 about, arrays = order
                 if about["op"] == "network":
-                    network = about
+                    network = json.loads(about["at"])
                 elif about["op"] == "weights":
                     self._tell(1)
                     self._begin({**network, **about}, arrays)
@@ -371,7 +372,7 @@ class _Engine:
         dist.broadcast(numbers, 0, group=self.control)
         return list(map(float, numbers)) if numbers[0] else None
 
-    def _begin(self, about: dict[str, str], arrays: Arrays) -> None:
+    def _begin(self, about: dict[str, Any], arrays: Arrays) -> None:
         """Takes over weights, and rows from an epoch and a step on."""
         if self.rank == 0 and self.size > 1:
             dist.broadcast_object_list([(about, arrays)], 0, group=self.control)
@@ -391,7 +392,7 @@ class _Engine:
             told = self._update(m, rows, numbers.pin_memory() if self.device.type == "cuda" else numbers)
         except torch.OutOfMemoryError as e:
             raise LandingError(
-                f"{self.device} has no room for a batch of {len(rows['x'])} rows. Lower train.batch or "
+                f"{self.device} has no room for a batch of {len(rows['in'])} rows. Lower train.batch or "
                 "train.times_per_path, as settings={'train.times_per_path': 10}, or use device='cpu'", code=1) from e
         if self.device.type != "cuda":
             self.busy.append((told, None))
@@ -448,14 +449,12 @@ class _Model:
     Matrices that Muon moves stand last, those of one shape side by side.
     """
 
-    def __init__(self, about: dict[str, str], arrays: Arrays, device: torch.device) -> None:
-        self.told = json.loads(about["network"])
-        self.clip = float(about["clip"])
+    def __init__(self, about: dict[str, Any], arrays: Arrays, device: torch.device) -> None:
+        self.told, self.clip, starts = about["network"], about["clip"], set(about["muon"] or [])
         self.device = device
         if self.told["kind"] not in _KINDS:
             raise UsageError(f"landing.torch knows no network {self.told['kind']!r}; expected one of {', '.join(_KINDS)}")
         self.can_record = self.told["kind"] != "aligned"  # not its singular values
-        starts = set(map(int, about["muon"].split()))
         ends = itertools.accumulate(a.numel() for k, a in arrays.items() if k.startswith(PREFIXES[0]))
         muon = {k[len(PREFIXES[0]):] for k, at in zip(arrays, [0, *ends], strict=False) if at in starts}
         self.net = self._net(arrays, PREFIXES[0])
@@ -506,15 +505,17 @@ class _Model:
     def gradient(self, rows: Arrays) -> None:
         """Loss and gradient of rows: see the head of this module."""
         self.sums.zero_()
-        if not len(rows["x"]):  # none of the batch is of this rank
+        if not rows:  # none of the batch is of this rank
             return
-        hidden = rows["hidden"] > 0 if "hidden" in rows else False
-        s = self.net(self.score.read, rows["x"], rows.get("p"), rows["t"], hidden).float() * self.moves
-        q = rows["normals"]
+        d, n = self.told["dim"], len(rows["in"])
+        x, p, t, hidden = rows["in"].split([d, rows["in"].shape[1] - d - 2, 1, 1], 1)
+        s = self.net(self.score.read, x, p if self.told["momentum"] else None, t[:, 0], hidden[:, 0])
+        s = s.float() * self.moves
+        c, w, u, q = rows["loss"].split([1, 1, d, rows["loss"].shape[1] - d - 2], 1)
         if q.shape[1]:
+            q = q.reshape(n, -1, d)
             s = s - torch.einsum("ncd,nc->nd", q, torch.einsum("ncd,nd->nc", q, s))
-        r = rows["u"] - rows["c"][:, None] * s
-        loss = (rows["w"] * r.square().sum(1)).sum() / 2
+        loss = (w * (u - c * s).square()).sum() / 2
         loss.backward()
         self.sums[-1] = loss.detach()
 

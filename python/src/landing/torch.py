@@ -171,7 +171,7 @@ class _Reading(nn.Module):
         """Rows (x, p, t, φ(x), χ(t)) and whether the condition is hidden, of all rows or of each."""
         n, d = x.shape
         c = (x - self.centre) / self.scale  # coordinates; those of a condition as the network reads them
-        if hidden is not False:
+        if self.null and hidden is not False:
             sees = 1 - torch.as_tensor(hidden, dtype=c.dtype, device=c.device).reshape(-1, 1)
             c = torch.cat([c[:, : self.free], c[:, self.free :] * sees], 1)
         parts = [torch.cat([c[:, : self.free] / self.unit, c[:, self.free :]], 1)]
