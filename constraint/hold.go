@@ -3,6 +3,8 @@ package constraint
 import (
 	"fmt"
 	"slices"
+
+	"github.com/landing-diffusion/landing/base/expr"
 )
 
 // Hold returns s with coordinates of a point that are given and do not move: with c the
@@ -10,9 +12,9 @@ import (
 //
 //	Σ(c) = {x : h(x, c) = 0, g(x, c) ≤ 0},
 //
-// of which the tangents, normals and curvatures of the result are. Its points are those of s, (x, c); derivatives along
-// c are 0, and Capabilities.Held names them. Components may depend on c; what s knows in closed form of its Σ is not
-// true of each Σ(c), and is left out, but for the normal space that Evaluator.HeldProjector tells. It panics if at is
+// The result has the tangents, normals and curvatures of Σ(c). Its points are those of s, (x, c); derivatives along c
+// are 0, and Capabilities.Held names these coordinates. Components may depend on c. What s knows in closed form of its
+// Σ is not true of each Σ(c), and is left out, except the normal space of Evaluator.HeldProjector. It panics if at is
 // no list of coordinates of s.
 func Hold(s Set, at []int) Set {
 	held := append(slices.Clone(at), s.Capabilities().Held...)
@@ -160,8 +162,8 @@ func Slice(s Set, c []float64) Set {
 	return v
 }
 
-// At returns the set of x alone at one condition: s if it holds nothing, the set that Given
-// was told of, whatever c, or else the slice.
+// At returns the set of x alone at one condition: s if it holds nothing, the set that Given wraps, whatever c, or else
+// the slice.
 func At(s Set, c []float64) Set {
 	if inner, ok := Free(s); ok {
 		return inner
@@ -216,6 +218,19 @@ func (s *sliced) Capabilities() Capabilities {
 	}
 	if selects := c.Selects; selects != nil {
 		c.Selects = func(x []float64) bool { return selects(point(x)) }
+	}
+	if formulas := c.Formulas; formulas != nil {
+		c.Formulas = func(x expr.Value) []expr.Value {
+			var all []expr.Value
+			for j, v := range s.point {
+				if k, ok := slices.BinarySearch(s.free, j); ok {
+					all = append(all, x.At(k))
+				} else {
+					all = append(all, x.Graph().Const(v))
+				}
+			}
+			return formulas(expr.Join(all...))
+		}
 	}
 	if all := c.Support; all != nil {
 		c.Support = make([][]int, len(all))

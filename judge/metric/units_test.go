@@ -7,8 +7,8 @@ import (
 	"github.com/landing-diffusion/landing/base/keyed"
 )
 
-// Rows that come in clusters are told from rows of a density, from the modes of a law and from rounded numbers; and
-// samples of other clusters from those of the same ones, whose rows are then independent.
+// Clusters finds rows that come in clusters, but no clusters in rows of a density, in modes of a law or in rounded
+// numbers. Samples of the same clusters count as independent, samples of other clusters do not.
 func TestUnits(t *testing.T) {
 	normals := func(n, d int, set uint64) []float64 {
 		x := make([]float64, n*d)
@@ -40,6 +40,7 @@ func TestUnits(t *testing.T) {
 	}{
 		{"other swarms", around(others, 2, 8, 0.003, 4), swarms, 2, 80, 125, true},
 		{"the same swarms", around(places, 2, 8, 0.003, 4), swarms, 2, 800, 800, false},
+		{"about the same places", around(places, 2, 8, 1e-4, 4), around(places, 2, 8, 1e-7, 3), 2, 800, 800, false},
 		{"copies of others", around(others, 2, 4, 0, 4), around(places, 2, 4, 0, 3), 2, 90, 110, true},
 		{"normal", normals(1000, 2, 4), normals(1000, 2, 3), 2, 1000, 1000, false},
 		{"line", normals(1000, 1, 4), normals(1000, 1, 3), 1, 1000, 1000, false},

@@ -19,11 +19,12 @@ const (
 	nearOverfit = 0.8
 )
 
-// copies reports samples that lie on training rows, or nearer to them than held-out rows do: by Mood's median test,
-// which is Fisher's at the median of both, or by precedence at the held-out median, and by Fisher's of those that
-// coincide with a row. Precedence sees few held-out rows whose law has two parts, such as conformers, some of which
-// repeat: of n samples and m held-out rows without a difference, at least a samples precede the k-th held-out row
-// where at most k − 1 held-out rows are among the first a + k − 1 of all.
+// copies reports samples that lie on training rows, or nearer to them than held-out rows do. It uses Mood's median test
+// (Fisher's test at the median of both), a precedence test at the held-out median, and Fisher's test on the samples
+// that coincide with a row. The precedence test detects copies where held-out rows are few and of two kinds, such as
+// conformers that partly repeat. With n samples and m held-out rows of one law, at least a samples precede the k-th
+// held-out row if and only if at most k − 1 held-out rows are among the first a + k − 1 of all. Where most rows repeat
+// a place, being near to one is no fault: the samples in the places of training rows are compared with held-out rows.
 func (j *judge) copies() {
 	x, h := j.SampleNearest, j.HeldNearest
 	n, m := len(x), len(h)
@@ -31,15 +32,23 @@ func (j *judge) copies() {
 	precede := metric.FisherTest(below(x, held), n, below(h, held), m)
 	p = min(1, 2*p, 2*precede)                              // of two tests
 	share := max(0, 2*float64(below(x, held))/float64(n)-1) // of copies among draws of the law
-	nearer := p <= levels[Copies]/2 && own < held
-	a, b := below(x, metric.CopyDistance), below(h, metric.CopyDistance)
+	if j.Dim > 0 {
+		j.place = metric.Place(few(j.Train, j.Dim, metric.UnitRows(j.Dim)), j.Dim)
+	}
+	nearer := p <= levels[Copies]/2 && own < held && held > j.place
+	bound := max(metric.CopyDistance, j.place)
+	a, b := below(x, bound), below(h, bound)
 	copied, repeated := float64(a)/float64(n), float64(b)/float64(m)
 	exact := metric.FisherTest(a, n, b, m)
 	same := copied > repeated && exact <= levels[Copies]/2
 	switch {
 	case same:
-		j.tell(Copies, max(share, copied-repeated), exact, "%s of the samples are training rows, and %s of held-out "+
-			"rows", text.Percent(copied), text.Percent(repeated))
+		where := "are training rows"
+		if share = max(share, copied-repeated); j.place > 0 {
+			share, where = copied-repeated, "lie in the places of training rows"
+		}
+		j.tell(Copies, share, exact, "%s of the samples %s, and %s of held-out rows", text.Percent(copied), where,
+			text.Percent(repeated))
 	case nearer && own < NearCopies*held:
 		j.tell(Copies, share, p, "samples are nearly copies: the median distance to a training row is %.2f of that of "+
 			"held-out rows", own/held)
@@ -49,10 +58,10 @@ func (j *judge) copies() {
 	}
 }
 
-// blur tells of samples that lie further from training rows than held-out rows do, by the other side of the same
-// median test: structure that is finer than the spread is lost. It is of the points that no finding has told of. Rows
-// that depend on each other, such as aftershocks, lie near to each other whatever samples do: so regions must differ
-// beyond chance too.
+// blur reports samples that lie further from training rows than held-out rows do, by the other side of the same median
+// test: they lost structure that is finer than the spread. Only points that no finding covers count. Rows that depend
+// on each other, such as aftershocks, lie near to each other whatever the samples do: so regions must differ beyond
+// chance too.
 func (j *judge) blur() {
 	x, h := rest(j.SampleNearest, 1, j.outX), rest(j.HeldNearest, 1, j.outH)
 	if len(x) == 0 || len(h) < FewestHeld {
@@ -64,6 +73,11 @@ func (j *judge) blur() {
 	}
 	if held == 0 { // no density has such points: nearness to rows says nothing of it
 		j.skip(Blur, "most held-out rows repeat training rows to the last digit, which samples of a density do not")
+		return
+	}
+	if own <= j.place {
+		j.skip(Blur, "most rows repeat a place, such as a minimum, and samples lie in these places: typically %s "+
+			"from the nearest training row, held-out rows %s", j.length(own), j.length(held))
 		return
 	}
 	if j.unitR != nil {
@@ -142,10 +156,9 @@ const (
 	missedToo    = 0.01 // p-value of a region that is missed, where another one is for certain
 )
 
-// modes tells of regions that hold a share of the rows and at most half that share of the samples.
-// Regions are those of the nearest of K centres, made of samples and rows together, in random order
-// (k-means): which is which they do not know, so that counts of samples and rows are exchangeable, and
-// each region has a K-th of the level in Fisher's exact test.
+// modes reports regions that hold a share of the rows and at most half that share of the samples. Each point belongs to
+// the region of its nearest centre. The K centres come from k-means on samples and rows together, in random order, so
+// that counts of samples and rows are exchangeable. Each region has a K-th of the level in Fisher's exact test.
 func (j *judge) modes() {
 	d, n, m := j.Dim, len(j.Samples)/j.Dim, len(j.Rows)/j.Dim
 	pool := slices.Concat(few(j.Samples, d, regionRows), few(j.Rows, d, regionRows))

@@ -301,6 +301,10 @@ func TestRefusals(t *testing.T) {
 		{"n = 10^12", samples, `{"n":1000000000000}`, asJSON, invalid, "at most 1000 samples"},
 		{"n = 10^30", samples, `{"n":1e30}`, asJSON, invalid, "body.n"},
 		{"n = 10^400", samples, `{"n":1e400}`, asJSON, invalid, "body.n"},
+		{"an unknown name", samples, `{"n":1,"given":{"inequality":[{"name":"a","expr":"y<=0"}]}}`, asJSON, invalid,
+			"body.given: given:1"},
+		{"an empty set", samples, `{"n":1,"given":"equality: [{name: a, expr: norm(x) = 2}]"}`, asJSON,
+			failedSamples, "no point"},
 		{"n below 1", samples, `{"n":0}`, asJSON, invalid, "body.n"},
 		{"half a sample", samples, `{"n":1.5}`, asJSON, invalid, "body.n"},
 		{"n in words", samples, `{"n":"3"}`, asJSON, invalid, "body.n"},
@@ -356,7 +360,12 @@ func TestRefusals(t *testing.T) {
 	if w, _ := s.ask("POST", "/v1/run/demo", ""); w.StatusCode != 404 {
 		t.Errorf("another path: %d", w.StatusCode)
 	}
-	w, b := s.samples("demo", `{"n":1}`, "image/png")
+	w, b := s.samples("demo", `{"n":3,"given":{"inequality":[{"name":"half","expr":"x[2] >= 0"}]}}`)
+	var v Samples
+	if err := json.Unmarshal(b, &v); err != nil || len(v.Samples) != 3 || v.Samples[0][2] < 0 || v.Given == nil {
+		t.Errorf("samples under constraints: %s", b)
+	}
+	w, b = s.samples("demo", `{"n":1}`, "image/png")
 	wantFault(t, "a picture", w, b, unacceptable)
 	w, b = s.ask("POST", samples, `{"n":1}`, "Content-Type", asJSON, "Content-Encoding", "gzip")
 	wantFault(t, "a coding", w, b, unsupported)
@@ -451,7 +460,7 @@ func (s *service) hold() (leave func()) {
 	return leave
 }
 
-// More requests than there is room for are told to come again; one who leaves makes room.
+// The service refuses requests beyond its places with a time to retry; a caller who leaves makes room.
 func TestQueueIsBounded(t *testing.T) {
 	s := start(t, map[string]string{"demo": demo(t)}, Options{Limits: Limits{Queue: 2}})
 	first, second := s.hold(), s.hold()
@@ -525,7 +534,7 @@ func release(s sized) bool {
 	return false
 }
 
-// When the service is told to end, what is at work is finished, nothing new begins, and nothing waits for ever.
+// When the service stops, it finishes the requests at work, begins nothing new, and nothing waits for ever.
 func TestDrain(t *testing.T) {
 	s := start(t, map[string]string{"demo": demo(t)}, Options{})
 	held := s.hold()
@@ -692,7 +701,7 @@ func TestNotReady(t *testing.T) {
 	}
 }
 
-// More samples that fail than the run allows are a refusal; fewer are told by their numbers.
+// More failed samples than the run allows are a refusal; fewer are listed by their numbers.
 func TestFailedSamples(t *testing.T) {
 	dir := disc(t)
 	s := start(t, map[string]string{"disc": dir}, Options{})
@@ -708,7 +717,7 @@ func TestFailedSamples(t *testing.T) {
 	}
 }
 
-// Of all parts of an answer the worst violation is told, and the first sample that is off the set, by its number.
+// The answer has the worst violation of all its parts, and the number of the first sample that is off the set.
 func TestViolationOfParts(t *testing.T) {
 	s := start(t, map[string]string{"demo": demo(t)}, Options{})
 	g := &gatherer{run: s.runs.Load().runs[0], Answer: Answer{First: 1000}}

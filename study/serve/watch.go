@@ -185,7 +185,7 @@ func (w *watched) histograms(x []float64) [][]float64 {
 	return out
 }
 
-// frame tells of states x, n×d.
+// frame describes the states x, n×d.
 func (w *watched) frame(x []float64, step, of int) (*Frame, error) {
 	set := w.run.Process.Set
 	d, c, m := set.Dim(), len(w.scene.Components), len(set.Equalities())
@@ -284,6 +284,9 @@ func (s *Server) paths(a *answering) error {
 		q, err := s.ask(a, watchSamples, min(s.opt.Numbers, watchNumbers/framesShown))
 		if err != nil {
 			return err
+		}
+		if q.given != nil {
+			return invalidAt("body.given", nil, "expected none: the paths are those of plain samples; samples has it")
 		}
 		return s.drawing(a, q.N*q.dim()*framesShown, q.deadline, func() error { return s.frames(a, q) })
 	})
