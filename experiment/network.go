@@ -81,8 +81,8 @@ func (r *Run) describe() (*Network, error) {
 	}
 	read := c.Reading()
 	n := &Network{
-		Constant: train.PrefixConstant, Kind: kind.Name, Dim: c.Dim, Held: c.Held, Steps: c.Steps, Momentum: c.Momentum, Width: c.Width,
-		Layers: c.Layers, Options: c.Options, Precision: c.Precision, Torsions: c.Torsions,
+		Constant: train.PrefixConstant, Kind: kind.Name, Dim: c.Dim, Held: c.Held, Steps: c.Steps, Momentum: c.Momentum,
+		Width: c.Width, Layers: c.Layers, Options: c.Options, Precision: c.Precision, Torsions: c.Torsions,
 		Center: read.Center, Unit: read.Unit, Octaves: read.Octaves, Wavelength: read.Wavelength, Still: read.Still,
 		TimeOctaves: read.TimeOctaves, Horizon: read.Horizon, Share: read.Share,
 		Mean: read.Given.Mean, Scale: read.Given.Scale, Null: read.Null,

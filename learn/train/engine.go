@@ -30,7 +30,7 @@ import (
 // (a description), weights (named as in a checkpoint), rows (of a batch), step (an update by the next rows) and pull
 // (send the weights). It answers steps by done: their losses and gradient norms.
 //
-// A row is x, p, t and 1 where the condition is hidden, in float64; and c, w, u and Q in float32. The loss of a batch is
+// A row is x, p, t and 1 where the condition is hidden, in float64; and c, w, u and Q in float32. The loss of rows is
 // Σ w/2 ‖u − c Π F(x, p, t)‖² with the network's output F and Π = I − QᵀQ. Held coordinates have no part in it.
 type Engine struct {
 	Rank  int
@@ -109,8 +109,8 @@ func (t *Trainer[T]) By(e *Engine, run string, about any) error {
 		t.loss[i] = t.source.NewLoss(t.taps[i], laneRows)
 	}
 	if _, ok := t.loss[0].(method.Squares); !ok || t.draws > 1 {
-		return fault.Errorf(fault.Usage, "", "PyTorch cannot train this method: its loss is no sum of squares; landing "+
-			"train can")
+		return fault.Errorf(fault.Usage, "", "PyTorch cannot train this method, whose loss is no sum of squares here; "+
+			"landing train can")
 	}
 	var muon []int
 	for _, w := range t.opt.muon {
@@ -311,8 +311,8 @@ func (t *Trainer[T]) fill(r *rows, terms []method.Term) error {
 		c := len(t.loss[0].(method.Squares).Squares(make([]float32, 2+d), 2+d).Values())
 		n := t.cfg.Batch * t.cfg.TimesPerPath
 		if r.read, r.width = len(t.taps[0].in), 2+d+c*d; n*r.width > mostRowBytes/4 {
-			return fault.Errorf(fault.Usage, "", "a batch of %d rows has %d×%d numbers of normals a row, more than %d MB; "+
-				"lower train.batch or train.times_per_path, or train without PyTorch", n, c, d, mostRowBytes>>20)
+			return fault.Errorf(fault.Usage, "", "a batch of %d rows with %d×%d numbers of normals each takes more than "+
+				"%d MB; lower train.batch or train.times_per_path, or train without PyTorch", n, c, d, mostRowBytes>>20)
 		}
 		r.in, r.loss = make([]float64, n*r.read), make([]float32, n*r.width)
 	}
