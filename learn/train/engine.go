@@ -311,7 +311,7 @@ func (t *Trainer[T]) fill(r *rows, terms []method.Term) error {
 		c := len(t.loss[0].(method.Squares).Squares(make([]float32, 2+d), 2+d).Values())
 		n := t.cfg.Batch * t.cfg.TimesPerPath
 		if r.read, r.width = len(t.taps[0].in), 2+d+c*d; n*r.width > mostRowBytes/4 {
-			return fault.Errorf(fault.Usage, "", "a batch of %d rows with %d×%d numbers of normals each takes more than "+
+			return fault.Errorf(fault.Usage, "", "a batch of %d rows with %d×%d normals each takes more than "+
 				"%d MB; lower train.batch or train.times_per_path, or train without PyTorch", n, c, d, mostRowBytes>>20)
 		}
 		r.in, r.loss = make([]float64, n*r.read), make([]float32, n*r.width)
