@@ -252,6 +252,7 @@ type Record struct {
 	Steps   *judge.Steps    `json:"steps,omitempty"`  // of Diagnose
 
 	Finished *judge.Finished `json:"finished,omitempty"` // of motions, repaired and replaced
+	Given    *GivenReport    `json:"given,omitempty"`    // constraints and observations that training did not know
 }
 
 // Asked is the conditions that samples were drawn under: Rows of them, by names or from a

@@ -231,8 +231,9 @@ const (
 	opAtan2
 	opMin
 	opMax
-	opGE // 1 where a ≥ b, else 0
-	opGT // 1 where a > b, else 0
+	opGE   // 1 where a ≥ b, else 0
+	opGT   // 1 where a > b, else 0
+	opKeep // b where a ≥ 0, else 0
 
 	// Of the tape alone: what the compiler joins, with the same roundings.
 	opMulAdd // a·b + c
@@ -248,7 +249,7 @@ var opNames = [...]string{
 	opTan: "tan", opAsin: "asin", opAcos: "acos", opAtan: "atan", opSinh: "sinh", opCosh: "cosh", opTanh: "tanh",
 	opAbs: "abs", opSign: "sign", opSoftplus: "softplus", opLogistic: "logistic",
 	opAdd: "+", opSub: "-", opMul: "*", opDiv: "/", opPow: "^", opAtan2: "atan2", opMin: "min", opMax: "max",
-	opGE: ">=", opGT: ">",
+	opGE: ">=", opGT: ">", opKeep: "where",
 }
 
 func (o op) String() string { return opNames[o] }
@@ -283,6 +284,11 @@ func apply(o op, a, b float64) float64 {
 		return indicator(a >= b)
 	case opGT:
 		return indicator(a > b)
+	case opKeep:
+		if a >= 0 {
+			return b
+		}
+		return max(0, a) // 0 or NaN
 	}
 	return ofOne[o](a)
 }

@@ -91,7 +91,7 @@ func TestCheckVerb(t *testing.T) {
 		stdout, stderr string
 		args           []string
 	}{
-		{0, "PASS  derivatives", "", []string{"demo", "--variant=fixed"}},
+		{0, "PASS  kinks", "", []string{"demo", "--variant=fixed"}},
 		{0, "no data was given", "", []string{"volcano"}},
 		{4, "landing diverges at 2; α = ", "check failed", []string{"demo", "--variant=fixed", "--set",
 			"process.landing={mode: explicit, rate: 20}"}},

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -43,16 +44,20 @@ type generated struct {
 	Under       *experiment.Asked `json:"condition,omitempty"`
 	Unreachable int               `json:"unreachable,omitempty"`
 	Steps       *judge.Steps      `json:"steps,omitempty"`
-	Finished    *judge.Finished   `json:"finished,omitempty"` // of motions
+	Finished    *judge.Finished   `json:"finished,omitempty"`  // of motions
+	Certified   *verified         `json:"certified,omitempty"` // of --certify
+
+	Given *experiment.GivenReport `json:"given,omitempty"`
 }
 
 // generateOptions are the flags of generate.
 type generateOptions struct {
 	tasks.GenerateOptions
 	outFile
-	data string
-	seed uint64
-	part work.Shard
+	data    string
+	seed    uint64
+	part    work.Shard
+	certify bool
 }
 
 func (o *generateOptions) flags(f *pflag.FlagSet) {
@@ -63,8 +68,10 @@ func (o *generateOptions) flags(f *pflag.FlagSet) {
 	f.StringVar(&o.Condition, "condition", "", "what samples are asked under: name=value,… or a CSV or NPY file")
 	f.StringVar(&o.Start, "start", "", "of an arm with an open start: x,y,z in metres, or values of its joints (rad)")
 	f.StringVar(&o.Goal, "goal", "", "likewise of an open goal")
+	f.StringVar(&o.Given, "given", "", "a YAML file of constraints and observations that training did not know")
 	f.Uint64Var(&o.seed, "seed", 0, "seed (default: the problem's)")
 	f.Uint64Var(&o.First, "first", 0, "number of the first sample")
+	f.BoolVar(&o.certify, "certify", false, "prove that true points of the set are beside the samples, as verify does")
 	shardFlag(f, &o.part, "make part i of n of the samples")
 	drawFlags(f, &o.Settings, &o.Diagnose)
 }
@@ -73,13 +80,15 @@ func (o *generateOptions) check(given func(flag string) bool, _ []string) error 
 	if given("seed") {
 		o.Seed = &o.seed
 	}
-	for _, flag := range []string{"force", "diagnose"} {
+	for _, flag := range []string{"force", "diagnose", "certify"} {
 		if o.part.N > 0 && given(flag) {
 			return usage("--%s and --shard do not go together: a part that is whole is not made again, and landing "+
 				"merge writes the file", flag)
 		}
 	}
 	switch {
+	case o.Given != "" && (o.part.N > 0 || o.Diagnose):
+		return usage("--given goes with neither --shard nor --diagnose: its samples depend on each other")
 	case o.Count == 0:
 		return badFlag("number", o.Count, "a number of samples above 0")
 	case (o.Start != "" || o.Goal != "") && o.Condition != "":
@@ -108,7 +117,10 @@ A call writes at most 10¹¹ numbers; the disk holds the samples twice on the wa
 one call. A part that is whole is not made again.
 
 A run with a condition (condition.columns) draws -n samples for each row of --condition: values by name, or a
-CSV or NPY file. Files hold the condition behind the points.`,
+CSV or NPY file. Files hold the condition behind the points.
+
+--given FILE draws under more constraints and observations: equality, inequality, observe, obstacles of an arm, internal
+coordinates of a molecule. The output says which law the samples have. docs/given.md describes the file.`,
 		Example: "  landing generate runs/volcano-001 -n 10000 -o samples.npy\n" +
 			"  landing generate runs/volcano-001 --set process.steps=25 -o fewer.npy\n" +
 			"  landing generate runs/disc-001 --condition radius=1.5 -n 100 -o disc.csv",
@@ -151,8 +163,13 @@ func runGenerate(ctx context.Context, a *app, o *generateOptions, args []string)
 	a.out.notes(m.Notes)
 	v := &generated{Run: r.Folder.Dir, File: o.path, Samples: int(m.Rows), Written: int(m.Rows) - failed,
 		Failed: failed, Lost: m.Failed, Wrong: d.Wrong, Broken: d.Broken, Seed: m.Seed, First: m.First,
-		Record: m.Beside, Drawn: m.By, Under: m.Under, Unreachable: d.Begun, Steps: d.Steps, Finished: d.Finished}
+		Record: m.Beside, Drawn: m.By, Under: m.Under, Unreachable: d.Begun, Steps: d.Steps, Finished: d.Finished,
+		Given: d.Given}
 	v.Violation.Worst, v.Seconds.Generate = d.Worst(), d.Seconds
+	if o.certify && v.Written > 0 {
+		c, err := a.verifyRun(ctx, r, o.path, &outFile{force: o.force})
+		v.Certified, verdict = c, errors.Join(verdict, err)
+	}
 	return answer{v, v.print}, verdict // that too many failed, or are off the set
 }
 
@@ -173,6 +190,9 @@ func (g *generated) print(w io.Writer) {
 		fmt.Fprintf(w, "motions that can be run: %d repaired, %d drawn again%s; between waypoints tasks are off by at "+
 			"most %.2g\n", f.Repaired, len(f.Replaced), which, float64(f.Off))
 	}
+	if g.Given != nil {
+		fmt.Fprintln(w, g.Given)
+	}
 	if len(g.Drawn) > 0 {
 		var by []string
 		for _, d := range g.Drawn {
@@ -182,6 +202,9 @@ func (g *generated) print(w io.Writer) {
 	}
 	if g.Steps != nil && len(g.Steps.Component) > 0 {
 		fmt.Fprintf(w, "on the way: %s\n", g.Steps)
+	}
+	if g.Certified != nil {
+		g.Certified.print(w)
 	}
 }
 

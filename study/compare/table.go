@@ -167,7 +167,7 @@ func (g *Group) columns() []column {
 		{costs, "generation, s", over(func(e *Entry) metric.Float { return e.Cost.Generate }, seconds)},
 		{remarks, "remark", func(g *Group, l *Line) string {
 			var said []string
-			if &g.Lines[max(0, g.To)] == l && g.To >= 0 {
+			if len(g.Lines) > 1 && g.To >= 0 && &g.Lines[g.To] == l {
 				said = append(said, "compared with")
 			}
 			said = append(said, l.Verdict())

@@ -267,7 +267,7 @@ func (m *Merged) record(r *experiment.Run, first Part, of generation) error {
 	text, err := json.MarshalIndent(&experiment.Record{SHA256: m.SHA256, Version: first.Unit.Version,
 		Run: r.Folder.Dir, Config: first.Unit.Inputs[inRun+run.ConfigFile], Epoch: d.Epoch, Drawn: m.By, Seed: m.Seed,
 		First: m.First, Samples: int(m.Rows), Failed: m.Failed, Wrong: d.Wrong, Broken: d.Broken, Seconds: d.Seconds,
-		Steps: d.Steps, Finished: d.Finished, Under: m.Under}, "", "  ")
+		Steps: d.Steps, Finished: d.Finished, Under: m.Under, Given: d.Given}, "", "  ")
 	if err != nil {
 		return err
 	}

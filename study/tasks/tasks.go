@@ -225,6 +225,9 @@ func (l *List) make(ctx context.Context, p *Part, tick func(done, of uint64)) er
 	})
 	p.Result = Result{Files: []File{{RowsFile, h.n, h.sum()}}, Kernel: kernel.Name(), Arch: runtime.GOARCH,
 		Seconds: time.Since(start).Seconds(), Inputs: l.inputs, Detail: *detail}
+	if failed != nil { // which no file is to blame for
+		return failed
+	}
 	return err
 }
 
