@@ -53,7 +53,7 @@ func (g *guide) observables() *domain.Observables {
 			path, out := m.path(m.row(x, i)), dst[i*n:(i+1)*n]
 			f.tips(tips, path)
 			f.joints(f.q, path)
-			out[0], out[1] = length(tips), roughness(f.q, len(q))
+			out[0], out[1] = length(tips), max(roughness(f.q, len(q)), still) // straight motions differ by round-off
 			at := 2
 			if hits {
 				out[at] = f.clearance(path)
@@ -63,7 +63,8 @@ func (g *guide) observables() *domain.Observables {
 			copy(out[at:], q[:shown])
 		}
 	}
-	o.Note = "The tip's way is measured from way point to way point; way points count from 0."
+	o.Note = "The tip's way is measured from way point to way point; way points count from 0. Accelerations below 0.01 " +
+		"count as that much."
 	return o
 }
 
