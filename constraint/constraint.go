@@ -27,8 +27,8 @@ import (
 
 // A Set is a feasible set. Its methods allow concurrent calls.
 //
-// A set that wraps another embeds it and overrides what it changes: what the
-// inner set can do is then kept without a word. As finds the inner set again.
+// A set that wraps another embeds it and overrides what it changes. It keeps the inner set's capabilities
+// automatically. As finds the inner set again.
 type Set interface {
 	// Dim returns d, the dimension of the ambient space.
 	Dim() int

@@ -10,9 +10,9 @@ import (
 //
 //	Σ(c) = {x : h(x, c) = 0, g(x, c) ≤ 0},
 //
-// of which the tangents, normals and curvatures of the result are. Its points are those of s, (x, c); derivatives along
-// c are 0, and Capabilities.Held names them. Components may depend on c; what s knows in closed form of its Σ is not
-// true of each Σ(c), and is left out, but for the normal space that Evaluator.HeldProjector tells. It panics if at is
+// The result has the tangents, normals and curvatures of Σ(c). Its points are those of s, (x, c); derivatives along c
+// are 0, and Capabilities.Held names these coordinates. Components may depend on c. What s knows in closed form of its
+// Σ is not true of each Σ(c), and is left out, except the normal space of Evaluator.HeldProjector. It panics if at is
 // no list of coordinates of s.
 func Hold(s Set, at []int) Set {
 	held := append(slices.Clone(at), s.Capabilities().Held...)
@@ -160,8 +160,8 @@ func Slice(s Set, c []float64) Set {
 	return v
 }
 
-// At returns the set of x alone at one condition: s if it holds nothing, the set that Given
-// was told of, whatever c, or else the slice.
+// At returns the set of x alone at one condition: s if it holds nothing, the set that Given wraps, whatever c, or else
+// the slice.
 func At(s Set, c []float64) Set {
 	if inner, ok := Free(s); ok {
 		return inner

@@ -324,9 +324,9 @@ func (e *joinEvaluator) putPacked(dst []float64, p *partEvaluator, packed []floa
 }
 
 // All returns the set of points that are in each of the sets, of one dimension: their constraints on the same
-// coordinates. Names that two sets give are told apart by the set's number, "1.radius". What a set knows in closed form
-// of its own Σ is not true of fewer points, and is left out; geometry sees to constraints that repeat each other. It
-// panics without sets, or where dimensions differ.
+// coordinates. A name in two sets gets the set's number, "1.radius". What a set knows in closed form of its own Σ is
+// not true of fewer points, and is left out; geometry handles constraints that repeat each other. It panics without
+// sets, or where dimensions differ.
 func All(sets ...Set) Set {
 	if len(sets) == 0 {
 		panic("constraint: all of no sets")

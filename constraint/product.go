@@ -190,7 +190,7 @@ func (e *productProjector) each(n int, dst []float64, f func(p Projector, t int,
 	}
 }
 
-// A span is so many numbers from a place on.
+// A span is n numbers from index `at` on.
 type span struct{ at, n int }
 
 func (s span) of(v []float64) []float64 { return v[s.at : s.at+s.n] }

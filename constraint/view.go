@@ -23,7 +23,7 @@ func Given(s Set, n int) Set {
 	return g
 }
 
-// Free returns the set of x alone that Given was told of, where s is one of its.
+// Free returns the set of x alone that s wraps, if Given made s.
 func Free(s Set) (Set, bool) {
 	if g, ok := s.(*given); ok {
 		return g.free(), true

@@ -38,8 +38,8 @@ type Layer struct {
 	X      []float64 // the rows
 }
 
-// Layers returns the data, whose rows have a name, and the samples, each as far as shown says of so many. Rows are
-// taken evenly, for data may be in order.
+// Layers returns the data, with `row` as the name of a row, and the samples. shown says how many of n to take. Rows are
+// taken evenly, since data may be in order.
 func (v View) Layers(row string, dim int, shown func(n int) int) (out []Layer) {
 	for _, l := range []struct {
 		name, of string

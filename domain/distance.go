@@ -12,8 +12,8 @@ type Distance struct {
 	Dim        int
 	Marks      func(x []float64) []float64
 
-	// Compare returns the distance between points given by their marks, then those
-	// of its parts, of which it is the mean, if it has any.
+	// Compare returns the distance between points given by their marks. If the distance has parts, it is their mean,
+	// and they follow.
 	Compare func(a, b []float64) []float64
 	Parts   []string // their names
 }

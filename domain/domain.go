@@ -41,8 +41,8 @@ type Kind struct {
 	// the set has, or says what keeps it from them; nil: data is taken as it is.
 	Fit func(set constraint.Set, data *dataset.Points) (*dataset.Points, error)
 
-	// Open is Fit for a set of points with a condition behind them, which is in columns of these
-	// names or is told by the points themselves; nil: it never is.
+	// Open is Fit for a set of points with a condition behind them. The condition stands in columns of these names or
+	// follows from the points themselves; nil: no condition.
 	Open func(set constraint.Set, data *dataset.Points, names []string) (*dataset.Points, error)
 
 	// Ends returns the condition that a start and a goal, as people write them, are of a set that
@@ -80,7 +80,7 @@ type Domain struct {
 	Observables *Observables
 
 	// Samples is how many samples the distance is taken of by default, if that is less than there is data; 0: as many
-	// as there is data. More says that it is so many where there is less data too.
+	// as there is data. More says that it is Samples where there is less data too.
 	Samples int
 	More    bool
 

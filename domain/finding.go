@@ -2,7 +2,7 @@ package domain
 
 import "github.com/landing-diffusion/landing/judge/metric"
 
-// A Finding is what a kind of data tells of samples beside distances and violations, with a verdict in words.
+// A Finding is what a kind of data checks on samples beside distances and violations, with a verdict in words.
 type Finding struct {
 	Name     string    `json:"name"`
 	Verdict  string    `json:"verdict"`           // a sentence, without its full stop

@@ -116,7 +116,7 @@ func TestAlignedRun(t *testing.T) {
 		t.Errorf("another reference: %v", err)
 	}
 
-	// The checkpoint of the first epoch, gone on from.
+	// Training continues from the checkpoint of the first epoch.
 	half := testkit.Must(conformations(t, data, "train.epochs=3", "train.checkpoint_every=0"))
 	names, err := half.Folder.Checkpoints()
 	if err != nil || len(names) < 2 {

@@ -17,7 +17,7 @@ import (
 	"github.com/landing-diffusion/landing/tools/testkit"
 )
 
-// ticking is a clock on which every epoch takes what it is told, and nothing else takes time.
+// ticking is a clock: each epoch takes the seconds that the function epoch returns, and nothing else takes time.
 type ticking struct {
 	at    time.Time
 	epoch func(epoch int) float64 // seconds
@@ -254,14 +254,14 @@ func TestPreparationFitsBudget(t *testing.T) {
 	}
 	l := load()
 	all, chosen := priorPaths(l), len(l.Chosen)
-	_, held, _ := judgedBy(l)
+	_, held, _ := heldOutCounts(l)
 	if l.Problem.Train.Preparation != 0 || l.Problem.Train.Paths != 0 {
 		t.Errorf("an hour is short: %+v", l.Problem.Train)
 	}
 	q := *l.Problem
 	q.Train.MaxSeconds, l.Problem = 1e-6, &q
 	testkit.OK(t, l.spare(t.Context(), func(string) {}))
-	_, few, seen := judgedBy(l)
+	_, few, seen := heldOutCounts(l)
 	if tr := l.Problem.Train; tr.Preparation != leastShare || few+seen > tr.Paths || tr.Paths != fewestPaired ||
 		priorPaths(l) != fewestEnds || all < 900 || few >= held || few == 0 ||
 		l.before(l.Method.Source(l.learned(), l.Pool)) > 400 ||

@@ -26,7 +26,7 @@ import (
 // the set, as training has seen them.
 type Condition struct {
 	Names  []string
-	At     int            // their first coordinate: x has so many
+	At     int            // index of their first coordinate
 	Read   score.Standard // mean and spread over the training rows
 	Lo, Hi []float64      // their range there
 }
@@ -86,7 +86,7 @@ func beside(data *dataset.Points, given []float64) *dataset.Points {
 	return &out
 }
 
-// Conditions are the values that samples are asked under: those of the condition's names, row by row.
+// Conditions are the values of the condition for samples: the numbers of the condition's names, row by row.
 type Conditions struct {
 	Rows    []float64
 	Warning string // of values far outside those of training; may be empty
@@ -95,8 +95,8 @@ type Conditions struct {
 // beyond is how far outside the range of training, as a share of it, a value may be without a warning.
 const beyond = 0.1
 
-// Conditions reads what samples are asked under: "name=value,name=value", or the name of a
-// CSV or NPY file with a row for each. Errors have a kind (internal/fault).
+// Conditions reads the values of the condition for samples: "name=value,name=value", or the name of a CSV or NPY file
+// with a row for each sample. Errors have a kind (internal/fault).
 func (l *Loaded) Conditions(given string) (*Conditions, error) {
 	c := l.Condition
 	if c == nil {

@@ -241,7 +241,7 @@ func TestResumeUnderCondition(t *testing.T) {
 	testkit.EqualSlices(t, train(), train(1, 3), "a run that stopped has other parameters")
 }
 
-// What is wrong with what samples are asked under is named.
+// An error of given conditions names the fault.
 func TestConditionsAsked(t *testing.T) {
 	l := testkit.Must(written(t, disc, discs(60)))
 	file := func(name, text string) string {

@@ -57,7 +57,7 @@ func taught(ctx context.Context, p *problem.Problem, set constraint.Set, pool *p
 
 // A Student says what a few-step student of a run is to be.
 type Student struct {
-	Steps    []int    // numbers of evaluations that it is asked for; the largest is its own; nil: 1, 2, 4
+	Steps    []int    // numbers of evaluations a sample; the largest is the student's default; nil: 1, 2, 4
 	Samples  int      // of the run, that it learns; 0: mostLearned, or fewer where a path has many numbers
 	Settings []string // key=value, over all else
 }
@@ -65,11 +65,11 @@ type Student struct {
 // MostSteps bounds the evaluations of a student.
 const MostSteps = 65
 
-// A student learns mostLearned samples, or as many as have so many numbers on their paths, but at least
-// leastLearned, in so many updates; in many directions in fewer, which cost more and gain less from each other, and no
-// more than bring validation rows nearer: there a state at a fine level tells which sample it is of, and a network that
-// knows them by heart has answers without spread (docs/distill.md). Levels, batches and refreshes are those of
-// package choose.
+// A student learns mostLearned samples. It learns fewer if their paths have more than learnedNumbers numbers, but at
+// least leastLearned. It trains for learnedUpdates updates, or for fewerUpdates in many directions, where an update
+// costs more and gains less. Training stops when validation rows no longer come nearer: a state at a fine level
+// identifies its sample, and the answers of an overfitted network have no spread (docs/distill.md). Levels, batches and
+// refreshes are those of package choose.
 const (
 	mostLearned, leastLearned = 20_000, 4000
 	learnedNumbers            = 3e7
@@ -77,7 +77,7 @@ const (
 	fewerUpdates              = 3000
 )
 
-// resolved returns s with its numbers given, the steps in descending order, for paths of so many numbers.
+// resolved returns s with its numbers filled in, the steps in descending order; path is how many numbers a path has.
 func (s Student) resolved(path int) Student {
 	s.Steps = slices.Clone(s.Steps)
 	if len(s.Steps) == 0 {
@@ -237,7 +237,7 @@ func teacher(r *Run, checkpoint string) (run.Teacher, error) {
 	return t, err
 }
 
-// Counted says how samples of so many evaluations of the network compare with the data.
+// Counted compares samples with a given number of evaluations of the network with the data.
 type Counted struct {
 	Evaluations float64      `json:"evaluations"`  // a sample
 	Distance    metric.Float `json:"jsd"`          // to all data; null where none is defined

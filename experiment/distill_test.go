@@ -40,8 +40,8 @@ func enrol(t *testing.T, l *Lesson, r *Run) *Run {
 	return job.Begin[*Run](t, loaded, l.Problem.Resolved())
 }
 
-// A student learns what its teacher draws, those samples and no others; it makes samples on Σ in as many
-// evaluations as it is asked for; and the folder alone is enough to go on with.
+// A student learns only the samples that its teacher draws. It makes samples on Σ in each requested number of
+// evaluations. Training can resume from the folder alone.
 func TestDistill(t *testing.T) {
 	r, teacher := trainedRun(t)
 	l := lesson(t, r, Student{Steps: []int{4, 1}, Samples: 60})

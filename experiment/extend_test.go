@@ -31,14 +31,14 @@ func trainTo(t *testing.T, r *Run, o Observer) (rates []float64) {
 	return rates
 }
 
-// extended is the run with settings to go on with.
+// extended is the run, extended with settings.
 func extended(t *testing.T, r *Run, settings ...string) *Run {
 	t.Helper()
 	return testkit.Must(r.Extend(problem.ParseSettings(settings...), "", []string{"test"}))
 }
 
-// A finished run that goes on begins its rate where that of a run of so many epochs would be, and ends at 0; its first
-// end stays, and is what it was; a process that is killed on the way goes on to the same bytes.
+// The rate of an extended run begins where the rate of a run of the larger number of epochs would be, and ends at 0.
+// The first end stays as it was. A process that is killed during the extension resumes to the same bytes.
 func TestExtendAFinishedRun(t *testing.T) {
 	e := begin(t, append(short, "train.epochs=8")...)
 	trainTo(t, e, Observer{})
@@ -94,7 +94,7 @@ func TestExtendAFinishedRun(t *testing.T) {
 	}
 }
 
-// A run that is stopped before its rate falls and goes on with more epochs is one that was begun with them.
+// A run that stops before its rate falls, and is extended, is the same as a run with the larger number from the start.
 func TestExtendAStoppedRun(t *testing.T) {
 	e := begin(t, append(short, "train.epochs=8")...)
 	ctx, cancel := context.WithCancel(context.Background())
@@ -145,7 +145,7 @@ func TestExtendForATime(t *testing.T) {
 	}
 }
 
-// What a run cannot go on with is refused by name, and nothing is noted.
+// The error of an invalid extension names the setting, and nothing is recorded.
 func TestExtendRefuses(t *testing.T) {
 	e := begin(t, append(short, "train.epochs=2")...)
 	trainTo(t, e, Observer{})

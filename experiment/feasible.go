@@ -123,9 +123,9 @@ func apart(ctx context.Context, set constraint.Set, data *dataset.Points, pool *
 		remedy + "; a data.tolerance, in the unit of the constraint, allows more", ""
 }
 
-// atOnePoint tells of a row that is so often in the data that its law has a part in one point, "" where none is.
+// atOnePoint returns a warning if one row is so frequent in the data that the law has mass at one point, else "".
 func atOnePoint(data *dataset.Points) string {
-	const share, fewest = 20, 5                        // one row in so many, and so many rows at least
+	const share, fewest = 20, 5                        // one row in share, and at least fewest rows
 	count, first := map[uint64]int{}, map[uint64]int{} // of rows that are equal, by their hash
 	for i := range data.N {
 		h := hashOf(data.X[i*data.D : (i+1)*data.D])
@@ -184,10 +184,10 @@ func unselected(set constraint.Set, x []float64) int {
 	return -1
 }
 
-// onEdges tells of inequalities on whose edges rows of the data lie, "" where none do: their law has parts without
-// a density, which samples smear.
+// onEdges returns a warning if rows of the data lie on the edges of inequalities, else "". The law then has a part
+// without a density, and samples smear this part.
 func onEdges(set constraint.Set, data *dataset.Points) string {
-	const nearly = 0.9 // of an inequality that acts as an equality, of which landing check tells
+	const nearly = 0.9 // share of rows from which landing check reports that the inequality acts as an equality
 	names, worst, many, most := set.Inequalities(), -1, 0, 0
 	all, n := evidence.OnWalls(set, data.X)
 	for j, on := range all {
@@ -210,9 +210,9 @@ func onEdges(set constraint.Set, data *dataset.Points) string {
 		text.Percent(float64(most)/float64(n)), names[worst], more)
 }
 
-// seams says which coordinates of plain points take all angles of a circle, which the model does not know to come
-// round, and the command that mends it; the coordinates are empty where there are none. A coordinate that an
-// equality is about is none: Σ says what it is.
+// seams returns the coordinates of plain points that take all angles of a circle, and a warning with the command that
+// turns these coordinates into circles. The model does not know that such a coordinate comes round. A coordinate of an
+// equality does not count: Σ determines where it lies.
 func seams(p *problem.Problem, set constraint.Set, data *dataset.Points) (coordinates []int, says string) {
 	if p.Data.Kind != "points" || len(set.Equalities()) > 0 || len(p.Condition.Columns) > 0 || p.Data.Path == "" {
 		return nil, ""

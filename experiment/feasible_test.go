@@ -79,7 +79,7 @@ func TestDataOfAnyUnit(t *testing.T) {
 	}
 }
 
-// A point that many rows are is told of, wherever they stand; rows that repeat in pairs, and few rows, are not.
+// A frequent point gives a warning, wherever its rows stand. Rows that repeat in pairs, and few rows, give none.
 func TestAtOnePoint(t *testing.T) {
 	for _, c := range []struct {
 		n, every int

@@ -31,7 +31,7 @@ func (l *Loaded) before(src method.Source[float32]) int {
 		n += priorPaths(l)
 	}
 	if l.Problem.Train.ByLoss() {
-		_, held, seen := judgedBy(l)
+		_, held, seen := heldOutCounts(l)
 		n += held + seen
 	}
 	return n
@@ -51,7 +51,7 @@ func (l *Loaded) spare(ctx context.Context, report func(string)) error {
 	start := time.Now()
 	each, err := l.timePaths(ctx, n)
 	l.loading += time.Since(start)
-	if err != nil || n == 0 { // paths that fail are told of where they are needed
+	if err != nil || n == 0 { // a failure of paths is reported where paths are needed
 		return ctx.Err()
 	}
 	q := *l.Problem

@@ -56,7 +56,8 @@ func blockRows(l *Loaded, n int) int {
 	return max(1, parallel.Blocks(n, blocks))
 }
 
-// Fields makes scores of a network as samples are drawn with it, for as many goroutines, in blocks of so many rows.
+// Fields returns the scores of a network, one for each goroutine, in blocks of `rows` rows. They are for drawing
+// samples.
 func Fields(l *Loaded, t *Trained, rows, goroutines int) []*score.Field[float32] {
 	return score.NewGuided(t.Model, t.packed(), rows, goroutines, l.Problem.Generate.Guidance)
 }
@@ -82,7 +83,7 @@ func NewDrawer(l *Loaded, t *Trained, n int) *Drawer {
 	return d
 }
 
-// NewDrawerBy makes a Drawer of so many rows a block that asks these scores, one for each worker of the pool.
+// NewDrawerBy makes a Drawer with the given scores, one for each worker of the pool, and `rows` rows a block.
 func NewDrawerBy(l *Loaded, rows int, scores func(worker int) method.Score) *Drawer {
 	return &Drawer{l: l, sampler: l.Method.Sampler(rows, l.Pool), scores: scores}
 }
@@ -251,6 +252,7 @@ type Record struct {
 	Steps   *judge.Steps    `json:"steps,omitempty"`  // of Diagnose
 
 	Finished *judge.Finished `json:"finished,omitempty"` // of motions, repaired and replaced
+	Given    *GivenReport    `json:"given,omitempty"`    // constraints and observations that training did not know
 }
 
 // Asked is the conditions that samples were drawn under: Rows of them, by names or from a
@@ -290,7 +292,7 @@ func (r *Run) Record(s *judge.Samples, state train.State, first, seed uint64, fi
 	return rec
 }
 
-// maxRecord bounds a record, of which the numbers of failed samples are the most.
+// maxRecord bounds a record in bytes. The numbers of failed samples are its largest part.
 const maxRecord = 1 << 28
 
 // ReadRecord reads the record of a file of samples; nil if there is none. It need not be of this file: Samples says.

@@ -17,7 +17,7 @@ import (
 	"github.com/landing-diffusion/landing/problem"
 )
 
-// history is what a run folder tells of a training.
+// history is what a run folder records of a training.
 type history struct {
 	course  *verdict.Course // of the network of an epoch; nil where nothing is known of it
 	stopped bool            // it is not at its end

@@ -34,7 +34,7 @@ type Loaded struct {
 	Data        *dataset.Points
 	Split       dataset.Split
 	TrainRows   []float64 // of Data: n×d
-	Taught      []float64 // rows of data.train, which the network learns in place of TrainRows; nil without
+	Taught      []float64 // rows of data.train, the network's training rows instead of TrainRows; nil without
 	ValRows     []float64 // validation rows
 	HeldOutRows []float64 // that samples are judged by: the test rows, and the others if training saw nothing of them
 	Domain      *domain.Domain
@@ -79,8 +79,8 @@ func Load(ctx context.Context, p *problem.Problem, pool *parallel.Pool, report f
 	return l, err
 }
 
-// load is Load without a budget, which a run that was trained has used. names are those that such a run has for
-// coordinates, in place of the file's.
+// load is Load without a budget: a trained run has used its budget. names, if given, are the run's names of the
+// coordinates, and replace the file's.
 func load(ctx context.Context, p *problem.Problem, pool *parallel.Pool, report func(doing string),
 	names ...[]string) (*Loaded, error) {
 	start := time.Now()

@@ -216,8 +216,8 @@ func (r *Run) NeedsData() bool {
 	return r.asked || r.Condition != nil && !kept(run.ConditionFile) || file != "" && !kept(file)
 }
 
-// bareStates is how many states of the prior stand in for data that is not there, where a kind
-// of data is asked how points are written.
+// bareStates is how many states of the prior replace missing data, where a kind of data needs points to know how it
+// writes them.
 const bareStates = 1000
 
 // bare opens a run without its data.

@@ -40,8 +40,8 @@ func (p *Prior) states() []float64 {
 	return e.States
 }
 
-// Prior makes the prior, a function of the problem's seed. progress, which may be
-// nil, hears of the steps of chains, and of the most that they may take.
+// Prior makes the prior, a function of the problem's seed. It calls progress, which may be nil, with the steps of
+// chains and the largest number of steps.
 func (l *Loaded) Prior(ctx context.Context, progress func(steps, most int)) (*Prior, error) {
 	if own := l.Method.Prior(); own != nil {
 		return &Prior{Prior: own, Kind: l.Method.Name()}, nil

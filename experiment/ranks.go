@@ -24,17 +24,17 @@ const (
 	opDone                       // it is over
 )
 
-// An assignment is what rank 0 tells of a training, so that others can load it.
+// An assignment describes a training. Rank 0 sends it to the other ranks, so that they can load the problem.
 type assignment struct {
 	Problem string            `json:"problem"` // resolved
 	Files   map[string]string `json:"files"`   // absolute paths by key
 	Exact   bool              `json:"exact"`
-	Workers int               `json:"workers"` // that were asked for, of each rank
-	Said    muster            `json:"said"`
+	Workers int               `json:"workers"` // number of workers of each rank
+	Said    fingerprint       `json:"said"`
 }
 
-// A muster is what all ranks must have alike.
-type muster struct {
+// A fingerprint is what must be the same on all ranks.
+type fingerprint struct {
 	Version    string `json:"version"`
 	Kernel     string `json:"kernel"`
 	Products   string `json:"products"`
@@ -45,12 +45,13 @@ type muster struct {
 	Fault      string `json:"fault,omitempty"` // why this rank cannot take part
 }
 
-// musterOf describes this rank for a training of m.
-func musterOf(l *Loaded, m score.Model[float32]) muster {
+// fingerprintOf describes this rank for a training of m.
+func fingerprintOf(l *Loaded, m score.Model[float32]) fingerprint {
 	machine := run.ThisMachine()
 	host, _ := os.Hostname()
-	s := muster{Version: run.Version(), Kernel: machine.Kernel, Products: machine.Products[l.Problem.Train.Precision],
-		Data: l.Data.SHA256, Parameters: len(m.Parameters()), Host: host}
+	s := fingerprint{Version: run.Version(), Kernel: machine.Kernel,
+		Products: machine.Products[l.Problem.Train.Precision], Data: l.Data.SHA256, Parameters: len(m.Parameters()),
+		Host: host}
 	if c, ok := m.(score.Constant[float32]); ok {
 		var all []byte
 		for _, a := range c.Constants() {
@@ -61,8 +62,8 @@ func musterOf(l *Loaded, m score.Model[float32]) muster {
 	return s
 }
 
-// differs says what of another rank's muster is not as here; empty if nothing is.
-func (m muster) differs(o muster) string {
+// differs says what differs in another rank's fingerprint; empty if nothing does.
+func (m fingerprint) differs(o fingerprint) string {
 	if o.Fault != "" {
 		return "cannot load what rank 0 trains: " + o.Fault + "; data and run folders must have the same paths on " +
 			"all machines"
@@ -90,7 +91,7 @@ func (t *training) lead() error {
 	}
 	p := t.run.Problem
 	j := assignment{Problem: string(p.Resolved()), Files: map[string]string{}, Exact: p.MPI.Exact,
-		Workers: t.run.Workers, Said: musterOf(t.run.Loaded, t.trainer.Average())}
+		Workers: t.run.Workers, Said: fingerprintOf(t.run.Loaded, t.trainer.Average())}
 	for key, path := range p.Files() {
 		if path == "" {
 			continue
@@ -108,7 +109,7 @@ func (t *training) lead() error {
 	ranks.Tell(g, ranks.Order{Op: opJob})
 	ranks.GiveBytes(g, 0, text)
 	for rank := 1; rank < g.Size(); rank++ {
-		var said muster
+		var said fingerprint
 		if e := json.Unmarshal(ranks.ReceiveBytes(g, rank), &said); e != nil {
 			said.Fault = e.Error()
 		}
@@ -139,8 +140,8 @@ func dismiss(g ranks.Group) {
 // End tells the other ranks of a group that there is no more to do: their Follow returns.
 func End(g ranks.Group) { ranks.Tell(g, ranks.Order{Op: opEnd}) }
 
-// Follow is what all ranks but rank 0 do: they obey until its End. pool gives the workers of this rank, of which rank
-// 0 says how many it was asked for.
+// Follow runs on all ranks but rank 0, and executes rank 0's orders until its End. pool makes the workers of this rank;
+// rank 0 sends their number.
 func Follow(g ranks.Group, pool func(workers int) *parallel.Pool) {
 	var f *train.Trainer[float32]
 	for {
@@ -160,12 +161,12 @@ func Follow(g ranks.Group, pool func(workers int) *parallel.Pool) {
 // follower loads an assignment and tells rank 0 what came of it; the trainer is nil if that is a fault.
 func follower(g ranks.Group, text []byte, pool func(workers int) *parallel.Pool) *train.Trainer[float32] {
 	t, j, err := enlist(context.Background(), text, pool) // rank 0 alone heeds an interruption
-	said := muster{Version: run.Version()}
+	said := fingerprint{Version: run.Version()}
 	if err != nil {
 		said.Host, _ = os.Hostname()
 		said.Fault = err.Error()
 	} else {
-		said = musterOf(t.run.Loaded, t.trainer.Average())
+		said = fingerprintOf(t.run.Loaded, t.trainer.Average())
 	}
 	told, err := json.Marshal(said)
 	if err != nil {

@@ -15,7 +15,7 @@ import (
 	"github.com/landing-diffusion/landing/tools/testkit"
 )
 
-// led runs f on rank 0 of a group of so many, whose other ranks follow it; spoil changes what these hear.
+// led runs f on rank 0 of a group of `size` ranks. The other ranks follow it. spoil changes what these receive.
 func led(size int, f func(g ranks.Group), spoil func(g ranks.Group) ranks.Group) {
 	var wait sync.WaitGroup
 	for rank, g := range ranks.Local(size) {
@@ -120,12 +120,12 @@ func TestRanksThatDiffer(t *testing.T) {
 			return &spoiled{Group: g, damage: damage}
 		})
 	}
-	here := muster{Version: "1", Kernel: "avx2", Products: "float32", Data: "aa", Parameters: 3}
-	for _, change := range []func(m *muster){
-		func(m *muster) { m.Version = "2" }, func(m *muster) { m.Kernel = "avx512" },
-		func(m *muster) { m.Products = "bfloat16" }, func(m *muster) { m.Data = "ab" },
-		func(m *muster) { m.Parameters++ }, func(m *muster) { m.Constants = "c" },
-		func(m *muster) { m.Fault = "no memory" },
+	here := fingerprint{Version: "1", Kernel: "avx2", Products: "float32", Data: "aa", Parameters: 3}
+	for _, change := range []func(m *fingerprint){
+		func(m *fingerprint) { m.Version = "2" }, func(m *fingerprint) { m.Kernel = "avx512" },
+		func(m *fingerprint) { m.Products = "bfloat16" }, func(m *fingerprint) { m.Data = "ab" },
+		func(m *fingerprint) { m.Parameters++ }, func(m *fingerprint) { m.Constants = "c" },
+		func(m *fingerprint) { m.Fault = "no memory" },
 	} {
 		there := here
 		if change(&there); here.differs(there) == "" || here.differs(here) != "" {

@@ -24,7 +24,7 @@ import (
 	"github.com/landing-diffusion/landing/problem/settle"
 )
 
-// remedies finds what mends the findings on samples of a run.
+// remedies finds the remedies of findings on samples of a run.
 type remedies struct {
 	ctx context.Context // of the evaluation
 	run *Run
@@ -36,7 +36,7 @@ func newRemedies(ctx context.Context, r *Run, h history) *remedies {
 	return &remedies{ctx, r, h, sync.OnceValue(func() *source { return sourceOf(r.Folder) })}
 }
 
-// Remedy returns what mends the finding of a code on samples of a run, by their evaluation.
+// Remedy returns the remedy of a finding on samples of a run; v is their evaluation.
 func Remedy(ctx context.Context, r *Run, c verdict.Code, v *judge.Evaluation) *verdict.Remedy {
 	return newRemedies(ctx, r, historyOf(r.Folder, v.Epoch)).of(c, v)
 }
@@ -77,7 +77,7 @@ func (m *remedies) of(c verdict.Code, v *judge.Evaluation) *verdict.Remedy {
 			return m.draw("process.walls=" + langevin.ElasticWalls.String())
 		case m.redrawn():
 			return m.own()
-		case onEdges(r.Process.Set, r.Data) != "": // no key mends that
+		case onEdges(r.Process.Set, r.Data) != "": // no setting helps
 			return m.check()
 		}
 		return m.train(steps)
@@ -85,8 +85,8 @@ func (m *remedies) of(c verdict.Code, v *judge.Evaluation) *verdict.Remedy {
 	return m.learn(v.Verdict.Has(verdict.TooShort))
 }
 
-// forget is what mends samples that keep to the rows: longer paths where they are so short that a start lies next
-// to its row; else an end before the network has memorised the rows.
+// forget is the remedy for samples that copy the rows: longer paths if they are so short that a start lies next to its
+// row, else fewer epochs, before the network has memorised the rows.
 func (m *remedies) forget() *verdict.Remedy {
 	if longer := longerPaths(m.ctx, m.run.Loaded); longer != nil {
 		return m.train(longer...)
@@ -136,8 +136,8 @@ func longerPaths(ctx context.Context, l *Loaded) []string {
 // longest bounds a training that a remedy asks for.
 const longest = 24 * time.Hour
 
-// learn is what mends a law: a training that goes on, unless held-out rows or the evaluations showed that it does not
-// help, or else one of a wider network; nil where neither is left.
+// learn is the remedy for a law that is off: more training, unless held-out rows or the evaluations showed that it does
+// not help, or else a wider network; nil if neither is left.
 func (m *remedies) learn(tooShort bool) *verdict.Remedy {
 	wider := fmt.Sprintf("network.width=%d", 2*m.run.Problem.Network.Width)
 	flat := m.course != nil && m.course.Chosen && !m.course.Open
@@ -229,8 +229,8 @@ func without(settings []string, others ...string) []string {
 	})
 }
 
-// farther lets paths take so many times their time. Keys of the noise that were chosen by the data are set too: with
-// a longer horizon alone they would follow from the data again, with less noise and paths as short as before.
+// farther multiplies the horizon of paths. It also sets the noise's keys that follow from the data. With a longer
+// horizon alone they would follow from the data again, with less noise and paths as short as before.
 func (m *remedies) farther(times float64) []string {
 	settings := []string{fmt.Sprintf("process.horizon=%.4g", times*m.run.Process.Schedule.T)}
 	for _, c := range m.asked().chosen {

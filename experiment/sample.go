@@ -66,12 +66,11 @@ const (
 	defaultMaxRhat   = 1.1
 )
 
-// Sample runs the problem's chains from starts on Σ, with sample.step chosen where it
-// is left to the program. tick hears of steps. Errors returned beside the report are a
-// *ViolationError, draws further from Σ than sample.max_violation, and one of kind fault.Check:
-// more failed projections than sample.max_failed, or a split-R̂ above sample.max_rhat, of a
-// coordinate or of what the problem observes. A chain whose projection fails stays where
-// it is for that step; Failed counts the chains to which that happened.
+// Sample runs the problem's chains from starts on Σ. It chooses sample.step if the problem leaves it open. It calls
+// tick with the number of steps. Two errors come beside the report. A *ViolationError: draws are further from Σ than
+// sample.max_violation. An error of kind fault.Check: more projections fail than sample.max_failed, or the split-R̂ of
+// a coordinate or an observable is above sample.max_rhat. A chain whose projection fails stays where it is for that
+// step; Failed counts these chains.
 func Sample(
 	ctx context.Context, p *problem.Problem, pool *parallel.Pool, tick func(step int),
 ) (*SampleReport, error) {
@@ -125,8 +124,8 @@ func overChains(name string, series [][]float64) Coordinate {
 		metric.Float(metric.ESS(series)), metric.Float(metric.SplitRhat(series))}
 }
 
-// domainOf returns the domain of the problem's kind of data with draws in place of data, for
-// its writers and observables. It is nil for kinds that write no files of their own.
+// domainOf returns the domain of the problem's kind of data with draws instead of data, for its writers and
+// observables. It is nil for kinds that write no files of their own.
 func domainOf(p *problem.Problem, set constraint.Set, pool *parallel.Pool, draws *langevin.Draws,
 ) (*domain.Domain, error) {
 	const enough = 1000

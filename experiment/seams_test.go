@@ -11,8 +11,8 @@ import (
 	"github.com/landing-diffusion/landing/tools/testkit"
 )
 
-// Columns of angles in R^d are told by the doctor and with the data, with the command that turns them into circles;
-// coordinates that take less of a circle, or that an equality is about, are not.
+// Check and training report columns of angles in R^d, with the command that turns them into circles. They report
+// neither coordinates that take a part of a circle, nor coordinates of an equality.
 func TestSeams(t *testing.T) {
 	pool := testkit.Pool(t, 1)
 	file := filepath.Join(t.TempDir(), "two angles.csv")

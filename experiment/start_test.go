@@ -59,7 +59,8 @@ func TestStartChains(t *testing.T) {
 	}
 }
 
-// Paths are as many as samples, but at least 2000 where that is cheap and at most so many where it is not.
+// There are as many paths as samples. There are at least 2000 if that is cheap, and fewer if that many would be
+// expensive.
 func TestStartCount(t *testing.T) {
 	e := begin(t)
 	for _, c := range []struct{ steps, samples, want int }{

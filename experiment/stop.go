@@ -18,7 +18,7 @@ import (
 	"github.com/landing-diffusion/landing/problem"
 )
 
-// Of held-out distances in the course of training.
+// Held-out distances during training.
 const (
 	judgedSamples = 1000    // drawn for each, by the same noise
 	judgedRows    = 2000    // validation rows at most that they are compared with
@@ -33,8 +33,9 @@ type HeldOutRecord struct {
 	Fault   string  `json:"fault,omitempty"` // why there is no distance
 }
 
-// judgedBy returns of how many validation rows there are how many such paths, and how many of training rows.
-func judgedBy(l *Loaded) (rows, paths, seen int) {
+// heldOutCounts returns how many validation rows judge a training, how many paths these rows have in all, and how many
+// paths of training rows are compared with them.
+func heldOutCounts(l *Loaded) (rows, paths, seen int) {
 	rows = min(len(l.ValRows)/l.Data.D, judgedRows)
 	paths = method.Shared(min(judgedPaths*rows, judgedRows), l.Problem.Train.Preparation, rows)
 	seen = len(l.learned()) / l.Data.D
@@ -48,7 +49,7 @@ func judgedBy(l *Loaded) (rows, paths, seen int) {
 // judgedWork returns the network rows, and steps, of a held-out distance, or the rows of a loss.
 func judgedWork(l *Loaded) float64 {
 	if l.Problem.Train.ByLoss() {
-		_, paths, seen := judgedBy(l)
+		_, paths, seen := heldOutCounts(l)
 		return float64(paths+seen) * train.HeldTimes
 	}
 	rows := 1.0
@@ -134,7 +135,7 @@ func (t *training) lossEstimate(ctx context.Context) (e metric.Estimate, seen []
 	if err := t.hold(ctx); err != nil {
 		return e, nil, "", err
 	}
-	rows, paths, _ := judgedBy(t.run.Loaded)
+	rows, paths, _ := heldOutCounts(t.run.Loaded)
 	losses := t.held.Losses(t.trainer.Average())
 	if _, ok := constraint.As[*conformation.Internal](t.run.Process.Set); ok {
 		for i, v := range losses { // conformers are near a few minima: one in none would outweigh all others
@@ -162,7 +163,7 @@ func (t *training) hold(ctx context.Context) (err error) {
 		return nil
 	}
 	// Validation rows, where these are few several times; and training rows, whose losses do not rise by overfitting.
-	rows, paths, seen := judgedBy(t.run.Loaded)
+	rows, paths, seen := heldOutCounts(t.run.Loaded)
 	d := t.run.Data.D
 	starts := slices.Concat(langevin.Starts(t.run.ValRows[:rows*d], d, paths),
 		langevin.Starts(t.run.learned(), d, seen))
@@ -209,9 +210,9 @@ func (t *training) mark() error {
 	return t.run.Folder.MarkBest(run.CheckpointName(j.ChosenUpdates))
 }
 
-// remark makes the marks those of the trainer's state, as it was loaded. A chosen checkpoint that
-// is gone, since a later one was better which was set aside, is forgotten.
-func (t *training) remark() error {
+// restoreMark marks the checkpoint that the loaded state chose. A later, better checkpoint may have replaced it and
+// been set aside since: then the state forgets it.
+func (t *training) restoreMark() error {
 	j := t.trainer.State.Judged
 	if j == nil || j.Chosen == 0 {
 		return nil

@@ -66,9 +66,9 @@ func heard(t *testing.T, s train.State) []byte {
 	return testkit.Must(json.Marshal(s.Judged))
 }
 
-// A training that held-out distances end is one that was planned for so many epochs, byte for byte,
-// and so is each that is killed or interrupted on the way; it says why it ended and which weights it
-// chose, and these are the ones that samples are drawn with.
+// A training that held-out distances end is the same, byte for byte, as one planned for the final number of epochs. So
+// is a training that was killed or interrupted and resumed. The run records why it ended and which weights it chose.
+// Samples are drawn with these weights.
 func TestHeldOutDistancesEndTraining(t *testing.T) {
 	if testing.Short() {
 		t.Skip("trainings: seconds, and minutes under the race detector")
@@ -284,7 +284,7 @@ func TestHeldOutDistancesInABudget(t *testing.T) {
 	}
 }
 
-// scattered are places on Earth near one point, so many.
+// scattered are n places on Earth near one point.
 func scattered(n int) []byte {
 	var b bytes.Buffer
 	for i := range n {
@@ -331,8 +331,8 @@ func TestTooFewRowsToJudge(t *testing.T) {
 	}
 }
 
-// Where a network learns forward paths from 50 rows by heart, the weights that are kept are of
-// before, and much nearer to rows that nothing looked at than those of a training without judge.
+// Where a network memorises the forward paths of 50 rows, the chosen weights are earlier ones. Their samples are much
+// nearer to test rows than those of a training without held-out distances.
 func TestHeldOutDistancesKeepEarlierWeights(t *testing.T) {
 	if testing.Short() {
 		t.Skip("trainings: seconds, and minutes under the race detector")
@@ -368,9 +368,8 @@ func TestHeldOutDistancesKeepEarlierWeights(t *testing.T) {
 	}
 }
 
-// A network that has more time than its rows have to tell learns them by heart: the loss of those that it
-// does not see rises, and the training goes on from where it was lowest; killed on the way it comes to the
-// same. Such samples are no copies.
+// A network that trains for too long overfits: its held-out loss rises, and training continues from the epoch of the
+// lowest loss. A killed training resumes to the same end. The samples are no copies.
 func TestHeldOutLossEndsTraining(t *testing.T) {
 	if testing.Short() {
 		t.Skip("a training of seconds")
@@ -488,7 +487,7 @@ func TestRecordsOnce(t *testing.T) {
 	testkit.EqualSlices(t, from, []int{-1, 2}, "what stays is told as that up")
 }
 
-// follow keeps what an observer is told of metrics.jsonl.
+// follow records the lines of metrics.jsonl that an observer receives.
 func follow(told *[]run.Record, o Observer) Observer {
 	o.From = func(epoch int) {
 		*told = slices.DeleteFunc(*told, func(r run.Record) bool { return r.Epoch > epoch })

@@ -18,8 +18,8 @@ import (
 
 // Observer hears how training goes; any field may be nil.
 type Observer struct {
-	// After which epoch the training goes on, at its beginning and where a verdict goes back: what was told of later
-	// ones comes again. −1: nothing of what was told stays
+	// Resume point: the epoch after which training continues, at the beginning and where a verdict goes back. Records
+	// of later epochs come again. −1: all records come again.
 	From       func(epoch int)
 	Record     func(run.Record)                  // a line of metrics.jsonl that is new
 	Drawn      func(epoch int, points []float64) // samples by the weights of an epoch, those that did not fail
@@ -78,7 +78,7 @@ func (r *Run) Train(ctx context.Context, checkpoint string, o Observer) error {
 	if err := t.lead(); err != nil {
 		return err
 	}
-	tell(o.From, t.stays())
+	tell(o.From, t.lastKept())
 	defer func() { // of a panic: the trainer is in no known state, and is not saved
 		if v := recover(); v != nil {
 			_ = t.status("failed", fmt.Sprintf("internal error: %v", v))
@@ -112,26 +112,26 @@ func restore(r *Run, checkpoint string) (*training, error) {
 		err = r.Folder.SetAside(checkpoint)
 	}
 	if err == nil {
-		err = t.remark()
+		err = t.restoreMark()
 	}
 	if err != nil {
 		return nil, err
 	}
 	again := due(t) // a held-out distance that a checkpoint does not know of
-	return t, r.Folder.RewindMetrics(t.stays(), func(line run.Record) bool {
+	return t, r.Folder.RewindMetrics(t.lastKept(), func(line run.Record) bool {
 		return again && line.Kind == "held-out" && line.Epoch == t.trainer.State.Epoch
 	})
 }
 
-// stays is the last epoch of which records stay as they are; −1: none do, not of the beginning either.
-func (t *training) stays() int {
+// lastKept is the last epoch whose records stay; −1: none do, not even those of the beginning.
+func (t *training) lastKept() int {
 	if t.fresh {
 		return -1
 	}
 	return t.trainer.State.Epoch
 }
 
-// record adds a line to metrics.jsonl, and tells of it.
+// record adds a line to metrics.jsonl, and gives it to the observer.
 func (t *training) record(kind string, epoch int, data any) error {
 	line, err := t.run.Folder.AppendMetric(kind, epoch, data)
 	if err == nil {

@@ -14,8 +14,7 @@ import (
 	"github.com/landing-diffusion/landing/tools/testkit"
 )
 
-// The state at which training was interrupted is the one that is kept, also
-// when the interruption comes in the course of an evaluation.
+// An interruption keeps the state of that moment, also during an evaluation.
 func TestInterruptedTraining(t *testing.T) {
 	e := begin(t, "train.epochs=5", "train.evaluate_every=1")
 	ctx, cancel := context.WithCancel(context.Background())
@@ -56,7 +55,7 @@ func TestPanicInTraining(t *testing.T) {
 	e.Train(t.Context(), "", Observer{Epoch: func(train.Epoch) { panic("no such luck") }})
 }
 
-// An evaluation of which no sample is left has neither distance nor violation.
+// An evaluation without samples has neither distance nor violation.
 func TestProgressWithoutSamples(t *testing.T) {
 	e := begin(t)
 	p := e.Reference().Progress(&judge.Samples{X: make([]float64, 6), Dim: 3, Lost: []bool{true, true}}, train.State{})

@@ -133,7 +133,7 @@ func TestTuneIsChecked(t *testing.T) {
 	}
 }
 
-// What could not be measured is told, in training and by the doctor.
+// Training and check report what could not be measured.
 func TestTuneNotes(t *testing.T) {
 	rows := make([][]float64, 30)
 	for i := range rows {

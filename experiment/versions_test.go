@@ -14,8 +14,8 @@ import (
 	"github.com/landing-diffusion/landing/tools/testkit/job"
 )
 
-// A run of a version that did not know a key opens, says so, and learns the same; so does one that knew all,
-// without a word.
+// A run of a version without one of today's keys opens with a note, and learns the same. A run with all keys opens
+// without a note.
 func TestRunOfAnotherVersion(t *testing.T) {
 	text := []byte("set: {kind: sphere, dim: 2}\n" + bareText + "data: {path: " + circles(t, false) + "}\n")
 	config := func(r *Run) string {

@@ -48,7 +48,7 @@ func capDraws(n int) []float64 {
 	return out
 }
 
-// Rows on the edges of walls are told, with the share on the first of them and how many more have some.
+// Rows on the edges of walls give a warning, with the share on the first wall and the number of other walls.
 func TestOnEdges(t *testing.T) {
 	set := testkit.Must(zoo.NewBox([]float64{0, 0}, []float64{9, 9}))
 	for _, c := range []struct {
@@ -91,8 +91,8 @@ func TestRepulsionIsAuto(t *testing.T) {
 	}
 }
 
-// Samples of which 14.5 % lie on the rim are warned of, with the cure; samples of the data's own law are not. By
-// Fisher's test at 1e-3 the latter is a false alarm with odds below 1e-3; the shares are exact.
+// Samples with 14.5 % on the rim give a warning with a remedy; samples of the data's own law do not. By Fisher's test
+// at 1e-3 the latter is a false alarm with odds below 1e-3; the shares are exact.
 func TestWallsOfSamples(t *testing.T) {
 	stuck := func(l *Loaded, share int) []judge.Wall {
 		x := append([]float64(nil), l.Data.X...)

@@ -20,8 +20,8 @@ func (b *Breakdowns) add(o Breakdowns) {
 	}
 }
 
-// Tolerate has Forward and Backward count a row that breaks down as failed, and go on with the others, which are as
-// they would be without it: Report.Breakdowns tells. Without it such a row ends the simulation. It returns s.
+// Tolerate makes Forward and Backward count a row that breaks down as failed and continue. The other rows keep their
+// values. Report.Breakdowns has the count. Without Tolerate such a row ends the simulation. Tolerate returns s.
 func (s *Simulator) Tolerate() *Simulator {
 	s.tolerant = true
 	return s

@@ -28,7 +28,7 @@ import (
 type Chains struct {
 	Process   *Process
 	Symmetric bool // the B-A-O-A-B splitting; Process.Method is then ignored
-	Leaps     int  // > 0: constrained HMC of so many leaps a step; Symmetric is then ignored
+	Leaps     int  // > 0: constrained HMC with Leaps leaps a step; Symmetric is then ignored
 	Count     int  // chains
 	Burn      int  // steps to discard
 	Keep      int  // draws to keep of each chain
@@ -399,8 +399,8 @@ func (c *Chains) Tune(ctx context.Context, pool *parallel.Pool, x0 []float64) (f
 	return 0, last
 }
 
-// FailedShare returns the share of projections that failed, each of which left its chain
-// where it was: without Metropolis that is an error of the law.
+// FailedShare returns the share of projections that failed. Each left its chain where it was; without Metropolis this
+// is an error of the law.
 func (d *Draws) FailedShare() float64 {
 	o := d.Report.Projections
 	return float64(o.Failed()) / float64(max(o.Points, 1))

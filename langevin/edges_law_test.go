@@ -273,7 +273,7 @@ func (c wallChain) start(b walled) (p langevin.Process, u func(x []float64) floa
 	return p, u, x0
 }
 
-// moments are those of x, of which each start has as many states in a row.
+// moments are those of x. The states of each start are consecutive, and their number is the same for all starts.
 func moments(x []float64, count, d int, u func(x []float64) float64) (m wallMoments) {
 	n, keep := float64(count), len(x)/(count*d)
 	for i := range count {

@@ -45,6 +45,20 @@ func (p *Process) TargetSize(k int) float64 {
 	return math.Sqrt((f*f*vv + 2*f*g*vq + g*g*qq) / (1 - a*a))
 }
 
+// LookAhead returns b and c of the backward step x_{k+1} → x_k, which say where its path began by what the network says
+// of it: x̂_0 = x_{k+1} + b p̃ + cΠs, the mean of x_0 given x_{k+1} and p̃ on a flat Σ without force. It follows from
+// E[m | v, q] = f v + g q (TargetSize), whose mean over x_0 the score tells.
+func (p *Process) LookAhead(k int) (b, c float64) {
+	m, back := p.past(k), p.BackTau(k)
+	if !p.Method.Underdamped() {
+		return 0, m.vv / 2
+	}
+	det := m.vv*m.qq - m.vq*m.vq
+	f, g := (m.vm*m.qq-m.mq*m.vq)/det, (m.mq*m.vv-m.vm*m.vq)/det
+	ratio := back / p.Schedule.Tau(k) // the step's move is −τ(aq + τs) = −τ_k m
+	return (g - ratio*p.Decay(back)) / f, -ratio * back / f
+}
+
 // moments are those of v = x_{k+1} − x_0, m = p_{k+1} and q = p̃ in one direction of a flat Σ.
 type moments struct{ vv, vm, vq, mq, qq float64 }
 

@@ -83,8 +83,8 @@ func TestGoldenAlanineOps(t *testing.T) {
 	}
 }
 
-// referenceProjection is the reference's for this set, in place: implicit landing
-// with g in place of g + ε, again and again, on whatever is active.
+// referenceProjection is the reference's projection for this set, in place. It repeats implicit landing with g instead
+// of g + ε, on the active components.
 func referenceProjection(t *testing.T, x []float64) {
 	t.Helper()
 	n := len(x) / 30

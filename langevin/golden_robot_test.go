@@ -64,9 +64,9 @@ const (
 	tolerable   = 1e-5
 )
 
-// summedProjection is the reference's on its sums, in place, of steps from base: implicit
-// landing with g in place of g + ε. It tells which rows arrive, and what becomes of round-off:
-// the gradients shrink on the way, so that it grows from step to step.
+// summedProjection is the reference's projection on its sums, in place, of steps from base: implicit landing with g
+// instead of g + ε. It reports which rows arrive, and the growth of round-off: the gradients shrink during the
+// iteration, so that round-off grows from step to step.
 func summedProjection(t *testing.T, set constraint.Set, x, base []float64) (ok []bool, grown float64) {
 	t.Helper()
 	noise, start := make([]float64, len(x)), append([]float64(nil), x...)

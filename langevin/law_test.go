@@ -129,8 +129,8 @@ func chains(t *testing.T, c Chains, x0 []float64) *Draws {
 	return testkit.Must(c.Run(context.Background(), pool, x0))
 }
 
-// Without curvature terms OLLA sits (d−1)/(2α) off the unit sphere; with them it does not. The mean of 64 chains × 4000
-// steps has a standard error near 2e-4, so the band of ±8 % of 0.05 is 20 standard errors wide.
+// Without curvature terms the samples of OLLA lie (d−1)/(2α) off the unit sphere; with them they do not. The mean of 64
+// chains × 4000 steps has a standard error near 2e-4, so the band of ±8 % of 0.05 is 20 standard errors wide.
 func TestCurvatureOffset(t *testing.T) {
 	const α, τ = 20, 0.002
 	for _, curvature := range []bool{false, true} {

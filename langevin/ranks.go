@@ -11,9 +11,9 @@ import (
 	"github.com/landing-diffusion/landing/internal/ranks"
 )
 
-// Among divides the rows of Forward and Partway among the ranks of a group, all of which call them with the same
-// arguments, until it is called with nil: each simulates some rows, and all get all rows. Rows, and what is
-// reported, are those of one process. The context of rank 0 alone is asked.
+// Among divides the rows of Forward and Partway among the ranks of a group, until it is called with nil. All ranks call
+// these methods with the same arguments. Each rank simulates some rows, and all ranks get all rows. Rows and reports
+// are those of one process. Only the context of rank 0 counts.
 func (s *Simulator) Among(g ranks.Group) { s.group = g }
 
 // divided returns the group that a task is divided among, if it is.
@@ -36,7 +36,7 @@ type tiding struct {
 	Deadline    bool  // since its time was over
 }
 
-// told is a *DivergedError, or another error of which the words alone are left, as it goes from rank to rank.
+// told is an error in the form that one rank sends to another: a *DivergedError, or the text of another error.
 type told struct {
 	Diverged             bool
 	Direction, Component string

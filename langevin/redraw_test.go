@@ -78,10 +78,11 @@ func spread(t *testing.T, p *Process, v float64, score Score) float64 {
 	return xx
 }
 
-// On a coarser grid than that of training the score is asked at the times of that grid. Gaussian data on the line, for
-// which the best score of each step is known: the variance of samples, as a multiple of the data's, with the score that
-// was learned on 50 steps, and with one that was learned on the coarse grid itself. The bounds are what asking at these
-// times gives; a score that is asked by the number of a step, not by its time, has 0.74 and 0.72 at 40 steps.
+// On a coarser grid than that of training the sampler evaluates the score at the times of the coarser grid. For
+// Gaussian data on the line the best score of each step is known. The figures are the variance of samples, as a
+// multiple of the data's, with the score learned on 50 steps and with the score learned on the coarse grid. The bounds
+// are the values at the right times. A sampler that evaluates the score at the number of a step, not at its time, has
+// 0.74 and 0.72 at 40 steps.
 func TestScoreOnCoarserGrid(t *testing.T) {
 	const v = 0.2
 	for _, m := range []Method{OLLA, ULLA} {

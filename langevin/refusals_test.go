@@ -49,7 +49,7 @@ func TestBalancedGains(t *testing.T) {
 	}
 }
 
-// Names are read in any case, RDDPM is OLLA-P, and what is none is told with those that are.
+// Names are read in any case, and RDDPM is OLLA-P. The error of an unknown name lists the known ones.
 func TestNamesAndTheirRefusals(t *testing.T) {
 	for name, want := range map[string]Method{"RDDPM": OLLAP, "rddpm": OLLAP, "olla-p": OLLAP, "ulla": ULLA} {
 		if got, err := ParseMethod(name); err != nil || got != want {
@@ -267,8 +267,8 @@ func TestPriorsThatAreNone(t *testing.T) {
 	testkit.Refused(t, testkit.Err(UniformPrior(p)), "uniform", "the uniform law of a line")
 }
 
-// Where ∇h loses its rank the density of a level is that of no point, +∞ as an energy, and its
-// force that of the potential alone; the rows beside it do not hear of it.
+// Where ∇h loses its rank the density of a level is that of no point, +∞ as an energy, and its force is the force of
+// the potential alone. The rows beside it do not change.
 func TestLevelWhereTheRankDrops(t *testing.T) {
 	f := Quadratic{Center: []float64{1, 0}}
 	level := testkit.Must(Level(zoo.Ellipsoid{Axes: []float64{1, 1}}, f))

@@ -343,8 +343,8 @@ func (s *Simulator) Forward(ctx context.Context, paths *Paths, x0 []float64, see
 	return report, err
 }
 
-// forward simulates the steps 0 … end−1 of forward paths from the points x0, of which the first has the number given,
-// and shows x_0 … x_end, with the folds of the step to each.
+// forward simulates the steps 0 … end−1 of forward paths from the points x0. The first point has the number `first`.
+// forward shows x_0 … x_end, with the folds of the step to each.
 func (w *simWorker) forward(x0 []float64, failed []bool, first int, noise, momentum keyed.Stream, end int,
 	see func(k int, x []float64, f *Folds)) error {
 	n, x, prev, next := len(failed), w.a, w.b, w.c

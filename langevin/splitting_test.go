@@ -93,9 +93,9 @@ func TestFlightsEndNearby(t *testing.T) {
 	}
 }
 
-// The share of flights that turn back: on [0, 1] a flight of length h meets a wall with
-// probability E|hp| = h√(2/π), and a step τ has two of τ/2. 400 000 flights, of which about 0.0399
-// turn; even if each counted ten times, the bound is six standard deviations.
+// The share of flights that turn back: on [0, 1] a flight of length h meets a wall with probability E|hp| = h√(2/π),
+// and a step τ has two flights of τ/2. About 0.0399 of the 400 000 flights turn. Even if each counted ten times, the
+// bound is six standard deviations.
 func TestTurnedShare(t *testing.T) {
 	set := testkit.Must(zoo.NewBox([]float64{0}, []float64{1}))
 	p := &Process{Set: set, Method: ULLAP, Friction: 50, Schedule: Schedule{N: 1, T: 0.1, SigmaMin: 1, SigmaMax: 1}}

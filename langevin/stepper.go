@@ -138,6 +138,10 @@ func (s *Stepper) Backward(dst, x, next, ζ []float64, failed []bool, n, k int, 
 	return s.finish(dst, x, failed, n, s.proc.BackTau(k))
 }
 
+// Tangent writes Π(x) v at the points x that the step in progress starts from, for a Score that it asks: n×d. dst may
+// be v.
+func (s *Stepper) Tangent(dst, v []float64) { s.at.Tangent(dst, v) }
+
 // values returns all components at n points, until the next step.
 func (s *Stepper) values(x []float64, n int) ([]float64, error) {
 	if s.walls != nil {

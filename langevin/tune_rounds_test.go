@@ -73,7 +73,7 @@ func TestTuneHalves(t *testing.T) {
 	if !errors.As(err, &diverged) || calls != 30 {
 		t.Errorf("%v after %d looks", err, calls)
 	}
-	// Nor is one where no step's energy is a number: shares that no step mends are an error, and
+	// Tuning also fails if the energy is not finite at any step size: no step size repairs this, so it is an error, and
 	// the step and its shares are those of the last round.
 	for _, leaps := range []int{0, 2} {
 		c := tuned(line, OLLA, unknown{}, 1)

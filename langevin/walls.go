@@ -134,7 +134,7 @@ type mirrors struct {
 	ctx        context.Context  // of Stepper.until
 	support    [][]int          // that each component's derivatives are along; nil: all coordinates
 	from       []int            // c+1: where those of each component begin among a point's
-	known      bool             // at is asked next where values and jac are of
+	known      bool             // values and jac are those of the point that `at` evaluates next
 	folds      Folds
 
 	rows        [together]reflected // that are sent back together
@@ -156,7 +156,7 @@ type reflected struct {
 	best    []float64 // tangent part of the gradient of the deepest wall
 	depth   float64
 	deepest int
-	comp    int // whose gradient is asked for
+	comp    int // component whose gradient comes next
 }
 
 // together is how many rows are sent back at a time.
@@ -315,7 +315,7 @@ func (w *mirrors) reflect(info *Info) {
 	}
 }
 
-// leave takes from the rows that are left those of which out says so.
+// leave removes the rows for which out returns true from the rows that are left.
 func (w *mirrors) leave(out func(k int, r *reflected) bool) {
 	left := w.left[:0]
 	for k, r := range w.left {

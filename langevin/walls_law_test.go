@@ -42,9 +42,9 @@ func TestElasticLaws(t *testing.T) {
 	}
 }
 
-// On the cap with a density the error of the first-order scheme halves with the step:
-// 0.060, 0.030, 0.013 ± 0.004 with 400 chains. Here each may be off by 5 standard errors
-// (rate 6·10⁻⁷ each), and the least must be at most half the largest, of which it is a fifth.
+// On the cap with a density the error of the first-order scheme halves with the step: 0.060, 0.030, 0.013 ± 0.004 with
+// 400 chains. Each may be off by 5 standard errors (rate 6·10⁻⁷ each). The least must be at most half the largest; here
+// it is a fifth.
 func TestElasticErrorFalls(t *testing.T) {
 	if testing.Short() {
 		t.Skip("a law, for seconds")

@@ -249,8 +249,8 @@ func (w wall) Jacobians(v, j, x []float64, n int) {
 	}
 }
 
-// What mirrors cannot bring back turns back and reverses its momentum, if it came from
-// inside; from outside it is projected onto Σ, or fails where there is none.
+// A step that mirrors cannot bring back returns to its start and reverses its momentum, if it began inside. If it began
+// outside Σ, it is projected onto Σ, or fails where no point of Σ is near.
 func TestWhereMirrorsEnd(t *testing.T) {
 	hill := wall(func(x float64) (float64, float64) { return 1 - (x-2)*(x-2), -2 * (x - 2) }) // beyond: (1, 3)
 	nowhere := wall(func(x float64) (float64, float64) { return 1 + x*x, 2 * x })

@@ -52,7 +52,7 @@ func (p *Problem) With(choices []choose.Choice) *Problem {
 	return &q
 }
 
-// choose puts a choice in place of a key that nobody wrote.
+// choose sets a key that nobody wrote to a choice.
 func (p *Problem) choose(c choose.Choice) {
 	if !p.silent(c.Key) {
 		return
@@ -79,7 +79,7 @@ func (p *Problem) choose(c choose.Choice) {
 	p.chosen = appended(p.chosen, c)
 }
 
-// appended returns choices with c in place of another for its key.
+// appended returns choices with c, which replaces another choice for its key.
 func appended(chosen []choose.Choice, c choose.Choice) []choose.Choice {
 	return append(slices.DeleteFunc(chosen, func(old choose.Choice) bool { return old.Key == c.Key }), c)
 }

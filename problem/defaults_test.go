@@ -29,7 +29,7 @@ func TestZeroValuesAreDefaults(t *testing.T) {
 	}
 }
 
-// With octaves of the start a network is told where paths began, and without them not.
+// With octaves of the start a network reads where paths began, and without them it does not.
 func TestOctavesOfStart(t *testing.T) {
 	for _, of := range []string{"point", "start"} {
 		p, err := load(t, "data: {kind: points, path: x.csv}\nset: {kind: sphere, dim: 3}\nnetwork: {octaves: 2}\n"+

@@ -70,7 +70,7 @@ func TestKeysWithoutEffect(t *testing.T) {
 		}
 		rows = append(rows, r)
 	}
-	// The others always have an effect, or what they need is asked for in words of its own.
+	// The others always have an effect, or errors of their own name what they need.
 	always := strings.Fields(`
 		name title seed convention defaults data.kind data.reference data.prmtop data.train data.split_seed
 		data.tolerance condition.columns condition.path condition.drop observe observe[].name observe[].for

@@ -18,8 +18,8 @@ import (
 const dipeptide = "name: p\nset: {kind: formula, dim: 66, let: {atom: \"reshape(x, 22, 3)\"}, equality: " +
 	"[{name: phi, expr: \"dihedral(atom[4], atom[6], atom[8], atom[14]) = -70 * pi / 180\"}]}\n"
 
-// f = U/kT of the built-in molecule, and of the same from files, with chains that begin at its
-// conformation; what cannot be is told at its key.
+// f = U/kT of the built-in molecule, and of the same from files, with chains that begin at its conformation. Errors
+// name the key.
 func TestForceField(t *testing.T) {
 	dir := t.TempDir()
 	write := func(name, from string) string {

@@ -49,7 +49,7 @@ var registered = map[string]func() []string{
 	},
 }
 
-// AnyCase reports whether the words of a key are told apart by their letters alone: ulla is ULLA.
+// AnyCase reports whether the words of a key may be written in any case: ulla is ULLA.
 func AnyCase(key string) bool { return key == KeyProcessMethod || key == "sample.method" }
 
 // checkWords returns a *KeyError if a text is none of the words of its key.
@@ -138,22 +138,19 @@ var (
 	quoted = regexp.MustCompile("`([a-z0-9_.]+)`")
 )
 
-// described reads the tables of docs/problem-file.md: the first one is of all keys, that below Observables of the
-// entries of observe. A row may be of several keys.
+// described reads the tables of keys in docs/problem-file.md, which begin with a header of key, default and meaning.
+// The table below Observables is of the entries of observe. A row may hold several keys.
 func described() map[string]row {
 	out := map[string]row{}
-	prefix := ""
+	prefix, inTable := "", false
 	for line := range strings.Lines(docs.ProblemFile) {
-		if title, ok := strings.CutPrefix(line, "## "); ok {
-			switch strings.TrimSpace(title) {
-			case "Observables":
-				prefix = "observe[]."
-			default:
-				prefix = "-" // other tables are of something else
-			}
+		line = strings.TrimSpace(line)
+		if title, ok := strings.CutPrefix(line, "## "); ok && title == "Observables" {
+			prefix = "observe[]."
 		}
-		cells := strings.Split(strings.ReplaceAll(strings.TrimSpace(line), `\|`, "\x00"), "|")
-		if prefix == "-" || len(cells) != 5 {
+		inTable = line == "| key | default | meaning |" || inTable && line != ""
+		cells := strings.Split(strings.ReplaceAll(line, `\|`, "\x00"), "|")
+		if !inTable || len(cells) != 5 {
 			continue
 		}
 		for i := range cells {
@@ -166,9 +163,7 @@ func described() map[string]row {
 			if len(defaults) == len(names) { // each its own
 				r.fallback = defaults[i]
 			}
-			if key := prefix + name[1]; out[key] == (row{}) {
-				out[key] = r
-			}
+			out[prefix+name[1]] = r
 		}
 	}
 	return out

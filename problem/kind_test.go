@@ -8,8 +8,8 @@ import (
 	"github.com/landing-diffusion/landing/tools/testkit"
 )
 
-// Where data.kind is not written it follows from the set: motions of an arm, and conformations
-// of a molecule unless the file is a table; what is written stays, and nothing else is asked.
+// Where data.kind is not written it follows from the set: motions of an arm, and conformations of a molecule unless the
+// file is a table. A written kind stays, and needs nothing else.
 func TestKindFollows(t *testing.T) {
 	template := filepath.Join(t.TempDir(), "m.xyz")
 	testkit.OK(t, os.WriteFile(template, []byte("3\n\nC 0 0 0\nC 1.5 0 0\nC 2 1.4 0\n"), 0o666))

@@ -16,8 +16,8 @@ import (
 	"github.com/landing-diffusion/landing/problem/sets"
 )
 
-// A Problem is a problem file. Every key is listed, with its default, in docs/problem-file.md. Tags of fields say what
-// the value of a key may be, as in package sets: words, one of which a text is, and bounds of a number.
+// A Problem is a problem file. Every key is listed, with its default, in docs/problem-file.md. Tags of fields say which
+// values a key allows, as in package sets: words for a text, and bounds for a number.
 type Problem struct {
 	Name       string         `yaml:"name"`
 	Title      string         `yaml:"title"`
@@ -75,7 +75,7 @@ type Data struct {
 	Path      string `yaml:"path"`
 	Reference string `yaml:"reference,omitempty"` // of molecules: file of what RMSDs are taken to
 	Prmtop    string `yaml:"prmtop,omitempty"`    // of molecules: AMBER's parameters, for energies in reports
-	Train     string `yaml:"train,omitempty"`     // NPY file of points that are learned in place of the training rows
+	Train     string `yaml:"train,omitempty"`     // NPY file of points that replace the training rows
 	SplitSeed uint64 `yaml:"split_seed"`
 	Tolerance Choice `yaml:"tolerance" bounds:"(0,1e15]"` // largest violation; auto: evidence.Far of the spread
 }
@@ -261,7 +261,7 @@ func buildSet(p *Problem) (constraint.Set, error) {
 	return set, p.Condition.check(p.origins, set, p.Generate.Guidance)
 }
 
-// TaughtKey is the key of the file of points that are learned in place of the training rows.
+// TaughtKey is the key of the file of points that the network learns instead of the training rows.
 const TaughtKey = "data.train"
 
 // paths are the paths in the problem, the set apart, by key.

@@ -220,7 +220,7 @@ var extendKeys = []string{
 	KeyTrainMaxFailed, "mpi.exact",
 }
 
-// extendFaults say of other keys, by what they begin with, why a run does not go on with another value.
+// extendFaults say, by the first word of other keys, why training cannot continue with another value.
 var extendFaults = []reason{
 	{"train", "what was trained, was trained with it"},
 	{"network", "the weights are those of this network"},

@@ -116,8 +116,8 @@ func TestRedrawRefuses(t *testing.T) {
 	}
 }
 
-// With the paper's walls in place of elastic ones the repulsion, which the run had no use
-// for, is left to the program unless it is said.
+// With the paper's walls instead of elastic ones the program chooses the repulsion, which the run did not use, unless
+// the settings have it.
 func TestRedrawWalls(t *testing.T) {
 	p := trainedProblem(t, "set: {kind: cap, axis: [0, 0, 1], height: 0.2}\nprocess: {method: OLLA, walls: elastic}\n")
 	q, err := p.Redraw(ParseSettings("process.walls=paper"))

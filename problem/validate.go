@@ -158,8 +158,8 @@ func (n Network) check(o origins, c score.Config) error {
 	return err
 }
 
-// CheckPaths returns a *KeyError if the paths of so many data rows, which training
-// keeps whole, are too large: rows·(N+1)·d numbers, or of train.paths of them.
+// CheckPaths returns a *KeyError if the paths of `rows` data rows, which training keeps whole, are too large:
+// rows·(N+1)·d numbers, or of train.paths of them.
 func (p *Problem) CheckPaths(proc *langevin.Process, rows int) error {
 	if few := p.Train.Paths; few > 0 {
 		rows = min(rows, few)

@@ -7,8 +7,8 @@ import (
 	"github.com/landing-diffusion/landing/tools/testkit"
 )
 
-// Every variant is checked on load, applied or not, by file, line and key; what one
-// that is applied gets wrong is told by its own line.
+// Every variant is checked on load, applied or not, by file, line and key. An error of an applied variant names the
+// variant's own line.
 func TestVariantsAreChecked(t *testing.T) {
 	const head = "name: x\nset: {kind: sphere, dim: 3}\nvariants:\n  good: {seed: 2}\n"
 	for text, want := range map[string]string{

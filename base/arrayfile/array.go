@@ -240,9 +240,9 @@ func writeSlice[T float32 | float64 | int64](w io.Writer, data []T) error {
 	return nil
 }
 
-// Rows are N rows of D numbers that come in blocks, for more than fits in memory. A block is whole rows, in order; it
-// is good until the next one is asked for. Blocks that end before N rows come from a source that failed, which whoever
-// made the Rows knows.
+// Rows are N rows of D numbers, read in blocks, for arrays larger than the memory. A block is whole rows, in order. It
+// stays valid until the next call. If the source fails, the blocks end before N rows, and the function that made the
+// Rows returns the error.
 type Rows struct {
 	N, D   int
 	Blocks iter.Seq[[]float64]

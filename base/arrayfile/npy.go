@@ -39,7 +39,7 @@ func ReadNPY(path string) (Array, error) {
 // types of kinds in either byte order. An array in Fortran order is rearranged into C order.
 func DecodeNPY(r io.Reader) (Array, error) { return decodeNPY(r, math.MaxInt) }
 
-// decodeNPY is DecodeNPY of an array of at most so many elements.
+// decodeNPY is DecodeNPY with a limit: the array has at most `most` elements.
 func decodeNPY(r io.Reader, most int) (Array, error) {
 	h, err := readNPYHeader(r)
 	if err != nil {

@@ -79,8 +79,8 @@ func (z *NPZ) Close() error {
 // Names returns the names of the arrays, without ".npy", in the archive's order.
 func (z *NPZ) Names() []string { return slices.Clone(z.names) }
 
-// Read reads an array of at most so many elements: one whose header promises more is
-// refused before any of them is inflated.
+// Read reads an array of at most `most` elements. If the header promises more, Read returns an error before it inflates
+// any.
 func (z *NPZ) Read(name string, most int) (Array, error) {
 	a, err := z.read(name, most)
 	if err != nil {

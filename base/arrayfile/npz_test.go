@@ -83,7 +83,7 @@ func TestReadNPZRefuses(t *testing.T) {
 	}
 }
 
-// Only the arrays that are asked for are inflated, and none that promises more elements than the caller takes.
+// NPZ.Read inflates only the named array, and refuses an array whose header promises more elements than the limit.
 func TestNPZReadsWhatIsAsked(t *testing.T) {
 	const huge = 1 << 20
 	head := npyHead(huge)

@@ -13,9 +13,9 @@ import (
 	"github.com/landing-diffusion/landing/internal/fault"
 )
 
-// Pick reads an array of at most so many elements from an open file, which is called by its path: that of an NPY file;
-// or of an NPZ file the one of the name, or if that is empty the only one, or the only one that has a usual name. It
-// returns the array's name, of NPZ files, and the SHA-256 of all bytes of the file in hexadecimal.
+// Pick reads an array of at most `most` elements from an open NPY or NPZ file; messages use the file's path. From an
+// NPZ file Pick takes the array called name. If name is empty, it takes the only array, or the only array with a usual
+// name. Pick also returns the array's name (NPZ files only), and the SHA-256 of the whole file in hexadecimal.
 func Pick(f *os.File, most int, name string, usual ...string) (a Array, called, digest string, err error) {
 	a, called, err = pick(f, most, name, usual)
 	sum := sha256.New()

@@ -348,7 +348,7 @@ func (e *Evaluator) Values(dst, x []float64, n int) {
 	e.run(0, e.p.values, [2][]float64{dst}, x, nil, n)
 }
 
-// Values is that of an Evaluator made for the call, for a look from outside the loops.
+// Values makes an Evaluator for one call of Evaluator.Values; loops make their own Evaluator once.
 func (p *Program) Values(dst, x []float64, n int) { p.NewEvaluator().Values(dst, x, n) }
 
 // Jacobians writes components and their gradients: n×c and n×c×d.

@@ -160,7 +160,7 @@ func TestNamedVariables(t *testing.T) {
 	}
 }
 
-// A graph holds so many operations and no more.
+// A graph refuses more operations than its limit.
 func TestGraphIsBounded(t *testing.T) {
 	g := NewGraph(1)
 	g.nodes = append(g.nodes, make([]node, MaxNodes-1-len(g.nodes))...)

@@ -65,6 +65,8 @@ func (g *Graph) partials(i int32) (da, db int32) {
 		da, db = g.binary(opGE, b, a), g.binary(opGT, a, b)
 	case opMax:
 		da, db = g.binary(opGE, a, b), g.binary(opGT, b, a)
+	case opKeep:
+		db = g.binary(opGE, a, zero)
 	}
 	return da, db
 }

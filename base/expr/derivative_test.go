@@ -38,6 +38,12 @@ var smooth = []struct {
 	}},
 	{"abs(x[0] - 2)*abs(x[1]) + relu(x[2] - 1) + relu(x[3])",
 		func(x []float64) float64 { return (2-x[0])*x[1] + x[3] }},
+	{"where(x[0]*x[1], exp(x[2]), where(-9, log(-9), x[1]^2))", func(x []float64) float64 {
+		if x[0]*x[1] >= 0 {
+			return math.Exp(x[2])
+		}
+		return x[1] * x[1]
+	}},
 	{"softplus(x[0])*logistic(x[1]) + softplus(-50 + x[2])", func(x []float64) float64 {
 		return math.Log1p(math.Exp(x[0]))/(1+math.Exp(-x[1])) + math.Exp(x[2]-50)
 	}},

@@ -61,6 +61,11 @@ func extreme(o op, v []Value) Value {
 	return m
 }
 
+// Where is v where t ≥ 0, else w, element by element. Both must have a derivative: 0 does not mask NaN.
+func Where(t, v, w Value) Value {
+	return pair(opKeep, t, v).Add(pair(opKeep, pair(opGT, t.g.Const(0), t).Sub(t.g.Const(0.5)), w))
+}
+
 // Sum adds all elements, in order.
 func Sum(v Value) Value {
 	s := zero
@@ -311,6 +316,8 @@ func init() {
 	two("cross", "cross(u, v)", Cross)
 	two("distance", "distance(p, q)", Distance)
 	two("times", "times(u, v)", Value.Times)
+	functions["where"] = function{min: 3, max: 3, form: "where(t, u, v): u where t >= 0, else v",
+		do: func(a []Value) Value { return Where(a[0], a[1], a[2]) }}
 	const angle = "angle(u, v) between vectors, or angle(p, q, r) at the point q"
 	functions["angle"] = function{min: 2, max: 3, form: angle, do: func(a []Value) Value {
 		if len(a) == 2 {

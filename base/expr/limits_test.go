@@ -91,7 +91,7 @@ func TestLimitsInGo(t *testing.T) {
 	testkit.Equal(t, NewGraph(0).Dim(), 0, "dimension")
 }
 
-// Scalars that are numbers are told from vectors.
+// Value distinguishes scalars that are numbers from vectors.
 func TestValuesTell(t *testing.T) {
 	g := NewGraph(5)
 	if c, ok := g.X().Constant(); c != 0 || ok {

@@ -286,7 +286,7 @@ func (s *Scope) member(n *ast.MemberNode) Value {
 	return v.At(i)
 }
 
-// called is what messages call an array: its name, or that of which it is a row; "" if it has none.
+// called returns the name of an array for messages, or "a row of" and the array's name; "" if it has none.
 func called(n ast.Node) string {
 	switch n := n.(type) {
 	case *ast.IdentifierNode:

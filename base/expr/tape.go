@@ -8,7 +8,7 @@ type instr struct {
 	dst, a, b, c, d2 int32 // d2: the fourth operand, or the second result
 }
 
-// A tape is a straight line of instructions over registers, each of which holds one number for every point of a chunk.
+// A tape is a straight line of instructions over registers. Each register holds one number for every point of a chunk.
 type tape struct {
 	code    []instr
 	loads   []move // from the n×d inputs: fromX of them from x, then from v
@@ -65,8 +65,8 @@ func (t *tape) load(s, x, v []float64, d, from, count int) {
 	}
 }
 
-// few: up to so many moves, going through the points once for each is faster
-// than going through the moves for each point.
+// few is the largest number of moves for which one pass over the points for each move is faster than one pass over the
+// moves for each point.
 const few = 8
 
 // gather copies columns of rows (stride wide) to registers. Column 0 is the variable numbered first.
@@ -231,8 +231,9 @@ const (
 	opAtan2
 	opMin
 	opMax
-	opGE // 1 where a ≥ b, else 0
-	opGT // 1 where a > b, else 0
+	opGE   // 1 where a ≥ b, else 0
+	opGT   // 1 where a > b, else 0
+	opKeep // b where a ≥ 0, else 0
 
 	// Of the tape alone: what the compiler joins, with the same roundings.
 	opMulAdd // a·b + c
@@ -248,7 +249,7 @@ var opNames = [...]string{
 	opTan: "tan", opAsin: "asin", opAcos: "acos", opAtan: "atan", opSinh: "sinh", opCosh: "cosh", opTanh: "tanh",
 	opAbs: "abs", opSign: "sign", opSoftplus: "softplus", opLogistic: "logistic",
 	opAdd: "+", opSub: "-", opMul: "*", opDiv: "/", opPow: "^", opAtan2: "atan2", opMin: "min", opMax: "max",
-	opGE: ">=", opGT: ">",
+	opGE: ">=", opGT: ">", opKeep: "where",
 }
 
 func (o op) String() string { return opNames[o] }
@@ -283,6 +284,11 @@ func apply(o op, a, b float64) float64 {
 		return indicator(a >= b)
 	case opGT:
 		return indicator(a > b)
+	case opKeep:
+		if a >= 0 {
+			return b
+		}
+		return max(0, a) // 0 or NaN
 	}
 	return ofOne[o](a)
 }

@@ -29,7 +29,8 @@ func TestStepsAreCounted(t *testing.T) {
 
 // Every function refuses one argument more than it takes, and one fewer, and not what it takes.
 func TestArity(t *testing.T) {
-	takes := map[string][2]int{"angle": {2, 3}, "dihedral": {4, 4}, "reshape": {3, 3}, "max": {1, -1}, "min": {1, -1}}
+	takes := map[string][2]int{"angle": {2, 3}, "dihedral": {4, 4}, "reshape": {3, 3}, "where": {3, 3},
+		"max": {1, -1}, "min": {1, -1}}
 	for _, name := range []string{"atan2", "dot", "cross", "distance", "times"} {
 		takes[name] = [2]int{2, 2}
 	}

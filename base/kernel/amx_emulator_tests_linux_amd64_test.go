@@ -105,7 +105,7 @@ func TestProgram(t *testing.T) {
 	}
 }
 
-// Faulty uses are told.
+// The emulator reports invalid uses of tiles.
 func TestFaults(t *testing.T) {
 	m := make(ram, 1024)
 	var g [16]uint64
@@ -130,7 +130,7 @@ func TestFaults(t *testing.T) {
 	}
 }
 
-// A program without tiles runs as ever: many threads, preemption signals, its own faults.
+// The emulator does not change a program without tiles: many threads, preemption signals, the program's own faults.
 func TestRunIsTransparent(t *testing.T) {
 	if os.Getenv("AMXTEST") != "" {
 		done := make(chan int)

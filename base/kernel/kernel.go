@@ -1,11 +1,11 @@
 // Package kernel holds the loops over network rows that decide the speed: the matrix products of linear layers, the
 // SiLU activation and its derivative, Adam.
 //
-// Every loop is generic over float32 (training) and float64 (exact checks). float64 runs in portable Go; float32 in the
-// best of AVX-512, AVX2 with FMA and portable Go that the machine has, or in the one that the environment variable
-// LANDING_KERNEL names (amx, avx512, avx2, portable). A name that is unknown, or not to be had here, ends the program
-// at its start. Products of float32 may be permitted a lower Precision. Geometry that is itself a network has float64
-// loops in assembly: Mul64 and Softplus64.
+// Every loop is generic over float32 (training) and float64 (exact checks). float64 runs in portable Go. float32 runs
+// in the best of AVX-512, AVX2 with FMA, NEON and portable Go that the machine has, or in the one that the environment
+// variable LANDING_KERNEL names: amx, avx512, avx2, neon or portable. A name that is unknown, or not to be had here,
+// ends the program at its start. Products of float32 may be permitted a lower Precision. Geometry that is itself a
+// network has float64 loops in assembly: Mul64 and Softplus64.
 //
 // One row's result depends on that row alone, whatever the number of rows in the call, and one element's on no
 // neighbour; sums over rows run in an order that their number fixes, that of the rows but in bfloat16. Shapes that do
@@ -30,7 +30,7 @@ func need(what string, have, want int) {
 }
 
 // An impl is a set of float32 loops in assembly. Its passes take arrays of at
-// least one number; asm_amd64.go says what each does.
+// least one number; the generator says what each does.
 type impl struct {
 	name       string
 	rows, cols int // of tile
@@ -77,8 +77,8 @@ func notice(want string, have []*impl) string {
 	case runtime.GOARCH == "amd64":
 		return "this processor has no AVX2 with FMA: networks run in portable Go, about ten times slower"
 	}
-	return "networks run in portable Go, about ten times slower than with the instructions of a recent x86 " +
-		"processor: there are no loops for " + runtime.GOARCH + " yet"
+	return "networks run in portable Go, about ten times slower than with the vector instructions of x86 or ARM: " +
+		"there are no loops for " + runtime.GOARCH + " yet"
 }
 
 // Check returns an error if the environment variable LANDING_KERNEL asks for loops that do not exist or that this
@@ -95,7 +95,7 @@ func choose(want string, have []*impl) (*impl, error) {
 			return nil, nil
 		}
 		return have[0], nil
-	case "avx2", "avx512", "amx":
+	case "avx2", "avx512", "amx", "neon":
 		for _, im := range have {
 			if im.name == want {
 				return im, nil
@@ -104,7 +104,7 @@ func choose(want string, have []*impl) (*impl, error) {
 		return nil, fmt.Errorf("kernel: LANDING_KERNEL=%s, but this machine does not have it; it has %s",
 			want, names(have))
 	}
-	return nil, fmt.Errorf("kernel: LANDING_KERNEL=%q is not one of amx, avx512, avx2, portable", want)
+	return nil, fmt.Errorf("kernel: LANDING_KERNEL=%q is not one of amx, avx512, avx2, neon, portable", want)
 }
 
 func names(have []*impl) string {
@@ -116,7 +116,8 @@ func names(have []*impl) string {
 }
 
 // Name returns the instruction set that networks in float32 run on: amx (AVX-512 with bfloat16 products in tiles),
-// avx512, avx2 or portable. It is the best that the machine has, or what the environment variable LANDING_KERNEL names.
+// avx512, avx2, neon (of arm64) or portable. It is the best that the machine has, or what the environment variable
+// LANDING_KERNEL names.
 func Name() string {
 	if active == nil {
 		return "portable"

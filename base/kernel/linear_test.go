@@ -1,7 +1,9 @@
 package kernel
 
 import (
+	"encoding/binary"
 	"fmt"
+	"hash/fnv"
 	"math"
 	"os"
 	"runtime"
@@ -9,6 +11,8 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"github.com/landing-diffusion/landing/tools/testkit"
 )
 
 var nan, inf = float32(math.NaN()), float32(math.Inf(1))
@@ -182,6 +186,85 @@ func checkShape(fatal fatalf, g *guard, n, out, in int, special bool) {
 			}
 		}
 	}
+}
+
+// fused returns a·b + c, rounded once: the product is exact in float64, and the sum is rounded to odd there, so that
+// rounding it to float32 is right (Boldo and Melquiond 2008).
+func fused(a, b, c float32) float32 {
+	p, s := float64(a)*float64(b), float64(c)
+	sum := p + s
+	if v := sum - p; math.Float64bits(sum)&1 == 0 && !math.IsInf(sum, 0) {
+		switch rest := (p - (sum - v)) + (s - v); {
+		case rest > 0 == (sum > 0) && rest != 0:
+			sum = math.Float64frombits(math.Float64bits(sum) + 1)
+		case rest != 0:
+			sum = math.Float64frombits(math.Float64bits(sum) - 1)
+		}
+	}
+	return float32(sum)
+}
+
+// In assembly every element of a product is one chain of fused multiply-adds in index order, to the bit.
+func TestChain(t *testing.T) {
+	const n, out, in = 13, 37, 300
+	x, w := fill[float32](n*in, 1), fill[float32](out*in, 2)
+	each(t, func(t *testing.T) {
+		if active == nil {
+			t.Skip("portable products round each product")
+		}
+		y, p := make([]float32, n*out), NewWeights[float32](out, in, false, Float32)
+		p.Set(w)
+		MulTransposed(y, x, p, n, make([]float32, Scratch[float32](n, out, in)))
+		for i, got := range y {
+			want := float32(0)
+			for l := range in {
+				want = fused(x[i/out*in+l], w[i%out*in+l], want)
+			}
+			testkit.Equal(t, got, want, "element %d", i)
+		}
+	})
+}
+
+// All loops in assembly, on x86 and on arm64, give the same bits: products, passes and float64.
+func TestBits(t *testing.T) {
+	const n, out, in = 13, 37, 50
+	each(t, func(t *testing.T) {
+		if active == nil {
+			t.Skip("portable loops have bits of their own")
+		}
+		sum := fnv.New64a()
+		write := func(what string, x any, want uint64) {
+			testkit.OK(t, binary.Write(sum, binary.LittleEndian, x))
+			testkit.Equal(t, sum.Sum64(), want, what)
+		}
+		x, dy, w := fill[float32](n*in, 1), fill[float32](n*out, 2), fill[float32](out*in, 3)
+		for i, r := range checkLinear(t.Fatalf, &guard{t: t}, Float32, n, out, in, x, dy, w, w) {
+			write(fmt.Sprint("product ", i), r, []uint64{13461089709217708217, 17589992571876695416,
+				4657780072993737097, 17483379391912037612}[i])
+		}
+		for i, p := range passes {
+			var arrays [][]float32
+			for k := range p.arrays {
+				arrays = append(arrays, fill[float32](173, uint64(k)))
+			}
+			p.run(arrays)
+			for _, a := range arrays {
+				testkit.OK(t, binary.Write(sum, binary.LittleEndian, a))
+			}
+			write(p.name, []float32{}, []uint64{1786339363538670026, 3315691530661920732, 10577456840931776580,
+				11398944506815431839, 18345451654713870669, 1251792190451431799,
+				8886027778928632569}[i])
+		}
+		if double() == nil {
+			return
+		}
+		b, c, slope := NewMatrix64(21, 37), make([]float64, 9*Pad64(37)), make([]float64, 9*Pad64(37))
+		b.Set(fill[float64](21*37, 1), 37)
+		Mul64(c, fill[float64](9*Pad64(21), 2), b, 9, false)
+		Softplus64(c, slope, c, fill[float64](Pad64(37), 3), 9, 37, 10)
+		write("softplus", c, 16534784285139364787)
+		write("its slope", slope, 6686757483023482192)
+	})
 }
 
 // Where a precision is not to be had, or not faster, it gives the bits of float32; float64 ignores it.

@@ -18,7 +18,7 @@ type pairing struct {
 
 	strip func(s strip)
 
-	// Layouts, in asm_amd64.go: of the numbers, and of their remainders.
+	// Layouts: of the numbers, and of their remainders.
 	narrow   [2]func(dst *uint32, src *float32, n int)
 	pairRows [2]func(dst *uint32, step int, src *float32, stride, n, cols int)
 	turn     func(dst *uint32, step int, src *uint32, stride int)
@@ -40,6 +40,32 @@ type strip struct {
 	spare    *float32 // room for a tile
 }
 
+// inTiles multiplies with tiles of width columns, panel by panel.
+func (s strip) inTiles(width int, tile func(rows, k int, a *float32, rs, ks int, b, c *float32, cs, cols, add int)) {
+	for j := 0; j < s.cols; j += width {
+		at, c := j/pairColumns*s.bStep+j%pairColumns, (*float32)(word((*uint32)(unsafe.Pointer(s.c)), j))
+		part := func(a, b unsafe.Pointer, add bool) {
+			tile(s.h, s.pairs, (*float32)(a), 4*s.rs, 4*s.ks, (*float32)(b), c, 4*s.cs, min(width, s.cols-j),
+				truth(add))
+		}
+		if s.parts == 3 {
+			part(word(s.a, s.aRest), word(s.b, at), s.add)
+			part(word(s.a, 0), word(s.b, at+s.bRest), true)
+		}
+		part(word(s.a, 0), word(s.b, at), s.add || s.parts == 3)
+	}
+}
+
+// word points n words on from p.
+func word(p *uint32, n int) unsafe.Pointer { return unsafe.Add(unsafe.Pointer(p), 4*n) }
+
+func truth(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
 const (
 	pairColumns = 32
 	block       = 16 // words in a register; pairs of a stored operand come in blocks
@@ -48,8 +74,8 @@ const (
 // words returns how many pairs an operand of k numbers is stored in.
 func words(k int) int { return roundUp((k+1)/2, block) }
 
-// deep returns how many pairs of k numbers to sum from pair p on: at most so many that a block of each operand stays in
-// the caches. read is how many numbers they are.
+// deep returns how many pairs of k numbers to sum from pair p on, and how many numbers these pairs read. A block of
+// each operand then stays in the caches.
 func (q *pairing) deep(k, p, copies int) (pairs, read int) {
 	read = min(2*depth/copies, k-2*p)
 	return roundUp((read+1)/2, q.whole), read

@@ -171,8 +171,8 @@ func (p *Precision) UnmarshalText(name []byte) (err error) {
 	return err
 }
 
-// Effective returns the precision that float32 products permitted p have on this
-// machine: p, or Float32 where that is as fast or p cannot be had.
+// Effective returns the precision that float32 products permitted p have on this machine: p, or Float32 where Float32
+// is as fast or the machine has no p.
 func Effective(p Precision) Precision {
 	if pairsOf[float32](p) == nil {
 		return Float32

@@ -2,8 +2,8 @@ package kernel
 
 import "unsafe"
 
-// implementations lists what tests run on: what this machine has, portable Go, and where it multiplies in bfloat16 two
-// more with AVX512_BF16 in place of tiles: one that computes three products, one that is laid out as tiles are.
+// implementations lists what tests run on: this machine's implementation and portable Go. A machine that multiplies in
+// bfloat16 adds two with AVX512_BF16 instead of tiles: one computes three products, one has the layout of tiles.
 func implementations() []*impl {
 	if emulated {
 		return []*impl{avx512.with("amx", &tilesAMX)}

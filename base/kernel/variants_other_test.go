@@ -2,4 +2,4 @@
 
 package kernel
 
-func implementations() []*impl { return []*impl{nil} }
+func implementations() []*impl { return append(available(), nil) }

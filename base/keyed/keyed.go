@@ -238,6 +238,8 @@ var (
 	HiddenConditions = use(Conditions, Block{0, 1<<40 - 1}, "terms whose condition the network does not see")
 	GivenStarts      = use(Conditions, one(1<<40), "ends of paths that samples under a condition begin with")
 	ArmRepairs       = use(Conditions, one(1<<40+1), "ways around what a motion touches; sample: number, step: draw")
+	GivenPicks       = use(Conditions, one(1<<40+2), "particles that go on; sample: population, step: k")
+	GivenChances     = use(Conditions, one(1<<40+3), "samples that an observation keeps; sample: number")
 
 	// Evaluation.
 	FloorDraws   = use(Evaluation, Block{0, 1<<32 - 1}, "draws from the training rows behind a floor; index: draw")

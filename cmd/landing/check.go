@@ -31,10 +31,9 @@ func checkVerb(a *app) *cobra.Command {
 		Use:   "check PROBLEM",
 		Short: "Examine a problem's constraints, data and process before training",
 		Long: `check examines the set, the data and the process of a problem. It prints PASS, WARN or FAIL for each
-component, or SKIP where nothing could be compared. It finds wrong derivatives, infeasible data, redundant or
-conflicting constraints, gradients that vanish on the set, and kinks. It finds unsuitable rates, steps that
-leave the set, disconnected parts, and paths that end short of the prior. It forecasts the cost of training.
-It writes nothing.
+component, or SKIP where nothing could be compared. It finds infeasible data, redundant or conflicting
+constraints, gradients that vanish on the set, and kinks. It finds unsuitable rates, steps that leave the set,
+disconnected parts, and paths that end short of the prior. It forecasts the cost of training. It writes nothing.
 
 The exit code is 4 if anything failed. PROBLEM is a recipe (landing recipes) or a YAML file. Without
 data, points that random starts reach stand in for it.`,

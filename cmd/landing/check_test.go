@@ -91,7 +91,7 @@ func TestCheckVerb(t *testing.T) {
 		stdout, stderr string
 		args           []string
 	}{
-		{0, "PASS  derivatives", "", []string{"demo", "--variant=fixed"}},
+		{0, "PASS  kinks", "", []string{"demo", "--variant=fixed"}},
 		{0, "no data was given", "", []string{"volcano"}},
 		{4, "landing diverges at 2; α = ", "check failed", []string{"demo", "--variant=fixed", "--set",
 			"process.landing={mode: explicit, rate: 20}"}},
@@ -204,7 +204,7 @@ func TestUniformPriorOfFormulas(t *testing.T) {
 	}
 }
 
-// What prior: auto becomes is told before training, with the reason; what is written is not.
+// Check says before training what prior: auto becomes, with the reason; it says nothing about a written prior.
 func TestAutoPriorIsTold(t *testing.T) {
 	dir := t.TempDir()
 	text := "name: p\ndata: {kind: demo}\nset: {kind: sphere, dim: 3}\nprocess: {horizon: 0.1}\n" +

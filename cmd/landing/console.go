@@ -182,8 +182,7 @@ func emit(w io.Writer, e event) {
 	w.Write(append(line, '\n'))
 }
 
-// A progress shows one changing line on a terminal, a plain line now and then elsewhere, and
-// events where these are asked for.
+// A progress shows one changing line on a terminal, a plain line now and then elsewhere, and events with JSON output.
 type progress struct {
 	w      io.Writer
 	events bool

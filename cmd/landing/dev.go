@@ -14,14 +14,18 @@ import (
 	"github.com/spf13/cobra/doc"
 	"github.com/spf13/pflag"
 
+	"github.com/landing-diffusion/landing/base/arrayfile"
+	"github.com/landing-diffusion/landing/constraint"
+	"github.com/landing-diffusion/landing/domain/dataset"
 	"github.com/landing-diffusion/landing/experiment/run"
+	"github.com/landing-diffusion/landing/internal/fault"
 	"github.com/landing-diffusion/landing/internal/text"
 )
 
 // devVerb is the parent of the verbs for developers of the program and of programs around it. Help does not list it.
 func devVerb(a *app) *cobra.Command {
 	cmd := parent("dev", "Verbs for developers", "  landing dev schema problem", schemaVerb(a), manVerb(a),
-		forwardVerb(a))
+		forwardVerb(a), valuesVerb(a))
 	cmd.Hidden = true
 	return cmd
 }
@@ -102,4 +106,44 @@ func page(c *cobra.Command, markdown bool) (name string, page []byte, err error)
 	}
 	err = doc.GenMan(c, &header, &b)
 	return name + ".1", b.Bytes(), err
+}
+
+// values are what dev values prints: the names of the columns.
+type values struct {
+	Equalities   []string `json:"equalities"`
+	Inequalities []string `json:"inequalities"`
+}
+
+func valuesVerb(a *app) *cobra.Command {
+	return command(a, &cobra.Command{
+		Use:   "values PROBLEM",
+		Short: "Evaluate the constraints of a problem at points",
+		Long: `values writes h(x) and g(x) of each row of the NPY file --data to an NPY file. It prints the names of the
+columns.`,
+		Example: "  landing dev values problem.yaml --data points.npy -o values.npy",
+	}, new(mcmcOptions), runValues)
+}
+
+func runValues(_ context.Context, _ *app, o *mcmcOptions, args []string) (answer, error) {
+	p, _, err := o.load(args[0])
+	if err != nil {
+		return answer{}, err
+	}
+	proc, err := p.Assemble()
+	if err != nil {
+		return answer{}, err
+	}
+	x, err := arrayfile.ReadNPY(o.data)
+	if err != nil {
+		return answer{}, err
+	}
+	told := values{append([]string{}, proc.Set.Equalities()...), append([]string{}, proc.Set.Inequalities()...)}
+	d, names := proc.Set.Dim(), constraint.Components(proc.Set)
+	n := x.Len() / d
+	if n*d != x.Len() || n*len(names) > dataset.MaxNumbers {
+		return answer{}, fault.Errorf(fault.Data, o.data, "%d numbers; expected rows of %d, and at most %d values",
+			x.Len(), d, dataset.MaxNumbers)
+	}
+	_, err = o.saveNPY(constraint.Values(proc.Set, x.AsFloat64()), n, len(names))
+	return answer{told, func(w io.Writer) { fmt.Fprintln(w, strings.Join(names, "\n")) }}.unless(err)
 }

@@ -44,6 +44,8 @@ type generated struct {
 	Unreachable int               `json:"unreachable,omitempty"`
 	Steps       *judge.Steps      `json:"steps,omitempty"`
 	Finished    *judge.Finished   `json:"finished,omitempty"` // of motions
+
+	Given *experiment.GivenReport `json:"given,omitempty"`
 }
 
 // generateOptions are the flags of generate.
@@ -63,6 +65,7 @@ func (o *generateOptions) flags(f *pflag.FlagSet) {
 	f.StringVar(&o.Condition, "condition", "", "what samples are asked under: name=value,… or a CSV or NPY file")
 	f.StringVar(&o.Start, "start", "", "of an arm with an open start: x,y,z in metres, or values of its joints (rad)")
 	f.StringVar(&o.Goal, "goal", "", "likewise of an open goal")
+	f.StringVar(&o.Given, "given", "", "a YAML file of constraints and observations that training did not know")
 	f.Uint64Var(&o.seed, "seed", 0, "seed (default: the problem's)")
 	f.Uint64Var(&o.First, "first", 0, "number of the first sample")
 	shardFlag(f, &o.part, "make part i of n of the samples")
@@ -80,6 +83,8 @@ func (o *generateOptions) check(given func(flag string) bool, _ []string) error 
 		}
 	}
 	switch {
+	case o.Given != "" && (o.part.N > 0 || o.Diagnose):
+		return usage("--given goes with neither --shard nor --diagnose: its samples depend on each other")
 	case o.Count == 0:
 		return badFlag("number", o.Count, "a number of samples above 0")
 	case (o.Start != "" || o.Goal != "") && o.Condition != "":
@@ -108,7 +113,10 @@ A call writes at most 10¹¹ numbers; the disk holds the samples twice on the wa
 one call. A part that is whole is not made again.
 
 A run with a condition (condition.columns) draws -n samples for each row of --condition: values by name, or a
-CSV or NPY file. Files hold the condition behind the points.`,
+CSV or NPY file. Files hold the condition behind the points.
+
+--given FILE draws under more constraints and observations: equality, inequality, observe, obstacles of an arm, internal
+coordinates of a molecule. The output says which law the samples have. docs/given.md describes the file.`,
 		Example: "  landing generate runs/volcano-001 -n 10000 -o samples.npy\n" +
 			"  landing generate runs/volcano-001 --set process.steps=25 -o fewer.npy\n" +
 			"  landing generate runs/disc-001 --condition radius=1.5 -n 100 -o disc.csv",
@@ -151,7 +159,8 @@ func runGenerate(ctx context.Context, a *app, o *generateOptions, args []string)
 	a.out.notes(m.Notes)
 	v := &generated{Run: r.Folder.Dir, File: o.path, Samples: int(m.Rows), Written: int(m.Rows) - failed,
 		Failed: failed, Lost: m.Failed, Wrong: d.Wrong, Broken: d.Broken, Seed: m.Seed, First: m.First,
-		Record: m.Beside, Drawn: m.By, Under: m.Under, Unreachable: d.Begun, Steps: d.Steps, Finished: d.Finished}
+		Record: m.Beside, Drawn: m.By, Under: m.Under, Unreachable: d.Begun, Steps: d.Steps, Finished: d.Finished,
+		Given: d.Given}
 	v.Violation.Worst, v.Seconds.Generate = d.Worst(), d.Seconds
 	return answer{v, v.print}, verdict // that too many failed, or are off the set
 }
@@ -172,6 +181,9 @@ func (g *generated) print(w io.Writer) {
 		}
 		fmt.Fprintf(w, "motions that can be run: %d repaired, %d drawn again%s; between waypoints tasks are off by at "+
 			"most %.2g\n", f.Repaired, len(f.Replaced), which, float64(f.Off))
+	}
+	if g.Given != nil {
+		fmt.Fprintln(w, g.Given)
 	}
 	if len(g.Drawn) > 0 {
 		var by []string
@@ -199,7 +211,7 @@ type madePart struct {
 	Detail  *tasks.Drawn `json:"detail,omitempty"`
 }
 
-// makePart makes a part of a list in the folder of the parts of a file, and tells of it.
+// makePart makes a part of a list in the folder of the parts of a file, and prints what it made.
 func makePart(ctx context.Context, c *console, l *tasks.List, s work.Shard, out string) (answer, error) {
 	lo, hi := s.Range(l.Count)
 	p := madePart{Shard: s.String(), Parts: out + partsDir, First: l.From + lo, Rows: hi - lo}

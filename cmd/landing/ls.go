@@ -18,7 +18,7 @@ import (
 	"github.com/landing-diffusion/landing/study/inventory"
 )
 
-// runsDir is where verbs make runs, and look for them, unless they are told otherwise.
+// runsDir is where commands make runs, and look for them, unless the user names another folder.
 const runsDir = "runs"
 
 // lsOptions are the flags of ls.

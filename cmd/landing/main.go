@@ -158,7 +158,7 @@ var renamed = func() map[string]string {
 // usage returns an error of the command line.
 func usage(format string, v ...any) error { return fault.Errorf(fault.Usage, "", format, v...) }
 
-// said is an error that the user has been told of.
+// said is an error that the user has seen.
 type said struct{ error }
 
 func (s *said) Unwrap() error { return s.error }

@@ -56,7 +56,7 @@ func TestDataAlanine(t *testing.T) {
 	}
 }
 
-// With parameters from files the same molecule gives the same law; other molecules, and flags that cannot be, are told.
+// With parameters from files the same molecule gives the same law. Other molecules and invalid flags are errors.
 func TestDataAlanineFaults(t *testing.T) {
 	dir := t.TempDir()
 	for name, from := range map[string]string{"a.prmtop": "dipeptide.prmtop", "a.rst7": "dipeptide.rst7"} {

@@ -173,14 +173,14 @@ func TestMeshFaults(t *testing.T) {
 	}
 	r := ok(t, dir, "make", "eigenfunction", "hole.ply", "--k", "2", "-n", "10")
 	testkit.Contains(t, r.stderr, "warning: hole.ply: the mesh has holes: 3 edges", "no warning of the hole")
-	// A bad fit is told, each fault in a line.
+	// A bad fit gives a note with one line for each fault.
 	r = ok(t, dir, "make", "level-set", "good.ply", "-o", "bad.npz", "--steps", "1", "--batch", "128", "--width", "2",
 		"--layers", "1", "--rate", "1")
 	if !strings.Contains(r.stderr, "warning: bad.npz: ") || !strings.Contains(r.stderr,
 		"of the size away from the mesh on average; expected at most 0.002") {
 		t.Errorf("a bad fit is not told:\n%s", r.stderr)
 	}
-	// A fault that is refused is told once, and what else is wrong beside it.
+	// A fault that is refused appears once, beside the other faults.
 	for _, name := range []string{"flipped.ply", "inside-out.ply"} {
 		r := do(t, dir, "make", "level-set", name)
 		if n := strings.Count(r.stderr, "oriented against each other") +

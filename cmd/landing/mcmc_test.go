@@ -10,8 +10,8 @@ import (
 	"github.com/landing-diffusion/landing/tools/testkit"
 )
 
-// What goes wrong of moves is told, and only what can: the splitting refuses nothing, its flights
-// turn back at the cap's edge; chmc refuses. On a sphere without edges, neither says a word.
+// Notes name the moves that fail, and only moves that can: the splitting refuses nothing, its flights turn back at the
+// cap's edge; chmc refuses. On a sphere without edges neither gives a note.
 func TestSampleTells(t *testing.T) {
 	dir := t.TempDir()
 	const rest = "sample: {step: 0.2, chains: 8, draws: 30, burn: 10, thin: 1, max_rhat: 100, max_failed: 1}\n"

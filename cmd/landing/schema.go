@@ -54,6 +54,7 @@ var answers = map[string][]any{
 	"merge":              {tasks.Merged{}},
 	"dev forward":        {simulated{}},
 	"dev man":            {pages{}},
+	"dev values":         {values{}},
 	"recipes":            {recipeList{}, recipe{}},
 	"report":             {evaluated{}},
 	"paper":              {paperTables{}, exhibitList{}, plannedPaper{}},

@@ -182,7 +182,7 @@ func TestCommandsPageHasEveryVerb(t *testing.T) {
 	}
 }
 
-// Every verb tells of a line that is no use as its schema says, on both streams.
+// The answer of every command to an invalid command line fits its schema, on both streams.
 func TestEveryVerbsFailure(t *testing.T) {
 	dir := t.TempDir()
 	tried := 0

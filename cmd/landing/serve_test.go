@@ -150,8 +150,8 @@ func TestServe(t *testing.T) {
 	}
 }
 
-// With certificates of callers the service may have a public address: who has none, or one that another signed, does
-// not get as far as a request. It ends with its context, as on an interrupt, and that is no failure.
+// With certificates of callers the service may have a public address. A caller without a certificate, or with one that
+// another signed, cannot send a request. The service ends with its context, as on an interrupt, and that is no failure.
 func TestServeCertificates(t *testing.T) {
 	dir := t.TempDir()
 	demoRun(t, dir)

@@ -98,7 +98,7 @@ func resumes(name string) bool {
 }
 
 func runTrain(ctx context.Context, a *app, o *trainOptions, args []string) (answer, error) {
-	if o.timeout > 0 { // no budget, by which a training is planned: what it stops goes on with the same bytes
+	if o.timeout > 0 { // unlike a budget, it does not change the plan: a stopped training resumes to the same bytes
 		end := fault.Errorf(fault.Time, "", "stopped by --timeout %v", o.timeout)
 		limited, cancel := context.WithTimeoutCause(ctx, o.timeout, end)
 		defer cancel()
@@ -126,7 +126,8 @@ func runTrain(ctx context.Context, a *app, o *trainOptions, args []string) (answ
 	return a.finish(ctx, r, o)
 }
 
-// longTraining is how many seconds a training may take that nobody gave a length, without a word. Only tests lower it.
+// longTraining is how many seconds a training without a given length may take before a forecast is printed. Only tests
+// lower it.
 var longTraining = 1800.0
 
 // foretell says how long a training takes that nobody gave a length, if that is long, and how to have a result soon.
@@ -143,7 +144,7 @@ func (a *app) foretell(ctx context.Context, r *experiment.Run) error {
 		a.out.say("note: this training takes %s on this machine. For a result in minutes:\n  %s --for 5m", c,
 			strings.Join(words, " "))
 	}
-	return ctx.Err() // what cannot be tried is told where it is done
+	return ctx.Err() // a fault is reported where training meets it
 }
 
 // reopen opens a run to continue its training, by other settings if some are given.

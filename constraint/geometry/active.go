@@ -41,7 +41,7 @@ func newActive(c, d int) active {
 //	                         λ_j ≤ 0 for inequalities, 0 for those with slack.
 //
 // The multipliers come from the dual active-set method of Goldfarb and Idnani ("A numerically stable dual method for
-// solving strictly convex quadratic programs", 1983), with ∇J(z)∇J(x)ᵀ in place of G: of the violated rows the most
+// solving strictly convex quadratic programs", 1983), with ∇J(z)∇J(x)ᵀ instead of G: of the violated rows the most
 // violated enters; a row whose multiplier would turn from pushing to pulling leaves. On an affine set one step is
 // exact.
 func (w *Projection) activeStep(out []float64, b base, i, a int, z, val, jac []float64) fate {
@@ -158,7 +158,7 @@ func (s *active) column(p int, g *group, base, jac []float64) {
 	}
 }
 
-// grown returns v with n numbers, of which new ones are anything.
+// grown returns v with n numbers; new ones have any value.
 func grown[T any](v []T, n int) []T {
 	if n > cap(v) {
 		return append(make([]T, 0, 2*n), v...)[:n]

@@ -28,7 +28,7 @@ type Curvature struct {
 	hv, hd  []float64 // rows×row Hessian-vector products and rows×d directions
 	comp    []float64 // rows×c
 
-	// Of sets with patterns: coordinates of which no component has two, and t, rows×d.
+	// For sets with patterns: groups of coordinates, with at most one of each group in a component, and t, rows×d.
 	colours [][]int
 	touch   [][][2]int // by coordinate: components, and where their products begin
 	t       []float64

@@ -302,8 +302,8 @@ func (s closedPlanes) NewEvaluator(int) constraint.Evaluator {
 	}
 }
 
-// A closed form is asked for regular points alone: for all at once if every one is, for each
-// alone if not. The others are factored, and nothing is left from points held before.
+// The closed form gets regular points alone: all at once if every one is regular, else each alone. The others are
+// factored, and nothing is left from points held before.
 func TestClosedFormIsAskedAtRegularPoints(t *testing.T) {
 	var calls []int
 	s := closedPlanes{makeSet(3, 2, half(0, 0, 1, 0), half(0, 0, 0, 1)), normalsOf{t, []int{1, 2}, &calls}}
@@ -543,7 +543,7 @@ func TestDescendCounts(t *testing.T) {
 	if x, ok := down([]float64{1000}, func(x float64) float64 { return x }); x != 775 || ok {
 		t.Errorf("250 steps lead from 1000 to %v", x)
 	}
-	// From 100 on the violation is 10, 3 at 99, then 5, and 1 after so many steps.
+	// From 100 on the violation is 10, 3 at 99, then 5, and 1 after this many steps.
 	for after, want := range map[float64]float64{13: 87, 14: 99} {
 		if x, _ := down([]float64{100}, func(x float64) float64 {
 			switch {

@@ -16,8 +16,8 @@ type Normals struct {
 	low, up, inverse  []vec // L D R
 }
 
-// NewNormals goes by the pattern of ∇h ∇hᵀ where it is asked to and s has one, else by the equalities in their order.
-// It returns nil where a point takes more than 2²⁴ multiply-adds.
+// NewNormals uses the pattern of ∇h ∇hᵀ if sparse is true and s has one, else the equalities in their order. It returns
+// nil where a point takes more than 2²⁴ multiply-adds.
 func NewNormals(s constraint.Set, sparse bool) *Normals {
 	s = constraint.EqualitiesOf(s)
 	e, support, rows := s.NewEvaluator(1), s.Capabilities().Support, make([][]int32, len(s.Equalities()))

@@ -272,9 +272,9 @@ const (
 	polish = 8
 )
 
-// Beside points of size 10⁻⁹ an |h| of 10⁻¹³ is no small violation, least of all where h is a square. Where
-// points are smaller than small, or h is flat, tolerances are of the terms of h, |∇h|·|x|, in place of 1:
-// of 10⁻¹⁰ of them where 10⁻¹³ was asked for.
+// Beside points of size 10⁻⁹ an |h| of 10⁻¹³ is no small violation, least of all where h is a square. Where points are
+// smaller than small, or h is flat, tolerances are relative to the terms of h, |∇h|·|x|, instead of 1: 10⁻¹⁰ of these
+// terms if the tolerance is 10⁻¹³.
 const small = 1e-3
 
 // shrunk returns a tolerance that is meant for terms of size 1 for those of a size.

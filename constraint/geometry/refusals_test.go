@@ -54,7 +54,7 @@ func TestRoomOfBlocks(t *testing.T) {
 	}
 }
 
-// What is wrong at a point is told by component, number and row.
+// Errors at a point name the component, the number and the row.
 func TestErrorsTell(t *testing.T) {
 	rank := &RankError{Row: 4, Component: "knot", Norm: 1.5e-20}
 	for _, part := range []string{`constraint "knot"`, "norm 1.5e-20", "point 4", "write it without squares"} {

@@ -96,8 +96,8 @@ func TestEveryUnit(t *testing.T) {
 // c91 is what brings (0.3, 0.6, 0.8) onto the unit sphere along its normal at (0, 0.6, 0.8).
 var c91 = math.Sqrt(0.91)
 
-// A set through the origin, where nothing has a size, is met as ever: a single coordinate that is 0, and one
-// whose h has a round-off of its own.
+// A set through the origin, where nothing has a size, is met too: a single coordinate that is 0, and one with an h that
+// has a round-off of its own.
 func TestTermsOfNothing(t *testing.T) {
 	for name, h := range map[string]func(x []float64) (float64, []float64){
 		"plane":     func(x []float64) (float64, []float64) { return x[0], []float64{1} },

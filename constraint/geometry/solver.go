@@ -230,7 +230,7 @@ func (u *until) Err() error {
 	return u.ctx.Err()
 }
 
-// heavy: a row with so many numbers of a matrix times components takes long beside a look at the context.
+// heavy is the product of matrix and components from which a row takes long in comparison with a look at the context.
 const heavy = 1 << 14
 
 // Until has At of a geometry of this package return the error of ctx once ctx is done, also in the middle of a block.
@@ -331,7 +331,7 @@ func (g *single) gradients(i, _ int) []float64 { return g.jac[i*g.d : (i+1)*g.d]
 type Gap struct {
 	Step      float64 // ‖∇Jᵀ G† J‖, the length of Newton's step, with J = [h; max(g, 0)]
 	Single    float64 // the largest |h_i|/‖∇h_i‖ or max(g_j, 0)/‖∇g_j‖; +Inf where only the gradient vanishes
-	Component int     // of which; −1 if nothing is violated
+	Component int     // with this excess; −1 if nothing is violated
 	Excess    float64 // |h| or max(g, 0) of it
 }
 

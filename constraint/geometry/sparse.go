@@ -85,8 +85,8 @@ func (g *factored) core(i, a int) (low, inverse, unit []vec) {
 	return r[:n], r[n:][:gr.m], r[n+gr.m:][:gr.pattern.start[gr.m]]
 }
 
-// edge returns the border of group a at point i: Q, k×d of which the first rank rows count; R, k×k; W, k×c, by
-// components; and the components of walls and border.
+// edge returns the border of group a at point i: Q, k×d, with rank rows that count; R, k×k; W, k×c, by components; and
+// the components of walls and border.
 func (g *factored) edge(i, a int) (b border, q, r, w []float64, walls, late []int) {
 	gr := &g.groups[a]
 	b = g.sparse.border[i*len(g.groups)+a]

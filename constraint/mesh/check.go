@@ -133,7 +133,7 @@ func (m *Mesh) edges() []edge {
 				all = append(all, edge{a, b, 1, 0})
 			case a > b:
 				all = append(all, edge{b, a, 0, 1})
-			} // a = b: a degenerate face, told of as such
+			} // a = b: a degenerate face, which has its own count
 		}
 	}
 	slices.SortFunc(all, func(x, y edge) int {

@@ -106,7 +106,7 @@ func (r *daeReader) name(n *daeNode) {
 	}
 }
 
-// numbers reads so many numbers, or any if want is 0.
+// numbers reads `want` numbers, or any number of them if want is 0.
 func (r *daeReader) numbers(text string, want int) (out []float64) {
 	for w := range strings.FieldsSeq(text) {
 		v, err := strconv.ParseFloat(w, 64)
@@ -161,7 +161,7 @@ func (r *daeReader) place(n *daeNode, at affine, depth int) {
 	}
 }
 
-// geometry adds the faces of a mesh: a corner has a place for each input, of which that of VERTEX says which vertex.
+// geometry adds the faces of a mesh. A corner has an index for each input; the index of VERTEX names the vertex.
 func (r *daeReader) geometry(m *daeNode, at *affine) {
 	base, _ := r.mesh.N()
 	for _, in := range m.first("vertices").Nodes {

@@ -20,11 +20,11 @@ import (
 	"github.com/landing-diffusion/landing/internal/input"
 )
 
-// A Mesh is a set of triangles in R³. Meshes from Read are finite, with indices
-// in range and at least one face; Check tells of the rest.
+// A Mesh is a set of triangles in R³. Meshes from Read are finite, with indices in range and at least one face; Check
+// examines the rest.
 type Mesh struct {
 	Vertices []float64 // n×3
-	Faces    []int32   // m×3, counter-clockwise seen from outside
+	Faces    []int32   // m×3, counter-clockwise as seen from beyond the surface
 	Merged   int       // vertices that Read left out because another one is at their place
 }
 
@@ -100,7 +100,7 @@ func finished(file string, src *source, decode func(string, *source) (*Mesh, err
 	return m, nil
 }
 
-// fits checks that a mesh of n vertices and so many faces can be numbered.
+// fits checks that a mesh of n vertices and `faces` faces can be numbered.
 func fits(file string, n, faces int) error {
 	if n > maxVertices || faces > maxVertices {
 		return &Error{File: file, Problem: fmt.Sprintf("it has %d vertices and %d triangles; expected at most %d of "+
@@ -282,7 +282,7 @@ type source struct {
 	size   int64 // of the file
 	line   int   // lines read
 	at     int64 // bytes read
-	binary bool  // places are told in bytes
+	binary bool  // errors give places in bytes
 
 	polygons []polygon // faces of more than three corners
 	fan      [3]int32  // the triangle that corner writes next

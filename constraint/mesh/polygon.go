@@ -33,7 +33,7 @@ func (m *Mesh) cut(p polygon) bool {
 		size += math.Sqrt(dot(n, n))
 	}
 	area := math.Sqrt(dot(normal, normal))
-	if size == 0 { // no surface: Check tells of faces without area
+	if size == 0 { // no surface: Check counts faces without area
 		return true
 	}
 	if area <= flat*size {

@@ -175,8 +175,8 @@ func (b *barrier) bound(s *path) float64 {
 	return α
 }
 
-// follow moves multipliers along with the step. What pressed from outside its wall by the penalty
-// has the multiplier of a whole step, or none yet.
+// follow moves multipliers along with the step. The penalty pushes points that are beyond a wall. Such a wall has the
+// multiplier of a whole step, or none yet.
 func (b *barrier) follow(s *path) {
 	δ := b.join(s)
 	for i := range s.ν {

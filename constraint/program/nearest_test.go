@@ -300,8 +300,8 @@ func TestNearestOfLargeCoordinates(t *testing.T) {
 	})
 }
 
-// Beside walls that meet on a curved set an interior point takes no more steps than it should: with walls that
-// steps may cross it is 25 a point, with a merit whose weight only grows 24, of which nine points are restored.
+// Beside walls that meet on a curved set an interior point takes no more steps than it should. With walls that steps
+// may cross it is 25 a point. With a merit whose weight only grows it is 24, and nine points are restored.
 func TestInteriorBesideWalls(t *testing.T) {
 	set := written(t, 3, []string{"x[0]^2 + 2*x[1]^2 + 3*x[2]^2 = 1"},
 		[]string{"x[0] + x[1] <= 0.4", "sin(3*x[2]) <= 0.3 + x[1]"})

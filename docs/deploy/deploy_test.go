@@ -1,7 +1,7 @@
 //go:build unix
 
-// Package deploy_test holds the files of this folder against what they start: schedulers of which only the
-// environment is needed are stood in for by it. .ci/slurm runs the script of Slurm under Slurm.
+// Package deploy_test compares the files of this folder with what they start. The environment alone replaces schedulers
+// if nothing else is needed. .ci/slurm runs the script of Slurm under Slurm.
 package deploy_test
 
 import (
@@ -199,7 +199,7 @@ func start(t *testing.T, dir string, env []string, args ...string) (int, string)
 	return cmd.ProcessState.ExitCode(), string(out)
 }
 
-// exitCheck is the code of samples that are written, too many of which failed: the network is hardly trained.
+// exitCheck is the code of written samples with too many failures: the network is hardly trained.
 const exitCheck = 4
 
 // The pods of the Indexed Job, in any order, one of them twice and one lost the first time, make parts which joined
@@ -255,8 +255,8 @@ func TestJobMakesTheBytesOfOneProcess(t *testing.T) {
 	}
 }
 
-// Codes that the job's failure policy gives up on are those of faults that another try does not mend, and a job whose
-// environment is another one is refused with one of them.
+// The job's failure policy gives up on the codes of faults that a retry does not repair. A job in another environment
+// fails with one of these codes.
 func TestJobGivesUpWhereAnotherTryIsOfNoUse(t *testing.T) {
 	o, c := read(t, "kubernetes-job.yaml")
 	var values []int

@@ -29,15 +29,15 @@ import (
 	"github.com/landing-diffusion/landing/internal/vec3"
 )
 
-// A Condition is what one internal coordinate is asked for: Low ≤ q ≤ High, an equality
-// where they are equal. An infinite one asks for nothing. Those of a dihedral are an arc
-// of the circle, from Low counterclockwise to High, High − Low < 2π; it may cross π.
+// A Condition bounds one internal coordinate q: Low ≤ q ≤ High, an equality where they are equal. An infinite bound is
+// none. Those of a dihedral are an arc of the circle, from Low counterclockwise to High, High − Low < 2π; it may cross
+// π.
 type Condition struct {
 	Name string // for messages; made of the atoms' names unless given
 	Coordinate
 	Low, High float64 // Å, radians, Å³
 
-	// Windows are two or more arcs of a dihedral, in place of Low and High.
+	// Windows are two or more arcs of a dihedral, instead of Low and High.
 	Windows [][2]float64
 	// Given says that a dihedral or distance, of a Name, is what the point says in numbers behind its positions: of a
 	// dihedral its cosine and sine.
@@ -420,7 +420,7 @@ func (b *builder) add(list *[]named, name string, terms []term) {
 	}
 }
 
-// farthest notes the largest distance that each pair is asked for.
+// farthest records the largest required distance of each pair.
 func (b *builder) farthest(list []Apart) {
 	b.least = map[[2]int]float64{}
 	for _, a := range list {
@@ -539,7 +539,7 @@ func (s *Set) Inequalities() []string { return s.rest }
 // Molecule returns whose conformations the points are.
 func (s *Set) Molecule() *molecule.Molecule { return s.molecule }
 
-// Kept returns which of so many atoms in files of frames the set has; nil: all of them.
+// Kept returns the atoms that the set has, and how many the files' frames have; nil: all of them.
 func (s *Set) Kept() (atoms []int, of int) { return s.kept, s.of }
 
 // Conditions returns those that it was made of, to be read.

@@ -303,7 +303,7 @@ func TestBadSpecs(t *testing.T) {
 	}
 }
 
-// A point without a dihedral is told by its atoms' names.
+// The error of a point without a dihedral names the dihedral's atoms.
 func TestFault(t *testing.T) {
 	m := &molecule.Molecule{Atoms: []molecule.Atom{{Name: "C"}, {Name: "N"}, {Name: "CA"}, {Name: "CB"}}}
 	s := testkit.Must(conformation.New(conformation.Spec{Molecule: m,

@@ -10,7 +10,7 @@ func (s *Set) NewEvaluator(int) constraint.Evaluator {
 	}
 }
 
-// An evaluator measures each coordinate of a point once, whatever is asked of it.
+// An evaluator measures each coordinate of a point once for all conditions.
 type evaluator struct {
 	*Set
 	q    []float64     // of a point

@@ -150,8 +150,8 @@ func TestRings(t *testing.T) {
 	}
 }
 
-// Where all angles of a flat ring, or all distances of a flat group, are fixed, Σ is
-// singular: that is told, with a component. Redundant equalities are not.
+// Where all angles of a flat ring, or all distances of a flat group, are fixed, Σ is singular. The fault names a
+// component. Redundant equalities are no fault.
 func TestSingular(t *testing.T) {
 	flat := func(n int) ([]float64, []conformation.Condition) {
 		x := make([]float64, 3*n)
@@ -232,7 +232,7 @@ func TestBondAngles(t *testing.T) {
 	}
 }
 
-// Pairs that are no more than so many bonds apart are left out.
+// Pairs with at most the given number of bonds between them are left out.
 func TestSeparated(t *testing.T) {
 	m, _ := crown(t, 7)
 	atoms := []int{0, 1, 2, 3, 4, 5, 6}
@@ -245,7 +245,7 @@ func TestSeparated(t *testing.T) {
 	}
 }
 
-// Templates of which no conditions can be made.
+// Templates that give no conditions.
 func TestBadTemplates(t *testing.T) {
 	row := []float64{0, 0, 0, 1, 0, 0, 2, 0, 0, 3, 0, 0}
 	chain := molecule.Anonymous(4)

@@ -117,9 +117,8 @@ func (c *Conformations) defaults() error {
 	return nil
 }
 
-// Generate runs the chains; progress hears of their steps. Frames are a function of the
-// fields alone, whatever the pool. The error is an *Error that names a field, an
-// a *conformation.Error, a *langevin.DivergedError or the context's.
+// Generate runs the chains and calls progress with their steps. Frames are a function of the fields alone, whatever the
+// pool. The error is an *Error that names a field, a *conformation.Error, a *langevin.DivergedError or the context's.
 func (c Conformations) Generate(
 	ctx context.Context, pool *parallel.Pool, progress func(step, of int),
 ) (*Frames, error) {

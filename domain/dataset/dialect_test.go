@@ -99,7 +99,7 @@ func TestDialects(t *testing.T) {
 		3.456, 4}, {Decimal: "point", Header: "yes"}: {3456, 4}} {
 		testkit.EqualSlices(t, testkit.Must(ReadSurvey(path, how)).X, x, "%+v", how)
 	}
-	// A column without a number is told as one, and its rows are none of the faulty.
+	// The report names a column without a number, and its rows do not count as faulty.
 	testkit.OK(t, os.WriteFile(path, []byte("a,b,c\n1,,x\n2,,y\n"), 0o666))
 	s, err := ReadSurvey(path, Reading{})
 	if err != nil || !slices.Equal(s.Text, []int{1, 2}) || !slices.Equal(s.Empty, []int{1}) || len(s.Faulty) > 0 {

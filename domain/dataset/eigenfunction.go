@@ -35,9 +35,9 @@ type EigenfunctionSample struct {
 	Lost   int     // points that could not be moved to the surface, and were drawn again
 }
 
-// Generate draws the points. tick, which may be nil, hears of the dimension of the space in which f is sought. The
-// error is the context's, a *spectrum.Error, or an *Error that names a field: the surface if more than a tenth of the
-// points cannot be moved to it.
+// Generate draws the points. It calls tick, which may be nil, with the dimension of the space in which it searches for
+// f. The error is the context's, a *spectrum.Error, or an *Error that names a field: the surface if more than a tenth
+// of the points cannot be moved to it.
 func (e Eigenfunction) Generate(ctx context.Context, tick func(size int)) (*EigenfunctionSample, error) {
 	e.K, e.Count = cmp.Or(e.K, 100), cmp.Or(e.Count, 50_000)
 	bad := func(field string, value any, want string) error {

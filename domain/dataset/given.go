@@ -40,8 +40,8 @@ func ReadEarthGiven(path string, names []string) (*Points, []float64, error) {
 	return places(p), c, nil
 }
 
-// ReadGiven reads the condition of each of so many points from a file of its own: NPY, or
-// CSV, whose other columns are passed over if it has a header. n of 0 is any number.
+// ReadGiven reads the condition of each of n points from a file of its own: NPY, or CSV. Other columns of a CSV file
+// with a header are ignored. n of 0 is any number.
 func ReadGiven(path string, names []string, n int) ([]float64, error) {
 	p, err := ReadPoints(path)
 	if err != nil {

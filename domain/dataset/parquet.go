@@ -47,8 +47,8 @@ func parquetFault(name string, err error) error {
 	return fmt.Errorf("%s: %w", name, err)
 }
 
-// columnsOf returns the places of all columns, or of those that are asked for, each by its name: in full if
-// exact, and else in full or by how it begins. The columns of the result hold any numbers unless they are asked for.
+// columnsOf returns the places of all columns, or of the requested ones, each by its name: in full if exact, else in
+// full or by how it begins. The columns of the result hold any numbers unless they are requested.
 func columnsOf(name string, f *parquetfile.File, asked []column) (at []int, of []column, err error) {
 	if asked == nil {
 		for i, c := range f.Columns {
@@ -87,7 +87,7 @@ func columnsOf(name string, f *parquetfile.File, asked []column) (at []int, of [
 	return at, of, nil
 }
 
-// decodeParquet reads the columns of a Parquet file: all of them, or those that are asked for.
+// decodeParquet reads the columns of a Parquet file: all of them, or the requested ones.
 func decodeParquet(file *os.File, asked []column) (*Points, error) {
 	name := file.Name()
 	f, digest, err := openParquet(file)

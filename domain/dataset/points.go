@@ -32,8 +32,8 @@ type Points struct {
 	Header []string // names of the columns, of a table that has them
 	Names  []string // of the columns that are in X; nil: they have none
 
-	// Molecule is whose conformations the points are; nil: no molecule's, or none that the file tells of. Remarks are
-	// what the reader chose among several or left out, a sentence each.
+	// Molecule is the molecule whose conformations the points are; nil: no molecule's, or none that the file has.
+	// Remarks are what the reader chose among several or left out, a sentence each.
 	Molecule *molecule.Molecule
 	Remarks  []string
 

@@ -15,7 +15,7 @@ import (
 	"github.com/landing-diffusion/landing/internal/text"
 )
 
-// A Survey is a file as it is: cells that a reader of points refuses are NaN in it, and told of.
+// A Survey is a file as it is: cells that a reader of points refuses are NaN in it, and listed.
 type Survey struct {
 	Points
 	Format string // in words: "CSV", "NPY, float32"

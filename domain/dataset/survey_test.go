@@ -57,7 +57,7 @@ func TestReadPointsNPZ(t *testing.T) {
 	}
 }
 
-// A survey refuses no cell: it tells of them, by row and column.
+// A survey refuses no cell: it lists bad ones, by row and column.
 func TestSurvey(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "t.csv")
 	text := "\ufeff# c\nname,x,y\nann,1,2\n\nbob,,3\ncy,nan,1e999\ndi,5,6,7\n,8,9\n"

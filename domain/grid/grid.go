@@ -30,7 +30,7 @@ type Bus struct {
 	V, Theta   float64 // of the state in the file
 	VMin, VMax float64
 	Load       Power
-	Generates  bool  // it has generators in service, of which the rest is the sum
+	Generates  bool  // it has generators in service; the following fields are their sums
 	Generation Power // of the state in the file
 	Min, Max   Power
 }

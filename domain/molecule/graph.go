@@ -50,9 +50,8 @@ func RingTorsions(ring []int) [][4]int {
 	return out
 }
 
-// Rings returns a smallest set of rings of which all others are combined (a minimum
-// cycle basis; Horton 1987): each as its atoms in order, beginning with the smallest and
-// going on to the smaller of its two neighbours; shorter rings first.
+// Rings returns a smallest set of rings that all others are combinations of (a minimum cycle basis; Horton 1987). Each
+// ring is its atoms in order, from the smallest towards the smaller of its two neighbours. Shorter rings come first.
 func (m *Molecule) Rings() [][]int {
 	var out [][]int
 	for _, block := range m.cyclic() {

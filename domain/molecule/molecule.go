@@ -45,7 +45,7 @@ type Molecule struct {
 	Guessed bool
 }
 
-// Anonymous returns a molecule of n atoms of which nothing is known.
+// Anonymous returns a molecule of n unknown atoms.
 func Anonymous(n int) *Molecule { return &Molecule{Atoms: make([]Atom, n)} }
 
 // N returns the number of atoms.
@@ -54,8 +54,8 @@ func (m *Molecule) N() int { return len(m.Atoms) }
 // Dim returns the number of coordinates of a conformation, three an atom.
 func (m *Molecule) Dim() int { return 3 * len(m.Atoms) }
 
-// Described tells of the atoms and bonds, and what looks like another unit than ångström: a frame x in which hardly two
-// atoms are as near as bonds are, or many are nearer.
+// Described describes the atoms and bonds. doubt is not empty if frame x seems to have another unit than ångström:
+// hardly two atoms are as near as bonds are, or many are nearer.
 func (m *Molecule) Described(x []float64) (said, doubt string) {
 	said = fmt.Sprintf("%d atoms (%s), %d bonds", m.N(), m.Formula(), len(m.Bonds))
 	if m.N() < 2 || len(x) < m.Dim() {

@@ -56,7 +56,8 @@ func (c *conformers) energies(x []float64) []float64 {
 	return out
 }
 
-// Thresholds of coverage as usual: of molecules of at most so many heavy atoms (QM9), and of larger ones (drugs).
+// The usual thresholds of coverage: for molecules of at most smallMolecule heavy atoms (QM9), and for larger ones
+// (drugs).
 const (
 	smallMolecule   = 9
 	near, nearLarge = 0.5, 0.75 // Å

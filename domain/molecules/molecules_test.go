@@ -171,8 +171,8 @@ func TestWindowAcrossTheCut(t *testing.T) {
 			t.Fatalf("row %d: %v°, want %v°", i, marks[2*i], want)
 		}
 	}
-	// The RMSD is of shapes: least for the middle one, which is the reference.
-	// So are the distances by which copies are told.
+	// The RMSD compares shapes. It is lowest for the middle one, which is the reference. The distances that detect
+	// copies compare shapes too.
 	moved, laid := slices.Clone(x), d.Lay(x)
 	for i := 0; i < len(x); i += 3 { // a turn about x by 90°, and a shift
 		moved[i], moved[i+1], moved[i+2] = x[i]+7, -x[i+2]-1, x[i+1]
@@ -280,7 +280,7 @@ func TestPlane(t *testing.T) {
 	}
 }
 
-// What does not fit is told with file, frame and atom.
+// A fault names the file, the frame and the atom.
 func TestFaults(t *testing.T) {
 	x := chain(4, 5, func(i, k int) float64 { return float64(i) })
 	named := molecule.Anonymous(4)
@@ -373,8 +373,8 @@ func TestLine(t *testing.T) {
 	}
 }
 
-// The set's atoms are found among a file's by their names, in any order; a file of another
-// molecule is told by its atoms; one that only calls them otherwise is taken, with a warning.
+// Fit finds the set's atoms in a file by their names, in any order. Fit refuses a file of another molecule. It accepts
+// a file with other names for the same atoms, with a warning.
 func TestFit(t *testing.T) {
 	names := func(s string) *molecule.Molecule {
 		return testkit.Must(molecule.FromNames(strings.Fields(s)))

@@ -70,7 +70,7 @@ const emptyDensity = 1e-6
 const (
 	mostWindows  = 12
 	mostTorsions = 16
-	mostRows     = 200 // training rows that are asked whether a ring is flat
+	mostRows     = 200 // training rows that decide whether a ring is flat
 )
 
 func (g *guide) of(c conformation.Condition) coordinate {

@@ -52,7 +52,7 @@ type frame struct {
 	c, s   float64 // the joint's pair, or its displacement in c
 }
 
-// A mount is how a link sits in a frame.
+// A mount is the pose of a link in a frame.
 type mount struct {
 	frame int // 0: the base
 	r     columns
@@ -194,7 +194,7 @@ func (k *Kinematics) Along(v []float64) {
 	}
 }
 
-// mount returns how a link sits; −1 is the base.
+// mount returns the pose of a link in its frame; link −1 is the base.
 func (k *Kinematics) mount(link int) *mount {
 	if link < -1 || link >= len(k.mounts)-1 {
 		panic(fmt.Sprintf("robot: link %d of %d", link, len(k.mounts)-1))

@@ -14,7 +14,7 @@ import (
 	"github.com/landing-diffusion/landing/judge/metric"
 )
 
-// The planner is asked for as many motions as there are samples, up to mostPlanned, with trees of plannedNodes each.
+// The planner makes as many motions as there are samples, up to mostPlanned, with trees of plannedNodes each.
 const mostPlanned, plannedNodes = 50, 2000
 
 // findPlanner holds samples against motions that the planner finds between the same ends.

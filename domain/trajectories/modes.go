@@ -29,7 +29,7 @@ type guide struct {
 	modes   []string // names; the last one is that of all others. nil: there are none
 	of      func(x []float64) []int
 	shares  []int  // of the data, by mode
-	note    string // how modes are told
+	note    string // how modes are distinguished
 }
 
 // mostModes bounds the modes that have a name of their own, mostSides the obstacles that are
@@ -51,7 +51,7 @@ func (g *guide) sort() {
 	}
 }
 
-// orient chooses the plane that sides are told in.
+// orient chooses the plane in which a tip passes left or right.
 func (g *guide) orient() {
 	tips := g.allTips(g.data)
 	_, axes, _ := metric.Principal(tips, 3, 2)

@@ -163,7 +163,7 @@ func (f *follower) tips(dst, x []float64) {
 	}
 }
 
-// way returns the tip's way, with so many points from a way point to the next.
+// way returns the tip's way, with `pieces` points from a waypoint to the next.
 func (f *follower) way(x []float64, pieces int) []float64 {
 	f.joints(f.q, x)
 	n := f.arm.Moving()

@@ -17,9 +17,9 @@ const uneven = 1.25
 // centimetre. Motions without obstacles may be straight, up to round-off.
 const still = 0.01
 
-// findPace tells whether joints go as far as in the data, and as smoothly: motions that wander keep every constraint.
-// Medians are compared by the median test, exact: so many samples and so many rows are above the median of both
-// together (Fisher); one false alarm in a thousand evaluations.
+// findPace checks whether joints go as far as in the data, and as smoothly: motions that wander keep every constraint.
+// Medians are compared by the exact median test: how many samples and how many rows are above the median of both
+// together (Fisher). There is one false alarm in a thousand evaluations.
 func (g *guide) findPace(x []float64) domain.Finding {
 	f := domain.Finding{Name: "way and pace of the joints", Note: "Medians over motions: of the sum of the lengths " +
 		"of steps in the space of joint values, and of the root mean square of their second differences; ratios " +

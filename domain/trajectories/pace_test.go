@@ -59,7 +59,7 @@ func TestPace(t *testing.T) {
 	}
 }
 
-// Of 3000 draws of one law at most 10 are told from the data: at a rate of 0.001 more are seen once in 3000 runs.
+// Of 3000 draws of one law at most 10 differ from the data: at a rate of 0.001 more do once in 3000 runs.
 func TestPaceFalseAlarms(t *testing.T) {
 	g := &guide{motion: motionOf(hand(t, 4, nil)), pool: parallel.New(1)}
 	defer g.pool.Close()

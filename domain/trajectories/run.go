@@ -90,15 +90,15 @@ func (m *motion) bounds() (b timing.Bounds) {
 // A runner makes motions in time: scratch of one goroutine.
 type runner struct {
 	*follower
-	mender *plan.Planner
-	reach  float64 // m that a point of the arm moves at most as a joint turns by a radian
+	repairer *plan.Planner
+	reach    float64 // m that a point of the arm moves at most as a joint turns by a radian
 }
 
 func (m *motion) newRunner() *runner {
 	problem, err := plan.Of(m.spec, m.tip)
 	r := &runner{follower: m.follower(), reach: m.scene.Reach()}
 	if problem.Scene = m.scene; err == nil {
-		r.mender, err = plan.NewMender(problem, max(m.waypoints, 2))
+		r.repairer, err = plan.NewRepairer(problem, max(m.waypoints, 2))
 	}
 	if err != nil {
 		panic("trajectories: " + err.Error()) // the set is made of the same
@@ -119,7 +119,7 @@ func (r *runner) time(q []float64) (out *timing.Motion, onto bool) {
 	for i, h := range steps {
 		for k := range pieces {
 			t := float64(k) / float64(pieces)
-			if coarse.At(at, i, t); k > 0 && !r.mender.Onto(at) {
+			if coarse.At(at, i, t); k > 0 && !r.repairer.Onto(at) {
 				coarse.At(at, i, t)
 				onto = false
 			}
@@ -179,7 +179,7 @@ func (r *runner) faulty(q []float64) (why string, off float64) {
 		if touches(m.Q[i*n:(i+1)*n], m.Q[(i+1)*n:(i+2)*n], bow) {
 			return fmt.Sprintf(touching, i/r.pieces()), 0
 		}
-		if off = max(off, r.mender.Off(at)); off > mostOff {
+		if off = max(off, r.repairer.Off(at)); off > mostOff {
 			return fmt.Sprintf("a task is off by %.3g behind waypoint %d", off, i/r.pieces()), 0
 		}
 	}
@@ -190,11 +190,11 @@ func (r *runner) faulty(q []float64) (why string, off float64) {
 func (r *runner) finish(ctx context.Context, x []float64, seed, number uint64) (out domain.Finished) {
 	q, n := r.q, r.arm.Moving()
 	r.joints(q, x)
-	r.mender.Relax(q, passes)
+	r.repairer.Relax(q, passes)
 	out.Fault, out.Off = r.faulty(q)
 	for try := 0; out.Fault != "" && try < repairs; try++ {
 		out.Changed = true
-		if found, err := r.mender.Mend(ctx, q, seed, number, try); err == nil {
+		if found, err := r.repairer.Repair(ctx, q, seed, number, try); err == nil {
 			if out.Fault, out.Off = r.faulty(found.Q); out.Fault == "" {
 				copy(q, found.Q)
 			}

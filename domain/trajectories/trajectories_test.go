@@ -306,9 +306,9 @@ func circling(t testing.TB, waypoints int, posts ...[3]float64) constraint.Set {
 	return made(t, spec)
 }
 
-// Sides in the plane of y and z, whose normal is x: ways from (−4, 0) to (4, 0) past posts at
-// y = −2 and 2, of which the third row, around the second post once more, passes it on the same
-// side; shares and names; a way that the data has not; modes that differ by more than chance.
+// Sides in the plane of y and z, whose normal is x: ways from (−4, 0) to (4, 0) past posts at y = −2 and 2. The third
+// way, around the second post once more, passes it on the same side. Then shares and names; a way that the data has
+// not; modes that differ by more than chance.
 func TestModes(t *testing.T) {
 	set := circling(t, 7, [3]float64{0, -2, 0}, [3]float64{5, 2, 0}, [3]float64{0, 0, 99})
 	over := []float64{-4, 0, -2, 1, 0, 0, 2, -1, 3, -1, 4, -0.5, 4, 0}      // left of the first, right of the second
@@ -345,7 +345,7 @@ func TestModes(t *testing.T) {
 	}
 }
 
-// What the arm's file says and the arm has not is told.
+// A note says what the arm's file has and the arm has not.
 func TestArmNotes(t *testing.T) {
 	noted := hand(t, 2, func(s *trajectory.Spec) { s.Arm.Notes = []string{"the volume leaves out the meshes of l1"} })
 	d := domainOf(t, noted, angles([]float64{0, 1}), "none.npy")

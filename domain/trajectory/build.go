@@ -19,7 +19,7 @@ const same = 1e-6
 type builder struct {
 	spec    *Spec
 	set     *Set
-	sum     bool // nothing is left out: what is asked twice counts twice
+	sum     bool // nothing is left out: a repeated constraint counts twice
 	only    bool // equalities alone
 	columns [][2]int
 	places  []placed
@@ -218,8 +218,8 @@ func (b *builder) put(half int, l label, p part) {
 	}
 }
 
-// make makes the stage of a waypoint. Where its joints are told nothing else is asked: New
-// refuses joints that do not keep the rest.
+// make makes the stage of a waypoint. If the joints are given it has no other constraints: New refuses joints that do
+// not keep the rest.
 func (b *builder) make() (*stage, error) {
 	b.stage = &stage{}
 	b.circles()
@@ -254,7 +254,7 @@ func (b *builder) make() (*stage, error) {
 	return b.lay(), nil
 }
 
-// keeps refuses joints of a place that do not keep what is asked there.
+// keeps refuses joints of a place that do not keep the constraints there.
 func (b *builder) keeps(asked *stage, p *placed) error {
 	x, v := make([]float64, b.set.d), newView(b.set, asked)
 	b.spec.Arm.Coordinates(x, p.Joints)
@@ -318,8 +318,8 @@ func (b *builder) finish() error {
 	return nil
 }
 
-// list appends the names of components at a waypoint, which they call by a later one, and notes what else is told of
-// them.
+// list appends the names of the components at a waypoint, as if it were `later` waypoints later, and records their
+// families and supports.
 func (s *Set) list(names []string, components []component, l, later int) []string {
 	for _, c := range components {
 		cols := make([]int, len(c.cols))

@@ -129,7 +129,7 @@ func (b *builder) ends() error {
 	return nil
 }
 
-// task adds what is asked of a feature. An equality that is there already is left out, since it would only repeat it.
+// task adds the constraint on a feature. An equality that is there already is left out, since it would only repeat it.
 func (b *builder) task(field string, name label, t *Task, given int) error {
 	scale := t.Scale
 	if scale == 0 {
@@ -345,7 +345,7 @@ func (b *builder) selves() error {
 	return nil
 }
 
-// across adds the bounds of what joints do over a row of waypoints: one and so many after it.
+// across adds the bounds of what joints do over a row of waypoints: one and the next `span`.
 func (b *builder) across(span int, head string, bounds []float64, bound func(c, s int, a, w float64) part) {
 	if bounds == nil {
 		return

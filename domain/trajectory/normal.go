@@ -73,8 +73,8 @@ func (p *normals) shape(l int) shape {
 
 func (p *normals) WorkSize() int { return p.size }
 
-// dependent: a gradient of which a smaller share is outside of the span of the others is left
-// to the factorisation that reveals ranks.
+// dependent: the factorisation that reveals ranks handles a gradient if a smaller share of it is beyond the span of the
+// others.
 const dependent = 1e-8
 
 func (p *normals) Factor(values, work []float64, regular []bool, x []float64, n int) {

@@ -10,8 +10,8 @@ import (
 //	h = Σ (c² + s² − 1)² + Σ h_i² + ‖p_start − p‖⁴ + ‖p_goal − p‖⁴
 //	g = Σ max(0, g_j)
 //
-// What is asked twice counts twice. Both gradients vanish on Σ, so that geometry cannot
-// follow it; it is there for comparison.
+// A repeated constraint counts twice. Both gradients vanish on Σ, so that geometry cannot follow it; it is there for
+// comparison.
 type Sum struct {
 	parts  *Set
 	square []squared // of each equality of the parts

@@ -50,7 +50,7 @@ type Spec struct {
 	Steps []float64
 	// Bends holds how much a step of each joint may differ from the one before, likewise.
 	Bends  []float64
-	Period float64 // seconds from a waypoint to the next, of which Steps and Bends are made; 0: they are of none
+	Period float64 // seconds from a waypoint to the next, which Steps and Bends follow from; 0: they do not
 
 	Obstacles []scene.Obstacle
 	Volume    []robot.Sphere // what stays clear of them; radii may be 0
@@ -127,7 +127,7 @@ type Set struct {
 	equal      *Set // of the equalities alone; the set itself if there are no others
 }
 
-// across are components of so many waypoints after one, at every waypoint that has them.
+// across are components of a waypoint and the next `span` ones, at every waypoint that has them.
 type across struct {
 	components []component
 	span       int

@@ -197,8 +197,8 @@ func TestDependentTasks(t *testing.T) {
 	}
 }
 
-// The point that motions are about: what is open goes before what is asked of the start, of the
-// goal and on the way; a direction is of no point.
+// The point that motions are about: open positions come first, then the constraints of the start, of the goal and on
+// the way; a direction has no point.
 func TestTip(t *testing.T) {
 	point := func(link int) *robot.Point { return &robot.Point{Link: link, Local: [3]float64{0, 0, 0.1}} }
 	ask := func(link int) []trajectory.Task {
@@ -476,7 +476,7 @@ func TestNormalsOfOpenPlaces(t *testing.T) {
 	flange := robot.Point{Link: flange}
 	position.Start, position.Goal = trajectory.Place{Given: trajectory.Given{Position: &flange}},
 		trajectory.Place{Given: trajectory.Given{Position: &flange}}
-	repeats := position // the heights of its ends are asked twice: points that are not regular
+	repeats := position // the constraints on the heights of its ends are there twice: points are not regular
 	position.Path = []trajectory.Task{{Name: "yaw", Link: 7, Direction: true, Local: [3]float64{1, 0, 0},
 		Axis: [3]float64{0, 1, 0}, Low: 0.1, High: 0.1}}
 	joints := trajectory.Spec{Arm: mixed(t), Waypoints: 3,

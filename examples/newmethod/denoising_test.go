@@ -72,8 +72,8 @@ func (m *Denoising) law(score exact, j int) (mean, variance float64) {
 }
 
 // With the exact score the samples' law is known, and with many steps it is the data's (μ to 0.001, the variance to
-// 0.02). In few steps 20 000 samples are held to it: a bound of 5 standard errors on each of 4 numbers fails by chance
-// for one seed in 400 000. A score that is asked for one step too late moves both by 20 of them and more.
+// 0.02). In few steps 20 000 samples are compared with it: a bound of 5 standard errors on each of 4 numbers fails by
+// chance for one seed in 400 000. A score evaluated one step too late moves both by 20 of them and more.
 func TestExactScore(t *testing.T) {
 	const n = 20_000
 	few := &Denoising{Dim: 2, Steps: 10, T: 3}

@@ -1,4 +1,4 @@
-// Package newset is an example of a set of one's own: so many turns of a helix,
+// Package newset is an example of a set of one's own, a helix with a number of turns,
 //
 //	Σ = {x ∈ R³ : x_0 = cos φ, x_1 = sin φ, |x_2| ≤ πa·turns},   φ = x_2/a.
 //

@@ -27,8 +27,8 @@ import (
 	"github.com/landing-diffusion/landing/tools/testkit/job"
 )
 
-// watched returns an untrained run with evaluations and a held-out distance at its end, of which only the first and
-// the last epoch are saved.
+// watched returns an untrained run with evaluations, and with a held-out distance at its end. Only the first and the
+// last epoch have checkpoints.
 func watched(t *testing.T, settings ...string) *experiment.Run {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "data.csv")
@@ -167,7 +167,7 @@ func TestBoard(t *testing.T) {
 	}
 }
 
-// A run that was trained without events gets those of all its epochs, and goes on with them.
+// A run that was trained without events gets the events of all its epochs, and later epochs follow.
 func TestBoardLater(t *testing.T) {
 	r := watched(t, "train.epochs=2", "train.stop=epochs", "train.evaluate_every=0")
 	if b, err := NewBoard(r, false, nil); b != nil || err != nil {

@@ -25,7 +25,7 @@ import (
 	"github.com/landing-diffusion/landing/tools/testkit/onnxrun"
 )
 
-// A case is a problem of which a network is exported.
+// An example is a problem whose network is exported.
 type example struct {
 	name, text string
 	rows       func(k int) []float64 // row k of its data
@@ -157,7 +157,7 @@ func (e example) trained(t *testing.T, settings ...string) *Source {
 	return &Source{Run: r, Trained: n}
 }
 
-// probes are n points and times at which a network of s is asked, as its sampler asks.
+// probes are n points and times at which a sampler would evaluate a network of s.
 func probes(s *Source, n int) (x, p, t []float64) {
 	draw := rand.New(rand.NewPCG(1, 2))
 	d, times := s.Run.Process.Set.Dim(), experiment.Times(s.Run)
@@ -175,7 +175,7 @@ func probes(s *Source, n int) (x, p, t []float64) {
 	return x, p, t
 }
 
-// hidden reports whether probe i is asked without its condition, of a network that can do without.
+// hidden reports whether probe i hides the condition, if the network was trained to work without it.
 func hidden(s *Source, i int) bool { return s.Run.Problem.Condition.Drop > 0 && i%3 == 0 }
 
 // own are the scores of landing itself, and the largest of them.

@@ -197,7 +197,7 @@ type Board struct {
 	Dir string // of the events
 
 	r     *experiment.Run
-	fault func(error) // is told of the first error, after which nothing is written
+	fault func(error) // called with the first error; nothing is written after it
 	file  *os.File
 	to    *events
 	err   error
@@ -298,7 +298,7 @@ func sessions(dir string) (largest int, held bool, err error) {
 	return largest, held, nil
 }
 
-// Close ends the board's file. Its errors are told as others are.
+// Close closes the board's file. Its error goes to fault, unless an earlier error did.
 func (b *Board) Close() {
 	if b.file == nil {
 		return

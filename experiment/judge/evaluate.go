@@ -80,7 +80,7 @@ func (j *JSD) Scores() []metric.Score {
 	return out
 }
 
-// Progress is an evaluation in the course of training.
+// Progress is an evaluation during training.
 type Progress struct {
 	Epoch       int          `json:"epoch"`
 	Seconds     float64      `json:"seconds"`               // trained, without evaluations
@@ -91,7 +91,7 @@ type Progress struct {
 	Fault       string       `json:"fault,omitempty"` // why there are no samples: the simulation broke down
 }
 
-// Progress scores samples by a network in the course of its training.
+// Progress scores samples by a network during its training.
 func (r *Reference) Progress(s *Samples, state train.State) Progress {
 	p := Progress{Epoch: state.Epoch, Seconds: state.Seconds, JSD: metric.NaN, Violation: metric.NaN,
 		Failed: s.Failed()}
@@ -170,8 +170,8 @@ type About struct {
 	Chains  string          // what is wrong with the chains behind the prior; empty: nothing, or there are none
 }
 
-// Evaluate scores samples; remedy says what mends a finding. A *ViolationError, returned beside the evaluation, says
-// that projected samples are not feasible to generate.max_violation.
+// Evaluate scores samples; remedy returns the remedy of a finding. Evaluate returns a *ViolationError beside the
+// evaluation if projected samples are not feasible to generate.max_violation.
 func (r *Reference) Evaluate(s *Samples, of About, remedy func(verdict.Code, *Evaluation) *verdict.Remedy) (
 	*Evaluation, error) {
 	v := &Evaluation{

@@ -50,7 +50,7 @@ type Finished struct {
 	Off      metric.Float `json:"off_between_points"` // how far constraints are off between waypoints
 }
 
-// Add returns what f and o say together, of samples of which those of f are the first; either may be nil.
+// Add joins f, which describes the first samples, and o, which describes the others; either may be nil.
 func (f *Finished) Add(o *Finished) *Finished {
 	if f == nil || o == nil {
 		return cmp.Or(f, o)

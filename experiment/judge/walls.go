@@ -112,19 +112,19 @@ func (r *Reference) Walls(samples []float64) []Wall {
 		w.Samples, w.Reference = metric.Float(float64(at[0])/float64(n)), metric.Float(float64(at[1])/float64(m))
 		w.PValue = metric.Float(metric.FisherTest(at[0], n, at[1], m))
 		if float64(w.PValue) < wallAlpha/float64(len(names)) {
-			mend := r.mend(w)
+			advice := r.advice(w)
 			if w.atoms(on[j], looked) {
-				mend = text.Percent(float64(on[j])/float64(looked)) + " of the data lie on the edge itself, " +
+				advice = text.Percent(float64(on[j])/float64(looked)) + " of the data lie on the edge itself, " +
 					"where samples, which have a density, never are: learn these rows apart"
 			}
-			w.Warning = fmt.Sprintf("%s. %s", w.differs("samples", "of the data"), mend)
+			w.Warning = fmt.Sprintf("%s. %s", w.differs("samples", "of the data"), advice)
 		}
 		out[j] = w
 	}
 	return out
 }
 
-// atoms reports whether what samples lack next to an edge are the rows, so many of n, that lie on it.
+// atoms reports whether samples lack mass next to an edge because `on` of n rows lie exactly on the edge.
 func (w Wall) atoms(on, n int) bool {
 	return w.Samples < w.Reference && evidence.Walled(on, n) &&
 		2*float64(on)/float64(n) >= float64(w.Reference-w.Samples)
@@ -246,8 +246,8 @@ func (w Wall) String() string {
 	return s
 }
 
-// mend says what to change about samples that differ from the data at a wall.
-func (r *Reference) mend(w Wall) string {
+// advice says what to change about samples that differ from the data at a wall.
+func (r *Reference) advice(w Wall) string {
 	switch {
 	case r.Process.Elastic():
 		return "More steps, a smaller sigma.min or a longer training help"

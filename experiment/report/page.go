@@ -189,7 +189,7 @@ func WriteBrief(w io.Writer, v *judge.Evaluation, page string) {
 		"  landing train PROBLEM    trains, landing report RUN judges, landing generate RUN draws samples\n")
 }
 
-// writeVerdict says what is wrong, and the commands that mend it.
+// writeVerdict writes the findings, and the commands that help.
 func writeVerdict(w io.Writer, v *verdict.Verdict) {
 	fmt.Fprintln(w, v.Title())
 	for i, f := range judged(v).Findings {
@@ -211,8 +211,8 @@ func writeVerdict(w io.Writer, v *verdict.Verdict) {
 	fmt.Fprintln(w)
 }
 
-// brief returns an evaluation with fewer components and walls: families in place of components that are alike, else the
-// worst components; walls with a warning before others.
+// brief returns an evaluation with fewer components and walls: families instead of components that are alike, or else
+// the worst components; walls with a warning before others.
 func brief(v *judge.Evaluation) *judge.Evaluation {
 	b := *v
 	b.Component, b.Walls = slices.Clone(v.Component), slices.Clone(v.Walls)

@@ -12,7 +12,7 @@ import (
 	"github.com/landing-diffusion/landing/tools/testkit"
 )
 
-// Both ways to lose a sample are told apart; of nothing, nothing is claimed.
+// The sentence distinguishes both ways to lose a sample, and says nothing about figures that do not exist.
 func TestSentence(t *testing.T) {
 	v := &judge.Evaluation{Samples: 1000, Failed: 5, Wrong: 2, Violation: judge.Worst{Worst: 2.2e-16, Mean: 1e-17},
 		JSD: &judge.JSD{Metric: "distance", Score: metric.Score{Full: 0.25, Floor: metric.Floor{Mean: 0.125}},

@@ -108,8 +108,8 @@ func marked(dir, mark string) bool {
 // CheckpointName returns the name of checkpoint number step.
 func CheckpointName(step int) string { return fmt.Sprintf("%0*d", numberDigits, step) }
 
-// MarkBest marks a checkpoint as the best one, which stays when later ones come, in place of the one
-// that was. The caller holds the lock.
+// MarkBest marks a checkpoint as the best one, instead of the last best one; later checkpoints do not remove it. The
+// caller holds the lock.
 func (f *Folder) MarkBest(name string) error {
 	dir := f.Path(checkpointDir + "/" + name)
 	if _, err := os.Stat(dir); err != nil {
@@ -207,9 +207,9 @@ func (f *Folder) Whole(name string) error {
 	return nil
 }
 
-// LoadCheckpoint reads a checkpoint by name, or the newest if name is empty, verifies it, and decodes its state, which
-// is asked to Validate if it can; numbers that are not finite are damage. config is the hash of the config.yaml that it
-// must belong to. The error is of kind fault.Run.
+// LoadCheckpoint reads a checkpoint by name, or the newest if name is empty, and verifies it. It decodes the state, and
+// calls the state's method Validate if there is one. Numbers that are not finite are damage. config is the hash of the
+// config.yaml that the checkpoint must belong to. The error is of kind fault.Run.
 func (f *Folder) LoadCheckpoint(name, config string, state any) ([]arrayfile.Named, error) {
 	names, err := f.Checkpoints()
 	if err != nil {
@@ -285,7 +285,7 @@ func Hash(data []byte) string {
 	return hex.EncodeToString(h[:])
 }
 
-// maxHashed bounds a file of which a hash is taken, in bytes.
+// maxHashed bounds the size of a file to hash, in bytes.
 const maxHashed = 1 << 40
 
 // HashFile returns the SHA-256 of a file.

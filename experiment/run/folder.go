@@ -35,7 +35,7 @@ const (
 	MetricsFile  = "metrics.jsonl" // one JSON object an epoch or evaluation
 	SamplesFile  = "samples.npy"   // those of the report
 	PriorFile    = "prior.npy"     // draws of a uniform prior without a closed form
-	EndsFile     = "ends.npy"      // ends of forward paths, of which an empirical prior is made
+	EndsFile     = "ends.npy"      // ends of forward paths: the empirical prior draws from these
 
 	ConditionFile = "condition.json" // mean, spread and range of the condition in the training rows
 	ReportFile    = "report.html"

@@ -55,7 +55,7 @@ type Manifest struct {
 type Asked struct {
 	Variant  string   `json:"variant,omitempty"`
 	Settings []string `json:"settings,omitempty"` // key=value, but for train.max_seconds
-	Timed    bool     `json:"timed,omitempty"`    // a training of so many seconds
+	Timed    bool     `json:"timed,omitempty"`    // the training had a budget in seconds
 }
 
 // Ranks says among how many processes a training was divided. The weights depend on it unless it was exact.
@@ -105,8 +105,8 @@ func (f *Folder) Cost() *train.Cost {
 	return s.Trained
 }
 
-// A Clocked is a number that came from a clock in the course of training: another machine, or
-// another day, may give another one. Checkpoints hold it too.
+// A Clocked is a number that came from a clock during training. Another machine, or another day, may give another
+// number. Checkpoints hold it too.
 type Clocked struct {
 	Key    string `json:"key"`
 	Value  any    `json:"value"`

@@ -59,8 +59,8 @@ func TestEigen(t *testing.T) {
 	}
 }
 
-// GaussInOrder: A x = b to round-off for random matrices and for permutations, which have
-// no pivot on the diagonal; a singular matrix is told of.
+// GaussInOrder: A x = b to round-off for random matrices and for permutations, which have no pivot on the diagonal; a
+// singular matrix is an error.
 func TestGaussInOrder(t *testing.T) {
 	st := keyed.New(1, keyed.Probe, 62)
 	for n := 1; n <= 8; n++ {

@@ -105,8 +105,8 @@ func SolveCholesky(w, z []float64, n int) {
 	}
 }
 
-// FactorEnvelope is FactorCholesky of a matrix of which each row is kept from its first number that is not 0 to
-// its diagonal, one row after the other; diagonal[i] is where that of row i stands in w. L is 0 where W is.
+// FactorEnvelope is FactorCholesky of a matrix in envelope form: each row from its first number that is not 0 to its
+// diagonal, one row after the other. diagonal[i] is the index of row i's diagonal in w. L is 0 where W is.
 func FactorEnvelope(w []float64, diagonal []int) {
 	for i, at := range diagonal {
 		lo := begin(diagonal, i)

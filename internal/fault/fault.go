@@ -107,7 +107,7 @@ func Of(err error) Place {
 // KindOf returns the kind of an error.
 func KindOf(err error) Kind { return Of(err).Kind }
 
-// places appends the places of an error and of what it wraps, from outside inwards.
+// places appends the places of an error and of the errors that it wraps, the outermost first.
 func places(err error, known []Place) []Place {
 	if p, ok := err.(placed); ok {
 		known = append(known, p.Place())

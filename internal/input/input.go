@@ -12,8 +12,8 @@ import (
 	"runtime/debug"
 )
 
-// Spare has garbage collected in time for all memory to stay within three times that of so many numbers, where they
-// are many. The function that it returns ends that.
+// Spare makes garbage collection keep all memory within three times that of the given number of numbers, if there are
+// many. The function that it returns ends that.
 func Spare(numbers int) (end func()) {
 	const many = 1 << 24
 	limit := int64(numbers) * 8 * 3
@@ -47,7 +47,7 @@ func Open(path string, most int64) (*os.File, error) {
 	return f, nil
 }
 
-// fits returns an error unless info is that of a regular file of at most so many bytes.
+// fits returns an error unless info is that of a regular file of at most `most` bytes.
 func fits(path string, info fs.FileInfo, most int64) error {
 	switch mode := info.Mode(); {
 	case mode.IsDir():
@@ -64,8 +64,7 @@ func refuse(path, format string, v ...any) error {
 	return &fs.PathError{Op: "open", Path: path, Err: fmt.Errorf(format, v...)}
 }
 
-// Read returns the bytes of a regular file of at most so many. The error is an
-// *fs.PathError.
+// Read returns the bytes of a regular file of at most `most` bytes. The error is an *fs.PathError.
 func Read(path string, most int64) ([]byte, error) {
 	f, err := Open(path, most)
 	if err != nil {

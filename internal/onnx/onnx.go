@@ -307,8 +307,8 @@ func (g *Graph) Transpose(v Value, axes ...int) Value {
 	return g.Op("Transpose", []Value{v}, Attribute{Name: "perm", List: whole(axes)})
 }
 
-// Conv is the convolution of sequences x, n×channels×steps, by w, out×channels×taps: so many zeros stand
-// beyond either end, and of the results every stride-th is taken.
+// Conv is the convolution of sequences x, n×channels×steps, by w, out×channels×taps. It pads both ends with `pad`
+// zeros, and takes every stride-th result.
 func (g *Graph) Conv(x, w Value, taps, pad, stride int) Value {
 	return g.Op("Conv", []Value{x, w}, Attribute{Name: "kernel_shape", List: []int64{int64(taps)}},
 		Attribute{Name: "pads", List: []int64{int64(pad), int64(pad)}},

@@ -139,7 +139,8 @@ func (w *walker) value(kind thrift.Type, depth int) error {
 	return fmt.Errorf("there is no type %d", kind) // Parquet has no maps
 }
 
-// check looks at the pages of a chunk of a column, of so many rows, and says which claim cannot be.
+// check looks at the pages of a chunk of a column with `rows` rows, and returns an error that names an impossible
+// claim.
 func (f *File) check(c *Column, chunk *format.ColumnChunk, rows int) error {
 	fault := func(format string, v ...any) error { return faulty(c.Name, format, v...) }
 	meta := &chunk.MetaData

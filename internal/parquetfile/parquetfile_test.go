@@ -134,8 +134,8 @@ func TestForeign(t *testing.T) {
 	}
 }
 
-// A whole number that float64 rounds is refused by its row, in plain pages and in dictionaries, of whatever row group;
-// or, where the reader is asked, missing.
+// A whole number that float64 rounds is an error with its row, in plain pages and in dictionaries, of whatever row
+// group. It is missing if the reader is set to that.
 func TestBeyond(t *testing.T) {
 	type ids struct {
 		A int64  `parquet:"a"`
@@ -240,7 +240,7 @@ func (c *counting) ReadAt(b []byte, at int64) (int, error) {
 	return n, err
 }
 
-// Columns that hold no numbers are told by name.
+// The error names columns without numbers.
 func TestKinds(t *testing.T) {
 	type odd struct {
 		Number float64   `parquet:"number"`

@@ -84,7 +84,7 @@ const (
 	magic      = "PAR1"
 )
 
-// Open reads the footer of a file of so many bytes. The error is an *Error or that of r.
+// Open reads the footer of a file of `size` bytes. The error is an *Error or that of r.
 func Open(r io.ReaderAt, size int64) (f *File, err error) {
 	if size < 12 {
 		return nil, faulty("", "it has %d bytes, too few for a Parquet file", size)

@@ -5,8 +5,8 @@ import (
 	"sync"
 )
 
-// Local returns the ranks of a group of goroutines, for tests and for those who have no MPI. A call that does not
-// fit those of the other ranks panics on all of them, as all calls do after Abort.
+// Local returns the ranks of a group of goroutines, for tests and for use without MPI. A call that does not match those
+// of the other ranks panics on all of them, as all calls do after Abort.
 func Local(size int) []Group {
 	l := &local{size: size, mail: make(map[[2]int]chan []byte), ended: make(chan struct{})}
 	for from := range size {

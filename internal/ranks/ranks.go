@@ -103,10 +103,10 @@ func Sum[T float32 | float64](g Group, x []T) {
 	}
 }
 
-// Fold adds numbered parts of ranks in their order: x ← (((p_0 + p_1) + …) + p_n), those of rank 0 first. add adds
-// the calling rank's parts to x[lo:hi], one after the other; on rank 0 the first of them is there in place of a sum.
-// The sum goes from rank to rank in pieces of so many numbers, so that they work at once. Ranks from last on have no
-// parts. All have the same bytes in x at the end.
+// Fold adds numbered parts of ranks in their order: x ← (((p_0 + p_1) + …) + p_n), those of rank 0 first. add adds the
+// calling rank's parts to x[lo:hi], one after the other; on rank 0 the first part replaces a sum. The sum goes from
+// rank to rank in pieces of `piece` numbers, so that the ranks work at once. Ranks from last on have no parts. All have
+// the same bytes in x at the end.
 func Fold[T float32 | float64](g Group, x []T, last, piece int, add func(lo, hi int)) {
 	rank := g.Rank()
 	for lo := 0; rank < last && lo < len(x); lo += piece {

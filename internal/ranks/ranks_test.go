@@ -197,7 +197,7 @@ func TestFoldIsInOrder(t *testing.T) {
 	}))
 }
 
-// Ranks that do not stand at the same call hear of it in place of waiting for ever; so they do of one that is lost.
+// Ranks at different calls get an error instead of waiting for ever, and so do the ranks of a group that lost one.
 func TestFaultsEndTheGroup(t *testing.T) {
 	var mismatch *MismatchError
 	var abort *AbortError

@@ -58,7 +58,7 @@ type ArmSphere struct {
 type ArmLayer struct {
 	Name   string
 	Values []float64 // n×Steps×joints that move: radians and metres
-	Labels []string  // what is told of each
+	Labels []string  // a sentence about each
 	Modes  []int     // of each, an index of ArmView.Modes; nil if that is nil
 }
 

@@ -33,8 +33,8 @@ func twoJoints(trajectories int) *ArmView {
 	return a
 }
 
-// The page holds joint values to 0.0001, at most so many trajectories, the arm, what it
-// must miss, and the script that plays them once beside what turns canvases.
+// The page holds joint values to 0.0001, a bounded number of trajectories, the arm and its obstacles. It holds the
+// script that plays them once, beside the script that turns canvases.
 func TestArmView(t *testing.T) {
 	page := htmlOf(t, &Report{Title: "t", Scene: twoJoints(250)})
 	_, rest, ok := strings.Cut(page, `id="arm-data">`)

@@ -49,7 +49,7 @@ func (c *Chart) WritePNG(w io.Writer, widthPx int) error { return c.scene.writeP
 // origin is the top left corner and y runs down. It is written as SVG or as PNG.
 type scene struct {
 	w, h  float64
-	alt   string // what a reader who cannot see the figure is told
+	alt   string // the figure in words, for a reader who cannot see it
 	items []item
 }
 
@@ -130,7 +130,7 @@ const (
 	headroom = margin / 2 // where a drawing begins; pages have titles of their own
 )
 
-// evenly takes at most so many of x, at even steps.
+// evenly takes at most `most` of x, at even steps.
 func evenly[T any](x []T, most int) []T {
 	if len(x) <= most {
 		return x

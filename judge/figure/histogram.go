@@ -103,7 +103,7 @@ type HistogramOptions struct {
 	Lo, Hi   float64
 	Circular bool
 
-	Density bool // per unit of x, in place of percent per bin
+	Density bool // per unit of x, instead of percent per bin
 
 	// Feasible is a part of the range to shade, where values are meant to be; empty: none.
 	Feasible [2]float64

@@ -113,7 +113,7 @@ func TestShades(t *testing.T) {
 	Lines(LineOptions{}, s)
 }
 
-// The page holds conformations to 0.001 Å, at most so many, and the script that shows them.
+// The page holds conformations to 0.001 Å, a bounded number, and the script that shows them.
 func TestMoleculeView(t *testing.T) {
 	const n = 250
 	m := &MoleculeView{Title: "Conformations", Elements: []string{"C", "N", "</script>"}, Names: []string{"C1", "N2",

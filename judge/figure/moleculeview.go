@@ -20,7 +20,7 @@ type MoleculeView struct {
 type MoleculeLayer struct {
 	Name   string
 	Frames []float64 // n×3A, laid on one another
-	Labels []string  // what is told of each frame
+	Labels []string  // a sentence about each frame
 }
 
 // Bounds of what a page holds of a layer.

@@ -105,7 +105,7 @@ func sameScale(spans []*span) []axis {
 	return axes
 }
 
-// layerKey is the legend's entry for a layer of n points of which missing cannot be drawn.
+// layerKey is the legend's entry for a layer of n points; `missing` of them cannot be drawn.
 func layerKey(i int, name string, c color.Color, radius float64, n, missing int) key {
 	k := key{name: name + ", " + count(n), ink: seriesInk(i, c), dot: 1.8}
 	if radius > 0 {

@@ -155,7 +155,7 @@ func (c *camera) marks(l SpaceLayer) (out []mark, missing, drawn int) {
 	return out, len(l.Points)/(3*joined) - len(strands), len(shown)
 }
 
-// drawable returns the rows of points, of so many numbers each, that can be drawn.
+// drawable returns the rows of points that can be drawn; a row has `width` numbers.
 func drawable(points []float64, width int) (rows [][]float64) {
 	for i := 0; i < len(points); i += width {
 		if row := points[i : i+width]; drawableAll(row) {

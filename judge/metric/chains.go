@@ -114,8 +114,8 @@ func fold(chains [][]float64) [][]float64 {
 	return out
 }
 
-// rankNormalise returns Φ⁻¹((r − 3/8)/(S + 1/4)) in place of each of the S draws, where r is its rank among all of them
-// from 1, the mean rank if there are ties.
+// rankNormalise replaces each of the S draws by Φ⁻¹((r − 3/8)/(S + 1/4)), where r is its rank among all of them from 1,
+// the mean rank if there are ties.
 func rankNormalise(chains [][]float64) [][]float64 {
 	n := len(chains[0])
 	pool := slices.Concat(chains...)

@@ -100,9 +100,9 @@ func TestEstimateMinus(t *testing.T) {
 	}
 }
 
-// Over 1500 sets of samples and rows the estimate has the mean 0 where both are of one law, and its standard error is
-// that which it says, or √2 of it there. A standard deviation of so many is off by 2 %, and where one law makes the
-// tails heavy (kurtosis 12) by 4.3 %: 20 % are 4.6 of these, false alarm 4e-6 each.
+// Over 1500 sets of samples and rows the estimate has the mean 0 where both are of one law. Its standard error is then
+// the reported one, or √2 times that. The standard deviation of 1500 estimates is off by 2 %, or by 4.3 % where one law
+// makes the tails heavy (kurtosis 12): 20 % are 4.6 of these, false alarm 4e-6 each.
 func TestEstimateNoise(t *testing.T) {
 	const sets, n, m, d, off = 1500, 60, 40, 2, 0.2
 	type law struct{ shift, other float64 }

@@ -79,7 +79,7 @@ func TestNewDraws(t *testing.T) {
 	}
 }
 
-// It is a function of rows and seed, and not told of few rows.
+// It is a function of rows and seed, and does not exist for few rows.
 func TestNewDrawsOfFew(t *testing.T) {
 	rows := cellsOf(50, 200, keyed.New(1, keyed.Synthetic, 1))
 	before := slices.Clone(rows)

@@ -94,7 +94,7 @@ func TestFloatInJSON(t *testing.T) {
 	}
 }
 
-// Moments and directions by hand: second moments along the axes, of which one is 10⁸ times another.
+// Moments and directions by hand, from second moments along the axes; one is 10⁸ times another.
 func TestDirectionsByHand(t *testing.T) {
 	dst := []float64{1, 1}
 	moment(dst, []float64{1, 2, 3, 4}, []float64{1, -1}, 3) // x·v is −1 and −1: the mean of −x is (−2, −3)

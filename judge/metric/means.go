@@ -15,7 +15,7 @@ type MeansTest struct {
 	Difference Float `json:"difference"` // mean of a − mean of b
 	SE         Float `json:"se"`         // √(s_a²/n + s_b²/m); null with fewer than two values on a side
 	PValue     Float `json:"p_value"`    // null without a value on each side
-	Least      Float `json:"least"`      // the smallest p that values so many can have
+	Least      Float `json:"least"`      // the smallest p that this number of values can have
 	Ways       int   `json:"ways"`       // relabellings looked at, the given one among them
 }
 
@@ -260,7 +260,7 @@ func (e *EnergyTo) Of(x []float64) Estimate {
 	return out
 }
 
-// Numbered returns the estimate of samples of which some are lost, so that each stands at its number.
+// Numbered returns the estimate with each sample at its number, where some samples are lost.
 func (e Estimate) Numbered(lost []bool) Estimate {
 	if !e.Known() {
 		return e

@@ -47,9 +47,9 @@ func TestPaired(t *testing.T) {
 	}
 }
 
-// Samples are farther from the law given c than rows with a condition near to it where they are wider, at any number of
-// pairs, and not where they are as wide, or nearer. At the level of 5 % two of one law are told apart in one of twenty
-// tests (from 4 to 22 of 200 but for one seed in 500).
+// Wide samples are farther from the law given c than rows with a condition near c, at any number of pairs. Samples as
+// wide as the rows, or nearer, are not. At the level of 5 % the test rejects one of twenty pairs of one law (from 4 to
+// 22 of 200 but for one seed in 500).
 func TestFarther(t *testing.T) {
 	draw := func(run uint64, pairs int, own, near float64) (x, z, y []float64) {
 		u := make([]float64, 4)

@@ -54,8 +54,8 @@ type pool struct {
 	unitN, unitM []int
 }
 
-// newPool takes at most so many points of each at random. Clusters are looked for among more of them: points that are
-// taken from clusters may seem to have come alone.
+// newPool takes at most maxPoints points of each at random. It looks for clusters among more points: a few points from
+// clusters may look independent.
 func newPool(test string, x, y []float64, d, maxPoints int, seed uint64) *pool {
 	p := &pool{n: min(rowsOf(test, x, d), maxPoints), m: min(rowsOf(test, y, d), maxPoints)}
 	if p.n < 1 || p.m < 1 {
@@ -242,8 +242,8 @@ func (e *energy) statistics(dst []float64, samples [][]int32) {
 // one law, which the floor shows. The statistic is MMD. ℓ² is the median of |y_i − y_j|² over the pairs of the
 // data y: it does not depend on x, so that several x are measured by one kernel. Distances are those of R^d.
 //
-// At most maxPoints points of each are used, and p-value and floor are as in EnergyTest, of which this is a case:
-// the distance there is 1 − k here. All are NaN if a point is not finite, or if half of the points of y are one.
+// At most maxPoints points of each are used. MMDTest is EnergyTest with the distance 1 − k, so that p-value and floor
+// are the same. All are NaN if a point is not finite, or if half of the points of y are one.
 func MMDTest(x, y []float64, d, maxPoints, permutations int, seed uint64) TwoSample {
 	p := newPool("MMDTest", x, y, d, maxPoints, seed)
 	e := newEnergy(p.rows, d, min(p.n, p.m), gaussian(p.rows[p.n*d:], d))
@@ -298,10 +298,10 @@ func PairedTest(x, y []float64, d, maxPairs, swaps int, seed uint64) TwoSample {
 	})
 }
 
-// FartherTest asks whether x_i is farther from the law of the points y than z_i is, pairs that have something in common
-// such as a condition among their coordinates: by the difference of the energy distances of x and of z to y. It is a
-// sum over pairs, each of which changes its sign where its two change places. The p-value over random signs is
-// one-sided, and exact if the two of each pair have one law. At most maxPoints pairs are used, as in PairedTest.
+// FartherTest asks whether x_i is farther from the law of the points y than z_i is. x_i and z_i are pairs that have
+// coordinates in common, such as a condition. The statistic is the difference of the energy distances of x and of z to
+// y. It is a sum over pairs; a pair's term changes its sign if x_i and z_i change places. The p-value over random signs
+// is one-sided, and exact if x_i and z_i have one law. At most maxPoints pairs are used, as in PairedTest.
 func FartherTest(x, z, y []float64, d, maxPoints, signs int, seed uint64) (difference, p float64) {
 	n := rowsOf("FartherTest", x, d)
 	stream, order := keyed.PairSwaps.Stream(seed, 0), make([]int, n)
@@ -418,11 +418,11 @@ const (
 	principalRows  = 512  // that are taken where there are more rows and coordinates than that
 )
 
-// Principal returns the mean of rows of d numbers, at most so many leading directions of theirs, of unit length and
-// with the largest entry positive, and the directions' share of the variance. Directions in which the rows vary by less
-// than 1e-9 of the first's variance are left out. They are eigenvectors of the covariance or, where there are fewer
-// rows than coordinates, come from those of the rows' products (XXᵀu = λu gives Xᵀu). Of more than 1024 of both, 512
-// rows are taken, evenly.
+// Principal returns the mean of rows of d numbers, at most `most` leading directions, and the directions' share of the
+// variance. Directions have unit length and a positive largest entry. Directions in which the rows vary by less than
+// 1e-9 of the first's variance are left out. They are eigenvectors of the covariance or, where there are fewer rows
+// than coordinates, come from those of the rows' products (XXᵀu = λu gives Xᵀu). If there are more than 1024 of both,
+// 512 rows are taken, evenly.
 func Principal(rows []float64, d, most int) (mean []float64, axes [][]float64, share float64) {
 	n := len(rows) / d
 	mean = make([]float64, d)

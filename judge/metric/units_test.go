@@ -7,8 +7,8 @@ import (
 	"github.com/landing-diffusion/landing/base/keyed"
 )
 
-// Rows that come in clusters are told from rows of a density, from the modes of a law and from rounded numbers; and
-// samples of other clusters from those of the same ones, whose rows are then independent.
+// Clusters finds rows that come in clusters, but no clusters in rows of a density, in modes of a law or in rounded
+// numbers. Samples of the same clusters count as independent, samples of other clusters do not.
 func TestUnits(t *testing.T) {
 	normals := func(n, d int, set uint64) []float64 {
 		x := make([]float64, n*d)

@@ -18,7 +18,7 @@ type judge struct {
 	found   []Finding
 	skipped []Skip
 
-	outX, outH, outR []bool    // samples, held-out rows and rows that a finding has told of
+	outX, outH, outR []bool    // samples, held-out rows and rows that a finding covers
 	unitX, unitR     []int     // clusters of samples and rows, of those that are looked at; nil: there are none
 	effX, effR       float64   // samples and rows that would say as much if each came alone
 	centres          []float64 // of regions
@@ -114,7 +114,7 @@ func (j *judge) blind(why string, codes ...Code) {
 	}
 }
 
-// mostRows bounds the rows that laws are held against; of more, so many are taken evenly.
+// mostRows bounds the rows that laws are compared with; from more rows, mostRows are taken evenly.
 const mostRows = 20_000
 
 // thin takes as many rows as are looked at.
@@ -132,7 +132,7 @@ func (j *judge) thin() {
 	}
 }
 
-// losses tells of samples that are not there, or not on Σ.
+// losses reports samples that are missing or not on Σ.
 func (j *judge) losses() {
 	if j.Violation != "" { // what the samples are for: it concerns all of them
 		j.tell(Violation, math.NaN(), math.NaN(), "%s", j.Violation)
@@ -150,7 +150,7 @@ func (j *judge) losses() {
 	}
 }
 
-// walls tells of the wall where shares differ most.
+// walls reports the wall with the largest difference of shares.
 func (j *judge) walls() {
 	var worst *Wall
 	count := 0
@@ -204,7 +204,7 @@ func excess(D float64, n, m int) float64 {
 	return max(0, D-0.8687*math.Sqrt(1/float64(n)+1/float64(m)))
 }
 
-// rest returns the rows that no finding has told of.
+// rest returns the rows that no finding covers.
 func rest(x []float64, d int, out []bool) []float64 {
 	if !slices.Contains(out, true) {
 		return x

@@ -100,8 +100,8 @@ func (j *judge) condition() {
 	}
 }
 
-// observables tells of the one whose law differs most, by Kolmogorov's test against rows; with K of
-// them each has the level over K.
+// observables reports the observable whose law differs most, by Kolmogorov's test against rows; each of K observables
+// has the level over K.
 func (j *judge) observables() {
 	if len(j.Numbers) == 0 {
 		j.skip(Observables, "there are none")
@@ -176,7 +176,7 @@ func visible(level float64, n, m int) float64 {
 	return math.Sqrt(math.Log(2/level) / 2 * (1/float64(n) + 1/float64(m)))
 }
 
-// part returns out, if it marks so many rows; else rows of which nothing is known.
+// part returns out if it has n entries, else n times false: nothing is known of such rows.
 func part(out []bool, n int) []bool {
 	if len(out) != n {
 		return slices.Repeat([]bool{false}, n)
@@ -191,11 +191,11 @@ const (
 	leastVariance = 1e-12 // of an axis, of the largest's
 )
 
-// spread tells where samples lie further from their mean than rows from theirs, or nearer: in all, or
-// along a principal direction of both together (of the rows' own directions, rows would have the
-// largest spread by choice). Of points z about their own mean it compares the means of |z|² and ⟨u, z⟩²;
-// the largest difference over all of these, each in its standard deviations, is held against as many
-// relabellings, so that the level is that of all together. It is of the points that no finding has told of.
+// spread reports where samples lie further from their mean than rows from theirs, or nearer: in all, or along a
+// principal direction of both together. (Along the rows' own directions, rows would have the largest spread by choice.)
+// For points z about their own mean it compares the means of |z|² and ⟨u, z⟩². The statistic is the largest of these
+// differences, each in its standard deviations. Relabellings give its law, so that the level is that of all differences
+// together. Only points that no finding covers count.
 func (j *judge) spread() {
 	d := j.Dim
 	most := spreadPoints
@@ -313,7 +313,7 @@ type Course struct {
 
 const (
 	annealed     = 0.1  // of the highest learning rate: up to it, it has fallen,
-	lastEpochs   = 3    // or to that of so many epochs before the end of a fall over all of them
+	lastEpochs   = 3    // or to the rate lastEpochs before the end of a fall over all epochs
 	trendLeast   = 6    // evaluations
 	trendLevel   = 0.05 // of a trend by chance
 	trendSmaller = 0.02 // relative fall that is none

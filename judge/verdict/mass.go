@@ -32,8 +32,8 @@ type remote struct {
 	p     float64   // of Fisher's test
 }
 
-// cluster looks whether rows came in clusters and samples in others (metric.Clusters). Then as many are looked at as
-// clusters can be told of, and a cluster counts as one row.
+// cluster finds out whether rows came in clusters and samples in others (metric.Clusters). If so, the tests look at as
+// many rows as Clusters can handle, and a cluster counts as one row.
 func (j *judge) cluster() {
 	most, d := metric.UnitRows(j.Dim), j.Dim
 	x, r := few(j.Samples, d, most), few(j.Rows, d, most)
@@ -121,7 +121,7 @@ func (r remote) excess() (share, lo, hi float64) {
 	return rest(p), rest(middle - half), rest(middle + half)
 }
 
-// strays tells of samples where the data have none: far from all training rows, or off a relation that the rows hold.
+// strays reports samples where the data have none: far from all training rows, or off a relation that the rows hold.
 func (j *judge) strays() {
 	x, y, near := j.Samples, j.Train, j.SampleNearest
 	if j.unitR != nil {
@@ -148,9 +148,9 @@ func (j *judge) strays() {
 	j.offRelation()
 }
 
-// offRelation tells of samples off the directions in which the training rows spread, by their distance in standard
-// deviations of these, against that of held-out rows. A relation that rows hold to less than a hundredth of their
-// spread is held to that.
+// offRelation reports samples off the directions in which the training rows spread. It compares their distances, in
+// standard deviations of these directions, with those of held-out rows. A direction counts as a relation if the rows
+// spread along it by less than a hundredth of their spread.
 func (j *judge) offRelation() {
 	d := j.Dim
 	train := few(j.Train, d, shownMost)
@@ -198,7 +198,7 @@ func (j *judge) offRelation() {
 	}
 }
 
-// alone tells of rows without a sample near: farther from all samples than 99 % of these lie from each other.
+// alone reports rows without a sample near: farther from all samples than 99 % of these lie from each other.
 func (j *judge) alone() {
 	d := j.Dim
 	shown := shownMost

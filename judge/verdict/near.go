@@ -19,11 +19,11 @@ const (
 	nearOverfit = 0.8
 )
 
-// copies reports samples that lie on training rows, or nearer to them than held-out rows do: by Mood's median test,
-// which is Fisher's at the median of both, or by precedence at the held-out median, and by Fisher's of those that
-// coincide with a row. Precedence sees few held-out rows whose law has two parts, such as conformers, some of which
-// repeat: of n samples and m held-out rows without a difference, at least a samples precede the k-th held-out row
-// where at most k − 1 held-out rows are among the first a + k − 1 of all.
+// copies reports samples that lie on training rows, or nearer to them than held-out rows do. It uses Mood's median test
+// (Fisher's test at the median of both), a precedence test at the held-out median, and Fisher's test on the samples
+// that coincide with a row. The precedence test detects copies where held-out rows are few and of two kinds, such as
+// conformers that partly repeat. With n samples and m held-out rows of one law, at least a samples precede the k-th
+// held-out row if and only if at most k − 1 held-out rows are among the first a + k − 1 of all.
 func (j *judge) copies() {
 	x, h := j.SampleNearest, j.HeldNearest
 	n, m := len(x), len(h)
@@ -49,10 +49,10 @@ func (j *judge) copies() {
 	}
 }
 
-// blur tells of samples that lie further from training rows than held-out rows do, by the other side of the same
-// median test: structure that is finer than the spread is lost. It is of the points that no finding has told of. Rows
-// that depend on each other, such as aftershocks, lie near to each other whatever samples do: so regions must differ
-// beyond chance too.
+// blur reports samples that lie further from training rows than held-out rows do, by the other side of the same median
+// test: they lost structure that is finer than the spread. Only points that no finding covers count. Rows that depend
+// on each other, such as aftershocks, lie near to each other whatever the samples do: so regions must differ beyond
+// chance too.
 func (j *judge) blur() {
 	x, h := rest(j.SampleNearest, 1, j.outX), rest(j.HeldNearest, 1, j.outH)
 	if len(x) == 0 || len(h) < FewestHeld {
@@ -142,10 +142,9 @@ const (
 	missedToo    = 0.01 // p-value of a region that is missed, where another one is for certain
 )
 
-// modes tells of regions that hold a share of the rows and at most half that share of the samples.
-// Regions are those of the nearest of K centres, made of samples and rows together, in random order
-// (k-means): which is which they do not know, so that counts of samples and rows are exchangeable, and
-// each region has a K-th of the level in Fisher's exact test.
+// modes reports regions that hold a share of the rows and at most half that share of the samples. Each point belongs to
+// the region of its nearest centre. The K centres come from k-means on samples and rows together, in random order, so
+// that counts of samples and rows are exchangeable. Each region has a K-th of the level in Fisher's exact test.
 func (j *judge) modes() {
 	d, n, m := j.Dim, len(j.Samples)/j.Dim, len(j.Rows)/j.Dim
 	pool := slices.Concat(few(j.Samples, d, regionRows), few(j.Rows, d, regionRows))

@@ -93,7 +93,7 @@ func TestDependentRows(t *testing.T) {
 	}
 }
 
-// What is found of planted faults, with so many rows and samples; and rows that are too few to tell.
+// The planted faults that the verdict finds for given numbers of rows and samples, and the fault of too few rows.
 func TestPower(t *testing.T) {
 	normal := process{"", 3, func(n int, st keyed.Stream) []float64 {
 		x := make([]float64, 3*n)

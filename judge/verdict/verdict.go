@@ -6,11 +6,11 @@
 // least 1 − Alarm: every test has its own level (levels), which holds at any number of points where a test is by
 // ranks, counts or relabelling, and the levels add up to Alarm. That takes rows that are independent of each other.
 //
-// Laws are compared with all rows, those of training among them: draws of the law are exchangeable
-// with all, and what a model has learned of its rows by heart brings its samples only nearer to
-// them. That alone is judged by held-out rows. What too few points to tell is not called good.
+// Laws are compared with all rows, training rows included: draws of the law are exchangeable with all, and memorised
+// rows only bring samples nearer to them. Held-out rows alone reveal memorisation. Samples are not called good if there
+// are too few points to detect a fault.
 //
-// It knows no run and no command: who asks adds remedies.
+// The package knows no run and no command: the caller adds remedies.
 package verdict
 
 import (
@@ -236,9 +236,9 @@ type Given struct {
 	Nearby        *Retrieved // nil: there are none
 }
 
-// Retrieved are training rows with conditions near to those of held-out rows, in place of samples.
+// Retrieved are training rows with conditions near to those of held-out rows. They are compared with the samples.
 type Retrieved struct {
-	Rows     int     // nearest ones, of which one is taken
+	Rows     int     // number of nearest rows; one of them is taken
 	Distance float64 // energy distance, as Given.Test has it of samples
 	PValue   float64 // of samples being farther
 }
@@ -263,7 +263,7 @@ func (v Verdict) With(c Code, f ...Finding) Verdict {
 	return build(append(other, f...), skipped)
 }
 
-// WithNumbers returns the verdict on other observables in place of its own.
+// WithNumbers returns the verdict with these observables instead of its own.
 func (v Verdict) WithNumbers(numbers []Number) Verdict {
 	j := &judge{Evidence: Evidence{Numbers: numbers}}
 	for _, f := range v.Findings {

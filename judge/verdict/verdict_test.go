@@ -20,7 +20,7 @@ type law struct {
 	row  func(x, z, u []float64) // from four normal and four uniform numbers
 }
 
-// Modes at (±4, ±4, …), the first of which has 5 %.
+// Modes at (±4, ±4, …) and 0; the first has a share of 5 %.
 func modes(d int) law {
 	return law{fmt.Sprintf("modes in R^%d", d), d, func(x, z, u []float64) {
 		at := -4.0
@@ -140,7 +140,7 @@ func TestFaults(t *testing.T) {
 		name  string
 		law   law
 		want  Code
-		plant func(e *Evidence, x []float64) []float64 // samples in place of x
+		plant func(e *Evidence, x []float64) []float64 // samples instead of x
 		says  string
 	}{
 		{"a mode of 5 % is not there", mixed, MissedMode, func(_ *Evidence, x []float64) []float64 {
@@ -405,9 +405,9 @@ func TestNotJudged(t *testing.T) {
 	}
 }
 
-// A model that is off by more than held-out rows show is seen by all rows. Of 20 verdicts on laws of 200 rows, 40 of
-// them held out, by 1000 samples of another law nearly all are not good; by held-out rows alone most were. A model
-// that has its rows by heart is seen as such, by held-out rows alone.
+// All rows detect a model that is off by more than held-out rows show. 20 verdicts compare 1000 samples with 200 rows
+// of another law, 40 of them held out. By all rows nearly all verdicts are not good; by held-out rows alone most were
+// good. Held-out rows alone detect a model that memorised its rows.
 func TestAllRows(t *testing.T) {
 	const times, rows, n = 20, 200, 1000
 	two := law{"", 2, func(x, z, u []float64) {
@@ -501,8 +501,8 @@ func TestSpreadOfRowsBeside(t *testing.T) {
 	}
 }
 
-// Rows of a region that is missed are set aside with it: the other points have the law of the other rows, and nothing
-// more is told of them.
+// Rows of a missed region are set aside with it: the other points have the law of the other rows, and give no further
+// finding.
 func TestMissedRowsAside(t *testing.T) {
 	two := law{"", 2, func(x, z, u []float64) {
 		x[0], x[1] = z[0], z[1]
@@ -527,8 +527,8 @@ func TestMissedRowsAside(t *testing.T) {
 	}
 }
 
-// Of several tests each has its part of the level: what one of one region, or one observable, would tell is not told of
-// one of many.
+// Each of several tests has its part of the level: a fault of one region, or of one observable, may be found if it is
+// the only one, but not among many.
 func TestPartsOfLevels(t *testing.T) {
 	const clusters, each, few = 24, 32, 12 // the chance of 12 rows of 748 where no sample of 736 lies is about 2⁻¹²
 	e := Evidence{Dim: 1, Seed: 1}
@@ -595,7 +595,7 @@ func TestThinned(t *testing.T) {
 	}
 }
 
-// A training that ended early is told of where the law is off, and not where it is good. The trend of
+// The verdict reports a training that ended early where the law is off, and not where it is good. The trend of
 // distances is Mann's: of six that fall all 15 pairs agree, z = 14/√28.33 = 2.63, p = 0.0043.
 func TestCourse(t *testing.T) {
 	falling := []float64{9, 9, 9, 9, 9, 9, 6, 5, 4, 3, 2, 1}

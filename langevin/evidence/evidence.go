@@ -184,7 +184,7 @@ type Use int
 const (
 	forStarts Use = iota
 	forNear
-	ForDerivatives
+	_ // was that of a check that is gone: the streams of the others stay
 	ForKinks
 	ForVanishing
 	ForRanks

@@ -62,7 +62,7 @@ func TestGather(t *testing.T) {
 	}
 }
 
-// A process that cannot run is mended in a copy, and its paths are looked at.
+// Runnable repairs a process that cannot run in a copy, and examines the copy's paths.
 func TestRunnable(t *testing.T) {
 	e := capOf(t, 2)
 	if e.Invalid == nil || e.Process.Landing.Rate != -1 || e.Running.Landing.Rate != e.Process.MonotoneRate() ||

@@ -88,8 +88,9 @@ func (f *Feasibility) scales(data []float64, d int, held []int) {
 	}
 }
 
-// Share returns how far row i is from Σ in spreads: of a coordinate, of which one component asks for a change of that
-// size, or of a whole row, √d times as much, of which all together do, whichever is more.
+// Share returns how far row i is from Σ, in spreads. It is the larger of two ratios: the change that one component asks
+// of a coordinate, over the spread of a coordinate; and the change that all components ask of the row, over the spread
+// of a row, which is √d times as large.
 func (f *Feasibility) Share(i int) float64 {
 	g := f.Gaps[i]
 	return max(g.Single, g.Step/math.Sqrt(f.free)) / f.Spread
@@ -131,9 +132,10 @@ func (f *Feasibility) Beyond(limit float64) (first, worst, rows int) {
 	return first, worst, rows
 }
 
-// OnWalls returns how many rows of data, n×d, of so many that were looked at, lie on the edge of each inequality to
-// rounding: to first order within 10⁻¹⁰ of the spread of a coordinate. A law with a density on Σ has no such rows, so
-// that no sample of a process is where they are. An inequality without a gradient there has no edge.
+// OnWalls returns how many rows of data, n×d, lie on the edge of each inequality, and how many rows it looked at. A row
+// lies on the edge if its first-order distance is at most 10⁻¹⁰ of the spread of a coordinate. A law with a density on
+// Σ has no such rows, so that no sample of a process lies there. An inequality without a gradient at a row has no edge
+// there.
 func OnWalls(set constraint.Set, data []float64) (on []int, looked int) {
 	const onEdge, slopesOf, most, block = 1e-10, 16, 20_000, 128
 	m, l, d := len(set.Equalities()), len(set.Inequalities()), set.Dim()
@@ -199,7 +201,7 @@ func OnWalls(set constraint.Set, data []float64) (on []int, looked int) {
 	return on, looked
 }
 
-// Walled reports whether so many of n rows on an edge are a part of the law.
+// Walled reports whether `on` of n rows on an edge are so frequent that the law has mass there.
 func Walled(on, n int) bool {
 	const fewest, least = 5, 0.01
 	return on >= fewest && float64(on) >= least*float64(n)

@@ -37,7 +37,7 @@ type Config struct {
 	MaxRhat  float64   // a split-R̂ that will do; 0 means 1.01
 	MaxSteps int       // of each chain
 	Pool     *parallel.Pool
-	Progress func(steps int) // hears of the steps done; may be nil
+	Progress func(steps int) // called with the number of steps done; may be nil
 }
 
 // Draws are the states that chains ended with.

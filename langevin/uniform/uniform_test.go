@@ -129,7 +129,7 @@ func TestLostAndConstant(t *testing.T) {
 	if constant([][]float64{{0, 0.9e-9}}, 1e-6) || !constant([][]float64{{0, 0.9e-15}}, 1e-6) {
 		t.Error("the limit of a constant among small numbers")
 	}
-	// At the limit itself, which is that of the number it is told for: x = 10⁻⁹(1 + x).
+	// At the limit itself, which is the fixed point of x = 10⁻⁹(1 + x).
 	limit := 1e-9
 	for range 5 {
 		limit = 1e-9 * (1 + limit)
@@ -189,8 +189,8 @@ func TestScale(t *testing.T) {
 	}
 }
 
-// Chains go on until split-R̂ is below 1.01, or below what is asked for if that is less; a larger
-// number asks for nothing. All is bounded by the steps allowed, and the round that did is returned.
+// Chains run until split-R̂ is below 1.01, or below the requested value if that is less. A larger request changes
+// nothing. The allowed steps bound all rounds, and the result has the last round's steps.
 func TestHowFarChainsMix(t *testing.T) {
 	pool := testkit.Pool(t, 2)
 	run := func(most float64, steps int) *Draws {

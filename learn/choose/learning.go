@@ -88,9 +88,9 @@ func sizes(l *Measures) (width, layers, octaves int) {
 // solvedPaths is how many paths of a flow are solved at a time.
 const solvedPaths = 4096
 
-// Velocity returns what Learning does for a network that learns the velocities of a flow at times
-// from 0 to 1: without what is of noise. Where paths are solved, at so many times each, one costs as
-// much as learning from it: few are solved at a time, and all their states are seen.
+// Velocity returns what Learning does for a network that learns the velocities of a flow at times from 0 to 1, without
+// the settings of noise. If the program must solve the paths, at `times` times each, a path costs as much as learning
+// from it. Then few are solved at a time, and training uses all their states.
 func Velocity(l *Measures, times int, solved bool) (out []Choice) {
 	for _, c := range Learning(l, Noise{Steps: times, Horizon: 1, Min: 1, Max: 1}) {
 		switch c.Key {
@@ -139,11 +139,11 @@ const (
 	slowest        = 8
 )
 
-// ManyDirections reports whether a law on so many dimensions is one of many.
+// ManyDirections reports whether a law on `dim` dimensions counts as one with many directions.
 func ManyDirections(dim int) bool { return dim > manyDirections }
 
-// Levels returns the spreads of the first and the last of so many levels, of data with the spread ℓ in each of dim
-// directions and a last step of the spread s.
+// Levels returns the spreads of the first and the last level. The data has the spread ℓ in each of dim directions, and
+// the last step of paths has the spread s.
 func Levels(ℓ, s float64, dim, levels int) (first, last float64) {
 	switch {
 	case ManyDirections(dim):
@@ -154,12 +154,12 @@ func Levels(ℓ, s float64, dim, levels int) (first, last float64) {
 	return coarse * ℓ, fine * ℓ
 }
 
-// DrawBatch returns the batch of so many rows of networks that draw where a path began.
+// DrawBatch returns the batch size for networks that draw where a path began.
 func DrawBatch(rows int) int { return min(drawBatch, rows) }
 
-// DrawRefresh returns how many epochs a path of so many steps on a set serves in the training of a network that draws
-// where it began, at so many levels below the last step. An epoch pairs its states anew, so the network learns little
-// by heart, and the steps are made as often as time allows.
+// DrawRefresh returns how many epochs a path serves in the training of a network that draws where it began. The path
+// has `steps` steps on the set, and the method has `levels` levels below the last step. An epoch pairs the path's
+// states anew, so that the network hardly overfits, and paths are made as often as time allows.
 func DrawRefresh(set constraint.Set, steps, levels, width, layers, octaves int) int {
 	l := &Measures{Coordinates: set.Dim(), Components: len(constraint.Components(set)), Work: set.Capabilities().Work}
 	return drawRefresh(pathCost(l, steps, rowWork(l, width, layers, octaves)), levels)
@@ -233,13 +233,13 @@ func pathCost(l *Measures, steps int, row float64) float64 {
 	return float64(steps) * step / row
 }
 
-// refreshed returns after how many epochs a path is made anew, so many times of it being seen in each.
-// Of r rows of one path with N steps each tells less the more there are; say that they are worth r/(1 + r/N)
-// rows of paths of their own. With a path that costs c rows the worth a row's cost is
+// refreshed returns after how many epochs a path is made anew, where an epoch uses `times` of its states. Rows of one
+// path with N steps tell less the more there are. Say that r rows are worth r/(1 + r/N) rows of separate paths. With a
+// path that costs c rows the worth a row's cost is
 //
 //	r / ((1 + r/N)(c + r)),
 //
-// largest at r = √(cN). More than all N steps of it a path is not seen, or the network learns its noise by heart.
+// largest at r = √(cN). A path serves for at most N rows: after more, the network memorises its noise.
 func refreshed(cost float64, steps, times int) int {
 	r := math.Min(math.Sqrt(cost*float64(steps)), float64(steps))
 	return max(1, int(math.Round(r/float64(times))))

@@ -171,8 +171,8 @@ func mixed(z uint64) uint64 {
 
 func (t *table) at(i int32) []float64 { return t.rows[int(i)*t.d : (int(i)+1)*t.d] }
 
-// distinct returns at most n rows of which no two have the same free coordinates: these, in units of
-// size (count×len(free)), and which rows they are.
+// distinct returns at most n rows that differ in their free coordinates, in units of size (count×len(free)), and the
+// indices of these rows.
 func (t *table) distinct(n int) (x []float64, rows []int32) {
 	for _, i := range t.order {
 		if t.repeats(i, rows) {

@@ -509,8 +509,8 @@ func TestMeasuresInOtherUnits(t *testing.T) {
 	}
 }
 
-// A coordinate that is the same in all rows is told, with its equation, where the set lets it move: not
-// where an equation holds it, alone or with others.
+// Measures reports a coordinate that is the same in all rows, with its equation, if the set lets it move. It does not
+// if an equation holds it, alone or with others.
 func TestConstantCoordinates(t *testing.T) {
 	const n = 60
 	x := make([]float64, 0, 4*n)

@@ -144,7 +144,7 @@ func (n Noise) longest(l *Measures) float64 {
 	return τ
 }
 
-// Bounds beyond which Strain tells of keys that were given.
+// Bounds beyond which Strain reports given keys.
 const (
 	overstep = 4.0  // times the largest step that Σ bears
 	short    = 0.02 // v/ℓ²: samples of so short paths are hardly more than the rows
@@ -194,21 +194,23 @@ func Short(l *Measures, n Noise) bool {
 	return n.Travel() < short*ℓ*ℓ
 }
 
-// travels returns u = v/ℓ², v being the variance of a whole path in each direction, and says why.
+// travels returns u = v/ℓ², where v is the variance of a whole path in each direction, and the reason.
 //
-// Generation begins with the ends of paths from the n rows: with p̂_v, the rows after the noise, in place of p_v, the
-// data's law after it. In L² its variance is, of Gaussian data of m directions with the variance ℓ² in each, exactly
+// Generation begins with the ends of paths from the n rows. Their law is p̂_v, the law of the rows after the noise,
+// instead of p_v, the data's law after it. For Gaussian data of m directions with the variance ℓ² in each, the variance
+// of p̂_v in L² is exactly
 //
 //	∫ E(p̂_v − p_v)² / ∫ p_v² = (((1 + u)/u)^(m/2) − 1)/n ≈ 1/k,   k = n (u/(1 + u))^(m/2):
 //
-// the density at an end is made of about k rows. Where k < K = 1 each row has ends of its own, and the way
-// back from them is that to one row. So paths travel at least so far that those of different rows meet:
+// the density at an end is made of about k rows. Where k < K = 1 each row has ends of its own, and the way back from
+// them leads to this one row. So paths travel at least as far as is needed for those of different rows to meet:
 //
 //	u = q/(1 − q),   q = (K/n)^(2/m).
 //
-// To travel farther costs steps and learning, and was worse on all problems (docs/auto.md). But u is at least 0.2, for
-// a path is to be long beside the detail that the rows have; and at most 2, when only the data's coarsest features are
-// left. So far it is also where generation begins elsewhere: with the uniform law, or the ends of other conditions.
+// To travel farther costs steps and learning, and was worse on all problems (docs/auto.md). But u is at least 0.2,
+// since a path must be long in comparison with the detail of the rows. u is at most 2, where only the data's coarsest
+// features are left. u is also 2 where generation begins elsewhere: with the uniform law, or the ends of other
+// conditions.
 func (m *Measures) travels(far bool) (u float64, why string) {
 	if far {
 		return farthest, fmt.Sprintf("√%v times the data's spread there", farthest)

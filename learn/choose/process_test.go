@@ -152,7 +152,7 @@ func TestScheduleProjected(t *testing.T) {
 	}
 }
 
-// What is given and does not go with the data is told, by its keys; what follows from the data is not.
+// Strain reports given keys that do not go with the data, and no key that follows from the data.
 func TestStrain(t *testing.T) {
 	unit := earth
 	unit.Radius = 1

@@ -31,8 +31,8 @@ type Term = method.Term
 //	underdamped  ‖Π(x_k − μ)‖²/(2τ²(1−a²)),  μ = x_{k+1} − τΠ[a p̃ + τ(∇f + s)]
 //	             u = Π[x_k − x_{k+1} + aτp̃ + τ²∇f]/(τ√(1−a²)),  c = −τ/√(1−a²)
 //
-// Where an elastic wall sent a step back (langevin's walls.go), the point that the backward step aims at is the mirror
-// image M_{k+1} in place of x_k, and p̃ is that of the momentum which left x_{k+1}: y_{k+2} in place of x_{k+2}.
+// Where an elastic wall sent a step back (langevin's walls.go), the backward step aims at the mirror image M_{k+1}
+// instead of x_k. p̃ is then that of the momentum which left x_{k+1}: y_{k+2} instead of x_{k+2}.
 type Loss[T kernel.Float] struct {
 	proc   *langevin.Process
 	at     geometry.Geometry

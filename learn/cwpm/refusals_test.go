@@ -56,8 +56,7 @@ func TestRefusedUses(t *testing.T) {
 	}
 }
 
-// A state with no geometry is told by the row of the term that asked for it, with windows too, and
-// by the path that a window was to be fitted to.
+// The error of a state without a geometry names the row of the term, also with windows, and the path of a window.
 func TestStatesThatCannotBeRead(t *testing.T) {
 	p := &langevin.Process{Set: zoo.Sphere{D: 3}, Method: langevin.OLLA,
 		Schedule: langevin.Schedule{N: 4, T: 0.2, SigmaMin: 0.5, SigmaMax: 1}}

@@ -562,8 +562,7 @@ func TestMeshFaults(t *testing.T) {
 	}
 }
 
-// An evaluator takes more points than go through the network at once; a surface is drawn
-// from where its set is asked what it knows.
+// An evaluator takes more points than go through the network at once. A surface has the uniform law of its mesh.
 func TestManyPoints(t *testing.T) {
 	const n = 3*blockRows + 5
 	s := New(bumpy(1))

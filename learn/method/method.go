@@ -21,7 +21,7 @@ import (
 type Method interface {
 	// Name is that of the registry.
 	Name() string
-	// Momentum reports whether scores are asked for at (x, p̃) and not at x alone.
+	// Momentum reports whether the score is a function of (x, p̃) and not of x alone.
 	Momentum() bool
 	// Gain is m(t) of package score, which brings a network's outputs to one size at all times; nil is m = 1.
 	Gain() func(t float64) float64
@@ -35,7 +35,7 @@ type Method interface {
 
 	// Source returns what a network is trained on, to learn the law of the rows of data (n×d).
 	Source(data []float64, pool *parallel.Pool) Source[float32]
-	// Sampler makes room to generate in blocks of so many rows.
+	// Sampler allocates memory to generate in blocks of `rows` rows.
 	Sampler(rows int, pool *parallel.Pool) Sampler
 }
 
@@ -63,14 +63,14 @@ type SourceCapabilities[T kernel.Float] struct {
 	// Beside makes another source of the same method, of other rows: its targets are made by what Prepare found of the
 	// receiver's rows.
 	Beside func(data []float64) Source[T]
-	// Arrange makes parts of some items anew for each epoch, at little cost, between refreshes too: what it makes is a
-	// function of the data, the seed, the refresh and the epoch. It is called after Refresh, before losses are asked;
-	// for rows that are judged by, which have one refresh alone, with its number.
+	// Arrange makes parts of some items anew for each epoch, at little cost, between refreshes too. The result is a
+	// function of the data, the seed, the refresh and the epoch. The trainer calls it after Refresh and before losses.
+	// Held-out rows have one refresh alone, and Arrange then gets its number.
 	Arrange func(seed, epoch uint64)
 	// Prepares is how many paths Prepare simulates.
 	Prepares int
-	// Among divides each Refresh among the ranks of a group, all of which then call it alike, until it is called with
-	// nil: what each has afterwards is what one process would have.
+	// Among divides each Refresh among the ranks of a group, until it is called with nil. All ranks call Refresh with
+	// the same arguments, and each has afterwards what one process would have.
 	Among func(g ranks.Group)
 	// Draws is how often losses ask the network for each term: rows of a loss are those of its terms in turn, each so
 	// often. 0 is once.
@@ -123,13 +123,13 @@ type Capabilities struct {
 	// Horizon is the end of the method's times, where it is another than the process's.
 	Horizon float64
 
-	// With returns the method that draws a sample in so many evaluations of its network. The error is a *ConfigError.
+	// With returns the method that draws a sample in this number of evaluations. The error is a *ConfigError.
 	With func(evaluations int) (Method, error)
 	// Redraw returns the method that generates by another process than the one its network was trained by, and in all
 	// else is the receiver. The error is a *langevin.ConfigError: what of p takes another training.
 	Redraw func(p *langevin.Process) (Method, error)
-	// Recast, in place of Redraw, is of a method whose network others serve too. It returns the method that generates
-	// as by does, which a problem with other keys of generation makes. The error is a *langevin.ConfigError.
+	// Recast replaces Redraw for a method whose network serves other methods too. It returns the method that generates
+	// as `by` does; a problem with other keys of generation makes `by`. The error is a *langevin.ConfigError.
 	Recast func(by Method) (Method, error)
 
 	// Density is of a method that knows the density of what it generates, by the measure of Σ.
@@ -138,7 +138,7 @@ type Capabilities struct {
 
 // A Density is that of what a method generates.
 type Density struct {
-	// Directions is along how many directions of a point scores are asked for their derivatives.
+	// Directions is along how many directions of a point the density needs derivatives of scores.
 	Directions int
 	// Log writes the logarithm of the density at n points x (n×d), to an error that falls with the number of steps; NaN
 	// where it cannot be followed. Scores must have room for rows×(1 + Directions) rows. It is false if they do not

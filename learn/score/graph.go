@@ -22,7 +22,8 @@ type Symbols struct {
 	Times   Times
 }
 
-// Times are kΔt for k = 1 … N, at which scores are asked for. In graphs functions of time are tables on them.
+// Times are kΔt for k = 1 … N, the times at which a sampler evaluates the score. In graphs functions of time are tables
+// on them.
 type Times struct {
 	Step float64
 	N    int

@@ -207,9 +207,9 @@ func testPassesAllocateNothing(t *testing.T, p kernel.Precision) {
 	testkit.Equal(t, testing.AllocsPerRun(20, func() { f.Eval(s, x, x, 8, 0.5) }), 0)
 }
 
-// The first weights and biases of a layer are uniform on ±1/√in, in its inputs: as large as
-// that, no larger, with the variance 1/(3 in), of which a thousand numbers tell 15 % at 4.5
-// standard errors (rate 7·10⁻⁶ each). From the outputs it would be 4 and 16 times as much.
+// The first weights and biases of a layer are uniform on ±1/√in, in its inputs: as large as that, no larger, with the
+// variance 1/(3 in). A thousand numbers show 15 % of this variance at 4.5 standard errors (rate 7·10⁻⁶ each). From the
+// outputs it would be 4 and 16 times as much.
 func TestFirstWeights(t *testing.T) {
 	m := NewMLP[float64]([]int{64, 256, 64, 4}, 3)
 	for l := range m.Layers() {

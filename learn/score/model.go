@@ -75,12 +75,12 @@ type Reader[T kernel.Float] interface {
 	Gain(t float64) float64
 }
 
-// An Input is the point of phase space and time at which a score is asked for.
+// An Input is a point of phase space and a time, the arguments of a score.
 type Input struct {
 	X, P []float64 // P is nil without momentum
 	T    float64
-	// Item is the number of the training row whose path this point is on, for networks
-	// that are told more of it than its states; −1 if there is none.
+	// Item is the number of the training row whose path this point is on, for networks that read more of it than its
+	// states; −1 if there is none.
 	Item int
 	// Null hides the condition from a network that can do without (Reading.Null).
 	Null bool
@@ -273,7 +273,7 @@ var MLPKind = Kind{
 	},
 }
 
-// Sizes returns the widths of an MLP that reads and says so many numbers more than a row and a point have.
+// Sizes returns the widths of an MLP with `read` more inputs and `said` more outputs than a row and a point have.
 func (c Config) Sizes(read, said int) []int {
 	sizes := []int{c.Reading().Width(c.Dim, c.Momentum) + read}
 	for range c.Layers {

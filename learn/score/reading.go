@@ -26,10 +26,10 @@ type Reading struct {
 	// fine detail slowly; with such features they start from it (Tancik et al. 2020).
 	Octaves    int
 	Wavelength float64
-	// Start, if not nil, returns b and v, and φ is of y = x − b p̃ in place of x, each of its waves times exp(−½ v ω²),
-	// ω = 2π 2^i/Wavelength. On a flat Σ a path that is at (x, p̃) at time t began at y, give or take a variance of v
-	// in each direction; the score is a function of y plus a linear one of p̃, and waves in the density of the data
-	// have shrunk by that factor (langevin.Process.Start).
+	// Start, if not nil, returns b and v. φ is then a function of y = x − b p̃ instead of x, and each of its waves is
+	// multiplied by exp(−½ v ω²), ω = 2π 2^i/Wavelength. On a flat Σ a path that is at (x, p̃) at time t began at y,
+	// give or take a variance of v in each direction. The score is a function of y plus a linear one of p̃, and waves
+	// in the density of the data have shrunk by that factor (langevin.Process.Start).
 	Start func(t float64) (b, v float64)
 	// Still are the coordinates that noise does not move, in ascending order: Start does not change their waves.
 	Still []int
@@ -37,7 +37,7 @@ type Reading struct {
 	// of size 1 a time that goes from 0 to 0.2 is hardly seen.
 	TimeOctaves int
 	Horizon     float64
-	// With Share F_θ reads t/Horizon in place of t: a time says where on its path a point is, in any unit.
+	// With Share F_θ reads t/Horizon instead of t: the place of a point on its path, in any unit of time.
 	Share bool
 	// Given is how the last coordinates of a point, a condition, are read: those of x in the
 	// row, and in φ, are standardised. With Null a row ends in a number that is 1 where the
@@ -190,8 +190,8 @@ func waves[T kernel.Float](dst []T, angle, size float64, octaves, stride int) {
 	}
 }
 
-// GraphRow is Row as a graph: (x, p̃, t, φ(x), χ(t)), and where the condition is hidden. It computes as Row
-// does, but for the waves of octaves, each of which is a sine and not a double angle of the one before.
+// GraphRow is Row as a graph: (x, p̃, t, φ(x), χ(t)), and where the condition is hidden. It computes as Row does,
+// except for the waves of octaves: each is a sine, not a double angle of the octave before.
 func (r reader[T]) GraphRow(at Symbols) (onnx.Value, error) {
 	g, d, own := at.Graph, r.d, r.reading
 	free := d - len(own.Given.Mean)

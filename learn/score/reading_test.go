@@ -111,8 +111,8 @@ func TestFieldReading(t *testing.T) {
 	}
 }
 
-// Coordinates are read from their center, in their unit, and waves are of x − center in the unit of x; a
-// condition, momenta and hidden numbers are read as ever, and t as it is or as a share of the horizon.
+// Coordinates are read from their center, in their unit, and waves are of x − center in the unit of x. A unit does not
+// change the reading of a condition, momenta and hidden numbers. t is read as it is or as a share of the horizon.
 func TestRowOfUnit(t *testing.T) {
 	x, p := []float64{1000.5, -1999, 0.75, 14}, []float64{5, 6, 7, 0}
 	center := []float64{1000, -2000, 0}

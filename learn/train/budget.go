@@ -83,14 +83,14 @@ type mark struct {
 	work  float64
 }
 
-// NewPacer returns the pacer of a call that begins after so many epochs, of a budget of limit seconds in all. Paths are
-// simulated anew at every refresh-th epoch, and samples evaluated at every evaluate-th (0: never).
+// NewPacer returns the pacer of a call that begins after `epoch` epochs and has a budget of limit seconds in all. The
+// training simulates paths anew at every refresh-th epoch, and evaluates samples at every evaluate-th (0: never).
 func NewPacer(limit float64, refresh, evaluate, most, epoch int, r Reading) *Pacer {
 	return &Pacer{limit: limit, room: max(limit-r.All, 0), refresh: max(refresh, 1), evaluate: evaluate,
 		most: min(most, MaxClocked), begin: r, now: r, first: epoch, epoch: epoch}
 }
 
-// Epoch hears that so many epochs are trained, and evaluated where it was time to.
+// Epoch records the clocks after `epoch` epochs, and after their evaluation if one was due.
 func (p *Pacer) Epoch(epoch int, r Reading) {
 	if r.Simulated > p.now.Simulated {
 		p.refreshes++
@@ -199,8 +199,8 @@ func (p *Pacer) decide(plan Plan, s *State, anneal float64) (d Decision, due boo
 	return d, false
 }
 
-// last reports whether after so many epochs the plan can be changed for the last time without
-// changing what was trained: the rate falls in the next epoch, or the training ends.
+// last reports whether the plan can change for the last time after `epoch` epochs without changing the training so far:
+// the rate falls in the next epoch, or the training ends.
 func (p Plan) last(epoch int) bool {
 	if p.Anneal == 0 {
 		return epoch >= p.Epochs
@@ -252,7 +252,7 @@ func (t *Trainer[T]) Extend(seconds float64) {
 	s.Plan, s.Clock = &d.Plan, []Decision{d}
 }
 
-// Exhausted ends a training whose budget ended in the course of an epoch. An error says that it was the first.
+// Exhausted ends a training whose budget ended within an epoch. It returns an error if this epoch was the first.
 func (t *Trainer[T]) Exhausted() (Decision, error) {
 	s := &t.State
 	if s.Epoch == 0 {

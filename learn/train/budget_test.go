@@ -260,8 +260,8 @@ func TestBudgetWithMostEpochs(t *testing.T) {
 	}
 }
 
-// A training that goes on with what is left of its budget decides as one that never stopped
-// where the clock runs alike, and its decisions are all kept.
+// A training that resumes with the rest of its budget decides as an uninterrupted training does if the clock runs
+// alike. It keeps all decisions.
 func TestBudgetGoesOn(t *testing.T) {
 	cfg := Config{Epochs: MaxClocked, Refresh: 1, Anneal: 0.5}
 	whole, _ := pass(300, 0, cfg, 0, State{}, machine{epoch: constant(1)})

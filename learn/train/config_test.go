@@ -106,8 +106,8 @@ func TestConfigLimits(t *testing.T) {
 	}
 }
 
-// The rate falls when the metric has not improved by the threshold for more than so many epochs,
-// not below the least one, and rests after that; a fall too small to matter is none.
+// The rate falls when the metric has not improved by the threshold for more than Patience epochs. It never falls below
+// the least rate, and rests after a fall. A fall that is too small to matter does not happen.
 func TestPlateauByHand(t *testing.T) {
 	p := Plateau{Factor: 0.5, Patience: 2, Threshold: 0.1, Cooldown: 1, MinRate: 0.2}
 	var s PlateauState

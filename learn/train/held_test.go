@@ -19,7 +19,7 @@ import (
 	"github.com/landing-diffusion/landing/tools/testkit"
 )
 
-// lame is a source of which one item failed.
+// lame is a source with one failed item.
 type lame struct{ method.Source[float32] }
 
 const lost = 3
@@ -103,7 +103,7 @@ func same(a, b []float64) bool {
 	return slices.EqualFunc(a, b, func(x, y float64) bool { return x == y || x != x && y != y })
 }
 
-// told is a Source that notes what it is asked for.
+// told is a Source that records its calls.
 type told struct {
 	method.Source[float32]
 	log []string

@@ -25,8 +25,8 @@ const (
 
 	patience    = 3    // evaluations without a fall that end a training, or losses in a row that say overfitting
 	rise        = 2    // standard errors above the lowest distance that are a rise
-	times       = 126  // hundredths: an evaluation comes after so many times the epochs of the last; 1.26³ = 2
-	firstAfter  = 1000 // updates before the first, of which a network makes its beginnings;
+	times       = 126  // hundredths: the next evaluation comes at 1.26 times the epochs of the last; 1.26³ = 2
+	firstAfter  = 1000 // updates before the first: a new network has no meaningful samples
 	firstLoss   = 50   // of losses
 	flatLoss    = 1000 // updates before losses that no longer fall end a training
 	judgedShare = 0.1  // of the work since the last evaluation that one may be
@@ -278,19 +278,18 @@ func (t *Trainer[T]) Due(work float64) bool {
 	return s.Judged.due(s.Epoch, t.Done(), worth)
 }
 
-// Hear takes in the held-out distance of the averaged weights, when it is Due, and returns the
-// verdict, if there is one.
+// Hear records the held-out distance of the averaged weights, when it is Due, and returns the verdict, if there is one.
 //
-// Where the distance no longer falls after e epochs, the training has ⌈e/(1 − Anneal)⌉, so that its rate falls to 0
-// from here on: it is what a training planned for so many would have been. Where it rises, this is so for the epoch of
-// the lowest distance, from whose checkpoint the training goes on (Back).
+// Where the distance no longer falls after e epochs, the training gets ⌈e/(1 − Anneal)⌉ epochs in all, so that its rate
+// falls to 0 from here on. A training planned for this number of epochs would have been the same. Where the distance
+// rises, e is the epoch of the lowest distance, and training continues from that epoch's checkpoint (Back).
 //
-// A single loss may be high by chance, or for a while: a network overfits where three losses in a row say so
-// (overfits), which is twice the epochs of the lowest. The training then ends after 1.26 times these. That the rate
-// falls already does not hide it. Losses that no longer fall may fall again, since they say so little of what is still
-// to be learned: they end a training without a budget alone, and not before 1000 updates.
+// A single loss may be high by chance, or for a while. Three high losses in a row say that a network overfits
+// (overfits); the third comes at twice the epochs of the lowest. The training then ends after 1.26 times the lowest
+// loss's epochs, even if the rate falls already. Losses that no longer fall may fall again. They end only a training
+// without a budget, and only after 1000 updates.
 //
-// If the epoch to go on from lies before the last Extend, or none is left from there, the training ends.
+// The training ends if the resume point lies before the last Extend, or if no epoch is left after it.
 func (t *Trainer[T]) Hear(e metric.Estimate, seen ...float64) (Verdict, bool) {
 	s := &t.State
 	j := Judged{}

@@ -28,8 +28,8 @@ func measured(value, noise float64, epoch uint64) metric.Estimate {
 	return e
 }
 
-// sequence lets a training of so many epochs hear distances when they are due: it ends when they
-// are all heard, or when a verdict is given.
+// sequence gives a training of `most` epochs the distances when they are due. It ends after the last distance, or with
+// a verdict.
 func sequence(most int, anneal, noise float64, distances ...float64) (*Trainer[float32], Verdict, bool) {
 	t := &Trainer[float32]{batching: batching[float32]{cfg: Config{Epochs: most, Anneal: anneal, Refresh: 1},
 		source: paths{}}}
@@ -188,11 +188,12 @@ func TestDue(t *testing.T) {
 	}
 }
 
-// How often the rule errs, where a doubling of the epochs lowers the distance by so many standard errors of a
-// difference: of 2000 trainings the share that ends within one doubling after the first evaluation and within two. A
-// flat one ends within two doublings but for 1 %; one that falls by 3 errors ends too early in 1.3 % within the first,
-// 5 % within the second. Each share is that of a simulation of the rule apart from this code, in 20 000 trainings; 5
-// binomial standard errors and 0.01 for the error of an error from 64 numbers: false alarm 6e-7 each.
+// How often the rule errs, where a doubling of the epochs lowers the distance by a number of standard errors of a
+// difference. The figures are shares of 2000 trainings: those that end within one doubling after the first evaluation,
+// and within two. A flat one ends within two doublings but for 1 %. One that falls by 3 errors ends too early in 1.3 %
+// within the first, and in 5 % within the second. Each share comes from a separate simulation of the rule in 20 000
+// trainings. The bounds are 5 binomial standard errors, and 0.01 for the error of an error from 64 numbers: false alarm
+// 6e-7 each.
 func TestVerdictRates(t *testing.T) {
 	const trainings = 2000
 	for _, c := range []struct{ fall, one, two float64 }{
@@ -310,7 +311,7 @@ func TestVerdictWithinBounds(t *testing.T) {
 	}
 }
 
-// paths is a source of which only the numbers are asked.
+// paths is a source whose numbers alone are used.
 type paths struct{ method.Source[float32] }
 
 func (paths) Items() int { return 10 }

@@ -81,8 +81,8 @@ func lossy(t *testing.T, cfg Config, failed int) (*Trainer[float32], *losing) {
 	return New(cfg, src, model(score.Reading{}, kernel.Float32, true), pool), src
 }
 
-// As many paths may fail as the share says, and no more; those that did are in no batch, of which
-// there are fewer then; and where all did, each call says so again, and trains nothing.
+// At most the given share of paths may fail. No batch has a failed path, so that there are fewer batches. If all paths
+// failed, each call returns the error again, and nothing is trained.
 func TestShareOfFailedPaths(t *testing.T) {
 	cfg := smallConfig
 	cfg.MaxFailed = 0.5
@@ -265,9 +265,9 @@ func TestBudgetIsSpent(t *testing.T) {
 	}
 }
 
-// What a clock decides, by hand: of 1005 s at 10 s an epoch 955 are left after five, of which two hundredths of the
-// whole are kept back, which is 93 epochs. A number that is no more than two hundredths larger is left as it is. Where
-// epochs became slower it is lowered to 98 hundredths of what is left.
+// Decisions by the clock, computed by hand. With 1005 s and 10 s an epoch, 955 s are left after five epochs. Two
+// hundredths of the whole are kept back, which leaves time for 93 epochs. A number of epochs that is at most two
+// hundredths larger does not change. Where epochs became slower it falls to 98 hundredths of the rest.
 func TestDecisionsByHand(t *testing.T) {
 	p := NewPacer(1005, 1, 0, MaxClocked, 0, Reading{})
 	s, plan := &State{}, Plan{Epochs: MaxClocked, Factor: 1}
@@ -312,8 +312,8 @@ func TestDecisionsByHand(t *testing.T) {
 	}
 }
 
-// All that training draws is the ledger's, so that another version goes on with a training as this
-// one would: the order of an epoch's items, the times of each, and which of them hide.
+// All random numbers of training come from the ledger, so that another version continues a training as this one would:
+// the order of an epoch's items, the times of each item, and the terms with a hidden condition.
 func TestDrawsOfTraining(t *testing.T) {
 	cfg := smallConfig
 	cfg.Hidden = 0.5

@@ -200,7 +200,7 @@ func newMuon[T kernel.Float](w score.Matrix, p kernel.Precision) *muon[T] {
 	}
 }
 
-// step updates W and M from the gradient g, of which clipping leaves the share scale; rate is η.
+// step updates W and M from the gradient g. Clipping scales g by `scale`; rate is η.
 func (o *muon[T]) step(w, m, g []T, scale, rate float64) {
 	const β = muonMomentum
 	kernel.Blend(m, g, β, (1-β)*scale)

@@ -10,8 +10,8 @@ import (
 	"github.com/landing-diffusion/landing/learn/method"
 )
 
-// A Plan says when a training ends and how its learning rate falls until then: at epoch e,
-// of which a fraction counts batches, the rate is multiplied by
+// A Plan says when a training ends and how its learning rate falls until then. At epoch e (fractions count batches) the
+// rate is multiplied by
 //
 //	Factor · min(1, (1 − e/Epochs) / Anneal),
 //
@@ -31,7 +31,7 @@ func (p Plan) At(epoch float64) float64 {
 	return p.Factor * min(1, (1-epoch/float64(p.Epochs))/p.Anneal)
 }
 
-// Falling reports whether the rate has begun to fall after so many epochs.
+// Falling reports whether the rate has begun to fall after `epoch` epochs.
 func (p Plan) Falling(epoch int) bool { return p.At(float64(epoch)) < p.Factor }
 
 // Until returns the plan of a training that goes by p and, after the given epoch, is to end at another one. Where the
@@ -79,7 +79,7 @@ type Config struct {
 	Plateau      Plateau
 	MaxFailed    float64 // largest share of items that may fail
 	Hidden       float64 // share of terms whose condition the network does not see
-	JudgedByLoss bool    // held-out losses are heard in place of distances
+	JudgedByLoss bool    // held-out losses, not distances, decide when training stops
 	Seed         uint64
 
 	Optimizer Optimizer
@@ -115,7 +115,7 @@ func (c Config) Validate() error {
 	return nil
 }
 
-// Resolved returns the Config with its numbers filled in, for a source of so many items and times.
+// Resolved returns the Config with its numbers filled in, for a source with these numbers of items and times.
 func (c Config) Resolved(items, times int) Config {
 	c.Epochs = cmp.Or(c.Epochs, 1000)
 	c.Batch = min(cmp.Or(c.Batch, 128), items)
@@ -125,7 +125,7 @@ func (c Config) Resolved(items, times int) Config {
 	return c
 }
 
-// Terms returns how many terms an epoch of a resolved Config has, of a source of so many items.
+// Terms returns how many terms an epoch of a resolved Config has, for a source of `items` items.
 func (c Config) Terms(items int) int { return max(1, items/c.Batch) * c.Batch * c.TimesPerPath }
 
 // batching draws the batches of a training.
@@ -141,8 +141,8 @@ type batching[T kernel.Float] struct {
 // batches returns the number of batches in an epoch; an incomplete one is dropped, unless it is the only one.
 func (b *batching[T]) batches() int { return max(1, len(b.order)/b.cfg.Batch) }
 
-// arrange brings the order of the items in an epoch, of which those that failed are left out, and what of them is
-// made anew for each.
+// arrange lets the source renew what changes with each epoch, and draws the order of the epoch's items without the
+// failed ones.
 func (b *batching[T]) arrange(epoch int) {
 	if arrange := b.source.Capabilities().Arrange; arrange != nil {
 		arrange(b.cfg.Seed, keyed.TrainingPaths.At(uint64(epoch)))

@@ -55,8 +55,8 @@ func (c *crew) trainer(rank int, pool *parallel.Pool) *Trainer[float32] {
 	return New(c.cfg, src, net, pool)
 }
 
-// run runs lead on rank 0 of a group of so many, with its trainer, and has the others follow it to its end. It returns
-// what the other ranks panicked with.
+// run runs lead on rank 0 of a group of `size` ranks, with rank 0's trainer. The other ranks follow to the end. It
+// returns the other ranks' panics.
 func (c *crew) run(size int, exact bool, lead func(tr *Trainer[float32])) []any {
 	caught := make([]any, size)
 	var wait sync.WaitGroup

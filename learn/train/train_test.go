@@ -402,7 +402,7 @@ func TestEpochs(t *testing.T) {
 	}
 }
 
-// untilStep is a context that is done when a trainer has made so many steps of its epoch.
+// untilStep is a context that is done after a given step of a trainer's epoch.
 type untilStep struct {
 	context.Context
 	tr   *Trainer[float32]

@@ -178,8 +178,8 @@ func New[T kernel.Float](cfg Config, src method.Source[T], m score.Model[T], poo
 // Done reports whether all epochs are trained.
 func (t *Trainer[T]) Done() bool { return t.State.Epoch >= t.Plan().Epochs }
 
-// Plan returns what the training goes by: the last decision of a clock or verdict; or that of Config,
-// of which a budget that nothing was decided by yet leaves the most epochs.
+// Plan returns the plan of the training: the last decision of a clock or verdict, or else the Config's. A training with
+// a budget and no decision yet may use all epochs of Config.
 func (t *Trainer[T]) Plan() Plan {
 	switch {
 	case t.State.Plan != nil:

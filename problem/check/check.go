@@ -109,7 +109,6 @@ var checks = []struct {
 	{"dimension", dimension, false},
 	{"feasible points", existence, false},
 	{"finite", finiteness, false},
-	{"derivatives", derivatives, false},
 	{"data", feasibility, false},
 	{"rows", repeats, false},
 	{"mesh", meshes, false},

@@ -21,7 +21,7 @@ func connectedness(e *Evidence) []Finding {
 	if len(e.On) < 2 || e.anyFlat() {
 		return nil
 	}
-	points := make([]evidence.Point, min(32, len(e.On))) // of at most 96, half of which are from random starts
+	points := make([]evidence.Point, min(32, len(e.On))) // of at most 96 points; half of these are from random starts
 	for i := range points {
 		points[i] = e.On[i*len(e.On)/len(points)]
 	}

@@ -13,7 +13,7 @@ import (
 	testball "github.com/landing-diffusion/landing/tools/testkit/ball"
 )
 
-// What is wrong with the mesh of a level set is told, with what it does; the level set itself is sound in all cases.
+// Check reports what is wrong with the mesh of a level set, and its effect; the level set itself is sound in all cases.
 func TestMesh(t *testing.T) {
 	pool, sphere := parallel.New(2), testball.Mesh
 	defer pool.Close()

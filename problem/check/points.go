@@ -167,7 +167,7 @@ func finiteness(e *Evidence) []Finding {
 	return out
 }
 
-// everyRow yields all rows of the data, of which there may be too many to hold with their names.
+// everyRow yields all rows of the data. There may be too many to hold with their names.
 func (e *Evidence) everyRow(yield func(evidence.Point) bool) {
 	for i := range len(e.Data) / e.D {
 		if !yield(evidence.Point{X: e.Data[i*e.D : (i+1)*e.D], From: "data row " + strconv.Itoa(i)}) {

@@ -120,9 +120,9 @@ const (
 	fewEnds    = 32   // paths that a comparison needs
 )
 
-// quickPrior makes the prior of a Σ without uniform law in closed form from short chains, and returns how many paths,
-// of n, may be held against it: as many as leave it so many effective draws for each that draws are told apart. The
-// chains' states that are drawn from are at equal distances, one for each effective draw, and none is drawn twice.
+// quickPrior makes the prior of a Σ without uniform law in closed form from short chains. It returns how many paths, of
+// n, the test may compare with it: as many as leave enough effective draws for each. It draws from states at equal
+// distances, one for each effective draw, and draws none twice.
 func (e *Evidence) quickPrior(n int, to *ends) int {
 	const closed = "its uniform law has no closed form here"
 	to.unmixed = "not compared with the prior: " + closed + ", and chains make it in training"

@@ -5,8 +5,8 @@
 // It works without units: a column that is multiplied by a number, or moved, has the same relations with the same
 // residuals. It is deterministic, and its work is bounded whatever the table.
 //
-// It is not for relations of high degree in many coordinates, for inequalities, of which it only tells the bounds of
-// the data, or for laws: densities and correlations are no relations.
+// It does not search for relations of high degree in many coordinates, nor for inequalities (it reports only the bounds
+// of the data), nor for laws: densities and correlations are no relations.
 package discover
 
 import (
@@ -33,8 +33,8 @@ type Table struct {
 const (
 	FewestRows = 2 * spare // distinct ones without outliers, below which relations are not looked for
 	MaxDim     = 5000      // coordinates in which relations are looked for
-	maxRows    = 100_000   // of which columns' quartiles and relations are estimated
-	// Terms of a relation that is nearly kept and worth telling of: as many as a quadratic one of four coordinates has.
+	maxRows    = 100_000   // rows that quartiles of columns and relations are estimated from
+	// Terms of a nearly kept relation that is still reported: as many as a quadratic one of four coordinates has.
 	longestNear = 14
 	// Relations whose formulas are evaluated on all rows, at most.
 	maxCandidates = 2048
@@ -47,8 +47,8 @@ const Largest = 1e20
 
 // What counts as what.
 const (
-	// Near is the largest residual (root mean square, of rows that were not fitted to) of a
-	// relation that is told of: rows lie within a fiftieth of their spread of it.
+	// Near is the largest residual of a reported relation (root mean square, of rows that were not fitted to): rows lie
+	// within a fiftieth of their spread of it.
 	Near = 0.02
 	// Roundoff is the residual below which a relation holds to round-off in numbers of
 	// double precision: what iterations to a tolerance leave counts too.
@@ -96,7 +96,7 @@ type Relation struct {
 	form    form
 	vague   bool      // of many fits alike: it is not said to hold, whatever its residual
 	settled bool      // its gradients are among those of the span
-	only    bool      // it is told of if it is exact, or rounded
+	only    bool      // report it only if it is exact, or rounded
 	few     bool      // of a formula: its numbers have few digits
 	alt     *Relation // the same with less round numbers, for where these do not do
 	// Gradients at the rows of the span, in units of the rows' spread: rows × Columns.
@@ -167,9 +167,9 @@ type Error struct{ Fault string }
 
 func (e *Error) Error() string { return "discover: " + e.Fault }
 
-// Look looks for relations in a table. Formulas that are given, "left = right" over x, are
-// measured first, and what follows from them is not told of; inequalities among them are
-// compared with the rows. The error is an *Error, or a *GivenError about one of the formulas.
+// Look looks for relations in a table. It measures the given formulas, "left = right" over x, first. It reports no
+// relation that follows from them, and compares the inequalities among them with the rows. The error is an *Error, or a
+// *GivenError about one of the formulas.
 func Look(t Table, given ...string) (*Report, error) {
 	switch size := product(t.Shape); {
 	case t.N < 1 || t.D < 1 || len(t.X) != t.N*t.D:

@@ -205,7 +205,7 @@ func TestRelations(t *testing.T) {
 	}
 }
 
-// Relations are told as a person would write them: sums apart from other linear ones, decimals, centres and radii,
+// Relations are written as a person would write them: sums apart from other linear ones, decimals, centres and radii,
 // cosines and sines of angles, and what flows into the buses of a grid.
 func TestPlainly(t *testing.T) {
 	turn := rotation([]float64{1, 2, 3, -1, 0.5, 2})
@@ -457,8 +457,8 @@ func TestTurned(t *testing.T) {
 	}
 }
 
-// Relations that follow from others are counted, not told: what is told has independent
-// gradients, as many as the data has dimensions less.
+// Relations that follow from others are counted, not listed. The listed ones have independent gradients; their number
+// and the dimension of the data sum to the number of columns.
 func TestIndependent(t *testing.T) {
 	rigid := []float64{0, 0, 0, 1.5, 0, 0, 0.3, 1.4, 0, 0.2, -0.4, 1.3, 1.1, 1.2, -0.7}
 	for _, c := range []struct {
@@ -512,7 +512,8 @@ func TestIndependent(t *testing.T) {
 	}
 }
 
-// Of nearly kept relations each is told once, in its simplest form: neither powers of it nor products with coordinates.
+// The report has each nearly kept relation once, in its simplest form, without its powers and its products with
+// coordinates.
 func TestNearlyKept(t *testing.T) {
 	for _, c := range []struct {
 		name string
@@ -599,7 +600,7 @@ func TestShortCurve(t *testing.T) {
 	}
 }
 
-// Too few rows say nothing, and a remark says that; columns that do not vary are told anyway.
+// Too few rows show no relation, and a remark says this. The report still has columns that do not vary.
 func TestFewRows(t *testing.T) {
 	for _, n := range []int{1, 2, 39} {
 		r := look(t, rows(1, n, 4, unit))
@@ -629,7 +630,7 @@ func TestFewRows(t *testing.T) {
 	}
 }
 
-// Numbers whose powers overflow or vanish have a remark in place of relations.
+// Numbers with powers that overflow or vanish give a remark instead of relations.
 func TestSizes(t *testing.T) {
 	for size, want := range map[float64]int{1e-19: 0, 1e-21: 1, 1e19: 0, 1e22: 1} {
 		r := look(t, mapped(rows(1, 300, 4, unit), func(_ int, v float64) float64 { return size * v }))
@@ -848,7 +849,7 @@ func TestFills(t *testing.T) {
 	}
 }
 
-// Ends that are walls are told, those of a Gaussian are not.
+// The report has ends that are walls, but not those of a Gaussian.
 func TestBounds(t *testing.T) {
 	r := look(t, rows(1, 2000, 3, func(z []float64) []float64 {
 		return []float64{math.Abs(math.Remainder(z[0]*5, 2)), z[1], 3 * math.Erf(z[2]/math.Sqrt2)}
@@ -942,9 +943,9 @@ func TestCrowded(t *testing.T) {
 	}
 }
 
-// Where the set found ends itself there is no wall, and where the data alone ends there is: on a sphere
-// that is cut at 0.9, far from and near to the pole, on chains of points about a ball, and in angles
-// between bonds. Of a law without walls none is told.
+// There is no wall where the set found ends itself, and there is one where only the data ends: on a sphere that is cut
+// at 0.9, far from and near to the pole, on chains of points about a ball, and in angles between bonds. A law without
+// walls gives none.
 func TestWalls(t *testing.T) {
 	ends := func(r *Report) (out []string) {
 		for _, b := range r.Bounds {

@@ -211,9 +211,9 @@ func (s *search) distances() {
 	}
 }
 
-// tori finds three neighbouring coordinates on a torus about any centre and axis. With p = x − c it is
-// |p|⁴ + pᵀMp + k = 0, where M has the eigenvalue 2(R² − r²) along the axis and −2(R² + r²) across: a combination of
-// 13 functions of x, of which |x|²x tell the centre.
+// tori finds three neighbouring coordinates on a torus about any centre and axis. With p = x − c it is |p|⁴ + pᵀMp + k
+// = 0, where M has the eigenvalue 2(R² − r²) along the axis and −2(R² + r²) across. This is a combination of 13
+// functions of x; the coefficients of |x|²x give the centre.
 func (s *search) tori() {
 	const p, rows = 13, 600
 	var out []*Relation
@@ -356,7 +356,7 @@ func (s *search) matrixBlocks() {
 	}
 }
 
-// vector returns row i of a matrix of which rows are orthonormal, or column i.
+// vector returns row i of a matrix with orthonormal rows, or column i.
 func (m *Orthogonal) vector(dst, x []float64, i int) {
 	for k := range dst {
 		if m.Columns {

@@ -30,10 +30,10 @@ const (
 	nearSigma  = 0.05
 )
 
-// combine finds the combinations of p functions whose values at rows are columns of phi, rows×p, which it spoils.
-// rounding is what the last place of the numbers leaves, relative to the spread. Rows that alone keep a combination
-// from being steady are left out, one in a hundred at most: a few bad rows shall not hide what the others keep. ok is
-// false where rows are too few for so many functions.
+// combine finds the combinations of p functions that rows keep. The functions' values at rows are columns of phi,
+// rows×p; combine overwrites phi. rounding is the error of the last place of the numbers, relative to the spread. A few
+// bad rows must not hide what the others keep: combine leaves out rows, at most one in a hundred, that alone keep a
+// combination from being steady. ok is false if there are too few rows for p functions.
 func combine(phi []float64, p int, rounding float64) (f fit, ok bool) {
 	const rounds = 4
 	most := max(1, len(phi)/p/100)
@@ -187,7 +187,7 @@ func echelon(rows [][]float64, scale []float64) (pivots []int) {
 // coefficients: those of 0, 1 and −1 first, the shortest of them before others, then such with as few terms as can
 // be. Effects below a tolerance of the largest are none; sd are those of the functions.
 func plainest(directions [][]float64, sd []float64, tolerance float64) (out [][]float64) {
-	const most = 6                        // rows of which all sums are tried: of more those of two
+	const most = 6                        // up to this many rows all sums are tried, beyond it sums of two
 	negligible := max(1e-7, tolerance/10) // what differences leave
 	effects := func(a []float64) (n int) {
 		most := largestEffect(a, sd)
@@ -524,7 +524,7 @@ func oneRun(terms []Term) bool {
 	return true
 }
 
-// rounded keeps so many digits; −1: all.
+// rounded keeps `digits` digits; −1: all.
 func rounded(v float64, digits int) float64 {
 	if digits < 0 || v == 0 {
 		return v
@@ -547,8 +547,8 @@ func shifted(x string, m float64) string {
 	return x
 }
 
-// sum writes a sum of terms over x − centre, of which a coordinate that is not in it is 0. With
-// at, indices are places for a form, and at gets them.
+// sum writes a sum of terms over x − centre; coordinates that centre lacks have the centre 0. With at, indices are
+// places in a form, and at collects the coordinates.
 func sum(terms []Term, centre map[int]float64, at *[]int) string {
 	var b strings.Builder
 	for _, t := range terms {

@@ -100,7 +100,7 @@ func (r *Relation) plain() bool {
 	return r.Kind == Given || few(r.Value)
 }
 
-const maxExceptions = 20 // that are told of
+const maxExceptions = 20 // in a report
 
 // measure fills in the residuals of relations on all rows. Of many rows some are looked at first, and
 // relations that these are far from keep the residuals of those.
@@ -122,7 +122,7 @@ func (s *search) measure(relations []*Relation) {
 	}
 }
 
-// measureOn measures relations, the components of a set, on rows, of which some were not fitted to.
+// measureOn measures relations, the components of a set, on rows; held are the rows that they were not fitted to.
 func (s *survey) measureOn(part []*Relation, set *formula.Set, rows, held []int) {
 	support := set.Support()
 	of := make([][]float64, len(part)) // residuals of held rows

@@ -75,7 +75,7 @@ func (z phasor) parts(w *phasor) []feature {
 var angleName = regexp.MustCompile(`(?i)(ang|theta|phi|psi|dir|deg|rad|azim|bearing|heading|phase|yaw|^va|^wd|[θφψδ])`)
 
 const (
-	mostAngles = 12 // columns each of which may be an angle without a name that says so
+	mostAngles = 12 // columns that may be angles although no name says so
 	// Least ranges of angles, in radians: functions of narrower ones are polynomials to many digits. Columns that are
 	// not called angles must be wide.
 	narrow = 0.01

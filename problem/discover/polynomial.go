@@ -162,7 +162,7 @@ func monomials(k, q int) (out []monomial) {
 	return out
 }
 
-// powers are the monomials of columns about a centre, of which polynomials are sums.
+// powers are the monomials of columns about a centre; a polynomial is a sum of these.
 type powers struct {
 	s       *survey
 	columns []int
@@ -424,7 +424,7 @@ func (m *powers) chain(a []float64, exact, clear bool, last *Relation) *Relation
 	return last
 }
 
-// sum writes a polynomial as a sum of terms that is a constant; a round one where that is asked for.
+// sum writes a polynomial as a sum of terms that is a constant, with a round constant if round is true.
 func (m *powers) sum(a []float64, exact, round bool) *Relation {
 	a = lead(slices.Clone(a))
 	if short := !slices.ContainsFunc(a, func(v float64) bool { return v != rounded(v, 3) }); !whole(a) &&

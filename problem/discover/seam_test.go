@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// Columns that take all of a circle are told, those that take less, few values or more are not.
+// Seams reports columns that take all of a circle, but not those that take less, more, or few values.
 func TestSeams(t *testing.T) {
 	const n = 200
 	columns := []struct {

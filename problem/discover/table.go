@@ -125,7 +125,7 @@ func decimals(x []float64, n, d, j int, c *Column) int {
 	power, from := 1.0, 0
 next:
 	for k := 0; k <= maxDecimals; k++ {
-		if size*power > 1e13 { // so many digits say nothing of where they end
+		if size*power > 1e13 { // rounding hides where this many digits end
 			return -1
 		}
 		for i := from; i < n; i++ {
@@ -207,7 +207,7 @@ type Outlier struct {
 // independent Gaussian numbers it is beyond 8.8 standard deviations: one in 10¹⁷.
 const fence = 6
 
-const maxOutliers = 20 // that are told of
+const maxOutliers = 20 // in a report
 
 // gap is how many interquartile ranges without a number stand before an outlier.
 const gap = 3

@@ -35,9 +35,9 @@ func motions(n, waypoints int, values bool) []float64 {
 	return x
 }
 
-// Motions of a Franka Panda are told by what its flange keeps, whether rows are cosines and sines or
-// joints' values; the draft trains on them as they are. Where no joint varies at an end, or the arm is
-// another, nothing is assumed, and words say what to write.
+// Init finds what the flange of a Franka Panda keeps, whether rows are cosines and sines or joints' values. The draft
+// trains on the rows as they are. Where no joint varies at an end, or the arm is another, init assumes nothing and says
+// what to write.
 func TestArm(t *testing.T) {
 	t.Chdir(t.TempDir())
 	const n, waypoints = 60, 4

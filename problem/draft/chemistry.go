@@ -21,9 +21,9 @@ type Chemistry struct {
 	Rings     []string `json:"flat_rings"` // that are rigid, with what hangs on them
 	Loose     []string `json:"flexible_rings"`
 	Centres   []string `json:"stereocentres"`
-	Windows   []string `json:"windows"` // double bonds, amides and the like, with their side
+	Windows   []string `json:"windows"` // double bonds, amides and similar ones, with their side
 	Rotors    []string `json:"rotors"`
-	Ambiguous []string `json:"ambiguous"` // what rows disagree about, and is left free
+	Ambiguous []string `json:"ambiguous"` // that rows disagree about; these are left free
 }
 
 // A chemist looks at bonds and conformations, and gathers the lines of the set, by key.

@@ -243,8 +243,8 @@ func unit(v []float64, r float64) []float64 {
 	return out
 }
 
-// What is active holds on the rows in any unit without data.tolerance; rows off the set by a
-// hundredth are told from it.
+// Active constraints hold on the rows in any unit without data.tolerance, and not on rows that are off the set by a
+// hundredth.
 func TestTolerance(t *testing.T) {
 	t.Chdir(t.TempDir())
 	pool := testkit.Pool(t, 1)
@@ -273,8 +273,8 @@ func TestTolerance(t *testing.T) {
 	}
 }
 
-// Columns that are no coordinates and cells that are no numbers are told by name and line; the
-// file as it is, which training refuses, is refused; cleaned, it is not.
+// Errors name columns that are no coordinates, and the lines of cells that are no numbers. Training and init refuse the
+// file as it is, and accept the cleaned one.
 func TestUnfit(t *testing.T) {
 	t.Chdir(t.TempDir())
 	const n = 200

@@ -30,10 +30,10 @@ type observing struct {
 	list    []Observed
 	left    int
 	columns []discover.Column
-	seen    map[int]bool // coordinates that some number tells of
+	seen    map[int]bool // coordinates that some proposed number is a function of
 }
 
-// look remembers that a number tells of some coordinates.
+// look records the coordinates of a proposed number.
 func (w *observing) look(at ...int) {
 	for _, j := range at {
 		w.seen[j] = true

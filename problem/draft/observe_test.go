@@ -140,8 +140,8 @@ func TestObserve(t *testing.T) {
 	}
 }
 
-// Symmetric matrices are told by their entries and determinant, and that none has a negative eigenvalue
-// is proposed where it is so, and only there.
+// Symmetric matrices are observed by their entries and determinant. That none has a negative eigenvalue is proposed
+// only where it is so.
 func TestSymmetric(t *testing.T) {
 	t.Chdir(t.TempDir())
 	const n = 300

@@ -20,8 +20,8 @@ import (
 	"github.com/landing-diffusion/landing/problem/discover"
 )
 
-// circles puts the cosine and the sine of each column that is asked for in its place: a point of a circle, which
-// has no seam where an angle comes round. Numbers beyond ±2π are degrees.
+// circles replaces each given column of angles by its cosine and sine: a point of a circle, which has no seam where an
+// angle comes round. Numbers beyond ±2π are degrees.
 func (l *loaded) circles(asked []string) error {
 	if len(asked) == 0 {
 		return nil
@@ -72,7 +72,7 @@ func (l *loaded) circles(asked []string) error {
 	return nil
 }
 
-// turned is a survey with cosine and sine in place of some columns; unit has the radians in the unit of each.
+// turned is a survey with some columns replaced by their cosine and sine; unit has the radians in the unit of each.
 func turned(s *dataset.Survey, unit map[int]float64, at func(j int) int) *dataset.Survey {
 	out := *s
 	out.D += len(unit)
@@ -162,8 +162,8 @@ type Cleaned struct {
 // MaxLoss is the share of rows that may be left out for one reason.
 const MaxLoss = 0.01
 
-// lost refuses a file of which too many rows are faulty for one reason: their loss would change the law, or the file
-// is not written as it is read.
+// lost refuses a file with too many faulty rows for one reason: without these rows the law would change, or the reader
+// misunderstands the file.
 func (l *loaded) lost(o Options) error {
 	share := cmp.Or(o.MaxLoss, MaxLoss)
 	for _, loss := range l.survey.Losses {
@@ -261,8 +261,8 @@ func (l *loaded) harmless() bool {
 	return len(l.survey.Faulty) == 0 && !l.template
 }
 
-// clean makes the file that can be trained on, if that is asked for or changes no number, and refuses to go on
-// without it where the file as it is cannot.
+// clean writes the file for training if the user requests it or if it changes no number. It returns an error if
+// training needs this file and there is none.
 func (l *loaded) clean(o *Options, d *Draft) error {
 	if err := l.lost(*o); err != nil {
 		return err

@@ -77,7 +77,7 @@ func Robot(o Options, out string) (*Draft, error) {
 	return d, err
 }
 
-// compose writes the problem file, with the example of an obstacle or without, and the commands that go on with it.
+// compose writes the problem file, with the example of an obstacle or without, and the next commands.
 func (d *Draft) compose(arm *robot.Arm, o Options, out, said string, ball bool) error {
 	data, tip := d.Name+".npy", arm.Joints[len(arm.Joints)-1].Link
 	lines, boxes := surroundings(arm, o, ball)

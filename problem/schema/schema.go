@@ -166,7 +166,7 @@ func oneOf(s *jsonschema.Schema, words []string, anyCase bool) {
 	s.AnyOf = []*jsonschema.Schema{{Enum: all}, {Type: "string", Pattern: "^(" + strings.Join(patterns, "|") + ")$"}}
 }
 
-// within bounds a number, or the number that may be given in place of a word.
+// within bounds a number, or the number that may replace a word.
 func within(s *jsonschema.Schema, r sets.Range) {
 	if len(s.AnyOf) > 0 {
 		s = s.AnyOf[0]
@@ -277,7 +277,7 @@ func options(key string) *jsonschema.Schema {
 	return s
 }
 
-// set is the schema of a set, of which there is one definition.
+// set is the schema of a set. There is one definition, which others refer to.
 func (b *builder) set() *jsonschema.Schema {
 	ref := &jsonschema.Schema{Ref: "#/definitions/set"}
 	if b.defs["set"] != nil {
@@ -325,8 +325,8 @@ func (b *builder) set() *jsonschema.Schema {
 	return ref
 }
 
-// fields is the schema of a struct of a set, whose fields say what they are by tags: doc; words, one of which a text
-// is; takes, what an entry of any type may be; bounds, [low, high] of a number, with ( and ) where these are not in it.
+// fields is the schema of a struct of a set. Tags describe its fields: doc; words, the allowed texts; takes, the
+// allowed entries of any type; bounds, [low, high] of a number, with ( and ) where these are not in it.
 func (b *builder) fields(t reflect.Type) *jsonschema.Schema {
 	s := &jsonschema.Schema{Type: "object", Properties: map[string]*jsonschema.Schema{}, AdditionalProperties: none()}
 	for name, f := range sets.Fields(t) {

@@ -314,3 +314,13 @@ func (s Set) WithFile(place, path string) Set {
 	}
 	return s
 }
+
+// With returns the set with other values of some keys, each of the type that KeyType says; nil values leave them out.
+func (s Set) With(keys map[string]any) Set {
+	s.Kind, s.keys = s.Is(), maps.Clone(s.keys)
+	maps.Copy(s.keys, keys)
+	return s
+}
+
+// Value returns what was written of a key; nil if nothing was.
+func (s Set) Value(key string) any { return s.keys[key] }

@@ -26,22 +26,22 @@ const (
 	blockRows    = 128 // paths that are simulated at a time
 )
 
-// TestPoints bounds the points of the energy test on each side; its p-value is of so many Permutations.
+// TestPoints bounds the points of the energy test on each side; its p-value comes from Permutations permutations.
 const (
 	TestPoints   = 1000
 	Permutations = 999
 )
 
-// PathCount returns how many forward paths a comparison takes, of so many samples: at least
-// mostPaths where they are cheap, since a few do not show that they remember the rows. They may be
-// more than the rows: it is from ends like these, of the same rows, that the network learns.
+// PathCount returns how many forward paths a comparison takes, for a number of samples: at least mostPaths if they are
+// cheap, since a few do not show that they remember the rows. There may be more paths than rows: the network learns
+// from ends like these, of the same rows.
 func PathCount(proc *langevin.Process, samples int) int {
 	path := float64(proc.Schedule.N+1) * float64(proc.Set.Dim())
 	return min(max(samples, int(startCheap/path)), mostPaths, max(1, int(startNumbers/path)))
 }
 
-// CompareStart simulates so many forward paths from the training rows and holds their ends, which it returns, against
-// as many draws of a prior, by the energy test. Its p-value is NaN if no path kept its projection.
+// CompareStart simulates `paths` forward paths from the training rows and returns their ends. It compares the ends with
+// as many draws of a prior, by the energy test. The p-value is NaN if no path kept its projection.
 func CompareStart(ctx context.Context, m method.Method, prior method.Prior, train []float64, d, paths int, seed uint64,
 	pool *parallel.Pool) (ends []float64, t metric.TwoSample, err error) {
 	starts := langevin.Starts(train, d, paths)

@@ -36,7 +36,7 @@ type Case struct {
 	Lenient bool
 }
 
-// Settled is a problem with numbers and words in place of auto.
+// Settled is a problem with numbers and words instead of auto.
 type Settled struct {
 	Problem *problem.Problem
 	Process *langevin.Process
@@ -134,7 +134,7 @@ func (s *Settled) stop(held int) {
 	}
 }
 
-// tooFew says why so many validation rows do not end a training.
+// tooFew says why `held` validation rows cannot end a training.
 func tooFew(held int) string {
 	return fmt.Sprintf("%s are too few to judge by, fewer than %d", text.Plural(held, "validation row"),
 		train.FewestJudged)

@@ -82,15 +82,15 @@ const fewestUpdates = 50
 // they have, and the rate falls to 0 by the end.
 const mostRows = 50_000_000
 
-// unjudged returns how many epochs of so many rows those are.
+// unjudged returns the number of epochs of a training that nothing judges.
 func unjudged(rows, batch int) int {
 	each := (rows + batch - 1) / batch // updates of an epoch
 	return max(1, max(fewestUpdates, rows)/each)
 }
 
-// ends returns what ends a training, where that is left to the program: held-out losses, or of validation rows that
-// are too few to judge by, a number of epochs. Paths have so many steps. A time is the user's; the
-// note says what it may do.
+// ends returns what ends a training, if the problem leaves that open: held-out losses, or a number of epochs if there
+// are too few validation rows to judge by. steps is the number of steps of a path. The user alone sets a time; the note
+// says what it may do.
 func ends(p *problem.Problem, rows, held, steps int, learning []choose.Choice) (chosen []choose.Choice, note string) {
 	budget := p.Train.MaxSeconds > 0
 	if !budget && !p.Left(problem.KeyTrainEpochs) || !p.Left(problem.KeyTrainStop) {

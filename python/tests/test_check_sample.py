@@ -13,7 +13,7 @@ import landing
 def test_check(torus, points: np.ndarray) -> None:
     c = landing.check(torus, points)
     assert c.ok and c.status in ("PASS", "WARN") and len(c) == len(list(c)) > 5 and c.told["data_points"] == 300
-    assert "derivatives" in repr(c) and "<table>" in c._repr_html_() and c.raise_if_failed() is c
+    assert "kinks" in repr(c) and "<table>" in c._repr_html_() and c.raise_if_failed() is c
     assert landing.check(torus).ok  # stand-ins for data
 
 

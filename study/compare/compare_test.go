@@ -151,8 +151,8 @@ func TestGroups(t *testing.T) {
 	}
 }
 
-// Runs that no sweep named are called by the keys in which they differ; runs of one seed are lines of their own, and
-// so are runs of which no key is known.
+// Runs without a name from a sweep get names from the keys in which they differ. Runs of one seed have lines of their
+// own, and so have runs without known keys.
 func TestNamesOfRuns(t *testing.T) {
 	lone := func(name string, seed uint64, given map[string]string) Entry {
 		e := entry("p", "ULLA", seed, "x", 1)

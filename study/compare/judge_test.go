@@ -31,8 +31,8 @@ func small(t *testing.T, pool *parallel.Pool) (*experiment.Run, *experiment.Trai
 	return r, trained
 }
 
-// What is judged has the samples that were asked for, where generation begins held against where paths end, and on
-// the way what was asked of it; an interruption is told, after the samples too.
+// The judgement has the requested samples, compares where generation begins with where paths end, and has the requested
+// checks on the way. An interruption is an error, after the samples too.
 func TestJudge(t *testing.T) {
 	pool := testkit.Pool(t, 2)
 	r, trained := small(t, pool)

@@ -293,7 +293,7 @@ func unfinished(f *run.Folder) string {
 	return fmt.Sprintf("%s after epoch %d", s.State, s.Epoch)
 }
 
-// Curve returns the distances of a run in the course of its training, by seconds; nil if none was taken.
+// Curve returns the distances of a run during its training, by seconds; nil if none was taken.
 func (e *Entry) Curve() (seconds, distance []float64) {
 	if e.Folder == "" {
 		return nil, nil

@@ -299,7 +299,7 @@ func New(entries []Entry, against string) (*Comparison, error) {
 	}
 	name(entries)
 	at := map[string]int{}
-	var lost []Entry      // that failed, of which no data is known
+	var lost []Entry      // that failed; their data is not known
 	var members [][]Entry // by group
 	for _, e := range entries {
 		metricName, _, _ := e.Row.Main()

@@ -167,7 +167,7 @@ func (g *Group) columns() []column {
 		{costs, "generation, s", over(func(e *Entry) metric.Float { return e.Cost.Generate }, seconds)},
 		{remarks, "remark", func(g *Group, l *Line) string {
 			var said []string
-			if &g.Lines[max(0, g.To)] == l && g.To >= 0 {
+			if len(g.Lines) > 1 && g.To >= 0 && &g.Lines[g.To] == l {
 				said = append(said, "compared with")
 			}
 			said = append(said, l.Verdict())
@@ -352,7 +352,7 @@ func (g *Group) legend() []string {
 	return append(append(out, s), g.Notes...)
 }
 
-// WriteText writes the comparison for a terminal of so many characters a line; 0: 120.
+// WriteText writes the comparison for a terminal with lines of `columns` characters; 0: 120.
 func (c *Comparison) WriteText(w io.Writer, columns int) error {
 	for _, t := range c.Tables() {
 		if err := t.WriteText(w, columns); err != nil {
@@ -432,7 +432,7 @@ type Table struct {
 	Notes []string
 }
 
-// WriteText writes the table for a terminal of so many characters a line; 0: 120.
+// WriteText writes the table for a terminal with lines of `columns` characters; 0: 120.
 func (t *Table) WriteText(w io.Writer, columns int) error {
 	columns = max(cmp.Or(columns, wide), narrow)
 	fmt.Fprintf(w, "%s\n\n", text.Fold(t.Title, columns))

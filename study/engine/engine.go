@@ -43,7 +43,7 @@ type Engine struct {
 	workers  int
 }
 
-// New makes an engine of so many goroutines that compute at a time. It has no goroutine of its own.
+// New makes an engine on which `workers` goroutines compute at a time. It has no goroutine of its own.
 func New(workers int) *Engine {
 	return &Engine{schedule: newSchedule(workers), small: semaphore.NewWeighted(int64(smallRoom * workers)),
 		large: semaphore.NewWeighted(int64(workers)), workers: workers}
@@ -68,15 +68,15 @@ func (e *Engine) Compute(ctx context.Context, f func() error) error {
 	return f()
 }
 
-// A Request is what samples are asked for.
+// A Request asks for samples.
 type Request struct {
 	N           int // above 0
 	Seed, First uint64
 	Conditions  []float64 // rows of the run's condition; nil of a run without one
 	Each        int       // samples of each row
 
-	// See, if not nil, is called with the states of the samples lo, lo+1, … whenever their scores are asked
-	// for: n×d at a time of the method, d the coordinates of a point. Calls may run at the same time.
+	// See, if not nil, is called with the states of the samples lo, lo+1, … at each evaluation of their scores: n×d at
+	// a time of the method, d the coordinates of a point. Calls may run at the same time.
 	See func(lo int, x []float64, n int, t float64)
 }
 
@@ -189,7 +189,7 @@ func (e *Engine) one(ctx context.Context, r *Run, prior *experiment.Prior, q Req
 	return s, err
 }
 
-// A drawer draws parts of up to so many samples of one run, with scores from the schedule.
+// A drawer draws parts of bounded size of one run, with scores from the schedule.
 type drawer struct {
 	*experiment.Drawer
 	*fiber

@@ -62,7 +62,7 @@ func draw(ctx context.Context, e *Engine, r *Run, q Request) ([]float64, *judge.
 	return x, sum, err
 }
 
-// Whatever is asked beside it, of this run or another, a request gets the bytes that it gets alone.
+// A request gets the bytes that it gets alone, whatever other requests of this run or another there are.
 func TestRequestsDoNotTouchEachOther(t *testing.T) {
 	for _, workers := range []int{1, 3} {
 		e := New(workers)

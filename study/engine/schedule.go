@@ -7,13 +7,13 @@ import (
 	"github.com/landing-diffusion/landing/learn/score"
 )
 
-// A schedule shares a fixed number of tokens among fibers: who has one computes, all others wait. A fiber that
-// asks for scores gives its token back; when no fiber waits for one with work of its own, the token goes to one
-// whose call waits, and it takes the calls of others along in one pass of the network. So a pass has as many
-// rows as there are callers, without a clock: nobody waits for callers that may never come.
+// A schedule shares a fixed number of tokens among fibers. A fiber with a token computes, and all others wait. A fiber
+// that needs scores gives its token back. A waiting fiber with work of its own takes the token. If there is none, the
+// token goes to a fiber that waits for scores, and its pass of the network includes the calls of others. So a pass has
+// as many rows as there are callers, without a clock: nobody waits for callers that may never come.
 //
-// There are as many threads at work as tokens, whatever is asked: a core that Go may use besides stays free for
-// those who answer requests.
+// At most as many threads compute as there are tokens. A core that Go may use besides stays free for the goroutines
+// that answer requests.
 type schedule struct {
 	mu      sync.Mutex
 	tokens  int

@@ -74,7 +74,7 @@ type Source string
 const (
 	Evaluated Source = "evaluation" // of the run as it is
 	Stale     Source = "stale"      // an evaluation of other weights than samples are drawn with now
-	InCourse  Source = "training"   // an evaluation in the course of training
+	InCourse  Source = "training"   // an evaluation during training
 )
 
 // Sources are all of them.
@@ -176,7 +176,7 @@ func decode(f *run.Folder, name string, v any) error {
 	return nil
 }
 
-// state says how far a run with so many checkpoints is.
+// state says how far a run with this number of checkpoints is.
 func (e *Entry) state(f *run.Folder, checkpoints int) error {
 	busy := f.Busy()
 	var s run.Status
@@ -211,7 +211,7 @@ func (e *Entry) state(f *run.Folder, checkpoints int) error {
 	return nil
 }
 
-// distance takes that of the kept evaluation, or the last one in the course of training.
+// distance takes that of the kept evaluation, or of the last one during training.
 func (e *Entry) distance(f *run.Folder, m *run.Manifest, checkpoints []string) error {
 	var k experiment.Kept
 	switch err := decode(f, run.EvaluationFile, &k); {

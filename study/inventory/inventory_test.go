@@ -18,7 +18,7 @@ import (
 	"github.com/landing-diffusion/landing/tools/testkit"
 )
 
-// begin makes a run folder as experiment does, with a status, and with checkpoints of so many updates.
+// begin makes a run folder as experiment does, with a status, and with checkpoints; updates are their numbers.
 func begin(t *testing.T, dir, state string, epoch int, updates ...string) *run.Folder {
 	t.Helper()
 	f := testkit.Must(run.Create(dir, false))

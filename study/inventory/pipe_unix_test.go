@@ -12,7 +12,7 @@ import (
 	"github.com/landing-diffusion/landing/study/inventory"
 )
 
-// A pipe in place of a file of a run, which nobody writes to, is damage and no reason to wait.
+// A pipe instead of a file of a run, without a writer, is damage and no reason to wait.
 func TestPipes(t *testing.T) {
 	for _, name := range []string{run.MetricsFile, run.StatusFile, run.EvaluationFile, run.ConfigFile, ".lock"} {
 		f := begin(t, filepath.Join(t.TempDir(), "r"), "trained", 9, "00000009")

@@ -16,7 +16,7 @@ type Exhibit struct {
 	Alias   string // another name: overhead
 	Title   string
 	Says    string // what its numbers are, and how ours are made where that is not as in the paper
-	More    string // goes on with Says
+	More    string // continues Says
 	Corner  string // what rows are
 	Rows    []Line
 	Columns []Column
@@ -31,7 +31,7 @@ type Exhibit struct {
 type Line struct {
 	Name    string
 	Cell    string            // stands for ROW in Cells
-	Instead map[string]string // figures in place of a column's; "": the place is empty
+	Instead map[string]string // figures that replace a column's; "": the place is empty
 }
 
 // A Column is a column of an exhibit.

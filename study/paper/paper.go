@@ -1,8 +1,8 @@
 // Package paper is the paper's tables and figures: the numbers that it prints, and ours in the same places.
 //
-// An exhibit is a table or a figure. exhibits.yaml says which numbers of which cells stand where; the cells are those
-// of the sweep files paper-… of package sweep, which runs them. A row is what one cell gave with one seed and budget.
-// Tables are made of rows and of nothing else, so what was not run has no number.
+// An exhibit is a table or a figure. exhibits.yaml says which cells' numbers stand where. The cells are those
+// of the sweep files paper-…, run by package sweep. A row is the result of one cell with one seed and budget. Tables
+// consist of rows alone, so that a cell without a run has no number.
 package paper
 
 import (

@@ -291,7 +291,7 @@ func TestNamed(t *testing.T) {
 	}
 }
 
-// The cells of exhibits are those of each, once: table 2 tells of table 1's.
+// CellsOf returns each cell of the exhibits once: table 2 has cells of table 1.
 func TestCellsOf(t *testing.T) {
 	named := func(names ...string) []string {
 		e := testkit.Must(Named(names))

@@ -79,7 +79,7 @@ func (e *Exhibit) table(own map[string][]compare.Entry) Table {
 				n := entry.number(own)
 				if n.failure != "" && p.Failure == "" {
 					p.Failure = n.failure
-					note := fmt.Sprintf("%s, %s: %s", row.Name, column.Name, strings.ReplaceAll(n.failure, "\n", "; "))
+					note := fmt.Sprintf("%s: %s", row.Name, strings.ReplaceAll(n.failure, "\n", "; "))
 					if !slices.Contains(t.Notes, note) {
 						t.Notes = append(t.Notes, note)
 					}

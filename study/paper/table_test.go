@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"flag"
+	"fmt"
 	"math"
 	"os"
 	"path/filepath"
@@ -91,9 +92,7 @@ S.
 
 Training of each network: 300 s; 900 s.
 
-OLLA, earthquake: its paths diverged,; all of them
-
-OLLA, \|h\| earth: its paths diverged,; all of them
+OLLA: its paths diverged,; all of them
 `
 	testkit.Equal(t, b.String(), want)
 	b.Reset()
@@ -203,37 +202,51 @@ func TestValue(t *testing.T) {
 	}
 }
 
-var update = flag.Bool("update", false, "write the tables of docs/paper.md anew from docs/paper-rows.json")
+var update = flag.Bool("update", false,
+	"write the tables of docs/paper.md and docs/history/paper-tables.md anew from docs/paper-rows.json")
 
-// marker ends what is written by hand in docs/paper.md.
-const marker = "<!-- landing paper all --rows docs/paper-rows.json --show --markdown -->\n"
+// pages are the pages with tables of committed rows, and the exhibits of each.
+var pages = map[string][]string{
+	"paper.md": {"table1", "table3"},
+	"history/paper-tables.md": {"table2", "table4", "table5", "table6", "table7", "table11", "figure-1", "figure-2",
+		"figure-3", "figure-4", "figure-5", "figure-6", "figure-7", "figure-8", "figure-9"},
+}
 
-// The tables of docs/paper.md are made of the committed rows, letter by letter; each row is of a cell of the catalogue.
+// The tables of the pages are made of the committed rows, letter by letter; each row is of a cell of the catalogue, and
+// each exhibit is on a page.
 func TestDocs(t *testing.T) {
-	const page, file = "../../docs/paper.md", "../../docs/paper-rows.json"
-	rows := testkit.Must(ReadRows(file))
+	const docs = "../../docs/"
+	rows := testkit.Must(ReadRows(docs + "paper-rows.json"))
 	cells := all(t)
 	for _, r := range rows {
 		if name := Name(r.Row.Label); cells[name] == nil {
 			t.Errorf("the row of %s, seed %d, is of no cell: no table shows it", name, r.Row.Seed)
 		}
 	}
-	text := testkit.Must(os.ReadFile(page))
-	prose, written, ok := strings.Cut(string(text), marker)
-	if !ok {
-		t.Fatalf("%s has no line %s", page, marker)
+	shown := 0
+	for page, names := range pages {
+		shown += len(names)
+		text := testkit.Must(os.ReadFile(docs + page))
+		marker := fmt.Sprintf("<!-- landing paper %s --rows docs/paper-rows.json --show --markdown -->\n",
+			strings.Join(names, " "))
+		prose, written, ok := strings.Cut(string(text), marker)
+		if !ok {
+			t.Fatalf("%s has no line %s", page, marker)
+		}
+		var b strings.Builder
+		for _, table := range Tables(testkit.Must(Named(names)), rows) {
+			b.WriteString("\n")
+			w := table.Written()
+			testkit.OK(t, w.WriteMarkdown(&b))
+		}
+		if *update {
+			testkit.OK(t, os.WriteFile(docs+page, []byte(prose+marker+b.String()), 0o666))
+			continue
+		}
+		testkit.Equal(t, b.String(), written,
+			"the tables of %s are not those of the rows: go test ./study/paper -run Docs -update writes them", page)
 	}
-	exhibits := testkit.Must(Named([]string{"all"}))
-	var b strings.Builder
-	for _, table := range Tables(exhibits, rows) {
-		b.WriteString("\n")
-		w := table.Written()
-		testkit.OK(t, w.WriteMarkdown(&b))
+	if want := len(testkit.Must(Named([]string{"all"}))); shown != want {
+		t.Errorf("the pages show %d exhibits of %d", shown, want)
 	}
-	if *update {
-		testkit.OK(t, os.WriteFile(page, []byte(prose+marker+b.String()), 0o666))
-		return
-	}
-	testkit.Equal(t, b.String(), written,
-		"the tables of %s are not those of %s: go test ./study/paper -run Docs -update writes them", page, file)
 }

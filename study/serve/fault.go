@@ -78,14 +78,14 @@ func (k kind) fault(format string, v ...any) *fault {
 	return &fault{kind: k, detail: clip(fmt.Sprintf(format, v...))}
 }
 
-// invalidAt is a fault at a place of the request, whose value is told if it is a number.
+// invalidAt is a fault at a place of the request. The answer has the value if it is a number.
 func invalidAt(location string, value any, format string, v ...any) *fault {
 	f := invalid.fault("%s: %s", location, fmt.Sprintf(format, v...))
 	f.place = &place{clip(location), clip(fmt.Sprintf(format, v...)), value}
 	return f
 }
 
-// mostTold bounds what a fault tells of a request, in bytes: the log has it too.
+// mostTold bounds the text of a fault that comes from a request, in bytes: the log has it too.
 const mostTold = 1000
 
 func clip(s string) string {

@@ -74,7 +74,7 @@ func TestLongAnswers(t *testing.T) {
 	}
 }
 
-// What is told of a request that cannot be is short, however long the request is.
+// The answer to an invalid request is short, however long the request is.
 func TestFaultsAreShort(t *testing.T) {
 	var log syncBuffer
 	s := start(t, map[string]string{"demo": demo(t), "disc": disc(t)}, Options{Log: log.logger()})

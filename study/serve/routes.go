@@ -17,7 +17,7 @@ import (
 	"github.com/landing-diffusion/landing/study/engine"
 )
 
-// RunInfo is what is told of a run.
+// RunInfo describes a run.
 type RunInfo struct {
 	Name      string         `json:"name"`
 	Title     string         `json:"title"`
@@ -43,7 +43,7 @@ type Standing struct {
 	Cautions []string `json:"cautions,omitempty"` // what else speaks against its samples
 }
 
-// ConditionInfo is what a run is asked under, with the range of the training rows.
+// ConditionInfo describes the condition of a run, with the range of the training rows.
 type ConditionInfo struct {
 	Names []string  `json:"names"`
 	Lo    []float64 `json:"lo"`

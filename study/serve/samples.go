@@ -32,8 +32,7 @@ type Ask struct {
 	Format     string  `json:"format,omitempty"`      // extension of a file as landing generate writes it
 }
 
-// Given are the conditions that samples are asked under: rows of one length, by name or in the order of the run's
-// condition.
+// Given are the conditions for samples: rows of one length, by name or in the order of the run's condition.
 type Given struct {
 	names []string // in the order of the first row; nil: rows are lists
 	width int
@@ -194,7 +193,7 @@ type asked struct {
 // formatted is how many times as much memory samples take as text of files, motions in time at most.
 const formatted = 16
 
-// ask reads a request for at most so many samples, and numbers of all of them. The error is a *fault.
+// ask reads a request with its limits, the number of samples and of numbers in all. The error is a *fault.
 func (s *Server) ask(a *answering, samples, numbers int64) (*asked, error) {
 	if coding := a.r.Header.Get("Content-Encoding"); coding != "" && !strings.EqualFold(coding, "identity") {
 		return nil, unsupported.fault("Content-Encoding is %q; bodies are read as they are", coding)
@@ -241,8 +240,7 @@ func (s *Server) ask(a *answering, samples, numbers int64) (*asked, error) {
 
 func (q *asked) dim() int { return q.run.Process.Set.Dim() }
 
-// check makes the request to the engine of what was asked, if that is for at most so many samples. The error is a
-// *fault.
+// check turns the body into a request to the engine, of at most `most` samples. The error is a *fault.
 func (q *asked) check(in *Ask, most int64) (err error) {
 	r := q.run
 	q.Request = engine.Request{Seed: r.Problem.Seed, First: in.First, Each: int(min(in.N, math.MaxInt32))}

@@ -46,8 +46,8 @@ type Limits struct {
 	Header      time.Duration // in which headers must arrive; 0: 5 s
 	Arrival     time.Duration // in which a body must; 0: 10 s
 	Patience    time.Duration // with a reader who takes nothing; 0: 30 s
-	Drain       time.Duration // for requests at work when the service is told to end; 0: 30 s
-	Grace       time.Duration // in which it then says that it is not ready, and still takes requests; 0: none
+	Drain       time.Duration // for requests at work when the service begins to stop; 0: 30 s
+	Grace       time.Duration // time after that in which it reports not ready, and still takes requests; 0: none
 }
 
 func (l *Limits) settle() {
@@ -68,7 +68,7 @@ type Options struct {
 	Limits
 	// Load reads the runs that are served, when the service begins; its error ends the service.
 	Load func(ctx context.Context) ([]*engine.Run, error)
-	// Standing says how a run is that Load gave; nil: nothing is told of that.
+	// Standing returns the state and the verdict of a run from Load; nil: answers do not have them.
 	Standing func(*engine.Run) Standing
 
 	Tokens  []Token      // who may ask; nil: everybody who reaches the service
@@ -84,7 +84,7 @@ type Server struct {
 	mux    http.Handler
 
 	runs     atomic.Pointer[loaded]
-	leaving  atomic.Bool // it is told to end, and says so at /readyz
+	leaving  atomic.Bool // it stops soon, and /readyz reports this
 	draining atomic.Bool // and takes no more requests
 
 	places  *semaphore.Weighted // requests that are drawn or wait
@@ -310,7 +310,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h.Set("Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'")
 	h.Set("Referrer-Policy", "no-referrer")
 	h.Set("Cache-Control", "no-store")
-	if r.ContentLength != 0 { // without a body reading tells of a caller who left, however long the answer takes
+	if r.ContentLength != 0 { // without a body a read ends when the caller leaves, however late that is
 		_ = http.NewResponseController(w).SetReadDeadline(start.Add(s.opt.Arrival)) // a test's writer has none
 	}
 	a.hurry()
@@ -427,7 +427,7 @@ func (s *Server) served() (*loaded, error) {
 	return nil, f
 }
 
-// ends is the fault of a service that was told to end.
+// ends is the fault of a service that stops.
 func (s *Server) ends() *fault {
 	f := unready.fault("the service is about to end")
 	f.quit, f.retry = true, 5*time.Second
@@ -487,7 +487,7 @@ func (s *Server) arrived(a *answering, body []byte, err error) ([]byte, error) {
 	var f *fault
 	switch {
 	case err == nil:
-		// from here on reading tells of a caller who left
+		// from here on a read ends when the caller leaves
 		_ = http.NewResponseController(a.w).SetReadDeadline(time.Time{})
 		return body, nil
 	case errors.As(err, &large):
@@ -533,7 +533,7 @@ func (s *Server) queued(do func() error) error {
 	return do()
 }
 
-// drawing does what holds so many numbers in memory, with a deadline.
+// drawing calls a function that holds `held` numbers in memory, with a deadline.
 func (s *Server) drawing(a *answering, held int, most time.Duration, do func() error) error {
 	if !s.room.TryAcquire(int64(held)) {
 		return full("answers to other requests fill the memory")

@@ -451,7 +451,7 @@ func (s *service) hold() (leave func()) {
 	return leave
 }
 
-// More requests than there is room for are told to come again; one who leaves makes room.
+// The service refuses requests beyond its places with a time to retry; a caller who leaves makes room.
 func TestQueueIsBounded(t *testing.T) {
 	s := start(t, map[string]string{"demo": demo(t)}, Options{Limits: Limits{Queue: 2}})
 	first, second := s.hold(), s.hold()
@@ -525,7 +525,7 @@ func release(s sized) bool {
 	return false
 }
 
-// When the service is told to end, what is at work is finished, nothing new begins, and nothing waits for ever.
+// When the service stops, it finishes the requests at work, begins nothing new, and nothing waits for ever.
 func TestDrain(t *testing.T) {
 	s := start(t, map[string]string{"demo": demo(t)}, Options{})
 	held := s.hold()
@@ -692,7 +692,7 @@ func TestNotReady(t *testing.T) {
 	}
 }
 
-// More samples that fail than the run allows are a refusal; fewer are told by their numbers.
+// More failed samples than the run allows are a refusal; fewer are listed by their numbers.
 func TestFailedSamples(t *testing.T) {
 	dir := disc(t)
 	s := start(t, map[string]string{"disc": dir}, Options{})
@@ -708,7 +708,7 @@ func TestFailedSamples(t *testing.T) {
 	}
 }
 
-// Of all parts of an answer the worst violation is told, and the first sample that is off the set, by its number.
+// The answer has the worst violation of all its parts, and the number of the first sample that is off the set.
 func TestViolationOfParts(t *testing.T) {
 	s := start(t, map[string]string{"demo": demo(t)}, Options{})
 	g := &gatherer{run: s.runs.Load().runs[0], Answer: Answer{First: 1000}}

@@ -185,7 +185,7 @@ func (w *watched) histograms(x []float64) [][]float64 {
 	return out
 }
 
-// frame tells of states x, n×d.
+// frame describes the states x, n×d.
 func (w *watched) frame(x []float64, step, of int) (*Frame, error) {
 	set := w.run.Process.Set
 	d, c, m := set.Dim(), len(w.scene.Components), len(set.Equalities())

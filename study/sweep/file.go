@@ -24,9 +24,9 @@ import (
 // MaxCells bounds the cells of a sweep.
 const MaxCells = 10_000
 
-// A File is a sweep file. The tags of fields name its keys (docs/sweeps.md), and behind a comma what the reader does
-// with them: a needed key must be there; in place of a single list one entry may stand; text in place of a mapping is
-// the value of its plain key.
+// A File is a sweep file. The tags of fields name its keys (docs/sweeps.md). After a comma they tell the reader how to
+// read them. A needed key must be there. With single, one entry may replace a list. With plain, text may replace a
+// mapping: it is the value of this key.
 type File struct {
 	Name     string    `key:"name"`
 	Title    string    `key:"title"`
@@ -84,8 +84,8 @@ type Settings struct {
 type Draw struct {
 	Name     string    `key:"name,needed"`
 	Set      []Setting `key:"set"`
-	Problems []string  `key:"problem,single"` // of which problems; nil: all
-	Measure  string    `key:"measure"`        // in place of the file's
+	Problems []string  `key:"problem,single"` // the problems that it applies to; nil: all
+	Measure  string    `key:"measure"`        // replaces the file's
 }
 
 // A Budget says how long a cell trains: one of the three, or as the problem says.
@@ -129,7 +129,7 @@ type Rule struct {
 
 	Set     []Setting `key:"set"`
 	Budget  *Budget   `key:"train"`
-	Measure string    `key:"measure"` // in place of the file's
+	Measure string    `key:"measure"` // replaces the file's
 	Skip    string    `key:"skip"`    // why these cells are left out; "": they are not
 	Line    int
 }

@@ -22,7 +22,7 @@ import (
 	"github.com/landing-diffusion/landing/study/compare"
 )
 
-// A drawing is a cell whose network is trained, and of which samples are to be drawn and measured.
+// A drawing is a cell with a trained network, whose samples are to be drawn and measured.
 type drawing struct {
 	cell    *Cell
 	run     *experiment.Run // as it draws; the caller has its lock

@@ -27,8 +27,7 @@ func (s affine) Eval(dst, x, p []float64, n int, _ float64) {
 	}
 }
 
-// The norm is that of A without momentum and of B with it, the score as if nobody looked, and what it is asked at
-// stays as it is.
+// The norm is that of A without momentum and of B with it. The probe changes neither the score nor its arguments.
 func TestProbe(t *testing.T) {
 	s := affine{[4]float64{1, -2, 0.5, 4}, [4]float64{0, 3, -6, 2}}
 	x, p := []float64{0.3, -1, 2, 0.7, 5, 5}, []float64{1, 1, -0.2, 0.4, 0, 0}

@@ -19,13 +19,13 @@ import (
 	"github.com/landing-diffusion/landing/study/work"
 )
 
-// Options are what a plan takes from outside the file. The zero value adds nothing.
+// Options are additions to a plan that the file does not have. The zero value adds nothing.
 type Options struct {
 	Dir  string   // folder that data paths of the file start from; "": that of the file
 	Base string   // likewise paths of problem files
 	Set  []string // key=value of all cells, over all else
 
-	Budgets []Budget         // in place of the file's; nil: those
+	Budgets []Budget         // replace the file's; nil: the file's
 	Seeds   []uint64         // likewise
 	Keep    func(*Cell) bool // which cells are planned; nil: all
 }
@@ -76,7 +76,7 @@ func (c *Cell) all() (out []Setting) {
 	return append(append(out, c.settings...), Setting{fmt.Sprintf("seed=%d", c.Label.Seed), 0})
 }
 
-// A Plan is the cells of a sweep, all of which can be.
+// A Plan is the cells of a sweep, all of them valid.
 type Plan struct {
 	File  *File
 	Cells []*Cell // in the order of the file, those that are left out too
@@ -122,7 +122,7 @@ func (f *File) size() error {
 	return nil
 }
 
-// Cells makes the cells of the grid. None is asked whether it can be, and none has a unit.
+// Cells makes the cells of the grid, without checks of their problems and without units.
 func (f *File) Cells(o Options) (cells []*Cell, err error) {
 	matched := make([]bool, len(f.Rules))
 	for i := range f.Problems {
@@ -376,7 +376,7 @@ func (f *File) clash(c *Cell) error {
 	return nil
 }
 
-// named puts the line of the sweep file in place of that of a setting which Load was given.
+// named replaces the place of a setting in an error of Load by the line of the sweep file.
 func (l *looker) named(c *Cell, err error) error {
 	var e *problem.KeyError
 	if !errors.As(err, &e) {

@@ -372,7 +372,7 @@ func aside(dir string) error {
 	return os.Remove(f.Dir)
 }
 
-// left removes what a process left that was killed before its folder was a run's: there is nothing to go on with.
+// left removes the remains of a process that was killed before its folder was a run's: they cannot be resumed.
 func left(dir string) error {
 	if _, err := os.Lstat(filepath.Join(dir, run.ManifestFile)); err == nil {
 		return nil
@@ -380,7 +380,7 @@ func left(dir string) error {
 	return os.RemoveAll(dir)
 }
 
-// do trains a cell, or goes on with it, draws, judges and makes its entry.
+// do trains a cell or resumes its training, draws, judges and makes its entry.
 func (s *session) do(ctx context.Context, c *Cell, again bool) (*compare.Entry, error) {
 	r, err := s.trained(ctx, c, again)
 	if err != nil {
@@ -542,7 +542,7 @@ func epochRows(l *experiment.Loaded) int64 {
 	return int64(times) * int64(items)
 }
 
-// epochsOf returns how many epochs of so many rows come nearest to a budget of rows, at least one.
+// epochsOf returns how many epochs of `each` rows come nearest to a budget of rows, at least one.
 func epochsOf(rows, each int64) int64 {
 	return int64(max(1, min(math.Round(float64(rows)/float64(each)), mostEpochs)))
 }

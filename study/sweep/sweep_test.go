@@ -307,7 +307,7 @@ func TestInterrupted(t *testing.T) {
 	}
 }
 
-// A full disk is no fault of a cell's: the sweep ends with it, and goes on with the cell when there is room.
+// A full disk is no fault of a cell: the sweep ends, and resumes with the cell when there is room.
 func TestFullDisk(t *testing.T) {
 	pool := testkit.Pool(t, 2)
 	p := planned(t, strings.Replace(one, "report: true", "", 1), Options{})

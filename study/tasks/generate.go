@@ -10,11 +10,13 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/landing-diffusion/landing/experiment"
 	"github.com/landing-diffusion/landing/experiment/judge"
 	"github.com/landing-diffusion/landing/experiment/run"
 	"github.com/landing-diffusion/landing/internal/fault"
+	"github.com/landing-diffusion/landing/internal/input"
 	"github.com/landing-diffusion/landing/judge/metric"
 	"github.com/landing-diffusion/landing/problem"
 )
@@ -29,9 +31,10 @@ type GenerateOptions struct {
 
 	Condition   string // name=value,… or a file
 	Start, Goal string // of an arm
+	Given       string // a file of constraints and observations (docs/given.md); of Once alone
 
 	Diagnose bool                          // tell how far states are from the set at every step; of Once alone
-	Say      func(format string, v ...any) // gets remarks on the run and on what is asked of it; nil: nobody
+	Say      func(format string, v ...any) // called with remarks on the run and on the request; nil: nobody
 }
 
 // A generation is what parts of a generation share.
@@ -44,7 +47,8 @@ type generation struct {
 	Condition string `json:"condition,omitempty"` // name=value,…; in a file it is an input
 	Start     string `json:"start,omitempty"`
 	Goal      string `json:"goal,omitempty"`
-	Each      uint64 `json:"each,omitempty"` // samples under each condition
+	Each      uint64 `json:"each,omitempty"`  // samples under each condition
+	Given     bool   `json:"given,omitempty"` // constraints and observations are among the inputs
 }
 
 // maxNumbers bounds the numbers of all rows of a list: 800 GB.
@@ -62,15 +66,15 @@ func Generation(ctx context.Context, r *experiment.Run, o GenerateOptions) (*Lis
 		return nil, err
 	}
 	rows := uint64(1)
-	given := ""
+	conditions := ""
 	if o.Condition != "" && !strings.Contains(o.Condition, "=") {
-		given, g.Condition = o.Condition, ""
+		conditions, g.Condition = o.Condition, ""
 	}
 	say := o.Say
 	if say == nil {
 		say = func(string, ...any) {}
 	}
-	asked, err := g.asked(drawn, given)
+	asked, err := g.asked(drawn, conditions)
 	if err != nil {
 		return nil, err
 	}
@@ -103,6 +107,12 @@ func Generation(ctx context.Context, r *experiment.Run, o GenerateOptions) (*Lis
 	l := &List{From: o.First, Count: o.Count * rows, run: drawn, begin: d.begin, inputs: Inputs{},
 		hashes: map[string]string{}}
 	names := run.CheckpointFiles(g.Checkpoint)
+	if o.Given != "" {
+		if d.given, err = given(l, o.Given, rows, drawn); err != nil {
+			return nil, err
+		}
+		g.Given = true
+	}
 	for _, name := range []string{run.ConditionFile, run.PriorFile, run.EndsFile} {
 		if _, err := os.Stat(drawn.Folder.Path(name)); err == nil {
 			names = append(names, name)
@@ -111,16 +121,33 @@ func Generation(ctx context.Context, r *experiment.Run, o GenerateOptions) (*Lis
 	if err := l.reads(names, g.Data); err != nil {
 		return nil, err
 	}
-	if given != "" {
-		hash, err := run.HashFile(given)
+	if conditions != "" {
+		hash, err := run.HashFile(conditions)
 		if err != nil {
 			return nil, err
 		}
-		l.input("condition"+strings.ToLower(filepath.Ext(given)), given, hash)
+		l.input("condition"+strings.ToLower(filepath.Ext(conditions)), conditions, hash)
 	}
 	l.of = g
 	return l, nil
 }
+
+// given reads constraints and observations from a file, which becomes an input of the list.
+func given(l *List, path string, rows uint64, r *experiment.Run) (*experiment.Given, error) {
+	if rows > 1 {
+		return nil, fault.Errorf(fault.Usage, "", "%d rows of a condition, and a file of constraints: expected one "+
+			"row a call", rows)
+	}
+	text, err := input.Read(path, mostGiven)
+	if err != nil {
+		return nil, err
+	}
+	l.input("given.yaml", path, run.Hash(text))
+	return r.Given(text, path)
+}
+
+// mostGiven bounds a file of constraints, as a problem file is bounded.
+const mostGiven = 1 << 20
 
 // input adds a file to the list's inputs.
 func (l *List) input(name, path, hash string) { l.inputs[name], l.hashes[name] = path, hash }
@@ -151,7 +178,7 @@ func (l *List) reads(names []string, data bool) error {
 // inRun begins the names of inputs in the run's folder.
 const inRun = "run/"
 
-// asked returns the conditions that samples are asked under; nil without any. given is a file of them.
+// asked returns the conditions for samples; nil without any. given is a file of them.
 func (g *generation) asked(r *experiment.Run, given string) (*experiment.Conditions, error) {
 	switch {
 	case given != "":
@@ -174,7 +201,9 @@ type drawer struct {
 	asked   *experiment.Conditions // nil without any
 	each    int                    // samples under each
 	seed    uint64
-	prior   *experiment.Prior // nil until it is asked
+	prior   *experiment.Prior // nil until it is needed
+
+	given *experiment.Given // nil without one
 
 	diagnose bool
 }
@@ -194,6 +223,8 @@ type Drawn struct {
 
 	Steps    *judge.Steps    `json:"steps,omitempty"`    // of GenerateOptions.Diagnose
 	Finished *judge.Finished `json:"finished,omitempty"` // of motions
+
+	Given *experiment.GivenReport `json:"given,omitempty"`
 }
 
 // Worst is the violation of a component by the sample that violates it most.
@@ -217,6 +248,9 @@ func (d *drawer) begin(ctx context.Context, count uint64, out *Drawn) (fill, err
 		}
 	}
 	out.Epoch = d.trained.State.Epoch
+	if d.given != nil {
+		return d.under(ctx, count, out)
+	}
 	drawer := experiment.NewDrawer(d.run.Loaded, d.trained, int(min(count, math.MaxInt32)))
 	drawer.Finish(true)
 	if d.diagnose {
@@ -229,6 +263,29 @@ func (d *drawer) begin(ctx context.Context, count uint64, out *Drawn) (fill, err
 		}
 		out.add(d.run, s, first)
 		copy(x, s.X)
+		return nil
+	}, nil
+}
+
+// under is begin of samples under constraints that training did not know.
+func (d *drawer) under(ctx context.Context, count uint64, out *Drawn) (fill, error) {
+	var drawer *experiment.GivenDrawer
+	judged := d.given.Judged()
+	return func(x []float64, first uint64, tick func(k int)) (err error) {
+		if drawer == nil {
+			drawer, err = d.given.NewDrawer(ctx, d.trained, d.prior, int(min(count, math.MaxInt32)), first, d.seed)
+			if err != nil {
+				return err
+			}
+			out.Given = &drawer.Report
+		}
+		start := time.Now()
+		s, err := drawer.Draw(ctx, x, tick)
+		if err != nil {
+			return err
+		}
+		s.Time = time.Since(start)
+		out.add(judged, s, first)
 		return nil
 	}, nil
 }
@@ -276,7 +333,7 @@ func (o *Drawn) join(d *Drawn) {
 	o.Failed += d.Failed
 	o.Wrong, o.Begun, o.Broken = o.Wrong+d.Wrong, o.Begun+d.Begun, o.Broken+d.Broken
 	o.Seconds, o.Steps, o.Finished = o.Seconds+d.Seconds, d.Steps, o.Finished.Add(d.Finished)
-	o.Break = cmp.Or(o.Break, d.Break)
+	o.Break, o.Given = cmp.Or(o.Break, d.Break), cmp.Or(o.Given, d.Given)
 	for k, c := range d.Components {
 		if k >= len(o.Components) {
 			o.Components = append(o.Components, c)
@@ -291,7 +348,7 @@ func (o *Drawn) join(d *Drawn) {
 
 // verdict is what generation says of samples as a whole: that too many failed, or that one is not on the set.
 func (o *Drawn) verdict(r *experiment.Run, all Range) error {
-	var errs []error
+	errs := []error{o.Given.Err()}
 	if limit := r.Problem.Generate.MaxFailed; float64(o.Failed) > limit*float64(all.Total) {
 		failed := &judge.FailedError{Failed: int(o.Failed), Samples: int(all.Total), Limit: limit, Wrong: o.Wrong,
 			Begun: o.Begun, Broken: o.Broken, Finished: o.Finished}

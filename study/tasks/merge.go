@@ -118,7 +118,7 @@ func differs(a, b Part) string {
 	if x, y := a.Result.Detail.Dim, b.Result.Detail.Dim; x != y {
 		return fmt.Sprintf("rows of one have %d numbers, of the other %d", x, y)
 	}
-	all := func(p Part) *work.Unit { // of which only the range of the part may differ
+	all := func(p Part) *work.Unit { // only the range of the part may differ in it
 		u := *p.Unit
 		t, err := read(&u)
 		t.First, t.Count = 0, 0
@@ -267,7 +267,7 @@ func (m *Merged) record(r *experiment.Run, first Part, of generation) error {
 	text, err := json.MarshalIndent(&experiment.Record{SHA256: m.SHA256, Version: first.Unit.Version,
 		Run: r.Folder.Dir, Config: first.Unit.Inputs[inRun+run.ConfigFile], Epoch: d.Epoch, Drawn: m.By, Seed: m.Seed,
 		First: m.First, Samples: int(m.Rows), Failed: m.Failed, Wrong: d.Wrong, Broken: d.Broken, Seconds: d.Seconds,
-		Steps: d.Steps, Finished: d.Finished, Under: m.Under}, "", "  ")
+		Steps: d.Steps, Finished: d.Finished, Under: m.Under, Given: d.Given}, "", "  ")
 	if err != nil {
 		return err
 	}

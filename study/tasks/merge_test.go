@@ -106,7 +106,7 @@ func join2(t *testing.T, out, dir string, pool *parallel.Pool) (*Merged, error) 
 	return Merge(t.Context(), parts, out, MergeOptions{Pool: pool})
 }
 
-// numbers are rows (i, i², i³), of which every fifth has failed.
+// numbers are rows (i, i², i³); every fifth has failed.
 func numbers(from, n uint64) []float64 {
 	var x []float64
 	for i := from; i < from+n; i++ {
@@ -119,7 +119,7 @@ func numbers(from, n uint64) []float64 {
 	return x
 }
 
-// listOf is a list of numbers in place of samples of a run of three coordinates, which may all fail.
+// listOf is a list of numbers, which replace samples of a run of three coordinates. All of them may fail.
 func listOf(t *testing.T, r *experiment.Run, from, count, seed uint64) *List {
 	t.Helper()
 	r.Problem.Generate.MaxFailed = 1
@@ -297,7 +297,7 @@ func TestMergeRefused(t *testing.T) {
 		}
 	}
 
-	// Several kinds of kernels, or of processors, are told, or refused.
+	// Several kinds of kernels, or of processors, give a note or an error.
 	for what, change := range map[string]func(*Result){
 		"another": func(r *Result) { r.Kernel = "another" }, "other64": func(r *Result) { r.Arch = "other64" },
 		"not known": func(r *Result) { r.Arch = "" }} {

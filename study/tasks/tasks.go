@@ -48,14 +48,14 @@ type List struct {
 	hashes map[string]string
 	run    *experiment.Run // as it draws
 
-	// begin gets ready for so many samples. What it returns draws those of numbers first, first+1, … to x, and takes
-	// account of them in out.
+	// begin prepares a drawing of `count` samples. The function that it returns draws those of numbers first, first+1,
+	// … to x, and records their figures in out.
 	begin func(ctx context.Context, count uint64, out *Drawn) (fill, error)
 }
 
 type fill = func(x []float64, first uint64, tick func(k int)) error
 
-// A Range is which samples a part has, of which.
+// A Range is the samples of a part, and of the whole.
 type Range struct {
 	First uint64 `json:"first"`
 	Count uint64 `json:"count"`
@@ -225,6 +225,9 @@ func (l *List) make(ctx context.Context, p *Part, tick func(done, of uint64)) er
 	})
 	p.Result = Result{Files: []File{{RowsFile, h.n, h.sum()}}, Kernel: kernel.Name(), Arch: runtime.GOARCH,
 		Seconds: time.Since(start).Seconds(), Inputs: l.inputs, Detail: *detail}
+	if failed != nil { // which no file is to blame for
+		return failed
+	}
 	return err
 }
 

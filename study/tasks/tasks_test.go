@@ -94,7 +94,7 @@ func TestGeneration(t *testing.T) {
 	newer.Version = "0"
 	_, _, err = list.part(t.Context(), store, &newer, nil)
 	testkit.Refused(t, err, "is of version", "a part of another version")
-	var far Drawn // of two samples, of which the second is not on the sphere
+	var far Drawn // two samples; the second is not on the sphere
 	far.add(r, &judge.Samples{X: []float64{1, 0, 0, 0, 2, 0}, Dim: 3, Lost: make([]bool, 2)}, 100)
 	if far.Infeasible == nil || far.Infeasible.Sample != 101 || far.Components[0].Sample != 101 {
 		t.Errorf("%+v", far)
@@ -193,7 +193,7 @@ func TestInterrupted(t *testing.T) {
 	}
 }
 
-// A run whose data is asked has it among the inputs; one whose folder tells all needs no data.
+// A run that needs its data has it among the inputs; one with a complete folder needs no data.
 func TestNeedsData(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "points.csv")
 	testkit.OK(t, os.WriteFile(file, []byte(strings.Repeat("1,0,0\n0,1,0\n0,0,1\n0.6,0.8,0\n0,0.6,0.8\n", 8)), 0o666))

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// The part is told by what an array of Slurm or an Indexed Job sets; what does not say which part of how many is
-// refused by the names of what was looked for.
+// The part comes from the variables of an array of Slurm or an Indexed Job. The error of an incomplete environment
+// names the variables.
 func TestAuto(t *testing.T) {
 	for _, c := range []struct{ set, want string }{
 		{"", "neither SLURM_ARRAY_TASK_ID (an array of Slurm) nor JOB_COMPLETION_INDEX"},

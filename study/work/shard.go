@@ -89,7 +89,7 @@ const (
 	slurmCount = "SLURM_ARRAY_TASK_COUNT"
 	slurmMin   = "SLURM_ARRAY_TASK_MIN"
 	slurmStep  = "SLURM_ARRAY_TASK_STEP"
-	kubeIndex  = "JOB_COMPLETION_INDEX" // from 0; completions are told nowhere
+	kubeIndex  = "JOB_COMPLETION_INDEX" // from 0; no variable has the number of completions
 )
 
 // ShardOf is ParseShard, but that "auto" takes the part from the environment (os.Getenv): of an array of Slurm, its

@@ -12,7 +12,7 @@
 //			return err
 //		case c == nil: // done before, or failed: status says
 //		default:
-//			result, err := do(u) // goes on with what is there
+//			result, err := do(u) // resumes from the files that are there
 //			…c.Finish(result), c.Fail(reason), or c.Release() if it was interrupted
 //		}
 //	}
@@ -94,7 +94,7 @@ func (u *Unit) Differs(v *Unit) string {
 	return strings.Join(what, ", ")
 }
 
-// Of tasks that differ, so many values are told, each no longer than so many bytes.
+// Limits of the values that a message about different tasks has, and of the bytes of each.
 const (
 	mostTold    = 3
 	longestTold = 40

@@ -131,8 +131,8 @@ func TestShards(t *testing.T) {
 	}
 }
 
-// A unit goes from waiting to done by one claim at a time; what was begun is gone on with, what failed is not
-// claimed again unless it is asked for, and then begins anew.
+// A unit goes from waiting to done by one claim at a time. A unit that was begun is resumed. A failed unit is claimed
+// again only on request, and then begins anew.
 func TestClaims(t *testing.T) {
 	s := &Store{filepath.Join(t.TempDir(), "units")}
 	u := unit("a", `{"x":1}`)
@@ -200,7 +200,7 @@ func TestClaims(t *testing.T) {
 		t.Errorf("%+v, %v", got, err)
 	}
 
-	u.Version = "2" // what another version has done stands, and is told
+	u.Version = "2" // the result of another version stays, and the status names the version
 	if st := state(Done); st.Version != "1" {
 		t.Errorf("%+v", st)
 	}

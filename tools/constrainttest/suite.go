@@ -240,7 +240,7 @@ func sparse(t *testing.T, s evaluated, x []float64) {
 	}
 }
 
-// joined: products of the set, intersections and views with it keep what is asked of values and derivatives.
+// joined: products of the set, intersections and views with it meet the requirements of values and derivatives.
 func joined(t *testing.T, s evaluated, x []float64) {
 	d := s.Dim()
 	pairs := make([]float64, 0, 2*len(x))
@@ -520,7 +520,7 @@ func nans(n int) []float64 {
 	return x
 }
 
-// Working returns the set, whose points are said to take so many multiply-adds (constraint.Capabilities.Work).
+// Working returns the set with points that count as `work` multiply-adds (constraint.Capabilities.Work).
 func Working(s constraint.Set, work float64) constraint.Set {
 	return sets.Changed(s, func(c *constraint.Capabilities) { c.Work = work }, nil)
 }

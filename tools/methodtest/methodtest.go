@@ -1,6 +1,5 @@
-// Package methodtest is the suite that any method.Method must pass: what it makes is a
-// function of seed and number alone, its losses have the gradients that they say, and
-// samples do not depend on blocks, workers or on how they are asked for.
+// Package methodtest is the suite that any method.Method must pass. Its results are functions of seed and number alone.
+// The losses have the stated gradients. Samples do not depend on blocks, workers or on the division into calls.
 package methodtest
 
 import (

@@ -43,7 +43,7 @@ func Graph[T float32 | float64](t *testing.T, m score.Model[T], momentum bool, p
 		in, gains := make([]T, n*w), make([]float64, n)
 		for i := range n {
 			probe := probe(i)
-			if wide == onnx.Float { // points as they are told
+			if wide == onnx.Float { // points in the precision of the network's input
 				for _, v := range [][]float64{probe.X, probe.P} {
 					for j := range v {
 						v[j] = float64(float32(v[j]))

@@ -69,10 +69,9 @@ func Kind(t *testing.T, k score.Kind, c score.Config) {
 	}
 }
 
-// Unit checks that the network that c describes, with a center, a unit and waves of them, has the scores and
-// gradients at points in a unit of 2ⁿ that it has at the points themselves if center, unit, wavelength and
-// Start are in that unit too, to the last bit; at points moved far away the scores, to round-off; and that it
-// hears of both keys.
+// Unit checks a network with a center, a unit and waves in this unit. Suppose that points are in a unit of 2ⁿ, and that
+// center, unit, wavelength and Start are in this unit too. Then scores and gradients are the same to the last bit. At
+// points moved far away the scores are the same to round-off. The network must use both keys.
 func Unit(t *testing.T, k score.Kind, c score.Config) {
 	t.Helper()
 	c = testkit.Must(k.Resolve(c))
@@ -303,7 +302,7 @@ func (s *suite) tensors(t *testing.T) {
 	refusesPart(t, arrays, func() error { return testkit.Err(s.m.Read(arrays)) })
 }
 
-// byName returns arrays by their names, each of which one array has.
+// byName returns arrays by their names; each name belongs to one array.
 func byName(t *testing.T, named []arrayfile.Named) map[string]arrayfile.Array {
 	t.Helper()
 	arrays := map[string]arrayfile.Array{}
@@ -480,7 +479,7 @@ func (s *suite) backward(t *testing.T) {
 	}
 }
 
-// noItem fails where a row of generation is told a training row.
+// noItem fails where a row of generation names a training row.
 type noItem struct {
 	score.Model[float64]
 	t *testing.T

@@ -17,7 +17,7 @@ type blocks interface {
 }
 
 // InBlocks tests that a writer writes the rows of x, of d numbers each, as the same bytes however they are cut into
-// blocks, of which each is gone when the next comes.
+// blocks. Each block is overwritten when the next comes.
 func InBlocks[R blocks](t testing.TB, name string, write func(w io.Writer, rows R) error, x []float64, d int) {
 	t.Helper()
 	var want bytes.Buffer

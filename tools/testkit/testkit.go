@@ -72,7 +72,7 @@ func OK(t interface {
 	}
 }
 
-// Pool starts a pool of so many workers, which ends with the test.
+// Pool starts a pool of `workers` workers, which ends with the test.
 func Pool(t interface{ Cleanup(f func()) }, workers int) *parallel.Pool {
 	p := parallel.New(workers)
 	t.Cleanup(p.Close)

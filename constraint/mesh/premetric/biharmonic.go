@@ -34,9 +34,9 @@ type Biharmonic struct {
 // MaxNumbers bounds Φ: 512 MB.
 const MaxNumbers = 1 << 26
 
-// New computes the distance by so many eigenfunctions, the constant left out, at least 2; less on a
-// mesh of few vertices. The error is the context's or a *spectrum.Error: the mesh is in parts,
-// between which no path leads, or spectrum cannot do with it.
+// New computes the distance by `functions` eigenfunctions, the constant left out, at least 2; fewer on a mesh of few
+// vertices. The error is the context's or a *spectrum.Error: the mesh has parts without a path between them, or
+// spectrum cannot handle it.
 func New(ctx context.Context, m *mesh.Mesh, functions int) (*Biharmonic, error) {
 	n, faces := m.N()
 	if parts := m.Components(); parts > 1 {
@@ -262,10 +262,10 @@ const (
 //
 //	dx/dt = (d log κ/dt) d ∇d/‖∇d‖²,    κ(t) = 1 − t,
 //
-// along which d(x_t, y) = κ(t) d(x_0, y) (Chen and Lipman, theorem 3.1 and equation 13): solved by
-// steps of 1/steps in time at most, each of which leads along ∇d/‖∇d‖² to the level that the distance
-// has at its end, so that errors do not add up. It reports whether the path could be followed: not
-// where it runs into a point that all directions lead away from y.
+// along which d(x_t, y) = κ(t) d(x_0, y) (Chen and Lipman, theorem 3.1 and equation 13). Path solves it by steps of at
+// most 1/steps in time. Each step leads along ∇d/‖∇d‖² to the level that the distance has at the step's end, so that
+// errors do not add up. Path returns false where the path cannot be followed: it runs into a point from which all
+// directions lead away from y.
 func (w *Walker) Path(states, velocities []float64, x Place, t []float64, steps int) bool {
 	d0, _ := w.Distance(x)
 	if d0 <= same*dense.Norm4(w.to) { // to round-off where it should be

@@ -15,7 +15,7 @@ import (
 	"github.com/landing-diffusion/landing/tools/testkit/ball"
 )
 
-// of returns the distance on a mesh by so many functions.
+// of returns the distance on a mesh by `functions` eigenfunctions.
 func of(t *testing.T, m *mesh.Mesh, functions int) *Biharmonic {
 	t.Helper()
 	return testkit.Must(New(context.Background(), m, functions))

@@ -37,12 +37,12 @@ const (
 //
 // whose largest eigenvalues are 1/(λ+ε). Residuals ‖S f − λ M f‖ are below 1e-8 of λ‖M f‖ (of the mean eigenvalue for
 // the constant). None is left out: the inertia of S − σM counts the eigenvalues below the last, and where a copy of a
-// multiple one is missing the space goes on from another vector too. Signs are such that the entry of largest size is
+// multiple one is missing the space continues from another vector too. Signs are such that the entry of largest size is
 // positive; eigenfunctions of one eigenvalue are any basis.
 //
-// tick, which may be nil, hears of the dimension of the Krylov space. The error is the context's, or an *Error: count
-// is not 1 to the number of vertices with a face of some area; the mesh or the space is too large (about 2000
-// dimensions, two for an eigenfunction); or triangles are so degenerate that S + εM is not positive.
+// Lowest calls tick, which may be nil, with the dimension of the Krylov space. The error is the context's, or an
+// *Error: count is not 1 to the number of vertices with a face of some area; the mesh or the space is too large (about
+// 2000 dimensions, two for an eigenfunction); or triangles are so degenerate that S + εM is not positive.
 func (l *Laplacian) Lowest(ctx context.Context, count int, tick func(size int)) ([]Function, error) {
 	n, area := 0, 0.0
 	for _, m := range l.Mass {
@@ -68,7 +68,7 @@ func (l *Laplacian) Lowest(ctx context.Context, count int, tick func(size int)) 
 	return l.converge(ctx, k, ε, count, size, most, tick)
 }
 
-// converge widens the space from so many dimensions on, to most of them, until it holds the first count eigenfunctions.
+// converge widens the space from `size` dimensions to at most `most`, until it holds the first count eigenfunctions.
 func (l *Laplacian) converge(ctx context.Context, k *krylov, ε float64, count, size, most int,
 	tick func(size int)) ([]Function, error) {
 	for ; ; size = min(most, size+size/2) {

@@ -108,8 +108,8 @@ func Levels(m *mesh.Mesh) int {
 	return refineLevels
 }
 
-// Cut returns the mesh with each face cut in four so many times, at least 0. The
-// error is an *Error if it would have more than four million faces.
+// Cut returns the mesh with each face cut in four, `levels` times, at least 0. The error is an *Error if it would have
+// more than four million faces.
 func Cut(m *mesh.Mesh, levels int) (*mesh.Mesh, error) {
 	_, faces := m.N()
 	for l := range levels {

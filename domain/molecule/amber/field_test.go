@@ -284,9 +284,9 @@ func BenchmarkEnergy(b *testing.B) {
 	}
 }
 
-// The pairwise integral of implicit solvent is that of ‖x‖⁻⁴/4π over the part of a sphere
-// outside of ρ: over shells of radius t, of which the part (s² − (r−t)²)/(4rt) is inside the
-// sphere, or all; for spheres apart, in touch, within and around the atom.
+// The pairwise integral of implicit solvent is that of ‖x‖⁻⁴/4π over the part of a sphere beyond ρ. It is taken over
+// shells of radius t. The part (s² − (r−t)²)/(4rt) of a shell is inside the sphere, or all of it. Cases are spheres
+// apart, in touch, within and around the atom.
 func TestIntegral(t *testing.T) {
 	for _, c := range []struct{ r, ρ, s float64 }{
 		{5, 1.2, 1}, {2.31, 1.2, 1.1}, {2, 1.2, 1.1}, {1.1, 1.6, 1.2}, {0.4, 1.6, 1.1}, {1, 0.5, 2}, {0.3, 0.2, 3},

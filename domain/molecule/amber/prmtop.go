@@ -254,7 +254,7 @@ type term struct {
 	kind    int     // its row of parameters
 }
 
-// terms calls f on the terms of two sections, hydrogens' and the others', of so many atoms each.
+// terms calls f on the terms of two sections, hydrogens' and the others', of `atoms` atoms each.
 func (f *sections) terms(what string, atoms int, p pointers, hydrogen, rest string, kinds int, of func(t term)) {
 	for _, part := range [][2]string{{what + "_INC_HYDROGEN", hydrogen}, {what + "_WITHOUT_HYDROGEN", rest}} {
 		v := f.ints(part[0], p[part[1]]*(atoms+1))

@@ -80,7 +80,7 @@ func line(t *testing.T, s, section string) string {
 	return first
 }
 
-// What cannot be read, or is not computed, is told with file, section and line.
+// Errors of fields that cannot be read, or are not computed, name file, section and line.
 func TestPrmtopFaults(t *testing.T) {
 	good := text(t, "dipeptide.prmtop")
 	pointers := line(t, good, "POINTERS")
@@ -176,7 +176,7 @@ func TestCoordinateFaults(t *testing.T) {
 	}
 }
 
-// Parameters that cannot be are told by term.
+// Errors of invalid parameters name the term.
 func TestCheck(t *testing.T) {
 	for name, change := range map[string]func(s *System){
 		"atom 3":             func(s *System) { s.Atoms[3].Charge = math.NaN() },

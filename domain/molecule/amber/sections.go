@@ -59,7 +59,7 @@ type sections struct {
 	fault *FileError // the first; what is read after it is empty
 }
 
-// heading is the place of a section's name, where a field's number is asked for.
+// heading, as the number of a field, is the place of a section's name.
 const heading = -1
 
 // fail notes a fault of a field of a section.

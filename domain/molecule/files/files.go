@@ -170,7 +170,7 @@ func (t *reader) fault(atom, format string, v ...any) {
 	t.refuse(Error{Line: t.line, Frame: t.n, Atom: atom}, format, v...)
 }
 
-// place reads x, y and z of an atom from cells, of which where says where they stand.
+// place reads x, y and z of an atom from cells; `where` says in errors where a cell stands.
 func (t *reader) place(atom string, cell func(k int) (text, where string)) (p [3]float64) {
 	for k := range p {
 		text, where := cell(k)

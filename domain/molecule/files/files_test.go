@@ -95,7 +95,7 @@ func TestRoundTrip(t *testing.T) {
 			t.Errorf("%s: orders %v, atoms %+v", ext, got.Molecule.Orders, got.Molecule.Atoms)
 		}
 	}
-	// Atoms of which nothing is known, and no conformation at all.
+	// Atoms without names or elements, and no conformation at all.
 	n := molecule.Anonymous(3)
 	for ext := range Writers {
 		if b := write(t, ext, n, []float64{0, 0, 0, 1.5, 0, 0, 2, 1.4, 0}); ext == ".pdb" &&
@@ -258,7 +258,7 @@ func TestPDB(t *testing.T) {
 	}
 }
 
-// CONECT records are bonds; atoms that they do not name have guessed ones; stale ones are told.
+// CONECT records are bonds; atoms that they do not name have guessed ones; stale ones give a remark.
 func TestConect(t *testing.T) {
 	file := twoModels + "CONECT    4    2    3\nCONECT    2    4\nCONECT    4   77\n"
 	got := testkit.Must(DecodePDB("c.pdb", strings.NewReader(file)))
@@ -491,7 +491,7 @@ func TestSDF(t *testing.T) {
 	}
 }
 
-// Files are told by their extension, and refused before they are read.
+// The extension decides the kind of a file, and faults are found before the file is read.
 func TestRead(t *testing.T) {
 	for _, c := range []struct{ path, want string }{
 		{"a.trr", `a.trr: extension ".trr", expected one of .pdb, .ent, .xyz`},

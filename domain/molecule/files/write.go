@@ -152,8 +152,8 @@ func WriteXYZ(w io.Writer, m *molecule.Molecule, frames arrayfile.Rows) error {
 	return b.Flush()
 }
 
-// WriteSDF writes conformations as V2000 records: coordinates to 0.0001 Å. More than 999
-// atoms or bonds are an error. Bonds of which no order is known are written as single.
+// WriteSDF writes conformations as V2000 records: coordinates to 0.0001 Å. More than 999 atoms or bonds are an error.
+// Bonds without a known order are written as single.
 func WriteSDF(w io.Writer, m *molecule.Molecule, frames arrayfile.Rows) error {
 	if m.N() > mostV2000 || len(m.Bonds) > mostV2000 {
 		return fmt.Errorf("SDF: %d atoms and %d bonds, expected at most %d of each in a V2000 record", m.N(),

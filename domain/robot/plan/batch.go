@@ -21,7 +21,7 @@ import (
 // slack is of the final check.
 const slack = 1e-9
 
-// trial is how many queries are tried first: if none of them finds a start and a goal, no other is asked.
+// trial is how many queries run first. If none of them finds a start and a goal, the batch ends with an error.
 const trial = 24
 
 // A Batch is many paths of one set of trajectories, in equal parts of each of its modes.
@@ -39,7 +39,7 @@ type Batch struct {
 	Start   [2]Point3   // of a place that Spec leaves open: opposite corners of where it is drawn
 	Goal    [2]Point3   // likewise
 	Failing int         // queries that may fail for each path; 0 means 10, None none
-	Report  func(n int) // is told how many paths there are; may be nil
+	Report  func(n int) // called with the number of paths so far; may be nil
 }
 
 // A Point3 is a place in the base frame.
@@ -298,7 +298,7 @@ func (b *Batch) open(id uint64) (start, goal trajectory.Place, at [2]Point3) {
 	return ends[0], ends[1], at
 }
 
-// Unseen returns the batch of n more paths from the same law, none of which is in b.
+// Unseen returns a batch of n more paths from the same law. Its queries differ from those of b.
 func (b *Batch) Unseen(n int) *Batch {
 	c := *b
 	c.Count, c.From = n, b.From+1<<40

@@ -62,8 +62,8 @@ func planner(t *testing.T, spec trajectory.Spec, tip robot.Point, o plan.Options
 	return testkit.Must(plan.New(p, o))
 }
 
-// What a path promises, of the published scene in both modes: points of Σ, even steps, the
-// side that was asked for, the room that is told, and the joint limits.
+// Properties of a path, on the published scene in both modes: points of Σ, even steps, the requested side, the reported
+// clearance, and the joint limits.
 func TestPaths(t *testing.T) {
 	for _, limits := range []bool{false, true} {
 		spec := paper(40)
@@ -319,7 +319,7 @@ func TestBatch(t *testing.T) {
 			t.Errorf("row %d: label %q, passed %q", i, got.Sides[l], want)
 		}
 	}
-	// a place that cannot be is told at once, and a cancelled run ends
+	// an unreachable place gives an error at once, and a cancelled run ends
 	spec.Obstacles = append(spec.Obstacles, ball(0.3, 0, 1.2, 0))
 	b = batch(t, planar([]float64{0, 0.1, 0.1}, []float64{1.5, 0.1, 0.1}), planarTip)
 	b.Spec = spec
@@ -409,8 +409,8 @@ func one(from, to float64) trajectory.Spec {
 		Goal: at("goal", to), Volume: []robot.Sphere{{Link: 0, Centre: vec{1}}}}
 }
 
-// An end beyond either limit is told with its joint and by how much; so is one with less room than the
-// search is to keep, which an option that asks for none lets pass.
+// The error of an end beyond either limit names the joint and the excess. An end with less clearance than the search
+// keeps is an error too, unless the options ask for no clearance.
 func TestEnds(t *testing.T) {
 	tip := robot.Point{Link: 0, Local: vec{1}}
 	for _, c := range []struct {

@@ -16,7 +16,7 @@ const (
 	wallFar   = 50.0 // half its length and height
 )
 
-// gateway makes the scene of walls, if sides are asked for.
+// gateway makes the scene of walls, if the options name a side.
 func (pl *Planner) gateway() {
 	walls := len(pl.o.Sides) - strings.Count(pl.o.Sides, string(Any))
 	if walls == 0 {

@@ -22,7 +22,7 @@ func NewPoints(at [][3]float64) *Points {
 	return p
 }
 
-// Some returns at most so many of the places, for pictures.
+// Some returns at most `most` of the places, for pictures.
 func (p *Points) Some(most int) (out [][3]float64) {
 	for i := 0; i < len(p.at); i += 1 + len(p.at)/most {
 		out = append(out, p.at[i])

@@ -44,7 +44,7 @@ func LinkOrigins(arm *robot.Arm) []Body {
 	return out
 }
 
-// SelfPairs returns the pairs of bodies of which one is on each of two links, for all pairs of links.
+// SelfPairs returns, for each pair of links, all pairs of a body on the first link and a body on the second.
 func SelfPairs(bodies []Body, links [][2]int) [][2]int {
 	var out [][2]int
 	for _, pair := range links {

@@ -25,9 +25,9 @@ import (
 //
 //	max(φ(p₀) + s ∇φ(p₀)·(p₁ − p₀), φ(p₁) − (1 − s) ∇φ(p₁)·(p₁ − p₀)),
 //
-// and changes by at most the distance moved. The least value of the two lines, less M(t₁ − t₀)²/8, is a lower bound of
-// the room in between; bisection makes it as sharp as is asked, with an error that falls as the square of the interval.
-// Two bodies of the arm: the same with φ = |p − p'|, of the difference of their curves.
+// and changes by at most the distance moved. The minimum of the two lines, less M(t₁ − t₀)²/8, is a lower bound of the
+// clearance between t₀ and t₁. Bisection sharpens the bound; its error falls as the square of the interval. For two
+// bodies of the arm take φ = |p − p'| and the difference of their curves.
 
 const (
 	deepest = 26    // how often an interval is halved at most

@@ -88,8 +88,8 @@ const (
 	room = 1e-5
 )
 
-// Times passes along the spline, of one knot or of three and more, in at least so many seconds from knot to knot, above
-// 0.
+// Times passes along a spline of one knot or of at least three knots. Each segment takes at least `least` seconds, and
+// least is above 0.
 func (p *Spline) Times(b Bounds, least float64) *Motion {
 	n, k := p.n, len(p.h)+1
 	m := &Motion{Time: make([]float64, k), Q: p.q, V: make([]float64, len(p.q))}

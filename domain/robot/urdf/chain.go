@@ -145,8 +145,8 @@ func (t *tree) free(link, base int) (n int, length float64) {
 	return n, length
 }
 
-// hand returns the link at the end of the chain of most free joints, or where fingers branch off it: behind at least
-// so many joints as an arm has, where no more of the chain's length is left than that of a finger.
+// hand returns the link at the end of the chain with the most free joints, or the link where fingers branch off that
+// chain. Fingers come after at least as many joints as an arm has, and are at most a fifth of the chain's length.
 func (t *tree) hand(base int, given bool) (tip int) {
 	const arm, finger = 4, 0.2
 	from := func(i int) int {

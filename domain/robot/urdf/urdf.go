@@ -31,7 +31,7 @@ type Options struct {
 	Volume bool
 	Excess float64
 
-	// Cover, above 0, asks for the volume as at most so many spheres a link, those of meshes too.
+	// Cover, above 0, asks for the volume as at most Cover spheres a link, meshes included.
 	Cover int
 }
 

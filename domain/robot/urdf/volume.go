@@ -55,7 +55,7 @@ func (s *shape) cover(excess float64) (pieces [3]int, radius float64, ok bool) {
 	return pieces, 0, false
 }
 
-// spheres appends those that cover a shape of a link that sits at a pose on link i.
+// spheres appends the spheres that cover a shape; at is the shape's pose on link i of the arm.
 func (s *shape) spheres(out []robot.Sphere, i int, at robot.Pose, excess float64) ([]robot.Sphere, bool) {
 	n, radius, ok := s.cover(excess)
 	if !ok || len(out)+n[0]*n[1]*n[2] > MostSpheres {
@@ -80,7 +80,7 @@ func (s *shape) spheres(out []robot.Sphere, i int, at robot.Pose, excess float64
 	return out, len(out) <= MostSpheres
 }
 
-// A seat is where a link of the file sits on the arm.
+// A seat is the pose of a link of the file on a link of the arm.
 type seat struct {
 	link int // of the arm
 	pose robot.Pose

@@ -105,9 +105,9 @@ type lane struct {
 	loss    [3]float64
 }
 
-// Fit returns the network fitted to the mesh, a function of the mesh and the options alone. tick, which may be nil,
-// hears of every step. The error is that of Check, a mesh.Fault that leaves h without a sign (Refuses), one
-// of kind fault.Diverged or the context's.
+// Fit returns the network fitted to the mesh, a function of the mesh and the options alone. It calls tick, which may be
+// nil, after every step. The error is that of Check, a mesh.Fault that leaves h without a sign (Refuses), one of kind
+// fault.Diverged or the context's.
 func Fit(ctx context.Context, m *mesh.Mesh, o Options, pool *parallel.Pool, tick func(Step)) (*levelset.Network,
 	error) {
 	if err := o.Check(); err != nil {

@@ -279,7 +279,7 @@ func TestExaminePlane(t *testing.T) {
 	n.Bias(1)[0] = -300 // h = 3z
 	r := Examine(n, m, pool)
 	steep := math.Acos(1/math.Sqrt(3)) * 180 / math.Pi
-	size := math.Sqrt(12) // points lie within |z| ≤ 1, of which ⅓ is the mean
+	size := math.Sqrt(12) // points lie within |z| ≤ 1, and a third of these is the mean
 	for name, c := range map[string][2]float64{
 		"least angle": {r.Angle.Min, steep}, "largest angle": {r.Angle.Max, 180 - steep},
 		"slope": {r.Slope.Min, 3}, "largest slope": {r.Slope.Max, 3},
@@ -342,7 +342,7 @@ func TestExamineEmpty(t *testing.T) {
 	}
 }
 
-// Each bad fit is told, and a good one of a shell with a cavity is not.
+// Each bad fit gives a fault, and a good one of a shell with a cavity gives none.
 func TestFaults(t *testing.T) {
 	good := Report{Residual: Quantiles{Mean: 1e-3}, Slope: Quantiles{Min: 0.14}, Inside: 1, Outside: 2, Parts: 2,
 		Cavities: 1}

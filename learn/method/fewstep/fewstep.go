@@ -123,7 +123,7 @@ func New(p *langevin.Process, o Options) (*Method, error) {
 	return m, nil
 }
 
-// Levels returns the steps at which the network is asked, N first.
+// Levels returns the steps at which the sampler evaluates the network, N first.
 func (m *Method) Levels() []int { return slices.Clone(m.ks) }
 
 // With is method.Capabilities.With.

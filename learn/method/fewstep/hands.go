@@ -38,8 +38,7 @@ type hands struct {
 }
 
 // Arrange is method.SourceCapabilities.Arrange: it pairs the states of each level with x_0, and draws ξ, anew in each
-// epoch. So a path that serves several is seen in other pairs each time, of which a network can learn no more by heart
-// than what points there are.
+// epoch. A path that serves several epochs thus gives other pairs each time, so that the network overfits less.
 func (s *Source[T]) Arrange(seed, epoch uint64) {
 	s.ξ = keyed.Refreshed(keyed.LevelNoise, keyed.HeldLevelNoise, seed, epoch)
 	s.deal(seed, epoch)

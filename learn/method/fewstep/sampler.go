@@ -23,7 +23,7 @@ type sampler struct {
 	work []*worker
 }
 
-// A worker is the room of one goroutine, for blocks of so many rows.
+// A worker is the memory of one goroutine for a block of rows.
 type worker struct {
 	retract *retraction
 	ξ, v, y []float64 // rows×d
@@ -42,7 +42,7 @@ func newSampler(m *Method, rows int, pool *parallel.Pool) *sampler {
 	return s
 }
 
-// tries is how often a sample whose answer cannot be brought to Σ is asked for again, with fresh ξ.
+// tries is how often a sample is drawn again, with fresh ξ, if its answer cannot be brought to Σ.
 const tries = 32
 
 func (s *sampler) Generate(ctx context.Context, dst []float64, failed []bool, first, seed uint64, prior method.Prior,
@@ -336,8 +336,8 @@ func (s *Source[T]) mirror() {
 	})
 }
 
-// unfolded returns a row, or its image, of which a path came to x at level k of ks; u is uniform on [0, 1). At level N
-// noise has forgotten on which side a path began.
+// unfolded returns the row, or its image, that a path to x at level k of ks began at; u is uniform on [0, 1). At level
+// N noise has forgotten on which side a path began.
 func (s *Source[T]) unfolded(item, k int, x, x0 []float64, u float64) []float64 {
 	if s.images == nil || k == len(s.ks)-1 {
 		return x0

@@ -15,7 +15,7 @@ import (
 	"github.com/landing-diffusion/landing/learn/method"
 )
 
-// Sampler makes room to follow the ODE in blocks of so many rows.
+// Sampler allocates memory to follow the ODE in blocks of `rows` rows.
 func (m *Method) Sampler(rows int, pool *parallel.Pool) method.Sampler {
 	return &sampler{m: m, rows: rows, pool: pool, work: make([]*stepper, pool.Workers())}
 }

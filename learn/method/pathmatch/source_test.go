@@ -17,7 +17,7 @@ import (
 	"github.com/landing-diffusion/landing/tools/testkit"
 )
 
-// onSphere is ULLA of so many steps on the sphere, so many points of it, and workers.
+// onSphere returns ULLA with this number of steps on the sphere, points of it, and workers.
 func onSphere(t *testing.T, steps, points int) (*langevin.Process, []float64, *parallel.Pool) {
 	t.Helper()
 	p := &langevin.Process{Set: zoo.Sphere{D: 3}, Method: langevin.ULLA, Friction: 3,

@@ -9,8 +9,8 @@
 //
 //	F_θ(xQᵀ + c, p̃Qᵀ, t) = F_θ(x, p̃, t) Qᵀ    for Q in SO(3), c in R³,
 //
-// and samples lie anywhere in space as their prior does. Q is no reflection: the two hands of a
-// molecule are told apart. Parameters, and their names in checkpoints, are the MLP's.
+// and samples lie anywhere in space as their prior does. Q is no reflection: the network distinguishes the two
+// enantiomers of a molecule. Parameters, and their names in checkpoints, are the MLP's.
 //
 // With the option pairs the MLP also reads by how much the distances of some pairs of atoms differ from those of the
 // reference, and has an output a_ij for each, which pulls the two along the line between them (torsions.go):

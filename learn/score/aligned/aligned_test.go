@@ -23,7 +23,7 @@ func random(draw *rand.Rand, n, atoms int) []float64 {
 	return x
 }
 
-// config is a small network for so many atoms.
+// config is a small network for `atoms` atoms.
 func config(atoms int, momentum bool) score.Config {
 	return score.Config{Dim: 3 * atoms, Momentum: momentum, Width: 6, Layers: 2, Seed: 1, Wavelength: 2,
 		Reference: random(rand.New(rand.NewPCG(1, 2)), 1, atoms)}

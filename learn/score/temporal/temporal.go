@@ -7,8 +7,8 @@
 //	level 1   ⌈L/2⌉ steps                  └► blocks ──────► ⊕ ─► blocks ┘
 //	level 2   ⌈L/4⌉ steps                          └► … blocks ┘
 //
-// with channels·2ⁱ channels at level i. A block is a residual one whose inner activations are scaled and shifted,
-// channel by channel, by what it is told of the time (FiLM, Perez et al. 2018):
+// with channels·2ⁱ channels at level i. A block is a residual one. The time scales and shifts its inner activations,
+// channel by channel (FiLM, Perez et al. 2018):
 //
 //	u = W₁ ∗ SiLU(x),   y = V x + W₂ ∗ SiLU((1 + s)⊙u + b) + c,   (s, b) = M e + m
 //	e = SiLU(E₂ SiLU(E₁(t, χ(t), held) + e₁) + e₂)
@@ -318,7 +318,7 @@ func newPlan(c score.Config) *plan {
 	p.head = p.layer(layer{name: "head", out: n[0], taps: taps, in: p.in, biases: p.steps * n[0], outer: true})
 	p.time = p.layer(layer{name: "time_0", out: e, taps: 1, in: p.features, biases: e, outer: true, once: true})
 	p.layer(layer{name: "time_1", out: e, taps: 1, in: e, biases: e, inner: true, once: true})
-	for i := range n { // so many blocks at each level on the way down, and but for the last up
+	for i := range n { // `blocks` blocks at each level, down and up; the coarsest level has one way
 		ways := 2
 		if i == top {
 			ways = 1
@@ -405,7 +405,7 @@ type Product struct {
 	Outer          bool // nobody asks for the gradient of its input
 }
 
-// Products lists the linear maps that a row goes through, the multiplications of which are nearly all that a pass does.
+// Products lists the linear maps that a row goes through. Their multiplications are nearly all the work of a pass.
 func (m *Model[T]) Products() (all []Product) {
 	for _, l := range m.layers {
 		times := m.lengths[l.level]

@@ -8,7 +8,7 @@ import (
 	"github.com/landing-diffusion/landing/tools/testkit"
 )
 
-// config is a small network for so many steps of width numbers, with every option.
+// config is a small network for `steps` steps of `width` numbers, with every option.
 func config(t testing.TB, steps, width int, options score.Options) score.Config {
 	c := score.Config{Dim: steps * width, Steps: steps, Seed: 1, Wavelength: 2, Horizon: 1, Options: score.Options{
 		"channels": 3, "embedding": 4}}

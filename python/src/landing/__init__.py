@@ -33,7 +33,7 @@ if TYPE_CHECKING:
         ProblemError,
         UsageError,
     )
-    from ._problem import Constraint, Formulas, Observable, Problem
+    from ._problem import Constraint, Formulas, Observable, Problem, Values
     from ._run import Evaluation, Figure, Finding, Metric, Run, Verdict, train
     from ._sample import Draws, sample
 
@@ -54,7 +54,7 @@ _HOMES = {
         "ProblemError",
         "UsageError",
     ],
-    "_problem": ["Constraint", "Formulas", "Observable", "Problem"],
+    "_problem": ["Constraint", "Formulas", "Observable", "Problem", "Values"],
     "_run": ["Evaluation", "Figure", "Finding", "Metric", "Run", "Verdict", "train"],
     "_sample": ["Draws", "sample"],
 }
@@ -101,6 +101,7 @@ __all__ = [
     "ProblemError",
     "Run",
     "UsageError",
+    "Values",
     "Verdict",
     "__version__",
     "check",

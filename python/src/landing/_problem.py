@@ -7,7 +7,7 @@ import json
 import math
 import os
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -15,10 +15,16 @@ from typing import Any
 
 import numpy as np
 
+from . import _arrays
+from ._arrays import Array
 from ._errors import ConstraintError, ProblemError, called
 from ._process import call
+from ._trace import traced
 
-__all__ = ["Constraint", "Formulas", "Observable", "Problem"]
+__all__ = ["Constraint", "Formulas", "Observable", "Problem", "Values"]
+
+Function = Callable[..., Any]
+"""A function of one point, an array of dim numbers, or of coordinates by their names; it returns a number or an array."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -26,12 +32,13 @@ class Constraint:
     """A constraint of a set of formulas, such as Constraint("c[j]^2 + s[j]^2 = 1", "unit[j]", for_="j in 0..6").
 
     Attributes:
-        expr: left = right, left <= right or left >= right in the formula language, which has exact derivatives.
-        name: in messages and figures; None: the formula.
+        expr: left = right, left <= right or left >= right in the formula language, which has exact derivatives; or a
+            Python function h(x) or g(x) of NumPy arrays, which is traced into that language.
+        name: in messages and figures; None: the formula, or the function's name.
         for_: a family: one constraint for each value of an index.
     """
 
-    expr: str
+    expr: str | Function
     name: str | None = None
     for_: str | None = None
 
@@ -41,7 +48,7 @@ class Observable:
     """A number of a point by which samples are compared with data.
 
     Attributes:
-        name, expr, for_: as of a Constraint; expr is a formula without a relation.
+        name, expr, for_: as of a Constraint; expr is a formula without a relation, or a function.
         let: names for formulas of its own.
         unit: for labels.
         range: of the histogram; else that of the data.
@@ -50,7 +57,7 @@ class Observable:
     """
 
     name: str
-    expr: str
+    expr: str | Function
     for_: str | None = None
     let: Mapping[str, str] | None = None
     unit: str | None = None
@@ -64,20 +71,54 @@ class Formulas:
     """A set that is written down: {x in R^dim: equalities hold, inequalities hold}.
 
     Attributes:
-        dim: coordinates x[0] … x[dim-1].
-        equality, inequality: formulas as strings, or Constraints.
+        dim: coordinates x[0] … x[dim-1]; None: as many as names, or as the arguments of functions.
+        equality, inequality: formulas as strings, Python functions of x, or Constraints.
         let: names for formulas, lists, and files of numbers ({"file": "b.npy"}), in order; a later one may use those
             before it.
         names: of the coordinates, for formulas, figures and files of samples.
         urdf: file of a robot, for fk(link) and fk_rotation(link).
     """
 
-    dim: int
-    equality: Sequence[str | Constraint | Mapping[str, Any]] = ()
-    inequality: Sequence[str | Constraint | Mapping[str, Any]] = ()
+    dim: int | None = None
+    equality: Sequence[str | Constraint | Mapping[str, Any] | Function] = ()
+    inequality: Sequence[str | Constraint | Mapping[str, Any] | Function] = ()
     let: Mapping[str, Any] | None = None
     names: Sequence[str] | None = None
     urdf: str | None = None
+
+
+@dataclasses.dataclass(frozen=True)
+class Values:
+    """Values of constraints at n points.
+
+    Attributes:
+        equalities, inequalities: names of the components.
+        h: n×m, 0 on the set. g: n×l, at most 0 on the set.
+    """
+
+    equalities: list[str]
+    inequalities: list[str]
+    h: Array
+    g: Array
+
+    @property
+    def violation(self) -> Array:
+        """The largest |h| and max(g, 0) of each point."""
+        return np.hstack([np.abs(self.h), np.maximum(self.g, 0), np.zeros((len(self.h), 1))]).max(axis=1)
+
+
+def _file(tree: Mapping[str, Any]) -> str:
+    """Returns a problem file: JSON is YAML."""
+    return json.dumps(tree, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def _unwrapped(tree: dict[str, Any], alone: bool) -> dict[str, Any]:
+    """Joins two sets of formulas into one, so that the second knows the names of the first."""
+    if alone or not isinstance(tree["all"][0], dict) or not {"dim", "names"} & set(tree["all"][0]) or "kind" in tree["all"][0]:
+        return tree
+    first, second = tree["all"]
+    lists = {k: [*(first.get(k) or []), *(second.get(k) or [])] for k in _CONSTRAINTS}
+    return {**second, **first, **{k: v for k, v in lists.items() if v}}
 
 
 class Problem:
@@ -87,35 +128,54 @@ class Problem:
 
         Problem("torus", set={"kind": "torus", "major": 2, "minor": 0.6})
         Problem("circle", set=Formulas(2, equality=["norm(x) = 1"]), train={"epochs": 300})
+        Problem("ball", dim=3, equality=[lambda x: x @ x - 1], inequality=[lambda x: -x[2]])
+
+    A Python function of NumPy arrays is called once with abstract arrays; what it computes is kept as formulas. So
+    the problem is an ordinary problem file: it can be saved, read, compared and pickled.
 
     Paths in it are relative to the working directory of Python when it is made.
 
     Args:
         name: of the run folder.
         set: the feasible set: a dict with its kind and keys, or Formulas.
+        equality, inequality: h(x) = 0 and g(x) <= 0: functions, formulas or Constraints. Beside `set`, points satisfy both.
+        dim: coordinates of a point, for functions of x.
+        names: of the coordinates. A DataFrame's columns are matched by them, and a function's arguments may be names.
         observe: numbers by which samples are compared with data.
         keys: the other sections: data, process, network, train, prior, generate, sample, potential,
             condition, seed, title, …
 
     Raises:
-        ConstraintError: something cannot be written down, such as a Python function.
+        ConstraintError: something cannot be written down, such as a function that branches on values: its line.
 
     What the binary does not know or refuses is told when the problem is used: check(problem) is quick.
     """
 
     def __init__(
         self,
-        name: str,
+        name: str = "run",
         *,
-        set: Formulas | Mapping[str, Any],
+        set: Formulas | Mapping[str, Any] | None = None,
+        equality: Sequence[str | Constraint | Mapping[str, Any] | Function] = (),
+        inequality: Sequence[str | Constraint | Mapping[str, Any] | Function] = (),
+        dim: int | None = None,
+        names: Sequence[str] | None = None,
         observe: Sequence[Observable | Mapping[str, Any]] = (),
         **keys: Any,
     ) -> None:
+        if not isinstance(name, str):
+            raise ProblemError(f"name is {name!r:.60}; expected text", key="name")
         given: dict[str, Any] = {"name": name, "set": set, **keys}
+        if equality or inequality or set is None:
+            written = Formulas(dim, equality, inequality, names=names)
+            given["set"] = written if set is None else {"all": [set, written]}
         if observe:
             given["observe"] = observe
         here = Path.cwd()
-        self._tree: dict[str, Any] | None = {k: _absolute(k, _plain(v, k), here) for k, v in given.items()}
+        tree = {k: _absolute(k, _plain(v, k), here) for k, v in given.items()}
+        if equality or inequality or set is None:
+            tree["set"] = _unwrapped(tree["set"], set is None)
+        self._tree: dict[str, Any] | None = traced(tree, dim)
         self._source: str | None = None
         self._variant: str | None = None
         self._settings: dict[str, Any] = {}
@@ -130,6 +190,35 @@ class Problem:
             if key not in keys:
                 raise ProblemError(f"the problem has no {key!r}", key=key)
         return cls(keys.pop("name"), **keys)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Writes the problem file, which from_yaml and the program read. Paths in it are absolute."""
+        if self._tree is None:
+            raise ProblemError(f"the problem is in {self._source} already: copy that")
+        tree: dict[str, Any] = json.loads(json.dumps(self._tree))
+        for key, value in self._settings.items():
+            part, (*above, last) = tree, key.split(".")
+            for name in above:
+                part = part.setdefault(name, {})
+            part[last] = value
+        Path(path).write_text(_file(tree), encoding="utf-8")
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Problem) and self.__dict__ == other.__dict__
+
+    def __hash__(self) -> int:
+        return hash(json.dumps(self.__dict__, sort_keys=True))
+
+    def values(self, points: Any) -> Values:
+        """Evaluates the constraints at points, n×d."""
+        with self._written() as (source, more), TemporaryDirectory(prefix="landing-") as folder:
+            rows, out = Path(folder) / "points.npy", Path(folder) / "values.npy"
+            _arrays.write(rows, _arrays.numbers(points, "points"))
+            with called(rows, "points"):
+                told, _ = call(["dev", "values"], [*more, f"--data={rows}", f"--output={out}"], [source])
+            all_ = _arrays.read(out)
+        m = len(told["equalities"])
+        return Values(told["equalities"], told["inequalities"], all_[:, :m], all_[:, m:])
 
     @classmethod
     def from_yaml(cls, path: str | os.PathLike[str], *, variant: str | None = None) -> Problem:
@@ -200,8 +289,7 @@ class Problem:
             return
         with TemporaryDirectory(prefix="landing-") as folder:
             path = Path(folder) / "problem.yaml"
-            # JSON is YAML; a problem file is UTF-8.
-            path.write_text(json.dumps(self._tree, indent=1, ensure_ascii=False, allow_nan=False), encoding="utf-8")
+            path.write_text(_file(self._tree), encoding="utf-8")
             with called(path, ""):
                 yield str(path), options
 
@@ -217,11 +305,10 @@ def settings_options(settings: Mapping[str, Any] | None) -> list[str]:
 
 
 _FORMULA = (
-    "Constraints and observables are formulas, as strings such as 'x[0]^2 + x[1]^2 = 1': landing compiles them with "
-    "exact first and second derivatives, and runs without Python. Write this one in the formula language "
-    "(docs/problem-file.md#sets-of-formulas), take a ready-made set such as {'kind': 'sphere', 'dim': 3}, or write a "
-    "set in Go (docs/adding.md#a-set)"
+    "Functions may stand in equality, inequality, observe and potential; elsewhere write text, numbers, lists and dicts, "
+    "as in a problem file (docs/problem-file.md)"
 )
+_FUNCTIONS = re.compile(r"set\b.*\.(in)?equality\[\d+\](\.expr)?|(observe\[\d+\]|potential)\.expr")
 
 
 def _plain(value: Any, at: str) -> Any:
@@ -256,11 +343,14 @@ def _plain(value: Any, at: str) -> Any:
         one = at.rsplit(".", 1)[-1]
         out = []
         for i, v in enumerate(value):
-            v = _plain({"expr": v} if isinstance(v, str) and one in _CONSTRAINTS else v, f"{at}[{i}]")
-            if one in _CONSTRAINTS and isinstance(v, dict) and "name" not in v and "expr" in v:
+            alone = one in _CONSTRAINTS and (isinstance(v, str) or callable(v))
+            v = _plain({"expr": v} if alone else v, f"{at}[{i}]")
+            if one in _CONSTRAINTS and isinstance(v, dict) and "name" not in v and isinstance(v.get("expr"), str):
                 v = {"name": v["expr"], **v}  # what a constraint without a name is called
             out.append(v)
         return out
+    if callable(value) and _FUNCTIONS.fullmatch(at):
+        return value
     if callable(value):
         called = getattr(value, "__qualname__", None) or repr(value)
         raise ConstraintError(f"{at} is a Python function, {called}. {_FORMULA}.", key=at)

@@ -15,9 +15,9 @@ import (
 	"github.com/landing-diffusion/landing/tools/testkit"
 )
 
-// Laws are checked on so many rows. A marginal whose law is known must be within 0.0195 of it in Kolmogorov's distance,
-// a mean within 6 standard errors: false alarms 1e-6 and 2e-9 for each of about a hundred numbers, 1e-4 in all; a
-// hundredth of the mass in a wrong place is mostly seen.
+// Laws are checked on `drawn` rows. A marginal with a known law must be within 0.0195 of it in Kolmogorov's distance, a
+// mean within 6 standard errors: false alarms 1e-6 and 2e-9 for each of about a hundred numbers, 1e-4 in all. The test
+// mostly sees a hundredth of the mass in a wrong place.
 const drawn = 20_000
 
 const (

@@ -5,7 +5,7 @@
 //
 // Rows are exact draws where the law has an exact sampler. The others are draws of
 // constrained Hamiltonian Monte Carlo, whose law is exact at any step, from chains that
-// must have mixed. The package trains nothing: tools/bench/suite does.
+// must have mixed. The package trains nothing.
 package problems
 
 import (
@@ -13,8 +13,11 @@ import (
 	"cmp"
 	"context"
 	"embed"
+	"errors"
 	"fmt"
 	"hash/fnv"
+	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -153,6 +156,17 @@ func end(j, d int) int {
 		return 1
 	}
 	return 0
+}
+
+// Write makes a folder with the problem file and its data: batch 0 with a seed.
+func (p *Problem) Write(ctx context.Context, pool *parallel.Pool, seed uint64, dir string) error {
+	x, err := p.Draw(ctx, pool, seed, 0, p.Rows)
+	if err != nil {
+		return err
+	}
+	data, err := p.Data(x)
+	return errors.Join(err, os.MkdirAll(dir, 0o777), os.WriteFile(filepath.Join(dir, p.DataFile()), data, 0o666),
+		os.WriteFile(filepath.Join(dir, "problem.yaml"), p.Observed(), 0o666))
 }
 
 // Source returns the problem file: data and set alone, as a new user writes them.

@@ -6,9 +6,9 @@ import (
 	"github.com/landing-diffusion/landing/internal/dense"
 )
 
-// Ridge is the reference implementation's geometry: (G + λI)⁻¹ in place of G†, on
-// the gradients as they are, without rank or scaling. Π² differs from Π, and where a
-// gradient vanishes Π becomes the identity and lets go of Σ, which is no error.
+// Ridge is the reference implementation's geometry: (G + λI)⁻¹ instead of G†, on the gradients as they are, without
+// rank or scaling. Π² differs from Π. Where a gradient vanishes Π becomes the identity and lets go of Σ, which is no
+// error.
 type Ridge struct {
 	λ, ε float64
 	eval constraint.Evaluator

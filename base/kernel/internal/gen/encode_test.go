@@ -2,8 +2,15 @@ package main
 
 import (
 	"encoding/hex"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/landing-diffusion/landing/tools/testkit"
 )
 
 // Encodings against those of the GNU assembler 2.40 (its displacements made 32 bits wide with {disp32}).
@@ -35,6 +42,44 @@ func TestEncodings(t *testing.T) {
 	} {
 		if w, err := hex.DecodeString(strings.ReplaceAll(want, " ", "")); err != nil || string(w) != string(got) {
 			t.Errorf("% x, want %s", got, want)
+		}
+	}
+}
+
+// Every instruction of the committed arm64 assembly that is written as a code is what GNU as makes of its comment.
+func TestArmEncodings(t *testing.T) {
+	const as, objcopy = "aarch64-linux-gnu-as", "aarch64-linux-gnu-objcopy"
+	if _, err := exec.LookPath(as); err != nil {
+		t.Skip("no aarch64-linux-gnu-as here (Debian: apt-get install binutils-aarch64-linux-gnu)")
+	}
+	files := testkit.Must(filepath.Glob("../../*_arm64.s"))
+	var want []string
+	source := ".arch armv8.6-a\n"
+	for _, file := range files {
+		for _, m := range regexp.MustCompile(`WORD \$0x(\w{8}) // (.*)`).
+			FindAllStringSubmatch(string(testkit.Must(os.ReadFile(file))), -1) {
+			want = append(want, m[1]+" "+m[2])
+			source += m[2] + "\n"
+		}
+	}
+	if len(files) == 0 || len(want) < 1000 {
+		t.Fatalf("%d instructions in %v", len(want), files)
+	}
+	t.Chdir(t.TempDir())
+	testkit.OK(t, os.WriteFile("a.s", []byte(source), 0o600))
+	for _, args := range [][]string{
+		{as, "-o", "a.o", "a.s"}, {objcopy, "-O", "binary", "-j", ".text", "a.o", "a.bin"},
+	} {
+		if out, err := exec.Command(args[0], args[1:]...).CombinedOutput(); err != nil {
+			t.Fatalf("%v: %v, %s", args, err, out)
+		}
+	}
+	code := testkit.Must(os.ReadFile("a.bin"))
+	testkit.Equal(t, len(code), 4*len(want), "bytes of code")
+	for i, w := range want {
+		c := code[4*i : 4*i+4]
+		if got := fmt.Sprintf("%02X%02X%02X%02X", c[3], c[2], c[1], c[0]); got != w[:8] {
+			t.Errorf("%s: GNU as makes %s", w, got)
 		}
 	}
 }

@@ -70,8 +70,11 @@ func memory64(i int) string { return fmt.Sprintf("softplus<>+%d(SB)", 64*i) }
 // up to w³¹, which leaves out less than 2e-17 of it.
 func softplus64(f *file) {
 	f.begin("softplus64"+f.name, "a, s, z, bias *float64, n int, beta, inverse float64", "SI DI R8 R9 CX")
+	if f.arm {
+		f.p("\tMOVD $softplus<>(SB), %s", base)
+	}
 	f.in("VBROADCASTSD beta+40(FP), %s", f.v(14))
-	f.in("VBROADCASTSD inverse+48(FP), %s", f.v(15))
+	f.in("VBROADCASTSD inverse+48(FP), %s", f.v(13))
 	f.in("PCALIGN $32")
 	f.p("loop:")
 	z, t, u, n, p, w, y := f.v(0), f.v(1), f.v(2), f.v(3), f.v(4), f.v(5), f.v(6)
@@ -117,7 +120,7 @@ func softplus64(f *file) {
 	f.in("VMOVUPD %s, %s", memory64(zero64), w)
 	f.in("VMAXPD %s, %s, %s", t, w, y)
 	f.in("VADDPD %s, %s, %s", y, p, p)
-	f.in("VMULPD %s, %s, %s", f.v(15), p, p)
+	f.in("VMULPD %s, %s, %s", f.v(13), p, p)
 	// the slope
 	f.in("VMOVUPD %s, %s", memory64(one64), y)
 	f.in("VADDPD %s, %s, %s", u, y, n)

@@ -34,12 +34,14 @@ type numbers struct {
 
 // tiles writes those of 1 to f.rows rows. R12 has the rows.
 func (f *file) tiles(t numbers) {
-	// Pointers to every third row; the two rows between are one and two strides on.
-	last := "SI"
-	for r := 3; r < f.rows; r += 3 {
-		f.in("LEAQ (%s)(AX*2), %s", last, pointer(r))
-		f.in("ADDQ AX, %s", pointer(r))
-		last = pointer(r)
+	for r := f.stride(); r < f.rows; r += f.stride() {
+		last := f.pointer(r - 1)
+		if f.arm {
+			f.in("LEAQ (%s)(AX*1), %s", last, f.pointer(r))
+			continue
+		}
+		f.in("LEAQ (%s)(AX*2), %s", last, f.pointer(r))
+		f.in("ADDQ AX, %s", f.pointer(r))
 	}
 	for r := f.rows; r > 1; r-- {
 		f.in("CMPQ R12, $%d", r)
@@ -89,8 +91,19 @@ func (f *file) rowCopy(name string, width int, row func(from, to string)) {
 	f.end()
 }
 
+// stride is how many rows of A share a pointer: x86 addresses the next two rows by one and two strides. NEON has a
+// pointer to each row and an offset, R15, that all rows share.
+func (f *file) stride() int {
+	if f.arm {
+		return 1
+	}
+	return 3
+}
+
 // pointer is the register that points to row r of A, or to one of the two rows before it.
-func pointer(r int) string { return []string{"SI", "R8", "R9", "R10", "R11"}[r/3] }
+func (f *file) pointer(r int) string {
+	return []string{"SI", "R8", "R9", "R10", "R11", "R14"}[r/f.stride()]
+}
 
 // tileRows writes the tile of n rows; registers 2r and 2r+1 sum row r.
 func (f *file) tileRows(n int, t numbers) {
@@ -108,23 +121,37 @@ func (f *file) tileRows(n int, t numbers) {
 	f.p("start%d:", n)
 	f.in("TESTQ CX, CX")
 	f.in("JZ store%d", n)
+	if f.arm {
+		f.in("XORQ R15, R15")
+	}
 	f.in("PCALIGN $32")
 	f.p("loop%d:", n)
 	f.in("VMOVUP%s (DI), %s", t.size, b0)
 	f.in("VMOVUP%s %d(DI), %s", t.size, f.bytes(), b1)
 	for r := range n {
-		at := fmt.Sprintf("(%s)", pointer(r))
-		if r%3 > 0 {
+		at := fmt.Sprintf("(%s)", f.pointer(r))
+		switch {
+		case f.arm:
+			at += "(R15*1)"
+		case r%3 > 0:
 			at += fmt.Sprintf("(AX*%d)", r%3)
 		}
 		f.in("VBROADCASTS%s %s, %s", t.size, at, f.v(x+r%2))
 		f.multiply(t.size, 2*f.rows, x+r%2, 2*r)
 		f.multiply(t.size, 2*f.rows+1, x+r%2, 2*r+1)
 	}
-	for r := 0; r < n; r += 3 {
-		f.in("ADDQ %s, %s", t.next, pointer(r))
+	if f.arm {
+		f.in("ADDQ %s, R15", t.next)
+	} else {
+		for r := 0; r < n; r += 3 {
+			f.in("ADDQ %s, %s", t.next, f.pointer(r))
+		}
 	}
-	f.in("ADDQ $%d, DI", 2*f.bytes())
+	if f.arm && f.pairs { // a panel of pairs is two tiles wide
+		f.in("ADDQ $%d, DI", 4*f.bytes())
+	} else {
+		f.in("ADDQ $%d, DI", 2*f.bytes())
+	}
 	f.in("DECQ CX")
 	f.in("JNZ loop%d", n)
 	f.p("store%d:", n)
@@ -134,11 +161,14 @@ func (f *file) tileRows(n int, t numbers) {
 
 // multiply adds the product of registers b and a to register c, of numbers of a size.
 func (f *file) multiply(size string, b, a, c int) {
-	if f.pairs {
+	switch {
+	case f.arm:
+		f.multiplyElement(size, b, a, c)
+	case f.pairs:
 		f.dotPairs(b, a, c)
-		return
+	default:
+		f.in("VFMADD231P%s %s, %s, %s", size, f.v(b), f.v(a), f.v(c))
 	}
-	f.in("VFMADD231P%s %s, %s, %s", size, f.v(b), f.v(a), f.v(c))
 }
 
 // zero clears a register.
@@ -173,8 +203,8 @@ func (f *file) move(n int, load bool) {
 			}
 		}
 	}
-	if f.wide() {
-		rows(true)
+	if f.wide() || f.arm { // NEON gets full tiles alone
+		rows(f.wide())
 		return
 	}
 	f.in("CMPQ cols+64(FP), $%d", 2*f.lanes)
@@ -202,7 +232,7 @@ func (f *file) mask(h int) string {
 
 func (f *file) load(at, reg string, h int, masked bool) {
 	switch {
-	case !masked:
+	case !masked || f.arm:
 		f.in("VMOVUPS %s, %s", at, reg)
 	case f.wide():
 		f.in("VMOVUPS.Z %s, %s, %s", at, f.mask(h), reg)
@@ -213,7 +243,7 @@ func (f *file) load(at, reg string, h int, masked bool) {
 
 func (f *file) store(reg, at string, h int, masked bool) {
 	switch {
-	case !masked:
+	case !masked || f.arm:
 		f.in("VMOVUPS %s, %s", reg, at)
 	case f.wide():
 		f.in("VMOVUPS %s, %s, %s", reg, f.mask(h), at)

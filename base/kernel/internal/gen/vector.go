@@ -45,6 +45,7 @@ func vector(f *file) {
 		f.in("VSUBPS %s, %s, %s", m, p, p)
 		f.store(p, "(SI)", 0, masked)
 	})
+	f.constants = f.arm
 	f.pass("biasSiLU", nil, []string{"y", "z", "bias"}, func(masked bool) {
 		f.load("(DI)", f.v(0), 0, masked)
 		f.load("(R8)", f.v(1), 0, masked)
@@ -93,6 +94,7 @@ func vector(f *file) {
 		f.in("VMULPS %s, %s, %s", f.v(6), f.v(0), f.v(0))
 		f.store(f.v(0), "(SI)", 0, masked)
 	})
+	f.constants = false
 }
 
 // modulated sets register 0 to (1 + scale)u + shift and register 6 to 1 + scale, of arrays in DI, R8 and R9.
@@ -128,6 +130,9 @@ func (f *file) pass(name string, scalars []scalar, arrays []string, body func(ma
 	for i, s := range scalars {
 		f.in("VBROADCASTSS %s+%d(FP), %s", s.name, n+8+4*i, f.v(s.reg))
 	}
+	if f.constants {
+		f.keepConstants()
+	}
 	f.in("MOVQ n+%d(FP), CX", n)
 	f.in("SUBQ $%d, CX", f.lanes)
 	f.in("JLT last")
@@ -142,17 +147,21 @@ func (f *file) pass(name string, scalars []scalar, arrays []string, body func(ma
 	f.p("last:")
 	f.in("ADDQ $%d, CX", f.lanes)
 	f.in("JZ done")
-	if f.wide() {
+	switch {
+	case f.arm:
+		f.oneByOne(ptrs, body)
+	case f.wide():
 		f.in("MOVL $-1, AX")
 		f.in("BZHIL CX, AX, AX")
 		f.in("KMOVW AX, K1")
-	} else {
+		body(true)
+	default:
 		f.in("LEAQ tail<>+64(SB), AX")
 		f.in("SHLQ $2, CX")
 		f.in("SUBQ CX, AX")
 		f.in("VMOVUPS (AX), %s", f.mask(0))
+		body(true)
 	}
-	body(true)
 	f.p("done:")
 	f.end()
 }

@@ -1,4 +1,4 @@
-package suite
+package main
 
 import (
 	"errors"
@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/landing-diffusion/landing/base/parallel"
 	"github.com/landing-diffusion/landing/experiment"
@@ -38,9 +37,8 @@ func TestDraftsTrain(t *testing.T) {
 			continue // as s2 and ring6, with rows that take long
 		}
 		t.Run(p.Name, func(t *testing.T) {
-			c := &Config{Out: t.TempDir(), For: 3 * time.Minute, Seed: 1, Pool: pool}
-			dir, _, err := c.Write(t.Context(), &p)
-			testkit.OK(t, err)
+			dir := t.TempDir()
+			testkit.OK(t, p.Write(t.Context(), pool, 1, dir))
 			drafted(t, filepath.Join(dir, p.DataFile()), "", pool)
 		})
 	}

@@ -10,13 +10,13 @@ import (
 )
 
 const (
-	mendNodes  = 400  // of the trees around one place
-	mendInside = 0.01 // rad or m that waypoints keep from limits, if they can
+	mendNodes    = 400  // of the trees around one place
+	repairInside = 0.01 // rad or m that waypoints keep from limits, if they can
 )
 
-// NewMender makes a Planner for Mend, Relax, Onto and Off. It keeps to joint values as they are given: of values that
-// differ by whole turns it never takes another.
-func NewMender(p Problem, waypoints int) (*Planner, error) {
+// NewRepairer makes a Planner for Repair, Relax, Onto and Off. It keeps joint values as the caller gives them: it never
+// replaces a value by one that differs by whole turns.
+func NewRepairer(p Problem, waypoints int) (*Planner, error) {
 	pl, err := New(p, Options{Waypoints: waypoints, Shortcuts: 20, Smooth: 5})
 	if err == nil {
 		pl.path.turns = true
@@ -53,11 +53,11 @@ func (pl *Planner) Relax(q []float64, passes int) {
 	}
 }
 
-// stands reports whether q has the margin and so much more, and then is within limits by mendInside.
+// stands reports whether q has the margin and so much more, and then is within limits by repairInside.
 func (pl *Planner) stands(q []float64, more float64) bool {
 	for j, v := range q {
 		low, high := pl.path.low[j], pl.path.high[j]
-		if inside := min(mendInside, (high-low)/4); more > 0 && pl.p.Limits && (v < low+inside || v > high-inside) {
+		if inside := min(repairInside, (high-low)/4); more > 0 && pl.p.Limits && (v < low+inside || v > high-inside) {
 			return false
 		}
 	}
@@ -66,11 +66,11 @@ func (pl *Planner) stands(q []float64, more float64) bool {
 	return room >= pl.p.Margin+more
 }
 
-// Mend returns a motion from the first of the waypoints q to the last by way of those between, as far as they can be
-// joined on Σ with so much room beyond the margin, 0.003 m and with each try four times as much: straight, or else by
-// trees that grow about the gap. What it draws is a function of (seed, query, try). The error is an *Error, or that of
-// ctx.
-func (pl *Planner) Mend(ctx context.Context, q []float64, seed, query uint64, try int) (*Path, error) {
+// Repair returns a motion through the waypoints q, from the first to the last. It skips waypoints that it cannot join
+// on Σ. The clearance beyond the margin is 0.003 m at try 0, and four times as much at each further try. Repair joins
+// neighbours by a straight segment or else by trees in the gap. Its random numbers are a function of (seed, query,
+// try). The error is an *Error or the error of ctx.
+func (pl *Planner) Repair(ctx context.Context, q []float64, seed, query uint64, try int) (*Path, error) {
 	pl.ctx, pl.out, pl.keep = ctx, Path{}, pl.p.Margin+0.003*math.Pow(4, float64(try))
 	pl.draw, pl.spread = drawer{keyed.ArmRepairs.Stream(seed, 0), query, try << 20}, 0.5*float64(1+try)
 	way := [][]float64{slices.Clone(q[:pl.m])}

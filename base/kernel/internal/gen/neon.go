@@ -1,0 +1,435 @@
+package main
+
+import (
+	"fmt"
+	"log"
+	"regexp"
+	"strconv"
+	"strings"
+)
+
+// NEON code is AVX2 code, instruction by instruction: a register of eight float32 or four float64 numbers is a pair of
+// NEON registers, Y5 is V10 and V11. An element thus goes through the same operations, rounded in the same way, and
+// has the same bits on both. NEON has no masks: what does not fill a register is taken one number at a time.
+//
+// Encodings: Arm Architecture Reference Manual for A-profile, C7.2. TestArmEncodings holds them against GNU as.
+
+// A translation is the state of the translator.
+type translation struct {
+	where     []int // the pair of NEON registers that each register of AVX2 is in; the last is the spare pair
+	single    bool  // vectors hold one float32 number, in the first half
+	constants bool  // of sigmoid are in registers, from firstConstant on
+}
+
+const (
+	spare         = 15 // AVX2 code for NEON leaves it unused
+	firstConstant = 16
+	base          = "R15" // points to constants in memory
+	scratch       = "R14"
+)
+
+// armGeneral has the general registers for those of x86. Go keeps R18 and those from R26 on for itself.
+var armGeneral = map[string]string{
+	"SI": "R0", "DI": "R1", "DX": "R2", "CX": "R3", "AX": "R4", "BX": "R5", "R8": "R6", "R9": "R7",
+	"R10": "R8", "R11": "R9", "R12": "R10", "R13": "R11", "R14": "R12", "R15": "R13",
+}
+
+// armScalar has the instructions whose operands stay in their order.
+var armScalar = map[string]string{
+	"MOVQ": "MOVD", "ADDQ": "ADDS", "SUBQ": "SUBS", "PCALIGN": "PCALIGN", "RET": "RET",
+	"JMP": "B", "JEQ": "BEQ", "JZ": "BEQ", "JNE": "BNE", "JNZ": "BNE", "JLT": "BLT", "JGE": "BGE", "JG": "BGT",
+	"JGT": "BGT",
+}
+
+// An armOp is an instruction on vectors of equal numbers.
+type armOp struct {
+	name string
+	code uint32 // with .4s, or .16b where the numbers do not matter
+	wide uint32 // what to add for .2d
+}
+
+const sz = 1 << 22
+
+// armVector has those of two sources, the second first as in Go's AVX, and a destination.
+var armVector = map[string]armOp{
+	"VADDP": {"fadd", 0x4E20D400, sz}, "VSUBP": {"fsub", 0x4EA0D400, sz}, "VMULP": {"fmul", 0x6E20DC00, sz},
+	"VDIVP": {"fdiv", 0x6E20FC00, sz}, "VMAXP": {"fmax", 0x4E20F400, sz}, "VMINP": {"fmin", 0x4EA0F400, sz},
+	"VFMADD231P": {"fmla", 0x4E20CC00, sz}, "VFNMADD231P": {"fmls", 0x4EA0CC00, sz},
+	"VPADD": {"add", 0x4EA08400, sz}, "VPSUB": {"sub", 0x6EA08400, sz},
+	"VANDP": {"and", 0x4E201C00, 0}, "VXORP": {"eor", 0x6E201C00, 0},
+}
+
+var (
+	fcmgt  = armOp{"fcmgt", 0x6EA0E400, sz}
+	orr    = armOp{"orr", 0x4EA01C00, 0}
+	bit    = armOp{"bit", 0x6EA01C00, 0}
+	fsqrt  = armOp{"fsqrt", 0x6EA1F800, sz}
+	fcvtns = armOp{"fcvtns", 0x4E21A800, sz}
+	scvtf  = armOp{"scvtf", 0x4E21D800, sz}
+)
+
+// word writes an instruction as its code, and as a comment what it says to GNU as.
+func (f *file) word(code uint32, format string, args ...any) {
+	f.p("\tWORD $0x%08X // %s", code, fmt.Sprintf(format, args...))
+}
+
+// apply writes an instruction of a destination and one or two sources; size is S or D.
+func (f *file) apply(op armOp, size string, d int, sources ...int) {
+	code, suffix := op.code|uint32(d), ".4s"
+	switch {
+	case op.wide == 0:
+		suffix = ".16b"
+	case size == "D":
+		code, suffix = code+op.wide, ".2d"
+	}
+	text := fmt.Sprintf("%s v%d%s", op.name, d, suffix)
+	for i, s := range sources {
+		code |= uint32(s) << []int{5, 16}[i]
+		text += fmt.Sprintf(", v%d%s", s, suffix)
+	}
+	f.word(code, "%s", text)
+}
+
+// halves runs do for each NEON register of a pair.
+func (f *file) halves(do func(h int)) {
+	do(0)
+	if !f.single {
+		do(1)
+	}
+}
+
+// pair returns the pair that holds a register, by number.
+func (f *file) pair(i int) int {
+	for len(f.where) <= spare {
+		f.where = append(f.where, len(f.where))
+	}
+	return f.where[i]
+}
+
+// numbered returns the number of a register such as Y5.
+func numbered(reg string) int {
+	i, err := strconv.Atoi(strings.TrimLeft(reg, "XY"))
+	if err != nil {
+		log.Fatalf("%q is not a vector register", reg)
+	}
+	return i
+}
+
+var (
+	constantAt = regexp.MustCompile(`^\w+<>\+(\d+)\(SB\)$`)
+	indexed    = regexp.MustCompile(`^\((\w+)\)\((\w+)\*(\d)\)$`)
+	indirect   = regexp.MustCompile(`^(\d*)\((\w+)\)$`)
+)
+
+// source returns the registers of an operand by half. One that lies in memory is loaded to the spare pair.
+func (f *file) source(operand string) [2]int {
+	i := 2 * f.pair(spare)
+	switch m := constantAt.FindStringSubmatch(operand); {
+	case m != nil && f.constants:
+		offset, _ := strconv.Atoi(m[1])
+		i = firstConstant + offset/64
+		return [2]int{i, i}
+	case m != nil:
+		f.p("\tFMOVQ %s(%s), F%d", m[1], base, i)
+		return [2]int{i, i}
+	case indirect.MatchString(operand):
+		f.p("\tFLDPQ %s, (F%d, F%d)", f.general(operand), i, i+1)
+	default:
+		i = 2 * f.pair(numbered(operand))
+	}
+	return [2]int{i, i + 1}
+}
+
+// keepConstants loads those of sigmoid.
+func (f *file) keepConstants() {
+	f.p("\tMOVD $sigmoid<>(SB), %s", base)
+	for i := range size {
+		f.p("\tFMOVQ %d(%s), F%d", 64*i, base, firstConstant+i)
+	}
+}
+
+// oneByOne writes the loop over the last CX numbers of a pass.
+func (f *file) oneByOne(pointers []string, body func(masked bool)) {
+	f.single = true
+	f.p("one:")
+	body(true)
+	for _, r := range pointers {
+		f.in("ADDQ $4, %s", r)
+	}
+	f.in("SUBQ $1, CX")
+	f.in("JNZ one")
+	f.single = false
+}
+
+// multiplyElement adds to c the product of b and the first element of a, which is a pair of numbers in bfloat16.
+func (f *file) multiplyElement(size string, b, a, c int) {
+	for h := range 2 {
+		n, m, d := uint32(2*f.pair(b)+h), uint32(2*f.pair(a)), uint32(2*f.pair(c)+h)
+		operands := m<<16 | n<<5 | d
+		switch {
+		case f.pairs:
+			f.word(0x4F40F000|operands, "bfdot v%d.4s, v%d.8h, v%d.2h[0]", d, n, m)
+		case size == "D":
+			f.word(0x4FC01000|operands, "fmla v%d.2d, v%d.2d, v%d.d[0]", d, n, m)
+		default:
+			f.word(0x4F801000|operands, "fmla v%d.4s, v%d.4s, v%d.s[0]", d, n, m)
+		}
+	}
+}
+
+// general translates a general register, an immediate, a parameter or an address.
+func (f *file) general(operand string) string {
+	if r, ok := armGeneral[operand]; ok {
+		return r
+	}
+	if m := indexed.FindStringSubmatch(operand); m != nil && m[3] == "1" {
+		return fmt.Sprintf("(%s)(%s)", armGeneral[m[1]], armGeneral[m[2]])
+	}
+	if m := indirect.FindStringSubmatch(operand); m != nil && m[2] != "FP" {
+		return fmt.Sprintf("%s(%s)", m[1], armGeneral[m[2]])
+	}
+	return operand
+}
+
+// translate writes what an instruction of x86 becomes.
+func (f *file) translate(line string) {
+	op, rest, _ := strings.Cut(line, " ")
+	args := strings.Split(rest, ", ")
+	if scalar, ok := armScalar[op]; ok {
+		for i, a := range args {
+			args[i] = f.general(a)
+		}
+		f.p("\t%s", strings.TrimRight(scalar+" "+strings.Join(args, ", "), " "))
+		return
+	}
+	switch op {
+	case "VZEROUPPER": // x86 alone
+	case "DECQ":
+		f.p("\tSUBS $1, %s", f.general(args[0]))
+	case "XORQ":
+		f.p("\tMOVD $0, %s", f.general(args[1]))
+	case "TESTQ":
+		f.p("\tCMP $0, %s", f.general(args[0]))
+	case "CMPQ":
+		a := f.general(args[0])
+		if strings.Contains(a, "(FP)") {
+			f.p("\tMOVD %s, %s", a, scratch)
+			a = scratch
+		}
+		f.p("\tCMP %s, %s", f.general(args[1]), a)
+	case "LEAQ":
+		m := indexed.FindStringSubmatch(args[0])
+		f.p("\tADD %s, %s, %s", armGeneral[m[2]], armGeneral[m[1]], f.general(args[1]))
+	default:
+		f.translateVector(op, args)
+	}
+}
+
+// translateVector is translate for vectors of float32, float64 and integers.
+func (f *file) translateVector(op string, args []string) {
+	size, name := "S", op[:len(op)-1]
+	if strings.HasSuffix(op, "PD") || strings.HasSuffix(op, "SD") ||
+		strings.HasPrefix(op, "VP") && strings.HasSuffix(op, "Q") {
+		size = "D"
+	}
+	last := args[len(args)-1]
+	each := func(op armOp, operands ...string) {
+		d, sources := f.source(last), make([][2]int, len(operands))
+		for i, o := range operands {
+			sources[i] = f.source(o)
+		}
+		f.halves(func(h int) {
+			var s []int
+			for _, pair := range sources {
+				s = append(s, pair[h])
+			}
+			f.apply(op, size, d[h], s...)
+		})
+	}
+	if v, ok := armVector[name]; ok {
+		each(v, args[1], args[0])
+		return
+	}
+	switch op {
+	case "VMOVUPS", "VMOVUPD", "VMOVSD":
+		f.moveVector(op, args[0], args[1])
+	case "VBROADCASTSS", "VBROADCASTSD":
+		d := f.source(last)
+		f.p("\tFMOV%s %s, F%d", size, f.general(args[0]), d[0])
+		if strings.Contains(args[0], "(FP)") { // what is in memory is multiplied by its first element
+			code, t := map[string]uint32{"S": 0x4E040400, "D": 0x4E080400}[size], strings.ToLower(size)
+			for _, to := range []int{d[1], d[0]} {
+				f.word(code|uint32(d[0])<<5|uint32(to), "dup v%d.%s%s, v%d.%s[0]", to,
+					map[string]string{"S": "4", "D": "2"}[size], t, d[0], t)
+			}
+		}
+	case "VFMADD213PS", "VFMADD213PD": // d ← a d + c: into the spare pair, which then is d
+		f.copyVector(args[0], "Y15")
+		d, a, c := f.source(last), f.source(args[1]), f.source("Y15")
+		f.halves(func(h int) { f.apply(armVector["VFMADD231P"], size, c[h], a[h], d[h]) })
+		i := numbered(last)
+		f.where[i], f.where[spare] = f.where[spare], f.where[i]
+	case "VSQRTPS":
+		each(fsqrt, args[0])
+	case "VCVTPS2DQ", "VCVTPD2DQY": // float64 to integers of 64 bits at once
+		size = map[string]string{"VCVTPS2DQ": "S", "VCVTPD2DQY": "D"}[op]
+		each(fcvtns, args[0])
+	case "VCVTDQ2PS", "VCVTDQ2PD":
+		each(scvtf, args[0])
+	case "VPMOVSXDQ": // they are
+	case "VPSRAD", "VPSLLD", "VPSLLQ":
+		f.shift(op, size, args)
+	case "VCMPPS", "VCMPPD":
+		if args[0] == "$30" { // greater; others are less
+			args[1], args[2] = args[2], args[1]
+		}
+		each(fcmgt, args[1], args[2])
+	case "VBLENDVPS", "VBLENDVPD":
+		f.copyVector(args[2], last)
+		each(bit, args[1], args[0])
+	default:
+		log.Fatalf("no NEON for %s %s", op, strings.Join(args, ", "))
+	}
+}
+
+// copyVector copies a register or a constant.
+func (f *file) copyVector(from, to string) {
+	if from == to {
+		return
+	}
+	d, s := f.source(to), [2]int{}
+	if m := constantAt.FindStringSubmatch(from); m != nil && !f.constants {
+		f.halves(func(h int) { f.p("\tFMOVQ %s(%s), F%d", m[1], base, d[h]) })
+		return
+	}
+	s = f.source(from)
+	f.halves(func(h int) { f.apply(orr, "S", d[h], s[h], s[h]) })
+}
+
+// moveVector loads, stores or copies.
+func (f *file) moveVector(op, from, to string) {
+	load := !strings.HasPrefix(from, "X") && !strings.HasPrefix(from, "Y")
+	reg, at := from, f.general(to)
+	if load {
+		reg, at = to, f.general(from)
+	}
+	r := f.source(reg)
+	move := func(op, pair string) {
+		if load {
+			f.p("\t%s %s, %s", op, at, pair)
+		} else {
+			f.p("\t%s %s, %s", op, pair, at)
+		}
+	}
+	one := fmt.Sprintf("F%d", r[0])
+	switch {
+	case constantAt.MatchString(from):
+		f.copyVector(from, to)
+	case f.single:
+		move("FMOVS", one)
+	case op == "VMOVSD":
+		move("FMOVD", one)
+	case strings.HasPrefix(reg, "X"):
+		move("FMOVQ", one)
+	case load:
+		move("FLDPQ", fmt.Sprintf("(F%d, F%d)", r[0], r[1]))
+	default:
+		move("FSTPQ", fmt.Sprintf("(F%d, F%d)", r[0], r[1]))
+	}
+}
+
+// shift shifts integers to the left, or with their sign to the right.
+func (f *file) shift(op, size string, args []string) {
+	by, _ := strconv.Atoi(args[0][1:])
+	width, suffix := 32, "4s"
+	if size == "D" {
+		width, suffix = 64, "2d"
+	}
+	code, name, immediate := uint32(0x4F005400), "shl", width+by
+	if op == "VPSRAD" {
+		code, name, immediate = 0x4F000400, "sshr", 2*width-by
+	}
+	s, d := f.source(args[1]), f.source(args[2])
+	f.halves(func(h int) {
+		f.word(code|uint32(immediate)<<16|uint32(s[h])<<5|uint32(d[h]), "%s v%d.%s, v%d.%s, #%d", name, d[h], suffix,
+			s[h], suffix, by)
+	})
+}
+
+// pairsNEON writes what lays float32 numbers out as pairs of bfloat16, for whole blocks: pairs_arm64.go has the rest.
+func pairsNEON(f *file) {
+	// 32·n numbers, rounded.
+	f.begin("narrowNEON", "dst *uint32, src *float32, n int", "DI SI CX")
+	f.p("loop:")
+	for i := range 4 {
+		f.p("\tFLDPQ %d(R0), (F%d, F%d)", 32*i, 2*i, 2*i+1)
+	}
+	for i := range 4 {
+		f.narrowHalves(2*i, 2*i+1, 8+i)
+	}
+	for i := range 2 {
+		f.p("\tFSTPQ (F%d, F%d), %d(R1)", 8+2*i, 9+2*i, 32*i)
+	}
+	f.in("ADDQ $128, SI")
+	f.in("ADDQ $64, DI")
+	f.in("DECQ CX")
+	f.in("JNZ loop")
+	f.end()
+
+	// 16 pairs of numbers of a and of b.
+	f.begin("weaveNEON", "dst *uint32, a, b *float32", "DI SI DX")
+	for h := range 2 {
+		for i, r := range []string{"R0", "R2"} {
+			f.p("\tFLDPQ %d(%s), (F%d, F%d)", 32*h, r, 2*i, 2*i+1)
+			f.narrowHalves(2*i, 2*i+1, 4+i)
+		}
+		f.permute("zip1", 0x4E403800, "8h", 6, 4, 5)
+		f.permute("zip2", 0x4E407800, "8h", 7, 4, 5)
+		f.p("\tFSTPQ (F6, F7), %d(R1)", 32*h)
+	}
+	f.end()
+}
+
+// turnNEON transposes a 16×16 block of 32-bit words, rows stride words apart and in the result step, in 4×4 blocks.
+func turnNEON(f *file) {
+	f.begin("turnNEON", "dst *uint32, step int, src *uint32, stride int", "DI DX SI BX")
+	f.p("\tLSL $2, R2")
+	f.p("\tLSL $2, R5")
+	rows := []string{"R0", "R6", "R7", "R8"}
+	for i := range 4 {
+		for r := range 3 {
+			f.p("\tADD R5, %s, %s", rows[r], rows[r+1])
+		}
+		f.p("\tADD $%d, R1, R9", 16*i)
+		for j := range 4 {
+			for r, at := range rows {
+				f.p("\tFMOVQ %d(%s), F%d", 16*j, at, r)
+			}
+			for r := range 2 {
+				f.permute("trn1", 0x4E802800, "4s", 4+2*r, 2*r, 2*r+1)
+				f.permute("trn2", 0x4E806800, "4s", 5+2*r, 2*r, 2*r+1)
+			}
+			for c := range 2 {
+				f.permute("trn1", 0x4EC02800, "2d", c, 4+c, 6+c)
+				f.permute("trn2", 0x4EC06800, "2d", 2+c, 4+c, 6+c)
+			}
+			for c := range 4 {
+				f.p("\tFMOVQ F%d, (R9)", c)
+				f.p("\tADD R2, R9")
+			}
+		}
+		f.p("\tADD R5, R8, R0")
+	}
+	f.end()
+}
+
+// permute writes an instruction that takes elements of two registers.
+func (f *file) permute(name string, code uint32, suffix string, d, n, m int) {
+	f.word(code|uint32(m<<16|n<<5|d), "%s v%d.%s, v%d.%s, v%d.%s", name, d, suffix, n, suffix, m, suffix)
+}
+
+// narrowHalves rounds two registers of float32 to one of bfloat16.
+func (f *file) narrowHalves(low, high, d int) {
+	f.word(0x0EA16800|uint32(low<<5|d), "bfcvtn v%d.4h, v%d.4s", d, low)
+	f.word(0x4EA16800|uint32(high<<5|d), "bfcvtn2 v%d.8h, v%d.4s", d, high)
+}

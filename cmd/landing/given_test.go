@@ -1,0 +1,62 @@
+package main
+
+import (
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/landing-diffusion/landing/base/arrayfile"
+	"github.com/landing-diffusion/landing/tools/testkit"
+)
+
+// generate --given keeps of the plain samples those that pass, or sends particles; its samples keep what is given, and
+// do not depend on the number of workers. What cannot be is refused with its line, and nothing is written.
+func TestGiven(t *testing.T) {
+	dir := t.TempDir()
+	demoRun(t, dir)
+	file := func(text string) { testkit.OK(t, os.WriteFile("g.yaml", []byte(text), 0o644)) }
+	rows := func(name string) []float64 { return testkit.Must(arrayfile.ReadNPY(name)).Float64 }
+	const north = "inequality: [{name: north, expr: 'x[2] >= 0'}]\n"
+	file(north + "draw: rejection\n")
+	v := wantJSON(t, ok(t, dir, "generate", "r", "--given", "g.yaml", "-n", "40", "-o", "a.npy", "--json"))
+	given := v["given"].(map[string]any)
+	ok(t, dir, "generate", "r", "-n", "300", "-o", "plain.npy")
+	var want []float64
+	for x := rows("plain.npy"); len(want) < 3*40 && len(x) > 0; x = x[3:] {
+		if x[2] >= 0 {
+			want = append(want, x[:3]...)
+		}
+	}
+	testkit.EqualSlices(t, rows("a.npy"), want, "samples by rejection")
+	testkit.Equal(t, given["by"], any("rejection"), "drawn by")
+
+	file(north + "equality: [{name: cut, expr: 'x[0] = 0.1'}]\nobserve: [{expr: 'x[1]', value: 0.3, sd: 0.5}]\n")
+	v = wantJSON(t, ok(t, dir, "generate", "r", "--given", "g.yaml", "-n", "50", "-o", "b.npy", "--workers", "1",
+		"--json"))
+	ok(t, dir, "generate", "r", "--given", "g.yaml", "-n", "50", "-o", "c.npy", "--workers", "3")
+	testkit.EqualSlices(t, rows("c.npy"), rows("b.npy"), "with three workers, samples")
+	testkit.Equal(t, v["given"].(map[string]any)["by"], any("particles"), "drawn by")
+	for x := rows("b.npy"); len(x) > 0; x = x[3:] {
+		if d := x[0] - 0.1; d > 1e-9 || d < -1e-9 || x[2] < 0 {
+			t.Fatalf("the sample %v is off", x[:3])
+		}
+	}
+	for _, c := range []struct {
+		text string
+		code int
+		says string
+	}{
+		{"inequality: [{name: out, expr: 'norm(x) >= 2'}]", exitCheck, "no point of the set"},
+		{"equality: [{name: again, expr: 'norm(x) = 1'}]", exitConfig, `"again" holds at all points`},
+		{"equality: [{name: out, expr: 'norm(x) = 2'}]", exitCheck, "landing: no point of the set"},
+		{"\n\nobserve: [{expr: 'y', value: 1, sd: 1}]", exitConfig, "g.yaml:3"},
+		{"observe: [{expr: 'x[0]', value: 1, sd: 1}]\ndraw: repair", exitConfig, "draw: repair"},
+	} {
+		file(c.text)
+		r := do(t, dir, "generate", "r", "--given", "g.yaml", "-n", "1", "-o", "d.npy")
+		if _, err := os.Stat("d.npy"); r.code != c.code || !strings.Contains(r.stderr, c.says) || err == nil {
+			t.Errorf("%s: exit %d, want %d with %q\n%s%s", c.text, r.code, c.code, c.says, r.stderr, r.stdout)
+		}
+	}
+	testkit.Equal(t, do(t, dir, "generate", "r", "--given", "g.yaml", "--shard", "1/2").code, exitUsage, "a shard")
+}

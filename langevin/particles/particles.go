@@ -1,0 +1,465 @@
+// Package particles draws from the law of a backward process under constraints and observations that its network never
+// saw, by sequential Monte Carlo. docs/given.md has the equations.
+//
+// A backward step is a map of the state and of standard normal noise, x_k = F(x_{k+1}, ξ). The noise may be shifted,
+// ξ = z + δ with z standard normal, whatever F does: the weight exp(−δ·z − |δ|²/2) corrects the law exactly. So the
+// program guides particles, and their law is that of the process under the constraints, to Monte Carlo error.
+//
+// It is not for methods other than those of package langevin: weights need the noise of the chain.
+package particles
+
+import (
+	"context"
+	"math"
+
+	"github.com/landing-diffusion/landing/base/keyed"
+	"github.com/landing-diffusion/landing/base/parallel"
+	"github.com/landing-diffusion/landing/constraint"
+	"github.com/landing-diffusion/landing/constraint/geometry"
+	"github.com/landing-diffusion/landing/internal/dense"
+	"github.com/landing-diffusion/landing/internal/fault"
+	"github.com/landing-diffusion/landing/langevin"
+)
+
+// Cut is constraints and observations beside those of Σ. Its sets are of points of the same space.
+type Cut struct {
+	Hard constraint.Set // equalities k(x) = 0 and inequalities g(x) ≤ 0; nil: none
+	Soft constraint.Set // its equalities are expr − value of each observation; nil: none
+	SD   []float64      // of each observation
+	// Surface says that the density on {k = 0} is by area. Otherwise the law is that given k = 0, which weighs points
+	// by 1/|∇_Σ k|.
+	Surface bool
+}
+
+// Likelihood returns a function of a point: ln of the likelihood of the observations, at most 0, and −∞ where an
+// inequality does not hold. One goroutine calls it.
+func (c *Cut) Likelihood() func(x []float64) float64 {
+	var hard, soft constraint.Evaluator
+	var hv []float64
+	sv, m := make([]float64, len(c.SD)), 0
+	if c.Hard != nil {
+		m, hv = len(c.Hard.Equalities()), make([]float64, len(constraint.Components(c.Hard)))
+		hard = c.Hard.NewEvaluator(1)
+	}
+	if c.Soft != nil {
+		soft = c.Soft.NewEvaluator(1)
+	}
+	return func(x []float64) (out float64) {
+		if c.Hard != nil {
+			hard.Values(hv, x, 1)
+		}
+		for _, v := range hv[m:] {
+			if !(v <= 0) {
+				return math.Inf(-1)
+			}
+		}
+		if c.Soft != nil {
+			soft.Values(sv, x, 1)
+		}
+		for i, v := range sv {
+			if out -= v / c.SD[i] * (v / c.SD[i]) / 2; out != out {
+				return math.Inf(-1)
+			}
+		}
+		return out
+	}
+}
+
+// Equal reports whether the cut has equalities.
+func (c *Cut) Equal() bool { return c.Hard != nil && len(c.Hard.Equalities()) > 0 }
+
+// Options of a drawing.
+type Options struct {
+	Process *langevin.Process // that generates
+	Cut     *Cut
+	Whole   constraint.Set // Σ under the cut's constraints
+	Pool    *parallel.Pool
+	Scores  func(worker int) langevin.Score
+	// Begin returns the law of the states that the samples first … first+n−1 of a seed begin with, and marks those that
+	// cannot begin.
+	Begin       func(seed, first uint64, failed []bool) langevin.Prior
+	Seed, First uint64
+	Tick        func(done, of int) // gets how many particles are done, from any goroutine; may be nil
+}
+
+// Report says how good a drawing is.
+type Report struct {
+	Populations int     `json:"populations"`
+	Particles   int     `json:"particles"` // of each population
+	LogShare    float64 `json:"log_share"` // estimated ln of the mass that passes; of equalities, the density
+	Weights     float64 `json:"ess_weights"`
+	Effective   float64 `json:"effective_samples"` // by the spread of the populations' means
+	Ancestors   int     `json:"ancestors"`         // start noises that the samples descend from
+	Distinct    int     `json:"distinct"`          // different samples
+	Resampled   float64 `json:"resampled"`         // times a population, in the mean
+	Term        []Seen  `json:"terms"`
+}
+
+// Seen is the range of a constraint or observation among plain samples.
+type Seen struct {
+	Name  string  `json:"name"`
+	Low   float64 `json:"low"`
+	High  float64 `json:"high"`
+	Mean  float64 `json:"mean"`
+	SD    float64 `json:"sd"`
+	Width float64 `json:"width,omitempty"` // of an equality, before the last projection
+
+	equality bool
+}
+
+const (
+	rows        = 64  // of a block
+	pilots      = 512 // plain paths that the guide is measured on
+	populations = 16
+	fewest      = 64   // particles of a population
+	spare       = 1.25 // particles for each sample
+	defensive   = 1e-4 // least value of a guide: weights are bounded by its inverse
+	longest     = 3    // shift of a step's noise, in its own units
+	narrow      = 0.01 // least width of an equality, in the standard deviation of its value at plain samples
+	mostTerms   = 8    // inequalities that are terms of their own; of more, the largest at a point counts
+	tolerance   = 1e-9 // of equalities, and of Σ's own inequalities after the last projection
+	mostRecord  = 1 << 25
+	pilotRound  = 1 << 10
+)
+
+// A term is a number of a point that is to be ≤ 0, or nearly 0.
+type term struct {
+	name     string
+	index    []int // components of Hard, where the largest counts, or the one of Soft
+	equality bool
+	sd       float64 // of an observation; 0: the term is of Hard
+}
+
+func (c *Cut) terms() (out []term) {
+	if c.Hard != nil {
+		names, m := constraint.Components(c.Hard), len(c.Hard.Equalities())
+		for i, name := range names {
+			switch {
+			case i < m || len(names)-m <= mostTerms:
+				out = append(out, term{name: name, index: []int{i}, equality: i < m})
+			case i == m:
+				out = append(out, term{name: "the largest inequality", index: []int{i}})
+			default:
+				last := &out[len(out)-1]
+				last.index = append(last.index, i)
+			}
+		}
+	}
+	for i, sd := range c.SD {
+		out = append(out, term{name: c.Soft.Equalities()[i], index: []int{i}, sd: sd})
+	}
+	return out
+}
+
+// A guess says of a term what its value at x_0 will be, by its value v at x̂_0 of a step: α + βv ± σ. A unit of noise
+// along the term's gradient moves it by κ. All are measured on plain paths, so they are right for any Σ and step.
+// w is how near to 0 the value is to be: of an observation its standard deviation, of an equality its width.
+type guess struct{ α, β, σ, κ, w float64 }
+
+// A worker moves populations: scratch of one goroutine, and the Score that its steps ask.
+type worker struct {
+	*Options
+	terms  []term
+	d, m   int // coordinates, equalities of the cut
+	step   *langevin.Stepper
+	look   geometry.Geometry
+	solver *geometry.Solver // onto {h = 0, k = 0}; nil without new equalities
+	net    langevin.Score
+
+	hard, soft, whole constraint.Evaluator
+	likelihood        func(x []float64) float64
+	hv, hj, sv, sj    []float64
+	wv                []float64
+	ahead, land, ζ    []float64   // rows×d; ζ twice that where noise is split
+	v                 [][]float64 // of each term, at x̂_0
+	u                 [][]float64 // of each term: Π∇ of unit length, rows×d
+
+	k         int
+	plan      [][]guess // by step and term; nil: paths are plain, and recorded
+	logψ, lr  []float64 // of the block: of the state, and of the shift of its noise
+	δ         []float64
+	seen, dot [][]float64 // of a plain block by step and term: v, and u·ξ
+}
+
+func newWorker(o *Options, net langevin.Score) *worker {
+	p := o.Process
+	w := &worker{Options: o, terms: o.Cut.terms(), d: p.Set.Dim(), step: p.NewStepper(rows), look: p.Geometry(rows),
+		net: net, likelihood: o.Cut.Likelihood(), whole: o.Whole.NewEvaluator(1),
+		wv: make([]float64, len(constraint.Components(o.Whole)))}
+	vec := func(n int) []float64 { return make([]float64, n) }
+	if h := o.Cut.Hard; h != nil {
+		c := len(constraint.Components(h))
+		w.m, w.hard, w.hv, w.hj = len(h.Equalities()), h.NewEvaluator(rows), vec(rows*c), vec(rows*c*w.d)
+	}
+	if s := o.Cut.Soft; s != nil {
+		c := len(s.Equalities())
+		w.soft, w.sv, w.sj = s.NewEvaluator(rows), vec(rows*c), vec(rows*c*w.d)
+	}
+	if w.m > 0 {
+		w.solver = geometry.NewSolver(constraint.EqualitiesOf(o.Whole), 0)
+	}
+	w.ahead, w.land, w.ζ, w.δ = vec(rows*w.d), vec(rows*w.d), vec(2*rows*w.d), vec(w.d)
+	w.logψ, w.lr = vec(rows), vec(rows)
+	for range w.terms {
+		w.v, w.u = append(w.v, vec(rows)), append(w.u, vec(rows*w.d))
+	}
+	return w
+}
+
+// Eval implements langevin.Score: it asks the network, and shifts the noise of the step in progress.
+func (w *worker) Eval(dst, x, p []float64, n int, t float64) {
+	w.net.Eval(dst, x, p, n, t)
+	w.foresee(x, p, dst, n)
+	w.measure(w.ahead, n)
+	for t := range w.terms {
+		w.unit(w.u[t], n)
+	}
+	if w.plan != nil {
+		w.guide(n)
+		return
+	}
+	for t := range w.terms {
+		at := w.k*len(w.terms) + t
+		copy(w.seen[at], w.v[t][:n])
+		for i := range n {
+			w.dot[at][i] = dense.Dot(w.u[t][i*w.d:(i+1)*w.d], w.ζ[i*w.d:(i+1)*w.d])
+		}
+	}
+}
+
+// foresee writes x̂_0, landed on Σ by one step, to ahead.
+func (w *worker) foresee(x, p, s []float64, n int) {
+	nd, y := n*w.d, w.ahead
+	b, c := w.Process.LookAhead(w.k)
+	for i, v := range s[:nd] {
+		y[i] = c * v
+	}
+	w.step.Tangent(y[:nd], y[:nd])
+	for i := range y[:nd] {
+		if y[i] += x[i]; b != 0 {
+			y[i] += b * p[i]
+		}
+	}
+	if w.look.At(y[:nd], n) == nil {
+		w.look.Landing(w.land[:nd])
+		dense.Axpy(y[:nd], -1, w.land[:nd])
+		return
+	}
+	for i := range n { // one of them cannot land: it stays
+		if row := y[i*w.d : (i+1)*w.d]; w.look.At(row, 1) == nil {
+			w.look.Landing(w.land[:w.d])
+			dense.Axpy(row, -1, w.land[:w.d])
+		}
+	}
+}
+
+// measure writes the terms' values at n points to v, and their gradients to u.
+func (w *worker) measure(x []float64, n int) {
+	c := 0
+	if w.hard.Jacobians != nil {
+		w.hard.Jacobians(w.hv, w.hj, x[:n*w.d], n)
+		c = len(w.hv) / rows
+	}
+	if w.soft.Jacobians != nil {
+		w.soft.Jacobians(w.sv, w.sj, x[:n*w.d], n)
+	}
+	for t := range w.terms {
+		values, jac, width := w.hv, w.hj, c
+		if w.terms[t].sd > 0 {
+			values, jac, width = w.sv, w.sj, len(w.Cut.SD)
+		}
+		for i := range n {
+			best := w.terms[t].index[0]
+			for _, a := range w.terms[t].index[1:] {
+				if !(values[i*width+a] <= values[i*width+best]) {
+					best = a
+				}
+			}
+			w.v[t][i] = values[i*width+best]
+			copy(w.u[t][i*w.d:(i+1)*w.d], jac[(i*width+best)*w.d:])
+		}
+	}
+}
+
+// unit makes n gradients tangent, and of length 1 where they are not 0.
+func (w *worker) unit(u []float64, n int) {
+	w.step.Tangent(u[:n*w.d], u[:n*w.d])
+	for i := range n {
+		row := u[i*w.d : (i+1)*w.d]
+		if r := dense.Norm(row); r > 0 && r-r == 0 {
+			for j := range row {
+				row[j] /= r
+			}
+		} else {
+			clear(row)
+		}
+	}
+}
+
+// guide writes ln ψ of n states, shifts the noise along its gradient, and writes ln of the weight of that:
+//
+//	ψ = Π over terms of ε + (1−ε) q,   q = Φ(−μ/σ) or exp(−μ²/2(σ² + w²)),   μ = α + βv
+//	δ = Σ κ u ∂_μ ln ψ
+func (w *worker) guide(n int) {
+	for i := range n {
+		δ, logψ := w.δ, 0.0
+		clear(δ)
+		for t, g := range w.plan[w.k] {
+			μ := g.α + g.β*w.v[t][i]
+			if μ-μ != 0 { // the look-ahead is where the formula has no value: it says nothing
+				continue
+			}
+			q, slope := g.near(μ)
+			ψ := defensive + (1-defensive)*q
+			logψ += math.Log(ψ)
+			dense.Axpy(δ, g.κ*(1-defensive)*slope/ψ, w.u[t][i*w.d:(i+1)*w.d])
+		}
+		if r := dense.Norm(δ); r > longest {
+			for j := range δ {
+				δ[j] *= longest / r
+			}
+		}
+		ξ := w.ζ[i*w.d : (i+1)*w.d]
+		w.logψ[i], w.lr[i] = logψ, -dense.Dot(δ, ξ)-dense.Dot(δ, δ)/2
+		dense.Axpy(ξ, 1, δ)
+	}
+}
+
+// near returns q where the value is guessed as μ ± σ, and its derivative along μ.
+func (g *guess) near(μ float64) (q, slope float64) {
+	if g.w == 0 {
+		z := μ / g.σ
+		return math.Erfc(z/math.Sqrt2) / 2, -math.Exp(-z*z/2) / (math.Sqrt(2*math.Pi) * g.σ)
+	}
+	s2 := g.σ*g.σ + g.w*g.w
+	q = math.Exp(-μ * μ / (2 * s2))
+	return q, -q * μ / s2
+}
+
+// A population is particles on their way: their states and weights.
+type population struct {
+	x, next, out []float64
+	logw, logψ   []float64
+	lr           []float64
+	failed       []bool
+	eve          []int // the start noise that each descends from
+	logZ         float64
+	resampled    int
+}
+
+func newPopulation(n, d int) *population {
+	vec := func(n int) []float64 { return make([]float64, n) }
+	p := &population{x: vec(n * d), next: vec(n * d), out: vec(n * d), logw: vec(n), logψ: vec(n), lr: vec(n),
+		failed: make([]bool, n), eve: make([]int, n)}
+	for i := range p.eve {
+		p.eve[i] = i
+	}
+	return p
+}
+
+// walk takes particles, whose numbers begin at first, from x_N to x_0; after is called after each step, and ends the
+// walk where it returns false.
+func (w *worker) walk(ctx context.Context, p *population, prior langevin.Prior, seed, first uint64,
+	after func(k int) bool) error {
+	n, d, N := len(p.logw), w.d, w.Process.Schedule.N
+	start, noise := keyed.GeneratedStart.Stream(seed, 0), keyed.GeneratedNoise.Stream(seed, 0)
+	momentum, early := keyed.GeneratedMomentum.Stream(seed, 0), keyed.GeneratedEarly.Stream(seed, 0)
+	draw := func(dst []float64, s keyed.Stream, lo, hi, k int) {
+		for i := lo; i < hi; i++ {
+			s.Normals(dst[(i-lo)*d:(i-lo+1)*d], first+uint64(i), k)
+		}
+	}
+	for i := range n {
+		prior.Sample(p.x[i*d:(i+1)*d], start, first+uint64(i))
+	}
+	blocks := func(f func(lo, hi int) error) error {
+		for lo := 0; lo < n; lo += rows {
+			if err := f(lo, min(n, lo+rows)); err != nil {
+				return err
+			}
+		}
+		return ctx.Err()
+	}
+	if w.Process.Method.Underdamped() {
+		c := w.Process.MomentumTau(N - 1)
+		if err := blocks(func(lo, hi int) error {
+			return w.healed(p, lo, hi, func() error {
+				if err := w.look.At(p.x[lo*d:hi*d], hi-lo); err != nil {
+					return err
+				}
+				draw(w.ζ, momentum, lo, hi, 0)
+				w.look.Tangent(w.ζ[:(hi-lo)*d], w.ζ[:(hi-lo)*d])
+				dense.AddScaled(p.next[lo*d:hi*d], p.x[lo*d:hi*d], c, w.ζ[:(hi-lo)*d])
+				return nil
+			})
+		}); err != nil {
+			return err
+		}
+	}
+	for k := N - 1; k >= 0; k-- {
+		w.k = k
+		if err := blocks(func(lo, hi int) error {
+			var info langevin.Info
+			err := w.healed(p, lo, hi, func() (err error) {
+				draw(w.ζ, noise, lo, hi, k)
+				if w.Process.Split {
+					draw(w.ζ[(hi-lo)*d:], early, lo, hi, k)
+				}
+				info, err = w.step.Backward(p.out[lo*d:hi*d], p.x[lo*d:hi*d], p.next[lo*d:hi*d], w.ζ, p.failed[lo:hi],
+					hi-lo, k, w)
+				return err
+			})
+			if err != nil {
+				return err
+			}
+			info.Folds.Carry(p.x[lo*d : hi*d])
+			if w.plan != nil {
+				for i := lo; i < hi; i++ {
+					p.logw[i] += w.logψ[i-lo] - p.logψ[i]
+					p.logψ[i], p.lr[i] = w.logψ[i-lo], w.lr[i-lo]
+				}
+			}
+			if w.Tick != nil {
+				w.Tick(hi-lo, 0)
+			}
+			return nil
+		}); err != nil {
+			return err
+		}
+		p.x, p.next, p.out = p.out, p.x, p.next
+		if !after(k) {
+			return nil
+		}
+	}
+	if w.Process.NoTerminal || w.Process.Method.Projected() {
+		return nil
+	}
+	return blocks(func(lo, hi int) error {
+		return w.healed(p, lo, hi, func() error {
+			_, err := w.step.Terminal(p.x[lo*d:hi*d], p.failed[lo:hi], hi-lo)
+			return err
+		})
+	})
+}
+
+// healed calls f of a block until no row breaks down: one that does has failed, and goes on as another.
+func (w *worker) healed(p *population, lo, hi int, f func() error) error {
+	for tries := 0; ; tries++ {
+		err := f()
+		i, ok := geometry.Row(err)
+		if err == nil || !ok {
+			return err
+		}
+		i += lo
+		p.failed[i] = true
+		j := lo
+		for j < hi && p.failed[j] {
+			j++
+		}
+		if j == hi || tries > 2*rows {
+			return fault.Errorf(fault.Diverged, "", "all paths of a block broke down at step %d: %w", w.k, err)
+		}
+		copy(p.x[i*w.d:(i+1)*w.d], p.x[j*w.d:(j+1)*w.d])
+		copy(p.next[i*w.d:(i+1)*w.d], p.next[j*w.d:(j+1)*w.d])
+	}
+}
