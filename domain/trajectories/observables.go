@@ -23,11 +23,12 @@ func (g *guide) observables() *domain.Observables {
 	}
 	o := &domain.Observables{List: []domain.Observable{
 		{Name: "length of the tip's way", Unit: "m", File: "length", Bins: bins},
-		{Name: "acceleration of the joints, root mean square", Unit: acceleration, File: "acceleration", Bins: bins},
+		{Name: "acceleration of the joints, root mean square", Unit: acceleration, File: "acceleration", Bins: bins,
+			Close: still},
 	}}
 	hits := m.scene.Pairs() > 0
 	if hits {
-		v := domain.Observable{Name: "least clearance at way points", Unit: "m", File: "clearance", Bins: bins}
+		v := domain.Observable{Name: "least clearance at way points", Unit: "m", File: "clearance", Bins: bins, Close: still}
 		o.List = append(o.List, v)
 	}
 	half := m.waypoints / 2
@@ -53,7 +54,7 @@ func (g *guide) observables() *domain.Observables {
 			path, out := m.path(m.row(x, i)), dst[i*n:(i+1)*n]
 			f.tips(tips, path)
 			f.joints(f.q, path)
-			out[0], out[1] = length(tips), max(roughness(f.q, len(q)), still) // straight motions differ by round-off
+			out[0], out[1] = length(tips), roughness(f.q, len(q))
 			at := 2
 			if hits {
 				out[at] = f.clearance(path)
@@ -63,8 +64,7 @@ func (g *guide) observables() *domain.Observables {
 			copy(out[at:], q[:shown])
 		}
 	}
-	o.Note = "The tip's way is measured from way point to way point; way points count from 0. Accelerations below 0.01 " +
-		"count as that much."
+	o.Note = "The tip's way is measured from way point to way point; way points count from 0."
 	return o
 }
 
