@@ -310,7 +310,7 @@ func (s *Simulator) run(ctx context.Context, n int, t task) (Report, error) {
 			break
 		}
 	}
-	if g != nil {
+	if g != nil && ranks.Joined(g) {
 		return s.among(g, n, t, r, err)
 	}
 	return r, err

@@ -31,11 +31,15 @@ if ! [ -e "$home/complete" ]; then
     || skip "pip cannot install $packages"
   touch "$home/complete"
 fi
-# Programs that read files of molecules; without them a test is skipped. Two more are large: LANDING_PYTHON_PACKAGES.
-if ! [ -e "$home/programs" ]; then
-  timeout 60 "$home/bin/python" -m pip install -q --disable-pip-version-check --retries 1 --only-binary :all: \
-    rdkit biopython || echo "python: pip cannot install rdkit and biopython"
-  touch "$home/programs"
+# Programs that read files of molecules, and checkers of types; without them tests are skipped. Larger ones, such as
+# torch, arviz, pandas and polars: LANDING_PYTHON_PACKAGES.
+if ! [ -e "$home/programs-2" ]; then
+  for group in "rdkit biopython" "mypy pyright[nodejs]"; do
+    # shellcheck disable=SC2086 # a list
+    timeout 60 "$home/bin/python" -m pip install -q --disable-pip-version-check --retries 1 --only-binary :all: \
+      $group || echo "python: pip cannot install $group"
+  done
+  touch "$home/programs-2"
 fi
 
 work=$(mktemp -d)

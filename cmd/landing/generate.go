@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -43,7 +44,8 @@ type generated struct {
 	Under       *experiment.Asked `json:"condition,omitempty"`
 	Unreachable int               `json:"unreachable,omitempty"`
 	Steps       *judge.Steps      `json:"steps,omitempty"`
-	Finished    *judge.Finished   `json:"finished,omitempty"` // of motions
+	Finished    *judge.Finished   `json:"finished,omitempty"`  // of motions
+	Certified   *verified         `json:"certified,omitempty"` // of --certify
 
 	Given *experiment.GivenReport `json:"given,omitempty"`
 }
@@ -52,9 +54,10 @@ type generated struct {
 type generateOptions struct {
 	tasks.GenerateOptions
 	outFile
-	data string
-	seed uint64
-	part work.Shard
+	data    string
+	seed    uint64
+	part    work.Shard
+	certify bool
 }
 
 func (o *generateOptions) flags(f *pflag.FlagSet) {
@@ -68,6 +71,7 @@ func (o *generateOptions) flags(f *pflag.FlagSet) {
 	f.StringVar(&o.Given, "given", "", "a YAML file of constraints and observations that training did not know")
 	f.Uint64Var(&o.seed, "seed", 0, "seed (default: the problem's)")
 	f.Uint64Var(&o.First, "first", 0, "number of the first sample")
+	f.BoolVar(&o.certify, "certify", false, "prove that true points of the set are beside the samples, as verify does")
 	shardFlag(f, &o.part, "make part i of n of the samples")
 	drawFlags(f, &o.Settings, &o.Diagnose)
 }
@@ -76,7 +80,7 @@ func (o *generateOptions) check(given func(flag string) bool, _ []string) error 
 	if given("seed") {
 		o.Seed = &o.seed
 	}
-	for _, flag := range []string{"force", "diagnose"} {
+	for _, flag := range []string{"force", "diagnose", "certify"} {
 		if o.part.N > 0 && given(flag) {
 			return usage("--%s and --shard do not go together: a part that is whole is not made again, and landing "+
 				"merge writes the file", flag)
@@ -162,6 +166,10 @@ func runGenerate(ctx context.Context, a *app, o *generateOptions, args []string)
 		Record: m.Beside, Drawn: m.By, Under: m.Under, Unreachable: d.Begun, Steps: d.Steps, Finished: d.Finished,
 		Given: d.Given}
 	v.Violation.Worst, v.Seconds.Generate = d.Worst(), d.Seconds
+	if o.certify && v.Written > 0 {
+		c, err := a.verifyRun(ctx, r, o.path, &outFile{force: o.force})
+		v.Certified, verdict = c, errors.Join(verdict, err)
+	}
 	return answer{v, v.print}, verdict // that too many failed, or are off the set
 }
 
@@ -194,6 +202,9 @@ func (g *generated) print(w io.Writer) {
 	}
 	if g.Steps != nil && len(g.Steps.Component) > 0 {
 		fmt.Fprintf(w, "on the way: %s\n", g.Steps)
+	}
+	if g.Certified != nil {
+		g.Certified.print(w)
 	}
 }
 

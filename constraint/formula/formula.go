@@ -399,6 +399,7 @@ func (s *Set) Capabilities() constraint.Capabilities {
 	_, work := s.Operations()
 	c := s.sequence
 	c.Name, c.Support, c.Fault = s.String(), s.support, s.Fault
+	c.Formulas = s.On
 	c.Work = max(0, float64(work)-few*float64(len(s.equalities)+len(s.inequalities)))
 	return c
 }

@@ -96,27 +96,13 @@ func Clusters(x, y []float64, d int) (of, with []int) {
 	if with = Units(y, d, Apart, mostOf); with == nil {
 		return nil, nil
 	}
-	size, groups := make([]int, len(with)), 0
-	for _, u := range with {
-		if size[u]++; size[u] == 2 {
-			groups++
-		}
-	}
+	within, between, groups := gaps(y, with, d)
 	if groups < fewestOf {
 		return nil, nil
 	}
-	var within []float64                                     // distances to the next row of the same unit
-	next := slices.Repeat([]float64{math.Inf(1)}, len(with)) // of all rows, from the tree that has them
-	for _, e := range spanning(y, d) {
-		next[e.i], next[e.j] = min(next[e.i], e.length), min(next[e.j], e.length)
-	}
-	for i, r := range next {
-		if size[with[i]] > 1 {
-			within = append(within, r)
-		}
-	}
-	slices.Sort(within)
-	near, same := 2*quantile(within, 0.9), 0
+	// A draw of another unit lies as near to one of these as they lie to each other. Samples about minima that rows
+	// repeat to many digits lie much nearer, if not as near as the rows.
+	near, same := max(2*quantile(within, 0.9), quantile(between, 0.5)/Apart), 0
 	for _, r := range NearestDistances(x, y, d) {
 		if r <= near {
 			same++
@@ -132,6 +118,44 @@ func Clusters(x, y []float64, d int) (of, with []int) {
 		}
 	}
 	return of, with
+}
+
+// gaps returns distances in the tree of rows in their order, those within units and those from unit to unit, and the
+// number of units of more than a row.
+func gaps(y []float64, unit []int, d int) (within, between []float64, groups int) {
+	size, next := make([]int, len(unit)), slices.Repeat([]float64{math.Inf(1)}, len(unit))
+	for _, u := range unit {
+		if size[u]++; size[u] == 2 {
+			groups++
+		}
+	}
+	for _, e := range spanning(y, d) {
+		next[e.i], next[e.j] = min(next[e.i], e.length), min(next[e.j], e.length)
+		if a, b := unit[e.i], unit[e.j]; a != b && max(size[a], size[b]) > 1 {
+			between = append(between, e.length)
+		}
+	}
+	for i, r := range next {
+		if size[unit[i]] > 1 {
+			within = append(within, r)
+		}
+	}
+	slices.Sort(within)
+	slices.Sort(between)
+	return within, between, groups
+}
+
+// Place returns the distance up to which points are in one place, where most rows repeat the place of another, such as
+// a minimum that conformers were relaxed to. It is 0 where they do not.
+func Place(y []float64, d int) float64 {
+	unit := Units(y, d, Repeats, 0.5)
+	if unit == nil {
+		return 0
+	}
+	if _, between, _ := gaps(y, unit, d); between != nil {
+		return quantile(between, 0.5) / Apart
+	}
+	return 0
 }
 
 // UnitRows is how many rows of d numbers Units is to be asked for at most.

@@ -40,6 +40,7 @@ func TestUnits(t *testing.T) {
 	}{
 		{"other swarms", around(others, 2, 8, 0.003, 4), swarms, 2, 80, 125, true},
 		{"the same swarms", around(places, 2, 8, 0.003, 4), swarms, 2, 800, 800, false},
+		{"about the same places", around(places, 2, 8, 1e-4, 4), around(places, 2, 8, 1e-7, 3), 2, 800, 800, false},
 		{"copies of others", around(others, 2, 4, 0, 4), around(places, 2, 4, 0, 3), 2, 90, 110, true},
 		{"normal", normals(1000, 2, 4), normals(1000, 2, 3), 2, 1000, 1000, false},
 		{"line", normals(1000, 1, 4), normals(1000, 1, 3), 1, 1000, 1000, false},

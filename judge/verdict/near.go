@@ -23,7 +23,8 @@ const (
 // (Fisher's test at the median of both), a precedence test at the held-out median, and Fisher's test on the samples
 // that coincide with a row. The precedence test detects copies where held-out rows are few and of two kinds, such as
 // conformers that partly repeat. With n samples and m held-out rows of one law, at least a samples precede the k-th
-// held-out row if and only if at most k − 1 held-out rows are among the first a + k − 1 of all.
+// held-out row if and only if at most k − 1 held-out rows are among the first a + k − 1 of all. Where most rows repeat
+// a place, being near to one is no fault: the samples in the places of training rows are compared with held-out rows.
 func (j *judge) copies() {
 	x, h := j.SampleNearest, j.HeldNearest
 	n, m := len(x), len(h)
@@ -31,15 +32,23 @@ func (j *judge) copies() {
 	precede := metric.FisherTest(below(x, held), n, below(h, held), m)
 	p = min(1, 2*p, 2*precede)                              // of two tests
 	share := max(0, 2*float64(below(x, held))/float64(n)-1) // of copies among draws of the law
-	nearer := p <= levels[Copies]/2 && own < held
-	a, b := below(x, metric.CopyDistance), below(h, metric.CopyDistance)
+	if j.Dim > 0 {
+		j.place = metric.Place(few(j.Train, j.Dim, metric.UnitRows(j.Dim)), j.Dim)
+	}
+	nearer := p <= levels[Copies]/2 && own < held && held > j.place
+	bound := max(metric.CopyDistance, j.place)
+	a, b := below(x, bound), below(h, bound)
 	copied, repeated := float64(a)/float64(n), float64(b)/float64(m)
 	exact := metric.FisherTest(a, n, b, m)
 	same := copied > repeated && exact <= levels[Copies]/2
 	switch {
 	case same:
-		j.tell(Copies, max(share, copied-repeated), exact, "%s of the samples are training rows, and %s of held-out "+
-			"rows", text.Percent(copied), text.Percent(repeated))
+		where := "are training rows"
+		if share = max(share, copied-repeated); j.place > 0 {
+			share, where = copied-repeated, "lie in the places of training rows"
+		}
+		j.tell(Copies, share, exact, "%s of the samples %s, and %s of held-out rows", text.Percent(copied), where,
+			text.Percent(repeated))
 	case nearer && own < NearCopies*held:
 		j.tell(Copies, share, p, "samples are nearly copies: the median distance to a training row is %.2f of that of "+
 			"held-out rows", own/held)
@@ -64,6 +73,11 @@ func (j *judge) blur() {
 	}
 	if held == 0 { // no density has such points: nearness to rows says nothing of it
 		j.skip(Blur, "most held-out rows repeat training rows to the last digit, which samples of a density do not")
+		return
+	}
+	if own <= j.place {
+		j.skip(Blur, "most rows repeat a place, such as a minimum, and samples lie in these places: typically %s "+
+			"from the nearest training row, held-out rows %s", j.length(own), j.length(held))
 		return
 	}
 	if j.unitR != nil {

@@ -5,6 +5,7 @@
 package train
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -56,6 +57,9 @@ type Trainer[T kernel.Float] struct {
 	sums  []float64 // by part
 	errs  []error   // by part
 	share *share    // of Among; nil: there are no other ranks
+
+	engine *Engine // of By; nil: gradients are computed here
+	taps   []*tap[T]
 
 	// bound once: a method value allocates
 	laneTask, reduceTask, squareTask, updateTask, muonTask, packTask func(worker, task int)
@@ -234,15 +238,20 @@ func (t *Trainer[T]) train(ctx context.Context) error {
 	if err := t.prepare(ctx); err != nil {
 		return err
 	}
-	for t.State.Step < t.batches() {
-		if err := ctx.Err(); err != nil {
-			return err
+	var err error
+	for err == nil && t.State.Step < t.batches() {
+		if err = ctx.Err(); err == nil && t.engine != nil {
+			err = t.await(ctx)
 		}
-		if err := t.batch(); err != nil {
-			return err
+		if err == nil {
+			err = t.batch()
 		}
 	}
-	return t.check()
+	if t.engine != nil {
+		_, lost := t.settle(0, false)
+		err = cmp.Or(lost, err)
+	}
+	return cmp.Or(err, t.check())
 }
 
 // prepare brings the items and the order of the current epoch.
@@ -261,6 +270,9 @@ func (t *Trainer[T]) prepare(ctx context.Context) error {
 			return err
 		}
 		t.ready = true
+	}
+	if t.engine != nil {
+		return t.await(ctx)
 	}
 	epoch, items := t.State.Epoch, t.source.Items()
 	refresh := keyed.TrainingPaths.At(uint64(epoch / t.cfg.Refresh))
@@ -299,6 +311,9 @@ func (t *Trainer[T]) batch() error {
 		decay = averageDecay(t.cfg.Average, averaged)
 	}
 	step := adam(s.Rate*t.Plan().At(float64(s.Epoch)+float64(s.Step)/float64(t.batches())), s.Updates+1)
+	if t.engine != nil {
+		return t.request(step, averaged, decay)
+	}
 	t.share.tell(opBatch, uint64(s.Epoch), uint64(s.Step), uint64(step.T), uint64(averaged),
 		math.Float64bits(step.Rate), math.Float64bits(decay))
 	loss, norm, err := t.gradient(t.now())

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/landing-diffusion/landing/domain/molecule"
+	"github.com/landing-diffusion/landing/internal/dense"
 	"github.com/landing-diffusion/landing/problem/discover"
 )
 
@@ -42,13 +43,14 @@ type chemist struct {
 
 // Limits of what conformations show, in degrees unless said.
 const (
-	flatRing   = 15.  // torsions of a flat ring
+	flatRing   = 15.  // torsions of a flat ring, root mean square: benzene has 6 at 300 K
 	flatCentre = 30.  // an atom's bonds out of their plane, root mean square
 	oneSide    = 50.  // a double bond's torsion from 0 or 180
 	straight   = 168. // angles beyond it are those of atoms in a line
 	flatVolume = 0.3  // Å³, of three bonds that lie nearly in a plane
 	fixedTurn  = 0.1  // standard deviation of a dihedral that is a value
 	largeRing  = 8    // atoms: its double bonds have two sides
+	minima     = 0.01 // Å: conformations that are nearer to another repeat it; heat changes each bond by 0.03
 )
 
 // double has the longest bonds, in Å, that do not turn: double ones, and those of amides, esters and guanidines.
@@ -94,6 +96,11 @@ func off(q discover.Internal, from float64) float64 {
 	return max(math.Abs(δ+q.Least-q.Mean), math.Abs(δ+q.Most-q.Mean))
 }
 
+// about is the root mean square of a dihedral about an angle.
+func about(q discover.Internal, from float64) float64 {
+	return math.Hypot(q.SD, math.Remainder(q.Mean-from, 360))
+}
+
 func (c *chemist) add(key, format string, v ...any) {
 	c.lines[key] = append(c.lines[key], fmt.Sprintf(format, v...))
 }
@@ -131,7 +138,7 @@ func (c *chemist) rings() {
 	for _, ring := range c.m.Rings() {
 		flat := true
 		for _, t := range molecule.RingTorsions(ring) {
-			flat = flat && off(c.measure(t[:]...), 0) <= flatRing
+			flat = flat && about(c.measure(t[:]...), 0) <= flatRing
 		}
 		for k, a := range ring {
 			b := ring[(k+1)%len(ring)]
@@ -164,7 +171,7 @@ func (c *chemist) rings() {
 			inside := slices.DeleteFunc(slices.Clone(c.near[a]), func(i int) bool { return !slices.Contains(group, i) })
 			for _, s := range c.near[a] {
 				if !slices.Contains(group, s) && len(inside) > 1 &&
-					off(c.measure(s, a, inside[0], inside[1]), 180) <= flatRing {
+					about(c.measure(s, a, inside[0], inside[1]), 180) <= flatRing {
 					c.rigid[g] = append(c.rigid[g], s)
 				}
 			}
@@ -177,20 +184,20 @@ func (c *chemist) rings() {
 // centre keeps the hand of an atom with three bonds or more that lie in no plane. Where rows have both hands, and its
 // neighbours are alike, the program that reads them exchanges these.
 func (c *chemist) centre(j int) {
-	near, low, high := c.near[j], math.Inf(1), math.Inf(-1)
+	near, low, high, least := c.near[j], math.Inf(1), math.Inf(-1), math.Inf(1)
 	if len(near) < 3 || c.together(append([]int{j}, near...)...) {
 		return
 	}
 	for i := range c.n {
 		v := molecule.Volume(c.x[i*c.m.Dim():(i+1)*c.m.Dim()], j, near[0], near[1], near[2])
-		low, high = min(low, v), max(high, v)
+		low, high, least = min(low, v), max(high, v), min(least, math.Abs(v))
 	}
 	q := c.measure(near[2], j, near[0], near[1])
-	flat := len(near) == 3 && math.Hypot(q.SD, math.Remainder(q.Mean-180, 360)) <= flatCentre
+	flat := len(near) == 3 && about(q, 180) <= flatCentre
 	centre, both, name := c.distinct(near), low < 0 && high > 0, c.name(j)
 	switch {
 	case flat:
-	case both && !centre && c.exchanged[j] || !both && min(math.Abs(low), math.Abs(high)) > flatVolume:
+	case !both && least > flatVolume || both && !centre && c.exchanged[j] && least > 2*flatVolume:
 		sign, comment := "", ""
 		if centre {
 			comment = "  # stereocentre"
@@ -287,4 +294,30 @@ func (c *chemist) bond(k int, b molecule.Bond) {
 		c.Ambiguous = append(c.Ambiguous, "rows have "+name+" cis and trans")
 	}
 	c.Rotors = append(c.Rotors, name)
+}
+
+// gap returns how far half of the conformations lie from another at most, in Å: the root mean square difference of the
+// distances between their atoms. Conformers that were relaxed to a few minima repeat each other.
+func (c *chemist) gap() float64 {
+	const mostRows, mostPairs = 500, 300
+	atoms := c.m.N()
+	rows, all := min(c.n, mostRows), atoms*(atoms-1)/2
+	pairs := min(all, mostPairs)
+	q, near := make([]float64, 0, rows*pairs), slices.Repeat([]float64{math.Inf(1)}, rows)
+	for i := range rows {
+		x, p := c.x[i*c.n/rows*c.m.Dim():], 0
+		for a := range atoms {
+			for b := range a {
+				if p++; p*pairs/all > (p-1)*pairs/all {
+					q = append(q, molecule.Distance(x, a, b))
+				}
+			}
+		}
+		for k := range i {
+			r := dense.SquaredDistance(q[i*pairs:(i+1)*pairs], q[k*pairs:(k+1)*pairs])
+			near[i], near[k] = min(near[i], r), min(near[k], r)
+		}
+	}
+	slices.Sort(near)
+	return math.Sqrt(near[rows/2] / float64(pairs))
 }

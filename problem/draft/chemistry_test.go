@@ -2,6 +2,7 @@ package draft
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"slices"
@@ -65,6 +66,22 @@ func TestChemistry(t *testing.T) {
 	d := draft(t, Options{Path: "frames.npy", Template: filepath.Join(inputs, "amide.sdf")})
 	if d.Molecule == nil || d.Molecule.LeftOut != 15 || d.Molecule.Formula != "C11H15NO2" {
 		t.Errorf("with a template: %s", d.YAML)
+	}
+	// Heat bends flat rings; relaxed conformations repeat each other, which a note says.
+	for _, heat := range []float64{1e-4, 0.06} {
+		var x []float64
+		rng := rand.New(rand.NewPCG(1, 1))
+		for i := range 20 * f.N {
+			for _, v := range f.Frame(i % f.N) {
+				x = append(x, v+heat*rng.NormFloat64())
+			}
+		}
+		save("hot.npy", x, 20*f.N, f.Molecule.N(), 3)
+		d = draft(t, Options{Path: "hot.npy", Template: filepath.Join(inputs, "amide.sdf")})
+		said := strings.Contains(strings.Join(d.Notes, " "), "they were relaxed to minima")
+		if len(d.Molecule.Rings) != 1 || said != (heat < 0.01) {
+			t.Errorf("heat %v: %v %+v", heat, d.Notes, *d.Molecule)
+		}
 	}
 	if d = draft(t, Options{Path: "frames.npy"}); d.Kind != "points" ||
 		!strings.Contains(strings.Join(d.Notes, " "), "--template FILE") {

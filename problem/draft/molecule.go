@@ -19,6 +19,10 @@ func (l *loaded) moleculeSet(o Options, d *Draft) []string {
 	c := look(l.molecule, l.x)
 	d.Holds, d.Nearly, d.Molecule = []Proposal{}, []Proposal{}, &c.Chemistry
 	d.Molecule.Formula, d.Molecule.LeftOut = l.formula, l.hydrogens
+	if gap := c.gap(); gap < minima {
+		d.note("half of the conformations repeat another within %.1g Å: they were relaxed to minima, so samples can "+
+			"only repeat these. For shapes at a temperature use frames of dynamics (docs/tutorial-conformers.md)", gap)
+	}
 	path := cmp.Or(o.Template, o.Clean, l.data)
 	lines := []string{"", "  kind: molecule", "  template: " + strconv.Quote(pathFrom(l.folder, path))}
 	if l.hydrogens > 0 {

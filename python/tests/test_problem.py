@@ -54,7 +54,7 @@ def test_family_and_dataclass() -> None:
     )
     found = landing.check(p, np.hstack([circle(), circle()]))
     assert found.told["equalities"] == 2
-    assert {f["component"] for f in found} >= {"circle[0]", "circle[1]"}
+    assert {f.component for f in found} >= {"circle[0]", "circle[1]"}
 
 
 def test_every_field_of_the_dataclasses_is_a_key() -> None:

@@ -22,7 +22,7 @@ def test_train(run: landing.Run, points: np.ndarray) -> None:
     assert run.path.name == "torus-001" and run.checkpoints
     kept = Path(run.manifest["data"]["path"])
     assert kept.parent == run.path.parent / "data" and np.array_equal(np.load(kept, allow_pickle=False), points)
-    assert [m["epoch"] for m in run.metrics() if m["kind"] == "epoch"] == [1, 2, 3]
+    assert [m.epoch for m in run.metrics() if m.kind == "epoch"] == [1, 2, 3]
     assert "kind: torus" in run.config and "trained" in repr(run)
     again = landing.Run.open(run.path)
     assert again.manifest == run.manifest
@@ -94,7 +94,7 @@ def test_too_many_failures_leave_what_there_is(run: landing.Run) -> None:
 def test_evaluate(run: landing.Run, points: np.ndarray) -> None:
     with pytest.warns(landing.LandingWarning, match="the samples are not good: ") as told:
         e = run.evaluate(100)
-    assert e.findings[0]["says"] in str(told[0].message) and e.verdict["grade"] == e.grade == "not good"
+    assert e.findings[0].says in str(told[0].message) and e.verdict.grade == e.grade == "not good"
     assert e["samples"] == 100 and not e.good and e.findings and 0 < e.floor < e.distance < 1 and e.violation < 1e-12
     assert "not good" in repr(e) and "<table>" in e._repr_html_() and len(e) == len(list(e))
     with warnings.catch_warnings():

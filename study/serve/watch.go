@@ -285,6 +285,9 @@ func (s *Server) paths(a *answering) error {
 		if err != nil {
 			return err
 		}
+		if q.given != nil {
+			return invalidAt("body.given", nil, "expected none: the paths are those of plain samples; samples has it")
+		}
 		return s.drawing(a, q.N*q.dim()*framesShown, q.deadline, func() error { return s.frames(a, q) })
 	})
 }

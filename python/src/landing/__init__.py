@@ -19,7 +19,7 @@ from ._binary import VERSION as __version__
 
 if TYPE_CHECKING:
     from . import torch as torch
-    from ._check import Check, CheckFinding, check
+    from ._check import Check, check
     from ._errors import (
         ArrayError,
         BinaryError,
@@ -34,13 +34,15 @@ if TYPE_CHECKING:
         UsageError,
     )
     from ._problem import Constraint, Formulas, Observable, Problem, Values
-    from ._run import Evaluation, Figure, Finding, Metric, Run, Verdict, train
+    from ._model import Model
+    from ._results import CheckFinding, Finding, Metric, Remedy, Verdict
+    from ._run import Evaluation, Figure, Run, train
     from ._sample import Draws, sample
 
 # Where names live: they are imported when they are first used, so that the command `landing`, which needs none of
 # them, does not wait for NumPy.
 _HOMES = {
-    "_check": ["Check", "CheckFinding", "check"],
+    "_check": ["Check", "check"],
     "_errors": [
         "ArrayError",
         "BinaryError",
@@ -55,7 +57,9 @@ _HOMES = {
         "UsageError",
     ],
     "_problem": ["Constraint", "Formulas", "Observable", "Problem", "Values"],
-    "_run": ["Evaluation", "Figure", "Finding", "Metric", "Run", "Verdict", "train"],
+    "_model": ["Model"],
+    "_results": ["CheckFinding", "Finding", "Metric", "Remedy", "Verdict"],
+    "_run": ["Evaluation", "Figure", "Run", "train"],
     "_sample": ["Draws", "sample"],
 }
 _HOME = {name: home for home, names in _HOMES.items() for name in names}
@@ -96,9 +100,11 @@ __all__ = [
     "LandingError",
     "LandingWarning",
     "Metric",
+    "Model",
     "Observable",
     "Problem",
     "ProblemError",
+    "Remedy",
     "Run",
     "UsageError",
     "Values",

@@ -81,13 +81,17 @@ def names(data: Any) -> list[str] | None:
 
 
 def chosen(columns: list[str], problem: str) -> list[str]:
-    """Returns the columns of a frame that a problem reads, in its order: of places latitude, longitude, a condition."""
-    if not re.search(r"""kind["']?:\s*["']?earth""", problem):
-        return columns
+    """Returns the columns of a frame that a problem reads, in its order: coordinates with names, then a condition.
+
+    Coordinates have the names of set.names; those of places are latitude and longitude.
+    """
     lower = [name.lower() for name in columns]
-    if "latitude" not in lower or "longitude" not in lower:
+    named = re.search(r"""\bnames["']?:\s*(\[[^]]*]|(?:\n\s*-[^\n]*)+)""", problem)
+    places = [n.strip(" -\"'") for n in re.split(r"[,\n]", named[1].strip("[] \n")) if n.strip()] if named else []
+    if re.search(r"""kind["']?:\s*["']?earth""", problem) and "latitude" in lower and "longitude" in lower:
+        places = [columns[lower.index(name)] for name in ("latitude", "longitude")]
+    if not places or not all(name in columns for name in places):
         return columns
-    places = [columns[lower.index(name)] for name in ("latitude", "longitude")]
     given = problem.partition("condition")[2]
     return places + [n for n in columns if n not in places and re.search(rf"\b{re.escape(n)}\b", given)]
 

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import os
 import stat
 import subprocess
 from functools import lru_cache
 from pathlib import Path
+from typing import Any
 
 from ._errors import BinaryError
 
 try:
-    from ._built import BINARY_VERSION, VERSION  # written when a wheel is built
+    _built: Any = importlib.import_module(f"{__package__}._built")  # written when a wheel is built
 except ImportError:  # a checkout
-    BINARY_VERSION, VERSION = "", "0.0.0"
+    _built = None
+VERSION: str = getattr(_built, "VERSION", "0.0.0")
+BINARY_VERSION: str = getattr(_built, "BINARY_VERSION", "")
 
 __all__ = ["VERSION", "binary"]
 

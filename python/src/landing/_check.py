@@ -6,42 +6,28 @@ import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, Literal, TypedDict, overload
+from typing import Any, overload
 
 from . import _arrays
 from ._errors import CheckError, called
 from ._problem import Problem, settings_options
 from ._process import call
+from ._results import CheckFinding, record
 from ._run import Settings, _data, _problem, _whole
 from ._show import table
 
 __all__ = ["Check", "CheckFinding", "check"]
 
 
-class _Looked(TypedDict):
-
-    check: str
-    component: str
-    status: Literal["SKIP", "PASS", "WARN", "FAIL"]
-    message: str
-
-
-class CheckFinding(_Looked, total=False):
-    """What one check says of one component; key and value are there where a value of the problem was chosen."""
-
-    numbers: dict[str, float | None]
-    key: str
-    value: Any
-
-
 class Check(Sequence[CheckFinding]):
-    """Findings: each a mapping with check, component, status (PASS, WARN, FAIL or SKIP), message, and numbers.
+    """CheckFindings: each has check, component, status (PASS, WARN, FAIL or SKIP), message, and numbers.
 
     print() shows a table as text, notebooks as HTML. docs/check.md says what is looked at.
     """
 
     def __init__(self, told: dict[str, Any]) -> None:
         self.told = told
+        self._findings = [record(CheckFinding, f) for f in told["findings"]]
 
     @overload
     def __getitem__(self, i: int) -> CheckFinding: ...
@@ -50,14 +36,13 @@ class Check(Sequence[CheckFinding]):
     def __getitem__(self, i: slice) -> list[CheckFinding]: ...
 
     def __getitem__(self, i: int | slice) -> CheckFinding | list[CheckFinding]:
-        findings: list[CheckFinding] = self.told["findings"]
-        return findings[i]
+        return self._findings[i]
 
     def __len__(self) -> int:
-        return len(self.told["findings"])
+        return len(self._findings)
 
     def __iter__(self) -> Iterator[CheckFinding]:
-        return iter(self.told["findings"])
+        return iter(self._findings)
 
     @property
     def status(self) -> str:
@@ -71,18 +56,18 @@ class Check(Sequence[CheckFinding]):
 
     def failures(self) -> list[CheckFinding]:
         """The findings that failed."""
-        return [f for f in self if f["status"] == "FAIL"]
+        return [f for f in self if f.status == "FAIL"]
 
     def raise_if_failed(self) -> Check:
         """Returns the check, or raises CheckError if anything failed."""
         failed = self.failures()
         if failed:
-            told = "; ".join(f"{f['check']}{' of ' + f['component'] if f['component'] else ''}: {f['message']}" for f in failed)
+            told = "; ".join(f"{f.check}{' of ' + f.component if f.component else ''}: {f.message}" for f in failed)
             raise CheckError(told, code=4, kind="check", result=self)
         return self
 
     def _rows(self) -> list[tuple[str, str, str, str]]:
-        return [(f["status"], f["check"], f.get("component") or "", f["message"]) for f in self]
+        return [(f.status, f.check, f.component or "", f.message) for f in self]
 
     def _title(self) -> str:
         t = self.told

@@ -193,15 +193,19 @@ class Problem:
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Writes the problem file, which from_yaml and the program read. Paths in it are absolute."""
-        if self._tree is None:
-            raise ProblemError(f"the problem is in {self._source} already: copy that")
-        tree: dict[str, Any] = json.loads(json.dumps(self._tree))
+        tree = self.to_dict()
         for key, value in self._settings.items():
             part, (*above, last) = tree, key.split(".")
             for name in above:
                 part = part.setdefault(name, {})
             part[last] = value
         Path(path).write_text(_file(tree), encoding="utf-8")
+
+    def to_dict(self) -> dict[str, Any]:
+        """Returns the problem laid out as a problem file: what from_dict takes."""
+        if self._tree is None:
+            raise ProblemError(f"the problem is in {self._source}")
+        return dict(json.loads(json.dumps(self._tree)))
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Problem) and self.__dict__ == other.__dict__

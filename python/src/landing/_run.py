@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import math
 import os
+import shutil
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextvars import ContextVar
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, Literal, TypedDict, cast
+from typing import Any, cast
 
 import numpy as np
 
@@ -19,9 +22,10 @@ from ._errors import ArrayError, CheckError, DataError, Interrupted, LandingErro
 from ._problem import Problem, settings_options
 from ._process import OUT_OF_TIME, Event, call, warn
 from ._progress import Bar
+from ._results import Finding, Grade, Metric, Remedy, Verdict, record
 from ._show import table
 
-__all__ = ["Evaluation", "Figure", "Finding", "Metric", "Run", "Verdict", "train"]
+__all__ = ["Evaluation", "Figure", "Finding", "Metric", "Remedy", "Run", "Verdict", "train"]
 
 # The binary holds at most so many numbers at once; longer calls are cut.
 _MOST_NUMBERS = 100_000_000
@@ -83,6 +87,9 @@ def train(
         return _fit(["train"], options + more, source, progress)
 
 
+ENGINE: ContextVar[list[str]] = ContextVar("engine", default=[])  # flags by which landing.torch trains
+
+
 def _fit(verb: list[str], options: list[str], source: str, progress: bool | None) -> Run:
     """Trains with a bar, and keeps hold of the run if it is interrupted."""
     folder: list[str] = []
@@ -95,7 +102,7 @@ def _fit(verb: list[str], options: list[str], source: str, progress: bool | None
             bar(event)
 
         try:
-            call(verb, options, [source], on_event=listen, accept=[OUT_OF_TIME])
+            call(verb, [*options, *ENGINE.get()], [source], on_event=listen, accept=[OUT_OF_TIME])
         except KeyboardInterrupt:
             bar.close()
             raise Interrupted(_kept(folder)) from None
@@ -132,6 +139,11 @@ class Run:
 
     def __repr__(self) -> str:
         return f"Run({str(self.path)!r}, {self.state}, epoch {self.epoch})"
+
+    def _repr_html_(self) -> str:
+        rows = [("folder", str(self.path)), ("state", f"{self.state}, epoch {self.epoch}"), ("dimension", str(self.dim))]
+        losses = [m.loss for m in self.metrics() if m.kind == "epoch" and m.loss is not None]
+        return table([], rows + [("loss", f"{losses[-1]:.4g}")] * bool(losses))
 
     def refresh(self) -> Run:
         """Reads again how far the training is, and returns the run."""
@@ -178,11 +190,10 @@ class Run:
         out: list[Metric] = []
         for line in text.splitlines():
             try:
-                record = json.loads(line)
+                logged = json.loads(line)
             except ValueError:  # the last line of a training that is at work
                 continue
-            record = {"kind": record.get("kind"), **(record.get("data") or {})}
-            out.append(cast(Metric, record))
+            out.append(record(Metric, {"kind": logged.get("kind"), **(logged.get("data") or {})}))
         return out
 
     def resume(
@@ -223,6 +234,7 @@ class Run:
         seed: int | None = None,
         first: int = 0,
         condition: Condition | None = None,
+        given: Mapping[str, Any] | str | os.PathLike[str] | None = None,
         settings: Settings | None = None,
         checkpoint: str | None = None,
         data: Any = None,
@@ -239,6 +251,8 @@ class Run:
             first: number of the first sample.
             condition: of a run with a condition: values by name; or an array with a row for each; or a file with
                 them. Samples then hold the condition behind the point.
+            given: constraints and observations that training did not know: a YAML file, or its keys, as
+                {"inequality": [{"name": "top", "expr": "x[0] >= 0.5"}]}. Samples then depend on each other and on n.
             settings: keys of generation to draw by, as {"process.steps": 25}.
             checkpoint: None: the best by held-out distances, or the newest.
             data: the run's data, if its file is gone and the folder does not keep what generation needs.
@@ -248,7 +262,8 @@ class Run:
             LandingWarning: samples failed and are left out: which.
 
         Raises:
-            CheckError: more samples failed, or violate more, than the run allows; .result holds the others.
+            CheckError: more samples failed, or violate more, than the run allows; .result holds the others. Or few
+                samples are effective under given.
         """
         n, first = _whole(n, "n", 1), _whole(first, "first", 0)
         if first + n > _MOST_UINT64:
@@ -259,7 +274,13 @@ class Run:
             options.append(f"--seed={_whole(seed, 'seed', 0, _MOST_UINT64)}")
         with self._asked(condition) as asked, TemporaryDirectory(prefix="landing-") as folder:
             # Under one condition, or none, the numbers of samples are those of the call: it can be cut.
-            each = n if condition is not None else max(1, _MOST_NUMBERS // self.dim)
+            each = n if condition is not None or given is not None else max(1, _MOST_NUMBERS // self.dim)
+            if isinstance(given, Mapping):  # JSON is YAML
+                file = Path(folder) / "given.yaml"
+                file.write_text(json.dumps(given), encoding="utf-8")
+                given = file
+            if given is not None:
+                options.append(f"--given={os.fspath(given)}")
             self._room(n, each)
             parts: list[Array] = []
             with Bar("generating", "sample", progress, total=None if condition is not None else n) as bar:
@@ -372,6 +393,47 @@ class Run:
         if name not in names:
             raise UsageError(f"there is no figure {name!r}; expected one of {', '.join(names)}", key="name")
         return Figure(self.path / "figures" / f"{name}.png")
+
+    def push_to_hub(
+        self, repo_id: str, *, license: str | None = None, private: bool = False, token: str | None = None  # noqa: A002
+    ) -> str:
+        """Uploads the run to a repository of the Hugging Face hub, and returns its address. Needs huggingface_hub.
+
+        The repository gets a model card, the network as ONNX and safetensors, and the run folder, from which
+        from_pretrained draws. Samples, figures and the data stay here, but an empirical prior is made from the data.
+
+        Args:
+            repo_id: such as "name/torus"; it is made if there is none.
+            license: of the weights, as an SPDX identifier; private, token: as huggingface_hub has them.
+        """
+        hub = _hub()
+        if not (self.path / "report.html").exists():
+            self.report()  # the card has its figures
+        with TemporaryDirectory(prefix="landing-") as folder:
+            page = Path(folder) / "page"
+            call(["export"], [f"--hub={page}", *_named("license", license)], [self.path])
+            shutil.copytree(self.path, page / "run", ignore=shutil.ignore_patterns(
+                "samples.*", "figures", "report*", "drawn", "tensorboard", ".*"))
+            api = hub.HfApi(token=token)
+            address = str(api.create_repo(repo_id, private=private, exist_ok=True))
+            api.upload_folder(repo_id=repo_id, folder_path=str(page), commit_message=f"landing run {self.path.name}")
+        return address
+
+    @classmethod
+    def from_pretrained(
+        cls, repo_id: str, *, revision: str | None = None, token: str | None = None, runs: str | os.PathLike[str] = "runs"
+    ) -> Run:
+        """Downloads a run that push_to_hub uploaded into a folder under runs, and opens it; or opens a run folder here."""
+        if Path(repo_id).is_dir():
+            return cls.open(repo_id)
+        folder = Path(runs) / repo_id.replace("/", "--")
+        if folder.exists():
+            raise DataError(f"{folder} exists; Run.open({str(folder)!r}) opens it, and runs= names another place", kind="exists")
+        got = Path(_hub().snapshot_download(repo_id, revision=revision, token=token, allow_patterns=["run/*"])) / "run"
+        if not got.is_dir():
+            raise DataError(f"{repo_id} holds no run: it was not uploaded by push_to_hub", kind="run")
+        shutil.copytree(got, folder)  # the hub's cache holds links
+        return cls.open(folder)
 
     def network(self, checkpoint: str | None = None) -> dict[str, Any]:
         """Says which network was trained, how it is read as a score, and where its weights are (`landing export --network`)."""
@@ -493,74 +555,6 @@ class Run:
                 yield [f"--condition={file}"]
 
 
-class Metric(TypedDict, total=False):
-    """What was logged of an epoch ("epoch"), an evaluation ("evaluation"), a held-out distance ("held-out") or others.
-
-    Keys that a kind does not have are not there; docs/problem-file.md says more, `landing dev schema metrics` all.
-    """
-
-    kind: str
-    epoch: int
-    seconds: float
-    loss: float
-    last_loss: float
-    grad_norm: float
-    rate: float
-    worst: list[float] | None
-    failed: int
-    rows: int
-    simulated: float
-    jsd: float | None
-    violation: float | None
-    updates: int
-    distance: float | None
-    noise: float | None
-    fault: str
-
-
-Grade = Literal["good", "usable", "not good", "not decided"]
-
-
-class Remedy(TypedDict, total=False):
-    """What to do about a finding; command is its command line."""
-
-    verb: str
-    run: str
-    problem: str
-    data: str
-    variant: str
-    settings: list[str]
-    seconds: float
-    force: bool
-    command: str
-
-
-class _Found(TypedDict):
-
-    code: str
-    severity: Literal["remark", "fault"]
-    says: str
-    effect: float | None
-    unit: str
-    threshold: float | None
-    p_value: float | None
-    share: float | None
-
-
-class Finding(_Found, total=False):
-    """One thing that a verdict found: docs/verdict.md lists the codes. remedy is there where something helps."""
-
-    remedy: Remedy
-
-
-class Verdict(TypedDict):
-    """The verdict on samples: its grade, what was found, and what limits the result where nothing more is offered."""
-
-    grade: Grade
-    findings: list[Finding]
-    limits: str
-
-
 class Evaluation(Mapping[str, Any]):
     """How good samples are: all that `landing report --text --json` tells, as a mapping; notebooks show a table.
 
@@ -593,12 +587,13 @@ class Evaluation(Mapping[str, Any]):
     @property
     def findings(self) -> list[Finding]:
         """What was found, faults before remarks, the largest effect first."""
-        return list(self._told["verdict"]["findings"] or [])
+        return [record(Finding, {**f, "remedy": record(Remedy, f["remedy"]) if f.get("remedy") else None})
+                for f in self._told["verdict"]["findings"] or []]
 
     @property
     def verdict(self) -> Verdict:
         """Grade, findings and limits in one."""
-        return {"grade": self.grade, "findings": self.findings, "limits": self.limits}
+        return Verdict(self.grade, self.findings, self.limits)
 
     @property
     def limits(self) -> str:
@@ -625,7 +620,7 @@ class Evaluation(Mapping[str, Any]):
 
     def _rows(self) -> list[tuple[str, str]]:
         rows: list[tuple[str, str]] = [("verdict", self.grade)]
-        rows += [(f["code"], f["says"] + (f" → {f['remedy']['command']}" if f.get("remedy") else "")) for f in self.findings]
+        rows += [(f.code, f.says + (f" → {f.remedy.command}" if f.remedy else "")) for f in self.findings]
         rows.append(("samples", f"{self['samples']}, {self['failed']} failed"))
         if self._compared():
             rows.append((str(self._compared().get("metric", "distance")), f"{self.distance:.4f}, floor {self.floor:.4f}"))
@@ -642,7 +637,7 @@ class Evaluation(Mapping[str, Any]):
 def _judged(e: Evaluation) -> Evaluation:
     """Warns of samples that are not good."""
     if e.grade == "not good":
-        warn(f"the samples are not good: {e.findings[0]['code']}: {e.findings[0]['says']}")
+        warn(f"the samples are not good: {e.findings[0].code}: {e.findings[0].says}")
     return e
 
 
@@ -695,6 +690,13 @@ def _data(data: Any, folder: Path, name: str, problem: str) -> str:
 def _given(data: Any, file: str | None) -> AbstractContextManager[None]:
     """Has errors about the file of an array speak of the argument data."""
     return called(file, "data") if file is not None and not isinstance(data, (str, os.PathLike)) else nullcontext()
+
+
+def _hub() -> Any:
+    try:
+        return importlib.import_module("huggingface_hub")
+    except ImportError:
+        raise UsageError("huggingface_hub is not installed: pip install huggingface_hub") from None
 
 
 def _memory() -> float:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import warnings
+from collections.abc import Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -24,28 +25,40 @@ class Draws:
 
     Attributes:
         x: float64, chains × draws × dimension.
+        violation: chains × draws: the largest |h| and max(g, 0) of each draw.
+        names: of the coordinates, if the problem has any.
         summary: what `landing mcmc --json` tells: effective sample sizes and split-R̂ of every coordinate and
             observable, violations, the step.
     """
 
-    def __init__(self, x: Array, summary: dict[str, Any]) -> None:
-        self.x = x
-        self.summary = summary
+    def __init__(
+        self, x: Array, summary: dict[str, Any], violation: Array | None = None, names: Sequence[str] | None = None
+    ) -> None:
+        self.x, self.summary, self.violation, self.names = x, summary, violation, names
 
     def __repr__(self) -> str:
         s = self.summary
         return f"Draws({s['chains']} chains of {s['draws']} draws in R^{self.x.shape[-1]})"
 
     def to_arviz(self) -> Any:
-        """Returns them as ArviZ has draws of a posterior: InferenceData, or the DataTree of ArviZ 1."""
+        """Returns them as ArviZ has draws of a posterior: the DataTree of ArviZ 1, or the InferenceData of earlier versions.
+
+        sample_stats has the violation of each draw; attributes of the posterior are the sampler's step and its failures.
+        """
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", FutureWarning)  # of its own plans
             import arviz
 
-        posterior = {"x": self.x}
-        if int(str(arviz.__version__).split(".")[0]) >= 1:
-            return arviz.from_dict({"posterior": posterior})
-        return arviz.from_dict(posterior=posterior)
+        groups: dict[str, Any] = {"posterior": {"x": self.x}}
+        if self.violation is not None:
+            groups["sample_stats"] = {"violation": self.violation}
+        names = list(self.names) if self.names and len(self.names) == self.x.shape[-1] else list(range(self.x.shape[-1]))
+        how = {"dims": {"x": ["coordinate"]}, "coords": {"coordinate": names}}
+        make: Any = arviz.from_dict
+        made = make(groups, **how) if int(str(arviz.__version__).split(".")[0]) >= 1 else make(**groups, **how)
+        kept = ("step", "failed", "failed_share", "turned", "refused", "seconds")
+        made["posterior"].attrs.update({k: self.summary[k] for k in kept if k in self.summary})
+        return made
 
 
 def sample(
@@ -78,9 +91,9 @@ def sample(
                 told, _ = call(["mcmc"], [*options, *more, f"--output={out}"], [source], on_event=bar)
             except CheckError as e:
                 if out.exists() and isinstance(e.result, dict):
-                    e.result = Draws(_arrays.read(out), e.result)
+                    e.result = _draws(_problem(problem), out, e.result)
                 raise
-        draws = Draws(_arrays.read(out), told)
+        draws = _draws(_problem(problem), out, told)
     if kind == "arrays":
         return draws
     try:
@@ -89,3 +102,10 @@ def sample(
         if kind == "arviz":
             raise
         return draws
+
+
+def _draws(problem: Problem, file: Path, told: dict[str, Any]) -> Draws:
+    x = _arrays.read(file)
+    violation = problem.values(x.reshape(-1, x.shape[-1])).violation.reshape(x.shape[:2])
+    tree = problem._tree or {}
+    return Draws(x, told, violation, (tree.get("set") or {}).get("names"))

@@ -121,7 +121,7 @@ class Graph:
         self.dim, self.names = dim, list(names) if names is not None else None
         texts = list(names) if names is not None else [f"x[{j}]" for j in range(dim)]
         self.variables = [self._intern("x", (), text) for text in [*texts, *given]]
-        self.scalars = dict(zip([*(names or []), *given], self.variables[0 if names is not None else dim:]))
+        self.scalars: dict[str, Node] = dict(zip([*(names or []), *given], self.variables[0 if names is not None else dim:]))
 
     def _intern(self, op: str, args: tuple[Node, ...], value: Any = None) -> Node:
         numbers = tuple(sorted(a.number for a in args)) if op in ("+", "*") else tuple(a.number for a in args)
@@ -273,7 +273,8 @@ class Graph:
         place = self.key
         if file:
             text = linecache.getline(file, line).strip()
-            place += f", {os.path.basename(file)}:{line}" + (f": `{text:.100}`" if text else "")
+            name = f"line {line} of a cell" if "ipykernel_" in file else f"{os.path.basename(file)}:{line}"
+            place += f", {name}" + (f": `{text:.100}`" if text else "")
         error = ConstraintError(f"{place}: {what}. {write}.", key=self.key, file=file or None, line=line or None)
         self.refused = self.refused or error
         return error

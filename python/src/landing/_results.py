@@ -1,0 +1,97 @@
+"""What the program found, as typed records."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from typing import Any, Literal, TypeVar
+
+__all__ = ["CheckFinding", "Finding", "Grade", "Metric", "Remedy", "Verdict", "record"]
+
+Record = TypeVar("Record")
+Grade = Literal["good", "usable", "not good", "not decided"]
+
+
+def record(kind: type[Record], told: Mapping[str, Any]) -> Record:
+    """Returns a record of an object that the program printed; a later program may print more."""
+    known = {f.name for f in dataclasses.fields(kind)}  # type: ignore[arg-type]
+    return kind(**{k: v for k, v in told.items() if k in known and v is not None})
+
+
+@dataclasses.dataclass(frozen=True)
+class CheckFinding:
+    """What one check says of one component. key and value are those of the problem that it is about, if there is one."""
+
+    check: str
+    status: Literal["SKIP", "PASS", "WARN", "FAIL"]
+    message: str
+    component: str = ""
+    numbers: Mapping[str, float | None] = dataclasses.field(default_factory=dict)
+    key: str | None = None
+    value: Any = None
+
+
+@dataclasses.dataclass(frozen=True)
+class Metric:
+    """What was logged of an epoch ("epoch"), an evaluation ("evaluation"), a held-out distance ("held-out") or others.
+
+    Fields that a kind does not have are None. `landing dev schema metrics` describes all.
+    """
+
+    kind: str
+    epoch: int | None = None
+    seconds: float | None = None
+    loss: float | None = None
+    last_loss: float | None = None
+    grad_norm: float | None = None
+    rate: float | None = None
+    worst: list[float] | None = None
+    failed: int | None = None
+    broken: int | None = None
+    rows: int | None = None
+    simulated: float | None = None
+    jsd: float | None = None
+    violation: float | None = None
+    updates: int | None = None
+    distance: float | None = None
+    noise: float | None = None
+    fault: str | None = None
+
+
+@dataclasses.dataclass(frozen=True)
+class Remedy:
+    """What to do about a finding; command is its command line."""
+
+    command: str = ""
+    verb: str = ""
+    run: str = ""
+    problem: str = ""
+    data: str = ""
+    variant: str = ""
+    settings: list[str] = dataclasses.field(default_factory=list)
+    seconds: float | None = None
+    force: bool = False
+
+
+@dataclasses.dataclass(frozen=True)
+class Finding:
+    """One thing that a verdict found: docs/verdict.md lists the codes. remedy is None where nothing helps."""
+
+    code: str
+    severity: Literal["remark", "fault"]
+    says: str
+    effect: float | None = None
+    unit: str = ""
+    threshold: float | None = None
+    p_value: float | None = None
+    share: float | None = None
+    remedy: Remedy | None = None
+
+
+@dataclasses.dataclass(frozen=True)
+class Verdict:
+    """The verdict on samples: its grade, what was found, and what limits the result where nothing more is offered."""
+
+    grade: Grade
+    findings: list[Finding]
+    limits: str = ""
