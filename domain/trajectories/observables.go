@@ -28,7 +28,8 @@ func (g *guide) observables() *domain.Observables {
 	}}
 	hits := m.scene.Pairs() > 0
 	if hits {
-		v := domain.Observable{Name: "least clearance at way points", Unit: "m", File: "clearance", Bins: bins, Close: still}
+		v := domain.Observable{Name: "least clearance at way points", Unit: "m", File: "clearance", Bins: bins,
+			Close: still}
 		o.List = append(o.List, v)
 	}
 	half := m.waypoints / 2

@@ -157,7 +157,8 @@ func Tracks(opts TracksOptions, layers ...TrackLayer) *Chart {
 			if p.x > (f.x0+f.x1)/2 {
 				anchored, dx = end, -8
 			}
-			s.add(label{at: xy{p.x + dx, p.y - 7}, text: e.Name, size: noteSize, bold: true, anchor: anchored, ink: text})
+			s.add(label{at: xy{p.x + dx, p.y - 7}, text: e.Name, size: noteSize, bold: true, anchor: anchored,
+				ink: text})
 		}
 	}
 	return &Chart{scene: s}

@@ -33,9 +33,9 @@ func (pl *Planner) Off(q []float64) float64 {
 	return by
 }
 
-// Relax moves each waypoint but the ends half the way to the middle of its neighbours, on Σ, wherever the waypoint keeps
-// the margin and the least room that the motion had, and touches nothing before and behind it: without the second
-// condition each pass would pull motions a millimetre nearer to obstacles than the law that they are drawn from.
+// Relax moves each waypoint but the ends half the way to the middle of its neighbours, on Σ. It does so where the
+// waypoint keeps the margin and the least room that the motion had, and touches nothing before and behind it. Without
+// that room each pass would pull motions a millimetre nearer to obstacles than the law that they are drawn from.
 func (pl *Planner) Relax(q []float64, passes int) {
 	n, mid := pl.m, make([]float64, pl.m)
 	keep := pl.keep
