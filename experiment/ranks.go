@@ -49,7 +49,7 @@ type fingerprint struct {
 func fingerprintOf(l *Loaded, m score.Model[float32]) fingerprint {
 	machine := run.ThisMachine()
 	host, _ := os.Hostname()
-	s := fingerprint{Version: run.Version(), Kernel: machine.Kernel,
+	s := fingerprint{Version: run.Version(), Kernel: machine.Kernel + " on " + machine.Arch,
 		Products: machine.Products[l.Problem.Train.Precision], Data: l.Data.SHA256, Parameters: len(m.Parameters()),
 		Host: host}
 	if c, ok := m.(score.Constant[float32]); ok {

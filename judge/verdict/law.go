@@ -116,7 +116,7 @@ func (j *judge) observables() {
 			j.skip(Observables, "%q is finite at too few samples or rows", k.Name)
 			continue
 		}
-		D, _ := metric.KolmogorovTest(x, h)
+		D := metric.KolmogorovBeyond(x, h, k.Close)
 		a, b := j.effective(len(x), len(h))
 		p := metric.KolmogorovChance(D, a, b)
 		if v := visible(level, int(a), int(b)); v > seen {
@@ -129,7 +129,7 @@ func (j *judge) observables() {
 		x = finite(rest(k.Samples, 1, part(j.outX, len(k.Samples))))
 		h = finite(rest(k.Rows, 1, part(j.outR, len(k.Rows))))
 		if len(x) > 0 && len(h) > 0 {
-			left, _ := metric.KolmogorovTest(x, h)
+			left := metric.KolmogorovBeyond(x, h, k.Close)
 			a, b := j.effective(len(x), len(h))
 			worst = max(worst, excess(left, int(a), int(b)))
 		}
