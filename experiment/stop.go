@@ -70,11 +70,14 @@ func (t *training) heldOut(ctx context.Context) error {
 	if !due(t) {
 		return nil
 	}
+	err := t.trainer.Fetch()
+	if err != nil {
+		return err
+	}
 	start := t.watch.now()
 	var e metric.Estimate
 	var seen []float64
 	var fault string
-	var err error
 	if t.run.Problem.Train.ByLoss() {
 		e, seen, fault, err = t.lossEstimate(ctx)
 	} else {

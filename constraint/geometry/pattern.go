@@ -173,7 +173,7 @@ type vec [lanes]float64
 // is scratch of m numbers. It returns the least of D that is kept, at most 1.
 func (p *pattern) factor(l, inverse, u, y []vec, tolerance float64) (least vec) {
 	if vectors {
-		factorAVX2(p, unsafe.SliceData(l), &inverse[0], &u[0], &y[0], tolerance, &least)
+		factorVectors(p, unsafe.SliceData(l), &inverse[0], &u[0], &y[0], tolerance, &least)
 		return least
 	}
 	for i := range lanes {
@@ -255,7 +255,7 @@ func (p *pattern) factorGeneral(l, r, inverse []vec, z, u, y, x []float64, toler
 // solve overwrites z, in the order of elimination, with the solution of L D R z = z; R is Lᵀ where r is l.
 func (p *pattern) solve(l, r, inverse, z []vec) {
 	if vectors {
-		solveAVX2(p, unsafe.SliceData(l), unsafe.SliceData(r), &inverse[0], &z[0])
+		solveVectors(p, unsafe.SliceData(l), unsafe.SliceData(r), &inverse[0], &z[0])
 		return
 	}
 	for i := range lanes {
@@ -299,7 +299,7 @@ func (p *pattern) solve(l, r, inverse, z []vec) {
 // times writes U x to z in the order of elimination, 0 for rows left out, and returns the largest.
 func (p *pattern) times(z, u, x, inverse []vec) (largest vec) {
 	if vectors {
-		timesAVX2(p, &z[0], &u[0], &x[0], &inverse[0], &largest)
+		timesVectors(p, &z[0], &u[0], &x[0], &inverse[0], &largest)
 		return largest
 	}
 	for k, l := range p.order {
@@ -317,7 +317,7 @@ func (p *pattern) times(z, u, x, inverse []vec) (largest vec) {
 // subtractTransposed subtracts Uᵀ z from x.
 func (p *pattern) subtractTransposed(x, u, z []vec) {
 	if vectors {
-		subtractTransposedAVX2(p, &x[0], &u[0], &z[0])
+		subtractTransposedVectors(p, &x[0], &u[0], &z[0])
 		return
 	}
 	for k, l := range p.order {

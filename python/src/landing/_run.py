@@ -9,6 +9,7 @@ import os
 import shutil
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextvars import ContextVar
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, cast
@@ -86,6 +87,9 @@ def train(
         return _fit(["train"], options + more, source, progress)
 
 
+ENGINE: ContextVar[list[str]] = ContextVar("engine", default=[])  # flags by which landing.torch trains
+
+
 def _fit(verb: list[str], options: list[str], source: str, progress: bool | None) -> Run:
     """Trains with a bar, and keeps hold of the run if it is interrupted."""
     folder: list[str] = []
@@ -98,7 +102,7 @@ def _fit(verb: list[str], options: list[str], source: str, progress: bool | None
             bar(event)
 
         try:
-            call(verb, options, [source], on_event=listen, accept=[OUT_OF_TIME])
+            call(verb, [*options, *ENGINE.get()], [source], on_event=listen, accept=[OUT_OF_TIME])
         except KeyboardInterrupt:
             bar.close()
             raise Interrupted(_kept(folder)) from None
