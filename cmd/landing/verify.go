@@ -190,7 +190,7 @@ func (v *verified) answer() answer {
 func (v *verified) print(w io.Writer) {
 	fmt.Fprintf(w, "%d of %d samples are proved (%.2f s); set: %s\n", v.Proved, v.Samples, v.Seconds, v.Set)
 	if v.Proved > 0 {
-		fmt.Fprintf(w, "a true point lies within %.2g of each; the largest range of a coordinate is %.3g\n", v.Delta, v.Size)
+		fmt.Fprintf(w, "a true point lies within %.2g of each; their largest range is %.3g\n", v.Delta, v.Size)
 	}
 	if len(v.NotCovered) > 0 {
 		few := v.NotCovered[:min(len(v.NotCovered), maxNamed)]
