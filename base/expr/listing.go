@@ -9,69 +9,69 @@ type Operation struct {
 	C    float64 // of a constant
 }
 
-// Listing returns the operations of the formulas, operands first, and the line of each formula. Constant parts are
-// numbers, rounded as the program uses them.
-func (p *Program) Listing() (lines []Operation, at []int) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	line := map[int32]int{-1: -1}
-	var put func(i int32) int
-	put = func(i int32) int {
-		if k, ok := line[i]; ok {
-			return k
-		}
-		n := p.g.nodes[i]
-		o := Operation{Name: n.op.String(), A: int(n.a), B: -1, C: n.c}
-		if n.op > opVar {
-			o.A, o.B = line[n.a], line[n.b]
-		}
-		lines = append(lines, o)
-		line[i] = len(lines) - 1
-		return line[i]
+// Listing returns the operations of formulas, operands first, and the line of each formula. Constant parts are numbers,
+// rounded as the program uses them.
+func (g *Graph) Listing(formulas []Value) (lines []Operation, at []int) {
+	line := make([]int, len(g.nodes)) // 0: not needed
+	for _, f := range formulas {
+		line[f.e[0]] = 1
 	}
-	for _, i := range p.g.reach(p.roots...) { // constants are not among them
-		if n := p.g.nodes[i]; n.op > opVar {
-			for _, operand := range []int32{n.a, n.b} {
-				if operand >= 0 {
-					put(operand)
-				}
+	for i := len(line) - 1; i >= 0; i-- {
+		if n := g.nodes[i]; line[i] > 0 && n.op > opVar {
+			if line[n.a] = 1; n.b >= 0 {
+				line[n.b] = 1
 			}
 		}
-		put(i)
 	}
-	for _, r := range p.roots {
-		at = append(at, put(r))
+	for i, n := range g.nodes {
+		if line[i] == 0 {
+			continue
+		}
+		o := Operation{n.op.String(), int(n.a), -1, n.c}
+		if n.op > opVar {
+			if o.A = line[n.a]; n.b >= 0 {
+				o.B = line[n.b]
+			}
+		}
+		line[i], lines = len(lines), append(lines, o)
+	}
+	for _, f := range formulas {
+		at = append(at, line[f.e[0]])
 	}
 	return lines, at
 }
 
 // On returns the formulas with the vector x in place of the variables, each a scalar of the graph of x.
-func (p *Program) On(x Value) []Value {
+func (p *Program) On(x Value) (out []Value) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	g := x.g
-	to := map[int32]int32{}
+	at := x.g.copy(p.g, p.g.reach(p.roots...), func(j int32) int32 { return x.e[j] })
+	for _, r := range p.roots {
+		out = append(out, x.g.num(at(r)))
+	}
+	return out
+}
+
+// copy adds nodes of another graph, or of g, with their variables replaced. It returns where they are.
+func (g *Graph) copy(from *Graph, nodes []int32, variable func(j int32) int32) func(i int32) int32 {
+	to := make(map[int32]int32, len(nodes))
 	at := func(i int32) int32 {
-		if p.g.is(i, opConst) {
-			return g.constant(p.g.nodes[i].c)
+		if c, ok := from.isConst(i); ok {
+			return g.constant(c)
 		}
 		return to[i]
 	}
-	for _, i := range p.g.reach(p.roots...) {
-		switch n := p.g.nodes[i]; {
+	for _, i := range nodes {
+		switch n := from.nodes[i]; {
 		case n.op == opVar:
-			to[i] = x.e[n.a]
+			to[i] = variable(n.a)
 		case n.b < 0:
 			to[i] = g.unary(n.op, at(n.a))
 		default:
 			to[i] = g.binary(n.op, at(n.a), at(n.b))
 		}
 	}
-	out := make([]Value, len(p.roots))
-	for i, r := range p.roots {
-		out[i] = g.num(at(r))
-	}
-	return out
+	return at
 }
 
 // Pi returns π itself, which no constant is.

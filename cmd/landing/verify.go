@@ -151,10 +151,6 @@ func (a *app) verify(ctx context.Context, set constraint.Set, file string, x []f
 	if err := run.Free(v.Proofs); err != nil && !out.force {
 		return nil, err
 	}
-	p, err := proof.New(set)
-	if err != nil {
-		return nil, err
-	}
 	d := set.Dim()
 	low, high := slices.Repeat([]float64{math.Inf(1)}, d), slices.Repeat([]float64{math.Inf(-1)}, d)
 	var kept []float64
@@ -169,9 +165,9 @@ func (a *app) verify(ctx context.Context, set constraint.Set, file string, x []f
 		}
 	}
 	tick, end := counting[int](&a.out, "verified")
-	err = run.WriteStream(v.Proofs, out.force, func(w io.Writer) (err error) {
+	err := run.WriteStream(v.Proofs, out.force, func(w io.Writer) (err error) {
 		b := bufio.NewWriterSize(w, 1<<20)
-		v.Summary, err = p.Write(ctx, b, kept, number, a.workersPool(), tick)
+		v.Summary, err = proof.New(set).Write(ctx, b, kept, number, a.workersPool(), tick)
 		return errors.Join(err, b.Flush())
 	})
 	end()

@@ -54,8 +54,8 @@ type Prover struct {
 	from   []int  // where the derivatives of a formula begin in a list of all
 }
 
-// New makes the Prover of a set. The error is an *expr.Error: the formulas are too large.
-func New(s constraint.Set) (*Prover, error) {
+// New makes the Prover of a set.
+func New(s constraint.Set) *Prover {
 	c, g := s.Capabilities(), expr.NewGraph(s.Dim())
 	p := &Prover{set: s, Held: c.Held, still: make([]bool, s.Dim()), from: []int{0}}
 	for _, j := range c.Held {
@@ -80,11 +80,7 @@ func New(s constraint.Set) (*Prover, error) {
 		}
 		p.Names, p.of, values = append(p.Names, name), append(p.of, i), append(values, v)
 	}
-	program, err := g.Compile(values...)
-	if err != nil {
-		return nil, err
-	}
-	p.Operations, p.Lines = program.Listing()
+	p.Operations, p.Lines = g.Listing(values)
 	p.tape = newTape(p.Operations, p.Lines)
 	for k, vars := range p.vars {
 		p.from = append(p.from, p.from[k]+len(vars))
@@ -94,7 +90,7 @@ func New(s constraint.Set) (*Prover, error) {
 			p.needed = append(p.needed, k)
 		}
 	}
-	return p, nil
+	return p
 }
 
 // A Result says what is shown of a sample.
@@ -106,11 +102,11 @@ type Result struct {
 
 // A Block is equations that share coordinates.
 type Block struct {
-	Rows    []int     // formulas
-	Columns []int     // coordinates
-	Target  []float64 // t, by row; 0 of h
-	Radius  []float64 // ρ, by row
-	Inverse []float64 // P, columns × rows
+	Rows    []int   `json:"rows"`    // formulas
+	Columns []int   `json:"columns"` // coordinates
+	Target  numbers `json:"target"`  // t, by row; 0 of h
+	Radius  numbers `json:"radius"`  // ρ, by row
+	Inverse numbers `json:"inverse"` // P, columns × rows
 
 	image, q, r, scale []float64 // image: the size of T's enclosure, by row
 	sum                []box
@@ -266,7 +262,7 @@ func (w *Worker) split() Result {
 }
 
 // sized returns n numbers, in the memory of s if that is enough.
-func sized[T any](s []T, n int) []T { return slices.Grow(s[:0], n)[:n] }
+func sized[S ~[]T, T any](s S, n int) S { return slices.Grow(s[:0], n)[:n] }
 
 // invert writes P: with J = S Rᵀ Q of unit rows, pivoted, S their lengths, it is Qᵀ R⁻ᵀ S⁻¹.
 func (w *Worker) invert(b *Block) Result {

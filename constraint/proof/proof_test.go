@@ -40,11 +40,7 @@ func written(dim int, all ...string) constraint.Set {
 }
 
 func worker(s constraint.Set) *proof.Worker {
-	p, err := proof.New(s)
-	if err != nil {
-		panic(err)
-	}
-	return p.NewWorker()
+	return proof.New(s).NewWorker()
 }
 
 func TestProve(t *testing.T) {
@@ -226,7 +222,7 @@ func TestChecker(t *testing.T) {
 	pool := parallel.New(2)
 	defer pool.Close()
 	var b bytes.Buffer
-	sum, err := testkit.Must(proof.New(s)).Write(t.Context(), &b, x, numbers, pool, func(int, int) {})
+	sum, err := proof.New(s).Write(t.Context(), &b, x, numbers, pool, func(int, int) {})
 	testkit.OK(t, err)
 	if sum.Proved != 5 {
 		t.Fatalf("%+v", sum)

@@ -9,11 +9,11 @@ import (
 
 type box = interval.Interval
 
-// A line is one operation: its operands are earlier lines, −1 where there is none.
+// A line is one operation, or a variable: its operands are earlier lines, −1 where there is none.
 type line struct {
+	do   func(a, b box) (v, da, db box)
+	a, b int32 // of a variable, a is the coordinate
 	kind
-	a, b int32
-	c    float64
 }
 
 // A kind is what a line does.
@@ -22,17 +22,16 @@ type kind uint8
 const (
 	constant kind = iota
 	variable
-	negate
-	add
-	subtract
-	multiply
-	square // of a product with itself
-	unary  // slope by its operand
-	binary // slopes by both
+	function
 )
 
 // functions are the operations with slopes: the value at a and b, and its derivatives by them.
 var functions = map[string]func(a, b box) (v, da, db box){
+	"+": func(a, b box) (v, da, db box) { return interval.Add(a, b), one, one },
+	"-": func(a, b box) (v, da, db box) { return interval.Sub(a, b), one, interval.Point(-1) },
+	"*": func(a, b box) (v, da, db box) { return interval.Mul(a, b), b, a },
+	"²": of(interval.Square, func(a, _ box) box { return interval.Scale(2, a) }),
+	"−": of(interval.Neg, func(_, _ box) box { return interval.Point(-1) }),
 	"/": func(a, b box) (v, da, db box) {
 		v, da = interval.Div(a, b), interval.Div(one, b)
 		return v, da, interval.Neg(interval.Mul(v, da))
@@ -113,43 +112,31 @@ func side(a box) box {
 // A tape is formulas as lines. It is read only.
 type tape struct {
 	lines []line
-	fixed []box                            // values of lines that depend on no variable, which are constants
-	do    []func(a, b box) (v, da, db box) // of lines that are unary or binary
-	under [][]int32                        // the lines below each formula, descending; no constants
-	vars  [][]int32                        // and the variables among these, in the same order
+	fixed []box     // values of lines that depend on no variable, which are constants
+	under [][]int32 // the lines below each formula, from its own down; no constants
+	vars  [][]int32 // and the variables among these, in the same order
 }
 
 func newTape(listing []expr.Operation, at []int) *tape {
-	n := len(listing)
-	t := &tape{do: make([]func(a, b box) (v, da, db box), n)}
+	n, t := len(listing), &tape{}
 	p := pass{tape: t, da: make([]box, n), db: make([]box, n)}
 	for i, o := range listing {
-		l := line{a: int32(o.A), b: int32(o.B), c: o.C}
-		switch o.Name {
-		case "constant":
-			l.kind = constant
-		case "x":
+		l, name := line{a: int32(o.A), b: int32(o.B)}, o.Name
+		switch {
+		case name == "x":
 			l.kind = variable
-		case "-":
-			if l.kind = subtract; o.B < 0 {
-				l.kind = negate
+		case name == "*" && o.A == o.B:
+			name, l.b = "²", -1
+			fallthrough
+		case name != "constant":
+			if name == "-" && o.B < 0 {
+				name = "−"
 			}
-		case "+":
-			l.kind = add
-		case "*":
-			if l.kind = multiply; o.A == o.B {
-				l.kind = square
-			}
-		default:
-			if l.kind = unary; o.B >= 0 {
-				l.kind = binary
-			}
-			t.do[i] = functions[o.Name]
+			l.kind, l.do = function, functions[name]
 		}
-		t.lines = append(t.lines, l)
-		p.value = append(p.value, interval.Point(l.c))
-		still := func(i int) bool { return i < 0 || t.lines[i].kind == constant }
-		if l.kind > variable && still(o.A) && still(o.B) {
+		t.lines, p.value = append(t.lines, l), append(p.value, interval.Point(o.C))
+		still := func(i int32) bool { return i < 0 || t.lines[i].kind == constant }
+		if l.kind == function && still(l.a) && still(l.b) {
 			p.step(i, nil)
 			t.lines[i].kind = constant
 		}
@@ -196,57 +183,29 @@ func (p *pass) evaluate(x []box) {
 }
 
 func (p *pass) step(i int, x []box) {
-	v := p.value
 	switch l := &p.lines[i]; l.kind {
-	case constant:
 	case variable:
-		v[i] = x[l.a]
-	case negate:
-		v[i] = interval.Neg(v[l.a])
-	case add:
-		v[i] = interval.Add(v[l.a], v[l.b])
-	case subtract:
-		v[i] = interval.Sub(v[l.a], v[l.b])
-	case multiply:
-		v[i] = interval.Mul(v[l.a], v[l.b])
-	case square:
-		v[i] = interval.Square(v[l.a])
-	case unary:
-		v[i], p.da[i], _ = p.do[i](v[l.a], box{})
-	default:
-		v[i], p.da[i], p.db[i] = p.do[i](v[l.a], v[l.b])
+		p.value[i] = x[l.a]
+	case function:
+		b := box{}
+		if l.b >= 0 {
+			b = p.value[l.b]
+		}
+		p.value[i], p.da[i], p.db[i] = l.do(p.value[l.a], b)
 	}
 }
 
 // gradient encloses the derivatives of formula k over the box of evaluate, along vars[k]: a sweep from its line down.
 func (p *pass) gradient(dst []box, k int) {
-	for _, i := range p.under[k] { // the first is the formula
+	for _, i := range p.under[k] {
 		p.adjoint[i] = box{}
 	}
 	p.adjoint[p.under[k][0]] = one
 	for _, i := range p.under[k] {
-		adjoint := p.adjoint[i]
-		switch l := &p.lines[i]; l.kind {
-		case variable:
-			dst[0], dst = adjoint, dst[1:]
-		case negate:
-			p.give(l.a, interval.Neg(adjoint))
-		case add:
-			p.give(l.a, adjoint)
-			p.give(l.b, adjoint)
-		case subtract:
-			p.give(l.a, adjoint)
-			p.give(l.b, interval.Neg(adjoint))
-		case multiply:
-			p.give(l.a, interval.Mul(adjoint, p.value[l.b]))
-			p.give(l.b, interval.Mul(adjoint, p.value[l.a]))
-		case square:
-			p.give(l.a, interval.Scale(2, interval.Mul(adjoint, p.value[l.a])))
-		default:
-			p.give(l.a, interval.Mul(adjoint, p.da[i]))
-			if l.kind == binary {
-				p.give(l.b, interval.Mul(adjoint, p.db[i]))
-			}
+		if l := &p.lines[i]; l.kind == variable {
+			dst[0], dst = p.adjoint[i], dst[1:]
+		} else if p.give(l.a, interval.Mul(p.adjoint[i], p.da[i])); l.b >= 0 {
+			p.give(l.b, interval.Mul(p.adjoint[i], p.db[i]))
 		}
 	}
 }

@@ -59,15 +59,7 @@ type proved struct {
 	Sample uint64 `json:"sample"`
 	Result
 	X      numbers `json:"x,omitempty"`
-	Blocks []block `json:"blocks,omitempty"`
-}
-
-type block struct {
-	Rows    []int   `json:"rows"`
-	Columns []int   `json:"columns"`
-	Target  numbers `json:"target"`
-	Radius  numbers `json:"radius"`
-	Inverse numbers `json:"inverse"`
+	Blocks []Block `json:"blocks,omitempty"`
 }
 
 // Write proves the samples x, n×d with their numbers, and writes a proof file: a line for the formulas, a line for each
@@ -108,10 +100,7 @@ func (p *Prover) Write(ctx context.Context, to io.Writer, x []float64, number []
 				at := x[(from+i)*d : (from+i+1)*d]
 				one := proved{Sample: number[from+i], Result: w.Prove(at)}
 				if results[i] = one.Result; one.Proved {
-					one.X = at
-					for _, b := range w.Blocks() {
-						one.Blocks = append(one.Blocks, block{b.Rows, b.Columns, b.Target, b.Radius, b.Inverse})
-					}
+					one.X, one.Blocks = at, w.Blocks()
 				}
 				line.Encode(one) // into memory
 			}

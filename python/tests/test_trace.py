@@ -6,7 +6,6 @@ import functools
 import linecache
 import math
 import pickle
-import time
 from math import cos, sin
 from pathlib import Path
 
@@ -395,10 +394,8 @@ REFUSED = [
 def test_refusals_name_line_and_advice(f, line: str, advice: str, folder: Path) -> None:
     Path("a.txt").write_text("1 2 3 4\n")
     real = np.array, np.zeros, open, math.sin
-    began = time.perf_counter()
     with pytest.raises(landing.ConstraintError) as e:
         landing.Problem("p", equality=[lambda x: x[0], f], dim=4)
-    assert time.perf_counter() - began < 10
     assert advice in e.value.message and e.value.key == "set.equality[1]" and e.value.message.startswith("set.equality[1], test_trace")
     assert e.value.file == __file__ and line in linecache.getline(e.value.file, e.value.line), e.value.message
     assert (np.array, np.zeros, open, math.sin) == real
@@ -456,3 +453,14 @@ def test_large_functions_are_written_in_parts() -> None:
     x = np.random.default_rng(1).normal(size=(3, 900))
     got = landing.Problem("p", inequality=[chain], dim=900).values(x)
     assert np.allclose(got.g, [chain(y) for y in x], 1e-13, 1e-12)
+
+
+def test_functions_at_generation(run: landing.Run) -> None:
+    def east(x):
+        r = np.hypot(x[0], x[1])
+        return np.stack([1.5 - r, 0.2 - x[0] / r])
+
+    got = run.generate(40, given={"inequality": [east], "observe": [{"expr": lambda x: x[2] ** 2, "value": 0.1, "sd": 1}]})
+    assert len(got) == 40 and all(np.all(east(x) <= 1e-9) for x in got)
+    with pytest.raises(landing.ConstraintError, match="given.inequality"):
+        run.generate(4, given={"inequality": [branch]})
