@@ -168,7 +168,7 @@ func (t *Trainer[T]) await(ctx context.Context) error {
 	return nil
 }
 
-// Leave ends the making of rows. The engine is given weights when it is needed again.
+// Leave ends the making of rows: the pool is free. The engine is given the weights here when it is needed again.
 func (t *Trainer[T]) Leave() {
 	if e := t.engine; e != nil && e.stop != nil {
 		e.stop()
@@ -216,14 +216,12 @@ func (t *Trainer[T]) settle(most int, pull bool) (arrays []arrayfile.Named, err 
 	return arrays, err
 }
 
-// Fetch brings the weights here from the engine, if one trains them. Until the next batch no rows are made: the pool is
-// free.
+// Fetch brings the weights here from the engine, if one trains them.
 func (t *Trainer[T]) Fetch() error {
 	if t.engine == nil || t.engine.stop == nil {
 		return nil
 	}
 	arrays, err := t.settle(0, true)
-	t.Leave()
 	for _, p := range t.opt.parameters() {
 		var v []T
 		if err == nil {
