@@ -25,9 +25,8 @@ import (
 // mostSpheres is how many spheres cover a link, at most.
 const mostSpheres = 12
 
-// plannedRows is how many motions the drafted command plans, in seconds: of fewer, samples keep nearer to them than
-// held-out motions do.
-const plannedRows = 4000
+// plannedRows is how many motions the drafted command plans: a network copied 500.
+const plannedRows = 2000
 
 // Robot drafts a problem for the arm of a URDF file: motions from drawn starts to drawn goals, past a ball that stands
 // for what the arm must not hit. out is the problem file's path, for the commands that go on.
