@@ -161,7 +161,7 @@ func (t *Trainer[T]) await(ctx context.Context) error {
 	if e.next.err != nil {
 		return e.next.err
 	}
-	t.report, t.order = e.next.report, t.order[:e.next.items] // of which only the length is used
+	t.report, t.order = e.next.report, t.order[:e.next.items] // only its length is used
 	if float64(t.report.Failed) > t.cfg.MaxFailed*float64(t.source.Items()) || len(t.order) == 0 {
 		return t.failure()
 	}
@@ -191,7 +191,7 @@ func (t *Trainer[T]) request(step kernel.AdamStep, averaged int, decay float64) 
 	return err
 }
 
-// settle waits until at most so many steps have no answer; with pull, for the weights.
+// settle waits until at most `most` steps have no answer; with pull, for the weights.
 func (t *Trainer[T]) settle(most int, pull bool) (arrays []arrayfile.Named, err error) {
 	e, s := t.engine, &t.State
 	if pull {
@@ -232,7 +232,7 @@ func (t *Trainer[T]) Fetch() error {
 	return err
 }
 
-// A tap is a reader that keeps what it is asked to read: x, p, t, and 1 where the condition is hidden.
+// A tap is a reader that records its arguments: x, p, t, and 1 where the condition is hidden.
 type tap[T kernel.Float] struct {
 	score.Reader[T]
 	in    []float64
