@@ -66,7 +66,7 @@ func (o *generateOptions) flags(f *pflag.FlagSet) {
 	o.outFile.flags(f, "samples.npy", "file to write: .npy, .csv, .parquet, or .pdb, .xyz, .sdf, .dcd, .json")
 	checkpointFlag(f, &o.Checkpoint)
 	movedFlag(f, &o.data)
-	f.StringVar(&o.Condition, "condition", "", "what samples are asked under: name=value,… or a CSV or NPY file")
+	f.StringVar(&o.Condition, "condition", "", "values of the condition: name=value,… or a CSV or NPY file")
 	f.StringVar(&o.Start, "start", "", "of an arm with an open start: x,y,z in metres, or values of its joints (rad)")
 	f.StringVar(&o.Goal, "goal", "", "likewise of an open goal")
 	f.StringVar(&o.Given, "given", "", "a YAML file of constraints and observations that training did not know")
