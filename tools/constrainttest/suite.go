@@ -45,7 +45,8 @@ func Run(t *testing.T, set constraint.Set, o Options) {
 	for name, x := range map[string][]float64{"on": on, "off": off} {
 		t.Run(name, func(t *testing.T) {
 			for _, c := range []check{{"blocks", blocks}, {"evaluators", evaluators}, {"sparse", sparse},
-				{"joined", joined}, {"formulas", formulas}, {"jacobian", jacobian}, {"hessian", hessian}, {"projector", projector},
+				{"joined", joined}, {"formulas", formulas}, {"jacobian", jacobian}, {"hessian", hessian},
+				{"projector", projector},
 				{"landing", landing}, {"curvature", curvature}, {"closed form", closedForm}} {
 				t.Run(c.name, func(t *testing.T) { c.run(t, s, x) })
 			}
