@@ -41,11 +41,7 @@ func (g *Graph) Listing(formulas []Value) (lines []Operation, at []int) {
 	return lines, at
 }
 
-<<<<<<< HEAD
-// On returns the formulas with the vector x for the variables, each a scalar of the graph of x.
-=======
 // On returns the formulas at the vector x, each a scalar of the graph of x.
->>>>>>> house
 func (p *Program) On(x Value) (out []Value) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
