@@ -76,7 +76,7 @@ func (r *Run) Train(ctx context.Context, checkpoint string, o Observer) error {
 		return err
 	}
 	t.observer = o
-	if err := cmp.Or(t.lead(), t.attach()); err != nil {
+	if err := cmp.Or(t.assign(), t.attach()); err != nil {
 		return err
 	}
 	tell(o.From, t.lastKept())
@@ -88,7 +88,7 @@ func (r *Run) Train(ctx context.Context, checkpoint string, o Observer) error {
 	}()
 	err = t.end(t.loop(ctx))
 	t.trainer.Leave()
-	dismiss(r.Group) // not after a panic: the others are anywhere
+	endTraining(r.Group) // not after a panic: the others are anywhere
 	return err
 }
 
@@ -361,6 +361,7 @@ func (t *training) evaluate(ctx context.Context) (err error) {
 	if err := t.trainer.Fetch(); err != nil {
 		return err
 	}
+	t.trainer.Leave()
 	n := t.run.SampleCount()
 	s, err := t.draw(ctx, n, 0, nil)
 	if err != nil {

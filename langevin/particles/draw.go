@@ -34,37 +34,43 @@ func Draw(ctx context.Context, o Options, n int) ([]float64, *Report, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	r := &Report{Populations: populations, Particles: size, Term: seen}
-	all, starts := make([]*population, populations), make([]langevin.Prior, populations)
 	seed, first := keyed.Round(o.Seed, pilotRound+1), o.First*numbers
-	for b := range all {
-		all[b] = newPopulation(size, o.Process.Set.Dim())
-		starts[b] = o.Begin(seed, first+uint64(b*size), all[b].failed)
-	}
-	errs, pick := make([]error, populations), keyed.GivenPicks.Stream(seed, 0)
-	o.Pool.Do(populations, func(worker, b int) {
-		w, p := workers[worker], all[b]
-		w.plan = plan
-		errs[b] = w.walk(ctx, p, starts[b], seed, first+uint64(b*size), func(k int) bool {
-			for i, not := range p.failed {
-				if not {
-					p.logw[i] = math.Inf(-1)
-				}
-			}
-			u := [1]float64{}
-			pick.Uniforms(u[:], first+uint64(b*size), k)
-			return p.resample(u[0], k > 0)
-		})
-		if errs[b] == nil && !math.IsInf(p.logZ, -1) {
-			w.judge(p)
+	pick := keyed.GivenPicks.Stream(seed, 0)
+	var all []*population
+	for round := 0; ; round++ {
+		from, more := len(all), max(populations, len(all))
+		starts, errs := make([]langevin.Prior, more), make([]error, more)
+		for b := range more {
+			all = append(all, newPopulation(size, o.Process.Set.Dim()))
+			starts[b] = o.Begin(seed, first+uint64((from+b)*size), all[from+b].failed)
 		}
-		p.next, p.out = nil, nil
-	})
-	if err := cmp.Or(errs...); err != nil {
-		return nil, r, err
+		o.Pool.Do(more, func(worker, b int) {
+			w, p, number := workers[worker], all[from+b], first+uint64((from+b)*size)
+			w.plan = plan
+			errs[b] = w.walk(ctx, p, starts[b], seed, number, func(k int) bool {
+				for i, not := range p.failed {
+					if not {
+						p.logw[i] = math.Inf(-1)
+					}
+				}
+				u := [1]float64{}
+				pick.Uniforms(u[:], number, k)
+				return p.resample(u[0], k > 0)
+			})
+			if errs[b] == nil && !math.IsInf(p.logZ, -1) {
+				w.judge(p)
+			}
+			p.next, p.out = nil, nil
+		})
+		if err := cmp.Or(errs...); err != nil {
+			return nil, nil, err
+		}
+		r := &Report{Populations: len(all), Particles: size, Term: seen}
+		x, err := r.choose(all, n, pick, first)
+		if round == rounds || err == nil && r.Effective >= plenty*float64(n) && r.Low == "" {
+			return x, r, err
+		}
 	}
-	x, err := r.choose(all, n, pick, first)
-	return x, r, err
 }
 
 // resample has the particles after a step go on by their weights, if these are uneven, and adds what the shift of that
@@ -201,9 +207,10 @@ func (r *Report) choose(all []*population, n int, pick keyed.Stream, first uint6
 		w, total, _ := p.weights()
 		logZ[b] = p.logZ + slices.Max(p.logw) + math.Log(total/float64(r.Particles))
 		if !(total > 0) || math.IsInf(p.logZ, -1) {
-			logZ[b] = math.Inf(-1)
+			logZ[b], total = math.Inf(-1), 1
+			clear(w)
 		}
-		dense.Scaled(w, 1/max(total, math.SmallestNonzeroFloat64), w)
+		dense.Scaled(w, 1/total, w)
 		flat = append(flat, w...)
 	}
 	top, total := slices.Max(logZ), 0.0
@@ -220,6 +227,9 @@ func (r *Report) choose(all []*population, n int, pick keyed.Stream, first uint6
 		share, own := math.Exp(logZ[b]-top)/total, means[b*d:(b+1)*d]
 		for i := range p.logw {
 			v, x := flat[b*r.Particles+i], p.x[i*d:(i+1)*d]
+			if v == 0 { // its point may be anywhere
+				continue
+			}
 			for j := range x {
 				own[j], square[j] = own[j]+v*x[j], square[j]+share*v*x[j]*x[j]
 			}

@@ -108,7 +108,9 @@ type Seen struct {
 const (
 	rows        = 64   // of a block
 	pilots      = 512  // plain paths that the guide is measured on
-	populations = 16   // independent ones: their spread tells how good samples are
+	populations = 16   // independent ones at first: their spread tells how good samples are
+	plenty      = 0.25 // effective samples for each sample; with fewer, populations are added in `rounds` rounds
+	rounds      = 2
 	fewest      = 64   // particles of a population
 	spare       = 1.25 // particles for each sample
 	defensive   = 1e-4 // least value of a guide: weights are bounded by its inverse
@@ -121,7 +123,7 @@ const (
 	constant    = 1e-9 // share of its size below which a number is the same at all points
 	mostRecord  = 1 << 25
 	pilotRound  = 1 << 10 // of keyed.Round
-	numbers     = 2000    // of particles for each sample, so that calls that go on have others
+	numbers     = 8000    // of particles for each sample, so that calls that go on have others
 	// The fewest effective samples of a good drawing. A drawing of more than 160 needs a tenth of them.
 	leastEffective = 16
 )

@@ -308,8 +308,8 @@ func (b *bends) along(dst []float64, g geometry.Geometry, v []float64) {
 	}
 }
 
-// ask finds the cells of n points x; square then has their forms. It allocates while cells are new.
-func (b *bends) ask(x []float64, n int) {
+// prepare finds the cells of n points x; square then has their forms. It allocates while cells are new.
+func (b *bends) prepare(x []float64, n int) {
 	if len(b.index) >= b.limit {
 		clear(b.index)
 		b.squares = b.squares[:0]

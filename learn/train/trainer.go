@@ -257,12 +257,12 @@ func (t *Trainer[T]) train(ctx context.Context) error {
 // prepare brings the items and the order of the current epoch.
 func (t *Trainer[T]) prepare(ctx context.Context) error {
 	if t.share != nil && !t.share.synced { // the others have not rank 0's parameters and moments
-		t.share.tell(opSync)
+		t.share.order(opSync)
 		giveAll(t.share.group, t.opt)
 		t.share.synced = true
 	}
 	if !t.ready {
-		t.share.tell(opReady)
+		t.share.order(opReady)
 		start := t.clock()
 		err := t.source.Prepare(ctx, t.cfg.Seed)
 		t.State.Prepared += t.clock().Sub(start).Seconds()
@@ -279,7 +279,7 @@ func (t *Trainer[T]) prepare(ctx context.Context) error {
 	if t.fresh != refresh+1 {
 		start := t.clock()
 		var err error
-		t.share.tell(opRefresh, refresh)
+		t.share.order(opRefresh, refresh)
 		t.report, err = t.refresh(ctx, refresh)
 		t.State.Simulated += t.clock().Sub(start).Seconds()
 		if err != nil {
@@ -290,7 +290,7 @@ func (t *Trainer[T]) prepare(ctx context.Context) error {
 		}
 		t.fresh = refresh + 1
 	}
-	t.share.tell(opArrange, uint64(epoch))
+	t.share.order(opArrange, uint64(epoch))
 	if t.arrange(epoch); len(t.order) == 0 {
 		return t.failure()
 	}
@@ -314,7 +314,7 @@ func (t *Trainer[T]) batch() error {
 	if t.engine != nil {
 		return t.request(step, averaged, decay)
 	}
-	t.share.tell(opBatch, uint64(s.Epoch), uint64(s.Step), uint64(step.T), uint64(averaged),
+	t.share.order(opBatch, uint64(s.Epoch), uint64(s.Step), uint64(step.T), uint64(averaged),
 		math.Float64bits(step.Rate), math.Float64bits(decay))
 	loss, norm, err := t.gradient(t.now())
 	if err != nil {

@@ -122,8 +122,8 @@ func (d *Draft) compose(arm *robot.Arm, o Options, out, said string, ball bool) 
 }
 
 // posture returns joint values that motions are planned about: the start of a planned motion that is no longer than
-// half of them, with its joints nearest to the middle of their ranges. A network would need far more motions if they
-// began in any posture of the arm.
+// half of them, with its joints nearest to the middle of their ranges. Motions from all postures of the arm at a place
+// differ so much that a network would need far more of them.
 func posture(set constraint.Set, boxes [][2]plan.Point3) (string, error) {
 	motions, _ := constraint.As[*trajectory.Set](set)
 	spec := motions.Spec()

@@ -197,8 +197,8 @@ type asked struct {
 // formatted is how many times as much memory samples take as text of files, motions in time at most.
 const formatted = 16
 
-// ask reads a request with its limits, the number of samples and of numbers in all. The error is a *fault.
-func (s *Server) ask(a *answering, samples, numbers int64) (*asked, error) {
+// readRequest reads a request with its limits, the number of samples and of numbers in all. The error is a *fault.
+func (s *Server) readRequest(a *answering, samples, numbers int64) (*asked, error) {
 	if coding := a.r.Header.Get("Content-Encoding"); coding != "" && !strings.EqualFold(coding, "identity") {
 		return nil, unsupported.fault("Content-Encoding is %q; bodies are read as they are", coding)
 	}
@@ -215,7 +215,7 @@ func (s *Server) ask(a *answering, samples, numbers int64) (*asked, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer s.sit(a.r.Context())()
+	defer s.takeDesk(a.r.Context())()
 	in, err := decode(body)
 	if err != nil {
 		return nil, err
@@ -291,7 +291,7 @@ func (q *asked) check(in *Ask, most int64) (err error) {
 	}
 	if in.N > most/rows {
 		return invalidAt("body.n", in.N, "expected at most %d samples of %d numbers in a request, of all conditions; "+
-			"first goes on from another", most, q.dim())
+			"first continues another", most, q.dim())
 	}
 	total := in.N * rows
 	if last := math.MaxUint64 - uint64(total); in.First > last {
@@ -347,7 +347,7 @@ func (s *Server) samples(a *answering) error {
 			typeJSON, typeNPY)
 	}
 	return s.queued(func() error {
-		q, err := s.ask(a, s.opt.Numbers, s.opt.Numbers)
+		q, err := s.readRequest(a, s.opt.Numbers, s.opt.Numbers)
 		if err != nil {
 			return err
 		}
