@@ -164,7 +164,7 @@ func (t *Trainer[T]) await(ctx context.Context) error {
 	if e.next.err != nil {
 		return e.next.err
 	}
-	t.report, t.order = e.next.report, t.order[:e.next.items] // only the length counts here
+	t.report, t.order = e.next.report, t.order[:e.next.items] // only its length is used
 	if float64(t.report.Failed) > t.cfg.MaxFailed*float64(t.source.Items()) || len(t.order) == 0 {
 		return t.failure()
 	}
@@ -235,7 +235,7 @@ func (t *Trainer[T]) Fetch() error {
 	return err
 }
 
-// A tap is a reader that keeps its input: x, p, t, and 1 where the condition is hidden.
+// A tap is a reader that records its arguments: x, p, t, and 1 where the condition is hidden.
 type tap[T kernel.Float] struct {
 	score.Reader[T]
 	in    []float64
