@@ -361,6 +361,7 @@ func (t *training) evaluate(ctx context.Context) (err error) {
 	if err := t.trainer.Fetch(); err != nil {
 		return err
 	}
+	t.trainer.Leave()
 	n := t.run.SampleCount()
 	s, err := t.draw(ctx, n, 0, nil)
 	if err != nil {

@@ -161,14 +161,14 @@ func (t *Trainer[T]) await(ctx context.Context) error {
 	if e.next.err != nil {
 		return e.next.err
 	}
-	t.report, t.order = e.next.report, t.order[:e.next.items] // of which only the length is used
+	t.report, t.order = e.next.report, t.order[:e.next.items] // only its length is used
 	if float64(t.report.Failed) > t.cfg.MaxFailed*float64(t.source.Items()) || len(t.order) == 0 {
 		return t.failure()
 	}
 	return nil
 }
 
-// Leave ends the making of rows. The engine is given weights when it is needed again.
+// Leave ends the making of rows: the pool is free. The engine is given the weights here when it is needed again.
 func (t *Trainer[T]) Leave() {
 	if e := t.engine; e != nil && e.stop != nil {
 		e.stop()
@@ -191,7 +191,7 @@ func (t *Trainer[T]) request(step kernel.AdamStep, averaged int, decay float64) 
 	return err
 }
 
-// settle waits until at most so many steps have no answer; with pull, for the weights.
+// settle waits until at most `most` steps have no answer; with pull, for the weights.
 func (t *Trainer[T]) settle(most int, pull bool) (arrays []arrayfile.Named, err error) {
 	e, s := t.engine, &t.State
 	if pull {
@@ -216,14 +216,12 @@ func (t *Trainer[T]) settle(most int, pull bool) (arrays []arrayfile.Named, err 
 	return arrays, err
 }
 
-// Fetch brings the weights here from the engine, if one trains them. Until the next batch no rows are made: the pool is
-// free.
+// Fetch brings the weights here from the engine, if one trains them.
 func (t *Trainer[T]) Fetch() error {
 	if t.engine == nil || t.engine.stop == nil {
 		return nil
 	}
 	arrays, err := t.settle(0, true)
-	t.Leave()
 	for _, p := range t.opt.parameters() {
 		var v []T
 		if err == nil {
@@ -234,7 +232,7 @@ func (t *Trainer[T]) Fetch() error {
 	return err
 }
 
-// A tap is a reader that keeps what it is asked to read: x, p, t, and 1 where the condition is hidden.
+// A tap is a reader that records its arguments: x, p, t, and 1 where the condition is hidden.
 type tap[T kernel.Float] struct {
 	score.Reader[T]
 	in    []float64

@@ -326,6 +326,8 @@ def _plain(value: Any, at: str) -> Any:
     Raises:
         ConstraintError: it is a function, or nothing that a problem file can hold.
     """
+    if callable(value) and _FUNCTIONS.fullmatch(at):
+        return value
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         fields = ((f.name.rstrip("_"), getattr(value, f.name)) for f in dataclasses.fields(value))
         return {k: _plain(v, f"{at}.{k}") for k, v in fields if v is not None and not _silent(v)}
@@ -358,8 +360,6 @@ def _plain(value: Any, at: str) -> Any:
                 v = {"name": v["expr"], **v}  # what a constraint without a name is called
             out.append(v)
         return out
-    if callable(value) and _FUNCTIONS.fullmatch(at):
-        return value
     if callable(value):
         called = getattr(value, "__qualname__", None) or repr(value)
         raise ConstraintError(f"{at} is a Python function, {called}. {_FORMULA}.", key=at)
