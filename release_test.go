@@ -74,7 +74,7 @@ func TestReleaseReproducible(t *testing.T) {
 		}
 	}
 	entries := testkit.Must(os.ReadDir(outs[0]))
-	testkit.Equal(t, len(entries), 3)
+	testkit.Equal(t, len(entries), 4)
 	for _, e := range entries {
 		one, two := testkit.Must(os.ReadFile(filepath.Join(outs[0], e.Name()))),
 			testkit.Must(os.ReadFile(filepath.Join(outs[1], e.Name())))

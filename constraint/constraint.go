@@ -19,8 +19,10 @@ package constraint
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
+	"github.com/landing-diffusion/landing/base/expr"
 	"github.com/landing-diffusion/landing/base/keyed"
 	"github.com/landing-diffusion/landing/internal/fault"
 )
@@ -135,6 +137,10 @@ type Capabilities struct {
 	// that it does not select. Selection names the condition, for messages: "det > 0".
 	Selects   func(x []float64) bool
 	Selection string
+	// Formulas writes the components as formulas of a point, for intervals (package proof), of a set that can: the
+	// elements of the values in their order, and behind them, where Selects is there, what is < 0 where it is true. A
+	// Missing one stands for a component that the set cannot write.
+	Formulas func(x expr.Value) []expr.Value
 }
 
 // A Family is components of one kind and unit, by their numbers, equalities first.
@@ -200,6 +206,21 @@ func Values(s Set, x []float64) []float64 {
 	values := make([]float64, n*(len(s.Equalities())+len(s.Inequalities())))
 	s.NewEvaluator(n).Values(values, x, n)
 	return values
+}
+
+// Formulas returns h, g and what a set selects by, as scalars. They are missing of a set that cannot write them.
+func Formulas(s Set, x expr.Value) (h, g, selection []expr.Value) {
+	c, m, n := s.Capabilities(), len(s.Equalities()), len(Components(s))
+	var all []expr.Value
+	if c.Formulas != nil {
+		all = expr.Elements(c.Formulas(x)...)
+	} else {
+		all = slices.Repeat([]expr.Value{x.Graph().Missing()}, n)
+		if c.Selects != nil {
+			all = append(all, all[0])
+		}
+	}
+	return all[:m:m], all[m:n:n], all[n:]
 }
 
 // An UnsupportedError says that a set lacks a capability.

@@ -3,6 +3,8 @@ package constraint
 import (
 	"fmt"
 	"slices"
+
+	"github.com/landing-diffusion/landing/base/expr"
 )
 
 // Hold returns s with coordinates of a point that are given and do not move: with c the
@@ -216,6 +218,19 @@ func (s *sliced) Capabilities() Capabilities {
 	}
 	if selects := c.Selects; selects != nil {
 		c.Selects = func(x []float64) bool { return selects(point(x)) }
+	}
+	if formulas := c.Formulas; formulas != nil {
+		c.Formulas = func(x expr.Value) []expr.Value {
+			var all []expr.Value
+			for j, v := range s.point {
+				if k, ok := slices.BinarySearch(s.free, j); ok {
+					all = append(all, x.At(k))
+				} else {
+					all = append(all, x.Graph().Const(v))
+				}
+			}
+			return formulas(expr.Join(all...))
+		}
 	}
 	if all := c.Support; all != nil {
 		c.Support = make([][]int, len(all))

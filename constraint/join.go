@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/landing-diffusion/landing/base/expr"
 )
 
 // A join is the components of several sets as those of one: all equalities, then all inequalities, in the order of the
@@ -119,6 +121,7 @@ func (j *join) capabilities(name string, within func(i int, err error) error) Ca
 		}
 	}
 	c.Selects, c.Selection = j.selects()
+	c.Formulas = j.formulas
 	for _, p := range j.parts {
 		c.Work += p.Capabilities().Work
 		for _, at := range p.Capabilities().Held {
@@ -129,6 +132,16 @@ func (j *join) capabilities(name string, within func(i int, err error) error) Ca
 	c.Held = slices.Compact(c.Held)
 	c.HeldNames = j.heldNames(c.Held)
 	return c
+}
+
+// formulas are those of all sets.
+func (j *join) formulas(x expr.Value) []expr.Value {
+	var all [3][]expr.Value
+	for _, p := range j.parts {
+		h, g, selection := Formulas(p.Set, x.Slice(p.at, p.at+p.d))
+		all[0], all[1], all[2] = append(all[0], h...), append(all[1], g...), append(all[2], selection...)
+	}
+	return slices.Concat(all[:]...)
 }
 
 // heldNames are the names of held coordinates on which all sets that see any of them and name them agree.

@@ -3,6 +3,8 @@ package constraint
 import (
 	"fmt"
 	"slices"
+
+	"github.com/landing-diffusion/landing/base/expr"
 )
 
 // Given returns Σ × R^n, Σ that of s, whose last n coordinates are held (Hold): points are (x, c) with x in Σ, whatever
@@ -51,6 +53,9 @@ func (s *given) Capabilities() Capabilities {
 	}
 	if selects := c.Selects; selects != nil {
 		c.Selects = func(x []float64) bool { return selects(x[:d]) }
+	}
+	if formulas := c.Formulas; formulas != nil {
+		c.Formulas = func(x expr.Value) []expr.Value { return formulas(x.Slice(0, d)) }
 	}
 	return c
 }
@@ -126,6 +131,15 @@ func (v *view) Capabilities() Capabilities {
 		c.Support = make([][]int, len(v.index))
 		for a, i := range v.index {
 			c.Support[a] = all[i]
+		}
+	}
+	if c.Formulas != nil {
+		c.Formulas = func(x expr.Value) (of []expr.Value) {
+			h, g, selection := Formulas(v.Set, x)
+			for _, i := range v.index {
+				of = append(of, append(h, g...)[i])
+			}
+			return append(of, selection...)
 		}
 	}
 	return c

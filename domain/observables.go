@@ -23,6 +23,9 @@ type Observable struct {
 
 	// Feasible are the values that points of the set have, which pictures shade; empty (both ends 0): any.
 	Feasible [2]float64
+
+	// Close is a difference that does not matter: a verdict counts nearer values as equal.
+	Close float64
 }
 
 // Observables are named numbers of points, compared one by one.

@@ -58,11 +58,11 @@ func offSet(ctx context.Context, p *problem.Problem, set constraint.Set, data *d
 	if p.Data.Tolerance.IsAuto() {
 		return apart(ctx, set, data, pool)
 	}
-	return within(set, data, float64(p.Data.Tolerance)), ""
+	return checkTolerance(set, data, float64(p.Data.Tolerance)), ""
 }
 
-// within says which rows violate a component by more than tol, "" if none does.
-func within(set constraint.Set, data *dataset.Points, tol float64) string {
+// checkTolerance says which rows violate a component by more than tol, "" if none does.
+func checkTolerance(set constraint.Set, data *dataset.Points, tol float64) string {
 	names, values := constraint.Components(set), constraint.Values(set, data.X)
 	rows, first, worst := 0, metric.Violation{}, metric.Violation{}
 	for i := range data.N {

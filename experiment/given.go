@@ -2,17 +2,17 @@ package experiment
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"math"
-	"strings"
 
 	"github.com/landing-diffusion/landing/base/keyed"
+	"github.com/landing-diffusion/landing/base/parallel"
 	"github.com/landing-diffusion/landing/constraint"
 	"github.com/landing-diffusion/landing/constraint/geometry"
 	"github.com/landing-diffusion/landing/domain"
 	"github.com/landing-diffusion/landing/experiment/judge"
 	"github.com/landing-diffusion/landing/internal/fault"
+	"github.com/landing-diffusion/landing/judge/metric"
 	"github.com/landing-diffusion/landing/langevin"
 	"github.com/landing-diffusion/landing/langevin/particles"
 	"github.com/landing-diffusion/landing/problem"
@@ -20,14 +20,15 @@ import (
 
 // A Given is constraints and observations that a run's training did not know, for its samples: docs/given.md.
 type Given struct {
-	added *problem.Added
+	draw  string // rejection, particles or repair; empty: a first batch decides
 	cut   *particles.Cut
 	whole constraint.Set
 	run   *Run
+	chain bool // the run's method has one, which particles need
 }
 
-// Given reads constraints and observations from the text of a file. Errors are *problem.KeyError and
-// *problem.SyntaxError.
+// Given reads constraints and observations from the text of a file. Errors are *problem.KeyError and of kind
+// fault.Problem.
 func (r *Run) Given(text []byte, origin string) (*Given, error) {
 	a, err := problem.LoadAdded(text, origin)
 	if err != nil {
@@ -37,23 +38,26 @@ func (r *Run) Given(text []byte, origin string) (*Given, error) {
 	if err != nil {
 		return nil, err
 	}
-	whole, err := a.Whole(r.Problem, r.Process.Set, cut)
-	if err != nil {
-		return nil, err
+	g := &Given{draw: a.Draw, cut: cut, whole: a.Whole(r.Process.Set, cut), run: r,
+		chain: r.Method.Capabilities().Follows != nil}
+	if g.draw == "auto" {
+		g.draw = ""
 	}
-	g := &Given{added: a, cut: cut, whole: whole, run: r}
-	chain := r.Method.Capabilities().Follows != nil
+	why := ""
 	switch {
-	case !chain && (a.Draw == "particles" || cut.Equal()):
-		return nil, fault.Errorf(fault.Problem, "", "%s: new equalities and draw: particles need the chain of a "+
-			"Langevin method, and the run's method is %s. Use inequalities with draw: rejection, or a run of ULLA or "+
-			"OLLA", origin, r.Method.Name())
-	case cut.Equal() && (a.Draw == "rejection" || a.Draw == "repair"):
-		return nil, fault.Errorf(fault.Problem, "", "%s: draw: %s finds no sample on an equality; expected particles",
-			origin, a.Draw)
-	case a.Draw == "repair" && !g.repairs():
-		return nil, fault.Errorf(fault.Problem, "", "%s: draw: repair is for motions of an arm; expected auto, "+
-			"rejection or particles", origin)
+	case cut.Equal() && (g.draw == "rejection" || g.draw == "repair"):
+		why = "new equalities need draw: particles, since no plain sample is on one"
+	case g.draw == "repair" && !g.repairs():
+		why = "draw: repair is for motions of an arm; expected auto, rejection or particles"
+	case !g.chain && (g.draw == "particles" || cut.Equal()):
+		why = "new equalities and draw: particles need the chain of a Langevin method, and the run's method is " +
+			r.Method.Name() + ". Use inequalities with draw: rejection, or a run of ULLA or OLLA"
+	}
+	if why != "" {
+		return nil, fault.Errorf(fault.Problem, origin, "%s", why)
+	}
+	if cut.Equal() {
+		g.draw = "particles"
 	}
 	return g, nil
 }
@@ -65,6 +69,14 @@ func (g *Given) Judged() *Run {
 	return &r
 }
 
+// On returns g with a pool of its own.
+func (g *Given) On(pool *parallel.Pool) *Given {
+	o, r, l := *g, *g.run, *g.run.Loaded
+	l.Pool, r.Loaded, o.run = pool, &l, &r
+	return &o
+}
+
+// repairs reports whether samples are motions, which are repaired.
 func (g *Given) repairs() bool {
 	return g.run.Domain.Finish != nil && g.run.Problem.Generate.Repair != "none" && g.whole != g.run.Process.Set
 }
@@ -74,118 +86,121 @@ func (g *Given) law(by string) string {
 	if by == "repair" {
 		return "no stated law: samples of the run, repaired until they keep what is given"
 	}
-	text := "the run's law on its set"
-	var parts []string
+	out := "the run's law on its set"
 	if g.cut.Hard != nil && len(g.cut.Hard.Inequalities()) > 0 {
-		parts = append(parts, "given the new inequalities")
+		out += ", given the new inequalities"
 	}
-	switch {
-	case g.cut.Equal() && g.cut.Surface:
-		parts = append(parts, "its density by area on the new equalities")
-	case g.cut.Equal():
-		parts = append(parts, "given the values of the new equalities (disintegration)")
+	if g.cut.Equal() && g.cut.Surface {
+		out += ", its density by area on the new equalities"
+	} else if g.cut.Equal() {
+		out += ", given the values of the new equalities (disintegration)"
 	}
 	if g.cut.Soft != nil {
-		parts = append(parts, "times the likelihood of the observations")
+		out += ", times the likelihood of the observations"
 	}
-	return text + ", " + strings.Join(parts, ", ")
+	return out
 }
 
-// GivenReport says how samples were drawn under what is given.
+// GivenReport says how samples were drawn under constraints that training did not know.
 type GivenReport struct {
-	Law      string  `json:"law"`
-	By       string  `json:"by"`       // rejection, particles or repair
-	Share    float64 `json:"share"`    // of plain samples that keep what is given: the mean likelihood, in Attempts
-	Attempts int     `json:"attempts"` // plain samples
-
+	Law       string            `json:"law"`
+	By        string            `json:"by"`       // rejection, particles or repair
+	Share     float64           `json:"share"`    // mean likelihood of the attempts
+	Attempts  int               `json:"attempts"` // plain samples
 	Particles *particles.Report `json:"particles,omitempty"`
-	Low       string            `json:"low,omitempty"` // why the samples are not good
+}
+
+// Err is the failed check of samples that are few in effect; nil of good ones.
+func (g *GivenReport) Err() error {
+	if g == nil || g.Particles == nil || g.Particles.Low == "" {
+		return nil
+	}
+	return fault.Errorf(fault.Check, "", "the samples under what is given are not good: %s", g.Particles.Low)
+}
+
+// String says how samples were drawn.
+func (g *GivenReport) String() string {
+	out := fmt.Sprintf("law: %s\ndrawn by %s, %d plain samples tried, share %.3g", g.Law, g.By, g.Attempts, g.Share)
+	if p := g.Particles; p != nil {
+		out += fmt.Sprintf("\n%d populations of %d particles: %.0f effective samples, %d distinct, from %d starts",
+			p.Populations, p.Particles, p.Effective, p.Distinct, p.Ancestors)
+	}
+	return out
 }
 
 const (
-	givenBatch     = 256     // plain samples that tell the share
-	enough         = 0.2     // share from which on rejection costs no more than particles
-	givenAttempts  = 100_000 // of rejection at least, and givenEach for each sample
-	givenEach      = 1000
-	searched       = 32      // samples that are moved to where what is given holds, if none is there
-	mostInMemory   = 1 << 26 // numbers of particles
-	givenSearchTol = 1e-9
+	givenBatch    = 256     // plain samples that tell the share
+	enough        = 0.2     // share from which on rejection costs little more than particles
+	givenAttempts = 100_000 // of rejection, and givenEach more for each sample
+	givenEach     = 1000
+	searched      = 32      // samples that are moved to where the constraints hold, if none is there
+	mostInMemory  = 1 << 26 // numbers of particles
 )
 
 // A GivenDrawer draws samples of a run under what is given. They are a function of the seed, the first number and how
-// many there are in all.
+// many there are in all. One goroutine uses it at a time.
 type GivenDrawer struct {
 	*Given
-	*Trained
 	Report GivenReport
 
+	trained     *Trained
 	drawer      *Drawer
 	prior       *Prior
-	seed, next  uint64 // of the next plain sample
-	first       uint64
-	n           int
+	seed        uint64
+	first, next uint64 // numbers of plain samples
+	n, dim      int
 	ready       []float64 // samples that have not been asked for yet
 	keeps       []func(x []float64) float64
 	finishers   []domain.Finisher
 	newFinisher func() domain.Finisher
 }
 
-// NewDrawer gets ready to draw n samples in all.
+// NewDrawer gets ready to draw n samples in all, and decides how by a first batch.
 func (g *Given) NewDrawer(ctx context.Context, t *Trained, prior *Prior, n int, first, seed uint64) (*GivenDrawer,
 	error) {
-	r := g.run
-	d := &GivenDrawer{Given: g, Trained: t, drawer: NewDrawer(r.Loaded, t, min(n, generateChunk)), prior: prior,
-		seed: seed, next: first, first: first, n: n}
-	for range r.Pool.Workers() {
+	l := g.run.Loaded
+	d := &GivenDrawer{Given: g, trained: t, drawer: NewDrawer(l, t, min(max(n, givenBatch), generateChunk)),
+		prior: prior, seed: seed, first: first, next: first, n: n, dim: l.Process.Set.Dim(),
+		finishers: make([]domain.Finisher, l.Pool.Workers())}
+	for range d.finishers {
 		d.keeps = append(d.keeps, g.cut.Likelihood())
 	}
 	if g.repairs() {
-		some, err := r.standIns(ctx)
+		some, err := g.run.standIns(ctx)
 		if err != nil {
 			return nil, err
 		}
-		l, set := *r.Loaded, g.whole
+		whole, set := *l, g.whole
 		if l.Condition != nil {
 			set = constraint.At(set, l.Condition.Read.Mean)
 		}
-		if err := l.bareDomain(set, some); err != nil {
+		if err := whole.bareDomain(set, some); err != nil {
 			return nil, err
 		}
-		d.newFinisher, d.finishers = l.Domain.Finish, make([]domain.Finisher, r.Pool.Workers())
+		d.newFinisher = whole.Domain.Finish
 	}
-	return d, d.choose(ctx)
-}
-
-// choose draws a first batch, and decides by it how samples are drawn.
-func (d *GivenDrawer) choose(ctx context.Context) error {
-	chain := d.run.Method.Capabilities().Follows != nil
-	switch d.Report.By = d.added.Draw; {
-	case d.cut.Equal():
-		d.Report.By = "particles"
-	case d.Report.By == "" || d.Report.By == "auto": // rejection continues with the first batch
-		d.Report.By = "rejection"
+	if d.Report.By = g.draw; g.draw == "" {
+		d.Report.By = "rejection" // which continues with the first batch
 		if err := d.attempt(ctx, givenBatch); err != nil {
-			return err
+			return nil, err
 		}
-		switch {
-		case d.Report.Share >= enough:
-		case chain:
+		if d.Report.Share < enough && g.chain {
 			d.Report.By = "particles"
-		case d.repairs():
+		} else if d.Report.Share < enough && g.repairs() {
 			d.Report.By = "repair"
 		}
 	}
-	d.Report.Law = d.law(d.Report.By)
-	if d.Report.By != "rejection" {
-		d.ready, d.next = nil, d.first
+	if d.Report.Law = g.law(d.Report.By); d.Report.By != "rejection" {
+		d.ready, d.next = nil, first
 	}
-	if d.Report.By == "particles" {
-		if dim := d.run.Process.Set.Dim(); float64(d.n)*float64(dim) > mostInMemory {
-			return fault.Errorf(fault.Usage, "", "%d samples of %d numbers under what is given; expected at most %d "+
-				"numbers in all, in as many calls as it takes (--first)", d.n, dim, mostInMemory)
-		}
+	if d.Report.By == "particles" && float64(n)*float64(d.dim) > mostInMemory {
+		return nil, fault.Errorf(fault.Usage, "", "%d samples of %d numbers under what is given; expected at most %d "+
+			"numbers in all, in as many calls as it takes (--first)", n, d.dim, mostInMemory)
 	}
-	return nil
+	if d.Report.Share == 0 && (d.Report.Attempts > 0 || g.cut.Equal()) {
+		return d, d.possible(ctx)
+	}
+	return d, nil
 }
 
 // attempt draws n plain samples, and keeps those that pass.
@@ -194,23 +209,20 @@ func (d *GivenDrawer) attempt(ctx context.Context, n int) error {
 	if err != nil {
 		return err
 	}
-	chance, dim := keyed.GivenChances.Stream(d.seed, 0), s.Dim
-	likely, passed := make([]float64, n), make([]bool, n)
+	chance, likely, passed := keyed.GivenChances.Stream(d.seed, 0), make([]float64, n), make([]bool, n)
 	d.run.Pool.Do(n, func(worker, i int) {
 		if s.Lost[i] || ctx.Err() != nil {
 			return
 		}
-		x, u := s.X[i*dim:(i+1)*dim], [1]float64{}
+		x, u := s.X[i*d.dim:(i+1)*d.dim], [1]float64{}
 		likely[i] = math.Exp(d.keeps[worker](x))
 		chance.Uniforms(u[:], d.next+uint64(i), 0)
-		if passed[i] = d.Report.By == "repair" || u[0] < likely[i]; passed[i] {
-			passed[i] = d.finish(ctx, worker, x, d.next+uint64(i))
-		}
+		passed[i] = (d.Report.By == "repair" || u[0] < likely[i]) && d.finish(ctx, worker, x, d.next+uint64(i))
 	})
 	kept := d.Report.Share * float64(d.Report.Attempts)
 	for i, ok := range passed {
 		if kept += likely[i]; ok {
-			d.ready = append(d.ready, s.X[i*dim:(i+1)*dim]...)
+			d.ready = append(d.ready, s.X[i*d.dim:(i+1)*d.dim]...)
 		}
 	}
 	d.next += uint64(n)
@@ -233,37 +245,30 @@ func (d *GivenDrawer) finish(ctx context.Context, worker int, x []float64, numbe
 
 // Draw writes the next samples to x (rows of a point); tick, which may be nil, gets how many are done.
 func (d *GivenDrawer) Draw(ctx context.Context, x []float64, tick func(done int)) (*judge.Samples, error) {
-	dim := d.run.Process.Set.Dim()
-	s := &judge.Samples{X: x, Dim: dim, Lost: make([]bool, len(x)/dim)}
+	s := &judge.Samples{X: x, Dim: d.dim, Lost: make([]bool, len(x)/d.dim)}
 	if d.Report.By == "particles" && d.ready == nil {
 		if err := d.particles(ctx, tick); err != nil {
 			return nil, err
 		}
 	}
 	for len(d.ready) < len(x) {
-		have := len(d.ready) / dim
+		have := len(d.ready) / d.dim
 		if tick != nil {
 			tick(have)
 		}
-		if most := givenAttempts + givenEach*float64(d.n); float64(d.Report.Attempts) >= most {
+		if float64(d.Report.Attempts) >= givenAttempts+givenEach*float64(d.n) {
 			return nil, fault.Errorf(fault.Check, "", "%s found %d of %d samples among %d of the run: what is given "+
 				"holds for too small a share of them", d.Report.By, have, s.N(), d.Report.Attempts)
 		}
-		rate := max(float64(have), 1) / max(float64(d.Report.Attempts), givenBatch)
-		n := min(generateChunk, max(givenBatch, int(1.1*float64(s.N()-have)/rate)))
-		if err := d.attempt(ctx, n); err != nil {
+		rate := max(d.Report.Share, 1/float64(givenBatch+d.Report.Attempts))
+		if err := d.attempt(ctx, min(generateChunk, max(givenBatch, int(1.1*float64(s.N()-have)/rate)))); err != nil {
 			return nil, err
-		}
-		if d.Report.Attempts <= generateChunk+givenBatch && len(d.ready) == 0 {
-			if err := d.possible(ctx); err != nil {
-				return nil, err
-			}
 		}
 	}
 	copy(x, d.ready)
 	d.ready = d.ready[len(x):]
 	for i := range s.Lost {
-		s.Lost[i] = math.IsNaN(x[i*dim])
+		s.Lost[i] = math.IsNaN(x[i*d.dim])
 	}
 	return s, nil
 }
@@ -277,21 +282,15 @@ func (d *GivenDrawer) possible(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	solver, best := geometry.NewSolver(d.whole, 0).Until(ctx), judge.Largest(nil)
-	for i, lost := range s.Lost {
-		x := s.X[i*s.Dim : (i+1)*s.Dim]
-		if lost {
-			continue
+	solver, best := geometry.NewSolver(d.whole, 0).Until(ctx), metric.Violation{}
+	for x := s.Good(); len(x) > 0; x = x[d.dim:] {
+		at := x[:d.dim]
+		if solver.Project(at, 0) || solver.Descend(at, maxFinished) || ctx.Err() != nil {
+			return ctx.Err()
 		}
-		if solver.Project(x, 0) || solver.Descend(x, givenSearchTol) {
-			return nil
-		}
-		if v := judge.Largest(judge.Violations(d.whole, x)); best.Component == "" || v.Worst < best.Worst {
+		if v := judge.Largest(judge.Violations(d.whole, at)); best.Component == "" || v.Worst < best.Worst {
 			best = v
 		}
-	}
-	if ctx.Err() != nil {
-		return ctx.Err()
 	}
 	return fault.Errorf(fault.Check, "", "no point of the set keeps what is given, as far as a search from %d samples "+
 		"can tell: the nearest point violates %q by %.3g", searched, best.Component, best.Worst)
@@ -299,13 +298,8 @@ func (d *GivenDrawer) possible(ctx context.Context) error {
 
 // particles draws all samples by sequential Monte Carlo.
 func (d *GivenDrawer) particles(ctx context.Context, tick func(done int)) error {
-	l, dim := d.run.Loaded, d.run.Process.Set.Dim()
-	if d.Report.Share == 0 {
-		if err := d.possible(ctx); err != nil {
-			return err
-		}
-	}
-	fields := Fields(l, d.Trained, generateRows, l.Pool.Workers())
+	l := d.run.Loaded
+	fields := Fields(l, d.trained, generateRows, l.Pool.Workers())
 	o := particles.Options{Process: l.Process, Cut: d.cut, Whole: d.whole, Pool: l.Pool, Seed: d.seed, First: d.first,
 		Scores: func(worker int) langevin.Score { return fields[worker] },
 		Begin: func(seed, first uint64, failed []bool) langevin.Prior {
@@ -318,40 +312,17 @@ func (d *GivenDrawer) particles(ctx context.Context, tick func(done int)) error 
 	if tick != nil {
 		o.Tick = func(done, of int) { tick(min(d.n-1, done*d.n/of)) }
 	}
-	x, report, err := particles.Draw(ctx, o, d.n)
-	d.Report.Particles = report
-	var low *particles.LowError
-	if errors.As(err, &low) {
-		d.Report.Low = low.Error()
-	} else if err != nil {
+	var err error
+	if d.ready, d.Report.Particles, err = particles.Draw(ctx, o, d.n); err != nil {
 		return err
 	}
 	if d.Report.Share == 0 && !d.cut.Equal() {
-		d.Report.Share = math.Exp(report.LogShare)
+		d.Report.Share = math.Exp(d.Report.Particles.LogShare)
 	}
-	d.ready = x
 	l.Pool.Do(d.n, func(worker, i int) {
-		if row := x[i*dim : (i+1)*dim]; ctx.Err() == nil && !d.finish(ctx, worker, row, d.first+uint64(i)) {
+		if row := d.ready[i*d.dim:][:d.dim]; ctx.Err() == nil && !d.finish(ctx, worker, row, d.first+uint64(i)) {
 			row[0] = math.NaN()
 		}
 	})
 	return ctx.Err()
-}
-
-// Err is the failed check of samples that are few in effect; nil of good ones.
-func (g *GivenReport) Err() error {
-	if g == nil || g.Low == "" {
-		return nil
-	}
-	return fault.Errorf(fault.Check, "", "%s", g.Low)
-}
-
-// String says in a line how samples were drawn.
-func (g *GivenReport) String() string {
-	out := fmt.Sprintf("law: %s\ndrawn by %s, %d plain samples tried, share %.3g", g.Law, g.By, g.Attempts, g.Share)
-	if p := g.Particles; p != nil {
-		out += fmt.Sprintf("\n%d populations of %d particles: %.0f effective samples, %d distinct, from %d starts",
-			p.Populations, p.Particles, p.Effective, p.Distinct, p.Ancestors)
-	}
-	return out
 }

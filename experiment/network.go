@@ -63,17 +63,26 @@ func Describe(r *Run, checkpoint string) (*Network, error) {
 	if err != nil {
 		return nil, err
 	}
+	n, err := r.describe()
+	if err == nil {
+		n.File = r.Folder.WeightsPath(run.CheckpointName(t.State.Updates))
+		n.Prefix, n.Epoch = train.Drawn(t.State), t.State.Epoch
+	}
+	return n, err
+}
+
+// describe describes the network, of no checkpoint. The network can be made.
+func (r *Run) describe() (*Network, error) {
 	c := r.network()
-	kind, _ := networks.Of(c.Kind) // Trained has found it
-	if c, err = kind.Resolve(c); err != nil {
+	kind, _ := networks.Of(c.Kind)
+	c, err := kind.Resolve(c)
+	if err != nil {
 		return nil, err
 	}
 	read := c.Reading()
 	n := &Network{
-		File: r.Folder.WeightsPath(run.CheckpointName(t.State.Updates)), Prefix: train.Drawn(t.State),
-		Constant: train.PrefixConstant, Epoch: t.State.Epoch,
-		Kind: kind.Name, Dim: c.Dim, Held: c.Held, Steps: c.Steps, Momentum: c.Momentum, Width: c.Width,
-		Layers: c.Layers, Options: c.Options, Precision: c.Precision, Torsions: c.Torsions,
+		Constant: train.PrefixConstant, Kind: kind.Name, Dim: c.Dim, Held: c.Held, Steps: c.Steps, Momentum: c.Momentum,
+		Width: c.Width, Layers: c.Layers, Options: c.Options, Precision: c.Precision, Torsions: c.Torsions,
 		Center: read.Center, Unit: read.Unit, Octaves: read.Octaves, Wavelength: read.Wavelength, Still: read.Still,
 		TimeOctaves: read.TimeOctaves, Horizon: read.Horizon, Share: read.Share,
 		Mean: read.Given.Mean, Scale: read.Given.Scale, Null: read.Null,

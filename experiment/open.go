@@ -172,9 +172,9 @@ func openFiles(f *run.Folder, m *run.Manifest, p *problem.Problem) error {
 
 // kernelWarning says what differs between the machine of a run and this one.
 func kernelWarning(was, here run.Machine, precision string) string {
-	if was.Kernel != here.Kernel {
-		return fmt.Sprintf("the run was made with %s kernels, here are %s: results may differ in the last bits",
-			was.Kernel, here.Kernel)
+	if was.Kernel != here.Kernel || was.Arch != "" && was.Arch != here.Arch {
+		return fmt.Sprintf("the run was made with %s kernels on %s, here are %s on %s: results may differ in the last "+
+			"bits", was.Kernel, was.Arch, here.Kernel, here.Arch)
 	}
 	if then, ok := was.Products[precision]; ok && then != here.Products[precision] {
 		return fmt.Sprintf("the run's products, %s, ran as %s and run as %s here: results may differ", precision, then,

@@ -30,7 +30,7 @@ type assignment struct {
 	Files   map[string]string `json:"files"`   // absolute paths by key
 	Exact   bool              `json:"exact"`
 	Workers int               `json:"workers"` // number of workers of each rank
-	Said    fingerprint       `json:"said"`
+	Own     fingerprint       `json:"said"`
 }
 
 // A fingerprint is what must be the same on all ranks.
@@ -49,7 +49,7 @@ type fingerprint struct {
 func fingerprintOf(l *Loaded, m score.Model[float32]) fingerprint {
 	machine := run.ThisMachine()
 	host, _ := os.Hostname()
-	s := fingerprint{Version: run.Version(), Kernel: machine.Kernel,
+	s := fingerprint{Version: run.Version(), Kernel: machine.Kernel + " on " + machine.Arch,
 		Products: machine.Products[l.Problem.Train.Precision], Data: l.Data.SHA256, Parameters: len(m.Parameters()),
 		Host: host}
 	if c, ok := m.(score.Constant[float32]); ok {
@@ -82,16 +82,16 @@ func (m fingerprint) differs(o fingerprint) string {
 	return ""
 }
 
-// lead has the other ranks load what is trained, and divides the trainer's work among them. Whatever the
+// assign has the other ranks load what is trained, and divides the trainer's work among them. Whatever the
 // error is, the ranks wait for the next order afterwards.
-func (t *training) lead() error {
+func (t *training) assign() error {
 	g := t.run.Group
 	if g == nil {
 		return nil
 	}
 	p := t.run.Problem
 	j := assignment{Problem: string(p.Resolved()), Files: map[string]string{}, Exact: p.MPI.Exact,
-		Workers: t.run.Workers, Said: fingerprintOf(t.run.Loaded, t.trainer.Average())}
+		Workers: t.run.Workers, Own: fingerprintOf(t.run.Loaded, t.trainer.Average())}
 	for key, path := range p.Files() {
 		if path == "" {
 			continue
@@ -113,7 +113,7 @@ func (t *training) lead() error {
 		if e := json.Unmarshal(ranks.ReceiveBytes(g, rank), &said); e != nil {
 			said.Fault = e.Error()
 		}
-		if what := j.Said.differs(said); what != "" && err == nil {
+		if what := j.Own.differs(said); what != "" && err == nil {
 			err = fault.Errorf(fault.Config, "", "rank %d of the MPI job, on %s, %s", rank, said.Host, what)
 		}
 	}
@@ -123,15 +123,15 @@ func (t *training) lead() error {
 		})
 	}
 	if err != nil {
-		dismiss(g)
+		endTraining(g)
 		return err
 	}
 	t.trainer.Among(g, j.Exact)
 	return nil
 }
 
-// dismiss ends the training of the other ranks.
-func dismiss(g ranks.Group) {
+// endTraining ends the training of the other ranks.
+func endTraining(g ranks.Group) {
 	if g != nil {
 		ranks.Tell(g, ranks.Order{Op: opDone})
 	}
@@ -160,7 +160,7 @@ func Follow(g ranks.Group, pool func(workers int) *parallel.Pool) {
 
 // follower loads an assignment and tells rank 0 what came of it; the trainer is nil if that is a fault.
 func follower(g ranks.Group, text []byte, pool func(workers int) *parallel.Pool) *train.Trainer[float32] {
-	t, j, err := enlist(context.Background(), text, pool) // rank 0 alone heeds an interruption
+	t, j, err := loadAssignment(context.Background(), text, pool) // rank 0 alone heeds an interruption
 	said := fingerprint{Version: run.Version()}
 	if err != nil {
 		said.Host, _ = os.Hostname()
@@ -172,21 +172,22 @@ func follower(g ranks.Group, text []byte, pool func(workers int) *parallel.Pool)
 	if err != nil {
 		panic("experiment: " + err.Error()) // plain values
 	}
-	if ranks.SendBytes(g, 0, told); said.Fault != "" || j.Said.differs(said) != "" {
+	if ranks.SendBytes(g, 0, told); said.Fault != "" || j.Own.differs(said) != "" {
 		return nil
 	}
 	t.trainer.Among(g, j.Exact)
 	return t.trainer
 }
 
-// enlist makes the trainer of an assignment.
-func enlist(ctx context.Context, text []byte, pool func(workers int) *parallel.Pool) (*training, assignment, error) {
+// loadAssignment makes the trainer of an assignment.
+func loadAssignment(ctx context.Context, text []byte, pool func(workers int) *parallel.Pool) (*training, assignment,
+	error) {
 	var j assignment
 	if err := json.Unmarshal(text, &j); err != nil {
 		return nil, j, err
 	}
-	if j.Said.Version != run.Version() { // whose problems may be others
-		return nil, j, fmt.Errorf("it is version %s, not %s", run.Version(), j.Said.Version)
+	if j.Own.Version != run.Version() { // whose problems may be others
+		return nil, j, fmt.Errorf("it is version %s, not %s", run.Version(), j.Own.Version)
 	}
 	p, err := problem.Load([]byte(j.Problem), "the problem of rank 0", "", nil)
 	if err != nil {

@@ -15,6 +15,7 @@ import (
 	"github.com/landing-diffusion/landing/internal/ranks"
 	"github.com/landing-diffusion/landing/langevin"
 	"github.com/landing-diffusion/landing/learn/method"
+	"github.com/landing-diffusion/landing/learn/train"
 	"github.com/landing-diffusion/landing/problem"
 	"github.com/landing-diffusion/landing/problem/settle"
 )
@@ -29,6 +30,8 @@ type Run struct {
 
 	Group  ranks.Group // among which Train divides its work: the others are in Follow; nil: all is done here
 	Config string      // hash of config.yaml, which tells runs apart
+
+	Engine *train.Engine // that computes gradients for Train; nil: they are computed here
 
 	asked bool             // Redraw chose keys by the data
 	now   func() time.Time // the clock of trainings; nil is time.Now

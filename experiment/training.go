@@ -75,7 +75,10 @@ func (r *Run) Train(ctx context.Context, checkpoint string, o Observer) error {
 		return err
 	}
 	t.observer = o
-	if err := t.lead(); err != nil {
+	if err := t.assign(); err != nil {
+		return err
+	}
+	if err := t.attach(); err != nil {
 		return err
 	}
 	tell(o.From, t.lastKept())
@@ -86,8 +89,35 @@ func (r *Run) Train(ctx context.Context, checkpoint string, o Observer) error {
 		}
 	}()
 	err = t.end(t.loop(ctx))
-	dismiss(r.Group) // not after a panic: the others are anywhere
+	t.trainer.Leave()
+	endTraining(r.Group) // not after a panic: the others are anywhere
 	return err
+}
+
+// attach has the run's engine train the network, if there is one.
+func (t *training) attach() error {
+	if t.run.Engine == nil {
+		return nil
+	}
+	n, err := t.run.describe()
+	if err != nil {
+		return err
+	}
+	return t.trainer.By(t.run.Engine, t.run.Folder.Dir, n)
+}
+
+// MakeRows makes the rows of the run's engine, which is of rank 1 or higher.
+func (r *Run) MakeRows(ctx context.Context) error {
+	t := &training{run: r}
+	model, err := r.model()
+	if err != nil {
+		return err
+	}
+	t.trains(model)
+	if err := t.attach(); err != nil {
+		return err
+	}
+	return t.trainer.MakeRows(ctx)
 }
 
 // restore makes a trainer and puts it, and the folder's metrics, where the checkpoint left off.
@@ -333,6 +363,10 @@ func (t *training) arrive(ctx context.Context) error {
 // evaluate records an evaluation. That all backward paths break down, as those of a
 // network at the start of its training may, is recorded too: the training goes on.
 func (t *training) evaluate(ctx context.Context) (err error) {
+	if err := t.trainer.Fetch(); err != nil {
+		return err
+	}
+	t.trainer.Leave()
 	n := t.run.SampleCount()
 	s, err := t.draw(ctx, n, 0, nil)
 	if err != nil {
@@ -365,6 +399,9 @@ func (t *training) draw(ctx context.Context, n int, first uint64, rows []float64
 // save writes a checkpoint. It is tried once for each state.
 func (t *training) save() error {
 	t.unsaved = false
+	if err := t.trainer.Fetch(); err != nil {
+		return err
+	}
 	t.trainer.State.Spent = t.watch.spent()
 	state := t.trainer.State
 	if err := t.run.Folder.SaveCheckpoint(state.Updates, t.trainer.Snapshot(), state, t.run.Config); err != nil {

@@ -37,9 +37,9 @@ type task struct {
 	give     func(g ranks.Group, from, lo, hi int)
 }
 
-// bear simulates the rows lo … hi−1, and where some of them break down the halves of these:
+// isolate simulates the rows lo … hi−1, and where some of them break down the halves of these:
 // rows do not depend on each other. What a row did before it broke down is not reported.
-func (w *simWorker) bear(ctx context.Context, t task, lo, hi int) (b Breakdowns, err error) {
+func (w *simWorker) isolate(ctx context.Context, t task, lo, hi int) (b Breakdowns, err error) {
 	if err := ctx.Err(); err != nil {
 		return b, err
 	}
@@ -57,7 +57,7 @@ func (w *simWorker) bear(ctx context.Context, t task, lo, hi int) (b Breakdowns,
 		return Breakdowns{1, e}, nil
 	}
 	for _, half := range [2][2]int{{lo, (lo + hi) / 2}, {(lo + hi) / 2, hi}} {
-		c, err := w.bear(ctx, t, half[0], half[1])
+		c, err := w.isolate(ctx, t, half[0], half[1])
 		if b.add(c); err != nil {
 			return b, err
 		}

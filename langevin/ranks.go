@@ -25,34 +25,34 @@ func (s *Simulator) divided(t task) ranks.Group {
 }
 
 // A tiding is what a rank tells the others of its rows.
-type tiding struct {
+type rankReport struct {
 	Worst       []float64
 	Projections geometry.Outcome
 	Bounces     Bounces
 	Broken      int
-	Break       *told // the first of Broken
-	Fault       *told // the first error
-	Over        bool  // the context was done
-	Deadline    bool  // since its time was over
+	Break       *sentError // the first of Broken
+	Fault       *sentError // the first error
+	Over        bool       // the context was done
+	Deadline    bool       // since its time was over
 }
 
-// told is an error in the form that one rank sends to another: a *DivergedError, or the text of another error.
-type told struct {
+// sentError is an error in the form that one rank sends to another: a *DivergedError, or the text of another error.
+type sentError struct {
 	Diverged             bool
 	Direction, Component string
 	Sample, Step         int
 	Words                string
 }
 
-func tell(err error) *told {
+func sendable(err error) *sentError {
 	var e *DivergedError
 	if errors.As(err, &e) {
-		return &told{true, e.Direction, e.Component, e.Sample, e.Step, e.Err.Error()}
+		return &sentError{true, e.Direction, e.Component, e.Sample, e.Step, e.Err.Error()}
 	}
-	return &told{Words: err.Error()}
+	return &sentError{Words: err.Error()}
 }
 
-func (t *told) error() error {
+func (t *sentError) error() error {
 	if t.Diverged {
 		return &DivergedError{t.Direction, t.Sample, t.Step, t.Component, errors.New(t.Words)}
 	}
@@ -61,15 +61,15 @@ func (t *told) error() error {
 
 // among is run where rows are divided: that of its own rows, r and err, joined with those of the other ranks.
 func (s *Simulator) among(g ranks.Group, n int, t task, r Report, err error) (Report, error) {
-	mine := tiding{Worst: r.Worst, Projections: r.Projections, Bounces: r.Bounces, Broken: r.Broken}
+	mine := rankReport{Worst: r.Worst, Projections: r.Projections, Bounces: r.Bounces, Broken: r.Broken}
 	if r.Break != nil {
-		mine.Break = tell(r.Break)
+		mine.Break = sendable(r.Break)
 	}
 	switch {
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
 		mine.Over, mine.Deadline = true, errors.Is(err, context.DeadlineExceeded)
 	case err != nil:
-		mine.Fault = tell(err)
+		mine.Fault = sendable(err)
 	}
 	all := Report{Worst: make([]float64, len(constraint.Components(s.proc.Set)))}
 	var first error
@@ -108,7 +108,7 @@ func (s *Simulator) among(g ranks.Group, n int, t task, r Report, err error) (Re
 	return all, nil
 }
 
-func encode(t tiding) []byte {
+func encode(t rankReport) []byte {
 	var b bytes.Buffer
 	if err := gob.NewEncoder(&b).Encode(t); err != nil {
 		panic("langevin: " + err.Error()) // plain values
@@ -116,7 +116,7 @@ func encode(t tiding) []byte {
 	return b.Bytes()
 }
 
-func decode(b []byte) (t tiding) {
+func decode(b []byte) (t rankReport) {
 	if err := gob.NewDecoder(bytes.NewReader(b)).Decode(&t); err != nil {
 		panic("langevin: ranks of other programs: " + err.Error())
 	}

@@ -293,7 +293,7 @@ func (s *Simulator) run(ctx context.Context, n int, t task) (Report, error) {
 		lo, hi := parallel.Block(b, end-first, s.rows)
 		lo, hi = first+lo, first+hi
 		if s.tolerant {
-			broken[b], errs[b] = s.workers[worker].bear(ctx, t, lo, hi)
+			broken[b], errs[b] = s.workers[worker].isolate(ctx, t, lo, hi)
 		} else {
 			errs[b] = t.simulate(s.workers[worker], lo, hi)
 		}
@@ -310,7 +310,7 @@ func (s *Simulator) run(ctx context.Context, n int, t task) (Report, error) {
 			break
 		}
 	}
-	if g != nil {
+	if g != nil && ranks.Joined(g) {
 		return s.among(g, n, t, r, err)
 	}
 	return r, err

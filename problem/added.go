@@ -3,6 +3,7 @@ package problem
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"reflect"
 	"regexp"
@@ -36,6 +37,7 @@ type Added struct {
 	Apart     []sets.Apart       `yaml:"apart,omitempty"`
 
 	origins
+	whole constraint.Set // with the entries of arms and molecules
 }
 
 // An Observation is a measured number of a point: the likelihood is exp(−(expr − value)²/(2 sd²)).
@@ -85,23 +87,11 @@ func LoadAdded(data []byte, origin string) (*Added, error) {
 			o.Name = fmt.Sprintf("observe[%d]", i)
 		}
 	}
-	if len(a.Equality)+len(a.Inequality)+len(a.Observe)+len(a.Obstacles) == 0 && len(a.molecular()) == 0 {
+	if len(a.Equality)+len(a.Inequality)+len(a.Observe) == 0 && len(a.entries()) == 0 {
 		return nil, a.fault("equality", "nothing is asked; expected equality, inequality, observe, obstacles of an "+
 			"arm, or distances, angles, dihedrals, chirality or apart of a molecule")
 	}
 	return a, nil
-}
-
-// molecular returns the keys of a molecule that are given.
-func (a *Added) molecular() map[string]any {
-	keys := map[string]any{}
-	for _, key := range []string{"distances", "angles", "dihedrals", "chirality", "apart"} {
-		f, _ := sets.Field(reflect.TypeFor[Added](), key)
-		if v := reflect.ValueOf(*a).FieldByIndex(f.Index); v.Len() > 0 {
-			keys[key] = v.Interface()
-		}
-	}
-	return keys
 }
 
 var variable = regexp.MustCompile(`^\pL[\pL\pN_]*$`)
@@ -143,20 +133,8 @@ func (a *Added) Build(p *Problem, set constraint.Set, names []string) (*particle
 		}
 		hard = append(hard, s)
 	}
-	kinds := []struct {
-		kind string
-		keys map[string]any
-		none map[string]any
-	}{{kind: "molecule", keys: a.molecular(), none: map[string]any{"distances": nil, "angles": nil, "dihedrals": nil,
-		"chirality": nil, "apart": nil}}, {kind: "arm", none: map[string]any{"obstacles": nil, "cloud": nil}}}
-	if len(a.Obstacles) > 0 {
-		kinds[1].keys = map[string]any{"obstacles": a.Obstacles}
-	}
-	for _, k := range kinds {
-		if len(k.keys) == 0 {
-			continue
-		}
-		s, err := a.beside(p, set, k.kind, k.keys, k.none)
+	if keys := a.entries(); len(keys) > 0 {
+		s, err := a.beside(p, set, keys)
 		if err != nil {
 			return nil, err
 		}
@@ -184,70 +162,70 @@ func (a *Added) Build(p *Problem, set constraint.Set, names []string) (*particle
 	return cut, nil
 }
 
-// beside returns the components that keys of a kind of set add to a problem's set, which is of that kind: those of the
-// set with these keys that the set with none of the kind's has not.
-func (a *Added) beside(p *Problem, set constraint.Set, kind string, keys, none map[string]any) (constraint.Set,
-	error) {
-	first := ""
-	for key := range keys {
-		if first == "" || key < first {
-			first = key
+// entries returns the keys of the sets of arms and molecules that are given.
+func (a *Added) entries() map[string]any {
+	keys := map[string]any{}
+	for key, f := range sets.Fields(reflect.TypeFor[Added]()) {
+		v := reflect.ValueOf(*a).FieldByIndex(f.Index)
+		own := reflect.TypeFor[sets.Arm]().PkgPath()
+		if v.Kind() == reflect.Slice && v.Len() > 0 && f.Type.Elem().PkgPath() == own {
+			keys[key] = v.Interface()
 		}
 	}
-	if p.Set.Is() != kind {
-		return nil, a.fault(first, "this key is of a set of kind %s; the run's is %q", kind, p.Set.Is())
-	}
-	build := func(keys map[string]any) (constraint.Set, error) {
-		s, err := p.Set.With(none).With(keys).BuildGiven("set", p.Condition.Columns)
-		var e *sets.Error
-		if errors.As(err, &e) {
-			key := strings.TrimPrefix(e.Key, "set.")
-			if e.Fault != "" {
-				return nil, a.fault(key, "%s", e.Fault)
-			}
-			return nil, a.key(key, e.Value, e.Want)
+	return keys
+}
+
+// beside returns the components that entries of some keys add to a problem's set. a.whole is the set with both.
+func (a *Added) beside(p *Problem, set constraint.Set, keys map[string]any) (constraint.Set, error) {
+	had, with := map[string]int{}, map[string]any{}
+	for key, v := range keys {
+		if t, ok := sets.KeyType(p.Set.Is(), key); !ok || t != reflect.TypeOf(v) || !p.Set.Owns(key) {
+			return nil, a.fault(key, "this key belongs to a set of another kind; the run's is %q", p.Set.Is())
 		}
-		return s, err
+		if with[key] = v; p.Set.Value(key) != nil {
+			old := reflect.ValueOf(p.Set.Value(key))
+			had[key], with[key] = old.Len(), reflect.AppendSlice(old, reflect.ValueOf(v)).Interface()
+		}
 	}
-	with, err := build(keys)
+	whole, err := p.Set.With(with).BuildGiven("set", p.Condition.Columns)
+	var e *sets.Error
+	if errors.As(err, &e) {
+		key, rest, _ := strings.Cut(strings.TrimPrefix(e.Key, "set."), "[")
+		if i := 0; rest != "" { // numbered behind the set's own
+			_, _ = fmt.Sscanf(rest, "%d", &i)
+			_, rest, _ = strings.Cut(rest, "]")
+			key = fmt.Sprintf("%s[%d]%s", key, i-had[key], rest)
+		}
+		if e.Fault != "" {
+			return nil, a.fault(key, "%s", e.Fault)
+		}
+		return nil, a.key(key, e.Value, e.Want)
+	}
 	if err != nil {
 		return nil, err
 	}
-	if with.Dim() != set.Dim() {
-		return nil, a.fault(first, "a value that is a condition changes what points are; expected numbers")
-	}
-	if kind == "arm" {
-		keys = map[string]any{"clearance": "", "aggregate": ""}
-	} else {
-		keys = nil
-	}
-	without, err := build(keys)
-	if err != nil {
-		return nil, err
-	}
-	old, index, equalities := constraint.Components(without), []int{}, 0
-	for i, name := range constraint.Components(with) {
+	old, index, equalities := constraint.Components(set), []int{}, 0
+	for i, name := range constraint.Components(whole) {
 		if !slices.Contains(old, name) {
-			if index = append(index, i); i < len(with.Equalities()) {
+			if index = append(index, i); i < len(whole.Equalities()) {
 				equalities++
 			}
 		}
 	}
-	if len(index) == 0 {
-		return nil, a.fault(first, "it adds no constraint")
+	if len(index) == 0 || whole.Dim() != set.Dim() {
+		return nil, a.fault(slices.Sorted(maps.Keys(keys))[0], "it adds no constraint on the points of the run")
 	}
-	return constraint.View(with, index, equalities), nil
+	a.whole = whole
+	return constraint.View(whole, index, equalities), nil
 }
 
-// Whole returns a set with the new constraints. The set of an arm stays one, for what makes motions.
-func (a *Added) Whole(p *Problem, set constraint.Set, cut *particles.Cut) (constraint.Set, error) {
+// Whole returns a set with the new constraints, after Build. That of an arm stays one, for what makes motions.
+func (a *Added) Whole(set constraint.Set, cut *particles.Cut) constraint.Set {
 	switch {
 	case cut.Hard == nil:
-		return set, nil
-	case len(a.Obstacles) == 0 || len(a.Equality)+len(a.Inequality) > 0:
-		return constraint.All(set, cut.Hard), nil
+		return set
+	case a.whole == nil || len(a.Equality)+len(a.Inequality) > 0:
+		return constraint.All(set, cut.Hard)
 	}
-	old, _ := p.Set.Value("obstacles").([]sets.ArmObstacle)
-	return p.Set.With(map[string]any{"obstacles": slices.Concat(old, a.Obstacles)}).BuildGiven("set",
-		p.Condition.Columns)
+	return a.whole
 }

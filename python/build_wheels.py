@@ -3,7 +3,8 @@
     python python/build_wheels.py [--out dist] [--version 1.2.3] [PLATFORM…]
 
 PLATFORM is GOOS/GOARCH, such as linux/amd64; without any all are built. Needs Go, and hatchling in this Python
-(`pip install hatchling`), which asks no network. Wheels are the same bytes for a commit and a version.
+(`pip install hatchling`), which asks no network. Wheels are the same bytes for a commit and a version. Where twine is
+installed, it checks them; `twine upload dist/*.whl` then publishes them.
 """
 
 from __future__ import annotations
@@ -35,6 +36,7 @@ def main() -> int:
         if platform not in PLATFORMS:
             parser.error(f"there is no platform {platform!r}; expected one of {', '.join(PLATFORMS)}")
     out = Path(given.out).absolute()
+    wheels: list[Path] = []
     for platform in given.platforms or PLATFORMS:
         env = {**os.environ, "LANDING_TARGET": platform, "LANDING_VERSION": given.version}
         told = subprocess.run(
@@ -45,8 +47,11 @@ def main() -> int:
             print(f"{platform}: {told.stdout}{told.stderr}", file=sys.stderr)
             return 1
         wheel = out / Path((told.stdout + told.stderr).strip().splitlines()[-1]).name  # hatchling names what it made
+        wheels.append(wheel)
         size = wheel.stat().st_size / 1e6
         print(f"{wheel}  {size:.1f} MB  sha256 {hashlib.sha256(wheel.read_bytes()).hexdigest()}", flush=True)
+    if importlib.util.find_spec("twine") is not None:
+        return subprocess.run([sys.executable, "-m", "twine", "check", "--strict", *map(str, wheels)], check=False).returncode
     return 0
 
 

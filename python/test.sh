@@ -27,7 +27,7 @@ if ! [ -e "$home/complete" ]; then
   mkdir -p "$(dirname "$home")"
   "$python" -m venv "$home"
   # shellcheck disable=SC2086 # a list
-  timeout 120 "$home/bin/python" -m pip install -q --disable-pip-version-check --retries 1 $packages \
+  timeout 300 "$home/bin/python" -m pip install -q --disable-pip-version-check --retries 1 $packages \
     || skip "pip cannot install $packages"
   touch "$home/complete"
 fi

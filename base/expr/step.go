@@ -50,27 +50,15 @@ func (s *Scope) next(n *ast.CallNode) Value {
 	v := s.eval(n.Arguments[0])
 	nodes := s.g.reach(v.e...)
 	s.sized(n, len(nodes)+v.Size())
-	to := make(map[int32]int32, len(nodes))
-	at := func(i int32) int32 {
-		if j, ok := to[i]; ok {
-			return j
+	at := s.g.copy(s.g, nodes, func(j int32) int32 {
+		if int(j) < s.seq.end-s.seq.length {
+			return s.g.variable(int(j) + s.seq.length)
 		}
-		return i // a constant
-	}
-	for _, i := range nodes {
-		switch o := s.g.nodes[i]; {
-		case o.op == opVar:
-			if to[i] = i; int(o.a) < s.seq.end-s.seq.length {
-				to[i] = s.g.variable(int(o.a) + s.seq.length)
-			} else if s.seq.end == 0 || int(o.a) < s.seq.end {
-				s.failAt(n, NoNext)
-			}
-		case o.b < 0:
-			to[i] = s.g.unary(o.op, at(o.a))
-		default:
-			to[i] = s.g.binary(o.op, at(o.a), at(o.b))
+		if s.seq.end == 0 || int(j) < s.seq.end {
+			s.failAt(n, NoNext)
 		}
-	}
+		return s.g.variable(int(j))
+	})
 	moved := Value{s.g, v.shape, make([]int32, len(v.e))}
 	for i, e := range v.e {
 		moved.e[i] = at(e)

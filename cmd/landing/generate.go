@@ -2,9 +2,11 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"math"
+	"os"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -43,7 +45,8 @@ type generated struct {
 	Under       *experiment.Asked `json:"condition,omitempty"`
 	Unreachable int               `json:"unreachable,omitempty"`
 	Steps       *judge.Steps      `json:"steps,omitempty"`
-	Finished    *judge.Finished   `json:"finished,omitempty"` // of motions
+	Finished    *judge.Finished   `json:"finished,omitempty"`  // of motions
+	Certified   *verified         `json:"certified,omitempty"` // of --certify
 
 	Given *experiment.GivenReport `json:"given,omitempty"`
 }
@@ -52,9 +55,10 @@ type generated struct {
 type generateOptions struct {
 	tasks.GenerateOptions
 	outFile
-	data string
-	seed uint64
-	part work.Shard
+	data    string
+	seed    uint64
+	part    work.Shard
+	certify bool
 }
 
 func (o *generateOptions) flags(f *pflag.FlagSet) {
@@ -62,12 +66,13 @@ func (o *generateOptions) flags(f *pflag.FlagSet) {
 	o.outFile.flags(f, "samples.npy", "file to write: .npy, .csv, .parquet, or .pdb, .xyz, .sdf, .dcd, .json")
 	checkpointFlag(f, &o.Checkpoint)
 	movedFlag(f, &o.data)
-	f.StringVar(&o.Condition, "condition", "", "what samples are asked under: name=value,… or a CSV or NPY file")
+	f.StringVar(&o.Condition, "condition", "", "values of the condition: name=value,… or a CSV or NPY file")
 	f.StringVar(&o.Start, "start", "", "of an arm with an open start: x,y,z in metres, or values of its joints (rad)")
 	f.StringVar(&o.Goal, "goal", "", "likewise of an open goal")
 	f.StringVar(&o.Given, "given", "", "a YAML file of constraints and observations that training did not know")
 	f.Uint64Var(&o.seed, "seed", 0, "seed (default: the problem's)")
 	f.Uint64Var(&o.First, "first", 0, "number of the first sample")
+	f.BoolVar(&o.certify, "certify", false, "prove that true points of the set are beside the samples, as verify does")
 	shardFlag(f, &o.part, "make part i of n of the samples")
 	drawFlags(f, &o.Settings, &o.Diagnose)
 }
@@ -76,7 +81,7 @@ func (o *generateOptions) check(given func(flag string) bool, _ []string) error 
 	if given("seed") {
 		o.Seed = &o.seed
 	}
-	for _, flag := range []string{"force", "diagnose"} {
+	for _, flag := range []string{"force", "diagnose", "certify"} {
 		if o.part.N > 0 && given(flag) {
 			return usage("--%s and --shard do not go together: a part that is whole is not made again, and landing "+
 				"merge writes the file", flag)
@@ -162,7 +167,30 @@ func runGenerate(ctx context.Context, a *app, o *generateOptions, args []string)
 		Record: m.Beside, Drawn: m.By, Under: m.Under, Unreachable: d.Begun, Steps: d.Steps, Finished: d.Finished,
 		Given: d.Given}
 	v.Violation.Worst, v.Seconds.Generate = d.Worst(), d.Seconds
+	if o.certify && v.Written > 0 {
+		var c error
+		if o.Given != "" { // its constraints are proved too
+			r, c = givenRun(r, o.Given)
+		}
+		if c == nil {
+			v.Certified, c = a.verifyRun(ctx, r, o.path, &outFile{force: o.force})
+		}
+		verdict = errors.Join(verdict, c)
+	}
 	return answer{v, v.print}, verdict // that too many failed, or are off the set
+}
+
+// givenRun returns the run with the set that a file of constraints leaves of its own.
+func givenRun(r *experiment.Run, file string) (*experiment.Run, error) {
+	text, err := os.ReadFile(file) // generation has read it: it is small
+	if err != nil {
+		return nil, err
+	}
+	g, err := r.Given(text, file)
+	if err != nil {
+		return nil, err
+	}
+	return g.Judged(), nil
 }
 
 func (g *generated) print(w io.Writer) {
@@ -194,6 +222,9 @@ func (g *generated) print(w io.Writer) {
 	}
 	if g.Steps != nil && len(g.Steps.Component) > 0 {
 		fmt.Fprintf(w, "on the way: %s\n", g.Steps)
+	}
+	if g.Certified != nil {
+		g.Certified.print(w)
 	}
 }
 

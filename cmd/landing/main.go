@@ -259,7 +259,7 @@ the landing dynamics OLLA and ULLA.`,
 		{"start", "Start:", []func(*app) *cobra.Command{demoVerb, initVerb, checkVerb}},
 		{"model", "Model:", []func(*app) *cobra.Command{trainVerb, generateVerb, reportVerb, compareVerb, distillVerb}},
 		{"runs", "Runs:", []func(*app) *cobra.Command{lsVerb, showVerb, exportVerb, serveVerb}},
-		{"data", "Data:", []func(*app) *cobra.Command{refineVerb, makeVerb}},
+		{"data", "Data:", []func(*app) *cobra.Command{refineVerb, verifyVerb, makeVerb}},
 		{"machines", "Many machines:", []func(*app) *cobra.Command{sweepVerb, mergeVerb}},
 		{"other", "Other:", []func(*app) *cobra.Command{mcmcVerb, paperVerb, recipesVerb, versionVerb}},
 	} {

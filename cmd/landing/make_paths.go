@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"math"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"time"
 
@@ -47,8 +48,8 @@ func (o *armOptions) flags(f *pflag.FlagSet) {
 	f.StringVar(&o.modes, "modes", "any", "sides of the obstacles, as in LR,RL, or any (without a problem: LR,RL)")
 	f.StringVar(&o.starts, "starts", "", "where a start that is open is drawn from, as in 0.3:0.5,-0.6:-0.4,0.205")
 	f.StringVar(&o.goals, "goals", "", "where a goal that is open is drawn from")
-	f.StringVar(&o.near, "near", "", "file of configurations or trajectories whose first waypoints starts are drawn "+
-		"about")
+	f.StringVar(&o.near, "near", "", "joint values that starts are drawn about, as in 0.1,-0.5,1.2, or a file of "+
+		"configurations or trajectories, for their first waypoints")
 	f.Float64Var(&o.sd, "sd", 0.1, "standard deviation of the starts about them, in each joint")
 	f.StringVar(&o.even, "even", "joints", "distances between waypoints are even in joints, or of the tip")
 	f.IntVar(&o.shortcuts, "shortcuts", 50, "shortcuts that are tried")
@@ -210,7 +211,12 @@ func (a *app) prepareArm(o *armOptions, name string) error {
 	if err := o.places(); err != nil {
 		return err
 	}
-	if o.near != "" {
+	if q := jointValues(o.near); len(q) == o.Spec.Arm.Moving() {
+		o.Options.Near = [][]float64{q}
+	} else if q != nil {
+		return usage("--near has %d joint values; expected %d of the joints of %s", len(q), o.Spec.Arm.Moving(),
+			o.Spec.Arm.Name)
+	} else if o.near != "" {
 		if o.Options.Near, err = trajectories.Firsts(o.near, o.Spec.Arm); err != nil {
 			if errors.As(err, new(*dataset.Error)) || errors.As(err, new(*fs.PathError)) {
 				return err
@@ -219,6 +225,18 @@ func (a *app) prepareArm(o *armOptions, name string) error {
 		}
 	}
 	return nil
+}
+
+// jointValues reads numbers with commas between them; nil if the text is something else.
+func jointValues(text string) (out []float64) {
+	for part := range strings.SplitSeq(text, ",") {
+		v, err := strconv.ParseFloat(part, 64)
+		if err != nil || v-v != 0 {
+			return nil
+		}
+		out = append(out, v)
+	}
+	return out
 }
 
 // places reads where open places are drawn from.

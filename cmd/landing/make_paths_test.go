@@ -46,6 +46,16 @@ func TestDataArm(t *testing.T) {
 	for j := range 14 {
 		testkit.Near(t, n.Float64[j], x.Float64[j], 1e-9, "a start that is not drawn about its row")
 	}
+	// or about joint values
+	var about []string
+	for j := range 7 {
+		about = append(about, fmt.Sprint(math.Atan2(x.Float64[7+j], x.Float64[j])))
+	}
+	ok(t, dir, "make", "arm", "-n", "2", "--near", strings.Join(about, ","), "--sd", "0", "-o", "j.npy")
+	q := testkit.Must(arrayfile.ReadNPY(filepath.Join(dir, "j.npy")))
+	for j := range 14 {
+		testkit.Near(t, q.Float64[j], x.Float64[j], 1e-9, "a start that is not drawn about joint values")
+	}
 }
 
 // Rows keep the margin all the way between waypoints, as they are proven to; with --graze some of
@@ -175,6 +185,7 @@ set:
 		{exitUsage, []string{"arm", "--set", "condition.columns=[speed]", "--set", "data.kind=points"},
 			"a condition (speed) that its set does not know"},
 		{exitUsage, []string{"--near", "short.csv"}, "its rows have 3 numbers; expected configurations"},
+		{exitUsage, []string{"--near", "0.1,0.2"}, "--near has 2 joint values; expected 7"},
 		{exitUsage, []string{"arm", "earthquake"}, "got 2 arguments"},
 		{exitConfig, []string{"both.yaml", "-n", "1"}, "violates still"}, // what is beside the arm is kept too, or said
 		{exitConfig, []string{"--set", "set.goal={position: [0.4, 1.9, 0.205]}"},

@@ -62,6 +62,7 @@ var answers = map[string][]any{
 	"dev schema":         {schemaList{}, printedSchema{}},
 	"serve":              {serviceAt{}},
 	"show":               {shown{}, reasons{}},
+	"verify":             {verified{}},
 	"sweep":              {sweep.Outcome{}, sweep.Preview{}},
 	"train":              {trained{}},
 	"version":            {versionAnswer{}},

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"net"
 	"os"
 	"slices"
 	"strings"
@@ -33,6 +34,7 @@ type trainOptions struct {
 	checkpoint string
 	timeout    time.Duration
 	events     bool
+	engine     string
 }
 
 func (o *trainOptions) flags(f *pflag.FlagSet) {
@@ -44,6 +46,8 @@ func (o *trainOptions) flags(f *pflag.FlagSet) {
 		"landing train RUN continues with the same bytes")
 	f.BoolVar(&o.events, "tensorboard", false, "write events for TensorBoard into the run folder; a run that has some "+
 		"continues them")
+	f.StringVar(&o.engine, "engine", "", "socket of a program that computes the gradients: landing.torch.fit in Python")
+	f.Lookup("engine").Hidden = true
 }
 
 // check looks at the flags for a problem or for a run folder.
@@ -106,7 +110,24 @@ func runTrain(ctx context.Context, a *app, o *trainOptions, args []string) (answ
 		ctx = limited
 	}
 	var r *experiment.Run
+	var engine *train.Engine
 	var err error
+	if o.engine != "" {
+		conn, err := net.Dial("unix", o.engine)
+		if err != nil || a.group != nil {
+			return answer{}, usage("--engine %s: expected a socket, and no MPI: %v", o.engine, err)
+		}
+		if engine, err = train.NewEngine(conn); err != nil {
+			return answer{}, err
+		}
+	}
+	if engine != nil && engine.Rank > 0 {
+		if r, err = a.open(ctx, args[0], o.data, experiment.Open); err == nil {
+			r.Engine = engine
+			err = r.MakeRows(ctx)
+		}
+		return answer{}, err
+	}
 	if resumes(args[0]) {
 		r, err = a.reopen(ctx, args[0], o)
 	} else {
@@ -118,8 +139,9 @@ func runTrain(ctx context.Context, a *app, o *trainOptions, args []string) (answ
 		}
 		return answer{}, err
 	}
+	r.Engine = engine
 	p := r.Problem
-	if !resumes(args[0]) && p.Train.MaxSeconds == 0 && !p.Wrote(problem.KeyTrainEpochs) {
+	if !resumes(args[0]) && engine == nil && p.Train.MaxSeconds == 0 && !p.Wrote(problem.KeyTrainEpochs) {
 		if err := a.foretell(ctx, r); err != nil {
 			return answer{}, err
 		}

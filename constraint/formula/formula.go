@@ -111,17 +111,17 @@ func New(spec Spec) (*Set, error) {
 	}
 	for i, c := range spec.Equality {
 		if err := b.family(scope, &b.equalities, c, expr.Equal); err != nil {
-			return nil, within(fmt.Sprintf("equality[%d]", i), err)
+			return nil, atKey(fmt.Sprintf("equality[%d]", i), err)
 		}
 	}
 	for i, c := range spec.Inequality {
 		if err := b.family(scope, &b.inequalities, c, expr.AtMost); err != nil {
-			return nil, within(fmt.Sprintf("inequality[%d]", i), err)
+			return nil, atKey(fmt.Sprintf("inequality[%d]", i), err)
 		}
 	}
 	s, err := b.Set()
 	if err != nil {
-		return nil, within("equality", err)
+		return nil, atKey("equality", err)
 	}
 	return s, nil
 }
@@ -155,7 +155,8 @@ func (d Definitions) define(scope *expr.Scope, at string) error {
 	return nil
 }
 
-func within(key string, err error) error {
+// atKey puts an error at a key, or its own key below that one.
+func atKey(key string, err error) error {
 	if e, ok := err.(*Error); ok {
 		if e.Key == "" {
 			return &Error{key, e.Err}
@@ -399,6 +400,7 @@ func (s *Set) Capabilities() constraint.Capabilities {
 	_, work := s.Operations()
 	c := s.sequence
 	c.Name, c.Support, c.Fault = s.String(), s.support, s.Fault
+	c.Formulas = s.On
 	c.Work = max(0, float64(work)-few*float64(len(s.equalities)+len(s.inequalities)))
 	return c
 }

@@ -38,7 +38,7 @@ func NewNumbers(dim int, let Definitions, entries []Entry, given ...string) (*Nu
 			return nil, err
 		}
 		if err := b.family(scope, &list, e.Component, expr.None); err != nil {
-			return nil, within(at, err)
+			return nil, atKey(at, err)
 		}
 		for len(out.Entry) < len(list) {
 			out.Entry = append(out.Entry, i)
@@ -49,7 +49,7 @@ func NewNumbers(dim int, let Definitions, entries []Entry, given ...string) (*Nu
 		out.Names, values = append(out.Names, n.name), append(values, n.value)
 	}
 	if out.Program, err = b.Compile(values...); err != nil {
-		return nil, within("[0].expr", err)
+		return nil, atKey("[0].expr", err)
 	}
 	return out, nil
 }

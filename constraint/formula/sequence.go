@@ -147,7 +147,7 @@ func NewSequence(q Sequence) (*Set, error) {
 					continue // the sequence ends
 				}
 				if err != nil {
-					return nil, within(fmt.Sprintf("%s[%d]", key, i), err)
+					return nil, atKey(fmt.Sprintf("%s[%d]", key, i), err)
 				}
 				for ; h < len(b.equalities); h++ {
 					families[of].Of = append(families[of].Of, h)
@@ -160,7 +160,7 @@ func NewSequence(q Sequence) (*Set, error) {
 	}
 	s, err := b.Set()
 	if err != nil {
-		return nil, within("between", err)
+		return nil, atKey("between", err)
 	}
 	for i, f := range families {
 		for j := range f.Of {

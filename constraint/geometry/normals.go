@@ -80,3 +80,41 @@ func (n *Normals) Turned(a, b []float64) (turned bool) {
 	}
 	return turned
 }
+
+// A Basis computes orthonormal bases of normal spaces. It is scratch space for one goroutine.
+type Basis struct {
+	u, v, q, r, scale []float64
+	pivot             []int
+}
+
+// Of writes the basis at point i of the n points of g to dst[i*width+from:], as c rows for the c components of the set;
+// where the rank is less the last are zeros.
+func (b *Basis) Of(dst []float32, width, from int, g Geometry, n int) {
+	c, d := len(g.Values())/n, len(g.Points())/n
+	if len(b.u) < n*c {
+		b.u, b.v, b.q, b.r = make([]float64, n*c), make([]float64, n*c*d), make([]float64, c*d), make([]float64, c*c)
+		b.scale, b.pivot = make([]float64, c), make([]int, c)
+	}
+	for a := range c { // ∇Jᵀ G† e_a span the normals
+		clear(b.u)
+		for i := range n {
+			b.u[i*c+a] = 1
+		}
+		g.Normal(b.v[a*n*d:(a+1)*n*d], b.u[:n*c])
+	}
+	for i := range n {
+		k := 0
+		for a := range c {
+			v := b.v[(a*n+i)*d:][:d]
+			if norm := dense.Norm(v); norm > 0 {
+				dense.Scaled(b.q[k*d:(k+1)*d], 1/norm, v)
+				k++
+			}
+		}
+		k = dense.PivotedQR(b.q, b.r, b.pivot, b.scale, k, c, d, RankTolerance)
+		clear(b.q[k*d : c*d])
+		for j, v := range b.q[:c*d] {
+			dst[i*width+from+j] = float32(v)
+		}
+	}
+}

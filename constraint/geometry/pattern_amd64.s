@@ -1,19 +1,19 @@
 #include "go_asm.h"
 #include "textflag.h"
 
-// The loops of pattern.go in AVX2, a vec in a register. Products and sums are rounded one by one, in the order of the
+// The loops of pattern.go in AVX2, a vec in a register; base/kernel/internal/gen translates them to NEON. Products and sums are rounded one by one, in the order of the
 // loops in Go. Indices of vecs are turned into offsets: 32 bytes each.
 
-// func factorAVX2(p *pattern, l, inverse, u, y *vec, tolerance float64, least *vec)
+// func factorVectors(p *pattern, l, inverse, u, y *vec, tolerance float64, least *vec)
 //
-// R8 p, DI l, R9 inverse, SI u, DX y, R10 k; Y0 d, Y13 the least, Y14 ones, Y15 the tolerance.
-TEXT ·factorAVX2(SB), NOSPLIT, $0-56
+// R8 p, DI l, R9 inverse, SI u, DX y, R10 k; Y0 d, Y13 the least, Y14 ones, Y12 the tolerance.
+TEXT ·factorVectors(SB), NOSPLIT, $0-56
 	MOVQ p+0(FP), R8
 	MOVQ l+8(FP), DI
 	MOVQ inverse+16(FP), R9
 	MOVQ u+24(FP), SI
 	MOVQ y+32(FP), DX
-	VBROADCASTSD tolerance+40(FP), Y15
+	VBROADCASTSD tolerance+40(FP), Y12
 	MOVQ $0x3FF0000000000000, AX
 	MOVQ AX, X14
 	VBROADCASTSD X14, Y14
@@ -169,7 +169,7 @@ singleTest:
 	JMP  column
 
 pivot:
-	VCMPPD $0x1D, Y15, Y0, Y1 // d ≥ tolerance
+	VCMPPD $0x1D, Y12, Y0, Y1 // d ≥ tolerance
 	VDIVPD Y0, Y14, Y2
 	VANDPD Y1, Y2, Y2
 	MOVQ R10, AX
@@ -186,10 +186,10 @@ finished:
 	VZEROUPPER
 	RET
 
-// func solveAVX2(p *pattern, l, r, inverse, z *vec)
+// func solveVectors(p *pattern, l, r, inverse, z *vec)
 //
 // R8 p, DI l, SI r, R9 inverse, DX z, R10 k, R12 m, R15 lp, R11 twin, R14 li
-TEXT ·solveAVX2(SB), NOSPLIT, $0-40
+TEXT ·solveVectors(SB), NOSPLIT, $0-40
 	MOVQ p+0(FP), R8
 	MOVQ l+8(FP), DI
 	MOVQ r+16(FP), SI
@@ -331,8 +331,8 @@ solved:
 	VZEROUPPER
 	RET
 
-// func timesAVX2(p *pattern, z, u, x, inverse, largest *vec)
-TEXT ·timesAVX2(SB), NOSPLIT, $0-48
+// func timesVectors(p *pattern, z, u, x, inverse, largest *vec)
+TEXT ·timesVectors(SB), NOSPLIT, $0-48
 	MOVQ p+0(FP), R8
 	MOVQ z+8(FP), DI
 	MOVQ u+16(FP), SI
@@ -345,8 +345,8 @@ TEXT ·timesAVX2(SB), NOSPLIT, $0-48
 	VXORPD Y0, Y0, Y0 // the largest
 	VXORPD Y14, Y14, Y14
 	MOVQ $0x7FFFFFFFFFFFFFFF, AX
-	MOVQ AX, X15
-	VBROADCASTSD X15, Y15
+	MOVQ AX, X12
+	VBROADCASTSD X12, Y12
 	XORQ R10, R10
 	JMP  timesTest
 
@@ -378,7 +378,7 @@ dotTest:
 	VCMPPD $0x04, Y14, Y2, Y2 // inverse ≠ 0
 	VANDPD Y2, Y1, Y1
 	VMOVUPD Y1, (DI)(AX*1)
-	VANDPD Y15, Y1, Y1
+	VANDPD Y12, Y1, Y1
 	VMAXPD Y1, Y0, Y0
 	INCQ R10
 
@@ -390,8 +390,8 @@ timesTest:
 	VZEROUPPER
 	RET
 
-// func subtractTransposedAVX2(p *pattern, x, u, z *vec)
-TEXT ·subtractTransposedAVX2(SB), NOSPLIT, $0-32
+// func subtractTransposedVectors(p *pattern, x, u, z *vec)
+TEXT ·subtractTransposedVectors(SB), NOSPLIT, $0-32
 	MOVQ p+0(FP), R8
 	MOVQ x+8(FP), DX
 	MOVQ u+16(FP), SI

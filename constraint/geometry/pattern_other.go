@@ -1,10 +1,10 @@
-//go:build !amd64
+//go:build !amd64 && !arm64
 
 package geometry
 
 var vectors = false
 
-func factorAVX2(p *pattern, l, inverse, u, y *vec, tolerance float64, least *vec) {}
-func solveAVX2(p *pattern, l, r, inverse, z *vec)                                 {}
-func timesAVX2(p *pattern, z, u, x, inverse, largest *vec)                        {}
-func subtractTransposedAVX2(p *pattern, x, u, z *vec)                             {}
+func factorVectors(p *pattern, l, inverse, u, y *vec, tolerance float64, least *vec) {}
+func solveVectors(p *pattern, l, r, inverse, z *vec)                                 {}
+func timesVectors(p *pattern, z, u, x, inverse, largest *vec)                        {}
+func subtractTransposedVectors(p *pattern, x, u, z *vec)                             {}

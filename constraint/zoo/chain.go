@@ -81,7 +81,7 @@ func (s Chain) Equalities() []string {
 }
 
 func (s Chain) Capabilities() constraint.Capabilities {
-	return constraint.Capabilities{Name: s.String(), Support: s.Support()}
+	return constraint.Capabilities{Name: s.String(), Support: s.Support(), Formulas: s.formulas}
 }
 
 func (s Chain) NewEvaluator(int) constraint.Evaluator {

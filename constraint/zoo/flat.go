@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/landing-diffusion/landing/base/expr"
 	"github.com/landing-diffusion/landing/base/keyed"
 	"github.com/landing-diffusion/landing/constraint"
 	"github.com/landing-diffusion/landing/internal/dense"
@@ -17,7 +18,9 @@ func (s Euclidean) Dim() int             { return s.D }
 func (Euclidean) Equalities() []string   { return nil }
 func (Euclidean) Inequalities() []string { return nil }
 
-func (s Euclidean) Capabilities() constraint.Capabilities { return named(s.String(), nil) }
+func (s Euclidean) Capabilities() constraint.Capabilities {
+	return named(s.String(), nil, func(expr.Value) []expr.Value { return nil })
+}
 
 func (s Euclidean) NewEvaluator(int) constraint.Evaluator {
 	nothing := func(_, _, _ []float64, _ int) {} // there are no components
@@ -37,7 +40,9 @@ func (s Affine) Dim() int       { return len(s.A[0]) }
 func (s Affine) Equalities() []string { return numbered("row[%d]", len(s.A)) }
 func (Affine) Inequalities() []string { return nil }
 
-func (s Affine) Capabilities() constraint.Capabilities { return named(s.String(), nil) }
+func (s Affine) Capabilities() constraint.Capabilities {
+	return named(s.String(), nil, s.formulas)
+}
 
 func (s Affine) NewEvaluator(int) constraint.Evaluator { return flatEvaluator(s) }
 
@@ -136,7 +141,7 @@ func (s Bounds) Inequalities() []string {
 }
 
 func (s Bounds) Capabilities() constraint.Capabilities {
-	return constraint.Capabilities{Name: s.String(), Support: s.Support()}
+	return constraint.Capabilities{Name: s.String(), Support: s.Support(), Formulas: s.formulas}
 }
 
 func (s Bounds) NewEvaluator(int) constraint.Evaluator {
@@ -215,7 +220,9 @@ func (Simplex) Equalities() []string { return []string{"sum"} }
 
 func (s Simplex) Inequalities() []string { return numbered("lower[%d]", s.d) }
 
-func (s Simplex) Capabilities() constraint.Capabilities { return named(s.String(), s.SampleUniform) }
+func (s Simplex) Capabilities() constraint.Capabilities {
+	return named(s.String(), s.SampleUniform, s.formulas)
+}
 
 func (s Simplex) NewEvaluator(int) constraint.Evaluator { return flatEvaluator(s) }
 
@@ -271,7 +278,9 @@ func (RedundantAxis) Dim() int               { return 3 }
 func (RedundantAxis) Equalities() []string   { return []string{"x[0]", "x[1]"} }
 func (RedundantAxis) Inequalities() []string { return []string{"redundant"} }
 
-func (s RedundantAxis) Capabilities() constraint.Capabilities { return named(s.String(), nil) }
+func (s RedundantAxis) Capabilities() constraint.Capabilities {
+	return named(s.String(), nil, s.formulas)
+}
 
 func (s RedundantAxis) NewEvaluator(int) constraint.Evaluator { return evaluator(s) }
 

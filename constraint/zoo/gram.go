@@ -218,7 +218,9 @@ const maxOrder = 100
 
 func (s Stiefel) String() string { return fmt.Sprintf("Stiefel manifold V(%d, %d)", s.n, s.p) }
 
-func (s Stiefel) Capabilities() constraint.Capabilities { return named(s.String(), s.SampleUniform) }
+func (s Stiefel) Capabilities() constraint.Capabilities {
+	return named(s.String(), s.SampleUniform, s.formulas)
+}
 
 // Small dense matrices, row-major. Nothing here allocates.
 

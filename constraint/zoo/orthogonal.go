@@ -39,7 +39,7 @@ func (s *Orthogonal) String() string {
 }
 
 func (s *Orthogonal) Capabilities() constraint.Capabilities {
-	c := constraint.Capabilities{Name: s.String(), SampleUniform: s.SampleUniform}
+	c := named(s.String(), s.SampleUniform, s.formulas)
 	if s.special {
 		c.Selects, c.Selection = s.Selects, "det > 0"
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/landing-diffusion/landing/base/expr"
 	"github.com/landing-diffusion/landing/base/keyed"
 	"github.com/landing-diffusion/landing/constraint"
 	"github.com/landing-diffusion/landing/internal/dense"
@@ -28,9 +29,10 @@ func flatEvaluator(s derivatives) constraint.Evaluator {
 	return e
 }
 
-// named are the capabilities of a set with a name and, unless it is nil, a uniform sampler.
-func named(name string, sample func(dst []float64, s keyed.Stream, sample uint64)) constraint.Capabilities {
-	return constraint.Capabilities{Name: name, SampleUniform: sample}
+// named are the capabilities of a set with a name, formulas and, unless it is nil, a uniform sampler.
+func named(name string, sample func(dst []float64, s keyed.Stream, sample uint64),
+	formulas func(x expr.Value) []expr.Value) constraint.Capabilities {
+	return constraint.Capabilities{Name: name, SampleUniform: sample, Formulas: formulas}
 }
 
 // numbered are the names of n components that a format makes of their numbers.
@@ -62,7 +64,9 @@ func (Sphere) Equalities() []string   { return []string{"radius"} }
 func (Sphere) Inequalities() []string { return nil }
 
 func (s Sphere) Capabilities() constraint.Capabilities {
-	return constraint.Capabilities{Name: s.String(), SampleUniform: s.SampleUniform, Volume: s.Volume()}
+	c := named(s.String(), s.SampleUniform, s.formulas)
+	c.Volume = s.Volume()
+	return c
 }
 
 // Volume returns 2π^(d/2) r^(d−1)/Γ(d/2): of two points 2, of a circle 2πr, of a sphere 4πr².
@@ -198,7 +202,9 @@ func (s Cap) Dim() int             { return len(s.axis) }
 func (Cap) Equalities() []string   { return []string{"radius"} }
 func (Cap) Inequalities() []string { return []string{"height"} }
 
-func (s Cap) Capabilities() constraint.Capabilities { return named(s.String(), s.SampleUniform) }
+func (s Cap) Capabilities() constraint.Capabilities {
+	return named(s.String(), s.SampleUniform, s.formulas)
+}
 
 func (s Cap) NewEvaluator(int) constraint.Evaluator { return evaluator(s) }
 

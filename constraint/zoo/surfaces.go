@@ -19,7 +19,9 @@ func (s Ellipsoid) Dim() int             { return len(s.Axes) }
 func (Ellipsoid) Equalities() []string   { return []string{"surface"} }
 func (Ellipsoid) Inequalities() []string { return nil }
 
-func (s Ellipsoid) Capabilities() constraint.Capabilities { return named(s.String(), s.SampleUniform) }
+func (s Ellipsoid) Capabilities() constraint.Capabilities {
+	return named(s.String(), s.SampleUniform, s.formulas)
+}
 
 func (s Ellipsoid) NewEvaluator(int) constraint.Evaluator { return evaluator(s) }
 
@@ -89,7 +91,9 @@ func (Torus) Dim() int               { return 3 }
 func (Torus) Equalities() []string   { return []string{"tube"} }
 func (Torus) Inequalities() []string { return nil }
 
-func (s Torus) Capabilities() constraint.Capabilities { return named(s.String(), s.SampleUniform) }
+func (s Torus) Capabilities() constraint.Capabilities {
+	return named(s.String(), s.SampleUniform, s.formulas)
+}
 
 func (s Torus) NewEvaluator(int) constraint.Evaluator { return evaluator(s) }
 
@@ -196,7 +200,7 @@ func (Curve) Dim() int               { return 2 }
 func (Curve) Equalities() []string   { return []string{"curve"} }
 func (Curve) Inequalities() []string { return nil }
 
-func (s Curve) Capabilities() constraint.Capabilities { return named(s.String(), nil) }
+func (s Curve) Capabilities() constraint.Capabilities { return named(s.String(), nil, s.formulas) }
 
 func (s Curve) NewEvaluator(int) constraint.Evaluator { return evaluator(s) }
 

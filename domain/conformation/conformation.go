@@ -546,7 +546,8 @@ func (s *Set) Kept() (atoms []int, of int) { return s.kept, s.of }
 func (s *Set) Conditions() []Condition { return s.conditions }
 
 func (s *Set) Capabilities() constraint.Capabilities {
-	c := constraint.Capabilities{Name: s.String(), Support: s.support, Fault: s.fault, HeldNames: s.given}
+	c := constraint.Capabilities{Name: s.String(), Support: s.support, Fault: s.fault, HeldNames: s.given,
+		Formulas: s.formulas}
 	if s.template != nil {
 		c.Start = s.start
 	}

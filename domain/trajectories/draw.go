@@ -110,7 +110,7 @@ func (g *guide) ways(c domain.Canvas, v domain.View) {
 		{"side", "From the side", figure.TracksOptions{Axes: [2]string{axis, "z, m"}, Across: across, Up: [3]float64{0,
 			0, 1}}},
 	} {
-		p.opts.Solids, p.opts.Ends = g.solids(), ends
+		p.opts.Solids, p.opts.Ends, p.opts.Beside = g.solids(), ends, true
 		c.Add(p.file, figure.FigureRef{Title: p.title, Caption: caption}, figure.Tracks(p.opts, layers...))
 	}
 }

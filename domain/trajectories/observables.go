@@ -23,11 +23,13 @@ func (g *guide) observables() *domain.Observables {
 	}
 	o := &domain.Observables{List: []domain.Observable{
 		{Name: "length of the tip's way", Unit: "m", File: "length", Bins: bins},
-		{Name: "acceleration of the joints, root mean square", Unit: acceleration, File: "acceleration", Bins: bins},
+		{Name: "acceleration of the joints, root mean square", Unit: acceleration, File: "acceleration", Bins: bins,
+			Close: still},
 	}}
 	hits := m.scene.Pairs() > 0
 	if hits {
-		v := domain.Observable{Name: "least clearance at way points", Unit: "m", File: "clearance", Bins: bins}
+		v := domain.Observable{Name: "least clearance at way points", Unit: "m", File: "clearance", Bins: bins,
+			Close: still}
 		o.List = append(o.List, v)
 	}
 	half := m.waypoints / 2

@@ -15,6 +15,9 @@ const uneven = 1.25
 
 // still is what ways and changes of steps of joints count as at least, in radians or metres: half a degree, or a
 // centimetre. Motions without obstacles may be straight, up to round-off.
+//
+// A verdict counts accelerations and clearances that differ by less as equal. Planned motions keep to the edge of the
+// room that the planner reserves, and are straight elsewhere, to round-off: no network draws from such a law.
 const still = 0.01
 
 // findPace checks whether joints go as far as in the data, and as smoothly: motions that wander keep every constraint.

@@ -75,6 +75,21 @@ func TestFinisher(t *testing.T) {
 		if r.finish(t.Context(), again, 7, 3); !slices.Equal(again, y) {
 			t.Errorf("%s: another motion of the same seed and number", name)
 		}
+		room := func() float64 {
+			least := math.Inf(1)
+			for l := range 16 {
+				here, _ := m.scene.NewChecker().Clearance(y[l*m.size : (l+1)*m.size])
+				least = min(least, here)
+			}
+			return least
+		}
+		before := room()
+		for range 10 { // smoothing does not pull it towards the post
+			r.finish(t.Context(), y, 7, 3)
+		}
+		if after := room(); name == "it touches" && after < before-1e-12 {
+			t.Errorf("room of %g after %g", after, before)
+		}
 	}
 	wall := scene.Obstacle{Shape: scene.Box, A: [3]float64{1, 0, 0}, R: robot.Identity().R, Half: [3]float64{2, 0.1, 1}}
 	m = passing(t, 6, wall)

@@ -398,7 +398,8 @@ func (c *Compared) numbers(marks []float64, scores *JSD, heldOut bool) (out []ve
 	}
 	for k, part := range scores.Parts {
 		out = append(out, verdict.Number{Name: part.Name, Samples: metric.Column(marks, k, c.Dim),
-			Rows: metric.Column(rows, k, c.Dim), Times: float64(part.Full / part.Floor.Mean)})
+			Rows: metric.Column(rows, k, c.Dim), Times: float64(part.Full / part.Floor.Mean),
+			Close: c.Observables.List[k].Close})
 	}
 	return out
 }

@@ -28,6 +28,18 @@ type Group interface {
 	Abort(code int)
 }
 
+// A Part is a rank that does its part of the work and tells nobody: of its Group only Rank and Size can be called.
+type Part struct {
+	Group
+	Number, Of int
+}
+
+func (p Part) Rank() int { return p.Number }
+func (p Part) Size() int { return p.Of }
+
+// Joined reports whether the ranks of a group tell each other what they did.
+func Joined(g Group) bool { _, alone := g.(Part); return !alone }
+
 // Share gives all ranks the entries that each has: own are those of the calling rank, which no other has. All others
 // must be 0 there, and are exact sums of zeros and one number.
 func Share(g Group, x []float64, own func(i int) bool) {

@@ -14,6 +14,7 @@ type TracksOptions struct {
 	Solids []Solid    // drawn by their outlines
 	Ends   []Place    // marked with their names
 	Free   bool       // the axes have scales of their own
+	Beside bool       // grey ways have a panel of their own, left of the others
 }
 
 // A Place is a point with a name.
@@ -29,6 +30,9 @@ type TrackLayer struct {
 	Strand int       // points of a way
 	Mode   int       // whose ink the ways have; below 0: they are grey, as what others are held against
 }
+
+// panelGap is between panels, with room for the numbers of an axis.
+const panelGap = 44
 
 // mostTracks bounds the ways that are drawn of a layer.
 const mostTracks = 200
@@ -85,11 +89,18 @@ func Tracks(opts TracksOptions, layers ...TrackLayer) *Chart {
 		keys = append(keys, solids)
 	}
 
-	const width, least, most = 560.0, 200.0, 620.0
+	panels := [][2]int{{0, len(layers)}} // of layers, from and to
+	if cut := slices.IndexFunc(layers, func(l TrackLayer) bool { return l.Mode >= 0 }); opts.Beside && cut > 0 {
+		panels = [][2]int{{0, cut}, {cut, len(layers)}}
+	}
+	const least, most = 200.0, 620.0
+	width := 560 + 200*float64(len(panels)-1)
 	s := newScene(width, alt(keys))
 	top := s.legend(margin, headroom, width-2*margin, keys)
 	f := frame{x: spans[0].axis(0.04), y: spans[1].axis(0.04)}
-	f.x0, f.x1 = margin+gutter(f.y, 5, opts.Axes[1]), width-margin-8
+	left := margin + gutter(f.y, 5, opts.Axes[1])
+	each := (width - left - margin - 8 - panelGap*float64(len(panels)-1)) / float64(len(panels))
+	f.x0, f.x1 = left, left+each
 	// The height is that of the same scale, and where it would be too low or high an axis shows more.
 	scale := (f.x1 - f.x0) / (f.x.hi - f.x.lo)
 	height := min(most, max(least, scale*(f.y.hi-f.y.lo)))
@@ -102,46 +113,53 @@ func Tracks(opts TracksOptions, layers ...TrackLayer) *Chart {
 	}
 	f.y0, f.y1 = top+6, top+6+height
 	s.grow(f.y1 + axisNameRoom + 12)
-	f.draw(s, opts.Axes[0], opts.Axes[1], 6, 5)
-	for _, o := range outlines {
-		var line []xy
-		for _, p := range o {
-			line = append(line, f.place(p.x, p.y))
+	for n, panel := range panels {
+		y := opts.Axes[1]
+		if n > 0 {
+			y, f.x0, f.x1 = "", f.x1+panelGap, f.x1+panelGap+each
 		}
-		s.add(shape{lines: [][]xy{line}, closed: true, fill: &solids.ink, stroke: &coast, width: 1, alpha: 1})
-	}
-	for i, l := range layers {
-		var lines [][]xy
-		for _, way := range ways[i] {
-			for j, p := range way {
-				way[j] = f.place(p.x, p.y)
+		f.draw(s, opts.Axes[0], y, 8-2*len(panels), 5)
+		for _, o := range outlines {
+			var line []xy
+			for _, p := range o {
+				line = append(line, f.place(p.x, p.y))
 			}
-			lines = append(lines, way)
+			s.add(shape{lines: [][]xy{line}, closed: true, fill: &solids.ink, stroke: &coast, width: 1, alpha: 1})
 		}
-		if len(lines) > 0 {
-			thick := 0.7
-			if l.Mode < 0 {
-				thick = 0.4
+		for i := panel[0]; i < panel[1]; i++ {
+			var lines [][]xy
+			for _, way := range ways[i] {
+				for j, p := range way {
+					way[j] = f.place(p.x, p.y)
+				}
+				lines = append(lines, way)
 			}
-			s.stroke(keys[i].ink, thick, lines...)
+			if len(lines) > 0 {
+				thick := 0.7
+				if layers[i].Mode < 0 && len(panels) == 1 {
+					thick = 0.4
+				}
+				s.stroke(keys[i].ink, thick, lines...)
+			}
 		}
-	}
-	for _, o := range outlines { // that ways over them do not hide them
-		line := make([]xy, len(o)+1)
-		for i := range line {
-			line[i] = f.place(o[i%len(o)].x, o[i%len(o)].y)
+		for _, o := range outlines { // that ways over them do not hide them
+			line := make([]xy, len(o)+1)
+			for i := range line {
+				line[i] = f.place(o[i%len(o)].x, o[i%len(o)].y)
+			}
+			s.stroke(text, 1, line)
 		}
-		s.stroke(text, 1, line)
-	}
-	for _, e := range opts.Ends {
-		p := at(e.At)
-		p = f.place(p.x, p.y)
-		s.add(dots{at: []xy{p}, r: 4, ink: text, alpha: 1})
-		anchored, dx := start, 8.0
-		if p.x > (f.x0+f.x1)/2 {
-			anchored, dx = end, -8
+		for _, e := range opts.Ends {
+			p := at(e.At)
+			p = f.place(p.x, p.y)
+			s.add(dots{at: []xy{p}, r: 4, ink: text, alpha: 1})
+			anchored, dx := start, 8.0
+			if p.x > (f.x0+f.x1)/2 {
+				anchored, dx = end, -8
+			}
+			s.add(label{at: xy{p.x + dx, p.y - 7}, text: e.Name, size: noteSize, bold: true, anchor: anchored,
+				ink: text})
 		}
-		s.add(label{at: xy{p.x + dx, p.y - 7}, text: e.Name, size: noteSize, bold: true, anchor: anchored, ink: text})
 	}
 	return &Chart{scene: s}
 }

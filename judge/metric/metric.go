@@ -125,6 +125,27 @@ func KolmogorovTest(a, b []float64) (D, p float64) {
 	return D, KolmogorovChance(D, float64(len(a)), float64(len(b)))
 }
 
+// KolmogorovBeyond is the distance D of KolmogorovTest where values that differ by less than δ count as equal:
+//
+//	D(δ) = max(0, sup_t F_a(t) − F_b(t + δ), sup_t F_b(t) − F_a(t + δ)) ≤ D
+//
+// It sorts a and b.
+func KolmogorovBeyond(a, b []float64, δ float64) float64 {
+	slices.Sort(a)
+	slices.Sort(b)
+	most := 0.0
+	for _, s := range [2][2][]float64{{a, b}, {b, a}} {
+		k := 0
+		for i, t := range s[0] {
+			for k < len(s[1]) && s[1][k] <= t+δ {
+				k++
+			}
+			most = max(most, float64(i+1)/float64(len(s[0]))-float64(k)/float64(len(s[1])))
+		}
+	}
+	return most
+}
+
 // KolmogorovChance is the bound of KolmogorovTest for n and m independent numbers.
 func KolmogorovChance(D, n, m float64) float64 { return min(1, 2*math.Exp(-2*D*D*n*m/(n+m))) }
 

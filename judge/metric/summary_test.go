@@ -27,4 +27,9 @@ func TestKolmogorovTest(t *testing.T) {
 	if want := 2 * math.Exp(-2*0.75*0.75*2); D != 0.75 || math.Abs(p-want) > 1e-15 {
 		t.Errorf("D = %v, p = %v; want 0.75, %v", D, p, want)
 	}
+	for δ, want := range map[float64]float64{0: 0.75, 0.4: 0.75, 0.6: 0.75, 3: 0.25, 4: 0} {
+		if D := KolmogorovBeyond([]float64{3, 1, 2, 5}, []float64{2.5, 6, 7, 8}, δ); D != want {
+			t.Errorf("beyond %v: %v; want %v", δ, D, want)
+		}
+	}
 }

@@ -26,8 +26,8 @@ type judge struct {
 	law              float64   // effects so far of findings that tell of the law of the other rows
 }
 
-// tell adds a finding. What makes samples useless is a fault whatever its size.
-func (j *judge) tell(c Code, effect, p float64, format string, v ...any) {
+// add adds a finding. What makes samples useless is a fault whatever its size.
+func (j *judge) add(c Code, effect, p float64, format string, v ...any) {
 	m := measures[c]
 	f := Finding{Code: c, Severity: Remark, Says: fmt.Sprintf(format, v...), Effect: metric.Float(max(effect, 0)),
 		Unit: m.unit, Threshold: metric.Float(m.fault), PValue: metric.Float(p), Share: metric.NaN}
@@ -68,7 +68,7 @@ func (j *judge) run() {
 		blind = fmt.Sprintf("there are %d rows; expected at least %d", rows, FewestHeld)
 	case len(finite(j.Samples)) < len(j.Samples):
 		blind = "samples are not finite"
-		j.tell(Violation, math.NaN(), math.NaN(), "%s", blind)
+		j.add(Violation, math.NaN(), math.NaN(), "%s", blind)
 	case j.Energy.PValue.IsNaN():
 		blind = "rows are not finite"
 	}
@@ -136,7 +136,7 @@ func (j *judge) thin() {
 // losses reports samples that are missing or not on Σ.
 func (j *judge) losses() {
 	if j.Violation != "" { // what the samples are for: it concerns all of them
-		j.tell(Violation, math.NaN(), math.NaN(), "%s", j.Violation)
+		j.add(Violation, math.NaN(), math.NaN(), "%s", j.Violation)
 	}
 	if share := float64(j.Failed) / float64(max(j.Asked, 1)); j.Failed > 0 && share > j.MaxFailed {
 		lost := "a projection"
@@ -146,7 +146,7 @@ func (j *judge) losses() {
 		case j.Wrong > 0:
 			lost += fmt.Sprintf(", %s of them to a wrong component", text.Count(j.Wrong))
 		}
-		j.tell(Failed, share, math.NaN(), "%s of %s samples are lost to %s; %s may be", text.Count(j.Failed),
+		j.add(Failed, share, math.NaN(), "%s of %s samples are lost to %s; %s may be", text.Count(j.Failed),
 			text.Count(j.Asked), lost, text.Percent(j.MaxFailed))
 	}
 }
@@ -172,20 +172,20 @@ func (j *judge) walls() {
 	}
 	effect := math.Abs(worst.Samples - worst.Data)
 	j.law += effect
-	j.tell(Walls, effect, math.NaN(), "%s%s", worst.Says, more)
+	j.add(Walls, effect, math.NaN(), "%s%s", worst.Says, more)
 }
 
 // kind passes on what the kind of data warns of.
 func (j *judge) kind() {
 	for _, k := range j.Kind {
-		j.tell(KindOfData, cmp.Or(k.Share, math.NaN()), math.NaN(), "%s", k.Says)
+		j.add(KindOfData, cmp.Or(k.Share, math.NaN()), math.NaN(), "%s", k.Says)
 	}
 }
 
 // start tells where generation begins elsewhere than forward paths end. Backward steps bring no two laws further apart.
 func (j *judge) start() {
 	if j.Chains != "" {
-		j.tell(Chains, math.NaN(), math.NaN(), "%s", j.Chains)
+		j.add(Chains, math.NaN(), math.NaN(), "%s", j.Chains)
 	}
 	s := j.Start
 	switch {
@@ -193,7 +193,7 @@ func (j *judge) start() {
 	case s == nil || s.Paths == 0:
 		j.skip(StartLaw, "where forward paths end was not held against the prior")
 	case s.PValue <= levels[StartLaw]:
-		j.tell(StartLaw, excess(s.Apart, s.Paths, s.Paths), s.PValue, "generation starts where forward paths do not "+
+		j.add(StartLaw, excess(s.Apart, s.Paths, s.Paths), s.PValue, "generation starts where forward paths do not "+
 			"end, so the network never learned from there (%s prior, p = %.3f): distributions are %.2f apart along "+
 			"the worst direction", s.Prior, s.PValue, s.Apart)
 	}

@@ -68,7 +68,7 @@ func (j *judge) anotherLaw() {
 			small = "; the other findings say where"
 		}
 	}
-	j.tell(AnotherLaw, left, float64(t.PValue), "samples have another law: energy distance to the rows %.1f × its "+
+	j.add(AnotherLaw, left, float64(t.PValue), "samples have another law: energy distance to the rows %.1f × its "+
 		"floor, %.1f sd above it (p = %.3f)%s", float64(t.Statistic/t.Mean), float64((t.Statistic-t.Mean)/t.SD),
 		float64(t.PValue), small)
 }
@@ -87,13 +87,13 @@ func (j *judge) condition() {
 		j.undecided(Condition, "%s", unseen(levels[Condition], n, n))
 	}
 	if float64(g.Test.PValue) <= levels[Condition] {
-		j.tell(Condition, apart(g.Samples, g.Held, g.Dim), float64(g.Test.PValue), "samples do not have the law of "+
+		j.add(Condition, apart(g.Samples, g.Held, g.Dim), float64(g.Test.PValue), "samples do not have the law of "+
 			"held-out rows with the same condition: energy distance %.1f × its floor (p = %.3f)",
 			float64(g.Test.Statistic/g.Test.Mean), float64(g.Test.PValue))
 	}
 	if n := g.Nearby; n != nil && n.PValue <= levels[Nearby] {
 		times := float64(g.Test.Statistic) / n.Distance
-		j.tell(Nearby, times, n.PValue, "samples are %.3g times as far from the law given the condition as training "+
+		j.add(Nearby, times, n.PValue, "samples are %.3g times as far from the law given the condition as training "+
 			"rows with the %s nearest conditions are: energy distances to held-out rows with the same conditions are "+
 			"%s and %s (p = %.4f)", times, text.Count(n.Rows), text.Number(float64(g.Test.Statistic)),
 			text.Number(n.Distance), n.PValue)
@@ -116,7 +116,7 @@ func (j *judge) observables() {
 			j.skip(Observables, "%q is finite at too few samples or rows", k.Name)
 			continue
 		}
-		D, _ := metric.KolmogorovTest(x, h)
+		D := metric.KolmogorovBeyond(x, h, k.Close)
 		a, b := j.effective(len(x), len(h))
 		p := metric.KolmogorovChance(D, a, b)
 		if v := visible(level, int(a), int(b)); v > seen {
@@ -129,7 +129,7 @@ func (j *judge) observables() {
 		x = finite(rest(k.Samples, 1, part(j.outX, len(k.Samples))))
 		h = finite(rest(k.Rows, 1, part(j.outR, len(k.Rows))))
 		if len(x) > 0 && len(h) > 0 {
-			left, _ := metric.KolmogorovTest(x, h)
+			left := metric.KolmogorovBeyond(x, h, k.Close)
 			a, b := j.effective(len(x), len(h))
 			worst = max(worst, excess(left, int(a), int(b)))
 		}
@@ -151,7 +151,7 @@ func (j *judge) observables() {
 	if len(names) > 1 {
 		told += fmt.Sprintf("; so have %d more of %d observables", len(names)-1, len(j.Numbers))
 	}
-	j.tell(Observables, worst-j.law, least, "%s", told)
+	j.add(Observables, worst-j.law, least, "%s", told)
 	j.law = max(j.law, worst)
 }
 
@@ -278,10 +278,10 @@ func (j *judge) spread() {
 		if at > 0 {
 			same = "rows do not differ " + along
 		}
-		j.tell(Spread, effect, p, "samples are %s: %s (p = %.4f)", how, same, p)
+		j.add(Spread, effect, p, "samples are %s: %s (p = %.4f)", how, same, p)
 		return
 	}
-	j.tell(Spread, effect, p, "samples are %s: their spread (rms about the mean) is %.3g times that of the rows %s "+
+	j.add(Spread, effect, p, "samples are %s: their spread (rms about the mean) is %.3g times that of the rows %s "+
 		"(p = %.4f)", how, math.Sqrt(own/rows), along, p)
 }
 
@@ -348,7 +348,7 @@ func (j *judge) course() {
 	if why == nil {
 		return
 	}
-	j.tell(TooShort, math.NaN(), math.NaN(), "training was too short: %s", strings.Join(why, "; "))
+	j.add(TooShort, math.NaN(), math.NaN(), "training was too short: %s", strings.Join(why, "; "))
 }
 
 func (j *judge) lawFound() bool {

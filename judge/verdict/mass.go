@@ -139,7 +139,7 @@ func (j *judge) strays() {
 		mark(j.outH, metric.NearestDistances(j.Held, y, j.Dim), r.limit)
 		mark(j.outR, metric.NearestDistances(j.Rows, y, j.Dim), r.limit)
 		worst := floats.MaxIdx(r.near)
-		j.tell(Stray, share, r.p, "%s of the samples (%s to %s) lie where the data have none: further than %s from "+
+		j.add(Stray, share, r.p, "%s of the samples (%s to %s) lie where the data have none: further than %s from "+
 			"all training rows, as %s of these lie from each other; the furthest is at %s, %s away",
 			text.Percent(share), text.Percent(lo), text.Percent(hi), j.length(r.limit), text.Percent(r.own),
 			place(x[worst*j.Dim:(worst+1)*j.Dim]), j.length(r.near[worst]))
@@ -192,7 +192,7 @@ func (j *judge) offRelation() {
 	r.n, r.m = j.effective(len(x), len(h))
 	r.test(h)
 	if share, lo, hi := r.excess(); share > 0 && r.p <= levels[Stray]/2 {
-		j.tell(Stray, share, r.p, "%s of the samples (%s to %s) lie off the directions in which the training rows "+
+		j.add(Stray, share, r.p, "%s of the samples (%s to %s) lie off the directions in which the training rows "+
 			"spread: more than %s standard deviations away, as %s of held-out rows do", text.Percent(share),
 			text.Percent(lo), text.Percent(hi), text.Number(math.Sqrt(r.limit)), text.Percent(r.own))
 	}
@@ -215,7 +215,7 @@ func (j *judge) alone() {
 		return
 	}
 	worst := floats.MaxIdx(r.near)
-	j.tell(MissedMode, share, r.p, "%s of the rows (%s to %s) have no sample near: they lie further than %s from all "+
+	j.add(MissedMode, share, r.p, "%s of the rows (%s to %s) have no sample near: they lie further than %s from all "+
 		"samples, as %s of these lie from each other; the furthest is at %s, %s away", text.Percent(share),
 		text.Percent(lo), text.Percent(hi), j.length(r.limit), text.Percent(r.own), place(rows[worst*d:(worst+1)*d]),
 		j.length(r.near[worst]))

@@ -47,13 +47,13 @@ func (j *judge) copies() {
 		if share = max(share, copied-repeated); j.place > 0 {
 			share, where = copied-repeated, "lie in the places of training rows"
 		}
-		j.tell(Copies, share, exact, "%s of the samples %s, and %s of held-out rows", text.Percent(copied), where,
+		j.add(Copies, share, exact, "%s of the samples %s, and %s of held-out rows", text.Percent(copied), where,
 			text.Percent(repeated))
 	case nearer && own < NearCopies*held:
-		j.tell(Copies, share, p, "samples are nearly copies: the median distance to a training row is %.2f of that of "+
+		j.add(Copies, share, p, "samples are nearly copies: the median distance to a training row is %.2f of that of "+
 			"held-out rows", own/held)
 	case nearer && own < nearOverfit*held:
-		j.tell(Overfit, share, p, "samples keep to training rows: the median distance to one is %.2f of that of "+
+		j.add(Overfit, share, p, "samples keep to training rows: the median distance to one is %.2f of that of "+
 			"held-out rows", own/held)
 	}
 }
@@ -91,7 +91,7 @@ func (j *judge) blur() {
 			"other or are few", says)
 		return
 	}
-	j.tell(Blur, own/held, p, "%s", says)
+	j.add(Blur, own/held, p, "%s", says)
 }
 
 // byRegion is the p-value of how many samples and held-out rows lie within a distance of a training row, where not
@@ -219,7 +219,7 @@ func (j *judge) modes() {
 		told = "; " + text.Count(count-1) + " more regions are like that"
 	}
 	row := medoid(j.Rows, atR, worst, centres[worst*d:(worst+1)*d], d)
-	j.tell(MissedMode, sum, min(1, float64(K)*least), "around %s lie %s of the rows and %s of the samples%s",
+	j.add(MissedMode, sum, min(1, float64(K)*least), "around %s lie %s of the rows and %s of the samples%s",
 		place(row), text.Percent(float64(inR[worst])/float64(m)), text.Percent(float64(inX[worst])/float64(n)), told)
 }
 

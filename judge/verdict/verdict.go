@@ -206,11 +206,13 @@ type Evidence struct {
 }
 
 // A Number is an observable of samples and of the rows that they are held against, in their order; and its distance
-// of histograms to the data over that of draws from the training rows, NaN where there is none.
+// of histograms to the data over that of draws from the training rows, NaN where there is none. Values that differ by
+// less than Close count as equal.
 type Number struct {
 	Name          string
 	Samples, Rows []float64
 	Times         float64
+	Close         float64
 }
 
 // A Wall says which shares of samples and data lie at the edge of an inequality.

@@ -562,6 +562,13 @@ func TestPartsOfLevels(t *testing.T) {
 	if v := (Verdict{}).WithNumbers([]Number{off}); !v.Has(Observables) {
 		t.Errorf("one: %+v", v)
 	}
+	for close, found := range map[float64]bool{0.01: true, 0.2: false} { // as far as matters, or less
+		off.Close = close
+		if v := (Verdict{}).WithNumbers([]Number{off}); v.Has(Observables) != found {
+			t.Errorf("close is %v: %+v", close, v)
+		}
+	}
+	off.Close = 0
 	var many []Number
 	for range 10 {
 		many = append(many, off)

@@ -3,8 +3,10 @@ package particles
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"math"
 	"slices"
+	"strings"
 	"sync/atomic"
 
 	"github.com/landing-diffusion/landing/base/keyed"
@@ -14,11 +16,10 @@ import (
 	"github.com/landing-diffusion/landing/langevin"
 )
 
-// Draw returns n samples (n×d). They are a function of the options and n: not of the number of workers. A LowError
-// comes with the samples; other errors are the context's, and of kind fault.Check where nothing was found.
+// Draw returns n samples (n×d). They are a function of the options and n: not of the number of workers. Report.Low says
+// of samples that they are few in effect. Errors are the context's, and of kind fault.Check where nothing was found.
 func Draw(ctx context.Context, o Options, n int) ([]float64, *Report, error) {
-	size := max(fewest, int(math.Ceil(spare*float64(n)/populations)))
-	steps := o.Process.Schedule.N
+	size, steps := max(fewest, int(math.Ceil(spare*float64(n)/populations))), o.Process.Schedule.N
 	var done atomic.Int64
 	if tick := o.Tick; tick != nil {
 		o.Tick = func(rows, _ int) {
@@ -33,43 +34,43 @@ func Draw(ctx context.Context, o Options, n int) ([]float64, *Report, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	r := &Report{Populations: populations, Particles: size, Term: seen}
-	if err := barren(seen); err != nil {
-		return nil, r, err
-	}
-	all, d := make([]*population, populations), o.Process.Set.Dim()
-	seed, first := keyed.Round(o.Seed, pilotRound+1), o.First*2000 // numbers of a call that goes on are others
-	for b := range all {
-		all[b] = newPopulation(size, d)
-	}
-	starts := make([]langevin.Prior, populations)
-	for b := range all {
-		starts[b] = o.Begin(seed, first+uint64(b*size), all[b].failed)
-	}
-	errs := make([]error, populations)
-	o.Pool.Do(populations, func(worker, b int) {
-		w, p := workers[worker], all[b]
-		w.plan = plan
-		pick := keyed.GivenPicks.Stream(seed, 0)
-		errs[b] = w.walk(ctx, p, starts[b], seed, first+uint64(b*size), func(k int) bool {
-			for i, not := range p.failed {
-				if not {
-					p.logw[i] = math.Inf(-1)
-				}
-			}
-			var u [1]float64
-			pick.Uniforms(u[:], first+uint64(b*size), k)
-			return p.resample(u[0], k > 0)
-		})
-		if errs[b] == nil && !math.IsInf(p.logZ, -1) {
-			w.judge(p)
+	seed, first := keyed.Round(o.Seed, pilotRound+1), o.First*numbers
+	pick := keyed.GivenPicks.Stream(seed, 0)
+	var all []*population
+	for round := 0; ; round++ {
+		from, more := len(all), max(populations, len(all))
+		starts, errs := make([]langevin.Prior, more), make([]error, more)
+		for b := range more {
+			all = append(all, newPopulation(size, o.Process.Set.Dim()))
+			starts[b] = o.Begin(seed, first+uint64((from+b)*size), all[from+b].failed)
 		}
-		p.next, p.out = nil, nil
-	})
-	if err := cmp.Or(errs...); err != nil {
-		return nil, r, err
+		o.Pool.Do(more, func(worker, b int) {
+			w, p, number := workers[worker], all[from+b], first+uint64((from+b)*size)
+			w.plan = plan
+			errs[b] = w.walk(ctx, p, starts[b], seed, number, func(k int) bool {
+				for i, not := range p.failed {
+					if not {
+						p.logw[i] = math.Inf(-1)
+					}
+				}
+				u := [1]float64{}
+				pick.Uniforms(u[:], number, k)
+				return p.resample(u[0], k > 0)
+			})
+			if errs[b] == nil && !math.IsInf(p.logZ, -1) {
+				w.judge(p)
+			}
+			p.next, p.out = nil, nil
+		})
+		if err := cmp.Or(errs...); err != nil {
+			return nil, nil, err
+		}
+		r := &Report{Populations: len(all), Particles: size, Term: seen}
+		x, err := r.choose(all, n, pick, first)
+		if round == rounds || err == nil && r.Effective >= plenty*float64(n) && r.Low == "" {
+			return x, r, err
+		}
 	}
-	return r.choose(all, n, d, seed, first)
 }
 
 // resample has the particles after a step go on by their weights, if these are uneven, and adds what the shift of that
@@ -83,7 +84,6 @@ func (p *population) resample(u float64, may bool) bool {
 	}
 	if may && total*total < squares*float64(n)/2 {
 		p.logZ += slices.Max(p.logw) + math.Log(total/float64(n))
-		p.resampled++
 		from, d := systematic(w, n, u), len(p.x)/n
 		for i, j := range from {
 			copy(p.out[i*d:(i+1)*d], p.x[j*d:(j+1)*d])
@@ -124,11 +124,10 @@ func taken[T any](v []T, from []int) []T {
 // systematic returns n indices in ascending order: each is there n w/Σw times, up or down to the next integer, by u
 // uniform in [0, 1).
 func systematic(w []float64, n int, u float64) []int {
-	total := 0.0
+	total, out, sum, last := 0.0, make([]int, 0, n), 0.0, 0
 	for _, v := range w {
 		total += v
 	}
-	out, sum, last := make([]int, 0, n), 0.0, 0
 	for i, v := range w {
 		if v > 0 {
 			last = i
@@ -145,29 +144,24 @@ func systematic(w []float64, n int, u float64) []int {
 
 // judge replaces ψ of the last state by the constraints and likelihoods, and projects the points onto new equalities.
 func (w *worker) judge(p *population) {
-	last := w.plan[0]
-	m := len(w.Process.Set.Equalities())
-	selects := w.Process.Set.Capabilities().Selects
+	m, selects := len(w.Process.Set.Equalities()), w.Process.Set.Capabilities().Selects
 	for lo := 0; lo < len(p.logw); lo += rows {
 		hi := min(len(p.logw), lo+rows)
 		w.measure(p.x[lo*w.d:hi*w.d], hi-lo)
 		for i := lo; i < hi; i++ {
 			x := p.x[i*w.d : (i+1)*w.d]
 			p.logw[i] -= p.logψ[i]
-			for t := range w.terms {
-				if v := w.v[t][i-lo] / last[t].w; w.terms[t].equality {
-					p.logw[i] -= v * v / 2
-				}
+			for t := range w.terms[:w.m] {
+				v := w.v[t][i-lo] / w.plan[0][t].w
+				p.logw[i] -= v * v / 2
 			}
-			switch {
-			case p.failed[i], selects != nil && !selects(x):
+			if p.failed[i] || selects != nil && !selects(x) ||
+				w.solver != nil && !w.solver.Project(x, 0) && !w.solver.Descend(x, 1e-13) {
 				p.logw[i] = math.Inf(-1)
-			case w.solver != nil && !w.solver.Project(x, 0) && !w.solver.Descend(x, 1e-13):
-				p.logw[i] = math.Inf(-1)
-			default:
-				p.logw[i] += w.exact(x, m)
 			}
-			if p.logw[i] != p.logw[i] {
+		}
+		for i := lo; i < hi; i++ {
+			if p.logw[i] += w.exact(p.x[i*w.d:(i+1)*w.d], m); p.logw[i] != p.logw[i] {
 				p.logw[i] = math.Inf(-1)
 			}
 		}
@@ -176,23 +170,24 @@ func (w *worker) judge(p *population) {
 
 // exact is ln of the likelihood of a final point, and of the area element of new equalities; −∞ where a constraint does
 // not hold.
-func (w *worker) exact(x []float64, m int) (out float64) {
-	if w.solver != nil {
+func (w *worker) exact(x []float64, m int) float64 {
+	if w.m > 0 {
 		w.whole.Values(w.wv, x, 1)
-		for a, v := range w.wv {
-			if !(constraint.Excess(v, a < m+w.m) <= tolerance) {
-				return math.Inf(-1)
-			}
+	}
+	for a, v := range w.wv {
+		if w.m > 0 && !(constraint.Excess(v, a < m+w.m) <= tolerance) {
+			return math.Inf(-1)
 		}
 	}
-	if out = w.likelihood(x); w.m == 0 || !w.Cut.Surface {
+	out := w.likelihood(x)
+	if w.m == 0 || !w.Cut.Surface {
 		return out
 	}
 	if w.look.At(x, 1) != nil {
 		return math.Inf(-1)
 	}
 	w.measure(x, 1)
-	for t := range w.terms[:w.m] { // √det of the Gram matrix of Π∇k
+	for t := range w.m { // √det of the Gram matrix of Π∇k
 		u := w.u[t][:w.d]
 		w.look.Tangent(u, u)
 		for s := range t {
@@ -200,74 +195,62 @@ func (w *worker) exact(x []float64, m int) (out float64) {
 		}
 		r := dense.Norm(u)
 		out += math.Log(r)
-		for j := range u {
-			u[j] /= r
-		}
+		dense.Scaled(u, 1/r, u)
 	}
 	return out
 }
 
 // choose takes n samples from populations by their weights, and says how good they are.
-func (r *Report) choose(all []*population, n, d int, seed, first uint64) ([]float64, *Report, error) {
-	logZ, w := make([]float64, len(all)), make([][]float64, len(all))
+func (r *Report) choose(all []*population, n int, pick keyed.Stream, first uint64) ([]float64, error) {
+	logZ, flat, d := make([]float64, len(all)), []float64{}, len(all[0].x)/r.Particles
 	for b, p := range all {
-		var total float64
-		logZ[b] = math.Inf(-1)
-		if !math.IsInf(p.logZ, -1) {
-			if w[b], total, _ = p.weights(); total > 0 {
-				logZ[b] = p.logZ + slices.Max(p.logw) + math.Log(total/float64(len(p.logw)))
-				dense.Scaled(w[b], 1/total, w[b])
-			}
+		w, total, _ := p.weights()
+		logZ[b] = p.logZ + slices.Max(p.logw) + math.Log(total/float64(r.Particles))
+		if !(total > 0) || math.IsInf(p.logZ, -1) {
+			logZ[b], total = math.Inf(-1), 1
+			clear(w)
 		}
-		r.Resampled += float64(p.resampled) / float64(len(all))
+		dense.Scaled(w, 1/total, w)
+		flat = append(flat, w...)
 	}
-	top := slices.Max(logZ)
+	top, total := slices.Max(logZ), 0.0
 	if math.IsInf(top, -1) {
-		return nil, r, fault.Errorf(fault.Check, "", "no sample keeps what is given: of %d particles in %d "+
-			"populations none is left. %s", len(all)*r.Particles, len(all), nearest(r.Term))
+		return nil, fault.Errorf(fault.Check, "", "no sample keeps what is given: of %d particles in %d populations "+
+			"none is left. %s", len(flat), len(all), r.near())
 	}
-	Z := make([]float64, len(all))
-	total := 0.0
-	for b := range Z {
-		Z[b] = math.Exp(logZ[b] - top)
-		total += Z[b]
+	for _, z := range logZ {
+		total += math.Exp(z - top)
 	}
 	r.LogShare = top + math.Log(total/float64(len(all)))
-	var flat []float64
-	mean, square, means := make([]float64, d), make([]float64, d), make([][]float64, len(all))
+	mean, square, means := make([]float64, d), make([]float64, d), make([]float64, len(all)*d)
 	for b, p := range all {
-		means[b] = make([]float64, d)
-		share := Z[b] / total
-		if !(share > 0) {
-			flat = append(flat, make([]float64, len(p.logw))...)
-			continue
-		}
-		for i, v := range w[b] {
-			flat = append(flat, share*v)
-			r.Weights += share * v * share * v
-			x := p.x[i*d : (i+1)*d]
-			dense.Axpy(means[b], v, x)
-			for j := range x {
-				square[j] += share * v * x[j] * x[j]
+		share, own := math.Exp(logZ[b]-top)/total, means[b*d:(b+1)*d]
+		for i := range p.logw {
+			v, x := flat[b*r.Particles+i], p.x[i*d:(i+1)*d]
+			if v == 0 { // its point may be anywhere
+				continue
 			}
+			for j := range x {
+				own[j], square[j] = own[j]+v*x[j], square[j]+share*v*x[j]*x[j]
+			}
+			flat[b*r.Particles+i] = share * v
+			r.Weights += share * v * share * v
 		}
-		dense.Axpy(mean, share, means[b])
+		dense.Axpy(mean, share, own)
 	}
-	r.Weights = 1 / r.Weights
 	var spread, varied float64
 	for j := range d {
 		spread += max(0, square[j]-mean[j]*mean[j])
 		for b := range all {
-			v := Z[b] / total * (means[b][j] - mean[j])
+			v := math.Exp(logZ[b]-top) / total * (means[b*d+j] - mean[j])
 			varied += v * v * float64(len(all)) / float64(len(all)-1)
 		}
 	}
-	r.Effective = math.Min(r.Weights, spread/varied)
-	if !(varied > 0) {
-		r.Effective = r.Weights
+	r.Weights = 1 / r.Weights
+	if r.Effective = r.Weights; varied > 0 {
+		r.Effective = min(r.Weights, spread/varied)
 	}
-	pick := keyed.GivenPicks.Stream(seed, 0)
-	var u [1]float64
+	u := [1]float64{}
 	pick.Uniforms(u[:], first, 1<<30)
 	from, order := systematic(flat, n, u[0]), make([]int, n)
 	pick.Permutation(order, first, 1<<30+1)
@@ -279,46 +262,34 @@ func (r *Report) choose(all []*population, n, d int, seed, first uint64) ([]floa
 	}
 	r.Ancestors, r.Distinct = len(eves), len(slices.Compact(from))
 	if least := max(leastEffective, float64(n)/10); r.Effective < least || r.Ancestors < 2*len(all) {
-		return x, r, &LowError{r, n, least}
+		r.Low = fmt.Sprintf("%d samples are worth %.0f independent ones (expected at least %.0f) and descend from %d "+
+			"start noises (expected at least %d). %s", n, r.Effective, least, r.Ancestors, 2*len(all), r.near())
 	}
-	return x, r, nil
+	return x, nil
 }
 
-// leastEffective is the fewest effective samples of a good drawing. A drawing of more than 160 needs a tenth of them.
-const leastEffective = 16
-
-// A LowError says that samples under what is given are few in effect.
-type LowError struct {
-	Report  *Report
-	Samples int
-	Least   float64
+// near says how near plain samples come to the constraints.
+func (r *Report) near() string {
+	var out []string
+	for _, s := range r.Term {
+		out = append(out, fmt.Sprintf("%s is %.4g to %.4g", s.Name, s.Low, s.High))
+	}
+	return "At samples of the run " + strings.Join(out, ", ") + " (expected 0, or at most 0 of an inequality)"
 }
-
-func (e *LowError) Error() string {
-	return fault.Errorf(fault.Check, "", "the samples under what is given are not good: %d samples are worth %.0f "+
-		"independent ones (expected at least %.0f) and descend from %d start noises (expected at least %d). %s",
-		e.Samples, e.Report.Effective, e.Least, e.Report.Ancestors, 2*e.Report.Populations,
-		nearest(e.Report.Term)).Error()
-}
-
-// Place makes it a failed check.
-func (*LowError) Place() fault.Place { return fault.Place{Kind: fault.Check} }
 
 // measured runs plain paths, and returns what they tell of the terms at each step, and at the end.
 func measured(ctx context.Context, o *Options, workers []*worker) ([][]guess, []Seen, error) {
 	N, T := o.Process.Schedule.N, len(workers[0].terms)
 	n := min(pilots, mostRecord/(2*N*T)/rows*rows)
 	if n < 2*rows {
-		return nil, nil, fault.Errorf(fault.Config, "", "%d steps and %d numbers that are asked about are too many to "+
-			"guide samples; expected at most %d in their product (--set process.steps helps)", N, T, mostRecord/4/rows)
+		return nil, nil, fault.Errorf(fault.Config, "", "%d steps and %d numbers of constraints are too many to guide "+
+			"samples; expected at most %d in their product (--set process.steps helps)", N, T, mostRecord/4/rows)
 	}
-	seed, first := keyed.Round(o.Seed, pilotRound), o.First*2000
-	failed := make([]bool, n)
+	seed, first, failed := keyed.Round(o.Seed, pilotRound), o.First*numbers, make([]bool, n)
 	prior := o.Begin(seed, first, failed)
 	v, dot, end := table(N*T, n), table(N*T, n), table(T, n)
-	blocks := n / rows
-	errs := make([]error, blocks)
-	o.Pool.Do(blocks, func(worker, b int) {
+	errs := make([]error, n/rows)
+	o.Pool.Do(n/rows, func(worker, b int) {
 		w, lo := workers[worker], b*rows
 		w.plan, w.seen, w.dot = nil, make([][]float64, N*T), make([][]float64, N*T)
 		for at := range w.seen {
@@ -326,9 +297,7 @@ func measured(ctx context.Context, o *Options, workers []*worker) ([][]guess, []
 		}
 		p := newPopulation(rows, w.d)
 		copy(p.failed, failed[lo:])
-		if errs[b] = w.walk(ctx, p, prior, seed, first+uint64(lo), func(int) bool { return true }); errs[b] != nil {
-			return
-		}
+		errs[b] = w.walk(ctx, p, prior, seed, first+uint64(lo), func(int) bool { return true })
 		w.measure(p.x, rows)
 		for t := range T {
 			copy(end[t][lo:], w.v[t])
@@ -345,30 +314,40 @@ func measured(ctx context.Context, o *Options, workers []*worker) ([][]guess, []
 			plan[k][t] = fitted(v[k*T+t], dot[k*T+t], end[t], failed)
 		}
 	}
-	for t := range T {
-		s := &seen[t]
-		s.Name, s.Low, s.High = workers[0].terms[t].name, math.Inf(1), math.Inf(-1)
-		m := moments{}
+	for t, term := range workers[0].terms {
+		g := fitted(make([]float64, n), dot[t], end[t], failed) // the mean, and the deviation from it
+		s := Seen{Name: term.name, Low: math.Inf(1), High: math.Inf(-1), Mean: g.α, SD: g.σ / wider}
 		for i, y := range end[t] {
-			if !failed[i] && y-y == 0 {
+			if !failed[i] {
 				s.Low, s.High = min(s.Low, y), max(s.High, y)
-				m.add(0, y)
 			}
 		}
-		s.Mean, s.SD = m.y/m.n, math.Sqrt(max(0, m.yy/m.n-m.y/m.n*m.y/m.n))
-		w := workers[0].terms[t].sd
-		if s.equality = workers[0].terms[t].equality; s.equality {
-			s.Width = max(plan[0][t].σ, narrow*s.SD)
-			w = s.Width
+		w := term.sd
+		if term.equality {
+			w = max(plan[0][t].σ, narrow*s.SD)
+			s.Width = w
+			size := max(s.High, -s.Low)
+			switch {
+			case s.High-s.Low > constant*(size+1):
+			case size <= tolerance:
+				return nil, nil, fault.Errorf(fault.Problem, "", "the equality %q holds at all points of the set "+
+					"already; expected one that leaves some out", s.Name)
+			default:
+				return nil, nil, fault.Errorf(fault.Check, "", "the equality %q holds nowhere: its sides differ by "+
+					"%.4g at all samples of the run", s.Name, s.Mean)
+			}
+		}
+		seen[t] = s
+		raw := make([]float64, N)
+		for k := range plan {
+			raw[k] = plan[k][t].κ
 		}
 		for k := range plan { // responses are noisy: neighbours are nearly alike
-			const near = 2
-			sum := 0.0
-			for i := max(0, k-near); i <= min(N-1, k+near); i++ {
-				sum += fitted(v[i*T+t], dot[i*T+t], end[t], failed).κ
+			lo, hi, sum := max(0, k-near), min(N, k+near+1), 0.0
+			for _, κ := range raw[lo:hi] {
+				sum += κ
 			}
-			plan[k][t].w = w
-			plan[k][t].κ = sum / float64(min(N-1, k+near)-max(0, k-near)+1)
+			plan[k][t].κ, plan[k][t].w = sum/float64(hi-lo), w
 		}
 	}
 	return plan, seen, nil
@@ -382,38 +361,32 @@ func table(n, width int) [][]float64 {
 	return out
 }
 
-type moments struct{ n, x, y, xx, xy, yy float64 }
-
-func (m *moments) add(x, y float64) {
-	m.n, m.x, m.y, m.xx, m.xy, m.yy = m.n+1, m.x+x, m.y+y, m.xx+x*x, m.xy+x*y, m.yy+y*y
-}
-
 // fitted is least squares of the value at the end on that at x̂_0, and of what is left on the noise of the step. σ is a
 // fifth larger than what is left: a guide that is too narrow costs more than one that is too wide.
-func fitted(v, dot, end []float64, failed []bool) (g guess) {
-	const wider = 1.2
-	var m moments
-	for i, y := range end {
-		if x := v[i]; !failed[i] && x-x == 0 && y-y == 0 {
-			m.add(x, y)
+func fitted(v, dot, end []float64, failed []bool) guess {
+	var n, x, y, xx, xy, left, both float64
+	each := func(f func(i int)) {
+		for i := range end {
+			if !failed[i] && v[i]-v[i] == 0 && end[i]-end[i] == 0 {
+				f(i)
+			}
 		}
 	}
-	if m.n == 0 {
+	each(func(i int) { n, x, y = n+1, x+v[i], y+end[i] })
+	if n == 0 {
 		return guess{σ: 1}
 	}
-	x, y := m.x/m.n, m.y/m.n
-	if vx := m.xx/m.n - x*x; vx > 1e-18*(x*x+1e-300) {
-		g.β = (m.xy/m.n - x*y) / vx
+	x, y = x/n, y/n
+	each(func(i int) { xx, xy = xx+(v[i]-x)*(v[i]-x), xy+(v[i]-x)*(end[i]-y) })
+	g := guess{α: y}
+	if xx > 0 {
+		g.β = xy / xx
+		g.α -= g.β * x
 	}
-	g.α = y - g.β*x
-	var left, both float64
-	for i, y := range end {
-		if x := v[i]; !failed[i] && x-x == 0 && y-y == 0 {
-			e := y - g.α - g.β*x
-			left, both = left+e*e, both+e*dot[i]
-		}
-	}
-	g.σ = max(wider*math.Sqrt(left/m.n), 1e-9*(math.Abs(y)+math.Sqrt(m.yy/m.n)), 1e-300)
-	g.κ = both / m.n
+	each(func(i int) {
+		e := end[i] - g.α - g.β*v[i]
+		left, both = left+e*e, both+e*dot[i]
+	})
+	g.σ, g.κ = max(wider*math.Sqrt(left/n), 1e-9*math.Abs(y), 1e-300), both/n
 	return g
 }

@@ -91,8 +91,8 @@ type Report struct {
 	Effective   float64 `json:"effective_samples"` // by the spread of the populations' means
 	Ancestors   int     `json:"ancestors"`         // start noises that the samples descend from
 	Distinct    int     `json:"distinct"`          // different samples
-	Resampled   float64 `json:"resampled"`         // times a population, in the mean
 	Term        []Seen  `json:"terms"`
+	Low         string  `json:"low,omitempty"` // why the samples are few in effect
 }
 
 // Seen is the range of a constraint or observation among plain samples.
@@ -103,23 +103,29 @@ type Seen struct {
 	Mean  float64 `json:"mean"`
 	SD    float64 `json:"sd"`
 	Width float64 `json:"width,omitempty"` // of an equality, before the last projection
-
-	equality bool
 }
 
 const (
-	rows        = 64  // of a block
-	pilots      = 512 // plain paths that the guide is measured on
-	populations = 16
+	rows        = 64   // of a block
+	pilots      = 512  // plain paths that the guide is measured on
+	populations = 16   // independent ones at first: their spread tells how good samples are
+	plenty      = 0.25 // effective samples for each sample; with fewer, populations are added in `rounds` rounds
+	rounds      = 2
 	fewest      = 64   // particles of a population
 	spare       = 1.25 // particles for each sample
 	defensive   = 1e-4 // least value of a guide: weights are bounded by its inverse
 	longest     = 3    // shift of a step's noise, in its own units
 	narrow      = 0.01 // least width of an equality, in the standard deviation of its value at plain samples
+	wider       = 1.2  // σ of a guide, by what is left of a value
+	near        = 2    // steps on each side that responses are averaged over
 	mostTerms   = 8    // inequalities that are terms of their own; of more, the largest at a point counts
 	tolerance   = 1e-9 // of equalities, and of Σ's own inequalities after the last projection
+	constant    = 1e-9 // share of its size below which a number is the same at all points
 	mostRecord  = 1 << 25
-	pilotRound  = 1 << 10
+	pilotRound  = 1 << 10 // of keyed.Round
+	numbers     = 8000    // of particles for each sample, so that calls that go on have others
+	// The fewest effective samples of a good drawing. A drawing of more than 160 needs a tenth of them.
+	leastEffective = 16
 )
 
 // A term is a number of a point that is to be ≤ 0, or nearly 0.
@@ -287,9 +293,7 @@ func (w *worker) unit(u []float64, n int) {
 	for i := range n {
 		row := u[i*w.d : (i+1)*w.d]
 		if r := dense.Norm(row); r > 0 && r-r == 0 {
-			for j := range row {
-				row[j] /= r
-			}
+			dense.Scaled(row, 1/r, row)
 		} else {
 			clear(row)
 		}
@@ -315,9 +319,7 @@ func (w *worker) guide(n int) {
 			dense.Axpy(δ, g.κ*(1-defensive)*slope/ψ, w.u[t][i*w.d:(i+1)*w.d])
 		}
 		if r := dense.Norm(δ); r > longest {
-			for j := range δ {
-				δ[j] *= longest / r
-			}
+			dense.Scaled(δ, longest/r, δ)
 		}
 		ξ := w.ζ[i*w.d : (i+1)*w.d]
 		w.logψ[i], w.lr[i] = logψ, -dense.Dot(δ, ξ)-dense.Dot(δ, δ)/2
@@ -344,7 +346,6 @@ type population struct {
 	failed       []bool
 	eve          []int // the start noise that each descends from
 	logZ         float64
-	resampled    int
 }
 
 func newPopulation(n, d int) *population {

@@ -97,12 +97,12 @@ func TestKnownLaws(t *testing.T) {
 			t.Fatalf("%s: %v", c.name, err)
 		}
 		for j := range 2 {
-			var m moments
+			sum, square := 0.0, 0.0
 			for i := range n {
-				m.add(0, x[2*i+j])
+				sum, square = sum+x[2*i+j], square+x[2*i+j]*x[2*i+j]
 			}
-			mean := m.y / n
-			sd := math.Sqrt(m.yy/n - mean*mean)
+			mean := sum / n
+			sd := math.Sqrt(square/n - mean*mean)
 			se := 1 / math.Sqrt(r.Effective)
 			if math.Abs(mean-c.mean[j]) > (4*se+0.04)*c.sd[j] || math.Abs(sd/c.sd[j]-1) > 3*se+0.05 {
 				t.Errorf("%s: x[%d] is %.3f ± %.3f; expected %.3f ± %.3f (%+v)", c.name, j, mean, sd, c.mean[j],

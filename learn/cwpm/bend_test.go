@@ -30,7 +30,7 @@ func TestFormsOfCells(t *testing.T) {
 			}
 			const odd = 7
 			copy(x[3*odd:], []float64{math.Inf(1), 0, math.NaN()})
-			b.ask(x, n)
+			b.prepare(x, n)
 			if limit == 40 && (len(b.index) >= 40+n || len(b.squares) != 9*len(b.index)) {
 				t.Fatalf("%d cells are kept, %d numbers", len(b.index), len(b.squares))
 			}
@@ -56,7 +56,7 @@ func TestFormsOfCells(t *testing.T) {
 	s := sets.Dense(zoo.Ellipsoid{Axes: []float64{1, 1}})
 	b := newBends(s, 2, 4)
 	b.size = 2
-	b.ask([]float64{0, 0, 0.5, 2.5}, 2)
+	b.prepare([]float64{0, 0, 0.5, 2.5}, 2)
 	if b.square(1)[0] == 0 {
 		t.Error("no form beside a point without")
 	}

@@ -228,6 +228,18 @@ func (l *Loss[T]) Evaluate(ds, s []T) float64 {
 	return sum
 }
 
+// Squares implements method.Squares.
+func (l *Loss[T]) Squares(dst []float32, width int) geometry.Geometry {
+	for i, t := range l.terms {
+		row := dst[i*width:]
+		row[0], row[1] = float32(l.c[i]), float32(t.Weight*l.table[t.K].weight)
+		for j, v := range l.u[i*l.d : (i+1)*l.d] {
+			row[2+j] = float32(v)
+		}
+	}
+	return l.at
+}
+
 // A windowed target is shorter where Σ bends more: the directions that a path took have turned, momentum has been lost
 // to the normals, and noise has spread over a curved ball. To the first order these are corrections by the square of
 // the second fundamental form, II² (geometry.Curvature), in units of the window's length w: by its trace ‖II‖² in all
@@ -296,8 +308,8 @@ func (b *bends) along(dst []float64, g geometry.Geometry, v []float64) {
 	}
 }
 
-// ask finds the cells of n points x; square then has their forms. It allocates while cells are new.
-func (b *bends) ask(x []float64, n int) {
+// prepare finds the cells of n points x; square then has their forms. It allocates while cells are new.
+func (b *bends) prepare(x []float64, n int) {
 	if len(b.index) >= b.limit {
 		clear(b.index)
 		b.squares = b.squares[:0]

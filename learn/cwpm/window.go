@@ -391,7 +391,7 @@ func (l *Loss[T]) bend(terms []Term) {
 		}
 		return
 	}
-	l.bends.ask(l.x, n)
+	l.bends.prepare(l.x, n)
 	for i, t := range terms {
 		w, trace, square := l.width[t.K], 0.0, l.bends.square(i)
 		for e := range d {

@@ -16,6 +16,7 @@ import (
 	"strings"
 
 	"github.com/landing-diffusion/landing/base/arrayfile"
+	"github.com/landing-diffusion/landing/base/expr"
 	"github.com/landing-diffusion/landing/base/kernel"
 	"github.com/landing-diffusion/landing/constraint"
 	"github.com/landing-diffusion/landing/internal/fault"
@@ -41,7 +42,28 @@ func (*Set) Equalities() []string   { return []string{"surface"} }
 func (*Set) Inequalities() []string { return nil }
 
 func (s *Set) Capabilities() constraint.Capabilities {
-	return constraint.Capabilities{Name: s.String(), Work: 2 * float64(len(s.net.Params))}
+	c := constraint.Capabilities{Name: s.String(), Work: 2 * float64(len(s.net.Params))}
+	if len(s.net.Params) <= mostWritten {
+		c.Formulas = s.formulas
+	}
+	return c
+}
+
+// mostWritten is how many parameters of a network formulas may have.
+const mostWritten = 1 << 18
+
+// formulas writes the layers as sums of products.
+func (s *Set) formulas(x expr.Value) []expr.Value {
+	g, params := x.Graph(), s.net.Params
+	for l := range s.net.Layers() {
+		in, out := s.net.Sizes[l], s.net.Sizes[l+1]
+		z := g.Array(params[:in*out], out, in).Mul(x).Add(g.Array(params[in*out : in*out+out]))
+		params = params[in*out+out:]
+		if x = z; l < s.net.Layers()-1 {
+			x = expr.Softplus(z.Mul(g.Const(s.net.Beta))).Div(g.Const(s.net.Beta))
+		}
+	}
+	return []expr.Value{x}
 }
 
 func (s *Set) NewEvaluator(rows int) constraint.Evaluator {

@@ -12,6 +12,7 @@ import (
 	"github.com/landing-diffusion/landing/base/keyed"
 	"github.com/landing-diffusion/landing/base/parallel"
 	"github.com/landing-diffusion/landing/constraint"
+	"github.com/landing-diffusion/landing/constraint/geometry"
 	"github.com/landing-diffusion/landing/internal/ranks"
 	"github.com/landing-diffusion/landing/langevin"
 	"github.com/landing-diffusion/landing/learn/score"
@@ -93,6 +94,12 @@ type Loss[T kernel.Float] interface {
 	// Evaluate returns the weighted sum of the prepared terms for network outputs s (n×d),
 	// and writes its gradient with respect to s to ds.
 	Evaluate(ds, s []T) float64
+}
+
+// Squares is a Loss whose terms are w/2 ‖u − c Π s‖², so that other programs can compute it.
+type Squares interface {
+	// Squares writes c, w and u of the prepared terms, each to the begin of width numbers; it returns Π's geometry.
+	Squares(dst []float32, width int) geometry.Geometry
 }
 
 // A Sampler generates. One goroutine uses it at a time.

@@ -134,6 +134,7 @@ type batching[T kernel.Float] struct {
 	source  method.Source[T]
 	state   *State // the trainer's
 	order   []int  // this epoch's order of items
+	divided bool   // other processes have some of the items: those that failed stay in the order
 	terms   []method.Term
 	uniform []float64
 }
@@ -151,7 +152,7 @@ func (b *batching[T]) arrange(epoch int) {
 	keyed.RowOrder.Stream(b.cfg.Seed, uint64(epoch)).Permutation(b.order, 0, 0)
 	kept := b.order[:0]
 	for _, i := range b.order {
-		if !b.source.Failed(i) {
+		if b.divided || !b.source.Failed(i) {
 			kept = append(kept, i)
 		}
 	}

@@ -83,8 +83,8 @@ func (t *Trainer[T]) Among(g ranks.Group, exact bool) {
 	t.grads = slices.Clone(t.grads[:t.end-t.first]) // the others' memory is of no use here
 }
 
-// tell gives an order to the other ranks, if there are any; s may be nil.
-func (s *share) tell(op uint64, args ...uint64) {
+// order gives an order to the other ranks, if there are any; s may be nil.
+func (s *share) order(op uint64, args ...uint64) {
 	if s == nil {
 		return
 	}
@@ -190,7 +190,7 @@ func (t *Trainer[T]) check() error {
 	if t.share == nil {
 		return nil
 	}
-	t.share.tell(opCheck)
+	t.share.order(opCheck)
 	if rank := t.share.compare(ranks.View(t.opt.params), ranks.View(t.opt.average)); rank > 0 {
 		return fault.Errorf(fault.Check, "", "after epoch %d the weights of rank %d of the MPI job are not those of "+
 			"rank 0: a fault of its machine, or with mpi.exact=false sums that differ from rank to rank; "+

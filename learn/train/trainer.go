@@ -5,6 +5,7 @@
 package train
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -56,6 +57,9 @@ type Trainer[T kernel.Float] struct {
 	sums  []float64 // by part
 	errs  []error   // by part
 	share *share    // of Among; nil: there are no other ranks
+
+	engine *Engine // of By; nil: gradients are computed here
+	taps   []*tap[T]
 
 	// bound once: a method value allocates
 	laneTask, reduceTask, squareTask, updateTask, muonTask, packTask func(worker, task int)
@@ -234,26 +238,34 @@ func (t *Trainer[T]) train(ctx context.Context) error {
 	if err := t.prepare(ctx); err != nil {
 		return err
 	}
-	for t.State.Step < t.batches() {
-		if err := ctx.Err(); err != nil {
-			return err
+	var err error
+	for err == nil && t.State.Step < t.batches() {
+		if err = ctx.Err(); err == nil && t.engine != nil {
+			err = t.await(ctx)
 		}
-		if err := t.batch(); err != nil {
-			return err
+		if err == nil {
+			err = t.batch()
 		}
 	}
-	return t.check()
+	if t.engine != nil {
+		_, lost := t.settle(0, false)
+		err = cmp.Or(lost, err)
+	}
+	if err == nil {
+		err = t.check()
+	}
+	return err
 }
 
 // prepare brings the items and the order of the current epoch.
 func (t *Trainer[T]) prepare(ctx context.Context) error {
 	if t.share != nil && !t.share.synced { // the others have not rank 0's parameters and moments
-		t.share.tell(opSync)
+		t.share.order(opSync)
 		giveAll(t.share.group, t.opt)
 		t.share.synced = true
 	}
 	if !t.ready {
-		t.share.tell(opReady)
+		t.share.order(opReady)
 		start := t.clock()
 		err := t.source.Prepare(ctx, t.cfg.Seed)
 		t.State.Prepared += t.clock().Sub(start).Seconds()
@@ -262,12 +274,15 @@ func (t *Trainer[T]) prepare(ctx context.Context) error {
 		}
 		t.ready = true
 	}
+	if t.engine != nil {
+		return t.await(ctx)
+	}
 	epoch, items := t.State.Epoch, t.source.Items()
 	refresh := keyed.TrainingPaths.At(uint64(epoch / t.cfg.Refresh))
 	if t.fresh != refresh+1 {
 		start := t.clock()
 		var err error
-		t.share.tell(opRefresh, refresh)
+		t.share.order(opRefresh, refresh)
 		t.report, err = t.refresh(ctx, refresh)
 		t.State.Simulated += t.clock().Sub(start).Seconds()
 		if err != nil {
@@ -278,7 +293,7 @@ func (t *Trainer[T]) prepare(ctx context.Context) error {
 		}
 		t.fresh = refresh + 1
 	}
-	t.share.tell(opArrange, uint64(epoch))
+	t.share.order(opArrange, uint64(epoch))
 	if t.arrange(epoch); len(t.order) == 0 {
 		return t.failure()
 	}
@@ -299,7 +314,10 @@ func (t *Trainer[T]) batch() error {
 		decay = averageDecay(t.cfg.Average, averaged)
 	}
 	step := adam(s.Rate*t.Plan().At(float64(s.Epoch)+float64(s.Step)/float64(t.batches())), s.Updates+1)
-	t.share.tell(opBatch, uint64(s.Epoch), uint64(s.Step), uint64(step.T), uint64(averaged),
+	if t.engine != nil {
+		return t.request(step, averaged, decay)
+	}
+	t.share.order(opBatch, uint64(s.Epoch), uint64(s.Step), uint64(step.T), uint64(averaged),
 		math.Float64bits(step.Rate), math.Float64bits(decay))
 	loss, norm, err := t.gradient(t.now())
 	if err != nil {

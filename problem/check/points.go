@@ -42,8 +42,11 @@ func existence(e *Evidence) []Finding {
 		"rows": float64(e.Rows.Tried), "rows_arrived": float64(e.Rows.Arrived)}
 	f := Finding{Numbers: numbers, Message: fmt.Sprintf("%d of %d random starts reach Σ", e.Starts.Arrived,
 		e.Starts.Tried)}
-	if e.Rows.Tried > 0 {
-		f.Message += fmt.Sprintf(", and %d of %d rows of data", e.Rows.Arrived, e.Rows.Tried)
+	switch rows := fmt.Sprintf("%d of %d rows of data", e.Rows.Arrived, e.Rows.Tried); {
+	case e.Starts.Tried == 0:
+		f.Message = rows + " reach Σ; the set is too large for random starts"
+	case e.Rows.Tried > 0:
+		f.Message += ", and " + rows
 	}
 	switch {
 	case len(e.On) == 0:

@@ -277,13 +277,13 @@ func (s *search) run() {
 	}
 	for j, c := range s.columns {
 		if size := max(math.Abs(c.Min), math.Abs(c.Max)); size > Largest || size > 0 && size < 1/Largest {
-			s.remark("x[%d] is up to %.2g in size, and powers of it leave what numbers can be: relations were not "+
+			s.addRemark("x[%d] is up to %.2g in size, and powers of it leave what numbers can be: relations were not "+
 				"looked for. Bring it to a unit in which it is about 1", j, size)
 			return
 		}
 	}
 	if len(s.fit) < spare || len(s.held) < spare {
-		s.remark("%d distinct rows are too few to look for relations: expected at least %d", len(s.first), 2*spare)
+		s.addRemark("%d distinct rows are too few to look for relations: expected at least %d", len(s.first), 2*spare)
 		return
 	}
 	if s.Molecule != nil {
@@ -302,7 +302,7 @@ func (s *search) run() {
 	s.settle()
 }
 
-func (s *search) remark(format string, v ...any) {
+func (s *search) addRemark(format string, v ...any) {
 	s.remarks = append(s.remarks, fmt.Sprintf(format, v...))
 }
 
@@ -310,14 +310,14 @@ func (s *search) remark(format string, v ...any) {
 // round-off and do not follow from what was taken before.
 func (s *search) offer(candidates []*Relation) (taken int) {
 	if len(candidates) > maxCandidates {
-		s.remark("of %d relations like %s the first %d were looked at", len(candidates), candidates[0].Expr,
+		s.addRemark("of %d relations like %s the first %d were looked at", len(candidates), candidates[0].Expr,
 			maxCandidates)
 		candidates = candidates[:maxCandidates]
 	}
 	const longest = 12000 // bytes of a formula: package expr takes 16 KiB, and refined numbers are longer
 	candidates = slices.DeleteFunc(slices.Clone(candidates), func(r *Relation) bool {
 		if len(r.Expr) > longest {
-			s.remark("a %s relation of %d bytes is too long for a formula", r.Kind, len(r.Expr))
+			s.addRemark("a %s relation of %d bytes is too long for a formula", r.Kind, len(r.Expr))
 		}
 		return len(r.Expr) > longest
 	})
@@ -406,10 +406,10 @@ func (s *search) settle() {
 		}
 	}
 	if s.crowded {
-		s.remark("rows are near very many polynomials: after %d relations only exact ones were looked for", maxNear)
+		s.addRemark("rows are near very many polynomials: after %d relations only exact ones were looked for", maxNear)
 	}
 	if long > 0 {
-		s.remark("%s of more than %d terms, nearly kept, not listed", text.Plural(long, "relation"), longestNear)
+		s.addRemark("%s of more than %d terms, nearly kept, not listed", text.Plural(long, "relation"), longestNear)
 	}
 	s.near = kept
 }

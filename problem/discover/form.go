@@ -115,7 +115,7 @@ func Families(relations []Relation) []Family {
 			done[k] = true
 		}
 		for len(group) > 0 {
-			f, used := run(relations, group)
+			f, used := longestRun(relations, group)
 			out, group = append(out, f), group[used:]
 		}
 	}
@@ -123,8 +123,8 @@ func Families(relations []Relation) []Family {
 	return out
 }
 
-// run writes the longest run at the beginning of a group as a family, if it is of three or more.
-func run(relations []Relation, group []int) (f Family, used int) {
+// longestRun writes the longest run at the beginning of a group as a family, if it is of three or more.
+func longestRun(relations []Relation, group []int) (f Family, used int) {
 	at := func(k int) []int { return relations[group[k]].form.at }
 	first := relations[group[0]]
 	single := Family{formula.Component{Name: first.Name, Expr: first.Expr}, group[:1]}

@@ -299,7 +299,7 @@ func (s *survey) torus(at int, centre, axis []float64, major, minor, tolerance f
 		r = relation(Polynomial, b, fmt.Sprintf("norm([norm([%s]) - %s, %s]) = %s", strings.Join(across, ", "),
 			number(a), text[along], number(b)), "torus", at)
 	default:
-		axis = lead(slices.Clone(axis))
+		axis = positiveFirst(slices.Clone(axis))
 		height := shifted(fmt.Sprintf("dot([%s], x[@0:@0+3])", numbers(axis)), dense.Dot(axis, c))
 		r = relation(Polynomial, b, fmt.Sprintf("norm([sqrt(distance(x[@0:@0+3], [%s])^2 - %s^2) - %s, %s]) = %s",
 			numbers(c), height, number(a), height, number(b)), "torus", at)

@@ -310,7 +310,7 @@ func decimal(a []float64, tolerance float64) (best []float64, ok bool) {
 			}
 		}
 		if cost < fewest {
-			best, fewest, ok = lead(out), cost, true
+			best, fewest, ok = positiveFirst(out), cost, true
 		}
 	}
 	for _, v := range a {
@@ -361,13 +361,13 @@ next:
 				continue next
 			}
 		}
-		return lead(out), true
+		return positiveFirst(out), true
 	}
 	return nil, false
 }
 
-// lead turns the sign such that the first coefficient that is not 0 is positive.
-func lead(a []float64) []float64 {
+// positiveFirst turns the sign such that the first coefficient that is not 0 is positive.
+func positiveFirst(a []float64) []float64 {
 	for _, v := range a {
 		if v < 0 {
 			for k := range a {
@@ -393,16 +393,16 @@ func (s *search) linear() {
 	width := p
 	if p > most {
 		width = neighbours
-		s.remark("linear relations were looked for among %d neighbours of %d columns at a time, and as the sum of "+
+		s.addRemark("linear relations were looked for among %d neighbours of %d columns at a time, and as the sum of "+
 			"all: the whole takes at most %d", width, p, most)
 		s.wholeSum()
 	}
 	if rows := len(s.fit) - spare; width > rows {
 		if width = rows; width < 2 {
-			s.remark("%d rows are too few to look for linear relations among %d columns", len(s.fit)+len(s.held), p)
+			s.addRemark("%d rows are too few to look for linear relations among %d columns", len(s.fit)+len(s.held), p)
 			return
 		}
-		s.remark("%d rows are too few to look for linear relations among all %d columns, which takes %d: they were "+
+		s.addRemark("%d rows are too few to look for linear relations among all %d columns, which takes %d: they were "+
 			"looked for among %d neighbours at a time", len(s.first), p, 2*(p+spare), width)
 	}
 	for at := 0; ; at += max(1, width/2) {

@@ -63,9 +63,9 @@ func (s *survey) residual(h float64, g []float64, columns []int, x []float64) (r
 	return math.Abs(h) / spread, max(Roundoff, slack*last/spread)
 }
 
-// rounded returns how far rounding to the columns' decimals takes a relation off: the standard deviation of errors that
-// are uniform and independent, and the most.
-func (s *survey) rounded(g []float64, columns []int) (sd, most float64) {
+// roundingError returns how far rounding to the columns' decimals takes a relation off: the standard deviation of
+// errors that are uniform and independent, and the most.
+func (s *survey) roundingError(g []float64, columns []int) (sd, most float64) {
 	for k, j := range columns {
 		v := math.Abs(g[k]) * s.columns[j].Half()
 		sd, most = sd+v*v/3, most+v
@@ -153,7 +153,7 @@ func (s *survey) measureOn(part []*Relation, set *formula.Set, rows, held []int)
 						r.Exceptions = append(r.Exceptions, row)
 					}
 				}
-				off, most := s.rounded(g[i*length+from[c]:i*length+from[c+1]], support[c])
+				off, most := s.roundingError(g[i*length+from[c]:i*length+from[c+1]], support[c])
 				ratio[c] += v * v / (off * off) / float64(len(rows))
 				explained[c] = explained[c] && math.Abs(v) <= 1.01*most
 				if isHeld {

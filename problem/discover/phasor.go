@@ -284,7 +284,7 @@ func (s *search) features(list []feature) {
 	for _, a := range plainest(found, f.sd, tolerance) {
 		unit := make([]float64, p)
 		dense.Scaled(unit, 1/max(slices.Max(a), -slices.Min(a)), a)
-		last := s.line(list, lead(unit), false, s.line(list, unit, true, nil))
+		last := s.line(list, positiveFirst(unit), false, s.line(list, unit, true, nil))
 		if q, ok := decimal(a, s.coefficientError(s.varies)); ok {
 			last = s.line(list, q, true, s.line(list, q, false, last))
 		}

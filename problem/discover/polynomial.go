@@ -49,13 +49,13 @@ func (s *search) polynomials() {
 		}
 	}
 	if d > whole {
-		s.remark("quadratic relations were looked for among at most 6 neighbours of %d coordinates, and of the whole "+
-			"as norms, distances and matrices alone", d)
+		s.addRemark("quadratic relations were looked for among at most 6 neighbours of %d coordinates, and of the "+
+			"whole as norms, distances and matrices alone", d)
 		return
 	}
 	if n := monomialCount(d, 2); len(s.fit) < n+spare {
-		s.remark("%d distinct rows are too few to look for quadratic relations among all %d coordinates, which takes "+
-			"%d", len(s.first), d, 2*(n+spare))
+		s.addRemark("%d distinct rows are too few to look for quadratic relations among all %d coordinates, which "+
+			"takes %d", len(s.first), d, 2*(n+spare))
 		return
 	}
 	s.polynomial(columns, 2, fitWork)
@@ -67,7 +67,7 @@ func (s *search) rising(columns []int, most int) {
 	before := len(s.exact)
 	for degree := 2; degree <= most; degree++ {
 		if n := monomialCount(len(columns), degree); len(s.fit) < n+spare {
-			s.remark("%d distinct rows are too few to look for relations of degree %d, which takes %d", len(s.first),
+			s.addRemark("%d distinct rows are too few to look for relations of degree %d, which takes %d", len(s.first),
 				degree, 2*(n+spare))
 			return
 		}
@@ -107,7 +107,7 @@ func (s *search) independent() (out []int) {
 		}
 	}
 	if len(few) > 0 {
-		s.remark("%s has few values, and was left out of the search for polynomials", strings.Join(few, ", "))
+		s.addRemark("%s has few values, and was left out of the search for polynomials", strings.Join(few, ", "))
 	}
 	return out
 }
@@ -412,7 +412,7 @@ func (m *powers) chain(a []float64, exact, clear bool, last *Relation) *Relation
 		}
 	}
 	for _, way := range slices.Backward(list) {
-		made := []*Relation{m.sum(way, exact, false), m.sum(way, exact, true)}
+		made := []*Relation{m.relation(way, exact, false), m.relation(way, exact, true)}
 		if q := m.round(way, exact); q != nil {
 			made = append(made, q)
 		}
@@ -424,9 +424,9 @@ func (m *powers) chain(a []float64, exact, clear bool, last *Relation) *Relation
 	return last
 }
 
-// sum writes a polynomial as a sum of terms that is a constant, with a round constant if round is true.
-func (m *powers) sum(a []float64, exact, round bool) *Relation {
-	a = lead(slices.Clone(a))
+// relation writes a polynomial as a sum of terms that is a constant, with a round constant if round is true.
+func (m *powers) relation(a []float64, exact, round bool) *Relation {
+	a = positiveFirst(slices.Clone(a))
 	if short := !slices.ContainsFunc(a, func(v float64) bool { return v != rounded(v, 3) }); !whole(a) &&
 		!(short && m.linear()) {
 		size, digits := m.slope(a), -1

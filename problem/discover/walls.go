@@ -80,13 +80,13 @@ func (s *search) bounds() (out []Bound) {
 			ends = sharpest(ends, 2*most)
 		}
 	}
-	for _, b := range s.numbers() {
+	for _, b := range s.derivedNumbers() {
 		v := s.evaluate(b.Form, b.At, rows, b.Degrees)
 		ends = append(ends, wallsOf(b, v)...)
 	}
 	looked := sharpest(ends, most)
 	if len(looked) < len(ends) {
-		s.remark("of the ends at which the data stops suddenly the %d sharpest were looked at", most)
+		s.addRemark("of the ends at which the data stops suddenly the %d sharpest were looked at", most)
 	}
 	if len(looked) == 0 {
 		return nil
@@ -152,9 +152,9 @@ func wallsOf(b Bound, v []float64) (out []end) {
 	return out
 }
 
-// numbers are those, beside the coordinates, whose ends are looked at: the norm of few coordinates, and
+// derivedNumbers are those, beside the coordinates, whose ends are looked at: the norm of few coordinates, and
 // where distances hold the norms of the points, their distances, and angles along what is fixed.
-func (s *search) numbers() (out []Bound) {
+func (s *search) derivedNumbers() (out []Bound) {
 	const points = 10
 	if s.D < 2 || s.D > 6*points || len(s.matrices) > 0 {
 		return nil

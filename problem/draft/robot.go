@@ -1,15 +1,20 @@
 package draft
 
 import (
+	"context"
 	"fmt"
 	"math"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/landing-diffusion/landing/base/keyed"
+	"github.com/landing-diffusion/landing/base/parallel"
+	"github.com/landing-diffusion/landing/constraint"
 	"github.com/landing-diffusion/landing/domain/robot"
+	"github.com/landing-diffusion/landing/domain/robot/plan"
 	"github.com/landing-diffusion/landing/domain/robot/urdf"
 	"github.com/landing-diffusion/landing/domain/trajectory"
 	"github.com/landing-diffusion/landing/internal/text"
@@ -19,6 +24,9 @@ import (
 
 // mostSpheres is how many spheres cover a link, at most.
 const mostSpheres = 12
+
+// plannedRows is how many motions the drafted command plans: a network copied 500.
+const plannedRows = 2000
 
 // Robot drafts a problem for the arm of a URDF file: motions from drawn starts to drawn goals, past a ball that stands
 // for what the arm must not hit. out is the problem file's path, for the commands that go on.
@@ -73,27 +81,95 @@ func Robot(o Options, out string) (*Draft, error) {
 func (d *Draft) compose(arm *robot.Arm, o Options, out, said string, ball bool) error {
 	data, tip := d.Name+".npy", arm.Joints[len(arm.Joints)-1].Link
 	lines, boxes := surroundings(arm, o, ball)
-	plan := fmt.Sprintf("landing make arm %s -n 500%s -o %s", text.Shell(out), boxes,
+	body := fmt.Sprintf("name: %s\n\ndata: {kind: trajectory, path: %s}\n\nset:\n  kind: arm\n  urdf: %s\n  base: %s\n"+
+		"  tip: %s\n  waypoints: 16\n", strconv.Quote(d.Name), strconv.Quote(data),
+		strconv.Quote(pathFrom(o.Folder, o.Path)), strconv.Quote(arm.Base), strconv.Quote(tip)) +
+		strings.Join(lines, "\n") + "\n"
+	p, err := problem.Load([]byte(body), filepath.Join(o.Folder, "the draft"), "", nil)
+	if err != nil {
+		return err
+	}
+	proc, err := p.Build()
+	if err != nil {
+		return err
+	}
+	flags := ""
+	for e, box := range boxes {
+		var ranges []string
+		for k := range 3 {
+			ranges = append(ranges, rounded(box[0][k])+":"+rounded(box[1][k]))
+		}
+		flags += fmt.Sprintf(" --%s=%s", []string{"starts", "goals"}[e], strings.Join(ranges, ","))
+	}
+	if boxes != nil {
+		q, err := posture(proc.Set, boxes)
+		if err != nil {
+			d.note("the planner found no motions between the drafted places: %v", err)
+		} else {
+			flags += " --near=" + q
+		}
+	}
+	planning := fmt.Sprintf("landing make arm %s -n %d%s -o %s", text.Shell(out), plannedRows, flags,
 		text.Shell(filepath.Join(o.Folder, data)))
 	train := "landing train " + text.Shell(out)
 	d.YAML = problem.SchemaLine + "\n" + comment("", "Drafted from %s: %s.", o.Path, said)
 	for _, n := range d.Notes {
 		d.YAML += comment("", "Note: %s.", strings.TrimSuffix(n, "."))
 	}
-	d.YAML += comment("", "Look it over, then:") + "#   " + plan + "\n#   " + train + "\n" +
-		fmt.Sprintf("name: %s\n\ndata: {kind: trajectory, path: %s}\n\nset:\n  kind: arm\n  urdf: %s\n  base: %s\n"+
-			"  tip: %s\n  waypoints: 16\n", strconv.Quote(d.Name), strconv.Quote(data),
-			strconv.Quote(pathFrom(o.Folder, o.Path)), strconv.Quote(arm.Base), strconv.Quote(tip)) +
-		strings.Join(lines, "\n") + "\n"
-	p, err := problem.Load([]byte(d.YAML), filepath.Join(o.Folder, "the draft"), "", nil)
-	if err != nil {
-		return err
-	}
-	if _, err = p.Build(); err == nil {
-		d.Robot = append(d.Robot, "next       "+plan, "           "+train)
-	}
-	return err
+	d.YAML += comment("", "Look it over, then:") + "#   " + planning + "\n#   " + train + "\n" + body
+	d.Robot = append(d.Robot, "next       "+planning, "           "+train)
+	return nil
 }
+
+// posture returns joint values that motions are planned about: the start of a planned motion that is no longer than
+// half of them, with its joints nearest to the middle of their ranges. Motions from all postures of the arm at a place
+// differ so much that a network would need far more of them.
+func posture(set constraint.Set, boxes [][2]plan.Point3) (string, error) {
+	motions, _ := constraint.As[*trajectory.Set](set)
+	spec := motions.Spec()
+	b := plan.Batch{Set: set, Spec: spec, Tip: spec.Tip(), Count: 100, Seed: 1, Start: boxes[0], Goal: boxes[1],
+		Options: plan.Options{Nodes: 4000, Segments: true, Reserve: 0.02}}
+	found, err := b.Run(context.Background(), parallel.New(runtime.NumCPU()))
+	if err != nil {
+		return "", err
+	}
+	var lengths []float64
+	for _, p := range found.Paths {
+		lengths = append(lengths, p.Length)
+	}
+	slices.Sort(lengths)
+	var values []string
+	q, least := make([]float64, spec.Arm.Moving()), math.Inf(1)
+	for i, p := range found.Paths {
+		off := 0.0
+		spec.Arm.Angles(q, found.X[i*found.Dim:][:spec.Arm.Dim()])
+		for j, at := range spec.Arm.Places() {
+			low, high := rangeOf(&spec.Arm.Joints[at])
+			off += math.Pow((q[j]-(low+high)/2)/(high-low), 2)
+		}
+		if off < least && p.Length <= lengths[len(lengths)/2] {
+			least, values = off, nil
+			for _, v := range q {
+				values = append(values, number(math.Round(v*100)/100))
+			}
+		}
+	}
+	return strings.Join(values, ","), nil
+}
+
+// rangeOf returns a joint's range, at most a whole turn or 4 m about 0.
+func rangeOf(j *robot.Joint) (low, high float64) {
+	most := math.Pi
+	if j.Kind == robot.Prismatic {
+		most = 2
+	}
+	if j.Kind == robot.Continuous {
+		return -most, most
+	}
+	return max(j.Lower, -most), min(j.Upper, most)
+}
+
+func rounded(v float64) string { return number(math.Round(v*1000) / 1000) }
 
 // jointLine says what a joint does: its limits in radians and degrees, or metres.
 func jointLine(j *robot.Joint) (s string) {
@@ -117,7 +193,7 @@ func jointLine(j *robot.Joint) (s string) {
 // surroundings writes the set's lines about places and obstacles, and where starts and goals are drawn from: to both
 // sides of a ball, at 0.6 of how far the tip gets in the direction that the arm mostly reaches. Where the tip of random
 // configurations does not fill space, joints tell start and goal.
-func surroundings(arm *robot.Arm, o Options, ball bool) (lines []string, boxes string) {
+func surroundings(arm *robot.Arm, o Options, ball bool) (lines []string, boxes [][2]plan.Point3) {
 	const draws = 2000
 	k, x, z := arm.NewKinematics(), make([]float64, arm.Dim()), make([]float64, arm.Moving())
 	q, places := make([]float64, arm.Moving()), arm.Places()
@@ -151,34 +227,32 @@ func surroundings(arm *robot.Arm, o Options, ball bool) (lines []string, boxes s
 		}
 	}
 	slices.Sort(heights)
-	say := func(v float64) string { return number(math.Round(v*1000) / 1000) }
 	volume := vec3.Dot(spread[0], vec3.Cross(spread[1], spread[2])) // of the spread: the product of its three variances
 	if len(heights) == 0 || volume < math.Pow(reach, 6)*1e-7 || far < reach/10 {
 		for e, key := range []string{"start", "goal"} {
 			var values []string
 			for _, i := range places {
 				lo, hi := max(arm.Joints[i].Lower, -2), min(arm.Joints[i].Upper, 2)
-				values = append(values, say(lo+[]float64{0.3, 0.7}[e]*(hi-lo)))
+				values = append(values, rounded(lo+[]float64{0.3, 0.7}[e]*(hi-lo)))
 			}
 			lines = append(lines, fmt.Sprintf("  %s: {joints: [%s]}", key, strings.Join(values, ", ")))
 		}
 	} else {
 		side := [3]float64{-ahead[1], ahead[0]}
 		middle := vec3.Add(vec3.Add(from, 0.6*far, ahead), heights[len(heights)/2], [3]float64{2: 1})
-		for e, sign := range []float64{-1, 1} {
-			var box []string
-			for _, v := range vec3.Add(middle, 0.4*far*sign, side) {
-				box = append(box, say(v-reach/20)+":"+say(v+reach/20))
-			}
-			boxes += fmt.Sprintf(" --%s=%s", []string{"starts", "goals"}[e], strings.Join(box, ","))
+		half := [3]float64{reach / 20, reach / 20, reach / 20}
+		for _, sign := range []float64{-1, 1} {
+			at := vec3.Add(middle, 0.4*far*sign, side)
+			boxes = append(boxes, [2]plan.Point3{vec3.Minus(at, half), vec3.Add(at, 1, half)})
 		}
 		lines = []string{"  start: {position: condition}  # the tip's place is given with each motion",
 			"  goal: {position: condition}",
 			"  # path: [{name: down, upright: [0, 0, -1]}]  # what all way points keep: the tip's z axis points down",
 			"  obstacles:  # an example: put what stands around your robot here",
-			fmt.Sprintf("    - {name: ball, sphere: [%s, %s, %s], radius: %s}", say(middle[0]), say(middle[1]),
-				say(middle[2]), say(reach/10)),
-			"  margin: " + say(reach/100) + "  # m", "  clearance: segments  # kept between way points too"}
+			fmt.Sprintf("    - {name: ball, sphere: [%s, %s, %s], radius: %s}", rounded(middle[0]), rounded(middle[1]),
+				rounded(middle[2]), rounded(reach/10)),
+			"    # - {name: table, box: [0, 0, -0.1], size: [2, 2, 0.1]}  # its top is 5 cm below the base",
+			"  margin: " + rounded(reach/100) + "  # m", "  clearance: segments  # kept between way points too"}
 		for i := 3; i < len(lines) && !ball; i++ {
 			lines[i] = "  #" + lines[i][1:]
 		}

@@ -27,7 +27,8 @@ const arm = `<robot name="r">
   <limit lower="-1" upper="1" velocity="0"/></joint>
 <joint name="j4" type="revolute"><parent link="c"/><child link="d"/><origin xyz="0 0 0.4"/><axis xyz="1 0 0"/>
   <limit lower="-180" upper="180"/></joint>
-<joint name="t" type="fixed"><parent link="d"/><child link="tool0"/><origin xyz="0 0 0.1"/><axis xyz="0 0 0"/></joint>
+<joint name="t" type="fixed"><parent link="d"/><child link="tool0"/><origin xyz="0 0 0.1"
+  rpy="0 0 90"/><axis xyz="0 0 0"/></joint>
 <joint name="g1" type="prismatic"><parent link="d"/><child link="f1"/><origin xyz="0 0 0.1"/>
 <limit lower="0" upper="0.04"/></joint>
 <joint name="g2" type="prismatic"><parent link="d"/><child link="f2"/><origin xyz="0 0 0.1"/>
@@ -63,8 +64,9 @@ func TestRobot(t *testing.T) {
 		"j1 turns all the way round, at most 2 rad/s",
 		"j2 turns from -2 to 2 rad (-114.6° to 114.6°)", "over 1 mesh, standing out by", "d: ",
 		"landing train problem.yaml",
-		"landing make arm problem.yaml -n 500 --starts=", `"j2" has soft limits -1.9 to 1.9`,
+		"landing make arm problem.yaml -n 2000 --starts=", " --near=", `"j2" has soft limits -1.9 to 1.9`,
 		`"j3" is continuous: its limits`,
+		`the origin of joint "t" has rpy with 90: it looks like degrees`,
 		`"j4" has limits -180 to 180: they look like degrees`} {
 		if !strings.Contains(out, want) {
 			t.Errorf("without %q:\n%s", want, out)

@@ -132,7 +132,7 @@ func bound(s *jsonschema.Schema, words []string, anyCase bool, r *sets.Range) {
 		s = s.Items
 	}
 	if r != nil {
-		within(s, *r)
+		setBounds(s, *r)
 	}
 	if words != nil {
 		oneOf(s, words, anyCase)
@@ -166,8 +166,8 @@ func oneOf(s *jsonschema.Schema, words []string, anyCase bool) {
 	s.AnyOf = []*jsonschema.Schema{{Enum: all}, {Type: "string", Pattern: "^(" + strings.Join(patterns, "|") + ")$"}}
 }
 
-// within bounds a number, or the number that may replace a word.
-func within(s *jsonschema.Schema, r sets.Range) {
+// setBounds bounds a number, or the number that may replace a word.
+func setBounds(s *jsonschema.Schema, r sets.Range) {
 	if len(s.AnyOf) > 0 {
 		s = s.AnyOf[0]
 	}

@@ -324,3 +324,10 @@ func (s Set) With(keys map[string]any) Set {
 
 // Value returns what was written of a key; nil if nothing was.
 func (s Set) Value(key string) any { return s.keys[key] }
+
+// Owns reports whether a key is one of the set's kind.
+func (s Set) Owns(key string) bool {
+	k, _ := find(s.Is())
+	_, ok := Field(k.Keys, key)
+	return ok
+}

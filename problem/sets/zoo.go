@@ -287,7 +287,7 @@ type Product struct {
 }
 
 func product(k Product, at string) (constraint.Set, error) {
-	factors, err := within(k.Product, at, "product", nil)
+	factors, err := buildSets(k.Product, at, "product", nil)
 	if err != nil {
 		return nil, err
 	}
@@ -328,7 +328,7 @@ func givenAll(keys any, at string, names []string) (constraint.Set, error) {
 	if names == nil {
 		names = heldBy(of, at)
 	}
-	inner, err := within(of, at, "all", names)
+	inner, err := buildSets(of, at, "all", names)
 	if err != nil {
 		return nil, err
 	}
@@ -359,8 +359,8 @@ func heldBy(of []Set, at string) []string {
 	return nil
 }
 
-// within makes the sets under a key, which know the names of a condition.
-func within(of []Set, at, key string, names []string) ([]constraint.Set, error) {
+// buildSets makes the sets under a key, which know the names of a condition.
+func buildSets(of []Set, at, key string, names []string) ([]constraint.Set, error) {
 	if len(of) == 0 {
 		return nil, Bad(key, nil, "a list of sets")
 	}

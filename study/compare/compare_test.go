@@ -411,7 +411,7 @@ func TestWithin(t *testing.T) {
 		{0.4041, 0.000711, "0.4041 ± 0.0007"}, {0.4041, 0.0711, "0.4041 ± 0.0711"}, {0.4041, metric.NaN, "0.4041"},
 		{0.00041, 0.000711, "4.10e-04 ± 7.11e-04"}, {metric.NaN, metric.NaN, "–"},
 	} {
-		testkit.Equal(t, within(Stat{Mean: c.mean, SE: c.se}), c.want, "%v ± %v", c.mean, c.se)
+		testkit.Equal(t, withError(Stat{Mean: c.mean, SE: c.se}), c.want, "%v ± %v", c.mean, c.se)
 	}
 }
 

@@ -59,8 +59,8 @@ func fixed(v metric.Float) string {
 	return fmt.Sprintf("%.4f", float64(v))
 }
 
-// within writes a mean with its standard error.
-func within(s Stat) string {
+// withError writes a mean with its standard error.
+func withError(s Stat) string {
 	if s.SE.IsNaN() {
 		return fixed(s.Mean)
 	}
@@ -98,13 +98,13 @@ func (g *Group) columns() []column {
 			}
 			return fmt.Sprint(len(l.Entries))
 		}},
-		{distances, "distance", func(_ *Group, l *Line) string { return within(l.Distance) }},
+		{distances, "distance", func(_ *Group, l *Line) string { return withError(l.Distance) }},
 		{distances, "floor", func(_ *Group, l *Line) string {
 			sd := l.Over(func(e *Entry) metric.Float { _, _, f := e.Row.Main(); return f.SD })
-			return within(Stat{Mean: l.Over(floor).Mean, SE: sd.Mean})
+			return withError(Stat{Mean: l.Over(floor).Mean, SE: sd.Mean})
 		}},
 		{distances, "new draws", over(func(e *Entry) metric.Float { return e.Row.law() }, mean)},
-		{distances, "held-out", over(func(e *Entry) metric.Float { return e.Row.Distance.score().HeldOut }, within)},
+		{distances, "held-out", over(func(e *Entry) metric.Float { return e.Row.Distance.score().HeldOut }, withError)},
 		{distances, itsFloor, over(func(e *Entry) metric.Float { return e.Row.Distance.score().HeldOutFloor }, mean)},
 		{distances, "difference", func(_ *Group, l *Line) string {
 			if l.Test == nil {
@@ -122,8 +122,8 @@ func (g *Group) columns() []column {
 			}
 			return number(l.Test.PValue, 2)
 		}},
-		{quality, "observables", over(func(e *Entry) metric.Float { return e.Row.Observed.score().Full }, within)},
-		{quality, "MMD", over(func(e *Entry) metric.Float { return e.Row.MMD.Statistic }, within)},
+		{quality, "observables", over(func(e *Entry) metric.Float { return e.Row.Observed.score().Full }, withError)},
+		{quality, "MMD", over(func(e *Entry) metric.Float { return e.Row.MMD.Statistic }, withError)},
 		{quality, itsFloor, over(func(e *Entry) metric.Float { return e.Row.MMD.Mean }, mean)},
 		{quality, "worst violation", func(_ *Group, l *Line) string {
 			worst := metric.NaN

@@ -156,6 +156,26 @@ func (e *Engine) Draw(ctx context.Context, r *Run, q Request, emit func(lo int, 
 	return sum, nil
 }
 
+// Under draws the samples of a request under constraints that training did not know, as one of the engine's workers.
+func (e *Engine) Under(ctx context.Context, r *Run, g *experiment.Given, q Request) (s *judge.Samples,
+	report *experiment.GivenReport, err error) {
+	prior := r.prior
+	if q.Conditions != nil {
+		prior = prior.Under(q.Conditions, q.Each)
+	}
+	pool := parallel.New(1) // that of the run takes one call at a time
+	defer pool.Close()
+	err = e.Compute(ctx, func() error {
+		d, err := g.On(pool).NewDrawer(ctx, r.Trained, prior, q.N, q.First, q.Seed)
+		if err == nil {
+			report = &d.Report
+			s, err = d.Draw(ctx, make([]float64, q.N*r.Process.Set.Dim()), nil)
+		}
+		return err
+	})
+	return s, report, err
+}
+
 // part returns how many of n samples are a part: for every worker as many parts, of about one size.
 func (e *Engine) part(n int) int {
 	blocks := e.workers * parallel.Blocks(parallel.Blocks(n, partRows), e.workers)

@@ -112,7 +112,7 @@ func (s *Server) routes() http.Handler {
 				return err
 			}
 			if s.leaving.Load() {
-				return s.ends()
+				return s.stopping()
 			}
 			return a.writeJSON(Ready{true})
 		},

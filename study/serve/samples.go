@@ -18,6 +18,7 @@ import (
 	"github.com/landing-diffusion/landing/base/arrayfile"
 	"github.com/landing-diffusion/landing/experiment"
 	"github.com/landing-diffusion/landing/experiment/judge"
+	faults "github.com/landing-diffusion/landing/internal/fault"
 	"github.com/landing-diffusion/landing/judge/metric"
 	"github.com/landing-diffusion/landing/study/engine"
 )
@@ -29,7 +30,9 @@ type Ask struct {
 	First      uint64  `json:"first,omitempty"`       // number of the first sample
 	Condition  *Given  `json:"condition,omitempty"`   // of a run that has one
 	DeadlineMS *int64  `json:"deadline_ms,omitempty"` // then the drawing is given up
-	Format     string  `json:"format,omitempty"`      // extension of a file as landing generate writes it
+
+	Given  json.RawMessage `json:"given,omitempty"`  // constraints and observations: an object, or the text of a file
+	Format string          `json:"format,omitempty"` // extension of a file as landing generate writes it
 }
 
 // Given are the conditions for samples: rows of one length, by name or in the order of the run's condition.
@@ -186,15 +189,16 @@ type asked struct {
 	run      *engine.Run
 	warning  string
 	deadline time.Duration
-	format   string // with its dot; "": the answer's own
-	size     int    // numbers of memory that a sample takes
+	given    *experiment.Given // constraints and observations that training did not know; nil: none
+	format   string            // with its dot; "": the answer's own
+	size     int               // numbers of memory that a sample takes
 }
 
 // formatted is how many times as much memory samples take as text of files, motions in time at most.
 const formatted = 16
 
-// ask reads a request with its limits, the number of samples and of numbers in all. The error is a *fault.
-func (s *Server) ask(a *answering, samples, numbers int64) (*asked, error) {
+// readRequest reads a request with its limits, the number of samples and of numbers in all. The error is a *fault.
+func (s *Server) readRequest(a *answering, samples, numbers int64) (*asked, error) {
 	if coding := a.r.Header.Get("Content-Encoding"); coding != "" && !strings.EqualFold(coding, "identity") {
 		return nil, unsupported.fault("Content-Encoding is %q; bodies are read as they are", coding)
 	}
@@ -211,7 +215,7 @@ func (s *Server) ask(a *answering, samples, numbers int64) (*asked, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer s.sit(a.r.Context())()
+	defer s.takeDesk(a.r.Context())()
 	in, err := decode(body)
 	if err != nil {
 		return nil, err
@@ -234,8 +238,32 @@ func (s *Server) ask(a *answering, samples, numbers int64) (*asked, error) {
 	if err := out.check(in, min(samples, numbers/int64(out.size))); err != nil {
 		return nil, err
 	}
+	if in.Given != nil {
+		if err := out.under(in.Given); err != nil {
+			return nil, err
+		}
+	}
 	a.told = append(a.told, "run", out.run.Name, "n", out.N)
 	return out, nil
+}
+
+// mostGiven bounds the constraints of a request, in bytes.
+const mostGiven = 1 << 16
+
+// under reads the constraints and observations of a request. The error is a *fault.
+func (q *asked) under(raw json.RawMessage) (err error) {
+	text := string(raw)
+	_ = json.Unmarshal(raw, &text) // an object is YAML as it is
+	switch {
+	case len(text) > mostGiven:
+		return invalidAt("body.given", nil, "%d bytes; expected at most %d", len(text), mostGiven)
+	case q.Conditions != nil && q.N > q.Each:
+		return invalidAt("body.given", nil, "expected one row of the condition beside it")
+	}
+	if q.given, err = q.run.Given([]byte(text), "given"); err != nil {
+		return invalidAt("body.given", nil, "%v", err)
+	}
+	return nil
 }
 
 func (q *asked) dim() int { return q.run.Process.Set.Dim() }
@@ -263,7 +291,7 @@ func (q *asked) check(in *Ask, most int64) (err error) {
 	}
 	if in.N > most/rows {
 		return invalidAt("body.n", in.N, "expected at most %d samples of %d numbers in a request, of all conditions; "+
-			"first goes on from another", most, q.dim())
+			"first continues another", most, q.dim())
 	}
 	total := in.N * rows
 	if last := math.MaxUint64 - uint64(total); in.First > last {
@@ -301,6 +329,8 @@ type Answer struct {
 	Violation metric.Float `json:"violation"`           // the worst of a component of the set by a sample
 	Component string       `json:"component,omitempty"` // which component that is
 	Warnings  []string     `json:"warnings,omitempty"`
+
+	Given *experiment.GivenReport `json:"given,omitempty"`
 }
 
 // Samples is an answer in JSON.
@@ -317,7 +347,7 @@ func (s *Server) samples(a *answering) error {
 			typeJSON, typeNPY)
 	}
 	return s.queued(func() error {
-		q, err := s.ask(a, s.opt.Numbers, s.opt.Numbers)
+		q, err := s.readRequest(a, s.opt.Numbers, s.opt.Numbers)
 		if err != nil {
 			return err
 		}
@@ -331,6 +361,10 @@ func (s *Server) samples(a *answering) error {
 		}
 		return s.drawing(a, q.N*q.size, q.deadline, func() error {
 			ctx := a.r.Context()
+			if q.given != nil {
+				g.judged = q.given.Judged()
+				return s.under(a, q, &g, media)
+			}
 			sum, err := s.engine.Draw(ctx, q.run, q.Request, func(lo int, part *judge.Samples) error {
 				return s.engine.Compute(ctx, func() error { g.take(lo, part); return nil })
 			})
@@ -340,26 +374,48 @@ func (s *Server) samples(a *answering) error {
 			if err := sum.CheckFailed(q.run.Problem.Generate.MaxFailed); err != nil {
 				return failedSamples.fault("%v", err)
 			}
-			var whole []byte
-			err = s.engine.Compute(ctx, func() (err error) {
-				whole, err = g.encode(media, q.format)
-				return err
-			})
-			if err != nil {
-				return err
-			}
-			g.beside(a.Header())
-			return a.answer(media, whole)
+			return s.write(a, q, &g, media)
 		})
 	})
+}
+
+// write answers with the gathered samples.
+func (s *Server) write(a *answering, q *asked, g *gatherer, media string) error {
+	var whole []byte
+	err := s.engine.Compute(a.r.Context(), func() (err error) {
+		whole, err = g.encode(media, q.format)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	g.beside(a.Header())
+	return a.answer(media, whole)
+}
+
+// under answers with samples under constraints that training did not know.
+func (s *Server) under(a *answering, q *asked, g *gatherer, media string) error {
+	part, report, err := s.engine.Under(a.r.Context(), q.run, q.given, q.Request)
+	if kind := faults.Of(err).Kind; kind == faults.Check || kind == faults.Problem || kind == faults.Config {
+		return failedSamples.fault("%v", err)
+	}
+	if err != nil {
+		return err
+	}
+	if g.Given = report; report.Err() != nil {
+		g.Warnings = append(g.Warnings, report.Err().Error())
+	}
+	g.take(0, part)
+	return s.write(a, q, g, media)
 }
 
 // gatherer takes the parts of a drawing.
 type gatherer struct {
 	Answer
-	run *engine.Run
-	x   []float64 // the samples that did not fail
-	off bool      // a sample was off the set
+	run    *engine.Run
+	judged *experiment.Run // by which violations are measured; nil: run
+	x      []float64       // the samples that did not fail
+	off    bool            // a sample was off the set
 }
 
 // take adds the samples lo, lo+1, …, and notes which of them failed, and the violation of the others.
@@ -370,7 +426,8 @@ func (g *gatherer) take(lo int, s *judge.Samples) {
 			g.Failed = append(g.Failed, g.First+uint64(lo+i))
 		}
 	}
-	components, err := judge.CheckViolation(g.run.Process.Set, s, g.run.Reference().Limit())
+	judged := cmp.Or(g.judged, g.run.Run)
+	components, err := judge.CheckViolation(judged.Process.Set, s, judged.Reference().Limit())
 	var off *judge.ViolationError
 	if errors.As(err, &off) && !g.off { // the first alone: there may be many
 		g.off = true

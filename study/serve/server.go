@@ -267,7 +267,7 @@ func (a *answering) rest() {
 // answer sends a whole answer.
 func (a *answering) answer(media string, b []byte) error {
 	if len(b) <= piece { // which a connection takes at once
-		defer a.s.sit(a.r.Context())()
+		defer a.s.takeDesk(a.r.Context())()
 	}
 	a.Header().Set("Content-Type", media)
 	a.Header().Set("Content-Length", strconv.Itoa(len(b)))
@@ -421,14 +421,14 @@ func (s *Server) served() (*loaded, error) {
 	}
 	f := unready.fault("runs are being read")
 	if s.draining.Load() {
-		f = s.ends()
+		f = s.stopping()
 	}
 	f.retry = 5 * time.Second
 	return nil, f
 }
 
-// ends is the fault of a service that stops.
-func (s *Server) ends() *fault {
+// stopping is the fault of a service that stops.
+func (s *Server) stopping() *fault {
 	f := unready.fault("the service is about to end")
 	f.quit, f.retry = true, 5*time.Second
 	return f
@@ -501,10 +501,10 @@ func (s *Server) arrived(a *answering, body []byte, err error) ([]byte, error) {
 	return nil, f
 }
 
-// sit waits for a place at the desk, and returns what gives the place back. Requests that are drawn together end
+// takeDesk waits for a place at the desk, and returns what gives the place back. Requests that are drawn together end
 // together: were all answered at once, a question for health would wait behind them for a processor. A slow reader
 // keeps the others waiting no longer than mostWait.
-func (s *Server) sit(ctx context.Context) (rise func()) {
+func (s *Server) takeDesk(ctx context.Context) (rise func()) {
 	ctx, cancel := context.WithTimeout(ctx, mostWait)
 	defer cancel()
 	if s.desk.Acquire(ctx, 1) != nil {

@@ -301,6 +301,10 @@ func TestRefusals(t *testing.T) {
 		{"n = 10^12", samples, `{"n":1000000000000}`, asJSON, invalid, "at most 1000 samples"},
 		{"n = 10^30", samples, `{"n":1e30}`, asJSON, invalid, "body.n"},
 		{"n = 10^400", samples, `{"n":1e400}`, asJSON, invalid, "body.n"},
+		{"an unknown name", samples, `{"n":1,"given":{"inequality":[{"name":"a","expr":"y<=0"}]}}`, asJSON, invalid,
+			"body.given: given:1"},
+		{"an empty set", samples, `{"n":1,"given":"equality: [{name: a, expr: norm(x) = 2}]"}`, asJSON,
+			failedSamples, "no point"},
 		{"n below 1", samples, `{"n":0}`, asJSON, invalid, "body.n"},
 		{"half a sample", samples, `{"n":1.5}`, asJSON, invalid, "body.n"},
 		{"n in words", samples, `{"n":"3"}`, asJSON, invalid, "body.n"},
@@ -356,7 +360,12 @@ func TestRefusals(t *testing.T) {
 	if w, _ := s.ask("POST", "/v1/run/demo", ""); w.StatusCode != 404 {
 		t.Errorf("another path: %d", w.StatusCode)
 	}
-	w, b := s.samples("demo", `{"n":1}`, "image/png")
+	w, b := s.samples("demo", `{"n":3,"given":{"inequality":[{"name":"half","expr":"x[2] >= 0"}]}}`)
+	var v Samples
+	if err := json.Unmarshal(b, &v); err != nil || len(v.Samples) != 3 || v.Samples[0][2] < 0 || v.Given == nil {
+		t.Errorf("samples under constraints: %s", b)
+	}
+	w, b = s.samples("demo", `{"n":1}`, "image/png")
 	wantFault(t, "a picture", w, b, unacceptable)
 	w, b = s.ask("POST", samples, `{"n":1}`, "Content-Type", asJSON, "Content-Encoding", "gzip")
 	wantFault(t, "a coding", w, b, unsupported)

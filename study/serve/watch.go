@@ -281,9 +281,12 @@ func (r *recorder) see(lo int, x []float64, n int, _ float64) {
 // paths answers POST /v1/runs/{name}/paths: samples on their way back from noise, a line each frame.
 func (s *Server) paths(a *answering) error {
 	return s.queued(func() error {
-		q, err := s.ask(a, watchSamples, min(s.opt.Numbers, watchNumbers/framesShown))
+		q, err := s.readRequest(a, watchSamples, min(s.opt.Numbers, watchNumbers/framesShown))
 		if err != nil {
 			return err
+		}
+		if q.given != nil {
+			return invalidAt("body.given", nil, "expected none: the paths are those of plain samples; samples has it")
 		}
 		return s.drawing(a, q.N*q.dim()*framesShown, q.deadline, func() error { return s.frames(a, q) })
 	})

@@ -21,15 +21,15 @@ func TestTimeLeft(t *testing.T) {
 	}
 	add(Budget{Seconds: 90}, work.Waiting, 0)
 	add(Budget{Seconds: 60}, work.Begun, 0)
-	testkit.Equal(t, s.left(), 150)
+	testkit.Equal(t, s.secondsLeft(), 150)
 	add(Budget{Epochs: 5}, work.Waiting, 0)
-	if got := s.left(); !got.IsNaN() {
+	if got := s.secondsLeft(); !got.IsNaN() {
 		t.Errorf("without a clock it is %v", got)
 	}
 	add(Budget{Epochs: 5}, work.Done, 10)
 	add(Budget{Epochs: 5}, work.Done, 30)
 	add(Budget{Epochs: 5}, work.Failed, 0)
-	testkit.Equal(t, s.left(), 60)
+	testkit.Equal(t, s.secondsLeft(), 60)
 	if p := s.progress(1); p.Failed != 1 || p.Cell != 2 || p.Of != 6 || p.Left != 60 {
 		t.Errorf("%+v", p)
 	}

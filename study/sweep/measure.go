@@ -98,7 +98,7 @@ func measured(ctx context.Context, d *drawing) (*compare.Entry, error) {
 	}
 	violations(f, d.run.Process.Set, x.Good())
 	e.Figures = f
-	return e, paths(f, d.own)
+	return e, measurePaths(f, d.own)
 }
 
 // violations sums over the constraints, and means over points x: Σ|h_i|, Σ h_i², Σ max(g_j, 0).
@@ -124,8 +124,8 @@ func violations(f map[string]float64, set constraint.Set, x []float64) {
 	}
 }
 
-// paths takes the share of forward paths that failed in training, over all that were drawn.
-func paths(f map[string]float64, of *experiment.Run) error {
+// measurePaths takes the share of forward paths that failed in training, over all that were drawn.
+func measurePaths(f map[string]float64, of *experiment.Run) error {
 	records, err := of.Folder.Metrics()
 	if err != nil {
 		return err

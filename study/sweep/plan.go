@@ -244,7 +244,7 @@ func (f *File) Plan(o Options) (*Plan, error) {
 		if c.Left = o.Keep != nil && !o.Keep(c); c.Left || c.Skipped != "" {
 			continue
 		}
-		name, what := strings.ToLower(c.Training), fmt.Sprint(c.line(), c.Budget.String(), c.Label.Seed, c.Training)
+		name, what := strings.ToLower(c.Training), fmt.Sprint(c.lineKey(), c.Budget.String(), c.Label.Seed, c.Training)
 		if was, ok := trainings[name]; ok && was != what {
 			return nil, &problem.KeyError{Origin: f.origin, Key: "the grid", Fault: fmt.Sprintf("two trainings are "+
 				"called %s, or differ in upper and lower case; expected other names of problems, methods or settings",
@@ -334,7 +334,7 @@ func (l *looker) at(c *Cell) error {
 	c.load = func(more ...string) (*problem.Problem, error) {
 		p, err := problem.Load(c.source, src.origin, c.variant, problem.ParseSettings(slices.Concat(settings, more)...))
 		if err != nil {
-			return nil, l.named(c, err)
+			return nil, l.placed(c, err)
 		}
 		p.Shared() // cells of several methods have the settings of the file in common
 		return p, l.paths(c, p, src.from)
@@ -344,7 +344,7 @@ func (l *looker) at(c *Cell) error {
 		return err
 	}
 	if err := l.build(c, p); err != nil {
-		return l.named(c, err)
+		return l.placed(c, err)
 	}
 	c.Label.Method = cmp.Or(c.Label.Method, p.Process.Method)
 	c.Unit, err = l.unit(c, p)
@@ -376,8 +376,8 @@ func (f *File) clash(c *Cell) error {
 	return nil
 }
 
-// named replaces the place of a setting in an error of Load by the line of the sweep file.
-func (l *looker) named(c *Cell, err error) error {
+// placed replaces the place of a setting in an error of Load by the line of the sweep file.
+func (l *looker) placed(c *Cell, err error) error {
 	var e *problem.KeyError
 	if !errors.As(err, &e) {
 		return err
@@ -429,8 +429,8 @@ func (l *looker) paths(c *Cell, p *problem.Problem, from string) error {
 	return nil
 }
 
-// line names what cells that differ in seed, budget and draw alone have in common.
-func (c *Cell) line() string {
+// lineKey names what cells that differ in seed, budget and draw alone have in common.
+func (c *Cell) lineKey() string {
 	return fmt.Sprintf("%q %q %t %q %v", c.entry.Name, c.variant, c.alone, c.method, c.settings)
 }
 
@@ -441,7 +441,7 @@ func (l *looker) build(c *Cell, p *problem.Problem) error {
 	if c.Measure != "" {
 		draw = nil
 	}
-	id := c.line() + fmt.Sprintf(" %q", draw)
+	id := c.lineKey() + fmt.Sprintf(" %q", draw)
 	err, ok := l.built[id]
 	if !ok {
 		err = drawable(p, draw)

@@ -129,7 +129,7 @@ func (p *Plan) Preview(dir string, part work.Shard, refused *RefusedError) (*Pre
 		if err := s.look(); err != nil {
 			return nil, err
 		}
-		out.Seconds = s.left()
+		out.Seconds = s.secondsLeft()
 	} else {
 		out.Refused = refused.Refused
 		for _, r := range refused.Refused {
@@ -263,11 +263,11 @@ func (s *session) known(c *Cell) (CellStatus, error) {
 	if err != nil {
 		return CellStatus{}, err
 	}
-	return s.told(c, known)
+	return s.cellStatus(c, known)
 }
 
-// told is the status of a cell by that of its unit.
-func (s *session) told(c *Cell, of work.Status) (CellStatus, error) {
+// cellStatus is the status of a cell by that of its unit.
+func (s *session) cellStatus(c *Cell, of work.Status) (CellStatus, error) {
 	e, err := compare.Ended(s.store, c.Unit, c.Label, of)
 	if of.State == work.Done && err == nil {
 		e.Folder = s.folder(c)
@@ -318,7 +318,7 @@ func (s *session) cell(ctx context.Context, c *Cell, again bool) (CellStatus, er
 		return CellStatus{}, err
 	}
 	if claim == nil { // ended meanwhile
-		return s.told(c, of)
+		return s.cellStatus(c, of)
 	}
 	start := time.Now()
 	e, err := s.guarded(ctx, c, again)
@@ -344,7 +344,7 @@ func (s *session) cell(ctx context.Context, c *Cell, again bool) (CellStatus, er
 	if err := claim.Fail(reason); err != nil {
 		return CellStatus{}, err
 	}
-	return s.told(c, work.Status{State: work.Failed, Reason: reason})
+	return s.cellStatus(c, work.Status{State: work.Failed, Reason: reason})
 }
 
 // heldError says that somebody works on a cell's run folder by other means.
@@ -363,7 +363,7 @@ func (s *session) guarded(ctx context.Context, c *Cell, again bool) (e *compare.
 // aside moves a run folder aside.
 func aside(dir string) error {
 	if _, err := run.Open(dir); err != nil {
-		return left(dir)
+		return removeRemains(dir)
 	}
 	f, err := run.Create(dir, true)
 	if err != nil {
@@ -372,8 +372,8 @@ func aside(dir string) error {
 	return os.Remove(f.Dir)
 }
 
-// left removes the remains of a process that was killed before its folder was a run's: they cannot be resumed.
-func left(dir string) error {
+// removeRemains removes the remains of a process that was killed before its folder was a run's: they cannot be resumed.
+func removeRemains(dir string) error {
 	if _, err := os.Lstat(filepath.Join(dir, run.ManifestFile)); err == nil {
 		return nil
 	}
@@ -480,7 +480,7 @@ func (s *session) begun(ctx context.Context, c *Cell, again bool) (*experiment.R
 		}
 		defer lock.Unlock()
 	}
-	if err := left(dir); err != nil {
+	if err := removeRemains(dir); err != nil {
 		return nil, err
 	}
 	if _, err := os.Stat(dir); err == nil {
@@ -555,13 +555,13 @@ func (s *session) progress(k int) Progress {
 			p.Failed++
 		}
 	}
-	p.Left = s.left()
+	p.Left = s.secondsLeft()
 	return p
 }
 
-// left estimates the seconds of the cells of the part that are still to be run: what those that ended took, or where
-// none has, their budgets; NaN: not known.
-func (s *session) left() metric.Float {
+// secondsLeft estimates the seconds of the cells of the part that are still to be run: what those that ended took, or
+// where none has, their budgets; NaN: not known.
+func (s *session) secondsLeft() metric.Float {
 	took, ended, open, budget := metric.Float(0), metric.Float(0), metric.Float(0), metric.Float(0)
 	for _, i := range s.mine {
 		switch st := s.state[i]; {

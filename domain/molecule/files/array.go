@@ -58,13 +58,13 @@ func array(file, called string, a arrayfile.Array) (*Frames, error) {
 	g.molecule, g.x = molecule.Anonymous(d/3), a.AsFloat64()
 	g.n = len(g.x) / d
 	for i := range g.n {
-		g.within(i, g.x[i*d:(i+1)*d])
+		g.checkFrame(i, g.x[i*d:(i+1)*d])
 	}
 	return g.frames("atoms in it")
 }
 
-// within refuses a frame of atoms without names whose numbers are not finite or too large.
-func (g *gathered) within(frame int, x []float64) {
+// checkFrame refuses a frame of atoms without names whose numbers are not finite or too large.
+func (g *gathered) checkFrame(frame int, x []float64) {
 	for i, v := range x {
 		if !(math.Abs(v) <= farthest) {
 			g.refuse(Error{Frame: frame, Atom: strconv.Itoa(i / 3)}, "%c is %v, expected a number of at most %.0g Å",

@@ -248,7 +248,7 @@ func (g *gathered) add(atoms []molecule.Atom, x []float64, lines []int, end int)
 
 // extend appends the coordinates of a frame.
 func (g *gathered) extend(x []float64) {
-	g.within(g.n, x)
+	g.checkFrame(g.n, x)
 	if len(g.x)+len(x) > maxNumbers {
 		g.refuse(Error{Frame: g.n}, "more than %d numbers, expected a smaller file", maxNumbers)
 	}

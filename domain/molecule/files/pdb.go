@@ -154,9 +154,9 @@ func elementsOf(line string) (element, two string, placed bool) {
 	return element, two, placed && line[0] == 'H' && len(whole) < 4
 }
 
-// told gives sites the elements of two letters that fit the distance to the nearest atom, if it is near enough to tell:
-// CA at 1.1 Å from a hydrogen is no calcium. Else columns decide. The first frame decides for all.
-func (p *pdb) told(sites []site) {
+// settleElements gives sites the elements of two letters that fit the distance to the nearest atom, if it is near
+// enough to tell: CA at 1.1 Å from a hydrogen is no calcium. Else columns decide. The first frame decides for all.
+func (p *pdb) settleElements(sites []site) {
 	first, changed := p.elements == nil, 0
 	if first {
 		p.elements = map[molecule.Atom]string{}
@@ -211,7 +211,7 @@ func (p *pdb) end() {
 		return
 	}
 	sites := p.chosen()
-	p.told(sites)
+	p.settleElements(sites)
 	atoms, lines := make([]molecule.Atom, len(sites)), make([]int, len(sites))
 	x := make([]float64, 0, 3*len(sites))
 	for i, s := range sites {

@@ -33,20 +33,26 @@ func (pl *Planner) Off(q []float64) float64 {
 	return by
 }
 
-// Relax moves each waypoint but the ends half the way to the middle of its neighbours, on Σ, wherever that keeps the
-// margin at the waypoint and touches nothing before and behind it.
+// Relax moves each waypoint but the ends half the way to the middle of its neighbours, on Σ. It does so where the
+// waypoint keeps the margin and the least room that the motion had, and touches nothing before and behind it. Without
+// that room each pass would pull motions a millimetre nearer to obstacles than the law that they are drawn from.
 func (pl *Planner) Relax(q []float64, passes int) {
 	n, mid := pl.m, make([]float64, pl.m)
 	keep := pl.keep
 	defer func() { pl.keep = keep }()
 	pl.keep = 0 // of clear
+	least := math.Inf(1)
+	for at := 0; at < len(q); at += n {
+		least = min(least, pl.roomAt(q[at:at+n]))
+	}
 	for range passes {
 		for at := n; at < len(q)-n; at += n {
 			before, now, next := q[at-n:at], q[at:at+n], q[at+n:at+2*n]
 			for j := range mid {
 				mid[j] = now[j]/2 + (before[j]+next[j])/4
 			}
-			if pl.Onto(mid) && pl.stands(mid, 0) && pl.clear(before, mid) && pl.clear(mid, next) {
+			if pl.Onto(mid) && pl.roomAt(mid) >= max(least, pl.p.Margin) && pl.clear(before, mid) &&
+				pl.clear(mid, next) {
 				copy(now, mid)
 			}
 		}
@@ -61,9 +67,14 @@ func (pl *Planner) stands(q []float64, more float64) bool {
 			return false
 		}
 	}
+	return pl.roomAt(q) >= pl.p.Margin+more
+}
+
+// roomAt returns the least clearance of a configuration.
+func (pl *Planner) roomAt(q []float64) float64 {
 	pl.arm.Coordinates(pl.x0, q)
 	room, _ := pl.room.Clearance(pl.x0)
-	return room >= pl.p.Margin+more
+	return room
 }
 
 // Repair returns a motion through the waypoints q, from the first to the last. It skips waypoints that it cannot join

@@ -2,12 +2,9 @@
 package trial
 
 import (
-	"bytes"
 	"os"
-	"path/filepath"
 	"testing"
 
-	"github.com/landing-diffusion/landing/base/arrayfile"
 	"github.com/landing-diffusion/landing/constraint"
 	"github.com/landing-diffusion/landing/experiment"
 	"github.com/landing-diffusion/landing/experiment/judge"
@@ -54,15 +51,4 @@ func Feasible(t *testing.T, set constraint.Set, x []float64) {
 			t.Errorf("sample %d: %s is %g", i/len(names), names[a], v)
 		}
 	}
-}
-
-// Save writes the samples that are not lost to a file and returns its path.
-func Save(t *testing.T, s *judge.Samples) string {
-	t.Helper()
-	var b bytes.Buffer
-	rows := arrayfile.Array{Shape: []int{s.N() - s.Failed(), s.Dim}, Float64: s.Good()}
-	testkit.OK(t, arrayfile.EncodeNPY(&b, rows))
-	path := filepath.Join(t.TempDir(), "samples.npy")
-	testkit.OK(t, os.WriteFile(path, b.Bytes(), 0o600))
-	return path
 }

@@ -82,7 +82,7 @@ func (s *sampler) Generate(ctx context.Context, dst []float64, failed []bool, fi
 		ξ := keyed.GeneratedLatent.Stream(seed, uint64(e))
 		s.pool.Do(parallel.Blocks(n, s.rows), func(w, b int) {
 			lo, hi := parallel.Block(b, n, s.rows)
-			s.ask(s.work[w], nets[w], dst[lo*d:hi*d], at[lo*d:hi*d], still[lo:hi], failed[lo:hi], ξ,
+			s.answer(s.work[w], nets[w], dst[lo*d:hi*d], at[lo*d:hi*d], still[lo:hi], failed[lo:hi], ξ,
 				first+uint64(lo), t, e)
 		})
 	}
@@ -93,9 +93,9 @@ func (s *sampler) Generate(ctx context.Context, dst []float64, failed []bool, fi
 	return out, nil
 }
 
-// ask writes x̂_0 of the states at, but where a sample is to stay or the answer cannot be brought to
+// answer writes x̂_0 of the states at, but where a sample is to stay or the answer cannot be brought to
 // Σ. At the first evaluation that fails the sample.
-func (s *sampler) ask(w *worker, net method.Score, dst, at []float64, still, failed []bool, ξ keyed.Stream,
+func (s *sampler) answer(w *worker, net method.Score, dst, at []float64, still, failed []bool, ξ keyed.Stream,
 	first uint64, t float64, e int) {
 	d, n := s.d, len(still)
 	for i := range n {

@@ -18,8 +18,8 @@ import numpy as np
 from . import _arrays
 from ._arrays import Array
 from ._errors import ConstraintError, ProblemError, called
+from ._functions import traced, traced_given
 from ._process import call
-from ._trace import traced
 
 __all__ = ["Constraint", "Formulas", "Observable", "Problem", "Values"]
 
@@ -193,15 +193,19 @@ class Problem:
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Writes the problem file, which from_yaml and the program read. Paths in it are absolute."""
-        if self._tree is None:
-            raise ProblemError(f"the problem is in {self._source} already: copy that")
-        tree: dict[str, Any] = json.loads(json.dumps(self._tree))
+        tree = self.to_dict()
         for key, value in self._settings.items():
             part, (*above, last) = tree, key.split(".")
             for name in above:
                 part = part.setdefault(name, {})
             part[last] = value
         Path(path).write_text(_file(tree), encoding="utf-8")
+
+    def to_dict(self) -> dict[str, Any]:
+        """Returns the problem laid out as a problem file: what from_dict takes."""
+        if self._tree is None:
+            raise ProblemError(f"the problem is in {self._source}")
+        return dict(json.loads(json.dumps(self._tree)))
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Problem) and self.__dict__ == other.__dict__
@@ -294,6 +298,11 @@ class Problem:
                 yield str(path), options
 
 
+def given_file(given: Mapping[str, Any], dim: int, condition: Sequence[str]) -> str:
+    """Returns constraints that are added at generation as a file: functions are traced."""
+    return _file(traced_given(_plain(given, "given"), dim, condition))
+
+
 def settings_options(settings: Mapping[str, Any] | None) -> list[str]:
     """Returns --set options of {"key": value}."""
     options = []
@@ -308,7 +317,7 @@ _FORMULA = (
     "Functions may stand in equality, inequality, observe and potential; elsewhere write text, numbers, lists and dicts, "
     "as in a problem file (docs/problem-file.md)"
 )
-_FUNCTIONS = re.compile(r"set\b.*\.(in)?equality\[\d+\](\.expr)?|(observe\[\d+\]|potential)\.expr")
+_FUNCTIONS = re.compile(r"(set|given)\b.*\.(in)?equality\[\d+\](\.expr)?|((given\.)?observe\[\d+\]|potential)\.expr")
 
 
 def _plain(value: Any, at: str) -> Any:
@@ -317,6 +326,8 @@ def _plain(value: Any, at: str) -> Any:
     Raises:
         ConstraintError: it is a function, or nothing that a problem file can hold.
     """
+    if callable(value) and _FUNCTIONS.fullmatch(at):
+        return value
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         fields = ((f.name.rstrip("_"), getattr(value, f.name)) for f in dataclasses.fields(value))
         return {k: _plain(v, f"{at}.{k}") for k, v in fields if v is not None and not _silent(v)}
@@ -349,8 +360,6 @@ def _plain(value: Any, at: str) -> Any:
                 v = {"name": v["expr"], **v}  # what a constraint without a name is called
             out.append(v)
         return out
-    if callable(value) and _FUNCTIONS.fullmatch(at):
-        return value
     if callable(value):
         called = getattr(value, "__qualname__", None) or repr(value)
         raise ConstraintError(f"{at} is a Python function, {called}. {_FORMULA}.", key=at)

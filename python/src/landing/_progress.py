@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
+import warnings
 from typing import Any
 
 from ._process import Event
@@ -66,7 +67,9 @@ class Bar:
 
 def _new(what: str, unit: str, total: int | None) -> Any:
     try:
-        from tqdm.auto import tqdm
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of notebooks without ipywidgets: the bar is text there
+            from tqdm.auto import tqdm
     except ImportError:
         return Plain(what, unit, total)
     return tqdm(desc=what, unit=unit, total=total, mininterval=0.1)

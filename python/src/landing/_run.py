@@ -9,6 +9,7 @@ import os
 import shutil
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextvars import ContextVar
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, cast
@@ -18,7 +19,7 @@ import numpy as np
 from . import _arrays
 from ._arrays import Array
 from ._errors import ArrayError, CheckError, DataError, Interrupted, LandingError, UsageError, called
-from ._problem import Problem, settings_options
+from ._problem import Problem, given_file, settings_options
 from ._process import OUT_OF_TIME, Event, call, warn
 from ._progress import Bar
 from ._results import Finding, Grade, Metric, Remedy, Verdict, record
@@ -86,6 +87,9 @@ def train(
         return _fit(["train"], options + more, source, progress)
 
 
+ENGINE: ContextVar[list[str]] = ContextVar("engine", default=[])  # flags by which landing.torch trains
+
+
 def _fit(verb: list[str], options: list[str], source: str, progress: bool | None) -> Run:
     """Trains with a bar, and keeps hold of the run if it is interrupted."""
     folder: list[str] = []
@@ -98,7 +102,7 @@ def _fit(verb: list[str], options: list[str], source: str, progress: bool | None
             bar(event)
 
         try:
-            call(verb, options, [source], on_event=listen, accept=[OUT_OF_TIME])
+            call(verb, [*options, *ENGINE.get()], [source], on_event=listen, accept=[OUT_OF_TIME])
         except KeyboardInterrupt:
             bar.close()
             raise Interrupted(_kept(folder)) from None
@@ -230,6 +234,7 @@ class Run:
         seed: int | None = None,
         first: int = 0,
         condition: Condition | None = None,
+        given: Mapping[str, Any] | str | os.PathLike[str] | None = None,
         settings: Settings | None = None,
         checkpoint: str | None = None,
         data: Any = None,
@@ -246,6 +251,8 @@ class Run:
             first: number of the first sample.
             condition: of a run with a condition: values by name; or an array with a row for each; or a file with
                 them. Samples then hold the condition behind the point.
+            given: constraints and observations that training did not know: a YAML file, or its keys, as
+                {"inequality": [{"name": "top", "expr": "x[0] >= 0.5"}]}, or functions: {"inequality": [f]}. Samples then depend on each other and on n.
             settings: keys of generation to draw by, as {"process.steps": 25}.
             checkpoint: None: the best by held-out distances, or the newest.
             data: the run's data, if its file is gone and the folder does not keep what generation needs.
@@ -255,7 +262,8 @@ class Run:
             LandingWarning: samples failed and are left out: which.
 
         Raises:
-            CheckError: more samples failed, or violate more, than the run allows; .result holds the others.
+            CheckError: more samples failed, or violate more, than the run allows; .result holds the others. Or few
+                samples are effective under given.
         """
         n, first = _whole(n, "n", 1), _whole(first, "first", 0)
         if first + n > _MOST_UINT64:
@@ -266,7 +274,14 @@ class Run:
             options.append(f"--seed={_whole(seed, 'seed', 0, _MOST_UINT64)}")
         with self._asked(condition) as asked, TemporaryDirectory(prefix="landing-") as folder:
             # Under one condition, or none, the numbers of samples are those of the call: it can be cut.
-            each = n if condition is not None else max(1, _MOST_NUMBERS // self.dim)
+            each = n if condition is not None or given is not None else max(1, _MOST_NUMBERS // self.dim)
+            if isinstance(given, Mapping):  # JSON is YAML
+                file = Path(folder) / "given.yaml"
+                names = self.condition_names
+                file.write_text(given_file(given, self.dim - len(names), names), encoding="utf-8")
+                given = file
+            if given is not None:
+                options.append(f"--given={os.fspath(given)}")
             self._room(n, each)
             parts: list[Array] = []
             with Bar("generating", "sample", progress, total=None if condition is not None else n) as bar:

@@ -2,6 +2,7 @@
 
     net = landing.torch.load(run)
     s = net(x, p, t)             # n×d; p=None for overdamped processes
+    run = landing.torch.fit("problem.yaml", "points.csv", device="cuda")   # trains in PyTorch
 
 It reads rows as the binary does (package score of the sources): s(x, p, t) = m(t) F(row), where the row holds
 x, p, t and the waves of each, all made in float64, and F runs in the type of its weights. m and where a path
@@ -28,7 +29,7 @@ except ImportError as e:
 from ._errors import DataError, UsageError
 from ._run import Run
 
-__all__ = ["Score", "load", "read_safetensors"]
+__all__ = ["Score", "fit", "load", "read_safetensors"]
 
 _MOST_HEADER = 100 << 20
 _TYPES = {"F64": "<f8", "F32": "<f4", "I64": "<i8", "I32": "<i4", "U8": "|u1"}
@@ -85,6 +86,39 @@ def load(run: Run | str | os.PathLike[str], *, checkpoint: str | None = None, dt
     for p in net.parameters():
         p.data = p.data.to(dtype)
     return net.eval()
+
+
+def fit(
+    what: Any,
+    data: Any = None,
+    *,
+    device: str | torch.device | None = None,
+    precision: str = "float32",
+    **options: Any,
+) -> Run:
+    """Trains the network of a problem or of a run in PyTorch, and returns the run.
+
+    Rows, loss, optimiser, rates, stopping rule and checkpoints are those of `landing.train`. All that takes a run
+    goes on from it: `generate`, `report`, `export`, `serve`, and training without PyTorch (`run.resume`).
+
+    Under `torchrun` every process simulates and trains its share of each batch; all read the same files.
+
+    Args:
+        what: a Problem or the path of a problem file, to train as `landing.train` does; or a Run or the path of a run
+            folder, to continue as `Run.resume` does.
+        data: as in `train` and `resume`.
+        device: such as "cuda", "cuda:1" or "cpu". None: a GPU if there is one.
+        precision: of products: "float32"; "tf32" or "bfloat16", which are faster on a GPU.
+        options: of `train` or `resume`: settings, budget, max_time, out, runs, workers, progress, …
+
+    Raises:
+        UsageError: an argument; a method or a device that PyTorch cannot train here.
+        LandingError: as of `train`; or the GPU has no room for a batch.
+        Interrupted: of Ctrl-C, with the run in .run.
+    """
+    from ._engine import fit  # which needs this module
+
+    return fit(what, data, device, precision, options)
 
 
 class Score(nn.Module):
@@ -166,12 +200,13 @@ class _Reading(nn.Module):
         w = u - low
         return (1 - w) * values[low] + w * values[(low + 1).clamp(max=last)]
 
-    def forward(self, x: Tensor, p: Tensor | None, t: Tensor, hidden: bool) -> Tensor:
-        """Rows (x, p, t, φ(x), χ(t)) and whether the condition is hidden."""
+    def forward(self, x: Tensor, p: Tensor | None, t: Tensor, hidden: bool | Tensor) -> Tensor:
+        """Rows (x, p, t, φ(x), χ(t)) and whether the condition is hidden, of all rows or of each."""
         n, d = x.shape
         c = (x - self.centre) / self.scale  # coordinates; those of a condition as the network reads them
-        if hidden:
-            c = torch.cat([c[:, : self.free], torch.zeros_like(c[:, self.free :])], 1)
+        if self.null and hidden is not False:
+            sees = 1 - torch.as_tensor(hidden, dtype=c.dtype, device=c.device).reshape(-1, 1)
+            c = torch.cat([c[:, : self.free], c[:, self.free :] * sees], 1)
         parts = [torch.cat([c[:, : self.free] / self.unit, c[:, self.free :]], 1)]
         if p is not None:
             parts.append(p)
@@ -192,7 +227,7 @@ class _Reading(nn.Module):
             angle = math.pi / self.horizon * 2**i * t
             parts.append(torch.stack([angle.sin(), angle.cos()], -1))
         if self.null:
-            parts.append(torch.full_like(t, float(hidden))[:, None])
+            parts.append((torch.zeros_like(t) + hidden)[:, None])
         return torch.cat(parts, 1)
 
 
@@ -215,8 +250,12 @@ class _MLP(nn.Module):
             h = layer(h if i == 0 else F.silu(h))
         return h
 
-    def forward(self, read: _Reading, x: Tensor, p: Tensor | None, t: Tensor, hidden: bool) -> Tensor:
+    def forward(self, read: _Reading, x: Tensor, p: Tensor | None, t: Tensor, hidden: bool | Tensor) -> Tensor:
         return self.pass_rows(read(x, p, t, hidden))
+
+    def export(self, values: list[Tensor]) -> dict[str, Tensor]:
+        """Values of the parameters, in their order, as a checkpoint names and shapes them."""
+        return {f"layer_{i // 2}.{'bias' if i % 2 else 'weight'}": v for i, v in enumerate(values)}
 
 
 def _linear(weight: Tensor, bias: Tensor) -> nn.Linear:
@@ -243,7 +282,7 @@ class _Aligned(_MLP):
         rest = (y[self.pairs[:, 0]] - y[self.pairs[:, 1]]).norm(dim=-1)
         self.register_buffer("rest", rest, persistent=False)
 
-    def forward(self, read: _Reading, x: Tensor, p: Tensor | None, t: Tensor, hidden: bool) -> Tensor:
+    def forward(self, read: _Reading, x: Tensor, p: Tensor | None, t: Tensor, hidden: bool | Tensor) -> Tensor:
         n = len(x)
         at = x.reshape(n, -1, 3)
         at = at - at.mean(1, keepdim=True)
@@ -323,6 +362,18 @@ class _Temporal(nn.Module):
                 w = w[0]
             self.register_parameter(name.replace(".", "__"), nn.Parameter(w))
 
+    def export(self, values: list[Tensor]) -> dict[str, Tensor]:
+        """Values of the parameters, in their order, as a checkpoint names and shapes them."""
+        out = {}
+        for name, v in zip(self._parameters, values, strict=True):
+            name = name.replace("__", ".")
+            if name.endswith(".weight"):
+                v = v[:, None] if name.startswith(("time_", "film")) else v.transpose(1, 2)
+            elif name != "head.bias":
+                v = v[None]
+            out[name] = v
+        return out
+
     def _get(self, name: str) -> Tensor | None:
         return self._parameters.get(name.replace(".", "__"))
 
@@ -345,7 +396,7 @@ class _Temporal(nn.Module):
         side = self._get(name + ".side.weight")
         return y + (x if side is None else F.conv1d(x, side)), rest
 
-    def forward(self, read: _Reading, x: Tensor, p: Tensor | None, t: Tensor, hidden: bool) -> Tensor:
+    def forward(self, read: _Reading, x: Tensor, p: Tensor | None, t: Tensor, hidden: bool | Tensor) -> Tensor:
         n, d, moving = len(x), self.dim, self.steps * self.width
         first = self._get("head.weight")
         assert first is not None

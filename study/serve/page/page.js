@@ -153,10 +153,11 @@
   addEventListener("resize", () => show(shown));
 
   const current = () => runs.find(r => r.name === select.value);
-  const body = () => {
+  const body = given => {
     const ask = { n: +find("n").value, seed: +find("seed").value, first: +find("first").value };
     const c = current()?.condition;
     if (c) ask.condition = Object.fromEntries(c.names.map((name, k) => [name, +find("given-" + k).value]));
+    if (given) ask.given = given;
     return JSON.stringify(ask);
   };
   const path = what => `/v1/runs/${encodeURIComponent(select.value)}/${what}`;
@@ -243,7 +244,7 @@
   find("save").addEventListener("click", async () => {
     if (!find("ask").reportValidity()) return;
     try {
-      const answer = await get(path("samples"), { method: "POST", body: body(), headers: { "Content-Type": "application/json", Accept: "application/x-npy" } });
+      const answer = await get(path("samples"), { method: "POST", body: body(find("given").value.trim()), headers: { "Content-Type": "application/json", Accept: "application/x-npy" } });
       const blob = await answer.blob(), link = document.createElement("a");
       link.href = URL.createObjectURL(blob);
       link.download = `${select.value}-${find("seed").value}-${find("first").value}.npy`;

@@ -52,7 +52,7 @@ func TestArmEncodings(t *testing.T) {
 	if _, err := exec.LookPath(as); err != nil {
 		t.Skip("no aarch64-linux-gnu-as here (Debian: apt-get install binutils-aarch64-linux-gnu)")
 	}
-	files := testkit.Must(filepath.Glob("../../*_arm64.s"))
+	files := append(testkit.Must(filepath.Glob("../../*_arm64.s")), "../../../../constraint/geometry/pattern_arm64.s")
 	var want []string
 	source := ".arch armv8.6-a\n"
 	for _, file := range files {
@@ -81,5 +81,27 @@ func TestArmEncodings(t *testing.T) {
 		if got := fmt.Sprintf("%02X%02X%02X%02X", c[3], c[2], c[1], c[0]); got != w[:8] {
 			t.Errorf("%s: GNU as makes %s", w, got)
 		}
+	}
+}
+
+// Instructions of the inner loops, for docs/history/arm64.md: a tile of 6×16 multiply-adds takes 36, 24 of them
+// multiply, so that four pipes are busy for six cycles and eight instructions a cycle suffice.
+func TestInnerLoops(t *testing.T) {
+	for _, c := range []struct {
+		file, function, label, multiply string
+		all, multiplies                 int
+	}{
+		{"tile", "tileNEON", "loop6", "fmla", 36, 24},
+		{"tile", "tileBFDOT", "loop6", "bfdot", 36, 24},
+		{"float64", "tile64NEON", "loop6", "fmla", 36, 24},
+		{"vector", "adamNEON", "loop", "f", 37, 22},
+		{"vector", "biasSiLUNEON", "loop", "f", 83, 38},
+	} {
+		text := string(testkit.Must(os.ReadFile("../../" + c.file + "_arm64.s")))
+		_, text, _ = strings.Cut(text, "TEXT ·"+c.function+"(SB)")
+		_, text, _ = strings.Cut(text, "\n"+c.label+":\n")
+		text, _, _ = strings.Cut(text, " "+c.label+"\n")
+		testkit.Equal(t, strings.Count(text, "\n")+1, c.all, "%s: instructions", c.function)
+		testkit.Equal(t, strings.Count(text, "// "+c.multiply), c.multiplies, "%s: %s", c.function, c.multiply)
 	}
 }

@@ -2,7 +2,7 @@
 //
 // AVX2 and AVX-512 code comes from the same descriptions, so that both make the same operations in the same order on
 // every element. NEON code is AVX2 code in translation (neon.go). Instructions that Go's assembler does not know are
-// written as bytes.
+// written as bytes. "gen name_amd64.s" translates a file that was written by hand.
 package main
 
 import (
@@ -86,6 +86,10 @@ func (f *file) end() {
 }
 
 func main() {
+	if len(os.Args) == 2 && strings.HasSuffix(os.Args[1], "_amd64.s") {
+		translateFile(os.Args[1])
+		return
+	}
 	for _, out := range []struct {
 		name  string      // of the file
 		first func(*file) // data

@@ -3,6 +3,8 @@ package main
 import (
 	"fmt"
 	"log"
+	"os"
+	"path/filepath"
 	"regexp"
 	"strconv"
 	"strings"
@@ -34,11 +36,14 @@ var armGeneral = map[string]string{
 	"R10": "R8", "R11": "R9", "R12": "R10", "R13": "R11", "R14": "R12", "R15": "R13",
 }
 
+// shifts has the scales of an index.
+var shifts = map[string]string{"1": "", "4": "<<2", "8": "<<3"}
+
 // armScalar has the instructions whose operands stay in their order.
 var armScalar = map[string]string{
 	"MOVQ": "MOVD", "ADDQ": "ADDS", "SUBQ": "SUBS", "PCALIGN": "PCALIGN", "RET": "RET",
 	"JMP": "B", "JEQ": "BEQ", "JZ": "BEQ", "JNE": "BNE", "JNZ": "BNE", "JLT": "BLT", "JGE": "BGE", "JG": "BGT",
-	"JGT": "BGT",
+	"JGT": "BGT", "SHLQ": "LSL", "MOVLQSX": "MOVW", "MOVBLZX": "MOVBU",
 }
 
 // An armOp is an instruction on vectors of equal numbers.
@@ -61,6 +66,9 @@ var armVector = map[string]armOp{
 
 var (
 	fcmgt  = armOp{"fcmgt", 0x6EA0E400, sz}
+	fcmge  = armOp{"fcmge", 0x6E20E400, sz}
+	fcmeq  = armOp{"fcmeq", 0x4E20E400, sz}
+	mvn    = armOp{"mvn", 0x6E205800, 0}
 	orr    = armOp{"orr", 0x4EA01C00, 0}
 	bit    = armOp{"bit", 0x6EA01C00, 0}
 	fsqrt  = armOp{"fsqrt", 0x6EA1F800, sz}
@@ -117,8 +125,8 @@ func numbered(reg string) int {
 
 var (
 	constantAt = regexp.MustCompile(`^\w+<>\+(\d+)\(SB\)$`)
-	indexed    = regexp.MustCompile(`^\((\w+)\)\((\w+)\*(\d)\)$`)
-	indirect   = regexp.MustCompile(`^(\d*)\((\w+)\)$`)
+	indexed    = regexp.MustCompile(`^(-?\d*)\((\w+)\)\((\w+)\*(\d)\)$`)
+	indirect   = regexp.MustCompile(`^(.*)\((\w+)\)$`)
 )
 
 // source returns the registers of an operand by half. One that lies in memory is loaded to the spare pair.
@@ -132,8 +140,8 @@ func (f *file) source(operand string) [2]int {
 	case m != nil:
 		f.p("\tFMOVQ %s(%s), F%d", m[1], base, i)
 		return [2]int{i, i}
-	case indirect.MatchString(operand):
-		f.p("\tFLDPQ %s, (F%d, F%d)", f.general(operand), i, i+1)
+	case strings.Contains(operand, "("):
+		f.p("\tFLDPQ %s, (F%d, F%d)", f.general(operand, true), i, i+1)
 	default:
 		i = 2 * f.pair(numbered(operand))
 	}
@@ -177,49 +185,70 @@ func (f *file) multiplyElement(size string, b, a, c int) {
 	}
 }
 
-// general translates a general register, an immediate, a parameter or an address.
-func (f *file) general(operand string) string {
+// general translates a general register, an immediate, a parameter or an address. NEON has no address of a base, an
+// index and an offset, none with an index of 8 bytes for a number of 4, and none with an index for a pair: the scratch
+// register then has the sum.
+func (f *file) general(operand string, pair bool) string {
 	if r, ok := armGeneral[operand]; ok {
 		return r
 	}
-	if m := indexed.FindStringSubmatch(operand); m != nil && m[3] == "1" {
-		return fmt.Sprintf("(%s)(%s)", armGeneral[m[1]], armGeneral[m[2]])
+	if m := indexed.FindStringSubmatch(operand); m != nil {
+		at, index := armGeneral[m[2]], armGeneral[m[3]]+shifts[m[4]]
+		if m[1] == "" && m[4] != "8" && !pair {
+			return fmt.Sprintf("(%s)(%s)", at, index)
+		}
+		f.p("\tADD %s, %s, %s", index, at, scratch)
+		return fmt.Sprintf("%s(%s)", m[1], scratch)
 	}
-	if m := indirect.FindStringSubmatch(operand); m != nil && m[2] != "FP" {
+	if m := indirect.FindStringSubmatch(operand); m != nil && armGeneral[m[2]] != "" {
 		return fmt.Sprintf("%s(%s)", m[1], armGeneral[m[2]])
 	}
 	return operand
+}
+
+// compare compares a register or what is in memory with a register or an immediate.
+func (f *file) compare(load, a, b string) {
+	in := func(operand string) string {
+		g := f.general(operand, false)
+		if strings.Contains(g, "(") {
+			f.p("\t%s %s, %s", load, g, scratch)
+			return scratch
+		}
+		return g
+	}
+	f.p("\tCMP %s, %s", in(b), in(a))
 }
 
 // translate writes what an instruction of x86 becomes.
 func (f *file) translate(line string) {
 	op, rest, _ := strings.Cut(line, " ")
 	args := strings.Split(rest, ", ")
-	if scalar, ok := armScalar[op]; ok {
+	if scalar, ok := armScalar[op]; ok && !strings.HasPrefix(args[len(args)-1], "X") {
 		for i, a := range args {
-			args[i] = f.general(a)
+			args[i] = f.general(a, false)
 		}
 		f.p("\t%s", strings.TrimRight(scalar+" "+strings.Join(args, ", "), " "))
 		return
 	}
 	switch op {
 	case "VZEROUPPER": // x86 alone
-	case "DECQ":
-		f.p("\tSUBS $1, %s", f.general(args[0]))
+	case "INCQ", "DECQ":
+		f.p("\t%s $1, %s", map[string]string{"INCQ": "ADDS", "DECQ": "SUBS"}[op], f.general(args[0], false))
 	case "XORQ":
-		f.p("\tMOVD $0, %s", f.general(args[1]))
-	case "TESTQ":
-		f.p("\tCMP $0, %s", f.general(args[0]))
+		f.p("\tMOVD $0, %s", f.general(args[1], false))
+	case "TESTQ", "TESTL":
+		f.compare("", args[0], "$0")
 	case "CMPQ":
-		a := f.general(args[0])
-		if strings.Contains(a, "(FP)") {
-			f.p("\tMOVD %s, %s", a, scratch)
-			a = scratch
-		}
-		f.p("\tCMP %s, %s", f.general(args[1]), a)
+		f.compare("MOVD", args[0], args[1])
+	case "CMPB":
+		f.compare("MOVBU", args[0], args[1])
 	case "LEAQ":
 		m := indexed.FindStringSubmatch(args[0])
-		f.p("\tADD %s, %s, %s", armGeneral[m[2]], armGeneral[m[1]], f.general(args[1]))
+		to := f.general(args[1], false)
+		f.p("\tADD %s%s, %s, %s", armGeneral[m[3]], shifts[m[4]], armGeneral[m[2]], to)
+		if m[1] != "" {
+			f.p("\tADD $%s, %s", m[1], to)
+		}
 	default:
 		f.translateVector(op, args)
 	}
@@ -251,12 +280,17 @@ func (f *file) translateVector(op string, args []string) {
 		return
 	}
 	switch op {
+	case "MOVQ": // to a vector
+		f.p("\tFMOVD %s, F%d", f.general(args[0], false), f.source(last)[0])
 	case "VMOVUPS", "VMOVUPD", "VMOVSD":
 		f.moveVector(op, args[0], args[1])
 	case "VBROADCASTSS", "VBROADCASTSD":
 		d := f.source(last)
-		f.p("\tFMOV%s %s, F%d", size, f.general(args[0]), d[0])
-		if strings.Contains(args[0], "(FP)") { // what is in memory is multiplied by its first element
+		element := !strings.HasPrefix(args[0], "X") && !strings.Contains(args[0], "(FP)")
+		if !strings.HasPrefix(args[0], "X") {
+			f.p("\tFMOV%s %s, F%d", size, f.general(args[0], false), d[0])
+		}
+		if !element { // multiplyElement takes the first
 			code, t := map[string]uint32{"S": 0x4E040400, "D": 0x4E080400}[size], strings.ToLower(size)
 			for _, to := range []int{d[1], d[0]} {
 				f.word(code|uint32(d[0])<<5|uint32(to), "dup v%d.%s%s, v%d.%s[0]", to,
@@ -280,10 +314,19 @@ func (f *file) translateVector(op string, args []string) {
 	case "VPSRAD", "VPSLLD", "VPSLLQ":
 		f.shift(op, size, args)
 	case "VCMPPS", "VCMPPD":
-		if args[0] == "$30" { // greater; others are less
-			args[1], args[2] = args[2], args[1]
+		switch args[0] {
+		case "$1", "$17": // less
+			each(fcmgt, args[1], args[2])
+		case "$30":
+			each(fcmgt, args[2], args[1])
+		case "$0x1D":
+			each(fcmge, args[2], args[1])
+		case "$0x04": // not equal
+			each(fcmeq, args[2], args[1])
+			each(mvn, last)
+		default:
+			log.Fatalf("no NEON for %s %s", op, strings.Join(args, ", "))
 		}
-		each(fcmgt, args[1], args[2])
 	case "VBLENDVPS", "VBLENDVPD":
 		f.copyVector(args[2], last)
 		each(bit, args[1], args[0])
@@ -309,21 +352,25 @@ func (f *file) copyVector(from, to string) {
 // moveVector loads, stores or copies.
 func (f *file) moveVector(op, from, to string) {
 	load := !strings.HasPrefix(from, "X") && !strings.HasPrefix(from, "Y")
-	reg, at := from, f.general(to)
+	pair := !f.single && op != "VMOVSD"
+	reg, at := from, to
 	if load {
-		reg, at = to, f.general(from)
+		reg, at = to, from
+	}
+	if !constantAt.MatchString(at) {
+		at = f.general(at, pair)
 	}
 	r := f.source(reg)
-	move := func(op, pair string) {
+	move := func(op, registers string) {
 		if load {
-			f.p("\t%s %s, %s", op, at, pair)
+			f.p("\t%s %s, %s", op, at, registers)
 		} else {
-			f.p("\t%s %s, %s", op, pair, at)
+			f.p("\t%s %s, %s", op, registers, at)
 		}
 	}
 	one := fmt.Sprintf("F%d", r[0])
 	switch {
-	case constantAt.MatchString(from):
+	case constantAt.MatchString(from), at[0] == 'Y':
 		f.copyVector(from, to)
 	case f.single:
 		move("FMOVS", one)
@@ -354,6 +401,29 @@ func (f *file) shift(op, size string, args []string) {
 		f.word(code|uint32(immediate)<<16|uint32(s[h])<<5|uint32(d[h]), "%s v%d.%s, v%d.%s, #%d", name, d[h], suffix,
 			s[h], suffix, by)
 	})
+}
+
+// translateFile writes the translation of a file of assembly in AVX2, name_amd64.s.
+func translateFile(name string) {
+	text, err := os.ReadFile(name)
+	if err != nil {
+		log.Fatal(err)
+	}
+	f := &file{isa: neon[0]}
+	f.p("// Code generated from %s by base/kernel/internal/gen; DO NOT EDIT.\n", filepath.Base(name))
+	for line := range strings.Lines(string(text)) {
+		code, _, comment := strings.Cut(strings.TrimRight(line, "\n"), "//")
+		switch op, rest, _ := strings.Cut(strings.TrimSpace(code), " "); {
+		case op != "" && strings.HasPrefix(code, "\t"):
+			f.in("%s", strings.TrimSpace(op+" "+strings.TrimSpace(rest)))
+		case op != "" || !comment:
+			f.p("%s", code)
+		}
+	}
+	to := strings.TrimSuffix(filepath.Base(name), "_amd64.s") + "_arm64.s"
+	if err := os.WriteFile(to, f.Bytes(), 0o644); err != nil {
+		log.Fatal(err)
+	}
 }
 
 // pairsNEON writes what lays float32 numbers out as pairs of bfloat16, for whole blocks: pairs_arm64.go has the rest.
