@@ -95,6 +95,7 @@ def test_hub(run: landing.Run, folder: Path, monkeypatch: pytest.MonkeyPatch) ->
         def upload_folder(self, repo_id, folder_path, commit_message) -> None:
             shutil.copytree(folder_path, folder / "hub" / repo_id)
 
+    run = landing.Run.open(shutil.copytree(run.path, folder / "mine"))  # it gets a report
     hub = types.ModuleType("huggingface_hub")
     hub.HfApi = HfApi
     hub.snapshot_download = lambda repo_id, revision, token, allow_patterns: str(folder / "hub" / repo_id)
