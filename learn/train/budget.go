@@ -91,7 +91,7 @@ func NewPacer(limit float64, refresh, evaluate, most, epoch int, r Reading) *Pac
 		most: min(most, MaxClocked), begin: r, now: r, first: epoch, epoch: epoch}
 }
 
-// Paused hears of seconds in which a decision was saved. They would make the epochs look slow, and new decisions due.
+// Paused adds seconds in which a decision was saved. They would make the epochs look slow, and new decisions due.
 func (p *Pacer) Paused(seconds float64) { p.paused += seconds }
 
 // Epoch records the clocks after `epoch` epochs, and after their evaluation if one was due.
