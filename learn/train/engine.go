@@ -26,12 +26,12 @@ import (
 // rows, ahead of the steps that use them, and decides all else: the rate, the average, the end of the training.
 //
 // A message is a safetensors file behind its length in eight bytes; "op" in its metadata names it. The engine begins
-// with hello: its rank, the size of its group and, above rank 0, where the rows begin. At rank 0 it then gets network
-// (a description), weights (named as in a checkpoint), rows (of a batch), step (an update by the next rows) and pull
-// (send the weights). It answers steps by done: their losses and gradient norms.
+// with hello: its rank, the size of its group and, above rank 0, where the rows begin. At rank 0 it gets network (a
+// description), weights (named as in a checkpoint), rows (of a batch), step (an update by the next rows) and pull (send
+// the weights). It answers steps by done, with losses and gradient norms.
 //
 // A row is x, p, t and 1 where the condition is hidden, in float64; and c, w, u and Q in float32. The loss of rows is
-// Σ w/2 ‖u − c Π F(x, p, t)‖² with the network's output F and Π = I − QᵀQ. Held coordinates have no part in it.
+// Σ w/2 ‖u − c Π F(x, p, t)‖² with the network's output F and Π = I − QᵀQ. Held coordinates do not count.
 type Engine struct {
 	Rank  int
 	size  int
@@ -46,9 +46,9 @@ type Engine struct {
 	asked int    // steps without an answer
 }
 
-// A batch is what the trainer knows of rows that the engine has.
+// A batch is what the trainer knows of rows that the engine has: the number of items of the epoch, and of rows.
 type batch struct {
-	items, rows int // of the epoch, of the batch
+	items, rows int
 	report      method.Report
 	err         error
 }
@@ -125,7 +125,10 @@ func (t *Trainer[T]) By(e *Engine, run string, about any) error {
 
 // MakeRows makes the rows of an engine of rank 1 or higher until it is gone.
 func (t *Trainer[T]) MakeRows(ctx context.Context) error {
-	return cmp.Or(t.source.Prepare(ctx, t.cfg.Seed), t.makeRows(ctx, t.engine.from, func(batch) {}))
+	if err := t.source.Prepare(ctx, t.cfg.Seed); err != nil {
+		return err
+	}
+	return t.makeRows(ctx, t.engine.from, func(batch) {})
 }
 
 // await waits for the rows of the next batch. Where the weights came from elsewhere it first gives them to the engine.

@@ -274,6 +274,7 @@ class _Engine:
         self.model: _Model | None = None
         self.busy = collections.deque[tuple[Tensor, Any]]()  # loss and norm of steps that were not told yet
         self.fault: BaseException | None = None
+        self.batch = "a batch of rows"
         self.seen: dict[Any, int] = {}  # steps by shapes of rows
         self.recorded: dict[Any, _Recorded] = {}
 
@@ -301,7 +302,7 @@ class _Engine:
         except (OSError, EOFError):  # the program says why
             self.fault = source.fault
         except BaseException as e:
-            self.fault = e
+            self.fault = self._explained(e)
         finally:
             source.closed = True
             if source.wire is not None:  # the program sees that nobody trains
@@ -331,10 +332,21 @@ class _Engine:
                     threading.Thread(target=_make_rows, args=(self.source, run, workers), daemon=True).start()
                 about["at"] = "{} {} {}".format(*self.source.peek())
                 self._begin(about, arrays)
+        except Exception as e:
+            raise self._explained(e) from e
         finally:
             if self.source is not None:
                 self.source.close()
+        if not run:
+            raise LandingError("process 0 could not begin the training: its error says why", code=1)
         return Run.open(run)
+
+    def _explained(self, e: BaseException) -> BaseException:
+        if isinstance(e, torch.OutOfMemoryError):
+            return LandingError(
+                f"{self.device} has no room for {self.batch} and the network. Lower train.batch or train.times_per_path, "
+                "as settings={'train.times_per_path': 10}, or use device='cpu'", code=1)
+        return e
 
     def _tell(self, *numbers: float) -> None:
         """Tells the other ranks what comes next: 0 the end, 1 weights, 2 a step."""
@@ -361,13 +373,9 @@ class _Engine:
         """One update by the next rows."""
         assert self.model is not None and self.source is not None
         rows, m = self.source.next(self.turn), self.model
-        try:
-            numbers = m.numbers(rate, decay, update)
-            told = self._update(m, rows, numbers.pin_memory() if self.device.type == "cuda" else numbers)
-        except torch.OutOfMemoryError as e:
-            raise LandingError(
-                f"{self.device} has no room for a batch of {len(rows['in'])} rows. Lower train.batch or "
-                "train.times_per_path, as settings={'train.times_per_path': 10}, or use device='cpu'", code=1) from e
+        self.batch = f"a batch of {len(rows['in'])} rows" if rows else self.batch
+        numbers = m.numbers(rate, decay, update)
+        told = self._update(m, rows, numbers.pin_memory() if self.device.type == "cuda" else numbers)
         if self.device.type != "cuda":
             self.busy.append((told, None))
             return
