@@ -165,15 +165,17 @@ class Problem:
     ) -> None:
         if not isinstance(name, str):
             raise ProblemError(f"name is {name!r:.60}; expected text", key="name")
+        if set is None and not equality and not inequality:
+            raise ProblemError("the problem has no constraints: give equality=[f], inequality=[g], or set={…}", key="set")
         given: dict[str, Any] = {"name": name, "set": set, **keys}
-        if equality or inequality or set is None:
+        if equality or inequality:
             written = Formulas(dim, equality, inequality, names=names)
             given["set"] = written if set is None else {"all": [set, written]}
         if observe:
             given["observe"] = observe
         here = Path.cwd()
         tree = {k: _absolute(k, _plain(v, k), here) for k, v in given.items()}
-        if equality or inequality or set is None:
+        if equality or inequality:
             tree["set"] = _unwrapped(tree["set"], set is None)
         self._tree: dict[str, Any] | None = traced(tree, dim)
         self._source: str | None = None
