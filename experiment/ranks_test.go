@@ -148,3 +148,19 @@ func (s *spoiled) Broadcast(from int, b []byte) {
 		copy(b, bytes.Replace(b, []byte(s.damage[0]), []byte(s.damage[1]), 1))
 	}
 }
+
+// Resuming says where kernels, the architecture or what products run as are others.
+func TestKernelWarning(t *testing.T) {
+	was := run.Machine{Arch: "amd64", Kernel: "avx2", Products: map[string]string{"bfloat16": "float32"}}
+	for want, here := range map[string]run.Machine{
+		"": was,
+		"avx2 kernels on amd64, here are portable on amd64": {Arch: "amd64", Kernel: "portable"},
+		"avx2 kernels on amd64, here are avx2 on arm64":     {Arch: "arm64", Kernel: "avx2"},
+		"ran as float32 and run as bfloat16 here": {Arch: "amd64", Kernel: "avx2",
+			Products: map[string]string{"bfloat16": "bfloat16"}},
+	} {
+		got := kernelWarning(was, here, "bfloat16")
+		testkit.Contains(t, got, want)
+		testkit.Equal(t, got == "", want == "", "a warning: %q", got)
+	}
+}

@@ -74,6 +74,7 @@ func (t *training) heldOut(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	t.trainer.Leave()
 	start := t.watch.now()
 	var e metric.Estimate
 	var seen []float64
@@ -384,10 +385,14 @@ func (t *training) paced() error {
 		return nil
 	}
 	t.pacer.Epoch(t.trainer.State.Epoch, t.trainer.Reading(t.watch.spent(), t.watch.evaluated, t.watch.judged))
-	if d, due := t.trainer.Pace(t.pacer); due {
-		return t.decided(d)
+	d, due := t.trainer.Pace(t.pacer)
+	if !due {
+		return nil
 	}
-	return nil
+	start := t.watch.now()
+	err := t.decided(d)
+	t.pacer.Paused(t.watch.now().Sub(start).Seconds())
+	return err
 }
 
 // exhausted ends a training whose budget ended between two ends of epochs.

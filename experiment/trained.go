@@ -55,7 +55,7 @@ func (r *Run) Trained(checkpoint string) (*Trained, error) {
 	}
 	if state.Updates == 0 {
 		return nil, fault.Errorf(fault.Run, r.Folder.Dir, "nothing was trained yet: its weights are "+
-			"those that the network began with; landing train goes on")
+			"those that the network began with; landing train continues")
 	}
 	model, err := networks.New(r.network())
 	if err != nil {

@@ -1,7 +1,6 @@
 package experiment
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -76,7 +75,10 @@ func (r *Run) Train(ctx context.Context, checkpoint string, o Observer) error {
 		return err
 	}
 	t.observer = o
-	if err := cmp.Or(t.assign(), t.attach()); err != nil {
+	if err := t.assign(); err != nil {
+		return err
+	}
+	if err := t.attach(); err != nil {
 		return err
 	}
 	tell(o.From, t.lastKept())
@@ -112,7 +114,10 @@ func (r *Run) MakeRows(ctx context.Context) error {
 		return err
 	}
 	t.trains(model)
-	return cmp.Or(t.attach(), t.trainer.MakeRows(ctx))
+	if err := t.attach(); err != nil {
+		return err
+	}
+	return t.trainer.MakeRows(ctx)
 }
 
 // restore makes a trainer and puts it, and the folder's metrics, where the checkpoint left off.
@@ -361,6 +366,7 @@ func (t *training) evaluate(ctx context.Context) (err error) {
 	if err := t.trainer.Fetch(); err != nil {
 		return err
 	}
+	t.trainer.Leave()
 	n := t.run.SampleCount()
 	s, err := t.draw(ctx, n, 0, nil)
 	if err != nil {

@@ -36,7 +36,7 @@ fi
 if ! [ -e "$home/programs-2" ]; then
   for group in "rdkit biopython" "mypy pyright[nodejs]"; do
     # shellcheck disable=SC2086 # a list
-    timeout 60 "$home/bin/python" -m pip install -q --disable-pip-version-check --retries 1 --only-binary :all: \
+    timeout 200 "$home/bin/python" -m pip install -q --disable-pip-version-check --retries 1 --only-binary :all: \
       $group || echo "python: pip cannot install $group"
   done
   touch "$home/programs-2"

@@ -41,7 +41,7 @@ func (g *Graph) Listing(formulas []Value) (lines []Operation, at []int) {
 	return lines, at
 }
 
-// On returns the formulas with the vector x in place of the variables, each a scalar of the graph of x.
+// On returns the formulas at the vector x, each a scalar of the graph of x.
 func (p *Program) On(x Value) (out []Value) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

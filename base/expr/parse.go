@@ -251,7 +251,7 @@ func (s *Scope) binary(n *ast.BinaryNode) Value {
 	case "<", ">", "<=", ">=", "==", "!=":
 		s.failAt(n, "a comparison inside a formula; one may stand alone between two sides")
 	case "in", "..":
-		s.failAt(n, "a range can only come first in sum, prod, min, max, vector and the like: sum(i in 0..3, x[i])")
+		s.failAt(n, "a range can only come first in functions such as sum, min and vector: sum(i in 0..3, x[i])")
 	}
 	a, b := s.eval(n.Left), s.eval(n.Right)
 	size := max(a.Size(), b.Size())

@@ -138,8 +138,8 @@ func apart[T Float](what string, a, b []T) {
 }
 
 // The products of a linear layer y = x Wᵀ. Matrices are row-major and dense. In float32 on assembly every element is
-// one chain of fused multiply-adds in index order, whatever the number of rows, so that AVX2 and AVX-512 give the same
-// bits. Products in bfloat16: pairs.go.
+// one chain of fused multiply-adds in index order, whatever the number of rows, so that AVX2, AVX-512 and NEON give
+// the same bits. Products in bfloat16: pairs.go.
 
 // Blocks of a product that stay in the caches: depth rows of a panel of the right operand and of a tile of the left one
 // in level 1, and as many rows of breadth columns in level 2.

@@ -210,7 +210,7 @@ var (
 	GeneratedNoise    = use(BackwardNoise, one(0), "ζ_k of generated paths")
 	GeneratedStart    = use(Prior, one(0), "x_N of generated paths")
 	GeneratedMomentum = use(Prior, one(1), "p̃_N of generated paths")
-	GeneratedEarly    = use(BackwardNoise, one(1), "η_k of generated paths: noise before the score is asked")
+	GeneratedEarly    = use(BackwardNoise, one(1), "η_k of generated paths: noise before the score is evaluated")
 
 	// Few-step methods; index: an epoch, or in generation how many evaluations came before. The
 	// step of a latent is the level and which draw it is, or in generation the try.
@@ -249,7 +249,7 @@ var (
 	RegionStarts = use(Evaluation, one(1<<32+3), "rows that regions of a verdict begin from")
 	SpreadLabels = use(Evaluation, one(1<<32+4), "permutations of a test of spread")
 	RegionOrder  = use(Evaluation, one(1<<32+5), "order of points that regions of a verdict are made of")
-	HalvedRows   = use(Evaluation, one(1<<32+6), "orders of the data, of which halves and quarters are compared")
+	HalvedRows   = use(Evaluation, one(1<<32+6), "orders of the data, whose halves and quarters are compared")
 	NearRows     = use(Evaluation, one(1<<32+7), "training rows of conditions near to those of held-out rows")
 	UniformScore = use(Evaluation, one(1<<33), "prior draws that are scored beside the samples")
 	StartDraws   = use(Evaluation, Block{1 << 34, 1<<35 - 1}, "prior draws beside the ends of paths; index: set")

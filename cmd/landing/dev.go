@@ -40,7 +40,7 @@ type pages struct {
 type manOptions struct{ markdown, force bool }
 
 func (o *manOptions) flags(f *pflag.FlagSet) {
-	f.BoolVar(&o.markdown, "markdown", false, "write Markdown in place of manual pages")
+	f.BoolVar(&o.markdown, "markdown", false, "write Markdown instead of manual pages")
 	f.BoolVar(&o.force, "force", false, "write over pages that exist")
 }
 

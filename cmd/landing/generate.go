@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"os"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -65,7 +66,7 @@ func (o *generateOptions) flags(f *pflag.FlagSet) {
 	o.outFile.flags(f, "samples.npy", "file to write: .npy, .csv, .parquet, or .pdb, .xyz, .sdf, .dcd, .json")
 	checkpointFlag(f, &o.Checkpoint)
 	movedFlag(f, &o.data)
-	f.StringVar(&o.Condition, "condition", "", "what samples are asked under: name=value,… or a CSV or NPY file")
+	f.StringVar(&o.Condition, "condition", "", "values of the condition: name=value,… or a CSV or NPY file")
 	f.StringVar(&o.Start, "start", "", "of an arm with an open start: x,y,z in metres, or values of its joints (rad)")
 	f.StringVar(&o.Goal, "goal", "", "likewise of an open goal")
 	f.StringVar(&o.Given, "given", "", "a YAML file of constraints and observations that training did not know")
@@ -167,10 +168,29 @@ func runGenerate(ctx context.Context, a *app, o *generateOptions, args []string)
 		Given: d.Given}
 	v.Violation.Worst, v.Seconds.Generate = d.Worst(), d.Seconds
 	if o.certify && v.Written > 0 {
-		c, err := a.verifyRun(ctx, r, o.path, &outFile{force: o.force})
-		v.Certified, verdict = c, errors.Join(verdict, err)
+		var c error
+		if o.Given != "" { // its constraints are proved too
+			r, c = givenRun(r, o.Given)
+		}
+		if c == nil {
+			v.Certified, c = a.verifyRun(ctx, r, o.path, &outFile{force: o.force})
+		}
+		verdict = errors.Join(verdict, c)
 	}
 	return answer{v, v.print}, verdict // that too many failed, or are off the set
+}
+
+// givenRun returns the run with the set that a file of constraints leaves of its own.
+func givenRun(r *experiment.Run, file string) (*experiment.Run, error) {
+	text, err := os.ReadFile(file) // generation has read it: it is small
+	if err != nil {
+		return nil, err
+	}
+	g, err := r.Given(text, file)
+	if err != nil {
+		return nil, err
+	}
+	return g.Judged(), nil
 }
 
 func (g *generated) print(w io.Writer) {

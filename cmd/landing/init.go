@@ -41,7 +41,8 @@ func (o *initOptions) flags(f *pflag.FlagSet) {
 	f.StringVar(&o.Header, "header", "", "whether the first line of a table names its columns: yes or no")
 	f.StringVar(&o.Atoms, "atoms", "", "of a molecule: heavy or all (default heavy, unless nothing turns without "+
 		"hydrogens)")
-	f.StringVar(&o.Template, "template", "", "of conformations in an array: a PDB, SDF or XYZ file with their atoms")
+	f.StringVar(&o.Template, "template", "", "of conformations: a PDB, SDF or XYZ file with their atoms and "+
+		"bond lengths")
 	f.StringVar(&o.Array, "array", "", "which array of an NPZ file")
 	f.StringVar(&o.Base, "base", "", "first link of the arm in a URDF file (default by its longest chain)")
 	f.StringVar(&o.Tip, "tip", "", "last link of the arm in a URDF file")

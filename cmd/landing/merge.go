@@ -53,8 +53,8 @@ version, and that each row is there exactly once. While it writes it checks that
 was made. The file has the bytes that one process would have written, in any format of the verb. It
 appears whole or not at all, and memory does not grow with it.
 
-Parts made with several kinds of kernels or processors (landing version) may differ from one machine's in
-the last bits; --same-bits refuses them.`,
+Parts made with several kinds of kernels or architectures (landing version: avx2 on amd64, neon on arm64)
+may differ from one machine's in the last bits; --same-bits refuses them.`,
 		Example: "  landing generate runs/volcano-001 -n 10000000 --shard 1/2 -o samples.npy\n" +
 			"  landing generate runs/volcano-001 -n 10000000 --shard 2/2 -o samples.npy\n" +
 			"  landing merge samples.npy.parts",

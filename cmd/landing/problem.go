@@ -24,7 +24,7 @@ type source struct {
 }
 
 func (s *source) flags(f *pflag.FlagSet) {
-	f.StringVar(&s.data, "data", "", "data file, in place of data.path")
+	f.StringVar(&s.data, "data", "", "data file, instead of data.path")
 	f.StringArrayVar(&s.settings, "set", nil, "replace one key, as in train.epochs=500 (repeatable)")
 	f.StringVar(&s.variant, "variant", "", "the problem's variants to apply, in order, such as olla or olla,paper")
 }

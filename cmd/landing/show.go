@@ -118,7 +118,7 @@ func (s shown) print(w io.Writer) {
 		row("drawn by", "%s: %s", name, filepath.Join(s.Run, run.DrawnDir, name))
 	}
 	for _, x := range m.Extensions {
-		row("gone on with", "%s after epoch %d (checkpoint %s stays)", strings.Join(x.Settings, " "), x.After,
+		row("extended by", "%s after epoch %d (checkpoint %s stays)", strings.Join(x.Settings, " "), x.After,
 			x.Checkpoint)
 	}
 	for _, c := range m.Clock {
@@ -191,7 +191,7 @@ func (r reasons) print(w io.Writer) {
 		c := r.Clock[n-1]
 		fmt.Fprintf(t, "  %s\t%s\tsince epoch %d: %s\n", c.Key, value(c.Value), c.After, c.Reason)
 	}
-	part("gone on with", len(r.Extensions))
+	part("extended by", len(r.Extensions))
 	for _, x := range r.Extensions {
 		for _, s := range x.Settings {
 			key, v, _ := strings.Cut(s, "=")

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"math"
 	"net"
 	"os"
 	"slices"
@@ -270,8 +271,13 @@ func asking(r *experiment.Run) string {
 		return ""
 	}
 	var values []string
+	row := r.TrainRows[r.Condition.At:]
 	for k, name := range r.Condition.Names {
-		values = append(values, fmt.Sprintf("%s=%.6g", name, r.TrainRows[r.Condition.At+k]))
+		if angle, ok := strings.CutPrefix(name, "sin_"); ok && k > 0 && r.Condition.Names[k-1] == "cos_"+angle {
+			values[len(values)-1] = fmt.Sprintf("%s=%.6g", angle, math.Atan2(row[k], row[k-1])*180/math.Pi) // degrees
+			continue
+		}
+		values = append(values, fmt.Sprintf("%s=%.6g", name, row[k]))
 	}
 	return " --condition " + strings.Join(values, ",")
 }

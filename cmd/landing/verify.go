@@ -188,8 +188,10 @@ func (v *verified) answer() answer {
 }
 
 func (v *verified) print(w io.Writer) {
-	fmt.Fprintf(w, "%d of %d samples are proved: a point of %s lies within %.2g (the samples' size is %.3g) (%.2f s)\n",
-		v.Proved, v.Samples, v.Set, v.Delta, v.Size, v.Seconds)
+	fmt.Fprintf(w, "%d of %d samples are proved (%.2f s); set: %s\n", v.Proved, v.Samples, v.Seconds, v.Set)
+	if v.Proved > 0 {
+		fmt.Fprintf(w, "a true point lies within %.2g of each; their largest range is %.3g\n", v.Delta, v.Size)
+	}
 	if len(v.NotCovered) > 0 {
 		few := v.NotCovered[:min(len(v.NotCovered), maxNamed)]
 		fmt.Fprintf(w, "not covered: %s: %s\n", plural(len(v.NotCovered), "component"), strings.Join(few, ", "))
@@ -197,5 +199,5 @@ func (v *verified) print(w io.Writer) {
 	for _, r := range v.Reasons[:min(len(v.Reasons), maxNamed)] {
 		fmt.Fprintf(w, "no proof of %s, the first number %d: %s\n", plural(r.Samples, "sample"), r.First, r.Reason)
 	}
-	fmt.Fprintf(w, "proofs: %s; landing verify --checker prints a program that replays them\n", v.Proofs)
+	fmt.Fprintf(w, "proofs: %s (landing verify --checker prints a program that repeats them)\n", v.Proofs)
 }

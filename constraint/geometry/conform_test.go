@@ -86,6 +86,22 @@ func TestImplementationsAgree(t *testing.T) {
 		near("Πv", tangent, write(func(dst []float64) { p.all.Tangent(dst, v) }))
 		near("Πv in place", write(func(dst []float64) { copy(dst, v); p.g.Tangent(dst, dst) }), tangent)
 		near("ΠΠv", write(func(dst []float64) { p.g.Tangent(dst, tangent) }), tangent)
+		q, by := make([]float32, n*(c*d+1)), append([]float64(nil), v...)
+		new(Basis).Of(q, c*d+1, 1, p.g, n)
+		for i := range n { // Π = I − QᵀQ, to the digits of float32
+			for a := range c {
+				s, row := 0.0, q[i*(c*d+1)+1+a*d:][:d]
+				for j, w := range row {
+					s += float64(w) * v[i*d+j]
+				}
+				for j, w := range row {
+					by[i*d+j] -= s * float64(w)
+				}
+			}
+			if off := math.Sqrt(dense.SquaredDistance(by[i*d:(i+1)*d], tangent[i*d:(i+1)*d])); off > 1e-6*float64(d) {
+				t.Errorf("%s: by a basis of its normals Πv is off by %v", p.name, off)
+			}
+		}
 		near("∇Jᵀ G† u", write(func(dst []float64) { p.g.Normal(dst, u) }),
 			write(func(dst []float64) { p.all.Normal(dst, u) }))
 		near("landing", write(p.g.Landing), write(p.all.Landing))

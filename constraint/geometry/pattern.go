@@ -170,7 +170,8 @@ type vec [lanes]float64
 
 // factor writes L and the inverses of D for the packed rows u. A row whose part outside the span of the rows before it
 // has a squared length below tolerance is left out: its inverse and its column are 0, and so is what solve gives it. y
-// is scratch of m numbers. It returns the least of D that is kept, at most 1.
+// is scratch of m numbers. It returns the least of D that is kept, at most 1. Conversions such as float64(a*b) keep the
+// compiler from fusing a product with a sum, so that all loops round alike.
 func (p *pattern) factor(l, inverse, u, y []vec, tolerance float64) (least vec) {
 	if vectors {
 		factorVectors(p, unsafe.SliceData(l), &inverse[0], &u[0], &y[0], tolerance, &least)
@@ -181,13 +182,13 @@ func (p *pattern) factor(l, inverse, u, y []vec, tolerance float64) (least vec) 
 		for k, row := range p.order {
 			d := 0.0
 			for _, v := range u[p.start[row]:p.start[row+1]] {
-				d += v[i] * v[i]
+				d += float64(v[i] * v[i])
 			}
 			lo, hi := p.rp[k], p.rp[k+1]
 			for t := lo; t < hi; t++ {
 				s := 0.0
 				for _, e := range p.pairs[p.ps[t]:p.ps[t+1]] {
-					s += u[e[0]][i] * u[e[1]][i]
+					s += float64(u[e[0]][i] * u[e[1]][i])
 				}
 				y[p.rj[t]][i] = s
 			}
@@ -197,19 +198,19 @@ func (p *pattern) factor(l, inverse, u, y []vec, tolerance float64) (least vec) 
 				if p.twin[j] && t+1 < hi {
 					t++
 					next, second := p.rx[t], p.lp[j+1]-from-1
-					w := y[j+1][i] - l[from][i]*v
+					w := y[j+1][i] - float64(l[from][i]*v)
 					for e := from + 1; e < to; e++ {
-						y[p.li[e]][i] -= l[e][i]*v + l[e+second][i]*w
+						y[p.li[e]][i] -= float64(l[e][i]*v) + float64(l[e+second][i]*w)
 					}
 					l[to][i], l[next][i] = v*inverse[j][i], w*inverse[j+1][i]
-					d -= l[to][i]*v + l[next][i]*w
+					d -= float64(l[to][i]*v) + float64(l[next][i]*w)
 					continue
 				}
 				for e := from; e < to; e++ {
-					y[p.li[e]][i] -= l[e][i] * v
+					y[p.li[e]][i] -= float64(l[e][i] * v)
 				}
 				l[to][i] = v * inverse[j][i]
-				d -= l[to][i] * v
+				d -= float64(l[to][i] * v)
 			}
 			if inverse[k][i] = 0; d >= tolerance {
 				inverse[k][i], least[i] = 1/d, min(least[i], d)
@@ -262,16 +263,16 @@ func (p *pattern) solve(l, r, inverse, z []vec) {
 		for k := 0; k < len(z); k++ {
 			v, from, to := z[k][i], p.lp[k], p.lp[k+1]
 			if p.twin[k] {
-				w, second := z[k+1][i]-l[from][i]*v, to-from-1
+				w, second := z[k+1][i]-float64(l[from][i]*v), to-from-1
 				z[k+1][i] = w
 				for e := from + 1; e < to; e++ {
-					z[p.li[e]][i] -= l[e][i]*v + l[e+second][i]*w
+					z[p.li[e]][i] -= float64(l[e][i]*v) + float64(l[e+second][i]*w)
 				}
 				k++
 				continue
 			}
 			for e := from; e < to; e++ {
-				z[p.li[e]][i] -= l[e][i] * v
+				z[p.li[e]][i] -= float64(l[e][i] * v)
 			}
 		}
 		for k := len(z) - 1; k >= 0; k-- {
@@ -283,13 +284,13 @@ func (p *pattern) solve(l, r, inverse, z []vec) {
 			}
 			for e := from; e < to; e++ {
 				if twin {
-					v -= r[e+first][i] * z[p.li[e]][i]
+					v -= float64(r[e+first][i] * z[p.li[e]][i])
 				}
-				s -= r[e][i] * z[p.li[e]][i]
+				s -= float64(r[e][i] * z[p.li[e]][i])
 			}
 			z[k][i] = s
 			if twin {
-				z[k-1][i] = v - r[p.lp[k-1]][i]*s
+				z[k-1][i] = v - float64(r[p.lp[k-1]][i]*s)
 				k--
 			}
 		}
@@ -306,7 +307,7 @@ func (p *pattern) times(z, u, x, inverse []vec) (largest vec) {
 		for i := range lanes {
 			s := 0.0
 			for e := p.start[l]; e < p.start[l+1] && inverse[k][i] != 0; e++ {
-				s += u[e][i] * x[p.col[e]][i]
+				s += float64(u[e][i] * x[p.col[e]][i])
 			}
 			z[k][i], largest[i] = s, max(largest[i], s, -s)
 		}
@@ -323,7 +324,7 @@ func (p *pattern) subtractTransposed(x, u, z []vec) {
 	for k, l := range p.order {
 		for e := p.start[l]; e < p.start[l+1]; e++ {
 			for i, v := range z[k] {
-				x[p.col[e]][i] -= v * u[e][i]
+				x[p.col[e]][i] -= float64(v * u[e][i])
 			}
 		}
 	}

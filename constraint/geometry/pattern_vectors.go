@@ -6,7 +6,7 @@ import "github.com/landing-diffusion/landing/base/kernel"
 
 //go:generate go run ../../base/kernel/internal/gen pattern_amd64.s
 
-// vectors: the loops of a pattern run in AVX2 or NEON, with the bits of those in Go that fuse no products into sums.
+// vectors: the loops of a pattern run in AVX2 or NEON, with the bits of those in Go.
 var vectors = kernel.Name() != "portable"
 
 //go:noescape

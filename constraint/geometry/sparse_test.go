@@ -410,7 +410,7 @@ func TestPatternFactors(t *testing.T) {
 				fast := all(tolerance)
 				was := vectors
 				vectors = false
-				testkit.Equal(t, all(tolerance), fast, "loops in Go against those of AVX2, if there are any: %v", was)
+				testkit.Equal(t, all(tolerance), fast, "loops in Go against those in assembly, if any: %v", was)
 				vectors = was
 			}
 			z := normals(len(q.col), sample+200, 1)

@@ -170,7 +170,7 @@ func (w *Worker) Prove(x []float64) Result {
 		before := len(w.active)
 		for k := w.M; k < len(w.Lines); k++ {
 			switch v := beside.value[w.Lines[k]]; {
-			case v.Hi < 0, v.Hi == 0 && w.wall(k), slices.Contains(w.active[len(w.needed):], k):
+			case v.Hi < 0, v.Hi == 0 && w.wall(k), slices.Contains(w.active, k):
 			case !w.wall(k) || v.Hi != v.Hi || try == tries:
 				return w.fail("is not shown to be below 0", k)
 			default:
@@ -227,26 +227,17 @@ func (w *Worker) split() Result {
 			return w.fail("has no coordinate that moves", k)
 		}
 	}
-	for e := range w.blocks {
-		w.blocks[e].Rows, w.blocks[e].Columns = w.blocks[e].Rows[:0], w.blocks[e].Columns[:0]
-	}
+	slices.SortStableFunc(w.active, func(a, b int) int { return w.lead(a) - w.lead(b) })
 	w.count = 0
-	for _, k := range w.active {
-		lead := w.lead(k)
-		if w.place[lead] < 0 { // of the leader until the block is complete: the number of the block
-			if w.place[lead] = w.count; w.count == len(w.blocks) {
-				w.blocks = append(w.blocks, Block{})
-			}
-			w.count++
+	for lo, hi := 0, 0; lo < len(w.active); lo = hi {
+		for lead := w.lead(w.active[lo]); hi < len(w.active) && w.lead(w.active[hi]) == lead; {
+			hi++
 		}
-		b := &w.blocks[w.place[lead]]
-		b.Rows = append(b.Rows, k)
-	}
-	for j := range w.place {
-		w.place[j] = -1
-	}
-	for e := range w.Blocks() {
-		b := &w.blocks[e]
+		if w.count == len(w.blocks) {
+			w.blocks = append(w.blocks, Block{})
+		}
+		b := &w.blocks[w.count]
+		b.Rows, b.Columns, w.count = append(b.Rows[:0], w.active[lo:hi]...), b.Columns[:0], w.count+1
 		for _, k := range b.Rows {
 			w.moving(k, func(_, j int) {
 				if w.place[j] < 0 {

@@ -39,6 +39,9 @@ type Reason struct {
 // format names the layout of a proof file; the checker knows it.
 const format = "landing-proof-1"
 
+// mostBytes bounds the lines that wait to be written, unless one is longer.
+const mostBytes = 1 << 27
+
 // numbers are written in hexadecimal, exactly.
 type numbers []float64
 
@@ -83,8 +86,10 @@ func (p *Prover) Write(ctx context.Context, to io.Writer, x []float64, number []
 		"not_covered": s.NotCovered}); err != nil {
 		return nil, err
 	}
-	const size, blocks = 16, 64
 	workers, d, n := make([]*Worker, pool.Workers()), len(p.still), len(number)
+	bytesEach := 32 * (1 + d*p.M) // of a line, most of them P
+	size := min(max(mostBytes/64/bytesEach, 1), 16)
+	blocks := min(max(mostBytes/size/bytesEach, 1), 64)
 	lines, results := make([]bytes.Buffer, blocks), make([]Result, size*blocks)
 	for from := 0; from < n; from += size * blocks {
 		count := min(n-from, size*blocks)
@@ -96,7 +101,7 @@ func (p *Prover) Write(ctx context.Context, to io.Writer, x []float64, number []
 			lines[task].Reset()
 			line := json.NewEncoder(&lines[task])
 			line.SetEscapeHTML(false)
-			for i, hi := parallel.Block(task, count, size); i < hi; i++ {
+			for i, hi := parallel.Block(task, count, size); i < hi && ctx.Err() == nil; i++ {
 				at := x[(from+i)*d : (from+i+1)*d]
 				one := proved{Sample: number[from+i], Result: w.Prove(at)}
 				if results[i] = one.Result; one.Proved {
@@ -105,7 +110,7 @@ func (p *Prover) Write(ctx context.Context, to io.Writer, x []float64, number []
 				line.Encode(one) // into memory
 			}
 		})
-		if err != nil {
+		if err := cmp.Or(err, ctx.Err()); err != nil {
 			return nil, err
 		}
 		for i, r := range results[:count] {

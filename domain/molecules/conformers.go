@@ -90,7 +90,7 @@ func (c *conformers) find(x []float64) []domain.Finding {
 	f := domain.Finding{Name: "coverage", Note: fmt.Sprintf("By the RMSD of the %d heavy atoms after alignment, of %d "+
 		"samples and %d held-out rows. COV-R is the share of held-out rows with a sample within %.2g Å, MAT-R their "+
 		"mean RMSD to the nearest sample. COV-P and MAT-P are those of samples and the nearest held-out row. The "+
-		"column of the data has as many training rows in place of samples.", len(heavy), n, m, δ)}
+		"column of the data has as many training rows instead of samples.", len(heavy), n, m, δ)}
 	samples, data := coverage(shapes(x, n), held, δ), coverage(shapes(c.Train, n), held, δ)
 	for k, name := range []string{"COV-R", "COV-P", "MAT-R", "MAT-P"} {
 		f.Measures = append(f.Measures, domain.Measure{Name: name, Unit: []string{"", "Å"}[k/2],

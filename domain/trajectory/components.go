@@ -165,7 +165,7 @@ func (b *builder) task(field string, name label, t *Task, given int) error {
 			v := math.Copysign(o.ref/vec3.Norm(o.w), o.ref*sign)
 			switch {
 			case h == 0 && (v < low-same || v > high+same), h == 1 && low == high && sign*(low-v) > same:
-				return refuse(field, "%s is asked to be %s, which %s excludes", name.head, between(low, high),
+				return refuse(field, "%s must be %s, which %s excludes", name.head, between(low, high),
 					other.head)
 			case h == 0 && low == high:
 				return nil

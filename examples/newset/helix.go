@@ -23,7 +23,7 @@ var Kind = sets.Row("helix", New)
 // Keys are the helix's keys in a problem file.
 type Keys struct {
 	Slope float64 `yaml:"slope,omitempty" doc:"a, the rise of an angle of 1"`
-	Turns float64 `yaml:"turns,omitempty" doc:"the helix has so many, half of them above x_2 = 0"`
+	Turns float64 `yaml:"turns,omitempty" doc:"number of turns, half of them above x_2 = 0"`
 }
 
 // Helix is the set.

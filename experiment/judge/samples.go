@@ -174,7 +174,7 @@ func (s *Start) Judge() {
 	}
 	s.Warning = "generation starts where forward paths do not end, so the network never learned from there"
 	if s.Prior == "uniform" || s.Prior == "chains" {
-		s.Warning += "; --set prior=empirical, which takes no training, or a longer process.horizon mend it"
+		s.Warning += "; --set prior=empirical, which takes no training, or a longer process.horizon helps"
 	}
 }
 

@@ -291,7 +291,7 @@ func givenCondition(g *judge.Conditional) figure.Table {
 			text.Count(g.Pairs.N), text.Number(g.Pairs.Statistic),
 			fmt.Sprintf("%s ± %s, p = %.3f", text.Number(g.Pairs.Mean), text.Number(g.Pairs.SD), g.Pairs.PValue)})
 		if n := g.Nearby; n != nil {
-			t.Rows = append(t.Rows, []string{"the same of training rows with near conditions, in place of samples",
+			t.Rows = append(t.Rows, []string{"the same of training rows with near conditions, instead of samples",
 				text.Count(g.Pairs.N), text.Number(n.Distance), fmt.Sprintf("samples are farther: p = %.4f", n.PValue)})
 		}
 		t.Note = "A sample for each held-out condition, none of which training saw: the test swaps it with the point " +

@@ -112,7 +112,7 @@ const (
 	rows        = 64   // of a block
 	pilots      = 512  // plain paths that the guide is measured on
 	populations = 16   // independent ones at first: their spread tells how good samples are
-	plenty      = 0.25 // effective samples for each sample; with fewer as many populations again, so many times:
+	plenty      = 0.25 // effective samples for each sample; with fewer, populations are added in `rounds` rounds
 	rounds      = 2
 	fewest      = 64   // particles of a population
 	spare       = 1.25 // particles for each sample

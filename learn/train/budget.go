@@ -76,6 +76,7 @@ type Pacer struct {
 	refreshes int    // forward simulations timed
 	evaluated int    // evaluations timed
 	judged    int    // held-out distances timed
+	paused    float64
 }
 
 type mark struct {
@@ -90,8 +91,12 @@ func NewPacer(limit float64, refresh, evaluate, most, epoch int, r Reading) *Pac
 		most: min(most, MaxClocked), begin: r, now: r, first: epoch, epoch: epoch}
 }
 
+// Paused adds seconds in which a decision was saved. They would make the epochs look slow, and new decisions due.
+func (p *Pacer) Paused(seconds float64) { p.paused += seconds }
+
 // Epoch records the clocks after `epoch` epochs, and after their evaluation if one was due.
 func (p *Pacer) Epoch(epoch int, r Reading) {
+	r.Prepared += p.paused
 	if r.Simulated > p.now.Simulated {
 		p.refreshes++
 	}

@@ -65,6 +65,7 @@ type machine struct {
 	evaluate float64
 	judge    float64 // a held-out distance; 0: there are none
 	prepare  float64 // before the first epoch
+	save     float64 // a decision
 }
 
 func constant(v float64) func(int) float64 { return func(int) float64 { return v } }
@@ -95,7 +96,10 @@ func pass(limit, spent float64, cfg Config, every int, s State, m machine) (_ St
 		tr.State.Epoch, tr.State.Spent = e+1, r.All
 		if limit > 0 {
 			p.Epoch(e+1, r)
-			tr.Pace(p)
+			if _, due := tr.Pace(p); due {
+				p.Paused(m.save)
+				r.All += m.save
+			}
 		}
 		if m.judge > 0 && tr.State.Judged.due(e+1, tr.Done(), e >= 50) {
 			j := Judged{}
@@ -137,6 +141,8 @@ func TestSteadyBudget(t *testing.T) {
 			machine{first: 0, epoch: constant(23), simulate: 1}},
 		"short epochs": {Config{Epochs: MaxClocked, Refresh: 1, Anneal: 0.5}, 0,
 			machine{first: 2, epoch: constant(0.01)}},
+		"slow saves": {Config{Epochs: MaxClocked, Refresh: 1, Anneal: 0.5}, 0,
+			machine{epoch: constant(0.01), save: 0.5}},
 	} {
 		s, rates := pass(300, 2, c.cfg, c.every, State{}, c.m)
 		if s.Plan == nil || len(s.Clock) == 0 || s.Clock[len(s.Clock)-1].Plan != *s.Plan || s.Epoch != s.Plan.Epochs {

@@ -26,12 +26,12 @@ import (
 // rows, ahead of the steps that use them, and decides all else: the rate, the average, the end of the training.
 //
 // A message is a safetensors file behind its length in eight bytes; "op" in its metadata names it. The engine begins
-// with hello: its rank, the size of its group and, above rank 0, where the rows begin. At rank 0 it then gets network
-// (a description), weights (named as in a checkpoint), rows (of a batch), step (an update by the next rows) and pull
-// (send the weights). It answers steps by done: their losses and gradient norms.
+// with hello: its rank, the size of its group and, above rank 0, where the rows begin. At rank 0 it gets network (a
+// description), weights (named as in a checkpoint), rows (of a batch), step (an update by the next rows) and pull (send
+// the weights). It answers steps by done, with losses and gradient norms.
 //
 // A row is x, p, t and 1 where the condition is hidden, in float64; and c, w, u and Q in float32. The loss of rows is
-// Σ w/2 ‖u − c Π F(x, p, t)‖² with the network's output F and Π = I − QᵀQ. Held coordinates have no part in it.
+// Σ w/2 ‖u − c Π F(x, p, t)‖² with the network's output F and Π = I − QᵀQ. Held coordinates do not count.
 type Engine struct {
 	Rank  int
 	size  int
@@ -46,9 +46,9 @@ type Engine struct {
 	asked int    // steps without an answer
 }
 
-// A batch is what the trainer knows of rows that the engine has.
+// A batch is what the trainer knows of rows that the engine has: the number of items of the epoch, and of rows.
 type batch struct {
-	items, rows int // of the epoch, of the batch
+	items, rows int
 	report      method.Report
 	err         error
 }
@@ -125,7 +125,10 @@ func (t *Trainer[T]) By(e *Engine, run string, about any) error {
 
 // MakeRows makes the rows of an engine of rank 1 or higher until it is gone.
 func (t *Trainer[T]) MakeRows(ctx context.Context) error {
-	return cmp.Or(t.source.Prepare(ctx, t.cfg.Seed), t.makeRows(ctx, t.engine.from, func(batch) {}))
+	if err := t.source.Prepare(ctx, t.cfg.Seed); err != nil {
+		return err
+	}
+	return t.makeRows(ctx, t.engine.from, func(batch) {})
 }
 
 // await waits for the rows of the next batch. Where the weights came from elsewhere it first gives them to the engine.
@@ -161,14 +164,14 @@ func (t *Trainer[T]) await(ctx context.Context) error {
 	if e.next.err != nil {
 		return e.next.err
 	}
-	t.report, t.order = e.next.report, t.order[:e.next.items] // of which only the length is used
+	t.report, t.order = e.next.report, t.order[:e.next.items] // only its length is used
 	if float64(t.report.Failed) > t.cfg.MaxFailed*float64(t.source.Items()) || len(t.order) == 0 {
 		return t.failure()
 	}
 	return nil
 }
 
-// Leave ends the making of rows. The engine is given weights when it is needed again.
+// Leave ends the making of rows: the pool is free. The engine is given the weights here when it is needed again.
 func (t *Trainer[T]) Leave() {
 	if e := t.engine; e != nil && e.stop != nil {
 		e.stop()
@@ -191,7 +194,7 @@ func (t *Trainer[T]) request(step kernel.AdamStep, averaged int, decay float64) 
 	return err
 }
 
-// settle waits until at most so many steps have no answer; with pull, for the weights.
+// settle waits until at most `most` steps have no answer; with pull, for the weights.
 func (t *Trainer[T]) settle(most int, pull bool) (arrays []arrayfile.Named, err error) {
 	e, s := t.engine, &t.State
 	if pull {
@@ -216,14 +219,12 @@ func (t *Trainer[T]) settle(most int, pull bool) (arrays []arrayfile.Named, err 
 	return arrays, err
 }
 
-// Fetch brings the weights here from the engine, if one trains them. Until the next batch no rows are made: the pool is
-// free.
+// Fetch brings the weights here from the engine, if one trains them.
 func (t *Trainer[T]) Fetch() error {
 	if t.engine == nil || t.engine.stop == nil {
 		return nil
 	}
 	arrays, err := t.settle(0, true)
-	t.Leave()
 	for _, p := range t.opt.parameters() {
 		var v []T
 		if err == nil {
@@ -234,7 +235,7 @@ func (t *Trainer[T]) Fetch() error {
 	return err
 }
 
-// A tap is a reader that keeps what it is asked to read: x, p, t, and 1 where the condition is hidden.
+// A tap is a reader that records its arguments: x, p, t, and 1 where the condition is hidden.
 type tap[T kernel.Float] struct {
 	score.Reader[T]
 	in    []float64

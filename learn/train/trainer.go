@@ -251,7 +251,10 @@ func (t *Trainer[T]) train(ctx context.Context) error {
 		_, lost := t.settle(0, false)
 		err = cmp.Or(lost, err)
 	}
-	return cmp.Or(err, t.check())
+	if err == nil {
+		err = t.check()
+	}
+	return err
 }
 
 // prepare brings the items and the order of the current epoch.

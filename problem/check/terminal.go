@@ -268,7 +268,7 @@ func (s *Evidence) farther(e ending, n Numbers) string {
 	switch {
 	case γ > 0 && γ*t < flight:
 		n["friction_recommended"] = flight / t
-		return fmt.Sprintf("Paths fly nearly free and come back: γ = %.2g in place of %.3g helps (t = Σσ_k²Δt = "+
+		return fmt.Sprintf("Paths fly nearly free and come back: γ = %.2g instead of %.3g helps (t = Σσ_k²Δt = "+
 			"%.3g), or a longer horizon", flight/t, γ, t)
 	case !(e.shift > little && e.shift < hardly*e.from): // λ cannot be told
 		advice := "A longer horizon or a larger σ_max helps"
@@ -286,18 +286,18 @@ func (s *Evidence) farther(e ending, n Numbers) string {
 		better := solve(least, γ, func(γ float64) float64 { return v - reach(γ, t) })
 		same := solve(t, t*(2+v/reach(γ, t)), func(t float64) float64 { return reach(γ, t) - v })
 		n["friction_recommended"], n["time_at_friction"] = better, same
-		return fmt.Sprintf("γ = %.2g in place of %.3g should leave %.2g standard deviations, in the same steps: "+
+		return fmt.Sprintf("γ = %.2g instead of %.3g should leave %.2g standard deviations, in the same steps: "+
 			"paths travel %.2g times as far (t = Σσ_k²Δt = %.3g). So does t = %.2g at this γ, by a longer horizon "+
 			"or a larger σ_max and more steps: slower to sample, easier to learn",
 			better, γ, little, math.Sqrt(v/reach(γ, t)), t, same)
 	}
 	long := solve(t, t*(2+v/reach(least, t)), func(t float64) float64 { return reach(least, t) - v })
 	n["time_recommended"] = long
-	advice := fmt.Sprintf("t = Σσ_k²Δt = %.2g in place of %.3g should leave %.2g standard deviations: a longer "+
+	advice := fmt.Sprintf("t = Σσ_k²Δt = %.2g instead of %.3g should leave %.2g standard deviations: a longer "+
 		"horizon or a larger σ_max", long, t, little)
 	if least < γ {
 		n["friction_recommended"] = least
-		advice += fmt.Sprintf(", with γ = %.2g in place of %.3g", least, γ)
+		advice += fmt.Sprintf(", with γ = %.2g instead of %.3g", least, γ)
 	}
 	return advice
 }

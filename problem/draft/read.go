@@ -180,7 +180,7 @@ func (l *loaded) lost(o Options) error {
 			first = append(first, fmt.Sprintf("%s (%s)", l.row(f.Row), what))
 		}
 		return &UnfitError{Path: o.Path, Few: true, Reasons: []string{fmt.Sprintf("%d of %d rows have %s: %s; at most "+
-			"%d may be left out for one reason. Mend the file, leave a column out by --drop, or allow it by --clean "+
+			"%d may be left out for one reason. Repair the file, leave a column out by --drop, or allow it by --clean "+
 			"FILE --max-loss %.2g", loss.Rows, l.survey.N, loss.Why, sequence(first, loss.Rows), most,
 			math.Ceil(100*float64(loss.Rows)/float64(l.survey.N))/100)}}
 	}

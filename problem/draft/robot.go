@@ -25,9 +25,8 @@ import (
 // mostSpheres is how many spheres cover a link, at most.
 const mostSpheres = 12
 
-// plannedRows is how many motions the drafted command plans, in seconds: of fewer, samples keep nearer to them than
-// held-out motions do.
-const plannedRows = 4000
+// plannedRows is how many motions the drafted command plans: a network copied 500.
+const plannedRows = 2000
 
 // Robot drafts a problem for the arm of a URDF file: motions from drawn starts to drawn goals, past a ball that stands
 // for what the arm must not hit. out is the problem file's path, for the commands that go on.
@@ -123,8 +122,8 @@ func (d *Draft) compose(arm *robot.Arm, o Options, out, said string, ball bool) 
 }
 
 // posture returns joint values that motions are planned about: the start of a planned motion that is no longer than
-// half of them, with its joints nearest to the middle of their ranges. Motions from any posture of the arm at a place
-// are of so many kinds that a network would need far more of them.
+// half of them, with its joints nearest to the middle of their ranges. Motions from all postures of the arm at a place
+// differ so much that a network would need far more of them.
 func posture(set constraint.Set, boxes [][2]plan.Point3) (string, error) {
 	motions, _ := constraint.As[*trajectory.Set](set)
 	spec := motions.Spec()
@@ -252,6 +251,7 @@ func surroundings(arm *robot.Arm, o Options, ball bool) (lines []string, boxes [
 			"  obstacles:  # an example: put what stands around your robot here",
 			fmt.Sprintf("    - {name: ball, sphere: [%s, %s, %s], radius: %s}", rounded(middle[0]), rounded(middle[1]),
 				rounded(middle[2]), rounded(reach/10)),
+			"    # - {name: table, box: [0, 0, -0.1], size: [2, 2, 0.1]}  # its top is 5 cm below the base",
 			"  margin: " + rounded(reach/100) + "  # m", "  clearance: segments  # kept between way points too"}
 		for i := 3; i < len(lines) && !ball; i++ {
 			lines[i] = "  #" + lines[i][1:]

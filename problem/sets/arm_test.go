@@ -113,7 +113,7 @@ func TestBadArms(t *testing.T) {
 		{"robot: panda, waypoints: 3, path: [{cone: [0, 0, 1], angle: 4}]", "set.path[0].angle is 4; expected radians"},
 		{"robot: panda, waypoints: 3, path: [{plane: {normal: [0, 0, 0]}}]", "set.path[0]: the axis is 0"},
 		{"robot: panda, waypoints: 3, path: [{name: h, position: {z: 0.2}}], goal: {position: [0.4, 0, 0.3]}",
-			"set.goal: goal.z is asked to be 0.3, which h excludes"},
+			"set.goal: goal.z must be 0.3, which h excludes"},
 		{"robot: panda, waypoints: 3, path: [{link: panda_link2, position: {z: 0.2}}]",
 			"set.path[0]: no joint moves what it asks for: it is at 0.333; expected 0.2"},
 		{"robot: panda, waypoints: 3, step: 0", "set.step is 0; expected a number above 0"},

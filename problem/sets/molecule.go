@@ -27,7 +27,7 @@ type Molecule struct {
 	Distances   []Internal  `yaml:"distances,omitempty" doc:"of two atoms, Å"`
 	Angles      []Internal  `yaml:"angles,omitempty" doc:"of three atoms, at the second, degrees"`
 	Dihedrals   []Internal  `yaml:"dihedrals,omitempty" doc:"of four atoms, degrees"`
-	Chirality   []Chirality `yaml:"chirality,omitempty" doc:"hands of centres"`
+	Chirality   []Chirality `yaml:"chirality,omitempty" doc:"chirality of centres"`
 	Rigid       [][]any     `yaml:"rigid,omitempty" takes:"text,integer" doc:"groups that keep the template's shape"`
 	Apart       []Apart     `yaml:"apart,omitempty" doc:"atoms that do not overlap"`
 	Bonds       string      `yaml:"bonds,omitempty" words:"template" doc:"template: all keep its lengths"`
@@ -62,7 +62,7 @@ type Apart struct {
 	Name   string  `yaml:"name,omitempty" doc:"of the component"`
 	Atoms  []any   `yaml:"atoms,omitempty" takes:"text,integer" doc:"all unless given"`
 	Min    float64 `yaml:"min,omitempty" doc:"least distance, Å"`
-	Beyond int     `yaml:"beyond,omitempty" doc:"of pairs more than so many bonds apart; 2 unless given"`
+	Beyond int     `yaml:"beyond,omitempty" doc:"for pairs with more bonds than this between them; 2 unless given"`
 }
 
 // maxAtoms bounds the atoms of a molecule whose set is made.

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import linecache
 import math
 import pickle
-import time
 from math import cos, sin
 from pathlib import Path
 
@@ -171,6 +171,21 @@ def risk(w):
     return np.sqrt(w @ COVARIANCE @ w) - 0.2
 
 
+def lists(x):
+    gap = np.linalg.norm([x[0] - 0.1, x[1], 2.0]) - np.dot([x[0], 1.0], [x[1], x[2]]) + np.maximum.reduce([x[0], x[1]])
+    return gap + np.sin([x[0], x[2]]).sum() + np.polyval([1, 2, x[1]], x[0]) - np.min([x[1], 0.3])
+
+
+def of_rows(x):
+    if x.ndim == 1:
+        x = x[None]
+    return x[:, 0] ** 2 + x[:, 1] ** 2 - 1
+
+
+def selected(x):
+    return np.select([x < 0, x < 0.5], [x, x**2], 2 * x - 0.5).sum()
+
+
 def simplex(w):
     return -w
 
@@ -197,7 +212,7 @@ def piecewise(x):
 
 def trefoil(x):
     t = np.arctan2(x[1], x[0])
-    return np.array([np.hypot(x[0], x[1]) - (2 + np.cos(1.5 * t)), x[2] - np.sin(1.5 * t)])
+    return np.array([math.hypot(x[0], x[1]) - (2 + np.cos(1.5 * t)), x[2] - np.sin(1.5 * t)])
 
 
 def mobius(x):
@@ -252,7 +267,7 @@ FUNCTIONS = [
     (torus, 3), (sphere, 5), (ellipsoid, 3), (stiefel, 8), (rotation, 9), (quadric, 3), (bonds, 15), (angle, 9),
     (dihedral, 12), (positive_definite, 6), (unit_determinant, 16), (four_bar, 3), (planar_arm, 3), (spatial_arm, 4),
     (hyperboloid, 4), (lorentz, 9), (klein_bottle, 6), (gyroid, 3), (schwarz, 3), (rosenbrock_wall, 4), (mishra_bird, 2),
-    (power_flow, 16), (polar_flow, 8), (portfolio, 3), (risk, 3), (simplex, 3), (tetrahedron_volume, 12), (distances, 8),
+    (power_flow, 16), (polar_flow, 8), (portfolio, 3), (risk, 3), (simplex, 3), (lists, 3), (of_rows, 2), (selected, 3), (tetrahedron_volume, 12), (distances, 8),
     (obstacles, 6), (piecewise, 4), (trefoil, 3), (mobius, 3), (hyperbolic_distance, 4), (projector, 9),
     (double_pendulum, 4), (soft_walls, 4), (closed_curve, 10), (symplectic, 16), (correlation, 6),
 ]
@@ -346,8 +361,8 @@ def mask(x):
     return x[x > 0].sum()
 
 
-def rows(x):
-    return x[:, 0] ** 2 - 1
+def planes(x):
+    return x[:, :, 0] ** 2 - 1
 
 
 def nothing(x):
@@ -385,7 +400,7 @@ REFUSED = [
     (counter, "COUNT[0]", "each time"), (reads_a_file, "np.loadtxt", "outside the function"),
     (outside, "OUTSIDE[0] = x[0]", "np.zeros"), (argument, "x[0] = 1.0", "x.copy()"), (inverse, "linalg.inv", "A @ y = b"),
     (eigenvalues, "eigvalsh", "leading minors"), (rounded, "np.floor", "no derivative"), (largest, "argmax", "np.max"),
-    (mask, "x[x > 0]", "np.where"), (rows, "x[:, 0]", "one point, an array of 4 numbers"), (nothing, "x.sum()", "Return"),
+    (mask, "x[x > 0]", "np.where"), (planes, "x[:, :, 0]", "one point, an array of 4 numbers"), (nothing, "x.sum()", "Return"),
     (infinite, "np.inf", "finite"), (unknown, "np.fft", "linalg.norm"), (hidden, "float(x[0])", "turned into"),
     (typed, "def typed", "type of its argument"), (explodes, "np.outer", "operations"),
 ]
@@ -395,10 +410,8 @@ REFUSED = [
 def test_refusals_name_line_and_advice(f, line: str, advice: str, folder: Path) -> None:
     Path("a.txt").write_text("1 2 3 4\n")
     real = np.array, np.zeros, open, math.sin
-    began = time.perf_counter()
     with pytest.raises(landing.ConstraintError) as e:
         landing.Problem("p", equality=[lambda x: x[0], f], dim=4)
-    assert time.perf_counter() - began < 10
     assert advice in e.value.message and e.value.key == "set.equality[1]" and e.value.message.startswith("set.equality[1], test_trace")
     assert e.value.file == __file__ and line in linecache.getline(e.value.file, e.value.line), e.value.message
     assert (np.array, np.zeros, open, math.sin) == real
@@ -423,6 +436,19 @@ def test_names_of_columns_are_arguments(folder: Path) -> None:
         landing.Problem("p", equality=[torus])
     with pytest.raises(landing.ConstraintError, match="arguments a, b"):
         landing.Problem("p", equality=[lambda a, b: a], dim=2)
+
+
+def test_functions_of_rows_and_objects() -> None:
+    """A function of n×d points is traced on one row; a callable dataclass is a function."""
+    @dataclasses.dataclass
+    class Ball:
+        radius: float
+
+        def __call__(self, points):
+            return np.linalg.norm(points, axis=1) - self.radius + points[:, 0]
+
+    got = landing.Problem("p", inequality=[lambda p: p[:, 0] * p[:, 1], Ball(2.0)], dim=2).values([[3.0, 4.0]])
+    assert got.g.tolist() == [[12.0, 6.0]] and got.inequalities[1] == "Ball"
 
 
 def test_a_traced_problem_is_a_problem_file(folder: Path) -> None:
@@ -456,3 +482,14 @@ def test_large_functions_are_written_in_parts() -> None:
     x = np.random.default_rng(1).normal(size=(3, 900))
     got = landing.Problem("p", inequality=[chain], dim=900).values(x)
     assert np.allclose(got.g, [chain(y) for y in x], 1e-13, 1e-12)
+
+
+def test_functions_at_generation(run: landing.Run) -> None:
+    def east(x):
+        r = np.hypot(x[0], x[1])
+        return np.stack([1.5 - r, 0.2 - x[0] / r])
+
+    got = run.generate(40, given={"inequality": [east], "observe": [{"expr": lambda x: x[2] ** 2, "value": 0.1, "sd": 1}]})
+    assert len(got) == 40 and all(np.all(east(x) <= 1e-9) for x in got)
+    with pytest.raises(landing.ConstraintError, match="given.inequality"):
+        run.generate(4, given={"inequality": [branch]})

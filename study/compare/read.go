@@ -107,7 +107,7 @@ func (r *Reader) Read(ctx context.Context, dirs []string) ([]Entry, error) {
 		if list != nil {
 			some, err = r.Sweep(dir, list)
 			if err == nil && len(some) == 0 {
-				err = fault.Errorf(fault.Run, dir, "is a sweep of which no cell has ended")
+				err = fault.Errorf(fault.Run, dir, "is a sweep without a finished cell")
 			}
 		} else {
 			some, last, err = r.run(ctx, dir)

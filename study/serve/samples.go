@@ -291,7 +291,7 @@ func (q *asked) check(in *Ask, most int64) (err error) {
 	}
 	if in.N > most/rows {
 		return invalidAt("body.n", in.N, "expected at most %d samples of %d numbers in a request, of all conditions; "+
-			"first goes on from another", most, q.dim())
+			"first continues another", most, q.dim())
 	}
 	total := in.N * rows
 	if last := math.MaxUint64 - uint64(total); in.First > last {

@@ -360,12 +360,12 @@ func TestRefusals(t *testing.T) {
 	if w, _ := s.ask("POST", "/v1/run/demo", ""); w.StatusCode != 404 {
 		t.Errorf("another path: %d", w.StatusCode)
 	}
-	w, b := s.samples("demo", `{"n":3,"given":{"inequality":[{"name":"half","expr":"x[2] >= 0"}]}}`)
+	_, b := s.samples("demo", `{"n":3,"given":{"inequality":[{"name":"half","expr":"x[2] >= 0"}]}}`)
 	var v Samples
 	if err := json.Unmarshal(b, &v); err != nil || len(v.Samples) != 3 || v.Samples[0][2] < 0 || v.Given == nil {
 		t.Errorf("samples under constraints: %s", b)
 	}
-	w, b = s.samples("demo", `{"n":1}`, "image/png")
+	w, b := s.samples("demo", `{"n":1}`, "image/png")
 	wantFault(t, "a picture", w, b, unacceptable)
 	w, b = s.ask("POST", samples, `{"n":1}`, "Content-Type", asJSON, "Content-Encoding", "gzip")
 	wantFault(t, "a coding", w, b, unsupported)

@@ -87,7 +87,7 @@ func Generation(ctx context.Context, r *experiment.Run, o GenerateOptions) (*Lis
 	most := uint64(maxNumbers / r.Process.Set.Dim())
 	if o.Count < 1 || o.Count > most/max(rows, 1) || o.First > math.MaxUint64-o.Count*rows {
 		return nil, fault.Errorf(fault.Usage, "", "%d samples from number %d on; expected 1 to %d of %d numbers in "+
-			"all (%.0e bytes), whose numbers fit in 64 bits; --first goes on from another call", o.Count, o.First, most,
+			"all (%.0e bytes), whose numbers fit in 64 bits; --first continues another call", o.Count, o.First, most,
 			r.Process.Set.Dim(), 8.0*maxNumbers)
 	}
 	trained, err := r.Trained(o.Checkpoint)

@@ -125,7 +125,7 @@ func ShardOf(s string, env func(string) string) (Shard, error) {
 		i, n = number(kubeIndex), number(CountVariable)
 	default:
 		return Shard{}, fmt.Errorf("auto: neither %s (an array of Slurm) nor %s (an Indexed Job of Kubernetes) is "+
-			"set; expected one of them, or i/n in place of auto", slurmID, kubeIndex)
+			"set; expected one of them, or i/n instead of auto", slurmID, kubeIndex)
 	}
 	if i >= 0 && i < n && n <= MaxShards {
 		return Shard{i + 1, n}, nil

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 	"testing"
 
 	"gonum.org/v1/gonum/floats"
@@ -15,6 +16,7 @@ import (
 	"github.com/landing-diffusion/landing/base/keyed"
 	"github.com/landing-diffusion/landing/constraint"
 	"github.com/landing-diffusion/landing/constraint/geometry"
+	"github.com/landing-diffusion/landing/constraint/proof"
 	"github.com/landing-diffusion/landing/internal/dense"
 	"github.com/landing-diffusion/landing/tools/testkit"
 	"github.com/landing-diffusion/landing/tools/testkit/sets"
@@ -43,7 +45,8 @@ func Run(t *testing.T, set constraint.Set, o Options) {
 	for name, x := range map[string][]float64{"on": on, "off": off} {
 		t.Run(name, func(t *testing.T) {
 			for _, c := range []check{{"blocks", blocks}, {"evaluators", evaluators}, {"sparse", sparse},
-				{"joined", joined}, {"jacobian", jacobian}, {"hessian", hessian}, {"projector", projector},
+				{"joined", joined}, {"formulas", formulas}, {"jacobian", jacobian}, {"hessian", hessian},
+				{"projector", projector},
 				{"landing", landing}, {"curvature", curvature}, {"closed form", closedForm}} {
 				t.Run(c.name, func(t *testing.T) { c.run(t, s, x) })
 			}
@@ -236,6 +239,18 @@ func sparse(t *testing.T, s evaluated, x []float64) {
 			if dense.Norm(row) != 0 {
 				t.Fatalf("component %d varies outside its support", a)
 			}
+		}
+	}
+}
+
+// formulas: they have the values of the components, wherever these have any.
+func formulas(t *testing.T, s evaluated, x []float64) {
+	w, d, v := proof.New(s.Set).NewWorker(), s.Dim(), make([]float64, len(constraint.Components(s)))
+	for i := range len(x) / d {
+		xi := x[i*d : (i+1)*d]
+		s.Values(v, xi, 1)
+		if r := w.Prove(xi); strings.Contains(r.Reason, "another than its formula") && dense.Finite(v) {
+			t.Errorf("point %d: %s", i, r.Reason)
 		}
 	}
 }

@@ -242,7 +242,7 @@ func (s *suite) loss(t *testing.T) {
 	e := m.draws * s.d // outputs of a term
 	for i, item := range *m.told {
 		if len(*m.told) != n*m.draws || item != terms[i/m.draws].Item {
-			t.Fatalf("the network is told items %v of terms %v", *m.told, terms)
+			t.Fatalf("the network reads items %v of terms %v", *m.told, terms)
 		}
 	}
 	rows, w := append([]float32(nil), all...), len(all)/n
@@ -407,7 +407,7 @@ func (s *suite) watched(t *testing.T) {
 	before := trace.Count(trace.Steps())
 	sampler.Watch(nil)
 	if run(); trace.Count(trace.Steps()) != before {
-		t.Error("a trace that is no longer watched by goes on counting")
+		t.Error("a trace that is no longer in use still counts")
 	}
 }
 

@@ -141,7 +141,7 @@ func Unit(t *testing.T, k score.Kind, c score.Config) {
 		one := plain
 		change(&one)
 		if a, _ := pass(plain, 1, 0); slices.Equal(first(pass(one, 1, 0)), a) {
-			t.Errorf("the network does not hear of its %s", key)
+			t.Errorf("the network does not use its %s", key)
 		}
 	}
 }
@@ -487,7 +487,7 @@ type noItem struct {
 
 func (m noItem) Row(dst []float64, at score.Input) {
 	if at.Item != -1 {
-		m.t.Errorf("a score is asked for at training row %d", at.Item)
+		m.t.Errorf("a score is evaluated at training row %d", at.Item)
 	}
 	m.Model.Row(dst, at)
 }

@@ -50,7 +50,7 @@ const maxLevels = 64
 
 var options = []score.Option{
 	{Name: "levels", Default: 3, Lowest: 0, Most: maxLevels, Whole: true,
-		Doc: "levels of noise at which the network is asked again: one less than the most evaluations of a sample"},
+		Doc: "levels of noise at which the network is evaluated again: one less than the most evaluations of a sample"},
 	{Name: "draws", Default: 2, Lowest: 2, Most: 64, Whole: true,
 		Doc: "draws of the network for each state that it is trained on"},
 	{Name: "coarse", Default: 0.3, Lowest: 0, Most: 1e15,
@@ -192,7 +192,7 @@ func (m *Method) Sampler(rows int, pool *parallel.Pool) method.Sampler {
 func (m *Method) Redraw(p *langevin.Process) (method.Method, error) {
 	if p.Schedule.N != m.proc.Schedule.N {
 		return nil, &langevin.ConfigError{Field: "Schedule.N", Value: p.Schedule.N, Want: fmt.Sprintf(
-			"%d: the levels are among these steps; generate.evaluations says how many of them are asked",
+			"%d: the levels are among these steps; generate.evaluations says how many of them are used",
 			m.proc.Schedule.N)}
 	}
 	if err := m.proc.CanDraw(p); err != nil {

@@ -46,34 +46,8 @@ _ROOM = 8  # batches that wait on a process of rank 1 or higher
 _DTYPES = {"F64": torch.float64, "F32": torch.float32, "I64": torch.int64}
 
 
-def fit(
-    what: Any,
-    data: Any = None,
-    *,
-    device: str | torch.device | None = None,
-    precision: str = "float32",
-    **options: Any,
-) -> Run:
-    """Trains the network of a problem or of a run in PyTorch, and returns the run.
-
-    Rows, loss, optimiser, rates, stopping rule and checkpoints are those of `landing.train`. All that takes a run
-    goes on from it: `generate`, `report`, `export`, `serve`, and training without PyTorch (`run.resume`).
-
-    Under `torchrun` every process simulates and trains its share of each batch; all read the same files.
-
-    Args:
-        what: a Problem or the path of a problem file, to train as `landing.train` does; or a Run or the path of a run
-            folder, to continue as `Run.resume` does.
-        data: as in `train` and `resume`.
-        device: such as "cuda", "cuda:1" or "cpu". None: a GPU if there is one.
-        precision: of products: "float32"; "tf32" or "bfloat16", which are faster on a GPU.
-        options: of `train` or `resume`: settings, budget, max_time, out, runs, workers, progress, …
-
-    Raises:
-        UsageError: an argument; a method or a device that PyTorch cannot train here.
-        LandingError: as of `train`; or the GPU has no room for a batch.
-        Interrupted: of Ctrl-C, with the run in .run.
-    """
+def fit(what: Any, data: Any, device: str | torch.device | None, precision: str, options: dict[str, Any]) -> Run:
+    """Does what landing.torch.fit says."""
     if not hasattr(socket, "AF_UNIX"):
         raise UsageError("landing.torch.fit needs Unix sockets, which Python has not on Windows; use WSL")
     if precision not in ("float32", "tf32", "bfloat16"):
@@ -198,7 +172,7 @@ class _Source:
 
     def __init__(self, hello: str, device: torch.device, room: int = 0) -> None:
         self.hello, self.device = hello, device
-        self.stream = torch.cuda.Stream(device) if device.type == "cuda" else None
+        self.stream = torch.cuda.Stream(device) if device.type == "cuda" else None  # type: ignore[no-untyped-call]
         self.rows: queue.Queue[Any] = queue.Queue(room)  # (turn, epoch, step), arrays, when they are on the device
         self.orders: queue.Queue[Any] = queue.Queue()
         self.head: Any = None
@@ -300,6 +274,7 @@ class _Engine:
         self.model: _Model | None = None
         self.busy = collections.deque[tuple[Tensor, Any]]()  # loss and norm of steps that were not told yet
         self.fault: BaseException | None = None
+        self.batch = "a batch of rows"
         self.seen: dict[Any, int] = {}  # steps by shapes of rows
         self.recorded: dict[Any, _Recorded] = {}
 
@@ -327,7 +302,7 @@ class _Engine:
         except (OSError, EOFError):  # the program says why
             self.fault = source.fault
         except BaseException as e:
-            self.fault = e
+            self.fault = self._explained(e)
         finally:
             source.closed = True
             if source.wire is not None:  # the program sees that nobody trains
@@ -357,10 +332,21 @@ class _Engine:
                     threading.Thread(target=_make_rows, args=(self.source, run, workers), daemon=True).start()
                 about["at"] = "{} {} {}".format(*self.source.peek())
                 self._begin(about, arrays)
+        except Exception as e:
+            raise self._explained(e) from e
         finally:
             if self.source is not None:
                 self.source.close()
+        if not run:
+            raise LandingError("process 0 could not begin the training: its error says why", code=1)
         return Run.open(run)
+
+    def _explained(self, e: BaseException) -> BaseException:
+        if isinstance(e, torch.OutOfMemoryError):
+            return LandingError(
+                f"{self.device} has no room for {self.batch} and the network. Lower train.batch or train.times_per_path, "
+                "as settings={'train.times_per_path': 10}, or use device='cpu'", code=1)
+        return e
 
     def _tell(self, *numbers: float) -> None:
         """Tells the other ranks what comes next: 0 the end, 1 weights, 2 a step."""
@@ -387,13 +373,9 @@ class _Engine:
         """One update by the next rows."""
         assert self.model is not None and self.source is not None
         rows, m = self.source.next(self.turn), self.model
-        try:
-            numbers = m.numbers(rate, decay, update)
-            told = self._update(m, rows, numbers.pin_memory() if self.device.type == "cuda" else numbers)
-        except torch.OutOfMemoryError as e:
-            raise LandingError(
-                f"{self.device} has no room for a batch of {len(rows['in'])} rows. Lower train.batch or "
-                "train.times_per_path, as settings={'train.times_per_path': 10}, or use device='cpu'", code=1) from e
+        self.batch = f"a batch of {len(rows['in'])} rows" if rows else self.batch
+        numbers = m.numbers(rate, decay, update)
+        told = self._update(m, rows, numbers.pin_memory() if self.device.type == "cuda" else numbers)
         if self.device.type != "cuda":
             self.busy.append((told, None))
             return
@@ -508,10 +490,10 @@ class _Model:
         if not rows:  # none of the batch is of this rank
             return
         d, n = self.told["dim"], len(rows["in"])
-        x, p, t, hidden = rows["in"].split([d, rows["in"].shape[1] - d - 2, 1, 1], 1)
+        x, p, t, hidden = torch.split(rows["in"], [d, rows["in"].shape[1] - d - 2, 1, 1], 1)
         s = self.net(self.score.read, x, p if self.told["momentum"] else None, t[:, 0], hidden[:, 0])
         s = s.float() * self.moves
-        c, w, u, q = rows["loss"].split([1, 1, d, rows["loss"].shape[1] - d - 2], 1)
+        c, w, u, q = torch.split(rows["loss"], [1, 1, d, rows["loss"].shape[1] - d - 2], 1)
         if q.shape[1]:
             q = q.reshape(n, -1, d)
             s = s - torch.einsum("ncd,nc->nd", q, torch.einsum("ncd,nd->nc", q, s))

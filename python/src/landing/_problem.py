@@ -18,8 +18,8 @@ import numpy as np
 from . import _arrays
 from ._arrays import Array
 from ._errors import ConstraintError, ProblemError, called
+from ._functions import traced, traced_given
 from ._process import call
-from ._trace import traced
 
 __all__ = ["Constraint", "Formulas", "Observable", "Problem", "Values"]
 
@@ -165,15 +165,17 @@ class Problem:
     ) -> None:
         if not isinstance(name, str):
             raise ProblemError(f"name is {name!r:.60}; expected text", key="name")
+        if set is None and not equality and not inequality:
+            raise ProblemError("the problem has no constraints: give equality=[f], inequality=[g], or set={…}", key="set")
         given: dict[str, Any] = {"name": name, "set": set, **keys}
-        if equality or inequality or set is None:
+        if equality or inequality:
             written = Formulas(dim, equality, inequality, names=names)
             given["set"] = written if set is None else {"all": [set, written]}
         if observe:
             given["observe"] = observe
         here = Path.cwd()
         tree = {k: _absolute(k, _plain(v, k), here) for k, v in given.items()}
-        if equality or inequality or set is None:
+        if equality or inequality:
             tree["set"] = _unwrapped(tree["set"], set is None)
         self._tree: dict[str, Any] | None = traced(tree, dim)
         self._source: str | None = None
@@ -298,6 +300,11 @@ class Problem:
                 yield str(path), options
 
 
+def given_file(given: Mapping[str, Any], dim: int, condition: Sequence[str]) -> str:
+    """Returns constraints that are added at generation as a file: functions are traced."""
+    return _file(traced_given(_plain(given, "given"), dim, condition))
+
+
 def settings_options(settings: Mapping[str, Any] | None) -> list[str]:
     """Returns --set options of {"key": value}."""
     options = []
@@ -312,7 +319,7 @@ _FORMULA = (
     "Functions may stand in equality, inequality, observe and potential; elsewhere write text, numbers, lists and dicts, "
     "as in a problem file (docs/problem-file.md)"
 )
-_FUNCTIONS = re.compile(r"set\b.*\.(in)?equality\[\d+\](\.expr)?|(observe\[\d+\]|potential)\.expr")
+_FUNCTIONS = re.compile(r"(set|given)\b.*\.(in)?equality\[\d+\](\.expr)?|((given\.)?observe\[\d+\]|potential)\.expr")
 
 
 def _plain(value: Any, at: str) -> Any:
@@ -321,6 +328,8 @@ def _plain(value: Any, at: str) -> Any:
     Raises:
         ConstraintError: it is a function, or nothing that a problem file can hold.
     """
+    if callable(value) and _FUNCTIONS.fullmatch(at):
+        return value
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         fields = ((f.name.rstrip("_"), getattr(value, f.name)) for f in dataclasses.fields(value))
         return {k: _plain(v, f"{at}.{k}") for k, v in fields if v is not None and not _silent(v)}
@@ -353,8 +362,6 @@ def _plain(value: Any, at: str) -> Any:
                 v = {"name": v["expr"], **v}  # what a constraint without a name is called
             out.append(v)
         return out
-    if callable(value) and _FUNCTIONS.fullmatch(at):
-        return value
     if callable(value):
         called = getattr(value, "__qualname__", None) or repr(value)
         raise ConstraintError(f"{at} is a Python function, {called}. {_FORMULA}.", key=at)

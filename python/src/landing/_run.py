@@ -19,7 +19,7 @@ import numpy as np
 from . import _arrays
 from ._arrays import Array
 from ._errors import ArrayError, CheckError, DataError, Interrupted, LandingError, UsageError, called
-from ._problem import Problem, settings_options
+from ._problem import Problem, given_file, settings_options
 from ._process import OUT_OF_TIME, Event, call, warn
 from ._progress import Bar
 from ._results import Finding, Grade, Metric, Remedy, Verdict, record
@@ -252,7 +252,7 @@ class Run:
             condition: of a run with a condition: values by name; or an array with a row for each; or a file with
                 them. Samples then hold the condition behind the point.
             given: constraints and observations that training did not know: a YAML file, or its keys, as
-                {"inequality": [{"name": "top", "expr": "x[0] >= 0.5"}]}. Samples then depend on each other and on n.
+                {"inequality": [{"name": "top", "expr": "x[0] >= 0.5"}]}, or functions: {"inequality": [f]}. Samples then depend on each other and on n.
             settings: keys of generation to draw by, as {"process.steps": 25}.
             checkpoint: None: the best by held-out distances, or the newest.
             data: the run's data, if its file is gone and the folder does not keep what generation needs.
@@ -277,7 +277,8 @@ class Run:
             each = n if condition is not None or given is not None else max(1, _MOST_NUMBERS // self.dim)
             if isinstance(given, Mapping):  # JSON is YAML
                 file = Path(folder) / "given.yaml"
-                file.write_text(json.dumps(given), encoding="utf-8")
+                names = self.condition_names
+                file.write_text(given_file(given, self.dim - len(names), names), encoding="utf-8")
                 given = file
             if given is not None:
                 options.append(f"--given={os.fspath(given)}")

@@ -16,8 +16,9 @@ import linecache
 import math
 import os
 import sys
+import sysconfig
 import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -25,7 +26,7 @@ from numpy.lib.mixins import NDArrayOperatorsMixin
 
 from ._errors import ConstraintError
 
-__all__ = ["Graph", "Symbol", "traced"]
+__all__ = ["Graph", "Node", "Symbol", "trace"]
 
 MOST_NODES = 1 << 17  # different operations of all functions of a problem: more do not fit in a problem file
 MOST_STEPS = 1 << 18  # operations, equal ones too: some seconds
@@ -36,7 +37,7 @@ _MOST_DET = 10
 
 _NUMPY = os.path.dirname(np.__file__)
 _HERE = os.path.dirname(os.path.abspath(__file__))
-_LIBRARY = os.path.dirname(os.__file__)
+_LIBRARY = (os.path.dirname(os.__file__), *(sysconfig.get_path(name) for name in ("purelib", "platlib")))
 
 
 class Node:
@@ -140,6 +141,8 @@ class Graph:
             return self.choose(value, 1.0, 0.0) if value.op in _CONDITIONS else value
         if isinstance(value, Symbol):
             return self.node(value._a[()])
+        if isinstance(value, np.ndarray) and value.ndim == 0:
+            return self.node(value[()])
         if isinstance(value, (complex, np.complexfloating)):
             raise self.refusal("the function makes complex numbers", "Formulas are real: write real and imaginary parts")
         try:
@@ -694,6 +697,13 @@ def _where(g: Graph, condition: Any, *branches: Any) -> Any:
     return g.wrap(np.frompyfunc(g.choose, 3, 1)(*(g.objects(v) for v in (condition, *branches))))
 
 
+def _select(g: Graph, conditions: Any, choices: Any, default: Any = 0) -> Any:
+    out = default
+    for condition, choice in reversed(list(zip(conditions, choices, strict=True))):
+        out = _where(g, condition, choice, out)
+    return out
+
+
 def _clip(g: Graph, a: Any, least: Any = None, most: Any = None, **how: Any) -> Any:
     least, most = how.get("a_min", how.get("min", least)), how.get("a_max", how.get("max", most))
     a = g.wrap(g.objects(a))
@@ -760,7 +770,7 @@ _FUNCTIONS: dict[str, Callable[..., Any]] = {
     "sum": _total("+"), "prod": _total("*"), "max": _total("max"), "amax": _total("max"), "min": _total("min"),
     "amin": _total("min"), "mean": _mean, "var": _var, "std": lambda g, a, axis=None, **how: np.sqrt(_var(g, a, axis, **how)),
     "all": _all("and"), "any": _all("or"), "linalg.norm": _norm, "linalg.vector_norm": _norm, "linalg.det": _det,
-    "where": _where, "clip": _clip, "zeros_like": _like(0.0), "empty_like": _like(0.0), "ones_like": _like(1.0),
+    "where": _where, "select": _select, "clip": _clip, "zeros_like": _like(0.0), "empty_like": _like(0.0), "ones_like": _like(1.0),
     "full_like": _like(None), "copy": lambda g, a, **_: g.objects(a).copy(), "real": lambda g, a: a,
     "nansum": _total("+"), "linalg.matmul": lambda g, a, b: np.matmul(a, b),
     "shape": lambda g, a: g.objects(a).shape, "ndim": lambda g, a: g.objects(a).ndim, "size": lambda g, a: g.objects(a).size,
@@ -773,6 +783,9 @@ diagonal diagflat tril triu split array_split vsplit hsplit atleast_1d atleast_2
 delete insert block meshgrid pad dot vdot inner outer tensordot einsum kron cross trace cumsum cumprod diff ediff1d convolve
 polyval trapezoid linalg.multi_dot linalg.matrix_power linalg.outer linalg.cross linalg.trace linalg.diagonal
 linalg.matrix_transpose linalg.tensordot linalg.vecdot""".split())
+
+_SEVERAL = ("concatenate", "concat", "stack", "vstack", "hstack", "dstack", "column_stack", "row_stack", "multi_dot",
+            "broadcast_arrays", "select")
 
 _INSTEAD = {
     "linalg.inv": "Write the equation A @ y = b with y among the coordinates, or the inverse of a small matrix by hand",
@@ -809,7 +822,7 @@ _REAL = {name: getattr(np, name) for name in
 _MATH = {"sqrt": "sqrt", "exp": "exp", "log": "log", "log2": "log2", "log10": "log10", "log1p": "log1p", "expm1": "expm1",
          "sin": "sin", "cos": "cos", "tan": "tan", "asin": "arcsin", "acos": "arccos", "atan": "arctan", "atan2": "arctan2",
          "sinh": "sinh", "cosh": "cosh", "tanh": "tanh", "asinh": "arcsinh", "acosh": "arccosh", "atanh": "arctanh",
-         "pow": "power", "fabs": "abs", "radians": "radians", "degrees": "degrees"}
+         "hypot": "linalg.norm", "pow": "power", "fabs": "abs", "radians": "radians", "degrees": "degrees"}
 _FILES = [(builtins.__dict__, "open"), (io.__dict__, "open"),
           *((np.__dict__, name) for name in ("load", "loadtxt", "genfromtxt", "fromfile"))]
 _LOCK = threading.RLock()
@@ -832,7 +845,7 @@ def _made(g: Graph, name: str, thread: int) -> Callable[..., Any]:
             fill = args[1] if len(args) > 1 else kwargs["fill_value"]
             return Symbol(g, np.broadcast_to(g.objects(fill), np.shape(real(given or 0, 0.0))).copy())
         made = real(*args, **kwargs)
-        user = not sys._getframe(1).f_code.co_filename.startswith((_NUMPY, _HERE, _LIBRARY))
+        user = not sys._getframe(1).f_code.co_filename.startswith((_NUMPY, _HERE, *_LIBRARY))
         if user and isinstance(made, np.ndarray) and made.dtype.kind == "f" and name not in ("asarray", "asanyarray"):
             if name == "empty":
                 made[...] = 0.0
@@ -846,16 +859,48 @@ def _made(g: Graph, name: str, thread: int) -> Callable[..., Any]:
 def _number_function(real: Any, name: str) -> Callable[..., Any]:
     @functools.wraps(real)
     def call(*args: Any) -> Any:
-        return getattr(np, _MATH[name])(*args) if any(isinstance(a, Symbol) for a in args) else real(*args)
+        if not any(isinstance(a, Symbol) for a in args):
+            return real(*args)
+        return np.linalg.norm(list(args)) if name == "hypot" else getattr(np, _MATH[name])(*args)
     return call
+
+
+def _imports() -> bool:
+    """Tells whether a module is being imported, or source text read for a message."""
+    frame = sys._getframe(1)
+    while frame is not None and frame.f_code is not _ENTRY:
+        if frame.f_code.co_filename.startswith("<frozen importlib") or frame.f_code.co_name == "updatecache":
+            return True
+        frame = frame.f_back  # type: ignore[assignment]
+    return False
+
+
+class _Lists:
+    """A function of NumPy that takes lists of abstract arrays, too: NumPy itself does not look into lists."""
+
+    def __init__(self, g: Graph, real: Any, several: bool = False) -> None:
+        functools.update_wrapper(self, real)
+        self._graph, self._real, self._several = g, real, several
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return self._real(*map(self._array, args), **{k: self._array(v) for k, v in kwargs.items()})
+
+    def _array(self, value: Any) -> Any:
+        if not isinstance(value, (list, tuple)) or not _holds(value):
+            return value
+        if self._several:
+            return [Symbol(self._graph, self._graph.objects(v)) for v in value]
+        return Symbol(self._graph, self._graph.objects(value))
+
+    def __getattr__(self, name: str) -> Any:
+        found = getattr(self._real, name)
+        return _Lists(self._graph, found) if name in ("reduce", "outer", "accumulate") else found
 
 
 def _opener(g: Graph, real: Any, thread: int) -> Callable[..., Any]:
     @functools.wraps(real)
     def open_(*args: Any, **kwargs: Any) -> Any:
-        caller = sys._getframe(1).f_code.co_filename
-        if threading.get_ident() == thread and not caller.startswith("<frozen") \
-                and os.path.basename(caller) not in ("linecache.py", "tokenize.py"):
+        if threading.get_ident() == thread and not _imports():
             g.locate()
             raise g.refusal(f"the function reads the file {args[0] if args else ''!s:.80}",
                             "Read it once, outside the function: numbers from outside become constants")
@@ -876,6 +921,11 @@ def _watched(g: Graph, f: Any) -> Iterator[None]:
     with _LOCK:
         try:
             instead = {id(real): _made(g, name, thread) for name, real in _REAL.items()}
+            for name in [*_FUNCTIONS, *_GENERAL, *_UFUNCS, *_MATMUL]:
+                part, short = (np.linalg, name[7:]) if name.startswith("linalg.") else (np, name)
+                if (real := getattr(part, short, None)) is not None and short not in ("block", "einsum"):
+                    instead[id(real)] = _Lists(g, real, short in _SEVERAL)
+                    put(part.__dict__, short, instead[id(real)])
             for name, real in _REAL.items():
                 put(np.__dict__, name, instead[id(real)])
             for name in _MATH:
@@ -929,7 +979,7 @@ def _call(g: Graph, f: Callable[..., Any], args: Mapping[str, Any] | Sequence[An
         place, walk = None, e.__traceback__
         while walk is not None:
             file = walk.tb_frame.f_code.co_filename
-            if not file.startswith((_NUMPY, _HERE, _LIBRARY, "<__array_function__")):
+            if not file.startswith((_NUMPY, _HERE, "<__array_function__", *_LIBRARY)):
                 place = (file, walk.tb_lineno)
             walk = walk.tb_next
         told = f"{type(e).__name__}: {e}"
@@ -982,12 +1032,27 @@ def trace(g: Graph, f: Callable[..., Any], key: str) -> list[tuple[str, Node]]:
     if code is not None:
         g.entry = g.here = (code.co_filename, code.co_firstlineno)
     wanted = _arguments(f, g)
+    rows: tuple[int, ...] = ()  # of functions of n×d points: one row
 
     def point(values: Callable[[Any], Any], whole: Any) -> Any:
         args = {name: whole if v is None else values(v) for name, v in wanted.items()}
         return [whole] if "" in args else args if all(map(_keyword(f), args)) else list(args.values())
 
-    runs = [_call(g, f, point(g.wrap, Symbol(g, np.array(g.variables[:g.dim], dtype=object), True))) for _ in range(2)]
+    def run() -> list[tuple[str, Node]]:
+        x = np.array(g.variables[:g.dim], dtype=object).reshape(*rows, g.dim)
+        return _call(g, f, point(g.wrap, Symbol(g, x, True)))
+
+    try:
+        runs = [run()]
+    except ConstraintError as e:
+        if not isinstance(e.__cause__, IndexError) or "too many indices" not in e.message:
+            raise
+        rows, g.refused = (1,), None
+        try:
+            runs = [run()]
+        except ConstraintError:
+            raise e from None
+    runs.append(run())
     for (_, a), (_, b) in zip(*runs):
         if a is not b:
             raise g.refusal("the function computes something else each time that it is called",
@@ -995,7 +1060,7 @@ def trace(g: Graph, f: Callable[..., Any], key: str) -> list[tuple[str, Node]]:
                             "outside the function", _differ(a, b))
     if len(runs[0]) != len(runs[1]):
         raise g.refusal("the function returns another number of values each time", "Expected an array of a fixed length")
-    _compare(g, f, runs[0], point)
+    _compare(g, f, runs[0], lambda values, x: point(values, x.reshape(*rows, g.dim)))
     return runs[0]
 
 
@@ -1021,147 +1086,3 @@ def _compare(g: Graph, f: Callable[..., Any], made: Sequence[tuple[str, Node]], 
         if got.shape != want.shape or not np.all(np.isclose(got, want, 1e-8, scale) | ~np.isfinite(want) | ~np.isfinite(got)):
             raise g.refusal(f"at x = {np.array2string(x, precision=4, threshold=8)} the function has other values than its "
                             "formula", "It may change a variable, or look at the type of its argument", g.entry)
-
-
-# Functions in the tree of a problem
-
-
-def traced(tree: dict[str, Any], dim: int | None = None) -> dict[str, Any]:
-    """Returns the tree of a problem with formulas in place of its functions."""
-    count = iter(range(1, sys.maxsize))
-    taken: set[str] = set()
-
-    def fresh() -> str:
-        return next(name for name in (f"t{next(count)}" for _ in iter(int, 1)) if name not in taken)
-
-    given = (tree.get("condition") or {}).get("columns") or []
-    tree = dict(tree)
-    tree["set"] = _traced_set(tree["set"], "set", given, fresh, taken, dim)
-    inner = tree["set"]
-    size = dim or inner.get("dim") or len(inner.get("names") or ()) or (3 if inner.get("kind") == "torus" else None)
-    if any(callable(o.get("expr")) for o in tree.get("observe") or ()):
-        tree["observe"] = _rows(tree["observe"], "observe", _graph(inner, size, given, "observe"), fresh, own=True)
-    potential = tree.get("potential")
-    if isinstance(potential, Mapping) and callable(potential.get("expr")):
-        g = _graph(inner, size, given, "potential.expr")
-        made = trace(g, potential["expr"], "potential.expr")
-        if len(made) != 1:
-            raise g.refusal(f"the function returns {len(made)} values", "Expected one, f(x) of the density exp(-f)", g.entry)
-        lets, texts = g.write([made[0][1]], fresh)
-        tree["potential"] = {"kind": "formula", **potential,
-                             "expr": "".join(f"let {k} = {v}; " for k, v in lets.items()) + texts[0]}
-    return tree
-
-
-def _graph(set_: Mapping[str, Any], size: int | None, given: Sequence[str], key: str) -> Graph:
-    if not size:
-        raise ConstraintError(f"{key} is a function of a point whose number of coordinates is not known: give dim=3, or "
-                              "names=['a', 'b', 'c']", key=key)
-    names = set_.get("names")
-    if names is not None and any("[" in n for n in names):
-        names = None
-    return Graph(size, names, given)
-
-
-def _traced_set(set_: Any, at: str, given: Sequence[str], fresh: Callable[[], str], taken: set[str], dim: int | None) -> Any:
-    if not isinstance(set_, dict):
-        return set_
-    out = dict(set_)
-    for key in ("product", "all"):
-        if isinstance(out.get(key), list):
-            out[key] = [_traced_set(s, f"{at}.{key}[{i}]", given, fresh, taken, dim if key == "all" else None)
-                        for i, s in enumerate(out[key])]
-    lists = [key for key in ("equality", "inequality") if isinstance(out.get(key), list)]
-    functions = [c["expr"] for key in lists for c in out[key] if isinstance(c, dict) and callable(c.get("expr"))]
-    if not functions:
-        return out
-    taken.update(out.get("let") or (), out.get("names") or (), given)
-    if not out.get("dim") and not out.get("names"):
-        if dim:
-            out["dim"] = dim
-        else:
-            out["names"] = _names(functions, given, at)
-    if out.get("names"):
-        taken.update(out["names"])
-    g = _graph(out, out.get("dim") or len(out["names"]), given, at)
-    lets = dict(out.get("let") or {})
-    for key in lists:
-        out[key] = _rows(out[key], f"{at}.{key}", g, fresh, own=False)
-        nodes = [c["expr"] for c in out[key] if isinstance(c["expr"], Node)]
-        again = dict(zip(map(id, (c for c in out[key] if isinstance(c["expr"], Node))), g.repeats(nodes, key == "equality")))
-        out[key] = [c for c in out[key] if not again.get(id(c))]
-    # One text for all: what two functions share is written once.
-    nodes = [c["expr"] for key in lists for c in out[key] if isinstance(c["expr"], Node)]
-    new, texts = g.write(nodes, fresh)
-    text = iter(texts)
-    for key in lists:
-        for c in out[key]:
-            if isinstance(c["expr"], Node):
-                formula = next(text) + (" = 0" if key == "equality" else " <= 0")
-                c["expr"], row = formula, c.pop("_row", "")
-                c.setdefault("name", formula if len(formula) < 60 else f"{key}[{row}]")
-    if lets | new:
-        out["let"] = lets | new
-    return out
-
-
-def _names(functions: Iterable[Callable[..., Any]], given: Sequence[str], at: str) -> list[str]:
-    """Returns the coordinates' names that the functions' arguments are, in order."""
-    found: dict[str, None] = {}
-    for f in functions:
-        try:
-            parameters = [p for p in inspect.signature(f).parameters.values() if p.default is p.empty]
-        except (TypeError, ValueError):
-            parameters = []
-        mine = [p.name for p in parameters if p.name not in given and p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)]
-        if len(mine) < 2:
-            raise ConstraintError(f"{at} has a function of x, and the number of its coordinates is not known: give dim=3, or "
-                                  "names=['a', 'b', 'c']", key=f"{at}.dim")
-        found.update(dict.fromkeys(mine))
-    return list(found)
-
-
-def _called(f: Any) -> str:
-    f = getattr(f, "func", f)
-    name = getattr(f, "__name__", type(f).__name__)
-    return "" if name == "<lambda>" else str(name)
-
-
-def _rows(entries: Sequence[Any], at: str, g: Graph, fresh: Callable[[], str], own: bool) -> list[Any]:
-    """Returns the entries of a list with one for each value of a function.
-
-    With own they have definitions of their own, as observables do; else their formulas are nodes.
-    """
-    out: list[Any] = []
-    used = {c.get("name") for c in entries if isinstance(c, dict)}
-    for i, entry in enumerate(entries):
-        if not isinstance(entry, dict) or not callable(entry.get("expr")):
-            out.append(entry)
-            continue
-        f, key = entry["expr"], f"{at}[{i}]"
-        if "for" in entry:
-            raise ConstraintError(f"{key} has a function and `for`: a function may return an array", key=key)
-        made = trace(g, f, key)
-        name = entry.get("name") or _called(f)
-        if name and not entry.get("name"):
-            first = name
-            name = next(n for n in (first, *(f"{first}-{k}" for k in range(2, 10_000))) if n not in used)
-        used.add(name)
-        for suffix, node in made:
-            if node.constant and not own:
-                if node.value != 0 if at.endswith(".equality") else node.value > 0:
-                    raise g.refusal(f"{name or 'the function'}{suffix} is {node.value:g}, whatever x is",
-                                    "No point would satisfy it", g.entry)
-                continue
-            row = {**entry, "expr": node}
-            if own:
-                lets, texts = g.write([node], fresh)
-                row |= {"expr": texts[0], "name": (name or f"observable {i + 1}") + suffix}
-                if lets:
-                    row["let"] = {**(entry.get("let") or {}), **lets}
-            elif name:
-                row["name"] = name + suffix
-            else:
-                row["_row"] = i
-            out.append(row)
-    return out

@@ -88,6 +88,39 @@ def load(run: Run | str | os.PathLike[str], *, checkpoint: str | None = None, dt
     return net.eval()
 
 
+def fit(
+    what: Any,
+    data: Any = None,
+    *,
+    device: str | torch.device | None = None,
+    precision: str = "float32",
+    **options: Any,
+) -> Run:
+    """Trains the network of a problem or of a run in PyTorch, and returns the run.
+
+    Rows, loss, optimiser, rates, stopping rule and checkpoints are those of `landing.train`. All that takes a run
+    goes on from it: `generate`, `report`, `export`, `serve`, and training without PyTorch (`run.resume`).
+
+    Under `torchrun` every process simulates and trains its share of each batch; all read the same files.
+
+    Args:
+        what: a Problem or the path of a problem file, to train as `landing.train` does; or a Run or the path of a run
+            folder, to continue as `Run.resume` does.
+        data: as in `train` and `resume`.
+        device: such as "cuda", "cuda:1" or "cpu". None: a GPU if there is one.
+        precision: of products: "float32"; "tf32" or "bfloat16", which are faster on a GPU.
+        options: of `train` or `resume`: settings, budget, max_time, out, runs, workers, progress, …
+
+    Raises:
+        UsageError: an argument; a method or a device that PyTorch cannot train here.
+        LandingError: as of `train`; or the GPU has no room for a batch.
+        Interrupted: of Ctrl-C, with the run in .run.
+    """
+    from ._engine import fit  # which needs this module
+
+    return fit(what, data, device, precision, options)
+
+
 class Score(nn.Module):
     """s(x, p, t), the trained score.
 
@@ -399,5 +432,3 @@ class _Temporal(nn.Module):
 
 
 _KINDS: dict[str, Any] = {"mlp": _MLP, "aligned": _Aligned, "temporal": _Temporal}
-
-from ._engine import fit  # noqa: E402  it needs what stands above

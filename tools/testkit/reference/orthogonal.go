@@ -19,6 +19,13 @@ func NewRows(n int, o zoo.OrthogonalOptions) (Rows, error) {
 	return Rows{s, n}, err
 }
 
+// Capabilities are those of package zoo without its formulas, which are of XᵀX.
+func (s Rows) Capabilities() constraint.Capabilities {
+	c := s.Set.Capabilities()
+	c.Formulas = nil
+	return c
+}
+
 // NewEvaluator implements constraint.Set. Retractions and geodesics are left out.
 func (s Rows) NewEvaluator(rows int) constraint.Evaluator {
 	m, e, t := len(s.Equalities()), s.Set.NewEvaluator(rows), transposer{s.n, make([]float64, rows*s.n*s.n)}

@@ -1,0 +1,44 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/landing-diffusion/landing/tools/testkit"
+)
+
+// A table of points is proved, or the answer says which of its points have no proof.
+func TestVerify(t *testing.T) {
+	dir := t.TempDir()
+	write := func(name, text string) {
+		t.Helper()
+		testkit.OK(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o666))
+	}
+	write("p.yaml", `set: {dim: 2, equality: [{name: circle, expr: "norm(x) = 1"}]}`)
+	write("good.csv", "x,y\n0.6,0.8\n1,0\n0,-1\n")
+	v := wantJSON(t, ok(t, dir, "verify", "good.csv", "--problem", "p.yaml", "--json"))
+	if v["proved"] != 3.0 || v["delta"].(float64) > 1e-15 || v["proofs"] != "good.csv.proof.jsonl" {
+		t.Errorf("%v", v)
+	}
+	write("bad.csv", "x,y\n0.6,0.8\n0,0\n")
+	for _, c := range []struct {
+		args []string
+		code int
+		says string
+	}{
+		{[]string{"bad.csv", "--problem", "p.yaml"}, 4, `1 sample, the first number 1: "circle" has no`},
+		{[]string{"good.csv", "--problem", "p.yaml"}, 3, "exists already"},
+		{[]string{"good.csv"}, 2, "expected --problem or --run"},
+		{[]string{"good.csv", "--checker"}, 2, "expected a data file, or --checker"},
+		{[]string{"good.csv", "--set", "seed=1"}, 2, "need --problem"},
+		{[]string{"p.yaml", "--problem", "p.yaml"}, 3, "extension"},
+		{[]string{"--checker"}, 0, "import json"},
+	} {
+		r := do(t, dir, append([]string{"verify"}, c.args...)...)
+		if r.code != c.code || !strings.Contains(r.stdout+r.stderr, c.says) {
+			t.Errorf("%v: exit %d; expected %d and %q\n%s%s", c.args, r.code, c.code, c.says, r.stdout, r.stderr)
+		}
+	}
+}
