@@ -87,7 +87,7 @@ func (g *Given) law(by string) string {
 		return "no stated law: samples of the run, repaired until they keep what is given"
 	}
 	out := "the run's law on its set"
-	if g.cut.Hard != nil && len(g.cut.Hard.Inequalities()) > 0 {
+	if len(g.cut.Set.Inequalities()) > 0 {
 		out += ", given the new inequalities"
 	}
 	if g.cut.Equal() && g.cut.Surface {
@@ -95,7 +95,7 @@ func (g *Given) law(by string) string {
 	} else if g.cut.Equal() {
 		out += ", given the values of the new equalities (disintegration)"
 	}
-	if g.cut.Soft != nil {
+	if g.cut.SD != nil {
 		out += ", times the likelihood of the observations"
 	}
 	return out
@@ -148,6 +148,7 @@ type GivenDrawer struct {
 	prior       *Prior
 	seed        uint64
 	first, next uint64 // numbers of plain samples
+	finished    uint64 // number of the next motion that is finished
 	n, dim      int
 	ready       []float64 // samples that have not been asked for yet
 	keeps       []func(x []float64) float64
@@ -160,7 +161,7 @@ func (g *Given) NewDrawer(ctx context.Context, t *Trained, prior *Prior, n int, 
 	error) {
 	l := g.run.Loaded
 	d := &GivenDrawer{Given: g, trained: t, drawer: NewDrawer(l, t, min(max(n, givenBatch), generateChunk)),
-		prior: prior, seed: seed, first: first, next: first, n: n, dim: l.Process.Set.Dim(),
+		prior: prior, seed: seed, first: first, next: first, finished: first, n: n, dim: l.Process.Set.Dim(),
 		finishers: make([]domain.Finisher, l.Pool.Workers())}
 	for range d.finishers {
 		d.keeps = append(d.keeps, g.cut.Likelihood())
@@ -217,7 +218,7 @@ func (d *GivenDrawer) attempt(ctx context.Context, n int) error {
 		x, u := s.X[i*d.dim:(i+1)*d.dim], [1]float64{}
 		likely[i] = math.Exp(d.keeps[worker](x))
 		chance.Uniforms(u[:], d.next+uint64(i), 0)
-		passed[i] = (d.Report.By == "repair" || u[0] < likely[i]) && d.finish(ctx, worker, x, d.next+uint64(i))
+		passed[i] = d.Report.By == "repair" || u[0] < likely[i]
 	})
 	kept := d.Report.Share * float64(d.Report.Attempts)
 	for i, ok := range passed {
@@ -233,7 +234,7 @@ func (d *GivenDrawer) attempt(ctx context.Context, n int) error {
 
 // finish makes a sample that can be used, where the kind of data knows how, and reports whether it keeps all.
 func (d *GivenDrawer) finish(ctx context.Context, worker int, x []float64, number uint64) bool {
-	if d.newFinisher == nil {
+	if d.newFinisher == nil || ctx.Err() != nil {
 		return true
 	}
 	if d.finishers[worker] == nil {
@@ -245,37 +246,53 @@ func (d *GivenDrawer) finish(ctx context.Context, worker int, x []float64, numbe
 
 // Draw writes the next samples to x (rows of a point); tick, which may be nil, gets how many are done.
 func (d *GivenDrawer) Draw(ctx context.Context, x []float64, tick func(done int)) (*judge.Samples, error) {
-	s := &judge.Samples{X: x, Dim: d.dim, Lost: make([]bool, len(x)/d.dim)}
-	if d.Report.By == "particles" && d.ready == nil {
+	n, have := len(x)/d.dim, 0
+	s := &judge.Samples{X: x, Dim: d.dim, Lost: make([]bool, n)}
+	all := d.Report.By == "particles"
+	if all && d.Report.Particles == nil {
 		if err := d.particles(ctx, tick); err != nil {
 			return nil, err
 		}
 	}
-	for len(d.ready) < len(x) {
-		have := len(d.ready) / d.dim
-		if tick != nil {
+	for have < n {
+		if tick != nil && !all {
 			tick(have)
 		}
-		if float64(d.Report.Attempts) >= givenAttempts+givenEach*float64(d.n) {
-			return nil, fault.Errorf(fault.Check, "", "%s found %d of %d samples among %d of the run: what is given "+
-				"holds for too small a share of them", d.Report.By, have, s.N(), d.Report.Attempts)
+		if len(d.ready) == 0 {
+			if float64(d.Report.Attempts) >= givenAttempts+givenEach*float64(d.n) {
+				return nil, fault.Errorf(fault.Check, "", "%s found %d of %d samples among %d of the run: what is "+
+					"given holds for too small a share of them", d.Report.By, have, n, d.Report.Attempts)
+			}
+			most := n - have // of a repair, which mostly helps
+			if rate := max(d.Report.Share, 1/float64(givenBatch+d.Report.Attempts)); d.Report.By != "repair" {
+				most = min(generateChunk, max(givenBatch, int(1.1*float64(most)/rate)))
+			}
+			if err := d.attempt(ctx, min(most, generateChunk)); err != nil {
+				return nil, err
+			}
+			continue
 		}
-		rate := max(d.Report.Share, 1/float64(givenBatch+d.Report.Attempts))
-		if err := d.attempt(ctx, min(generateChunk, max(givenBatch, int(1.1*float64(s.N()-have)/rate)))); err != nil {
-			return nil, err
+		m := min(len(d.ready)/d.dim, n-have)
+		some, good := d.ready[:m*d.dim], make([]bool, m)
+		d.run.Pool.Do(m, func(worker, i int) {
+			good[i] = d.finish(ctx, worker, some[i*d.dim:(i+1)*d.dim], d.finished+uint64(i))
+		})
+		if d.ready, d.finished = d.ready[m*d.dim:], d.finished+uint64(m); ctx.Err() != nil {
+			return nil, ctx.Err()
 		}
-	}
-	copy(x, d.ready)
-	d.ready = d.ready[len(x):]
-	for i := range s.Lost {
-		s.Lost[i] = math.IsNaN(x[i*d.dim])
+		for i, ok := range good {
+			if ok || all {
+				copy(x[have*d.dim:], some[i*d.dim:(i+1)*d.dim])
+				s.Lost[have], have = !ok, have+1
+			}
+		}
 	}
 	return s, nil
 }
 
 // possible returns an error if no point near the samples keeps the constraints.
 func (d *GivenDrawer) possible(ctx context.Context) error {
-	if d.repairs() || d.cut.Hard == nil {
+	if d.repairs() || d.cut.Hard() == nil {
 		return nil
 	}
 	s, err := d.drawer.Draw(ctx, d.prior, searched, d.first, d.seed, nil)
@@ -319,10 +336,5 @@ func (d *GivenDrawer) particles(ctx context.Context, tick func(done int)) error 
 	if d.Report.Share == 0 && !d.cut.Equal() {
 		d.Report.Share = math.Exp(d.Report.Particles.LogShare)
 	}
-	l.Pool.Do(d.n, func(worker, i int) {
-		if row := d.ready[i*d.dim:][:d.dim]; ctx.Err() == nil && !d.finish(ctx, worker, row, d.first+uint64(i)) {
-			row[0] = math.NaN()
-		}
-	})
 	return ctx.Err()
 }

@@ -140,9 +140,6 @@ func (a *Added) Build(p *Problem, set constraint.Set, names []string) (*particle
 		}
 		hard = append(hard, s)
 	}
-	if len(hard) > 0 {
-		cut.Hard = constraint.All(hard...)
-	}
 	var residuals []formula.Component
 	for _, o := range a.Observe {
 		residuals = append(residuals, formula.Component{Name: o.Name, Expr: fmt.Sprintf("%s = %v", o.Expr, o.Value)})
@@ -157,8 +154,9 @@ func (a *Added) Build(p *Problem, set constraint.Set, names []string) (*particle
 			return nil, a.fault("observe", "%d numbers in %d entries; expected one number of each entry", n,
 				len(residuals))
 		}
-		cut.Soft = s
+		hard = append(hard, s)
 	}
+	cut.Set = constraint.All(hard...)
 	return cut, nil
 }
 
@@ -221,11 +219,11 @@ func (a *Added) beside(p *Problem, set constraint.Set, keys map[string]any) (con
 
 // Whole returns a set with the new constraints, after Build. That of an arm stays one, for what makes motions.
 func (a *Added) Whole(set constraint.Set, cut *particles.Cut) constraint.Set {
-	switch {
-	case cut.Hard == nil:
+	switch hard := cut.Hard(); {
+	case hard == nil:
 		return set
 	case a.whole == nil || len(a.Equality)+len(a.Inequality) > 0:
-		return constraint.All(set, cut.Hard)
+		return constraint.All(set, hard)
 	}
 	return a.whole
 }

@@ -21,52 +21,55 @@ import (
 	"github.com/landing-diffusion/landing/langevin"
 )
 
-// Cut is constraints and observations beside those of Σ. Its sets are of points of the same space.
+// Cut is constraints and observations beside those of Σ.
 type Cut struct {
-	Hard constraint.Set // equalities k(x) = 0 and inequalities g(x) ≤ 0; nil: none
-	Soft constraint.Set // its equalities are expr − value of each observation; nil: none
-	SD   []float64      // of each observation
+	// Set has the equalities k(x) = 0, after them expr − value of each observation, and the inequalities g(x) ≤ 0.
+	Set constraint.Set
+	SD  []float64 // of each observation
 	// Surface says that the density on {k = 0} is by area. Otherwise the law is that given k = 0, which weighs points
 	// by 1/|∇_Σ k|.
 	Surface bool
 }
 
+// equalities is how many there are, without the observations.
+func (c *Cut) equalities() int { return len(c.Set.Equalities()) - len(c.SD) }
+
+// Equal reports whether the cut has equalities.
+func (c *Cut) Equal() bool { return c.equalities() > 0 }
+
+// Hard returns the set without the observations; nil if nothing is left.
+func (c *Cut) Hard() constraint.Set {
+	var index []int
+	for i := range constraint.Components(c.Set) {
+		if i < c.equalities() || i >= len(c.Set.Equalities()) {
+			index = append(index, i)
+		}
+	}
+	if index == nil {
+		return nil
+	}
+	return constraint.View(c.Set, index, c.equalities())
+}
+
 // Likelihood returns a function of a point: ln of the likelihood of the observations, at most 0, and −∞ where an
 // inequality does not hold. One goroutine calls it.
 func (c *Cut) Likelihood() func(x []float64) float64 {
-	var hard, soft constraint.Evaluator
-	var hv []float64
-	sv, m := make([]float64, len(c.SD)), 0
-	if c.Hard != nil {
-		m, hv = len(c.Hard.Equalities()), make([]float64, len(constraint.Components(c.Hard)))
-		hard = c.Hard.NewEvaluator(1)
-	}
-	if c.Soft != nil {
-		soft = c.Soft.NewEvaluator(1)
-	}
+	e, values, m := c.Set.NewEvaluator(1), make([]float64, len(constraint.Components(c.Set))), c.equalities()
 	return func(x []float64) (out float64) {
-		if c.Hard != nil {
-			hard.Values(hv, x, 1)
-		}
-		for _, v := range hv[m:] {
-			if !(v <= 0) {
+		e.Values(values, x, 1)
+		for i, v := range values[m:] {
+			if i < len(c.SD) {
+				out -= v / c.SD[i] * (v / c.SD[i]) / 2
+			} else if !(v <= 0) {
 				return math.Inf(-1)
 			}
 		}
-		if c.Soft != nil {
-			soft.Values(sv, x, 1)
-		}
-		for i, v := range sv {
-			if out -= v / c.SD[i] * (v / c.SD[i]) / 2; out != out {
-				return math.Inf(-1)
-			}
+		if out != out {
+			return math.Inf(-1)
 		}
 		return out
 	}
 }
-
-// Equal reports whether the cut has equalities.
-func (c *Cut) Equal() bool { return c.Hard != nil && len(c.Hard.Equalities()) > 0 }
 
 // Options of a drawing.
 type Options struct {
@@ -126,33 +129,31 @@ const (
 	numbers     = 8000    // of particles for each sample, so that calls that go on have others
 	// The fewest effective samples of a good drawing. A drawing of more than 160 needs a tenth of them.
 	leastEffective = 16
+	leastAncestors = 32 // start noises that samples descend from
 )
 
 // A term is a number of a point that is to be ≤ 0, or nearly 0.
 type term struct {
 	name     string
-	index    []int // components of Hard, where the largest counts, or the one of Soft
+	index    []int // components, where the largest counts
 	equality bool
-	sd       float64 // of an observation; 0: the term is of Hard
+	sd       float64 // of an observation; 0 of others
 }
 
 func (c *Cut) terms() (out []term) {
-	if c.Hard != nil {
-		names, m := constraint.Components(c.Hard), len(c.Hard.Equalities())
-		for i, name := range names {
-			switch {
-			case i < m || len(names)-m <= mostTerms:
-				out = append(out, term{name: name, index: []int{i}, equality: i < m})
-			case i == m:
-				out = append(out, term{name: "the largest inequality", index: []int{i}})
-			default:
-				last := &out[len(out)-1]
-				last.index = append(last.index, i)
-			}
+	names, m, h := constraint.Components(c.Set), c.equalities(), len(c.Set.Equalities())
+	for i, name := range names {
+		switch {
+		case i >= m && i < h:
+			out = append(out, term{name: name, index: []int{i}, sd: c.SD[i-m]})
+		case i < m || len(names)-h <= mostTerms:
+			out = append(out, term{name: name, index: []int{i}, equality: i < m})
+		case i == h:
+			out = append(out, term{name: "the largest inequality", index: []int{i}})
+		default:
+			last := &out[len(out)-1]
+			last.index = append(last.index, i)
 		}
-	}
-	for i, sd := range c.SD {
-		out = append(out, term{name: c.Soft.Equalities()[i], index: []int{i}, sd: sd})
 	}
 	return out
 }
@@ -172,13 +173,12 @@ type worker struct {
 	solver *geometry.Solver // onto {h = 0, k = 0}; nil without new equalities
 	net    langevin.Score
 
-	hard, soft, whole constraint.Evaluator
-	likelihood        func(x []float64) float64
-	hv, hj, sv, sj    []float64
-	wv                []float64
-	ahead, land, ζ    []float64   // rows×d; ζ twice that where noise is split
-	v                 [][]float64 // of each term, at x̂_0
-	u                 [][]float64 // of each term: Π∇ of unit length, rows×d
+	cut, whole      constraint.Evaluator
+	likelihood      func(x []float64) float64
+	values, jac, wv []float64
+	ahead, land, ζ  []float64   // rows×d; ζ twice that where noise is split
+	v               [][]float64 // of each term, at x̂_0
+	u               [][]float64 // of each term: Π∇ of unit length, rows×d
 
 	k         int
 	plan      [][]guess // by step and term; nil: paths are plain, and recorded
@@ -193,14 +193,8 @@ func newWorker(o *Options, net langevin.Score) *worker {
 		net: net, likelihood: o.Cut.Likelihood(), whole: o.Whole.NewEvaluator(1),
 		wv: make([]float64, len(constraint.Components(o.Whole)))}
 	vec := func(n int) []float64 { return make([]float64, n) }
-	if h := o.Cut.Hard; h != nil {
-		c := len(constraint.Components(h))
-		w.m, w.hard, w.hv, w.hj = len(h.Equalities()), h.NewEvaluator(rows), vec(rows*c), vec(rows*c*w.d)
-	}
-	if s := o.Cut.Soft; s != nil {
-		c := len(s.Equalities())
-		w.soft, w.sv, w.sj = s.NewEvaluator(rows), vec(rows*c), vec(rows*c*w.d)
-	}
+	c := len(constraint.Components(o.Cut.Set))
+	w.m, w.cut, w.values, w.jac = o.Cut.equalities(), o.Cut.Set.NewEvaluator(rows), vec(rows*c), vec(rows*c*w.d)
 	if w.m > 0 {
 		w.solver = geometry.NewSolver(constraint.EqualitiesOf(o.Whole), 0)
 	}
@@ -261,28 +255,18 @@ func (w *worker) foresee(x, p, s []float64, n int) {
 
 // measure writes the terms' values at n points to v, and their gradients to u.
 func (w *worker) measure(x []float64, n int) {
-	c := 0
-	if w.hard.Jacobians != nil {
-		w.hard.Jacobians(w.hv, w.hj, x[:n*w.d], n)
-		c = len(w.hv) / rows
-	}
-	if w.soft.Jacobians != nil {
-		w.soft.Jacobians(w.sv, w.sj, x[:n*w.d], n)
-	}
+	w.cut.Jacobians(w.values, w.jac, x[:n*w.d], n)
+	c := len(w.values) / rows
 	for t := range w.terms {
-		values, jac, width := w.hv, w.hj, c
-		if w.terms[t].sd > 0 {
-			values, jac, width = w.sv, w.sj, len(w.Cut.SD)
-		}
 		for i := range n {
-			best := w.terms[t].index[0]
-			for _, a := range w.terms[t].index[1:] {
-				if !(values[i*width+a] <= values[i*width+best]) {
+			values, best := w.values[i*c:(i+1)*c], w.terms[t].index[0]
+			for _, a := range w.terms[t].index {
+				if !(values[a] <= values[best]) {
 					best = a
 				}
 			}
-			w.v[t][i] = values[i*width+best]
-			copy(w.u[t][i*w.d:(i+1)*w.d], jac[(i*width+best)*w.d:])
+			w.v[t][i] = values[best]
+			copy(w.u[t][i*w.d:(i+1)*w.d], w.jac[(i*c+best)*w.d:])
 		}
 	}
 }

@@ -272,6 +272,7 @@ func (d *drawer) under(ctx context.Context, count uint64, out *Drawn) (fill, err
 	var drawer *experiment.GivenDrawer
 	judged := d.given.Judged()
 	return func(x []float64, first uint64, tick func(k int)) (err error) {
+		start := time.Now()
 		if drawer == nil {
 			drawer, err = d.given.NewDrawer(ctx, d.trained, d.prior, int(min(count, math.MaxInt32)), first, d.seed)
 			if err != nil {
@@ -279,7 +280,6 @@ func (d *drawer) under(ctx context.Context, count uint64, out *Drawn) (fill, err
 			}
 			out.Given = &drawer.Report
 		}
-		start := time.Now()
 		s, err := drawer.Draw(ctx, x, tick)
 		if err != nil {
 			return err
