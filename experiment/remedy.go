@@ -19,6 +19,7 @@ import (
 	"github.com/landing-diffusion/landing/learn/choose"
 	"github.com/landing-diffusion/landing/learn/method"
 	"github.com/landing-diffusion/landing/learn/method/methods"
+	"github.com/landing-diffusion/landing/learn/score/networks"
 	"github.com/landing-diffusion/landing/learn/train"
 	"github.com/landing-diffusion/landing/problem"
 	"github.com/landing-diffusion/landing/problem/settle"
@@ -139,14 +140,14 @@ const longest = 24 * time.Hour
 // learn is the remedy for a law that is off: more training, unless held-out rows or the evaluations showed that it does
 // not help, or else a wider network; nil if neither is left.
 func (m *remedies) learn(tooShort bool) *verdict.Remedy {
-	wider := fmt.Sprintf("network.width=%d", 2*m.run.Problem.Network.Width)
+	size, wider := m.wider()
 	flat := m.course != nil && m.course.Chosen && !m.course.Open
 	if m.course != nil && !tooShort && !flat {
 		_, p := m.course.Trend()
 		flat = p == p
 	}
 	widened := slices.ContainsFunc(m.asked().Settings, func(s string) bool {
-		return strings.HasPrefix(s, "network.width=")
+		return strings.HasPrefix(s, size+"=")
 	})
 	tried, anew := tried(m.run.Folder, mostTried)
 	switch {
@@ -164,6 +165,17 @@ func (m *remedies) learn(tooShort bool) *verdict.Remedy {
 	longer := 2 * time.Duration(m.seconds*float64(time.Second))
 	longer = min(max(longer.Round(time.Minute), time.Minute), longest)
 	return &verdict.Remedy{Verb: verdict.GoOn, Run: m.run.Folder.Dir, Seconds: longer.Seconds()}
+}
+
+// wider returns the key of the network's size, and the setting of a network of twice that size.
+func (m *remedies) wider() (key, setting string) {
+	network := m.run.Problem.Network
+	if kind, ok := networks.Of(network.Kind); ok && kind.Sized != "" {
+		key = "network.options." + kind.Sized
+		options, _ := network.Options.Resolve(kind.Name, kind.Options)
+		return key, fmt.Sprintf("%s=%v", key, 2*options[kind.Sized])
+	}
+	return problem.KeyNetworkWidth, fmt.Sprintf("%s=%d", problem.KeyNetworkWidth, 2*network.Width)
 }
 
 // mostTried is after how many remedies a verdict says what limits the result instead of one more.

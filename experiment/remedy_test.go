@@ -6,6 +6,8 @@ import (
 
 	"github.com/landing-diffusion/landing/experiment/run"
 	"github.com/landing-diffusion/landing/judge/verdict"
+	"github.com/landing-diffusion/landing/problem"
+	"github.com/landing-diffusion/landing/problem/settle"
 	"github.com/landing-diffusion/landing/tools/testkit"
 )
 
@@ -46,4 +48,15 @@ func TestRemedyAfterRemedy(t *testing.T) {
 			t.Errorf("%+v: %q", c, says)
 		}
 	}
+}
+
+// A wider temporal network has more channels: with network.width it would be an MLP.
+func TestWider(t *testing.T) {
+	p := &problem.Problem{Network: problem.Network{Kind: "temporal", Width: 128}}
+	m := &remedies{run: &Run{Loaded: &Loaded{Settled: settle.Settled{Problem: p}}}}
+	_, setting := m.wider()
+	testkit.Equal(t, setting, "network.options.channels=128")
+	p.Network.Options = map[string]float64{"channels": 48}
+	_, setting = m.wider()
+	testkit.Equal(t, setting, "network.options.channels=96")
 }

@@ -40,7 +40,8 @@ train: {max_failed: 0.2}
 generate: {max_failed: 0.5}
 `
 	write("p.yaml", "set: "+product+rest)
-	if r := do(t, dir, "check", "p.yaml"); r.code != 0 || !strings.Contains(r.stdout, "ring.tube  ∇²v agrees") ||
+	if r := do(t, dir, "check", "p.yaml"); r.code != 0 ||
+		!strings.Contains(r.stdout, "ring.tube  independent of the components before it") ||
 		!strings.Contains(r.stdout, "product of torus and sphere in R^3: d = 6, 2 equalities") {
 		t.Errorf("check: exit %d\n%s%s", r.code, r.stdout, r.stderr)
 	}

@@ -289,7 +289,7 @@ func TestReadSweep(t *testing.T) {
 	testkit.OK(t, (&run.Folder{Dir: dir}).WriteJSON(ListFile, list))
 	var said []string
 	r := &Reader{Say: func(s string) { said = append(said, s) }}
-	testkit.Refused(t, testkit.Err(r.Read(t.Context(), []string{dir})), "no cell has ended")
+	testkit.Refused(t, testkit.Err(r.Read(t.Context(), []string{dir})), "without a finished cell")
 	e := entry("p", "done", 1, "x", 0.5)
 	e.Cost.Train = 7
 	for name, end := range map[string]func(c *work.Claim) error{
