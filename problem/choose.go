@@ -109,8 +109,8 @@ func chooseKind(p *Problem, set constraint.Set) {
 }
 
 // chooseSequence gives points that are steps of a sequence, as their set says, other defaults: a temporal network
-// over the steps, and what learns with it (docs/robots.md has both measured). Keys that are written stay, and with
-// one of the MLP's, network.width or network.layers, everything does; so do run folders, which hold all keys.
+// over the steps, and what learns with it (docs/history/arms.md measures both). Keys that are written stay. With one
+// of the MLP's, network.width or network.layers, everything does; so do run folders, which hold all keys.
 // Lengths, the window and how far paths go, are of cosines and sines.
 func chooseSequence(p *Problem, set constraint.Set) {
 	if !p.Leaves() || set.Capabilities().Steps < 2 || !p.silent(KeyNetworkWidth) ||
