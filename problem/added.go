@@ -15,6 +15,7 @@ import (
 	"github.com/landing-diffusion/landing/base/expr"
 	"github.com/landing-diffusion/landing/constraint"
 	"github.com/landing-diffusion/landing/constraint/formula"
+	"github.com/landing-diffusion/landing/domain/conformation"
 	"github.com/landing-diffusion/landing/langevin/particles"
 	"github.com/landing-diffusion/landing/problem/sets"
 )
@@ -185,6 +186,11 @@ func (a *Added) beside(p *Problem, set constraint.Set, keys map[string]any) (con
 			had[key], with[key] = old.Len(), reflect.AppendSlice(old, reflect.ValueOf(v)).Interface()
 		}
 	}
+	positions := set
+	in, internal := constraint.As[*conformation.Internal](set)
+	if internal { // with ranges in its points' place, a set of internal coordinates has other points
+		with["coordinates"], positions = "positions", in.Positions()
+	}
 	whole, err := p.Set.With(with).BuildGiven("set", p.Condition.Columns)
 	var e *sets.Error
 	if errors.As(err, &e) {
@@ -202,7 +208,7 @@ func (a *Added) beside(p *Problem, set constraint.Set, keys map[string]any) (con
 	if err != nil {
 		return nil, err
 	}
-	old, index, equalities := constraint.Components(set), []int{}, 0
+	old, index, equalities := constraint.Components(positions), []int{}, 0
 	for i, name := range constraint.Components(whole) {
 		if !slices.Contains(old, name) {
 			if index = append(index, i); i < len(whole.Equalities()) {
@@ -210,11 +216,15 @@ func (a *Added) beside(p *Problem, set constraint.Set, keys map[string]any) (con
 			}
 		}
 	}
-	if len(index) == 0 || whole.Dim() != set.Dim() {
+	if len(index) == 0 || whole.Dim() != positions.Dim() {
 		return nil, a.fault(slices.Sorted(maps.Keys(keys))[0], "it adds no constraint on the points of the run")
 	}
+	added := constraint.View(whole, index, equalities)
+	if internal {
+		return in.Pull(added), nil
+	}
 	a.whole = whole
-	return constraint.View(whole, index, equalities), nil
+	return added, nil
 }
 
 // Whole returns a set with the new constraints, after Build. That of an arm stays one, for what makes motions.

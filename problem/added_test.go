@@ -1,10 +1,14 @@
 package problem
 
 import (
+	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/landing-diffusion/landing/constraint"
+	"github.com/landing-diffusion/landing/tools/testkit"
 )
 
 // An error names the line and key of each fault of a file of added constraints; what is right adds the components it
@@ -13,12 +17,17 @@ func TestAdded(t *testing.T) {
 	formulas := "set: {names: [a, b, c], let: {r: norm(x)}, equality: [{name: ball, expr: r = 1}]}\n"
 	sphere := "set: {kind: sphere, dim: 3}\n"
 	chain := "set: {kind: molecule, atoms: 4, distances: [{atoms: [0, 1], value: 1.5}]}\n"
+	xyz := filepath.Join(t.TempDir(), "butane.xyz")
+	testkit.OK(t, os.WriteFile(xyz, []byte("4\n\nC -0.5 1.4 0\nC 0 0 0\nC 1.5 0 0\nC 2 1 1\n"), 0o666))
+	turning := fmt.Sprintf("set: {kind: molecule, template: %q, coordinates: internal, bonds: template}\n", xyz)
 	arm := "set: {kind: arm, robot: panda, waypoints: 3}\n"
 	for _, c := range []struct{ problem, text, want string }{
 		{formulas, "inequality: [{name: cap, expr: 'a + r >= 1.2'}]", "cap"},
 		{sphere, "let: {q: 2*u}\ninequality: [{name: cap, expr: 'q >= w'}]", "cap"},
 		{sphere, "equality: [{name: cut, expr: 'x[0] = 0.1'}]\nmeasure: surface", "cut"},
 		{chain, "dihedrals: [{name: psi, atoms: [0, 1, 2, 3], range: [130, 170]}]", "psi"},
+		{turning, "dihedrals: [{name: psi, atoms: [0, 1, 2, 3], range: [130, 170]}]", "psi"},
+		{turning, "apart: [{min: 2.6}]", "≥ 2.6 Å"},
 		{arm, "obstacles: [{name: ball, sphere: [0.4, 0, 0.5], radius: 0.1}]", "clear[0,panda_link3,0]"},
 		{sphere, "inequality: [{name: cap, expr: 'y >= 0'}]", "given.yaml:1: inequality[0].expr"},
 		{sphere, "\nequalty: []", "given.yaml:2: equalty: there is no such key"},

@@ -112,7 +112,7 @@ func NewInternal(s *Set, spec Spec) (*Internal, error) {
 	}
 	rest, err := New(spec)
 	if err == nil {
-		in.Set = constraint.All(in.Set, &pulled{in, rest})
+		in.Set = constraint.All(in.Set, in.Pull(rest))
 	}
 	return in, err
 }
@@ -352,10 +352,12 @@ func (f *frame) pull(dst, point, row []float64) {
 	}
 }
 
-// pulled is the components of a Set at the positions of points.
+// Pull returns the components of a set of positions at the positions of points.
+func (s *Internal) Pull(rest constraint.Set) constraint.Set { return &pulled{s, rest} }
+
 type pulled struct {
 	*Internal
-	rest *Set
+	rest constraint.Set
 }
 
 func (s *pulled) Dim() int               { return s.dim }
@@ -363,14 +365,14 @@ func (s *pulled) Equalities() []string   { return s.rest.Equalities() }
 func (s *pulled) Inequalities() []string { return s.rest.Inequalities() }
 
 func (s *pulled) Capabilities() constraint.Capabilities {
-	return constraint.Capabilities{Name: s.rest.String()}
+	return constraint.Capabilities{Name: constraint.Name(s.rest)}
 }
 
 // halfStep is that of differences of first derivatives, which are right to 10⁻⁹ of them.
 const halfStep = 3e-5
 
 func (s *pulled) NewEvaluator(int) constraint.Evaluator {
-	f, inner, d, wide, c := s.newFrame(), s.rest.NewEvaluator(1), s.dim, s.rest.Dim(), len(s.rest.components)
+	f, inner, d, wide, c := s.newFrame(), s.rest.NewEvaluator(1), s.dim, s.rest.Dim(), len(constraint.Components(s.rest))
 	all, own, beside, shifted := make([]float64, c*wide), make([]float64, c), make([]float64, c*d), make([]float64, d)
 	jacobians := func(values, jac, x []float64, n int) {
 		for i := range n {
