@@ -17,9 +17,12 @@ import (
 	"github.com/landing-diffusion/landing/base/arrayfile"
 	"github.com/landing-diffusion/landing/base/keyed"
 	"github.com/landing-diffusion/landing/base/parallel"
+	"github.com/landing-diffusion/landing/constraint"
 	"github.com/landing-diffusion/landing/domain"
+	"github.com/landing-diffusion/landing/domain/conformation"
 	"github.com/landing-diffusion/landing/domain/dataset"
 	"github.com/landing-diffusion/landing/domain/kinds"
+	"github.com/landing-diffusion/landing/domain/molecules"
 	"github.com/landing-diffusion/landing/experiment/judge"
 	"github.com/landing-diffusion/landing/experiment/run"
 	"github.com/landing-diffusion/landing/internal/input"
@@ -316,9 +319,11 @@ func ReadRecord(file string) (*Record, error) {
 // there is none. The samples that failed are marked, and nothing else is known of them.
 func (r *Run) ReadSamples(file string) (*judge.Samples, *Record, error) {
 	d, kind, names := r.Process.Set.Dim(), domain.Kind{Read: dataset.ReadPoints}, r.Problem.Condition.Columns
-	if ext := strings.ToLower(filepath.Ext(file)); ext != ".npy" && ext != ".parquet" { // the domain's own files
-		own, _ := kinds.Of(r.Problem.Data.Kind, withoutCondition(r.Process.Set, names))
-		at := slices.IndexFunc(kinds.All, func(k domain.Kind) bool { return k.Name == own.Name && !k.Bundled })
+	_, internal := constraint.As[*conformation.Internal](r.Process.Set) // its arrays hold positions
+	ext, molecule := strings.ToLower(filepath.Ext(file)), r.Problem.Data.Kind == molecules.Kind.Data
+	if ext != ".parquet" && (ext != ".npy" || internal) && (ext != ".csv" || !molecule) { // the domain's own files
+		of, _ := kinds.Of(r.Problem.Data.Kind, withoutCondition(r.Process.Set, names))
+		at := slices.IndexFunc(kinds.All, func(k domain.Kind) bool { return k.Name == of.Name && !k.Bundled })
 		kind = kinds.All[at] // the data itself may be in the binary
 	} else {
 		names = nil // a column each, as the set has them

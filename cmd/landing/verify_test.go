@@ -1,6 +1,8 @@
 package main
 
 import (
+	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -39,6 +41,26 @@ func TestVerify(t *testing.T) {
 		r := do(t, dir, append([]string{"verify"}, c.args...)...)
 		if r.code != c.code || !strings.Contains(r.stdout+r.stderr, c.says) {
 			t.Errorf("%v: exit %d; expected %d and %q\n%s%s", c.args, r.code, c.code, c.says, r.stdout, r.stderr)
+		}
+	}
+}
+
+// Arrays of a run with internal coordinates hold positions, and tables hold points: verify reads both.
+func TestVerifyInternal(t *testing.T) {
+	dir, frames := t.TempDir(), ""
+	for i := range 60 {
+		sin, cos := math.Sincos(1 + 0.02*float64(i))
+		frames += fmt.Sprintf("4\n\nC -0.5 1.4 0\nC 0 0 0\nC 1.5 0 0\nC 2 %v %v\n", 1.4*cos, 1.4*sin)
+	}
+	for name, text := range map[string]string{"f.xyz": frames, "p.yaml": "data: {kind: molecule, path: f.xyz}\n" +
+		"set: {kind: molecule, template: f.xyz, coordinates: internal, bonds: template}\n"} {
+		testkit.OK(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o666))
+	}
+	ok(t, dir, "train", "p.yaml", "--set", "name=p", "--set", "train.epochs=1")
+	for _, file := range []string{"s.npy", "s.csv", "s.sdf", "s.parquet"} {
+		ok(t, dir, "generate", "runs/p-001", "-n", "5", "-o", file)
+		if v := wantJSON(t, ok(t, dir, "verify", file, "--json")); v["proved"] != 5.0 {
+			t.Errorf("%s: %v", file, v)
 		}
 	}
 }
