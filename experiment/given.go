@@ -133,6 +133,7 @@ const (
 	enough        = 0.2     // share from which on rejection costs little more than particles
 	givenAttempts = 100_000 // of rejection, and givenEach more for each sample
 	givenEach     = 1000
+	givenRepairs  = 64      // motions that are repaired for each that comes out, at most, after a first batch
 	searched      = 32      // samples that are moved to where the constraints hold, if none is there
 	mostInMemory  = 1 << 26 // numbers of particles
 )
@@ -150,6 +151,7 @@ type GivenDrawer struct {
 	first, next uint64 // numbers of plain samples
 	finished    uint64 // number of the next motion that is finished
 	n, dim      int
+	made        int       // samples so far
 	ready       []float64 // samples that have not been asked for yet
 	keeps       []func(x []float64) float64
 	finishers   []domain.Finisher
@@ -259,12 +261,25 @@ func (d *GivenDrawer) Draw(ctx context.Context, x []float64, tick func(done int)
 			tick(have)
 		}
 		if len(d.ready) == 0 {
-			if float64(d.Report.Attempts) >= givenAttempts+givenEach*float64(d.n) {
+			enough := givenAttempts + givenEach*float64(d.n)
+			if d.Report.By == "repair" { // which takes seconds where it fails
+				enough = givenBatch + givenRepairs*float64(d.made)
+				if d.made == 0 && d.Report.Attempts > 0 {
+					if err := d.possible(ctx); err != nil {
+						return nil, err
+					}
+				}
+			}
+			if float64(d.Report.Attempts) >= enough {
 				return nil, fault.Errorf(fault.Check, "", "%s found %d of %d samples among %d of the run: what is "+
 					"given holds for too small a share of them", d.Report.By, have, n, d.Report.Attempts)
 			}
 			most := n - have // of a repair, which mostly helps
-			if rate := max(d.Report.Share, 1/float64(givenBatch+d.Report.Attempts)); d.Report.By != "repair" {
+			if d.Report.By != "repair" {
+				rate := 1.0 // until a first batch tells it
+				if d.Report.Attempts > 0 {
+					rate = max(d.Report.Share, 1/float64(givenBatch+d.Report.Attempts))
+				}
 				most = min(generateChunk, max(givenBatch, int(1.1*float64(most)/rate)))
 			}
 			if err := d.attempt(ctx, min(most, generateChunk)); err != nil {
@@ -273,6 +288,9 @@ func (d *GivenDrawer) Draw(ctx context.Context, x []float64, tick func(done int)
 			continue
 		}
 		m := min(len(d.ready)/d.dim, n-have)
+		if d.newFinisher != nil { // so that progress shows early
+			m = min(m, 2*d.run.Pool.Workers())
+		}
 		some, good := d.ready[:m*d.dim], make([]bool, m)
 		d.run.Pool.Do(m, func(worker, i int) {
 			good[i] = d.finish(ctx, worker, some[i*d.dim:(i+1)*d.dim], d.finished+uint64(i))
@@ -283,7 +301,7 @@ func (d *GivenDrawer) Draw(ctx context.Context, x []float64, tick func(done int)
 		for i, ok := range good {
 			if ok || all {
 				copy(x[have*d.dim:], some[i*d.dim:(i+1)*d.dim])
-				s.Lost[have], have = !ok, have+1
+				s.Lost[have], have, d.made = !ok, have+1, d.made+1
 			}
 		}
 	}
@@ -292,7 +310,7 @@ func (d *GivenDrawer) Draw(ctx context.Context, x []float64, tick func(done int)
 
 // possible returns an error if no point near the samples keeps the constraints.
 func (d *GivenDrawer) possible(ctx context.Context) error {
-	if d.repairs() || d.cut.Hard() == nil {
+	if d.cut.Hard() == nil || d.repairs() && d.Report.By != "repair" {
 		return nil
 	}
 	s, err := d.drawer.Draw(ctx, d.prior, searched, d.first, d.seed, nil)

@@ -29,11 +29,13 @@ func TestGiven(t *testing.T) {
 	}
 	testkit.EqualSlices(t, rows("a.npy"), want, "samples by rejection")
 	testkit.Equal(t, given["by"], any("rejection"), "drawn by")
+	testkit.Equal(t, given["attempts"], any(256.0), "plain samples, of which a first batch suffices")
 
 	file(north + "equality: [{name: cut, expr: 'x[0] = 0.1'}]\nobserve: [{expr: 'x[1]', value: 0.3, sd: 0.5}]\n")
 	v = wantJSON(t, ok(t, dir, "generate", "r", "--given", "g.yaml", "-n", "50", "-o", "b.npy", "--workers", "1",
 		"--json"))
 	ok(t, dir, "generate", "r", "--given", "g.yaml", "-n", "50", "-o", "c.npy", "--workers", "3")
+	ok(t, dir, "generate", "r", "--given", "g.yaml", "-n", "9", "-o", "few.npy")
 	testkit.EqualSlices(t, rows("c.npy"), rows("b.npy"), "with three workers, samples")
 	testkit.Equal(t, v["given"].(map[string]any)["by"], any("particles"), "drawn by")
 	for x := rows("b.npy"); len(x) > 0; x = x[3:] {

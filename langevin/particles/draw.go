@@ -261,9 +261,10 @@ func (r *Report) choose(all []*population, n int, pick keyed.Stream, first uint6
 		eves[b*r.Particles+all[b].eve[k]] = true
 	}
 	r.Ancestors, r.Distinct = len(eves), len(slices.Compact(from))
-	if least := max(leastEffective, float64(n)/10); r.Effective < least || r.Ancestors < leastAncestors {
+	starts := min(leastAncestors, (n+1)/2)
+	if least := max(leastEffective, float64(n)/10); r.Effective < least || r.Ancestors < starts {
 		r.Low = fmt.Sprintf("%d samples are worth %.0f independent ones (expected at least %.0f) and descend from %d "+
-			"start noises (expected at least %d). %s", n, r.Effective, least, r.Ancestors, leastAncestors, r.near())
+			"start noises (expected at least %d). %s", n, r.Effective, least, r.Ancestors, starts, r.near())
 	}
 	return x, nil
 }

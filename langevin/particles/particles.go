@@ -129,7 +129,7 @@ const (
 	numbers     = 8000    // of particles for each sample, so that calls that go on have others
 	// The fewest effective samples of a good drawing. A drawing of more than 160 needs a tenth of them.
 	leastEffective = 16
-	leastAncestors = 32 // start noises that samples descend from
+	leastAncestors = 32 // start noises that samples descend from; half of the samples if these are fewer
 )
 
 // A term is a number of a point that is to be ≤ 0, or nearly 0.
