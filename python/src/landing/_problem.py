@@ -301,9 +301,9 @@ class Problem:
                 yield str(path), options
 
 
-def given_file(given: Mapping[str, Any], dim: int, condition: Sequence[str]) -> str:
+def given_file(given: Mapping[str, Any], problem: str, dim: int, condition: Sequence[str]) -> str:
     """Returns constraints that are added at generation as a file: functions are traced."""
-    return _file(traced_given(_plain(given, "given"), dim, condition))
+    return _file(traced_given(_plain(given, "given"), problem, dim, condition))
 
 
 def settings_options(settings: Mapping[str, Any] | None) -> list[str]:

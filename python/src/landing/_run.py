@@ -20,7 +20,7 @@ from . import _arrays
 from ._arrays import Array
 from ._errors import ArrayError, CheckError, DataError, Interrupted, LandingError, UsageError, called
 from ._problem import Problem, given_file, settings_options
-from ._process import OUT_OF_TIME, Event, call, warn
+from ._process import OUT_OF_TIME, Event, call, log, warn
 from ._progress import Bar
 from ._results import Finding, Grade, Metric, Remedy, Verdict, record
 from ._show import table
@@ -278,7 +278,7 @@ class Run:
             if isinstance(given, Mapping):  # JSON is YAML
                 file = Path(folder) / "given.yaml"
                 names = self.condition_names
-                file.write_text(given_file(given, self.dim - len(names), names), encoding="utf-8")
+                file.write_text(given_file(given, self.config, self.dim - len(names), names), encoding="utf-8")
                 given = file
             if given is not None:
                 options.append(f"--given={os.fspath(given)}")
@@ -290,12 +290,16 @@ class Run:
                     bar.offset = done
                     out = Path(folder) / "samples.npy"
                     try:
-                        told, _ = call(["generate"], [*options, *asked, f"--number={count}", f"--first={first + done}",
-                                                      f"--output={out}", "--force"], [self.path], on_event=bar)
+                        with called(Path(folder) / "given.yaml", "given"):
+                            told, _ = call(["generate"], [*options, *asked, f"--number={count}", f"--first={first + done}",
+                                                          f"--output={out}", "--force"], [self.path], on_event=bar)
                     except CheckError as e:
                         if out.exists():
                             e.result = _joined([*parts, _arrays.read(out)])
                         raise
+                    if drawn := told.get("given"):
+                        effective = (drawn.get("particles") or {}).get("effective_samples", count)
+                        log.info("law: %s; %.0f effective samples, drawn by %s", drawn["law"], effective, drawn["by"])
                     if told["failed"]:
                         lost = ", ".join(map(str, told["failed_samples"][:10]))
                         warn(f"{told['failed']} of {told['samples']} samples failed and are left out: numbers {lost}"
