@@ -317,8 +317,8 @@ def settings_options(settings: Mapping[str, Any] | None) -> list[str]:
 
 
 _FORMULA = (
-    "Functions may stand in equality, inequality, observe and potential; elsewhere write text, numbers, lists and dicts, "
-    "as in a problem file (docs/problem-file.md)"
+    "Functions may stand in the lists equality and inequality, and as expr of observe and potential; elsewhere write text, "
+    "numbers, lists and dicts, as in a problem file (docs/problem-file.md)"
 )
 _FUNCTIONS = re.compile(r"(set|given)\b.*\.(in)?equality\[\d+\](\.expr)?|((given\.)?observe\[\d+\]|potential)\.expr")
 

@@ -626,6 +626,7 @@ class Evaluation(Mapping[str, Any]):
     def _rows(self) -> list[tuple[str, str]]:
         rows: list[tuple[str, str]] = [("verdict", self.grade)]
         rows += [(f.code, f.says + (f" → {f.remedy.command}" if f.remedy else "")) for f in self.findings]
+        rows += [("not judged", f"{n['code']}: {n['why']}") for n in self._told["verdict"].get("not_judged") or []]
         rows.append(("samples", f"{self['samples']}, {self['failed']} failed"))
         if self._compared():
             rows.append((str(self._compared().get("metric", "distance")), f"{self.distance:.4f}, floor {self.floor:.4f}"))
