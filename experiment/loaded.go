@@ -204,22 +204,22 @@ func readData(ctx context.Context, p *problem.Problem, set constraint.Set) (kind
 	case err == nil && data.N < 2:
 		err = badData(dataName(p, data), "it has %d point; expected at least 2", data.N)
 	case err == nil:
-		err = cmp.Or(ordered(p, set, data), sized(dataName(p, data), data))
+		err = cmp.Or(Ordered(p, set, data.Names, dataName(p, data)), sized(dataName(p, data), data))
 	case fault.KindOf(err) == fault.Failure:
 		err = badData("", "%v", err) // a damaged file; the reader names it
 	}
 	return kind, data, err
 }
 
-// ordered refuses columns in another order than that of the set's names.
-func ordered(p *problem.Problem, set constraint.Set, data *dataset.Points) error {
+// Ordered refuses columns of a file in another order than that of the set's names.
+func Ordered(p *problem.Problem, set constraint.Set, columns []string, file string) error {
 	names := p.Set.Coordinates()
 	if g, ok := constraint.As[*grid.Set](set); ok && g.Dim() == set.Dim() {
 		names = g.Names
 	}
-	for j, name := range data.Names {
+	for j, name := range columns {
 		if i := slices.Index(names, name); i >= 0 && i != j {
-			return badData(dataName(p, data), "column %d (from 0) is %s, which is coordinate %d of the set; "+
+			return badData(file, "column %d (from 0) is %s, which is coordinate %d of the set; "+
 				"expected columns in the order of the set", j, name, i)
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"os"
 	"slices"
 	"strings"
 	"time"
@@ -101,6 +102,9 @@ func runVerify(ctx context.Context, a *app, o *verifyOptions, args []string) (an
 		if err != nil {
 			return answer{}, err
 		}
+		if err := experiment.Ordered(p, process.Set, points.Names, file); err != nil {
+			return answer{}, err
+		}
 		switch d := process.Set.Dim(); {
 		case points.D%d != 0:
 			return answer{}, fault.Errorf(fault.Data, file, "points of %d coordinates; expected %d of %s", points.D, d,
@@ -114,6 +118,9 @@ func runVerify(ctx context.Context, a *app, o *verifyOptions, args []string) (an
 	if folder == "" {
 		record, err := experiment.ReadRecord(file)
 		if err != nil {
+			return answer{}, err
+		}
+		if _, err := os.Stat(file); err != nil {
 			return answer{}, err
 		}
 		if record == nil {

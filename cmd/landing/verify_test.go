@@ -25,6 +25,8 @@ func TestVerify(t *testing.T) {
 		t.Errorf("%v", v)
 	}
 	write("bad.csv", "x,y\n0.6,0.8\n0,0\n")
+	write("named.yaml", `set: {names: [u, v], equality: [{name: ellipse, expr: "4*u^2 + v^2 = 4"}]}`)
+	write("turned.csv", "v,u\n0,1\n")
 	for _, c := range []struct {
 		args []string
 		code int
@@ -33,6 +35,8 @@ func TestVerify(t *testing.T) {
 		{[]string{"bad.csv", "--problem", "p.yaml"}, 4, `1 sample, the first number 1: "circle" has no`},
 		{[]string{"good.csv", "--problem", "p.yaml"}, 3, "exists already"},
 		{[]string{"good.csv"}, 2, "expected --problem or --run"},
+		{[]string{"none.csv"}, 3, "none.csv: no such file"},
+		{[]string{"turned.csv", "--problem", "named.yaml"}, 3, "turned.csv: column 0 (from 0) is v, which"},
 		{[]string{"good.csv", "--checker"}, 2, "expected a data file, or --checker"},
 		{[]string{"good.csv", "--set", "seed=1"}, 2, "need --problem"},
 		{[]string{"p.yaml", "--problem", "p.yaml"}, 3, "extension"},

@@ -74,8 +74,8 @@ def test_every_field_of_the_dataclasses_is_a_key() -> None:
 
 @pytest.mark.parametrize("problem, says", [
     (lambda: landing.Problem("f", set=landing.Formulas(2, inequality=[landing.Constraint(math.floor, "s")])), "turned into a number"),
-    (lambda: landing.Problem("f", set={"kind": "sphere", "dim": 2, "radius": abs}), "Functions may stand in equality"),
-    (lambda: landing.Problem("f", set=landing.Formulas(2, ["x[0]"], let={"r": abs})), "Functions may stand in equality"),
+    (lambda: landing.Problem("f", set={"kind": "sphere", "dim": 2, "radius": abs}), "Functions may stand in the lists equality"),
+    (lambda: landing.Problem("f", set=landing.Formulas(2, ["x[0]"], let={"r": abs})), "Functions may stand in the lists equality"),
     (lambda: landing.Problem(lambda x: x, dim=2), "name is <function"),
     (lambda: landing.Problem("f", dim=2), "has no constraints"),
 ])

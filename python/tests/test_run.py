@@ -96,6 +96,7 @@ def test_evaluate(run: landing.Run, points: np.ndarray) -> None:
         e = run.evaluate(100)
     assert e.findings[0].says in str(told[0].message) and e.verdict.grade == e.grade == "not good"
     assert e["samples"] == 100 and not e.good and e.findings and 0 < e.floor < e.distance < 1 and e.violation < 1e-12
+    assert (unseen := e["verdict"]["not_judged"]) and all(n["why"] in repr(e) for n in unseen)
     assert "not good" in repr(e) and "<table>" in e._repr_html_() and len(e) == len(list(e))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", landing.LandingWarning)

@@ -436,6 +436,15 @@ def test_names_of_columns_are_arguments(folder: Path) -> None:
         landing.Problem("p", equality=[torus])
     with pytest.raises(landing.ConstraintError, match="arguments a, b"):
         landing.Problem("p", equality=[lambda a, b: a], dim=2)
+    with pytest.raises(landing.ConstraintError, match="arguments acme, blot"):
+        landing.Problem("p", equality=[lambda acme, blot: acme - blot], names=["acme", "bolt"])
+
+
+@pytest.mark.parametrize("f", [lambda x: x[0] >= 0.5, lambda x: (x[0] > 0) & (x[1] < 1), lambda x: np.where(x[0] > 0, 1, -1)])
+def test_comparisons_are_no_constraints(f) -> None:
+    with pytest.raises(landing.ConstraintError, match="returns a comparison.*for x"):
+        landing.Problem("p", inequality=[f], dim=2)
+    landing.Problem("p", dim=2, equality=["x[0] = 0"], observe=[landing.Observable("share", f)])
 
 
 def test_functions_of_rows_and_objects() -> None:
@@ -494,3 +503,28 @@ def test_functions_at_generation(run: landing.Run) -> None:
     assert len(got) == 40 and all(np.all(east(x) <= 1e-9) for x in got)
     with pytest.raises(landing.ConstraintError, match="given.inequality"):
         run.generate(4, given={"inequality": [branch]})
+    with pytest.raises(landing.ProblemError, match="^given: inequality.*unknown name") as e:
+        run.generate(4, given={"inequality": ["z >= 0"]})
+    assert e.value.file is None and e.value.key == "inequality[0].expr"
+
+
+@pytest.mark.filterwarnings("ignore::landing.LandingWarning")
+def test_functions_at_generation_have_the_names_of_the_run(caplog: pytest.LogCaptureFixture) -> None:
+    draw = np.random.default_rng(1).normal(size=(200, 2))
+    def unit(u, v):
+        r = u**2 + v**2
+        return r + np.sin(r - 1) - 1  # its formula has a definition, t1
+
+    def above(v, u):
+        s = np.sin(u - 2 * v)
+        return np.stack([u - 2 * v, s * s - 2 + np.cos(s), s - 2])
+
+    circle = landing.Problem("c", equality=[unit], names=["u", "v"], defaults="fixed", process={"steps": 20})
+    assert "t1" in circle._tree["set"]["let"]
+    run = landing.train(circle, draw / np.linalg.norm(draw, axis=1)[:, None],
+                        settings={"train.epochs": 3, "network.width": 8, "network.layers": 1})
+    with caplog.at_level("INFO", "landing"):
+        got = run.generate(40, given={"inequality": [lambda v: 0.2 - v, above],
+                                      "observe": [{"expr": lambda v: v, "value": 0.5, "sd": 2}]})
+    assert (got[:, 1] >= 0.2 - 1e-9).all() and (got[:, 0] <= 2 * got[:, 1] + 1e-9).all()
+    assert "law: the run's law on its set" in caplog.text and "effective samples" in caplog.text

@@ -80,14 +80,19 @@ def names(data: Any) -> list[str] | None:
     return out if out and all(isinstance(name, str) for name in out) else None
 
 
+def coordinates(problem: str) -> list[str]:
+    """Returns the names of coordinates in the text of a problem; none if it has none."""
+    named = re.search(r"""\bnames["']?:\s*(\[[^]]*]|(?:\n\s*-[^\n]*)+)""", problem)
+    return [n.strip(" -\"'") for n in re.split(r"[,\n]", named[1].strip("[] \n")) if n.strip()] if named else []
+
+
 def chosen(columns: list[str], problem: str) -> list[str]:
     """Returns the columns of a frame that a problem reads, in its order: coordinates with names, then a condition.
 
     Coordinates have the names of set.names; those of places are latitude and longitude.
     """
     lower = [name.lower() for name in columns]
-    named = re.search(r"""\bnames["']?:\s*(\[[^]]*]|(?:\n\s*-[^\n]*)+)""", problem)
-    places = [n.strip(" -\"'") for n in re.split(r"[,\n]", named[1].strip("[] \n")) if n.strip()] if named else []
+    places = coordinates(problem)
     if re.search(r"""kind["']?:\s*["']?earth""", problem) and "latitude" in lower and "longitude" in lower:
         places = [columns[lower.index(name)] for name in ("latitude", "longitude")]
     if not places or not all(name in columns for name in places):

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import inspect
+import re
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
+from ._arrays import coordinates
 from ._errors import ConstraintError
 from ._trace import Graph, Node, trace
 
@@ -31,18 +33,24 @@ def traced(tree: dict[str, Any], dim: int | None = None) -> dict[str, Any]:
     return tree
 
 
-def traced_given(tree: dict[str, Any], dim: int, condition: Sequence[str]) -> dict[str, Any]:
-    """Returns constraints that are added at generation (docs/given.md) with formulas in place of functions of x."""
-    taken: set[str] = set()
+def traced_given(tree: dict[str, Any], problem: str, dim: int, condition: Sequence[str]) -> dict[str, Any]:
+    """Returns constraints that are added at generation (docs/given.md) with formulas in place of functions.
+
+    problem is the text of the run's problem. Its coordinates' names are arguments, and its definitions t1, t2, … stay.
+    """
+    names = coordinates(problem)
+    names = names if len(names) == dim else []
+    taken = set(re.findall(r"\bt\d+\b", problem))
     fresh = _fresh(taken)
     parts = {key: tree[key] for key in ("let", "equality", "inequality") if key in tree}
-    made = _traced_set({"dim": dim, **parts}, "given", condition, fresh, taken, dim)
-    out = {**tree, **{key: value for key, value in made.items() if key != "dim"}}
+    made = _traced_set({"dim": dim, "names": names or None, **parts}, "given", condition, fresh, taken, dim)
+    out = {**tree, **{key: value for key, value in made.items() if key not in ("dim", "names")}}
     for i, entry in enumerate(tree.get("observe") or ()):
         if isinstance(entry, dict) and callable(entry.get("expr")):
             key = f"given.observe[{i}].expr"
             out["observe"] = list(out["observe"])
-            out["observe"][i] = {**entry, "expr": _single(Graph(dim, None, condition), entry["expr"], key, fresh)}
+            g = _graph({"names": names or None}, dim, condition, key)
+            out["observe"][i] = {**entry, "expr": _single(g, entry["expr"], key, fresh)}
     return out
 
 
@@ -161,6 +169,10 @@ def _rows(entries: Sequence[Any], at: str, g: Graph, fresh: Callable[[], str], o
                     raise g.refusal(f"{name or 'the function'}{suffix} is {node.value:g}, whatever x is",
                                     "No point would satisfy it", g.entry)
                 continue
+            if not own and node.stepped:
+                raise g.refusal("the function returns a comparison, or a number that changes in steps",
+                                "Return what is 0 where an equality holds, and at most 0 where an inequality holds: "
+                                "0.5 - x[0], for x[0] >= 0.5", g.entry)
             row = {**entry, "expr": node}
             if own:
                 lets, texts = g.write([node], fresh)

@@ -301,9 +301,9 @@ class Problem:
                 yield str(path), options
 
 
-def given_file(given: Mapping[str, Any], dim: int, condition: Sequence[str]) -> str:
+def given_file(given: Mapping[str, Any], problem: str, dim: int, condition: Sequence[str]) -> str:
     """Returns constraints that are added at generation as a file: functions are traced."""
-    return _file(traced_given(_plain(given, "given"), dim, condition))
+    return _file(traced_given(_plain(given, "given"), problem, dim, condition))
 
 
 def settings_options(settings: Mapping[str, Any] | None) -> list[str]:
@@ -317,8 +317,8 @@ def settings_options(settings: Mapping[str, Any] | None) -> list[str]:
 
 
 _FORMULA = (
-    "Functions may stand in equality, inequality, observe and potential; elsewhere write text, numbers, lists and dicts, "
-    "as in a problem file (docs/problem-file.md)"
+    "Functions may stand in the lists equality and inequality, and as expr of observe and potential; elsewhere write text, "
+    "numbers, lists and dicts, as in a problem file (docs/problem-file.md)"
 )
 _FUNCTIONS = re.compile(r"(set|given)\b.*\.(in)?equality\[\d+\](\.expr)?|((given\.)?observe\[\d+\]|potential)\.expr")
 

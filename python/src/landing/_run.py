@@ -20,7 +20,7 @@ from . import _arrays
 from ._arrays import Array
 from ._errors import ArrayError, CheckError, DataError, Interrupted, LandingError, UsageError, called
 from ._problem import Problem, given_file, settings_options
-from ._process import OUT_OF_TIME, Event, call, warn
+from ._process import OUT_OF_TIME, Event, call, log, warn
 from ._progress import Bar
 from ._results import Finding, Grade, Metric, Remedy, Verdict, record
 from ._show import table
@@ -278,7 +278,7 @@ class Run:
             if isinstance(given, Mapping):  # JSON is YAML
                 file = Path(folder) / "given.yaml"
                 names = self.condition_names
-                file.write_text(given_file(given, self.dim - len(names), names), encoding="utf-8")
+                file.write_text(given_file(given, self.config, self.dim - len(names), names), encoding="utf-8")
                 given = file
             if given is not None:
                 options.append(f"--given={os.fspath(given)}")
@@ -290,12 +290,16 @@ class Run:
                     bar.offset = done
                     out = Path(folder) / "samples.npy"
                     try:
-                        told, _ = call(["generate"], [*options, *asked, f"--number={count}", f"--first={first + done}",
-                                                      f"--output={out}", "--force"], [self.path], on_event=bar)
+                        with called(Path(folder) / "given.yaml", "given"):
+                            told, _ = call(["generate"], [*options, *asked, f"--number={count}", f"--first={first + done}",
+                                                          f"--output={out}", "--force"], [self.path], on_event=bar)
                     except CheckError as e:
                         if out.exists():
                             e.result = _joined([*parts, _arrays.read(out)])
                         raise
+                    if drawn := told.get("given"):
+                        effective = (drawn.get("particles") or {}).get("effective_samples", count)
+                        log.info("law: %s; %.0f effective samples, drawn by %s", drawn["law"], effective, drawn["by"])
                     if told["failed"]:
                         lost = ", ".join(map(str, told["failed_samples"][:10]))
                         warn(f"{told['failed']} of {told['samples']} samples failed and are left out: numbers {lost}"
@@ -622,6 +626,7 @@ class Evaluation(Mapping[str, Any]):
     def _rows(self) -> list[tuple[str, str]]:
         rows: list[tuple[str, str]] = [("verdict", self.grade)]
         rows += [(f.code, f.says + (f" → {f.remedy.command}" if f.remedy else "")) for f in self.findings]
+        rows += [("not judged", f"{n['code']}: {n['why']}") for n in self._told["verdict"].get("not_judged") or []]
         rows.append(("samples", f"{self['samples']}, {self['failed']} failed"))
         if self._compared():
             rows.append((str(self._compared().get("metric", "distance")), f"{self.distance:.4f}, floor {self.floor:.4f}"))

@@ -80,6 +80,11 @@ class Node:
         return self
 
     @property
+    def stepped(self) -> bool:
+        """Whether it is one of several numbers, by conditions on x: its derivative is 0."""
+        return self.op == "where" and all(a.constant or a.stepped for a in self.args[1:])
+
+    @property
     def constant(self) -> bool:
         return self.op == "const"
 
@@ -1004,7 +1009,9 @@ def _arguments(f: Callable[..., Any], g: Graph) -> dict[str, Any]:
             out[p.name] = g.scalars[p.name]
         elif p.default is p.empty:
             out[p.name] = None
-    if sum(v is None for v in out.values()) > 1 or not out:
+    points = [name for name, v in out.items() if v is None]
+    # Beside names of coordinates, an argument that is not called x is more likely a misspelled name than the point.
+    if len(points) > 1 or not out or (points not in ([], ["x"]) and not out.keys().isdisjoint(g.names or ())):
         known = ", ".join(g.scalars) or "none"
         raise g.refusal(f"the function has the arguments {', '.join(out) or 'none'}",
                         f"Expected one, the point, and names of coordinates or of the condition: {known}")
