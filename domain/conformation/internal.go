@@ -372,7 +372,8 @@ func (s *pulled) Capabilities() constraint.Capabilities {
 const halfStep = 3e-5
 
 func (s *pulled) NewEvaluator(int) constraint.Evaluator {
-	f, inner, d, wide, c := s.newFrame(), s.rest.NewEvaluator(1), s.dim, s.rest.Dim(), len(constraint.Components(s.rest))
+	f, inner, d, wide := s.newFrame(), s.rest.NewEvaluator(1), s.dim, s.rest.Dim()
+	c := len(constraint.Components(s.rest))
 	all, own, beside, shifted := make([]float64, c*wide), make([]float64, c), make([]float64, c*d), make([]float64, d)
 	jacobians := func(values, jac, x []float64, n int) {
 		for i := range n {
