@@ -49,6 +49,7 @@ func (l *Loaded) Generate(ctx context.Context, t *Trained, prior *Prior, n int, 
 const (
 	generateRows  = 128  // points in a block at most
 	generateChunk = 4096 // samples between ticks
+	finishedChunk = 256  // the same, of samples that are finished: motions take milliseconds each
 )
 
 // blockRows returns how many of n samples to draw at a time: for every worker as many
@@ -117,8 +118,12 @@ func (dr *Drawer) Draw(ctx context.Context, prior *Prior, n int, first, seed uin
 	for _, f := range dr.fields {
 		s.Evaluated -= f.Rows()
 	}
-	for lo := 0; lo < n; lo += generateChunk {
-		hi := min(n, lo+generateChunk)
+	chunk := generateChunk
+	if dr.finishes {
+		chunk = finishedChunk
+	}
+	for lo := 0; lo < n; lo += chunk {
+		hi := min(n, lo+chunk)
 		report, begun, err := dr.block(ctx, prior, s.X[lo*d:hi*d], s.Lost[lo:hi], first+uint64(lo), seed)
 		if err != nil {
 			return nil, err
