@@ -25,18 +25,18 @@ import (
 
 // Ask is the body of a request for samples.
 type Ask struct {
-	N          int64   `json:"n"`                     // samples; with conditions, under each of them
-	Seed       *uint64 `json:"seed,omitempty"`        // of the noise; nil: the run's
-	First      uint64  `json:"first,omitempty"`       // number of the first sample
-	Condition  *Given  `json:"condition,omitempty"`   // of a run that has one
-	DeadlineMS *int64  `json:"deadline_ms,omitempty"` // then the drawing is given up
+	N          int64       `json:"n"`                     // samples; with conditions, under each of them
+	Seed       *uint64     `json:"seed,omitempty"`        // of the noise; nil: the run's
+	First      uint64      `json:"first,omitempty"`       // number of the first sample
+	Condition  *Conditions `json:"condition,omitempty"`   // of a run that has one
+	DeadlineMS *int64      `json:"deadline_ms,omitempty"` // then the drawing is given up
 
 	Given  json.RawMessage `json:"given,omitempty"`  // constraints and observations: an object, or the text of a file
 	Format string          `json:"format,omitempty"` // extension of a file as landing generate writes it
 }
 
-// Given are the conditions for samples: rows of one length, by name or in the order of the run's condition.
-type Given struct {
+// Conditions are those for samples: rows of one length, by name or in the order of the run's condition.
+type Conditions struct {
 	names []string // in the order of the first row; nil: rows are lists
 	width int
 	rows  []float64
@@ -46,8 +46,8 @@ type Given struct {
 const mostColumns = 256
 
 // UnmarshalJSON implements json.Unmarshaler. It holds no more than the numbers themselves, whatever data nests.
-func (g *Given) UnmarshalJSON(data []byte) error {
-	*g = Given{}
+func (g *Conditions) UnmarshalJSON(data []byte) error {
+	*g = Conditions{}
 	d := json.NewDecoder(bytes.NewReader(data))
 	open, err := d.Token()
 	one := open == json.Delim('{')
@@ -76,7 +76,7 @@ var errGiven = errors.New(
 	`condition: expected numbers by name, as {"radius": 1.5}, or rows of such objects or of numbers`)
 
 // row reads a row that has been opened. The first one says which names, or how many numbers, the others have.
-func (g *Given) row(d *json.Decoder, named, first bool, row []float64) ([]float64, error) {
+func (g *Conditions) row(d *json.Decoder, named, first bool, row []float64) ([]float64, error) {
 	if !first && named != (g.names != nil) {
 		return nil, errGiven
 	}
@@ -125,7 +125,7 @@ func (g *Given) row(d *json.Decoder, named, first bool, row []float64) ([]float6
 }
 
 // values returns rows of the run's condition.
-func (g *Given) values(c *experiment.Condition) ([]float64, error) {
+func (g *Conditions) values(c *experiment.Condition) ([]float64, error) {
 	bad := func(format string, v ...any) ([]float64, error) {
 		return nil, invalidAt("body.condition", nil, "%s; the condition is %s", fmt.Sprintf(format, v...),
 			strings.Join(c.Names, ", "))

@@ -520,7 +520,7 @@ func TestLongBodies(t *testing.T) {
 		t.Errorf("a short body beside it: %d %s", w.StatusCode, b)
 	}
 	for _, row := range []string{"[[", "[]", "{}", `{"a":1}`, "1", `""`, "null", "[1,1]"} {
-		var g Given
+		var g Conditions
 		body := rows(row, 1000)
 		if err := json.Unmarshal([]byte(body[len(`{"n":1,"condition":`):len(body)-1]), &g); len(g.rows) > len(body) {
 			t.Errorf("%s: %d numbers of %d bytes, %v", row, len(g.rows), len(body), err)
