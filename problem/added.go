@@ -152,8 +152,8 @@ func (a *Added) Build(p *Problem, set constraint.Set, names []string) (*particle
 			return nil, err
 		}
 		if n := len(s.Equalities()); n != len(residuals) {
-			return nil, a.fault("observe", "%d numbers in %d entries; expected one number of each entry", n,
-				len(residuals))
+			return nil, a.fault("observe", "%d numbers in %d entries; expected one number of each entry (x is the "+
+				"whole point, x[0] its first coordinate)", n, len(residuals))
 		}
 		hard = append(hard, s)
 	}

@@ -38,7 +38,7 @@ func TestAdded(t *testing.T) {
 		{sphere, "observe: [{expr: 'x[0]', value: 1, sd: .nan}]", "given.yaml:1: observe[0].sd"},
 		{sphere, "observe: [{expr: 'x[0]', value: 1}]", "observe[0].sd"},
 		{sphere, "observe: [{expr: 'x[0]', sd: 1}]", "observe[0].value"},
-		{sphere, "observe: [{expr: x, value: 1, sd: 1}]", "3 numbers in 1 entries"},
+		{sphere, "observe: [{expr: x, value: 1, sd: 1}]", "(x is the whole point, x[0] its first coordinate)"},
 		{sphere, "observe: [{expr: 'x[0] +', value: 1, sd: 1}]", "given.yaml:1: observe[0].expr"},
 		{sphere, "obstacles: [{sphere: [0, 0, 1], radius: 0.1}]", "a set of another kind"},
 		{sphere, "dihedrals: [{atoms: [0, 1, 2, 3], value: 10}]", "a set of another kind"},
