@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/landing-diffusion/landing/constraint"
 	"github.com/landing-diffusion/landing/domain/kinds"
 	"github.com/landing-diffusion/landing/experiment"
 	"github.com/landing-diffusion/landing/experiment/judge"
@@ -169,11 +170,16 @@ func runGenerate(ctx context.Context, a *app, o *generateOptions, args []string)
 	v.Violation.Worst, v.Seconds.Generate = d.Worst(), d.Seconds
 	if o.certify && v.Written > 0 {
 		var c error
+		set := constraint.Name(r.Process.Set)
 		if o.Given != "" { // its constraints are proved too
 			r, c = givenRun(r, o.Given)
+			set += ", with what is given"
 		}
 		if c == nil {
 			v.Certified, c = a.verifyRun(ctx, r, o.path, &outFile{force: o.force})
+		}
+		if v.Certified != nil {
+			v.Certified.Set = set
 		}
 		verdict = errors.Join(verdict, c)
 	}
