@@ -6,6 +6,8 @@ import dataclasses
 from collections.abc import Mapping
 from typing import Any, Literal, TypeVar
 
+from ._errors import arguments
+
 __all__ = ["CheckFinding", "Finding", "Grade", "Metric", "Remedy", "Verdict", "record"]
 
 Record = TypeVar("Record")
@@ -15,7 +17,8 @@ Grade = Literal["good", "usable", "not good", "not decided"]
 def record(kind: type[Record], told: Mapping[str, Any]) -> Record:
     """Returns a record of an object that the program printed; a later program may print more."""
     known = {f.name for f in dataclasses.fields(kind)}  # type: ignore[arg-type]
-    return kind(**{k: v for k, v in told.items() if k in known and v is not None})
+    texts = {k: arguments(told[k]) for k in ("message", "says") if k in told}
+    return kind(**{k: v for k, v in {**told, **texts}.items() if k in known and v is not None})
 
 
 @dataclasses.dataclass(frozen=True)
