@@ -506,6 +506,7 @@ class Run:
 
     def _ordered(self, samples: Any) -> Any:
         """Returns a frame of samples with the condition, by its names, behind the point."""
+        samples = _arrays.ordered(samples, self.config, "samples")
         columns, given = _arrays.names(samples), self.condition_names
         if columns is None or not given:
             return samples
@@ -627,7 +628,7 @@ class Evaluation(Mapping[str, Any]):
 
     def _rows(self) -> list[tuple[str, str]]:
         rows: list[tuple[str, str]] = [("verdict", self.grade)]
-        rows += [(f.code, f.says + (f" → {f.remedy.command}" if f.remedy else "")) for f in self.findings]
+        rows += [(f.code, f.says + (f" → {f.remedy.call}" if f.remedy else "")) for f in self.findings]
         rows += [("not judged", f"{n['code']}: {n['why']}") for n in self._told["verdict"].get("not_judged") or []]
         rows.append(("samples", f"{self['samples']}, {self['failed']} failed"))
         if self._compared():
