@@ -83,8 +83,8 @@ sample. It reads samples that landing generate wrote, or any table of points of 
 It writes the proofs to a file, a line for each sample. --checker prints a Python program that replays
 this file without landing.
 
-It exits with 4 if a sample has no proof, or if δ is above --within. The answer says why: components whose gradients depend on each
-other, components that are not covered, or samples that are far from the set.`,
+It exits with 4 if a sample has no proof, or if δ is above --within. The answer says why: components whose
+gradients depend on each other, components that are not covered, or samples that are far from the set.`,
 		Example: "  landing verify samples.npy\n  landing verify points.csv --problem problem.yaml\n" +
 			"  landing verify --checker > check_proof.py && python3 check_proof.py samples.npy" + proofEnd,
 	}, new(verifyOptions), runVerify)
@@ -216,8 +216,8 @@ func (v *verified) answer() answer {
 func (v *verified) print(w io.Writer) {
 	fmt.Fprintf(w, "%d of %d samples are proved (%.2f s); set: %s\n", v.Proved, v.Samples, v.Seconds, v.Set)
 	if v.Proved > 0 {
-		fmt.Fprintf(w, "a true point lies within %.2g of each (at most %.2g: --within); their largest range is %.3g\n", v.Delta,
-			v.Within, v.Size)
+		fmt.Fprintf(w, "a true point lies within %.2g of each (at most %.2g: --within); their largest range is %.3g\n",
+			v.Delta, v.Within, v.Size)
 	}
 	if len(v.NotCovered) > 0 {
 		few := v.NotCovered[:min(len(v.NotCovered), maxNamed)]

@@ -106,8 +106,8 @@ func (p *Prover) Write(ctx context.Context, to io.Writer, x []float64, number []
 				at := x[(from+i)*d : (from+i+1)*d]
 				one := proved{Sample: number[from+i], Result: w.Prove(at)}
 				if one.Proved && one.Delta > within {
-					one.Result = Result{Reason: fmt.Sprintf("Σ has a point nearby, but further away than %.2g (--within); "+
-						"landing refine moves samples to Σ", within)}
+					one.Result = Result{Reason: fmt.Sprintf("Σ has a point nearby, but further away than %.2g "+
+						"(--within); landing refine moves samples to Σ", within)}
 				}
 				if results[i] = one.Result; one.Proved {
 					one.X, one.Blocks = at, w.Blocks()

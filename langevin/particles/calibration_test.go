@@ -77,7 +77,8 @@ func TestCalibration(t *testing.T) {
 		measured := built(c.observe, make([]float64, len(c.observe))).Set
 		numbers := built(c.quantity, make([]float64, len(c.quantity))).Set
 		d, names := r.Process.Set.Dim(), append(slices.Clone(c.quantity), "likelihood")
-		own := testkit.Must(experiment.NewDrawer(r.Loaded, trained, truths).Draw(t.Context(), prior, truths, 0, 77, nil))
+		plain := experiment.NewDrawer(r.Loaded, trained, truths)
+		own := testkit.Must(plain.Draw(t.Context(), prior, truths, 0, 77, nil))
 		for _, from := range []struct {
 			name string
 			x    []float64
@@ -132,7 +133,8 @@ func TestCalibration(t *testing.T) {
 				p, q := metric.KolmogorovChance(D, N, 1e12), distuv.ChiSquared{K: bins - 1}.Survival(χ)
 				fmt.Printf("| %s | %s | %s | %.3f | %.3f | %v |\n", c.run, from.name, name, p, q, count)
 				if least := 0.01 / float64(2*len(names)); min(p, q) < least && from.name != "held-out rows" {
-					t.Errorf("%s: ranks of %s are not uniform: p = %.2g, %.2g; expected at least %.2g", c.run, name, p, q, least)
+					t.Errorf("%s: ranks of %s are not uniform: p = %.2g, %.2g; expected at least %.2g", c.run, name, p, q,
+						least)
 				}
 				if math.IsNaN(p + q) {
 					t.Error("no number")
