@@ -51,7 +51,11 @@ func OpenToDraw(ctx context.Context, dir, dataPath string, pool *parallel.Pool, 
 	if dataPath == "" && o.dataIsGone() {
 		return o.bare(ctx, pool, report)
 	}
-	return o.load(ctx, dataPath != "", pool, report)
+	r, err := o.load(ctx, dataPath != "", pool, report)
+	if err == nil {
+		r.Domain.Faults = nil // training and reports tell of them
+	}
+	return r, err
 }
 
 // An opened is a run folder and its problem, with what extensions changed, before data is read.
