@@ -337,8 +337,8 @@ func (o *armOptions) write(paths, unseen *plan.Paths, seconds float64) (*armStor
 	s := &armStory{File: o.path, SHA256: run.Hash(data), Version: run.Version(), Arm: o.Spec.Arm.Name,
 		Waypoints: o.Spec.Waypoints, Unit: "cosines and sines of joints, metres",
 		Open: append([]string{}, o.columns...), Seed: o.Seed, Even: o.even,
-		Reserve: low, Most: low + o.Spread, Graze: o.graze, Shortcuts: o.shortcuts, Smooth: o.smooth, Step: o.Options.Step,
-		Summary: paths.Summary(o.Spec.Margin), Seconds: seconds, story: o.beside(".json")}
+		Reserve: low, Most: low + o.Spread, Graze: o.graze, Shortcuts: o.shortcuts, Smooth: o.smooth,
+		Step: o.Options.Step, Summary: paths.Summary(o.Spec.Margin), Seconds: seconds, story: o.beside(".json")}
 	if unseen != nil {
 		s.Unseen, s.UnseenPaths = o.unseenOut, unseen.Count
 		to := &outFile{o.unseenOut, o.force}

@@ -214,8 +214,8 @@ func (r *runner) faulty(q []float64) (why string, off float64) {
 	return "", off
 }
 
-// stand moves an end that has too little room to another posture, if the set asks a place of the tool there at most, and
-// reports whether it did: an obstacle may be newer than the law that the motion is from.
+// stand moves an end that has too little room to another posture, unless the set gives its joints, and reports whether
+// it did: an obstacle may be newer than the law that the motion is from.
 func (r *runner) stand(q []float64, goal bool, seed, number uint64) bool {
 	ends, at := [2]trajectory.Place{r.spec.Start, r.spec.Goal}, 0
 	if goal {

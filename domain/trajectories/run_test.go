@@ -93,7 +93,8 @@ func TestFinisher(t *testing.T) {
 	}
 	m.spec.Segments = true // the bound of the set between waypoints is kept too, and an end that touches moves
 	m = motionOf(made(t, m.spec))
-	for name, x := range map[string][]float64{"past": through, "into": m.straight([2]float64{-0.6, 0}, [2]float64{0, 0})} {
+	into := m.straight([2]float64{-0.6, 0}, [2]float64{0, 0})
+	for name, x := range map[string][]float64{"past": through, "into": into} {
 		y, r := slices.Clone(x), m.newRunner()
 		got := r.finish(t.Context(), y, 7, 3)
 		r.joints(r.q, y)

@@ -67,8 +67,8 @@ func (pl *Planner) Relax(q []float64, passes int, keeps func(q []float64) bool) 
 	}
 }
 
-// Stand moves an end of a motion to a near posture with the margin and 0.003 m more, where p asks no other place for the
-// tool; false if it finds none. Its random numbers are a function of (seed, query, end).
+// Stand moves an end of a motion to a near posture that p allows, with the margin and 0.003 m more; false if it finds
+// none. Its random numbers are a function of (seed, query, end).
 func (pl *Planner) Stand(p Problem, q []float64, goal bool, seed, query uint64) bool {
 	pl.retarget(p)
 	end, first := pl.start, 1<<30
