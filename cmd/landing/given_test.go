@@ -63,8 +63,8 @@ func TestGiven(t *testing.T) {
 	testkit.Equal(t, do(t, dir, "generate", "r", "--given", "g.yaml", "--shard", "1/2").code, exitUsage, "a shard")
 }
 
-// A motion past an obstacle that training never saw is repaired or plain, by what was asked. It keeps what is given, and
-// the answer says its law. An obstacle that no motion passes is exit 4 by all ways of drawing.
+// A motion past an obstacle that training never saw is repaired or plain, by what was asked, and keeps what is given.
+// The answer says its law. An obstacle that no motion passes is exit 4 by all ways of drawing.
 func TestGivenObstacles(t *testing.T) {
 	dir := t.TempDir()
 	t.Chdir(dir)
