@@ -104,7 +104,8 @@ func TestPictures(t *testing.T) {
 	}
 
 	// Two modes on the circle, with the exact score: of a wrapped normal law each.
-	circle := &Process{Set: zoo.Sphere{D: 2}, Method: OLLA, Schedule: Schedule{N: 200, T: 4, SigmaMin: 0.1, SigmaMax: 1.5}}
+	circle := &Process{Set: zoo.Sphere{D: 2}, Method: OLLA,
+		Schedule: Schedule{N: 200, T: 4, SigmaMin: 0.1, SigmaMax: 1.5}}
 	modes, start := [2]float64{-1, 1.2}, [2]float64{0.04, 0.01} // angles, variances
 	passed := make([]float64, circle.Schedule.N+1)
 	for k := range circle.Schedule.N {

@@ -16,8 +16,8 @@ import (
 
 var pictures = flag.Bool("pictures", false, "write the pictures of docs/verdict.md anew")
 
-// Each picture of docs/verdict.md shows one planted fault, and the verdict finds it. The law has a ring with 70 % of the
-// mass and a narrow mode beside it.
+// Each picture of docs/verdict.md shows one planted fault, and the verdict finds it. The law has a ring with 70 % of
+// the mass and a narrow mode beside it.
 func TestPictures(t *testing.T) {
 	ring := law{"ring and mode", 2, func(x, z, u []float64) {
 		if u[0] < 0.3 {
@@ -95,8 +95,8 @@ func TestPictures(t *testing.T) {
 		drawn(t, c.code, points("data", train[:2*n], "samples", x[:2*n], 2.6))
 	}
 	for _, c := range planted(t, ring, n) {
-		if found := Of(c.evidence).Findings; !slices.ContainsFunc(found, func(f Finding) bool { return f.Code == c.code }) {
-			t.Errorf("%s is not found: %v", c.code, found)
+		if v := Of(c.evidence); !v.Has(c.code) {
+			t.Errorf("%s is not found: %v", c.code, v.Findings)
 		}
 		drawn(t, c.code, c.chart)
 	}
@@ -177,7 +177,8 @@ func planted(t *testing.T, ring law, n int) (out []example) {
 		return law{"cross", 2, func(x, z, _ []float64) { x[0], x[1] = z[0], sign*0.7*z[0]+0.71*z[1] }}
 	}
 	x, rows = cross(-1).draw(n, 5, 0), cross(1).draw(2*n, 5, 2)
-	add(AnotherLaw, evidence(x, cross(1).draw(n/4, 5, 1), rows, 2, n/4, 5, -9), points("data", rows[:2*n], "samples", x, 2.6))
+	e = evidence(x, cross(1).draw(n/4, 5, 1), rows, 2, n/4, 5, -9)
+	add(AnotherLaw, e, points("data", rows[:2*n], "samples", x, 2.6))
 
 	// Pairs (condition, number): the number is sin of twice the condition, and noise.
 	angle := law{"angle", 1, func(x, _, u []float64) { x[0] = 4 * u[0] }}

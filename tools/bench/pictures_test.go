@@ -56,8 +56,8 @@ func TestPictures(t *testing.T) {
 	}
 	if *pictures {
 		file := testkit.Must(os.Create("../../docs/images/geometry.png"))
-		testkit.OK(t, figure.Lines(figure.LineOptions{XLabel: "equations of a chain", YLabel: "µs per point", LogX: true,
-			LogY: true}, lines...).WritePNG(file, 640))
+		testkit.OK(t, figure.Lines(figure.LineOptions{XLabel: "equations of a chain", YLabel: "µs per point",
+			LogX: true, LogY: true}, lines...).WritePNG(file, 640))
 		testkit.OK(t, file.Close())
 	}
 }
