@@ -67,7 +67,8 @@ func TestAdded(t *testing.T) {
 			cut, e := a.Build(p, set, []string{"u", "v", "w", "exp"})
 			if err = e; err == nil {
 				got = strings.Join(constraint.Components(cut.Set), " ")
-				if n := len(constraint.Components(a.Whole(set, cut))); cut.Hard() != nil && n <= len(constraint.Components(set)) {
+				n, hard := len(constraint.Components(a.Whole(set, cut))), cut.Hard() != nil
+				if hard && n <= len(constraint.Components(set)) {
 					t.Errorf("%s: the whole set has %d components", c.text, n)
 				}
 			}
