@@ -8,6 +8,7 @@ import (
 	"math"
 	"net"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -260,8 +261,12 @@ func (a *app) finish(ctx context.Context, r *experiment.Run, o *trainOptions) (a
 			}
 			fmt.Fprintf(w, "best:  weights of epoch %d%s: %s\n", t.Weights.Epoch, after, t.Weights.Reason)
 		}
-		fmt.Fprintf(w, "next:  landing report %s\n       landing generate %s -n 10000 -o samples.npy\n",
-			text.Shell(r.Folder.Dir), text.Shell(r.Folder.Dir)+asking(r))
+		ext := strings.ToLower(filepath.Ext(r.Problem.Data.Path))
+		if r.Domain.Writers[ext] == nil { // samples have the format of the data where that is one of its kind
+			ext = ".npy"
+		}
+		fmt.Fprintf(w, "next:  landing report %s\n       landing generate %s -n 10000 -o samples%s\n",
+			text.Shell(r.Folder.Dir), text.Shell(r.Folder.Dir)+asking(r), ext)
 	}}, nil
 }
 
