@@ -49,8 +49,8 @@ train: {epochs: 40, batch: 200, times_per_path: 8, learning_rate: 5e-3, anneal: 
 		"process={method: flow, options: {order: 4}}"}, settings...)...)
 }
 
-// A flow learns a law that is known: its heights are those of uniform points that the rotation of the data moved. Samples
-// are on Σ and followed by other steps too.
+// A flow learns a law that is known: its heights are those of uniform points that the rotation of the data moved.
+// Samples are on Σ and followed by other steps too.
 func TestFlowLearns(t *testing.T) {
 	const a = 1.2
 	r := flowing(t, a)

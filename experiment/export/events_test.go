@@ -75,8 +75,8 @@ func eventRecords(b []byte) (all [][]byte, err error) {
 	return all, nil
 }
 
-// fieldsOf are the fields of a message by number; those that repeat one after the other. Of bytes they have no length. It
-// panics where there is no message.
+// fieldsOf returns the fields of a message by number, those that repeat in their order. It panics where there is no
+// message.
 func fieldsOf(b []byte) map[int][][]byte {
 	out := map[int][][]byte{}
 	for len(b) > 0 {
