@@ -89,6 +89,7 @@ func (t *eventWriter) scalar(at float64, step int64, tag string, v float64) {
 		return
 	}
 	b := protowire.AppendString(protowire.AppendTag(nil, valueTag, protowire.BytesType), tag)
-	b = protowire.AppendFixed32(protowire.AppendTag(b, valueSimple, protowire.Fixed32Type), math.Float32bits(float32(v)))
+	b = protowire.AppendTag(b, valueSimple, protowire.Fixed32Type)
+	b = protowire.AppendFixed32(b, math.Float32bits(float32(v)))
 	t.record(message(event(at, step), eventSummary, message(nil, summaryValue, b)))
 }

@@ -27,8 +27,8 @@ type shown struct {
 	Purged  int // points that came again
 }
 
-// readEvents reads the files of a folder in the order of their names. A restart drops what has its step or a later one, of
-// earlier files too. What a process that was killed has left of a last record is passed over, as TensorBoard does.
+// readEvents reads the files of a folder in the order of their names. A restart drops what has its step or a later one,
+// of earlier files too. What a process that was killed has left of a last record is passed over, as TensorBoard does.
 func readEvents(dir string) (*shown, error) {
 	entries, err := os.ReadDir(dir) // sorted
 	if err != nil {
