@@ -34,7 +34,7 @@ func modulateGradNEON(d, u, scale, shift, dscale, dshift *float32, n int)
 func cheapestNEON(state *[5][16]uint32, cost, price *float32, n int)
 
 //go:noescape
-func tileBFDOT(rows, k int, a *float32, rs, ks int, b, c *float32, cs, cols, add int)
+func tileBFMMLA(pairs, quads int, a, b *uint32, c *float32, cs, add int)
 
 //go:noescape
 func tile64NEON(rows, k int, a *float64, rs int, b, c *float64, cs, add int)
@@ -43,10 +43,7 @@ func tile64NEON(rows, k int, a *float64, rs int, b, c *float64, cs, add int)
 func softplus64NEON(a, s, z, bias *float64, n int, beta, inverse float64)
 
 //go:noescape
-func narrowNEON(dst *uint32, src *float32, n int)
+func quadsNEON(dst *uint32, step int, a, b *float32, n int)
 
 //go:noescape
-func weaveNEON(dst *uint32, a, b *float32)
-
-//go:noescape
-func turnNEON(dst *uint32, step int, src *uint32, stride int)
+func weaveNEON(dst *uint32, step int, src *float32, stride, n int)

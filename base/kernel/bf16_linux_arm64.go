@@ -2,7 +2,7 @@ package kernel
 
 import "golang.org/x/sys/unix"
 
-// hasBF16 reports whether the processor has BFDOT (FEAT_BF16).
+// hasBF16 reports whether the processor has BFMMLA (FEAT_BF16).
 func hasBF16() bool {
 	const hwcap2, bf16 = 26, 1 << 14 // AT_HWCAP2 and HWCAP2_BF16 of Linux
 	pairs, _ := unix.Auxv()

@@ -2,5 +2,5 @@
 
 package kernel
 
-// hasBF16 reports whether the processor has BFDOT: not to be asked on this system.
+// hasBF16 reports whether the processor has BFMMLA: not to be asked on this system.
 func hasBF16() bool { return false }

@@ -36,403 +36,85 @@ loop:
 	BNE loop
 	RET
 
-// func narrowNEON(dst *uint32, src *float32, n int)
-TEXT ·narrowNEON(SB), NOSPLIT, $0-24
+// func quadsNEON(dst *uint32, step int, a, b *float32, n int)
+TEXT ·quadsNEON(SB), NOSPLIT, $0-40
 	MOVD dst+0(FP), R1
-	MOVD src+8(FP), R0
-	MOVD n+16(FP), R3
+	MOVD step+8(FP), R2
+	MOVD a+16(FP), R0
+	MOVD b+24(FP), R5
+	MOVD n+32(FP), R3
 loop:
-	FLDPQ 0(R0), (F0, F1)
-	FLDPQ 32(R0), (F2, F3)
-	FLDPQ 64(R0), (F4, F5)
-	FLDPQ 96(R0), (F6, F7)
-	WORD $0x0EA16808 // bfcvtn v8.4h, v0.4s
-	WORD $0x4EA16828 // bfcvtn2 v8.8h, v1.4s
-	WORD $0x0EA16849 // bfcvtn v9.4h, v2.4s
-	WORD $0x4EA16869 // bfcvtn2 v9.8h, v3.4s
-	WORD $0x0EA1688A // bfcvtn v10.4h, v4.4s
-	WORD $0x4EA168AA // bfcvtn2 v10.8h, v5.4s
-	WORD $0x0EA168CB // bfcvtn v11.4h, v6.4s
-	WORD $0x4EA168EB // bfcvtn2 v11.8h, v7.4s
-	FSTPQ (F8, F9), 0(R1)
-	FSTPQ (F10, F11), 32(R1)
-	ADDS $128, R0
-	ADDS $64, R1
+	FLDPQ.P 32(R0), (F0, F1)
+	FLDPQ.P 32(R5), (F2, F3)
+	WORD $0x0EA16804 // bfcvtn v4.4h, v0.4s
+	WORD $0x4EA16844 // bfcvtn2 v4.8h, v2.4s
+	FMOVQ F4, (R1)
+	ADD R2, R1
+	WORD $0x0EA16825 // bfcvtn v5.4h, v1.4s
+	WORD $0x4EA16865 // bfcvtn2 v5.8h, v3.4s
+	FMOVQ F5, (R1)
+	ADD R2, R1
 	SUBS $1, R3
 	BNE loop
 	RET
 
-// func weaveNEON(dst *uint32, a, b *float32)
-TEXT ·weaveNEON(SB), NOSPLIT, $0-24
-	MOVD dst+0(FP), R1
-	MOVD a+8(FP), R0
-	MOVD b+16(FP), R2
-	FLDPQ 0(R0), (F0, F1)
-	WORD $0x0EA16804 // bfcvtn v4.4h, v0.4s
-	WORD $0x4EA16824 // bfcvtn2 v4.8h, v1.4s
-	FLDPQ 0(R2), (F2, F3)
-	WORD $0x0EA16845 // bfcvtn v5.4h, v2.4s
-	WORD $0x4EA16865 // bfcvtn2 v5.8h, v3.4s
-	WORD $0x4E453886 // zip1 v6.8h, v4.8h, v5.8h
-	WORD $0x4E457887 // zip2 v7.8h, v4.8h, v5.8h
-	FSTPQ (F6, F7), 0(R1)
-	FLDPQ 32(R0), (F0, F1)
-	WORD $0x0EA16804 // bfcvtn v4.4h, v0.4s
-	WORD $0x4EA16824 // bfcvtn2 v4.8h, v1.4s
-	FLDPQ 32(R2), (F2, F3)
-	WORD $0x0EA16845 // bfcvtn v5.4h, v2.4s
-	WORD $0x4EA16865 // bfcvtn2 v5.8h, v3.4s
-	WORD $0x4E453886 // zip1 v6.8h, v4.8h, v5.8h
-	WORD $0x4E457887 // zip2 v7.8h, v4.8h, v5.8h
-	FSTPQ (F6, F7), 32(R1)
-	RET
-
-// func turnNEON(dst *uint32, step int, src *uint32, stride int)
-TEXT ·turnNEON(SB), NOSPLIT, $0-32
+// func weaveNEON(dst *uint32, step int, src *float32, stride, n int)
+TEXT ·weaveNEON(SB), NOSPLIT, $0-40
 	MOVD dst+0(FP), R1
 	MOVD step+8(FP), R2
 	MOVD src+16(FP), R0
 	MOVD stride+24(FP), R5
-	LSL $2, R2
-	LSL $2, R5
+	MOVD n+32(FP), R3
+loop:
 	ADD R5, R0, R6
 	ADD R5, R6, R7
 	ADD R5, R7, R8
-	ADD $0, R1, R9
-	FMOVQ 0(R0), F0
-	FMOVQ 0(R6), F1
-	FMOVQ 0(R7), F2
-	FMOVQ 0(R8), F3
-	WORD $0x4E812804 // trn1 v4.4s, v0.4s, v1.4s
-	WORD $0x4E816805 // trn2 v5.4s, v0.4s, v1.4s
-	WORD $0x4E832846 // trn1 v6.4s, v2.4s, v3.4s
-	WORD $0x4E836847 // trn2 v7.4s, v2.4s, v3.4s
-	WORD $0x4EC62880 // trn1 v0.2d, v4.2d, v6.2d
-	WORD $0x4EC66882 // trn2 v2.2d, v4.2d, v6.2d
-	WORD $0x4EC728A1 // trn1 v1.2d, v5.2d, v7.2d
-	WORD $0x4EC768A3 // trn2 v3.2d, v5.2d, v7.2d
-	FMOVQ F0, (R9)
-	ADD R2, R9
-	FMOVQ F1, (R9)
-	ADD R2, R9
-	FMOVQ F2, (R9)
-	ADD R2, R9
-	FMOVQ F3, (R9)
-	ADD R2, R9
-	FMOVQ 16(R0), F0
-	FMOVQ 16(R6), F1
-	FMOVQ 16(R7), F2
-	FMOVQ 16(R8), F3
-	WORD $0x4E812804 // trn1 v4.4s, v0.4s, v1.4s
-	WORD $0x4E816805 // trn2 v5.4s, v0.4s, v1.4s
-	WORD $0x4E832846 // trn1 v6.4s, v2.4s, v3.4s
-	WORD $0x4E836847 // trn2 v7.4s, v2.4s, v3.4s
-	WORD $0x4EC62880 // trn1 v0.2d, v4.2d, v6.2d
-	WORD $0x4EC66882 // trn2 v2.2d, v4.2d, v6.2d
-	WORD $0x4EC728A1 // trn1 v1.2d, v5.2d, v7.2d
-	WORD $0x4EC768A3 // trn2 v3.2d, v5.2d, v7.2d
-	FMOVQ F0, (R9)
-	ADD R2, R9
-	FMOVQ F1, (R9)
-	ADD R2, R9
-	FMOVQ F2, (R9)
-	ADD R2, R9
-	FMOVQ F3, (R9)
-	ADD R2, R9
-	FMOVQ 32(R0), F0
-	FMOVQ 32(R6), F1
-	FMOVQ 32(R7), F2
-	FMOVQ 32(R8), F3
-	WORD $0x4E812804 // trn1 v4.4s, v0.4s, v1.4s
-	WORD $0x4E816805 // trn2 v5.4s, v0.4s, v1.4s
-	WORD $0x4E832846 // trn1 v6.4s, v2.4s, v3.4s
-	WORD $0x4E836847 // trn2 v7.4s, v2.4s, v3.4s
-	WORD $0x4EC62880 // trn1 v0.2d, v4.2d, v6.2d
-	WORD $0x4EC66882 // trn2 v2.2d, v4.2d, v6.2d
-	WORD $0x4EC728A1 // trn1 v1.2d, v5.2d, v7.2d
-	WORD $0x4EC768A3 // trn2 v3.2d, v5.2d, v7.2d
-	FMOVQ F0, (R9)
-	ADD R2, R9
-	FMOVQ F1, (R9)
-	ADD R2, R9
-	FMOVQ F2, (R9)
-	ADD R2, R9
-	FMOVQ F3, (R9)
-	ADD R2, R9
-	FMOVQ 48(R0), F0
-	FMOVQ 48(R6), F1
-	FMOVQ 48(R7), F2
-	FMOVQ 48(R8), F3
-	WORD $0x4E812804 // trn1 v4.4s, v0.4s, v1.4s
-	WORD $0x4E816805 // trn2 v5.4s, v0.4s, v1.4s
-	WORD $0x4E832846 // trn1 v6.4s, v2.4s, v3.4s
-	WORD $0x4E836847 // trn2 v7.4s, v2.4s, v3.4s
-	WORD $0x4EC62880 // trn1 v0.2d, v4.2d, v6.2d
-	WORD $0x4EC66882 // trn2 v2.2d, v4.2d, v6.2d
-	WORD $0x4EC728A1 // trn1 v1.2d, v5.2d, v7.2d
-	WORD $0x4EC768A3 // trn2 v3.2d, v5.2d, v7.2d
-	FMOVQ F0, (R9)
-	ADD R2, R9
-	FMOVQ F1, (R9)
-	ADD R2, R9
-	FMOVQ F2, (R9)
-	ADD R2, R9
-	FMOVQ F3, (R9)
-	ADD R2, R9
+	FLDPQ 0(R0), (F0, F1)
+	WORD $0x0EA16804 // bfcvtn v4.4h, v0.4s
+	WORD $0x4EA16824 // bfcvtn2 v4.8h, v1.4s
+	FLDPQ 0(R6), (F0, F1)
+	WORD $0x0EA16805 // bfcvtn v5.4h, v0.4s
+	WORD $0x4EA16825 // bfcvtn2 v5.8h, v1.4s
+	FLDPQ 0(R7), (F0, F1)
+	WORD $0x0EA16806 // bfcvtn v6.4h, v0.4s
+	WORD $0x4EA16826 // bfcvtn2 v6.8h, v1.4s
+	FLDPQ 0(R8), (F0, F1)
+	WORD $0x0EA16807 // bfcvtn v7.4h, v0.4s
+	WORD $0x4EA16827 // bfcvtn2 v7.8h, v1.4s
+	WORD $0x4E453880 // zip1 v0.8h, v4.8h, v5.8h
+	WORD $0x4E457881 // zip2 v1.8h, v4.8h, v5.8h
+	WORD $0x4E4738C2 // zip1 v2.8h, v6.8h, v7.8h
+	WORD $0x4E4778C3 // zip2 v3.8h, v6.8h, v7.8h
+	WORD $0x4E823804 // zip1 v4.4s, v0.4s, v2.4s
+	WORD $0x4E827805 // zip2 v5.4s, v0.4s, v2.4s
+	FSTPQ (F4, F5), 0(R1)
+	WORD $0x4E833826 // zip1 v6.4s, v1.4s, v3.4s
+	WORD $0x4E837827 // zip2 v7.4s, v1.4s, v3.4s
+	FSTPQ (F6, F7), 32(R1)
+	FLDPQ 32(R0), (F0, F1)
+	WORD $0x0EA16804 // bfcvtn v4.4h, v0.4s
+	WORD $0x4EA16824 // bfcvtn2 v4.8h, v1.4s
+	FLDPQ 32(R6), (F0, F1)
+	WORD $0x0EA16805 // bfcvtn v5.4h, v0.4s
+	WORD $0x4EA16825 // bfcvtn2 v5.8h, v1.4s
+	FLDPQ 32(R7), (F0, F1)
+	WORD $0x0EA16806 // bfcvtn v6.4h, v0.4s
+	WORD $0x4EA16826 // bfcvtn2 v6.8h, v1.4s
+	FLDPQ 32(R8), (F0, F1)
+	WORD $0x0EA16807 // bfcvtn v7.4h, v0.4s
+	WORD $0x4EA16827 // bfcvtn2 v7.8h, v1.4s
+	WORD $0x4E453880 // zip1 v0.8h, v4.8h, v5.8h
+	WORD $0x4E457881 // zip2 v1.8h, v4.8h, v5.8h
+	WORD $0x4E4738C2 // zip1 v2.8h, v6.8h, v7.8h
+	WORD $0x4E4778C3 // zip2 v3.8h, v6.8h, v7.8h
+	WORD $0x4E823804 // zip1 v4.4s, v0.4s, v2.4s
+	WORD $0x4E827805 // zip2 v5.4s, v0.4s, v2.4s
+	FSTPQ (F4, F5), 64(R1)
+	WORD $0x4E833826 // zip1 v6.4s, v1.4s, v3.4s
+	WORD $0x4E837827 // zip2 v7.4s, v1.4s, v3.4s
+	FSTPQ (F6, F7), 96(R1)
 	ADD R5, R8, R0
-	ADD R5, R0, R6
-	ADD R5, R6, R7
-	ADD R5, R7, R8
-	ADD $16, R1, R9
-	FMOVQ 0(R0), F0
-	FMOVQ 0(R6), F1
-	FMOVQ 0(R7), F2
-	FMOVQ 0(R8), F3
-	WORD $0x4E812804 // trn1 v4.4s, v0.4s, v1.4s
-	WORD $0x4E816805 // trn2 v5.4s, v0.4s, v1.4s
-	WORD $0x4E832846 // trn1 v6.4s, v2.4s, v3.4s
-	WORD $0x4E836847 // trn2 v7.4s, v2.4s, v3.4s
-	WORD $0x4EC62880 // trn1 v0.2d, v4.2d, v6.2d
-	WORD $0x4EC66882 // trn2 v2.2d, v4.2d, v6.2d
-	WORD $0x4EC728A1 // trn1 v1.2d, v5.2d, v7.2d
-	WORD $0x4EC768A3 // trn2 v3.2d, v5.2d, v7.2d
-	FMOVQ F0, (R9)
-	ADD R2, R9
-	FMOVQ F1, (R9)
-	ADD R2, R9
-	FMOVQ F2, (R9)
-	ADD R2, R9
-	FMOVQ F3, (R9)
-	ADD R2, R9
-	FMOVQ 16(R0), F0
-	FMOVQ 16(R6), F1
-	FMOVQ 16(R7), F2
-	FMOVQ 16(R8), F3
-	WORD $0x4E812804 // trn1 v4.4s, v0.4s, v1.4s
-	WORD $0x4E816805 // trn2 v5.4s, v0.4s, v1.4s
-	WORD $0x4E832846 // trn1 v6.4s, v2.4s, v3.4s
-	WORD $0x4E836847 // trn2 v7.4s, v2.4s, v3.4s
-	WORD $0x4EC62880 // trn1 v0.2d, v4.2d, v6.2d
-	WORD $0x4EC66882 // trn2 v2.2d, v4.2d, v6.2d
-	WORD $0x4EC728A1 // trn1 v1.2d, v5.2d, v7.2d
-	WORD $0x4EC768A3 // trn2 v3.2d, v5.2d, v7.2d
-	FMOVQ F0, (R9)
-	ADD R2, R9
-	FMOVQ F1, (R9)
-	ADD R2, R9
-	FMOVQ F2, (R9)
-	ADD R2, R9
-	FMOVQ F3, (R9)
-	ADD R2, R9
-	FMOVQ 32(R0), F0
-	FMOVQ 32(R6), F1
-	FMOVQ 32(R7), F2
-	FMOVQ 32(R8), F3
-	WORD $0x4E812804 // trn1 v4.4s, v0.4s, v1.4s
-	WORD $0x4E816805 // trn2 v5.4s, v0.4s, v1.4s
-	WORD $0x4E832846 // trn1 v6.4s, v2.4s, v3.4s
-	WORD $0x4E836847 // trn2 v7.4s, v2.4s, v3.4s
-	WORD $0x4EC62880 // trn1 v0.2d, v4.2d, v6.2d
-	WORD $0x4EC66882 // trn2 v2.2d, v4.2d, v6.2d
-	WORD $0x4EC728A1 // trn1 v1.2d, v5.2d, v7.2d
-	WORD $0x4EC768A3 // trn2 v3.2d, v5.2d, v7.2d
-	FMOVQ F0, (R9)
-	ADD R2, R9
-	FMOVQ F1, (R9)
-	ADD R2, R9
-	FMOVQ F2, (R9)
-	ADD R2, R9
-	FMOVQ F3, (R9)
-	ADD R2, R9
-	FMOVQ 48(R0), F0
-	FMOVQ 48(R6), F1
-	FMOVQ 48(R7), F2
-	FMOVQ 48(R8), F3
-	WORD $0x4E812804 // trn1 v4.4s, v0.4s, v1.4s
-	WORD $0x4E816805 // trn2 v5.4s, v0.4s, v1.4s
-	WORD $0x4E832846 // trn1 v6.4s, v2.4s, v3.4s
-	WORD $0x4E836847 // trn2 v7.4s, v2.4s, v3.4s
-	WORD $0x4EC62880 // trn1 v0.2d, v4.2d, v6.2d
-	WORD $0x4EC66882 // trn2 v2.2d, v4.2d, v6.2d
-	WORD $0x4EC728A1 // trn1 v1.2d, v5.2d, v7.2d
-	WORD $0x4EC768A3 // trn2 v3.2d, v5.2d, v7.2d
-	FMOVQ F0, (R9)
-	ADD R2, R9
-	FMOVQ F1, (R9)
-	ADD R2, R9
-	FMOVQ F2, (R9)
-	ADD R2, R9
-	FMOVQ F3, (R9)
-	ADD R2, R9
-	ADD R5, R8, R0
-	ADD R5, R0, R6
-	ADD R5, R6, R7
-	ADD R5, R7, R8
-	ADD $32, R1, R9
-	FMOVQ 0(R0), F0
-	FMOVQ 0(R6), F1
-	FMOVQ 0(R7), F2
-	FMOVQ 0(R8), F3
-	WORD $0x4E812804 // trn1 v4.4s, v0.4s, v1.4s
-	WORD $0x4E816805 // trn2 v5.4s, v0.4s, v1.4s
-	WORD $0x4E832846 // trn1 v6.4s, v2.4s, v3.4s
-	WORD $0x4E836847 // trn2 v7.4s, v2.4s, v3.4s
-	WORD $0x4EC62880 // trn1 v0.2d, v4.2d, v6.2d
-	WORD $0x4EC66882 // trn2 v2.2d, v4.2d, v6.2d
-	WORD $0x4EC728A1 // trn1 v1.2d, v5.2d, v7.2d
-	WORD $0x4EC768A3 // trn2 v3.2d, v5.2d, v7.2d
-	FMOVQ F0, (R9)
-	ADD R2, R9
-	FMOVQ F1, (R9)
-	ADD R2, R9
-	FMOVQ F2, (R9)
-	ADD R2, R9
-	FMOVQ F3, (R9)
-	ADD R2, R9
-	FMOVQ 16(R0), F0
-	FMOVQ 16(R6), F1
-	FMOVQ 16(R7), F2
-	FMOVQ 16(R8), F3
-	WORD $0x4E812804 // trn1 v4.4s, v0.4s, v1.4s
-	WORD $0x4E816805 // trn2 v5.4s, v0.4s, v1.4s
-	WORD $0x4E832846 // trn1 v6.4s, v2.4s, v3.4s
-	WORD $0x4E836847 // trn2 v7.4s, v2.4s, v3.4s
-	WORD $0x4EC62880 // trn1 v0.2d, v4.2d, v6.2d
-	WORD $0x4EC66882 // trn2 v2.2d, v4.2d, v6.2d
-	WORD $0x4EC728A1 // trn1 v1.2d, v5.2d, v7.2d
-	WORD $0x4EC768A3 // trn2 v3.2d, v5.2d, v7.2d
-	FMOVQ F0, (R9)
-	ADD R2, R9
-	FMOVQ F1, (R9)
-	ADD R2, R9
-	FMOVQ F2, (R9)
-	ADD R2, R9
-	FMOVQ F3, (R9)
-	ADD R2, R9
-	FMOVQ 32(R0), F0
-	FMOVQ 32(R6), F1
-	FMOVQ 32(R7), F2
-	FMOVQ 32(R8), F3
-	WORD $0x4E812804 // trn1 v4.4s, v0.4s, v1.4s
-	WORD $0x4E816805 // trn2 v5.4s, v0.4s, v1.4s
-	WORD $0x4E832846 // trn1 v6.4s, v2.4s, v3.4s
-	WORD $0x4E836847 // trn2 v7.4s, v2.4s, v3.4s
-	WORD $0x4EC62880 // trn1 v0.2d, v4.2d, v6.2d
-	WORD $0x4EC66882 // trn2 v2.2d, v4.2d, v6.2d
-	WORD $0x4EC728A1 // trn1 v1.2d, v5.2d, v7.2d
-	WORD $0x4EC768A3 // trn2 v3.2d, v5.2d, v7.2d
-	FMOVQ F0, (R9)
-	ADD R2, R9
-	FMOVQ F1, (R9)
-	ADD R2, R9
-	FMOVQ F2, (R9)
-	ADD R2, R9
-	FMOVQ F3, (R9)
-	ADD R2, R9
-	FMOVQ 48(R0), F0
-	FMOVQ 48(R6), F1
-	FMOVQ 48(R7), F2
-	FMOVQ 48(R8), F3
-	WORD $0x4E812804 // trn1 v4.4s, v0.4s, v1.4s
-	WORD $0x4E816805 // trn2 v5.4s, v0.4s, v1.4s
-	WORD $0x4E832846 // trn1 v6.4s, v2.4s, v3.4s
-	WORD $0x4E836847 // trn2 v7.4s, v2.4s, v3.4s
-	WORD $0x4EC62880 // trn1 v0.2d, v4.2d, v6.2d
-	WORD $0x4EC66882 // trn2 v2.2d, v4.2d, v6.2d
-	WORD $0x4EC728A1 // trn1 v1.2d, v5.2d, v7.2d
-	WORD $0x4EC768A3 // trn2 v3.2d, v5.2d, v7.2d
-	FMOVQ F0, (R9)
-	ADD R2, R9
-	FMOVQ F1, (R9)
-	ADD R2, R9
-	FMOVQ F2, (R9)
-	ADD R2, R9
-	FMOVQ F3, (R9)
-	ADD R2, R9
-	ADD R5, R8, R0
-	ADD R5, R0, R6
-	ADD R5, R6, R7
-	ADD R5, R7, R8
-	ADD $48, R1, R9
-	FMOVQ 0(R0), F0
-	FMOVQ 0(R6), F1
-	FMOVQ 0(R7), F2
-	FMOVQ 0(R8), F3
-	WORD $0x4E812804 // trn1 v4.4s, v0.4s, v1.4s
-	WORD $0x4E816805 // trn2 v5.4s, v0.4s, v1.4s
-	WORD $0x4E832846 // trn1 v6.4s, v2.4s, v3.4s
-	WORD $0x4E836847 // trn2 v7.4s, v2.4s, v3.4s
-	WORD $0x4EC62880 // trn1 v0.2d, v4.2d, v6.2d
-	WORD $0x4EC66882 // trn2 v2.2d, v4.2d, v6.2d
-	WORD $0x4EC728A1 // trn1 v1.2d, v5.2d, v7.2d
-	WORD $0x4EC768A3 // trn2 v3.2d, v5.2d, v7.2d
-	FMOVQ F0, (R9)
-	ADD R2, R9
-	FMOVQ F1, (R9)
-	ADD R2, R9
-	FMOVQ F2, (R9)
-	ADD R2, R9
-	FMOVQ F3, (R9)
-	ADD R2, R9
-	FMOVQ 16(R0), F0
-	FMOVQ 16(R6), F1
-	FMOVQ 16(R7), F2
-	FMOVQ 16(R8), F3
-	WORD $0x4E812804 // trn1 v4.4s, v0.4s, v1.4s
-	WORD $0x4E816805 // trn2 v5.4s, v0.4s, v1.4s
-	WORD $0x4E832846 // trn1 v6.4s, v2.4s, v3.4s
-	WORD $0x4E836847 // trn2 v7.4s, v2.4s, v3.4s
-	WORD $0x4EC62880 // trn1 v0.2d, v4.2d, v6.2d
-	WORD $0x4EC66882 // trn2 v2.2d, v4.2d, v6.2d
-	WORD $0x4EC728A1 // trn1 v1.2d, v5.2d, v7.2d
-	WORD $0x4EC768A3 // trn2 v3.2d, v5.2d, v7.2d
-	FMOVQ F0, (R9)
-	ADD R2, R9
-	FMOVQ F1, (R9)
-	ADD R2, R9
-	FMOVQ F2, (R9)
-	ADD R2, R9
-	FMOVQ F3, (R9)
-	ADD R2, R9
-	FMOVQ 32(R0), F0
-	FMOVQ 32(R6), F1
-	FMOVQ 32(R7), F2
-	FMOVQ 32(R8), F3
-	WORD $0x4E812804 // trn1 v4.4s, v0.4s, v1.4s
-	WORD $0x4E816805 // trn2 v5.4s, v0.4s, v1.4s
-	WORD $0x4E832846 // trn1 v6.4s, v2.4s, v3.4s
-	WORD $0x4E836847 // trn2 v7.4s, v2.4s, v3.4s
-	WORD $0x4EC62880 // trn1 v0.2d, v4.2d, v6.2d
-	WORD $0x4EC66882 // trn2 v2.2d, v4.2d, v6.2d
-	WORD $0x4EC728A1 // trn1 v1.2d, v5.2d, v7.2d
-	WORD $0x4EC768A3 // trn2 v3.2d, v5.2d, v7.2d
-	FMOVQ F0, (R9)
-	ADD R2, R9
-	FMOVQ F1, (R9)
-	ADD R2, R9
-	FMOVQ F2, (R9)
-	ADD R2, R9
-	FMOVQ F3, (R9)
-	ADD R2, R9
-	FMOVQ 48(R0), F0
-	FMOVQ 48(R6), F1
-	FMOVQ 48(R7), F2
-	FMOVQ 48(R8), F3
-	WORD $0x4E812804 // trn1 v4.4s, v0.4s, v1.4s
-	WORD $0x4E816805 // trn2 v5.4s, v0.4s, v1.4s
-	WORD $0x4E832846 // trn1 v6.4s, v2.4s, v3.4s
-	WORD $0x4E836847 // trn2 v7.4s, v2.4s, v3.4s
-	WORD $0x4EC62880 // trn1 v0.2d, v4.2d, v6.2d
-	WORD $0x4EC66882 // trn2 v2.2d, v4.2d, v6.2d
-	WORD $0x4EC728A1 // trn1 v1.2d, v5.2d, v7.2d
-	WORD $0x4EC768A3 // trn2 v3.2d, v5.2d, v7.2d
-	FMOVQ F0, (R9)
-	ADD R2, R9
-	FMOVQ F1, (R9)
-	ADD R2, R9
-	FMOVQ F2, (R9)
-	ADD R2, R9
-	FMOVQ F3, (R9)
-	ADD R2, R9
-	ADD R5, R8, R0
+	ADD R2, R1
+	SUBS $1, R3
+	BNE loop
 	RET

@@ -188,20 +188,58 @@ func checkShape(fatal fatalf, g *guard, n, out, in int, special bool) {
 	}
 }
 
-// fused returns a·b + c, rounded once: the product is exact in float64, and the sum is rounded to odd there, so that
-// rounding it to float32 is right (Boldo and Melquiond 2008).
-func fused(a, b, c float32) float32 {
-	p, s := float64(a)*float64(b), float64(c)
+// toOdd returns p + s rounded to odd: an inexact sum is the neighbour whose last bit is set, so that rounding it again
+// to fewer bits is as good as rounding once (Boldo and Melquiond 2008).
+func toOdd(p, s float64) float64 {
 	sum := p + s
 	if v := sum - p; math.Float64bits(sum)&1 == 0 && !math.IsInf(sum, 0) {
 		switch rest := (p - (sum - v)) + (s - v); {
 		case rest > 0 == (sum > 0) && rest != 0:
-			sum = math.Float64frombits(math.Float64bits(sum) + 1)
+			return math.Float64frombits(math.Float64bits(sum) + 1)
 		case rest != 0:
-			sum = math.Float64frombits(math.Float64bits(sum) - 1)
+			return math.Float64frombits(math.Float64bits(sum) - 1)
 		}
 	}
-	return float32(sum)
+	return sum
+}
+
+// fused returns a·b + c, rounded once: the product is exact in float64.
+func fused(a, b, c float32) float32 { return float32(toOdd(float64(a)*float64(b), float64(c))) }
+
+// With BFMMLA every element of a product is one chain of sums of two products, rounded to odd, to the bit.
+func TestChainOfPairs(t *testing.T) {
+	const n, out, in = 13, 37, 301
+	if active == nil || active.name != "neon" || active.pairs == nil {
+		t.Skip("no BFMMLA here")
+	}
+	add := func(a, b float32) float32 {
+		sum := toOdd(float64(a), float64(b))
+		r := float32(sum)
+		if math.Abs(float64(r)) > math.Abs(sum) {
+			r = math.Float32frombits(math.Float32bits(r) - 1)
+		}
+		if float64(r) != sum {
+			r = math.Float32frombits(math.Float32bits(r) | 1)
+		}
+		return r
+	}
+	x, w := fill[float32](n*in, 1), fill[float32](out*in, 2)
+	y, p := make([]float32, n*out), NewWeights[float32](out, in, false, BFloat16)
+	p.Set(w)
+	MulTransposed(y, x, p, n, make([]float32, Scratch[float32](n, out, in)))
+	for i, got := range y {
+		want := float32(0)
+		term := func(l int) float32 {
+			if l >= in {
+				return 0
+			}
+			return rounded(x[i/out*in+l]) * rounded(w[i%out*in+l]) // exact
+		}
+		for l := 0; l < in; l += 2 {
+			want = add(want, add(term(l), term(l+1)))
+		}
+		testkit.Equal(t, got, want, "element %d", i)
+	}
 }
 
 // In assembly every element of a product is one chain of fused multiply-adds in index order, to the bit.

@@ -18,6 +18,11 @@ type pairing struct {
 
 	strip func(s strip)
 
+	// Where it is set, a column has the numbers of two pairs, a quad, together: quad l of column j of a panel is at
+	// 2·l·pairColumns + 2·j. It lays rows of n numbers out as columns; pairRows writes quads too, narrow and turn have
+	// no use, and the left operand is a panel of block columns.
+	quads func(dst *uint32, step int, src *float32, stride, rows, n int)
+
 	// Layouts: of the numbers, and of their remainders.
 	narrow   [2]func(dst *uint32, src *float32, n int)
 	pairRows [2]func(dst *uint32, step int, src *float32, stride, n, cols int)
@@ -94,6 +99,12 @@ func (q *pairing) tile() int { return q.rows * pairColumns }
 // pairs along its rows. Columns of panels beyond the matrix may hold anything.
 func (q *pairing) packTransposed(dst []uint32, a []float32, rows, cols, copies int, spare *[block * block]uint32) {
 	k := words(cols)
+	if q.quads != nil {
+		for i := 0; i < rows && cols > 0; i += pairColumns {
+			q.quads(&dst[i*k], pairColumns, &a[i*cols], cols, min(pairColumns, rows-i), cols)
+		}
+		return
+	}
 	for rest := range copies {
 		panels := dst[rest*len(dst)/copies:]
 		for i := 0; i < rows; i += block {
@@ -114,13 +125,17 @@ func (q *pairing) pack(dst []uint32, a []float32, rows, cols, pairs, copies int)
 	if rows == 0 {
 		return
 	}
+	wide := 1 // pairs of a column together
+	if q.quads != nil {
+		wide = 2
+	}
 	for rest := range copies {
 		panels := dst[rest*len(dst)/copies:]
 		for j := 0; j < cols; j += block {
-			at := j/pairColumns*pairColumns*pairs + j%pairColumns
+			at := j/pairColumns*pairColumns*pairs + j%pairColumns*wide
 			q.pairRows[rest](&panels[at], pairColumns, &a[j], cols, rows, min(block, cols-j))
-			for l := (rows + 1) / 2; l < pairs; l++ {
-				clear(panels[at+l*pairColumns:][:block])
+			for l := roundUp((rows+1)/2, wide); l < pairs; l += wide {
+				clear(panels[at+l*pairColumns:][:block*wide])
 			}
 		}
 	}
@@ -151,7 +166,10 @@ func (q *pairing) product(c, a []float32, panels []uint32, n, m, k int, p Precis
 			s.b = &panels[j0*words(k)+l*pairColumns]
 			for i := 0; i < n; i += s.h {
 				s.h = q.share(n - i)
-				for r := range s.h {
+				if q.quads != nil {
+					q.quads(&left[0], block, &a[i*k+2*l], k, s.h, read)
+				}
+				for r := 0; r < s.h && q.quads == nil; r++ {
 					for rest := range copies {
 						q.narrow[rest](&left[rest*s.aRest+r*leftStride], &a[(i+r)*k+2*l], read)
 					}
@@ -163,10 +181,13 @@ func (q *pairing) product(c, a []float32, panels []uint32, n, m, k int, p Precis
 	}
 }
 
-// share is like the function share; tiles read along l are better full.
+// share is like the function share; tiles read along l are better full, and those of quads have pairs of rows.
 func (q *pairing) share(n int) int {
-	if q.along {
+	switch {
+	case q.along:
 		return min(n, q.rows)
+	case q.quads != nil:
+		return min(n, 2*share((n+1)/2, q.rows/2))
 	}
 	return share(n, q.rows)
 }
@@ -206,7 +227,16 @@ func (q *pairing) gradient(dw, dy, x []float32, n, out, in int, add bool, p Prec
 // packLeft lays out the first h columns of a, whose rows are stride long, as the left operand, pairs down its columns.
 func (q *pairing) packLeft(dst []uint32, a []float32, rows, stride, h, pairs, rest int, across []uint32) {
 	if !q.along {
-		q.pairRows[rest](&dst[0], block, &a[0], stride, rows, h)
+		whole := 0 // rows of which block numbers can be read, for layouts without masks
+		if q.quads != nil && len(a) >= block {
+			whole = min(rows, (len(a)-block)/stride+1) &^ 3
+		}
+		if whole > 0 {
+			q.pairRows[rest](&dst[0], block, &a[0], stride, whole, block)
+		}
+		if whole < rows {
+			q.pairRows[rest](&dst[whole/2*block], block, &a[whole*stride], stride, rows-whole, h)
+		}
 		return
 	}
 	for r := 0; r < h; r += block {

@@ -474,72 +474,91 @@ store6:
 	FSTPQ (F22, F23), 32(R10)
 	RET
 
-// func tileBFDOT(rows, k int, a *float32, rs, ks int, b, c *float32, cs, cols, add int)
-TEXT ·tileBFDOT(SB), NOSPLIT, $0-80
-	MOVD rows+0(FP), R10
-	MOVD k+8(FP), R3
+// func tileBFMMLA(pairs, quads int, a, b *uint32, c *float32, cs, add int)
+TEXT ·tileBFMMLA(SB), NOSPLIT, $0-56
+	MOVD pairs+0(FP), R10
+	MOVD quads+8(FP), R3
 	MOVD a+16(FP), R0
-	MOVD rs+24(FP), R4
-	MOVD ks+32(FP), R5
-	MOVD b+40(FP), R1
-	MOVD c+48(FP), R2
-	MOVD cs+56(FP), R11
-	ADD R4, R0, R6
-	ADD R4, R6, R7
-	ADD R4, R7, R8
-	ADD R4, R8, R9
-	ADD R4, R9, R12
-	CMP $6, R10
-	BEQ rows6
-	CMP $5, R10
-	BEQ rows5
-	CMP $4, R10
-	BEQ rows4
+	MOVD b+24(FP), R1
+	MOVD c+32(FP), R2
+	MOVD cs+40(FP), R11
+	MOVD add+48(FP), R4
 	CMP $3, R10
-	BEQ rows3
+	BEQ pairs3
 	CMP $2, R10
-	BEQ rows2
+	BEQ pairs2
 
-rows1:
-	MOVD add+72(FP), R14
-	CMP $0, R14
+pairs1:
+	MOVD R2, R12
+	CMP $0, R4
 	BNE load1
 	WORD $0x6E201C00 // eor v0.16b, v0.16b, v0.16b
 	WORD $0x6E211C21 // eor v1.16b, v1.16b, v1.16b
 	WORD $0x6E221C42 // eor v2.16b, v2.16b, v2.16b
 	WORD $0x6E231C63 // eor v3.16b, v3.16b, v3.16b
-	B start1
+	WORD $0x6E241C84 // eor v4.16b, v4.16b, v4.16b
+	WORD $0x6E251CA5 // eor v5.16b, v5.16b, v5.16b
+	WORD $0x6E261CC6 // eor v6.16b, v6.16b, v6.16b
+	WORD $0x6E271CE7 // eor v7.16b, v7.16b, v7.16b
+	B loop1
 load1:
-	MOVD R2, R10
-	FLDPQ 0(R10), (F0, F1)
-	FLDPQ 32(R10), (F2, F3)
-start1:
-	CMP $0, R3
-	BEQ store1
-	MOVD $0, R13
+	FMOVQ 0(R12), F24
+	FMOVQ 16(R12), F25
+	FMOVQ 32(R12), F26
+	FMOVQ 48(R12), F27
+	ADD R11, R12
+	FMOVQ 0(R12), F28
+	FMOVQ 16(R12), F29
+	FMOVQ 32(R12), F30
+	FMOVQ 48(R12), F31
+	ADD R11, R12
+	WORD $0x4EDC3B00 // zip1 v0.2d, v24.2d, v28.2d
+	WORD $0x4EDC7B01 // zip2 v1.2d, v24.2d, v28.2d
+	WORD $0x4EDD3B22 // zip1 v2.2d, v25.2d, v29.2d
+	WORD $0x4EDD7B23 // zip2 v3.2d, v25.2d, v29.2d
+	WORD $0x4EDE3B44 // zip1 v4.2d, v26.2d, v30.2d
+	WORD $0x4EDE7B45 // zip2 v5.2d, v26.2d, v30.2d
+	WORD $0x4EDF3B66 // zip1 v6.2d, v27.2d, v31.2d
+	WORD $0x4EDF7B67 // zip2 v7.2d, v27.2d, v31.2d
 	PCALIGN $32
 loop1:
-	FLDPQ (R1), (F24, F25)
-	FLDPQ 32(R1), (F26, F27)
-	FMOVS (R0)(R13), F28
-	WORD $0x4F5CF300 // bfdot v0.4s, v24.8h, v28.2h[0]
-	WORD $0x4F5CF321 // bfdot v1.4s, v25.8h, v28.2h[0]
-	WORD $0x4F5CF342 // bfdot v2.4s, v26.8h, v28.2h[0]
-	WORD $0x4F5CF363 // bfdot v3.4s, v27.8h, v28.2h[0]
-	ADDS R5, R13
-	ADDS $128, R1
+	FMOVQ 0(R0), F24
+	FLDPQ 0(R1), (F28, F29)
+	WORD $0x6E5CEF00 // bfmmla v0.4s, v24.8h, v28.8h
+	WORD $0x6E5DEF01 // bfmmla v1.4s, v24.8h, v29.8h
+	FLDPQ 32(R1), (F30, F31)
+	WORD $0x6E5EEF02 // bfmmla v2.4s, v24.8h, v30.8h
+	WORD $0x6E5FEF03 // bfmmla v3.4s, v24.8h, v31.8h
+	FLDPQ 64(R1), (F28, F29)
+	WORD $0x6E5CEF04 // bfmmla v4.4s, v24.8h, v28.8h
+	WORD $0x6E5DEF05 // bfmmla v5.4s, v24.8h, v29.8h
+	FLDPQ 96(R1), (F30, F31)
+	WORD $0x6E5EEF06 // bfmmla v6.4s, v24.8h, v30.8h
+	WORD $0x6E5FEF07 // bfmmla v7.4s, v24.8h, v31.8h
+	ADDS $128, R0
+	ADDS $256, R1
 	SUBS $1, R3
 	BNE loop1
-store1:
-	MOVD R2, R10
-	FSTPQ (F0, F1), 0(R10)
-	FSTPQ (F2, F3), 32(R10)
+	WORD $0x4EC13818 // zip1 v24.2d, v0.2d, v1.2d
+	WORD $0x4EC1781C // zip2 v28.2d, v0.2d, v1.2d
+	WORD $0x4EC33859 // zip1 v25.2d, v2.2d, v3.2d
+	WORD $0x4EC3785D // zip2 v29.2d, v2.2d, v3.2d
+	WORD $0x4EC5389A // zip1 v26.2d, v4.2d, v5.2d
+	WORD $0x4EC5789E // zip2 v30.2d, v4.2d, v5.2d
+	WORD $0x4EC738DB // zip1 v27.2d, v6.2d, v7.2d
+	WORD $0x4EC778DF // zip2 v31.2d, v6.2d, v7.2d
+	FSTPQ (F24, F25), 0(R2)
+	FSTPQ (F26, F27), 32(R2)
+	ADD R11, R2
+	FSTPQ (F28, F29), 0(R2)
+	FSTPQ (F30, F31), 32(R2)
+	ADD R11, R2
 	RET
 
 
-rows2:
-	MOVD add+72(FP), R14
-	CMP $0, R14
+pairs2:
+	MOVD R2, R12
+	CMP $0, R4
 	BNE load2
 	WORD $0x6E201C00 // eor v0.16b, v0.16b, v0.16b
 	WORD $0x6E211C21 // eor v1.16b, v1.16b, v1.16b
@@ -549,296 +568,114 @@ rows2:
 	WORD $0x6E251CA5 // eor v5.16b, v5.16b, v5.16b
 	WORD $0x6E261CC6 // eor v6.16b, v6.16b, v6.16b
 	WORD $0x6E271CE7 // eor v7.16b, v7.16b, v7.16b
-	B start2
+	WORD $0x6E281D08 // eor v8.16b, v8.16b, v8.16b
+	WORD $0x6E291D29 // eor v9.16b, v9.16b, v9.16b
+	WORD $0x6E2A1D4A // eor v10.16b, v10.16b, v10.16b
+	WORD $0x6E2B1D6B // eor v11.16b, v11.16b, v11.16b
+	WORD $0x6E2C1D8C // eor v12.16b, v12.16b, v12.16b
+	WORD $0x6E2D1DAD // eor v13.16b, v13.16b, v13.16b
+	WORD $0x6E2E1DCE // eor v14.16b, v14.16b, v14.16b
+	WORD $0x6E2F1DEF // eor v15.16b, v15.16b, v15.16b
+	B loop2
 load2:
-	MOVD R2, R10
-	FLDPQ 0(R10), (F0, F1)
-	FLDPQ 32(R10), (F2, F3)
-	ADDS R11, R10
-	FLDPQ 0(R10), (F4, F5)
-	FLDPQ 32(R10), (F6, F7)
-start2:
-	CMP $0, R3
-	BEQ store2
-	MOVD $0, R13
+	FMOVQ 0(R12), F24
+	FMOVQ 16(R12), F25
+	FMOVQ 32(R12), F26
+	FMOVQ 48(R12), F27
+	ADD R11, R12
+	FMOVQ 0(R12), F28
+	FMOVQ 16(R12), F29
+	FMOVQ 32(R12), F30
+	FMOVQ 48(R12), F31
+	ADD R11, R12
+	WORD $0x4EDC3B00 // zip1 v0.2d, v24.2d, v28.2d
+	WORD $0x4EDC7B01 // zip2 v1.2d, v24.2d, v28.2d
+	WORD $0x4EDD3B22 // zip1 v2.2d, v25.2d, v29.2d
+	WORD $0x4EDD7B23 // zip2 v3.2d, v25.2d, v29.2d
+	WORD $0x4EDE3B44 // zip1 v4.2d, v26.2d, v30.2d
+	WORD $0x4EDE7B45 // zip2 v5.2d, v26.2d, v30.2d
+	WORD $0x4EDF3B66 // zip1 v6.2d, v27.2d, v31.2d
+	WORD $0x4EDF7B67 // zip2 v7.2d, v27.2d, v31.2d
+	FMOVQ 0(R12), F24
+	FMOVQ 16(R12), F25
+	FMOVQ 32(R12), F26
+	FMOVQ 48(R12), F27
+	ADD R11, R12
+	FMOVQ 0(R12), F28
+	FMOVQ 16(R12), F29
+	FMOVQ 32(R12), F30
+	FMOVQ 48(R12), F31
+	ADD R11, R12
+	WORD $0x4EDC3B08 // zip1 v8.2d, v24.2d, v28.2d
+	WORD $0x4EDC7B09 // zip2 v9.2d, v24.2d, v28.2d
+	WORD $0x4EDD3B2A // zip1 v10.2d, v25.2d, v29.2d
+	WORD $0x4EDD7B2B // zip2 v11.2d, v25.2d, v29.2d
+	WORD $0x4EDE3B4C // zip1 v12.2d, v26.2d, v30.2d
+	WORD $0x4EDE7B4D // zip2 v13.2d, v26.2d, v30.2d
+	WORD $0x4EDF3B6E // zip1 v14.2d, v27.2d, v31.2d
+	WORD $0x4EDF7B6F // zip2 v15.2d, v27.2d, v31.2d
 	PCALIGN $32
 loop2:
-	FLDPQ (R1), (F24, F25)
-	FLDPQ 32(R1), (F26, F27)
-	FMOVS (R0)(R13), F28
-	WORD $0x4F5CF300 // bfdot v0.4s, v24.8h, v28.2h[0]
-	WORD $0x4F5CF321 // bfdot v1.4s, v25.8h, v28.2h[0]
-	WORD $0x4F5CF342 // bfdot v2.4s, v26.8h, v28.2h[0]
-	WORD $0x4F5CF363 // bfdot v3.4s, v27.8h, v28.2h[0]
-	FMOVS (R6)(R13), F30
-	WORD $0x4F5EF304 // bfdot v4.4s, v24.8h, v30.2h[0]
-	WORD $0x4F5EF325 // bfdot v5.4s, v25.8h, v30.2h[0]
-	WORD $0x4F5EF346 // bfdot v6.4s, v26.8h, v30.2h[0]
-	WORD $0x4F5EF367 // bfdot v7.4s, v27.8h, v30.2h[0]
-	ADDS R5, R13
-	ADDS $128, R1
+	FLDPQ (R0), (F24, F25)
+	FLDPQ 0(R1), (F28, F29)
+	WORD $0x6E5CEF00 // bfmmla v0.4s, v24.8h, v28.8h
+	WORD $0x6E5CEF28 // bfmmla v8.4s, v25.8h, v28.8h
+	WORD $0x6E5DEF01 // bfmmla v1.4s, v24.8h, v29.8h
+	WORD $0x6E5DEF29 // bfmmla v9.4s, v25.8h, v29.8h
+	FLDPQ 32(R1), (F30, F31)
+	WORD $0x6E5EEF02 // bfmmla v2.4s, v24.8h, v30.8h
+	WORD $0x6E5EEF2A // bfmmla v10.4s, v25.8h, v30.8h
+	WORD $0x6E5FEF03 // bfmmla v3.4s, v24.8h, v31.8h
+	WORD $0x6E5FEF2B // bfmmla v11.4s, v25.8h, v31.8h
+	FLDPQ 64(R1), (F28, F29)
+	WORD $0x6E5CEF04 // bfmmla v4.4s, v24.8h, v28.8h
+	WORD $0x6E5CEF2C // bfmmla v12.4s, v25.8h, v28.8h
+	WORD $0x6E5DEF05 // bfmmla v5.4s, v24.8h, v29.8h
+	WORD $0x6E5DEF2D // bfmmla v13.4s, v25.8h, v29.8h
+	FLDPQ 96(R1), (F30, F31)
+	WORD $0x6E5EEF06 // bfmmla v6.4s, v24.8h, v30.8h
+	WORD $0x6E5EEF2E // bfmmla v14.4s, v25.8h, v30.8h
+	WORD $0x6E5FEF07 // bfmmla v7.4s, v24.8h, v31.8h
+	WORD $0x6E5FEF2F // bfmmla v15.4s, v25.8h, v31.8h
+	ADDS $128, R0
+	ADDS $256, R1
 	SUBS $1, R3
 	BNE loop2
-store2:
-	MOVD R2, R10
-	FSTPQ (F0, F1), 0(R10)
-	FSTPQ (F2, F3), 32(R10)
-	ADDS R11, R10
-	FSTPQ (F4, F5), 0(R10)
-	FSTPQ (F6, F7), 32(R10)
+	WORD $0x4EC13818 // zip1 v24.2d, v0.2d, v1.2d
+	WORD $0x4EC1781C // zip2 v28.2d, v0.2d, v1.2d
+	WORD $0x4EC33859 // zip1 v25.2d, v2.2d, v3.2d
+	WORD $0x4EC3785D // zip2 v29.2d, v2.2d, v3.2d
+	WORD $0x4EC5389A // zip1 v26.2d, v4.2d, v5.2d
+	WORD $0x4EC5789E // zip2 v30.2d, v4.2d, v5.2d
+	WORD $0x4EC738DB // zip1 v27.2d, v6.2d, v7.2d
+	WORD $0x4EC778DF // zip2 v31.2d, v6.2d, v7.2d
+	FSTPQ (F24, F25), 0(R2)
+	FSTPQ (F26, F27), 32(R2)
+	ADD R11, R2
+	FSTPQ (F28, F29), 0(R2)
+	FSTPQ (F30, F31), 32(R2)
+	ADD R11, R2
+	WORD $0x4EC93918 // zip1 v24.2d, v8.2d, v9.2d
+	WORD $0x4EC9791C // zip2 v28.2d, v8.2d, v9.2d
+	WORD $0x4ECB3959 // zip1 v25.2d, v10.2d, v11.2d
+	WORD $0x4ECB795D // zip2 v29.2d, v10.2d, v11.2d
+	WORD $0x4ECD399A // zip1 v26.2d, v12.2d, v13.2d
+	WORD $0x4ECD799E // zip2 v30.2d, v12.2d, v13.2d
+	WORD $0x4ECF39DB // zip1 v27.2d, v14.2d, v15.2d
+	WORD $0x4ECF79DF // zip2 v31.2d, v14.2d, v15.2d
+	FSTPQ (F24, F25), 0(R2)
+	FSTPQ (F26, F27), 32(R2)
+	ADD R11, R2
+	FSTPQ (F28, F29), 0(R2)
+	FSTPQ (F30, F31), 32(R2)
+	ADD R11, R2
 	RET
 
 
-rows3:
-	MOVD add+72(FP), R14
-	CMP $0, R14
+pairs3:
+	MOVD R2, R12
+	CMP $0, R4
 	BNE load3
-	WORD $0x6E201C00 // eor v0.16b, v0.16b, v0.16b
-	WORD $0x6E211C21 // eor v1.16b, v1.16b, v1.16b
-	WORD $0x6E221C42 // eor v2.16b, v2.16b, v2.16b
-	WORD $0x6E231C63 // eor v3.16b, v3.16b, v3.16b
-	WORD $0x6E241C84 // eor v4.16b, v4.16b, v4.16b
-	WORD $0x6E251CA5 // eor v5.16b, v5.16b, v5.16b
-	WORD $0x6E261CC6 // eor v6.16b, v6.16b, v6.16b
-	WORD $0x6E271CE7 // eor v7.16b, v7.16b, v7.16b
-	WORD $0x6E281D08 // eor v8.16b, v8.16b, v8.16b
-	WORD $0x6E291D29 // eor v9.16b, v9.16b, v9.16b
-	WORD $0x6E2A1D4A // eor v10.16b, v10.16b, v10.16b
-	WORD $0x6E2B1D6B // eor v11.16b, v11.16b, v11.16b
-	B start3
-load3:
-	MOVD R2, R10
-	FLDPQ 0(R10), (F0, F1)
-	FLDPQ 32(R10), (F2, F3)
-	ADDS R11, R10
-	FLDPQ 0(R10), (F4, F5)
-	FLDPQ 32(R10), (F6, F7)
-	ADDS R11, R10
-	FLDPQ 0(R10), (F8, F9)
-	FLDPQ 32(R10), (F10, F11)
-start3:
-	CMP $0, R3
-	BEQ store3
-	MOVD $0, R13
-	PCALIGN $32
-loop3:
-	FLDPQ (R1), (F24, F25)
-	FLDPQ 32(R1), (F26, F27)
-	FMOVS (R0)(R13), F28
-	WORD $0x4F5CF300 // bfdot v0.4s, v24.8h, v28.2h[0]
-	WORD $0x4F5CF321 // bfdot v1.4s, v25.8h, v28.2h[0]
-	WORD $0x4F5CF342 // bfdot v2.4s, v26.8h, v28.2h[0]
-	WORD $0x4F5CF363 // bfdot v3.4s, v27.8h, v28.2h[0]
-	FMOVS (R6)(R13), F30
-	WORD $0x4F5EF304 // bfdot v4.4s, v24.8h, v30.2h[0]
-	WORD $0x4F5EF325 // bfdot v5.4s, v25.8h, v30.2h[0]
-	WORD $0x4F5EF346 // bfdot v6.4s, v26.8h, v30.2h[0]
-	WORD $0x4F5EF367 // bfdot v7.4s, v27.8h, v30.2h[0]
-	FMOVS (R7)(R13), F28
-	WORD $0x4F5CF308 // bfdot v8.4s, v24.8h, v28.2h[0]
-	WORD $0x4F5CF329 // bfdot v9.4s, v25.8h, v28.2h[0]
-	WORD $0x4F5CF34A // bfdot v10.4s, v26.8h, v28.2h[0]
-	WORD $0x4F5CF36B // bfdot v11.4s, v27.8h, v28.2h[0]
-	ADDS R5, R13
-	ADDS $128, R1
-	SUBS $1, R3
-	BNE loop3
-store3:
-	MOVD R2, R10
-	FSTPQ (F0, F1), 0(R10)
-	FSTPQ (F2, F3), 32(R10)
-	ADDS R11, R10
-	FSTPQ (F4, F5), 0(R10)
-	FSTPQ (F6, F7), 32(R10)
-	ADDS R11, R10
-	FSTPQ (F8, F9), 0(R10)
-	FSTPQ (F10, F11), 32(R10)
-	RET
-
-
-rows4:
-	MOVD add+72(FP), R14
-	CMP $0, R14
-	BNE load4
-	WORD $0x6E201C00 // eor v0.16b, v0.16b, v0.16b
-	WORD $0x6E211C21 // eor v1.16b, v1.16b, v1.16b
-	WORD $0x6E221C42 // eor v2.16b, v2.16b, v2.16b
-	WORD $0x6E231C63 // eor v3.16b, v3.16b, v3.16b
-	WORD $0x6E241C84 // eor v4.16b, v4.16b, v4.16b
-	WORD $0x6E251CA5 // eor v5.16b, v5.16b, v5.16b
-	WORD $0x6E261CC6 // eor v6.16b, v6.16b, v6.16b
-	WORD $0x6E271CE7 // eor v7.16b, v7.16b, v7.16b
-	WORD $0x6E281D08 // eor v8.16b, v8.16b, v8.16b
-	WORD $0x6E291D29 // eor v9.16b, v9.16b, v9.16b
-	WORD $0x6E2A1D4A // eor v10.16b, v10.16b, v10.16b
-	WORD $0x6E2B1D6B // eor v11.16b, v11.16b, v11.16b
-	WORD $0x6E2C1D8C // eor v12.16b, v12.16b, v12.16b
-	WORD $0x6E2D1DAD // eor v13.16b, v13.16b, v13.16b
-	WORD $0x6E2E1DCE // eor v14.16b, v14.16b, v14.16b
-	WORD $0x6E2F1DEF // eor v15.16b, v15.16b, v15.16b
-	B start4
-load4:
-	MOVD R2, R10
-	FLDPQ 0(R10), (F0, F1)
-	FLDPQ 32(R10), (F2, F3)
-	ADDS R11, R10
-	FLDPQ 0(R10), (F4, F5)
-	FLDPQ 32(R10), (F6, F7)
-	ADDS R11, R10
-	FLDPQ 0(R10), (F8, F9)
-	FLDPQ 32(R10), (F10, F11)
-	ADDS R11, R10
-	FLDPQ 0(R10), (F12, F13)
-	FLDPQ 32(R10), (F14, F15)
-start4:
-	CMP $0, R3
-	BEQ store4
-	MOVD $0, R13
-	PCALIGN $32
-loop4:
-	FLDPQ (R1), (F24, F25)
-	FLDPQ 32(R1), (F26, F27)
-	FMOVS (R0)(R13), F28
-	WORD $0x4F5CF300 // bfdot v0.4s, v24.8h, v28.2h[0]
-	WORD $0x4F5CF321 // bfdot v1.4s, v25.8h, v28.2h[0]
-	WORD $0x4F5CF342 // bfdot v2.4s, v26.8h, v28.2h[0]
-	WORD $0x4F5CF363 // bfdot v3.4s, v27.8h, v28.2h[0]
-	FMOVS (R6)(R13), F30
-	WORD $0x4F5EF304 // bfdot v4.4s, v24.8h, v30.2h[0]
-	WORD $0x4F5EF325 // bfdot v5.4s, v25.8h, v30.2h[0]
-	WORD $0x4F5EF346 // bfdot v6.4s, v26.8h, v30.2h[0]
-	WORD $0x4F5EF367 // bfdot v7.4s, v27.8h, v30.2h[0]
-	FMOVS (R7)(R13), F28
-	WORD $0x4F5CF308 // bfdot v8.4s, v24.8h, v28.2h[0]
-	WORD $0x4F5CF329 // bfdot v9.4s, v25.8h, v28.2h[0]
-	WORD $0x4F5CF34A // bfdot v10.4s, v26.8h, v28.2h[0]
-	WORD $0x4F5CF36B // bfdot v11.4s, v27.8h, v28.2h[0]
-	FMOVS (R8)(R13), F30
-	WORD $0x4F5EF30C // bfdot v12.4s, v24.8h, v30.2h[0]
-	WORD $0x4F5EF32D // bfdot v13.4s, v25.8h, v30.2h[0]
-	WORD $0x4F5EF34E // bfdot v14.4s, v26.8h, v30.2h[0]
-	WORD $0x4F5EF36F // bfdot v15.4s, v27.8h, v30.2h[0]
-	ADDS R5, R13
-	ADDS $128, R1
-	SUBS $1, R3
-	BNE loop4
-store4:
-	MOVD R2, R10
-	FSTPQ (F0, F1), 0(R10)
-	FSTPQ (F2, F3), 32(R10)
-	ADDS R11, R10
-	FSTPQ (F4, F5), 0(R10)
-	FSTPQ (F6, F7), 32(R10)
-	ADDS R11, R10
-	FSTPQ (F8, F9), 0(R10)
-	FSTPQ (F10, F11), 32(R10)
-	ADDS R11, R10
-	FSTPQ (F12, F13), 0(R10)
-	FSTPQ (F14, F15), 32(R10)
-	RET
-
-
-rows5:
-	MOVD add+72(FP), R14
-	CMP $0, R14
-	BNE load5
-	WORD $0x6E201C00 // eor v0.16b, v0.16b, v0.16b
-	WORD $0x6E211C21 // eor v1.16b, v1.16b, v1.16b
-	WORD $0x6E221C42 // eor v2.16b, v2.16b, v2.16b
-	WORD $0x6E231C63 // eor v3.16b, v3.16b, v3.16b
-	WORD $0x6E241C84 // eor v4.16b, v4.16b, v4.16b
-	WORD $0x6E251CA5 // eor v5.16b, v5.16b, v5.16b
-	WORD $0x6E261CC6 // eor v6.16b, v6.16b, v6.16b
-	WORD $0x6E271CE7 // eor v7.16b, v7.16b, v7.16b
-	WORD $0x6E281D08 // eor v8.16b, v8.16b, v8.16b
-	WORD $0x6E291D29 // eor v9.16b, v9.16b, v9.16b
-	WORD $0x6E2A1D4A // eor v10.16b, v10.16b, v10.16b
-	WORD $0x6E2B1D6B // eor v11.16b, v11.16b, v11.16b
-	WORD $0x6E2C1D8C // eor v12.16b, v12.16b, v12.16b
-	WORD $0x6E2D1DAD // eor v13.16b, v13.16b, v13.16b
-	WORD $0x6E2E1DCE // eor v14.16b, v14.16b, v14.16b
-	WORD $0x6E2F1DEF // eor v15.16b, v15.16b, v15.16b
-	WORD $0x6E301E10 // eor v16.16b, v16.16b, v16.16b
-	WORD $0x6E311E31 // eor v17.16b, v17.16b, v17.16b
-	WORD $0x6E321E52 // eor v18.16b, v18.16b, v18.16b
-	WORD $0x6E331E73 // eor v19.16b, v19.16b, v19.16b
-	B start5
-load5:
-	MOVD R2, R10
-	FLDPQ 0(R10), (F0, F1)
-	FLDPQ 32(R10), (F2, F3)
-	ADDS R11, R10
-	FLDPQ 0(R10), (F4, F5)
-	FLDPQ 32(R10), (F6, F7)
-	ADDS R11, R10
-	FLDPQ 0(R10), (F8, F9)
-	FLDPQ 32(R10), (F10, F11)
-	ADDS R11, R10
-	FLDPQ 0(R10), (F12, F13)
-	FLDPQ 32(R10), (F14, F15)
-	ADDS R11, R10
-	FLDPQ 0(R10), (F16, F17)
-	FLDPQ 32(R10), (F18, F19)
-start5:
-	CMP $0, R3
-	BEQ store5
-	MOVD $0, R13
-	PCALIGN $32
-loop5:
-	FLDPQ (R1), (F24, F25)
-	FLDPQ 32(R1), (F26, F27)
-	FMOVS (R0)(R13), F28
-	WORD $0x4F5CF300 // bfdot v0.4s, v24.8h, v28.2h[0]
-	WORD $0x4F5CF321 // bfdot v1.4s, v25.8h, v28.2h[0]
-	WORD $0x4F5CF342 // bfdot v2.4s, v26.8h, v28.2h[0]
-	WORD $0x4F5CF363 // bfdot v3.4s, v27.8h, v28.2h[0]
-	FMOVS (R6)(R13), F30
-	WORD $0x4F5EF304 // bfdot v4.4s, v24.8h, v30.2h[0]
-	WORD $0x4F5EF325 // bfdot v5.4s, v25.8h, v30.2h[0]
-	WORD $0x4F5EF346 // bfdot v6.4s, v26.8h, v30.2h[0]
-	WORD $0x4F5EF367 // bfdot v7.4s, v27.8h, v30.2h[0]
-	FMOVS (R7)(R13), F28
-	WORD $0x4F5CF308 // bfdot v8.4s, v24.8h, v28.2h[0]
-	WORD $0x4F5CF329 // bfdot v9.4s, v25.8h, v28.2h[0]
-	WORD $0x4F5CF34A // bfdot v10.4s, v26.8h, v28.2h[0]
-	WORD $0x4F5CF36B // bfdot v11.4s, v27.8h, v28.2h[0]
-	FMOVS (R8)(R13), F30
-	WORD $0x4F5EF30C // bfdot v12.4s, v24.8h, v30.2h[0]
-	WORD $0x4F5EF32D // bfdot v13.4s, v25.8h, v30.2h[0]
-	WORD $0x4F5EF34E // bfdot v14.4s, v26.8h, v30.2h[0]
-	WORD $0x4F5EF36F // bfdot v15.4s, v27.8h, v30.2h[0]
-	FMOVS (R9)(R13), F28
-	WORD $0x4F5CF310 // bfdot v16.4s, v24.8h, v28.2h[0]
-	WORD $0x4F5CF331 // bfdot v17.4s, v25.8h, v28.2h[0]
-	WORD $0x4F5CF352 // bfdot v18.4s, v26.8h, v28.2h[0]
-	WORD $0x4F5CF373 // bfdot v19.4s, v27.8h, v28.2h[0]
-	ADDS R5, R13
-	ADDS $128, R1
-	SUBS $1, R3
-	BNE loop5
-store5:
-	MOVD R2, R10
-	FSTPQ (F0, F1), 0(R10)
-	FSTPQ (F2, F3), 32(R10)
-	ADDS R11, R10
-	FSTPQ (F4, F5), 0(R10)
-	FSTPQ (F6, F7), 32(R10)
-	ADDS R11, R10
-	FSTPQ (F8, F9), 0(R10)
-	FSTPQ (F10, F11), 32(R10)
-	ADDS R11, R10
-	FSTPQ (F12, F13), 0(R10)
-	FSTPQ (F14, F15), 32(R10)
-	ADDS R11, R10
-	FSTPQ (F16, F17), 0(R10)
-	FSTPQ (F18, F19), 32(R10)
-	RET
-
-
-rows6:
-	MOVD add+72(FP), R14
-	CMP $0, R14
-	BNE load6
 	WORD $0x6E201C00 // eor v0.16b, v0.16b, v0.16b
 	WORD $0x6E211C21 // eor v1.16b, v1.16b, v1.16b
 	WORD $0x6E221C42 // eor v2.16b, v2.16b, v2.16b
@@ -863,85 +700,138 @@ rows6:
 	WORD $0x6E351EB5 // eor v21.16b, v21.16b, v21.16b
 	WORD $0x6E361ED6 // eor v22.16b, v22.16b, v22.16b
 	WORD $0x6E371EF7 // eor v23.16b, v23.16b, v23.16b
-	B start6
-load6:
-	MOVD R2, R10
-	FLDPQ 0(R10), (F0, F1)
-	FLDPQ 32(R10), (F2, F3)
-	ADDS R11, R10
-	FLDPQ 0(R10), (F4, F5)
-	FLDPQ 32(R10), (F6, F7)
-	ADDS R11, R10
-	FLDPQ 0(R10), (F8, F9)
-	FLDPQ 32(R10), (F10, F11)
-	ADDS R11, R10
-	FLDPQ 0(R10), (F12, F13)
-	FLDPQ 32(R10), (F14, F15)
-	ADDS R11, R10
-	FLDPQ 0(R10), (F16, F17)
-	FLDPQ 32(R10), (F18, F19)
-	ADDS R11, R10
-	FLDPQ 0(R10), (F20, F21)
-	FLDPQ 32(R10), (F22, F23)
-start6:
-	CMP $0, R3
-	BEQ store6
-	MOVD $0, R13
+	B loop3
+load3:
+	FMOVQ 0(R12), F24
+	FMOVQ 16(R12), F25
+	FMOVQ 32(R12), F26
+	FMOVQ 48(R12), F27
+	ADD R11, R12
+	FMOVQ 0(R12), F28
+	FMOVQ 16(R12), F29
+	FMOVQ 32(R12), F30
+	FMOVQ 48(R12), F31
+	ADD R11, R12
+	WORD $0x4EDC3B00 // zip1 v0.2d, v24.2d, v28.2d
+	WORD $0x4EDC7B01 // zip2 v1.2d, v24.2d, v28.2d
+	WORD $0x4EDD3B22 // zip1 v2.2d, v25.2d, v29.2d
+	WORD $0x4EDD7B23 // zip2 v3.2d, v25.2d, v29.2d
+	WORD $0x4EDE3B44 // zip1 v4.2d, v26.2d, v30.2d
+	WORD $0x4EDE7B45 // zip2 v5.2d, v26.2d, v30.2d
+	WORD $0x4EDF3B66 // zip1 v6.2d, v27.2d, v31.2d
+	WORD $0x4EDF7B67 // zip2 v7.2d, v27.2d, v31.2d
+	FMOVQ 0(R12), F24
+	FMOVQ 16(R12), F25
+	FMOVQ 32(R12), F26
+	FMOVQ 48(R12), F27
+	ADD R11, R12
+	FMOVQ 0(R12), F28
+	FMOVQ 16(R12), F29
+	FMOVQ 32(R12), F30
+	FMOVQ 48(R12), F31
+	ADD R11, R12
+	WORD $0x4EDC3B08 // zip1 v8.2d, v24.2d, v28.2d
+	WORD $0x4EDC7B09 // zip2 v9.2d, v24.2d, v28.2d
+	WORD $0x4EDD3B2A // zip1 v10.2d, v25.2d, v29.2d
+	WORD $0x4EDD7B2B // zip2 v11.2d, v25.2d, v29.2d
+	WORD $0x4EDE3B4C // zip1 v12.2d, v26.2d, v30.2d
+	WORD $0x4EDE7B4D // zip2 v13.2d, v26.2d, v30.2d
+	WORD $0x4EDF3B6E // zip1 v14.2d, v27.2d, v31.2d
+	WORD $0x4EDF7B6F // zip2 v15.2d, v27.2d, v31.2d
+	FMOVQ 0(R12), F24
+	FMOVQ 16(R12), F25
+	FMOVQ 32(R12), F26
+	FMOVQ 48(R12), F27
+	ADD R11, R12
+	FMOVQ 0(R12), F28
+	FMOVQ 16(R12), F29
+	FMOVQ 32(R12), F30
+	FMOVQ 48(R12), F31
+	ADD R11, R12
+	WORD $0x4EDC3B10 // zip1 v16.2d, v24.2d, v28.2d
+	WORD $0x4EDC7B11 // zip2 v17.2d, v24.2d, v28.2d
+	WORD $0x4EDD3B32 // zip1 v18.2d, v25.2d, v29.2d
+	WORD $0x4EDD7B33 // zip2 v19.2d, v25.2d, v29.2d
+	WORD $0x4EDE3B54 // zip1 v20.2d, v26.2d, v30.2d
+	WORD $0x4EDE7B55 // zip2 v21.2d, v26.2d, v30.2d
+	WORD $0x4EDF3B76 // zip1 v22.2d, v27.2d, v31.2d
+	WORD $0x4EDF7B77 // zip2 v23.2d, v27.2d, v31.2d
 	PCALIGN $32
-loop6:
-	FLDPQ (R1), (F24, F25)
-	FLDPQ 32(R1), (F26, F27)
-	FMOVS (R0)(R13), F28
-	WORD $0x4F5CF300 // bfdot v0.4s, v24.8h, v28.2h[0]
-	WORD $0x4F5CF321 // bfdot v1.4s, v25.8h, v28.2h[0]
-	WORD $0x4F5CF342 // bfdot v2.4s, v26.8h, v28.2h[0]
-	WORD $0x4F5CF363 // bfdot v3.4s, v27.8h, v28.2h[0]
-	FMOVS (R6)(R13), F30
-	WORD $0x4F5EF304 // bfdot v4.4s, v24.8h, v30.2h[0]
-	WORD $0x4F5EF325 // bfdot v5.4s, v25.8h, v30.2h[0]
-	WORD $0x4F5EF346 // bfdot v6.4s, v26.8h, v30.2h[0]
-	WORD $0x4F5EF367 // bfdot v7.4s, v27.8h, v30.2h[0]
-	FMOVS (R7)(R13), F28
-	WORD $0x4F5CF308 // bfdot v8.4s, v24.8h, v28.2h[0]
-	WORD $0x4F5CF329 // bfdot v9.4s, v25.8h, v28.2h[0]
-	WORD $0x4F5CF34A // bfdot v10.4s, v26.8h, v28.2h[0]
-	WORD $0x4F5CF36B // bfdot v11.4s, v27.8h, v28.2h[0]
-	FMOVS (R8)(R13), F30
-	WORD $0x4F5EF30C // bfdot v12.4s, v24.8h, v30.2h[0]
-	WORD $0x4F5EF32D // bfdot v13.4s, v25.8h, v30.2h[0]
-	WORD $0x4F5EF34E // bfdot v14.4s, v26.8h, v30.2h[0]
-	WORD $0x4F5EF36F // bfdot v15.4s, v27.8h, v30.2h[0]
-	FMOVS (R9)(R13), F28
-	WORD $0x4F5CF310 // bfdot v16.4s, v24.8h, v28.2h[0]
-	WORD $0x4F5CF331 // bfdot v17.4s, v25.8h, v28.2h[0]
-	WORD $0x4F5CF352 // bfdot v18.4s, v26.8h, v28.2h[0]
-	WORD $0x4F5CF373 // bfdot v19.4s, v27.8h, v28.2h[0]
-	FMOVS (R12)(R13), F30
-	WORD $0x4F5EF314 // bfdot v20.4s, v24.8h, v30.2h[0]
-	WORD $0x4F5EF335 // bfdot v21.4s, v25.8h, v30.2h[0]
-	WORD $0x4F5EF356 // bfdot v22.4s, v26.8h, v30.2h[0]
-	WORD $0x4F5EF377 // bfdot v23.4s, v27.8h, v30.2h[0]
-	ADDS R5, R13
-	ADDS $128, R1
+loop3:
+	FLDPQ (R0), (F24, F25)
+	FMOVQ 32(R0), F26
+	FLDPQ 0(R1), (F28, F29)
+	WORD $0x6E5CEF00 // bfmmla v0.4s, v24.8h, v28.8h
+	WORD $0x6E5CEF28 // bfmmla v8.4s, v25.8h, v28.8h
+	WORD $0x6E5CEF50 // bfmmla v16.4s, v26.8h, v28.8h
+	WORD $0x6E5DEF01 // bfmmla v1.4s, v24.8h, v29.8h
+	WORD $0x6E5DEF29 // bfmmla v9.4s, v25.8h, v29.8h
+	WORD $0x6E5DEF51 // bfmmla v17.4s, v26.8h, v29.8h
+	FLDPQ 32(R1), (F30, F31)
+	WORD $0x6E5EEF02 // bfmmla v2.4s, v24.8h, v30.8h
+	WORD $0x6E5EEF2A // bfmmla v10.4s, v25.8h, v30.8h
+	WORD $0x6E5EEF52 // bfmmla v18.4s, v26.8h, v30.8h
+	WORD $0x6E5FEF03 // bfmmla v3.4s, v24.8h, v31.8h
+	WORD $0x6E5FEF2B // bfmmla v11.4s, v25.8h, v31.8h
+	WORD $0x6E5FEF53 // bfmmla v19.4s, v26.8h, v31.8h
+	FLDPQ 64(R1), (F28, F29)
+	WORD $0x6E5CEF04 // bfmmla v4.4s, v24.8h, v28.8h
+	WORD $0x6E5CEF2C // bfmmla v12.4s, v25.8h, v28.8h
+	WORD $0x6E5CEF54 // bfmmla v20.4s, v26.8h, v28.8h
+	WORD $0x6E5DEF05 // bfmmla v5.4s, v24.8h, v29.8h
+	WORD $0x6E5DEF2D // bfmmla v13.4s, v25.8h, v29.8h
+	WORD $0x6E5DEF55 // bfmmla v21.4s, v26.8h, v29.8h
+	FLDPQ 96(R1), (F30, F31)
+	WORD $0x6E5EEF06 // bfmmla v6.4s, v24.8h, v30.8h
+	WORD $0x6E5EEF2E // bfmmla v14.4s, v25.8h, v30.8h
+	WORD $0x6E5EEF56 // bfmmla v22.4s, v26.8h, v30.8h
+	WORD $0x6E5FEF07 // bfmmla v7.4s, v24.8h, v31.8h
+	WORD $0x6E5FEF2F // bfmmla v15.4s, v25.8h, v31.8h
+	WORD $0x6E5FEF57 // bfmmla v23.4s, v26.8h, v31.8h
+	ADDS $128, R0
+	ADDS $256, R1
 	SUBS $1, R3
-	BNE loop6
-store6:
-	MOVD R2, R10
-	FSTPQ (F0, F1), 0(R10)
-	FSTPQ (F2, F3), 32(R10)
-	ADDS R11, R10
-	FSTPQ (F4, F5), 0(R10)
-	FSTPQ (F6, F7), 32(R10)
-	ADDS R11, R10
-	FSTPQ (F8, F9), 0(R10)
-	FSTPQ (F10, F11), 32(R10)
-	ADDS R11, R10
-	FSTPQ (F12, F13), 0(R10)
-	FSTPQ (F14, F15), 32(R10)
-	ADDS R11, R10
-	FSTPQ (F16, F17), 0(R10)
-	FSTPQ (F18, F19), 32(R10)
-	ADDS R11, R10
-	FSTPQ (F20, F21), 0(R10)
-	FSTPQ (F22, F23), 32(R10)
+	BNE loop3
+	WORD $0x4EC13818 // zip1 v24.2d, v0.2d, v1.2d
+	WORD $0x4EC1781C // zip2 v28.2d, v0.2d, v1.2d
+	WORD $0x4EC33859 // zip1 v25.2d, v2.2d, v3.2d
+	WORD $0x4EC3785D // zip2 v29.2d, v2.2d, v3.2d
+	WORD $0x4EC5389A // zip1 v26.2d, v4.2d, v5.2d
+	WORD $0x4EC5789E // zip2 v30.2d, v4.2d, v5.2d
+	WORD $0x4EC738DB // zip1 v27.2d, v6.2d, v7.2d
+	WORD $0x4EC778DF // zip2 v31.2d, v6.2d, v7.2d
+	FSTPQ (F24, F25), 0(R2)
+	FSTPQ (F26, F27), 32(R2)
+	ADD R11, R2
+	FSTPQ (F28, F29), 0(R2)
+	FSTPQ (F30, F31), 32(R2)
+	ADD R11, R2
+	WORD $0x4EC93918 // zip1 v24.2d, v8.2d, v9.2d
+	WORD $0x4EC9791C // zip2 v28.2d, v8.2d, v9.2d
+	WORD $0x4ECB3959 // zip1 v25.2d, v10.2d, v11.2d
+	WORD $0x4ECB795D // zip2 v29.2d, v10.2d, v11.2d
+	WORD $0x4ECD399A // zip1 v26.2d, v12.2d, v13.2d
+	WORD $0x4ECD799E // zip2 v30.2d, v12.2d, v13.2d
+	WORD $0x4ECF39DB // zip1 v27.2d, v14.2d, v15.2d
+	WORD $0x4ECF79DF // zip2 v31.2d, v14.2d, v15.2d
+	FSTPQ (F24, F25), 0(R2)
+	FSTPQ (F26, F27), 32(R2)
+	ADD R11, R2
+	FSTPQ (F28, F29), 0(R2)
+	FSTPQ (F30, F31), 32(R2)
+	ADD R11, R2
+	WORD $0x4ED13A18 // zip1 v24.2d, v16.2d, v17.2d
+	WORD $0x4ED17A1C // zip2 v28.2d, v16.2d, v17.2d
+	WORD $0x4ED33A59 // zip1 v25.2d, v18.2d, v19.2d
+	WORD $0x4ED37A5D // zip2 v29.2d, v18.2d, v19.2d
+	WORD $0x4ED53A9A // zip1 v26.2d, v20.2d, v21.2d
+	WORD $0x4ED57A9E // zip2 v30.2d, v20.2d, v21.2d
+	WORD $0x4ED73ADB // zip1 v27.2d, v22.2d, v23.2d
+	WORD $0x4ED77ADF // zip2 v31.2d, v22.2d, v23.2d
+	FSTPQ (F24, F25), 0(R2)
+	FSTPQ (F26, F27), 32(R2)
+	ADD R11, R2
+	FSTPQ (F28, F29), 0(R2)
+	FSTPQ (F30, F31), 32(R2)
+	ADD R11, R2
 	RET

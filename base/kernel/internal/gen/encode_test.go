@@ -92,7 +92,9 @@ func TestInnerLoops(t *testing.T) {
 		all, multiplies                 int
 	}{
 		{"tile", "tileNEON", "loop6", "fmla", 36, 24},
-		{"tile", "tileBFDOT", "loop6", "bfdot", 36, 24},
+		{"tile", "tileBFMMLA", "loop3", "bfmmla", 34, 24},
+		{"copy", "quadsNEON", "loop", "bfcvt", 12, 4},
+		{"copy", "weaveNEON", "loop", "bfcvt", 51, 16},
 		{"float64", "tile64NEON", "loop6", "fmla", 36, 24},
 		{"vector", "adamNEON", "loop", "f", 37, 22},
 		{"vector", "biasSiLUNEON", "loop", "f", 83, 38},

@@ -29,10 +29,7 @@ var sets = []isa{{"AVX2", "Y", 8, 6, false, false}, {"AVX512", "Z", 16, 14, fals
 // bf16 multiplies with AVX512_BF16.
 var bf16 = []isa{{"BF16", "Z", 16, 14, true, false}}
 
-var (
-	neon  = []isa{{"NEON", "Y", 8, 6, false, true}}
-	bfdot = isa{"BFDOT", "Y", 8, 6, true, true}
-)
+var neon = []isa{{"NEON", "Y", 8, 6, false, true}}
 
 // v names a vector register.
 func (s isa) v(i int) string { return fmt.Sprintf("%s%d", s.reg, i) }
@@ -104,8 +101,8 @@ func main() {
 		{"float64_amd64", nil, sets, []func(*file){float64s}, constants64},
 		{"pairs_amd64", weave, bf16, []func(*file){tile, pairs}, nil},
 		{"amx_amd64", nil, bf16, []func(*file){amx}, nil},
-		{"tile_arm64", nil, append(neon, bfdot), []func(*file){tile}, nil},
-		{"copy_arm64", nil, neon, []func(*file){copies, pairsNEON, turnNEON}, nil},
+		{"tile_arm64", nil, neon, []func(*file){tile, tileBFMMLA}, nil},
+		{"copy_arm64", nil, neon, []func(*file){copies, quadsNEON}, nil},
 		{"vector_arm64", nil, neon, []func(*file){vector}, constants},
 		{"cheapest_arm64", nil, neon, []func(*file){cheapest}, nil},
 		{"float64_arm64", nil, neon, []func(*file){float64s}, constants64},

@@ -169,17 +169,14 @@ func (f *file) oneByOne(pointers []string, body func(masked bool)) {
 	f.single = false
 }
 
-// multiplyElement adds to c the product of b and the first element of a, which is a pair of numbers in bfloat16.
+// multiplyElement adds to c the product of b and the first element of a.
 func (f *file) multiplyElement(size string, b, a, c int) {
 	for h := range 2 {
 		n, m, d := uint32(2*f.pair(b)+h), uint32(2*f.pair(a)), uint32(2*f.pair(c)+h)
 		operands := m<<16 | n<<5 | d
-		switch {
-		case f.pairs:
-			f.word(0x4F40F000|operands, "bfdot v%d.4s, v%d.8h, v%d.2h[0]", d, n, m)
-		case size == "D":
+		if size == "D" {
 			f.word(0x4FC01000|operands, "fmla v%d.2d, v%d.2d, v%d.d[0]", d, n, m)
-		default:
+		} else {
 			f.word(0x4F801000|operands, "fmla v%d.4s, v%d.4s, v%d.s[0]", d, n, m)
 		}
 	}
@@ -426,71 +423,123 @@ func translateFile(name string) {
 	}
 }
 
-// pairsNEON writes what lays float32 numbers out as pairs of bfloat16, for whole blocks: pairs_arm64.go has the rest.
-func pairsNEON(f *file) {
-	// 32·n numbers, rounded.
-	f.begin("narrowNEON", "dst *uint32, src *float32, n int", "DI SI CX")
+// quadsNEON writes what lays float32 numbers out in quads: a register holds four consecutive numbers along the summed
+// index for each of two columns, rounded to bfloat16. dispatch_arm64.go has what does not fill a register.
+func quadsNEON(f *file) {
+	// 8·n numbers of a and of b, two quads at a time, quads step bytes apart.
+	f.begin("quadsNEON", "dst *uint32, step int, a, b *float32, n int", "DI DX SI BX CX")
 	f.p("loop:")
-	for i := range 4 {
-		f.p("\tFLDPQ %d(R0), (F%d, F%d)", 32*i, 2*i, 2*i+1)
-	}
-	for i := range 4 {
-		f.narrowHalves(2*i, 2*i+1, 8+i)
-	}
+	f.p("\tFLDPQ.P 32(R0), (F0, F1)")
+	f.p("\tFLDPQ.P 32(R5), (F2, F3)")
 	for i := range 2 {
-		f.p("\tFSTPQ (F%d, F%d), %d(R1)", 8+2*i, 9+2*i, 32*i)
+		f.narrowHalves(i, 2+i, 4+i)
+		f.p("\tFMOVQ F%d, (R1)", 4+i)
+		f.p("\tADD R2, R1")
 	}
-	f.in("ADDQ $128, SI")
-	f.in("ADDQ $64, DI")
 	f.in("DECQ CX")
 	f.in("JNZ loop")
 	f.end()
 
-	// 16 pairs of numbers of a and of b.
-	f.begin("weaveNEON", "dst *uint32, a, b *float32", "DI SI DX")
-	for h := range 2 {
-		for i, r := range []string{"R0", "R2"} {
-			f.p("\tFLDPQ %d(%s), (F%d, F%d)", 32*h, r, 2*i, 2*i+1)
-			f.narrowHalves(2*i, 2*i+1, 4+i)
-		}
-		f.permute("zip1", 0x4E403800, "8h", 6, 4, 5)
-		f.permute("zip2", 0x4E407800, "8h", 7, 4, 5)
-		f.p("\tFSTPQ (F6, F7), %d(R1)", 32*h)
+	// 4·n rows of 16 numbers, stride bytes apart: quads run down the columns.
+	f.begin("weaveNEON", "dst *uint32, step int, src *float32, stride, n int", "DI DX SI BX CX")
+	f.p("loop:")
+	rows := []string{"R0", "R6", "R7", "R8"}
+	for r := range 3 {
+		f.p("\tADD R5, %s, %s", rows[r], rows[r+1])
 	}
+	for h := range 2 {
+		for i, r := range rows {
+			f.p("\tFLDPQ %d(%s), (F0, F1)", 32*h, r)
+			f.narrowHalves(0, 1, 4+i)
+		}
+		for i := range 2 {
+			f.permute("zip1", 0x4E403800, "8h", 2*i, 4+2*i, 5+2*i)
+			f.permute("zip2", 0x4E407800, "8h", 2*i+1, 4+2*i, 5+2*i)
+		}
+		for i := range 2 {
+			f.permute("zip1", 0x4E803800, "4s", 4+2*i, i, 2+i)
+			f.permute("zip2", 0x4E807800, "4s", 5+2*i, i, 2+i)
+			f.p("\tFSTPQ (F%d, F%d), %d(R1)", 4+2*i, 5+2*i, 64*h+32*i)
+		}
+	}
+	f.p("\tADD R5, R8, R0")
+	f.p("\tADD R2, R1")
+	f.in("DECQ CX")
+	f.in("JNZ loop")
 	f.end()
 }
 
-// turnNEON transposes a 16×16 block of 32-bit words, rows stride words apart and in the result step, in 4×4 blocks.
-func turnNEON(f *file) {
-	f.begin("turnNEON", "dst *uint32, step int, src *uint32, stride int", "DI DX SI BX")
-	f.p("\tLSL $2, R2")
-	f.p("\tLSL $2, R5")
-	rows := []string{"R0", "R6", "R7", "R8"}
-	for i := range 4 {
-		for r := range 3 {
-			f.p("\tADD R5, %s, %s", rows[r], rows[r+1])
-		}
-		f.p("\tADD $%d, R1, R9", 16*i)
-		for j := range 4 {
-			for r, at := range rows {
-				f.p("\tFMOVQ %d(%s), F%d", 16*j, at, r)
-			}
-			for r := range 2 {
-				f.permute("trn1", 0x4E802800, "4s", 4+2*r, 2*r, 2*r+1)
-				f.permute("trn2", 0x4E806800, "4s", 5+2*r, 2*r, 2*r+1)
-			}
-			for c := range 2 {
-				f.permute("trn1", 0x4EC02800, "2d", c, 4+c, 6+c)
-				f.permute("trn2", 0x4EC06800, "2d", 2+c, 4+c, 6+c)
-			}
-			for c := range 4 {
-				f.p("\tFMOVQ F%d, (R9)", c)
-				f.p("\tADD R2, R9")
-			}
-		}
-		f.p("\tADD R5, R8, R0")
+// tileBFMMLA writes the tile of C = A B, or C += A B if add ≠ 0, in bfloat16: 1 to 3 pairs of rows and 16 columns. Quad
+// l of a pair of rows r is at a + 128·l + 16·r, and of a pair of columns j at b + 256·l + 16·j, in bytes; rows of C are
+// cs bytes apart. Register 8r+j sums 2×2 elements of C. BFMMLA adds four products to each: two pairs in turn, as BFDOT
+// adds a pair.
+func tileBFMMLA(f *file) {
+	f.begin("tileBFMMLA", "pairs, quads int, a, b *uint32, c *float32, cs, add int", "R12 CX SI DI DX R13 AX")
+	for n := 3; n > 1; n-- {
+		f.in("CMPQ R12, $%d", n)
+		f.in("JEQ pairs%d", n)
 	}
-	f.end()
+	for n := 1; n <= 3; n++ {
+		f.p("\npairs%d:", n)
+		f.in("MOVQ DX, R14")
+		f.in("TESTQ AX, AX")
+		f.in("JNE load%d", n)
+		for i := range 4 * n {
+			f.zero(i)
+		}
+		f.in("JMP loop%d", n)
+		f.p("load%d:", n)
+		for i := range 8 * n {
+			f.p("\tFMOVQ %d(R12), F%d", 16*(i%4), 24+i%8)
+			if i%4 == 3 {
+				f.p("\tADD R11, R12")
+			}
+			if i%8 == 7 {
+				for j := range 4 {
+					f.zipHalves(i-7+2*j, i-6+2*j, 24+j, 28+j)
+				}
+			}
+		}
+		f.in("PCALIGN $32")
+		f.p("loop%d:", n)
+		if n > 1 {
+			f.p("\tFLDPQ (R0), (F24, F25)")
+		}
+		if n != 2 {
+			f.p("\tFMOVQ %d(R0), F%d", 16*(n-1), 23+n)
+		}
+		for j := range 8 {
+			b := 28 + j%4
+			if j%2 == 0 {
+				f.p("\tFLDPQ %d(R1), (F%d, F%d)", 16*j, b, b+1)
+			}
+			for r := range n {
+				f.word(0x6E40EC00|uint32(b<<16|(24+r)<<5|8*r+j), "bfmmla v%d.4s, v%d.8h, v%d.8h", 8*r+j, 24+r, b)
+			}
+		}
+		f.in("ADDQ $128, SI")
+		f.in("ADDQ $256, DI")
+		f.in("DECQ CX")
+		f.in("JNZ loop%d", n)
+		for r := range n {
+			for j := range 4 {
+				f.zipHalves(24+j, 28+j, 8*r+2*j, 8*r+2*j+1)
+			}
+			for h := range 2 {
+				for i := range 2 {
+					f.p("\tFSTPQ (F%d, F%d), %d(R2)", 24+4*h+2*i, 25+4*h+2*i, 32*i)
+				}
+				f.p("\tADD R11, R2")
+			}
+		}
+		f.end()
+	}
+}
+
+// zipHalves sets register low to the low halves of two registers and register high to the high ones.
+func (f *file) zipHalves(low, high, n, m int) {
+	f.permute("zip1", 0x4EC03800, "2d", low, n, m)
+	f.permute("zip2", 0x4EC07800, "2d", high, n, m)
 }
 
 // permute writes an instruction that takes elements of two registers.

@@ -147,11 +147,7 @@ func (f *file) tileRows(n int, t numbers) {
 			f.in("ADDQ %s, %s", t.next, f.pointer(r))
 		}
 	}
-	if f.arm && f.pairs { // a panel of pairs is two tiles wide
-		f.in("ADDQ $%d, DI", 4*f.bytes())
-	} else {
-		f.in("ADDQ $%d, DI", 2*f.bytes())
-	}
+	f.in("ADDQ $%d, DI", 2*f.bytes())
 	f.in("DECQ CX")
 	f.in("JNZ loop%d", n)
 	f.p("store%d:", n)
