@@ -19,7 +19,8 @@ import (
 // Draw returns n samples (n×d). They are a function of the options and n: not of the number of workers. Report.Low says
 // of samples that they are few in effect. Errors are the context's, and of kind fault.Check where nothing was found.
 func Draw(ctx context.Context, o Options, n int) ([]float64, *Report, error) {
-	size, steps, d := max(fewest, int(math.Ceil(spare*float64(n)/populations))), o.Process.Schedule.N, o.Process.Set.Dim()
+	steps, d := o.Process.Schedule.N, o.Process.Set.Dim()
+	size := max(fewest, int(math.Ceil(spare*float64(n)/populations)))
 	var done atomic.Int64
 	total := populations*size + 2*pilots
 	if tick := o.Tick; tick != nil {

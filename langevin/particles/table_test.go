@@ -101,8 +101,8 @@ func TestTable(t *testing.T) {
 		t.Skip("GIVEN_TABLE=FOLDER makes the table of docs/history/given.md")
 	}
 	const n, many, seeds = 1000, 1_500_000, 6
-	ps := testkit.Must(problems.Named(strings.FieldsFunc(os.Getenv("GIVEN_ONLY"), func(c rune) bool { return c == ',' })))
-	for _, l := range ps {
+	names := strings.FieldsFunc(os.Getenv("GIVEN_ONLY"), func(c rune) bool { return c == ',' })
+	for _, l := range testkit.Must(problems.Named(names)) {
 		at := filepath.Join(folder, l.Name)
 		own, err := arrayfile.ReadNPY(filepath.Join(at, "plain.npy"))
 		if err != nil {
@@ -203,9 +203,9 @@ func TestTable(t *testing.T) {
 				rivals = fmt.Sprintf(" %.3g | %.3g | %.3g |", ours.floors(projected), ours.floors(guided),
 					ours.floors(corrected))
 			}
-			fmt.Printf("| %s | %s | %.2f | %.2f | %.2f | %.2f | %.2f |%s %.1f | %.0f | %.0f | %.2f | %.0e | %.0f low, %d of own\n",
-				l.Name, c.name, toOwn/k, ours.bias(sets), toTruth/k, (k*n/effective+1)/2, truth.floors(ours.y[:min(n*d, len(ours.y))]),
-				rivals, took, effective/k, distinct/k, spread, worst, low, len(ours.y)/d)
+			fmt.Printf("| %s | %s | %.2f | %.2f | %.2f | %.2f | %.2f |%s %.1f | %.0f | %.0f | %.2f | %.0e | %.0f low, "+
+				"%d of own\n", l.Name, c.name, toOwn/k, ours.bias(sets), toTruth/k, (k*n/effective+1)/2,
+				truth.floors(ours.y[:min(n*d, len(ours.y))]), rivals, took, effective/k, distinct/k, spread, worst, low, len(ours.y)/d)
 		}
 	}
 }
