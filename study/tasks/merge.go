@@ -152,7 +152,7 @@ type Merged struct {
 	First   uint64   `json:"first"`
 	Rows    uint64   `json:"rows"`
 	Failed  []uint64 `json:"failed"`  // numbers of samples that are not in the file
-	Kernels []string `json:"kernels"` // that the parts were made with, and on which processors: "avx2 on amd64"
+	Kernels []string `json:"kernels"` // that the parts were made with, and on which processors, in what precision: "avx2 on amd64 in float32"
 	Beside  string   `json:"record,omitempty"`
 	Notes   []string `json:"notes,omitempty"`
 
@@ -183,6 +183,9 @@ func merge(ctx context.Context, r *experiment.Run, parts []Part, out string, o M
 	for _, p := range parts {
 		m.Drawn.join(&p.Result.Detail)
 		kind := fmt.Sprintf("%s on %s", p.Result.Kernel, cmp.Or(p.Result.Arch, "a processor that is not known"))
+		if p.Result.Products != "" {
+			kind += " in " + p.Result.Products
+		}
 		if !slices.Contains(m.Kernels, kind) {
 			m.Kernels = append(m.Kernels, kind)
 		}
