@@ -152,7 +152,8 @@ type Merged struct {
 	First   uint64   `json:"first"`
 	Rows    uint64   `json:"rows"`
 	Failed  []uint64 `json:"failed"`  // numbers of samples that are not in the file
-	Kernels []string `json:"kernels"` // that the parts were made with, and on which processors, in what precision: "avx2 on amd64 in float32"
+	// Kernels of the parts, with the architecture and the precision of products: "avx2 on amd64 in float32".
+	Kernels []string `json:"kernels"`
 	Beside  string   `json:"record,omitempty"`
 	Notes   []string `json:"notes,omitempty"`
 
