@@ -84,7 +84,7 @@ func (g *Given) repairs() bool {
 // law says what samples are draws of.
 func (g *Given) law(by string) string {
 	if by == "repair" {
-		return "no stated law: samples of the run, repaired until they keep what is given"
+		return "no stated law: samples of the run; those that break what is given are moved by a planner"
 	}
 	out := "the run's law on its set"
 	if len(g.cut.Set.Inequalities()) > 0 {
@@ -107,6 +107,7 @@ type GivenReport struct {
 	By        string            `json:"by"`       // rejection, particles or repair
 	Share     float64           `json:"share"`    // mean likelihood of the attempts
 	Attempts  int               `json:"attempts"` // plain samples
+	Moved     int               `json:"moved"`    // samples that repair did not leave as they were drawn
 	Particles *particles.Report `json:"particles,omitempty"`
 }
 
@@ -121,6 +122,9 @@ func (g *GivenReport) Err() error {
 // String says how samples were drawn.
 func (g *GivenReport) String() string {
 	out := fmt.Sprintf("law: %s\ndrawn by %s, %d plain samples tried, share %.3g", g.Law, g.By, g.Attempts, g.Share)
+	if g.By == "repair" {
+		out += fmt.Sprintf(", %d motions moved", g.Moved)
+	}
 	if p := g.Particles; p != nil {
 		out += fmt.Sprintf("\n%d populations of %d particles: %.0f effective samples, %d distinct, from %d starts",
 			p.Populations, p.Particles, p.Effective, p.Distinct, p.Ancestors)
@@ -134,6 +138,9 @@ const (
 	givenAttempts = 100_000 // of rejection, and givenEach more for each sample
 	givenEach     = 1000
 	givenRepairs  = 64      // motions that are repaired for each that comes out, at most, after a first batch
+	motionBatch   = 64      // of motions, which take longer than other samples, instead of givenBatch
+	motionShare   = 0.05    // share from which on motions are rejected, for their law, though repair is faster
+	motionTries   = 2048    // of motions by rejection, and givenEach more for each that came out
 	searched      = 32      // samples that are moved to where the constraints hold, if none is there
 	mostInMemory  = 1 << 26 // numbers of particles
 )
@@ -152,6 +159,7 @@ type GivenDrawer struct {
 	finished    uint64 // number of the next motion that is finished
 	n, dim      int
 	made        int       // samples so far
+	sought      bool      // a point that keeps all was sought
 	ready       []float64 // samples that have not been asked for yet
 	keeps       []func(x []float64) float64
 	finishers   []domain.Finisher
@@ -161,36 +169,40 @@ type GivenDrawer struct {
 // NewDrawer gets ready to draw n samples in all, and decides how by a first batch.
 func (g *Given) NewDrawer(ctx context.Context, t *Trained, prior *Prior, n int, first, seed uint64) (*GivenDrawer,
 	error) {
-	l := g.run.Loaded
-	d := &GivenDrawer{Given: g, trained: t, drawer: NewDrawer(l, t, min(max(n, givenBatch), generateChunk)),
+	l, room := g.run.Loaded, max(n, givenBatch)
+	if g.draw == "repair" {
+		room = n
+	}
+	d := &GivenDrawer{Given: g, trained: t, drawer: NewDrawer(l, t, min(room, generateChunk)),
 		prior: prior, seed: seed, first: first, next: first, finished: first, n: n, dim: l.Process.Set.Dim(),
 		finishers: make([]domain.Finisher, l.Pool.Workers())}
 	for range d.finishers {
 		d.keeps = append(d.keeps, g.cut.Likelihood())
 	}
 	if g.repairs() {
-		some, err := g.run.standIns(ctx)
-		if err != nil {
-			return nil, err
-		}
 		whole, set := *l, g.whole
 		if l.Condition != nil {
 			set = constraint.At(set, l.Condition.Read.Mean)
 		}
-		if err := whole.bareDomain(set, some); err != nil {
+		if err := whole.bareDomain(set, g.run.standIns(prior, 1)); err != nil {
 			return nil, err
 		}
 		d.newFinisher = whole.Domain.Finish
 	}
 	if d.Report.By = g.draw; g.draw == "" {
 		d.Report.By = "rejection" // which continues with the first batch
-		if err := d.attempt(ctx, givenBatch); err != nil {
+		batch, least, other := givenBatch, enough, "particles"
+		switch {
+		case g.repairs() && g.cut.SD == nil:
+			batch, least, other = motionBatch, motionShare, "repair"
+		case !g.chain:
+			other = "rejection"
+		}
+		if err := d.attempt(ctx, batch); err != nil {
 			return nil, err
 		}
-		if d.Report.Share < enough && g.chain {
-			d.Report.By = "particles"
-		} else if d.Report.Share < enough && g.repairs() {
-			d.Report.By = "repair"
+		if d.Report.Share < least {
+			d.Report.By = other
 		}
 	}
 	if d.Report.Law = g.law(d.Report.By); d.Report.By != "rejection" {
@@ -200,7 +212,7 @@ func (g *Given) NewDrawer(ctx context.Context, t *Trained, prior *Prior, n int, 
 		return nil, fault.Errorf(fault.Usage, "", "%d samples of %d numbers under what is given; expected at most %d "+
 			"numbers in all, in as many calls as it takes (--first)", n, d.dim, mostInMemory)
 	}
-	if d.Report.Share == 0 && (d.Report.Attempts > 0 || g.cut.Equal()) {
+	if d.Report.Share == 0 && (d.Report.Attempts > 0 || g.cut.Equal()) && !g.repairs() {
 		return d, d.possible(ctx)
 	}
 	return d, nil
@@ -234,16 +246,17 @@ func (d *GivenDrawer) attempt(ctx context.Context, n int) error {
 	return ctx.Err()
 }
 
-// finish makes a sample that can be used, where the kind of data knows how, and reports whether it keeps all.
-func (d *GivenDrawer) finish(ctx context.Context, worker int, x []float64, number uint64) bool {
+// finish makes a sample that can be used, where the kind of data knows how, and reports whether it keeps all, and
+// whether a repair moved it.
+func (d *GivenDrawer) finish(ctx context.Context, worker int, x []float64, number uint64) (good, moved bool) {
 	if d.newFinisher == nil || ctx.Err() != nil {
-		return true
+		return true, false
 	}
 	if d.finishers[worker] == nil {
 		d.finishers[worker] = d.newFinisher()
 	}
 	f := d.finishers[worker](ctx, x, d.seed, number)
-	return f.Fault == "" && judge.Largest(judge.Violations(d.whole, x)).Worst <= maxFinished
+	return f.Fault == "" && judge.Largest(judge.Violations(d.whole, x)).Worst <= maxFinished, f.Changed
 }
 
 // Draw writes the next samples to x (rows of a point); tick, which may be nil, gets how many are done.
@@ -261,18 +274,28 @@ func (d *GivenDrawer) Draw(ctx context.Context, x []float64, tick func(done int)
 			tick(have)
 		}
 		if len(d.ready) == 0 {
-			enough := givenAttempts + givenEach*float64(d.n)
+			enough, motions := givenAttempts+givenEach*float64(d.n), d.repairs()
+			if motions {
+				enough = motionTries + givenEach*float64(d.made)
+			}
 			if d.Report.By == "repair" { // which takes seconds where it fails
 				enough = givenBatch + givenRepairs*float64(d.made)
-				if d.made == 0 && d.Report.Attempts > 0 {
-					if err := d.possible(ctx); err != nil {
-						return nil, err
-					}
+			}
+			done := float64(d.Report.Attempts) >= enough
+			few := d.Report.By == "repair" && d.Report.Attempts >= searched // that do not come out
+			if motions && d.made == 0 && !d.sought && (done || few) {
+				d.sought = true
+				if err := d.possible(ctx); err != nil {
+					return nil, err
 				}
 			}
-			if float64(d.Report.Attempts) >= enough {
+			if done {
+				hint := ""
+				if motions && d.Report.By == "rejection" {
+					hint = "; draw: repair moves motions around obstacles"
+				}
 				return nil, fault.Errorf(fault.Check, "", "%s found %d of %d samples among %d of the run: what is "+
-					"given holds for too small a share of them", d.Report.By, have, n, d.Report.Attempts)
+					"given holds for too small a share of them%s", d.Report.By, have, n, d.Report.Attempts, hint)
 			}
 			most := n - have // of a repair, which mostly helps
 			if d.Report.By != "repair" {
@@ -282,7 +305,7 @@ func (d *GivenDrawer) Draw(ctx context.Context, x []float64, tick func(done int)
 				}
 				most = min(generateChunk, max(givenBatch, int(1.1*float64(most)/rate)))
 			}
-			if err := d.attempt(ctx, min(most, generateChunk)); err != nil {
+			if err := d.attempt(ctx, min(most, generateChunk, int(enough)-d.Report.Attempts+1)); err != nil {
 				return nil, err
 			}
 			continue
@@ -291,9 +314,9 @@ func (d *GivenDrawer) Draw(ctx context.Context, x []float64, tick func(done int)
 		if d.newFinisher != nil { // so that progress shows early
 			m = min(m, 2*d.run.Pool.Workers())
 		}
-		some, good := d.ready[:m*d.dim], make([]bool, m)
+		some, good, moved := d.ready[:m*d.dim], make([]bool, m), make([]bool, m)
 		d.run.Pool.Do(m, func(worker, i int) {
-			good[i] = d.finish(ctx, worker, some[i*d.dim:(i+1)*d.dim], d.finished+uint64(i))
+			good[i], moved[i] = d.finish(ctx, worker, some[i*d.dim:(i+1)*d.dim], d.finished+uint64(i))
 		})
 		if d.ready, d.finished = d.ready[m*d.dim:], d.finished+uint64(m); ctx.Err() != nil {
 			return nil, ctx.Err()
@@ -302,6 +325,9 @@ func (d *GivenDrawer) Draw(ctx context.Context, x []float64, tick func(done int)
 			if ok || all {
 				copy(x[have*d.dim:], some[i*d.dim:(i+1)*d.dim])
 				s.Lost[have], have, d.made = !ok, have+1, d.made+1
+				if moved[i] {
+					d.Report.Moved++
+				}
 			}
 		}
 	}
@@ -310,7 +336,7 @@ func (d *GivenDrawer) Draw(ctx context.Context, x []float64, tick func(done int)
 
 // possible returns an error if no point near the samples keeps the constraints.
 func (d *GivenDrawer) possible(ctx context.Context) error {
-	if d.cut.Hard() == nil || d.repairs() && d.Report.By != "repair" {
+	if d.cut.Hard() == nil {
 		return nil
 	}
 	s, err := d.drawer.Draw(ctx, d.prior, searched, d.first, d.seed, nil)

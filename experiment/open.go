@@ -51,7 +51,11 @@ func OpenToDraw(ctx context.Context, dir, dataPath string, pool *parallel.Pool, 
 	if dataPath == "" && o.dataIsGone() {
 		return o.bare(ctx, pool, report)
 	}
-	return o.load(ctx, dataPath != "", pool, report)
+	r, err := o.load(ctx, dataPath != "", pool, report)
+	if err == nil {
+		r.Domain.Faults = nil // training and reports tell of them
+	}
+	return r, err
 }
 
 // An opened is a run folder and its problem, with what extensions changed, before data is read.
@@ -245,27 +249,23 @@ func (o *opened) bare(ctx context.Context, pool *parallel.Pool, report func(stri
 		free = constraint.At(proc.Set, l.Condition.Read.Mean)
 	}
 	r := o.run(l)
-	some, err := r.standIns(ctx)
+	prior, err := r.Prior(ctx, nil)
 	if err != nil {
 		return nil, err
 	}
-	return r, l.bareDomain(free, some)
+	return r, l.bareDomain(free, r.standIns(prior, bareStates))
 }
 
 // absent is the error of what needs data that is not there.
 func (l *Loaded) absent(what string) error { return &AbsentError{l.Problem.Data.Path, what} }
 
-// standIns returns some states of the prior.
-func (r *Run) standIns(ctx context.Context) ([]float64, error) {
+// standIns returns at most n states of the prior.
+func (r *Run) standIns(prior *Prior, n int) []float64 {
 	d := r.Process.Set.Dim()
-	prior, err := r.Prior(ctx, nil)
-	if err != nil {
-		return nil, err
-	}
 	if states := prior.states(); states != nil {
-		return langevin.Starts(states, d, min(bareStates, len(states)/d)), nil
+		return langevin.Starts(states, d, min(n, len(states)/d))
 	}
-	return langevin.SamplePrior(r.Pool, prior, d, keyed.StartDraws.Stream(r.Problem.Seed, 0), bareStates), nil
+	return langevin.SamplePrior(r.Pool, prior, d, keyed.StartDraws.Stream(r.Problem.Seed, 0), n)
 }
 
 // bareDomain makes the domain from stand-ins. Of it only what does not depend on data is of

@@ -285,6 +285,7 @@ var (
 	RotationTangent   = synthetic(one(2), "points about their centres", "mixtures of rotations")
 	ArmPaths          = synthetic(one(0), "samples of a planner; sample: query, step: draw", "paths of arms")
 	ArmPairs          = synthetic(one(1), "places that starts and goals are drawn from", "paths of arms")
+	ArmReserves       = synthetic(one(2), "room that a query of a planner keeps", "paths of arms")
 	GridRows          = synthetic(one(0), "loads, generation, voltages; sample: row, step: try", "states of grids")
 	SuiteRows         = synthetic(Block{0, 1<<32 - 1}, "rows; index: batch, 0 being the data", "suite of problems")
 	OwnData           = synthetic(Block{0, all}, "numbers of a program that makes its own data", "examples")

@@ -176,7 +176,7 @@ func runGenerate(ctx context.Context, a *app, o *generateOptions, args []string)
 			set += ", with what is given"
 		}
 		if c == nil {
-			v.Certified, c = a.verifyRun(ctx, r, o.path, &outFile{force: o.force})
+			v.Certified, c = a.verifyRun(ctx, r, o.path, 0, &outFile{force: o.force})
 		}
 		if v.Certified != nil {
 			v.Certified.Set = set

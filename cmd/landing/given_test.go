@@ -62,3 +62,54 @@ func TestGiven(t *testing.T) {
 	}
 	testkit.Equal(t, do(t, dir, "generate", "r", "--given", "g.yaml", "--shard", "1/2").code, exitUsage, "a shard")
 }
+
+// A motion past an obstacle that training never saw is repaired or plain, by what was asked, and keeps what is given.
+// The answer says its law. An obstacle that no motion passes is exit 4 by all ways of drawing.
+func TestGivenObstacles(t *testing.T) {
+	dir := t.TempDir()
+	t.Chdir(dir)
+	file := func(name, text string) { testkit.OK(t, os.WriteFile(name, []byte(text), 0o644)) }
+	file("p.yaml", `data: {kind: trajectory, path: p.npy}
+defaults: fixed
+set:
+  kind: arm
+  dh: [{a: 0}, {a: 1}, {a: 1}]
+  waypoints: 8
+  limits: false
+  start: {joints: [-0.6, 0.1, 0]}
+  goal: {joints: [0.6, 0.1, 0]}
+  obstacles: [{sphere: [-1, 0, 0], radius: 0.1}]
+  clearance: segments
+  margin: 0.01
+network: {kind: temporal, options: {channels: 4}}
+process: {steps: 10}
+train: {epochs: 1}
+`)
+	ok(t, dir, "make", "arm", "p.yaml", "-n", "40", "-o", "p.npy", "--reserve", "0.01:0.03")
+	ok(t, dir, "train", "p.yaml", "--out", "r")
+	for _, c := range []struct{ draw, ball, by, law string }{
+		{"auto", "[1.4, -0.9, 0]", "repair", "no stated law"}, // beside the start
+		{"repair", "[1.4, -0.9, 0]", "repair", "no stated law"},
+		{"auto", "[-1.4, 0, 0]", "rejection", "the run's law"}, // far from all motions
+		{"auto", "[1.7, -1, 0]", "", "no point of the set"},    // at the start
+		{"rejection", "[1.7, -1, 0]", "", "no point of the set"},
+		{"repair", "[1.7, -1, 0]", "", "no point of the set"},
+	} {
+		file("g.yaml", "obstacles: [{sphere: "+c.ball+", radius: 0.05}]\ndraw: "+c.draw+"\n")
+		args := []string{"generate", "r", "--given", "g.yaml", "-n", "3", "-o", "s.npy", "--force", "--json"}
+		if c.by == "" {
+			if r := do(t, dir, args...); r.code != exitCheck || !strings.Contains(r.stderr, c.law) {
+				t.Errorf("draw: %s of a ball at the start: exit %d, %s", c.draw, r.code, r.stderr)
+			}
+			continue
+		}
+		v := wantJSON(t, ok(t, dir, args...))
+		given := v["given"].(map[string]any)
+		if law := given["law"].(string); given["by"] != c.by || !strings.HasPrefix(law, c.law) {
+			t.Errorf("draw: %s past %s is by %s: %s", c.draw, c.ball, given["by"], law)
+		}
+		if w := v["violation"].(map[string]any)["worst"].(float64); w > 1e-9 {
+			t.Errorf("draw: %s past %s violates by %g", c.draw, c.ball, w)
+		}
+	}
+}

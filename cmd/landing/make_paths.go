@@ -31,11 +31,11 @@ type armOptions struct {
 	source
 	outFile
 	labels, unseenOut, modes, near, even string
-	starts, goals                        string
+	starts, goals, reserve               string
 	unseen                               int
 	columns                              []string // names of the numbers of open places
 	shortcuts, smooth                    int
-	sd, reserve                          float64
+	sd                                   float64
 	free, graze                          bool
 	plan.Batch
 }
@@ -55,8 +55,8 @@ func (o *armOptions) flags(f *pflag.FlagSet) {
 	f.IntVar(&o.shortcuts, "shortcuts", 50, "shortcuts that are tried")
 	f.IntVar(&o.smooth, "smooth", 10, "passes of smoothing")
 	f.Float64Var(&o.Options.Step, "step", 0.2, "length of a step of the trees, in joint space")
-	f.Float64Var(&o.reserve, "reserve", 0.02, "clearance that the search keeps beyond the margin, in metres: "+
-		"waypoints cut corners")
+	f.StringVar(&o.reserve, "reserve", "0.02", "clearance that the search keeps beyond the margin, in metres: "+
+		"waypoints cut corners; LOW:HIGH draws it for each row")
 	f.BoolVar(&o.graze, "graze", false, "keep rows that are clear at waypoints alone, not all the way between them")
 	f.BoolVar(&o.free, "free-tip", false, "the tip itself may enter obstacles, where the set does not forbid it")
 	f.IntVar(&o.unseen, "unseen", 0, "more rows, with places that are in no row of -o")
@@ -88,20 +88,22 @@ func (o *armOptions) check(given func(flag string) bool, args []string) error {
 			}
 		}
 	}
+	low, high, ok := rangeOrNumber(o.reserve)
 	if err := bounds(
 		bound{"number", o.Count > 0 && o.Count <= 10_000_000, o.Count, "1 to 10,000,000"},
 		bound{"shortcuts", o.shortcuts >= 0 && o.shortcuts <= 10_000, o.shortcuts, "0 to 10,000"},
 		bound{"smooth", o.smooth >= 0 && o.smooth <= 10_000, o.smooth, "0 to 10,000"},
 		bound{"step", o.Options.Step > 0 && o.Options.Step <= 2, o.Options.Step, "a number above 0, up to 2"},
 		bound{"sd", o.sd >= 0 && o.sd <= 10, o.sd, "0 to 10"},
-		bound{"reserve", o.reserve >= 0 && o.reserve < 10, o.reserve, "0 or more"},
+		bound{"reserve", ok && low >= 0 && high < 10, o.reserve, "a number or a range LOW:HIGH, 0 or more"},
 		bound{"unseen", o.unseen >= 0 && o.unseen <= 10_000_000, o.unseen, "0 to 10,000,000"},
 		oneOfWords("even", o.even, "joints", "tip"),
 	); err != nil {
 		return err
 	}
 	o.Options.Shortcuts, o.Options.Smooth = orNone(o.shortcuts), orNone(o.smooth)
-	o.Options.Sd, o.Options.Reserve = orNone(o.sd), orNone(o.reserve)
+	o.Options.Sd, o.Options.Reserve = orNone(o.sd), orNone(low)
+	o.Spread = high - low
 	o.Options.Segments, o.TipToo = !o.graze, !o.free
 	if o.even == "tip" {
 		o.Options.Even = plan.Tip
@@ -191,10 +193,7 @@ func (a *app) prepareArm(o *armOptions, name string) error {
 	if !ok {
 		return usage("the set of %s is %s; expected kind arm", name, constraint.Name(proc.Set))
 	}
-	o.Set, o.Spec, o.columns = set, set.Spec(), p.Condition.Columns
-	if !o.Spec.Summed { // of sums, the parts are what rows keep
-		o.Set = proc.Set
-	}
+	o.Set, o.Spec, o.columns = proc.Set, set.Spec(), p.Condition.Columns
 	if o.Spec.Waypoints < 2 {
 		return usage("the set of %s has %d waypoint; expected two at least", name, o.Spec.Waypoints)
 	}
@@ -274,16 +273,21 @@ func box(flag, text string) (out [2]plan.Point3, err error) {
 		return out, bad
 	}
 	for k, part := range parts {
-		if !strings.Contains(part, ":") {
-			part += ":" + part
-		}
-		lo, hi, ok := rangeOf(part)
+		lo, hi, ok := rangeOrNumber(part)
 		if !ok || !(math.Abs(lo) < 1e6) || !(math.Abs(hi) < 1e6) {
 			return out, bad
 		}
 		out[0][k], out[1][k] = lo, hi
 	}
 	return out, nil
+}
+
+// rangeOrNumber reads LOW:HIGH, or a number as both.
+func rangeOrNumber(text string) (lo, hi float64, ok bool) {
+	if !strings.Contains(text, ":") {
+		text += ":" + text
+	}
+	return rangeOf(text)
 }
 
 // armStory is how paths were made.
@@ -298,6 +302,7 @@ type armStory struct {
 	Seed      uint64   `json:"seed"`
 	Even      string   `json:"even"`
 	Reserve   float64  `json:"reserve"`
+	Most      float64  `json:"reserve_most"`
 	Graze     bool     `json:"graze"`
 	Shortcuts int      `json:"shortcuts"`
 	Smooth    int      `json:"smooth"`
@@ -325,10 +330,11 @@ func (o *armOptions) write(paths, unseen *plan.Paths, seconds float64) (*armStor
 			return nil, err
 		}
 	}
+	low := max(o.Options.Reserve, 0)
 	s := &armStory{File: o.path, SHA256: run.Hash(data), Version: run.Version(), Arm: o.Spec.Arm.Name,
 		Waypoints: o.Spec.Waypoints, Unit: "cosines and sines of joints, metres",
 		Open: append([]string{}, o.columns...), Seed: o.Seed, Even: o.even,
-		Reserve: o.reserve, Graze: o.graze, Shortcuts: o.shortcuts, Smooth: o.smooth,
+		Reserve: low, Most: low + o.Spread, Graze: o.graze, Shortcuts: o.shortcuts, Smooth: o.smooth,
 		Step: o.Options.Step, Summary: paths.Summary(o.Spec.Margin), Seconds: seconds, story: o.beside(".json")}
 	if unseen != nil {
 		s.Unseen, s.UnseenPaths = o.unseenOut, unseen.Count

@@ -8,6 +8,7 @@ import (
 	"math"
 	"net"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -85,7 +86,7 @@ finished. The learning rate starts again where a run of the new length would hav
 checkpoint stays. --set takes those other keys of training that a run can continue with; an error
 lists them.
 
-Events for TensorBoard (--tensorboard) are each epoch's numbers and the violations of samples.`,
+Events for TensorBoard (--tensorboard) are the numbers of metrics.jsonl.`,
 		Example: "  landing train volcano --data volcano.csv\n  landing train problem.yaml --for 5m\n" +
 			"  landing train problem.yaml --set train.epochs=500 --timeout 8h\n" +
 			"  landing train runs/volcano-001 --for 10m",
@@ -260,8 +261,12 @@ func (a *app) finish(ctx context.Context, r *experiment.Run, o *trainOptions) (a
 			}
 			fmt.Fprintf(w, "best:  weights of epoch %d%s: %s\n", t.Weights.Epoch, after, t.Weights.Reason)
 		}
-		fmt.Fprintf(w, "next:  landing report %s\n       landing generate %s -n 10000 -o samples.npy\n",
-			text.Shell(r.Folder.Dir), text.Shell(r.Folder.Dir)+asking(r))
+		ext := strings.ToLower(filepath.Ext(r.Problem.Data.Path))
+		if r.Domain.Writers[ext] == nil { // samples have the format of the data where that is one of its kind
+			ext = ".npy"
+		}
+		fmt.Fprintf(w, "next:  landing report %s\n       landing generate %s -n 10000 -o samples%s\n",
+			text.Shell(r.Folder.Dir), text.Shell(r.Folder.Dir)+asking(r), ext)
 	}}, nil
 }
 

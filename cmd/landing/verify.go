@@ -9,6 +9,7 @@ import (
 	"io"
 	"math"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -30,7 +31,8 @@ type verified struct {
 	File    string  `json:"file"`
 	Proofs  string  `json:"proofs"` // the file of proofs
 	Set     string  `json:"set"`
-	Size    float64 `json:"size"` // of the samples: the largest range of a coordinate
+	Size    float64 `json:"size"`   // of the samples: the largest range of a coordinate
+	Within  float64 `json:"within"` // largest δ of a proof
 	Seconds float64 `json:"seconds"`
 	*proof.Summary
 }
@@ -40,6 +42,7 @@ type verifyOptions struct {
 	source
 	outFile
 	run, problem string
+	within       float64
 	checker      bool
 }
 
@@ -48,6 +51,8 @@ func (o *verifyOptions) flags(f *pflag.FlagSet) {
 	f.StringVar(&o.run, "run", "", "run folder of the samples (default: what the record beside the file says)")
 	f.StringArrayVar(&o.settings, "set", nil, "replace one key of --problem, as in set.radius=2 (repeatable)")
 	f.StringVar(&o.variant, "variant", "", "variants of --problem to apply")
+	f.Float64Var(&o.within, "within", 0, "largest distance δ of a proof (default: 1e-6 of the largest range of a "+
+		"coordinate, 1e-3 for formats that round)")
 	f.BoolVar(&o.checker, "checker", false, "print the Python program that replays files of proofs")
 	o.outFile.flags(f, "", "file of proofs to write (default: DATA"+proofEnd+")")
 }
@@ -59,6 +64,8 @@ func (o *verifyOptions) check(given func(flag string) bool, args []string) error
 	switch {
 	case o.checker == (len(args) > 0):
 		return usage("expected a data file, or --checker")
+	case given("within") && !(o.within > 0):
+		return badFlag("within", o.within, "a distance above 0")
 	case o.problem != "" && o.run != "":
 		return usage("--problem and --run do not go together: a run has its problem")
 	case o.problem == "" && (given("set") || given("variant")):
@@ -76,8 +83,8 @@ sample. It reads samples that landing generate wrote, or any table of points of 
 It writes the proofs to a file, a line for each sample. --checker prints a Python program that replays
 this file without landing.
 
-It exits with 4 if a sample has no proof. The answer says why: components whose gradients depend on each
-other, or components that are not covered.`,
+It exits with 4 if a sample has no proof, or if δ is above --within. The answer says why: components whose
+gradients depend on each other, components that are not covered, or samples that are far from the set.`,
 		Example: "  landing verify samples.npy\n  landing verify points.csv --problem problem.yaml\n" +
 			"  landing verify --checker > check_proof.py && python3 check_proof.py samples.npy" + proofEnd,
 	}, new(verifyOptions), runVerify)
@@ -112,7 +119,7 @@ func runVerify(ctx context.Context, a *app, o *verifyOptions, args []string) (an
 		case points.D > d: // chains, as mcmc writes them
 			a.out.say("note: a row of %s has %d points of %d coordinates", file, points.D/d, d)
 		}
-		v, err := a.verify(ctx, process.Set, file, points.X, nil, 0, &o.outFile)
+		v, err := a.verify(ctx, process.Set, file, points.X, nil, 0, o.within, onSet, &o.outFile)
 		return v.answer(), err
 	}
 	if folder == "" {
@@ -133,12 +140,19 @@ func runVerify(ctx context.Context, a *app, o *verifyOptions, args []string) (an
 	if err != nil {
 		return answer{}, err
 	}
-	v, err := a.verifyRun(ctx, r, file, &o.outFile)
+	v, err := a.verifyRun(ctx, r, file, o.within, &o.outFile)
 	return v.answer(), err
 }
 
+// The largest δ is a share of the samples' size, unless --within says it.
+const (
+	onSet   = 1e-6
+	rounded = 1e-3 // of files that round coordinates
+)
+
 // verifyRun verifies samples of a run.
-func (a *app) verifyRun(ctx context.Context, r *experiment.Run, file string, out *outFile) (*verified, error) {
+func (a *app) verifyRun(ctx context.Context, r *experiment.Run, file string, within float64, out *outFile) (*verified,
+	error) {
 	s, record, err := r.ReadSamples(file)
 	if err != nil {
 		return nil, err
@@ -147,18 +161,22 @@ func (a *app) verifyRun(ctx context.Context, r *experiment.Run, file string, out
 	if record != nil {
 		first = record.First
 	}
-	return a.verify(ctx, r.Process.Set, file, s.X, s.Lost, first, out)
+	share := onSet
+	if r.Domain.Rounded[strings.ToLower(filepath.Ext(file))] != nil {
+		share = rounded
+	}
+	return a.verify(ctx, r.Process.Set, file, s.X, s.Lost, first, within, share, out)
 }
 
-// verify proves points of a set, those that are lost left out, and writes the proofs. The answer may come with an error
-// that says that some have none.
+// verify proves points of a set, those that are lost left out, and writes the proofs: true points are to be within a
+// distance, or 0 for a share of the points' size. The answer may come with an error that says that some have none.
 func (a *app) verify(ctx context.Context, set constraint.Set, file string, x []float64, lost []bool, first uint64,
-	out *outFile) (*verified, error) {
+	within, share float64, out *outFile) (*verified, error) {
 	begin, v := time.Now(), &verified{File: file, Proofs: cmp.Or(out.path, file+proofEnd), Set: constraint.Name(set)}
 	if err := run.Free(v.Proofs); err != nil && !out.force {
 		return nil, err
 	}
-	d := set.Dim()
+	d, largest := set.Dim(), 0.0
 	low, high := slices.Repeat([]float64{math.Inf(1)}, d), slices.Repeat([]float64{math.Inf(-1)}, d)
 	var kept []float64
 	var number []uint64
@@ -167,14 +185,15 @@ func (a *app) verify(ctx context.Context, set constraint.Set, file string, x []f
 			number, kept = append(number, first+uint64(i)), append(kept, point...)
 			for j, c := range point {
 				low[j], high[j] = min(low[j], c), max(high[j], c)
-				v.Size = max(v.Size, high[j]-low[j])
+				v.Size, largest = max(v.Size, high[j]-low[j]), max(largest, math.Abs(c))
 			}
 		}
 	}
+	v.Within = cmp.Or(within, share*cmp.Or(v.Size, largest, 1)) // one point has no range
 	tick, end := counting[int](&a.out, "verified")
 	err := run.WriteStream(v.Proofs, out.force, func(w io.Writer) (err error) {
 		b := bufio.NewWriterSize(w, 1<<20)
-		v.Summary, err = proof.New(set).Write(ctx, b, kept, number, a.workersPool(), tick)
+		v.Summary, err = proof.New(set).Write(ctx, b, kept, number, v.Within, a.workersPool(), tick)
 		return errors.Join(err, b.Flush())
 	})
 	end()
@@ -197,7 +216,8 @@ func (v *verified) answer() answer {
 func (v *verified) print(w io.Writer) {
 	fmt.Fprintf(w, "%d of %d samples are proved (%.2f s); set: %s\n", v.Proved, v.Samples, v.Seconds, v.Set)
 	if v.Proved > 0 {
-		fmt.Fprintf(w, "a true point lies within %.2g of each; their largest range is %.3g\n", v.Delta, v.Size)
+		fmt.Fprintf(w, "a true point lies within %.2g of each (at most %.2g: --within); their largest range is %.3g\n",
+			v.Delta, v.Within, v.Size)
 	}
 	if len(v.NotCovered) > 0 {
 		few := v.NotCovered[:min(len(v.NotCovered), maxNamed)]

@@ -25,6 +25,7 @@ func TestVerify(t *testing.T) {
 		t.Errorf("%v", v)
 	}
 	write("bad.csv", "x,y\n0.6,0.8\n0,0\n")
+	write("far.csv", "x,y\n0.6,0.8\n0,1.001\n")
 	write("named.yaml", `set: {names: [u, v], equality: [{name: ellipse, expr: "4*u^2 + v^2 = 4"}]}`)
 	write("turned.csv", "v,u\n0,1\n")
 	for _, c := range []struct {
@@ -33,6 +34,9 @@ func TestVerify(t *testing.T) {
 		says string
 	}{
 		{[]string{"bad.csv", "--problem", "p.yaml"}, 4, `1 sample, the first number 1: "circle" has no`},
+		{[]string{"far.csv", "--problem", "p.yaml"}, 4, "further away than 6e-07 (--within)"},
+		{[]string{"far.csv", "--problem", "p.yaml", "--within", "0.01", "--force"}, 0, "2 of 2 samples are proved"},
+		{[]string{"far.csv", "--problem", "p.yaml", "--within", "-1"}, 2, "expected a distance above 0"},
 		{[]string{"good.csv", "--problem", "p.yaml"}, 3, "exists already"},
 		{[]string{"good.csv"}, 2, "expected --problem or --run"},
 		{[]string{"none.csv"}, 3, "none.csv: no such file"},
@@ -60,9 +64,14 @@ func TestVerifyInternal(t *testing.T) {
 		"set: {kind: molecule, template: f.xyz, coordinates: internal, bonds: template}\n"} {
 		testkit.OK(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o666))
 	}
-	ok(t, dir, "train", "p.yaml", "--set", "name=p", "--set", "train.epochs=1")
+	if r := ok(t, dir, "train", "p.yaml", "--set", "name=p", "--set", "train.epochs=1"); !strings.Contains(r.stdout,
+		"-o samples.xyz") || !strings.Contains(r.stderr, "that moves atoms by") {
+		t.Errorf("%s%s", r.stdout, r.stderr)
+	}
 	for _, file := range []string{"s.npy", "s.csv", "s.sdf", "s.parquet"} {
-		ok(t, dir, "generate", "runs/p-001", "-n", "5", "-o", file)
+		if r := ok(t, dir, "generate", "runs/p-001", "-n", "5", "-o", file); strings.Contains(r.stderr, "warning") {
+			t.Errorf("generate repeats what train said: %s", r.stderr)
+		}
 		if v := wantJSON(t, ok(t, dir, "verify", file, "--json")); v["proved"] != 5.0 {
 			t.Errorf("%s: %v", file, v)
 		}

@@ -263,8 +263,8 @@ def check(head, formulas, line):
                 return f"T does not map the box into itself: {names[k]}"
             image.append(total)
         distance += sum(sum(mul((-v, v), q)[1] for q, v in zip(row, image)) ** 2 for row in p.values())
-    if distance > number(float(line["delta"]).hex())[1] ** 2:
-        return "the point may be further away than delta"
+    if distance > number(float(line["delta"]).hex())[1] ** 2 or line["delta"] > head.get("within", line["delta"]):
+        return "the point may be further away than delta, or delta is above the largest distance"
     for k, name in enumerate(names):
         same = any(formulas.lines[k] == formulas.lines[i] for i in done if i < m)
         if k < m and k not in done and not same and over[k] != (0, 0):

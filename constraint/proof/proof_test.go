@@ -222,7 +222,7 @@ func TestChecker(t *testing.T) {
 	pool := parallel.New(2)
 	defer pool.Close()
 	var b bytes.Buffer
-	sum, err := proof.New(s).Write(t.Context(), &b, x, numbers, pool, func(int, int) {})
+	sum, err := proof.New(s).Write(t.Context(), &b, x, numbers, 9, pool, func(int, int) {})
 	testkit.OK(t, err)
 	if sum.Proved != 5 {
 		t.Fatalf("%+v", sum)
@@ -242,6 +242,7 @@ func TestChecker(t *testing.T) {
 		"another target": {`"target":\["0x0p\+00"`, `"target":["0x1p-20"`},
 		"a smaller ρ":    {`"radius":\["[^"]*"`, `"radius":["0x1p-90"`}, "no blocks": {`"blocks":.*`, `"blocks":[]}`},
 		"another x": {`"x":\["[^"]*"`, `"x":["0x1p+01"`}, "another formula": {`\["sin",`, `["cos",`},
+		"a δ above the largest": {`"within":9`, `"within":1e-30`},
 	} {
 		spoilt := regexp.MustCompile(spoil[0]).ReplaceAllString(b.String(), spoil[1])
 		if out, code := run(spoilt); code == 0 || spoilt == b.String() {

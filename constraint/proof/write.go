@@ -6,6 +6,7 @@ import (
 	"context"
 	_ "embed"
 	"encoding/json"
+	"fmt"
 	"io"
 	"maps"
 	"math"
@@ -66,9 +67,9 @@ type proved struct {
 }
 
 // Write proves the samples x, n×d with their numbers, and writes a proof file: a line for the formulas, a line for each
-// sample, and the summary.
-func (p *Prover) Write(ctx context.Context, to io.Writer, x []float64, number []uint64, pool *parallel.Pool,
-	tick func(done, of int)) (*Summary, error) {
+// sample, and the summary. A sample whose true point may be further away than within counts as none.
+func (p *Prover) Write(ctx context.Context, to io.Writer, x []float64, number []uint64, within float64,
+	pool *parallel.Pool, tick func(done, of int)) (*Summary, error) {
 	s, reasons, out := &Summary{NotCovered: append([]string{}, p.NotCovered...)}, map[string]*Reason{},
 		json.NewEncoder(to)
 	out.SetEscapeHTML(false)
@@ -83,7 +84,7 @@ func (p *Prover) Write(ctx context.Context, to io.Writer, x []float64, number []
 	}
 	if err := out.Encode(map[string]any{"format": format, "dim": len(p.still), "held": append([]int{}, p.Held...),
 		"names": p.Names, "equalities": p.M, "inequalities": p.L, "operations": operations, "lines": p.Lines,
-		"not_covered": s.NotCovered}); err != nil {
+		"not_covered": s.NotCovered, "within": within}); err != nil {
 		return nil, err
 	}
 	workers, d, n := make([]*Worker, pool.Workers()), len(p.still), len(number)
@@ -104,6 +105,10 @@ func (p *Prover) Write(ctx context.Context, to io.Writer, x []float64, number []
 			for i, hi := parallel.Block(task, count, size); i < hi && ctx.Err() == nil; i++ {
 				at := x[(from+i)*d : (from+i+1)*d]
 				one := proved{Sample: number[from+i], Result: w.Prove(at)}
+				if one.Proved && one.Delta > within {
+					one.Result = Result{Reason: fmt.Sprintf("Σ has a point nearby, but further away than %.2g "+
+						"(--within); landing refine moves samples to Σ", within)}
+				}
 				if results[i] = one.Result; one.Proved {
 					one.X, one.Blocks = at, w.Blocks()
 				}

@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/landing-diffusion/landing/base/expr"
+	"github.com/landing-diffusion/landing/constraint"
 )
 
 // formulas writes the components. They are exact in the numbers of the conditions: an angle is taken from a dihedral by
@@ -25,6 +26,46 @@ func (s *Set) formulas(x expr.Value) (all []expr.Value) {
 		}
 	}
 	return all
+}
+
+// formulas writes the components of positions at those of a point, as place has them.
+func (s *pulled) formulas(point expr.Value) []expr.Value {
+	g, x := point.Graph(), make([]expr.Value, len(s.links)) // by atom
+	unit := func(v expr.Value) expr.Value { return v.Div(expr.Norm(v)) }
+	for k := range s.links {
+		l := &s.links[k]
+		if l.q < 0 {
+			x[l.atom] = g.Array([]float64{l.length, 0, 0})
+			continue
+		}
+		along, n := unit(x[l.p].Sub(x[l.q])), g.Array([]float64{0, 0, 1})
+		if l.r >= 0 {
+			n = unit(expr.Cross(x[l.q].Sub(x[l.r]), along))
+		}
+		cosθ, sinθ := l.by[0].formula(point)
+		cosφ, sinφ := l.by[1].formula(point)
+		e := expr.Cross(n, along).Mul(cosφ).Add(n.Mul(sinφ)).Mul(sinθ).Sub(along.Mul(cosθ))
+		x[l.atom] = x[l.p].Add(e.Mul(g.Const(l.length)))
+	}
+	h, walls, _ := constraint.Formulas(s.rest, expr.Join(x...))
+	return append(h, walls...)
+}
+
+// formula writes the cosine and sine of a slot's coordinate.
+func (b *slot) formula(point expr.Value) (cos, sin expr.Value) {
+	g := point.Graph()
+	switch {
+	case b.at < 0:
+		sin, cos := math.Sincos(b.mid)
+		return g.Const(cos), g.Const(sin)
+	case b.circle:
+		v := point.Slice(b.at, b.at+2)
+		v = v.Div(expr.Norm(v))
+		return v.At(0), v.At(1)
+	}
+	w := point.At(b.at).Mul(g.Const(math.Pi * b.scale / (2 * b.half)))
+	q := g.Const(b.mid).Add(g.Const(2 * b.half / math.Pi).Mul(expr.Atan(w)))
+	return expr.Cos(q), expr.Sin(q)
 }
 
 // formula writes the coordinate less ref, on the circle if asked.

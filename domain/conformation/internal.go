@@ -365,7 +365,7 @@ func (s *pulled) Equalities() []string   { return s.rest.Equalities() }
 func (s *pulled) Inequalities() []string { return s.rest.Inequalities() }
 
 func (s *pulled) Capabilities() constraint.Capabilities {
-	return constraint.Capabilities{Name: constraint.Name(s.rest)}
+	return constraint.Capabilities{Name: constraint.Name(s.rest), Formulas: s.formulas}
 }
 
 // halfStep is that of differences of first derivatives, which are right to 10⁻⁹ of them.

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/landing-diffusion/landing/constraint"
+	"github.com/landing-diffusion/landing/constraint/proof"
 	"github.com/landing-diffusion/landing/domain/conformation"
 	"github.com/landing-diffusion/landing/domain/molecule"
 	"github.com/landing-diffusion/landing/tools/constrainttest"
@@ -56,6 +57,9 @@ func TestInternal(t *testing.T) {
 				if !strings.HasSuffix(n, ".radius") {
 					left = append(left, n)
 				}
+			}
+			if none := proof.New(s).NotCovered; len(none) > 0 {
+				t.Errorf("%v have no formulas", none)
 			}
 			if s.Dim() != c.dim || !slices.Equal(left, c.left) {
 				t.Errorf("%d coordinates and components %q, expected %d and %q", s.Dim(), left, c.dim, c.left)

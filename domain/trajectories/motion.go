@@ -13,6 +13,7 @@ import (
 // A motion is what is known of points: L configurations of an arm one after the other,
 // and behind them numbers that the points are given for.
 type motion struct {
+	set       constraint.Set
 	arm       *robot.Arm
 	spec      trajectory.Spec
 	places    []int       // in the chain, of the joints that move
@@ -59,7 +60,7 @@ func motionOf(set constraint.Set) *motion {
 		return nil
 	}
 	alone := inner.Dim() != s.Dim() // way points of a slice, where the set leaves ends open
-	m := &motion{arm: spec.Arm, spec: spec, places: spec.Arm.Places(), waypoints: spec.Waypoints,
+	m := &motion{set: set, arm: spec.Arm, spec: spec, places: spec.Arm.Places(), waypoints: spec.Waypoints,
 		dim: set.Dim(), size: spec.Arm.Dim(), margin: spec.Margin,
 		limits: spec.Limits, tip: spec.Tip(), scene: &scene.Scene{Arm: spec.Arm, Bodies: spec.Volume, Self: spec.Self,
 			Obstacles: spec.Obstacles}}

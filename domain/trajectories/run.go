@@ -6,10 +6,12 @@ import (
 	"math"
 	"slices"
 
+	"github.com/landing-diffusion/landing/constraint"
 	"github.com/landing-diffusion/landing/domain"
 	"github.com/landing-diffusion/landing/domain/robot"
 	"github.com/landing-diffusion/landing/domain/robot/plan"
 	"github.com/landing-diffusion/landing/domain/robot/timing"
+	"github.com/landing-diffusion/landing/domain/trajectory"
 )
 
 const (
@@ -17,6 +19,7 @@ const (
 	repairs    = 3    // that are tried
 	mostPieces = 8    // knots of a motion from waypoint to waypoint, at most
 	mostKnots  = 240  // and in all, where there are fewer waypoints
+	mostBroken = 1e-9 // of an inequality of the set, in its unit
 	leastPause = 1e-3 // s from knot to knot
 	ramp       = 0.5  // s from rest to a joint's largest velocity, where nothing bounds its acceleration
 	slowRamp   = 1    // rad/s² or m/s² where nothing bounds its velocity either
@@ -90,14 +93,20 @@ func (m *motion) bounds() (b timing.Bounds) {
 // A runner makes motions in time: scratch of one goroutine.
 type runner struct {
 	*follower
+	problem  plan.Problem
 	repairer *plan.Planner
 	reach    float64 // m that a point of the arm moves at most as a joint turns by a radian
+	eval     constraint.Evaluator
+	point    []float64 // of the set: waypoints, and what stands behind them
+	val      []float64
 }
 
 func (m *motion) newRunner() *runner {
 	problem, err := plan.Of(m.spec, m.tip)
-	r := &runner{follower: m.follower(), reach: m.scene.Reach()}
+	r := &runner{follower: m.follower(), reach: m.scene.Reach(), eval: m.set.NewEvaluator(1),
+		point: make([]float64, m.dim), val: make([]float64, len(constraint.Components(m.set)))}
 	if problem.Scene = m.scene; err == nil {
+		r.problem = problem
 		r.repairer, err = plan.NewRepairer(problem, max(m.waypoints, 2))
 	}
 	if err != nil {
@@ -130,6 +139,22 @@ func (r *runner) time(q []float64) (out *timing.Motion, onto bool) {
 	return timing.NewSpline(knots, n, fine).Times(r.bounds(), max(leastPause, r.spec.Period/float64(pieces))), onto
 }
 
+// broken returns the inequality of the set that waypoints violate most, −1 if none, and by how much.
+func (r *runner) broken(q []float64) (component int, by float64) {
+	n := r.arm.Moving()
+	for l := 1; l < r.waypoints-1; l++ {
+		r.arm.Coordinates(r.point[l*r.size:(l+1)*r.size], q[l*n:(l+1)*n])
+	}
+	r.eval.Values(r.val, r.point, 1)
+	component = -1
+	for i := len(r.set.Equalities()); i < len(r.val); i++ {
+		if v := r.val[i]; !(v <= max(by, mostBroken)) {
+			component, by = i, v
+		}
+	}
+	return component, by
+}
+
 // faulty says why the motion through waypoints cannot be run, empty if it can, and how far tasks are off between knots.
 func (r *runner) faulty(q []float64) (why string, off float64) {
 	left := func(e float64, place int) string {
@@ -138,10 +163,6 @@ func (r *runner) faulty(q []float64) (why string, off float64) {
 	}
 	if e, place := r.unwind(q); r.limits && e > nearLimit {
 		return left(e, place), 0
-	}
-	m, onto := r.time(q)
-	if !onto {
-		return "the task cannot be kept between waypoints", 0
 	}
 	n, x := r.arm.Moving(), make([]float64, r.size)
 	at := make([]float64, n)
@@ -155,6 +176,13 @@ func (r *runner) faulty(q []float64) (why string, off float64) {
 		if touches(q[l*n:(l+1)*n], q[(l+1)*n:(l+2)*n], 0) {
 			return fmt.Sprintf(touching, l), 0
 		}
+	}
+	if i, by := r.broken(q); i >= 0 {
+		return fmt.Sprintf("it violates %q by %.3g", constraint.Components(r.set)[i], by), 0
+	}
+	m, onto := r.time(q)
+	if !onto {
+		return "the task cannot be kept between waypoints", 0
 	}
 	for i := range len(m.Time) - 1 {
 		far, turned, slid, t := r.reach, 0.0, 0.0, m.Time[i+1]-m.Time[i]
@@ -186,11 +214,41 @@ func (r *runner) faulty(q []float64) (why string, off float64) {
 	return "", off
 }
 
+// stand moves an end that has too little room to another posture, unless the set gives its joints, and reports whether
+// it did: an obstacle may be newer than the law that the motion is from.
+func (r *runner) stand(q []float64, goal bool, seed, number uint64) bool {
+	ends, at := [2]trajectory.Place{r.spec.Start, r.spec.Goal}, 0
+	if goal {
+		at = 1
+	}
+	end := &ends[at]
+	r.arm.Coordinates(r.x, q)
+	if r.checker == nil || end.Joints != nil || end.Given.Joints {
+		return false
+	}
+	if room, _ := r.checker.Clearance(r.x); room >= r.margin {
+		return false
+	}
+	if g := end.Given.Position; g != nil {
+		r.kin.At(r.x)
+		end.Tasks = slices.Concat(end.Tasks, trajectory.Position("end", g.Link, g.Local, r.kin.Point(g.Link, g.Local)))
+	}
+	problem, err := r.problem.At(r.spec, ends[0], ends[1])
+	return err == nil && r.repairer.Stand(problem, q, goal, seed, number)
+}
+
 // finish smooths a motion, and where it touches something or leaves limits makes another one of its waypoints.
 func (r *runner) finish(ctx context.Context, x []float64, seed, number uint64) (out domain.Finished) {
 	q, n := r.q, r.arm.Moving()
 	r.joints(q, x)
-	r.repairer.Relax(q, passes)
+	for _, l := range [2]int{0, r.waypoints - 1} {
+		if end := q[l*n : (l+1)*n]; r.stand(end, l > 0, seed, number) {
+			out.Changed = true
+			r.arm.Coordinates(x[l*r.size:(l+1)*r.size], end)
+		}
+	}
+	copy(r.point, x)
+	r.repairer.Relax(q, passes, func(q []float64) bool { i, _ := r.broken(q); return i < 0 })
 	out.Fault, out.Off = r.faulty(q)
 	for try := 0; out.Fault != "" && try < repairs; try++ {
 		out.Changed = true

@@ -38,6 +38,7 @@ type Batch struct {
 	From    uint64      // the first query: batches from 2^32 apart share none
 	Start   [2]Point3   // of a place that Spec leaves open: opposite corners of where it is drawn
 	Goal    [2]Point3   // likewise
+	Spread  float64     // room beyond Options.Reserve, m: each query keeps a share of it, drawn evenly
 	Failing int         // queries that may fail for each path; 0 means 10, None none
 	Report  func(n int) // called with the number of paths so far; may be nil
 }
@@ -243,6 +244,11 @@ func (w *worker) query(ctx context.Context, id uint64) result {
 			return lost("refused", err)
 		}
 		w.planner.retarget(p)
+	}
+	if b.Spread > 0 {
+		var u [1]float64
+		keyed.ArmReserves.Stream(b.Seed, 0).Uniforms(u[:], id, 0)
+		w.planner.keep = b.Spec.Margin + max(b.Options.Reserve, 0) + u[0]*b.Spread
 	}
 	path, err := w.planner.Plan(ctx, b.Seed, id)
 	if ctx.Err() != nil {

@@ -85,6 +85,7 @@ type Even int
 const (
 	Joints Even = iota // in joint space
 	Tip                // of the tip
+	Room               // in joint space, and the shorter the nearer to obstacles: a chord leaves its arc by its square
 )
 
 // None is what 0 would say of an option whose zero stands for a default.

@@ -10,7 +10,9 @@ import (
 )
 
 const (
-	mendNodes    = 400  // of the trees around one place
+	mendNodes    = 400   // of the trees around one place
+	repairRoom   = 0.003 // m beyond the margin, at first
+	standTries   = 20
 	repairInside = 0.01 // rad or m that waypoints keep from limits, if they can
 )
 
@@ -35,9 +37,10 @@ func (pl *Planner) Off(q []float64) float64 {
 
 // Relax moves each waypoint but the ends half the way to the middle of its neighbours, on Σ. It does so where the
 // waypoint keeps the margin and the least room that the motion had, and touches nothing before and behind it. Without
-// that room each pass would pull motions a millimetre nearer to obstacles than the law that they are drawn from.
-func (pl *Planner) Relax(q []float64, passes int) {
-	n, mid := pl.m, make([]float64, pl.m)
+// that room each pass would pull motions a millimetre nearer to obstacles than the law that they are drawn from. A
+// motion that keeps what else is asked, before Relax, keeps it behind each move.
+func (pl *Planner) Relax(q []float64, passes int, keeps func(q []float64) bool) {
+	n, mid, kept := pl.m, make([]float64, pl.m), keeps(q)
 	keep := pl.keep
 	defer func() { pl.keep = keep }()
 	pl.keep = 0 // of clear
@@ -53,10 +56,35 @@ func (pl *Planner) Relax(q []float64, passes int) {
 			}
 			if pl.Onto(mid) && pl.roomAt(mid) >= max(least, pl.p.Margin) && pl.clear(before, mid) &&
 				pl.clear(mid, next) {
-				copy(now, mid)
+				for j := range mid {
+					now[j], mid[j] = mid[j], now[j]
+				}
+				if kept && !keeps(q) {
+					copy(now, mid)
+				}
 			}
 		}
 	}
+}
+
+// Stand moves an end of a motion to a near posture that p allows, with the margin and 0.003 m more; false if it finds
+// none. Its random numbers are a function of (seed, query, end).
+func (pl *Planner) Stand(p Problem, q []float64, goal bool, seed, query uint64) bool {
+	pl.retarget(p)
+	end, first := pl.start, 1<<30
+	if goal {
+		end, first = pl.goal, 1<<31
+	}
+	end.turns = true
+	pl.draw, pl.keep = drawer{keyed.ArmRepairs.Stream(seed, 0), query, first}, pl.p.Margin+repairRoom
+	for try := range standTries {
+		pl.around(pl.next, q, 0.05*float64(1+try))
+		if pl.standing(end, pl.next, new(misses)) {
+			copy(q, pl.next)
+			return true
+		}
+	}
+	return false
 }
 
 // stands reports whether q has the margin and so much more, and then is within limits by repairInside.
@@ -78,11 +106,16 @@ func (pl *Planner) roomAt(q []float64) float64 {
 }
 
 // Repair returns a motion through the waypoints q, from the first to the last. It skips waypoints that it cannot join
-// on Σ. The clearance beyond the margin is 0.003 m at try 0, and four times as much at each further try. Repair joins
+// on Σ. The clearance beyond the margin is 0.003 m at try 0, and four times as much at each further try, but no more
+// than the ends have. From try 1 on waypoints are denser where there is little room. Repair joins
 // neighbours by a straight segment or else by trees in the gap. Its random numbers are a function of (seed, query,
 // try). The error is an *Error or the error of ctx.
 func (pl *Planner) Repair(ctx context.Context, q []float64, seed, query uint64, try int) (*Path, error) {
-	pl.ctx, pl.out, pl.keep = ctx, Path{}, pl.p.Margin+0.003*math.Pow(4, float64(try))
+	ends := min(pl.roomAt(q[:pl.m]), pl.roomAt(q[len(q)-pl.m:]))
+	pl.ctx, pl.out, pl.keep = ctx, Path{}, min(pl.p.Margin+repairRoom*math.Pow(4, float64(try)), ends)
+	if pl.o.Even = Joints; try > 0 {
+		pl.o.Even = Room
+	}
 	pl.draw, pl.spread = drawer{keyed.ArmRepairs.Stream(seed, 0), query, try << 20}, 0.5*float64(1+try)
 	way := [][]float64{slices.Clone(q[:pl.m])}
 	for at := pl.m; at < len(q); at += pl.m {

@@ -87,6 +87,8 @@ func (pl *Planner) waypoints(way [][]float64) *Error {
 			next := pl.tip(way[i+1])
 			d = distance(last[:], next[:])
 			last = next
+		} else if pl.o.Even == Room {
+			d /= math.Sqrt(max(repairRoom, min(pl.roomAt(way[i]), pl.roomAt(way[i+1]))-pl.p.Margin))
 		}
 		along[i+1] = along[i] + d
 	}
