@@ -145,13 +145,13 @@ type MergeOptions struct {
 
 // Merged is what Merge did.
 type Merged struct {
-	File    string   `json:"file"`
-	SHA256  string   `json:"sha256"`
-	Bytes   int64    `json:"bytes"`
-	Parts   int      `json:"parts"`
-	First   uint64   `json:"first"`
-	Rows    uint64   `json:"rows"`
-	Failed  []uint64 `json:"failed"`  // numbers of samples that are not in the file
+	File   string   `json:"file"`
+	SHA256 string   `json:"sha256"`
+	Bytes  int64    `json:"bytes"`
+	Parts  int      `json:"parts"`
+	First  uint64   `json:"first"`
+	Rows   uint64   `json:"rows"`
+	Failed []uint64 `json:"failed"` // numbers of samples that are not in the file
 	// Kernels of the parts, with the architecture and the precision of products: "avx2 on amd64 in float32".
 	Kernels []string `json:"kernels"`
 	Beside  string   `json:"record,omitempty"`
