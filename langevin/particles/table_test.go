@@ -205,7 +205,8 @@ func TestTable(t *testing.T) {
 			}
 			fmt.Printf("| %s | %s | %.2f | %.2f | %.2f | %.2f | %.2f |%s %.1f | %.0f | %.0f | %.2f | %.0e | %.0f low, "+
 				"%d of own\n", l.Name, c.name, toOwn/k, ours.bias(sets), toTruth/k, (k*n/effective+1)/2,
-				truth.floors(ours.y[:min(n*d, len(ours.y))]), rivals, took, effective/k, distinct/k, spread, worst, low, len(ours.y)/d)
+				truth.floors(ours.y[:min(n*d, len(ours.y))]), rivals, took, effective/k, distinct/k, spread, worst, low,
+				len(ours.y)/d)
 		}
 	}
 }
