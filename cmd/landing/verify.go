@@ -169,8 +169,7 @@ func (a *app) verifyRun(ctx context.Context, r *experiment.Run, file string, wit
 	switch {
 	case record == nil || record.Given == nil:
 	case record.Given.Text == "":
-		a.out.say("note: the record of %s is of an earlier version: the proof is of the run's set, not of what was given",
-			file)
+		a.out.say("note: the record of %s is of an earlier version: the proof is of the run's set alone", file)
 	default:
 		g, err := r.Given([]byte(record.Given.Text), experiment.RecordName(file))
 		if err != nil {
