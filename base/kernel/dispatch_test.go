@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"os/exec"
+	"runtime"
 	"strings"
 	"syscall"
 	"testing"
@@ -42,6 +43,19 @@ func TestNotice(t *testing.T) {
 	}
 	if (Notice() != "") != (len(available()) == 0 && os.Getenv("LANDING_KERNEL") == "") {
 		t.Errorf("here: %q", Notice())
+	}
+}
+
+// The architecture says whether products and sums are fused, as in a loop over numbers.
+func TestArch(t *testing.T) {
+	x, y := fill[float64](50, 1), fill[float64](50, 2)
+	fused := false
+	for i := range x {
+		fused = fused || x[i]*y[i]-float64(x[i]*y[i]) != 0
+	}
+	t.Log(Arch())
+	if want := map[bool]string{true: runtime.GOARCH + ", fused", false: runtime.GOARCH}[fused]; Arch() != want {
+		t.Errorf("%q, want %q", Arch(), want)
 	}
 }
 

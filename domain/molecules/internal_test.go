@@ -43,6 +43,8 @@ func TestInternal(t *testing.T) {
 			t.Errorf("torsion %d is %v, expected %v with the template's bonds", k, got, want)
 		}
 	}
+	marks := d.Distance.Marks(points.X) // dihedrals in degrees
+	testkit.Near(t, marks[0], molecule.Torsion(frame, 0, 1, 2, 3)*180/math.Pi, 1e-6, "%s", d.Distance.Parts[0])
 	two := append(frame, frame...)
 	two[29] += 9
 	_, err := Internal.Fit(s, &dataset.Points{N: 2, D: 15, X: two, Molecule: m})
