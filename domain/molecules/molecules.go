@@ -309,8 +309,8 @@ func of(in domain.Input) (m *molecule.Molecule, remark string) {
 	for at := range min(own.N(), s.Molecule().N()) {
 		v, w := own.Atoms[at], s.Molecule().Atoms[at].Name
 		if v.Name != "" && v.Name != v.Element && w != "" && !strings.EqualFold(v.Name, w) { // elements are no names
-			remark = fmt.Sprintf("atom %d is called %s, and %s in the set, whose names are used; if the order of atoms "+
-				"is another, conditions are on the wrong ones", at, own.Label(at), s.Molecule().Label(at))
+			remark = fmt.Sprintf("atom %d is called %s, and %s in the set, whose names are used; if the order of "+
+				"atoms is another, conditions are on the wrong ones", at, own.Label(at), s.Molecule().Label(at))
 			break
 		}
 	}
