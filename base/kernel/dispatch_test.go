@@ -2,6 +2,7 @@ package kernel
 
 import (
 	"errors"
+	"math"
 	"os"
 	"os/exec"
 	"runtime"
@@ -48,10 +49,10 @@ func TestNotice(t *testing.T) {
 
 // The architecture says whether products and sums are fused, as in a loop over numbers.
 func TestArch(t *testing.T) {
-	x, y := fill[float64](50, 1), fill[float64](50, 2)
-	fused := false
+	x, y, z := fill[float64](50, 1), fill[float64](50, 2), fill[float64](50, 3)
+	fused := true
 	for i := range x {
-		fused = fused || x[i]*y[i]-float64(x[i]*y[i]) != 0
+		fused = fused && x[i]*y[i]+z[i] == math.FMA(x[i], y[i], z[i])
 	}
 	t.Log(Arch())
 	if want := map[bool]string{true: runtime.GOARCH + ", fused", false: runtime.GOARCH}[fused]; Arch() != want {

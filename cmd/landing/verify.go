@@ -21,6 +21,7 @@ import (
 	"github.com/landing-diffusion/landing/constraint"
 	"github.com/landing-diffusion/landing/constraint/proof"
 	"github.com/landing-diffusion/landing/domain/dataset"
+	"github.com/landing-diffusion/landing/domain/molecule/files"
 	"github.com/landing-diffusion/landing/experiment"
 	"github.com/landing-diffusion/landing/experiment/run"
 	"github.com/landing-diffusion/landing/internal/fault"
@@ -162,7 +163,7 @@ func (a *app) verifyRun(ctx context.Context, r *experiment.Run, file string, wit
 		first = record.First
 	}
 	share := onSet
-	if r.Domain.Rounded[strings.ToLower(filepath.Ext(file))] != nil {
+	if files.Rounded[strings.ToLower(filepath.Ext(file))] != nil {
 		share = rounded
 	}
 	set, name := r.Process.Set, constraint.Name(r.Process.Set)
