@@ -123,8 +123,6 @@ type Capabilities struct {
 	// SampleUniform writes one point of the uniform (Hausdorff) measure of a
 	// compact Σ, a function of (s, sample) alone.
 	SampleUniform func(dst []float64, s keyed.Stream, sample uint64)
-	// Volume is the Hausdorff measure of a compact Σ; 0: the set does not know it.
-	Volume float64
 	// Start writes a point beside Σ, for chains and searches to begin from, of a set that knows better ones than
 	// Gaussian points about 0: a function of (s, sample, try) alone.
 	Start func(dst []float64, s keyed.Stream, sample uint64, try int)

@@ -55,7 +55,7 @@ func (s *hold) Unwrap() []Set { return []Set{s.Set} }
 
 func (s *hold) Capabilities() Capabilities {
 	c := s.Set.Capabilities()
-	c.Held, c.Support, c.SampleUniform, c.Volume, c.Start = s.held, s.support, nil, 0, nil
+	c.Held, c.Support, c.SampleUniform, c.Start = s.held, s.support, nil, nil
 	if len(c.HeldNames) != len(s.held) { // others are held than the set says
 		c.HeldNames = nil
 	}
@@ -243,7 +243,7 @@ func (s *sliced) Capabilities() Capabilities {
 			}
 		}
 	}
-	c.Held, c.HeldNames, c.Parts, c.SampleUniform, c.Volume, c.Start = nil, nil, nil, nil, 0, nil
+	c.Held, c.HeldNames, c.Parts, c.SampleUniform, c.Start = nil, nil, nil, nil, nil
 	if own := c.Equalities; own != nil {
 		values := make([]float64, len(s.Set.Capabilities().Held))
 		for k, j := range s.Set.Capabilities().Held {

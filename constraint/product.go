@@ -55,15 +55,14 @@ func (s *product) Capabilities() Capabilities {
 		return fmt.Errorf("factor %s: %w", s.prefix[i], err)
 	})
 	draws := make([]func(dst []float64, s keyed.Stream, sample uint64), len(s.parts))
-	closed, volume := true, 1.0
+	closed := true
 	for i, p := range s.parts {
 		own := p.Capabilities()
 		c.Parts = append(c.Parts, Part{s.prefix[i], p.at, p.d})
 		draws[i] = own.SampleUniform
 		closed = closed && draws[i] != nil
-		volume *= own.Volume
 	}
-	if c.Volume = volume; closed {
+	if closed {
 		c.SampleUniform = func(dst []float64, st keyed.Stream, sample uint64) {
 			for i, p := range s.parts { // independent, by a stream of its own for each factor
 				draws[i](dst[p.at:p.at+p.d], st.Part(uint64(i)), sample)

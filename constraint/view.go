@@ -44,7 +44,7 @@ func (s *given) free() Set { return s.factors[0] }
 
 func (s *given) Capabilities() Capabilities {
 	c, d, n := s.free().Capabilities(), s.free().Dim(), len(s.held)
-	c.Held, c.HeldNames, c.SampleUniform, c.Volume, c.Start = s.held, nil, nil, 0, nil
+	c.Held, c.HeldNames, c.SampleUniform, c.Start = s.held, nil, nil, nil
 	if own := c.Equalities; own != nil {
 		c.Equalities = func() Set { return Given(own(), n) }
 	}
@@ -126,7 +126,7 @@ func (v *view) Unwrap() []Set          { return []Set{v.Set} }
 
 func (v *view) Capabilities() Capabilities {
 	c := v.Set.Capabilities()
-	c.SampleUniform, c.Volume, c.Equalities, c.Families = nil, 0, nil, nil
+	c.SampleUniform, c.Equalities, c.Families = nil, nil, nil
 	if all := c.Support; all != nil {
 		c.Support = make([][]int, len(v.index))
 		for a, i := range v.index {

@@ -25,7 +25,8 @@ type Given struct {
 	cut   *particles.Cut
 	whole constraint.Set
 	run   *Run
-	chain bool // the run's method has one, which particles need
+	text  string // of the file
+	chain bool   // the run's method has one, which particles need
 }
 
 // Given reads constraints and observations from the text of a file. Errors are *problem.KeyError and of kind
@@ -39,7 +40,7 @@ func (r *Run) Given(text []byte, origin string) (*Given, error) {
 	if err != nil {
 		return nil, err
 	}
-	g := &Given{draw: a.Draw, cut: cut, whole: a.Whole(r.Process.Set, cut), run: r,
+	g := &Given{draw: a.Draw, cut: cut, whole: a.Whole(r.Process.Set, cut), run: r, text: string(text),
 		chain: r.Method.Capabilities().Follows != nil}
 	if g.draw == "auto" {
 		g.draw = ""
@@ -104,6 +105,7 @@ func (g *Given) law(by string) string {
 
 // GivenReport says how samples were drawn under constraints that training did not know.
 type GivenReport struct {
+	Text      string            `json:"text,omitempty"` // of the file
 	Law       string            `json:"law"`
 	By        string            `json:"by"`       // rejection, particles or repair
 	Share     float64           `json:"share"`    // mean likelihood of the attempts
@@ -207,6 +209,7 @@ func (g *Given) NewDrawer(ctx context.Context, t *Trained, prior *Prior, n int, 
 			d.Report.By = other
 		}
 	}
+	d.Report.Text = g.text
 	if d.Report.Law = g.law(d.Report.By); d.Report.By != "rejection" {
 		d.ready, d.next = nil, first
 	}

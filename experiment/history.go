@@ -129,13 +129,12 @@ type CommandLine = func(*verdict.Remedy) string
 
 // A Judging says which samples of a run are drawn and scored.
 type Judging struct {
-	Trained    *Trained
-	Samples    int
-	Seed       uint64
-	Diagnose   bool           // tell of steps on the way too
-	Likelihood bool           // of test rows, where it is known
-	Tick       func(done int) // gets how many are drawn; may be nil
-	Line       CommandLine    // of remedies
+	Trained  *Trained
+	Samples  int
+	Seed     uint64
+	Diagnose bool           // tell of steps on the way too
+	Tick     func(done int) // gets how many are drawn; may be nil
+	Line     CommandLine    // of remedies
 }
 
 // Judge draws samples of a run and evaluates them. fault says what is wrong with samples that there are.
@@ -151,11 +150,6 @@ func Judge(ctx context.Context, r *Run, j Judging) (s *judge.Samples, v *judge.E
 	}
 	if s, err = d.Draw(ctx, prior, j.Samples, 0, j.Seed, j.Tick); err != nil {
 		return nil, nil, nil, err
-	}
-	if j.Likelihood {
-		if s.Likelihood, err = Likelihood(ctx, r.Loaded, j.Trained); err != nil {
-			return nil, nil, nil, err
-		}
 	}
 	start, err := r.CompareStart(ctx, prior, j.Samples)
 	if err != nil {

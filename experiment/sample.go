@@ -42,7 +42,6 @@ type SampleReport struct {
 	Violation   judge.Worst  `json:"violation"`         // of the kept draws
 	Coordinates []Coordinate `json:"coordinates"`
 	Observables []Coordinate `json:"observables,omitempty"` // of the problem; of a circular one cosine and sine
-	Walls       []judge.Wall `json:"walls,omitempty"`
 	Seconds     float64      `json:"seconds"`
 
 	set    constraint.Set
@@ -109,9 +108,6 @@ func Sample(
 			check = &judge.ViolationError{Component: v.Component, Sample: uint64(v.WorstSample), Worst: worst,
 				Limit: limit, Key: "sample.max_violation"}
 		}
-	}
-	if r.Walls, err = judge.ChainWalls(ctx, p.Seed, c, pool, draws); err != nil {
-		return nil, err
 	}
 	r.Violation.Mean = metric.Float(metric.MeanLargest(judge.Excess(c.Process.Set, draws.X)))
 	r.Seconds = time.Since(start).Seconds()

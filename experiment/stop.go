@@ -129,7 +129,6 @@ func (t *training) estimate(ctx context.Context) (e metric.Estimate, fault strin
 	if err := s.CheckFailed(t.run.Problem.Generate.MaxFailed); err != nil {
 		return metric.NoEstimate(), err.Error(), nil
 	}
-	t.observer.drawn(t.trainer.State.Epoch, s)
 	return t.judgedTo.Of(t.run.Reference().Laid(s.Good())).Numbered(s.Lost), "", nil
 }
 

@@ -21,12 +21,11 @@ type Observer struct {
 	// Resume point: the epoch after which training continues, at the beginning and where a verdict goes back. Records
 	// of later epochs come again. −1: all records come again.
 	From       func(epoch int)
-	Record     func(run.Record)                  // a line of metrics.jsonl that is new
-	Drawn      func(epoch int, points []float64) // samples by the weights of an epoch, those that did not fail
-	Doing      func(what string)                 // that is done next, before the first epoch of this call
-	Mixing     func(steps, most int)             // chains for a uniform prior are at it
-	Prior      func(Prior)                       // a uniform prior was made by them
-	Begin      func(epochs int)                  // that it will have; 0: a clock or held-out distances will decide
+	Record     func(run.Record)      // a line of metrics.jsonl that is new
+	Doing      func(what string)     // that is done next, before the first epoch of this call
+	Mixing     func(steps, most int) // chains for a uniform prior are at it
+	Prior      func(Prior)           // a uniform prior was made by them
+	Begin      func(epochs int)      // that it will have; 0: a clock or held-out distances will decide
 	Epoch      func(train.Epoch)
 	Clock      func(train.Decision)
 	Evaluation func(judge.Progress)
@@ -39,13 +38,6 @@ type Observer struct {
 func tell[T any](f func(T), v T) {
 	if f != nil {
 		f(v)
-	}
-}
-
-// drawn gives samples by the weights of an epoch.
-func (o *Observer) drawn(epoch int, s *judge.Samples) {
-	if o.Drawn != nil {
-		o.Drawn(epoch, s.Good())
 	}
 }
 
@@ -376,7 +368,6 @@ func (t *training) evaluate(ctx context.Context) (err error) {
 	if err := t.record("evaluation", p.Epoch, p); err != nil {
 		return err
 	}
-	t.observer.drawn(p.Epoch, s)
 	tell(t.observer.Evaluation, p)
 	return nil
 }

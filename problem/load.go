@@ -443,6 +443,11 @@ func (w walker) walk(node ast.Node, t reflect.Type, key string) error {
 // A definition is what one of formula.Definitions may be: a formula, numbers, or a file of them.
 type definition string
 
+// removed are keys of earlier versions, each with the reason.
+var removed = map[string]string{
+	"set.aggregate": "motions of an arm have each component by itself",
+}
+
 // entries walks the entries of a mapping with these names, whose types typeOf has.
 func (w walker) entries(values []*ast.MappingValueNode, key string, names []string,
 	typeOf func(name string) (reflect.Type, bool)) error {
@@ -452,6 +457,9 @@ func (w walker) entries(values []*ast.MappingValueNode, key string, names []stri
 		line := w.where(v.Key.GetToken().Position.Line)
 		full := strings.TrimPrefix(key+"."+name, ".")
 		inner, ok := typeOf(name)
+		if why, ok := removed[full]; ok {
+			return &KeyError{Origin: line, Key: full, Fault: "the key is no more: " + why}
+		}
 		if !ok {
 			return &KeyError{Origin: line, Key: full, Fault: fmt.Sprintf("there is no such key; the keys here are "+
 				"%s%s", strings.Join(names, ", "), text.Suggest(name, names))}

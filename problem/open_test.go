@@ -18,7 +18,6 @@ func TestOpenPlacesAreNamed(t *testing.T) {
 		want []string
 	}{
 		{[]string{"set.start={position: condition}"}, tip},
-		{[]string{"set.start={position: condition}", "set.aggregate=paper"}, tip},
 		{[]string{"set.start={position: condition}", "condition.columns=[a, b, c]"}, []string{"a", "b", "c"}},
 		{[]string{"set.start={position: condition}", "condition.drop=0.1"}, tip},
 		{[]string{"set.goal={joints: condition}", "potential={kind: formula, expr: goal_cos_panda_joint1 + " +

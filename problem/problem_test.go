@@ -316,7 +316,7 @@ func TestAlanineRecipe(t *testing.T) {
 }
 
 // The recipe of the arm has the paper's schedule on separate components; its variant paper also its friction, network
-// and training, its walls and no terminal projection; aggregated the paper's set.
+// and training, its walls and no terminal projection.
 func TestArmRecipe(t *testing.T) {
 	data, origin, err := Source("arm")
 	testkit.OK(t, err)
@@ -324,7 +324,7 @@ func TestArmRecipe(t *testing.T) {
 		h, g     int
 		paper    bool
 		friction float64
-	}{"": {84, 80, false, 5}, "paper": {84, 80, true, 1}, "aggregated": {1, 1, false, 5}} {
+	}{"": {84, 80, false, 5}, "paper": {84, 80, true, 1}} {
 		p := testkit.Must(Load(data, origin, variant, nil))
 		proc := testkit.Must(p.Build())
 		if s := proc.Schedule; s != (langevin.Schedule{N: 100, T: 0.2, SigmaMin: 0.1, SigmaMax: 2}) ||

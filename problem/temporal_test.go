@@ -22,7 +22,6 @@ func TestTemporal(t *testing.T) {
 		fault         string
 	}{
 		{string(recipe), "", nil, 10, 0, ""},
-		{string(recipe), "aggregated", nil, 10, 0, ""},
 		{string(recipe), "", []string{"set.waypoints=7"}, 7, 0, ""},
 		{string(recipe), "", []string{"set.start={joints: condition}",
 			"set.goal={position: condition}", "data.kind=points",

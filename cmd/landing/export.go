@@ -39,7 +39,7 @@ func (o *exportOptions) flags(f *pflag.FlagSet) {
 	f.StringVar(&o.onnx, "onnx", "", "file to write the score to as an ONNX model")
 	f.StringVar(&o.torch, "torch", "", "folder to make for PyTorch; prints the module that reads it")
 	f.StringVar(&o.hub, "hub", "", "folder to make for a model hub")
-	f.StringVar(&o.board, "tensorboard", "", "folder to make for TensorBoard: metrics, violations, figures")
+	f.StringVar(&o.board, "tensorboard", "", "folder to make for TensorBoard: the numbers of metrics")
 	f.StringVar(&o.scores, "scores", "", "file with rows to evaluate the score at: .npy, .npz, .csv or .parquet")
 	o.outFile.flags(f, "scores.npy", "file to write the scores to")
 	f.BoolVar(&o.network, "network", false, "describe the network to other programs, and write nothing")

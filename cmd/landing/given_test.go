@@ -38,6 +38,11 @@ func TestGiven(t *testing.T) {
 	ok(t, dir, "generate", "r", "--given", "g.yaml", "-n", "9", "-o", "few.npy")
 	testkit.EqualSlices(t, rows("c.npy"), rows("b.npy"), "with three workers, samples")
 	testkit.Equal(t, v["given"].(map[string]any)["by"], any("particles"), "drawn by")
+	file("") // the record has what was given
+	proof := ok(t, dir, "verify", "b.npy").stdout
+	if !strings.Contains(proof, "50 of 50 samples are proved") || !strings.Contains(proof, "with what is given") {
+		t.Error(proof)
+	}
 	for x := rows("b.npy"); len(x) > 0; x = x[3:] {
 		if d := x[0] - 0.1; d > 1e-9 || d < -1e-9 || x[2] < 0 {
 			t.Fatalf("the sample %v is off", x[:3])

@@ -193,10 +193,7 @@ func (a *app) prepareArm(o *armOptions, name string) error {
 	if !ok {
 		return usage("the set of %s is %s; expected kind arm", name, constraint.Name(proc.Set))
 	}
-	o.Set, o.Spec, o.columns = set, set.Spec(), p.Condition.Columns
-	if !o.Spec.Summed { // of sums, the parts are what rows keep
-		o.Set = proc.Set
-	}
+	o.Set, o.Spec, o.columns = proc.Set, set.Spec(), p.Condition.Columns
 	if o.Spec.Waypoints < 2 {
 		return usage("the set of %s has %d waypoint; expected two at least", name, o.Spec.Waypoints)
 	}

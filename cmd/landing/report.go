@@ -185,7 +185,7 @@ func (a *app) judge(ctx context.Context, r *experiment.Run, j *judgement) (answe
 	}
 	tick, end := counting[int](&a.out, "generated")
 	s, v, fault, err := experiment.Judge(ctx, r, experiment.Judging{Trained: t, Samples: n, Seed: seed,
-		Diagnose: j.diagnose || j.report, Likelihood: true, Line: commandLine, Tick: func(done int) { tick(done, n) }})
+		Diagnose: j.diagnose || j.report, Line: commandLine, Tick: func(done int) { tick(done, n) }})
 	end()
 	if err != nil {
 		return answer{}, err

@@ -86,7 +86,7 @@ finished. The learning rate starts again where a run of the new length would hav
 checkpoint stays. --set takes those other keys of training that a run can continue with; an error
 lists them.
 
-Events for TensorBoard (--tensorboard) are each epoch's numbers and the violations of samples.`,
+Events for TensorBoard (--tensorboard) are the numbers of metrics.jsonl.`,
 		Example: "  landing train volcano --data volcano.csv\n  landing train problem.yaml --for 5m\n" +
 			"  landing train problem.yaml --set train.epochs=500 --timeout 8h\n" +
 			"  landing train runs/volcano-001 --for 10m",

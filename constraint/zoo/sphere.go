@@ -64,16 +64,7 @@ func (Sphere) Equalities() []string   { return []string{"radius"} }
 func (Sphere) Inequalities() []string { return nil }
 
 func (s Sphere) Capabilities() constraint.Capabilities {
-	c := named(s.String(), s.SampleUniform, s.formulas)
-	c.Volume = s.Volume()
-	return c
-}
-
-// Volume returns 2π^(d/2) r^(d−1)/Γ(d/2): of two points 2, of a circle 2πr, of a sphere 4πr².
-func (s Sphere) Volume() float64 {
-	half := float64(s.D) / 2
-	γ, _ := math.Lgamma(half)
-	return 2 * math.Exp(half*math.Log(math.Pi)-γ+float64(s.D-1)*math.Log(s.radius()))
+	return named(s.String(), s.SampleUniform, s.formulas)
 }
 
 func (s Sphere) NewEvaluator(int) constraint.Evaluator {

@@ -454,10 +454,6 @@ func TestWay(t *testing.T) {
 // Another kind of set, or one factor of a product, has no motions.
 func TestFits(t *testing.T) {
 	set := hand(t, 2, nil)
-	sum := hand(t, 2, func(s *trajectory.Spec) { s.Summed = true })
-	if m := motionOf(sum); m == nil || m.waypoints != 2 || m.dim != 4 {
-		t.Errorf("of the paper's sums: %+v", m)
-	}
 	behind := constraint.Given(set, 3)
 	if m := motionOf(behind); m == nil || m.dim != 7 || m.waypoints != 2 {
 		t.Errorf("with a condition behind: %+v", m)

@@ -19,7 +19,6 @@ const same = 1e-6
 type builder struct {
 	spec    *Spec
 	set     *Set
-	sum     bool // nothing is left out: a repeated constraint counts twice
 	only    bool // equalities alone
 	columns [][2]int
 	places  []placed
@@ -41,7 +40,7 @@ func refuse(field, format string, args ...any) error {
 // build makes the set, or that of its equalities.
 func build(spec Spec, only bool) (*Set, error) {
 	s := &Set{spec: spec, l: spec.Waypoints, d: spec.Arm.Dim()}
-	b := &builder{spec: &s.spec, set: s, sum: spec.Summed, only: only,
+	b := &builder{spec: &s.spec, set: s, only: only,
 		places: []placed{{Place: spec.Start, field: "start"}, {Place: spec.Goal, field: "goal"}}}
 	for j := range spec.Arm.Joints {
 		c, sin := spec.Arm.Columns(j)
@@ -227,7 +226,7 @@ func (b *builder) make() (*stage, error) {
 	for i := range b.places {
 		if p := &b.places[i]; p.here {
 			b.joints(p)
-			told = told || !b.sum && (p.Joints != nil || p.Given.Joints)
+			told = told || p.Joints != nil || p.Given.Joints
 		}
 	}
 	own := b.stage

@@ -13,7 +13,7 @@ import (
 func (b *builder) circles() {
 	for j, at := range b.columns {
 		if c, s := at[0], at[1]; s >= 0 {
-			b.put(0, label{order: circles, family: "circle", head: "circle", tail: b.spec.Arm.Joints[j].Name, of: -1,
+			b.put(0, label{order: circles, family: "circle", head: "circle", tail: b.spec.Arm.Joints[j].Name,
 				cols: []int{c, s}}, &circle{c, s})
 		}
 	}
@@ -27,7 +27,7 @@ func (b *builder) joints(p *placed) {
 		if c < 0 {
 			continue
 		}
-		name := label{order: turns, head: p.field + "." + b.spec.Arm.Joints[j].Name, alone: true, of: -1,
+		name := label{order: turns, head: p.field + "." + b.spec.Arm.Joints[j].Name, alone: true,
 			cols: []int{c}, family: p.field + " joint", unit: "m"}
 		if s >= 0 {
 			name.cols, name.unit = []int{c, s}, "rad"
@@ -72,7 +72,7 @@ func (b *builder) limits() error {
 		if j.Lower == j.Upper {
 			return refuse("limits", "joint %q may only be at %.6g; make it a fixed one", j.Name, j.Lower)
 		}
-		name := label{order: turns, head: "limit", tail: j.Name, of: -1, cols: []int{c}, family: "limit", unit: "m"}
+		name := label{order: turns, head: "limit", tail: j.Name, cols: []int{c}, family: "limit", unit: "m"}
 		if s < 0 {
 			low, high := name, name
 			low.head, high.head = "least", "most"
@@ -96,7 +96,7 @@ func (b *builder) limits() error {
 
 func (b *builder) path() error {
 	for i := range b.spec.Path {
-		name := label{head: b.spec.Path[i].Name, of: -1}
+		name := label{head: b.spec.Path[i].Name}
 		if err := b.task(fmt.Sprintf("path[%d]", i), name, &b.spec.Path[i], -1); err != nil {
 			return err
 		}
@@ -105,13 +105,13 @@ func (b *builder) path() error {
 }
 
 func (b *builder) ends() error {
-	for of := range b.places {
-		p := &b.places[of]
+	for at := range b.places {
+		p := &b.places[at]
 		if !p.here {
 			continue
 		}
 		for i := range p.Tasks {
-			name := label{head: p.Tasks[i].Name, alone: true, of: of}
+			name := label{head: p.Tasks[i].Name, alone: true}
 			if err := b.task(p.field, name, &p.Tasks[i], -1); err != nil {
 				return err
 			}
@@ -121,7 +121,7 @@ func (b *builder) ends() error {
 			continue
 		}
 		for k, t := range Position(p.field, g.Link, g.Local, [3]float64{}) {
-			if err := b.task(p.field, label{head: t.Name, alone: true, of: of}, &t, p.given+k); err != nil {
+			if err := b.task(p.field, label{head: t.Name, alone: true}, &t, p.given+k); err != nil {
 				return err
 			}
 		}
@@ -155,7 +155,7 @@ func (b *builder) task(field string, name label, t *Task, given int) error {
 	for h := range b.half {
 		for _, other := range b.half[h] {
 			o, ok := other.part.(*task)
-			if !ok || b.sum || given >= 0 || o.given >= 0 || o.feature != at || o.direction != t.Direction {
+			if !ok || given >= 0 || o.given >= 0 || o.feature != at || o.direction != t.Direction {
 				continue
 			}
 			sign := vec3.Dot(o.w, w) / vec3.Norm(o.w)
@@ -253,13 +253,13 @@ func (b *builder) clears() error {
 				continue // sweeps ask for it, and more
 			}
 			at := find(&b.points, p)
-			if c := seen[[2]int{at, i}]; c != nil && !b.sum {
+			if c := seen[[2]int{at, i}]; c != nil {
 				c.pad = max(c.pad, pad)
 				continue
 			}
 			c := &clearance{at, i, pad}
 			seen[[2]int{at, i}] = c
-			b.put(1, label{order: clears, family: "clear", unit: "m", head: "clear", of: -1,
+			b.put(1, label{order: clears, family: "clear", unit: "m", head: "clear",
 				tail: fmt.Sprintf("%s,%d", b.sphere(k), i), cols: b.spec.Arm.Support(p.Link)}, c)
 		}
 	}
@@ -303,7 +303,7 @@ func (b *builder) sweeps() error {
 			cols = append(cols, b.set.d+c)
 		}
 		for i := range b.spec.Obstacles {
-			row.components = append(row.components, component{label{family: "sweep", unit: "m", head: "sweep", of: -1,
+			row.components = append(row.components, component{label{family: "sweep", unit: "m", head: "sweep",
 				tail: fmt.Sprintf("%s,%d", b.sphere(k), i), cols: cols},
 				&sweep{find(&b.set.swept, p), i, o.Radius + b.spec.Margin, bow}})
 		}
@@ -339,7 +339,7 @@ func (b *builder) selves() error {
 		if p[0].Link >= 0 { // else the point of the base is one more that stays
 			c = &pair{find(&b.points, p[0]), c.b, pad, [3]float64{}}
 		}
-		b.put(1, label{order: pairs, family: "self", unit: "m", head: "self", tail: name, of: -1,
+		b.put(1, label{order: pairs, family: "self", unit: "m", head: "self", tail: name,
 			cols: b.spec.Arm.Support(p[1].Link)}, c)
 	}
 	return nil
@@ -356,7 +356,7 @@ func (b *builder) across(span int, head string, bounds []float64, bound func(c, 
 		if c < 0 || δ == 0 || math.IsInf(δ, 1) || s >= 0 && δ >= math.Pi {
 			continue
 		}
-		name := label{head: head, tail: b.spec.Arm.Joints[i].Name, family: head, unit: "m", of: -1}
+		name := label{head: head, tail: b.spec.Arm.Joints[i].Name, family: head, unit: "m"}
 		for l := range span + 1 {
 			if name.cols = append(name.cols, l*b.set.d+c); s >= 0 {
 				name.cols = append(name.cols, l*b.set.d+s)

@@ -7,7 +7,6 @@ type evaluator struct {
 	bare   *view    // of coordinates alone
 	ends   [2]*view // of a waypoint and the next, for what is swept between them
 	packed []float64
-	few    []float64
 }
 
 func newEvaluator(s *Set) *evaluator {
@@ -152,11 +151,4 @@ func (e *evaluator) bend(packed, x, v []float64) {
 			pg = w.hessians(pg, a.components)
 		}
 	}
-}
-
-func (e *evaluator) gathered(n int) []float64 {
-	if len(e.few) < n {
-		e.few = make([]float64, n)
-	}
-	return e.few[:n]
 }

@@ -49,7 +49,6 @@ type label struct {
 	alone      bool   // head
 	unit       string
 	family     string
-	of         int // for sums: the place that it belongs to; −1: none
 	// cols are the numbers that it depends on, counted from those of its (first) waypoint, in ascending order; ^k, in
 	// the end, is the k-th given number.
 	cols []int

@@ -20,7 +20,7 @@
 //
 // Components of different waypoints share no coordinates but for steps and bends, so package
 // geometry factors each waypoint alone, and of the equalities the normal space is known in
-// closed form (normal.go). Aggregate sums them all up, as the paper does, for comparison.
+// closed form (normal.go).
 //
 // A start or goal can be left open (Given): its coordinates then stand behind those of
 // the waypoints in a point, and the set is that of all pairs of a place and a motion there.
@@ -58,10 +58,6 @@ type Spec struct {
 	Margin    float64        // added to each distance that is kept, m
 	// Segments keeps the distances to obstacles on the straight motions in joint space between waypoints too.
 	Segments bool
-
-	// Summed puts components together as the paper does: one equality, the sum of the squares of all, the distance of a
-	// place counting as one, squared already; and one inequality, the sum of what is violated of each.
-	Summed bool
 }
 
 // Tip returns the point of the arm that the motions are about: the one whose place is left open, else the first that a
@@ -142,7 +138,7 @@ func (a *across) sweeps() bool {
 	return is
 }
 
-// New makes a Set, or a Sum. The error is an *Error, or that of robot.Arm.Check.
+// New makes a Set. The error is an *Error, or that of robot.Arm.Check.
 func New(spec Spec) (constraint.Set, error) {
 	if err := spec.Arm.Check(); err != nil {
 		return nil, err
@@ -150,9 +146,6 @@ func New(spec Spec) (constraint.Set, error) {
 	s, err := build(spec, false)
 	if err != nil {
 		return nil, err
-	}
-	if spec.Summed {
-		return newSum(s), nil
 	}
 	s.equal = s
 	if len(s.rest) > 0 {

@@ -169,9 +169,6 @@ func (s *Source) card(v *experiment.Kept) ([]byte, error) {
 		fmt.Sprintf("%.3g", v.TwoSample.PValue))
 	add("copy-ratio", "distance to the nearest training row, over that of held-out rows", v.Nearest.Ratio,
 		fmt.Sprintf("%.3f", v.Nearest.Ratio))
-	if v.NLL != nil {
-		add("negative-log-likelihood", "negative log-likelihood of test rows", v.NLL.NLL, v.NLL.String())
-	}
 
 	id := strings.ToLower(s.Licence)
 	head := front{Library: "landing", Licence: id, Tags: []string{"landing", "diffusion", "constrained-generation",

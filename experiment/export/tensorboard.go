@@ -5,33 +5,28 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"image/png"
 	"io/fs"
 	"maps"
 	"os"
 	"path"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/landing-diffusion/landing/constraint"
 	"github.com/landing-diffusion/landing/experiment"
-	"github.com/landing-diffusion/landing/experiment/judge"
 	"github.com/landing-diffusion/landing/experiment/run"
-	"github.com/landing-diffusion/landing/internal/tensorboard"
-	"github.com/landing-diffusion/landing/judge/metric"
 )
 
 // eventsFile is the name of a file of events: TensorBoard reads those of a folder by their names' order, one to its end
 // and then the next.
 func eventsFile(number int) string { return fmt.Sprintf("events.out.tfevents.%010d.landing", number) }
 
-// mostApart is how many components or parts have lines and histograms of their own; of more there is the worst alone.
+// mostApart is how many components or parts have lines of their own; of more there is the worst alone.
 const mostApart = 32
 
 // events writes what a run tells as events, with a step for each epoch.
 type events struct {
-	*tensorboard.Writer
+	*eventWriter
 	set     constraint.Set
 	begun   float64 // when the run was made, in seconds since 1970
 	trained float64 // seconds, as of the last record that says
@@ -68,7 +63,7 @@ func (e *events) record(at float64, r run.Record) {
 func (e *events) number(at float64, step int64, tag string, v any) {
 	switch v := v.(type) {
 	case float64:
-		e.Scalar(at, step, tag, v)
+		e.scalar(at, step, tag, v)
 	case map[string]any:
 		for _, key := range slices.Sorted(maps.Keys(v)) {
 			if key != "epoch" && key != "histogram" {
@@ -117,32 +112,12 @@ func (e *events) largest(at float64, step int64, tag string, v []any) {
 		}
 	}
 	if len(all) > 0 {
-		e.Scalar(at, step, tag, slices.Max(all))
+		e.scalar(at, step, tag, slices.Max(all))
 	}
 }
 
-// drawn writes by how much points violate each component of Σ, or, of many, the worst of them at each point, as
-// histograms.
-func (e *events) drawn(at float64, epoch int, points []float64) {
-	if len(points) == 0 { // all failed
-		return
-	}
-	values, c := judge.Excess(e.set, points)
-	if c > mostApart {
-		worst := make([]float64, 0, len(values)/c)
-		for of := range slices.Chunk(values, c) {
-			worst = append(worst, slices.Max(of))
-		}
-		e.Histogram(at, int64(epoch), "violation", worst)
-		return
-	}
-	for j, name := range constraint.Components(e.set) {
-		e.Histogram(at, int64(epoch), "violation/"+name, metric.Column(values, j, c))
-	}
-}
-
-// TensorBoard returns the run as a folder for TensorBoard: the numbers of its metrics by epoch; of its report, if it
-// has one, the violation of each constraint as a histogram, and the pictures. Errors are those of the file system.
+// TensorBoard returns the numbers of a run's metrics by epoch as a folder for TensorBoard. Errors are those of the file
+// system.
 func (s *Source) TensorBoard() (Files, error) {
 	r := s.Run
 	records, err := r.Folder.Metrics()
@@ -154,36 +129,9 @@ func (s *Source) TensorBoard() (Files, error) {
 		return nil, err
 	}
 	var b bytes.Buffer
-	e := &events{Writer: tensorboard.NewWriter(&b, made), set: r.Process.Set, begun: made}
+	e := &events{eventWriter: newEvents(&b, made), set: r.Process.Set, begun: made}
 	e.kept(records)
-	at, epoch := e.begun+e.trained, s.Trained.State.Epoch
-	samples, drawn, err := r.ReadSamples(r.Folder.Path(run.SamplesFile))
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-	case err != nil:
-		return nil, err
-	default:
-		if drawn != nil {
-			epoch = drawn.Epoch
-		}
-		e.drawn(at, epoch, samples.Good())
-	}
-	pictures, err := fs.Glob(os.DirFS(r.Folder.Dir), "figures/*.png") // a folder's own name is no pattern
-	if err != nil {
-		return nil, err
-	}
-	for _, name := range pictures {
-		file, err := r.Folder.Read(name)
-		if err != nil {
-			return nil, err
-		}
-		size, err := png.DecodeConfig(bytes.NewReader(file))
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", r.Folder.Path(name), err)
-		}
-		e.Image(at, int64(epoch), "figure/"+strings.TrimSuffix(path.Base(name), ".png"), file, size.Width, size.Height)
-	}
-	if err := e.Flush(); err != nil {
+	if err := e.flush(); err != nil {
 		return nil, err
 	}
 	return Files{eventsFile(1): b.Bytes()}, nil
@@ -221,17 +169,15 @@ func NewBoard(r *experiment.Run, asked bool, fault func(error)) (*Board, error) 
 	return &Board{Dir: r.Folder.Path(run.EventsDir), r: r, fault: fault}, nil
 }
 
-// Observer returns o with From, Record and Drawn of the board, for one call of Train.
+// Observer returns o with From and Record of the board, for one call of Train.
 func (b *Board) Observer(o experiment.Observer) experiment.Observer {
 	o.From = func(epoch int) { b.try(func(at float64) error { return b.from(at, epoch) }) }
-	write := func(do func(at float64)) {
+	o.Record = func(line run.Record) {
 		b.try(func(at float64) error {
-			do(at)
-			return b.to.Flush()
+			b.to.record(at, line)
+			return b.to.flush()
 		})
 	}
-	o.Record = func(line run.Record) { write(func(at float64) { b.to.record(at, line) }) }
-	o.Drawn = func(epoch int, points []float64) { write(func(at float64) { b.to.drawn(at, epoch, points) }) }
 	return o
 }
 
@@ -248,8 +194,8 @@ func (b *Board) try(do func(at float64) error) {
 // from goes on after an epoch: in a new file if it is the first time.
 func (b *Board) from(at float64, epoch int) error {
 	if b.file != nil {
-		b.to.Restart(at, int64(epoch+1))
-		return b.to.Flush()
+		b.to.restart(at, int64(epoch+1))
+		return b.to.flush()
 	}
 	number, held, err := sessions(b.Dir)
 	if err != nil {
@@ -264,17 +210,17 @@ func (b *Board) from(at float64, epoch int) error {
 	}
 	b.to = &events{set: b.r.Process.Set, begun: made}
 	if held {
-		b.to.Writer = tensorboard.NewWriter(b.file, at)
-		b.to.Restart(at, int64(epoch+1))
-		return b.to.Flush()
+		b.to.eventWriter = newEvents(b.file, at)
+		b.to.restart(at, int64(epoch+1))
+		return b.to.flush()
 	}
-	b.to.Writer = tensorboard.NewWriter(b.file, made)
+	b.to.eventWriter = newEvents(b.file, made)
 	records, err := b.r.Folder.Metrics()
 	if err != nil {
 		return err
 	}
 	b.to.kept(records)
-	return b.to.Flush()
+	return b.to.flush()
 }
 
 // sessions returns the largest number of a file of events in a folder, 0 if there is none, and whether any of them

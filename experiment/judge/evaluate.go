@@ -41,7 +41,6 @@ type Evaluation struct {
 	Programs  *method.Programs   `json:"programs,omitempty"`    // of optimisation within steps, where there are any
 	Steps     *Steps             `json:"steps,omitempty"`       // of Diagnose
 	Given     *Conditional       `json:"conditional,omitempty"` // under a condition
-	NLL       *Likelihood        `json:"likelihood,omitempty"`  // of test rows, where a method knows it
 	Nearest   metric.Copies      `json:"nearest"`
 	TwoSample metric.TwoSample   `json:"two_sample"`          // of samples against held-out rows
 	AllRows   metric.TwoSample   `json:"two_sample_all"`      // against all rows; the verdict's
@@ -177,7 +176,7 @@ func (r *Reference) Evaluate(s *Samples, of About, remedy func(verdict.Code, *Ev
 	v := &Evaluation{
 		Run: of.Name, Epoch: of.State.Epoch, Samples: s.N(), Failed: s.Failed(), Wrong: s.Wrong, Broken: s.Broken,
 		Start: of.Start, Drawn: of.Drawn, Weights: of.Weights, Trained: of.Trained,
-		Steps: s.Steps, Begun: s.Begun, NLL: s.Likelihood,
+		Steps: s.Steps, Begun: s.Begun,
 		Violation: Worst{metric.NaN, metric.NaN}, Nearest: metric.NoCopies(), TwoSample: metric.NoTest(),
 		AllRows: metric.NoTest(), MMD: metric.NoTest(), Network: metric.NaN,
 		Seconds: Seconds{metric.Float(of.State.Seconds), metric.Float(of.State.Simulated),
@@ -414,7 +413,7 @@ func (r *Reference) complete(e *verdict.Evidence, v *Evaluation, off error, of A
 		e.Violation = off
 	}
 	for _, w := range v.Walls {
-		e.Walls = append(e.Walls, verdict.Wall{Says: w.differs("samples", "of the data"), Samples: float64(w.Samples),
+		e.Walls = append(e.Walls, verdict.Wall{Says: w.differs(), Samples: float64(w.Samples),
 			Data: float64(w.Reference), Differs: w.Warning != ""})
 	}
 	if t := v.Start; t != nil {

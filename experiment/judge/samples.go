@@ -5,7 +5,6 @@ package judge
 import (
 	"cmp"
 	"fmt"
-	"math"
 	"slices"
 	"time"
 
@@ -38,7 +37,6 @@ type Samples struct {
 	Programs method.Programs // within steps
 	Steps    *Steps          // of Diagnose; else nil
 
-	Likelihood *Likelihood // under the network that drew them, if it was asked for
 }
 
 // Finished says what samples needed in order to be used (domain.Finisher).
@@ -176,35 +174,6 @@ func (s *Start) Judge() {
 	if s.Prior == "uniform" || s.Prior == "chains" {
 		s.Warning += "; --set prior=empirical, which takes no training, or a longer process.horizon helps"
 	}
-}
-
-// LikelihoodChange is by how many nats a likelihood may change from half as many steps without a warning.
-const LikelihoodChange = 0.005
-
-// A Likelihood is how likely a network holds test rows, by the measure of Σ: the mean over rows of
-// minus the logarithm of the density, in nats.
-type Likelihood struct {
-	NLL     metric.Float `json:"nll"`     // null if the density of a row cannot be followed
-	SE      metric.Float `json:"se"`      // standard error over rows; those that repeat count as others
-	Uniform metric.Float `json:"uniform"` // of the uniform law
-	Rows    int          `json:"rows"`
-	Lost    int          `json:"lost"`   // of them, whose density cannot be followed
-	Steps   int          `json:"steps"`  // of Runge and Kutta
-	Change  metric.Float `json:"change"` // of NLL, from half as many
-}
-
-// String writes it for people, with a verdict where it is not exact.
-func (l *Likelihood) String() string {
-	if l.Lost > 0 {
-		return fmt.Sprintf("not known: the density at %d of %d test points cannot be followed; longer training helps "+
-			"a network that sends points away", l.Lost, l.Rows)
-	}
-	told := fmt.Sprintf("%.3f ± %.3f nats a point (%d test points; uniform law %.3f; %d steps, half as many change it "+
-		"by %.1g)", l.NLL, l.SE, l.Rows, l.Uniform, l.Steps, l.Change)
-	if math.Abs(float64(l.Change)) > LikelihoodChange {
-		told += "; WARN: the steps are too long for more digits"
-	}
-	return told
 }
 
 // Steps says how far generated states are from Σ on the way, x_N first.

@@ -174,16 +174,6 @@ func tables(v *judge.Evaluation, distance, observables string) []figure.Table {
 	if len(v.Walls) > 0 {
 		out = append(out, atWalls(v.Walls, v.Bounces))
 	}
-	if l := v.NLL; l != nil {
-		out = append(out, figure.Table{
-			Title: "How likely test points are", Header: []string{"negative log-likelihood, nats a point", ""},
-			Rows: [][]string{
-				{"test points under the flow", text.Fixed(l.NLL)}, {"standard error", text.Fixed(l.SE)},
-				{"under the uniform law", text.Fixed(l.Uniform)},
-			},
-			Note: capital(l.String()) + ".",
-		})
-	}
 	if n := v.Nearest; !n.Ratio.IsNaN() {
 		heldOut := ""
 		if v.HeldOut != "" {

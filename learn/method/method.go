@@ -138,20 +138,6 @@ type Capabilities struct {
 	// Recast replaces Redraw for a method whose network serves other methods too. It returns the method that generates
 	// as `by` does; a problem with other keys of generation makes `by`. The error is a *langevin.ConfigError.
 	Recast func(by Method) (Method, error)
-
-	// Density is of a method that knows the density of what it generates, by the measure of Σ.
-	Density *Density
-}
-
-// A Density is that of what a method generates.
-type Density struct {
-	// Directions is along how many directions of a point the density needs derivatives of scores.
-	Directions int
-	// Log writes the logarithm of the density at n points x (n×d), to an error that falls with the number of steps; NaN
-	// where it cannot be followed. Scores must have room for rows×(1 + Directions) rows. It is false if they do not
-	// tell derivatives.
-	Log func(ctx context.Context, dst, x []float64, rows, steps int, pool *parallel.Pool,
-		scores func(worker int) Along) (bool, error)
 }
 
 // Leaves reports whether m noises points of a set in a way that leaves the set, so that no law on Σ
@@ -159,12 +145,6 @@ type Density struct {
 func Leaves(m Method, s constraint.Set) bool {
 	p := m.Capabilities().Noising
 	return p != nil && fewer(p.Set, s)
-}
-
-// An Along is a Score that may tell its derivatives: EvalAlong is score.Field's.
-type Along interface {
-	Score
-	EvalAlong(dst, along, x, v []float64, n, k int, t float64) bool
 }
 
 // A Trace is how far generated states are from Σ, step by step.

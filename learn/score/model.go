@@ -67,8 +67,6 @@ type Reader[T kernel.Float] interface {
 	In() int
 	// Row writes one row of input.
 	Row(dst []T, at Input)
-	// RowAlong writes the derivative of Row(dst, at) where at.X moves with velocity v: what a Pusher reads.
-	RowAlong(dst []T, at Input, v []float64)
 	// GraphRow is Row at each point of a batch: n×In, of type T. The error is a *GraphError.
 	GraphRow(at Symbols) (onnx.Value, error)
 	// Gain returns m(t), not 0: the score is m(t) times the output.

@@ -308,7 +308,7 @@ var least = map[string]string{
 	"orthogonal": "n: 2", "special_orthogonal": "n: 2", "stiefel": "n: 3, p: 1",
 	"chain":    "dim: 3, bonds: [1, 1], angles: [2], anchored: true",
 	"molecule": "atoms: 3, distances: [{atoms: [0, 1], value: 1.5}, {atoms: [1, 2], min: 1}]",
-	"arm": "robot: panda, waypoints: 2, period: 1, step: 0.5, limits: true, clearance: waypoints, aggregate: none, " +
+	"arm": "robot: panda, waypoints: 2, period: 1, step: 0.5, limits: true, clearance: waypoints, " +
 		"path: [{upright: [0, 0, 1]}], start: {joints: condition}",
 	"grid":           "case: ../../domain/grid/testdata/small.m, loads: fixed",
 	"redundant_axis": "kind: redundant_axis", "euclidean": "dim: 2",
@@ -443,7 +443,6 @@ func TestWrong(t *testing.T) {
 		"set: {kind: molecule, atoms: 3, windows: none}",
 		"set: {kind: molecule, atoms: 3, distances: [{atoms: [0, 1], value: 1, colour: red}]}",
 		"set: {kind: arm, robot: atlas, waypoints: 3}",
-		"set: {kind: arm, robot: panda, waypoints: 3, aggregate: all}",
 		"set: {kind: arm, robot: panda, waypoints: 3, limits: null}",
 		"set: {kind: arm, robot: panda, waypoints: 3, limits: zzz}",
 		"set: {kind: arm, robot: panda, waypoints: 3, step: null}",

@@ -41,7 +41,6 @@ type Arm struct {
 	Self      [][]string    `yaml:"self,omitempty" doc:"pairs of links whose spheres stay clear of each other"`
 	Margin    float64       `yaml:"margin,omitempty" bounds:"[-1e6,1e6]" doc:"added to all distances that are kept"`
 	Clearance string        `yaml:"clearance,omitempty" words:"waypoints,segments" doc:"segments: between too"`
-	Aggregate string        `yaml:"aggregate,omitempty" words:"none,paper" doc:"none unless given"`
 }
 
 // DH is a row of modified Denavit–Hartenberg parameters.
@@ -125,7 +124,6 @@ const condition = "condition"
 func arms(k Arm) (constraint.Set, error) {
 	b := armed{Arm: k}
 	b.spec.Segments = k.Clearance == "segments"
-	b.spec.Summed = k.Aggregate == "paper"
 	for _, step := range []func() error{b.robot, b.places, b.path, b.steps, b.bends, b.volume, b.obstacles} {
 		if err := step(); err != nil || b.err != nil {
 			return nil, cmp.Or(b.err, err)
@@ -613,7 +611,6 @@ func (b *armed) reach() error {
 		}
 		one := b.spec
 		one.Waypoints, one.Start, one.Goal, one.Steps, one.Segments = 1, p.start, p.goal, nil, false
-		one.Summed = false
 		set, err := trajectory.New(one)
 		if err != nil {
 			return err

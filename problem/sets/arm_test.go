@@ -134,7 +134,6 @@ func TestBadArms(t *testing.T) {
 		{"robot: panda, waypoints: 3, " + home + ", path: [{name: h, position: {z: 0.2}}]",
 			`set.start.joints: they violate "h[0]" by`},
 		{"robot: panda, waypoints: 3, self: [[panda_link1, panda_link9]]", `set.self[0]: no link "panda_link9"`},
-		{"robot: panda, waypoints: 3, aggregate: mean", "set.aggregate is mean; expected one of none, paper"},
 	} {
 		_, err := buildArm(t, "{kind: arm, "+c.keys+"}")
 		if err == nil || !strings.HasPrefix(err.Error(), c.want) {

@@ -49,8 +49,10 @@ def test_columns_decide_by_name(folder: Path) -> None:
     wanted = landing.train(problem, w, settings=TINY).generate(5)
     assert all(np.array_equal(r.generate(5), wanted) for r in runs)
     assert landing.Model(problem, settings=TINY).fit(frames[-1]).feature_names_in_.tolist() == list(columns)
-    with pytest.raises(landing.DataError, match="core"):
-        landing.check(problem, Frame({k: columns[k] for k in ("core", "bolt", "day")}))
+    assert len(problem.values(Frame(columns)).h) == runs[0].evaluate(samples=Frame(columns))["samples"] == 60
+    for use in (lambda f: landing.check(problem, f), problem.values, lambda f: runs[0].evaluate(samples=f)):
+        with pytest.raises(landing.ArrayError, match="has no column 'acme', a coordinate of the problem; its columns are core, bolt"):
+            use(Frame({k: columns[k] for k in ("core", "bolt", "day")}))
 
 
 def _maybe(name: str):

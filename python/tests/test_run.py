@@ -95,6 +95,7 @@ def test_evaluate(run: landing.Run, points: np.ndarray) -> None:
     with pytest.warns(landing.LandingWarning, match="the samples are not good: ") as told:
         e = run.evaluate(100)
     assert e.findings[0].says in str(told[0].message) and e.verdict.grade == e.grade == "not good"
+    assert all(f.remedy.call.startswith("run.resume(") for f in e.findings if f.remedy and f.remedy.verb == "go_on")
     assert e["samples"] == 100 and not e.good and e.findings and 0 < e.floor < e.distance < 1 and e.violation < 1e-12
     assert (unseen := e["verdict"]["not_judged"]) and all(n["why"] in repr(e) for n in unseen)
     assert "not good" in repr(e) and "<table>" in e._repr_html_() and len(e) == len(list(e))
@@ -135,9 +136,9 @@ def test_resume(torus, points: np.ndarray) -> None:
 def test_max_time_ends_without_an_exception(torus, points: np.ndarray) -> None:
     run = landing.train(torus, points, settings={**TINY, "train.epochs": 10**6}, max_time=3)
     assert run.state == "interrupted" and run.epoch < 10**6
-    with pytest.raises(landing.LandingError) as e:
+    with pytest.raises(landing.UsageError, match="max_time is 1e-09; expected seconds from 1 on") as e:
         landing.train(torus, points, settings=TINY, max_time=1e-9)
-    assert e.value.code == 2
+    assert e.value.key == "max_time"
 
 
 def test_conditions(folder: Path) -> None:

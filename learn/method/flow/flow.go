@@ -169,11 +169,7 @@ func (m *Method) Prior() method.Prior { return m.prior }
 func (m *Method) Gain() func(t float64) float64 { return func(float64) float64 { return m.speed } }
 
 func (m *Method) Capabilities() method.Capabilities {
-	c := method.Capabilities{Horizon: 1, Recast: m.Recast}
-	if n := m.directions(); n > 0 {
-		c.Density = &method.Density{Directions: n, Log: m.logDensity}
-	}
-	return c
+	return method.Capabilities{Horizon: 1, Recast: m.Recast}
 }
 
 // Recast is method.Capabilities.Recast: a flow may be followed by other steps.

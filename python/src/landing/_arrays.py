@@ -86,16 +86,22 @@ def coordinates(problem: str) -> list[str]:
     return [n.strip(" -\"'") for n in re.split(r"[,\n]", named[1].strip("[] \n")) if n.strip()] if named else []
 
 
-def chosen(columns: list[str], problem: str) -> list[str]:
+def chosen(columns: list[str], problem: str, what: str) -> list[str]:
     """Returns the columns of a frame that a problem reads, in its order: coordinates with names, then a condition.
 
     Coordinates have the names of set.names; those of places are latitude and longitude.
+
+    Raises:
+        ArrayError: it has some of the coordinates, and not all.
     """
     lower = [name.lower() for name in columns]
     places = coordinates(problem)
     if re.search(r"""kind["']?:\s*["']?earth""", problem) and "latitude" in lower and "longitude" in lower:
         places = [columns[lower.index(name)] for name in ("latitude", "longitude")]
-    if not places or not all(name in columns for name in places):
+    missing = [name for name in places if name not in columns]
+    if missing and len(missing) < len(places):
+        raise ArrayError(f"{what} has no column {missing[0]!r}, a coordinate of the problem; its columns are {', '.join(columns)}")
+    if not places or missing:
         return columns
     given = problem.partition("condition")[2]
     return places + [n for n in columns if n not in places and re.search(rf"\b{re.escape(n)}\b", given)]
@@ -113,8 +119,14 @@ def table(data: Any, columns: list[str], what: str) -> bytes:
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(columns)
-    writer.writerows(zip(*(np.asarray(data[name]).tolist() for name in columns)))
+    writer.writerows(zip(*(numbers(data[name], f"{what}[{name!r}]", least=1).tolist() for name in columns)))
     return out.getvalue().encode()
+
+
+def ordered(data: Any, problem: str, what: str) -> Any:
+    """Returns a frame with the columns that a problem reads alone, in its order; anything else as it is."""
+    columns = names(data)
+    return data if columns is None else data[chosen(columns, problem, what)]
 
 
 def stored(data: Any, what: str, folder: Path, name: str, problem: str) -> Path:
@@ -125,7 +137,7 @@ def stored(data: Any, what: str, folder: Path, name: str, problem: str) -> Path:
     columns = names(data)
     if columns is None:
         return keep(numbers(data, what), folder, name)
-    text = table(data, chosen(columns, problem), what)
+    text = table(data, chosen(columns, problem, what), what)
     path = _place(folder, name, hashlib.sha256(text), ".csv")
     if not path.exists():
         write(path, text)

@@ -268,7 +268,7 @@ class _Engine:
 
     def __init__(self, rank: int, size: int, device: torch.device, precision: str) -> None:
         self.rank, self.size, self.device, self.precision = rank, size, device, precision
-        self.control = dist.new_group(backend="gloo", timeout=timedelta(days=7)) if size > 1 else None
+        self.control: Any = dist.new_group(backend="gloo", timeout=timedelta(days=7)) if size > 1 else None
         self.turn = 0
         self.source: _Source | None = None
         self.model: _Model | None = None

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import re
+import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
@@ -94,9 +95,43 @@ class Interrupted(KeyboardInterrupt):
         super().__init__("interrupted" if run is None else f"interrupted; all is kept in {run.path}: run.resume() goes on")
         self.run = run
 
+        if not isinstance(sys.excepthook, _Uncaught):
+            sys.excepthook = _Uncaught(sys.excepthook)
+
     def __reduce__(self) -> tuple[type[Interrupted], tuple[Any]]:
         """Lets worker processes send it: it is made of its run again."""
         return type(self), (self.run,)
+
+
+class _Uncaught:
+    """Ends Python with exit code 130 if nobody catches an Interrupted: by itself it does so for KeyboardInterrupt alone."""
+
+    def __init__(self, hook: Any) -> None:
+        self.hook = hook
+
+    def __call__(self, kind: type[BaseException], *more: Any) -> None:
+        self.hook(kind, *more)
+        if issubclass(kind, Interrupted) and not hasattr(sys, "ps1"):  # which interactive sessions have
+            raise SystemExit(130)
+
+
+# Flags of the program in its messages become arguments of this package; whole command lines stay.
+_FLAG = re.compile(r"(landing [a-z]+ [^;:,)\n]*)|--set (?:([\w.]+)=)?([^\s:,;)]+)(:?)|(?<!\w)--([a-z-]+)( [A-Z]{2,})?")
+_RENAMED = {"for": "budget", "timeout": "max_time", "number": "n", "hide-condition": "hide_condition", "set": "settings"}
+
+
+def arguments(text: str) -> str:
+    """Returns a message of the program with arguments in place of flags."""
+    def named(m: re.Match[str]) -> str:
+        command, key, value, prefix, flag, file = m.groups()
+        if command:
+            return str(command)
+        if not flag:
+            told = "…" if not key else value if re.fullmatch(r"[-+.\de]+", value) else repr(value)
+            return "settings:" if prefix else f"settings={{{key or value!r}: {told}}}"
+        name = _RENAMED.get(flag, flag)
+        return f"{name}={file.strip()}" if file else "force=True" if flag == "force" else name
+    return _FLAG.sub(named, text)
 
 
 @contextmanager
@@ -129,13 +164,15 @@ def of(fault: Mapping[str, Any], result: Any = None) -> LandingError:
     code = int(fault.get("code", 1))
     kind = str(fault.get("kind", ""))
     made = _BY_CODE.get(code) or _BY_KIND.get(kind) or (DataError if code == 3 else LandingError)
+    text = str(fault.get("message", ""))
+    flag = re.match(r"--(?!set\b)([a-z-]+)", text)
     return made(
-        str(fault.get("message", "")) or "failed without a message",
+        arguments(text) or "failed without a message",
         code=code,
         kind=kind,
         file=fault.get("file"),
         line=fault.get("line"),
-        key=fault.get("key"),
+        key=fault.get("key") or (_RENAMED.get(flag[1], flag[1]) if flag and code == 2 else None),
         result=result,
     )
 

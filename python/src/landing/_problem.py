@@ -220,7 +220,7 @@ class Problem:
         """Evaluates the constraints at points, n×d."""
         with self._written() as (source, more), TemporaryDirectory(prefix="landing-") as folder:
             rows, out = Path(folder) / "points.npy", Path(folder) / "values.npy"
-            _arrays.write(rows, _arrays.numbers(points, "points"))
+            _arrays.write(rows, _arrays.numbers(_arrays.ordered(points, self._text(), "points"), "points"))
             with called(rows, "points"):
                 told, _ = call(["dev", "values"], [*more, f"--data={rows}", f"--output={out}"], [source])
             all_ = _arrays.read(out)

@@ -19,7 +19,7 @@ from collections.abc import Callable, Sequence
 from typing import IO, Any
 
 from ._binary import binary
-from ._errors import BinaryError, LandingError, LandingWarning, of
+from ._errors import BinaryError, LandingError, LandingWarning, arguments, of
 
 log = logging.getLogger("landing")
 
@@ -168,10 +168,10 @@ def _event(line: bytes) -> Event | None:
 
 def _tell(event: Event) -> None:
     """Warnings of the binary become warnings of Python; all else goes to the logger "landing"."""
-    message = str(event.get("message", ""))
+    message = arguments(str(event.get("message", "")))
     if event.get("level") == "warning":
         warn(message)
-    else:
+    elif not message.startswith("Try: landing "):  # help on flags
         log.info(message)
 
 

@@ -6,6 +6,8 @@ import dataclasses
 from collections.abc import Mapping
 from typing import Any, Literal, TypeVar
 
+from ._errors import arguments
+
 __all__ = ["CheckFinding", "Finding", "Grade", "Metric", "Remedy", "Verdict", "record"]
 
 Record = TypeVar("Record")
@@ -15,7 +17,8 @@ Grade = Literal["good", "usable", "not good", "not decided"]
 def record(kind: type[Record], told: Mapping[str, Any]) -> Record:
     """Returns a record of an object that the program printed; a later program may print more."""
     known = {f.name for f in dataclasses.fields(kind)}  # type: ignore[arg-type]
-    return kind(**{k: v for k, v in told.items() if k in known and v is not None})
+    texts = {k: arguments(told[k]) for k in ("message", "says") if k in told}
+    return kind(**{k: v for k, v in {**told, **texts}.items() if k in known and v is not None})
 
 
 @dataclasses.dataclass(frozen=True)
@@ -60,7 +63,7 @@ class Metric:
 
 @dataclasses.dataclass(frozen=True)
 class Remedy:
-    """What to do about a finding; command is its command line."""
+    """What to do about a finding: command is its command line, call the same in Python."""
 
     command: str = ""
     verb: str = ""
@@ -71,6 +74,18 @@ class Remedy:
     settings: list[str] = dataclasses.field(default_factory=list)
     seconds: float | None = None
     force: bool = False
+
+    @property
+    def call(self) -> str:
+        """What to call, where `run` is the run; the command line if this package has no such function."""
+        f = {"train": "landing.train", "go_on": "run.resume", "evaluate": "run.evaluate", "report": "run.evaluate",
+             "generate": "run.generate", "check": "landing.check"}.get(self.verb)
+        if f is None or self.variant:
+            return self.command
+        settings = dict(s.split("=", 1) for s in self.settings)
+        told = [repr(file) for file in (self.problem, self.data) if file]
+        told += [f"settings={settings}"] * bool(settings) + [f"budget={self.seconds:g}"] * bool(self.seconds)
+        return f"{f}({', '.join(told)})"
 
 
 @dataclasses.dataclass(frozen=True)

@@ -6,6 +6,7 @@ import importlib
 import json
 import math
 import os
+import re
 import shutil
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
@@ -275,6 +276,9 @@ class Run:
         with self._asked(condition) as asked, TemporaryDirectory(prefix="landing-") as folder:
             # Under one condition, or none, the numbers of samples are those of the call: it can be cut.
             each = n if condition is not None or given is not None else max(1, _MOST_NUMBERS // self.dim)
+            if isinstance(given, str) and not Path(given).is_file() or not isinstance(given, (str, os.PathLike, Mapping, type(None))):
+                raise UsageError(f"given is {given!r:.80}; expected a file, or a dict such as {{'inequality': [f]}}, which keeps "
+                                 "samples with f(x) <= 0", key="given")
             if isinstance(given, Mapping):  # JSON is YAML
                 file = Path(folder) / "given.yaml"
                 names = self.condition_names
@@ -282,7 +286,7 @@ class Run:
                 given = file
             if given is not None:
                 options.append(f"--given={os.fspath(given)}")
-            self._room(n, each)
+            self._room(n)
             parts: list[Array] = []
             with Bar("generating", "sample", progress, total=None if condition is not None else n) as bar:
                 for done in range(0, n, each):
@@ -502,6 +506,7 @@ class Run:
 
     def _ordered(self, samples: Any) -> Any:
         """Returns a frame of samples with the condition, by its names, behind the point."""
+        samples = _arrays.ordered(samples, self.config, "samples")
         columns, given = _arrays.names(samples), self.condition_names
         if columns is None or not given:
             return samples
@@ -509,10 +514,8 @@ class Run:
             raise ArrayError(f"samples has no column {missing[0]!r}, of the run's condition {', '.join(given)}")
         return samples[[name for name in columns if name not in given] + given]
 
-    def _room(self, n: int, each: int) -> None:
-        """Refuses a call that is cut and whose samples would not fit in memory when all is done."""
-        if n <= each:
-            return
+    def _room(self, n: int) -> None:
+        """Refuses a call whose samples would not fit in memory when all is done."""
         size = 8 * n * self.dim
         try:
             fits = size <= _memory()
@@ -625,7 +628,7 @@ class Evaluation(Mapping[str, Any]):
 
     def _rows(self) -> list[tuple[str, str]]:
         rows: list[tuple[str, str]] = [("verdict", self.grade)]
-        rows += [(f.code, f.says + (f" → {f.remedy.command}" if f.remedy else "")) for f in self.findings]
+        rows += [(f.code, f.says + (f" → {f.remedy.call}" if f.remedy else "")) for f in self.findings]
         rows += [("not judged", f"{n['code']}: {n['why']}") for n in self._told["verdict"].get("not_judged") or []]
         rows.append(("samples", f"{self['samples']}, {self['failed']} failed"))
         if self._compared():
@@ -730,13 +733,12 @@ def _whole(value: Any, what: str, least: int = 0, most: int = 2**63 - 1) -> int:
 def _times(budget: float | str | None, max_time: float | str | None) -> list[str]:
     """Returns options of durations: seconds, or text such as 1h30m."""
     out = []
-    for option, value in (("for", budget), ("timeout", max_time)):
+    for name, option, value in (("budget", "for", budget), ("max_time", "timeout", max_time)):
         if value is None:
             continue
-        if not isinstance(value, str):
-            if not math.isfinite(value) or value <= 0:
-                raise UsageError(f"a time of {value} s; expected seconds above 0, or text such as '5m'")
-            value = f"{float(value):.9f}s"
+        if not (re.fullmatch(r"(\d+\.?\d*(h|m|s|ms))+", value) if isinstance(value, str) else 1 <= value < math.inf):
+            raise UsageError(f"{name} is {value!r}; expected seconds from 1 on, or text such as '5m'", key=name)
+        value = value if isinstance(value, str) else f"{float(value):.9f}s"
         out.append(f"--{option}={value}")
     return out
 

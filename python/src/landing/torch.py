@@ -163,6 +163,14 @@ class Score(nn.Module):
 class _Reading(nn.Module):
     """How rows are made of points: score.Reading of the sources, in float64."""
 
+    centre: Tensor
+    scale: Tensor
+    moves: Tensor
+    times: Tensor
+    gain: Tensor
+    b: Tensor
+    v: Tensor
+
     def __init__(self, told: dict[str, Any]) -> None:
         super().__init__()
         d = told["dim"]
@@ -268,6 +276,10 @@ class _Aligned(_MLP):
     """An MLP of a molecule laid on a reference, whose output is turned back: package learn/score/aligned."""
 
     STRETCH = 0.2  # Å: unit of distances of pairs
+    reference: Tensor
+    pairs: Tensor
+    torsions: Tensor
+    rest: Tensor
 
     def __init__(self, told: dict[str, Any], weights: dict[str, Tensor], constants: dict[str, Tensor]) -> None:
         super().__init__(told, weights, constants)
