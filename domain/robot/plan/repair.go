@@ -67,8 +67,8 @@ func (pl *Planner) Relax(q []float64, passes int, keeps func(q []float64) bool) 
 	}
 }
 
-// Stand moves an end of a motion, 0 the start and 1 the goal, to a near posture that p allows, with the margin and 0.003 m more; false if it finds
-// none. Its random numbers are a function of (seed, query, end).
+// Stand moves an end of a motion, 0 the start and 1 the goal, to a near posture that p allows, with the margin and
+// 0.003 m more; false if it finds none. Its random numbers are a function of (seed, query, end).
 func (pl *Planner) Stand(p Problem, q []float64, end int, seed, query uint64) bool {
 	pl.retarget(p)
 	s := [2]*solver{pl.start, pl.goal}[end]
