@@ -46,7 +46,7 @@ const (
 	Condition   Code = "condition"    // another law given the condition
 	Nearby      Code = "nearby_rows"  // rows with near conditions are nearer to the law given the condition
 	Observables Code = "observables"  // an observable has another law
-	Planes      Code = "planes"       // samples between the groups of rows in the plane of two observables, or the reverse
+	Planes      Code = "planes"       // by two observables samples lie between the groups of rows
 	AnotherLaw  Code = "another_law"  // the energy test
 	Overfit     Code = "overfit"      // samples nearer to training rows than held-out rows are
 	TooShort    Code = "too_short"    // training ended before it was done
@@ -143,8 +143,8 @@ var measures = map[Code]measure{
 	Violation: {"violation", 0}, Failed: {shares, 0}, StartLaw: {functions, 0.05}, Chains: {"", math.NaN()},
 	Stray: {shares, 0.05}, MissedMode: {shares, 0.05}, Copies: {shares, 0.01}, Walls: {shares, 0.05},
 	Spread: {functions, 0.1}, Blur: {"times the distance of held-out rows", math.NaN()}, KindOfData: {shares, 0.05},
-	Condition: {functions, 0.1}, Nearby: {"times the distance of rows with near conditions", 1},
-	Observables: {functions, 0.1}, Planes: {shares, 0.05}, AnotherLaw: {functions, 0.1},
+	Condition: {functions, 0.1}, Nearby: {"times the distance of rows with near conditions", 1}, Planes: {shares, 0.05},
+	Observables: {functions, 0.1}, AnotherLaw: {functions, 0.1},
 	Overfit: {shares, math.NaN()}, TooShort: {"", math.NaN()},
 }
 
