@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strconv"
 
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/stat"
@@ -120,7 +119,8 @@ func (j *judge) planes() {
 			says = fmt.Sprintf("%s of the %s (%s to %s) lie where %s are rare by two observables together, most often "+
 				"%s: further from them than %s of these are from each other; the furthest has %s", text.Percent(excess),
 				names[0], text.Percent(lo), text.Percent(hi), names[1],
-				of(pairs[floats.MaxIdx(in)], func(a axis) string { return strconv.Quote(a.name) }), text.Percent(1-r.own),
+				of(pairs[floats.MaxIdx(in)], func(a axis) string { return fmt.Sprintf("%q", a.name) }),
+				text.Percent(1-r.own),
 				of(pairs[at[i]], func(a axis) string { return fmt.Sprintf("%q %.3g", a.name, a.values[x][i]) }))
 		}
 	}

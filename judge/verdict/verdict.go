@@ -156,8 +156,8 @@ const Alarm = 0.018
 // (Wall.Differs), that of start_law and condition by their tests. That of another_law is the largest:
 // it sees what the others do not, and is bound by EnergySDs besides.
 var levels = map[Code]float64{
-	AnotherLaw: 0.009, Observables: 0.001, Planes: 0.001, Spread: 0.001, MissedMode: 0.001, Stray: 0.0005, Copies: 0.0005,
-	Walls: 0.001, StartLaw: 0.001, Condition: 0.001, Nearby: 0.001,
+	AnotherLaw: 0.009, Observables: 0.001, Planes: 0.001, Spread: 0.001, MissedMode: 0.001, Stray: 0.0005,
+	Copies: 0.0005, Walls: 0.001, StartLaw: 0.001, Condition: 0.001, Nearby: 0.001,
 }
 
 // Level returns the chance of a false alarm of a code, 0 for one that is no test.
