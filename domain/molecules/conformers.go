@@ -167,7 +167,7 @@ func (c *conformers) contacts(x []float64) []domain.Finding {
 	}
 	share, p := float64(n)/float64(len(r)), metric.FisherTest(n, len(r), 0, len(own))
 	f := domain.Finding{Name: "contacts", Verdict: "Atoms of samples keep the distances of the data",
-		Note: fmt.Sprintf("Of atoms more than %d bonds apart, by their distance less their covalent radii; a contact is "+
+		Note: fmt.Sprintf("Of atoms more than %d bonds apart, by their distance less covalent radii; a contact is "+
 			"nearer than in any row of the data by %g Å.", adjacent, nearer),
 		Measures: []domain.Measure{{Name: "share", Samples: metric.Float(share), Noise: metric.NaN,
 			PValue: metric.Float(p)}}}
