@@ -96,9 +96,9 @@ train: {epochs: 1}
 		{"auto", "[1.4, -0.9, 0]", "repair", "no stated law"}, // beside the start
 		{"repair", "[1.4, -0.9, 0]", "repair", "no stated law"},
 		{"auto", "[-1.4, 0, 0]", "rejection", "the run's law"}, // far from all motions
-		{"auto", "[1.7, -1, 0]", "", "no point of the set"},    // at the start
-		{"rejection", "[1.7, -1, 0]", "", "no point of the set"},
-		{"repair", "[1.7, -1, 0]", "", "no point of the set"},
+		{"auto", "[1.7, -1, 0]", "", "repair found 0 of 3"},    // at the start
+		{"rejection", "[1.7, -1, 0]", "", "rejection found 0 of 3"},
+		{"repair", "[1.7, -1, 0]", "", "it touches something"},
 	} {
 		file("g.yaml", "obstacles: [{sphere: "+c.ball+", radius: 0.05}]\ndraw: "+c.draw+"\n")
 		args := []string{"generate", "r", "--given", "g.yaml", "-n", "3", "-o", "s.npy", "--force", "--json"}
