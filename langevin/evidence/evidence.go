@@ -188,11 +188,11 @@ type Use int
 const (
 	forStarts Use = iota
 	forNear
-	_ // was that of a check that is gone: the streams of the others stay
+	_ // of a check that is gone, as below: the streams of the others stay
 	ForKinks
 	ForVanishing
 	ForRanks
-	ForBends
+	_
 	ForWalks
 	ForFiniteness Use = 9
 )
