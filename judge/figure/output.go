@@ -2,17 +2,12 @@ package figure
 
 import (
 	"bytes"
-	"cmp"
-	"encoding/binary"
 	"encoding/xml"
 	"fmt"
-	"image"
 	"image/color"
 	"image/png"
 	"io"
-	"maps"
 	"math"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -153,82 +148,7 @@ func (s *scene) writePNG(w io.Writer, widthPx int) error {
 	for _, i := range s.items {
 		i.png(c)
 	}
-	var img image.Image = c.Image()
-	if rgba, ok := img.(*image.RGBA); ok && s.flat() {
-		img = paletted(rgba)
-	}
-	return png.Encode(w, img)
-}
-
-// flat reports whether the scene is drawn in few inks.
-func (s *scene) flat() bool {
-	for _, i := range s.items {
-		switch i.(type) {
-		case shape, dots, cells, label:
-		default:
-			return false
-		}
-	}
-	return true
-}
-
-// paletted returns the image in at most 256 colours, which makes files of flat figures a third as large. Colours are
-// put in cells of 8×8×8 levels. The 256 fullest cells stay, each as its most frequent colour, so that inks are exact;
-// the others become the nearest that stays.
-func paletted(src *image.RGBA) *image.Paletted {
-	pixels := src.Bounds().Dx() * src.Bounds().Dy()
-	type run struct { // of pixels of one colour: most neighbours are alike
-		colour uint32
-		n      int
-	}
-	var runs []run
-	count := map[uint32]int{}
-	for i := 0; i < pixels; {
-		r := run{colour: binary.BigEndian.Uint32(src.Pix[4*i:])}
-		for ; i < pixels && binary.BigEndian.Uint32(src.Pix[4*i:]) == r.colour; i++ {
-			r.n++
-		}
-		runs = append(runs, r)
-		count[r.colour] += r.n
-	}
-	frequent := func(a, b uint32) int { return cmp.Or(cmp.Compare(count[b], count[a]), cmp.Compare(a, b)) }
-	type cell struct {
-		total int
-		best  uint32
-	}
-	cells := map[uint32]*cell{}
-	for _, c := range slices.SortedFunc(maps.Keys(count), frequent) {
-		k := c & 0xf8f8f8f8
-		if cells[k] == nil {
-			cells[k] = &cell{best: c}
-		}
-		cells[k].total += count[c]
-	}
-	fullest := slices.SortedFunc(maps.Values(cells), func(a, b *cell) int {
-		return cmp.Or(cmp.Compare(b.total, a.total), cmp.Compare(a.best, b.best))
-	})
-	var palette color.Palette
-	for _, c := range fullest[:min(len(fullest), 256)] {
-		palette = append(palette, unpack(c.best))
-	}
-	index := map[uint32]uint8{}
-	for c := range count {
-		index[c] = uint8(palette.Index(unpack(c)))
-	}
-	dst := image.NewPaletted(src.Bounds(), palette)
-	i := 0
-	for _, r := range runs {
-		ink := index[r.colour]
-		for range r.n {
-			dst.Pix[i] = ink
-			i++
-		}
-	}
-	return dst
-}
-
-func unpack(c uint32) color.RGBA {
-	return color.RGBA{uint8(c >> 24), uint8(c >> 16), uint8(c >> 8), uint8(c)}
+	return png.Encode(w, c.Image())
 }
 
 // point turns a scene point into the canvas's, whose y runs up.
