@@ -156,6 +156,7 @@ func TestKernelWarning(t *testing.T) {
 		"": was,
 		"avx2 kernels on amd64, here are portable on amd64": {Arch: "amd64", Kernel: "portable"},
 		"avx2 kernels on amd64, here are avx2 on arm64":     {Arch: "arm64", Kernel: "avx2"},
+		"on amd64, here are avx2 on amd64, fused":           {Arch: "amd64, fused", Kernel: "avx2"},
 		"ran as float32 and run as bfloat16 here": {Arch: "amd64", Kernel: "avx2",
 			Products: map[string]string{"bfloat16": "bfloat16"}},
 	} {

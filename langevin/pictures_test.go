@@ -2,6 +2,7 @@ package langevin
 
 import (
 	"flag"
+	"fmt"
 	"image/color"
 	"math"
 	"os"
@@ -72,6 +73,105 @@ func TestPictures(t *testing.T) {
 	}); len(left) < 30 {
 		t.Errorf("%d of 300 paths reached the other half of the curve", len(left))
 	}
+
+	// One step from the same point with the same noise: along the tangent alone, and landed.
+	long := Schedule{N: 1, T: 1, SigmaMin: 0.25, SigmaMax: 0.25}
+	a, b := point(0.12)
+	from := slices.Repeat([]float64{a, b}, 12)
+	step := func(landing Landing) []float64 {
+		return at(run(&Process{Set: curve, Method: OLLA, Schedule: long, Landing: landing, NoTerminal: true}, from), 1)
+	}
+	moved, landed := step(Landing{Explicit: true, Rate: 1e-9}), step(Landing{})
+	var piece []float64
+	for i := 0; i < len(all); i += 2 {
+		if math.Hypot(all[i]-a, all[i+1]-b) < 0.6 {
+			piece = append(piece, all[i], all[i+1])
+		}
+	}
+	draw("step", figure.Scatter(figure.ScatterOptions{Axes: []string{"x", "y"}}, 2,
+		figure.PointLayer{Name: "the set Σ", Points: piece, Color: color.Gray{Y: 200}, Radius: 1.4},
+		figure.PointLayer{Name: "after the tangential move", Points: moved, Radius: 2.6},
+		figure.PointLayer{Name: "after landing", Points: landed, Radius: 2.6},
+		figure.PointLayer{Name: "before the step", Points: from[:2], Radius: 4.5}))
+	farthest := func(x []float64) (most float64) {
+		for i := 0; i < len(x); i += 2 {
+			most = max(most, math.Abs(constraint.Values(curve, x[i:i+2])[0]))
+		}
+		return most
+	}
+	if off, on := farthest(moved), farthest(landed); !(on < off/4) {
+		t.Errorf("after a step |h| is at most %.2g, after landing %.2g", off, on)
+	}
+
+	// Two modes on the circle, with the exact score: of a wrapped normal law each.
+	circle := &Process{Set: zoo.Sphere{D: 2}, Method: OLLA,
+		Schedule: Schedule{N: 200, T: 4, SigmaMin: 0.1, SigmaMax: 1.5}}
+	modes, start := [2]float64{-1, 1.2}, [2]float64{0.04, 0.01} // angles, variances
+	passed := make([]float64, circle.Schedule.N+1)
+	for k := range circle.Schedule.N {
+		passed[k+1] = passed[k] + circle.Schedule.Tau(k)
+	}
+	score := scoreFunc(func(dst, x, _ []float64, t float64) {
+		q, dq := 0.0, 0.0
+		for m := -12; m <= 12; m++ {
+			for i, mode := range modes {
+				v := start[i] + passed[int(math.Round(t/circle.Schedule.Dt()))]
+				u := math.Atan2(x[1], x[0]) - mode + 2*math.Pi*float64(m)
+				w := math.Exp(-u*u/(2*v)) / math.Sqrt(v)
+				q, dq = q+w, dq-u/v*w
+			}
+		}
+		dst[0], dst[1] = -2*dq/q*x[1], 2*dq/q*x[0]
+	})
+	const count = 4000
+	samples, failed := make([]float64, 2*count), make([]bool, count)
+	prior, _ := UniformPrior(circle)
+	testkit.Must(NewSimulator(circle, pool, 64).Backward(t.Context(), samples, failed, 0, 1, prior,
+		func(int) Score { return score }))
+	var data []float64
+	for i := range count {
+		φ := modes[i%2] + math.Sqrt(start[i%2])*math.Sqrt2*math.Erfinv((2*float64(i)+1)/count-1)
+		data = append(data, math.Cos(φ), math.Sin(φ))
+	}
+	angles := func(x []float64) (degrees []float64) {
+		for i := 0; i < len(x); i += 2 {
+			degrees = append(degrees, math.Atan2(x[i+1], x[i])*180/math.Pi)
+		}
+		return degrees
+	}
+	noise := angles(at(run(circle, data), circle.Schedule.N))
+	draw("backward", figure.Histogram(figure.HistogramOptions{XLabel: "angle on the circle, degrees", Lo: -180, Hi: 180,
+		Bins: 60}, figure.Column{Name: "end of the forward walk", Values: noise},
+		figure.Column{Name: "samples", Values: angles(samples)},
+		figure.Column{Name: "data", Values: angles(data), Thin: true}))
+	between := 0
+	for _, φ := range angles(samples) {
+		if φ < -110 || φ > 110 {
+			between++
+		}
+	}
+	if between > count/100 {
+		t.Errorf("%d of %d samples are between the modes", between, count)
+	}
+
+	// Walks in a square meet its walls.
+	room := &Process{Set: testkit.Must(zoo.NewBox([]float64{0, 0}, []float64{1, 1})), Method: ULLA, Friction: 1,
+		Schedule: Schedule{N: 60, T: 3, SigmaMin: 1, SigmaMax: 1}}
+	walks := run(room, slices.Repeat([]float64{0.5, 0.5}, 3))
+	var tracks []figure.Series
+	for i := range walks.Count {
+		s := figure.Series{Name: fmt.Sprint("walk ", i+1)}
+		for k := range room.Schedule.N + 1 {
+			p := walks.At(i, k)
+			s.X, s.Y = append(s.X, p[0]), append(s.Y, p[1])
+			if min(p[0], p[1]) < 0 || max(p[0], p[1]) > 1 {
+				t.Errorf("walk %d leaves the square at step %d: %v", i, k, p)
+			}
+		}
+		tracks = append(tracks, s)
+	}
+	tracks = append(tracks, figure.Series{Name: "the walls", X: []float64{0, 1, 1, 0, 0}, Y: []float64{0, 0, 1, 1, 0}})
+	draw("mirror", figure.Lines(figure.LineOptions{XLabel: "x", YLabel: "y"}, tracks...))
 
 	series := func(name string, p *Process) figure.Series {
 		p.NoTerminal = true

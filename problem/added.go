@@ -41,13 +41,17 @@ type Added struct {
 	whole constraint.Set // with the entries of arms and molecules
 }
 
-// An Observation is a measured number of a point: the likelihood is exp(−(expr − value)²/(2 sd²)).
+// An Observation is a measured number of a point: the likelihood is exp(−(number − value)²/(2 sd²)).
 type Observation struct {
 	Name  string  `yaml:"name,omitempty"`
-	Expr  string  `yaml:"expr"`
+	Expr  string  `yaml:"expr,omitempty"`
+	Atoms []any   `yaml:"atoms,omitempty"` // of a molecule, instead: two for a distance, Å; 3, 4 for an angle, degrees
 	Value float64 `yaml:"value"`
 	SD    float64 `yaml:"sd"`
 }
+
+// coordinates are the keys of a molecule's set by how many atoms their entries have.
+var coordinates = map[int]string{2: "distances", 3: "angles", 4: "dihedrals"}
 
 // mostAdded bounds the formulas of each kind in a file.
 const mostAdded = 64
@@ -83,6 +87,9 @@ func LoadAdded(data []byte, origin string) (*Added, error) {
 		}
 		if a.origin[at+".value"] == "" {
 			return nil, a.key(at+".value", nil, "the number that was measured")
+		}
+		if (o.Expr == "") == (o.Atoms == nil) || o.Atoms != nil && coordinates[len(o.Atoms)] == "" {
+			return nil, a.fault(at, "expected expr, or atoms: two of a distance, three of an angle, four of a dihedral")
 		}
 		if o.Name == "" {
 			o.Name = fmt.Sprintf("observe[%d]", i)
@@ -141,22 +148,37 @@ func (a *Added) Build(p *Problem, set constraint.Set, names []string) (*particle
 		}
 		hard = append(hard, s)
 	}
-	var residuals []formula.Component
-	for _, o := range a.Observe {
-		residuals = append(residuals, formula.Component{Name: o.Name, Expr: fmt.Sprintf("%s = %v", o.Expr, o.Value)})
-		cut.SD = append(cut.SD, o.SD)
-	}
-	if residuals != nil {
-		s, err := make(residuals, nil, "observe")
+	whole := a.whole
+	for i, o := range a.Observe {
+		key := coordinates[len(o.Atoms)]
+		var s constraint.Set
+		var err error
+		if key == "" {
+			key = "observe"
+			s, err = make([]formula.Component{{Name: o.Name, Expr: fmt.Sprintf("%s = %v", o.Expr, o.Value)}}, nil, key)
+		} else {
+			c := sets.Internal{Name: o.Name, Atoms: o.Atoms, Value: o.Value}
+			s, err = a.beside(p, set, map[string]any{key: []sets.Internal{c}})
+		}
+		at := fmt.Sprintf("observe[%d]", i)
+		var e *KeyError
+		if errors.As(err, &e) {
+			e.Key = at + strings.TrimPrefix(strings.TrimPrefix(e.Key, key), "[0]")
+			e.Origin = a.where(e.Key)
+		}
 		if err != nil {
 			return nil, err
 		}
-		if n := len(s.Equalities()); n != len(residuals) {
-			return nil, a.fault("observe", "%d numbers in %d entries; expected one number of each entry (x is the "+
-				"whole point, x[0] its first coordinate)", n, len(residuals))
+		if n := len(s.Equalities()); n != 1 {
+			return nil, a.fault(at, "%d numbers; expected one number of each entry (x is the whole point, x[0] its "+
+				"first coordinate)", n)
 		}
-		hard = append(hard, s)
+		if len(o.Atoms) > 2 {
+			o.SD *= math.Pi / 180
+		}
+		hard, cut.SD = append(hard, s), append(cut.SD, o.SD)
 	}
+	a.whole = whole // without what is observed
 	cut.Set = constraint.All(hard...)
 	return cut, nil
 }

@@ -2,8 +2,10 @@ package kernel
 
 import (
 	"errors"
+	"math"
 	"os"
 	"os/exec"
+	"runtime"
 	"strings"
 	"syscall"
 	"testing"
@@ -42,6 +44,19 @@ func TestNotice(t *testing.T) {
 	}
 	if (Notice() != "") != (len(available()) == 0 && os.Getenv("LANDING_KERNEL") == "") {
 		t.Errorf("here: %q", Notice())
+	}
+}
+
+// The architecture says whether products and sums are fused, as in a loop over numbers.
+func TestArch(t *testing.T) {
+	x, y, z := fill[float64](50, 1), fill[float64](50, 2), fill[float64](50, 3)
+	fused := true
+	for i := range x {
+		fused = fused && x[i]*y[i]+z[i] == math.FMA(x[i], y[i], z[i])
+	}
+	t.Log(Arch())
+	if want := map[bool]string{true: runtime.GOARCH + ", fused", false: runtime.GOARCH}[fused]; Arch() != want {
+		t.Errorf("%q, want %q", Arch(), want)
 	}
 }
 

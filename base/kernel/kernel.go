@@ -125,6 +125,18 @@ func Name() string {
 	return active.name
 }
 
+// Arch returns the architecture that this program was built for. It says where Go's compiler fused products and sums,
+// which changes last bits: "arm64, fused" instead of "arm64".
+func Arch() string {
+	if x := 0x1p-30; multiplyAdd(1+x, 1-x, -1) != 0 { // 1 − x² rounds to 1
+		return runtime.GOARCH + ", fused"
+	}
+	return runtime.GOARCH
+}
+
+//go:noinline
+func multiplyAdd(x, y, z float64) float64 { return x*y + z }
+
 // use returns the assembly for T, or nil.
 func use[T Float]() *impl {
 	if unsafe.Sizeof(T(0)) != 4 {

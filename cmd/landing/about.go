@@ -105,7 +105,7 @@ func runVersion(_ context.Context, a *app, _ noFlags, _ []string) (answer, error
 			fmt.Fprintf(w, "commit %s of %s%s\n", v.Commit, v.Time, changed)
 		}
 		m := v.Machine
-		fmt.Fprintf(w, "%s %s/%s\n%s, %d cores, %d workers, %s kernels\n", v.Go, v.OS, v.Arch, m.CPU, m.Cores,
+		fmt.Fprintf(w, "%s %s/%s\n%s, %d cores, %d workers, %s kernels\n", v.Go, v.OS, m.Arch, m.CPU, m.Cores,
 			v.Workers, m.Kernel)
 		for _, p := range slices.Sorted(maps.Keys(m.Products)) {
 			fmt.Fprintf(w, "products in %s run in %s\n", p, m.Products[p])

@@ -54,7 +54,8 @@ was made. The file has the bytes that one process would have written, in any for
 appears whole or not at all, and memory does not grow with it.
 
 Parts made with several kinds of kernels or architectures (landing version: avx2 on amd64, neon on arm64)
-may differ from one machine's in the last bits; --same-bits refuses them.`,
+may differ from one machine's in the last bits; --same-bits refuses them. A program that "go install" built
+for arm64 has an architecture of its own, "arm64, fused".`,
 		Example: "  landing generate runs/volcano-001 -n 10000000 --shard 1/2 -o samples.npy\n" +
 			"  landing generate runs/volcano-001 -n 10000000 --shard 2/2 -o samples.npy\n" +
 			"  landing merge samples.npy.parts",

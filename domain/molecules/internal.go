@@ -74,9 +74,10 @@ func newInternal(in domain.Input) (*domain.Domain, error) {
 	}
 	d.Lay, d.Unit, d.PerUnit, d.Rounded = nil, "", 0, nil // distances are of points
 	if o := d.Observables; o != nil {
-		values, marks := o.Values, d.Distance.Marks
+		values, name := o.Values, d.Distance.Name
 		o.Values = func(dst, x []float64, n int) { values(dst, set.Placed(x[:n*set.Dim()]), n) }
-		d.Distance.Marks = func(x []float64) []float64 { return marks(set.Placed(x)) }
+		d.Distance = o.Distance(set.Dim(), in.Pool) // of points: that of positions asks o for their values
+		d.Distance.Name = name
 	}
 	draw, scene, find := d.Draw, d.Scene, d.Find
 	d.Find = func(x []float64) []domain.Finding { return find(set.Placed(x)) }

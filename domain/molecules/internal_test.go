@@ -43,10 +43,12 @@ func TestInternal(t *testing.T) {
 			t.Errorf("torsion %d is %v, expected %v with the template's bonds", k, got, want)
 		}
 	}
-	far := append([]float64(nil), frame...)
-	far[14] += 9
-	_, err := Internal.Fit(s, &dataset.Points{N: 1, D: 15, X: far, Molecule: m})
-	if err == nil || !strings.Contains(err.Error(), "frame 0 (from 0)") {
+	marks := d.Distance.Marks(points.X) // dihedrals in degrees
+	testkit.Near(t, marks[0], molecule.Torsion(frame, 0, 1, 2, 3)*180/math.Pi, 1e-6, "%s", d.Distance.Parts[0])
+	two := append(frame, frame...)
+	two[29] += 9
+	_, err := Internal.Fit(s, &dataset.Points{N: 2, D: 15, X: two, Molecule: m})
+	if err == nil || !strings.Contains(err.Error(), "frame 1 (from 0)") {
 		t.Errorf("a bond of 10 Å: %v", err)
 	}
 }

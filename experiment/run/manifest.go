@@ -162,7 +162,7 @@ type Data struct {
 // A Machine is what figures of speed depend on.
 type Machine struct {
 	OS     string `json:"os"`
-	Arch   string `json:"arch"`
+	Arch   string `json:"arch"` // with ", fused" where Go's compiler fused multiply-adds
 	CPU    string `json:"cpu"`
 	Cores  int    `json:"cores"`  // that Go may use
 	Kernel string `json:"kernel"` // loops of the network: results have the same bits only with the same
@@ -172,7 +172,7 @@ type Machine struct {
 
 // ThisMachine describes the machine that runs.
 func ThisMachine() Machine {
-	m := Machine{OS: runtime.GOOS, Arch: runtime.GOARCH, CPU: cpuModel(), Cores: runtime.GOMAXPROCS(0),
+	m := Machine{OS: runtime.GOOS, Arch: kernel.Arch(), CPU: cpuModel(), Cores: runtime.GOMAXPROCS(0),
 		Kernel: kernel.Name(), Products: map[string]string{}}
 	for p := kernel.Float32; p <= kernel.BFloat16; p++ {
 		m.Products[p.String()] = kernel.Effective(p).String()
@@ -183,12 +183,24 @@ func ThisMachine() Machine {
 func cpuModel() string {
 	f, err := os.Open("/proc/cpuinfo")
 	if err != nil {
-		return "unknown"
+		return cmp.Or(brand(), "unknown")
 	}
 	defer f.Close()
-	for s := bufio.NewScanner(f); s.Scan(); {
-		if key, value, ok := strings.Cut(s.Text(), ":"); ok && strings.TrimSpace(key) == "model name" {
-			return strings.TrimSpace(value)
+	return modelIn(f)
+}
+
+// modelIn returns the processor that Linux lists: its name, or on ARM the numbers of its maker and of its design.
+func modelIn(cpuinfo io.Reader) string {
+	maker := "unknown"
+	for s := bufio.NewScanner(cpuinfo); s.Scan(); {
+		key, value, _ := strings.Cut(s.Text(), ":")
+		switch value = strings.TrimSpace(value); strings.TrimSpace(key) {
+		case "model name":
+			return value
+		case "CPU implementer":
+			maker = value
+		case "CPU part":
+			return "CPU part " + value + " of implementer " + maker
 		}
 	}
 	return "unknown"

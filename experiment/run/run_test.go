@@ -14,6 +14,17 @@ import (
 	"github.com/landing-diffusion/landing/tools/testkit"
 )
 
+// The processor's name on x86, and the numbers that ARM has instead.
+func TestModel(t *testing.T) {
+	for text, want := range map[string]string{
+		"processor\t: 0\nmodel name\t: EPYC: 2\nflags: fma\n": "EPYC: 2",
+		"CPU implementer\t: 0x41\nCPU part\t: 0xd40\n":        "CPU part 0xd40 of implementer 0x41",
+		"Hardware\t: BCM2835\n":                               "unknown",
+	} {
+		testkit.Equal(t, modelIn(strings.NewReader(text)), want, "%q", text)
+	}
+}
+
 func TestNothingIsWrittenOver(t *testing.T) {
 	dir := t.TempDir()
 	f := testkit.Must(CreateNumbered(dir, "x"))

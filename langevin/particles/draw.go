@@ -19,33 +19,37 @@ import (
 // Draw returns n samples (n×d). They are a function of the options and n: not of the number of workers. Report.Low says
 // of samples that they are few in effect. Errors are the context's, and of kind fault.Check where nothing was found.
 func Draw(ctx context.Context, o Options, n int) ([]float64, *Report, error) {
-	size, steps := max(fewest, int(math.Ceil(spare*float64(n)/populations))), o.Process.Schedule.N
+	steps, d := o.Process.Schedule.N, o.Process.Set.Dim()
+	size := max(fewest, int(math.Ceil(spare*float64(n)/populations)))
 	var done atomic.Int64
+	total := populations*size + 2*pilots
 	if tick := o.Tick; tick != nil {
-		o.Tick = func(rows, _ int) {
-			tick(int(done.Add(int64(rows))/int64(steps)), populations*size+pilots)
-		}
+		o.Tick = func(rows, _ int) { tick(int(done.Add(int64(rows))/int64(steps)), total) }
 	}
 	workers := make([]*worker, o.Pool.Workers())
 	for i := range workers {
 		workers[i] = newWorker(&o, o.Scores(i))
 	}
-	plan, seen, err := measured(ctx, &o, workers)
+	plan, seen, tries, err := guesses(ctx, &o, workers)
 	if err != nil {
 		return nil, nil, err
 	}
+	tries = max(1, min(tries, mostTries, mostStarts/(size*d))) // starts for each particle
+	total += populations * size * tries / steps
 	seed, first := keyed.Round(o.Seed, pilotRound+1), o.First*numbers
 	pick := keyed.GivenPicks.Stream(seed, 0)
 	var all []*population
-	for round := 0; ; round++ {
-		from, more := len(all), max(populations, len(all))
+	for more := populations; ; {
+		from := len(all)
 		starts, errs := make([]langevin.Prior, more), make([]error, more)
+		lost := make([][]bool, more)
 		for b := range more {
-			all = append(all, newPopulation(size, o.Process.Set.Dim()))
-			starts[b] = o.Begin(seed, first+uint64((from+b)*size), all[from+b].failed)
+			all, lost[b] = append(all, nil), make([]bool, tries*size)
+			starts[b] = o.Begin(seed, first+uint64((from+b)*len(lost[b])), lost[b])
 		}
 		o.Pool.Do(more, func(worker, b int) {
-			w, p, number := workers[worker], all[from+b], first+uint64((from+b)*size)
+			w, p, number := workers[worker], newPopulation(len(lost[b]), d), first+uint64((from+b)*len(lost[b]))
+			p.failed, all[from+b] = lost[b], p
 			w.plan = plan
 			errs[b] = w.walk(ctx, p, starts[b], seed, number, func(k int) bool {
 				for i, not := range p.failed {
@@ -55,50 +59,66 @@ func Draw(ctx context.Context, o Options, n int) ([]float64, *Report, error) {
 				}
 				u := [1]float64{}
 				pick.Uniforms(u[:], number, k)
-				return p.resample(u[0], k > 0)
+				return p.resample(u[0], size, k > 0)
 			})
 			if errs[b] == nil && !math.IsInf(p.logZ, -1) {
 				w.judge(p)
 			}
-			p.next, p.out = nil, nil
+			p.next, p.out, starts[b] = nil, nil, nil
 		})
 		if err := cmp.Or(errs...); err != nil {
 			return nil, nil, err
 		}
 		r := &Report{Populations: len(all), Particles: size, Term: seen}
 		x, err := r.choose(all, n, pick, first)
-		if round == rounds || err == nil && r.Effective >= plenty*float64(n) && r.Low == "" {
+		if len(all) == most || err == nil && r.Effective >= plenty*float64(n) && r.Low == "" {
 			return x, r, err
 		}
+		more = len(all)
+		if r.Effective > 0 { // it grows with the populations
+			more = int(math.Ceil(float64(more) * max(0.25, plenty*float64(n)/r.Effective-1)))
+		}
+		more = min(more, most-len(all))
 	}
 }
 
-// resample has the particles after a step go on by their weights, if these are uneven, and adds what the shift of that
-// step weighs. It reports whether any is left.
-func (p *population) resample(u float64, may bool) bool {
+// resample has `size` particles go on after a step by their weights, if these are uneven or those are more, and adds
+// what the shift of that step weighs. It reports whether any is left.
+func (p *population) resample(u float64, size int, may bool) bool {
 	n := len(p.logw)
 	w, total, squares := p.weights()
 	if !(total > 0) {
 		p.logZ = math.Inf(-1)
+		p.keep(make([]int, size))
 		return false
 	}
-	if may && total*total < squares*float64(n)/2 {
+	if may && total*total < squares*float64(n)*uneven || size < n {
 		p.logZ += slices.Max(p.logw) + math.Log(total/float64(n))
-		from, d := systematic(w, n, u), len(p.x)/n
-		for i, j := range from {
-			copy(p.out[i*d:(i+1)*d], p.x[j*d:(j+1)*d])
-		}
-		p.x, p.out = p.out, p.x
-		for i, j := range from {
-			copy(p.out[i*d:(i+1)*d], p.next[j*d:(j+1)*d])
-		}
-		p.next, p.out = p.out, p.next
-		p.logψ, p.lr = taken(p.logψ, from), taken(p.lr, from)
-		p.eve, p.failed = taken(p.eve, from), taken(p.failed, from)
+		p.keep(systematic(w, size, u))
 		clear(p.logw)
 	}
 	dense.Axpy(p.logw, 1, p.lr)
 	return true
+}
+
+// keep replaces the particles by copies of some of them.
+func (p *population) keep(from []int) {
+	d := len(p.x) / len(p.logw)
+	rows := func(x, out []float64) []float64 {
+		if out = out[:len(from)*d]; len(from) < len(p.logw) {
+			out = make([]float64, len(from)*d)
+		}
+		for i, j := range from {
+			copy(out[i*d:(i+1)*d], x[j*d:(j+1)*d])
+		}
+		return out
+	}
+	x := p.x
+	p.x = rows(x, p.out)
+	p.out = rows(p.next, x)
+	p.next, p.out = p.out, p.next[:len(p.out)]
+	p.logw, p.logψ, p.lr = taken(p.logw, from), taken(p.logψ, from), taken(p.lr, from)
+	p.eve, p.failed = taken(p.eve, from), taken(p.failed, from)
 }
 
 // weights returns the weights of particles, scaled so that the largest is 1, their sum, and the sum of their squares.
@@ -258,7 +278,7 @@ func (r *Report) choose(all []*population, n int, pick keyed.Stream, first uint6
 	for i, at := range order {
 		b, k := from[i]/r.Particles, from[i]%r.Particles
 		copy(x[at*d:(at+1)*d], all[b].x[k*d:(k+1)*d])
-		eves[b*r.Particles+all[b].eve[k]] = true
+		eves[b<<32+all[b].eve[k]] = true
 	}
 	r.Ancestors, r.Distinct = len(eves), len(slices.Compact(from))
 	starts := min(leastAncestors, (n+1)/2)
@@ -278,80 +298,131 @@ func (r *Report) near() string {
 	return "At samples of the run " + strings.Join(out, ", ") + " (expected 0, or at most 0 of an inequality)"
 }
 
-// measured runs plain paths, and returns what they tell of the terms at each step, and at the end.
-func measured(ctx context.Context, o *Options, workers []*worker) ([][]guess, []Seen, error) {
-	N, T := o.Process.Schedule.N, len(workers[0].terms)
-	n := min(pilots, mostRecord/(2*N*T)/rows*rows)
-	if n < 2*rows {
-		return nil, nil, fault.Errorf(fault.Config, "", "%d steps and %d numbers of constraints are too many to guide "+
-			"samples; expected at most %d in their product (--set process.steps helps)", N, T, mostRecord/4/rows)
+// guesses measures a guide on plain paths, and another on paths that the first one leads to where the constraints hold.
+// tries is how many starts it takes that a few are in effect likely to end there.
+func guesses(ctx context.Context, o *Options, workers []*worker) (plan [][]guess, seen []Seen, tries int, err error) {
+	plan, seen, plain, err := measured(ctx, o, workers, nil, pilotRound)
+	if err == nil {
+		defend(plan, plain)
+		plan, _, _, err = measured(ctx, o, workers, plan, pilotRound+2)
 	}
-	seed, first, failed := keyed.Round(o.Seed, pilotRound), o.First*numbers, make([]bool, n)
+	if err != nil {
+		return nil, nil, 0, err
+	}
+	return plan, seen, defend(plan, plain), nil
+}
+
+// defend writes ε, a share of the mean of q at the starts of plain paths, and returns tries.
+func defend(plan [][]guess, plain *record) int {
+	T, last, sum, squares := len(plan[0]), len(plan)-1, 0.0, 0.0
+	ψ := slices.Repeat([]float64{1}, len(plain.v[0]))
+	for t := range T {
+		q, mean := make([]float64, len(ψ)), 0.0
+		for i := range q {
+			if one, _ := plan[last][t].near(plain.v[last*T+t][i], plain.size[last*T+t][i]); one == one {
+				q[i] = one
+			}
+			mean += q[i] / float64(len(q))
+		}
+		ε := max(defensive*mean, 1e-6)
+		for k := range plan {
+			plan[k][t].ε = ε
+		}
+		for i := range ψ {
+			ψ[i] *= ε + (1-ε)*q[i]
+		}
+	}
+	for _, one := range ψ {
+		sum, squares = sum+one, squares+one*one
+	}
+	return int(math.Ceil(startsEach * squares * float64(len(ψ)) / (sum * sum)))
+}
+
+// measured runs paths under a plan, without weights, and returns what they tell of the terms at each step, and at the
+// end.
+func measured(ctx context.Context, o *Options, workers []*worker, by [][]guess, round int) (plan [][]guess,
+	seen []Seen, p *record, err error) {
+	N, T := o.Process.Schedule.N, len(workers[0].terms)
+	n := min(pilots, mostRecord/(4*N*T)/rows*rows)
+	if n < 2*rows {
+		return nil, nil, nil, fault.Errorf(fault.Config, "", "%d steps and %d numbers of constraints are too many to "+
+			"guide samples; expected at most %d in their product (--set process.steps helps)", N, T, mostRecord/8/rows)
+	}
+	seed, first, failed := keyed.Round(o.Seed, round), o.First*numbers, make([]bool, n)
 	prior := o.Begin(seed, first, failed)
-	v, dot, end := table(N*T, n), table(N*T, n), table(T, n)
+	p, end := &record{table(N*T, n), table(N*T, n), table(N*T, n), table(N*T, n)}, table(T, n)
 	errs := make([]error, n/rows)
 	o.Pool.Do(n/rows, func(worker, b int) {
 		w, lo := workers[worker], b*rows
-		w.plan, w.seen, w.dot = nil, make([][]float64, N*T), make([][]float64, N*T)
-		for at := range w.seen {
-			w.seen[at], w.dot[at] = v[at][lo:lo+rows], dot[at][lo:lo+rows]
-		}
-		p := newPopulation(rows, w.d)
-		copy(p.failed, failed[lo:])
-		errs[b] = w.walk(ctx, p, prior, seed, first+uint64(lo), func(int) bool { return true })
-		w.measure(p.x, rows)
+		w.plan, w.pilots, w.from = by, p, lo
+		some := newPopulation(rows, w.d)
+		copy(some.failed, failed[lo:])
+		errs[b] = w.walk(ctx, some, prior, seed, first+uint64(lo), func(int) bool { return true })
+		w.measure(some.x, rows)
 		for t := range T {
 			copy(end[t][lo:], w.v[t])
 		}
-		copy(failed[lo:], p.failed)
+		copy(failed[lo:], some.failed)
+		w.pilots, w.from = nil, 0
 	})
 	if err := cmp.Or(errs...); err != nil {
-		return nil, nil, err
+		return nil, nil, nil, err
 	}
-	plan, seen := make([][]guess, N), make([]Seen, T)
+	plan, seen = make([][]guess, N), make([]Seen, T)
 	for k := range plan {
 		plan[k] = make([]guess, T)
-		for t := range T {
-			plan[k][t] = fitted(v[k*T+t], dot[k*T+t], end[t], failed)
-		}
 	}
 	for t, term := range workers[0].terms {
-		g := fitted(make([]float64, n), dot[t], end[t], failed) // the mean, and the deviation from it
-		s := Seen{Name: term.name, Low: math.Inf(1), High: math.Inf(-1), Mean: g.α, SD: g.σ / wider}
+		s := Seen{Name: term.name, Low: math.Inf(1), High: math.Inf(-1)}
+		square, good := 0.0, 0.0
 		for i, y := range end[t] {
-			if !failed[i] {
+			if !failed[i] && y-y == 0 {
 				s.Low, s.High = min(s.Low, y), max(s.High, y)
+				s.Mean, square, good = s.Mean+y, square+y*y, good+1
 			}
+		}
+		if good > 0 {
+			s.Mean /= good
+			s.SD = math.Sqrt(max(0, square/good-s.Mean*s.Mean))
+		}
+		raw, width := make([]float64, N), 0.0
+		for k := range plan {
+			g, _ := p.fitted(k*T+t, end[t], failed)
+			raw[k] = g.κ
+		}
+		for k := range plan { // responses are noisy: neighbours are nearly alike
+			lo, hi, κ := max(0, k-near), min(N, k+near+1), 0.0
+			for _, r := range raw[lo:hi] {
+				κ += r / float64(hi-lo)
+			}
+			dense.Axpy(end[t], -κ, p.moved[k*T+t]) // where it would be without shifts from here on
+			g, σ := p.fitted(k*T+t, end[t], failed)
+			if g.κ = κ; k == 0 {
+				width = σ
+			}
+			plan[k][t] = g
 		}
 		w := term.sd
 		if term.equality {
-			w = max(plan[0][t].σ, narrow*s.SD)
+			w = max(width, narrow*s.SD)
 			s.Width = w
 			size := max(s.High, -s.Low)
 			switch {
-			case s.High-s.Low > constant*(size+1):
+			case by != nil || s.High-s.Low > constant*(size+1):
 			case size <= tolerance:
-				return nil, nil, fault.Errorf(fault.Problem, "", "the equality %q holds at all points of the set "+
+				return nil, nil, nil, fault.Errorf(fault.Problem, "", "the equality %q holds at all points of the set "+
 					"already; expected one that leaves some out", s.Name)
 			default:
-				return nil, nil, fault.Errorf(fault.Check, "", "the equality %q holds nowhere: its sides differ by "+
-					"%.4g at all samples of the run", s.Name, s.Mean)
+				return nil, nil, nil, fault.Errorf(fault.Check, "", "the equality %q holds nowhere: its sides differ "+
+					"by %.4g at all samples of the run", s.Name, s.Mean)
 			}
 		}
 		seen[t] = s
-		raw := make([]float64, N)
 		for k := range plan {
-			raw[k] = plan[k][t].κ
-		}
-		for k := range plan { // responses are noisy: neighbours are nearly alike
-			lo, hi, sum := max(0, k-near), min(N, k+near+1), 0.0
-			for _, κ := range raw[lo:hi] {
-				sum += κ
-			}
-			plan[k][t].κ, plan[k][t].w = sum/float64(hi-lo), w
+			plan[k][t].w = w
 		}
 	}
-	return plan, seen, nil
+	return plan, seen, p, nil
 }
 
 func table(n, width int) [][]float64 {
@@ -362,32 +433,65 @@ func table(n, width int) [][]float64 {
 	return out
 }
 
-// fitted is least squares of the value at the end on that at x̂_0, and of what is left on the noise of the step. σ is a
-// fifth larger than what is left: a guide that is too narrow costs more than one that is too wide.
-func fitted(v, dot, end []float64, failed []bool) guess {
-	var n, x, y, xx, xy, left, both float64
-	each := func(f func(i int)) {
-		for i := range end {
-			if !failed[i] && v[i]-v[i] == 0 && end[i]-end[i] == 0 {
-				f(i)
-			}
+// fitted is least squares of the value at the end on that at x̂_0, of what is left on the noise of the step, and of its
+// square on |u|². Pilots count less the further they are guessed from the boundary.
+func (p *record) fitted(at int, end []float64, failed []bool) (g guess, σ float64) {
+	v, dot, size, weight := p.v[at], p.dot[at], p.size[at], make([]float64, len(end))
+	for i := range end {
+		if !failed[i] && v[i]+size[i]+end[i]-(v[i]+size[i]+end[i]) == 0 {
+			weight[i] = 1
 		}
 	}
-	each(func(i int) { n, x, y = n+1, x+v[i], y+end[i] })
-	if n == 0 {
-		return guess{σ: 1}
+	all := slices.Clone(weight)
+	for wide := 0.0; ; wide *= 1.5 {
+		mean := func(f func(i int) float64) (m float64) {
+			n := 0.0
+			for i, one := range weight {
+				if one > 0 {
+					m, n = m+one*f(i), n+one
+				}
+			}
+			return m / max(n, 1e-300)
+		}
+		if wide > 0 {
+			for i, one := range all {
+				if one > 0 {
+					z := (g.α + g.β*v[i]) / wide
+					weight[i] = 1 / (1 + z*z*z*z)
+				}
+			}
+			sum, squares := 0.0, 0.0
+			for _, one := range weight {
+				sum, squares = sum+one, squares+one*one
+			}
+			if sum*sum < fewLocal*squares && wide < 100*σ {
+				continue
+			}
+		}
+		x, y, s := mean(func(i int) float64 { return v[i] }), mean(func(i int) float64 { return end[i] }), 0.0
+		xx := mean(func(i int) float64 { return (v[i] - x) * (v[i] - x) })
+		f := guess{α: y}
+		if xx > 0 {
+			f.β = mean(func(i int) float64 { return (v[i] - x) * (end[i] - y) }) / xx
+			f.α -= f.β * x
+		}
+		left := func(i int) float64 { return end[i] - f.α - f.β*v[i] }
+		s = mean(func(i int) float64 { return size[i] })
+		if s > 0 {
+			f.κ = mean(func(i int) float64 { return left(i) * dot[i] }) / s
+		}
+		f.a = max(mean(func(i int) float64 { return left(i) * left(i) }), y*y*1e-18, 1e-300)
+		if ss := mean(func(i int) float64 { return (size[i] - s) * (size[i] - s) }); ss > 1e-4*s*s {
+			f.b = mean(func(i int) float64 { return (size[i] - s) * left(i) * left(i) }) / ss
+			f.b = max(0, min(f.b, 0.95*f.a/s))
+			f.a -= f.b * s
+		}
+		last := wide > 0 || f.β == 0
+		g, σ = f, math.Sqrt(f.a+f.b*s)
+		if wide = local * σ; last {
+			// a fifth more: a guide that is too narrow costs more than one that is too wide
+			g.a, g.b = wider*wider*g.a, wider*wider*g.b
+			return g, wider * σ
+		}
 	}
-	x, y = x/n, y/n
-	each(func(i int) { xx, xy = xx+(v[i]-x)*(v[i]-x), xy+(v[i]-x)*(end[i]-y) })
-	g := guess{α: y}
-	if xx > 0 {
-		g.β = xy / xx
-		g.α -= g.β * x
-	}
-	each(func(i int) {
-		e := end[i] - g.α - g.β*v[i]
-		left, both = left+e*e, both+e*dot[i]
-	})
-	g.σ, g.κ = max(wider*math.Sqrt(left/n), 1e-9*math.Abs(y), 1e-300), both/n
-	return g
 }

@@ -110,23 +110,29 @@ type Seen struct {
 
 const (
 	rows        = 64   // of a block
-	pilots      = 512  // plain paths that the guide is measured on
+	pilots      = 256  // paths of each of the two drawings that the guide is measured on
 	populations = 16   // independent ones at first: their spread tells how good samples are
-	plenty      = 0.25 // effective samples for each sample; with fewer, populations are added in `rounds` rounds
-	rounds      = 2
+	most        = 64   // populations in the end
+	plenty      = 0.6  // effective samples for each sample; with fewer, populations are added
+	uneven      = 0.8  // effective share of a population's weights below which its particles resample
 	fewest      = 64   // particles of a population
 	spare       = 1.25 // particles for each sample
-	defensive   = 1e-4 // least value of a guide: weights are bounded by its inverse
+	defensive   = 0.01 // least value of a guide, in its mean at plain starts: it bounds weights
 	longest     = 3    // shift of a step's noise, in its own units
 	narrow      = 0.01 // least width of an equality, in the standard deviation of its value at plain samples
 	wider       = 1.2  // σ of a guide, by what is left of a value
 	near        = 2    // steps on each side that responses are averaged over
+	local       = 1.5  // σ about the boundary within which pilots count fully
+	fewLocal    = 100  // pilots that count in effect, at least
 	mostTerms   = 8    // inequalities that are terms of their own; of more, the largest at a point counts
 	tolerance   = 1e-9 // of equalities, and of Σ's own inequalities after the last projection
 	constant    = 1e-9 // share of its size below which a number is the same at all points
 	mostRecord  = 1 << 25
 	pilotRound  = 1 << 10 // of keyed.Round
-	numbers     = 8000    // of particles for each sample, so that calls that go on have others
+	numbers     = 1 << 19 // of starts for each sample, so that calls that go on have others
+	startsEach  = 3       // in effect, of each particle
+	mostTries   = 32      // starts for each particle: the first step alone is done for all
+	mostStarts  = 1 << 20 // numbers of the starts of a population
 	// The fewest effective samples of a good drawing. A drawing of more than 160 needs a tenth of them.
 	leastEffective = 16
 	leastAncestors = 32 // start noises that samples descend from; half of the samples if these are fewer
@@ -158,10 +164,14 @@ func (c *Cut) terms() (out []term) {
 	return out
 }
 
-// A guess says of a term what its value at x_0 will be, by its value v at x̂_0 of a step: α + βv ± σ. A unit of noise
-// along the term's gradient moves it by κ. All are measured on plain paths, so they are right for any Σ and step.
-// w is how near to 0 the value is to be: of an observation its standard deviation, of an equality its width.
-type guess struct{ α, β, σ, κ, w float64 }
+// A guess says of a term what its value at x_0 will be, by its value v and gradient u at x̂_0 of a step: α + βv ± σ.
+// σ² = a + b|u|²: noise moves it along its gradient. Noise ξ of the step moves it by κ u·ξ. All are measured on pilots,
+// so they are right for any Σ and step. w is how near to 0 the value is to be: of an observation its standard
+// deviation, of an equality its width. ε is the least q.
+type guess struct{ α, β, a, b, κ, w, ε float64 }
+
+// A record is what pilots tell, by step and term: v, u·z, u·δ and |u|² of each.
+type record struct{ v, dot, moved, size [][]float64 }
 
 // A worker moves populations: scratch of one goroutine, and the Score that its steps ask.
 type worker struct {
@@ -178,13 +188,14 @@ type worker struct {
 	values, jac, wv []float64
 	ahead, land, ζ  []float64   // rows×d; ζ twice that where noise is split
 	v               [][]float64 // of each term, at x̂_0
-	u               [][]float64 // of each term: Π∇ of unit length, rows×d
+	u               [][]float64 // of each term: Π∇, rows×d
 
-	k         int
-	plan      [][]guess // by step and term; nil: paths are plain, and recorded
-	logψ, lr  []float64 // of the block: of the state, and of the shift of its noise
-	δ         []float64
-	seen, dot [][]float64 // of a plain block by step and term: v, and u·ξ
+	k        int
+	plan     [][]guess // by step and term; nil: paths are plain
+	logψ, lr []float64 // of the block: of the state, and of the shift of its noise
+	δ        []float64
+	pilots   *record // nil of others
+	from     int     // the number of the block's first one
 }
 
 func newWorker(o *Options, net langevin.Score) *worker {
@@ -212,18 +223,22 @@ func (w *worker) Eval(dst, x, p []float64, n int, t float64) {
 	w.foresee(x, p, dst, n)
 	w.measure(w.ahead, n)
 	for t := range w.terms {
-		w.unit(w.u[t], n)
+		w.step.Tangent(w.u[t][:n*w.d], w.u[t][:n*w.d])
 	}
-	if w.plan != nil {
-		w.guide(n)
-		return
-	}
-	for t := range w.terms {
-		at := w.k*len(w.terms) + t
-		copy(w.seen[at], w.v[t][:n])
-		for i := range n {
-			w.dot[at][i] = dense.Dot(w.u[t][i*w.d:(i+1)*w.d], w.ζ[i*w.d:(i+1)*w.d])
+	for i := range n {
+		ξ := w.ζ[i*w.d : (i+1)*w.d]
+		clear(w.δ)
+		if w.plan != nil {
+			w.guide(i, ξ)
 		}
+		for t := range w.terms {
+			if at, i, u := w.k*len(w.terms)+t, w.from+i, w.u[t][i*w.d:(i+1)*w.d]; w.pilots != nil {
+				p := w.pilots
+				p.v[at][i], p.dot[at][i] = w.v[t][i-w.from], dense.Dot(u, ξ)
+				p.moved[at][i], p.size[at][i] = dense.Dot(u, w.δ), dense.Dot(u, u)
+			}
+		}
+		dense.Axpy(ξ, 1, w.δ)
 	}
 }
 
@@ -271,53 +286,35 @@ func (w *worker) measure(x []float64, n int) {
 	}
 }
 
-// unit makes n gradients tangent, and of length 1 where they are not 0.
-func (w *worker) unit(u []float64, n int) {
-	w.step.Tangent(u[:n*w.d], u[:n*w.d])
-	for i := range n {
-		row := u[i*w.d : (i+1)*w.d]
-		if r := dense.Norm(row); r > 0 && r-r == 0 {
-			dense.Scaled(row, 1/r, row)
-		} else {
-			clear(row)
-		}
-	}
-}
-
-// guide writes ln ψ of n states, shifts the noise along its gradient, and writes ln of the weight of that:
+// guide writes ln ψ of a state, the shift δ of its noise z along the gradient, and ln of the weight of that:
 //
-//	ψ = Π over terms of ε + (1−ε) q,   q = Φ(−μ/σ) or exp(−μ²/2(σ² + w²)),   μ = α + βv
+//	ψ = Π over terms of ε + (1−ε) q,   q = Φ(−μ/σ) or exp(−μ²/2(σ² + w²)),   μ = α + βv,   σ² = a + b|u|²
 //	δ = Σ κ u ∂_μ ln ψ
-func (w *worker) guide(n int) {
-	for i := range n {
-		δ, logψ := w.δ, 0.0
-		clear(δ)
-		for t, g := range w.plan[w.k] {
-			μ := g.α + g.β*w.v[t][i]
-			if μ-μ != 0 { // the look-ahead is where the formula has no value: it says nothing
-				continue
-			}
-			q, slope := g.near(μ)
-			ψ := defensive + (1-defensive)*q
-			logψ += math.Log(ψ)
-			dense.Axpy(δ, g.κ*(1-defensive)*slope/ψ, w.u[t][i*w.d:(i+1)*w.d])
+func (w *worker) guide(i int, z []float64) {
+	δ, logψ := w.δ, 0.0
+	for t, g := range w.plan[w.k] {
+		u := w.u[t][i*w.d : (i+1)*w.d]
+		q, slope := g.near(w.v[t][i], dense.Dot(u, u))
+		if q-slope-(q-slope) != 0 { // the look-ahead is where the formula has no value: it says nothing
+			continue
 		}
-		if r := dense.Norm(δ); r > longest {
-			dense.Scaled(δ, longest/r, δ)
-		}
-		ξ := w.ζ[i*w.d : (i+1)*w.d]
-		w.logψ[i], w.lr[i] = logψ, -dense.Dot(δ, ξ)-dense.Dot(δ, δ)/2
-		dense.Axpy(ξ, 1, δ)
+		ψ := g.ε + (1-g.ε)*q
+		logψ += math.Log(ψ)
+		dense.Axpy(δ, g.κ*(1-g.ε)*slope/ψ, u)
 	}
+	if r := dense.Norm(δ); r > longest {
+		dense.Scaled(δ, longest/r, δ)
+	}
+	w.logψ[i], w.lr[i] = logψ, -dense.Dot(δ, z)-dense.Dot(δ, δ)/2
 }
 
-// near returns q where the value is guessed as μ ± σ, and its derivative along μ.
-func (g *guess) near(μ float64) (q, slope float64) {
+// near returns q, and its derivative along μ.
+func (g *guess) near(v, size float64) (q, slope float64) {
+	μ, s2 := g.α+g.β*v, g.a+g.b*size+g.w*g.w
 	if g.w == 0 {
-		z := μ / g.σ
-		return math.Erfc(z/math.Sqrt2) / 2, -math.Exp(-z*z/2) / (math.Sqrt(2*math.Pi) * g.σ)
+		z := μ / math.Sqrt(s2)
+		return math.Erfc(z/math.Sqrt2) / 2, -math.Exp(-z*z/2) / math.Sqrt(2*math.Pi*s2)
 	}
-	s2 := g.σ*g.σ + g.w*g.w
 	q = math.Exp(-μ * μ / (2 * s2))
 	return q, -q * μ / s2
 }
@@ -346,7 +343,7 @@ func newPopulation(n, d int) *population {
 // walk where it returns false.
 func (w *worker) walk(ctx context.Context, p *population, prior langevin.Prior, seed, first uint64,
 	after func(k int) bool) error {
-	n, d, N := len(p.logw), w.d, w.Process.Schedule.N
+	n, d, N := len(p.logw), w.d, w.Process.Schedule.N // n may become less
 	start, noise := keyed.GeneratedStart.Stream(seed, 0), keyed.GeneratedNoise.Stream(seed, 0)
 	momentum, early := keyed.GeneratedMomentum.Stream(seed, 0), keyed.GeneratedEarly.Stream(seed, 0)
 	draw := func(dst []float64, s keyed.Stream, lo, hi, k int) {
@@ -415,6 +412,7 @@ func (w *worker) walk(ctx context.Context, p *population, prior langevin.Prior, 
 		if !after(k) {
 			return nil
 		}
+		n = len(p.logw)
 	}
 	if w.Process.NoTerminal || w.Process.Method.Projected() {
 		return nil

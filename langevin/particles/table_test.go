@@ -9,115 +9,71 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/landing-diffusion/landing/base/keyed"
+	"github.com/landing-diffusion/landing/base/arrayfile"
 	"github.com/landing-diffusion/landing/constraint"
 	"github.com/landing-diffusion/landing/constraint/geometry"
 	"github.com/landing-diffusion/landing/experiment"
-	"github.com/landing-diffusion/landing/experiment/run"
-	"github.com/landing-diffusion/landing/internal/dense"
 	"github.com/landing-diffusion/landing/internal/processor"
 	"github.com/landing-diffusion/landing/judge/metric"
 	"github.com/landing-diffusion/landing/langevin"
 	"github.com/landing-diffusion/landing/langevin/particles"
 	"github.com/landing-diffusion/landing/problem"
+	"github.com/landing-diffusion/landing/tools/bench/problems"
 	"github.com/landing-diffusion/landing/tools/testkit"
 )
 
-// A law is a problem whose law is known: draw writes a point from normal and uniform numbers.
-type law struct {
-	name, set string
-	d         int
-	draw      func(x, z, u []float64)
+// A reference is points of a law, and Δ = E|Y − Y'|.
+type reference struct {
+	y []float64
+	d int
+	Δ float64
 }
 
-func ring(x []float64, R, r, a, b float64) {
-	sa, ca := math.Sincos(a)
-	sb, cb := math.Sincos(b)
-	x[0], x[1], x[2] = (R+r*cb)*ca, (R+r*cb)*sa, r*sb
+func newReference(y []float64, d int) *reference {
+	m := min(len(y)/d, 6000)
+	r := &reference{y[:m*d], d, 0}
+	r.Δ = distances(r.y, r.y, d) * float64(m) / float64(m-1)
+	return r
 }
 
-var laws = []law{
-	{"sphere", "{kind: sphere, dim: 3}", 3, func(x, z, u []float64) {
-		c := [3]float64{1.5, 0, 0.5}
-		if u[0] < 0.4 {
-			c = [3]float64{-0.5, 1.2, -0.8}
+// distances is the mean distance over all pairs of points.
+func distances(x, y []float64, d int) float64 {
+	sum := 0.0
+	for i := 0; i < len(x); i += d {
+		for j := 0; j < len(y); j += d {
+			s := 0.0
+			for a, v := range x[i : i+d] {
+				v -= y[j+a]
+				s += v * v
+			}
+			sum += math.Sqrt(s)
 		}
-		for j := range x {
-			x[j] = c[j] + 0.5*z[j]
-		}
-		dense.Scaled(x, 1/dense.Norm(x), x)
-	}},
-	{"torus", "{kind: torus, major: 2, minor: 0.8}", 3, func(x, z, u []float64) {
-		a := 0.5 + 0.5*z[0]
-		if u[0] < 0.4 {
-			a = 3 + 0.4*z[0]
-		}
-		ring(x, 2, 0.8, a, 1+0.7*z[1])
-	}},
-	{"plane", "{kind: affine, a: [[1, 1, 1]], b: [0]}", 3, func(x, z, u []float64) {
-		p, q := 0.4*z[0]-1, 0.4*z[1]
-		if u[0] < 0.5 {
-			p, q = 0.8*z[0]+1, 0.3*z[1]+0.5*z[0]
-		}
-		x[0], x[1], x[2] = p/math.Sqrt2+q/math.Sqrt(6), -p/math.Sqrt2+q/math.Sqrt(6), -2*q/math.Sqrt(6)
-	}},
-	{"square", "{kind: box, lower: [0, 0], upper: [1, 1]}", 2, func(x, z, u []float64) {
-		x[0], x[1] = math.Sqrt(u[0]), 1-u[1]*u[2] // densities 2x and −ln(1−y)
-	}},
-	{"circles", "{product: [{kind: sphere, dim: 2}, {kind: sphere, dim: 2}]}", 4, func(x, z, u []float64) {
-		a := 0.3 + 0.7*z[0]
-		b := 2*a + 0.5*z[1]
-		x[1], x[0] = math.Sincos(a)
-		x[3], x[2] = math.Sincos(b)
-	}},
-	{"ellipsoid", "{kind: ellipsoid, axes: [2, 1, 0.7]}", 3, func(x, z, u []float64) {
-		y := [3]float64{0.8 + 0.6*z[0], 0.6 * z[1], 0.4 + 0.6*z[2]}
-		r := dense.Norm(y[:])
-		x[0], x[1], x[2] = 2*y[0]/r, y[1]/r, 0.7*y[2]/r
-	}},
+	}
+	return sum / float64(len(x)/d) / float64(len(y)/d)
 }
 
-func (l law) points(seed uint64, n int) []float64 {
-	x, z, u := make([]float64, n*l.d), make([]float64, 4), make([]float64, 4)
-	s := keyed.OwnData.Stream(seed, 7)
-	for i := range n {
-		s.Normals(z, uint64(i), 0)
-		s.Uniforms(u, uint64(i), 1)
-		l.draw(x[i*l.d:(i+1)*l.d], z, u)
+// floors is the energy distance of n points to n independent points of the law, on average over these, in units of
+// what it is on average where both are draws of the law: (1/n + 1/n)Δ.
+func (r *reference) floors(x []float64) float64 {
+	if len(x) == 0 || len(r.y) < 100*r.d {
+		return math.NaN()
 	}
-	return x
+	n := float64(len(x) / r.d)
+	return (2*distances(x, r.y, r.d) - distances(x, x, r.d) - r.Δ + r.Δ/n) / (2 * r.Δ / n)
 }
 
-// trained opens the law's run in a folder, or trains it there for some seconds of processor time and returns nil.
-func (l law) trained(t *testing.T, folder string, seconds float64) *experiment.Run {
-	t.Helper()
-	at, path := filepath.Join(folder, l.name), filepath.Join(folder, l.name+".csv")
-	if _, err := os.Stat(at); err == nil {
-		return testkit.Must(experiment.Open(t.Context(), at, "", testkit.Pool(t, 1), nil))
+// bias is what is left of the floors of independent sets of one law when they have no end of points: pairs of points of
+// one set, which may be copies of each other, do not count.
+func (r *reference) bias(sets [][]float64) float64 {
+	across, within, pairs, n := 0.0, 0.0, 0.0, 0.0
+	for i, x := range sets {
+		n = float64(len(x) / r.d)
+		across += distances(x, r.y, r.d) / float64(len(sets))
+		for _, y := range sets[:i] {
+			within, pairs = within+distances(x, y, r.d), pairs+1
+		}
 	}
-	var b strings.Builder
-	for j := range l.d {
-		fmt.Fprintf(&b, "%sc%d", map[bool]string{true: ",", false: ""}[j > 0], j)
-	}
-	x := l.points(1, 5000)
-	for i := range x {
-		b.WriteString(map[bool]string{true: "\n", false: ","}[i%l.d == 0])
-		fmt.Fprintf(&b, "%.17g", x[i])
-	}
-	testkit.OK(t, os.WriteFile(path, []byte(b.String()), 0o600))
-	text := fmt.Sprintf("data: {path: %s}\nset: %s\ntrain: {max_seconds: %g, clock: processor}\n", path, l.set, seconds)
-	p := testkit.Must(problem.Load([]byte(text), "law.yaml", "", nil))
-	loaded := testkit.Must(experiment.Load(t.Context(), p, testkit.Pool(t, 1), nil))
-	f := testkit.Must(run.Create(at, false))
-	defer f.Unlock()
-	r := testkit.Must(loaded.Begin(f, []byte(text), []string{"test"}))
-	testkit.OK(t, r.Train(t.Context(), "", experiment.Observer{}))
-	return nil
-}
-
-// energy is the energy distance of two sets of points.
-func energy(x, y []float64, d int) float64 {
-	return float64(metric.EnergyTest(x, y, d, 2000, 1, 1).Statistic)
+	return (2*across - within/pairs - r.Δ) / (2 * r.Δ / n)
 }
 
 // drawn draws n samples of a run under a text.
@@ -137,25 +93,28 @@ func drawn(t *testing.T, r *experiment.Run, text string, n int, seed uint64) ([]
 	return x, &d.Report, d.Report.Err()
 }
 
-// TestTable prints, for cuts of problems of known law, how far samples are from exact conditional draws: the energy
-// distance over that of two exact sets. It takes minutes.
-//
-//	GIVEN_TABLE=1 go test ./langevin/particles -run TestTable -v -timeout 1h
+// TestTable prints how far samples under cuts of problems of the suite are from exact conditional draws: of the known
+// law, and of the law of the run, from many plain samples. docs/history/given.md says how to make the folder.
 func TestTable(t *testing.T) {
-	if os.Getenv("GIVEN_TABLE") == "" {
+	folder := os.Getenv("GIVEN_TABLE")
+	if folder == "" {
 		t.Skip("GIVEN_TABLE=FOLDER makes the table of docs/history/given.md")
 	}
-	const n, many = 1000, 1_500_000
-	for _, l := range laws {
-		if only := os.Getenv("GIVEN_ONLY"); only != "" && only != l.name {
+	const n, many, seeds = 1000, 1_500_000, 6
+	names := strings.FieldsFunc(os.Getenv("GIVEN_ONLY"), func(c rune) bool { return c == ',' })
+	for _, l := range testkit.Must(problems.Named(names)) {
+		at := filepath.Join(folder, l.Name)
+		var own []float64
+		for _, file := range testkit.Must(filepath.Glob(filepath.Join(at, "plain*.npy"))) {
+			own = append(own, testkit.Must(arrayfile.ReadNPY(file)).Float64...)
+		}
+		if own == nil {
 			continue
 		}
-		r := l.trained(t, os.Getenv("GIVEN_TABLE"), 15)
-		if r == nil {
-			continue
-		}
+		pool := testkit.Pool(t, 1)
+		r := testkit.Must(experiment.Open(t.Context(), filepath.Join(at, "run"), "", pool, nil))
 		trained, prior := testkit.Must(r.Trained("")), testkit.Must(r.Prior(t.Context(), nil))
-		exact, d := l.points(2, many), l.d
+		d, exact := l.Dim, testkit.Must(l.Draw(t.Context(), pool, 1, 1, many))
 		first := make([]float64, many)
 		for i := range first {
 			first[i] = exact[i*d]
@@ -164,102 +123,93 @@ func TestTable(t *testing.T) {
 		start := processor.Seconds()
 		plain := testkit.Must(r.Generate(t.Context(), trained, prior, n, 0, 99, nil))
 		plainTime := processor.Seconds() - start
-		fmt.Printf("%s: plain samples are at %.2f floors\n", l.name, energy(plain.X, exact[:n*d], d)/
-			energy(exact[n*d:2*n*d], exact[2*n*d:3*n*d], d))
+		fmt.Printf("%s: plain samples are at %.2f floors\n", l.Name, newReference(exact, d).floors(plain.X))
 		for _, c := range []struct {
 			name  string
 			share float64
 		}{{"50 %", 0.5}, {"10 %", 0.1}, {"1 %", 0.01}, {"0.1 %", 0.001}, {"equality", 0}} {
+			if only := os.Getenv("GIVEN_CUT"); only != "" && only != c.name {
+				continue
+			}
 			at := first[int(float64(many)*(1-c.share))%many]
 			text := fmt.Sprintf("inequality: [{name: cut, expr: 'x[0] >= %v'}]\n", at)
-			keeps := func(x []float64) bool { return x[0] >= at }
+			half := math.Inf(1)
 			if c.share == 0 {
 				at = first[many*6/10]
+				half = (first[many*6/10+many/200] - first[many*6/10-many/200]) / 2
 				text = fmt.Sprintf("equality: [{name: cut, expr: 'x[0] = %v'}]\n", at)
-				keeps = func(x []float64) bool { return math.Abs(x[0]-at) < 1e-3 }
 			}
-			a := testkit.Must(problem.LoadAdded([]byte(text), "given.yaml"))
-			cut := testkit.Must(a.Build(r.Problem, r.Process.Set, nil))
-			whole := a.Whole(r.Process.Set, cut)
-			var good []float64
-			for i := 0; i < many && len(good) < 2*n*d; i++ {
-				if x := exact[i*d : (i+1)*d]; keeps(x) {
-					good = append(good, x...)
-				}
-			}
-			have := min(n, len(good)/d/2)
-			if c.share == 0 {
+			cut := testkit.Must(testkit.Must(problem.LoadAdded([]byte(text), "given.yaml")).Build(r.Problem,
+				r.Process.Set, nil))
+			whole := testkit.Must(problem.LoadAdded([]byte(text), "given.yaml")).Whole(r.Process.Set, cut)
+			conditional := func(x []float64) *reference {
+				var good []float64
 				s := geometry.NewSolver(whole, 0)
-				for i := 0; i < len(good); i += d {
-					s.Project(good[i:i+d], 0)
+				for i := 0; i < len(x); i += d {
+					row := slices.Clone(x[i : i+d])
+					if c.share > 0 && row[0] >= at ||
+						c.share == 0 && math.Abs(row[0]-at) < half && s.Project(row, 0) {
+						good = append(good, row...)
+					}
 				}
+				return newReference(good, d)
 			}
-			ref, other := good[:have*d], good[have*d:2*have*d]
-			floor := energy(ref, other, d)
-			row := func(x []float64) string {
-				if x == nil {
-					return "none"
+			truth, ours := conditional(exact), conditional(own)
+			// means over seeds; honesty: the spread of the samples' means, beside what the effective sample size says
+			var means, sets [][]float64
+			var toTruth, toOwn, told, effective, distinct, variance, took, worst, low float64
+			for seed := range uint64(seeds) {
+				start := processor.Seconds()
+				y, rep, err := drawn(t, r, text+"draw: particles\n", n, 10+seed)
+				took += (processor.Seconds() - start) / plainTime / seeds
+				if err != nil {
+					low++
 				}
-				x = x[:min(len(x), have*d)]
-				return fmt.Sprintf("%.2f", (energy(x, ref, d)+energy(x, other, d))/2/floor)
+				if y == nil {
+					fmt.Println(err)
+					continue
+				}
+				sets = append(sets, y)
+				toTruth, toOwn = toTruth+truth.floors(y), toOwn+ours.floors(y)
+				for i := 0; i < len(y); i += d {
+					e, _ := constraint.Worst(constraint.Values(whole, y[i:i+d]), len(whole.Equalities()))
+					worst = max(worst, e)
+				}
+				m, s := metric.Spread(y, d)
+				means, variance = append(means, m), variance+s*s
+				p := rep.Particles
+				told += 1/p.Effective + 1/float64(n)
+				effective, distinct = effective+p.Effective, distinct+float64(p.Distinct)
 			}
-			start := processor.Seconds()
-			x, report, err := drawn(t, r, text+"draw: particles\n", n, 1)
-			took := (processor.Seconds() - start) / plainTime
-			if err != nil {
-				fmt.Println(err)
+			k, spread := float64(len(means)), 0.0
+			for j := range d {
+				mean, sq := 0.0, 0.0
+				for _, m := range means {
+					mean += m[j] / k
+				}
+				for _, m := range means {
+					sq += (m[j] - mean) * (m[j] - mean)
+				}
+				spread += sq / (k - 1)
 			}
-			worst := 0.0
-			for i := 0; i < len(x); i += d {
-				e, _ := constraint.Worst(constraint.Values(whole, x[i:i+d]), len(whole.Equalities()))
-				worst = max(worst, e)
-			}
-			rejected := "– | –"
-			if c.share >= 0.1 { // the run's own law: exact
-				y, _, err := drawn(t, r, text+"draw: rejection\n", 2*n, 1)
-				testkit.OK(t, err)
-				rejected = fmt.Sprintf("%s | %.2f", row(y), energy(x, y[:n*d], d)/energy(y[n*d:], y[:n*d], d))
-			}
+			spread /= variance / k * told / k
 			fields := experiment.Fields(r.Loaded, trained, 128, r.Pool.Workers())
 			o := particles.Options{Process: r.Process, Cut: cut, Whole: whole, Pool: r.Pool, Seed: 5,
 				Scores: func(w int) langevin.Score { return fields[w] },
 				Begin:  func(uint64, uint64, []bool) langevin.Prior { return prior.Prior }}
-			projected := slices.Clone(plain.X)
-			particles.Onto(o, projected)
-			guided, err := particles.Guided(t.Context(), o, n)
-			testkit.OK(t, err)
-			// honesty: the spread of means over seeds, beside what the effective sample size says
-			means, told, variance := [][]float64{}, 0.0, 0.0
-			const seeds = 6
-			for seed := range uint64(seeds) {
-				y, rep, _ := drawn(t, r, text+"draw: particles\n", n, 10+seed)
-				if y == nil {
-					continue
-				}
-				m, s := metric.Spread(y, d)
-				means, variance = append(means, m), variance+s*s
-				told += 1/rep.Particles.Effective + 1/float64(n)
+			rivals := ""
+			if os.Getenv("GIVEN_RIVALS") != "" {
+				projected := slices.Clone(plain.X)
+				particles.Onto(o, projected)
+				guided := testkit.Must(particles.Guided(t.Context(), o, n))
+				corrected := testkit.Must(particles.Corrected(t.Context(), o, n))
+				rivals = fmt.Sprintf(" %.3g | %.3g | %.3g |", ours.floors(projected), ours.floors(guided),
+					ours.floors(corrected))
 			}
-			spread := 0.0
-			if k := len(means); k > 1 {
-				for j := range d {
-					mean, sq := 0.0, 0.0
-					for _, m := range means {
-						mean += m[j] / float64(k)
-					}
-					for _, m := range means {
-						sq += (m[j] - mean) * (m[j] - mean)
-					}
-					spread += sq / float64(k-1)
-				}
-				spread /= variance / float64(k) * told / float64(k)
-			}
-			p := report.Particles
-			if p == nil {
-				p = &particles.Report{}
-			}
-			fmt.Printf("| %s | %s | %s | %s | %s | %s | %.1f | %.0f | %d | %.2f | %.1e |\n", l.name, c.name, row(x),
-				rejected, row(projected), row(guided), took, p.Effective, p.Distinct, spread, worst)
+			fmt.Printf("| %s | %s | %.2f | %.2f | %.2f | %.2f | %.2f |%s %.1f | %.0f | %.0f | %.2f | %.0e | %.0f low, "+
+				"%d of own\n", l.Name, c.name, toOwn/k, ours.bias(sets), toTruth/k, (k*n/effective+1)/2,
+				truth.floors(ours.y[:min(n*d, len(ours.y))]), rivals, took, effective/k, distinct/k, spread, worst, low,
+				len(ours.y)/d)
 		}
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"flag"
+	"image/color"
 	"math"
 	"os"
 	"path/filepath"
@@ -11,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/landing-diffusion/landing/judge/figure"
 	"github.com/landing-diffusion/landing/judge/metric"
 	"github.com/landing-diffusion/landing/study/compare"
 	"github.com/landing-diffusion/landing/study/sweep"
@@ -230,6 +232,11 @@ func TestDocs(t *testing.T) {
 		b.WriteString("\n")
 		w := table.Written()
 		testkit.OK(t, w.WriteMarkdown(b))
+		if *update && table.Exhibit == "table1" {
+			file := testkit.Must(os.Create(docs + "images/paper.png"))
+			testkit.OK(t, besidePaper(table).WritePNG(file, 560))
+			testkit.OK(t, file.Close())
+		}
 	}
 	for page, b := range pages {
 		text := testkit.Must(os.ReadFile(docs + page))
@@ -244,4 +251,32 @@ func TestDocs(t *testing.T) {
 		testkit.Equal(t, b.String(), written,
 			"the tables of %s are not those of the rows: go test ./study/paper -run Docs -update writes them", page)
 	}
+}
+
+// besidePaper draws distances of ours against the paper's, a point for each method and data set.
+func besidePaper(t Table) *figure.Chart {
+	var equal []float64
+	for i := range 200 {
+		equal = append(equal, float64(i)/1100, float64(i)/1100)
+	}
+	layers := []figure.PointLayer{{Name: "equal", Points: equal, Color: color.Gray{Y: 190}, Radius: 0.8},
+		{Name: "ULLA", Radius: 4}, {Name: "OLLA, ULLA-P, RDDPM", Radius: 3}, {Name: "RFM", Radius: 3},
+		{Name: "Euclidean, Guided, Projected, Lagrangian", Radius: 3}}
+	for _, row := range t.Rows {
+		l := &layers[4]
+		switch row.Name {
+		case "ULLA":
+			l = &layers[1]
+		case "OLLA", "ULLA-P", "RDDPM":
+			l = &layers[2]
+		case "RFM":
+			l = &layers[3]
+		}
+		for i, p := range row.Places {
+			if p.Paper != nil && len(p.Ours) == 1 && !strings.Contains(t.Columns[i], "|") {
+				l.Points = append(l.Points, float64(p.Paper.Mean), float64(p.Ours[0].Mean))
+			}
+		}
+	}
+	return figure.Scatter(figure.ScatterOptions{Axes: []string{"distance in the paper", "distance here"}}, 2, layers...)
 }

@@ -145,14 +145,15 @@ type MergeOptions struct {
 
 // Merged is what Merge did.
 type Merged struct {
-	File    string   `json:"file"`
-	SHA256  string   `json:"sha256"`
-	Bytes   int64    `json:"bytes"`
-	Parts   int      `json:"parts"`
-	First   uint64   `json:"first"`
-	Rows    uint64   `json:"rows"`
-	Failed  []uint64 `json:"failed"`  // numbers of samples that are not in the file
-	Kernels []string `json:"kernels"` // that the parts were made with, and on which processors: "avx2 on amd64"
+	File   string   `json:"file"`
+	SHA256 string   `json:"sha256"`
+	Bytes  int64    `json:"bytes"`
+	Parts  int      `json:"parts"`
+	First  uint64   `json:"first"`
+	Rows   uint64   `json:"rows"`
+	Failed []uint64 `json:"failed"` // numbers of samples that are not in the file
+	// Kernels of the parts, with the architecture and the precision of products: "avx2 on amd64 in float32".
+	Kernels []string `json:"kernels"`
 	Beside  string   `json:"record,omitempty"`
 	Notes   []string `json:"notes,omitempty"`
 
@@ -183,6 +184,9 @@ func merge(ctx context.Context, r *experiment.Run, parts []Part, out string, o M
 	for _, p := range parts {
 		m.Drawn.join(&p.Result.Detail)
 		kind := fmt.Sprintf("%s on %s", p.Result.Kernel, cmp.Or(p.Result.Arch, "a processor that is not known"))
+		if p.Result.Products != "" {
+			kind += " in " + p.Result.Products
+		}
 		if !slices.Contains(m.Kernels, kind) {
 			m.Kernels = append(m.Kernels, kind)
 		}

@@ -300,6 +300,7 @@ func TestMergeRefused(t *testing.T) {
 	// Several kinds of kernels, or of processors, give a note or an error.
 	for what, change := range map[string]func(*Result){
 		"another": func(r *Result) { r.Kernel = "another" }, "other64": func(r *Result) { r.Arch = "other64" },
+		"in half":   func(r *Result) { r.Products = "half" },
 		"not known": func(r *Result) { r.Arch = "" }} {
 		several := slices.Clone(parts)
 		change(&several[1].Result)

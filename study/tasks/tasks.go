@@ -20,7 +20,6 @@ import (
 	"hash"
 	"io"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"time"
 
@@ -83,12 +82,14 @@ type Part struct {
 
 // A Result is what a part has left, as result.json of its folder has it.
 type Result struct {
-	Files   []File  `json:"files"`
-	Kernel  string  `json:"kernel"` // kind of kernels: another may differ in the last bits
-	Arch    string  `json:"arch"`   // of the processor, likewise; empty: made by an earlier version
-	Seconds float64 `json:"seconds"`
-	Inputs  Inputs  `json:"inputs,omitempty"` // where they lay
-	Detail  Drawn   `json:"detail"`
+	Files  []File `json:"files"`
+	Kernel string `json:"kernel"` // kind of kernels: another may differ in the last bits
+	Arch   string `json:"arch"`   // of the processor, likewise; empty: made by an earlier version
+	// Products is the precision that the network's products had, likewise.
+	Products string  `json:"products,omitempty"`
+	Seconds  float64 `json:"seconds"`
+	Inputs   Inputs  `json:"inputs,omitempty"` // where they lay
+	Detail   Drawn   `json:"detail"`
 }
 
 // A File is one of a part, by its name in the part's folder.
@@ -223,8 +224,9 @@ func (l *List) make(ctx context.Context, p *Part, tick func(done, of uint64)) er
 		}
 		return failed // and so what the writer misses is no news
 	})
-	p.Result = Result{Files: []File{{RowsFile, h.n, h.sum()}}, Kernel: kernel.Name(), Arch: runtime.GOARCH,
-		Seconds: time.Since(start).Seconds(), Inputs: l.inputs, Detail: *detail}
+	p.Result = Result{Files: []File{{RowsFile, h.n, h.sum()}}, Kernel: kernel.Name(), Arch: kernel.Arch(),
+		Products: run.ThisMachine().Products[l.run.Problem.Train.Precision], Seconds: time.Since(start).Seconds(),
+		Inputs: l.inputs, Detail: *detail}
 	if failed != nil { // which no file is to blame for
 		return failed
 	}
