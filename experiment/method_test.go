@@ -140,7 +140,7 @@ func TestExamineMethodOfOnesOwn(t *testing.T) {
 		for _, f := range report.Findings {
 			found[f.Check] = f
 		}
-		for _, name := range []string{"landing rate", "forward paths", "repulsion"} {
+		for _, name := range []string{"landing rate", "forward paths", "offset", "repulsion"} {
 			if f := found[name]; f.Status != check.Skip ||
 				f.Message != "the method denoising does not follow this process" {
 				t.Errorf("%s: %v %s", name, f.Status, f.Message)

@@ -120,7 +120,7 @@ func TestExamineRivals(t *testing.T) {
 	report := testkit.Must(Examine(context.Background(), r.Problem, r.Pool, nil))
 	for _, f := range report.Findings {
 		switch f.Check {
-		case "landing rate", "forward paths", "repulsion":
+		case "landing rate", "forward paths", "offset", "repulsion":
 			if f.Status != check.Skip || f.Message != "the method projected does not follow this process" {
 				t.Errorf("%s: %v %s", f.Check, f.Status, f.Message)
 			}

@@ -188,11 +188,11 @@ type Use int
 const (
 	forStarts Use = iota
 	forNear
-	_ // of a check that is gone, as below: the streams of the others stay
+	_ // was that of a check that is gone: the streams of the others stay
 	ForKinks
 	ForVanishing
 	ForRanks
-	_
+	ForBends
 	ForWalks
 	ForFiniteness Use = 9
 )

@@ -119,6 +119,7 @@ var checks = []struct {
 	{"landing rate", landingRate, true},
 	{"forward paths", forwardPaths, true},
 	{"singular points", singular, true},
+	{"offset", offsets, true},
 	{"repulsion", repulsion, true},
 	{"terminal law", terminalLaw, false},
 	{"components", connectedness, false},

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/goccy/go-yaml"
@@ -291,6 +292,54 @@ func TestNoFalseAlarms(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// The offset that theory predicts is the one that paths show, and on a sphere of
+// radius 1 both are (d−1)/(2α) for OLLA and τ(d−1)/(2α) for ULLA, in the mean.
+func TestOffset(t *testing.T) {
+	s := equality(6).equal("h", ball(1))
+	for _, method := range []langevin.Method{langevin.OLLA, langevin.ULLA} {
+		const τ = 0.01
+		ρ := 0.5
+		p := &langevin.Process{Set: s, Method: method, Friction: 1, Landing: langevin.Landing{Explicit: true,
+			Rate: ρ / τ}, Schedule: langevin.Schedule{N: 200, T: 200 * τ, SigmaMin: 1, SigmaMax: 1}}
+		f := find(run(t, Input{Process: p}), "offset", "h")[0]
+		b := 5 * τ / 2 / ρ
+		if method == langevin.ULLA {
+			b *= τ
+		}
+		if m, th := f.Numbers["measured"], f.Numbers["predicted"]; math.Abs(th/b-1) > 0.25 || math.Abs(m/th-1) > 0.15 {
+			t.Errorf("%v: measured %.4g, theory %.4g, (d−1)/(2α) gives %.4g", method, m, th, b)
+		}
+	}
+	// With the curvature term OLLA's drift is gone.
+	p := gentle(curved{s})
+	p.Method, p.Curvature, p.Landing = langevin.OLLA, true, langevin.Landing{Explicit: true, Rate: 5}
+	with := find(run(t, Input{Process: p}), "offset", "h")[0].Numbers
+	p.Curvature = false
+	without := find(run(t, Input{Process: p}), "offset", "h")[0].Numbers
+	if with["measured"] > 0.5*without["measured"] || with["predicted"] > 0.5*without["predicted"] {
+		t.Errorf("with curvature %v, without %v", with, without)
+	}
+}
+
+// The offset is compared with the radius of curvature, whatever the scale of h: on a sphere their ratio is the
+// distance from it over its radius, and steps that leave more than a tenth are warned of.
+func TestOffsetOverRadius(t *testing.T) {
+	for _, τ := range []float64{0.01, 0.2} {
+		s := equality(3).equal("h", through(ball(2), func(v float64) (float64, float64) { return 7 * v, 7 }))
+		p := &langevin.Process{Set: s, Method: langevin.OLLA, Landing: langevin.Landing{Explicit: true, Rate: 0.5 / τ},
+			Schedule: langevin.Schedule{N: 40, T: 40 * τ, SigmaMin: 1, SigmaMax: 1}}
+		f := find(run(t, Input{Process: p}), "offset", "h")[0]
+		want := f.Numbers["measured"] / 7 / 2
+		if math.Abs(f.Numbers["over_radius"]/want-1) > 1e-3 {
+			t.Errorf("τ = %v: %.4g of the radius, want %.4g", τ, f.Numbers["over_radius"], want)
+		}
+		if warned := f.Status == Warn && strings.Contains(f.Message, "radius of curvature"); warned != (want > 0.1) ||
+			warned != (τ > 0.1) {
+			t.Errorf("τ = %v: %v %q, with %.3g of the radius", τ, f.Status, f.Message, want)
+		}
 	}
 }
 
