@@ -260,16 +260,17 @@ var (
 	ChainPoints  = use(ChainStart, one(1), "x_0 of chains")
 
 	// Diagnostics.
-	SurfaceProbe   = use(Probe, one(0), "points of a mesh that are moved to Σ when both are joined")
-	SuiteProbe     = use(Probe, Block{1, 4}, "points of the suite that sets must pass")
-	LanczosStart   = use(Probe, one(5), "the first vector of a Krylov space")
-	LanczosRestart = use(Probe, one(6), "vectors that extend it")
-	TerminalPrior  = use(Probe, one(0x7e0), "prior draws beside the ends of the doctor's paths")
-	SubspaceStart  = use(Probe, one(0x7e2), "the first vectors of a subspace iteration")
-	ReachStart     = use(Probe, one(0x7e3), "configurations that a search for a place of an arm begins from")
-	MeasuredRows   = use(Probe, Block{0x7e4, 0x7e5}, "rows of data that are measured; 1: tangents at them")
-	EvidencePoints = use(Probe, one(0xd0c), "starts and directions around Σ")
-	MeshPoints     = use(Probe, one(0xd0d), "points of a mesh that are held against Σ")
+	SurfaceProbe       = use(Probe, one(0), "points of a mesh that are moved to Σ when both are joined")
+	SuiteProbe         = use(Probe, Block{1, 4}, "points of the suite that sets must pass")
+	LanczosStart       = use(Probe, one(5), "the first vector of a Krylov space")
+	LanczosRestart     = use(Probe, one(6), "vectors that extend it")
+	TerminalPrior      = use(Probe, one(0x7e0), "prior draws beside the ends of the doctor's paths")
+	TerminalDirections = use(Probe, one(0x7e1), "prior draws that say along which directions to look")
+	SubspaceStart      = use(Probe, one(0x7e2), "the first vectors of a subspace iteration")
+	ReachStart         = use(Probe, one(0x7e3), "configurations that a search for a place of an arm begins from")
+	MeasuredRows       = use(Probe, Block{0x7e4, 0x7e5}, "rows of data that are measured; 1: tangents at them")
+	EvidencePoints     = use(Probe, one(0xd0c), "starts and directions around Σ")
+	MeshPoints         = use(Probe, one(0xd0d), "points of a mesh that are held against Σ")
 
 	// Level sets fitted to a mesh.
 	FitSurface = use(SurfaceFit, one(0), "points of the mesh in a batch")
