@@ -260,7 +260,8 @@ func (s *Evidence) farther() string {
 		return fmt.Sprintf("Paths fly nearly free and come back: γ = %.2g instead of %.3g helps (t = Σσ_k²Δt = "+
 			"%.3g), or a longer horizon", flight/t, γ, t)
 	case underdamped && γ*t > 2*flight && s.C == s.M: // where there are walls, paths with less friction stick to them
-		return fmt.Sprintf("Less friction helps, down to γ = %.2g, and so does a longer horizon or a larger σ_max", flight/t)
+		return fmt.Sprintf("Less friction helps, down to γ = %.2g, and so does a longer horizon or a larger σ_max",
+			flight/t)
 	}
 	return "A longer horizon or a larger σ_max helps"
 }
