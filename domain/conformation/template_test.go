@@ -120,16 +120,20 @@ func TestRigidChoosesTheBestOrder(t *testing.T) {
 }
 
 // A ring of 12 with all bonds and angles fixed has 24 equalities, of rank 24 on Σ, and goes on to bend at 6 degrees of
-// freedom; in a ring of 5 the ten are dependent, and geometry says so.
+// freedom, or at 5 if a double bond keeps its torsion; in a ring of 5 the ten are dependent, and geometry says so.
 func TestRings(t *testing.T) {
-	for _, c := range []struct{ atoms, rank int }{{12, 24}, {8, 16}, {5, 9}} {
+	for _, c := range []struct{ atoms, double, rank int }{{12, 0, 24}, {12, 1, 25}, {8, 0, 16}, {5, 0, 9}} {
 		m, x := crown(t, c.atoms)
 		if c.atoms == 5 {
 			x = shaken(x, 0.2, 3)
 		}
 		conditions := slices.Concat(testkit.Must(conformation.Bonds(m, x)), testkit.Must(conformation.BondAngles(m, x)))
+		if c.double > 0 {
+			τ := molecule.Torsion(x, 4, 5, 6, 7)
+			conditions = append(conditions, on(dihedral, τ, τ, 4, 5, 6, 7))
+		}
 		s := set(t, c.atoms, conformation.Spec{Conditions: conditions})
-		if len(s.Equalities()) != 2*c.atoms {
+		if len(s.Equalities()) != 2*c.atoms+c.double {
 			t.Errorf("%d equalities of a ring of %d", len(s.Equalities()), c.atoms)
 		}
 		solver, at := geometry.NewSolver(s, 0), geometry.New(s, 1, 0)
@@ -137,6 +141,9 @@ func TestRings(t *testing.T) {
 			y := shaken(x, 0.05, sample)
 			if !solver.Descend(y, 1e-14) {
 				t.Fatalf("ring of %d: point %d does not reach Σ", c.atoms, sample)
+			}
+			if c.double > 0 && math.Abs(molecule.Torsion(y, 4, 5, 6, 7)-molecule.Torsion(x, 4, 5, 6, 7)) > 1e-12 {
+				t.Errorf("point %d: the double bond turns", sample)
 			}
 			if err := at.At(y, 1); err != nil || at.Rank(0) != c.rank {
 				t.Errorf("ring of %d: rank %d, want %d, %v", c.atoms, at.Rank(0), c.rank, err)

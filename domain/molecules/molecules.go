@@ -77,7 +77,9 @@ func New(in domain.Input) (*domain.Domain, error) {
 		return nil, err
 	}
 	out := &domain.Domain{Samples: published, More: true, Draw: g.draw(o, c), Scene: g.space,
-		Find:    func(x []float64) []domain.Finding { return append(c.find(x), g.windows(x, in.Data)...) },
+		Find: func(x []float64) []domain.Finding {
+			return slices.Concat(c.find(x), c.contacts(x), g.windows(x, in.Data))
+		},
 		Writers: map[string]domain.Writer{}, Rounded: files.Rounded,
 		Unit: "Å (root mean square over atoms)", PerUnit: math.Sqrt(3 / float64(in.Set.Dim()))}
 	if g.reference != nil {
@@ -120,6 +122,16 @@ func fit(set constraint.Set, data *dataset.Points) (*dataset.Points, error) {
 	out, err := placed(s, data)
 	if err != nil {
 		return nil, err
+	}
+	m := s.Molecule()
+	long := func(b molecule.Bond) bool { // of no molecule: bonds of beads, for example, are all of them long
+		return len(out.X) >= m.Dim() && molecule.Distance(out.X, b[0], b[1]) > 1.1*m.LongestBond(b[0], b[1])
+	}
+	short := func(b molecule.Bond) bool { return !long(b) }
+	if at := slices.IndexFunc(m.Bonds, long); at >= 0 && slices.ContainsFunc(m.Bonds, short) {
+		b := m.Bonds[at]
+		return nil, fmt.Errorf("the atoms %s and %s, bonded in the set, are %.3g Å apart in its first frame: are its "+
+			"atoms in another order?", m.Label(b[0]), m.Label(b[1]), molecule.Distance(out.X, b[0], b[1]))
 	}
 	return relabelled(s, out), nil
 }
@@ -259,11 +271,7 @@ func picked(a, b *molecule.Molecule) ([]int, error) {
 // picking returns the frames with the atoms that were picked, in that order.
 func picking(data *dataset.Points, pick []int) *dataset.Points {
 	own := data.Molecule
-	inOrder := len(pick) == own.N()
-	for i, j := range pick {
-		inOrder = inOrder && i == j
-	}
-	if inOrder {
+	if len(pick) == own.N() && slices.IsSorted(pick) {
 		return data
 	}
 	out := *data
@@ -283,20 +291,6 @@ func picking(data *dataset.Points, pick []int) *dataset.Points {
 	return &out
 }
 
-// strange returns the first atom of a whose name, where both have names, is not that of
-// the atom at its place of b; −1 if there is none.
-func strange(a, b *molecule.Molecule) int {
-	for i, v := range a.Atoms {
-		if i >= b.N() {
-			return i
-		}
-		if w := b.Atoms[i]; v.Name != "" && w.Name != "" && !strings.EqualFold(v.Name, w.Name) {
-			return i
-		}
-	}
-	return -1
-}
-
 // of returns the molecule with all that is known of it: the set's, or the data's if that
 // alone has names; and what is to be told where they differ in names.
 func of(in domain.Input) (m *molecule.Molecule, remark string) {
@@ -314,10 +308,13 @@ func of(in domain.Input) (m *molecule.Molecule, remark string) {
 	if !known(s.Molecule()) && known(own) {
 		return bonded(own, in.Data), ""
 	}
-	if at := strange(own, s.Molecule()); at >= 0 &&
-		own.Atoms[at].Name != own.Atoms[at].Element { // elements are no names
-		remark = fmt.Sprintf("atom %d is called %s, and %s in the set, whose names are used; if the order of atoms is "+
-			"another, conditions are on the wrong ones", at, own.Label(at), s.Molecule().Label(at))
+	for at := range min(own.N(), s.Molecule().N()) {
+		v, w := own.Atoms[at], s.Molecule().Atoms[at].Name
+		if v.Name != "" && v.Name != v.Element && w != "" && !strings.EqualFold(v.Name, w) { // elements are no names
+			remark = fmt.Sprintf("atom %d is called %s, and %s in the set, whose names are used; if the order of "+
+				"atoms is another, conditions are on the wrong ones", at, own.Label(at), s.Molecule().Label(at))
+			break
+		}
 	}
 	return bonded(s.Molecule(), in.Data), remark
 }

@@ -433,6 +433,27 @@ func TestFit(t *testing.T) {
 			t.Errorf("%s: the data is changed", what)
 		}
 	}
+	// Frames whose atoms have the set's elements in another order break bonds, but not all of them.
+	carbon := molecule.Atom{Element: "C"}
+	chained := &molecule.Molecule{Atoms: []molecule.Atom{carbon, carbon, carbon, {Element: "O"}},
+		Bonds: []molecule.Bond{{0, 1}, {1, 2}, {2, 3}}}
+	of := func(order string, step float64) *dataset.Points {
+		p := &dataset.Points{Molecule: chained, N: 1, D: 12}
+		for _, at := range order {
+			p.X = append(p.X, step*float64(at-'0'), 0, 0)
+		}
+		return p
+	}
+	bonded := set(t, chained, dihedral("τ", 0, 300, 0, 1, 2, 3))
+	for _, right := range []*dataset.Points{of("0123", 1.5), of("0123", 3.8)} {
+		if got, err := fit(bonded, right); err != nil || got != right {
+			t.Errorf("an order: %v", err)
+		}
+	}
+	if _, err := fit(bonded, of("1023", 1.5)); err == nil || !strings.Contains(err.Error(), "the atoms 1 and 2, "+
+		"bonded in the set, are 3 Å apart in its first frame: are its atoms in another order?") {
+		t.Errorf("another order: %v", err)
+	}
 	// A set without the hydrogens of its template takes the others of frames without names, by their places.
 	two := names("C O")
 	heavy := testkit.Must(conformation.New(conformation.Spec{Molecule: two, Kept: []int{0, 2}, Of: 3,

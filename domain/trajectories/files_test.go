@@ -265,6 +265,8 @@ func TestBadFiles(t *testing.T) {
 			"the set has (set.waypoints=1 would fit)"},
 		{"a.csv", "waypoint,joint1\n0,0\n1,0\n2,0\n",
 			`its column 3 is "joint1[2]"; expected the 2 way points of the joints joint1, ` + "and nothing else"},
+		{"a.csv", "waypoint,joint1,gripper\n0,0,1\n1,0,1\n",
+			`its column 2 is "gripper[0]"; expected the 2 way points of the joints joint1, ` + "and nothing else"},
 		{"a.csv", "joint1[0],joint1[0]\n0,0\n", "its header names joint1[0] twice"},
 		{"a.csv", "waypoint,joint1\n0,a\n", `:2: column 2 is "a", expected a number`},
 		{"a.csv", "1,2,3\n", "its trajectories have 3 numbers, 3 way points of 1 each; expected 2 way points, as " +
@@ -291,6 +293,19 @@ func TestBadFiles(t *testing.T) {
 	}
 	long := "waypoint," + strings.Repeat("j,", 256) + "j\n0" + strings.Repeat(",0", 257) + "\n"
 	testkit.Refused(t, testkit.Err(Read(file(t, "x.csv", long))), "257 columns of joints")
+}
+
+// Joint values in degrees are doubted: whole numbers beyond a turn, and any beyond two. Radians of half a turn, wrapped
+// or not, are not, nor are whole numbers of them.
+func TestDegrees(t *testing.T) {
+	for row, doubt := range map[string]string{"30.5,88.6": "88.6", "-90,45": "90", "0,7": "7", "6.9,1.2": "",
+		"3.1,-3.1": "", "0,2": ""} {
+		told := strings.Join(testkit.Must(taken(hand(t, 2, nil), file(t, "a.csv", row+"\n"))).Doubts, "")
+		if (told == "") != (doubt == "") || doubt != "" && told != "joint values go up to "+doubt+
+			": they look like degrees where radians are expected" {
+			t.Errorf("%s: %q", row, told)
+		}
+	}
 }
 
 // What a point is given for stands behind it, from its own ends: the first configuration and

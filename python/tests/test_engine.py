@@ -160,6 +160,24 @@ def test_no_room_on_the_device(monkeypatch: pytest.MonkeyPatch) -> None:
     assert landing.torch.fit("out", device="cpu").epoch == 10
 
 
+def test_a_checkpoint_of_another_network() -> None:
+    """It is refused, and the folder keeps its bytes."""
+    p, x = problem(epochs=2)
+    run, other = landing.train(p, x), landing.train(p, x, settings={"network.width": 8})
+    place = run.path / "checkpoints" / run.checkpoints[-1]
+    shutil.rmtree(place)
+    shutil.copytree(other.path / "checkpoints" / other.checkpoints[-1], place)
+
+    def kept() -> dict:
+        return {f: f.read_bytes() for f in run.path.rglob("*") if f.is_file()}
+
+    before = kept()
+    for use in (lambda: landing.torch.fit(run, device="cpu", settings={"train.epochs": 4}), lambda: landing.torch.load(run)):
+        with pytest.raises(landing.DataError, match="belongs to another problem"):
+            use()
+    assert kept() == before
+
+
 def test_refusals() -> None:
     p, x = problem()
     for bad in ({"device": "abacus"}, {"device": "meta"}, {"precision": "float16"}):

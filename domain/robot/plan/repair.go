@@ -67,19 +67,16 @@ func (pl *Planner) Relax(q []float64, passes int, keeps func(q []float64) bool) 
 	}
 }
 
-// Stand moves an end of a motion to a near posture that p allows, with the margin and 0.003 m more; false if it finds
-// none. Its random numbers are a function of (seed, query, end).
-func (pl *Planner) Stand(p Problem, q []float64, goal bool, seed, query uint64) bool {
+// Stand moves an end of a motion, 0 the start and 1 the goal, to a near posture that p allows, with the margin and
+// 0.003 m more; false if it finds none. Its random numbers are a function of (seed, query, end).
+func (pl *Planner) Stand(p Problem, q []float64, end int, seed, query uint64) bool {
 	pl.retarget(p)
-	end, first := pl.start, 1<<30
-	if goal {
-		end, first = pl.goal, 1<<31
-	}
-	end.turns = true
-	pl.draw, pl.keep = drawer{keyed.ArmRepairs.Stream(seed, 0), query, first}, pl.p.Margin+repairRoom
+	s := [2]*solver{pl.start, pl.goal}[end]
+	s.turns = true
+	pl.draw, pl.keep = drawer{keyed.ArmRepairs.Stream(seed, 0), query, (1 + end) << 30}, pl.p.Margin+repairRoom
 	for try := range standTries {
 		pl.around(pl.next, q, 0.05*float64(1+try))
-		if pl.standing(end, pl.next, new(misses)) {
+		if pl.standing(s, pl.next, new(misses)) {
 			copy(q, pl.next)
 			return true
 		}

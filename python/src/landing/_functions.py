@@ -10,7 +10,8 @@ from typing import Any
 
 from ._arrays import coordinates
 from ._errors import ConstraintError
-from ._trace import Graph, Node, trace
+from ._graph import Graph, Node
+from ._trace import trace
 
 __all__ = ["traced", "traced_given"]
 
