@@ -12,8 +12,7 @@ import (
 const (
 	mendNodes    = 400   // of the trees around one place
 	repairRoom   = 0.003 // m beyond the margin, at first
-	standTries   = 20
-	repairInside = 0.01 // rad or m that waypoints keep from limits, if they can
+	repairInside = 0.01  // rad or m that waypoints keep from limits, if they can
 )
 
 // NewRepairer makes a Planner for Repair, Relax, Onto and Off. It keeps joint values as the caller gives them: it never
@@ -65,23 +64,6 @@ func (pl *Planner) Relax(q []float64, passes int, keeps func(q []float64) bool) 
 			}
 		}
 	}
-}
-
-// Stand moves an end of a motion, 0 the start and 1 the goal, to a near posture that p allows, with the margin and
-// 0.003 m more; false if it finds none. Its random numbers are a function of (seed, query, end).
-func (pl *Planner) Stand(p Problem, q []float64, end int, seed, query uint64) bool {
-	pl.retarget(p)
-	s := [2]*solver{pl.start, pl.goal}[end]
-	s.turns = true
-	pl.draw, pl.keep = drawer{keyed.ArmRepairs.Stream(seed, 0), query, (1 + end) << 30}, pl.p.Margin+repairRoom
-	for try := range standTries {
-		pl.around(pl.next, q, 0.05*float64(1+try))
-		if pl.standing(s, pl.next, new(misses)) {
-			copy(q, pl.next)
-			return true
-		}
-	}
-	return false
 }
 
 // stands reports whether q has the margin and so much more, and then is within limits by repairInside.
