@@ -36,13 +36,8 @@ func (pl *Planner) Off(q []float64) float64 {
 
 // Relax moves each waypoint but the ends half the way to the middle of its neighbours, on Σ. It does so where the
 // waypoint keeps the margin and the least room that the motion had, and touches nothing before and behind it. Without
-<<<<<<< HEAD
-// that room each pass would pull motions a millimetre nearer to obstacles than the law that they are drawn from. A
-// motion that keeps all other conditions before Relax keeps them after each move.
-=======
 // that room each pass would pull motions a millimetre nearer to obstacles than the law that they are drawn from. If
 // a motion is kept before Relax, by keeps, it is so after each move.
->>>>>>> house
 func (pl *Planner) Relax(q []float64, passes int, keeps func(q []float64) bool) {
 	n, mid, kept := pl.m, make([]float64, pl.m), keeps(q)
 	keep := pl.keep
