@@ -1,6 +1,7 @@
 package experiment
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
@@ -24,7 +25,8 @@ type Given struct {
 	cut   *particles.Cut
 	whole constraint.Set
 	run   *Run
-	chain bool // the run's method has one, which particles need
+	text  string // of the file
+	chain bool   // the run's method has one, which particles need
 }
 
 // Given reads constraints and observations from the text of a file. Errors are *problem.KeyError and of kind
@@ -38,7 +40,7 @@ func (r *Run) Given(text []byte, origin string) (*Given, error) {
 	if err != nil {
 		return nil, err
 	}
-	g := &Given{draw: a.Draw, cut: cut, whole: a.Whole(r.Process.Set, cut), run: r,
+	g := &Given{draw: a.Draw, cut: cut, whole: a.Whole(r.Process.Set, cut), run: r, text: string(text),
 		chain: r.Method.Capabilities().Follows != nil}
 	if g.draw == "auto" {
 		g.draw = ""
@@ -103,6 +105,7 @@ func (g *Given) law(by string) string {
 
 // GivenReport says how samples were drawn under constraints that training did not know.
 type GivenReport struct {
+	Text      string            `json:"text,omitempty"` // of the file
 	Law       string            `json:"law"`
 	By        string            `json:"by"`       // rejection, particles or repair
 	Share     float64           `json:"share"`    // mean likelihood of the attempts
@@ -159,7 +162,8 @@ type GivenDrawer struct {
 	finished    uint64 // number of the next motion that is finished
 	n, dim      int
 	made        int       // samples so far
-	sought      bool      // a point that keeps all was sought
+	batch       int       // plain samples behind the choice of repair
+	fault       string    // of the last sample that could not be used
 	ready       []float64 // samples that have not been asked for yet
 	keeps       []func(x []float64) float64
 	finishers   []domain.Finisher
@@ -201,10 +205,11 @@ func (g *Given) NewDrawer(ctx context.Context, t *Trained, prior *Prior, n int, 
 		if err := d.attempt(ctx, batch); err != nil {
 			return nil, err
 		}
-		if d.Report.Share < least {
+		if d.batch = batch; d.Report.Share < least {
 			d.Report.By = other
 		}
 	}
+	d.Report.Text = g.text
 	if d.Report.Law = g.law(d.Report.By); d.Report.By != "rejection" {
 		d.ready, d.next = nil, first
 	}
@@ -246,17 +251,20 @@ func (d *GivenDrawer) attempt(ctx context.Context, n int) error {
 	return ctx.Err()
 }
 
-// finish makes a sample that can be used, where the kind of data knows how, and reports whether it keeps all, and
-// whether a repair moved it.
-func (d *GivenDrawer) finish(ctx context.Context, worker int, x []float64, number uint64) (good, moved bool) {
+// finish makes a sample that can be used, where the kind of data knows how, and returns what keeps it from
+// use, and whether a repair moved it.
+func (d *GivenDrawer) finish(ctx context.Context, worker int, x []float64, number uint64) (wrong string, moved bool) {
 	if d.newFinisher == nil || ctx.Err() != nil {
-		return true, false
+		return "", false
 	}
 	if d.finishers[worker] == nil {
 		d.finishers[worker] = d.newFinisher()
 	}
 	f := d.finishers[worker](ctx, x, d.seed, number)
-	return f.Fault == "" && judge.Largest(judge.Violations(d.whole, x)).Worst <= maxFinished, f.Changed
+	if v := judge.Largest(judge.Violations(d.whole, x)); f.Fault == "" && v.Worst > maxFinished {
+		f.Fault = fmt.Sprintf("it violates %q by %.3g", v.Component, v.Worst)
+	}
+	return f.Fault, f.Changed
 }
 
 // Draw writes the next samples to x (rows of a point); tick, which may be nil, gets how many are done.
@@ -274,26 +282,14 @@ func (d *GivenDrawer) Draw(ctx context.Context, x []float64, tick func(done int)
 			tick(have)
 		}
 		if len(d.ready) == 0 {
-			enough, motions := givenAttempts+givenEach*float64(d.n), d.repairs()
-			if motions {
-				enough = motionTries + givenEach*float64(d.made)
+			enough, hint := givenAttempts+givenEach*float64(d.n), ""
+			switch {
+			case d.Report.By == "repair":
+				enough, hint = float64(d.batch+givenRepairs*(1+d.made)), ". The last: "+d.fault
+			case d.repairs():
+				enough, hint = float64(motionTries+givenEach*d.made), "; draw: repair moves motions around obstacles"
 			}
-			if d.Report.By == "repair" { // which takes seconds where it fails
-				enough = givenBatch + givenRepairs*float64(d.made)
-			}
-			done := float64(d.Report.Attempts) >= enough
-			few := d.Report.By == "repair" && d.Report.Attempts >= searched // that do not come out
-			if motions && d.made == 0 && !d.sought && (done || few) {
-				d.sought = true
-				if err := d.possible(ctx); err != nil {
-					return nil, err
-				}
-			}
-			if done {
-				hint := ""
-				if motions && d.Report.By == "rejection" {
-					hint = "; draw: repair moves motions around obstacles"
-				}
+			if float64(d.Report.Attempts) >= enough {
 				return nil, fault.Errorf(fault.Check, "", "%s found %d of %d samples among %d of the run: what is "+
 					"given holds for too small a share of them%s", d.Report.By, have, n, d.Report.Attempts, hint)
 			}
@@ -305,7 +301,7 @@ func (d *GivenDrawer) Draw(ctx context.Context, x []float64, tick func(done int)
 				}
 				most = min(generateChunk, max(givenBatch, int(1.1*float64(most)/rate)))
 			}
-			if err := d.attempt(ctx, min(most, generateChunk, int(enough)-d.Report.Attempts+1)); err != nil {
+			if err := d.attempt(ctx, min(most, generateChunk, int(enough)-d.Report.Attempts)); err != nil {
 				return nil, err
 			}
 			continue
@@ -314,15 +310,16 @@ func (d *GivenDrawer) Draw(ctx context.Context, x []float64, tick func(done int)
 		if d.newFinisher != nil { // so that progress shows early
 			m = min(m, 2*d.run.Pool.Workers())
 		}
-		some, good, moved := d.ready[:m*d.dim], make([]bool, m), make([]bool, m)
+		some, wrong, moved := d.ready[:m*d.dim], make([]string, m), make([]bool, m)
 		d.run.Pool.Do(m, func(worker, i int) {
-			good[i], moved[i] = d.finish(ctx, worker, some[i*d.dim:(i+1)*d.dim], d.finished+uint64(i))
+			wrong[i], moved[i] = d.finish(ctx, worker, some[i*d.dim:(i+1)*d.dim], d.finished+uint64(i))
 		})
 		if d.ready, d.finished = d.ready[m*d.dim:], d.finished+uint64(m); ctx.Err() != nil {
 			return nil, ctx.Err()
 		}
-		for i, ok := range good {
-			if ok || all {
+		for i, why := range wrong {
+			ok := why == ""
+			if d.fault = cmp.Or(why, d.fault); ok || all {
 				copy(x[have*d.dim:], some[i*d.dim:(i+1)*d.dim])
 				s.Lost[have], have, d.made = !ok, have+1, d.made+1
 				if moved[i] {

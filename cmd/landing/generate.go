@@ -6,13 +6,11 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"os"
 	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/landing-diffusion/landing/constraint"
 	"github.com/landing-diffusion/landing/domain/kinds"
 	"github.com/landing-diffusion/landing/experiment"
 	"github.com/landing-diffusion/landing/experiment/judge"
@@ -170,33 +168,10 @@ func runGenerate(ctx context.Context, a *app, o *generateOptions, args []string)
 	v.Violation.Worst, v.Seconds.Generate = d.Worst(), d.Seconds
 	if o.certify && v.Written > 0 {
 		var c error
-		set := constraint.Name(r.Process.Set)
-		if o.Given != "" { // its constraints are proved too
-			r, c = givenRun(r, o.Given)
-			set += ", with what is given"
-		}
-		if c == nil {
-			v.Certified, c = a.verifyRun(ctx, r, o.path, 0, &outFile{force: o.force})
-		}
-		if v.Certified != nil {
-			v.Certified.Set = set
-		}
+		v.Certified, c = a.verifyRun(ctx, r, o.path, 0, &outFile{force: o.force})
 		verdict = errors.Join(verdict, c)
 	}
 	return answer{v, v.print}, verdict // that too many failed, or are off the set
-}
-
-// givenRun returns the run with the set that a file of constraints leaves of its own.
-func givenRun(r *experiment.Run, file string) (*experiment.Run, error) {
-	text, err := os.ReadFile(file) // generation has read it: it is small
-	if err != nil {
-		return nil, err
-	}
-	g, err := r.Given(text, file)
-	if err != nil {
-		return nil, err
-	}
-	return g.Judged(), nil
 }
 
 func (g *generated) print(w io.Writer) {

@@ -38,6 +38,11 @@ func TestGiven(t *testing.T) {
 	ok(t, dir, "generate", "r", "--given", "g.yaml", "-n", "9", "-o", "few.npy")
 	testkit.EqualSlices(t, rows("c.npy"), rows("b.npy"), "with three workers, samples")
 	testkit.Equal(t, v["given"].(map[string]any)["by"], any("particles"), "drawn by")
+	file("") // the record has what was given
+	proof := ok(t, dir, "verify", "b.npy").stdout
+	if !strings.Contains(proof, "50 of 50 samples are proved") || !strings.Contains(proof, "with what is given") {
+		t.Error(proof)
+	}
 	for x := rows("b.npy"); len(x) > 0; x = x[3:] {
 		if d := x[0] - 0.1; d > 1e-9 || d < -1e-9 || x[2] < 0 {
 			t.Fatalf("the sample %v is off", x[:3])
@@ -86,14 +91,15 @@ process: {steps: 10}
 train: {epochs: 1}
 `)
 	ok(t, dir, "make", "arm", "p.yaml", "-n", "40", "-o", "p.npy", "--reserve", "0.01:0.03")
+	ok(t, dir, "verify", "p.npy", "--problem", "p.yaml") // clear along segments
 	ok(t, dir, "train", "p.yaml", "--out", "r")
 	for _, c := range []struct{ draw, ball, by, law string }{
 		{"auto", "[1.4, -0.9, 0]", "repair", "no stated law"}, // beside the start
 		{"repair", "[1.4, -0.9, 0]", "repair", "no stated law"},
 		{"auto", "[-1.4, 0, 0]", "rejection", "the run's law"}, // far from all motions
-		{"auto", "[1.7, -1, 0]", "", "no point of the set"},    // at the start
-		{"rejection", "[1.7, -1, 0]", "", "no point of the set"},
-		{"repair", "[1.7, -1, 0]", "", "no point of the set"},
+		{"auto", "[1.7, -1, 0]", "", "repair found 0 of 3"},    // at the start
+		{"rejection", "[1.7, -1, 0]", "", "rejection found 0 of 3"},
+		{"repair", "[1.7, -1, 0]", "", "it touches something"},
 	} {
 		file("g.yaml", "obstacles: [{sphere: "+c.ball+", radius: 0.05}]\ndraw: "+c.draw+"\n")
 		args := []string{"generate", "r", "--given", "g.yaml", "-n", "3", "-o", "s.npy", "--force", "--json"}

@@ -12,7 +12,8 @@ import (
 	"github.com/landing-diffusion/landing/tools/testkit"
 )
 
-// README.md shows what the demo prints. Its training has a clock, so numbers may differ by a tenth.
+// README.md shows what the demo prints. Tests simulate fewer paths before the first epoch, and processors round in ways
+// of their own: numbers may differ by a tenth.
 func TestReadmeDemo(t *testing.T) {
 	if !testkit.Long() {
 		t.Skip("a minute of training, with LANDING_LONG=1")

@@ -151,7 +151,7 @@ const (
 	rounded = 1e-3 // of files that round coordinates
 )
 
-// verifyRun verifies samples of a run.
+// verifyRun verifies samples of a run, and that they keep what their record says that was given.
 func (a *app) verifyRun(ctx context.Context, r *experiment.Run, file string, within float64, out *outFile) (*verified,
 	error) {
 	s, record, err := r.ReadSamples(file)
@@ -166,7 +166,23 @@ func (a *app) verifyRun(ctx context.Context, r *experiment.Run, file string, wit
 	if files.Rounded[strings.ToLower(filepath.Ext(file))] != nil {
 		share = rounded
 	}
-	return a.verify(ctx, r.Process.Set, file, s.X, s.Lost, first, within, share, out)
+	set, name := r.Process.Set, constraint.Name(r.Process.Set)
+	switch {
+	case record == nil || record.Given == nil:
+	case record.Given.Text == "":
+		a.out.say("note: the record of %s is of an earlier version: the proof is of the run's set alone", file)
+	default:
+		g, err := r.Given([]byte(record.Given.Text), experiment.RecordName(file))
+		if err != nil {
+			return nil, err
+		}
+		set, name = g.Judged().Process.Set, name+", with what is given"
+	}
+	v, err := a.verify(ctx, set, file, s.X, s.Lost, first, within, share, out)
+	if v != nil {
+		v.Set = name
+	}
+	return v, err
 }
 
 // verify proves points of a set, those that are lost left out, and writes the proofs: true points are to be within a

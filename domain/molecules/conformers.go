@@ -8,8 +8,10 @@ import (
 
 	"github.com/landing-diffusion/landing/base/superpose"
 	"github.com/landing-diffusion/landing/domain"
+	"github.com/landing-diffusion/landing/domain/molecule"
 	"github.com/landing-diffusion/landing/domain/molecule/amber"
 	"github.com/landing-diffusion/landing/domain/molecule/files"
+	"github.com/landing-diffusion/landing/internal/text"
 	"github.com/landing-diffusion/landing/judge/figure"
 	"github.com/landing-diffusion/landing/judge/metric"
 	"github.com/landing-diffusion/landing/langevin"
@@ -98,6 +100,86 @@ func (c *conformers) find(x []float64) []domain.Finding {
 	}
 	f.Verdict = fmt.Sprintf("%.1f %% of held-out rows have a sample within %.2g Å, %.1f %% a training row",
 		100*samples[0], δ, 100*data[0])
+	return []domain.Finding{f}
+}
+
+// A contact is of atoms nearer than in any row of the data.
+const (
+	adjacent    = 3      // bonds between two atoms, up to which these set their distance
+	touching    = 1.5    // Å: atoms farther apart, less their covalent radii, do not touch (C–C 3.0 Å)
+	nearer      = 0.2    // Å, at least
+	touches     = 2e8    // pairs that are looked at, at most, of all rows
+	contactRisk = 0.0005 // of a false alarm
+)
+
+// contacts reports samples whose atoms come nearer to each other than in any row of the data.
+func (c *conformers) contacts(x []float64) []domain.Finding {
+	type pair struct {
+		i, j  int
+		radii float64
+	}
+	var pairs []pair
+	neighbours, atoms := c.molecule.Neighbours(), c.molecule.Atoms
+	for i := range atoms {
+		within, ring := map[int]bool{i: true}, []int{i}
+		for range adjacent {
+			var next []int
+			for _, a := range ring {
+				for _, b := range neighbours[a] {
+					if !within[b] {
+						within[b], next = true, append(next, b)
+					}
+				}
+			}
+			ring = next
+		}
+		for j := range i {
+			if !within[j] {
+				pairs = append(pairs, pair{j, i, molecule.Radius(atoms[i].Element) + molecule.Radius(atoms[j].Element)})
+			}
+		}
+	}
+	if len(pairs) == 0 || len(x) == 0 || len(c.Data) == 0 {
+		return nil
+	}
+	// closest are the distances, less the radii, of the nearest pairs of some rows, and these pairs.
+	closest := func(x []float64) (rows, r []float64, at []pair) {
+		rows = langevin.Starts(x, c.d, min(len(x)/c.d, max(1, touches/len(pairs))))
+		r, at = slices.Repeat([]float64{math.Inf(1)}, len(rows)/c.d), make([]pair, len(rows)/c.d)
+		domain.EachBlock(c.Pool, len(r), func(lo, hi int) {
+			for i := lo; i < hi; i++ {
+				for _, p := range pairs {
+					if v := molecule.Distance(rows[i*c.d:(i+1)*c.d], p.i, p.j) - p.radii; v < r[i] {
+						r[i], at[i] = v, p
+					}
+				}
+			}
+		})
+		return rows, r, at
+	}
+	rows, own, _ := closest(c.Data)
+	_, r, at := closest(x)
+	limit, worst, n := min(slices.Min(own), touching)-nearer, slices.Index(r, slices.Min(r)), 0
+	for _, v := range r {
+		if v < limit {
+			n++
+		}
+	}
+	share, p := float64(n)/float64(len(r)), metric.FisherTest(n, len(r), 0, len(own))
+	f := domain.Finding{Name: "contacts", Verdict: "Atoms of samples keep the distances of the data",
+		Note: fmt.Sprintf("Of atoms more than %d bonds apart, by their distance less covalent radii; a contact is "+
+			"nearer than in any row of the data by %g Å.", adjacent, nearer),
+		Measures: []domain.Measure{{Name: "share", Samples: metric.Float(share), Noise: metric.NaN,
+			PValue: metric.Float(p)}}}
+	if a, least := at[worst], math.Inf(1); n > 0 {
+		for row := range slices.Chunk(rows, c.d) {
+			least = min(least, molecule.Distance(row, a.i, a.j))
+		}
+		f.Verdict = fmt.Sprintf("%s of the samples have atoms closer than any row of the data by %g Å: %s and %s are "+
+			"%.2f Å apart, in the data at least %.2f Å", text.Percent(share), nearer, c.molecule.Label(a.i),
+			c.molecule.Label(a.j), r[worst]+a.radii, least)
+		f.Warning, f.Share = p <= contactRisk, share
+	}
 	return []domain.Finding{f}
 }
 

@@ -52,3 +52,28 @@ func TestInternal(t *testing.T) {
 		t.Errorf("a bond of 10 Å: %v", err)
 	}
 }
+
+// Samples whose ends come near are found if no row's do, and rows by the same law are not.
+func TestContacts(t *testing.T) {
+	m := &molecule.Molecule{Atoms: make([]molecule.Atom, 5)}
+	testkit.OK(t, m.SetBonds([]molecule.Bond{{0, 1}, {1, 2}, {2, 3}, {3, 4}}))
+	frames := func(n, near int) (x []float64) { // of a chain of carbon, whose ends are 2.4 Å apart or 2.9 Å and more
+		for i := range n {
+			end := 2.9 + float64(i%97)/50
+			if i < near {
+				end = 2.4
+			}
+			x = append(x, 0, 0, 0, 0, 1.5, 0, end/2, 2.2, 0, end, 1.5, 0, end, 0, 0)
+		}
+		return x
+	}
+	c := &conformers{guide: &guide{molecule: m}, d: 15, Input: domain.Input{Data: frames(500, 0), Pool: pool(t)}}
+	for near, warns := range map[int]bool{0: false, 3: false, 30: true} {
+		f := c.contacts(frames(400, near))[0]
+		says := "7.5 % of the samples have atoms closer than any row of the data by 0.2 Å: 0 and 4 are 2.40 Å apart, " +
+			"in the data at least 2.90 Å"
+		if f.Warning != warns || f.Share != float64(near)/400 && f.Share > 0 || warns != (f.Verdict == says) {
+			t.Errorf("%d of 400 samples: %+v", near, f)
+		}
+	}
+}

@@ -77,7 +77,9 @@ func New(in domain.Input) (*domain.Domain, error) {
 		return nil, err
 	}
 	out := &domain.Domain{Samples: published, More: true, Draw: g.draw(o, c), Scene: g.space,
-		Find:    func(x []float64) []domain.Finding { return append(c.find(x), g.windows(x, in.Data)...) },
+		Find: func(x []float64) []domain.Finding {
+			return slices.Concat(c.find(x), c.contacts(x), g.windows(x, in.Data))
+		},
 		Writers: map[string]domain.Writer{}, Rounded: files.Rounded,
 		Unit: "Å (root mean square over atoms)", PerUnit: math.Sqrt(3 / float64(in.Set.Dim()))}
 	if g.reference != nil {

@@ -190,6 +190,9 @@ func (s *Set) String() string { return fmt.Sprintf("%d waypoints of %s", s.l, s.
 func (s *Set) Capabilities() constraint.Capabilities {
 	c := constraint.Capabilities{Name: s.String(), Support: s.support, Start: s.start, Steps: s.l, StepDim: s.d,
 		Families: s.families, HeldNames: s.given}
+	if !slices.ContainsFunc(s.spec.Arm.Joints, func(j robot.Joint) bool { return j.Follow != nil }) {
+		c.Formulas = s.formulas
+	}
 	if s.equal != s {
 		c.Equalities = func() constraint.Set { return s.equal }
 	}

@@ -396,9 +396,13 @@ func (c *Compared) numbers(marks []float64, scores *JSD, heldOut bool) (out []ve
 		rows = c.HeldOut
 	}
 	for k, part := range scores.Parts {
+		of, period := c.Observables.List[k], 0.0
+		if of.Circular {
+			period = of.Hi - of.Lo
+		}
 		out = append(out, verdict.Number{Name: part.Name, Samples: metric.Column(marks, k, c.Dim),
 			Rows: metric.Column(rows, k, c.Dim), Times: float64(part.Full / part.Floor.Mean),
-			Close: c.Observables.List[k].Close})
+			Close: of.Close, Period: period})
 	}
 	return out
 }
@@ -413,7 +417,7 @@ func (r *Reference) complete(e *verdict.Evidence, v *Evaluation, off error, of A
 		e.Violation = off
 	}
 	for _, w := range v.Walls {
-		e.Walls = append(e.Walls, verdict.Wall{Says: w.differs(), Samples: float64(w.Samples),
+		e.Walls = append(e.Walls, verdict.Wall{Says: w.differs("samples", "of the data"), Samples: float64(w.Samples),
 			Data: float64(w.Reference), Differs: w.Warning != ""})
 	}
 	if t := v.Start; t != nil {

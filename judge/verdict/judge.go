@@ -52,7 +52,7 @@ func (j *judge) undecided(c Code, format string, v ...any) {
 
 // ofLaw are the codes that a wrong start, or too short a training, may be behind.
 var ofLaw = []Code{Stray, MissedMode, Walls, Spread, Blur, KindOfData, Condition, Nearby,
-	Observables, AnotherLaw}
+	Observables, Planes, AnotherLaw}
 
 func (j *judge) run() {
 	j.losses()
@@ -101,6 +101,7 @@ func (j *judge) run() {
 		j.condition()
 	}
 	if looked {
+		j.planes()
 		j.observables()
 		j.anotherLaw()
 	}
@@ -225,12 +226,12 @@ func finite(v []float64) []float64 {
 }
 
 // few returns at most k rows of x, taken evenly.
-func few(x []float64, d, k int) []float64 {
+func few[T any](x []T, d, k int) []T {
 	n := len(x) / d
 	if n <= k {
 		return x
 	}
-	out := make([]float64, 0, k*d)
+	out := make([]T, 0, k*d)
 	for i := range k {
 		at := i * n / k
 		out = append(out, x[at*d:(at+1)*d]...)

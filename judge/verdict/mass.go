@@ -74,25 +74,12 @@ func (j *judge) remote(x, y, near []float64, unitX, unitY []int) remote {
 		near = metric.NearestDistances(x, y, d)
 	}
 	n, m := len(x)/d, len(y)/d
-	step := max(folds, (m+asideMost-1)/asideMost)
-	var r []float64
-	for f := range min(step, max(1, asideMost*step/m)) {
-		var aside, others []float64
-		for i := range m {
-			u := i
-			if unitY != nil {
-				u = unitY[i]
-			}
-			if row := y[i*d : (i+1)*d]; u%step == f {
-				aside = append(aside, row...)
-			} else {
-				others = append(others, row...)
-			}
+	r, _ := among(y, d, func(i int) int {
+		if unitY != nil {
+			return unitY[i]
 		}
-		if len(aside) > 0 && len(others) > 0 {
-			r = append(r, metric.NearestDistances(aside, others, d)...)
-		}
-	}
+		return i
+	})
 	if len(r) == 0 {
 		return remote{near: near, p: 1}
 	}
@@ -102,6 +89,28 @@ func (j *judge) remote(x, y, near []float64, unitX, unitY []int) remote {
 	out.limit = max(r[len(r)-1-int(farShare*float64(len(r)))], metric.Step(thin, d))
 	out.test(r)
 	return out
+}
+
+// among returns the distances of a part of points y to the nearest of the others, a fold at a time, and the numbers of
+// the points that were looked at. Those of a group stay together.
+func among(y []float64, d int, group func(i int) int) (r []float64, at []int) {
+	m := len(y) / d
+	step := max(folds, (m+asideMost-1)/asideMost)
+	for f := range min(step, max(1, asideMost*step/m)) {
+		var aside, others []float64
+		var of []int
+		for i := range m {
+			if row := y[i*d : (i+1)*d]; group(i)%step == f {
+				aside, of = append(aside, row...), append(of, i)
+			} else {
+				others = append(others, row...)
+			}
+		}
+		if len(aside) > 0 && len(others) > 0 {
+			r, at = append(r, metric.NearestDistances(aside, others, d)...), append(at, of...)
+		}
+	}
+	return r, at
 }
 
 // test holds the points against the distances of the others among themselves.

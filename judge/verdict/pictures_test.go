@@ -30,6 +30,10 @@ func TestPictures(t *testing.T) {
 	grid := law{"narrow modes", 2, func(x, z, u []float64) {
 		x[0], x[1] = math.Floor(4*u[0])/2+0.05*z[0], math.Floor(4*u[1])/2+0.05*z[1]
 	}}
+	wells := law{"nine modes in a plane, and more numbers", 6, func(x, z, u []float64) {
+		x[0], x[1] = 3*math.Floor(3*u[0])+0.3*z[0], 3*math.Floor(3*u[1])+0.3*z[1]
+		x[2], x[3], x[4], x[5] = 4*u[2], 4*u[3], z[2], z[3]
+	}}
 	wall := law{"half plane", 2, func(x, z, _ []float64) { x[0], x[1] = math.Abs(z[0]), z[1] }}
 	const n = 1000
 	at := func(x []float64, f func(i int, p []float64)) []float64 {
@@ -74,6 +78,13 @@ func TestPictures(t *testing.T) {
 		{Observables, ring, func(x, _ []float64) []float64 {
 			return at(x, func(_ int, p []float64) { p[1] += 0.35 })
 		}},
+		{Planes, wells, func(x, _ []float64) []float64 {
+			for i := 0; i < len(x); i += 36 { // a sixth of the samples between two modes
+				k := i / 36 % 2
+				x[i+k] = 6 * math.Mod(float64(i)*0.0618, 1)
+			}
+			return x
+		}},
 		{Blur, grid, func(x, _ []float64) []float64 {
 			return at(x, func(i int, p []float64) {
 				p[0] += 0.07 * math.Sin(float64(i)*1.3)
@@ -83,7 +94,7 @@ func TestPictures(t *testing.T) {
 	} {
 		x, held, train := c.law.draw(n, 5, 0), c.law.draw(n/4, 5, 1), c.law.draw(2*n, 5, 2)
 		x = c.plant(x, train)
-		e := evidence(x, held, train, 2, n/2, 5, 1e-9)
+		e := evidence(x, held, train, c.law.d, n/2, 5, 1e-9)
 		found := Of(e).Findings
 		if !slices.ContainsFunc(found, func(f Finding) bool { return f.Code == c.code }) {
 			t.Errorf("%s is not found: %v", c.code, found)
@@ -92,7 +103,10 @@ func TestPictures(t *testing.T) {
 			drawn(t, c.code, points("data", train[:200], "samples", x[:200], 4.5))
 			continue
 		}
-		drawn(t, c.code, points("data", train[:2*n], "samples", x[:2*n], 2.6))
+		first := func(x []float64) []float64 {
+			return rowsOf([][]float64{metric.Column(x, 0, c.law.d)[:n], metric.Column(x, 1, c.law.d)[:n]})
+		}
+		drawn(t, c.code, points("data", first(train), "samples", first(x), 2.6))
 	}
 	for _, c := range planted(t, ring, n) {
 		if v := Of(c.evidence); !v.Has(c.code) {

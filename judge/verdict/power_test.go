@@ -50,6 +50,26 @@ func rounded(d int) process {
 	}}
 }
 
+// wells are nine modes in the plane of the first two of eight numbers; rows come in runs, each in one mode, and the
+// frames of a run follow each other.
+func wells(run int) process {
+	return process{"", 8, func(n int, st keyed.Stream) []float64 {
+		x := make([]float64, 8*n)
+		st.Normals(x, 0, 0)
+		for i := range n {
+			for k := range 2 {
+				if i%run > 0 {
+					x[8*i+k] = 0.8*(x[8*(i-1)+k]-well(st, i/run, k))/0.3 + 0.6*x[8*i+k]
+				}
+				x[8*i+k] = well(st, i/run, k) + 0.3*x[8*i+k]
+			}
+		}
+		return x
+	}}
+}
+
+func well(st keyed.Stream, run, k int) float64 { return 3 * float64(st.Index(3, uint64(run), 1+k)-1) }
+
 var dependentRows = []process{
 	clusters("swarms", 2, 19, 0.003, false), clusters("wide swarms", 3, 19, 0.05, false),
 	clusters("repeated rows", 2, 5, 0, false), clusters("rows repeated within rounding", 5, 5, 1e-5, false),
@@ -90,6 +110,21 @@ func TestDependentRows(t *testing.T) {
 				t.Errorf("%d of %d verdicts are not good", bad, times)
 			}
 		})
+	}
+}
+
+// Samples of the law that rows come from in runs of ten frames are no invented mass by two observables.
+func TestRuns(t *testing.T) {
+	times, found := max(5, *verdicts/20), 0
+	for seed := range uint64(times) {
+		x := wells(1).rows(1000, keyed.New(seed, keyed.Probe, 2000))
+		rows := wells(10).rows(1000, keyed.New(seed, keyed.Probe, 2001))
+		if Of(evidence(x, rows[:1600], rows[1600:], 8, 300, seed, math.Inf(-1))).Has(Planes) {
+			found++
+		}
+	}
+	if t.Logf("found in %d of %d", found, times); float64(found) > 1+0.02*float64(times) {
+		t.Errorf("found in %d of %d verdicts", found, times)
 	}
 }
 
@@ -144,6 +179,11 @@ func TestPower(t *testing.T) {
 			return x
 		}}
 	}
+	between := func(row []float64) { // wells
+		k := int(math.Float64bits(row[7]) % 2)
+		row[k] = 6*math.Mod(1000*math.Abs(row[6]), 1) - 3
+	}
+	alone := wells(1)
 	back := func(row []float64) {
 		if row[0] > 3.5 {
 			row[0], row[1], row[2] = 4*(row[0]-5), 4*row[1], 4*row[2]
@@ -169,6 +209,9 @@ func TestPower(t *testing.T) {
 		{"5 % invented", normal, 1000, each(3, 0.05, away), NotGood, 0},
 		{"10 % invented", normal, 1000, each(3, 0.1, away), NotGood, 0.95},
 		{"13 % on the other sheet", sheet, 1000, each(3, 0.13, below), NotGood, 0.95},
+		{"10 % between wells", alone, 1000, each(8, 0.1, between), Usable, 0},
+		{"20 % between wells", alone, 1000, each(8, 0.2, between), NotGood, 0.95},
+		{"20 % between wells, of 300 rows", alone, 300, each(8, 0.2, between), NotGood, 0},
 		{"5 % missed", with(0.05), 1000, each(3, 1, back), NotGood, 0},
 		{"10 % missed", with(0.1), 1000, each(3, 1, back), NotGood, 0.95},
 		{"a plane missed by 0.18", plane, 1000, each(8, 1, func(row []float64) { row[7] += 0.18 }), NotGood, 0.95},

@@ -46,6 +46,7 @@ const (
 	Condition   Code = "condition"    // another law given the condition
 	Nearby      Code = "nearby_rows"  // rows with near conditions are nearer to the law given the condition
 	Observables Code = "observables"  // an observable has another law
+	Planes      Code = "planes"       // by two observables samples lie between the groups of rows
 	AnotherLaw  Code = "another_law"  // the energy test
 	Overfit     Code = "overfit"      // samples nearer to training rows than held-out rows are
 	TooShort    Code = "too_short"    // training ended before it was done
@@ -54,7 +55,7 @@ const (
 // All are the codes.
 func All() []Code {
 	return []Code{Violation, Failed, StartLaw, Chains, Stray, MissedMode, Copies, Walls, Spread, Blur, KindOfData,
-		Condition, Nearby, Observables, AnotherLaw, Overfit, TooShort}
+		Condition, Nearby, Observables, Planes, AnotherLaw, Overfit, TooShort}
 }
 
 // A Grade sums up a verdict.
@@ -142,7 +143,7 @@ var measures = map[Code]measure{
 	Violation: {"violation", 0}, Failed: {shares, 0}, StartLaw: {functions, 0.05}, Chains: {"", math.NaN()},
 	Stray: {shares, 0.05}, MissedMode: {shares, 0.05}, Copies: {shares, 0.01}, Walls: {shares, 0.05},
 	Spread: {functions, 0.1}, Blur: {"times the distance of held-out rows", math.NaN()}, KindOfData: {shares, 0.05},
-	Condition: {functions, 0.1}, Nearby: {"times the distance of rows with near conditions", 1},
+	Condition: {functions, 0.1}, Nearby: {"times the distance of rows with near conditions", 1}, Planes: {shares, 0.05},
 	Observables: {functions, 0.1}, AnotherLaw: {functions, 0.1},
 	Overfit: {shares, math.NaN()}, TooShort: {"", math.NaN()},
 }
@@ -155,8 +156,8 @@ const Alarm = 0.018
 // (Wall.Differs), that of start_law and condition by their tests. That of another_law is the largest:
 // it sees what the others do not, and is bound by EnergySDs besides.
 var levels = map[Code]float64{
-	AnotherLaw: 0.01, Observables: 0.001, Spread: 0.001, MissedMode: 0.001, Stray: 0.0005, Copies: 0.0005,
-	Walls: 0.001, StartLaw: 0.001, Condition: 0.001, Nearby: 0.001,
+	AnotherLaw: 0.009, Observables: 0.001, Planes: 0.001, Spread: 0.001, MissedMode: 0.001, Stray: 0.0005,
+	Copies: 0.0005, Walls: 0.001, StartLaw: 0.001, Condition: 0.001, Nearby: 0.001,
 }
 
 // Level returns the chance of a false alarm of a code, 0 for one that is no test.
@@ -207,12 +208,12 @@ type Evidence struct {
 
 // A Number is an observable of samples and of the rows that they are held against, in their order; and its distance
 // of histograms to the data over that of draws from the training rows, NaN where there is none. Values that differ by
-// less than Close count as equal.
+// less than Close count as equal, and those a Period apart, unless it is 0.
 type Number struct {
 	Name          string
 	Samples, Rows []float64
 	Times         float64
-	Close         float64
+	Close, Period float64
 }
 
 // A Wall says which shares of samples and data lie at the edge of an inequality.
@@ -270,7 +271,7 @@ func (v Verdict) WithNumbers(numbers []Number) Verdict {
 	j := &judge{Evidence: Evidence{Numbers: numbers}}
 	for _, f := range v.Findings {
 		switch f.Code {
-		case Stray, MissedMode, Walls, Spread: // what these say of the law
+		case Stray, MissedMode, Walls, Spread, Planes: // what these say of the law
 			j.law += float64(f.Effect)
 		}
 	}

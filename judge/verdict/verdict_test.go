@@ -298,7 +298,7 @@ func TestLevels(t *testing.T) {
 		}
 	}
 	testkit.Near(t, sum, Alarm, 1e-12, "levels add up")
-	if all := All(); len(all) != 17 || len(slices.Compact(slices.Sorted(slices.Values(all)))) != len(all) {
+	if all := All(); len(all) != 18 || len(slices.Compact(slices.Sorted(slices.Values(all)))) != len(all) {
 		t.Errorf("codes %v", all)
 	}
 }

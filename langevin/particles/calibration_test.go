@@ -44,7 +44,7 @@ func observations(expr []string, value []float64, sd float64) string {
 }
 
 // TestCalibration draws a truth, measures it with noise, and ranks it among samples given the measurement (Talts et al.
-// 2018). If samples have the law that is asked for, ranks are uniform: the test looks at the largest distance of their
+// 2018). If samples have the right law, ranks are uniform: the test looks at the largest distance of their
 // distribution function, and at χ² of ten bins. Truths are samples of the run, or held-out rows, whose ranks hold the
 // error of the model too. Runs are in a folder, by name; it takes minutes for each.
 //

@@ -108,6 +108,10 @@ func (d *Draft) compose(arm *robot.Arm, o Options, out, said string, ball bool) 
 		} else {
 			flags += " --near=" + q
 		}
+		motions, _ := constraint.As[*trajectory.Set](proc.Set)
+		if m := motions.Spec().Margin; m > 0 { // a network blurs rooms that are all alike
+			flags += " --reserve=" + rounded(2*m) + ":" + rounded(6*m)
+		}
 	}
 	planning := fmt.Sprintf("landing make arm %s -n %d%s -o %s", text.Shell(out), plannedRows, flags,
 		text.Shell(filepath.Join(o.Folder, data)))

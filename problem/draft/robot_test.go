@@ -64,7 +64,7 @@ func TestRobot(t *testing.T) {
 		"j1 turns all the way round, at most 2 rad/s",
 		"j2 turns from -2 to 2 rad (-114.6° to 114.6°)", "over 1 mesh, standing out by", "d: ",
 		"landing train problem.yaml",
-		"landing make arm problem.yaml -n 2000 --starts=", " --near=", `"j2" has soft limits -1.9 to 1.9`,
+		"landing make arm problem.yaml -n 2000 --starts=", " --near=", "--reserve=", `"j2" has soft limits -1.9 to 1.9`,
 		`"j3" is continuous: its limits`,
 		`the origin of joint "t" has rpy with 90: it looks like degrees`,
 		`"j4" has limits -180 to 180: they look like degrees`} {

@@ -27,7 +27,7 @@ def test_check_that_fails() -> None:
 
 
 def test_html_is_escaped() -> None:
-    from landing._show import table
+    from landing._results import table
 
     assert "<b>" not in table(["<b>"], [("<b>", "FAIL")])
 

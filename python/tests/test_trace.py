@@ -224,11 +224,6 @@ def hyperbolic_distance(x):
     return np.arccosh(1 + 2 * np.sum((u - v) ** 2) / ((1 - u @ u) * (1 - v @ v))) - 1.0
 
 
-def grassmann(x):
-    p = x.reshape(3, 3)
-    return [p @ p - p, p - p.T], np.trace(p) - 2  # refused below: a ragged list
-
-
 def projector(x):
     p = x.reshape(3, 3)
     return np.concatenate([(p @ p - p).ravel(), (p - p.T).ravel(), [p.trace() - 2]])

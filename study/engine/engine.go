@@ -169,6 +169,7 @@ func (e *Engine) Under(ctx context.Context, r *Run, g *experiment.Given, q Reque
 		d, err := g.On(pool).NewDrawer(ctx, r.Trained, prior, q.N, q.First, q.Seed)
 		if err == nil {
 			report = &d.Report
+			report.Text = "" // the caller has it
 			s, err = d.Draw(ctx, make([]float64, q.N*r.Process.Set.Dim()), nil)
 		}
 		return err

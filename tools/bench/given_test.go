@@ -12,9 +12,11 @@ import (
 	"net/http"
 	"runtime"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
+	"github.com/landing-diffusion/landing/base/arrayfile"
 	"github.com/landing-diffusion/landing/base/parallel"
 	"github.com/landing-diffusion/landing/constraint"
 	"github.com/landing-diffusion/landing/domain/robot/plan"
@@ -28,13 +30,15 @@ import (
 )
 
 var (
-	scenes     = flag.Int("scenes", 0, "scenes of TestGivenScenes, each with a new ball and a query between new places")
-	sceneDraw  = flag.String("draw", "repair", "draw of the request of TestGivenScenes")
+	scenes    = flag.Int("scenes", 0, "scenes of TestGivenScenes, each with a new ball and a query between new places")
+	sceneDraw = flag.String("draw", "repair", "draw of the request of TestGivenScenes")
+	sceneRows = flag.String("scene-rows", "", "NPY file of motions that the scenes are about, as make arm writes it; "+
+		"held-out rows unless given")
 	sceneNoise = flag.Uint64("scene-seed", 1, "seed of the scenes")
 )
 
-// A service with a run of an arm is asked for a motion past the run's obstacles and a ball of 6 cm that training never
-// saw. The ball stands about the way of a motion of the data, 3 cm at least from the arm at both ends of that motion.
+// A service with a run of an arm gets a request for a motion past the run's obstacles and a ball of 6 cm that training
+// never saw. The ball stands about the way of a motion of the data, 3 cm at least from the arm at both ends of it.
 // The planner gets the same query, 20 times at most. Where the run's condition has ball_x, ball_y and ball_z, they say
 // where the ball is. Plain motions are those of the run alone.
 func TestGivenScenes(t *testing.T) {
@@ -56,8 +60,12 @@ func TestGivenScenes(t *testing.T) {
 	size, dim, tip := spec.Arm.Dim(), r.Process.Set.Dim(), spec.Tip()
 	send := serving(t)
 	rng := rand.New(rand.NewPCG(*sceneNoise, 0))
-	rows := r.HeldOutRows
-	kin, held := spec.Arm.NewKinematics(), len(rows)/dim
+	rows, width := r.HeldOutRows, dim
+	if *sceneRows != "" {
+		file := testkit.Must(arrayfile.ReadNPY(*sceneRows))
+		rows, width = file.Float64, file.Shape[1]
+	}
+	kin, held := spec.Arm.NewKinematics(), len(rows)/width
 	at := func(x []float64, l int) [3]float64 {
 		kin.At(x[l*size : (l+1)*size])
 		return kin.Point(tip.Link, tip.Local)
@@ -66,7 +74,8 @@ func TestGivenScenes(t *testing.T) {
 	var asDrawn, found, clear, margin, planned, both int
 	var waits, processors, plans []float64
 	for i := 0; i < *scenes; {
-		row := rows[rng.IntN(held)*dim:][:dim]
+		row := rows[rng.IntN(held)*width:][:spec.Waypoints*size]
+		first, last := at(row, 0), at(row, spec.Waypoints-1)
 		ball := at(row, 3+rng.IntN(spec.Waypoints-6))
 		for k := range ball {
 			ball[k] += 0.08 * rng.NormFloat64()
@@ -84,13 +93,15 @@ func TestGivenScenes(t *testing.T) {
 			continue
 		}
 		condition := map[string]float64{}
-		for k, name := range names {
-			condition[name] = row[dim-len(names)+k]
-			if j := slices.Index([]string{"ball_x", "ball_y", "ball_z"}, name); j >= 0 {
-				condition[name] = ball[j]
-			}
+		for _, name := range names {
+			place, axis, _ := strings.Cut(name, "_")
+			of := map[string][3]float64{"start": first, "goal": last, "ball": ball}[place]
+			condition[name] = of[strings.Index("xyz", axis)]
 		}
-		ask := map[string]any{"n": 1, "first": i, "condition": condition}
+		ask := map[string]any{"n": 1, "first": i}
+		if len(names) > 0 {
+			ask["condition"] = condition
+		}
 		if x := send(ask).X; len(x) > 0 { // the run alone
 			if s, _ := checker.Path(x[0][:spec.Waypoints*size], spec.Waypoints); s.Lower > 0 {
 				asDrawn++
@@ -119,9 +130,8 @@ func TestGivenScenes(t *testing.T) {
 				margin++
 			}
 		}
-		start1, goal1 := at(row, 0), at(row, spec.Waypoints-1)
 		b := plan.Batch{Set: testkit.Must(trajectory.New(with)), Spec: with, Tip: tip, Count: 1, Seed: uint64(i),
-			Failing: 2, Start: [2]plan.Point3{start1, start1}, Goal: [2]plan.Point3{goal1, goal1}}
+			Failing: 2, Start: [2]plan.Point3{first, first}, Goal: [2]plan.Point3{last, last}}
 		near := make([]float64, spec.Arm.Moving())
 		spec.Arm.Angles(near, row[:size])
 		b.Options = plan.Options{Segments: true, Near: [][]float64{near}, Reserve: 0.02}

@@ -20,21 +20,10 @@ from ._binary import VERSION as __version__
 if TYPE_CHECKING:
     from . import torch as torch
     from ._check import Check, check
-    from ._errors import (
-        ArrayError,
-        BinaryError,
-        CheckError,
-        ConstraintError,
-        DataError,
-        DivergedError,
-        Interrupted,
-        LandingError,
-        LandingWarning,
-        ProblemError,
-        UsageError,
-    )
-    from ._problem import Constraint, Formulas, Observable, Problem, Values
+    from ._errors import (ArrayError, BinaryError, CheckError, ConstraintError, DataError, DivergedError, Interrupted,
+                          LandingError, LandingWarning, ProblemError, UsageError)
     from ._model import Model
+    from ._problem import Constraint, Formulas, Observable, Problem, Values
     from ._results import CheckFinding, Finding, Metric, Remedy, Verdict
     from ._run import Evaluation, Figure, Run, train
     from ._sample import Draws, sample
@@ -43,19 +32,8 @@ if TYPE_CHECKING:
 # them, does not wait for NumPy.
 _HOMES = {
     "_check": ["Check", "check"],
-    "_errors": [
-        "ArrayError",
-        "BinaryError",
-        "CheckError",
-        "ConstraintError",
-        "DataError",
-        "DivergedError",
-        "Interrupted",
-        "LandingError",
-        "LandingWarning",
-        "ProblemError",
-        "UsageError",
-    ],
+    "_errors": ["ArrayError", "BinaryError", "CheckError", "ConstraintError", "DataError", "DivergedError", "Interrupted",
+                "LandingError", "LandingWarning", "ProblemError", "UsageError"],
     "_problem": ["Constraint", "Formulas", "Observable", "Problem", "Values"],
     "_model": ["Model"],
     "_results": ["CheckFinding", "Finding", "Metric", "Remedy", "Verdict"],
@@ -82,35 +60,8 @@ def __dir__() -> list[str]:
 
 
 __all__ = [
-    "ArrayError",
-    "BinaryError",
-    "Check",
-    "CheckError",
-    "CheckFinding",
-    "Constraint",
-    "ConstraintError",
-    "DataError",
-    "DivergedError",
-    "Draws",
-    "Evaluation",
-    "Figure",
-    "Finding",
-    "Formulas",
-    "Interrupted",
-    "LandingError",
-    "LandingWarning",
-    "Metric",
-    "Model",
-    "Observable",
-    "Problem",
-    "ProblemError",
-    "Remedy",
-    "Run",
-    "UsageError",
-    "Values",
-    "Verdict",
-    "__version__",
-    "check",
-    "sample",
-    "train",
+    "ArrayError", "BinaryError", "Check", "CheckError", "CheckFinding", "Constraint", "ConstraintError", "DataError",
+    "DivergedError", "Draws", "Evaluation", "Figure", "Finding", "Formulas", "Interrupted", "LandingError",
+    "LandingWarning", "Metric", "Model", "Observable", "Problem", "ProblemError", "Remedy", "Run", "UsageError", "Values",
+    "Verdict", "__version__", "check", "sample", "train",
 ]

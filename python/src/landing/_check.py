@@ -12,9 +12,8 @@ from . import _arrays
 from ._errors import CheckError, called
 from ._problem import Problem, settings_options
 from ._process import call
-from ._results import CheckFinding, record
+from ._results import CheckFinding, record, table
 from ._run import Settings, _data, _problem, _whole
-from ._show import table
 
 __all__ = ["Check", "CheckFinding", "check"]
 
@@ -102,6 +101,9 @@ def check(
 
     Returns:
         findings; that some failed is no exception: .ok, .raise_if_failed().
+
+    Raises:
+        ProblemError, DataError, ArrayError: problem or data cannot be read.
     """
     options = [f"--workers={_whole(workers, 'workers')}", *settings_options(settings)]
     p = _problem(problem)

@@ -44,7 +44,7 @@ class Model:
         self.runs, self.workers, self.progress = runs, workers, progress
 
     def fit(self, X: Any, y: None = None) -> Model:  # noqa: N803
-        """Trains on points, n×d, or a DataFrame, and returns the model."""
+        """Trains on points, n×d, or a DataFrame, and returns the model. Raises what landing.train raises."""
         self.run_ = train(self.problem, X, budget=self.budget, settings=self.settings, runs=self.runs,
                           workers=self.workers, progress=self.progress)
         self.n_features_in_ = int(np.shape(X)[1])
@@ -55,7 +55,7 @@ class Model:
     def sample(
         self, n_samples: int = 1, random_state: int | None = None, *, condition: Condition | None = None
     ) -> Array:
-        """Draws samples, n×d, as Run.generate does: random_state is its seed."""
+        """Draws samples, n×d, as Run.generate does: random_state is its seed. Raises UsageError before a fit."""
         if not hasattr(self, "run_"):
             raise UsageError("the model is not fitted: call fit(X) first")
         return self.run_.generate(n_samples, seed=random_state, condition=condition, workers=self.workers,

@@ -185,7 +185,7 @@ class Problem:
 
     @classmethod
     def from_dict(cls, tree: Mapping[str, Any]) -> Problem:
-        """Returns the problem that a dict holds, laid out as a problem file is."""
+        """Returns the problem that a dict holds, laid out as a problem file is. Raises ProblemError, as Problem does."""
         if not isinstance(tree, Mapping):
             raise ProblemError(f"a problem is a dict laid out as a problem file, not {tree!r:.60}")
         keys = dict(tree)
@@ -195,7 +195,7 @@ class Problem:
         return cls(keys.pop("name"), **keys)
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Writes the problem file, which from_yaml and the program read. Paths in it are absolute."""
+        """Writes the problem file, which from_yaml and the program read. Paths in it are absolute. Raises ProblemError as to_dict."""
         tree = self.to_dict()
         for key, value in self._settings.items():
             part, (*above, last) = tree, key.split(".")
@@ -205,7 +205,7 @@ class Problem:
         Path(path).write_text(_file(tree), encoding="utf-8")
 
     def to_dict(self) -> dict[str, Any]:
-        """Returns the problem laid out as a problem file: what from_dict takes."""
+        """Returns the problem laid out as a problem file: what from_dict takes. Raises ProblemError: it came from a file."""
         if self._tree is None:
             raise ProblemError(f"the problem is in {self._source}")
         return dict(json.loads(json.dumps(self._tree)))
@@ -217,7 +217,11 @@ class Problem:
         return hash(json.dumps(self.__dict__, sort_keys=True))
 
     def values(self, points: Any) -> Values:
-        """Evaluates the constraints at points, n×d."""
+        """Evaluates the constraints at points, n×d, or at a frame with the problem's names.
+
+        Raises:
+            ArrayError, DataError: points that cannot be used. ProblemError: a fault in the problem.
+        """
         with self._written() as (source, more), TemporaryDirectory(prefix="landing-") as folder:
             rows, out = Path(folder) / "points.npy", Path(folder) / "values.npy"
             _arrays.write(rows, _arrays.numbers(_arrays.ordered(points, self._text(), "points"), "points"))
@@ -234,6 +238,9 @@ class Problem:
         Args:
             path: the file.
             variant: variants of it to apply, in order, such as "olla,paper".
+
+        Raises:
+            ProblemError: there is no such file. What is wrong in it is told when the problem is used.
         """
         path = Path(path)
         if not path.is_file():
@@ -243,7 +250,7 @@ class Problem:
 
     @classmethod
     def recipe(cls, name: str, *, variant: str | None = None) -> Problem:
-        """Returns a problem that ships in the binary, such as "volcano" (`landing recipes` lists them)."""
+        """Returns a problem that ships in the binary, such as "volcano". Raises ProblemError, which lists the names."""
         listed, _ = call(["recipes"], [])
         names = [r["name"] for r in (listed["recipes"] if isinstance(listed, dict) else listed)]
         if name not in names:
@@ -333,7 +340,7 @@ def _plain(value: Any, at: str) -> Any:
         return value
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         fields = ((f.name.rstrip("_"), getattr(value, f.name)) for f in dataclasses.fields(value))
-        return {k: _plain(v, f"{at}.{k}") for k, v in fields if v is not None and not _silent(v)}
+        return {k: _plain(v, f"{at}.{k}") for k, v in fields if v is not None and v != () and v != []}
     if isinstance(value, Mapping):
         for k in value:
             if not isinstance(k, str):
@@ -373,11 +380,6 @@ def _plain(value: Any, at: str) -> Any:
 
 
 _CONSTRAINTS = ("equality", "inequality")
-
-
-def _silent(value: Any) -> bool:
-    """Tells whether a field of a dataclass says nothing: an empty list of constraints."""
-    return isinstance(value, (tuple, list)) and not value
 
 
 # Keys whose values are files, below any set for those of sets.

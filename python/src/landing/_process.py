@@ -52,7 +52,7 @@ def call(
     """
     command = [binary(), *verb, "--json", "--progress=json", "--attended", *options, "--"]
     for argument in arguments:
-        command.append(_text(argument))
+        command.append(os.fspath(argument))
     for part in command:
         if "\0" in part:
             raise LandingError(f"{part!r} has a zero byte: no file or name can", kind="usage")
@@ -130,13 +130,6 @@ def _stop(process: subprocess.Popen[bytes]) -> None:
     except (subprocess.TimeoutExpired, KeyboardInterrupt):
         process.kill()
         process.wait()
-
-
-def _text(argument: str | os.PathLike[str]) -> str:
-    path = os.fspath(argument)
-    if not isinstance(path, str):
-        raise TypeError(f"expected a path as text, not {argument!r}")
-    return path
 
 
 def _next(lines: queue.SimpleQueue[bytes | None]) -> bytes | None:

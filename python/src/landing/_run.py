@@ -23,8 +23,7 @@ from ._errors import ArrayError, CheckError, DataError, Interrupted, LandingErro
 from ._problem import Problem, given_file, settings_options
 from ._process import OUT_OF_TIME, Event, call, log, warn
 from ._progress import Bar
-from ._results import Finding, Grade, Metric, Remedy, Verdict, record
-from ._show import table
+from ._results import Finding, Grade, Metric, Remedy, Verdict, record, table
 
 __all__ = ["Evaluation", "Figure", "Finding", "Metric", "Remedy", "Run", "Verdict", "train"]
 
@@ -77,13 +76,7 @@ def train(
     file = None if data is None else _data(data, Path(runs) / "data", p.name, p._text())
     if file is not None:
         options.append(f"--data={file}")
-    if out is not None:
-        options.append(f"--out={os.fspath(out)}")
-    if force:
-        options.append("--force")
-    if tensorboard:
-        options.append("--tensorboard")
-    options += _times(budget, max_time)
+    options += [*_named("out", out), *["--force"] * force, *["--tensorboard"] * tensorboard, *_times(budget, max_time)]
     with p._written() as (source, more), _given(data, file):
         return _fit(["train"], options + more, source, progress)
 
@@ -216,9 +209,11 @@ class Run:
             max_time, progress, workers: as in train.
             data: the run's data, if its file is gone: an array is kept beside the run.
             checkpoint: to go on from; None: the newest.
+
+        Raises:
+            LandingError: as in train. DataError: the data or the checkpoint are others than the run's.
         """
-        options = [f"--workers={_whole(workers, 'workers')}", *settings_options(settings), *_times(budget, max_time),
-                   *_named("checkpoint", checkpoint), *self._data(data)]
+        options = [*self._options(workers, data, checkpoint, settings), *_times(budget, max_time)]
         if not self.path.is_dir():
             self.refresh()  # raises the error of a folder that is gone
         try:
@@ -269,10 +264,7 @@ class Run:
         n, first = _whole(n, "n", 1), _whole(first, "first", 0)
         if first + n > _MOST_UINT64:
             raise UsageError(f"first is {first}; samples are numbered by 64 bits", key="first")
-        options = [f"--workers={_whole(workers, 'workers')}", *settings_options(settings),
-                   *_named("checkpoint", checkpoint), *self._data(data)]
-        if seed is not None:
-            options.append(f"--seed={_whole(seed, 'seed', 0, _MOST_UINT64)}")
+        options = self._options(workers, data, checkpoint, settings, seed)
         with self._asked(condition) as asked, TemporaryDirectory(prefix="landing-") as folder:
             # Under one condition, or none, the numbers of samples are those of the call: it can be cut.
             each = n if condition is not None or given is not None else max(1, _MOST_NUMBERS // self.dim)
@@ -333,13 +325,9 @@ class Run:
 
         Raises:
             CheckError: more samples failed, or violate more, than the run allows; .result is the Evaluation.
+            ArrayError, DataError: samples that cannot be used, or data that are gone.
         """
-        options = [f"--workers={_whole(workers, 'workers')}", *settings_options(settings),
-                   *_named("checkpoint", checkpoint), *self._data(data)]
-        if n is not None:
-            options.append(f"--number={_whole(n, 'n', 1)}")
-        if seed is not None:
-            options.append(f"--seed={_whole(seed, 'seed', 0, _MOST_UINT64)}")
+        options = self._options(workers, data, checkpoint, settings, seed, n)
         with TemporaryDirectory(prefix="landing-") as folder, Bar("evaluating", "sample", progress) as bar:
             if samples is not None:
                 if n is not None or seed is not None or settings or checkpoint:
@@ -368,14 +356,9 @@ class Run:
     ) -> Path:
         """Draws and judges samples, writes figures and report.html into the run folder, and returns its path.
 
-        An earlier report is written over.
+        An earlier report is written over. Raises what evaluate raises.
         """
-        options = ["--force", f"--workers={_whole(workers, 'workers')}", *_named("checkpoint", checkpoint),
-                   *self._data(data)]
-        if n is not None:
-            options.append(f"--number={_whole(n, 'n', 1)}")
-        if seed is not None:
-            options.append(f"--seed={_whole(seed, 'seed', 0, _MOST_UINT64)}")
+        options = ["--force", *self._options(workers, data, checkpoint, None, seed, n)]
         with Bar("reporting", "sample", progress) as bar:
             told, _ = call(["report"], options, [self.path], on_event=bar)
         return Path(told["report"])
@@ -391,6 +374,9 @@ class Run:
         Args:
             name: one of figures(); None: the picture of data beside samples, such as a map.
             refresh: make the report anew; it is made if there is none.
+
+        Raises:
+            UsageError: there is no such figure: the names.
         """
         if refresh or not self.figures():
             self.report()
@@ -414,6 +400,9 @@ class Run:
         Args:
             repo_id: such as "name/torus"; it is made if there is none.
             license: of the weights, as an SPDX identifier; private, token: as huggingface_hub has them.
+
+        Raises:
+            UsageError: huggingface_hub is not installed. What huggingface_hub raises comes as it is.
         """
         hub = _hub()
         if not (self.path / "report.html").exists():
@@ -432,7 +421,10 @@ class Run:
     def from_pretrained(
         cls, repo_id: str, *, revision: str | None = None, token: str | None = None, runs: str | os.PathLike[str] = "runs"
     ) -> Run:
-        """Downloads a run that push_to_hub uploaded into a folder under runs, and opens it; or opens a run folder here."""
+        """Downloads a run that push_to_hub uploaded into a folder under runs, and opens it; or opens a run folder here.
+
+        Raises DataError if the folder exists or the repository holds no run, UsageError without huggingface_hub.
+        """
         if Path(repo_id).is_dir():
             return cls.open(repo_id)
         folder = Path(runs) / repo_id.replace("/", "--")
@@ -445,7 +437,7 @@ class Run:
         return cls.open(folder)
 
     def network(self, checkpoint: str | None = None) -> dict[str, Any]:
-        """Says which network was trained, how it is read as a score, and where its weights are (`landing export --network`)."""
+        """Says which network was trained, how it is read as a score, and where its weights are (docs/exports.md)."""
         told, _ = call(["export"], ["--network", *_named("checkpoint", checkpoint)], [self.path])
         file = Path(told["file"])
         return {**told, "file": str(file if file.is_absolute() else Path.cwd() / file)}
@@ -465,10 +457,13 @@ class Run:
         Args:
             x: points, n×d, a condition behind them.
             p: momenta, n×d; None of overdamped processes, which have none.
-            t: times, n or one for all; those of the process are network()["times"].
+            t: times, n or one for all, in the process's unit; those of the process are network()["times"].
             checkpoint: None: the best by held-out distances, or the newest.
             precision: of the products: float32, bfloat16x3 or bfloat16.
             hide_condition: what the network says without its condition, if it can do without.
+
+        Raises:
+            UsageError, ArrayError, DataError: an argument, by its name.
         """
         if t is None:
             raise UsageError("there is no time t at which the score is asked for", key="t")
@@ -531,10 +526,16 @@ class Run:
         if not self.path.is_dir():
             raise DataError(f"{self.path}: there is no such run folder", code=3, kind="run", file=str(self.path))
 
-    def _data(self, data: Any) -> list[str]:
-        if data is None:
-            return []
-        return [f"--data={_data(data, self.path.parent / 'data', self.path.name, self.config)}"]
+    def _options(self, workers: int, data: Any, checkpoint: str | None, settings: Settings | None,
+                 seed: int | None = None, n: int | None = None) -> list[str]:
+        options = [f"--workers={_whole(workers, 'workers')}", *settings_options(settings), *_named("checkpoint", checkpoint)]
+        if data is not None:
+            options.append(f"--data={_data(data, self.path.parent / 'data', self.path.name, self.config)}")
+        if seed is not None:
+            options.append(f"--seed={_whole(seed, 'seed', 0, _MOST_UINT64)}")
+        if n is not None:
+            options.append(f"--number={_whole(n, 'n', 1)}")
+        return options
 
     @contextmanager
     def _asked(self, condition: Condition | None) -> Iterator[list[str]]:
@@ -716,8 +717,8 @@ def _memory() -> float:
         return math.inf
 
 
-def _named(option: str, value: str | None) -> list[str]:
-    return [] if value is None else [f"--{option}={value}"]
+def _named(option: str, value: str | os.PathLike[str] | None) -> list[str]:
+    return [] if value is None else [f"--{option}={os.fspath(value)}"]
 
 
 def _whole(value: Any, what: str, least: int = 0, most: int = 2**63 - 1) -> int:

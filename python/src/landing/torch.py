@@ -73,6 +73,9 @@ def load(run: Run | str | os.PathLike[str], *, checkpoint: str | None = None, dt
         run: a Run, or the path of a run folder.
         checkpoint: None: the best by held-out distances, or the newest.
         dtype: of the weights. They were trained as float32: more digits make its products more exact.
+
+    Raises:
+        DataError: no run, or a damaged checkpoint. UsageError: a network that this module does not know.
     """
     run = run if isinstance(run, Run) else Run.open(run)
     told = run.network(checkpoint)
@@ -143,6 +146,9 @@ class Score(nn.Module):
             p: momenta, n×d; None of overdamped processes.
             t: times: n, or one for all.
             hide_condition: what the network says without the condition, if it was trained to do without.
+
+        Raises:
+            UsageError: an argument of another shape, by its name.
         """
         d = self.told["dim"]
         if x.ndim != 2 or x.shape[1] != d:
