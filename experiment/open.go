@@ -108,7 +108,7 @@ func openFolder(dir, dataPath string) (*opened, error) {
 	}
 	for _, x := range m.Extensions {
 		if p, _, err = p.Extend(problem.ParseSettings(x.Settings...)); err != nil {
-			return nil, fault.Errorf(fault.Run, f.Path(run.ManifestFile), "has an extension that cannot be: %v", err)
+			return nil, fault.Errorf(fault.Run, f.Path(run.ManifestFile), "has an impossible extension: %v", err)
 		}
 	}
 	o.problem, o.warning = p, kernelWarning(m.Machine, run.ThisMachine(), p.Train.Precision)

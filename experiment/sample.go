@@ -42,6 +42,7 @@ type SampleReport struct {
 	Violation   judge.Worst  `json:"violation"`         // of the kept draws
 	Coordinates []Coordinate `json:"coordinates"`
 	Observables []Coordinate `json:"observables,omitempty"` // of the problem; of a circular one cosine and sine
+	Walls       []judge.Wall `json:"walls,omitempty"`
 	Seconds     float64      `json:"seconds"`
 
 	set    constraint.Set
@@ -108,6 +109,9 @@ func Sample(
 			check = &judge.ViolationError{Component: v.Component, Sample: uint64(v.WorstSample), Worst: worst,
 				Limit: limit, Key: "sample.max_violation"}
 		}
+	}
+	if r.Walls, err = judge.ChainWalls(ctx, p.Seed, c, pool, draws); err != nil {
+		return nil, err
 	}
 	r.Violation.Mean = metric.Float(metric.MeanLargest(judge.Excess(c.Process.Set, draws.X)))
 	r.Seconds = time.Since(start).Seconds()

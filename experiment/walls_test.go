@@ -1,6 +1,7 @@
 package experiment
 
 import (
+	"context"
 	"fmt"
 	"math"
 	"strings"
@@ -10,6 +11,7 @@ import (
 	"github.com/landing-diffusion/landing/constraint/zoo"
 	"github.com/landing-diffusion/landing/domain/dataset"
 	"github.com/landing-diffusion/landing/experiment/judge"
+	"github.com/landing-diffusion/landing/problem"
 	"github.com/landing-diffusion/landing/tools/testkit"
 )
 
@@ -121,5 +123,35 @@ func TestWallsOfSamples(t *testing.T) {
 	if w = stuck(capRun(t, "process.walls=elastic"), 145); strings.Contains(w[0].Warning, "repulsion") ||
 		!strings.Contains(w[0].Warning, "longer training") {
 		t.Errorf("elastic: %v", w[0].Warning)
+	}
+}
+
+// ULLA without repulsion puts every draw on the rim of a cap, where E z is 0.6: the
+// draws are warned of. The splitting is not held against itself.
+func TestWallsOfChains(t *testing.T) {
+	pool := testkit.Pool(t, 2)
+	run := func(settings ...string) *SampleReport {
+		p := testkit.Must(problem.Load([]byte(capProblem), "cap.yaml", "", problem.ParseSettings(settings...)))
+		return testkit.Must(Sample(context.Background(), p, pool, nil))
+	}
+	r := run("process.repulsion=0")
+	if z := float64(r.Coordinates[2].Mean); math.Abs(z-0.2) > 0.01 {
+		t.Errorf("E z = %v without repulsion: the fault is gone, and so is the need for this test", z)
+	}
+	w := r.Walls[0]
+	if w.Samples < 0.99 || w.Reference > 0.2 || !strings.Contains(w.Warning, "process.repulsion=auto") {
+		t.Errorf("all draws lie on the rim: %+v", w)
+	}
+	r = run()
+	if z := float64(r.Coordinates[2].Mean); math.Abs(z-0.6) > 0.06 {
+		t.Errorf("E z = %v by default, want 0.6 to within ULLA's error", z)
+	}
+	r = run("process.walls=elastic")
+	if z := float64(r.Coordinates[2].Mean); math.Abs(z-0.6) > 0.03 || r.Walls[0].Warning != "" {
+		t.Errorf("E z = %v with elastic walls, want 0.6: %v", z, r.Walls[0])
+	}
+	r = run("sample.method=splitting")
+	if w := r.Walls[0]; w.Warning != "" || !w.Reference.IsNaN() || math.Abs(float64(w.Samples)-0.12) > 0.03 {
+		t.Errorf("the splitting: %+v", w)
 	}
 }

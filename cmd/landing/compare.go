@@ -52,7 +52,7 @@ the data of that run by the same measures. NAME=FILE names the line.
 
 compare draws samples of a run that has no evaluation, judges them, and keeps the result as evaluation.json in
 its folder. It overwrites nothing. --output writes the tables as Markdown (.md), CSV (.csv, a
-row a run), JSON (.json) or a page with curves (.html). It may be given several times.`,
+row a run), JSON (.json) or a page with curves and pictures (.html). It may be given several times.`,
 		Example: "  landing compare runs/volcano-001 runs/volcano-002\n" +
 			"  landing compare runs/volcano-001 baseline=other.csv\n" +
 			"  landing compare sweeps/table1 -o table1.html -o table1.csv",

@@ -91,6 +91,7 @@ process: {steps: 10}
 train: {epochs: 1}
 `)
 	ok(t, dir, "make", "arm", "p.yaml", "-n", "40", "-o", "p.npy", "--reserve", "0.01:0.03")
+	ok(t, dir, "verify", "p.npy", "--problem", "p.yaml") // clear along segments
 	ok(t, dir, "train", "p.yaml", "--out", "r")
 	for _, c := range []struct{ draw, ball, by, law string }{
 		{"auto", "[1.4, -0.9, 0]", "repair", "no stated law"}, // beside the start

@@ -13,6 +13,9 @@ import (
 	"github.com/landing-diffusion/landing/experiment"
 )
 
+// maxWalls is how many walls are listed with those that nothing is to be warned of.
+const maxWalls = 8
+
 // mcmcOptions are the flags of mcmc.
 type mcmcOptions struct {
 	source
@@ -86,4 +89,9 @@ func printDraws(w io.Writer, r *experiment.SampleReport) {
 		row(fmt.Sprintf("x[%d]", j), c)
 	}
 	t.Flush()
+	for _, wall := range r.Walls {
+		if wall.Warning != "" || len(r.Walls) <= maxWalls {
+			fmt.Fprintf(w, "wall of %s: %v\n", wall.Component, wall)
+		}
+	}
 }

@@ -61,7 +61,7 @@ func TestPaperRefuses(t *testing.T) {
 			"demo/ULLA$"}},
 		{exitUsage, "--for is 10ms; expected 0 or a time from 1s", []string{"demo", "--for", "10ms"}},
 		{exitConfig, "demo-OLLA-P-N=40-900s-s1", []string{"demo", "--set", "network.width=0"}},
-		{exitConfig, "24 cells cannot be, and nothing was run\n", []string{"demo", "--set", "network.octaves_of=start",
+		{exitConfig, "24 cells cannot run; nothing was run\n", []string{"demo", "--set", "network.octaves_of=start",
 			"--set", "process.steps=0"}},
 		{exitUsage, "--seeds is -1", []string{"demo", "--seeds", "-1"}},
 		{exitConfig, "seeds says what it is", []string{"demo", "--set", "seed=2"}},

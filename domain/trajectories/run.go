@@ -11,7 +11,6 @@ import (
 	"github.com/landing-diffusion/landing/domain/robot"
 	"github.com/landing-diffusion/landing/domain/robot/plan"
 	"github.com/landing-diffusion/landing/domain/robot/timing"
-	"github.com/landing-diffusion/landing/domain/trajectory"
 )
 
 const (
@@ -93,7 +92,6 @@ func (m *motion) bounds() (b timing.Bounds) {
 // A runner makes motions in time: scratch of one goroutine.
 type runner struct {
 	*follower
-	problem  plan.Problem
 	repairer *plan.Planner
 	reach    float64 // m that a point of the arm moves at most as a joint turns by a radian
 	eval     constraint.Evaluator
@@ -106,7 +104,6 @@ func (m *motion) newRunner() *runner {
 	r := &runner{follower: m.follower(), reach: m.scene.Reach(), eval: m.set.NewEvaluator(1),
 		point: make([]float64, m.dim), val: make([]float64, len(constraint.Components(m.set)))}
 	if problem.Scene = m.scene; err == nil {
-		r.problem = problem
 		r.repairer, err = plan.NewRepairer(problem, max(m.waypoints, 2))
 	}
 	if err != nil {
@@ -209,36 +206,10 @@ func (r *runner) faulty(q []float64) (why string, off float64) {
 	return "", off
 }
 
-// stand moves an end that has too little room to another posture, unless the set gives its joints, and reports whether
-// it did: an obstacle may be newer than the law that the motion is from.
-func (r *runner) stand(q []float64, at int, seed, number uint64) bool {
-	ends := [2]trajectory.Place{r.spec.Start, r.spec.Goal}
-	end := &ends[at]
-	r.arm.Coordinates(r.x, q)
-	if r.checker == nil || end.Joints != nil || end.Given.Joints {
-		return false
-	}
-	if room, _ := r.checker.Clearance(r.x); room >= r.margin {
-		return false
-	}
-	if g := end.Given.Position; g != nil {
-		r.kin.At(r.x)
-		end.Tasks = slices.Concat(end.Tasks, trajectory.Position("end", g.Link, g.Local, r.kin.Point(g.Link, g.Local)))
-	}
-	problem, err := r.problem.At(r.spec, ends[0], ends[1])
-	return err == nil && r.repairer.Stand(problem, q, at, seed, number)
-}
-
 // finish smooths a motion, and where it touches something or leaves limits makes another one of its waypoints.
 func (r *runner) finish(ctx context.Context, x []float64, seed, number uint64) (out domain.Finished) {
 	q, n := r.q, r.arm.Moving()
 	r.joints(q, x)
-	for at, l := range [2]int{0, r.waypoints - 1} {
-		if end := q[l*n : (l+1)*n]; r.stand(end, at, seed, number) {
-			out.Changed = true
-			r.arm.Coordinates(x[l*r.size:(l+1)*r.size], end)
-		}
-	}
 	copy(r.point, x)
 	r.repairer.Relax(q, passes, func(q []float64) bool { by, _ := r.broken(q); return by <= mostBroken })
 	out.Fault, out.Off = r.faulty(q)

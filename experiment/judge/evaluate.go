@@ -417,7 +417,7 @@ func (r *Reference) complete(e *verdict.Evidence, v *Evaluation, off error, of A
 		e.Violation = off
 	}
 	for _, w := range v.Walls {
-		e.Walls = append(e.Walls, verdict.Wall{Says: w.differs(), Samples: float64(w.Samples),
+		e.Walls = append(e.Walls, verdict.Wall{Says: w.differs("samples", "of the data"), Samples: float64(w.Samples),
 			Data: float64(w.Reference), Differs: w.Warning != ""})
 	}
 	if t := v.Start; t != nil {

@@ -6,7 +6,6 @@ import (
 	"encoding/xml"
 	"errors"
 	"fmt"
-	"image"
 	"image/color"
 	"image/png"
 	"io"
@@ -288,44 +287,6 @@ func TestPanics(t *testing.T) {
 			}()
 			f()
 		}()
-	}
-}
-
-// A picture of few colours keeps them all; one of many keeps flat inks exactly and
-// moves no other colour by more than the nearest of 256 is away.
-func TestPalette(t *testing.T) {
-	few, many := image.NewRGBA(image.Rect(0, 0, 20, 10)), image.NewRGBA(image.Rect(0, 0, 128, 128))
-	for y := range 10 {
-		for x := range 20 {
-			few.SetRGBA(x, y, color.RGBA{uint8(12 * x), uint8(20 * y), 7, 255})
-		}
-	}
-	for y := range 128 {
-		for x := range 128 {
-			many.SetRGBA(x, y, color.RGBA{uint8(2 * x), uint8(2 * y), 99, 255})
-			if y < 40 {
-				many.SetRGBA(x, y, color.RGBA{0x17, 0x60, 0x7a, 255})
-			}
-		}
-	}
-	exact := paletted(few)
-	for y := range 10 {
-		for x := range 20 {
-			if exact.At(x, y) != few.At(x, y) {
-				t.Fatalf("pixel %d, %d became %v, want %v", x, y, exact.At(x, y), few.At(x, y))
-			}
-		}
-	}
-	near := paletted(many)
-	if len(near.Palette) != 256 || near.At(5, 5) != many.At(5, 5) {
-		t.Errorf("%d colours; the flat ink became %v", len(near.Palette), near.At(5, 5))
-	}
-	for y := 40; y < 128; y++ {
-		for x := range 128 {
-			if near.At(x, y) != near.Palette.Convert(many.At(x, y)) {
-				t.Fatalf("pixel %d, %d is not the nearest of the palette", x, y)
-			}
-		}
 	}
 }
 

@@ -2,15 +2,12 @@ package figure
 
 import (
 	"bytes"
-	"cmp"
-	"encoding/binary"
 	"encoding/xml"
+	"errors"
 	"fmt"
-	"image"
 	"image/color"
 	"image/png"
 	"io"
-	"maps"
 	"math"
 	"slices"
 	"strconv"
@@ -130,6 +127,63 @@ func escape(s string) string {
 	return b.String()
 }
 
+// svgElements are the elements that this package's figures consist of. None of them runs a script or loads anything.
+var svgElements = []string{"svg", "g", "path", "circle", "text", "tspan"}
+
+// Inline reports why doc is not a figure of this package that is safe to inline in a page. It must be well-formed XML
+// with one svg root and nothing beside it, the elements above only, no attributes that run or fetch something, and none
+// of the constructs that HTML reads otherwise than XML does.
+func Inline(doc []byte) error {
+	d := xml.NewDecoder(bytes.NewReader(doc))
+	if bytes.Contains(doc, []byte("<!")) {
+		return errors.New("declarations, comments and CDATA have no place in a figure")
+	}
+	depth, roots := 0, 0
+	for {
+		token, err := d.Token()
+		if errors.Is(err, io.EOF) && roots == 1 {
+			return nil
+		}
+		if err != nil {
+			return fmt.Errorf("not an SVG document: %w", err)
+		}
+		switch t := token.(type) {
+		case xml.StartElement:
+			if depth == 0 {
+				roots++
+			}
+			if isRoot := depth == 0 && roots == 1; isRoot != (t.Name.Local == "svg") {
+				return fmt.Errorf("element <%s> is out of place", t.Name.Local)
+			}
+			if err := checkElement(t); err != nil {
+				return err
+			}
+			depth++
+		case xml.EndElement:
+			depth--
+		case xml.CharData:
+			if depth == 0 && len(bytes.TrimSpace(t)) > 0 {
+				return errors.New("text beside the svg element")
+			}
+		case xml.ProcInst:
+			return errors.New("processing instructions have no place in a figure")
+		}
+	}
+}
+
+func checkElement(e xml.StartElement) error {
+	if !slices.Contains(svgElements, e.Name.Local) {
+		return fmt.Errorf("element <%s> has no place in a figure", e.Name.Local)
+	}
+	for _, a := range e.Attr {
+		key := strings.ToLower(a.Name.Local)
+		if strings.HasPrefix(key, "on") || key == "href" || key == "style" {
+			return fmt.Errorf("attribute %s of <%s> has no place in a figure", key, e.Name.Local)
+		}
+	}
+	return nil
+}
+
 // maxWidth bounds the memory that an image can take.
 const maxWidth = 16384
 
@@ -153,82 +207,7 @@ func (s *scene) writePNG(w io.Writer, widthPx int) error {
 	for _, i := range s.items {
 		i.png(c)
 	}
-	var img image.Image = c.Image()
-	if rgba, ok := img.(*image.RGBA); ok && s.flat() {
-		img = paletted(rgba)
-	}
-	return png.Encode(w, img)
-}
-
-// flat reports whether the scene is drawn in few inks.
-func (s *scene) flat() bool {
-	for _, i := range s.items {
-		switch i.(type) {
-		case shape, dots, cells, label:
-		default:
-			return false
-		}
-	}
-	return true
-}
-
-// paletted returns the image in at most 256 colours, which makes files of flat figures a third as large. Colours are
-// put in cells of 8×8×8 levels. The 256 fullest cells stay, each as its most frequent colour, so that inks are exact;
-// the others become the nearest that stays.
-func paletted(src *image.RGBA) *image.Paletted {
-	pixels := src.Bounds().Dx() * src.Bounds().Dy()
-	type run struct { // of pixels of one colour: most neighbours are alike
-		colour uint32
-		n      int
-	}
-	var runs []run
-	count := map[uint32]int{}
-	for i := 0; i < pixels; {
-		r := run{colour: binary.BigEndian.Uint32(src.Pix[4*i:])}
-		for ; i < pixels && binary.BigEndian.Uint32(src.Pix[4*i:]) == r.colour; i++ {
-			r.n++
-		}
-		runs = append(runs, r)
-		count[r.colour] += r.n
-	}
-	frequent := func(a, b uint32) int { return cmp.Or(cmp.Compare(count[b], count[a]), cmp.Compare(a, b)) }
-	type cell struct {
-		total int
-		best  uint32
-	}
-	cells := map[uint32]*cell{}
-	for _, c := range slices.SortedFunc(maps.Keys(count), frequent) {
-		k := c & 0xf8f8f8f8
-		if cells[k] == nil {
-			cells[k] = &cell{best: c}
-		}
-		cells[k].total += count[c]
-	}
-	fullest := slices.SortedFunc(maps.Values(cells), func(a, b *cell) int {
-		return cmp.Or(cmp.Compare(b.total, a.total), cmp.Compare(a.best, b.best))
-	})
-	var palette color.Palette
-	for _, c := range fullest[:min(len(fullest), 256)] {
-		palette = append(palette, unpack(c.best))
-	}
-	index := map[uint32]uint8{}
-	for c := range count {
-		index[c] = uint8(palette.Index(unpack(c)))
-	}
-	dst := image.NewPaletted(src.Bounds(), palette)
-	i := 0
-	for _, r := range runs {
-		ink := index[r.colour]
-		for range r.n {
-			dst.Pix[i] = ink
-			i++
-		}
-	}
-	return dst
-}
-
-func unpack(c uint32) color.RGBA {
-	return color.RGBA{uint8(c >> 24), uint8(c >> 16), uint8(c >> 8), uint8(c)}
+	return png.Encode(w, c.Image())
 }
 
 // point turns a scene point into the canvas's, whose y runs up.

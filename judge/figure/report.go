@@ -52,6 +52,7 @@ type FigureRef struct {
 	Title, Caption string
 	SVG            []byte
 	Wide           bool // takes the page's whole width, as a map or three planes do
+	Row            bool // begins a row
 }
 
 // A Table has rows as long as its header. Columns of numbers are set flush right.
@@ -76,7 +77,8 @@ func asset(name string) string {
 var reportTemplate = template.Must(template.New("report.html").ParseFS(assets, "scenes.html", "report.html"))
 
 // WriteHTML writes the report as one self-contained page: it loads nothing from the network, and its content security
-// policy forbids that it ever does. It refuses a table with a row that does not fit its header.
+// policy forbids that it ever does. It refuses a figure whose SVG this package could not have written, and a table with
+// a row that does not fit its header.
 func (r *Report) WriteHTML(w io.Writer) error {
 	page := struct {
 		*Report
@@ -92,6 +94,9 @@ func (r *Report) WriteHTML(w io.Writer) error {
 	}{Report: r, Style: template.CSS(Style()), Script: template.JS(asset("report.js")),
 		Commands: strings.Join(r.Commands, "\n")}
 	for _, f := range r.Figures {
+		if err := Inline(f.SVG); err != nil {
+			return fmt.Errorf("figure: report figure %q: %w", f.Title, err)
+		}
 		page.Figures = append(page.Figures, figureView{f, template.HTML(f.SVG)})
 	}
 	for _, t := range r.Tables {

@@ -88,6 +88,32 @@ func TestReportOmitsWhatIsEmpty(t *testing.T) {
 	}
 }
 
+func TestReportRefusesForeignSVG(t *testing.T) {
+	for name, doc := range map[string]string{
+		"empty":       "",
+		"no XML":      "<svg",
+		"script":      `<svg><script>alert(1)</script></svg>`,
+		"namespace":   `<svg xmlns:x="y"><x:script>alert(1)</x:script></svg>`,
+		"handler":     `<svg onload="alert(1)"></svg>`,
+		"link":        `<svg><g xlink:href="https://example.org"/></svg>`,
+		"style":       `<svg><g style="fill:url(https://example.org)"/></svg>`,
+		"HTML":        `<svg><foreignObject/></svg>`,
+		"other root":  `<g></g>`,
+		"nested":      `<svg><svg/></svg>`,
+		"second root": `<svg/><g/>`,
+		"text beside": `<svg/>text`,
+		"CDATA":       `<svg><text><![CDATA[><script>alert(1)</script>]]></text></svg>`,
+		"comment":     `<svg><!-- --></svg>`,
+		"doctype":     `<!DOCTYPE svg><svg/>`,
+		"instruction": `<?xml version="1.0"?><svg/>`,
+	} {
+		r := &Report{Figures: []FigureRef{{Title: "f", SVG: []byte(doc)}}}
+		if err := r.WriteHTML(new(bytes.Buffer)); err == nil {
+			t.Errorf("%s: %s was inlined", name, doc)
+		}
+	}
+}
+
 func TestReportRefusesRaggedTable(t *testing.T) {
 	r := &Report{Tables: []Table{{Title: "t", Header: []string{"a", "b"}, Rows: [][]string{{"1", "2"}, {"1"}}}}}
 	testkit.Refused(t, r.WriteHTML(new(bytes.Buffer)), `table "t": row 1 has 1 cells, the header 2`)

@@ -3,12 +3,9 @@ package figure
 import (
 	"cmp"
 	"fmt"
-	"image"
 	"image/color"
 	"math"
 	"slices"
-
-	"gonum.org/v1/plot/vg"
 
 	"github.com/landing-diffusion/landing/constraint/mesh"
 )
@@ -176,8 +173,22 @@ func (r relief) corners() []corner {
 	return out
 }
 
-// svg paints the faces that are turned to the eye, the farthest first.
+// svg paints the faces that are turned to the eye.
 func (r relief) svg(w *svgWriter) {
+	for _, f := range r.faces(false) {
+		f.svg(w)
+	}
+}
+
+// png paints back faces too, as a mesh with holes shows them, unless they are very many.
+func (r relief) png(c *pngCanvas) {
+	for _, f := range r.faces(len(r.mesh.Faces) <= 3*SurfaceFaces) {
+		f.png(c)
+	}
+}
+
+// faces returns the faces in the picture, the farthest first; with back those that are turned away from the eye too.
+func (r relief) faces(back bool) (out []shape) {
 	at := r.corners()
 	type face struct {
 		k [3]corner
@@ -187,7 +198,7 @@ func (r relief) svg(w *svgWriter) {
 	for f := 0; f < len(r.mesh.Faces); f += 3 {
 		k := [3]corner{at[r.mesh.Faces[f]], at[r.mesh.Faces[f+1]], at[r.mesh.Faces[f+2]]}
 		// Counter-clockwise, with y down.
-		if (k[1].x-k[0].x)*(k[2].y-k[0].y) < (k[2].x-k[0].x)*(k[1].y-k[0].y) {
+		if back || (k[1].x-k[0].x)*(k[2].y-k[0].y) < (k[2].x-k[0].x)*(k[1].y-k[0].y) {
 			faces = append(faces, face{k, k[0].z + k[1].z + k[2].z})
 		}
 	}
@@ -204,81 +215,9 @@ func (r relief) svg(w *svgWriter) {
 		}
 		own := ink{light: tint(shade, light(n))}
 		// The stroke covers the seam that two edges would leave.
-		shape{lines: [][]xy{line}, closed: true, fill: &own, stroke: &own, width: 0.4, alpha: 1}.svg(w)
+		out = append(out, shape{lines: [][]xy{line}, closed: true, fill: &own, stroke: &own, width: 0.4, alpha: 1})
 	}
-}
-
-// png paints the faces with a depth buffer, at twice the resolution.
-func (r relief) png(c *pngCanvas) {
-	px := max(1, int(math.Round(c.scale*r.side)))
-	corner := c.point(xy{r.x, r.y + r.side})
-	size := vg.Length(c.scale * r.side)
-	c.DrawImage(vg.Rectangle{Min: corner, Max: vg.Point{X: corner.X + size, Y: corner.Y + size}}, r.raster(px))
-}
-
-func (r relief) raster(px int) image.Image {
-	n := 2 * px
-	depth, colours := slices.Repeat([]float32{float32(math.Inf(-1))}, n*n), make([]color.NRGBA, n*n)
-	at := r.corners()
-	for i := range at {
-		at[i].x, at[i].y = at[i].x*float64(n), at[i].y*float64(n)
-	}
-	for f := 0; f < len(r.mesh.Faces); f += 3 {
-		fill(depth, colours, n, &at[r.mesh.Faces[f]], &at[r.mesh.Faces[f+1]], &at[r.mesh.Faces[f+2]])
-	}
-	img := image.NewNRGBA(image.Rect(0, 0, px, px))
-	for y := range px {
-		for x := range px {
-			var sum [3]int
-			covered := 0
-			for _, p := range [4]int{2*y*n + 2*x, 2*y*n + 2*x + 1, (2*y+1)*n + 2*x, (2*y+1)*n + 2*x + 1} {
-				if k := colours[p]; k.A > 0 {
-					covered++
-					sum[0], sum[1], sum[2] = sum[0]+int(k.R), sum[1]+int(k.G), sum[2]+int(k.B)
-				}
-			}
-			if covered > 0 {
-				img.SetNRGBA(x, y, color.NRGBA{uint8(sum[0] / covered), uint8(sum[1] / covered), uint8(sum[2] /
-					covered), uint8(covered * 255 / 4)})
-			}
-		}
-	}
-	return img
-}
-
-// fill paints the pixels whose centres a triangle covers where it is nearest to the eye so far; shades and normals are
-// interpolated. Back faces are painted too, as a mesh with holes shows them.
-func fill(depth []float32, colours []color.NRGBA, n int, a, b, c *corner) {
-	area := (b.x-a.x)*(c.y-a.y) - (c.x-a.x)*(b.y-a.y)
-	if area == 0 {
-		return
-	}
-	x0, x1 := int(max(0, min(a.x, b.x, c.x))), int(min(float64(n-1), max(a.x, b.x, c.x)))
-	y0, y1 := int(max(0, min(a.y, b.y, c.y))), int(min(float64(n-1), max(a.y, b.y, c.y)))
-	for y := y0; y <= y1; y++ {
-		for x := x0; x <= x1; x++ {
-			px, py := float64(x)+0.5, float64(y)+0.5
-			v := ((px-a.x)*(c.y-a.y) - (c.x-a.x)*(py-a.y)) / area
-			w := ((b.x-a.x)*(py-a.y) - (px-a.x)*(b.y-a.y)) / area
-			u := 1 - v - w
-			if u < 0 || v < 0 || w < 0 {
-				continue
-			}
-			z := float32(u*a.z + v*b.z + w*c.z)
-			if z <= depth[y*n+x] {
-				continue
-			}
-			depth[y*n+x] = z
-			var normal vec3
-			for j := range normal {
-				normal[j] = u*a.n[j] + v*b.n[j] + w*c.n[j]
-			}
-			if area > 0 { // seen from behind, with y down
-				normal = vec3{-normal[0], -normal[1], -normal[2]}
-			}
-			colours[y*n+x] = tint(u*a.shade+v*b.shade+w*c.shade, light(normal))
-		}
-	}
+	return out
 }
 
 // A SurfaceView is an interactive view of functions on a mesh: it is turned by

@@ -3,7 +3,6 @@ package figure
 import (
 	"bytes"
 	"image"
-	"image/color"
 	"image/png"
 	"math"
 	"slices"
@@ -25,12 +24,14 @@ func TestSurface(t *testing.T) {
 			values[i] = 1
 		}
 	}
-	r := relief{side: 100, mesh: m, shade: values, look: newShading(m), view: v}
-	img := r.raster(200)
-	covered := 0
+	one := &scene{w: 100, h: 100}
+	one.add(relief{side: 100, mesh: m, shade: values, look: newShading(m), view: v})
+	var disc bytes.Buffer
+	testkit.OK(t, one.writePNG(&disc, 200))
+	img, covered := testkit.Must(png.Decode(&disc)), 0
 	for y := range 200 {
 		for x := range 200 {
-			if _, _, _, a := img.At(x, y).RGBA(); a > 0x8000 {
+			if _, _, b, _ := img.At(x, y).RGBA(); b < 0xf400 { // the sheet is white
 				covered++
 			}
 		}
@@ -89,17 +90,20 @@ func TestSurfaceView(t *testing.T) {
 	}
 }
 
-// The nearer of two triangles hides the other, in whichever order they come.
+// Nearer faces come behind those that they hide, and back faces are there only on request.
 func TestDepth(t *testing.T) {
-	near := [3]corner{{0, 0, 1, vec3{0, 0, 1}, 1}, {0, 8, 1, vec3{0, 0, 1}, 1}, {8, 0, 1, vec3{0, 0, 1}, 1}}
-	// seen from behind
-	far := [3]corner{{0, 0, -1, vec3{0, 0, -1}, 0}, {8, 0, -1, vec3{0, 0, -1}, 0}, {0, 8, -1, vec3{0, 0, -1}, 0}}
-	for _, order := range [][2][3]corner{{near, far}, {far, near}} {
-		depth, colours := slices.Repeat([]float32{float32(math.Inf(-1))}, 64), make([]color.NRGBA, 64)
-		for _, k := range order {
-			fill(depth, colours, 8, &k[0], &k[1], &k[2])
+	m := ball.Mesh(2)
+	n, count := m.N()
+	r := relief{side: 1, mesh: m, shade: make([]float64, n), look: newShading(m), view: lookFrom(30)}
+	all, front := r.faces(true), r.faces(false)
+	testkit.Equal(t, len(all), count, "faces")
+	if 2*len(front) > len(all) || len(front) < len(all)/3 {
+		t.Fatalf("%d faces of %d are turned to the eye", len(front), len(all))
+	}
+	for i, f := range all[len(all)-len(front)/2:] { // the nearest half of those in sight
+		if !slices.ContainsFunc(front, func(g shape) bool { return g.lines[0][0] == f.lines[0][0] }) {
+			t.Errorf("face %d is a back face", i)
 		}
-		testkit.Equal(t, colours[2*8+2], tint(1, light(vec3{0, 0, 1})), "the pixel")
 	}
 }
 

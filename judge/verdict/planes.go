@@ -29,7 +29,7 @@ type axis struct {
 	columns [2][][]float64 // one or two
 }
 
-// axes returns those of the first observables that vary, of at most so many samples and rows.
+// axes returns those of the first observables that vary, with at most that number of samples and rows.
 func (j *judge) axes(most int) (out []axis) {
 	for _, k := range j.Numbers {
 		h := finite(k.Rows)

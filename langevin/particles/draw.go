@@ -312,24 +312,26 @@ func guesses(ctx context.Context, o *Options, workers []*worker) (plan [][]guess
 	return plan, seen, defend(plan, plain), nil
 }
 
-// defend writes ε, a share of the mean of q at the starts of plain paths, and returns tries.
+// defend writes ε, a share of the mean of q on plain paths, and returns tries.
 func defend(plan [][]guess, plain *record) int {
-	T, last, sum, squares := len(plan[0]), len(plan)-1, 0.0, 0.0
-	ψ := slices.Repeat([]float64{1}, len(plain.v[0]))
-	for t := range T {
-		q, mean := make([]float64, len(ψ)), 0.0
-		for i := range q {
-			if one, _ := plan[last][t].near(plain.v[last*T+t][i], plain.size[last*T+t][i]); one == one {
-				q[i] = one
-			}
-			mean += q[i] / float64(len(q))
-		}
-		ε := max(defensive*mean, 1e-6)
-		for k := range plan {
-			plan[k][t].ε = ε
-		}
+	T, sum, squares := len(plan[0]), 0.0, 0.0
+	ψ := make([]float64, len(plain.v[0])) // of the starts, in the end
+	for k := range plan {
 		for i := range ψ {
-			ψ[i] *= ε + (1-ε)*q[i]
+			ψ[i] = 1
+		}
+		for t := range T {
+			g, q, mean := &plan[k][t], make([]float64, len(ψ)), 0.0
+			for i := range q {
+				if one, _ := g.near(plain.v[k*T+t][i], plain.size[k*T+t][i]); one == one {
+					q[i] = one
+				}
+				mean += q[i] / float64(len(q))
+			}
+			g.ε = max(defensive*mean, 1e-9)
+			for i := range ψ {
+				ψ[i] *= g.ε + (1-g.ε)*q[i]
+			}
 		}
 	}
 	for _, one := range ψ {
@@ -433,65 +435,68 @@ func table(n, width int) [][]float64 {
 	return out
 }
 
-// fitted is least squares of the value at the end on that at x̂_0, of what is left on the noise of the step, and of its
-// square on |u|². Pilots count less the further they are guessed from the boundary.
+// fitted is least squares of pilots, which count less the further they are guessed from the boundary. σ is that of a
+// gradient of mean size.
 func (p *record) fitted(at int, end []float64, failed []bool) (g guess, σ float64) {
-	v, dot, size, weight := p.v[at], p.dot[at], p.size[at], make([]float64, len(end))
-	for i := range end {
-		if !failed[i] && v[i]+size[i]+end[i]-(v[i]+size[i]+end[i]) == 0 {
+	v, weight := p.v[at], make([]float64, len(end))
+	for i, y := range end {
+		if one := v[i] + p.size[at][i] + y; !failed[i] && one-one == 0 {
 			weight[i] = 1
 		}
 	}
+	if g, σ = p.weighted(at, end, weight); g.β == 0 {
+		return g, σ
+	}
 	all := slices.Clone(weight)
-	for wide := 0.0; ; wide *= 1.5 {
-		mean := func(f func(i int) float64) (m float64) {
-			n := 0.0
-			for i, one := range weight {
-				if one > 0 {
-					m, n = m+one*f(i), n+one
-				}
+	for wide := local * σ; ; wide *= 1.5 {
+		sum, squares := 0.0, 0.0
+		for i, one := range all {
+			if one > 0 {
+				z := (g.α + g.β*v[i]) / wide
+				weight[i] = 1 / (1 + z*z*z*z)
 			}
-			return m / max(n, 1e-300)
+			sum, squares = sum+weight[i], squares+weight[i]*weight[i]
 		}
-		if wide > 0 {
-			for i, one := range all {
-				if one > 0 {
-					z := (g.α + g.β*v[i]) / wide
-					weight[i] = 1 / (1 + z*z*z*z)
-				}
-			}
-			sum, squares := 0.0, 0.0
-			for _, one := range weight {
-				sum, squares = sum+one, squares+one*one
-			}
-			if sum*sum < fewLocal*squares && wide < 100*σ {
-				continue
-			}
-		}
-		x, y, s := mean(func(i int) float64 { return v[i] }), mean(func(i int) float64 { return end[i] }), 0.0
-		xx := mean(func(i int) float64 { return (v[i] - x) * (v[i] - x) })
-		f := guess{α: y}
-		if xx > 0 {
-			f.β = mean(func(i int) float64 { return (v[i] - x) * (end[i] - y) }) / xx
-			f.α -= f.β * x
-		}
-		left := func(i int) float64 { return end[i] - f.α - f.β*v[i] }
-		s = mean(func(i int) float64 { return size[i] })
-		if s > 0 {
-			f.κ = mean(func(i int) float64 { return left(i) * dot[i] }) / s
-		}
-		f.a = max(mean(func(i int) float64 { return left(i) * left(i) }), y*y*1e-18, 1e-300)
-		if ss := mean(func(i int) float64 { return (size[i] - s) * (size[i] - s) }); ss > 1e-4*s*s {
-			f.b = mean(func(i int) float64 { return (size[i] - s) * left(i) * left(i) }) / ss
-			f.b = max(0, min(f.b, 0.95*f.a/s))
-			f.a -= f.b * s
-		}
-		last := wide > 0 || f.β == 0
-		g, σ = f, math.Sqrt(f.a+f.b*s)
-		if wide = local * σ; last {
-			// a fifth more: a guide that is too narrow costs more than one that is too wide
-			g.a, g.b = wider*wider*g.a, wider*wider*g.b
-			return g, wider * σ
+		if sum*sum >= fewLocal*squares || wide > 100*σ {
+			return p.weighted(at, end, weight)
 		}
 	}
+}
+
+// weighted is least squares of the value at the end on v, of what is left of it on u·z, and of the square of that on
+// |u|². σ is a fifth larger than what is left: a guide that is too narrow costs more than one that is too wide.
+func (p *record) weighted(at int, end, weight []float64) (g guess, σ float64) {
+	v, size, n := p.v[at], p.size[at], 0.0
+	for _, one := range weight {
+		n += one
+	}
+	if n == 0 {
+		return guess{a: 1}, 1
+	}
+	mean := func(f func(i int) float64) (m float64) {
+		for i, one := range weight {
+			if one > 0 {
+				m += one * f(i) / n
+			}
+		}
+		return m
+	}
+	x, y := mean(func(i int) float64 { return v[i] }), mean(func(i int) float64 { return end[i] })
+	g.α = y
+	if xx := mean(func(i int) float64 { return (v[i] - x) * (v[i] - x) }); xx > 0 {
+		g.β = mean(func(i int) float64 { return (v[i] - x) * (end[i] - y) }) / xx
+		g.α -= g.β * x
+	}
+	left := func(i int) float64 { return end[i] - g.α - g.β*v[i] }
+	s := mean(func(i int) float64 { return size[i] })
+	if s > 0 {
+		g.κ = mean(func(i int) float64 { return left(i) * p.dot[at][i] }) / s
+	}
+	all := max(mean(func(i int) float64 { return left(i) * left(i) }), y*y*1e-18, 1e-300)
+	if ss := mean(func(i int) float64 { return (size[i] - s) * (size[i] - s) }); ss > 1e-4*s*s {
+		g.b = mean(func(i int) float64 { return (size[i] - s) * left(i) * left(i) }) / ss
+		g.b = max(0, min(g.b, 0.95*all/s))
+	}
+	g.a, g.b = wider*wider*(all-g.b*s), wider*wider*g.b
+	return g, wider * math.Sqrt(all)
 }

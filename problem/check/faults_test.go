@@ -295,8 +295,7 @@ func TestNoFalseAlarms(t *testing.T) {
 	}
 }
 
-// The offset that theory predicts is the one that paths show, and on a sphere of
-// radius 1 both are (d−1)/(2α) for OLLA and τ(d−1)/(2α) for ULLA, in the mean.
+// On a sphere of radius 1 the offset is (d−1)/(2α) for OLLA and τ(d−1)/(2α) for ULLA, in the mean.
 func TestOffset(t *testing.T) {
 	s := equality(6).equal("h", ball(1))
 	for _, method := range []langevin.Method{langevin.OLLA, langevin.ULLA} {
@@ -309,8 +308,8 @@ func TestOffset(t *testing.T) {
 		if method == langevin.ULLA {
 			b *= τ
 		}
-		if m, th := f.Numbers["measured"], f.Numbers["predicted"]; math.Abs(th/b-1) > 0.25 || math.Abs(m/th-1) > 0.15 {
-			t.Errorf("%v: measured %.4g, theory %.4g, (d−1)/(2α) gives %.4g", method, m, th, b)
+		if m := f.Numbers["measured"]; math.Abs(m/b-1) > 0.4 {
+			t.Errorf("%v: measured %.4g, (d−1)/(2α) gives %.4g", method, m, b)
 		}
 	}
 	// With the curvature term OLLA's drift is gone.
@@ -319,7 +318,7 @@ func TestOffset(t *testing.T) {
 	with := find(run(t, Input{Process: p}), "offset", "h")[0].Numbers
 	p.Curvature = false
 	without := find(run(t, Input{Process: p}), "offset", "h")[0].Numbers
-	if with["measured"] > 0.5*without["measured"] || with["predicted"] > 0.5*without["predicted"] {
+	if with["measured"] > 0.5*without["measured"] {
 		t.Errorf("with curvature %v, without %v", with, without)
 	}
 }

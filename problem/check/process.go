@@ -152,35 +152,24 @@ func (e *Evidence) tight() string {
 	return strings.Join(names, ", ")
 }
 
-// offsets predicts and measures how far from h = 0 the steps hover.
-//
-// A tangential move v leaves h by q = ½ vᵀ∇²h v. Its mean per step is b = ½ s² tr(Π∇²h Π) and its variance w, where s
-// = √τ (OLLA) or τ (ULLA) is the size of a step. Explicit landing keeps the share 1 − ρ, so what stays is
-//
-//	mean b/ρ, variance w/(ρ(2−ρ)):   tr(Π∇²h)/(2α) for OLLA, τ tr(Π∇²h)/(2α) for ULLA.
-//
-// The curvature term of OLLA cancels b; that of ULLA turns it round. Implicit landing and projection return from the
-// proposal itself: implicit landing by one Gauss–Newton step, which leaves ½ Lᵀ∇²h L with L = ∇JᵀG†q.
+// offsets measures how far from h = 0 the steps hover: a tangential move v leaves h by ½ vᵀ∇²h v, and explicit landing
+// removes the share ρ of it at the next step. What hovers by much of a radius of curvature follows another set.
 func offsets(e *Evidence) []Finding {
 	if e.M == 0 || e.Paths.Count == 0 {
 		return nil
 	}
-	predicted, bend := e.predict()
+	bend := e.bends()
 	measured, worst := e.hover()
 	var out []Finding
 	for i := range e.M {
-		f := Finding{Component: e.Names[i], Numbers: Numbers{"predicted": predicted[i], "measured": measured[i],
-			"worst": worst[i], "over_radius": measured[i] * bend[i]}}
-		f.Message = fmt.Sprintf("|h| hovers at %.2g (theory %.2g), at worst %.2g", measured[i], predicted[i], worst[i])
-		if predicted[i] > 1e3*max(worst[i], evidence.Tolerance) { // where the rank drops, or steps are far too large
-			f.Message = fmt.Sprintf("|h| hovers at %.2g, at worst %.2g; the theory of small steps does not hold here",
-				measured[i], worst[i])
-		}
+		bent := measured[i] * bend[i]
+		f := Finding{Component: e.Names[i], Numbers: Numbers{"measured": measured[i], "worst": worst[i],
+			"over_radius": bent}}
+		f.Message = fmt.Sprintf("|h| hovers at %.2g, at worst %.2g", measured[i], worst[i])
 		if math.IsNaN(measured[i]) {
-			f.Message = fmt.Sprintf("|h| is at worst %.2g; every state is at an edge (theory away from edges %.2g)",
-				worst[i], predicted[i])
+			f.Message = fmt.Sprintf("|h| is at worst %.2g; every state is at an edge", worst[i])
 		}
-		if bent := measured[i] * bend[i]; bent > 0.1 && !e.flat[i] {
+		if bent > 0.1 && !e.flat[i] {
 			f.add(Warn, ": %.0f %% of a typical radius of curvature of Σ; %s", 100*bent, e.remedy())
 		}
 		out = append(out, f)
@@ -200,42 +189,30 @@ func (e *Evidence) remedy() string {
 	return "take smaller steps (a larger N, or a smaller σ_max)"
 }
 
-// predict returns the root mean square of h that the theory expects over the second half of a path, and the curvature
-// of each component along Σ, the largest |vᵀ∇²h v|/(‖v‖²‖∇h‖²) of a point in the units of 1/h, as a root mean square
-// over points: offsets are compared with it, and few of them are where Σ is sharpest.
-func (e *Evidence) predict() (rms, bend []float64) {
+// bends returns the curvature of each component along Σ, the largest |vᵀ∇²h v|/(‖v‖²‖∇h‖²) of a point in the units of
+// 1/h, as a root mean square over points, since few of them are where Σ is sharpest.
+func (e *Evidence) bends() []float64 {
 	const draws = 8
 	points := evidence.First(e.On, e.Budget(float64(draws*8*e.C*e.D), evidence.MaxPoints))
-	f := e.factors()
 	b, probe := geometry.New(e.Set, 1, 0), e.Probe()
-	rms, bend = make([]float64, e.M), make([]float64, e.M)
-	v, q, l := make([]float64, e.D), make([]float64, e.C), make([]float64, e.D)
+	bend := make([]float64, e.M)
+	v, q := make([]float64, e.D), make([]float64, e.C)
 	n := 0
 	for i, p := range points {
 		if !probe.At(p.X) || b.At(p.X, 1) != nil {
 			continue
 		}
-		grad := make([]float64, e.M)
+		grad, most := make([]float64, e.M), make([]float64, e.M)
 		for a := range grad {
 			grad[a] = dense.Norm(probe.Grad(a))
 		}
-		mean, square, most := make([]float64, e.M), make([]float64, e.M), make([]float64, e.M)
 		for t := range draws {
 			e.Normals(v, i*draws+t, evidence.ForBends)
 			b.Tangent(v, v)
 			e.bend(probe, q, p.X, v)
-			for a := range e.M {
-				mean[a] += q[a] / draws
-				square[a] += q[a] * q[a] / draws
-				if u := dense.Dot(v, v); u > 0 {
-					most[a] = max(most[a], 2*math.Abs(q[a])/u/(grad[a]*grad[a]))
-				}
-			}
-			if !e.Running.Landing.Explicit && !e.Running.Method.Projected() {
-				b.Normal(l, q)
-				e.bend(probe, q, p.X, l)
+			if u := dense.Dot(v, v); u > 0 {
 				for a := range e.M {
-					rms[a] += f.eighth * q[a] * q[a] / draws
+					most[a] = max(most[a], 2*math.Abs(q[a])/u/(grad[a]*grad[a]))
 				}
 			}
 		}
@@ -243,38 +220,11 @@ func (e *Evidence) predict() (rms, bend []float64) {
 		for a, b := range most {
 			bend[a] += b * b
 		}
-		if !e.Running.Landing.Explicit || e.Running.Method.Projected() {
-			continue
-		}
-		for a := range e.M {
-			drift := f.drift * mean[a] * mean[a]
-			if e.Running.Curvature && !e.Running.Method.Underdamped() {
-				drift = 0
-			}
-			rms[a] += drift + f.variance*max(square[a]-mean[a]*mean[a], 0)
-		}
 	}
-	for a := range rms {
-		rms[a] = math.Sqrt(rms[a] / float64(max(n, 1)))
+	for a := range bend {
 		bend[a] = math.Sqrt(bend[a] / float64(max(n, 1)))
 	}
-	return rms, bend
-}
-
-// factors are the means of (s²/ρ)², s⁴/(ρ(2−ρ)) and s⁸ over the second half of the steps.
-type factors struct{ drift, variance, eighth float64 }
-
-func (e *Evidence) factors() factors {
-	var f factors
-	n := e.Running.Schedule.N
-	for k := n / 2; k < n; k++ {
-		q, ρ := math.Pow(e.StepSize(k), 4), e.Running.Rho(k)
-		f.drift += q / (ρ * ρ)
-		f.variance += q / (ρ * (2 - ρ))
-		f.eighth += q * q
-	}
-	w := float64(n - n/2)
-	return factors{f.drift / w, f.variance / w, f.eighth / w}
+	return bend
 }
 
 // bend writes ½ vᵀ∇²c v for every component, by second differences.

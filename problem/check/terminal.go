@@ -28,8 +28,6 @@ const (
 	misplaced  = 0.1
 	remembered = 0.05 // of the data's energy distance
 
-	little = 0.1 // standard deviations: what a recommendation aims at; 4 % of the paths
-	hardly = 0.9 // of the data's shift: more than this left says nothing of how it decays
 	flight = 3.0 // γt below: paths fly nearly free, and on a closed Σ they come back
 )
 
@@ -241,83 +239,29 @@ func (s *Evidence) judgeEnd(e ending) Finding {
 	default:
 		f.Status = Warn
 		f.Message = "paths do not end in the prior, from which generation starts: " + size +
-			". With prior: empirical it starts where they end. " + s.farther(e, f.Numbers)
+			". With prior: empirical it starts where they end. " + s.farther()
 	}
 	return f
 }
 
-// farther says what makes paths forget more. Along a flat direction and in its own
-// time t = Σσ_k²Δt a path covers a distance of variance v = t, or if underdamped
-//
-//	v(γ, t) = (2/γ)(t − (1 − exp(−γt))/γ),
-//
-// 2t/γ for γt ≫ 1 and at most t², in free flight. A coordinate's mean decays as exp(−λv/2), exactly so in flat space,
-// where it is a wave: the shift that is left gives λ, and λ the v that leaves little.
-func (s *Evidence) farther(e ending, n Numbers) string {
-	γ, t := 0.0, 0.0
-	for k := range s.Running.Schedule.N {
-		t += s.Running.Schedule.Tau(k)
-	}
+// farther says what makes paths forget more. In its own time t = Σσ_k²Δt an underdamped path covers 2t/γ along a flat
+// direction for γt ≫ 1 and at most t², in free flight; an overdamped one covers t.
+func (s *Evidence) farther() string {
 	if s.stranger != nil {
 		return fmt.Sprintf("A longer noising by %s helps", s.strange())
 	}
-	n["time"] = t
-	if s.Running.Method.Underdamped() {
-		γ = s.Running.Friction
+	t := 0.0
+	for k := range s.Running.Schedule.N {
+		t += s.Running.Schedule.Tau(k)
 	}
-	switch {
-	case γ > 0 && γ*t < flight:
-		n["friction_recommended"] = flight / t
+	γ := s.Running.Friction
+	switch underdamped := s.Running.Method.Underdamped(); {
+	case underdamped && γ*t < flight:
 		return fmt.Sprintf("Paths fly nearly free and come back: γ = %.2g instead of %.3g helps (t = Σσ_k²Δt = "+
 			"%.3g), or a longer horizon", flight/t, γ, t)
-	case !(e.shift > little && e.shift < hardly*e.from): // λ cannot be told
-		advice := "A longer horizon or a larger σ_max helps"
-		if γ*t > 2*flight && s.C == s.M {
-			advice += fmt.Sprintf(", and so does less friction: γt is %.3g, t = Σσ_k²Δt = %.3g", γ*t, t)
-		}
-		return advice
+	case underdamped && γ*t > 2*flight && s.C == s.M: // where there are walls, paths with less friction stick to them
+		return fmt.Sprintf("Less friction helps, down to γ = %.2g, and so does a longer horizon or a larger σ_max",
+			flight/t)
 	}
-	v := reach(γ, t) * math.Log(e.from/little) / math.Log(e.from/e.shift)
-	least := γ // where there are walls: with less friction paths stick to them (docs/benchmarks.md)
-	if s.C == s.M {
-		least = min(γ, flight/t)
-	}
-	if γ > 0 && v <= reach(least, t) {
-		better := solve(least, γ, func(γ float64) float64 { return v - reach(γ, t) })
-		same := solve(t, t*(2+v/reach(γ, t)), func(t float64) float64 { return reach(γ, t) - v })
-		n["friction_recommended"], n["time_at_friction"] = better, same
-		return fmt.Sprintf("γ = %.2g instead of %.3g should leave %.2g standard deviations, in the same steps: "+
-			"paths travel %.2g times as far (t = Σσ_k²Δt = %.3g). So does t = %.2g at this γ, by a longer horizon "+
-			"or a larger σ_max and more steps: slower to sample, easier to learn",
-			better, γ, little, math.Sqrt(v/reach(γ, t)), t, same)
-	}
-	long := solve(t, t*(2+v/reach(least, t)), func(t float64) float64 { return reach(least, t) - v })
-	n["time_recommended"] = long
-	advice := fmt.Sprintf("t = Σσ_k²Δt = %.2g instead of %.3g should leave %.2g standard deviations: a longer "+
-		"horizon or a larger σ_max", long, t, little)
-	if least < γ {
-		n["friction_recommended"] = least
-		advice += fmt.Sprintf(", with γ = %.2g instead of %.3g", least, γ)
-	}
-	return advice
-}
-
-// reach returns v(γ, t); without friction that of an overdamped path.
-func reach(γ, t float64) float64 {
-	if γ == 0 {
-		return t
-	}
-	return 2 / γ * (t + math.Expm1(-γ*t)/γ)
-}
-
-// solve returns where the increasing function f is 0, between lo and hi.
-func solve(lo, hi float64, f func(float64) float64) float64 {
-	for range 60 {
-		if mid := (lo + hi) / 2; f(mid) < 0 {
-			lo = mid
-		} else {
-			hi = mid
-		}
-	}
-	return hi
+	return "A longer horizon or a larger σ_max helps"
 }

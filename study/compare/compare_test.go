@@ -238,10 +238,21 @@ func TestTables(t *testing.T) {
 	}
 }
 
-// A page has the curves of runs that were evaluated while they trained.
-func TestCurves(t *testing.T) {
+// Pictures that a report wrote stand side by side; those that somebody else wrote are left out and named.
+func TestPictures(t *testing.T) {
+	dir := t.TempDir()
+	svg := func(name, what string) {
+		path := filepath.Join(dir, name)
+		testkit.OK(t, os.MkdirAll(filepath.Dir(path), 0o777))
+		testkit.OK(t, os.WriteFile(path, []byte(what), 0o666))
+	}
+	good := `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 9 9"><path d="M0 0L9 9"/></svg>`
+	svg("a/figures/map.svg", good)
+	svg("a/figures/loss.svg", good)
+	svg("a/figures/map-panels.svg", good)
+	svg("b/figures/map.svg", `<svg xmlns="http://www.w3.org/2000/svg"><script>alert(1)</script></svg>`)
 	a, b := entry("p", "A", 1, "x", 1), entry("p", "B", 1, "x", 2)
-	a.Folder = t.TempDir()
+	a.Folder, b.Folder = filepath.Join(dir, "a"), filepath.Join(dir, "b")
 	f := &run.Folder{Dir: a.Folder}
 	for i, kind := range []string{"epoch", "evaluation", "epoch", "evaluation"} {
 		told := map[string]float64{"seconds": float64(i + 1), "jsd": 1 / float64(i+1)}
@@ -252,7 +263,14 @@ func TestCurves(t *testing.T) {
 	}
 	var page bytes.Buffer
 	testkit.OK(t, compared(t, "", a, b).WriteHTML(&page, "x", nil))
-	testkit.Contains(t, page.String(), "Distance against seconds")
+	html := page.String()
+	for _, want := range []string{"map: A, seed 1", "Distance against seconds", "b/figures/map.svg is left out",
+		`<figure class="row">`} {
+		testkit.Contains(t, html, want)
+	}
+	if strings.Contains(html, "alert(1)") || strings.Contains(html, "loss: A") || strings.Contains(html, "map panels") {
+		t.Error("a picture is there that should not be")
+	}
 }
 
 // Of a sweep's folder the cells that have ended are read, and it is said how many have not.

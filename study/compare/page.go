@@ -4,17 +4,27 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
+	"github.com/landing-diffusion/landing/internal/input"
 	"github.com/landing-diffusion/landing/judge/figure"
 	"github.com/landing-diffusion/landing/judge/metric"
 )
 
-// maxCurves is how many curves a chart can tell apart.
-const maxCurves = 8
+// Bounds of a page.
+const (
+	maxCurves   = 8       // that a chart can tell apart
+	maxPictures = 24      // side by side
+	maxPicture  = 4 << 20 // bytes of one
+)
 
-// WriteHTML writes the comparison as a page with curves.
+// own are the figures of a run's page that are not of the samples themselves.
+var own = []string{"loss", "rate", "jsd", "held-out", "nearest", "violation", "steps"}
+
+// WriteHTML writes the comparison as a page with curves and, of runs that have a report, their pictures side by side.
 func (c *Comparison) WriteHTML(w io.Writer, title string, commands []string) error {
 	page := &figure.Report{Title: title, Commands: commands}
 	entries := 0
@@ -46,7 +56,7 @@ func (g *Group) fact() []figure.Fact {
 		Note: fmt.Sprintf("%s; floor %s ± %s", l.Name, fixed(floor.Mean), fixed(floor.SD))}}
 }
 
-// draw adds a group's charts to a page, and returns what is left out.
+// draw adds a group's charts and pictures to a page, and returns what is left out.
 func (g *Group) draw(page *figure.Report) (notes []string) {
 	var curves, ends []figure.Series
 	for i := range g.Lines {
@@ -91,7 +101,7 @@ func (g *Group) draw(page *figure.Report) (notes []string) {
 		chart("What it costs: "+g.Title, "Mean distance against mean seconds of training at the end, a point a line.",
 			ends)
 	}
-	return notes
+	return append(notes, g.pictures(page)...)
 }
 
 // floor is a line at the group's floor over the range of x of some series.
@@ -112,4 +122,77 @@ func (g *Group) floor(series []figure.Series) figure.Series {
 		}
 	}
 	return figure.Series{}
+}
+
+// pictures adds the pictures of samples that runs have, of each line those of its first seed, so that those of one
+// kind stand side by side.
+func (g *Group) pictures(page *figure.Report) (notes []string) {
+	type picture struct {
+		line string
+		path string
+	}
+	by := map[string][]picture{} // by name
+	var names []string
+	for i := range g.Lines {
+		l := &g.Lines[i]
+		for _, e := range l.Entries {
+			files := Figures(e.Folder, e.Drawn)
+			if len(files) == 0 {
+				continue
+			}
+			for _, path := range files {
+				name := strings.TrimSuffix(filepath.Base(path), ".svg")
+				if slices.Contains(own, name) || strings.HasSuffix(name, "-panels") { // the same, otherwise laid out
+					continue
+				}
+				if by[name] == nil {
+					names = append(names, name)
+				}
+				by[name] = append(by[name], picture{fmt.Sprintf("%s, seed %d", l.Name, e.Row.Seed), path})
+			}
+			break
+		}
+	}
+	shown, all := 0, 0
+	for _, name := range names {
+		for k, p := range by[name] {
+			if all++; shown == maxPictures {
+				continue
+			}
+			svg, err := input.Read(p.path, maxPicture)
+			if err == nil {
+				err = figure.Inline(svg)
+			}
+			if err != nil {
+				notes = append(notes, fmt.Sprintf("%s is left out: %v.", p.path, err))
+				continue
+			}
+			shown++
+			page.Figures = append(page.Figures, figure.FigureRef{Row: k == 0, SVG: svg,
+				Title: strings.ReplaceAll(name, "-", " ") + ": " + p.line})
+		}
+	}
+	if all > shown {
+		notes = append(notes, fmt.Sprintf("%s: %d of %d pictures are shown; the run folders have all.", g.Title, shown,
+			all))
+	}
+	return notes
+}
+
+// Figures returns the paths of the drawings of a run's report, in order.
+func Figures(folder, drawn string) (paths []string) {
+	if folder == "" {
+		return nil
+	}
+	dir := filepath.Join(folder, filepath.FromSlash(drawn), "figures")
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return nil
+	}
+	for _, e := range entries {
+		if strings.HasSuffix(e.Name(), ".svg") && e.Name()[0] != '.' {
+			paths = append(paths, filepath.Join(dir, e.Name()))
+		}
+	}
+	return paths
 }

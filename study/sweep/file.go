@@ -175,7 +175,7 @@ func (e *RefusedError) Unwrap() []error {
 		}
 		lines[1+i] = fmt.Errorf("%s%s: %w", strings.Join(named, ", "), more, r.err)
 	}
-	lines[0] = fmt.Errorf("%s: %s cannot be, and nothing was run", e.Origin, text.Plural(n, "cell"))
+	lines[0] = fmt.Errorf("%s: %s cannot run; nothing was run", e.Origin, text.Plural(n, "cell"))
 	return lines
 }
 

@@ -12,6 +12,7 @@ import (
 	"github.com/landing-diffusion/landing/experiment"
 	"github.com/landing-diffusion/landing/experiment/run"
 	"github.com/landing-diffusion/landing/learn/train"
+	"github.com/landing-diffusion/landing/study/compare"
 	"github.com/landing-diffusion/landing/tools/testkit"
 )
 
@@ -127,6 +128,9 @@ func TestMeasures(t *testing.T) {
 				t.Errorf("%s: %+v", e.Row.Draw, e)
 			}
 			distance[e.Row.Draw] = float64(e.Row.Distance.Full)
+			if len(compare.Figures(e.Folder, e.Drawn)) == 0 {
+				t.Errorf("%s: no pictures in %s", e.Row.Draw, e.Folder)
+			}
 		}
 	}
 	if distance["own"] <= 0 || distance["own"] == distance["short"] {

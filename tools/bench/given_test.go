@@ -37,8 +37,8 @@ var (
 	sceneNoise = flag.Uint64("scene-seed", 1, "seed of the scenes")
 )
 
-// A service with a run of an arm is asked for a motion past the run's obstacles and a ball of 6 cm that training never
-// saw. The ball stands about the way of a motion of the data, 3 cm at least from the arm at both ends of that motion.
+// A service with a run of an arm gets a request for a motion past the run's obstacles and a ball of 6 cm that training
+// never saw. The ball stands about the way of a motion of the data, 3 cm at least from the arm at both ends of it.
 // The planner gets the same query, 20 times at most. Where the run's condition has ball_x, ball_y and ball_z, they say
 // where the ball is. Plain motions are those of the run alone.
 func TestGivenScenes(t *testing.T) {

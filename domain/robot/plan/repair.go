@@ -12,8 +12,7 @@ import (
 const (
 	mendNodes    = 400   // of the trees around one place
 	repairRoom   = 0.003 // m beyond the margin, at first
-	standTries   = 20
-	repairInside = 0.01 // rad or m that waypoints keep from limits, if they can
+	repairInside = 0.01  // rad or m that waypoints keep from limits, if they can
 )
 
 // NewRepairer makes a Planner for Repair, Relax, Onto and Off. It keeps joint values as the caller gives them: it never
@@ -37,8 +36,8 @@ func (pl *Planner) Off(q []float64) float64 {
 
 // Relax moves each waypoint but the ends half the way to the middle of its neighbours, on Σ. It does so where the
 // waypoint keeps the margin and the least room that the motion had, and touches nothing before and behind it. Without
-// that room each pass would pull motions a millimetre nearer to obstacles than the law that they are drawn from. A
-// motion that keeps what else is asked, before Relax, keeps it behind each move.
+// that room each pass would pull motions a millimetre nearer to obstacles than the law that they are drawn from. If
+// a motion is kept before Relax, by keeps, it is so after each move.
 func (pl *Planner) Relax(q []float64, passes int, keeps func(q []float64) bool) {
 	n, mid, kept := pl.m, make([]float64, pl.m), keeps(q)
 	keep := pl.keep
@@ -65,23 +64,6 @@ func (pl *Planner) Relax(q []float64, passes int, keeps func(q []float64) bool) 
 			}
 		}
 	}
-}
-
-// Stand moves an end of a motion, 0 the start and 1 the goal, to a near posture that p allows, with the margin and
-// 0.003 m more; false if it finds none. Its random numbers are a function of (seed, query, end).
-func (pl *Planner) Stand(p Problem, q []float64, end int, seed, query uint64) bool {
-	pl.retarget(p)
-	s := [2]*solver{pl.start, pl.goal}[end]
-	s.turns = true
-	pl.draw, pl.keep = drawer{keyed.ArmRepairs.Stream(seed, 0), query, (1 + end) << 30}, pl.p.Margin+repairRoom
-	for try := range standTries {
-		pl.around(pl.next, q, 0.05*float64(1+try))
-		if pl.standing(s, pl.next, new(misses)) {
-			copy(q, pl.next)
-			return true
-		}
-	}
-	return false
 }
 
 // stands reports whether q has the margin and so much more, and then is within limits by repairInside.
