@@ -227,7 +227,7 @@ func (q *pairing) gradient(dw, dy, x []float32, n, out, in int, add bool, p Prec
 // packLeft lays out the first h columns of a, whose rows are stride long, as the left operand, pairs down its columns.
 func (q *pairing) packLeft(dst []uint32, a []float32, rows, stride, h, pairs, rest int, across []uint32) {
 	if !q.along {
-		whole := 0 // rows of which block numbers can be read, for layouts without masks
+		whole := 0 // rows whose block numbers can be read, for layouts without masks
 		if q.quads != nil && len(a) >= block {
 			whole = min(rows, (len(a)-block)/stride+1) &^ 3
 		}

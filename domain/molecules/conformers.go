@@ -112,7 +112,7 @@ const (
 	contactRisk = 0.0005 // of a false alarm
 )
 
-// contacts tells of samples whose atoms come nearer to each other than in any row of the data.
+// contacts reports samples whose atoms come nearer to each other than in any row of the data.
 func (c *conformers) contacts(x []float64) []domain.Finding {
 	type pair struct {
 		i, j  int

@@ -53,7 +53,7 @@ func TestInternal(t *testing.T) {
 	}
 }
 
-// Samples whose ends come near are told where no row's do, and rows by the same law are not.
+// Samples whose ends come near are found if no row's do, and rows by the same law are not.
 func TestContacts(t *testing.T) {
 	m := &molecule.Molecule{Atoms: make([]molecule.Atom, 5)}
 	testkit.OK(t, m.SetBonds([]molecule.Bond{{0, 1}, {1, 2}, {2, 3}, {3, 4}}))

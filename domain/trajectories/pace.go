@@ -51,9 +51,8 @@ func (g *guide) findPace(x []float64) domain.Finding {
 		f.Verdict = "joints go as far and as smoothly as in the data, but for chance"
 	case factor > uneven:
 		f.Warning = true
-		f.Verdict = fmt.Sprintf("samples wander: the median %s of their joints is %s times the data's (p = %.2g); the "+
-			"network has not learned how way points hang together: train longer, with network.kind=temporal and the "+
-			"other keys of the recipe arm", worst, text.Number(factor), told)
+		f.Verdict = fmt.Sprintf("samples wander: the median %s of their joints is %s times the data's (p = %.2g); "+
+			"train longer", worst, text.Number(factor), told)
 	case factor < 1/uneven:
 		f.Warning = true
 		f.Verdict = fmt.Sprintf("samples go another way: the median %s of their joints is %s times the data's "+

@@ -90,7 +90,7 @@ func TestSurfaceView(t *testing.T) {
 	}
 }
 
-// Nearer faces come behind those that they hide, and back faces only where they are asked for.
+// Nearer faces come behind those that they hide, and back faces are there only on request.
 func TestDepth(t *testing.T) {
 	m := ball.Mesh(2)
 	n, count := m.N()

@@ -30,7 +30,7 @@ var calibrations = []struct {
 }{
 	{"torus", []string{"x[2]", "x[0] + 0.5*x[1]"}, 0.2, []string{"x[0]", "x[1]", "x[2]", "norm(x[0:2])"}},
 	{"earthquake", []string{"x[0]", "x[1]*x[2]"}, 0.1, []string{"x[0]", "x[1]", "x[2]", "x[0]*x[1]"}},
-	{"arm", []string{"x[56]", "x[65]"}, 0.1, []string{"x[14]", "x[56]", "x[58]", "x[65]", "x[99]", "x[120]"}},
+	{"arm", []string{"x[15]", "x[30]"}, 0.05, []string{"x[14]", "x[15]", "x[22]", "x[29]", "x[30]", "x[37]"}},
 }
 
 // observations writes the text of a file of observations.
@@ -44,7 +44,7 @@ func observations(expr []string, value []float64, sd float64) string {
 }
 
 // TestCalibration draws a truth, measures it with noise, and ranks it among samples given the measurement (Talts et al.
-// 2018). If samples have the law that is asked for, ranks are uniform: the test looks at the largest distance of their
+// 2018). If samples have the right law, ranks are uniform: the test looks at the largest distance of their
 // distribution function, and at χ² of ten bins. Truths are samples of the run, or held-out rows, whose ranks hold the
 // error of the model too. Runs are in a folder, by name; it takes minutes for each.
 //
