@@ -30,7 +30,7 @@ var calibrations = []struct {
 }{
 	{"torus", []string{"x[2]", "x[0] + 0.5*x[1]"}, 0.2, []string{"x[0]", "x[1]", "x[2]", "norm(x[0:2])"}},
 	{"earthquake", []string{"x[0]", "x[1]*x[2]"}, 0.1, []string{"x[0]", "x[1]", "x[2]", "x[0]*x[1]"}},
-	{"arm", []string{"x[56]", "x[65]"}, 0.1, []string{"x[14]", "x[56]", "x[58]", "x[65]", "x[99]", "x[120]"}},
+	{"arm", []string{"x[15]", "x[30]"}, 0.05, []string{"x[14]", "x[15]", "x[22]", "x[29]", "x[30]", "x[37]"}},
 }
 
 // observations writes the text of a file of observations.

@@ -65,7 +65,7 @@ def judge(limits, paths):
         else:
             turns = turns[: len(reference)]
             print("  torsions: %.2f floors" % (energy(turns, reference) / floor))
-        shown = mols[:200]
+        shown = mols[:100]
         e, relaxed = energies(shown, 0), energies(shown, 100.0)
         if lowest is None:
             lowest = e.min(), relaxed.min()
