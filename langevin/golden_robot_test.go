@@ -11,11 +11,6 @@ import (
 	"github.com/landing-diffusion/landing/tools/testkit/reference"
 )
 
-// summedArms is the published task in the reference's two sums, as its lines say them.
-func summedArms() map[string]constraint.Set {
-	return map[string]constraint.Set{"reference": reference.SummedArm()}
-}
-
 // The values of robot10_ops.npz, but for newton_*_asis_cache, which hold a fault of the
 // reference, geometry answered from that of other points: the ridge is what keeps the
 // vanishing gradients from being an error, at the price that Π is no projector.
@@ -23,35 +18,32 @@ func TestGoldenArmOps(t *testing.T) {
 	g := golden.Read(t, "robot10_ops.npz")
 	f := func(name string) []float64 { return g[name].AsFloat64() }
 	const n, d, α, τ, ε = 6, 140, 200.0, 0.002, 0.001
-	for name, set := range summedArms() {
-		t.Run(name, func(t *testing.T) {
-			for _, where := range []string{"on", "off"} {
-				x := f("x_" + where)
-				b := reference.NewRidge(set, 1e-6, ε)(n)
-				testkit.OK(t, b.At(x, n))
-				v, jac := make([]float64, 2*n), make([]float64, 2*d*n)
-				set.NewEvaluator(n).Jacobians(v, jac, x, n)
-				for i := range n {
-					golden.Near(t, "h", v[2*i:2*i+1], f("h_" + where)[i:i+1])
-					golden.Near(t, "g", v[2*i+1:2*i+2], f("g_" + where)[i:i+1])
-					golden.Near(t, "∇h", jac[2*i*d:(2*i+1)*d], f("jac_h_" + where)[i*d:(i+1)*d])
-					golden.Near(t, "∇g", jac[(2*i+1)*d:(2*i+2)*d], f("jac_g_" + where)[i*d:(i+1)*d])
-					testkit.Equal(t, b.Active(i), 2, "point %d", i)
-				}
-				reference.Landed(t, f, where, b, x, α*τ)
+	set := summedArm()
+	for _, where := range []string{"on", "off"} {
+		x := f("x_" + where)
+		b := reference.NewRidge(set, 1e-6, ε)(n)
+		testkit.OK(t, b.At(x, n))
+		v, jac := make([]float64, 2*n), make([]float64, 2*d*n)
+		set.NewEvaluator(n).Jacobians(v, jac, x, n)
+		for i := range n {
+			golden.Near(t, "h", v[2*i:2*i+1], f("h_" + where)[i:i+1])
+			golden.Near(t, "g", v[2*i+1:2*i+2], f("g_" + where)[i:i+1])
+			golden.Near(t, "∇h", jac[2*i*d:(2*i+1)*d], f("jac_h_" + where)[i*d:(i+1)*d])
+			golden.Near(t, "∇g", jac[(2*i+1)*d:(2*i+2)*d], f("jac_g_" + where)[i*d:(i+1)*d])
+			testkit.Equal(t, b.Active(i), 2, "point %d", i)
+		}
+		reference.Landed(t, f, where, b, x, α*τ)
+	}
+	for _, c := range []struct{ base, move, want string }{{"x_on", "newton_v", "newton_step"},
+		{"x_off", "", "newton_zero"}} {
+		y := reference.Moved(f, c.base, c.move)
+		ok, grown := summedProjection(t, set, y, f(c.base))
+		nearly(t, c.want, y, f(c.want), golden.Tolerance+grown)
+		for i, v := range f(c.want + "_ok") {
+			if ok[i] != (v != 0) {
+				t.Errorf("%s: point %d arrives: %v, want %v", c.want, i, ok[i], v != 0)
 			}
-			for _, c := range []struct{ base, move, want string }{{"x_on", "newton_v", "newton_step"},
-				{"x_off", "", "newton_zero"}} {
-				y := reference.Moved(f, c.base, c.move)
-				ok, grown := summedProjection(t, set, y, f(c.base))
-				nearly(t, c.want, y, f(c.want), golden.Tolerance+grown)
-				for i, v := range f(c.want + "_ok") {
-					if ok[i] != (v != 0) {
-						t.Errorf("%s: point %d arrives: %v, want %v", c.want, i, ok[i], v != 0)
-					}
-				}
-			}
-		})
+		}
 	}
 }
 
@@ -120,20 +112,19 @@ func projectSums(t *testing.T, set constraint.Set, x, base []float64) (ok []bool
 
 // Three-step trajectories of all samplers. Projections are the reference's own.
 func TestGoldenArmTrajectories(t *testing.T) {
-	for name, set := range summedArms() {
-		for _, c := range goldenCases("robot10") {
-			t.Run(name+"/"+c.name, func(t *testing.T) {
-				replayLanding(t, c, &Process{
-					Set: set, Method: c.method, Friction: 1, Repulsion: 0.001,
-					Walls:       PaperWalls,
-					NewGeometry: reference.NewRidge(set, 1e-6, 0.001),
-					Schedule:    Schedule{N: 3, T: 0.006, SigmaMin: 0.1, SigmaMax: 2},
-					Landing:     Landing{Explicit: !c.implicit, Rate: 200},
-				}, func(x, base []float64) float64 {
-					_, grown := summedProjection(t, set, x, base)
-					return grown
-				})
+	set := summedArm()
+	for _, c := range goldenCases("robot10") {
+		t.Run(c.name, func(t *testing.T) {
+			replayLanding(t, c, &Process{
+				Set: set, Method: c.method, Friction: 1, Repulsion: 0.001,
+				Walls:       PaperWalls,
+				NewGeometry: reference.NewRidge(set, 1e-6, 0.001),
+				Schedule:    Schedule{N: 3, T: 0.006, SigmaMin: 0.1, SigmaMax: 2},
+				Landing:     Landing{Explicit: !c.implicit, Rate: 200},
+			}, func(x, base []float64) float64 {
+				_, grown := summedProjection(t, set, x, base)
+				return grown
 			})
-		}
+		})
 	}
 }

@@ -25,14 +25,14 @@ type Problem struct {
 	Convention string         `yaml:"convention" words:"paper,reference"`
 	Defaults   string         `yaml:"defaults,omitempty" words:"auto,fixed"` // Left
 	Data       Data           `yaml:"data" doc:"where the data is"`
-	Condition  Condition      `yaml:"condition,omitempty" doc:"what is given with each point"`
+	Condition  Condition      `yaml:"condition,omitempty" doc:"numbers that are given with each point"`
 	Set        sets.Set       `yaml:"set" doc:"the feasible set"`
 	Observe    []Observe      `yaml:"observe,omitempty"` // numbers that are compared between data and samples
 	Potential  Potential      `yaml:"potential" doc:"f of the target exp(−f)"`
 	Process    Process        `yaml:"process" doc:"the forward process"`
 	Network    Network        `yaml:"network" doc:"the score network"`
 	Train      Train          `yaml:"train" doc:"the training"`
-	MPI        MPI            `yaml:"mpi" doc:"of a training that mpirun has started"`
+	MPI        MPI            `yaml:"mpi" doc:"keys of trainings by mpirun"`
 	Prior      string         `yaml:"prior" words:"uniform,empirical,auto"`
 	Uniform    Uniform        `yaml:"uniform" doc:"bounds of the chains behind a uniform prior without a closed form"`
 	Generate   Generate       `yaml:"generate" doc:"generation"`

@@ -23,6 +23,7 @@ import (
 	"github.com/landing-diffusion/landing/domain/molecule/amber"
 	"github.com/landing-diffusion/landing/domain/molecule/files"
 	"github.com/landing-diffusion/landing/experiment/run"
+	"github.com/landing-diffusion/landing/internal/fault"
 	"github.com/landing-diffusion/landing/judge/metric"
 )
 
@@ -158,13 +159,13 @@ func (o *alanineOptions) check(given func(flag string) bool, _ []string) error {
 			*hash = run.Hash(data)
 		}
 		if err := o.System.Plausible(o.Start); err != nil {
-			return &amber.FileError{Path: o.position, Problem: err.Error()}
+			return fault.Errorf(fault.Data, o.position, "%w", err)
 		}
 	}
 	angle := func(names []string) (conformation.Coordinate, error) {
 		atoms, err := o.System.Molecule.SelectAll(names)
 		if err != nil {
-			err = &amber.FileError{Path: o.prmtop, Problem: err.Error()}
+			err = fault.Errorf(fault.Data, o.prmtop, "%w", err)
 		}
 		return conformation.Coordinate{Kind: conformation.Dihedral, Atoms: atoms}, err
 	}

@@ -86,7 +86,7 @@ func decodeDAE(file string, src *source) (*Mesh, error) {
 	}
 	r.place(root.first("library_visual_scenes", "visual_scene"), affine{0: unit, 5: unit, 10: unit}, 0)
 	if r.fault != "" {
-		return nil, &Error{File: file, Problem: r.fault}
+		return nil, refused(file, "", "%s", r.fault)
 	}
 	return &r.mesh, nil
 }

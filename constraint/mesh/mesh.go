@@ -39,21 +39,13 @@ func (m *Mesh) Corners(f int) (a, b, c [3]float64) {
 	return m.Vertex(m.Faces[3*f]), m.Vertex(m.Faces[3*f+1]), m.Vertex(m.Faces[3*f+2])
 }
 
-// An Error says what is wrong with a file, and where.
-type Error struct {
-	File    string
-	Where   string // "line 17", "byte 2031", "vertex 3", or empty
-	Problem string
-}
-
-func (e *Error) Error() string {
-	if e.Where == "" {
-		return e.File + ": " + e.Problem
+// refused is an error about a file; where is "line 17", "byte 2031", "vertex 3", or empty.
+func refused(file, where, format string, v ...any) error {
+	if where != "" {
+		where += ": "
 	}
-	return e.File + ": " + e.Where + ": " + e.Problem
+	return fault.Errorf(fault.Data, file, "%s%s", where, fmt.Sprintf(format, v...))
 }
-
-func (e *Error) Place() fault.Place { return fault.Place{Kind: fault.Data, File: e.File} }
 
 // maxFile bounds the bytes of a file.
 const maxFile = 2 << 30
@@ -61,13 +53,12 @@ const maxFile = 2 << 30
 var decoders = map[string]func(string, *source) (*Mesh, error){".ply": decodePLY, ".obj": decodeOBJ, ".stl": decodeSTL,
 	".dae": decodeDAE}
 
-// Read reads the named PLY, OBJ, STL or DAE file. Errors are *Error and those of the file system.
+// Read reads the named PLY, OBJ, STL or DAE file. Errors are those of files.
 func Read(path string) (*Mesh, error) {
 	ext := strings.ToLower(filepath.Ext(path))
 	decode, ok := decoders[ext]
 	if !ok {
-		return nil, &Error{File: path, Problem: fmt.Sprintf("the extension is %q; expected .ply, .obj, .stl or "+
-			".dae", ext)}
+		return nil, refused(path, "", "the extension is %q; expected .ply, .obj, .stl or .dae", ext)
 	}
 	f, err := input.Open(path, maxFile)
 	if err != nil {
@@ -92,8 +83,8 @@ func finished(file string, src *source, decode func(string, *source) (*Mesh, err
 	}
 	for _, p := range src.polygons {
 		if !m.cut(p) {
-			return nil, &Error{file, src.place(p.at), fmt.Sprintf("the face of %d corners crosses itself; expected a "+
-				"polygon near a plane whose sides do not cross", p.corners)}
+			return nil, refused(file, src.place(p.at), "the face of %d corners crosses itself; expected a polygon "+
+				"near a plane whose sides do not cross", p.corners)
 		}
 	}
 	m.merge()
@@ -103,8 +94,8 @@ func finished(file string, src *source, decode func(string, *source) (*Mesh, err
 // fits checks that a mesh of n vertices and `faces` faces can be numbered.
 func fits(file string, n, faces int) error {
 	if n > maxVertices || faces > maxVertices {
-		return &Error{File: file, Problem: fmt.Sprintf("it has %d vertices and %d triangles; expected at most %d of "+
-			"each", n, faces, maxVertices)}
+		return refused(file, "", "it has %d vertices and %d triangles; expected at most %d of each", n, faces,
+			maxVertices)
 	}
 	return nil
 }
@@ -117,26 +108,24 @@ func (m *Mesh) valid(file string) error {
 	}
 	for i, v := range m.Vertices {
 		if v-v != 0 {
-			return &Error{file, fmt.Sprintf("vertex %d (from 0)", i/3),
-				fmt.Sprintf("coordinate %c is %v; expected a finite number", "xyz"[i%3], v)}
+			return refused(file, fmt.Sprintf("vertex %d (from 0)", i/3),
+				"coordinate %c is %v; expected a finite number", "xyz"[i%3], v)
 		}
 		if math.Abs(v) > maxCoordinate {
-			return &Error{file, fmt.Sprintf("vertex %d (from 0)", i/3),
-				fmt.Sprintf("coordinate %c is %v; expected at most %g in size, or areas overflow", "xyz"[i%3],
-					v, maxCoordinate)}
+			return refused(file, fmt.Sprintf("vertex %d (from 0)", i/3),
+				"coordinate %c is %v; expected at most %g in size, or areas overflow", "xyz"[i%3], v, maxCoordinate)
 		}
 	}
 	if faces == 0 {
-		return &Error{File: file, Problem: fmt.Sprintf("it has %d vertices and no faces; expected a surface of "+
-			"triangles", n)}
+		return refused(file, "", "it has %d vertices and no faces; expected a surface of triangles", n)
 	}
 	for i, v := range m.Faces {
 		if v < 0 || int(v) >= n {
-			return &Error{file, fmt.Sprintf("face %d (from 0)", i/3), fmt.Sprintf("refers to vertex %d of %d", v, n)}
+			return refused(file, fmt.Sprintf("face %d (from 0)", i/3), "refers to vertex %d of %d", v, n)
 		}
 	}
 	if m.Area() == 0 {
-		return &Error{File: file, Problem: "all its faces have area zero; expected a surface"}
+		return refused(file, "", "all its faces have area zero; expected a surface")
 	}
 	return nil
 }

@@ -16,6 +16,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/landing-diffusion/landing/base/keyed"
+	"github.com/landing-diffusion/landing/internal/fault"
 	"github.com/landing-diffusion/landing/tools/testkit"
 )
 
@@ -291,7 +292,7 @@ func TestReadFaults(t *testing.T) {
 			"line 2: a line of more than"},
 	} {
 		_, err := read(t, c.name, c.data)
-		if !errors.As(err, new(*Error)) || !strings.Contains(err.Error(), c.want) {
+		if fault.KindOf(err) != fault.Data || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%v; want %q", err, c.want)
 		}
 	}
@@ -503,8 +504,7 @@ func TestLargestMesh(t *testing.T) {
 	testkit.Equal(t, int64(3*last+2), 3*int64(last)+2, "place")
 	testkit.OK(t, fits("m.ply", maxVertices, maxVertices))
 	for _, n := range [][2]int{{maxVertices + 1, 1}, {3, maxVertices + 1}} {
-		var e *Error
-		if err := fits("m.ply", n[0], n[1]); !errors.As(err, &e) || e.File != "m.ply" {
+		if err := fits("m.ply", n[0], n[1]); fault.Of(err) != (fault.Place{Kind: fault.Data, File: "m.ply"}) {
 			t.Errorf("%d vertices and %d faces: %v", n[0], n[1], err)
 		}
 	}

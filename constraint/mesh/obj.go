@@ -21,7 +21,7 @@ func decodeOBJ(file string, src *source) (*Mesh, error) {
 			return m, nil
 		}
 		bad := func(format string, v ...any) (*Mesh, error) {
-			return nil, &Error{file, fmt.Sprintf("line %d", src.line), fmt.Sprintf(format, v...)}
+			return nil, refused(file, fmt.Sprintf("line %d", src.line), format, v...)
 		}
 		if err == errLong {
 			src.line++

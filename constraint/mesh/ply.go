@@ -52,7 +52,7 @@ type plyReader struct {
 }
 
 func (p *plyReader) bad(format string, v ...any) error {
-	return &Error{p.file, p.src.place(p.src.now()), fmt.Sprintf(format, v...)}
+	return refused(p.file, p.src.place(p.src.now()), format, v...)
 }
 
 // decodePLY reads a PLY file: element vertex with x, y, z, element face with a list vertex_indices or vertex_index; all
@@ -139,7 +139,7 @@ func (p *plyReader) record(m *Mesh, e plyElement, i int) error {
 func (p *plyReader) header() ([]plyElement, error) {
 	line, err := p.src.next()
 	if err != nil || strings.TrimSpace(line) != "ply" {
-		return nil, &Error{p.file, "line 1", "it does not begin with \"ply\": expected a PLY file"}
+		return nil, refused(p.file, "line 1", "it does not begin with \"ply\": expected a PLY file")
 	}
 	var elements []plyElement
 	format := false
@@ -210,7 +210,7 @@ func (p *plyReader) header() ([]plyElement, error) {
 
 // headerError is about a line of the header, which is text in every format.
 func (p *plyReader) headerError(format string, v ...any) error {
-	return &Error{p.file, fmt.Sprintf("line %d", p.src.line), fmt.Sprintf(format, v...)}
+	return refused(p.file, fmt.Sprintf("line %d", p.src.line), format, v...)
 }
 
 func plyProp(w []string) (q plyProperty, ok bool) {

@@ -2,7 +2,6 @@ package mesh
 
 import (
 	"encoding/binary"
-	"fmt"
 	"io"
 	"math"
 	"slices"
@@ -31,11 +30,11 @@ func decodeSTL(file string, src *source) (*Mesh, error) {
 	}
 	switch {
 	case count < 0:
-		return nil, &Error{File: file, Problem: fmt.Sprintf("it has %d bytes; expected an STL file, which has %d at "+
-			"least, or begins with \"solid\"", src.size, stlHeader)}
+		return nil, refused(file, "", "it has %d bytes; expected an STL file, which has %d at least, or begins with "+
+			"\"solid\"", src.size, stlHeader)
 	case src.size < size:
-		return nil, &Error{File: file, Problem: fmt.Sprintf("the file is truncated: its header promises %d triangles, "+
-			"which take %d bytes; it has %d", count, size, src.size)}
+		return nil, refused(file, "", "the file is truncated: its header promises %d triangles, which take %d bytes; "+
+			"it has %d", count, size, src.size)
 	}
 	src.binary = true
 	var b [stlHeader]byte
@@ -59,7 +58,7 @@ func decodeTextSTL(file string, src *source) (*Mesh, error) {
 	for {
 		line, err := src.next()
 		bad := func(format string, v ...any) (*Mesh, error) {
-			return nil, &Error{file, src.place(src.now()), fmt.Sprintf(format, v...)}
+			return nil, refused(file, src.place(src.now()), format, v...)
 		}
 		switch {
 		case err == io.EOF && (!ended || corners != 0):
@@ -67,7 +66,7 @@ func decodeTextSTL(file string, src *source) (*Mesh, error) {
 		case err == io.EOF:
 			return m.soup(), nil
 		case err != nil:
-			return nil, &Error{file, src.place(src.now() + 1), err.Error()}
+			return nil, refused(file, src.place(src.now()+1), "%v", err)
 		}
 		w := strings.Fields(line)
 		if len(w) == 0 {

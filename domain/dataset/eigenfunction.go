@@ -36,8 +36,8 @@ type EigenfunctionSample struct {
 }
 
 // Generate draws the points. It calls tick, which may be nil, with the dimension of the space in which it searches for
-// f. The error is the context's, a *spectrum.Error, or an *Error that names a field: the surface if more than a tenth
-// of the points cannot be moved to it.
+// f. The error is the context's, of kind fault.Config, or an *Error that names a field: the surface if more than a
+// tenth of the points cannot be moved to it.
 func (e Eigenfunction) Generate(ctx context.Context, tick func(size int)) (*EigenfunctionSample, error) {
 	e.K, e.Count = cmp.Or(e.K, 100), cmp.Or(e.Count, 50_000)
 	bad := func(field string, value any, want string) error {

@@ -63,7 +63,7 @@ func drawParts(c domain.Canvas, v domain.View, parts []constraint.Part, names []
 			continue
 		}
 		if drawn++; drawn > maxParts {
-			c.Note(fmt.Sprintf("Of %d factors of the set the first %d are drawn.", len(parts), i))
+			c.Note(fmt.Sprintf("The first %d of %d factors of the set are drawn.", i, len(parts)))
 			return
 		}
 		axes := make([]string, min(p.Dim, 3))

@@ -109,7 +109,7 @@ func TestDrawProduct(t *testing.T) {
 		many = append(many, zoo.Sphere{D: 2})
 	}
 	c = drawn(constraint.Product(many...), make([]float64, 40))
-	if len(c.names) != 8 || len(c.notes) != 1 || c.notes[0] != "Of 10 factors of the set the first 8 are drawn." {
+	if len(c.names) != 8 || len(c.notes) != 1 || c.notes[0] != "The first 8 of 10 factors of the set are drawn." {
 		t.Errorf("%v, %v", c.names, c.notes)
 	}
 	if c := drawn(zoo.Sphere{D: 3}, []float64{1, 0, 0, 0, 1, 0}); strings.Join(c.names, " ") != "space points" {

@@ -27,7 +27,7 @@ func stepNames(own constraint.Capabilities) (names []string) {
 func drawSteps(c domain.Canvas, v domain.View, own constraint.Capabilities) {
 	for k, name := range own.StepNames {
 		if k == maxParts {
-			c.Note(fmt.Sprintf("Of %d coordinates of a step the first %d are drawn.", len(own.StepNames), maxParts))
+			c.Note(fmt.Sprintf("The first %d of %d coordinates of a step are drawn.", maxParts, len(own.StepNames)))
 			return
 		}
 		curves := func(x []float64) (points []float64) {

@@ -69,6 +69,11 @@ func Errorf(kind Kind, file, format string, args ...any) error {
 	return &Error{Place{Kind: kind, File: file}, err}
 }
 
+// At returns an error about a file, and about a line of it above 0, which the message names in its own way.
+func At(kind Kind, file string, line int, message string) error {
+	return &Error{Place{Kind: kind, File: file, Line: line}, errors.New(message)}
+}
+
 // Place returns the error's kind and file.
 func (e *Error) Place() Place { return e.At }
 

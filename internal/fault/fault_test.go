@@ -49,8 +49,7 @@ func TestOf(t *testing.T) {
 
 // without are error types without a place, by what becomes of them.
 var without = map[string]string{
-	"a caller puts them into an error with a file, a line or a key": `learn/choose.MeasureError
-		domain/conformation.Error constraint/formula.Error
+	"a caller puts them into an error with a file, a line or a key": `domain/conformation.Error constraint/formula.Error
 		domain/trajectory.Error constraint/zoo.DomainError problem/discover.Error
 		base/expr.Error base/expr.NonFinite base/expr.fault langevin.PriorError
 		domain/molecule.NameError base/superpose.DegenerateError
@@ -60,8 +59,6 @@ var without = map[string]string{
 	"the command makes usage errors of them": `study/work.ListError`,
 	"they wrap others":                       `cmd/landing.kept cmd/landing.keptFolder study/sweep.RefusedError`,
 	"the service answers with them":          `study/engine.PanicError study/serve.fault`,
-	"they are failures of kind Failure": `tools/bench/problems.MixingError
-		internal/ranks.AbortError internal/ranks.MismatchError`,
 }
 
 // Every error type says of what kind it is, or stands in the table above: otherwise it would be exit code 1 unnoticed.

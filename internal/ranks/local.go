@@ -66,7 +66,7 @@ func (r *localRank) meet(call string, b []byte) [][]byte {
 		l.call, l.parts = call, make([][]byte, l.size)
 	}
 	if l.call != call {
-		l.end(&MismatchError{r.rank, call, l.call})
+		l.end(mismatch(r.rank, call, l.call))
 		panic(l.outcome)
 	}
 	parts, round := l.parts, l.round
@@ -108,8 +108,7 @@ func (r *localRank) Receive(from int, b []byte) {
 	case m := <-r.l.mail[[2]int{from, r.rank}]:
 		if len(m) != len(b) {
 			r.l.mu.Lock()
-			r.l.end(&MismatchError{r.rank, fmt.Sprintf("Receive of %d bytes", len(b)),
-				fmt.Sprintf("Send of %d", len(m))})
+			r.l.end(mismatch(r.rank, fmt.Sprintf("Receive of %d bytes", len(b)), fmt.Sprintf("Send of %d", len(m))))
 			r.l.mu.Unlock()
 			panic(r.l.outcome)
 		}
@@ -138,15 +137,8 @@ func sum[T float32 | float64](r *localRank, x []T) {
 	}
 }
 
-// An AbortError is what calls of a local group panic with after Abort.
-type AbortError struct{ Rank, Code int }
-
-func (e *AbortError) Error() string {
-	return fmt.Sprintf("rank %d has ended the group: code %d", e.Rank, e.Code)
-}
-
 func (r *localRank) Abort(code int) {
 	r.l.mu.Lock()
 	defer r.l.mu.Unlock()
-	r.l.end(&AbortError{r.rank, code})
+	r.l.end(fmt.Errorf("rank %d has ended the group: code %d", r.rank, code))
 }

@@ -134,13 +134,7 @@ func Fold[T float32 | float64](g Group, x []T, last, piece int, add func(lo, hi 
 	g.Broadcast(last-1, View(x))
 }
 
-// A MismatchError says that ranks of a group do not stand at the same call: a fault of the program.
-type MismatchError struct {
-	Rank  int
-	Call  string
-	Other string // call of a rank that came before
-}
-
-func (e *MismatchError) Error() string {
-	return fmt.Sprintf("rank %d is at %s where another is at %s", e.Rank, e.Call, e.Other)
+// mismatch is an error of ranks of a group that do not stand at the same call: a fault of the program.
+func mismatch(rank int, call, other string) error {
+	return fmt.Errorf("rank %d is at %s where another is at %s", rank, call, other)
 }

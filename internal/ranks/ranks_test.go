@@ -2,11 +2,12 @@ package ranks
 
 import (
 	"bytes"
-	"errors"
 	"math/rand/v2"
 	"slices"
 	"sync"
 	"testing"
+
+	"github.com/landing-diffusion/landing/tools/testkit"
 )
 
 // each runs f on every rank of a local group and returns what it panicked with, by rank.
@@ -199,8 +200,6 @@ func TestFoldIsInOrder(t *testing.T) {
 
 // Ranks at different calls get an error instead of waiting for ever, and so do the ranks of a group that lost one.
 func TestFaultsEndTheGroup(t *testing.T) {
-	var mismatch *MismatchError
-	var abort *AbortError
 	for what, f := range map[string]func(g Group){
 		"another call": func(g Group) {
 			if g.Rank() == 1 {
@@ -226,13 +225,11 @@ func TestFaultsEndTheGroup(t *testing.T) {
 	} {
 		for r, v := range each(3, f) {
 			err, _ := v.(error)
+			want := "where another is at"
 			if what == "a rank that ends the group" {
-				if !errors.As(err, &abort) || abort.Rank != 2 || abort.Code != 5 {
-					t.Errorf("%s: rank %d: %v", what, r, v)
-				}
-			} else if !errors.As(err, &mismatch) {
-				t.Errorf("%s: rank %d: %v", what, r, v)
+				want = "rank 2 has ended the group: code 5"
 			}
+			testkit.Refused(t, err, want, what, ": rank ", r)
 		}
 	}
 }

@@ -122,7 +122,7 @@ func (g *Globe) view() (*sceneView, error) {
 		k := layerKey(i, l.Name, nil, 0, len(at)+missing, missing)
 		shown := evenly(at, globeLimit)
 		if len(shown) < len(at) {
-			remarks = append(remarks, fmt.Sprintf("Of %s only %s of %s points are here, taken evenly.", l.Name,
+			remarks = append(remarks, fmt.Sprintf("%s: only %s of %s points are here, taken evenly.", l.Name,
 				count(len(shown)), count(len(at))))
 		}
 		layer := globeLayer{twoInks: inks(k.ink), Alpha: k.alpha, Radius: k.dot}

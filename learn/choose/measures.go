@@ -10,6 +10,7 @@ import (
 	"github.com/landing-diffusion/landing/base/keyed"
 	"github.com/landing-diffusion/landing/base/parallel"
 	"github.com/landing-diffusion/landing/constraint"
+	"github.com/landing-diffusion/landing/internal/fault"
 	"github.com/landing-diffusion/landing/judge/metric"
 )
 
@@ -49,16 +50,6 @@ type Measures struct {
 	Notes []string // what could not be measured, or was left out; in words
 }
 
-// A MeasureError says that rows cannot be measured.
-type MeasureError struct {
-	Rows, Coordinates int
-	Reason            string
-}
-
-func (e *MeasureError) Error() string {
-	return fmt.Sprintf("%d rows of %d coordinates cannot be measured: %s", e.Rows, e.Coordinates, e.Reason)
-}
-
 const (
 	low      = 0.05 // quantile that stands for "small"
 	one      = 1e-9 // of the spread: rows nearer than this are one
@@ -70,8 +61,12 @@ const (
 	outlierRows = 20 // fewer rows have none
 )
 
+func unmeasured(m *Measures, why string) error {
+	return fault.Errorf(fault.Data, "", "%d rows of %d coordinates cannot be measured: %s", m.Rows, m.Coordinates, why)
+}
+
 // Measure measures rows (n×d) on or near a set. It needs at most some 10⁹ operations and, beside the
-// rows, 16 bytes a row and some 100 MB. The error is a *MeasureError: there is no finite row.
+// rows, 16 bytes a row and some 100 MB. The error is of kind fault.Data: there is no finite row.
 // What the set refuses is a note. A context that is done ends it with its error.
 func Measure(ctx context.Context, set constraint.Set, rows []float64, seed uint64,
 	pool *parallel.Pool) (*Measures, error) {
@@ -82,11 +77,11 @@ func Measure(ctx context.Context, set constraint.Set, rows []float64, seed uint6
 	m := &Measures{Rows: len(rows) / d, Coordinates: d, Radius: inf, RadiusMedian: inf, WindowMedian: inf,
 		Components: len(constraint.Components(set)), Work: set.Capabilities().Work}
 	if m.Rows == 0 {
-		return nil, &MeasureError{m.Rows, d, "there are none"}
+		return nil, unmeasured(m, "there are none")
 	}
 	t := arrange(set, rows, seed)
 	if len(t.order) == 0 {
-		return nil, &MeasureError{m.Rows, d, "none has finite numbers alone"}
+		return nil, unmeasured(m, "none has finite numbers alone")
 	}
 	if n := m.Rows - len(t.order); n > 0 {
 		m.note("%d of %d rows have numbers that are not finite and were left out", n, m.Rows)

@@ -1,7 +1,7 @@
 package choose
 
 import (
-	"errors"
+	"fmt"
 	"math"
 	"reflect"
 	"slices"
@@ -604,11 +604,8 @@ func TestFewRows(t *testing.T) {
 	}
 	pool := testkit.Pool(t, 1)
 	for _, rows := range [][]float64{nil, {math.Inf(1), 0, 0}} {
-		_, err := Measure(t.Context(), sphere, rows, 1, pool)
-		var e *MeasureError
-		if !errors.As(err, &e) || e.Rows != len(rows)/3 {
-			t.Errorf("%v: %v", rows, err)
-		}
+		testkit.Refused(t, testkit.Err(Measure(t.Context(), sphere, rows, 1, pool)),
+			fmt.Sprintf("%d rows of 3 coordinates cannot", len(rows)/3), "rows ", rows)
 	}
 }
 

@@ -118,25 +118,13 @@ type Proposal struct {
 	yaml string // as it is written, where that is no formula
 }
 
-// An UnfitError says that training would refuse the file, and why.
-type UnfitError struct {
-	Path    string
-	Reasons []string
-	Few     bool // too few rows are left for --clean to help
+// unfit is the error of a file that training would refuse, and for which --clean does not help.
+func (o Options) unfit(format string, v ...any) error {
+	return fault.At(fault.Data, o.Path, 0, o.Path+" cannot be trained on: "+fmt.Sprintf(format, v...))
 }
-
-func (e *UnfitError) Error() string {
-	if e.Few {
-		return fmt.Sprintf("%s cannot be trained on: %s", e.Path, strings.Join(e.Reasons, "; "))
-	}
-	return fmt.Sprintf("%s cannot be trained on as it is: %s; --clean FILE writes the rows and columns that can "+
-		"(.csv, .npy or .parquet), and the problem file for those", e.Path, strings.Join(e.Reasons, "; "))
-}
-
-func (e *UnfitError) Place() fault.Place { return fault.Place{Kind: fault.Data, File: e.Path} }
 
 // New looks at a file and drafts a problem. Errors are those of dataset.ReadSurvey and
-// molecules.Read, *UnfitError, *discover.GivenError, and of kind fault.Usage about an option.
+// molecules.Read, *discover.GivenError, of kind fault.Data about rows, and of kind fault.Usage about an option.
 func New(o Options) (*Draft, error) {
 	l, err := read(o)
 	if err != nil {
@@ -228,12 +216,11 @@ func read(o Options) (*loaded, error) {
 			p.Molecule = of.Molecule
 		}
 		if p.Molecule.Atoms[0] == (molecule.Atom{}) {
-			return nil, &UnfitError{Path: o.Path, Few: true, Reasons: []string{"it names no atoms: --template " +
-				"FILE does, a PDB, SDF or XYZ file"}}
+			return nil, o.unfit("it names no atoms: --template FILE does, a PDB, SDF or XYZ file")
 		}
 		l.formula, l.template, l.kind, l.notes = p.Molecule.Formula(), true, "molecule", p.Remarks
 		if _, doubt := p.Molecule.Described(p.X); strings.Contains(doubt, "are these") { // in another unit
-			return nil, &UnfitError{Path: o.Path, Few: true, Reasons: []string{doubt}}
+			return nil, o.unfit("%s", doubt)
 		}
 		kept := p.Molecule.Heavy()
 		if n := p.Molecule.N() - len(kept); o.Atoms != "all" && n > 0 && len(kept) > 0 {
@@ -327,9 +314,8 @@ func (l *loaded) roles(o Options, d *Draft) error {
 		}
 	}
 	if len(l.rows) == 1 && l.molecule != nil {
-		return &UnfitError{Path: o.Path, Few: true, Reasons: []string{fmt.Sprintf("it holds one conformation of %s, "+
-			"and training takes many: make some (RDKit, molecular dynamics), and give this file as --template if they "+
-			"are an array", l.formula)}}
+		return o.unfit("it holds one conformation of %s, and training takes many: make some (RDKit, molecular "+
+			"dynamics), and give this file as --template if they are an array", l.formula)
 	}
 	if len(l.rows) < 2 {
 		why := fmt.Sprintf("%d of its %d rows have numbers alone, and training takes two", len(l.rows), s.N)
@@ -340,7 +326,7 @@ func (l *loaded) roles(o Options, d *Draft) error {
 			}
 			why += fmt.Sprintf(" (%s: %s is %s)", l.row(f.Row), where, f.Value)
 		}
-		return &UnfitError{Path: o.Path, Reasons: []string{why}, Few: true}
+		return o.unfit("%s", why)
 	}
 	d.Faulty = l.some(s.Faulty, len(s.Faulty))
 	for k := range d.Faulty.First {
@@ -419,7 +405,7 @@ func (l *loaded) roles(o Options, d *Draft) error {
 		d.Columns = append(d.Columns, col)
 	}
 	if len(l.coordinate) == 0 {
-		return &UnfitError{Path: o.Path, Reasons: []string{"no column looks like a coordinate"}, Few: true}
+		return o.unfit("no column looks like a coordinate")
 	}
 	if latitude >= 0 && longitude >= 0 {
 		l.kind, l.earth = "earth", [2]int{latitude, longitude}

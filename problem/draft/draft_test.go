@@ -292,8 +292,7 @@ func TestUnfit(t *testing.T) {
 		return row
 	}))
 	_, err := New(Options{Path: "messy.csv"})
-	var e *UnfitError
-	if !errors.As(err, &e) {
+	if fault.KindOf(err) != fault.Data {
 		t.Fatalf("got %v", err)
 	}
 	for _, want := range []string{
@@ -325,7 +324,7 @@ func TestUnfit(t *testing.T) {
 		}
 	}
 	save(t, "none.csv", "x,y\n1,nan\nnan,2\n3,4\n")
-	if _, err := New(Options{Path: "none.csv", Clean: "c.csv"}); !errors.As(err, &e) {
+	if _, err := New(Options{Path: "none.csv", Clean: "c.csv"}); fault.KindOf(err) != fault.Data {
 		t.Errorf("one good row: %v", err)
 	}
 }

@@ -179,10 +179,9 @@ func (l *loaded) lost(o Options) error {
 			}
 			first = append(first, fmt.Sprintf("%s (%s)", l.row(f.Row), what))
 		}
-		return &UnfitError{Path: o.Path, Few: true, Reasons: []string{fmt.Sprintf("%d of %d rows have %s: %s; at most "+
-			"%d may be left out for one reason. Repair the file, leave a column out by --drop, or allow it by --clean "+
-			"FILE --max-loss %.2g", loss.Rows, l.survey.N, loss.Why, sequence(first, loss.Rows), most,
-			math.Ceil(100*float64(loss.Rows)/float64(l.survey.N))/100)}}
+		return o.unfit("%d of %d rows have %s: %s; at most %d may be left out for one reason. Repair the file, leave "+
+			"a column out by --drop, or allow it by --clean FILE --max-loss %.2g", loss.Rows, l.survey.N, loss.Why,
+			sequence(first, loss.Rows), most, math.Ceil(100*float64(loss.Rows)/float64(l.survey.N))/100)
 	}
 	return nil
 }
@@ -277,7 +276,9 @@ func (l *loaded) clean(o *Options, d *Draft) error {
 	}
 	if o.Clean == "" {
 		if len(reasons) > 0 {
-			return &UnfitError{Path: o.Path, Reasons: reasons}
+			return fault.At(fault.Data, o.Path, 0, fmt.Sprintf("%s cannot be trained on as it is: "+
+				"%s; --clean FILE writes the rows and columns that can (.csv, .npy or .parquet), and the problem "+
+				"file for those", o.Path, strings.Join(reasons, "; ")))
 		}
 		return nil
 	}

@@ -34,8 +34,8 @@ func (l *loaded) write(o Options, d *Draft, set []string) error {
 	}
 	const most = 1e15 // of data.tolerance
 	if tolerance > most/4 {
-		return &UnfitError{Path: o.Path, Few: true, Reasons: []string{fmt.Sprintf("rows are off their own set by "+
-			"%.2g; bring the numbers to a unit in which they are about 1", tolerance)}}
+		return o.unfit("rows are off their own set by %.2g; bring the numbers to a unit in which they are about 1",
+			tolerance)
 	}
 	if tolerance > 0 {
 		d.YAML = l.yaml(o, d, set, up(2*tolerance))

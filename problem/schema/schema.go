@@ -258,7 +258,7 @@ func options(key string) *jsonschema.Schema {
 		} else if !o.Whole {
 			p.Type = "number"
 		}
-		p.Description += fmt.Sprintf("Of %s: %s. Default: %v. ", kind, o.Doc, o.Default)
+		p.Description += fmt.Sprintf("%s: %s. Default: %v. ", kind, o.Doc, o.Default)
 	}
 	if key == "network.options" {
 		for _, name := range networks.Names() {

@@ -23,20 +23,20 @@ import (
 type Arm struct {
 	Robot     string        `yaml:"robot,omitempty" words:"panda" doc:"panda, which is built in"`
 	URDF      File          `yaml:"urdf,omitempty" doc:"instead of {robot}: a file; its chain to the tip"`
-	Base      string        `yaml:"base,omitempty" doc:"of {urdf}: the chain's first link; its root unless given"`
+	Base      string        `yaml:"base,omitempty" doc:"first link of the chain in {urdf}; its root unless given"`
 	DH        []DH          `yaml:"dh,omitempty" doc:"instead of {robot}: modified Denavit–Hartenberg rows"`
 	Tip       string        `yaml:"tip,omitempty" doc:"that tasks are of; the last link unless given"`
 	Waypoints int           `yaml:"waypoints,omitempty" bounds:"[1,1000]" doc:"L, how many configurations"`
-	Start     ArmPlace      `yaml:"start,omitempty" doc:"of the first waypoint"`
-	Goal      ArmPlace      `yaml:"goal,omitempty" doc:"what the last waypoint keeps"`
-	Path      []ArmTask     `yaml:"path,omitempty" doc:"what all waypoints keep"`
+	Start     ArmPlace      `yaml:"start,omitempty" doc:"place of the first waypoint"`
+	Goal      ArmPlace      `yaml:"goal,omitempty" doc:"place of the last waypoint"`
+	Path      []ArmTask     `yaml:"path,omitempty" doc:"tasks that all waypoints keep"`
 	Limits    *bool         `yaml:"limits,omitempty" doc:"the joints' own are kept; true unless given"`
 	Step      any           `yaml:"step,omitempty" takes:"number,numbers" doc:"most to the next waypoint"`
 	Period    float64       `yaml:"period,omitempty" bounds:"[0,)" doc:"seconds between waypoints: bounds steps"`
 	Bend      any           `yaml:"acceleration,omitempty" takes:"number,numbers" doc:"per s² of {period}, or step²"`
 	Obstacles []ArmObstacle `yaml:"obstacles,omitempty" doc:"solids that the arm stays clear of"`
 	Cloud     File          `yaml:"cloud,omitempty" doc:"points that the arm stays clear of: a table or array n×3, m"`
-	Ball      float64       `yaml:"cloud_radius,omitempty" bounds:"0|[1e-6,1e3]" doc:"of each point of {cloud}, m"`
+	Ball      float64       `yaml:"cloud_radius,omitempty" bounds:"0|[1e-6,1e3]" doc:"radius of a point of {cloud}, m"`
 	Spheres   []ArmSphere   `yaml:"spheres,omitempty" doc:"its volume; the robot's, or link origins unless given"`
 	Self      [][]string    `yaml:"self,omitempty" doc:"pairs of links whose spheres stay clear of each other"`
 	Margin    float64       `yaml:"margin,omitempty" bounds:"[-1e6,1e6]" doc:"added to all distances that are kept"`
@@ -50,24 +50,24 @@ type DH struct {
 	Alpha    float64   `yaml:"alpha,omitempty" bounds:"0|[-720,720]" doc:"twist α, rad"`
 	Offset   float64   `yaml:"offset,omitempty" bounds:"[-1e6,1e6]" doc:"added to the joint's value"`
 	Kind     string    `yaml:"kind,omitempty" words:"revolute,prismatic,fixed" doc:"revolute unless given"`
-	Limits   []float64 `yaml:"limits,omitempty" doc:"of the joint: two numbers; none unless given"`
+	Limits   []float64 `yaml:"limits,omitempty" doc:"least and largest value of the joint; none unless given"`
 	Velocity float64   `yaml:"velocity,omitempty" doc:"most, a second"`
 }
 
 // ArmPlace is the first or the last waypoint.
 type ArmPlace struct {
-	Joints   any       `yaml:"joints,omitempty" takes:"numbers,condition" doc:"of the joints that move"`
+	Joints   any       `yaml:"joints,omitempty" takes:"numbers,condition" doc:"values of the joints that move"`
 	Link     string    `yaml:"link,omitempty" doc:"the tip unless given"`
-	Point    []float64 `yaml:"point,omitempty" doc:"of the link; its origin unless given"`
-	Position any       `yaml:"position,omitempty" takes:"numbers,condition" doc:"of the point: x, y, z"`
+	Point    []float64 `yaml:"point,omitempty" doc:"point of the link; its origin unless given"`
+	Position any       `yaml:"position,omitempty" takes:"numbers,condition" doc:"place of the point: x, y, z"`
 	RPY      []float64 `yaml:"rpy,omitempty" bounds:"[-720,720]" doc:"its rotation: about x, y, z of the base"`
 }
 
 // ArmTask is what all waypoints keep of a link: one of the keys after axis.
 type ArmTask struct {
-	Name  string    `yaml:"name,omitempty" doc:"of the components, for messages"`
+	Name  string    `yaml:"name,omitempty" doc:"name of the components, for messages"`
 	Link  string    `yaml:"link,omitempty" doc:"the tip unless given"`
-	Point []float64 `yaml:"point,omitempty" doc:"of the link; its origin unless given"`
+	Point []float64 `yaml:"point,omitempty" doc:"point of the link; its origin unless given"`
 	Axis  []float64 `yaml:"axis,omitempty" doc:"vector of the link; its z axis unless given"`
 
 	Position ArmPosition `yaml:"position,omitempty" doc:"coordinates that the point has"`
@@ -76,7 +76,7 @@ type ArmTask struct {
 	Upright  []float64   `yaml:"upright,omitempty" doc:"the axis points along it; the turn about it is free"`
 	Level    []float64   `yaml:"level,omitempty" doc:"the axis is normal to this vector"`
 	Cone     []float64   `yaml:"cone,omitempty" doc:"the axis is within {angle} of this vector"`
-	Angle    float64     `yaml:"angle,omitempty" bounds:"0|[-720,720]" doc:"of the cone, rad"`
+	Angle    float64     `yaml:"angle,omitempty" bounds:"0|[-720,720]" doc:"angle of the cone, rad"`
 	RPY      []float64   `yaml:"rpy,omitempty" bounds:"[-720,720]" doc:"its rotation: about x, y, z of the base"`
 }
 
@@ -89,8 +89,8 @@ type ArmPosition struct {
 
 // ArmPlane is normal·p = offset.
 type ArmPlane struct {
-	Normal []float64 `yaml:"normal,omitempty" doc:"of the plane normal·p = offset"`
-	Offset float64   `yaml:"offset,omitempty" bounds:"[-1e6,1e6]" doc:"of the plane normal·p = offset, m"`
+	Normal []float64 `yaml:"normal,omitempty" doc:"normal of the plane normal·p = offset"`
+	Offset float64   `yaml:"offset,omitempty" bounds:"[-1e6,1e6]" doc:"offset of the plane normal·p = offset, m"`
 }
 
 // ArmBox is min ≤ p ≤ max; infinite bounds bound nothing.
@@ -106,9 +106,9 @@ type ArmObstacle struct {
 	Capsule [][]float64 `yaml:"capsule,omitempty" doc:"ends of its axis"`
 	Bar     [][]float64 `yaml:"cylinder,omitempty" doc:"ends of its axis, where it is cut off flat"`
 	Box     []float64   `yaml:"box,omitempty" doc:"its centre"`
-	Size    []float64   `yaml:"size,omitempty" doc:"of the box: its sides"`
+	Size    []float64   `yaml:"size,omitempty" doc:"sides of the box"`
 	RPY     []float64   `yaml:"rpy,omitempty" bounds:"[-720,720]" doc:"how the box is turned"`
-	Radius  float64     `yaml:"radius,omitempty" bounds:"[-1e6,1e6]" doc:"of the sphere, capsule or cylinder, m"`
+	Radius  float64     `yaml:"radius,omitempty" bounds:"[-1e6,1e6]" doc:"radius of the sphere, capsule or cylinder, m"`
 }
 
 // ArmSphere is a part of the arm's volume.

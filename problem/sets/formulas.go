@@ -20,13 +20,13 @@ import (
 // Formulas is a set of formulas; package formula says what they are.
 type Formulas struct {
 	Dim        int                 `yaml:"dim,omitempty" default:"all {names}" bounds:"[1,1000000]" doc:"coordinates"`
-	Names      []string            `yaml:"names,omitempty" doc:"of the coordinates, for formulas, figures and files"`
+	Names      []string            `yaml:"names,omitempty" doc:"names of coordinates in formulas, figures and files"`
 	Let        formula.Definitions `yaml:"let,omitempty" doc:"names for formulas, lists and files of numbers, in order"`
 	Equality   []formula.Component `yaml:"equality,omitempty" doc:"constraints left = right"`
 	Inequality []formula.Component `yaml:"inequality,omitempty" doc:"constraints left <= right"`
 	URDF       File                `yaml:"urdf,omitempty" doc:"a robot's file, for fk(link) and fk_rotation(link)"`
-	Base       string              `yaml:"base,omitempty" doc:"of {urdf}: the first link; its root unless given"`
-	Tip        string              `yaml:"tip,omitempty" doc:"of {urdf}: the last link; the only leaf unless given"`
+	Base       string              `yaml:"base,omitempty" doc:"first link of {urdf}; its root unless given"`
+	Tip        string              `yaml:"tip,omitempty" doc:"last link of {urdf}; the only leaf unless given"`
 }
 
 // read returns the keys with what they are read from: the names of a robot's joints, and definitions in Go.

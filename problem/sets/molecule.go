@@ -24,26 +24,26 @@ type Molecule struct {
 	Atoms int `yaml:"atoms,omitempty" default:"a file" bounds:"[1,10000]" doc:"how many there are, without a template"`
 
 	AtomNames   []any       `yaml:"atom_names,omitempty" takes:"text,integer" doc:"without a template: CA, ALA2:CA"`
-	Distances   []Internal  `yaml:"distances,omitempty" doc:"of two atoms, Å"`
-	Angles      []Internal  `yaml:"angles,omitempty" doc:"of three atoms, at the second, degrees"`
-	Dihedrals   []Internal  `yaml:"dihedrals,omitempty" doc:"of four atoms, degrees"`
+	Distances   []Internal  `yaml:"distances,omitempty" doc:"distances of two atoms, Å"`
+	Angles      []Internal  `yaml:"angles,omitempty" doc:"angles of three atoms, at the second, degrees"`
+	Dihedrals   []Internal  `yaml:"dihedrals,omitempty" doc:"dihedrals of four atoms, degrees"`
 	Chirality   []Chirality `yaml:"chirality,omitempty" doc:"chirality of centres"`
 	Rigid       [][]any     `yaml:"rigid,omitempty" takes:"text,integer" doc:"groups that keep the template's shape"`
 	Apart       []Apart     `yaml:"apart,omitempty" doc:"atoms that do not overlap"`
 	Bonds       string      `yaml:"bonds,omitempty" words:"template" doc:"template: all keep its lengths"`
 	BondAngles  string      `yaml:"bond_angles,omitempty" words:"template" doc:"template: all keep its values"`
-	Coordinates string      `yaml:"coordinates,omitempty" words:"positions,internal" doc:"of points"`
+	Coordinates string      `yaml:"coordinates,omitempty" words:"positions,internal" doc:"coordinates of points"`
 	Windows     string      `yaml:"windows,omitempty" words:"smooth,max" doc:"smooth unless given, or max"`
 }
 
 // Internal is a condition on an internal coordinate.
 type Internal struct {
-	Name  string    `yaml:"name,omitempty" doc:"of the component; its atoms unless given"`
+	Name  string    `yaml:"name,omitempty" doc:"name of the component; its atoms unless given"`
 	Atoms []any     `yaml:"atoms,omitempty" takes:"text,integer,atoms" doc:"indices from 0, or names"`
 	Value any       `yaml:"value,omitempty" takes:"number,template,condition" doc:"or template, or condition: given"`
 	Range []float64 `yaml:"range,omitempty" doc:"two numbers instead of {value}"`
 
-	Ranges [][]float64 `yaml:"ranges,omitempty" doc:"of a dihedral: several ranges"`
+	Ranges [][]float64 `yaml:"ranges,omitempty" doc:"several ranges of a dihedral"`
 
 	Min any `yaml:"min,omitempty" takes:"number,template" doc:"or one of them; not of a dihedral"`
 	Max any `yaml:"max,omitempty" takes:"number,template" doc:"likewise"`
@@ -51,15 +51,15 @@ type Internal struct {
 
 // Chirality asks for the sign of (a−o)·((b−o)×(c−o)) of atoms o, a, b, c.
 type Chirality struct {
-	Name  string    `yaml:"name,omitempty" doc:"of the component; its atoms unless given"`
+	Name  string    `yaml:"name,omitempty" doc:"name of the component; its atoms unless given"`
 	Atoms []any     `yaml:"atoms,omitempty" takes:"text,integer" doc:"the centre and three others"`
 	Sign  string    `yaml:"sign,omitempty" words:"positive,negative,template" doc:"template unless given"`
-	Range []float64 `yaml:"range,omitempty" doc:"of the volume instead, Å³"`
+	Range []float64 `yaml:"range,omitempty" doc:"range of the volume instead, Å³"`
 }
 
 // Apart asks atoms for a least distance.
 type Apart struct {
-	Name   string  `yaml:"name,omitempty" doc:"of the component"`
+	Name   string  `yaml:"name,omitempty" doc:"name of the component"`
 	Atoms  []any   `yaml:"atoms,omitempty" takes:"text,integer" doc:"all unless given"`
 	Min    float64 `yaml:"min,omitempty" doc:"least distance, Å"`
 	Beyond int     `yaml:"beyond,omitempty" doc:"for pairs with more bonds than this between them; 2 unless given"`

@@ -157,7 +157,7 @@ func stiefel(k Stiefel) (constraint.Set, error) { return made(zoo.NewStiefel(k.N
 
 // Chain is a chain of atoms with fixed bonds.
 type Chain struct {
-	Dim      int       `yaml:"dim,omitempty" default:"3" bounds:"[2,500000]" doc:"of each atom; 3 unless given"`
+	Dim      int       `yaml:"dim,omitempty" default:"3" bounds:"[2,500000]" doc:"numbers of an atom; 3 unless given"`
 	Bonds    []float64 `yaml:"bonds,omitempty" doc:"lengths"`
 	Angles   []float64 `yaml:"angles,omitempty" doc:"in radians, one for each inner atom; free unless given"`
 	Anchored bool      `yaml:"anchored,omitempty" doc:"the first atom is at the origin"`
@@ -207,9 +207,9 @@ type Sequence struct {
 	State   []string            `yaml:"state,omitempty" doc:"coordinates of a step: x, or a vector, q[3]"`
 	Let     formula.Definitions `yaml:"let,omitempty" doc:"names for formulas, in order"`
 	Within  []formula.Component `yaml:"within,omitempty" doc:"constraints of each step"`
-	Between []formula.Component `yaml:"between,omitempty" doc:"of each step and the next, whose x is next(x)"`
-	First   []formula.Component `yaml:"first,omitempty" doc:"of the first step"`
-	Last    []formula.Component `yaml:"last,omitempty" doc:"of the last step"`
+	Between []formula.Component `yaml:"between,omitempty" doc:"constraints of a step and the next, whose x is next(x)"`
+	First   []formula.Component `yaml:"first,omitempty" doc:"constraints of the first step"`
+	Last    []formula.Component `yaml:"last,omitempty" doc:"constraints of the last step"`
 }
 
 func sequences(k Sequence) (constraint.Set, error) { return givenSequences(k, "", nil) }
@@ -283,7 +283,7 @@ const (
 // Product is a product of sets, each with coordinates of its own, one after the other.
 type Product struct {
 	Product []Set    `yaml:"product,omitempty" doc:"the factors, each a set as under set"`
-	Names   []string `yaml:"names,omitempty" doc:"of the factors, for names of components; their numbers unless given"`
+	Names   []string `yaml:"names,omitempty" doc:"names of the factors, for components; their numbers unless given"`
 }
 
 func product(k Product, at string) (constraint.Set, error) {

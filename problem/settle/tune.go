@@ -2,13 +2,11 @@ package settle
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/landing-diffusion/landing/base/parallel"
-	"github.com/landing-diffusion/landing/internal/fault"
 	"github.com/landing-diffusion/landing/langevin"
 	"github.com/landing-diffusion/landing/learn/choose"
 	"github.com/landing-diffusion/landing/learn/method/methods"
@@ -32,9 +30,6 @@ func (s *Settled) tune(ctx context.Context, rows *Rows, pool *parallel.Pool, rep
 		forward = kind.Forward(forward)
 	}
 	m, err := choose.Measure(ctx, forward.Set, rows.Train, p.Seed, pool)
-	if errors.As(err, new(*choose.MeasureError)) {
-		return fault.Errorf(fault.Data, "", "%w", err)
-	}
 	if err != nil {
 		return err
 	}

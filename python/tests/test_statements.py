@@ -153,6 +153,8 @@ FILES: list[Row] = [
      "--set sample.max_rhat=1.0001"),
     ("sweeps", "rivals-demo has 36 trainings of 20 s", 0, "^36\n",
      "landing sweep rivals-demo --dry-run | grep 20s | sed -E 's/(-s1)-.*/\\1/; s/ .*//' | sort -u | wc -l"),
+    ("sweeps", "the time to run counts each training once", 0, "^72 cells, about 12:00 to run",
+     "landing sweep rivals-demo --dry-run | tail -1"),
     ("sweeps", "a sweep has at most 10,000 cells", 3, "10", "landing sweep many.yaml --dry-run"),
     ("sweeps", "a rule that selects nothing is refused", 3, "", "landing sweep rule.yaml --dry-run"),
     ("sweeps", "seed is refused in set", 3, "seed", "landing sweep seed.yaml --dry-run"),

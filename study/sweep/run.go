@@ -568,6 +568,8 @@ func (s *session) secondsLeft() metric.Float {
 		case st.State == work.Done && !st.Cost.Cell.IsNaN():
 			took, ended = took+st.Cost.Cell, ended+1
 		case st.State == work.Done || st.State == work.Failed:
+		case i > 0 && s.plan.Cells[i-1].Training == s.plan.Cells[i].Training: // the training counts once
+			open++
 		case s.plan.Cells[i].Budget.Seconds == 0:
 			open, budget = open+1, metric.NaN
 		default:

@@ -8,7 +8,6 @@ package premetric
 
 import (
 	"context"
-	"fmt"
 	"math"
 
 	"github.com/landing-diffusion/landing/constraint/mesh"
@@ -35,13 +34,13 @@ type Biharmonic struct {
 const MaxNumbers = 1 << 26
 
 // New computes the distance by `functions` eigenfunctions, the constant left out, at least 2; fewer on a mesh of few
-// vertices. The error is the context's or a *spectrum.Error: the mesh has parts without a path between them, or
+// vertices. The error is the context's or of kind fault.Config: the mesh has parts without a path between them, or
 // spectrum cannot handle it.
 func New(ctx context.Context, m *mesh.Mesh, functions int) (*Biharmonic, error) {
 	n, faces := m.N()
 	if parts := m.Components(); parts > 1 {
-		return nil, &spectrum.Error{What: "the number of parts of the mesh", Value: parts, Want: "1: no path leads " +
-			"from one to another"}
+		return nil, spectrum.Unanswered("the number of parts of the mesh", parts,
+			"1: no path leads from one to another")
 	}
 	l := spectrum.New(m)
 	vertices := 0
@@ -52,8 +51,8 @@ func New(ctx context.Context, m *mesh.Mesh, functions int) (*Biharmonic, error) 
 	}
 	k := min(functions, vertices-1)
 	if k < 2 || float64(n)*float64(k) > MaxNumbers {
-		return nil, &spectrum.Error{What: "the number of eigenfunctions", Value: functions,
-			Want: fmt.Sprintf("2 to %d on a mesh of %d vertices", MaxNumbers/n, n)}
+		return nil, spectrum.Unanswered("the number of eigenfunctions", functions, "2 to %d on a mesh of %d vertices",
+			MaxNumbers/n, n)
 	}
 	low, err := l.Lowest(ctx, k+1, nil)
 	if err != nil {

@@ -2,7 +2,6 @@ package premetric
 
 import (
 	"context"
-	"errors"
 	"math"
 	"slices"
 	"testing"
@@ -218,13 +217,8 @@ func TestRefusals(t *testing.T) {
 	for _, f := range one.Faces {
 		two.Faces = append(two.Faces, f+int32(n))
 	}
-	var e *spectrum.Error
-	if _, err := New(context.Background(), two, 10); !errors.As(err, &e) || e.Value != 2 {
-		t.Errorf("a mesh in two parts: %v", err)
-	}
-	if _, err := New(context.Background(), one, 1); !errors.As(err, &e) || e.Value != 1 {
-		t.Errorf("one function: %v", err)
-	}
+	testkit.Refused(t, testkit.Err(New(context.Background(), two, 10)), "is 2; expected 1", "two parts")
+	testkit.Refused(t, testkit.Err(New(context.Background(), one, 1)), "is 1; expected 2 to", "one function")
 	b := of(t, one, 1000)
 	if b.Functions() != n-1 {
 		t.Errorf("%d functions of %d vertices", b.Functions(), n)

@@ -12,18 +12,10 @@ import (
 	"github.com/landing-diffusion/landing/internal/fault"
 )
 
-// An Error says what about a mesh, or of what was asked of it, has no answer here.
-type Error struct {
-	What  string // the number or quantity
-	Value any
-	Want  string
+// Unanswered is an error: something about a mesh, or of what was asked of it, has no answer here.
+func Unanswered(what string, value any, want string, v ...any) error {
+	return fault.Errorf(fault.Config, "", "spectrum: %s is %v; expected %s", what, value, fmt.Sprintf(want, v...))
 }
-
-func (e *Error) Error() string {
-	return fmt.Sprintf("spectrum: %s is %v; expected %s", e.What, e.Value, e.Want)
-}
-
-func (*Error) Place() fault.Place { return fault.Place{Kind: fault.Config} }
 
 const (
 	maxSpace   = 2000        // dimension of the Krylov space
@@ -40,9 +32,9 @@ const (
 // multiple one is missing the space continues from another vector too. Signs are such that the entry of largest size is
 // positive; eigenfunctions of one eigenvalue are any basis.
 //
-// Lowest calls tick, which may be nil, with the dimension of the Krylov space. The error is the context's, or an
-// *Error: count is not 1 to the number of vertices with a face of some area; the mesh or the space is too large (about
-// 2000 dimensions, two for an eigenfunction); or triangles are so degenerate that S + εM is not positive.
+// Lowest calls tick, which may be nil, with the dimension of the Krylov space. The error is the context's, or of
+// kind fault.Config: count is not 1 to the number of vertices with a face of some area; the mesh or the space is too
+// large (about 2000 dimensions, two for an eigenfunction); or triangles are so degenerate that S + εM is not positive.
 func (l *Laplacian) Lowest(ctx context.Context, count int, tick func(size int)) ([]Function, error) {
 	n, area := 0, 0.0
 	for _, m := range l.Mass {
@@ -52,12 +44,12 @@ func (l *Laplacian) Lowest(ctx context.Context, count int, tick func(size int)) 
 		}
 	}
 	if count < 1 || count > n {
-		return nil, &Error{"the number of eigenfunctions", count, fmt.Sprintf("1 to %d, the vertices of the mesh", n)}
+		return nil, Unanswered("the number of eigenfunctions", count, "1 to %d, the vertices of the mesh", n)
 	}
 	size, most := min(n, 2*count+40), min(n, maxSpace, maxNumbers/n)
 	if size > most {
-		return nil, &Error{"the number of eigenfunctions", count, fmt.Sprintf("at most %d on a mesh of %d vertices",
-			max(0, (most-40)/2), n)}
+		return nil, Unanswered("the number of eigenfunctions", count, "at most %d on a mesh of %d vertices",
+			max(0, (most-40)/2), n)
 	}
 	// By Weyl's law λ_k is near 4πk/area.
 	ε := 0.1 * 4 * math.Pi / area
@@ -93,8 +85,8 @@ func (l *Laplacian) converge(ctx context.Context, k *krylov, ε float64, count, 
 			k.widen(missing)
 		}
 		if size == most {
-			return nil, &Error{"the number of eigenfunctions", count,
-				fmt.Sprintf("fewer: they did not converge in a space of %d dimensions", most)}
+			return nil, Unanswered("the number of eigenfunctions", count,
+				"fewer: they did not converge in a space of %d dimensions", most)
 		}
 	}
 }
@@ -120,8 +112,8 @@ func (l *Laplacian) missing(ctx context.Context, f []Function, ε float64) (int,
 			return below - at, nil
 		}
 	}
-	return 0, &Error{"the count of eigenvalues below", f[at].Lambda,
-		"one that round-off leaves certain; triangles may be too degenerate"}
+	return 0, Unanswered("the count of eigenvalues below", f[at].Lambda,
+		"one that round-off leaves certain; triangles may be too degenerate")
 }
 
 // A krylov is an orthonormal basis of a Krylov space, and the operator A in it. The basis is longer than h by the
@@ -142,8 +134,8 @@ func newKrylov(ctx context.Context, l *Laplacian, ε float64, n int) (*krylov, e
 	}
 	for i, d := range f.pivot {
 		if !(d > 0) {
-			return nil, &Error{fmt.Sprintf("the pivot of the stiffness matrix at vertex %d", f.order[i]), d,
-				"a number above 0: triangles there are degenerate"}
+			return nil, Unanswered(fmt.Sprintf("the pivot of the stiffness matrix at vertex %d", f.order[i]), d,
+				"a number above 0: triangles there are degenerate")
 		}
 	}
 	k := &krylov{factor: f, root: make([]float64, len(l.Mass)), n: n, w: make([]float64, len(l.Mass))}

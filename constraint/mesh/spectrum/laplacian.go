@@ -108,14 +108,14 @@ func Levels(m *mesh.Mesh) int {
 	return refineLevels
 }
 
-// Cut returns the mesh with each face cut in four, `levels` times, at least 0. The error is an *Error if it would have
-// more than four million faces.
+// Cut returns the mesh with each face cut in four, `levels` times, at least 0. The error is of kind fault.Config: it
+// would have more than four million faces.
 func Cut(m *mesh.Mesh, levels int) (*mesh.Mesh, error) {
 	_, faces := m.N()
 	for l := range levels {
 		if faces *= 4; faces > maxFaces {
-			return nil, &Error{fmt.Sprintf("the number of faces, cut %d times,", l+1), faces,
-				fmt.Sprintf("at most %d", maxFaces)}
+			return nil, Unanswered(fmt.Sprintf("the number of faces, cut %d times,", l+1), faces, "at most %d",
+				maxFaces)
 		}
 	}
 	for range levels {
@@ -185,7 +185,8 @@ type factor struct {
 const maxEnvelope = 250_000_000
 
 // newFactor factors S + shift·M over the vertices with a mass, without pivoting. Rows are in reverse Cuthill–McKee
-// order, whose envelope on a surface of n vertices is of order n^1.5. The error is an *Error or the context's.
+// order, whose envelope on a surface of n vertices is of order n^1.5. The error is of kind fault.Config or the
+// context's.
 func newFactor(ctx context.Context, l *Laplacian, shift float64) (*factor, error) {
 	f := &factor{order: cuthillMcKee(l)}
 	place, err := f.envelope(l)
@@ -221,9 +222,8 @@ func (f *factor) envelope(l *Laplacian) (place []int32, err error) {
 			}
 		}
 		if size += i - int(f.first[i]); size > maxEnvelope {
-			return nil, &Error{"the number of vertices", len(l.Mass),
-				fmt.Sprintf("fewer: the mesh's factor has more than %d numbers; cut it less often, or simplify it",
-					maxEnvelope)}
+			return nil, Unanswered("the number of vertices", len(l.Mass),
+				"fewer: the mesh's factor has more than %d numbers; cut it less often, or simplify it", maxEnvelope)
 		}
 	}
 	return place, nil

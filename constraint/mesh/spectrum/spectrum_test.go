@@ -2,7 +2,6 @@ package spectrum
 
 import (
 	"context"
-	"errors"
 	"math"
 	"testing"
 
@@ -11,6 +10,7 @@ import (
 	"github.com/landing-diffusion/landing/base/keyed"
 	"github.com/landing-diffusion/landing/constraint/mesh"
 	"github.com/landing-diffusion/landing/internal/dense"
+	"github.com/landing-diffusion/landing/internal/fault"
 	"github.com/landing-diffusion/landing/tools/testkit"
 	"github.com/landing-diffusion/landing/tools/testkit/ball"
 )
@@ -194,13 +194,12 @@ func TestSolve(t *testing.T) {
 	}
 }
 
-// What is too much is an *Error before anything is computed, and every stage stops when the context ends.
+// What is too much is refused before anything is computed, and every stage stops when the context ends.
 func TestTooMany(t *testing.T) {
 	big := New(ball.Mesh(5)) // 4098 vertices
 	for count, l := range map[int]*Laplacian{0: New(ball.Mesh(0)), 7: New(ball.Mesh(0)), 981: big, 4098: big} {
-		var e *Error
 		if _, err := l.Lowest(context.Background(), count,
-			func(int) { t.Errorf("%d eigenfunctions are tried", count) }); !errors.As(err, &e) {
+			func(int) { t.Errorf("%d eigenfunctions are tried", count) }); fault.KindOf(err) != fault.Config {
 			t.Errorf("%d eigenfunctions of %d vertices: %v", count, len(l.Mass), err)
 		}
 	}
@@ -378,8 +377,5 @@ func TestCut(t *testing.T) {
 	if _, faces := m.N(); faces != 128 {
 		t.Errorf("%d faces, want 8·4²", faces)
 	}
-	var e *Error
-	if _, err := Cut(ball.Mesh(0), 10); !errors.As(err, &e) || e.Value != 8*1<<20 {
-		t.Errorf("cut ten times: %v", err)
-	}
+	testkit.Refused(t, testkit.Err(Cut(ball.Mesh(0), 10)), "is 8388608; expected at most", "cut ten times")
 }

@@ -5,12 +5,13 @@ import (
 	"strings"
 
 	"github.com/landing-diffusion/landing/domain/molecule"
+	"github.com/landing-diffusion/landing/internal/fault"
 	"github.com/landing-diffusion/landing/internal/input"
 )
 
 // ReadPrmtop reads a parameter and topology file of AMBER's programs, as tleap writes it: fields of fixed width after
-// %FLAG and %FORMAT lines (https://ambermd.org/prmtop.pdf). The error is a *FileError or an *fs.PathError. What would
-// change the energy and is not computed here is refused by name, and so is any section that is not known.
+// %FLAG and %FORMAT lines (https://ambermd.org/prmtop.pdf). The error is of kind fault.Data or an *fs.PathError. What
+// would change the energy and is not computed here is refused by name, and so is any section that is not known.
 func ReadPrmtop(path string) (*System, error) {
 	data, err := input.Read(path, maxFile)
 	if err != nil {
@@ -103,7 +104,7 @@ func DecodePrmtop(path string, data []byte) (*System, error) {
 		err = s.Check()
 	}
 	if err != nil {
-		return nil, &FileError{Path: path, Problem: err.Error()}
+		return nil, fault.Errorf(fault.Data, path, "%w", err)
 	}
 	return s, nil
 }

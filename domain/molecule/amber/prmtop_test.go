@@ -1,7 +1,6 @@
 package amber
 
 import (
-	"errors"
 	"math"
 	"os"
 	"path/filepath"
@@ -9,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/landing-diffusion/landing/internal/fault"
 	"github.com/landing-diffusion/landing/tools/testkit"
 )
 
@@ -129,8 +129,7 @@ func TestPrmtopFaults(t *testing.T) {
 		{"not scaled", strings.ReplaceAll(good, "  1.20000000E+00", "  0.00000000E+00"), "SCEE = 0"},
 	} {
 		_, err := DecodePrmtop("x.prmtop", []byte(c.text))
-		var fault *FileError
-		if !errors.As(err, &fault) || !strings.Contains(err.Error(), c.want) || !strings.HasPrefix(err.Error(),
+		if fault.KindOf(err) != fault.Data || !strings.Contains(err.Error(), c.want) || !strings.HasPrefix(err.Error(),
 			"x.prmtop") {
 			t.Errorf("%s: %v; want %q", c.name, err, c.want)
 		}
@@ -165,8 +164,7 @@ func TestCoordinateFaults(t *testing.T) {
 		{"a field missing", strings.Replace(good, "  -3.7050000", "", 1), "5 fields"},
 	} {
 		_, err := DecodeCoordinates("x.rst7", []byte(c.text), 22)
-		var fault *FileError
-		if !errors.As(err, &fault) || !strings.Contains(err.Error(), c.want) {
+		if fault.KindOf(err) != fault.Data || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v; want %q", c.name, err, c.want)
 		}
 	}
@@ -219,7 +217,7 @@ func FuzzPrmtop(f *testing.F) {
 	f.Fuzz(func(t *testing.T, s string) {
 		system, err := DecodePrmtop("x", []byte(s))
 		if err != nil {
-			if !errors.As(err, new(*FileError)) {
+			if fault.KindOf(err) != fault.Data {
 				t.Fatalf("%T: %v", err, err)
 			}
 			return

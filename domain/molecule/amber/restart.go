@@ -2,7 +2,6 @@ package amber
 
 import (
 	"bytes"
-	"fmt"
 	"strconv"
 	"strings"
 
@@ -11,7 +10,7 @@ import (
 
 // ReadCoordinates reads the positions of atoms from an inpcrd or restart file in text: a
 // title, the number of atoms, six numbers of twelve characters a line. Velocities and
-// box after them are not read. The error is a *FileError or an *fs.PathError.
+// box after them are not read. The error is of kind fault.Data or an *fs.PathError.
 func ReadCoordinates(path string, atoms int) ([]float64, error) {
 	data, err := input.Read(path, maxFile)
 	if err != nil {
@@ -23,7 +22,7 @@ func ReadCoordinates(path string, atoms int) ([]float64, error) {
 // DecodeCoordinates is ReadCoordinates of the bytes of a file; path is for messages.
 func DecodeCoordinates(path string, data []byte, atoms int) ([]float64, error) {
 	fail := func(line int, format string, v ...any) ([]float64, error) {
-		return nil, &FileError{Path: path, Line: line, Problem: fmt.Sprintf(format, v...)}
+		return nil, faulty(path, "", line, format, v...)
 	}
 	for _, magic := range []string{"CDF", "\x89HDF"} {
 		if bytes.HasPrefix(data, []byte(magic)) {

@@ -10,27 +10,16 @@ import (
 	"github.com/landing-diffusion/landing/internal/fault"
 )
 
-// A FileError is a fault of a prmtop or coordinate file.
-type FileError struct {
-	Path    string
-	Section string // of a prmtop file: the name after %FLAG; may be empty
-	Line    int    // from 1; 0 if the fault is of no one line
-	Problem string // what is there, and what was expected
-}
-
-func (e *FileError) Error() string {
-	s := e.Path
-	if e.Line > 0 {
-		s += fmt.Sprintf(", line %d", e.Line)
+// faulty is an error about a prmtop or coordinate file: about a line, from 1, and a section, where those are known.
+func faulty(path, section string, line int, format string, v ...any) error {
+	s := path
+	if line > 0 {
+		s += fmt.Sprintf(", line %d", line)
 	}
-	if e.Section != "" {
-		s += ", section " + e.Section
+	if section != "" {
+		s += ", section " + section
 	}
-	return s + ": " + e.Problem
-}
-
-func (e *FileError) Place() fault.Place {
-	return fault.Place{Kind: fault.Data, File: e.Path, Line: e.Line}
+	return fault.At(fault.Data, path, line, s+": "+fmt.Sprintf(format, v...))
 }
 
 // maxFile bounds a prmtop or coordinate file, in bytes.
@@ -56,7 +45,7 @@ type sections struct {
 	path  string
 	list  []*section
 	by    map[string]*section
-	fault *FileError // the first; what is read after it is empty
+	fault error // the first; what is read after it is empty
 }
 
 // heading, as the number of a field, is the place of a section's name.
@@ -76,7 +65,7 @@ func (f *sections) fail(name string, field int, format string, v ...any) {
 
 func (f *sections) failAt(name string, line int, format string, v ...any) {
 	if f.fault == nil {
-		f.fault = &FileError{f.path, name, line, fmt.Sprintf(format, v...)}
+		f.fault = faulty(f.path, name, line, format, v...)
 	}
 }
 

@@ -18,7 +18,7 @@ type tree struct {
 }
 
 func (d *document) fail(line int, element, format string, v ...any) error {
-	return &Error{File: d.file, Line: line, Element: element, Why: fmt.Sprintf(format, v...)}
+	return wrong(d.file, line, element, format, v...)
 }
 
 // tree returns the document as a tree, or why it is none.

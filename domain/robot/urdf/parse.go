@@ -97,7 +97,7 @@ func listed(words, name string) bool {
 
 func (p *parser) fail(line int, element, format string, v ...any) {
 	if p.fault == nil {
-		p.fault = &Error{File: p.file, Line: line, Element: element, Why: fmt.Sprintf(format, v...)}
+		p.fault = wrong(p.file, line, element, format, v...)
 	}
 }
 

@@ -43,7 +43,7 @@ const (
 )
 
 // Read reads the arm of a file, and notes, in words, on what was left out (Arm.Notes too). The error is
-// an *fs.PathError or an *Error.
+// an *fs.PathError, or one of kind fault.Config with a file and a line.
 func Read(path string, o Options) (*robot.Arm, []string, error) {
 	d, arm, err := decodeFile(path, o)
 	if err != nil {
@@ -74,8 +74,7 @@ func decode(data []byte, name string, o Options) (*document, *robot.Arm, error) 
 		o.Excess = 0.02
 	}
 	if !(o.Excess > 0) || o.Excess > most {
-		return nil, nil, &Error{File: name,
-			Why: fmt.Sprintf("covers that stand out by %v m; expected a number above 0", o.Excess)}
+		return nil, nil, wrong(name, 0, "", "covers that stand out by %v m; expected a number above 0", o.Excess)
 	}
 	o.Volume = o.Volume || o.Cover > 0
 	p := &parser{file: name, volume: o.Volume}
@@ -94,25 +93,14 @@ func decode(data []byte, name string, o Options) (*document, *robot.Arm, error) 
 	return d, arm, nil
 }
 
-// An Error is what is wrong in a file, and where.
-type Error struct {
-	File    string
-	Line    int    // 0: no one line of it
-	Element string // such as: joint "elbow" <axis>
-	Why     string
-}
-
-func (e *Error) Place() fault.Place {
-	return fault.Place{Kind: fault.Config, File: e.File, Line: e.Line}
-}
-
-func (e *Error) Error() string {
-	s := e.File
-	if e.Line > 0 {
-		s = fmt.Sprintf("%s:%d", s, e.Line)
+// wrong is an error about an element of a file, such as joint "elbow" <axis>, on a line; either may be missing.
+func wrong(file string, line int, element, format string, v ...any) error {
+	s := file
+	if line > 0 {
+		s = fmt.Sprintf("%s:%d", s, line)
 	}
-	if e.Element != "" {
-		s += ": " + e.Element
+	if element != "" {
+		s += ": " + element
 	}
-	return s + ": " + e.Why
+	return fault.At(fault.Config, file, line, s+": "+fmt.Sprintf(format, v...))
 }

@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"github.com/landing-diffusion/landing/domain/robot"
+	"github.com/landing-diffusion/landing/internal/fault"
 	"github.com/landing-diffusion/landing/tools/testkit"
 )
 
@@ -468,8 +469,7 @@ func TestFaults(t *testing.T) {
 	} {
 		text := `<robot name="r" xmlns:xacro="http://ros.org/wiki/xacro">` + c.body + "</robot>"
 		_, _, err := Decode(strings.NewReader(text), "f.urdf", c.o)
-		var e *Error
-		if !errors.As(err, &e) || !strings.Contains(err.Error(), c.want) {
+		if fault.KindOf(err) != fault.Config || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v\nwant %s", c.name, err, c.want)
 		}
 	}
@@ -619,8 +619,7 @@ func FuzzDecode(f *testing.F) {
 	f.Fuzz(func(t *testing.T, data []byte, base, tip string) {
 		a, _, err := Decode(bytes.NewReader(data), "f", Options{Base: base, Tip: tip, Volume: true})
 		if err != nil {
-			var e *Error
-			if !errors.As(err, &e) || e.Why == "" {
+			if fault.KindOf(err) != fault.Config {
 				t.Fatalf("%T %v", err, err)
 			}
 			return

@@ -32,19 +32,11 @@ const (
 	rounds      = 3
 )
 
-// A MixingError says that chains have not arrived at their law.
-type MixingError struct {
-	Problem, Number string // of the suite, and of a point
-	Rhat, Limit     float64
-}
-
-func (e *MixingError) Error() string {
-	return fmt.Sprintf("the chains behind the data of %s have not mixed: split-R̂ of %q is %.3f, above %g", e.Problem,
-		e.Number, e.Rhat, e.Limit)
-}
+// errUnmixed says that chains have not arrived at their law.
+var errUnmixed = errors.New("have not mixed")
 
 // draw returns n draws of the law: chains that have not mixed run again, twice as long, a few
-// times. Errors are a *MixingError and those of langevin.Chains.
+// times. Errors are errUnmixed and those of langevin.Chains.
 func (c *chains) draw(ctx context.Context, pool *parallel.Pool, p *Problem, seed, batch uint64, n int) (x []float64,
 	err error) {
 	for round := range rounds {
@@ -60,7 +52,7 @@ func (c *chains) draw(ctx context.Context, pool *parallel.Pool, p *Problem, seed
 		if err == nil {
 			return x[:n*p.Dim], nil
 		}
-		if !errors.As(err, new(*MixingError)) || round == rounds-1 {
+		if !errors.Is(err, errUnmixed) || round == rounds-1 {
 			return nil, err
 		}
 	}
@@ -101,7 +93,7 @@ func (c *chains) run(ctx context.Context, pool *parallel.Pool, p *Problem, seed 
 	return run.Run(ctx, pool, x0)
 }
 
-// settled returns a *MixingError where an observable differs among chains, whose rows take
+// settled returns errUnmixed where an observable differs among chains, whose rows take
 // turns: of one on the circle, its cosine and its sine.
 func settled(p *Problem, pool *parallel.Pool, x []float64) error {
 	o, err := p.Observables()
@@ -121,7 +113,8 @@ func settled(p *Problem, pool *parallel.Pool, x []float64) error {
 				series[i%chainCount] = append(series[i%chainCount], f(marks[i*len(o.List)+k]))
 			}
 			if r := metric.SplitRhat(series); !(r <= mixed) {
-				return &MixingError{p.Name, v.Name, r, mixed}
+				return fmt.Errorf("the chains behind the data of %s %w: split-R̂ of %q is %.3f, above %g", p.Name,
+					errUnmixed, v.Name, r, mixed)
 			}
 		}
 	}

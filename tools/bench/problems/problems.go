@@ -97,7 +97,7 @@ func Named(names []string) ([]Problem, error) {
 
 // Draw returns n rows, n×Dim, of a batch: batch 0 is the data, the others are further draws
 // of its law, independent of it. Row i of an exact sampler is a function of (seed, batch, i).
-// Errors are a *MixingError and those of langevin.Chains.
+// Errors are of chains that have not mixed, and those of langevin.Chains.
 func (p *Problem) Draw(ctx context.Context, pool *parallel.Pool, seed, batch uint64, n int) ([]float64, error) {
 	if p.chains != nil {
 		return p.chains.draw(ctx, pool, p, seed, batch, n)

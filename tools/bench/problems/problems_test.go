@@ -134,8 +134,7 @@ func TestUnmixed(t *testing.T) {
 	still.burn, still.thin, still.step = 0, 1, 1e-4
 	p.chains = &still
 	pool := testkit.Pool(t, 2)
-	var unmixed *MixingError
-	if _, err := p.Draw(t.Context(), pool, 1, 0, 10); !errors.As(err, &unmixed) || !(unmixed.Rhat > mixed) ||
+	if _, err := p.Draw(t.Context(), pool, 1, 0, 10); !errors.Is(err, errUnmixed) ||
 		!strings.Contains(err.Error(), "ring8") {
 		t.Error(err)
 	}

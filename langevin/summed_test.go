@@ -1,4 +1,4 @@
-package reference
+package langevin
 
 import (
 	"fmt"
@@ -8,14 +8,14 @@ import (
 	"github.com/landing-diffusion/landing/tools/testkit"
 )
 
-// SummedArm is the set for trajectories of a seven-joint arm, ten
+// summedArm is the set for trajectories of a seven-joint arm, ten
 // steps of (cos q, sin q), summed up in one equality and one inequality:
 //
 //	h = Σ (c²+s²−1)² + Σ_t (z_t − 0.205)² + ‖e_0 − S‖² + ‖e_9 − E‖²
 //	g = Σ_t,o max(0, 0.11 − distance of obstacle o to the nearest link origin)
 //
 // with the positions at the angles atan2(s, c). Both gradients vanish on Σ.
-func SummedArm() *formula.Set {
+func summedArm() *formula.Set {
 	const steps = 10
 	s := formula.Spec{Dim: 14 * steps}
 	let := func(name, format string, v ...any) string {
