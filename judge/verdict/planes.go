@@ -17,6 +17,7 @@ const (
 	runRows     = 20   // rows in their order that may depend on each other, such as frames of a trajectory
 	rareShare   = 0.05 // of the others that are far, beside farShare
 	beyondUnit  = 3    // others that are farther than a plane's unit
+	detail      = 0.1  // a distance that is none: of angles 6°, else a tenth of a standard deviation
 	leastSpread = 1e-9 // of an observable's largest value, below which it does not vary
 )
 
@@ -62,9 +63,12 @@ func (j *judge) axes(most int) (out []axis) {
 // that lie so among samples. A smear between two modes moves no distribution function much, and distances in all
 // coordinates together do not show it.
 func (j *judge) planes() {
-	most := shownMost
-	if j.unitR != nil {
-		most = metric.UnitRows(j.Dim)
+	units, most := [][]int{j.unitX, j.unitR}, metric.UnitRows(j.Dim)
+	if j.unitR == nil { // rows that repeat a place, such as a minimum, say nothing of how far points lie apart
+		units[1] = metric.Units(few(j.Rows, j.Dim, most), j.Dim, metric.Repeats, 0.5)
+	}
+	if units[1] == nil {
+		most = shownMost
 	}
 	all := j.axes(most)
 	var pairs [][2]int
@@ -82,7 +86,7 @@ func (j *judge) planes() {
 	best, least, says := 0.0, 1.0, ""
 	for side, names := range [][2]string{{"samples", "rows"}, {"rows", "samples"}} {
 		x, y := side, 1-side
-		units, runs, out := [][]int{j.unitX, j.unitR}, []int{1, runRows}, few([][]bool{j.outX, j.outR}[x], 1, most)
+		runs, out := []int{1, runRows}, few([][]bool{j.outX, j.outR}[x], 1, most)
 		near, at, own, looked := farthest(all, pairs, x, groups(units[y], len(all[0].values[y]), runs[y]))
 		if len(own) == 0 {
 			continue
@@ -145,7 +149,7 @@ func farthest(all []axis, pairs [][2]int, x int, group []int) (near []float64, a
 			return
 		}
 		near2 := metric.NearestDistances(points, others, d)
-		least := max(metric.Step(others, d), metric.CopyDistance) // as good as none
+		least := max(metric.Step(others, d), detail)
 		sorted := slices.Sorted(slices.Values(own2))
 		unit := max(sorted[max(0, len(sorted)-1-beyondUnit)], least)
 		if k == 0 {

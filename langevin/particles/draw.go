@@ -312,24 +312,26 @@ func guesses(ctx context.Context, o *Options, workers []*worker) (plan [][]guess
 	return plan, seen, defend(plan, plain), nil
 }
 
-// defend writes ε, a share of the mean of q at the starts of plain paths, and returns tries.
+// defend writes ε, a share of the mean of q on plain paths, and returns tries.
 func defend(plan [][]guess, plain *record) int {
-	T, last, sum, squares := len(plan[0]), len(plan)-1, 0.0, 0.0
-	ψ := slices.Repeat([]float64{1}, len(plain.v[0]))
-	for t := range T {
-		q, mean := make([]float64, len(ψ)), 0.0
-		for i := range q {
-			if one, _ := plan[last][t].near(plain.v[last*T+t][i], plain.size[last*T+t][i]); one == one {
-				q[i] = one
-			}
-			mean += q[i] / float64(len(q))
-		}
-		ε := max(defensive*mean, 1e-6)
-		for k := range plan {
-			plan[k][t].ε = ε
-		}
+	T, sum, squares := len(plan[0]), 0.0, 0.0
+	ψ := make([]float64, len(plain.v[0])) // of the starts, in the end
+	for k := range plan {
 		for i := range ψ {
-			ψ[i] *= ε + (1-ε)*q[i]
+			ψ[i] = 1
+		}
+		for t := range T {
+			g, q, mean := &plan[k][t], make([]float64, len(ψ)), 0.0
+			for i := range q {
+				if one, _ := g.near(plain.v[k*T+t][i], plain.size[k*T+t][i]); one == one {
+					q[i] = one
+				}
+				mean += q[i] / float64(len(q))
+			}
+			g.ε = max(defensive*mean, 1e-9)
+			for i := range ψ {
+				ψ[i] *= g.ε + (1-g.ε)*q[i]
+			}
 		}
 	}
 	for _, one := range ψ {

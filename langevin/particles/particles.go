@@ -112,12 +112,12 @@ const (
 	rows        = 64   // of a block
 	pilots      = 256  // paths of each of the two drawings that the guide is measured on
 	populations = 16   // independent ones at first: their spread tells how good samples are
-	most        = 64   // populations in the end
+	most        = 128  // populations in the end
 	plenty      = 0.6  // effective samples for each sample; with fewer, populations are added
 	uneven      = 0.8  // effective share of a population's weights below which its particles resample
 	fewest      = 64   // particles of a population
 	spare       = 1.25 // particles for each sample
-	defensive   = 0.01 // least value of a guide, in its mean at plain starts: it bounds weights
+	defensive   = 0.01 // least value of a guide, in its mean on plain paths: it bounds weights
 	longest     = 3    // shift of a step's noise, in its own units
 	narrow      = 0.01 // least width of an equality, in the standard deviation of its value at plain samples
 	wider       = 1.2  // σ of a guide, by what is left of a value
