@@ -112,7 +112,7 @@ const (
 	rows        = 64   // of a block
 	pilots      = 256  // paths of each of the two drawings that the guide is measured on
 	populations = 16   // independent ones at first: their spread tells how good samples are
-	most        = 64   // populations in the end
+	most        = 128  // populations in the end
 	plenty      = 0.6  // effective samples for each sample; with fewer, populations are added
 	uneven      = 0.8  // effective share of a population's weights below which its particles resample
 	fewest      = 64   // particles of a population

@@ -47,6 +47,7 @@ def test_notebook(folder: Path) -> None:
         nbformat.write(book, NOTEBOOK)
 
 
+@pytest.mark.filterwarnings("ignore::landing.LandingWarning")  # the small training is not good
 def test_cells(folder: Path) -> None:
     if "nbclient" in sys.modules:
         pytest.skip("test_notebook runs them in a kernel")
