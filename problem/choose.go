@@ -131,7 +131,7 @@ func chooseSequence(p *Problem, set constraint.Set) {
 		value any
 	}{
 		{KeyNetworkKind, "temporal"}, {KeyNetworkTimeOctaves, 5}, {KeyNetworkOutput, "balanced"},
-		{KeyProcessSteps, 100}, {KeyProcessHorizon, 0.2}, {KeyProcessSigmaMin, 0.02},
+		{KeyProcessSteps, 100}, {KeyProcessHorizon, 0.2},
 		{KeyTrainEpochs, 300}, {KeyTrainBatch, 80}, {KeyTrainRefresh, 20}, {KeyTrainTimesPerPath, times},
 		{KeyTrainWindow, 0.1}, {KeyTrainOptimizer, "muon"}, {KeyTrainPrecision, "bfloat16"},
 		{"train.learning_rate", 0.005}, {KeyTrainAnneal, 0.7},

@@ -91,8 +91,7 @@ func (p *canvas) violation(set constraint.Set, x []float64) {
 		label = "violation |h(x)|, max(g(x), 0)"
 	}
 	p.Add("violation", figure.FigureRef{Title: "Constraint violation of the samples",
-		Caption: "Violation of each sample, in the unit of each constraint's formula. Values that are exactly zero " +
-			"are counted below the axis."},
+		Caption: "Violation of samples, in the unit of the constraint's formula. Zeros are counted below the axis."},
 		figure.Histogram(figure.HistogramOptions{XLabel: label, Log: true}, violationColumns(set, x)...))
 }
 

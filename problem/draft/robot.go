@@ -109,8 +109,8 @@ func (d *Draft) compose(arm *robot.Arm, o Options, out, said string, ball bool) 
 			flags += " --near=" + q
 		}
 		motions, _ := constraint.As[*trajectory.Set](proc.Set)
-		if m := motions.Spec().Margin; m > 0 { // a network blurs rooms that are all alike
-			flags += " --reserve=" + rounded(2*m) + ":" + rounded(6*m)
+		if o := motions.Spec().Obstacles; len(o) > 0 { // a network blurs rooms that are all alike
+			flags += " --reserve=" + rounded(0.2*o[0].Radius) + ":" + rounded(0.6*o[0].Radius)
 		}
 	}
 	planning := fmt.Sprintf("landing make arm %s -n %d%s -o %s", text.Shell(out), plannedRows, flags,
