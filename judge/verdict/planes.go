@@ -41,7 +41,8 @@ func (j *judge) axes(most int) (out []axis) {
 		if !(sd > leastSpread*max(floats.Max(h), -floats.Min(h))) {
 			continue
 		}
-		a := axis{name: k.Name, least: k.Close / sd, values: [2][]float64{few(k.Samples, 1, most), few(k.Rows, 1, most)}}
+		a := axis{name: k.Name, least: k.Close / sd}
+		a.values = [2][]float64{few(k.Samples, 1, most), few(k.Rows, 1, most)}
 		for side, v := range a.values {
 			one, two := make([]float64, len(v)), make([]float64, len(v))
 			for i, u := range v {
