@@ -17,7 +17,7 @@ const (
 	runRows     = 20   // rows in their order that may depend on each other, such as frames of a trajectory
 	rareShare   = 0.05 // of the others that are far, beside farShare
 	beyondUnit  = 3    // others that are farther than a plane's unit
-	detail      = 0.1  // a distance that is none: of angles 6°, else a tenth of a standard deviation
+	detail      = 0.1  // a distance that does not matter: of angles 6°, else a tenth of a standard deviation
 	leastSpread = 1e-9 // of an observable's largest value, below which it does not vary
 )
 
@@ -25,6 +25,7 @@ const (
 // another number in standard deviations of the rows.
 type axis struct {
 	name    string
+	least   float64        // a distance that does not matter
 	values  [2][]float64   // as they are observed
 	columns [2][][]float64 // one or two
 }
@@ -40,7 +41,8 @@ func (j *judge) axes(most int) (out []axis) {
 		if !(sd > leastSpread*max(floats.Max(h), -floats.Min(h))) {
 			continue
 		}
-		a := axis{name: k.Name, values: [2][]float64{few(k.Samples, 1, most), few(k.Rows, 1, most)}}
+		a := axis{name: k.Name, least: k.Close / sd}
+		a.values = [2][]float64{few(k.Samples, 1, most), few(k.Rows, 1, most)}
 		for side, v := range a.values {
 			one, two := make([]float64, len(v)), make([]float64, len(v))
 			for i, u := range v {
@@ -49,6 +51,7 @@ func (j *judge) axes(most int) (out []axis) {
 				}
 			}
 			if a.columns[side] = [][]float64{one}; k.Period > 0 {
+				a.least = 0
 				a.columns[side] = [][]float64{one, two}
 			}
 		}
@@ -149,7 +152,7 @@ func farthest(all []axis, pairs [][2]int, x int, group []int) (near []float64, a
 			return
 		}
 		near2 := metric.NearestDistances(points, others, d)
-		least := max(metric.Step(others, d), detail)
+		least := max(metric.Step(others, d), detail, all[pair[0]].least, all[pair[1]].least)
 		sorted := slices.Sorted(slices.Values(own2))
 		unit := max(sorted[max(0, len(sorted)-1-beyondUnit)], least)
 		if k == 0 {

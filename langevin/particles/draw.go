@@ -312,25 +312,28 @@ func guesses(ctx context.Context, o *Options, workers []*worker) (plan [][]guess
 	return plan, seen, defend(plan, plain), nil
 }
 
-// defend writes ε, a share of the mean of q on plain paths, and returns tries.
+// defend writes ε, a share of the mean of q at plain starts, and returns tries. What is to be 0 is so in a share of
+// paths that shrinks with the width: there, the mean is that at each step.
 func defend(plan [][]guess, plain *record) int {
-	T, sum, squares := len(plan[0]), 0.0, 0.0
-	ψ := make([]float64, len(plain.v[0])) // of the starts, in the end
-	for k := range plan {
-		for i := range ψ {
-			ψ[i] = 1
-		}
+	T, last, sum, squares := len(plan[0]), len(plan)-1, 0.0, 0.0
+	ψ, ε := slices.Repeat([]float64{1}, len(plain.v[0])), make([]float64, T)
+	for k := last; k >= 0; k-- {
 		for t := range T {
 			g, q, mean := &plan[k][t], make([]float64, len(ψ)), 0.0
-			for i := range q {
-				if one, _ := g.near(plain.v[k*T+t][i], plain.size[k*T+t][i]); one == one {
-					q[i] = one
+			if k == last || g.w > 0 {
+				for i := range q {
+					if one, _ := g.near(plain.v[k*T+t][i], plain.size[k*T+t][i]); one == one {
+						q[i] = one
+					}
+					mean += q[i] / float64(len(q))
 				}
-				mean += q[i] / float64(len(q))
+				ε[t] = max(defensive*mean, 1e-9)
 			}
-			g.ε = max(defensive*mean, 1e-9)
+			g.ε = ε[t]
 			for i := range ψ {
-				ψ[i] *= g.ε + (1-g.ε)*q[i]
+				if k == last {
+					ψ[i] *= g.ε + (1-g.ε)*q[i]
+				}
 			}
 		}
 	}

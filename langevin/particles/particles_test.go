@@ -109,7 +109,7 @@ func TestKnownLaws(t *testing.T) {
 					c.sd[j], r)
 			}
 		}
-		if r.Effective < n/10 || math.Abs(r.LogShare-c.share) > 0.25 {
+		if r.Effective < n/2 || math.Abs(r.LogShare-c.share) > 0.25 {
 			t.Errorf("%s: ln share %.3f; expected %.3f; %+v", c.name, r.LogShare, c.share, r)
 		}
 		again, _, _ := Draw(t.Context(), options(c.cut, 3, 1), n)
