@@ -16,6 +16,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/landing-diffusion/landing/domain/kinds"
 	"github.com/landing-diffusion/landing/experiment"
 	"github.com/landing-diffusion/landing/experiment/export"
 	"github.com/landing-diffusion/landing/experiment/judge"
@@ -276,15 +277,34 @@ func asking(r *experiment.Run) string {
 		return ""
 	}
 	var values []string
-	row := r.TrainRows[r.Condition.At:]
-	for k, name := range r.Condition.Names {
-		if angle, ok := strings.CutPrefix(name, "sin_"); ok && k > 0 && r.Condition.Names[k-1] == "cos_"+angle {
+	row, names := r.TrainRows[r.Condition.At:], r.Condition.Names
+	if f := places(r, row); f != "" {
+		return f
+	}
+	for k, name := range names {
+		if angle, ok := strings.CutPrefix(name, "sin_"); ok && k > 0 && names[k-1] == "cos_"+angle {
 			values[len(values)-1] = fmt.Sprintf("%s=%.6g", angle, math.Atan2(row[k], row[k-1])*180/math.Pi) // degrees
 			continue
 		}
 		values = append(values, fmt.Sprintf("%s=%.6g", name, row[k]))
 	}
 	return " --condition " + strings.Join(values, ",")
+}
+
+// places is the flags of a start and a goal of an arm, where points alone are open.
+func places(r *experiment.Run, row []float64) (flags string) {
+	names := r.Condition.Names
+	for k := 0; k < len(names); k += 3 {
+		place, point := strings.CutSuffix(names[k], "_x")
+		if !point || k+3 > len(names) {
+			return ""
+		}
+		flags += fmt.Sprintf(" --%s=%.6g,%.6g,%.6g", place, row[k], row[k+1], row[k+2])
+	}
+	if _, arm := kinds.WithEnds(r.Process.Set); !arm {
+		return ""
+	}
+	return flags
 }
 
 // fit trains with progress, and says how to go on if it is interrupted.
@@ -343,6 +363,9 @@ func (a *app) fit(ctx context.Context, r *experiment.Run, checkpoint string, eve
 	return c.last, err
 }
 
+// tellShare is by how much a number of epochs must differ from the last one that was printed, to be printed.
+const tellShare = 0.1
+
 // A course is how far a training has come, as it is shown.
 type course struct {
 	*app
@@ -351,6 +374,7 @@ type course struct {
 	judge  string
 	last   train.Epoch
 	epochs int // 0: a clock will decide
+	told   int // the epochs of the last decision that was printed
 
 	start time.Time // of the epochs that the rate is measured over, from first on
 	first int
@@ -363,7 +387,10 @@ func (c *course) observer() experiment.Observer {
 		Begin: func(n int) { c.epochs = n },
 		Clock: func(d train.Decision) {
 			c.epochs = d.Plan.Epochs
-			c.bar.line(d.String())
+			if far := tellShare * float64(c.told); c.told == 0 || math.Abs(float64(c.epochs-c.told)) > far {
+				c.told = c.epochs
+				c.bar.line(d.String())
+			}
 		},
 		HeldOut: func(m train.Measured, fault string) {
 			if fault != "" {
