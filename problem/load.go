@@ -458,7 +458,7 @@ func (w walker) entries(values []*ast.MappingValueNode, key string, names []stri
 		full := strings.TrimPrefix(key+"."+name, ".")
 		inner, ok := typeOf(name)
 		if why, ok := removed[full]; ok {
-			return &KeyError{Origin: line, Key: full, Fault: "the key is no more: " + why}
+			return &KeyError{Origin: line, Key: full, Fault: "the key was removed: delete it, since " + why}
 		}
 		if !ok {
 			return &KeyError{Origin: line, Key: full, Fault: fmt.Sprintf("there is no such key; the keys here are "+

@@ -65,7 +65,7 @@ func TestObserveFaults(t *testing.T) {
 		{"j in 0..1", "j in 0..3", `torus.yaml:10: observe[1].expr: `},
 		{"bins: 20", "bins: -1", `torus.yaml:10: observe[1].bins is -1; expected a number in [1, 10000]`},
 		{"bins: 20", "bin: 20", `torus.yaml:10: observe[1].bin: there is no such key`},
-		{"  dim: 3", "  aggregate: paper\n  dim: 3", `torus.yaml:4: set.aggregate: the key is no more: motions`},
+		{"  dim: 3", "  aggregate: paper\n  dim: 3", `torus.yaml:4: set.aggregate: the key was removed: delete it`},
 		{"[-2.6, 2.6]", "[2.6, -2.6]",
 			`torus.yaml:10: observe[1].range is [2.6 -2.6]; expected two numbers, the smaller first`},
 		{"[-2.6, 2.6]", "[1]", `torus.yaml:10: observe[1].range is [1]; expected two numbers`},

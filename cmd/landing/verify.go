@@ -58,6 +58,9 @@ func (o *verifyOptions) flags(f *pflag.FlagSet) {
 	o.outFile.flags(f, "", "file of proofs to write (default: DATA"+proofEnd+")")
 }
 
+// roundedShare is which share of the largest coordinate a range must have, to be one.
+const roundedShare = 1e-6
+
 // proofEnd is how files of proofs end.
 const proofEnd = ".proof.jsonl"
 
@@ -65,7 +68,7 @@ func (o *verifyOptions) check(given func(flag string) bool, args []string) error
 	switch {
 	case o.checker == (len(args) > 0):
 		return usage("expected a data file, or --checker")
-	case given("within") && !(o.within > 0):
+	case given("within") && !(o.within > 0 && o.within < math.Inf(1)):
 		return badFlag("within", o.within, "a distance above 0")
 	case o.problem != "" && o.run != "":
 		return usage("--problem and --run do not go together: a run has its problem")
@@ -206,7 +209,8 @@ func (a *app) verify(ctx context.Context, set constraint.Set, file string, x []f
 			}
 		}
 	}
-	v.Within = cmp.Or(within, share*cmp.Or(v.Size, largest, 1)) // one point has no range
+	size := max(v.Size, roundedShare*largest) // points that are one, but for rounding, have no range
+	v.Within = cmp.Or(within, share*cmp.Or(size, 1))
 	tick, end := counting[int](&a.out, "verified")
 	err := run.WriteStream(v.Proofs, out.force, func(w io.Writer) (err error) {
 		b := bufio.NewWriterSize(w, 1<<20)

@@ -109,6 +109,7 @@ const (
 	touching    = 1.5    // Å: atoms farther apart, less their covalent radii, do not touch (C–C 3.0 Å)
 	nearer      = 0.2    // Å, at least
 	touches     = 2e8    // pairs that are looked at, at most, of all rows
+	mostTouch   = 2000   // atoms
 	contactRisk = 0.0005 // of a false alarm
 )
 
@@ -120,6 +121,10 @@ func (c *conformers) contacts(x []float64) []domain.Finding {
 	}
 	var pairs []pair
 	neighbours, atoms := c.molecule.Neighbours(), c.molecule.Atoms
+	if len(atoms) > mostTouch {
+		return []domain.Finding{{Name: "contacts", Verdict: fmt.Sprintf("Not looked at: %d atoms; expected at most %d",
+			len(atoms), mostTouch)}}
+	}
 	for i := range atoms {
 		within, ring := map[int]bool{i: true}, []int{i}
 		for range adjacent {
@@ -175,9 +180,9 @@ func (c *conformers) contacts(x []float64) []domain.Finding {
 		for row := range slices.Chunk(rows, c.d) {
 			least = min(least, molecule.Distance(row, a.i, a.j))
 		}
-		f.Verdict = fmt.Sprintf("%s of the samples have atoms closer than any row of the data by %g Å: %s and %s are "+
-			"%.2f Å apart, in the data at least %.2f Å", text.Percent(share), nearer, c.molecule.Label(a.i),
-			c.molecule.Label(a.j), r[worst]+a.radii, least)
+		f.Verdict = fmt.Sprintf("%s of the samples have atoms closer by %g Å than in any of %d rows of the data: "+
+			"%s and %s are %.2f Å apart, in these rows at least %.2f Å", text.Percent(share), nearer, len(own),
+			c.molecule.Label(a.i), c.molecule.Label(a.j), r[worst]+a.radii, least)
 		f.Warning, f.Share = p <= contactRisk, share
 	}
 	return []domain.Finding{f}

@@ -70,8 +70,9 @@ func TestContacts(t *testing.T) {
 	c := &conformers{guide: &guide{molecule: m}, d: 15, Input: domain.Input{Data: frames(500, 0), Pool: pool(t)}}
 	for near, warns := range map[int]bool{0: false, 3: false, 30: true} {
 		f := c.contacts(frames(400, near))[0]
-		says := "7.5 % of the samples have atoms closer than any row of the data by 0.2 Å: 0 and 4 are 2.40 Å apart, " +
-			"in the data at least 2.90 Å"
+		says := "7.5 % of the samples have atoms closer by 0.2 Å than in any of 500 rows of the data: " +
+			"0 and 4 are 2.40 Å apart, " +
+			"in these rows at least 2.90 Å"
 		if f.Warning != warns || f.Share != float64(near)/400 && f.Share > 0 || warns != (f.Verdict == says) {
 			t.Errorf("%d of 400 samples: %+v", near, f)
 		}

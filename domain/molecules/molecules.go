@@ -124,8 +124,15 @@ func fit(set constraint.Set, data *dataset.Points) (*dataset.Points, error) {
 		return nil, err
 	}
 	m := s.Molecule()
-	long := func(b molecule.Bond) bool { // of no molecule: bonds of beads, for example, are all of them long
-		return len(out.X) >= m.Dim() && molecule.Distance(out.X, b[0], b[1]) > 1.1*m.LongestBond(b[0], b[1])
+	// Bonds of beads, for example, are long, but then all are. One frame may have a bond across a periodic boundary.
+	d, last := m.Dim(), len(out.X)/m.Dim()-1
+	long := func(b molecule.Bond) bool {
+		for _, i := range []int{0, last / 2, last} {
+			if last < 0 || molecule.Distance(out.X[i*d:(i+1)*d], b[0], b[1]) <= 1.1*m.LongestBond(b[0], b[1]) {
+				return false
+			}
+		}
+		return true
 	}
 	short := func(b molecule.Bond) bool { return !long(b) }
 	if at := slices.IndexFunc(m.Bonds, long); at >= 0 && slices.ContainsFunc(m.Bonds, short) {

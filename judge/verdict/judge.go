@@ -73,7 +73,7 @@ func (j *judge) run() {
 		blind = "rows are not finite"
 	}
 	if blind != "" {
-		j.blind(blind, Stray, MissedMode, Copies, Spread, Blur, Observables, AnotherLaw)
+		j.blind(blind, Stray, MissedMode, Copies, Spread, Blur, Observables, Planes, AnotherLaw)
 	} else if few {
 		j.blind(fmt.Sprintf("%d rows are held out; expected at least %d", m, FewestHeld), Stray, Copies, Blur)
 	}

@@ -30,11 +30,13 @@ type axis struct {
 	columns [2][][]float64 // one or two
 }
 
-// axes returns those of the first observables that vary, with at most that number of samples and rows.
+// axes returns those of the first observables that vary and are finite everywhere, with at most that number of samples
+// and rows.
 func (j *judge) axes(most int) (out []axis) {
 	for _, k := range j.Numbers {
 		h := finite(k.Rows)
-		if len(h) < FewestHeld || len(k.Samples) != len(j.outX) || len(k.Rows) != len(j.outR) {
+		if len(h) < FewestHeld || len(k.Samples) != len(j.outX) || len(k.Rows) != len(j.outR) ||
+			len(h) < len(k.Rows) || len(finite(k.Samples)) < len(k.Samples) {
 			continue
 		}
 		mean, sd := stat.PopMeanStdDev(h, nil)
@@ -84,6 +86,7 @@ func (j *judge) planes() {
 		pairs = [][2]int{{0, 0}}
 	}
 	if pairs == nil {
+		j.skip(Planes, "no observable varies")
 		return
 	}
 	best, least, says := 0.0, 1.0, ""
@@ -94,8 +97,8 @@ func (j *judge) planes() {
 		if len(own) == 0 {
 			continue
 		}
-		for i, told := range out { // by another finding
-			if told {
+		for i, found := range out { // by another finding
+			if found {
 				near[i] = 0
 			}
 		}
@@ -116,16 +119,16 @@ func (j *judge) planes() {
 				}
 			}
 			i := floats.MaxIdx(near)
-			of := func(plane [2]int, told func(a axis) string) string {
+			of := func(plane [2]int, name func(a axis) string) string {
 				if plane[0] == plane[1] { // there is one observable
-					return told(all[plane[0]])
+					return name(all[plane[0]])
 				}
-				return told(all[plane[0]]) + " and " + told(all[plane[1]])
+				return name(all[plane[0]]) + " and " + name(all[plane[1]])
 			}
 			best, least = excess, 4*r.p
-			says = fmt.Sprintf("%s of the %s (%s to %s) lie where %s are rare by two observables together, most often "+
-				"%s: further from them than %s of these are from each other; the furthest has %s", text.Percent(excess),
-				names[0], text.Percent(lo), text.Percent(hi), names[1],
+			says = fmt.Sprintf("%s of the %s (%s to %s) are far from all %s, most of them by %s: farther than %s of "+
+				"the %[5]s are from the others of these. The farthest has %[8]s", text.Percent(excess), names[0],
+				text.Percent(lo), text.Percent(hi), names[1],
 				of(pairs[floats.MaxIdx(in)], func(a axis) string { return fmt.Sprintf("%q", a.name) }),
 				text.Percent(1-r.own),
 				of(pairs[at[i]], func(a axis) string { return fmt.Sprintf("%q %.3g", a.name, a.values[x][i]) }))

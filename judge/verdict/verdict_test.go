@@ -344,11 +344,11 @@ func TestNotJudged(t *testing.T) {
 		codes int
 	}{
 		"few rows": {evidence(l.draw(100, 1, 0), l.draw(4, 1, 1), l.draw(15, 1, 2), 2, 50, 1, 0),
-			"there are 19 rows; expected at least 20", undecided, 7},
+			"there are 19 rows; expected at least 20", undecided, 8},
 		"few held out": {evidence(l.draw(1000, 1, 0), l.draw(FewestHeld-1, 1, 1), l.draw(180, 1, 2), 2, 50, 1, 0),
 			"19 rows are held out; expected at least 20", undecided, 3},
-		"none":   {none, "no sample is left", "not good: one thing is wrong", 7},
-		"broken": {broken, "samples are not finite", "not good: one thing is wrong", 7},
+		"none":   {none, "no sample is left", "not good: one thing is wrong", 8},
+		"broken": {broken, "samples are not finite", "not good: one thing is wrong", 8},
 	} {
 		v := Of(c.e)
 		if v.Title() != c.said || !slices.Contains(v.Skipped, Skip{Copies, c.why, true}) {
