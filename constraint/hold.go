@@ -174,6 +174,14 @@ func At(s Set, c []float64) Set {
 	return Slice(s, c)
 }
 
+// Whole returns the set that Slice made s of, whose points have their own c: s itself if it is no slice.
+func Whole(s Set) Set {
+	if v, ok := s.(*sliced); ok {
+		return v.Set
+	}
+	return s
+}
+
 type sliced struct {
 	Set
 	point []float64 // c in its place

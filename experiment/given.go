@@ -51,6 +51,8 @@ func (r *Run) Given(text []byte, origin string) (*Given, error) {
 		why = "new equalities need draw: particles, since no plain sample is on one"
 	case g.draw == "repair" && !g.repairs():
 		why = "draw: repair is for motions of an arm; expected auto, rejection or particles"
+	case g.draw == "repair" && cut.SD != nil:
+		why = "draw: repair weighs no observations (observe); expected auto, rejection or particles"
 	case !g.chain && (g.draw == "particles" || cut.Equal()):
 		why = "new equalities and draw: particles need the chain of a Langevin method, and the run's method is " +
 			r.Method.Name() + ". Use inequalities with draw: rejection, or a run of ULLA or OLLA"
@@ -86,7 +88,7 @@ func (g *Given) repairs() bool {
 // law says what samples are draws of.
 func (g *Given) law(by string) string {
 	if by == "repair" {
-		return "no stated law: samples of the run; those that break what is given are moved by a planner"
+		return "no stated law: smoothed samples of the run; a planner plans those anew that break what is given"
 	}
 	out := "the run's law on its set"
 	if len(g.cut.Set.Inequalities()) > 0 {
@@ -110,7 +112,7 @@ type GivenReport struct {
 	By        string            `json:"by"`       // rejection, particles or repair
 	Share     float64           `json:"share"`    // mean likelihood of the attempts
 	Attempts  int               `json:"attempts"` // plain samples
-	Moved     int               `json:"moved"`    // samples that repair did not leave as they were drawn
+	Moved     int               `json:"moved"`    // motions that were planned anew; all are smoothed
 	Particles *particles.Report `json:"particles,omitempty"`
 }
 
@@ -126,7 +128,7 @@ func (g *GivenReport) Err() error {
 func (g *GivenReport) String() string {
 	out := fmt.Sprintf("law: %s\ndrawn by %s, %d plain samples tried, share %.3g", g.Law, g.By, g.Attempts, g.Share)
 	if g.By == "repair" {
-		out += fmt.Sprintf(", %d motions moved", g.Moved)
+		out += fmt.Sprintf(", %d motions planned anew", g.Moved)
 	}
 	if p := g.Particles; p != nil {
 		out += fmt.Sprintf("\n%d populations of %d particles: %.0f effective samples, %d distinct, from %d starts",
@@ -145,7 +147,7 @@ const (
 	motionShare   = 0.05    // share from which on motions are rejected, for their law, though repair is faster
 	motionTries   = 2048    // of motions by rejection, and givenEach more for each that came out
 	searched      = 32      // samples that are moved to where the constraints hold, if none is there
-	mostInMemory  = 1 << 26 // numbers of particles
+	mostInMemory  = 1 << 25 // numbers of samples by particles, which have up to ten times as many
 )
 
 // A GivenDrawer draws samples of a run under what is given. They are a function of the seed, the first number and how
@@ -163,6 +165,7 @@ type GivenDrawer struct {
 	n, dim      int
 	made        int       // samples so far
 	batch       int       // plain samples behind the choice of repair
+	failed      int       // plain samples that failed
 	fault       string    // of the last sample that could not be used
 	ready       []float64 // samples that have not been asked for yet
 	keeps       []func(x []float64) float64
@@ -241,6 +244,9 @@ func (d *GivenDrawer) attempt(ctx context.Context, n int) error {
 	})
 	kept := d.Report.Share * float64(d.Report.Attempts)
 	for i, ok := range passed {
+		if s.Lost[i] {
+			d.failed++
+		}
 		if kept += likely[i]; ok {
 			d.ready = append(d.ready, s.X[i*d.dim:(i+1)*d.dim]...)
 		}
@@ -285,13 +291,18 @@ func (d *GivenDrawer) Draw(ctx context.Context, x []float64, tick func(done int)
 			enough, hint := givenAttempts+givenEach*float64(d.n), ""
 			switch {
 			case d.Report.By == "repair":
-				enough, hint = float64(d.batch+givenRepairs*(1+d.made)), ". The last: "+d.fault
+				if enough = float64(d.batch + givenRepairs*(1+d.made)); d.fault != "" {
+					hint = ". The last: " + d.fault
+				}
 			case d.repairs():
-				enough, hint = float64(motionTries+givenEach*d.made), "; draw: repair moves motions around obstacles"
+				if enough = float64(motionTries + givenEach*d.made); d.cut.SD == nil {
+					hint = "; draw: repair moves motions around obstacles"
+				}
 			}
 			if float64(d.Report.Attempts) >= enough {
-				return nil, fault.Errorf(fault.Check, "", "%s found %d of %d samples among %d of the run: what is "+
-					"given holds for too small a share of them%s", d.Report.By, have, n, d.Report.Attempts, hint)
+				return nil, fault.Errorf(fault.Check, "", "%s found %d of %d samples among %d of the run, %d of "+
+					"which failed: what is given holds for too small a share of them%s", d.Report.By, have, n,
+					d.Report.Attempts, d.failed, hint)
 			}
 			most := n - have // of a repair, which mostly helps
 			if d.Report.By != "repair" {

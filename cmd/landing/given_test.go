@@ -93,6 +93,12 @@ train: {epochs: 1}
 	ok(t, dir, "make", "arm", "p.yaml", "-n", "40", "-o", "p.npy", "--reserve", "0.01:0.03")
 	ok(t, dir, "verify", "p.npy", "--problem", "p.yaml") // clear along segments
 	ok(t, dir, "train", "p.yaml", "--out", "r")
+	file("g.yaml", "observe: [{expr: 'x[8]', value: 0, sd: 1}]\n"+
+		"obstacles: [{sphere: [-1, 2, 0], radius: 0.1}]\ndraw: repair")
+	if r := do(t, dir, "generate", "r", "--given", "g.yaml", "-n", "1", "-o", "s.npy"); r.code != exitConfig ||
+		!strings.Contains(r.stderr, "weighs no observations") {
+		t.Errorf("draw: repair of observations: exit %d, %s", r.code, r.stderr)
+	}
 	for _, c := range []struct{ draw, ball, by, law string }{
 		{"auto", "[1.4, -0.9, 0]", "repair", "no stated law"}, // beside the start
 		{"repair", "[1.4, -0.9, 0]", "repair", "no stated law"},

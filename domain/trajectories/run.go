@@ -95,14 +95,15 @@ type runner struct {
 	repairer *plan.Planner
 	reach    float64 // m that a point of the arm moves at most as a joint turns by a radian
 	eval     constraint.Evaluator
-	point    []float64 // of the set: waypoints, and what stands behind them
+	point    []float64 // of the whole set: waypoints, and what stands behind them, with the motion's own condition
 	val      []float64
 }
 
 func (m *motion) newRunner() *runner {
 	problem, err := plan.Of(m.spec, m.tip)
-	r := &runner{follower: m.follower(), reach: m.scene.Reach(), eval: m.set.NewEvaluator(1),
-		point: make([]float64, m.dim), val: make([]float64, len(constraint.Components(m.set)))}
+	whole := constraint.Whole(m.set)
+	r := &runner{follower: m.follower(), reach: m.scene.Reach(), eval: whole.NewEvaluator(1),
+		point: make([]float64, whole.Dim()), val: make([]float64, len(constraint.Components(m.set)))}
 	if problem.Scene = m.scene; err == nil {
 		r.repairer, err = plan.NewRepairer(problem, max(m.waypoints, 2))
 	}

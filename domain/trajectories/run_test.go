@@ -6,9 +6,12 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/landing-diffusion/landing/constraint"
+	"github.com/landing-diffusion/landing/constraint/formula"
 	"github.com/landing-diffusion/landing/domain/robot"
 	"github.com/landing-diffusion/landing/domain/robot/scene"
 	"github.com/landing-diffusion/landing/domain/trajectory"
+	"github.com/landing-diffusion/landing/tools/testkit"
 )
 
 // An arm of two links of a metre in a plane, whose tip is to pass a post.
@@ -104,6 +107,17 @@ func TestFinisher(t *testing.T) {
 	x := m.straight([2]float64{-0.6, 0}, [2]float64{0.6, 0})
 	if got := m.finisher()()(t.Context(), x, 7, 3); !strings.Contains(got.Fault, "it touches") {
 		t.Errorf("through a wall: %+v", got)
+	}
+	open := passing(t, 6).spec // an inequality of an open goal is that of the motion's own, not of the slice's
+	open.Goal.Given.Joints = true
+	rule := formula.Spec{Dim: 28, Inequality: []formula.Component{{Name: "low", Expr: "x[27] <= 0"}}}
+	m = motionOf(constraint.Slice(constraint.Hold(constraint.All(made(t, open), testkit.Must(formula.New(rule))),
+		trajectory.Held(open)), []float64{1, 1, 1, 1}))
+	for _, goal := range []float64{-0.5, 0.5} {
+		x = m.straight([2]float64{-0.6, 0}, [2]float64{1, goal})
+		if got := m.finisher()()(t.Context(), append(x, x[20:]...), 7, 3); (got.Fault == "") != (goal < 0) {
+			t.Errorf("to an open goal at %g: %+v", goal, got)
+		}
 	}
 	ragged := passing(t, 12)
 	x = ragged.straight([2]float64{0, 0}, [2]float64{1, 1})

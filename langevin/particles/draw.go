@@ -20,6 +20,10 @@ import (
 // of samples that they are few in effect. Errors are the context's, and of kind fault.Check where nothing was found.
 func Draw(ctx context.Context, o Options, n int) ([]float64, *Report, error) {
 	steps, d := o.Process.Schedule.N, o.Process.Set.Dim()
+	if last := uint64(math.MaxUint64 / numbers); o.First > last-uint64(n) {
+		return nil, nil, fault.Errorf(fault.Usage, "", "%d samples by particles from number %d on; expected numbers "+
+			"up to %d", n, o.First, last)
+	}
 	size := max(fewest, int(math.Ceil(spare*float64(n)/populations)))
 	var done atomic.Int64
 	total := populations*size + 2*pilots
@@ -308,6 +312,11 @@ func guesses(ctx context.Context, o *Options, workers []*worker) (plan [][]guess
 	}
 	if err != nil {
 		return nil, nil, 0, err
+	}
+	for t, term := range workers[0].terms {
+		if term.equality {
+			seen[t].Width = plan[0][t].w
+		}
 	}
 	return plan, seen, defend(plan, plain), nil
 }

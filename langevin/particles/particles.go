@@ -127,12 +127,13 @@ const (
 	mostTerms   = 8    // inequalities that are terms of their own; of more, the largest at a point counts
 	tolerance   = 1e-9 // of equalities, and of Σ's own inequalities after the last projection
 	constant    = 1e-9 // share of its size below which a number is the same at all points
-	mostRecord  = 1 << 25
-	pilotRound  = 1 << 10 // of keyed.Round
-	numbers     = 1 << 19 // of starts for each sample, so that calls that go on have others
-	startsEach  = 3       // in effect, of each particle
-	mostTries   = 32      // starts for each particle: the first step alone is done for all
-	mostStarts  = 1 << 20 // numbers of the starts of a population
+	// Numbers of a record. There are two at once.
+	mostRecord = 1 << 26
+	pilotRound = 1 << 10 // of keyed.Round
+	numbers    = 1 << 19 // of starts for each sample, so that calls that go on have others
+	startsEach = 3       // in effect, of each particle
+	mostTries  = 32      // starts for each particle: the first step alone is done for all
+	mostStarts = 1 << 20 // numbers of the starts of a population
 	// The fewest effective samples of a good drawing. A drawing of more than 160 needs a tenth of them.
 	leastEffective = 16
 	leastAncestors = 32 // start noises that samples descend from; half of the samples if these are fewer

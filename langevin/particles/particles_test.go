@@ -131,6 +131,11 @@ func TestMeasures(t *testing.T) {
 	// On the circle |∇k| is 2 exp(x₀/2), and N(0, I) is uniform: E cos a is 0, or −I₁(½)/I₀(½) by weights
 	// exp(−½ cos a).
 	hard := set(t, "(x[0]^2 + x[1]^2 - 1)*exp(x[0]/2) = 0", "")
+	o := options(&Cut{Set: hard}, 1, 3)
+	if plan, seen, _, err := guesses(t.Context(), &o, []*worker{newWorker(&o, o.Scores(0))}); err != nil ||
+		seen[0].Width != plan[0][0].w {
+		t.Errorf("the width %+v is not that of the guide (%v)", seen, err)
+	}
 	for _, c := range []struct {
 		surface bool
 		mean    float64
@@ -163,6 +168,11 @@ func TestRefusals(t *testing.T) {
 		if fault.Of(err).Kind != c.kind {
 			t.Errorf("%v: %v; expected kind %s", constraint.Components(c.cut.Set), err, c.kind)
 		}
+	}
+	late := options(&Cut{Set: set(t, "", "x[0] >= 0")}, 2, 1)
+	late.First = 1 << 45
+	if _, _, err := Draw(t.Context(), late, 1); fault.Of(err).Kind != fault.Usage {
+		t.Errorf("numbers that wrap: %v", err)
 	}
 	x, r, err := Draw(t.Context(), options(&Cut{Set: set(t, "", "x[0] >= 5.5")}, 2, 1), 100)
 	if err != nil && fault.Of(err).Kind != fault.Check || err == nil && r.Effective < leastEffective && r.Low == "" {

@@ -248,7 +248,7 @@ func (w *worker) query(ctx context.Context, id uint64) result {
 	if b.Spread > 0 {
 		var u [1]float64
 		keyed.ArmReserves.Stream(b.Seed, 0).Uniforms(u[:], id, 0)
-		w.planner.keep = b.Spec.Margin + max(b.Options.Reserve, 0) + u[0]*b.Spread
+		w.planner.keep = b.Spec.Margin + max(w.planner.o.Reserve, 0) + u[0]*b.Spread
 	}
 	path, err := w.planner.Plan(ctx, b.Seed, id)
 	if ctx.Err() != nil {

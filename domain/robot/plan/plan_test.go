@@ -319,6 +319,13 @@ func TestBatch(t *testing.T) {
 			t.Errorf("row %d: label %q, passed %q", i, got.Sides[l], want)
 		}
 	}
+	// a spread leaves the reserve that segments have by default
+	b.Options.Segments = true
+	kept := testkit.Must(b.Run(context.Background(), pool))
+	b.Spread = 1e-15
+	if spread := testkit.Must(b.Run(context.Background(), pool)); !slices.Equal(spread.X, kept.X) {
+		t.Error("a spread of nothing gives other rows")
+	}
 	// an unreachable place gives an error at once, and a cancelled run ends
 	spec.Obstacles = append(spec.Obstacles, ball(0.3, 0, 1.2, 0))
 	b = batch(t, planar([]float64{0, 0.1, 0.1}, []float64{1.5, 0.1, 0.1}), planarTip)
