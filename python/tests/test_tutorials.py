@@ -15,7 +15,7 @@ from landing import _binary
 PAGES = sorted((Path(__file__).resolve().parents[2] / "docs").glob("tutorial-*.md"))
 BLOCK = re.compile(r"^```(?P<kind>\w+)\n(?P<text>.*?)^```$", re.M | re.S)
 # A reduced training may be judged otherwise, has other epochs, and may have no held-out loss yet.
-VARIES = ("good:", "not good", "not decided", "epoch", "best:", "next:", "…", "landing", "trained", "stopped")
+VARIES = ("good:", "usable:", "not good", "not decided", "epoch", "best:", "next:", "…", "landing", "trained", "stopped")
 
 
 # Trainings of robots take seconds before their first epoch.
