@@ -263,6 +263,7 @@ def stop():
     time.sleep(0.2)
     os.kill(os.getpid(), signal.SIGINT)
 
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a background job of a shell ignores it
 threading.Thread(target=stop, daemon=True).start()
 t = np.linspace(0, 6, 100)
 p = landing.Problem("circle", set={"kind": "sphere", "dim": 2}, defaults="fixed", network={"width": 8, "layers": 1})
