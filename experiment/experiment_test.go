@@ -17,7 +17,10 @@ import (
 	"github.com/landing-diffusion/landing/tools/testkit/job"
 )
 
-func init() { PriorEnds = 1000 } // what is trained is small
+func init() { // what is trained is small
+	PriorEnds = 1000
+	job.DemoRows(5)
+}
 
 // begin starts a tiny experiment on the data in the binary.
 func begin(t *testing.T, settings ...string) *Run {

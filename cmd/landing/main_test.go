@@ -16,11 +16,14 @@ import (
 
 	"github.com/landing-diffusion/landing/base/arrayfile"
 	"github.com/landing-diffusion/landing/experiment"
-	"github.com/landing-diffusion/landing/learn/method/pathmatch"
 	"github.com/landing-diffusion/landing/tools/testkit"
+	"github.com/landing-diffusion/landing/tools/testkit/job"
 )
 
-func init() { pathmatch.FitNumbers, experiment.PriorEnds = 1<<13, 1000 } // what is trained is small
+func init() { // what is trained is small
+	experiment.PriorEnds = 1000
+	job.DemoRows(5)
+}
 
 // TestMain lets the test binary stand in for the program, so that tests can kill it.
 func TestMain(m *testing.M) {
@@ -127,7 +130,7 @@ func TestDemo(t *testing.T) {
 		}
 	}
 	checkMetrics(t, filepath.Join(dir, "runs", "demo-001"))
-	if v["samples"].(float64) != 1679 || v["failed"].(float64) != 0 ||
+	if v["samples"].(float64) != 335 || v["failed"].(float64) != 0 ||
 		v["violation"].(map[string]any)["worst"].(float64) > 1e-12 {
 		t.Errorf("got %v", v)
 	}
@@ -138,7 +141,7 @@ func TestDemo(t *testing.T) {
 		}
 	}
 	samples, err := arrayfile.ReadNPY(filepath.Join(dir, "runs", "demo-001", "samples.npy"))
-	if err != nil || samples.Shape[0] != 1679 || samples.Shape[1] != 3 {
+	if err != nil || samples.Shape[0] != 335 || samples.Shape[1] != 3 {
 		t.Errorf("samples of shape %v, %v", samples.Shape, err)
 	}
 }

@@ -134,7 +134,7 @@ func TestAlarms(t *testing.T) {
 // Each planted difference is found, and comes first. Those that do not matter are remarks.
 func TestFaults(t *testing.T) {
 	normal, mixed := laws[0], modes(3)
-	const n, m, of = 4000, 800, 3200
+	const n, m, of = 2000, 400, 1600
 	faults := []Code{Copies, Walls, AnotherLaw, StartLaw, Failed, Violation}
 	for _, c := range []struct {
 		name  string

@@ -17,15 +17,18 @@ import (
 	"github.com/landing-diffusion/landing/experiment"
 	"github.com/landing-diffusion/landing/experiment/run"
 	"github.com/landing-diffusion/landing/internal/fault"
-	"github.com/landing-diffusion/landing/learn/method/pathmatch"
 	"github.com/landing-diffusion/landing/learn/train"
 	"github.com/landing-diffusion/landing/problem"
 	"github.com/landing-diffusion/landing/study/compare"
 	"github.com/landing-diffusion/landing/study/work"
 	"github.com/landing-diffusion/landing/tools/testkit"
+	"github.com/landing-diffusion/landing/tools/testkit/job"
 )
 
-func init() { pathmatch.FitNumbers, experiment.PriorEnds = 1<<13, 1000 } // what is trained is small
+func init() { // what is trained is small
+	experiment.PriorEnds = 1000
+	job.DemoRows(5)
+}
 
 func planned(t *testing.T, file string, o Options) *Plan {
 	t.Helper()

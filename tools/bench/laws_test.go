@@ -46,7 +46,7 @@ func TestLawsAreGood(t *testing.T) {
 			continue // take long
 		}
 		n, points := p.Rows, 1000
-		if !testkit.Long() { // a third of a minute
+		if !testkit.Longest() { // two minutes of processor time
 			n, points = min(n, 1000), 400
 		}
 		x := testkit.Must(p.Draw(t.Context(), pool, 1, 0, n))
