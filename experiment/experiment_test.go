@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/landing-diffusion/landing/experiment/judge"
+	"github.com/landing-diffusion/landing/experiment/report"
 	"github.com/landing-diffusion/landing/internal/fault"
 	"github.com/landing-diffusion/landing/judge/metric"
 	"github.com/landing-diffusion/landing/judge/verdict"
@@ -18,7 +19,7 @@ import (
 )
 
 func init() { // what is trained is small
-	PriorEnds = 1000
+	PriorEnds, report.PictureWidth = 1000, 100
 	job.DemoRows(5)
 }
 

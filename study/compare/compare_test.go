@@ -14,18 +14,20 @@ import (
 	"unicode/utf8"
 
 	"github.com/landing-diffusion/landing/experiment"
+	"github.com/landing-diffusion/landing/experiment/report"
 	"github.com/landing-diffusion/landing/experiment/run"
 	"github.com/landing-diffusion/landing/internal/fault"
 	"github.com/landing-diffusion/landing/judge/metric"
 	"github.com/landing-diffusion/landing/learn/method"
 	"github.com/landing-diffusion/landing/learn/train"
+	"github.com/landing-diffusion/landing/problem/settle"
 	"github.com/landing-diffusion/landing/study/work"
 	"github.com/landing-diffusion/landing/tools/testkit"
 	"github.com/landing-diffusion/landing/tools/testkit/job"
 )
 
 func init() { // what is trained is small
-	experiment.PriorEnds = 1000
+	experiment.PriorEnds, settle.MostPaths, report.PictureWidth = 1000, 300, 100
 	job.DemoRows(5)
 }
 

@@ -12,12 +12,14 @@ import (
 
 	"github.com/landing-diffusion/landing/base/keyed"
 	"github.com/landing-diffusion/landing/experiment"
+	"github.com/landing-diffusion/landing/experiment/report"
+	"github.com/landing-diffusion/landing/problem/settle"
 	"github.com/landing-diffusion/landing/tools/testkit"
 	"github.com/landing-diffusion/landing/tools/testkit/job"
 )
 
 func init() {
-	experiment.PriorEnds = 1000
+	experiment.PriorEnds, settle.MostPaths, report.PictureWidth = 1000, 300, 100
 	job.DemoRows(5)
 }
 
