@@ -134,7 +134,6 @@ func TestAlarms(t *testing.T) {
 // Each planted difference is found, and comes first. Those that do not matter are remarks.
 func TestFaults(t *testing.T) {
 	normal, mixed := laws[0], modes(3)
-	const n, m, of = 2000, 400, 1600
 	faults := []Code{Copies, Walls, AnotherLaw, StartLaw, Failed, Violation}
 	for _, c := range []struct {
 		name  string
@@ -241,6 +240,10 @@ func TestFaults(t *testing.T) {
 		}, "off"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
+			n, m, of := 2000, 400, 1600
+			if c.want == Blur {
+				n, m, of = 4000, 800, 3200 // of many modes
+			}
 			hits, seeds := 0, 1
 			if testkit.Longest() {
 				seeds = 3
