@@ -43,6 +43,7 @@ func enrol(t *testing.T, l *Lesson, r *Run) *Run {
 // A student learns only the samples that its teacher draws. It makes samples on Σ in each requested number of
 // evaluations. Training can resume from the folder alone.
 func TestDistill(t *testing.T) {
+	wholeDemo(t)
 	r, teacher := trainedRun(t)
 	l := lesson(t, r, Student{Steps: []int{4, 1}, Samples: 60})
 	if p := l.Problem; p.Process.Method != "few-ULLA" || p.Generate.Evaluations != 4 ||

@@ -23,6 +23,12 @@ func init() { // what is trained is small
 	job.DemoRows(5)
 }
 
+// wholeDemo lets a test have all rows of the data in the binary.
+func wholeDemo(t *testing.T) {
+	job.DemoRows(1)
+	t.Cleanup(func() { job.DemoRows(5) })
+}
+
 // begin starts a tiny experiment on the data in the binary.
 func begin(t *testing.T, settings ...string) *Run {
 	t.Helper()

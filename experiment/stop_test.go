@@ -25,9 +25,8 @@ import (
 // of this writing.
 func judgedRun(t *testing.T, settings ...string) *Run {
 	t.Helper()
-	job.DemoRows(1)
+	wholeDemo(t)
 	demo := begin(t)
-	job.DemoRows(5)
 	var rows bytes.Buffer
 	for i := range 400 {
 		x := demo.Data.X[9*i : 9*i+3]
@@ -42,8 +41,7 @@ func judgedRun(t *testing.T, settings ...string) *Run {
 // flatRun begins a run on the demo whose held-out distances no longer fall after epoch 211: it takes six times as long.
 func flatRun(t *testing.T, settings ...string) *Run {
 	t.Helper()
-	job.DemoRows(1)
-	defer job.DemoRows(5)
+	wholeDemo(t)
 	return begin(t, slices.Concat(judged, []string{"train.batch=32", "train.learning_rate=0.003"}, settings)...)
 }
 

@@ -433,7 +433,7 @@ func TestInterruptAndKill(t *testing.T) {
 		t.Skip("starts processes")
 	}
 	dir := t.TempDir()
-	settings := []string{"--set", "train.epochs=20", "--set", "network.width=16", "--set", "train.times_per_path=2",
+	settings := []string{"--set", "train.epochs=80", "--set", "network.width=16", "--set", "train.times_per_path=2",
 		"--set", "train.checkpoint_every=0.05"}
 	if out, err := self(t, dir, append([]string{"train", "demo", "--variant=fixed", "--out", "whole"},
 		settings...)...).CombinedOutput(); err != nil {
@@ -474,8 +474,8 @@ func TestInterruptAndKill(t *testing.T) {
 		}
 		testkit.EqualSlices(t, final(name), want, "%s and resumed: other weights than in one go", name)
 		records, err := os.ReadFile(filepath.Join(dir, name, "metrics.jsonl"))
-		if err != nil || bytes.Count(records, []byte("\n")) != 20 {
-			t.Errorf("%s: %d lines of metrics, want 20", name, bytes.Count(records, []byte("\n")))
+		if err != nil || bytes.Count(records, []byte("\n")) != 80 {
+			t.Errorf("%s: %d lines of metrics, want 80", name, bytes.Count(records, []byte("\n")))
 		}
 	}
 }
