@@ -11,7 +11,6 @@ import (
 	"math"
 	"os"
 	"path/filepath"
-	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
