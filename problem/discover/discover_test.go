@@ -59,7 +59,8 @@ func look(t *testing.T, table Table, given ...string) *Report {
 			b.Upper, round(b.Value), round(b.Data), round(b.Share), b.Degrees)
 	}
 	for _, q := range r.Inequalities {
-		testkit.Keep(t, "  %s: %d outside by %s, %v, else %s", q.Expr, q.Outside, round(q.Worst), q.First, round(q.Least))
+		testkit.Keep(t, "  %s: %d outside by %s, %v, else %s", q.Expr, q.Outside, round(q.Worst), q.First,
+			round(q.Least))
 	}
 	testkit.Keep(t, "  %q", r.Remarks)
 	for _, m := range r.Matrices {

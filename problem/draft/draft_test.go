@@ -75,7 +75,8 @@ func draft(t *testing.T, o Options) *Draft {
 	d := testkit.Must(New(o))
 	testkit.Keep(t, "%s\n%s", strings.Join(d.Lines(0), "\n"), d.YAML)
 	if d.Cleaned != nil {
-		testkit.Keep(t, "# cleaned: %d rows of %d, %.8x\n", d.Cleaned.Rows, d.Cleaned.Columns, sha256.Sum256(d.Cleaned.Bytes))
+		testkit.Keep(t, "# cleaned: %d rows of %d, %.8x\n", d.Cleaned.Rows, d.Cleaned.Columns,
+			sha256.Sum256(d.Cleaned.Bytes))
 	}
 	return d
 }
