@@ -190,10 +190,12 @@ type Evidence struct {
 	Samples, Rows, Held, Train []float64
 	Dim                        int
 	SampleNearest, HeldNearest []float64
-	Off                        float64                    // how far rows are from the set, where samples lie (root mean square)
-	Unit                       string                     // of these distances for people; empty: the data's own
-	PerUnit                    float64                    // of it in a distance of 1
-	Say                        func(row []float64) string // where a row is, for people; nil: by its numbers
+	Off                        float64 // how far rows are from the set, where samples lie (root mean square)
+	Unit                       string  // of these distances for people; empty: the data's own
+	PerUnit                    float64 // of it in a distance of 1
+
+	// Say says where a row is, for people; nil: by its numbers.
+	Say func(row []float64) string
 
 	Energy metric.TwoSample // of samples to Rows, conditions included
 	Seed   uint64           // of relabellings

@@ -33,7 +33,7 @@ type Molecule struct {
 	Bonds       string      `yaml:"bonds,omitempty" words:"template" doc:"template: all keep its lengths"`
 	BondAngles  string      `yaml:"bond_angles,omitempty" words:"template" doc:"template: all keep its values"`
 	Coordinates string      `yaml:"coordinates,omitempty" words:"positions,internal" doc:"coordinates of points"`
-	AngleUnit   float64     `yaml:"angle_unit,omitempty" bounds:"0|[0.1,90]" doc:"degrees of an angle in a point's unit"`
+	AngleUnit   float64     `yaml:"angle_unit,omitempty" bounds:"0|[0.1,90]" doc:"degrees of an angle that count as 1"`
 	Windows     string      `yaml:"windows,omitempty" words:"smooth,max" doc:"smooth unless given, or max"`
 }
 
