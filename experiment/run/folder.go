@@ -175,9 +175,7 @@ func (f *Folder) Drawn() ([]string, error) {
 func (f *Folder) Read(name string) ([]byte, error) { return input.Read(f.Path(name), maxText) }
 
 // Write creates a file of the folder. It fails with an *ExistsError if the file is there, unless Force is set.
-func (f *Folder) Write(name string, data []byte) error {
-	return f.write(name, data, f.Force)
-}
+func (f *Folder) Write(name string, data []byte) error { return f.write(name, data, f.Force) }
 
 // write is Write, over the file that is there if force is set: one that changes as the run goes on.
 func (f *Folder) write(name string, data []byte, force bool) error {
