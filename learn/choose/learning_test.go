@@ -43,7 +43,7 @@ func TestBatches(t *testing.T) {
 	}
 }
 
-// Coordinates are read by their spreads where these differ, but for those that do not move, and where there are no waves.
+// Coordinates are read by their spreads where these differ and there are no waves. One that does not move says nothing.
 func TestScales(t *testing.T) {
 	even, uneven, few := make([]float64, 20), make([]float64, 20), []float64{1, 30}
 	for j := range even {
