@@ -310,6 +310,4 @@ func independent(v [3][]float64) bool {
 }
 
 // near compares what may differ by round-off. What is not a number on both sides tells nothing.
-func near(a, b, size float64) bool {
-	return math.Abs(a-b) <= 1e-6*(1+size) || a != a && b != b
-}
+func near(a, b, size float64) bool { return math.Abs(a-b) <= 1e-6*(1+size) || a != a && b != b }

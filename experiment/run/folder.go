@@ -178,9 +178,7 @@ func (f *Folder) Drawn() ([]string, error) {
 func (f *Folder) Read(name string) ([]byte, error) { return input.Read(f.Path(name), maxText) }
 
 // Write creates a file of the folder. It fails with an *ExistsError if the file is there, unless Force is set.
-func (f *Folder) Write(name string, data []byte) error {
-	return f.write(name, data, f.Force)
-}
+func (f *Folder) Write(name string, data []byte) error { return f.write(name, data, f.Force) }
 
 // Renew is Write, and replaces a file that Renew wrote and that nobody changed since.
 func (f *Folder) Renew(name string, data []byte) error {

@@ -194,6 +194,9 @@ type Evidence struct {
 	Unit                       string  // of these distances for people; empty: the data's own
 	PerUnit                    float64 // of it in a distance of 1
 
+	// Say says where a row is, for people; nil: by its numbers.
+	Say func(row []float64) string
+
 	Energy metric.TwoSample // of samples to Rows, conditions included
 	Seed   uint64           // of relabellings
 

@@ -2,6 +2,7 @@ package draft
 
 import (
 	"bytes"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"math"
@@ -71,7 +72,13 @@ func table(header string, n int, row func(i int) []any) string {
 
 func draft(t *testing.T, o Options) *Draft {
 	t.Helper()
-	return testkit.Must(New(o))
+	d := testkit.Must(New(o))
+	testkit.Keep(t, "%s\n%s", strings.Join(d.Lines(), "\n"), d.YAML)
+	if d.Cleaned != nil {
+		testkit.Keep(t, "# cleaned: %d rows of %d, %.8x\n", d.Cleaned.Rows, d.Cleaned.Columns,
+			sha256.Sum256(d.Cleaned.Bytes))
+	}
+	return d
 }
 
 // set returns the lines of a draft that are not comments, from set on.

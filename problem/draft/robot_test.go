@@ -59,6 +59,7 @@ func TestRobot(t *testing.T) {
 	testkit.Refused(t, err, `link "c" <collision> <mesh>: "package://all/other/meshes/c.stl"`, "has no volume")
 	stl("0 0 0, 0 100 0, 100 0 0", "0 0 0, 100 0 0, 0 0 400", "0 0 0, 0 0 400, 0 100 0", "100 0 0, 0 100 0, 0 0 400")
 	d := testkit.Must(Robot(Options{Path: "pack/urdf/r.urdf"}, "problem.yaml"))
+	testkit.Keep(t, "%s\n%s", strings.Join(d.Lines(), "\n"), d.YAML)
 	out := strings.Join(append(d.Robot, d.Notes...), "\n")
 	for _, want := range []string{"4 joints turn, 0 slide", "from base to tool0",
 		"j1 turns all the way round, at most 2 rad/s",
