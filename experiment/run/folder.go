@@ -2,7 +2,7 @@
 // configuration, manifest, status, metrics, checkpoints, samples and figures.
 //
 // Files appear whole or not at all (temporary file, fsync, rename). Nothing that is there is written over unless the
-// caller forces it, but for status.json and metrics.jsonl, which change as a run goes on, and for files of a report that
+// caller forces it, but for status.json and metrics.jsonl, which change as a run goes on, and for a report's files that
 // nobody changed (Renew). Nothing read from a folder is executed.
 package run
 

@@ -436,7 +436,7 @@ func TestEarth(t *testing.T) {
 		lat, lon := place(i)
 		return []any{u[3*i] * 10, lon, lat, 2000 + i%9}
 	}))
-	if d = draft(t, Options{Path: "other.csv"}); d.Cleaned == nil || d.Cleaned.Columns != 2 { // other columns are left out
+	if d = draft(t, Options{Path: "other.csv"}); d.Cleaned == nil || d.Cleaned.Columns != 2 {
 		t.Errorf("cleaned: %+v\n%s", d.Cleaned, d.YAML)
 	}
 	asked := []string{"depth", "year"}

@@ -110,8 +110,8 @@ func (l *loaded) yaml(o Options, d *Draft, set []string, tolerance float64) stri
 		b.WriteString(comment("  ", "%s", c))
 	}
 	if len(l.condition) > 0 {
-		b.WriteString("\n" + comment("", "These numbers are given with each point: samples are drawn for any values of "+
-			"them. To leave them out instead: landing init --drop NAME."))
+		b.WriteString("\n" + comment("", "These numbers are given with each point: samples are drawn for any of "+
+			"their values. To leave them out instead: landing init --drop NAME."))
 		quoted := make([]string, len(l.given))
 		for k, name := range l.given {
 			quoted[k] = strconv.Quote(name)
