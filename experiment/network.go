@@ -84,8 +84,8 @@ func (r *Run) describe() (*Network, error) {
 	n := &Network{
 		Constant: train.PrefixConstant, Kind: kind.Name, Dim: c.Dim, Held: c.Held, Steps: c.Steps, Momentum: c.Momentum,
 		Width: c.Width, Layers: c.Layers, Options: c.Options, Precision: c.Precision, Torsions: c.Torsions,
-		Center: read.Center, Unit: read.Unit, Scales: read.Scales, Octaves: read.Octaves, Wavelength: read.Wavelength, Still: read.Still,
-		TimeOctaves: read.TimeOctaves, Horizon: read.Horizon, Share: read.Share,
+		Center: read.Center, Unit: read.Unit, Scales: read.Scales, Octaves: read.Octaves, Wavelength: read.Wavelength,
+		Still: read.Still, TimeOctaves: read.TimeOctaves, Horizon: read.Horizon, Share: read.Share,
 		Mean: read.Given.Mean, Scale: read.Given.Scale, Null: read.Null,
 	}
 	n.Unit = cmp.Or(n.Unit, 1)
