@@ -29,9 +29,8 @@ import (
 const remedy = "landing refine brings rows that are near the set to it"
 
 // checkFeasible refuses data that is not feasible, and remarks on what is hardly.
-func checkFeasible(
-	ctx context.Context, p *problem.Problem, set constraint.Set, data *dataset.Points, pool *parallel.Pool,
-) (remark string, err error) {
+func checkFeasible(ctx context.Context, p *problem.Problem, set constraint.Set, data *dataset.Points,
+	pool *parallel.Pool) (remark string, err error) {
 	name := dataName(p, data)
 	fault, remark := offSet(ctx, p, set, data, pool)
 	if i := unselected(set, data.X); fault == "" && i >= 0 {

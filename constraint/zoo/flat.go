@@ -40,9 +40,7 @@ func (s Affine) Dim() int       { return len(s.A[0]) }
 func (s Affine) Equalities() []string { return numbered("row[%d]", len(s.A)) }
 func (Affine) Inequalities() []string { return nil }
 
-func (s Affine) Capabilities() constraint.Capabilities {
-	return named(s.String(), nil, s.formulas)
-}
+func (s Affine) Capabilities() constraint.Capabilities { return named(s.String(), nil, s.formulas) }
 
 func (s Affine) NewEvaluator(int) constraint.Evaluator { return flatEvaluator(s) }
 
