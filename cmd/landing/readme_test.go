@@ -38,7 +38,8 @@ func TestReadmeDemo(t *testing.T) {
 	}
 	lines := 0
 	for line := range strings.Lines(text) {
-		if line = strings.TrimSpace(shorter.Replace(line)); line == "" || !testkit.Longest() && strings.HasPrefix(line, "verdict:") {
+		line = strings.TrimSpace(shorter.Replace(line))
+		if line == "" || !testkit.Longest() && strings.HasPrefix(line, "verdict:") {
 			continue
 		}
 		lines++

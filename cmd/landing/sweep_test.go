@@ -28,7 +28,8 @@ cells:
   - {method: other, train: {rows: 20000}}
 `
 
-// A sweep that is killed at random moments, other ones each time, and gone on with by the same command at another number of workers,
+// A sweep that is killed at random moments, other ones each time, and gone on with by the same command at another
+// number of workers,
 // ends in the same bytes as one that is left alone: its rows, samples and weights.
 func TestSweepKilled(t *testing.T) {
 	if testing.Short() {

@@ -54,8 +54,8 @@ func TestLawsAreGood(t *testing.T) {
 		train, held := heldOut(x, p.Dim)
 		judge := func(samples []float64, points, relabelled int) (v verdict.Verdict, energy metric.TwoSample,
 			times float64) {
-			e := verdict.Evidence{Asked: len(samples) / p.Dim, Samples: samples, Rows: x, Held: held, Train: train, Dim: p.Dim,
-				Energy:        metric.EnergyTest(samples, x, p.Dim, points, relabelled, 1),
+			e := verdict.Evidence{Asked: len(samples) / p.Dim, Samples: samples, Rows: x, Held: held, Train: train,
+				Dim: p.Dim, Energy: metric.EnergyTest(samples, x, p.Dim, points, relabelled, 1),
 				SampleNearest: metric.NearestDistances(samples, train, p.Dim),
 				HeldNearest:   metric.NearestDistances(held, train, p.Dim),
 				Start:         &verdict.Start{Prior: "empirical"}, Seed: 1}
