@@ -196,6 +196,8 @@ func (c *chemist) centre(j int) {
 	flat := len(near) == 3 && about(q, 180) <= flatCentre
 	centre, both, name := c.distinct(near), low < 0 && high > 0, c.name(j)
 	switch {
+	case flat && q.SD < fixedTurn && about(q, 180) < 2*fixedTurn && c.n > 2:
+		c.add("dihedrals", "{name: \"flat %s\", atoms: %s, value: 180}", name, c.list(near[2], j, near[0], near[1]))
 	case flat:
 	case !both && least > flatVolume || both && !centre && c.exchanged[j] && least > 2*flatVolume:
 		sign, comment := "", ""
@@ -272,7 +274,7 @@ func (c *chemist) bond(k int, b molecule.Bond) {
 	switch large := c.ringed[b] > 0; {
 	case q.SD < fixedTurn && q.Most-q.Least < 10*fixedTurn && c.n > 2:
 		c.add("dihedrals", "{name: %q, atoms: %s, value: %s}", name, c.list(t...), number(math.Round(q.Mean*1e4)/1e4))
-		c.Windows = append(c.Windows, fmt.Sprintf("%s at %.0f°", name, q.Mean))
+		c.Windows = append(c.Windows, name+" fixed")
 		return
 	case stiff && (cis == 0 || trans == 0):
 		side, at := "trans", 180.
