@@ -409,7 +409,6 @@ type Remedy struct {
 	Variant  string   `json:"variant,omitempty"`  // and its variant
 	Settings []string `json:"settings,omitempty"` // key=value, over those of run or problem
 	Seconds  float64  `json:"seconds,omitempty"`  // of training
-	Force    bool     `json:"force,omitempty"`    // write over an earlier report
 	Command  string   `json:"command,omitempty"`
 }
 
