@@ -11,7 +11,7 @@ type TorsionOptions struct {
 	X, Y string // names of the angles
 
 	// FeasibleX and FeasibleY are the ranges to shade, in degrees, from the first end
-	// counterclockwise to the second; of one value, a line. nil: any angle.
+	// counterclockwise to the second; a line if they are equal. nil: any angle.
 	FeasibleX, FeasibleY []float64
 }
 
@@ -82,10 +82,8 @@ func arcs(v []float64) [][2]float64 {
 	if length >= 360 {
 		return [][2]float64{{-180, 180}}
 	}
-	lo := turn(v[0])
-	if length < seen {
-		lo, length = lo-(seen-length)/2, seen
-	}
+	lo := turn(v[0] - max(0, seen-length)/2)
+	length = max(length, seen)
 	if lo+length <= 180 {
 		return [][2]float64{{lo, lo + length}}
 	}

@@ -477,7 +477,7 @@ func (m *Measures) lengths() []*float64 {
 	p := []*float64{&m.Spread, &m.Diameter, &m.Narrow, &m.Mode, &m.Radius,
 		&m.RadiusMedian, &m.WindowMedian}
 	for j := range m.Center {
-		p = append(p, &m.Center[j])
+		p = append(p, &m.Center[j], &m.Scales[j])
 	}
 	return p
 }

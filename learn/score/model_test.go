@@ -60,6 +60,8 @@ func TestUnit(t *testing.T) {
 			{Dim: 4, Width: 24, Layers: 3, Momentum: true, Octaves: 4, Wavelength: 3, TimeOctaves: 2, Share: true,
 				Start: func(t float64) (b, v float64) { return t / 3, t / 50 }, Still: []int{3}, Null: true,
 				Given: score.Standard{Mean: []float64{0.5}, Scale: []float64{3}}},
+			{Dim: 3, Width: 24, Layers: 2, Momentum: true, Scales: []float64{0.01, 0, 4},
+				Start: func(t float64) (b, v float64) { return t / 3, t / 50 }},
 		} {
 			c.Precision, c.Seed = p, 2
 			scoretest.Unit(t, score.MLPKind, c)

@@ -123,13 +123,15 @@ func TestRowOfUnit(t *testing.T) {
 		null   bool
 		center []float64
 		unit   float64
+		scales []float64
 	}{
-		{"both", true, false, center, 4}, {"center", false, false, center, 0}, {"unit", true, false, nil, 4},
-		{"one number", false, false, center[:1], 0.5}, {"hidden", false, true, center, 4},
-		{"neither", false, false, nil, 0},
+		{"both", true, false, center, 4, nil}, {"center", false, false, center, 0, nil},
+		{"unit", true, false, nil, 4, nil}, {"one number", false, false, center[:1], 0.5, nil},
+		{"hidden", false, true, center, 4, nil}, {"neither", false, false, nil, 0, nil},
+		{"scales", false, false, center, 4, []float64{0.01, 0, 30}},
 	} {
 		r := Reading{Center: c.center, Unit: c.unit, Octaves: 2, Wavelength: 3, Horizon: 4, TimeOctaves: 1,
-			Share: c.share, Given: given, Null: true, Still: []int{3}}
+			Share: c.share, Given: given, Null: true, Still: []int{3}, Scales: c.scales}
 		r.Start = func(t float64) (b, v float64) { return t / 8, t / 50 }
 		far, unit := make([]float64, 4), 1.0
 		copy(far, c.center)
@@ -141,6 +143,9 @@ func TestRowOfUnit(t *testing.T) {
 			last = 0
 		}
 		want := []float64{(x[0] - far[0]) / unit, (x[1] - far[1]) / unit, (x[2] - far[2]) / unit, last, 5, 6, 7, 0, 1}
+		for j, u := range c.scales { // y has the variance u² + v
+			want[j] = (x[j] - far[j] - p[j]/8) / math.Sqrt(u*u+1./50)
+		}
 		if c.share {
 			want[8] = 0.25
 		}

@@ -14,6 +14,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/landing-diffusion/landing/base/keyed"
@@ -221,4 +222,25 @@ func Kept(t testing.TB, file, got string) {
 	}
 	lines := func(s string) []string { return strings.Split(s, "\n") }
 	EqualSlices(t, lines(got), lines(string(Must(os.ReadFile(file)))), "%s (LANDING_UPDATE=1 writes it anew)", file)
+}
+
+var (
+	home, _ = os.Getwd()
+	texts   sync.Map // of tests that run, by their names
+)
+
+// Keep adds a text to those that a test compares, at its end, with testdata/TEST.txt, as Kept does.
+func Keep(t testing.TB, format string, v ...any) {
+	if runtime.GOARCH != "amd64" {
+		return
+	}
+	b, old := texts.LoadOrStore(t.Name(), new(strings.Builder))
+	fmt.Fprintf(b.(*strings.Builder), format+"\n", v...)
+	if old {
+		return
+	}
+	t.Cleanup(func() {
+		texts.Delete(t.Name())
+		Kept(t, filepath.Join(home, "testdata", filepath.Base(t.Name())+".txt"), b.(*strings.Builder).String())
+	})
 }
