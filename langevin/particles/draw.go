@@ -108,7 +108,8 @@ func (p *population) resample(u float64, size int, may bool) bool {
 // keep replaces the particles by copies of some of them.
 func (p *population) keep(from []int) {
 	d := len(p.x) / len(p.logw)
-	p.x, p.next, p.push, p.out = taken(p.x, from, d), taken(p.next, from, d), taken(p.push, from, d), p.out[:len(from)*d]
+	p.x, p.next, p.push = taken(p.x, from, d), taken(p.next, from, d), taken(p.push, from, d)
+	p.out = p.out[:len(from)*d]
 	p.logw, p.logψ, p.lr = taken(p.logw, from, 1), taken(p.logψ, from, 1), taken(p.lr, from, 1)
 	p.eve, p.failed = taken(p.eve, from, 1), taken(p.failed, from, 1)
 }

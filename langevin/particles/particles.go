@@ -166,9 +166,9 @@ func (c *Cut) terms() (out []term) {
 
 // A guess says of a term what its value at x_0 will be, by its value v and gradient u at x̂_0 of a step: α + βv ± σ.
 // σ² = a + b|u|²: noise moves it along its gradient. Noise ξ of the step moves it by κ u·ξ. All are measured on pilots,
-// so they are right for any Σ and step. λ is κ of the noise that the next step draws before its score, if noise is
-// split. w is how near to 0 the value is to be: of an observation its standard deviation, of an equality its width. ε is
-// the least q.
+// so they are right for any Σ and step. λ is κ of the noise that the next step draws before its score (Process.Split).
+// w is how near to 0 the value is to be: of an observation its standard deviation, of an equality its width. ε is the
+// least q.
 type guess struct{ α, β, a, b, κ, λ, w, ε float64 }
 
 // A record is what pilots tell, the plain ones first, by step and term: v, u·z, u·δ and |u|² of each, u·z and u·δ of
