@@ -97,6 +97,9 @@ type Domain struct {
 	Unit    string
 	PerUnit float64
 
+	// Say says where a point is, for people; nil: by its coordinates.
+	Say func(x []float64) string
+
 	// Draw shows data and samples on a canvas; nil: they are not shown.
 	Draw func(c Canvas, v View)
 

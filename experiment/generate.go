@@ -236,10 +236,10 @@ func (r *Run) SaveSamples(s *judge.Samples, state train.State, seed uint64) erro
 		return err
 	}
 	name := r.Out(run.SamplesFile)
-	if err := r.Folder.Write(name, b.Bytes()); err != nil {
+	if err := r.Folder.Renew(name, b.Bytes()); err != nil {
 		return err
 	}
-	return r.Folder.WriteJSON(RecordName(name), r.Record(s, state, 0, seed, b.Bytes()))
+	return r.Folder.ReplaceJSON(RecordName(name), r.Record(s, state, 0, seed, b.Bytes()))
 }
 
 // A Record says of a file of samples how they were drawn. It lies beside the file, under RecordName.

@@ -169,7 +169,7 @@ func TestVerbs(t *testing.T) {
 		}
 	}
 	for _, args := range [][]string{
-		{"report", "r"}, {"generate", "r", "-n", "20", "-o", "a.npy"}, {"mcmc", "demo", "-o", "d.npy"},
+		{"generate", "r", "-n", "20", "-o", "a.npy"}, {"mcmc", "demo", "-o", "d.npy"},
 		{"train", "demo", "--variant=fixed", "--out", "r"},
 	} {
 		r := do(t, dir, args...)
@@ -177,7 +177,17 @@ func TestVerbs(t *testing.T) {
 			t.Errorf("landing %v: exit %d, %s", args, r.code, r.stderr)
 		}
 	}
-	ok(t, dir, "report", "r", "-n", "200", "--force")
+	ok(t, dir, "report", "r", "-n", "200") // replaces its own page, but none that was changed
+	for _, name := range []string{"report.html", "samples.npy", "figures/loss.png"} {
+		file := filepath.Join(dir, "r", name)
+		kept := testkit.Must(os.ReadFile(file))
+		testkit.OK(t, os.WriteFile(file, append(kept, '\n'), 0o666))
+		if r := do(t, dir, "report", "r", "-n", "200"); r.code != 3 || !strings.Contains(r.stderr, "--force") ||
+			!strings.Contains(r.stderr, name) {
+			t.Errorf("%s was changed: exit %d, %s", name, r.code, r.stderr)
+		}
+		testkit.OK(t, os.WriteFile(file, kept, 0o666))
+	}
 	ok(t, dir, "generate", "r", "-n", "20", "-o", "a.npy", "--force")
 	ok(t, dir, "mcmc", "demo", "-o", "d.npy", "--force", "--set", "sample.draws=20", "--set", "sample.max_rhat=100")
 	v := wantJSON(t, ok(t, dir, "train", "r", "--json"))

@@ -81,6 +81,13 @@ func TestInternal(t *testing.T) {
 			}
 			moved := s.Placed(point)
 			back(moved)
+			c.spec.AngleUnit = 0.2 // a fourfold κ: u is a quarter
+			wide := testkit.Must(conformation.NewInternal(testkit.Must(conformation.New(c.spec)), c.spec))
+			testkit.OK(t, wide.Point(point, moved))
+			scaled := slices.Clone(point)
+			back(moved)
+			first := 2 * s.Torsions()
+			testkit.Near(t, 4*scaled[first], point[first], 1e-9, "the first angle by a fourfold unit")
 			for j := range moved {
 				moved[j] = -moved[j]
 			}

@@ -60,7 +60,7 @@ func (p Page) Write() (string, error) {
 		return "", err
 	}
 	name := p.Out(run.ReportFile)
-	return p.Folder.Path(name), p.Folder.Write(name, html.Bytes())
+	return p.Folder.Path(name), p.Folder.Renew(name, html.Bytes())
 }
 
 // note explains a distance, if there is one.
@@ -90,7 +90,7 @@ func (c *canvas) write(name string, draw func(w io.Writer) error) []byte {
 		c.err = fmt.Errorf("figure %s: %w", name, err)
 		return nil
 	}
-	c.err = c.page.Folder.Write(c.page.Out("figures/"+name), b.Bytes())
+	c.err = c.page.Folder.Renew(c.page.Out("figures/"+name), b.Bytes())
 	return b.Bytes()
 }
 

@@ -194,6 +194,9 @@ type Evidence struct {
 	Unit                       string  // of these distances for people; empty: the data's own
 	PerUnit                    float64 // of it in a distance of 1
 
+	// Say says where a row is, for people; nil: by its numbers.
+	Say func(row []float64) string
+
 	Energy metric.TwoSample // of samples to Rows, conditions included
 	Seed   uint64           // of relabellings
 
@@ -406,7 +409,6 @@ type Remedy struct {
 	Variant  string   `json:"variant,omitempty"`  // and its variant
 	Settings []string `json:"settings,omitempty"` // key=value, over those of run or problem
 	Seconds  float64  `json:"seconds,omitempty"`  // of training
-	Force    bool     `json:"force,omitempty"`    // write over an earlier report
 	Command  string   `json:"command,omitempty"`
 }
 

@@ -65,6 +65,16 @@ func TestRefreshed(t *testing.T) {
 	}
 }
 
+// Torsions have waves of their circle, however many coordinates there are.
+func TestWavesOfTorsions(t *testing.T) {
+	l := earth
+	l.Coordinates, l.Torsions = 60, true
+	out := Learning(&l, Noise{Steps: 50, Horizon: 1, Max: 1, Min: 0.1})
+	testkit.Equal(t, chosen(out, "network.octaves"), any(2), "octaves")
+	testkit.Equal(t, chosen(out, "network.wavelength"), any(2.), "longest wave")
+	testkit.Equal(t, chosen(out, "network.octaves_of"), nil, "they are of the point")
+}
+
 // What a path costs, in rows of a batch, is what was measured on two cores (docs/auto.md), within a factor of 2.
 func TestPathCost(t *testing.T) {
 	for _, c := range []struct {

@@ -28,6 +28,8 @@ type Measures struct {
 
 	Work float64 // constraint.Capabilities.Work
 
+	Torsions bool // points are torsions of a molecule, on circles of radius 1, and angles; not measured
+
 	Center   []float64 // mean of the rows
 	Spread   float64   // root mean square distance of rows from it
 	Diameter float64   // twice the distance from it within which 99 % of the rows lie

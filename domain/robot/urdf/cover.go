@@ -76,9 +76,9 @@ func (t *tree) mesh(l *link, s *shape) (*mesh.Mesh, string, error) {
 	fail := func(format string, v ...any) (*mesh.Mesh, string, error) {
 		return nil, "", t.fail(s.line, fmt.Sprintf("link %q <collision> <mesh>", l.name), format, v...)
 	}
-	path, tried := t.find(s.file)
+	path, where := t.find(s.file)
 	if path == "" {
-		return fail("%q is missing: looked for %s; expected the file there, or init --no-volume", s.file, list(tried))
+		return fail("%q is missing: looked for %s; expected the file there, or init --no-volume", s.file, where)
 	}
 	m, err := mesh.Read(path)
 	if err != nil {
@@ -94,33 +94,32 @@ func (t *tree) mesh(l *link, s *shape) (*mesh.Mesh, string, error) {
 }
 
 // find looks for the file of a mesh: beside the robot's, and what follows package:// in the folders above it, by the
-// whole path and without the package's name.
-func (t *tree) find(name string) (path string, tried []string) {
+// whole path and without its first folders: a package may have been copied under another name.
+func (t *tree) find(name string) (path, where string) {
 	name = strings.TrimPrefix(name, "file://")
 	dir := filepath.Dir(t.file)
 	if abs, err := filepath.Abs(dir); err == nil {
 		dir = abs
 	}
 	rest, packaged := strings.CutPrefix(name, "package://")
-	_, inside, _ := strings.Cut(rest, "/")
-	switch {
-	case !packaged && filepath.IsAbs(name):
-		tried = []string{name}
-	case !packaged:
-		tried = []string{filepath.Join(dir, name)}
-	default:
-		for up := dir; ; up = filepath.Dir(up) {
-			if tried = append(tried, filepath.Join(up, rest), filepath.Join(up, inside)); up == filepath.Dir(up) {
-				break
+	tried := []string{filepath.Join(dir, name)}
+	if where = tried[0]; filepath.IsAbs(name) {
+		tried, where = []string{name}, name
+	} else if packaged {
+		tried, where = nil, fmt.Sprintf("%s, and what is left of it without its first folders, in %s and all folders "+
+			"above", rest, dir)
+		for up, last := dir, ""; up != last; up, last = filepath.Dir(up), up {
+			for tail, more := rest, true; more && strings.Contains(tail, "/"); _, tail, more = strings.Cut(tail, "/") {
+				tried = append(tried, filepath.Join(up, tail))
 			}
 		}
 	}
 	for _, path := range tried {
 		if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() {
-			return path, nil
+			return path, ""
 		}
 	}
-	return "", tried
+	return "", where
 }
 
 // A grid is cells about a mesh.
