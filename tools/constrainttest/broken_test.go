@@ -79,8 +79,8 @@ func TestFaultsAreFound(t *testing.T) {
 			c := exec.Command(os.Args[0], "-test.run=^TestFaultsAreFound$")
 			c.Env = append(os.Environ(), "LANDING_BROKEN="+name)
 			out, err := c.CombinedOutput()
-			if found := strings.Contains(string(out), "--- FAIL: TestFaultsAreFound/"+name); found != (name != "none") ||
-				found != (err != nil) {
+			found := strings.Contains(string(out), "--- FAIL: TestFaultsAreFound/"+name)
+			if found != (name != "none") || found != (err != nil) {
 				t.Errorf("%s: found %v, %v\n%.2000s", name, found, err, out)
 			}
 		}

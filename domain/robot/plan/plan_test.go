@@ -66,8 +66,8 @@ func planner(t *testing.T, spec trajectory.Spec, tip robot.Point, o plan.Options
 func keep(t *testing.T, paths ...plan.Path) {
 	for _, p := range paths {
 		half := append([]float64{0, 0}, p.Q...)[len(p.Q)/2:][:2]
-		testkit.Keep(t, "%d nodes, length %.5g, room %.4g to %.4g after %d; half way %.4g", p.Nodes, p.Length, p.Room.Lower,
-			p.Room.Upper, p.Segment, half)
+		testkit.Keep(t, "%d nodes, length %.5g, room %.4g to %.4g after %d; half way %.4g", p.Nodes, p.Length,
+			p.Room.Lower, p.Room.Upper, p.Segment, half)
 	}
 }
 
