@@ -1,6 +1,7 @@
 package urdf
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"os"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/landing-diffusion/landing/constraint/mesh"
 	"github.com/landing-diffusion/landing/domain/robot"
+	"github.com/landing-diffusion/landing/internal/text"
 	"github.com/landing-diffusion/landing/internal/vec3"
 )
 
@@ -76,9 +78,20 @@ func (t *tree) mesh(l *link, s *shape) (*mesh.Mesh, string, error) {
 	fail := func(format string, v ...any) (*mesh.Mesh, string, error) {
 		return nil, "", t.fail(s.line, fmt.Sprintf("link %q <collision> <mesh>", l.name), format, v...)
 	}
-	path, tried := t.find(s.file)
+	path, where := t.find(s.file)
 	if path == "" {
-		return fail("%q is missing: looked for %s; expected the file there, or init --no-volume", s.file, list(tried))
+		missing := 0
+		for i := range t.links {
+			for n := range t.links[i].shapes {
+				if s := &t.links[i].shapes[n]; s.kind == "mesh" {
+					if path, _ := t.find(s.file); path == "" {
+						missing++
+					}
+				}
+			}
+		}
+		return fail("%q is missing (%s in all); expected %s, or landing init --no-volume", s.file,
+			text.Counted(missing, "missing mesh", "missing meshes"), where)
 	}
 	m, err := mesh.Read(path)
 	if err != nil {
@@ -94,33 +107,35 @@ func (t *tree) mesh(l *link, s *shape) (*mesh.Mesh, string, error) {
 }
 
 // find looks for the file of a mesh: beside the robot's, and what follows package:// in the folders above it, by the
-// whole path and without the package's name.
-func (t *tree) find(name string) (path string, tried []string) {
+// whole path and without the package's name. It says where the file could be.
+func (t *tree) find(name string) (path, where string) {
 	name = strings.TrimPrefix(name, "file://")
 	dir := filepath.Dir(t.file)
 	if abs, err := filepath.Abs(dir); err == nil {
 		dir = abs
 	}
+	var tried []string
 	rest, packaged := strings.CutPrefix(name, "package://")
-	_, inside, _ := strings.Cut(rest, "/")
+	pack, inside, _ := strings.Cut(rest, "/")
 	switch {
-	case !packaged && filepath.IsAbs(name):
-		tried = []string{name}
-	case !packaged:
-		tried = []string{filepath.Join(dir, name)}
-	default:
+	case packaged:
+		where = fmt.Sprintf("the package's folder %s, or what it holds, in %s or a folder above it", pack, dir)
 		for up := dir; ; up = filepath.Dir(up) {
 			if tried = append(tried, filepath.Join(up, rest), filepath.Join(up, inside)); up == filepath.Dir(up) {
 				break
 			}
 		}
+	case filepath.IsAbs(name):
+		tried = []string{name}
+	default:
+		tried = []string{filepath.Join(dir, name)}
 	}
 	for _, path := range tried {
 		if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() {
-			return path, nil
+			return path, ""
 		}
 	}
-	return "", tried
+	return "", cmp.Or(where, "the file "+tried[0])
 }
 
 // A grid is cells about a mesh.
