@@ -102,7 +102,6 @@ train: {epochs: 1}
 	for _, c := range []struct{ draw, ball, by, law string }{
 		{"auto", "[1.4, -0.9, 0]", "repair", "no stated law"}, // beside the start
 		{"repair", "[1.4, -0.9, 0]", "repair", "no stated law"},
-		{"repair\ninequality: [{name: low, expr: 'x[8] >= -1'}]", "[1.4, -0.9, 0]", "repair", "no stated law"},
 		{"auto", "[-1.4, 0, 0]", "rejection", "the run's law"}, // far from all motions
 		{"auto", "[1.7, -1, 0]", "", "repair found 0 of 3"},    // at the start
 		{"rejection", "[1.7, -1, 0]", "", "rejection found 0 of 3"},
