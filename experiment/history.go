@@ -209,7 +209,7 @@ func KeepEvaluation(r *Run, v *judge.Evaluation, state train.State, seed uint64,
 	if fault != nil {
 		k.Fault = fault.Error()
 	}
-	return r.Folder.WriteJSON(r.Out(run.EvaluationFile), k)
+	return r.Folder.ReplaceJSON(r.Out(run.EvaluationFile), k)
 }
 
 // Standing says what is known to be wrong with samples by weights of the run, a note or a warning each: that the

@@ -312,14 +312,10 @@ func readPoints(kind domain.Kind, set constraint.Set, path string, names []strin
 	return points, nil
 }
 
-func dataName(p *problem.Problem, data *dataset.Points) string {
-	return cmp.Or(p.Data.Path, data.Name)
-}
+func dataName(p *problem.Problem, data *dataset.Points) string { return cmp.Or(p.Data.Path, data.Name) }
 
 // Title returns the problem's title, or its name.
-func (l *Loaded) Title() string {
-	return cmp.Or(l.Problem.Title, l.Problem.Name)
-}
+func (l *Loaded) Title() string { return cmp.Or(l.Problem.Title, l.Problem.Name) }
 
 // mostSamples bounds the samples of an evaluation that nobody gave a number of: more tell little that is new, and of
 // a million rows they would take longer than the training.

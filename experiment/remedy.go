@@ -229,8 +229,7 @@ func (m *remedies) draw(setting string) *verdict.Remedy {
 	if err != nil || len(problem.Changed(to.Drawn)) == 0 {
 		return m.train(setting)
 	}
-	return &verdict.Remedy{Verb: verdict.Report, Run: m.run.Folder.Dir, Settings: all,
-		Force: run.Free(to.Folder.Path(to.Out(run.ReportFile))) != nil}
+	return &verdict.Remedy{Verb: verdict.Report, Run: m.run.Folder.Dir, Settings: all}
 }
 
 // without returns settings but for those whose keys others have.

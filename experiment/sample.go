@@ -71,9 +71,7 @@ const (
 // sample.max_violation. An error of kind fault.Check: more projections fail than sample.max_failed, or the split-R̂ of
 // a coordinate or an observable is above sample.max_rhat. A chain whose projection fails stays where it is for that
 // step; Failed counts these chains.
-func Sample(
-	ctx context.Context, p *problem.Problem, pool *parallel.Pool, tick func(step int),
-) (*SampleReport, error) {
+func Sample(ctx context.Context, p *problem.Problem, pool *parallel.Pool, tick func(step int)) (*SampleReport, error) {
 	p, c, err := settle.Chains(ctx, p, pool)
 	if err != nil {
 		return nil, err

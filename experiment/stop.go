@@ -139,9 +139,13 @@ func (t *training) lossEstimate(ctx context.Context) (e metric.Estimate, seen []
 		return e, nil, "", err
 	}
 	rows, paths, _ := heldOutCounts(t.run.Loaded)
+	in, internal := constraint.As[*conformation.Internal](t.run.Process.Set)
+	if internal { // a network overfits the many angles before it knows the torsions
+		t.held.Of = 2 * in.Torsions()
+	}
 	losses := t.held.Losses(t.trainer.Average())
-	if _, ok := constraint.As[*conformation.Internal](t.run.Process.Set); ok {
-		for i, v := range losses { // conformers are near a few minima: one in none would outweigh all others
+	if internal { // conformers are near a few minima: one in none would outweigh all others
+		for i, v := range losses {
 			losses[i] = math.Log(v)
 		}
 	}

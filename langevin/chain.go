@@ -342,9 +342,7 @@ func (c *Chains) StepOf(points []float64) float64 {
 }
 
 // directions are those of Σ, at least 1.
-func (c *Chains) directions() int {
-	return max(c.Process.Set.Dim()-len(c.Process.Set.Equalities()), 1)
-}
+func (c *Chains) directions() int { return max(c.Process.Set.Dim()-len(c.Process.Set.Equalities()), 1) }
 
 // Tune returns a step for the chains, from that of the process: short rounds of them from x0, each from where the last
 // one ended unless chains were thrown far away, halve it while too many moves go wrong or a simulation breaks down, and

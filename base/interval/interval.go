@@ -30,9 +30,7 @@ const (
 )
 
 // Mid returns a number of the interval, and Reach how far the interval goes from that number at most.
-func (a Interval) Mid() float64 {
-	return max(a.Lo, min(a.Hi, a.Lo/2+a.Hi/2))
-}
+func (a Interval) Mid() float64              { return max(a.Lo, min(a.Hi, a.Lo/2+a.Hi/2)) }
 func (a Interval) Reach(mid float64) float64 { return Up(max(a.Hi-mid, mid-a.Lo)) }
 
 // Size returns the largest |v|.

@@ -35,6 +35,8 @@ func (o *initOptions) flags(f *pflag.FlagSet) {
 		"(default NAME-clean beside the problem file, where it keeps all rows)")
 	f.StringSliceVar(&o.Keep, "keep", nil, "columns that are coordinates, though they look like times or numbers "+
 		"of rows")
+	f.StringSliceVar(&o.Given, "condition", nil, "columns that are given with each point; samples are drawn for "+
+		"values of them")
 	f.Float64Var(&o.MaxLoss, "max-loss", draft.MaxLoss, "the largest share of rows that --clean may leave "+
 		"out for one reason")
 	f.StringVar(&o.Decimal, "decimal", "", "what stands before decimals in numbers of a table: point or comma")
@@ -128,7 +130,7 @@ func runInit(ctx context.Context, a *app, o *initOptions, args []string) (answer
 		a.out.say("note: %s", note)
 	}
 	return answer{drafted{o.out, d}, func(w io.Writer) {
-		for _, line := range d.Lines(columns(a.out.stdout)) {
+		for _, line := range d.Lines() {
 			fmt.Fprintln(w, text.Line(line))
 		}
 		if d.Cleaned != nil {

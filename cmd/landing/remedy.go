@@ -43,9 +43,6 @@ func commandLine(r *verdict.Remedy) string {
 	if r.Verb == verdict.Generate {
 		s += " -n 10000 -o samples.npy"
 	}
-	if r.Force {
-		s += " --force"
-	}
 	return s
 }
 

@@ -50,7 +50,7 @@ func (o *reportOptions) flags(f *pflag.FlagSet) {
 	f.BoolVar(&o.text, "text", false, "print the numbers alone: no figures, no page")
 	f.StringVar(&o.samples, "samples", "", "evaluate the samples of this file instead of drawing any; like --text, "+
 		"without figures and page")
-	f.BoolVar(&o.force, "force", false, "write over an earlier report and its figures")
+	f.BoolVar(&o.force, "force", false, "write over files of a report that were changed, or come from elsewhere")
 }
 
 // drawFlags are those of verbs that draw samples.
@@ -83,7 +83,7 @@ func reportVerb(a *app) *cobra.Command {
 		Short: "Evaluate samples of a run, and write figures and an HTML report",
 		Long: `report draws samples, evaluates them, and writes them with figures and a page into the run
 folder. --text prints the numbers alone. Either way the run folder keeps the verdict, as evaluation.json,
-for landing ls and compare; without a page nothing that is there is written over.
+for landing ls and compare. A report replaces an earlier one; it stops before files that you changed.
 
 Problems are listed first. Then comes the Jensen–Shannon distance to the data, with reference values for all
 data and for held-out data. The distance from the prior to the ends of forward paths, the violation of each
@@ -111,11 +111,9 @@ func runReport(ctx context.Context, a *app, o *reportOptions, args []string) (an
 	}
 	if o.report {
 		r.Folder.Force = o.force
-		if err := r.Folder.Free(r.Out(run.ReportFile)); err != nil {
+		if err := r.Folder.Renewable(r.Out(run.ReportFile), r.Out(run.SamplesFile)); err != nil { // before it draws
 			return answer{}, err
 		}
-		// The report is written last: without it, samples and figures are what an unfinished report left.
-		r.Folder.Force = true
 	}
 	return a.judge(ctx, r, &o.judgement)
 }

@@ -58,9 +58,7 @@ type Geometry interface {
 
 // New makes room for the geometry of up to rows points of s, with boundary repulsion ε: in closed form where the set
 // has one, of a single gradient where there is one equality, and otherwise by a rank-revealing factorisation.
-func New(s constraint.Set, rows int, ε float64) Geometry {
-	return newOf(s, rows, ε, newLayout(s))
-}
+func New(s constraint.Set, rows int, ε float64) Geometry { return newOf(s, rows, ε, newLayout(s)) }
 
 func newOf(s constraint.Set, rows int, ε float64, l *layout) Geometry {
 	p := newPoints(s, rows)

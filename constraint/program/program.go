@@ -307,9 +307,7 @@ func parts(s constraint.Set) (all []part, derivatives int) {
 }
 
 // row returns the derivatives of component i among those of a point.
-func (q *part) row(jac []float64, i int) []float64 {
-	return jac[q.from[i] : q.from[i]+len(q.cols[i])]
-}
+func (q *part) row(jac []float64, i int) []float64 { return jac[q.from[i] : q.from[i]+len(q.cols[i])] }
 
 // span returns the gradient of component i, from coordinate lo[i] to hi[i], among those of the part.
 func (q *part) span(gradient []float64, i int) []float64 {

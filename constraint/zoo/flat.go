@@ -40,9 +40,7 @@ func (s Affine) Dim() int       { return len(s.A[0]) }
 func (s Affine) Equalities() []string { return numbered("row[%d]", len(s.A)) }
 func (Affine) Inequalities() []string { return nil }
 
-func (s Affine) Capabilities() constraint.Capabilities {
-	return named(s.String(), nil, s.formulas)
-}
+func (s Affine) Capabilities() constraint.Capabilities { return named(s.String(), nil, s.formulas) }
 
 func (s Affine) NewEvaluator(int) constraint.Evaluator { return flatEvaluator(s) }
 
@@ -145,9 +143,8 @@ func (s Bounds) Capabilities() constraint.Capabilities {
 }
 
 func (s Bounds) NewEvaluator(int) constraint.Evaluator {
-	e := flatEvaluator(s)
-	e.SparseJacobians = s.SparseJacobians
-	return e
+	return constraint.Dense(constraint.Evaluator{Values: s.Values, SparseJacobians: s.SparseJacobians,
+		HessianVectors: s.HessianVectors, Exp: straight, Log: difference}, s.Support(), len(s.lower))
 }
 
 func (s Bounds) Values(values, x []float64, n int) {
@@ -155,17 +152,6 @@ func (s Bounds) Values(values, x []float64, n int) {
 	for i := range n {
 		for a, b := range s.bound {
 			values[i*l+a] = b.sign * (x[i*d+b.j] - b.at)
-		}
-	}
-}
-
-func (s Bounds) Jacobians(values, jac, x []float64, n int) {
-	s.Values(values, x, n)
-	d, l := len(s.lower), len(s.bound)
-	clear(jac[:n*l*d])
-	for i := range n {
-		for a, b := range s.bound {
-			jac[(i*l+a)*d+b.j] = b.sign
 		}
 	}
 }

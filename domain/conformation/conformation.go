@@ -68,6 +68,8 @@ type Spec struct {
 	Of   int
 	// Rigid are the groups whose conditions, of Rigid, are among Conditions.
 	Rigid [][]int
+	// AngleUnit is the κ of an Internal, in radians; 0: 0.05.
+	AngleUnit float64
 }
 
 // An Error says what in a Spec cannot be.

@@ -1,6 +1,7 @@
 package conformation
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -33,6 +34,7 @@ type Internal struct {
 	links          []link
 	turns          [][]int // by atom: the coordinates that turn it; link k has 2k, its angle, and 2k + 1, its torsion
 	circles, dim   int
+	κ              float64   // of angles
 	start          []float64 // the template's point
 }
 
@@ -54,7 +56,7 @@ type slot struct {
 const (
 	// MaxInternal bounds the atoms of an Internal.
 	MaxInternal = 300
-	stiffness   = 0.05 // κ of angles: what heat changes them by, in radians
+	heat        = 0.05 // κ of angles unless given: what heat changes them by, in radians
 	rangeShare  = 0.25 // κ of a torsion's range over h
 	linear      = 0.1  // radians: angles that are nearer to a line stay as they are
 	closing     = 0.1  // Å: a bond that closes a ring may differ by so much, as the tree's bonds of a frame do
@@ -64,7 +66,7 @@ const (
 
 // NewInternal makes the Internal of a Set that was made of spec.
 func NewInternal(s *Set, spec Spec) (*Internal, error) {
-	in := &Internal{positions: s}
+	in := &Internal{positions: s, κ: cmp.Or(spec.AngleUnit, heat)}
 	switch n := s.molecule.N(); {
 	case s.template == nil || len(s.molecule.Bonds) == 0:
 		return nil, errors.New("internal coordinates need a template with bonds")
@@ -168,7 +170,7 @@ func (s *Internal) tree(spec Spec) error {
 		}
 		s.turns[i] = append(s.turns[i], 2*k, 2*k+1)
 		θ := molecule.Angle(x, i, l.p, l.q)
-		l.by[0] = slot{at: -1, mid: θ, half: min(θ, math.Pi-θ), scale: stiffness}
+		l.by[0] = slot{at: -1, mid: θ, half: min(θ, math.Pi-θ), scale: s.κ}
 		if l.straight = l.by[0].half < linear; l.straight && l.r < 0 {
 			return fmt.Errorf("atoms %s, %s and %s are on a line, and the molecule has no torsion to begin with",
 				m.Label(i), m.Label(l.p), m.Label(l.q))
@@ -196,12 +198,14 @@ func (s *Internal) condition(spec Spec, l *link, sibling bool) {
 			slices.Reverse(back)
 			switch same := slices.Equal(own, c.Atoms) || slices.Equal(own, back); {
 			case c.Kind == Volume && e == 1 && sibling && c.Atoms[0] == l.p && b.circle && b.half > handedness:
-				b.circle, b.scale = false, stiffness
+				b.circle, b.scale = false, s.κ
+			case e == 1 && sibling && l.flattens(c):
+				*b = slot{at: -1, mid: math.Pi}
 			case c.Kind != Kind(int(Angle)+e) || c.Windows != nil || !same:
 			case h == 0:
 				*b = slot{at: -1, mid: c.Low}
 			case e == 1 && b.scale > 0:
-				*b = slot{at: -1, mid: c.Low + h, half: h, scale: max(stiffness, h*rangeShare)}
+				*b = slot{at: -1, mid: c.Low + h, half: h, scale: max(s.κ, h*rangeShare)}
 			}
 		}
 		within := func(group []int) bool {
@@ -213,11 +217,25 @@ func (s *Internal) condition(spec Spec, l *link, sibling bool) {
 	}
 }
 
+// flattens reports whether a condition keeps the bonds of p to i, q and r in a plane, in whatever order it names them.
+func (l *link) flattens(c Condition) bool {
+	if c.Kind != Dihedral || c.Low != c.High || math.Abs(math.Remainder(c.Low-math.Pi, 2*math.Pi)) > same {
+		return false
+	}
+	own, atoms := []int{l.p, l.atom, l.q, l.r}, []int{c.Atoms[1], c.Atoms[0], c.Atoms[2], c.Atoms[3]}
+	slices.Sort(own[1:])
+	slices.Sort(atoms[1:])
+	return slices.Equal(own, atoms)
+}
+
 // keeps reports whether construction keeps a condition. Distances and angles with a range are looked after always:
 // trials could miss what seldom happens.
 func (s *Internal) keeps(c Condition) bool {
 	if c.Low < c.High && c.Kind != Volume && c.Kind != Dihedral {
 		return false
+	}
+	if slices.ContainsFunc(s.links, func(l link) bool { return l.by[1].at < 0 && l.flattens(c) }) {
+		return true
 	}
 	f, point := s.newFrame(), make([]float64, s.dim)
 	for trial := range trials {
@@ -233,6 +251,9 @@ func (s *Internal) keeps(c Condition) bool {
 
 // Positions returns the Set of the same conformations by positions.
 func (s *Internal) Positions() *Set { return s.positions }
+
+// Torsions returns how many circles a point begins with.
+func (s *Internal) Torsions() int { return s.circles }
 
 // Capabilities implements constraint.Set.
 func (s *Internal) Capabilities() constraint.Capabilities {

@@ -72,7 +72,10 @@ func newInternal(in domain.Input) (*domain.Domain, error) {
 	if err != nil {
 		return nil, err
 	}
-	d.Lay, d.Unit, d.PerUnit, d.Rounded = nil, "", 0, nil // distances are of points
+	d.Lay, d.Unit, d.PerUnit, d.Rounded = nil, "rad (over torsions and angles)", 1, nil // distances are of points
+	if say := d.Say; say != nil {
+		d.Say = func(x []float64) string { return say(set.Placed(x)) }
+	}
 	if o := d.Observables; o != nil {
 		values, name := o.Values, d.Distance.Name
 		o.Values = func(dst, x []float64, n int) { values(dst, set.Placed(x[:n*set.Dim()]), n) }

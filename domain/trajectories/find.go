@@ -1,14 +1,19 @@
 package trajectories
 
 import (
+	"context"
 	"fmt"
 	"math"
 	"slices"
 	"strings"
+	"time"
 
+	"github.com/landing-diffusion/landing/base/parallel"
 	"github.com/landing-diffusion/landing/domain"
 	"github.com/landing-diffusion/landing/domain/robot"
+	"github.com/landing-diffusion/landing/domain/robot/plan"
 	"github.com/landing-diffusion/landing/domain/robot/scene"
+	"github.com/landing-diffusion/landing/domain/trajectory"
 	"github.com/landing-diffusion/landing/internal/text"
 	"github.com/landing-diffusion/landing/judge/metric"
 )
@@ -228,3 +233,157 @@ func unitOf(k robot.Kind) string {
 
 // beyondLimit is how far a joint may be beyond a limit, in radians or metres.
 const beyondLimit = 1e-6
+
+// The planner makes as many motions as there are samples, up to mostPlanned, with trees of plannedNodes each.
+const mostPlanned, plannedNodes = 50, 2000
+
+// findPlanner holds samples against motions that the planner finds between the same ends.
+func (g *guide) findPlanner(x []float64) []domain.Finding {
+	set, err := trajectory.New(g.spec)
+	if err != nil || g.waypoints < 2 {
+		return nil
+	}
+	n := min(g.rows(x), mostPlanned)
+	x = x[:n*g.dim]
+	tips, found := g.allTips(x), make([]*plan.Paths, n)
+	g.pool.Do(n, func(_, i int) {
+		at := tips[3*i*g.waypoints:]
+		start, goal := plan.Point3(at), plan.Point3(at[3*g.waypoints-3:])
+		b := plan.Batch{Set: set, Spec: g.spec, Tip: g.tip, Options: plan.Options{Nodes: plannedNodes}, Count: 1,
+			Seed: uint64(i), Failing: plan.None, Start: [2]plan.Point3{start, start}, Goal: [2]plan.Point3{goal, goal}}
+		b.Options.Segments = true
+		found[i], _ = b.Run(context.Background(), parallel.New(1))
+	})
+	var planned, took []float64
+	for _, p := range found {
+		if p != nil {
+			planned = append(planned, slices.Concat(p.X, make([]float64, g.dim))[:g.dim]...)
+			took = append(took, float64(p.Paths[0].Took)/float64(time.Millisecond))
+		}
+	}
+	f := domain.Finding{Name: "beside the planner", Beside: "planner", Note: fmt.Sprintf("The planner gets a "+
+		"query of at most %d nodes between the ends of each of the first %d samples. Medians over motions.",
+		plannedNodes, n)}
+	share := float64(len(took)) / float64(n)
+	f.Measures = []domain.Measure{compared("motions found", "", metric.NaN, metric.Float(share))}
+	f.Verdict = fmt.Sprintf("the planner finds %s of the motions", text.Percent(share))
+	if len(took) == 0 {
+		return []domain.Finding{f}
+	}
+	mine, its := g.paces(x), g.paces(planned)
+	for k, name := range []string{"way of the joints, rad or m", "change of step over step"} {
+		f.Measures = append(f.Measures, compared(name, "", metric.Float(metric.Median(mine[k])),
+			metric.Float(metric.Median(its[k]))))
+	}
+	f.Measures = append(f.Measures, compared("time to plan one", "ms", metric.NaN, metric.Float(metric.Median(took))))
+	if g.modes != nil {
+		most := func(x []float64) metric.Float {
+			return metric.Float(slices.Max(counts(g.of(x), len(g.modes)))) / metric.Float(g.rows(x))
+		}
+		f.Measures = append(f.Measures, compared("share of the commonest mode", "", most(x), most(planned)))
+	}
+	if share == 1 && f.Measures[1].Data <= f.Measures[1].Samples {
+		f.Verdict += ", by ways that are no longer: where any motion will do, it serves as well alone"
+	}
+	return []domain.Finding{f}
+}
+
+// A median that is this many times the data's, or as much smaller, is bad; what is nearer is
+// told and not warned of, however many samples show it.
+const uneven = 1.25
+
+// still is what ways and changes of steps of joints count as at least, in radians or metres: half a degree, or a
+// centimetre. Motions without obstacles may be straight, up to round-off.
+//
+// A verdict counts accelerations and clearances that differ by less as equal. Planned motions keep to the edge of the
+// room that the planner reserves, and are straight elsewhere, to round-off: no network draws from such a law.
+const still = 0.01
+
+// findPace checks whether joints go as far as in the data, and as smoothly: motions that wander keep every constraint.
+// Medians are compared by the exact median test: how many samples and how many rows are above the median of both
+// together (Fisher). There is one false alarm in a thousand evaluations.
+func (g *guide) findPace(x []float64) domain.Finding {
+	f := domain.Finding{Name: "way and pace of the joints", Note: "Medians over motions: of the sum of the lengths " +
+		"of steps in the space of joint values, and of the root mean square of their second differences; ratios " +
+		"count less than 0.01 as that much."}
+	unit, pace := "rad", "rad/step²"
+	if g.arm.Sliding() > 0 {
+		unit, pace = "rad and m", "rad/step² and m/step²"
+	}
+	samples, data := g.paces(x), g.paces(g.data)
+	worst, factor, told := "", 1.0, math.NaN()
+	for k, m := range []domain.Measure{{Name: "way", Unit: unit}, {Name: "change of step over step", Unit: pace}} {
+		a, b := samples[k], data[k]
+		above, over := aboveMedian(a, b)
+		p := metric.FisherTest(above, len(a), over, len(b))
+		m.Noise, m.PValue = metric.NaN, metric.Float(p)
+		mine, theirs := metric.Median(a), metric.Median(b)
+		m.Samples, m.Data = metric.Float(mine), metric.Float(theirs)
+		f.Measures = append(f.Measures, m)
+		ratio := max(mine, still) / max(theirs, still)
+		if p < unlikely/2 && math.Abs(math.Log(ratio)) > math.Abs(math.Log(factor)) {
+			worst, factor, told = m.Name, ratio, p
+		}
+	}
+	switch {
+	case worst == "":
+		f.Verdict = "joints go as far and as smoothly as in the data, but for chance"
+	case factor > uneven:
+		f.Warning = true
+		f.Verdict = fmt.Sprintf("samples wander: the median %s of their joints is %s times the data's (p = %.2g); "+
+			"train longer", worst, text.Number(factor), told)
+	case factor < 1/uneven:
+		f.Warning = true
+		f.Verdict = fmt.Sprintf("samples go another way: the median %s of their joints is %s times the data's "+
+			"(p = %.2g); look for modes that are missing, and train longer", worst, text.Number(factor), told)
+	default:
+		f.Verdict = fmt.Sprintf("the median %s of the joints is %s times the data's: more than chance (p = %.2g), but "+
+			"little", worst, text.Number(factor), told)
+	}
+	return f
+}
+
+// paces returns how far the joints go in each motion, and how much a step differs from the one before.
+func (g *guide) paces(x []float64) (out [2][]float64) {
+	n, joints := g.rows(x), g.arm.Moving()
+	for k := range out {
+		out[k] = make([]float64, n)
+	}
+	domain.EachBlock(g.pool, n, func(lo, hi int) {
+		q := make([]float64, g.waypoints*joints)
+		for i := lo; i < hi; i++ {
+			g.joints(q, g.motion.path(g.row(x, i)))
+			out[0][i], out[1][i] = way(q, joints), roughness(q, joints)
+		}
+	})
+	return out
+}
+
+// way returns the length of a polygon through joint values, L×joints.
+func way(q []float64, joints int) (sum float64) {
+	for l := joints; l < len(q); l += joints {
+		far := 0.0
+		for j := range joints {
+			d := q[l+j] - q[l-joints+j]
+			far += d * d
+		}
+		sum += math.Sqrt(far)
+	}
+	return sum
+}
+
+// aboveMedian returns how many numbers of a and of b are above the median of both.
+func aboveMedian(a, b []float64) (above, over int) {
+	m := metric.Median(append(append(make([]float64, 0, len(a)+len(b)), a...), b...))
+	for _, v := range a {
+		if v > m {
+			above++
+		}
+	}
+	for _, v := range b {
+		if v > m {
+			over++
+		}
+	}
+	return above, over
+}

@@ -50,7 +50,7 @@ func (s *Source) Hub(keep bool) (Files, error) {
 		if stale == "" {
 			stale = fmt.Sprintf("it is of weights after %d updates, these have %d", v.Updates, s.Trained.State.Updates)
 		}
-		return nil, refuse("its evaluation is of something else: %s; landing report --force %s makes it anew", stale,
+		return nil, refuse("its evaluation is of something else: %s; landing report %s makes it anew", stale,
 			text.Shell(r.Folder.Dir))
 	}
 	files, err := s.Torch()

@@ -231,7 +231,7 @@ func (r *Reference) measure(v *Evaluation, s *Samples) (e verdict.Evidence, off 
 		v.Findings = r.Domain.Find(x)
 	}
 	e.Samples, e.Dim = r.Alone(x)
-	e.Unit, e.PerUnit = r.Points.Unit, r.Points.PerUnit
+	e.Unit, e.PerUnit, e.Say = r.Points.Unit, r.Points.PerUnit, r.Points.Say
 	e.Off = rowsOff(r.Process.Set, r.All, d)
 	laid := r.Laid(x)
 	if len(r.Given) == 0 {

@@ -21,7 +21,8 @@ import (
 	"github.com/landing-diffusion/landing/learn/train"
 )
 
-const pictureWidth = 1600 // pixels of PNG files
+// PictureWidth is the width of PNG files in pixels; tests take fewer.
+var PictureWidth = 1600
 
 // A Page is what a report is made of.
 type Page struct {
@@ -60,7 +61,7 @@ func (p Page) Write() (string, error) {
 		return "", err
 	}
 	name := p.Out(run.ReportFile)
-	return p.Folder.Path(name), p.Folder.Write(name, html.Bytes())
+	return p.Folder.Path(name), p.Folder.Renew(name, html.Bytes())
 }
 
 // note explains a distance, if there is one.
@@ -90,12 +91,12 @@ func (c *canvas) write(name string, draw func(w io.Writer) error) []byte {
 		c.err = fmt.Errorf("figure %s: %w", name, err)
 		return nil
 	}
-	c.err = c.page.Folder.Write(c.page.Out("figures/"+name), b.Bytes())
+	c.err = c.page.Folder.Renew(c.page.Out("figures/"+name), b.Bytes())
 	return b.Bytes()
 }
 
 func (c *canvas) PNG(name string, pic figure.Picture) {
-	c.write(name+".png", func(w io.Writer) error { return pic.WritePNG(w, pictureWidth) })
+	c.write(name+".png", func(w io.Writer) error { return pic.WritePNG(w, PictureWidth) })
 }
 
 func (c *canvas) Add(name string, ref figure.FigureRef, pic figure.Picture) {

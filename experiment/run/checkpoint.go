@@ -176,9 +176,7 @@ func isNumber(name string) bool {
 }
 
 // compareNumbers orders names of checkpoints by their numbers.
-func compareNumbers(a, b string) int {
-	return cmp.Or(cmp.Compare(len(a), len(b)), cmp.Compare(a, b))
-}
+func compareNumbers(a, b string) int { return cmp.Or(cmp.Compare(len(a), len(b)), cmp.Compare(a, b)) }
 
 // Checkpoints returns the names of the checkpoints, oldest first. What else lies in their folder is left alone.
 func (f *Folder) Checkpoints() ([]string, error) {

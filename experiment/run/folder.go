@@ -2,7 +2,8 @@
 // configuration, manifest, status, metrics, checkpoints, samples and figures.
 //
 // Files appear whole or not at all (temporary file, fsync, rename). Nothing that is there is written over unless the
-// caller forces it; only status.json and metrics.jsonl change as a run goes on. Nothing read from a folder is executed.
+// caller forces it, but for status.json and metrics.jsonl, which change as a run goes on, and for a report's files that
+// nobody changed (Renew). Nothing read from a folder is executed.
 package run
 
 import (
@@ -43,6 +44,8 @@ const (
 	EvaluationFile = "evaluation.json" // how good samples are
 	EventsDir      = "tensorboard"     // events of the training, if they were asked for
 	DrawnDir       = "drawn"           // samples and reports by other keys of generation
+
+	writtenFile = ".written.json" // of what Renew wrote, hashes by name
 )
 
 // A Folder is a run folder.
@@ -175,8 +178,49 @@ func (f *Folder) Drawn() ([]string, error) {
 func (f *Folder) Read(name string) ([]byte, error) { return input.Read(f.Path(name), maxText) }
 
 // Write creates a file of the folder. It fails with an *ExistsError if the file is there, unless Force is set.
-func (f *Folder) Write(name string, data []byte) error {
-	return f.write(name, data, f.Force)
+func (f *Folder) Write(name string, data []byte) error { return f.write(name, data, f.Force) }
+
+// Renew is Write, and replaces a file that Renew wrote and that nobody changed since.
+func (f *Folder) Renew(name string, data []byte) error {
+	if err := f.Renewable(name); err != nil {
+		return err
+	}
+	replaced, _ := HashFile(f.Path(name)) // counts until the new file is there: the process may end before
+	hashes := f.written()
+	hashes[name] = [2]string{Hash(data), replaced}
+	if err := f.ReplaceJSON(writtenFile, hashes); err != nil {
+		return err
+	}
+	return f.write(name, data, true)
+}
+
+// Renewable returns an error if Renew of one of the files would fail.
+func (f *Folder) Renewable(names ...string) error {
+	hashes := f.written()
+	for _, name := range names {
+		hash, err := HashFile(f.Path(name))
+		own := hashes[name]
+		if f.Force || errors.Is(err, fs.ErrNotExist) || err == nil && slices.Contains(own[:], hash) {
+			continue
+		}
+		return fault.Errorf(fault.Exists, f.Path(name), "was changed since landing report wrote it, or comes from "+
+			"elsewhere; it is not written over without --force")
+	}
+	return nil
+}
+
+// written returns hashes of what Renew wrote, by name.
+func (f *Folder) written() map[string][2]string {
+	hashes := map[string][2]string{}
+	if f.ReadJSON(writtenFile, &hashes) != nil {
+		return map[string][2]string{}
+	}
+	return hashes
+}
+
+// ReplaceJSON is WriteJSON over a file of the program's own.
+func (f *Folder) ReplaceJSON(name string, v any) error {
+	return (&Folder{Dir: f.Dir, Force: true}).WriteJSON(name, v)
 }
 
 // write is Write, over the file that is there if force is set: one that changes as the run goes on.

@@ -16,9 +16,7 @@ var umask = func() fs.FileMode {
 	return fs.FileMode(m)
 }()
 
-func lockFile(f *os.File) error {
-	return syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
-}
+func lockFile(f *os.File) error { return syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB) }
 
 // lockHeld tells whether another open file holds the lock, by asking for a share of it for an instant.
 func lockHeld(f *os.File) Occupied {

@@ -3,9 +3,11 @@ package figure
 import (
 	"bytes"
 	"crypto/sha256"
+	"encoding/json"
 	"encoding/xml"
 	"errors"
 	"fmt"
+	"image"
 	"image/color"
 	"image/png"
 	"io"
@@ -17,6 +19,7 @@ import (
 	"testing"
 
 	"github.com/landing-diffusion/landing/tools/testkit"
+	"github.com/landing-diffusion/landing/tools/testkit/ball"
 )
 
 type drawing interface {
@@ -78,6 +81,25 @@ func gallery() map[string]drawing {
 		"unfilled columns": Histogram(HistogramOptions{Log: true, Bins: 3}, Column{Name: "a", Values: nil},
 			Column{Name: "b", Values: []float64{0}}),
 		"sixty-four series": Lines(LineOptions{}, make([]Series, 64)...),
+		"many places":       Scatter(ScatterOptions{}, 3, PointLayer{Name: "a", Points: ball.Mesh(5).Vertices}),
+		"band": Lines(LineOptions{XLabel: "x"}, Series{Name: "F", X: []float64{20, 30, 40, 50},
+			Y: []float64{1, 2, nan, 4}, Lo: []float64{0, 1, nan, 3}, Hi: []float64{2, 9, nan, 5}}),
+		"shaded histogram": Histogram(HistogramOptions{Lo: 100, Hi: 180, Circular: true, Density: true,
+			Feasible: [2]float64{130, 170}}, Column{Name: "a", Values: []float64{140, 150, 190, nan}},
+			Column{Name: "b", Values: []float64{110, 170}, Thin: true}),
+		"torsions": Torsions(TorsionOptions{X: "φ", Y: "ψ", FeasibleX: []float64{-70, -70},
+			FeasibleY: []float64{130, 200}},
+			PointLayer{Name: "data", Points: []float64{-70, 150, 290, 510, 80, 40, nan, 0}}, PointLayer{Name: "none"}),
+		"circles": Circles(Circle{"a – b", []Column{{Name: "data", Values: []float64{5, 15, 200, 205}},
+			{Name: "samples"}}}, Circle{"c", nil}, Circle{"d", nil},
+			Circle{"e", []Column{{Name: "data", Values: []float64{-90, nan}}}}),
+		"surface": Surface(ball.Mesh(1), []SurfaceLayer{{"data", ball.Mesh(1).Vertices[:18]},
+			{"samples", make([]float64, 18)}}),
+		"tracks beside": Tracks(TracksOptions{Axes: [2]string{"t", "x"}, Across: [3]float64{1, 0, 0},
+			Up: [3]float64{0, 0, 1}, Free: true, Beside: true, Solids: []Solid{{A: [3]float64{1, 1, 1},
+				B: [3]float64{2, 1, 3}, Radius: 0.5}}, Ends: []Place{{"start", [3]float64{1, 2, 3}}}},
+			TrackLayer{Name: "data", Points: spiral(12), Strand: 4, Mode: -1},
+			TrackLayer{Name: "left", Points: spiral(9), Strand: 3, Mode: 1}),
 	}
 }
 
@@ -86,7 +108,10 @@ func TestFiguresAreSafeDeterministicXML(t *testing.T) {
 	all := gallery()
 	for _, name := range slices.Sorted(maps.Keys(all)) {
 		doc := svgOf(t, all[name])
-		fmt.Fprintf(&kept, "%x %s\n", sha256.Sum256(doc), name)
+		var picture bytes.Buffer
+		testkit.OK(t, all[name].WritePNG(&picture, 200))
+		pixels := testkit.Must(png.Decode(&picture)).(*image.RGBA).Pix
+		fmt.Fprintf(&kept, "%x %.8x %s\n", sha256.Sum256(doc), sha256.Sum256(pixels), name)
 		if err := Inline(doc); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -95,6 +120,15 @@ func TestFiguresAreSafeDeterministicXML(t *testing.T) {
 		}
 		testkit.EqualSlices(t, doc, svgOf(t, gallery()[name]), "%s: two drawings of the same input differ", name)
 	}
+	page := regexp.MustCompile(`(?s)<(style|script)>.*?</`).ReplaceAllString(htmlOf(t, fullReport(t)), "")
+	fmt.Fprintf(&kept, "%x a page but for its style and scripts\n", sha256.Sum256([]byte(page)))
+	for _, s := range []Scene{twoJoints(3), twoJoints(200), fullReport(t).Scene, molecules(2), molecules(250),
+		&SurfaceView{Mesh: ball.Mesh(1), Layers: []SurfaceLayer{{"data", ball.Mesh(1).Vertices[:18]}}}} {
+		live := testkit.Must(NewLive(s))
+		fmt.Fprintf(&kept, "%x %s in a page\n", sha256.Sum256(fmt.Append(testkit.Must(json.Marshal(live)),
+			live.Layer)), live.Kind)
+	}
+	testkit.Kept(t, "testdata/figures.txt", kept.String())
 	testkit.Kept(t, "testdata/figures.txt", kept.String())
 }
 

@@ -32,6 +32,7 @@ func TestArcs(t *testing.T) {
 		{[]float64{-200, -170}, [][2]float64{{160, 180}, {-180, -170}}},
 		{[]float64{0, 360}, [][2]float64{{-180, 180}}},
 		{[]float64{-70, -70}, [][2]float64{{-70.75, -69.25}}},
+		{[]float64{180, 180}, [][2]float64{{179.25, 180}, {-180, -179.25}}},
 		{[]float64{490, 530}, [][2]float64{{130, 170}}},
 	} {
 		testkit.EqualSlices(t, arcs(c.in), c.want, "%v", c.in)
@@ -113,9 +114,8 @@ func TestShades(t *testing.T) {
 	Lines(LineOptions{}, s)
 }
 
-// The page holds conformations to 0.001 Å, a bounded number, and the script that shows them.
-func TestMoleculeView(t *testing.T) {
-	const n = 250
+// molecules is a view of n conformations of three atoms.
+func molecules(n int) *MoleculeView {
 	m := &MoleculeView{Title: "Conformations", Elements: []string{"C", "N", "</script>"}, Names: []string{"C1", "N2",
 		"X"}, Bonds: [][2]int{{0, 1}, {1, 2}}}
 	data := MoleculeLayer{Name: "data"}
@@ -124,6 +124,12 @@ func TestMoleculeView(t *testing.T) {
 		data.Labels = append(data.Labels, "frame")
 	}
 	m.Layers = []MoleculeLayer{data, {Name: "samples"}}
+	return m
+}
+
+// The page holds conformations to 0.001 Å, a bounded number, and the script that shows them.
+func TestMoleculeView(t *testing.T) {
+	m := molecules(250)
 	var b bytes.Buffer
 	testkit.OK(t, (&Report{Title: "t", Scene: m}).WriteHTML(&b))
 	page := b.String()

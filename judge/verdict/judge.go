@@ -239,9 +239,12 @@ func few[T any](x []T, d, k int) []T {
 	return out
 }
 
-// place writes a point for people.
-func place(x []float64) string {
+// where writes a point for people.
+func (j *judge) where(x []float64) string {
 	const shown = 4
+	if j.Say != nil {
+		return j.Say(x)
+	}
 	var s []string
 	for _, v := range x[:min(len(x), shown)] {
 		s = append(s, fmt.Sprintf("%.3g", v))

@@ -151,7 +151,7 @@ func (j *judge) strays() {
 		j.add(Stray, share, r.p, "%s of the samples (%s to %s) lie where the data have none: further than %s from "+
 			"all training rows, as %s of these lie from each other; the furthest is at %s, %s away",
 			text.Percent(share), text.Percent(lo), text.Percent(hi), j.length(r.limit), text.Percent(r.own),
-			place(x[worst*j.Dim:(worst+1)*j.Dim]), j.length(r.near[worst]))
+			j.where(x[worst*j.Dim:(worst+1)*j.Dim]), j.length(r.near[worst]))
 		return
 	}
 	j.offRelation()
@@ -226,7 +226,7 @@ func (j *judge) alone() {
 	worst := floats.MaxIdx(r.near)
 	j.add(MissedMode, share, r.p, "%s of the rows (%s to %s) have no sample near: they lie further than %s from all "+
 		"samples, as %s of these lie from each other; the furthest is at %s, %s away", text.Percent(share),
-		text.Percent(lo), text.Percent(hi), j.length(r.limit), text.Percent(r.own), place(rows[worst*d:(worst+1)*d]),
+		text.Percent(lo), text.Percent(hi), j.length(r.limit), text.Percent(r.own), j.where(rows[worst*d:(worst+1)*d]),
 		j.length(r.near[worst]))
 }
 

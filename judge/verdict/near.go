@@ -220,7 +220,7 @@ func (j *judge) modes() {
 	}
 	row := medoid(j.Rows, atR, worst, centres[worst*d:(worst+1)*d], d)
 	j.add(MissedMode, sum, min(1, float64(K)*least), "around %s lie %s of the rows and %s of the samples%s",
-		place(row), text.Percent(float64(inR[worst])/float64(m)), text.Percent(float64(inX[worst])/float64(n)), told)
+		j.where(row), text.Percent(float64(inR[worst])/float64(m)), text.Percent(float64(inX[worst])/float64(n)), told)
 }
 
 // shuffled returns rows in a random order.

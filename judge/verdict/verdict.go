@@ -194,6 +194,9 @@ type Evidence struct {
 	Unit                       string  // of these distances for people; empty: the data's own
 	PerUnit                    float64 // of it in a distance of 1
 
+	// Say says where a row is, for people; nil: by its numbers.
+	Say func(row []float64) string
+
 	Energy metric.TwoSample // of samples to Rows, conditions included
 	Seed   uint64           // of relabellings
 
@@ -257,27 +260,6 @@ func Of(e Evidence) Verdict {
 	j := &judge{Evidence: e}
 	j.run()
 	return build(j.found, j.skipped)
-}
-
-// With returns the verdict with the findings of a code replaced by others.
-func (v Verdict) With(c Code, f ...Finding) Verdict {
-	other := slices.DeleteFunc(slices.Clone(v.Findings), func(f Finding) bool { return f.Code == c })
-	skipped := slices.DeleteFunc(slices.Clone(v.Skipped), func(s Skip) bool { return s.Code == c })
-	return build(append(other, f...), skipped)
-}
-
-// WithNumbers returns the verdict with these observables instead of its own.
-func (v Verdict) WithNumbers(numbers []Number) Verdict {
-	j := &judge{Evidence: Evidence{Numbers: numbers}}
-	for _, f := range v.Findings {
-		switch f.Code {
-		case Stray, MissedMode, Walls, Spread, Planes: // what these say of the law
-			j.law += float64(f.Effect)
-		}
-	}
-	j.observables()
-	out := v.With(Observables, j.found...)
-	return build(out.Findings, append(out.Skipped, j.skipped...))
 }
 
 func build(found []Finding, skipped []Skip) Verdict {
@@ -406,7 +388,6 @@ type Remedy struct {
 	Variant  string   `json:"variant,omitempty"`  // and its variant
 	Settings []string `json:"settings,omitempty"` // key=value, over those of run or problem
 	Seconds  float64  `json:"seconds,omitempty"`  // of training
-	Force    bool     `json:"force,omitempty"`    // write over an earlier report
 	Command  string   `json:"command,omitempty"`
 }
 

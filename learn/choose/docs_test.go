@@ -24,6 +24,7 @@ func TestDocs(t *testing.T) {
 		fmt.Sprintf("| %v R; at most √v |", windowArc),
 		fmt.Sprintf("as many (%d to %d) as give a shortest wave of %v δ", fewOctaves, manyOctaves, finest),
 		fmt.Sprintf("up to %d coordinates: D,", widest),
+		fmt.Sprintf("Molecules with `coordinates: internal`: %v, %d, `point`", torsionWave, torsionOctaves),
 		fmt.Sprintf("| %d, or all rows;", batchRows),
 		fmt.Sprintf("(up to %d 000 coordinates)", centred/1000),
 		"more than four times as long as Σ bears",

@@ -4,21 +4,25 @@ import (
 	"cmp"
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/landing-diffusion/landing/constraint"
 )
 
 // Constants of the rules of learning: those of docs/fast.md, in units of the data.
 const (
-	windowArc   = 0.3 // a window of targets over the radius of curvature
-	finest      = 8.0 // the shortest wave over the narrowest width
-	widest      = 12  // coordinates up to which the network is given waves
-	manyOctaves = 6
-	fewOctaves  = 3
-	batchRows   = 1024
-	manyBatches = 16      // of an epoch
-	pathNumbers = 1 << 27 // that paths may be: a gigabyte
-	centred     = 10_000  // coordinates up to which config.yaml holds their means
+	windowArc      = 0.3 // a window of targets over the radius of curvature
+	finest         = 8.0 // the shortest wave over the narrowest width
+	widest         = 12  // coordinates up to which the network is given waves
+	manyOctaves    = 6
+	fewOctaves     = 3
+	torsionWave    = 2. // and how many octaves, of molecules by internal coordinates
+	torsionOctaves = 2
+	batchRows      = 1024
+	manyBatches    = 16      // of an epoch
+	pathNumbers    = 1 << 27 // that paths may be: a gigabyte
+	centred        = 10_000  // coordinates up to which config.yaml holds their means and standard deviations
+	uneven         = 10      // largest over least standard deviation of a coordinate
 )
 
 // Learning returns what the network, its targets and its optimiser are, for a process with the schedule n. From the
@@ -38,13 +42,21 @@ func Learning(l *Measures, n Noise) (out []Choice) {
 	width, layers, octaves := sizes(l)
 	add("network.width", width, "for %d coordinates", l.Coordinates)
 	add("network.layers", layers, "for %d coordinates", l.Coordinates)
-	if octaves > 0 {
+	switch {
+	case l.Torsions:
+		add("network.wavelength", torsionWave, "the diameter of a torsion's circle")
+		add("network.octaves", octaves, "wells of torsions are narrow")
+	case octaves > 0:
 		add("network.wavelength", l.Diameter, "the data's diameter")
 		add("network.octaves_of", "start", "where a path began says nearly all of its score")
 		add("network.octaves", octaves, "the shortest wave is %.3g, modes are as narrow as %.3g",
 			l.Diameter/math.Exp2(float64(octaves-1)), l.Narrow)
-	} else {
+	default:
 		add("network.octaves", 0, "waves of %d coordinates would be most of the input", l.Coordinates)
+		moving := slices.DeleteFunc(slices.Clone(l.Scales), func(s float64) bool { return s <= one*l.Spread })
+		if len(moving) > 0 && slices.Max(moving) > uneven*slices.Min(moving) && l.Coordinates <= centred {
+			add("network.scales", l.Scales, "the largest is more than %d times the least", uneven)
+		}
 	}
 	add("network.time", "share", "whatever the horizon")
 	add("network.time_octaves", 4, "scores differ much by step")
@@ -78,7 +90,10 @@ func sizes(l *Measures) (width, layers, octaves int) {
 	if l.Coordinates > 50 {
 		width, layers = 512, 3
 	}
-	if l.Coordinates <= widest && l.Narrow > 0 {
+	switch {
+	case l.Torsions:
+		octaves = torsionOctaves
+	case l.Coordinates <= widest && l.Narrow > 0:
 		octaves = int(math.Ceil(math.Log2(l.Diameter / (finest * l.Narrow))))
 		octaves = min(max(octaves+1, fewOctaves), manyOctaves)
 	}
@@ -94,7 +109,7 @@ const solvedPaths = 4096
 func Velocity(l *Measures, times int, solved bool) (out []Choice) {
 	for _, c := range Learning(l, Noise{Steps: times, Horizon: 1, Min: 1, Max: 1}) {
 		switch c.Key {
-		case "network.octaves_of", "network.time", "network.output", "train.window", "train.paths":
+		case "network.octaves_of", "network.time", "network.output", "network.scales", "train.window", "train.paths":
 			continue
 		case "network.time_octaves":
 			c.Reason = "velocities differ much by time"
@@ -179,7 +194,7 @@ func Draws(l *Measures, n Noise, levels int) (out []Choice) {
 	cost := pathCost(l, n.Steps, rowWork(l, width, layers, octaves))
 	for _, c := range Learning(l, n) {
 		switch c.Key {
-		case "network.output", "train.window", "train.paths", "train.times_per_path":
+		case "network.output", "network.scales", "train.window", "train.paths", "train.times_per_path":
 			continue
 		case "network.time_octaves":
 			c.Reason = "draws differ much by level"

@@ -98,6 +98,28 @@ func TestHeldLossesOfSeveral(t *testing.T) {
 	}
 }
 
+// With Of a loss is that of the first coordinates alone.
+func TestHeldLossesOfCoordinates(t *testing.T) {
+	p := &langevin.Process{Set: zoo.Euclidean{D: 2}, Method: langevin.ULLA, Friction: 3,
+		Schedule: langevin.Schedule{N: 20, T: 1, SigmaMin: 1, SigmaMax: 1}}
+	model := testkit.Must(networks.New(score.Config{Dim: 2, Momentum: true, Width: 8, Layers: 2, Seed: 4}))
+	pool := testkit.Pool(t, 1)
+	src := pathmatch.NewSource[float32](pathmatch.New(p, pathmatch.Options{Output: pathmatch.Balanced}),
+		[]float64{9, 1, -9, -1}, pool)
+	h := testkit.Must(NewHeld(context.Background(), src, model, 5, 7, pool))
+	all := h.Losses(model)
+	for _, of := range []int{1, 2} {
+		h.Of = of
+		for i, v := range h.Losses(model) {
+			if of == 2 {
+				testkit.Near(t, v, all[i], 1e-6*all[i], "both coordinates of item %d", i)
+			} else if !(0 < v && v < 0.999*all[i]) {
+				t.Errorf("item %d: one coordinate has the loss %v of %v", i, v, all[i])
+			}
+		}
+	}
+}
+
 // same reports whether numbers agree, NaN with NaN.
 func same(a, b []float64) bool {
 	return slices.EqualFunc(a, b, func(x, y float64) bool { return x == y || x != x && y != y })

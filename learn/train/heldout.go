@@ -416,7 +416,10 @@ type Held[T kernel.Float] struct {
 	source method.Source[T]
 	pool   *parallel.Pool
 	times  []int
-	draws  int              // of the network, of a term
+	draws  int // of the network, of a term
+	// Of, unless 0, takes the losses of the first Of coordinates alone, by their share of the squared gradient: that
+	// of the loss, if it is balanced.
+	Of     int
 	losses []method.Loss[T] // by worker
 }
 
@@ -463,7 +466,16 @@ func (h *Held[T]) Losses(m score.Model[T]) []float64 {
 		}
 		l := h.losses[worker]
 		if in, err := l.Prepare(terms[worker]); err == nil {
-			out[item] = l.Evaluate(ds[worker], ws[worker].Forward(in, rows))
+			g, w := ds[worker], m.Out()
+			if out[item] = l.Evaluate(g, ws[worker].Forward(in, rows)); h.Of > 0 {
+				own, all := 0.0, 0.0
+				for i, v := range g {
+					if all += float64(v * v); i%w < h.Of {
+						own += float64(v * v)
+					}
+				}
+				out[item] *= own / all
+			}
 		}
 	})
 	return out

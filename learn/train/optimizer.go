@@ -61,9 +61,7 @@ func clip(norm, limit float64) float64 {
 
 // averageDecay returns the decay of update n = 1, 2, … of the moving average of
 // weights, which starts from the initial weights: it warms up as (1+n)/(10+n).
-func averageDecay(limit float64, n int) float64 {
-	return math.Min(limit, float64(1+n)/float64(10+n))
-}
+func averageDecay(limit float64, n int) float64 { return math.Min(limit, float64(1+n)/float64(10+n)) }
 
 // optimizer is the state of Adam and Muon, which share the first moments m, and a moving average of the weights.
 type optimizer[T kernel.Float] struct {

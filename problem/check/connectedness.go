@@ -18,7 +18,7 @@ import (
 // called a component. A set can have components that no start reached, and a walk can fail to find a way that exists:
 // the finding is a warning.
 func connectedness(e *Evidence) []Finding {
-	if len(e.On) < 2 || e.anyFlat() {
+	if len(e.On) < 2 || e.anyFlat() || len(e.Set.Capabilities().Held) > 0 { // each condition has a Σ of its own
 		return nil
 	}
 	points := make([]evidence.Point, min(32, len(e.On))) // of at most 96 points; half of these are from random starts

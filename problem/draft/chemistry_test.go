@@ -32,7 +32,7 @@ func TestChemistry(t *testing.T) {
 		want        []string // lines of the file
 	}{
 		{file: "amide.sdf", formula: "C11H15NO2", left: 15, centres: []string{"C1"}, windows: []string{"C4–N6 trans"},
-			rotors: 4, want: []string{"heavy: true", "coordinates: internal", "bonds: template",
+			rotors: 4, want: []string{"heavy: true", "coordinates: internal", "angle_unit: 12", "bonds: template",
 				"    - [7, 8, 9, 10, 11, 12, 13]\n", "{atoms: [1, 0, 2, 4], sign: ",
 				`{name: "trans C4–N6", atoms: [1, 4, 6, 7], range: [160, 200]}`}},
 		{file: "amide.sdf", atoms: "all", formula: "C11H15NO2", centres: []string{"C1"},

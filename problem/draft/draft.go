@@ -40,6 +40,7 @@ type Options struct {
 	Formulas []string // to be measured, and added where they hold
 	Drop     []string // columns to leave out, by name or number from 0
 	Keep     []string // columns that are coordinates though they look like times or numbers of rows
+	Given    []string // columns that are given with each point: a condition
 	MaxLoss  float64  // the largest share of rows that may be left out for one reason; 0: none but one
 	Template string   // of conformations in an array: a file with their atoms; "" the data
 	Atoms    string   // of molecules: heavy or all; "" heavy ones, where these turn about a bond
@@ -292,21 +293,19 @@ func (l *loaded) roles(o Options, d *Draft) error {
 	for j := range s.D {
 		l.names = append(l.names, columnName(s, j))
 	}
-	asked := map[int]bool{}
-	for _, want := range o.Drop {
-		j := l.find(want)
-		if j < 0 || l.molecule != nil {
-			return fault.Errorf(fault.Usage, "", "--drop: %s", noColumn(s, want))
+	asked, kept, given := map[int]bool{}, map[int]bool{}, map[int]bool{}
+	for _, f := range []struct {
+		flag  string
+		names []string
+		of    map[int]bool
+	}{{"drop", o.Drop, asked}, {"keep", o.Keep, kept}, {"condition", o.Given, given}} {
+		for _, want := range f.names {
+			j := l.find(want)
+			if j < 0 || l.molecule != nil || f.flag != "drop" && slices.Contains(s.Text, j) {
+				return fault.Errorf(fault.Usage, "", "--%s: %s", f.flag, noColumn(s, want))
+			}
+			f.of[j] = true
 		}
-		asked[j] = true
-	}
-	kept := map[int]bool{}
-	for _, want := range o.Keep {
-		j := l.find(want)
-		if j < 0 || l.molecule != nil || slices.Contains(s.Text, j) {
-			return fault.Errorf(fault.Usage, "", "--keep: %s", noColumn(s, want))
-		}
-		kept[j] = true
 	}
 	for i := range s.N {
 		if _, bad := slices.BinarySearch(s.Faulty, i); !bad {
@@ -384,15 +383,18 @@ func (l *loaded) roles(o Options, d *Draft) error {
 			} else if slices.Contains(s.Beyond, j) {
 				col.Why = "its whole numbers lie beyond 2^53, which float64 rounds: they are names"
 			}
+		case given[j]:
+			col.Role, col.Why = "condition", "as --condition says"
 		case l.molecule != nil, kept[j], j == latitude, j == longitude:
 		case orders[j] != "":
 			col.Role, col.Why = "dropped", orders[j]
 			d.keepable = append(d.keepable, said(s, j))
+		case latitude >= 0 && longitude >= 0:
+			col.Role, col.Why = "dropped", fmt.Sprintf("beside latitude and longitude, unless --condition %s",
+				said(s, j))
 		case wholes < s.D-len(s.Text) && c.Label(len(l.rows)):
 			col.Role, col.Why = "condition", fmt.Sprintf("%d whole numbers: labels or counts, no coordinate",
 				c.Distinct)
-		case latitude >= 0 && longitude >= 0:
-			col.Role, col.Why = "condition", "it stands beside latitude and longitude"
 		}
 		switch col.Role {
 		case "coordinate":

@@ -2,6 +2,7 @@ package draft
 
 import (
 	"bytes"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"math"
@@ -71,7 +72,13 @@ func table(header string, n int, row func(i int) []any) string {
 
 func draft(t *testing.T, o Options) *Draft {
 	t.Helper()
-	return testkit.Must(New(o))
+	d := testkit.Must(New(o))
+	testkit.Keep(t, "%s\n%s", strings.Join(d.Lines(), "\n"), d.YAML)
+	if d.Cleaned != nil {
+		testkit.Keep(t, "# cleaned: %d rows of %d, %.8x\n", d.Cleaned.Rows, d.Cleaned.Columns,
+			sha256.Sum256(d.Cleaned.Bytes))
+	}
+	return d
 }
 
 // set returns the lines of a draft that are not comments, from set on.
@@ -429,14 +436,18 @@ func TestEarth(t *testing.T) {
 		lat, lon := place(i)
 		return []any{u[3*i] * 10, lon, lat, 2000 + i%9}
 	}))
-	d = draft(t, Options{Path: "other.csv"})
+	if d = draft(t, Options{Path: "other.csv"}); d.Cleaned == nil || d.Cleaned.Columns != 2 {
+		t.Errorf("cleaned: %+v\n%s", d.Cleaned, d.YAML)
+	}
+	asked := []string{"depth", "year"}
+	d = draft(t, Options{Path: "other.csv", Given: asked})
 	save(t, "c.csv", string(d.Cleaned.Bytes))
-	if p, given, err := dataset.ReadEarthGiven("c.csv", []string{"depth", "year"}); err != nil || p.N != n ||
+	if p, given, err := dataset.ReadEarthGiven("c.csv", asked); err != nil || p.N != n ||
 		math.Abs(p.X[4]-u[4]) > 1e-12 || given[3] != 2001 {
 		t.Errorf("cleaned: %v\n%s", err, d.YAML)
 	}
 	// Of a Parquet file columns are found by their names: it is taken as it is, and made too.
-	d = draft(t, Options{Path: "other.csv", Clean: "c.parquet"})
+	d = draft(t, Options{Path: "other.csv", Clean: "c.parquet", Given: asked})
 	save(t, "c.parquet", string(d.Cleaned.Bytes))
 	x := testkit.Must(dataset.ReadPoints("c.parquet"))
 	var b bytes.Buffer
@@ -447,7 +458,7 @@ func TestEarth(t *testing.T) {
 	}
 	testkit.OK(t, w.Close())
 	save(t, "other.parquet", b.String())
-	d = draft(t, Options{Path: "other.parquet"})
+	d = draft(t, Options{Path: "other.parquet", Given: asked})
 	problem, err := problem.Load([]byte(d.YAML), "p.yaml", "", nil)
 	if err != nil || d.Kind != "earth" {
 		t.Fatalf("%v\n%s", err, d.YAML)
@@ -458,6 +469,25 @@ func TestEarth(t *testing.T) {
 	}
 	if _, err := New(Options{Path: "earth.csv", Formulas: []string{"x[0] = 1"}}); fault.KindOf(err) != fault.Usage {
 		t.Errorf("a formula of places: %v", err)
+	}
+}
+
+// Relations with a condition call it by its name; those of the condition alone are not of the set.
+func TestOnCondition(t *testing.T) {
+	t.Chdir(t.TempDir())
+	u, z := spheres(300), normals(300)
+	save(t, "c.csv", table("a,b,c,d,size,twice", 300, func(i int) []any {
+		r := 2 + 0.3*math.Tanh(z[i])
+		return []any{r * u[3*i], r * u[3*i+1], r * u[3*i+2], z[i] - r, r, 2 * r}
+	}))
+	d := draft(t, Options{Path: "c.csv", Given: []string{"size", "twice"}})
+	for _, want := range []string{"dim: 4", "b^2 + ", "twice^2 = 0", `columns: ["size", "twice"]`} {
+		if !strings.Contains(d.YAML, want) {
+			t.Errorf("no %q in\n%s", want, d.YAML)
+		}
+	}
+	if d.SetDim != 3 || strings.Contains(d.YAML, "x[4]") {
+		t.Errorf("dimension %d\n%s", d.SetDim, d.YAML)
 	}
 }
 
@@ -545,11 +575,6 @@ func TestOthers(t *testing.T) {
 	}
 	if _, err := New(Options{Path: "u.npy", Array: "a"}); !errors.As(err, new(*dataset.Error)) {
 		t.Errorf("an array of an .npy: %v", err)
-	}
-	for _, line := range d.Lines(60) {
-		if len([]rune(line)) > 60 {
-			t.Errorf("a line of %d: %s", len([]rune(line)), line)
-		}
 	}
 }
 

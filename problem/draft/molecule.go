@@ -43,7 +43,8 @@ func (l *loaded) moleculeSet(o Options, d *Draft) []string {
 	return append(lines, strings.TrimSuffix(free, "\n"))
 }
 
-const internal = "  coordinates: internal  # torsions and angles; bonds and rigid groups by construction"
+const internal = `  coordinates: internal  # torsions and angles; bonds and rigid groups by construction
+  angle_unit: 12  # degrees of an angle that count as much as 1 rad of a torsion`
 
 // kept says what the set keeps.
 func (c *Chemistry) kept() []string {

@@ -330,6 +330,11 @@ func (l *loaded) clean(o *Options, d *Draft) error {
 	return nil
 }
 
+const (
+	notCoordinate = " is no coordinate: "
+	mostNotes     = 3 // that are printed
+)
+
 // reasons says why training would refuse the file as it is.
 func (l *loaded) reasons(o Options, d *Draft) (out []string) {
 	s := l.survey
@@ -347,7 +352,7 @@ func (l *loaded) reasons(o Options, d *Draft) (out []string) {
 		if byName {
 			break
 		}
-		out = append(out, fmt.Sprintf("%s is no coordinate: %s", l.names[j], d.Columns[j].Why))
+		out = append(out, fmt.Sprintf("%s%s%s", l.names[j], notCoordinate, d.Columns[j].Why))
 	}
 	if len(d.keepable) > 0 {
 		out = append(out, fmt.Sprintf("--keep %s takes these for coordinates", strings.Join(d.keepable, ",")))

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/landing-diffusion/landing/internal/text"
 	"github.com/landing-diffusion/landing/problem/discover"
 )
 
@@ -19,6 +20,10 @@ func (l *loaded) compose(o Options, d *Draft, r *discover.Report) []string {
 	d.SetDim = len(l.coordinate) - len(exact)
 	for _, f := range discover.Families(exact) {
 		d.Holds = append(d.Holds, l.proposal(f, exact))
+	}
+	given := l.onCondition()
+	if d.Holds, d.SetDim = append(d.Holds, given...), d.SetDim-len(given); len(given) > 0 {
+		d.Fills = nil // that of all values of the condition together
 	}
 	var near []discover.Relation
 	for _, q := range r.Relations {
@@ -47,11 +52,11 @@ func (l *loaded) compose(o Options, d *Draft, r *discover.Report) []string {
 		return l.moleculeSet(o, d)
 	}
 	l.bounds(d, r)
-	if len(exact) == 0 && len(r.Inequalities) == 0 {
+	if len(d.Holds) == 0 && len(r.Inequalities) == 0 {
 		d.Set = fmt.Sprintf("R^%d: no relation holds to round-off", r.Dim)
 		return []string{fmt.Sprintf("{kind: euclidean, dim: %d}", r.Dim)}
 	}
-	if len(r.Inequalities) == 0 {
+	if len(r.Inequalities)+len(given) == 0 {
 		if word, yaml := chain(exact, 0, r.Dim); yaml != "" {
 			return product(d, []part{{0, r.Dim, yaml, word}})
 		}
@@ -60,6 +65,31 @@ func (l *loaded) compose(o Options, d *Draft, r *discover.Report) []string {
 		}
 	}
 	return l.formulas(d, r)
+}
+
+// onCondition returns relations between coordinates and a condition, whose numbers formulas call by name.
+func (l *loaded) onCondition() (out []Proposal) {
+	x, n, dim := l.everything()
+	own := len(l.coordinate)
+	if own == dim || dim > discover.MaxDim {
+		return nil
+	}
+	r, err := discover.Look(discover.Table{X: x, N: n, D: dim})
+	if err != nil {
+		return nil
+	}
+	var symbols []string
+	for k := range own {
+		symbols = append(symbols, fmt.Sprintf("x[%d]", k))
+	}
+	for _, q := range r.Exact() {
+		if q.Columns[0] < own && q.Columns[len(q.Columns)-1] >= own {
+			expr := allOfRow.ReplaceAllString(q.Expr, fmt.Sprintf("x[0:%d]$1", dim))
+			out = append(out, Proposal{Name: q.Name, Expr: named(expr, append(symbols, l.given...), own), Max: q.Max,
+				RMS: q.RMS})
+		}
+	}
+	return out
 }
 
 // roundedNote says how rows whose numbers are rounded get onto the set.
@@ -465,7 +495,7 @@ func (l *loaded) formulas(d *Draft, r *discover.Report) []string {
 	}
 	lines = append(lines, kept...)
 	l.symbols(d, lines)
-	d.Set = fmt.Sprintf("formulas: %d equations", len(r.Exact()))
+	d.Set = "formulas: " + text.Plural(r.Dim-d.SetDim, "equation")
 	if len(d.Holds) == 0 && !active {
 		d.Set = fmt.Sprintf("R^%d: no relation holds to round-off", r.Dim)
 		return append([]string{fmt.Sprintf("{kind: euclidean, dim: %d}", r.Dim)}, lines[2:]...)
@@ -473,8 +503,10 @@ func (l *loaded) formulas(d *Draft, r *discover.Report) []string {
 	return lines
 }
 
-// coordinates matches a coordinate, or some neighbours, in a formula.
-var coordinates = regexp.MustCompile(`\bx\[(\d+)(?::(\d+))?\]`)
+var (
+	coordinates = regexp.MustCompile(`\bx\[(\d+)(?::(\d+))?\]`) // one, or some neighbours, in a formula
+	allOfRow    = regexp.MustCompile(`\bx\b([^\[]|$)`)
+)
 
 // symbols lets the formulas of a set, which are lines after the first two, call coordinates by the names of the file's
 // columns, if formulas can use all of these.
@@ -501,18 +533,23 @@ func (d *Draft) named(text string) string {
 	if d.symbols == nil {
 		return text
 	}
+	return named(text, d.symbols, len(d.symbols))
+}
+
+// named puts symbols into a formula. Longer runs stay as they are if they end before column own.
+func named(text string, symbols []string, own int) string {
 	return coordinates.ReplaceAllStringFunc(text, func(place string) string {
 		const longest = 3
 		m := coordinates.FindStringSubmatch(place)
 		from, _ := strconv.Atoi(m[1])
 		to, err := strconv.Atoi(m[2])
 		if err != nil {
-			return d.symbols[from]
+			return symbols[from]
 		}
-		if to-from > longest {
+		if to-from > longest && to <= own {
 			return place
 		}
-		return "[" + strings.Join(d.symbols[from:to], ", ") + "]"
+		return "[" + strings.Join(symbols[from:to], ", ") + "]"
 	})
 }
 

@@ -110,8 +110,8 @@ func (l *loaded) yaml(o Options, d *Draft, set []string, tolerance float64) stri
 		b.WriteString(comment("  ", "%s", c))
 	}
 	if len(l.condition) > 0 {
-		b.WriteString("\n" + comment("", "Whole numbers that are labels or counts are given with each point: samples "+
-			"are drawn for any of them. To leave them out instead: landing init --drop NAME --clean FILE."))
+		b.WriteString("\n" + comment("", "These numbers are given with each point: samples are drawn for any of "+
+			"their values. To leave them out instead: landing init --drop NAME."))
 		quoted := make([]string, len(l.given))
 		for k, name := range l.given {
 			quoted[k] = strconv.Quote(name)
@@ -248,13 +248,9 @@ func (d *Draft) dimensions() string {
 }
 
 // Lines tells what was seen in some ten lines.
-func (d *Draft) Lines(width int) (out []string) {
+func (d *Draft) Lines() (out []string) {
 	add := func(label, format string, v ...any) {
-		s := fmt.Sprintf("%-11s", label) + fmt.Sprintf(format, v...)
-		if r := []rune(s); width > 20 && len(r) > width {
-			s = string(r[:width-1]) + "…"
-		}
-		out = append(out, s)
+		out = append(out, fmt.Sprintf("%-11s", label)+fmt.Sprintf(format, v...))
 	}
 	for _, line := range d.Robot {
 		add(line[:11], "%s", line[11:])
@@ -343,12 +339,17 @@ func (d *Draft) Lines(width int) (out []string) {
 	if t := d.dimensions(); t != "" {
 		add("dimension", "%s", t)
 	}
-	for k, n := range d.Notes {
-		if k == 3 {
-			add("note", "and %d more: see the file", len(d.Notes)-k)
-			break
+	shown := 0
+	for _, n := range d.Notes {
+		if strings.Contains(n, notCoordinate) { // as the line of columns says
+			continue
 		}
-		add("note", "%s", n)
+		if shown++; shown <= mostNotes {
+			add("note", "%s", n)
+		}
+	}
+	if shown > mostNotes {
+		add("note", "and %d more: see the file", shown-mostNotes)
 	}
 	return out
 }

@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"github.com/landing-diffusion/landing/base/parallel"
+	"github.com/landing-diffusion/landing/constraint"
+	"github.com/landing-diffusion/landing/domain/conformation"
 	"github.com/landing-diffusion/landing/langevin"
 	"github.com/landing-diffusion/landing/learn/choose"
 	"github.com/landing-diffusion/landing/learn/method/methods"
@@ -33,6 +35,7 @@ func (s *Settled) tune(ctx context.Context, rows *Rows, pool *parallel.Pool, rep
 	if err != nil {
 		return err
 	}
+	_, m.Torsions = constraint.As[*conformation.Internal](forward.Set)
 	for _, note := range m.Notes {
 		s.Notes = append(s.Notes, "what follows from the data: "+note)
 	}
@@ -146,8 +149,8 @@ func serves(kind, key string) bool {
 	switch {
 	case kind == "" || kind == "mlp" || !strings.HasPrefix(key, "network."):
 		return true
-	case kind == "temporal" && key != problem.KeyNetworkWidth && key != problem.KeyNetworkLayers:
-		return true
+	case kind == "temporal":
+		return !slices.Contains([]string{problem.KeyNetworkWidth, problem.KeyNetworkLayers, "network.scales"}, key)
 	case networks.Refers(kind):
 		return slices.Contains([]string{problem.KeyNetworkWidth, problem.KeyNetworkLayers, problem.KeyNetworkTime,
 			problem.KeyNetworkTimeOctaves, problem.KeyNetworkOutput}, key)

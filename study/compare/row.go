@@ -111,9 +111,7 @@ func (d *Distance) score() metric.Score {
 }
 
 // law is what new draws of the data's law would score; rows of earlier versions do not say.
-func (r *Row) law() metric.Float {
-	return cmp.Or(r.Distance.score().Law, metric.NaN)
-}
+func (r *Row) law() metric.Float { return cmp.Or(r.Distance.score().Law, metric.NaN) }
 
 // A Component is how far samples are from one constraint.
 type Component struct {

@@ -60,9 +60,7 @@ func newSchedule(tokens int) *schedule {
 	return s
 }
 
-func (s *schedule) fiber() *fiber {
-	return &fiber{s: s, token: -1, wake: make(chan struct{}, 1)}
-}
+func (s *schedule) fiber() *fiber { return &fiber{s: s, token: -1, wake: make(chan struct{}, 1)} }
 
 // acquire waits for a token.
 func (f *fiber) acquire() {

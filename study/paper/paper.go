@@ -7,10 +7,16 @@ package paper
 
 import (
 	"bytes"
-	_ "embed" // for the numbers that the paper prints
+	_ "embed" // for the exhibits, and the numbers that the paper prints
 	"encoding/csv"
 	"math"
+	"slices"
 	"strconv"
+	"strings"
+
+	"github.com/goccy/go-yaml"
+
+	"github.com/landing-diffusion/landing/internal/fault"
 )
 
 // A Printed is a number that the paper prints. It is NaN where the paper has that for a method that
@@ -84,4 +90,159 @@ func (p Printed) compare(m, sd float64, n int) Mark {
 		return Worse
 	}
 	return NoMark
+}
+
+// An Exhibit is a table or a figure of the paper, as exhibits.yaml describes it.
+type Exhibit struct {
+	Name    string
+	Alias   string // another name: overhead
+	Title   string
+	Says    string // what its numbers are, and how ours are made where that is not as in the paper
+	More    string // continues Says
+	Corner  string // what rows are
+	Rows    []Line
+	Columns []Column
+	Cells   []string // of columns that have none of their own
+	Figures []string // likewise
+	Marked  bool     // ours and the paper's are compared
+	Beside  *Exhibit // a table of ours to read with it, such as that of held-out distances
+	Extra   bool     // not the paper's: left out of "all"
+}
+
+// A Line is a row of an exhibit.
+type Line struct {
+	Name    string
+	Cell    string            // stands for ROW in Cells
+	Instead map[string]string // figures that replace a column's; "": the place is empty
+}
+
+// A Column is a column of an exhibit.
+type Column struct {
+	Name           string
+	Cells, Figures []string
+}
+
+// UnmarshalYAML reads a name, or a mapping.
+func (l *Line) UnmarshalYAML(read func(any) error) error {
+	type whole Line
+	if read(&l.Name) == nil {
+		return nil
+	}
+	return read((*whole)(l))
+}
+
+// UnmarshalYAML reads a name, or a mapping.
+func (c *Column) UnmarshalYAML(read func(any) error) error {
+	type whole Column
+	if read(&c.Name) == nil {
+		return nil
+	}
+	return read((*whole)(c))
+}
+
+//go:embed exhibits.yaml
+var exhibitsYAML []byte
+
+// Exhibits are the tables and figures, in the paper's order.
+var Exhibits = func() (all []*Exhibit) {
+	if err := yaml.UnmarshalWithOptions(exhibitsYAML, &all, yaml.Strict()); err != nil {
+		panic("paper: " + err.Error()) // the file is in the binary
+	}
+	for _, e := range all {
+		e.fill()
+	}
+	return all
+}()
+
+// fill makes what follows from the rest.
+func (e *Exhibit) fill() {
+	e.Says = strings.TrimSpace(e.Says + " " + e.More)
+	e.Rows, e.Columns = slices.Clone(e.Rows), slices.Clone(e.Columns) // which others may have too, by an alias
+	for i := range e.Rows {
+		if l := &e.Rows[i]; l.Cell == "" {
+			l.Cell = strings.ReplaceAll(l.Name, " = ", "=")
+		}
+	}
+	for i := range e.Columns {
+		c := &e.Columns[i]
+		if c.Cells == nil {
+			c.Cells = e.Cells
+		}
+		if c.Figures == nil {
+			c.Figures = e.Figures
+		}
+		if c.Figures == nil {
+			c.Figures = []string{c.Name}
+		}
+	}
+	if e.Beside != nil {
+		e.Beside.fill()
+	}
+}
+
+// An entry is what stands in a place: the mean of a figure over cells.
+type entry struct {
+	cells  []string
+	figure string
+}
+
+// entries are those of a place.
+func (l *Line) entries(c *Column) (out []entry) {
+	names := strings.NewReplacer("ROW", l.Cell, "COL", c.Name)
+	for _, figure := range c.Figures {
+		if other, ok := l.Instead[figure]; ok {
+			figure = other
+		}
+		if figure == "" {
+			continue
+		}
+		e := entry{figure: figure}
+		for _, cell := range c.Cells {
+			e.cells = append(e.cells, names.Replace(cell))
+		}
+		out = append(out, e)
+	}
+	return out
+}
+
+// Named returns exhibits by names or aliases, in the paper's order and once each; "all" are those of the
+// paper. The error is one of usage.
+func Named(names []string) (out []*Exhibit, err error) {
+	is := func(e *Exhibit) func(string) bool {
+		return func(n string) bool { return n == e.Name || n == e.Alias && n != "" }
+	}
+	for _, n := range names {
+		if n != "all" && !slices.ContainsFunc(Exhibits, func(e *Exhibit) bool { return is(e)(n) }) {
+			var known []string
+			for _, e := range Exhibits {
+				known = append(known, e.Name)
+			}
+			return nil, fault.Errorf(fault.Usage, "", "the paper has no %q here; expected all or some of %s", n,
+				strings.Join(known, ", "))
+		}
+	}
+	for _, e := range Exhibits {
+		if slices.ContainsFunc(names, is(e)) || !e.Extra && slices.Contains(names, "all") {
+			out = append(out, e)
+		}
+	}
+	return out, nil
+}
+
+// CellsOf returns the names of the cells behind exhibits, once each, in the order of their places.
+func CellsOf(exhibits []*Exhibit) (out []string) {
+	for _, e := range exhibits {
+		for _, l := range e.Rows {
+			for _, c := range e.Columns {
+				for _, entry := range l.entries(&c) {
+					for _, cell := range entry.cells {
+						if !slices.Contains(out, cell) {
+							out = append(out, cell)
+						}
+					}
+				}
+			}
+		}
+	}
+	return out
 }

@@ -5,6 +5,7 @@ package constrainttest
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -297,22 +298,31 @@ func slope(t *testing.T, what string, unit float64, err func(step float64) float
 	}
 }
 
+// differences returns central differences of the n numbers that f writes, at x along dir, by number and step.
+func differences(n int, x, dir []float64, f func(dst, x []float64)) func(a int, step float64) float64 {
+	known := map[float64][]float64{}
+	return func(a int, step float64) float64 {
+		if known[step] == nil {
+			plus, minus := make([]float64, n), make([]float64, n)
+			f(plus, shifted(x, step, dir))
+			f(minus, shifted(x, -step, dir))
+			known[step] = floats.SubTo(plus, plus, minus)
+		}
+		return known[step][a] / (2 * step)
+	}
+}
+
 func jacobian(t *testing.T, s evaluated, x []float64) {
 	d, c := s.Dim(), len(constraint.Components(s))
 	for i := range min(4, len(x)/d) {
-		xi := x[i*d : (i+1)*d]
+		xi, dir := x[i*d:(i+1)*d], unit(d, uint64(i))
 		v, jac := make([]float64, c), make([]float64, c*d)
 		s.Jacobians(v, jac, xi, 1)
-		dir := unit(d, uint64(i))
-		plus, minus := make([]float64, c), make([]float64, c)
+		near := differences(c, xi, dir, func(dst, x []float64) { s.Values(dst, x, 1) })
 		for a := range c {
 			exact := dense.Dot(jac[a*d:(a+1)*d], dir)
 			slope(t, fmt.Sprintf("∇ of component %d at point %d", a, i), 10+math.Abs(v[a])+math.Abs(exact),
-				func(h float64) float64 {
-					s.Values(plus, shifted(xi, h, dir), 1)
-					s.Values(minus, shifted(xi, -h, dir), 1)
-					return math.Abs((plus[a]-minus[a])/(2*h) - exact)
-				})
+				func(h float64) float64 { return math.Abs(near(a, h) - exact) })
 		}
 	}
 }
@@ -322,17 +332,14 @@ func hessian(t *testing.T, s evaluated, x []float64) {
 		t.Skip("no Hessian-vector products")
 	}
 	d, c := s.Dim(), len(constraint.Components(s))
+	hv, v := nans(c*d), make([]float64, c)
 	for i := range min(4, len(x)/d) {
 		xi, dir := x[i*d:(i+1)*d], unit(d, uint64(i)+100)
-		hv := nans(c * d)
 		s.HessianVectors(hv, xi, dir, 1)
-		v, plus, minus := make([]float64, c), make([]float64, c*d), make([]float64, c*d)
+		near := differences(c*d, xi, dir, func(dst, x []float64) { s.Jacobians(v, dst, x, 1) })
 		for a := range c * d {
-			slope(t, fmt.Sprintf("∇²v element %d at point %d", a, i), 10+math.Abs(hv[a]), func(h float64) float64 {
-				s.Jacobians(v, plus, shifted(xi, h, dir), 1)
-				s.Jacobians(v, minus, shifted(xi, -h, dir), 1)
-				return math.Abs((plus[a]-minus[a])/(2*h) - hv[a])
-			})
+			slope(t, fmt.Sprintf("∇²v element %d at point %d", a, i), 10+math.Abs(hv[a]),
+				func(h float64) float64 { return math.Abs(near(a, h) - hv[a]) })
 		}
 	}
 }
@@ -538,4 +545,48 @@ func nans(n int) []float64 {
 // Working returns the set with points that count as `work` multiply-adds (constraint.Capabilities.Work).
 func Working(s constraint.Set, work float64) constraint.Set {
 	return sets.Changed(s, func(c *constraint.Capabilities) { c.Work = work }, nil)
+}
+
+// squares: with h_a replaced by h_a², whose gradient vanishes on Σ, geometry must name the component instead of letting
+// go of it, and must not return NaN. The point is put on Σ to the last bit by shifting h_a to zero there.
+func squares(t *testing.T, s evaluated, x []float64) {
+	d, m := s.Dim(), len(s.Equalities())
+	if m == 0 {
+		t.Skip("no equalities")
+	}
+	for _, a := range []int{0, m - 1} {
+		v := make([]float64, len(constraint.Components(s)))
+		s.Values(v, x[:d], 1)
+		var e *geometry.RankError
+		err := geometry.New(square(s.Set, a, v[a]), 1, 0).At(x[:d], 1)
+		if !errors.As(err, &e) || e.Component != s.Equalities()[a] {
+			t.Errorf("with component %q squared: %v", s.Equalities()[a], err)
+		}
+	}
+}
+
+// square returns a set with h_a replaced by (h_a − at)².
+func square(s constraint.Set, a int, at float64) constraint.Set {
+	c, d := len(constraint.Components(s)), s.Dim()
+	return sets.Changed(s, func(c *constraint.Capabilities) { *c = constraint.Capabilities{} },
+		func(e *constraint.Evaluator) {
+			inner := *e
+			*e = constraint.Evaluator{Values: func(values, x []float64, n int) {
+				inner.Values(values, x, n)
+				for i := range n {
+					v := values[i*c+a] - at
+					values[i*c+a] = v * v
+				}
+			}, Jacobians: func(values, jac, x []float64, n int) {
+				inner.Jacobians(values, jac, x, n)
+				for i := range n {
+					v := values[i*c+a] - at
+					values[i*c+a] = v * v
+					row := jac[(i*c+a)*d : (i*c+a+1)*d]
+					for j := range row {
+						row[j] *= 2 * v
+					}
+				}
+			}}
+		})
 }

@@ -109,9 +109,7 @@ func place(at string) string {
 }
 
 // relative is the way from a page to another place of the site.
-func relative(from, to string) string {
-	return strings.Repeat("../", strings.Count(from, "/")) + to
-}
+func relative(from, to string) string { return strings.Repeat("../", strings.Count(from, "/")) + to }
 
 // render makes the HTML of a page.
 func (s *Site) render(p *page, parts []section) ([]byte, error) {

@@ -3,14 +3,23 @@
 package testkit
 
 import (
+	"bytes"
 	"flag"
 	"fmt"
+	"io"
+	"iter"
+	"math"
 	"os"
 	"path/filepath"
+	"runtime"
+	"slices"
 	"strings"
+	"sync"
 	"testing"
 
+	"github.com/landing-diffusion/landing/base/keyed"
 	"github.com/landing-diffusion/landing/base/parallel"
+	"github.com/landing-diffusion/landing/internal/dense"
 )
 
 // Fuzzing spends 60 seconds on making each new input smaller unless the command line says otherwise: no time is left to
@@ -96,4 +105,142 @@ func Refused(t testing.TB, err error, want string, what ...any) {
 	if err == nil || !strings.Contains(err.Error(), want) {
 		t.Error(append(what, fmt.Sprintf("error %v, want %q in it", err, want))...)
 	}
+}
+
+// Cluster returns n points of the unit sphere of R^d around its first axis, a tenth of it
+// wide; every other one around the opposite point, if both.
+func Cluster(n, d int, both bool) []float64 {
+	x := make([]float64, n*d)
+	for i := range n {
+		row := x[i*d : (i+1)*d]
+		keyed.New(7, keyed.Probe, 1).Normals(row, uint64(i), 0)
+		for j := range row {
+			row[j] *= 0.1
+		}
+		row[0]++
+		if both && i%2 == 1 {
+			row[0] -= 2
+		}
+		size := dense.Norm(row)
+		for j := range row {
+			row[j] /= size
+		}
+	}
+	return x
+}
+
+// blocks are arrayfile.Rows, whose package this one is to test.
+type blocks interface {
+	~struct {
+		N, D   int
+		Blocks iter.Seq[[]float64]
+	}
+}
+
+// InBlocks tests that a writer writes the rows of x, of d numbers each, as the same bytes however they are cut into
+// blocks. Each block is overwritten when the next comes.
+func InBlocks[R blocks](t testing.TB, name string, write func(w io.Writer, rows R) error, x []float64, d int) {
+	t.Helper()
+	var want bytes.Buffer
+	if err := write(&want, R{len(x) / d, d, slices.Values([][]float64{x})}); err != nil {
+		t.Fatalf("%s: %v", name, err)
+	}
+	for _, size := range []int{1, 2, 3} {
+		var got bytes.Buffer
+		buffer := make([]float64, size*d)
+		err := write(&got, R{len(x) / d, d, func(yield func([]float64) bool) {
+			for at := 0; at < len(x); at += len(buffer) {
+				if !yield(buffer[:copy(buffer, x[at:])]) {
+					return
+				}
+			}
+		}})
+		if err != nil || !bytes.Equal(got.Bytes(), want.Bytes()) {
+			t.Errorf("%s: in blocks of %d rows it has %d bytes, others than the %d of one block (%v)", name, size,
+				got.Len(), want.Len(), err)
+		}
+	}
+}
+
+// failed reports a value that is not the expected one. what, if any, is a format with its arguments.
+func failed(t testing.TB, what []any, fault string) {
+	t.Helper()
+	if len(what) > 0 {
+		fault = fmt.Sprintf(what[0].(string), what[1:]...) + ": " + fault
+	}
+	t.Error(fault)
+}
+
+// Equal tests that got is want.
+func Equal[T comparable](t testing.TB, got, want T, what ...any) {
+	if got != want {
+		t.Helper()
+		failed(t, what, fmt.Sprintf("got %v, want %v", got, want))
+	}
+}
+
+// EqualSlices tests that two slices have the same elements; it names the first that differs.
+func EqualSlices[S ~[]E, E comparable](t testing.TB, got, want S, what ...any) {
+	for i := range min(len(got), len(want)) {
+		if got[i] != want[i] {
+			t.Helper()
+			failed(t, what, fmt.Sprintf("element %d is %v, want %v", i, got[i], want[i]))
+			return
+		}
+	}
+	if len(got) != len(want) {
+		t.Helper()
+		failed(t, what, fmt.Sprintf("%d elements, want %d", len(got), len(want)))
+	}
+}
+
+// Near tests that got is within a tolerance of want.
+func Near(t testing.TB, got, want, tolerance float64, what ...any) {
+	if got != want && !(math.Abs(got-want) <= tolerance) {
+		t.Helper()
+		failed(t, what, fmt.Sprintf("got %v, want %v within %v", got, want, tolerance))
+	}
+}
+
+// Contains tests that a text has want in it.
+func Contains(t testing.TB, text, want string, what ...any) {
+	if !strings.Contains(text, want) {
+		t.Helper()
+		failed(t, what, fmt.Sprintf("no %q in\n%s", want, text))
+	}
+}
+
+// Kept tests that a text is, line by line, the one kept in a file of the package: what users see changes only on
+// purpose. LANDING_UPDATE=1 writes the file. Other processors than amd64 round otherwise; there the test is skipped.
+func Kept(t testing.TB, file, got string) {
+	t.Helper()
+	if runtime.GOARCH != "amd64" {
+		t.Skip("the texts kept are those of amd64")
+	}
+	if os.Getenv("LANDING_UPDATE") != "" {
+		OK(t, os.WriteFile(file, []byte(got), 0o666))
+	}
+	lines := func(s string) []string { return strings.Split(s, "\n") }
+	EqualSlices(t, lines(got), lines(string(Must(os.ReadFile(file)))), "%s (LANDING_UPDATE=1 writes it anew)", file)
+}
+
+var (
+	home, _ = os.Getwd()
+	texts   sync.Map // of tests that run, by their names
+)
+
+// Keep adds a text to those that a test compares, at its end, with testdata/TEST.txt, as Kept does.
+func Keep(t testing.TB, format string, v ...any) {
+	if runtime.GOARCH != "amd64" {
+		return
+	}
+	b, old := texts.LoadOrStore(t.Name(), new(strings.Builder))
+	fmt.Fprintf(b.(*strings.Builder), format+"\n", v...)
+	if old {
+		return
+	}
+	t.Cleanup(func() {
+		texts.Delete(t.Name())
+		Kept(t, filepath.Join(home, "testdata", filepath.Base(t.Name())+".txt"), b.(*strings.Builder).String())
+	})
 }

@@ -189,6 +189,4 @@ func (s *solver) outside(q []float64) (joint int, by float64) {
 	return joint, by
 }
 
-func distance(a, b []float64) float64 {
-	return math.Sqrt(dense.SquaredDistance(a, b))
-}
+func distance(a, b []float64) float64 { return math.Sqrt(dense.SquaredDistance(a, b)) }

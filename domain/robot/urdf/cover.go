@@ -1,7 +1,6 @@
 package urdf
 
 import (
-	"cmp"
 	"fmt"
 	"math"
 	"os"
@@ -11,7 +10,6 @@ import (
 
 	"github.com/landing-diffusion/landing/constraint/mesh"
 	"github.com/landing-diffusion/landing/domain/robot"
-	"github.com/landing-diffusion/landing/internal/text"
 	"github.com/landing-diffusion/landing/internal/vec3"
 )
 
@@ -81,17 +79,15 @@ func (t *tree) mesh(l *link, s *shape) (*mesh.Mesh, string, error) {
 	path, where := t.find(s.file)
 	if path == "" {
 		missing := 0
-		for i := range t.links {
-			for n := range t.links[i].shapes {
-				if s := &t.links[i].shapes[n]; s.kind == "mesh" {
-					if path, _ := t.find(s.file); path == "" {
-						missing++
-					}
+		for _, l := range t.links {
+			for _, s := range l.shapes {
+				if path, _ := t.find(s.file); path == "" && s.kind == "mesh" {
+					missing++
 				}
 			}
 		}
-		return fail("%q is missing (%s in all); expected %s, or landing init --no-volume", s.file,
-			text.Counted(missing, "missing mesh", "missing meshes"), where)
+		return fail("%q is missing (%d in all): looked for %s; expected the file there, or init --no-volume", s.file,
+			missing, where)
 	}
 	m, err := mesh.Read(path)
 	if err != nil {
@@ -107,35 +103,32 @@ func (t *tree) mesh(l *link, s *shape) (*mesh.Mesh, string, error) {
 }
 
 // find looks for the file of a mesh: beside the robot's, and what follows package:// in the folders above it, by the
-// whole path and without the package's name. It says where the file could be.
+// whole path and without its first folders: a package may have been copied under another name.
 func (t *tree) find(name string) (path, where string) {
 	name = strings.TrimPrefix(name, "file://")
 	dir := filepath.Dir(t.file)
 	if abs, err := filepath.Abs(dir); err == nil {
 		dir = abs
 	}
-	var tried []string
 	rest, packaged := strings.CutPrefix(name, "package://")
-	pack, inside, _ := strings.Cut(rest, "/")
-	switch {
-	case packaged:
-		where = fmt.Sprintf("the package's folder %s, or what it holds, in %s or a folder above it", pack, dir)
-		for up := dir; ; up = filepath.Dir(up) {
-			if tried = append(tried, filepath.Join(up, rest), filepath.Join(up, inside)); up == filepath.Dir(up) {
-				break
+	tried := []string{filepath.Join(dir, name)}
+	if where = tried[0]; filepath.IsAbs(name) {
+		tried, where = []string{name}, name
+	} else if packaged {
+		tried, where = nil, fmt.Sprintf("%s, and what is left of it without its first folders, in %s and all folders "+
+			"above", rest, dir)
+		for up, last := dir, ""; up != last; up, last = filepath.Dir(up), up {
+			for tail, more := rest, true; more && strings.Contains(tail, "/"); _, tail, more = strings.Cut(tail, "/") {
+				tried = append(tried, filepath.Join(up, tail))
 			}
 		}
-	case filepath.IsAbs(name):
-		tried = []string{name}
-	default:
-		tried = []string{filepath.Join(dir, name)}
 	}
 	for _, path := range tried {
 		if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() {
 			return path, ""
 		}
 	}
-	return "", cmp.Or(where, "the file "+tried[0])
+	return "", where
 }
 
 // A grid is cells about a mesh.

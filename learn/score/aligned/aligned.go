@@ -108,9 +108,7 @@ type frame struct{ x, p []float64 }
 
 // New makes the network, its parameters a function of c's sizes and seed. c.Reference may be
 // nil if WithConstants follows; New panics if it is no reference.
-func New[T kernel.Float](c score.Config) *Model[T] {
-	return Of(c, score.NewMLP[T](sizes(c), c.Seed))
-}
+func New[T kernel.Float](c score.Config) *Model[T] { return Of(c, score.NewMLP[T](sizes(c), c.Seed)) }
 
 // Of is New with an MLP made elsewhere.
 func Of[T kernel.Float](c score.Config, net *score.MLP[T]) *Model[T] {

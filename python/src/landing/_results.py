@@ -74,7 +74,6 @@ class Remedy:
     variant: str = ""
     settings: list[str] = dataclasses.field(default_factory=list)
     seconds: float | None = None
-    force: bool = False
 
     @property
     def call(self) -> str:

@@ -353,12 +353,13 @@ class Run:
         data: Any = None,
         progress: bool | None = None,
         workers: int = 0,
+        force: bool = False,
     ) -> Path:
         """Draws and judges samples, writes figures and report.html into the run folder, and returns its path.
 
-        An earlier report is written over. Raises what evaluate raises.
+        An earlier report is replaced; one that was changed since, only with force. Raises what evaluate raises.
         """
-        options = ["--force", *self._options(workers, data, checkpoint, None, seed, n)]
+        options = [*["--force"] * force, *self._options(workers, data, checkpoint, None, seed, n)]
         with Bar("reporting", "sample", progress) as bar:
             told, _ = call(["report"], options, [self.path], on_event=bar)
         return Path(told["report"])
