@@ -166,7 +166,8 @@ func apart(o *scene.Obstacle, ends ...expr.Value) expr.Value {
 		size, least, most := expr.Abs(n), expr.Dot(n, ends[0]), expr.Dot(n, ends[len(ends)-1])
 		least, most = expr.Min(least, most), expr.Max(least, most)
 		far := expr.Max(least, most.Neg()).Sub(expr.Dot(half, size)).Sub(g.Const(0x1p-50)) // below −2⁹ of n = 0
-		all = append(all, far.Div(expr.Sqrt(expr.Dot(n, n).Add(tiny))), far.Div(expr.Sum(size).Add(g.Const(0x1p-60))))
+		all = append(all, far.Div(expr.Sqrt(expr.Dot(n, n).Add(tiny))),
+			far.Div(expr.Sum(size).Add(g.Const(0x1p-60))))
 	}
 	return expr.Max(all...)
 }

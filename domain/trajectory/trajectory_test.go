@@ -343,8 +343,8 @@ func TestSolids(t *testing.T) {
 		{Shape: scene.Capsule, A: [3]float64{0.1, 0.2, -0.4}, B: [3]float64{0, -0.3, 0.5}, Radius: 0.2},
 		{Shape: scene.Cylinder, Half: [3]float64{0.3, 0.3, 0.4}, R: turned},
 	} {
-		spec := trajectory.Spec{Arm: arm, Waypoints: 2, Segments: o.Shape != scene.Cylinder, Obstacles: []scene.Obstacle{o},
-			Volume: []robot.Sphere{{Link: 2, Radius: 0.1}}}
+		spec := trajectory.Spec{Arm: arm, Waypoints: 2, Segments: o.Shape != scene.Cylinder,
+			Obstacles: []scene.Obstacle{o}, Volume: []robot.Sphere{{Link: 2, Radius: 0.1}}}
 		s, x, proved := set(t, spec), make([]float64, 6), 0
 		w := proof.New(s).NewWorker()
 		for range 800 {
