@@ -127,11 +127,11 @@ func (f *formal) of(p part, st *stage, next *formal) expr.Value {
 	return g.Missing()
 }
 
-// apart is how far an obstacle without its Radius is from a place, or from the chord between two. In the frame of the
-// obstacle, which is |p_k| ≤ h_k there, the distance is the largest of (min_e n·p_e − Σ h_k|n_k|)/|n| over all n. If the
-// body enters the obstacle, |n| is Σ|n_k| instead. The best n is one of these: from the nearest point of the obstacle to
-// an end p_e, normal to a face, from a corner and square to the chord, or square to an edge and the chord. Every other
-// n gives less. A cylinder is a box in the plane of its axis and a place.
+// apart is how far an obstacle without its Radius is from a place, or from the chord between two. In the obstacle's
+// frame, where it is |p_k| ≤ h_k, the distance is the largest of (min_e n·p_e − Σ h_k|n_k|)/|n| over all n. If the
+// body enters the obstacle, |n| is Σ|n_k| instead. One of these n is best: from the nearest point of the obstacle to
+// an end p_e, normal to a face, from a corner and square to the chord, or square to an edge and the chord. No other
+// gives more. A cylinder is a box in the plane of its axis and a place.
 func apart(o *scene.Obstacle, ends ...expr.Value) expr.Value {
 	g, at, h, r := ends[0].Graph(), o.A, o.Half, o.R
 	if o.Shape == scene.Capsule {

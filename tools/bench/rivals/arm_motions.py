@@ -120,7 +120,7 @@ def judge(a, folder, urdf):
     flags["bodies"] = "meshes"
     meshes = measured(argparse.Namespace(**flags, body=[], between=0))[2]["least room, m"]
     print(f"\n{folder.name}: {len(messages)} motions, {(~bad).sum()} can be run; repaired "
-          f"{len(finished.get('repaired') or [])}, drawn again {len(finished.get('redrawn') or [])}\n")
+          f"{finished['repaired']}, drawn again {len(finished['replaced_samples'] or [])}\n")
     print("| of each motion | least | median | most | allowed |\n| --- | --- | --- | --- | --- |")
     of["room of the published meshes, m"] = meshes
     for name, v in of.items():
