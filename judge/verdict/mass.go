@@ -1,6 +1,7 @@
 package verdict
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -18,6 +19,7 @@ const (
 	shownMost   = 4000 // rows whose distance to samples is looked at, a quarter of them
 	manyNumbers = 16   // of more numbers than these
 	worthSeeing = 0.05 // a share of misplaced mass that should be seen
+	orderSDs    = 5    // beyond which rows depend on those before them
 	axesMost    = 64   // principal directions of the rows
 	axisLeast   = 0.01 // standard deviation along one, as a part of the first's, below which a miss does not matter
 )
@@ -44,6 +46,53 @@ func (j *judge) cluster() {
 	}
 	j.effX = effective(j.unitX, len(j.outX), len(x)/d)
 	j.effR = effective(j.unitR, len(j.outR), len(r)/d)
+	if j.unitR == nil {
+		j.inOrder()
+	}
+}
+
+// inOrder finds out whether rows depend on those before them in the file, as frames of a trajectory do. The order of
+// independent rows may follow a column or modes; half their mean squared difference is the same V at lags 1 and 2, with
+// Var(V_1 − V_2) = 2V²/m for m normal rows. Rows that depend on each other count as many as the fewest that say as much of
+// a coordinate, and those within two autocorrelation times as one.
+func (j *judge) inOrder() {
+	d, m := j.Dim, float64(len(j.outR))
+	var columns [][]float64
+	found := false
+	for k := range min(d, axesMost) {
+		v := metric.Column(j.Rows, k, d)
+		lag := func(t int) float64 {
+			r := floats.Distance(v[t:], v[:len(v)-t], 2)
+			return r * r / float64(len(v)-t)
+		}
+		found, columns = found || lag(1) < (1-orderSDs*math.Sqrt(2/m))*lag(2), append(columns, v)
+		if floats.Max(v) > floats.Min(v) && (slices.IsSorted(v) ||
+			slices.IsSortedFunc(v, func(a, b float64) int { return cmp.Compare(b, a) })) {
+			return
+		}
+	}
+	for _, v := range columns {
+		if n := metric.ESS([][]float64{v}); found && n < j.effR {
+			j.effR, j.span = n, int(2*m/n)
+		}
+	}
+}
+
+// together returns which of n rows, taken evenly, count as one: clusters, or runs of rows that depend on each other.
+func (j *judge) together(n int) []int {
+	if j.unitR != nil || j.span == 0 {
+		return j.unitR
+	}
+	return groups(nil, n, max(1, j.span*n/len(j.outR)))
+}
+
+// inflation is by how much the dependence of rows raises the variance of a difference between samples and rows.
+func (j *judge) inflation() float64 {
+	if j.span == 0 {
+		return 1
+	}
+	n, m := float64(len(j.outX)), float64(len(j.outR))
+	return (1/n + 1/j.effR) / (1/n + 1/m)
 }
 
 // effective returns how many independent ones n samples and m rows are worth.
@@ -132,12 +181,13 @@ func (r remote) excess() (share, lo, hi float64) {
 
 // strays reports samples where the data have none: far from all training rows, or off a relation that the rows hold.
 func (j *judge) strays() {
-	x, y, near := j.Samples, j.Train, j.SampleNearest
-	if j.unitR != nil {
+	x, y, near, unitY := j.Samples, j.Train, j.SampleNearest, j.unitR
+	if j.unitR != nil || j.span > 0 {
 		most := metric.UnitRows(j.Dim)
 		x, y, near = few(x, j.Dim, most), few(j.Rows, j.Dim, most), nil
+		unitY = j.together(len(y) / j.Dim)
 	}
-	r := j.remote(x, y, near, j.unitX, j.unitR)
+	r := j.remote(x, y, near, j.unitX, unitY)
 	if share, lo, hi := r.excess(); share > 0 && r.p <= levels[Stray]/2 {
 		mark := func(out []bool, r []float64, c float64) {
 			for i, v := range r {
@@ -214,11 +264,11 @@ func (j *judge) alone() {
 	if d > manyNumbers {
 		shown = asideMost
 	}
-	rows, x, unitX, unitR := few(j.Rows, d, shown), few(j.Samples, d, mostRows), j.unitX, j.unitR
-	if most := metric.UnitRows(d); unitR != nil {
+	rows, x, unitX := few(j.Rows, d, shown), few(j.Samples, d, mostRows), j.unitX
+	if most := metric.UnitRows(d); j.unitR != nil {
 		rows, x = few(j.Rows, d, most), few(j.Samples, d, most)
 	}
-	r := j.remote(rows, x, nil, unitR, unitX)
+	r := j.remote(rows, x, nil, j.together(len(rows)/d), unitX)
 	share, lo, hi := r.excess()
 	if !(share > 0 && r.p <= levels[MissedMode]/2) {
 		return
@@ -261,8 +311,8 @@ func (j *judge) power() {
 		times *= 1.1
 	}
 	groups := ""
-	if j.unitR != nil {
-		groups = fmt.Sprintf(" (rows came in clusters: they say as much as %s rows by themselves)", text.Count(int(m)))
+	if j.unitR != nil || j.span > 0 {
+		groups = fmt.Sprintf(" (rows depend on each other: they say as much as %s rows by themselves)", text.Count(int(m)))
 	}
 	takes := fmt.Sprintf("about %s rows and as many samples show %s",
 		text.Count(int(math.Ceil(times*float64(len(j.outR))/10))*10), text.Percent(worthSeeing))
