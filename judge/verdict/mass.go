@@ -1,7 +1,6 @@
 package verdict
 
 import (
-	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -46,35 +45,31 @@ func (j *judge) cluster() {
 	}
 	j.effX = effective(j.unitX, len(j.outX), len(x)/d)
 	j.effR = effective(j.unitR, len(j.outR), len(r)/d)
-	if j.unitR == nil {
+	if j.inflation = 1; j.unitR == nil {
 		j.inOrder()
 	}
 }
 
-// inOrder finds out whether rows depend on those before them in the file, as frames of a trajectory do. The order of
-// independent rows may follow a column or modes; half their mean squared difference is the same V at lags 1 and 2, with
-// Var(V_1 − V_2) = 2V²/m for m normal rows. Rows that depend on each other count as many as the fewest that say as much of
-// a coordinate, and those within two autocorrelation times as one.
+// inOrder finds out whether rows depend on those before them in the file, as frames of a trajectory do. Rows count then
+// as many as the fewest that say as much of a coordinate, and those within two autocorrelation times as one. For m
+// independent normal rows, in the order of modes too, half the mean squared difference has one mean V at lags 1 and 2,
+// and Var(V_1 − V_2) = 2V²/m. Rows that are sorted say nothing.
 func (j *judge) inOrder() {
-	d, m := j.Dim, float64(len(j.outR))
-	var columns [][]float64
-	found := false
-	for k := range min(d, axesMost) {
-		v := metric.Column(j.Rows, k, d)
-		lag := func(t int) float64 {
-			r := floats.Distance(v[t:], v[:len(v)-t], 2)
-			return r * r / float64(len(v)-t)
+	n, m, fewest, found := float64(len(j.outX)), float64(len(j.outR)), float64(len(j.outR)), false
+	for k := range min(j.Dim, axesMost) {
+		v := metric.Column(j.Rows, k, j.Dim)
+		apart := func(lag int) float64 { return floats.Distance(v[lag:], v[:len(v)-lag], 2) }
+		found = found || apart(1) < math.Sqrt(max(0, 1-orderSDs*math.Sqrt(2/m)))*apart(2)
+		if e := metric.ESS([][]float64{v}); e < fewest {
+			fewest = e
 		}
-		found, columns = found || lag(1) < (1-orderSDs*math.Sqrt(2/m))*lag(2), append(columns, v)
-		if floats.Max(v) > floats.Min(v) && (slices.IsSorted(v) ||
-			slices.IsSortedFunc(v, func(a, b float64) int { return cmp.Compare(b, a) })) {
+		sorted := slices.IsSorted(v)
+		if slices.Reverse(v); v[0] != v[len(v)-1] && (sorted || slices.IsSorted(v)) {
 			return
 		}
 	}
-	for _, v := range columns {
-		if n := metric.ESS([][]float64{v}); found && n < j.effR {
-			j.effR, j.span = n, int(2*m/n)
-		}
+	if found && fewest < m {
+		j.effR, j.span, j.inflation = fewest, int(2*m/fewest), (1/n+1/fewest)/(1/n+1/m)
 	}
 }
 
@@ -84,15 +79,6 @@ func (j *judge) together(n int) []int {
 		return j.unitR
 	}
 	return groups(nil, n, max(1, j.span*n/len(j.outR)))
-}
-
-// inflation is by how much the dependence of rows raises the variance of a difference between samples and rows.
-func (j *judge) inflation() float64 {
-	if j.span == 0 {
-		return 1
-	}
-	n, m := float64(len(j.outX)), float64(len(j.outR))
-	return (1/n + 1/j.effR) / (1/n + 1/m)
 }
 
 // effective returns how many independent ones n samples and m rows are worth.
