@@ -84,6 +84,38 @@ type Evaluator struct {
 // others, have HessianVectors alone: whole rows are then as quick as packed ones.
 const FewProducts = 1 << 16
 
+// Dense completes an evaluator of points in R^d that has the sparse functions: its Jacobians, and its HessianVectors if
+// it has SparseHessianVectors, are those along the support and 0 elsewhere.
+func Dense(e Evaluator, support [][]int, d int) Evaluator {
+	c, from := len(support), starts(support)
+	packed := scratch{n: from[c]}
+	spread := func(rows, row []float64) {
+		clear(rows)
+		for a, at := range support {
+			for k, j := range at {
+				rows[a*d+j] = row[from[a]+k]
+			}
+		}
+	}
+	e.Jacobians = func(values, jac, x []float64, n int) {
+		row := packed.get(from[c])
+		for i := range n {
+			e.SparseJacobians(values[i*c:(i+1)*c], row, x[i*d:(i+1)*d], 1)
+			spread(jac[i*c*d:(i+1)*c*d], row)
+		}
+	}
+	if e.SparseHessianVectors != nil {
+		e.HessianVectors = func(dst, x, v []float64, n int) {
+			row := packed.get(from[c])
+			for i := range n {
+				e.SparseHessianVectors(row, x[i*d:(i+1)*d], v[i*d:(i+1)*d], 1)
+				spread(dst[i*c*d:(i+1)*c*d], row)
+			}
+		}
+	}
+	return e
+}
+
 // packs reports whether a set of c components in R^d that wraps another passes on its packed Hessian products.
 func (e *Evaluator) packs(c, d int) bool { return e.SparseHessianVectors != nil && c*d > FewProducts }
 

@@ -1,11 +1,13 @@
 package constraint_test
 
 import (
+	"math"
 	"slices"
 	"testing"
 
 	"github.com/landing-diffusion/landing/constraint"
 	"github.com/landing-diffusion/landing/constraint/formula"
+	"github.com/landing-diffusion/landing/constraint/geometry"
 	"github.com/landing-diffusion/landing/constraint/zoo"
 	"github.com/landing-diffusion/landing/tools/testkit"
 	"github.com/landing-diffusion/landing/tools/testkit/sets"
@@ -111,5 +113,62 @@ func TestViewKeeps(t *testing.T) {
 	none := constraint.EqualitiesOf(box)
 	if s := none.Capabilities().Support; s == nil || len(s) != 0 || len(constraint.Components(none)) != 0 {
 		t.Errorf("a box without its walls has support %v and components %v", s, constraint.Components(none))
+	}
+}
+
+// The space around a set has no components, every direction but those held, and the set
+// itself within; a set that has none is that space.
+func TestAmbient(t *testing.T) {
+	cap := testkit.Must(zoo.NewCap([]float64{0, 0, 1}, 0.2))
+	s := constraint.Ambient(constraint.Hold(cap, []int{1}))
+	if n := len(constraint.Components(s)); n != 0 || s.Dim() != 3 || constraint.Name(s) != "R^3" {
+		t.Errorf("%d components, %d coordinates, %s", n, s.Dim(), constraint.Name(s))
+	}
+	if own := s.Capabilities(); !slices.Equal(own.Held, []int{1}) || own.SampleUniform != nil || own.Fault != nil {
+		t.Errorf("%+v", own)
+	}
+	if _, ok := constraint.As[zoo.Cap](s); !ok {
+		t.Error("the set within is not found")
+	}
+	g := geometry.New(s, 2, 0)
+	testkit.OK(t, g.At([]float64{1, 2, 3, 4, 5, 6}, 2))
+	v := []float64{1, 1, 1, 1, 1, 1}
+	g.Tangent(v, v)
+	testkit.EqualSlices(t, v, []float64{1, 0, 1, 1, 0, 1}, "tangents")
+	if g.Landing(v); !slices.Equal(v, make([]float64, 6)) {
+		t.Errorf("it lands by %v", v)
+	}
+	if e := (zoo.Euclidean{D: 2}); constraint.Ambient(e) != constraint.Set(e) {
+		t.Error("R^2 is another set than the space around it")
+	}
+}
+
+func TestExcess(t *testing.T) {
+	inf := math.Inf(1)
+	for _, c := range []struct{ v, equality, inequality float64 }{
+		{0, 0, 0}, {math.Copysign(0, -1), 0, 0}, {2, 2, 2}, {-2, 2, 0}, {0x1p-1074, 0x1p-1074, 0x1p-1074},
+		{-0x1p-1074, 0x1p-1074, 0}, {inf, inf, inf}, {-inf, inf, 0}, {math.NaN(), inf, inf},
+	} {
+		for equality, want := range map[bool]float64{true: c.equality, false: c.inequality} {
+			if got := constraint.Excess(c.v, equality); got != want || math.Signbit(got) {
+				t.Errorf("Excess(%v, %v) = %v, want %v", c.v, equality, got, want)
+			}
+		}
+	}
+}
+
+func TestWorst(t *testing.T) {
+	for _, c := range []struct {
+		values    []float64
+		m         int
+		excess    float64
+		component int
+	}{
+		{nil, 0, 0, -1}, {[]float64{0, -3}, 1, 0, -1}, {[]float64{-3, 2}, 1, 3, 0}, {[]float64{-3, 4, 4}, 1, 4, 1},
+		{[]float64{-3, -4}, 2, 4, 1}, {[]float64{1, math.NaN(), math.Inf(1)}, 3, math.Inf(1), 1},
+	} {
+		if excess, component := constraint.Worst(c.values, c.m); excess != c.excess || component != c.component {
+			t.Errorf("Worst(%v, %d) = %v of %d, want %v of %d", c.values, c.m, excess, component, c.excess, c.component)
+		}
 	}
 }

@@ -179,6 +179,7 @@ func TestBudgetOnASlowerMachine(t *testing.T) {
 // A budget that ends within an epoch ends the training there; in the first epoch it is an
 // error, and what was trained is kept.
 func TestBudgetEndsInAnEpoch(t *testing.T) {
+	wholeDemo(t)
 	e := budgeted(t)
 	at := time.Time{}
 	e.loading, e.now = 0, alone(func() time.Time {

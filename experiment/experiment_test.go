@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/landing-diffusion/landing/experiment/judge"
+	"github.com/landing-diffusion/landing/experiment/report"
 	"github.com/landing-diffusion/landing/internal/fault"
 	"github.com/landing-diffusion/landing/judge/metric"
 	"github.com/landing-diffusion/landing/judge/verdict"
@@ -17,7 +18,16 @@ import (
 	"github.com/landing-diffusion/landing/tools/testkit/job"
 )
 
-func init() { PriorEnds = 1000 } // what is trained is small
+func init() { // what is trained is small
+	PriorEnds, report.PictureWidth = 1000, 100
+	job.DemoRows(5)
+}
+
+// wholeDemo lets a test have all rows of the data in the binary.
+func wholeDemo(t *testing.T) {
+	job.DemoRows(1)
+	t.Cleanup(func() { job.DemoRows(5) })
+}
 
 // begin starts a tiny experiment on the data in the binary.
 func begin(t *testing.T, settings ...string) *Run {

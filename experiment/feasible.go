@@ -127,7 +127,7 @@ func atOnePoint(data *dataset.Points) string {
 	const share, fewest = 20, 5                        // one row in share, and at least fewest rows
 	count, first := map[uint64]int{}, map[uint64]int{} // of rows that are equal, by their hash
 	for i := range data.N {
-		h := hashOf(data.X[i*data.D : (i+1)*data.D])
+		h := discover.Hash(data.X[i*data.D : (i+1)*data.D])
 		if count[h]++; count[h] == 1 {
 			first[h] = i
 		}
@@ -144,16 +144,6 @@ func atOnePoint(data *dataset.Points) string {
 	return fmt.Sprintf("%d of %d rows are one and the same point (row %d, from 0, is one). Samples have a density and "+
 		"will lie near this point, not on it; training does not change that. If it stands for something else, such as "+
 		"a missing value, leave these rows out", most, data.N, worst)
-}
-
-// hashOf is that of Fowler, Noll and Vo of numbers, where −0 is 0.
-func hashOf(x []float64) uint64 {
-	h := uint64(14695981039346656037)
-	for _, v := range x {
-		h = (h ^ math.Float64bits(v+0)) * 1099511628211
-		h ^= h >> 29
-	}
-	return h
 }
 
 // undefined says what a set of formulas cannot compute at row i, whose excess is infinite.

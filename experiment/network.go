@@ -41,6 +41,7 @@ type Network struct {
 
 	Center      []float64 `json:"center"`
 	Unit        float64   `json:"unit"`
+	Scales      []float64 `json:"scales"`
 	Octaves     int       `json:"octaves"`
 	Wavelength  float64   `json:"wavelength"`
 	Still       []int     `json:"still"`
@@ -54,7 +55,7 @@ type Network struct {
 	// Functions of time, at Times: t_1 … t_N.
 	Times []float64    `json:"times"`
 	Gain  []float64    `json:"gain"`  // m(t)
-	Start [][2]float64 `json:"start"` // b(t) and v(t); null where waves are of x
+	Start [][2]float64 `json:"start"` // b(t) and v(t); null where nothing is read of starts
 }
 
 // Describe describes the network of a checkpoint, chosen as Trained chooses it.
@@ -83,8 +84,8 @@ func (r *Run) describe() (*Network, error) {
 	n := &Network{
 		Constant: train.PrefixConstant, Kind: kind.Name, Dim: c.Dim, Held: c.Held, Steps: c.Steps, Momentum: c.Momentum,
 		Width: c.Width, Layers: c.Layers, Options: c.Options, Precision: c.Precision, Torsions: c.Torsions,
-		Center: read.Center, Unit: read.Unit, Octaves: read.Octaves, Wavelength: read.Wavelength, Still: read.Still,
-		TimeOctaves: read.TimeOctaves, Horizon: read.Horizon, Share: read.Share,
+		Center: read.Center, Unit: read.Unit, Scales: read.Scales, Octaves: read.Octaves, Wavelength: read.Wavelength,
+		Still: read.Still, TimeOctaves: read.TimeOctaves, Horizon: read.Horizon, Share: read.Share,
 		Mean: read.Given.Mean, Scale: read.Given.Scale, Null: read.Null,
 	}
 	n.Unit = cmp.Or(n.Unit, 1)

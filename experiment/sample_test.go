@@ -2,6 +2,7 @@ package experiment
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"path/filepath"
@@ -9,8 +10,12 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/landing-diffusion/landing/domain"
 	"github.com/landing-diffusion/landing/domain/molecule/files"
+	"github.com/landing-diffusion/landing/experiment/judge"
 	"github.com/landing-diffusion/landing/internal/fault"
+	"github.com/landing-diffusion/landing/langevin"
+	"github.com/landing-diffusion/landing/learn/train"
 	"github.com/landing-diffusion/landing/problem"
 	"github.com/landing-diffusion/landing/tools/testkit"
 )
@@ -164,5 +169,88 @@ func TestSampleInAnotherUnit(t *testing.T) {
 	if small.Step != 0x1p-40*large.Step || math.Abs(small.FailedShare-large.FailedShare) > 1e-3 {
 		t.Errorf("step %v and %v failed, want %v and %v", small.Step, small.FailedShare, 0x1p-40*large.Step,
 			large.FailedShare)
+	}
+}
+
+// Samples that a network sends away count as failed: above generate.max_failed they are a
+// *judge.FailedError that tells the first, below it samples beside it.
+func TestSamplesThatBreakDown(t *testing.T) {
+	e := begin(t)
+	model := testkit.Must(e.model())
+	p := model.Parameters()
+	for i := range p {
+		p[i] = float32(math.NaN())
+	}
+	broken := &Trained{Model: model}
+	s, err := drawn(t, e, broken, 50)
+	var failed *judge.FailedError
+	if !errors.As(err, &failed) || failed.Broken != 50 || failed.Failed != 50 || s.Broken != 50 ||
+		errors.As(err, new(*langevin.DivergedError)) || !strings.Contains(err.Error(),
+		"50 of 50 samples failed, above the allowed share 0.01 (generate.max_failed): of 50 the simulation broke "+
+			"down, "+
+			"the first: backward simulation broke down at sample 0, step ") {
+		t.Fatalf("%v", err)
+	}
+	for i, v := range s.X {
+		if v-v != 0 {
+			t.Fatalf("number %d of the samples is %v", i, v)
+		}
+	}
+	q := *e.Loaded
+	problem := *q.Problem
+	problem.Generate.MaxFailed = 1
+	q.Problem = &problem
+	prior, err := e.Prior(t.Context(), nil)
+	testkit.OK(t, err)
+	if s, err = q.Generate(t.Context(), broken, prior, 50, 0, 1, nil); err != nil || s.Failed() != 50 ||
+		len(s.Good()) > 0 {
+		t.Errorf("all allowed to fail: %v, %d failed", err, s.Failed())
+	}
+	v, err := e.Evaluate(t.Context(), s, train.State{}, nil)
+	if err != nil || v.Broken != 50 {
+		t.Errorf("%+v, %v", v, err)
+	}
+}
+
+// A sample that a finisher refuses is drawn again by its number and another seed; one that stays refused is lost. What
+// comes is the same in blocks, and without a finisher nothing changes.
+func TestSamplesAreFinished(t *testing.T) {
+	r, _, _ := begun(t, "epochs: 1")
+	trained, prior := learned(t, r)
+	raw := testkit.Must(r.Generate(t.Context(), trained, prior, 8, 10, 1, nil))
+	of := *r.Domain
+	r.Domain = &of
+	of.Finish = func() domain.Finisher {
+		return func(_ context.Context, x []float64, seed, number uint64) (out domain.Finished) {
+			switch {
+			case number == 12, number == 13 && seed == 1:
+				out.Fault = "refused"
+			case number == 14:
+				out.Changed, out.Off = true, 0.5
+				x[0], x[1], x[2] = 0, 0, 1
+			case number == 15:
+				x[0], x[1], x[2] = 0, 0, 2 // off the sphere
+			}
+			return out
+		}
+	}
+	r.Problem.Generate.MaxFailed = 1
+	s := testkit.Must(r.Generate(t.Context(), trained, prior, 8, 10, 1, nil))
+	f := s.Finished
+	if !slices.Equal(f.Replaced, []uint64{13}) || f.Repaired != 1 || f.Unfit != 2 || f.Fault != "refused" ||
+		f.Off != 0.5 || s.Failed() != 2 || !s.Lost[2] || !s.Lost[5] {
+		t.Errorf("%+v, lost %v", f, s.Lost)
+	}
+	for i := range 8 {
+		one := testkit.Must(r.Generate(t.Context(), trained, prior, 1, 10+uint64(i), 1, nil)).X
+		all, drawn := s.X[3*i:3*i+3], raw.X[3*i:3*i+3]
+		if same := slices.Equal(all, drawn); !s.Lost[i] && (!slices.Equal(one, all) || same != (i != 3 && i != 4)) {
+			t.Errorf("sample %d is %v alone, %v among others, %v as drawn", i, one, all, drawn)
+		}
+	}
+	r.Problem.Generate.Repair = "none"
+	if s = testkit.Must(r.Generate(t.Context(), trained, prior, 8, 10, 1, nil)); s.Finished != nil ||
+		!slices.Equal(s.X, raw.X) {
+		t.Error("generate.repair=none changes samples")
 	}
 }

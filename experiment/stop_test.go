@@ -25,6 +25,7 @@ import (
 // of this writing.
 func judgedRun(t *testing.T, settings ...string) *Run {
 	t.Helper()
+	wholeDemo(t)
 	demo := begin(t)
 	var rows bytes.Buffer
 	for i := range 400 {
@@ -40,6 +41,7 @@ func judgedRun(t *testing.T, settings ...string) *Run {
 // flatRun begins a run on the demo whose held-out distances no longer fall after epoch 211: it takes six times as long.
 func flatRun(t *testing.T, settings ...string) *Run {
 	t.Helper()
+	wholeDemo(t)
 	return begin(t, slices.Concat(judged, []string{"train.batch=32", "train.learning_rate=0.003"}, settings)...)
 }
 
@@ -74,7 +76,7 @@ func TestHeldOutDistancesEndTraining(t *testing.T) {
 		t.Skip("trainings: seconds, and minutes under the race detector")
 	}
 	runs := map[string]func(t *testing.T, settings ...string) *Run{"rising": judgedRun}
-	if testkit.Long() {
+	if testkit.Longest() { // a third of a minute
 		runs["flat"] = flatRun
 	}
 	for course, begun := range runs {

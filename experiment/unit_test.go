@@ -26,7 +26,7 @@ type scaled struct {
 	sigma, horizon string
 	projected      bool // by Newton's method at each step, which ends where it is near enough
 	silent         bool // all that is a length follows from the rows
-	both           bool // in a smaller and a larger unit; of others only with LANDING_LONG
+	both           bool // in a smaller and a larger unit; of others only with LANDING_LONG=all
 }
 
 // in writes a text in a unit.
@@ -92,7 +92,7 @@ func TestAnotherUnit(t *testing.T) {
 			if c.silent { // whose prior takes chains
 				exponents = []int{-10, 30}
 			}
-			if !c.both && !testkit.Long() {
+			if !c.both && !testkit.Longest() {
 				exponents = exponents[:1]
 			}
 			for _, exponent := range exponents {

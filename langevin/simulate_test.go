@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"testing"
 
 	"github.com/landing-diffusion/landing/base/keyed"
@@ -385,6 +386,257 @@ func TestProjectedDraws(t *testing.T) {
 			if projected.X[i] != v {
 				t.Fatalf("%v: number %d of the draws is %v, want %v", m, i, projected.X[i], v)
 			}
+		}
+	}
+}
+
+// Partway keeps of forward paths what Forward keeps, bit for bit: whatever the levels, blocks and
+// workers, at walls too; rows are numbered from first.
+func TestPartwayIsForward(t *testing.T) {
+	hemisphere := testkit.Must(zoo.NewCap([]float64{0, 0, 1}, 0.2))
+	for _, method := range []Method{ULLA, OLLA, ULLAP, OLLAP} {
+		p := &Process{Set: hemisphere, Method: method, Friction: 3,
+			Schedule: Schedule{N: 12, T: 2, SigmaMin: 0.3, SigmaMax: 1.3}}
+		const n, skip, d, seed, refresh = 40, 7, 3, 5, 4
+		x0 := testkit.Must(Start(t.Context(), p, n, 1))
+		pool := testkit.Pool(t, 2)
+		var paths Paths
+		want := testkit.Must(NewSimulator(p, pool, 64).Forward(context.Background(), &paths, x0, seed, refresh))
+		for _, ks := range [][]int{{12}, {1, 5, 12}, {3}} {
+			got, failed := make([]float64, (n-skip)*len(ks)*d), make([]bool, n-skip)
+			r := testkit.Must(NewSimulator(p, pool, 5).Partway(context.Background(), got, failed, x0[skip*d:], ks, skip,
+				keyed.PathNoise.Stream(seed, refresh), keyed.PathMomentum.Stream(seed, refresh)))
+			lost := 0
+			for i := range n - skip {
+				for l, k := range ks {
+					if x := got[(i*len(ks)+l)*d : (i*len(ks)+l+1)*d]; !slices.Equal(x, paths.At(skip+i, k)) {
+						t.Fatalf("%v: x_%d of path %d is %v, want %v", method, k, skip+i, x, paths.At(skip+i, k))
+					}
+				}
+				if failed[i] {
+					lost++
+				}
+				if ks[len(ks)-1] == p.Schedule.N && failed[i] != paths.Failed[skip+i] {
+					t.Errorf("%v: path %d failed: %v", method, skip+i, failed[i])
+				}
+			}
+			testkit.Equal(t, r.Failed, lost, "%v: the report", method)
+			if ks[len(ks)-1] == 12 && want.Reflected > 0 && r.Reflected == 0 {
+				t.Errorf("%v: no path met the wall", method)
+			}
+		}
+	}
+}
+
+// A path that breaks down fails and no other does: its rows hold where it began.
+func TestPartwayTolerates(t *testing.T) {
+	p := &Process{Set: zoo.Sphere{D: 3}, Method: OLLA, Schedule: Schedule{N: 4, T: 1, SigmaMin: 1, SigmaMax: 1}}
+	x0 := testkit.Must(Start(t.Context(), p, 6, 1))
+	clear(x0[3:6]) // the centre, where the sphere's gradient vanishes
+	pool := testkit.Pool(t, 1)
+	got, failed := make([]float64, 6*2*3), make([]bool, 6)
+	r, err := NewSimulator(p, pool, 4).Tolerate().Partway(context.Background(), got, failed, x0, []int{2, 4}, 0,
+		keyed.PathNoise.Stream(1, 0), keyed.PathMomentum.Stream(1, 0))
+	if err != nil || r.Failed != 1 || r.Broken != 1 || !failed[1] || slices.Contains(failed[2:], true) || failed[0] {
+		t.Errorf("%d failed, %d broke down, %v: %v", r.Failed, r.Broken, failed, err)
+	}
+	for _, v := range got[6:12] {
+		if v != 0 {
+			t.Fatalf("the path that broke down holds %v", got[6:12])
+		}
+	}
+}
+
+// The spread of a level is that of paths on a line: x_k − x_0 is linear in independent normals.
+// For ULLA from p_0 ~ N(0, 1), x_2 − x_0 = τ_0 p_1 + τ_1(a p_1 + √(1−a²) ζ) by hand.
+func TestSpread(t *testing.T) {
+	p := &Process{Set: zoo.Sphere{D: 3}, Method: OLLA, Friction: 2,
+		Schedule: Schedule{N: 2, T: 1, SigmaMin: 1, SigmaMax: 3}}
+	τ0, τ1 := p.Schedule.Tau(0), p.Schedule.Tau(1)
+	near := func(got, want float64) {
+		t.Helper()
+		if d := got*got - want; d > 1e-12 || d < -1e-12 {
+			t.Errorf("squared spread %v, want %v", got*got, want)
+		}
+	}
+	near(p.Spread(1), τ0)
+	near(p.Spread(2), τ0+τ1)
+	p.Method = ULLA
+	a := p.Decay(τ1)
+	near(p.Spread(1), τ0*τ0)
+	near(p.Spread(2), (τ0+a*τ1)*(τ0+a*τ1)+τ1*τ1*(1-a*a))
+}
+
+// Samples that break down are marked and told, the first of them by number and step; those
+// beside them are what they would have been, to the bit, and so is all that is counted of them.
+func TestTolerateBackward(t *testing.T) {
+	half := testkit.Must(zoo.NewCap([]float64{0, 0, 1}, 0.2))
+	for _, m := range []Method{OLLA, ULLA, OLLAP, ULLAP} {
+		p := process(half, m)
+		p.Walls = PaperWalls // elastic ones turn back what is no number
+		prior := testkit.Must(UniformPrior(p))
+		const n, first = 30, 7
+		for _, bad := range [][]int{nil, {9}, {0, 1, 2, 3, 17}, {29}} {
+			score := func(spoil bool) func(int) Score {
+				at := map[float64]bool{}
+				for _, i := range bad {
+					x := make([]float64, 3)
+					prior.Sample(x, keyed.GeneratedStart.Stream(1, 0), first+uint64(i))
+					at[x[0]] = spoil
+				}
+				return func(int) Score {
+					return scoreFunc(func(dst, x, _ []float64, _ float64) {
+						for j := range dst {
+							dst[j] = 0.1 * math.Sin(3*x[j])
+						}
+						if at[x[0]] {
+							dst[1] = math.NaN()
+						}
+					})
+				}
+			}
+			for _, workers := range []int{1, 3} {
+				pool := testkit.Pool(t, workers)
+				draw := func(spoil bool) ([]float64, []bool, Report, *Trace) {
+					x, failed, trace := make([]float64, 3*n), make([]bool, n), NewTrace(p)
+					sim := NewSimulator(p, pool, 8).Tolerate()
+					sim.Watch(trace)
+					r := testkit.Must(sim.Backward(t.Context(), x, failed, first, 1, prior, score(spoil)))
+					return x, failed, r, trace
+				}
+				want, lost, _, _ := draw(false)
+				got, failed, r, trace := draw(true)
+				for i := range n {
+					broke := slices.Contains(bad, i)
+					testkit.Equal(t, failed[i], (broke || lost[i]), "%v, %v broken: sample %d failed", m, bad, i)
+					for j := 3 * i; j < 3*i+3; j++ {
+						if !broke && got[j] != want[j] || got[j]-got[j] != 0 {
+							t.Fatalf("%v, %v broken: sample %d is %v, alone %v", m, bad, i, got[3*i:3*i+3],
+								want[3*i:3*i+3])
+						}
+					}
+				}
+				if m.Projected() { // Newton's method loses them first
+					continue
+				}
+				if r.Broken != len(bad) || (r.Break == nil) != (len(bad) == 0) || r.Break != nil &&
+					(r.Break.Sample != first+bad[0] || r.Break.Step != p.Schedule.N-1 && r.Break.Step != p.Schedule.N) {
+					t.Errorf("%v, %v broken: told %d, %v", m, bad, r.Broken, r.Break)
+				}
+				if good := n - r.Failed; trace.Count(1) < good || trace.Count(1) > n-len(bad) {
+					t.Errorf("%v, %v broken: %d states in the trace, %d good samples", m, bad, trace.Count(1), good)
+				}
+			}
+		}
+	}
+}
+
+// The same of forward paths, with the folds of those that walls send back.
+func TestTolerateForward(t *testing.T) {
+	box, err := zoo.NewBox([]float64{0, 0}, []float64{1, 1})
+	testkit.OK(t, err)
+	const n = 30
+	x0 := make([]float64, 2*n)
+	for i := range x0 {
+		x0[i] = math.Mod(0.37*float64(i+1), 1)
+	}
+	for _, m := range []Method{OLLA, ULLA} {
+		p := process(box, m)
+		for _, workers := range []int{1, 2} {
+			pool := testkit.Pool(t, workers)
+			const bad = 21
+			run := func(spoil bool) (*Paths, Report) {
+				x := slices.Clone(x0)
+				if spoil {
+					x[2*bad+1] = math.NaN()
+				}
+				var paths Paths
+				r := testkit.Must(NewSimulator(p, pool, 16).Tolerate().Forward(t.Context(), &paths, x, 3, 1))
+				return &paths, r
+			}
+			want, whole := run(false)
+			got, r := run(true)
+			folds := 0
+			for i := range n {
+				if i == bad {
+					if !got.Failed[i] || got.At(i, p.Schedule.N)[0] != x0[2*i] || len(got.folds[i].k) > 0 {
+						t.Errorf("%v: the path that broke down: failed %v", m, got.Failed[i])
+					}
+					continue
+				}
+				for k := range p.Schedule.N + 1 {
+					if !slices.Equal(got.At(i, k), want.At(i, k)) || k > 0 && (got.Folded(i, k) != want.Folded(i, k) ||
+						!slices.Equal(got.Proposal(i, k), want.Proposal(i, k))) {
+						t.Fatalf("%v: state %d of path %d is %v beside one that broke down, else %v", m, k, i,
+							got.At(i, k),
+							want.At(i, k))
+					}
+					if k > 0 && got.Folded(i, k) {
+						folds++
+					}
+				}
+				testkit.Equal(t, len(want.folds[i].k), len(got.folds[i].k), "%v: path %d", m, i)
+			}
+			if r.Broken != 1 || r.Failed != whole.Failed+1 || r.Break.Sample != bad || r.Break.Step != p.Schedule.N ||
+				r.Break.Direction != "forward" || whole.Broken != 0 || folds == 0 {
+				t.Errorf("%v: %d broken, %d failed, %v; %d folds", m, r.Broken, r.Failed, r.Break, folds)
+			}
+		}
+	}
+	// Who does not ask for it is stopped.
+	x0[9] = math.Inf(1)
+	pool := testkit.Pool(t, 1)
+	var paths Paths
+	_, err = NewSimulator(process(box, OLLA), pool, 16).Forward(t.Context(), &paths, x0, 3, 1)
+	if !errors.As(err, new(*DivergedError)) {
+		t.Errorf("not asked to tolerate it: %v", err)
+	}
+}
+
+// The empirical prior holds the terminal states of the forward paths that did not
+// fail, in order; if none is left, it says so.
+func TestEmpiricalPrior(t *testing.T) {
+	pool := testkit.Pool(t, 2)
+	x0 := make([]float64, 0, 3*40)
+	for range 40 {
+		x0 = append(x0, 0, 0, 1)
+	}
+	for _, c := range []struct {
+		σ     float64
+		fails bool
+	}{{1, true}, {20, true}, {0.1, false}} {
+		p := &Process{Set: zoo.Sphere{D: 3}, Method: OLLAP,
+			Schedule: Schedule{N: 4, T: 1, SigmaMin: c.σ, SigmaMax: c.σ}}
+		testkit.OK(t, p.Validate())
+		sim := NewSimulator(p, pool, 16)
+		var paths Paths
+		testkit.Must(sim.Forward(context.Background(), &paths, x0, 3, 5))
+		var want []float64
+		for i := range paths.Count {
+			if !paths.Failed[i] {
+				want = append(want, paths.At(i, 4)...)
+			}
+		}
+		if (len(want) < len(x0)) != c.fails {
+			t.Fatalf("σ = %g: %d of %d paths are good", c.σ, len(want)/3, paths.Count)
+		}
+		got, err := sim.EmpiricalPrior(context.Background(), x0, 3, 5)
+		var none *PriorError
+		if errors.As(err, &none) != (len(want) == 0) || err != nil && none == nil || !slices.Equal(got.States, want) {
+			t.Errorf("σ = %g: %d states, want %d; %v", c.σ, len(got.States)/3, len(want)/3, err)
+		}
+	}
+}
+
+// The zero convention and landing are the defaults of the problem file.
+func TestZeroValues(t *testing.T) {
+	var p Process
+	if p.Convention.String() != "reference" || p.Method.String() != "ULLA" || p.Rho(0) != 1 {
+		t.Errorf("the zero process is %v in the %v convention with ρ = %v", p.Method, p.Convention, p.Rho(0))
+	}
+	for _, name := range conventionNames {
+		if c, err := ParseConvention(name); err != nil || c.String() != name {
+			t.Errorf("%s is read as %v: %v", name, c, err)
 		}
 	}
 }

@@ -267,12 +267,12 @@ func (p *Problem) NetworkConfig(m method.Method, set constraint.Set) score.Confi
 		Width: n.Width, Layers: n.Layers, Octaves: n.Octaves, Wavelength: n.Wavelength,
 		Options: n.Options, Gain: m.Gain(), Seed: p.Seed,
 		TimeOctaves: n.TimeOctaves, Horizon: horizon, Null: p.Condition.Drop > 0,
-		Share: n.Time == "share", Center: n.Center, Unit: n.Unit,
+		Share: n.Time == "share", Center: n.Center, Unit: n.Unit, Scales: n.Scales,
 	}
 	if s, ok := constraint.As[*conformation.Set](set); ok && n.Options["torsions"] > 0 {
 		c.Torsions = s.Molecule().Torsions()
 	}
-	if n.OctavesOf == "start" {
+	if n.OctavesOf == "start" || n.Scales != nil {
 		if can.Start == nil && can.Noising != nil {
 			can.Start = can.Noising.Start
 		}

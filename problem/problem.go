@@ -143,6 +143,7 @@ type Network struct {
 
 	Center []float64 `yaml:"center,omitempty,flow" bounds:"[-1e15,1e15]"` // it reads (x − center)/unit; nil is 0
 	Unit   float64   `yaml:"unit,omitempty" bounds:"[1e-15,1e15]"`        // 0 is 1
+	Scales []float64 `yaml:"scales,omitempty,flow" bounds:"[0,1e15]"`     // score.Reading.Scales
 
 	Reference string `yaml:"reference,omitempty"` // a file with the conformation that points are laid on
 }

@@ -91,7 +91,8 @@ func (p *Problem) Clone() *Problem {
 	for i, o := range q.Observe {
 		q.Observe[i].Let, q.Observe[i].Range = slices.Clone(o.Let), slices.Clone(o.Range)
 	}
-	for _, list := range []*[]float64{&q.Potential.Center, &q.Potential.Weight, &q.Potential.B, &q.Network.Center} {
+	for _, list := range []*[]float64{&q.Potential.Center, &q.Potential.Weight, &q.Potential.B, &q.Network.Center,
+		&q.Network.Scales} {
 		*list = slices.Clone(*list)
 	}
 	q.Process.Options, q.Network.Options = maps.Clone(p.Process.Options), maps.Clone(p.Network.Options)

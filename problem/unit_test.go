@@ -88,7 +88,11 @@ func TestUnitFaults(t *testing.T) {
 		{unitMolecule, "network.center=[0, 0, 0, 0, 0, 0, 0, 0, 0]", "network.center: network aligned has no center: " +
 			"it lays a molecule on its reference, where it reads Å from there"},
 		{unitMolecule, "network.unit=1", "network.unit: network aligned has no unit: "},
+		{unitSphere, "network.scales=[0, 1]", "network.scales is 2; expected 3 numbers, one a coordinate"},
+		{unitSphere, "network.scales=[0, 1, -1]", "network.scales is -1; expected a number in [0, 1e15]"},
+		{unitMolecule, "network.scales=[0, 0, 0, 0, 0, 0, 0, 0, 0]", "network.scales: network aligned has no scales: "},
 		{unitMolecule, "network.time=share", ""},
+		{unitSphere, "network={scales: [1e-3, 0, 1e15]}", ""},
 		{unitSphere, "network={center: [1e15, -1e15, 0], unit: 1e-15}", ""},
 		{unitSphere, "network.time=raw", ""},
 	} {

@@ -57,18 +57,21 @@ func check(p *Problem, proc *langevin.Process) error {
 	if err != nil {
 		return err
 	}
-	if p.Network.OctavesOf == "start" {
+	if p.Network.OctavesOf == "start" || p.Network.Scales != nil {
 		if can := m.Capabilities(); can.Start == nil && can.Noising == nil {
-			return p.key(KeyNetworkOctavesOf, p.Network.OctavesOf,
-				"point: where paths of "+m.Name()+" began is not known")
+			return p.key(KeyNetworkOctavesOf, "start",
+				"point, and no network.scales: where paths of "+m.Name()+" began is not known")
 		}
-		if p.Network.Octaves == 0 {
+		if p.Network.Octaves == 0 && p.Network.Scales == nil {
 			return p.key(KeyNetworkOctavesOf, p.Network.OctavesOf, "point, or network.octaves of at least 1")
 		}
 	}
 	free := p.Condition.Free(proc.Set.Dim())
-	if n := len(p.Network.Center); p.Network.Center != nil && n != free {
-		return p.key("network.center", n, fmt.Sprintf("%d numbers, one a coordinate", free))
+	for i, list := range [][]float64{p.Network.Center, p.Network.Scales} {
+		if list != nil && len(list) != free {
+			return p.key([]string{"network.center", "network.scales"}[i], len(list),
+				fmt.Sprintf("%d numbers, one a coordinate", free))
+		}
 	}
 	if err := p.Network.check(p.origins, p.NetworkConfig(m, proc.Set)); err != nil {
 		return err

@@ -132,7 +132,7 @@ func TestCheckRecipes(t *testing.T) {
 			p := testkit.Must(problem.Load(source, origin, "", nil))
 			switch {
 			case p.Data.Kind == "demo":
-			case p.Data.Kind == "earth" && name != "volcano" && !testkit.Long():
+			case p.Data.Kind == "earth" && name != "volcano" && !testkit.Longest():
 				t.Skip("the catalogues' recipes differ in epochs and batch alone")
 			case p.Data.Kind == "earth":
 				args = append(args, "--data", testkit.Shared(t, "data/earth/"+name+".csv"))
@@ -147,7 +147,7 @@ func TestCheckRecipes(t *testing.T) {
 			variants := testkit.Must(problem.Variants(source, origin))
 			seen := map[string]bool{}
 			for _, variant := range append(variants, "") {
-				if name == "bunny50" && variant == "olla-p" && !testkit.Long() {
+				if name == "bunny50" && variant == "olla-p" && !testkit.Longest() {
 					continue // 400 projected steps
 				}
 				v := testkit.Must(problem.Load(source, origin, variant, problem.ParseSettings("train.epochs=1")))

@@ -16,11 +16,16 @@ import (
 
 	"github.com/landing-diffusion/landing/base/arrayfile"
 	"github.com/landing-diffusion/landing/experiment"
-	"github.com/landing-diffusion/landing/learn/method/pathmatch"
+	"github.com/landing-diffusion/landing/experiment/report"
+	"github.com/landing-diffusion/landing/problem/settle"
 	"github.com/landing-diffusion/landing/tools/testkit"
+	"github.com/landing-diffusion/landing/tools/testkit/job"
 )
 
-func init() { pathmatch.FitNumbers, experiment.PriorEnds = 1<<13, 1000 } // what is trained is small
+func init() { // what is trained is small
+	experiment.PriorEnds, settle.MostPaths, report.PictureWidth = 1000, 300, 100
+	job.DemoRows(5)
+}
 
 // TestMain lets the test binary stand in for the program, so that tests can kill it.
 func TestMain(m *testing.M) {
@@ -127,7 +132,7 @@ func TestDemo(t *testing.T) {
 		}
 	}
 	checkMetrics(t, filepath.Join(dir, "runs", "demo-001"))
-	if v["samples"].(float64) != 1679 || v["failed"].(float64) != 0 ||
+	if v["samples"].(float64) != 335 || v["failed"].(float64) != 0 ||
 		v["violation"].(map[string]any)["worst"].(float64) > 1e-12 {
 		t.Errorf("got %v", v)
 	}
@@ -138,7 +143,7 @@ func TestDemo(t *testing.T) {
 		}
 	}
 	samples, err := arrayfile.ReadNPY(filepath.Join(dir, "runs", "demo-001", "samples.npy"))
-	if err != nil || samples.Shape[0] != 1679 || samples.Shape[1] != 3 {
+	if err != nil || samples.Shape[0] != 335 || samples.Shape[1] != 3 {
 		t.Errorf("samples of shape %v, %v", samples.Shape, err)
 	}
 }
@@ -438,7 +443,7 @@ func TestInterruptAndKill(t *testing.T) {
 		t.Skip("starts processes")
 	}
 	dir := t.TempDir()
-	settings := []string{"--set", "train.epochs=20", "--set", "network.width=16", "--set", "train.times_per_path=2",
+	settings := []string{"--set", "train.epochs=80", "--set", "network.width=16", "--set", "train.times_per_path=2",
 		"--set", "train.checkpoint_every=0.05"}
 	if out, err := self(t, dir, append([]string{"train", "demo", "--variant=fixed", "--out", "whole"},
 		settings...)...).CombinedOutput(); err != nil {
@@ -479,8 +484,8 @@ func TestInterruptAndKill(t *testing.T) {
 		}
 		testkit.EqualSlices(t, final(name), want, "%s and resumed: other weights than in one go", name)
 		records, err := os.ReadFile(filepath.Join(dir, name, "metrics.jsonl"))
-		if err != nil || bytes.Count(records, []byte("\n")) != 20 {
-			t.Errorf("%s: %d lines of metrics, want 20", name, bytes.Count(records, []byte("\n")))
+		if err != nil || bytes.Count(records, []byte("\n")) != 80 {
+			t.Errorf("%s: %d lines of metrics, want 80", name, bytes.Count(records, []byte("\n")))
 		}
 	}
 }

@@ -28,7 +28,8 @@ cells:
   - {method: other, train: {rows: 20000}}
 `
 
-// A sweep that is killed at ten random moments, and gone on with by the same command at another number of workers,
+// A sweep that is killed at random moments, other ones each time, and gone on with by the same command at another
+// number of workers,
 // ends in the same bytes as one that is left alone: its rows, samples and weights.
 func TestSweepKilled(t *testing.T) {
 	if testing.Short() {
@@ -51,7 +52,7 @@ func TestSweepKilled(t *testing.T) {
 	seed := uint64(time.Now().UnixNano())
 	random := rand.New(rand.NewPCG(seed, 0))
 	kills := 3
-	if testkit.Long() {
+	if testkit.Longest() {
 		kills = 20
 	}
 	killed, folder, finished := 0, 0, false
@@ -173,7 +174,7 @@ func TestSweepShards(t *testing.T) {
 		t.Errorf("the evaluation was written over: %v", err)
 	}
 	r := ok(t, dir, "report", run, "-n", "20")
-	testkit.Contains(t, r.stderr, "evaluation.json was of 1679 samples of seed 3; it is now of 20 of seed 3")
+	testkit.Contains(t, r.stderr, "evaluation.json was of 335 samples of seed 3; it is now of 20 of seed 3")
 	v = wantJSON(t, ok(t, dir, "compare", run, "--json"))
 	line := v["groups"].([]any)[0].(map[string]any)["lines"].([]any)[0].(map[string]any)
 	if row := line["entries"].([]any)[0].(map[string]any)["row"].(map[string]any); row["samples"] != 20.0 {

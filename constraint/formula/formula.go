@@ -295,7 +295,7 @@ func (b *Builder) add(to *[]named, name string, v expr.Value) error {
 			n = fmt.Sprintf("%s[%d]", name, i)
 		}
 		if b.taken[n] {
-			return fmt.Errorf("%q names two %s", n, b.many)
+			return fmt.Errorf("%q names two %s; with for, the name has the indices: \"%s[i]\"", n, b.many, name)
 		}
 		if len(b.taken) == MaxComponents {
 			return fmt.Errorf("%q: more than %d %s", n, MaxComponents, b.many)

@@ -85,9 +85,8 @@ func (s Chain) Capabilities() constraint.Capabilities {
 }
 
 func (s Chain) NewEvaluator(int) constraint.Evaluator {
-	e := evaluator(s)
-	e.SparseJacobians, e.SparseHessianVectors = s.SparseJacobians, s.SparseHessianVectors
-	return e
+	return constraint.Dense(constraint.Evaluator{Values: s.Values, SparseJacobians: s.SparseJacobians,
+		SparseHessianVectors: s.SparseHessianVectors}, s.Support(), s.Dim())
 }
 
 func (s Chain) Values(values, x []float64, n int) {
@@ -109,24 +108,8 @@ func (s Chain) distance(x []float64, l link) float64 {
 	return math.Sqrt(sum)
 }
 
-// Jacobians: a link's gradient is ±(b − a)/‖b − a‖, and zero where the atoms meet, where the distance has none.
-func (s Chain) Jacobians(values, jac, x []float64, n int) {
-	s.Values(values, x, n)
-	d, c := s.Dim(), s.components()
-	clear(jac[:n*c*d])
-	for i := range n {
-		xi, ji := x[i*d:(i+1)*d], jac[i*c*d:(i+1)*c*d]
-		for e, l := range s.link {
-			row := ji[e*d : (e+1)*d]
-			s.gradient(row[l.a*s.k:][:s.k], row[l.b*s.k:][:s.k], xi, l)
-		}
-		for e := len(s.link); e < c; e++ {
-			ji[e*d+e-len(s.link)] = 1
-		}
-	}
-}
-
-// SparseJacobians writes a link's derivatives at its two atoms.
+// SparseJacobians writes a link's derivatives at its two atoms: ±(b − a)/‖b − a‖, and zero where the atoms meet, where
+// the distance has none.
 func (s Chain) SparseJacobians(values, jac, x []float64, n int) {
 	s.Values(values, x, n)
 	d := s.Dim()
@@ -151,17 +134,6 @@ func (s Chain) gradient(da, db, x []float64, l link) {
 			u = (x[l.b*s.k+j] - x[l.a*s.k+j]) / r
 		}
 		da[j], db[j] = -u, u
-	}
-}
-
-func (s Chain) HessianVectors(dst, x, v []float64, n int) {
-	d, c := s.Dim(), s.components()
-	clear(dst[:n*c*d])
-	for i := range n {
-		for e, l := range s.link {
-			row := dst[(i*c+e)*d : (i*c+e+1)*d]
-			s.bend(row[l.a*s.k:][:s.k], row[l.b*s.k:][:s.k], x[i*d:(i+1)*d], v[i*d:(i+1)*d], l)
-		}
 	}
 }
 

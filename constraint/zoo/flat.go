@@ -143,9 +143,8 @@ func (s Bounds) Capabilities() constraint.Capabilities {
 }
 
 func (s Bounds) NewEvaluator(int) constraint.Evaluator {
-	e := flatEvaluator(s)
-	e.SparseJacobians = s.SparseJacobians
-	return e
+	return constraint.Dense(constraint.Evaluator{Values: s.Values, SparseJacobians: s.SparseJacobians,
+		HessianVectors: s.HessianVectors, Exp: straight, Log: difference}, s.Support(), len(s.lower))
 }
 
 func (s Bounds) Values(values, x []float64, n int) {
@@ -153,17 +152,6 @@ func (s Bounds) Values(values, x []float64, n int) {
 	for i := range n {
 		for a, b := range s.bound {
 			values[i*l+a] = b.sign * (x[i*d+b.j] - b.at)
-		}
-	}
-}
-
-func (s Bounds) Jacobians(values, jac, x []float64, n int) {
-	s.Values(values, x, n)
-	d, l := len(s.lower), len(s.bound)
-	clear(jac[:n*l*d])
-	for i := range n {
-		for a, b := range s.bound {
-			jac[(i*l+a)*d+b.j] = b.sign
 		}
 	}
 }

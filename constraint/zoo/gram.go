@@ -238,17 +238,10 @@ func unpack(s, u []float64, p int) {
 // lyapunov solves M S + S M = R for symmetric R (in s, overwritten by S), with M = U diag(λ) Uᵀ.
 func lyapunov(s, λ, u, scratch []float64, p int) {
 	dense.Mul(scratch, s, u, p) // R U
-	for i := range p {          // UᵀRU, divided
-		row := s[i*p : (i+1)*p]
-		clear(row)
-		for k := range p {
-			w := u[k*p+i]
-			for j, v := range scratch[k*p : (k+1)*p] {
-				row[j] += w * v
-			}
-		}
-		for j := range row {
-			row[j] /= λ[i] + λ[j]
+	dense.TMul(s, u, scratch, p)
+	for i := range p { // UᵀRU, divided
+		for j := range p {
+			s[i*p+j] /= λ[i] + λ[j]
 		}
 	}
 	dense.Mul(scratch, u, s, p)

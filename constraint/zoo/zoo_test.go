@@ -1,7 +1,9 @@
 package zoo_test
 
 import (
+	"errors"
 	"math"
+	"sort"
 	"testing"
 
 	"github.com/landing-diffusion/landing/base/keyed"
@@ -185,4 +187,236 @@ func TestUniformLaws(t *testing.T) {
 		spheroid.SampleUniform(x, st, i)
 		return 0.5 + area(x[2])/(2*area(c))
 	})
+}
+
+// Components at points where they can be told without the code.
+func TestValues(t *testing.T) {
+	const θ = 1.9 // a chain that starts along x and turns by π − θ at its inner atom
+	sin, cos := math.Sincos(math.Pi - θ)
+	bent := []float64{0, 0, 0, 1, 0, 0, 1 + 1.5*cos, 0, 1.5 * sin}
+	for _, c := range []struct {
+		set  constraint.Set
+		x    []float64
+		want map[string]float64
+	}{
+		{testkit.Must(zoo.NewChain(3, []float64{1, 1.5}, []float64{θ}, true)), bent,
+			map[string]float64{"bond[0]": 0, "bond[1]": 0, "angle[0]": 0, "anchor[0]": 0, "anchor[1]": 0,
+				"anchor[2]": 0}},
+		{testkit.Must(zoo.NewChain(3, []float64{0.5, 2}, nil, false)), bent,
+			map[string]float64{"bond[0]": 0.5, "bond[1]": -0.5}},
+		{testkit.Must(zoo.NewCurve([]zoo.Term{{2, 3, 1}, {-1, 0, 2}, {0.5, 0, 0}})), []float64{2, 3},
+			map[string]float64{"curve": 2*8*3 - 9 + 0.5}},
+		{testkit.Must(zoo.NewBox([]float64{-1, math.Inf(-1)}, []float64{2, 5})), []float64{0.5, 7},
+			map[string]float64{"lower[0]": -1.5, "upper[0]": -1.5, "upper[1]": 2}},
+		{testkit.Must(zoo.NewSimplex(2)), []float64{0.7, 0.5},
+			map[string]float64{"sum": 0.2, "lower[0]": -0.7, "lower[1]": -0.5}},
+		{testkit.Must(zoo.NewCap([]float64{0, 3}, 0.25)), []float64{0, 2},
+			map[string]float64{"radius": 1, "height": -1.75}},
+		{testkit.Must(zoo.NewStiefel(3, 2)), []float64{1, 2, 0, 1, 2, 0},
+			map[string]float64{"gram[0,0]": 4, "gram[0,1]": 2, "gram[1,1]": 4}},
+		{testkit.Must(zoo.NewOrthogonal(2, zoo.OrthogonalOptions{})), []float64{1, 2, 0, 1},
+			map[string]float64{"gram[0,0]": 0, "gram[0,1]": 2, "gram[1,1]": 4}},
+		{zoo.RedundantAxis{}, []float64{2, -1, 9}, map[string]float64{"x[0]": 2, "x[1]": -1, "redundant": 5}},
+	} {
+		names := constraint.Components(c.set)
+		v := constraint.Values(c.set, c.x)
+		if len(names) != len(c.want) {
+			t.Errorf("%s: components %v", constraint.Name(c.set), names)
+		}
+		for i, name := range names {
+			if want, ok := c.want[name]; !ok || math.Abs(v[i]-want) > 1e-14 {
+				t.Errorf("%s: %s = %v, want %v", constraint.Name(c.set), name, v[i], want)
+			}
+		}
+	}
+}
+
+// On and off the z-axis the rank is 2, whether g is active or not, and Π is the
+// projector on the axis: constant, so continuous, where G + ridge would let go.
+func TestRedundantAxis(t *testing.T) {
+	const n = 500
+	x := make([]float64, 3*n)
+	keyed.New(1, keyed.Probe, 31).Normals(x, 0, 0)
+	for i := range n { // scales 1 to 1e-15, and Σ itself
+		scale := math.Pow(10, -float64(i%16))
+		if i%17 == 0 {
+			scale = 0
+		}
+		x[3*i] *= scale
+		x[3*i+1] *= scale
+	}
+	b := geometry.New(zoo.RedundantAxis{}, n, 0)
+	testkit.OK(t, b.At(x, n))
+	v, active := make([]float64, 3*n), 0
+	keyed.New(1, keyed.Probe, 32).Normals(v, 0, 0)
+	w := append([]float64(nil), v...)
+	b.Tangent(w, w)
+	for i := range n {
+		if b.Rank(i) != 2 {
+			t.Fatalf("rank %d at %v", b.Rank(i), x[3*i:3*i+3])
+		}
+		active += b.Active(i) - 2
+		if math.Abs(w[3*i]) > 1e-14 || math.Abs(w[3*i+1]) > 1e-14 || math.Abs(w[3*i+2]-v[3*i+2]) > 1e-14 {
+			t.Fatalf("Π%v = %v at %v", v[3*i:3*i+3], w[3*i:3*i+3], x[3*i:3*i+3])
+		}
+	}
+	if active < n/4 || active > 3*n/4+n/17 {
+		t.Errorf("g is active at %d of %d points", active, n)
+	}
+}
+
+// Impossible sets are refused with the field's name.
+func TestDomains(t *testing.T) {
+	nan, inf := math.NaN(), math.Inf(1)
+	box := func(lo, up []float64) error { _, err := zoo.NewBox(lo, up); return err }
+	capped := func(a []float64, h float64) error { _, err := zoo.NewCap(a, h); return err }
+	curve := func(terms ...zoo.Term) error { _, err := zoo.NewCurve(terms); return err }
+	chain := func(k int, bonds, angles []float64) error {
+		_, err := zoo.NewChain(k, bonds, angles, false)
+		return err
+	}
+	simplex := func(d int) error { _, err := zoo.NewSimplex(d); return err }
+	orthogonal := func(n int) error { _, err := zoo.NewOrthogonal(n, zoo.OrthogonalOptions{}); return err }
+	stiefel := func(n, p int) error { _, err := zoo.NewStiefel(n, p); return err }
+	for field, errs := range map[string][]error{
+		"lower": {box(nil, nil), box([]float64{0}, []float64{1, 2})},
+		"upper": {box([]float64{0, 0}, []float64{1}), box([]float64{1}, []float64{1}), box([]float64{nan}, nil),
+			box([]float64{inf}, nil), box(nil, []float64{-inf})},
+		"axis": {capped([]float64{1}, 0), capped([]float64{0, 0, 0}, 0), capped([]float64{nan, 1}, 0),
+			capped([]float64{1e308, 1e308}, 0)},
+		"height": {capped([]float64{0, 1}, 1), capped([]float64{0, 1}, -1), capped([]float64{0, 1}, nan)},
+		"terms": {curve(), curve(zoo.Term{1, 0, 0}), curve(zoo.Term{0, 2, 0}), curve(zoo.Term{nan, 1, 0}),
+			curve(zoo.Term{1, -1, 0}), curve(zoo.Term{1, 65, 0})},
+		"bonds": {chain(3, nil, nil), chain(3, []float64{1, 0}, nil), chain(3, []float64{inf}, nil),
+			chain(3, []float64{nan}, nil)},
+		"angles": {chain(3, []float64{1, 1}, []float64{}), chain(3, []float64{1, 1}, []float64{math.Pi}),
+			chain(3, []float64{1, 1}, []float64{0}), chain(3, []float64{1, 1}, []float64{nan})},
+		"dim": {chain(1, []float64{1}, nil), simplex(1), simplex(-3)},
+		"n":   {orthogonal(0), orthogonal(101), stiefel(0, 1), stiefel(101, 1)},
+		"p":   {stiefel(3, 0), stiefel(3, 4)},
+	} {
+		for i, err := range errs {
+			var e *zoo.DomainError
+			if !errors.As(err, &e) || e.Param != field {
+				t.Errorf("%s, case %d: %v", field, i, err)
+			}
+		}
+	}
+	for _, err := range []error{box([]float64{0}, nil), box([]float64{-inf, 0}, []float64{1, inf}),
+		capped([]float64{0, 3}, -0.99), stiefel(1, 1), orthogonal(1), orthogonal(100), stiefel(100, 1), stiefel(3, 3)} {
+		if err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// Where a gradient vanishes geometry names the component, closed form or not.
+func TestSingularPoints(t *testing.T) {
+	for _, c := range []struct {
+		set       constraint.Set
+		x         []float64
+		component string
+	}{
+		// a lemniscate's node
+		{testkit.Must(zoo.NewCurve([]zoo.Term{{1, 4, 0}, {2, 2, 2}, {1, 0, 4}, {-1, 2, 0}, {1, 0, 2}})),
+			[]float64{0, 0},
+			"curve"},
+		// a cusp
+		{testkit.Must(zoo.NewCurve([]zoo.Term{{1, 0, 2}, {-1, 3, 0}})), []float64{0, 0}, "curve"},
+		{testkit.Must(zoo.NewChain(2, []float64{1, 1}, nil, false)), []float64{0, 0, 1, 0, 1, 0}, "bond[1]"},
+		{testkit.Must(zoo.NewOrthogonal(2, zoo.OrthogonalOptions{})), []float64{1, 0, 0, 0}, "gram[1,1]"},
+		{testkit.Must(zoo.NewStiefel(3, 2)), []float64{0, 1, 0, 0, 0, 0}, "gram[0,0]"},
+		{testkit.Must(zoo.NewCap([]float64{0, 1}, 0.2)), []float64{0, 0}, "radius"},
+	} {
+		var e *geometry.RankError
+		if err := geometry.New(c.set, 1, 0).At(c.x, 1); !errors.As(err, &e) || e.Component != c.component {
+			t.Errorf("%s at %v: %v, want a rank error of %q", constraint.Name(c.set), c.x, err, c.component)
+		}
+	}
+	// Dependent gradients, rank 2 of 3, none of them zero: no error, and Π is a projector.
+	b := geometry.New(testkit.Must(zoo.NewOrthogonal(2, zoo.OrthogonalOptions{})), 1, 0)
+	if err := b.At([]float64{1, 1, 1, 1}, 1); err != nil || b.Rank(0) != 2 {
+		t.Errorf("two equal columns: rank %d, %v", b.Rank(0), err)
+	}
+}
+
+// uniformly fails unless the numbers that law gives for n uniform samples of the
+// set are uniform on [0, 1]: Kolmogorov–Smirnov at level 1e-6.
+func uniformly(t *testing.T, name string, s constraint.Set, law func(x []float64) float64) {
+	t.Helper()
+	const n = 20_000
+	u, x, st := make([]float64, n), make([]float64, s.Dim()), keyed.New(1, keyed.Probe, 21)
+	for i := range u {
+		s.Capabilities().SampleUniform(x, st, uint64(i))
+		u[i] = law(x)
+	}
+	sort.Float64s(u)
+	worst := 0.0
+	for i, v := range u {
+		worst = max(worst, v-float64(i)/n, float64(i+1)/n-v)
+	}
+	if worst > 2.69/math.Sqrt(n) {
+		t.Errorf("%s: KS distance %.4f, critical %.4f", name, worst, 2.69/math.Sqrt(n))
+	}
+}
+
+// Uniform samples against distribution functions in closed form.
+func TestUniformSamplers(t *testing.T) {
+	uniformly(t, "cap: height", testkit.Must(zoo.NewCap([]float64{0, 0, 2}, 0.3)),
+		func(x []float64) float64 { return (x[2] - 0.3) / 0.7 })
+	uniformly(t, "arc: angle", testkit.Must(zoo.NewCap([]float64{1, 0}, -0.5)), func(x []float64) float64 {
+		return (math.Atan2(x[1], x[0])/math.Acos(-0.5) + 1) / 2
+	})
+	// On the sphere of R⁵ the height has density ∝ 1 − z².
+	area := func(z float64) float64 { return z - z*z*z/3 }
+	for _, h := range []float64{-0.5, 0.6} {
+		uniformly(t, "cap of R⁵: height", testkit.Must(zoo.NewCap([]float64{0, 0, 0, 0, 1}, h)),
+			func(x []float64) float64 { return (area(x[4]) - area(h)) / (area(1) - area(h)) })
+	}
+	uniformly(t, "simplex: x[2]", testkit.Must(zoo.NewSimplex(4)),
+		func(x []float64) float64 { return 1 - math.Pow(1-x[2], 3) })
+	uniformly(t, "box: x[1]", testkit.Must(zoo.NewBox([]float64{0, -3}, []float64{1, 2})),
+		func(x []float64) float64 { return (x[1] + 3) / 5 })
+	// A column of V(n, p) is uniform on the sphere; here of R³, and of R⁵.
+	uniformly(t, "V(3,2): last column", testkit.Must(zoo.NewStiefel(3, 2)),
+		func(x []float64) float64 { return (1 + x[3]) / 2 })
+	uniformly(t, "SO(5): last column", testkit.Must(zoo.NewOrthogonal(5, zoo.OrthogonalOptions{Special: true})),
+		func(x []float64) float64 { return (area(x[14]) + 2.0/3) / (4.0 / 3) })
+	// A rotation of R³ by Haar measure has an angle with density (1 − cos θ)/π.
+	uniformly(t, "SO(3): angle", testkit.Must(zoo.NewOrthogonal(3, zoo.OrthogonalOptions{Special: true})),
+		func(x []float64) float64 {
+			θ := math.Acos(min(1, max(-1, (x[0]+x[4]+x[8]-1)/2)))
+			return (θ - math.Sin(θ)) / math.Pi
+		})
+}
+
+// E(tr X)^k over SO(n) by Haar measure is that of a standard normal number for
+// k < n: 0, 1, 0, 3. Bounds of 5 standard errors: level 6e-7 each.
+func TestHaarTraces(t *testing.T) {
+	const n, count = 10, 20_000
+	set := testkit.Must(zoo.NewOrthogonal(n, zoo.OrthogonalOptions{Special: true}))
+	x, st := make([]float64, n*n), keyed.New(2, keyed.Probe, 22)
+	var sum, square [4]float64
+	for i := range uint64(count) {
+		set.SampleUniform(x, st, i)
+		if !set.Selects(x) {
+			t.Fatal("a uniform sample of SO(n) has det < 0")
+		}
+		trace, p := 0.0, 1.0
+		for j := range n {
+			trace += x[j*n+j]
+		}
+		for k := range sum {
+			p *= trace
+			sum[k] += p
+			square[k] += p * p
+		}
+	}
+	for k, want := range []float64{0, 1, 0, 3} {
+		mean := sum[k] / count
+		se := math.Sqrt((square[k]/count - mean*mean) / count)
+		if math.Abs(mean-want) > 5*se {
+			t.Errorf("E(tr X)^%d = %.4f ± %.4f, want %v", k+1, mean, se, want)
+		}
+	}
 }

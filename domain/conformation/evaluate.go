@@ -4,10 +4,8 @@ import "github.com/landing-diffusion/landing/constraint"
 
 func (s *Set) NewEvaluator(int) constraint.Evaluator {
 	e := &evaluator{Set: s, q: make([]float64, len(s.measures)), grad: make([][12]float64, len(s.measures))}
-	return constraint.Evaluator{
-		Values: e.Values, Jacobians: e.Jacobians, HessianVectors: e.HessianVectors,
-		SparseJacobians: e.SparseJacobians, SparseHessianVectors: e.SparseHessianVectors,
-	}
+	return constraint.Dense(constraint.Evaluator{Values: e.Values, SparseJacobians: e.SparseJacobians,
+		SparseHessianVectors: e.SparseHessianVectors}, s.Capabilities().Support, s.Dim())
 }
 
 // An evaluator measures each coordinate of a point once for all conditions.
@@ -56,28 +54,6 @@ func (e *evaluator) measure(x []float64) {
 				e.grad[k][j] *= slope
 			}
 		}
-	}
-}
-
-func (e *evaluator) Jacobians(values, jac, x []float64, n int) {
-	d, c := e.Dim(), len(e.components)
-	clear(jac[:n*c*d])
-	for i := range n {
-		e.measure(x[i*d : (i+1)*d])
-		for a := range e.components {
-			t, v := e.components[a].largest(e.q)
-			values[i*c+a] = v
-			e.spread(jac[(i*c+a)*d:(i*c+a+1)*d], t)
-		}
-	}
-}
-
-// spread writes the derivatives of a term at its atoms' coordinates.
-func (e *evaluator) spread(row []float64, t *term) {
-	m, g := &e.measures[t.measure], &e.grad[t.measure]
-	for k := range m.kind.Atoms() {
-		to, from := row[m.at[k]:m.at[k]+3:m.at[k]+3], g[3*k:3*k+3]
-		to[0], to[1], to[2] = t.sign*from[0], t.sign*from[1], t.sign*from[2]
 	}
 }
 
@@ -137,18 +113,6 @@ func (e *evaluator) SparseHessianVectors(dst, x, v []float64, n int) {
 		for a := range e.components {
 			t, _ := e.components[a].largest(e.q)
 			e.pack(dst[i*e.row:(i+1)*e.row], &e.components[a], t)
-		}
-	}
-}
-
-func (e *evaluator) HessianVectors(dst, x, v []float64, n int) {
-	d, c := e.Dim(), len(e.components)
-	clear(dst[:n*c*d])
-	for i := range n {
-		e.bend(x[i*d:(i+1)*d], v[i*d:(i+1)*d])
-		for a := range e.components {
-			t, _ := e.components[a].largest(e.q)
-			e.spread(dst[(i*c+a)*d:(i*c+a+1)*d], t)
 		}
 	}
 }

@@ -199,6 +199,8 @@ func (s *Internal) condition(spec Spec, l *link, sibling bool) {
 			switch same := slices.Equal(own, c.Atoms) || slices.Equal(own, back); {
 			case c.Kind == Volume && e == 1 && sibling && c.Atoms[0] == l.p && b.circle && b.half > handedness:
 				b.circle, b.scale = false, s.κ
+			case e == 1 && sibling && l.flattens(c):
+				*b = slot{at: -1, mid: math.Pi}
 			case c.Kind != Kind(int(Angle)+e) || c.Windows != nil || !same:
 			case h == 0:
 				*b = slot{at: -1, mid: c.Low}
@@ -215,11 +217,25 @@ func (s *Internal) condition(spec Spec, l *link, sibling bool) {
 	}
 }
 
+// flattens reports whether a condition keeps the bonds of p to i, q and r in a plane, in whatever order it names them.
+func (l *link) flattens(c Condition) bool {
+	if c.Kind != Dihedral || c.Low != c.High || math.Abs(math.Remainder(c.Low-math.Pi, 2*math.Pi)) > same {
+		return false
+	}
+	own, atoms := []int{l.p, l.atom, l.q, l.r}, []int{c.Atoms[1], c.Atoms[0], c.Atoms[2], c.Atoms[3]}
+	slices.Sort(own[1:])
+	slices.Sort(atoms[1:])
+	return slices.Equal(own, atoms)
+}
+
 // keeps reports whether construction keeps a condition. Distances and angles with a range are looked after always:
 // trials could miss what seldom happens.
 func (s *Internal) keeps(c Condition) bool {
 	if c.Low < c.High && c.Kind != Volume && c.Kind != Dihedral {
 		return false
+	}
+	if slices.ContainsFunc(s.links, func(l link) bool { return l.by[1].at < 0 && l.flattens(c) }) {
+		return true
 	}
 	f, point := s.newFrame(), make([]float64, s.dim)
 	for trial := range trials {

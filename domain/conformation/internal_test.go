@@ -23,6 +23,12 @@ var (
 		0.6, 4.6, 1.3, 0.2, 3.3, -1, 0.5}
 )
 
+// Butanone, whose last carbon is off the plane of the others.
+var (
+	ketone  = known("C C O C C", molecule.Bond{0, 1}, molecule.Bond{1, 2}, molecule.Bond{1, 3}, molecule.Bond{3, 4})
+	ketoneX = []float64{-1.3, -0.8, 0, 0, 0, 0, 0, 1.2, 0, 1.3, -0.8, 0, 2, -0.9, 1.3}
+)
+
 // Points and positions are the same conformations; conditions hold by construction or are components with exact
 // derivatives.
 func TestInternal(t *testing.T) {
@@ -48,6 +54,8 @@ func TestInternal(t *testing.T) {
 		{"rigid", ringed, ringedX, conformation.Spec{Conditions: bonds(ringed, ringedX,
 			testkit.Must(conformation.Rigid(ringed, ringedX, []int{0, 1, 2, 3, 4, 5}))...),
 			Rigid: [][]int{{0, 1, 2, 3, 4, 5}}}, 9, nil},
+		{"flat", ketone, ketoneX, conformation.Spec{Conditions: bonds(ketone, ketoneX,
+			on(dihedral, math.Pi, math.Pi, 0, 1, 2, 3))}, 5, nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			c.spec.Molecule, c.spec.Template = c.m, c.x

@@ -138,8 +138,7 @@ func (s *Set) profiles() (all []constraint.Profile) {
 			}
 		}
 	}
-	isFlow := func(name string) bool { return strings.HasPrefix(name, "flow") }
-	first := slices.IndexFunc(constraint.Components(s), isFlow)
+	first := slices.IndexFunc(constraint.Components(s), func(c string) bool { return strings.HasPrefix(c, "flow") })
 	p.Of = func(dst, x []float64) {
 		for e, g := range constraint.Values(s.Set, x)[first:][:len(rates)] {
 			dst[e] = math.Sqrt(max(0, 1+2*g/rates[e]))

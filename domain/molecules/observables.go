@@ -70,6 +70,7 @@ const emptyDensity = 1e-6
 const (
 	mostWindows  = 12
 	mostTorsions = 16
+	alike        = 1.  // degrees between angles that count as equal: heat moves them by 3 and more
 	mostRows     = 200 // training rows that decide whether a ring is flat
 )
 
@@ -294,8 +295,12 @@ func (g *guide) observables(data []float64, origin string) *domain.Observables {
 	files := map[string]bool{}
 	for k := range g.seen {
 		c := &g.seen[k]
-		o.List = append(o.List, domain.Observable{Name: c.name, Unit: c.unit(), File: file(c.name, k, files),
-			Bins: c.bins(), Feasible: c.window})
+		seen := domain.Observable{Name: c.name, Unit: c.unit(), File: file(c.name, k, files), Bins: c.bins(),
+			Feasible: c.window}
+		if c.angular() {
+			seen.Close = alike
+		}
+		o.List = append(o.List, seen)
 	}
 	if g.reference != nil {
 		b := metric.Bins{N: domain.DefaultBins, Empty: emptyDensity}

@@ -3,10 +3,9 @@ package trajectory
 // An evaluator looks at the waypoints of a point one after the other.
 type evaluator struct {
 	*Set
-	view   []*view  // of each waypoint; those of one stage share theirs
-	bare   *view    // of coordinates alone
-	ends   [2]*view // of a waypoint and the next, for what is swept between them
-	packed []float64
+	view []*view  // of each waypoint; those of one stage share theirs
+	bare *view    // of coordinates alone
+	ends [2]*view // of a waypoint and the next, for what is swept between them
 }
 
 func newEvaluator(s *Set) *evaluator {
@@ -80,44 +79,6 @@ func (e *evaluator) SparseJacobians(values, jac, x []float64, n int) {
 	d, c := e.Dim(), len(e.support)
 	for i := range n {
 		e.point(values[i*c:(i+1)*c], jac[i*e.row:(i+1)*e.row], x[i*d:(i+1)*d])
-	}
-}
-
-func (e *evaluator) Jacobians(values, jac, x []float64, n int) {
-	d, c := e.Dim(), len(e.support)
-	for i := range n {
-		p := e.room()
-		e.point(values[i*c:(i+1)*c], p, x[i*d:(i+1)*d])
-		e.spread(jac[i*c*d:(i+1)*c*d], p)
-	}
-}
-
-// room returns memory for derivatives along the support at a point.
-func (e *evaluator) room() []float64 {
-	if e.packed == nil {
-		e.packed = make([]float64, e.row)
-	}
-	return e.packed
-}
-
-func (e *evaluator) spread(rows, packed []float64) {
-	d := e.Dim()
-	clear(rows)
-	for a, cols := range e.support {
-		row := rows[a*d : (a+1)*d]
-		for k, j := range cols {
-			row[j] = packed[k]
-		}
-		packed = packed[len(cols):]
-	}
-}
-
-func (e *evaluator) HessianVectors(dst, x, v []float64, n int) {
-	d, c := e.Dim(), len(e.support)
-	for i := range n {
-		p := e.room()
-		e.bend(p, x[i*d:(i+1)*d], v[i*d:(i+1)*d])
-		e.spread(dst[i*c*d:(i+1)*c*d], p)
 	}
 }
 

@@ -164,10 +164,6 @@ func (s *Set) Inequalities() []string { return s.rest }
 // Spec returns what the set was made of, to be read.
 func (s *Set) Spec() Spec { return s.spec }
 
-// Given returns the names of the coordinates that stand behind the waypoints, which formulas can
-// use: start_x, goal_cos_elbow.
-func (s *Set) Given() []string { return s.given }
-
 // Held returns the numbers of those coordinates in a point of a Spec's set, for constraint.Hold: nil if it has none.
 func Held(spec Spec) (at []int) {
 	n := 0
@@ -243,10 +239,8 @@ func Random(q []float64, arm *robot.Arm, z []float64) {
 
 func (s *Set) NewEvaluator(int) constraint.Evaluator {
 	e := newEvaluator(s)
-	out := constraint.Evaluator{
-		Values: e.Values, Jacobians: e.Jacobians, HessianVectors: e.HessianVectors,
-		SparseJacobians: e.SparseJacobians, SparseHessianVectors: e.SparseHessianVectors,
-	}
+	out := constraint.Dense(constraint.Evaluator{Values: e.Values, SparseJacobians: e.SparseJacobians,
+		SparseHessianVectors: e.SparseHessianVectors}, s.support, s.Dim())
 	switch {
 	case len(s.rest) > 0:
 	case len(s.given) == 0:

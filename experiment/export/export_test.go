@@ -46,6 +46,8 @@ const (
 var examples = []example{
 	{"ULLA", ball, onBall, []string{"network.octaves_of=point", "network.octaves=3"}},
 	{"ULLA start", ball, onBall, []string{"network.octaves_of=start", "network.octaves=3", "network.output=balanced"}},
+	{"ULLA scales", ball, onBall, []string{"network.scales=[0.1, 0, 3]", "network.center=[0.1, 0, 0]"}},
+	{"OLLA scales", ball, onBall, []string{"process.method=OLLA", "network.scales=[0.1, 0, 3]"}},
 	{"OLLA", ball, onBall, []string{"process.method=OLLA", "network.output=scaled", "network.time_octaves=3"}},
 	{"few-step", ball, onBall, []string{"process.method=few-ULLA", "network.octaves=2", "process.steps=20",
 		"train.window=0", "network.output=plain"}},

@@ -21,7 +21,8 @@ import (
 	"github.com/landing-diffusion/landing/learn/train"
 )
 
-const pictureWidth = 1600 // pixels of PNG files
+// PictureWidth is the width of PNG files in pixels; tests take fewer.
+var PictureWidth = 1600
 
 // A Page is what a report is made of.
 type Page struct {
@@ -95,7 +96,7 @@ func (c *canvas) write(name string, draw func(w io.Writer) error) []byte {
 }
 
 func (c *canvas) PNG(name string, pic figure.Picture) {
-	c.write(name+".png", func(w io.Writer) error { return pic.WritePNG(w, pictureWidth) })
+	c.write(name+".png", func(w io.Writer) error { return pic.WritePNG(w, PictureWidth) })
 }
 
 func (c *canvas) Add(name string, ref figure.FigureRef, pic figure.Picture) {

@@ -361,8 +361,8 @@ func PowerTraces(dst, x []float64, n int) []float64 {
 	s2, s4 := make([]float64, n*n), make([]float64, n*n)
 	for r := range rows {
 		s, t := x[r*n*n:(r+1)*n*n], dst[r*len(TracePowers):(r+1)*len(TracePowers)]
-		square(s2, s, n)
-		square(s4, s2, n)
+		dense.Mul(s2, s, s, n)
+		dense.Mul(s4, s2, s2, n)
 		clear(t)
 		for i := range n {
 			t[0] += s[i*n+i]
@@ -374,19 +374,6 @@ func PowerTraces(dst, x []float64, n int) []float64 {
 		}
 	}
 	return dst
-}
-
-// square writes S·S.
-func square(dst, s []float64, n int) {
-	clear(dst)
-	for i := range n {
-		for k := range n {
-			w := s[i*n+k]
-			for j, v := range s[k*n : (k+1)*n] {
-				dst[i*n+j] += w * v
-			}
-		}
-	}
 }
 
 // TraceJSD returns the JSDistance between the histograms of each power trace of two sets of matrices, given by their

@@ -2,11 +2,13 @@ package metric
 
 import (
 	"math"
+	"math/rand/v2"
 	"testing"
 
-	"github.com/landing-diffusion/landing/internal/dense"
-
 	"gonum.org/v1/gonum/stat/distuv"
+
+	"github.com/landing-diffusion/landing/base/keyed"
+	"github.com/landing-diffusion/landing/internal/dense"
 )
 
 // energyByDefinition is the statistic from all pairs.
@@ -178,5 +180,144 @@ func BenchmarkEnergyTest(b *testing.B) {
 	x, y := normals(3*1000, 1), normals(3*1000, 2)
 	for b.Loop() {
 		EnergyTest(x, y, 3, 1000, 200, 0)
+	}
+}
+
+// The test of means counts the ways by hand: of {1, 2, 3} and {10, 11, 12} the given one and its mirror of 20.
+func TestCompareMeans(t *testing.T) {
+	for _, c := range []struct {
+		a, b                   []float64
+		difference, se, p, low float64
+		ways                   int
+	}{
+		{[]float64{1, 2, 3}, []float64{10, 11, 12}, -9, math.Sqrt(2.0 / 3), 0.1, 0.1, 20},
+		{[]float64{1}, []float64{2}, -1, math.NaN(), 1, 1, 2},
+		// {5} against {1, 2, 3}: the largest of four is called a in one of four ways; none is as far below
+		{[]float64{5}, []float64{1, 2, 3}, 3, math.NaN(), 0.25, 0.25, 4},
+		// sums of pairs of {1, 4, 2, 3}: 5 is the middle, so that every way is as extreme
+		{[]float64{1, 4}, []float64{2, 3}, 0, math.Sqrt(4.5/2 + 0.5/2), 1, 1.0 / 3, 6},
+		// {1, 3} against {2, 4}: differences of the six ways are ∓2, ∓1, 0, 0 by pairs; four are at least 1
+		{[]float64{1, 3}, []float64{2, 4}, -1, math.Sqrt(2), 4.0 / 6, 1.0 / 3, 6},
+		{[]float64{7, 7}, []float64{7, 7}, 0, 0, 1, 1.0 / 3, 6},
+	} {
+		got := CompareMeans(c.a, c.b)
+		same := func(x Float, y float64) bool { return x.IsNaN() && math.IsNaN(y) || math.Abs(float64(x)-y) < 1e-12 }
+		if !same(got.Difference, c.difference) || !same(got.SE, c.se) || !same(got.PValue, c.p) ||
+			!same(got.Least, c.low) || got.Ways != c.ways {
+			t.Errorf("%v and %v: %+v, want %v ± %v, p %v of at least %v, %d ways", c.a, c.b, got, c.difference, c.se,
+				c.p, c.low, c.ways)
+		}
+		turned := CompareMeans(c.b, c.a)
+		if !same(turned.Difference, -c.difference) || !same(turned.PValue, c.p) {
+			t.Errorf("%v and %v the other way round: %+v", c.a, c.b, turned)
+		}
+	}
+	for _, none := range [][2][]float64{{nil, {1}}, {{1}, nil}, {{math.NaN()}, {1, 2}}, {{1}, {math.Inf(1)}}} {
+		if got := CompareMeans(none[0], none[1]); !got.PValue.IsNaN() {
+			t.Errorf("%v: %+v", none, got)
+		}
+	}
+}
+
+// The level holds: of 400 pairs of samples of one skewed law, p ≤ 0.1 is expected in at most 40, and in more than 66
+// with a chance below 3·10⁻⁵. Of many values random ways are looked at, and the answer is the same to their noise.
+func TestCompareMeansLevel(t *testing.T) {
+	r := rand.New(rand.NewPCG(3, 4))
+	draw := func(n int, by float64) []float64 {
+		x := make([]float64, n)
+		for i := range x {
+			x[i] = math.Exp(r.NormFloat64()) + by
+		}
+		return x
+	}
+	alarms := 0
+	for range 400 {
+		if CompareMeans(draw(4, 0), draw(5, 0)).PValue <= 0.1 {
+			alarms++
+		}
+	}
+	if alarms > 66 {
+		t.Errorf("%d of 400 pairs of samples of one law differ at 10 %%", alarms)
+	}
+	if got := CompareMeans(draw(30, 0), draw(30, 50)); got.Ways != maxWays || got.PValue != 1/Float(maxWays) ||
+		got.Least != got.PValue {
+		t.Errorf("laws far apart: %+v", got)
+	}
+}
+
+// Of pairs that share a condition c, y ~ N(c, 0.1²), the test rejects the same law one time in twenty at the level of 5
+// % (400 runs: from 8 to 34 but for one seed in 1000), and sees a law that is right on the whole and wrong given c:
+// N(−c, 0.1²). The test of all rows would hardly ever reject the first.
+func TestPaired(t *testing.T) {
+	const pairs, runs = 40, 400
+	rejected := 0
+	draw := func(run uint64, sign float64, pairs int) (x, y []float64) {
+		u := make([]float64, 3)
+		for i := range pairs {
+			keyed.New(run, keyed.Probe, 4).Normals(u, uint64(i), 0)
+			x = append(x, sign*u[0]+0.1*u[1], u[0])
+			y = append(y, u[0]+0.1*u[2], u[0])
+		}
+		return x, y
+	}
+	for run := range uint64(runs) {
+		x, y := draw(run, 1, pairs)
+		if p := PairedTest(x, y, 2, 1000, 99, run).PValue; p <= 0.05 {
+			rejected++
+		}
+	}
+	if rejected < 8 || rejected > 34 {
+		t.Errorf("%d of %d tests of one law rejected it; expected about 20", rejected, runs)
+	}
+	x, y := draw(1, -1, 150)
+	if got := PairedTest(x, y, 2, 1000, 999, 1); got.PValue != 0.001 || got.N != 150 || !(got.Statistic > 3*got.Mean) {
+		t.Errorf("another law: %+v", got)
+	}
+	if got := PairedTest(x, y, 2, 30, 99, 1); got.N != 30 || got.M != 30 {
+		t.Errorf("at most 30 pairs: %+v", got)
+	}
+	for i := range x { // pairs of equal points
+		x[i] = y[i]
+	}
+	// The statistic is then a difference of equal means of distances near 1, of 150² numbers each, to round-off.
+	if got := PairedTest(x, y, 2, 1000, 99, 1); got.PValue != 1 || math.Abs(float64(got.Statistic)) > 1e-14 {
+		t.Errorf("the same points: %+v", got)
+	}
+}
+
+// Wide samples are farther from the law given c than rows with a condition near c, at any number of pairs. Samples as
+// wide as the rows, or nearer, are not. At the level of 5 % the test rejects one of twenty pairs of one law (from 4 to
+// 22 of 200 but for one seed in 500).
+func TestFarther(t *testing.T) {
+	draw := func(run uint64, pairs int, own, near float64) (x, z, y []float64) {
+		u := make([]float64, 4)
+		for i := range pairs {
+			keyed.New(run, keyed.Probe, 5).Normals(u, uint64(i), 0)
+			x, z = append(x, u[0]+own*u[1], u[0]), append(z, u[0]+near*u[2], u[0])
+			y = append(y, u[0]+0.1*u[3], u[0])
+		}
+		return x, z, y
+	}
+	for _, c := range []struct {
+		pairs           int
+		own, near       float64
+		atLeast, atMost int // of 200 tests
+	}{{60, 0.2, 0.2, 4, 22}, {200, 0.6, 0.2, 190, 200}, {200, 0.1, 0.3, 0, 0}} {
+		told := 0
+		for run := range uint64(200) {
+			x, z, y := draw(run, c.pairs, c.own, c.near)
+			if _, p := FartherTest(x, z, y, 2, 1000, 99, run); p <= 0.05 {
+				told++
+			}
+		}
+		if told < c.atLeast || told > c.atMost {
+			t.Errorf("%+v: %d", c, told)
+		}
+	}
+	x, z, y := draw(1, 150, 0.6, 0.2)
+	more, p := FartherTest(x, z, y, 2, 1000, 999, 1)
+	a, b := PairedTest(x, y, 2, 1000, 1, 1).Statistic, PairedTest(z, y, 2, 1000, 1, 1).Statistic
+	if math.Abs(more-float64(a-b)) > 1e-12 || p != 0.001 {
+		t.Errorf("farther by %v, p = %v; the distances are %v and %v", more, p, a, b)
 	}
 }

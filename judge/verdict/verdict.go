@@ -262,27 +262,6 @@ func Of(e Evidence) Verdict {
 	return build(j.found, j.skipped)
 }
 
-// With returns the verdict with the findings of a code replaced by others.
-func (v Verdict) With(c Code, f ...Finding) Verdict {
-	other := slices.DeleteFunc(slices.Clone(v.Findings), func(f Finding) bool { return f.Code == c })
-	skipped := slices.DeleteFunc(slices.Clone(v.Skipped), func(s Skip) bool { return s.Code == c })
-	return build(append(other, f...), skipped)
-}
-
-// WithNumbers returns the verdict with these observables instead of its own.
-func (v Verdict) WithNumbers(numbers []Number) Verdict {
-	j := &judge{Evidence: Evidence{Numbers: numbers}}
-	for _, f := range v.Findings {
-		switch f.Code {
-		case Stray, MissedMode, Walls, Spread, Planes: // what these say of the law
-			j.law += float64(f.Effect)
-		}
-	}
-	j.observables()
-	out := v.With(Observables, j.found...)
-	return build(out.Findings, append(out.Skipped, j.skipped...))
-}
-
 func build(found []Finding, skipped []Skip) Verdict {
 	v := Verdict{Findings: append([]Finding{}, found...), Skipped: append([]Skip{}, skipped...), Alarm: Alarm}
 	slices.SortStableFunc(v.Findings, func(a, b Finding) int {

@@ -93,18 +93,18 @@ func evidence(x, held, train []float64, d, points int, seed uint64, wall float64
 	return e
 }
 
-var verdicts = flag.Int("verdicts", 100, "draws of each law that are judged; thrice as many with LANDING_LONG=all")
+var verdicts = flag.Int("verdicts", 50, "draws of each law that are judged; six times as many with LANDING_LONG=all")
 
 // Draws of the law itself are good, but for a share Alarm at most: of n verdicts on a law more than
-// n Alarm + 4√(n Alarm) are not good with a chance below 2e-3 if that is so, at n = 100, and below
+// n Alarm + 4√(n Alarm) are not good with a chance below 2e-3 if that is so, at n = 50, and below
 // 2e-4 at 2000. Start law and condition are not looked at here, so it should be fewer.
 func TestAlarms(t *testing.T) {
 	times := *verdicts
 	switch {
 	case testkit.Longest():
-		times *= 3
+		times *= 6
 	case testing.Short():
-		times /= 3
+		times /= 2
 	}
 	expected := Alarm * float64(times)
 	bar := int(expected + 4*math.Sqrt(expected))
@@ -134,7 +134,6 @@ func TestAlarms(t *testing.T) {
 // Each planted difference is found, and comes first. Those that do not matter are remarks.
 func TestFaults(t *testing.T) {
 	normal, mixed := laws[0], modes(3)
-	const n, m, of = 4000, 800, 3200
 	faults := []Code{Copies, Walls, AnotherLaw, StartLaw, Failed, Violation}
 	for _, c := range []struct {
 		name  string
@@ -241,6 +240,10 @@ func TestFaults(t *testing.T) {
 		}, "off"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
+			n, m, of := 2000, 400, 1600
+			if c.want == Blur {
+				n, m, of = 4000, 800, 3200 // of many modes
+			}
 			hits, seeds := 0, 1
 			if testkit.Longest() {
 				seeds = 3
@@ -405,11 +408,11 @@ func TestNotJudged(t *testing.T) {
 	}
 }
 
-// All rows detect a model that is off by more than held-out rows show. 20 verdicts compare 1000 samples with 200 rows
+// All rows detect a model that is off by more than held-out rows show. 10 verdicts compare 1000 samples with 200 rows
 // of another law, 40 of them held out. By all rows nearly all verdicts are not good; by held-out rows alone most were
 // good. Held-out rows alone detect a model that memorised its rows.
 func TestAllRows(t *testing.T) {
-	const times, rows, n = 20, 200, 1000
+	const times, rows, n = 10, 200, 1000
 	two := law{"", 2, func(x, z, u []float64) {
 		x[0], x[1] = 2+0.5*z[0], z[1]
 		if u[0] < 0.5 {
@@ -428,13 +431,13 @@ func TestAllRows(t *testing.T) {
 					x[i] += 4
 				}
 			}
-		}, 9, 5, ""},
+		}, 4, 3, ""},
 		{"modes 1.8 times as wide", func(x, train []float64) {
 			for i := 0; i < len(x); i += 2 {
 				x[i] += 0.8 * (x[i] - math.Copysign(2, x[i]))
 				x[i+1] *= 1.2
 			}
-		}, 9, times, ""},
+		}, 4, times, ""},
 		{"by heart", func(x, train []float64) {
 			for i := range x {
 				x[i] = train[i%len(train)] + 0.02*math.Sin(float64(i*i))
@@ -701,7 +704,7 @@ func TestSwarms(t *testing.T) {
 	law := law{"", 2, func(x, z, _ []float64) { copy(x, z) }}
 	for _, ordered := range []bool{true, false} {
 		blurred, bad := 0, 0
-		for seed := range uint64(10) {
+		for seed := range uint64(5) {
 			var rows, held, train []float64
 			at, off := law.draw(swarms, seed, 0), law.draw(swarms*each, seed, 1)
 			for i := range swarms * each {
@@ -736,8 +739,8 @@ func TestSwarms(t *testing.T) {
 				t.Log(v)
 			}
 		}
-		if bad > 0 || blurred > 2 {
-			t.Errorf("in order: %v; %d of 10 are called blurred and %d not good", ordered, blurred, bad)
+		if bad > 0 || blurred > 1 {
+			t.Errorf("in order: %v; %d of 5 are called blurred and %d not good", ordered, blurred, bad)
 		}
 	}
 }
@@ -768,4 +771,25 @@ func TestNoDirection(t *testing.T) {
 	if j.anotherLaw(); len(j.found) != 2 || !strings.HasSuffix(j.found[1].Says, "the other findings say where") {
 		t.Errorf("beside another finding: %+v", j.found)
 	}
+}
+
+// WithNumbers returns the verdict with these observables instead of its own.
+func (v Verdict) WithNumbers(numbers []Number) Verdict {
+	j := &judge{Evidence: Evidence{Numbers: numbers}}
+	for _, f := range v.Findings {
+		switch f.Code {
+		case Stray, MissedMode, Walls, Spread, Planes: // what these say of the law
+			j.law += float64(f.Effect)
+		}
+	}
+	j.observables()
+	out := v.With(Observables, j.found...)
+	return build(out.Findings, append(out.Skipped, j.skipped...))
+}
+
+// With returns the verdict with the findings of a code replaced by others.
+func (v Verdict) With(c Code, f ...Finding) Verdict {
+	other := slices.DeleteFunc(slices.Clone(v.Findings), func(f Finding) bool { return f.Code == c })
+	skipped := slices.DeleteFunc(slices.Clone(v.Skipped), func(s Skip) bool { return s.Code == c })
+	return build(append(other, f...), skipped)
 }

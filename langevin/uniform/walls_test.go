@@ -82,8 +82,8 @@ func TestWalls(t *testing.T) {
 		}, 0.05, 0.0025},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			if c.name == "half torus" && !testkit.Long() {
-				t.Skip("half of the time of all: LANDING_LONG=1")
+			if c.name == "half torus" && !testkit.Longest() {
+				t.Skip("half of the time of all: LANDING_LONG=all")
 			}
 			got, se := mean(t, c.set, c.starts, 6, func(x []float64) float64 { return indicator(c.layer(x)) })
 			t.Logf("%.4f ± %.4f, exact %.4f", got, se, c.exact)

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/landing-diffusion/landing/constraint"
 )
@@ -20,7 +21,8 @@ const (
 	batchRows      = 1024
 	manyBatches    = 16      // of an epoch
 	pathNumbers    = 1 << 27 // that paths may be: a gigabyte
-	centred        = 10_000  // coordinates up to which config.yaml holds their means
+	centred        = 10_000  // coordinates up to which config.yaml holds their means and standard deviations
+	uneven         = 10      // largest over least standard deviation of a coordinate
 )
 
 // Learning returns what the network, its targets and its optimiser are, for a process with the schedule n. From the
@@ -51,6 +53,10 @@ func Learning(l *Measures, n Noise) (out []Choice) {
 			l.Diameter/math.Exp2(float64(octaves-1)), l.Narrow)
 	default:
 		add("network.octaves", 0, "waves of %d coordinates would be most of the input", l.Coordinates)
+		moving := slices.DeleteFunc(slices.Clone(l.Scales), func(s float64) bool { return s <= one*l.Spread })
+		if len(moving) > 0 && slices.Max(moving) > uneven*slices.Min(moving) && l.Coordinates <= centred {
+			add("network.scales", l.Scales, "the largest is more than %d times the least", uneven)
+		}
 	}
 	add("network.time", "share", "whatever the horizon")
 	add("network.time_octaves", 4, "scores differ much by step")
@@ -103,7 +109,7 @@ const solvedPaths = 4096
 func Velocity(l *Measures, times int, solved bool) (out []Choice) {
 	for _, c := range Learning(l, Noise{Steps: times, Horizon: 1, Min: 1, Max: 1}) {
 		switch c.Key {
-		case "network.octaves_of", "network.time", "network.output", "train.window", "train.paths":
+		case "network.octaves_of", "network.time", "network.output", "network.scales", "train.window", "train.paths":
 			continue
 		case "network.time_octaves":
 			c.Reason = "velocities differ much by time"
@@ -188,7 +194,7 @@ func Draws(l *Measures, n Noise, levels int) (out []Choice) {
 	cost := pathCost(l, n.Steps, rowWork(l, width, layers, octaves))
 	for _, c := range Learning(l, n) {
 		switch c.Key {
-		case "network.output", "train.window", "train.paths", "train.times_per_path":
+		case "network.output", "network.scales", "train.window", "train.paths", "train.times_per_path":
 			continue
 		case "network.time_octaves":
 			c.Reason = "draws differ much by level"

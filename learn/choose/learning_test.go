@@ -43,6 +43,26 @@ func TestBatches(t *testing.T) {
 	}
 }
 
+// Coordinates are read by their spreads where these differ and there are no waves. One that does not move says nothing.
+func TestScales(t *testing.T) {
+	even, uneven, few := make([]float64, 20), make([]float64, 20), []float64{1, 30}
+	for j := range even {
+		even[j], uneven[j] = 1+float64(j)/3, 1+float64(j)
+	}
+	even[3], uneven[3] = 0, 0
+	for name, c := range map[string]struct{ scales, want []float64 }{
+		"even": {even, nil}, "uneven": {uneven, uneven}, "few": {few, nil}, "none moves": {make([]float64, 20), nil},
+	} {
+		l := earth
+		l.Coordinates, l.Scales = len(c.scales), c.scales
+		got, _ := chosen(Learning(&l, Noise{Steps: 50, Horizon: 1, Max: 1, Min: 0.1}), "network.scales").([]float64)
+		testkit.EqualSlices(t, got, c.want, name)
+		if chosen(Velocity(&l, 50, false), "network.scales") != nil {
+			t.Errorf("%s: a flow has no start to read", name)
+		}
+	}
+}
+
 // A path is made anew where the worth of its rows for their cost is largest, of all whole numbers of
 // epochs, but for rounding; and never seen more than whole.
 func TestRefreshed(t *testing.T) {

@@ -31,6 +31,7 @@ type Measures struct {
 	Torsions bool // points are torsions of a molecule, on circles of radius 1, and angles; not measured
 
 	Center   []float64 // mean of the rows
+	Scales   []float64 // their standard deviation along each coordinate
 	Spread   float64   // root mean square distance of rows from it
 	Diameter float64   // twice the distance from it within which 99 % of the rows lie
 
@@ -218,7 +219,7 @@ func (m *Measures) extent(t *table) {
 		}
 	}
 	near := func(i int32) bool { return t.from(t.at(i), middle) <= bound }
-	m.Center = make([]float64, t.d)
+	m.Center, m.Scales = make([]float64, t.d), make([]float64, t.d)
 	n := 0.0
 	for _, i := range t.order {
 		if near(i) {
@@ -236,7 +237,13 @@ func (m *Measures) extent(t *table) {
 		if near(i) {
 			r := t.from(t.at(i), m.Center)
 			sum += r * r
+			for j, v := range t.at(i) {
+				m.Scales[j] += (v - m.Center[j]) / t.size * ((v - m.Center[j]) / t.size) / n
+			}
 		}
+	}
+	for j, v := range m.Scales {
+		m.Scales[j] = math.Sqrt(v) * t.size
 	}
 	m.Spread = math.Sqrt(sum/n) * t.size
 	kept := slices.DeleteFunc(slices.Clone(looked), func(i int32) bool { return !near(i) })

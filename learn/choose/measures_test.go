@@ -331,7 +331,7 @@ func TestNarrow(t *testing.T) {
 func TestNarrowOfGaussians(t *testing.T) {
 	for _, d := range []int{1, 2, 5, 20, 100} {
 		for _, n := range []int{200, 3000} {
-			if n*d > 100_000 && !testkit.Long() {
+			if n*d > 100_000 && !testkit.Longest() {
 				continue
 			}
 			rows := normals(n * d)
@@ -477,7 +477,7 @@ func (m *Measures) lengths() []*float64 {
 	p := []*float64{&m.Spread, &m.Diameter, &m.Narrow, &m.Mode, &m.Radius,
 		&m.RadiusMedian, &m.WindowMedian}
 	for j := range m.Center {
-		p = append(p, &m.Center[j])
+		p = append(p, &m.Center[j], &m.Scales[j])
 	}
 	return p
 }

@@ -1,12 +1,18 @@
 package cwpm
 
 import (
+	"errors"
+	"fmt"
 	"math"
+	"strings"
 	"testing"
 
 	"github.com/landing-diffusion/landing/base/kernel"
 	"github.com/landing-diffusion/landing/base/keyed"
+	"github.com/landing-diffusion/landing/base/parallel"
 	"github.com/landing-diffusion/landing/constraint"
+	"github.com/landing-diffusion/landing/constraint/formula"
+	"github.com/landing-diffusion/landing/constraint/geometry"
 	"github.com/landing-diffusion/landing/constraint/zoo"
 	"github.com/landing-diffusion/landing/langevin"
 	"github.com/landing-diffusion/landing/learn/levelset"
@@ -252,5 +258,203 @@ func TestLossAllocatesNothing(t *testing.T) {
 		l.Evaluate(ds, s)
 	}); n != 0 {
 		t.Errorf("%v allocations", n)
+	}
+}
+
+// The loss on paths that bounce off the end of a half line, term by term: where the step
+// from x to z bounced, its proposal is −z and the mirror image of x is −x, so the momentum
+// that left x is (−z − x)/τ and the backward step from z aims at −x.
+func TestLossAtABounce(t *testing.T) {
+	half := testkit.Must(zoo.NewBox([]float64{0}, nil))
+	for _, m := range []langevin.Method{langevin.OLLA, langevin.ULLA, langevin.OLLAP, langevin.ULLAP} {
+		for _, c := range []langevin.Convention{langevin.Reference, langevin.Paper} {
+			p := &langevin.Process{
+				Set: half, Method: m, Friction: 2, Convention: c, Potential: langevin.Quadratic{},
+				Schedule: langevin.Schedule{N: 6, T: 0.6, SigmaMin: 0.5, SigmaMax: 1.5},
+			}
+			testkit.OK(t, p.Validate())
+			pool := parallel.New(1)
+			var paths langevin.Paths
+			x0 := make([]float64, 40)
+			for i := range x0 {
+				x0[i] = 0.02 * float64(i)
+			}
+			testkit.Must(langevin.NewSimulator(p, pool, 7).Forward(t.Context(), &paths, x0, 3, 0))
+			pool.Close()
+			l := NewLoss(p, reads[float64](p), 1, Options{})
+			bounced, left := 0, 0
+			for i := range paths.Count {
+				for k := range paths.Steps {
+					testkit.Must(l.Prepare(&paths, []Term{{Item: i, K: k, Weight: 0.7}}, noise))
+					at := func(k int) float64 { return paths.At(i, k)[0] }
+					x, aim, s := at(k+1), at(k), 0.4
+					if paths.Folded(i, k+1) {
+						aim = -aim
+						bounced++
+					}
+					τ := p.BackTau(k)
+					mean, variance := x+τ/2*(x+s), τ
+					if m.Underdamped() {
+						a, momentum := math.Exp(-2*τ), make([]float64, 1)
+						if k+2 > paths.Steps {
+							noise(momentum, i)
+						} else {
+							to := at(k + 2)
+							if paths.Folded(i, k+2) {
+								to = -to
+								left++
+							}
+							momentum[0] = (to - x) / p.MomentumTau(k)
+						}
+						mean, variance = x-τ*(a*momentum[0]+τ*(x+s)), τ*τ*(1-a*a)
+					}
+					want, ds := 0.7*(aim-mean)*(aim-mean)/(2*variance), make([]float64, 1)
+					if got := l.Evaluate(ds, []float64{s}); math.Abs(got-want) > 1e-12*(1+want) {
+						t.Fatalf("%v %v, path %d, k = %d: loss %v, want %v", m, c, i, k, got, want)
+					}
+				}
+			}
+			if bounced < 10 || m.Underdamped() && left < 10 {
+				t.Errorf("%v: %d terms bounced, %d left for the wall", m, bounced, left)
+			}
+		}
+	}
+}
+
+func refusal(f func()) (message string) {
+	defer func() {
+		if r := recover(); r != nil {
+			message = fmt.Sprint(r)
+		}
+	}()
+	f()
+	return ""
+}
+
+// More terms than there is room for, windows that nobody gave, and fewer or more of them than terms
+// are refused by name; as many as there is room for are taken.
+func TestRefusedUses(t *testing.T) {
+	p := &langevin.Process{Set: zoo.Sphere{D: 3}, Method: langevin.OLLA,
+		Schedule: langevin.Schedule{N: 4, T: 0.2, SigmaMin: 0.5, SigmaMax: 1}}
+	starts := []float64{0, 0, 1, 0, 1, 0, 1, 0, 0}
+	paths, last := forward(t, p, starts, 1)
+	terms := []Term{{Item: 0, K: 1, Weight: 1}, {Item: 1, K: 2, Weight: 1}, {Item: 2, K: 3, Weight: 1}}
+	prepare := func(o Options, rows int, windows []Window) string {
+		l := NewLoss(p, reads[float64](p), rows, o)
+		return refusal(func() {
+			if windows != nil {
+				l.SetWindows(windows)
+			}
+			if _, err := l.Prepare(paths, terms, last); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	window := Options{Window: 0.1}
+	for _, c := range []struct {
+		got, want string
+	}{
+		{prepare(Options{}, 3, nil), ""}, {prepare(Options{}, 2, nil), "cwpm: 3 terms in a loss for 2"},
+		{prepare(window, 3, nil), "cwpm: Prepare without SetWindows"},
+		{prepare(window, 3, make([]Window, 3)), "cwpm: 3 windows for 4 terms"},
+		{prepare(window, 3, make([]Window, 5)), "cwpm: 5 windows for 4 terms"},
+		{prepare(window, 3, make([]Window, 4)), ""}, {prepare(Options{}, 5, nil), ""},
+	} {
+		testkit.Equal(t, c.got, c.want)
+	}
+}
+
+// The error of a state without a geometry names the row of the term, also with windows, and the path of a window.
+func TestStatesThatCannotBeRead(t *testing.T) {
+	p := &langevin.Process{Set: zoo.Sphere{D: 3}, Method: langevin.OLLA,
+		Schedule: langevin.Schedule{N: 4, T: 0.2, SigmaMin: 0.5, SigmaMax: 1}}
+	starts := []float64{0, 0, 1, 0, 1, 0, 1, 0, 0}
+	paths, last := forward(t, p, starts, 1)
+	paths.At(1, 3)[0] = math.NaN()
+	for _, length := range []float64{0, 0.3} {
+		l := NewLoss(p, reads[float64](p), 3, Options{Window: length})
+		if length > 0 {
+			l.SetWindows(make([]Window, 4))
+		}
+		var e *geometry.NonFiniteError
+		terms := []Term{{Item: 0, K: 2}, {Item: 2, K: 2}, {Item: 1, K: 2}}
+		if _, err := l.Prepare(paths, terms, last); !errors.As(err, &e) || e.Row != 2 {
+			t.Errorf("window %v: %v", length, err)
+		}
+		if _, err := l.Prepare(paths, terms[:2], last); err != nil {
+			t.Errorf("window %v, states that can be read: %v", length, err)
+		}
+		if length > 0 {
+			if _, err := l.FitWindow(paths, 2, last); !errors.As(err, &e) ||
+				!strings.Contains(err.Error(), "not finite") {
+				t.Errorf("a fit: %v", err)
+			}
+			paths.Failed[1] = true
+			if _, err := l.FitWindow(paths, 2, last); err != nil {
+				t.Errorf("a fit without the path: %v", err)
+			}
+		}
+	}
+}
+
+// With the paper's walls a window begins with its own step if any wall is within three standard deviations of the
+// window's displacement, and ε, of x_{k+1}: of several walls, whose gradients are of several lengths, on a set with an
+// equality, for every row of a block. Distances are in the first order, as a wall's gradient says them.
+func TestWhereWindowsBegin(t *testing.T) {
+	set := testkit.Must(formula.New(formula.Spec{
+		Dim:      3,
+		Equality: []formula.Component{{Name: "plane", Expr: "5*x[2] = 0"}},
+		Inequality: []formula.Component{
+			{Name: "left", Expr: "x[0] >= 0"}, {Name: "top", Expr: "7*x[1] <= 7"},
+			{Name: "rim", Expr: "dot(x, x) <= 4"},
+		},
+	}))
+	p := &langevin.Process{
+		Set: set, Method: langevin.OLLAP, Walls: langevin.PaperWalls, Repulsion: 0.02,
+		Schedule: langevin.Schedule{N: 5, T: 0.02, SigmaMin: 0.5, SigmaMax: 1},
+	}
+	const side = 40
+	paths := &langevin.Paths{Count: side * side, Steps: 5, Dim: 3, X: make([]float64, side*side*6*3),
+		Failed: make([]bool, side*side)}
+	for i := range paths.Count {
+		for k := range 6 {
+			x := paths.At(i, k)
+			x[0], x[1] = 0.003+1.4*float64(i%side)/side, -1+2.05*float64(i/side)/side
+		}
+	}
+	l := NewLoss(p, reads[float64](p), 7, Options{Window: 0.12})
+	near := 0
+	for k := range p.Schedule.N {
+		variance := 0.0
+		for i := l.start[k]; i <= k; i++ {
+			variance += p.Schedule.Tau(i)
+		}
+		if k > 2 && l.start[k] == k {
+			t.Fatalf("the window of term %d is one step", k)
+		}
+		reach := 3 * math.Sqrt(variance)
+		for lo := 0; lo < paths.Count; lo += l.Rows() {
+			var terms []Term
+			for i := lo; i < min(lo+l.Rows(), paths.Count); i++ {
+				terms = append(terms, Term{Item: i, K: k})
+			}
+			testkit.OK(t, l.load(paths, terms, nil))
+			l.begin(terms)
+			for i, term := range terms {
+				x := paths.At(term.Item, k+1)
+				r := math.Hypot(x[0], x[1])
+				want := l.start[k]
+				if min(x[0]-0.02, 1-x[1]-0.02/7, (4-r*r-0.02)/(2*r)) <= reach {
+					want = k
+					near++
+				}
+				if l.from[i] != want {
+					t.Fatalf("at %v the window of term %d begins at %d, want %d", x, k, l.from[i], want)
+				}
+			}
+		}
+	}
+	if all := paths.Count * p.Schedule.N; near < all/10 || near > 9*all/10 {
+		t.Errorf("%d of %d are near a wall", near, all)
 	}
 }

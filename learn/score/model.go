@@ -146,12 +146,12 @@ type Config struct {
 	Start      func(t float64) (b, v float64) // as in Reading
 	Still      []int                          // as in Reading
 	// As in Reading; a Horizon of 0 is 1.
-	TimeOctaves int
-	Horizon     float64
-	Share       bool
-	Center      []float64 // as in Reading
-	Unit        float64   // as in Reading
-	Options     Options   // keys of the kind's own
+	TimeOctaves    int
+	Horizon        float64
+	Share          bool
+	Center, Scales []float64 // as in Reading
+	Unit           float64   // as in Reading
+	Options        Options   // keys of the kind's own
 	// Reference is a conformation that points are laid on, for kinds that do so.
 	Reference []float64
 	// Torsions are chains of four bonded atoms of the molecule that points are, for kinds that read them.
@@ -171,7 +171,7 @@ func (c Config) Reading() Reading {
 	return Reading{
 		Octaves: c.Octaves, Wavelength: cmp.Or(c.Wavelength, 2), Start: c.Start, Still: c.Still,
 		TimeOctaves: c.TimeOctaves, Horizon: cmp.Or(c.Horizon, 1), Gain: c.Gain,
-		Share: c.Share, Center: c.Center, Unit: c.Unit, Given: c.Given, Null: c.Null,
+		Share: c.Share, Center: c.Center, Unit: c.Unit, Scales: c.Scales, Given: c.Given, Null: c.Null,
 	}
 }
 

@@ -21,6 +21,9 @@ type Reading struct {
 	// little else than their size. A nil Center is 0, a Unit of 0 is 1.
 	Center []float64
 	Unit   float64
+	// Scales, if not nil, are the data's standard deviations u_j along the coordinates before Given. F_θ then reads
+	// (y_j − Center_j)/√(u_j² + v), y and v of Start: numbers of size 1 at all times, however narrow the data are.
+	Scales []float64
 	// Octaves and Wavelength shape φ(x): sin and cos of 2π 2^i x_j/Wavelength for
 	// each coordinate j and i < Octaves, Wavelength being in the unit of x. Plain networks learn
 	// fine detail slowly; with such features they start from it (Tancik et al. 2020).
@@ -97,10 +100,16 @@ func (r reader[T]) Row(dst []T, at Input) {
 	if at.Null && !r.reading.Null {
 		panic("score: a hidden condition for a network that must see it")
 	}
-	unit := cmp.Or(r.reading.Unit, 1)
 	free := d - len(r.reading.Given.Mean)
+	begun := r.start(at.T)
 	for j := range x {
-		v := r.coordinate(at, j)
+		v, unit := r.coordinate(at, j), cmp.Or(r.reading.Unit, 1)
+		if j < len(r.reading.Scales) {
+			if p != nil {
+				v -= begun.b * p[j]
+			}
+			unit = math.Sqrt(r.reading.Scales[j]*r.reading.Scales[j] + begun.v)
+		}
 		if j < free {
 			v /= unit
 		}
@@ -116,9 +125,8 @@ func (r reader[T]) Row(dst []T, at Input) {
 	dst[d+len(p)] = T(t)
 	features := dst[d+len(p)+1:]
 	if octaves := r.reading.Octaves; octaves > 0 {
-		start := r.start(at.T)
 		for j := range x {
-			angle, size := r.wave(start, at, j)
+			angle, size := r.wave(begun, at, j)
 			waves(features[2*j:], angle, size, octaves, 2*d)
 		}
 		features = features[2*d*octaves:]
@@ -150,16 +158,15 @@ func (r reader[T]) coordinate(at Input, j int) float64 {
 	return (at.X[j] - given.Mean[k]) / given.Scale[k]
 }
 
-// A start is what the waves of φ at a time have in common: Reading.Start's b, the size of the first wave of a
-// coordinate that moves, and its ω.
-type start struct{ b, size, ω float64 }
+// A start is what the coordinates at a time have in common: Reading.Start's b and v, and of those that move the size
+// of the first wave of φ, and its ω.
+type start struct{ b, v, size, ω float64 }
 
 func (r reader[T]) start(t float64) start {
 	s := start{size: 1, ω: 2 * math.Pi / r.reading.Wavelength}
 	if r.reading.Start != nil {
-		var v float64
-		s.b, v = r.reading.Start(t)
-		s.size = math.Exp(-v * s.ω * s.ω / 2)
+		s.b, s.v = r.reading.Start(t)
+		s.size = math.Exp(-s.v * s.ω * s.ω / 2)
 	}
 	return s
 }
@@ -216,7 +223,19 @@ func (r reader[T]) GraphRow(at Symbols) (onnx.Value, error) {
 		}
 		c = g.Mul(c, g.Sub(g.Number(1), g.Mul(hidden, g.Constant(mask, 1, d))))
 	}
-	row := []onnx.Value{g.Div(c, g.Constant(unit, 1, d))}
+	x, size := c, g.Constant(unit, 1, d)
+	if own.Scales != nil {
+		moves, squares := make([]float64, d), slices.Repeat([]float64{1}, d)
+		for j, u := range own.Scales {
+			moves[j], squares[j] = 1, u*u
+		}
+		y, v, err := r.graphStart(at, c, moves)
+		if err != nil {
+			return y, err
+		}
+		x, size = y, g.Of1("Sqrt", g.Add(g.Constant(squares, 1, d), g.Mul(v, g.Constant(moves, 1, d))))
+	}
+	row := []onnx.Value{g.Div(x, size)}
 	if r.momentum {
 		row = append(row, at.P)
 	}
@@ -259,22 +278,26 @@ func (r reader[T]) graphWaves(at Symbols, y onnx.Value) (onnx.Value, error) {
 				shrink[i*d+j] = w * w / 2
 			}
 		}
-		b, err := at.Course("b of its waves", func(t float64) float64 { b, _ := r.reading.Start(t); return b })
+		start, v, err := r.graphStart(at, y, moves)
 		if err != nil {
-			return b, err
+			return start, err
 		}
-		v, err := at.Course("v of its waves", func(t float64) float64 { _, v := r.reading.Start(t); return v })
-		if err != nil {
-			return v, err
-		}
-		if r.momentum {
-			y = g.Sub(y, g.Mul(g.Mul(g.Unsqueeze(b, 1), g.Constant(moves, 1, d)), at.P))
-		}
-		v = g.Unsqueeze(g.Unsqueeze(v, 1), 2)
-		size = g.Of1("Exp", g.Of1("Neg", g.Mul(v, g.Constant(shrink, 1, octaves, d))))
+		y = start
+		size = g.Of1("Exp", g.Of1("Neg", g.Mul(g.Unsqueeze(v, 2), g.Constant(shrink, 1, octaves, d))))
 	}
 	angle := g.Mul(g.Unsqueeze(y, 1), g.Constant(doubling(ω, octaves), 1, octaves, 1))
 	return interleave(g, angle, size, octaves*d), nil
+}
+
+// graphStart returns y of coordinates x, of which some move, and v of Start, n×1.
+func (r reader[T]) graphStart(at Symbols, x onnx.Value, moves []float64) (y, v onnx.Value, err error) {
+	g := at.Graph
+	b, err := at.Course("b of its start", func(t float64) float64 { b, _ := r.reading.Start(t); return b })
+	v, other := at.Course("v of its start", func(t float64) float64 { _, v := r.reading.Start(t); return v })
+	if err = cmp.Or(err, other); err == nil && r.momentum {
+		x = g.Sub(x, g.Mul(g.Mul(g.Unsqueeze(b, 1), g.Constant(moves, 1, r.d)), at.P))
+	}
+	return x, g.Unsqueeze(v, 1), err
 }
 
 // interleave returns sin and cos of angles side by side, of as many angles a row, times size if there is one.

@@ -123,13 +123,15 @@ func TestRowOfUnit(t *testing.T) {
 		null   bool
 		center []float64
 		unit   float64
+		scales []float64
 	}{
-		{"both", true, false, center, 4}, {"center", false, false, center, 0}, {"unit", true, false, nil, 4},
-		{"one number", false, false, center[:1], 0.5}, {"hidden", false, true, center, 4},
-		{"neither", false, false, nil, 0},
+		{"both", true, false, center, 4, nil}, {"center", false, false, center, 0, nil},
+		{"unit", true, false, nil, 4, nil}, {"one number", false, false, center[:1], 0.5, nil},
+		{"hidden", false, true, center, 4, nil}, {"neither", false, false, nil, 0, nil},
+		{"scales", false, false, center, 4, []float64{0.01, 0, 30}},
 	} {
 		r := Reading{Center: c.center, Unit: c.unit, Octaves: 2, Wavelength: 3, Horizon: 4, TimeOctaves: 1,
-			Share: c.share, Given: given, Null: true, Still: []int{3}}
+			Share: c.share, Given: given, Null: true, Still: []int{3}, Scales: c.scales}
 		r.Start = func(t float64) (b, v float64) { return t / 8, t / 50 }
 		far, unit := make([]float64, 4), 1.0
 		copy(far, c.center)
@@ -141,6 +143,9 @@ func TestRowOfUnit(t *testing.T) {
 			last = 0
 		}
 		want := []float64{(x[0] - far[0]) / unit, (x[1] - far[1]) / unit, (x[2] - far[2]) / unit, last, 5, 6, 7, 0, 1}
+		for j, u := range c.scales { // y has the variance u² + v
+			want[j] = (x[j] - far[j] - p[j]/8) / math.Sqrt(u*u+1./50)
+		}
 		if c.share {
 			want[8] = 0.25
 		}
@@ -175,4 +180,112 @@ func TestRowOfUnit(t *testing.T) {
 		}
 	}()
 	NewReader[float64](Reading{Center: center, Given: given}, 3, false)
+}
+
+// A condition is read standardised, in the row and in φ; hidden it is 0, and only the last
+// number says so. Without Null there is no such number.
+func TestGivenRow(t *testing.T) {
+	r := Reading{Octaves: 1, Wavelength: 2, TimeOctaves: 1, Horizon: 4,
+		Given: Standard{Mean: []float64{10, -1}, Scale: []float64{2, 0.5}}, Null: true}
+	at := Input{X: []float64{0.3, 14, -1.25}, P: []float64{5, 0, 0}, T: 1}
+	write := func(r Reading, at Input) []float64 {
+		row := make([]float64, r.Width(3, true))
+		NewReader[float64](r, 3, true).Row(row, at)
+		return row
+	}
+	wave := func(v float64) (float64, float64) { return math.Sincos(math.Pi * v) }
+	want := func(a, b, null float64) []float64 {
+		s0, c0 := wave(0.3)
+		s1, c1 := wave(a)
+		s2, c2 := wave(b)
+		st, ct := math.Sincos(math.Pi / 4)
+		return []float64{0.3, a, b, 5, 0, 0, 1, s0, c0, s1, c1, s2, c2, st, ct, null}
+	}
+	hidden := at
+	hidden.Null = true
+	for _, c := range []struct{ got, want []float64 }{
+		{write(r, at), want(2, -0.5, 0)}, {write(r, hidden), want(0, 0, 1)},
+	} {
+		for i, v := range c.want {
+			if len(c.got) != len(c.want) || math.Abs(c.got[i]-v) > 1e-15 {
+				t.Fatalf("the row is %v, want %v", c.got, c.want)
+			}
+		}
+	}
+	r.Null = false
+	if got, want := write(r, at), want(2, -0.5, 0); len(got) != len(want)-1 {
+		t.Errorf("without Null the row has %d numbers, want %d", len(got), len(want)-1)
+	}
+	defer func() {
+		if recover() == nil {
+			t.Error("a condition is hidden from a network that must see it")
+		}
+	}()
+	write(r, hidden)
+}
+
+// A guided score is (1+w) s(c) − w s(∅), to the last bit that its sum has, and of w = 0
+// the score itself: the same numbers as of a field that knows nothing of guidance.
+func TestGuidedField(t *testing.T) {
+	r := Reading{Given: Standard{Mean: []float64{1}, Scale: []float64{2}}, Null: true,
+		Gain: func(t float64) float64 { return 1 + t }}
+	m := NewMLP[float64]([]int{r.Width(2, true), 16, 2}, 3).Model(r, kernel.Float32)
+	x, p := []float64{0.1, 0.2, -1, 3, 0.5, 1}, []float64{1, 0, 2, 0, -1, 0}
+	read := func(null bool) []float64 {
+		in := make([]float64, 3*m.In())
+		for i := range 3 {
+			m.Row(in[i*m.In():(i+1)*m.In()], Input{X: x[2*i : 2*i+2], P: p[2*i : 2*i+2], T: 0.5, Null: null})
+		}
+		return slices.Clone(m.Pack(false).NewWorkspace(3, false).Forward(in, 3))
+	}
+	seen, hidden := read(false), read(true)
+	for _, w := range []float64{0, 1.5, -1} {
+		got := make([]float64, 6)
+		NewGuided(m, m.Pack(false), 4, 1, w)[0].Eval(got, x, p, 3, 0.5)
+		for i, v := range got {
+			want := (1+w)*(1.5*seen[i]) - w*(1.5*hidden[i])
+			if w == 0 {
+				want = 1.5 * seen[i]
+			}
+			testkit.Equal(t, v, want, "w = %v", w)
+		}
+	}
+	plain := make([]float64, 6)
+	NewField(m, 4).Eval(plain, x, p, 3, 0.5)
+	for i, v := range plain {
+		testkit.Equal(t, v, 1.5*seen[i], "a field")
+	}
+}
+
+// Calls that are evaluated in one pass get the numbers that each gets alone, with guidance too.
+func TestEvalAll(t *testing.T) {
+	const d = 3
+	for _, w := range []float64{0, 0.7} {
+		r := Reading{Gain: func(t float64) float64 { return 1 + t }}
+		if w != 0 {
+			r.Given, r.Null = Standard{Mean: []float64{0.1}, Scale: []float64{2}}, true
+		}
+		m := NewMLP[float32]([]int{r.Width(d, true), 16, 16, d}, 1).Model(r, kernel.Float32)
+		f := NewGuided(m, m.Pack(false), 64, 1, w)[0]
+		var asks []Ask
+		var want [][]float64
+		for i, n := range []int{1, 7, 32, 2} {
+			x, p := make([]float64, n*d), make([]float64, n*d)
+			for j := range x {
+				x[j], p[j] = float64((i+3*j)%7)/7, float64((i+5*j)%11)/11
+			}
+			alone := make([]float64, n*d)
+			f.Eval(alone, x, p, n, float64(i)/4)
+			want = append(want, alone)
+			asks = append(asks, Ask{make([]float64, n*d), x, p, n, float64(i) / 4})
+		}
+		f.EvalAll(asks)
+		for i, a := range asks {
+			testkit.EqualSlices(t, a.Dst, want[i], "guidance %v: call %d", w, i)
+		}
+		if w == 0 && slices.Equal(want[0], want[1][:d]) {
+			t.Error("the calls do not differ")
+		}
+		testkit.Equal(t, testing.AllocsPerRun(10, func() { f.Eval(asks[0].Dst, asks[0].X, asks[0].P, 1, 0) }), 0)
+	}
 }

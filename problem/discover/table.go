@@ -360,7 +360,7 @@ func repeated(x []float64, n, d int) (r Repeated, first []int) {
 	seen := make(map[uint64][]int32, r.Looked)
 	for i := range r.Looked {
 		row := x[i*d : (i+1)*d]
-		h := hash(row)
+		h := Hash(row)
 		at := -1
 		for _, k := range seen[h] {
 			if slices.Equal(row, x[int(k)*d:int(k+1)*d]) {
@@ -379,8 +379,8 @@ func repeated(x []float64, n, d int) (r Repeated, first []int) {
 	return r, first
 }
 
-// hash is that of Fowler, Noll and Vo, by words; −0 is 0.
-func hash(row []float64) uint64 {
+// Hash is that of Fowler, Noll and Vo, by words; −0 is 0.
+func Hash(row []float64) uint64 {
 	h := uint64(14695981039346656037)
 	for _, v := range row {
 		h = (h ^ math.Float64bits(v+0)) * 1099511628211

@@ -48,7 +48,7 @@ const (
 	oneSide    = 50.  // a double bond's torsion from 0 or 180
 	straight   = 168. // angles beyond it are those of atoms in a line
 	flatVolume = 0.3  // Å³, of three bonds that lie nearly in a plane
-	fixedTurn  = 0.1  // standard deviation of a dihedral that is a value
+	fixedTurn  = 0.5  // standard deviation of a dihedral that is a value; heat gives it 5 and more
 	largeRing  = 8    // atoms: its double bonds have two sides
 	minima     = 0.01 // Å: conformations that are nearer to another repeat it; heat changes each bond by 0.03
 )
@@ -196,6 +196,8 @@ func (c *chemist) centre(j int) {
 	flat := len(near) == 3 && about(q, 180) <= flatCentre
 	centre, both, name := c.distinct(near), low < 0 && high > 0, c.name(j)
 	switch {
+	case flat && q.SD < fixedTurn && about(q, 180) < 2*fixedTurn && c.n > 2:
+		c.add("dihedrals", "{name: \"flat %s\", atoms: %s, value: 180}", name, c.list(near[2], j, near[0], near[1]))
 	case flat:
 	case !both && least > flatVolume || both && !centre && c.exchanged[j] && least > 2*flatVolume:
 		sign, comment := "", ""
@@ -270,8 +272,9 @@ func (c *chemist) bond(k int, b molecule.Bond) {
 		cis, trans = first, 1-first
 	}
 	switch large := c.ringed[b] > 0; {
-	case q.SD < fixedTurn && q.Most-q.Least < 1 && c.n > 2:
+	case q.SD < fixedTurn && q.Most-q.Least < 10*fixedTurn && c.n > 2:
 		c.add("dihedrals", "{name: %q, atoms: %s, value: %s}", name, c.list(t...), number(math.Round(q.Mean*1e4)/1e4))
+		c.Windows = append(c.Windows, name+" fixed")
 		return
 	case stiff && (cis == 0 || trans == 0):
 		side, at := "trans", 180.

@@ -22,9 +22,11 @@ const startDoubt = 0.05
 const (
 	startCheap   = 1e7
 	startNumbers = 1e8
-	mostPaths    = 2000
 	blockRows    = 128 // paths that are simulated at a time
 )
+
+// MostPaths is the most paths that a comparison takes; tests take fewer.
+var MostPaths = 2000
 
 // TestPoints bounds the points of the energy test on each side; its p-value comes from Permutations permutations.
 const (
@@ -32,12 +34,12 @@ const (
 	Permutations = 999
 )
 
-// PathCount returns how many forward paths a comparison takes, for a number of samples: at least mostPaths if they are
+// PathCount returns how many forward paths a comparison takes, for a number of samples: at least MostPaths if they are
 // cheap, since a few do not show that they remember the rows. There may be more paths than rows: the network learns
 // from ends like these, of the same rows.
 func PathCount(proc *langevin.Process, samples int) int {
 	path := float64(proc.Schedule.N+1) * float64(proc.Set.Dim())
-	return min(max(samples, int(startCheap/path)), mostPaths, max(1, int(startNumbers/path)))
+	return min(max(samples, int(startCheap/path)), MostPaths, max(1, int(startNumbers/path)))
 }
 
 // CompareStart simulates `paths` forward paths from the training rows and returns their ends. It compares the ends with

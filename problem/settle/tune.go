@@ -149,8 +149,8 @@ func serves(kind, key string) bool {
 	switch {
 	case kind == "" || kind == "mlp" || !strings.HasPrefix(key, "network."):
 		return true
-	case kind == "temporal" && key != problem.KeyNetworkWidth && key != problem.KeyNetworkLayers:
-		return true
+	case kind == "temporal":
+		return !slices.Contains([]string{problem.KeyNetworkWidth, problem.KeyNetworkLayers, "network.scales"}, key)
 	case networks.Refers(kind):
 		return slices.Contains([]string{problem.KeyNetworkWidth, problem.KeyNetworkLayers, problem.KeyNetworkTime,
 			problem.KeyNetworkTimeOctaves, problem.KeyNetworkOutput}, key)

@@ -18,13 +18,9 @@ BLOCK = re.compile(r"^```(?P<kind>\w+)\n(?P<text>.*?)^```$", re.M | re.S)
 VARIES = ("good:", "usable:", "not good", "not decided", "epoch", "best:", "next:", "…", "landing", "trained", "stopped")
 
 
-# Trainings of robots take seconds before their first epoch.
-SECONDS = {"tutorial-motions": 25}
-
-
-def reduced(command: str, seconds: int) -> str:
-    """The same command with trainings of seconds and at most 300 samples."""
-    command = re.sub(r"--for \S+", f"--for {seconds}s", command)
+def reduced(command: str, trainings: int) -> str:
+    """The same command with one or two more epochs in each training, and at most 300 samples."""
+    command = re.sub(r"--for \S+|--set train.epochs=\d+", f"--for 5m --set train.epochs={2 * trainings}", command)
     return re.sub(r"(-n) (\d+)", lambda m: f"{m[1]} {min(int(m[2]), 300)}", command)
 
 
@@ -35,7 +31,7 @@ def test_tutorial(page: Path, folder: Path) -> None:
         pytest.importorskip(module)
     os.symlink(_binary.binary(), folder / "landing")
     path = os.pathsep.join([str(folder), str(Path(sys.executable).parent), os.environ["PATH"]])
-    printed, commands, end = "", 0, 0
+    printed, commands, trainings, end = "", 0, 0, 0
     for block in BLOCK.finditer(text):
         kind, body = block["kind"], block["text"]
         names = re.findall(r"`([\w.-]+\.py)`", text[end : block.start()])
@@ -45,7 +41,8 @@ def test_tutorial(page: Path, folder: Path) -> None:
         elif kind == "sh":
             printed = ""
             for command in body.replace("\\\n", " ").splitlines():
-                smaller = reduced(command, SECONDS.get(page.stem, 6))
+                trainings += command.startswith("landing train")
+                smaller = reduced(command, trainings)
                 done = subprocess.run(["bash", "-c", smaller], cwd=folder, env={**os.environ, "PATH": path},
                                       stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=300)
                 assert done.returncode in (0, 4), f"{page.name}: {command}\n{done.stdout}"

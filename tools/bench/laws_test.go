@@ -46,7 +46,7 @@ func TestLawsAreGood(t *testing.T) {
 			continue // take long
 		}
 		n, points := p.Rows, 1000
-		if !testkit.Long() { // a third of a minute
+		if !testkit.Longest() { // two minutes of processor time
 			n, points = min(n, 1000), 400
 		}
 		x := testkit.Must(p.Draw(t.Context(), pool, 1, 0, n))
@@ -54,8 +54,8 @@ func TestLawsAreGood(t *testing.T) {
 		train, held := heldOut(x, p.Dim)
 		judge := func(samples []float64, points, relabelled int) (v verdict.Verdict, energy metric.TwoSample,
 			times float64) {
-			e := verdict.Evidence{Asked: n, Samples: samples, Rows: x, Held: held, Train: train, Dim: p.Dim,
-				Energy:        metric.EnergyTest(samples, x, p.Dim, points, relabelled, 1),
+			e := verdict.Evidence{Asked: len(samples) / p.Dim, Samples: samples, Rows: x, Held: held, Train: train,
+				Dim: p.Dim, Energy: metric.EnergyTest(samples, x, p.Dim, points, relabelled, 1),
 				SampleNearest: metric.NearestDistances(samples, train, p.Dim),
 				HeldNearest:   metric.NearestDistances(held, train, p.Dim),
 				Start:         &verdict.Start{Prior: "empirical"}, Seed: 1}
@@ -68,10 +68,11 @@ func TestLawsAreGood(t *testing.T) {
 			t.Logf("%s: %v", p.Name, v)
 			alarms++
 		}
+		samples = samples[:300*p.Dim]
 		for i := range samples {
 			samples[i] = x[i%p.Dim]
 		}
-		if v, energy, _ := judge(samples, 200, 999); energy.Statistic <= 3*energy.Mean || verdict.Within(energy) ||
+		if v, energy, _ := judge(samples, 200, 199); energy.Statistic <= 3*energy.Mean || verdict.Within(energy) ||
 			!v.Has(verdict.MissedMode) || !v.Has(verdict.AnotherLaw) {
 			t.Errorf("%s: one point again and again is %q", p.Name, v)
 		}

@@ -298,22 +298,31 @@ func slope(t *testing.T, what string, unit float64, err func(step float64) float
 	}
 }
 
+// differences returns central differences of the n numbers that f writes, at x along dir, by number and step.
+func differences(n int, x, dir []float64, f func(dst, x []float64)) func(a int, step float64) float64 {
+	known := map[float64][]float64{}
+	return func(a int, step float64) float64 {
+		if known[step] == nil {
+			plus, minus := make([]float64, n), make([]float64, n)
+			f(plus, shifted(x, step, dir))
+			f(minus, shifted(x, -step, dir))
+			known[step] = floats.SubTo(plus, plus, minus)
+		}
+		return known[step][a] / (2 * step)
+	}
+}
+
 func jacobian(t *testing.T, s evaluated, x []float64) {
 	d, c := s.Dim(), len(constraint.Components(s))
 	for i := range min(4, len(x)/d) {
-		xi := x[i*d : (i+1)*d]
+		xi, dir := x[i*d:(i+1)*d], unit(d, uint64(i))
 		v, jac := make([]float64, c), make([]float64, c*d)
 		s.Jacobians(v, jac, xi, 1)
-		dir := unit(d, uint64(i))
-		plus, minus := make([]float64, c), make([]float64, c)
+		near := differences(c, xi, dir, func(dst, x []float64) { s.Values(dst, x, 1) })
 		for a := range c {
 			exact := dense.Dot(jac[a*d:(a+1)*d], dir)
 			slope(t, fmt.Sprintf("∇ of component %d at point %d", a, i), 10+math.Abs(v[a])+math.Abs(exact),
-				func(h float64) float64 {
-					s.Values(plus, shifted(xi, h, dir), 1)
-					s.Values(minus, shifted(xi, -h, dir), 1)
-					return math.Abs((plus[a]-minus[a])/(2*h) - exact)
-				})
+				func(h float64) float64 { return math.Abs(near(a, h) - exact) })
 		}
 	}
 }
@@ -323,17 +332,14 @@ func hessian(t *testing.T, s evaluated, x []float64) {
 		t.Skip("no Hessian-vector products")
 	}
 	d, c := s.Dim(), len(constraint.Components(s))
+	hv, v := nans(c*d), make([]float64, c)
 	for i := range min(4, len(x)/d) {
 		xi, dir := x[i*d:(i+1)*d], unit(d, uint64(i)+100)
-		hv := nans(c * d)
 		s.HessianVectors(hv, xi, dir, 1)
-		v, plus, minus := make([]float64, c), make([]float64, c*d), make([]float64, c*d)
+		near := differences(c*d, xi, dir, func(dst, x []float64) { s.Jacobians(v, dst, x, 1) })
 		for a := range c * d {
-			slope(t, fmt.Sprintf("∇²v element %d at point %d", a, i), 10+math.Abs(hv[a]), func(h float64) float64 {
-				s.Jacobians(v, plus, shifted(xi, h, dir), 1)
-				s.Jacobians(v, minus, shifted(xi, -h, dir), 1)
-				return math.Abs((plus[a]-minus[a])/(2*h) - hv[a])
-			})
+			slope(t, fmt.Sprintf("∇²v element %d at point %d", a, i), 10+math.Abs(hv[a]),
+				func(h float64) float64 { return math.Abs(near(a, h) - hv[a]) })
 		}
 	}
 }

@@ -76,7 +76,7 @@ func Unit(t *testing.T, k score.Kind, c score.Config) {
 	t.Helper()
 	c = testkit.Must(k.Resolve(c))
 	free, plain := c.Dim-len(c.Given.Mean), c
-	plain.Center, plain.Unit = nil, 0
+	plain.Center, plain.Unit, plain.Scales = nil, 0, nil
 	c.Unit, c.Wavelength, c.Center = 1.5, cmp.Or(c.Wavelength, 2), make([]float64, free)
 	for j := range free {
 		c.Center[j] = math.Cos(float64(j)) / 4
@@ -111,7 +111,10 @@ func Unit(t *testing.T, k score.Kind, c score.Config) {
 		for j := range center {
 			center[j] = scale*c.Center[j] + shift
 		}
-		c.Center, c.Unit, c.Wavelength = center, scale*c.Unit, scale*c.Wavelength
+		c.Center, c.Unit, c.Wavelength, c.Scales = center, scale*c.Unit, scale*c.Wavelength, slices.Clone(c.Scales)
+		for j := range c.Scales {
+			c.Scales[j] *= scale
+		}
 		if start != nil {
 			c.Start = func(t float64) (b, v float64) {
 				b, v = start(t)

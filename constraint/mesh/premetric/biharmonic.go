@@ -73,9 +73,6 @@ func New(ctx context.Context, m *mesh.Mesh, functions int) (*Biharmonic, error) 
 
 func minus(p, q [3]float64) []float64 { return []float64{p[0] - q[0], p[1] - q[1], p[2] - q[2]} }
 
-// Functions returns K.
-func (b *Biharmonic) Functions() int { return b.k }
-
 // A Place is a point of the mesh on one of its faces.
 type Place struct {
 	Face int

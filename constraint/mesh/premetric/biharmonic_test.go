@@ -236,3 +236,6 @@ func TestRefusals(t *testing.T) {
 		t.Errorf("a path allocates %v times", a)
 	}
 }
+
+// Functions returns K.
+func (b *Biharmonic) Functions() int { return b.k }

@@ -24,7 +24,7 @@ func TestPublishedDensities(t *testing.T) {
 		levels int
 	}
 	all := []surface{{"spot", -1, 1}, {"spot", -1, 0}, {"bunny", 1, 1}}
-	if !testkit.Long() {
+	if !testkit.Longest() {
 		all = all[:1]
 	}
 	for _, c := range all {

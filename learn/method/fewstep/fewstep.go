@@ -18,7 +18,6 @@ import (
 	"context"
 	"fmt"
 	"math"
-	"slices"
 
 	"github.com/landing-diffusion/landing/base/kernel"
 	"github.com/landing-diffusion/landing/base/keyed"
@@ -122,9 +121,6 @@ func New(p *langevin.Process, o Options) (*Method, error) {
 	}
 	return m, nil
 }
-
-// Levels returns the steps at which the sampler evaluates the network, N first.
-func (m *Method) Levels() []int { return slices.Clone(m.ks) }
 
 // With is method.Capabilities.With.
 func (m *Method) With(evaluations int) (method.Method, error) {

@@ -156,3 +156,6 @@ func TestParts(t *testing.T) {
 		t.Errorf("of one point there are %d parts", len(cells))
 	}
 }
+
+// Levels returns the steps at which the sampler evaluates the network, N first.
+func (m *Method) Levels() []int { return slices.Clone(m.ks) }

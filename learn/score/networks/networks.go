@@ -46,7 +46,7 @@ func (e *KindError) Error() string {
 	return fmt.Sprintf("the network is %q; expected %s", e.Kind, e.Want)
 }
 
-// A UnitError says that a network reads points as they are, and has no use for a key of Config: Center or Unit.
+// A UnitError says that a network reads points as they are, and has no use for a key of Config: Center, Unit or Scales.
 type UnitError struct{ Kind, Key, Why string }
 
 func (e *UnitError) Error() string {
@@ -59,11 +59,10 @@ func resolve(c score.Config) (score.Kind, score.Config, error) {
 	if !ok {
 		return k, c, &KindError{c.Kind, "one of " + strings.Join(Names(), ", ")}
 	}
-	if k.AsIs != "" && c.Center != nil {
-		return k, c, &UnitError{k.Name, "Center", k.AsIs}
-	}
-	if k.AsIs != "" && c.Unit != 0 {
-		return k, c, &UnitError{k.Name, "Unit", k.AsIs}
+	for i, given := range []bool{c.Center != nil, c.Unit != 0, c.Scales != nil} {
+		if k.AsIs != "" && given {
+			return k, c, &UnitError{k.Name, []string{"Center", "Unit", "Scales"}[i], k.AsIs}
+		}
 	}
 	if k.Fits != nil {
 		if want := k.Fits(c); want != "" {

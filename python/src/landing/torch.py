@@ -171,6 +171,7 @@ class _Reading(nn.Module):
 
     centre: Tensor
     scale: Tensor
+    scales: Tensor
     moves: Tensor
     times: Tensor
     gain: Tensor
@@ -182,7 +183,8 @@ class _Reading(nn.Module):
         d = told["dim"]
         mean, scale = told["given_mean"] or [], told["given_scale"] or []
         self.free = d - len(mean)
-        self.unit = told["unit"]
+        self.unit, self.uneven = told["unit"], told["scales"] is not None
+        self._table("scales", told["scales"] or [])
         self.octaves, self.time_octaves = told["octaves"], told["time_octaves"]
         self.omega = 2 * math.pi / told["wavelength"]
         self.horizon, self.share, self.null = told["horizon"], told["share"], told["null"]
@@ -221,7 +223,13 @@ class _Reading(nn.Module):
         if self.null and hidden is not False:
             sees = 1 - torch.as_tensor(hidden, dtype=c.dtype, device=c.device).reshape(-1, 1)
             c = torch.cat([c[:, : self.free], c[:, self.free :] * sees], 1)
-        parts = [torch.cat([c[:, : self.free] / self.unit, c[:, self.free :]], 1)]
+        free = c[:, : self.free] / self.unit
+        if self.uneven:
+            free = c[:, : self.free]
+            if p is not None:
+                free = free - self.at(t, self.b)[:, None] * p[:, : self.free]
+            free = free / torch.hypot(self.scales, self.at(t, self.v).sqrt()[:, None])
+        parts = [torch.cat([free, c[:, self.free :]], 1)]
         if p is not None:
             parts.append(p)
         parts.append((t / self.horizon if self.share else t)[:, None])

@@ -168,8 +168,8 @@ func TestTurned(t *testing.T) {
 
 // The chains of the suite mix.
 func TestMixed(t *testing.T) {
-	if !testkit.Long() {
-		t.Skip("runs chains for a quarter of a minute: LANDING_LONG=1")
+	if !testkit.Longest() {
+		t.Skip("runs chains for a quarter of a minute: LANDING_LONG=all")
 	}
 	p := problemOf(t, "ring6")
 	if x := draw(t, &p, 2, 1, 0, 700); len(x) != 700*p.Dim {

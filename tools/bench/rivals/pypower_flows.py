@@ -1,5 +1,6 @@
 # Solves the load flow of each state of a grid again by PYPOWER, from that state: how many iterations it takes, and the
 # largest mismatch before the first. Use: python pypower_flows.py case14.m samples.csv [200]
+import copy
 import re
 import sys
 
@@ -26,14 +27,12 @@ def read(path):
     return out
 
 
-case, samples, most = sys.argv[1], sys.argv[2], int(sys.argv[3]) if len(sys.argv) > 3 else 200
-with open(samples) as f:
-    names = f.readline().strip().split(",")
-x = np.loadtxt(samples, delimiter=",", skiprows=1, ndmin=2)[:most]
-iterations, mismatches = [], []
-for row in x:
-    ppc = read(case)
-    value, base = dict(zip(names, row)), ppc["baseMVA"]
+def network(case, value):
+    """The case with a state's numbers by name, in PYPOWER's order of buses: it, the buses' numbers in the file, the
+    admittance matrices (buses, branches at their first and at their second end), the power that flows in at the
+    buses, their voltages, and their kinds (reference, PV, PQ)."""
+    ppc = copy.deepcopy(case)
+    base = ppc["baseMVA"]
     for b in ppc["bus"]:
         n = int(b[BUS_I])
         b[VM] = value["V_%d" % n]
@@ -46,13 +45,28 @@ for row in x:
                 ppc["gen"][on, k] = 0
                 ppc["gen"][on[0], k] = value[name % n] * base
     ppc = ext2int(ppc)
-    bus, gen, branch = ppc["bus"], ppc["gen"], ppc["branch"]
-    ref, pv, pq = bustypes(bus, gen)
-    y, _, _ = makeYbus(ppc["baseMVA"], bus, branch)
-    s = makeSbus(ppc["baseMVA"], bus, gen)
+    bus, gen = ppc["bus"], ppc["gen"]
     v = bus[:, VM] * np.exp(1j * np.radians(bus[:, VA]))
-    off = v * np.conj(y * v) - s
-    mismatches.append(max(abs(off.real).max(), abs(off.imag).max()))
-    _, ok, count = newtonpf(y, s, v, ref, pv, pq, ppoption(PF_TOL=1e-8, VERBOSE=0))
-    iterations.append(count if ok else np.inf)
-print("%d states: iterations %g at most, mismatch at most %.2g per unit" % (len(x), max(iterations), max(mismatches)))
+    numbers = [int(n) for n in ppc["order"]["bus"]["i2e"]]
+    return (ppc, numbers, makeYbus(ppc["baseMVA"], bus, ppc["branch"]), makeSbus(ppc["baseMVA"], bus, gen), v,
+            bustypes(bus, gen))
+
+
+def main():
+    case, samples, most = read(sys.argv[1]), sys.argv[2], int(sys.argv[3]) if len(sys.argv) > 3 else 200
+    with open(samples) as f:
+        names = f.readline().strip().split(",")
+    x = np.loadtxt(samples, delimiter=",", skiprows=1, ndmin=2)[:most]
+    iterations, mismatches = [], []
+    for row in x:
+        _, _, (y, _, _), s, v, kinds = network(case, dict(zip(names, row)))
+        off = v * np.conj(y * v) - s
+        mismatches.append(max(abs(off.real).max(), abs(off.imag).max()))
+        _, ok, count = newtonpf(y, s, v, *kinds, ppoption(PF_TOL=1e-8, VERBOSE=0))
+        iterations.append(count if ok else np.inf)
+    print("%d states: iterations %g at most, mismatch at most %.2g per unit"
+          % (len(x), max(iterations), max(mismatches)))
+
+
+if __name__ == "__main__":
+    main()

@@ -5,9 +5,14 @@ package job
 import (
 	"context"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"github.com/landing-diffusion/landing/base/parallel"
+	"github.com/landing-diffusion/landing/domain"
+	"github.com/landing-diffusion/landing/domain/dataset"
+	"github.com/landing-diffusion/landing/domain/earth"
+	"github.com/landing-diffusion/landing/domain/kinds"
 	"github.com/landing-diffusion/landing/experiment/run"
 	"github.com/landing-diffusion/landing/learn/method/pathmatch"
 	"github.com/landing-diffusion/landing/problem"
@@ -15,6 +20,20 @@ import (
 )
 
 func init() { pathmatch.FitNumbers = 1 << 13 }
+
+// DemoRows lets data of kind demo have one row of this many: tests that need data, and not many rows, read a few.
+func DemoRows(of int) {
+	demo := &kinds.All[slices.IndexFunc(kinds.All, func(k domain.Kind) bool { return k.Bundled })]
+	demo.Read = func(path string) (*dataset.Points, error) {
+		p, err := earth.Demo.Read(path)
+		p.N /= of
+		for i := range p.N {
+			copy(p.X[i*p.D:(i+1)*p.D], p.X[i*of*p.D:])
+		}
+		p.X = p.X[:p.N*p.D]
+		return p, err
+	}
+}
 
 // A Loaded is an *experiment.Loaded, and R an *experiment.Run.
 type Loaded[R any] interface {

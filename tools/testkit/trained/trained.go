@@ -1,5 +1,5 @@
 // Package trained makes small runs that have been trained for a moment, for tests of what draws from runs. Where it is
-// linked, empirical priors have a thousand ends.
+// linked, empirical priors have a thousand ends, and the demo a fifth of its rows.
 package trained
 
 import (
@@ -12,11 +12,16 @@ import (
 
 	"github.com/landing-diffusion/landing/base/keyed"
 	"github.com/landing-diffusion/landing/experiment"
+	"github.com/landing-diffusion/landing/experiment/report"
+	"github.com/landing-diffusion/landing/problem/settle"
 	"github.com/landing-diffusion/landing/tools/testkit"
 	"github.com/landing-diffusion/landing/tools/testkit/job"
 )
 
-func init() { experiment.PriorEnds = 1000 }
+func init() {
+	experiment.PriorEnds, settle.MostPaths, report.PictureWidth = 1000, 300, 100
+	job.DemoRows(5)
+}
 
 // Demo is the recipe of the data in the binary, with few steps.
 const Demo = "name: demo\ntitle: A week of earthquakes\ndata: {kind: demo}\nset: {kind: sphere, dim: 3}\n" +
