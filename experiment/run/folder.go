@@ -210,7 +210,9 @@ func (f *Folder) Renewable(names ...string) error {
 // written returns hashes of what Renew wrote, by name; none where the file that keeps them is damaged.
 func (f *Folder) written() map[string][]string {
 	hashes := map[string][]string{}
-	_ = f.ReadJSON(writtenFile, &hashes)
+	if f.ReadJSON(writtenFile, &hashes) != nil || hashes == nil {
+		return map[string][]string{}
+	}
 	return hashes
 }
 
