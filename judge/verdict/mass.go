@@ -298,7 +298,7 @@ func (j *judge) power() {
 	}
 	groups := ""
 	if j.unitR != nil || j.span > 0 {
-		groups = fmt.Sprintf(" (rows depend on each other: they say as much as %s rows by themselves)", text.Count(int(m)))
+		groups = fmt.Sprintf(" (rows depend on each other: they say as much as %s rows alone)", text.Count(int(m)))
 	}
 	takes := fmt.Sprintf("about %s rows and as many samples show %s",
 		text.Count(int(math.Ceil(times*float64(len(j.outR))/10))*10), text.Percent(worthSeeing))
