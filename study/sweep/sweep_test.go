@@ -346,6 +346,8 @@ func TestEpochsOf(t *testing.T) {
 		testkit.Equal(t, epochsOf(c.rows, c.each), c.want, "%d rows of %d an epoch", c.rows, c.each)
 	}
 	pool := testkit.Pool(t, 1)
+	job.DemoRows(1)
+	defer job.DemoRows(5)
 	for _, c := range []struct {
 		set  string
 		want int64
