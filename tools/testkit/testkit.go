@@ -63,7 +63,7 @@ func Shared(t testing.TB, name string) string {
 	return path
 }
 
-// Long reports whether tests may take long, three minutes in all: where LANDING_LONG is set, as .ci/run does.
+// Long reports whether tests may take long, a minute in all: where LANDING_LONG is set, as .ci/run does.
 func Long() bool { return os.Getenv("LANDING_LONG") != "" }
 
 // Longest reports whether tests may take a quarter of an hour: where LANDING_LONG is all.
