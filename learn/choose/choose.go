@@ -27,11 +27,6 @@ type Choice struct {
 	Reason string `json:"reason"`
 }
 
-// Rate returns the landing rate that lands fastest without overshoot, with the reason.
-func Rate(p *langevin.Process) (α float64, reason string) {
-	return p.MonotoneRate(), "the largest α with ασ_k²Δt ≤ 1 at every step"
-}
-
 // The rule for ε. A step that lands an active inequality pushes it inwards by ρ(g + ε) ≈ ρε; a free step near the edge
 // moves it by about s‖Π∇g‖, where s = √τ (OLLA) or τ (ULLA) and Π is the projector of the equalities. With
 //

@@ -99,8 +99,8 @@ func (s *Settled) resolve(ctx context.Context, data []float64, pool *parallel.Po
 	s.Chosen = slices.Clone(s.Problem.Chosen())
 	q, next, walls := *s.Problem, *s.Process, len(s.Process.Set.Inequalities()) > 0
 	if q.Process.Landing.Rate.IsAuto() { // Assemble chose it
-		α, reason := choose.Rate(&next)
-		s.choose(problem.KeyProcessLandingRate, α, reason)
+		α := next.MonotoneRate() // it lands fastest without overshoot
+		s.choose(problem.KeyProcessLandingRate, α, "the largest α with ασ_k²Δt ≤ 1 at every step")
 		q.Process.Landing.Rate = problem.Choice(α)
 	}
 	if q.Process.Walls == "" && walls {
