@@ -30,8 +30,8 @@ func (o ScatterOptions) axis(i int) string {
 }
 
 // Scatter draws points of R^d: for d = 2 the plane itself, for d ≥ 3 the three planes of the first three coordinates.
-// Both axes of a plane have the same scale, unless one would look like a line. It panics if d < 2 or a layer is not made
-// of rows of d values.
+// Both axes of a plane have the same scale, unless one would look like a line. It panics if d < 2 or a layer is not
+// made of rows of d values.
 func Scatter(opts ScatterOptions, d int, layers ...PointLayer) *Chart {
 	if d < 2 {
 		panic(fmt.Sprintf("figure: points of dimension %d, want 2 or more", d))
